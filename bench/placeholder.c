@@ -1,0 +1,1 @@
+extern int bench_placeholder; int bench_placeholder;

@@ -1,0 +1,1 @@
+extern int bgp_placeholder; int bgp_placeholder;

@@ -1,0 +1,1 @@
+extern int fared_placeholder; int fared_placeholder;

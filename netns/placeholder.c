@@ -1,0 +1,1 @@
+extern int netns_placeholder; int netns_placeholder;

@@ -1,0 +1,202 @@
+/*
+ * fare.h - libfare: what an application links.
+ *
+ * Three levels, each usable without the next:
+ *   1. struct fare, struct fare_pair: attach to the daemon's shared memory; read what a pair's planes are worth.
+ *   2. struct fare_spray, struct fare_flows: pick a plane and sub-port per packet, or per flow.
+ *   3. struct fare_group: QPs over all planes to one peer; writes that no plane's death loses.
+ *
+ * Addresses are struct in6_addr, IPv4 as ::ffff:a.b.c.d. Times are CLOCK_MONOTONIC nanoseconds. Functions return
+ * 0 or -errno unless they say otherwise. An object is used by one thread at a time; different objects are free.
+ */
+#ifndef FARE_H
+#define FARE_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fare_limits.h"
+#include "fare_verdict.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- 1. attach, and what paths are worth --------------------------------------------------------------- */
+
+struct fare;
+struct fare_pair;
+
+/*
+ * Attaches to the daemon whose run directory this is (NULL: "/run/fared"). The daemon may be away: what it
+ * last published is used, and its return is picked up by itself. -ENOENT: no daemon ever ran there.
+ */
+int fare_attach(struct fare **out, const char *run_dir);
+void fare_detach(struct fare *fare); /* after everything opened on it is closed; NULL is fine */
+
+unsigned fare_n_local_gpus(const struct fare *fare);
+/* A local GPU's loopback; family AF_INET or AF_INET6. -ENOENT if it has none of that family. */
+int fare_local_address(const struct fare *fare, unsigned local_gpu, int family, struct in6_addr *out);
+/* true if the daemon's heartbeat is younger than a second. Nothing depends on it but your peace of mind. */
+bool fare_daemon_alive(const struct fare *fare);
+
+/* Opens (local_gpu, peer). The peer need not be known yet: its paths are then no-route. */
+int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu, const struct in6_addr *peer);
+void fare_pair_close(struct fare_pair *pair);
+
+/* One plane of a pair, as the daemon last published it. */
+struct fare_path {
+	uint64_t usable_bps; /* 0: do not use */
+	enum fare_verdict verdict;
+	uint32_t live_sub_ports; /* bit s set: local sub-port s toward that plane is up */
+	uint32_t n_sub_ports;	 /* configured */
+};
+struct fare_paths {
+	uint64_t generation; /* changes whenever anything below does */
+	unsigned n_planes;
+	struct fare_path path[FARE_MAX_PLANES];
+};
+/* One 8-byte load: compare with fare_paths.generation to know whether to read again. */
+uint64_t fare_pair_generation(const struct fare_pair *pair);
+/* A consistent snapshot. -EAGAIN: the writer was faster several times over (keep what you have). */
+int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out);
+
+/* ---- 2a. per packet ------------------------------------------------------------------------------------- */
+
+struct fare_spray; /* schedule of one pair: exact, interleaved, no randomness; starts at the pair's own phase */
+struct fare_slot {
+	uint16_t plane;
+	uint16_t sub_port;
+};
+int fare_spray_open(struct fare_spray **out, struct fare_pair *pair);
+void fare_spray_close(struct fare_spray *spray);
+/* The next unit (packet, chunk or batch: whatever is posted at once). -ENETUNREACH: no usable plane. */
+int fare_spray_next(struct fare_spray *spray, struct fare_slot *out);
+
+/* ---- 2b. per flow --------------------------------------------------------------------------------------- */
+
+struct fare_flows; /* connection table of one pair: flow key -> slot, bound on first use and kept */
+struct fare_flows_options {
+	uint32_t max_flows;	/* 0: 1024 */
+	uint32_t slots_per_sub_port; /* k: QPs per sub-port; 0: 1 */
+	uint64_t idle_expiry_ns; /* 0: never; else a flow unused that long is forgotten (burst gap) */
+};
+struct fare_flow_slot {
+	uint16_t plane;
+	uint16_t index;	   /* QP index within the plane, 0 .. n_sub_ports * k - 1 */
+};
+struct fare_flows_stats {
+	uint64_t binds, moves, needless_moves, expiries;
+};
+int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struct fare_flows_options *options);
+void fare_flows_close(struct fare_flows *flows);
+/*
+ * Where flow goes now. Binds it to the most underserved slot on first use; afterwards it stays unless its
+ * path shrank and it is among the fewest that must go, or a path grew and it is among the fewest taken back.
+ * -ENETUNREACH: no usable plane. -ENOSPC: table full.
+ */
+int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns, struct fare_flow_slot *out);
+int fare_flows_release(struct fare_flows *flows, uint64_t key); /* -ENOENT */
+unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns); /* how many were forgotten */
+void fare_flows_stats(const struct fare_flows *flows, struct fare_flows_stats *out);
+
+/* ---- 3. QP group ---------------------------------------------------------------------------------------- */
+
+struct fare_domain; /* one local GPU's endpoint: sockets or devices, memory regions, groups */
+struct fare_group;  /* QPs over every plane to one peer */
+
+enum fare_mode {
+	FARE_MODE_FLOW,	  /* a message's stripes are flows, bound by the connection table */
+	FARE_MODE_SPRAY,  /* every chunk by the exact schedule (order-free across QPs) */
+	FARE_MODE_KERNEL, /* QPs bound to no device; the kernel's multipath hash decides (ECMP, WECMP baselines) */
+};
+
+struct fare_domain_options {
+	const char *provider;  /* "soft" (NULL too) or "verbs" */
+	int family;	       /* AF_INET (0 too) or AF_INET6 */
+	uint32_t path_mtu;     /* bytes; 0: 4096 */
+	bool accept;	       /* answer groups that peers open toward this GPU */
+	uint64_t secret;       /* both ends must agree (0: none): refuses strays, not attackers */
+};
+
+struct fare_group_options {
+	enum fare_mode mode;
+	uint32_t qps_per_sub_port; /* k; 0: 1 */
+	uint32_t qps;		   /* FARE_MODE_KERNEL: how many QPs in all; 0: as many as m x n x k would be */
+	uint32_t flows;		   /* FARE_MODE_FLOW: stripes a message is cut into; 0: 64 */
+	uint32_t chunk_bytes;	   /* unit posted at once; 0: the largest batch the provider sends whole */
+	uint32_t window_bytes;	   /* unacknowledged bytes per sub-port; 0: 128 KiB */
+	uint32_t max_messages;	   /* outstanding at once; 0: 64 */
+	uint32_t idle_expiry_ms;   /* FARE_MODE_FLOW: connection-table expiry; 0: never */
+	bool random_ports;	   /* leave source ports to chance (to measure what learning them gains) */
+};
+
+struct fare_mr; /* registered memory */
+
+enum fare_event_kind {
+	FARE_EVENT_CONNECTED, /* group: both ends ready */
+	FARE_EVENT_ACCEPTED,  /* group: opened by a peer; yours to use and to close */
+	FARE_EVENT_COMPLETED, /* group, context, status: a write of ours is placed as a whole, or failed */
+	FARE_EVENT_RECEIVED,  /* group, tag, bytes: a peer's write with notification is placed as a whole, exactly once */
+	FARE_EVENT_SHIFTED,   /* group, plane: traffic moved because the plane's weight changed (or its QPs died) */
+	FARE_EVENT_CLOSED,    /* group: the peer closed it, or it restarted (incarnation changed) */
+};
+struct fare_event {
+	enum fare_event_kind kind;
+	struct fare_group *group;
+	uint64_t context; /* of fare_write */
+	int status;	  /* 0, -ECANCELED (closed before completion: outcome unknown), -EACCES (refused by the peer), ... */
+	uint32_t tag;	  /* of the peer's fare_write */
+	uint64_t bytes;	  /* of that write */
+	uint16_t plane;
+};
+
+int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
+		     const struct fare_domain_options *options);
+void fare_domain_close(struct fare_domain *domain); /* closes its groups and regions; NULL is fine */
+int fare_domain_fd(const struct fare_domain *domain); /* polls readable when fare_domain_poll() is due */
+/* Does what is due and takes up to max events. Never blocks. >= 0: events taken; -errno: broken. */
+int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max);
+
+int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length, bool remote_write);
+void fare_mr_deregister(struct fare_mr *mr);
+uint32_t fare_mr_rkey(const struct fare_mr *mr);
+
+/* Opens a group toward peer (which must accept). Connects in the background: FARE_EVENT_CONNECTED. */
+int fare_group_open(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
+		    const struct fare_group_options *options);
+void fare_group_close(struct fare_group *group);
+void fare_group_peer(const struct fare_group *group, struct in6_addr *out);
+void fare_group_set_context(struct fare_group *group, void *context);
+void *fare_group_context(const struct fare_group *group);
+
+#define FARE_WRITE_NOTIFY 1u /* raise FARE_EVENT_RECEIVED at the peer, after all of it is placed */
+struct fare_write {
+	const void *data; /* inside mr; yours again at FARE_EVENT_COMPLETED */
+	struct fare_mr *mr;
+	uint64_t length; /* bytes; 0 is a bare notification */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t tag;	 /* reaches the peer's FARE_EVENT_RECEIVED */
+	unsigned flags;
+	uint64_t context;
+};
+/* Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. Completes exactly once, or never before close. */
+int fare_group_write(struct fare_group *group, const struct fare_write *write);
+
+struct fare_group_stats {
+	uint64_t messages_completed, bytes_completed, chunks_posted, chunks_replayed;
+	uint64_t path_deaths, path_rebuilds, duplicate_notifications;
+	uint64_t plane_bytes[FARE_MAX_PLANES]; /* payload acknowledged per plane (index 0 in FARE_MODE_KERNEL) */
+	uint64_t retransmitted_packets, timeouts, icrc_errors;
+	uint64_t flow_moves, flow_needless_moves;
+};
+void fare_group_stats(const struct fare_group *group, struct fare_group_stats *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,1 @@
+extern int sched_placeholder; int sched_placeholder;

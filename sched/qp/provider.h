@@ -1,0 +1,150 @@
+/*
+ * provider.h - the small operations table between the QP group and what carries bytes.
+ *
+ * Two providers stand behind it: verbs (libibverbs on a real RoCE NIC) and soft (RoCEv2 over UDP sockets).
+ * Shapes follow the InfiniBand verbs: a queue pair goes RESET -> (connect) -> RTS -> ERR; work requests
+ * complete in order per QP; a QP in ERR flushes what is outstanding and places nothing that arrives later.
+ *
+ * Thread: everything on one endpoint is called from one thread.
+ */
+#ifndef QP_PROVIDER_H
+#define QP_PROVIDER_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fare_limits.h"
+
+struct qp_endpoint; /* one per process and local GPU address; holds QPs and memory regions */
+struct qp;
+
+/* plane and sub_port of a QP that the kernel's own routing steers (the ECMP baselines) */
+#define QP_ANY_PLANE UINT16_MAX
+
+struct qp_mr {
+	uint32_t lkey;
+	uint32_t rkey;
+};
+
+#define QP_ACCESS_REMOTE_WRITE 1u
+
+struct qp_attr {
+	uint16_t plane;	   /* or QP_ANY_PLANE: socket not bound to a device */
+	uint16_t sub_port; /* ignored with QP_ANY_PLANE */
+	uint16_t udp_source_port; /* 49152..65535 (RoCEv2 annex A17.9.2); 0: a random free one */
+	uint8_t timeout;   /* local ACK timeout: 4.096 us x 2^timeout, 0 = none (IBTA 9.7.6.1.3) */
+	uint8_t retry_cnt; /* 0..7 */
+	uint32_t window_bytes; /* unacknowledged payload kept on the wire; 0: the provider's default */
+	void *context;	   /* comes back in struct qp_wc */
+};
+
+/* What the other end needs; exchanged by the group's handshake. */
+struct qp_remote {
+	struct in6_addr address; /* IPv4 as ::ffff:a.b.c.d */
+	uint32_t qpn;		 /* 24 bits */
+	uint32_t psn;		 /* 24 bits: first PSN the other end sends */
+};
+
+enum qp_wr_flags {
+	QP_WR_IMM = 1 << 0, /* RDMA WRITE with immediate: raises a receive completion at the other end */
+};
+
+/* One RDMA WRITE. data stays the caller's and must not change until completion. length may be 0. */
+struct qp_write {
+	uint64_t wr_id;
+	const void *data;
+	uint32_t lkey;
+	uint32_t length; /* bytes, 0..2^31 */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t imm; /* host order; sent big-endian */
+	unsigned flags; /* enum qp_wr_flags */
+};
+
+/* Values are those of enum ibv_wc_status. */
+enum qp_wc_status {
+	QP_WC_SUCCESS = 0,
+	QP_WC_FLUSH_ERR = 5,
+	QP_WC_REM_INV_REQ_ERR = 9,
+	QP_WC_REM_ACCESS_ERR = 10,
+	QP_WC_REM_OP_ERR = 11,
+	QP_WC_RETRY_EXC_ERR = 12,
+};
+
+struct qp_wc {
+	struct qp *qp;
+	void *context; /* qp_attr.context */
+	uint64_t wr_id;	/* of the write; 0 for a receive */
+	enum qp_wc_status status;
+	bool is_receive; /* a WRITE with immediate has been placed here */
+	uint32_t imm;
+	uint32_t byte_len; /* payload of that message */
+};
+
+/* A datagram of the group's control channel, carried beside the QPs over every plane. */
+#define QP_CONTROL_MAX 1024 /* bytes of payload */
+struct qp_control {
+	struct in6_addr remote; /* sender or destination */
+	uint16_t plane;	  /* tx: which plane to use, or QP_ANY_PLANE; rx: where it arrived (or QP_ANY_PLANE if unknown) */
+	uint16_t sub_port;
+	uint16_t udp_source_port; /* tx: source port to use, 0: the channel's own; rx: the sender's */
+	const void *data;
+	size_t length;
+};
+
+struct qp_endpoint_attr {
+	struct in6_addr address; /* the local GPU's loopback; IPv4 as ::ffff:a.b.c.d */
+	uint16_t n_planes;
+	uint16_t n_sub_ports[FARE_MAX_PLANES];
+	char dev[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS][FARE_DEV_NAME_MAX];
+	uint32_t path_mtu; /* payload bytes a packet: 256, 512, 1024, 2048 or 4096 */
+	/* a control datagram arrived; control and its data are borrowed for the call */
+	void (*on_control)(void *arg, const struct qp_control *control);
+	void *arg;
+};
+
+struct qp_stats {
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* payload bytes */
+	uint64_t retransmitted_packets, timeouts, naks_sent, naks_received, icrc_errors, rx_dropped;
+};
+
+struct qp_provider {
+	const char *name;
+	/* 0 or -errno. *out NULL on error. attr is copied. */
+	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
+	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
+	/* A descriptor that polls readable when progress is due (sockets and timers). Owned by ep. */
+	int (*endpoint_fd)(struct qp_endpoint *ep);
+	/* Does what is due, never blocks. > 0 if anything happened, 0 if not, -errno if the endpoint is broken. */
+	int (*endpoint_progress)(struct qp_endpoint *ep);
+	void (*endpoint_stats)(struct qp_endpoint *ep, struct qp_stats *out);
+
+	int (*mr_register)(struct qp_endpoint *ep, void *addr, size_t length, unsigned access, struct qp_mr *out);
+	int (*mr_deregister)(struct qp_endpoint *ep, const struct qp_mr *mr);
+
+	int (*qp_create)(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
+	uint32_t (*qp_num)(const struct qp *qp);
+	uint32_t (*qp_psn)(const struct qp *qp); /* first PSN this end will send, random */
+	uint16_t (*qp_source_port)(const struct qp *qp);
+	int (*qp_connect)(struct qp *qp, const struct qp_remote *remote); /* RESET -> RTS */
+	/* Moves an RTS QP to another local sub-port of its plane; -EOPNOTSUPP where a device cannot. */
+	int (*qp_move)(struct qp *qp, uint16_t sub_port);
+	/* Sends again at once from the oldest unacknowledged packet (the path just changed). */
+	void (*qp_kick)(struct qp *qp);
+	/* To ERR: outstanding writes complete with FLUSH_ERR, nothing more is sent or placed. Idempotent. */
+	void (*qp_error)(struct qp *qp);
+	void (*qp_destroy)(struct qp *qp); /* its QPN is not handed out again for as long as possible */
+	/* Queues a write. 0, -ENOBUFS (queue full: wait for completions), -EINVAL, -ENOTCONN (not RTS). */
+	int (*post_write)(struct qp *qp, const struct qp_write *write);
+	/* Takes up to max completions. >= 0. */
+	int (*poll)(struct qp_endpoint *ep, struct qp_wc *wc, int max);
+
+	/* Sends one control datagram now. 0 or -errno; loss is silent. */
+	int (*control_send)(struct qp_endpoint *ep, const struct qp_control *control);
+};
+
+extern const struct qp_provider qp_soft_provider;
+
+#endif
