@@ -46,7 +46,7 @@ struct shm_local_gpu {
 struct shm_path {
 	uint64_t usable_bps; /* 0 unless every source agrees that the path works */
 	uint32_t verdict;    /* enum fare_verdict */
-	uint32_t n_live_sub_ports; /* local ones; which: struct shm_sub_port.up */
+	uint32_t live_sub_ports; /* bit s: local sub-port s is up. Filled in by the writer from shm_sub_port.up */
 };
 
 /* (local GPU, peer). identity is written once; word says which copy is in force. */

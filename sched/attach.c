@@ -1,0 +1,410 @@
+#include "attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "weights.h"
+
+#define DEFAULT_RUN_DIR	  "/run/fared"
+#define CONN_ENTRIES	  65536u
+#define SNAPSHOT_RETRIES  64
+#define CONTROL_RETRY_NS  UINT64_C(1000000000)
+#define HEARTBEAT_ALIVE_NS UINT64_C(1000000000)
+#define LEND_UNIT	  64u /* entries are lent in multiples of this */
+
+struct fare {
+	char run_dir[PATH_MAX];
+	const struct shm_header *map; /* never NULL once attached */
+	struct fare_pair *pairs;
+	int control_fd;
+	uint64_t control_due_ns;
+	int conn_fd;
+	struct conn_shm_header *conn;
+	uint8_t lent[CONN_ENTRIES / LEND_UNIT];
+};
+
+struct fare_pair {
+	struct fare *fare;
+	struct fare_pair *next;
+	struct in6_addr peer;
+	uint32_t local_gpu;
+	const struct shm_pair *shm;	/* NULL while the daemon knows no such pair */
+	const _Atomic uint64_t *watch; /* the word whose change means: read again */
+	uint64_t epoch;			/* added to it, so that a new segment is always a change */
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int map_segment(const char *run_dir, const struct shm_header **out)
+{
+	char path[PATH_MAX + sizeof(SHM_NAME)];
+	const struct shm_header *map;
+	struct stat st;
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", run_dir, SHM_NAME);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode) || st.st_size != (off_t)sizeof(struct shm_header))
+		err = -EPROTO;
+	map = err ? NULL : mmap(NULL, sizeof(*map), PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (err)
+		return err;
+	if (map == MAP_FAILED)
+		return -errno;
+	if (map->magic != SHM_MAGIC || map->version != SHM_VERSION || map->size_bytes != sizeof(*map)) {
+		munmap((void *)map, sizeof(*map));
+		return -EPROTO;
+	}
+	*out = map;
+	return 0;
+}
+
+/* Finds the pair in the segment in force. What the segment says of itself is bounded first. */
+static void pair_resolve(struct fare_pair *pair)
+{
+	const struct shm_header *map = pair->fare->map;
+	uint32_t n = atomic_load_explicit(&map->n_pairs, memory_order_acquire);
+
+	pair->shm = NULL;
+	pair->watch = &map->generation;
+	for (uint32_t i = 0; i < n && i < FARE_MAX_PAIRS; i++) {
+		const struct shm_pair *p = &map->pairs[i];
+
+		if (p->local_gpu != pair->local_gpu || memcmp(p->peer, &pair->peer, sizeof(p->peer)) ||
+		    p->n_planes == 0 || p->n_planes > FARE_MAX_PLANES)
+			continue;
+		pair->shm = p;
+		pair->watch = &p->word;
+		break;
+	}
+	pair->epoch += UINT64_C(1) << 48;
+}
+
+/* The client's own segment: made once, sealed against resizing, so that the daemon need not fear SIGBUS. */
+static int conn_create(struct fare *fare)
+{
+	size_t size = sizeof(struct conn_shm_header) + CONN_ENTRIES * sizeof(struct conn_shm_entry);
+
+	fare->conn_fd = memfd_create("fare-connections", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fare->conn_fd < 0)
+		return -errno;
+	if (ftruncate(fare->conn_fd, (off_t)size) ||
+	    fcntl(fare->conn_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	fare->conn = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fare->conn_fd, 0);
+	if (fare->conn == MAP_FAILED) {
+		fare->conn = NULL;
+		return -errno;
+	}
+	fare->conn->magic = CONN_SHM_MAGIC;
+	fare->conn->version = CONN_SHM_VERSION;
+	fare->conn->n_entries = CONN_ENTRIES;
+	fare->conn->pid = (uint32_t)getpid();
+	snprintf(fare->conn->name, sizeof(fare->conn->name), "%s", program_invocation_short_name);
+	return 0;
+}
+
+/* {"cmd":"attach"} with the segment beside it. Failing is fine: tried again later, nothing depends on it. */
+static void control_offer(struct fare *fare)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	char line[128], control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { .iov_base = line };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	int fd;
+
+	if (snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/control.sock", fare->run_dir) >=
+	    (int)sizeof(sun.sun_path))
+		return;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	iov.iov_len = (size_t)snprintf(line, sizeof(line), "{\"cmd\":\"attach\",\"pid\":%d}\n", (int)getpid());
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fare->conn_fd, sizeof(int));
+	if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) ||
+	    sendmsg(fd, &msg, MSG_NOSIGNAL) != (ssize_t)iov.iov_len) {
+		close(fd);
+		return;
+	}
+	fare->control_fd = fd;
+}
+
+/* The daemon's answers are not needed; end of file means that it went away. */
+static void control_watch(struct fare *fare, uint64_t now_ns)
+{
+	char buf[512];
+	ssize_t n;
+
+	if (now_ns < fare->control_due_ns)
+		return;
+	fare->control_due_ns = now_ns + CONTROL_RETRY_NS;
+	if (fare->control_fd >= 0) {
+		do
+			n = recv(fare->control_fd, buf, sizeof(buf), MSG_DONTWAIT);
+		while (n > 0);
+		if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+			close(fare->control_fd);
+			fare->control_fd = -1;
+		}
+	}
+	if (fare->control_fd < 0)
+		control_offer(fare);
+}
+
+int fare_attach(struct fare **out, const char *run_dir)
+{
+	struct fare *fare = calloc(1, sizeof(*fare));
+	int err;
+
+	*out = NULL;
+	if (!fare)
+		return -ENOMEM;
+	fare->control_fd = fare->conn_fd = -1;
+	if (snprintf(fare->run_dir, sizeof(fare->run_dir), "%s", run_dir ? run_dir : DEFAULT_RUN_DIR) >=
+	    (int)sizeof(fare->run_dir))
+		err = -ENAMETOOLONG;
+	else
+		err = map_segment(fare->run_dir, &fare->map);
+	if (!err)
+		err = conn_create(fare);
+	if (err) {
+		fare_detach(fare);
+		return err;
+	}
+	control_watch(fare, monotonic_ns());
+	*out = fare;
+	return 0;
+}
+
+void fare_detach(struct fare *fare)
+{
+	if (!fare)
+		return;
+	if (fare->control_fd >= 0)
+		close(fare->control_fd);
+	if (fare->conn)
+		munmap(fare->conn, sizeof(*fare->conn) + CONN_ENTRIES * sizeof(struct conn_shm_entry));
+	if (fare->conn_fd >= 0)
+		close(fare->conn_fd);
+	if (fare->map)
+		munmap((void *)fare->map, sizeof(*fare->map));
+	free(fare);
+}
+
+/* A retired segment is left as soon as its successor can be mapped; until then the old one serves. */
+static void follow_retired(struct fare *fare)
+{
+	const struct shm_header *old = fare->map, *map;
+
+	if (!atomic_load_explicit(&old->retired, memory_order_acquire) || map_segment(fare->run_dir, &map))
+		return;
+	fare->map = map;
+	for (struct fare_pair *p = fare->pairs; p; p = p->next)
+		pair_resolve(p);
+	munmap((void *)old, sizeof(*old));
+}
+
+void attach_refresh(struct fare *fare, uint64_t now_ns)
+{
+	follow_retired(fare);
+	control_watch(fare, now_ns);
+}
+
+unsigned fare_n_local_gpus(const struct fare *fare)
+{
+	uint32_t n = atomic_load(&fare->map->n_local_gpus);
+
+	return n <= FARE_MAX_LOCAL_GPUS ? n : FARE_MAX_LOCAL_GPUS;
+}
+
+const struct shm_local_gpu *attach_local_gpu(const struct fare *fare, unsigned local_gpu)
+{
+	const struct shm_local_gpu *gpu;
+
+	if (local_gpu >= fare_n_local_gpus(fare))
+		return NULL;
+	gpu = &fare->map->local_gpus[local_gpu];
+	if (gpu->n_planes == 0 || gpu->n_planes > FARE_MAX_PLANES)
+		return NULL;
+	for (uint32_t p = 0; p < gpu->n_planes; p++)
+		if (gpu->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
+			return NULL;
+	return gpu;
+}
+
+int fare_local_address(const struct fare *fare, unsigned local_gpu, int family, struct in6_addr *out)
+{
+	const struct shm_local_gpu *gpu = attach_local_gpu(fare, local_gpu);
+	static const struct in6_addr none;
+
+	if (!gpu || (family != AF_INET && family != AF_INET6))
+		return -ENOENT;
+	memcpy(out, gpu->address[family == AF_INET6], sizeof(*out));
+	return memcmp(out, &none, sizeof(none)) ? 0 : -ENOENT;
+}
+
+bool fare_daemon_alive(const struct fare *fare)
+{
+	uint64_t beat = atomic_load_explicit(&fare->map->heartbeat_ns, memory_order_relaxed);
+
+	return monotonic_ns() - beat < HEARTBEAT_ALIVE_NS;
+}
+
+int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu, const struct in6_addr *peer)
+{
+	struct fare_pair *pair;
+
+	*out = NULL;
+	if (!attach_local_gpu(fare, local_gpu))
+		return -ENOENT;
+	pair = calloc(1, sizeof(*pair));
+	if (!pair)
+		return -ENOMEM;
+	pair->fare = fare;
+	pair->local_gpu = local_gpu;
+	pair->peer = *peer;
+	pair_resolve(pair);
+	pair->next = fare->pairs;
+	fare->pairs = pair;
+	*out = pair;
+	return 0;
+}
+
+void fare_pair_close(struct fare_pair *pair)
+{
+	struct fare_pair **link;
+
+	if (!pair)
+		return;
+	for (link = &pair->fare->pairs; *link != pair; link = &(*link)->next)
+		;
+	*link = pair->next;
+	free(pair);
+}
+
+uint64_t fare_pair_generation(const struct fare_pair *pair)
+{
+	return pair->epoch + atomic_load_explicit(pair->watch, memory_order_acquire);
+}
+
+static void no_route(const struct fare_pair *pair, struct fare_paths *out)
+{
+	const struct shm_local_gpu *gpu = attach_local_gpu(pair->fare, pair->local_gpu);
+
+	out->n_planes = gpu ? gpu->n_planes : 0;
+}
+
+static void fill(const struct fare_pair *pair, const struct shm_path *copy, struct fare_paths *out)
+{
+	const struct shm_local_gpu *gpu = attach_local_gpu(pair->fare, pair->local_gpu);
+
+	for (unsigned p = 0; p < out->n_planes; p++) {
+		uint32_t n = gpu && p < gpu->n_planes ? gpu->n_sub_ports[p] : 0;
+
+		out->path[p].usable_bps = copy[p].usable_bps;
+		out->path[p].verdict = copy[p].verdict < FARE_VERDICT_COUNT ? (enum fare_verdict)copy[p].verdict
+									    : FARE_VERDICT_NO_ROUTE;
+		out->path[p].n_sub_ports = n;
+		out->path[p].live_sub_ports = copy[p].live_sub_ports & ((1u << n) - 1);
+		if (!out->path[p].live_sub_ports)
+			out->path[p].usable_bps = 0; /* a scribbled segment cannot make us post nowhere */
+	}
+}
+
+int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
+{
+	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
+	struct shm_path copy[FARE_MAX_PLANES];
+
+	memset(out, 0, sizeof(*out));
+	follow_retired(pair->fare);
+	if (!pair->shm)
+		pair_resolve(pair);
+	for (int i = 0; i < SNAPSHOT_RETRIES; i++) {
+		uint64_t word = atomic_load_explicit(pair->watch, memory_order_acquire), after;
+
+		out->generation = pair->epoch + word;
+		if (!pair->shm || word == 0) {
+			no_route(pair, out);
+			return 0;
+		}
+		memcpy(copy, pair->shm->copies[word & 1], sizeof(copy));
+		atomic_thread_fence(memory_order_acquire);
+		after = atomic_load_explicit(&pair->shm->word, memory_order_relaxed);
+		/* one publication meanwhile went to the other copy: ours is whole, if a little old */
+		if ((after >> 1) - (word >> 1) > 1)
+			continue;
+		out->n_planes = pair->shm->n_planes <= FARE_MAX_PLANES ? pair->shm->n_planes : FARE_MAX_PLANES;
+		fill(pair, copy, out);
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+double attach_pair_phase(const struct fare_pair *pair)
+{
+	const struct shm_local_gpu *gpu = attach_local_gpu(pair->fare, pair->local_gpu);
+	struct in6_addr own = { 0 };
+
+	if (gpu)
+		memcpy(&own, gpu->address[IN6_IS_ADDR_V4MAPPED(&pair->peer) ? 0 : 1], sizeof(own));
+	return weights_phase(&own, &pair->peer);
+}
+
+void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, uint32_t *local_gpu)
+{
+	*peer = pair->peer;
+	*local_gpu = pair->local_gpu;
+}
+
+struct fare *attach_pair_owner(const struct fare_pair *pair)
+{
+	return pair->fare;
+}
+
+struct conn_shm_entry *attach_lend_entries(struct fare *fare, uint32_t n)
+{
+	uint32_t units = (n + LEND_UNIT - 1) / LEND_UNIT, total = CONN_ENTRIES / LEND_UNIT, run = 0;
+
+	for (uint32_t u = 0; n && u < total; u++) {
+		run = fare->lent[u] ? 0 : run + 1;
+		if (run == units) {
+			memset(&fare->lent[u + 1 - units], 1, units);
+			return (struct conn_shm_entry *)(fare->conn + 1) + (size_t)(u + 1 - units) * LEND_UNIT;
+		}
+	}
+	return NULL;
+}
+
+void attach_return_entries(struct fare *fare, struct conn_shm_entry *entries, uint32_t n)
+{
+	size_t first = (size_t)(entries - (struct conn_shm_entry *)(fare->conn + 1)) / LEND_UNIT;
+
+	memset(&fare->lent[first], 0, (n + LEND_UNIT - 1) / LEND_UNIT);
+}

@@ -1,0 +1,122 @@
+/* fare_flows.c - the public per-flow face: the daemon's weights of a pair over its connection table. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "attach.h"
+#include "fare.h"
+#include "flow_table.h"
+
+#define DEFAULT_FLOWS 1024u
+
+struct fare_flows {
+	struct fare_pair *pair;
+	struct flow_table *table;
+	struct conn_shm_entry *entries;
+	uint32_t max_flows;
+	uint64_t generation;
+};
+
+static void follow(struct fare_flows *flows)
+{
+	uint64_t bps[FARE_MAX_PLANES];
+	struct fare_paths paths;
+	struct weights w;
+
+	if (fare_pair_paths(flows->pair, &paths))
+		return; /* the writer is busy: what we have still holds, the next pick tries again */
+	flows->generation = paths.generation;
+	for (unsigned p = 0; p < paths.n_planes; p++)
+		bps[p] = paths.path[p].usable_bps;
+	weights_from_bps(&w, bps, paths.n_planes);
+	flow_table_reweight(flows->table, &w);
+}
+
+int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struct fare_flows_options *options)
+{
+	struct flow_table_attr attr = { .phase = attach_pair_phase(pair) };
+	struct fare *fare = attach_pair_owner(pair);
+	struct fare_flows *flows;
+	struct fare_paths paths;
+	uint32_t k = options && options->slots_per_sub_port ? options->slots_per_sub_port : 1;
+	int err;
+
+	*out = NULL;
+	err = fare_pair_paths(pair, &paths);
+	if (err)
+		return err;
+	flows = calloc(1, sizeof(*flows));
+	if (!flows)
+		return -ENOMEM;
+	flows->pair = pair;
+	flows->max_flows = options && options->max_flows ? options->max_flows : DEFAULT_FLOWS;
+	flows->entries = attach_lend_entries(fare, flows->max_flows);
+	if (!flows->entries) {
+		free(flows);
+		return -ENOSPC;
+	}
+	attr.entries = flows->entries;
+	attr.max_flows = flows->max_flows;
+	attr.n_planes = paths.n_planes;
+	attr.idle_expiry_ns = options ? options->idle_expiry_ns : 0;
+	attach_pair_identity(pair, &attr.peer, &attr.local_gpu);
+	for (unsigned p = 0; p < paths.n_planes; p++) {
+		uint32_t n = (paths.path[p].n_sub_ports ? paths.path[p].n_sub_ports : 1) * k;
+
+		attr.slots[p] = (uint16_t)(n < UINT16_MAX ? n : UINT16_MAX);
+	}
+	err = flow_table_create(&flows->table, &attr);
+	if (err) {
+		attach_return_entries(fare, flows->entries, flows->max_flows);
+		free(flows);
+		return err;
+	}
+	follow(flows);
+	*out = flows;
+	return 0;
+}
+
+void fare_flows_close(struct fare_flows *flows)
+{
+	if (!flows)
+		return;
+	flow_table_destroy(flows->table);
+	attach_return_entries(attach_pair_owner(flows->pair), flows->entries, flows->max_flows);
+	free(flows);
+}
+
+int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns, struct fare_flow_slot *out)
+{
+	struct flow_slot slot;
+	int err;
+
+	if (fare_pair_generation(flows->pair) != flows->generation)
+		follow(flows);
+	err = flow_table_pick(flows->table, key, now_ns, &slot);
+	if (err)
+		return err;
+	out->plane = slot.plane;
+	out->index = slot.index;
+	return 0;
+}
+
+int fare_flows_release(struct fare_flows *flows, uint64_t key)
+{
+	return flow_table_release(flows->table, key);
+}
+
+unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns)
+{
+	attach_refresh(attach_pair_owner(flows->pair), now_ns);
+	return flow_table_expire(flows->table, now_ns);
+}
+
+void fare_flows_stats(const struct fare_flows *flows, struct fare_flows_stats *out)
+{
+	struct flow_table_stats s;
+
+	flow_table_stats(flows->table, &s);
+	out->binds = s.binds;
+	out->moves = s.moves;
+	out->needless_moves = s.needless_moves;
+	out->expiries = s.expiries;
+}

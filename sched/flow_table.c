@@ -1,0 +1,406 @@
+#include "flow_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spray_table.h"
+
+#define NONE UINT32_MAX
+
+/* What the logic trusts; the shared entry of the same number is only a copy for the operator. */
+struct binding {
+	uint64_t key;
+	uint64_t last_used_ns;
+	uint32_t next; /* in its bucket, or in the free list */
+	uint16_t plane;
+	uint16_t index;
+	bool in_use;
+};
+
+struct flow_table {
+	struct flow_table_attr attr;
+	struct weights weights;
+	struct flow_table_stats stats;
+	uint64_t start[FARE_MAX_PLANES]; /* virtual picks before the first: the pair's phase */
+	uint32_t *slot_count[FARE_MAX_PLANES];
+	uint32_t *buckets;
+	uint32_t mask;
+	uint32_t free;
+	struct binding *b;
+};
+
+static uint32_t bucket_of(const struct flow_table *t, uint64_t key)
+{
+	key ^= key >> 32;
+	key *= UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(key >> 32) & t->mask;
+}
+
+/* The operator's copy: odd while it changes, even when whole. */
+static void entry_show(struct flow_table *t, uint32_t i)
+{
+	struct conn_shm_entry *e = &t->attr.entries[i];
+	const struct binding *b = &t->b[i];
+	uint64_t seq = atomic_load_explicit(&e->seq, memory_order_relaxed) | 1;
+
+	atomic_store_explicit(&e->seq, seq, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	e->key = b->key;
+	memcpy(e->peer, &t->attr.peer, sizeof(e->peer));
+	e->local_gpu = t->attr.local_gpu;
+	e->plane = b->plane;
+	e->slot_index = b->index;
+	e->in_use = b->in_use;
+	e->last_used_ns = b->last_used_ns;
+	if (!b->in_use)
+		e->bytes = e->udp_source_port = 0;
+	atomic_store_explicit(&e->seq, seq + 1, memory_order_release);
+}
+
+int flow_table_create(struct flow_table **out, const struct flow_table_attr *attr)
+{
+	struct flow_table *t;
+	uint32_t n_buckets = 1;
+
+	*out = NULL;
+	if (!attr->max_flows || attr->max_flows > 1u << 20 || !attr->n_planes || attr->n_planes > FARE_MAX_PLANES)
+		return -EINVAL;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->attr = *attr;
+	while (n_buckets < attr->max_flows)
+		n_buckets *= 2;
+	t->mask = n_buckets - 1;
+	t->buckets = malloc(n_buckets * sizeof(*t->buckets));
+	t->b = calloc(attr->max_flows, sizeof(*t->b));
+	if (!t->buckets || !t->b)
+		goto no_memory;
+	for (unsigned p = 0; p < attr->n_planes; p++) {
+		t->slot_count[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
+		if (!t->slot_count[p])
+			goto no_memory;
+	}
+	memset(t->buckets, 0xff, n_buckets * sizeof(*t->buckets));
+	for (uint32_t i = 0; i < attr->max_flows; i++)
+		t->b[i].next = i + 1 < attr->max_flows ? i + 1 : NONE;
+	*out = t;
+	return 0;
+no_memory:
+	flow_table_destroy(t);
+	return -ENOMEM;
+}
+
+void flow_table_destroy(struct flow_table *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; t->b && i < t->attr.max_flows; i++) {
+		if (!t->b[i].in_use)
+			continue;
+		t->b[i].in_use = false;
+		entry_show(t, i);
+	}
+	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
+		free(t->slot_count[p]);
+	free(t->buckets);
+	free(t->b);
+	free(t);
+}
+
+static uint32_t find(const struct flow_table *t, uint64_t key)
+{
+	uint32_t i = t->buckets[bucket_of(t, key)];
+
+	while (i != NONE && t->b[i].key != key)
+		i = t->b[i].next;
+	return i;
+}
+
+static void leave_slot(struct flow_table *t, uint32_t i)
+{
+	t->stats.count[t->b[i].plane]--;
+	t->slot_count[t->b[i].plane][t->b[i].index]--;
+}
+
+/* Puts flow i on plane, on its emptiest QP; ties go round with the phase, so that pairs differ. */
+static void enter_plane(struct flow_table *t, uint32_t i, unsigned plane)
+{
+	unsigned n = t->attr.slots[plane] ? t->attr.slots[plane] : 1, best;
+	unsigned first = (unsigned)(t->attr.phase * n);
+
+	best = first % n;
+	for (unsigned k = 0; k < n; k++) {
+		unsigned s = (first + k) % n;
+
+		if (t->slot_count[plane][s] < t->slot_count[plane][best])
+			best = s;
+	}
+	t->b[i].plane = (uint16_t)plane;
+	t->b[i].index = (uint16_t)best;
+	t->slot_count[plane][best]++;
+	t->stats.count[plane]++;
+}
+
+static void forget(struct flow_table *t, uint32_t i)
+{
+	uint32_t *link = &t->buckets[bucket_of(t, t->b[i].key)];
+
+	while (*link != i)
+		link = &t->b[*link].next;
+	*link = t->b[i].next;
+	leave_slot(t, i);
+	t->b[i].in_use = false;
+	t->b[i].next = t->free;
+	t->free = i;
+	t->stats.in_use--;
+	entry_show(t, i);
+}
+
+/* (count + 1) / weight: the load plane would have with one flow more. Smaller is better; compares exactly. */
+static bool load_less(uint64_t count_a, uint32_t w_a, uint64_t count_b, uint32_t w_b)
+{
+	return count_a * w_b < count_b * w_a;
+}
+
+static int least_loaded(const struct flow_table *t)
+{
+	unsigned first = (unsigned)(t->attr.phase * t->weights.n);
+	int best = -1;
+
+	for (unsigned k = 0; k < t->weights.n; k++) {
+		unsigned p = (first + k) % t->weights.n;
+
+		if (t->weights.w[p] && (best < 0 || load_less(t->stats.count[p] + 1, t->weights.w[p],
+							      t->stats.count[best] + 1, t->weights.w[best])))
+			best = (int)p;
+	}
+	return best;
+}
+
+/* The plane a new flow goes to. */
+static int plane_for_bind(const struct flow_table *t)
+{
+	uint64_t counts[FARE_MAX_PLANES];
+
+	if (t->stats.in_use + 1 >= t->weights.sum)
+		return least_loaded(t);
+	for (unsigned p = 0; p < t->weights.n; p++)
+		counts[p] = t->start[p] + t->stats.count[p];
+	return spray_table_owed(&t->weights, counts);
+}
+
+/* The phase as picks already made: where in the exact schedule this pair begins. */
+static void set_start(struct flow_table *t)
+{
+	uint32_t n = (uint32_t)(t->attr.phase * t->weights.sum);
+
+	memset(t->start, 0, sizeof(t->start));
+	for (uint32_t i = 0; i < n; i++)
+		t->start[spray_table_owed(&t->weights, t->start)]++;
+}
+
+/* Any flow on plane, from that plane's fullest QP; resumes at *cursor so that a pass is linear. */
+static uint32_t flow_on(const struct flow_table *t, unsigned plane, uint32_t *cursor)
+{
+	uint32_t fullest = 0;
+
+	for (unsigned s = 1; s < t->attr.slots[plane]; s++)
+		if (t->slot_count[plane][s] > t->slot_count[plane][fullest])
+			fullest = s;
+	for (uint32_t k = 0; k < t->attr.max_flows; k++) {
+		uint32_t i = *cursor;
+
+		*cursor = i + 1 < t->attr.max_flows ? i + 1 : 0;
+		if (t->b[i].in_use && t->b[i].plane == plane && t->b[i].index == fullest)
+			return i;
+	}
+	return NONE;
+}
+
+/*
+ * The most flows each plane may carry without exceeding the least possible load: filling one flow at a time where
+ * load stays lowest finds that load. Only what exceeds a capacity must move, hence the fewest moves.
+ */
+static void capacities(const struct flow_table *t, uint32_t *capacity)
+{
+	uint32_t counts[FARE_MAX_PLANES] = { 0 }, worst_count = 0, worst_w = 1;
+
+	for (uint32_t i = 0; i < t->stats.in_use; i++) {
+		int best = -1;
+
+		for (unsigned p = 0; p < t->weights.n; p++)
+			if (t->weights.w[p] && (best < 0 || load_less(counts[p] + 1, t->weights.w[p], counts[best] + 1,
+								      t->weights.w[best])))
+				best = (int)p;
+		counts[best]++;
+		if (load_less(worst_count, worst_w, counts[best], t->weights.w[best])) {
+			worst_count = counts[best];
+			worst_w = t->weights.w[best];
+		}
+	}
+	for (unsigned p = 0; p < t->weights.n; p++)
+		capacity[p] = (uint32_t)((uint64_t)worst_count * t->weights.w[p] / worst_w);
+}
+
+/* How many flows plane should have when there are too few for proportion: systematic apportionment. */
+static void systematic(const struct flow_table *t, uint64_t *target)
+{
+	uint64_t counts[FARE_MAX_PLANES];
+
+	memcpy(counts, t->start, sizeof(counts));
+	memset(target, 0, sizeof(counts));
+	for (uint32_t i = 0; i < t->stats.in_use; i++) {
+		int p = spray_table_owed(&t->weights, counts);
+
+		counts[p]++;
+		target[p]++;
+	}
+}
+
+/* Did `to` gain against `from`? Otherwise a move between them serves nothing: both are worth what they were. */
+static bool gained(const struct flow_table *t, const struct weights *old, unsigned to, unsigned from)
+{
+	return (uint64_t)t->weights.w[to] * old->w[from] > (uint64_t)old->w[to] * t->weights.w[from];
+}
+
+static void move_between(struct flow_table *t, const struct weights *old, unsigned from, unsigned to,
+			 uint32_t *cursor)
+{
+	uint32_t i = flow_on(t, from, cursor);
+
+	leave_slot(t, i);
+	enter_plane(t, i, to);
+	t->stats.moves++;
+	t->stats.needless_moves += t->weights.w[from] && old->sum && !gained(t, old, to, from);
+	entry_show(t, i);
+}
+
+static unsigned rebalance_few(struct flow_table *t, const struct weights *old)
+{
+	uint64_t target[FARE_MAX_PLANES];
+	unsigned moved = 0;
+	uint32_t cursor = 0;
+
+	systematic(t, target);
+	for (unsigned to = 0; to < t->weights.n; to++) {
+		for (unsigned from = 0; from < t->weights.n; from++) {
+			while (gained(t, old, to, from) && t->stats.count[to] < target[to] &&
+			       t->stats.count[from] > target[from]) {
+				move_between(t, old, from, to, &cursor);
+				moved++;
+			}
+		}
+	}
+	/* nothing may stay on a dead plane, whoever's turn it was */
+	for (unsigned from = 0; from < t->weights.n; from++) {
+		while (!t->weights.w[from] && t->stats.count[from]) {
+			move_between(t, old, from, (unsigned)least_loaded(t), &cursor);
+			moved++;
+		}
+	}
+	return moved;
+}
+
+unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights)
+{
+	struct weights old = t->weights;
+	uint32_t capacity[FARE_MAX_PLANES];
+	unsigned moved = 0;
+	uint32_t cursor = 0;
+
+	if (old.n == weights->n && !memcmp(old.w, weights->w, sizeof(old.w)))
+		return 0;
+	t->weights = *weights;
+	if (!weights->sum)
+		return 0;
+	set_start(t);
+	if (t->stats.in_use < weights->sum && old.sum)
+		return rebalance_few(t, &old);
+	capacities(t, capacity);
+	for (unsigned from = 0; from < weights->n; from++) {
+		while (t->stats.count[from] > capacity[from]) {
+			move_between(t, &old, from, (unsigned)least_loaded(t), &cursor);
+			moved++;
+		}
+	}
+	return moved;
+}
+
+int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct flow_slot *out)
+{
+	uint32_t i = find(t, key);
+	int plane;
+
+	if (i != NONE && t->attr.idle_expiry_ns && now_ns - t->b[i].last_used_ns > t->attr.idle_expiry_ns) {
+		forget(t, i); /* a new burst is placed by the weights of its own time */
+		t->stats.expiries++;
+		i = NONE;
+	}
+	if (!t->weights.sum)
+		return -ENETUNREACH;
+	if (i == NONE) {
+		if (t->free == NONE && !flow_table_expire(t, now_ns))
+			return -ENOSPC;
+		plane = plane_for_bind(t);
+		i = t->free;
+		t->free = t->b[i].next;
+		t->b[i].key = key;
+		t->b[i].in_use = true;
+		t->b[i].last_used_ns = now_ns;
+		t->b[i].next = t->buckets[bucket_of(t, key)];
+		t->buckets[bucket_of(t, key)] = i;
+		enter_plane(t, i, (unsigned)plane);
+		t->stats.in_use++;
+		t->stats.binds++;
+		entry_show(t, i);
+	}
+	t->b[i].last_used_ns = now_ns;
+	out->plane = t->b[i].plane;
+	out->index = t->b[i].index;
+	return 0;
+}
+
+int flow_table_release(struct flow_table *t, uint64_t key)
+{
+	uint32_t i = find(t, key);
+
+	if (i == NONE)
+		return -ENOENT;
+	forget(t, i);
+	return 0;
+}
+
+unsigned flow_table_expire(struct flow_table *t, uint64_t now_ns)
+{
+	unsigned n = 0;
+
+	if (!t->attr.idle_expiry_ns)
+		return 0;
+	for (uint32_t i = 0; i < t->attr.max_flows; i++) {
+		if (t->b[i].in_use && now_ns - t->b[i].last_used_ns > t->attr.idle_expiry_ns) {
+			forget(t, i);
+			n++;
+		}
+	}
+	t->stats.expiries += n;
+	return n;
+}
+
+void flow_table_stats(const struct flow_table *t, struct flow_table_stats *out)
+{
+	*out = t->stats;
+}
+
+void flow_table_account(struct flow_table *t, uint64_t key, uint64_t bytes, uint16_t udp_source_port)
+{
+	uint32_t i = find(t, key);
+
+	if (i == NONE)
+		return;
+	/* bytes and port are for the operator alone: a plain store each, torn reads cannot happen at 8 bytes */
+	t->attr.entries[i].bytes += bytes;
+	t->attr.entries[i].udp_source_port = udp_source_port;
+	t->attr.entries[i].last_used_ns = t->b[i].last_used_ns;
+}

@@ -1,1 +1,0 @@
-extern int sched_placeholder; int sched_placeholder;

@@ -1,0 +1,173 @@
+#include "qp/control_wire.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MAGIC	0x46415245u /* "FARE" */
+#define VERSION 1
+
+/* A cursor that remembers having run out: every access is checked, the caller asks once at the end. */
+struct cursor {
+	uint8_t *at;
+	const uint8_t *end;
+	bool failed;
+};
+
+static void put(struct cursor *c, uint64_t v, unsigned bytes)
+{
+	if (c->failed || (size_t)(c->end - c->at) < bytes) {
+		c->failed = true;
+		return;
+	}
+	while (bytes--)
+		*c->at++ = (uint8_t)(v >> (8 * bytes));
+}
+
+static uint64_t get(struct cursor *c, unsigned bytes)
+{
+	uint64_t v = 0;
+
+	if (c->failed || (size_t)(c->end - c->at) < bytes) {
+		c->failed = true;
+		return 0;
+	}
+	while (bytes--)
+		v = v << 8 | *c->at++;
+	return v;
+}
+
+static bool has_qps(enum control_type type)
+{
+	return type == CONTROL_LANE_OPEN || type == CONTROL_LANE_ACCEPT;
+}
+
+static bool is_lane(enum control_type type)
+{
+	return type >= CONTROL_LANE_OPEN && type <= CONTROL_LANE_RESET_ACK;
+}
+
+int control_wire_encode(const struct control_message *m, void *buf, size_t size)
+{
+	struct cursor c = { buf, (uint8_t *)buf + size, false };
+
+	if (is_lane(m->type) && m->lane.n_qps > CONTROL_MAX_QPS)
+		return -EINVAL;
+	put(&c, MAGIC, 4);
+	put(&c, VERSION, 1);
+	put(&c, m->type, 1);
+	put(&c, 0, 2);
+	put(&c, m->secret, 8);
+	put(&c, m->source, 8);
+	put(&c, m->destination, 8);
+	put(&c, m->source_group, 4);
+	put(&c, m->destination_group, 4);
+	if (m->type == CONTROL_ECHO || m->type == CONTROL_ECHO_REPLY) {
+		put(&c, m->echo.nonce, 8);
+		put(&c, m->echo.candidate, 2);
+		put(&c, m->echo.plane, 2);
+		put(&c, m->echo.sub_port, 2);
+	} else if (m->type == CONTROL_GROUP_OPEN || m->type == CONTROL_GROUP_ACCEPT) {
+		put(&c, m->open.mode, 1);
+		put(&c, m->open.n_lanes, 1);
+		put(&c, m->open.qps_per_lane, 2);
+		put(&c, m->open.qps_per_sub_port, 4);
+		put(&c, m->open.flows, 4);
+		put(&c, m->open.chunk_bytes, 4);
+		put(&c, m->open.window_bytes, 4);
+		put(&c, m->open.max_messages, 4);
+		put(&c, m->open.random_ports, 1);
+		put(&c, m->open.ring_addr, 8);
+		put(&c, m->open.ring_rkey, 4);
+	} else if (m->type == CONTROL_GROUP_REFUSE) {
+		put(&c, m->error, 4);
+	} else if (is_lane(m->type)) {
+		put(&c, m->lane.lane, 2);
+		put(&c, has_qps(m->type) ? m->lane.n_qps : 0, 2);
+		put(&c, m->lane.epoch, 4);
+		for (unsigned i = 0; has_qps(m->type) && i < m->lane.n_qps; i++) {
+			put(&c, m->lane.qps[i].qpn, 4);
+			put(&c, m->lane.qps[i].psn, 4);
+		}
+	}
+	return c.failed ? -EMSGSIZE : (int)(c.at - (uint8_t *)buf);
+}
+
+static const char *decode_open(struct control_message *out, struct cursor *c)
+{
+	out->open.mode = (uint8_t)get(c, 1);
+	out->open.n_lanes = (uint8_t)get(c, 1);
+	out->open.qps_per_lane = (uint16_t)get(c, 2);
+	out->open.qps_per_sub_port = (uint32_t)get(c, 4);
+	out->open.flows = (uint32_t)get(c, 4);
+	out->open.chunk_bytes = (uint32_t)get(c, 4);
+	out->open.window_bytes = (uint32_t)get(c, 4);
+	out->open.max_messages = (uint32_t)get(c, 4);
+	out->open.random_ports = (uint8_t)get(c, 1);
+	out->open.ring_addr = get(c, 8);
+	out->open.ring_rkey = (uint32_t)get(c, 4);
+	if (out->open.n_lanes == 0 || out->open.n_lanes > FARE_MAX_PLANES)
+		return "number of lanes out of range";
+	if (out->open.qps_per_lane == 0 || out->open.qps_per_lane > CONTROL_MAX_QPS)
+		return "QPs per lane out of range";
+	return NULL;
+}
+
+static const char *decode_lane(struct control_message *out, struct cursor *c)
+{
+	out->lane.lane = (uint16_t)get(c, 2);
+	out->lane.n_qps = (uint16_t)get(c, 2);
+	out->lane.epoch = (uint32_t)get(c, 4);
+	if (out->lane.lane >= FARE_MAX_PLANES)
+		return "lane out of range";
+	if (out->lane.n_qps > CONTROL_MAX_QPS || (out->lane.n_qps > 0) != has_qps(out->type))
+		return "number of QPs out of range";
+	for (unsigned i = 0; i < out->lane.n_qps; i++) {
+		out->lane.qps[i].qpn = (uint32_t)get(c, 4);
+		out->lane.qps[i].psn = (uint32_t)get(c, 4);
+		if (out->lane.qps[i].qpn >> 24 || out->lane.qps[i].psn >> 24)
+			return "QPN or PSN beyond 24 bits";
+	}
+	return NULL;
+}
+
+int control_wire_decode(struct control_message *out, const void *buf, size_t length, const char **reason)
+{
+	struct cursor c = { (uint8_t *)(uintptr_t)buf, (const uint8_t *)buf + length, false };
+
+	memset(out, 0, sizeof(*out));
+	*reason = NULL;
+	if (get(&c, 4) != MAGIC)
+		*reason = "not a control message";
+	else if (get(&c, 1) != VERSION)
+		*reason = "unknown version";
+	if (*reason)
+		return -EBADMSG;
+	out->type = (enum control_type)get(&c, 1);
+	get(&c, 2);
+	out->secret = get(&c, 8);
+	out->source = get(&c, 8);
+	out->destination = get(&c, 8);
+	out->source_group = (uint32_t)get(&c, 4);
+	out->destination_group = (uint32_t)get(&c, 4);
+	if (out->type < CONTROL_ECHO || out->type >= CONTROL_TYPE_END) {
+		*reason = "unknown type";
+	} else if (out->type == CONTROL_ECHO || out->type == CONTROL_ECHO_REPLY) {
+		out->echo.nonce = get(&c, 8);
+		out->echo.candidate = (uint16_t)get(&c, 2);
+		out->echo.plane = (uint16_t)get(&c, 2);
+		out->echo.sub_port = (uint16_t)get(&c, 2);
+	} else if (out->type == CONTROL_GROUP_OPEN || out->type == CONTROL_GROUP_ACCEPT) {
+		*reason = decode_open(out, &c);
+	} else if (out->type == CONTROL_GROUP_REFUSE) {
+		out->error = (uint32_t)get(&c, 4);
+	} else if (is_lane(out->type)) {
+		*reason = decode_lane(out, &c);
+	}
+	if (c.failed)
+		*reason = "truncated"; /* before any complaint about what was read past the end */
+	else if (!*reason && out->source == 0)
+		*reason = "no source incarnation";
+	/* up to three bytes of padding may follow; nothing reads them */
+	return *reason ? -EBADMSG : 0;
+}

@@ -1,0 +1,83 @@
+/*
+ * control_wire.h - the group's control messages, bytes to struct and back (pure).
+ *
+ * They travel as UD SEND datagrams beside the QPs, over every plane, so that the loss of any plane does not take
+ * the handshake with it. Big-endian. A message names both ends' incarnations (one random number per life of a
+ * process's domain) and groups, so that nothing from a former life is mistaken for the present.
+ *
+ *   ECHO            -> ECHO_REPLY        which remote sub-port does this UDP source port lead to?
+ *   GROUP_OPEN      -> GROUP_ACCEPT | GROUP_REFUSE
+ *   LANE_OPEN       -> LANE_ACCEPT | LANE_REFUSE,  then LANE_READY       a lane's QPs, numbered by epoch
+ *   LANE_RESET      -> LANE_RESET_ACK    my QPs of that epoch are in error; yours must be, too
+ *   GROUP_CLOSE, GROUP_GONE              the group is over; there is no such group
+ *
+ * The secret keeps strays of another job out. It is not authentication: it travels in the clear.
+ */
+#ifndef CONTROL_WIRE_H
+#define CONTROL_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fare_limits.h"
+
+#define CONTROL_MAX_QPS 64 /* per lane: one message must hold them */
+
+enum control_type {
+	CONTROL_ECHO = 1,
+	CONTROL_ECHO_REPLY,
+	CONTROL_GROUP_OPEN,
+	CONTROL_GROUP_ACCEPT,
+	CONTROL_GROUP_REFUSE,
+	CONTROL_GROUP_CLOSE,
+	CONTROL_GROUP_GONE,
+	CONTROL_LANE_OPEN,
+	CONTROL_LANE_ACCEPT,
+	CONTROL_LANE_READY,
+	CONTROL_LANE_REFUSE,
+	CONTROL_LANE_RESET,
+	CONTROL_LANE_RESET_ACK,
+	CONTROL_TYPE_END,
+};
+
+struct control_qp {
+	uint32_t qpn; /* 24 bits */
+	uint32_t psn; /* 24 bits */
+};
+
+struct control_message {
+	enum control_type type;
+	uint64_t secret;
+	uint64_t source, destination;		  /* incarnations; destination 0: not yet known */
+	uint32_t source_group, destination_group; /* 0: none */
+	union {
+		struct {
+			uint64_t nonce;
+			uint16_t candidate;
+			uint16_t plane, sub_port; /* in the reply: where the echo arrived */
+		} echo;
+		struct { /* GROUP_OPEN, GROUP_ACCEPT */
+			uint8_t mode;
+			uint8_t n_lanes;
+			uint16_t qps_per_lane;
+			uint32_t qps_per_sub_port, flows, chunk_bytes, window_bytes, max_messages;
+			uint8_t random_ports;
+			uint64_t ring_addr;
+			uint32_t ring_rkey;
+		} open;
+		uint32_t error; /* GROUP_REFUSE: errno */
+		struct {	/* LANE_*; qps only in LANE_OPEN and LANE_ACCEPT */
+			uint16_t lane;
+			uint16_t n_qps;
+			uint32_t epoch;
+			struct control_qp qps[CONTROL_MAX_QPS];
+		} lane;
+	};
+};
+
+/* Bytes written, or -EMSGSIZE, -EINVAL (a field out of range). */
+int control_wire_encode(const struct control_message *message, void *buf, size_t size);
+/* 0, or -EBADMSG with *reason (static) set; ranges of lanes, counts, QPNs and PSNs are checked. */
+int control_wire_decode(struct control_message *out, const void *buf, size_t length, const char **reason);
+
+#endif

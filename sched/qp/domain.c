@@ -1,0 +1,393 @@
+/*
+ * domain.c - one local GPU's endpoint: opens it, polls it, and hands what arrives to the group concerned.
+ *
+ * Owns the endpoint, the event queue and the list of groups. Messages for groups that do not exist are answered
+ * GROUP_GONE, so that a peer that outlived us learns of it; echoes are answered by anyone, without state.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "qp/internal.h"
+
+#define POLL_BATCH	  64
+#define POLL_ROUNDS	  4
+#define TICK_BUSY_NS	  2000000  /* while anything is under way: how late a change of paths is noticed */
+#define TICK_IDLE_NS	  20000000
+#define MAX_GROUPS	  4096
+#define EVENTS_PER_ROUND  (2 * POLL_BATCH + 2 * FARE_MAX_PLANES)
+
+struct fare_mr {
+	struct fare_domain *domain;
+	struct qp_mr mr;
+};
+
+uint64_t domain_random(void)
+{
+	uint64_t v = 0;
+
+	/* 8 bytes never block or come short once the pool is seeded; 0 means "none" everywhere here */
+	while (getrandom(&v, sizeof(v), 0) != sizeof(v) || v == 0)
+		;
+	return v;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void domain_event(struct fare_domain *domain, const struct fare_event *event)
+{
+	if (domain->event_count == EVENT_QUEUE)
+		return; /* cannot be: polling stops long before (room_for_events) */
+	domain->events[(domain->event_head + domain->event_count) % EVENT_QUEUE] = *event;
+	domain->event_count++;
+}
+
+static bool room_for_events(const struct fare_domain *domain)
+{
+	return EVENT_QUEUE - domain->event_count > POLL_ROUNDS * EVENTS_PER_ROUND + 2 * MAX_MESSAGES;
+}
+
+void domain_send(struct fare_domain *domain, const struct in6_addr *remote, struct control_message *message,
+		 uint16_t plane, uint16_t sub_port, uint16_t source_port)
+{
+	uint8_t buf[QP_CONTROL_MAX];
+	struct qp_control control = { .remote = *remote, .plane = plane, .sub_port = sub_port,
+				      .udp_source_port = source_port, .data = buf };
+	int n;
+
+	message->secret = domain->options.secret;
+	message->source = domain->incarnation;
+	n = control_wire_encode(message, buf, sizeof(buf));
+	if (n < 0)
+		return;
+	control.length = (size_t)n;
+	domain->provider->control_send(domain->endpoint, &control); /* loss is normal: all of it is repeated */
+}
+
+static struct fare_group *group_by_id(struct fare_domain *domain, uint32_t id)
+{
+	struct fare_group *g = domain->groups;
+
+	while (g && g->id != id)
+		g = g->next;
+	return g;
+}
+
+static struct fare_group *group_by_opener(struct fare_domain *domain, const struct control_message *m)
+{
+	struct fare_group *g = domain->groups;
+
+	while (g && (g->opener || g->peer_incarnation != m->source || g->peer_id != m->source_group))
+		g = g->next;
+	return g;
+}
+
+static unsigned count_groups(const struct fare_domain *domain)
+{
+	unsigned n = 0;
+
+	for (const struct fare_group *g = domain->groups; g; g = g->next)
+		n++;
+	return n;
+}
+
+/* A peer opens a group toward us: once per (incarnation, group), however often it asks. */
+static void on_group_open(struct fare_domain *domain, const struct qp_control *c, const struct control_message *m)
+{
+	struct fare_group_options options = {
+		.mode = (enum fare_mode)m->open.mode, .qps_per_sub_port = m->open.qps_per_sub_port,
+		.flows = m->open.flows, .chunk_bytes = m->open.chunk_bytes, .window_bytes = m->open.window_bytes,
+		.max_messages = m->open.max_messages, .random_ports = m->open.random_ports != 0,
+	};
+	struct control_message reply = { .type = CONTROL_GROUP_ACCEPT, .destination = m->source,
+					 .destination_group = m->source_group };
+	struct fare_group *group = group_by_opener(domain, m);
+	int err = domain->options.accept ? 0 : -ECONNREFUSED;
+
+	if (group && group->state == GROUP_CLOSED) {
+		group = NULL;
+		err = -ECANCELED;
+	}
+	if (!group && !err && count_groups(domain) >= MAX_GROUPS)
+		err = -EUSERS;
+	if (!group && !err)
+		err = group_create(&group, domain, &c->remote, &options, false, m->open.qps_per_lane,
+				   m->open.n_lanes);
+	if (!group) {
+		reply.type = CONTROL_GROUP_REFUSE;
+		reply.error = (uint32_t)-err;
+		domain_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+		return;
+	}
+	group->peer_id = m->source_group;
+	group->peer_incarnation = m->source;
+	group->peer_ring_addr = m->open.ring_addr;
+	group->peer_ring_rkey = m->open.ring_rkey;
+	group->state = GROUP_OPEN;
+	reply.source_group = group->id;
+	group_fill_open(group, &reply);
+	domain_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+}
+
+static void on_echo(struct fare_domain *domain, const struct qp_control *c, const struct control_message *m)
+{
+	struct control_message reply = { .type = CONTROL_ECHO_REPLY, .destination = m->source,
+					 .destination_group = m->source_group };
+
+	reply.echo.nonce = m->echo.nonce;
+	reply.echo.candidate = m->echo.candidate;
+	reply.echo.plane = c->plane;
+	reply.echo.sub_port = c->sub_port;
+	domain_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+}
+
+static void on_control(void *arg, const struct qp_control *c)
+{
+	struct fare_domain *domain = arg;
+	struct control_message m;
+	struct fare_group *group;
+	const char *reason;
+
+	if (control_wire_decode(&m, c->data, c->length, &reason) || m.secret != domain->options.secret) {
+		domain->control_rejected++;
+		return;
+	}
+	if (m.type == CONTROL_ECHO) {
+		on_echo(domain, c, &m);
+		return;
+	}
+	if (m.type == CONTROL_GROUP_OPEN) {
+		on_group_open(domain, c, &m);
+		return;
+	}
+	/* meant for a former life of ours, or from somebody else: there is no such group */
+	group = m.destination == domain->incarnation ? group_by_id(domain, m.destination_group) : NULL;
+	if (group && memcmp(&group->peer, &c->remote, sizeof(c->remote)))
+		group = NULL;
+	if (group) {
+		group_on_control(group, &m);
+	} else if (m.type != CONTROL_GROUP_GONE && m.type != CONTROL_GROUP_CLOSE) {
+		struct control_message gone = { .type = CONTROL_GROUP_GONE, .destination = m.source,
+						.destination_group = m.source_group,
+						.source_group = m.destination_group };
+
+		domain_send(domain, &c->remote, &gone, c->plane, c->sub_port, 0);
+	}
+}
+
+static int describe(struct fare_domain *domain)
+{
+	const struct shm_local_gpu *gpu = attach_local_gpu(domain->fare, domain->local_gpu);
+	struct qp_endpoint_attr *attr = &domain->attr;
+	int err;
+
+	if (!gpu)
+		return -ENOENT;
+	err = fare_local_address(domain->fare, domain->local_gpu,
+				 domain->options.family == AF_INET6 ? AF_INET6 : AF_INET, &attr->address);
+	if (err)
+		return err;
+	attr->n_planes = (uint16_t)gpu->n_planes;
+	for (unsigned p = 0; p < gpu->n_planes; p++) {
+		attr->n_sub_ports[p] = (uint16_t)gpu->n_sub_ports[p];
+		for (unsigned s = 0; s < gpu->n_sub_ports[p]; s++) {
+			memcpy(attr->dev[p][s], gpu->sub_ports[p][s].dev, FARE_DEV_NAME_MAX);
+			attr->dev[p][s][FARE_DEV_NAME_MAX - 1] = 0;
+		}
+	}
+	attr->path_mtu = domain->options.path_mtu ? domain->options.path_mtu : 4096;
+	attr->on_control = on_control;
+	attr->arg = domain;
+	return 0;
+}
+
+static int watch(struct fare_domain *domain)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	struct itimerspec tick = { .it_interval.tv_nsec = TICK_IDLE_NS, .it_value.tv_nsec = TICK_IDLE_NS };
+	int fds[2];
+
+	domain->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	domain->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (domain->epoll_fd < 0 || domain->timer_fd < 0 || timerfd_settime(domain->timer_fd, 0, &tick, NULL))
+		return -errno;
+	fds[0] = domain->timer_fd;
+	fds[1] = domain->provider->endpoint_fd(domain->endpoint);
+	for (int i = 0; i < 2; i++)
+		if (epoll_ctl(domain->epoll_fd, EPOLL_CTL_ADD, fds[i], &e))
+			return -errno;
+	return 0;
+}
+
+int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
+		     const struct fare_domain_options *options)
+{
+	struct fare_domain *domain;
+	int err;
+
+	*out = NULL;
+	if (options && options->provider && strcmp(options->provider, "soft"))
+		return -EPROTONOSUPPORT;
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return -ENOMEM;
+	domain->fare = fare;
+	domain->local_gpu = local_gpu;
+	if (options)
+		domain->options = *options;
+	domain->provider = &qp_soft_provider;
+	domain->incarnation = domain_random();
+	domain->next_group_id = (uint32_t)domain_random() | 1;
+	domain->epoll_fd = domain->timer_fd = -1;
+	domain->events = calloc(EVENT_QUEUE, sizeof(*domain->events));
+	err = domain->events ? describe(domain) : -ENOMEM;
+	if (!err)
+		err = domain->provider->endpoint_create(&domain->endpoint, &domain->attr);
+	if (!err)
+		err = watch(domain);
+	if (err) {
+		fare_domain_close(domain);
+		return err;
+	}
+	*out = domain;
+	return 0;
+}
+
+void fare_domain_close(struct fare_domain *domain)
+{
+	if (!domain)
+		return;
+	while (domain->groups)
+		fare_group_close(domain->groups);
+	if (domain->endpoint)
+		domain->provider->endpoint_destroy(domain->endpoint);
+	if (domain->epoll_fd >= 0)
+		close(domain->epoll_fd);
+	if (domain->timer_fd >= 0)
+		close(domain->timer_fd);
+	free(domain->events);
+	free(domain);
+}
+
+int fare_domain_fd(const struct fare_domain *domain)
+{
+	return domain->epoll_fd;
+}
+
+/* A fast tick only while something is under way: an idle application should cost nothing. */
+static void set_tick(struct fare_domain *domain)
+{
+	struct itimerspec tick = { 0 };
+	bool busy = false;
+
+	for (struct fare_group *g = domain->groups; g && !busy; g = g->next)
+		busy = group_busy(g);
+	if (busy == domain->fast_timer)
+		return;
+	domain->fast_timer = busy;
+	tick.it_interval.tv_nsec = tick.it_value.tv_nsec = busy ? TICK_BUSY_NS : TICK_IDLE_NS;
+	timerfd_settime(domain->timer_fd, 0, &tick, NULL);
+}
+
+static int take_events(struct fare_domain *domain, struct fare_event *events, int max)
+{
+	int n = 0;
+
+	while (n < max && domain->event_count) {
+		events[n++] = domain->events[domain->event_head];
+		domain->event_head = (domain->event_head + 1) % EVENT_QUEUE;
+		domain->event_count--;
+	}
+	return n;
+}
+
+static int progress(struct fare_domain *domain)
+{
+	struct qp_wc wc[POLL_BATCH];
+	int n, err;
+
+	for (int round = 0; round < POLL_ROUNDS; round++) {
+		err = domain->provider->endpoint_progress(domain->endpoint);
+		if (err < 0)
+			return err;
+		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);
+		for (int i = 0; i < n; i++) {
+			struct lane_qp *q = wc[i].context;
+
+			messages_on_completion(q->group, &wc[i]);
+		}
+		if (n == 0 && err == 0)
+			break;
+		for (struct fare_group *g = domain->groups; g; g = g->next)
+			group_step(g);
+	}
+	return 0;
+}
+
+int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max)
+{
+	uint64_t expirations;
+	int err;
+
+	domain->now_ns = monotonic_ns();
+	if (read(domain->timer_fd, &expirations, sizeof(expirations)) > 0)
+		attach_refresh(domain->fare, domain->now_ns);
+	/* an application that does not take its events stops being acknowledged: that is the back-pressure */
+	if (room_for_events(domain)) {
+		err = progress(domain);
+		if (err)
+			return err;
+		for (struct fare_group *g = domain->groups; g; g = g->next)
+			group_step(g);
+	}
+	set_tick(domain);
+	return take_events(domain, events, max);
+}
+
+int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length, bool remote_write)
+{
+	struct fare_mr *mr = calloc(1, sizeof(*mr));
+	int err;
+
+	*out = NULL;
+	if (!mr)
+		return -ENOMEM;
+	mr->domain = domain;
+	err = domain->provider->mr_register(domain->endpoint, addr, length,
+					    remote_write ? QP_ACCESS_REMOTE_WRITE : 0, &mr->mr);
+	if (err) {
+		free(mr);
+		return err;
+	}
+	*out = mr;
+	return 0;
+}
+
+void fare_mr_deregister(struct fare_mr *mr)
+{
+	if (!mr)
+		return;
+	mr->domain->provider->mr_deregister(mr->domain->endpoint, &mr->mr);
+	free(mr);
+}
+
+uint32_t fare_mr_rkey(const struct fare_mr *mr)
+{
+	return mr->mr.rkey;
+}
+
+uint32_t domain_mr_lkey(const struct fare_mr *mr)
+{
+	return mr->mr.lkey;
+}

@@ -1,0 +1,473 @@
+/*
+ * group.c - a group: its making, its handshake with the peer, the weights in force, the turn of the wheel.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "qp/internal.h"
+
+#define DEFAULT_WINDOW	 (128u << 10)
+#define DEFAULT_MESSAGES 64u
+#define DEFAULT_FLOWS	 64u
+#define MAX_FLOWS	 4096u
+#define BATCH_BYTES	 65000u /* a super-packet with its headers fits 64 KiB */
+#define WIRE_OVERHEAD	 64u	/* headers and ICRC of a segment, rounded up */
+#define OPEN_RESEND_NS	 UINT64_C(20000000)
+#define OPEN_TRIES	 500
+
+static void follow_paths(struct fare_group *group);
+
+/* ---- making and ending a group ---- */
+
+static int fill_options(struct fare_group *group, const struct fare_group_options *in)
+{
+	struct fare_group_options *o = &group->options;
+	uint32_t mtu = group->domain->attr.path_mtu;
+
+	*o = *in;
+	if (o->mode > FARE_MODE_KERNEL || o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
+	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30))
+		return -EINVAL;
+	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
+	o->flows = o->flows ? o->flows : DEFAULT_FLOWS;
+	o->max_messages = o->max_messages ? o->max_messages : DEFAULT_MESSAGES;
+	o->window_bytes = o->window_bytes ? o->window_bytes : DEFAULT_WINDOW;
+	if (!o->chunk_bytes)
+		o->chunk_bytes = BATCH_BYTES / (mtu + WIRE_OVERHEAD) * mtu;
+	return 0;
+}
+
+/* How many sub-ports the fattest plane has here: every lane has that many QPs times k. */
+static unsigned widest_plane(const struct fare_domain *domain)
+{
+	unsigned m = 1;
+
+	for (unsigned p = 0; p < domain->attr.n_planes; p++)
+		m = domain->attr.n_sub_ports[p] > m ? domain->attr.n_sub_ports[p] : m;
+	return m;
+}
+
+static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lanes)
+{
+	const struct fare_domain *domain = group->domain;
+	unsigned m = widest_plane(domain), per_lane = m * group->options.qps_per_sub_port, total;
+	uint64_t window = (uint64_t)group->options.window_bytes * m * domain->attr.n_planes;
+
+	group->n_lanes = domain->attr.n_planes;
+	if (group->options.mode == FARE_MODE_KERNEL) {
+		total = group->options.qps ? group->options.qps : per_lane * domain->attr.n_planes;
+		/* as few QPs as possible share a fate: the kernel's paths fail one by one */
+		group->n_lanes = total < FARE_MAX_PLANES ? total : FARE_MAX_PLANES;
+		per_lane = (total + group->n_lanes - 1) / group->n_lanes;
+	}
+	if (!group->opener) { /* the acceptor mirrors the opener */
+		if (group->options.mode != FARE_MODE_KERNEL && n_lanes != group->n_lanes)
+			return -EPROTO;
+		group->n_lanes = n_lanes;
+		per_lane = qps_per_lane;
+	}
+	if (!per_lane || per_lane > CONTROL_MAX_QPS || group->n_lanes > FARE_MAX_PLANES)
+		return -EINVAL;
+	window /= (uint64_t)per_lane * group->n_lanes;
+	group->qp_window_bytes = (uint32_t)window;
+	if (group->qp_window_bytes < domain->attr.path_mtu)
+		group->qp_window_bytes = domain->attr.path_mtu;
+	if (group->options.chunk_bytes > group->qp_window_bytes)
+		group->options.chunk_bytes = group->qp_window_bytes / domain->attr.path_mtu * domain->attr.path_mtu;
+	for (unsigned l = 0; l < group->n_lanes; l++) {
+		group->lanes[l].n_qps = per_lane;
+		group->lanes[l].qps = calloc(per_lane, sizeof(struct lane_qp));
+		if (!group->lanes[l].qps)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int make_tables(struct fare_group *group)
+{
+	struct fare_domain *domain = group->domain;
+	struct flow_table_attr attr = { .n_planes = group->n_lanes, .phase = attach_pair_phase(group->pair),
+					.max_flows = group->options.flows,
+					.idle_expiry_ns = group->options.idle_expiry_ms * UINT64_C(1000000) };
+	unsigned qps = group->n_lanes * group->lanes[0].n_qps;
+
+	/* per QP: what is pending, and what is on the wire at no less than one chunk a packet */
+	group->n_chunks = qps * (PENDING_PER_QP + group->qp_window_bytes / group->options.chunk_bytes + 4) +
+			  2 * group->options.max_messages;
+	group->messages = calloc(group->options.max_messages, sizeof(*group->messages));
+	group->chunks = calloc(group->n_chunks, sizeof(*group->chunks));
+	group->tx_records = calloc(RING_SLOTS, RECORD_BYTES);
+	group->rx_records = calloc(RING_SLOTS, RECORD_BYTES);
+	if (!group->messages || !group->chunks || !group->tx_records || !group->rx_records)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < group->n_chunks; i++)
+		group->chunks[i].next = i + 1 < group->n_chunks ? i + 1 : NO_CHUNK;
+	if (group->options.mode != FARE_MODE_FLOW)
+		return 0;
+	group->flow_entries = attach_lend_entries(domain->fare, attr.max_flows);
+	if (!group->flow_entries)
+		return -ENOSPC;
+	attr.entries = group->flow_entries;
+	attach_pair_identity(group->pair, &attr.peer, &attr.local_gpu);
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		attr.slots[l] = (uint16_t)group->lanes[l].n_qps;
+	return flow_table_create(&group->flows, &attr);
+}
+
+int group_create(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
+		 const struct fare_group_options *options, bool opener, unsigned qps_per_lane, unsigned n_lanes)
+{
+	struct fare_group *group = calloc(1, sizeof(*group));
+	const struct qp_provider *provider = domain->provider;
+	int err;
+
+	*out = NULL;
+	if (!group)
+		return -ENOMEM;
+	group->domain = domain;
+	group->opener = opener;
+	group->peer = *peer;
+	group->id = domain->next_group_id++;
+	group->replay = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
+	group->next = domain->groups;
+	domain->groups = group;
+	err = fill_options(group, options);
+	if (!err)
+		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, peer);
+	if (!err)
+		err = shape(group, qps_per_lane, n_lanes);
+	if (!err)
+		err = make_tables(group);
+	if (!err)
+		err = provider->mr_register(domain->endpoint, group->tx_records, RING_SLOTS * RECORD_BYTES, 0,
+					    &group->tx_mr);
+	if (!err)
+		err = provider->mr_register(domain->endpoint, group->rx_records, RING_SLOTS * RECORD_BYTES,
+					    QP_ACCESS_REMOTE_WRITE, &group->rx_mr);
+	if (err) {
+		group_destroy(group);
+		return err;
+	}
+	follow_paths(group);
+	*out = group;
+	return 0;
+}
+
+void group_destroy(struct fare_group *group)
+{
+	struct fare_domain *domain = group->domain;
+	struct fare_group **link;
+
+	for (unsigned l = 0; l < FARE_MAX_PLANES; l++)
+		if (group->lanes[l].qps)
+			lane_free(group, l);
+	if (group->rx_mr.rkey)
+		domain->provider->mr_deregister(domain->endpoint, &group->rx_mr);
+	if (group->tx_mr.lkey)
+		domain->provider->mr_deregister(domain->endpoint, &group->tx_mr);
+	flow_table_destroy(group->flows);
+	if (group->flow_entries)
+		attach_return_entries(domain->fare, group->flow_entries, group->options.flows);
+	fare_pair_close(group->pair);
+	for (link = &domain->groups; *link != group; link = &(*link)->next)
+		;
+	*link = group->next;
+	free(group->messages);
+	free(group->chunks);
+	free(group->tx_records);
+	free(group->rx_records);
+	free(group);
+}
+
+int fare_group_open(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
+		    const struct fare_group_options *options)
+{
+	static const struct fare_group_options defaults;
+
+	return group_create(out, domain, peer, options ? options : &defaults, true, 0, 0);
+}
+
+void fare_group_close(struct fare_group *group)
+{
+	struct control_message m = { .type = CONTROL_GROUP_CLOSE };
+
+	if (!group)
+		return;
+	/* a courtesy: a peer that misses all of them learns by GROUP_GONE when it next asks */
+	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->domain->attr.n_planes; l++)
+		group_send(group, &m);
+	group_destroy(group);
+}
+
+void fare_group_peer(const struct fare_group *group, struct in6_addr *out)
+{
+	*out = group->peer;
+}
+
+void fare_group_set_context(struct fare_group *group, void *context)
+{
+	group->context = context;
+}
+
+void *fare_group_context(const struct fare_group *group)
+{
+	return group->context;
+}
+
+/* ---- control ---- */
+
+bool group_plane_usable(const struct fare_group *group, unsigned lane)
+{
+	bool any = false;
+
+	if (group->options.mode != FARE_MODE_KERNEL)
+		return group->paths.path[lane].usable_bps > 0 && group->paths.path[lane].live_sub_ports;
+	for (unsigned p = 0; p < group->paths.n_planes; p++)
+		any |= group->paths.path[p].usable_bps > 0;
+	return any;
+}
+
+/* Over the usable planes in turn; if none is, over any that has a live sub-port: the peer may know better. */
+void group_send(struct fare_group *group, struct control_message *message)
+{
+	unsigned n = group->domain->attr.n_planes;
+
+	message->source_group = group->id;
+	message->destination_group = group->peer_id;
+	message->destination = group->peer_incarnation;
+	if (group->options.mode == FARE_MODE_KERNEL) {
+		domain_send(group->domain, &group->peer, message, QP_ANY_PLANE, 0, 0);
+		return;
+	}
+	for (int usable = 1; usable >= 0; usable--) {
+		for (unsigned k = 0; k < n; k++) {
+			unsigned turn = group->control_turn + k, p = turn % n;
+			const struct fare_path *path = &group->paths.path[p];
+
+			if (!path->live_sub_ports || (usable && !path->usable_bps))
+				continue;
+			group->control_turn = turn + 1;
+			domain_send(group->domain, &group->peer, message, (uint16_t)p,
+				    ports_local_sub_port(group, p, turn / n), 0);
+			return;
+		}
+	}
+}
+
+void group_fill_open(const struct fare_group *group, struct control_message *m)
+{
+	m->open.mode = (uint8_t)group->options.mode;
+	m->open.n_lanes = (uint8_t)group->n_lanes;
+	m->open.qps_per_lane = (uint16_t)group->lanes[0].n_qps;
+	m->open.qps_per_sub_port = group->options.qps_per_sub_port;
+	m->open.flows = group->options.flows;
+	m->open.chunk_bytes = group->options.chunk_bytes;
+	m->open.window_bytes = group->options.window_bytes;
+	m->open.max_messages = group->options.max_messages;
+	m->open.random_ports = group->options.random_ports;
+	m->open.ring_addr = (uint64_t)(uintptr_t)group->rx_records;
+	m->open.ring_rkey = group->rx_mr.rkey;
+}
+
+static void emit(struct fare_group *group, enum fare_event_kind kind, unsigned plane, int status)
+{
+	struct fare_event e = { .kind = kind, .group = group, .plane = (uint16_t)plane, .status = status };
+
+	domain_event(group->domain, &e);
+}
+
+void group_closed(struct fare_group *group, int status)
+{
+	if (group->state == GROUP_CLOSED)
+		return;
+	group->state = GROUP_CLOSED;
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		lane_kill(group, l);
+	for (uint32_t i = 0; i < group->options.max_messages; i++) {
+		struct message *m = &group->messages[i];
+		struct fare_event e = { .kind = FARE_EVENT_COMPLETED, .group = group, .context = m->write.context,
+					.status = status };
+
+		if (!m->in_use)
+			continue;
+		m->in_use = false;
+		group->n_messages--;
+		domain_event(group->domain, &e);
+	}
+	emit(group, FARE_EVENT_CLOSED, 0, status);
+}
+
+void group_on_control(struct fare_group *group, const struct control_message *m)
+{
+	if (group->state == GROUP_CLOSED)
+		return;
+	if (group->peer_incarnation && m->source != group->peer_incarnation) {
+		group_closed(group, -ECANCELED); /* the peer restarted: what it had of us is gone */
+		return;
+	}
+	switch (m->type) {
+	case CONTROL_ECHO_REPLY:
+		ports_on_reply(group, m);
+		break;
+	case CONTROL_GROUP_ACCEPT:
+		if (!group->opener || group->state != GROUP_OPENING)
+			break;
+		if (m->open.n_lanes != group->n_lanes || m->open.qps_per_lane != group->lanes[0].n_qps) {
+			group_closed(group, -EPROTO);
+			break;
+		}
+		group->peer_incarnation = m->source;
+		group->peer_id = m->source_group;
+		group->peer_ring_addr = m->open.ring_addr;
+		group->peer_ring_rkey = m->open.ring_rkey;
+		group->state = GROUP_OPEN;
+		break;
+	case CONTROL_GROUP_REFUSE:
+		if (group->state == GROUP_OPENING)
+			group_closed(group, m->error < 4096 ? -(int)m->error : -EPROTO);
+		break;
+	case CONTROL_GROUP_CLOSE:
+	case CONTROL_GROUP_GONE:
+		if (group->state == GROUP_OPEN)
+			group_closed(group, -ECANCELED);
+		break;
+	default:
+		if (group->state == GROUP_OPEN)
+			lane_on_control(group, m);
+		break;
+	}
+}
+
+/* ---- weights in force ---- */
+
+void group_reweight(struct fare_group *group)
+{
+	uint64_t bps[FARE_MAX_PLANES];
+	struct weights w;
+	double done;
+
+	for (unsigned l = 0; l < group->n_lanes; l++) {
+		bool up = group->lanes[l].state == LANE_UP && group_plane_usable(group, l);
+
+		bps[l] = !up ? 0 : group->options.mode == FARE_MODE_KERNEL ? 1 : group->paths.path[l].usable_bps;
+	}
+	weights_from_bps(&w, bps, group->n_lanes);
+	if (w.n == group->weights.n && !memcmp(w.w, group->weights.w, sizeof(w.w)))
+		return;
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		if (group->weights.n && (w.w[l] > 0) != (group->weights.w[l] > 0) && group->announced)
+			emit(group, FARE_EVENT_SHIFTED, l, 0);
+	done = group->spray.period ? (double)group->spray_cursor / group->spray.period :
+				     attach_pair_phase(group->pair);
+	group->weights = w;
+	spray_table_build(&group->spray, &w);
+	group->spray_cursor = spray_table_start(&group->spray, done);
+	if (group->flows)
+		flow_table_reweight(group->flows, &w);
+	/* what was assigned by the old weights and not yet posted is placed by the new ones */
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		for (unsigned i = 0; i < group->lanes[l].n_qps; i++)
+			messages_recall(group, &group->lanes[l].qps[i]);
+	for (uint32_t i = group->replay.head, n = group->replay.n; n; n--, i = group->chunks[i].next)
+		group->chunks[i].lane = UINT16_MAX;
+}
+
+static void follow_paths(struct fare_group *group)
+{
+	struct fare_paths old = group->paths, now;
+
+	if (fare_pair_generation(group->pair) == group->generation || fare_pair_paths(group->pair, &now))
+		return;
+	group->generation = now.generation;
+	group->paths = now;
+	for (unsigned l = 0; l < group->n_lanes && group->options.mode != FARE_MODE_KERNEL; l++) {
+		if (group->lanes[l].state != LANE_UP)
+			continue;
+		lane_follow_sub_ports(group, l);
+		/* what is queued toward a link that just went is lost: ask again now, not a timeout later */
+		if (now.path[l].usable_bps < old.path[l].usable_bps && now.path[l].usable_bps)
+			lane_kick(group, l);
+		if (now.path[l].usable_bps && now.path[l].usable_bps != old.path[l].usable_bps && group->announced)
+			emit(group, FARE_EVENT_SHIFTED, l, 0);
+	}
+	group_reweight(group);
+}
+
+/* ---- the turn of the wheel ---- */
+
+static void announce(struct fare_group *group)
+{
+	unsigned up = 0, waiting = 0;
+
+	if (group->announced)
+		return;
+	for (unsigned l = 0; l < group->n_lanes; l++) {
+		up += group->lanes[l].state == LANE_UP;
+		waiting += group->lanes[l].state != LANE_UP && !group->lanes[l].attempted &&
+			   group_plane_usable(group, l);
+	}
+	/* the opener waits for every lane that can come up; the acceptor may speak as soon as one did */
+	if (!up || (group->opener && waiting))
+		return;
+	group->announced = true;
+	emit(group, group->opener ? FARE_EVENT_CONNECTED : FARE_EVENT_ACCEPTED, 0, 0);
+}
+
+static void step_opening(struct fare_group *group)
+{
+	struct control_message m = { .type = CONTROL_GROUP_OPEN };
+
+	if (!group->opener || group->domain->now_ns < group->due_ns)
+		return;
+	if (group->sends > OPEN_TRIES) {
+		group_closed(group, -ETIMEDOUT);
+		return;
+	}
+	group_fill_open(group, &m);
+	group_send(group, &m);
+	group->sends++;
+	group->due_ns = group->domain->now_ns + OPEN_RESEND_NS;
+}
+
+void group_step(struct fare_group *group)
+{
+	if (group->state == GROUP_CLOSED)
+		return;
+	follow_paths(group);
+	if (group->state == GROUP_OPENING) {
+		step_opening(group);
+		return;
+	}
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		lane_step(group, l);
+	announce(group);
+	messages_step(group);
+}
+
+bool group_busy(const struct fare_group *group)
+{
+	if (group->n_messages || group->state == GROUP_OPENING)
+		return true;
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		if (group->lanes[l].state != LANE_UP && group->lanes[l].state != LANE_DOWN)
+			return true;
+	return false;
+}
+
+void fare_group_stats(const struct fare_group *group, struct fare_group_stats *out)
+{
+	struct flow_table_stats flows;
+	struct qp_stats qp;
+
+	*out = group->stats;
+	if (group->flows) {
+		flow_table_stats(group->flows, &flows);
+		out->flow_moves = flows.moves;
+		out->flow_needless_moves = flows.needless_moves;
+	}
+	group->domain->provider->endpoint_stats(group->domain->endpoint, &qp);
+	out->retransmitted_packets = qp.retransmitted_packets; /* of the whole endpoint */
+	out->timeouts = qp.timeouts;
+	out->icrc_errors = qp.icrc_errors;
+}

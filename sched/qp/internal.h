@@ -1,0 +1,225 @@
+/*
+ * internal.h - what domain.c, group.c, messages.c, lane.c and ports.c share of their insides.
+ *
+ * Ownership: a domain owns its endpoint, event queue and groups; a group owns its messages, chunks and lanes; a
+ * lane owns its QPs. Chunks are named by index. Everything runs on the thread that calls fare_domain_poll().
+ *
+ * A lane is the set of QPs that live and die together: one per plane, or, in FARE_MODE_KERNEL, as many as it
+ * takes to hold the QPs asked for.
+ */
+#ifndef QP_INTERNAL_H
+#define QP_INTERNAL_H
+
+#include "attach.h"
+#include "fare.h"
+#include "flow_table.h"
+#include "qp/control_wire.h"
+#include "qp/provider.h"
+#include "spray_table.h"
+
+#define RING_SLOTS	256 /* notification records; more than messages can be outstanding */
+#define RECORD_BYTES	32
+#define MAX_MESSAGES	(RING_SLOTS / 2)
+#define PENDING_PER_QP	16 /* chunks assigned to a QP beyond what it may have on the wire */
+#define NO_CHUNK	UINT32_MAX
+#define MAX_CANDIDATES	128
+#define EVENT_QUEUE	4096
+
+struct chunk {
+	uint32_t next;	  /* in its list */
+	uint32_t message; /* index into messages */
+	uint32_t length;
+	uint64_t offset;
+	uint16_t lane, qp;
+	bool notify;
+	uint64_t flow;
+};
+
+struct chunk_list {
+	uint32_t head, tail, n;
+};
+
+struct lane_qp {
+	struct qp *qp;
+	uint16_t home; /* sub-port it was made for */
+	uint16_t sub_port; /* where it is now */
+	uint16_t source_port;
+	uint32_t posted; /* chunks the provider holds */
+	uint64_t posted_bytes;
+	struct chunk_list pending;
+	struct fare_group *group; /* struct qp_wc.context leads here */
+	uint16_t lane, index;
+};
+
+enum lane_state {
+	LANE_DOWN,	/* no QPs. The opener rebuilds when the path works and the back-off is over */
+	LANE_LEARNING,	/* echoes under way to learn which source ports lead where */
+	LANE_OPENING,	/* opener: LANE_OPEN sent */
+	LANE_ACCEPTING, /* acceptor: LANE_ACCEPT sent, its QPs already receive */
+	LANE_UP,
+	LANE_RESETTING, /* own QPs in error; waiting for their flushes and for the peer's word that its are, too */
+};
+
+struct candidate {
+	uint16_t port;
+	uint16_t local_sub_port;
+	int16_t remote_sub_port; /* -1: no reply */
+	bool used;
+};
+
+struct learning {
+	uint64_t nonce; /* 0: none under way */
+	unsigned n, replies;
+	unsigned sends;
+	struct candidate candidates[MAX_CANDIDATES];
+};
+
+struct lane {
+	enum lane_state state;
+	uint32_t epoch;
+	bool confirmed; /* RESETTING: the peer's QPs are known to be gone */
+	bool attempted; /* was once tried to the end */
+	unsigned n_qps;
+	struct lane_qp *qps; /* n_qps of them */
+	struct control_qp peer_qps[CONTROL_MAX_QPS]; /* acceptor: of the LANE_OPEN being answered */
+	uint64_t due_ns;     /* next action: resend, give up, rebuild */
+	uint64_t since_ns;   /* of the state */
+	uint64_t backoff_ns;
+	uint64_t up_since_ns;
+	unsigned sends;
+	unsigned cursor; /* round-robin over QPs */
+	struct learning learning;
+};
+
+struct message {
+	uint64_t notify_seq; /* numbers only those with FARE_WRITE_NOTIFY, so that the receiver sees no gap */
+	bool in_use, notifying, notified;
+	int status;	      /* first error: no more chunks are placed, those out are awaited */
+	uint32_t open_chunks; /* cut and not yet placed for good */
+	struct fare_write write;
+	uint64_t assigned; /* bytes cut into chunks */
+	uint64_t acked;	   /* bytes placed */
+	uint32_t ghosts;   /* lanes on which an old attempt may still be under way */
+};
+
+enum group_state {
+	GROUP_OPENING,
+	GROUP_OPEN,
+	GROUP_CLOSED,
+};
+
+struct fare_group {
+	struct fare_domain *domain;
+	struct fare_group *next;
+	enum group_state state;
+	bool opener, announced; /* announced: CONNECTED or ACCEPTED was said */
+	uint32_t id, peer_id;
+	uint64_t peer_incarnation;
+	struct in6_addr peer;
+	struct fare_pair *pair;
+	struct fare_group_options options; /* defaults filled in */
+	uint32_t qp_window_bytes; /* options.window_bytes of a sub-port, shared by its QPs */
+	void *context;
+
+	struct fare_paths paths;
+	uint64_t generation; /* of paths */
+	unsigned n_lanes;
+	struct lane lanes[FARE_MAX_PLANES];
+	unsigned control_turn; /* which plane and sub-port carry the next control message */
+	uint64_t due_ns;       /* GROUP_OPEN resend */
+	unsigned sends;
+
+	/* what decides */
+	struct weights weights; /* usable planes whose lane is up */
+	struct spray_table spray;
+	uint32_t spray_cursor;
+	struct flow_table *flows;
+	struct conn_shm_entry *flow_entries;
+	uint64_t flow_turn;
+	unsigned kernel_turn;
+
+	/* what is on its way */
+	struct message *messages; /* options.max_messages of them */
+	uint64_t next_seq, next_notify_seq;
+	uint64_t cut_seq; /* first message not wholly cut into chunks */
+	unsigned n_messages;
+	struct chunk *chunks;
+	uint32_t n_chunks, free_chunk;
+	struct chunk_list replay; /* to be placed before anything new */
+
+	/* notifications: our records leave from tx_records, the peer's arrive in rx_records */
+	uint8_t *tx_records, *rx_records;
+	struct qp_mr tx_mr, rx_mr;
+	uint64_t peer_ring_addr;
+	uint32_t peer_ring_rkey;
+	uint64_t rx_floor; /* every sequence number below has been delivered */
+	uint64_t rx_seen[RING_SLOTS / 64];
+
+	struct fare_group_stats stats;
+};
+
+struct fare_domain {
+	struct fare *fare;
+	unsigned local_gpu;
+	struct fare_domain_options options;
+	const struct qp_provider *provider;
+	struct qp_endpoint *endpoint;
+	struct qp_endpoint_attr attr;
+	uint64_t incarnation;
+	uint32_t next_group_id;
+	struct fare_group *groups;
+	int epoll_fd, timer_fd;
+	bool fast_timer;
+	uint64_t now_ns; /* of the current poll */
+	struct fare_event *events;
+	uint32_t event_head, event_count;
+	uint64_t control_rejected;
+};
+
+/* domain.c */
+uint64_t domain_random(void);
+uint32_t domain_mr_lkey(const struct fare_mr *mr);
+void domain_event(struct fare_domain *domain, const struct fare_event *event);
+/* Sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the channel's own). */
+void domain_send(struct fare_domain *domain, const struct in6_addr *remote, struct control_message *message,
+		 uint16_t plane, uint16_t sub_port, uint16_t source_port);
+
+/* group.c */
+int group_create(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
+		 const struct fare_group_options *options, bool opener, unsigned qps_per_lane, unsigned n_lanes);
+void group_destroy(struct fare_group *group);
+void group_step(struct fare_group *group);
+void group_on_control(struct fare_group *group, const struct control_message *message);
+void group_send(struct fare_group *group, struct control_message *message); /* over the next live plane in turn */
+bool group_busy(const struct fare_group *group);
+bool group_plane_usable(const struct fare_group *group, unsigned lane);
+void group_closed(struct fare_group *group, int status);
+void group_fill_open(const struct fare_group *group, struct control_message *message);
+/* The weights in force changed, or a lane came or went: schedules follow, unposted chunks are placed anew. */
+void group_reweight(struct fare_group *group);
+/* messages.c */
+void messages_step(struct fare_group *group);
+void messages_on_completion(struct fare_group *group, const struct qp_wc *wc);
+/* A lane's old QPs are gone at both ends: what waited for that may complete. */
+void messages_lane_confirmed(struct fare_group *group, unsigned lane);
+void messages_recall(struct fare_group *group, struct lane_qp *q); /* its unposted chunks, to be placed anew */
+
+/* lane.c */
+void lane_step(struct fare_group *group, unsigned lane);
+void lane_on_control(struct fare_group *group, const struct control_message *message);
+void lane_kill(struct fare_group *group, unsigned lane); /* QPs to error, peer to be told */
+void lane_follow_sub_ports(struct fare_group *group, unsigned lane);
+void lane_kick(struct fare_group *group, unsigned lane);
+void lane_free(struct fare_group *group, unsigned lane);
+void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back */
+
+/* ports.c */
+void ports_start(struct fare_group *group, unsigned lane);
+void ports_send(struct fare_group *group, unsigned lane);
+void ports_on_reply(struct fare_group *group, const struct control_message *message);
+/* The source port for QP i of a lane, so that the lane's QPs cover the remote sub-ports evenly; 0: any. */
+uint16_t ports_choose(struct fare_group *group, unsigned lane, unsigned i, uint16_t local_sub_port);
+/* The i-th QP's local sub-port: round-robin over those that are up. */
+uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i);
+
+#endif

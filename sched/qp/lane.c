@@ -1,0 +1,444 @@
+/*
+ * lane.c - the life of a lane: learn ports, make QPs, shake hands, carry, die without a ghost, come back.
+ *
+ *            opener                                  acceptor
+ *   DOWN -> LEARNING -> OPENING --LANE_OPEN-->   DOWN -> LEARNING
+ *                                <-LANE_ACCEPT-- ACCEPTING
+ *                       UP      --LANE_READY-->  UP
+ *   any with QPs -> RESETTING --LANE_RESET--> (QPs to error) ; <-LANE_RESET_ACK-- ; -> DOWN
+ *
+ * Losing nothing, exactly: chunks of a dead lane are sent again elsewhere at once, but count as done only when
+ * the lane's old QPs are in error here, drained here, and in error at the peer, which LANE_RESET_ACK (or the
+ * peer's own LANE_RESET) says. Until then RESETTING holds, and no new epoch begins. The opener alone rebuilds.
+ */
+#include "qp/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESEND_FIRST_NS	 UINT64_C(2000000)
+#define RESEND_MAX_NS	 UINT64_C(100000000)
+#define LEARN_RESEND_NS	 UINT64_C(5000000)
+#define LEARN_SENDS	 4	     /* rounds of echoes before going on with what came back */
+#define GIVE_UP_NS	 UINT64_C(2000000000)
+#define BACKOFF_FIRST_NS UINT64_C(10000000)
+#define BACKOFF_MAX_NS	 UINT64_C(1000000000)
+#define STABLE_NS	 UINT64_C(10000000000) /* up that long: the back-off starts afresh */
+#define ACK_TIMEOUT	 15 /* 134 ms: beyond the longest queue a shaped last hop builds up under incast */
+#define RETRY_COUNT	 7
+
+static uint64_t now_ns(const struct fare_group *group)
+{
+	return group->domain->now_ns;
+}
+
+static void set_state(struct fare_group *group, unsigned l, enum lane_state state)
+{
+	struct lane *lane = &group->lanes[l];
+
+	lane->state = state;
+	lane->since_ns = lane->due_ns = now_ns(group);
+	lane->sends = 0;
+}
+
+static uint64_t resend_after(const struct lane *lane)
+{
+	uint64_t ns = RESEND_FIRST_NS << (lane->sends < 8 ? lane->sends : 8);
+
+	return ns < RESEND_MAX_NS ? ns : RESEND_MAX_NS;
+}
+
+static bool has_qps(const struct lane *lane)
+{
+	return lane->qps && lane->qps[0].qp;
+}
+
+static uint32_t posted(const struct lane *lane)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		n += lane->qps[i].posted;
+	return n;
+}
+
+static void destroy_qps(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		if (lane->qps[i].qp)
+			group->domain->provider->qp_destroy(lane->qps[i].qp);
+		lane->qps[i].qp = NULL;
+	}
+}
+
+void lane_free(struct fare_group *group, unsigned l)
+{
+	destroy_qps(group, l);
+	free(group->lanes[l].qps);
+	group->lanes[l].qps = NULL;
+}
+
+static int create_qps(struct fare_group *group, unsigned l)
+{
+	const struct qp_provider *provider = group->domain->provider;
+	struct lane *lane = &group->lanes[l];
+	bool kernel = group->options.mode == FARE_MODE_KERNEL;
+	int err;
+
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		struct lane_qp *q = &lane->qps[i];
+		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,
+					.retry_cnt = RETRY_COUNT,
+					.window_bytes = group->qp_window_bytes, .context = q };
+
+		q->home = q->sub_port = attr.sub_port = kernel ? 0 : ports_local_sub_port(group, l, i);
+		if (!kernel && !group->options.random_ports)
+			attr.udp_source_port = ports_choose(group, l, i, q->home);
+		err = provider->qp_create(group->domain->endpoint, &attr, &q->qp);
+		if (err == -EADDRINUSE && attr.udp_source_port) { /* somebody else took it meanwhile */
+			attr.udp_source_port = 0;
+			err = provider->qp_create(group->domain->endpoint, &attr, &q->qp);
+		}
+		if (err) {
+			q->qp = NULL;
+			destroy_qps(group, l);
+			return err;
+		}
+		q->group = group;
+		q->lane = (uint16_t)l;
+		q->index = (uint16_t)i;
+		q->source_port = provider->qp_source_port(q->qp);
+		q->posted = 0;
+		q->posted_bytes = 0;
+		q->pending = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
+	}
+	return 0;
+}
+
+static int connect_qps(struct fare_group *group, unsigned l, const struct control_qp *peer)
+{
+	struct lane *lane = &group->lanes[l];
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < lane->n_qps; i++) {
+		struct qp_remote remote = { .address = group->peer, .qpn = peer[i].qpn, .psn = peer[i].psn };
+
+		err = group->domain->provider->qp_connect(lane->qps[i].qp, &remote);
+	}
+	return err;
+}
+
+static void send_plain(struct fare_group *group, unsigned l, enum control_type type, uint32_t epoch)
+{
+	struct control_message m = { .type = type };
+
+	m.lane.lane = (uint16_t)l;
+	m.lane.epoch = epoch;
+	group_send(group, &m);
+}
+
+static void send_with_qps(struct fare_group *group, unsigned l, enum control_type type)
+{
+	const struct qp_provider *provider = group->domain->provider;
+	struct lane *lane = &group->lanes[l];
+	struct control_message m = { .type = type };
+
+	m.lane.lane = (uint16_t)l;
+	m.lane.epoch = lane->epoch;
+	m.lane.n_qps = (uint16_t)lane->n_qps;
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		m.lane.qps[i].qpn = provider->qp_num(lane->qps[i].qp);
+		m.lane.qps[i].psn = provider->qp_psn(lane->qps[i].qp);
+	}
+	group_send(group, &m);
+}
+
+/* Nothing of the old epoch is left at either end. */
+static void to_down(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+	uint64_t now = now_ns(group);
+
+	destroy_qps(group, l);
+	if (lane->up_since_ns && now - lane->up_since_ns > STABLE_NS)
+		lane->backoff_ns = 0;
+	lane->backoff_ns = lane->backoff_ns ? lane->backoff_ns * 2 : BACKOFF_FIRST_NS;
+	if (lane->backoff_ns > BACKOFF_MAX_NS)
+		lane->backoff_ns = BACKOFF_MAX_NS;
+	lane->up_since_ns = 0;
+	lane->attempted = true;
+	set_state(group, l, LANE_DOWN);
+	lane->due_ns = now + lane->backoff_ns;
+	messages_lane_confirmed(group, l);
+}
+
+void lane_drained(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (lane->state == LANE_RESETTING && lane->confirmed && posted(lane) == 0)
+		to_down(group, l);
+}
+
+/* QPs to error. confirmed: the peer's are known to be, or never came to be. */
+static void reset(struct fare_group *group, unsigned l, bool confirmed)
+{
+	struct lane *lane = &group->lanes[l];
+	bool was_up = lane->state == LANE_UP;
+
+	lane->learning.nonce = 0;
+	lane->confirmed = confirmed;
+	set_state(group, l, LANE_RESETTING);
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		if (!lane->qps[i].qp)
+			continue;
+		group->domain->provider->qp_error(lane->qps[i].qp);
+		messages_recall(group, &lane->qps[i]);
+	}
+	if (was_up) {
+		group->stats.path_deaths++;
+		group_reweight(group);
+	}
+	lane_drained(group, l);
+}
+
+void lane_kill(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (lane->state == LANE_LEARNING) {
+		reset(group, l, true); /* nobody was told of any QP */
+	} else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING) {
+		reset(group, l, false);
+		send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
+	}
+}
+
+static void begin_learning(struct fare_group *group, unsigned l)
+{
+	set_state(group, l, LANE_LEARNING);
+	if (group->options.mode == FARE_MODE_KERNEL || group->options.random_ports)
+		return;
+	ports_start(group, l);
+}
+
+/* Ports are known, or as many as came back: QPs are made. */
+static void learned(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (create_qps(group, l) ||
+	    (!group->opener && connect_qps(group, l, lane->peer_qps))) {
+		reset(group, l, true);
+		if (!group->opener)
+			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
+		return;
+	}
+	lane->learning.nonce = 0;
+	set_state(group, l, group->opener ? LANE_OPENING : LANE_ACCEPTING);
+}
+
+static void step_learning(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+	struct learning *learning = &lane->learning;
+
+	if (!learning->nonce || (learning->n && learning->replies == learning->n)) {
+		learned(group, l);
+		return;
+	}
+	if (now_ns(group) < lane->due_ns)
+		return;
+	if (learning->sends == LEARN_SENDS) {
+		if (learning->replies)
+			learned(group, l);
+		else
+			lane_kill(group, l); /* the plane does not answer: not a plane to build on */
+		return;
+	}
+	ports_send(group, l);
+	lane->due_ns = now_ns(group) + LEARN_RESEND_NS;
+}
+
+static void up(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	set_state(group, l, LANE_UP);
+	lane->attempted = true;
+	lane->up_since_ns = now_ns(group);
+	group->stats.path_rebuilds += lane->epoch > 1;
+	lane_follow_sub_ports(group, l);
+	group_reweight(group);
+}
+
+void lane_step(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+	uint64_t now = now_ns(group);
+
+	if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING && !group_plane_usable(group, l)) {
+		lane_kill(group, l);
+		return;
+	}
+	if (lane->state == LANE_LEARNING) {
+		step_learning(group, l);
+		return;
+	}
+	if (lane->state == LANE_UP || now < lane->due_ns)
+		return;
+	switch (lane->state) {
+	case LANE_DOWN:
+		if (group->opener && group->state == GROUP_OPEN && group_plane_usable(group, l)) {
+			lane->epoch++;
+			begin_learning(group, l);
+		}
+		return;
+	case LANE_OPENING:
+	case LANE_ACCEPTING:
+		if (now - lane->since_ns > GIVE_UP_NS) {
+			lane_kill(group, l);
+			return;
+		}
+		send_with_qps(group, l, lane->state == LANE_OPENING ? CONTROL_LANE_OPEN : CONTROL_LANE_ACCEPT);
+		break;
+	case LANE_RESETTING:
+		if (!lane->confirmed)
+			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
+		break;
+	case LANE_LEARNING:
+	case LANE_UP:
+		break;
+	}
+	lane->due_ns = now + resend_after(lane);
+	lane->sends++;
+}
+
+static void on_open(struct fare_group *group, unsigned l, const struct control_message *m)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (group->opener || m->lane.n_qps != lane->n_qps || m->lane.epoch < lane->epoch)
+		return;
+	if (m->lane.epoch == lane->epoch) {
+		if (lane->state == LANE_ACCEPTING || lane->state == LANE_UP)
+			send_with_qps(group, l, CONTROL_LANE_ACCEPT);
+		return; /* learning: the answer comes; down: that epoch is over */
+	}
+	if (lane->state == LANE_RESETTING || has_qps(lane)) {
+		/* a new epoch begins only after the opener saw the old one dead: our half goes, the next try finds us DOWN */
+		if (lane->state == LANE_RESETTING)
+			lane->confirmed = true;
+		else
+			reset(group, l, true);
+		lane_drained(group, l);
+		return;
+	}
+	if (!group_plane_usable(group, l)) {
+		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
+		return;
+	}
+	lane->epoch = m->lane.epoch;
+	memcpy(lane->peer_qps, m->lane.qps, sizeof(lane->peer_qps));
+	begin_learning(group, l);
+}
+
+static void on_accept(struct fare_group *group, unsigned l, const struct control_message *m)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (!group->opener || m->lane.epoch != lane->epoch || m->lane.n_qps != lane->n_qps)
+		return;
+	if (lane->state == LANE_OPENING) {
+		if (connect_qps(group, l, m->lane.qps)) {
+			lane_kill(group, l);
+			return;
+		}
+		up(group, l);
+	}
+	if (lane->state == LANE_UP)
+		send_plain(group, l, CONTROL_LANE_READY, lane->epoch);
+}
+
+/* The peer's QPs of that epoch are in error: ours follow, and nothing of it can land any more. */
+static void on_reset(struct fare_group *group, unsigned l, const struct control_message *m)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (m->lane.epoch >= lane->epoch) {
+		if (m->lane.epoch > lane->epoch && !group->opener)
+			lane->epoch = m->lane.epoch; /* its LANE_OPEN, if still on its way, comes too late */
+		if (lane->state == LANE_RESETTING) {
+			lane->confirmed = true;
+			lane_drained(group, l);
+		} else if (lane->state != LANE_DOWN) {
+			reset(group, l, true);
+		}
+	}
+	send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);
+}
+
+void lane_on_control(struct fare_group *group, const struct control_message *m)
+{
+	unsigned l = m->lane.lane;
+	struct lane *lane = &group->lanes[l];
+
+	if (l >= group->n_lanes)
+		return;
+	switch (m->type) {
+	case CONTROL_LANE_OPEN:
+		on_open(group, l, m);
+		break;
+	case CONTROL_LANE_ACCEPT:
+		on_accept(group, l, m);
+		break;
+	case CONTROL_LANE_READY:
+		if (lane->state == LANE_ACCEPTING && m->lane.epoch == lane->epoch)
+			up(group, l);
+		break;
+	case CONTROL_LANE_REFUSE:
+		if (lane->state == LANE_OPENING && m->lane.epoch == lane->epoch)
+			reset(group, l, true); /* the acceptor made no QPs */
+		break;
+	case CONTROL_LANE_RESET:
+		on_reset(group, l, m);
+		break;
+	case CONTROL_LANE_RESET_ACK:
+		if (lane->state == LANE_RESETTING && m->lane.epoch == lane->epoch) {
+			lane->confirmed = true;
+			lane_drained(group, l);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+/* QPs leave a sub-port that went down for one that is up, and go home when it is back. */
+void lane_follow_sub_ports(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+	uint32_t live = group->paths.path[l].live_sub_ports;
+
+	if (group->options.mode == FARE_MODE_KERNEL || !live)
+		return;
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		struct lane_qp *q = &lane->qps[i];
+		uint16_t want = live >> q->home & 1 ? q->home : ports_local_sub_port(group, l, i);
+
+		if (q->qp && q->sub_port != want && !group->domain->provider->qp_move(q->qp, want))
+			q->sub_port = want;
+	}
+}
+
+void lane_kick(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		if (lane->qps[i].qp && lane->qps[i].posted)
+			group->domain->provider->qp_kick(lane->qps[i].qp);
+}

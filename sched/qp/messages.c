@@ -1,0 +1,449 @@
+/*
+ * messages.c - messages over lanes: cut into chunks, placed by the mode in force, completed exactly once.
+ *
+ * Life of a message: queued by fare_group_write(); cut into chunks; each chunk is assigned to a QP (connection
+ * table, spray schedule, or round-robin in kernel mode), waits in that QP's short pending list, is posted, and
+ * comes back acknowledged or flushed. Flushed chunks go to `replay` and are placed again before anything new;
+ * their message remembers the lane as a ghost until the lane's old QPs are known to be gone at both ends. When
+ * all bytes are acknowledged and no ghost is left, the notification (RDMA WRITE with immediate of a 32-byte
+ * record, immediate = low bits of its sequence number) is posted if asked for; then the message completes.
+ *
+ * The receiver de-duplicates notifications by sequence number: one may be replayed, too.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "qp/internal.h"
+
+/* ---- chunk lists ---- */
+
+static void list_append(struct fare_group *group, struct chunk_list *list, uint32_t i)
+{
+	group->chunks[i].next = NO_CHUNK;
+	if (list->n++)
+		group->chunks[list->tail].next = i;
+	else
+		list->head = i;
+	list->tail = i;
+}
+
+static void list_prepend(struct fare_group *group, struct chunk_list *list, uint32_t i)
+{
+	group->chunks[i].next = list->n ? list->head : NO_CHUNK;
+	if (!list->n++)
+		list->tail = i;
+	list->head = i;
+}
+
+static uint32_t list_take(struct fare_group *group, struct chunk_list *list)
+{
+	uint32_t i = list->head;
+
+	if (!list->n)
+		return NO_CHUNK;
+	list->head = group->chunks[i].next;
+	list->n--;
+	return i;
+}
+
+static uint32_t chunk_alloc(struct fare_group *group)
+{
+	uint32_t i = group->free_chunk;
+
+	if (i != NO_CHUNK)
+		group->free_chunk = group->chunks[i].next;
+	return i;
+}
+
+static void chunk_free(struct fare_group *group, uint32_t i)
+{
+	group->chunks[i].next = group->free_chunk;
+	group->free_chunk = i;
+}
+
+static struct message *message_of(struct fare_group *group, uint64_t seq)
+{
+	return &group->messages[seq % group->options.max_messages];
+}
+
+/* ---- placing chunks ---- */
+
+void messages_recall(struct fare_group *group, struct lane_qp *q)
+{
+	uint32_t i, first = NO_CHUNK;
+
+	/* keeps their order at the head of the replay list: reverse twice */
+	while ((i = list_take(group, &q->pending)) != NO_CHUNK) {
+		group->chunks[i].next = first;
+		group->chunks[i].lane = UINT16_MAX;
+		first = i;
+	}
+	while (first != NO_CHUNK) {
+		i = first;
+		first = group->chunks[i].next;
+		list_prepend(group, &group->replay, i);
+	}
+}
+
+static bool choose_flow(struct fare_group *group, struct chunk *c)
+{
+	struct flow_slot slot;
+
+	if (c->flow == UINT64_MAX)
+		c->flow = group->flow_turn++ % group->options.flows;
+	if (flow_table_pick(group->flows, c->flow, group->domain->now_ns, &slot) ||
+	    !group->weights.w[slot.plane])
+		return false;
+	c->lane = slot.plane;
+	c->qp = slot.index;
+	return true;
+}
+
+static bool choose_spray(struct fare_group *group, struct chunk *c)
+{
+	struct lane *lane;
+
+	if (!group->spray.period)
+		return false;
+	c->lane = group->spray.plane[group->spray_cursor];
+	if (++group->spray_cursor == group->spray.period)
+		group->spray_cursor = 0;
+	lane = &group->lanes[c->lane];
+	c->qp = (uint16_t)(lane->cursor++ % lane->n_qps);
+	return true;
+}
+
+static bool choose_kernel(struct fare_group *group, struct chunk *c)
+{
+	unsigned per_lane = group->lanes[0].n_qps, total = per_lane * group->n_lanes;
+
+	for (unsigned k = 0; k < total; k++) {
+		unsigned i = group->kernel_turn++ % total;
+
+		if (!group->weights.w[i / per_lane])
+			continue;
+		c->lane = (uint16_t)(i / per_lane);
+		c->qp = (uint16_t)(i % per_lane);
+		return true;
+	}
+	return false;
+}
+
+static bool choose(struct fare_group *group, struct chunk *c)
+{
+	if (!group->weights.sum)
+		return false;
+	if (c->notify) { /* the shortest queue of any lane: it is one small packet */
+		struct lane_qp *best = NULL;
+
+		for (unsigned l = 0; l < group->n_lanes; l++)
+			for (unsigned i = 0; group->weights.w[l] && i < group->lanes[l].n_qps; i++)
+				if (!best || group->lanes[l].qps[i].posted_bytes < best->posted_bytes)
+					best = &group->lanes[l].qps[i];
+		if (!best)
+			return false;
+		c->lane = best->lane;
+		c->qp = best->index;
+		return true;
+	}
+	if (group->options.mode == FARE_MODE_FLOW)
+		return choose_flow(group, c);
+	return group->options.mode == FARE_MODE_SPRAY ? choose_spray(group, c) : choose_kernel(group, c);
+}
+
+static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
+{
+	struct chunk *c = &group->chunks[i];
+	struct message *m = &group->messages[c->message];
+	struct qp_write w = { .wr_id = i };
+
+	if (c->notify) {
+		uint32_t slot = (uint32_t)(m->notify_seq % RING_SLOTS);
+
+		w.data = group->tx_records + (size_t)slot * RECORD_BYTES;
+		w.lkey = group->tx_mr.lkey;
+		w.length = RECORD_BYTES;
+		w.remote_addr = group->peer_ring_addr + (uint64_t)slot * RECORD_BYTES;
+		w.rkey = group->peer_ring_rkey;
+		w.imm = (uint32_t)m->notify_seq;
+		w.flags = QP_WR_IMM;
+	} else {
+		w.data = (const uint8_t *)m->write.data + c->offset;
+		w.lkey = domain_mr_lkey(m->write.mr);
+		w.length = c->length;
+		w.remote_addr = m->write.remote_addr + c->offset;
+		w.rkey = m->write.rkey;
+	}
+	return group->domain->provider->post_write(q->qp, &w);
+}
+
+/* Posts what the QP's window has room for: one chunk more than the wire holds, so that it never runs dry. */
+static void drain(struct fare_group *group, struct lane_qp *q)
+{
+	while (q->pending.n && (q->posted == 0 || q->posted_bytes < (uint64_t)group->qp_window_bytes +
+									    group->options.chunk_bytes)) {
+		uint32_t i = q->pending.head;
+
+		if (post_chunk(group, q, i))
+			return; /* full, or no longer connected: lane_step() or the next completion sees to it */
+		list_take(group, &q->pending);
+		q->posted++;
+		q->posted_bytes += group->chunks[i].length;
+		group->stats.chunks_posted++;
+	}
+}
+
+/* Assigns chunk i to a QP. false: no QP can take it now; it stays with the caller. */
+static bool assign(struct fare_group *group, uint32_t i)
+{
+	struct chunk *c = &group->chunks[i];
+	struct lane_qp *q;
+
+	if (c->lane == UINT16_MAX && !choose(group, c))
+		return false;
+	q = &group->lanes[c->lane].qps[c->qp];
+	/* a choice once made stands until the weights change: another would bend the proportions */
+	if (q->pending.n >= PENDING_PER_QP && !c->notify)
+		return false;
+	if (c->notify)
+		list_prepend(group, &q->pending, i);
+	else
+		list_append(group, &q->pending, i);
+	drain(group, q);
+	return true;
+}
+
+static void queue_notification(struct fare_group *group, struct message *m)
+{
+	uint32_t i = chunk_alloc(group);
+	uint64_t *record = (uint64_t *)(void *)(group->tx_records + m->notify_seq % RING_SLOTS * RECORD_BYTES);
+
+	if (i == NO_CHUNK)
+		return; /* tried again by group_step() */
+	m->notifying = true;
+	m->open_chunks++;
+	record[0] = htobe64(m->notify_seq);
+	record[1] = htobe64(m->write.length);
+	record[2] = htobe64(m->write.tag);
+	record[3] = htobe64(m->status != 0); /* void: keeps the numbers without a gap, delivers nothing */
+	group->chunks[i] = (struct chunk){ .next = NO_CHUNK, .lane = UINT16_MAX, .flow = UINT64_MAX, .notify = true,
+					   .message = (uint32_t)(m - group->messages), .length = RECORD_BYTES };
+	list_prepend(group, &group->replay, i);
+}
+
+static void message_advance(struct fare_group *group, struct message *m)
+{
+	struct fare_event e = { .kind = FARE_EVENT_COMPLETED, .group = group, .context = m->write.context,
+				.status = m->status };
+
+	if (!m->in_use || m->ghosts || m->open_chunks || (!m->status && m->acked < m->write.length))
+		return;
+	if (m->write.flags & FARE_WRITE_NOTIFY && !m->notified) {
+		if (!m->notifying)
+			queue_notification(group, m);
+		return;
+	}
+	m->in_use = false;
+	group->n_messages--;
+	if (!m->status) {
+		group->stats.messages_completed++;
+		group->stats.bytes_completed += m->write.length;
+	}
+	domain_event(group->domain, &e);
+}
+
+static void chunk_done(struct fare_group *group, uint32_t i)
+{
+	struct message *m = &group->messages[group->chunks[i].message];
+
+	chunk_free(group, i);
+	m->open_chunks--;
+	message_advance(group, m);
+}
+
+/* A chunk of a message that failed or was closed is not placed any more. */
+static bool abandoned(struct fare_group *group, uint32_t i)
+{
+	struct message *m = &group->messages[group->chunks[i].message];
+
+	if (m->in_use && (!m->status || group->chunks[i].notify))
+		return false;
+	chunk_done(group, i);
+	return true;
+}
+
+static uint32_t cut_next(struct fare_group *group)
+{
+	while (group->cut_seq < group->next_seq) {
+		struct message *m = message_of(group, group->cut_seq);
+		uint64_t left = m->write.length - m->assigned;
+		uint32_t i;
+
+		if (!m->in_use || m->status || left == 0) {
+			group->cut_seq++;
+			continue;
+		}
+		i = chunk_alloc(group);
+		if (i == NO_CHUNK)
+			return NO_CHUNK;
+		group->chunks[i] = (struct chunk){ .next = NO_CHUNK, .lane = UINT16_MAX, .flow = UINT64_MAX,
+						   .message = (uint32_t)(m - group->messages),
+						   .offset = m->assigned };
+		group->chunks[i].length =
+			(uint32_t)(left < group->options.chunk_bytes ? left : group->options.chunk_bytes);
+		m->assigned += group->chunks[i].length;
+		m->open_chunks++;
+		return i;
+	}
+	return NO_CHUNK;
+}
+
+static void pump(struct fare_group *group)
+{
+	if (!group->weights.sum)
+		return;
+	for (;;) {
+		uint32_t i = list_take(group, &group->replay);
+
+		if (i == NO_CHUNK)
+			i = cut_next(group);
+		if (i == NO_CHUNK)
+			return;
+		if (abandoned(group, i))
+			continue;
+		if (!assign(group, i)) {
+			list_prepend(group, &group->replay, i);
+			return;
+		}
+	}
+}
+
+static void deliver(struct fare_group *group, uint32_t imm)
+{
+	const uint64_t *record =
+		(const uint64_t *)(const void *)(group->rx_records + imm % RING_SLOTS * RECORD_BYTES);
+	uint64_t seq = be64toh(record[0]);
+	struct fare_event e = { .kind = FARE_EVENT_RECEIVED, .group = group, .bytes = be64toh(record[1]),
+				.tag = (uint32_t)be64toh(record[2]) };
+
+	/* written by the peer: anything outside of the window is a duplicate or nonsense, and delivers nothing */
+	if (group->state != GROUP_OPEN)
+		return;
+	if ((uint32_t)seq != imm || seq < group->rx_floor || seq - group->rx_floor >= RING_SLOTS ||
+	    group->rx_seen[seq % RING_SLOTS / 64] >> (seq % 64) & 1) {
+		group->stats.duplicate_notifications++;
+		return;
+	}
+	group->rx_seen[seq % RING_SLOTS / 64] |= UINT64_C(1) << (seq % 64);
+	while (group->rx_seen[group->rx_floor % RING_SLOTS / 64] >> (group->rx_floor % 64) & 1) {
+		group->rx_seen[group->rx_floor % RING_SLOTS / 64] &= ~(UINT64_C(1) << (group->rx_floor % 64));
+		group->rx_floor++;
+	}
+	if (!record[3])
+		domain_event(group->domain, &e);
+}
+
+/* ---- completing ---- */
+
+static void on_placed(struct fare_group *group, struct lane_qp *q, uint32_t i)
+{
+	struct chunk *c = &group->chunks[i];
+	struct message *m = &group->messages[c->message];
+
+	if (c->notify) {
+		m->notified = true;
+	} else {
+		m->acked += c->length;
+		group->stats.plane_bytes[q->lane] += c->length;
+		if (group->flows)
+			flow_table_account(group->flows, c->flow, c->length, q->source_port);
+	}
+	chunk_done(group, i);
+}
+
+/* Not known to be placed: again, elsewhere; and the message waits until this attempt cannot land any more. */
+static void on_flushed(struct fare_group *group, struct lane_qp *q, uint32_t i)
+{
+	struct lane *lane = &group->lanes[q->lane];
+	struct chunk *c = &group->chunks[i];
+	struct message *m = &group->messages[c->message];
+
+	if (!(lane->state == LANE_RESETTING && lane->confirmed))
+		m->ghosts |= 1u << q->lane;
+	c->lane = UINT16_MAX;
+	list_append(group, &group->replay, i);
+	group->stats.chunks_replayed++;
+}
+
+void messages_on_completion(struct fare_group *group, const struct qp_wc *wc)
+{
+	struct lane_qp *q = wc->context;
+	uint32_t i = (uint32_t)wc->wr_id;
+
+	if (wc->is_receive) {
+		if (wc->status == QP_WC_SUCCESS)
+			deliver(group, wc->imm);
+		return;
+	}
+	if (i >= group->n_chunks || !q->posted)
+		return;
+	q->posted--;
+	q->posted_bytes -= group->chunks[i].length;
+	if (wc->status == QP_WC_SUCCESS) {
+		on_placed(group, q, i);
+		drain(group, q);
+		return;
+	}
+	if (wc->status == QP_WC_REM_ACCESS_ERR || wc->status == QP_WC_REM_INV_REQ_ERR)
+		group->messages[group->chunks[i].message].status = -EACCES; /* it alone: bad rkey, or out of bounds */
+	on_flushed(group, q, i);
+	lane_kill(group, q->lane);
+	lane_drained(group, q->lane);
+}
+
+void messages_lane_confirmed(struct fare_group *group, unsigned lane)
+{
+	for (uint32_t i = 0; i < group->options.max_messages; i++) {
+		if (!(group->messages[i].ghosts >> lane & 1))
+			continue;
+		group->messages[i].ghosts &= ~(1u << lane);
+		message_advance(group, &group->messages[i]);
+	}
+}
+
+/* Gives every message its due: a notification that found no free chunk, chunks that found no room. */
+void messages_step(struct fare_group *group)
+{
+	for (uint32_t i = 0; group->n_messages && i < group->options.max_messages; i++) {
+		struct message *m = &group->messages[i];
+
+		if (m->in_use && !m->open_chunks && !m->notifying)
+			message_advance(group, m);
+	}
+	pump(group);
+}
+
+int fare_group_write(struct fare_group *group, const struct fare_write *write)
+{
+	struct message *m = message_of(group, group->next_seq);
+
+	if (group->state == GROUP_CLOSED)
+		return -ENOTCONN;
+	if (write->length && (!write->data || !write->mr))
+		return -EINVAL;
+	/* in use by the message max_messages ago: numbers stay within the window that the peer checks */
+	if (m->in_use)
+		return -ENOBUFS;
+	*m = (struct message){ .in_use = true, .write = *write };
+	group->next_seq++;
+	if (write->flags & FARE_WRITE_NOTIFY)
+		m->notify_seq = group->next_notify_seq++;
+	group->n_messages++;
+	if (write->length == 0)
+		message_advance(group, m);
+	if (group->state == GROUP_OPEN)
+		pump(group);
+	return 0;
+}
+

@@ -1,0 +1,132 @@
+/*
+ * ports.c - which UDP source port leads to which remote sub-port (DESIGN: entropy, the far half of the path).
+ *
+ * The leaf hashes (addresses, ports) over its links to the peer. Before a lane's QPs are made, echoes go out from
+ * candidate source ports over each live local sub-port; the peer says on which of its sub-ports each arrived.
+ * QP ports are then chosen so that the lane covers the remote sub-ports evenly. An echo that comes back also
+ * proves that the plane carries packets both ways: a lane is not built on a plane that answers nothing.
+ */
+#include "qp/internal.h"
+
+#include <string.h>
+
+#define PORT_FIRST 49152u /* RoCEv2 source ports: annex A17, 17.9.2 */
+#define PORT_COUNT 16384u
+#define CANDIDATES_PER_SUB_PORT 8u
+
+uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i)
+{
+	uint32_t live = group->paths.path[lane].live_sub_ports;
+	unsigned n = (unsigned)__builtin_popcount(live);
+
+	if (!n)
+		return 0;
+	for (i %= n; i; i--)
+		live &= live - 1;
+	return (uint16_t)__builtin_ctz(live);
+}
+
+static bool port_taken(const struct fare_group *group, uint16_t port)
+{
+	for (const struct fare_group *g = group->domain->groups; g; g = g->next)
+		for (unsigned l = 0; l < g->n_lanes; l++)
+			for (unsigned i = 0; i < g->lanes[l].n_qps; i++)
+				if (g->lanes[l].qps[i].qp && g->lanes[l].qps[i].source_port == port)
+					return true;
+	return false;
+}
+
+void ports_start(struct fare_group *group, unsigned l)
+{
+	struct learning *learning = &group->lanes[l].learning;
+	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
+	unsigned per_qp = live ? (group->lanes[l].n_qps + live - 1) / live : 0;
+	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp;
+
+	memset(learning, 0, sizeof(*learning));
+	learning->nonce = domain_random();
+	for (unsigned s = 0; s < live; s++) {
+		for (unsigned k = 0; k < wanted && learning->n < MAX_CANDIDATES / live * (s + 1); k++) {
+			struct candidate *c = &learning->candidates[learning->n];
+			uint16_t port = (uint16_t)(PORT_FIRST + domain_random() % PORT_COUNT);
+
+			if (port_taken(group, port))
+				continue;
+			c->port = port;
+			c->local_sub_port = ports_local_sub_port(group, l, s);
+			c->remote_sub_port = -1;
+			learning->n++;
+		}
+	}
+}
+
+void ports_send(struct fare_group *group, unsigned l)
+{
+	struct learning *learning = &group->lanes[l].learning;
+	struct control_message m = { .type = CONTROL_ECHO, .source_group = group->id,
+				     .destination = group->peer_incarnation };
+
+	for (unsigned i = 0; i < learning->n; i++) {
+		struct candidate *c = &learning->candidates[i];
+
+		if (c->remote_sub_port >= 0)
+			continue;
+		m.echo.nonce = learning->nonce;
+		m.echo.candidate = (uint16_t)i;
+		domain_send(group->domain, &group->peer, &m, (uint16_t)l, c->local_sub_port, c->port);
+	}
+	learning->sends++;
+}
+
+void ports_on_reply(struct fare_group *group, const struct control_message *m)
+{
+	for (unsigned l = 0; l < group->n_lanes; l++) {
+		struct learning *learning = &group->lanes[l].learning;
+
+		if (!learning->nonce || learning->nonce != m->echo.nonce || m->echo.candidate >= learning->n)
+			continue;
+		/* the echo of one plane must have arrived on that plane of the peer, or the planes are miswired */
+		if (m->echo.plane != l || m->echo.sub_port >= FARE_MAX_SUB_PORTS ||
+		    learning->candidates[m->echo.candidate].remote_sub_port >= 0)
+			return;
+		learning->candidates[m->echo.candidate].remote_sub_port = (int16_t)m->echo.sub_port;
+		learning->replies++;
+		return;
+	}
+}
+
+static struct candidate *candidate_for(struct learning *learning, uint16_t local, int remote)
+{
+	for (unsigned i = 0; i < learning->n; i++) {
+		struct candidate *c = &learning->candidates[i];
+
+		if (!c->used && c->local_sub_port == local && c->remote_sub_port >= 0 &&
+		    (remote < 0 || c->remote_sub_port == remote))
+			return c;
+	}
+	return NULL;
+}
+
+uint16_t ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t local_sub_port)
+{
+	struct learning *learning = &group->lanes[l].learning;
+	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
+	int remotes[FARE_MAX_SUB_PORTS], n = 0;
+	struct candidate *c = NULL;
+
+	for (int r = 0; r < FARE_MAX_SUB_PORTS; r++)
+		for (unsigned k = 0; k < learning->n; k++)
+			if (learning->candidates[k].remote_sub_port == r) {
+				remotes[n++] = r;
+				break;
+			}
+	/* QP i leaves by local sub-port i mod live; walk the remote ones diagonally, so that both ends are even */
+	if (n && live)
+		c = candidate_for(learning, local_sub_port, remotes[(i + i / live) % (unsigned)n]);
+	if (!c)
+		c = candidate_for(learning, local_sub_port, -1);
+	if (!c)
+		return 0;
+	c->used = true;
+	return c->port;
+}

@@ -1,0 +1,297 @@
+#include "shm_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct shm_writer {
+	struct shm_header *map;
+};
+
+static int gpu_describe(struct shm_local_gpu *out, const struct shm_writer_gpu *in)
+{
+	memset(out, 0, sizeof(*out));
+	if (in->n_planes == 0 || in->n_planes > FARE_MAX_PLANES)
+		return -EINVAL;
+	memcpy(out->address, in->address, sizeof(out->address));
+	out->n_planes = in->n_planes;
+	for (uint32_t p = 0; p < in->n_planes; p++) {
+		if (in->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
+			return -EINVAL;
+		out->n_sub_ports[p] = in->n_sub_ports[p];
+		for (uint32_t s = 0; s < in->n_sub_ports[p]; s++) {
+			if (!memchr(in->dev[p][s], 0, FARE_DEV_NAME_MAX))
+				return -EINVAL;
+			memcpy(out->sub_ports[p][s].dev, in->dev[p][s], FARE_DEV_NAME_MAX);
+		}
+	}
+	return 0;
+}
+
+/* Same addresses, planes and devices: what a client set up against the old daemon still holds. */
+static bool gpu_same(const struct shm_local_gpu *a, const struct shm_local_gpu *b)
+{
+	if (memcmp(a->address, b->address, sizeof(a->address)) || a->n_planes != b->n_planes)
+		return false;
+	for (uint32_t p = 0; p < b->n_planes; p++) {
+		if (a->n_sub_ports[p] != b->n_sub_ports[p])
+			return false;
+		for (uint32_t s = 0; s < b->n_sub_ports[p]; s++)
+			if (memcmp(a->sub_ports[p][s].dev, b->sub_ports[p][s].dev, FARE_DEV_NAME_MAX))
+				return false;
+	}
+	return true;
+}
+
+static struct shm_header *map_file(int fd)
+{
+	void *map = mmap(NULL, sizeof(struct shm_header), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return map == MAP_FAILED ? NULL : map;
+}
+
+/* The segment that a former daemon left, or NULL. The caller decides whether to adopt it. */
+static struct shm_header *map_existing(const char *path)
+{
+	struct shm_header *map = NULL;
+	struct stat st;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size == (off_t)sizeof(struct shm_header))
+		map = map_file(fd);
+	close(fd);
+	if (map && map->magic != SHM_MAGIC) {
+		munmap(map, sizeof(*map));
+		map = NULL;
+	}
+	return map;
+}
+
+static bool adoptable(const struct shm_header *map, const struct shm_local_gpu *gpus, uint32_t n_gpus)
+{
+	if (map->version != SHM_VERSION || map->size_bytes != sizeof(*map) || map->retired ||
+	    map->n_local_gpus != n_gpus || map->n_pairs > FARE_MAX_PAIRS)
+		return false;
+	for (uint32_t g = 0; g < n_gpus; g++)
+		if (!gpu_same(&map->local_gpus[g], &gpus[g]))
+			return false;
+	for (uint32_t i = 0; i < map->n_pairs; i++)
+		if (map->pairs[i].local_gpu >= n_gpus ||
+		    map->pairs[i].n_planes != gpus[map->pairs[i].local_gpu].n_planes)
+			return false;
+	return true;
+}
+
+/* Tells readers of the old file that it is over: the flag, and a nudge on every word they watch. */
+static void retire(struct shm_header *old)
+{
+	uint32_t n = atomic_load(&old->n_pairs);
+
+	atomic_store_explicit(&old->retired, 1, memory_order_release);
+	for (uint32_t i = 0; i < n && i < FARE_MAX_PAIRS; i++)
+		atomic_fetch_add_explicit(&old->pairs[i].word, 2, memory_order_release);
+	atomic_fetch_add_explicit(&old->generation, 1, memory_order_release);
+}
+
+/* A new segment in place of path, visible only once whole. */
+static int create_fresh(struct shm_header **out, const char *path, mode_t mode, const struct shm_local_gpu *gpus,
+			uint32_t n_gpus)
+{
+	char temporary[PATH_MAX];
+	struct shm_header *map;
+	int fd, err;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid()) >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	unlink(temporary);
+	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	if (fd < 0)
+		return -errno;
+	/* fchmod: the mode asked for, whatever the umask; posix_fallocate: ENOSPC now, not SIGBUS later */
+	err = fchmod(fd, mode) ? errno : posix_fallocate(fd, 0, sizeof(struct shm_header));
+	map = err ? NULL : map_file(fd);
+	if (!err && !map)
+		err = errno;
+	close(fd);
+	if (err) {
+		unlink(temporary);
+		return -err;
+	}
+	map->magic = SHM_MAGIC;
+	map->version = SHM_VERSION;
+	map->size_bytes = sizeof(*map);
+	memcpy(map->local_gpus, gpus, n_gpus * sizeof(*gpus));
+	atomic_store(&map->n_local_gpus, n_gpus);
+	if (rename(temporary, path)) {
+		err = errno;
+		munmap(map, sizeof(*map));
+		unlink(temporary);
+		return -err;
+	}
+	*out = map;
+	return 0;
+}
+
+int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode, const struct shm_writer_gpu *gpus,
+		    uint32_t n_gpus, bool *adopted)
+{
+	struct shm_local_gpu *described;
+	struct shm_header *old, *map = NULL;
+	struct shm_writer *w;
+	char path[PATH_MAX];
+	uint64_t incarnation;
+	int err = 0;
+
+	*out = NULL;
+	if (n_gpus == 0 || n_gpus > FARE_MAX_LOCAL_GPUS)
+		return -EINVAL;
+	if (snprintf(path, sizeof(path), "%s/%s", run_dir, SHM_NAME) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (getrandom(&incarnation, sizeof(incarnation), 0) != sizeof(incarnation))
+		return -EIO;
+	described = calloc(n_gpus, sizeof(*described));
+	w = calloc(1, sizeof(*w));
+	if (!described || !w)
+		err = -ENOMEM;
+	for (uint32_t g = 0; !err && g < n_gpus; g++)
+		err = gpu_describe(&described[g], &gpus[g]);
+	if (err)
+		goto out;
+
+	old = map_existing(path);
+	if (old && adoptable(old, described, n_gpus))
+		map = old;
+	if (adopted)
+		*adopted = map != NULL;
+	if (!map) {
+		err = create_fresh(&map, path, mode, described, n_gpus);
+		if (old) {
+			if (!err)
+				retire(old);
+			munmap(old, sizeof(*old));
+		}
+		if (err)
+			goto out;
+	}
+	atomic_store_explicit(&map->incarnation, incarnation, memory_order_release);
+	w->map = map;
+	*out = w;
+	w = NULL;
+out:
+	free(described);
+	free(w);
+	return err;
+}
+
+void shm_writer_close(struct shm_writer *w)
+{
+	if (!w)
+		return;
+	munmap(w->map, sizeof(*w->map));
+	free(w);
+}
+
+int shm_writer_pair(struct shm_writer *w, uint32_t local_gpu, const uint8_t peer[16])
+{
+	struct shm_header *map = w->map;
+	uint32_t n = atomic_load_explicit(&map->n_pairs, memory_order_relaxed);
+	struct shm_pair *pair;
+
+	if (local_gpu >= atomic_load(&map->n_local_gpus))
+		return -EINVAL;
+	for (uint32_t i = 0; i < n; i++)
+		if (map->pairs[i].local_gpu == local_gpu && !memcmp(map->pairs[i].peer, peer, 16))
+			return (int)i;
+	if (n >= FARE_MAX_PAIRS)
+		return -ENOSPC;
+	pair = &map->pairs[n];
+	memcpy(pair->peer, peer, 16);
+	pair->local_gpu = local_gpu;
+	pair->n_planes = map->local_gpus[local_gpu].n_planes;
+	atomic_store_explicit(&map->n_pairs, n + 1, memory_order_release);
+	atomic_fetch_add_explicit(&map->generation, 1, memory_order_release);
+	return (int)n;
+}
+
+uint32_t shm_writer_n_pairs(const struct shm_writer *w)
+{
+	return atomic_load_explicit(&w->map->n_pairs, memory_order_relaxed);
+}
+
+int shm_writer_pair_identity(const struct shm_writer *w, uint32_t pair, uint32_t *local_gpu, uint8_t peer[16])
+{
+	if (pair >= shm_writer_n_pairs(w))
+		return -ENOENT;
+	*local_gpu = w->map->pairs[pair].local_gpu;
+	memcpy(peer, w->map->pairs[pair].peer, 16);
+	return 0;
+}
+
+static uint32_t live_mask(const struct shm_local_gpu *gpu, uint32_t plane)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t s = 0; s < gpu->n_sub_ports[plane]; s++)
+		if (atomic_load_explicit(&gpu->sub_ports[plane][s].up, memory_order_relaxed))
+			mask |= 1u << s;
+	return mask;
+}
+
+int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_path *paths, uint32_t n_planes)
+{
+	struct shm_path next[FARE_MAX_PLANES];
+	struct shm_pair *pair;
+	uint64_t word;
+	uint32_t copy;
+
+	if (pair_id >= shm_writer_n_pairs(w))
+		return -EINVAL;
+	pair = &w->map->pairs[pair_id];
+	if (n_planes != pair->n_planes)
+		return -EINVAL;
+	memcpy(next, paths, n_planes * sizeof(*paths));
+	for (uint32_t p = 0; p < n_planes; p++)
+		next[p].live_sub_ports = live_mask(&w->map->local_gpus[pair->local_gpu], p);
+
+	word = atomic_load_explicit(&pair->word, memory_order_relaxed);
+	copy = (uint32_t)(word & 1);
+	if (word && !memcmp(pair->copies[copy], next, n_planes * sizeof(*next)))
+		return 0;
+	copy ^= 1;
+	/* A reader still on the other copy from two publications ago will see the word move and retry. */
+	memcpy(pair->copies[copy], next, n_planes * sizeof(*next));
+	atomic_store_explicit(&pair->word, (((word >> 1) + 1) << 1) | copy, memory_order_release);
+	atomic_fetch_add_explicit(&w->map->generation, 1, memory_order_release);
+	return 1;
+}
+
+int shm_writer_sub_port(struct shm_writer *w, uint32_t gpu, uint32_t plane, uint32_t sub_port, bool up,
+			uint64_t speed_bps)
+{
+	struct shm_sub_port *s;
+
+	if (gpu >= atomic_load(&w->map->n_local_gpus) || plane >= w->map->local_gpus[gpu].n_planes ||
+	    sub_port >= w->map->local_gpus[gpu].n_sub_ports[plane])
+		return -EINVAL;
+	s = &w->map->local_gpus[gpu].sub_ports[plane][sub_port];
+	if (s->up == up && s->speed_bps == speed_bps)
+		return 0;
+	atomic_store_explicit(&s->speed_bps, speed_bps, memory_order_relaxed);
+	atomic_store_explicit(&s->up, up, memory_order_release);
+	atomic_fetch_add_explicit(&w->map->generation, 1, memory_order_release);
+	return 1;
+}
+
+void shm_writer_heartbeat(struct shm_writer *w, uint64_t now_ns)
+{
+	atomic_store_explicit(&w->map->heartbeat_ns, now_ns, memory_order_relaxed);
+}

@@ -1,0 +1,261 @@
+/* The daemon's segment from both sides: what the writer publishes, a reader sees; through adoption,
+ * replacement, a writer killed at any moment, and a scribbled file. */
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fare.h"
+#include "shm_writer.h"
+
+static char dir[] = "/tmp/fare-check-XXXXXX";
+static struct shm_writer_gpu gpu;
+static struct in6_addr peer;
+
+static void setup(void)
+{
+	memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	memset(&gpu, 0, sizeof(gpu));
+	inet_pton(AF_INET6, "::ffff:198.19.0.1", gpu.address[0]);
+	inet_pton(AF_INET6, "::ffff:198.19.0.2", &peer);
+	gpu.n_planes = 4;
+	for (int p = 0; p < 4; p++) {
+		gpu.n_sub_ports[p] = 2;
+		for (int s = 0; s < 2; s++)
+			snprintf(gpu.dev[p][s], sizeof(gpu.dev[p][s]), "p%ds%d", p, s);
+	}
+}
+
+static void teardown(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, SHM_NAME);
+	unlink(path);
+	rmdir(dir);
+}
+
+static struct shm_writer *writer(bool *adopted)
+{
+	struct shm_writer *w;
+
+	ck_assert_int_eq(shm_writer_open(&w, dir, 0600, &gpu, 1, adopted), 0);
+	return w;
+}
+
+static void all_up(struct shm_writer *w)
+{
+	for (uint32_t p = 0; p < 4; p++)
+		for (uint32_t s = 0; s < 2; s++)
+			shm_writer_sub_port(w, 0, p, s, true, 100);
+}
+
+static void publish(struct shm_writer *w, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	struct shm_path path[4] = { { a, FARE_VERDICT_OK, 0 }, { b, FARE_VERDICT_OK, 0 }, { c, FARE_VERDICT_OK, 0 },
+				    { d, FARE_VERDICT_OK, 0 } };
+
+	ck_assert_int_ge(shm_writer_publish(w, (uint32_t)shm_writer_pair(w, 0, peer.s6_addr), path, 4), 0);
+}
+
+START_TEST(publishes_to_readers)
+{
+	bool adopted = true;
+	struct shm_writer *w = writer(&adopted);
+	struct fare_spray *spray;
+	struct fare_slot slot;
+	struct fare_paths paths;
+	struct fare_pair *pair;
+	struct fare *fare;
+	unsigned count[4] = { 0 }, sub[2] = { 0 };
+
+	ck_assert(!adopted);
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
+	ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
+	ck_assert_uint_eq(paths.n_planes, 4);
+	ck_assert_uint_eq(paths.path[0].usable_bps, 0);
+	ck_assert_int_eq(paths.path[0].verdict, FARE_VERDICT_NO_ROUTE);
+	ck_assert_int_eq(fare_spray_open(&spray, pair), 0);
+	ck_assert_int_eq(fare_spray_next(spray, &slot), -ENETUNREACH);
+
+	all_up(w);
+	publish(w, 200, 200, 200, 100);
+	ck_assert_uint_ne(fare_pair_generation(pair), paths.generation);
+	for (int i = 0; i < 700; i++) {
+		ck_assert_int_eq(fare_spray_next(spray, &slot), 0);
+		count[slot.plane]++;
+		sub[slot.sub_port] += slot.plane == 3;
+	}
+	ck_assert(count[0] == 200 && count[1] == 200 && count[2] == 200 && count[3] == 100);
+	ck_assert(sub[0] == 50 && sub[1] == 50);
+
+	shm_writer_sub_port(w, 0, 3, 1, false, 0);
+	publish(w, 200, 200, 200, 100); /* same bandwidths, other sub-ports: still news */
+	ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
+	ck_assert_uint_eq(paths.path[3].live_sub_ports, 1);
+	fare_spray_close(spray);
+	fare_pair_close(pair);
+	fare_detach(fare);
+	shm_writer_close(w);
+}
+END_TEST
+
+START_TEST(a_new_daemon_adopts_or_replaces)
+{
+	bool adopted;
+	struct shm_writer *w = writer(&adopted);
+	struct fare_paths paths;
+	struct fare_pair *pair;
+	struct fare *fare;
+	uint64_t generation;
+
+	all_up(w);
+	publish(w, 4, 3, 2, 1);
+	shm_writer_close(w);
+	ck_assert_int_eq(fare_attach(&fare, dir), 0); /* the daemon is away */
+	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
+	fare_pair_paths(pair, &paths);
+	ck_assert_uint_eq(paths.path[3].usable_bps, 1);
+	generation = paths.generation;
+
+	w = writer(&adopted);
+	ck_assert(adopted);
+	ck_assert_uint_eq(shm_writer_n_pairs(w), 1);
+	ck_assert_uint_eq(fare_pair_generation(pair), generation); /* a restart moves nothing */
+	publish(w, 4, 3, 2, 1);
+	ck_assert_uint_eq(fare_pair_generation(pair), generation);
+	shm_writer_close(w);
+
+	strcpy(gpu.dev[2][1], "other"); /* another configuration: readers move to the new file by themselves */
+	w = writer(&adopted);
+	ck_assert(!adopted);
+	ck_assert_uint_ne(fare_pair_generation(pair), generation);
+	all_up(w);
+	publish(w, 9, 9, 9, 9);
+	fare_pair_paths(pair, &paths);
+	ck_assert_uint_eq(paths.path[3].usable_bps, 9);
+	fare_pair_close(pair);
+	fare_detach(fare);
+	shm_writer_close(w);
+}
+END_TEST
+
+/* A writer killed at any instruction leaves each snapshot whole: all four planes from one publication. */
+START_TEST(survives_a_killed_writer)
+{
+	struct shm_writer *w = writer(NULL);
+	struct fare_paths paths;
+	struct fare_pair *pair;
+	struct fare *fare;
+
+	all_up(w);
+	publish(w, 1, 1, 1, 1);
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
+	for (int round = 0; round < 30; round++) {
+		pid_t pid = fork();
+		uint64_t seen = 0;
+
+		if (pid == 0) {
+			for (uint64_t v = 2;; v++)
+				publish(w, v, v, v, v);
+		}
+		for (int i = 0; i < 20000; i++) {
+			if (i == 10000)
+				kill(pid, SIGKILL);
+			if (fare_pair_paths(pair, &paths))
+				continue;
+			for (int p = 1; p < 4; p++)
+				ck_assert_uint_eq(paths.path[p].usable_bps, paths.path[0].usable_bps);
+			seen++;
+		}
+		waitpid(pid, NULL, 0);
+		ck_assert_uint_gt(seen, 10000 / 2);
+		publish(w, 1, 1, 1, 1);
+	}
+	fare_pair_close(pair);
+	fare_detach(fare);
+	shm_writer_close(w);
+}
+END_TEST
+
+/* Whatever the file says, a reader stays within bounds and never posts onto a sub-port that is not there. */
+START_TEST(distrusts_the_segment)
+{
+	struct shm_writer *w = writer(NULL);
+	struct fare_paths paths;
+	struct fare_pair *pair;
+	struct fare *fare;
+	char path[64];
+	uint8_t *map;
+	int fd;
+
+	all_up(w);
+	publish(w, 1, 1, 1, 1);
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	snprintf(path, sizeof(path), "%s/%s", dir, SHM_NAME);
+	fd = open(path, O_RDWR);
+	map = mmap(NULL, sizeof(struct shm_header), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	srand(4);
+	for (int round = 0; round < 300; round++) {
+		for (int i = 0; i < 2000; i++)
+			map[rand() % (sizeof(struct shm_header) - sizeof(struct shm_pair) * (FARE_MAX_PAIRS - 2))] =
+				(uint8_t)rand();
+		if (fare_pair_open(&pair, fare, 0, &peer))
+			continue;
+		if (!fare_pair_paths(pair, &paths)) {
+			ck_assert_uint_le(paths.n_planes, FARE_MAX_PLANES);
+			for (unsigned p = 0; p < paths.n_planes; p++) {
+				ck_assert_int_lt(paths.path[p].verdict, FARE_VERDICT_COUNT);
+				ck_assert(!paths.path[p].usable_bps || paths.path[p].live_sub_ports);
+				ck_assert_uint_lt(paths.path[p].live_sub_ports, 1u << paths.path[p].n_sub_ports);
+			}
+		}
+		fare_pair_close(pair);
+	}
+	munmap(map, sizeof(struct shm_header));
+	fare_detach(fare);
+	shm_writer_close(w);
+}
+END_TEST
+
+START_TEST(says_when_nobody_ever_was_there)
+{
+	struct fare *fare;
+
+	ck_assert_int_eq(fare_attach(&fare, "/nonexistent"), -ENOENT);
+	ck_assert_ptr_null(fare);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("attach");
+	TCase *t = tcase_create("core");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, publishes_to_readers);
+	tcase_add_test(t, a_new_daemon_adopts_or_replaces);
+	tcase_add_test(t, survives_a_killed_writer);
+	tcase_add_test(t, distrusts_the_segment);
+	tcase_add_test(t, says_when_nobody_ever_was_there);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}

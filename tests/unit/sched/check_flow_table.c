@@ -1,0 +1,240 @@
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_table.h"
+
+#define MAX 512
+
+static struct conn_shm_entry entries[MAX];
+
+static struct flow_table *make(unsigned n, double phase, uint64_t expiry)
+{
+	struct flow_table_attr attr = { .entries = entries, .max_flows = MAX, .n_planes = n, .phase = phase,
+					.idle_expiry_ns = expiry };
+	struct flow_table *t;
+
+	memset(entries, 0, sizeof(entries));
+	for (unsigned p = 0; p < n; p++)
+		attr.slots[p] = 2;
+	ck_assert_int_eq(flow_table_create(&t, &attr), 0);
+	return t;
+}
+
+static void reweight(struct flow_table *t, const uint64_t *bps, unsigned n, unsigned *moved)
+{
+	struct weights w;
+	unsigned m;
+
+	weights_from_bps(&w, bps, n);
+	m = flow_table_reweight(t, &w);
+	if (moved)
+		*moved = m;
+}
+
+/* Least possible max(count / weight) over all ways to split `flows`: by adding one flow at a time to the plane
+ * that stays lowest, which is optimal for this objective. */
+static double best_load(const uint64_t *bps, unsigned n, unsigned flows)
+{
+	unsigned c[FARE_MAX_PLANES] = { 0 };
+	double worst = 0;
+
+	for (unsigned f = 0; f < flows; f++) {
+		int best = -1;
+
+		for (unsigned p = 0; p < n; p++)
+			if (bps[p] && (best < 0 || (c[p] + 1.0) / (double)bps[p] <
+							   (c[best] + 1.0) / (double)bps[best]))
+				best = (int)p;
+		c[best]++;
+	}
+	for (unsigned p = 0; p < n; p++)
+		if (bps[p] && c[p] / (double)bps[p] > worst)
+			worst = c[p] / (double)bps[p];
+	return worst;
+}
+
+static double load_of(const struct flow_table *t, const uint64_t *bps, unsigned n)
+{
+	struct flow_table_stats s;
+	double worst = 0;
+
+	flow_table_stats(t, &s);
+	for (unsigned p = 0; p < n; p++) {
+		ck_assert(bps[p] || !s.count[p]);
+		if (bps[p] && s.count[p] / (double)bps[p] > worst)
+			worst = s.count[p] / (double)bps[p];
+	}
+	return worst;
+}
+
+/* Fewest moves from counts `from` to any split whose load is at most `load` (brute force over splits). */
+static unsigned fewest_moves(const uint32_t *from, const uint64_t *bps, unsigned n, unsigned flows, double load)
+{
+	unsigned best = flows + 1, c[4];
+
+	for (c[0] = 0; c[0] <= flows; c[0]++)
+		for (c[1] = 0; c[0] + c[1] <= flows; c[1]++)
+			for (c[2] = 0; c[0] + c[1] + c[2] <= flows; c[2]++) {
+				unsigned moves = 0;
+				bool good = true;
+
+				c[3] = flows - c[0] - c[1] - c[2];
+				for (unsigned p = 0; p < 4; p++) {
+					unsigned have = p < n ? from[p] : 0;
+					double limit = p < n ? load * (double)bps[p] + 1e-9 : 0;
+
+					good &= c[p] <= limit;
+					moves += have > c[p] ? have - c[p] : 0;
+				}
+				if (good && moves < best)
+					best = moves;
+			}
+	return best;
+}
+
+START_TEST(binds_in_proportion_and_keeps)
+{
+	static const uint64_t bps[4] = { 200, 200, 200, 100 };
+	struct flow_table *t = make(4, 0.3, 0);
+	struct flow_table_stats s;
+	struct flow_slot slot, again;
+
+	reweight(t, bps, 4, NULL);
+	for (uint64_t k = 0; k < 70; k++)
+		ck_assert_int_eq(flow_table_pick(t, k, 1, &slot), 0);
+	flow_table_stats(t, &s);
+	ck_assert_uint_eq(s.count[0], 20);
+	ck_assert_uint_eq(s.count[3], 10);
+	for (uint64_t k = 0; k < 70; k++) {
+		flow_table_pick(t, k, 2, &slot);
+		flow_table_pick(t, k, 3, &again);
+		ck_assert(slot.plane == again.plane && slot.index == again.index);
+	}
+	ck_assert_uint_eq(s.binds, 70);
+	ck_assert_uint_eq(entries[5].seq % 2, 0);
+	flow_table_destroy(t);
+}
+END_TEST
+
+START_TEST(moves_the_fewest_on_any_change)
+{
+	srand(3);
+	for (int round = 0; round < 300; round++) {
+		uint64_t a[4], b[4];
+		unsigned flows = 24 + (unsigned)rand() % 16, moved;
+		struct flow_table *t = make(4, rand() / (double)RAND_MAX, 0);
+		struct flow_table_stats before, after;
+		struct flow_slot slot;
+
+		for (unsigned p = 0; p < 4; p++) {
+			a[p] = (uint64_t)rand() % 5;
+			b[p] = (uint64_t)rand() % 5;
+		}
+		a[0] += !(a[0] + a[1] + a[2] + a[3]);
+		b[1] += !(b[0] + b[1] + b[2] + b[3]);
+		reweight(t, a, 4, NULL);
+		for (uint64_t k = 0; k < flows; k++)
+			ck_assert_int_eq(flow_table_pick(t, k * 77, 1, &slot), 0);
+		ck_assert_double_eq_tol(load_of(t, a, 4), best_load(a, 4, flows), 1e-9);
+		flow_table_stats(t, &before);
+		reweight(t, b, 4, &moved);
+		flow_table_stats(t, &after);
+		ck_assert_double_eq_tol(load_of(t, b, 4), best_load(b, 4, flows), 1e-9);
+		ck_assert_uint_eq(moved, fewest_moves(before.count, b, 4, flows, best_load(b, 4, flows)));
+		ck_assert_uint_eq(after.needless_moves, 0);
+		flow_table_destroy(t);
+	}
+}
+END_TEST
+
+/* One flow a pair: no pair is proportional alone, all pairs together are. */
+START_TEST(few_flows_are_spread_by_phase)
+{
+	static const uint64_t bps[4] = { 2, 2, 2, 1 };
+	unsigned count[4] = { 0 };
+
+	for (int i = 0; i < 700; i++) {
+		struct flow_table *t = make(4, i / 700.0, 0);
+		struct flow_slot slot;
+
+		reweight(t, bps, 4, NULL);
+		flow_table_pick(t, 1, 1, &slot);
+		count[slot.plane]++;
+		flow_table_destroy(t);
+	}
+	for (int p = 0; p < 3; p++)
+		ck_assert_uint_eq(count[p], 200);
+	ck_assert_uint_eq(count[3], 100);
+}
+END_TEST
+
+START_TEST(few_flows_leave_a_dead_plane)
+{
+	static const uint64_t before[4] = { 2, 2, 2, 2 }, after[4] = { 2, 0, 2, 2 };
+	struct flow_table *t = make(4, 0.1, 0);
+	struct flow_slot was[3], slot;
+	struct flow_table_stats s;
+
+	reweight(t, before, 4, NULL);
+	for (uint64_t k = 0; k < 3; k++)
+		flow_table_pick(t, k, 1, &was[k]);
+	reweight(t, after, 4, NULL);
+	for (uint64_t k = 0; k < 3; k++) {
+		ck_assert_int_eq(flow_table_pick(t, k, 2, &slot), 0);
+		ck_assert_uint_ne(slot.plane, 1);
+		if (was[k].plane != 1)
+			ck_assert_uint_eq(slot.plane, was[k].plane);
+	}
+	flow_table_stats(t, &s);
+	ck_assert_uint_eq(s.needless_moves, 0);
+	flow_table_destroy(t);
+}
+END_TEST
+
+START_TEST(expires_and_survives_emptiness)
+{
+	static const uint64_t none[2] = { 0, 0 }, some[2] = { 1, 1 };
+	struct flow_table *t = make(2, 0, 100);
+	struct flow_slot slot;
+	struct flow_table_stats s;
+
+	ck_assert_int_eq(flow_table_pick(t, 1, 1, &slot), -ENETUNREACH);
+	reweight(t, some, 2, NULL);
+	for (uint64_t k = 0; k < MAX; k++)
+		ck_assert_int_eq(flow_table_pick(t, k, 10, &slot), 0);
+	ck_assert_int_eq(flow_table_pick(t, 9999, 20, &slot), -ENOSPC);
+	ck_assert_int_eq(flow_table_release(t, 3), 0);
+	ck_assert_int_eq(flow_table_release(t, 3), -ENOENT);
+	ck_assert_int_eq(flow_table_pick(t, 9999, 20, &slot), 0);
+	reweight(t, none, 2, NULL);
+	ck_assert_int_eq(flow_table_pick(t, 9999, 30, &slot), -ENETUNREACH);
+	reweight(t, some, 2, NULL);
+	ck_assert_int_eq(flow_table_pick(t, 9999, 40, &slot), 0);
+	ck_assert_uint_eq(flow_table_expire(t, 130), MAX - 1);
+	flow_table_stats(t, &s);
+	ck_assert_uint_eq(s.in_use, 1);
+	flow_table_destroy(t);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("flow_table");
+	TCase *t = tcase_create("core");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, binds_in_proportion_and_keeps);
+	tcase_add_test(t, moves_the_fewest_on_any_change);
+	tcase_add_test(t, few_flows_are_spread_by_phase);
+	tcase_add_test(t, few_flows_leave_a_dead_plane);
+	tcase_add_test(t, expires_and_survives_emptiness);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
