@@ -1,1 +1,0 @@
-extern int bgp_placeholder; int bgp_placeholder;

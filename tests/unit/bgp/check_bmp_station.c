@@ -1,0 +1,618 @@
+#include "bmp_station.h"
+
+#include "bgp_record.h"
+
+#define SECOND	 1000000000ull
+#define STALE_NS (120 * SECOND)
+#define UNIT	 "47f42400" /* 125,000 B/s = 1,000,000 bit/s */
+#define TWO	 "48742400"
+
+#define N0 "198.18.0.0"
+#define N1 "198.18.0.2"
+#define N2 "198.18.1.0"
+#define P2 "198.19.0.2"
+#define P3 "198.19.0.3"
+
+struct fixture {
+	struct record r;
+	struct bmp_station *s;
+	struct bytes b;
+	uint64_t now_ns;
+};
+
+static void begin(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	record_init(&f->r);
+	f->now_ns = 1000 * SECOND;
+	ck_assert_int_eq(bmp_station_create(&f->s, STALE_NS, &f->r.config, &f->r.handlers, &f->r),
+			 0);
+	bmp_station_connected(f->s, f->now_ns);
+}
+
+static void end(struct fixture *f)
+{
+	bmp_station_destroy(f->s);
+}
+
+/* Hands over what is in f->b, and commits. */
+static void send_all(struct fixture *f)
+{
+	const char *reason = NULL;
+
+	ck_assert_int_eq(bmp_station_receive(f->s, f->b.p, f->b.n, f->now_ns, &reason), 0);
+	bmp_station_commit(f->s);
+	f->b.n = 0;
+}
+
+/* Lets time pass as the loop would: every deadline on the way is met. */
+static void pass(struct fixture *f, uint64_t ns)
+{
+	uint64_t until_ns = f->now_ns + ns;
+
+	while (bmp_station_deadline_ns(f->s) <= until_ns) {
+		f->now_ns = bmp_station_deadline_ns(f->s);
+		bmp_station_tick(f->s, f->now_ns);
+		bmp_station_commit(f->s);
+	}
+	f->now_ns = until_ns;
+}
+
+/* N0 and N1 are up, N2 too; P2 is taught by all with two units. */
+static void settle(struct fixture *f, int gr_s, bool n_bit)
+{
+	begin(f);
+	bmp_peer_up(&f->b, N0, gr_s, n_bit);
+	bmp_peer_up(&f->b, N1, gr_s, n_bit);
+	bmp_peer_up(&f->b, N2, gr_s, n_bit);
+	bmp_route(&f->b, N0, P2, TWO);
+	bmp_route(&f->b, N1, P2, TWO);
+	bmp_route(&f->b, N2, P2, TWO);
+	send_all(f);
+	pass(f, 10 * SECOND);
+	expect_paths(&f->r, P2 " 0/0 up 2000000\n" P2 " 0/1 up 2000000\n");
+	ck_assert_str_eq(f->r.states, "syncing\nup\n");
+	ck_assert_uint_eq(bmp_station_deadline_ns(f->s), BMP_STATION_NEVER);
+}
+
+START_TEST(learns_and_coalesces)
+{
+	struct fixture f;
+
+	settle(&f, 120, true);
+	bmp_route(&f.b, N0, P2, UNIT);
+	bmp_route(&f.b, N1, P2, UNIT);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 up 1000000\n"); /* two updates in one read: one event */
+	bmp_withdraw(&f.b, N0, P2);
+	send_all(&f);
+	expect_paths(&f.r, ""); /* the other session still teaches the same */
+	bmp_withdraw(&f.b, N1, P2);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 gone\n");
+	bmp_route(&f.b, N1, P2, NULL);
+	bmp_route(&f.b, N2, P2, "7fc00000");
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 up absent\n" P2 " 0/1 up invalid\n");
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "no number >= 0"));
+	end(&f);
+}
+END_TEST
+
+START_TEST(any_cut_of_the_stream_is_the_same_stream)
+{
+	const char *reason;
+	struct fixture whole, cut;
+	size_t size;
+	uint8_t *data = load("frr-8.4.4-drill.bmp", &size);
+
+	for (size_t step = 1; step < 600; step += step < 70 ? 1 : 97) {
+		begin(&whole);
+		begin(&cut);
+		ck_assert_int_eq(bmp_station_receive(whole.s, data, size, whole.now_ns, &reason),
+				 0);
+		for (size_t i = 0; i < size; i += step)
+			ck_assert_int_eq(bmp_station_receive(cut.s, data + i,
+							     step < size - i ? step : size - i,
+							     cut.now_ns, &reason),
+					 0);
+		bmp_station_commit(whole.s);
+		bmp_station_commit(cut.s);
+		ck_assert_str_eq(whole.r.paths, cut.r.paths);
+		ck_assert_str_eq(whole.r.states, cut.r.states);
+		ck_assert_str_eq(whole.r.logs, cut.r.logs);
+		end(&whole);
+		end(&cut);
+	}
+	free(data);
+}
+END_TEST
+
+/* The capture of a drill with FRR 8.4.4: offsets are where the drill's next step shows. */
+START_TEST(replays_a_drill_of_frr)
+{
+	static const struct {
+		size_t until;
+		const char *paths;
+	} steps[] = {
+		{2791, P2 " 0/0 up 2000000\n2001:db8:19::2 0/0 up 2000000\n"},
+		{3347,
+		 P2 " 0/0 up 1000000\n2001:db8:19::2 0/0 up 1000000\n"}, /* remote sub-link down */
+		{3579, P2 " 0/0 up 2000000\n"},				 /* and up (IPv6 was not) */
+		{3681, ""}, /* local sub-link down: the other session still teaches */
+		{5396, ""}, /* and up, with a session that flaps on the way */
+		{6235,
+		 P2 " 0/0 up 200000000\n2001:db8:19::2 0/0 up 200000000\n"}, /* another bandwidth */
+		{7110, P2 " 0/0 up absent\n2001:db8:19::2 0/0 up absent\n"},
+		{8204, P2 " 0/0 up 2000000\n2001:db8:19::2 0/0 up 1000000\n"},
+		{8357,
+		 P2 " 0/0 up stale 2000000\n2001:db8:19::2 0/0 up stale 1000000\n"}, /* leaf's bgpd
+											killed */
+		{9506, ""},							     /* and back */
+		{9753, P2 " 0/0 gone\n2001:db8:19::2 0/0 gone\n"}, /* the leaf returned before its
+								      GPUs did */
+		{11051, P2 " 0/0 up 2000000\n2001:db8:19::2 0/0 up 1000000\n"},
+		{11204, P2 " 0/0 up stale 2000000\n2001:db8:19::2 0/0 up stale 1000000\n"},
+	};
+	struct fixture f;
+	size_t size, at = 0;
+	uint8_t *data = load("frr-8.4.4-drill.bmp", &size);
+
+	begin(&f);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		const char *reason;
+
+		ck_assert_int_eq(
+			bmp_station_receive(f.s, data + at, steps[i].until - at, f.now_ns, &reason),
+			0);
+		bmp_station_commit(f.s);
+		at = steps[i].until;
+		expect_paths(&f.r, steps[i].paths);
+		if (i == 0) /* every End-of-RIB came: in sync without waiting */
+			ck_assert_str_eq(f.r.states, "syncing\nup\n");
+	}
+	/* never back: the restart time of 20 s ends it, whatever Peer Downs bgpd repeats meanwhile
+	 */
+	pass(&f, 19 * SECOND);
+	raw(&f.b, data + at, size - at);
+	send_all(&f);
+	expect_paths(&f.r, "");
+	pass(&f, 2 * SECOND);
+	expect_paths(&f.r, P2 " 0/0 gone\n2001:db8:19::2 0/0 gone\n");
+	ck_assert_str_eq(strstr(f.r.logs, "ignored") ? "a message was ignored" : "", "");
+	end(&f);
+	free(data);
+}
+END_TEST
+
+START_TEST(filters_what_is_no_peer)
+{
+	static const char *const tails[] = {
+		/* AS_PATH beside ORIGIN and NEXT_HOP, then prefixes */
+		"500e 0203 0000fc01 0000fe4d 0000fc01|20 c6130004",	     /* looped */
+		"5012 0204 0000fc01 0000fe4d 0000fc02 0000fc03|20 c6130004", /* too long */
+		"5006 0201 0000fc01|20 c6130004",		    /* nobody but ourselves */
+		"500e 0203 0000fc01 0000fe4d 0000fc02|20 c6130001", /* our own address */
+		"500e 0203 0000fc01 0000fe4d 0000fc02|1f c6130004", /* no host route */
+		"500e 0203 0000fc01 0000fe4d 0000fc02|20 c6140004", /* elsewhere */
+	};
+	struct fixture f;
+
+	settle(&f, 120, true);
+	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+		struct bytes u = {.n = 0}, at = {.n = 0};
+		char path[128];
+
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(tails[i], "|") - 4, tails[i] + 4);
+		hex(&at, "400101 00 400304 c6120000 4002");
+		hex(&at, (char[]){tails[i][2], tails[i][3], 0});
+		hex(&at, path);
+		be(&u, 0, 2);
+		be(&u, at.n, 2);
+		raw(&u, at.p, at.n);
+		hex(&u, strchr(tails[i], '|') + 1);
+		bmp_monitoring(&f.b, N0, 0, &u);
+		bmp_monitoring(&f.b, N0, 0x40, &u); /* post-policy: never looked at */
+		send_all(&f);			    /* each by itself: one must not undo another */
+		expect_paths(&f.r, "");
+	}
+	ck_assert_str_eq(f.r.logs, "");
+	end(&f);
+}
+END_TEST
+
+START_TEST(a_route_made_unusable_replaces_the_usable_one)
+{
+	struct bytes u = {.n = 0};
+	struct fixture f;
+
+	settle(&f, 120, true);
+	hex(&u, "0000 0019 400101 00 400304 c6120000 40020a 0202 0000fe4d 0000fc01 20 "
+		"c6130002"); /* looped
+				now
+			      */
+	u.p[3] = 0x18;
+	bmp_monitoring(&f.b, N2, 0, &u);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 gone\n");
+	bmp_route(&f.b, N2, P2, TWO);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 up 2000000\n");
+	u.n = 0;
+	hex(&u,
+	    "0000 000b 400101 09 400304 c6120000 20 c6130002"); /* malformed: taken as withdrawal */
+	bmp_monitoring(&f.b, N2, 0, &u);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 gone\n");
+	ck_assert_ptr_nonnull(
+		strstr(f.r.logs, "taken as withdrawal reason=\"ORIGIN is malformed\""));
+	end(&f);
+}
+END_TEST
+
+START_TEST(bad_messages_cost_only_themselves)
+{
+	struct bytes u = {.n = 0};
+	struct fixture f;
+
+	settle(&f, 120, true);
+	hex(&u, "0000 0000 21 c613000200"); /* /33 */
+	bmp_monitoring(&f.b, N0, 0, &u);
+	hex(&f.b, "03 00000031 02 00");
+	be(&f.b, 0, 40);
+	hex(&f.b, "0000");
+	bmp_route(&f.b, N2, P2, UNIT);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 up 1000000\n");
+	ck_assert_ptr_nonnull(
+		strstr(f.r.logs, "UPDATE ignored reason=\"prefixes cannot be read\""));
+	end(&f);
+}
+END_TEST
+
+START_TEST(lost_framing_ends_the_stream)
+{
+	const char *reason = NULL;
+	struct fixture f;
+
+	settle(&f, 120, true);
+	hex(&f.b, "47455420 2f");
+	ck_assert_int_eq(bmp_station_receive(f.s, f.b.p, f.b.n, f.now_ns, &reason), -EBADMSG);
+	ck_assert_str_eq(reason, "not BMP version 3");
+	end(&f);
+	settle(&f, 120, true);
+	f.b.n = 0;
+	hex(&f.b, "03 00000006 05");
+	ck_assert_int_eq(bmp_station_receive(f.s, f.b.p, f.b.n, f.now_ns, &reason), -ESHUTDOWN);
+	end(&f);
+}
+END_TEST
+
+START_TEST(peer_down_without_graceful_restart_withdraws)
+{
+	struct fixture f;
+
+	settle(&f, -1, false);
+	bmp_peer_down(&f.b, N0, 2, 0);
+	send_all(&f);
+	expect_paths(&f.r, "");
+	bmp_peer_down(&f.b, N1, 4, 0);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 gone\n");
+	ck_assert_uint_eq(bmp_station_deadline_ns(f.s), BMP_STATION_NEVER);
+	end(&f);
+}
+END_TEST
+
+START_TEST(peer_down_by_reason)
+{
+	static const struct {
+		uint8_t reason;
+		uint16_t detail;
+		bool n_bit, kept;
+	} cases[] = {
+		{2, 0x12, false, true},	   {4, 0, false, true},
+		{5, 0, true, false},	   {1, 0x0400, true, true},
+		{1, 0x0400, false, false}, /* hold timer; RFC 8538 */
+		{3, 0x0604, true, true},   {3, 0x0604, false, false},
+		{3, 0x0609, true, false}, /* hard reset */
+		{77, 0, true, false},
+	};
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		settle(&f, 120, cases[i].n_bit);
+		bmp_peer_down(&f.b, N2, cases[i].reason, cases[i].detail);
+		send_all(&f);
+		expect_paths(&f.r, cases[i].kept ? P2 " 0/1 up stale 2000000\n" : P2 " 0/1 gone\n");
+		end(&f);
+	}
+}
+END_TEST
+
+START_TEST(restart_time_is_kept_and_not_extended)
+{
+	struct fixture f;
+
+	settle(&f, 20, true);
+	bmp_peer_down(&f.b, N2, 2, 0);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 up stale 2000000\n");
+	for (int i = 0; i < 19; i++) { /* repeated at every failed attempt */
+		pass(&f, SECOND);
+		bmp_peer_down(&f.b, N2, 2, 0x12);
+		if (i == 10) { /* comes and goes */
+			bmp_peer_up(&f.b, N2, 20, true);
+			bmp_peer_down(&f.b, N2, 2, 0);
+		}
+		send_all(&f);
+	}
+	expect_paths(&f.r, "");
+	pass(&f, SECOND);
+	expect_paths(&f.r, P2 " 0/1 gone\n");
+	end(&f);
+}
+END_TEST
+
+START_TEST(restart_ends_with_end_of_rib)
+{
+	struct fixture f;
+
+	settle(&f, 20, true);
+	bmp_route(&f.b, N2, P3, TWO);
+	send_all(&f);
+	expect_paths(&f.r, P3 " 0/1 up 2000000\n");
+	bmp_peer_down(&f.b, N2, 4, 0);
+	send_all(&f);
+	f.r.paths[0] = '\0';
+	pass(&f, 18 * SECOND);
+	bmp_peer_up(&f.b, N2, 20, true);
+	bmp_route(&f.b, N2, P3, UNIT);
+	send_all(&f);
+	expect_paths(&f.r, P3 " 0/1 up 1000000\n"); /* live at once; P2 still stale */
+	pass(&f, 4 * SECOND); /* past the restart time: it is up, so that no longer counts */
+	expect_paths(&f.r, "");
+	bmp_end_of_rib(&f.b, N2, false);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 gone\n");
+	ck_assert_uint_eq(bmp_station_deadline_ns(f.s), BMP_STATION_NEVER);
+	end(&f);
+}
+END_TEST
+
+START_TEST(restart_ends_with_quiet)
+{
+	struct fixture f;
+
+	settle(&f, 20, true);
+	bmp_peer_down(&f.b, N2, 4, 0);
+	bmp_peer_up(&f.b, N2, 20, true);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 up stale 2000000\n");
+	for (int i = 0; i < 5; i++) { /* each route extends the wait */
+		pass(&f, BMP_STATION_QUIET_NS - SECOND);
+		bmp_route(&f.b, N2, P3, UNIT);
+		send_all(&f);
+	}
+	expect_paths(&f.r, P3 " 0/1 up 1000000\n");
+	pass(&f, BMP_STATION_QUIET_NS - SECOND);
+	expect_paths(&f.r, "");
+	pass(&f, SECOND);
+	expect_paths(&f.r, P2 " 0/1 gone\n");
+	/* a session that never goes quiet is swept in the end */
+	bmp_route(&f.b, N2, P2, TWO);
+	bmp_peer_down(&f.b, N2, 4, 0);
+	bmp_peer_up(&f.b, N2, 20, true);
+	send_all(&f);
+	f.r.paths[0] = '\0';
+	for (uint64_t t = 0; t < BMP_STATION_QUIET_LIMIT_NS; t += SECOND) {
+		bmp_route(&f.b, N2, P3, UNIT);
+		send_all(&f);
+		pass(&f, SECOND);
+	}
+	ck_assert_ptr_nonnull(strstr(f.r.paths, P2 " 0/1 gone\n"));
+	end(&f);
+}
+END_TEST
+
+START_TEST(restart_that_lost_its_forwarding_state)
+{
+	struct fixture f;
+
+	settle(&f, 20, true);
+	bmp_peer_down(&f.b, N2, 4, 0);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 up stale 2000000\n");
+	bmp_peer_up(&f.b, N2, -1, false);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 gone\n");
+	end(&f);
+}
+END_TEST
+
+START_TEST(a_lost_source_leaves_everything_stale)
+{
+	struct fixture f;
+
+	settle(&f, -1, false); /* graceful restart or not: bgpd is ours */
+	bmp_station_lost(f.s, "gone", f.now_ns);
+	bmp_station_lost(f.s, "gone", f.now_ns); /* told once */
+	bmp_station_commit(f.s);
+	expect_paths(&f.r, P2 " 0/0 up stale 2000000\n" P2 " 0/1 up stale 2000000\n");
+	ck_assert_str_eq(f.r.states, "syncing\nup\ndown\n");
+	pass(&f, STALE_NS - 1);
+	expect_paths(&f.r, "");
+	pass(&f, 1);
+	expect_paths(&f.r, P2 " 0/0 gone\n" P2 " 0/1 gone\n");
+	end(&f);
+}
+END_TEST
+
+/* bgpd was restarted: it begins with Peer Downs, for its sessions are not up yet (seen with
+ * FRR 8.4.4). */
+START_TEST(a_restarted_bgpd_withdraws_nothing_by_starting)
+{
+	struct fixture f;
+
+	settle(&f, -1, false);
+	bmp_station_lost(f.s, "gone", f.now_ns);
+	bmp_station_connected(f.s, f.now_ns);
+	bmp_peer_down(&f.b, N0, 2, 0);
+	bmp_peer_down(&f.b, N1, 2, 0);
+	bmp_peer_down(&f.b, N2, 2, 0);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 up stale 2000000\n" P2 " 0/1 up stale 2000000\n");
+	pass(&f, 3 * SECOND); /* the source counts as in sync, but those sessions have not spoken */
+	ck_assert_str_eq(f.r.states, "syncing\nup\ndown\nsyncing\nup\n");
+	expect_paths(&f.r, "");
+	bmp_peer_up(&f.b, N0, -1, false);
+	bmp_route(&f.b, N0, P2, TWO);
+	bmp_peer_up(&f.b, N2, -1, false);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 up 2000000\n");
+	pass(&f, BMP_STATION_QUIET_NS); /* N2 is back and did not teach it again */
+	expect_paths(&f.r, P2 " 0/1 gone\n");
+	pass(&f, STALE_NS); /* N1 never came back; what it taught is covered by N0 */
+	expect_paths(&f.r, "");
+	end(&f);
+}
+END_TEST
+
+/* The station came back just after the sessions did: the dump ends before the peers had anything to
+ * say. */
+START_TEST(an_empty_dump_withdraws_nothing_at_once)
+{
+	struct fixture f;
+
+	settle(&f, 120, true);
+	bmp_station_lost(f.s, "gone", f.now_ns);
+	bmp_station_connected(f.s, f.now_ns);
+	bmp_peer_up(&f.b, N0, 120, true);
+	bmp_peer_up(&f.b, N2, 120, true);
+	for (int family = 0; family < 2; family++) {
+		bmp_end_of_rib(&f.b, N0, family);
+		bmp_end_of_rib(&f.b, N2, family);
+	}
+	send_all(&f);
+	ck_assert_str_eq(f.r.states, "syncing\nup\ndown\nsyncing\nup\n");
+	expect_paths(&f.r, P2 " 0/0 up stale 2000000\n" P2 " 0/1 up stale 2000000\n");
+	pass(&f, 2 * SECOND);
+	bmp_route(&f.b, N0, P2, TWO);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 up 2000000\n");
+	pass(&f, BMP_STATION_QUIET_NS - 2 * SECOND);
+	expect_paths(&f.r, P2 " 0/1 gone\n"); /* N2 had its time */
+	end(&f);
+}
+END_TEST
+
+/* The same as FRR 8.4.4 showed it: Peer Downs, sessions that come up, routes 1.5 s after them, no
+ * End-of-RIB. */
+START_TEST(replays_a_restart_of_frr)
+{
+	struct fixture f;
+	const char *reason;
+	size_t size;
+	uint8_t *data = load("frr-8.4.4-restart.bmp", &size);
+
+	settle(&f, -1, false);
+	bmp_station_lost(f.s, "gone", f.now_ns);
+	bmp_station_commit(f.s);
+	f.r.paths[0] = '\0';
+	bmp_station_connected(f.s, f.now_ns);
+	for (size_t i = 0; i < size; i++) { /* a commit after every byte: nothing may flicker */
+		ck_assert_int_eq(bmp_station_receive(f.s, data + i, 1, f.now_ns, &reason), 0);
+		bmp_station_commit(f.s);
+	}
+	expect_paths(&f.r, P2 " 0/0 up 2000000\n2001:db8:19::2 0/0 up 1000000\n");
+	end(&f);
+	free(data);
+}
+END_TEST
+
+START_TEST(a_source_that_flaps_does_not_extend_the_wait)
+{
+	struct fixture f;
+
+	settle(&f, -1, false);
+	bmp_station_lost(f.s, "gone", f.now_ns);
+	for (int i = 0; i < 11; i++) {
+		pass(&f, 10 * SECOND);
+		bmp_station_connected(f.s, f.now_ns);
+		bmp_station_lost(f.s, "gone", f.now_ns);
+	}
+	bmp_station_commit(f.s);
+	expect_paths(&f.r, P2 " 0/0 up stale 2000000\n" P2 " 0/1 up stale 2000000\n");
+	pass(&f, 10 * SECOND);
+	expect_paths(&f.r, P2 " 0/0 gone\n" P2 " 0/1 gone\n");
+	end(&f);
+}
+END_TEST
+
+START_TEST(warns_once_of_a_truncated_sum)
+{
+	struct fixture f;
+
+	settle(&f, 20, true);
+	for (int i = 0; i < 3; i++) {
+		bmp_route(&f.b, N0, P2, "4efaf080"); /* 2,105,032,704: two 25,600 Mb/s, cut */
+		bmp_route(&f.b, N0, P3, "4efaf080");
+	}
+	send_all(&f);
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "looks cut to 32 bits"));
+	ck_assert_ptr_null(strstr(strstr(f.r.logs, "looks cut to 32 bits") + 1, "looks cut"));
+	end(&f);
+}
+END_TEST
+
+START_TEST(scale_and_strangers)
+{
+	struct fixture f;
+
+	begin(&f);
+	f.r.config.bandwidth_scale = 200;
+	bmp_route(&f.b, N0, P2, UNIT); /* not up yet: ignored */
+	bmp_peer_up(&f.b, "198.18.99.0", 20, true);
+	bmp_route(&f.b, "198.18.99.0", P3, UNIT);
+	bmp_peer_up(&f.b, N0, 20, true);
+	bmp_route(&f.b, N0, P2, UNIT);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 up 200000000\n");
+	ck_assert_ptr_nonnull(
+		strstr(f.r.logs, "none of the configured neighbors address=198.18.99.0"));
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "session that is not up"));
+	end(&f);
+}
+END_TEST
+
+START_TEST(logs_are_limited)
+{
+	struct fixture f;
+	unsigned lines = 0;
+
+	begin(&f);
+	for (int i = 0; i < 500; i++) {
+		bmp_route(&f.b, N0, P2, UNIT);
+		send_all(&f);
+	}
+	for (const char *c = f.r.logs; *c; c++)
+		lines += *c == '\n';
+	ck_assert_uint_le(lines, 21);
+	pass(&f, 2 * SECOND);
+	bmp_route(&f.b, N0, P2, UNIT);
+	send_all(&f);
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "held_back=480"));
+	end(&f);
+}
+END_TEST
+
+RUN_TESTS("bmp_station", learns_and_coalesces, any_cut_of_the_stream_is_the_same_stream,
+	  replays_a_drill_of_frr, filters_what_is_no_peer,
+	  a_route_made_unusable_replaces_the_usable_one, bad_messages_cost_only_themselves,
+	  lost_framing_ends_the_stream, peer_down_without_graceful_restart_withdraws,
+	  peer_down_by_reason, restart_time_is_kept_and_not_extended, restart_ends_with_end_of_rib,
+	  restart_ends_with_quiet, restart_that_lost_its_forwarding_state,
+	  a_lost_source_leaves_everything_stale, a_restarted_bgpd_withdraws_nothing_by_starting,
+	  an_empty_dump_withdraws_nothing_at_once, replays_a_restart_of_frr,
+	  a_source_that_flaps_does_not_extend_the_wait, warns_once_of_a_truncated_sum,
+	  scale_and_strangers, logs_are_limited)
