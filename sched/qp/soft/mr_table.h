@@ -1,0 +1,58 @@
+/*
+ * mr_table.h - memory regions: the only places that a peer's writes may land in.
+ *
+ * Owns the table of regions and their keys. In: registrations, keys and addresses from the wire.
+ * Out: bytes placed, or a refusal. The memory itself stays the caller's. Pure (random bits come
+ * in); the endpoint's thread.
+ *
+ * A key is the slot's index in its upper half and random bits in its lower half: a stale or guessed
+ * key finds a slot whose bits differ. Local and remote key have bits of their own.
+ */
+#ifndef MR_TABLE_H
+#define MR_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qp/provider.h"
+
+#define MR_TABLE_MAX 65535
+
+struct mr_slot {
+	uint8_t *addr;
+	size_t length;
+	struct qp_mr keys;
+	unsigned access;
+	bool live;
+};
+
+struct mr_table {
+	struct mr_slot *slots;
+	size_t n_slots;
+	size_t next; /* where the search for a free slot starts: a freed slot waits its turn */
+};
+
+void mr_table_init(struct mr_table *table);
+void mr_table_fini(struct mr_table *table);
+
+/*
+ * Registers [addr, addr + length); the memory is borrowed until mr_table_remove(). random: fresh
+ * random bits. -EINVAL: empty, wrapping, or unknown access bits. -ENOSPC, -ENOMEM.
+ */
+int mr_table_add(struct mr_table *table, void *addr, size_t length, unsigned access,
+		 uint32_t random, struct qp_mr *out);
+/* -ENOENT: no such region (any more). */
+int mr_table_remove(struct mr_table *table, const struct qp_mr *keys);
+
+/* Whether [data, data + bytes) lies inside the region of lkey. Nothing is asked of zero bytes. */
+bool mr_table_local_ok(const struct mr_table *table, uint32_t lkey, const void *data,
+		       uint64_t bytes);
+/* Whether a peer may write [addr, addr + bytes) with rkey. Nothing is asked of zero bytes
+ * (IBTA 9.7.4.1.5). */
+bool mr_table_remote_ok(const struct mr_table *table, uint32_t rkey, uint64_t addr, uint64_t bytes);
+/* Copies data to addr if mr_table_remote_ok(), else -EACCES and nothing is written. */
+int mr_table_place(const struct mr_table *table, uint32_t rkey, uint64_t addr, const void *data,
+		   size_t bytes);
+
+#endif

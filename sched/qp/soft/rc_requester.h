@@ -1,0 +1,115 @@
+/*
+ * rc_requester.h - the sending half of a reliable connection (IBTA 9.7): posted writes become
+ * packets, acknowledged packets become completions.
+ *
+ * Owns the queue of posted writes, the sending PSN, the window and the retransmission timer's
+ * deadline. In: writes, acknowledgements, `now`. Out: packets to send, completions through
+ * on_complete, in the order of posting. Pure: no socket, no clock; the endpoint's thread.
+ *
+ * Recovery is go-back-N: a sequence NAK or the timer sets `next` back to the oldest unacknowledged
+ * packet. PSNs are kept unwrapped in 64 bits; only their low 24 bits travel. A write's PSNs are
+ * fixed when it is posted, so a retransmission is the same packet again.
+ *
+ * How a write becomes packets: FIRST, MIDDLE..., LAST. But FIRST is longer than MIDDLE by its RETH,
+ * and segmentation offload only cuts equal pieces, so such a write costs a super-packet more. A
+ * write that fits one super-packet and raises nothing at the other end therefore goes as a row of
+ * WRITE ONLYs, each with a RETH of its own: to any responder these are writes like others.
+ *
+ * Loss also says that a queue overflowed. Go-back-N alone would answer it with the same burst
+ * again, and connections that share a full drop-tail queue would lock each other out for good. So
+ * the window shrinks on loss and grows back with acknowledgements, as a TCP's does (RFC 5681);
+ * nothing of that shows on the wire.
+ */
+#ifndef RC_REQUESTER_H
+#define RC_REQUESTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qp/provider.h"
+#include "roce_wire.h"
+
+#define RC_QUEUE_DEPTH	 256 /* posted writes; a power of two */
+#define RC_BURST_PACKETS 64  /* most packets that one burst holds */
+#define RC_WINDOW_MAX	 (64u << 20)
+
+struct rc_requester_config {
+	uint32_t path_mtu; /* payload bytes a packet */
+	/* unacknowledged payload; raised to path_mtu, cut to RC_WINDOW_MAX */
+	uint32_t window_bytes;
+	/* payload worth waiting for: a burst is this long unless the queue ends */
+	uint32_t batch_bytes;
+	uint64_t timeout_ns; /* 0: none */
+	/* timeouts in a row, without progress, that are survived; 7 is seven */
+	unsigned retry_cnt;
+	uint32_t first_psn;
+	uint32_t remote_qpn;
+	struct qp_stats *stats; /* borrowed, counted into */
+	void (*on_complete)(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes);
+	void *arg;
+};
+
+struct rc_write {
+	struct qp_write write;
+	uint64_t first_psn;  /* unwrapped */
+	uint64_t first_byte; /* payload bytes posted before this write */
+	uint32_t n_packets;
+	bool is_row; /* of WRITE ONLYs */
+};
+
+struct rc_requester {
+	struct rc_requester_config config;
+	/* indexed by the low bits of: oldest unacknowledged, the one that holds next, free */
+	struct rc_write *writes;
+	uint64_t head, cursor, tail;
+	/* PSNs: oldest unacknowledged, to send now, beyond all ever sent, beyond all posted */
+	uint64_t una, next, sent, end;
+	uint64_t end_byte;
+	uint64_t deadline_ns; /* 0: nothing is waited for */
+	unsigned retries;
+	uint32_t window_bytes, slow_start_bytes; /* the window now; below which it grows fast */
+	uint64_t recovered_at; /* PSN: losses before it belong to a loss already answered */
+};
+
+/* 0 or -ENOMEM. config is copied; remote_qpn may be set later, before the first burst. */
+int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config);
+void rc_requester_fini(struct rc_requester *r); /* completes nothing */
+
+/* Queues a write; its data is borrowed until its completion. -ENOBUFS: queue full. */
+int rc_requester_post(struct rc_requester *r, const struct qp_write *write);
+
+/*
+ * The packets to send now, at most max; 0: nothing to send, or not worth a burst yet. Changes
+ * nothing: what was really handed to the network is told by rc_requester_sent().
+ */
+unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *out, unsigned max);
+void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_ns);
+
+/*
+ * An acknowledgement arrived. 0, or the status that ends the connection: the caller then calls
+ * rc_requester_fail() with it. What does not belong to the window is ignored.
+ */
+enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_packet *ack,
+				      uint64_t now_ns);
+
+/* The deadline may have passed. 0, or QP_WC_RETRY_EXC_ERR, then as above. */
+enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns);
+
+/* Goes back to the oldest unacknowledged packet at once. */
+void rc_requester_kick(struct rc_requester *r, uint64_t now_ns);
+
+/* Completes the oldest write with status (FLUSH_ERR too), all others with FLUSH_ERR, and forgets
+ * them. */
+void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status);
+
+/* Whether anything is queued that was not sent since it was last gone back to. */
+bool rc_requester_has_unsent(const struct rc_requester *r);
+/* Queued payload bytes not sent yet. */
+uint64_t rc_requester_unsent_bytes(const struct rc_requester *r);
+static inline bool rc_requester_is_idle(const struct rc_requester *r)
+{
+	return r->una == r->next;
+}
+
+#endif

@@ -1,0 +1,194 @@
+#include "roce_wire.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#define BTH_PAD_SHIFT 4
+#define BTH_MIGRATION                                                                              \
+	0x40 /* MigReq: the path is the migrated one, what a QP without path migration says */
+#define BTH_ACK_REQ 0x80
+
+static void put24(uint8_t *at, uint32_t v)
+{
+	at[0] = (uint8_t)(v >> 16);
+	at[1] = (uint8_t)(v >> 8);
+	at[2] = (uint8_t)v;
+}
+
+static uint32_t get24(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
+}
+
+static void put32(uint8_t *at, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(at, &v, sizeof(v));
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+	uint32_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return be32toh(v);
+}
+
+bool roce_wire_has_reth(uint8_t opcode)
+{
+	return opcode == ROCE_WRITE_FIRST || opcode == ROCE_WRITE_ONLY ||
+	       opcode == ROCE_WRITE_ONLY_IMM;
+}
+
+bool roce_wire_has_imm(uint8_t opcode)
+{
+	return opcode == ROCE_WRITE_LAST_IMM || opcode == ROCE_WRITE_ONLY_IMM;
+}
+
+/* SEND, READ, atomics: a peer may ask for them, and is told that the request is invalid */
+static bool is_foreign_request(uint8_t opcode)
+{
+	return opcode <= 0x05 || opcode == 0x0c || opcode == 0x13 || opcode == 0x14 ||
+	       opcode == 0x16 || opcode == 0x17;
+}
+
+bool roce_wire_is_request(uint8_t opcode)
+{
+	return opcode <= ROCE_WRITE_ONLY_IMM || is_foreign_request(opcode);
+}
+
+size_t roce_wire_header_bytes(uint8_t opcode)
+{
+	switch (opcode) {
+	case ROCE_WRITE_FIRST:
+	case ROCE_WRITE_ONLY:
+		return ROCE_BTH_BYTES + 16;
+	case ROCE_WRITE_ONLY_IMM:
+		return ROCE_BTH_BYTES + 20;
+	case ROCE_WRITE_MIDDLE:
+	case ROCE_WRITE_LAST:
+		return ROCE_BTH_BYTES;
+	case ROCE_WRITE_LAST_IMM:
+	case ROCE_ACK:
+		return ROCE_BTH_BYTES + 4;
+	case ROCE_UD_SEND_ONLY:
+		return ROCE_BTH_BYTES + 8;
+	default:
+		return 0;
+	}
+}
+
+size_t roce_wire_packet_bytes(const struct roce_packet *packet)
+{
+	return roce_wire_header_bytes(packet->opcode) + packet->payload_bytes +
+	       roce_wire_pad_bytes(packet->payload_bytes) + ROCE_ICRC_BYTES;
+}
+
+size_t roce_wire_build(const struct roce_packet *packet, uint8_t *header)
+{
+	uint8_t *at = header + ROCE_BTH_BYTES;
+	uint64_t addr = htobe64(packet->remote_addr);
+
+	header[0] = packet->opcode;
+	header[1] = (uint8_t)(BTH_MIGRATION | roce_wire_pad_bytes(packet->payload_bytes)
+						      << BTH_PAD_SHIFT);
+	header[2] = ROCE_PKEY >> 8;
+	header[3] = ROCE_PKEY & 0xff;
+	header[4] = 0;
+	put24(header + 5, packet->dest_qpn);
+	header[8] = packet->ack_req ? BTH_ACK_REQ : 0;
+	put24(header + 9, packet->psn);
+
+	if (roce_wire_has_reth(packet->opcode)) {
+		memcpy(at, &addr, sizeof(addr));
+		put32(at + 8, packet->rkey);
+		put32(at + 12, packet->dma_bytes);
+		at += 16;
+	}
+	if (roce_wire_has_imm(packet->opcode)) {
+		put32(at, packet->imm);
+		at += 4;
+	}
+	if (packet->opcode == ROCE_ACK) {
+		at[0] = packet->syndrome;
+		put24(at + 1, packet->msn);
+		at += 4;
+	}
+	if (packet->opcode == ROCE_UD_SEND_ONLY) {
+		put32(at, packet->qkey);
+		at[4] = 0;
+		put24(at + 5, packet->src_qpn);
+		at += 8;
+	}
+	return (size_t)(at - header);
+}
+
+static int refuse(struct roce_wire_error *error, const char *reason, size_t offset)
+{
+	if (error)
+		*error = (struct roce_wire_error){.reason = reason, .offset = offset};
+	return -EBADMSG;
+}
+
+static void parse_extensions(const uint8_t *at, struct roce_packet *out)
+{
+	uint64_t addr;
+
+	if (roce_wire_has_reth(out->opcode)) {
+		memcpy(&addr, at, sizeof(addr));
+		out->remote_addr = be64toh(addr);
+		out->rkey = get32(at + 8);
+		out->dma_bytes = get32(at + 12);
+		at += 16;
+	}
+	if (roce_wire_has_imm(out->opcode))
+		out->imm = get32(at);
+	if (out->opcode == ROCE_ACK) {
+		out->syndrome = at[0];
+		out->msn = get24(at + 1);
+	}
+	if (out->opcode == ROCE_UD_SEND_ONLY) {
+		out->qkey = get32(at);
+		out->src_qpn = get24(at + 5);
+	}
+}
+
+int roce_wire_parse(const uint8_t *data, size_t bytes, struct roce_packet *out,
+		    struct roce_wire_error *error)
+{
+	size_t header, pad;
+
+	if (bytes < ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
+		return refuse(error, "shorter than BTH and ICRC", bytes);
+	if (bytes > UINT16_MAX)
+		return refuse(error, "longer than a UDP datagram", UINT16_MAX);
+	if (bytes & 3)
+		return refuse(error, "not a multiple of four bytes", bytes);
+	memset(out, 0, sizeof(*out));
+	out->opcode = data[0];
+	header = roce_wire_header_bytes(out->opcode);
+	if (!header && is_foreign_request(out->opcode))
+		header = ROCE_BTH_BYTES;
+	if (!header)
+		return refuse(error, "unknown opcode", 0);
+	if (data[1] & 0x0f)
+		return refuse(error, "unknown transport version", 1);
+	if (data[2] != ROCE_PKEY >> 8 || data[3] != (ROCE_PKEY & 0xff))
+		return refuse(error, "foreign P_Key", 2);
+	if (bytes < header + ROCE_ICRC_BYTES)
+		return refuse(error, "truncated extension header", bytes);
+	pad = data[1] >> BTH_PAD_SHIFT & 3;
+	if (bytes - header - ROCE_ICRC_BYTES < pad)
+		return refuse(error, "more pad than payload", 1);
+
+	out->dest_qpn = get24(data + 5);
+	out->ack_req = data[8] & BTH_ACK_REQ;
+	out->psn = get24(data + 9);
+	parse_extensions(data + ROCE_BTH_BYTES, out);
+	out->payload = data + header;
+	out->payload_bytes = (uint32_t)(bytes - header - ROCE_ICRC_BYTES - pad);
+	if (out->opcode == ROCE_ACK && out->payload_bytes)
+		return refuse(error, "payload behind an acknowledgement", header);
+	return 0;
+}

@@ -1,0 +1,108 @@
+#include "soft_cq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void soft_cq_init(struct soft_cq *cq)
+{
+	memset(cq, 0, sizeof(*cq));
+}
+
+void soft_cq_fini(struct soft_cq *cq)
+{
+	free(cq->ring);
+	memset(cq, 0, sizeof(*cq));
+}
+
+static struct qp_wc *at(const struct soft_cq *cq, size_t i)
+{
+	size_t place = cq->first + i;
+
+	return &cq->ring[place < cq->room ? place : place - cq->room];
+}
+
+int soft_cq_reserve(struct soft_cq *cq, size_t writes, size_t notifications)
+{
+	size_t room = writes + notifications;
+	struct qp_wc *ring;
+
+	if (room > cq->room) {
+		ring = calloc(room, sizeof(*ring));
+		if (!ring)
+			return -ENOMEM;
+		for (size_t i = 0; i < cq->n; i++)
+			ring[i] = *at(cq, i);
+		free(cq->ring);
+		cq->ring = ring;
+		cq->room = room;
+		cq->first = 0;
+	}
+	if (cq->max_notifications < notifications)
+		cq->max_notifications = notifications;
+	if (cq->max_writes < writes)
+		cq->max_writes = writes;
+	return 0;
+}
+
+int soft_cq_claim(struct soft_cq *cq)
+{
+	if (cq->n_writes >= cq->max_writes)
+		return -ENOBUFS;
+	cq->n_writes++;
+	return 0;
+}
+
+void soft_cq_unclaim(struct soft_cq *cq)
+{
+	cq->n_writes--;
+}
+
+static void release(struct soft_cq *cq, const struct qp_wc *wc)
+{
+	if (wc->is_receive)
+		cq->n_notifications--;
+	else
+		cq->n_writes--;
+}
+
+bool soft_cq_can_notify(const struct soft_cq *cq)
+{
+	return cq->n_notifications < cq->max_notifications;
+}
+
+void soft_cq_push(struct soft_cq *cq, const struct qp_wc *wc)
+{
+	if (cq->n == cq->room)
+		abort(); /* not reachable by input: writes and notifications are counted before */
+	*at(cq, cq->n++) = *wc;
+	cq->n_notifications += wc->is_receive;
+}
+
+int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max)
+{
+	int n = 0;
+
+	for (; n < max && cq->n; n++) {
+		out[n] = *at(cq, 0);
+		release(cq, &out[n]);
+		cq->n--;
+		cq->first = cq->first + 1 < cq->room ? cq->first + 1 : 0;
+	}
+	return n;
+}
+
+void soft_cq_purge(struct soft_cq *cq, const struct qp *qp)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cq->n; i++) {
+		const struct qp_wc *wc = at(cq, i);
+
+		if (wc->qp == qp)
+			release(cq, wc);
+		else
+			*at(cq, kept++) = *wc;
+	}
+	cq->n = kept;
+}

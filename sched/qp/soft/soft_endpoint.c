@@ -1,0 +1,218 @@
+#include "soft_endpoint.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "soft_sock.h"
+
+#define AT_ONCE		   1 /* an instant long past: the timer is readable right away */
+#define DEVICES_REFRESH_NS 1000000000u
+
+uint64_t soft_endpoint_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int soft_endpoint_random(void *out, size_t bytes)
+{
+	return getrandom(out, bytes, 0) == (ssize_t)bytes ? 0 : -EIO;
+}
+
+static void set_timer(struct qp_endpoint *ep, uint64_t when_ns)
+{
+	struct itimerspec t = {
+		.it_value = {.tv_sec = (time_t)(when_ns / 1000000000u),
+			     .tv_nsec = (long)(when_ns % 1000000000u)},
+	};
+
+	timerfd_settime(ep->timer_fd, TFD_TIMER_ABSTIME, &t, NULL);
+	ep->armed_ns = when_ns;
+}
+
+void soft_endpoint_wake(struct qp_endpoint *ep)
+{
+	if (!ep->in_progress && ep->armed_ns != AT_ONCE)
+		set_timer(ep, AT_ONCE);
+}
+
+void soft_endpoint_rearm(struct qp_endpoint *ep)
+{
+	uint64_t next = soft_timers_next(&ep->timers);
+
+	/* an alarm that comes too early is harmless, and cheaper than moving it */
+	if (!ep->in_progress && next && (!ep->armed_ns || next < ep->armed_ns))
+		set_timer(ep, next);
+}
+
+/* At the end of progress: also quietens an alarm that has gone off. */
+static void rearm_after(struct qp_endpoint *ep, uint64_t now_ns)
+{
+	uint64_t next = soft_link_is_alone(&ep->runnable) ? soft_timers_next(&ep->timers) : AT_ONCE;
+	bool rang = ep->armed_ns && ep->armed_ns <= now_ns;
+
+	if (next == ep->armed_ns)
+		return;
+	if (rang || (next && (!ep->armed_ns || next < ep->armed_ns)))
+		set_timer(ep, next);
+}
+
+static int run_timers(struct qp_endpoint *ep, uint64_t now_ns)
+{
+	struct soft_timer *timer;
+	int n = 0;
+
+	for (; (timer = soft_timers_expire(&ep->timers, now_ns)); n++)
+		soft_qp_on_timer(soft_link_owner(timer, struct qp, timer), now_ns);
+	return n;
+}
+
+int soft_endpoint_progress(struct qp_endpoint *ep)
+{
+	uint64_t now_ns = soft_endpoint_now_ns();
+	int did;
+
+	if (ep->in_progress) /* called from on_control */
+		return 0;
+	ep->in_progress = true;
+	did = soft_rx_run(ep, now_ns);
+	did += soft_tx_unblock(ep);
+	did += run_timers(ep, now_ns);
+	did += soft_tx_run(ep, now_ns);
+	ep->in_progress = false;
+	rearm_after(ep, now_ns);
+	return did;
+}
+
+bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plane,
+			       uint16_t *sub_port)
+{
+	uint64_t now_ns = soft_endpoint_now_ns();
+
+	for (;;) {
+		for (uint16_t p = 0; p < ep->attr.n_planes; p++) {
+			for (uint16_t s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+				if (!ifindex || ep->ifindex[p][s] != ifindex)
+					continue;
+				*plane = p;
+				*sub_port = s;
+				return true;
+			}
+		}
+		/* devices come and go; but not every stranger's packet may make us look */
+		if (ep->devices_read_ns && now_ns - ep->devices_read_ns < DEVICES_REFRESH_NS)
+			return false;
+		ep->devices_read_ns = now_ns;
+		for (uint16_t p = 0; p < ep->attr.n_planes; p++)
+			for (uint16_t s = 0; s < ep->attr.n_sub_ports[p]; s++)
+				ep->ifindex[p][s] = if_nametoindex(ep->attr.dev[p][s]);
+	}
+}
+
+static bool attr_is_valid(const struct qp_endpoint_attr *attr)
+{
+	uint32_t mtu = attr->path_mtu;
+
+	if (mtu < 256 || mtu > 4096 || mtu & (mtu - 1) || attr->n_planes > FARE_MAX_PLANES)
+		return false;
+	for (unsigned p = 0; p < attr->n_planes; p++)
+		if (attr->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
+			return false;
+	return true;
+}
+
+static int watch(struct qp_endpoint *ep, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = UINT64_MAX};
+
+	return epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int open_descriptors(struct qp_endpoint *ep)
+{
+	int err;
+
+	ep->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (ep->epoll_fd < 0)
+		return -errno;
+	ep->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (ep->timer_fd < 0)
+		return -errno;
+	ep->rx_fd = soft_sock_open_rx(&ep->attr.address);
+	if (ep->rx_fd < 0)
+		return ep->rx_fd;
+	err = watch(ep, ep->timer_fd);
+	return err ? err : watch(ep, ep->rx_fd);
+}
+
+static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr *attr)
+{
+	ep->attr = *attr;
+	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
+		for (unsigned s = 0; s < FARE_MAX_SUB_PORTS; s++)
+			ep->attr.dev[p][s][FARE_DEV_NAME_MAX - 1] = '\0';
+	ep->epoll_fd = ep->timer_fd = ep->rx_fd = ep->any_control_fd = -1;
+	memset(ep->control_fd, 0xff, sizeof(ep->control_fd));
+	soft_link_init(&ep->qps);
+	soft_link_init(&ep->runnable);
+	soft_link_init(&ep->answering);
+	mr_table_init(&ep->regions);
+	soft_cq_init(&ep->cq);
+	soft_timers_init(&ep->timers);
+}
+
+int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr)
+{
+	struct qp_endpoint *ep;
+	int err;
+
+	*out = NULL;
+	if (!attr_is_valid(attr))
+		return -EINVAL;
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -ENOMEM;
+	init_endpoint(ep, attr);
+	ep->rx.bytes = aligned_alloc(4096, (size_t)SOFT_RX_MESSAGES * SOFT_RX_BYTES);
+	err = ep->rx.bytes ? soft_endpoint_random(&ep->next_qpn, sizeof(ep->next_qpn)) : -ENOMEM;
+	if (!err)
+		err = open_descriptors(ep);
+	if (err) {
+		soft_endpoint_destroy(ep);
+		return err;
+	}
+	*out = ep;
+	return 0;
+}
+
+static void close_if_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void soft_endpoint_destroy(struct qp_endpoint *ep)
+{
+	if (!ep)
+		return;
+	while (!soft_link_is_alone(&ep->qps))
+		soft_qp_destroy(soft_link_owner(ep->qps.next, struct qp, all));
+	soft_control_close(ep);
+	close_if_open(ep->rx_fd);
+	close_if_open(ep->timer_fd);
+	close_if_open(ep->epoll_fd);
+	mr_table_fini(&ep->regions);
+	soft_cq_fini(&ep->cq);
+	soft_timers_fini(&ep->timers);
+	free(ep->rx.bytes);
+	free(ep);
+}

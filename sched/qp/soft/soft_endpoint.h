@@ -1,0 +1,184 @@
+/*
+ * soft_endpoint.h - what the files of the soft provider share: the endpoint and its QPs.
+ *
+ * Owns one receiving socket, the QPs' sending sockets, the memory regions, the completion ring and
+ * the timers of one local GPU address. In: datagrams, posted writes, time. Out: datagrams, bytes in
+ * regions, completions, control datagrams. One thread.
+ *
+ * Who does what: soft_endpoint.c life and progress; soft_qp.c QPs; soft_tx.c bursts and answers to
+ * sockets; soft_rx.c datagrams to QPs; soft_control.c the control channel; soft_provider.c the
+ * table of qp/provider.h. The protocol itself is in rc_requester.c and rc_responder.c, which know
+ * no socket.
+ */
+#ifndef SOFT_ENDPOINT_H
+#define SOFT_ENDPOINT_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "mr_table.h"
+#include "qp/provider.h"
+#include "rc_requester.h"
+#include "rc_responder.h"
+#include "roce_icrc.h"
+#include "soft_cq.h"
+#include "soft_timers.h"
+
+#define SOFT_CONTROL_QPN      0xfa4e
+#define SOFT_QP_BUCKETS	      1024
+#define SOFT_RX_MESSAGES      8
+#define SOFT_RX_BYTES	      65536
+#define SOFT_GSO_BYTES	      65000 /* UDP payload of a super-packet */
+#define SOFT_GSO_SEGMENTS     64
+#define SOFT_CONTROL_TX_BYTES (256 << 10)
+
+enum soft_qp_state { SOFT_QP_RESET, SOFT_QP_RTS, SOFT_QP_ERR };
+
+/* Intrusive ring: a QP is on the list, or links to itself. */
+struct soft_link {
+	struct soft_link *prev, *next;
+};
+
+struct qp {
+	struct qp_endpoint *ep;
+	struct qp *bucket_next; /* same hash of QPN */
+	struct soft_link all, runnable, answering;
+	struct soft_timer timer;
+	struct rc_requester requester;
+	struct rc_responder responder;
+	struct qp_attr attr;
+	struct qp_remote remote;
+	struct sockaddr_storage remote_at; /* remote.address, port 4791 */
+	socklen_t remote_at_bytes;
+	struct roce_flow flow; /* of what it sends */
+	enum soft_qp_state state;
+	uint32_t qpn, first_psn;
+	uint64_t hold_until_ns; /* the kernel had no memory for a packet: not before that time */
+	int fd;
+	bool blocked; /* waits for room in its socket */
+	bool no_gso;  /* the device takes no segmentation batches */
+};
+
+/* Scratch space of one burst, too large for a stack. */
+struct soft_tx_scratch {
+	struct roce_packet packets[RC_BURST_PACKETS];
+	uint8_t bytes[RC_BURST_PACKETS * (ROCE_HEADER_MAX + ROCE_TRAILER_MAX)];
+	struct iovec iov[RC_BURST_PACKETS * 2 + RC_BURST_PACKETS];
+	struct mmsghdr messages[RC_BURST_PACKETS];
+	unsigned run_packets[RC_BURST_PACKETS];
+	_Alignas(struct cmsghdr) uint8_t cmsg[RC_BURST_PACKETS][CMSG_SPACE(sizeof(uint16_t))];
+};
+
+struct soft_rx_scratch {
+	struct mmsghdr messages[SOFT_RX_MESSAGES];
+	struct iovec iov[SOFT_RX_MESSAGES];
+	struct sockaddr_storage from[SOFT_RX_MESSAGES];
+	_Alignas(struct cmsghdr) uint8_t cmsg[SOFT_RX_MESSAGES][128];
+	uint8_t *bytes; /* SOFT_RX_MESSAGES x SOFT_RX_BYTES */
+};
+
+struct qp_endpoint {
+	struct qp_endpoint_attr attr;
+	struct qp_stats stats;
+	struct mr_table regions;
+	struct soft_cq cq;
+	struct soft_timers timers;
+	struct roce_icrc_ids icrc_ids;
+	struct soft_link qps, runnable, answering;
+	struct qp *buckets[SOFT_QP_BUCKETS];
+	size_t n_qps, n_blocked;
+	uint32_t next_qpn;
+	int epoll_fd, timer_fd, rx_fd;
+	uint64_t armed_ns; /* what timer_fd is set to; 0: off; 1: at once */
+	bool in_progress;
+	uint64_t devices_read_ns; /* when ifindex was last looked up */
+	unsigned ifindex[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	int control_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS]; /* -1: not opened yet */
+	uint16_t control_port[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	int any_control_fd; /* QP_ANY_PLANE */
+	uint16_t any_control_port;
+	uint32_t control_psn;
+	struct soft_tx_scratch tx;
+	struct soft_rx_scratch rx;
+};
+
+static inline void soft_link_init(struct soft_link *link)
+{
+	link->prev = link->next = link;
+}
+
+static inline bool soft_link_is_alone(const struct soft_link *link)
+{
+	return link->next == link;
+}
+
+static inline void soft_link_remove(struct soft_link *link)
+{
+	link->prev->next = link->next;
+	link->next->prev = link->prev;
+	soft_link_init(link);
+}
+
+/* Puts link at the end of list, unless it is on it already. */
+static inline void soft_link_append(struct soft_link *list, struct soft_link *link)
+{
+	if (!soft_link_is_alone(link))
+		return;
+	link->prev = list->prev;
+	link->next = list;
+	list->prev->next = link;
+	list->prev = link;
+}
+
+#define soft_link_owner(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
+
+uint64_t soft_endpoint_now_ns(void);
+/* Makes the endpoint's descriptor readable: progress is due although no datagram and no deadline
+ * says so. */
+void soft_endpoint_wake(struct qp_endpoint *ep);
+/* A deadline may have moved closer outside of progress. */
+void soft_endpoint_rearm(struct qp_endpoint *ep);
+/* n random bytes; 0 or -EIO. */
+int soft_endpoint_random(void *out, size_t bytes);
+/* The sub-port that an ifindex is; false if none. */
+bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plane,
+			       uint16_t *sub_port);
+
+int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
+void soft_endpoint_destroy(struct qp_endpoint *ep);
+int soft_endpoint_progress(struct qp_endpoint *ep);
+
+int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
+int soft_qp_connect(struct qp *qp, const struct qp_remote *remote);
+int soft_qp_move(struct qp *qp, uint16_t sub_port);
+void soft_qp_kick(struct qp *qp);
+void soft_qp_error(struct qp *qp);
+void soft_qp_destroy(struct qp *qp);
+int soft_qp_post(struct qp *qp, const struct qp_write *write);
+struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn);
+/* The connection cannot go on: the oldest write completes with status, the others are flushed. */
+void soft_qp_fail(struct qp *qp, enum qp_wc_status status);
+void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
+void soft_qp_set_timer(struct qp *qp);
+
+/* Sends what round-robin turns and the work budget allow; > 0 if anything was sent. */
+int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns);
+/* One burst of one QP. False: it has nothing (more) to send now. */
+bool soft_tx_burst(struct qp *qp, uint64_t now_ns);
+/* Sends the answers that arrived packets deserved. */
+void soft_tx_answers(struct qp_endpoint *ep);
+void soft_tx_answer(struct qp *qp);
+/* Wakes QPs whose sockets have room again. */
+int soft_tx_unblock(struct qp_endpoint *ep);
+void soft_tx_forget_block(struct qp *qp);
+
+/* Takes datagrams that wait, within the work budget; > 0 if there were any. */
+int soft_rx_run(struct qp_endpoint *ep, uint64_t now_ns);
+
+int soft_control_send(struct qp_endpoint *ep, const struct qp_control *control);
+void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *packet,
+			    const struct roce_flow *flow, unsigned ifindex);
+void soft_control_close(struct qp_endpoint *ep);
+
+#endif

@@ -1,0 +1,327 @@
+#include "soft_endpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "soft_sock.h"
+
+#define WINDOW_DEFAULT	     (128u << 10)
+#define NOTIFICATIONS_PER_QP 256
+#define QPN_MASK	     0xffffffu
+
+static struct qp **bucket_of(struct qp_endpoint *ep, uint32_t qpn)
+{
+	return &ep->buckets[qpn & (SOFT_QP_BUCKETS - 1)];
+}
+
+struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn)
+{
+	struct qp *qp = ep->buckets[qpn & (SOFT_QP_BUCKETS - 1)];
+
+	while (qp && qp->qpn != qpn)
+		qp = qp->bucket_next;
+	return qp;
+}
+
+/* QPNs count up from a random start: one is not seen again before all others were. */
+static int assign_qpn(struct qp_endpoint *ep, struct qp *qp)
+{
+	for (uint32_t i = 0; i < QPN_MASK; i++) {
+		uint32_t qpn = ep->next_qpn++ & QPN_MASK;
+
+		/* 0 and 1 are management QPs, all ones is the multicast QP */
+		if (qpn < 2 || qpn == QPN_MASK || qpn == SOFT_CONTROL_QPN || soft_qp_find(ep, qpn))
+			continue;
+		qp->qpn = qpn;
+		qp->bucket_next = *bucket_of(ep, qpn);
+		*bucket_of(ep, qpn) = qp;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+static void on_complete(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes)
+{
+	struct qp *qp = arg;
+	struct qp_wc wc = {
+		.qp = qp,
+		.context = qp->attr.context,
+		.wr_id = wr_id,
+		.status = status,
+		.byte_len = bytes,
+	};
+
+	soft_cq_push(&qp->ep->cq, &wc);
+}
+
+static bool attr_is_valid(const struct qp_endpoint *ep, const struct qp_attr *attr)
+{
+	if (attr->plane != QP_ANY_PLANE && (attr->plane >= ep->attr.n_planes ||
+					    attr->sub_port >= ep->attr.n_sub_ports[attr->plane]))
+		return false;
+	if (attr->udp_source_port && attr->udp_source_port < SOFT_PORT_FIRST)
+		return false;
+	return attr->timeout < 32 && attr->retry_cnt < 8;
+}
+
+static const char *device_of(const struct qp *qp)
+{
+	return qp->attr.plane == QP_ANY_PLANE ? NULL
+					      : qp->ep->attr.dev[qp->attr.plane][qp->attr.sub_port];
+}
+
+/* Payload that fills a super-packet: whole packets, within both of its limits. */
+static uint32_t batch_bytes(uint32_t path_mtu)
+{
+	uint32_t packets = SOFT_GSO_BYTES / (path_mtu + ROCE_HEADER_MAX + ROCE_ICRC_BYTES);
+
+	return (packets < SOFT_GSO_SEGMENTS ? packets : SOFT_GSO_SEGMENTS) * path_mtu;
+}
+
+static int init_requester(struct qp *qp)
+{
+	const struct qp_attr *attr = &qp->attr;
+	struct rc_requester_config config = {
+		.path_mtu = qp->ep->attr.path_mtu,
+		.window_bytes = attr->window_bytes ? attr->window_bytes : WINDOW_DEFAULT,
+		.batch_bytes = batch_bytes(qp->ep->attr.path_mtu),
+		.timeout_ns = attr->timeout ? 4096ull << attr->timeout : 0,
+		.retry_cnt = attr->retry_cnt,
+		.first_psn = qp->first_psn,
+		.stats = &qp->ep->stats,
+		.on_complete = on_complete,
+		.arg = qp,
+	};
+
+	return rc_requester_init(&qp->requester, &config);
+}
+
+static int open_socket(struct qp *qp)
+{
+	/* the kernel counts its own overhead too: ample for a window and answers */
+	uint32_t tx_bytes = qp->requester.config.window_bytes * 2 + (256u << 10);
+
+	qp->fd = soft_sock_open_tx(&qp->ep->attr.address, &qp->attr.udp_source_port, device_of(qp),
+				   tx_bytes);
+	return qp->fd < 0 ? qp->fd : 0;
+}
+
+static int make_room(struct qp_endpoint *ep)
+{
+	size_t n = ep->n_qps + 1;
+	int err = soft_timers_reserve(&ep->timers, n);
+
+	return err ? err : soft_cq_reserve(&ep->cq, n * RC_QUEUE_DEPTH, n * NOTIFICATIONS_PER_QP);
+}
+
+static int init_qp(struct qp *qp)
+{
+	int err = soft_endpoint_random(&qp->first_psn, sizeof(qp->first_psn));
+
+	qp->first_psn &= ROCE_PSN_MASK;
+	if (!err)
+		err = make_room(qp->ep);
+	if (!err)
+		err = init_requester(qp);
+	if (!err)
+		err = open_socket(qp);
+	if (!err)
+		err = assign_qpn(qp->ep, qp);
+	return err;
+}
+
+int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out)
+{
+	struct qp *qp;
+	int err;
+
+	*out = NULL;
+	if (!attr_is_valid(ep, attr))
+		return -EINVAL;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return -ENOMEM;
+	qp->ep = ep;
+	qp->attr = *attr;
+	qp->fd = -1;
+	soft_link_init(&qp->all);
+	soft_link_init(&qp->runnable);
+	soft_link_init(&qp->answering);
+	err = init_qp(qp);
+	if (err) {
+		if (qp->fd >= 0)
+			close(qp->fd);
+		rc_requester_fini(&qp->requester);
+		free(qp);
+		return err;
+	}
+	soft_link_append(&ep->qps, &qp->all);
+	ep->n_qps++;
+	*out = qp;
+	return 0;
+}
+
+int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
+{
+	const struct in6_addr *local = &qp->ep->attr.address;
+
+	if (qp->state != SOFT_QP_RESET || remote->qpn > QPN_MASK || remote->psn > ROCE_PSN_MASK ||
+	    !IN6_IS_ADDR_V4MAPPED(local) != !IN6_IS_ADDR_V4MAPPED(&remote->address))
+		return -EINVAL;
+	qp->remote = *remote;
+	qp->remote_at_bytes = soft_sock_address(&qp->remote_at, &remote->address, ROCE_UDP_PORT);
+	qp->flow = (struct roce_flow){
+		.source = *local,
+		.destination = remote->address,
+		.source_port = qp->attr.udp_source_port,
+		.destination_port = ROCE_UDP_PORT,
+	};
+	qp->requester.config.remote_qpn = remote->qpn;
+	rc_responder_init(&qp->responder, qp->ep->attr.path_mtu, remote->psn, &qp->ep->stats);
+	qp->state = SOFT_QP_RTS;
+	return 0;
+}
+
+void soft_qp_set_timer(struct qp *qp)
+{
+	uint64_t when = qp->requester.deadline_ns;
+
+	if (qp->hold_until_ns && (!when || qp->hold_until_ns < when))
+		when = qp->hold_until_ns;
+	soft_timers_set(&qp->ep->timers, &qp->timer, when);
+}
+
+void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
+{
+	enum qp_wc_status status = rc_requester_on_timer(&qp->requester, now_ns);
+
+	if (status) {
+		soft_qp_fail(qp, status);
+		return;
+	}
+	if (qp->hold_until_ns <= now_ns)
+		qp->hold_until_ns = 0;
+	soft_qp_set_timer(qp);
+	if (rc_requester_has_unsent(&qp->requester))
+		soft_link_append(&qp->ep->runnable, &qp->runnable);
+}
+
+static void run_soon(struct qp *qp)
+{
+	soft_link_append(&qp->ep->runnable, &qp->runnable);
+	soft_endpoint_wake(qp->ep);
+}
+
+void soft_qp_kick(struct qp *qp)
+{
+	if (qp->state != SOFT_QP_RTS)
+		return;
+	rc_requester_kick(&qp->requester, soft_endpoint_now_ns());
+	qp->hold_until_ns = 0;
+	soft_qp_set_timer(qp);
+	run_soon(qp);
+}
+
+/* Unprivileged processes may bind a device only once per socket: a new socket takes over then. */
+static int replace_socket(struct qp *qp, uint16_t sub_port)
+{
+	int old_fd = qp->fd, err;
+	uint16_t old_sub_port = qp->attr.sub_port;
+
+	qp->attr.sub_port = sub_port;
+	err = open_socket(qp);
+	if (err) {
+		qp->attr.sub_port = old_sub_port;
+		qp->fd = old_fd;
+		return err;
+	}
+	close(old_fd);
+	return 0;
+}
+
+int soft_qp_move(struct qp *qp, uint16_t sub_port)
+{
+	int err;
+
+	if (qp->attr.plane == QP_ANY_PLANE || sub_port >= qp->ep->attr.n_sub_ports[qp->attr.plane])
+		return -EINVAL;
+	if (qp->state != SOFT_QP_RTS)
+		return -ENOTCONN;
+	soft_tx_forget_block(qp);
+	err = soft_sock_bind_device(qp->fd, qp->ep->attr.dev[qp->attr.plane][sub_port]);
+	if (err == -EPERM)
+		err = replace_socket(qp, sub_port);
+	if (!err)
+		qp->attr.sub_port = sub_port;
+	soft_qp_kick(qp);
+	return err;
+}
+
+void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
+{
+	if (qp->state == SOFT_QP_ERR)
+		return;
+	qp->state = SOFT_QP_ERR;
+	rc_requester_fail(&qp->requester, status);
+	soft_timers_remove(&qp->ep->timers, &qp->timer);
+	soft_link_remove(&qp->runnable);
+	soft_link_remove(&qp->answering);
+	soft_tx_forget_block(qp);
+}
+
+void soft_qp_error(struct qp *qp)
+{
+	soft_qp_fail(qp, QP_WC_FLUSH_ERR);
+}
+
+void soft_qp_destroy(struct qp *qp)
+{
+	struct qp_endpoint *ep = qp->ep;
+	struct qp **at = bucket_of(ep, qp->qpn);
+
+	soft_qp_error(qp);
+	soft_cq_purge(&ep->cq, qp);
+	while (*at != qp)
+		at = &(*at)->bucket_next;
+	*at = qp->bucket_next;
+	soft_link_remove(&qp->all);
+	ep->n_qps--;
+	close(qp->fd);
+	rc_requester_fini(&qp->requester);
+	free(qp);
+}
+
+int soft_qp_post(struct qp *qp, const struct qp_write *write)
+{
+	struct rc_requester *r = &qp->requester;
+	bool idle = rc_requester_is_idle(r) && !rc_requester_has_unsent(r);
+	int err;
+
+	if (qp->state != SOFT_QP_RTS)
+		return -ENOTCONN;
+	if (write->flags & ~(unsigned)QP_WR_IMM || write->length > ROCE_MAX_DMA_BYTES ||
+	    !mr_table_local_ok(&qp->ep->regions, write->lkey, write->data, write->length))
+		return -EINVAL;
+	err = soft_cq_claim(&qp->ep->cq);
+	if (err)
+		return err;
+	err = rc_requester_post(r, write);
+	if (err) {
+		soft_cq_unclaim(&qp->ep->cq);
+		return err;
+	}
+	/*
+	 * At once if nothing is under way (latency) or a batch is full; else more posts may still
+	 * make the batch longer, and progress sends what they left.
+	 */
+	if (soft_link_is_alone(&qp->runnable) &&
+	    (idle || rc_requester_unsent_bytes(r) >= r->config.batch_bytes) &&
+	    !soft_tx_burst(qp, soft_endpoint_now_ns())) {
+		soft_endpoint_rearm(qp->ep);
+		return 0;
+	}
+	run_soon(qp);
+	return 0;
+}

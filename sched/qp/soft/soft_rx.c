@@ -1,0 +1,184 @@
+#include "soft_endpoint.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+
+#include "soft_sock.h"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+#define PASSES 4 /* receive calls per progress: up to 2 MB, then it is the sender's turn */
+
+/* One received super-packet: what the kernel said beside the bytes. */
+struct arrival {
+	struct roce_flow flow;
+	const uint8_t *data;
+	size_t bytes, segment_bytes;
+	unsigned ifindex;
+};
+
+static void on_ack(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
+{
+	enum qp_wc_status status = rc_requester_on_ack(&qp->requester, packet, now_ns);
+
+	if (status) {
+		soft_qp_fail(qp, status);
+		return;
+	}
+	soft_qp_set_timer(qp);
+	if (rc_requester_has_unsent(&qp->requester))
+		soft_link_append(&qp->ep->runnable, &qp->runnable);
+}
+
+static void on_request(struct qp *qp, const struct roce_packet *packet)
+{
+	struct qp_endpoint *ep = qp->ep;
+	struct qp_wc wc = {.qp = qp, .context = qp->attr.context, .is_receive = true};
+
+	switch (rc_responder_on_request(&qp->responder, &ep->regions, packet,
+					soft_cq_can_notify(&ep->cq), &wc.byte_len)) {
+	case RC_RESPONDER_NOTIFIED:
+		wc.imm = packet->imm;
+		soft_cq_push(&ep->cq, &wc);
+		break;
+	case RC_RESPONDER_REFUSED:
+		ep->stats.rx_dropped++;
+		soft_tx_answer(qp);
+		soft_qp_fail(qp, QP_WC_FLUSH_ERR);
+		return;
+	case RC_RESPONDER_GAP:
+	case RC_RESPONDER_BUSY:
+	case RC_RESPONDER_DUPLICATE:
+		ep->stats.rx_dropped++;
+		break;
+	case RC_RESPONDER_PLACED:
+		break;
+	}
+	if (rc_responder_answer_due(&qp->responder))
+		soft_link_append(&ep->answering, &qp->answering);
+}
+
+static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
+		      const struct roce_packet *packet, uint64_t now_ns)
+{
+	struct qp *qp;
+
+	if (packet->opcode == ROCE_UD_SEND_ONLY) {
+		soft_control_on_packet(ep, packet, &a->flow, a->ifindex);
+		return;
+	}
+	qp = soft_qp_find(ep, packet->dest_qpn);
+	if (!qp || qp->state != SOFT_QP_RTS ||
+	    !IN6_ARE_ADDR_EQUAL(&qp->remote.address, &a->flow.source)) {
+		ep->stats.rx_dropped++;
+		return;
+	}
+	if (packet->opcode == ROCE_ACK)
+		on_ack(qp, packet, now_ns);
+	else if (roce_wire_is_request(packet->opcode))
+		on_request(qp, packet);
+}
+
+static void on_arrival(struct qp_endpoint *ep, const struct arrival *a, uint64_t now_ns)
+{
+	uint16_t ip_id = 0;
+
+	for (size_t at = 0; at < a->bytes; at += a->segment_bytes) {
+		size_t bytes = a->bytes - at;
+		struct roce_packet packet;
+
+		if (bytes > a->segment_bytes)
+			bytes = a->segment_bytes;
+		if (!roce_icrc_verify(&a->flow, &ep->icrc_ids, &ip_id, a->data + at, bytes))
+			ep->stats.icrc_errors++;
+		else if (roce_wire_parse(a->data + at, bytes, &packet, NULL))
+			ep->stats.rx_dropped++;
+		else
+			on_packet(ep, a, &packet, now_ns);
+		/* segments of a batch count up, from wherever it was cut */
+		ip_id = (ip_id + 1) % ROCE_ICRC_IDS;
+	}
+}
+
+static void read_cmsgs(struct msghdr *m, struct arrival *a)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
+			int size;
+
+			memcpy(&size, CMSG_DATA(c), sizeof(size));
+			if (size > 0)
+				a->segment_bytes = (size_t)size;
+		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+			struct in_pktinfo info;
+
+			memcpy(&info, CMSG_DATA(c), sizeof(info));
+			a->ifindex = (unsigned)info.ipi_ifindex;
+		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			struct in6_pktinfo info;
+
+			memcpy(&info, CMSG_DATA(c), sizeof(info));
+			a->ifindex = info.ipi6_ifindex;
+		}
+	}
+}
+
+static int receive(struct qp_endpoint *ep)
+{
+	struct soft_rx_scratch *rx = &ep->rx;
+
+	for (unsigned i = 0; i < SOFT_RX_MESSAGES; i++) {
+		rx->iov[i] = (struct iovec){.iov_base = rx->bytes + i * SOFT_RX_BYTES,
+					    .iov_len = SOFT_RX_BYTES};
+		rx->messages[i].msg_hdr = (struct msghdr){
+			.msg_name = &rx->from[i],
+			.msg_namelen = sizeof(rx->from[i]),
+			.msg_iov = &rx->iov[i],
+			.msg_iovlen = 1,
+			.msg_control = rx->cmsg[i],
+			.msg_controllen = sizeof(rx->cmsg[i]),
+		};
+	}
+	return recvmmsg(ep->rx_fd, rx->messages, SOFT_RX_MESSAGES, MSG_DONTWAIT, NULL);
+}
+
+static int pass(struct qp_endpoint *ep, uint64_t now_ns)
+{
+	struct soft_rx_scratch *rx = &ep->rx;
+	int n = receive(ep);
+
+	for (int i = 0; i < n; i++) {
+		struct arrival a = {
+			.flow = {.destination = ep->attr.address,
+				 .destination_port = ROCE_UDP_PORT},
+			.data = rx->iov[i].iov_base,
+			.bytes = rx->messages[i].msg_len,
+			.segment_bytes = rx->messages[i].msg_len,
+		};
+
+		soft_sock_read_address(&rx->from[i], &a.flow.source, &a.flow.source_port);
+		read_cmsgs(&rx->messages[i].msg_hdr, &a);
+		if (a.bytes)
+			on_arrival(ep, &a, now_ns);
+	}
+	soft_tx_answers(ep);
+	return n;
+}
+
+int soft_rx_run(struct qp_endpoint *ep, uint64_t now_ns)
+{
+	int total = 0;
+
+	for (unsigned i = 0; i < PASSES; i++) {
+		int n = pass(ep, now_ns);
+
+		if (n > 0)
+			total += n;
+		if (n < SOFT_RX_MESSAGES)
+			break;
+	}
+	return total;
+}

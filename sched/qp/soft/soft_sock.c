@@ -1,0 +1,180 @@
+#include "soft_sock.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "roce_wire.h"
+
+#define RX_BUFFER_BYTES (16 << 20)
+#define TRAFFIC_CLASS	(26 << 2 | 2) /* DSCP 26, ECT(0) */
+#define PORT_TRIES	64
+
+#ifndef UDP_NO_CHECK6_RX
+#define UDP_NO_CHECK6_RX 102
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+static int set_int(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value)) ? -errno : 0;
+}
+
+/* Beyond the system's limit where privilege allows it, up to the limit otherwise. */
+static void set_buffer(int fd, int forced, int option, int bytes)
+{
+	if (set_int(fd, SOL_SOCKET, forced, bytes))
+		(void)set_int(fd, SOL_SOCKET, option, bytes);
+}
+
+socklen_t soft_sock_address(struct sockaddr_storage *out, const struct in6_addr *address,
+			    uint16_t port)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+
+	memset(out, 0, sizeof(*out));
+	if (IN6_IS_ADDR_V4MAPPED(address)) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+		memcpy(&v4->sin_addr, address->s6_addr + 12, 4);
+		return sizeof(*v4);
+	}
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons(port);
+	v6->sin6_addr = *address;
+	return sizeof(*v6);
+}
+
+void soft_sock_read_address(const struct sockaddr_storage *from, struct in6_addr *address,
+			    uint16_t *port)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+
+	if (from->ss_family == AF_INET) {
+		memset(address, 0, sizeof(*address));
+		address->s6_addr[10] = address->s6_addr[11] = 0xff;
+		memcpy(address->s6_addr + 12, &v4->sin_addr, 4);
+		*port = ntohs(v4->sin_port);
+	} else {
+		*address = v6->sin6_addr;
+		*port = ntohs(v6->sin6_port);
+	}
+}
+
+static int open_udp(const struct in6_addr *address)
+{
+	bool v4 = IN6_IS_ADDR_V4MAPPED(address);
+	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (!v4 && set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) {
+		close(fd);
+		return -EPROTONOSUPPORT;
+	}
+	return fd;
+}
+
+static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
+{
+	struct sockaddr_storage at;
+	socklen_t length = soft_sock_address(&at, address, port);
+
+	return bind(fd, (struct sockaddr *)&at, length) ? -errno : 0;
+}
+
+static int setup_rx(int fd, bool v4)
+{
+	int err = set_int(fd, SOL_UDP, UDP_GRO, 1);
+
+	if (!err && v4)
+		err = set_int(fd, IPPROTO_IP, IP_PKTINFO, 1);
+	if (!err && !v4)
+		err = set_int(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+	if (!err && !v4) /* RDMA devices send without a UDP checksum: the ICRC is there */
+		err = set_int(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
+	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, RX_BUFFER_BYTES);
+	return err;
+}
+
+int soft_sock_open_rx(const struct in6_addr *address)
+{
+	int fd = open_udp(address), err;
+
+	if (fd < 0)
+		return fd;
+	err = setup_rx(fd, IN6_IS_ADDR_V4MAPPED(address));
+	if (!err)
+		err = bind_to(fd, address, ROCE_UDP_PORT);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int soft_sock_bind_device(int fd, const char *dev)
+{
+	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, dev, (socklen_t)strlen(dev) + 1) ? -errno
+											    : 0;
+}
+
+static int setup_tx(int fd, bool v4, const char *dev, uint32_t tx_bytes)
+{
+	int err;
+
+	if (v4) {
+		err = set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+		if (!err)
+			err = set_int(fd, IPPROTO_IP, IP_TOS, TRAFFIC_CLASS);
+	} else {
+		err = set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+		if (!err)
+			err = set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, TRAFFIC_CLASS);
+	}
+	if (!err && dev && dev[0])
+		err = soft_sock_bind_device(fd, dev);
+	/* it never reads: what strangers send to this port must not take memory */
+	(void)set_int(fd, SOL_SOCKET, SO_RCVBUF, 0);
+	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, (int)tx_bytes);
+	return err;
+}
+
+static int bind_random(int fd, const struct in6_addr *address, uint16_t *port)
+{
+	int err = -EADDRINUSE;
+	uint16_t random;
+
+	for (unsigned i = 0; i < PORT_TRIES && err == -EADDRINUSE; i++) {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return -EIO;
+		*port = (uint16_t)(SOFT_PORT_FIRST +
+				   random % (SOFT_PORT_LAST - SOFT_PORT_FIRST + 1));
+		err = bind_to(fd, address, *port);
+	}
+	return err;
+}
+
+int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev,
+		      uint32_t tx_bytes)
+{
+	int fd = open_udp(address), err;
+
+	if (fd < 0)
+		return fd;
+	err = setup_tx(fd, IN6_IS_ADDR_V4MAPPED(address), dev, tx_bytes);
+	/* after the device: two sockets may own one port on two devices */
+	if (!err)
+		err = *port ? bind_to(fd, address, *port) : bind_random(fd, address, port);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}

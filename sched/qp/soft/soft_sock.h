@@ -1,0 +1,48 @@
+/*
+ * soft_sock.h - how the provider's UDP sockets are set up.
+ *
+ * Owns nothing; returns descriptors that the caller closes. In: addresses, ports, device names.
+ * Out: sockets whose datagrams the other end can check (roce_icrc.h), and socket addresses. Any
+ * thread.
+ *
+ * All are unconnected: a connected UDP socket gets a random multipath hash at every open, and IP
+ * ids that nobody can predict. All forbid fragmentation, for the same id's sake. One receives
+ * everything, unbound to a device, because a peer's answer may arrive on any sub-port; the others
+ * only send.
+ */
+#ifndef SOFT_SOCK_H
+#define SOFT_SOCK_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define SOFT_PORT_FIRST                                                                            \
+	49152 /* RoCEv2 A17.9.2: source ports carry entropy, from the dynamic range */
+#define SOFT_PORT_LAST 65535
+
+/*
+ * The receiving socket: (address, 4791), with segmentation offload and arrival device reported. A
+ * descriptor or -errno; -EADDRINUSE: another process serves this address.
+ */
+int soft_sock_open_rx(const struct in6_addr *address);
+
+/*
+ * A sending socket at (address, *port); *port 0: a free one is chosen and stored. dev NULL or
+ * empty: the kernel routes. tx_bytes: how much may wait in queues below it. A descriptor or -errno;
+ * -EADDRINUSE, -ENODEV.
+ */
+int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev,
+		      uint32_t tx_bytes);
+
+/* Moves a sending socket to another device. 0 or -errno (-EPERM: needs CAP_NET_RAW). */
+int soft_sock_bind_device(int fd, const char *dev);
+
+/* (address, port) as the kernel wants it; IPv4-mapped becomes AF_INET. Returns the length. */
+socklen_t soft_sock_address(struct sockaddr_storage *out, const struct in6_addr *address,
+			    uint16_t port);
+/* The reverse; family is AF_INET or AF_INET6. */
+void soft_sock_read_address(const struct sockaddr_storage *from, struct in6_addr *address,
+			    uint16_t *port);
+
+#endif

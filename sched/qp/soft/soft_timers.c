@@ -1,0 +1,116 @@
+#include "soft_timers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void soft_timers_init(struct soft_timers *timers)
+{
+	memset(timers, 0, sizeof(*timers));
+}
+
+void soft_timers_fini(struct soft_timers *timers)
+{
+	free(timers->heap);
+	memset(timers, 0, sizeof(*timers));
+}
+
+int soft_timers_reserve(struct soft_timers *timers, size_t n)
+{
+	size_t room = timers->room ? timers->room : 16;
+	struct soft_timer **heap;
+
+	if (n <= timers->room)
+		return 0;
+	while (room < n)
+		room *= 2;
+	heap = realloc(timers->heap, (room + 1) * sizeof(struct soft_timer *));
+	if (!heap)
+		return -ENOMEM;
+	timers->heap = heap;
+	timers->room = room;
+	return 0;
+}
+
+static void put(struct soft_timers *timers, size_t place, struct soft_timer *timer)
+{
+	timers->heap[place] = timer;
+	timer->place = place;
+}
+
+static void sift_up(struct soft_timers *timers, struct soft_timer *timer)
+{
+	size_t at = timer->place;
+
+	for (; at > 1 && timers->heap[at / 2]->queued_ns > timer->queued_ns; at /= 2)
+		put(timers, at, timers->heap[at / 2]);
+	put(timers, at, timer);
+}
+
+static void sift_down(struct soft_timers *timers, struct soft_timer *timer)
+{
+	size_t at = timer->place, child;
+
+	while ((child = at * 2) <= timers->n) {
+		if (child < timers->n &&
+		    timers->heap[child + 1]->queued_ns < timers->heap[child]->queued_ns)
+			child++;
+		if (timers->heap[child]->queued_ns >= timer->queued_ns)
+			break;
+		put(timers, at, timers->heap[child]);
+		at = child;
+	}
+	put(timers, at, timer);
+}
+
+void soft_timers_set(struct soft_timers *timers, struct soft_timer *timer, uint64_t when_ns)
+{
+	timer->when_ns = when_ns;
+	if (!when_ns || (timer->place && timer->queued_ns <= when_ns))
+		return;
+	if (!timer->place)
+		put(timers, ++timers->n, timer);
+	timer->queued_ns = when_ns;
+	sift_up(timers, timer);
+}
+
+void soft_timers_remove(struct soft_timers *timers, struct soft_timer *timer)
+{
+	struct soft_timer *last;
+
+	timer->when_ns = 0;
+	if (!timer->place)
+		return;
+	last = timers->heap[timers->n--];
+	if (last != timer) {
+		put(timers, timer->place, last);
+		sift_up(timers, last);
+		sift_down(timers, last);
+	}
+	timer->place = 0;
+}
+
+struct soft_timer *soft_timers_expire(struct soft_timers *timers, uint64_t now_ns)
+{
+	while (timers->n && timers->heap[1]->queued_ns <= now_ns) {
+		struct soft_timer *timer = timers->heap[1];
+
+		if (timer->when_ns > now_ns) {
+			timer->queued_ns = timer->when_ns;
+			sift_down(timers, timer);
+			continue;
+		}
+		if (!timer->when_ns) {
+			soft_timers_remove(timers, timer);
+			continue;
+		}
+		soft_timers_remove(timers, timer);
+		return timer;
+	}
+	return NULL;
+}
+
+uint64_t soft_timers_next(const struct soft_timers *timers)
+{
+	return timers->n ? timers->heap[1]->queued_ns : 0;
+}

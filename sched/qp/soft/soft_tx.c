@@ -1,0 +1,252 @@
+#include "soft_endpoint.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+#define TURNS	16	/* bursts per call: 1 MB, then it is the receiver's turn again */
+#define HOLD_NS 500000u /* how long to wait when the kernel lacked memory */
+
+/* Lays packets out as iovecs: small bytes of neighbours share one, payloads are the user's own. */
+struct layout {
+	struct qp *qp;
+	struct soft_tx_scratch *s;
+	uint8_t *at, *open; /* next free byte; start of the iovec that grows */
+	struct iovec *iov;
+	unsigned n_runs;
+};
+
+static void close_iov(struct layout *l)
+{
+	if (l->at == l->open)
+		return;
+	*l->iov++ = (struct iovec){.iov_base = l->open, .iov_len = (size_t)(l->at - l->open)};
+	l->open = l->at;
+}
+
+/* Packet i of a run: its place in the batch is its IP id. */
+static void lay_packet(struct layout *l, const struct roce_packet *p, uint16_t ip_id)
+{
+	uint32_t pad = roce_wire_pad_bytes(p->payload_bytes), crc;
+	size_t header_bytes = roce_wire_build(p, l->at);
+
+	crc = htole32(roce_icrc_compute(&l->qp->flow, ip_id, l->at, header_bytes, p->payload,
+					p->payload_bytes, pad));
+	l->at += header_bytes;
+	if (p->payload_bytes) {
+		close_iov(l);
+		*l->iov++ = (struct iovec){.iov_base = (void *)(uintptr_t)p->payload,
+					   .iov_len = p->payload_bytes};
+	}
+	memset(l->at, 0, pad);
+	memcpy(l->at + pad, &crc, sizeof(crc));
+	l->at += pad + sizeof(crc);
+}
+
+static void set_segment_size(struct msghdr *m, uint8_t *cmsg, uint16_t bytes)
+{
+	struct cmsghdr *c;
+
+	m->msg_control = cmsg;
+	m->msg_controllen = CMSG_SPACE(sizeof(bytes));
+	c = CMSG_FIRSTHDR(m);
+	c->cmsg_level = SOL_UDP;
+	c->cmsg_type = UDP_SEGMENT;
+	c->cmsg_len = CMSG_LEN(sizeof(bytes));
+	memcpy(CMSG_DATA(c), &bytes, sizeof(bytes));
+}
+
+/*
+ * One run: packets of one size, then at most one shorter: what segmentation offload can send as
+ * one. Returns how many of the n packets it took.
+ */
+static unsigned lay_run(struct layout *l, const struct roce_packet *packets, unsigned n)
+{
+	unsigned most = l->qp->no_gso ? 1 : SOFT_GSO_SEGMENTS, taken = 0;
+	size_t size = roce_wire_packet_bytes(packets), total = 0, bytes;
+	struct mmsghdr *m = &l->s->messages[l->n_runs];
+	struct iovec *first = l->iov;
+
+	while (taken < n && taken < most) {
+		bytes = roce_wire_packet_bytes(&packets[taken]);
+		if (bytes > size || total + bytes > SOFT_GSO_BYTES)
+			break;
+		lay_packet(l, &packets[taken], (uint16_t)taken);
+		total += bytes;
+		taken++;
+		if (bytes < size)
+			break;
+	}
+	close_iov(l);
+	memset(m, 0, sizeof(*m));
+	m->msg_hdr.msg_name = &l->qp->remote_at;
+	m->msg_hdr.msg_namelen = l->qp->remote_at_bytes;
+	m->msg_hdr.msg_iov = first;
+	m->msg_hdr.msg_iovlen = (size_t)(l->iov - first);
+	if (taken > 1)
+		set_segment_size(&m->msg_hdr, l->s->cmsg[l->n_runs], (uint16_t)size);
+	l->s->run_packets[l->n_runs++] = taken;
+	return taken;
+}
+
+static unsigned lay_burst(struct qp *qp, unsigned n_packets)
+{
+	struct soft_tx_scratch *s = &qp->ep->tx;
+	struct layout l = {.qp = qp, .s = s, .at = s->bytes, .open = s->bytes, .iov = s->iov};
+
+	for (unsigned i = 0; i < n_packets;)
+		i += lay_run(&l, &s->packets[i], n_packets - i);
+	return l.n_runs;
+}
+
+static void block(struct qp *qp)
+{
+	struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT, .data.u64 = qp->qpn};
+
+	if (qp->blocked)
+		return;
+	if (epoll_ctl(qp->ep->epoll_fd, EPOLL_CTL_ADD, qp->fd, &event)) {
+		qp->hold_until_ns = soft_endpoint_now_ns() + HOLD_NS;
+		return;
+	}
+	qp->blocked = true;
+	qp->ep->n_blocked++;
+}
+
+void soft_tx_forget_block(struct qp *qp)
+{
+	if (!qp->blocked)
+		return;
+	epoll_ctl(qp->ep->epoll_fd, EPOLL_CTL_DEL, qp->fd, NULL);
+	qp->blocked = false;
+	qp->ep->n_blocked--;
+}
+
+/*
+ * The first run of a call failed. True: count it as sent. A packet that no route or device takes is
+ * a lost packet: only acknowledgements decide whether a path lives.
+ */
+static bool on_send_error(struct qp *qp, int err, unsigned run_packets, uint64_t now_ns)
+{
+	switch (err) {
+	case EAGAIN:
+		block(qp);
+		return false;
+	case ENOBUFS:
+	case ENOMEM:
+		qp->hold_until_ns = now_ns + HOLD_NS;
+		return false;
+	case EIO: /* no checksum offload on this device, so no segmentation either */
+		if (run_packets > 1) {
+			qp->no_gso = true;
+			return false;
+		}
+		return true;
+	default:
+		return true;
+	}
+}
+
+bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
+{
+	struct soft_tx_scratch *s = &qp->ep->tx;
+	unsigned n, n_runs, run = 0, sent = 0;
+
+	if (qp->state != SOFT_QP_RTS || qp->blocked || qp->hold_until_ns > now_ns)
+		return false;
+	n = rc_requester_burst(&qp->requester, s->packets, RC_BURST_PACKETS);
+	if (!n)
+		return false;
+	n_runs = lay_burst(qp, n);
+	while (run < n_runs) {
+		int done = sendmmsg(qp->fd, &s->messages[run], n_runs - run, MSG_DONTWAIT);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0 && !on_send_error(qp, errno, s->run_packets[run], now_ns))
+			break;
+		for (int i = 0; i < (done < 0 ? 1 : done); i++)
+			sent += s->run_packets[run++];
+	}
+	rc_requester_sent(&qp->requester, sent, now_ns);
+	soft_qp_set_timer(qp);
+	return rc_requester_has_unsent(&qp->requester) && !qp->blocked &&
+	       qp->hold_until_ns <= now_ns;
+}
+
+int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
+{
+	int turns = 0;
+
+	while (turns < TURNS && !soft_link_is_alone(&ep->runnable)) {
+		struct qp *qp = soft_link_owner(ep->runnable.next, struct qp, runnable);
+
+		soft_link_remove(&qp->runnable);
+		if (soft_tx_burst(qp, now_ns))
+			soft_link_append(&ep->runnable, &qp->runnable);
+		turns++;
+	}
+	return turns;
+}
+
+void soft_tx_answer(struct qp *qp)
+{
+	uint8_t bytes[ROCE_HEADER_MAX + ROCE_ICRC_BYTES];
+	struct roce_packet answer;
+	uint8_t syndrome = qp->responder.syndrome;
+	uint32_t crc;
+	size_t n;
+
+	if (qp->state != SOFT_QP_RTS || qp->blocked ||
+	    !rc_responder_take_answer(&qp->responder, &answer))
+		return;
+	answer.dest_qpn = qp->remote.qpn;
+	n = roce_wire_build(&answer, bytes);
+	crc = htole32(roce_icrc_compute(&qp->flow, 0, bytes, n, NULL, 0, 0));
+	memcpy(bytes + n, &crc, sizeof(crc));
+	if (sendto(qp->fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&qp->remote_at,
+		   qp->remote_at_bytes) < 0 &&
+	    errno == EAGAIN) {
+		/* behind our own data in the socket: it goes out when that has left */
+		if (!qp->responder.syndrome)
+			qp->responder.syndrome = syndrome;
+		block(qp);
+	}
+}
+
+void soft_tx_answers(struct qp_endpoint *ep)
+{
+	while (!soft_link_is_alone(&ep->answering)) {
+		struct qp *qp = soft_link_owner(ep->answering.next, struct qp, answering);
+
+		soft_link_remove(&qp->answering);
+		soft_tx_answer(qp);
+	}
+}
+
+int soft_tx_unblock(struct qp_endpoint *ep)
+{
+	struct epoll_event events[16];
+	int n, woken = 0;
+
+	if (!ep->n_blocked)
+		return 0;
+	n = epoll_wait(ep->epoll_fd, events, 16, 0);
+	for (int i = 0; i < n; i++) {
+		struct qp *qp = soft_qp_find(ep, (uint32_t)events[i].data.u64);
+
+		if (!qp || !qp->blocked)
+			continue;
+		soft_tx_forget_block(qp);
+		soft_tx_answer(qp);
+		soft_link_append(&ep->runnable, &qp->runnable);
+		woken++;
+	}
+	return woken;
+}

@@ -1,0 +1,86 @@
+#!/bin/bash
+# lab_tshark.sh - what the soft provider puts on a wire, seen by others: tshark dissects every
+# frame as RoCEv2 with the opcodes that were meant, and a checker of its own finds every ICRC
+# right. IPv4 and IPv6, segmentation offload off, so that batches are cut into the packets that a
+# switch would see.
+set -u
+cd "$(dirname "$0")" || exit 1
+. ./soft_net.sh
+
+skip() { echo "skipped: $1"; exit 77; }
+fail() { echo "FAILED: $1"; exit 1; }
+[ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
+for tool in tshark dumpcap ethtool "${CC:-cc}"; do
+	command -v "$tool" >/dev/null || skip "no $tool"
+done
+
+work=$(mktemp -d)
+p=st$$
+capture=
+cleanup() {
+	[ -n "$capture" ] && kill "$capture" 2>/dev/null
+	soft_net_down $p
+	rm -rf "$work"
+}
+trap cleanup EXIT
+soft_net_build "$work/soft_perf" || fail "soft_perf does not compile"
+"${CC:-cc}" -O2 -Wall -o "$work/icrc_check" icrc_check.c || fail "icrc_check does not compile"
+soft_net_up $p 4200 || fail "namespaces"
+for ns in a b; do
+	ip netns exec $p-$ns ethtool -K s0 gso off tso off gro off tx-udp-segmentation off ||
+		fail "cannot turn segmentation offload off"
+done
+
+# wait_for SECONDS CMD...: until CMD succeeds
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+count() { # FILTER: how many frames of the capture match
+	tshark -r "$work/raw" -Y "$1" 2>/dev/null | wc -l
+}
+
+captured() { [ "$(count 'infiniband.bth.opcode < 0x0c')" -ge "$1" ]; }
+
+one_run() { # FAMILY ADDRESS_A ADDRESS_B
+	local requests opcode n
+	ip netns exec $p-b dumpcap -q -P -i s0 -f 'udp port 4791' -s 262144 -w "$work/raw" 2>"$work/log" &
+	capture=$!
+	wait_for 10 grep -q '^File:' "$work/log" || fail "dumpcap did not start: $(cat "$work/log")"
+	timeout 60 "$work/soft_perf" -m check -s 262144 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
+		fail "soft_perf ($1): $(cat "$work/out")"
+	requests=$(sed -n 's/^A: .* tx \([0-9]*\) packets.*/\1/p' "$work/out")
+	wait_for 20 captured "$requests" ||
+		fail "$1: $requests packets were sent, $(count 'infiniband.bth.opcode < 0x0c') captured"
+	kill -INT $capture
+	wait $capture
+	capture=
+
+	[ "$(count 'frame')" = "$(count 'infiniband && udp.dstport == 4791')" ] ||
+		fail "$1: a frame is not dissected as RoCEv2"
+	[ "$(count '_ws.malformed')" = 0 ] || fail "$1: tshark calls a frame malformed"
+	[ "$(count 'frame.len > 4214')" = 0 ] || fail "$1: a super-packet was not cut"
+	[ "$(count 'ip.dsfield.dscp != 26 || ipv6.tclass.dscp != 26')" = 0 ] || fail "$1: a DSCP is not 26"
+	[ "$(count 'ip.dsfield.ecn == 0 || ipv6.tclass.ecn == 0')" = 0 ] ||
+		fail "$1: a frame is not ECN-capable"
+	[ "$(count 'infiniband.bth.p_key != 0xffff')" = 0 ] || fail "$1: a foreign P_Key"
+	for opcode in 6 7 8 9 10 11 17 100; do
+		n=$(count "infiniband.bth.opcode == $opcode")
+		echo "$1: opcode $opcode: $n frames"
+		[ "$n" -gt 0 ] || fail "$1: no frame with opcode $opcode"
+	done
+	[ "$(count 'infiniband.bth.opcode in {6,7,8,9,10,11,17,100}')" = "$(count frame)" ] ||
+		fail "$1: a frame with an opcode of nobody's"
+	[ "$(count 'infiniband.reth.dmalen == 100000')" = 1 ] ||
+		fail "$1: no RETH with the length that was written"
+	"$work/icrc_check" "$work/raw" || fail "$1: ICRC"
+}
+
+one_run ipv4 198.19.0.1 198.19.0.2
+one_run ipv6 2001:db8:19::1 2001:db8:19::2
+echo ok

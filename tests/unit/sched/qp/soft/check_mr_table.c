@@ -1,0 +1,140 @@
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "qp/soft/mr_table.h"
+
+static struct mr_table table;
+static uint8_t memory[64];
+static struct qp_mr mr;
+
+static void setup(void)
+{
+	memset(memory, 0xee, sizeof(memory));
+	mr_table_init(&table);
+	/* the region is the middle: both neighbours would show an overrun */
+	ck_assert_int_eq(
+		mr_table_add(&table, memory + 16, 32, QP_ACCESS_REMOTE_WRITE, 0x12345678, &mr), 0);
+}
+
+static void teardown(void)
+{
+	mr_table_fini(&table);
+}
+
+static uint64_t at(int offset)
+{
+	return (uintptr_t)(memory + 16) + (uint64_t)offset;
+}
+
+START_TEST(inside_is_written_and_only_there)
+{
+	uint8_t want[64];
+
+	memset(want, 0xee, sizeof(want));
+	memset(want + 16, 0, 32);
+	want[47] = 0x22;
+	ck_assert_int_eq(mr_table_place(&table, mr.rkey, at(0), (uint8_t[32]){0}, 32), 0);
+	ck_assert_int_eq(mr_table_place(&table, mr.rkey, at(31), "\x22", 1), 0);
+	ck_assert_mem_eq(memory, want, sizeof(want));
+}
+END_TEST
+
+START_TEST(outside_is_refused)
+{
+	static const struct {
+		int offset;
+		size_t bytes;
+	} bad[] = {{-1, 1}, {-1, 2}, {0, 33}, {1, 32}, {32, 1}, {31, 2}, {0, SIZE_MAX}};
+	uint8_t want[64];
+
+	memset(want, 0xee, sizeof(want));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ck_assert_int_eq(
+			mr_table_place(&table, mr.rkey, at(bad[i].offset), want, bad[i].bytes),
+			-EACCES);
+	ck_assert(!mr_table_remote_ok(&table, mr.rkey, UINT64_MAX, 2));
+	ck_assert(!mr_table_remote_ok(&table, mr.rkey, UINT64_MAX - 15, 32));
+	ck_assert(!mr_table_remote_ok(&table, mr.rkey, 0, 1));
+	ck_assert_mem_eq(memory, want, sizeof(want));
+}
+END_TEST
+
+START_TEST(only_the_right_key_opens)
+{
+	struct qp_mr local_only;
+
+	ck_assert(mr_table_remote_ok(&table, mr.rkey, at(0), 32));
+	ck_assert(!mr_table_remote_ok(&table, mr.lkey, at(0), 32));
+	ck_assert(!mr_table_remote_ok(&table, mr.rkey ^ 1, at(0), 32));
+	ck_assert(!mr_table_remote_ok(&table, mr.rkey + 0x10000, at(0), 32));
+	ck_assert(!mr_table_remote_ok(&table, 0, at(0), 32));
+	ck_assert(!mr_table_remote_ok(&table, UINT32_MAX, at(0), 32));
+	ck_assert(mr_table_local_ok(&table, mr.lkey, memory + 16, 32));
+	ck_assert(!mr_table_local_ok(&table, mr.rkey, memory + 16, 32));
+	ck_assert(!mr_table_local_ok(&table, mr.lkey, memory + 15, 32));
+	ck_assert_int_eq(mr_table_add(&table, memory, 8, 0, 9, &local_only), 0);
+	ck_assert(!mr_table_remote_ok(&table, local_only.rkey, (uintptr_t)memory, 1));
+	ck_assert(mr_table_remote_ok(&table, 0, 0, 0)); /* nothing is asked of nothing */
+}
+END_TEST
+
+START_TEST(removed_is_gone_even_when_its_slot_lives_again)
+{
+	struct qp_mr again;
+
+	ck_assert_int_eq(mr_table_remove(&table, &mr), 0);
+	ck_assert_int_eq(mr_table_remove(&table, &mr), -ENOENT);
+	ck_assert(!mr_table_remote_ok(&table, mr.rkey, at(0), 1));
+	for (unsigned i = 0; i < 200; i++) {
+		ck_assert_int_eq(
+			mr_table_add(&table, memory, 64, QP_ACCESS_REMOTE_WRITE, i, &again), 0);
+		ck_assert(!mr_table_remote_ok(&table, mr.rkey, at(0), 1));
+		ck_assert(mr_table_remote_ok(&table, again.rkey, at(0), 1));
+	}
+}
+END_TEST
+
+START_TEST(senseless_registrations_are_refused)
+{
+	struct qp_mr out;
+
+	ck_assert_int_eq(mr_table_add(&table, memory, 0, 0, 1, &out), -EINVAL);
+	ck_assert_int_eq(mr_table_add(&table, memory, SIZE_MAX, 0, 1, &out), -EINVAL);
+	ck_assert_int_eq(mr_table_add(&table, memory, 8, 0x80, 1, &out), -EINVAL);
+}
+END_TEST
+
+START_TEST(the_table_ends)
+{
+	struct qp_mr out;
+
+	for (unsigned i = 1; i < MR_TABLE_MAX; i++)
+		ck_assert_int_eq(mr_table_add(&table, memory, 8, 0, i, &out), 0);
+	ck_assert_int_eq(mr_table_add(&table, memory, 8, 0, 1, &out), -ENOSPC);
+	ck_assert_int_eq(mr_table_remove(&table, &mr), 0);
+	ck_assert_int_eq(mr_table_add(&table, memory, 8, 0, 1, &out), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("mr_table");
+	TCase *t = tcase_create("all");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_add_test(t, inside_is_written_and_only_there);
+	tcase_add_test(t, outside_is_refused);
+	tcase_add_test(t, only_the_right_key_opens);
+	tcase_add_test(t, removed_is_gone_even_when_its_slot_lives_again);
+	tcase_add_test(t, senseless_registrations_are_refused);
+	tcase_add_test(t, the_table_ends);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,81 @@
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "qp/soft/soft_cq.h"
+
+static char qps[2]; /* only their addresses matter */
+#define QP(i) ((struct qp *)(void *)&qps[i])
+
+static void push(struct soft_cq *cq, unsigned qp, uint64_t id, bool receive)
+{
+	struct qp_wc wc = {.qp = QP(qp), .wr_id = id, .is_receive = receive};
+
+	if (!receive)
+		ck_assert_int_eq(soft_cq_claim(cq), 0);
+	soft_cq_push(cq, &wc);
+}
+
+START_TEST(first_in_first_out_across_growth_and_wrap)
+{
+	struct qp_wc wc[8];
+	struct soft_cq cq;
+
+	soft_cq_init(&cq);
+	ck_assert_int_eq(soft_cq_reserve(&cq, 2, 2), 0);
+	push(&cq, 0, 1, false);
+	push(&cq, 0, 2, true);
+	push(&cq, 0, 3, false);
+	ck_assert_int_eq(soft_cq_poll(&cq, wc, 2), 2);
+	ck_assert_uint_eq(wc[1].wr_id, 2);
+	push(&cq, 0, 4, true);
+	push(&cq, 0, 5, true); /* wraps */
+	ck_assert_int_eq(soft_cq_reserve(&cq, 4, 4), 0);
+	push(&cq, 0, 6, false);
+	ck_assert_int_eq(soft_cq_poll(&cq, wc, 8), 4);
+	for (unsigned i = 0; i < 4; i++)
+		ck_assert_uint_eq(wc[i].wr_id, 3 + i);
+	ck_assert_int_eq(soft_cq_poll(&cq, wc, 8), 0);
+	soft_cq_fini(&cq);
+}
+END_TEST
+
+START_TEST(room_is_claimed_and_given_back)
+{
+	struct qp_wc wc[8];
+	struct soft_cq cq;
+
+	soft_cq_init(&cq);
+	ck_assert_int_eq(soft_cq_claim(&cq), -ENOBUFS);
+	ck_assert(!soft_cq_can_notify(&cq));
+	ck_assert_int_eq(soft_cq_reserve(&cq, 2, 1), 0);
+	push(&cq, 0, 1, false);
+	push(&cq, 1, 2, false);
+	ck_assert_int_eq(soft_cq_claim(&cq), -ENOBUFS);
+	push(&cq, 1, 3, true);
+	ck_assert(!soft_cq_can_notify(&cq));
+	soft_cq_purge(&cq, QP(1));
+	ck_assert(soft_cq_can_notify(&cq));
+	ck_assert_int_eq(soft_cq_claim(&cq), 0);
+	soft_cq_unclaim(&cq);
+	ck_assert_int_eq(soft_cq_poll(&cq, wc, 8), 1);
+	ck_assert_uint_eq(wc[0].wr_id, 1);
+	soft_cq_fini(&cq);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("soft_cq");
+	TCase *t = tcase_create("all");
+	SRunner *r = srunner_create(s);
+	int failed;
+
+	tcase_add_test(t, first_in_first_out_across_growth_and_wrap);
+	tcase_add_test(t, room_is_claimed_and_given_back);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,563 @@
+/*
+ * Two endpoints in one process, over real sockets on the loopback device of a private network
+ * namespace. Progress is only made when an endpoint's descriptor says so: a missing wake-up is a
+ * test that fails.
+ */
+#include <arpa/inet.h>
+#include <check.h>
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "qp/provider.h"
+#include "qp/soft/roce_icrc.h"
+#include "qp/soft/roce_wire.h"
+
+#define P	 (&qp_soft_provider)
+#define BYTES	 (1u << 20)
+#define PATIENCE 20 /* seconds that nothing on this machine takes */
+
+static struct qp_endpoint *a, *b;
+static struct qp *qa, *qb;
+static struct qp_mr ma, mb;
+static uint8_t *from, *to;
+static struct qp_wc wa[2048], wb[2048];
+static int n_wa, n_wb;
+static struct qp_control heard;
+static uint8_t heard_data[QP_CONTROL_MAX];
+static unsigned n_heard;
+
+static struct in6_addr address(const char *text)
+{
+	struct in6_addr out;
+
+	ck_assert_int_eq(inet_pton(AF_INET6, text, &out), 1);
+	return out;
+}
+
+static void on_control(void *arg, const struct qp_control *c)
+{
+	(void)arg;
+	heard = *c;
+	memcpy(heard_data, c->data, c->length);
+	n_heard++;
+	/* being called from progress must not run progress again */
+	ck_assert_int_eq(P->endpoint_progress(b), 0);
+}
+
+static struct qp_endpoint *endpoint(const char *at, uint32_t mtu)
+{
+	struct qp_endpoint_attr attr = {
+		.address = address(at),
+		.n_planes = 2,
+		.n_sub_ports = {1, 2},
+		.path_mtu = mtu,
+		.on_control = on_control,
+	};
+	struct qp_endpoint *ep;
+
+	strcpy(attr.dev[0][0], "none0");
+	strcpy(attr.dev[1][0], "none1");
+	strcpy(attr.dev[1][1], "lo");
+	ck_assert_int_eq(P->endpoint_create(&ep, &attr), 0);
+	return ep;
+}
+
+static struct qp_attr attr_of(uint8_t timeout, uint8_t retry, uint32_t window)
+{
+	return (struct qp_attr){.plane = 1,
+				.sub_port = 1,
+				.timeout = timeout,
+				.retry_cnt = retry,
+				.window_bytes = window,
+				.context = &n_wa};
+}
+
+static void join(struct qp *x, struct qp *y, const char *x_at, const char *y_at)
+{
+	struct qp_remote to_y = {address(y_at), P->qp_num(y), P->qp_psn(y)};
+	struct qp_remote to_x = {address(x_at), P->qp_num(x), P->qp_psn(x)};
+
+	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
+	ck_assert_int_eq(P->qp_connect(y, &to_x), 0);
+}
+
+static void open_pair(const char *a_at, const char *b_at, uint32_t mtu, struct qp_attr attr)
+{
+	a = endpoint(a_at, mtu);
+	b = endpoint(b_at, mtu);
+	ck_assert_int_eq(P->qp_create(a, &attr, &qa), 0);
+	ck_assert_int_eq(P->qp_create(b, &attr, &qb), 0);
+	join(qa, qb, a_at, b_at);
+	from = malloc(BYTES);
+	to = calloc(1, BYTES);
+	for (unsigned i = 0; i < BYTES; i++)
+		from[i] = (uint8_t)(i * 7919 >> 5);
+	ck_assert_int_eq(P->mr_register(a, from, BYTES, 0, &ma), 0);
+	ck_assert_int_eq(P->mr_register(b, to, BYTES, QP_ACCESS_REMOTE_WRITE, &mb), 0);
+}
+
+static void open_default(void)
+{
+	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", 4096, attr_of(16, 7, 0));
+}
+
+static void close_pair(void)
+{
+	P->endpoint_destroy(a);
+	P->endpoint_destroy(b);
+	free(from);
+	free(to);
+}
+
+/* Lets both ends work whenever their descriptors ask for it, until condition; fails when patience
+ * ends. */
+#define RUN_UNTIL(condition)                                                                       \
+	do {                                                                                       \
+		time_t end = time(NULL) + PATIENCE;                                                \
+		while (!(condition)) {                                                             \
+			ck_assert_msg(time(NULL) < end, "never came true: " #condition);           \
+			run_once();                                                                \
+		}                                                                                  \
+	} while (0)
+
+static void run_once(void)
+{
+	struct pollfd fds[2] = {{P->endpoint_fd(a), POLLIN, 0}, {P->endpoint_fd(b), POLLIN, 0}};
+
+	ck_assert_int_ge(poll(fds, 2, 1000), 0);
+	if (fds[0].revents)
+		ck_assert_int_ge(P->endpoint_progress(a), 0);
+	if (fds[1].revents)
+		ck_assert_int_ge(P->endpoint_progress(b), 0);
+	n_wa += P->poll(a, wa + n_wa, 2048 - n_wa);
+	n_wb += P->poll(b, wb + n_wb, 2048 - n_wb);
+}
+
+static struct qp_write write_of(uint64_t id, uint32_t offset, uint32_t bytes, unsigned flags)
+{
+	return (struct qp_write){
+		.wr_id = id,
+		.data = from + offset,
+		.lkey = ma.lkey,
+		.length = bytes,
+		.remote_addr = (uintptr_t)to + offset,
+		.rkey = mb.rkey,
+		.imm = (uint32_t)id + 100,
+		.flags = flags,
+	};
+}
+
+static const struct {
+	const char *a, *b;
+	uint32_t mtu, window;
+} shapes[] = {
+	{"::ffff:127.0.0.2", "::ffff:127.0.0.3", 4096, 0},
+	{"::ffff:127.0.0.2", "::ffff:127.0.0.3", 256, 0},
+	{"::ffff:127.0.0.2", "::ffff:127.0.0.3", 1024, 1},
+	{"2001:db8::2", "2001:db8::3", 4096, 0},
+	{"2001:db8::2", "2001:db8::3", 2048, 10000},
+};
+
+START_TEST(a_megabyte_arrives)
+{
+	struct qp_write w;
+	struct qp_stats stats;
+
+	open_pair(shapes[_i].a, shapes[_i].b, shapes[_i].mtu, attr_of(16, 7, shapes[_i].window));
+	w = write_of(7, 0, BYTES - 3, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	RUN_UNTIL(n_wa == 1 && n_wb == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
+	ck_assert_uint_eq(wa[0].wr_id, 7);
+	ck_assert_ptr_eq(wa[0].qp, qa);
+	ck_assert_ptr_eq(wa[0].context, &n_wa);
+	ck_assert(!wa[0].is_receive);
+	ck_assert(wb[0].is_receive);
+	ck_assert_uint_eq(wb[0].imm, 107);
+	ck_assert_uint_eq(wb[0].byte_len, BYTES - 3);
+	ck_assert_ptr_eq(wb[0].qp, qb);
+	ck_assert_mem_eq(from, to, BYTES - 3);
+	ck_assert_uint_eq(to[BYTES - 3] | to[BYTES - 2], 0);
+	P->endpoint_stats(b, &stats);
+	ck_assert_uint_eq(stats.rx_bytes, BYTES - 3);
+	ck_assert_uint_eq(stats.icrc_errors, 0);
+	close_pair();
+}
+END_TEST
+
+START_TEST(many_small_writes_complete_in_order)
+{
+	unsigned posted = 0;
+
+	open_default();
+	while (n_wa < 1000) {
+		struct qp_write w = write_of(posted, posted * 1000, posted % 999, QP_WR_IMM);
+
+		if (posted < 1000 && !P->post_write(qa, &w))
+			posted++;
+		else
+			run_once();
+	}
+	RUN_UNTIL(n_wb == 1000);
+	for (unsigned i = 0; i < 1000; i++) {
+		ck_assert_int_eq(wa[i].status, 0);
+		ck_assert_uint_eq(wa[i].wr_id, i);
+		ck_assert_uint_eq(wb[i].imm, i + 100);
+		ck_assert_uint_eq(wb[i].byte_len, i % 999);
+		ck_assert_mem_eq(from + i * 1000, to + i * 1000, i % 999);
+	}
+	close_pair();
+}
+END_TEST
+
+START_TEST(the_queue_reports_full_and_drains)
+{
+	struct qp_write w;
+	unsigned posted = 0, refused = 0;
+	int err;
+
+	open_default();
+	w = write_of(1, 0, 4096, 0);
+	while (posted < 5000 && !refused) {
+		err = P->post_write(qa, &w);
+		refused += err == -ENOBUFS;
+		ck_assert(err == 0 || err == -ENOBUFS);
+		posted += !err;
+	}
+	ck_assert_uint_eq(refused, 1);
+	RUN_UNTIL(n_wa == (int)posted);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	close_pair();
+}
+END_TEST
+
+START_TEST(a_qp_in_error_takes_and_sends_nothing)
+{
+	struct qp_write w;
+	struct qp_stats before, after;
+
+	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", 4096, attr_of(10, 1, 0));
+	w = write_of(1, 0, 100000, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0); /* its first packets wait in b's socket now */
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	P->qp_error(qb);
+	P->qp_error(qb);
+	P->endpoint_stats(b, &before);
+	RUN_UNTIL(n_wa == 2);
+	ck_assert_int_eq(wa[0].status, QP_WC_RETRY_EXC_ERR);
+	ck_assert_int_eq(wa[1].status, QP_WC_FLUSH_ERR);
+	P->endpoint_stats(b, &after);
+	ck_assert_uint_gt(after.rx_dropped, before.rx_dropped);
+	ck_assert_uint_eq(after.rx_packets, 0);
+	ck_assert_uint_eq(after.naks_sent, 0);
+	for (unsigned i = 0; i < 100000; i++)
+		ck_assert_uint_eq(to[i], 0);
+	ck_assert_int_eq(n_wb, 0);
+	ck_assert_int_eq(P->post_write(qa, &w), -ENOTCONN);
+	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN);
+	close_pair();
+}
+END_TEST
+
+START_TEST(a_local_error_flushes)
+{
+	struct qp_write w;
+
+	open_default();
+	w = write_of(1, 0, BYTES, 0);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	w.wr_id = 2;
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	P->qp_error(qa);
+	RUN_UNTIL(n_wa == 2);
+	ck_assert_int_eq(wa[0].status, QP_WC_FLUSH_ERR);
+	ck_assert_int_eq(wa[1].status, QP_WC_FLUSH_ERR);
+	close_pair();
+}
+END_TEST
+
+START_TEST(a_wrong_rkey_is_refused)
+{
+	struct qp_write w;
+
+	open_default();
+	w = write_of(1, 0, 5000, 0);
+	w.rkey ^= 1;
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	w = write_of(2, 0, 5000, 0);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	RUN_UNTIL(n_wa == 2);
+	ck_assert_int_eq(wa[0].status, QP_WC_REM_ACCESS_ERR);
+	ck_assert_int_eq(wa[1].status, QP_WC_FLUSH_ERR);
+	ck_assert_uint_eq(to[0], 0);
+	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN); /* that end is in error too */
+	close_pair();
+}
+END_TEST
+
+START_TEST(what_was_promised_is_checked_at_the_post)
+{
+	struct qp_write w;
+	struct qp_attr attr = attr_of(16, 7, 0);
+	struct qp_remote r = {address("::ffff:127.0.0.3"), 1u << 24, 0};
+	struct qp *q;
+
+	open_default();
+	w = write_of(1, 1, BYTES, 0);
+	ck_assert_int_eq(P->post_write(qa, &w), -EINVAL);
+	w = write_of(1, 0, 4, 0);
+	w.lkey ^= 1;
+	ck_assert_int_eq(P->post_write(qa, &w), -EINVAL);
+	w = write_of(1, 0, 4, 0x80);
+	ck_assert_int_eq(P->post_write(qa, &w), -EINVAL);
+	ck_assert_int_eq(P->qp_create(a, &attr, &q), 0);
+	w = write_of(1, 0, 4, 0);
+	ck_assert_int_eq(P->post_write(q, &w), -ENOTCONN);
+	ck_assert_int_eq(P->qp_connect(q, &r), -EINVAL);
+	attr.udp_source_port = 1000;
+	ck_assert_int_eq(P->qp_create(a, &attr, &q), -EINVAL);
+	attr = attr_of(16, 7, 0);
+	attr.sub_port = 2;
+	ck_assert_int_eq(P->qp_create(a, &attr, &q), -EINVAL);
+	attr.plane = 0;
+	attr.sub_port = 0;
+	ck_assert_int_eq(P->qp_create(a, &attr, &q), -ENODEV);
+	ck_assert_ptr_null(q);
+	close_pair();
+}
+END_TEST
+
+START_TEST(numbers_and_ports_are_distinct)
+{
+	struct qp_attr attr = attr_of(16, 7, 0);
+	uint32_t seen[300];
+	struct qp *q[300];
+
+	open_default();
+	for (unsigned i = 0; i < 300; i++) {
+		ck_assert_int_eq(P->qp_create(a, &attr, &q[i]), 0);
+		ck_assert_uint_ge(P->qp_source_port(q[i]), 49152);
+		seen[i] = P->qp_num(q[i]);
+		if (i % 2) /* destroyed at once: its number must not come back */
+			P->qp_destroy(q[i]);
+		for (unsigned j = 0; j < i; j++)
+			ck_assert_uint_ne(seen[j], seen[i]);
+		for (unsigned j = 0; j < i; j += 2)
+			ck_assert(i % 2 || P->qp_source_port(q[j]) != P->qp_source_port(q[i]));
+	}
+	attr.udp_source_port = P->qp_source_port(q[0]);
+	ck_assert_int_eq(P->qp_create(a, &attr, &q[1]), -EADDRINUSE);
+	close_pair();
+}
+END_TEST
+
+START_TEST(one_process_serves_an_address)
+{
+	struct qp_endpoint_attr attr = {.address = address("::ffff:127.0.0.2"), .path_mtu = 1024};
+	struct qp_endpoint *ep;
+
+	open_default();
+	ck_assert_int_eq(P->endpoint_create(&ep, &attr), -EADDRINUSE);
+	ck_assert_ptr_null(ep);
+	attr.path_mtu = 1000;
+	ck_assert_int_eq(P->endpoint_create(&ep, &attr), -EINVAL);
+	P->endpoint_destroy(NULL);
+	close_pair();
+}
+END_TEST
+
+START_TEST(control_datagrams_tell_where_they_came_from)
+{
+	struct qp_control c = {.remote = address("::ffff:127.0.0.3"),
+			       .plane = 1,
+			       .sub_port = 1,
+			       .data = "probe",
+			       .length = 5};
+	struct in6_addr sender = address("::ffff:127.0.0.2");
+
+	open_default();
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	RUN_UNTIL(n_heard == 1);
+	ck_assert_uint_eq(heard.length, 5);
+	ck_assert_mem_eq(heard_data, "probe", 5);
+	ck_assert_uint_eq(heard.plane, 1);
+	ck_assert_uint_eq(heard.sub_port, 1);
+	ck_assert_uint_ge(heard.udp_source_port, 49152);
+	ck_assert_mem_eq(&heard.remote, &sender, sizeof(sender));
+
+	c.udp_source_port = 50001; /* nobody's: for this one datagram */
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	RUN_UNTIL(n_heard == 2);
+	ck_assert_uint_eq(heard.udp_source_port, 50001);
+	c.udp_source_port = P->qp_source_port(qa); /* a QP's: shared */
+	c.length = QP_CONTROL_MAX;
+	c.data = from;
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	RUN_UNTIL(n_heard == 3);
+	ck_assert_uint_eq(heard.udp_source_port, P->qp_source_port(qa));
+	ck_assert_mem_eq(heard_data, from, QP_CONTROL_MAX);
+	c.plane = QP_ANY_PLANE;
+	c.udp_source_port = 0;
+	c.length = 0;
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	RUN_UNTIL(n_heard == 4);
+	c.length = QP_CONTROL_MAX + 1;
+	ck_assert_int_eq(P->control_send(a, &c), -EMSGSIZE);
+	c.length = 1;
+	c.plane = 2;
+	ck_assert_int_eq(P->control_send(a, &c), -EINVAL);
+	c.plane = 0;
+	c.sub_port = 0;
+	ck_assert_int_eq(P->control_send(a, &c), -ENODEV);
+	close_pair();
+}
+END_TEST
+
+/* A well-formed WRITE ONLY with a right ICRC, from an address that qb is not connected to (or is,
+ * to prove the rest). */
+static void forge(const char *source, bool good_icrc)
+{
+	struct roce_packet p = {.opcode = ROCE_WRITE_ONLY,
+				.ack_req = true,
+				.dest_qpn = P->qp_num(qb),
+				.psn = P->qp_psn(qa),
+				.remote_addr = (uintptr_t)to,
+				.rkey = mb.rkey,
+				.dma_bytes = 4,
+				.payload_bytes = 4};
+	struct roce_flow flow = {address(source), address("::ffff:127.0.0.3"), 50505, 4791};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(50505)};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), dont_fragment = 2;
+	uint8_t bytes[64];
+	size_t n = roce_wire_build(&p, bytes);
+	uint32_t crc;
+
+	memcpy(bytes + n, "evil", 4);
+	crc = htole32(roce_icrc_compute(&flow, 0, bytes, n, bytes + n, 4, 0) ^ !good_icrc);
+	memcpy(bytes + n + 4, &crc, 4);
+	memcpy(&at.sin_addr, flow.source.s6_addr + 12, 4);
+	ck_assert_int_eq(setsockopt(fd, IPPROTO_IP, 10 /* IP_MTU_DISCOVER */, &dont_fragment, 4),
+			 0);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	at.sin_port = htons(4791);
+	memcpy(&at.sin_addr, flow.destination.s6_addr + 12, 4);
+	ck_assert_int_eq(sendto(fd, bytes, n + 8, 0, (struct sockaddr *)&at, sizeof(at)),
+			 (int)n + 8);
+	close(fd);
+}
+
+START_TEST(strangers_write_nothing)
+{
+	struct qp_stats s;
+
+	open_default();
+	forge("::ffff:127.0.0.9", true);
+	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 1));
+	ck_assert_uint_eq(s.icrc_errors, 0);
+	forge("::ffff:127.0.0.2", false);
+	RUN_UNTIL((P->endpoint_stats(b, &s), s.icrc_errors == 1));
+	ck_assert_uint_eq(to[0], 0);
+	/* the same packet from the right address lands: so the refusals above had the reasons they
+	 * claim */
+	forge("::ffff:127.0.0.2", true);
+	RUN_UNTIL(to[0] == 'e');
+	close_pair();
+}
+END_TEST
+
+START_TEST(moving_and_kicking_lose_nothing)
+{
+	struct qp_attr any = attr_of(16, 7, 0);
+	struct qp_write w;
+	struct qp *q;
+
+	open_default();
+	any.plane = QP_ANY_PLANE;
+	ck_assert_int_eq(P->qp_create(a, &any, &q), 0);
+	ck_assert_int_eq(P->qp_move(q, 0), -EINVAL);
+	w = write_of(1, 0, BYTES, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->qp_move(qa, 2), -EINVAL);
+	ck_assert_int_eq(P->qp_move(qa, 0), -ENODEV);
+	ck_assert_int_eq(P->qp_move(qa, 1), 0);
+	P->qp_kick(qa);
+	RUN_UNTIL(n_wa == 1 && n_wb == 1);
+	ck_assert_int_eq(wa[0].status, 0);
+	ck_assert_mem_eq(from, to, BYTES);
+	close_pair();
+}
+END_TEST
+
+START_TEST(an_early_peer_waits_for_connect)
+{
+	struct qp_attr attr = attr_of(12, 7, 0);
+	struct qp_remote to_y, to_x;
+	struct qp_write w;
+	struct qp *x, *y;
+
+	open_default();
+	ck_assert_int_eq(P->qp_create(a, &attr, &x), 0);
+	ck_assert_int_eq(P->qp_create(b, &attr, &y), 0);
+	to_y = (struct qp_remote){address("::ffff:127.0.0.3"), P->qp_num(y), P->qp_psn(y)};
+	to_x = (struct qp_remote){address("::ffff:127.0.0.2"), P->qp_num(x), P->qp_psn(x)};
+	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
+	w = write_of(5, 0, 64, 0);
+	ck_assert_int_eq(P->post_write(x, &w), 0);
+	run_once();
+	ck_assert_int_eq(P->qp_connect(y, &to_x), 0);
+	RUN_UNTIL(n_wa == 1);
+	ck_assert_int_eq(wa[0].status, 0);
+	ck_assert_mem_eq(from, to, 64);
+	close_pair();
+}
+END_TEST
+
+static int enter_namespace(void)
+{
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET)) {
+		printf("skipped: no privilege to make a network namespace\n");
+		return 77;
+	}
+	if (system("ip link set lo up && ip addr add 2001:db8::2/128 dev lo nodad && "
+		   "ip addr add 2001:db8::3/128 dev lo nodad")) {
+		printf("skipped: ip(8) cannot set up the loopback device\n");
+		return 77;
+	}
+	return 0;
+}
+
+int main(void)
+{
+	Suite *s = suite_create("soft_provider");
+	TCase *t = tcase_create("all");
+	SRunner *r = srunner_create(s);
+	int failed, skip = enter_namespace();
+
+	if (skip)
+		return skip;
+	tcase_add_loop_test(t, a_megabyte_arrives, 0, (int)(sizeof(shapes) / sizeof(shapes[0])));
+	tcase_add_test(t, many_small_writes_complete_in_order);
+	tcase_add_test(t, the_queue_reports_full_and_drains);
+	tcase_add_test(t, a_qp_in_error_takes_and_sends_nothing);
+	tcase_add_test(t, a_local_error_flushes);
+	tcase_add_test(t, a_wrong_rkey_is_refused);
+	tcase_add_test(t, what_was_promised_is_checked_at_the_post);
+	tcase_add_test(t, numbers_and_ports_are_distinct);
+	tcase_add_test(t, one_process_serves_an_address);
+	tcase_add_test(t, control_datagrams_tell_where_they_came_from);
+	tcase_add_test(t, strangers_write_nothing);
+	tcase_add_test(t, moving_and_kicking_lose_nothing);
+	tcase_add_test(t, an_early_peer_waits_for_connect);
+	suite_add_tcase(s, t);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
