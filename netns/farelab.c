@@ -1,1 +1,424 @@
-int main(void) { return 1; }
+/*
+ * farelab - a fabric of planes on one machine: network namespaces, shaped links, FRR everywhere,
+ * and faults.
+ *
+ * This file reads the command line; what the commands do is in lab, status, faults and run.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "lab.h"
+#include "run.h"
+#include "say.h"
+#include "status.h"
+
+struct options {
+	const char *name;
+	const char *fared;
+	double wait_s; /* < 0: not given */
+	double loss_percent;
+	const char *direction;
+	bool json;
+};
+
+struct command {
+	const char *name;
+	int least_args; /* not counting the command itself */
+	int (*run)(const struct options *options, int argc, char **argv); /* exit status */
+	const char *usage;
+};
+
+static int failed(int rc)
+{
+	return rc ? 1 : 0;
+}
+
+static int print_status(const struct lab *lab, const struct status *status, bool json)
+{
+	json_t *o;
+
+	if (!json) {
+		printf("%s: %s%s\n", lab->name,
+		       status->converged ? "converged" : "not converged: ", status->why);
+		return status->converged ? 0 : 1;
+	}
+	o = status_json(lab, status);
+	if (!o || json_dumpf(o, stdout, JSON_COMPACT) || putchar('\n') == EOF) {
+		say("cannot write the status");
+		json_decref(o);
+		return 1;
+	}
+	json_decref(o);
+	return 0;
+}
+
+static int wait_for(const struct lab *lab, double seconds)
+{
+	struct status status;
+	int rc = status_wait(lab, seconds, &status);
+
+	if (rc == -ETIMEDOUT)
+		say("%s did not converge in %g s: %s", lab->name, seconds, status.why);
+	else if (rc)
+		say("cannot look at lab %s: %s", lab->name, strerror(-rc));
+	if (!rc || rc == -ETIMEDOUT)
+		status_fini(&status);
+	return failed(rc);
+}
+
+static int command_up(const struct options *o, int argc, char **argv)
+{
+	const struct lab_up_options up = {
+		.topology_path = argv[0], .name = o->name, .fared = o->fared};
+	struct lab lab;
+
+	(void)argc;
+	if (lab_up(&up, &lab))
+		return 1;
+	return o->wait_s < 0 ? 0 : wait_for(&lab, o->wait_s);
+}
+
+static int command_down(const struct options *o, int argc, char **argv)
+{
+	bool found;
+
+	(void)o, (void)argc;
+	if (lab_down(argv[0], &found))
+		return 1;
+	if (!found)
+		say("there is no lab %s; `farelab list` says which are", argv[0]);
+	return found ? 0 : 1;
+}
+
+static void print_lab(const char *name, const char *phase, void *arg)
+{
+	(void)arg;
+	printf("%s %s\n", name, phase);
+}
+
+static int command_list(const struct options *o, int argc, char **argv)
+{
+	(void)o, (void)argc, (void)argv;
+	return failed(lab_each(print_lab, NULL));
+}
+
+static void sweep_lab(const char *name, const char *phase, void *arg)
+{
+	bool found;
+
+	if (strcmp(phase, "dead"))
+		return;
+	if (lab_down_dead(name, &found))
+		*(int *)arg = 1;
+	else if (found)
+		say("removed what was left of %s", name);
+}
+
+static int command_sweep(const struct options *o, int argc, char **argv)
+{
+	int result = 0;
+
+	(void)o, (void)argc, (void)argv;
+	return lab_each(sweep_lab, &result) || result ? 1 : 0;
+}
+
+static int command_status(const struct options *o, int argc, char **argv)
+{
+	struct status status;
+	struct lab lab;
+	int rc, result;
+
+	(void)argc;
+	if (lab_open(argv[0], &lab))
+		return 1;
+	rc = o->wait_s < 0 ? status_take(&lab, &status) : status_wait(&lab, o->wait_s, &status);
+	if (rc && rc != -ETIMEDOUT) {
+		say("cannot look at lab %s: %s", lab.name, strerror(-rc));
+		return 1;
+	}
+	result = print_status(&lab, &status, o->json);
+	status_fini(&status);
+	return rc ? 1 : result;
+}
+
+static int parse_host(const struct lab *lab, const char *text, struct plan_host *host)
+{
+	if (!plan_parse_host(&lab->topology, text, host))
+		return 0;
+	say("%s is no host of lab %s: servers are s0 to s%u, leaves l0 to l%u", text, lab->name,
+	    lab->topology.servers - 1, lab->topology.planes - 1);
+	return -EINVAL;
+}
+
+static int parse_leaf(const struct lab *lab, const char *text, unsigned *plane)
+{
+	struct plan_host host;
+
+	if (parse_host(lab, text, &host))
+		return -EINVAL;
+	if (!host.leaf) {
+		say("%s is a server, not a leaf", text);
+		return -EINVAL;
+	}
+	*plane = host.index;
+	return 0;
+}
+
+static int parse_number(const char *what, const char *text, unsigned limit, unsigned *out)
+{
+	if (!plan_parse_index(text, limit, out))
+		return 0;
+	say("%s %s: give a number from 0 to %u", what, text, limit - 1);
+	return -EINVAL;
+}
+
+/* GPU PLANE [SUB] from argv; without sub only the first two. */
+static int parse_port(const struct lab *lab, char **argv, struct plan_gpu *gpu, unsigned *plane,
+		      unsigned *sub)
+{
+	const struct topology *t = &lab->topology;
+
+	if (plan_parse_gpu(t, argv[0], gpu)) {
+		say("%s is no GPU of lab %s: give s0 to s%u, or s0/g0 to s%u/g%u", argv[0],
+		    lab->name, t->servers - 1, t->servers - 1, t->gpus_per_server - 1);
+		return -EINVAL;
+	}
+	if (parse_number("plane", argv[1], t->planes, plane))
+		return -EINVAL;
+	return sub ? parse_number("sub-port", argv[2], t->sub_ports, sub) : 0;
+}
+
+static int command_exec(const struct options *o, int argc, char **argv)
+{
+	struct plan_host host;
+	struct lab lab;
+
+	(void)o, (void)argc;
+	if (lab_open(argv[0], &lab) || parse_host(&lab, argv[1], &host))
+		return 1;
+	return run_inside(&lab, host, argv + 2) == -ENOENT ? 127 : 126;
+}
+
+static int command_run(const struct options *o, int argc, char **argv)
+{
+	struct lab_up_options up = {.topology_path = argv[0], .name = o->name, .fared = o->fared};
+
+	(void)argc;
+	return run_command(&up, o->wait_s < 0 ? 120 : o->wait_s, argv + 1);
+}
+
+static int command_vtysh(const struct options *o, int argc, char **argv)
+{
+	char socket_dir[LAB_PATH_MAX];
+	struct plan_host host;
+	struct lab lab;
+	char **words = calloc((size_t)argc + 2, sizeof(*words));
+
+	(void)o;
+	if (!words || lab_open(argv[0], &lab) || parse_host(&lab, argv[1], &host)) {
+		free(words);
+		return 1;
+	}
+	lab_path(&lab, host, "frr", socket_dir);
+	words[0] = (char *)(uintptr_t) "vtysh";
+	words[1] = (char *)(uintptr_t) "--vty_socket";
+	words[2] = socket_dir;
+	memcpy(words + 3, argv + 2, (size_t)(argc - 2) * sizeof(*words));
+	execvp(words[0], words);
+	say("cannot run vtysh: %s", strerror(errno));
+	free(words);
+	return 127;
+}
+
+/* fail and heal: the same words, the other way round. */
+static int break_or_mend(int argc, char **argv, bool fail)
+{
+	const char *what = argv[1];
+	unsigned plane, sub;
+	struct plan_host host;
+	struct plan_gpu gpu;
+	struct lab lab;
+
+	if (lab_open(argv[0], &lab))
+		return 1;
+	if (!strcmp(what, "subport") && argc == 5)
+		return parse_port(&lab, argv + 2, &gpu, &plane, &sub) ||
+		       faults_links(&lab, gpu, plane, sub, fail);
+	if (!strcmp(what, "plane") && argc == 4)
+		return parse_port(&lab, argv + 2, &gpu, &plane, NULL) ||
+		       faults_links(&lab, gpu, plane, FAULTS_ALL_SUBS, fail);
+	if (!strcmp(what, "leaf") && argc == 3)
+		return parse_leaf(&lab, argv[2], &plane) || faults_leaf(&lab, plane, fail);
+	if (!strcmp(what, "bgpd") && argc == 3)
+		return parse_host(&lab, argv[2], &host) ||
+		       faults_daemon(&lab, host, LAB_BGPD, fail);
+	if (!strcmp(what, "fared") && argc == 3)
+		return parse_host(&lab, argv[2], &host) ||
+		       faults_daemon(&lab, host, LAB_FARED, fail);
+	say("what to %s: subport GPU PLANE SUB, plane GPU PLANE, leaf LEAF, bgpd HOST or fared "
+	    "HOST",
+	    fail ? "fail" : "heal");
+	return 1;
+}
+
+static int command_fail(const struct options *o, int argc, char **argv)
+{
+	(void)o;
+	return break_or_mend(argc, argv, true);
+}
+
+static int command_heal(const struct options *o, int argc, char **argv)
+{
+	(void)o;
+	return break_or_mend(argc, argv, false);
+}
+
+static int command_gray(const struct options *o, int argc, char **argv)
+{
+	unsigned ppm = (unsigned)(o->loss_percent * 10000 + 0.5), from = ppm, to = ppm, plane, sub;
+	struct plan_gpu gpu;
+	struct lab lab;
+
+	if (!strcmp(o->direction, "from-leaf"))
+		to = UINT_MAX;
+	else if (!strcmp(o->direction, "to-leaf"))
+		from = UINT_MAX;
+	if (lab_open(argv[0], &lab))
+		return 1;
+	if (!strcmp(argv[1], "leaf") && argc == 3)
+		return parse_leaf(&lab, argv[2], &plane) || faults_gray_leaf(&lab, plane, from, to);
+	if (!strcmp(argv[1], "subport") && argc == 5)
+		return parse_port(&lab, argv + 2, &gpu, &plane, &sub) ||
+		       faults_gray_link(&lab, gpu, plane, sub, from, to);
+	say("what to make gray: leaf LEAF or subport GPU PLANE SUB");
+	return 1;
+}
+
+static int command_rate(const struct options *o, int argc, char **argv)
+{
+	unsigned plane, sub, mbps;
+	struct plan_gpu gpu;
+	struct lab lab;
+
+	(void)o;
+	if (argc != 6 || strcmp(argv[1], "subport")) {
+		say("usage: farelab rate NAME subport GPU PLANE SUB MBPS");
+		return 1;
+	}
+	if (lab_open(argv[0], &lab))
+		return 1;
+	return parse_port(&lab, argv + 2, &gpu, &plane, &sub) ||
+	       parse_number("rate in Mbit/s", argv[5], 100001, &mbps) ||
+	       faults_rate(&lab, gpu, plane, sub, mbps);
+}
+
+static const struct command commands[] = {
+	{"up", 1, command_up, "TOPOLOGY.yaml [--name NAME] [--fared PATH] [--wait SECONDS]"},
+	{"down", 1, command_down, "NAME"},
+	{"list", 0, command_list, ""},
+	{"sweep", 0, command_sweep, ""},
+	{"status", 1, command_status, "NAME [--json] [--wait SECONDS]"},
+	{"exec", 3, command_exec, "NAME HOST -- CMD..."},
+	{"run", 2, command_run,
+	 "TOPOLOGY.yaml [--name NAME] [--fared PATH] [--wait SECONDS] -- CMD..."},
+	{"fail", 3, command_fail,
+	 "NAME subport GPU PLANE SUB | plane GPU PLANE | leaf LEAF | bgpd HOST | fared HOST"},
+	{"heal", 3, command_heal, "NAME (as for fail)"},
+	{"gray", 3, command_gray,
+	 "NAME leaf LEAF | subport GPU PLANE SUB [--loss-percent P] [--direction "
+	 "both|from-leaf|to-leaf]"},
+	{"rate", 6, command_rate, "NAME subport GPU PLANE SUB MBPS"},
+	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(*commands))
+
+static int usage(FILE *out, const struct command *only)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (!only || only == &commands[i])
+			fprintf(out, "%s farelab %s %s\n", i == 0 || only ? "usage:" : "      ",
+				commands[i].name, commands[i].usage);
+	return out == stdout ? 0 : 2;
+}
+
+static int parse_real(const char *what, const char *text, double most, double *out)
+{
+	char *rest;
+
+	*out = strtod(text, &rest);
+	if (rest != text && !*rest && *out >= 0 && *out <= most)
+		return 0;
+	say("%s %s: give a number from 0 to %g", what, text, most);
+	return -EINVAL;
+}
+
+static int parse_option(int c, struct options *o)
+{
+	switch (c) {
+	case 'n':
+		o->name = optarg;
+		return 0;
+	case 'f':
+		o->fared = optarg;
+		return 0;
+	case 'w':
+		return parse_real("--wait", optarg, 86400, &o->wait_s);
+	case 'j':
+		o->json = true;
+		return 0;
+	case 'l':
+		return parse_real("--loss-percent", optarg, 100, &o->loss_percent);
+	case 'd':
+		o->direction = optarg;
+		if (!strcmp(optarg, "both") || !strcmp(optarg, "from-leaf") ||
+		    !strcmp(optarg, "to-leaf"))
+			return 0;
+		say("--direction %s: give both, from-leaf or to-leaf", optarg);
+		return -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"name", required_argument, NULL, 'n'},
+		{"fared", required_argument, NULL, 'f'},
+		{"wait", required_argument, NULL, 'w'},
+		{"json", no_argument, NULL, 'j'},
+		{"loss-percent", required_argument, NULL, 'l'},
+		{"direction", required_argument, NULL, 'd'},
+		{0},
+	};
+	struct options options = {.wait_s = -1, .loss_percent = 100, .direction = "both"};
+	const struct command *command = NULL;
+	int c;
+
+	if (argc < 2)
+		return usage(stderr, NULL);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
+		return usage(stdout, NULL);
+	if (!strcmp(argv[1], "--version"))
+		return printf("farelab %s\n", FARE_VERSION) < 0;
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			command = &commands[i];
+	if (!command)
+		return usage(stderr, NULL);
+	argc--;
+	argv++;
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+		if (parse_option(c, &options))
+			return usage(stderr, command);
+	if (argc - optind < command->least_args)
+		return usage(stderr, command);
+	return command->run(&options, argc - optind, argv + optind);
+}

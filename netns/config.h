@@ -1,0 +1,31 @@
+/*
+ * config.h - the configuration files that a lab's daemons read.
+ *
+ * Owns the text of zebra.conf and bgpd.conf (GPU server and leaf) and of fared.yaml. In: a
+ * topology, an index. Out: text on a stream. Pure but for the stream; write errors are left for the
+ * caller's ferror().
+ *
+ * Both ends filter what they send: without that a GPU server is transit, and a dead destination
+ * comes back through a neighbour with a bandwidth that nobody has.
+ */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include <stdio.h>
+
+#include "plan.h"
+
+#define CONFIG_BMP_PORT 5001
+
+void config_zebra(FILE *out);
+void config_server_bgpd(FILE *out, const struct topology *t, unsigned server);
+void config_leaf_bgpd(FILE *out, const struct topology *t, unsigned plane);
+
+/*
+ * run_dir: where fared puts its segment and socket; zserv_path: zebra's socket on that server;
+ * frr_version: what bgpd --version says, "" if unknown (the key is left out then).
+ */
+void config_fared(FILE *out, const struct topology *t, unsigned server, const char *run_dir,
+		  const char *zserv_path, const char *frr_version);
+
+#endif

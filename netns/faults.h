@@ -1,0 +1,39 @@
+/*
+ * faults.h - breaking a lab on purpose, and putting it right again.
+ *
+ * Owns no state (fault_state.h has it). In: an open lab and what to break. Out: links down, daemons
+ * killed, drops and other rates put into the kernel, and the fault recorded. Each call takes the
+ * lab's lock for its duration. Failing what has failed and healing what is well are no errors. 0,
+ * or -errno after saying why.
+ */
+#ifndef FAULTS_H
+#define FAULTS_H
+
+#include "lab.h"
+
+/* sub of FAULTS_ALL_SUBS: the GPU's whole port on that plane. The leaf's end goes down: both lose
+ * carrier. */
+#define FAULTS_ALL_SUBS ~0u
+int faults_links(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub, bool fail);
+
+/* SIGKILL to its FRR and every link down; back: links up as they were, FRR started anew. */
+int faults_leaf(struct lab *lab, unsigned plane, bool fail);
+
+/* SIGKILL to one daemon; back: started anew. -EINVAL for fared in a lab that was brought up without
+ * one. */
+int faults_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon, bool fail);
+
+/*
+ * Gray failure: the leaf's end drops that share of packets (parts per million, at random,
+ * independently) with carrier up; UINT_MAX leaves a direction as it is. Dropped before the shaper;
+ * a super-packet counts as one.
+ */
+int faults_gray_link(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub,
+		     unsigned from_leaf_ppm, unsigned to_leaf_ppm);
+int faults_gray_leaf(struct lab *lab, unsigned plane, unsigned from_leaf_ppm, unsigned to_leaf_ppm);
+
+/* Another rate for both ends of a sub-link; 0: unshaped. */
+int faults_rate(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub,
+		unsigned rate_mbps);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * lab.h - a lab as a whole: up, down, and what is kept of it in between.
+ *
+ * Owns /run/farelab/NAME and the namespaces fl-NAME-*. In: a topology file. Out: namespaces, shaped
+ *links, FRR (and fared) running in them; or, on any error, nothing at all. One process at a time
+ *changes a lab: whoever does holds its lock. Single-threaded programs only.
+ *
+ *	/run/farelab/NAME/topology.yaml   the file as it was given
+ *	                 /lab.json        phase, who builds or owns it, fared's path
+ *	                 /faults.json     what is broken on purpose (fault_state.h)
+ *	                 /HOST/           PID files, logs, fared.yaml, frr/ (frr's own), fared/
+ *(fared's run_dir)
+ */
+#ifndef LAB_H
+#define LAB_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "plan.h"
+#include "topology.h"
+
+#define LAB_RUN_DIR  "/run/farelab"
+#define LAB_PATH_MAX 160
+
+struct lab {
+	char name[TOPOLOGY_NAME_MAX + 1];
+	char fared[PATH_MAX]; /* "" where the lab runs none */
+	struct topology topology;
+	int lock_fd; /* -1: not locked */
+};
+
+enum lab_daemon { LAB_ZEBRA, LAB_BGPD, LAB_FARED };
+
+struct lab_up_options {
+	const char *topology_path;
+	const char *name;  /* NULL: the topology's */
+	const char *fared; /* NULL: none */
+	pid_t owners[2];   /* the lab is dead once neither process is (`run`); 0, 0: it lives until
+			      `down` */
+};
+
+/* Brings a lab up: returns when links and daemons are started. Leaves *out unlocked. -errno after
+ * saying why. */
+int lab_up(const struct lab_up_options *options, struct lab *out);
+
+/*
+ * Removes every trace of NAME; 0 also if there was nothing to remove (*found says). lab_down()
+ * takes a lab in any state; the second only one that is dead; the third only one that names this
+ * process as an owner.
+ */
+int lab_down(const char *name, bool *found);
+int lab_down_dead(const char *name, bool *found);
+int lab_down_owned(const char *name, pid_t owner, bool *found);
+
+/* Reads the lab NAME that is up; -ENOENT after saying so. */
+int lab_open(const char *name, struct lab *out);
+/* Keeps every other farelab from changing the lab until lab_unlock(). Waits. */
+int lab_lock(struct lab *lab);
+void lab_unlock(struct lab *lab);
+
+/* Every lab or leftover on this machine: "up", "building" or "dead". */
+int lab_each(void (*visit)(const char *name, const char *phase, void *arg), void *arg);
+
+/* Paths and names of a lab's parts. file "" is the host's directory itself. */
+void lab_path(const struct lab *lab, struct plan_host host, const char *file,
+	      char path[LAB_PATH_MAX]);
+void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETNS_NAME_MAX]);
+
+/* One daemon of one host. Start is for one that is not alive; kill is SIGKILL. */
+int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
+int lab_daemon_kill(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
+pid_t lab_daemon_pid(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
+/* Waits until that host's zebra listens: bgpd asks once, and then not again for ten seconds. */
+int lab_zebra_wait(const struct lab *lab, struct plan_host host);
+
+#endif

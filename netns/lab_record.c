@@ -1,0 +1,150 @@
+#include "lab_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process.h"
+
+#define LOCK_DIR LAB_RUN_DIR "/.locks"
+
+void lab_record_path(const char *name, const char *file, char path[LAB_PATH_MAX])
+{
+	snprintf(path, LAB_PATH_MAX, LAB_RUN_DIR "/%.32s%s%.64s", name, *file ? "/" : "", file);
+}
+
+static void lock_path(const char *name, char path[LAB_PATH_MAX])
+{
+	snprintf(path, LAB_PATH_MAX, LOCK_DIR "/%.32s", name);
+}
+
+int lab_record_lock(const char *name, int operation)
+{
+	char path[LAB_PATH_MAX];
+	struct stat held, there;
+
+	lock_path(name, path);
+	if ((mkdir(LAB_RUN_DIR, 0755) && errno != EEXIST) ||
+	    (mkdir(LOCK_DIR, 0700) && errno != EEXIST))
+		return -errno;
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+		if (fd < 0)
+			return -errno;
+		if (flock(fd, operation)) {
+			int rc = -errno;
+
+			close(fd);
+			return rc;
+		}
+		/* The one before us may have removed the file on its way out: then ours locks
+		 * nothing. */
+		if (!fstat(fd, &held) && !stat(path, &there) && held.st_ino == there.st_ino)
+			return fd;
+		close(fd);
+	}
+}
+
+void lab_record_unlock(const char *name, int fd, bool lab_is_gone)
+{
+	char path[LAB_PATH_MAX];
+
+	lock_path(name, path);
+	if (lab_is_gone) {
+		unlink(path);
+		rmdir(LOCK_DIR);
+		rmdir(LAB_RUN_DIR); /* succeeds only for the last lab */
+	}
+	close(fd);
+}
+
+int lab_record_write(const struct lab *lab, const char *phase, const pid_t owners[2])
+{
+	char path[LAB_PATH_MAX], next[LAB_PATH_MAX];
+	json_t *o = json_pack("{s:s, s:s, s:[], s:s}", "lab", lab->name, "phase", phase, "owners",
+			      "fared", lab->fared);
+	int rc = 0;
+
+	for (unsigned i = 0; i < 2 && owners[i]; i++)
+		json_array_append_new(json_object_get(o, "owners"),
+				      json_pack("{s:i, s:I}", "pid", (int)owners[i], "start",
+						(json_int_t)process_start_time(owners[i])));
+	lab_record_path(lab->name, "lab.json", path);
+	lab_record_path(lab->name, "lab.json.next", next);
+	if (!o || json_dump_file(o, next, JSON_INDENT(1)) || rename(next, path))
+		rc = errno ? -errno : -EIO;
+	json_decref(o);
+	return rc;
+}
+
+static bool owner_alive(const json_t *owners)
+{
+	size_t i;
+	json_t *one;
+
+	json_array_foreach (owners, i, one) {
+		json_int_t start = json_integer_value(json_object_get(one, "start"));
+
+		if (process_start_time((pid_t)json_integer_value(json_object_get(one, "pid"))) ==
+			    (unsigned long long)start &&
+		    start)
+			return true;
+	}
+	return json_array_size(owners) == 0;
+}
+
+/* Was it brought up whole, and has nobody who owned it died? fared (may be NULL) gets the recorded
+ * path. */
+bool lab_record_up(const char *name, char fared[PATH_MAX])
+{
+	char path[LAB_PATH_MAX];
+	const char *phase, *program;
+	bool up;
+	json_t *o;
+
+	lab_record_path(name, "lab.json", path);
+	o = json_load_file(path, 0, NULL);
+	phase = json_string_value(json_object_get(o, "phase"));
+	program = json_string_value(json_object_get(o, "fared"));
+	up = phase && !strcmp(phase, "up") && owner_alive(json_object_get(o, "owners"));
+	if (fared && program)
+		snprintf(fared, PATH_MAX, "%s", program);
+	json_decref(o);
+	return up;
+}
+
+bool lab_record_owned(const char *name, pid_t owner)
+{
+	char path[LAB_PATH_MAX];
+	bool owned = false;
+	json_t *o, *one;
+	size_t i;
+
+	lab_record_path(name, "lab.json", path);
+	o = json_load_file(path, 0, NULL);
+	json_array_foreach (json_object_get(o, "owners"), i, one)
+		owned |= json_integer_value(json_object_get(one, "pid")) == owner;
+	json_decref(o);
+	return owned;
+}
+
+/* "up", "building" (somebody is at it right now) or "dead". */
+const char *lab_record_phase(const char *name)
+{
+	int fd;
+
+	if (lab_record_up(name, NULL))
+		return "up";
+	fd = lab_record_lock(name, LOCK_EX | LOCK_NB);
+	if (fd == -EWOULDBLOCK)
+		return "building";
+	if (fd >= 0)
+		lab_record_unlock(name, fd, false);
+	return lab_record_up(name, NULL) ? "up" : "dead";
+}

@@ -1,0 +1,194 @@
+#include "links.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "netns.h"
+#include "process.h"
+#include "say.h"
+
+/* Twice the largest super-packet: a smaller bucket makes tbf cut super-packets up, at ten times the
+ * CPU. */
+#define TBF_BURST_BYTES 131072
+
+static void pair_line(FILE *in, const struct lab *lab, struct plan_gpu gpu, unsigned plane,
+		      unsigned sub)
+{
+	char server[PLAN_NETNS_NAME_MAX], leaf[PLAN_NETNS_NAME_MAX];
+	unsigned mtu = lab->topology.mtu;
+	struct plan_link link;
+
+	lab_netns(lab, (struct plan_host){false, gpu.server}, server);
+	lab_netns(lab, (struct plan_host){true, plane}, leaf);
+	plan_link_at(&lab->topology, gpu, plane, sub, &link);
+	fprintf(in, "link add %s mtu %u netns %s type veth peer name %s mtu %u netns %s\n",
+		link.server_dev, mtu, server, link.leaf_dev, mtu, leaf);
+}
+
+static void loopback_lines(FILE *in, const struct topology *t, struct plan_gpu gpu)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	plan_loopback_v4(plan_global(t, gpu), text);
+	fprintf(in, "addr add %s/32 dev lo\n", text);
+	if (!t->ipv6)
+		return;
+	plan_loopback_v6(plan_global(t, gpu), text);
+	fprintf(in, "addr add %s/128 dev lo nodad\n", text);
+}
+
+static void address_lines(FILE *in, const struct topology *t, const struct plan_link *link,
+			  bool leaf)
+{
+	const char *dev = leaf ? link->leaf_dev : link->server_dev;
+
+	fprintf(in, "addr add %s/31 dev %s\n", leaf ? link->leaf_v4 : link->server_v4, dev);
+	if (t->ipv6)
+		fprintf(in, "addr add %s/127 dev %s nodad\n",
+			leaf ? link->leaf_v6 : link->server_v6, dev);
+	fprintf(in, "link set %s up\n", dev);
+}
+
+static void shaper_line(FILE *in, const struct topology *t, const struct plan_link *link, bool leaf)
+{
+	fprintf(in, "qdisc add dev %s root handle 1: tbf rate %umbit burst %u limit %u\n",
+		leaf ? link->leaf_dev : link->server_dev, t->rate_mbps, TBF_BURST_BYTES,
+		t->queue_bytes);
+}
+
+/* Calls one of the two line writers for every sub-link that ends at host. */
+static void each_link_of(FILE *in, const struct topology *t, struct plan_host host,
+			 void (*line)(FILE *, const struct topology *, const struct plan_link *,
+				      bool))
+{
+	struct plan_link link;
+
+	for (unsigned server = 0; server < t->servers; server++) {
+		if (!host.leaf && server != host.index)
+			continue;
+		for (unsigned k = 0; k < t->gpus_per_server * t->planes * t->sub_ports; k++) {
+			unsigned sub = k % t->sub_ports, plane = k / t->sub_ports % t->planes;
+
+			if (host.leaf && plane != host.index)
+				continue;
+			plan_link_at(t, (struct plan_gpu){server, k / t->sub_ports / t->planes},
+				     plane, sub, &link);
+			line(in, t, &link, host.leaf);
+		}
+	}
+}
+
+static int make_pairs(const struct lab *lab)
+{
+	static const char *const ip[] = {"ip", "-batch", "-", NULL};
+	const struct topology *t = &lab->topology;
+	struct process_batch batch;
+	int rc = process_batch_start(&batch, ip);
+
+	if (rc)
+		return rc;
+	for (unsigned k = 0; k < t->servers * t->gpus_per_server; k++)
+		for (unsigned plane = 0; plane < t->planes; plane++)
+			for (unsigned sub = 0; sub < t->sub_ports; sub++)
+				pair_line(batch.in, lab,
+					  (struct plan_gpu){k / t->gpus_per_server,
+							    k % t->gpus_per_server},
+					  plane, sub);
+	return process_batch_end(&batch);
+}
+
+static int make_host(const struct lab *lab, struct plan_host host)
+{
+	char netns[PLAN_NETNS_NAME_MAX];
+	const char *const ip[] = {"ip", "-n", netns, "-batch", "-", NULL};
+	const char *const tc[] = {"tc", "-n", netns, "-batch", "-", NULL};
+	const struct topology *t = &lab->topology;
+	struct process_batch batch;
+	int rc;
+
+	lab_netns(lab, host, netns);
+	/* Shapers first: a link must never be up without its rate. */
+	if (t->rate_mbps) {
+		rc = process_batch_start(&batch, tc);
+		if (rc)
+			return rc;
+		each_link_of(batch.in, t, host, shaper_line);
+		rc = process_batch_end(&batch);
+		if (rc)
+			return rc;
+	}
+	rc = process_batch_start(&batch, ip);
+	if (rc)
+		return rc;
+	fputs("link set lo up\n", batch.in);
+	for (unsigned j = 0; !host.leaf && j < t->gpus_per_server; j++)
+		loopback_lines(batch.in, t, (struct plan_gpu){host.index, j});
+	each_link_of(batch.in, t, host, address_lines);
+	return process_batch_end(&batch);
+}
+
+int links_make(const struct lab *lab)
+{
+	int rc = make_pairs(lab);
+
+	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
+		rc = make_host(lab, plan_host_at(&lab->topology, k));
+	if (rc)
+		say("iproute2 could not make the links; see above (does this kernel have veth and "
+		    "tbf?)");
+	return rc;
+}
+
+int links_set_up(const char *netns, const char *dev, bool up)
+{
+	struct ifreq request = {0};
+	int home, fd, rc = netns_enter(netns, &home);
+
+	if (rc)
+		return rc;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	snprintf(request.ifr_name, IFNAMSIZ, "%s", dev);
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request)) {
+		rc = -errno;
+	} else {
+		request.ifr_flags =
+			(short)(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
+		rc = ioctl(fd, SIOCSIFFLAGS, &request) ? -errno : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	netns_leave(home);
+	return rc;
+}
+
+int links_shape(const char *netns, const char *dev, unsigned rate_mbps, unsigned queue_bytes)
+{
+	const char *const tc[] = {"tc", "-n", netns, "-batch", "-", NULL};
+	struct process_batch batch;
+	int rc = process_batch_start(&batch, tc);
+
+	if (rc)
+		return rc;
+	if (rate_mbps)
+		fprintf(batch.in,
+			"qdisc replace dev %s root handle 1: tbf rate %umbit burst %u limit %u\n",
+			dev, rate_mbps, TBF_BURST_BYTES, queue_bytes);
+	else
+		fprintf(batch.in, "qdisc replace dev %s root noqueue\n", dev);
+	return process_batch_end(&batch);
+}
+
+bool links_carrier(int any_socket, const char *dev)
+{
+	struct ethtool_value value = {.cmd = ETHTOOL_GLINK};
+	struct ifreq request = {.ifr_data = (char *)&value};
+
+	snprintf(request.ifr_name, IFNAMSIZ, "%s", dev);
+	return !ioctl(any_socket, SIOCETHTOOL, &request) && value.data;
+}

@@ -1,1 +1,0 @@
-extern int netns_placeholder; int netns_placeholder;

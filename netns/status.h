@@ -1,0 +1,40 @@
+/*
+ * status.h - is the lab what it should be by now, and if not, what is missing.
+ *
+ * Owns nothing. In: a lab, its faults, and what its kernels and bgpds say at this moment. Out:
+ * converged or the first reason why not; carrier of every sub-link; pids; all of it as JSON for
+ * programs.
+ *
+ * Converged means: every GPU server knows every other server's loopbacks over exactly the sub-links
+ * that should work, each with the bandwidth that the destination's live sub-links add up to (raw,
+ * from bgpd), and its kernel forwards over as many. A gray sub-link may or may not hold a BGP
+ * session: either is accepted there.
+ */
+#ifndef STATUS_H
+#define STATUS_H
+
+#include <jansson.h>
+
+#include "fault_state.h"
+
+#define STATUS_WHY_MAX 256
+
+struct status {
+	bool converged;
+	char why[STATUS_WHY_MAX]; /* "" when converged */
+	bool *up;		  /* carrier at the server's end, by plan_link_number() */
+	struct fault_state faults;
+};
+
+/* Looks once. 0 also when not converged; -errno if it cannot look. status_fini() frees. */
+int status_take(const struct lab *lab, struct status *out);
+void status_fini(struct status *status);
+
+/* Looks until converged (0) or the time is over (-ETIMEDOUT, *out is the last look); says progress
+ * on stderr. */
+int status_wait(const struct lab *lab, double seconds, struct status *out);
+
+/* The contract of `farelab status --json`. The caller owns what comes back. */
+json_t *status_json(const struct lab *lab, const struct status *status);
+
+#endif

@@ -1,0 +1,95 @@
+/* The JSON that programs read of a lab's state. */
+#include "status.h"
+
+static json_t *pid_json(const struct lab *lab, struct plan_host host, enum lab_daemon daemon)
+{
+	pid_t pid = lab_daemon_pid(lab, host, daemon);
+
+	return pid ? json_integer(pid) : json_null();
+}
+
+static json_t *sub_port_json(const struct lab *lab, const struct status *s, struct plan_gpu gpu,
+			     unsigned plane, unsigned sub)
+{
+	unsigned k = plan_link_number(&lab->topology, gpu, plane, sub);
+	const struct fault_link *f = &s->faults.links[k];
+	struct plan_link link;
+
+	plan_link_at(&lab->topology, gpu, plane, sub, &link);
+	return json_pack("{s:s, s:I, s:b, s:I}", "dev", link.server_dev, "rate_bps",
+			 (json_int_t)f->rate_mbps * 1000000, "up", (int)s->up[k], "gray_loss_ppm",
+			 (json_int_t)(f->from_leaf_loss_ppm > f->to_leaf_loss_ppm
+					      ? f->from_leaf_loss_ppm
+					      : f->to_leaf_loss_ppm));
+}
+
+static json_t *gpu_json(const struct lab *lab, const struct status *s, struct plan_gpu gpu)
+{
+	const struct topology *t = &lab->topology;
+	char v4[INET_ADDRSTRLEN], v6[INET6_ADDRSTRLEN], name[16], leaf[16];
+	json_t *planes = json_array();
+
+	for (unsigned plane = 0; plane < t->planes; plane++) {
+		json_t *subs = json_array();
+
+		for (unsigned sub = 0; sub < t->sub_ports; sub++)
+			json_array_append_new(subs, sub_port_json(lab, s, gpu, plane, sub));
+		snprintf(leaf, sizeof(leaf), "l%u", plane);
+		json_array_append_new(planes, json_pack("{s:i, s:s, s:o}", "plane", (int)plane,
+							"leaf", leaf, "sub_ports", subs));
+	}
+	plan_loopback_v4(plan_global(t, gpu), v4);
+	plan_loopback_v6(plan_global(t, gpu), v6);
+	snprintf(name, sizeof(name), "g%u", gpu.gpu);
+	return json_pack("{s:s, s:i, s:i, s:s, s:s?, s:o}", "name", name, "index", (int)gpu.gpu,
+			 "global_index", (int)plan_global(t, gpu), "ipv4", v4, "ipv6",
+			 t->ipv6 ? v6 : NULL, "planes", planes);
+}
+
+static json_t *server_json(const struct lab *lab, const struct status *s, unsigned server)
+{
+	const struct plan_host host = {false, server};
+	char name[PLAN_HOST_NAME_MAX], netns[PLAN_NETNS_NAME_MAX], dir[LAB_PATH_MAX],
+		fared[LAB_PATH_MAX];
+	json_t *gpus = json_array();
+
+	for (unsigned j = 0; j < lab->topology.gpus_per_server; j++)
+		json_array_append_new(gpus, gpu_json(lab, s, (struct plan_gpu){server, j}));
+	plan_host_name(host, name);
+	lab_netns(lab, host, netns);
+	lab_path(lab, host, "", dir);
+	lab_path(lab, host, "fared", fared);
+	return json_pack("{s:s, s:s, s:s, s:s, s:{s:o, s:o, s:o}, s:o}", "name", name, "netns",
+			 netns, "run_dir", dir, "fared_run_dir", fared, "pids", "zebra",
+			 pid_json(lab, host, LAB_ZEBRA), "bgpd", pid_json(lab, host, LAB_BGPD),
+			 "fared", pid_json(lab, host, LAB_FARED), "gpus", gpus);
+}
+
+static json_t *leaf_json(const struct lab *lab, const struct status *s, unsigned plane)
+{
+	const struct plan_host host = {true, plane};
+	char name[PLAN_HOST_NAME_MAX], netns[PLAN_NETNS_NAME_MAX];
+	bool up = !s->faults.leaf_failed[plane] && lab_daemon_pid(lab, host, LAB_ZEBRA) &&
+		  lab_daemon_pid(lab, host, LAB_BGPD);
+
+	plan_host_name(host, name);
+	lab_netns(lab, host, netns);
+	return json_pack("{s:s, s:s, s:i, s:b, s:{s:o, s:o}}", "name", name, "netns", netns,
+			 "plane", (int)plane, "up", (int)up, "pids", "zebra",
+			 pid_json(lab, host, LAB_ZEBRA), "bgpd", pid_json(lab, host, LAB_BGPD));
+}
+
+json_t *status_json(const struct lab *lab, const struct status *s)
+{
+	const struct topology *t = &lab->topology;
+	json_t *servers = json_array(), *leaves = json_array();
+
+	for (unsigned server = 0; server < t->servers; server++)
+		json_array_append_new(servers, server_json(lab, s, server));
+	for (unsigned plane = 0; plane < t->planes; plane++)
+		json_array_append_new(leaves, leaf_json(lab, s, plane));
+	return json_pack("{s:s, s:b, s:s?, s:i, s:i, s:i, s:o, s:o}", "lab", lab->name, "converged",
+			 (int)s->converged, "why", s->converged ? NULL : s->why, "planes",
+			 (int)t->planes, "sub_ports", (int)t->sub_ports, "mtu_bytes", (int)t->mtu,
+			 "servers", servers, "leaves", leaves);
+}

@@ -1,0 +1,27 @@
+/* links: netns_core */
+/* Any bytes as a topology file: refused with a reason, or a topology whose numbers are all in
+ * range. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "topology.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char error[TOPOLOGY_ERROR_MAX] = "";
+	struct topology t = {0};
+	int rc = topology_parse("f", (const char *)data, size, &t, error);
+
+	if (rc) {
+		if (!error[0] || t.servers)
+			abort();
+		return 0;
+	}
+	if (!t.servers || !t.planes || !t.sub_ports || t.servers * t.gpus_per_server > 1024 ||
+	    t.servers * t.gpus_per_server * t.planes * t.sub_ports > 32768 || t.hold_s < 3 ||
+	    (t.name[0] && !topology_name_valid(t.name)))
+		abort();
+	return 0;
+}

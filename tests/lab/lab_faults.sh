@@ -1,0 +1,72 @@
+#!/bin/bash
+# Faults show where they should, as they should, and heal: seen from another server's bgpd and kernel.
+. "$(dirname "$0")/lib.sh"
+
+farelab up "$TOPOLOGIES/4x4x2.yaml" --name "$LAB" --wait 20 || fail "not converged"
+
+sub_port_up() {
+	farelab status "$LAB" --json | grep -o '"name":"s1".*"name":"s2"' | grep -o '"dev":"'"$1"'"[^}]*' | grep -q "\"up\":$2"
+}
+
+# One of two sub-links: half the bandwidth on that plane, the others untouched.
+farelab fail "$LAB" subport s1 2 0 || fail "fail subport"
+within 5 bandwidths_are s0 198.19.0.2 65103 "125000 125000" || fail "2 -> 1 not seen: $(bandwidths s0 198.19.0.2 65103 | xargs)"
+bandwidths_are s0 198.19.0.2 65102 "250000 250000" || fail "another plane changed"
+sub_port_up g0p2s0 false || fail "status does not show the lost carrier"
+farelab status "$LAB" --wait 5 || fail "a lab with a known fault does not converge"
+farelab heal "$LAB" subport s1 2 0 || fail "heal subport"
+within 10 bandwidths_are s0 198.19.0.2 65103 "250000 250000" || fail "1 -> 2 not seen"
+farelab status "$LAB" --wait 10 || fail "not converged after healing a sub-port"
+sub_port_up g0p2s0 true || fail "status does not show the carrier's return"
+
+# A whole port: no path on that plane.
+farelab fail "$LAB" plane s1 0 || fail "fail plane"
+within 5 bandwidths_are s0 198.19.0.2 65101 "" || fail "2 -> 0 not seen"
+farelab heal "$LAB" plane s1 0 || fail "heal plane"
+within 10 bandwidths_are s0 198.19.0.2 65101 "250000 250000" || fail "0 -> 2 not seen"
+
+# A leaf, with a sub-link of it failed on its own account: healing the leaf does not heal the sub-link.
+farelab fail "$LAB" subport s2 1 1 || fail "fail subport"
+farelab fail "$LAB" leaf l1 || fail "fail leaf"
+farelab status "$LAB" --wait 5 || fail "a failed leaf is not out of everybody's tables within 5 s"
+bandwidths_are s0 198.19.0.2 65102 "" || fail "routes of a dead leaf"
+reach s0 198.19.0.1 198.19.0.2 || fail "no packets with one leaf dead"
+farelab heal "$LAB" leaf l1 || fail "heal leaf"
+within 20 bandwidths_are s0 198.19.0.2 65102 "250000 250000" || fail "the leaf did not come back"
+within 10 bandwidths_are s0 198.19.0.3 65102 "125000 125000" || fail "healing the leaf healed a sub-link"
+farelab heal "$LAB" subport s2 1 1
+farelab status "$LAB" --wait 20 || fail "not converged after all is healed"
+
+# bgpd dies and comes back: graceful restart keeps the loopback in every table all the while.
+watch_routes() {
+	local least=99 n
+	while [ ! -e "$SCRATCH/stop" ]; do
+		n=$(ip -n "fl-$LAB-s0" route show 198.19.0.2 | grep -c nexthop)
+		[ "$n" -lt "$least" ] && least=$n
+	done
+	echo "$least" >"$SCRATCH/least"
+}
+watch_routes &
+watcher=$!
+old=$(cat "/run/farelab/$LAB/s1/bgpd.pid")
+farelab fail "$LAB" bgpd s1 || fail "fail bgpd"
+farelab status "$LAB" && fail "status overlooks a dead bgpd"
+farelab heal "$LAB" bgpd s1 || fail "heal bgpd"
+[ "$old" != "$(cat "/run/farelab/$LAB/s1/bgpd.pid")" ] || fail "bgpd was not replaced"
+farelab status "$LAB" --wait 20 || fail "not converged after bgpd's restart"
+touch "$SCRATCH/stop"
+wait $watcher
+echo "fewest next hops of the loopback while its bgpd was restarted: $(cat "$SCRATCH/least") of 8"
+[ "$(cat "$SCRATCH/least")" -ge 1 ] || fail "the loopback was out of the fabric"
+
+# Rates, and wrong words.
+farelab rate "$LAB" subport s3 3 1 50 || fail "rate"
+tc -n "fl-$LAB-l3" qdisc show dev s3g0s1 | grep -q 'rate 50Mbit' || fail "the leaf's end kept its rate"
+tc -n "fl-$LAB-s3" qdisc show dev g0p3s1 | grep -q 'rate 50Mbit' || fail "the server's end kept its rate"
+farelab status "$LAB" --json | grep -q '"rate_bps":50000000' || fail "status has the old rate"
+for words in "subport s9 0 0" "subport s0 4 0" "subport s0 0 2" "plane s0/g1 0" "leaf s0" "leaf l4" "bgpd x" \
+	"cable s0" "fared s0"; do
+	farelab fail "$LAB" $words 2>"$SCRATCH/error" && fail "'fail $words' succeeded"
+	[ -s "$SCRATCH/error" ] || fail "'fail $words' failed silently"
+done
+exit 0

@@ -1,0 +1,72 @@
+# Common ground of the lab tests: needs, names, cleaning up, and waiting on conditions.
+# Sourced with bash; expects FARE_BIN to be the directory of the built programs.
+set -u
+
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
+[ "$(id -u)" = 0 ] || skip "not root: network namespaces cannot be made"
+[ -x /usr/lib/frr/bgpd ] && [ -x /usr/lib/frr/zebra ] || skip "FRR is not installed"
+command -v tc >/dev/null && command -v ip >/dev/null || skip "iproute2 is not installed"
+[ -x "${FARE_BIN:-}/farelab" ] || { echo "FARE_BIN must be the directory that holds farelab"; exit 1; }
+
+FARELAB=$FARE_BIN/farelab
+TOPOLOGIES=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../netns/topologies" && pwd)
+LAB=t$$
+SCRATCH=$(mktemp -d)
+
+farelab() {
+	"$FARELAB" "$@"
+}
+
+on_exit() {
+	for lab in $LAB ${LAB}a ${LAB}b; do
+		[ -n "$(farelab list | grep "^$lab ")" ] && farelab down "$lab"
+	done
+	rm -rf "$SCRATCH"
+}
+trap on_exit EXIT
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+# within SECONDS COMMAND...: until the command succeeds
+within() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+# no trace of a lab: namespaces, directories, processes in them
+gone() {
+	! ip netns list | grep -qE "^fl-$1-[sl][0-9]+( |\$)" && [ ! -e "/run/farelab/$1" ] && ! farelab list | grep -q "^$1 "
+}
+
+# ended PID: no such process any more; wait for it, for whoever adopted it has to reap it first
+ended() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# bandwidths HOST PEER AS: what bgpd of HOST holds for PEER from leaves of that AS, bytes/s, one per path
+bandwidths() {
+	farelab vtysh "$LAB" "$1" -- -c "show bgp $([[ $2 = *:* ]] && echo ipv6 || echo ipv4) unicast $2 json" |
+		grep -o "LB:$3:[0-9]*" | cut -d: -f3
+}
+
+bandwidths_are() {
+	[ "$(bandwidths "$1" "$2" "$3" | xargs)" = "$4" ]
+}
+
+# reach HOST FROM TO: a TCP connection between two loopbacks (to bgpd's port: somebody listens there)
+reach() {
+	farelab exec "$LAB" "$1" -- perl -MIO::Socket::IP -e \
+		'IO::Socket::IP->new(LocalHost => $ARGV[0], PeerHost => $ARGV[1], PeerPort => 179, Timeout => 3)
+		or die "$ARGV[0] -> $ARGV[1]: $@\n"' "$2" "$3"
+}

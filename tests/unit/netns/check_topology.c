@@ -1,0 +1,198 @@
+/* Topology files: what a good one means, and where a bad one is at fault. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology.h"
+
+static int parse(const char *text, struct topology *t, char *error)
+{
+	error[0] = '\0';
+	return topology_parse("lab.yaml", text, strlen(text), t, error);
+}
+
+START_TEST(defaults)
+{
+	char error[TOPOLOGY_ERROR_MAX];
+	struct topology t;
+
+	ck_assert_int_eq(parse("servers: 4\nplanes: 3\nsub_ports: 2\n", &t, error), 0);
+	ck_assert_str_eq(t.name, "");
+	ck_assert_uint_eq(t.servers, 4);
+	ck_assert_uint_eq(t.planes, 3);
+	ck_assert_uint_eq(t.sub_ports, 2);
+	ck_assert_uint_eq(t.gpus_per_server, 1);
+	ck_assert_uint_eq(t.rate_mbps, 200);
+	ck_assert_uint_eq(t.queue_bytes, 1048576);
+	ck_assert_uint_eq(t.mtu, 4200);
+	ck_assert_uint_eq(t.keepalive_s, 1);
+	ck_assert_uint_eq(t.hold_s, 3);
+	ck_assert_uint_eq(t.graceful_restart_s, 20);
+	ck_assert(!t.ipv6);
+}
+END_TEST
+
+START_TEST(every_key)
+{
+	const char *text = "name: a-1\nservers: 2\ngpus_per_server: 8\nplanes: 16\nsub_ports: "
+			   "2\nrate_mbps: 0\n"
+			   "queue_bytes: 65536\nmtu: 9000\nipv6: true\ngraceful_restart_s: 0\n"
+			   "bgp_timers: {keepalive_s: 3, hold_s: 9}\n";
+	char error[TOPOLOGY_ERROR_MAX];
+	struct topology t;
+
+	ck_assert_int_eq(parse(text, &t, error), 0);
+	ck_assert_str_eq(t.name, "a-1");
+	ck_assert_uint_eq(t.gpus_per_server, 8);
+	ck_assert_uint_eq(t.rate_mbps, 0); /* given, and not the default */
+	ck_assert_uint_eq(t.queue_bytes, 65536);
+	ck_assert_uint_eq(t.mtu, 9000);
+	ck_assert_uint_eq(t.graceful_restart_s, 0);
+	ck_assert_uint_eq(t.keepalive_s, 3);
+	ck_assert_uint_eq(t.hold_s, 9);
+	ck_assert(t.ipv6);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	unsigned line;
+	const char *says;
+} bad[] = {
+	{"", 1, "empty"},
+	{"servers: 4\nplanes: 2\n", 1, "sub_ports: required key is missing"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nswitches: 3\nmtu: 1500\n", 4,
+	 "switches: there is no such key"},
+	{"servers: 4\nplanes: 2\nsub_ports: two\n", 3, "sub_ports"},
+	{"servers: -4\nplanes: 2\nsub_ports: 2\n", 1, "servers"},
+	{"servers: 4\n# planes: 1\nplanes: 0\nsub_ports: 2\n", 3, "planes: 0 is out of range"},
+	{"servers: 4\nplanes: 17\nsub_ports: 2\n", 2, "planes: 17 is out of range"},
+	{"servers: 4\nplanes: 4\nsub_ports: 9\n", 3, "sub_ports: 9 is out of range"},
+	{"servers: 1025\nplanes: 1\nsub_ports: 1\n", 1, "servers: 1025 is out of range"},
+	{"servers: 4294967297\nplanes: 1\nsub_ports: 1\n", 1, "servers"},
+	{"planes: 1\nservers: 1024\ngpus_per_server: 2\nsub_ports: 1\n", 2, "1024 at most"},
+	{"planes: 16\nservers: 1024\nsub_ports: 8\n", 2, "sub-links in all"},
+	{"servers: 2\ngpus_per_server: 16\nplanes: 16\nsub_ports: 2\n", 4, "FRR takes 256"},
+	{"name: Lab\nservers: 4\nplanes: 2\nsub_ports: 2\n", 1, "name: use"},
+	{"servers: 4\nname: ../etc\nplanes: 2\nsub_ports: 2\n", 2, "name: use"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nname: a-\n", 4, "name: use"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nmtu: 100\n", 4, "mtu: 100 is out of range"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nmtu: 1000\nipv6: true\n", 4, "mtu: 1000 is below"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nipv6: maybe\n", 4, "ipv6"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nbgp_timers:\n  keepalive_s: 9\n  hold_s: 3\n", 6,
+	 "hold_s: 3"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nbgp_timers: {hold: 3}\n", 4, "hold"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 1000000\n", 4,
+	 "rate_mbps: 1000000 is out"},
+	{"servers: [4]\nplanes: 2\nsub_ports: 2\n", 1, "servers"},
+	{"servers: 4\nservers: 5\nplanes: 2\nsub_ports: 2\n", 0, "already seen"},
+	{"- servers\n", 1, ""},
+	{"servers: 4\nplanes: 2\nsub_ports: {\n", 0, ""},
+	{"servers: 4\nplanes: &a 2\nsub_ports: *a\n", 3, ""},
+};
+
+START_TEST(bad_files)
+{
+	char error[TOPOLOGY_ERROR_MAX], place[32];
+	struct topology t, before;
+
+	memset(&t, 0x5a, sizeof(t));
+	before = t;
+	ck_assert_int_eq(parse(bad[_i].text, &t, error), -EBADMSG);
+	ck_assert_msg(!memcmp(&t, &before, sizeof(t)), "half a topology was handed out");
+	snprintf(place, sizeof(place), "lab.yaml:%u:", bad[_i].line);
+	if (bad[_i].line)
+		ck_assert_msg(!strncmp(error, place, strlen(place)), "wanted %s, have: %s", place,
+			      error);
+	ck_assert_msg(strstr(error, bad[_i].says) != NULL, "wanted \"%s\", have: %s", bad[_i].says,
+		      error);
+	ck_assert_msg(strlen(error) > strlen("lab.yaml:1: "), "no reason: %s", error);
+}
+END_TEST
+
+START_TEST(zero_byte)
+{
+	const char text[] = "servers: 4\0planes: 2";
+	char error[TOPOLOGY_ERROR_MAX];
+	struct topology t;
+
+	ck_assert_int_eq(topology_parse("lab.yaml", text, sizeof(text), &t, error), -EBADMSG);
+	ck_assert(strstr(error, "zero byte") != NULL);
+}
+END_TEST
+
+START_TEST(names)
+{
+	ck_assert(topology_name_valid("a"));
+	ck_assert(topology_name_valid("demo-2"));
+	ck_assert(topology_name_valid("0123456789abcdef0123456789abcdef"));
+	ck_assert(!topology_name_valid("0123456789abcdef0123456789abcdef0"));
+	ck_assert(!topology_name_valid(""));
+	ck_assert(!topology_name_valid("-a"));
+	ck_assert(!topology_name_valid("a-"));
+	ck_assert(!topology_name_valid(".."));
+	ck_assert(!topology_name_valid("a/b"));
+	ck_assert(!topology_name_valid("a b"));
+}
+END_TEST
+
+START_TEST(shipped_files)
+{
+	char dir[512], path[1024], error[TOPOLOGY_ERROR_MAX];
+	struct dirent *e;
+	unsigned n = 0;
+	DIR *d;
+
+	ck_assert_ptr_nonnull(getenv("FARE_SOURCE_DIR"));
+	snprintf(dir, sizeof(dir), "%s/netns/topologies", getenv("FARE_SOURCE_DIR"));
+	d = opendir(dir);
+	ck_assert_ptr_nonnull(d);
+	while ((e = readdir(d))) {
+		struct topology t;
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		ck_assert_msg(topology_load(path, &t, error) == 0, "%s", error);
+		ck_assert_msg(t.name[0], "%s names no lab", path);
+		n++;
+	}
+	closedir(d);
+	ck_assert_uint_ge(n, 6);
+}
+END_TEST
+
+START_TEST(missing_file)
+{
+	char error[TOPOLOGY_ERROR_MAX];
+	struct topology t;
+
+	ck_assert_int_eq(topology_load("/nonexistent/lab.yaml", &t, error), -ENOENT);
+	ck_assert(strstr(error, "/nonexistent/lab.yaml") != NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("topology");
+	TCase *tc = tcase_create("topology");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tc, defaults);
+	tcase_add_test(tc, every_key);
+	tcase_add_loop_test(tc, bad_files, 0, sizeof(bad) / sizeof(*bad));
+	tcase_add_test(tc, zero_byte);
+	tcase_add_test(tc, names);
+	tcase_add_test(tc, shipped_files);
+	tcase_add_test(tc, missing_file);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
