@@ -1,1 +1,329 @@
-int main(void) { return 1; }
+/*
+ * farectl.c - the operator's tool: options, one request (or its pages) over RUN_DIR/control.sock,
+ * and the reply.
+ *
+ * Links nothing of the daemon: what it knows is the JSON on the socket. Tables are in
+ * farectl_tables.c.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "farectl_tables.h"
+
+#define DEFAULT_RUN_DIR "/run/fared"
+#define REPLY_TIMEOUT_S 10
+
+struct options {
+	const char *run_dir;
+	bool json;
+};
+
+static const char help[] =
+	"usage: farectl [-s RUN_DIR] [-j] COMMAND\n"
+	"\n"
+	"  show planes              local ports and what they carry; the sources of routes\n"
+	"  show peers               every peer, its usable bandwidth over all planes\n"
+	"  show paths [PEER [PLANE]]  every path: verdict, bandwidth, reason\n"
+	"  show flows               flows that applications let us see\n"
+	"  show events              what happened lately\n"
+	"  show version             the daemon's version, age and counters\n"
+	"  why PEER [PLANE]         why a path has its verdict, from which inputs, and where to "
+	"look next\n"
+	"  drain PEER|all PLANE     take a plane out of use toward a peer, or toward all\n"
+	"  undrain PEER|all PLANE   and put it back\n"
+	"  watch                    events as they come, until interrupted\n"
+	"\n"
+	"  -s, --socket-dir RUN_DIR  the daemon's run directory (default " DEFAULT_RUN_DIR ")\n"
+	"  -j, --json               the daemon's own JSON, one document (watch: one per line)\n"
+	"  -V, --version            print the version and exit\n"
+	"  -h, --help               print this and exit\n";
+
+static int usage(const char *problem)
+{
+	fprintf(stderr, "farectl: %s; farectl --help lists the commands\n", problem);
+	return 2;
+}
+
+/* ---- the socket ---------------------------------------------------------- */
+
+static FILE *connect_to(const char *run_dir)
+{
+	struct timeval limit = {.tv_sec = REPLY_TIMEOUT_S};
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int n = snprintf(at.sun_path, sizeof(at.sun_path), "%s/control.sock", run_dir), fd;
+	FILE *stream;
+
+	if (n < 0 || (size_t)n >= sizeof(at.sun_path)) {
+		fprintf(stderr, "farectl: %s: too long a path for a socket\n", run_dir);
+		return NULL;
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at))) {
+		fprintf(stderr,
+			"farectl: %s: %s; is fared running, is this its run directory (-s), and "
+			"may you use it?\n",
+			at.sun_path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	stream = fdopen(fd, "r");
+	if (!stream)
+		close(fd);
+	return stream;
+}
+
+/* One line from the daemon as JSON; NULL with the reason printed. */
+static json_t *read_reply(FILE *stream)
+{
+	char *line = NULL;
+	json_error_t error;
+	size_t size = 0;
+	json_t *reply;
+
+	errno = 0;
+	if (getline(&line, &size, stream) < 0) {
+		fprintf(stderr, "farectl: no reply: %s\n",
+			errno ? strerror(errno) : "the daemon closed the connection");
+		free(line);
+		return NULL;
+	}
+	reply = json_loads(line, 0, &error);
+	if (!reply)
+		fprintf(stderr, "farectl: not JSON from the daemon: %s\n", error.text);
+	free(line);
+	return reply;
+}
+
+/* Sends request (borrowed) and returns the reply if it says ok; else NULL with the error printed.
+ */
+static json_t *ask(FILE *stream, const json_t *request)
+{
+	char *text = json_dumps(request, JSON_COMPACT);
+	json_t *reply;
+
+	if (!text)
+		return NULL;
+	/* a client that was refused has the reason waiting, although nothing can be sent any more
+	 */
+	send(fileno(stream), text, strlen(text), MSG_NOSIGNAL);
+	send(fileno(stream), "\n", 1, MSG_NOSIGNAL);
+	free(text);
+	reply = read_reply(stream);
+	if (reply && !json_is_true(json_object_get(reply, "ok"))) {
+		const char *error = json_string_value(json_object_get(reply, "error"));
+
+		fprintf(stderr, "farectl: %s\n", error ? error : "refused");
+		json_decref(reply);
+		return NULL;
+	}
+	return reply;
+}
+
+/* Asks for page after page and returns the first reply with all rows in it. */
+static json_t *ask_all(FILE *stream, json_t *request, const char *rows_key, const char *cursor_key)
+{
+	json_t *whole = ask(stream, request), *next;
+
+	while (whole && (next = json_object_get(whole, "next_cursor")) && json_is_integer(next)) {
+		json_t *more;
+
+		json_object_set(request, cursor_key, next);
+		more = ask(stream, request);
+		if (!more) {
+			json_decref(whole);
+			return NULL;
+		}
+		json_array_extend(json_object_get(whole, rows_key),
+				  json_object_get(more, rows_key));
+		json_object_set(whole, "next_cursor", json_object_get(more, "next_cursor"));
+		json_decref(more);
+	}
+	return whole;
+}
+
+/* ---- commands ------------------------------------------------------------ */
+
+/* "PLANE" as the daemon wants it; false: not a number. */
+static bool add_plane(json_t *request, const char *text)
+{
+	char *end;
+	long plane = strtol(text, &end, 10);
+
+	if (!*text || *end || plane < 0)
+		return false;
+	return !json_object_set_new(request, "plane", json_integer(plane));
+}
+
+static int finish(const struct options *options, json_t *reply, void (*print)(const json_t *reply))
+{
+	if (!reply)
+		return 1;
+	if (options->json) {
+		json_dumpf(reply, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+		putchar('\n');
+	} else {
+		print(reply);
+	}
+	json_decref(reply);
+	return fflush(stdout) || ferror(stdout) ? 1 : 0;
+}
+
+static int run(const struct options *options, json_t *request, const char *rows_key,
+	       void (*print)(const json_t *reply))
+{
+	bool events = rows_key && !strcmp(rows_key, "events");
+	FILE *stream = connect_to(options->run_dir);
+	int rc = 1;
+
+	if (stream) {
+		rc = finish(
+			options,
+			rows_key ? ask_all(stream, request, rows_key, events ? "after" : "cursor")
+				 : ask(stream, request),
+			print);
+		fclose(stream);
+	}
+	json_decref(request);
+	return rc;
+}
+
+static int show(const struct options *options, int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		bool paged;
+		int max_args;
+		void (*print)(const json_t *reply);
+	} tables[] = {
+		{"planes", false, 0, tables_planes}, {"peers", true, 0, tables_peers},
+		{"paths", true, 2, tables_paths},    {"flows", true, 0, tables_flows},
+		{"events", true, 0, tables_events},  {"version", false, 0, tables_version},
+	};
+	const char *what = argc > 0 ? argv[0] : "";
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		json_t *request;
+
+		if (strcmp(tables[i].name, what))
+			continue;
+		if (argc - 1 > tables[i].max_args)
+			return usage("too many arguments");
+		request = json_pack("{s:s}", "cmd", what);
+		if (argc > 1)
+			json_object_set_new(request, "peer", json_string(argv[1]));
+		if (argc > 2 && !add_plane(request, argv[2])) {
+			json_decref(request);
+			return usage("PLANE is a number");
+		}
+		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
+	}
+	return usage("show what? planes, peers, paths, flows, events or version");
+}
+
+static int on_peer(const struct options *options, int argc, char **argv, bool needs_plane,
+		   void (*print)(const json_t *reply))
+{
+	json_t *request;
+
+	if (argc < (needs_plane ? 3 : 2) || argc > 3)
+		return usage(needs_plane ? "give PEER|all and PLANE"
+					 : "give PEER and, if you like, PLANE");
+	request = json_pack("{s:s, s:s}", "cmd", argv[0], "peer", argv[1]);
+	if (!request)
+		return usage("PEER is an address");
+	if (argc == 3 && !add_plane(request, argv[2])) {
+		json_decref(request);
+		return usage("PLANE is a number");
+	}
+	return run(options, request, NULL, print);
+}
+
+static int watch(const struct options *options)
+{
+	FILE *stream = connect_to(options->run_dir);
+	struct timeval forever = {0};
+	json_t *request, *reply;
+
+	if (!stream)
+		return 1;
+	request = json_pack("{s:s}", "cmd", "watch");
+	reply = ask(stream, request);
+	json_decref(request);
+	setsockopt(fileno(stream), SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
+	if (reply && !options->json)
+		tables_event_head();
+	while (reply && !ferror(stdout)) {
+		json_decref(reply);
+		reply = read_reply(stream);
+		if (reply && options->json) {
+			json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
+			putchar('\n');
+		} else if (reply) {
+			tables_event(reply);
+		}
+		fflush(stdout);
+	}
+	json_decref(reply);
+	fclose(stream);
+	return 1; /* only the daemon's end, or ours, stops a watch */
+}
+
+static int command(const struct options *options, int argc, char **argv)
+{
+	if (argc == 0)
+		return usage("no command");
+	if (!strcmp(argv[0], "show"))
+		return show(options, argc - 1, argv + 1);
+	if (!strcmp(argv[0], "why"))
+		return on_peer(options, argc, argv, false, tables_why);
+	if (!strcmp(argv[0], "drain") || !strcmp(argv[0], "undrain"))
+		return on_peer(options, argc, argv, true, tables_drain);
+	if (!strcmp(argv[0], "watch"))
+		return argc == 1 ? watch(options) : usage("watch takes no arguments");
+	return usage("unknown command");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"socket-dir", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	struct options options = {.run_dir = DEFAULT_RUN_DIR};
+	int o;
+
+	while ((o = getopt_long(argc, argv, "s:jVh", longs, NULL)) != -1) {
+		switch (o) {
+		case 's':
+			options.run_dir = optarg;
+			break;
+		case 'j':
+			options.json = true;
+			break;
+		case 'V':
+			puts("farectl " FARE_VERSION);
+			return 0;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			return usage("unknown option");
+		}
+	}
+	return command(&options, argc - optind, argv + optind);
+}

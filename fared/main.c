@@ -1,1 +1,133 @@
-int main(void) { return 1; }
+/* main.c - fared: options, configuration, and off it goes (daemon.c does the rest) */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "daemon.h"
+#include "log.h"
+#include "privileges.h"
+
+#define DEFAULT_CONFIG "/etc/fared/fared.yaml"
+
+struct options {
+	const char *config;
+	const char *run_dir;
+	bool check_only;
+};
+
+static int usage(FILE *to)
+{
+	fputs("usage: fared [--config FILE] [--run-dir DIR] [--check-config] [--foreground]\n"
+	      "\n"
+	      "  -c, --config FILE   configuration (default " DEFAULT_CONFIG ")\n"
+	      "  -C, --check-config  say whether the configuration is right, and exit\n"
+	      "  -r, --run-dir DIR   instead of the configuration's run_dir\n"
+	      "  -f, --foreground    stay in the foreground (fared always does; the service "
+	      "manager supervises it)\n"
+	      "  -V, --version       print the version and exit\n"
+	      "  -h, --help          print this and exit\n"
+	      "\n"
+	      "SIGHUP reads the configuration again, SIGTERM ends the daemon; what it published "
+	      "stays in force.\n",
+	      to);
+	return to == stdout ? 0 : 2;
+}
+
+/* -1: go on; else the exit status. */
+static int parse_options(int argc, char **argv, struct options *out)
+{
+	static const struct option options[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"check-config", no_argument, NULL, 'C'},
+		{"run-dir", required_argument, NULL, 'r'},
+		{"foreground", no_argument, NULL, 'f'},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int o;
+
+	*out = (struct options){.config = DEFAULT_CONFIG};
+	while ((o = getopt_long(argc, argv, "c:Cr:fVh", options, NULL)) != -1) {
+		switch (o) {
+		case 'c':
+			out->config = optarg;
+			break;
+		case 'C':
+			out->check_only = true;
+			break;
+		case 'r':
+			out->run_dir = optarg;
+			break;
+		case 'f':
+			break;
+		case 'V':
+			puts("fared " FARE_VERSION);
+			return 0;
+		case 'h':
+			return usage(stdout);
+		default:
+			return usage(stderr);
+		}
+	}
+	return optind == argc ? -1 : usage(stderr);
+}
+
+/* Loads the configuration and looks up what it names on this machine. 0, or an exit status with the
+ * error printed. */
+static int load(const struct options *options, struct config **config,
+		struct privileges *privileges)
+{
+	struct config_error error;
+	char why[200];
+
+	if (config_load(config, options->config, &error)) {
+		fprintf(stderr, "<3>config: %s\n", error.text);
+		return 1;
+	}
+	if (options->run_dir && config_override_run_dir(*config, options->run_dir)) {
+		fprintf(stderr,
+			"<3>config: --run-dir: give an absolute path of at most 90 characters\n");
+		config_destroy(*config);
+		return 2;
+	}
+	if (privileges_resolve(privileges, (*config)->user, (*config)->group, why, sizeof(why))) {
+		fprintf(stderr, "<3>config: %s: %s\n", options->config, why);
+		config_destroy(*config);
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct privileges privileges;
+	struct options options;
+	struct daemon *daemon;
+	struct config *config;
+	struct log log;
+	int rc = parse_options(argc, argv, &options);
+
+	if (rc >= 0)
+		return rc;
+	rc = load(&options, &config, &privileges);
+	if (rc)
+		return rc;
+	if (options.check_only) {
+		printf("%s: right (%u local GPUs, %zu BGP neighbours)\n", options.config,
+		       config->n_gpus, config->bgp.n_neighbors);
+		config_destroy(config);
+		return 0;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	log_init(&log, STDERR_FILENO, config->log_level);
+	if (daemon_create(&daemon, config, options.config, options.run_dir, &privileges, &log))
+		return 1;
+	rc = daemon_run(daemon);
+	daemon_destroy(daemon);
+	return rc ? 1 : 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * commands.h - what each request on the control socket does.
+ *
+ * Owns nothing. In: a checked request and who sent it. Out: the reply; drains to the path table,
+ * connection tables to flows. Thread: the loop's. Reading is for whoever the socket admits,
+ * changing for root and the daemon's own uid.
+ */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "control.h"
+#include "report.h"
+
+struct commands {
+	struct report report; /* now_ns is set by the caller before each request */
+	struct path_table *table;
+	struct events *events;
+	struct flows *flows;
+	uint64_t wall_ns;
+};
+
+json_t *commands_answer(struct commands *c, struct control_client *client,
+			const struct control_request *request, int fd);
+
+#endif

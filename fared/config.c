@@ -1,0 +1,545 @@
+/* config.c - see config.h: what the values mean, and whether they make sense together */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "config_yaml.h"
+#include "log.h"
+
+#define MAX_SPEED_MBPS UINT64_C(10000000) /* 10 Tb/s a sub-port: more is a slip of the pen */
+
+/* the control socket's path has to fit a socket address */
+#define RUN_DIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/control.sock"))
+
+struct check {
+	const struct config_yaml *yaml;
+	const struct config_raw *raw;
+	const char *name;
+	struct config_error *error;
+};
+
+/* Fills in the error: file, line, key, what is wrong and what to do. */
+__attribute__((format(printf, 3, 4))) static int wrong(const struct check *c, const char *key,
+						       const char *format, ...)
+{
+	char what[300];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	snprintf(c->error->text, sizeof(c->error->text), "%s:%u: %s: %s", c->name,
+		 config_yaml_line(c->yaml, key), key, what);
+	return -EINVAL;
+}
+
+static int take_text(const struct check *c, const char *key, const char *value,
+		     const char *otherwise, char *out, size_t size)
+{
+	if (!value || !*value)
+		value = otherwise;
+	if (strlen(value) >= size)
+		return wrong(c, key, "longer than %zu characters; shorten it", size - 1);
+	for (const char *p = value; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return wrong(c, key, "holds a control character; write plain text");
+	snprintf(out, size, "%s", value);
+	return 0;
+}
+
+static int take_number(const struct check *c, const char *key, const int64_t *value,
+		       uint64_t otherwise, uint64_t min, uint64_t max, uint64_t *out)
+{
+	int64_t number = value ? *value : (int64_t)otherwise;
+
+	if (number < (int64_t)min || number > (int64_t)max)
+		return wrong(c, key, "%lld is out of range; give %llu to %llu", (long long)number,
+			     (unsigned long long)min, (unsigned long long)max);
+	*out = (uint64_t)number;
+	return 0;
+}
+
+static bool run_dir_fits(const char *run_dir)
+{
+	return run_dir[0] == '/' && strlen(run_dir) <= RUN_DIR_MAX;
+}
+
+int config_override_run_dir(struct config *config, const char *run_dir)
+{
+	if (!run_dir_fits(run_dir))
+		return -EINVAL;
+	snprintf(config->run_dir, sizeof(config->run_dir), "%s", run_dir);
+	return 0;
+}
+
+static int take_top(const struct check *c, struct config *config)
+{
+	const struct config_raw *raw = c->raw;
+	char level[16];
+	int rc;
+
+	if ((rc = take_text(c, "node", raw->node, "", config->node, sizeof(config->node))) ||
+	    (rc = take_text(c, "run_dir", raw->run_dir, "/run/fared", config->run_dir,
+			    sizeof(config->run_dir))) ||
+	    (rc = take_text(c, "user", raw->user, "", config->user, sizeof(config->user))) ||
+	    (rc = take_text(c, "group", raw->group, "", config->group, sizeof(config->group))) ||
+	    (rc = take_text(c, "log_level", raw->log_level, "info", level, sizeof(level))))
+		return rc;
+	config->log_level = log_level_parse(level);
+	if (config->log_level < 0)
+		return wrong(c, "log_level",
+			     "'%s' is no level; give debug, info, notice, warning or err", level);
+	if (!run_dir_fits(config->run_dir))
+		return wrong(c, "run_dir",
+			     "'%.100s' must begin with / and have at most %zu characters",
+			     config->run_dir, RUN_DIR_MAX);
+	return 0;
+}
+
+/* ---- bgp ----------------------------------------------------------------- */
+
+static int take_bmp(const struct check *c, struct config *config)
+{
+	const struct config_raw_bgp *raw = c->raw->bgp;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&config->bmp_address;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&config->bmp_address;
+	const char *text = raw->bmp_address && *raw->bmp_address ? raw->bmp_address : "127.0.0.1";
+	uint64_t port;
+	int rc = take_number(c, "bgp.bmp_port", raw->bmp_port, 5001, 1, 65535, &port);
+
+	if (rc)
+		return rc;
+	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)port);
+	} else if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons((uint16_t)port);
+	} else {
+		return wrong(c, "bgp.bmp_address",
+			     "'%.60s' is no IP address; give the one of bgpd's 'bmp listener'",
+			     text);
+	}
+	snprintf(config->bmp_text, sizeof(config->bmp_text),
+		 v4->sin_family == AF_INET ? "%s:%u" : "[%s]:%u", text, (unsigned)port);
+	return 0;
+}
+
+static int take_prefixes(const struct check *c, struct config *config)
+{
+	const struct config_raw_bgp *raw = c->raw->bgp;
+	struct bgp_prefix *prefixes = calloc(raw->n_peer_prefixes, sizeof(*prefixes));
+
+	config->bgp.peer_prefixes = prefixes;
+	if (!prefixes)
+		return -ENOMEM;
+	for (unsigned i = 0; i < raw->n_peer_prefixes; i++) {
+		const char *text = raw->peer_prefixes[i] ? raw->peer_prefixes[i] : "";
+		char key[64];
+
+		snprintf(key, sizeof(key), "bgp.peer_prefixes[%u]", i);
+		if (address_prefix_parse(text, &prefixes[i].address, &prefixes[i].length))
+			return wrong(c, key,
+				     "'%.60s' is no prefix; give ADDRESS/LENGTH with no bit set "
+				     "after the length",
+				     text);
+	}
+	config->bgp.n_peer_prefixes = raw->n_peer_prefixes;
+	return 0;
+}
+
+static int take_bgp(const struct check *c, struct config *config)
+{
+	const struct config_raw_bgp *raw = c->raw->bgp;
+	uint64_t max_as_path, stale_s;
+	int rc;
+
+	if ((rc = take_bmp(c, config)) ||
+	    (rc = take_number(c, "bgp.max_as_path", raw->max_as_path, 2, 0, 255, &max_as_path)) ||
+	    (rc = take_number(c, "bgp.stale_s", raw->stale_s, 120, 0, 86400, &stale_s)) ||
+	    (rc = take_text(c, "bgp.zserv_path", raw->zserv_path, "", config->zserv_path,
+			    sizeof(config->zserv_path))) ||
+	    (rc = take_text(c, "bgp.frr_version", raw->frr_version, "", config->frr_version,
+			    sizeof(config->frr_version))))
+		return rc;
+	config->stale_ns = stale_s * UINT64_C(1000000000);
+	config->bgp.max_as_path = (unsigned)max_as_path;
+	config->bgp.bandwidth_scale = raw->bandwidth_scale ? *raw->bandwidth_scale : 1;
+	if (!isfinite(config->bgp.bandwidth_scale) || config->bgp.bandwidth_scale <= 0 ||
+	    config->bgp.bandwidth_scale > 1e9)
+		return wrong(c, "bgp.bandwidth_scale",
+			     "must be above 0 and at most 1e9; 1 outside of labs");
+	if (config->zserv_path[0] && config->zserv_path[0] != '/')
+		return wrong(c, "bgp.zserv_path",
+			     "not an absolute path; FRR's is usually /var/run/frr/zserv.api");
+	return take_prefixes(c, config);
+}
+
+/* ---- local GPUs ---------------------------------------------------------- */
+
+static int take_addresses(const struct check *c, const struct config *config, unsigned g,
+			  struct config_gpu *gpu)
+{
+	const struct config_raw_gpu *raw = &c->raw->gpus[g];
+
+	for (unsigned i = 0; i < raw->n_addresses; i++) {
+		const char *text = raw->addresses[i] ? raw->addresses[i] : "";
+		struct in6_addr address;
+		char key[64];
+		int family;
+
+		snprintf(key, sizeof(key), "local_gpus[%u].addresses[%u]", g, i);
+		if (address_parse(text, &address))
+			return wrong(c, key,
+				     "'%.60s' is no IP address; give the GPU's loopback, without a "
+				     "length",
+				     text);
+		family = IN6_IS_ADDR_V4MAPPED(&address) ? 0 : 1;
+		if (!IN6_IS_ADDR_UNSPECIFIED(&gpu->address[family]))
+			return wrong(c, key,
+				     "a second address of one family; a GPU has one IPv4 and one "
+				     "IPv6 at most");
+		for (unsigned o = 0; o < g; o++)
+			if (IN6_ARE_ADDR_EQUAL(&config->gpus[o].address[family], &address))
+				return wrong(c, key,
+					     "%s is already GPU %s's; every GPU needs its own",
+					     text, config->gpus[o].name);
+		if (IN6_IS_ADDR_UNSPECIFIED(&address))
+			return wrong(c, key, "the unspecified address; give the GPU's loopback");
+		gpu->address[family] = address;
+	}
+	return 0;
+}
+
+static bool dev_is_taken(const struct config *config, const char *dev)
+{
+	for (unsigned g = 0; g < config->n_gpus; g++)
+		for (unsigned p = 0; p < config->gpus[g].n_planes; p++)
+			for (unsigned s = 0; s < config->gpus[g].planes[p].n_sub_ports; s++)
+				if (!strcmp(config->gpus[g].planes[p].sub_ports[s].dev, dev))
+					return true;
+	return false;
+}
+
+static int take_sub_port(const struct check *c, const struct config *config, const char *base,
+			 const struct config_raw_sub_port *raw, struct config_sub_port *out)
+{
+	char key[96], dev[FARE_DEV_NAME_MAX];
+	uint64_t mbps;
+	int rc;
+
+	snprintf(key, sizeof(key), "%s.dev", base);
+	rc = take_text(c, key, raw->dev, "", dev, sizeof(dev));
+	if (rc)
+		return rc;
+	if (!dev[0] || strpbrk(dev, "/ "))
+		return wrong(c, key, "'%s' cannot be a network device; see ip -br link", dev);
+	if (dev_is_taken(config, dev))
+		return wrong(c, key, "%s is already another sub-port; a device belongs to one",
+			     dev);
+	snprintf(key, sizeof(key), "%s.speed_mbps", base);
+	rc = take_number(c, key, raw->speed_mbps, 0, 0, MAX_SPEED_MBPS, &mbps);
+	if (rc)
+		return rc;
+	memcpy(out->dev, dev, sizeof(dev));
+	out->speed_bps = mbps * 1000000;
+	return 0;
+}
+
+static int take_planes(const struct check *c, struct config *config, unsigned g)
+{
+	const struct config_raw_gpu *raw = &c->raw->gpus[g];
+	struct config_gpu *gpu = &config->gpus[g];
+
+	for (unsigned p = 0; p < raw->n_planes; p++) {
+		gpu->n_planes = p + 1;
+		for (unsigned s = 0; s < raw->planes[p].n_sub_ports; s++) {
+			char base[64];
+			int rc;
+
+			snprintf(base, sizeof(base), "local_gpus[%u].planes[%u].sub_ports[%u]", g,
+				 p, s);
+			rc = take_sub_port(c, config, base, &raw->planes[p].sub_ports[s],
+					   &gpu->planes[p].sub_ports[s]);
+			if (rc)
+				return rc;
+			gpu->planes[p].n_sub_ports = s + 1;
+		}
+	}
+	return 0;
+}
+
+static int take_gpus(const struct check *c, struct config *config)
+{
+	config->gpus = calloc(c->raw->n_gpus, sizeof(*config->gpus));
+	if (!config->gpus)
+		return -ENOMEM;
+	for (unsigned g = 0; g < c->raw->n_gpus; g++) {
+		struct config_gpu *gpu = &config->gpus[g];
+		char key[64];
+		int rc;
+
+		snprintf(key, sizeof(key), "local_gpus[%u].name", g);
+		rc = take_text(c, key, c->raw->gpus[g].name, "", gpu->name, sizeof(gpu->name));
+		if (rc)
+			return rc;
+		for (unsigned o = 0; o < g; o++)
+			if (!strcmp(config->gpus[o].name, gpu->name))
+				return wrong(c, key, "'%s' names two GPUs; give each its own name",
+					     gpu->name);
+		config->n_gpus = g + 1;
+		if ((rc = take_addresses(c, config, g, gpu)) || (rc = take_planes(c, config, g)))
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- neighbours: flattened for the sources ------------------------------- */
+
+static int take_neighbor(const struct check *c, struct config *config, struct bgp_neighbor *all,
+			 const char *key, const char *text, struct bgp_neighbor next)
+{
+	if (address_parse(text, &next.address))
+		return wrong(c, key,
+			     "'%.60s' is no IP address; give the leaf's address on that sub-port",
+			     text);
+	for (size_t i = 0; i < config->bgp.n_neighbors; i++)
+		if (IN6_ARE_ADDR_EQUAL(&all[i].address, &next.address))
+			return wrong(c, key,
+				     "%s is already another sub-port's neighbour; sessions are per "
+				     "sub-port",
+				     text);
+	all[config->bgp.n_neighbors++] = next;
+	return 0;
+}
+
+static size_t count_neighbors(const struct config_raw *raw)
+{
+	size_t n = 0;
+
+	for (unsigned g = 0; g < raw->n_gpus; g++)
+		for (unsigned p = 0; p < raw->gpus[g].n_planes; p++)
+			for (unsigned s = 0; s < raw->gpus[g].planes[p].n_sub_ports; s++)
+				n += raw->gpus[g].planes[p].sub_ports[s].n_neighbors;
+	return n;
+}
+
+static int take_plane_neighbors(const struct check *c, struct config *config,
+				struct bgp_neighbor *all, unsigned g, unsigned p)
+{
+	const struct config_raw_plane *plane = &c->raw->gpus[g].planes[p];
+
+	for (unsigned s = 0; s < plane->n_sub_ports; s++)
+		for (unsigned i = 0; i < plane->sub_ports[s].n_neighbors; i++) {
+			const char *text = plane->sub_ports[s].neighbors[i];
+			char key[96];
+			int rc;
+
+			snprintf(key, sizeof(key),
+				 "local_gpus[%u].planes[%u].sub_ports[%u].neighbors[%u]", g, p, s,
+				 i);
+			rc = take_neighbor(c, config, all, key, text ? text : "",
+					   (struct bgp_neighbor){.local_gpu = (uint16_t)g,
+								 .plane = (uint16_t)p,
+								 .sub_port = (uint16_t)s});
+			if (rc)
+				return rc;
+		}
+	return 0;
+}
+
+static int take_neighbors(const struct check *c, struct config *config)
+{
+	struct bgp_neighbor *all = calloc(count_neighbors(c->raw) + 1, sizeof(*all));
+	struct in6_addr *own = calloc(2 * c->raw->n_gpus, sizeof(*own));
+	int rc;
+
+	config->bgp.neighbors = all;
+	config->bgp.own_addresses = own;
+	if (!all || !own)
+		return -ENOMEM;
+	for (unsigned g = 0; g < c->raw->n_gpus; g++) {
+		for (unsigned p = 0; p < c->raw->gpus[g].n_planes; p++) {
+			rc = take_plane_neighbors(c, config, all, g, p);
+			if (rc)
+				return rc;
+		}
+		for (int f = 0; f < 2; f++)
+			if (!IN6_IS_ADDR_UNSPECIFIED(&config->gpus[g].address[f]))
+				own[config->bgp.n_own_addresses++] = config->gpus[g].address[f];
+	}
+	return 0;
+}
+
+/* ---- whole --------------------------------------------------------------- */
+
+int config_parse(struct config **out, const char *text, size_t length, const char *name,
+		 struct config_error *error)
+{
+	struct check c = {.name = name, .error = error};
+	struct config *config;
+	struct config_yaml *yaml;
+	int rc;
+
+	*out = NULL;
+	snprintf(error->text, sizeof(error->text), "%s: out of memory", name);
+	if (length > CONFIG_MAX_BYTES) {
+		snprintf(error->text, sizeof(error->text),
+			 "%s:1: larger than %u bytes; this is no fared.yaml", name,
+			 CONFIG_MAX_BYTES);
+		return -EINVAL;
+	}
+	rc = config_yaml_parse(&yaml, text, length, name, error);
+	if (rc)
+		return rc;
+	c.yaml = yaml;
+	c.raw = config_yaml_raw(yaml);
+	config = calloc(1, sizeof(*config));
+	rc = config ? take_top(&c, config) : -ENOMEM;
+	if (!rc)
+		rc = take_bgp(&c, config);
+	if (!rc)
+		rc = take_gpus(&c, config);
+	if (!rc)
+		rc = take_neighbors(&c, config);
+	config_yaml_destroy(yaml);
+	if (rc) {
+		config_destroy(config);
+		return rc;
+	}
+	*out = config;
+	return 0;
+}
+
+static ssize_t read_whole(int fd, char *text, size_t size)
+{
+	size_t length = 0;
+	ssize_t n;
+
+	while (length < size && (n = read(fd, text + length, size - length)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		length += (size_t)n;
+	}
+	return (ssize_t)length;
+}
+
+int config_load(struct config **out, const char *path, struct config_error *error)
+{
+	char *text = malloc(CONFIG_MAX_BYTES + 1);
+	ssize_t length;
+	int fd, rc;
+
+	*out = NULL;
+	snprintf(error->text, sizeof(error->text), "%s: out of memory", path);
+	if (!text)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -errno : read_whole(fd, text, CONFIG_MAX_BYTES + 1);
+	if (fd >= 0)
+		close(fd);
+	if (length < 0) {
+		rc = (int)length;
+		snprintf(error->text, sizeof(error->text), "%s: %s; name the file with --config",
+			 path, strerror(-rc));
+	} else {
+		rc = config_parse(out, text, (size_t)length, path, error);
+	}
+	free(text);
+	return rc;
+}
+
+void config_destroy(struct config *config)
+{
+	if (!config)
+		return;
+	free((void *)config->bgp.neighbors);
+	free((void *)config->bgp.peer_prefixes);
+	free((void *)config->bgp.own_addresses);
+	free(config->gpus);
+	free(config);
+}
+
+/* ---- what a reload can apply --------------------------------------------- */
+
+static bool gpus_differ(const struct config *a, const struct config *b)
+{
+	if (a->n_gpus != b->n_gpus)
+		return true;
+	for (uint32_t g = 0; g < a->n_gpus; g++) {
+		const struct config_gpu *x = &a->gpus[g], *y = &b->gpus[g];
+
+		if (strcmp(x->name, y->name) ||
+		    memcmp(x->address, y->address, sizeof(x->address)) ||
+		    x->n_planes != y->n_planes)
+			return true;
+		for (uint32_t p = 0; p < x->n_planes; p++) {
+			if (x->planes[p].n_sub_ports != y->planes[p].n_sub_ports)
+				return true;
+			for (uint32_t s = 0; s < x->planes[p].n_sub_ports; s++)
+				if (strcmp(x->planes[p].sub_ports[s].dev,
+					   y->planes[p].sub_ports[s].dev))
+					return true;
+		}
+	}
+	return false;
+}
+
+void config_restart_keys(const struct config *a, const struct config *b, char *out, size_t size)
+{
+	const struct {
+		const char *key;
+		bool differs;
+	} keys[] = {
+		{"node", strcmp(a->node, b->node) != 0},
+		{"run_dir", strcmp(a->run_dir, b->run_dir) != 0},
+		{"user", strcmp(a->user, b->user) != 0},
+		{"group", strcmp(a->group, b->group) != 0},
+		{"local_gpus (other than speed_mbps and neighbors)", gpus_differ(a, b)},
+	};
+	size_t length = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].differs && length < size)
+			length += (size_t)snprintf(out + length, size - length, "%s%s",
+						   length ? ", " : "", keys[i].key);
+}
+
+static bool neighbors_differ(const struct bgp_source_config *a, const struct bgp_source_config *b)
+{
+	if (a->n_neighbors != b->n_neighbors || a->n_peer_prefixes != b->n_peer_prefixes)
+		return true;
+	for (size_t i = 0; i < a->n_neighbors; i++)
+		if (!IN6_ARE_ADDR_EQUAL(&a->neighbors[i].address, &b->neighbors[i].address) ||
+		    a->neighbors[i].local_gpu != b->neighbors[i].local_gpu ||
+		    a->neighbors[i].plane != b->neighbors[i].plane ||
+		    a->neighbors[i].sub_port != b->neighbors[i].sub_port)
+			return true;
+	for (size_t i = 0; i < a->n_peer_prefixes; i++)
+		if (!IN6_ARE_ADDR_EQUAL(&a->peer_prefixes[i].address,
+					&b->peer_prefixes[i].address) ||
+		    a->peer_prefixes[i].length != b->peer_prefixes[i].length)
+			return true;
+	return false;
+}
+
+bool config_sources_differ(const struct config *a, const struct config *b)
+{
+	return strcmp(a->bmp_text, b->bmp_text) || a->stale_ns != b->stale_ns ||
+	       strcmp(a->zserv_path, b->zserv_path) || strcmp(a->frr_version, b->frr_version) ||
+	       a->bgp.bandwidth_scale != b->bgp.bandwidth_scale ||
+	       a->bgp.max_as_path != b->bgp.max_as_path || neighbors_differ(&a->bgp, &b->bgp);
+}

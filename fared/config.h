@@ -1,0 +1,76 @@
+/*
+ * config.h - fared.yaml, parsed whole and immutable afterwards.
+ *
+ * Solely owns: the file's meaning. In: bytes. Out: struct config, or one error that names file,
+ * line, key and what to do about it. Thread: any. A reload parses a second one and swaps; nothing
+ * is ever changed in place.
+ */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "bgp_source.h"
+#include "fare_limits.h"
+
+#define CONFIG_MAX_BYTES (1u << 20)
+
+struct config_sub_port {
+	char dev[FARE_DEV_NAME_MAX];
+	uint64_t speed_bps; /* 0: what the driver says */
+};
+
+struct config_plane {
+	uint32_t n_sub_ports;
+	struct config_sub_port sub_ports[FARE_MAX_SUB_PORTS];
+};
+
+struct config_gpu {
+	char name[32];
+	struct in6_addr address[2]; /* [0] IPv4 as ::ffff:a.b.c.d, [1] IPv6; all zero: none */
+	uint32_t n_planes;
+	struct config_plane planes[FARE_MAX_PLANES];
+};
+
+struct config {
+	char node[64];
+	char run_dir[256]; /* absolute */
+	int log_level;	   /* as in syslog.h */
+	char user[64], group[64];
+	struct sockaddr_storage bmp_address;
+	char bmp_text[64]; /* the same for people: "127.0.0.1:5001" */
+	uint64_t stale_ns;
+	char zserv_path[108];	      /* "" : no cross-check */
+	char frr_version[32];	      /* "" : find out */
+	struct bgp_source_config bgp; /* its pointers point into this config */
+	uint32_t n_gpus;
+	struct config_gpu *gpus;
+};
+
+struct config_error {
+	char text[512];
+};
+
+/* Parses text (borrowed, length bytes). name is the file's, for errors. 0, -EINVAL or -ENOMEM; *out
+ * NULL on error. */
+int config_parse(struct config **out, const char *text, size_t length, const char *name,
+		 struct config_error *error);
+/* The same from a file; -errno if it cannot be read. */
+int config_load(struct config **out, const char *path, struct config_error *error);
+void config_destroy(struct config *config); /* NULL is fine */
+/* --run-dir: overrides the file's, before the configuration is put to use. -EINVAL: not absolute,
+ * or too long. */
+int config_override_run_dir(struct config *config, const char *run_dir);
+
+/*
+ * Keys in which a and b differ and that only a restart can apply, as "node, local_gpus"; "" if
+ * none. The others (log_level, bgp.*, speed_mbps) take effect on reload.
+ */
+void config_restart_keys(const struct config *a, const struct config *b, char *out, size_t size);
+/* true if the sources (BMP, zserv) must be started anew to go from a to b. */
+bool config_sources_differ(const struct config *a, const struct config *b);
+
+#endif

@@ -1,0 +1,410 @@
+/* control.c - see control.h */
+#include "control.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#define MODE	   0660
+#define MAX_GROUPS 1024
+#define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
+
+struct client {
+	struct control *control; /* NULL: free slot */
+	struct control_client who;
+	int fd;
+	int passed_fd; /* came with the request being read; -1: none */
+	ev_io rx, tx;
+	ev_timer slow;
+	char in[CONTROL_REQUEST_MAX + 1];
+	size_t in_length;
+	char *out;
+	size_t out_length, out_sent;
+};
+
+struct control {
+	struct ev_loop *loop;
+	struct control_handlers handlers;
+	void *arg;
+	gid_t gid;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	int fd;
+	ev_io accept;
+	struct client clients[CONTROL_MAX_CLIENTS];
+};
+
+json_t *control_error(const char *text)
+{
+	return json_pack("{s:b, s:s}", "ok", 0, "error", text);
+}
+
+static void drop(struct client *c, const char *why)
+{
+	struct control *control = c->control;
+	char line[160];
+
+	if (why) {
+		snprintf(line, sizeof(line), "client dropped pid=%d uid=%u reason=\"%s\"",
+			 (int)c->who.pid, (unsigned)c->who.uid, why);
+		control->handlers.on_log(control->arg, LOG_INFO, line);
+	}
+	control->handlers.on_gone(control->arg, &c->who);
+	ev_io_stop(control->loop, &c->rx);
+	ev_io_stop(control->loop, &c->tx);
+	ev_timer_stop(control->loop, &c->slow);
+	close(c->fd);
+	if (c->passed_fd >= 0)
+		close(c->passed_fd);
+	free(c->out);
+	c->control = NULL;
+}
+
+/* ---- out ----------------------------------------------------------------- */
+
+static bool append(struct client *c, const json_t *reply)
+{
+	size_t length = json_dumpb(reply, NULL, 0, DUMP_FLAGS);
+	size_t kept = c->out_length - c->out_sent;
+	char *grown;
+
+	if (kept)
+		memmove(c->out, c->out + c->out_sent, kept);
+	c->out_length = kept;
+	c->out_sent = 0;
+	grown = length ? realloc(c->out, kept + length + 1) : NULL;
+	if (!grown)
+		return false;
+	c->out = grown;
+	json_dumpb(reply, c->out + kept, length, DUMP_FLAGS);
+	c->out[kept + length] = '\n';
+	c->out_length = kept + length + 1;
+	return true;
+}
+
+static void handle_input(struct client *c);
+
+/* Sends what the socket takes. While something is left nothing is read. false: the client is gone.
+ */
+static bool flush(struct client *c)
+{
+	struct control *control = c->control;
+
+	while (c->out_sent < c->out_length) {
+		ssize_t n = send(c->fd, c->out + c->out_sent, c->out_length - c->out_sent,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN) {
+			drop(c, NULL);
+			return false;
+		}
+		if (n < 0) {
+			ev_io_stop(control->loop, &c->rx);
+			ev_io_start(control->loop, &c->tx);
+			if (!ev_is_active(&c->slow))
+				ev_timer_again(control->loop, &c->slow);
+			return true;
+		}
+		c->out_sent += (size_t)n;
+		ev_timer_stop(control->loop, &c->slow); /* it takes something: not dead */
+	}
+	free(c->out);
+	c->out = NULL;
+	c->out_length = c->out_sent = 0;
+	ev_io_stop(control->loop, &c->tx);
+	ev_io_start(control->loop, &c->rx);
+	return true;
+}
+
+/* A client whose last reply has left, if that is what on_request asked for. */
+static bool dropped_when_told(struct client *c)
+{
+	if (!c->who.finished || c->out)
+		return false;
+	drop(c, NULL);
+	return true;
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct client *c = w->data;
+
+	(void)loop;
+	(void)revents;
+	if (flush(c) && !dropped_when_told(c) && !c->out)
+		handle_input(c); /* a further request may wait in the buffer */
+}
+
+static void on_slow(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	drop(w->data, "takes no data");
+}
+
+void control_tell_watchers(struct control *control, const json_t *event)
+{
+	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
+		struct client *c = &control->clients[i];
+
+		if (!c->control || !c->who.watching)
+			continue;
+		if (c->out_length - c->out_sent > CONTROL_WATCH_BYTES)
+			drop(c, "too far behind");
+		else if (!append(c, event))
+			drop(c, "out of memory");
+		else if (flush(c) && !c->out)
+			handle_input(c);
+	}
+}
+
+/* ---- in ------------------------------------------------------------------ */
+
+static bool answer(struct client *c, const char *line, size_t length)
+{
+	struct control *control = c->control;
+	struct control_request request;
+	char why[200];
+	json_t *reply;
+	bool fine;
+
+	if (control_request_parse(line, length, &request, why, sizeof(why)))
+		reply = control_error(why);
+	else
+		reply = control->handlers.on_request(control->arg, &c->who, &request, c->passed_fd);
+	if (c->passed_fd >= 0)
+		close(c->passed_fd);
+	c->passed_fd = -1;
+	fine = reply && append(c, reply);
+	json_decref(reply);
+	if (!fine) {
+		drop(c, "out of memory");
+		return false;
+	}
+	return flush(c) && !dropped_when_told(c);
+}
+
+/* Answers the whole lines in the buffer, one at a time, and stops while a reply is still on its way
+ * out. */
+static void handle_input(struct client *c)
+{
+	char line[CONTROL_REQUEST_MAX + 1], *end;
+
+	while (!c->out && (end = memchr(c->in, '\n', c->in_length))) {
+		size_t length = (size_t)(end - c->in);
+
+		memcpy(line, c->in, length);
+		c->in_length -= length + 1;
+		memmove(c->in, end + 1, c->in_length);
+		if (!answer(c, line, length))
+			return;
+	}
+	if (c->in_length == sizeof(c->in) && !memchr(c->in, '\n', c->in_length))
+		drop(c, "request too long");
+}
+
+/* Keeps the first descriptor of a request and closes the rest. */
+static void take_descriptors(struct client *c, struct msghdr *msg)
+{
+	for (struct cmsghdr *m = CMSG_FIRSTHDR(msg); m; m = CMSG_NXTHDR(msg, m)) {
+		size_t n;
+
+		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (m->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(m) + i * sizeof(fd), sizeof(fd));
+			if (c->passed_fd < 0)
+				c->passed_fd = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct client *c = w->data;
+	char room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+	struct iovec iov = {c->in + c->in_length, sizeof(c->in) - c->in_length};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = room,
+			     .msg_controllen = sizeof(room)};
+	ssize_t n;
+
+	(void)loop;
+	(void)revents;
+	n = recvmsg(c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		drop(c, NULL);
+		return;
+	}
+	take_descriptors(c, &msg);
+	c->in_length += (size_t)n;
+	handle_input(c);
+}
+
+/* ---- who ----------------------------------------------------------------- */
+
+static bool in_group(int fd, const struct ucred *who, gid_t gid)
+{
+	gid_t groups[MAX_GROUPS];
+	socklen_t length = sizeof(groups);
+
+	if (gid == (gid_t)-1)
+		return false;
+	if (who->gid == gid)
+		return true;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length))
+		return false;
+	for (size_t i = 0; i < length / sizeof(gid_t); i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
+}
+
+static bool admit(const struct control *control, int fd, struct control_client *who)
+{
+	struct ucred cred;
+	socklen_t length = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &length))
+		return false;
+	*who = (struct control_client){
+		.uid = cred.uid, .gid = cred.gid, .pid = cred.pid, .attached = -1};
+	who->privileged = cred.uid == 0 || cred.uid == geteuid();
+	return who->privileged || in_group(fd, &cred, control->gid);
+}
+
+static void start_client(struct control *control, struct client *c, int fd,
+			 const struct control_client *who)
+{
+	*c = (struct client){.control = control, .who = *who, .fd = fd, .passed_fd = -1};
+	ev_io_init(&c->rx, on_readable, fd, EV_READ);
+	ev_io_init(&c->tx, on_writable, fd, EV_WRITE);
+	ev_timer_init(&c->slow, on_slow, 0., CONTROL_SLOW_S);
+	c->rx.data = c->tx.data = c->slow.data = c;
+	ev_io_start(control->loop, &c->rx);
+}
+
+static void refuse(struct control *control, int fd, const char *why)
+{
+	char line[200];
+	int n = snprintf(line, sizeof(line), "{\"ok\":false,\"error\":\"%s\"}\n", why);
+
+	send(fd, line, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+	snprintf(line, sizeof(line), "client refused reason=\"%s\"", why);
+	control->handlers.on_log(control->arg, LOG_INFO, line);
+}
+
+static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct control *control = w->data;
+	struct control_client who;
+	int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)loop;
+	(void)revents;
+	if (fd < 0)
+		return;
+	if (!admit(control, fd, &who)) {
+		refuse(control, fd,
+		       "permission denied: only root, the daemon's user and its group may ask");
+		return;
+	}
+	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
+		if (control->clients[i].control)
+			continue;
+		start_client(control, &control->clients[i], fd, &who);
+		return;
+	}
+	refuse(control, fd, "too many clients; close one and try again");
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+/* Bound under a name of its own with its final mode, then renamed: no moment at which others could
+ * connect. */
+static int listen_at(struct control *c, uid_t uid, gid_t gid)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	mode_t mask;
+	int rc;
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", c->path);
+	at.sun_path[strlen(at.sun_path) - 1] = '_'; /* control.soc_ */
+	unlink(at.sun_path);
+	mask = umask(0777);
+	rc = bind(c->fd, (struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
+	umask(mask);
+	if (!rc && geteuid() == 0 && lchown(at.sun_path, uid, gid))
+		rc = -errno;
+	if (!rc && chmod(at.sun_path, MODE))
+		rc = -errno;
+	if (!rc && listen(c->fd, 64))
+		rc = -errno;
+	if (!rc && rename(at.sun_path, c->path))
+		rc = -errno;
+	return rc;
+}
+
+int control_create(struct control **out, struct ev_loop *loop, const char *run_dir, uid_t uid,
+		   gid_t gid, const struct control_handlers *handlers, void *arg)
+{
+	struct control *c = calloc(1, sizeof(*c));
+	int rc;
+
+	*out = NULL;
+	if (!c)
+		return -ENOMEM;
+	c->loop = loop;
+	c->handlers = *handlers;
+	c->arg = arg;
+	c->gid = gid;
+	rc = snprintf(c->path, sizeof(c->path), "%s/" CONTROL_NAME, run_dir);
+	if (rc < 0 || (size_t)rc >= sizeof(c->path)) {
+		free(c);
+		return -ENAMETOOLONG;
+	}
+	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	rc = c->fd < 0 ? -errno : listen_at(c, uid, gid);
+	if (rc) {
+		if (c->fd >= 0)
+			close(c->fd);
+		free(c);
+		return rc;
+	}
+	ev_io_init(&c->accept, on_accept, c->fd, EV_READ);
+	c->accept.data = c;
+	ev_io_start(loop, &c->accept);
+	*out = c;
+	return 0;
+}
+
+void control_destroy(struct control *c)
+{
+	if (!c)
+		return;
+	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
+		if (c->clients[i].control)
+			drop(&c->clients[i], NULL);
+	ev_io_stop(c->loop, &c->accept);
+	close(c->fd);
+	unlink(c->path);
+	free(c);
+}

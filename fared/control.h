@@ -1,0 +1,68 @@
+/*
+ * control.h - RUN_DIR/control.sock: who may ask, how lines come in and replies go out.
+ *
+ * Solely owns: the listening unix socket and its clients. In: newline-delimited JSON, at most one
+ * descriptor per request. Out: on_request for each checked request, replies, events to watchers.
+ * Thread: the loop's.
+ *
+ * Who: root and the daemon's own uid may all; members of `group` may read (the socket's mode keeps
+ * others out, and credentials are checked again here). Bounds: CONTROL_MAX_CLIENTS clients, one
+ * request in hand per client (the next is read once the reply has left), CONTROL_REQUEST_MAX bytes
+ * a request, a client that takes nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES
+ * of events behind, is dropped.
+ */
+#ifndef CONTROL_H
+#define CONTROL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "control_request.h"
+
+#define CONTROL_NAME	    "control.sock"
+#define CONTROL_MAX_CLIENTS 128
+#define CONTROL_SLOW_S	    10.
+#define CONTROL_WATCH_BYTES (1u << 20)
+
+struct ev_loop;
+struct control;
+
+struct control_client {
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+	bool privileged; /* root or the daemon's own uid */
+	bool watching;	 /* set by on_request: gets events from now on */
+	bool finished;	 /* set by on_request: the connection ends once this reply has left */
+	int attached;	 /* set by on_request: id of its connection table; -1: none */
+};
+
+struct control_handlers {
+	/*
+	 * Answers a request. fd: the descriptor that came with it, -1: none; borrowed for the call.
+	 * Returns the reply (ours to free), or NULL for want of memory, which costs the client its
+	 * connection.
+	 */
+	json_t *(*on_request)(void *arg, struct control_client *client,
+			      const struct control_request *request, int fd);
+	void (*on_gone)(void *arg, const struct control_client *client);
+	void (*on_log)(void *arg, int priority, const char *line);
+};
+
+/* The reply to a request that failed: {"ok":false,"error":...}. */
+json_t *control_error(const char *text);
+
+/*
+ * Listens in run_dir, replacing what a former daemon left. gid: the group that may read, (gid_t)-1:
+ * none; uid: who will own the socket. 0 or -errno.
+ */
+int control_create(struct control **out, struct ev_loop *loop, const char *run_dir, uid_t uid,
+		   gid_t gid, const struct control_handlers *handlers, void *arg);
+/* Closes everything and removes the socket. */
+void control_destroy(struct control *c);
+/* Sends one line of JSON (borrowed) to every watcher. */
+void control_tell_watchers(struct control *c, const json_t *event);
+
+#endif

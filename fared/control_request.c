@@ -1,0 +1,192 @@
+/* control_request.c - see control_request.h */
+#include "control_request.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "address.h"
+#include "fare_limits.h"
+
+enum argument {
+	ARG_PEER = 1 << 0,
+	ARG_PLANE = 1 << 1,
+	ARG_CURSOR = 1 << 2,
+	ARG_AFTER = 1 << 3,
+	ARG_LIMIT = 1 << 4,
+	ARG_NAME = 1 << 5,
+	ARG_PID = 1 << 6,
+};
+
+static const struct {
+	const char *name;
+	unsigned may, must;
+} commands[CONTROL_COMMAND_COUNT] = {
+	[CONTROL_PLANES] = {"planes", 0, 0},
+	[CONTROL_PEERS] = {"peers", ARG_PEER | ARG_CURSOR | ARG_LIMIT, 0},
+	[CONTROL_PATHS] = {"paths", ARG_PEER | ARG_PLANE | ARG_CURSOR | ARG_LIMIT, 0},
+	[CONTROL_FLOWS] = {"flows", ARG_CURSOR | ARG_LIMIT, 0},
+	[CONTROL_EVENTS] = {"events", ARG_AFTER | ARG_LIMIT, 0},
+	[CONTROL_WHY] = {"why", ARG_PEER | ARG_PLANE, ARG_PEER},
+	[CONTROL_DRAIN] = {"drain", ARG_PEER | ARG_PLANE, ARG_PEER | ARG_PLANE},
+	[CONTROL_UNDRAIN] = {"undrain", ARG_PEER | ARG_PLANE, ARG_PEER | ARG_PLANE},
+	[CONTROL_WATCH] = {"watch", 0, 0},
+	[CONTROL_ATTACH] = {"attach", ARG_NAME | ARG_PID, 0},
+	[CONTROL_VERSION] = {"version", 0, 0},
+};
+
+static const struct {
+	const char *name;
+	enum argument bit;
+} arguments[] = {
+	{"peer", ARG_PEER},   {"plane", ARG_PLANE}, {"cursor", ARG_CURSOR}, {"after", ARG_AFTER},
+	{"limit", ARG_LIMIT}, {"name", ARG_NAME},   {"pid", ARG_PID},
+};
+
+struct reply {
+	char *why;
+	size_t why_size;
+};
+
+__attribute__((format(printf, 2, 3))) static int bad(const struct reply *r, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(r->why, r->why_size, format, ap);
+	va_end(ap);
+	return -EBADMSG;
+}
+
+const char *control_request_name(enum control_command command)
+{
+	return commands[command].name;
+}
+
+static int take_command(const json_t *root, struct control_request *out, const struct reply *r)
+{
+	const char *name = json_string_value(json_object_get(root, "cmd"));
+
+	if (!name)
+		return bad(r, "no \"cmd\"");
+	for (int c = 0; c < CONTROL_COMMAND_COUNT; c++) {
+		if (strcmp(commands[c].name, name))
+			continue;
+		out->command = (enum control_command)c;
+		return 0;
+	}
+	return bad(r, "unknown command");
+}
+
+static int take_integer(const json_t *value, const char *name, uint64_t max, uint64_t *out,
+			const struct reply *r)
+{
+	json_int_t i = json_integer_value(value);
+
+	if (!json_is_integer(value) || i < 0 || (uint64_t)i > max)
+		return bad(r, "\"%s\" must be an integer from 0 to %llu", name,
+			   (unsigned long long)max);
+	*out = (uint64_t)i;
+	return 0;
+}
+
+static int take_peer(const json_t *value, struct control_request *out, const struct reply *r)
+{
+	const char *text = json_string_value(value);
+	bool all_allowed = out->command == CONTROL_DRAIN || out->command == CONTROL_UNDRAIN;
+
+	if (!text)
+		return bad(r, "\"peer\" must be a string");
+	if (all_allowed && !strcmp(text, "all"))
+		return 0;
+	if (address_parse(text, &out->peer))
+		return bad(r, "\"peer\" is no IP address%s", all_allowed ? " and not \"all\"" : "");
+	out->has_peer = true;
+	return 0;
+}
+
+static int take_argument(enum argument bit, const char *name, const json_t *value,
+			 struct control_request *out, const struct reply *r)
+{
+	uint64_t number = 0;
+	int rc;
+
+	switch (bit) {
+	case ARG_PEER:
+		return take_peer(value, out, r);
+	case ARG_PLANE:
+		rc = take_integer(value, name, FARE_MAX_PLANES - 1, &number, r);
+		out->plane = (uint32_t)number;
+		out->has_plane = true;
+		return rc;
+	case ARG_CURSOR:
+	case ARG_AFTER:
+		return take_integer(value, name, INT64_MAX, &out->cursor, r);
+	case ARG_LIMIT:
+		rc = take_integer(value, name, CONTROL_LIMIT_MAX, &number, r);
+		if (!rc && !number)
+			return bad(r, "\"limit\" must be at least 1");
+		out->limit = (uint32_t)number;
+		return rc;
+	case ARG_NAME:
+		if (!json_string_length(value))
+			return bad(r, "\"name\" must be a string that is not empty");
+		snprintf(out->name, sizeof(out->name), "%s", json_string_value(value));
+		return 0;
+	case ARG_PID: /* the kernel tells the truth of it; accepted for the reader's sake */
+		return take_integer(value, name, INT32_MAX, &number, r);
+	}
+	return bad(r, "unknown argument");
+}
+
+static int take_arguments(json_t *root, struct control_request *out, const struct reply *r)
+{
+	unsigned seen = 0;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach (root, key, value) {
+		size_t i, n = sizeof(arguments) / sizeof(arguments[0]);
+		int rc;
+
+		if (!strcmp(key, "cmd"))
+			continue;
+		for (i = 0; i < n && strcmp(arguments[i].name, key); i++)
+			;
+		if (i == n || !(commands[out->command].may & arguments[i].bit))
+			return bad(r, "\"%s\" takes no \"%.40s\"", commands[out->command].name,
+				   key);
+		rc = take_argument(arguments[i].bit, key, value, out, r);
+		if (rc)
+			return rc;
+		seen |= arguments[i].bit;
+	}
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
+		if (commands[out->command].must & ~seen & arguments[i].bit)
+			return bad(r, "\"%s\" needs \"%s\"", commands[out->command].name,
+				   arguments[i].name);
+	return 0;
+}
+
+int control_request_parse(const char *line, size_t length, struct control_request *out, char *why,
+			  size_t why_size)
+{
+	struct reply r = {why, why_size};
+	json_error_t error;
+	json_t *root;
+	int rc;
+
+	*out = (struct control_request){.limit = CONTROL_LIMIT_MAX};
+	if (length > CONTROL_REQUEST_MAX)
+		return bad(&r, "longer than %d bytes", CONTROL_REQUEST_MAX);
+	root = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+	if (!root)
+		return bad(&r, "not JSON at offset %d: %.100s", error.position, error.text);
+	rc = json_is_object(root) ? take_command(root, out, &r) : bad(&r, "not a JSON object");
+	if (!rc)
+		rc = take_arguments(root, out, &r);
+	json_decref(root);
+	return rc;
+}

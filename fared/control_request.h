@@ -1,0 +1,61 @@
+/*
+ * control_request.h - one line of JSON from a client, checked.
+ *
+ * Owns nothing. In: bytes of one request. Out: struct control_request, or why not in words. Thread:
+ * any. Pure.
+ *
+ *   {"cmd": "planes" or "peers" or "paths" or "flows" or "events" or "why" or
+ *           "drain" or "undrain" or "watch" or "attach" or "version", ...}
+ *
+ *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
+ *                 "cursor" and "limit" page through it
+ *   flows:        "cursor", "limit"
+ *   events:       "after" (a sequence number), "limit"
+ *   why:          "peer" (an address), and "plane" if only one is of interest
+ *   drain:        "peer" (an address or "all") and "plane"; undrain alike
+ *   attach:       one memfd beside the line (SCM_RIGHTS), "pid", and "name" if it is not to be
+ *                 the one in the memfd's header
+ */
+#ifndef CONTROL_REQUEST_H
+#define CONTROL_REQUEST_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONTROL_REQUEST_MAX 4096 /* bytes of a line, newline not counted */
+#define CONTROL_LIMIT_MAX   4096 /* rows of one reply */
+
+enum control_command {
+	CONTROL_PLANES,
+	CONTROL_PEERS,
+	CONTROL_PATHS,
+	CONTROL_FLOWS,
+	CONTROL_EVENTS,
+	CONTROL_WHY,
+	CONTROL_DRAIN,
+	CONTROL_UNDRAIN,
+	CONTROL_WATCH,
+	CONTROL_ATTACH,
+	CONTROL_VERSION,
+	CONTROL_COMMAND_COUNT,
+};
+
+struct control_request {
+	enum control_command command;
+	bool has_peer; /* false with drain: "all" */
+	struct in6_addr peer;
+	bool has_plane;
+	uint32_t plane;
+	uint64_t cursor; /* of events: after */
+	uint32_t limit;	 /* 1..CONTROL_LIMIT_MAX */
+	char name[32];
+};
+
+/* 0 or -EBADMSG, why then says what is wrong and, for bad JSON, at which offset. */
+int control_request_parse(const char *line, size_t length, struct control_request *out, char *why,
+			  size_t why_size);
+const char *control_request_name(enum control_command command);
+
+#endif

@@ -1,0 +1,354 @@
+/* daemon.c - see daemon.h */
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bmp_source.h"
+#include "commands.h"
+#include "daemon_internal.h"
+#include "notify.h"
+#include "shm_layout.h"
+#include "zapi_source.h"
+
+#define SEGMENT_MODE 0640
+#define HEARTBEAT_S  0.25 /* readers call a heartbeat of a second ago dead */
+#define INSTALLED_NS UINT64_C(1000000000)
+#define RESTART_NS   UINT64_C(10000000000) /* bgpd restarts well within this */
+#define FALLBACK_NS  UINT64_C(3000000000)
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t daemon_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t daemon_wall_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+struct path_table_times daemon_times(const struct config *config)
+{
+	return (struct path_table_times){
+		.stale_ns = config->stale_ns,
+		.installed_ns = INSTALLED_NS,
+		.restart_ns = RESTART_NS,
+		.fallback_ns = FALLBACK_NS,
+	};
+}
+
+/* ---- sources ------------------------------------------------------------- */
+
+/* Starts both sources as config says; a version of FRR that nobody knows costs the cross-check, not
+ * the daemon. */
+int daemon_start_sources(struct daemon *d, struct config *config)
+{
+	struct zapi_source *zapi = NULL;
+	struct bmp_source *bmp;
+	int rc = bmp_source_create(&bmp, d->loop, &config->bmp_address, config->stale_ns,
+				   &config->bgp, &daemon_source_handlers,
+				   &d->hooks[PATH_SOURCE_BMP]);
+
+	if (rc) {
+		log_line(d->log, LOG_ERR, "bmp", "cannot start: %s", strerror(-rc));
+		return rc;
+	}
+	if (config->zserv_path[0]) {
+		rc = zapi_source_create(&zapi, d->loop, config->zserv_path,
+					config->frr_version[0] ? config->frr_version : NULL,
+					&config->bgp, &daemon_source_handlers,
+					&d->hooks[PATH_SOURCE_ZSERV]);
+		if (rc)
+			log_line(d->log, LOG_WARNING, "zserv",
+				 "no cross-check against zebra: %s; set bgp.frr_version",
+				 strerror(-rc));
+	}
+	bmp_source_destroy(d->bmp);
+	zapi_source_destroy(d->zapi);
+	if (d->source_config != d->config)
+		config_destroy(d->source_config);
+	d->bmp = bmp;
+	d->zapi = zapi;
+	d->source_config = config;
+	path_table_source_replaced(d->table, PATH_SOURCE_BMP, true, daemon_now_ns());
+	path_table_source_replaced(d->table, PATH_SOURCE_ZSERV, zapi != NULL, daemon_now_ns());
+	return 0;
+}
+
+/* ---- the loop ------------------------------------------------------------ */
+
+/* After all of an iteration's input, before sleeping: evaluate once, publish once, tell once. */
+static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
+{
+	struct daemon *d = w->data;
+	uint64_t now = daemon_now_ns(), next = publish_run(d->publish, now, daemon_on_change, d);
+
+	(void)revents;
+	events_flush(d->events);
+	ev_timer_stop(loop, &d->deadline);
+	if (!next)
+		return;
+	ev_now_update(loop);
+	ev_timer_set(&d->deadline, next > now ? (double)(next - now) / 1e9 : 0., 0.);
+	ev_timer_start(loop, &d->deadline);
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents; /* waking up is all: on_prepare evaluates */
+}
+
+static void on_heartbeat(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct daemon *d = w->data;
+	uint64_t now = daemon_now_ns();
+
+	(void)loop;
+	(void)revents;
+	publish_heartbeat(d->publish, now);
+	if (!d->watchdog_ns || now - d->pinged_ns < d->watchdog_ns / 2)
+		return;
+	notify_send("WATCHDOG=1");
+	d->pinged_ns = now;
+}
+
+static void on_stop(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct daemon *d = w->data;
+
+	(void)revents;
+	log_line(d->log, LOG_NOTICE, "daemon", "stopping signal=%d", w->signum);
+	ev_break(loop, EVBREAK_ALL);
+}
+
+/* ---- control ------------------------------------------------------------- */
+
+static json_t *on_request(void *arg, struct control_client *client,
+			  const struct control_request *request, int fd)
+{
+	struct daemon *d = arg;
+	struct commands c = {
+		.report = {.config = d->config,
+			   .table = d->table,
+			   .links = d->links,
+			   .events = d->events,
+			   .flows = d->flows,
+			   .publish = d->publish,
+			   .now_ns = daemon_now_ns(),
+			   .started_ns = d->started_ns},
+		.table = d->table,
+		.events = d->events,
+		.flows = d->flows,
+		.wall_ns = daemon_wall_ns(),
+	};
+	json_t *reply;
+
+	/* whoever asks sees what is published, not what is about to be */
+	publish_run(d->publish, c.report.now_ns, daemon_on_change, d);
+	reply = commands_answer(&c, client, request, fd);
+	publish_run(d->publish, c.report.now_ns, daemon_on_change, d);
+	return reply;
+}
+
+static void on_gone(void *arg, const struct control_client *client)
+{
+	struct daemon *d = arg;
+
+	if (client->attached >= 0)
+		flows_detach(d->flows, client->attached);
+}
+
+static void on_control_log(void *arg, int priority, const char *line)
+{
+	struct daemon *d = arg;
+
+	log_limited(d->log, daemon_now_ns(), priority, "control", "%s", line);
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+static int lock_run_dir(struct daemon *d, const struct privileges *p)
+{
+	char path[300];
+
+	if (!mkdir(d->config->run_dir, 0755)) {
+		if (geteuid() == 0 && chown(d->config->run_dir, p->uid, p->gid))
+			return -errno;
+	} else if (errno != EEXIST) {
+		return -errno;
+	}
+	snprintf(path, sizeof(path), "%s/fared.lock", d->config->run_dir);
+	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lock_fd < 0)
+		return -errno;
+	if (geteuid() == 0 && fchown(d->lock_fd, p->uid, p->gid))
+		return -errno;
+	return flock(d->lock_fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+}
+
+static int give_segment(const struct config *config, const struct privileges *p)
+{
+	char path[300];
+
+	if (geteuid() != 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", config->run_dir, SHM_NAME);
+	return lchown(path, p->uid, p->socket_gid != (gid_t)-1 ? p->socket_gid : p->gid) ? -errno
+											 : 0;
+}
+
+static int create_table(struct daemon *d)
+{
+	struct path_table_gpu gpus[FARE_MAX_LOCAL_GPUS] = {0};
+	struct path_table_times times = daemon_times(d->config);
+
+	for (uint32_t g = 0; g < d->config->n_gpus; g++) {
+		gpus[g].n_planes = d->config->gpus[g].n_planes;
+		for (uint32_t p = 0; p < gpus[g].n_planes; p++)
+			gpus[g].n_sub_ports[p] = d->config->gpus[g].planes[p].n_sub_ports;
+	}
+	return path_table_create(&d->table, gpus, d->config->n_gpus, &times);
+}
+
+static void start_watchers(struct daemon *d)
+{
+	ev_prepare_init(&d->prepare, on_prepare);
+	ev_init(&d->deadline, on_deadline);
+	ev_timer_init(&d->heartbeat, on_heartbeat, 0., HEARTBEAT_S);
+	ev_signal_init(&d->term, on_stop, SIGTERM);
+	ev_signal_init(&d->interrupt, on_stop, SIGINT);
+	ev_signal_init(&d->hangup, daemon_on_hangup, SIGHUP);
+	d->prepare.data = d->deadline.data = d->heartbeat.data = d;
+	d->term.data = d->interrupt.data = d->hangup.data = d;
+	ev_prepare_start(d->loop, &d->prepare);
+	ev_timer_start(d->loop, &d->heartbeat);
+	ev_signal_start(d->loop, &d->term);
+	ev_signal_start(d->loop, &d->interrupt);
+	ev_signal_start(d->loop, &d->hangup);
+}
+
+/* One step of starting; on failure says which, and what to look at. */
+static bool step(struct daemon *d, int rc, const char *what, const char *hint)
+{
+	if (!rc)
+		return true;
+	d->rc = rc;
+	log_line(d->log, LOG_ERR, "daemon", "%s: %s; %s", what, strerror(-rc), hint);
+	return false;
+}
+
+/* The order matters: nothing is published before the links are known, nothing learned before it can
+ * be published. */
+static bool start(struct daemon *d, const struct privileges *p)
+{
+	static const struct control_handlers on_control = {on_request, on_gone, on_control_log};
+	struct publish_stats stats;
+	char why[200] = "";
+	int rc;
+
+	if (!step(d, lock_run_dir(d, p), d->config->run_dir,
+		  "is another fared running there, and may we write there?") ||
+	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?") ||
+	    !step(d, flows_create(&d->flows), "flows", "memory?") ||
+	    !step(d, create_table(d), "path table", "memory?") ||
+	    !step(d,
+		  publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, daemon_now_ns()),
+		  "shared memory", "is the run directory on a file system with room?") ||
+	    !step(d, give_segment(d->config, p), "shared memory's owner",
+		  "may we chown in the run directory?") ||
+	    !step(d, links_create(&d->links, d->loop, d->config, &daemon_links_handlers, d),
+		  "rtnetlink", "is netlink allowed here?") ||
+	    !step(d,
+		  control_create(&d->control, d->loop, d->config->run_dir, p->uid, p->socket_gid,
+				 &on_control, d),
+		  "control socket", "may we write in the run directory?"))
+		return false;
+	rc = privileges_drop(p, why, sizeof(why));
+	if (!step(d, rc, why, "leave `user` out to stay root") ||
+	    !step(d, daemon_start_sources(d, d->config), "sources", "see above"))
+		return false;
+	publish_stats(d->publish, &stats);
+	log_line(d->log, LOG_NOTICE, "daemon",
+		 "started version=" FARE_VERSION " node=%s run_dir=%s segment=%s pairs=%u",
+		 d->config->node, d->config->run_dir, stats.adopted ? "adopted" : "new",
+		 stats.pairs_adopted);
+	return true;
+}
+
+int daemon_create(struct daemon **out, struct config *config, const char *path, const char *run_dir,
+		  const struct privileges *privileges, struct log *log)
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	int rc;
+
+	*out = NULL;
+	if (!d) {
+		config_destroy(config);
+		return -ENOMEM;
+	}
+	d->log = log;
+	d->lock_fd = -1;
+	d->config = d->source_config = config;
+	d->started_ns = daemon_now_ns();
+	d->watchdog_ns = notify_watchdog_ns();
+	snprintf(d->path, sizeof(d->path), "%s", path);
+	snprintf(d->run_dir, sizeof(d->run_dir), "%s", run_dir ? run_dir : "");
+	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
+		d->hooks[s] = (struct hook){d, s};
+	d->loop = ev_loop_new(EVFLAG_AUTO);
+	if (!step(d, d->loop ? 0 : -ENOMEM, "event loop", "memory?") || !start(d, privileges)) {
+		rc = d->rc;
+		daemon_destroy(d);
+		return rc;
+	}
+	start_watchers(d);
+	*out = d;
+	return 0;
+}
+
+int daemon_run(struct daemon *d)
+{
+	notify_send("READY=1");
+	ev_run(d->loop, 0);
+	notify_send("STOPPING=1");
+	return d->rc;
+}
+
+void daemon_destroy(struct daemon *d)
+{
+	if (!d)
+		return;
+	bmp_source_destroy(d->bmp);
+	zapi_source_destroy(d->zapi);
+	control_destroy(d->control);
+	links_destroy(d->links);
+	publish_destroy(d->publish);
+	path_table_destroy(d->table);
+	flows_destroy(d->flows);
+	events_destroy(d->events);
+	if (d->source_config != d->config)
+		config_destroy(d->source_config);
+	config_destroy(d->config);
+	if (d->lock_fd >= 0)
+		close(d->lock_fd);
+	if (d->loop)
+		ev_loop_destroy(d->loop);
+	free(d);
+}

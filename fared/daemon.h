@@ -1,0 +1,28 @@
+/*
+ * daemon.h - everything wired together: sources -> path table -> shared memory, and the operator's
+ * socket.
+ *
+ * Solely owns: the loop's order of things and all modules' lives. In: a configuration. Out: nothing
+ * returns until the daemon is told to stop. Thread: the main one.
+ *
+ * One iteration: sources and links change the path table; then, before the loop sleeps, the table
+ * is evaluated once, what changed is published, and the iteration's events are handed out.
+ */
+#ifndef DAEMON_H
+#define DAEMON_H
+
+#include "config.h"
+#include "log.h"
+#include "privileges.h"
+
+struct daemon;
+
+/* Takes config (also on error). path is what SIGHUP reads again; run_dir, if not NULL, overrides
+ * the file's. */
+int daemon_create(struct daemon **out, struct config *config, const char *path, const char *run_dir,
+		  const struct privileges *privileges, struct log *log);
+/* Runs until SIGTERM or SIGINT. 0 or -errno. */
+int daemon_run(struct daemon *d);
+void daemon_destroy(struct daemon *d);
+
+#endif

@@ -1,0 +1,159 @@
+/* daemon_events.c - see daemon_internal.h: what sources, links and the path table have to say */
+#include <stdio.h>
+#include <string.h>
+
+#include "address.h"
+#include "daemon_internal.h"
+#include "report.h"
+
+void daemon_say(struct daemon *d, const struct event *event)
+{
+	events_add(d->events, event, daemon_now_ns(), daemon_wall_ns());
+}
+
+void daemon_on_event(void *arg, const struct event *e)
+{
+	struct daemon *d = arg;
+	char more[32] = "", plane[24] = "";
+	json_t *json;
+
+	if (e->n > 1)
+		snprintf(more, sizeof(more), " n=%u", e->n);
+	if (e->plane >= 0)
+		snprintf(plane, sizeof(plane), " plane=%d", e->plane);
+	log_limited(d->log, e->mono_ns, e->priority, e->topic, "%s%s%s %s%s%s reason=\"%s\"",
+		    e->subject, plane, more, e->from, e->from[0] ? " -> " : "", e->to, e->reason);
+	if (!d->control)
+		return;
+	json = report_event(e);
+	if (json)
+		control_tell_watchers(d->control, json);
+	json_decref(json);
+}
+
+static void path_state_text(char *out, size_t size, enum fare_verdict verdict, uint64_t bps)
+{
+	if (bps)
+		snprintf(out, size, "%s %.6g Gb/s", fare_verdict_name(verdict), (double)bps / 1e9);
+	else
+		snprintf(out, size, "%s", fare_verdict_name(verdict));
+}
+
+void daemon_on_change(void *arg, const struct path_change *change)
+{
+	struct event e = {.priority = LOG_NOTICE, .plane = (int)change->plane, .topic = "path"};
+	struct daemon *d = arg;
+	char peer[ADDRESS_TEXT_MAX];
+
+	/* a peer's other planes are born without a route and taught a moment later */
+	if (change->is_new && change->new_verdict == FARE_VERDICT_NO_ROUTE)
+		return;
+	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[change->local_gpu].name,
+		 address_format(&change->peer, peer));
+	if (!change->is_new)
+		path_state_text(e.from, sizeof(e.from), change->old_verdict, change->old_bps);
+	path_state_text(e.to, sizeof(e.to), change->new_verdict, change->new_bps);
+	snprintf(e.reason, sizeof(e.reason), "%s", change->reason);
+	daemon_say(d, &e);
+}
+
+static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+		    enum links_state old, enum links_state state, uint64_t bps)
+{
+	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "link"};
+	struct daemon *d = arg;
+
+	path_table_link(d->table, gpu, plane, sub_port, state == LINKS_UP, bps);
+	publish_link(d->publish, gpu, plane, sub_port, state, bps);
+	snprintf(e.subject, sizeof(e.subject), "%s",
+		 d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
+	if (old != state)
+		snprintf(e.from, sizeof(e.from), "%s", links_state_name(old));
+	snprintf(e.to, sizeof(e.to), "%s", links_state_name(state));
+	if (state == LINKS_UP)
+		snprintf(e.to, sizeof(e.to), "up %.6g Gb/s", (double)bps / 1e9);
+	snprintf(e.reason, sizeof(e.reason), "the kernel said so");
+	daemon_say(d, &e);
+}
+
+static void on_links_log(void *arg, int priority, const char *line)
+{
+	struct daemon *d = arg;
+
+	log_limited(d->log, daemon_now_ns(), priority, "links", "%s", line);
+}
+
+const struct links_handlers daemon_links_handlers = {.on_link = on_link, .on_log = on_links_log};
+
+/* A path that falls back to its local bandwidth is told even if that changes no number. */
+static void tell_odd_bandwidth(struct daemon *d, const struct bgp_path_event *event)
+{
+	struct event e = {.priority = LOG_WARNING, .plane = event->plane, .topic = "bandwidth"};
+	char peer[ADDRESS_TEXT_MAX];
+	struct path_view view;
+	uint32_t pair;
+
+	if (!event->reachable || event->bandwidth_kind == BGP_BANDWIDTH_VALUE)
+		return;
+	if (path_table_find(d->table, event->local_gpu, &event->peer, &pair) &&
+	    path_table_view(d->table, pair, event->plane, &view)) {
+		const struct path_belief *old = &view.belief[PATH_SOURCE_BMP];
+
+		if (old->known && old->reachable && old->kind == event->bandwidth_kind)
+			return;
+	}
+	snprintf(e.subject, sizeof(e.subject), "%s", address_format(&event->peer, peer));
+	snprintf(e.to, sizeof(e.to), "%s",
+		 event->bandwidth_kind == BGP_BANDWIDTH_ABSENT ? "absent" : "invalid");
+	snprintf(e.reason, sizeof(e.reason),
+		 "this path alone uses its local bandwidth; check the leaf's route-map");
+	daemon_say(d, &e);
+}
+
+static void on_path(void *arg, const struct bgp_path_event *event)
+{
+	const struct hook *hook = arg;
+	struct daemon *d = hook->daemon;
+	char peer[ADDRESS_TEXT_MAX];
+	int rc;
+
+	if (hook->source == PATH_SOURCE_BMP)
+		tell_odd_bandwidth(d, event);
+	rc = path_table_teach(d->table, hook->source, event, daemon_now_ns());
+	if (rc)
+		log_limited(d->log, daemon_now_ns(), LOG_WARNING, path_source_name(hook->source),
+			    "path refused peer=%s plane=%u: %s", address_format(&event->peer, peer),
+			    event->plane, strerror(-rc));
+}
+
+static void on_state(void *arg, enum bgp_source_state state, const char *reason)
+{
+	struct event e = {.priority = LOG_NOTICE, .plane = -1, .topic = "source"};
+	const struct hook *hook = arg;
+	struct daemon *d = hook->daemon;
+	struct path_source_view old;
+
+	path_table_source(d->table, hook->source, &old);
+	path_table_source_state(d->table, hook->source, state, reason, daemon_now_ns());
+	snprintf(e.subject, sizeof(e.subject), "%s", path_source_name(hook->source));
+	snprintf(e.from, sizeof(e.from), "%s", path_source_state_name(old.state));
+	snprintf(e.to, sizeof(e.to), "%s", path_source_state_name(state));
+	path_table_source(d->table, hook->source, &old);
+	snprintf(e.reason, sizeof(e.reason), "%s", old.reason);
+	if (strcmp(e.from, e.to))
+		daemon_say(d, &e);
+}
+
+static void on_source_log(void *arg, int priority, const char *line)
+{
+	const struct hook *hook = arg;
+
+	log_limited(hook->daemon->log, daemon_now_ns(), priority, path_source_name(hook->source),
+		    "%s", line);
+}
+
+const struct bgp_source_handlers daemon_source_handlers = {
+	.on_path = on_path,
+	.on_state = on_state,
+	.on_log = on_source_log,
+};

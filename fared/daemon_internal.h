@@ -1,0 +1,76 @@
+/*
+ * daemon_internal.h - the one struct of the process, shared by the daemon's own files and nobody
+ * else.
+ *
+ * daemon.c starts, wires and ends; daemon_events.c is what sources, links and the path table call
+ * back into; daemon_reload.c is SIGHUP.
+ */
+#ifndef DAEMON_INTERNAL_H
+#define DAEMON_INTERNAL_H
+
+#include <ev.h>
+#include <stdint.h>
+
+#include "bgp_source.h"
+#include "config.h"
+#include "control.h"
+#include "daemon.h"
+#include "events.h"
+#include "flows.h"
+#include "links.h"
+#include "path_table.h"
+#include "publish.h"
+
+/* What a source's callbacks are given. */
+struct hook {
+	struct daemon *daemon;
+	enum path_source source;
+};
+
+struct daemon {
+	struct log *log;
+	struct ev_loop *loop;
+	char path[4096];
+	char run_dir[256]; /* --run-dir; "" : the file's */
+	int lock_fd;
+	int rc;
+	struct config *config;	      /* in force */
+	struct config *source_config; /* what the sources borrow; config, or an older one that
+					 differs elsewhere */
+	struct path_table *table;
+	struct events *events;
+	struct publish *publish;
+	struct links *links;
+	struct flows *flows;
+	struct control *control;
+	struct bmp_source *bmp;
+	struct zapi_source *zapi;
+	struct hook hooks[PATH_SOURCE_COUNT];
+	uint64_t started_ns;
+	uint64_t watchdog_ns; /* 0: none */
+	uint64_t pinged_ns;
+	ev_prepare prepare;
+	ev_timer deadline, heartbeat;
+	ev_signal term, interrupt, hangup;
+};
+
+uint64_t daemon_now_ns(void);  /* CLOCK_MONOTONIC */
+uint64_t daemon_wall_ns(void); /* CLOCK_REALTIME */
+
+/* Starts both sources as config (which they borrow) says, and only then lets go of the old ones. 0
+ * or -errno. */
+int daemon_start_sources(struct daemon *d, struct config *config);
+/* The path table's times for a configuration. */
+struct path_table_times daemon_times(const struct config *config);
+
+/* daemon_events.c */
+void daemon_say(struct daemon *d, const struct event *event);
+void daemon_on_event(void *arg, const struct event *event);
+void daemon_on_change(void *arg, const struct path_change *change);
+extern const struct links_handlers daemon_links_handlers;
+extern const struct bgp_source_handlers daemon_source_handlers;
+
+/* daemon_reload.c */
+void daemon_on_hangup(struct ev_loop *loop, ev_signal *w, int revents);
+
+#endif

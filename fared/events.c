@@ -1,0 +1,90 @@
+/* events.c - see events.h */
+#include "events.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct events {
+	void (*on_event)(void *arg, const struct event *event);
+	void *arg;
+	uint64_t last_seq;    /* newest in the ring */
+	uint64_t flushed_seq; /* newest handed out */
+	struct event ring[EVENTS_MAX];
+};
+
+int events_create(struct events **out, void (*on_event)(void *arg, const struct event *event),
+		  void *arg)
+{
+	struct events *e = calloc(1, sizeof(*e));
+
+	*out = e;
+	if (!e)
+		return -ENOMEM;
+	e->on_event = on_event;
+	e->arg = arg;
+	return 0;
+}
+
+void events_destroy(struct events *e)
+{
+	free(e);
+}
+
+static struct event *at(struct events *e, uint64_t seq)
+{
+	return &e->ring[seq % EVENTS_MAX];
+}
+
+static bool alike(const struct event *a, const struct event *b)
+{
+	return a->plane == b->plane && a->priority == b->priority && !strcmp(a->topic, b->topic) &&
+	       !strcmp(a->from, b->from) && !strcmp(a->to, b->to) && !strcmp(a->reason, b->reason);
+}
+
+void events_add(struct events *e, const struct event *event, uint64_t mono_ns, uint64_t wall_ns)
+{
+	struct event *slot;
+
+	for (uint64_t seq = e->last_seq; seq > e->flushed_seq; seq--) {
+		if (!alike(at(e, seq), event))
+			continue;
+		at(e, seq)->n++;
+		return;
+	}
+	/* an iteration with more kinds of change than the ring holds: hand out what it would
+	 * overwrite */
+	if (e->last_seq - e->flushed_seq == EVENTS_MAX)
+		events_flush(e);
+	slot = at(e, ++e->last_seq);
+	*slot = *event;
+	slot->seq = e->last_seq;
+	slot->n = 1;
+	slot->mono_ns = mono_ns;
+	slot->wall_ns = wall_ns;
+}
+
+void events_flush(struct events *e)
+{
+	while (e->flushed_seq < e->last_seq) {
+		e->flushed_seq++;
+		if (e->on_event)
+			e->on_event(e->arg, at(e, e->flushed_seq));
+	}
+}
+
+const struct event *events_after(const struct events *e, uint64_t after)
+{
+	uint64_t oldest = e->last_seq > EVENTS_MAX ? e->last_seq - EVENTS_MAX + 1 : 1;
+	uint64_t seq = after + 1 > oldest ? after + 1 : oldest;
+
+	if (after == UINT64_MAX || seq > e->flushed_seq)
+		return NULL;
+	return &e->ring[seq % EVENTS_MAX];
+}
+
+uint64_t events_last_seq(const struct events *e)
+{
+	return e->flushed_seq;
+}

@@ -1,0 +1,49 @@
+/*
+ * events.h - the last things that happened, for whoever asks later.
+ *
+ * Solely owns: a ring of EVENTS_MAX events. In: what changed, said by the rest of the daemon. Out:
+ * events in order of their sequence number; a callback per event once its loop iteration is over.
+ * Thread: the loop's. Pure.
+ *
+ * Coalescing: what one loop iteration says with the same topic, plane, old and new state and reason
+ * is one event with a count; a leaf that dies takes a thousand paths with it and is one line.
+ */
+#ifndef EVENTS_H
+#define EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EVENTS_MAX 1024
+
+struct event {
+	uint64_t seq; /* 1, 2, ... */
+	uint64_t mono_ns;
+	uint64_t wall_ns; /* CLOCK_REALTIME */
+	int priority;	  /* as in syslog.h */
+	int plane;	  /* -1: of no plane */
+	uint32_t n;	  /* how many subjects; subject is the first of them */
+	char topic[12];	  /* path, link, source, drain, config, client, daemon */
+	char subject[64];
+	char from[48]; /* old state; may be empty */
+	char to[48];
+	char reason[128];
+};
+
+struct events;
+
+/* on_event is called by events_flush(), oldest first; the event is borrowed for the call. */
+int events_create(struct events **out, void (*on_event)(void *arg, const struct event *event),
+		  void *arg);
+void events_destroy(struct events *e);
+
+/* Adds to the current iteration. event is copied; seq, n and times are filled in here. */
+void events_add(struct events *e, const struct event *event, uint64_t mono_ns, uint64_t wall_ns);
+/* Ends an iteration: hands out its events. Cheap when there are none. */
+void events_flush(struct events *e);
+
+/* The oldest flushed event with seq > after, or NULL. Valid until the next events_add(). */
+const struct event *events_after(const struct events *e, uint64_t after);
+uint64_t events_last_seq(const struct events *e); /* of flushed events; 0: none yet */
+
+#endif

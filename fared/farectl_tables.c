@@ -1,0 +1,226 @@
+/* farectl_tables.c - see farectl_tables.h */
+#include "farectl_tables.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define CELL 160
+
+static const char *text(const json_t *row, const char *key)
+{
+	const char *value = json_string_value(json_object_get(row, key));
+
+	return value && *value ? value : "-";
+}
+
+static const char *number(const json_t *row, const char *key, char cell[CELL])
+{
+	const json_t *value = json_object_get(row, key);
+
+	if (json_is_integer(value))
+		snprintf(cell, CELL, "%lld", (long long)json_integer_value(value));
+	else
+		snprintf(cell, CELL, "-");
+	return cell;
+}
+
+static const char *gbps(const json_t *row, const char *key, char cell[CELL])
+{
+	const json_t *value = json_object_get(row, key);
+
+	if (json_is_number(value))
+		snprintf(cell, CELL, "%.3f", json_number_value(value) / 1e9);
+	else
+		snprintf(cell, CELL, "-");
+	return cell;
+}
+
+static const char *seconds(const json_t *row, const char *key, char cell[CELL])
+{
+	const json_t *value = json_object_get(row, key);
+
+	if (json_is_number(value))
+		snprintf(cell, CELL, "%.1f", json_number_value(value));
+	else
+		snprintf(cell, CELL, "-");
+	return cell;
+}
+
+/* "ok=12 no-route=3" */
+static const char *verdicts(const json_t *row, char cell[CELL])
+{
+	json_t *map = json_object_get(row, "verdicts"), *count;
+	const char *name;
+	size_t length = 0;
+
+	snprintf(cell, CELL, "-");
+	json_object_foreach (map, name, count) {
+		int n = snprintf(cell + length, CELL - length, "%s%s=%lld", length ? " " : "", name,
+				 (long long)json_integer_value(count));
+
+		if (n < 0 || (size_t)n >= CELL - length)
+			break;
+		length += (size_t)n;
+	}
+	return cell;
+}
+
+static void sub_ports(const json_t *row)
+{
+	const json_t *port;
+	char cell[CELL];
+	size_t i;
+
+	json_array_foreach (json_object_get(row, "sub_ports"), i, port)
+		printf("%s%s %s %s", i ? ", " : "", text(port, "dev"), text(port, "state"),
+		       gbps(port, "speed_bps", cell));
+	putchar('\n');
+}
+
+void tables_planes(const json_t *reply)
+{
+	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
+	const json_t *row;
+	size_t i;
+
+	printf("%-8s %5s %11s %9s %9s %-28s %s\n", "GPU", "PLANE", "LOCAL Gb/s", "SUB-PORTS",
+	       "PATHS", "VERDICTS", "DEVICES (Gb/s)");
+	json_array_foreach (json_object_get(reply, "planes"), i, row) {
+		char ports[2 * CELL + 2], paths[2 * CELL + 2];
+
+		snprintf(ports, sizeof(ports), "%s/%s", number(row, "live_sub_ports", a),
+			 number(row, "configured_sub_ports", b));
+		snprintf(paths, sizeof(paths), "%s/%s", number(row, "usable_paths", c),
+			 number(row, "paths", d));
+		printf("%-8s %5s %11s %9s %9s %-28s ", text(row, "local_gpu"),
+		       number(row, "plane", a), gbps(row, "local_bps", b), ports, paths,
+		       verdicts(row, e));
+		sub_ports(row);
+	}
+	printf("\n%-8s %-8s %9s  %s\n", "SOURCE", "STATE", "FOR s", "REASON");
+	json_array_foreach (json_object_get(reply, "sources"), i, row)
+		printf("%-8s %-8s %9s  %s\n", text(row, "source"),
+		       json_is_true(json_object_get(row, "configured")) ? text(row, "state")
+									: "off",
+		       seconds(row, "since_s", a), text(row, "reason"));
+}
+
+void tables_peers(const json_t *reply)
+{
+	char a[CELL], b[CELL], c[CELL], d[CELL];
+	const json_t *row;
+	size_t i;
+
+	printf("%-8s %-39s %12s %7s  %s\n", "GPU", "PEER", "USABLE Gb/s", "PLANES", "VERDICTS");
+	json_array_foreach (json_object_get(reply, "peers"), i, row) {
+		char planes[2 * CELL + 2];
+
+		snprintf(planes, sizeof(planes), "%s/%s", number(row, "usable_planes", a),
+			 number(row, "planes", b));
+		printf("%-8s %-39s %12s %7s  %s\n", text(row, "local_gpu"), text(row, "peer"),
+		       gbps(row, "usable_bps", c), planes, verdicts(row, d));
+	}
+}
+
+void tables_paths(const json_t *reply)
+{
+	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
+	const json_t *row;
+	size_t i;
+
+	printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %s\n", "GPU", "PEER", "PLANE", "VERDICT",
+	       "USABLE Gb/s", "LOCAL Gb/s", "ADVERTISED Gb/s", "FOR s", "REASON");
+	json_array_foreach (json_object_get(reply, "paths"), i, row)
+		printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %s%s\n", text(row, "local_gpu"),
+		       text(row, "peer"), number(row, "plane", a), text(row, "verdict"),
+		       gbps(row, "usable_bps", b), gbps(row, "local_bps", c),
+		       gbps(row, "advertised_bps", d), seconds(row, "since_s", e),
+		       text(row, "reason"),
+		       json_is_true(json_object_get(row, "normalised")) ? " (relative weights)"
+									: "");
+}
+
+void tables_flows(const json_t *reply)
+{
+	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL], g[CELL];
+	const json_t *row;
+	size_t i;
+
+	printf("%-16s %8s %-18s %3s %-39s %5s %5s %8s %6s %9s %16s\n", "CLIENT", "PID", "KEY",
+	       "GPU", "PEER", "PLANE", "SLOT", "UDP PORT", "IN USE", "IDLE s", "BYTES");
+	json_array_foreach (json_object_get(reply, "flows"), i, row)
+		printf("%-16s %8s %-18s %3s %-39s %5s %5s %8s %6s %9s %16s\n", text(row, "client"),
+		       number(row, "pid", a), text(row, "key"), number(row, "local_gpu_index", b),
+		       text(row, "peer"), number(row, "plane", c), number(row, "slot_index", d),
+		       number(row, "udp_source_port", e),
+		       json_is_true(json_object_get(row, "in_use")) ? "yes" : "no",
+		       seconds(row, "idle_s", f), number(row, "bytes", g));
+}
+
+void tables_event_head(void)
+{
+	printf("%-6s %-23s %-9s %-34s %5s %5s %s\n", "SEQ", "TIME", "TOPIC", "SUBJECT", "PLANE",
+	       "N", "CHANGE");
+}
+
+void tables_event(const json_t *e)
+{
+	json_int_t wall_ns = json_integer_value(json_object_get(e, "wall_ns"));
+	const char *from = json_string_value(json_object_get(e, "from"));
+	time_t wall_s = (time_t)(wall_ns / 1000000000);
+	char a[CELL], b[CELL], c[CELL], when[32];
+	struct tm tm;
+
+	localtime_r(&wall_s, &tm);
+	strftime(when, sizeof(when), "%F %T", &tm);
+	printf("%-6s %s.%03d %-9s %-34s %5s %5s %s%s%s (%s)\n", number(e, "seq", a), when,
+	       (int)(wall_ns / 1000000 % 1000), text(e, "topic"), text(e, "subject"),
+	       number(e, "plane", b), number(e, "n", c), from ? from : "",
+	       from && *from ? " -> " : "", text(e, "to"), text(e, "reason"));
+}
+
+void tables_events(const json_t *reply)
+{
+	const json_t *row;
+	size_t i;
+
+	tables_event_head();
+	json_array_foreach (json_object_get(reply, "events"), i, row)
+		tables_event(row);
+}
+
+void tables_version(const json_t *reply)
+{
+	char a[CELL];
+
+	printf("version          %s\n", text(reply, "version"));
+	printf("node             %s\n", text(reply, "node"));
+	printf("up for           %s s\n", seconds(reply, "uptime_s", a));
+	printf("pairs            %s\n", number(reply, "pairs", a));
+	printf("segment          %s\n",
+	       json_is_true(json_object_get(reply, "adopted")) ? "adopted" : "new");
+	printf("pairs adopted    %s\n", number(reply, "pairs_adopted", a));
+	printf("pairs published  %s times\n", number(reply, "pairs_published", a));
+	printf("pairs refused    %s times\n", number(reply, "pairs_refused", a));
+}
+
+void tables_why(const json_t *reply)
+{
+	const json_t *path, *line;
+	size_t i, j;
+
+	json_array_foreach (json_object_get(reply, "why"), i, path) {
+		if (i)
+			putchar('\n');
+		json_array_foreach (json_object_get(path, "lines"), j, line)
+			puts(json_string_value(line) ? json_string_value(line) : "");
+	}
+}
+
+void tables_drain(const json_t *reply)
+{
+	char a[CELL];
+
+	printf("paths concerned: %s\n", number(reply, "paths", a));
+}

@@ -1,0 +1,58 @@
+/*
+ * flows.h - the connection tables that applications let the operator see.
+ *
+ * Solely owns: the read-only mappings of clients' segments (sched/conn_shm.h). In: memfds from the
+ * control socket. Out: entries, one consistent copy each. Thread: the loop's. A client writes its
+ * segment at any time and may write anything: no byte read from it is used as a size, an index or a
+ * pointer without a check, sizes are taken from the descriptor when it is attached, and the seals
+ * that make that safe are demanded.
+ */
+#ifndef FLOWS_H
+#define FLOWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define FLOWS_MAX_CLIENTS 64
+#define FLOWS_SCAN_MAX	  65536 /* entries looked at per flows_read() */
+
+struct flows;
+
+struct flow {
+	uint32_t client; /* as flows_attach() returned */
+	const char *name;
+	pid_t pid;
+	uint64_t key;
+	uint8_t peer[16];
+	uint32_t local_gpu;
+	uint16_t plane;
+	uint16_t slot_index;
+	bool in_use;
+	uint32_t udp_source_port;
+	uint64_t last_used_ns;
+	uint64_t bytes;
+};
+
+int flows_create(struct flows **out);
+void flows_destroy(struct flows *f);
+
+/*
+ * Maps a client's segment. Borrows fd. name ("" : the one in the segment's header) is cleaned and
+ * cut to 31 characters. Returns the client's id (>= 0), or -errno with why in words: -ENOSPC (too
+ * many clients), -EPERM (seals), -EFBIG, -EBADMSG (header), ...
+ */
+int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why, size_t why_size);
+void flows_detach(struct flows *f, int client);
+unsigned flows_n_clients(const struct flows *f);
+
+/*
+ * Calls on_flow for up to max entries that have ever been used, from *cursor (0: the first) on, and
+ * moves *cursor. Returns how many; *done tells whether the last has been reached. An entry that its
+ * client rewrites every time it is looked at is left out and counted in *torn.
+ */
+unsigned flows_read(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
+		    unsigned *torn, void (*on_flow)(void *arg, const struct flow *flow), void *arg);
+
+#endif

@@ -1,0 +1,417 @@
+/* links.c - see links.h */
+#include "links.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <linux/ethtool.h>
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "config.h"
+
+#define RECEIVE_BYTES (1 << 20)
+#define RETRY_S	      0.5 /* after a dump that could not even be asked for */
+#define OPER_UP	      6	  /* RFC 2863 ifOperStatus */
+#define OPER_UNKNOWN  0
+
+struct port {
+	uint32_t gpu, plane, sub_port;
+	const struct config_sub_port *config;
+	int ifindex; /* 0: absent */
+	bool seen;   /* in the dump under way */
+	enum links_state state;
+	uint64_t speed_bps;
+	bool speed_complained;
+};
+
+struct links {
+	struct ev_loop *loop;
+	struct links_handlers handlers;
+	void *arg;
+	struct nl_sock *socket;
+	int ethtool_fd;
+	ev_io io;
+	ev_timer retry;
+	bool dumping;
+	bool dump_again; /* the dump under way is not to be trusted */
+	uint32_t n_ports;
+	struct port ports[];
+};
+
+const char *links_state_name(enum links_state state)
+{
+	switch (state) {
+	case LINKS_UP:
+		return "up";
+	case LINKS_NO_CARRIER:
+		return "no-carrier";
+	case LINKS_DOWN:
+		return "admin-down";
+	case LINKS_ABSENT:
+		break;
+	}
+	return "absent";
+}
+
+/* ---- speed --------------------------------------------------------------- */
+
+/* The driver's speed in Mb/s, or 0 if it tells none. The first call learns how many words the
+ * bitmaps have. */
+static uint64_t ethtool_mbps(int fd, const char *dev)
+{
+	union {
+		struct ethtool_link_settings settings;
+		char room[sizeof(struct ethtool_link_settings) + 3 * 4 * 128];
+	} u = {.settings = {.cmd = ETHTOOL_GLINKSETTINGS}};
+	struct ifreq request = {0};
+	int words;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", dev);
+	request.ifr_data = (void *)&u;
+	if (ioctl(fd, SIOCETHTOOL, &request) || u.settings.link_mode_masks_nwords >= 0)
+		return 0;
+	words = -u.settings.link_mode_masks_nwords;
+	u.settings = (struct ethtool_link_settings){.cmd = ETHTOOL_GLINKSETTINGS,
+						    .link_mode_masks_nwords = (__s8)words};
+	if (ioctl(fd, SIOCETHTOOL, &request) || u.settings.speed == (__u32)SPEED_UNKNOWN)
+		return 0;
+	return u.settings.speed;
+}
+
+static uint64_t speed_bps(struct links *l, struct port *port)
+{
+	uint64_t bps = port->config->speed_bps;
+	char line[160];
+
+	if (!bps)
+		bps = ethtool_mbps(l->ethtool_fd, port->config->dev) * 1000000;
+	if (!bps && !port->speed_complained) {
+		port->speed_complained = true;
+		snprintf(line, sizeof(line),
+			 "dev=%s is up but its driver tells no speed; set speed_mbps",
+			 port->config->dev);
+		l->handlers.on_log(l->arg, LOG_WARNING, line);
+	}
+	return bps;
+}
+
+/* ---- state --------------------------------------------------------------- */
+
+static void set_state(struct links *l, struct port *port, enum links_state state)
+{
+	uint64_t bps = state == LINKS_UP ? speed_bps(l, port) : 0;
+
+	if (port->state == state && port->speed_bps == bps)
+		return;
+	l->handlers.on_link(l->arg, port->gpu, port->plane, port->sub_port, port->state, state,
+			    bps);
+	port->state = state;
+	port->speed_bps = bps;
+}
+
+static void lose_device(struct links *l, struct port *port)
+{
+	port->ifindex = 0;
+	set_state(l, port, LINKS_ABSENT);
+}
+
+/* Carrier is the flag that the kernel clears first; operstate adds what a bond or a supplicant
+ * holds back. */
+static enum links_state state_of(const struct ifinfomsg *info, struct nlattr **attrs)
+{
+	int oper = attrs[IFLA_OPERSTATE] ? nla_get_u8(attrs[IFLA_OPERSTATE]) : OPER_UNKNOWN;
+	bool carrier = info->ifi_flags & IFF_LOWER_UP;
+
+	if (!(info->ifi_flags & IFF_UP))
+		return LINKS_DOWN;
+	if (attrs[IFLA_CARRIER] && !nla_get_u8(attrs[IFLA_CARRIER]))
+		carrier = false;
+	return carrier && (oper == OPER_UP || oper == OPER_UNKNOWN) ? LINKS_UP : LINKS_NO_CARRIER;
+}
+
+static void on_new_link(struct links *l, const struct ifinfomsg *info, struct nlattr **attrs)
+{
+	const char *name = nla_get_string(attrs[IFLA_IFNAME]);
+
+	for (uint32_t i = 0; i < l->n_ports; i++) {
+		struct port *port = &l->ports[i];
+
+		if (!strcmp(port->config->dev, name)) {
+			port->ifindex = info->ifi_index;
+			port->seen = true;
+			set_state(l, port, state_of(info, attrs));
+		} else if (port->ifindex == info->ifi_index) {
+			lose_device(l, port); /* renamed */
+		}
+	}
+}
+
+static void on_del_link(struct links *l, const struct ifinfomsg *info)
+{
+	for (uint32_t i = 0; i < l->n_ports; i++)
+		if (l->ports[i].ifindex == info->ifi_index)
+			lose_device(l, &l->ports[i]);
+}
+
+static int on_message(struct nl_msg *msg, void *arg)
+{
+	static const struct nla_policy policy[IFLA_MAX + 1] = {
+		[IFLA_IFNAME] = {.type = NLA_STRING, .minlen = 1, .maxlen = IFNAMSIZ},
+		[IFLA_OPERSTATE] = {.type = NLA_U8},
+		[IFLA_CARRIER] = {.type = NLA_U8},
+	};
+	struct nlmsghdr *header = nlmsg_hdr(msg);
+	struct nlattr *attrs[IFLA_MAX + 1];
+	const struct ifinfomsg *info;
+	struct links *l = arg;
+
+	if (header->nlmsg_type != RTM_NEWLINK && header->nlmsg_type != RTM_DELLINK)
+		return NL_OK;
+	if (nlmsg_parse(header, sizeof(*info), attrs, IFLA_MAX, policy) < 0 || !attrs[IFLA_IFNAME])
+		return NL_SKIP;
+	info = nlmsg_data(header);
+	if (info->ifi_family != AF_UNSPEC)
+		return NL_OK; /* a bridge's view of a port */
+	if (header->nlmsg_type == RTM_NEWLINK)
+		on_new_link(l, info, attrs);
+	else
+		on_del_link(l, info);
+	return NL_OK;
+}
+
+/* ---- dumps --------------------------------------------------------------- */
+
+static int start_dump(struct links *l)
+{
+	struct ifinfomsg info = {.ifi_family = AF_UNSPEC};
+	int rc;
+
+	for (uint32_t i = 0; i < l->n_ports; i++)
+		l->ports[i].seen = false;
+	rc = nl_send_simple(l->socket, RTM_GETLINK, NLM_F_DUMP, &info, sizeof(info));
+	l->dumping = rc >= 0;
+	l->dump_again = false;
+	return rc < 0 ? -EIO : 0;
+}
+
+static void dump_or_retry(struct links *l)
+{
+	if (!start_dump(l) || ev_is_active(&l->retry))
+		return;
+	ev_timer_set(&l->retry, RETRY_S, 0.);
+	ev_timer_start(l->loop, &l->retry);
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	dump_or_retry(w->data);
+}
+
+static int on_finish(struct nl_msg *msg, void *arg)
+{
+	struct links *l = arg;
+
+	(void)msg;
+	if (!l->dumping)
+		return NL_STOP;
+	l->dumping = false;
+	for (uint32_t i = 0; i < l->n_ports; i++)
+		if (!l->ports[i].seen && l->ports[i].ifindex)
+			lose_device(l, &l->ports[i]);
+	return NL_STOP;
+}
+
+/* The table changed while it was being dumped: ask again. */
+static int on_interrupted(struct nl_msg *msg, void *arg)
+{
+	struct links *l = arg;
+
+	(void)msg;
+	l->dump_again = true;
+	return NL_OK;
+}
+
+static int on_invalid(struct sockaddr_nl *who, struct nlmsgerr *error, void *arg)
+{
+	struct links *l = arg;
+
+	(void)who;
+	(void)error;
+	l->dump_again = true;
+	return NL_SKIP;
+}
+
+/* Reads what is there. Anything but "no more" means that messages were lost. */
+static void receive(struct links *l)
+{
+	int rc;
+
+	do {
+		rc = nl_recvmsgs_default(l->socket);
+	} while (rc >= 0 && !(l->dump_again && !l->dumping));
+	if (rc < 0 && rc != -NLE_AGAIN) {
+		l->handlers.on_log(
+			l->arg, LOG_WARNING,
+			"the kernel's link messages overran or were unreadable; asking for all");
+		l->dump_again = true;
+		l->dumping = false;
+	}
+	if (l->dump_again && !l->dumping)
+		dump_or_retry(l);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	receive(w->data);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static int open_socket(struct links *l)
+{
+	l->socket = nl_socket_alloc();
+	if (!l->socket)
+		return -ENOMEM;
+	nl_socket_disable_seq_check(l->socket); /* events come unasked */
+	if (nl_connect(l->socket, NETLINK_ROUTE))
+		return -EIO;
+	nl_socket_set_buffer_size(l->socket, RECEIVE_BYTES, 0);
+	nl_socket_set_msg_buf_size(l->socket, 65536);
+	nl_socket_modify_cb(l->socket, NL_CB_VALID, NL_CB_CUSTOM, on_message, l);
+	nl_socket_modify_cb(l->socket, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, l);
+	nl_socket_modify_cb(l->socket, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_interrupted, l);
+	nl_socket_modify_err_cb(l->socket, NL_CB_CUSTOM, on_invalid, l);
+	if (nl_socket_add_memberships(l->socket, RTNLGRP_LINK, 0))
+		return -EIO;
+	l->ethtool_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	return l->ethtool_fd < 0 ? -errno : 0;
+}
+
+/* The one blocking moment: nothing may be published before our own links are known. */
+static int learn_first_state(struct links *l)
+{
+	int rc;
+
+	for (int attempt = 0; attempt < 10; attempt++) {
+		rc = start_dump(l);
+		if (rc)
+			return rc;
+		while (l->dumping)
+			if (nl_recvmsgs_default(l->socket) < 0)
+				return -EIO;
+		if (!l->dump_again)
+			return nl_socket_set_nonblocking(l->socket) ? -EIO : 0;
+	}
+	return -EAGAIN;
+}
+
+static void fill_ports(struct links *l, const struct config *config)
+{
+	uint32_t n = 0;
+
+	for (uint32_t g = 0; g < config->n_gpus; g++)
+		for (uint32_t p = 0; p < config->gpus[g].n_planes; p++)
+			for (uint32_t s = 0; s < config->gpus[g].planes[p].n_sub_ports; s++) {
+				struct port *port = &l->ports[n++];
+
+				port->gpu = g;
+				port->plane = p;
+				port->sub_port = s;
+				port->config = &config->gpus[g].planes[p].sub_ports[s];
+			}
+	l->n_ports = n;
+}
+
+static uint32_t count_ports(const struct config *config)
+{
+	uint32_t n = 0;
+
+	for (uint32_t g = 0; g < config->n_gpus; g++)
+		for (uint32_t p = 0; p < config->gpus[g].n_planes; p++)
+			n += config->gpus[g].planes[p].n_sub_ports;
+	return n;
+}
+
+int links_create(struct links **out, struct ev_loop *loop, const struct config *config,
+		 const struct links_handlers *handlers, void *arg)
+{
+	struct links *l = calloc(1, sizeof(*l) + count_ports(config) * sizeof(l->ports[0]));
+	int rc;
+
+	*out = NULL;
+	if (!l)
+		return -ENOMEM;
+	l->loop = loop;
+	l->handlers = *handlers;
+	l->arg = arg;
+	l->ethtool_fd = -1;
+	fill_ports(l, config);
+	ev_init(&l->io, on_readable);
+	ev_init(&l->retry, on_retry);
+	l->io.data = l->retry.data = l;
+	rc = open_socket(l);
+	if (!rc)
+		rc = learn_first_state(l);
+	if (rc) {
+		links_destroy(l);
+		return rc;
+	}
+	for (uint32_t i = 0; i < l->n_ports;
+	     i++) /* the others have been told while they were learned */
+		if (l->ports[i].state == LINKS_ABSENT)
+			handlers->on_link(arg, l->ports[i].gpu, l->ports[i].plane,
+					  l->ports[i].sub_port, LINKS_ABSENT, LINKS_ABSENT, 0);
+	ev_io_set(&l->io, nl_socket_get_fd(l->socket), EV_READ);
+	ev_io_start(loop, &l->io);
+	*out = l;
+	return 0;
+}
+
+void links_destroy(struct links *l)
+{
+	if (!l)
+		return;
+	ev_io_stop(l->loop, &l->io);
+	ev_timer_stop(l->loop, &l->retry);
+	nl_socket_free(l->socket);
+	if (l->ethtool_fd >= 0)
+		close(l->ethtool_fd);
+	free(l);
+}
+
+void links_set_config(struct links *l, const struct config *config)
+{
+	fill_ports(l, config);
+	for (uint32_t i = 0; i < l->n_ports; i++)
+		set_state(l, &l->ports[i], l->ports[i].state);
+}
+
+bool links_view(const struct links *l, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+		enum links_state *state, uint64_t *speed)
+{
+	for (uint32_t i = 0; i < l->n_ports; i++) {
+		const struct port *port = &l->ports[i];
+
+		if (port->gpu != gpu || port->plane != plane || port->sub_port != sub_port)
+			continue;
+		*state = port->state;
+		*speed = port->speed_bps;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,48 @@
+/*
+ * links.h - carrier and speed of the local sub-ports, from the kernel.
+ *
+ * Solely owns: one rtnetlink socket subscribed to link changes, and the last known state of each
+ * sub-port's device. In: link messages; ethtool's speed where the configuration gives none. Out:
+ * on_link, once per change. Thread: the loop's. The kernel drops messages when we are slow
+ * (ENOBUFS): everything is then asked for again, and what the new answer does not mention is gone.
+ */
+#ifndef LINKS_H
+#define LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct config;
+struct ev_loop;
+struct links;
+
+enum links_state {
+	LINKS_ABSENT, /* no device of that name */
+	LINKS_DOWN,   /* administratively down */
+	LINKS_NO_CARRIER,
+	LINKS_UP,
+};
+
+struct links_handlers {
+	/* speed_bps is 0 unless up and known. */
+	void (*on_link)(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+			enum links_state old, enum links_state state, uint64_t speed_bps);
+	void (*on_log)(void *arg, int priority, const char *line);
+};
+
+/*
+ * Opens the socket and learns the first state before it returns (on_link is called from here, once
+ * for each sub-port). config is borrowed until links_set_config(). 0 or -errno.
+ */
+int links_create(struct links **out, struct ev_loop *loop, const struct config *config,
+		 const struct links_handlers *handlers, void *arg);
+void links_destroy(struct links *l);
+/* A reloaded configuration with the same devices: takes over its speeds. */
+void links_set_config(struct links *l, const struct config *config);
+/* The last known state of a sub-port; false if there is no such sub-port. */
+bool links_view(const struct links *l, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+		enum links_state *state, uint64_t *speed_bps);
+
+const char *links_state_name(enum links_state state);
+
+#endif

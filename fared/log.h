@@ -1,0 +1,41 @@
+/*
+ * log.h - one line per thing that happened, on a file descriptor.
+ *
+ * Solely owns: how a log line looks ("<5>path: plane=2 ..."), the level, and the budget of lines
+ * that others can trigger. In: printf-style text, topic first, key=value after. Out: one write()
+ * per line, so that lines of several processes do not mix. Thread: any one.
+ */
+#ifndef LOG_H
+#define LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <syslog.h>
+
+#define LOG_LINE_MAX 1024
+
+struct log {
+	int fd;
+	int level;	   /* lines of a higher number are dropped */
+	double tokens;	   /* budget of limited lines */
+	uint64_t token_ns; /* when it was last topped up */
+	uint64_t suppressed;
+};
+
+void log_init(struct log *log, int fd, int level);
+void log_line(struct log *log, int priority, const char *topic, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/*
+ * As log_line(), for lines that a peer, a client or FRR can trigger: LOG_BURST at once,
+ * LOG_PER_SECOND after that. The number left out is told as soon as a line gets through.
+ */
+#define LOG_BURST      50
+#define LOG_PER_SECOND 10
+void log_limited(struct log *log, uint64_t now_ns, int priority, const char *topic,
+		 const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* "debug", "info", "notice", "warning", "err" -> syslog priority; -1: none of these. */
+int log_level_parse(const char *name);
+const char *log_level_name(int level);
+
+#endif

@@ -1,0 +1,50 @@
+/* notify.c - see notify.h */
+#include "notify.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int notify_send(const char *state)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	const char *path = getenv("NOTIFY_SOCKET");
+	size_t length;
+	int fd, rc = 0;
+
+	if (!path || !*path)
+		return 0;
+	length = strlen(path);
+	if (length >= sizeof(to.sun_path) || (path[0] != '/' && path[0] != '@'))
+		return -EINVAL;
+	memcpy(to.sun_path, path, length);
+	if (path[0] == '@')
+		to.sun_path[0] = '\0'; /* abstract */
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to,
+		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+uint64_t notify_watchdog_ns(void)
+{
+	const char *text = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	unsigned long long usec;
+	char *end;
+
+	if (!text || !*text || (pid && strtol(pid, NULL, 10) != (long)getpid()))
+		return 0;
+	errno = 0;
+	usec = strtoull(text, &end, 10);
+	if (errno || *end || usec == 0 || usec > UINT64_MAX / 1000)
+		return 0;
+	return usec * 1000 / 2;
+}

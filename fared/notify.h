@@ -1,0 +1,17 @@
+/*
+ * notify.h - the service manager's notification socket (sd_notify(3)), without its library.
+ *
+ * Owns nothing. In: $NOTIFY_SOCKET, $WATCHDOG_USEC. Out: one datagram per call. Thread: any. A
+ * daemon that no manager started sends nothing.
+ */
+#ifndef NOTIFY_H
+#define NOTIFY_H
+
+#include <stdint.h>
+
+/* Sends state ("READY=1", "WATCHDOG=1", ...). 0 (also when nobody listens) or -errno. */
+int notify_send(const char *state);
+/* Half of the watchdog's period in ns: ping at least that often. 0: no watchdog. */
+uint64_t notify_watchdog_ns(void);
+
+#endif

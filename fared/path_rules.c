@@ -1,0 +1,292 @@
+/* path_rules.c - see path_rules.h */
+#include "path_rules.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* What the rules look at: the facts, and which source's word is in force. */
+struct judgement {
+	const struct path_facts *f;
+	enum path_teacher teacher;
+	const char *no_route; /* why nobody teaches the path */
+	const char *stale;    /* why the word in force is old, or NULL */
+	bool uninstalled;     /* zebra has disagreed for long enough */
+	uint64_t deadline_ns;
+};
+
+static void sooner(uint64_t *deadline, uint64_t candidate)
+{
+	if (!*deadline || candidate < *deadline)
+		*deadline = candidate;
+}
+
+static bool is_up(const struct path_facts *f, enum path_source s)
+{
+	return f->sources[s].configured && f->sources[s].state == BGP_SOURCE_UP;
+}
+
+/* A source in sync that has not repeated an old word since its restart has withdrawn it. */
+static bool is_taught(const struct path_facts *f, enum path_source s)
+{
+	const struct path_belief *b = &f->belief[s];
+
+	return b->known && b->reachable && (b->confirmed || !is_up(f, s));
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * true once zebra, in sync, has had no route over this plane for long enough while the teacher, who
+ * took its word at taught_since, has one. The two hear of one change 50 to 120 ms apart: a young
+ * disagreement is none.
+ *
+ * If the teacher's word is old, zebra may be the one who knows: it has kept the peer's other
+ * planes. If it has nothing at all toward the peer, bgpd is more likely between two lives (zebra
+ * flushes its routes then); no other plane is left to move to, so there is no hurry.
+ */
+static bool is_missing(struct judgement *j, uint64_t taught_since, bool old_word)
+{
+	const struct path_facts *f = j->f;
+	uint64_t since = taught_since, hold = f->times->installed_ns, ripe;
+
+	if (!is_up(f, PATH_SOURCE_ZSERV) || is_taught(f, PATH_SOURCE_ZSERV))
+		return false;
+	since = later(since, f->belief[PATH_SOURCE_ZSERV].since_ns);
+	since = later(since, f->sources[PATH_SOURCE_ZSERV].since_ns);
+	since = later(since, f->sources[PATH_SOURCE_BMP].since_ns);
+	if (old_word) {
+		since = later(since, f->installed_change_ns);
+		if (!f->installed_elsewhere)
+			hold = f->times->restart_ns;
+	}
+	ripe = since + hold;
+	if (f->now_ns >= ripe)
+		return true;
+	sooner(&j->deadline_ns, ripe);
+	return false;
+}
+
+/* In sync, or on the way there and this path has been taught anew already. */
+static bool speaks(const struct path_facts *f, enum path_source s)
+{
+	const struct path_belief *b = &f->belief[s];
+
+	return is_up(f, s) || (f->sources[s].state == BGP_SOURCE_SYNCING && b->confirmed &&
+			       b->heard_ns > f->sources[s].entered_ns);
+}
+
+static void teach_bmp(struct judgement *j)
+{
+	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
+	bool away = !speaks(j->f, PATH_SOURCE_BMP);
+	bool missing = is_missing(j, b->since_ns, away || b->stale);
+
+	if ((away || b->stale) && missing) {
+		j->no_route = "BMP's word is old and zebra has no route over this plane";
+		return;
+	}
+	j->teacher = PATH_TEACHER_BMP;
+	j->uninstalled = missing;
+	if (away)
+		j->stale = j->f->sources[PATH_SOURCE_BMP].state == BGP_SOURCE_SYNCING
+				   ? "the BMP session is synchronising; kept as last taught"
+				   : "the BMP session is away; kept as last taught";
+	else if (b->stale)
+		j->stale = "bgpd has lost or not yet re-learned it (graceful restart); kept as "
+			   "last taught";
+}
+
+static void teach_adopted(struct judgement *j)
+{
+	if (is_missing(j, j->f->adopted_ns, true)) {
+		j->no_route = "BMP is not in sync yet and zebra has no route over this plane";
+		return;
+	}
+	j->teacher = PATH_TEACHER_ADOPTED;
+	j->stale = "kept as the former daemon published it; BMP is not in sync yet";
+	sooner(&j->deadline_ns, j->f->adopted_ns + j->f->times->stale_ns);
+}
+
+/* zebra's word counts only when BMP has been away for a while: its weights are rounded and
+ * relative. */
+static void teach_zserv(struct judgement *j)
+{
+	const struct path_facts *f = j->f;
+	uint64_t ripe = f->sources[PATH_SOURCE_BMP].since_ns + f->times->fallback_ns;
+
+	if (!is_taught(f, PATH_SOURCE_ZSERV)) {
+		j->no_route = f->belief[PATH_SOURCE_BMP].known
+				      ? "BMP no longer vouches for it and zebra has no route"
+				      : "no source has taught it";
+		return;
+	}
+	if (f->now_ns < ripe) {
+		j->no_route = "waiting for BMP before zebra's relative weights are used";
+		sooner(&j->deadline_ns, ripe);
+		return;
+	}
+	j->teacher = PATH_TEACHER_ZSERV;
+	if (!is_up(f, PATH_SOURCE_ZSERV))
+		j->stale = "BMP and zebra are away; kept as zebra last said";
+	else if (f->belief[PATH_SOURCE_ZSERV].stale)
+		j->stale = "zebra keeps it from a lost session";
+}
+
+/* Whose word is in force? Raw bandwidth first, then what was published before us, then zebra's
+ * weights. */
+static void find_teacher(struct judgement *j)
+{
+	const struct path_facts *f = j->f;
+	const struct path_belief *bmp = &f->belief[PATH_SOURCE_BMP];
+	bool adopted = f->adopted && !bmp->known && f->now_ns < f->adopted_ns + f->times->stale_ns;
+
+	j->no_route = "no source has taught it";
+	if (is_taught(f, PATH_SOURCE_BMP))
+		teach_bmp(j);
+	else if (is_up(f, PATH_SOURCE_BMP) || (bmp->known && speaks(f, PATH_SOURCE_BMP)))
+		j->no_route = bmp->known ? "BMP has withdrawn it"
+					 : "BMP is in sync and does not teach it";
+	else if (adopted)
+		teach_adopted(j);
+	else
+		teach_zserv(j);
+}
+
+static const char *rule_drained(const struct judgement *j)
+{
+	return j->f->drained ? "an operator drained it" : NULL;
+}
+
+static const char *rule_local_down(const struct judgement *j)
+{
+	if (j->f->n_live_sub_ports == 0)
+		return "no local sub-port toward this plane has carrier";
+	if (j->f->local_bps == 0)
+		return "sub-ports have carrier, but neither driver nor configuration tells a speed";
+	return NULL;
+}
+
+static const char *rule_no_route(const struct judgement *j)
+{
+	return j->teacher == PATH_TEACHER_NONE ? j->no_route : NULL;
+}
+
+/* Less than one bit per second is nothing: usable_bps is an integer, and 0 must never read "ok". */
+static const char *rule_zero_bandwidth(const struct judgement *j)
+{
+	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
+
+	if (j->teacher == PATH_TEACHER_BMP && b->kind == BGP_BANDWIDTH_VALUE && b->bps < 1)
+		return "the advertised bandwidth is zero";
+	return NULL;
+}
+
+static const char *rule_not_installed(const struct judgement *j)
+{
+	return j->uninstalled ? "BMP teaches it, but zebra has not installed it over this plane"
+			      : NULL;
+}
+
+static const char *rule_stale(const struct judgement *j)
+{
+	return j->stale;
+}
+
+static const char *rule_ok(const struct judgement *j)
+{
+	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
+
+	if (j->teacher == PATH_TEACHER_ZSERV)
+		return "BMP is away: local bandwidth shared out by zebra's relative weights";
+	if (b->kind == BGP_BANDWIDTH_ABSENT)
+		return "no bandwidth advertised: the local bandwidth counts";
+	if (b->kind == BGP_BANDWIDTH_INVALID)
+		return "the advertised bandwidth is invalid: the local bandwidth counts";
+	return b->bps < (double)j->f->local_bps
+		       ? "the advertised bandwidth is the smaller"
+		       : "the local bandwidth is the smaller, or both agree";
+}
+
+/*
+ * The rules, first that applies. What an operator wants comes before what the hardware can; what is
+ * certain (our own carrier) before what others say; what takes a path away before what merely
+ * qualifies it. Probing's probe-down belongs after not-installed, its ramping before stale.
+ */
+static const struct rule {
+	enum fare_verdict verdict;
+	bool usable;
+	const char *(*applies)(const struct judgement *j); /* the reason, or NULL */
+	const char *look_next;
+} rules[] = {
+	{FARE_VERDICT_DRAINED, false, rule_drained,
+	 "farectl undrain, when the work on that plane is done"},
+	{FARE_VERDICT_LOCAL_DOWN, false, rule_local_down,
+	 "this server's own cables and ports toward the plane: farectl show planes; ip -br link; "
+	 "speed_mbps in fared.yaml"},
+	{FARE_VERDICT_NO_ROUTE, false, rule_no_route,
+	 "vtysh -c 'show bgp summary' and the peer's prefix in 'show bgp'; then the leaf and the "
+	 "peer's cables"},
+	{FARE_VERDICT_ZERO_BANDWIDTH, false, rule_zero_bandwidth,
+	 "the leaf of that plane: which of the peer's sub-ports does it see up? its link-bandwidth "
+	 "route-map"},
+	{FARE_VERDICT_NOT_INSTALLED, false, rule_not_installed,
+	 "vtysh -c 'show ip route PEER': is the next hop of that plane there and active?"},
+	{FARE_VERDICT_STALE, true, rule_stale,
+	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
+	 "sources' state"},
+	{FARE_VERDICT_OK, true, rule_ok, "nothing: the path is in use"},
+};
+
+static uint64_t smaller(uint64_t local_bps, double other)
+{
+	return other >= (double)local_bps ? local_bps : (uint64_t)llround(other);
+}
+
+static uint64_t worth(const struct judgement *j)
+{
+	const struct path_facts *f = j->f;
+	const struct path_belief *z = &f->belief[PATH_SOURCE_ZSERV];
+	const struct path_belief *b = &f->belief[PATH_SOURCE_BMP];
+	double share;
+
+	switch (j->teacher) {
+	case PATH_TEACHER_BMP:
+		return b->kind == BGP_BANDWIDTH_VALUE ? smaller(f->local_bps, b->bps)
+						      : f->local_bps;
+	case PATH_TEACHER_ADOPTED:
+		return smaller(f->local_bps, (double)f->adopted_bps);
+	case PATH_TEACHER_ZSERV:
+		if (z->kind != BGP_BANDWIDTH_VALUE || f->largest_weight <= 0)
+			return f->local_bps;
+		share = (double)f->local_bps * (z->bps / f->largest_weight);
+		return share < 1 ? 1 : smaller(f->local_bps, share);
+	case PATH_TEACHER_NONE:
+		break;
+	}
+	return 0;
+}
+
+void path_rules_apply(const struct path_facts *facts, struct path_result *out)
+{
+	struct judgement j = {.f = facts};
+	const char *reason = NULL;
+	uint32_t i;
+
+	find_teacher(&j);
+	for (i = 0; !reason; i++) /* the last rule always applies */
+		reason = rules[i].applies(&j);
+	i--;
+	*out = (struct path_result){
+		.verdict = rules[i].verdict,
+		.rule = i + 1,
+		.reason = reason,
+		.look_next = rules[i].look_next,
+		.teacher = j.teacher,
+		.normalised = j.teacher == PATH_TEACHER_ZSERV,
+		.usable_bps = rules[i].usable ? worth(&j) : 0,
+		.deadline_ns = j.deadline_ns,
+	};
+}

@@ -1,0 +1,43 @@
+/*
+ * path_rules.h - the ordered rules that end every path with exactly one verdict.
+ *
+ * Owns nothing. In: everything known of one path, gathered by the path table. Out: teacher,
+ * verdict, bandwidth and reason. Thread: any. Pure.
+ */
+#ifndef PATH_RULES_H
+#define PATH_RULES_H
+
+#include "path_table.h"
+
+/* Everything a verdict may depend on. */
+struct path_facts {
+	uint64_t now_ns;
+	const struct path_table_times *times;
+	const struct path_source_view *sources; /* PATH_SOURCE_COUNT of them */
+	struct path_belief belief[PATH_SOURCE_COUNT];
+	bool drained;
+	uint64_t local_bps;
+	uint32_t n_live_sub_ports;
+	double largest_weight; /* of zebra's weights toward this peer, over its planes; 0: none */
+	bool installed_elsewhere;     /* zebra has a route to this peer over some plane */
+	uint64_t installed_change_ns; /* when zebra's route to this peer last gained or lost a plane
+				       */
+	bool adopted;		      /* a former daemon published this path as usable */
+	uint64_t adopted_bps;
+	uint64_t adopted_ns;
+};
+
+struct path_result {
+	enum fare_verdict verdict;
+	uint32_t rule; /* 1.. */
+	const char *reason;
+	const char *look_next;
+	enum path_teacher teacher;
+	bool normalised;
+	uint64_t usable_bps;
+	uint64_t deadline_ns; /* evaluate again then even if nothing else happens; 0: no need */
+};
+
+void path_rules_apply(const struct path_facts *facts, struct path_result *out);
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * path_table.h - what every path (local GPU, peer, plane) is worth, and why.
+ *
+ * Solely owns: path state. Nothing else in the daemon decides a verdict or a bandwidth. In: link
+ * state, what the BMP station and zebra's socket believe, drain commands, and `now`. Out: for each
+ * path exactly one verdict, the bandwidth that goes with it and the reason in words;
+ * path_table_evaluate() hands over what changed. Thread: the loop's. Pure: no socket, clock or
+ * loop; times are CLOCK_MONOTONIC nanoseconds given by the caller.
+ *
+ * Implements FARE's rule (FARE-in-SUN 3.1): path bandwidth = min(live local bandwidth toward the
+ * plane, advertised bandwidth), per plane and not per session. The rules are one ordered list in
+ * path_rules.c.
+ */
+#ifndef PATH_TABLE_H
+#define PATH_TABLE_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bgp_source.h"
+#include "fare_limits.h"
+#include "fare_verdict.h"
+
+struct path_table;
+
+enum path_source {
+	PATH_SOURCE_BMP,
+	PATH_SOURCE_ZSERV,
+	PATH_SOURCE_COUNT,
+};
+
+/* Who a path's numbers come from at the moment. */
+enum path_teacher {
+	PATH_TEACHER_NONE,
+	PATH_TEACHER_BMP,     /* raw bandwidth */
+	PATH_TEACHER_ZSERV,   /* relative weights only */
+	PATH_TEACHER_ADOPTED, /* what a former daemon published; nobody has said anything since */
+};
+
+struct path_table_gpu {
+	uint32_t n_planes; /* 1..FARE_MAX_PLANES */
+	uint32_t n_sub_ports[FARE_MAX_PLANES];
+};
+
+struct path_table_times {
+	uint64_t stale_ns;     /* how long an adopted path outlives the daemon that published it */
+	uint64_t installed_ns; /* how long zebra may disagree with BMP before it counts */
+	uint64_t restart_ns; /* how long, if BMP's word is old and zebra has no route to the peer at
+				all */
+	uint64_t fallback_ns; /* how long BMP may be away before zebra's weights are used */
+};
+
+/* What one source believes of one path. */
+struct path_belief {
+	bool known;	/* the source said something about this path in this daemon's life */
+	bool confirmed; /* ... and since its latest (re)start */
+	bool reachable;
+	bool stale;
+	enum bgp_bandwidth_kind kind;
+	double bps;	   /* BMP: bit/s; zserv: relative weight */
+	uint64_t since_ns; /* when reachable or stale last changed */
+	uint64_t heard_ns; /* when the source last spoke of it */
+};
+
+struct path_source_view {
+	bool configured;
+	enum bgp_source_state state;
+	char reason[96];
+	uint64_t since_ns;   /* in sync, or not in sync, since */
+	uint64_t entered_ns; /* in this very state since */
+};
+
+/* A path as it stands after the last evaluation. reason is static text. */
+struct path_view {
+	struct in6_addr peer;
+	uint32_t local_gpu;
+	uint32_t plane;
+	enum fare_verdict verdict;
+	const char *reason;
+	const char *look_next; /* what an operator looks at next */
+	uint32_t rule;	       /* 1..n: place in the list of rules */
+	uint64_t usable_bps;
+	uint64_t since_ns; /* verdict and bandwidth unchanged since */
+	enum path_teacher teacher;
+	bool normalised; /* usable_bps follows relative weights: only ratios within one peer mean
+			    anything */
+	bool drained;
+	uint64_t local_bps; /* live local bandwidth toward the plane */
+	uint32_t n_live_sub_ports;
+	uint32_t n_sub_ports;
+	uint64_t
+		adopted_bps; /* what the former daemon published; 0: nothing, or usable no longer */
+	struct path_belief belief[PATH_SOURCE_COUNT];
+};
+
+/* One path's step from one evaluation to the next. */
+struct path_change {
+	uint32_t pair;
+	struct in6_addr peer;
+	uint32_t local_gpu;
+	uint32_t plane;
+	bool is_new; /* first evaluation of a path nobody adopted: old_* mean nothing */
+	enum fare_verdict old_verdict, new_verdict;
+	uint64_t old_bps, new_bps;
+	const char *reason; /* static */
+};
+
+struct path_table_handlers {
+	void (*on_change)(void *arg, const struct path_change *change);
+	/* a pair has changed and is to be published: n_planes paths by path_table_view() */
+	void (*on_pair)(void *arg, uint32_t pair, uint32_t n_planes);
+};
+
+/* gpus and times are copied. 0, -EINVAL (sizes beyond fare_limits.h) or -ENOMEM. */
+int path_table_create(struct path_table **out, const struct path_table_gpu *gpus, uint32_t n_gpus,
+		      const struct path_table_times *times);
+void path_table_destroy(struct path_table *t); /* NULL is fine */
+void path_table_set_times(struct path_table *t, const struct path_table_times *times);
+
+/* A local sub-port's state. speed_bps counts only while up. 0 or -EINVAL. */
+int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t sub_port, bool up,
+		    uint64_t speed_bps);
+
+/*
+ * What a source says of a path; creates the pair on first mention. 0; -EINVAL: no such GPU or
+ * plane, or a bandwidth that is not a number >= 0 (nothing is changed); -ENOSPC: FARE_MAX_PAIRS
+ * reached; -ENOMEM.
+ */
+int path_table_teach(struct path_table *t, enum path_source source,
+		     const struct bgp_path_event *event, uint64_t now);
+void path_table_source_state(struct path_table *t, enum path_source source,
+			     enum bgp_source_state state, const char *reason, uint64_t now);
+/*
+ * The source has been replaced by a new object (reload) or dropped (configured false). What it
+ * taught stays as stale until the new one is in sync; what that one does not teach is then
+ * withdrawn.
+ */
+void path_table_source_replaced(struct path_table *t, enum path_source source, bool configured,
+				uint64_t now);
+
+/* Takes over what a former daemon published of one path. Only before the pair is first evaluated.
+ */
+int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+		     uint32_t plane, enum fare_verdict verdict, uint64_t usable_bps, uint64_t now);
+
+/*
+ * Takes a plane toward peer out of use, or back in; peer NULL: toward every peer, later ones
+ * included. Returns how many paths it concerns, -ENOENT (no such peer) or -EINVAL (no such plane).
+ */
+int path_table_drain(struct path_table *t, const struct in6_addr *peer, uint32_t plane,
+		     bool drained);
+
+/*
+ * Re-evaluates what may have changed. handlers may be NULL. Returns when to call again at the
+ * latest (absolute, ns), or 0 if only an input can change anything.
+ */
+uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
+			     const struct path_table_handlers *handlers, void *arg);
+
+uint32_t path_table_n_pairs(const struct path_table *t);
+uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu);
+/* false: no such pair. */
+bool path_table_pair(const struct path_table *t, uint32_t pair, uint32_t *local_gpu,
+		     struct in6_addr *peer);
+bool path_table_find(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+		     uint32_t *pair);
+bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
+		     struct path_view *out);
+void path_table_source(const struct path_table *t, enum path_source source,
+		       struct path_source_view *out);
+/* Live local bandwidth of a plane and how many sub-ports make it up; 0 if there is no such plane.
+ */
+uint64_t path_table_local_bps(const struct path_table *t, uint32_t gpu, uint32_t plane,
+			      uint32_t *n_live);
+
+const char *path_teacher_name(enum path_teacher teacher);
+const char *path_source_name(enum path_source source);
+const char *path_source_state_name(enum bgp_source_state state);
+
+#endif

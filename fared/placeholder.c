@@ -1,1 +1,0 @@
-extern int fared_placeholder; int fared_placeholder;

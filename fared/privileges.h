@@ -1,0 +1,31 @@
+/*
+ * privileges.h - giving up what the daemon does not need.
+ *
+ * Owns nothing. In: user and group names of the configuration. Out: the process's credentials,
+ * changed for good. Thread: the main one, before any other exists.
+ *
+ * No capability is kept: rtnetlink may be read, ethtool's speed asked and BMP spoken without any.
+ * zebra's socket is opened through the user's supplementary groups (add the user to FRR's).
+ */
+#ifndef PRIVILEGES_H
+#define PRIVILEGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct privileges {
+	uid_t uid;
+	gid_t gid;	  /* the user's own group */
+	gid_t socket_gid; /* of `group`: who may read and ask; (gid_t)-1: nobody */
+	char user[64];	  /* "" : stay who we are */
+};
+
+/* Looks both names up ("" : none). 0, or -ENOENT with why in words. */
+int privileges_resolve(struct privileges *out, const char *user, const char *group, char *why,
+		       size_t why_size);
+/* Becomes that user if one is set, drops every capability, sets no_new_privs. 0 or -errno with why
+ * in words. */
+int privileges_drop(const struct privileges *p, char *why, size_t why_size);
+
+#endif

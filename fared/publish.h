@@ -1,0 +1,45 @@
+/*
+ * publish.h - from the path table to shared memory, once per loop iteration.
+ *
+ * Solely owns: the mapping of path-table pairs to the segment's. In: the path table. Out:
+ * shm_writer. Thread: the loop's. Knows no clock and no loop; the caller says when and what time it
+ * is.
+ */
+#ifndef PUBLISH_H
+#define PUBLISH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "links.h"
+#include "path_table.h"
+
+struct config;
+struct publish;
+
+struct publish_stats {
+	uint64_t pairs_published; /* publications that changed something */
+	uint64_t pairs_refused;	  /* the segment had no room, or refused */
+	uint32_t pairs_adopted;
+	bool adopted; /* the segment was there and compatible */
+};
+
+/*
+ * Opens the segment of config and hands every pair that it holds to path_table_adopt(), as last
+ * published. table is borrowed. 0 or -errno.
+ */
+int publish_create(struct publish **out, const struct config *config, struct path_table *table,
+		   mode_t mode, uint64_t now_ns);
+void publish_destroy(struct publish *p);
+
+void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+		  enum links_state state, uint64_t speed_bps);
+/* Evaluates the table and publishes what changed; on_change as in path_table.h. Returns the next
+ * deadline, or 0. */
+uint64_t publish_run(struct publish *p, uint64_t now_ns,
+		     void (*on_change)(void *arg, const struct path_change *change), void *arg);
+void publish_heartbeat(struct publish *p, uint64_t now_ns);
+void publish_stats(const struct publish *p, struct publish_stats *out);
+
+#endif

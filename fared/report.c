@@ -1,0 +1,297 @@
+/* report.c - see report.h */
+#include "report.h"
+
+#include <string.h>
+
+#include "address.h"
+#include "config.h"
+
+#define NS_PER_S 1e9
+
+static double age_s(const struct report *r, uint64_t since_ns)
+{
+	return r->now_ns > since_ns ? (double)(r->now_ns - since_ns) / NS_PER_S : 0;
+}
+
+/* Pages of a reply: rows, and the cursor of the next page or null. */
+static json_t *page(const char *key, json_t *rows, bool more, uint64_t cursor)
+{
+	return json_pack("{s:b, s:o, s:o}", "ok", 1, key, rows, "next_cursor",
+			 more ? json_integer((json_int_t)cursor) : json_null());
+}
+
+/* ---- planes -------------------------------------------------------------- */
+
+static json_t *source_row(const struct report *r, enum path_source source)
+{
+	struct path_source_view view;
+
+	path_table_source(r->table, source, &view);
+	return json_pack("{s:s, s:b, s:s, s:s, s:f}", "source", path_source_name(source),
+			 "configured", view.configured, "state", path_source_state_name(view.state),
+			 "reason", view.reason, "since_s", age_s(r, view.entered_ns));
+}
+
+static json_t *sub_port_rows(const struct report *r, uint32_t gpu, uint32_t plane)
+{
+	const struct config_plane *config = &r->config->gpus[gpu].planes[plane];
+	json_t *rows = json_array();
+
+	for (uint32_t s = 0; s < config->n_sub_ports; s++) {
+		enum links_state state;
+		uint64_t speed_bps;
+
+		if (!links_view(r->links, gpu, plane, s, &state, &speed_bps))
+			continue;
+		json_array_append_new(
+			rows,
+			json_pack("{s:i, s:s, s:b, s:s, s:I, s:s}", "sub_port", (int)s, "dev",
+				  config->sub_ports[s].dev, "up", state == LINKS_UP, "state",
+				  links_state_name(state), "speed_bps", (json_int_t)speed_bps,
+				  "speed_from",
+				  config->sub_ports[s].speed_bps ? "configuration" : "driver"));
+	}
+	return rows;
+}
+
+struct tally {
+	uint32_t n, usable;
+	uint32_t by_verdict[FARE_VERDICT_COUNT];
+};
+
+static void count_path(struct tally *tally, const struct path_view *view)
+{
+	tally->n++;
+	tally->usable += view->usable_bps > 0;
+	tally->by_verdict[view->verdict]++;
+}
+
+static json_t *verdicts(const struct tally *tally)
+{
+	json_t *out = json_object();
+
+	for (int v = 0; v < FARE_VERDICT_COUNT; v++)
+		if (tally->by_verdict[v])
+			json_object_set_new(out, fare_verdict_name((enum fare_verdict)v),
+					    json_integer(tally->by_verdict[v]));
+	return out;
+}
+
+static json_t *plane_row(const struct report *r, uint32_t gpu, uint32_t plane)
+{
+	struct tally tally = {0};
+	struct path_view view;
+	uint64_t local_bps;
+	uint32_t n_live;
+
+	for (uint32_t i = 0; i < path_table_n_pairs(r->table); i++)
+		if (path_table_view(r->table, i, plane, &view) && view.local_gpu == gpu)
+			count_path(&tally, &view);
+	local_bps = path_table_local_bps(r->table, gpu, plane, &n_live);
+	return json_pack("{s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:o, s:o}", "local_gpu",
+			 r->config->gpus[gpu].name, "local_gpu_index", (int)gpu, "plane",
+			 (int)plane, "local_bps", (json_int_t)local_bps, "live_sub_ports",
+			 (int)n_live, "configured_sub_ports",
+			 (int)r->config->gpus[gpu].planes[plane].n_sub_ports, "paths", (int)tally.n,
+			 "usable_paths", (int)tally.usable, "verdicts", verdicts(&tally),
+			 "sub_ports", sub_port_rows(r, gpu, plane));
+}
+
+json_t *report_planes(const struct report *r)
+{
+	json_t *planes = json_array(), *sources = json_array();
+
+	for (uint32_t g = 0; g < r->config->n_gpus; g++)
+		for (uint32_t p = 0; p < r->config->gpus[g].n_planes; p++)
+			json_array_append_new(planes, plane_row(r, g, p));
+	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
+		json_array_append_new(sources, source_row(r, s));
+	return json_pack("{s:b, s:o, s:o}", "ok", 1, "planes", planes, "sources", sources);
+}
+
+/* ---- peers and paths ----------------------------------------------------- */
+
+static json_t *peer_row(const struct report *r, uint32_t pair, uint32_t gpu,
+			const struct in6_addr *peer)
+{
+	char text[ADDRESS_TEXT_MAX];
+	struct tally tally = {0};
+	struct path_view view;
+	uint64_t usable_bps = 0;
+
+	for (uint32_t p = 0; path_table_view(r->table, pair, p, &view); p++) {
+		count_path(&tally, &view);
+		usable_bps += view.usable_bps;
+	}
+	return json_pack("{s:s, s:i, s:s, s:I, s:i, s:i, s:o}", "local_gpu",
+			 r->config->gpus[gpu].name, "local_gpu_index", (int)gpu, "peer",
+			 address_format(peer, text), "usable_bps", (json_int_t)usable_bps, "planes",
+			 (int)tally.n, "usable_planes", (int)tally.usable, "verdicts",
+			 verdicts(&tally));
+}
+
+static bool wanted(const struct control_request *request, const struct in6_addr *peer)
+{
+	return !request->has_peer || IN6_ARE_ADDR_EQUAL(&request->peer, peer);
+}
+
+json_t *report_peers(const struct report *r, const struct control_request *request)
+{
+	uint64_t i = request->cursor, n = path_table_n_pairs(r->table);
+	json_t *rows = json_array();
+	struct in6_addr peer;
+	uint32_t gpu;
+
+	for (; i < n && json_array_size(rows) < request->limit; i++)
+		if (path_table_pair(r->table, (uint32_t)i, &gpu, &peer) && wanted(request, &peer))
+			json_array_append_new(rows, peer_row(r, (uint32_t)i, gpu, &peer));
+	return page("peers", rows, i < n, i);
+}
+
+static json_t *advertised(const struct path_belief *b)
+{
+	return b->known && b->reachable && b->kind == BGP_BANDWIDTH_VALUE ? json_real(b->bps)
+									  : json_null();
+}
+
+static const char *belief_word(const struct path_belief *b)
+{
+	if (!b->known)
+		return "silent";
+	if (!b->reachable)
+		return "unreachable";
+	return b->stale || !b->confirmed ? "stale" : "reachable";
+}
+
+static const char *bandwidth_word(const struct path_belief *b)
+{
+	if (!b->known || !b->reachable)
+		return "none";
+	switch (b->kind) {
+	case BGP_BANDWIDTH_VALUE:
+		return "value";
+	case BGP_BANDWIDTH_INVALID:
+		return "invalid";
+	case BGP_BANDWIDTH_ABSENT:
+		break;
+	}
+	return "absent";
+}
+
+static json_t *path_row(const struct report *r, const struct path_view *v)
+{
+	const struct path_belief *bmp = &v->belief[PATH_SOURCE_BMP],
+				 *zserv = &v->belief[PATH_SOURCE_ZSERV];
+	char text[ADDRESS_TEXT_MAX];
+
+	return json_pack("{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o, s:s, s:o, s:i, s:i, s:s, s:s, "
+			 "s:s, s:b, s:b, s:s, s:f}",
+			 "local_gpu", r->config->gpus[v->local_gpu].name, "local_gpu_index",
+			 (int)v->local_gpu, "peer", address_format(&v->peer, text), "plane",
+			 (int)v->plane, "verdict", fare_verdict_name(v->verdict), "usable_bps",
+			 (json_int_t)v->usable_bps, "local_bps", (json_int_t)v->local_bps,
+			 "advertised_bps", advertised(bmp), "advertised", bandwidth_word(bmp),
+			 "zserv_weight", advertised(zserv), "live_sub_ports",
+			 (int)v->n_live_sub_ports, "configured_sub_ports", (int)v->n_sub_ports,
+			 "teacher", path_teacher_name(v->teacher), "bmp", belief_word(bmp), "zserv",
+			 belief_word(zserv), "normalised", v->normalised, "drained", v->drained,
+			 "reason", v->reason, "since_s", age_s(r, v->since_ns));
+}
+
+/* The cursor counts (pair, plane) as pair * FARE_MAX_PLANES + plane, so a page may end inside a
+ * pair. */
+json_t *report_paths(const struct report *r, const struct control_request *request)
+{
+	uint64_t i = request->cursor, n = (uint64_t)path_table_n_pairs(r->table) * FARE_MAX_PLANES;
+	json_t *rows = json_array();
+	struct path_view view;
+
+	for (; i < n && json_array_size(rows) < request->limit; i++) {
+		uint32_t pair = (uint32_t)(i / FARE_MAX_PLANES),
+			 plane = (uint32_t)(i % FARE_MAX_PLANES);
+
+		if (request->has_plane && request->plane != plane)
+			continue;
+		if (path_table_view(r->table, pair, plane, &view) && wanted(request, &view.peer))
+			json_array_append_new(rows, path_row(r, &view));
+	}
+	return page("paths", rows, i < n, i);
+}
+
+/* ---- flows --------------------------------------------------------------- */
+
+struct flow_rows {
+	const struct report *r;
+	json_t *rows;
+};
+
+static void add_flow(void *arg, const struct flow *f)
+{
+	const struct flow_rows *to = arg;
+	char key[24], peer[ADDRESS_TEXT_MAX];
+	struct in6_addr address;
+
+	memcpy(&address, f->peer, sizeof(address));
+	snprintf(key, sizeof(key), "0x%016llx", (unsigned long long)f->key);
+	json_array_append_new(to->rows,
+			      json_pack("{s:s, s:i, s:s, s:I, s:s, s:i, s:i, s:b, s:I, s:f, s:I}",
+					"client", f->name, "pid", (int)f->pid, "key", key,
+					"local_gpu_index", (json_int_t)f->local_gpu, "peer",
+					address_format(&address, peer), "plane", (int)f->plane,
+					"slot_index", (int)f->slot_index, "in_use", f->in_use,
+					"udp_source_port", (json_int_t)f->udp_source_port, "idle_s",
+					age_s(to->r, f->last_used_ns), "bytes",
+					(json_int_t)(f->bytes & INT64_MAX)));
+}
+
+json_t *report_flows(const struct report *r, const struct control_request *request)
+{
+	struct flow_rows to = {r, json_array()};
+	uint64_t cursor = request->cursor;
+	json_t *reply;
+	unsigned torn;
+	bool done;
+
+	flows_read(r->flows, &cursor, request->limit, &done, &torn, add_flow, &to);
+	reply = page("flows", to.rows, !done, cursor);
+	json_object_set_new(reply, "clients", json_integer(flows_n_clients(r->flows)));
+	json_object_set_new(reply, "left_out_while_being_written", json_integer(torn));
+	return reply;
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+json_t *report_event(const struct event *e)
+{
+	return json_pack("{s:I, s:I, s:I, s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:i}", "seq",
+			 (json_int_t)e->seq, "mono_ns", (json_int_t)e->mono_ns, "wall_ns",
+			 (json_int_t)e->wall_ns, "topic", e->topic, "subject", e->subject, "plane",
+			 e->plane < 0 ? json_null() : json_integer(e->plane), "from", e->from, "to",
+			 e->to, "reason", e->reason, "n", (int)e->n, "priority", e->priority);
+}
+
+json_t *report_events(const struct report *r, const struct control_request *request)
+{
+	uint64_t after = request->cursor;
+	json_t *rows = json_array();
+	const struct event *e;
+
+	while (json_array_size(rows) < request->limit && (e = events_after(r->events, after))) {
+		json_array_append_new(rows, report_event(e));
+		after = e->seq;
+	}
+	return page("events", rows, events_after(r->events, after) != NULL, after);
+}
+
+json_t *report_version(const struct report *r)
+{
+	struct publish_stats stats;
+
+	publish_stats(r->publish, &stats);
+	return json_pack("{s:b, s:s, s:s, s:f, s:i, s:b, s:i, s:I, s:I}", "ok", 1, "version",
+			 FARE_VERSION, "node", r->config->node, "uptime_s", age_s(r, r->started_ns),
+			 "pairs", (int)path_table_n_pairs(r->table), "adopted", stats.adopted,
+			 "pairs_adopted", (int)stats.pairs_adopted, "pairs_published",
+			 (json_int_t)stats.pairs_published, "pairs_refused",
+			 (json_int_t)stats.pairs_refused);
+}

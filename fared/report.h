@@ -1,0 +1,42 @@
+/*
+ * report.h - what the daemon knows, as JSON.
+ *
+ * Owns nothing. In: the daemon's modules, read only. Out: new JSON values, the caller's to free;
+ * NULL: out of memory. Thread: the loop's. Keys carry their units (_bps, _ns, _s, _bytes); absent
+ * values are null.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "control_request.h"
+#include "events.h"
+#include "flows.h"
+#include "links.h"
+#include "path_table.h"
+#include "publish.h"
+
+struct config;
+
+struct report {
+	const struct config *config;
+	const struct path_table *table;
+	const struct links *links;
+	const struct events *events;
+	const struct flows *flows;
+	const struct publish *publish;
+	uint64_t now_ns; /* CLOCK_MONOTONIC */
+	uint64_t started_ns;
+};
+
+json_t *report_version(const struct report *r);
+json_t *report_planes(const struct report *r);
+json_t *report_peers(const struct report *r, const struct control_request *request);
+json_t *report_paths(const struct report *r, const struct control_request *request);
+json_t *report_flows(const struct report *r, const struct control_request *request);
+json_t *report_events(const struct report *r, const struct control_request *request);
+json_t *report_event(const struct event *event);
+
+#endif

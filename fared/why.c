@@ -1,0 +1,139 @@
+/* why.c - see why.h */
+#include "why.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "address.h"
+#include "config.h"
+#include "control.h"
+
+static double age_s(const struct report *r, uint64_t since_ns)
+{
+	return r->now_ns > since_ns ? (double)(r->now_ns - since_ns) / 1e9 : 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(json_t *lines, const char *format, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	json_array_append_new(lines, json_string(text));
+}
+
+static void say_local(const struct report *r, const struct path_view *v, json_t *lines)
+{
+	const struct config_plane *config = &r->config->gpus[v->local_gpu].planes[v->plane];
+
+	say(lines, "  local:      %.6g Gb/s, %u of %u sub-ports live", (double)v->local_bps / 1e9,
+	    v->n_live_sub_ports, v->n_sub_ports);
+	for (uint32_t s = 0; s < config->n_sub_ports; s++) {
+		enum links_state state;
+		uint64_t bps;
+
+		if (links_view(r->links, v->local_gpu, v->plane, s, &state, &bps))
+			say(lines, "              %s %s, %.6g Gb/s (%s)", config->sub_ports[s].dev,
+			    links_state_name(state), (double)bps / 1e9,
+			    config->sub_ports[s].speed_bps ? "configured" : "from the driver");
+	}
+}
+
+static void say_belief(const struct report *r, const struct path_view *v, enum path_source source,
+		       json_t *lines)
+{
+	const struct path_belief *b = &v->belief[source];
+	const char *name = source == PATH_SOURCE_BMP ? "BMP:  " : "zserv:";
+	struct path_source_view view;
+	char worth[64];
+
+	path_table_source(r->table, source, &view);
+	if (!view.configured) {
+		say(lines, "  %s      not configured", name);
+		return;
+	}
+	if (!b->known)
+		snprintf(worth, sizeof(worth), "has never spoken of this path");
+	else if (!b->reachable)
+		snprintf(worth, sizeof(worth), "unreachable for %.1f s", age_s(r, b->since_ns));
+	else if (b->kind != BGP_BANDWIDTH_VALUE)
+		snprintf(worth, sizeof(worth), "reachable, %s bandwidth",
+			 b->kind == BGP_BANDWIDTH_ABSENT ? "no" : "invalid");
+	else if (source == PATH_SOURCE_BMP)
+		snprintf(worth, sizeof(worth), "advertises %.6g Gb/s", b->bps / 1e9);
+	else
+		snprintf(worth, sizeof(worth), "installed, relative weight %.6g", b->bps);
+	say(lines, "  %s      %s%s%s; session %s for %.1f s (%s)", name, worth,
+	    b->known && b->reachable && b->stale ? " (stale)" : "",
+	    b->known && b->reachable && !b->confirmed
+		    ? " (not repeated since the session was replaced)"
+		    : "",
+	    path_source_state_name(view.state), age_s(r, view.entered_ns), view.reason);
+	if (b->known)
+		say(lines, "              last heard of it %.1f s ago", age_s(r, b->heard_ns));
+}
+
+static void say_path(const struct report *r, const struct path_view *v, json_t *lines)
+{
+	char peer[ADDRESS_TEXT_MAX];
+
+	say(lines, "%s -> %s, plane %u: %s, usable %.6g Gb/s", r->config->gpus[v->local_gpu].name,
+	    address_format(&v->peer, peer), v->plane, fare_verdict_name(v->verdict),
+	    (double)v->usable_bps / 1e9);
+	say(lines, "  because:    %s (rule %u of the list; so for %.1f s)", v->reason, v->rule,
+	    age_s(r, v->since_ns));
+	if (v->normalised)
+		say(lines, "  note:       from relative weights: only the ratio between this "
+			   "peer's planes means anything");
+	say_local(r, v, lines);
+	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
+		say_belief(r, v, s, lines);
+	if (v->teacher == PATH_TEACHER_ADOPTED)
+		say(lines, "  adopted:    %.6g Gb/s, as the former daemon published it",
+		    (double)v->adopted_bps / 1e9);
+	say(lines, "  look next:  %s", v->look_next);
+}
+
+static json_t *path_json(const struct report *r, const struct path_view *v, json_t *lines)
+{
+	char peer[ADDRESS_TEXT_MAX];
+
+	return json_pack("{s:s, s:s, s:i, s:s, s:i, s:s, s:I, s:f, s:s, s:o}", "local_gpu",
+			 r->config->gpus[v->local_gpu].name, "peer", address_format(&v->peer, peer),
+			 "plane", (int)v->plane, "verdict", fare_verdict_name(v->verdict), "rule",
+			 (int)v->rule, "reason", v->reason, "usable_bps", (json_int_t)v->usable_bps,
+			 "since_s", age_s(r, v->since_ns), "look_next", v->look_next, "lines",
+			 lines);
+}
+
+json_t *why_reply(const struct report *r, const struct control_request *request)
+{
+	json_t *paths = json_array();
+	struct path_view view;
+	uint32_t pair;
+	bool known = false;
+
+	for (uint32_t g = 0; g < r->config->n_gpus; g++) {
+		if (!path_table_find(r->table, g, &request->peer, &pair))
+			continue;
+		known = true;
+		for (uint32_t p = 0; path_table_view(r->table, pair, p, &view); p++) {
+			json_t *lines;
+
+			if (request->has_plane && request->plane != p)
+				continue;
+			lines = json_array();
+			say_path(r, &view, lines);
+			json_array_append_new(paths, path_json(r, &view, lines));
+		}
+	}
+	if (json_array_size(paths))
+		return json_pack("{s:b, s:o}", "ok", 1, "why", paths);
+	json_decref(paths);
+	return control_error(known ? "no such plane; farectl show planes lists them"
+				   : "no source has ever taught that peer: is it inside "
+				     "bgp.peer_prefixes, and a host route? "
+				     "farectl show peers lists those known");
+}

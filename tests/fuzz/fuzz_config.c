@@ -1,0 +1,24 @@
+/* links: fared_core */
+/* fared.yaml from an adversary: parsed whole or refused with a reason, and never half. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct config_error error = {""};
+	struct config *config;
+	int rc = config_parse(&config, (const char *)data, size, "fuzz.yaml", &error);
+
+	if (rc && (config || !error.text[0]))
+		abort();
+	if (!rc && (!config->n_gpus || config->n_gpus > FARE_MAX_LOCAL_GPUS ||
+		    !(config->bgp.bandwidth_scale > 0)))
+		abort();
+	config_destroy(config);
+	return 0;
+}

@@ -1,0 +1,171 @@
+#!/bin/bash
+# fared against real FRR and real links: what it learns, what each fault makes of a path, and that neither the death
+# of bgpd nor its own moves anything. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
+# FARE_BIN: the directory of fared, farectl and farelab.
+set -u
+
+here=$(cd "$(dirname "$0")/../.." && pwd)
+bin=${FARE_BIN:-$here/build/dev/bin}
+topology=$here/netns/topologies/4x4x2.yaml
+lab=fdt$$
+
+skip() { echo "skipped: $*"; exit 77; }
+[ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
+[ -x /usr/lib/frr/bgpd ] || skip "needs FRR (apt install frr)"
+command -v jq >/dev/null || skip "needs jq"
+for tool in fared farectl farelab; do
+	[ -x "$bin/$tool" ] || skip "no $bin/$tool; set FARE_BIN to where the binaries are"
+done
+
+failed() {
+	echo "FAILED: $*"
+	for host in s0 s1; do
+		echo "## $host"
+		ctl $host show planes
+		ctl $host show paths
+		ctl $host show events | tail -30
+	done
+	exit 1
+}
+cleanup() { [ -z "${second:-}" ] || kill "$second" 2>/dev/null; "$bin/farelab" down "$lab" >/dev/null 2>&1; rm -rf "/tmp/$lab".*; }
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+fared_dir() { jq -r --arg s "$1" '.servers[] | select(.name == $s) | .fared_run_dir' "/tmp/$lab.status"; }
+ctl() { local host=$1; shift; "$bin/farectl" -s "$(fared_dir "$host")" "$@"; }
+lab() { "$bin/farelab" "$@" || failed "farelab $*"; }
+pid_of() { "$bin/farelab" status "$lab" --json | jq -r --arg s "$1" --arg d "$2" '.servers[] | select(.name == $s) | .pids[$d]'; }
+
+# path HOST PEER PLANE: "verdict usable_bps", as published
+path() {
+	ctl "$1" -j show paths "$2" "$3" 2>/dev/null | jq -r '.paths[0] | "\(.verdict) \(.usable_bps)"'
+}
+# await SECONDS WHAT COMMAND...: until COMMAND succeeds
+await() {
+	local limit=$((SECONDS + $1)) what=$2
+	shift 2
+	until "$@"; do
+		[ $SECONDS -lt $limit ] || failed "$what: not within the time allowed"
+		sleep 0.05
+	done
+}
+is() { [ "$(path "$1" "$2" "$3")" = "$4" ]; }
+# expect HOST PEER PLANE "verdict bps"
+expect() {
+	await 30 "$1 -> $2 plane $3 should be '$4'" is "$1" "$2" "$3" "$4"
+	echo "ok: $1 -> $2 plane $3 is $4"
+}
+# Weights toward PEER as one line, whatever the verdicts
+weights() { ctl "$1" -j show paths "$2" 2>/dev/null | jq -c '[.paths[].usable_bps]'; }
+verdicts() { ctl "$1" -j show paths "$2" 2>/dev/null | jq -c '[.paths[].verdict] | unique'; }
+verdicts_are() { [ "$(verdicts "$1" "$2")" = "$3" ]; }
+
+echo "# the lab comes up, and every path is worth what its links are"
+lab up "$topology" --name "$lab" --fared "$bin/fared" --wait 90
+"$bin/farelab" status "$lab" --json >"/tmp/$lab.status"
+peer() { jq -r --arg s "$1" '.servers[] | select(.name == $s) | .gpus[0].ipv4' "/tmp/$lab.status"; }
+s1=$(peer s1) s2=$(peer s2) s3=$(peer s3) s0=$(peer s0)
+rate=$(jq '.servers[0].gpus[0].planes[0].sub_ports[0].rate_bps' "/tmp/$lab.status")
+whole="ok $((2 * rate))" half="ok $rate"
+for peer in "$s1" "$s2" "$s3"; do
+	for plane in 0 1 2 3; do expect s0 "$peer" $plane "$whole"; done
+done
+
+echo "# one sub-port of s1 on plane 1 fails: half, at both ends, on that plane alone"
+lab fail "$lab" subport s1 1 0
+expect s0 "$s1" 1 "$half"
+expect s1 "$s0" 1 "$half"
+expect s0 "$s1" 0 "$whole"
+expect s0 "$s2" 1 "$whole"
+lab heal "$lab" subport s1 1 0
+expect s0 "$s1" 1 "$whole"
+expect s1 "$s0" 1 "$whole"
+
+echo "# s1 loses plane 2: local-down at home, no-route elsewhere"
+lab fail "$lab" plane s1 2
+expect s1 "$s0" 2 "local-down 0"
+expect s0 "$s1" 2 "no-route 0"
+expect s0 "$s2" 2 "$whole"
+ctl s0 why "$s1" 2 | grep -q 'BMP has withdrawn it' || failed "why does not tell the reason"
+lab heal "$lab" plane s1 2
+expect s1 "$s0" 2 "$whole"
+expect s0 "$s1" 2 "$whole"
+
+echo "# drain and undrain"
+ctl s0 drain all 3 >/dev/null || failed "drain"
+for peer in "$s1" "$s2" "$s3"; do is s0 "$peer" 3 "drained 0" || failed "not drained at once"; done
+ctl s0 undrain all 3 >/dev/null || failed "undrain"
+is s0 "$s1" 3 "$whole" || failed "not back at once"
+
+echo "# bgpd of s0 is killed: stale, weights as they were; then ok again"
+before=$(weights s0 "$s2")
+mark=$(ctl s0 -j show events | jq '.events[-1].seq')
+lab fail "$lab" bgpd s0
+await 10 "the loss of bgpd to show" verdicts_are s0 "$s2" '["stale"]'
+[ "$(weights s0 "$s2")" = "$before" ] || failed "weights moved when bgpd died: $(weights s0 "$s2"), were $before"
+echo "ok: stale, weights $before"
+lab heal "$lab" bgpd s0
+await 60 "paths to be ok after bgpd's return" verdicts_are s0 "$s2" '["ok"]'
+[ "$(weights s0 "$s2")" = "$before" ] || failed "weights differ after bgpd's return"
+moved=$(ctl s0 -j show events | jq --argjson m "$mark" \
+	'[.events[] | select(.seq > $m and .topic == "path" and (.to | test("no-route|not-installed|zero")))] | length')
+echo "ok: back to ok; events that took a path away meanwhile: $moved"
+[ "$moved" = 0 ] || failed "paths were taken away while bgpd restarted"
+
+echo "# a reload with another stale_s: the sources start anew, no weight moves; a bad one changes nothing"
+config=$(dirname "$(fared_dir s0)")/fared.yaml
+mark=$(ctl s0 -j show events | jq '.events[-1].seq')
+events_since() { ctl s0 -j show events | jq -c --argjson m "$mark" "[.events[] | select(.seq > \$m and $1)]"; }
+reloads() { [ "$(events_since '.topic == "config"' | jq length)" = "$1" ]; }
+sed -i 's/stale_s: .*/stale_s: 90/' "$config"
+kill -HUP "$(pid_of s0 fared)"
+await 10 "the reload" reloads 1
+[ "$(events_since '.topic == "config"' | jq -r '.[0].to')" = "in force" ] || failed "reload refused"
+await 60 "paths to be ok after the reload" verdicts_are s0 "$s2" '["ok"]'
+sed -i 's/bmp_port: .*/bmp_port: none/' "$config"
+kill -HUP "$(pid_of s0 fared)"
+await 10 "the second reload" reloads 2
+sed -i 's/bmp_port: .*/bmp_port: 5001/' "$config"
+[ "$(events_since '.topic == "config"' | jq -r '.[1].to')" = "refused, nothing changed" ] || failed "a bad file was taken"
+[ "$(weights s0 "$s2")" = "$before" ] || failed "weights differ after a reload"
+[ "$(events_since '.topic == "path" and (.to | test("no-route|not-installed|zero"))')" = "[]" ] ||
+	failed "a reload took paths away"
+echo "ok: reloaded, and refused to"
+
+echo "# fared of s0 is killed and restarted: the segment is adopted, no weight moves"
+before=$(for p in "$s1" "$s2" "$s3"; do weights s0 "$p"; done)
+dir=$(fared_dir s0)
+head -c 32 "$dir/paths.shm" >/dev/null || failed "no segment"
+inode=$(stat -c %i "$dir/paths.shm")
+lab fail "$lab" fared s0
+[ "$(stat -c %i "$dir/paths.shm")" = "$inode" ] || failed "the segment went with the daemon"
+lab heal "$lab" fared s0
+answers() { ctl s0 -j show version >"/tmp/$lab.version" 2>/dev/null; }
+await 20 "fared to answer" answers
+[ "$(jq .adopted "/tmp/$lab.version")" = true ] || failed "not adopted: $(cat "/tmp/$lab.version")"
+[ "$(stat -c %i "$dir/paths.shm")" = "$inode" ] || failed "the segment was replaced"
+await 30 "paths to be ok after fared's return" verdicts_are s0 "$s2" '["ok"]'
+[ "$(for p in "$s1" "$s2" "$s3"; do weights s0 "$p"; done)" = "$before" ] || failed "weights moved over fared's restart"
+moves=$(ctl s0 -j show events | jq -c '[.events[] | select(.topic == "path") | select((.from | sub("^[a-z-]+ "; "")) != (.to | sub("^[a-z-]+ "; "")))]')
+[ "$moves" = "[]" ] || failed "published differently after the restart: $moves"
+echo "ok: adopted $(jq .pairs_adopted "/tmp/$lab.version") pairs; no bandwidth was republished differently"
+
+echo "# a second fared, not root, whose BMP never comes: zebra's relative weights, marked as such"
+lab fail "$lab" subport s1 1 0
+expect s0 "$s1" 1 "$half"
+install -d -o frr "/tmp/$lab.second" || failed "no run directory for the second fared"
+sed -e 's/bmp_port:.*/bmp_port: 5999/' -e 's/^user:.*/user: frr/' "$(dirname "$dir")/fared.yaml" >"/tmp/$lab.yaml"
+"$bin/farelab" exec "$lab" s0 -- "$bin/fared" --config "/tmp/$lab.yaml" --run-dir "/tmp/$lab.second" 2>"/tmp/$lab.log" &
+second=$!
+ctl2() { "$bin/farectl" -s "/tmp/$lab.second" "$@"; }
+path2() { ctl2 -j show paths "$1" "$2" 2>/dev/null | jq -r '.paths[0] | "\(.verdict) \(.usable_bps) \(.normalised)"'; }
+is2() { [ "$(path2 "$1" "$2")" = "$3" ]; }
+weights_count() { is2 "$s1" 0 "$whole true" && is2 "$s1" 1 "$half true"; }
+await 20 "zebra's weights to be used: $(cat "/tmp/$lab.log")" weights_count
+uid=$(stat -c %u "/proc/$(pgrep -f "run-dir /tmp/$lab.second" | tail -1)")
+[ "$uid" = "$(id -u frr)" ] || failed "the second fared runs as uid $uid"
+echo "ok: normalised weights 2:1, without root"
+kill "$second"; wait "$second" 2>/dev/null; second=
+lab heal "$lab" subport s1 1 0
+
+echo "PASSED"

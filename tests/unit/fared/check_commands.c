@@ -1,0 +1,295 @@
+/* What requests do and who may: replies of the whole chain behind the socket, without the socket.
+ */
+#include "commands.h"
+
+#include <check.h>
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "conn_shm.h"
+#include "shm_layout.h"
+
+#define S    UINT64_C(1000000000)
+#define MBPS UINT64_C(1000000)
+
+static char dir[] = "/tmp/check_commands.XXXXXX";
+static struct ev_loop *loop;
+static struct config *config;
+static struct links *links;
+static struct commands commands;
+static struct publish *publish;
+static struct control_client root = {.privileged = true, .attached = -1};
+
+static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+		    enum links_state old, enum links_state state, uint64_t bps)
+{
+	(void)arg;
+	(void)old;
+	(void)bps;
+	ck_assert(gpu == 0 && plane < 2 && sub_port == 0 && state == LINKS_ABSENT);
+}
+
+static void on_log(void *arg, int priority, const char *line)
+{
+	(void)arg;
+	(void)priority;
+	(void)line;
+}
+
+static void setup(void)
+{
+	static const char format[] =
+		"node: s0\nrun_dir: %s\nbgp:\n  peer_prefixes: [198.19.0.0/16]\n"
+		"local_gpus:\n  - name: g0\n    addresses: [198.19.0.1]\n    planes:\n"
+		"      - sub_ports: [{dev: nonesuch0, speed_mbps: 400, neighbors: [198.18.0.0]}]\n"
+		"      - sub_ports: [{dev: nonesuch1, speed_mbps: 400, neighbors: [198.18.0.2]}]\n";
+	static const struct path_table_times times = {
+		.stale_ns = 100 * S, .installed_ns = S, .restart_ns = S, .fallback_ns = S};
+	static const struct path_table_gpu shape = {.n_planes = 2, .n_sub_ports = {1, 1}};
+	static const struct links_handlers handlers = {on_link, on_log};
+	struct config_error error;
+	char text[1024];
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(text, sizeof(text), format, dir);
+	ck_assert_msg(!config_parse(&config, text, strlen(text), "f", &error), "%s", error.text);
+	loop = ev_loop_new(EVFLAG_AUTO);
+	ck_assert_int_eq(links_create(&links, loop, config, &handlers, NULL), 0);
+	commands = (struct commands){.wall_ns = 1};
+	ck_assert_int_eq(path_table_create(&commands.table, &shape, 1, &times), 0);
+	ck_assert_int_eq(publish_create(&publish, config, commands.table, 0600, S), 0);
+	ck_assert_int_eq(events_create(&commands.events, NULL, NULL), 0);
+	ck_assert_int_eq(flows_create(&commands.flows), 0);
+	commands.report = (struct report){.config = config,
+					  .table = commands.table,
+					  .links = links,
+					  .events = commands.events,
+					  .flows = commands.flows,
+					  .publish = publish,
+					  .now_ns = 10 * S};
+	path_table_source_replaced(commands.table, PATH_SOURCE_BMP, true, S);
+	for (uint32_t p = 0; p < 2; p++)
+		path_table_link(commands.table, 0, p, 0, true, 400 * MBPS);
+	for (unsigned peer = 2; peer < 5; peer++)
+		for (uint16_t p = 0; p < 2; p++) {
+			struct bgp_path_event e = {
+				.peer = {.s6_addr = {[10] = 0xff, 0xff, 198, 19, 0, (uint8_t)peer}},
+				.plane = p,
+				.reachable = true,
+				.bandwidth_kind = BGP_BANDWIDTH_VALUE,
+				.advertised_bps = p ? 1e8 : 4e8};
+
+			ck_assert_int_eq(path_table_teach(commands.table, PATH_SOURCE_BMP, &e, S),
+					 0);
+		}
+	path_table_source_state(commands.table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "test \x01\xff", S);
+	publish_run(publish, S, NULL, NULL);
+}
+
+static void teardown(void)
+{
+	char path[64];
+
+	flows_destroy(commands.flows);
+	events_destroy(commands.events);
+	publish_destroy(publish);
+	path_table_destroy(commands.table);
+	links_destroy(links);
+	ev_loop_destroy(loop);
+	config_destroy(config);
+	snprintf(path, sizeof(path), "%s/" SHM_NAME, dir);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* The reply to a line of text; the caller frees it. It must survive being written and read again.
+ */
+static json_t *ask(struct control_client *client, const char *line, int fd)
+{
+	struct control_request request;
+	char why[200], *text;
+	json_t *reply, *again;
+
+	ck_assert_msg(!control_request_parse(line, strlen(line), &request, why, sizeof(why)), "%s",
+		      why);
+	reply = commands_answer(&commands, client, &request, fd);
+	ck_assert_ptr_nonnull(reply);
+	publish_run(publish, commands.report.now_ns, NULL, NULL);
+	text = json_dumps(reply, 0);
+	ck_assert_ptr_nonnull(text);
+	again = json_loads(text, 0, NULL);
+	ck_assert(json_equal(reply, again) || json_is_object(again));
+	json_decref(again);
+	free(text);
+	return reply;
+}
+
+static bool ok(const json_t *reply)
+{
+	return json_is_true(json_object_get(reply, "ok"));
+}
+
+static const char *field(const json_t *reply, const char *rows, size_t i, const char *key)
+{
+	const char *text = json_string_value(
+		json_object_get(json_array_get(json_object_get(reply, rows), i), key));
+
+	ck_assert_msg(text, "no %s[%zu].%s", rows, i, key);
+	return text;
+}
+
+START_TEST(pages_join_without_gap_or_overlap)
+{
+	json_int_t cursor = 0;
+	unsigned n = 0;
+
+	for (;; n++) {
+		char line[100];
+		json_t *reply, *next;
+
+		snprintf(line, sizeof(line), "{\"cmd\":\"paths\",\"limit\":1,\"cursor\":%lld}",
+			 (long long)cursor);
+		reply = ask(&root, line, -1);
+		ck_assert(ok(reply));
+		if (json_array_size(json_object_get(reply, "paths"))) {
+			char peer[32];
+
+			snprintf(peer, sizeof(peer), "198.19.0.%u", 2 + n / 2);
+			ck_assert_str_eq(field(reply, "paths", 0, "peer"), peer);
+			ck_assert_str_eq(field(reply, "paths", 0, "verdict"), "ok");
+		}
+		next = json_object_get(reply, "next_cursor");
+		cursor = json_integer_value(next);
+		if (!json_is_integer(next)) {
+			json_decref(reply);
+			break;
+		}
+		json_decref(reply);
+	}
+	ck_assert_uint_eq(n, 6); /* six full pages, then the end */
+}
+END_TEST
+
+START_TEST(planes_and_sources)
+{
+	json_t *reply = ask(&root, "{\"cmd\":\"planes\"}", -1);
+
+	ck_assert(ok(reply));
+	ck_assert_uint_eq(json_array_size(json_object_get(reply, "planes")), 2);
+	ck_assert_str_eq(field(reply, "sources", 0, "state"), "up");
+	ck_assert_str_eq(field(reply, "sources", 0, "reason"), "test ??");
+	json_decref(reply);
+}
+END_TEST
+
+START_TEST(draining_is_for_the_privileged)
+{
+	struct control_client reader = {.uid = 1000, .attached = -1};
+	json_t *reply = ask(&reader, "{\"cmd\":\"drain\",\"peer\":\"all\",\"plane\":1}", -1);
+
+	ck_assert(!ok(reply));
+	json_decref(reply);
+	reply = ask(&reader, "{\"cmd\":\"paths\",\"peer\":\"198.19.0.2\",\"plane\":1}", -1);
+	ck_assert_str_eq(field(reply, "paths", 0, "verdict"), "ok");
+	json_decref(reply);
+	reply = ask(&root, "{\"cmd\":\"drain\",\"peer\":\"all\",\"plane\":1}", -1);
+	ck_assert_int_eq(json_integer_value(json_object_get(reply, "paths")), 3);
+	json_decref(reply);
+	reply = ask(&reader, "{\"cmd\":\"paths\",\"peer\":\"198.19.0.2\",\"plane\":1}", -1);
+	ck_assert_str_eq(field(reply, "paths", 0, "verdict"), "drained");
+	json_decref(reply);
+	events_flush(commands.events);
+	reply = ask(&reader, "{\"cmd\":\"events\"}", -1);
+	ck_assert_str_eq(field(reply, "events", 0, "topic"), "drain");
+	json_decref(reply);
+}
+END_TEST
+
+START_TEST(why_names_rule_inputs_and_what_next)
+{
+	json_t *reply = ask(&root, "{\"cmd\":\"why\",\"peer\":\"198.19.0.3\",\"plane\":1}", -1);
+	char *text = json_dumps(reply, 0);
+
+	ck_assert(ok(reply));
+	ck_assert_ptr_nonnull(strstr(text, "plane 1: ok, usable 0.1 Gb/s"));
+	ck_assert_ptr_nonnull(strstr(text, "advertises 0.1 Gb/s"));
+	ck_assert_ptr_nonnull(strstr(text, "last heard of it 9.0 s ago"));
+	ck_assert_ptr_nonnull(strstr(text, "nonesuch1 absent"));
+	ck_assert_ptr_nonnull(strstr(text, "look next"));
+	free(text);
+	json_decref(reply);
+	reply = ask(&root, "{\"cmd\":\"why\",\"peer\":\"198.19.0.99\"}", -1);
+	ck_assert(!ok(reply));
+	json_decref(reply);
+	reply = ask(&root, "{\"cmd\":\"why\",\"peer\":\"198.19.0.2\",\"plane\":7}", -1);
+	ck_assert(!ok(reply));
+	json_decref(reply);
+}
+END_TEST
+
+static int memfd_of_garbage(void)
+{
+	size_t size = sizeof(struct conn_shm_header) + 3 * sizeof(struct conn_shm_entry);
+	int fd = memfd_create("table", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+	struct conn_shm_header *header;
+
+	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
+	header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memset(header, 0xfe, size);
+	*header = (struct conn_shm_header){
+		.magic = CONN_SHM_MAGIC, .version = CONN_SHM_VERSION, .n_entries = 3};
+	munmap(header, size);
+	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+	return fd;
+}
+
+START_TEST(a_connection_table_full_of_garbage_is_shown_as_it_is)
+{
+	struct control_client client = {.pid = 77, .attached = -1};
+	int fd = memfd_of_garbage();
+	json_t *reply = ask(&client, "{\"cmd\":\"attach\",\"name\":\"caf\\u00e9 \\u001b[2J\"}", -1);
+
+	ck_assert(!ok(reply)); /* no descriptor */
+	json_decref(reply);
+	reply = ask(&client, "{\"cmd\":\"attach\",\"name\":\"caf\\u00e9 \\u001b[2J\"}", fd);
+	ck_assert(ok(reply));
+	json_decref(reply);
+	ck_assert_int_eq(client.attached, 0);
+	reply = ask(&client, "{\"cmd\":\"attach\",\"name\":\"x\"}", fd);
+	ck_assert(!ok(reply)); /* one per connection */
+	json_decref(reply);
+	reply = ask(&root, "{\"cmd\":\"flows\"}", -1);
+	ck_assert_uint_eq(json_array_size(json_object_get(reply, "flows")), 3);
+	ck_assert_str_eq(field(reply, "flows", 0, "client"), "caf?? ?[2J");
+	ck_assert_str_eq(field(reply, "flows", 2, "key"), "0xfefefefefefefefe");
+	json_decref(reply);
+	close(fd);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("commands");
+	TCase *tc = tcase_create("replies");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, pages_join_without_gap_or_overlap);
+	tcase_add_test(tc, planes_and_sources);
+	tcase_add_test(tc, draining_is_for_the_privileged);
+	tcase_add_test(tc, why_names_rule_inputs_and_what_next);
+	tcase_add_test(tc, a_connection_table_full_of_garbage_is_shown_as_it_is);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,181 @@
+/* fared.yaml: a good file means what it says; each kind of mistake names its line, key and remedy.
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+
+static const char good[] = "node: s0\n"
+			   "run_dir: /run/x\n"
+			   "log_level: warning\n"
+			   "bgp:\n"
+			   "  bmp_port: 5002\n"
+			   "  bandwidth_scale: 200\n"
+			   "  stale_s: 60\n"
+			   "  peer_prefixes: [198.19.0.0/16, \"2001:db8:19::/48\"]\n"
+			   "local_gpus:\n"
+			   "  - name: g0\n"
+			   "    addresses: [198.19.0.1, \"2001:db8:19::1\"]\n"
+			   "    planes:\n"
+			   "      - sub_ports:\n"
+			   "          - {dev: a0, speed_mbps: 200, neighbors: [198.18.0.0]}\n"
+			   "          - {dev: a1, neighbors: [198.18.0.2]}\n"
+			   "      - sub_ports:\n"
+			   "          - {dev: b0, speed_mbps: 400, neighbors: [198.18.0.4]}\n";
+
+static int parse(struct config **out, const char *text, struct config_error *error)
+{
+	return config_parse(out, text, strlen(text), "f.yaml", error);
+}
+
+/* good with the first `from` replaced by `to` */
+static void edit(char *out, size_t size, const char *from, const char *to)
+{
+	const char *at = strstr(good, from);
+
+	ck_assert_msg(at, "no '%s' in the good file", from);
+	snprintf(out, size, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+}
+
+START_TEST(a_good_file)
+{
+	const struct sockaddr_in *bmp;
+	struct config_error error;
+	struct config *c;
+
+	ck_assert_msg(!parse(&c, good, &error), "%s", error.text);
+	ck_assert_str_eq(c->node, "s0");
+	ck_assert_int_eq(c->log_level, LOG_WARNING);
+	ck_assert_str_eq(c->user, "");
+	bmp = (const struct sockaddr_in *)&c->bmp_address;
+	ck_assert_int_eq(bmp->sin_family, AF_INET);
+	ck_assert_int_eq(ntohs(bmp->sin_port), 5002);
+	ck_assert_str_eq(c->bmp_text, "127.0.0.1:5002");
+	ck_assert_uint_eq(c->stale_ns, UINT64_C(60000000000));
+	ck_assert_uint_eq(c->bgp.max_as_path, 2);
+	ck_assert_double_eq(c->bgp.bandwidth_scale, 200);
+	ck_assert_uint_eq(c->bgp.n_peer_prefixes, 2);
+	ck_assert_uint_eq(c->bgp.peer_prefixes[0].length, 112);
+	ck_assert_uint_eq(c->bgp.peer_prefixes[1].length, 48);
+	ck_assert_uint_eq(c->bgp.n_own_addresses, 2);
+	ck_assert_uint_eq(c->n_gpus, 1);
+	ck_assert_uint_eq(c->gpus[0].n_planes, 2);
+	ck_assert_uint_eq(c->gpus[0].planes[0].n_sub_ports, 2);
+	ck_assert_uint_eq(c->gpus[0].planes[0].sub_ports[0].speed_bps, 200000000);
+	ck_assert_uint_eq(c->gpus[0].planes[0].sub_ports[1].speed_bps, 0);
+	ck_assert_uint_eq(c->bgp.n_neighbors, 3);
+	ck_assert_uint_eq(c->bgp.neighbors[2].plane, 1);
+	ck_assert_uint_eq(c->bgp.neighbors[1].sub_port, 1);
+	config_destroy(c);
+}
+END_TEST
+
+static const struct {
+	const char *from, *to, *line, *says;
+} mistakes[] = {
+	{"bmp_port: 5002", "bmp_port: 70000", "f.yaml:5:", "bgp.bmp_port"},
+	{"bmp_port: 5002", "bmp_port: -1", "f.yaml:5:", "bgp.bmp_port"},
+	{"bmp_port: 5002", "bmp_prt: 5002", "f.yaml:5:", "bmp_prt"},
+	{"bmp_port: 5002", "bmp_port: x", "f.yaml:5:", "bmp_port"},
+	{"node: s0", "node: s0\nnode: s1", "f.yaml:2:", "given twice"},
+	{"run_dir: /run/x", "run_dir: run/x", "f.yaml:2:", "run_dir"},
+	{"warning", "loud", "f.yaml:3:", "log_level"},
+	{"bandwidth_scale: 200", "bandwidth_scale: 0", "f.yaml:6:", "bandwidth_scale"},
+	{"bandwidth_scale: 200", "bandwidth_scale: .nan", "f.yaml:6:", "bandwidth_scale"},
+	{"198.19.0.0/16", "198.19.0.1/16", "f.yaml:8:", "peer_prefixes[0]"},
+	{"198.19.0.0/16", "198.19.0.0/33", "f.yaml:8:", "peer_prefixes[0]"},
+	{"\"2001:db8:19::1\"", "198.19.0.2", "f.yaml:11:", "addresses[1]"},
+	{"dev: a1", "dev: a0", "f.yaml:15:", "already another sub-port"},
+	{"dev: a1", "dev: a-name-beyond-ifnamsiz", "f.yaml:15:", "sub_ports[1].dev"},
+	{"198.18.0.4", "198.18.0.2", "f.yaml:17:", "neighbors[0]"},
+	{"198.18.0.4", "leaf", "f.yaml:17:", "neighbors[0]"},
+	{"speed_mbps: 200", "speed_mbps: 99999999", "f.yaml:14:", "speed_mbps"},
+	{"  peer_prefixes", "  peer_prefixes: [\n  x", "f.yaml:", "not YAML"},
+	{"log_level: warning", "log_level: &a warning\nuser: *a", "f.yaml:", "alias"},
+	{"local_gpus:", "local_gpus: []\nother:", "f.yaml:", ""},
+};
+
+START_TEST(a_mistake)
+{
+	struct config_error error = {""};
+	struct config *c = (struct config *)1;
+	char text[2048];
+
+	edit(text, sizeof(text), mistakes[_i].from, mistakes[_i].to);
+	ck_assert_int_lt(parse(&c, text, &error), 0);
+	ck_assert_ptr_null(c);
+	ck_assert_msg(!strncmp(error.text, mistakes[_i].line, strlen(mistakes[_i].line)),
+		      "'%s' lacks %s", error.text, mistakes[_i].line);
+	ck_assert_msg(strcasestr(error.text, mistakes[_i].says), "'%s' lacks %s", error.text,
+		      mistakes[_i].says);
+}
+END_TEST
+
+START_TEST(what_a_reload_can_do)
+{
+	static const struct {
+		const char *from, *to, *restart;
+		bool sources;
+	} edits[] = {
+		{"warning", "debug", "", false},
+		{"speed_mbps: 200", "speed_mbps: 100", "", false},
+		{"stale_s: 60", "stale_s: 61", "", true},
+		{"198.18.0.4", "198.18.0.6", "", true},
+		{"node: s0", "node: s1", "node", false},
+		{"dev: a1", "dev: a2", "local_gpus", false},
+		{"/run/x", "/run/y", "run_dir", false},
+	};
+	struct config_error error;
+	struct config *a, *b;
+	char text[2048], keys[200];
+
+	ck_assert_int_eq(parse(&a, good, &error), 0);
+	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+		edit(text, sizeof(text), edits[i].from, edits[i].to);
+		ck_assert_msg(!parse(&b, text, &error), "%s", error.text);
+		config_restart_keys(a, b, keys, sizeof(keys));
+		ck_assert_msg(!strncmp(keys, edits[i].restart, strlen(edits[i].restart)) &&
+				      !keys[0] == !edits[i].restart[0],
+			      "%s: '%s'", edits[i].to, keys);
+		ck_assert_int_eq(config_sources_differ(a, b), edits[i].sources);
+		config_destroy(b);
+	}
+	config_destroy(a);
+}
+END_TEST
+
+START_TEST(every_truncation_is_survived)
+{
+	struct config_error error;
+	struct config *c;
+
+	for (size_t n = 0; n < strlen(good); n++) {
+		if (!config_parse(&c, good, n, "f.yaml", &error))
+			config_destroy(c);
+		else
+			ck_assert_ptr_null(c);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("config");
+	TCase *tc = tcase_create("yaml");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_test(tc, a_good_file);
+	tcase_add_loop_test(tc, a_mistake, 0, (int)(sizeof(mistakes) / sizeof(mistakes[0])));
+	tcase_add_test(tc, what_a_reload_can_do);
+	tcase_add_test(tc, every_truncation_is_survived);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

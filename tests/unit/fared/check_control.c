@@ -1,0 +1,256 @@
+/* The control socket: replies, pipelining, descriptors, bounds, and clients that misbehave. */
+#include "control.h"
+
+#include <check.h>
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static struct ev_loop *loop;
+static struct control *control;
+static char dir[] = "/tmp/check_control.XXXXXX";
+static int n_requests, n_gone, n_with_fd;
+static bool big_replies;
+
+static json_t *on_request(void *arg, struct control_client *client,
+			  const struct control_request *request, int fd)
+{
+	(void)arg;
+	n_requests++;
+	n_with_fd += fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC;
+	if (request->command == CONTROL_WATCH)
+		client->watching = true;
+	client->finished = request->command == CONTROL_VERSION;
+	if (big_replies)
+		return json_pack("{s:b, s:o}", "ok", 1, "fill", json_sprintf("%0*d", 1 << 20, 0));
+	return json_pack("{s:b, s:s}", "ok", 1, "cmd", control_request_name(request->command));
+}
+
+static void on_gone(void *arg, const struct control_client *client)
+{
+	(void)arg;
+	(void)client;
+	n_gone++;
+}
+
+static void on_log(void *arg, int priority, const char *line)
+{
+	(void)arg;
+	(void)priority;
+	ck_assert_ptr_nonnull(line);
+}
+
+static void setup(void)
+{
+	static const struct control_handlers handlers = {on_request, on_gone, on_log};
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	loop = ev_loop_new(EVFLAG_AUTO);
+	n_requests = n_gone = n_with_fd = 0;
+	big_replies = false;
+	ck_assert_int_eq(control_create(&control, loop, dir, geteuid(), (gid_t)-1, &handlers, NULL),
+			 0);
+}
+
+static void teardown(void)
+{
+	control_destroy(control);
+	ev_loop_destroy(loop);
+	ck_assert_int_eq(rmdir(dir), 0); /* the socket has been removed */
+}
+
+static int dial(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/" CONTROL_NAME, dir);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+/* Turns the loop while it has anything to do. */
+static void turn(void)
+{
+	for (int i = 0; i < 20; i++)
+		ev_run(loop, EVRUN_NOWAIT);
+}
+
+/* Sends text and returns what came back, as a string. */
+static const char *talk(int fd, const char *text, size_t length)
+{
+	static char back[65536];
+	ssize_t n;
+
+	ck_assert_int_eq(send(fd, text, length, MSG_NOSIGNAL), (ssize_t)length);
+	turn();
+	n = recv(fd, back, sizeof(back) - 1, 0);
+	back[n < 0 ? 0 : n] = '\0';
+	return back;
+}
+
+START_TEST(one_line_one_reply)
+{
+	int fd = dial();
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/" CONTROL_NAME, dir);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0660);
+	ck_assert_str_eq(talk(fd, "{\"cmd\":\"planes\"}\n", 17),
+			 "{\"ok\":true,\"cmd\":\"planes\"}\n");
+	ck_assert_str_eq(talk(fd, "{\"cmd\":", 7), "");
+	ck_assert_str_eq(talk(fd, "\"peers\"}\n", 9), "{\"ok\":true,\"cmd\":\"peers\"}\n");
+	ck_assert_str_eq(talk(fd, "{\"cmd\":\"planes\"}\n{\"cmd\":\"peers\"}\n", 33),
+			 "{\"ok\":true,\"cmd\":\"planes\"}\n{\"ok\":true,\"cmd\":\"peers\"}\n");
+	ck_assert_ptr_nonnull(strstr(talk(fd, "nonsense\n", 9), "\"ok\":false"));
+	ck_assert_int_eq(n_requests, 4);
+	ck_assert_ptr_nonnull(
+		strstr(talk(fd, "{\"cmd\":\"version\"}\n{\"cmd\":\"peers\"}\n", 34), "version"));
+	ck_assert_int_eq(n_requests, 5); /* told, and gone before the next */
+	ck_assert_int_eq(n_gone, 1);
+	close(fd);
+	turn();
+	ck_assert_int_eq(n_gone, 1);
+}
+END_TEST
+
+START_TEST(too_long_a_line_ends_it)
+{
+	static char line[CONTROL_REQUEST_MAX + 100];
+	int fd = dial();
+
+	memset(line, 'x', sizeof(line));
+	talk(fd, line, sizeof(line));
+	ck_assert_int_eq(n_gone, 1);
+	close(fd);
+}
+END_TEST
+
+START_TEST(descriptors_come_with_the_request)
+{
+	char room[CMSG_SPACE(4 * sizeof(int))] = {0};
+	char line[] = "{\"cmd\":\"attach\",\"name\":\"x\"}\n";
+	struct iovec iov = {line, strlen(line)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = room,
+			     .msg_controllen = sizeof(room)};
+	struct cmsghdr *m = CMSG_FIRSTHDR(&msg);
+	int fd = dial(), fds[4] = {0, 0, 0, 0};
+
+	/* four are sent, one is what a request may carry */
+	m->cmsg_level = SOL_SOCKET;
+	m->cmsg_type = SCM_RIGHTS;
+	m->cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(m), fds, sizeof(fds));
+	ck_assert_int_eq(sendmsg(fd, &msg, 0), (ssize_t)iov.iov_len);
+	turn();
+	ck_assert_int_eq(n_with_fd, 1);
+	ck_assert_ptr_nonnull(strstr(talk(fd, "{\"cmd\":\"planes\"}\n", 17), "planes"));
+	ck_assert_int_eq(n_with_fd, 1); /* it was the first request's alone */
+	close(fd);
+}
+END_TEST
+
+START_TEST(clients_are_bounded)
+{
+	int fds[CONTROL_MAX_CLIENTS], extra;
+	char back[200];
+	ssize_t n;
+
+	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
+		fds[i] = dial();
+		turn();
+	}
+	extra = dial();
+	turn();
+	n = recv(extra, back, sizeof(back) - 1, 0);
+	ck_assert_int_gt(n, 0);
+	back[n] = '\0';
+	ck_assert_ptr_nonnull(strstr(back, "too many"));
+	close(extra);
+	close(fds[0]);
+	turn();
+	extra = dial();
+	ck_assert_ptr_nonnull(strstr(talk(extra, "{\"cmd\":\"planes\"}\n", 17), "planes"));
+	close(extra);
+	for (int i = 1; i < CONTROL_MAX_CLIENTS; i++)
+		close(fds[i]);
+}
+END_TEST
+
+START_TEST(a_client_that_takes_nothing_is_not_served_ahead)
+{
+	int fd = dial();
+
+	big_replies = true;
+	for (int i = 0; i < 50; i++)
+		ck_assert_int_eq(send(fd, "{\"cmd\":\"planes\"}\n", 17, MSG_NOSIGNAL), 17);
+	turn();
+	ck_assert_int_eq(n_requests, 1);
+	/* and gets all of it once it reads */
+	for (int i = 0; n_requests < 50 && i < 100000; i++) {
+		static char sink[1 << 16];
+
+		while (recv(fd, sink, sizeof(sink), 0) > 0)
+			;
+		ev_run(loop, EVRUN_NOWAIT);
+	}
+	ck_assert_int_eq(n_requests, 50);
+	ck_assert_int_eq(n_gone, 0);
+	close(fd);
+}
+END_TEST
+
+START_TEST(a_watcher_that_falls_behind_is_dropped)
+{
+	json_t *event = json_pack("{s:o}", "fill", json_sprintf("%065536d", 0));
+	int fd = dial(), good = dial();
+
+	ck_assert_ptr_nonnull(strstr(talk(fd, "{\"cmd\":\"watch\"}\n", 16), "ok"));
+	ck_assert_ptr_nonnull(strstr(talk(good, "{\"cmd\":\"watch\"}\n", 16), "ok"));
+	for (int i = 0; i < 100; i++) {
+		static char sink[1 << 20];
+
+		control_tell_watchers(control, event);
+		turn();
+		while (recv(good, sink, sizeof(sink), 0) > 0)
+			turn();
+	}
+	ck_assert_int_eq(n_gone, 1);
+	ck_assert_ptr_nonnull(strstr(talk(good, "{\"cmd\":\"planes\"}\n", 17), "planes"));
+	json_decref(event);
+	close(fd);
+	close(good);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("control");
+	TCase *tc = tcase_create("socket");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, one_line_one_reply);
+	tcase_add_test(tc, too_long_a_line_ends_it);
+	tcase_add_test(tc, descriptors_come_with_the_request);
+	tcase_add_test(tc, clients_are_bounded);
+	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);
+	tcase_add_test(tc, a_watcher_that_falls_behind_is_dropped);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,114 @@
+/* Requests of the control socket: what is taken, and that everything else is refused with a reason.
+ */
+#include "control_request.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int parse(const char *line, struct control_request *out, char *why, size_t size)
+{
+	/* exact size on the heap, so that a sanitizer sees any over-read */
+	size_t length = strlen(line);
+	char *copy = malloc(length ? length : 1);
+	int rc;
+
+	memcpy(copy, line, length);
+	rc = control_request_parse(copy, length, out, why, size);
+	free(copy);
+	return rc;
+}
+
+START_TEST(what_is_taken)
+{
+	struct control_request r;
+	char why[200];
+
+	ck_assert_int_eq(parse("{\"cmd\":\"paths\",\"peer\":\"198.19.0.2\",\"plane\":3,\"limit\":5,"
+			       "\"cursor\":7}",
+			       &r, why, sizeof(why)),
+			 0);
+	ck_assert_int_eq(r.command, CONTROL_PATHS);
+	ck_assert(r.has_peer && r.has_plane);
+	ck_assert_uint_eq(r.plane, 3);
+	ck_assert_uint_eq(r.limit, 5);
+	ck_assert_uint_eq(r.cursor, 7);
+	ck_assert_int_eq(
+		parse("{\"cmd\":\"drain\",\"peer\":\"all\",\"plane\":0}", &r, why, sizeof(why)), 0);
+	ck_assert(!r.has_peer && r.has_plane);
+	ck_assert_int_eq(
+		parse("{\"cmd\":\"attach\",\"name\":\"x\",\"pid\":12}", &r, why, sizeof(why)), 0);
+	ck_assert_str_eq(r.name, "x");
+	ck_assert_int_eq(parse(" {\"cmd\":\"events\",\"after\":9} ", &r, why, sizeof(why)), 0);
+	ck_assert_uint_eq(r.cursor, 9);
+	ck_assert_uint_eq(r.limit, CONTROL_LIMIT_MAX);
+}
+END_TEST
+
+static const struct {
+	const char *line, *says;
+} refused[] = {
+	{"", "JSON"},
+	{"{", "offset"},
+	{"[]", "object"},
+	{"{}", "cmd"},
+	{"{\"cmd\":1}", "cmd"},
+	{"{\"cmd\":\"reboot\"}", "unknown command"},
+	{"{\"cmd\":\"planes\",\"peer\":\"198.19.0.2\"}", "takes no"},
+	{"{\"cmd\":\"planes\",\"cmd\":\"peers\"}", "JSON"},
+	{"{\"cmd\":\"drain\",\"peer\":\"all\"}", "needs \"plane\""},
+	{"{\"cmd\":\"drain\",\"plane\":1}", "needs \"peer\""},
+	{"{\"cmd\":\"why\",\"peer\":\"all\"}", "IP address"},
+	{"{\"cmd\":\"why\",\"peer\":7}", "string"},
+	{"{\"cmd\":\"paths\",\"plane\":-1}", "integer"},
+	{"{\"cmd\":\"paths\",\"plane\":16}", "integer"},
+	{"{\"cmd\":\"paths\",\"plane\":1.5}", "integer"},
+	{"{\"cmd\":\"paths\",\"limit\":0}", "limit"},
+	{"{\"cmd\":\"paths\",\"limit\":5000}", "limit"},
+	{"{\"cmd\":\"attach\",\"name\":\"\"}", "name"},
+	{"{\"cmd\":\"attach\",\"name\":\"a\\u0000b\"}", "JSON"},
+};
+
+START_TEST(what_is_refused)
+{
+	struct control_request r;
+	char why[200] = "";
+
+	ck_assert_int_eq(parse(refused[_i].line, &r, why, sizeof(why)), -EBADMSG);
+	ck_assert_msg(strstr(why, refused[_i].says), "'%s' for %s", why, refused[_i].line);
+}
+END_TEST
+
+START_TEST(length_is_bounded)
+{
+	static char line[CONTROL_REQUEST_MAX + 2];
+	struct control_request r;
+	char why[200];
+
+	memset(line, ' ', sizeof(line) - 1);
+	ck_assert_int_eq(parse(line, &r, why, sizeof(why)), -EBADMSG);
+	ck_assert_ptr_nonnull(strstr(why, "longer"));
+	memset(line, '[', CONTROL_REQUEST_MAX);
+	line[CONTROL_REQUEST_MAX] = '\0';
+	ck_assert_int_eq(parse(line, &r, why, sizeof(why)), -EBADMSG);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("control_request");
+	TCase *tc = tcase_create("parse");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_test(tc, what_is_taken);
+	tcase_add_loop_test(tc, what_is_refused, 0, (int)(sizeof(refused) / sizeof(refused[0])));
+	tcase_add_test(tc, length_is_bounded);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,94 @@
+/* Log lines: one line each whatever the text, levels, and the budget for what others trigger. */
+#include "log.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char text[1 << 16];
+
+static const char *written(int fd)
+{
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
+	return text;
+}
+
+static int lines(const char *t)
+{
+	int n = 0;
+
+	for (; *t; t++)
+		n += *t == '\n';
+	return n;
+}
+
+START_TEST(a_line_is_a_line)
+{
+	static char longer[3 * LOG_LINE_MAX];
+	struct log log;
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	log_init(&log, ends[1], LOG_INFO);
+	log_line(&log, LOG_NOTICE, "path", "plane=%d text=%s", 2, "a\n<0>forged\x1b[2J");
+	ck_assert_str_eq(written(ends[0]), "<5>path: plane=2 text=a?<0>forged?[2J\n");
+	memset(longer, 'x', sizeof(longer) - 1);
+	log_line(&log, LOG_ERR, "path", "%s", longer);
+	ck_assert_int_eq(lines(written(ends[0])), 1);
+	ck_assert_uint_le(strlen(text), LOG_LINE_MAX);
+	log_line(&log, LOG_DEBUG, "path", "not at this level");
+	log_line(&log, LOG_INFO, "path", "end");
+	ck_assert_str_eq(written(ends[0]), "<6>path: end\n");
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
+START_TEST(others_lines_have_a_budget)
+{
+	uint64_t now = UINT64_C(1000000000000);
+	struct log log;
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	log_init(&log, ends[1], LOG_INFO);
+	for (int i = 0; i < 1000; i++)
+		log_limited(&log, now, LOG_INFO, "bmp", "bad message");
+	ck_assert_int_eq(lines(written(ends[0])), LOG_BURST);
+	now += UINT64_C(1000000000);
+	for (int i = 0; i < 1000; i++)
+		log_limited(&log, now, LOG_INFO, "bmp", "bad message");
+	ck_assert_int_eq(lines(written(ends[0])), LOG_PER_SECOND + 1);
+	ck_assert_ptr_nonnull(strstr(text, "n=950"));
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
+START_TEST(levels_have_names)
+{
+	ck_assert_int_eq(log_level_parse("warning"), LOG_WARNING);
+	ck_assert_int_eq(log_level_parse("WARNING"), -1);
+	ck_assert_str_eq(log_level_name(LOG_ERR), "err");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("log");
+	TCase *tc = tcase_create("lines");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_test(tc, a_line_is_a_line);
+	tcase_add_test(tc, others_lines_have_a_budget);
+	tcase_add_test(tc, levels_have_names);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

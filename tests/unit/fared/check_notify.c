@@ -1,0 +1,77 @@
+/* The service manager's socket: what is sent, and that nothing is sent where nobody listens. */
+#include "notify.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+START_TEST(ready_arrives)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	char dir[] = "/tmp/check_notify.XXXXXX", text[64] = "";
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/n", dir);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	setenv("NOTIFY_SOCKET", at.sun_path, 1);
+	ck_assert_int_eq(notify_send("READY=1"), 0);
+	ck_assert_int_eq(recv(fd, text, sizeof(text) - 1, 0), 7);
+	ck_assert_str_eq(text, "READY=1");
+	close(fd);
+	ck_assert_int_eq(notify_send("READY=1"), -ECONNREFUSED);
+	unlink(at.sun_path);
+	rmdir(dir);
+}
+END_TEST
+
+START_TEST(no_manager_no_message)
+{
+	unsetenv("NOTIFY_SOCKET");
+	ck_assert_int_eq(notify_send("READY=1"), 0);
+	setenv("NOTIFY_SOCKET", "relative", 1);
+	ck_assert_int_eq(notify_send("READY=1"), -EINVAL);
+}
+END_TEST
+
+START_TEST(the_watchdog_is_half_its_period_and_ours)
+{
+	char pid[16];
+
+	unsetenv("WATCHDOG_USEC");
+	unsetenv("WATCHDOG_PID");
+	ck_assert_uint_eq(notify_watchdog_ns(), 0);
+	setenv("WATCHDOG_USEC", "2000000", 1);
+	ck_assert_uint_eq(notify_watchdog_ns(), 1000000000);
+	setenv("WATCHDOG_USEC", "2s", 1);
+	ck_assert_uint_eq(notify_watchdog_ns(), 0);
+	setenv("WATCHDOG_USEC", "2000000", 1);
+	setenv("WATCHDOG_PID", "1", 1);
+	ck_assert_uint_eq(notify_watchdog_ns(), 0);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	setenv("WATCHDOG_PID", pid, 1);
+	ck_assert_uint_eq(notify_watchdog_ns(), 1000000000);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("notify");
+	TCase *tc = tcase_create("socket");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_test(tc, ready_arrives);
+	tcase_add_test(tc, no_manager_no_message);
+	tcase_add_test(tc, the_watchdog_is_half_its_period_and_ours);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,557 @@
+/* The path table: every verdict, in the order of the rules, and what the numbers are. */
+#include "path_table.h"
+
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define S	 UINT64_C(1000000000)
+#define MBPS	 UINT64_C(1000000)
+#define FALLBACK (3 * S)
+
+static struct path_table *table;
+static uint64_t now;
+
+static const struct path_table_times times = {
+	.stale_ns = 120 * S, .installed_ns = S, .restart_ns = 10 * S, .fallback_ns = FALLBACK};
+static const struct path_table_gpu shape = {.n_planes = 4, .n_sub_ports = {2, 2, 2, 2}};
+
+static struct in6_addr peer_address(unsigned last)
+{
+	struct in6_addr a = {.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 198, [13] = 19}};
+
+	a.s6_addr[15] = (uint8_t)last;
+	return a;
+}
+
+static void setup(void)
+{
+	ck_assert_int_eq(path_table_create(&table, &shape, 1, &times), 0);
+	for (uint32_t p = 0; p < 4; p++)
+		for (uint32_t s = 0; s < 2; s++)
+			ck_assert_int_eq(path_table_link(table, 0, p, s, true, 200 * MBPS), 0);
+	now = 1000 * S;
+	path_table_source_replaced(table, PATH_SOURCE_BMP, true, now);
+	path_table_source_replaced(table, PATH_SOURCE_ZSERV, true, now);
+}
+
+static void teardown(void)
+{
+	path_table_destroy(table);
+}
+
+static void source(enum path_source s, enum bgp_source_state state)
+{
+	path_table_source_state(table, s, state, "test", now);
+}
+
+static struct bgp_path_event event_of(unsigned peer, unsigned plane, double bps)
+{
+	return (struct bgp_path_event){.peer = peer_address(peer),
+				       .plane = (uint16_t)plane,
+				       .reachable = true,
+				       .bandwidth_kind = BGP_BANDWIDTH_VALUE,
+				       .advertised_bps = bps};
+}
+
+static void teach(enum path_source s, struct bgp_path_event e)
+{
+	ck_assert_int_eq(path_table_teach(table, s, &e, now), 0);
+}
+
+static void withdraw(enum path_source s, unsigned peer, unsigned plane)
+{
+	teach(s, (struct bgp_path_event){.peer = peer_address(peer), .plane = (uint16_t)plane});
+}
+
+static struct path_view view(unsigned peer, unsigned plane)
+{
+	struct in6_addr a = peer_address(peer);
+	struct path_view v;
+	uint32_t pair;
+
+	path_table_evaluate(table, now, NULL, NULL);
+	ck_assert(path_table_find(table, 0, &a, &pair));
+	ck_assert(path_table_view(table, pair, plane, &v));
+	return v;
+}
+
+static void expect(unsigned peer, unsigned plane, enum fare_verdict verdict, uint64_t bps)
+{
+	struct path_view v = view(peer, plane);
+
+	ck_assert_msg(v.verdict == verdict && v.usable_bps == bps,
+		      "plane %u: %s %llu (%s), expected %s %llu", plane,
+		      fare_verdict_name(v.verdict), (unsigned long long)v.usable_bps, v.reason,
+		      fare_verdict_name(verdict), (unsigned long long)bps);
+	ck_assert(v.reason && *v.reason);
+}
+
+/* BMP in sync and teaching 400 Mb/s on every plane toward peer 1; zebra agrees. */
+static void everything_fine(void)
+{
+	for (unsigned p = 0; p < 4; p++) {
+		teach(PATH_SOURCE_BMP, event_of(1, p, 400e6));
+		teach(PATH_SOURCE_ZSERV, event_of(1, p, 25));
+	}
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	source(PATH_SOURCE_ZSERV, BGP_SOURCE_UP);
+	for (unsigned p = 0; p < 4; p++)
+		expect(1, p, FARE_VERDICT_OK, 400 * MBPS);
+}
+
+START_TEST(smaller_of_local_and_advertised)
+{
+	everything_fine();
+	teach(PATH_SOURCE_BMP, event_of(1, 2, 200e6));
+	expect(1, 2, FARE_VERDICT_OK, 200 * MBPS);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
+	path_table_link(table, 0, 3, 1, false, 200 * MBPS);
+	expect(1, 3, FARE_VERDICT_OK, 200 * MBPS);
+	teach(PATH_SOURCE_BMP, event_of(1, 3, 1e12));
+	expect(1, 3, FARE_VERDICT_OK, 200 * MBPS);
+}
+END_TEST
+
+START_TEST(order_of_rules)
+{
+	everything_fine();
+	/* zero bandwidth */
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 0));
+	expect(1, 0, FARE_VERDICT_ZERO_BANDWIDTH, 0);
+	/* no route comes before it, local-down before that, drained before all */
+	withdraw(PATH_SOURCE_BMP, 1, 0);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	path_table_link(table, 0, 0, 0, false, 0);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	path_table_link(table, 0, 0, 1, false, 0);
+	expect(1, 0, FARE_VERDICT_LOCAL_DOWN, 0);
+	ck_assert_int_eq(path_table_drain(table, NULL, 0, true), 1);
+	expect(1, 0, FARE_VERDICT_DRAINED, 0);
+	ck_assert_int_eq(path_table_drain(table, NULL, 0, false), 1);
+	expect(1, 0, FARE_VERDICT_LOCAL_DOWN, 0);
+}
+END_TEST
+
+START_TEST(less_than_a_bit_is_nothing)
+{
+	everything_fine();
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 0.4));
+	expect(1, 0, FARE_VERDICT_ZERO_BANDWIDTH, 0);
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 1));
+	expect(1, 0, FARE_VERDICT_OK, 1);
+}
+END_TEST
+
+START_TEST(absent_and_invalid_use_local_for_that_path_alone)
+{
+	struct bgp_path_event e = event_of(1, 1, 0);
+
+	everything_fine();
+	teach(PATH_SOURCE_BMP, event_of(1, 2, 200e6));
+	e.bandwidth_kind = BGP_BANDWIDTH_ABSENT;
+	teach(PATH_SOURCE_BMP, e);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
+	e.bandwidth_kind = BGP_BANDWIDTH_INVALID;
+	e.advertised_bps = NAN;
+	teach(PATH_SOURCE_BMP, e);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
+	expect(1, 2, FARE_VERDICT_OK, 200 * MBPS);
+}
+END_TEST
+
+START_TEST(nonsense_is_refused_whole)
+{
+	struct bgp_path_event e = event_of(1, 1, 1);
+
+	everything_fine();
+	e.advertised_bps = NAN;
+	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
+	e.advertised_bps = -1;
+	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
+	e = event_of(9, 4, 1);
+	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
+	e = event_of(9, 0, 1);
+	e.local_gpu = 1;
+	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
+	ck_assert_int_eq(path_table_link(table, 0, 0, 2, true, 1), -EINVAL);
+	ck_assert_uint_eq(path_table_n_pairs(table), 1);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
+}
+END_TEST
+
+START_TEST(stale_keeps_the_weight_but_not_beyond_local)
+{
+	struct bgp_path_event e = event_of(1, 0, 300e6);
+
+	everything_fine();
+	teach(PATH_SOURCE_BMP, e);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_DOWN);
+	expect(1, 0, FARE_VERDICT_STALE, 300 * MBPS);
+	path_table_link(table, 0, 0, 0, false, 0);
+	expect(1, 0, FARE_VERDICT_STALE, 200 * MBPS);
+	path_table_link(table, 0, 0, 0, true, 200 * MBPS);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_SYNCING);
+	expect(1, 0, FARE_VERDICT_STALE, 300 * MBPS);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	e.stale = true; /* bgpd back, not re-learned yet */
+	teach(PATH_SOURCE_BMP, e);
+	expect(1, 0, FARE_VERDICT_STALE, 300 * MBPS);
+	e.stale = false;
+	teach(PATH_SOURCE_BMP, e);
+	expect(1, 0, FARE_VERDICT_OK, 300 * MBPS);
+}
+END_TEST
+
+START_TEST(away_and_gone_from_zebra_is_no_route)
+{
+	everything_fine();
+	source(PATH_SOURCE_BMP, BGP_SOURCE_DOWN);
+	withdraw(PATH_SOURCE_ZSERV, 1, 0);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	now += S;
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	expect(1, 1, FARE_VERDICT_STALE, 400 * MBPS);
+}
+END_TEST
+
+/* zebra flushes everything while bgpd is between two lives, and gets it back plane by plane */
+START_TEST(a_restart_of_bgpd_moves_nothing)
+{
+	everything_fine();
+	now += 10 * S;
+	source(PATH_SOURCE_BMP, BGP_SOURCE_DOWN);
+	for (unsigned p = 0; p < 4; p++)
+		withdraw(PATH_SOURCE_ZSERV, 1, p);
+	now += 3 * S;
+	for (unsigned p = 0; p < 4; p++)
+		expect(1, p, FARE_VERDICT_STALE, 400 * MBPS);
+	for (unsigned p = 0; p < 4; p++) {
+		teach(PATH_SOURCE_ZSERV, event_of(1, p, 25));
+		expect(1, 3, FARE_VERDICT_STALE, 400 * MBPS);
+		now += S / 2;
+	}
+	for (unsigned p = 0; p < 4; p++)
+		teach(PATH_SOURCE_BMP, event_of(1, p, 400e6));
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	expect(1, 3, FARE_VERDICT_OK, 400 * MBPS);
+	/* but a peer that zebra never gets back is gone in the end */
+	source(PATH_SOURCE_BMP, BGP_SOURCE_DOWN);
+	for (unsigned p = 0; p < 4; p++)
+		withdraw(PATH_SOURCE_ZSERV, 1, p);
+	now += 10 * S - 1;
+	expect(1, 3, FARE_VERDICT_STALE, 400 * MBPS);
+	now += 1;
+	expect(1, 3, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
+START_TEST(not_installed_only_after_a_second)
+{
+	uint64_t deadline;
+
+	everything_fine();
+	now += 5 * S;
+	withdraw(PATH_SOURCE_ZSERV, 1, 3);
+	deadline = path_table_evaluate(table, now, NULL, NULL);
+	ck_assert_uint_eq(deadline, now + S);
+	expect(1, 3, FARE_VERDICT_OK, 400 * MBPS);
+	now = deadline - 1;
+	expect(1, 3, FARE_VERDICT_OK, 400 * MBPS);
+	now = deadline;
+	expect(1, 3, FARE_VERDICT_NOT_INSTALLED, 0);
+	expect(1, 2, FARE_VERDICT_OK, 400 * MBPS);
+	teach(PATH_SOURCE_ZSERV, event_of(1, 3, 25));
+	expect(1, 3, FARE_VERDICT_OK, 400 * MBPS);
+	ck_assert_uint_eq(path_table_evaluate(table, now, NULL, NULL), 0);
+}
+END_TEST
+
+START_TEST(a_zebra_that_is_away_takes_nothing_away)
+{
+	everything_fine();
+	withdraw(PATH_SOURCE_ZSERV, 1, 0);
+	source(PATH_SOURCE_ZSERV, BGP_SOURCE_DOWN);
+	now += 10 * S;
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	/* back in sync: the second counts from there */
+	source(PATH_SOURCE_ZSERV, BGP_SOURCE_UP);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	now += S;
+	expect(1, 0, FARE_VERDICT_NOT_INSTALLED, 0);
+}
+END_TEST
+
+START_TEST(zebra_alone_shares_out_by_weight)
+{
+	const double weights[] = {28, 28, 28, 14};
+	uint64_t deadline;
+
+	for (unsigned p = 0; p < 4; p++)
+		teach(PATH_SOURCE_ZSERV, event_of(1, p, weights[p]));
+	source(PATH_SOURCE_ZSERV, BGP_SOURCE_UP);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0); /* BMP may come any moment */
+	deadline = path_table_evaluate(table, now, NULL, NULL);
+	ck_assert_uint_eq(deadline, now + FALLBACK);
+	now = deadline;
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	expect(1, 3, FARE_VERDICT_OK, 200 * MBPS);
+	ck_assert(view(1, 3).normalised);
+	ck_assert_int_eq(view(1, 3).teacher, PATH_TEACHER_ZSERV);
+	/* the moment BMP is there, it rules, and what it does not teach is gone */
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 100e6));
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	expect(1, 0, FARE_VERDICT_OK, 100 * MBPS);
+	ck_assert(!view(1, 0).normalised);
+	expect(1, 3, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
+static void adopt(unsigned peer, const uint64_t bps[4])
+{
+	struct in6_addr a = peer_address(peer);
+
+	for (uint32_t p = 0; p < 4; p++)
+		ck_assert_int_eq(path_table_adopt(table, 0, &a, p,
+						  bps[p] ? FARE_VERDICT_OK : FARE_VERDICT_NO_ROUTE,
+						  bps[p], now),
+				 0);
+}
+
+START_TEST(adopted_paths_stay_until_bmp_knows)
+{
+	const uint64_t bps[] = {400 * MBPS, 400 * MBPS, 150 * MBPS, 0};
+
+	adopt(1, bps);
+	adopt(2, bps);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	expect(1, 2, FARE_VERDICT_STALE, 150 * MBPS);
+	expect(1, 3, FARE_VERDICT_NO_ROUTE, 0);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_SYNCING);
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 200e6));
+	expect(1, 0, FARE_VERDICT_STALE, 200 * MBPS);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	expect(1, 0, FARE_VERDICT_OK, 200 * MBPS);
+	expect(1, 1, FARE_VERDICT_NO_ROUTE, 0);
+	expect(2, 0, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
+START_TEST(what_is_taught_anew_is_fresh_before_the_sync_ends)
+{
+	everything_fine();
+	source(PATH_SOURCE_BMP, BGP_SOURCE_DOWN);
+	now += S;
+	source(PATH_SOURCE_BMP, BGP_SOURCE_SYNCING);
+	now += 1;
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 400e6));
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	expect(1, 1, FARE_VERDICT_STALE, 400 * MBPS);
+	now += FALLBACK; /* zebra's weights would be due, but BMP has just spoken */
+	withdraw(PATH_SOURCE_BMP, 1, 0);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
+START_TEST(adopted_paths_do_not_live_for_ever)
+{
+	const uint64_t bps[] = {400 * MBPS, 400 * MBPS, 400 * MBPS, 400 * MBPS};
+
+	adopt(1, bps);
+	ck_assert_uint_eq(path_table_evaluate(table, now, NULL, NULL), now + times.stale_ns);
+	now += times.stale_ns - 1;
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	now += 1;
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
+START_TEST(a_drain_outlives_the_daemon)
+{
+	struct in6_addr a = peer_address(1);
+
+	ck_assert_int_eq(path_table_adopt(table, 0, &a, 0, FARE_VERDICT_DRAINED, 0, now), 0);
+	for (unsigned p = 0; p < 4; p++)
+		teach(PATH_SOURCE_BMP, event_of(1, p, 400e6));
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	expect(1, 0, FARE_VERDICT_DRAINED, 0);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
+	ck_assert_int_eq(path_table_drain(table, &a, 0, false), 1);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+}
+END_TEST
+
+START_TEST(drain_all_holds_for_peers_to_come)
+{
+	struct in6_addr a = peer_address(1), unknown = peer_address(77);
+
+	everything_fine();
+	ck_assert_int_eq(path_table_drain(table, NULL, 1, true), 1);
+	teach(PATH_SOURCE_BMP, event_of(2, 1, 400e6));
+	expect(2, 1, FARE_VERDICT_DRAINED, 0);
+	ck_assert_int_eq(path_table_drain(table, &a, 1, false), 1);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
+	expect(2, 1, FARE_VERDICT_DRAINED, 0);
+	ck_assert_int_eq(path_table_drain(table, &unknown, 1, true), -ENOENT);
+	ck_assert_int_eq(path_table_drain(table, NULL, 4, true), -EINVAL);
+}
+END_TEST
+
+START_TEST(a_replaced_source_must_teach_again)
+{
+	everything_fine();
+	path_table_source_replaced(table, PATH_SOURCE_BMP, true, now);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 400e6));
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	expect(1, 1, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
+START_TEST(no_speed_is_local_down_with_its_own_reason)
+{
+	everything_fine();
+	path_table_link(table, 0, 0, 0, true, 0);
+	path_table_link(table, 0, 0, 1, true, 0);
+	expect(1, 0, FARE_VERDICT_LOCAL_DOWN, 0);
+	ck_assert_ptr_nonnull(strstr(view(1, 0).reason, "speed"));
+}
+END_TEST
+
+struct seen {
+	int changes, pairs;
+	struct path_change last;
+};
+
+static void on_change(void *arg, const struct path_change *change)
+{
+	struct seen *seen = arg;
+
+	seen->changes++;
+	seen->last = *change;
+}
+
+static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
+{
+	struct seen *seen = arg;
+
+	ck_assert_uint_eq(pair, 0);
+	ck_assert_uint_eq(n_planes, 4);
+	seen->pairs++;
+}
+
+START_TEST(only_what_changed_is_told)
+{
+	static const struct path_table_handlers handlers = {on_change, on_pair};
+	struct seen seen = {0};
+
+	everything_fine();
+	path_table_evaluate(table, now, &handlers, &seen);
+	ck_assert_int_eq(seen.changes + seen.pairs, 0);
+	teach(PATH_SOURCE_BMP, event_of(1, 2, 100e6));
+	path_table_evaluate(table, now, &handlers, &seen);
+	ck_assert_int_eq(seen.changes, 1);
+	ck_assert_int_eq(seen.pairs, 1);
+	ck_assert_uint_eq(seen.last.plane, 2);
+	ck_assert_uint_eq(seen.last.old_bps, 400 * MBPS);
+	ck_assert_uint_eq(seen.last.new_bps, 100 * MBPS);
+	ck_assert(!seen.last.is_new);
+}
+END_TEST
+
+START_TEST(the_table_is_bounded)
+{
+	struct bgp_path_event e = event_of(0, 0, 1e6);
+
+	for (unsigned i = 0; i < FARE_MAX_PAIRS; i++) {
+		e.peer.s6_addr[14] = (uint8_t)(i >> 8);
+		e.peer.s6_addr[15] = (uint8_t)i;
+		teach(PATH_SOURCE_BMP, e);
+	}
+	e.peer.s6_addr[13] = 20;
+	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -ENOSPC);
+	ck_assert_uint_eq(path_table_n_pairs(table), FARE_MAX_PAIRS);
+}
+END_TEST
+
+/* Whatever the inputs, every path has one verdict, is worth nothing unless usable, and never more
+ * than its links. */
+START_TEST(whatever_comes_the_invariants_hold)
+{
+	srand(7);
+	for (int i = 0; i < 20000; i++) {
+		unsigned peer = (unsigned)rand() % 5, plane = (unsigned)rand() % 4;
+		struct bgp_path_event e = event_of(peer, plane, (rand() % 5) * 100e6);
+		struct path_view v;
+
+		now += (uint64_t)rand() % (S / 2);
+		e.reachable = rand() % 3;
+		e.stale = !(rand() % 4);
+		e.bandwidth_kind = (enum bgp_bandwidth_kind)(rand() % 3);
+		switch (rand() % 5) {
+		case 0:
+			source((enum path_source)(rand() % 2), (enum bgp_source_state)(rand() % 3));
+			break;
+		case 1:
+			path_table_link(table, 0, plane, (uint32_t)rand() % 2, rand() % 2,
+					200 * MBPS);
+			break;
+		case 2:
+			path_table_drain(table, NULL, plane, !(rand() % 3));
+			break;
+		default:
+			teach((enum path_source)(rand() % 2), e);
+		}
+		path_table_evaluate(table, now, NULL, NULL);
+		for (uint32_t n = 0; n < path_table_n_pairs(table); n++)
+			for (uint32_t p = 0; path_table_view(table, n, p, &v); p++) {
+				bool usable = v.verdict == FARE_VERDICT_OK ||
+					      v.verdict == FARE_VERDICT_STALE;
+
+				ck_assert_uint_le(v.usable_bps, v.local_bps);
+				ck_assert_int_eq(usable, v.usable_bps > 0);
+				ck_assert(!v.drained || v.verdict == FARE_VERDICT_DRAINED);
+			}
+	}
+	ck_assert_uint_eq(path_table_n_pairs(table), 5);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("path_table");
+	TCase *tc = tcase_create("rules");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, smaller_of_local_and_advertised);
+	tcase_add_test(tc, order_of_rules);
+	tcase_add_test(tc, less_than_a_bit_is_nothing);
+	tcase_add_test(tc, absent_and_invalid_use_local_for_that_path_alone);
+	tcase_add_test(tc, nonsense_is_refused_whole);
+	tcase_add_test(tc, stale_keeps_the_weight_but_not_beyond_local);
+	tcase_add_test(tc, away_and_gone_from_zebra_is_no_route);
+	tcase_add_test(tc, a_restart_of_bgpd_moves_nothing);
+	tcase_add_test(tc, not_installed_only_after_a_second);
+	tcase_add_test(tc, a_zebra_that_is_away_takes_nothing_away);
+	tcase_add_test(tc, zebra_alone_shares_out_by_weight);
+	tcase_add_test(tc, adopted_paths_stay_until_bmp_knows);
+	tcase_add_test(tc, what_is_taught_anew_is_fresh_before_the_sync_ends);
+	tcase_add_test(tc, adopted_paths_do_not_live_for_ever);
+	tcase_add_test(tc, a_drain_outlives_the_daemon);
+	tcase_add_test(tc, drain_all_holds_for_peers_to_come);
+	tcase_add_test(tc, a_replaced_source_must_teach_again);
+	tcase_add_test(tc, no_speed_is_local_down_with_its_own_reason);
+	tcase_add_test(tc, only_what_changed_is_told);
+	tcase_add_test(tc, the_table_is_bounded);
+	tcase_add_test(tc, whatever_comes_the_invariants_hold);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}

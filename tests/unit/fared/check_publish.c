@@ -1,0 +1,205 @@
+/* From the path table to the real segment and back: a second daemon adopts what the first
+ * published. */
+#include "publish.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "shm_layout.h"
+
+#define S    UINT64_C(1000000000)
+#define MBPS UINT64_C(1000000)
+
+static char dir[] = "/tmp/check_publish.XXXXXX";
+static struct config *config;
+static struct path_table *table;
+static struct publish *publish;
+static const struct in6_addr peer = {.s6_addr = {[10] = 0xff, 0xff, 198, 19, 0, 9}};
+
+static void start(void)
+{
+	static const struct path_table_times times = {
+		.stale_ns = 100 * S, .installed_ns = S, .restart_ns = 10 * S, .fallback_ns = S};
+	static const struct path_table_gpu shape = {.n_planes = 2, .n_sub_ports = {1, 1}};
+
+	ck_assert_int_eq(path_table_create(&table, &shape, 1, &times), 0);
+	ck_assert_int_eq(publish_create(&publish, config, table, 0600, S), 0);
+	for (uint32_t p = 0; p < 2; p++) {
+		path_table_link(table, 0, p, 0, true, 400 * MBPS);
+		publish_link(publish, 0, p, 0, LINKS_UP, 400 * MBPS);
+	}
+	path_table_source_replaced(table, PATH_SOURCE_BMP, true, S);
+}
+
+static void stop(void)
+{
+	publish_destroy(publish);
+	path_table_destroy(table);
+}
+
+static void setup(void)
+{
+	static const char format[] =
+		"node: s0\nrun_dir: %s\nbgp:\n  peer_prefixes: [198.19.0.0/16]\n"
+		"local_gpus:\n  - name: g0\n    addresses: [198.19.0.1]\n    planes:\n"
+		"      - sub_ports: [{dev: a0, speed_mbps: 400, neighbors: [198.18.0.0]}]\n"
+		"      - sub_ports: [{dev: b0, speed_mbps: 400, neighbors: [198.18.0.2]}]\n";
+	struct config_error error;
+	char text[1024];
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(text, sizeof(text), format, dir);
+	ck_assert_msg(!config_parse(&config, text, strlen(text), "f", &error), "%s", error.text);
+	start();
+}
+
+static void teardown(void)
+{
+	char path[64];
+
+	stop();
+	config_destroy(config);
+	snprintf(path, sizeof(path), "%s/" SHM_NAME, dir);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* What a reader sees of the only pair. */
+static struct shm_path seen(uint32_t plane, uint64_t *word)
+{
+	struct shm_header *map;
+	struct shm_path path;
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/" SHM_NAME, dir);
+	fd = open(name, O_RDONLY);
+	ck_assert_int_ge(fd, 0);
+	map = mmap(NULL, sizeof(*map), PROT_READ, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(map, MAP_FAILED);
+	close(fd);
+	ck_assert_uint_eq(map->n_pairs, 1);
+	*word = map->pairs[0].word;
+	path = map->pairs[0].copies[*word & 1][plane];
+	munmap(map, sizeof(*map));
+	return path;
+}
+
+static void teach(uint32_t plane, double bps)
+{
+	struct bgp_path_event e = {.peer = peer,
+				   .plane = (uint16_t)plane,
+				   .reachable = true,
+				   .bandwidth_kind = BGP_BANDWIDTH_VALUE,
+				   .advertised_bps = bps};
+
+	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, 2 * S), 0);
+}
+
+START_TEST(published_once_per_change)
+{
+	uint64_t first, word;
+
+	teach(0, 100e6);
+	teach(1, 400e6);
+	path_table_source_state(table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "x", 2 * S);
+	publish_run(publish, 2 * S, NULL, NULL);
+	ck_assert_uint_eq(seen(0, &first).usable_bps, 100 * MBPS);
+	ck_assert_uint_eq(seen(1, &first).usable_bps, 400 * MBPS);
+	ck_assert_uint_eq(seen(1, &first).live_sub_ports, 1);
+	teach(0, 100e6);
+	publish_run(publish, 3 * S, NULL, NULL);
+	seen(0, &word);
+	ck_assert_uint_eq(word, first);
+	teach(0, 200e6);
+	teach(1, 300e6);
+	publish_run(publish, 3 * S, NULL, NULL);
+	ck_assert_uint_eq(seen(0, &word).usable_bps, 200 * MBPS);
+	ck_assert_uint_eq(word >> 1, (first >> 1) + 1);
+}
+END_TEST
+
+START_TEST(a_restart_moves_nothing)
+{
+	struct publish_stats stats;
+	struct shm_path path;
+	uint64_t word;
+
+	teach(0, 100e6);
+	path_table_source_state(table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "x", 2 * S);
+	publish_run(publish, 2 * S, NULL, NULL);
+	stop();
+	start();
+	publish_stats(publish, &stats);
+	ck_assert(stats.adopted);
+	ck_assert_uint_eq(stats.pairs_adopted, 1);
+	publish_run(publish, 3 * S, NULL, NULL);
+	path = seen(0, &word);
+	ck_assert_uint_eq(path.usable_bps, 100 * MBPS);
+	ck_assert_uint_eq(path.verdict, FARE_VERDICT_STALE);
+	ck_assert_uint_eq(seen(1, &word).verdict, FARE_VERDICT_NO_ROUTE);
+	teach(0, 100e6);
+	path_table_source_state(table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "x", 3 * S);
+	publish_run(publish, 4 * S, NULL, NULL);
+	path = seen(0, &word);
+	ck_assert_uint_eq(path.usable_bps, 100 * MBPS);
+	ck_assert_uint_eq(path.verdict, FARE_VERDICT_OK);
+}
+END_TEST
+
+START_TEST(rubbish_in_the_segment_is_not_adopted)
+{
+	struct shm_header *map;
+	struct path_view view;
+	char name[64];
+	uint32_t pair;
+	int fd;
+
+	teach(0, 100e6);
+	publish_run(publish, 2 * S, NULL, NULL);
+	stop();
+	snprintf(name, sizeof(name), "%s/" SHM_NAME, dir);
+	fd = open(name, O_RDWR);
+	map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	memset(map->pairs[0].copies, 0xff, sizeof(map->pairs[0].copies)); /* no such verdict */
+	munmap(map, sizeof(*map));
+	start();
+	publish_run(publish, 3 * S, NULL, NULL);
+	if (path_table_find(table, 0, &peer, &pair)) {
+		ck_assert(path_table_view(table, pair, 0, &view));
+		ck_assert_uint_eq(view.usable_bps, 0);
+	}
+	teach(0, 50e6);
+	path_table_source_state(table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "x", 3 * S);
+	publish_run(publish, 4 * S, NULL, NULL);
+	ck_assert(path_table_find(table, 0, &peer, &pair) &&
+		  path_table_view(table, pair, 0, &view));
+	ck_assert_uint_eq(view.usable_bps, 50 * MBPS);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("publish");
+	TCase *tc = tcase_create("segment");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, published_once_per_change);
+	tcase_add_test(tc, a_restart_moves_nothing);
+	tcase_add_test(tc, rubbish_in_the_segment_is_not_adopted);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
