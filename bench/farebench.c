@@ -1,1 +1,66 @@
-int main(void) { return 1; }
+/*
+ * farebench.c - the benchmark's commands: a registry, and nothing else.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "goals.h"
+#include "converge.h"
+#include "demo.h"
+#include "tests/ep.h"
+#include "tests/kv.h"
+#include "worker.h"
+
+struct farebench_command {
+	const char *name, *help;
+	int (*main)(int argc, char **argv);
+};
+
+static const struct farebench_command farebench_commands[] = {
+	{"demo", "four scenarios, two tests, four strategies; time to shift; daemons killed",
+	 demo_main},
+	{"kv", "point-to-point KV-cache transfer between two GPUs", kv_main},
+	{"ep", "expert-parallel all-to-all dispatch among all GPUs", ep_main},
+	{"converge", "how long a lab takes to converge", converge_main},
+	{"check", "measure the promised figures again and compare", goals_main},
+	{"worker", NULL, worker_main}, /* what the others start, one per GPU */
+};
+
+#define FAREBENCH_COMMANDS (sizeof(farebench_commands) / sizeof(farebench_commands[0]))
+
+static void farebench_usage(FILE *file)
+{
+	fputs("usage: farebench COMMAND [OPTIONS]\n\n", file);
+	for (size_t i = 0; i < FAREBENCH_COMMANDS; i++)
+		if (farebench_commands[i].help)
+			fprintf(file, "  %-10s %s\n", farebench_commands[i].name,
+				farebench_commands[i].help);
+	fputs("\nfarebench COMMAND --help tells a command's options. All of them need root: they "
+	      "enter network\n"
+	      "namespaces. Traffic stays inside the lab.\n",
+	      file);
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		farebench_usage(stderr);
+		return 2;
+	}
+	for (size_t i = 0; i < FAREBENCH_COMMANDS; i++)
+		if (strcmp(argv[1], farebench_commands[i].name) == 0)
+			return farebench_commands[i].main(argc - 1, argv + 1);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+		farebench_usage(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("farebench " FARE_VERSION);
+		return 0;
+	}
+	fprintf(stderr, "farebench: no command is named %s\n", argv[1]);
+	farebench_usage(stderr);
+	return 2;
+}

@@ -63,7 +63,7 @@ static const uint8_t *zapi_source_bytes(const struct sockaddr *sa, size_t *out_n
 static bool zapi_source_same_subnet(const struct ifaddrs *a, const struct in6_addr *neighbor)
 {
 	const uint8_t *address, *mask, *theirs;
-	size_t n, mask_n;
+	size_t n = 0, mask_n = 0;
 
 	address = zapi_source_bytes(a->ifa_addr, &n);
 	mask = zapi_source_bytes(a->ifa_netmask, &mask_n);

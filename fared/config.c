@@ -114,7 +114,7 @@ static int take_bmp(const struct check *c, struct config *config)
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&config->bmp_address;
 	struct sockaddr_in *v4 = (struct sockaddr_in *)&config->bmp_address;
 	const char *text = raw->bmp_address && *raw->bmp_address ? raw->bmp_address : "127.0.0.1";
-	uint64_t port;
+	uint64_t port = 0;
 	int rc = take_number(c, "bgp.bmp_port", raw->bmp_port, 5001, 1, 65535, &port);
 
 	if (rc)
@@ -161,7 +161,7 @@ static int take_prefixes(const struct check *c, struct config *config)
 static int take_bgp(const struct check *c, struct config *config)
 {
 	const struct config_raw_bgp *raw = c->raw->bgp;
-	uint64_t max_as_path, stale_s;
+	uint64_t max_as_path = 0, stale_s = 0;
 	int rc;
 
 	if ((rc = take_bmp(c, config)) ||
@@ -235,7 +235,7 @@ static int take_sub_port(const struct check *c, const struct config *config, con
 			 const struct config_raw_sub_port *raw, struct config_sub_port *out)
 {
 	char key[96], dev[FARE_DEV_NAME_MAX];
-	uint64_t mbps;
+	uint64_t mbps = 0;
 	int rc;
 
 	snprintf(key, sizeof(key), "%s.dev", base);

@@ -31,6 +31,7 @@ struct fare {
 	int conn_fd;
 	struct conn_shm_header *conn;
 	uint8_t lent[CONN_ENTRIES / LEND_UNIT];
+	struct spray_runs *runs;
 };
 
 struct fare_pair {
@@ -41,6 +42,7 @@ struct fare_pair {
 	const struct shm_pair *shm;	/* NULL while the daemon knows no such pair */
 	const _Atomic uint64_t *watch; /* the word whose change means: read again */
 	uint64_t epoch;			/* added to it, so that a new segment is always a change */
+	struct attach_watch *watches;
 };
 
 static uint64_t monotonic_ns(void)
@@ -80,6 +82,13 @@ static int map_segment(const char *run_dir, const struct shm_header **out)
 	return 0;
 }
 
+/* Differs from the word it is compared with, so that the next look reads again. */
+static void watch_point(const struct fare_pair *pair, struct attach_watch *w)
+{
+	*w->word = (const uint64_t *)(const void *)pair->watch;
+	*w->seen = ~atomic_load_explicit(pair->watch, memory_order_relaxed);
+}
+
 /* Finds the pair in the segment in force. What the segment says of itself is bounded first. */
 static void pair_resolve(struct fare_pair *pair)
 {
@@ -99,6 +108,8 @@ static void pair_resolve(struct fare_pair *pair)
 		break;
 	}
 	pair->epoch += UINT64_C(1) << 48;
+	for (struct attach_watch *w = pair->watches; w; w = w->next)
+		watch_point(pair, w);
 }
 
 /* The client's own segment: made once, sealed against resizing, so that the daemon need not fear SIGBUS. */
@@ -193,6 +204,8 @@ int fare_attach(struct fare **out, const char *run_dir)
 		err = map_segment(fare->run_dir, &fare->map);
 	if (!err)
 		err = conn_create(fare);
+	if (!err)
+		err = spray_runs_create(&fare->runs);
 	if (err) {
 		fare_detach(fare);
 		return err;
@@ -214,6 +227,7 @@ void fare_detach(struct fare *fare)
 		close(fare->conn_fd);
 	if (fare->map)
 		munmap((void *)fare->map, sizeof(*fare->map));
+	spray_runs_destroy(fare->runs);
 	free(fare);
 }
 
@@ -386,6 +400,32 @@ void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, u
 struct fare *attach_pair_owner(const struct fare_pair *pair)
 {
 	return pair->fare;
+}
+
+struct spray_runs *attach_runs(const struct fare *fare)
+{
+	return fare->runs;
+}
+
+void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch, const uint64_t **word, uint64_t *seen)
+{
+	*watch = (struct attach_watch){ .next = pair->watches, .word = word, .seen = seen };
+	pair->watches = watch;
+	watch_point(pair, watch);
+}
+
+void attach_watch_remove(struct fare_pair *pair, struct attach_watch *watch)
+{
+	struct attach_watch **link;
+
+	for (link = &pair->watches; *link != watch; link = &(*link)->next)
+		;
+	*link = watch->next;
+}
+
+void attach_watch_seen(const struct fare_pair *pair, struct attach_watch *watch, uint64_t generation)
+{
+	*watch->seen = generation - pair->epoch;
 }
 
 struct conn_shm_entry *attach_lend_entries(struct fare *fare, uint32_t n)

@@ -1,47 +1,62 @@
 /* fare_spray.c - the public per-packet face: the daemon's weights of a pair as an exact schedule. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attach.h"
-#include "fare.h"
-#include "spray_table.h"
+#include "fare_spray_inline.h"
+#include "spray_cursor.h"
 
 struct fare_spray {
+	struct fare_spray_head head; /* first: fare_spray_pick() */
 	struct fare_pair *pair;
-	uint64_t generation;
-	uint32_t cursor;
-	uint32_t live[FARE_MAX_PLANES];
-	uint8_t sub_port[FARE_MAX_PLANES]; /* last used */
-	struct weights weights;
-	struct spray_table table;
+	struct attach_watch watch;
+	struct spray_weights weights;
+	struct spray_cursor cursor;
+	bool started;
 };
 
-/*
- * Takes over new weights. The cursor keeps its place as a fraction of the period: every plane's part of the
- * period done so far is the same before and after, so that no plane gets a burst at the switch.
- */
+_Static_assert(offsetof(struct fare_spray, head) == 0, "the head comes first");
+_Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t), "the segment's words, read by the builtin");
+
+static void take(struct fare_spray *spray, const struct fare_paths *paths)
+{
+	memset(&spray->weights, 0, sizeof(spray->weights));
+	spray->weights.n = paths->n_planes;
+	for (unsigned p = 0; p < paths->n_planes; p++) {
+		spray->weights.bps[p] = paths->path[p].usable_bps;
+		spray->weights.live[p] = paths->path[p].live_sub_ports;
+	}
+}
+
+/* New paths: another run, or none, entered where no plane gets a burst. */
 static void follow(struct fare_spray *spray)
 {
-	uint64_t bps[FARE_MAX_PLANES];
+	struct spray_runs *runs = attach_runs(attach_pair_owner(spray->pair));
+	const struct spray_run *former = spray->cursor.run, *run;
+	struct spray_weights before = spray->weights;
 	struct fare_paths paths;
-	struct weights w;
-	double done;
 
 	if (fare_pair_paths(spray->pair, &paths))
+		return; /* the writer is busy: what we have still holds, the next pick tries again */
+	attach_watch_seen(spray->pair, &spray->watch, paths.generation);
+	take(spray, &paths);
+	if (spray->started && !memcmp(&before, &spray->weights, sizeof(before)))
 		return;
-	spray->generation = paths.generation;
-	for (unsigned p = 0; p < paths.n_planes; p++) {
-		bps[p] = paths.path[p].usable_bps;
-		spray->live[p] = paths.path[p].live_sub_ports;
-	}
-	weights_from_bps(&w, bps, paths.n_planes);
-	if (w.n == spray->weights.n && !memcmp(w.w, spray->weights.w, sizeof(w.w)))
-		return;
-	done = spray->table.period ? (double)spray->cursor / spray->table.period : attach_pair_phase(spray->pair);
-	spray->weights = w;
-	spray_table_build(&spray->table, &w);
-	spray->cursor = spray_table_start(&spray->table, done);
+	spray_runs_get(runs, &spray->weights, &run); /* none: computed pick by pick */
+	if (spray->started)
+		spray_cursor_reweight(&spray->cursor, &spray->weights, run);
+	else
+		spray_cursor_start(&spray->cursor, &spray->weights, run, attach_pair_phase(spray->pair));
+	spray->started = spray->cursor.at != spray->cursor.end; /* after nothing at all: by phase again */
+	spray_runs_put(runs, former);
+}
+
+static void head_update(struct fare_spray *spray)
+{
+	spray->head.at = spray->cursor.at;
+	spray->head.end = spray->cursor.end;
 }
 
 int fare_spray_open(struct fare_spray **out, struct fare_pair *pair)
@@ -52,36 +67,37 @@ int fare_spray_open(struct fare_spray **out, struct fare_pair *pair)
 	if (!spray)
 		return -ENOMEM;
 	spray->pair = pair;
+	spray_cursor_init(&spray->cursor);
+	attach_watch_add(pair, &spray->watch, &spray->head.word, &spray->head.seen);
 	follow(spray);
+	head_update(spray);
 	return 0;
 }
 
 void fare_spray_close(struct fare_spray *spray)
 {
+	if (!spray)
+		return;
+	attach_watch_remove(spray->pair, &spray->watch);
+	spray_runs_put(attach_runs(attach_pair_owner(spray->pair)), spray->cursor.run);
 	free(spray);
-}
-
-static uint8_t next_live(uint32_t live, uint8_t last)
-{
-	uint32_t above = last + 1u < 32 ? live >> (last + 1u) << (last + 1u) : 0;
-
-	return (uint8_t)__builtin_ctz(above ? above : live);
 }
 
 int fare_spray_next(struct fare_spray *spray, struct fare_slot *out)
 {
-	uint8_t plane;
+	struct spray_cursor *c = &spray->cursor;
+	uint8_t unit;
 
-	if (fare_pair_generation(spray->pair) != spray->generation)
+	c->at = spray->head.at;
+	if (__atomic_load_n(spray->head.word, __ATOMIC_ACQUIRE) != spray->head.seen)
 		follow(spray);
-	if (!spray->table.period)
+	if (c->at == c->end && !spray_cursor_refill(c)) {
+		head_update(spray);
 		return -ENETUNREACH;
-	plane = spray->table.plane[spray->cursor];
-	if (++spray->cursor == spray->table.period)
-		spray->cursor = 0;
-	/* a usable path has a live sub-port: fare_pair_paths() sees to it */
-	spray->sub_port[plane] = next_live(spray->live[plane], spray->sub_port[plane]);
-	out->plane = plane;
-	out->sub_port = spray->sub_port[plane];
+	}
+	unit = *c->at++;
+	head_update(spray);
+	out->plane = (uint16_t)SPRAY_UNIT_PLANE(unit);
+	out->sub_port = (uint16_t)SPRAY_UNIT_SUB_PORT(unit);
 	return 0;
 }

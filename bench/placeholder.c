@@ -1,1 +1,0 @@
-extern int bench_placeholder; int bench_placeholder;
