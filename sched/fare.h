@@ -127,7 +127,7 @@ struct fare_group_options {
 	uint32_t qps;		   /* FARE_MODE_KERNEL: how many QPs in all; 0: as many as m x n x k would be */
 	uint32_t flows;		   /* FARE_MODE_FLOW: stripes a message is cut into; 0: 64 */
 	uint32_t chunk_bytes;	   /* unit posted at once; 0: the largest batch the provider sends whole */
-	uint32_t window_bytes;	   /* unacknowledged bytes per sub-port; 0: 128 KiB */
+	uint32_t window_bytes;	   /* unacknowledged bytes per sub-port; 0: 192 KiB */
 	uint32_t max_messages;	   /* outstanding at once; 0: 64 */
 	uint32_t idle_expiry_ms;   /* FARE_MODE_FLOW: connection-table expiry; 0: never */
 	bool random_ports;	   /* leave source ports to chance (to measure what learning them gains) */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MAGIC	0x46415245u /* "FARE" */
-#define VERSION 1
+#define VERSION 2
 
 /* A cursor that remembers having run out: every access is checked, the caller asks once at the end. */
 struct cursor {
@@ -37,6 +37,12 @@ static uint64_t get(struct cursor *c, unsigned bytes)
 	return v;
 }
 
+static void put_bytes(struct cursor *c, const uint8_t *from, size_t bytes)
+{
+	while (bytes--)
+		put(c, *from++, 1);
+}
+
 static bool has_qps(enum control_type type)
 {
 	return type == CONTROL_LANE_OPEN || type == CONTROL_LANE_ACCEPT;
@@ -51,7 +57,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 {
 	struct cursor c = { buf, (uint8_t *)buf + size, false };
 
-	if (is_lane(m->type) && m->lane.n_qps > CONTROL_MAX_QPS)
+	if (is_lane(m->type) && (m->lane.n_qps > CONTROL_MAX_QPS || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
 		return -EINVAL;
 	put(&c, MAGIC, 4);
 	put(&c, VERSION, 1);
@@ -86,9 +92,13 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 		put(&c, has_qps(m->type) ? m->lane.n_qps : 0, 2);
 		put(&c, m->lane.epoch, 4);
 		for (unsigned i = 0; has_qps(m->type) && i < m->lane.n_qps; i++) {
-			put(&c, m->lane.qps[i].qpn, 4);
+			put(&c, (uint64_t)m->lane.qps[i].sub_port << 24 | m->lane.qps[i].qpn, 4);
 			put(&c, m->lane.qps[i].psn, 4);
 		}
+		if (has_qps(m->type))
+			put(&c, m->lane.n_addresses, 2);
+		for (unsigned i = 0; has_qps(m->type) && i < m->lane.n_addresses; i++)
+			put_bytes(&c, m->lane.addresses[i], sizeof(m->lane.addresses[i]));
 	}
 	return c.failed ? -EMSGSIZE : (int)(c.at - (uint8_t *)buf);
 }
@@ -113,6 +123,17 @@ static const char *decode_open(struct control_message *out, struct cursor *c)
 	return NULL;
 }
 
+static const char *decode_addresses(struct control_message *out, struct cursor *c)
+{
+	out->lane.n_addresses = (uint16_t)get(c, 2);
+	if (out->lane.n_addresses > FARE_MAX_SUB_PORTS)
+		return "number of addresses out of range";
+	for (unsigned i = 0; i < out->lane.n_addresses; i++)
+		for (unsigned k = 0; k < sizeof(out->lane.addresses[i]); k++)
+			out->lane.addresses[i][k] = (uint8_t)get(c, 1);
+	return NULL;
+}
+
 static const char *decode_lane(struct control_message *out, struct cursor *c)
 {
 	out->lane.lane = (uint16_t)get(c, 2);
@@ -123,12 +144,13 @@ static const char *decode_lane(struct control_message *out, struct cursor *c)
 	if (out->lane.n_qps > CONTROL_MAX_QPS || (out->lane.n_qps > 0) != has_qps(out->type))
 		return "number of QPs out of range";
 	for (unsigned i = 0; i < out->lane.n_qps; i++) {
-		out->lane.qps[i].qpn = (uint32_t)get(c, 4);
+		out->lane.qps[i].sub_port = (uint8_t)get(c, 1);
+		out->lane.qps[i].qpn = (uint32_t)get(c, 3);
 		out->lane.qps[i].psn = (uint32_t)get(c, 4);
-		if (out->lane.qps[i].qpn >> 24 || out->lane.qps[i].psn >> 24)
-			return "QPN or PSN beyond 24 bits";
+		if (out->lane.qps[i].sub_port >= FARE_MAX_SUB_PORTS || out->lane.qps[i].psn >> 24)
+			return "sub-port out of range, or PSN beyond 24 bits";
 	}
-	return NULL;
+	return has_qps(out->type) ? decode_addresses(out, c) : NULL;
 }
 
 int control_wire_decode(struct control_message *out, const void *buf, size_t length, const char **reason)

@@ -43,6 +43,7 @@ enum control_type {
 struct control_qp {
 	uint32_t qpn; /* 24 bits */
 	uint32_t psn; /* 24 bits */
+	uint8_t sub_port; /* that it is made for, at the end that names it: its device, where those differ */
 };
 
 struct control_message {
@@ -71,6 +72,9 @@ struct control_message {
 			uint16_t n_qps;
 			uint32_t epoch;
 			struct control_qp qps[CONTROL_MAX_QPS];
+			/* sub-ports that are devices with addresses of their own; 0: all answer to the GPU's */
+			uint16_t n_addresses;
+			uint8_t addresses[FARE_MAX_SUB_PORTS][16]; /* all zero: has none now */
 		} lane;
 	};
 };

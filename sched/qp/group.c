@@ -7,7 +7,7 @@
 
 #include "qp/internal.h"
 
-#define DEFAULT_WINDOW	 (128u << 10)
+#define DEFAULT_WINDOW	 (192u << 10) /* three batches: one on each of two shaped hops, one on its way */
 #define DEFAULT_MESSAGES 64u
 #define DEFAULT_FLOWS	 64u
 #define MAX_FLOWS	 4096u

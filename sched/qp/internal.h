@@ -55,6 +55,7 @@ enum lane_state {
 	LANE_DOWN,	/* no QPs. The opener rebuilds when the path works and the back-off is over */
 	LANE_LEARNING,	/* echoes under way to learn which source ports lead where */
 	LANE_OPENING,	/* opener: LANE_OPEN sent */
+	LANE_CONNECTING, /* opener: LANE_ACCEPT came, its QPs are on their way to RTS */
 	LANE_ACCEPTING, /* acceptor: LANE_ACCEPT sent, its QPs already receive */
 	LANE_UP,
 	LANE_RESETTING, /* own QPs in error; waiting for their flushes and for the peer's word that its are, too */
@@ -81,7 +82,9 @@ struct lane {
 	bool attempted; /* was once tried to the end */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
-	struct control_qp peer_qps[CONTROL_MAX_QPS]; /* acceptor: of the LANE_OPEN being answered */
+	struct control_message *peer; /* acceptor: the LANE_OPEN being answered */
+	bool ack_owed;	/* LANE_RESET_ACK for ack_epoch, as soon as our QPs are known to be quiet */
+	uint32_t ack_epoch;
 	uint64_t due_ns;     /* next action: resend, give up, rebuild */
 	uint64_t since_ns;   /* of the state */
 	uint64_t backoff_ns;
@@ -97,7 +100,8 @@ struct message {
 	int status;	      /* first error: no more chunks are placed, those out are awaited */
 	uint32_t open_chunks; /* cut and not yet placed for good */
 	struct fare_write write;
-	uint64_t assigned; /* bytes cut into chunks */
+	uint64_t assigned; /* bytes cut into chunks, n_cut of them */
+	uint64_t n_cut;
 	uint64_t acked;	   /* bytes placed */
 	uint32_t ghosts;   /* lanes on which an old attempt may still be under way */
 };

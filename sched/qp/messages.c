@@ -273,14 +273,31 @@ static bool abandoned(struct fare_group *group, uint32_t i)
 	return true;
 }
 
+/*
+ * Length of the chunk that begins at m->assigned. A message is cut into as few chunks as the unit allows, all of
+ * the same number of packets or one more: a short tail would count as a whole unit with the schedule and starve
+ * whichever planes it always falls on.
+ */
+static uint32_t cut_length(const struct fare_group *group, const struct message *m)
+{
+	uint64_t mtu = group->domain->attr.path_mtu, left = m->write.length - m->assigned;
+	uint64_t packets = (m->write.length + mtu - 1) / mtu, unit = group->options.chunk_bytes / mtu;
+	uint64_t chunks, end;
+
+	unit = unit ? unit : 1;
+	chunks = (packets + unit - 1) / unit;
+	/* chunk i covers packets [i * packets / chunks, (i + 1) * packets / chunks) */
+	end = (m->n_cut + 1) * packets / chunks * mtu - m->assigned;
+	return (uint32_t)(end < left ? end : left);
+}
+
 static uint32_t cut_next(struct fare_group *group)
 {
 	while (group->cut_seq < group->next_seq) {
 		struct message *m = message_of(group, group->cut_seq);
-		uint64_t left = m->write.length - m->assigned;
 		uint32_t i;
 
-		if (!m->in_use || m->status || left == 0) {
+		if (!m->in_use || m->status || m->assigned == m->write.length) {
 			group->cut_seq++;
 			continue;
 		}
@@ -289,10 +306,9 @@ static uint32_t cut_next(struct fare_group *group)
 			return NO_CHUNK;
 		group->chunks[i] = (struct chunk){ .next = NO_CHUNK, .lane = UINT16_MAX, .flow = UINT64_MAX,
 						   .message = (uint32_t)(m - group->messages),
-						   .offset = m->assigned };
-		group->chunks[i].length =
-			(uint32_t)(left < group->options.chunk_bytes ? left : group->options.chunk_bytes);
+						   .offset = m->assigned, .length = cut_length(group, m) };
 		m->assigned += group->chunks[i].length;
+		m->n_cut++;
 		m->open_chunks++;
 		return i;
 	}

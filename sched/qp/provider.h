@@ -45,6 +45,8 @@ struct qp_remote {
 	struct in6_addr address; /* IPv4 as ::ffff:a.b.c.d */
 	uint32_t qpn;		 /* 24 bits */
 	uint32_t psn;		 /* 24 bits: first PSN the other end sends */
+	uint16_t sub_port;	 /* the other end's, that its QP is made for */
+	struct in6_addr device;	 /* where that sub-port's device answers; all zero: at address */
 };
 
 enum qp_wr_flags {
@@ -120,6 +122,8 @@ struct qp_provider {
 	/* Does what is due, never blocks. > 0 if anything happened, 0 if not, -errno if the endpoint is broken. */
 	int (*endpoint_progress)(struct qp_endpoint *ep);
 	void (*endpoint_stats)(struct qp_endpoint *ep, struct qp_stats *out);
+	/* The address that a sub-port's device has of its own. 0 or -errno (none now). NULL: all use attr.address. */
+	int (*sub_port_address)(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port, struct in6_addr *out);
 
 	int (*mr_register)(struct qp_endpoint *ep, void *addr, size_t length, unsigned access, struct qp_mr *out);
 	int (*mr_deregister)(struct qp_endpoint *ep, const struct qp_mr *mr);
@@ -128,15 +132,23 @@ struct qp_provider {
 	uint32_t (*qp_num)(const struct qp *qp);
 	uint32_t (*qp_psn)(const struct qp *qp); /* first PSN this end will send, random */
 	uint16_t (*qp_source_port)(const struct qp *qp);
-	int (*qp_connect)(struct qp *qp, const struct qp_remote *remote); /* RESET -> RTS */
+	int (*qp_connect)(struct qp *qp, const struct qp_remote *remote); /* RESET -> RTS, or on its way: qp_status */
+	/*
+	 * Devices change a QP's state in their own time. > 0: a change is under way (it connects, or it is in error
+	 * and not yet known to have placed its last byte); 0: none is; -errno: it failed without being told to
+	 * (its port, its GID, its connecting), qp_error() is due. NULL: changes are done when the call returns.
+	 */
+	int (*qp_status)(struct qp *qp);
 	/* Moves an RTS QP to another local sub-port of its plane; -EOPNOTSUPP where a device cannot. */
 	int (*qp_move)(struct qp *qp, uint16_t sub_port);
 	/* Sends again at once from the oldest unacknowledged packet (the path just changed). */
 	void (*qp_kick)(struct qp *qp);
-	/* To ERR: outstanding writes complete with FLUSH_ERR, nothing more is sent or placed. Idempotent. */
+	/* To ERR: outstanding writes complete with FLUSH_ERR; once qp_status says 0, nothing more is sent or placed.
+	 * Idempotent. */
 	void (*qp_error)(struct qp *qp);
 	void (*qp_destroy)(struct qp *qp); /* its QPN is not handed out again for as long as possible */
-	/* Queues a write. 0, -ENOBUFS (queue full: wait for completions), -EINVAL, -ENOTCONN (not RTS). */
+	/* Queues a write. 0, -ENOBUFS (queue full: wait for completions), -EINVAL, -ENOTCONN (not RTS), -EAGAIN (the
+	 * peer is being asked for the region's key on its device: soon), -EACCES (it says that there is no such). */
 	int (*post_write)(struct qp *qp, const struct qp_write *write);
 	/* Takes up to max completions. >= 0. */
 	int (*poll)(struct qp_endpoint *ep, struct qp_wc *wc, int max);
@@ -146,5 +158,6 @@ struct qp_provider {
 };
 
 extern const struct qp_provider qp_soft_provider;
+extern const struct qp_provider qp_verbs_provider;
 
 #endif
