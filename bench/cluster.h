@@ -1,0 +1,48 @@
+/*
+ * cluster.h - the workers of a benchmark, one process per GPU, as the coordinator sees them.
+ *
+ * Owns: the processes, their connections and the socket they come in by. In: a topology; out:
+ * workers that answer requests (worker.h has the list). An error that any worker reports ends the
+ * wait with -EBADE after saying on stderr which GPU and what: callers end the benchmark. Thread:
+ * one.
+ */
+#ifndef CLUSTER_H
+#define CLUSTER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "topo.h"
+
+struct cluster;
+
+/* Starts a worker for every GPU and gives each arenas of arena_bytes. topo is borrowed for the
+ * call. */
+int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes);
+void cluster_destroy(struct cluster *cluster); /* ends the workers; NULL is fine */
+
+unsigned cluster_size(const struct cluster *cluster);
+uint64_t cluster_arena_address(const struct cluster *cluster, unsigned gpu);
+uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu);
+
+/* Sends request (taken). */
+int cluster_send(struct cluster *cluster, unsigned gpu, json_t *request);
+/* Waits for this event of this GPU; *out (may be NULL) is the caller's. -ETIMEDOUT, -EBADE. */
+int cluster_await(struct cluster *cluster, unsigned gpu, const char *event, int timeout_ms,
+		  json_t **out);
+/* Sends {"op":op} to all, then waits for event (NULL: none) of all. */
+int cluster_all(struct cluster *cluster, const char *op, const char *event, int timeout_ms);
+
+/* Sleeps until the monotonic time at_ns while listening for trouble. */
+int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns);
+
+/*
+ * Waits until libfare, asked inside the workers, says of all pairs what the topology says: usable
+ * bandwidth of each plane within 2%. -ETIMEDOUT after saying which path differs.
+ */
+int cluster_await_paths(struct cluster *cluster, const struct topo *topo, int timeout_ms);
+
+uint64_t cluster_now_ns(void);
+
+#endif

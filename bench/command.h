@@ -1,0 +1,35 @@
+/*
+ * command.h - runs another program and keeps what it said.
+ *
+ * Owns: the child until it has ended; it is killed when time is up or when this process dies. No
+ * shell is involved unless the caller names one. Thread: one at a time per process (it waits for
+ * its own child only).
+ */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include <stddef.h>
+
+#define COMMAND_MAX_OUTPUT (16u << 20)
+
+struct command_result {
+	int status; /* exit status; 128 + n when signal n ended it */
+	char *out;  /* stdout, terminated; free() it */
+	size_t out_bytes;
+	char err[512]; /* the end of stderr, one line */
+};
+
+/*
+ * Runs argv[0] (looked up in PATH) to its end. 0: it ran, whatever its status. -ETIMEDOUT: killed;
+ * -E2BIG: said too much, killed; or -errno of starting it. result is only valid with 0.
+ */
+int command_run(const char *const *argv, int timeout_ms, struct command_result *result);
+
+/* The same, and a status other than 0 is -EREMOTEIO after saying on stderr what failed. out may be
+ * NULL. */
+int command_check(const char *const *argv, int timeout_ms, char **out);
+
+/* "DIR/name" next to the running program if it is there, else "name" for PATH. */
+void command_sibling(const char *name, char *out, size_t size);
+
+#endif

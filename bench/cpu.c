@@ -1,0 +1,75 @@
+#include "cpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int cpu_parse(struct cpu_times *out, const char *text)
+{
+	out->n_cores = 0;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
+		unsigned core;
+
+		line += *line == '\n';
+		/* "cpu0 ...": the sum over cores, "cpu  ...", is passed over */
+		if (sscanf(line,
+			   "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+			   " %" SCNu64 " %" SCNu64 " %" SCNu64,
+			   &core, &user, &nice, &system, &idle, &iowait, &irq, &softirq,
+			   &steal) != 9 ||
+		    strncmp(line, "cpu ", 4) == 0)
+			continue;
+		if (out->n_cores == CPU_MAX_CORES)
+			break;
+		out->idle[out->n_cores] = idle + iowait;
+		out->all[out->n_cores++] =
+			user + nice + system + idle + iowait + irq + softirq + steal;
+	}
+	return out->n_cores ? 0 : -EBADMSG;
+}
+
+int cpu_read(struct cpu_times *out)
+{
+	char text[65536];
+	size_t used = 0;
+	ssize_t n = 0;
+	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	while (used < sizeof(text) - 1 && (n = read(fd, text + used, sizeof(text) - 1 - used)) > 0)
+		used += (size_t)n;
+	close(fd);
+	if (n < 0)
+		return -EIO;
+	text[used] = '\0';
+	return cpu_parse(out, text);
+}
+
+int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, struct cpu_idle *out)
+{
+	uint64_t idle_sum = 0, all_sum = 0;
+
+	if (before->n_cores != after->n_cores)
+		return -ERANGE;
+	out->busiest_core_percent = 100;
+	for (uint32_t i = 0; i < after->n_cores; i++) {
+		uint64_t idle = after->idle[i] - before->idle[i],
+			 all = after->all[i] - before->all[i];
+		double percent;
+
+		if (after->all[i] <= before->all[i] || after->idle[i] < before->idle[i])
+			return -ERANGE;
+		percent = 100.0 * (double)idle / (double)all;
+		if (percent < out->busiest_core_percent)
+			out->busiest_core_percent = percent;
+		idle_sum += idle;
+		all_sum += all;
+	}
+	out->mean_percent = 100.0 * (double)idle_sum / (double)all_sum;
+	return 0;
+}

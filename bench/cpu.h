@@ -1,0 +1,32 @@
+/*
+ * cpu.h - how idle the machine is: /proc/stat between two moments.
+ *
+ * Owns: nothing. In: the text of /proc/stat; out: shares. cpu_parse() and cpu_idle() are pure.
+ * Thread: any.
+ */
+#ifndef CPU_H
+#define CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CPU_MAX_CORES 1024
+
+struct cpu_times {
+	uint32_t n_cores;
+	uint64_t idle[CPU_MAX_CORES]; /* ticks idle or waiting for disks, per core */
+	uint64_t all[CPU_MAX_CORES];
+};
+
+struct cpu_idle {
+	double mean_percent;	     /* of the whole machine */
+	double busiest_core_percent; /* idle share of the least idle core */
+};
+
+int cpu_parse(struct cpu_times *out, const char *text); /* -EBADMSG: no cores in it */
+int cpu_read(struct cpu_times *out);			/* /proc/stat now; -errno */
+
+/* -ERANGE: no time has passed, or the cores differ. */
+int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, struct cpu_idle *out);
+
+#endif

@@ -1,0 +1,327 @@
+#include "demo.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "stats.h"
+#include "table.h"
+
+#define DEMO_CONVERGE_S 30
+#define DEMO_PATHS_MS	30000
+
+struct demo_command {
+	const char *lab_name, *json_path, *only;
+	bool quick;
+	uint64_t n, n_shift, qps;
+};
+
+static const struct options_entry demo_table[] = {
+	{"lab", 'l', "NAME", "the lab to run in ($FARELAB_NAME)"},
+	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
+	{"quick", 'q', NULL, "fewer and shorter repetitions: to see it work, not for figures"},
+	{"n", 'n', "N", "repetitions of each measurement (5)"},
+	{"trials", 't', "N", "trials of each shift (2)"},
+	{"qps", 'Q', "N", "QPs per pair, all planes together (one per sub-port)"},
+	{"scenario", 's', "NAME",
+	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos"},
+	{NULL, 0, NULL, NULL},
+};
+
+static int demo_refresh(struct demo *demo)
+{
+	struct topo *topo;
+	int err = lab_status(&demo->lab, DEMO_CONVERGE_S, &topo);
+
+	if (err)
+		return err;
+	topo_destroy(demo->topo);
+	demo->topo = topo;
+	return demo->cluster ? cluster_await_paths(demo->cluster, topo, DEMO_PATHS_MS) : 0;
+}
+
+int demo_fault(struct demo *demo, const struct demo_scenario *scenario, bool fail)
+{
+	int err = scenario->fault[0]
+			  ? lab_do_words(&demo->lab, fail ? "fail" : "heal", scenario->fault)
+			  : 0;
+
+	return err ? err : demo_refresh(demo);
+}
+
+int demo_weights(struct demo *demo, enum strategy strategy)
+{
+	bool equal = strategy_equal_weights(strategy);
+	int err;
+
+	/* the fare strategies do not look at the kernel's weights: no need to change them */
+	if (strategy_mode(strategy) != FARE_MODE_KERNEL || demo->weights == equal)
+		return 0;
+	err = lab_weights(&demo->lab, demo->topo, equal);
+	if (!err)
+		demo->weights = equal;
+	return err;
+}
+
+/* The GPU that suffers is the receiver of kv: the first one of another server than GPU 0's. */
+static int demo_scenarios(struct demo *demo)
+{
+	const struct topo *topo = demo->topo;
+	unsigned dst = 1;
+	char label[2 * TOPO_NAME_MAX];
+
+	while (dst < topo->n_gpus && topo->gpus[dst].server == topo->gpus[0].server)
+		dst++;
+	if (dst == topo->n_gpus || topo->n_planes < 2) {
+		fprintf(stderr, "farebench demo: two servers and two planes are the least\n");
+		return -EINVAL;
+	}
+	demo->plane = 1;
+	demo->kv.dst = demo->shift_kv.dst = dst;
+	topo_gpu_label(topo, dst, label, sizeof(label));
+	demo->scenario[0] = (struct demo_scenario){"healthy", "all planes whole", ""};
+	demo->scenario[1] =
+		(struct demo_scenario){"sub-port-lost", "one sub-port of one GPU down", ""};
+	demo->scenario[2] =
+		(struct demo_scenario){"plane-lost", "one plane lost toward one GPU", ""};
+	demo->scenario[3] = (struct demo_scenario){"leaf-dead", "one leaf switch dead", ""};
+	snprintf(demo->scenario[1].fault, sizeof(demo->scenario[1].fault), "subport %.100s %u 0",
+		 label, demo->plane);
+	snprintf(demo->scenario[2].fault, sizeof(demo->scenario[2].fault), "plane %.100s %u", label,
+		 demo->plane);
+	snprintf(demo->scenario[3].fault, sizeof(demo->scenario[3].fault), "leaf %.100s",
+		 topo->leaves[topo->gpus[0].plane[demo->plane].leaf].name);
+	return 0;
+}
+
+static void demo_configure(struct demo *demo, const struct demo_command *c)
+{
+	unsigned strategies = STRATEGY_COUNT;
+
+	demo->n = c->n ? (unsigned)c->n : c->quick ? 3 : 5;
+	demo->n_shift = c->n_shift ? (unsigned)c->n_shift : c->quick ? 1 : 2;
+	demo->n_chaos = c->quick ? 1 : 2;
+	demo->only = c->only;
+	demo->kv = (struct kv_options){.src = 0, .size_bytes = 1 << 20, .depth = 8, .warm_s = 0.2};
+	demo->kv.measure_s = c->quick ? 0.3 : 0.4;
+	demo->shift_kv = (struct kv_options){.src = 0, .size_bytes = 1 << 18, .depth = 32};
+	demo->ep.moe = (struct moe){.tokens = 256,
+				    .top_k = 8,
+				    .experts = 64,
+				    .hidden = 7168,
+				    .element_bytes = 1,
+				    .seed = 1};
+	demo->ep.measure_s = c->quick ? 0.3 : 0.5;
+	demo->kv.traffic.qps = demo->shift_kv.traffic.qps = demo->ep.traffic.qps = (unsigned)c->qps;
+	while (demo->ep.moe.experts % demo->topo->n_gpus && demo->ep.moe.experts < MOE_MAX_EXPERTS)
+		demo->ep.moe.experts++;
+	progress_init(&demo->progress, (c->only ? 1 : DEMO_SCENARIOS) * strategies * 2 +
+					       (c->only ? 1 : DEMO_SCENARIOS - 1) * strategies +
+					       2 * demo->n_chaos);
+}
+
+static int demo_open(struct demo *demo, const struct demo_command *c)
+{
+	uint64_t arena, kv_arena, shift_arena;
+	int err;
+
+	lab_init(&demo->lab, c->lab_name);
+	err = demo_refresh(demo);
+	if (err)
+		return err;
+	demo_configure(demo, c);
+	err = demo_scenarios(demo);
+	if (!err)
+		err = result_describe(demo->result, demo->topo);
+	arena = ep_arena_bytes(demo->topo, &demo->ep);
+	kv_arena = kv_arena_bytes(&demo->kv);
+	shift_arena = kv_arena_bytes(&demo->shift_kv);
+	arena = arena > kv_arena ? arena : kv_arena;
+	if (!err)
+		err = cluster_create(&demo->cluster, demo->topo,
+				     arena > shift_arena ? arena : shift_arena);
+	if (!err)
+		err = cluster_await_paths(demo->cluster, demo->topo, DEMO_PATHS_MS);
+	if (!err)
+		err = lab_weights(&demo->lab, demo->topo, false);
+	return err;
+}
+
+/* The least idle of all measurements: was the machine itself the limit anywhere? */
+static int demo_idle(struct demo *demo)
+{
+	json_t *run, *runs = json_object_get(result_root(demo->result), "runs");
+	double least = 100, core = 100;
+	size_t i;
+
+	json_array_foreach (runs, i, run) {
+		double idle = json_number_value(json_object_get(run, "idle_cpu_percent"));
+		double own = json_number_value(json_object_get(run, "idle_busiest_core_percent"));
+
+		least = idle < least ? idle : least;
+		core = own < core ? own : core;
+	}
+	if (result_set(demo->result, "idle_cpu_percent", json_real(least)))
+		return -ENOMEM;
+	return result_set(demo->result, "idle_busiest_core_percent", json_real(core));
+}
+
+static void demo_print_chaos(const struct demo *demo)
+{
+	static const char *const headers[] = {"killed in mid-transfer", "messages", "lost",
+					      "longest gap", "goodput"};
+	struct table *table;
+	json_t *one;
+	size_t i;
+
+	if (table_create(&table, 5, headers))
+		return;
+	json_array_foreach (json_object_get(result_root(demo->result), "chaos"), i, one) {
+		char messages[24], lost[24], gap[24], goodput[24];
+
+		snprintf(messages, sizeof(messages), "%lld",
+			 (long long)json_integer_value(json_object_get(one, "messages")));
+		snprintf(lost, sizeof(lost), "%lld",
+			 (long long)json_integer_value(json_object_get(one, "messages_lost")));
+		snprintf(gap, sizeof(gap), "%.1f ms",
+			 json_number_value(json_object_get(one, "longest_gap_ms")));
+		snprintf(goodput, sizeof(goodput), "%.1f%%",
+			 100 * json_number_value(json_object_get(one, "ratio")));
+		table_row(table,
+			  (const char *const[]){json_string_value(json_object_get(one, "killed")),
+						messages, lost, gap, goodput});
+	}
+	table_print(table, stdout);
+	table_destroy(table);
+}
+
+static void demo_print_why(const struct demo *demo)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach (json_object_get(result_root(demo->result), "why"), i, one)
+		printf("\n%s: farectl why %s %lld\n%s",
+		       json_string_value(json_object_get(one, "scenario")),
+		       json_string_value(json_object_get(one, "peer")),
+		       (long long)json_integer_value(json_object_get(one, "plane")),
+		       json_string_value(json_object_get(one, "text")));
+}
+
+static void demo_print(const struct demo *demo)
+{
+	const struct topo *topo = demo->topo;
+	double mbps = (double)topo->gpus[0].plane[0].sub_port[0].rate_bps / 1e6;
+
+	printf("\nThe fabric: %u GPUs x %u planes x %u sub-ports.\n", topo->n_gpus, topo->n_planes,
+	       topo->gpus[0].plane[0].n_sub_ports);
+	printf("  real:     FRR's bgpd and zebra, the kernel's routing and multipath hash, the "
+	       "RoCEv2 wire format,\n"
+	       "            every byte of every message (checked at the receiver)\n");
+	printf("  emulated: links (veth shaped to %.0f Mb/s stand for as many Gb/s), switches "
+	       "(namespaces),\n"
+	       "            GPUs (processes with host memory)\n",
+	       mbps);
+	printf("  observed: in endpoint software; payload only; optimum = what no strategy can "
+	       "beat at this MTU\n\n");
+	printf("Goodput, median of n repetitions with fresh QPs\n\n");
+	result_print_runs(demo->result, stdout);
+	printf("\nFault during a transfer: from injection until goodput stays at 90%% of what it "
+	       "settles at\n"
+	       "(bins of 10 ms; farelab's own running time is inside)\n\n");
+	result_print_shift(demo->result, stdout);
+	printf("\nDaemons killed (kill -9) on the sender's server during a transfer, "
+	       "fare-spray\n\n");
+	demo_print_chaos(demo);
+	demo_print_why(demo);
+	printf("\n%.0f s in all; least idle CPU of any measurement: %.0f%% of the machine\n",
+	       progress_seconds(&demo->progress),
+	       json_number_value(json_object_get(result_root(demo->result), "idle_cpu_percent")));
+}
+
+static int demo_parse(struct demo_command *c, int argc, char **argv)
+{
+	struct option table[OPTIONS_MAX];
+	int option, err = 0;
+
+	options_getopt(demo_table, table);
+	while (!err && (option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		switch (option) {
+		case 'l':
+			c->lab_name = optarg;
+			break;
+		case 'j':
+			c->json_path = optarg;
+			break;
+		case 'q':
+			c->quick = true;
+			break;
+		case 's':
+			c->only = optarg;
+			break;
+		case 'n':
+			err = options_number("n", optarg, 1, RESULT_MAX_N, &c->n);
+			break;
+		case 't':
+			err = options_number("trials", optarg, 1, RESULT_MAX_N, &c->n_shift);
+			break;
+		case 'Q':
+			err = options_number("qps", optarg, 1, 256, &c->qps);
+			break;
+		case 'h':
+			options_help("farebench demo", demo_table);
+			return 1;
+		default:
+			return -EINVAL;
+		}
+	}
+	if (!err && (optind != argc || !c->lab_name)) {
+		fprintf(stderr, "farebench demo: %s\n",
+			c->lab_name ? "no arguments are taken"
+				    : "which --lab? (farelab run TOPOLOGY -- farebench demo starts "
+				      "one)");
+		err = -EINVAL;
+	}
+	return err;
+}
+
+int demo_main(int argc, char **argv)
+{
+	struct demo_command c = {.lab_name = getenv("FARELAB_NAME")};
+	struct demo demo = {0};
+	int err = demo_parse(&c, argc, argv);
+
+	if (err)
+		return err > 0 ? 0 : 2;
+	err = result_create(&demo.result);
+	if (!err)
+		err = demo_open(&demo, &c);
+	if (!err)
+		err = demo_steady(&demo);
+	if (!err)
+		err = demo_shifts(&demo);
+	if (!err && (!c.only || strcmp(c.only, "chaos") == 0))
+		err = demo_chaos(&demo);
+	/* a lab that goes on living gets its weights back, also after a failure */
+	if (demo.weights == 1 && lab_weights(&demo.lab, demo.topo, false) && !err)
+		err = -EREMOTEIO;
+	progress_fini(&demo.progress);
+	if (!err)
+		err = demo_idle(&demo);
+	if (!err)
+		err = result_set(demo.result, "duration_s",
+				 json_real(progress_seconds(&demo.progress)));
+	if (!err)
+		demo_print(&demo);
+	if (!err && c.json_path)
+		err = result_write(demo.result, c.json_path);
+	if (err)
+		fprintf(stderr, "farebench demo: failed: %s\n", strerror(-err));
+	cluster_destroy(demo.cluster);
+	topo_destroy(demo.topo);
+	result_destroy(demo.result);
+	return err ? 1 : 0;
+}

@@ -1,0 +1,42 @@
+/*
+ * figures.h - the registry of promised figures: docs/figures.yaml, read and checked.
+ *
+ * Owns: the list, immutable once read. In: YAML; out: figures whose goals are understood. Thread:
+ *any.
+ *
+ *	figures:
+ *	  - id: demo/spray-of-optimum	group/name, unique
+ *	    what: in words
+ *	    command: farebench ... {out}	for sh -c; writes JSON to the file that {out} stands
+ *for; {n} is n json: min(runs[...].ratio)	selector.h has the syntax goal: ">= 0.95"
+ *>= <= > < == and a number n: 5				repetitions behind the figure cheap:
+ *false			true: quick enough for every change
+ */
+#ifndef FIGURES_H
+#define FIGURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct figure {
+	char *id, *what, *command, *json, *goal;
+	unsigned n;
+	bool cheap;
+};
+
+struct figures {
+	struct figure *figures;
+	unsigned figures_count;
+};
+
+/* -EBADMSG: *reason says which figure and what. The list is the caller's: figures_destroy(). */
+int figures_load(struct figures **out, const char *path, char *reason, size_t reason_size);
+void figures_destroy(struct figures *figures); /* NULL is fine */
+
+/* Does value meet goal? 1, 0, or -EBADMSG: goal is none. */
+int figures_goal_met(const char *goal, double value);
+
+/* true if selection is NULL, the figure's id, or its group. */
+bool figures_selected(const struct figure *figure, const char *selection);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * fluid.h - a fabric as fluid: flows share links max-min fairly, and finish.
+ *
+ * Owns: the links and flows given to it. In: capacities (bit/s), flows (weight, bytes, links
+ * crossed); out: rates and finishing times. Pure: no clock, no randomness; time here is the fluid's
+ * own. Thread: one per solver.
+ *
+ * Rates come from progressive filling: all unfrozen flows rise together, each at its weight's pace;
+ * the link that fills first freezes the flows that cross it; repeat. Whenever a flow finishes,
+ * rates are solved anew.
+ */
+#ifndef FLUID_H
+#define FLUID_H
+
+#include <stddef.h>
+
+struct fluid;
+
+int fluid_create(struct fluid **out);	 /* -ENOMEM */
+void fluid_destroy(struct fluid *fluid); /* NULL is fine */
+
+/* Both return the new index (>= 0), -EINVAL (negative or non-finite number, unknown link, no link)
+ * or -ENOMEM. */
+int fluid_add_link(struct fluid *fluid, double capacity_bps);
+/* links: n_links indices, copied. weight > 0. bytes >= 0; a flow of 0 bytes is finished at 0. */
+int fluid_add_flow(struct fluid *fluid, double weight, double bytes, const int *links,
+		   size_t n_links);
+
+/* Sets the max-min rates of all flows that still have bytes. */
+void fluid_solve(struct fluid *fluid);
+
+/* Lets everything finish. *finish_s: when the last flow did. -ENETUNREACH: a flow crosses a link of
+ * capacity 0. */
+int fluid_run(struct fluid *fluid, double *finish_s);
+
+double fluid_rate_bps(const struct fluid *fluid, int flow);
+double fluid_finish_s(const struct fluid *fluid, int flow); /* negative while unfinished */
+
+#endif

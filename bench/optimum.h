@@ -1,0 +1,35 @@
+/*
+ * optimum.h - what no strategy can beat on a fabric, and what a proportional split would reach.
+ *
+ * Owns: nothing; pure, over an immutable topology. Results are bit/s of payload where they say
+ * goodput: wire capacity x topo_goodput_factor(). Thread: any.
+ */
+#ifndef OPTIMUM_H
+#define OPTIMUM_H
+
+#include <stdint.h>
+
+#include "topo.h"
+
+/* One pair: the sum over planes of min(what src can send there, what dst can receive there). */
+uint64_t optimum_pair_bps(const struct topo *topo, unsigned src, unsigned dst);
+/* The same over one plane: also what that path's usable bandwidth ought to be. */
+uint64_t optimum_path_bps(const struct topo *topo, unsigned src, unsigned dst, unsigned plane);
+
+/*
+ * All to all: bytes[src * n_gpus + dst] cannot be across sooner than this many seconds on the wire:
+ * the maximum over GPUs and directions of bytes / live capacity (a cut around one GPU), and over
+ * pairs of bytes / pair capacity. Infinite if a GPU with bytes has no capacity.
+ */
+double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes);
+
+/*
+ * How long the fluid takes if every pair splits its bytes over planes in proportion to
+ * optimum_path_bps(), all pairs at once. >= optimum_all_to_all_s(). -ENOMEM, -ENETUNREACH.
+ */
+int optimum_proportional_s(const struct topo *topo, const uint64_t *bytes, double *seconds);
+
+/* Payload per wire byte on this fabric between these two. */
+double optimum_goodput_factor(const struct topo *topo);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * options.h - one table of options per command: parsing and --help come from the same lines.
+ *
+ * Owns: nothing. Values are checked here, and what is wrong is said on stderr. Thread: any.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <getopt.h>
+#include <stdint.h>
+
+#define OPTIONS_MAX 32
+
+struct options_entry {
+	const char *name;     /* NULL ends the table */
+	int letter;	      /* what getopt_long() returns */
+	const char *argument; /* NULL: none */
+	const char *help;     /* with the default in parentheses */
+};
+
+/* Fills table (OPTIONS_MAX entries) for getopt_long(), with --help as 'h'. */
+void options_getopt(const struct options_entry *entries, struct option *table);
+void options_help(const char *command, const struct options_entry *entries);
+
+/* A whole number within [min, max]; suffixes K, M, G are powers of 1,024. -EINVAL. */
+int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out);
+/* "64K,1M" and "ecmp,fare-spray": how many (1..max), or -EINVAL. */
+int options_sizes(const char *text, uint64_t *out, int max);
+int options_strategies(const char *text, uint64_t *out, int max);
+
+#endif

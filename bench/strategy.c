@@ -1,0 +1,36 @@
+#include "strategy.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const strategy_names[STRATEGY_COUNT] = {
+	[STRATEGY_ECMP] = "ecmp",
+	[STRATEGY_WECMP_KERNEL] = "wecmp-kernel",
+	[STRATEGY_FARE_FLOW] = "fare-flow",
+	[STRATEGY_FARE_SPRAY] = "fare-spray",
+};
+
+const char *strategy_name(enum strategy strategy)
+{
+	return strategy < STRATEGY_COUNT ? strategy_names[strategy] : "?";
+}
+
+int strategy_parse(const char *name)
+{
+	for (int i = 0; i < STRATEGY_COUNT; i++)
+		if (strcmp(strategy_names[i], name) == 0)
+			return i;
+	return -ENOENT;
+}
+
+enum fare_mode strategy_mode(enum strategy strategy)
+{
+	return strategy == STRATEGY_FARE_SPRAY	? FARE_MODE_SPRAY
+	       : strategy == STRATEGY_FARE_FLOW ? FARE_MODE_FLOW
+						: FARE_MODE_KERNEL;
+}
+
+bool strategy_equal_weights(enum strategy strategy)
+{
+	return strategy == STRATEGY_ECMP;
+}

@@ -1,0 +1,26 @@
+/*
+ * table.h - tables for a terminal: columns as wide as their widest cell, counted in characters.
+ *
+ * Owns: copies of the cells. In: UTF-8 text (an invalid byte counts as one column); out: lines on a
+ * FILE. A cell that starts with a digit, a sign or '<' '>' is set to the right, others to the left.
+ * Thread: one per table.
+ */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct table;
+
+/* Columns that text takes on a terminal: combining marks none, East Asian wide characters two. */
+size_t table_width(const char *text);
+
+/* headers: n_columns strings, copied. -EINVAL: no columns. -ENOMEM. */
+int table_create(struct table **out, size_t n_columns, const char *const *headers);
+/* n_columns strings, copied; NULL is an empty cell. -ENOMEM: the table stays as it was. */
+int table_row(struct table *table, const char *const *cells);
+void table_print(const struct table *table, FILE *file);
+void table_destroy(struct table *table); /* NULL is fine */
+
+#endif

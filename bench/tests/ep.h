@@ -1,0 +1,38 @@
+/*
+ * ep.h - expert-parallel all-to-all dispatch among all GPUs (methodology 7.1), two rounds
+ * overlapping.
+ *
+ * Owns: nothing. In: a cluster and the routing's parameters; out: verified goodput of the whole
+ * system against the cut bound. Thread: the coordinator's.
+ *
+ * Each round is one message per ordered pair, as large as the seeded routing makes it. What is
+ * measured lies between the end of the fourth round and of the last but three (a round ends when
+ * the last GPU has verified the last of its messages): per pair, the bytes verified in that time, a
+ * message under way in part. Goodput is their sum over the time; the optimum is what the cut bound
+ * allows for just these bytes. GPUs of the same server exchange nothing.
+ */
+#ifndef EP_H
+#define EP_H
+
+#include "moe.h"
+#include "traffic.h"
+
+#define EP_EDGE_ROUNDS 3 /* left out at either end: filling and draining are no steady state */
+
+struct ep_options {
+	struct traffic_options traffic;
+	struct moe moe;	  /* moe.gpus is set by ep_run() */
+	double measure_s; /* as long as the optimum would take; slower strategies take longer */
+};
+
+/* Upper bound of the arena that any rounds of this routing can need on this topology. */
+uint64_t ep_arena_bytes(const struct topo *topo, const struct ep_options *ep);
+
+/* One repetition with fresh QPs; repetition chooses the routing's seed. */
+int ep_run(struct cluster *cluster, const struct topo *topo, const struct ep_options *ep,
+	   unsigned repetition, struct traffic_result *result);
+
+/* `farebench ep ...` */
+int ep_main(int argc, char **argv);
+
+#endif

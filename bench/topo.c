@@ -1,0 +1,352 @@
+#include "topo.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOPO_HEADERS_V4 (14 + 20 + 8 + 12 + 4)
+#define TOPO_HEADERS_V6 (14 + 40 + 8 + 12 + 4)
+/* RETH with immediate is the longest that precedes payload; the link MTU leaves Ethernet out */
+#define TOPO_LONGEST_V4 (20 + 8 + 12 + 16 + 4 + 4)
+#define TOPO_LONGEST_V6 (40 + 8 + 12 + 16 + 4 + 4)
+
+struct topo_reader {
+	struct topo *topo;
+	char *reason;
+	size_t reason_size;
+	uint8_t *seen; /* per global index */
+};
+
+static int __attribute__((format(printf, 2, 3)))
+topo_bad(struct topo_reader *r, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(r->reason, r->reason_size, format, ap);
+	va_end(ap);
+	return -EBADMSG;
+}
+
+/* Copies a string member. optional: absent or null is "". */
+static int topo_string(struct topo_reader *r, json_t *object, const char *key, char *out,
+		       size_t size, bool optional)
+{
+	json_t *value = json_object_get(object, key);
+
+	out[0] = '\0';
+	if (optional && (!value || json_is_null(value)))
+		return 0;
+	if (!json_is_string(value))
+		return topo_bad(r, "%s: a string is expected", key);
+	if (json_string_length(value) >= size || strlen(json_string_value(value)) >= size)
+		return topo_bad(r, "%s: longer than %zu bytes", key, size - 1);
+	strcpy(out, json_string_value(value));
+	return 0;
+}
+
+static int topo_number(struct topo_reader *r, json_t *object, const char *key, uint64_t max,
+		       uint64_t *out)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+	    (uint64_t)json_integer_value(value) > max)
+		return topo_bad(r, "%s: an integer 0..%llu is expected", key,
+				(unsigned long long)max);
+	*out = (uint64_t)json_integer_value(value);
+	return 0;
+}
+
+static json_t *topo_array(struct topo_reader *r, json_t *object, const char *key, size_t max)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (!json_is_array(value) || json_array_size(value) == 0 || json_array_size(value) > max) {
+		topo_bad(r, "%s: an array of 1..%zu is expected", key, max);
+		return NULL;
+	}
+	return value;
+}
+
+static int topo_leaf_index(const struct topo *topo, const char *name)
+{
+	for (unsigned i = 0; i < topo->n_leaves; i++)
+		if (strcmp(topo->leaves[i].name, name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
+
+static int topo_read_leaves(struct topo_reader *r, json_t *root)
+{
+	json_t *list = topo_array(r, root, "leaves", FARE_MAX_PLANES);
+	struct topo *topo = r->topo;
+
+	if (!list)
+		return -EBADMSG;
+	topo->leaves = calloc(json_array_size(list), sizeof(*topo->leaves));
+	if (!topo->leaves)
+		return -ENOMEM;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct topo_leaf *leaf = &topo->leaves[i];
+		json_t *object = json_array_get(list, i);
+		uint64_t plane;
+
+		if (topo_string(r, object, "name", leaf->name, sizeof(leaf->name), false) ||
+		    topo_string(r, object, "netns", leaf->netns, sizeof(leaf->netns), false) ||
+		    topo_number(r, object, "plane", topo->n_planes - 1, &plane))
+			return -EBADMSG;
+		leaf->plane = (unsigned)plane;
+		leaf->up = json_is_true(json_object_get(object, "up"));
+		topo->n_leaves++;
+	}
+	return 0;
+}
+
+static int topo_read_plane(struct topo_reader *r, struct topo_gpu *gpu, json_t *object)
+{
+	char leaf[TOPO_NAME_MAX];
+	struct topo_plane *plane;
+	uint64_t number;
+	json_t *list;
+	int index;
+
+	if (topo_number(r, object, "plane", r->topo->n_planes - 1, &number) ||
+	    topo_string(r, object, "leaf", leaf, sizeof(leaf), false))
+		return -EBADMSG;
+	plane = &gpu->plane[number];
+	if (plane->n_sub_ports)
+		return topo_bad(r, "GPU %s: plane %llu appears twice", gpu->name,
+				(unsigned long long)number);
+	index = topo_leaf_index(r->topo, leaf);
+	if (index < 0)
+		return topo_bad(r, "GPU %s: no leaf is named %s", gpu->name, leaf);
+	plane->leaf = (unsigned)index;
+	list = topo_array(r, object, "sub_ports", FARE_MAX_SUB_PORTS);
+	if (!list)
+		return -EBADMSG;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct topo_sub_port *port = &plane->sub_port[i];
+		json_t *item = json_array_get(list, i);
+
+		if (topo_string(r, item, "dev", port->dev, sizeof(port->dev), false) ||
+		    topo_number(r, item, "rate_bps", UINT64_C(1) << 53, &port->rate_bps) ||
+		    topo_number(r, item, "gray_loss_ppm", 1000000, &number))
+			return -EBADMSG;
+		port->gray_loss_ppm = (uint32_t)number;
+		port->up = json_is_true(json_object_get(item, "up"));
+		plane->n_sub_ports++;
+	}
+	return 0;
+}
+
+static int topo_read_gpu(struct topo_reader *r, unsigned server, json_t *object)
+{
+	struct topo *topo = r->topo;
+	uint64_t global, index;
+	struct topo_gpu *gpu;
+	json_t *planes;
+
+	if (topo_number(r, object, "global_index", topo->n_gpus - 1, &global) ||
+	    topo_number(r, object, "index", FARE_MAX_LOCAL_GPUS - 1, &index))
+		return -EBADMSG;
+	if (r->seen[global])
+		return topo_bad(r, "global_index %llu appears twice", (unsigned long long)global);
+	r->seen[global] = 1;
+	gpu = &topo->gpus[global];
+	gpu->server = server;
+	gpu->index = (unsigned)index;
+	if (topo_string(r, object, "name", gpu->name, sizeof(gpu->name), false) ||
+	    topo_string(r, object, "ipv4", gpu->ipv4, sizeof(gpu->ipv4), true) ||
+	    topo_string(r, object, "ipv6", gpu->ipv6, sizeof(gpu->ipv6), true))
+		return -EBADMSG;
+	if (!gpu->ipv4[0] && !gpu->ipv6[0])
+		return topo_bad(r, "GPU %s has no address", gpu->name);
+	planes = topo_array(r, object, "planes", topo->n_planes);
+	if (!planes)
+		return -EBADMSG;
+	for (size_t i = 0; i < json_array_size(planes); i++) {
+		int err = topo_read_plane(r, gpu, json_array_get(planes, i));
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int topo_read_pid(json_t *pids, const char *name)
+{
+	json_t *pid = json_object_get(pids, name);
+
+	return json_is_integer(pid) && json_integer_value(pid) > 1 &&
+			       json_integer_value(pid) < INT32_MAX
+		       ? (int)json_integer_value(pid)
+		       : 0;
+}
+
+static int topo_read_server(struct topo_reader *r, json_t *object)
+{
+	struct topo_server *server = &r->topo->servers[r->topo->n_servers];
+	json_t *pids = json_object_get(object, "pids"), *gpus;
+
+	if (topo_string(r, object, "name", server->name, sizeof(server->name), false) ||
+	    topo_string(r, object, "netns", server->netns, sizeof(server->netns), false) ||
+	    topo_string(r, object, "fared_run_dir", server->fared_run_dir,
+			sizeof(server->fared_run_dir), false))
+		return -EBADMSG;
+	if (strchr(server->netns, '/'))
+		return topo_bad(r, "netns: %s is not a name", server->netns);
+	server->bgpd_pid = topo_read_pid(pids, "bgpd");
+	server->fared_pid = topo_read_pid(pids, "fared");
+	gpus = topo_array(r, object, "gpus", FARE_MAX_LOCAL_GPUS);
+	if (!gpus)
+		return -EBADMSG;
+	for (size_t i = 0; i < json_array_size(gpus); i++) {
+		int err = topo_read_gpu(r, r->topo->n_servers, json_array_get(gpus, i));
+
+		if (err)
+			return err;
+	}
+	r->topo->n_servers++;
+	return 0;
+}
+
+static int topo_read(struct topo_reader *r, json_t *root)
+{
+	struct topo *topo = r->topo;
+	uint64_t planes, mtu;
+	json_t *servers;
+	int err;
+
+	if (topo_string(r, root, "lab", topo->lab, sizeof(topo->lab), false) ||
+	    topo_string(r, root, "why", topo->why, sizeof(topo->why), true) ||
+	    topo_number(r, root, "planes", FARE_MAX_PLANES, &planes) ||
+	    topo_number(r, root, "mtu_bytes", 65535, &mtu))
+		return -EBADMSG;
+	if (planes == 0)
+		return topo_bad(r, "planes: 0");
+	topo->n_planes = (unsigned)planes;
+	topo->mtu_bytes = (unsigned)mtu;
+	topo->converged = json_is_true(json_object_get(root, "converged"));
+	servers = topo_array(r, root, "servers", TOPO_MAX_GPUS);
+	if (!servers)
+		return -EBADMSG;
+	for (size_t i = 0; i < json_array_size(servers); i++)
+		topo->n_gpus += (unsigned)json_array_size(
+			json_object_get(json_array_get(servers, i), "gpus"));
+	if (topo->n_gpus == 0 || topo->n_gpus > TOPO_MAX_GPUS)
+		return topo_bad(r, "%u GPUs: 1..%d are expected", topo->n_gpus, TOPO_MAX_GPUS);
+	topo->servers = calloc(json_array_size(servers), sizeof(*topo->servers));
+	topo->gpus = calloc(topo->n_gpus, sizeof(*topo->gpus));
+	r->seen = calloc(topo->n_gpus, 1);
+	if (!topo->servers || !topo->gpus || !r->seen)
+		return -ENOMEM;
+	err = topo_read_leaves(r, root);
+	for (size_t i = 0; !err && i < json_array_size(servers); i++)
+		err = topo_read_server(r, json_array_get(servers, i));
+	return err;
+}
+
+int topo_parse(struct topo **out, const char *text, size_t length, char *reason, size_t reason_size)
+{
+	struct topo_reader r = {.reason = reason, .reason_size = reason_size};
+	json_error_t error;
+	json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	int err;
+
+	if (reason_size)
+		reason[0] = '\0';
+	if (!root)
+		return topo_bad(&r, "offset %d: %s", error.position, error.text);
+	r.topo = calloc(1, sizeof(*r.topo));
+	err = !r.topo ? -ENOMEM : topo_read(&r, root);
+	json_decref(root);
+	free(r.seen);
+	if (err) {
+		topo_destroy(r.topo);
+		return err;
+	}
+	*out = r.topo;
+	return 0;
+}
+
+void topo_destroy(struct topo *topo)
+{
+	if (!topo)
+		return;
+	free(topo->servers);
+	free(topo->gpus);
+	free(topo->leaves);
+	free(topo);
+}
+
+int topo_find_gpu(const struct topo *topo, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	size_t length = slash ? (size_t)(slash - name) : strlen(name);
+	char *end;
+	unsigned long index = strtoul(name, &end, 10);
+
+	if (name[0] >= '0' && name[0] <= '9' && *end == '\0')
+		return index < topo->n_gpus ? (int)index : -ENOENT;
+	for (unsigned i = 0; i < topo->n_gpus; i++) {
+		const struct topo_gpu *gpu = &topo->gpus[i];
+		const char *server = topo->servers[gpu->server].name;
+
+		if (strlen(server) != length || strncmp(server, name, length) != 0)
+			continue;
+		if (slash ? strcmp(slash + 1, gpu->name) == 0 : gpu->index == 0)
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+void topo_gpu_label(const struct topo *topo, unsigned gpu, char *out, size_t size)
+{
+	snprintf(out, size, "%s/%s", topo->servers[topo->gpus[gpu].server].name,
+		 topo->gpus[gpu].name);
+}
+
+const char *topo_gpu_address(const struct topo *topo, unsigned gpu)
+{
+	return topo->gpus[gpu].ipv4[0] ? topo->gpus[gpu].ipv4 : topo->gpus[gpu].ipv6;
+}
+
+uint32_t topo_live_sub_ports(const struct topo *topo, unsigned gpu, unsigned plane)
+{
+	const struct topo_plane *p = &topo->gpus[gpu].plane[plane];
+	uint32_t live = 0;
+
+	for (unsigned i = 0; i < p->n_sub_ports; i++)
+		live |= (uint32_t)p->sub_port[i].up << i;
+	return live;
+}
+
+uint64_t topo_capacity_bps(const struct topo *topo, unsigned gpu, unsigned plane)
+{
+	const struct topo_plane *p = &topo->gpus[gpu].plane[plane];
+	uint64_t sum = 0;
+
+	if (p->n_sub_ports == 0 || !topo->leaves[p->leaf].up)
+		return 0;
+	for (unsigned i = 0; i < p->n_sub_ports; i++)
+		if (p->sub_port[i].up)
+			sum += p->sub_port[i].rate_bps;
+	return sum;
+}
+
+unsigned topo_path_mtu(unsigned link_mtu_bytes, bool ipv6)
+{
+	for (unsigned mtu = 4096; mtu >= 256; mtu /= 2)
+		if (mtu + (ipv6 ? TOPO_LONGEST_V6 : TOPO_LONGEST_V4) <= link_mtu_bytes)
+			return mtu;
+	return 0;
+}
+
+double topo_goodput_factor(unsigned path_mtu, bool ipv6)
+{
+	return (double)path_mtu / (path_mtu + (ipv6 ? TOPO_HEADERS_V6 : TOPO_HEADERS_V4));
+}

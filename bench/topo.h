@@ -1,0 +1,104 @@
+/*
+ * topo.h - the fabric under test: what `farelab status NAME --json` says, as capacities.
+ *
+ * Owns: struct topo, immutable once parsed. In: JSON text (hostile: bounded, every index checked);
+ * out: who sits where, what each GPU can send and receive per plane, and what of that can be
+ * payload. Pure. Thread: any.
+ */
+#ifndef TOPO_H
+#define TOPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fare_limits.h"
+
+#define TOPO_NAME_MAX 64
+#define TOPO_PATH_MAX 256
+#define TOPO_MAX_GPUS 1024
+
+struct topo_sub_port {
+	char dev[FARE_DEV_NAME_MAX];
+	uint64_t rate_bps; /* what the shaper lets through, each direction */
+	bool up;
+	uint32_t gray_loss_ppm;
+};
+
+struct topo_plane {
+	unsigned leaf; /* index in topo.leaves */
+	unsigned n_sub_ports;
+	struct topo_sub_port sub_port[FARE_MAX_SUB_PORTS];
+};
+
+struct topo_gpu {
+	char name[TOPO_NAME_MAX];
+	unsigned server; /* index in topo.servers */
+	unsigned index;	 /* within the server */
+	char ipv4[16];	 /* "" if none */
+	char ipv6[46];
+	struct topo_plane plane[FARE_MAX_PLANES];
+};
+
+struct topo_server {
+	char name[TOPO_NAME_MAX];
+	char netns[TOPO_NAME_MAX];
+	char fared_run_dir[TOPO_PATH_MAX];
+	int bgpd_pid, fared_pid; /* 0: not running */
+};
+
+struct topo_leaf {
+	char name[TOPO_NAME_MAX];
+	char netns[TOPO_NAME_MAX];
+	unsigned plane;
+	bool up;
+};
+
+struct topo {
+	char lab[TOPO_NAME_MAX];
+	bool converged;
+	char why[256]; /* not converged because */
+	unsigned n_planes, mtu_bytes;
+	unsigned n_servers, n_gpus, n_leaves;
+	struct topo_server *servers;
+	struct topo_gpu *gpus; /* by global index */
+	struct topo_leaf *leaves;
+};
+
+/* -EBADMSG: *reason (static size, caller's) says what and where. -ENOMEM. Free with topo_destroy().
+ */
+int topo_parse(struct topo **out, const char *text, size_t length, char *reason,
+	       size_t reason_size);
+void topo_destroy(struct topo *topo); /* NULL is fine */
+
+/* "s2" (its GPU 0), "s2/g1", or a global index; -ENOENT. */
+int topo_find_gpu(const struct topo *topo, const char *name);
+
+/* "s2/g1" into out. */
+void topo_gpu_label(const struct topo *topo, unsigned gpu, char *out, size_t size);
+
+/* The address benchmarks use: IPv4, or IPv6 if the GPU has no IPv4. */
+const char *topo_gpu_address(const struct topo *topo, unsigned gpu);
+
+/* Live capacity of a GPU toward one plane, bit/s on the wire; 0 if the leaf is down. The same both
+ * ways. */
+uint64_t topo_capacity_bps(const struct topo *topo, unsigned gpu, unsigned plane);
+
+/* Bit s set: sub-port s toward that plane has carrier. */
+uint32_t topo_live_sub_ports(const struct topo *topo, unsigned gpu, unsigned plane);
+
+/* Largest RoCE path MTU (256..4096) that fits the link MTU with the longest headers. 0: none does.
+ */
+unsigned topo_path_mtu(unsigned link_mtu_bytes, bool ipv6);
+
+/*
+ * Payload per byte that the shaper counts, at best: path_mtu / (path_mtu + Ethernet 14 + IP 20 or
+ * 40 + UDP 8 + BTH 12 + ICRC 4). RETH, AETH and acknowledgements are left out: they depend on who
+ * sends, and leaving them out makes the optimum higher, never lower. tbf counts qdisc_pkt_len,
+ * which holds the Ethernet header and, for a GSO super-packet, one set of headers per segment
+ * (measured: two super-packets of 15 x 4,128 B count as thirty frames of 4,170 B; 42 B of headers
+ * each).
+ */
+double topo_goodput_factor(unsigned path_mtu, bool ipv6);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * traffic.h - one run of traffic among the workers: what all tests share.
+ *
+ * Owns: nothing between calls; the workers hold the state. In: who sends to whom (a traffic_stream
+ * each), by which strategy; out: groups connected, then closed, and reports of what was verified
+ * where. Thread: the coordinator's.
+ *
+ * Every run opens groups anew: new QPs, new source ports, a new nonce in the pattern, so that runs
+ * are independent draws and packets of an earlier run can only be found as wrong bytes, never
+ * counted.
+ */
+#ifndef TRAFFIC_H
+#define TRAFFIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster.h"
+#include "cpu.h"
+#include "moe.h"
+#include "strategy.h"
+#include "topo.h"
+
+#define TRAFFIC_TIMEOUT_MS 60000
+
+struct traffic_options {
+	enum strategy strategy;
+	unsigned qps;	      /* per pair, all planes together; 0: one per plane and sub-port */
+	unsigned flows;	      /* FARE_MODE_FLOW stripes; 0: libfare's default */
+	uint32_t chunk_bytes; /* 0: libfare's default, also below */
+	uint32_t window_bytes;
+	bool random_ports; /* fare strategies too: show what learning ports gains */
+};
+
+struct traffic_stream {
+	unsigned src, dst, slots;
+	uint64_t slot_bytes;
+	uint64_t tx_offset, rx_offset; /* in the arenas of src and dst */
+};
+
+/* Figures of one repetition. Goodput is payload verified at the receiver (observation point:
+ * endpoint software). */
+struct traffic_result {
+	double goodput_bps, optimum_bps;
+	struct cpu_idle idle;
+	uint64_t posted;	  /* by senders */
+	uint64_t messages, bytes; /* verified by receivers */
+	uint64_t retransmitted, replayed, path_deaths, path_rebuilds, needless_moves;
+};
+
+/* QPs per pair that these options mean, and per sub-port; -EINVAL, after saying why, if they do not
+ * divide. */
+int traffic_qps(const struct topo *topo, const struct traffic_options *options, unsigned *qps,
+		unsigned *per_sub_port);
+
+/* Opens the streams (moe: rounds of it, else until stopped) and waits until all are connected. */
+int traffic_open(struct cluster *cluster, const struct topo *topo,
+		 const struct traffic_options *options, const struct traffic_stream *streams,
+		 unsigned n, const struct moe *moe, uint64_t rounds);
+/* Closes everything at both ends. */
+int traffic_close(struct cluster *cluster);
+
+/* Asks gpu for its report; *times_ns (may be NULL: not wanted) is the caller's. Adds its counters
+ * to result. */
+int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result,
+		   uint64_t **times_ns, size_t *n_times);
+
+/*
+ * Messages done by time t, counting the one under way in part: linear between the neighbours'
+ * times. times must not fall. Pure.
+ */
+double traffic_progress(const uint64_t *times_ns, size_t n, uint64_t t_ns);
+
+#endif

@@ -1,0 +1,192 @@
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "worker_internal.h"
+
+uint64_t worker_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void worker_fail(struct worker *w, const char *format, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	if (w->coordinator) {
+		json_t *event = json_pack("{s:s, s:i, s:s}", "event", "error", "gpu", (int)w->gpu,
+					  "text", text);
+
+		rendezvous_send(w->coordinator, event);
+		json_decref(event);
+	} else {
+		fprintf(stderr, "farebench worker %u: %s\n", w->gpu, text);
+	}
+	exit(1);
+}
+
+void worker_send(struct worker *w, json_t *event)
+{
+	if (!event || rendezvous_send(w->coordinator, event))
+		exit(1); /* the coordinator is gone, and it was the only one to tell */
+	json_decref(event);
+}
+
+static void worker_loop(struct worker *w)
+{
+	struct pollfd poller[2] = {{.fd = rendezvous_fd(w->coordinator), .events = POLLIN},
+				   {.fd = fare_domain_fd(w->domain), .events = POLLIN}};
+
+	for (;;) {
+		json_t *request;
+		int got;
+
+		if (poll(poller, 2, 100) < 0 && errno != EINTR)
+			worker_fail(w, "poll: %s", strerror(errno));
+		if (poller[0].revents && rendezvous_fill(w->coordinator))
+			return; /* the coordinator went away: so do we */
+		while ((got = rendezvous_next(w->coordinator, &request)) == 1) {
+			bool go_on = worker_request(w, request);
+
+			json_decref(request);
+			if (!go_on)
+				return;
+		}
+		if (got < 0)
+			worker_fail(w, "request: %s", strerror(-got));
+		worker_turn(w);
+	}
+}
+
+/* ---- start
+ * ---------------------------------------------------------------------------------------------- */
+
+static void worker_enter_netns(struct worker *w, const char *name)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/run/netns/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		worker_fail(w, "entering %s: %s", path, strerror(errno));
+	close(fd);
+}
+
+static void worker_open_domain(struct worker *w, const char *run_dir,
+			       struct fare_domain_options *options)
+{
+	int err = fare_attach(&w->fare, run_dir);
+
+	if (err)
+		worker_fail(w, "attaching to the daemon in %s: %s", run_dir, strerror(-err));
+	err = fare_domain_open(&w->domain, w->fare, w->local_gpu, options);
+	if (err)
+		worker_fail(w, "opening local GPU %u: %s", w->local_gpu, strerror(-err));
+}
+
+struct worker_options {
+	const char *rendezvous, *run_dir, *netns;
+	struct fare_domain_options domain;
+};
+
+static int worker_parse(struct worker *w, struct worker_options *o, int argc, char **argv)
+{
+	static const struct option table[] = {{"rendezvous", required_argument, NULL, 'r'},
+					      {"gpu", required_argument, NULL, 'g'},
+					      {"local-gpu", required_argument, NULL, 'l'},
+					      {"netns", required_argument, NULL, 'n'},
+					      {"run-dir", required_argument, NULL, 'd'},
+					      {"path-mtu", required_argument, NULL, 'm'},
+					      {"secret", required_argument, NULL, 's'},
+					      {"ipv6", no_argument, NULL, '6'},
+					      {NULL, 0, NULL, 0}};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+		switch (option) {
+		case 'r':
+			o->rendezvous = optarg;
+			break;
+		case 'g':
+			w->gpu = (uint32_t)strtoul(optarg, NULL, 10);
+			break;
+		case 'l':
+			w->local_gpu = (uint32_t)strtoul(optarg, NULL, 10);
+			break;
+		case 'n':
+			o->netns = optarg;
+			break;
+		case 'd':
+			o->run_dir = optarg;
+			break;
+		case 'm':
+			o->domain.path_mtu = (uint32_t)strtoul(optarg, NULL, 10);
+			break;
+		case 's':
+			o->domain.secret = strtoull(optarg, NULL, 10);
+			break;
+		case '6':
+			o->domain.family = AF_INET6;
+			break;
+		default:
+			return -EINVAL;
+		}
+	}
+	return o->rendezvous ? 0 : -EINVAL;
+}
+
+int worker_main(int argc, char **argv)
+{
+	struct worker_options options = {.domain = {.family = AF_INET, .accept = true}};
+	struct worker worker = {0}, *w = &worker;
+	int fd;
+
+	if (worker_parse(w, &options, argc, argv))
+		return 2;
+	/* a worker without its coordinator must not load the fabric */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	w->samples = calloc(WORKER_MAX_SAMPLES, sizeof(*w->samples));
+	/* before the namespace is entered: the address is the coordinator's */
+	fd = rendezvous_connect(options.rendezvous);
+	if (!w->samples || fd < 0 || rendezvous_create(&w->coordinator, fd)) {
+		fprintf(stderr, "farebench worker %u: %s: %s\n", w->gpu, options.rendezvous,
+			strerror(fd < 0 ? -fd : ENOMEM));
+		return 1;
+	}
+	if (options.netns)
+		worker_enter_netns(w, options.netns);
+	worker_open_domain(w, options.run_dir, &options.domain);
+	worker_send(w, json_pack("{s:s, s:i}", "event", "hello", "gpu", (int)w->gpu));
+	worker_loop(w);
+	worker_close_tx(w);
+	worker_close_rx(w);
+	if (w->arena_bytes) {
+		fare_mr_deregister(w->tx_mr);
+		fare_mr_deregister(w->rx_mr);
+	}
+	fare_domain_close(w->domain);
+	fare_detach(w->fare);
+	rendezvous_destroy(w->coordinator);
+	free(w->samples);
+	return 0;
+}

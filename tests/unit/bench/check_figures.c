@@ -1,0 +1,129 @@
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "figures.h"
+
+static int load(const char *text, struct figures **list, char *reason)
+{
+	char path[] = "/tmp/check_figures.XXXXXX";
+	int fd = mkstemp(path), err;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	err = figures_load(list, path, reason, 256);
+	unlink(path);
+	return err;
+}
+
+START_TEST(the_registry_of_this_tree)
+{
+	const char *source = getenv("FARE_SOURCE_DIR");
+	char path[512], reason[256] = "";
+	struct figures *list;
+	unsigned demo = 0;
+
+	ck_assert_ptr_nonnull(source);
+	snprintf(path, sizeof(path), "%s/docs/figures.yaml", source);
+	ck_assert_msg(figures_load(&list, path, reason, sizeof(reason)) == 0, "%s", reason);
+	for (unsigned i = 0; i < list->figures_count; i++)
+		demo += figures_selected(&list->figures[i], "demo");
+	ck_assert_uint_ge(demo, 5);
+	figures_destroy(list);
+}
+END_TEST
+
+#define ENTRY(id, command, goal, n)                                                                \
+	"  - {id: " id ", what: w, command: \"" command "\", json: a.b, goal: \"" goal "\", n: " n \
+	", cheap: true}\n"
+
+START_TEST(a_good_one)
+{
+	char reason[256];
+	struct figures *list;
+
+	ck_assert_int_eq(load("figures:\n" ENTRY("a/b", "x {out}", ">= 0.95", "5")
+				      ENTRY("a/c", "x {out}", "== 0", "1"),
+			      &list, reason),
+			 0);
+	ck_assert_uint_eq(list->figures_count, 2);
+	ck_assert_str_eq(list->figures[0].goal, ">= 0.95");
+	ck_assert_uint_eq(list->figures[0].n, 5);
+	ck_assert(list->figures[1].cheap);
+	ck_assert(figures_selected(&list->figures[0], NULL));
+	ck_assert(figures_selected(&list->figures[0], "a"));
+	ck_assert(figures_selected(&list->figures[0], "a/b"));
+	ck_assert(!figures_selected(&list->figures[0], "a/c"));
+	ck_assert(!figures_selected(&list->figures[0], "ab"));
+	figures_destroy(list);
+}
+END_TEST
+
+START_TEST(bad_ones_say_why)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{"figures:\n" ENTRY("abc", "x {out}", ">= 1", "1"), "group/name"},
+		{"figures:\n" ENTRY("a/b", "x {out}", "about 1", "1"), "goal"},
+		{"figures:\n" ENTRY("a/b", "x {out}", ">= x", "1"), "goal"},
+		{"figures:\n" ENTRY("a/b", "x", ">= 1", "1"), "{out}"},
+		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "0"), "n is 0"},
+		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "1")
+			 ENTRY("a/b", "x {out}", ">= 1", "1"),
+		 "twice"},
+		{"figures:\n  - {id: a/b}\n", "issing"},
+		{"figurines: []\n", "nexpected"},
+		{"figures: [\n", ""},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char reason[256] = "";
+		struct figures *list;
+
+		ck_assert_msg(load(bad[i].text, &list, reason) == -EBADMSG, "%zu", i);
+		ck_assert_msg(reason[0] && strstr(reason, bad[i].says), "%zu: %s", i, reason);
+	}
+	struct figures *list;
+	char reason[256];
+
+	ck_assert_int_eq(figures_load(&list, "/nonexistent", reason, sizeof(reason)), -ENOENT);
+}
+END_TEST
+
+START_TEST(goals)
+{
+	ck_assert_int_eq(figures_goal_met(">= 0.95", 0.95), 1);
+	ck_assert_int_eq(figures_goal_met(">= 0.95", 0.9499), 0);
+	ck_assert_int_eq(figures_goal_met("<= 50", 50.1), 0);
+	ck_assert_int_eq(figures_goal_met("< 15", 15), 0);
+	ck_assert_int_eq(figures_goal_met("> -1", 0), 1);
+	ck_assert_int_eq(figures_goal_met("== 0", 0), 1);
+	ck_assert_int_eq(figures_goal_met("=> 1", 0), -EBADMSG);
+	ck_assert_int_eq(figures_goal_met(">=", 0), -EBADMSG);
+	ck_assert_int_eq(figures_goal_met(">= nan", 0), -EBADMSG);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("figures");
+	TCase *tcase = tcase_create("figures");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, the_registry_of_this_tree);
+	tcase_add_test(tcase, a_good_one);
+	tcase_add_test(tcase, bad_ones_say_why);
+	tcase_add_test(tcase, goals);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,97 @@
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+
+#include "moe.h"
+
+static const struct moe model = {.gpus = 4,
+				 .tokens = 256,
+				 .top_k = 8,
+				 .experts = 64,
+				 .hidden = 7168,
+				 .element_bytes = 1,
+				 .seed = 1};
+
+START_TEST(every_copy_goes_somewhere)
+{
+	struct moe one = model;
+	uint64_t bytes[16];
+
+	/* all experts chosen: every GPU gets exactly its quarter, and the own one is left out */
+	one.top_k = one.experts;
+	ck_assert_int_eq(moe_check(&one), 0);
+	moe_round(&one, 3, bytes);
+	for (int i = 0; i < 16; i++)
+		ck_assert_uint_eq(bytes[i], i % 5 == 0 ? 0 : 256u * 16 * 7168);
+}
+END_TEST
+
+/* Appendix E: B x k x H x P bytes leave a GPU in all; 3/4 of it for other GPUs, within chance. */
+START_TEST(dispatch_arithmetic)
+{
+	double total = 0, expected = 4 * 256.0 * 8 * 7168 * 3 / 4;
+	uint64_t bytes[16];
+
+	for (uint64_t round = 0; round < 20; round++) {
+		moe_round(&model, round, bytes);
+		for (int i = 0; i < 16; i++) {
+			ck_assert_uint_eq(bytes[i] % 7168, 0);
+			total += (double)bytes[i];
+		}
+	}
+	ck_assert_double_eq_tol(total / 20 / expected, 1, 0.01);
+}
+END_TEST
+
+START_TEST(rounds_and_seeds_differ_and_repeat)
+{
+	uint64_t a[16], b[16];
+	struct moe other = model;
+
+	moe_round(&model, 1, a);
+	moe_round(&model, 1, b);
+	ck_assert_mem_eq(a, b, sizeof(a));
+	moe_round(&model, 2, b);
+	ck_assert_int_ne(memcmp(a, b, sizeof(a)), 0);
+	other.seed++;
+	moe_round(&other, 1, b);
+	ck_assert_int_ne(memcmp(a, b, sizeof(a)), 0);
+}
+END_TEST
+
+START_TEST(contradictions_are_refused)
+{
+	struct moe bad = model;
+
+	ck_assert_int_eq(moe_check(&bad), 0);
+	bad.top_k = 65;
+	ck_assert_int_eq(moe_check(&bad), -EINVAL);
+	bad = model;
+	bad.experts = 62;
+	ck_assert_int_eq(moe_check(&bad), -EINVAL);
+	bad = model;
+	bad.tokens = 1u << 20;
+	ck_assert_int_eq(moe_check(&bad), -EINVAL);
+	bad = model;
+	bad.gpus = 0;
+	ck_assert_int_eq(moe_check(&bad), -EINVAL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("moe");
+	TCase *tcase = tcase_create("moe");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, every_copy_goes_somewhere);
+	tcase_add_test(tcase, dispatch_arithmetic);
+	tcase_add_test(tcase, rounds_and_seeds_differ_and_repeat);
+	tcase_add_test(tcase, contradictions_are_refused);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,138 @@
+#include <math.h>
+
+#include "check_bench_fabric.h"
+#include "moe.h"
+#include "optimum.h"
+
+enum scenario { HEALTHY, SUB_PORT, PLANE, LEAF, SCENARIOS };
+
+static struct topo *in(enum scenario scenario)
+{
+	struct topo *topo = parsed(fabric(4));
+
+	if (scenario == SUB_PORT || scenario == PLANE)
+		topo->gpus[1].plane[1].sub_port[0].up = false;
+	if (scenario == PLANE)
+		topo->gpus[1].plane[1].sub_port[1].up = false;
+	if (scenario == LEAF)
+		topo->leaves[1].up = false;
+	return topo;
+}
+
+START_TEST(pairs)
+{
+	static const uint64_t want_mbps[SCENARIOS] = {1600, 1400, 1200, 1200},
+			      other[SCENARIOS] = {1600, 1600, 1600, 1200};
+
+	for (int i = 0; i < SCENARIOS; i++) {
+		struct topo *topo = in((enum scenario)i);
+
+		ck_assert_uint_eq(optimum_pair_bps(topo, 0, 1), want_mbps[i] * 1000000);
+		ck_assert_uint_eq(optimum_pair_bps(topo, 1, 0), want_mbps[i] * 1000000);
+		ck_assert_uint_eq(optimum_pair_bps(topo, 0, 2), other[i] * 1000000);
+		topo_destroy(topo);
+	}
+}
+END_TEST
+
+START_TEST(the_busiest_gpu_is_the_bound)
+{
+	uint64_t bytes[16] = {0};
+	struct topo *topo = in(HEALTHY);
+
+	bytes[0 * 4 + 1] = 100000000;
+	bytes[2 * 4 + 1] = 100000000; /* 200 MB into GPU 1 at 200 MB/s */
+	bytes[0 * 4 + 3] = 50000000;
+	ck_assert_double_eq_tol(optimum_all_to_all_s(topo, bytes), 1, 1e-9);
+	topo_destroy(topo);
+	topo = in(LEAF);
+	ck_assert_double_eq_tol(optimum_all_to_all_s(topo, bytes), 4.0 / 3, 1e-9);
+	for (int leaf = 0; leaf < 4; leaf++)
+		topo->leaves[leaf].up = false;
+	ck_assert(isinf(optimum_all_to_all_s(topo, bytes)));
+	topo_destroy(topo);
+}
+END_TEST
+
+/* A pair cannot use what only one of the two ends has: capacity in different planes does not add
+ * up. */
+START_TEST(planes_do_not_mix)
+{
+	struct topo *topo = in(PLANE);
+	uint64_t bytes[16] = {0};
+
+	topo->gpus[0].plane[2].sub_port[0].up = topo->gpus[0].plane[2].sub_port[1].up = false;
+	bytes[1] = 100000000;
+	ck_assert_uint_eq(optimum_pair_bps(topo, 0, 1), 800000000);
+	ck_assert_double_eq_tol(optimum_all_to_all_s(topo, bytes), 1, 1e-9);
+	topo_destroy(topo);
+}
+END_TEST
+
+/* Equal shares: a split in proportion to the paths' bandwidth reaches the bound exactly in all
+ * scenarios. */
+START_TEST(proportional_reaches_the_bound)
+{
+	for (int i = 0; i < SCENARIOS; i++) {
+		struct topo *topo = in((enum scenario)i);
+		uint64_t bytes[16];
+		double fluid;
+
+		for (int j = 0; j < 16; j++)
+			bytes[j] = j % 5 ? 10000000 : 0;
+		ck_assert_int_eq(optimum_proportional_s(topo, bytes, &fluid), 0);
+		ck_assert_double_eq_tol(fluid / optimum_all_to_all_s(topo, bytes), 1, 1e-6);
+		topo_destroy(topo);
+	}
+}
+END_TEST
+
+/* Seeded routing over as many rounds as the demo measures: the bound holds, and the split comes
+ * within 1% of it. */
+START_TEST(routed_traffic_comes_close)
+{
+	const struct moe moe = {.gpus = 4,
+				.tokens = 256,
+				.top_k = 8,
+				.experts = 64,
+				.hidden = 7168,
+				.element_bytes = 1,
+				.seed = 1};
+
+	for (int i = 0; i < SCENARIOS; i++) {
+		struct topo *topo = in((enum scenario)i);
+		uint64_t bytes[16], sum[16] = {0};
+		double fluid, bound;
+
+		for (uint64_t round = 0; round < 15; round++) {
+			moe_round(&moe, round, bytes);
+			for (int j = 0; j < 16; j++)
+				sum[j] += bytes[j];
+		}
+		ck_assert_int_eq(optimum_proportional_s(topo, sum, &fluid), 0);
+		bound = optimum_all_to_all_s(topo, sum);
+		ck_assert_double_ge(fluid, bound * (1 - 1e-9));
+		ck_assert_double_le(fluid, bound * 1.01);
+		topo_destroy(topo);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("optimum");
+	TCase *tcase = tcase_create("optimum");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, pairs);
+	tcase_add_test(tcase, the_busiest_gpu_is_the_bound);
+	tcase_add_test(tcase, planes_do_not_mix);
+	tcase_add_test(tcase, proportional_reaches_the_bound);
+	tcase_add_test(tcase, routed_traffic_comes_close);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

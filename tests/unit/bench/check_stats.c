@@ -1,0 +1,102 @@
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+
+#include "stats.h"
+
+START_TEST(quartiles_and_median)
+{
+	const double v[] = {9, 1, 5, 3, 7};
+	struct stats_summary s;
+
+	ck_assert_int_eq(stats_summarise(v, 5, &s), 0);
+	ck_assert_double_eq(s.min, 1);
+	ck_assert_double_eq(s.q1, 3);
+	ck_assert_double_eq(s.median, 5);
+	ck_assert_double_eq(s.q3, 7);
+	ck_assert_double_eq(s.max, 9);
+	ck_assert_double_eq(s.mean, 5);
+	ck_assert_double_eq(v[0], 9); /* the caller's order stays */
+}
+END_TEST
+
+START_TEST(even_count_interpolates)
+{
+	const double v[] = {1, 2, 3, 4};
+	struct stats_summary s;
+
+	ck_assert_int_eq(stats_summarise(v, 4, &s), 0);
+	ck_assert_double_eq_tol(s.median, 2.5, 1e-12);
+	ck_assert_double_eq_tol(s.q1, 1.75, 1e-12);
+}
+END_TEST
+
+START_TEST(interval_of_few_is_the_range_and_says_so)
+{
+	const double v[] = {5, 4, 3, 2, 1};
+	struct stats_summary s;
+
+	ck_assert_int_eq(stats_summarise(v, 5, &s), 0);
+	ck_assert_double_eq(s.ci_low, 1);
+	ck_assert_double_eq(s.ci_high, 5);
+	ck_assert_double_eq_tol(s.ci_coverage, 0.9375, 1e-12);
+	ck_assert_int_eq(stats_summarise(v, 1, &s), 0);
+	ck_assert_double_eq(s.ci_coverage, 0);
+}
+END_TEST
+
+/* n = 20: the 6th smallest to the 6th largest, coverage 0.9586 (any table of the sign test) */
+START_TEST(interval_of_twenty)
+{
+	struct stats_summary s;
+	double v[20];
+
+	for (int i = 0; i < 20; i++)
+		v[i] = i + 1;
+	ck_assert_int_eq(stats_summarise(v, 20, &s), 0);
+	ck_assert_double_eq(s.ci_low, 6);
+	ck_assert_double_eq(s.ci_high, 15);
+	ck_assert_double_eq_tol(s.ci_coverage, 0.9586, 1e-4);
+}
+END_TEST
+
+START_TEST(nothing_or_nonsense_is_refused)
+{
+	const double nan_value[] = {1, NAN}, infinite[] = {INFINITY};
+	struct stats_summary s;
+
+	ck_assert_int_eq(stats_summarise(nan_value, 0, &s), -EINVAL);
+	ck_assert_int_eq(stats_summarise(nan_value, 2, &s), -EINVAL);
+	ck_assert_int_eq(stats_summarise(infinite, 1, &s), -EINVAL);
+}
+END_TEST
+
+START_TEST(jain)
+{
+	const double even[] = {3, 3, 3, 3}, one[] = {4, 0, 0, 0}, none[] = {0, 0};
+
+	ck_assert_double_eq_tol(stats_jfi(even, 4), 1, 1e-12);
+	ck_assert_double_eq_tol(stats_jfi(one, 4), 0.25, 1e-12);
+	ck_assert_double_eq_tol(stats_jfi(none, 2), 1, 1e-12);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("stats");
+	TCase *tcase = tcase_create("stats");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, quartiles_and_median);
+	tcase_add_test(tcase, even_count_interpolates);
+	tcase_add_test(tcase, interval_of_few_is_the_range_and_says_so);
+	tcase_add_test(tcase, interval_of_twenty);
+	tcase_add_test(tcase, nothing_or_nonsense_is_refused);
+	tcase_add_test(tcase, jain);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

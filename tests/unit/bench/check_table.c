@@ -1,0 +1,74 @@
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+START_TEST(width_counts_characters)
+{
+	ck_assert_uint_eq(table_width(""), 0);
+	ck_assert_uint_eq(table_width("abc"), 3);
+	ck_assert_uint_eq(table_width("na\xc3\xafve"), 5);
+	ck_assert_uint_eq(table_width("e\xcc\x81"), 1);		       /* a combining accent */
+	ck_assert_uint_eq(table_width("\xe6\xbc\xa2\xe5\xad\x97"), 4); /* two wide ones */
+}
+END_TEST
+
+START_TEST(invalid_bytes_count_one_each)
+{
+	ck_assert_uint_eq(table_width("\xff\xfe"), 2);
+	ck_assert_uint_eq(table_width("a\xe2\x82"), 3); /* cut short: does not run past the end */
+	ck_assert_uint_eq(table_width("\x80"), 1);
+	ck_assert_uint_eq(table_width("\xf0"), 1);
+}
+END_TEST
+
+START_TEST(columns_align)
+{
+	static const char *const headers[] = {"name", "value"};
+	struct table *table;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(table_create(&table, 2, headers), 0);
+	ck_assert_int_eq(table_row(table, (const char *const[]){"na\xc3\xafve", "1"}), 0);
+	ck_assert_int_eq(table_row(table, (const char *const[]){"x", "1000"}), 0);
+	ck_assert_int_eq(table_row(table, (const char *const[]){NULL, "-2"}), 0);
+	table_print(table, file);
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(text, "na\xc3\xafve      1\n"));
+	ck_assert_ptr_nonnull(strstr(text, "x       1000\n"));
+	ck_assert_ptr_nonnull(strstr(text, "          -2\n"));
+	free(text);
+	table_destroy(table);
+}
+END_TEST
+
+START_TEST(no_columns_is_refused)
+{
+	struct table *table;
+
+	ck_assert_int_eq(table_create(&table, 0, NULL), -EINVAL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("table");
+	TCase *tcase = tcase_create("table");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, width_counts_characters);
+	tcase_add_test(tcase, invalid_bytes_count_one_each);
+	tcase_add_test(tcase, columns_align);
+	tcase_add_test(tcase, no_columns_is_refused);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
