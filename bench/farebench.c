@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "goals.h"
+#include "failover.h"
 #include "converge.h"
 #include "demo.h"
+#include "sched/sched_bench.h"
 #include "tests/ep.h"
 #include "tests/kv.h"
 #include "worker.h"
@@ -22,6 +24,9 @@ static const struct farebench_command farebench_commands[] = {
 	 demo_main},
 	{"kv", "point-to-point KV-cache transfer between two GPUs", kv_main},
 	{"ep", "expert-parallel all-to-all dispatch among all GPUs", ep_main},
+	{"failover", "what faults cost: decided, moved, restored; lost messages, needless moves",
+	 failover_main},
+	{"sched", "the scheduler's hot path beside its peers, in one run", sched_bench_run},
 	{"converge", "how long a lab takes to converge", converge_main},
 	{"check", "measure the promised figures again and compare", goals_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */

@@ -19,6 +19,7 @@
 #include "stream.h"
 
 #define WORKER_MAX_STREAMS 1024
+#define WORKER_MAX_EARLY   256
 #define WORKER_MAX_SAMPLES 100000 /* so that a report stays well below a rendezvous line */
 #define WORKER_MAX_ROUNDS  100000
 #define WORKER_OPEN_NS	   UINT64_C(20000000000)
@@ -56,6 +57,9 @@ struct worker {
 	struct worker_tx *tx;
 	struct worker_rx *rx;
 	unsigned n_tx, n_rx;
+	/* accepted before the coordinator told us of the run: claimed when it does */
+	struct fare_group *early[WORKER_MAX_EARLY];
+	unsigned n_early;
 	uint32_t nonce;
 	uint64_t rounds; /* 0: until stopped */
 	bool running, stopping, opened, done;
@@ -74,6 +78,9 @@ void worker_send(struct worker *w, json_t *event); /* takes event */
 
 /* Takes what the domain has, posts what may be posted, says "opened" and "done" when it is so. */
 void worker_turn(struct worker *w);
+
+/* Gives every waiting receive stream the group that its peer opened meanwhile. */
+void worker_claim_early(struct worker *w);
 
 /* Does one request (borrowed); false: it was the last. */
 bool worker_request(struct worker *w, json_t *request);

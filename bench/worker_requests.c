@@ -186,6 +186,7 @@ static void worker_op_open(struct worker *w, json_t *request)
 		worker_address(w, item, &rx->peer);
 		w->n_rx++;
 	}
+	worker_claim_early(w);
 	json_array_foreach (tx_list, i, item) {
 		struct worker_tx *tx = &w->tx[i];
 

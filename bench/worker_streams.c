@@ -142,7 +142,7 @@ static struct worker_rx *worker_find_rx(struct worker *w, const struct fare_grou
 	return NULL;
 }
 
-static void worker_accepted(struct worker *w, struct fare_group *group)
+static bool worker_claim(struct worker *w, struct fare_group *group)
 {
 	struct in6_addr peer;
 
@@ -153,9 +153,41 @@ static void worker_accepted(struct worker *w, struct fare_group *group)
 		if (rx->group || memcmp(&peer, &rx->peer, sizeof(peer)) != 0)
 			continue;
 		rx->group = group;
-		return;
+		return true;
 	}
-	fare_group_close(group); /* nobody was to open it: a stray, refused */
+	return false;
+}
+
+static void worker_accepted(struct worker *w, struct fare_group *group)
+{
+	if (worker_claim(w, group))
+		return;
+	if (w->n_early < WORKER_MAX_EARLY)
+		w->early[w->n_early++] = group;
+	else
+		fare_group_close(group);
+}
+
+void worker_claim_early(struct worker *w)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < w->n_early; i++)
+		if (!worker_claim(w, w->early[i]))
+			w->early[kept++] = w->early[i];
+	w->n_early = kept;
+}
+
+/* A group that no stream owns ended: nobody else will close our half. */
+static void worker_drop(struct worker *w, struct fare_group *group)
+{
+	for (unsigned i = 0; i < w->n_early; i++) {
+		if (w->early[i] != group)
+			continue;
+		w->early[i] = w->early[--w->n_early];
+		break;
+	}
+	fare_group_close(group);
 }
 
 static void worker_on_event(struct worker *w, const struct fare_event *event)
@@ -199,6 +231,8 @@ static void worker_on_event(struct worker *w, const struct fare_event *event)
 		if (w->running && !w->done && (tx || rx))
 			worker_fail(w, "GPU %u closed its group in mid-run",
 				    tx ? tx->gpu : rx->gpu);
+		if (!tx && !rx)
+			worker_drop(w, event->group);
 		break;
 	case FARE_EVENT_SHIFTED:
 		break;

@@ -16,7 +16,7 @@
 #include "weights.h"
 
 #define DEFAULT_RUN_DIR	  "/run/fared"
-#define CONN_ENTRIES	  65536u
+#define CONN_ENTRIES	  131072u
 #define SNAPSHOT_RETRIES  64
 #define CONTROL_RETRY_NS  UINT64_C(1000000000)
 #define HEARTBEAT_ALIVE_NS UINT64_C(1000000000)
@@ -381,14 +381,39 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 	return -EAGAIN;
 }
 
-double attach_pair_phase(const struct fare_pair *pair)
+/* The local GPU's address in the peer's family. */
+static struct in6_addr own_address(const struct fare_pair *pair)
 {
 	const struct shm_local_gpu *gpu = attach_local_gpu(pair->fare, pair->local_gpu);
 	struct in6_addr own = { 0 };
 
 	if (gpu)
 		memcpy(&own, gpu->address[IN6_IS_ADDR_V4MAPPED(&pair->peer) ? 0 : 1], sizeof(own));
+	return own;
+}
+
+double attach_pair_phase(const struct fare_pair *pair)
+{
+	struct in6_addr own = own_address(pair);
+
 	return weights_phase(&own, &pair->peer);
+}
+
+int64_t attach_pair_turn(const struct fare_pair *pair)
+{
+	const struct shm_header *map = pair->fare->map;
+	uint32_t n = atomic_load_explicit(&map->n_pairs, memory_order_acquire), between = 0;
+	struct in6_addr own = own_address(pair);
+	bool up = memcmp(&pair->peer, &own, sizeof(own)) > 0;
+	const struct in6_addr *low = up ? &own : &pair->peer, *high = up ? &pair->peer : &own;
+
+	for (uint32_t i = 0; i < n && i < FARE_MAX_PAIRS; i++) {
+		const struct shm_pair *p = &map->pairs[i];
+
+		between += p->local_gpu == pair->local_gpu && memcmp(p->peer, low, sizeof(p->peer)) > 0 &&
+			   memcmp(p->peer, high, sizeof(p->peer)) < 0;
+	}
+	return weights_turn(&own, &pair->peer, between);
 }
 
 void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, uint32_t *local_gpu)

@@ -19,8 +19,9 @@ struct conn_shm_entry *attach_lend_entries(struct fare *fare, uint32_t n);
 void attach_return_entries(struct fare *fare, struct conn_shm_entry *entries, uint32_t n);
 /* The local GPU as the daemon published it, or NULL. Valid until the next attach_refresh(). */
 const struct shm_local_gpu *attach_local_gpu(const struct fare *fare, unsigned local_gpu);
-/* A pair's phase (weights.h), its peer and local GPU. */
+/* A pair's phase and turn (weights.h; among the addresses that the daemon knows now), its peer and local GPU. */
 double attach_pair_phase(const struct fare_pair *pair);
+int64_t attach_pair_turn(const struct fare_pair *pair);
 void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, uint32_t *local_gpu);
 struct fare *attach_pair_owner(const struct fare_pair *pair);
 /* The schedules that the sprays of this process share. */

@@ -7,7 +7,8 @@
  *   3. struct fare_group: QPs over all planes to one peer; writes that no plane's death loses.
  *
  * Addresses are struct in6_addr, IPv4 as ::ffff:a.b.c.d. Times are CLOCK_MONOTONIC nanoseconds. Functions return
- * 0 or -errno unless they say otherwise. An object is used by one thread at a time; different objects are free.
+ * 0 or -errno unless they say otherwise. A struct fare and everything opened on it are used by one thread at a time;
+ * a process may attach several times, once a thread.
  */
 #ifndef FARE_H
 #define FARE_H
@@ -125,7 +126,7 @@ struct fare_group_options {
 	enum fare_mode mode;
 	uint32_t qps_per_sub_port; /* k; 0: 1 */
 	uint32_t qps;		   /* FARE_MODE_KERNEL: how many QPs in all; 0: as many as m x n x k would be */
-	uint32_t flows;		   /* FARE_MODE_FLOW: stripes a message is cut into; 0: 64 */
+	uint32_t flows;		   /* FARE_MODE_FLOW: flows a group spreads its chunks over; 0: 504 */
 	uint32_t chunk_bytes;	   /* unit posted at once; 0: the largest batch the provider sends whole */
 	uint32_t window_bytes;	   /* unacknowledged bytes per sub-port; 0: 192 KiB */
 	uint32_t max_messages;	   /* outstanding at once; 0: 64 */
@@ -167,6 +168,7 @@ uint32_t fare_mr_rkey(const struct fare_mr *mr);
 /* Opens a group toward peer (which must accept). Connects in the background: FARE_EVENT_CONNECTED. */
 int fare_group_open(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
 		    const struct fare_group_options *options);
+/* No event names the group any more; writes not completed have an unknown outcome. NULL is fine. */
 void fare_group_close(struct fare_group *group);
 void fare_group_peer(const struct fare_group *group, struct in6_addr *out);
 void fare_group_set_context(struct fare_group *group, void *context);

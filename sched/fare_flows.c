@@ -33,7 +33,7 @@ static void follow(struct fare_flows *flows)
 
 int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struct fare_flows_options *options)
 {
-	struct flow_table_attr attr = { .phase = attach_pair_phase(pair) };
+	struct flow_table_attr attr = { .turn = attach_pair_turn(pair) };
 	struct fare *fare = attach_pair_owner(pair);
 	struct fare_flows *flows;
 	struct fare_paths paths;

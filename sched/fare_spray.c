@@ -1,4 +1,5 @@
-/* fare_spray.c - the public per-packet face: the daemon's weights of a pair as an exact schedule. */
+/* fare_spray.c - the public per-packet face: the daemon's weights of a pair as an exact schedule.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include "attach.h"
 #include "fare_spray_inline.h"
 #include "spray_cursor.h"
+
+#define HEAD_ALIGN 64 /* one cache line per pick, not two */
 
 struct fare_spray {
 	struct fare_spray_head head; /* first: fare_spray_pick() */
@@ -18,7 +21,8 @@ struct fare_spray {
 };
 
 _Static_assert(offsetof(struct fare_spray, head) == 0, "the head comes first");
-_Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t), "the segment's words, read by the builtin");
+_Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t),
+	       "the segment's words, read by the builtin");
 
 static void take(struct fare_spray *spray, const struct fare_paths *paths)
 {
@@ -39,7 +43,8 @@ static void follow(struct fare_spray *spray)
 	struct fare_paths paths;
 
 	if (fare_pair_paths(spray->pair, &paths))
-		return; /* the writer is busy: what we have still holds, the next pick tries again */
+		return; /* the writer is busy: what we have still holds, the next pick tries again
+			 */
 	attach_watch_seen(spray->pair, &spray->watch, paths.generation);
 	take(spray, &paths);
 	if (spray->started && !memcmp(&before, &spray->weights, sizeof(before)))
@@ -48,8 +53,10 @@ static void follow(struct fare_spray *spray)
 	if (spray->started)
 		spray_cursor_reweight(&spray->cursor, &spray->weights, run);
 	else
-		spray_cursor_start(&spray->cursor, &spray->weights, run, attach_pair_phase(spray->pair));
-	spray->started = spray->cursor.at != spray->cursor.end; /* after nothing at all: by phase again */
+		spray_cursor_start(&spray->cursor, &spray->weights, run,
+				   attach_pair_phase(spray->pair));
+	spray->started =
+		spray->cursor.at != spray->cursor.end; /* after nothing at all: by phase again */
 	spray_runs_put(runs, former);
 }
 
@@ -61,11 +68,13 @@ static void head_update(struct fare_spray *spray)
 
 int fare_spray_open(struct fare_spray **out, struct fare_pair *pair)
 {
-	struct fare_spray *spray = calloc(1, sizeof(*spray));
+	struct fare_spray *spray;
+	void *memory;
 
-	*out = spray;
-	if (!spray)
+	*out = NULL;
+	if (posix_memalign(&memory, HEAD_ALIGN, sizeof(*spray)))
 		return -ENOMEM;
+	*out = spray = memset(memory, 0, sizeof(*spray));
 	spray->pair = pair;
 	spray_cursor_init(&spray->cursor);
 	attach_watch_add(pair, &spray->watch, &spray->head.word, &spray->head.seen);

@@ -24,6 +24,7 @@ struct flow_table {
 	struct flow_table_stats stats;
 	uint64_t start[FARE_MAX_PLANES]; /* virtual picks before the first: the pair's phase */
 	uint32_t *slot_count[FARE_MAX_PLANES];
+	uint32_t *scratch; /* three counters a QP of the widest plane */
 	uint32_t *buckets;
 	uint32_t mask;
 	uint32_t free;
@@ -62,6 +63,7 @@ int flow_table_create(struct flow_table **out, const struct flow_table_attr *att
 {
 	struct flow_table *t;
 	uint32_t n_buckets = 1;
+	unsigned widest = 1;
 
 	*out = NULL;
 	if (!attr->max_flows || attr->max_flows > 1u << 20 || !attr->n_planes || attr->n_planes > FARE_MAX_PLANES)
@@ -76,6 +78,11 @@ int flow_table_create(struct flow_table **out, const struct flow_table_attr *att
 	t->buckets = malloc(n_buckets * sizeof(*t->buckets));
 	t->b = calloc(attr->max_flows, sizeof(*t->b));
 	if (!t->buckets || !t->b)
+		goto no_memory;
+	for (unsigned p = 0; p < attr->n_planes; p++)
+		widest = attr->slots[p] > widest ? attr->slots[p] : widest;
+	t->scratch = calloc(3 * (size_t)widest, sizeof(uint32_t));
+	if (!t->scratch)
 		goto no_memory;
 	for (unsigned p = 0; p < attr->n_planes; p++) {
 		t->slot_count[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
@@ -104,6 +111,7 @@ void flow_table_destroy(struct flow_table *t)
 	}
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		free(t->slot_count[p]);
+	free(t->scratch);
 	free(t->buckets);
 	free(t->b);
 	free(t);
@@ -124,13 +132,21 @@ static void leave_slot(struct flow_table *t, uint32_t i)
 	t->slot_count[t->b[i].plane][t->b[i].index]--;
 }
 
+/* The pair's place among n. */
+static uint32_t place(const struct flow_table *t, uint32_t n)
+{
+	int64_t turn = t->attr.turn % (int64_t)n;
+
+	return ((uint32_t)(t->attr.phase * n) + (uint32_t)(turn < 0 ? turn + (int64_t)n : turn)) % n;
+}
+
 /* Puts flow i on plane, on its emptiest QP; ties go round with the phase, so that pairs differ. */
 static void enter_plane(struct flow_table *t, uint32_t i, unsigned plane)
 {
 	unsigned n = t->attr.slots[plane] ? t->attr.slots[plane] : 1, best;
-	unsigned first = (unsigned)(t->attr.phase * n);
+	unsigned first = place(t, n);
 
-	best = first % n;
+	best = first;
 	for (unsigned k = 0; k < n; k++) {
 		unsigned s = (first + k) % n;
 
@@ -164,9 +180,14 @@ static bool load_less(uint64_t count_a, uint32_t w_a, uint64_t count_b, uint32_t
 	return count_a * w_b < count_b * w_a;
 }
 
+static bool few(const struct flow_table *t, uint32_t flows)
+{
+	return flows < t->weights.sum || flows <= FLOW_TABLE_FEW * t->weights.n;
+}
+
 static int least_loaded(const struct flow_table *t)
 {
-	unsigned first = (unsigned)(t->attr.phase * t->weights.n);
+	unsigned first = place(t, t->weights.n);
 	int best = -1;
 
 	for (unsigned k = 0; k < t->weights.n; k++) {
@@ -184,17 +205,17 @@ static int plane_for_bind(const struct flow_table *t)
 {
 	uint64_t counts[FARE_MAX_PLANES];
 
-	if (t->stats.in_use + 1 >= t->weights.sum)
+	if (!few(t, t->stats.in_use + 1))
 		return least_loaded(t);
 	for (unsigned p = 0; p < t->weights.n; p++)
 		counts[p] = t->start[p] + t->stats.count[p];
 	return spray_table_owed(&t->weights, counts);
 }
 
-/* The phase as picks already made: where in the exact schedule this pair begins. */
+/* The pair's place as picks already made: where in the exact schedule it begins. */
 static void set_start(struct flow_table *t)
 {
-	uint32_t n = (uint32_t)(t->attr.phase * t->weights.sum);
+	uint32_t n = place(t, t->weights.sum);
 
 	memset(t->start, 0, sizeof(t->start));
 	for (uint32_t i = 0; i < n; i++)
@@ -265,16 +286,21 @@ static bool gained(const struct flow_table *t, const struct weights *old, unsign
 	return (uint64_t)t->weights.w[to] * old->w[from] > (uint64_t)old->w[to] * t->weights.w[from];
 }
 
-static void move_between(struct flow_table *t, const struct weights *old, unsigned from, unsigned to,
-			 uint32_t *cursor)
+static void move_flow(struct flow_table *t, const struct weights *old, uint32_t i, unsigned to)
 {
-	uint32_t i = flow_on(t, from, cursor);
+	unsigned from = t->b[i].plane;
 
 	leave_slot(t, i);
 	enter_plane(t, i, to);
 	t->stats.moves++;
 	t->stats.needless_moves += t->weights.w[from] && old->sum && !gained(t, old, to, from);
 	entry_show(t, i);
+}
+
+static void move_between(struct flow_table *t, const struct weights *old, unsigned from, unsigned to,
+			 uint32_t *cursor)
+{
+	move_flow(t, old, flow_on(t, from, cursor), to);
 }
 
 static unsigned rebalance_few(struct flow_table *t, const struct weights *old)
@@ -303,12 +329,56 @@ static unsigned rebalance_few(struct flow_table *t, const struct weights *old)
 	return moved;
 }
 
+/* How many flows each QP of a plane must give up so that `keep` stay there, the fullest QPs first. */
+static void slot_excess(const struct flow_table *t, unsigned plane, uint32_t keep, uint32_t *excess)
+{
+	unsigned n = t->attr.slots[plane] ? t->attr.slots[plane] : 1;
+
+	memset(excess, 0, n * sizeof(*excess));
+	for (uint32_t total = t->stats.count[plane]; total > keep; total--) {
+		unsigned fullest = 0;
+
+		for (unsigned s = 1; s < n; s++)
+			if (t->slot_count[plane][s] - excess[s] > t->slot_count[plane][fullest] - excess[fullest])
+				fullest = s;
+		excess[fullest]++;
+	}
+}
+
+/*
+ * Releases all but `keep` flows of a plane, evenly spaced among its flows: a sender that walks its flows in order
+ * must not meet a long stretch without this plane and then one full of it.
+ */
+static unsigned release_excess(struct flow_table *t, const struct weights *old, unsigned from, uint32_t keep)
+{
+	unsigned n = t->attr.slots[from] ? t->attr.slots[from] : 1, moved = 0;
+	uint32_t *excess = t->scratch, *had = excess + n, *due = had + n;
+
+	slot_excess(t, from, keep, excess);
+	for (unsigned s = 0; s < n; s++) {
+		had[s] = t->slot_count[from][s];
+		due[s] = had[s] / 2;
+	}
+	for (uint32_t i = 0; i < t->attr.max_flows && t->stats.count[from] > keep; i++) {
+		unsigned s = t->b[i].index;
+
+		if (!t->b[i].in_use || t->b[i].plane != from)
+			continue;
+		due[s] += excess[s];
+		if (due[s] < had[s])
+			continue;
+		due[s] -= had[s];
+		move_flow(t, old, i, (unsigned)least_loaded(t));
+		moved++;
+	}
+	return moved;
+}
+
 unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights)
 {
 	struct weights old = t->weights;
 	uint32_t capacity[FARE_MAX_PLANES];
 	unsigned moved = 0;
-	uint32_t cursor = 0;
 
 	if (old.n == weights->n && !memcmp(old.w, weights->w, sizeof(old.w)))
 		return 0;
@@ -316,14 +386,12 @@ unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights
 	if (!weights->sum)
 		return 0;
 	set_start(t);
-	if (t->stats.in_use < weights->sum && old.sum)
+	if (few(t, t->stats.in_use) && old.sum)
 		return rebalance_few(t, &old);
 	capacities(t, capacity);
 	for (unsigned from = 0; from < weights->n; from++) {
-		while (t->stats.count[from] > capacity[from]) {
-			move_between(t, &old, from, (unsigned)least_loaded(t), &cursor);
-			moved++;
-		}
+		if (t->stats.count[from] > capacity[from])
+			moved += release_excess(t, &old, from, capacity[from]);
 	}
 	return moved;
 }

@@ -8,9 +8,11 @@
  * FARE-in-SUN 3.1: flows on unaffected planes stay; when a plane shrinks just enough of its flows are released;
  * when it grows just enough are taken back; idle entries expire.
  *
- * Two regimes. With at least as many flows as the weight period W, counts minimise max(flows / weight) over the
- * planes (d'Hondt): a change moves only what exceeds a plane's part at that least load, each move necessary. With fewer flows than W no pair can be proportional alone; then the pair's phase decides
- * who gets the odd flow (systematic apportionment), so that pairs together are.
+ * Two regimes. With many flows (at least as many as the weight period W, and more than FLOW_TABLE_FEW a plane) counts
+ * minimise max(flows / weight) over the planes (d'Hondt): a change moves only what exceeds a plane's part at that least
+ * load, each move necessary. With fewer, no pair can be proportional alone, and d'Hondt would favour the wide planes in
+ * every pair alike; then a pair's flows are a window of the exact schedule (no plane is a whole flow from its share), and
+ * where the window begins differs from pair to pair, so that all pairs together are proportional.
  */
 #ifndef FLOW_TABLE_H
 #define FLOW_TABLE_H
@@ -20,6 +22,8 @@
 #include "conn_shm.h"
 #include "weights.h"
 
+#define FLOW_TABLE_FEW 4
+
 struct flow_table;
 
 struct flow_table_attr {
@@ -27,7 +31,12 @@ struct flow_table_attr {
 	uint32_t max_flows;		/* 1 .. 2^20 */
 	uint16_t slots[FARE_MAX_PLANES]; /* QPs per plane, >= 1 */
 	unsigned n_planes;
+	/*
+	 * Where in the schedule the pair begins: floor(phase x W) + turn, modulo W. Pairs whose turns are consecutive
+	 * (weights_turn()) share the odd flows out exactly, whatever W is; a phase does so nearly.
+	 */
 	double phase;
+	int64_t turn;
 	uint64_t idle_expiry_ns; /* 0: never */
 	struct in6_addr peer;	 /* shown to the operator */
 	uint32_t local_gpu;

@@ -66,3 +66,9 @@ double weights_phase(const struct in6_addr *source, const struct in6_addr *desti
 
 	return (double)(x >> 11) * 0x1p-53;
 }
+
+int64_t weights_turn(const struct in6_addr *source, const struct in6_addr *destination, uint32_t n_between)
+{
+	/* rank of the destination less that of the source, with no gap where the pair (x, x) would be */
+	return memcmp(destination, source, sizeof(*source)) > 0 ? (int64_t)n_between : -(int64_t)n_between - 1;
+}

@@ -33,4 +33,11 @@ void weights_from_bps(struct weights *out, const uint64_t *usable_bps, unsigned 
  */
 double weights_phase(const struct in6_addr *source, const struct in6_addr *destination);
 
+/*
+ * A pair's turn, given how many addresses of the fabric lie between its two: consecutive whole numbers over all
+ * destinations of one source, and over all sources of one destination, so that pairs that take the places of a
+ * schedule in turn fill them evenly at both ends, however addresses are spaced.
+ */
+int64_t weights_turn(const struct in6_addr *source, const struct in6_addr *destination, uint32_t n_between);
+
 #endif

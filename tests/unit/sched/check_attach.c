@@ -27,10 +27,10 @@ static void setup(void)
 	inet_pton(AF_INET6, "::ffff:198.19.0.1", gpu.address[0]);
 	inet_pton(AF_INET6, "::ffff:198.19.0.2", &peer);
 	gpu.n_planes = 4;
-	for (int p = 0; p < 4; p++) {
+	for (unsigned p = 0; p < 4; p++) {
 		gpu.n_sub_ports[p] = 2;
-		for (int s = 0; s < 2; s++)
-			snprintf(gpu.dev[p][s], sizeof(gpu.dev[p][s]), "p%ds%d", p, s);
+		for (unsigned s = 0; s < 2; s++)
+			snprintf(gpu.dev[p][s], sizeof(gpu.dev[p][s]), "p%us%u", p % 16, s % 16);
 	}
 }
 

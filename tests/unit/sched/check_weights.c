@@ -1,5 +1,6 @@
 #include <arpa/inet.h>
 #include <check.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,35 @@ START_TEST(phases_are_spread)
 }
 END_TEST
 
+/* However addresses are spaced: consecutive turns over all destinations of a source, and over all sources of a destination. */
+START_TEST(turns_are_consecutive_at_both_ends)
+{
+	for (unsigned fixed = 0; fixed < 20; fixed++) {
+		bool out[41] = { false }, in[41] = { false };
+		unsigned n_out = 0, n_in = 0;
+
+		for (unsigned other = 0; other < 20; other++) {
+			struct in6_addr a = { 0 }, b = { 0 };
+			unsigned between = (unsigned)abs((int)fixed - (int)other) - 1;
+
+			if (other == fixed)
+				continue;
+			a.s6_addr[14] = (uint8_t)(fixed * 11);
+			b.s6_addr[14] = (uint8_t)(other * 11);
+			out[weights_turn(&a, &b, between) + 20] = true;
+			in[weights_turn(&b, &a, between) + 20] = true;
+		}
+		for (unsigned i = 0; i < 41; i++) {
+			n_out += out[i];
+			n_in += in[i];
+			ck_assert(!out[i] || n_out == 1 || out[i - 1]);
+			ck_assert(!in[i] || n_in == 1 || in[i - 1]);
+		}
+		ck_assert(n_out == 19 && n_in == 19);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("weights");
@@ -99,6 +129,7 @@ int main(void)
 	tcase_add_test(t, rounds_what_is_not_exact);
 	tcase_add_test(t, any_input_is_bounded);
 	tcase_add_test(t, phases_are_spread);
+	tcase_add_test(t, turns_are_consecutive_at_both_ends);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -1,0 +1,32 @@
+/*
+ * rig.h - a daemon's segment and a client of it, both in this process: the real thing, without a
+ * fabric.
+ *
+ * Owns: a run directory below /tmp, its segment, and the pairs and sprays opened on it. In:
+ * bandwidths; out: sprays. Thread: publishing in one, picking in another.
+ */
+#ifndef RIG_H
+#define RIG_H
+
+#include <stdint.h>
+
+#include "fare.h"
+#include "shm_writer.h"
+
+#define RIG_MAX_PLANES 16
+
+struct rig {
+	char dir[32];
+	unsigned n_pairs, n_planes;
+	struct shm_writer *writer;
+	struct fare *fare;
+	struct fare_pair **pairs;
+	struct fare_spray **sprays;
+};
+
+/* n_pairs: 1 .. FARE_MAX_PAIRS; two sub-ports a plane, all up; every pair at bps[]. 0 or -errno. */
+int rig_open(struct rig *rig, unsigned n_pairs, const uint64_t *bps, unsigned n_planes);
+void rig_close(struct rig *rig);
+void rig_publish(struct rig *rig, unsigned pair, const uint64_t *bps);
+
+#endif

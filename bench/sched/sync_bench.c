@@ -1,0 +1,317 @@
+#include "sync_bench.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "fare_spray_inline.h"
+#include "rig.h"
+#include "spray_table.h"
+#include "stats.h"
+#include "timing.h"
+
+#define DESTINATIONS FARE_MAX_PAIRS
+#define PICKS	     1000000u
+#define STREAM	     (1u << 16)
+#define SCHEDULE_MAX 512
+#define MAX_N	     99
+#define SCHEDULES    2 /* what the writer changes between */
+#define PERIOD_NS    100000
+
+/*
+ * Two schedules that every method chooses from, as long as our own are, so that their ends are as
+ * seldom; a destination's state is which of them, and a place in it.
+ */
+struct schedule {
+	uint32_t length;
+	uint8_t plane[SCHEDULE_MAX];
+};
+
+struct shared {
+	struct schedule schedule[SCHEDULES];
+	unsigned destinations;
+	uint16_t *stream; /* random destinations */
+	uint32_t cursor[DESTINATIONS];
+	/* per destination, as each method keeps it; the writer's */
+	uint32_t plain[DESTINATIONS];
+	_Atomic uint64_t word[DESTINATIONS]; /* generation << 8 | schedule */
+	struct {
+		_Atomic uint32_t seq, schedule;
+	} seqlock[DESTINATIONS];
+	struct {
+		_Atomic uint32_t which;
+		_Atomic uint32_t copy[2];
+	} buffer[DESTINATIONS];
+	pthread_rwlock_t rwlock;
+	pthread_mutex_t mutex;
+	struct rig rig;
+	_Atomic bool stop;
+	unsigned method;
+};
+
+static inline unsigned pick_at(struct shared *s, unsigned d, uint32_t schedule)
+{
+	const struct schedule *t = &s->schedule[schedule];
+	uint32_t at = s->cursor[d];
+
+	/* schedules differ in length, and the one in force may just have changed */
+	if (__builtin_expect(at >= t->length, 0))
+		at = 0;
+	s->cursor[d] = at + 1;
+	return t->plane[at];
+}
+
+/*
+ * Each method twice: packets to one destination after the other, at random; and a stream to one
+ * destination. Between two picks a packet is sent, so what a method keeps in memory cannot stay in
+ * registers.
+ */
+#define LOOP(name, ...)                                                                            \
+	static uint64_t name##_many(struct shared *s)                                              \
+	{                                                                                          \
+		uint64_t sum = 0;                                                                  \
+                                                                                                   \
+		for (unsigned i = 0; i < PICKS; i++) {                                             \
+			unsigned d = s->stream[i % STREAM];                                        \
+                                                                                                   \
+			__VA_ARGS__                                                                \
+			timing_keep(sum);                                                          \
+		}                                                                                  \
+		return sum;                                                                        \
+	}                                                                                          \
+	static uint64_t name##_one(struct shared *s)                                               \
+	{                                                                                          \
+		const unsigned d = 0;                                                              \
+		uint64_t sum = 0;                                                                  \
+                                                                                                   \
+		for (unsigned i = 0; i < PICKS; i++) {                                             \
+			__VA_ARGS__                                                                \
+			timing_keep(sum);                                                          \
+		}                                                                                  \
+		return sum;                                                                        \
+	}
+
+LOOP(pick_none, sum += pick_at(s, d, s->plain[d]);)
+
+LOOP(pick_word, {
+	uint64_t word = atomic_load_explicit(&s->word[d], memory_order_acquire);
+
+	sum += pick_at(s, d, word & 1);
+})
+
+LOOP(pick_seqlock, {
+	uint32_t before, schedule;
+
+	do {
+		before = atomic_load_explicit(&s->seqlock[d].seq, memory_order_acquire);
+		schedule = atomic_load_explicit(&s->seqlock[d].schedule, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+	} while (before & 1 ||
+		 atomic_load_explicit(&s->seqlock[d].seq, memory_order_relaxed) != before);
+	sum += pick_at(s, d, schedule);
+})
+
+LOOP(pick_buffer, {
+	uint32_t which = atomic_load_explicit(&s->buffer[d].which, memory_order_acquire);
+
+	sum += pick_at(s, d, atomic_load_explicit(&s->buffer[d].copy[which], memory_order_acquire));
+})
+
+LOOP(pick_rwlock, {
+	pthread_rwlock_rdlock(&s->rwlock);
+	sum += pick_at(s, d, s->plain[d]);
+	pthread_rwlock_unlock(&s->rwlock);
+})
+
+LOOP(pick_mutex, {
+	pthread_mutex_lock(&s->mutex);
+	sum += pick_at(s, d, s->plain[d]);
+	pthread_mutex_unlock(&s->mutex);
+})
+
+LOOP(pick_fare, {
+	struct fare_slot slot = {0};
+
+	fare_spray_pick(s->rig.sprays[d], &slot);
+	sum += slot.plane;
+})
+
+/* The same objects and schedules as pick_fare, but nobody looks whether anything changed. */
+LOOP(pick_unsynchronised, {
+	struct fare_spray_head *head = (struct fare_spray_head *)(void *)s->rig.sprays[d];
+	struct fare_slot slot = {0};
+
+	if (__builtin_expect(head->at != head->end, 1)) {
+		uint8_t unit = *head->at++;
+
+		slot.plane = unit >> 3;
+		slot.sub_port = unit & 7;
+	} else {
+		fare_spray_next(s->rig.sprays[d], &slot);
+	}
+	sum += slot.plane;
+})
+
+static const struct {
+	const char *name;
+	uint64_t (*one)(struct shared *s);
+	uint64_t (*many)(struct shared *s);
+} methods[] = {
+	{"fare-unsynchronised", pick_unsynchronised_one, pick_unsynchronised_many},
+	{"fare-inline", pick_fare_one, pick_fare_many},
+	{"none", pick_none_one, pick_none_many},
+	{"word", pick_word_one, pick_word_many},
+	{"seqlock", pick_seqlock_one, pick_seqlock_many},
+	{"double-buffer", pick_buffer_one, pick_buffer_many},
+	{"rwlock", pick_rwlock_one, pick_rwlock_many},
+	{"mutex", pick_mutex_one, pick_mutex_many},
+};
+
+#define METHODS	     (sizeof(methods) / sizeof(methods[0]))
+#define FIRST_PACKED 2u /* methods before it are ours, published through the segment */
+
+static const uint64_t bps[SCHEDULES][4] = {{800, 800, 800, 800}, {800, 800, 800, 400}};
+
+static void change(struct shared *s, unsigned d, uint32_t schedule)
+{
+	if (s->method < FIRST_PACKED) {
+		rig_publish(&s->rig, d, bps[schedule]);
+		return;
+	}
+	atomic_store_explicit(&s->word[d], ((atomic_load(&s->word[d]) >> 8) + 1) << 8 | schedule,
+			      memory_order_release);
+	atomic_fetch_add(&s->seqlock[d].seq, 1);
+	atomic_store(&s->seqlock[d].schedule, schedule);
+	atomic_fetch_add(&s->seqlock[d].seq, 1);
+	atomic_store(&s->buffer[d].copy[!s->buffer[d].which], schedule);
+	atomic_store(&s->buffer[d].which, !s->buffer[d].which);
+	if (!strcmp(methods[s->method].name, "rwlock")) {
+		pthread_rwlock_wrlock(&s->rwlock);
+		s->plain[d] = schedule;
+		pthread_rwlock_unlock(&s->rwlock);
+	} else if (!strcmp(methods[s->method].name, "mutex")) {
+		pthread_mutex_lock(&s->mutex);
+		s->plain[d] = schedule;
+		pthread_mutex_unlock(&s->mutex);
+	}
+}
+
+static void *writer_main(void *arg)
+{
+	struct shared *s = arg;
+	struct timespec next;
+	uint64_t seed = 5;
+
+	prctl(PR_SET_TIMERSLACK, 1000);
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	while (!atomic_load(&s->stop)) {
+		uint64_t r = timing_random(&seed);
+
+		next.tv_nsec += PERIOD_NS;
+		next.tv_sec += next.tv_nsec >= 1000000000;
+		next.tv_nsec %= 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+		change(s, (unsigned)(r % s->destinations), r >> 60 & 1);
+	}
+	return NULL;
+}
+
+static int measure(struct shared *s, unsigned method, double *ns)
+{
+	uint64_t (*run)(struct shared * s) =
+		s->destinations == 1 ? methods[method].one : methods[method].many;
+	pthread_t writer;
+	uint64_t start;
+
+	s->method = method;
+	atomic_store(&s->stop, false);
+	if (pthread_create(&writer, NULL, writer_main, s))
+		return -EAGAIN;
+	timing_keep(run(s)); /* warms what it touches */
+	start = timing_now_ns();
+	timing_keep(run(s));
+	*ns = (double)(timing_now_ns() - start) / PICKS;
+	atomic_store(&s->stop, true);
+	pthread_join(writer, NULL);
+	return 0;
+}
+
+static void make_schedule(struct schedule *out, const uint64_t *of)
+{
+	struct spray_table table;
+	struct weights w;
+
+	weights_from_bps(&w, of, 4);
+	spray_table_build(&table, &w);
+	for (out->length = table.period; out->length < SCHEDULE_MAX / 2; out->length *= 2)
+		;
+	for (uint32_t t = 0; t < out->length; t++)
+		out->plane[t] = table.plane[t % table.period];
+}
+
+static int setup(struct shared *s, unsigned destinations)
+{
+	uint64_t seed = 9;
+
+	s->stream = malloc(STREAM * sizeof(*s->stream));
+	if (!s->stream)
+		return -ENOMEM;
+	s->destinations = destinations;
+	for (unsigned i = 0; i < STREAM; i++)
+		s->stream[i] = (uint16_t)(timing_random(&seed) % destinations);
+	for (unsigned k = 0; k < SCHEDULES; k++)
+		make_schedule(&s->schedule[k], bps[k]);
+	pthread_rwlock_init(&s->rwlock, NULL);
+	pthread_mutex_init(&s->mutex, NULL);
+	return rig_open(&s->rig, destinations, bps[0], 4);
+}
+
+static int report(double (*ns)[MAX_N], unsigned n, unsigned destinations, json_t *out)
+{
+	for (unsigned m = 0; m < METHODS; m++) {
+		struct stats_summary sum;
+
+		if (stats_summarise(ns[m], n, &sum))
+			return -EINVAL;
+		json_array_append_new(
+			out, json_pack("{s:s, s:i, s:f, s:f, s:f, s:i}", "method", methods[m].name,
+				       "destinations", (int)destinations, "ns_per_pick", sum.median,
+				       "min_ns", sum.min, "max_ns", sum.max, "n", (int)n));
+	}
+	return 0;
+}
+
+static int destinations_run(unsigned destinations, unsigned n, struct progress *progress,
+			    json_t *out)
+{
+	static double ns[METHODS][MAX_N];
+	struct shared *s = calloc(1, sizeof(*s));
+	int err = s ? setup(s, destinations) : -ENOMEM;
+
+	for (unsigned rep = 0; !err && rep < n; rep++) {
+		progress_step(progress, "publication to %u, %u of %u", destinations, rep + 1, n);
+		for (unsigned m = 0; !err && m < METHODS; m++)
+			err = measure(s, m, &ns[m][rep]);
+	}
+	if (!err)
+		err = report(ns, n, destinations, out);
+	if (s) {
+		rig_close(&s->rig);
+		free(s->stream);
+	}
+	free(s);
+	return err;
+}
+
+int sync_bench_run(unsigned n, struct progress *progress, json_t *out)
+{
+	int err = destinations_run(1, n, progress, out);
+
+	return err ? err : destinations_run(DESTINATIONS, n, progress, out);
+}

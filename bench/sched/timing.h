@@ -1,0 +1,35 @@
+/*
+ * timing.h - a clock, a generator of repeatable chance, and memory that peers and ourselves get
+ * alike.
+ *
+ * Owns: nothing. Thread: any.
+ */
+#ifndef TIMING_H
+#define TIMING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t timing_now_ns(void);
+
+static inline uint64_t timing_random(uint64_t *state)
+{
+	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* Keeps the compiler from dropping what was computed. */
+static inline void timing_keep(uint64_t value)
+{
+	__asm__ volatile("" : : "r"(value) : "memory");
+}
+
+/* Zeroed, in huge pages where the kernel gives them; NULL if there is none. Release with the same
+ * size. */
+void *timing_map(size_t bytes);
+void timing_unmap(void *memory, size_t bytes);
+
+#endif

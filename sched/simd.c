@@ -1,0 +1,43 @@
+#include "simd.h"
+
+bool simd_has(enum simd_isa isa)
+{
+	switch (isa) {
+	case SIMD_AUTO:
+	case SIMD_SCALAR:
+		return true;
+#if defined(__x86_64__)
+	case SIMD_SSE2:
+		return true; /* part of the architecture */
+	case SIMD_AVX2:
+		return __builtin_cpu_supports("avx2");
+	case SIMD_AVX512:
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+#elif defined(__aarch64__)
+	case SIMD_NEON:
+		return true; /* part of the architecture */
+#endif
+	default:
+		return false;
+	}
+}
+
+enum simd_isa simd_best(void)
+{
+	/* AVX2 before AVX-512: as fast where both are, and older processors slow down for the
+	 * latter */
+	static const enum simd_isa order[] = {SIMD_AVX2, SIMD_AVX512, SIMD_SSE2, SIMD_NEON};
+
+	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (simd_has(order[i]))
+			return order[i];
+	return SIMD_SCALAR;
+}
+
+const char *simd_name(enum simd_isa isa)
+{
+	static const char *const names[SIMD_COUNT] = {"auto", "scalar", "sse2",
+						      "avx2", "avx512", "neon"};
+
+	return (unsigned)isa < SIMD_COUNT ? names[isa] : "unknown";
+}

@@ -1,0 +1,102 @@
+#include "spray_fly.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define SUM_MAX (INT64_C(1) << 48) /* times 2n - 2 and a weight it fits 128 bits with ease */
+#define SUM_MIN                                                                                    \
+	(INT64_C(1) << 24) /* arrears taken over are rounded to 1 / sum: make that nothing */
+
+static void take_weights(struct spray_fly *fly, const uint64_t *weights, unsigned n)
+{
+	unsigned shift = 0;
+
+	memset(fly, 0, sizeof(*fly));
+	fly->n = n < FARE_MAX_PLANES ? n : FARE_MAX_PLANES;
+	for (unsigned p = 0; p < fly->n; p++)
+		while (weights[p] >> shift >= (uint64_t)SUM_MAX / FARE_MAX_PLANES)
+			shift++;
+	for (unsigned p = 0; p < fly->n; p++) {
+		fly->w[p] = (int64_t)(weights[p] >> shift);
+		fly->w[p] += weights[p] && !fly->w[p]; /* thin is not dead */
+		fly->sum += fly->w[p];
+		fly->usable += fly->w[p] > 0;
+	}
+	while (fly->sum && fly->sum < SUM_MIN) {
+		fly->sum *= 2;
+		for (unsigned p = 0; p < fly->n; p++)
+			fly->w[p] *= 2;
+	}
+}
+
+void spray_fly_init(struct spray_fly *fly, const uint64_t *weights, unsigned n,
+		    const double *arrears)
+{
+	double lost = 0;
+	int64_t rest = 0;
+	unsigned heaviest = 0;
+
+	take_weights(fly, weights, n);
+	if (!fly->sum || !arrears)
+		return;
+	for (unsigned p = 0; p < fly->n; p++) {
+		lost += fly->w[p] ? 0 : arrears[p];
+		heaviest = fly->w[p] > fly->w[heaviest] ? p : heaviest;
+	}
+	for (unsigned p = 0; p < fly->n; p++) {
+		double share = (double)fly->w[p] / (double)fly->sum;
+
+		if (fly->w[p])
+			fly->arrears[p] = llround((arrears[p] + lost * share) * (double)fly->sum);
+		rest += fly->arrears[p];
+	}
+	fly->arrears[heaviest] -= rest;
+}
+
+/* Tijdeman: of the planes owed at least 1/(2n-2), the one that would first be owed 1 - 1/(2n-2). */
+static int first_due(const struct spray_fly *fly, int64_t m)
+{
+	__int128 best_left = 0;
+	int best = -1;
+
+	for (unsigned p = 0; p < fly->n; p++) {
+		__int128 left;
+
+		if (!fly->w[p] || fly->arrears[p] * m < fly->sum)
+			continue;
+		left = (__int128)fly->sum * (m - 1) - (__int128)fly->arrears[p] * m;
+		if (best < 0 || left * fly->w[best] < best_left * fly->w[p]) {
+			best = (int)p;
+			best_left = left;
+		}
+	}
+	return best;
+}
+
+int spray_fly_next(struct spray_fly *fly)
+{
+	int64_t m = fly->usable > 1 ? 2 * (int64_t)fly->usable - 2 : 1;
+	int largest = -1, best;
+	bool overdue;
+
+	if (!fly->sum)
+		return -1;
+	for (unsigned p = 0; p < fly->n; p++) {
+		fly->arrears[p] += fly->w[p];
+		if (fly->w[p] && (largest < 0 || fly->arrears[p] > fly->arrears[largest]))
+			largest = (int)p;
+	}
+	/* constant weights never owe anybody a whole unit and more than that bound before it is
+	 * served */
+	overdue = (fly->arrears[largest] - fly->w[largest]) * m > fly->sum * (m - 1);
+	best = overdue ? largest : first_due(fly, m);
+	best = best < 0 ? largest : best;
+	fly->arrears[best] -= fly->sum;
+	return best;
+}
+
+double spray_fly_arrears(const struct spray_fly *fly, unsigned plane)
+{
+	return fly->sum ? (double)fly->arrears[plane] / (double)fly->sum : 0;
+}

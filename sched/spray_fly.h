@@ -1,0 +1,41 @@
+/*
+ * spray_fly.h - the exact interleaved schedule for weights of any size, computed pick by pick
+ * (pure).
+ *
+ * Owns: one schedule's arrears. In: weights (bit/s as they are); out: planes. Any thread, one at a
+ * time.
+ *
+ * What a plane was owed and did not get is kept as an integer over the sum of weights, so that
+ * nothing is ever rounded away. With the weights constant each plane is at most 1 - 1/(2n-2) units
+ * away from its share at every step, n usable planes (Tijdeman's chairman assignment, the rule of
+ * spray_table.h). New weights take the arrears over; while arrears so inherited exceed that bound,
+ * the plane with the largest goes first, which keeps any plane above -1 and below 1 + 1/2 + ... +
+ * 1/n whatever the weights do (the cup game: the fullest cup is emptied).
+ */
+#ifndef SPRAY_FLY_H
+#define SPRAY_FLY_H
+
+#include <stdint.h>
+
+#include "fare_limits.h"
+
+struct spray_fly {
+	unsigned n, usable;
+	int64_t w[FARE_MAX_PLANES];
+	int64_t sum;			  /* 0: nothing is usable */
+	int64_t arrears[FARE_MAX_PLANES]; /* in units of 1 / sum; they add up to 0 */
+};
+
+/*
+ * Takes weights and arrears (units; NULL: none). The arrears of a plane of weight 0, which can
+ * never be made good, are shared out among the others. Weights that sum to more than 2^48 are
+ * shifted down until they do not.
+ */
+void spray_fly_init(struct spray_fly *fly, const uint64_t *weights, unsigned n,
+		    const double *arrears);
+/* The plane of the next unit; -1: nothing is usable. */
+int spray_fly_next(struct spray_fly *fly);
+/* What a plane is owed now, in units. */
+double spray_fly_arrears(const struct spray_fly *fly, unsigned plane);
+
+#endif

@@ -1,0 +1,144 @@
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spray_fly.h"
+
+static unsigned random_weights(uint64_t *w, unsigned n)
+{
+	unsigned usable = 0;
+
+	for (unsigned p = 0; p < n; p++) {
+		w[p] = rand() % 4 ? ((uint64_t)rand() << 15 ^ (uint64_t)rand()) >> rand() % 40 : 0;
+		usable += w[p] > 0;
+	}
+	return usable;
+}
+
+/* Worst distance from the true shares over all prefixes, reckoned apart from the code under test.
+ */
+static double worst_prefix(struct spray_fly *fly, const uint64_t *w, unsigned n, unsigned picks)
+{
+	double sum = 0, worst = 0;
+	unsigned count[FARE_MAX_PLANES] = {0};
+
+	for (unsigned p = 0; p < n; p++)
+		sum += (double)w[p];
+	for (unsigned t = 1; t <= picks; t++) {
+		count[spray_fly_next(fly)]++;
+		for (unsigned p = 0; p < n; p++)
+			worst = fmax(worst, fabs(count[p] - (double)w[p] / sum * t));
+	}
+	return worst;
+}
+
+START_TEST(any_weights_keep_the_bound)
+{
+	srand(11);
+	for (int i = 0; i < 500; i++) {
+		unsigned n = 1 + (unsigned)rand() % FARE_MAX_PLANES, usable;
+		uint64_t w[FARE_MAX_PLANES];
+		struct spray_fly fly;
+		double worst;
+
+		usable = random_weights(w, n);
+		if (!usable)
+			continue;
+		spray_fly_init(&fly, w, n, NULL);
+		worst = worst_prefix(&fly, w, n, 2000);
+		ck_assert_double_le(worst, (usable > 1 ? 1 - 1.0 / (2 * usable - 2) : 0) + 1e-6);
+	}
+}
+END_TEST
+
+/* A million picks of weights that have no short period: nothing drifts. */
+START_TEST(a_million_picks_do_not_drift)
+{
+	static const uint64_t w[5] = {799999999999, 400000000007, 123456789011, 1, 800000000000};
+	struct spray_fly fly;
+
+	spray_fly_init(&fly, w, 5, NULL);
+	ck_assert_double_lt(worst_prefix(&fly, w, 5, 1000000), 1);
+}
+END_TEST
+
+/* Weights that change every few picks, as badly as chance can: still nobody is two units off. */
+START_TEST(changing_weights_keep_the_bound)
+{
+	double harmonic = 0;
+
+	srand(12);
+	for (unsigned n = 2; n <= FARE_MAX_PLANES; n++) {
+		uint64_t w[FARE_MAX_PLANES];
+		double owed[FARE_MAX_PLANES] = {0}, sum = 0;
+		struct spray_fly fly;
+
+		memset(&fly, 0, sizeof(fly));
+		harmonic = 0;
+		for (unsigned p = 0; p < n; p++)
+			harmonic += 1.0 / (p + 1);
+		for (unsigned t = 0; t < 60000; t++) {
+			if (rand() % 5 == 0 || t == 0) {
+				double arrears[FARE_MAX_PLANES];
+
+				sum = 0;
+				for (unsigned p = 0; p < n; p++) {
+					arrears[p] = spray_fly_arrears(&fly, p);
+					w[p] = 1 + (uint64_t)rand() % (rand() % 3 ? 1000 : 3);
+					sum += (double)w[p];
+				}
+				spray_fly_init(&fly, w, n, t ? arrears : NULL);
+			}
+			owed[spray_fly_next(&fly)] -= 1;
+			for (unsigned p = 0; p < n; p++)
+				owed[p] += (double)w[p] / sum;
+		}
+		for (unsigned p = 0; p < n; p++) {
+			ck_assert_double_gt(owed[p], -1 - 1e-3);
+			ck_assert_double_lt(owed[p], harmonic + 1e-3);
+		}
+	}
+}
+END_TEST
+
+START_TEST(dead_planes_get_nothing_and_leave_nothing)
+{
+	uint64_t w[3] = {5, 0, 5};
+	double arrears[3] = {0.25, 0.5, -0.75};
+	struct spray_fly fly;
+
+	spray_fly_init(&fly, w, 3, arrears);
+	ck_assert_double_eq_tol(spray_fly_arrears(&fly, 0), 0.5, 1e-6);
+	ck_assert_double_eq_tol(spray_fly_arrears(&fly, 2), -0.5, 1e-6);
+	for (int i = 0; i < 100; i++)
+		ck_assert_int_ne(spray_fly_next(&fly), 1);
+	memset(w, 0, sizeof(w));
+	spray_fly_init(&fly, w, 3, arrears);
+	ck_assert_int_eq(spray_fly_next(&fly), -1);
+	w[1] = UINT64_MAX; /* absurd, but from a file that anybody may have scribbled on */
+	w[2] = 1;
+	spray_fly_init(&fly, w, 3, NULL);
+	for (int i = 0; i < 1000; i++)
+		ck_assert_int_ge(spray_fly_next(&fly), 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("spray_fly");
+	TCase *t = tcase_create("core");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, any_weights_keep_the_bound);
+	tcase_add_test(t, a_million_picks_do_not_drift);
+	tcase_add_test(t, changing_weights_keep_the_bound);
+	tcase_add_test(t, dead_planes_get_nothing_and_leave_nothing);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_NORMAL);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed != 0;
+}
