@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,8 +271,8 @@ static int run_trial(struct failover *f, const struct scenario *s, struct failov
 	if (s->remains < 1)
 		trial->decide_ms = ms(inject_ns, decided_ns ? decided_ns : end_ns);
 	if (s->how == HOW_LINKS)
-		trial->kernel_ms =
-			decided_ns && kernel_ns ? ms(kernel_ns, decided_ns) : ms(inject_ns, end_ns);
+		trial->kernel_ms = decided_ns && kernel_ns ? fmax(0, ms(kernel_ns, decided_ns))
+							   : ms(inject_ns, end_ns);
 	trial->messages = sums.messages;
 	trial->lost = sums.posted > sums.messages ? sums.posted - sums.messages : 0;
 	trial->needless = needless(r, inject_ns, f->plane, s->remains >= 1);

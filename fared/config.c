@@ -16,7 +16,8 @@
 #include "config_yaml.h"
 #include "log.h"
 
-#define MAX_SPEED_MBPS UINT64_C(10000000) /* 10 Tb/s a sub-port: more is a slip of the pen */
+#define HEALTH_INTERVAL_MS 10
+#define MAX_SPEED_MBPS	   UINT64_C(10000000) /* 10 Tb/s a sub-port: more is a slip of the pen */
 
 /* the control socket's path has to fit a socket address */
 #define RUN_DIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/control.sock"))
@@ -62,6 +63,7 @@ static int take_number(const struct check *c, const char *key, const int64_t *va
 {
 	int64_t number = value ? *value : (int64_t)otherwise;
 
+	*out = otherwise;
 	if (number < (int64_t)min || number > (int64_t)max)
 		return wrong(c, key, "%lld is out of range; give %llu to %llu", (long long)number,
 			     (unsigned long long)min, (unsigned long long)max);
@@ -183,6 +185,58 @@ static int take_bgp(const struct check *c, struct config *config)
 		return wrong(c, "bgp.zserv_path",
 			     "not an absolute path; FRR's is usually /var/run/frr/zserv.api");
 	return take_prefixes(c, config);
+}
+
+/* ---- health -------------------------------------------------------------- */
+
+/* Milliseconds, with a fraction, as nanoseconds. */
+static int take_interval(const struct check *c, const double *value, uint64_t *out)
+{
+	double ms = value ? *value : HEALTH_INTERVAL_MS;
+
+	if (!(ms >= 1 && ms <= 10000))
+		return wrong(c, "health.interval_ms", "give 1 to 10000");
+	*out = (uint64_t)llround(ms * 1e6);
+	return 0;
+}
+
+static int take_health(const struct check *c, struct config *config)
+{
+	static const struct config_raw_health none;
+	const struct config_raw_health *raw = c->raw->health ? c->raw->health : &none;
+	uint64_t multiplier, dscp, recover, hold_ms, hold_max_ms, ramp_ms;
+	struct config_health *h = &config->health;
+	double loss = raw->max_loss_percent ? *raw->max_loss_percent : 2;
+	int rc;
+
+	h->enabled = !raw->enabled || *raw->enabled;
+	if ((rc = take_interval(c, raw->interval_ms, &h->interval_ns)) ||
+	    (rc = take_number(c, "health.multiplier", raw->multiplier, 5, 2, 50, &multiplier)) ||
+	    (rc = take_number(c, "health.dscp", raw->dscp, 26, 0, 63, &dscp)) ||
+	    (rc = take_number(c, "health.recover_probes", raw->recover_probes, 10, 1, 1000,
+			      &recover)) ||
+	    (rc = take_number(c, "health.hold_ms", raw->hold_ms, 50, 0, 60000, &hold_ms)) ||
+	    (rc = take_number(c, "health.hold_max_ms", raw->hold_max_ms, 10000, 0, 3600000,
+			      &hold_max_ms)) ||
+	    (rc = take_number(c, "health.ramp_ms", raw->ramp_ms, 200, 0, 60000, &ramp_ms)) ||
+	    (rc = take_text(c, "health.key_file", raw->key_file, "", h->key_file,
+			    sizeof(h->key_file))))
+		return rc;
+	if (!(loss > 0 && loss <= 100))
+		return wrong(c, "health.max_loss_percent", "give more than 0, at most 100");
+	if (hold_max_ms < hold_ms)
+		return wrong(c, "health.hold_max_ms",
+			     "less than health.hold_ms; give at least that");
+	if (h->key_file[0] && h->key_file[0] != '/')
+		return wrong(c, "health.key_file", "not an absolute path");
+	h->multiplier = (uint32_t)multiplier;
+	h->dscp = (uint8_t)dscp;
+	h->recover_probes = (uint32_t)recover;
+	h->max_loss_ppm = (uint32_t)lround(loss * 1e4);
+	h->hold_ns = hold_ms * UINT64_C(1000000);
+	h->hold_max_ns = hold_max_ms * UINT64_C(1000000);
+	h->ramp_ns = ramp_ms * UINT64_C(1000000);
+	return 0;
 }
 
 /* ---- local GPUs ---------------------------------------------------------- */
@@ -409,6 +463,8 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 	if (!rc)
 		rc = take_bgp(&c, config);
 	if (!rc)
+		rc = take_health(&c, config);
+	if (!rc)
 		rc = take_gpus(&c, config);
 	if (!rc)
 		rc = take_neighbors(&c, config);
@@ -497,6 +553,15 @@ static bool gpus_differ(const struct config *a, const struct config *b)
 	return false;
 }
 
+static bool health_differs(const struct config_health *a, const struct config_health *b)
+{
+	return a->enabled != b->enabled || a->interval_ns != b->interval_ns ||
+	       a->multiplier != b->multiplier || a->dscp != b->dscp ||
+	       a->recover_probes != b->recover_probes || a->max_loss_ppm != b->max_loss_ppm ||
+	       a->hold_ns != b->hold_ns || a->hold_max_ns != b->hold_max_ns ||
+	       a->ramp_ns != b->ramp_ns || strcmp(a->key_file, b->key_file);
+}
+
 void config_restart_keys(const struct config *a, const struct config *b, char *out, size_t size)
 {
 	const struct {
@@ -507,6 +572,7 @@ void config_restart_keys(const struct config *a, const struct config *b, char *o
 		{"run_dir", strcmp(a->run_dir, b->run_dir) != 0},
 		{"user", strcmp(a->user, b->user) != 0},
 		{"group", strcmp(a->group, b->group) != 0},
+		{"health", health_differs(&a->health, &b->health)},
 		{"local_gpus (other than speed_mbps and neighbors)", gpus_differ(a, b)},
 	};
 	size_t length = 0;

@@ -35,6 +35,17 @@ struct config_gpu {
 	struct config_plane planes[FARE_MAX_PLANES];
 };
 
+struct config_health {
+	bool enabled;
+	uint64_t interval_ns;
+	uint32_t multiplier;
+	uint8_t dscp;
+	uint32_t recover_probes;
+	uint32_t max_loss_ppm;
+	uint64_t hold_ns, hold_max_ns, ramp_ns;
+	char key_file[256]; /* "": no capacity notices */
+};
+
 struct config {
 	char node[64];
 	char run_dir[256]; /* absolute */
@@ -46,6 +57,7 @@ struct config {
 	char zserv_path[108];	      /* "" : no cross-check */
 	char frr_version[32];	      /* "" : find out */
 	struct bgp_source_config bgp; /* its pointers point into this config */
+	struct config_health health;
 	uint32_t n_gpus;
 	struct config_gpu *gpus;
 };

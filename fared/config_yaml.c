@@ -61,6 +61,22 @@ static const cyaml_schema_field_t bgp_fields[] = {
 	CYAML_FIELD_SEQUENCE_COUNT("peer_prefixes", CYAML_FLAG_POINTER, struct config_raw_bgp,
 				   peer_prefixes, n_peer_prefixes, &text_value, 1, 64),
 	CYAML_FIELD_END};
+/* libcyaml's own booleans take any word for true. */
+static const cyaml_strval_t yes_no[] = {{"false", 0}, {"true", 1}};
+static const cyaml_schema_field_t health_fields[] = {
+	CYAML_FIELD_ENUM_PTR("enabled", MAY_NUM | CYAML_FLAG_STRICT, struct config_raw_health,
+			     enabled, yes_no, 2),
+	CYAML_FIELD_FLOAT_PTR("interval_ms", MAY_NUM, struct config_raw_health, interval_ms),
+	CYAML_FIELD_INT_PTR("multiplier", MAY_NUM, struct config_raw_health, multiplier),
+	CYAML_FIELD_INT_PTR("dscp", MAY_NUM, struct config_raw_health, dscp),
+	CYAML_FIELD_INT_PTR("recover_probes", MAY_NUM, struct config_raw_health, recover_probes),
+	CYAML_FIELD_FLOAT_PTR("max_loss_percent", MAY_NUM, struct config_raw_health,
+			      max_loss_percent),
+	CYAML_FIELD_INT_PTR("hold_ms", MAY_NUM, struct config_raw_health, hold_ms),
+	CYAML_FIELD_INT_PTR("hold_max_ms", MAY_NUM, struct config_raw_health, hold_max_ms),
+	CYAML_FIELD_INT_PTR("ramp_ms", MAY_NUM, struct config_raw_health, ramp_ms),
+	CYAML_FIELD_STRING_PTR("key_file", MAY, struct config_raw_health, key_file, 0, TEXT_MAX),
+	CYAML_FIELD_END};
 static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_STRING_PTR("node", MUST, struct config_raw, node, 1, TEXT_MAX),
 	CYAML_FIELD_STRING_PTR("run_dir", MAY, struct config_raw, run_dir, 0, TEXT_MAX),
@@ -68,6 +84,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_STRING_PTR("user", MAY, struct config_raw, user, 0, TEXT_MAX),
 	CYAML_FIELD_STRING_PTR("group", MAY, struct config_raw, group, 0, TEXT_MAX),
 	CYAML_FIELD_MAPPING_PTR("bgp", CYAML_FLAG_POINTER, struct config_raw, bgp, bgp_fields),
+	CYAML_FIELD_MAPPING_PTR("health", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+				struct config_raw, health, health_fields),
 	CYAML_FIELD_SEQUENCE_COUNT("local_gpus", CYAML_FLAG_POINTER, struct config_raw, gpus,
 				   n_gpus, &gpu_value, 1, FARE_MAX_LOCAL_GPUS),
 	CYAML_FIELD_END};

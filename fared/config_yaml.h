@@ -45,10 +45,24 @@ struct config_raw_bgp {
 	unsigned n_peer_prefixes;
 };
 
+struct config_raw_health {
+	int *enabled; /* 0 or 1 */
+	double *interval_ms;
+	int64_t *multiplier;
+	int64_t *dscp;
+	int64_t *recover_probes;
+	double *max_loss_percent;
+	int64_t *hold_ms;
+	int64_t *hold_max_ms;
+	int64_t *ramp_ms;
+	char *key_file;
+};
+
 /* Absent optional values are NULL. */
 struct config_raw {
 	char *node, *run_dir, *log_level, *user, *group;
 	struct config_raw_bgp *bgp;
+	struct config_raw_health *health;
 	struct config_raw_gpu *gpus;
 	unsigned n_gpus;
 };

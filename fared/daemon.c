@@ -96,9 +96,12 @@ int daemon_start_sources(struct daemon *d, struct config *config)
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct daemon *d = w->data;
-	uint64_t now = daemon_now_ns(), next = publish_run(d->publish, now, daemon_on_change, d);
+	uint64_t now, next;
 
 	(void)revents;
+	daemon_health_turn(d->health); /* peers before ourselves: their news has the longer way */
+	now = daemon_now_ns();
+	next = publish_run(d->publish, now, daemon_on_change, d);
 	events_flush(d->events);
 	ev_timer_stop(loop, &d->deadline);
 	if (!next)
@@ -150,6 +153,7 @@ static json_t *on_request(void *arg, struct control_client *client,
 			   .links = d->links,
 			   .events = d->events,
 			   .flows = d->flows,
+			   .prober = daemon_health_prober(d->health),
 			   .publish = d->publish,
 			   .now_ns = daemon_now_ns(),
 			   .started_ns = d->started_ns},
@@ -268,6 +272,9 @@ static bool start(struct daemon *d, const struct privileges *p)
 	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?") ||
 	    !step(d, flows_create(&d->flows), "flows", "memory?") ||
 	    !step(d, create_table(d), "path table", "memory?") ||
+	    !step(d, daemon_health_create(&d->health, d), "health",
+		  "does another S-BFD reflector hold UDP 7784 here? `health: {enabled: false}` "
+		  "turns probing off") ||
 	    !step(d,
 		  publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, daemon_now_ns()),
 		  "shared memory", "is the run directory on a file system with room?") ||
@@ -339,6 +346,7 @@ void daemon_destroy(struct daemon *d)
 	zapi_source_destroy(d->zapi);
 	control_destroy(d->control);
 	links_destroy(d->links);
+	daemon_health_destroy(d->health);
 	publish_destroy(d->publish);
 	path_table_destroy(d->table);
 	flows_destroy(d->flows);

@@ -65,6 +65,7 @@ static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 
 	path_table_link(d->table, gpu, plane, sub_port, state == LINKS_UP, bps);
 	publish_link(d->publish, gpu, plane, sub_port, state, bps);
+	daemon_health_link(d->health, gpu, plane, sub_port, state, bps);
 	snprintf(e.subject, sizeof(e.subject), "%s",
 		 d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
 	if (old != state)

@@ -15,6 +15,7 @@
 #include "config.h"
 #include "control.h"
 #include "daemon.h"
+#include "daemon_health.h"
 #include "events.h"
 #include "flows.h"
 #include "links.h"
@@ -40,6 +41,7 @@ struct daemon {
 	struct path_table *table;
 	struct events *events;
 	struct publish *publish;
+	struct daemon_health *health; /* NULL: off */
 	struct links *links;
 	struct flows *flows;
 	struct control *control;

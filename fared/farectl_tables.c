@@ -123,19 +123,38 @@ void tables_peers(const json_t *reply)
 	}
 }
 
+/* "up 0.00% 0.12 ms": state, loss, median round trip */
+static const char *probe(const json_t *row, char cell[CELL])
+{
+	const json_t *p = json_object_get(row, "probe"), *rtt = json_object_get(p, "rtt_p50_us");
+
+	if (!json_is_object(p)) {
+		snprintf(cell, CELL, "-");
+		return cell;
+	}
+	snprintf(cell, CELL, "%s%s %.2f%%", text(p, "state"),
+		 json_is_true(json_object_get(p, "third_party")) ? " (foreign)" : "",
+		 (double)json_integer_value(json_object_get(p, "loss_ppm")) / 1e4);
+	if (json_is_number(rtt))
+		snprintf(cell + strlen(cell), CELL - strlen(cell), " %.2f ms",
+			 json_number_value(rtt) / 1e3);
+	return cell;
+}
+
 void tables_paths(const json_t *reply)
 {
-	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL];
+	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL];
 	const json_t *row;
 	size_t i;
 
-	printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %s\n", "GPU", "PEER", "PLANE", "VERDICT",
-	       "USABLE Gb/s", "LOCAL Gb/s", "ADVERTISED Gb/s", "FOR s", "REASON");
+	printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %-22s %s\n", "GPU", "PEER", "PLANE",
+	       "VERDICT", "USABLE Gb/s", "LOCAL Gb/s", "ADVERTISED Gb/s", "FOR s",
+	       "PROBES (LOSS, RTT)", "REASON");
 	json_array_foreach (json_object_get(reply, "paths"), i, row)
-		printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %s%s\n", text(row, "local_gpu"),
-		       text(row, "peer"), number(row, "plane", a), text(row, "verdict"),
-		       gbps(row, "usable_bps", b), gbps(row, "local_bps", c),
-		       gbps(row, "advertised_bps", d), seconds(row, "since_s", e),
+		printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %-22s %s%s\n",
+		       text(row, "local_gpu"), text(row, "peer"), number(row, "plane", a),
+		       text(row, "verdict"), gbps(row, "usable_bps", b), gbps(row, "local_bps", c),
+		       gbps(row, "advertised_bps", d), seconds(row, "since_s", e), probe(row, f),
 		       text(row, "reason"),
 		       json_is_true(json_object_get(row, "normalised")) ? " (relative weights)"
 									: "");

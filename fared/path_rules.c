@@ -141,7 +141,9 @@ static void find_teacher(struct judgement *j)
 {
 	const struct path_facts *f = j->f;
 	const struct path_belief *bmp = &f->belief[PATH_SOURCE_BMP];
-	bool adopted = f->adopted && !bmp->known && f->now_ns < f->adopted_ns + f->times->stale_ns;
+	bool answered = f->probe.judged && f->probe.answered;
+	bool adopted = f->adopted && !bmp->known &&
+		       (answered || f->now_ns < f->adopted_ns + f->times->stale_ns);
 
 	j->no_route = "no source has taught it";
 	if (is_taught(f, PATH_SOURCE_BMP))
@@ -190,6 +192,23 @@ static const char *rule_not_installed(const struct judgement *j)
 			      : NULL;
 }
 
+static const char *rule_peer_down(const struct judgement *j)
+{
+	return j->f->noticed_bps == 0
+		       ? "the peer says that its own ports toward this plane are down"
+		       : NULL;
+}
+
+static const char *rule_probe_down(const struct judgement *j)
+{
+	return j->f->probe.judged && j->f->probe.permille == 0 ? j->f->probe.reason : NULL;
+}
+
+static const char *rule_ramping(const struct judgement *j)
+{
+	return j->f->probe.judged && j->f->probe.permille < 1000 ? j->f->probe.reason : NULL;
+}
+
 static const char *rule_stale(const struct judgement *j)
 {
 	return j->stale;
@@ -205,6 +224,8 @@ static const char *rule_ok(const struct judgement *j)
 		return "no bandwidth advertised: the local bandwidth counts";
 	if (b->kind == BGP_BANDWIDTH_INVALID)
 		return "the advertised bandwidth is invalid: the local bandwidth counts";
+	if ((double)j->f->noticed_bps < b->bps && j->f->noticed_bps < j->f->local_bps)
+		return "the peer says that its own ports carry less than BGP advertises";
 	return b->bps < (double)j->f->local_bps
 		       ? "the advertised bandwidth is the smaller"
 		       : "the local bandwidth is the smaller, or both agree";
@@ -213,7 +234,7 @@ static const char *rule_ok(const struct judgement *j)
 /*
  * The rules, first that applies. What an operator wants comes before what the hardware can; what is
  * certain (our own carrier) before what others say; what takes a path away before what merely
- * qualifies it. Probing's probe-down belongs after not-installed, its ramping before stale.
+ * qualifies it.
  */
 static const struct rule {
 	enum fare_verdict verdict;
@@ -234,6 +255,13 @@ static const struct rule {
 	 "route-map"},
 	{FARE_VERDICT_NOT_INSTALLED, false, rule_not_installed,
 	 "vtysh -c 'show ip route PEER': is the next hop of that plane there and active?"},
+	{FARE_VERDICT_ZERO_BANDWIDTH, false, rule_peer_down,
+	 "the peer's own cables and ports toward the plane: farectl show planes, on that server"},
+	{FARE_VERDICT_PROBE_DOWN, false, rule_probe_down,
+	 "the leaf of that plane, then the peer's ports toward it; farectl show paths tells loss "
+	 "and "
+	 "round-trip time, farectl show events what came before"},
+	{FARE_VERDICT_RAMPING, true, rule_ramping, "nothing: it ends by itself"},
 	{FARE_VERDICT_STALE, true, rule_stale,
 	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
 	 "sources' state"},
@@ -245,7 +273,7 @@ static uint64_t smaller(uint64_t local_bps, double other)
 	return other >= (double)local_bps ? local_bps : (uint64_t)llround(other);
 }
 
-static uint64_t worth(const struct judgement *j)
+static uint64_t taught_worth(const struct judgement *j)
 {
 	const struct path_facts *f = j->f;
 	const struct path_belief *z = &f->belief[PATH_SOURCE_ZSERV];
@@ -269,8 +297,22 @@ static uint64_t worth(const struct judgement *j)
 	return 0;
 }
 
+/* Notices and probes only ever lower it. What is usable is never 0: that would read "ok". */
+static uint64_t worth(const struct judgement *j)
+{
+	const struct path_facts *f = j->f;
+	uint64_t bps = taught_worth(j);
+
+	if (f->noticed_bps < bps)
+		bps = f->noticed_bps;
+	if (f->probe.judged && f->probe.permille < 1000)
+		bps = bps / 1000 * f->probe.permille;
+	return bps ? bps : 1;
+}
+
 void path_rules_apply(const struct path_facts *facts, struct path_result *out)
 {
+	const struct path_facts *f = facts;
 	struct judgement j = {.f = facts};
 	const char *reason = NULL;
 	uint32_t i;
@@ -279,6 +321,8 @@ void path_rules_apply(const struct path_facts *facts, struct path_result *out)
 	for (i = 0; !reason; i++) /* the last rule always applies */
 		reason = rules[i].applies(&j);
 	i--;
+	if (f->noticed_bps != UINT64_MAX)
+		sooner(&j.deadline_ns, f->notice_expires_ns);
 	*out = (struct path_result){
 		.verdict = rules[i].verdict,
 		.rule = i + 1,
@@ -288,5 +332,7 @@ void path_rules_apply(const struct path_facts *facts, struct path_result *out)
 		.normalised = j.teacher == PATH_TEACHER_ZSERV,
 		.usable_bps = rules[i].usable ? worth(&j) : 0,
 		.deadline_ns = j.deadline_ns,
+		.routed = j.teacher != PATH_TEACHER_NONE && f->n_live_sub_ports && f->local_bps,
+		.noticed = f->noticed_bps != UINT64_MAX,
 	};
 }

@@ -16,6 +16,9 @@ struct path_facts {
 	const struct path_source_view *sources; /* PATH_SOURCE_COUNT of them */
 	struct path_belief belief[PATH_SOURCE_COUNT];
 	bool drained;
+	struct path_probe probe;
+	uint64_t noticed_bps; /* what the peer says its own ports carry; UINT64_MAX: no limit */
+	uint64_t notice_expires_ns;
 	uint64_t local_bps;
 	uint32_t n_live_sub_ports;
 	double largest_weight; /* of zebra's weights toward this peer, over its planes; 0: none */
@@ -34,6 +37,8 @@ struct path_result {
 	const char *look_next;
 	enum path_teacher teacher;
 	bool normalised;
+	bool routed;  /* live local ports and a teacher: there is something to probe */
+	bool noticed; /* the peer limits it, and says less than BGP */
 	uint64_t usable_bps;
 	uint64_t deadline_ns; /* evaluate again then even if nothing else happens; 0: no need */
 };

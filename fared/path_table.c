@@ -25,6 +25,8 @@ struct path {
 	uint64_t adopted_bps;
 	uint64_t adopted_ns;
 	uint64_t since_ns;
+	bool routed;
+	struct path_probe probe;
 	struct path_result result;
 };
 
@@ -34,7 +36,8 @@ struct pair {
 	uint32_t n_planes;
 	bool dirty;
 	uint64_t deadline_ns;
-	struct path paths[]; /* n_planes */
+	struct path_notice notice; /* boot 0: none yet */
+	struct path paths[];	   /* n_planes */
 };
 
 struct link {
@@ -54,6 +57,10 @@ struct path_table {
 	struct path_source_view sources[PATH_SOURCE_COUNT];
 	uint32_t epoch[PATH_SOURCE_COUNT];
 	bool drained_all[FARE_MAX_PLANES];
+	bool probing;
+	void (*on_route)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+			 bool routed, bool was_down);
+	void *on_route_arg;
 	uint32_t n_pairs;
 	struct pair *pairs[FARE_MAX_PAIRS];
 	uint32_t index[INDEX_SIZE]; /* pair + 1; 0: free */
@@ -246,6 +253,53 @@ void path_table_source_replaced(struct path_table *t, enum path_source source, b
 	mark_all(t);
 }
 
+void path_table_set_probing(struct path_table *t,
+			    void (*on_route)(void *arg, uint32_t local_gpu,
+					     const struct in6_addr *peer, uint32_t plane,
+					     bool routed, bool was_down),
+			    void *arg)
+{
+	t->probing = true;
+	t->on_route = on_route;
+	t->on_route_arg = arg;
+}
+
+int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+		     uint32_t plane, const struct path_probe *probe)
+{
+	uint32_t entry = has_plane(t, gpu, plane) ? *locate(t, gpu, peer) : 0;
+	struct pair *pair = entry ? t->pairs[entry - 1] : NULL;
+
+	if (!pair)
+		return -ENOENT;
+	pair->paths[plane].probe = *probe;
+	pair->dirty = true;
+	return 0;
+}
+
+int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+		      const struct path_notice *notice)
+{
+	uint32_t entry = gpu < t->n_gpus ? *locate(t, gpu, peer) : 0;
+	struct path_notice *known;
+	bool same;
+
+	if (!entry)
+		return -ENOENT;
+	known = &t->pairs[entry - 1]->notice;
+	same = notice->boot == known->boot && notice->sequence == known->sequence;
+	if (notice->boot < known->boot ||
+	    (notice->boot == known->boot && (int32_t)(notice->sequence - known->sequence) < 0))
+		return -ESTALE;
+	if (same) {
+		known->expires_ns = notice->expires_ns;
+		return 0;
+	}
+	*known = *notice;
+	t->pairs[entry - 1]->dirty = true;
+	return 0;
+}
+
 int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t plane, enum fare_verdict verdict, uint64_t usable_bps, uint64_t now)
 {
@@ -263,6 +317,10 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
 		return -EBUSY;
 	if (verdict == FARE_VERDICT_DRAINED)
 		path->drained = true; /* an operator's word outlives the daemon */
+	if (t->probing && (verdict == FARE_VERDICT_PROBE_DOWN || verdict == FARE_VERDICT_RAMPING))
+		path->probe = (struct path_probe){
+			.judged = true,
+			.reason = "down in this daemon's former life, not answered since"};
 	path->adopted = usable_bps > 0;
 	path->adopted_bps = usable_bps;
 	path->adopted_ns = now;
@@ -364,6 +422,13 @@ static bool evaluate_path(struct path_table *t, struct pair *pair, uint32_t plan
 	struct path_result old = path->result;
 
 	facts.drained = path->drained;
+	facts.probe = path->probe;
+	facts.noticed_bps = UINT64_MAX;
+	if (pair->notice.boot && facts.now_ns < pair->notice.expires_ns &&
+	    plane < pair->notice.n_planes) {
+		facts.noticed_bps = pair->notice.bps[plane];
+		facts.notice_expires_ns = pair->notice.expires_ns;
+	}
 	facts.adopted = path->adopted;
 	facts.adopted_bps = path->adopted_bps;
 	facts.adopted_ns = path->adopted_ns;
@@ -390,6 +455,21 @@ static bool evaluate_path(struct path_table *t, struct pair *pair, uint32_t plan
 	return true;
 }
 
+/* After the whole pair is judged: whoever is told may come back with path_table_probe(). */
+static void tell_routes(struct path_table *t, struct pair *pair)
+{
+	for (uint32_t p = 0; p < pair->n_planes; p++) {
+		struct path *path = &pair->paths[p];
+
+		if (path->routed == path->result.routed)
+			continue;
+		path->routed = path->result.routed;
+		if (t->on_route)
+			t->on_route(t->on_route_arg, pair->local_gpu, &pair->peer, p, path->routed,
+				    path->probe.judged && !path->probe.permille);
+	}
+}
+
 static void evaluate_pair(struct path_table *t, uint32_t id, uint64_t now,
 			  const struct path_table_handlers *handlers, void *arg)
 {
@@ -398,6 +478,7 @@ static void evaluate_pair(struct path_table *t, uint32_t id, uint64_t now,
 	struct path_change change;
 
 	pair->deadline_ns = 0;
+	pair->dirty = false;
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
 		uint64_t deadline;
 
@@ -410,11 +491,11 @@ static void evaluate_pair(struct path_table *t, uint32_t id, uint64_t now,
 		if (deadline && (!pair->deadline_ns || deadline < pair->deadline_ns))
 			pair->deadline_ns = deadline;
 	}
-	pair->dirty = false;
 	/* live sub-ports are published too, so a pair is handed over even if only those moved; the
 	 * writer compares and writes nothing that is the same */
 	if (handlers && handlers->on_pair)
 		handlers->on_pair(arg, id, pair->n_planes);
+	tell_routes(t, pair);
 }
 
 uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
@@ -487,10 +568,15 @@ bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 		.drained = path->drained,
 		.n_sub_ports = t->gpus[t->pairs[pair]->local_gpu].shape.n_sub_ports[plane],
 		.adopted_bps = path->adopted ? path->adopted_bps : 0,
+		.probe = path->probe,
 	};
 	out->local_bps = path_table_local_bps(t, out->local_gpu, plane, &out->n_live_sub_ports);
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		out->belief[s] = belief_now(t, path, s);
+	if (plane < t->pairs[pair]->notice.n_planes) {
+		out->noticed_bps = t->pairs[pair]->notice.bps[plane];
+		out->noticed = path->result.noticed;
+	}
 	return true;
 }
 

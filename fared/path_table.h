@@ -63,6 +63,23 @@ struct path_belief {
 	uint64_t heard_ns; /* when the source last spoke of it */
 };
 
+/* What probes across the plane say of one path. All zero: nothing is probed. */
+struct path_probe {
+	bool judged;	    /* probes have a say at all */
+	bool answered;	    /* ... and are being answered */
+	uint32_t permille;  /* of the path's bandwidth that may be used */
+	const char *reason; /* static; why permille is less than 1000 */
+};
+
+/* What a peer says that its own ports carry (in-band notice). */
+struct path_notice {
+	uint64_t boot;	   /* the peer's life */
+	uint32_t sequence; /* within that life */
+	uint64_t expires_ns;
+	uint32_t n_planes;
+	uint64_t bps[FARE_MAX_PLANES]; /* UINT64_MAX: not limited */
+};
+
 struct path_source_view {
 	bool configured;
 	enum bgp_source_state state;
@@ -92,6 +109,9 @@ struct path_view {
 	uint64_t
 		adopted_bps; /* what the former daemon published; 0: nothing, or usable no longer */
 	struct path_belief belief[PATH_SOURCE_COUNT];
+	struct path_probe probe;
+	bool noticed; /* the peer limits this plane */
+	uint64_t noticed_bps;
 };
 
 /* One path's step from one evaluation to the next. */
@@ -138,6 +158,26 @@ void path_table_source_state(struct path_table *t, enum path_source source,
  */
 void path_table_source_replaced(struct path_table *t, enum path_source source, bool configured,
 				uint64_t now);
+
+/*
+ * Paths are probed from now on: on_route (may be NULL) is told when a path becomes routed (local
+ * ports and a teacher) or ceases to be; was_down: a former daemon published it as probe-down. May
+ * call path_table_probe().
+ */
+void path_table_set_probing(struct path_table *t,
+			    void (*on_route)(void *arg, uint32_t local_gpu,
+					     const struct in6_addr *peer, uint32_t plane,
+					     bool routed, bool was_down),
+			    void *arg);
+/* What probes say of a path. 0 or -ENOENT. */
+int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+		     uint32_t plane, const struct path_probe *probe);
+/*
+ * A peer's notice, already authenticated. It can only lower what BGP advertises, and expires. Older
+ * than what is known: -ESTALE, nothing changes. A repetition extends it. 0, -ENOENT (no such peer).
+ */
+int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+		      const struct path_notice *notice);
 
 /* Takes over what a former daemon published of one path. Only before the pair is first evaluated.
  */

@@ -178,6 +178,29 @@ static const char *bandwidth_word(const struct path_belief *b)
 	return "absent";
 }
 
+static json_t *rtt_us(uint64_t ns)
+{
+	return ns ? json_real((double)ns / 1e3) : json_null();
+}
+
+/* What probing has found of a path: null if it has not looked. */
+static json_t *probe_json(const struct report *r, const struct path_view *v)
+{
+	struct prober_view p;
+
+	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, &p))
+		return json_null();
+	return json_pack(
+		"{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, s:f}",
+		"state", probe_state_name(p.state), "probed", p.wanted, "where",
+		probe_where_name(p.where), "reason", p.reason, "permille", (int)p.permille,
+		"loss_ppm", (int)p.loss_ppm, "window_probes", (int)p.n_window, "sent",
+		(json_int_t)p.n_sent, "lost", (json_int_t)p.n_lost, "downs", (json_int_t)p.n_downs,
+		"rtt_p50_us", rtt_us(p.rtt_p50_ns), "rtt_p99_us", rtt_us(p.rtt_p99_ns),
+		"third_party", p.third_party, "hold_ms", (int)p.hold_ms, "since_s",
+		age_s(r, p.since_ns));
+}
+
 static json_t *path_row(const struct report *r, const struct path_view *v)
 {
 	const struct path_belief *bmp = &v->belief[PATH_SOURCE_BMP],
@@ -185,7 +208,7 @@ static json_t *path_row(const struct report *r, const struct path_view *v)
 	char text[ADDRESS_TEXT_MAX];
 
 	return json_pack("{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o, s:s, s:o, s:i, s:i, s:s, s:s, "
-			 "s:s, s:b, s:b, s:s, s:f}",
+			 "s:s, s:b, s:b, s:s, s:f, s:o, s:o}",
 			 "local_gpu", r->config->gpus[v->local_gpu].name, "local_gpu_index",
 			 (int)v->local_gpu, "peer", address_format(&v->peer, text), "plane",
 			 (int)v->plane, "verdict", fare_verdict_name(v->verdict), "usable_bps",
@@ -195,7 +218,11 @@ static json_t *path_row(const struct report *r, const struct path_view *v)
 			 (int)v->n_live_sub_ports, "configured_sub_ports", (int)v->n_sub_ports,
 			 "teacher", path_teacher_name(v->teacher), "bmp", belief_word(bmp), "zserv",
 			 belief_word(zserv), "normalised", v->normalised, "drained", v->drained,
-			 "reason", v->reason, "since_s", age_s(r, v->since_ns));
+			 "reason", v->reason, "since_s", age_s(r, v->since_ns), "probe",
+			 probe_json(r, v), "noticed_bps",
+			 v->noticed && v->noticed_bps != UINT64_MAX
+				 ? json_integer((json_int_t)v->noticed_bps)
+				 : json_null());
 }
 
 /* The cursor counts (pair, plane) as pair * FARE_MAX_PLANES + plane, so a page may end inside a

@@ -16,6 +16,7 @@
 #include "flows.h"
 #include "links.h"
 #include "path_table.h"
+#include "prober.h"
 #include "publish.h"
 
 struct config;
@@ -27,6 +28,7 @@ struct report {
 	const struct events *events;
 	const struct flows *flows;
 	const struct publish *publish;
+	const struct prober *prober; /* NULL: nothing is probed */
 	uint64_t now_ns; /* CLOCK_MONOTONIC */
 	uint64_t started_ns;
 };

@@ -75,6 +75,44 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 		say(lines, "              last heard of it %.1f s ago", age_s(r, b->heard_ns));
 }
 
+static void say_probe(const struct report *r, const struct path_view *v, json_t *lines)
+{
+	char ports[160] = "";
+	struct prober_view p;
+	size_t length = 0;
+
+	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, &p)) {
+		say(lines, "  probes:     %s",
+		    r->prober ? "none sent yet" : "off (health.enabled)");
+		return;
+	}
+	say(lines, "  probes:     %s for %.1f s%s: %s", probe_state_name(p.state),
+	    age_s(r, p.since_ns), p.wanted ? "" : " (not sent while there is no route)", p.reason);
+	say(lines,
+	    "              %.2f%% of the last %u lost; round trip p50 %.3g ms, p99 %.3g ms; "
+	    "%llu sent, down %llu times%s",
+	    p.loss_ppm / 1e4, p.n_window, (double)p.rtt_p50_ns / 1e6, (double)p.rtt_p99_ns / 1e6,
+	    (unsigned long long)p.n_sent, (unsigned long long)p.n_downs,
+	    p.third_party ? "; a foreign reflector (no arrival reports)" : "");
+	if (p.hold_ms)
+		say(lines, "              held down for another %u ms: it has been flapping",
+		    p.hold_ms);
+	for (unsigned i = 0; i < PROBER_PORTS && length < sizeof(ports); i++)
+		if (p.remote_sub_port[i] >= 0)
+			length +=
+				(size_t)snprintf(ports + length, sizeof(ports) - length, " %u->%d",
+						 p.source_port[i], p.remote_sub_port[i]);
+	if (length)
+		say(lines, "              source port -> remote sub-port:%s", ports);
+}
+
+static void say_notice(const struct path_view *v, json_t *lines)
+{
+	if (v->noticed && v->noticed_bps != UINT64_MAX)
+		say(lines, "  notice:     the peer says that its ports carry %.6g Gb/s",
+		    (double)v->noticed_bps / 1e9);
+}
+
 static void say_path(const struct report *r, const struct path_view *v, json_t *lines)
 {
 	char peer[ADDRESS_TEXT_MAX];
@@ -90,6 +128,8 @@ static void say_path(const struct report *r, const struct path_view *v, json_t *
 	say_local(r, v, lines);
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		say_belief(r, v, s, lines);
+	say_probe(r, v, lines);
+	say_notice(v, lines);
 	if (v->teacher == PATH_TEACHER_ADOPTED)
 		say(lines, "  adopted:    %.6g Gb/s, as the former daemon published it",
 		    (double)v->adopted_bps / 1e9);

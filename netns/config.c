@@ -177,7 +177,7 @@ static void fared_plane(FILE *out, const struct topology *t, struct plan_gpu gpu
 }
 
 void config_fared(FILE *out, const struct topology *t, unsigned server, const char *run_dir,
-		  const char *zserv_path, const char *frr_version)
+		  const char *zserv_path, const char *frr_version, const char *key_file)
 {
 	char v4[INET_ADDRSTRLEN], v6[INET6_ADDRSTRLEN];
 
@@ -199,8 +199,14 @@ void config_fared(FILE *out, const struct topology *t, unsigned server, const ch
 		server, run_dir, CONFIG_BMP_PORT, t->rate_mbps ? t->rate_mbps : 1, zserv_path);
 	if (*frr_version)
 		fprintf(out, "  frr_version: \"%s\"\n", frr_version);
-	fprintf(out, "  peer_prefixes: [198.19.0.0/16%s]\nlocal_gpus:\n",
+	fprintf(out, "  peer_prefixes: [198.19.0.0/16%s]\n",
 		t->ipv6 ? ", \"2001:db8:19::/48\"" : "");
+	fprintf(out, "health:\n  enabled: true\n  key_file: %s\n", key_file);
+	if (t->probe_interval_ms)
+		fprintf(out, "  interval_ms: %u\n", t->probe_interval_ms);
+	if (t->probe_multiplier)
+		fprintf(out, "  multiplier: %u\n", t->probe_multiplier);
+	fputs("local_gpus:\n", out);
 	for (unsigned j = 0; j < t->gpus_per_server; j++) {
 		struct plan_gpu gpu = {server, j};
 

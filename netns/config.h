@@ -23,9 +23,10 @@ void config_leaf_bgpd(FILE *out, const struct topology *t, unsigned plane);
 
 /*
  * run_dir: where fared puts its segment and socket; zserv_path: zebra's socket on that server;
- * frr_version: what bgpd --version says, "" if unknown (the key is left out then).
+ * frr_version: what bgpd --version says, "" if unknown (the key is left out then); key_file: the
+ * lab's key for capacity notices.
  */
 void config_fared(FILE *out, const struct topology *t, unsigned server, const char *run_dir,
-		  const char *zserv_path, const char *frr_version);
+		  const char *zserv_path, const char *frr_version, const char *key_file);
 
 #endif

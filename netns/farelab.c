@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include "drill.h"
 #include "faults.h"
 #include "lab.h"
 #include "run.h"
@@ -25,6 +27,7 @@ struct options {
 	double loss_percent;
 	const char *direction;
 	bool json;
+	double seed; /* < 0: not given */
 };
 
 struct command {
@@ -318,6 +321,19 @@ static int command_rate(const struct options *o, int argc, char **argv)
 	       faults_rate(&lab, gpu, plane, sub, mbps);
 }
 
+static int command_drill(const struct options *o, int argc, char **argv)
+{
+	uint64_t seed = (uint64_t)o->seed;
+	struct lab lab;
+
+	(void)argc;
+	if (lab_open(argv[0], &lab))
+		return 1;
+	if (o->seed < 0 && getrandom(&seed, 4, 0) != 4)
+		return 1;
+	return failed(drill_run(&lab, argv[1], o->seed < 0 ? seed & UINT32_MAX : seed, o->json));
+}
+
 static const struct command commands[] = {
 	{"up", 1, command_up, "TOPOLOGY.yaml [--name NAME] [--fared PATH] [--wait SECONDS]"},
 	{"down", 1, command_down, "NAME"},
@@ -334,6 +350,7 @@ static const struct command commands[] = {
 	 "NAME leaf LEAF | subport GPU PLANE SUB [--loss-percent P] [--direction "
 	 "both|from-leaf|to-leaf]"},
 	{"rate", 6, command_rate, "NAME subport GPU PLANE SUB MBPS"},
+	{"drill", 2, command_drill, "NAME PLAN.yaml [--seed N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
 };
 
@@ -373,6 +390,8 @@ static int parse_option(int c, struct options *o)
 	case 'j':
 		o->json = true;
 		return 0;
+	case 's':
+		return parse_real("--seed", optarg, 4294967295., &o->seed);
 	case 'l':
 		return parse_real("--loss-percent", optarg, 100, &o->loss_percent);
 	case 'd':
@@ -394,11 +413,12 @@ int main(int argc, char **argv)
 		{"fared", required_argument, NULL, 'f'},
 		{"wait", required_argument, NULL, 'w'},
 		{"json", no_argument, NULL, 'j'},
+		{"seed", required_argument, NULL, 's'},
 		{"loss-percent", required_argument, NULL, 'l'},
 		{"direction", required_argument, NULL, 'd'},
 		{0},
 	};
-	struct options options = {.wait_s = -1, .loss_percent = 100, .direction = "both"};
+	struct options options = {.wait_s = -1, .seed = -1, .loss_percent = 100, .direction = "both"};
 	const struct command *command = NULL;
 	int c;
 

@@ -1,9 +1,12 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +15,9 @@
 #include "links.h"
 #include "netns.h"
 #include "say.h"
+
+#define KEY_FILE  "health.key"
+#define KEY_BYTES 24 /* written as twice as many hexadecimal digits */
 
 /* FRR wants to own what it writes; -ENOENT without FRR. */
 static int frr_ids(uid_t *uid, gid_t *gid)
@@ -89,14 +95,15 @@ static int close_file(FILE *f)
 
 static int write_fared_config(const struct lab *lab, struct plan_host host, const char *version)
 {
-	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX];
+	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], key[LAB_PATH_MAX];
 	FILE *f = create_file(lab, host, "fared.yaml");
 
 	if (!f)
 		return -errno;
 	lab_path(lab, host, "fared", run_dir);
 	lab_path(lab, host, "frr/zserv.api", zserv);
-	config_fared(f, &lab->topology, host.index, run_dir, zserv, version);
+	lab_record_path(lab->name, KEY_FILE, key);
+	config_fared(f, &lab->topology, host.index, run_dir, zserv, version, key);
 	return close_file(f);
 }
 
@@ -216,6 +223,27 @@ static int copy_topology(const struct lab *lab, const char *from)
 	return close_file(out) || rc ? -EIO : 0;
 }
 
+/* What the lab's servers sign their capacity notices with: new for every lab. */
+static int make_key(const struct lab *lab)
+{
+	char path[LAB_PATH_MAX];
+	uint8_t bytes[KEY_BYTES];
+	FILE *out;
+	int fd;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return -EIO;
+	lab_record_path(lab->name, KEY_FILE, path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out)
+		return -errno;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		fprintf(out, "%02x", bytes[i]);
+	fputc('\n', out);
+	return close_file(out);
+}
+
 static int build(const struct lab *lab, const struct lab_up_options *options)
 {
 	char dir[LAB_PATH_MAX];
@@ -225,8 +253,8 @@ static int build(const struct lab *lab, const struct lab_up_options *options)
 	if (mkdir(dir, 0755))
 		return -errno;
 	if ((rc = lab_record_write(lab, "building", options->owners)) ||
-	    (rc = copy_topology(lab, options->topology_path)) || (rc = make_hosts(lab)) ||
-	    (rc = links_make(lab)) || (rc = start_daemons(lab)))
+	    (rc = copy_topology(lab, options->topology_path)) || (rc = make_key(lab)) ||
+	    (rc = make_hosts(lab)) || (rc = links_make(lab)) || (rc = start_daemons(lab)))
 		return rc;
 	return lab_record_write(lab, "up", options->owners);
 }

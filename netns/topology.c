@@ -18,6 +18,7 @@ struct topology_yaml {
 	char *name;
 	uint32_t *servers, *gpus_per_server, *planes, *sub_ports;
 	uint32_t *rate_mbps, *queue_bytes, *mtu, *graceful_restart_s;
+	uint32_t *probe_interval_ms, *probe_multiplier;
 	int *ipv6;
 	struct timers_yaml *bgp_timers;
 };
@@ -45,6 +46,8 @@ static const cyaml_schema_field_t topology_fields[] = {
 	UINT_KEY(queue_bytes),
 	UINT_KEY(mtu),
 	UINT_KEY(graceful_restart_s),
+	UINT_KEY(probe_interval_ms),
+	UINT_KEY(probe_multiplier),
 	CYAML_FIELD_ENUM_PTR("ipv6", OPTIONAL_PTR | CYAML_FLAG_STRICT, struct topology_yaml, ipv6,
 			     yes_no, 2),
 	CYAML_FIELD_MAPPING_PTR("bgp_timers", OPTIONAL_PTR, struct topology_yaml, bgp_timers,
@@ -185,6 +188,12 @@ static int translate(const struct source *s, const struct topology_yaml *y, stru
 	if (y->name)
 		snprintf(t.name, sizeof(t.name), "%s", y->name);
 	t.ipv6 = y->ipv6 && *y->ipv6;
+	if (y->probe_interval_ms && (rc = take(s, "probe_interval_ms", y->probe_interval_ms, 0, 1,
+					       10000, &t.probe_interval_ms)))
+		return rc;
+	if (y->probe_multiplier &&
+	    (rc = take(s, "probe_multiplier", y->probe_multiplier, 0, 2, 50, &t.probe_multiplier)))
+		return rc;
 	if ((rc = take(s, "servers", y->servers, 0, 1, 1024, &t.servers)) ||
 	    (rc = take(s, "gpus_per_server", y->gpus_per_server, 1, 1, 16, &t.gpus_per_server)) ||
 	    (rc = take(s, "planes", y->planes, 0, 1, 16, &t.planes)) ||

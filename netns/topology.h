@@ -15,6 +15,8 @@
  *	mtu: 4200
  *	ipv6: false                IPv6 beside IPv4: addresses, BGP, BMP
  *	bgp_timers: {keepalive_s: 1, hold_s: 3}
+ *	probe_interval_ms: 10      fared's health.interval_ms; absent: fared's own default
+ *	probe_multiplier: 5        fared's health.multiplier; absent: fared's own default
  *	graceful_restart_s: 20     how long a neighbour keeps the routes of a dead bgpd; 0 turns it
  *off
  */
@@ -39,7 +41,8 @@ struct topology {
 	unsigned mtu; /* bytes */
 	unsigned keepalive_s;
 	unsigned hold_s;
-	unsigned graceful_restart_s; /* 0: none */
+	unsigned graceful_restart_s;		      /* 0: none */
+	unsigned probe_interval_ms, probe_multiplier; /* 0: as fared has it */
 	bool ipv6;
 };
 

@@ -154,7 +154,7 @@ echo "# a second fared, not root, whose BMP never comes: zebra's relative weight
 lab fail "$lab" subport s1 1 0
 expect s0 "$s1" 1 "$half"
 install -d -o frr "/tmp/$lab.second" || failed "no run directory for the second fared"
-sed -e 's/bmp_port:.*/bmp_port: 5999/' -e 's/^user:.*/user: frr/' "$(dirname "$dir")/fared.yaml" >"/tmp/$lab.yaml"
+sed -e 's/bmp_port:.*/bmp_port: 5999/' -e 's/^user:.*/user: frr/' -e 's/enabled: true/enabled: false/' "$(dirname "$dir")/fared.yaml" >"/tmp/$lab.yaml"
 "$bin/farelab" exec "$lab" s0 -- "$bin/fared" --config "/tmp/$lab.yaml" --run-dir "/tmp/$lab.second" 2>"/tmp/$lab.log" &
 second=$!
 ctl2() { "$bin/farectl" -s "/tmp/$lab.second" "$@"; }

@@ -70,6 +70,10 @@ START_TEST(a_good_file)
 	ck_assert_uint_eq(c->bgp.n_neighbors, 3);
 	ck_assert_uint_eq(c->bgp.neighbors[2].plane, 1);
 	ck_assert_uint_eq(c->bgp.neighbors[1].sub_port, 1);
+	ck_assert(c->health.enabled);
+	ck_assert_uint_eq(c->health.interval_ns, 10000000);
+	ck_assert_uint_eq(c->health.multiplier, 5);
+	ck_assert_str_eq(c->health.key_file, "");
 	config_destroy(c);
 }
 END_TEST
@@ -97,6 +101,15 @@ static const struct {
 	{"  peer_prefixes", "  peer_prefixes: [\n  x", "f.yaml:", "not YAML"},
 	{"log_level: warning", "log_level: &a warning\nuser: *a", "f.yaml:", "alias"},
 	{"local_gpus:", "local_gpus: []\nother:", "f.yaml:", ""},
+	{"local_gpus:", "health: {interval_ms: 0.5}\nlocal_gpus:", "f.yaml:9:", "interval_ms"},
+	{"local_gpus:", "health: {interval_ms: .nan}\nlocal_gpus:", "f.yaml:9:", "interval_ms"},
+	{"local_gpus:", "health: {multiplier: 1}\nlocal_gpus:", "f.yaml:9:", "multiplier"},
+	{"local_gpus:", "health: {dscp: 64}\nlocal_gpus:", "f.yaml:9:", "dscp"},
+	{"local_gpus:", "health: {enabled: maybe}\nlocal_gpus:", "f.yaml:9:", "enabled"},
+	{"local_gpus:", "health: {key_file: k}\nlocal_gpus:", "f.yaml:9:", "key_file"},
+	{"local_gpus:", "health: {max_loss_percent: 0}\nlocal_gpus:", "f.yaml:9:", "max_loss"},
+	{"local_gpus:", "health: {hold_ms: 9, hold_max_ms: 8}\nlocal_gpus:", "f.yaml:9:",
+	 "hold_max_ms"},
 };
 
 START_TEST(a_mistake)
@@ -128,6 +141,8 @@ START_TEST(what_a_reload_can_do)
 		{"node: s0", "node: s1", "node", false},
 		{"dev: a1", "dev: a2", "local_gpus", false},
 		{"/run/x", "/run/y", "run_dir", false},
+		{"local_gpus:", "health: {interval_ms: 3}\nlocal_gpus:", "health", false},
+		{"local_gpus:", "health: {key_file: /k}\nlocal_gpus:", "health", false},
 	};
 	struct config_error error;
 	struct config *a, *b;

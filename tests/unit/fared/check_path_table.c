@@ -520,6 +520,164 @@ START_TEST(whatever_comes_the_invariants_hold)
 }
 END_TEST
 
+/* ---- probes and notices --------------------------------------------------- */
+
+static struct path_view view_of(unsigned peer, unsigned plane)
+{
+	struct in6_addr address = peer_address(peer);
+	struct path_view view;
+	uint32_t pair;
+
+	path_table_evaluate(table, now, NULL, NULL);
+	ck_assert(path_table_find(table, 0, &address, &pair));
+	ck_assert(path_table_view(table, pair, plane, &view));
+	return view;
+}
+
+static void probe(unsigned peer, unsigned plane, uint32_t permille)
+{
+	const struct path_probe p = {
+		.judged = true, .permille = permille, .reason = "because a probe says so"};
+	struct in6_addr address = peer_address(peer);
+
+	ck_assert_int_eq(path_table_probe(table, 0, &address, plane, &p), 0);
+}
+
+static void taught(unsigned peer)
+{
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	teach(PATH_SOURCE_BMP, event_of(peer, 1, 400e6));
+}
+
+START_TEST(probes_take_away_and_give_back_in_steps)
+{
+	struct in6_addr stranger = peer_address(99);
+	const struct path_probe p = {.judged = true};
+
+	taught(2);
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 400 * MBPS);
+	probe(2, 1, 0);
+	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_PROBE_DOWN);
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 0);
+	ck_assert_str_eq(view_of(2, 1).reason, "because a probe says so");
+	probe(2, 1, 500);
+	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_RAMPING);
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 200 * MBPS);
+	probe(2, 1, 1000);
+	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_OK);
+	ck_assert_int_eq(path_table_probe(table, 0, &stranger, 1, &p), -ENOENT);
+}
+END_TEST
+
+START_TEST(probes_never_bring_back_what_routing_took)
+{
+	struct bgp_path_event gone = event_of(2, 1, 0);
+
+	taught(2);
+	gone.reachable = false;
+	teach(PATH_SOURCE_BMP, gone);
+	probe(2, 1, 1000);
+	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_NO_ROUTE);
+}
+END_TEST
+
+static int notice(unsigned peer, uint64_t boot, uint32_t sequence, uint64_t bps)
+{
+	struct path_notice n = {.boot = boot,
+				.sequence = sequence,
+				.expires_ns = now + 5 * S,
+				.n_planes = 4,
+				.bps = {UINT64_MAX, bps, UINT64_MAX, UINT64_MAX}};
+	struct in6_addr address = peer_address(peer);
+
+	return path_table_notice(table, 0, &address, &n);
+}
+
+START_TEST(a_notice_lowers_never_raises_and_expires)
+{
+	taught(2);
+	ck_assert_int_eq(notice(2, 7, 1, 200 * MBPS), 0);
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 200 * MBPS);
+	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_OK);
+	ck_assert_int_eq(notice(2, 7, 2, 900 * MBPS), 0);
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 400 * MBPS);
+	ck_assert_int_eq(notice(2, 7, 3, 0), 0);
+	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_ZERO_BANDWIDTH);
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 0);
+	now += 5 * S;
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 400 * MBPS);
+}
+END_TEST
+
+START_TEST(an_old_notice_changes_nothing)
+{
+	taught(2);
+	ck_assert_int_eq(notice(2, 7, 5, UINT64_MAX), 0);
+	ck_assert_int_eq(notice(2, 7, 4, 0), -ESTALE);
+	ck_assert_int_eq(notice(2, 6, 9, 0), -ESTALE); /* of the peer's former life */
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 400 * MBPS);
+	ck_assert_int_eq(notice(2, 8, 1, 0), 0);
+	ck_assert_uint_eq(view_of(2, 1).usable_bps, 0);
+	ck_assert_int_eq(notice(99, 8, 1, 0), -ENOENT);
+}
+END_TEST
+
+struct routes {
+	int n;
+	bool routed, was_down;
+};
+
+static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     bool routed, bool was_down)
+{
+	struct routes *r = arg;
+
+	(void)gpu;
+	(void)peer;
+	if (plane != 1)
+		return;
+	r->n++;
+	r->routed = routed;
+	r->was_down = was_down;
+	/* told in the middle of an evaluation, heeded in the next: what was cut returns through
+	 * probes */
+	if (!routed)
+		probe(2, 1, 0);
+}
+
+START_TEST(a_route_that_returns_waits_for_probes)
+{
+	struct bgp_path_event gone = event_of(2, 1, 0);
+	struct routes r = {0};
+
+	path_table_set_probing(table, on_route, &r);
+	taught(2);
+	view_of(2, 1);
+	ck_assert(r.n == 1 && r.routed && !r.was_down);
+	gone.reachable = false;
+	teach(PATH_SOURCE_BMP, gone);
+	view_of(2, 1);
+	ck_assert(r.n == 2 && !r.routed);
+	teach(PATH_SOURCE_BMP, event_of(2, 1, 400e6));
+	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_PROBE_DOWN);
+	ck_assert(r.n == 3 && r.routed);
+}
+END_TEST
+
+START_TEST(a_former_daemon_s_probe_down_is_kept)
+{
+	struct in6_addr address = peer_address(2);
+	struct routes r = {0};
+
+	path_table_set_probing(table, on_route, &r);
+	ck_assert_int_eq(path_table_adopt(table, 0, &address, 1, FARE_VERDICT_PROBE_DOWN, 0, now),
+			 0);
+	taught(2);
+	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_PROBE_DOWN);
+	ck_assert(r.n == 1 && r.routed && r.was_down);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("path_table");
@@ -549,6 +707,12 @@ int main(void)
 	tcase_add_test(tc, only_what_changed_is_told);
 	tcase_add_test(tc, the_table_is_bounded);
 	tcase_add_test(tc, whatever_comes_the_invariants_hold);
+	tcase_add_test(tc, probes_take_away_and_give_back_in_steps);
+	tcase_add_test(tc, probes_never_bring_back_what_routing_took);
+	tcase_add_test(tc, a_notice_lowers_never_raises_and_expires);
+	tcase_add_test(tc, an_old_notice_changes_nothing);
+	tcase_add_test(tc, a_route_that_returns_waits_for_probes);
+	tcase_add_test(tc, a_former_daemon_s_probe_down_is_kept);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

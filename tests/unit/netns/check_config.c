@@ -55,6 +55,7 @@ START_TEST(fared_to_the_letter)
 		"bgp:\n  bmp_address: 127.0.0.1\n  bmp_port: 5001\n  bandwidth_scale: 50\n"
 		"  max_as_path: 2\n  stale_s: 120\n  zserv_path: /z\n  frr_version: \"8.4.4\"\n"
 		"  peer_prefixes: [198.19.0.0/16, \"2001:db8:19::/48\"]\n"
+		"health:\n  enabled: true\n  key_file: /k\n"
 		"local_gpus:\n"
 		"  - name: g0\n    addresses: [198.19.0.3, \"2001:db8:19::3\"]\n    planes:\n"
 		"      - sub_ports:\n"
@@ -72,7 +73,7 @@ START_TEST(fared_to_the_letter)
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	config_fared(f, &pairs, 1, "/r", "/z", "8.4.4");
+	config_fared(f, &pairs, 1, "/r", "/z", "8.4.4", "/k");
 	fclose(f);
 	ck_assert_str_eq(text, wanted);
 	free(text);
@@ -87,7 +88,7 @@ START_TEST(unshaped_scale_is_one)
 	FILE *f = open_memstream(&text, &size);
 
 	t.rate_mbps = 0;
-	config_fared(f, &t, 0, "/r", "/z", "");
+	config_fared(f, &t, 0, "/r", "/z", "", "/k");
 	fclose(f);
 	has(text, "bandwidth_scale: 1\n");
 	has_not(text, "frr_version");

@@ -1,0 +1,275 @@
+/* daemon_health.c - see daemon_health.h */
+#include "daemon_health.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "daemon_internal.h"
+
+_Static_assert(SUB_PORTS_MAX_GPUS == FARE_MAX_LOCAL_GPUS, "health's tables fit the path table's");
+_Static_assert(SUB_PORTS_MAX_PLANES == FARE_MAX_PLANES, "health's tables fit the path table's");
+_Static_assert(SUB_PORTS_MAX_SUB_PORTS == FARE_MAX_SUB_PORTS, "health's tables fit as well");
+_Static_assert(PROBER_MAX_PEERS == FARE_MAX_PAIRS, "as many sessions as paths");
+
+struct daemon_health {
+	struct daemon *daemon;
+	struct sub_ports ports;
+	uint64_t bps[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	bool changed[FARE_MAX_LOCAL_GPUS];
+	struct notice_key key;
+	struct prober *prober;
+	struct reflector *reflector;
+};
+
+/* ---- what prober and reflector say --------------------------------------- */
+
+static bool is_noise(const struct probe_fsm_change *change)
+{
+	return change->new_state == PROBE_SUSPECT || change->old_state == PROBE_SUSPECT;
+}
+
+static void say_transition(struct daemon *d, uint32_t gpu, const struct in6_addr *peer,
+			   uint32_t plane, const struct probe_fsm_change *change)
+{
+	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "probe"};
+	char text[ADDRESS_TEXT_MAX];
+
+	/* a reply overdue by a moment is daily life; what it comes to is told */
+	if (is_noise(change) && change->new_state != PROBE_DOWN)
+		return;
+	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
+		 address_format(peer, text));
+	snprintf(e.from, sizeof(e.from), "%s", probe_state_name(change->old_state));
+	snprintf(e.to, sizeof(e.to), "%s", probe_state_name(change->new_state));
+	snprintf(e.reason, sizeof(e.reason), "%s", change->reason);
+	daemon_say(d, &e);
+}
+
+static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		    const struct prober_view *view, const struct probe_fsm_change *change)
+{
+	struct path_probe probe = {
+		.judged = true,
+		.answered = view->state == PROBE_UP || view->state == PROBE_RECOVERING,
+		.permille = view->permille,
+		.reason = view->reason,
+	};
+	struct daemon_health *h = arg;
+
+	path_table_probe(h->daemon->table, gpu, peer, plane, &probe);
+	if (change)
+		say_transition(h->daemon, gpu, peer, plane, change);
+}
+
+static void on_log(void *arg, int priority, const char *line)
+{
+	struct daemon_health *h = arg;
+
+	log_limited(h->daemon->log, daemon_now_ns(), priority, "health", "%s", line);
+}
+
+static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
+			const struct notice_capacity *c)
+{
+	struct daemon_health *h = arg;
+	struct path_notice notice = {
+		.boot = c->boot,
+		.sequence = c->sequence,
+		.expires_ns = daemon_now_ns() + c->expiry_ms * UINT64_C(1000000),
+		.n_planes = c->n_planes,
+	};
+
+	_Static_assert(NOTICE_WIRE_MAX_PLANES == FARE_MAX_PLANES, "planes of a notice");
+	memcpy(notice.bps, c->bps, sizeof(notice.bps));
+	path_table_notice(h->daemon->table, gpu, peer, &notice);
+}
+
+static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     bool routed, bool was_down)
+{
+	struct daemon_health *h = arg;
+	int rc = prober_want(h->prober, gpu, peer, plane, routed, was_down);
+
+	if (rc)
+		log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
+			    "path not probed plane=%u: %s", plane, strerror(-rc));
+}
+
+/* ---- links --------------------------------------------------------------- */
+
+void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+			enum links_state state, uint64_t bps)
+{
+	const struct config *config;
+	struct sub_ports_gpu *g;
+	uint32_t bit = 1u << sub_port, live;
+
+	if (!h)
+		return;
+	config = h->daemon->config;
+	g = &h->ports.gpus[gpu];
+	live = state == LINKS_UP ? g->live[plane] | bit : g->live[plane] & ~bit;
+	g->ifindex[plane][sub_port] =
+		(int)if_nametoindex(config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
+	h->changed[gpu] = true;
+	h->bps[gpu][plane][sub_port] = state == LINKS_UP ? bps : 0;
+	if (live == g->live[plane])
+		return;
+	g->live[plane] = live;
+	prober_link_changed(h->prober, gpu, plane, sub_port);
+}
+
+/* A plane whose sub-ports are all up is not limited by us, whatever its speed. */
+static void tell_capacity(struct daemon_health *h, uint32_t gpu)
+{
+	const struct sub_ports_gpu *g = &h->ports.gpus[gpu];
+	uint64_t bps[FARE_MAX_PLANES];
+
+	for (uint32_t p = 0; p < g->n_planes; p++) {
+		bps[p] = 0;
+		for (uint32_t s = 0; s < g->n_sub_ports[p]; s++)
+			bps[p] += h->bps[gpu][p][s];
+		if (g->live[p] == (1u << g->n_sub_ports[p]) - 1)
+			bps[p] = NOTICE_WIRE_ANY;
+	}
+	prober_tell_capacity(h->prober, gpu, bps, g->n_planes);
+}
+
+void daemon_health_turn(struct daemon_health *h)
+{
+	if (!h)
+		return;
+	for (uint32_t g = 0; g < h->ports.n_gpus; g++) {
+		if (!h->changed[g])
+			continue;
+		h->changed[g] = false;
+		tell_capacity(h, g);
+	}
+}
+
+const struct prober *daemon_health_prober(const struct daemon_health *h)
+{
+	return h ? h->prober : NULL;
+}
+
+const struct reflector *daemon_health_reflector(const struct daemon_health *h)
+{
+	return h ? h->reflector : NULL;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static bool is_space(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The file's bytes, without white space at its end: a key that an editor has touched still works.
+ */
+static int read_key(const char *path, struct notice_key *key)
+{
+	uint8_t bytes[NOTICE_WIRE_KEY_MAX + 8];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, bytes, sizeof(bytes));
+	close(fd);
+	if (n < 0)
+		return -EIO;
+	while (n && is_space(bytes[n - 1]))
+		n--;
+	if ((size_t)n < NOTICE_WIRE_KEY_MIN || (size_t)n > NOTICE_WIRE_KEY_MAX)
+		return -EINVAL;
+	memcpy(key->bytes, bytes, (size_t)n);
+	key->length = (size_t)n;
+	return 0;
+}
+
+static int take_key(struct daemon_health *h, const struct config_health *config, struct log *log)
+{
+	int rc;
+
+	if (!config->key_file[0]) {
+		log_line(log, LOG_WARNING, "health",
+			 "capacity notices are off: health.key_file names no key; peers learn of "
+			 "our lost links from BGP alone");
+		return 0;
+	}
+	rc = read_key(config->key_file, &h->key);
+	if (rc)
+		log_line(log, LOG_ERR, "health", "%s: %s; a key has %u to %u bytes",
+			 config->key_file, strerror(-rc), NOTICE_WIRE_KEY_MIN, NOTICE_WIRE_KEY_MAX);
+	return rc;
+}
+
+static void describe_ports(struct daemon_health *h, const struct config *config)
+{
+	h->ports.n_gpus = config->n_gpus;
+	for (uint32_t g = 0; g < config->n_gpus; g++) {
+		struct sub_ports_gpu *to = &h->ports.gpus[g];
+
+		memcpy(to->address, config->gpus[g].address, sizeof(to->address));
+		to->n_planes = config->gpus[g].n_planes;
+		for (uint32_t p = 0; p < to->n_planes; p++)
+			to->n_sub_ports[p] = config->gpus[g].planes[p].n_sub_ports;
+	}
+}
+
+int daemon_health_create(struct daemon_health **out, struct daemon *d)
+{
+	static const struct prober_handlers on_prober = {on_path, on_log};
+	static const struct reflector_handlers on_reflector = {on_capacity};
+	const struct config_health *c = &d->config->health;
+	const struct probe_fsm_times times = {
+		.interval_ns = c->interval_ns,
+		.detect_multiplier = c->multiplier,
+		.recover_probes = c->recover_probes,
+		.hold_ns = c->hold_ns,
+		.hold_max_ns = c->hold_max_ns,
+		.ramp_ns = c->ramp_ns,
+		.unproven_ns = 1000000000,
+		.max_loss_ppm = c->max_loss_ppm,
+	};
+	struct daemon_health *h;
+	int rc;
+
+	*out = NULL;
+	if (!c->enabled)
+		return 0;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	h->daemon = d;
+	describe_ports(h, d->config);
+	rc = take_key(h, c, d->log);
+	if (!rc)
+		rc = reflector_create(&h->reflector, d->loop, &h->ports, &h->key, c->dscp,
+				      &on_reflector, h);
+	if (!rc)
+		rc = prober_create(&h->prober, d->loop, &times, &h->ports, &h->key, c->dscp,
+				   &on_prober, h);
+	if (rc) {
+		daemon_health_destroy(h);
+		return rc;
+	}
+	path_table_set_probing(d->table, on_route, h);
+	*out = h;
+	return 0;
+}
+
+void daemon_health_destroy(struct daemon_health *h)
+{
+	if (!h)
+		return;
+	prober_destroy(h->prober);
+	reflector_destroy(h->reflector);
+	free(h);
+}

@@ -1,0 +1,36 @@
+/*
+ * daemon_health.h - probing wired into the daemon.
+ *
+ * Solely owns: the prober, the reflector, the table of sub-ports that both borrow, and the key. In:
+ * links, routes from the path table, what prober and reflector call back. Out: probe verdicts and
+ * peers' notices into the path table, events. Thread: the loop's.
+ */
+#ifndef DAEMON_HEALTH_H
+#define DAEMON_HEALTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "links.h"
+#include "prober.h"
+#include "reflector.h"
+
+struct config;
+struct daemon;
+struct daemon_health;
+
+/*
+ * Reads the key and opens the sockets: before privileges are dropped, and before links and former
+ * state are known. *out is NULL, and 0 returned, if health is off. 0 or -errno.
+ */
+int daemon_health_create(struct daemon_health **out, struct daemon *d);
+void daemon_health_destroy(struct daemon_health *h); /* NULL is fine, as below */
+
+void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+			enum links_state state, uint64_t bps);
+/* Once per turn of the loop: tells peers if this turn changed what our ports carry. */
+void daemon_health_turn(struct daemon_health *h);
+const struct prober *daemon_health_prober(const struct daemon_health *h);
+const struct reflector *daemon_health_reflector(const struct daemon_health *h);
+
+#endif

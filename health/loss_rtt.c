@@ -1,0 +1,190 @@
+/* loss_rtt.c - see loss_rtt.h */
+#include "loss_rtt.h"
+
+#include <string.h>
+
+#define CONGESTED_NS	UINT64_C(4000000)
+#define CONGESTED_TIMES 8
+#define RTT_MEMORY	8192u /* samples after which older ones count half */
+
+enum { ANSWERED, LOST, VOID };
+
+void loss_rtt_init(struct loss_rtt *l)
+{
+	memset(l, 0, sizeof(*l));
+	l->next = 1;
+}
+
+static struct loss_rtt_probe *at(struct loss_rtt *l, uint32_t sequence)
+{
+	return &l->ring[sequence % LOSS_RTT_WINDOW];
+}
+
+static void decide(struct loss_rtt *l, uint32_t sequence, uint8_t outcome)
+{
+	uint8_t *slot = &l->outcome[sequence % LOSS_RTT_WINDOW];
+
+	/* the slot's former outcome leaves the window */
+	if (l->n_decided == LOSS_RTT_WINDOW)
+		l->n_lost -= *slot == LOST;
+	else
+		l->n_decided++;
+	*slot = outcome;
+	l->n_lost += outcome == LOST;
+	l->n_lost_ever += outcome == LOST;
+	l->settled = sequence;
+}
+
+static uint8_t outcome_of(const struct loss_rtt *l, const struct loss_rtt_probe *p)
+{
+	bool congested =
+		l->rtt_peak_ns > CONGESTED_NS && l->rtt_peak_ns > CONGESTED_TIMES * l->rtt_floor_ns;
+
+	return p->answered ? ANSWERED : p->void_ || congested ? VOID : LOST;
+}
+
+uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, uint64_t nonce, uint8_t local_sub_port,
+		       uint8_t port, bool is_void)
+{
+	uint32_t sequence = l->next++;
+
+	if (sequence - l->settled > LOSS_RTT_WINDOW) /* its slot is still undecided */
+		decide(l, l->settled + 1, outcome_of(l, at(l, l->settled + 1)));
+	*at(l, sequence) = (struct loss_rtt_probe){.sent_ns = now,
+						   .nonce = nonce,
+						   .local_sub_port = local_sub_port,
+						   .port = port,
+						   .void_ = is_void};
+	l->n_sent_ever++;
+	return sequence;
+}
+
+/* Four buckets to the octave of microseconds. */
+static unsigned bucket_of(uint64_t ns)
+{
+	uint64_t us = ns / 1000 + 1;
+	unsigned octave = 63u - (unsigned)__builtin_clzll(us), bucket;
+
+	bucket = octave < 2 ? (unsigned)us - 1
+			    : 4 * (octave - 1) + (unsigned)(us >> (octave - 2) & 3) - 1;
+	return bucket < LOSS_RTT_BUCKETS ? bucket : LOSS_RTT_BUCKETS - 1;
+}
+
+static uint64_t bucket_end_ns(unsigned bucket)
+{
+	unsigned octave = (bucket + 1) / 4 + 1;
+
+	if (bucket < 3)
+		return (bucket + 1) * UINT64_C(1000);
+	return ((UINT64_C(4) + (bucket + 1) % 4 + 1) << (octave - 2)) * 1000 - 1000;
+}
+
+static void note_rtt(struct loss_rtt *l, uint64_t ns)
+{
+	if (l->n_rtt >= RTT_MEMORY) {
+		l->n_rtt = 0;
+		for (unsigned i = 0; i < LOSS_RTT_BUCKETS; i++)
+			l->n_rtt += l->histogram[i] /= 2;
+	}
+	l->histogram[bucket_of(ns)]++;
+	l->n_rtt++;
+	if (!l->rtt_floor_ns || ns < l->rtt_floor_ns)
+		l->rtt_floor_ns = ns;
+	else
+		l->rtt_floor_ns += (ns - l->rtt_floor_ns) / 4096;
+	if (ns >= l->rtt_peak_ns)
+		l->rtt_peak_ns = ns;
+	else
+		l->rtt_peak_ns -= (l->rtt_peak_ns - ns) / 32;
+}
+
+bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
+		       struct loss_rtt_probe *probe)
+{
+	struct loss_rtt_probe *p = at(l, sequence);
+	uint32_t age = l->next - sequence; /* 1: the newest */
+
+	if (age == 0 || age > LOSS_RTT_WINDOW || age >= l->next - l->settled)
+		return false;
+	if (p->nonce != nonce || p->answered)
+		return false;
+	p->answered = true;
+	if (!l->newest_answered || (int32_t)(sequence - l->newest_answered) > 0) {
+		l->newest_answered = sequence;
+		l->newest_answered_sent_ns = p->sent_ns;
+	}
+	note_rtt(l, now > p->sent_ns ? now - p->sent_ns : 0);
+	*probe = *p;
+	return true;
+}
+
+void loss_rtt_settle(struct loss_rtt *l, uint64_t before)
+{
+	while (l->settled + 1 != l->next) {
+		const struct loss_rtt_probe *p = at(l, l->settled + 1);
+
+		if (p->sent_ns >= before)
+			return;
+		decide(l, l->settled + 1, outcome_of(l, p));
+	}
+}
+
+void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port)
+{
+	for (uint32_t s = l->settled + 1; s != l->next; s++)
+		if (at(l, s)->local_sub_port == local_sub_port)
+			at(l, s)->void_ = true;
+}
+
+uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_t nth, uint32_t *n,
+			       uint64_t *nth_sent_ns)
+{
+	uint32_t first = l->newest_answered + 1;
+	uint64_t since = 0;
+
+	*n = 0;
+	*nth_sent_ns = 0;
+	if (l->next - first > LOSS_RTT_WINDOW)
+		first = l->next - LOSS_RTT_WINDOW;
+	for (uint32_t s = first; s != l->next; s++) {
+		const struct loss_rtt_probe *p = &l->ring[s % LOSS_RTT_WINDOW];
+
+		if (p->void_ || p->sent_ns < after)
+			continue;
+		if (!since)
+			since = p->sent_ns;
+		if (++*n == nth)
+			*nth_sent_ns = p->sent_ns;
+	}
+	return since;
+}
+
+void loss_rtt_forget(struct loss_rtt *l)
+{
+	for (uint32_t s = l->settled + 1; s != l->next; s++)
+		at(l, s)->void_ = true;
+	memset(l->outcome, VOID, sizeof(l->outcome));
+	l->n_lost = 0;
+	l->n_decided = 0;
+}
+
+uint32_t loss_rtt_ppm(const struct loss_rtt *l)
+{
+	return l->n_decided ? (uint32_t)((uint64_t)l->n_lost * 1000000 / l->n_decided) : 0;
+}
+
+uint64_t loss_rtt_percentile_ns(const struct loss_rtt *l, unsigned percent)
+{
+	uint64_t rank = ((uint64_t)l->n_rtt * percent + 99) / 100, seen = 0;
+
+	if (!l->n_rtt)
+		return 0;
+	if (!rank)
+		rank = 1;
+	for (unsigned i = 0; i < LOSS_RTT_BUCKETS; i++) {
+		seen += l->histogram[i];
+		if (seen >= rank)
+			return bucket_end_ns(i);
+	}
+	return bucket_end_ns(LOSS_RTT_BUCKETS - 1);
+}

@@ -1,0 +1,72 @@
+/*
+ * loss_rtt.h - what the probes of one path have shown: which were lost, and how long the others
+ * took.
+ *
+ * Solely owns: the outcomes of the last LOSS_RTT_WINDOW probes and a histogram of round-trip times.
+ * In: a probe was sent, a probe was answered, and `now`. Out: loss in ppm, percentiles, the oldest
+ * probe still unanswered. Thread: any, one at a time. Pure; nothing is allocated.
+ */
+#ifndef LOSS_RTT_H
+#define LOSS_RTT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LOSS_RTT_WINDOW	 256u
+#define LOSS_RTT_BUCKETS 96u /* four to the octave: from 1 us to 16 s */
+
+struct loss_rtt_probe {
+	uint64_t sent_ns;
+	uint64_t nonce;
+	uint8_t local_sub_port, port; /* what it was sent from and to: the caller's */
+	bool answered, void_;	      /* void: took a link that died; counts neither way */
+};
+
+struct loss_rtt {
+	uint32_t next;	  /* sequence number of the next probe; they start at 1 */
+	uint32_t settled; /* probes up to this one are decided */
+	uint32_t newest_answered;
+	uint64_t newest_answered_sent_ns; /* when that one was sent */
+	struct loss_rtt_probe ring[LOSS_RTT_WINDOW];
+	uint8_t outcome[LOSS_RTT_WINDOW]; /* of decided ones: 0 answered, 1 lost, 2 void */
+	uint32_t n_lost, n_decided;	  /* within the window */
+	uint64_t n_lost_ever, n_sent_ever;
+	uint64_t rtt_peak_ns;  /* the longest of late; decays */
+	uint64_t rtt_floor_ns; /* the shortest of late; creeps up */
+	uint32_t histogram[LOSS_RTT_BUCKETS];
+	uint32_t n_rtt;
+};
+
+void loss_rtt_init(struct loss_rtt *l);
+/* Notes a probe and returns its sequence number. is_void: if it is lost, that will say nothing. */
+uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, uint64_t nonce, uint8_t local_sub_port,
+		       uint8_t port, bool is_void);
+/*
+ * A reply with that stamp. true once, if such a probe is still undecided; *probe then is it. A
+ * forged, repeated or late reply changes nothing.
+ */
+bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
+		       struct loss_rtt_probe *probe);
+/*
+ * Decides probes sent before `before`: unanswered ones are lost, or, while replies have been taking
+ * far longer than they need (queues are full, and full queues drop), void: congestion is not a
+ * fault.
+ */
+void loss_rtt_settle(struct loss_rtt *l, uint64_t before);
+/* Undecided probes that went out of a sub-port that died say nothing about the path. */
+void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port);
+/*
+ * When the oldest probe later than the newest answered one, and not sent before `after`, was sent;
+ * 0: there is none. n counts them; *nth_sent_ns is when the nth of them was sent, 0 if they are
+ * fewer.
+ */
+uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_t nth, uint32_t *n,
+			       uint64_t *nth_sent_ns);
+/* Forgets what the window holds; probes under way do not count as lost any more. */
+void loss_rtt_forget(struct loss_rtt *l);
+
+uint32_t loss_rtt_ppm(const struct loss_rtt *l);
+/* percent 0..100; 0 if nothing was measured. The upper edge of the bucket. */
+uint64_t loss_rtt_percentile_ns(const struct loss_rtt *l, unsigned percent);
+
+#endif

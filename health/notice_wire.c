@@ -1,0 +1,185 @@
+/* notice_wire.c - see notice_wire.h */
+#include "notice_wire.h"
+
+#include <errno.h>
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
+#include <string.h>
+
+#define HEAD_BYTES 8u
+#define VERSION	   1
+
+enum element {
+	ELEMENT_STAMP = 1,
+	ELEMENT_ARRIVAL = 2,
+	ELEMENT_CAPACITY = 3,
+	ELEMENT_ACK = 4,
+	ELEMENT_HMAC = 5,
+};
+
+#define STAMP_BYTES	    12u
+#define ARRIVAL_BYTES	    3u
+#define CAPACITY_HEAD_BYTES 17u
+#define ACK_BYTES	    12u
+
+static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
+
+static uint64_t get(const uint8_t *p, unsigned n)
+{
+	uint64_t v = 0;
+
+	while (n--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+static uint8_t *put(uint8_t *p, uint64_t v, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		p[i] = (uint8_t)(v >> 8 * (n - 1 - i));
+	return p + n;
+}
+
+static uint8_t *begin(uint8_t *p, enum element type, size_t length)
+{
+	*p++ = (uint8_t)type;
+	*p++ = (uint8_t)length;
+	return p;
+}
+
+static void sign(const struct notice_key *key, const struct notice_ends *ends, const uint8_t *bytes,
+		 size_t length, uint8_t digest[SHA256_DIGEST_SIZE])
+{
+	struct hmac_sha256_ctx ctx;
+
+	hmac_sha256_set_key(&ctx, key->length, key->bytes);
+	hmac_sha256_update(&ctx, sizeof(ends->from), ends->from.s6_addr);
+	hmac_sha256_update(&ctx, sizeof(ends->to), ends->to.s6_addr);
+	hmac_sha256_update(&ctx, length, bytes);
+	hmac_sha256_digest(&ctx, SHA256_DIGEST_SIZE, digest);
+}
+
+static uint8_t *put_capacity(uint8_t *p, const struct notice_capacity *c)
+{
+	unsigned n = c->n_planes < NOTICE_WIRE_MAX_PLANES ? c->n_planes : NOTICE_WIRE_MAX_PLANES;
+
+	p = begin(p, ELEMENT_CAPACITY, CAPACITY_HEAD_BYTES + 8 * n);
+	p = put(p, c->boot, 8);
+	p = put(p, c->sequence, 4);
+	p = put(p, c->expiry_ms, 4);
+	p = put(p, n, 1);
+	for (unsigned i = 0; i < n; i++)
+		p = put(p, c->bps[i], 8);
+	return p;
+}
+
+size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_key *key,
+			  const struct notice_ends *ends, uint8_t *out)
+{
+	uint8_t *p = out + SBFD_WIRE_BYTES;
+
+	memcpy(p, head, HEAD_BYTES);
+	p += HEAD_BYTES;
+	if (t->has_stamp) {
+		p = put(begin(p, ELEMENT_STAMP, STAMP_BYTES), t->stamp.sequence, 4);
+		p = put(p, t->stamp.nonce, 8);
+	}
+	if (t->has_arrival) {
+		p = put(begin(p, ELEMENT_ARRIVAL, ARRIVAL_BYTES), t->arrival.plane, 1);
+		p = put(p, t->arrival.sub_port, 1);
+		p = put(p, t->arrival.n_sub_ports, 1);
+	}
+	if (t->has_capacity)
+		p = put_capacity(p, &t->capacity);
+	if (t->has_ack) {
+		p = put(begin(p, ELEMENT_ACK, ACK_BYTES), t->ack.boot, 8);
+		p = put(p, t->ack.sequence, 4);
+	}
+	if (key->length && (t->has_capacity || t->has_ack)) {
+		uint8_t *digest = p + 2; /* the element's head is not covered: it cannot vary */
+
+		sign(key, ends, out, (size_t)(p - out), digest);
+		p = begin(p, ELEMENT_HMAC, SHA256_DIGEST_SIZE) + SHA256_DIGEST_SIZE;
+	}
+	return (size_t)(p - out);
+}
+
+/* One element's value; the caller has checked that length bytes are there. */
+static const char *take(enum element type, const uint8_t *v, size_t length,
+			struct notice_trailer *out)
+{
+	struct notice_capacity *c = &out->capacity;
+
+	switch (type) {
+	case ELEMENT_STAMP:
+		if (length != STAMP_BYTES || out->has_stamp)
+			return "a stamp of wrong length, or a second one";
+		out->has_stamp = true;
+		out->stamp = (struct notice_stamp){(uint32_t)get(v, 4), get(v + 4, 8)};
+		return NULL;
+	case ELEMENT_ARRIVAL:
+		if (length != ARRIVAL_BYTES || out->has_arrival)
+			return "an arrival report of wrong length, or a second one";
+		if (v[1] >= v[2])
+			return "an arrival on a sub-port that the plane does not have";
+		out->has_arrival = true;
+		out->arrival = (struct notice_arrival){v[0], v[1], v[2]};
+		return NULL;
+	case ELEMENT_CAPACITY:
+		if (length < CAPACITY_HEAD_BYTES || out->has_capacity)
+			return "a capacity notice of wrong length, or a second one";
+		*c = (struct notice_capacity){
+			get(v, 8), (uint32_t)get(v + 8, 4), (uint32_t)get(v + 12, 4), v[16], {0}};
+		if (!c->n_planes || c->n_planes > NOTICE_WIRE_MAX_PLANES ||
+		    length != CAPACITY_HEAD_BYTES + 8u * c->n_planes)
+			return "a capacity notice whose planes do not fit its length";
+		for (unsigned i = 0; i < c->n_planes; i++)
+			c->bps[i] = get(v + CAPACITY_HEAD_BYTES + 8 * i, 8);
+		out->has_capacity = true;
+		return NULL;
+	case ELEMENT_ACK:
+		if (length != ACK_BYTES || out->has_ack)
+			return "an acknowledgement of wrong length, or a second one";
+		out->has_ack = true;
+		out->ack = (struct notice_ack){get(v, 8), (uint32_t)get(v + 8, 4)};
+		return NULL;
+	case ELEMENT_HMAC:
+		return length != SHA256_DIGEST_SIZE ? "an HMAC of wrong length" : NULL;
+	}
+	return NULL; /* of a newer version */
+}
+
+int notice_wire_decode(const uint8_t *b, size_t length, const struct notice_key *key,
+		       const struct notice_ends *ends, struct notice_trailer *out,
+		       struct sbfd_wire_error *error)
+{
+	size_t at = SBFD_WIRE_BYTES + HEAD_BYTES;
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	const char *reason;
+
+	memset(out, 0, sizeof(*out));
+	if (length < at || memcmp(b + SBFD_WIRE_BYTES, head, HEAD_BYTES))
+		return 0;
+	while (at < length) {
+		if (length - at < 2 || length - at - 2 < b[at + 1]) {
+			*error = (struct sbfd_wire_error){"an element runs past the end", at};
+			goto bad;
+		}
+		reason = take((enum element)b[at], b + at + 2, b[at + 1], out);
+		if (!reason && b[at] == ELEMENT_HMAC && at + 2 + b[at + 1] != length)
+			reason = "something follows the HMAC";
+		if (reason) {
+			*error = (struct sbfd_wire_error){reason, at};
+			goto bad;
+		}
+		if (b[at] == ELEMENT_HMAC && key->length) {
+			sign(key, ends, b, at, digest);
+			out->authentic = memeql_sec(digest, b + at + 2, SHA256_DIGEST_SIZE);
+		}
+		at += 2u + b[at + 1];
+	}
+	return 0;
+bad:
+	memset(out, 0, sizeof(*out));
+	return -EBADMSG;
+}

@@ -1,0 +1,93 @@
+/*
+ * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
+ * report, a capacity notice and its acknowledgement.
+ *
+ * Solely owns: those elements' bytes. In: bytes from the network, the key. Out: a checked struct,
+ * or -EBADMSG with reason and offset. Thread: any. Pure.
+ *
+ * The trailer is "FARE", a version octet, three zero octets, then elements of type (1), length (1,
+ * of the value) and value, in big-endian. Anything that is not such a trailer is somebody else's
+ * and counts as absent: S-BFD implementations that know nothing of it bound the packet by BFD's own
+ * length. A known type that comes twice, or with a wrong length, makes the packet bad; unknown
+ * types are skipped, so that newer senders are understood by older receivers.
+ *
+ * Notices and acknowledgements count only under an HMAC-SHA256, the last element, over everything
+ * before it and both addresses. Stamps carry no HMAC: a reply has to repeat 64 random bits that
+ * only the probe's sender and the path know, and can do no more than say that the path works.
+ */
+#ifndef NOTICE_WIRE_H
+#define NOTICE_WIRE_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sbfd_wire.h"
+
+#define NOTICE_WIRE_MAX_BYTES  320u /* of the whole datagram, BFD packet included */
+#define NOTICE_WIRE_MAX_PLANES 16u
+#define NOTICE_WIRE_KEY_MIN    16u
+#define NOTICE_WIRE_KEY_MAX    64u
+#define NOTICE_WIRE_ANY	       UINT64_MAX /* a plane that is not limited by the sender */
+
+/* Sent by the prober, repeated word for word by the reflector. */
+struct notice_stamp {
+	uint32_t sequence;
+	uint64_t nonce;
+};
+
+/* Where the probe arrived, as its receiver numbers things. */
+struct notice_arrival {
+	uint8_t plane, sub_port, n_sub_ports;
+};
+
+/* What the sender's own ports toward each plane carry now. */
+struct notice_capacity {
+	uint64_t boot;	   /* the sender's life: later lives have larger numbers */
+	uint32_t sequence; /* within that life */
+	uint32_t expiry_ms;
+	uint8_t n_planes;
+	uint64_t bps[NOTICE_WIRE_MAX_PLANES]; /* NOTICE_WIRE_ANY: no limit */
+};
+
+struct notice_ack {
+	uint64_t boot;
+	uint32_t sequence;
+};
+
+struct notice_trailer {
+	bool has_stamp, has_arrival, has_capacity, has_ack;
+	bool authentic; /* carries an HMAC, and it is right */
+	struct notice_stamp stamp;
+	struct notice_arrival arrival;
+	struct notice_capacity capacity;
+	struct notice_ack ack;
+};
+
+struct notice_key {
+	uint8_t bytes[NOTICE_WIRE_KEY_MAX];
+	size_t length; /* 0: no key */
+};
+
+/* Between whom: part of what the HMAC covers, so that a notice cannot be replayed as another's. */
+struct notice_ends {
+	struct in6_addr from, to;
+};
+
+/*
+ * Appends the elements that t has after the BFD packet already in out (of size bytes, at least
+ * NOTICE_WIRE_MAX_BYTES). An HMAC is added if there is a key and a notice or an acknowledgement.
+ * Returns the length of the whole datagram.
+ */
+size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_key *key,
+			  const struct notice_ends *ends, uint8_t *out);
+/*
+ * Reads what follows the BFD packet. No trailer of ours: 0, with everything absent. A wrong HMAC is
+ * no error: authentic stays false and the caller heeds neither notice nor acknowledgement.
+ */
+int notice_wire_decode(const uint8_t *bytes, size_t length, const struct notice_key *key,
+		       const struct notice_ends *ends, struct notice_trailer *out,
+		       struct sbfd_wire_error *error);
+
+#endif

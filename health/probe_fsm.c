@@ -1,0 +1,226 @@
+/* probe_fsm.c - see probe_fsm.h */
+#include "probe_fsm.h"
+
+#define RAMP_STEPS 4u
+#define CALM_NS	   UINT64_C(3000000000) /* up for that long: the flapping is over */
+#define CLEAN_NS   UINT64_C(500000000)	 /* a lossy path has to be clean for that long */
+#define FORLORN_NS UINT64_C(3000000000)
+#define CLEAN_MIN  16u
+#define CLEAN_MAX  200u
+
+static const char *down_reason(enum probe_where where, bool lossy)
+{
+	if (lossy)
+		switch (where) {
+		case PROBE_IN_FABRIC:
+			return "in-fabric: probes toward several peers of this plane are lost";
+		case PROBE_REMOTE:
+			return "remote: probes toward this peer are lost, other peers' are not";
+		case PROBE_LOCAL:
+			return "local: probes over one of our sub-ports are lost";
+		default:
+			return "remote or in-fabric: too many probes are lost";
+		}
+	switch (where) {
+	case PROBE_IN_FABRIC:
+		return "in-fabric: several peers are silent on this plane and answer on others";
+	case PROBE_REMOTE:
+		return "remote: this peer alone is silent on this plane; it answers on others";
+	case PROBE_LOCAL:
+		return "local: our ports or our route toward this plane went away";
+	default:
+		return "remote or in-fabric: silent on this plane, answers on others";
+	}
+}
+
+/* The only place where a state changes. */
+static bool set(struct probe_fsm *f, enum probe_state state, enum probe_where where,
+		const char *reason, uint64_t now, struct probe_fsm_change *change)
+{
+	*change = (struct probe_fsm_change){f->state, state, reason};
+	f->state = state;
+	f->where = where;
+	f->reason = reason;
+	f->since_ns = now;
+	return true;
+}
+
+static bool go_down(struct probe_fsm *f, const struct probe_fsm_times *t, enum probe_where where,
+		    const char *reason, uint64_t now, struct probe_fsm_change *change)
+{
+	bool calm = f->state != PROBE_RECOVERING &&
+		    now >= f->recovered_ns + CALM_NS + 2 * f->backoff_ns;
+
+	if (!f->n_downs || calm)
+		f->backoff_ns = t->hold_ns;
+	else if (f->backoff_ns < t->hold_max_ns / 2)
+		f->backoff_ns *= 2;
+	else
+		f->backoff_ns = t->hold_max_ns;
+	f->hold_until_ns = now + f->backoff_ns;
+	f->passes = 0;
+	f->passes_wanted = t->recover_probes;
+	f->n_downs++;
+	return set(f, PROBE_DOWN, where, reason, now, change);
+}
+
+void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool starts_down,
+		    uint64_t now)
+{
+	*f = (struct probe_fsm){
+		.state = starts_down ? PROBE_DOWN : PROBE_UNPROVEN,
+		.reason = starts_down ? "down in this daemon's former life, not answered since"
+				      : "not answered yet",
+		.since_ns = now,
+		.passes_wanted = t->recover_probes,
+		.backoff_ns = t->hold_ns,
+	};
+}
+
+bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+			struct probe_fsm_change *change)
+{
+	switch (f->state) {
+	case PROBE_UNPROVEN:
+	case PROBE_SUSPECT:
+		return set(f, PROBE_UP, PROBE_NOWHERE, "probes are answered", now, change);
+	case PROBE_DOWN:
+		f->passes++;
+		if (f->passes < f->passes_wanted || now < f->hold_until_ns)
+			return false;
+		f->recovered_ns = now;
+		return t->ramp_ns
+			       ? set(f, PROBE_RECOVERING, f->where,
+				     "probes pass again; bandwidth is given back in steps", now,
+				     change)
+			       : set(f, PROBE_UP, PROBE_NOWHERE, "probes pass again", now, change);
+	case PROBE_UP:
+	case PROBE_RECOVERING:
+		break;
+	}
+	return false;
+}
+
+/* A path that lost one probe in twenty passes a short run of replies soon enough by luck. */
+static uint32_t clean_run(const struct probe_fsm_times *t)
+{
+	uint64_t n = t->interval_ns ? CLEAN_NS / t->interval_ns : CLEAN_MAX;
+
+	return n < CLEAN_MIN ? CLEAN_MIN : n > CLEAN_MAX ? CLEAN_MAX : (uint32_t)n;
+}
+
+static bool is_lost(const struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+		    const struct probe_evidence *e)
+{
+	uint64_t patience = t->interval_ns * t->detect_multiplier + e->margin_ns;
+
+	if (f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns)
+		return false;
+	return e->n_silent >= t->detect_multiplier && e->answers_elsewhere &&
+	       now >= e->silent_since_ns + patience;
+}
+
+bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+		    const struct probe_evidence *e, struct probe_fsm_change *change)
+{
+	bool late = e->silent_since_ns && now >= e->silent_since_ns + t->interval_ns + e->margin_ns;
+	bool changed;
+
+	if (f->state == PROBE_DOWN) {
+		if (late)
+			f->passes = 0;
+		return false;
+	}
+	if (e->silent_since_ns && is_lost(f, t, now, e))
+		return go_down(f, t, e->where, down_reason(e->where, false), now, change);
+	if (e->lossy && f->state != PROBE_UNPROVEN) {
+		changed = go_down(f, t, e->where, down_reason(e->where, true), now, change);
+		if (f->passes_wanted < clean_run(t))
+			f->passes_wanted = clean_run(t);
+		return changed;
+	}
+	if (f->state == PROBE_UP && late)
+		return set(f, PROBE_SUSPECT, e->where, "a reply is overdue", now, change);
+	if (f->state == PROBE_RECOVERING && now >= f->since_ns + t->ramp_ns)
+		return set(f, PROBE_UP, PROBE_NOWHERE, "recovered", now, change);
+	return false;
+}
+
+bool probe_fsm_cut(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+		   struct probe_fsm_change *change)
+{
+	if (f->state == PROBE_DOWN) {
+		f->passes = 0;
+		return false;
+	}
+	return go_down(f, t, PROBE_LOCAL,
+		       "our ports or the route were away; waiting until probes pass", now, change);
+}
+
+bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now,
+		     struct probe_fsm_change *change)
+{
+	/* a path that waits for its first reply after a break waits for a prober that may be gone
+	 */
+	bool waits_in_vain = f->state == PROBE_DOWN && f->where == PROBE_LOCAL &&
+			     now >= silent_since_ns + FORLORN_NS;
+
+	if (f->state != PROBE_UP && f->state != PROBE_SUSPECT && !waits_in_vain)
+		return false;
+	return set(f, PROBE_UNPROVEN, PROBE_NOWHERE,
+		   "the peer answers on no plane: its prober is away; not judged by probes", now,
+		   change);
+}
+
+uint32_t probe_fsm_permille(const struct probe_fsm *f, const struct probe_fsm_times *t,
+			    uint64_t now)
+{
+	uint64_t step;
+
+	switch (f->state) {
+	case PROBE_DOWN:
+		return 0;
+	case PROBE_RECOVERING:
+		step = t->ramp_ns ? (now - f->since_ns) * RAMP_STEPS / t->ramp_ns : RAMP_STEPS;
+		return (uint32_t)((step < RAMP_STEPS ? step + 1 : RAMP_STEPS) * 1000 / RAMP_STEPS);
+	case PROBE_UNPROVEN:
+	case PROBE_UP:
+	case PROBE_SUSPECT:
+		break;
+	}
+	return 1000;
+}
+
+const char *probe_state_name(enum probe_state state)
+{
+	switch (state) {
+	case PROBE_UNPROVEN:
+		return "unproven";
+	case PROBE_UP:
+		return "up";
+	case PROBE_SUSPECT:
+		return "suspect";
+	case PROBE_DOWN:
+		return "down";
+	case PROBE_RECOVERING:
+		return "recovering";
+	}
+	return "unknown";
+}
+
+const char *probe_where_name(enum probe_where where)
+{
+	switch (where) {
+	case PROBE_LOCAL:
+		return "local";
+	case PROBE_REMOTE:
+		return "remote";
+	case PROBE_IN_FABRIC:
+		return "in-fabric";
+	case PROBE_UNLOCATED:
+		return "remote or in-fabric";
+	case PROBE_NOWHERE:
+		break;
+	}
+	return "nowhere";
+}

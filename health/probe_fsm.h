@@ -1,0 +1,103 @@
+/*
+ * probe_fsm.h - whether one path works, judged by its probes alone.
+ *
+ * Solely owns: the state of one path, why it is so, and its back-off. In: replies, silence with
+ * what else is known of the peer, and `now`. Out: the state, the share of its bandwidth that may be
+ * used, and one call per transition. Thread: any, one at a time. Pure.
+ *
+ *   unproven --reply--> up <--reply-- suspect            usable in full
+ *      |                 \--silence--> suspect
+ *      \--- proven lost, or too lossy (any of the above) ---> down        not usable
+ *   down --k replies in a row, hold-down over--> recovering --ramp--> up  usable in part
+ *   recovering --a loss proven--> down, and the next hold-down is twice as long (capped, for ever)
+ *
+ * How long is long enough: the schedule, if the whole plane has fallen silent; with an allowance
+ * for full queues, if packets of others still come in over it.
+ *
+ * A path goes down only on evidence: `detect_multiplier` probes in a row unanswered for long
+ * enough, and the same peer has answered, over another plane, a probe sent after the last of them.
+ * So neither a prober nor a reflector that was late, stopped or restarted takes anything down: its
+ * silence is the same on all planes, and then there is no plane left to move to either.
+ */
+#ifndef PROBE_FSM_H
+#define PROBE_FSM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum probe_state {
+	PROBE_UNPROVEN, /* never answered, or its peer has fallen silent on all planes */
+	PROBE_UP,
+	PROBE_SUSPECT,
+	PROBE_DOWN,
+	PROBE_RECOVERING,
+};
+
+/* Where the fault is thought to be. */
+enum probe_where {
+	PROBE_NOWHERE,
+	PROBE_LOCAL,	 /* our own ports or route toward the plane */
+	PROBE_REMOTE,	 /* the peer's ports toward the plane */
+	PROBE_IN_FABRIC, /* the leaf: several peers are silent on it */
+	PROBE_UNLOCATED, /* no second peer to tell remote from in-fabric */
+};
+
+struct probe_fsm_times {
+	uint64_t interval_ns;
+	uint32_t detect_multiplier;
+	uint32_t recover_probes;
+	uint64_t hold_ns, hold_max_ns; /* back-off: first, and largest */
+	uint64_t ramp_ns;
+	uint64_t unproven_ns;  /* silence that a path not yet answered is forgiven */
+	uint32_t max_loss_ppm; /* of a window of probes */
+};
+
+struct probe_fsm {
+	enum probe_state state;
+	enum probe_where where;
+	const char *reason; /* static */
+	uint64_t since_ns;
+	uint64_t hold_until_ns, backoff_ns;
+	uint64_t recovered_ns; /* probes passed again, last */
+	uint32_t passes;       /* replies in a row while down */
+	uint32_t passes_wanted;
+	uint64_t n_downs;
+};
+
+/* What is known when a path has not been heard for a while, or loses probes. */
+struct probe_evidence {
+	uint64_t silent_since_ns; /* oldest probe later than the newest answered one; 0: none */
+	uint32_t n_silent;
+	uint64_t margin_ns;	/* what replies may take beyond the schedule */
+	bool answers_elsewhere; /* ... a probe sent after the last silent one, over another plane */
+	bool lossy;		/* beyond max_loss_ppm, and another plane is clean */
+	enum probe_where where;
+};
+
+struct probe_fsm_change {
+	enum probe_state old_state, new_state;
+	const char *reason;
+};
+
+/* starts_down: a former life found it down; replies have to prove otherwise. */
+void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool starts_down,
+		    uint64_t now);
+/* Each returns true if the state changed; *change then says how. */
+bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+			struct probe_fsm_change *change);
+bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+		    const struct probe_evidence *e, struct probe_fsm_change *change);
+/* The route or the local ports went away: when they return, replies come first. */
+bool probe_fsm_cut(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+		   struct probe_fsm_change *change);
+/* The peer is silent on every plane since then: nothing is known any more. */
+bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now,
+		     struct probe_fsm_change *change);
+
+/* 0..1000 of the path's bandwidth. */
+uint32_t probe_fsm_permille(const struct probe_fsm *f, const struct probe_fsm_times *t,
+			    uint64_t now);
+const char *probe_state_name(enum probe_state state);
+const char *probe_where_name(enum probe_where where);
+
+#endif

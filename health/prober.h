@@ -1,0 +1,94 @@
+/*
+ * prober.h - probes every path that routing teaches, and says which of them work (SBFDInitiator,
+ * RFC 7880 section 7.3).
+ *
+ * Solely owns: the probing sockets, one session per (local GPU, peer, plane), what each session has
+ * shown, and the capacity notices still to be acknowledged. In: which paths are wanted, which
+ * devices are up, replies. Out: on_path whenever a path's state or usable share changes. Thread:
+ * the loop's. Nothing is allocated per packet.
+ *
+ * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
+ * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
+ * counts only if it comes in over the same plane, with a hop limit of 254 or 255, our discriminator
+ * and the 64 random bits of a probe still undecided. A reflector that returns no stamp is somebody
+ * else's: used, matched by its discriminator alone whatever plane it answers over (so only the way
+ * there is proven), and marked.
+ */
+#ifndef PROBER_H
+#define PROBER_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "notice_wire.h"
+#include "probe_fsm.h"
+#include "sub_ports.h"
+
+#define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
+#define PROBER_PORTS	 8u    /* UDP source ports per local address */
+
+struct ev_loop;
+struct prober;
+
+/* One session, as an operator sees it. */
+struct prober_view {
+	bool wanted; /* being probed */
+	enum probe_state state;
+	enum probe_where where;
+	const char *reason; /* static */
+	uint64_t since_ns;
+	uint32_t permille; /* of the path's bandwidth that may be used */
+	uint32_t loss_ppm; /* of the last LOSS_RTT_WINDOW probes */
+	uint32_t n_window;
+	uint64_t n_sent, n_lost, n_downs;
+	uint64_t rtt_p50_ns, rtt_p99_ns; /* 0: not measured */
+	bool third_party; /* the reflector knows nothing of stamps and arrival reports */
+	uint32_t hold_ms; /* back-off still to run */
+	int8_t remote_sub_port[PROBER_PORTS]; /* where each source port leads; -1: not known */
+	uint16_t source_port[PROBER_PORTS];
+};
+
+struct prober_handlers {
+	/* change is NULL if only the share changed (a step of the ramp). */
+	void (*on_path)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+			const struct prober_view *view, const struct probe_fsm_change *change);
+	void (*on_log)(void *arg, int priority, const char *line);
+};
+
+struct prober_counters {
+	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
+	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
+};
+
+/*
+ * times are copied, ports and key are borrowed for the prober's life. 0 or -errno; a local address
+ * without a usable socket is an error.
+ */
+int prober_create(struct prober **out, struct ev_loop *loop, const struct probe_fsm_times *times,
+		  const struct sub_ports *ports, const struct notice_key *key, uint8_t dscp,
+		  const struct prober_handlers *handlers, void *arg);
+void prober_destroy(struct prober *p);
+
+/*
+ * Probe that path, or stop. was_down: only for a path not seen before, see probe_fsm_init(). A path
+ * that is wanted again has to pass before its share is given back, if its peer reflects at all.
+ * 0, -EINVAL, -ENOSPC, -ENOMEM.
+ */
+int prober_want(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+		bool wanted, bool was_down);
+/* A sub-port went up or down; the table that was borrowed already says so. */
+void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, uint32_t sub_port);
+/*
+ * Tells every peer of a GPU what its ports carry now (NOTICE_WIRE_ANY: not limited), over every
+ * plane, at once and again until acknowledged; repeated while anything is limited. Does nothing
+ * without a key.
+ */
+void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *bps,
+			  uint32_t n_planes);
+
+bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
+		 uint32_t plane, struct prober_view *out);
+void prober_counters(const struct prober *p, struct prober_counters *out);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * prober_internal.h - the prober's one struct, for its own files alone.
+ *
+ * prober.c holds sessions, their timing and judgement; prober_io.c the sockets, probes and replies;
+ * prober_peers.c finds sessions again.
+ */
+#ifndef PROBER_INTERNAL_H
+#define PROBER_INTERNAL_H
+
+#include <ev.h>
+
+#include "loss_rtt.h"
+#include "prober.h"
+#include "udp.h"
+
+#define PROBER_INDEX_SIZE (2u * PROBER_MAX_PEERS)
+
+struct prober_path {
+	bool wanted, answered_ever, third_party;
+	uint32_t discriminator;
+	uint64_t next_ns;	     /* when the next probe is due */
+	uint64_t answering_since_ns; /* every probe sent since then, but for a stray one, was
+					answered */
+	uint64_t silent_since_ns; /* as loss_rtt_silent_since() last said; 0: nothing is overdue */
+	uint64_t n_turns;	  /* probes sent, for taking turns */
+	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */
+	uint32_t permille; /* as last told */
+	int8_t remote[PROBER_PORTS];
+	uint8_t n_remote;
+	struct probe_fsm fsm;
+	struct loss_rtt loss;
+};
+
+struct prober_peer {
+	struct in6_addr address;
+	uint32_t gpu, index, n_planes;
+	uint32_t acked; /* sequence of the newest notice that it has acknowledged */
+	struct prober_path paths[];
+};
+
+/* What a GPU's ports carry, as its peers are to know. */
+struct prober_notice {
+	struct notice_capacity capacity;
+	bool limited;
+	uint64_t until_ns;   /* repeated until then, or while limited */
+	uint64_t refresh_ns; /* when it becomes news again */
+};
+
+/* What comes in over a plane of a GPU, whoever sent it; sampled only while a path of it is suspect.
+ */
+struct prober_plane {
+	uint64_t sampled_ns; /* last sample; 0: not sampled of late */
+	uint64_t heard_ns;   /* the last sample that was larger than the one before */
+	uint64_t packets;
+};
+
+struct prober_socket {
+	struct prober *prober;
+	uint32_t gpu;
+	uint8_t port_index;
+	uint16_t port;
+	struct udp_socket *udp; /* NULL: no address of that family */
+	struct in6_addr address;
+	struct udp_batch *out;
+	ev_io io;
+};
+
+struct prober {
+	struct ev_loop *loop;
+	struct probe_fsm_times times;
+	const struct sub_ports *ports;
+	const struct notice_key *key;
+	const struct prober_handlers *handlers;
+	void *arg;
+	uint64_t boot, random;
+	uint64_t tick_ns, last_tick_ns;
+	int timer_fd;
+	ev_io timer;
+	struct udp_batch *in;
+	struct prober_counters counters;
+	int rx_fd; /* rx_count.h */
+	struct prober_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
+	struct prober_notice notices[SUB_PORTS_MAX_GPUS];
+	struct prober_socket sockets[SUB_PORTS_MAX_GPUS][2][PROBER_PORTS];
+	uint32_t n_peers;
+	struct prober_peer *peers[PROBER_MAX_PEERS];
+	uint32_t index[PROBER_INDEX_SIZE]; /* peer + 1; 0: free */
+};
+
+uint64_t prober_now_ns(void);
+uint64_t prober_random(struct prober *p);
+
+/* prober_peers.c */
+struct prober_peer *prober_peer_find(const struct prober *p, uint32_t gpu,
+				     const struct in6_addr *address);
+int prober_peer_get(struct prober *p, uint32_t gpu, const struct in6_addr *address,
+		    struct prober_peer **out);
+/* By a discriminator that came back; NULL: none of ours. */
+struct prober_peer *prober_peer_of(const struct prober *p, uint32_t discriminator, uint32_t *plane);
+
+/* prober_io.c */
+int prober_io_open(struct prober *p, uint8_t dscp);
+void prober_io_close(struct prober *p);
+void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+void prober_io_flush(struct prober *p);
+void prober_io_drain(struct prober *p); /* reads whatever has come in */
+
+/* prober.c: a reply has come; the newest answered probe before it was sent at that time. */
+void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
+		     uint64_t answered_before_ns, uint64_t now);
+
+#endif

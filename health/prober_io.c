@@ -1,0 +1,285 @@
+/* prober_io.c - see prober_internal.h: the sockets, probes out, replies in */
+#include "prober_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <syslog.h>
+
+#define MIN_HOP_LIMIT 254
+#define EXPIRY_MS     5000
+#define ROUNDS	      8 /* batches taken from one socket before others get their turn */
+
+/* ---- probes -------------------------------------------------------------- */
+
+/* The next local sub-port in turn; false: none is live. */
+static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t plane, uint64_t turn,
+			  uint8_t *out)
+{
+	uint32_t live = g->live[plane];
+	unsigned n = (unsigned)__builtin_popcount(live);
+
+	if (!n)
+		return false;
+	for (turn %= n; turn; turn--)
+		live &= live - 1;
+	*out = (uint8_t)__builtin_ctz(live);
+	return g->ifindex[plane][*out] > 0;
+}
+
+/*
+ * The next source port in turn that leads to the remote sub-port whose turn it is. Ports of which
+ * nothing is known come first: learning ends by itself.
+ */
+static uint8_t take_port(const struct prober_path *path, uint64_t turn)
+{
+	int8_t wanted = path->n_remote ? (int8_t)(turn % path->n_remote) : 0;
+	uint8_t start = (uint8_t)(path->n_remote ? turn / path->n_remote : turn);
+
+	for (unsigned i = 0; i < PROBER_PORTS; i++) {
+		uint8_t port = (uint8_t)((start + i) % PROBER_PORTS);
+
+		if (path->remote[port] < 0 || path->remote[port] == wanted)
+			return port;
+	}
+	return start % PROBER_PORTS; /* no port leads there */
+}
+
+static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_t now,
+		       struct notice_trailer *t)
+{
+	const struct prober_notice *n = &p->notices[peer->gpu];
+
+	if (!p->key->length || !n->capacity.sequence || peer->acked == n->capacity.sequence ||
+	    (!n->limited && now >= n->until_ns))
+		return;
+	t->has_capacity = true;
+	t->capacity = n->capacity;
+	t->capacity.expiry_ms = EXPIRY_MS;
+}
+
+void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
+	struct prober_path *path = &peer->paths[plane];
+	unsigned n_live = (unsigned)__builtin_popcount(g->live[plane]);
+	struct notice_trailer trailer = {.has_stamp = true};
+	struct sbfd_packet bfd = {
+		.state = path->fsm.state == PROBE_DOWN ? SBFD_DOWN : SBFD_UP,
+		.demand = true,
+		.detect_multiplier = (uint8_t)p->times.detect_multiplier,
+		.my_discriminator = path->discriminator,
+		.your_discriminator = sbfd_wire_discriminator(&peer->address),
+		.desired_min_tx_us = (uint32_t)(p->times.interval_ns / 1000),
+	};
+	struct prober_socket *s;
+	struct notice_ends ends;
+	struct udp_packet *out;
+	uint8_t sub_port, port;
+	bool is_void;
+
+	if (!take_sub_port(g, plane, path->n_turns, &sub_port))
+		return;
+	port = take_port(path, path->n_turns / n_live);
+	path->n_turns++;
+	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][port];
+	if (!s->udp)
+		return;
+	out = udp_next(s->out);
+	if (!out) {
+		udp_send(s->udp, s->out);
+		out = udp_next(s->out);
+	}
+	trailer.stamp.nonce = prober_random(p);
+	/* a cable is up before the routes over it are: until one probe comes back that way, none
+	 * counts */
+	is_void = (path->proven & g->live[plane]) && !(path->proven & 1u << sub_port);
+	trailer.stamp.sequence =
+		loss_rtt_sent(&path->loss, now, trailer.stamp.nonce, sub_port, port, is_void);
+	if (!path->silent_since_ns && !is_void)
+		path->silent_since_ns = now;
+	add_notice(p, peer, now, &trailer);
+	ends = (struct notice_ends){s->address, peer->address};
+	sbfd_wire_encode(&bfd, out->bytes);
+	out->length = notice_wire_encode(&trailer, p->key, &ends, out->bytes);
+	out->from = s->address;
+	out->to = peer->address;
+	out->to_port = SBFD_WIRE_PORT;
+	out->ifindex = g->ifindex[plane][sub_port];
+	p->counters.sent++;
+}
+
+void prober_io_flush(struct prober *p)
+{
+	for (uint32_t g = 0; g < p->ports->n_gpus; g++)
+		for (int family = 0; family < 2; family++)
+			for (unsigned i = 0; i < PROBER_PORTS; i++) {
+				struct prober_socket *s = &p->sockets[g][family][i];
+
+				if (s->udp)
+					udp_send(s->udp, s->out);
+			}
+}
+
+/* ---- replies ------------------------------------------------------------- */
+
+static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
+		  const struct notice_arrival *arrival)
+{
+	path->n_remote = arrival->n_sub_ports;
+	path->remote[probe->port] = (int8_t)arrival->sub_port;
+}
+
+static void heed_ack(struct prober *p, struct prober_peer *peer, const struct notice_ack *ack)
+{
+	const struct notice_capacity *c = &p->notices[peer->gpu].capacity;
+
+	if (ack->boot != c->boot || ack->sequence != c->sequence || peer->acked == c->sequence)
+		return;
+	peer->acked = c->sequence;
+	p->counters.acknowledged++;
+}
+
+/* A foreign reflector returns nothing but its BFD packet: it is taken for the newest probe's
+ * answer. */
+static bool match_unstamped(struct prober_path *path, uint64_t now, struct loss_rtt_probe *probe)
+{
+	uint32_t newest = path->loss.next - 1;
+
+	return loss_rtt_answered(&path->loss, now, newest,
+				 path->loss.ring[newest % LOSS_RTT_WINDOW].nonce, probe);
+}
+
+/* Ordered guards; each is counted. */
+static void take_reply(struct prober *p, const struct prober_socket *s, const struct udp_packet *in,
+		       uint64_t now)
+{
+	struct sbfd_wire_error error;
+	struct notice_ends ends = {in->from, s->address};
+	struct loss_rtt_probe probe;
+	struct prober_path *path;
+	struct notice_trailer t;
+	struct prober_peer *peer;
+	struct sbfd_packet bfd;
+	uint32_t plane, arrived, sub_port;
+	uint64_t *counter = &p->counters.malformed, before;
+
+	if (sbfd_wire_decode(in->bytes, in->length, &bfd, &error) || bfd.demand ||
+	    in->from_port != SBFD_WIRE_PORT ||
+	    notice_wire_decode(in->bytes, in->length, p->key, &ends, &t, &error))
+		goto drop;
+	counter = &p->counters.hop_limit;
+	if (in->hop_limit < MIN_HOP_LIMIT)
+		goto drop;
+	counter = &p->counters.unknown;
+	peer = prober_peer_of(p, bfd.your_discriminator, &plane);
+	if (!peer || peer->gpu != s->gpu || !IN6_ARE_ADDR_EQUAL(&peer->address, &in->from) ||
+	    bfd.state != SBFD_UP)
+		goto drop;
+	counter = &p->counters.wrong_plane;
+	/* a foreign reflector answers over whatever plane its routing table says */
+	if (!sub_ports_find(p->ports, s->gpu, in->ifindex, &arrived, &sub_port) ||
+	    (t.has_stamp && arrived != plane))
+		goto drop;
+	counter = &p->counters.unknown;
+	path = &peer->paths[plane];
+	before = path->loss.newest_answered_sent_ns;
+	if (t.has_stamp
+		    ? !loss_rtt_answered(&path->loss, now, t.stamp.sequence, t.stamp.nonce, &probe)
+		    : !match_unstamped(path, now, &probe))
+		goto drop;
+	path->third_party = !t.has_stamp;
+	path->proven |= 1u << probe.local_sub_port;
+	if (t.has_arrival)
+		learn(path, &probe, &t.arrival);
+	if (t.has_ack && t.authentic)
+		heed_ack(p, peer, &t.ack);
+	p->counters.answered++;
+	prober_answered(p, peer, plane, before, now);
+	return;
+drop:
+	(*counter)++;
+}
+
+static void drain(struct prober_socket *s)
+{
+	struct prober *p = s->prober;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		int n = udp_receive(s->udp, p->in);
+		uint64_t now = prober_now_ns();
+
+		for (int i = 0; i < n; i++)
+			take_reply(p, s, udp_received(p->in, (unsigned)i), now);
+		if (n < (int)UDP_BATCH)
+			return;
+	}
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	drain(w->data);
+}
+
+void prober_io_drain(struct prober *p)
+{
+	for (uint32_t g = 0; g < p->ports->n_gpus; g++)
+		for (int family = 0; family < 2; family++)
+			for (unsigned i = 0; i < PROBER_PORTS; i++)
+				if (p->sockets[g][family][i].udp)
+					drain(&p->sockets[g][family][i]);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static int open_one(struct prober *p, uint32_t g, int family, uint8_t i, uint8_t dscp)
+{
+	struct prober_socket *s = &p->sockets[g][family][i];
+	int rc = udp_batch_create(&s->out);
+
+	if (rc)
+		return rc;
+	s->address = p->ports->gpus[g].address[family];
+	rc = udp_open(&s->udp, &s->address, 0, dscp);
+	if (rc)
+		return rc;
+	s->prober = p;
+	s->gpu = g;
+	s->port_index = i;
+	s->port = udp_port(s->udp);
+	ev_io_init(&s->io, on_readable, udp_fd(s->udp), EV_READ);
+	s->io.data = s;
+	ev_io_start(p->loop, &s->io);
+	return 0;
+}
+
+int prober_io_open(struct prober *p, uint8_t dscp)
+{
+	for (uint32_t g = 0; g < p->ports->n_gpus; g++)
+		for (int family = 0; family < 2; family++)
+			for (uint8_t i = 0; i < PROBER_PORTS; i++) {
+				int rc;
+
+				if (IN6_IS_ADDR_UNSPECIFIED(&p->ports->gpus[g].address[family]))
+					continue;
+				rc = open_one(p, g, family, i, dscp);
+				if (rc)
+					return rc;
+			}
+	return 0;
+}
+
+void prober_io_close(struct prober *p)
+{
+	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)
+		for (int family = 0; family < 2; family++)
+			for (unsigned i = 0; i < PROBER_PORTS; i++) {
+				struct prober_socket *s = &p->sockets[g][family][i];
+
+				if (s->udp)
+					ev_io_stop(p->loop, &s->io);
+				udp_close(s->udp);
+				udp_batch_destroy(s->out);
+			}
+}

@@ -1,0 +1,219 @@
+/* reflector.c - see reflector.h */
+#include "reflector.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "udp.h"
+
+#define MIN_HOP_LIMIT  254
+#define RATE_PER_S     200000.
+#define BURST	       20000.
+#define REQUIRED_RX_US 1000
+#define ROUNDS	       8 /* batches taken from one socket before others get their turn */
+
+struct socket {
+	struct reflector *reflector;
+	uint32_t gpu;
+	struct in6_addr address;
+	struct udp_socket *udp;
+	ev_io io;
+};
+
+struct reflector {
+	struct ev_loop *loop;
+	const struct sub_ports *ports;
+	const struct notice_key *key;
+	const struct reflector_handlers *handlers;
+	void *arg;
+	struct udp_batch *in, *out;
+	struct reflector_counters counters;
+	double tokens, filled_s;
+	uint32_t n_sockets;
+	struct socket sockets[2 * SUB_PORTS_MAX_GPUS];
+};
+
+static bool may_answer(struct reflector *r)
+{
+	struct timespec ts;
+	double now_s;
+
+	if (r->tokens < 1) {
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+		now_s = (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+		r->tokens += (now_s - r->filled_s) * RATE_PER_S;
+		if (r->tokens > BURST)
+			r->tokens = BURST;
+		r->filled_s = now_s;
+		if (r->tokens < 1)
+			return false;
+	}
+	r->tokens--;
+	return true;
+}
+
+static void heed(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
+		 const struct notice_trailer *t, struct notice_trailer *reply)
+{
+	if (!t->authentic) {
+		r->counters.forged += r->key->length > 0;
+		return;
+	}
+	reply->has_ack = true;
+	reply->ack = (struct notice_ack){t->capacity.boot, t->capacity.sequence};
+	r->handlers->on_capacity(r->arg, gpu, peer, &t->capacity);
+}
+
+/* Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted. */
+static bool reflect(struct socket *s, const struct udp_packet *in, struct udp_packet *out)
+{
+	struct reflector *r = s->reflector;
+	struct notice_ends ends = {in->from, s->address}, back = {s->address, in->from};
+	struct notice_trailer t, reply = {0};
+	struct sbfd_wire_error error;
+	struct sbfd_packet p;
+	uint32_t plane, sub_port;
+	uint64_t *counter = &r->counters.malformed;
+
+	if (sbfd_wire_decode(in->bytes, in->length, &p, &error) || !p.demand ||
+	    in->from_port == SBFD_WIRE_PORT)
+		goto drop;
+	counter = &r->counters.hop_limit;
+	if (in->hop_limit < MIN_HOP_LIMIT)
+		goto drop;
+	counter = &r->counters.discriminator;
+	if (p.your_discriminator != sbfd_wire_discriminator(&s->address))
+		goto drop;
+	counter = &r->counters.wrong_device;
+	if (!sub_ports_find(r->ports, s->gpu, in->ifindex, &plane, &sub_port))
+		goto drop;
+	counter = &r->counters.limited;
+	if (!may_answer(r))
+		goto drop;
+	counter = &r->counters.malformed;
+	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error))
+		goto drop;
+	p = sbfd_wire_reflection(&p, false, REQUIRED_RX_US);
+	sbfd_wire_encode(&p, out->bytes);
+	out->length = SBFD_WIRE_BYTES;
+	if (t.has_capacity)
+		heed(r, s->gpu, &in->from, &t, &reply);
+	if (t.has_stamp) {
+		reply.has_stamp = reply.has_arrival = true;
+		reply.stamp = t.stamp;
+		reply.arrival =
+			(struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port,
+						(uint8_t)r->ports->gpus[s->gpu].n_sub_ports[plane]};
+		out->length = notice_wire_encode(&reply, r->key, &back, out->bytes);
+	}
+	out->from = s->address;
+	out->to = in->from;
+	out->to_port = in->from_port;
+	out->ifindex = in->ifindex;
+	r->counters.answered++;
+	return true;
+drop:
+	(*counter)++;
+	return false;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct socket *s = w->data;
+	struct reflector *r = s->reflector;
+	struct udp_packet reply = {0}, *out;
+	uint8_t bytes[UDP_PACKET_BYTES];
+
+	(void)loop;
+	(void)revents;
+	reply.bytes = bytes;
+	for (int round = 0; round < ROUNDS; round++) {
+		int n = udp_receive(s->udp, r->in);
+
+		for (int i = 0; i < n; i++) {
+			if (!reflect(s, udp_received(r->in, (unsigned)i), &reply))
+				continue;
+			out = udp_next(r->out); /* as many as came in fit */
+			memcpy(out->bytes, bytes, reply.length);
+			reply.bytes = out->bytes;
+			*out = reply;
+			reply.bytes = bytes;
+		}
+		udp_send(s->udp, r->out);
+		if (n < (int)UDP_BATCH)
+			return;
+	}
+}
+
+static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address,
+		       uint8_t dscp)
+{
+	struct socket *s = &r->sockets[r->n_sockets];
+	int rc = udp_open(&s->udp, address, SBFD_WIRE_PORT, dscp);
+
+	if (rc)
+		return rc;
+	r->n_sockets++;
+	s->reflector = r;
+	s->gpu = gpu;
+	s->address = *address;
+	ev_io_init(&s->io, on_readable, udp_fd(s->udp), EV_READ);
+	s->io.data = s;
+	ev_io_start(r->loop, &s->io);
+	return 0;
+}
+
+int reflector_create(struct reflector **out, struct ev_loop *loop, const struct sub_ports *ports,
+		     const struct notice_key *key, uint8_t dscp,
+		     const struct reflector_handlers *handlers, void *arg)
+{
+	struct reflector *r = calloc(1, sizeof(*r));
+	int rc = r ? 0 : -ENOMEM;
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	r->loop = loop;
+	r->ports = ports;
+	r->key = key;
+	r->handlers = handlers;
+	r->arg = arg;
+	if ((rc = udp_batch_create(&r->in)) || (rc = udp_batch_create(&r->out)))
+		goto failed;
+	for (uint32_t g = 0; g < ports->n_gpus; g++)
+		for (int family = 0; family < 2; family++) {
+			const struct in6_addr *address = &ports->gpus[g].address[family];
+
+			if (IN6_IS_ADDR_UNSPECIFIED(address))
+				continue;
+			rc = open_socket(r, g, address, dscp);
+			if (rc)
+				goto failed;
+		}
+	*out = r;
+	return 0;
+failed:
+	reflector_destroy(r);
+	return rc;
+}
+
+void reflector_destroy(struct reflector *r)
+{
+	if (!r)
+		return;
+	for (uint32_t i = 0; i < r->n_sockets; i++) {
+		ev_io_stop(r->loop, &r->sockets[i].io);
+		udp_close(r->sockets[i].udp);
+	}
+	udp_batch_destroy(r->in);
+	udp_batch_destroy(r->out);
+	free(r);
+}
+
+void reflector_counters(const struct reflector *r, struct reflector_counters *out)
+{
+	*out = r->counters;
+}

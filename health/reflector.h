@@ -1,0 +1,44 @@
+/*
+ * reflector.h - answers S-BFD probes (SBFDReflector, RFC 7880 section 7.2), without any state of a
+ * session.
+ *
+ * Solely owns: one socket on UDP 7784 per local address. In: probes; which device is which
+ * sub-port. Out: replies, on the very device where the probe arrived; capacity notices that
+ * came with an authentic probe. Thread: the loop's.
+ *
+ * Answered is only what came with a hop limit of 254 or 255 (one router at most between two GPUs),
+ * to our discriminator, in demand mode, over a sub-port of the GPU that it is addressed to, and not
+ * from the reflector's own port; and no more than a bounded number a second. The rest is counted.
+ */
+#ifndef REFLECTOR_H
+#define REFLECTOR_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "notice_wire.h"
+#include "sub_ports.h"
+
+struct ev_loop;
+struct reflector;
+
+struct reflector_handlers {
+	/* An authentic notice of peer to local_gpu. Called for repetitions too. */
+	void (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
+			    const struct notice_capacity *capacity);
+};
+
+struct reflector_counters {
+	uint64_t answered, malformed, hop_limit, discriminator, wrong_device, limited, forged;
+};
+
+/* ports and key are borrowed for the reflector's life. 0 or -errno; -EADDRINUSE: another S-BFD
+ * runs. */
+int reflector_create(struct reflector **out, struct ev_loop *loop, const struct sub_ports *ports,
+		     const struct notice_key *key, uint8_t dscp,
+		     const struct reflector_handlers *handlers, void *arg);
+void reflector_destroy(struct reflector *r);
+void reflector_counters(const struct reflector *r, struct reflector_counters *out);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * sub_ports.h - which device is which sub-port, as the prober and the reflector both need it.
+ *
+ * Solely owns: nothing; a table that whoever watches links fills in. Thread: the loop's. Pure.
+ */
+#ifndef SUB_PORTS_H
+#define SUB_PORTS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SUB_PORTS_MAX_GPUS	16u
+#define SUB_PORTS_MAX_PLANES	16u
+#define SUB_PORTS_MAX_SUB_PORTS 8u
+
+struct sub_ports_gpu {
+	struct in6_addr address[2]; /* [0] IPv4, [1] IPv6; all zero: none */
+	uint32_t n_planes;
+	uint32_t n_sub_ports[SUB_PORTS_MAX_PLANES];
+	int ifindex[SUB_PORTS_MAX_PLANES][SUB_PORTS_MAX_SUB_PORTS]; /* 0: no such device now */
+	uint32_t live[SUB_PORTS_MAX_PLANES]; /* bit s: sub-port s has carrier */
+};
+
+struct sub_ports {
+	uint32_t n_gpus;
+	struct sub_ports_gpu gpus[SUB_PORTS_MAX_GPUS];
+};
+
+/* Which sub-port of that GPU a device is. false: none. */
+bool sub_ports_find(const struct sub_ports *ports, uint32_t gpu, int ifindex, uint32_t *plane,
+		    uint32_t *sub_port);
+
+#endif

@@ -1,0 +1,160 @@
+/* drill.c - see drill.h */
+#include "drill.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "drill_plan.h"
+#include "say.h"
+#include "status.h"
+
+#define PLAN_BYTES_MAX 1000000
+#define MAX_WORDS      12
+#define CONVERGE_S     60
+
+extern char **environ;
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void sleep_until(double at_s)
+{
+	const struct timespec ts = {(time_t)at_s, (long)((at_s - (double)(time_t)at_s) * 1e9)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+/* "fail subport s1 1 0" -> farelab fail NAME subport s1 1 0. 0 or -errno. */
+static int do_words(const struct lab *lab, const char *words)
+{
+	char copy[DRILL_PLAN_WORDS_MAX], *save = NULL;
+	const char *argv[MAX_WORDS + 3] = {"farelab"};
+	int n = 1, status, rc;
+	pid_t pid;
+
+	snprintf(copy, sizeof(copy), "%s", words);
+	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		if (n == MAX_WORDS)
+			return -E2BIG;
+		argv[n++] = word;
+		if (n == 2)
+			argv[n++] = lab->name;
+	}
+	rc = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, (char *const *)argv, environ);
+	if (rc)
+		return -rc;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EREMOTEIO;
+}
+
+static int read_plan(const struct lab *lab, const char *path, uint64_t seed,
+		     struct drill_plan *plan)
+{
+	char error[DRILL_PLAN_ERROR_MAX] = "", *text = malloc(PLAN_BYTES_MAX);
+	FILE *in = fopen(path, "re");
+	size_t size = in && text ? fread(text, 1, PLAN_BYTES_MAX, in) : 0;
+	int rc = !text ? -ENOMEM : !in ? -errno : size == PLAN_BYTES_MAX ? -EFBIG : 0;
+
+	if (!rc)
+		rc = drill_plan_parse(text, size, &lab->topology, seed, plan, error);
+	if (rc)
+		say("%s: %s", path, *error ? error : strerror(-rc));
+	if (in)
+		fclose(in);
+	free(text);
+	return rc;
+}
+
+static void tell(bool json, const struct drill_step *step, double began_s, double took_s, int rc)
+{
+	json_t *o;
+
+	if (!json) {
+		printf("%9.3f s  %-48s %7.1f ms  %s\n", began_s, step->words, took_s * 1e3,
+		       rc ? strerror(-rc) : "done");
+		fflush(stdout);
+		return;
+	}
+	o = json_pack("{s:f, s:f, s:s, s:f, s:b}", "at_s", step->at_s, "began_s", began_s, "do",
+		      step->words, "took_ms", took_s * 1e3, "ok", !rc);
+	if (o)
+		json_dumpf(o, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(o);
+}
+
+/* Healing what is well is no error: so all of it is healed, whatever has been healed already. */
+static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsigned n_done)
+{
+	char undo[DRILL_PLAN_WORDS_MAX];
+	int rc = 0;
+
+	for (unsigned i = 0; i < n_done; i++) {
+		bool again = false;
+
+		for (unsigned j = i + 1; j < n_done && !again; j++)
+			again = !strcmp(plan->steps[i].words, plan->steps[j].words);
+		if (!again && drill_plan_undo(plan->steps[i].words, undo) && do_words(lab, undo))
+			rc = -EREMOTEIO;
+	}
+	return rc;
+}
+
+static int await(const struct lab *lab, bool json, unsigned n)
+{
+	struct status status = {.converged = false};
+	double from_s = now_s();
+	int rc = status_wait(lab, CONVERGE_S, &status);
+
+	if (json)
+		printf("{\"steps\":%u,\"converged\":%s,\"converged_after_s\":%.3f}\n", n,
+		       rc ? "false" : "true", now_s() - from_s);
+	else
+		printf("%u steps; %s %.1f s after the last of them was healed%s%s\n", n,
+		       rc ? "not converged" : "converged", now_s() - from_s, rc ? ": " : "",
+		       rc ? status.why : "");
+	status_fini(&status);
+	return rc;
+}
+
+int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, bool json)
+{
+	struct drill_plan plan;
+	double start_s;
+	unsigned n = 0;
+	int rc = read_plan(lab, plan_path, seed, &plan), healed;
+
+	if (rc)
+		return rc;
+	say("drill %s, %u steps, seed %llu", plan.name, plan.n_steps, (unsigned long long)seed);
+	start_s = now_s();
+	for (; !rc && n < plan.n_steps; n++) {
+		double began_s;
+
+		sleep_until(start_s + plan.steps[n].at_s);
+		began_s = now_s();
+		rc = do_words(lab, plan.steps[n].words);
+		tell(json, &plan.steps[n], began_s - start_s, now_s() - began_s, rc);
+	}
+	healed = heal_all(lab, &plan, n);
+	if (!rc)
+		rc = healed;
+	if (!rc)
+		rc = await(lab, json, n);
+	drill_plan_fini(&plan);
+	return rc;
+}

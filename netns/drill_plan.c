@@ -1,0 +1,248 @@
+/* drill_plan.c - see drill_plan.h */
+#include "drill_plan.h"
+
+#include <cyaml/cyaml.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STEPS  10000u
+#define MAX_TIME_S 86400.
+
+struct step_yaml {
+	double at_s;
+	char *words;
+};
+
+struct random_yaml {
+	uint32_t faults;
+	double every_s, hold_s;
+	char **kinds;
+	unsigned n_kinds;
+};
+
+struct plan_yaml {
+	char *name;
+	struct step_yaml *steps;
+	unsigned n_steps;
+	struct random_yaml *random;
+};
+
+static const cyaml_schema_value_t text_value = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, DRILL_PLAN_WORDS_MAX - 1)};
+static const cyaml_schema_field_t step_fields[] = {
+	CYAML_FIELD_FLOAT("at_s", CYAML_FLAG_DEFAULT, struct step_yaml, at_s),
+	CYAML_FIELD_STRING_PTR("do", CYAML_FLAG_POINTER, struct step_yaml, words, 1,
+			       DRILL_PLAN_WORDS_MAX - 1),
+	CYAML_FIELD_END};
+static const cyaml_schema_value_t step_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct step_yaml, step_fields)};
+static const cyaml_schema_field_t random_fields[] = {
+	CYAML_FIELD_UINT("faults", CYAML_FLAG_DEFAULT, struct random_yaml, faults),
+	CYAML_FIELD_FLOAT("every_s", CYAML_FLAG_DEFAULT, struct random_yaml, every_s),
+	CYAML_FIELD_FLOAT("hold_s", CYAML_FLAG_DEFAULT, struct random_yaml, hold_s),
+	CYAML_FIELD_SEQUENCE_COUNT("kinds", CYAML_FLAG_POINTER, struct random_yaml, kinds, n_kinds,
+				   &text_value, 1, 16),
+	CYAML_FIELD_END};
+static const cyaml_schema_field_t plan_fields[] = {
+	CYAML_FIELD_STRING_PTR("name", CYAML_FLAG_POINTER, struct plan_yaml, name, 1, 63),
+	CYAML_FIELD_SEQUENCE_COUNT("steps", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+				   struct plan_yaml, steps, n_steps, &step_value, 0, MAX_STEPS),
+	CYAML_FIELD_MAPPING_PTR("random", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+				struct plan_yaml, random, random_fields),
+	CYAML_FIELD_END};
+static const cyaml_schema_value_t plan_schema = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct plan_yaml, plan_fields)};
+
+/* ---- undoing ---------------------------------------------------------------- */
+
+bool drill_plan_undo(const char *words, char out[DRILL_PLAN_WORDS_MAX])
+{
+	const char *options = strstr(words, " --");
+	int length = (int)(options ? (size_t)(options - words) : strlen(words));
+
+	if (!strncmp(words, "fail ", 5))
+		return snprintf(out, DRILL_PLAN_WORDS_MAX, "heal %s", words + 5) <
+		       DRILL_PLAN_WORDS_MAX;
+	if (!strncmp(words, "gray ", 5) && !strstr(words, "--loss-percent 0"))
+		return snprintf(out, DRILL_PLAN_WORDS_MAX, "%.*s --loss-percent 0", length, words) <
+		       DRILL_PLAN_WORDS_MAX;
+	return false;
+}
+
+/* ---- chance ----------------------------------------------------------------- */
+
+/* SplitMix64: a seed means the same drill everywhere. */
+static unsigned draw(uint64_t *state, unsigned below)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return (unsigned)((z ^ (z >> 31)) % below);
+}
+
+/* One fault of that kind; -EINVAL: there is no such kind. */
+static int draw_fault(const char *kind, const struct topology *t, uint64_t *state,
+		      char out[DRILL_PLAN_WORDS_MAX])
+{
+	unsigned server = draw(state, t->servers), gpu = draw(state, t->gpus_per_server);
+	unsigned plane = draw(state, t->planes), sub = draw(state, t->sub_ports);
+
+	if (!strcmp(kind, "subport"))
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail subport s%u/g%u %u %u", server, gpu,
+			 plane, sub);
+	else if (!strcmp(kind, "plane"))
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail plane s%u/g%u %u", server, gpu, plane);
+	else if (!strcmp(kind, "leaf"))
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail leaf l%u", plane);
+	else if (!strcmp(kind, "leaf-gray"))
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "gray leaf l%u --loss-percent 100", plane);
+	else if (!strcmp(kind, "leaf-loss"))
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "gray leaf l%u --loss-percent 5", plane);
+	else if (!strcmp(kind, "bgpd") || !strcmp(kind, "fared"))
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail %s s%u", kind, server);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+/* ---- the plan --------------------------------------------------------------- */
+
+static int refuse(char *error, const char *why, const char *what)
+{
+	snprintf(error, DRILL_PLAN_ERROR_MAX, "%s: %.100s", why, what);
+	return -EBADMSG;
+}
+
+static bool is_time(double s)
+{
+	return s >= 0 && s <= MAX_TIME_S;
+}
+
+static bool is_verb(const char *words)
+{
+	return !strncmp(words, "fail ", 5) || !strncmp(words, "heal ", 5) ||
+	       !strncmp(words, "gray ", 5) || !strncmp(words, "rate ", 5);
+}
+
+static int take_steps(const struct plan_yaml *y, struct drill_plan *plan, char *error)
+{
+	for (unsigned i = 0; i < y->n_steps; i++) {
+		struct drill_step *s = &plan->steps[plan->n_steps];
+
+		if (!is_time(y->steps[i].at_s))
+			return refuse(error, "steps: at_s is not within a day", y->steps[i].words);
+		if (!is_verb(y->steps[i].words))
+			return refuse(error, "steps: begin with fail, heal, gray or rate",
+				      y->steps[i].words);
+		s->at_s = y->steps[i].at_s;
+		snprintf(s->words, sizeof(s->words), "%s", y->steps[i].words);
+		plan->n_steps++;
+	}
+	return 0;
+}
+
+static int take_random(const struct random_yaml *r, const struct topology *t, uint64_t seed,
+		       struct drill_plan *plan, char *error)
+{
+	double start_s = 0;
+
+	if (!is_time(r->every_s * r->faults) || !is_time(r->hold_s) || !(r->every_s > 0))
+		return refuse(error, "random", "every_s and hold_s have to fit a day");
+	for (unsigned i = 0; i < plan->n_steps; i++)
+		if (plan->steps[i].at_s > start_s)
+			start_s = plan->steps[i].at_s;
+	for (uint32_t i = 0; i < r->faults; i++) {
+		struct drill_step *s = &plan->steps[plan->n_steps];
+		const char *kind = r->kinds[draw(&seed, r->n_kinds)];
+
+		if (draw_fault(kind, t, &seed, s[0].words))
+			return refuse(error, "random: there is no such kind", kind);
+		s[0].at_s = start_s + i * r->every_s;
+		s[1].at_s = s[0].at_s + r->hold_s;
+		drill_plan_undo(s[0].words, s[1].words);
+		plan->n_steps += 2;
+	}
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct drill_step *x = a, *y = b;
+
+	return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+static int take(const struct plan_yaml *y, const struct topology *t, uint64_t seed,
+		struct drill_plan *plan, char *error)
+{
+	size_t most = y->n_steps;
+	int rc;
+
+	if (y->random && y->random->faults > MAX_STEPS / 2)
+		return refuse(error, "random: faults", "5000 at most");
+	most += y->random ? 2 * (size_t)y->random->faults : 0;
+	if (!most)
+		return refuse(error, y->name, "neither steps nor random");
+	plan->steps = calloc(most, sizeof(*plan->steps));
+	if (!plan->steps)
+		return -ENOMEM;
+	snprintf(plan->name, sizeof(plan->name), "%s", y->name);
+	rc = take_steps(y, plan, error);
+	if (!rc && y->random)
+		rc = take_random(y->random, t, seed, plan, error);
+	if (!rc)
+		qsort(plan->steps, plan->n_steps, sizeof(*plan->steps), by_time);
+	return rc;
+}
+
+/* The first thing that libcyaml has to say is what is wrong. */
+__attribute__((format(printf, 3, 0))) static void on_cyaml_log(cyaml_log_t level, void *arg,
+							       const char *format, va_list args)
+{
+	char *error = arg;
+
+	if (level >= CYAML_LOG_ERROR && !*error)
+		vsnprintf(error, DRILL_PLAN_ERROR_MAX, format, args);
+}
+
+int drill_plan_parse(const char *text, size_t size, const struct topology *t, uint64_t seed,
+		     struct drill_plan *out, char *error)
+{
+	const cyaml_config_t config = {
+		.log_fn = on_cyaml_log,
+		.log_ctx = error,
+		.log_level = CYAML_LOG_ERROR,
+		.mem_fn = cyaml_mem,
+		.flags = CYAML_CFG_NO_ALIAS,
+	};
+	struct drill_plan plan = {.n_steps = 0};
+	struct plan_yaml *yaml = NULL;
+	cyaml_err_t e;
+	int rc;
+
+	*error = '\0';
+	if (!size || memchr(text, '\0', size))
+		return refuse(error, "the plan is", size ? "not text" : "empty");
+	e = cyaml_load_data((const uint8_t *)text, size, &config, &plan_schema,
+			    (cyaml_data_t **)&yaml, NULL);
+	if (e != CYAML_OK || !yaml) {
+		error[strcspn(error, "\n")] = '\0';
+		return e == CYAML_ERR_OOM ? -ENOMEM : -EBADMSG;
+	}
+	rc = take(yaml, t, seed, &plan, error);
+	cyaml_free(&config, &plan_schema, yaml, 0);
+	if (rc)
+		drill_plan_fini(&plan);
+	else
+		*out = plan;
+	return rc;
+}
+
+void drill_plan_fini(struct drill_plan *plan)
+{
+	free(plan->steps);
+	*plan = (struct drill_plan){.n_steps = 0};
+}

@@ -1,0 +1,51 @@
+/*
+ * drill_plan.h - a schedule of faults, as a file says it or as a seed makes it.
+ *
+ * Owns nothing. In: YAML, a topology, a seed. Out: steps in the order of their time. Pure; any
+ *thread.
+ *
+ *	name: cables                       for people
+ *	steps:
+ *	  - {at_s: 1, do: fail subport s1 1 0}     any of farelab's fail, heal, gray, rate; without
+ *the lab's name
+ *	  - {at_s: 2.5, do: heal subport s1 1 0}
+ *	random:                            instead of steps, or after them
+ *	  faults: 20                       how many
+ *	  every_s: 3                       one begins every so often
+ *	  hold_s: 1.5                      and is healed that long after
+ *	  kinds: [subport, plane, leaf-gray, leaf-loss, bgpd, fared]
+ *
+ * What a plan breaks and does not heal is healed by whoever runs it, at the end.
+ */
+#ifndef DRILL_PLAN_H
+#define DRILL_PLAN_H
+
+#include <stdint.h>
+
+#include "topology.h"
+
+#define DRILL_PLAN_WORDS_MAX 96
+#define DRILL_PLAN_ERROR_MAX 256
+
+struct drill_step {
+	double at_s;			  /* from the start */
+	char words[DRILL_PLAN_WORDS_MAX]; /* "fail subport s1 1 0" */
+};
+
+struct drill_plan {
+	char name[64];
+	unsigned n_steps;
+	struct drill_step *steps;
+};
+
+/* 0; -EBADMSG with error (DRILL_PLAN_ERROR_MAX bytes) filled in; -ENOMEM. The plan is the caller's.
+ */
+int drill_plan_parse(const char *text, size_t size, const struct topology *t, uint64_t seed,
+		     struct drill_plan *out, char *error);
+void drill_plan_fini(struct drill_plan *plan);
+
+/* The step that undoes this one, into out; false: it undoes one itself, or there is nothing to
+ * undo. */
+bool drill_plan_undo(const char *words, char out[DRILL_PLAN_WORDS_MAX]);
+
+#endif

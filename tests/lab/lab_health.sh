@@ -1,0 +1,117 @@
+#!/bin/bash
+# Plane health end to end: probes run and dissect as BFD, a gray leaf goes probe-down and comes back by itself, a lost
+# sub-port is told peer to peer before BGP tells it, a prober that dies moves nothing, foreign reflectors are used,
+# forged packets change nothing.
+. "$(dirname "$0")/lib.sh"
+
+farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait 30 || fail "not converged"
+PEER=198.19.0.2
+
+ctl() { # ctl SERVER ARG...
+	local server=$1
+	shift
+	"$FARE_BIN/farectl" -s "/run/farelab/$LAB/$server/fared" "$@"
+}
+
+# field PLANE PATH...: of s0's path to the peer over that plane, as jq would say
+field() {
+	ctl s0 -j show paths | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)
+rows = rows["paths"] if isinstance(rows, dict) else rows
+row = [r for r in rows if r["peer"] == sys.argv[1] and r["plane"] == int(sys.argv[2])][0]
+for key in sys.argv[3:]:
+    row = row[key]
+print(row)' "$PEER" "$@"
+}
+
+is() { # is WANTED PLANE PATH...
+	local wanted=$1
+	shift
+	[ "$(field "$@" 2>/dev/null)" = "$wanted" ]
+}
+
+for plane in 0 1; do
+	within 10 is up $plane probe state || fail "plane $plane: not probed: $(field $plane probe)"
+	within 10 is ok $plane verdict || fail "plane $plane: $(field $plane verdict)"
+done
+ctl s0 why $PEER 0 | grep -q "probes: *up" || fail "why does not tell of probes"
+
+# ---- on the wire ---------------------------------------------------------------------------------
+if command -v tshark >/dev/null; then
+	capture=$SCRATCH/probes.pcap
+	farelab exec "$LAB" l0 -- timeout 20 tshark -q -i s0g0s0 -f "udp port 7784" -c 40 -w "$capture" 2>/dev/null
+	fields=$(tshark -r "$capture" -d udp.port==7784,bfd -T fields -e ip.ttl -e bfd.version -e bfd.sta \
+		-e bfd.flags.d -e bfd.detect_time_multiplier -e bfd.message_length 2>/dev/null | sort | uniq -c)
+	echo "$fields"
+	[ "$(tshark -r "$capture" -d udp.port==7784,bfd -Y bfd 2>/dev/null | wc -l)" -ge 40 ] ||
+		fail "tshark does not take the packets for BFD"
+	[ "$(tshark -r "$capture" -d udp.port==7784,bfd -Y "_ws.malformed or bfd.version != 1" 2>/dev/null | wc -l)" = 0 ] ||
+		fail "tshark calls packets malformed"
+	[ "$(tshark -r "$capture" -d udp.port==7784,bfd -Y "udp.dstport == 7784 and bfd.flags.d == 0" 2>/dev/null | wc -l)" = 0 ] ||
+		fail "a probe without the demand bit"
+	[ "$(tshark -r "$capture" -Y "ip.ttl < 254 or ip.dsfield.dscp != 26" 2>/dev/null | wc -l)" = 0 ] ||
+		fail "a TTL below 254, or not the data's DSCP"
+else
+	echo "tshark is not installed: dissection not checked"
+fi
+
+# ---- a gray leaf ---------------------------------------------------------------------------------
+farelab gray "$LAB" leaf l0 --loss-percent 100 || fail "gray leaf"
+within 5 is probe-down 0 verdict || fail "gray leaf: $(field 0 verdict)"
+is ok 1 verdict || fail "gray leaf l0 took plane 1 along: $(field 1 verdict)"
+field 0 reason
+farelab gray "$LAB" leaf l0 --loss-percent 0 || fail "heal gray leaf"
+within 15 is ok 0 verdict || fail "healed leaf: $(field 0 verdict): $(field 0 reason)"
+ctl s0 show events | grep "probe-down -> ramping" >/dev/null || fail "bandwidth was not given back in steps"
+
+# ---- one part in ten lost ------------------------------------------------------------------------
+farelab gray "$LAB" leaf l1 --loss-percent 10 || fail "lossy leaf"
+within 20 is probe-down 1 verdict || fail "10% loss: $(field 1 verdict), $(field 1 probe loss_ppm) ppm"
+is ok 0 verdict || fail "lossy leaf l1 took plane 0 along"
+farelab gray "$LAB" leaf l1 --loss-percent 0 || fail "heal lossy leaf"
+within 20 is ok 1 verdict || fail "healed lossy leaf: $(field 1 verdict): $(field 1 reason)"
+
+# ---- in-band notice ------------------------------------------------------------------------------
+within 20 farelab status "$LAB" >/dev/null || fail "not converged again"
+farelab fail "$LAB" subport s1 0 1 || fail "fail subport"
+within 5 is 200000000 0 noticed_bps || fail "no notice of the peer's lost sub-port: $(field 0 noticed_bps)"
+is 200000000 0 usable_bps || fail "the notice is not heeded: $(field 0 usable_bps)"
+ctl s0 show events | grep "0.4 Gb/s -> ok 0.2 Gb/s" | tail -1 | grep -q "the peer says" ||
+	fail "BGP told it before the peer did"
+farelab heal "$LAB" subport s1 0 1 || fail "heal subport"
+within 15 is 400000000 0 usable_bps || fail "healed sub-port: $(field 0 usable_bps): $(field 0 reason)"
+is None 0 noticed_bps || fail "a notice outlives its cause"
+
+# ---- nothing moves -------------------------------------------------------------------------------
+seq=$(ctl s0 -j show events | grep -o '"seq": *[0-9]*' | tail -1 | grep -o '[0-9]*')
+farelab exec "$LAB" s1 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); $to = sockaddr_in(7784, inet_aton("198.19.0.1"));
+	setsockopt(S, IPPROTO_IP, IP_TTL, 255); srand 1;
+	for (1..500) { send(S, join("", map { chr rand 256 } 1..int rand 300), 0, $to);
+		send(S, pack("C4N5", 0x20, 0xc2, 3, 24, $_, 0xc6130001, 3000, 0, 0) . "FARE\1\0\0\0" .
+			pack("CCQ>NNCQ>2", 3, 33, 1e18, 1, 5000, 2, 0, 0), 0, $to) }'
+farelab fail "$LAB" fared s1 || fail "kill fared"
+within 10 is unproven 0 probe state || fail "silent peer: $(field 0 probe state)"
+for plane in 0 1; do
+	is ok $plane verdict || fail "a dead prober or a forged notice moved plane $plane: $(field $plane reason)"
+done
+
+# a reflector that knows BFD and nothing else, in the place of the dead one
+farelab exec "$LAB" s1 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); setsockopt(S, IPPROTO_IP, IP_TTL, 255);
+	bind(S, sockaddr_in(7784, inet_aton("198.19.0.2"))) or die; $SIG{ALRM} = sub { exit }; alarm 60;
+	while ($from = recv(S, $p, 2000, 0)) { ($a, $f, $m, $l, $my, $your, @t) = unpack("C4N5", $p);
+		send(S, pack("C4N5", $a, 0xc0, $m, 24, $your, $my, $t[0], 1000, 0), 0, $from) }' &
+reflector=$!
+within 10 is True 0 probe third_party || fail "a foreign reflector is not used: $(field 0 probe)"
+within 10 is up 0 probe state || fail "a foreign reflector is not believed: $(field 0 probe)"
+kill $reflector 2>/dev/null
+farelab exec "$LAB" s1 -- sh -c 'for p in $(ip netns pids $(ip netns identify $$)); do
+	[ "$(cat /proc/$p/comm)" = perl ] && kill $p; done' 2>/dev/null
+within 10 farelab heal "$LAB" fared s1 || fail "start fared again"
+within 10 is False 0 probe third_party || fail "its return is not noticed"
+for plane in 0 1; do
+	within 10 is up $plane probe state || fail "plane $plane after all: $(field $plane probe)"
+done
+moved=$(ctl s0 show events | awk -v seq="$seq" '$1 > seq && $4 == "path"' | wc -l)
+[ "$moved" = 0 ] || { ctl s0 show events | tail -20; fail "$moved paths moved for nothing"; }
+exit 0

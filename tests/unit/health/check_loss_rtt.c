@@ -1,0 +1,189 @@
+#include <check.h>
+#include <stdlib.h>
+
+#include "loss_rtt.h"
+
+#define MS UINT64_C(1000000)
+
+static struct loss_rtt l;
+
+static void setup(void)
+{
+	loss_rtt_init(&l);
+}
+
+START_TEST(answer_counts_once_and_only_with_its_nonce)
+{
+	struct loss_rtt_probe probe;
+	uint32_t s = loss_rtt_sent(&l, 10 * MS, 1234, 1, 5, false);
+
+	ck_assert(!loss_rtt_answered(&l, 11 * MS, s, 1235, &probe));
+	ck_assert(!loss_rtt_answered(&l, 11 * MS, s + 1, 1234, &probe));
+	ck_assert(!loss_rtt_answered(&l, 11 * MS, s - 1, 1234, &probe));
+	ck_assert(loss_rtt_answered(&l, 11 * MS, s, 1234, &probe));
+	ck_assert_uint_eq(probe.local_sub_port, 1);
+	ck_assert_uint_eq(probe.port, 5);
+	ck_assert(!loss_rtt_answered(&l, 12 * MS, s, 1234, &probe));
+	loss_rtt_settle(&l, 20 * MS);
+	ck_assert_uint_eq(loss_rtt_ppm(&l), 0);
+	ck_assert_uint_eq(l.n_decided, 1);
+}
+END_TEST
+
+START_TEST(a_late_answer_changes_nothing)
+{
+	struct loss_rtt_probe probe;
+	uint32_t s = loss_rtt_sent(&l, 10 * MS, 7, 0, 0, false);
+
+	loss_rtt_settle(&l, 20 * MS);
+	ck_assert_uint_eq(loss_rtt_ppm(&l), 1000000);
+	ck_assert(!loss_rtt_answered(&l, 30 * MS, s, 7, &probe));
+	ck_assert_uint_eq(loss_rtt_ppm(&l), 1000000);
+}
+END_TEST
+
+START_TEST(the_window_forgets)
+{
+	struct loss_rtt_probe probe;
+	uint32_t s;
+
+	for (unsigned i = 0; i < 3 * LOSS_RTT_WINDOW; i++) {
+		s = loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+		if (i >= 100 || i % 2)
+			loss_rtt_answered(&l, i * MS + 1000, s, i, &probe);
+		loss_rtt_settle(&l, i * MS);
+	}
+	ck_assert_uint_eq(l.n_decided, LOSS_RTT_WINDOW);
+	ck_assert_uint_eq(l.n_lost, 0);
+	ck_assert_uint_eq(l.n_lost_ever, 50);
+}
+END_TEST
+
+START_TEST(loss_is_what_was_lost)
+{
+	struct loss_rtt_probe probe;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		uint32_t s = loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+
+		if (i % 20)
+			loss_rtt_answered(&l, i * MS + 100000, s, i, &probe);
+	}
+	loss_rtt_settle(&l, 2000 * MS);
+	ck_assert_uint_ge(loss_rtt_ppm(&l), 45000);
+	ck_assert_uint_le(loss_rtt_ppm(&l), 55000);
+}
+END_TEST
+
+/* Queues that take 40 times the usual round trip are full, and full queues drop. */
+START_TEST(congestion_is_not_loss)
+{
+	struct loss_rtt_probe probe;
+	uint32_t s = loss_rtt_sent(&l, 0, 0, 0, 0, false);
+
+	loss_rtt_answered(&l, MS / 5, s, 0, &probe);
+	s = loss_rtt_sent(&l, 10 * MS, 1, 0, 0, false);
+	loss_rtt_answered(&l, 18 * MS, s, 1, &probe);
+	loss_rtt_sent(&l, 20 * MS, 2, 0, 0, false);
+	loss_rtt_settle(&l, 100 * MS);
+	ck_assert_uint_eq(l.n_lost, 0);
+	ck_assert_uint_eq(l.n_decided, 3);
+}
+END_TEST
+
+START_TEST(silence_begins_after_the_newest_answer)
+{
+	struct loss_rtt_probe probe;
+	uint64_t nth;
+	uint32_t n, s;
+
+	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 3, &n, &nth), 0);
+	loss_rtt_sent(&l, 1 * MS, 1, 0, 0, false);
+	s = loss_rtt_sent(&l, 2 * MS, 2, 0, 0, false);
+	for (unsigned i = 3; i < 8; i++)
+		loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 3, &n, &nth), 1 * MS);
+	ck_assert(loss_rtt_answered(&l, 9 * MS, s, 2, &probe));
+	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 3, &n, &nth), 3 * MS);
+	ck_assert_uint_eq(n, 5);
+	ck_assert_uint_eq(nth, 5 * MS);
+	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 6, &n, &nth), 3 * MS);
+	ck_assert_uint_eq(nth, 0);
+	ck_assert_uint_eq(loss_rtt_silent_since(&l, 6 * MS, 1, &n, &nth), 6 * MS);
+	ck_assert_uint_eq(n, 2);
+}
+END_TEST
+
+START_TEST(probes_of_a_dead_link_say_nothing)
+{
+	uint64_t nth;
+	uint32_t n;
+
+	loss_rtt_sent(&l, 1 * MS, 1, 0, 0, false);
+	loss_rtt_sent(&l, 2 * MS, 2, 1, 0, false);
+	loss_rtt_sent(&l, 3 * MS, 3, 0, 0, true);
+	loss_rtt_void(&l, 0);
+	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 1, &n, &nth), 2 * MS);
+	ck_assert_uint_eq(n, 1);
+	loss_rtt_settle(&l, 10 * MS);
+	ck_assert_uint_eq(l.n_lost, 1);
+}
+END_TEST
+
+START_TEST(sequence_numbers_wrap)
+{
+	struct loss_rtt_probe probe;
+
+	l.next = UINT32_MAX - 5;
+	l.settled = l.next - 1;
+	l.newest_answered = l.settled;
+	for (unsigned i = 0; i < 600; i++) {
+		uint32_t s = loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+
+		ck_assert(loss_rtt_answered(&l, i * MS + 1, s, i, &probe));
+	}
+	ck_assert_uint_eq(l.n_lost, 0);
+	ck_assert_uint_eq(l.newest_answered_sent_ns, 599 * MS);
+}
+END_TEST
+
+START_TEST(percentiles_are_within_a_quarter_octave)
+{
+	struct loss_rtt_probe probe;
+
+	for (unsigned i = 1; i <= 1000; i++) {
+		uint32_t s = loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+
+		loss_rtt_answered(&l, i * MS + i * 1000, s, i, &probe); /* 1..1000 us */
+	}
+	ck_assert_uint_ge(loss_rtt_percentile_ns(&l, 50), 500000);
+	ck_assert_uint_le(loss_rtt_percentile_ns(&l, 50), 625000);
+	ck_assert_uint_ge(loss_rtt_percentile_ns(&l, 99), 990000);
+	ck_assert_uint_le(loss_rtt_percentile_ns(&l, 99), 1240000);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("loss_rtt");
+	TCase *tc = tcase_create("all");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, NULL);
+	tcase_add_test(tc, answer_counts_once_and_only_with_its_nonce);
+	tcase_add_test(tc, a_late_answer_changes_nothing);
+	tcase_add_test(tc, the_window_forgets);
+	tcase_add_test(tc, loss_is_what_was_lost);
+	tcase_add_test(tc, congestion_is_not_loss);
+	tcase_add_test(tc, silence_begins_after_the_newest_answer);
+	tcase_add_test(tc, probes_of_a_dead_link_say_nothing);
+	tcase_add_test(tc, sequence_numbers_wrap);
+	tcase_add_test(tc, percentiles_are_within_a_quarter_octave);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

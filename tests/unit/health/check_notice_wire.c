@@ -1,0 +1,183 @@
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "notice_wire.h"
+
+static const struct notice_key key = {"0123456789abcdef0123", 20};
+static const struct notice_key no_key = {"", 0};
+static const struct notice_ends ends = {
+	.from = {.s6_addr = {[10] = 0xff, [11] = 0xff, 198, 19, 0, 1}},
+	.to = {.s6_addr = {[10] = 0xff, [11] = 0xff, 198, 19, 0, 2}},
+};
+
+static struct notice_trailer full(void)
+{
+	struct notice_trailer t = {.has_stamp = true,
+				   .has_arrival = true,
+				   .has_capacity = true,
+				   .has_ack = true,
+				   .stamp = {77, UINT64_C(0x1122334455667788)},
+				   .arrival = {3, 1, 2},
+				   .ack = {42, 9}};
+
+	t.capacity =
+		(struct notice_capacity){.boot = 5, .sequence = 6, .expiry_ms = 7, .n_planes = 4};
+	t.capacity.bps[0] = NOTICE_WIRE_ANY;
+	t.capacity.bps[2] = UINT64_C(400000000000);
+	return t;
+}
+
+static size_t encode(const struct notice_trailer *t, const struct notice_key *k, uint8_t *out)
+{
+	const struct sbfd_packet p = {
+		.state = SBFD_UP, .detect_multiplier = 3, .my_discriminator = 1};
+
+	sbfd_wire_encode(&p, out);
+	return notice_wire_encode(t, k, &ends, out);
+}
+
+START_TEST(comes_back_whole)
+{
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	struct notice_trailer t = full(), back;
+	struct sbfd_wire_error error;
+	size_t n = encode(&t, &key, bytes);
+
+	ck_assert_uint_le(n, sizeof(bytes));
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), 0);
+	ck_assert(back.authentic);
+	ck_assert(back.has_stamp && back.has_arrival && back.has_capacity && back.has_ack);
+	ck_assert_uint_eq(back.stamp.nonce, t.stamp.nonce);
+	ck_assert_uint_eq(back.stamp.sequence, 77);
+	ck_assert_uint_eq(back.arrival.sub_port, 1);
+	ck_assert_uint_eq(back.capacity.n_planes, 4);
+	ck_assert_uint_eq(back.capacity.bps[0], NOTICE_WIRE_ANY);
+	ck_assert_uint_eq(back.capacity.bps[2], UINT64_C(400000000000));
+	ck_assert_uint_eq(back.ack.sequence, 9);
+}
+END_TEST
+
+START_TEST(largest_fits)
+{
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	struct notice_trailer t = full();
+
+	t.capacity.n_planes = NOTICE_WIRE_MAX_PLANES;
+	ck_assert_uint_le(encode(&t, &key, bytes), NOTICE_WIRE_MAX_BYTES);
+}
+END_TEST
+
+START_TEST(every_flipped_bit_shows)
+{
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	struct notice_trailer t = full(), back;
+	struct sbfd_wire_error error;
+	size_t n = encode(&t, &key, bytes);
+
+	for (size_t i = 0; i < n * 8; i++) {
+		bytes[i / 8] ^= (uint8_t)(1u << i % 8);
+		if (!notice_wire_decode(bytes, n, &key, &ends, &back, &error))
+			ck_assert_msg(!back.authentic, "bit %zu", i);
+		bytes[i / 8] ^= (uint8_t)(1u << i % 8);
+	}
+}
+END_TEST
+
+START_TEST(another_key_and_another_pair_are_not_believed)
+{
+	static const struct notice_key other = {"0123456789abcdef0124", 20};
+	const struct notice_ends reversed = {ends.to, ends.from};
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	struct notice_trailer t = full(), back;
+	struct sbfd_wire_error error;
+	size_t n = encode(&t, &key, bytes);
+
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &other, &ends, &back, &error), 0);
+	ck_assert(!back.authentic);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &reversed, &back, &error), 0);
+	ck_assert(!back.authentic);
+	n = encode(&t, &no_key, bytes);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), 0);
+	ck_assert(!back.authentic);
+	n = encode(&t, &key, bytes);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &no_key, &ends, &back, &error), 0);
+	ck_assert(!back.authentic);
+}
+END_TEST
+
+START_TEST(truncations_are_refused_or_unsigned)
+{
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	struct notice_trailer t = full(), back;
+	struct sbfd_wire_error error;
+	size_t n = encode(&t, &key, bytes);
+
+	for (size_t i = SBFD_WIRE_BYTES; i < n; i++)
+		if (!notice_wire_decode(bytes, i, &key, &ends, &back, &error))
+			ck_assert(!back.authentic);
+}
+END_TEST
+
+START_TEST(others_trailers_count_as_absent)
+{
+	uint8_t bytes[64] = {0};
+	struct notice_trailer back;
+	struct sbfd_wire_error error;
+
+	ck_assert_int_eq(notice_wire_decode(bytes, sizeof(bytes), &key, &ends, &back, &error), 0);
+	ck_assert(!back.has_stamp && !back.has_capacity && !back.authentic);
+	ck_assert_int_eq(notice_wire_decode(bytes, SBFD_WIRE_BYTES, &key, &ends, &back, &error), 0);
+	ck_assert(!back.has_stamp);
+}
+END_TEST
+
+START_TEST(stamps_alone_are_not_signed)
+{
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	struct notice_trailer t = {.has_stamp = true, .stamp = {1, 2}};
+
+	/* head 8, element 14: no signature is spent on probes */
+	ck_assert_uint_eq(encode(&t, &key, bytes), SBFD_WIRE_BYTES + 8 + 14);
+}
+END_TEST
+
+START_TEST(second_and_misfit_elements_are_refused)
+{
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	struct notice_trailer t = {.has_arrival = true, .arrival = {0, 1, 2}}, back;
+	struct sbfd_wire_error error;
+	size_t n = encode(&t, &key, bytes), element = n - SBFD_WIRE_BYTES - 8;
+
+	memcpy(bytes + n, bytes + n - element, element);
+	ck_assert_int_eq(notice_wire_decode(bytes, n + element, &key, &ends, &back, &error),
+			 -EBADMSG);
+	ck_assert_uint_eq(error.offset, n);
+	bytes[n - 2] = 2; /* sub-port 2 of 2 */
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), -EBADMSG);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("notice_wire");
+	TCase *tc = tcase_create("all");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tc, comes_back_whole);
+	tcase_add_test(tc, largest_fits);
+	tcase_add_test(tc, every_flipped_bit_shows);
+	tcase_add_test(tc, another_key_and_another_pair_are_not_believed);
+	tcase_add_test(tc, truncations_are_refused_or_unsigned);
+	tcase_add_test(tc, others_trailers_count_as_absent);
+	tcase_add_test(tc, stamps_alone_are_not_signed);
+	tcase_add_test(tc, second_and_misfit_elements_are_refused);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,328 @@
+/*
+ * Prober and reflector against each other over the loopback device: two "GPUs" with a plane or two
+ * each, all of them on lo. No privilege is needed. Everything is waited for, nothing is slept for.
+ */
+#include "prober.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <ev.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "reflector.h"
+#include "udp.h"
+
+#define MS	 UINT64_C(1000000)
+#define PATIENCE 5.
+
+static struct ev_loop *loop;
+static struct sub_ports ports;
+static struct notice_key key = {"a key of twenty byte", 20};
+static struct reflector *reflector;
+static struct prober *prober;
+static struct in6_addr peer;
+static struct notice_capacity heard;
+static int n_heard, n_changes;
+static enum probe_state last_state;
+
+static const struct probe_fsm_times times = {
+	.interval_ns = 5 * MS,
+	.detect_multiplier = 3,
+	.recover_probes = 3,
+	.hold_ns = 5 * MS,
+	.hold_max_ns = 100 * MS,
+	.ramp_ns = 20 * MS,
+	.unproven_ns = 1000 * MS,
+	.max_loss_ppm = 20000,
+};
+
+static void on_path(void *arg, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
+		    const struct prober_view *view, const struct probe_fsm_change *change)
+{
+	(void)arg;
+	(void)gpu;
+	(void)address;
+	(void)plane;
+	last_state = view->state;
+	n_changes += change != NULL;
+}
+
+static void on_log(void *arg, int priority, const char *line)
+{
+	(void)arg;
+	(void)priority;
+	(void)line;
+}
+
+static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address,
+			const struct notice_capacity *c)
+{
+	(void)arg;
+	ck_assert_uint_eq(gpu, 1);
+	ck_assert(IN6_ARE_ADDR_EQUAL(address, &ports.gpus[0].address[0]));
+	heard = *c;
+	n_heard++;
+}
+
+static const struct prober_handlers prober_handlers = {on_path, on_log};
+static const struct reflector_handlers reflector_handlers = {on_capacity};
+
+static struct in6_addr address(const char *text)
+{
+	struct in6_addr a;
+
+	ck_assert_int_eq(inet_pton(AF_INET6, text, &a), 1);
+	return a;
+}
+
+static void setup(void)
+{
+	loop = ev_loop_new(EVFLAG_AUTO);
+	memset(&ports, 0, sizeof(ports));
+	ports.n_gpus = 2;
+	for (int g = 0; g < 2; g++) {
+		ports.gpus[g].n_planes = 1;
+		ports.gpus[g].n_sub_ports[0] = 2;
+		ports.gpus[g].ifindex[0][1] = (int)if_nametoindex("lo");
+		ports.gpus[g].live[0] = 2; /* its second sub-port is up */
+	}
+	/* addresses of this test's own, so that two runs at once do not meet */
+	ports.gpus[0].address[0] = address("::ffff:127.77.0.1");
+	ports.gpus[1].address[0] = peer = address("::ffff:127.77.0.2");
+	n_heard = n_changes = 0;
+	ck_assert_int_eq(
+		prober_create(&prober, loop, &times, &ports, &key, 26, &prober_handlers, NULL), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+}
+
+static void reflect(const struct notice_key *with)
+{
+	ck_assert_int_eq(
+		reflector_create(&reflector, loop, &ports, with, 26, &reflector_handlers, NULL), 0);
+}
+
+static void teardown(void)
+{
+	prober_destroy(prober);
+	reflector_destroy(reflector);
+	reflector = NULL;
+	ev_loop_destroy(loop);
+}
+
+static void on_late(struct ev_loop *l, ev_timer *w, int revents)
+{
+	(void)w;
+	(void)revents;
+	ev_break(l, EVBREAK_ALL);
+}
+
+/* Runs the loop until condition() or patience is over. */
+static bool until(bool (*condition)(void))
+{
+	ev_tstamp end = ev_time() + PATIENCE;
+
+	while (!condition()) {
+		ev_timer late;
+
+		ev_timer_init(&late, on_late, PATIENCE, 0.);
+		ev_timer_start(loop, &late);
+		ev_run(loop, EVRUN_ONCE);
+		ev_timer_stop(loop, &late);
+		if (ev_time() > end)
+			return false;
+	}
+	return true;
+}
+
+static struct prober_view view(void)
+{
+	struct prober_view v;
+
+	ck_assert(prober_path(prober, 0, &peer, 0, &v));
+	return v;
+}
+
+static bool has_sent(void)
+{
+	return view().n_sent >= 5;
+}
+
+static bool is_up(void)
+{
+	return view().state == PROBE_UP && view().n_window >= 20;
+}
+
+static bool is_unproven(void)
+{
+	return view().state == PROBE_UNPROVEN;
+}
+
+static bool has_heard(void)
+{
+	struct prober_counters c;
+
+	prober_counters(prober, &c);
+	return n_heard > 0 && c.acknowledged > 0;
+}
+
+START_TEST(probes_are_answered_and_tell_the_way)
+{
+	struct prober_view v;
+	bool learnt = false;
+
+	reflect(&key);
+	ck_assert(until(is_up));
+	v = view();
+	ck_assert_uint_eq(v.permille, 1000);
+	ck_assert_uint_gt(v.rtt_p50_ns, 0);
+	ck_assert(!v.third_party);
+	for (unsigned i = 0; i < PROBER_PORTS; i++) {
+		ck_assert_int_ne(v.remote_sub_port[i], 0);
+		learnt |= v.remote_sub_port[i] == 1;
+		ck_assert_uint_ge(v.source_port[i], 49152);
+	}
+	ck_assert(learnt);
+}
+END_TEST
+
+START_TEST(nobody_there_takes_nothing_down)
+{
+	ck_assert(until(has_sent));
+	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
+	ck_assert_uint_eq(view().permille, 1000);
+}
+END_TEST
+
+START_TEST(a_peer_that_falls_silent_everywhere_takes_nothing_down)
+{
+	reflect(&key);
+	ck_assert(until(is_up));
+	reflector_destroy(reflector);
+	reflector = NULL;
+	ck_assert(until(is_unproven));
+	ck_assert_uint_eq(view().permille, 1000);
+	ck_assert_uint_eq(view().n_downs, 0);
+}
+END_TEST
+
+START_TEST(a_path_that_was_away_waits_for_replies)
+{
+	reflect(&key);
+	ck_assert(until(is_up));
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false), 0);
+	ck_assert_int_eq(view().state, PROBE_DOWN);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+	ck_assert_uint_eq(view().permille, 0);
+	ck_assert(until(is_up));
+}
+END_TEST
+
+START_TEST(a_notice_arrives_and_is_acknowledged)
+{
+	const uint64_t bps[] = {123456789};
+
+	reflect(&key);
+	ck_assert(until(is_up));
+	prober_tell_capacity(prober, 0, bps, 1);
+	ck_assert(until(has_heard));
+	ck_assert_uint_eq(heard.bps[0], 123456789);
+	ck_assert_uint_eq(heard.n_planes, 1);
+	ck_assert_uint_gt(heard.boot, 0);
+}
+END_TEST
+
+START_TEST(a_notice_under_another_key_is_not_heard)
+{
+	static const struct notice_key other = {"a key of twenty bytf", 20};
+	const uint64_t bps[] = {1};
+	struct reflector_counters c;
+
+	reflect(&other);
+	ck_assert(until(is_up));
+	prober_tell_capacity(prober, 0, bps, 1);
+	n_changes = 0;
+	do {
+		ev_run(loop, EVRUN_ONCE);
+		reflector_counters(reflector, &c);
+	} while (c.forged < 3);
+	ck_assert_int_eq(n_heard, 0);
+	ck_assert_int_eq(view().state, PROBE_UP);
+}
+END_TEST
+
+/* A stranger's datagrams to the reflector: none that breaks a rule is answered. */
+START_TEST(the_reflector_answers_only_what_it_should)
+{
+	struct in6_addr stranger = address("::ffff:127.77.0.3");
+	struct sbfd_packet p = {.state = SBFD_UP,
+				.demand = true,
+				.detect_multiplier = 3,
+				.my_discriminator = 7,
+				.your_discriminator = sbfd_wire_discriminator(&peer)};
+	struct reflector_counters c;
+	struct udp_batch *out;
+	struct udp_socket *fd;
+	int low = 64;
+
+	ck_assert_int_eq(udp_open(&fd, &stranger, 0, 0), 0);
+	reflect(&key);
+	ck_assert_int_eq(udp_batch_create(&out), 0);
+	for (int i = 0; i < 4; i++) {
+		struct udp_packet *packet;
+		struct sbfd_packet q = p;
+
+		if (i == 1)
+			q.your_discriminator++;
+		if (i == 2)
+			q.demand = false; /* a reply: answering it would never end */
+		if (i == 3)
+			ck_assert_int_eq(
+				setsockopt(udp_fd(fd), IPPROTO_IP, IP_TTL, &low, sizeof(low)), 0);
+		packet = udp_next(out);
+		sbfd_wire_encode(&q, packet->bytes);
+		packet->length = SBFD_WIRE_BYTES;
+		packet->from = stranger;
+		packet->to = peer;
+		packet->to_port = SBFD_WIRE_PORT;
+		packet->ifindex = (int)if_nametoindex("lo");
+		ck_assert_uint_eq(udp_send(fd, out), 1);
+	}
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false), 0);
+	do {
+		ev_run(loop, EVRUN_ONCE);
+		reflector_counters(reflector, &c);
+	} while (!c.hop_limit || !c.discriminator || !c.malformed || !c.answered);
+	ck_assert_uint_eq(c.discriminator, 1);
+	ck_assert_uint_eq(c.hop_limit, 1);
+	ck_assert_uint_eq(c.malformed, 1);
+	udp_batch_destroy(out);
+	udp_close(fd);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("prober");
+	TCase *tc = tcase_create("all");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 30);
+	tcase_add_test(tc, probes_are_answered_and_tell_the_way);
+	tcase_add_test(tc, nobody_there_takes_nothing_down);
+	tcase_add_test(tc, a_peer_that_falls_silent_everywhere_takes_nothing_down);
+	tcase_add_test(tc, a_path_that_was_away_waits_for_replies);
+	tcase_add_test(tc, a_notice_arrives_and_is_acknowledged);
+	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
+	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

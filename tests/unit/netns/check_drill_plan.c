@@ -1,0 +1,121 @@
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drill_plan.h"
+
+static const struct topology t = {.servers = 4, .gpus_per_server = 2, .planes = 4, .sub_ports = 2};
+static char error[DRILL_PLAN_ERROR_MAX];
+
+static int parse(const char *text, uint64_t seed, struct drill_plan *out)
+{
+	return drill_plan_parse(text, strlen(text), &t, seed, out, error);
+}
+
+START_TEST(steps_come_in_the_order_of_time)
+{
+	struct drill_plan plan;
+
+	ck_assert_msg(!parse("name: x\nsteps:\n"
+			     "  - {at_s: 2.5, do: heal subport s1 1 0}\n"
+			     "  - {at_s: 1, do: fail subport s1 1 0}\n",
+			     0, &plan),
+		      "%s", error);
+	ck_assert_uint_eq(plan.n_steps, 2);
+	ck_assert_str_eq(plan.steps[0].words, "fail subport s1 1 0");
+	ck_assert_double_eq(plan.steps[1].at_s, 2.5);
+	drill_plan_fini(&plan);
+}
+END_TEST
+
+static const char dice[] = "name: x\nrandom: {faults: 200, every_s: 1, hold_s: 2.5, "
+			   "kinds: [subport, plane, leaf-gray, leaf-loss, bgpd, fared, leaf]}\n";
+
+START_TEST(a_seed_means_the_same_drill)
+{
+	struct drill_plan a, b, c;
+
+	ck_assert_int_eq(parse(dice, 7, &a), 0);
+	ck_assert_int_eq(parse(dice, 7, &b), 0);
+	ck_assert_int_eq(parse(dice, 8, &c), 0);
+	ck_assert_uint_eq(a.n_steps, 400);
+	ck_assert_mem_eq(a.steps, b.steps, a.n_steps * sizeof(*a.steps));
+	ck_assert_int_ne(memcmp(a.steps, c.steps, a.n_steps * sizeof(*a.steps)), 0);
+	drill_plan_fini(&a);
+	drill_plan_fini(&b);
+	drill_plan_fini(&c);
+}
+END_TEST
+
+START_TEST(every_random_fault_is_undone_when_it_was_to_be)
+{
+	char undo[DRILL_PLAN_WORDS_MAX];
+	struct drill_plan plan;
+
+	ck_assert_int_eq(parse(dice, 1, &plan), 0);
+	for (unsigned i = 0; i < plan.n_steps; i++) {
+		bool found = !drill_plan_undo(plan.steps[i].words, undo);
+
+		for (unsigned j = i + 1; j < plan.n_steps && !found; j++)
+			found = !strcmp(plan.steps[j].words, undo) &&
+				plan.steps[j].at_s == plan.steps[i].at_s + 2.5;
+		ck_assert_msg(found, "%s", plan.steps[i].words);
+	}
+	drill_plan_fini(&plan);
+}
+END_TEST
+
+START_TEST(undoing)
+{
+	char undo[DRILL_PLAN_WORDS_MAX];
+
+	ck_assert(drill_plan_undo("gray leaf l0 --direction to-leaf", undo));
+	ck_assert_str_eq(undo, "gray leaf l0 --loss-percent 0");
+	ck_assert(drill_plan_undo("fail bgpd s0", undo));
+	ck_assert_str_eq(undo, "heal bgpd s0");
+	ck_assert(!drill_plan_undo("heal bgpd s0", undo));
+	ck_assert(!drill_plan_undo("gray leaf l0 --loss-percent 0", undo));
+}
+END_TEST
+
+static const char *const mistakes[] = {
+	"",
+	"name: x\n",
+	"name: x\nsteps:\n  - {at_s: -1, do: fail leaf l0}\n",
+	"name: x\nsteps:\n  - {at_s: .nan, do: fail leaf l0}\n",
+	"name: x\nsteps:\n  - {at_s: 1, do: rm -rf /}\n",
+	"name: x\nrandom: {faults: 9, every_s: 1, hold_s: 1, kinds: [earthquake]}\n",
+	"name: x\nrandom: {faults: 99999, every_s: 1, hold_s: 1, kinds: [leaf]}\n",
+	"name: x\nrandom: {faults: 9, every_s: 0, hold_s: 1, kinds: [leaf]}\n",
+	"steps: [",
+};
+
+START_TEST(mistakes_are_named)
+{
+	struct drill_plan plan;
+
+	ck_assert_int_eq(parse(mistakes[_i], 0, &plan), -EBADMSG);
+	ck_assert_str_ne(error, "");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("drill_plan");
+	TCase *tc = tcase_create("all");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tc, steps_come_in_the_order_of_time);
+	tcase_add_test(tc, a_seed_means_the_same_drill);
+	tcase_add_test(tc, every_random_fault_is_undone_when_it_was_to_be);
+	tcase_add_test(tc, undoing);
+	tcase_add_loop_test(tc, mistakes_are_named, 0, sizeof(mistakes) / sizeof(mistakes[0]));
+	suite_add_tcase(suite, tc);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
