@@ -107,7 +107,7 @@ static void demo_configure(struct demo *demo, const struct demo_command *c)
 	demo->only = c->only;
 	demo->kv = (struct kv_options){.src = 0, .size_bytes = 1 << 20, .depth = 8, .warm_s = 0.2};
 	demo->kv.measure_s = c->quick ? 0.3 : 0.4;
-	demo->shift_kv = (struct kv_options){.src = 0, .size_bytes = 1 << 18, .depth = 32};
+	demo->shift_kv = (struct kv_options){.src = 0, .size_bytes = 1 << 17, .depth = 32};
 	demo->ep.moe = (struct moe){.tokens = 256,
 				    .top_k = 8,
 				    .experts = 64,

@@ -524,7 +524,7 @@ int failover_main(int argc, char **argv)
 	int err;
 
 	f.strategies[0] = STRATEGY_FARE_SPRAY;
-	f.kv = (struct kv_options){.src = 0, .dst = 1, .size_bytes = 1 << 18, .depth = 32};
+	f.kv = (struct kv_options){.src = 0, .dst = 1, .size_bytes = 1 << 17, .depth = 32};
 	err = parse(&f, argc, argv);
 	if (err)
 		return err > 0 ? 0 : 2;

@@ -24,6 +24,7 @@
 
 struct fare_mr {
 	struct fare_domain *domain;
+	struct fare_mr *next;
 	struct qp_mr mr;
 };
 
@@ -51,6 +52,19 @@ void domain_event(struct fare_domain *domain, const struct fare_event *event)
 		return; /* cannot be: polling stops long before (room_for_events) */
 	domain->events[(domain->event_head + domain->event_count) % EVENT_QUEUE] = *event;
 	domain->event_count++;
+}
+
+void domain_forget_events(struct fare_domain *domain, const struct fare_group *group)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < domain->event_count; i++) {
+		struct fare_event *e = &domain->events[(domain->event_head + i) % EVENT_QUEUE];
+
+		if (e->group != group)
+			domain->events[(domain->event_head + kept++) % EVENT_QUEUE] = *e;
+	}
+	domain->event_count = kept;
 }
 
 static bool room_for_events(const struct fare_domain *domain)
@@ -230,14 +244,22 @@ static int watch(struct fare_domain *domain)
 	return 0;
 }
 
+static const struct qp_provider *provider_by_name(const char *name)
+{
+	if (!name || !strcmp(name, qp_soft_provider.name))
+		return &qp_soft_provider;
+	return strcmp(name, qp_verbs_provider.name) ? NULL : &qp_verbs_provider;
+}
+
 int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
 		     const struct fare_domain_options *options)
 {
+	const struct qp_provider *provider = provider_by_name(options ? options->provider : NULL);
 	struct fare_domain *domain;
 	int err;
 
 	*out = NULL;
-	if (options && options->provider && strcmp(options->provider, "soft"))
+	if (!provider)
 		return -EPROTONOSUPPORT;
 	domain = calloc(1, sizeof(*domain));
 	if (!domain)
@@ -246,7 +268,7 @@ int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local
 	domain->local_gpu = local_gpu;
 	if (options)
 		domain->options = *options;
-	domain->provider = &qp_soft_provider;
+	domain->provider = provider;
 	domain->incarnation = domain_random();
 	domain->next_group_id = (uint32_t)domain_random() | 1;
 	domain->epoll_fd = domain->timer_fd = -1;
@@ -270,6 +292,8 @@ void fare_domain_close(struct fare_domain *domain)
 		return;
 	while (domain->groups)
 		fare_group_close(domain->groups);
+	while (domain->regions)
+		fare_mr_deregister(domain->regions);
 	if (domain->endpoint)
 		domain->provider->endpoint_destroy(domain->endpoint);
 	if (domain->epoll_fd >= 0)
@@ -322,6 +346,7 @@ static int progress(struct fare_domain *domain)
 		if (err < 0)
 			return err;
 		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);
+		domain->drained = n < POLL_BATCH;
 		for (int i = 0; i < n; i++) {
 			struct lane_qp *q = wc[i].context;
 
@@ -370,14 +395,21 @@ int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *add
 		free(mr);
 		return err;
 	}
+	mr->next = domain->regions;
+	domain->regions = mr;
 	*out = mr;
 	return 0;
 }
 
 void fare_mr_deregister(struct fare_mr *mr)
 {
+	struct fare_mr **link;
+
 	if (!mr)
 		return;
+	for (link = &mr->domain->regions; *link != mr; link = &(*link)->next)
+		;
+	*link = mr->next;
 	mr->domain->provider->mr_deregister(mr->domain->endpoint, &mr->mr);
 	free(mr);
 }

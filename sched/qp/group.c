@@ -9,7 +9,7 @@
 
 #define DEFAULT_WINDOW	 (192u << 10) /* three batches: one on each of two shaped hops, one on its way */
 #define DEFAULT_MESSAGES 64u
-#define DEFAULT_FLOWS	 64u
+#define DEFAULT_FLOWS	 504u /* 7 x 8 x 9: exact for the periods that one lost sub-port or plane makes */
 #define MAX_FLOWS	 4096u
 #define BATCH_BYTES	 65000u /* a super-packet with its headers fits 64 KiB */
 #define WIRE_OVERHEAD	 64u	/* headers and ICRC of a segment, rounded up */
@@ -29,6 +29,9 @@ static int fill_options(struct fare_group *group, const struct fare_group_option
 	if (o->mode > FARE_MODE_KERNEL || o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30))
 		return -EINVAL;
+	/* where a QP is its device's, the kernel's routing has no say */
+	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
+		return -EOPNOTSUPP;
 	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
 	o->flows = o->flows ? o->flows : DEFAULT_FLOWS;
 	o->max_messages = o->max_messages ? o->max_messages : DEFAULT_MESSAGES;
@@ -87,7 +90,7 @@ static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lan
 static int make_tables(struct fare_group *group)
 {
 	struct fare_domain *domain = group->domain;
-	struct flow_table_attr attr = { .n_planes = group->n_lanes, .phase = attach_pair_phase(group->pair),
+	struct flow_table_attr attr = { .n_planes = group->n_lanes, .turn = attach_pair_turn(group->pair),
 					.max_flows = group->options.flows,
 					.idle_expiry_ns = group->options.idle_expiry_ms * UINT64_C(1000000) };
 	unsigned qps = group->n_lanes * group->lanes[0].n_qps;
@@ -170,6 +173,7 @@ void group_destroy(struct fare_group *group)
 	if (group->flow_entries)
 		attach_return_entries(domain->fare, group->flow_entries, group->options.flows);
 	fare_pair_close(group->pair);
+	domain_forget_events(domain, group);
 	for (link = &domain->groups; *link != group; link = &(*link)->next)
 		;
 	*link = group->next;
@@ -329,8 +333,9 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		break;
 	case CONTROL_GROUP_CLOSE:
 	case CONTROL_GROUP_GONE:
-		if (group->state == GROUP_OPEN)
-			group_closed(group, -ECANCELED);
+		/* its last notifications may have arrived in the same breath, and wait to be polled */
+		if (group->state == GROUP_OPEN && !group->closing)
+			group->closing = -ECANCELED;
 		break;
 	default:
 		if (group->state == GROUP_OPEN)
@@ -432,6 +437,8 @@ static void step_opening(struct fare_group *group)
 
 void group_step(struct fare_group *group)
 {
+	if (group->closing && group->domain->drained)
+		group_closed(group, group->closing);
 	if (group->state == GROUP_CLOSED)
 		return;
 	follow_paths(group);

@@ -82,7 +82,9 @@ struct lane {
 	bool attempted; /* was once tried to the end */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
-	struct control_message *peer; /* acceptor: the LANE_OPEN being answered */
+	struct control_qp peer_qps[CONTROL_MAX_QPS]; /* acceptor: of the LANE_OPEN being answered */
+	uint16_t n_peer_addresses;
+	uint8_t peer_addresses[FARE_MAX_SUB_PORTS][16];
 	bool ack_owed;	/* LANE_RESET_ACK for ack_epoch, as soon as our QPs are known to be quiet */
 	uint32_t ack_epoch;
 	uint64_t due_ns;     /* next action: resend, give up, rebuild */
@@ -117,6 +119,7 @@ struct fare_group {
 	struct fare_group *next;
 	enum group_state state;
 	bool opener, announced; /* announced: CONNECTED or ACCEPTED was said */
+	int closing; /* the peer closed: -errno to close with, once what it had sent before is delivered */
 	uint32_t id, peer_id;
 	uint64_t peer_incarnation;
 	struct in6_addr peer;
@@ -172,9 +175,11 @@ struct fare_domain {
 	uint64_t incarnation;
 	uint32_t next_group_id;
 	struct fare_group *groups;
+	struct fare_mr *regions;
 	int epoll_fd, timer_fd;
 	bool fast_timer;
 	uint64_t now_ns; /* of the current poll */
+	bool drained;	 /* the provider had no more completions when last asked */
 	struct fare_event *events;
 	uint32_t event_head, event_count;
 	uint64_t control_rejected;
@@ -184,6 +189,8 @@ struct fare_domain {
 uint64_t domain_random(void);
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
 void domain_event(struct fare_domain *domain, const struct fare_event *event);
+/* A group ends: events not yet taken would name whatever is allocated in its place next. */
+void domain_forget_events(struct fare_domain *domain, const struct fare_group *group);
 /* Sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the channel's own). */
 void domain_send(struct fare_domain *domain, const struct in6_addr *remote, struct control_message *message,
 		 uint16_t plane, uint16_t sub_port, uint16_t source_port);
@@ -220,6 +227,7 @@ void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back
 /* ports.c */
 void ports_start(struct fare_group *group, unsigned lane);
 void ports_send(struct fare_group *group, unsigned lane);
+bool ports_learned(const struct fare_group *group, unsigned lane); /* enough is known to choose well */
 void ports_on_reply(struct fare_group *group, const struct control_message *message);
 /* The source port for QP i of a lane, so that the lane's QPs cover the remote sub-ports evenly; 0: any. */
 uint16_t ports_choose(struct fare_group *group, unsigned lane, unsigned i, uint16_t local_sub_port);

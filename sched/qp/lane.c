@@ -4,12 +4,16 @@
  *            opener                                  acceptor
  *   DOWN -> LEARNING -> OPENING --LANE_OPEN-->   DOWN -> LEARNING
  *                                <-LANE_ACCEPT-- ACCEPTING
+ *                       CONNECTING
  *                       UP      --LANE_READY-->  UP
  *   any with QPs -> RESETTING --LANE_RESET--> (QPs to error) ; <-LANE_RESET_ACK-- ; -> DOWN
  *
  * Losing nothing, exactly: chunks of a dead lane are sent again elsewhere at once, but count as done only when
  * the lane's old QPs are in error here, drained here, and in error at the peer, which LANE_RESET_ACK (or the
  * peer's own LANE_RESET) says. Until then RESETTING holds, and no new epoch begins. The opener alone rebuilds.
+ *
+ * Where a device changes a QP's state in its own time (provider.h, qp_status), nobody is told of a state before it
+ * is reached: LANE_ACCEPT and LANE_READY wait for the connection, LANE_RESET and its ACK for the last byte placed.
  */
 #include "qp/internal.h"
 
@@ -19,8 +23,9 @@
 
 #define RESEND_FIRST_NS	 UINT64_C(2000000)
 #define RESEND_MAX_NS	 UINT64_C(100000000)
-#define LEARN_RESEND_NS	 UINT64_C(5000000)
-#define LEARN_SENDS	 4	     /* rounds of echoes before going on with what came back */
+#define LEARN_RESEND_NS	 UINT64_C(5000000) /* doubling from round to round */
+#define LEARN_SENDS	 5	     /* rounds before going on with what came back: 155 ms */
+#define LEARN_SENDS_NONE 8	     /* rounds before a plane that answered nothing is given up: 1.3 s */
 #define GIVE_UP_NS	 UINT64_C(2000000000)
 #define BACKOFF_FIRST_NS UINT64_C(10000000)
 #define BACKOFF_MAX_NS	 UINT64_C(1000000000)
@@ -52,6 +57,24 @@ static uint64_t resend_after(const struct lane *lane)
 static bool has_qps(const struct lane *lane)
 {
 	return lane->qps && lane->qps[0].qp;
+}
+
+/* < 0: a QP failed by itself; > 0: one is changing state; 0: all are where they were sent. */
+static int status(const struct fare_group *group, unsigned l)
+{
+	const struct qp_provider *provider = group->domain->provider;
+	const struct lane *lane = &group->lanes[l];
+	int s, all = 0;
+
+	for (unsigned i = 0; provider->qp_status && i < lane->n_qps; i++) {
+		if (!lane->qps[i].qp)
+			continue;
+		s = provider->qp_status(lane->qps[i].qp);
+		if (s < 0)
+			return s;
+		all |= s;
+	}
+	return all;
 }
 
 static uint32_t posted(const struct lane *lane)
@@ -118,14 +141,18 @@ static int create_qps(struct fare_group *group, unsigned l)
 	return 0;
 }
 
-static int connect_qps(struct fare_group *group, unsigned l, const struct control_qp *peer)
+static int connect_qps(struct fare_group *group, unsigned l, const struct control_qp *peer,
+		       const uint8_t (*addresses)[16], unsigned n_addresses)
 {
 	struct lane *lane = &group->lanes[l];
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < lane->n_qps; i++) {
-		struct qp_remote remote = { .address = group->peer, .qpn = peer[i].qpn, .psn = peer[i].psn };
+		struct qp_remote remote = { .address = group->peer, .qpn = peer[i].qpn, .psn = peer[i].psn,
+					    .sub_port = peer[i].sub_port };
 
+		if (peer[i].sub_port < n_addresses)
+			memcpy(&remote.device, addresses[peer[i].sub_port], sizeof(remote.device));
 		err = group->domain->provider->qp_connect(lane->qps[i].qp, &remote);
 	}
 	return err;
@@ -140,6 +167,19 @@ static void send_plain(struct fare_group *group, unsigned l, enum control_type t
 	group_send(group, &m);
 }
 
+static void name_addresses(const struct fare_group *group, unsigned l, struct control_message *m)
+{
+	const struct fare_domain *domain = group->domain;
+	struct in6_addr a;
+
+	if (!domain->provider->sub_port_address || group->options.mode == FARE_MODE_KERNEL)
+		return;
+	m->lane.n_addresses = domain->attr.n_sub_ports[l];
+	for (uint16_t s = 0; s < m->lane.n_addresses; s++)
+		if (!domain->provider->sub_port_address(domain->endpoint, (uint16_t)l, s, &a))
+			memcpy(m->lane.addresses[s], &a, sizeof(a));
+}
+
 static void send_with_qps(struct fare_group *group, unsigned l, enum control_type type)
 {
 	const struct qp_provider *provider = group->domain->provider;
@@ -152,7 +192,9 @@ static void send_with_qps(struct fare_group *group, unsigned l, enum control_typ
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		m.lane.qps[i].qpn = provider->qp_num(lane->qps[i].qp);
 		m.lane.qps[i].psn = provider->qp_psn(lane->qps[i].qp);
+		m.lane.qps[i].sub_port = (uint8_t)lane->qps[i].sub_port;
 	}
+	name_addresses(group, l, &m);
 	group_send(group, &m);
 }
 
@@ -179,7 +221,7 @@ void lane_drained(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	if (lane->state == LANE_RESETTING && lane->confirmed && posted(lane) == 0)
+	if (lane->state == LANE_RESETTING && lane->confirmed && posted(lane) == 0 && status(group, l) <= 0)
 		to_down(group, l);
 }
 
@@ -213,7 +255,8 @@ void lane_kill(struct fare_group *group, unsigned l)
 		reset(group, l, true); /* nobody was told of any QP */
 	} else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING) {
 		reset(group, l, false);
-		send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
+		if (status(group, l) <= 0)
+			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 	}
 }
 
@@ -231,7 +274,8 @@ static void learned(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 
 	if (create_qps(group, l) ||
-	    (!group->opener && connect_qps(group, l, lane->peer_qps))) {
+	    (!group->opener &&
+	     connect_qps(group, l, lane->peer_qps, lane->peer_addresses, lane->n_peer_addresses))) {
 		reset(group, l, true);
 		if (!group->opener)
 			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
@@ -246,21 +290,22 @@ static void step_learning(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 	struct learning *learning = &lane->learning;
 
-	if (!learning->nonce || (learning->n && learning->replies == learning->n)) {
+	if (!learning->nonce || ports_learned(group, l)) {
 		learned(group, l);
 		return;
 	}
 	if (now_ns(group) < lane->due_ns)
 		return;
-	if (learning->sends == LEARN_SENDS) {
-		if (learning->replies)
-			learned(group, l);
-		else
-			lane_kill(group, l); /* the plane does not answer: not a plane to build on */
+	if (learning->replies && learning->sends >= LEARN_SENDS) {
+		learned(group, l);
 		return;
 	}
+	if (learning->sends >= LEARN_SENDS_NONE) {
+		lane_kill(group, l); /* the plane does not answer: not a plane to build on */
+		return;
+	}
+	lane->due_ns = now_ns(group) + (LEARN_RESEND_NS << learning->sends);
 	ports_send(group, l);
-	lane->due_ns = now_ns(group) + LEARN_RESEND_NS;
 }
 
 static void up(struct fare_group *group, unsigned l)
@@ -275,11 +320,54 @@ static void up(struct fare_group *group, unsigned l)
 	group_reweight(group);
 }
 
+/* Opener: its QPs were told where the peer's are. */
+static void step_connecting(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+	int s = status(group, l);
+
+	if (s < 0 || now_ns(group) - lane->since_ns > GIVE_UP_NS) {
+		lane_kill(group, l);
+		return;
+	}
+	if (s > 0)
+		return;
+	up(group, l);
+	if (lane->state == LANE_UP)
+		send_plain(group, l, CONTROL_LANE_READY, lane->epoch);
+}
+
+/* Quiet at last: the peer that asked is told, and what waited for our own flushes goes on. */
+static void step_resetting(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (lane->ack_owed) {
+		lane->ack_owed = false;
+		send_plain(group, l, CONTROL_LANE_RESET_ACK, lane->ack_epoch);
+	}
+	lane_drained(group, l);
+}
+
 void lane_step(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 	uint64_t now = now_ns(group);
+	int s = status(group, l);
 
+	if (lane->state == LANE_RESETTING) {
+		if (s > 0)
+			return;
+		step_resetting(group, l);
+	}
+	if (s < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING || lane->state == LANE_OPENING)) {
+		lane_kill(group, l);
+		return;
+	}
+	if (lane->state == LANE_CONNECTING) {
+		step_connecting(group, l);
+		return;
+	}
 	if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING && !group_plane_usable(group, l)) {
 		lane_kill(group, l);
 		return;
@@ -303,6 +391,8 @@ void lane_step(struct fare_group *group, unsigned l)
 			lane_kill(group, l);
 			return;
 		}
+		if (s > 0)
+			return; /* not yet able to receive */
 		send_with_qps(group, l, lane->state == LANE_OPENING ? CONTROL_LANE_OPEN : CONTROL_LANE_ACCEPT);
 		break;
 	case LANE_RESETTING:
@@ -310,6 +400,7 @@ void lane_step(struct fare_group *group, unsigned l)
 			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 		break;
 	case LANE_LEARNING:
+	case LANE_CONNECTING:
 	case LANE_UP:
 		break;
 	}
@@ -324,9 +415,11 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 	if (group->opener || m->lane.n_qps != lane->n_qps || m->lane.epoch < lane->epoch)
 		return;
 	if (m->lane.epoch == lane->epoch) {
-		if (lane->state == LANE_ACCEPTING || lane->state == LANE_UP)
+		if ((lane->state == LANE_ACCEPTING || lane->state == LANE_UP) && status(group, l) == 0)
 			send_with_qps(group, l, CONTROL_LANE_ACCEPT);
-		return; /* learning: the answer comes; down: that epoch is over */
+		else if (lane->state == LANE_DOWN)
+			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch); /* that epoch is over */
+		return; /* learning: the answer comes */
 	}
 	if (lane->state == LANE_RESETTING || has_qps(lane)) {
 		/* a new epoch begins only after the opener saw the old one dead: our half goes, the next try finds us DOWN */
@@ -343,6 +436,8 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 	}
 	lane->epoch = m->lane.epoch;
 	memcpy(lane->peer_qps, m->lane.qps, sizeof(lane->peer_qps));
+	memcpy(lane->peer_addresses, m->lane.addresses, sizeof(lane->peer_addresses));
+	lane->n_peer_addresses = m->lane.n_addresses;
 	begin_learning(group, l);
 }
 
@@ -353,14 +448,15 @@ static void on_accept(struct fare_group *group, unsigned l, const struct control
 	if (!group->opener || m->lane.epoch != lane->epoch || m->lane.n_qps != lane->n_qps)
 		return;
 	if (lane->state == LANE_OPENING) {
-		if (connect_qps(group, l, m->lane.qps)) {
+		if (connect_qps(group, l, m->lane.qps, m->lane.addresses, m->lane.n_addresses)) {
 			lane_kill(group, l);
 			return;
 		}
-		up(group, l);
-	}
-	if (lane->state == LANE_UP)
+		set_state(group, l, LANE_CONNECTING);
+		step_connecting(group, l);
+	} else if (lane->state == LANE_UP) {
 		send_plain(group, l, CONTROL_LANE_READY, lane->epoch);
+	}
 }
 
 /* The peer's QPs of that epoch are in error: ours follow, and nothing of it can land any more. */
@@ -378,7 +474,10 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 			reset(group, l, true);
 		}
 	}
-	send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);
+	lane->ack_owed = lane->state == LANE_RESETTING && status(group, l) > 0;
+	lane->ack_epoch = m->lane.epoch;
+	if (!lane->ack_owed)
+		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);
 }
 
 void lane_on_control(struct fare_group *group, const struct control_message *m)
@@ -417,21 +516,43 @@ void lane_on_control(struct fare_group *group, const struct control_message *m)
 	}
 }
 
+/* A live sub-port carries none of the lane's QPs although there are enough: it was down when they were made. */
+static bool uneven(const struct lane *lane, uint32_t live)
+{
+	uint32_t homes = 0;
+
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		homes |= 1u << lane->qps[i].home;
+	return (live & ~homes) && (unsigned)__builtin_popcount(live & homes) < lane->n_qps;
+}
+
 /* QPs leave a sub-port that went down for one that is up, and go home when it is back. */
 void lane_follow_sub_ports(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 	uint32_t live = group->paths.path[l].live_sub_ports;
+	bool spread, stuck = false;
 
 	if (group->options.mode == FARE_MODE_KERNEL || !live)
 		return;
+	spread = uneven(lane, live);
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		struct lane_qp *q = &lane->qps[i];
 		uint16_t want = live >> q->home & 1 ? q->home : ports_local_sub_port(group, l, i);
+		int err;
 
-		if (q->qp && q->sub_port != want && !group->domain->provider->qp_move(q->qp, want))
+		if (spread)
+			want = q->home = ports_local_sub_port(group, l, i);
+		if (!q->qp || q->sub_port == want)
+			continue;
+		err = group->domain->provider->qp_move(q->qp, want);
+		if (!err)
 			q->sub_port = want;
+		stuck |= err == -EOPNOTSUPP;
 	}
+	/* a QP cannot leave its device: new ones are made where there is life, while other planes carry */
+	if (stuck)
+		lane_kill(group, l);
 }
 
 void lane_kick(struct fare_group *group, unsigned l)

@@ -178,6 +178,18 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	return group->domain->provider->post_write(q->qp, &w);
 }
 
+/* The peer has no such region: its message fails, alone; but a peer without its ring has no such group. */
+static void refuse_chunk(struct fare_group *group, struct lane_qp *q)
+{
+	uint32_t i = list_take(group, &q->pending);
+
+	group->messages[group->chunks[i].message].status = -EACCES;
+	group->chunks[i].lane = UINT16_MAX;
+	list_append(group, &group->replay, i); /* where abandoned() finds it */
+	if (group->chunks[i].notify)
+		group_closed(group, -ECANCELED);
+}
+
 /* Posts what the QP's window has room for: one chunk more than the wire holds, so that it never runs dry. */
 static void drain(struct fare_group *group, struct lane_qp *q)
 {
@@ -185,8 +197,14 @@ static void drain(struct fare_group *group, struct lane_qp *q)
 									    group->options.chunk_bytes)) {
 		uint32_t i = q->pending.head;
 
-		if (post_chunk(group, q, i))
-			return; /* full, or no longer connected: lane_step() or the next completion sees to it */
+		int err = post_chunk(group, q, i);
+
+		if (err == -EACCES) {
+			refuse_chunk(group, q);
+			continue;
+		}
+		if (err)
+			return; /* full, asking, or no longer connected: lane_step() or messages_step() sees to it */
 		list_take(group, &q->pending);
 		q->posted++;
 		q->posted_bytes += group->chunks[i].length;
@@ -438,6 +456,11 @@ void messages_step(struct fare_group *group)
 			message_advance(group, m);
 	}
 	pump(group);
+	/* chunks that a QP would not take and that no completion will bring back to mind */
+	for (unsigned l = 0; group->n_messages && l < group->n_lanes; l++)
+		for (unsigned k = 0; group->lanes[l].state == LANE_UP && k < group->lanes[l].n_qps; k++)
+			if (group->lanes[l].qps[k].pending.n)
+				drain(group, &group->lanes[l].qps[k]);
 }
 
 int fare_group_write(struct fare_group *group, const struct fare_write *write)

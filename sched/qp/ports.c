@@ -95,6 +95,20 @@ void ports_on_reply(struct fare_group *group, const struct control_message *m)
 	}
 }
 
+/* The i-th distinct remote sub-port that replies named; how many there are. */
+static int remotes_of(const struct learning *learning, int *remotes)
+{
+	int n = 0;
+
+	for (int r = 0; r < FARE_MAX_SUB_PORTS; r++)
+		for (unsigned k = 0; k < learning->n; k++)
+			if (learning->candidates[k].remote_sub_port == r) {
+				remotes[n++] = r;
+				break;
+			}
+	return n;
+}
+
 static struct candidate *candidate_for(struct learning *learning, uint16_t local, int remote)
 {
 	for (unsigned i = 0; i < learning->n; i++) {
@@ -111,15 +125,9 @@ uint16_t ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t
 {
 	struct learning *learning = &group->lanes[l].learning;
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	int remotes[FARE_MAX_SUB_PORTS], n = 0;
+	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
 	struct candidate *c = NULL;
 
-	for (int r = 0; r < FARE_MAX_SUB_PORTS; r++)
-		for (unsigned k = 0; k < learning->n; k++)
-			if (learning->candidates[k].remote_sub_port == r) {
-				remotes[n++] = r;
-				break;
-			}
 	/* QP i leaves by local sub-port i mod live; walk the remote ones diagonally, so that both ends are even */
 	if (n && live)
 		c = candidate_for(learning, local_sub_port, remotes[(i + i / live) % (unsigned)n]);
@@ -129,4 +137,30 @@ uint16_t ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t
 		return 0;
 	c->used = true;
 	return c->port;
+}
+
+/* All replies are in, or enough for every QP to get the remote sub-port it should. */
+bool ports_learned(const struct fare_group *group, unsigned l)
+{
+	const struct learning *learning = &group->lanes[l].learning;
+	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
+	unsigned have[FARE_MAX_SUB_PORTS][FARE_MAX_SUB_PORTS] = { 0 };
+	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
+
+	if (learning->replies == learning->n)
+		return learning->n > 0;
+	/* with replies outstanding a remote sub-port may still show itself: trust half of them to have met all */
+	if (!n || !live || learning->replies < learning->n / 2)
+		return false;
+	for (unsigned k = 0; k < learning->n; k++)
+		if (learning->candidates[k].remote_sub_port >= 0)
+			have[learning->candidates[k].local_sub_port][learning->candidates[k].remote_sub_port]++;
+	for (unsigned i = 0; i < group->lanes[l].n_qps; i++) {
+		unsigned *left = &have[ports_local_sub_port(group, l, i)][remotes[(i + i / live) % (unsigned)n]];
+
+		if (!*left)
+			return false;
+		--*left;
+	}
+	return true;
 }

@@ -102,6 +102,7 @@ struct qp_endpoint_attr {
 	uint16_t n_sub_ports[FARE_MAX_PLANES];
 	char dev[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS][FARE_DEV_NAME_MAX];
 	uint32_t path_mtu; /* payload bytes a packet: 256, 512, 1024, 2048 or 4096 */
+	bool device_peers; /* soft: peers may be RDMA devices, whose IPv4 ids a socket cannot foretell (roce_icrc.h) */
 	/* a control datagram arrived; control and its data are borrowed for the call */
 	void (*on_control)(void *arg, const struct qp_control *control);
 	void *arg;

@@ -166,7 +166,8 @@ static void exchange(struct side *s)
 	    recv(s->peer_fd, &theirs, sizeof(theirs), MSG_WAITALL) != sizeof(theirs))
 		die("exchange", EPIPE);
 	for (unsigned i = 0; i < s->o->qps; i++) {
-		struct qp_remote r = {s->remote, theirs.qpn[i], theirs.psn[i]};
+		struct qp_remote r = {
+			.address = s->remote, .qpn = theirs.qpn[i], .psn = theirs.psn[i]};
 		int err = P->qp_connect(s->qp[i], &r);
 
 		if (err)

@@ -100,13 +100,13 @@ static uint32_t multiply(uint32_t a, uint32_t b)
 	return product;
 }
 
-/* x to the power 8 x bytes */
-static uint32_t power_of_bytes(size_t bytes)
+/* x to the power n */
+static uint32_t power(uint32_t n)
 {
-	uint32_t result = 1u << 31, square = 1u << 23; /* x^0, x^8 */
+	uint32_t result = 1u << 31, square = 1u << 30; /* x^0, x^1 */
 
-	for (; bytes; bytes >>= 1) {
-		if (bytes & 1)
+	for (; n; n >>= 1) {
+		if (n & 1)
 			result = multiply(result, square);
 		square = multiply(square, square);
 	}
@@ -116,7 +116,7 @@ static uint32_t power_of_bytes(size_t bytes)
 /* What each of the id's low six bits does to a CRC when bytes follow the id. */
 static void ids_learn(struct roce_icrc_ids *ids, size_t bytes)
 {
-	uint32_t shift = power_of_bytes(bytes);
+	uint32_t shift = power((uint32_t)bytes * 8);
 
 	for (unsigned bit = 0; bit < 6; bit++) {
 		uint32_t crc = 1u << bit;
@@ -125,7 +125,22 @@ static void ids_learn(struct roce_icrc_ids *ids, size_t bytes)
 			crc = crc & 1 ? crc >> 1 ^ POLYNOMIAL : crc >> 1;
 		ids->basis[bit] = multiply(shift, crc);
 	}
+	/* the powers of x repeat after 2^32 - 1 */
+	ids->back_to_id = power(UINT32_MAX - (uint32_t)bytes * 8);
 	ids->bytes = bytes;
+}
+
+/* The same for any id: undoes what the bytes behind the id did to the difference, then the id's own 16 bits. */
+static bool ids_solve(const struct roce_icrc_ids *ids, uint32_t difference, uint16_t *ip_id)
+{
+	uint32_t r = multiply(difference, ids->back_to_id);
+
+	for (unsigned i = 0; i < 16; i++)
+		r = r >> 31 ? (r ^ POLYNOMIAL) << 1 | 1 : r << 1;
+	if (r >> 16)
+		return false;
+	*ip_id ^= (uint16_t)(r << 8 | r >> 8); /* the first byte is the high one */
+	return true;
 }
 
 /* Finds the id whose CRC differs by difference from that of *ip_id. */
@@ -135,6 +150,8 @@ static bool ids_find(struct roce_icrc_ids *ids, size_t bytes, uint32_t differenc
 
 	if (ids->bytes != bytes)
 		ids_learn(ids, bytes);
+	if (ids->any)
+		return ids_solve(ids, difference, ip_id);
 	/* Gray code: each step flips the one bit that is lowest in the count */
 	for (unsigned count = 1; count < ROCE_ICRC_IDS; count++) {
 		unsigned bit = (unsigned)__builtin_ctz(count);

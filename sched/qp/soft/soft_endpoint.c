@@ -165,6 +165,7 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 	soft_link_init(&ep->qps);
 	soft_link_init(&ep->runnable);
 	soft_link_init(&ep->answering);
+	ep->icrc_ids.any = attr->device_peers;
 	mr_table_init(&ep->regions);
 	soft_cq_init(&ep->cq);
 	soft_timers_init(&ep->timers);

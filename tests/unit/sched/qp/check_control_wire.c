@@ -28,7 +28,10 @@ static struct control_message sample(enum control_type type)
 		if (type == CONTROL_LANE_OPEN || type == CONTROL_LANE_ACCEPT) {
 			m.lane.n_qps = CONTROL_MAX_QPS;
 			for (unsigned i = 0; i < CONTROL_MAX_QPS; i++)
-				m.lane.qps[i] = (struct control_qp){ 0xfffff0 + i % 16, i };
+				m.lane.qps[i] = (struct control_qp){ 0xfffff0 + i % 16, i, (uint8_t)(i % 8) };
+			m.lane.n_addresses = FARE_MAX_SUB_PORTS;
+			for (unsigned i = 0; i < sizeof(m.lane.addresses); i++)
+				m.lane.addresses[i / 16][i % 16] = (uint8_t)i;
 		}
 	}
 	return m;
@@ -66,7 +69,8 @@ START_TEST(refuses_what_is_out_of_range)
 		{ CONTROL_ECHO, 5, CONTROL_TYPE_END },
 		{ CONTROL_GROUP_OPEN, 41, 17 }, { CONTROL_GROUP_OPEN, 41, 0 }, { CONTROL_GROUP_OPEN, 42, 1 },
 		{ CONTROL_LANE_OPEN, 41, 16 }, { CONTROL_LANE_OPEN, 43, 65 }, { CONTROL_LANE_OPEN, 43, 0 },
-		{ CONTROL_LANE_READY, 43, 1 }, { CONTROL_LANE_OPEN, 48, 1 },
+		{ CONTROL_LANE_READY, 43, 1 }, { CONTROL_LANE_OPEN, 48, 8 },
+		{ CONTROL_LANE_OPEN, 52, 1 },  { CONTROL_LANE_OPEN, 48 + 64 * 8, 1 }, { CONTROL_LANE_OPEN, 49 + 64 * 8, 9 },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {

@@ -138,6 +138,33 @@ START_TEST(any_id_of_a_cut_batch_is_found)
 }
 END_TEST
 
+START_TEST(any_id_is_found_where_peers_are_devices)
+{
+	struct roce_flow f = ipv4_flow();
+	struct roce_icrc_ids ids = {.any = true};
+	unsigned passed = 0;
+	uint8_t b[128];
+
+	for (uint32_t wanted = 0; wanted <= UINT16_MAX; wanted++) {
+		uint16_t id = (uint16_t)(wanted * 31 % 64);
+		size_t n = ipv4_payload(b, (uint16_t)wanted);
+
+		ck_assert(roce_icrc_verify(&f, &ids, &id, b, n));
+		ck_assert_uint_eq(id, wanted);
+	}
+	/* what is left of the check: one bit wrong, anywhere, is not mistaken for another id */
+	for (size_t bit = 0; bit < ipv4_payload(b, 4711) * 8; bit++) {
+		uint16_t id = 0;
+		size_t n = ipv4_payload(b, 4711);
+
+		b[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		if (bit / 8 != 4) /* not hashed */
+			passed += roce_icrc_verify(&f, &ids, &id, b, n);
+	}
+	ck_assert_uint_eq(passed, 0);
+}
+END_TEST
+
 START_TEST(ids_beyond_a_batch_are_not_accepted)
 {
 	struct roce_flow f = ipv4_flow();
@@ -186,6 +213,7 @@ int main(void)
 	tcase_add_test(t, ipv4_matches_an_independent_crc);
 	tcase_add_test(t, ipv6_matches_an_independent_crc);
 	tcase_add_loop_test(t, any_id_of_a_cut_batch_is_found, 0, ROCE_ICRC_IDS);
+	tcase_add_test(t, any_id_is_found_where_peers_are_devices);
 	tcase_add_test(t, ids_beyond_a_batch_are_not_accepted);
 	tcase_add_test(t, every_flipped_bit_is_noticed);
 	suite_add_tcase(s, t);

@@ -81,8 +81,8 @@ static struct qp_attr attr_of(uint8_t timeout, uint8_t retry, uint32_t window)
 
 static void join(struct qp *x, struct qp *y, const char *x_at, const char *y_at)
 {
-	struct qp_remote to_y = {address(y_at), P->qp_num(y), P->qp_psn(y)};
-	struct qp_remote to_x = {address(x_at), P->qp_num(x), P->qp_psn(x)};
+	struct qp_remote to_y = {.address = address(y_at), .qpn = P->qp_num(y), .psn = P->qp_psn(y)};
+	struct qp_remote to_x = {.address = address(x_at), .qpn = P->qp_num(x), .psn = P->qp_psn(x)};
 
 	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
 	ck_assert_int_eq(P->qp_connect(y, &to_x), 0);
@@ -306,7 +306,7 @@ START_TEST(what_was_promised_is_checked_at_the_post)
 {
 	struct qp_write w;
 	struct qp_attr attr = attr_of(16, 7, 0);
-	struct qp_remote r = {address("::ffff:127.0.0.3"), 1u << 24, 0};
+	struct qp_remote r = {.address = address("::ffff:127.0.0.3"), .qpn = 1u << 24};
 	struct qp *q;
 
 	open_default();
@@ -505,8 +505,10 @@ START_TEST(an_early_peer_waits_for_connect)
 	open_default();
 	ck_assert_int_eq(P->qp_create(a, &attr, &x), 0);
 	ck_assert_int_eq(P->qp_create(b, &attr, &y), 0);
-	to_y = (struct qp_remote){address("::ffff:127.0.0.3"), P->qp_num(y), P->qp_psn(y)};
-	to_x = (struct qp_remote){address("::ffff:127.0.0.2"), P->qp_num(x), P->qp_psn(x)};
+	to_y = (struct qp_remote){
+		.address = address("::ffff:127.0.0.3"), .qpn = P->qp_num(y), .psn = P->qp_psn(y)};
+	to_x = (struct qp_remote){
+		.address = address("::ffff:127.0.0.2"), .qpn = P->qp_num(x), .psn = P->qp_psn(x)};
 	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
 	w = write_of(5, 0, 64, 0);
 	ck_assert_int_eq(P->post_write(x, &w), 0);

@@ -1,0 +1,121 @@
+/*
+ * two_hosts.c - libfare in a hundred lines: one GPU writes into another's memory over all planes at
+ * once.
+ *
+ *   receiver:  two_hosts receive                         prints what the sender needs, then what
+ * arrives sender:    two_hosts send PEER ADDRESS KEY [COUNT]   PEER: the receiver's loopback, as
+ * IPv6 or ::ffff:a.b.c.d
+ *
+ * Both attach to the daemon at $FARE_RUN_DIR (default /run/fared) and use $FARE_PROVIDER (default
+ * soft). Build: cc two_hosts.c $(pkg-config --cflags --libs libfare)
+ */
+#include <arpa/inet.h>
+#include <fare.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MESSAGE_BYTES (4u << 20)
+
+static void check(int err, const char *what)
+{
+	if (err >= 0)
+		return;
+	fprintf(stderr, "two_hosts: %s: %s\n", what, strerror(-err));
+	exit(1);
+}
+
+/* The next event, however long it takes: everything happens within fare_domain_poll(). */
+static struct fare_event next_event(struct fare_domain *domain)
+{
+	struct pollfd p = {.fd = fare_domain_fd(domain), .events = POLLIN};
+	struct fare_event event;
+	int n;
+
+	while (!(n = fare_domain_poll(domain, &event, 1)))
+		poll(&p, 1, -1);
+	check(n, "poll");
+	return event;
+}
+
+static int receive(struct fare_domain *domain, uint8_t *memory, struct fare_mr *mr)
+{
+	printf("two_hosts send PEER 0x%llx 0x%x\n", (unsigned long long)(uintptr_t)memory,
+	       fare_mr_rkey(mr));
+	fflush(stdout);
+	for (;;) {
+		struct fare_event e = next_event(domain);
+
+		if (e.kind == FARE_EVENT_RECEIVED) /* all of it is in place, exactly once */
+			printf("message %u: %llu bytes, the first says %u\n", e.tag,
+			       (unsigned long long)e.bytes, memory[0]);
+		if (e.kind == FARE_EVENT_CLOSED)
+			return 0;
+	}
+}
+
+static int send_all(struct fare_domain *domain, uint8_t *memory, struct fare_mr *mr, char **argv,
+		    unsigned count)
+{
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY};
+	struct fare_write write = {.data = memory,
+				   .mr = mr,
+				   .length = MESSAGE_BYTES,
+				   .flags = FARE_WRITE_NOTIFY,
+				   .remote_addr = strtoull(argv[3], NULL, 0),
+				   .rkey = (uint32_t)strtoul(argv[4], NULL, 0)};
+	struct fare_group_stats stats;
+	struct fare_group *group;
+	struct in6_addr peer;
+
+	if (inet_pton(AF_INET6, argv[2], &peer) != 1)
+		check(-22, argv[2]);
+	check(fare_group_open(&group, domain, &peer, &options), "open");
+	while (write.tag < count) {
+		struct fare_event e = next_event(domain);
+
+		if (e.kind == FARE_EVENT_CLOSED)
+			check(e.status ? e.status : -103, "group");
+		if (e.kind != FARE_EVENT_CONNECTED && e.kind != FARE_EVENT_COMPLETED)
+			continue;
+		check(e.status, "write");
+		if (e.kind == FARE_EVENT_COMPLETED && ++write.tag == count)
+			break;
+		memset(memory, (int)write.tag,
+		       MESSAGE_BYTES); /* ours again: nobody reads it any more */
+		check(fare_group_write(group, &write), "write");
+	}
+	fare_group_stats(group, &stats);
+	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
+		if (stats.plane_bytes[p])
+			printf("plane %u carried %llu bytes\n", p,
+			       (unsigned long long)stats.plane_bytes[p]);
+	fare_group_close(group);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct fare_domain_options options = {.provider = getenv("FARE_PROVIDER"), .accept = true};
+	uint8_t *memory = calloc(1, MESSAGE_BYTES);
+	bool sending = argc >= 5 && !strcmp(argv[1], "send");
+	struct fare_domain *domain;
+	struct fare *fare;
+	struct fare_mr *mr;
+	int rc;
+
+	if (!sending && (argc != 2 || strcmp(argv[1], "receive"))) {
+		fprintf(stderr, "usage: two_hosts receive | send PEER ADDRESS KEY [COUNT]\n");
+		return 2;
+	}
+	check(fare_attach(&fare, getenv("FARE_RUN_DIR")), "attach");
+	check(fare_domain_open(&domain, fare, 0, &options), "domain");
+	check(fare_mr_register(&mr, domain, memory, MESSAGE_BYTES, !sending), "memory");
+	rc = sending ? send_all(domain, memory, mr, argv, argc > 5 ? (unsigned)atoi(argv[5]) : 10)
+		     : receive(domain, memory, mr);
+	fare_domain_close(domain);
+	fare_detach(fare);
+	free(memory);
+	return rc;
+}

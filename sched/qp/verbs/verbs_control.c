@@ -1,0 +1,216 @@
+/*
+ * The group's messages and the questions for keys travel as UDP datagrams between kernel sockets,
+ * not over UD QPs: a peer is known by its loopback address, which is no GID; only the kernel's
+ * routing leads there. A socket bound to a sub-port's netdev leaves by that sub-port. (On
+ * VERBS_CONTROL_PORT: what a leaf's hash does with it says nothing of port 4791, so echoes tell
+ * that a plane answers, and, where sub-ports are one device, nothing of how its QPs spread.)
+ */
+#include "qp/verbs/verbs_endpoint.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "qp/soft/soft_sock.h"
+
+#define TX_BYTES (256 << 10)
+#define RX_BYTES (1 << 20)
+#define RX_MAX	 256 /* datagrams a turn */
+
+int verbs_control_open(struct qp_endpoint *ep)
+{
+	bool v4 = IN6_IS_ADDR_V4MAPPED(&ep->attr.address);
+	struct sockaddr_storage at;
+	socklen_t length = soft_sock_address(&at, &ep->attr.address, VERBS_CONTROL_PORT);
+	int one = 1, bytes = RX_BYTES;
+
+	ep->control_fd =
+		socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (ep->control_fd < 0)
+		return -errno;
+	setsockopt(ep->control_fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	if (setsockopt(ep->control_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
+		       v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one)) ||
+	    bind(ep->control_fd, (struct sockaddr *)&at, length))
+		return -errno;
+	return 0;
+}
+
+void verbs_control_close(struct qp_endpoint *ep)
+{
+	if (ep->control_fd >= 0)
+		close(ep->control_fd);
+	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
+		for (unsigned s = 0; s < FARE_MAX_SUB_PORTS; s++)
+			if (ep->tx_fd[p][s] >= 0)
+				close(ep->tx_fd[p][s]);
+}
+
+static int transmit(int fd, const struct in6_addr *to, const void *buf, size_t bytes)
+{
+	struct sockaddr_storage at;
+	socklen_t length = soft_sock_address(&at, to, VERBS_CONTROL_PORT);
+
+	return sendto(fd, buf, bytes, MSG_DONTWAIT, (struct sockaddr *)&at, length) < 0 ? -errno
+											: 0;
+}
+
+/* By the sub-port's standing socket, or by one of the moment if a source port is asked for. */
+static int send_over(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
+		     uint16_t source_port, const struct in6_addr *to, const void *buf, size_t bytes)
+{
+	int *fd = &ep->tx_fd[plane][sub_port], err, own;
+
+	if (source_port) {
+		own = soft_sock_open_tx(&ep->attr.address, &source_port,
+					ep->attr.dev[plane][sub_port], TX_BYTES);
+		if (own < 0)
+			return own;
+		err = transmit(own, to, buf, bytes);
+		close(own);
+		return err;
+	}
+	if (*fd < 0) {
+		ep->tx_port[plane][sub_port] = 0;
+		*fd = soft_sock_open_tx(&ep->attr.address, &ep->tx_port[plane][sub_port],
+					ep->attr.dev[plane][sub_port], TX_BYTES);
+	}
+	if (*fd < 0)
+		return *fd;
+	err = transmit(*fd, to, buf, bytes);
+	if (err == -ENODEV) { /* made anew under its name: the next datagram opens a socket */
+		close(*fd);
+		*fd = -1;
+	}
+	return err;
+}
+
+static int send_message(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
+			uint16_t source_port, const struct in6_addr *to,
+			const struct verbs_wire_message *m)
+{
+	uint8_t buf[VERBS_WIRE_MAX];
+	int n = verbs_wire_encode(m, buf, sizeof(buf));
+
+	if (n < 0)
+		return n;
+	/* an answer to what arrived on no sub-port of ours: the receiving socket sends it by the
+	 * kernel's routing */
+	if (plane == QP_ANY_PLANE)
+		return transmit(ep->control_fd, to, buf, (size_t)n);
+	return send_over(ep, plane, sub_port, source_port, to, buf, (size_t)n);
+}
+
+int verbs_control_send(struct qp_endpoint *ep, const struct qp_control *c)
+{
+	struct verbs_wire_message m = {
+		.type = VERBS_WIRE_GROUP, .payload = c->data, .payload_bytes = c->length};
+
+	if (c->length > QP_CONTROL_MAX)
+		return -EMSGSIZE;
+	if ((c->plane != QP_ANY_PLANE &&
+	     (c->plane >= ep->attr.n_planes || c->sub_port >= ep->attr.n_sub_ports[c->plane])) ||
+	    !IN6_IS_ADDR_V4MAPPED(&ep->attr.address) != !IN6_IS_ADDR_V4MAPPED(&c->remote))
+		return -EINVAL;
+	return send_message(ep, c->plane, c->sub_port, c->udp_source_port, &c->remote, &m);
+}
+
+void verbs_control_ask(struct qp_endpoint *ep, const struct qp *qp, uint32_t key, uint64_t nonce)
+{
+	struct verbs_wire_message m = {.type = VERBS_WIRE_KEY_QUERY, .key = key, .nonce = nonce};
+
+	send_message(ep, qp->attr.plane, qp->attr.sub_port, 0, &qp->remote.address, &m);
+}
+
+static void find_sub_port(const struct qp_endpoint *ep, unsigned ifindex, struct qp_control *c)
+{
+	char name[IF_NAMESIZE];
+
+	c->plane = QP_ANY_PLANE;
+	if (!ifindex || !if_indextoname(ifindex, name))
+		return;
+	for (uint16_t p = 0; p < ep->attr.n_planes; p++) {
+		for (uint16_t s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+			if (strncmp(ep->attr.dev[p][s], name, FARE_DEV_NAME_MAX))
+				continue;
+			c->plane = p;
+			c->sub_port = s;
+			return;
+		}
+	}
+}
+
+static unsigned arrival_ifindex(struct msghdr *m)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		struct in_pktinfo v4;
+		struct in6_pktinfo v6;
+
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+			memcpy(&v4, CMSG_DATA(c), sizeof(v4));
+			return (unsigned)v4.ipi_ifindex;
+		}
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			memcpy(&v6, CMSG_DATA(c), sizeof(v6));
+			return v6.ipi6_ifindex;
+		}
+	}
+	return 0;
+}
+
+static void on_message(struct qp_endpoint *ep, struct qp_control *c, struct verbs_wire_message *m)
+{
+	switch (m->type) {
+	case VERBS_WIRE_GROUP:
+		c->data = m->payload;
+		c->length = m->payload_bytes;
+		if (ep->attr.on_control)
+			ep->attr.on_control(ep->attr.arg, c);
+		break;
+	case VERBS_WIRE_KEY_QUERY:
+		m->type = VERBS_WIRE_KEY_REPLY;
+		verbs_region_answer(ep, m);
+		send_message(ep, c->plane, c->sub_port, 0, &c->remote, m);
+		break;
+	case VERBS_WIRE_KEY_REPLY:
+		verbs_keys_answer(&ep->keys, &c->remote, m, verbs_endpoint_now_ns());
+		break;
+	}
+}
+
+int verbs_control_receive(struct qp_endpoint *ep)
+{
+	uint8_t buf[VERBS_WIRE_MAX + 1];
+	_Alignas(struct cmsghdr) uint8_t cmsg[128];
+	int n = 0;
+
+	for (; n < RX_MAX; n++) {
+		struct sockaddr_storage from;
+		struct iovec iov = {buf, sizeof(buf)};
+		struct msghdr h = {.msg_name = &from,
+				   .msg_namelen = sizeof(from),
+				   .msg_iov = &iov,
+				   .msg_iovlen = 1,
+				   .msg_control = cmsg,
+				   .msg_controllen = sizeof(cmsg)};
+		ssize_t bytes = recvmsg(ep->control_fd, &h, MSG_DONTWAIT);
+		struct verbs_wire_message m;
+		struct qp_control c = {0};
+		const char *reason;
+		size_t at;
+
+		if (bytes < 0)
+			break;
+		if (bytes > VERBS_WIRE_MAX ||
+		    verbs_wire_decode(&m, buf, (size_t)bytes, &reason, &at)) {
+			ep->stats.rx_dropped++;
+			continue;
+		}
+		soft_sock_read_address(&from, &c.remote, &c.udp_source_port);
+		find_sub_port(ep, arrival_ifindex(&h), &c);
+		on_message(ep, &c, &m);
+	}
+	return n;
+}

@@ -1,0 +1,268 @@
+#include "qp/verbs/verbs_endpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EVENTS	   32
+#define RECHECK_NS 20000000 /* while QPs drain */
+
+enum watch_kind { WATCH_CHANNEL, WATCH_ASYNC, WATCH_CONTROL, WATCH_DONE, WATCH_TIMER };
+
+uint64_t verbs_endpoint_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t verbs_endpoint_random(void)
+{
+	uint64_t v = 0;
+
+	while (getrandom(&v, sizeof(v), 0) != sizeof(v) || v == 0)
+		;
+	return v;
+}
+
+/* ---- making ---- */
+
+static int attr_check(const struct qp_endpoint_attr *attr)
+{
+	uint32_t mtu = attr->path_mtu;
+
+	if (mtu < 256 || mtu > 4096 || mtu & (mtu - 1) || !attr->n_planes ||
+	    attr->n_planes > FARE_MAX_PLANES)
+		return -EINVAL;
+	for (unsigned p = 0; p < attr->n_planes; p++)
+		if (attr->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
+			return -EINVAL;
+	return 0;
+}
+
+static int watch(struct qp_endpoint *ep, int fd, enum watch_kind kind, unsigned index)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = (uint64_t)kind << 32 | index};
+
+	return epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+}
+
+static int watch_all(struct qp_endpoint *ep)
+{
+	int err;
+
+	ep->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	ep->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (ep->epoll_fd < 0 || ep->timer_fd < 0)
+		return -errno;
+	err = watch(ep, ep->timer_fd, WATCH_TIMER, 0);
+	if (!err)
+		err = watch(ep, ep->control_fd, WATCH_CONTROL, 0);
+	if (!err)
+		err = watch(ep, ep->done_fd, WATCH_DONE, 0);
+	for (unsigned d = 0; !err && d < ep->n_devices; d++) {
+		err = watch(ep, ep->devices[d].channel->fd, WATCH_CHANNEL, d);
+		if (!err)
+			err = watch(ep, ep->devices[d].context->async_fd, WATCH_ASYNC, d);
+	}
+	return err;
+}
+
+static void init(struct qp_endpoint *ep, const struct qp_endpoint_attr *attr)
+{
+	ep->attr = *attr;
+	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
+		for (unsigned s = 0; s < FARE_MAX_SUB_PORTS; s++)
+			ep->attr.dev[p][s][FARE_DEV_NAME_MAX - 1] = '\0';
+	ep->qps.prev = ep->qps.next = &ep->qps;
+	ep->epoll_fd = ep->timer_fd = ep->control_fd = ep->done_fd = -1;
+	memset(ep->tx_fd, 0xff, sizeof(ep->tx_fd));
+	pthread_mutex_init(&ep->done_lock, NULL);
+	verbs_keys_init(&ep->keys);
+	ep->next_nonce = verbs_endpoint_random();
+}
+
+static void endpoint_destroy(struct qp_endpoint *ep);
+
+static int endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr)
+{
+	struct qp_endpoint *ep;
+	int err = attr_check(attr);
+
+	*out = NULL;
+	if (err)
+		return err;
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -ENOMEM;
+	init(ep, attr);
+	ep->regions = calloc(VERBS_MAX_REGIONS, sizeof(*ep->regions));
+	err = ep->regions ? verbs_device_open_all(ep) : -ENOMEM;
+	if (!err)
+		err = verbs_control_open(ep);
+	if (!err)
+		err = verbs_worker_start_all(ep);
+	if (!err)
+		err = watch_all(ep);
+	if (err) {
+		endpoint_destroy(ep);
+		return err;
+	}
+	*out = ep;
+	return 0;
+}
+
+static void close_if_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static void endpoint_destroy(struct qp_endpoint *ep)
+{
+	if (!ep)
+		return;
+	verbs_worker_stop_all(ep);
+	verbs_qp_bury_all(ep);
+	while (verbs_worker_reap(ep)) /* a job that comes back may make the next one */
+		;
+	verbs_region_free_all(ep);
+	verbs_device_close_all(ep);
+	verbs_control_close(ep);
+	close_if_open(ep->done_fd);
+	close_if_open(ep->timer_fd);
+	close_if_open(ep->epoll_fd);
+	pthread_mutex_destroy(&ep->done_lock);
+	free(ep);
+}
+
+/* ---- progress ---- */
+
+/* Completion queues are looked at by poll in any case: what matters here is that they are no longer
+ * armed. */
+static int take_channel(struct verbs_device *d)
+{
+	struct ibv_cq *cq;
+	void *context;
+	int n = 0;
+
+	for (; !ibv_get_cq_event(d->channel, &cq, &context); n++) {
+		struct qp *qp = context;
+
+		qp->armed = false;
+		ibv_ack_cq_events(cq, 1); /* the last touch: its destruction waits for this */
+	}
+	return n;
+}
+
+static int take(struct qp_endpoint *ep, uint64_t what)
+{
+	unsigned index = (unsigned)(what & UINT32_MAX);
+	uint64_t expirations;
+
+	switch ((enum watch_kind)(what >> 32)) {
+	case WATCH_CHANNEL:
+		return take_channel(&ep->devices[index]);
+	case WATCH_ASYNC:
+		return verbs_device_events(ep, index);
+	case WATCH_CONTROL:
+		return verbs_control_receive(ep);
+	case WATCH_DONE:
+		return verbs_worker_reap(ep);
+	case WATCH_TIMER:
+		return read(ep->timer_fd, &expirations, sizeof(expirations)) > 0;
+	}
+	return 0;
+}
+
+static int endpoint_progress(struct qp_endpoint *ep)
+{
+	struct itimerspec again = {.it_value.tv_nsec = RECHECK_NS};
+	struct epoll_event e[EVENTS];
+	int n = epoll_wait(ep->epoll_fd, e, EVENTS, 0), did = 0;
+
+	for (int i = 0; i < n; i++)
+		did += take(ep, e[i].data.u64);
+	if (ep->n_draining) {
+		did += verbs_qp_check_drains(ep, verbs_endpoint_now_ns());
+		timerfd_settime(ep->timer_fd, 0, &again, NULL);
+	}
+	return did;
+}
+
+/* ---- the table ---- */
+
+static int endpoint_fd(struct qp_endpoint *ep)
+{
+	return ep->epoll_fd;
+}
+
+/* Packets are the device's business: bytes of writes posted and of notified arrivals, time-outs
+ * reported. */
+static void endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
+{
+	*out = ep->stats;
+}
+
+static int sub_port_address(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
+			    struct in6_addr *out)
+{
+	if (plane >= ep->attr.n_planes || sub_port >= ep->attr.n_sub_ports[plane])
+		return -EINVAL;
+	if (!ep->sub_ports[plane][sub_port].has_gid)
+		return -EADDRNOTAVAIL;
+	memcpy(out, ep->sub_ports[plane][sub_port].gid.raw, sizeof(*out));
+	return 0;
+}
+
+static uint32_t num(const struct qp *qp)
+{
+	return qp->ibv->qp_num;
+}
+
+static uint32_t psn(const struct qp *qp)
+{
+	return qp->first_psn;
+}
+
+static uint16_t source_port(const struct qp *qp)
+{
+	return qp->attr.udp_source_port;
+}
+
+/* The device repeats by its own clock. */
+static void kick(struct qp *qp)
+{
+	(void)qp;
+}
+
+const struct qp_provider qp_verbs_provider = {
+	.name = "verbs",
+	.endpoint_create = endpoint_create,
+	.endpoint_destroy = endpoint_destroy,
+	.endpoint_fd = endpoint_fd,
+	.endpoint_progress = endpoint_progress,
+	.endpoint_stats = endpoint_stats,
+	.sub_port_address = sub_port_address,
+	.mr_register = verbs_region_register,
+	.mr_deregister = verbs_region_deregister,
+	.qp_create = verbs_qp_create,
+	.qp_num = num,
+	.qp_psn = psn,
+	.qp_source_port = source_port,
+	.qp_connect = verbs_qp_connect,
+	.qp_status = verbs_qp_status,
+	.qp_move = verbs_qp_move,
+	.qp_kick = kick,
+	.qp_error = verbs_qp_error,
+	.qp_destroy = verbs_qp_destroy,
+	.post_write = verbs_qp_post,
+	.poll = verbs_qp_poll_all,
+	.control_send = verbs_control_send,
+};

@@ -1,0 +1,187 @@
+/*
+ * verbs_endpoint.h - what the files of the verbs provider share: devices, sub-ports, regions, QPs,
+ * workers.
+ *
+ * Owns, for one local GPU address: the RDMA devices behind its sub-ports, protection domains,
+ * regions, QPs and their completion queues, the control sockets. In: posted writes, completions,
+ * device events, datagrams. Out: completions, control datagrams. One thread, plus a worker per
+ * plane that alone makes the kernel calls which may block.
+ *
+ * Who does what: verbs_device.c devices, GIDs and their events; verbs_region.c memory on every
+ * device; verbs_qp.c QPs; verbs_worker.c the blocking part of a QP's life; verbs_control.c
+ * datagrams; verbs_endpoint.c life, progress and the table of qp/provider.h. Pure: verbs_wire.c,
+ * verbs_keys.c.
+ */
+#ifndef VERBS_ENDPOINT_H
+#define VERBS_ENDPOINT_H
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+
+#include "qp/provider.h"
+#include "qp/verbs/verbs_keys.h"
+
+#define VERBS_MAX_DEVICES  (FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
+#define VERBS_SEND_DEPTH   128
+#define VERBS_RECV_DEPTH   256 /* notifications that may wait: twice what a group has outstanding */
+#define VERBS_CONTROL_PORT 4798 /* UDP. 4791 is the devices' own */
+#define VERBS_GRAVES	   64
+#define VERBS_MAX_REGIONS  4095
+
+struct verbs_device {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+};
+
+/* A sub-port as configured, and where it was found. */
+struct verbs_sub_port {
+	unsigned device; /* index into devices */
+	uint8_t port;	 /* of the device, from 1 */
+	bool up;
+	bool has_gid;
+	uint8_t gid_index;
+	union ibv_gid gid; /* the address that it answers to */
+	enum ibv_mtu active_mtu;
+};
+
+struct verbs_region {
+	uint32_t key; /* 0: free. What applications pass on: names the region, on whatever device */
+	uint32_t generation;
+	unsigned access;
+	struct ibv_mr **mr; /* one per device */
+};
+
+enum verbs_job_kind { VERBS_IDLE, VERBS_CONNECT, VERBS_STOP, VERBS_HALT, VERBS_DESTROY };
+
+struct verbs_job {
+	struct verbs_job *next;
+	enum verbs_job_kind kind; /* the data thread's, while the job is not queued */
+	int result;		  /* 0 or -errno */
+	struct qp *qp;
+};
+
+/* One thread per plane: a plane whose neighbour does not answer must not hold up another's QPs. */
+struct verbs_worker {
+	struct qp_endpoint *ep;
+	pthread_t thread;
+	bool running, quit;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct verbs_job *first, *last;
+};
+
+enum verbs_qp_state {
+	VERBS_QP_MADE,	     /* INIT */
+	VERBS_QP_CONNECTING, /* with the worker: RTR, RTS */
+	VERBS_QP_READY,	     /* RTS */
+	VERBS_QP_STOPPING,   /* with the worker: ERR */
+	VERBS_QP_DRAINING,   /* ERR; flushes are awaited: behind the last of them nothing is placed
+				any more */
+	VERBS_QP_HALTING,    /* with the worker: RESET, as a device did not flush */
+	VERBS_QP_STOPPED,    /* nothing is sent or placed. What was not reported is flushed by us */
+};
+
+struct qp {
+	struct qp_endpoint *ep;
+	struct qp *prev, *next;
+	struct qp_attr attr;
+	struct qp_remote remote;
+	unsigned device;
+	uint8_t port, gid_index;
+	struct ibv_qp *ibv;
+	struct ibv_cq *cq;
+	uint32_t first_psn;
+	enum verbs_qp_state state;
+	int error; /* it failed by itself: -errno */
+	bool stop_wanted, doomed, armed;
+	unsigned n_receives;
+	uint64_t drain_until_ns;
+	uint64_t wr_ids[VERBS_SEND_DEPTH]; /* outstanding writes, oldest first */
+	uint32_t lengths[VERBS_SEND_DEPTH];
+	unsigned first, n_writes;
+	struct verbs_job job;
+};
+
+struct qp_endpoint {
+	struct qp_endpoint_attr attr;
+	struct qp_stats stats;
+	struct verbs_device devices[VERBS_MAX_DEVICES];
+	unsigned n_devices;
+	struct verbs_sub_port sub_ports[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	struct verbs_region *regions; /* VERBS_MAX_REGIONS */
+	uint32_t next_region;
+	struct verbs_keys keys;
+	uint64_t next_nonce; /* of the next question for keys: drawn beforehand, as a post must not
+				wait for it */
+
+	struct qp qps; /* ring; this one is its head */
+	struct qp *turn;
+	unsigned n_draining;
+	struct qp *graves[VERBS_GRAVES]; /* stopped QPs keep their numbers for as long as there is
+					    room */
+	unsigned next_grave;
+	struct verbs_worker workers[FARE_MAX_PLANES];
+	bool closing; /* workers are gone: jobs are done on the spot */
+	pthread_mutex_t done_lock;
+	struct verbs_job *done;
+	int done_fd;
+
+	int epoll_fd, timer_fd, control_fd;
+	int tx_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	uint16_t tx_port[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+};
+
+uint64_t verbs_endpoint_now_ns(void);
+uint64_t verbs_endpoint_random(void); /* never 0 */
+
+/*
+ * Finds the device behind every sub-port and opens it. -ENOSYS: the kernel has no RDMA. -ENODEV: it
+ * has, but no device for some sub-port. -EACCES: there are devices that we may not open.
+ * -EADDRNOTAVAIL: no sub-port has a RoCEv2 GID of the address's family. -EMSGSIZE: a port's MTU is
+ * below attr.path_mtu.
+ */
+int verbs_device_open_all(struct qp_endpoint *ep);
+void verbs_device_close_all(struct qp_endpoint *ep);
+/* Takes what a device has to tell; QPs concerned are marked as failed. > 0 if anything was. */
+int verbs_device_events(struct qp_endpoint *ep, unsigned device);
+
+int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
+			  struct qp_mr *out);
+int verbs_region_deregister(struct qp_endpoint *ep, const struct qp_mr *mr);
+void verbs_region_free_all(struct qp_endpoint *ep);
+/* 0 or -EINVAL: no such region. */
+int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, unsigned device, uint32_t *lkey);
+/* Fills in keys and n_keys (none if peers may not write there). */
+void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply);
+
+int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
+int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote);
+int verbs_qp_status(struct qp *qp);
+int verbs_qp_move(struct qp *qp, uint16_t sub_port);
+void verbs_qp_error(struct qp *qp);
+void verbs_qp_destroy(struct qp *qp);
+int verbs_qp_post(struct qp *qp, const struct qp_write *write);
+int verbs_qp_poll_all(struct qp_endpoint *ep, struct qp_wc *wc, int max);
+/* A job of the QP's came back from its worker. */
+void verbs_qp_on_done(struct qp *qp);
+/* Devices that flush in no reasonable time are reset. > 0 if any is. */
+int verbs_qp_check_drains(struct qp_endpoint *ep, uint64_t now_ns);
+void verbs_qp_bury_all(struct qp_endpoint *ep);
+
+/* Starts a thread per plane. 0 or -errno. */
+int verbs_worker_start_all(struct qp_endpoint *ep);
+/* Finishes what is queued, then ends. */
+void verbs_worker_stop_all(struct qp_endpoint *ep);
+void verbs_worker_submit(struct qp *qp, enum verbs_job_kind kind);
+/* Hands finished jobs to verbs_qp_on_done(). > 0 if there were any. */
+int verbs_worker_reap(struct qp_endpoint *ep);
+
+int verbs_control_open(struct qp_endpoint *ep);
+void verbs_control_close(struct qp_endpoint *ep);
+int verbs_control_send(struct qp_endpoint *ep, const struct qp_control *control);
+/* Asks for a region's keys. Loss is silent. */
+void verbs_control_ask(struct qp_endpoint *ep, const struct qp *qp, uint32_t key, uint64_t nonce);
+int verbs_control_receive(struct qp_endpoint *ep);
+
+#endif

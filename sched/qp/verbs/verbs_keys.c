@@ -1,0 +1,90 @@
+#include "qp/verbs/verbs_keys.h"
+
+#include <errno.h>
+#include <string.h>
+
+void verbs_keys_init(struct verbs_keys *keys)
+{
+	memset(keys, 0, sizeof(*keys));
+}
+
+static struct verbs_key_entry *set_of(struct verbs_keys *keys, const struct in6_addr *peer,
+				      uint32_t key)
+{
+	uint64_t low;
+
+	memcpy(&low, peer->s6_addr + 8, sizeof(low));
+	low = (low ^ key) * UINT64_C(0x9e3779b97f4a7c15);
+	return keys->entries[low >> 32 & (VERBS_KEYS_SETS - 1)];
+}
+
+static struct verbs_key_entry *find(struct verbs_keys *keys, const struct in6_addr *peer,
+				    uint32_t key)
+{
+	struct verbs_key_entry *set = set_of(keys, peer, key);
+
+	for (unsigned i = 0; i < VERBS_KEYS_WAYS; i++)
+		if (set[i].state != VERBS_KEY_FREE && set[i].key == key &&
+		    IN6_ARE_ADDR_EQUAL(&set[i].peer, peer))
+			return &set[i];
+	return NULL;
+}
+
+/* A free place, or that of the entry unused for longest. */
+static struct verbs_key_entry *make(struct verbs_keys *keys, const struct in6_addr *peer,
+				    uint32_t key)
+{
+	struct verbs_key_entry *set = set_of(keys, peer, key), *e = set;
+
+	for (unsigned i = 1; i < VERBS_KEYS_WAYS && e->state != VERBS_KEY_FREE; i++)
+		if (set[i].state == VERBS_KEY_FREE || set[i].used_ns < e->used_ns)
+			e = &set[i];
+	*e = (struct verbs_key_entry){.state = VERBS_KEY_ASKED, .peer = *peer, .key = key};
+	return e;
+}
+
+int verbs_keys_lookup(struct verbs_keys *keys, const struct in6_addr *peer, uint32_t key,
+		      uint16_t plane, uint16_t sub_port, uint64_t now_ns, uint64_t random,
+		      uint32_t *rkey, uint64_t *nonce)
+{
+	struct verbs_key_entry *e = find(keys, peer, key);
+
+	*nonce = 0;
+	if (plane >= FARE_MAX_PLANES || sub_port >= FARE_MAX_SUB_PORTS)
+		return -EACCES;
+	if (!e)
+		e = make(keys, peer, key);
+	e->used_ns = now_ns;
+	if (e->state == VERBS_KEY_KNOWN && e->has[plane] >> sub_port & 1) {
+		*rkey = e->rkeys[plane][sub_port];
+		return 0;
+	}
+	if (e->state == VERBS_KEY_REFUSED && now_ns - e->answered_ns < VERBS_KEYS_REFUSE_NS)
+		return -EACCES;
+	/* unknown, or the peer had no device there when it answered */
+	if (e->nonce && now_ns - e->asked_ns < VERBS_KEYS_ASK_NS)
+		return -EAGAIN;
+	if (!e->nonce)
+		e->nonce = random;
+	e->asked_ns = now_ns;
+	*nonce = e->nonce;
+	return -EAGAIN;
+}
+
+int verbs_keys_answer(struct verbs_keys *keys, const struct in6_addr *peer,
+		      const struct verbs_wire_message *m, uint64_t now_ns)
+{
+	struct verbs_key_entry *e = find(keys, peer, m->key);
+
+	if (!e || !e->nonce || e->nonce != m->nonce)
+		return -ENOENT;
+	e->nonce = 0;
+	e->answered_ns = now_ns;
+	e->state = m->n_keys ? VERBS_KEY_KNOWN : VERBS_KEY_REFUSED;
+	memset(e->has, 0, sizeof(e->has));
+	for (unsigned i = 0; i < m->n_keys; i++) {
+		e->has[m->keys[i].plane] |= (uint8_t)(1u << m->keys[i].sub_port);
+		e->rkeys[m->keys[i].plane][m->keys[i].sub_port] = m->keys[i].rkey;
+	}
+	return 0;
+}

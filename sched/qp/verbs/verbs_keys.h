@@ -1,0 +1,53 @@
+/*
+ * verbs_keys.h - what peers said their regions' rkeys are, device by device (pure).
+ *
+ * Solely owns: the table of answers. In: lookups before a write is posted, KEY_REPLY messages,
+ * `now`. Out: an rkey, or that a question is due. Bounded: an old answer makes room for a new one
+ * and is asked for again if needed. One thread.
+ *
+ * A reply counts only if it carries the nonce of a question that is open, and comes from the peer
+ * that was asked.
+ */
+#ifndef VERBS_KEYS_H
+#define VERBS_KEYS_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+
+#include "qp/verbs/verbs_wire.h"
+
+#define VERBS_KEYS_SETS	     64
+#define VERBS_KEYS_WAYS	     8
+#define VERBS_KEYS_ASK_NS    UINT64_C(5000000)	 /* a question is repeated after that */
+#define VERBS_KEYS_REFUSE_NS UINT64_C(100000000) /* "no such region" is believed that long */
+
+enum verbs_key_state { VERBS_KEY_FREE, VERBS_KEY_ASKED, VERBS_KEY_KNOWN, VERBS_KEY_REFUSED };
+
+struct verbs_key_entry {
+	enum verbs_key_state state;
+	struct in6_addr peer;
+	uint32_t key;
+	uint64_t nonce;
+	uint64_t asked_ns, answered_ns, used_ns; /* asked_ns 0: never */
+	uint8_t has[FARE_MAX_PLANES];		 /* bit per sub-port */
+	uint32_t rkeys[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+};
+
+struct verbs_keys {
+	struct verbs_key_entry entries[VERBS_KEYS_SETS][VERBS_KEYS_WAYS];
+};
+
+void verbs_keys_init(struct verbs_keys *keys);
+/*
+ * The rkey of the peer's region `key` on its device at (plane, sub_port). 0; -EACCES: it has no
+ * such region; -EAGAIN: not known yet. With -EAGAIN, *nonce is that of the KEY_QUERY to send now,
+ * or 0 if one is under way. random: 8 random bytes, not 0, for a new question.
+ */
+int verbs_keys_lookup(struct verbs_keys *keys, const struct in6_addr *peer, uint32_t key,
+		      uint16_t plane, uint16_t sub_port, uint64_t now_ns, uint64_t random,
+		      uint32_t *rkey, uint64_t *nonce);
+/* Takes a KEY_REPLY from peer. 0, or -ENOENT: nobody asked that. */
+int verbs_keys_answer(struct verbs_keys *keys, const struct in6_addr *peer,
+		      const struct verbs_wire_message *m, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,49 @@
+#!/bin/bash
+# docs/examples/two_hosts.c between two GPU servers of a lab, on libfare.so, the real daemon and real FRR: both planes
+# carry. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
+set -u
+
+here=$(cd "$(dirname "$0")/../.." && pwd)
+bin=${FARE_BIN:-$here/build/dev/bin}
+lab=fth$$
+work=$(mktemp -d /tmp/$lab.XXXXXX)
+
+skip() { echo "skipped: $*"; exit 77; }
+failed() { echo "FAILED: $*"; cat "$work"/* 2>/dev/null; exit 1; }
+cleanup() {
+	[ -z "${receiver:-}" ] || kill "$receiver" 2>/dev/null
+	"$bin/farelab" down $lab >/dev/null 2>&1
+	rm -rf "$work"
+}
+trap cleanup EXIT
+[ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
+[ -x /usr/lib/frr/bgpd ] || skip "needs FRR (apt install frr)"
+command -v jq >/dev/null || skip "needs jq"
+for tool in fared farelab two_hosts; do
+	[ -x "$bin/$tool" ] || skip "no $bin/$tool; set FARE_BIN to where the binaries are"
+done
+
+"$bin/farelab" up "$here/netns/topologies/2x2x2.yaml" --name $lab --fared "$bin/fared" --wait 60 >"$work/up" 2>&1 ||
+	failed "no lab"
+"$bin/farelab" status $lab --json >"$work/status"
+run_dir() { jq -r --arg s "$1" '.servers[] | select(.name == $s) | .fared_run_dir' "$work/status"; }
+two_hosts() {
+	local host=$1
+	shift
+	FARE_RUN_DIR=$(run_dir "$host") exec "$bin/farelab" exec $lab "$host" -- "$bin/two_hosts" "$@"
+}
+
+two_hosts s1 receive >"$work/receiver" 2>&1 &
+receiver=$!
+for ((i = 0; i < 200; i++)); do
+	grep -q '^two_hosts send' "$work/receiver" && break
+	kill -0 $receiver 2>/dev/null || failed "the receiver ended"
+	sleep 0.05
+done
+read -r _ _ _ address key < <(head -n 1 "$work/receiver")
+peer=$(jq -r '.servers[] | select(.name == "s1") | .gpus[0].ipv4' "$work/status")
+(two_hosts s0 send "::ffff:$peer" "$address" "$key" 20) >"$work/sender" 2>&1 || failed "the sender"
+[ "$(grep -c '^message .* 4194304 bytes' "$work/receiver")" = 20 ] || failed "not all arrived"
+[ "$(grep -c '^plane [01] carried [1-9]' "$work/sender")" = 2 ] || failed "not every plane carried"
+cat "$work/sender"
+echo passed

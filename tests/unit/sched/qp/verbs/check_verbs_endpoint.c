@@ -1,0 +1,68 @@
+/* What can be checked of the endpoint anywhere; the rest runs on real devices, in tests/vm. */
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "qp/provider.h"
+
+static struct qp_endpoint_attr sample(void)
+{
+	struct qp_endpoint_attr attr = {
+		.n_planes = 1, .n_sub_ports = {1}, .path_mtu = 1024, .dev = {{"no-such-dev"}}};
+
+	inet_pton(AF_INET6, "::ffff:127.0.0.1", &attr.address);
+	return attr;
+}
+
+START_TEST(tells_a_kernel_without_rdma_from_a_missing_device)
+{
+	struct qp_endpoint_attr attr = sample();
+	struct qp_endpoint *ep = (struct qp_endpoint *)&attr;
+	int err = qp_verbs_provider.endpoint_create(&ep, &attr);
+
+	ck_assert_ptr_null(ep);
+	if (access("/sys/class/infiniband", F_OK))
+		ck_assert_int_eq(err, -ENOSYS);
+	else
+		ck_assert(err == -ENODEV || err == -EACCES);
+}
+END_TEST
+
+START_TEST(refuses_nonsense_before_it_looks_at_devices)
+{
+	struct qp_endpoint_attr attr = sample();
+	struct qp_endpoint *ep;
+
+	attr.path_mtu = 1500;
+	ck_assert_int_eq(qp_verbs_provider.endpoint_create(&ep, &attr), -EINVAL);
+	attr = sample();
+	attr.n_planes = 0;
+	ck_assert_int_eq(qp_verbs_provider.endpoint_create(&ep, &attr), -EINVAL);
+	attr = sample();
+	attr.n_planes = FARE_MAX_PLANES + 1;
+	ck_assert_int_eq(qp_verbs_provider.endpoint_create(&ep, &attr), -EINVAL);
+	attr = sample();
+	attr.n_sub_ports[0] = FARE_MAX_SUB_PORTS + 1;
+	ck_assert_int_eq(qp_verbs_provider.endpoint_create(&ep, &attr), -EINVAL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("verbs_endpoint");
+	TCase *t = tcase_create("core");
+	SRunner *r;
+	int failed;
+
+	tcase_add_test(t, tells_a_kernel_without_rdma_from_a_missing_device);
+	tcase_add_test(t, refuses_nonsense_before_it_looks_at_devices);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

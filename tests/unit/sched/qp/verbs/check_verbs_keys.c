@@ -1,0 +1,148 @@
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "qp/verbs/verbs_keys.h"
+
+static struct verbs_keys keys;
+static struct in6_addr peer, other;
+
+static void set_up(void)
+{
+	verbs_keys_init(&keys);
+	inet_pton(AF_INET6, "::ffff:198.19.0.1", &peer);
+	inet_pton(AF_INET6, "::ffff:198.19.0.2", &other);
+}
+
+static struct verbs_wire_message reply(uint32_t key, uint64_t nonce)
+{
+	struct verbs_wire_message m = {.type = VERBS_WIRE_KEY_REPLY,
+				       .key = key,
+				       .nonce = nonce,
+				       .n_keys = 2,
+				       .keys = {{0, 1, 111}, {3, 0, 333}}};
+
+	return m;
+}
+
+START_TEST(asks_once_a_while_and_believes_the_answer)
+{
+	struct verbs_wire_message m;
+	uint64_t nonce;
+	uint32_t rkey = 0;
+
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 0, 1, 1000, 42, &rkey, &nonce),
+			 -EAGAIN);
+	ck_assert_uint_eq(nonce, 42);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 0, 1, 1001, 43, &rkey, &nonce),
+			 -EAGAIN);
+	ck_assert_uint_eq(nonce, 0); /* under way */
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 0, 1, 1000 + VERBS_KEYS_ASK_NS, 44,
+					   &rkey, &nonce),
+			 -EAGAIN);
+	ck_assert_uint_eq(nonce, 42); /* the same question again: an answer to either counts */
+	m = reply(7, 42);
+	ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, 2000), 0);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 0, 1, 2001, 45, &rkey, &nonce), 0);
+	ck_assert_uint_eq(rkey, 111);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 3, 0, 2001, 45, &rkey, &nonce), 0);
+	ck_assert_uint_eq(rkey, 333);
+}
+END_TEST
+
+START_TEST(believes_nobody_who_was_not_asked)
+{
+	struct verbs_wire_message m = reply(7, 42);
+	uint64_t nonce;
+	uint32_t rkey = 0;
+
+	ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, 1), -ENOENT);
+	verbs_keys_lookup(&keys, &peer, 7, 0, 1, 1000, 41, &rkey, &nonce);
+	ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, 2), -ENOENT); /* nonce */
+	m = reply(7, 41);
+	ck_assert_int_eq(verbs_keys_answer(&keys, &other, &m, 2), -ENOENT); /* sender */
+	ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, 2), 0);
+	ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, 3), -ENOENT); /* a second time */
+	m = reply(7, 0);
+	ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, 3), -ENOENT);
+}
+END_TEST
+
+START_TEST(a_refusal_holds_for_a_while)
+{
+	struct verbs_wire_message m = reply(7, 42);
+	uint64_t nonce;
+	uint32_t rkey = 0;
+
+	verbs_keys_lookup(&keys, &peer, 7, 0, 1, 1000, 42, &rkey, &nonce);
+	m.n_keys = 0;
+	ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, 2000), 0);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 0, 1, 2001, 43, &rkey, &nonce),
+			 -EACCES);
+	ck_assert_uint_eq(nonce, 0);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 0, 1, 2000 + VERBS_KEYS_REFUSE_NS, 44,
+					   &rkey, &nonce),
+			 -EAGAIN);
+	ck_assert_uint_eq(nonce, 44);
+}
+END_TEST
+
+START_TEST(a_device_that_was_not_named_is_asked_for_again)
+{
+	struct verbs_wire_message m = reply(7, 42);
+	uint64_t nonce;
+	uint32_t rkey = 0;
+
+	verbs_keys_lookup(&keys, &peer, 7, 0, 1, 1000, 42, &rkey, &nonce);
+	verbs_keys_answer(&keys, &peer, &m, 2000);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 2, 0, 2001, 43, &rkey, &nonce),
+			 -EAGAIN);
+	ck_assert_uint_eq(nonce, 43);
+	ck_assert_int_eq(
+		verbs_keys_lookup(&keys, &peer, 7, FARE_MAX_PLANES, 0, 2001, 44, &rkey, &nonce),
+		-EACCES);
+}
+END_TEST
+
+START_TEST(stays_bounded_and_forgets_the_longest_unused)
+{
+	uint64_t nonce;
+	uint32_t rkey = 0;
+
+	for (uint32_t key = 1; key <= 10 * VERBS_KEYS_SETS * VERBS_KEYS_WAYS; key++) {
+		struct verbs_wire_message m = reply(key, key);
+
+		ck_assert_int_eq(
+			verbs_keys_lookup(&keys, &peer, key, 0, 1, key, key, &rkey, &nonce),
+			-EAGAIN);
+		ck_assert_uint_eq(nonce, key);
+		ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, key), 0);
+		/* what is in use stays, however many come by */
+		if (key > 1)
+			ck_assert_int_eq(
+				verbs_keys_lookup(&keys, &peer, 1, 0, 1, key, 1, &rkey, &nonce), 0);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("verbs_keys");
+	TCase *t = tcase_create("core");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(t, set_up, NULL);
+	tcase_add_test(t, asks_once_a_while_and_believes_the_answer);
+	tcase_add_test(t, believes_nobody_who_was_not_asked);
+	tcase_add_test(t, a_refusal_holds_for_a_while);
+	tcase_add_test(t, a_device_that_was_not_named_is_asked_for_again);
+	tcase_add_test(t, stays_bounded_and_forgets_the_longest_unused);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,59 @@
+/*
+ * interop.h - what the two ends of the conformance test say to each other over TCP: the soft end
+ * asks, the device's end does and answers. Both run on one machine and its guest: structs travel as
+ * they are.
+ */
+#ifndef INTEROP_H
+#define INTEROP_H
+
+#include <stdint.h>
+#include <unistd.h>
+
+#define INTEROP_PORT  4799
+#define INTEROP_BYTES (1u << 20)
+#define INTEROP_MTU   1024
+
+enum interop_op {
+	INTEROP_QP = 1, /* make a QP connected to (qpn, psn); answer: its own, rkey and address of
+			   the target */
+	INTEROP_WRITE,	/* from the source's beginning to (rkey, addr); answer: completion status */
+	INTEROP_ARRIVED, /* wait for an immediate; answer: it */
+	INTEROP_CHECK,	 /* is [offset, offset + length) of the target the pattern of seed? answer:
+			    status 0 or 1 */
+	INTEROP_END,
+};
+
+struct interop_ask {
+	uint32_t op, qpn, psn, rkey, length, imm, with_imm, offset;
+	uint64_t addr, seed;
+};
+
+struct interop_answer {
+	int32_t status;
+	uint32_t qpn, psn, rkey, imm;
+	uint64_t addr;
+};
+
+static inline uint8_t interop_byte(uint64_t seed, uint32_t i)
+{
+	uint64_t h = (seed * UINT64_C(0x9e3779b97f4a7c15)) ^ (i / 8 * UINT64_C(0xc2b2ae3d27d4eb4f));
+
+	return (uint8_t)(h >> 8 * (i % 8));
+}
+
+static inline int interop_io(int fd, void *data, size_t bytes, int out)
+{
+	uint8_t *at = data;
+
+	while (bytes) {
+		ssize_t n = out ? write(fd, at, bytes) : read(fd, at, bytes);
+
+		if (n <= 0)
+			return -1;
+		at += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# interop.sh: the soft provider here against rdma_rxe in the VM, over a tap: IPv4 and IPv6, clean, then with the guest
+# losing packets; then what crossed the wire in front of an independent dissector.
+set -uo pipefail
+: "${FARE_BIN:?where the programs are}"
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+[ "$(id -u)" = 0 ] || { echo "skipped: needs root to make a tap"; exit 77; }
+for tool in qemu-system-x86_64 tshark; do
+	command -v "$tool" >/dev/null || { echo "skipped: no $tool"; exit 77; }
+done
+cache=${FARE_VM_KERNEL:-build/vm-kernel}
+mkdir -p "$(dirname "$cache")"
+kernel=$(tests/vm/kernel "$cache") || exit $?
+
+ns=fare-interop-$$ pcap=$(mktemp /tmp/fare-interop.XXXXXX) capture=''
+finish() {
+	[ -n "$capture" ] && kill "$capture" 2>/dev/null && wait "$capture" 2>/dev/null
+	ip netns del "$ns" 2>/dev/null
+	rm -f "$pcap"
+}
+trap finish EXIT
+
+ip netns add "$ns" || exit 1
+ip -n "$ns" link set lo up
+ip netns exec "$ns" ip tuntap add tap0 mode tap || { echo "skipped: no tun device"; exit 77; }
+ip netns exec "$ns" sysctl -qw net.ipv6.conf.tap0.accept_dad=0
+ip -n "$ns" link set tap0 mtu 1500 up
+ip -n "$ns" addr add 198.18.100.1/24 dev tap0
+ip -n "$ns" addr add 2001:db8:100::1/64 dev tap0 nodad
+ip netns exec "$ns" tshark -q -i tap0 -f 'udp port 4791' -w "$pcap" 2>/dev/null &
+capture=$!
+
+soft() { ip netns exec "$ns" timeout 240 "$FARE_BIN/interop_soft" "$1" "$2" tap0; }
+{ # one after the other, as the guest comes to them
+	failed=0
+	for _ in clean lossy; do
+		soft ::ffff:198.18.100.1 ::ffff:198.18.100.2 || failed=1
+		soft 2001:db8:100::1 2001:db8:100::2 || failed=1
+	done
+	exit $failed
+} &
+softs=$!
+ip netns exec "$ns" tests/vm/vm -k "$kernel" -t 240 -n tap0 -- env FARE_BIN="$FARE_BIN" bash tests/vm/inside_interop.sh
+guest=$?
+[ $guest = 0 ] || kill $softs 2>/dev/null
+wait $softs
+ours=$?
+
+kill -INT "$capture" && wait "$capture"
+capture=
+packets=$(tshark -r "$pcap" 2>/dev/null | wc -l)
+malformed=$(tshark -r "$pcap" -Y '_ws.malformed' 2>/dev/null | wc -l)
+syndromes=$(tshark -r "$pcap" -Y 'infiniband.aeth.syndrome' -T fields -e infiniband.aeth.syndrome 2>/dev/null |
+	sort | uniq -c | tr -s ' \n' ' ')
+echo "{\"packets\":$packets,\"malformed\":$malformed,\"syndromes\":\"$syndromes\",\"guest\":$guest,\"soft\":$ours}"
+# 31: acknowledged; 96: sequence error (the lossy run); 98: remote access error
+for wanted in 31 96 98; do
+	[[ " $syndromes " == *" $wanted "* ]] || { echo "no syndrome $wanted on the wire"; ours=1; }
+done
+[ $guest = 0 ] && [ $ours = 0 ] && [ "$packets" -gt 0 ] && [ "$malformed" = 0 ]
