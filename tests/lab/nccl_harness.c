@@ -124,8 +124,9 @@ static int tag_of(uint64_t id)
 
 /* ---- the two ranks ---- */
 
-static void say(ncclDebugLogLevel level, unsigned long flags, const char *file, int line,
-		const char *format, ...)
+__attribute__((format(printf, 5, 6))) static void
+say(ncclDebugLogLevel level, unsigned long flags, const char *file, int line, const char *format,
+    ...)
 {
 	va_list ap;
 

@@ -375,7 +375,7 @@ static int start_daemons(struct drill *d)
 		for (unsigned p = 0; p < d->planes; p++) {
 			gpu.n_sub_ports[p] = d->sub_ports;
 			for (unsigned s = 0; s < d->sub_ports; s++)
-				snprintf(gpu.dev[p][s], sizeof(gpu.dev[p][s]), "h%dp%us%u", h,
+				snprintf(gpu.dev[p][s], sizeof(gpu.dev[p][s]), "h%up%us%u", (unsigned)h % 2,
 					 p % 16, s % 8);
 		}
 		if (shm_writer_open(&d->writer[h], d->dir[h], 0600, &gpu, 1, NULL))
