@@ -371,8 +371,8 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 		memcpy(copy, pair->shm->copies[word & 1], sizeof(copy));
 		atomic_thread_fence(memory_order_acquire);
 		after = atomic_load_explicit(&pair->shm->word, memory_order_relaxed);
-		/* one publication meanwhile went to the other copy: ours is whole, if a little old */
-		if ((after >> 1) - (word >> 1) > 1)
+		/* any publication meanwhile: the writer may already be filling this copy for the next one */
+		if (after != word)
 			continue;
 		out->n_planes = pair->shm->n_planes <= FARE_MAX_PLANES ? pair->shm->n_planes : FARE_MAX_PLANES;
 		fill(pair, copy, out);

@@ -8,7 +8,7 @@
  * Publication of a pair: two copies and one 8-byte word. The writer fills the copy that is not in force, then
  * stores the word (generation << 1 | copy) with release order. A writer killed between any two instructions
  * leaves the copy in force whole. A reader loads the word (acquire), copies, loads the word again, and retries
- * a bounded number of times if it moved by two generations or more.
+ * a bounded number of times if it moved: the copy in force is never written, the other one may be at any time.
  *
  * Everything a reader takes from here is bounds-checked first: it trusts the file no more than its owner.
  * Integers are host order: the segment never leaves the machine.

@@ -267,7 +267,11 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 	if (word && !memcmp(pair->copies[copy], next, n_planes * sizeof(*next)))
 		return 0;
 	copy ^= 1;
-	/* A reader still on the other copy from two publications ago will see the word move and retry. */
+	/*
+	 * A reader may still be on the other copy. Whoever sees a byte of what follows must also see that the word
+	 * moved away from it: the last store of the word comes before these.
+	 */
+	atomic_thread_fence(memory_order_release);
 	memcpy(pair->copies[copy], next, n_planes * sizeof(*next));
 	atomic_store_explicit(&pair->word, (((word >> 1) + 1) << 1) | copy, memory_order_release);
 	atomic_fetch_add_explicit(&w->map->generation, 1, memory_order_release);
