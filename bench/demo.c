@@ -229,8 +229,8 @@ static void demo_print(const struct demo *demo)
 	       "beat at this MTU\n\n");
 	printf("Goodput, median of n repetitions with fresh QPs\n\n");
 	result_print_runs(demo->result, stdout);
-	printf("\nFault during a transfer: from injection until goodput stays at 90%% of what it "
-	       "settles at\n"
+	printf("\nFault during a transfer: from injection until goodput is back at 90%% of what it "
+	       "settles at, for 300 ms\n"
 	       "(bins of 10 ms; farelab's own running time is inside)\n\n");
 	result_print_shift(demo->result, stdout);
 	printf("\nDaemons killed (kill -9) on the sender's server during a transfer, "
