@@ -9,6 +9,7 @@
 #include "failover.h"
 #include "converge.h"
 #include "demo.h"
+#include "fluid_command.h"
 #include "sched/sched_bench.h"
 #include "tests/ep.h"
 #include "tests/kv.h"
@@ -27,6 +28,8 @@ static const struct farebench_command farebench_commands[] = {
 	{"failover", "what faults cost: decided, moved, restored; lost messages, needless moves",
 	 failover_main},
 	{"sched", "the scheduler's hot path beside its peers, in one run", sched_bench_run},
+	{"fluid", "how long a pattern would take on any topology, as fluid, over the optimum",
+	 fluid_command_main},
 	{"converge", "how long a lab takes to converge", converge_main},
 	{"check", "measure the promised figures again and compare", goals_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */
@@ -41,9 +44,9 @@ static void farebench_usage(FILE *file)
 		if (farebench_commands[i].help)
 			fprintf(file, "  %-10s %s\n", farebench_commands[i].name,
 				farebench_commands[i].help);
-	fputs("\nfarebench COMMAND --help tells a command's options. All of them need root: they "
-	      "enter network\n"
-	      "namespaces. Traffic stays inside the lab.\n",
+	fputs("\nfarebench COMMAND --help tells a command's options. All but fluid and sched need root: "
+	      "they enter\n"
+	      "network namespaces. Traffic stays inside the lab.\n",
 	      file);
 }
 

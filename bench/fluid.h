@@ -7,7 +7,8 @@
  *
  * Rates come from progressive filling: all unfrozen flows rise together, each at its weight's pace;
  * the link that fills first freezes the flows that cross it; repeat. Whenever a flow finishes,
- * rates are solved anew.
+ * rates are solved anew: exactly, but no more of them than can change, and only among flows that
+ * share links, directly or through others.
  */
 #ifndef FLUID_H
 #define FLUID_H
@@ -19,21 +20,31 @@ struct fluid;
 int fluid_create(struct fluid **out);	 /* -ENOMEM */
 void fluid_destroy(struct fluid *fluid); /* NULL is fine */
 
-/* Both return the new index (>= 0), -EINVAL (negative or non-finite number, unknown link, no link)
- * or -ENOMEM. */
+/* Both return the new index (>= 0), -EINVAL (negative or non-finite number, unknown link, no link),
+ * -E2BIG (more than 2^31 of a kind) or -ENOMEM. */
 int fluid_add_link(struct fluid *fluid, double capacity_bps);
-/* links: n_links indices, copied. weight > 0. bytes >= 0; a flow of 0 bytes is finished at 0. */
+/* links: n_links indices, copied. weight > 0. bytes >= 0; a flow of 0 bytes is finished at
+ * 0. */
 int fluid_add_flow(struct fluid *fluid, double weight, double bytes, const int *links,
 		   size_t n_links);
 
-/* Sets the max-min rates of all flows that still have bytes. */
-void fluid_solve(struct fluid *fluid);
+/*
+ * Flows that end within ppm (millionths of the time since the start) after the next one to end keep
+ * their rates until the last of them has ended: fewer events, and never a flow too early, but late
+ * ones. 0, the default, is exact. -EINVAL: not within 0..1,000,000.
+ */
+int fluid_merge_ppm(struct fluid *fluid, double ppm);
+
+/* Sets the max-min rates of all flows that still have bytes. -ENOMEM. */
+int fluid_solve(struct fluid *fluid);
 
 /* Lets everything finish. *finish_s: when the last flow did. -ENETUNREACH: a flow crosses a link of
- * capacity 0. */
+ * capacity 0. -ENOMEM. */
 int fluid_run(struct fluid *fluid, double *finish_s);
 
 double fluid_rate_bps(const struct fluid *fluid, int flow);
 double fluid_finish_s(const struct fluid *fluid, int flow); /* negative while unfinished */
+/* How many times fluid_run() has solved rates anew because flows ended. */
+size_t fluid_events(const struct fluid *fluid);
 
 #endif
