@@ -15,14 +15,10 @@ ctl() { # ctl SERVER ARG...
 
 # field PLANE PATH...: of s0's path to the peer over that plane, as jq would say
 field() {
-	ctl s0 -j show paths | python3 -c '
-import json, sys
-rows = json.load(sys.stdin)
-rows = rows["paths"] if isinstance(rows, dict) else rows
-row = [r for r in rows if r["peer"] == sys.argv[1] and r["plane"] == int(sys.argv[2])][0]
-for key in sys.argv[3:]:
-    row = row[key]
-print(row)' "$PEER" "$@"
+	local plane=$1
+	shift
+	ctl s0 -j show paths | jq -r --arg peer "$PEER" --argjson plane "$plane" \
+		'[(.paths? // .)[] | select(.peer == $peer and .plane == $plane)][0] | getpath($ARGS.positional)' --args "$@"
 }
 
 is() { # is WANTED PLANE PATH...
@@ -81,7 +77,7 @@ ctl s0 show events | grep "0.4 Gb/s -> ok 0.2 Gb/s" | tail -1 | grep -q "the pee
 	fail "BGP told it before the peer did"
 farelab heal "$LAB" subport s1 0 1 || fail "heal subport"
 within 15 is 400000000 0 usable_bps || fail "healed sub-port: $(field 0 usable_bps): $(field 0 reason)"
-is None 0 noticed_bps || fail "a notice outlives its cause"
+is null 0 noticed_bps || fail "a notice outlives its cause"
 
 # ---- nothing moves -------------------------------------------------------------------------------
 seq=$(ctl s0 -j show events | grep -o '"seq": *[0-9]*' | tail -1 | grep -o '[0-9]*')
@@ -102,13 +98,13 @@ farelab exec "$LAB" s1 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); s
 	while ($from = recv(S, $p, 2000, 0)) { ($a, $f, $m, $l, $my, $your, @t) = unpack("C4N5", $p);
 		send(S, pack("C4N5", $a, 0xc0, $m, 24, $your, $my, $t[0], 1000, 0), 0, $from) }' &
 reflector=$!
-within 10 is True 0 probe third_party || fail "a foreign reflector is not used: $(field 0 probe)"
+within 10 is true 0 probe third_party || fail "a foreign reflector is not used: $(field 0 probe)"
 within 10 is up 0 probe state || fail "a foreign reflector is not believed: $(field 0 probe)"
 kill $reflector 2>/dev/null
 farelab exec "$LAB" s1 -- sh -c 'for p in $(ip netns pids $(ip netns identify $$)); do
 	[ "$(cat /proc/$p/comm)" = perl ] && kill $p; done' 2>/dev/null
 within 10 farelab heal "$LAB" fared s1 || fail "start fared again"
-within 10 is False 0 probe third_party || fail "its return is not noticed"
+within 10 is false 0 probe third_party || fail "its return is not noticed"
 for plane in 0 1; do
 	within 10 is up $plane probe state || fail "plane $plane after all: $(field $plane probe)"
 done
