@@ -41,7 +41,7 @@ static bool last_published(const struct shm_header *segment, uint32_t id, uint32
 			   struct shm_path *out)
 {
 	const struct shm_pair *pair = &segment->pairs[id];
-	uint64_t word = atomic_load_explicit((_Atomic uint64_t *)&pair->word, memory_order_acquire);
+	uint64_t word = atomic_load_explicit((_Atomic uint64_t *)&segment->words[id], memory_order_acquire);
 
 	if (!word || pair->n_planes != n_planes)
 		return false;

@@ -104,7 +104,7 @@ static void pair_resolve(struct fare_pair *pair)
 		    p->n_planes == 0 || p->n_planes > FARE_MAX_PLANES)
 			continue;
 		pair->shm = p;
-		pair->watch = &p->word;
+		pair->watch = &map->words[i];
 		break;
 	}
 	pair->epoch += UINT64_C(1) << 48;
@@ -370,7 +370,7 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 		}
 		memcpy(copy, pair->shm->copies[word & 1], sizeof(copy));
 		atomic_thread_fence(memory_order_acquire);
-		after = atomic_load_explicit(&pair->shm->word, memory_order_relaxed);
+		after = atomic_load_explicit(pair->watch, memory_order_relaxed);
 		/* any publication meanwhile: the writer may already be filling this copy for the next one */
 		if (after != word)
 			continue;

@@ -9,6 +9,8 @@
  * stores the word (generation << 1 | copy) with release order. A writer killed between any two instructions
  * leaves the copy in force whole. A reader loads the word (acquire), copies, loads the word again, and retries
  * a bounded number of times if it moved: the copy in force is never written, the other one may be at any time.
+ * The words of all pairs stand side by side: they are what every pick looks at, so that a sender to thousands of
+ * destinations finds eight of them in each cache line, and all of them in 32 KiB.
  *
  * Everything a reader takes from here is bounds-checked first: it trusts the file no more than its owner.
  * Integers are host order: the segment never leaves the machine.
@@ -22,7 +24,7 @@
 #include "fare_limits.h"
 
 #define SHM_MAGIC   UINT64_C(0x4641524550415448) /* "FAREPATH" */
-#define SHM_VERSION 1
+#define SHM_VERSION 2
 #define SHM_NAME    "paths.shm" /* below the run directory */
 
 /* A local sub-port. dev is written once, before state; the rest may change at any time. */
@@ -49,13 +51,11 @@ struct shm_path {
 	uint32_t live_sub_ports; /* bit s: local sub-port s is up. Filled in by the writer from shm_sub_port.up */
 };
 
-/* (local GPU, peer). identity is written once; word says which copy is in force. */
+/* (local GPU, peer). The identity is written once; the pair's word says which copy is in force. */
 struct shm_pair {
 	uint8_t peer[16]; /* IPv4 as ::ffff:a.b.c.d */
 	uint32_t local_gpu;
 	uint32_t n_planes;
-	_Atomic uint64_t word; /* generation << 1 | copy; 0: never published */
-	uint64_t pad;
 	struct shm_path copies[2][FARE_MAX_PLANES];
 };
 
@@ -70,12 +70,14 @@ struct shm_header {
 	_Atomic uint32_t n_local_gpus;
 	_Atomic uint32_t n_pairs; /* pairs [0, n_pairs) are valid; they are never removed, only unusable */
 	uint32_t pad;
+	_Alignas(64) _Atomic uint64_t words[FARE_MAX_PAIRS]; /* generation << 1 | copy; 0: never published */
 	struct shm_local_gpu local_gpus[FARE_MAX_LOCAL_GPUS];
 	struct shm_pair pairs[FARE_MAX_PAIRS];
 };
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2, "lock-free 64-bit atomics");
 _Static_assert(sizeof(struct shm_path) == 16, "layout");
-_Static_assert(sizeof(struct shm_pair) == 40 + 2 * 16 * FARE_MAX_PLANES, "layout");
+_Static_assert(__builtin_offsetof(struct shm_header, words) == 64, "layout");
+_Static_assert(sizeof(struct shm_pair) == 24 + 2 * 16 * FARE_MAX_PLANES, "layout");
 
 #endif

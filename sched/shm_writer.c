@@ -98,7 +98,7 @@ static void retire(struct shm_header *old)
 
 	atomic_store_explicit(&old->retired, 1, memory_order_release);
 	for (uint32_t i = 0; i < n && i < FARE_MAX_PAIRS; i++)
-		atomic_fetch_add_explicit(&old->pairs[i].word, 2, memory_order_release);
+		atomic_fetch_add_explicit(&old->words[i], 2, memory_order_release);
 	atomic_fetch_add_explicit(&old->generation, 1, memory_order_release);
 }
 
@@ -250,19 +250,21 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 {
 	struct shm_path next[FARE_MAX_PLANES];
 	struct shm_pair *pair;
+	_Atomic uint64_t *at;
 	uint64_t word;
 	uint32_t copy;
 
 	if (pair_id >= shm_writer_n_pairs(w))
 		return -EINVAL;
 	pair = &w->map->pairs[pair_id];
+	at = &w->map->words[pair_id];
 	if (n_planes != pair->n_planes)
 		return -EINVAL;
 	memcpy(next, paths, n_planes * sizeof(*paths));
 	for (uint32_t p = 0; p < n_planes; p++)
 		next[p].live_sub_ports = live_mask(&w->map->local_gpus[pair->local_gpu], p);
 
-	word = atomic_load_explicit(&pair->word, memory_order_relaxed);
+	word = atomic_load_explicit(at, memory_order_relaxed);
 	copy = (uint32_t)(word & 1);
 	if (word && !memcmp(pair->copies[copy], next, n_planes * sizeof(*next)))
 		return 0;
@@ -273,7 +275,7 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 	 */
 	atomic_thread_fence(memory_order_release);
 	memcpy(pair->copies[copy], next, n_planes * sizeof(*next));
-	atomic_store_explicit(&pair->word, (((word >> 1) + 1) << 1) | copy, memory_order_release);
+	atomic_store_explicit(at, (((word >> 1) + 1) << 1) | copy, memory_order_release);
 	atomic_fetch_add_explicit(&w->map->generation, 1, memory_order_release);
 	return 1;
 }

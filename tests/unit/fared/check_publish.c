@@ -86,7 +86,7 @@ static struct shm_path seen(uint32_t plane, uint64_t *word)
 	ck_assert_ptr_ne(map, MAP_FAILED);
 	close(fd);
 	ck_assert_uint_eq(map->n_pairs, 1);
-	*word = map->pairs[0].word;
+	*word = map->words[0];
 	path = map->pairs[0].copies[*word & 1][plane];
 	munmap(map, sizeof(*map));
 	return path;
