@@ -280,6 +280,31 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 	return 1;
 }
 
+int shm_writer_ports(struct shm_writer *w, uint32_t pair, uint32_t plane, const uint32_t *entries, uint32_t n)
+{
+	struct shm_ports *p;
+	uint32_t sequence;
+	bool same;
+
+	if (pair >= shm_writer_n_pairs(w) || plane >= w->map->pairs[pair].n_planes || n > SHM_PORTS_MAX)
+		return -EINVAL;
+	p = &w->map->ports[pair][plane];
+	sequence = atomic_load_explicit(&p->sequence, memory_order_relaxed);
+	same = !(sequence & 1) && n == atomic_load_explicit(&p->n, memory_order_relaxed);
+	for (uint32_t i = 0; same && i < n; i++)
+		same = entries[i] == atomic_load_explicit(&p->entries[i], memory_order_relaxed);
+	if (same)
+		return 0;
+	sequence |= 1; /* a former writer may have been killed here */
+	atomic_store_explicit(&p->sequence, sequence, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	for (uint32_t i = 0; i < n; i++)
+		atomic_store_explicit(&p->entries[i], entries[i], memory_order_relaxed);
+	atomic_store_explicit(&p->n, n, memory_order_relaxed);
+	atomic_store_explicit(&p->sequence, sequence + 1, memory_order_release);
+	return 1;
+}
+
 int shm_writer_sub_port(struct shm_writer *w, uint32_t gpu, uint32_t plane, uint32_t sub_port, bool up,
 			uint64_t speed_bps)
 {
