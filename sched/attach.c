@@ -32,6 +32,7 @@ struct fare {
 	struct conn_shm_header *conn;
 	uint8_t lent[CONN_ENTRIES / LEND_UNIT];
 	struct spray_runs *runs;
+	struct spray_heads spray_heads;
 };
 
 struct fare_pair {
@@ -85,8 +86,8 @@ static int map_segment(const char *run_dir, const struct shm_header **out)
 /* Differs from the word it is compared with, so that the next look reads again. */
 static void watch_point(const struct fare_pair *pair, struct attach_watch *w)
 {
-	*w->word = (const uint64_t *)(const void *)pair->watch;
-	*w->seen = ~atomic_load_explicit(pair->watch, memory_order_relaxed);
+	w->head->word = (const uint64_t *)(const void *)pair->watch;
+	w->head->seen = ~atomic_load_explicit(pair->watch, memory_order_relaxed);
 }
 
 /* Finds the pair in the segment in force. What the segment says of itself is bounded first. */
@@ -227,6 +228,7 @@ void fare_detach(struct fare *fare)
 		close(fare->conn_fd);
 	if (fare->map)
 		munmap((void *)fare->map, sizeof(*fare->map));
+	spray_heads_fini(&fare->spray_heads);
 	spray_runs_destroy(fare->runs);
 	free(fare);
 }
@@ -475,9 +477,14 @@ struct spray_runs *attach_runs(const struct fare *fare)
 	return fare->runs;
 }
 
-void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch, const uint64_t **word, uint64_t *seen)
+struct spray_heads *attach_spray_heads(struct fare *fare)
 {
-	*watch = (struct attach_watch){ .next = pair->watches, .word = word, .seen = seen };
+	return &fare->spray_heads;
+}
+
+void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch, struct fare_spray_head *head)
+{
+	*watch = (struct attach_watch){ .next = pair->watches, .head = head };
 	pair->watches = watch;
 	watch_point(pair, watch);
 }
@@ -493,7 +500,7 @@ void attach_watch_remove(struct fare_pair *pair, struct attach_watch *watch)
 
 void attach_watch_seen(const struct fare_pair *pair, struct attach_watch *watch, uint64_t generation)
 {
-	*watch->seen = generation - pair->epoch;
+	watch->head->seen = generation - pair->epoch;
 }
 
 struct conn_shm_entry *attach_lend_entries(struct fare *fare, uint32_t n)

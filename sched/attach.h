@@ -10,6 +10,7 @@
 #include "conn_shm.h"
 #include "fare.h"
 #include "shm_layout.h"
+#include "spray_heads.h"
 #include "spray_run.h"
 
 /* Looks for a daemon that replaced the segment, and offers it our own; cheap when nothing is due. */
@@ -26,19 +27,20 @@ void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, u
 struct fare *attach_pair_owner(const struct fare_pair *pair);
 /* The schedules that the sprays of this process share. */
 struct spray_runs *attach_runs(const struct fare *fare);
+/* Where their heads stand. */
+struct spray_heads *attach_spray_heads(struct fare *fare);
 
 /*
- * Who keeps a pair's word to look at it without a call: *word is kept right when the pair moves to another segment, and
- * *seen then differs from it. Memory is the caller's until removed.
+ * Who looks at a pair's word without a call, by the head of a spray: its word is kept right when the pair moves to
+ * another segment, and what it has seen then differs from that. Memory is the caller's until removed.
  */
 struct attach_watch {
 	struct attach_watch *next;
-	const uint64_t **word;
-	uint64_t *seen;
+	struct fare_spray_head *head;
 };
-void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch, const uint64_t **word, uint64_t *seen);
+void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch, struct fare_spray_head *head);
 void attach_watch_remove(struct fare_pair *pair, struct attach_watch *watch);
-/* *seen becomes what the word was when fare_pair_paths() gave this generation. */
+/* What was seen becomes what the word was when fare_pair_paths() gave this generation. */
 void attach_watch_seen(const struct fare_pair *pair, struct attach_watch *watch, uint64_t generation);
 
 #endif

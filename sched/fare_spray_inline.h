@@ -2,9 +2,11 @@
  * fare_spray_inline.h - the pick of fare.h without a call: for loops that send a packet every few
  * nanoseconds.
  *
- * Owns: nothing. struct fare_spray begins with struct fare_spray_head, which only libfare writes
- * but for `at`. A pick is one load of a shared immutable schedule, and one load of the word by
- * which the daemon says that the pair's paths changed. Thread: as for struct fare_spray, one at a
+ * Owns: nothing. struct fare_spray is a head of 32 bytes, which only libfare writes but for `at`. A
+ * pick is one load of a shared immutable schedule, and one load of the word by which the daemon
+ * says that the pair's paths changed: all that it touches of a destination are its head and its
+ * word. The heads of a struct fare lie side by side, and so do the words of all pairs, so that
+ * thousands of destinations stay in the nearest caches. Thread: as for struct fare_spray, one at a
  * time.
  */
 #ifndef FARE_SPRAY_INLINE_H
@@ -16,22 +18,28 @@
 extern "C" {
 #endif
 
+#define FARE_SPRAY_END 0x80 /* no unit: the schedule's end */
+
+struct fare_spray_body; /* libfare's */
+
 struct fare_spray_head {
-	const uint8_t *at, *end; /* units to come: plane << 3 | sub-port */
-	const uint64_t *word;	 /* in the daemon's segment */
-	uint64_t seen;		 /* its value when the units were made */
+	const uint8_t *at;    /* units to come: plane << 3 | sub-port; FARE_SPRAY_END after the last */
+	const uint64_t *word; /* in the daemon's segment */
+	uint64_t seen;	      /* its value when the units were made */
+	struct fare_spray_body *body;
 };
 
 /* Exactly fare_spray_next(). */
 static inline int fare_spray_pick(struct fare_spray *spray, struct fare_slot *out)
 {
 	struct fare_spray_head *head = (struct fare_spray_head *)(void *)spray;
+	const uint8_t *at = head->at;
+	uint8_t unit = *at;
 
-	if (__builtin_expect(head->at != head->end &&
-				     __atomic_load_n(head->word, __ATOMIC_ACQUIRE) == head->seen,
+	if (__builtin_expect(__atomic_load_n(head->word, __ATOMIC_ACQUIRE) == head->seen &&
+				     unit < FARE_SPRAY_END,
 			     1)) {
-		uint8_t unit = *head->at++;
-
+		head->at = at + 1;
 		out->plane = unit >> 3;
 		out->sub_port = unit & 7;
 		return 0;

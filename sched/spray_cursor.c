@@ -94,6 +94,7 @@ static void compute_block(struct spray_cursor *c)
 			(uint8_t)spray_run_next_live(c->weights.live[p], c->last_sub_port[p]);
 		c->block[i] = SPRAY_UNIT(p, c->last_sub_port[p]);
 	}
+	c->block[SPRAY_CURSOR_BLOCK] = SPRAY_UNIT_END;
 	c->begin = c->at = c->block;
 	c->end = c->block + SPRAY_CURSOR_BLOCK;
 }
@@ -115,6 +116,7 @@ static bool usable(const struct spray_weights *w)
 static void stop(struct spray_cursor *c)
 {
 	memset(c->arrears, 0, sizeof(c->arrears));
+	c->block[0] = SPRAY_UNIT_END;
 	c->begin = c->at = c->end = c->block;
 }
 

@@ -3,7 +3,8 @@
  * (pure).
  *
  * Owns: what each plane is owed (arrears, in units). In: weights; a run (spray_run.h) where they
- * have one. Out: units to post, in blocks that a caller walks by itself: at .. end.
+ * have one. Out: units to post, in blocks that a caller walks by itself: at .. end, or until
+ * SPRAY_UNIT_END, which stands at end.
  *
  * With constant weights the bound is the schedule's: every plane within 1 - 1/(2n-2) units of its
  * share at any step. New weights: the cursor goes to that place of the new run where every plane is
@@ -32,7 +33,7 @@ struct spray_cursor {
 	double arrears[FARE_MAX_PLANES]; /* when at was begin */
 	struct spray_fly fly;
 	uint8_t last_sub_port[FARE_MAX_PLANES];
-	uint8_t block[SPRAY_CURSOR_BLOCK];
+	uint8_t block[SPRAY_CURSOR_BLOCK + 1];
 };
 
 void spray_cursor_init(struct spray_cursor *c);

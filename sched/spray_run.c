@@ -8,7 +8,7 @@
 
 #include "spray_table.h"
 
-#define LENGTH_LEAST 256u /* shorter ones are repeated: the end is reached seldom */
+#define LENGTH_LEAST 1024u /* shorter ones are repeated: the end is reached seldom */
 
 struct spray_runs {
 	pthread_mutex_t lock;
@@ -96,6 +96,7 @@ static void fill(struct spray_run *run, const struct weights *w)
 		sub_port[p] = spray_run_next_live(run->weights.live[p], sub_port[p]);
 		run->unit[t] = SPRAY_UNIT(p, sub_port[p]);
 	}
+	run->unit[run->length] = SPRAY_UNIT_END;
 }
 
 static int make(struct spray_run **out, const struct spray_weights *key, const struct weights *w)
@@ -107,7 +108,7 @@ static int make(struct spray_run **out, const struct spray_weights *key, const s
 	length = n * w->sum;
 	while (length < LENGTH_LEAST)
 		length *= 2;
-	*out = calloc(1, sizeof(**out) + length);
+	*out = calloc(1, sizeof(**out) + length + 1);
 	if (!*out)
 		return -ENOMEM;
 	(*out)->weights = *key;

@@ -25,6 +25,7 @@ struct spray_weights {
 
 /* One unit: plane << 3 | sub-port. */
 #define SPRAY_UNIT(plane, sub_port) ((uint8_t)((plane) << 3 | (sub_port)))
+#define SPRAY_UNIT_END		    0x80 /* no unit: stands after the last one */
 #define SPRAY_UNIT_PLANE(unit)	    ((unsigned)(unit) >> 3)
 #define SPRAY_UNIT_SUB_PORT(unit)   ((unsigned)(unit)&7)
 
@@ -34,7 +35,7 @@ struct spray_run {
 	struct spray_weights weights; /* reduced: the key */
 	uint32_t period;	      /* W: after so many units every plane had its exact part */
 	uint32_t length;	      /* of unit[], a multiple of period */
-	uint8_t unit[];
+	uint8_t unit[];		      /* then SPRAY_UNIT_END */
 };
 
 struct spray_runs; /* all runs in use */

@@ -146,10 +146,11 @@ LOOP(pick_fare, {
 LOOP(pick_unsynchronised, {
 	struct fare_spray_head *head = (struct fare_spray_head *)(void *)s->rig.sprays[d];
 	struct fare_slot slot = {0};
+	const uint8_t *at = head->at;
+	uint8_t unit = *at;
 
-	if (__builtin_expect(head->at != head->end, 1)) {
-		uint8_t unit = *head->at++;
-
+	if (__builtin_expect(unit < FARE_SPRAY_END, 1)) {
+		head->at = at + 1;
 		slot.plane = unit >> 3;
 		slot.sub_port = unit & 7;
 	} else {
