@@ -8,7 +8,7 @@
 
 #include "spray_table.h"
 
-#define LENGTH_LEAST 1024u /* shorter ones are repeated: the end is reached seldom */
+#define LENGTH_LEAST 256u /* shorter ones are repeated: the end is reached seldom */
 
 struct spray_runs {
 	pthread_mutex_t lock;

@@ -70,16 +70,20 @@ static inline unsigned pick_at(struct shared *s, unsigned d, uint32_t schedule)
 /*
  * Each method twice: packets to one destination after the other, at random; and a stream to one
  * destination. Between two picks a packet is sent, so what a method keeps in memory cannot stay in
- * registers.
+ * registers; but the handle of what it is sent to is at hand, as the index is that the others need.
  */
 #define LOOP(name, ...)                                                                            \
 	static uint64_t name##_many(struct shared *s)                                              \
 	{                                                                                          \
+		struct fare_spray *const *const sprays = s->rig.sprays;                            \
+		const uint16_t *const stream = s->stream;                                          \
 		uint64_t sum = 0;                                                                  \
                                                                                                    \
 		for (unsigned i = 0; i < PICKS; i++) {                                             \
-			unsigned d = s->stream[i % STREAM];                                        \
+			const unsigned d = stream[i % STREAM];                                     \
+			struct fare_spray *const spray = sprays[d];                                \
                                                                                                    \
+			(void)spray;                                                               \
 			__VA_ARGS__                                                                \
 			timing_keep(sum);                                                          \
 		}                                                                                  \
@@ -87,9 +91,11 @@ static inline unsigned pick_at(struct shared *s, unsigned d, uint32_t schedule)
 	}                                                                                          \
 	static uint64_t name##_one(struct shared *s)                                               \
 	{                                                                                          \
+		struct fare_spray *const spray = s->rig.sprays[0];                                 \
 		const unsigned d = 0;                                                              \
 		uint64_t sum = 0;                                                                  \
                                                                                                    \
+		(void)spray, (void)d;                                                              \
 		for (unsigned i = 0; i < PICKS; i++) {                                             \
 			__VA_ARGS__                                                                \
 			timing_keep(sum);                                                          \
@@ -136,16 +142,16 @@ LOOP(pick_mutex, {
 })
 
 LOOP(pick_fare, {
-	struct fare_slot slot = {0};
+	struct fare_slot slot;
 
-	fare_spray_pick(s->rig.sprays[d], &slot);
+	fare_spray_pick(spray, &slot);
 	sum += slot.plane;
 })
 
 /* The same objects and schedules as pick_fare, but nobody looks whether anything changed. */
 LOOP(pick_unsynchronised, {
-	struct fare_spray_head *head = (struct fare_spray_head *)(void *)s->rig.sprays[d];
-	struct fare_slot slot = {0};
+	struct fare_spray_head *head = (struct fare_spray_head *)(void *)spray;
+	struct fare_slot slot;
 	const uint8_t *at = head->at;
 	uint8_t unit = *at;
 
@@ -154,7 +160,7 @@ LOOP(pick_unsynchronised, {
 		slot.plane = unit >> 3;
 		slot.sub_port = unit & 7;
 	} else {
-		fare_spray_next(s->rig.sprays[d], &slot);
+		fare_spray_next(spray, &slot);
 	}
 	sum += slot.plane;
 })
