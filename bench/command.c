@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,13 +24,15 @@ static int64_t command_now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static _Noreturn void command_child(const char *const *argv, int out, int err)
+static _Noreturn void command_child(const char *const *argv, int in, int out, int err)
 {
 	sigset_t none;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (in >= 0)
+		dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
 	execvp(argv[0], (char *const *)(uintptr_t)argv);
@@ -153,7 +156,9 @@ static int command_follow(pid_t pid, const int fds[2], int timeout_ms,
 	return err;
 }
 
-int command_run(const char *const *argv, int timeout_ms, struct command_result *result)
+/* in < 0: the child has our stdin. */
+static int command_start(const char *const *argv, int in, int timeout_ms,
+			 struct command_result *result)
 {
 	int out[2], err_pipe[2], err;
 	pid_t pid;
@@ -170,7 +175,7 @@ int command_run(const char *const *argv, int timeout_ms, struct command_result *
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		command_child(argv, out[1], err_pipe[1]);
+		command_child(argv, in, out[1], err_pipe[1]);
 	err = pid < 0 ? -errno : 0;
 	close(out[1]);
 	close(err_pipe[1]);
@@ -182,6 +187,36 @@ int command_run(const char *const *argv, int timeout_ms, struct command_result *
 		free(result->out);
 		result->out = NULL;
 	}
+	return err;
+}
+
+int command_run(const char *const *argv, int timeout_ms, struct command_result *result)
+{
+	return command_start(argv, -1, timeout_ms, result);
+}
+
+/* A file in memory rather than a pipe: nobody has to write while the child's output is read. */
+int command_feed(const char *const *argv, const char *input, size_t input_bytes, int timeout_ms,
+		 struct command_result *result)
+{
+	int in = memfd_create("stdin", MFD_CLOEXEC), err = 0;
+
+	if (in < 0)
+		return -errno;
+	while (input_bytes > 0 && !err) {
+		ssize_t n = write(in, input, input_bytes);
+
+		err = n < 0 && errno != EINTR ? -errno : 0;
+		if (n > 0) {
+			input += n;
+			input_bytes -= (size_t)n;
+		}
+	}
+	if (!err && lseek(in, 0, SEEK_SET) < 0)
+		err = -errno;
+	if (!err)
+		err = command_start(argv, in, timeout_ms, result);
+	close(in);
 	return err;
 }
 

@@ -25,6 +25,10 @@ struct command_result {
  */
 int command_run(const char *const *argv, int timeout_ms, struct command_result *result);
 
+/* The same for a program that reads its stdin: input (borrowed), then the end. -errno of keeping it. */
+int command_feed(const char *const *argv, const char *input, size_t input_bytes, int timeout_ms,
+		 struct command_result *result);
+
 /* The same, and a status other than 0 is -EREMOTEIO after saying on stderr what failed. out may be
  * NULL. */
 int command_check(const char *const *argv, int timeout_ms, char **out);

@@ -4,9 +4,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
+#include "machine.h"
 #include "optimum.h"
 #include "stats.h"
 #include "table.h"
@@ -141,39 +140,18 @@ int result_add_shift(struct result *result, const char *scenario, enum strategy 
 			  "longest_gap_ms_max", gap.max, "settled_ratio", settled.median));
 }
 
-/* "model name" of the first processor. */
-static void result_processor(char *out, size_t size)
-{
-	FILE *file = fopen("/proc/cpuinfo", "re");
-	char line[256];
-
-	snprintf(out, size, "unknown");
-	while (file && fgets(line, sizeof(line), file)) {
-		char *colon = strchr(line, ':');
-
-		if (strncmp(line, "model name", 10) != 0 || !colon)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		snprintf(out, size, "%s", colon + 2);
-		break;
-	}
-	if (file)
-		fclose(file);
-}
-
 int result_describe(struct result *result, const struct topo *topo)
 {
 	const struct topo_sub_port *port = &topo->gpus[0].plane[0].sub_port[0];
-	char processor[200];
-	struct utsname name;
+	struct machine machine;
 
-	uname(&name);
-	result_processor(processor, sizeof(processor));
+	machine_read(&machine);
 	return result_set(
 		result, "environment",
-		json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:i, s:f, s:s, s:s, s:s}", "kernel",
-			  name.release, "processor", processor, "cores",
-			  (int)sysconf(_SC_NPROCESSORS_ONLN), "gpus", (int)topo->n_gpus, "planes",
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:i, s:f, s:s, s:s, s:s}",
+			  "version", FARE_VERSION, "command", machine.command, "started",
+			  machine.started, "kernel", machine.kernel, "processor", machine.processor,
+			  "cores", machine.cores, "gpus", (int)topo->n_gpus, "planes",
 			  (int)topo->n_planes, "sub_ports", (int)topo->gpus[0].plane[0].n_sub_ports,
 			  "sub_port_rate_bps", (json_int_t)port->rate_bps, "mtu_bytes",
 			  (int)topo->mtu_bytes, "goodput_factor", optimum_goodput_factor(topo),

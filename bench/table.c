@@ -5,40 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 struct table {
 	size_t n_columns;
 	size_t n_rows; /* the header is row 0 */
 	char **cells;  /* n_rows x n_columns */
 };
 
-/* Takes one character off text: its code point, or an invalid byte as U+FFFD. */
-static uint32_t table_code_point(const unsigned char **text)
-{
-	const unsigned char *at = *text;
-	unsigned more = *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc2 ? 1 : 0;
-	uint32_t code = more == 3 ? *at & 0x07 : more == 2 ? *at & 0x0f : *at & 0x1f;
-
-	*text = at + 1;
-	if (*at < 0x80)
-		return *at;
-	if (more == 0 || *at > 0xf4)
-		return 0xfffd;
-	for (unsigned i = 1; i <= more; i++) {
-		if ((at[i] & 0xc0) != 0x80) /* also stops at the terminator */
-			return 0xfffd;
-		code = code << 6 | (at[i] & 0x3f);
-	}
-	*text = at + 1 + more;
-	return code;
-}
-
 size_t table_width(const char *text)
 {
-	const unsigned char *at = (const unsigned char *)text;
 	size_t width = 0;
 
-	while (*at) {
-		uint32_t code = table_code_point(&at);
+	while (*text) {
+		uint32_t code = utf8_take(&text);
 
 		if ((code >= 0x300 && code <= 0x36f) || code == 0x200b || code == 0x200d)
 			continue;
@@ -95,12 +75,31 @@ int table_row(struct table *table, const char *const *cells)
 	return 0;
 }
 
+size_t table_columns(const struct table *table)
+{
+	return table->n_columns;
+}
+
+size_t table_rows(const struct table *table)
+{
+	return table->n_rows;
+}
+
+const char *table_text(const struct table *table, size_t row, size_t column)
+{
+	return table->cells[row * table->n_columns + column];
+}
+
+bool table_is_right(const char *text)
+{
+	return *text && strchr("0123456789+-<>", *text);
+}
+
 static void table_cell(const char *text, size_t width, int last, FILE *file)
 {
 	size_t pad = width - table_width(text);
-	int right = *text && strchr("0123456789+-<>", *text);
 
-	if (right)
+	if (table_is_right(text))
 		fprintf(file, "%*s%s", (int)pad, "", text);
 	else
 		fprintf(file, "%s%*s", text, last ? 0 : (int)pad, "");

@@ -8,6 +8,7 @@
 #ifndef TABLE_H
 #define TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -20,6 +21,12 @@ size_t table_width(const char *text);
 int table_create(struct table **out, size_t n_columns, const char *const *headers);
 /* n_columns strings, copied; NULL is an empty cell. -ENOMEM: the table stays as it was. */
 int table_row(struct table *table, const char *const *cells);
+
+size_t table_columns(const struct table *table);
+size_t table_rows(const struct table *table); /* with the headers, which are row 0 */
+const char *table_text(const struct table *table, size_t row, size_t column); /* the table's */
+bool table_is_right(const char *text); /* does a cell with this text go to the right? */
+
 void table_print(const struct table *table, FILE *file);
 void table_destroy(struct table *table); /* NULL is fine */
 

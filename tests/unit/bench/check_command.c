@@ -18,6 +18,28 @@ START_TEST(output_and_status)
 }
 END_TEST
 
+/* More than a pipe holds, both ways at once. */
+START_TEST(input_is_whole)
+{
+	const char *argv[] = {"/bin/cat", NULL};
+	size_t size = 1u << 20;
+	char *input = malloc(size);
+	struct command_result r;
+
+	for (size_t i = 0; i < size; i++)
+		input[i] = (char)('a' + i % 26);
+	ck_assert_int_eq(command_feed(argv, input, size, 10000, &r), 0);
+	ck_assert_int_eq(r.status, 0);
+	ck_assert_uint_eq(r.out_bytes, size);
+	ck_assert_mem_eq(r.out, input, size);
+	free(r.out);
+	ck_assert_int_eq(command_feed(argv, "", 0, 10000, &r), 0);
+	ck_assert_uint_eq(r.out_bytes, 0);
+	free(r.out);
+	free(input);
+}
+END_TEST
+
 START_TEST(much_output_is_whole)
 {
 	const char *argv[] = {"/bin/sh", "-c", "head -c 3000000 /dev/zero", NULL};
@@ -82,6 +104,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, output_and_status);
+	tcase_add_test(tcase, input_is_whole);
 	tcase_add_test(tcase, much_output_is_whole);
 	tcase_add_test(tcase, too_much_output_ends_it);
 	tcase_add_test(tcase, time_is_up);

@@ -1,0 +1,280 @@
+#include "report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "machine.h"
+#include "report_plot.h"
+#include "utf8.h"
+
+#define REPORT_GNUPLOT_MS 10000
+
+struct report {
+	char *title;
+	char *body; /* valid after fflush() */
+	size_t body_bytes;
+	FILE *file; /* writes body */
+	unsigned pictures;
+	bool lost;		/* a paragraph there was no memory for */
+	struct machine machine; /* read when the report was begun */
+};
+
+/* Colours are named once, for light and for dark; gnuplot's black is made the colour of the text.
+ */
+static const char report_style[] =
+	":root{color-scheme:light "
+	"dark;--ink:#1c1f24;--soft:#5b626d;--line:#d5d9df;--back:#fff;--band:#f4f6f8;"
+	"--accent:#3b82c4}\n"
+	"@media "
+	"(prefers-color-scheme:dark){:root{--ink:#e4e7eb;--soft:#9aa3af;--line:#3a404a;--back:#"
+	"15181d;"
+	"--band:#1d2127}}\n"
+	"body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem "
+	"3rem;background:var(--back);color:var(--ink);"
+	"font:16px/1.5 system-ui,sans-serif}\n"
+	"h1{font-size:1.6rem;line-height:1.25;margin:.5rem 0 1rem}\n"
+	"h2{font-size:1.15rem;margin:2.2rem 0 .6rem;padding-top:.6rem;border-top:1px solid "
+	"var(--line)}\n"
+	"p{margin:.5rem 0;max-width:48rem}\n"
+	".scroll{overflow-x:auto;margin:1rem 0}\n"
+	"table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}\n"
+	"th,td{padding:.3rem .7rem;text-align:left;vertical-align:top;border-bottom:1px solid "
+	"var(--line)}\n"
+	"th{border-bottom-width:2px;font-weight:600;white-space:nowrap}\n"
+	"td.r,th.r{text-align:right;white-space:nowrap}\n"
+	"tbody tr:nth-child(even){background:var(--band)}\n"
+	"pre{overflow-x:auto;padding:.7rem "
+	".9rem;background:var(--band);font-size:.8125rem;line-height:1.45}\n"
+	"figure{margin:1.2rem 0}\n"
+	"figcaption{font-weight:600;margin-bottom:.3rem}\n"
+	"svg{display:block;width:100%;height:auto;color:var(--ink)}\n"
+	"svg g[color=black],svg use[color=black]{color:inherit}\n"
+	"svg [stroke=black],svg [stroke=\"rgb(  0,   0,   0)\"]{stroke:currentColor}\n"
+	"svg [fill=black],svg [fill=\"rgb(  0,   0,   0)\"]{fill:currentColor}\n"
+	"footer{margin-top:2.5rem;padding-top:.6rem;border-top:1px solid "
+	"var(--line);color:var(--soft);"
+	"font-size:.8125rem;overflow-wrap:anywhere}\n"
+	"@media print{body{max-width:none}figure,tr{break-inside:avoid}}\n";
+
+void report_escape(FILE *file, const char *text)
+{
+	while (*text) {
+		const char *at = text;
+		uint32_t code = utf8_take(&text);
+
+		if (code == '&')
+			fputs("&amp;", file);
+		else if (code == '<')
+			fputs("&lt;", file);
+		else if (code == '>')
+			fputs("&gt;", file);
+		else if (code == '"')
+			fputs("&quot;", file);
+		else if (code == '\'')
+			fputs("&#39;", file);
+		else if (code == UTF8_INVALID || (code < 0x20 && code != '\n' && code != '\t') ||
+			 (code >= 0x7f && code < 0xa0))
+			fputs("\xef\xbf\xbd", file);
+		else
+			fwrite(at, 1, (size_t)(text - at), file);
+	}
+}
+
+static void report_element(FILE *file, const char *name, const char *text)
+{
+	fprintf(file, "<%s>", name);
+	report_escape(file, text);
+	fprintf(file, "</%s>\n", name);
+}
+
+static int report_find_gnuplot(void)
+{
+	static const char *const argv[] = {"gnuplot", "--version", NULL};
+	struct command_result result;
+	int err = command_run(argv, REPORT_GNUPLOT_MS, &result);
+
+	if (!err)
+		free(result.out);
+	if (!err && result.status == 0)
+		return 0;
+	fputs("farebench: a page needs gnuplot for its pictures, and there is none that runs: "
+	      "install "
+	      "the package gnuplot-nox\n",
+	      stderr);
+	return -ENOENT;
+}
+
+int report_create(struct report **out, const char *title)
+{
+	struct report *report;
+	int err = report_find_gnuplot();
+
+	if (err)
+		return err;
+	report = calloc(1, sizeof(*report));
+	if (!report)
+		return -ENOMEM;
+	report->title = strdup(title);
+	report->file = open_memstream(&report->body, &report->body_bytes);
+	if (!report->title || !report->file) {
+		report_destroy(report);
+		return -ENOMEM;
+	}
+	machine_read(&report->machine);
+	*out = report;
+	return 0;
+}
+
+void report_destroy(struct report *report)
+{
+	if (!report)
+		return;
+	if (report->file)
+		fclose(report->file);
+	free(report->body);
+	free(report->title);
+	free(report);
+}
+
+void report_heading(struct report *report, const char *text)
+{
+	report_element(report->file, "h2", text);
+}
+
+void report_text(struct report *report, const char *format, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&text, format, ap);
+	va_end(ap);
+	if (n < 0) {
+		report->lost = true;
+		return;
+	}
+	report_element(report->file, "p", text);
+	free(text);
+}
+
+void report_verbatim(struct report *report, const char *text)
+{
+	report_element(report->file, "pre", text);
+}
+
+static int report_error(const struct report *report)
+{
+	return ferror(report->file) || report->lost ? -ENOMEM : 0;
+}
+
+/* Does every cell of this column go to the right? Then so does its header. */
+static bool report_column_is_right(const struct table *table, size_t column)
+{
+	for (size_t row = 1; row < table_rows(table); row++)
+		if (*table_text(table, row, column) &&
+		    !table_is_right(table_text(table, row, column)))
+			return false;
+	return table_rows(table) > 1;
+}
+
+int report_table(struct report *report, const struct table *table)
+{
+	FILE *file = report->file;
+
+	fputs("<div class=\"scroll\"><table>\n", file);
+	for (size_t row = 0; row < table_rows(table); row++) {
+		const char *cell = row ? "td" : "th";
+
+		fputs(row == 0 ? "<thead><tr>" : row == 1 ? "<tbody><tr>" : "<tr>", file);
+		for (size_t column = 0; column < table_columns(table); column++) {
+			const char *text = table_text(table, row, column);
+			bool right =
+				row ? table_is_right(text) : report_column_is_right(table, column);
+
+			fprintf(file, right ? "<%s class=\"r\">" : "<%s>", cell);
+			report_escape(file, text);
+			fprintf(file, "</%s>", cell);
+		}
+		fputs(row == 0 ? "</tr></thead>\n" : "</tr>\n", file);
+	}
+	fputs(table_rows(table) > 1 ? "</tbody></table></div>\n" : "</table></div>\n", file);
+	return report_error(report);
+}
+
+static void report_figure(struct report *report, const char *title)
+{
+	fputs("<figure role=\"group\">", report->file);
+	if (title)
+		report_element(report->file, "figcaption", title);
+}
+
+int report_plot(struct report *report, const struct report_plot *plot)
+{
+	char *svg;
+	int err = report_plot_draw(plot, &svg);
+
+	if (err)
+		return err;
+	report_figure(report, plot->title);
+	report_plot_inline(svg, report->pictures++ == 0, report->file);
+	fputs("</figure>\n", report->file);
+	free(svg);
+	return report_error(report);
+}
+
+int report_drawing(struct report *report, const char *title,
+		   void (*draw)(FILE *file, const void *context), const void *context)
+{
+	report_figure(report, title);
+	draw(report->file, context);
+	fputs("</figure>\n", report->file);
+	return report_error(report);
+}
+
+static void report_page(const struct report *report, FILE *file)
+{
+	const struct machine *m = &report->machine;
+
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+	      file);
+	report_element(file, "title", report->title);
+	fprintf(file, "<style>\n%s</style>\n</head>\n<body>\n", report_style);
+	report_element(file, "h1", report->title);
+	fwrite(report->body, 1, report->body_bytes, file);
+	fputs("<footer>Begun ", file);
+	report_escape(file, m->started);
+	fputs(" by farebench " FARE_VERSION " on ", file);
+	report_escape(file, m->processor);
+	fprintf(file, ", %d core%s, Linux ", m->cores, m->cores == 1 ? "" : "s");
+	report_escape(file, m->kernel);
+	fputs(".<br>Command: <code>", file);
+	report_escape(file, m->command);
+	fputs("</code></footer>\n</body>\n</html>\n", file);
+}
+
+int report_write(struct report *report, const char *path)
+{
+	FILE *file = stdout;
+	int err = 0;
+
+	if (fflush(report->file) || report_error(report))
+		return -ENOMEM;
+	if (strcmp(path, "-") != 0)
+		file = fopen(path, "we");
+	if (file) {
+		report_page(report, file);
+		err = fflush(file) || ferror(file) ? -EIO : 0;
+		if (file != stdout && fclose(file) && !err)
+			err = -errno;
+	} else {
+		err = -errno;
+	}
+	if (err)
+		fprintf(stderr, "farebench: %s: %s\n", path, strerror(-err));
+	return err;
+}

@@ -1,0 +1,193 @@
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report.h"
+
+/* Pages need a gnuplot that answers; what it draws is not looked at here. */
+static char directory[] = "/tmp/check_report.XXXXXX";
+
+static void fake_gnuplot(void)
+{
+	char path[128];
+	FILE *file;
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/gnuplot", directory);
+	file = fopen(path, "we");
+	ck_assert_ptr_nonnull(file);
+	fputs("#!/bin/sh\n[ \"$1\" = --version ] && exit 0\ncat >/dev/null\n"
+	      "[ -e \"${0%/*}/broken\" ] && { echo no >&2; exit 3; }\n"
+	      "printf '<?xml?>\\n<svg>\\n<defs>\\n<circle id=q />\\n</defs>\\n</svg>\\n'\n",
+	      file);
+	ck_assert_int_eq(fclose(file), 0);
+	ck_assert_int_eq(chmod(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s:/usr/bin:/bin", directory);
+	ck_assert_int_eq(setenv("PATH", path, 1), 0);
+}
+
+static void remove_it(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	ck_assert_int_eq(system(command), 0);
+	strcpy(directory, "/tmp/check_report.XXXXXX");
+}
+
+/* The page that report writes; frees the report. */
+static char *page_of(struct report *report)
+{
+	static char text[65536];
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/page.html", directory);
+	ck_assert_int_eq(report_write(report, path), 0);
+	report_destroy(report);
+	file = fopen(path, "re");
+	ck_assert_ptr_nonnull(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+static unsigned times(const char *text, const char *word)
+{
+	unsigned n = 0;
+
+	for (text = strstr(text, word); text; text = strstr(text + 1, word))
+		n++;
+	return n;
+}
+
+START_TEST(everything_is_escaped)
+{
+	const char *const headers[] = {"<th>", "b"}, *const cells[] = {"x</table>\x01\xff", "7"};
+	struct report *report;
+	struct table *table;
+	char *page;
+
+	ck_assert_int_eq(report_create(&report, "</title><script>alert('1')</script>"), 0);
+	report_heading(report, "<h&\">");
+	report_text(report, "%s %d", "<img src=x>", 7);
+	report_verbatim(report, "</pre> \xc3\xa4");
+	ck_assert_int_eq(table_create(&table, 2, headers), 0);
+	ck_assert_int_eq(table_row(table, cells), 0);
+	ck_assert_int_eq(report_table(report, table), 0);
+	table_destroy(table);
+	page = page_of(report);
+	ck_assert_uint_eq(times(page, "<script"), 0);
+	ck_assert_uint_eq(times(page, "<img"), 0);
+	ck_assert_uint_eq(times(page, "</table>"), 1);
+	ck_assert_uint_eq(times(page, "</pre>"), 1);
+	ck_assert_ptr_nonnull(strstr(page, "<p>&lt;img src=x&gt; 7</p>"));
+	ck_assert_ptr_nonnull(strstr(page, "<h2>&lt;h&amp;&quot;&gt;</h2>"));
+	ck_assert_ptr_nonnull(strstr(page, "<h1>&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)"));
+	ck_assert_ptr_nonnull(strstr(page, "<td>x&lt;/table&gt;\xef\xbf\xbd\xef\xbf\xbd</td>"));
+	ck_assert_ptr_nonnull(strstr(page, "<th class=\"r\">b</th>"));
+	ck_assert_ptr_nonnull(strstr(page, "<td class=\"r\">7</td>"));
+	ck_assert_ptr_nonnull(strstr(page, "\xc3\xa4"));
+}
+END_TEST
+
+/* Nothing on the page is fetched from anywhere, and it says where it comes from. */
+START_TEST(self_contained)
+{
+	struct report *report;
+	char *page;
+
+	ck_assert_int_eq(report_create(&report, "t"), 0);
+	page = page_of(report);
+	ck_assert_uint_eq(times(page, "http"), 0);
+	ck_assert_uint_eq(times(page, "url("), 0);
+	ck_assert_uint_eq(times(page, "<link"), 0);
+	ck_assert_uint_eq(times(page, "src="), 0);
+	ck_assert_uint_eq(times(page, "bench_check_report"), 1); /* the command */
+	ck_assert_uint_eq(times(page, "farebench " FARE_VERSION), 1);
+}
+END_TEST
+
+static void draw(FILE *file, const void *context)
+{
+	fputs("<svg><text>", file);
+	report_escape(file, context);
+	fputs("</text></svg>\n", file);
+}
+
+/* A picture is there whole or not at all; symbols are defined once. */
+START_TEST(pictures)
+{
+	const double ones[] = {1};
+	struct report_series series = {.name = "s", .x = ones, .y = ones, .n = 1};
+	struct report_plot plot = {
+		.title = "<p>", .kind = REPORT_LINES, .n_series = 1, .series = &series};
+	struct report *report;
+	char path[128], *page;
+	FILE *file;
+
+	ck_assert_int_eq(report_create(&report, "t"), 0);
+	ck_assert_int_eq(report_plot(report, &plot), 0);
+	ck_assert_int_eq(report_plot(report, &plot), 0);
+	ck_assert_int_eq(report_drawing(report, "own", draw, "a<b"), 0);
+	snprintf(path, sizeof(path), "%s/broken", directory);
+	file = fopen(path, "we");
+	ck_assert_ptr_nonnull(file);
+	fclose(file);
+	ck_assert_int_eq(report_plot(report, &plot), -EREMOTEIO);
+	plot.n_series = 0;
+	ck_assert_int_eq(report_plot(report, &plot), -EINVAL);
+	page = page_of(report);
+	ck_assert_uint_eq(times(page, "<figure"), 3);
+	ck_assert_uint_eq(times(page, "</figure>"), 3);
+	ck_assert_uint_eq(times(page, "<figcaption>&lt;p&gt;</figcaption>"), 2);
+	ck_assert_uint_eq(times(page, "id=q"), 1);
+	ck_assert_uint_eq(times(page, "<svg><text>a&lt;b</text></svg>"), 1);
+	ck_assert_uint_eq(times(page, "<?xml"), 0);
+}
+END_TEST
+
+START_TEST(nowhere_to_write)
+{
+	struct report *report;
+
+	ck_assert_int_eq(report_create(&report, "t"), 0);
+	ck_assert_int_eq(report_write(report, "/nonexistent/page.html"), -ENOENT);
+	ck_assert_int_eq(report_write(report, "/dev/full"), -EIO);
+	report_destroy(report);
+}
+END_TEST
+
+START_TEST(no_gnuplot)
+{
+	struct report *report;
+
+	ck_assert_int_eq(setenv("PATH", "/nonexistent", 1), 0); /* each test is its own process */
+	ck_assert_int_eq(report_create(&report, "t"), -ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("report");
+	TCase *tcase = tcase_create("page"), *without = tcase_create("without");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, fake_gnuplot, remove_it);
+	tcase_add_test(tcase, everything_is_escaped);
+	tcase_add_test(tcase, self_contained);
+	tcase_add_test(tcase, pictures);
+	tcase_add_test(tcase, nowhere_to_write);
+	suite_add_tcase(suite, tcase);
+	tcase_add_test(without, no_gnuplot);
+	suite_add_tcase(suite, without);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
