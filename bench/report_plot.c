@@ -147,10 +147,12 @@ static void report_plot_one(const struct report_plot *plot, size_t index, FILE *
 	fprintf(file, "$d%zu using 1:2 with %s lc rgb '%s' title ", index, styles[plot->kind],
 		colour);
 	report_plot_quote(plot->series[index].name, file);
+	/* arrows with heads at right angles: gnuplot's own error bars blot out the value beneath */
 	if (plot->series[index].y_low)
 		fprintf(file,
-			", $d%zu using 1:2:3:4 with yerrorbars pt 7 ps 0 lw 1.4 lc rgb '%s' "
-			"notitle",
+			", $d%zu using 1:3:(0):($4-$3) with vectors heads size graph 0.007,90 "
+			"nofilled lw 1.4 "
+			"lc rgb '%s' notitle",
 			index, plot->kind == REPORT_BARS ? "black" : colour);
 }
 
