@@ -67,6 +67,8 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 		return report_paths(&c->report, request);
 	case CONTROL_FLOWS:
 		return report_flows(&c->report, request);
+	case CONTROL_QPS:
+		return report_qps(&c->report, request);
 	case CONTROL_EVENTS:
 		return report_events(&c->report, request);
 	case CONTROL_WHY:

@@ -4,12 +4,12 @@
  * Owns nothing. In: bytes of one request. Out: struct control_request, or why not in words. Thread:
  * any. Pure.
  *
- *   {"cmd": "planes" or "peers" or "paths" or "flows" or "events" or "why" or
- *           "drain" or "undrain" or "watch" or "attach" or "version", ...}
+ *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or
+ *           "why" or "drain" or "undrain" or "watch" or "attach" or "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it
- *   flows:        "cursor", "limit"
+ *   flows, qps:   "cursor", "limit"
  *   events:       "after" (a sequence number), "limit"
  *   why:          "peer" (an address), and "plane" if only one is of interest
  *   drain:        "peer" (an address or "all") and "plane"; undrain alike
@@ -32,6 +32,7 @@ enum control_command {
 	CONTROL_PEERS,
 	CONTROL_PATHS,
 	CONTROL_FLOWS,
+	CONTROL_QPS,
 	CONTROL_EVENTS,
 	CONTROL_WHY,
 	CONTROL_DRAIN,

@@ -34,6 +34,7 @@ static const char help[] =
 	"  show peers               every peer, its usable bandwidth over all planes\n"
 	"  show paths [PEER [PLANE]]  every path: verdict, bandwidth, reason\n"
 	"  show flows               flows that applications let us see\n"
+	"  show qps                 their QPs: peer, plane, UDP source port, sub-ports, state\n"
 	"  show events              what happened lately\n"
 	"  show version             the daemon's version, age and counters\n"
 	"  why PEER [PLANE]         why a path has its verdict, from which inputs, and where to "
@@ -209,7 +210,8 @@ static int show(const struct options *options, int argc, char **argv)
 	} tables[] = {
 		{"planes", false, 0, tables_planes}, {"peers", true, 0, tables_peers},
 		{"paths", true, 2, tables_paths},    {"flows", true, 0, tables_flows},
-		{"events", true, 0, tables_events},  {"version", false, 0, tables_version},
+		{"qps", true, 0, tables_qps},	     {"events", true, 0, tables_events},
+		{"version", false, 0, tables_version},
 	};
 	const char *what = argc > 0 ? argv[0] : "";
 
@@ -229,7 +231,7 @@ static int show(const struct options *options, int argc, char **argv)
 		}
 		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
 	}
-	return usage("show what? planes, peers, paths, flows, events or version");
+	return usage("show what? planes, peers, paths, flows, qps, events or version");
 }
 
 static int on_peer(const struct options *options, int argc, char **argv, bool needs_plane,

@@ -177,6 +177,25 @@ void tables_flows(const json_t *reply)
 		       seconds(row, "idle_s", f), number(row, "bytes", g));
 }
 
+void tables_qps(const json_t *reply)
+{
+	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL], g[CELL], h[CELL], k[CELL], l[CELL];
+	const json_t *row;
+	size_t i;
+
+	printf("%-16s %8s %3s %-39s %5s %5s %-10s %8s %8s %10s %11s %9s %16s\n", "CLIENT", "PID",
+	       "GPU", "PEER", "PLANE", "INDEX", "STATE", "QPN", "UDP PORT", "LOCAL PORT",
+	       "REMOTE PORT", "FOR s", "BYTES");
+	json_array_foreach (json_object_get(reply, "qps"), i, row)
+		printf("%-16s %8s %3s %-39s %5s %5s %-10s %8s %8s %10s %11s %9s %16s\n",
+		       text(row, "client"), number(row, "pid", a),
+		       number(row, "local_gpu_index", b), text(row, "peer"),
+		       number(row, "plane", c), number(row, "index", d), text(row, "state"),
+		       number(row, "qpn", e), number(row, "udp_source_port", f),
+		       number(row, "local_sub_port", g), number(row, "remote_sub_port", h),
+		       seconds(row, "since_s", k), number(row, "bytes", l));
+}
+
 void tables_event_head(void)
 {
 	printf("%-6s %-23s %-9s %-34s %5s %5s %s\n", "SEQ", "TIME", "TOPIC", "SUBJECT", "PLANE",

@@ -13,6 +13,7 @@ void tables_planes(const json_t *reply);
 void tables_peers(const json_t *reply);
 void tables_paths(const json_t *reply);
 void tables_flows(const json_t *reply);
+void tables_qps(const json_t *reply);
 void tables_events(const json_t *reply);
 void tables_version(const json_t *reply);
 void tables_why(const json_t *reply);

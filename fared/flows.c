@@ -10,15 +10,18 @@
 #include <sys/stat.h>
 
 #include "conn_shm.h"
+#include "fare_limits.h"
 
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define TRIES	     4
 
+enum table { ENTRIES, QPS, PATHS, TABLES };
+
 struct client {
 	bool used;
-	const void *map;
+	const struct conn_shm_header *map;
 	size_t size;
-	uint32_t n_entries; /* as checked against size; the header's own is not looked at again */
+	uint32_t n_rows[TABLES]; /* as checked against size; the header's own are not looked at again */
 	pid_t pid;
 	char name[32];
 };
@@ -74,8 +77,9 @@ static int check_header(const struct conn_shm_header *header, size_t size, char 
 	if (header->version != CONN_SHM_VERSION)
 		return refuse(-EPROTONOSUPPORT, "offset 8: a version this daemon does not know",
 			      why, why_size);
-	if (header->n_entries > (size - sizeof(*header)) / sizeof(struct conn_shm_entry))
-		return refuse(-EBADMSG, "offset 12: more entries than the segment holds", why,
+	if ((uint64_t)header->n_entries + header->n_qps + header->n_paths >
+	    (size - sizeof(*header)) / CONN_SHM_ROW_BYTES)
+		return refuse(-EBADMSG, "offset 12: more rows than the segment holds", why,
 			      why_size);
 	return 0;
 }
@@ -120,7 +124,7 @@ int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why
 	*client = (struct client){.used = true,
 				  .map = map,
 				  .size = (size_t)st.st_size,
-				  .n_entries = header.n_entries,
+				  .n_rows = {header.n_entries, header.n_qps, header.n_paths},
 				  .pid = pid};
 	set_name(client, name, &header);
 	return id - 1;
@@ -145,31 +149,90 @@ unsigned flows_n_clients(const struct flows *f)
 	return n;
 }
 
-/* 1: copied; 0: never used; -1: rewritten at each of TRIES looks. */
-static int read_entry(const struct client *c, uint32_t i, struct conn_shm_entry *out)
+/* Rows that may ever have been used: what the client says now, within what it may. */
+static uint32_t used_rows(const struct client *c, enum table table)
 {
-	struct conn_shm_entry *e =
-		(struct conn_shm_entry *)((char *)c->map + sizeof(struct conn_shm_header)) + i;
+	const _Atomic uint32_t *used[TABLES] = {&c->map->used_entries, &c->map->used_qps,
+						&c->map->used_paths};
+	uint32_t n = atomic_load_explicit(used[table], memory_order_relaxed);
 
+	return n < c->n_rows[table] ? n : c->n_rows[table];
+}
+
+union row {
+	struct conn_shm_entry entry;
+	struct conn_shm_qp qp;
+	struct conn_shm_path path;
+};
+
+/* 1: copied; 0: never used; -1: rewritten at each of TRIES looks. */
+static int read_row(const struct client *c, enum table table, uint32_t i, union row *out)
+{
+	const char *row = (const char *)(c->map + 1);
+	const _Atomic uint64_t *guard;
+
+	for (int t = 0; t < (int)table; t++)
+		row += (size_t)c->n_rows[t] * CONN_SHM_ROW_BYTES;
+	row += (size_t)i * CONN_SHM_ROW_BYTES;
+	guard = (const _Atomic uint64_t *)(const void *)row;
 	for (int t = 0; t < TRIES; t++) {
-		uint64_t seq = atomic_load_explicit(&e->seq, memory_order_acquire);
+		uint64_t seq = atomic_load_explicit(guard, memory_order_acquire);
 
 		if (seq == 0)
 			return 0;
 		if (seq & 1)
 			continue;
-		memcpy((char *)out + sizeof(out->seq), (const char *)e + sizeof(e->seq),
-		       sizeof(*out) - sizeof(out->seq));
+		memcpy((char *)out + sizeof(seq), row + sizeof(seq),
+		       CONN_SHM_ROW_BYTES - sizeof(seq));
 		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(&e->seq, memory_order_relaxed) == seq)
+		if (atomic_load_explicit(guard, memory_order_relaxed) == seq)
 			return 1;
 	}
 	return -1;
 }
 
-static void tell(const struct client *c, uint32_t id, const struct conn_shm_entry *e,
-		 void (*on_flow)(void *arg, const struct flow *flow), void *arg)
+/* What to do with a row: whether it was worth telling. */
+struct teller {
+	bool (*tell)(const struct teller *to, const struct client *c, uint32_t id,
+		     const union row *row);
+	void (*on_flow)(void *arg, const struct flow *flow);
+	void (*on_qp)(void *arg, const struct flow_qp *qp);
+	void (*on_path)(void *arg, const struct flow_path *path);
+	void *arg;
+};
+
+static unsigned walk(const struct flows *f, enum table table, uint64_t *cursor, unsigned max,
+		     bool *done, unsigned *torn, const struct teller *to)
 {
+	uint64_t client = *cursor >> 32, i = *cursor & UINT32_MAX;
+	unsigned told = 0, looked = 0;
+
+	*torn = 0;
+	for (; client < FLOWS_MAX_CLIENTS; client++, i = 0) {
+		const struct client *c = &f->clients[client];
+
+		for (; c->used && i < used_rows(c, table); i++) {
+			union row copy;
+			int rc;
+
+			if (told == max || looked++ == FLOWS_SCAN_MAX)
+				goto out;
+			rc = read_row(c, table, (uint32_t)i, &copy);
+			*torn += rc < 0;
+			if (rc > 0)
+				told += to->tell(to, c, (uint32_t)client, &copy);
+		}
+	}
+out:
+	*done = client >= FLOWS_MAX_CLIENTS;
+	*cursor = client << 32 | i;
+	return told;
+}
+
+static bool tell_flow(const struct teller *to, const struct client *c, uint32_t id,
+		      const union row *row)
+{
+	const struct conn_shm_entry *e = &row->entry;
 	struct flow flow = {
 		.client = id,
 		.name = c->name,
@@ -185,35 +248,91 @@ static void tell(const struct client *c, uint32_t id, const struct conn_shm_entr
 	};
 
 	memcpy(flow.peer, e->peer, sizeof(flow.peer));
-	on_flow(arg, &flow);
+	to->on_flow(to->arg, &flow);
+	return true;
 }
 
 unsigned flows_read(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
 		    unsigned *torn, void (*on_flow)(void *arg, const struct flow *flow), void *arg)
 {
-	uint64_t client = *cursor >> 32, entry = *cursor & UINT32_MAX;
-	unsigned told = 0, looked = 0;
+	const struct teller to = {.tell = tell_flow, .on_flow = on_flow, .arg = arg};
 
-	*torn = 0;
-	for (; client < FLOWS_MAX_CLIENTS; client++, entry = 0) {
-		const struct client *c = &f->clients[client];
+	return walk(f, ENTRIES, cursor, max, done, torn, &to);
+}
 
-		for (; c->used && entry < c->n_entries; entry++) {
-			struct conn_shm_entry copy;
-			int rc;
+static const char *state_name(uint32_t state)
+{
+	static const char *const names[CONN_SHM_QP_STATES] = {
+		[CONN_SHM_QP_DOWN] = "down",
+		[CONN_SHM_QP_CONNECTING] = "connecting",
+		[CONN_SHM_QP_UP] = "up",
+		[CONN_SHM_QP_RESETTING] = "resetting",
+	};
 
-			if (told == max || looked++ == FLOWS_SCAN_MAX)
-				goto out;
-			rc = read_entry(c, (uint32_t)entry, &copy);
-			*torn += rc < 0;
-			if (rc <= 0)
-				continue;
-			tell(c, (uint32_t)client, &copy, on_flow, arg);
-			told++;
-		}
-	}
-out:
-	*done = client >= FLOWS_MAX_CLIENTS;
-	*cursor = client << 32 | entry;
-	return told;
+	return state < CONN_SHM_QP_STATES && names[state] ? names[state] : "?";
+}
+
+static bool tell_qp(const struct teller *to, const struct client *c, uint32_t id,
+		    const union row *row)
+{
+	const struct conn_shm_qp *q = &row->qp;
+	struct flow_qp qp = {
+		.client = id,
+		.name = c->name,
+		.pid = c->pid,
+		.group = q->group,
+		.local_gpu = q->local_gpu,
+		.plane = q->plane == UINT16_MAX ? -1 : q->plane,
+		.index = q->index,
+		.udp_source_port = q->udp_source_port,
+		.local_sub_port = q->local_sub_port,
+		.remote_sub_port = q->remote_sub_port < 0 ? -1 : q->remote_sub_port,
+		.qpn = q->qpn,
+		.state = state_name(q->state),
+		.since_ns = q->since_ns,
+		.bytes = q->bytes,
+	};
+
+	if (q->state == CONN_SHM_QP_UNUSED)
+		return false;
+	memcpy(qp.peer, q->peer, sizeof(qp.peer));
+	to->on_qp(to->arg, &qp);
+	return true;
+}
+
+unsigned flows_read_qps(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
+			unsigned *torn, void (*on_qp)(void *arg, const struct flow_qp *qp),
+			void *arg)
+{
+	const struct teller to = {.tell = tell_qp, .on_qp = on_qp, .arg = arg};
+
+	return walk(f, QPS, cursor, max, done, torn, &to);
+}
+
+static bool tell_path(const struct teller *to, const struct client *c, uint32_t id,
+		      const union row *row)
+{
+	struct flow_path path = {
+		.local_gpu = row->path.local_gpu,
+		.plane = row->path.plane,
+		.posted_ns = row->path.posted_ns,
+		.acked_ns = row->path.acked_ns,
+	};
+
+	(void)c;
+	(void)id;
+	if (!row->path.in_use || path.plane >= FARE_MAX_PLANES)
+		return false;
+	memcpy(path.peer, row->path.peer, sizeof(path.peer));
+	to->on_path(to->arg, &path);
+	return true;
+}
+
+unsigned flows_read_paths(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
+			  unsigned *torn, void (*on_path)(void *arg, const struct flow_path *path),
+			  void *arg)
+{
+	const struct teller to = {.tell = tell_path, .on_path = on_path, .arg = arg};
+
+	return walk(f, PATHS, cursor, max, done, torn, &to);
 }

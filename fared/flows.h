@@ -1,8 +1,8 @@
 /*
- * flows.h - the connection tables that applications let the operator see.
+ * flows.h - the connection tables, QPs and paths that applications let the daemon see.
  *
  * Solely owns: the read-only mappings of clients' segments (sched/conn_shm.h). In: memfds from the
- * control socket. Out: entries, one consistent copy each. Thread: the loop's. A client writes its
+ * control socket. Out: rows, one consistent copy each. Thread: the loop's. A client writes its
  * segment at any time and may write anything: no byte read from it is used as a size, an index or a
  * pointer without a check, sizes are taken from the descriptor when it is attached, and the seals
  * that make that safe are demanded.
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #define FLOWS_MAX_CLIENTS 64
-#define FLOWS_SCAN_MAX	  65536 /* entries looked at per flows_read() */
+#define FLOWS_SCAN_MAX	  65536 /* rows looked at per call */
 
 struct flows;
 
@@ -33,6 +33,34 @@ struct flow {
 	uint32_t udp_source_port;
 	uint64_t last_used_ns;
 	uint64_t bytes;
+};
+
+/* A QP slot of an application's group. */
+struct flow_qp {
+	uint32_t client;
+	const char *name;
+	pid_t pid;
+	uint32_t group;
+	uint8_t peer[16];
+	uint32_t local_gpu;
+	int plane; /* -1: the kernel chooses */
+	uint16_t index;
+	uint16_t udp_source_port; /* 0: none */
+	uint8_t local_sub_port;
+	int remote_sub_port; /* -1: not known */
+	uint32_t qpn;
+	const char *state;
+	uint64_t since_ns;
+	uint64_t bytes;
+};
+
+/* A path that an application's group uses; several groups, and clients, may use the same one. */
+struct flow_path {
+	uint8_t peer[16];
+	uint32_t local_gpu;
+	uint16_t plane;
+	uint64_t posted_ns; /* CLOCK_MONOTONIC; 0: never. What a client says: it may be in the future */
+	uint64_t acked_ns;
 };
 
 int flows_create(struct flows **out);
@@ -54,5 +82,13 @@ unsigned flows_n_clients(const struct flows *f);
  */
 unsigned flows_read(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
 		    unsigned *torn, void (*on_flow)(void *arg, const struct flow *flow), void *arg);
+/* The same for QP slots of groups, ... */
+unsigned flows_read_qps(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
+			unsigned *torn, void (*on_qp)(void *arg, const struct flow_qp *qp),
+			void *arg);
+/* ... and for the paths that groups use. */
+unsigned flows_read_paths(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
+			  unsigned *torn, void (*on_path)(void *arg, const struct flow_path *path),
+			  void *arg);
 
 #endif

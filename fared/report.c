@@ -245,7 +245,7 @@ json_t *report_paths(const struct report *r, const struct control_request *reque
 	return page("paths", rows, i < n, i);
 }
 
-/* ---- flows --------------------------------------------------------------- */
+/* ---- flows and QPs ------------------------------------------------------- */
 
 struct flow_rows {
 	const struct report *r;
@@ -271,19 +271,61 @@ static void add_flow(void *arg, const struct flow *f)
 					(json_int_t)(f->bytes & INT64_MAX)));
 }
 
+static json_t *clients_page(const struct report *r, const char *key, json_t *rows, bool more,
+			    uint64_t cursor, unsigned torn)
+{
+	json_t *reply = page(key, rows, more, cursor);
+
+	json_object_set_new(reply, "clients", json_integer(flows_n_clients(r->flows)));
+	json_object_set_new(reply, "left_out_while_being_written", json_integer(torn));
+	return reply;
+}
+
 json_t *report_flows(const struct report *r, const struct control_request *request)
 {
 	struct flow_rows to = {r, json_array()};
 	uint64_t cursor = request->cursor;
-	json_t *reply;
 	unsigned torn;
 	bool done;
 
 	flows_read(r->flows, &cursor, request->limit, &done, &torn, add_flow, &to);
-	reply = page("flows", to.rows, !done, cursor);
-	json_object_set_new(reply, "clients", json_integer(flows_n_clients(r->flows)));
-	json_object_set_new(reply, "left_out_while_being_written", json_integer(torn));
-	return reply;
+	return clients_page(r, "flows", to.rows, !done, cursor, torn);
+}
+
+static json_t *known(int number)
+{
+	return number < 0 ? json_null() : json_integer(number);
+}
+
+static void add_qp(void *arg, const struct flow_qp *q)
+{
+	const struct flow_rows *to = arg;
+	char peer[ADDRESS_TEXT_MAX];
+	struct in6_addr address;
+
+	memcpy(&address, q->peer, sizeof(address));
+	json_array_append_new(
+		to->rows,
+		json_pack("{s:s, s:i, s:I, s:I, s:s, s:o, s:i, s:s, s:I, s:o, s:i, s:o, s:f, s:I}",
+			  "client", q->name, "pid", (int)q->pid, "group", (json_int_t)q->group,
+			  "local_gpu_index", (json_int_t)q->local_gpu, "peer",
+			  address_format(&address, peer), "plane", known(q->plane), "index",
+			  (int)q->index, "state", q->state, "qpn", (json_int_t)q->qpn,
+			  "udp_source_port", known(q->udp_source_port ? q->udp_source_port : -1),
+			  "local_sub_port", (int)q->local_sub_port, "remote_sub_port",
+			  known(q->remote_sub_port), "since_s", age_s(to->r, q->since_ns), "bytes",
+			  (json_int_t)(q->bytes & INT64_MAX)));
+}
+
+json_t *report_qps(const struct report *r, const struct control_request *request)
+{
+	struct flow_rows to = {r, json_array()};
+	uint64_t cursor = request->cursor;
+	unsigned torn;
+	bool done;
+
+	flows_read_qps(r->flows, &cursor, request->limit, &done, &torn, add_qp, &to);
+	return clients_page(r, "qps", to.rows, !done, cursor, torn);
 }
 
 /* ---- events -------------------------------------------------------------- */

@@ -16,11 +16,9 @@
 #include "weights.h"
 
 #define DEFAULT_RUN_DIR	  "/run/fared"
-#define CONN_ENTRIES	  131072u
 #define SNAPSHOT_RETRIES  64
 #define CONTROL_RETRY_NS  UINT64_C(1000000000)
 #define HEARTBEAT_ALIVE_NS UINT64_C(1000000000)
-#define LEND_UNIT	  64u /* entries are lent in multiples of this */
 
 struct fare {
 	char run_dir[PATH_MAX];
@@ -28,9 +26,7 @@ struct fare {
 	struct fare_pair *pairs;
 	int control_fd;
 	uint64_t control_due_ns;
-	int conn_fd;
-	struct conn_shm_header *conn;
-	uint8_t lent[CONN_ENTRIES / LEND_UNIT];
+	struct conn_segment *segment;
 	struct spray_runs *runs;
 	struct spray_heads spray_heads;
 };
@@ -113,30 +109,6 @@ static void pair_resolve(struct fare_pair *pair)
 		watch_point(pair, w);
 }
 
-/* The client's own segment: made once, sealed against resizing, so that the daemon need not fear SIGBUS. */
-static int conn_create(struct fare *fare)
-{
-	size_t size = sizeof(struct conn_shm_header) + CONN_ENTRIES * sizeof(struct conn_shm_entry);
-
-	fare->conn_fd = memfd_create("fare-connections", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fare->conn_fd < 0)
-		return -errno;
-	if (ftruncate(fare->conn_fd, (off_t)size) ||
-	    fcntl(fare->conn_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return -errno;
-	fare->conn = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fare->conn_fd, 0);
-	if (fare->conn == MAP_FAILED) {
-		fare->conn = NULL;
-		return -errno;
-	}
-	fare->conn->magic = CONN_SHM_MAGIC;
-	fare->conn->version = CONN_SHM_VERSION;
-	fare->conn->n_entries = CONN_ENTRIES;
-	fare->conn->pid = (uint32_t)getpid();
-	snprintf(fare->conn->name, sizeof(fare->conn->name), "%s", program_invocation_short_name);
-	return 0;
-}
-
 /* {"cmd":"attach"} with the segment beside it. Failing is fine: tried again later, nothing depends on it. */
 static void control_offer(struct fare *fare)
 {
@@ -146,7 +118,7 @@ static void control_offer(struct fare *fare)
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
 			      .msg_controllen = sizeof(control) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	int fd;
+	int fd, segment = conn_segment_fd(fare->segment);
 
 	if (snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/control.sock", fare->run_dir) >=
 	    (int)sizeof(sun.sun_path))
@@ -158,7 +130,7 @@ static void control_offer(struct fare *fare)
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fare->conn_fd, sizeof(int));
+	memcpy(CMSG_DATA(c), &segment, sizeof(int));
 	if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) ||
 	    sendmsg(fd, &msg, MSG_NOSIGNAL) != (ssize_t)iov.iov_len) {
 		close(fd);
@@ -197,14 +169,14 @@ int fare_attach(struct fare **out, const char *run_dir)
 	*out = NULL;
 	if (!fare)
 		return -ENOMEM;
-	fare->control_fd = fare->conn_fd = -1;
+	fare->control_fd = -1;
 	if (snprintf(fare->run_dir, sizeof(fare->run_dir), "%s", run_dir ? run_dir : DEFAULT_RUN_DIR) >=
 	    (int)sizeof(fare->run_dir))
 		err = -ENAMETOOLONG;
 	else
 		err = map_segment(fare->run_dir, &fare->map);
 	if (!err)
-		err = conn_create(fare);
+		err = conn_segment_create(&fare->segment);
 	if (!err)
 		err = spray_runs_create(&fare->runs);
 	if (err) {
@@ -222,10 +194,7 @@ void fare_detach(struct fare *fare)
 		return;
 	if (fare->control_fd >= 0)
 		close(fare->control_fd);
-	if (fare->conn)
-		munmap(fare->conn, sizeof(*fare->conn) + CONN_ENTRIES * sizeof(struct conn_shm_entry));
-	if (fare->conn_fd >= 0)
-		close(fare->conn_fd);
+	conn_segment_destroy(fare->segment);
 	if (fare->map)
 		munmap((void *)fare->map, sizeof(*fare->map));
 	spray_heads_fini(&fare->spray_heads);
@@ -503,23 +472,7 @@ void attach_watch_seen(const struct fare_pair *pair, struct attach_watch *watch,
 	watch->head->seen = generation - pair->epoch;
 }
 
-struct conn_shm_entry *attach_lend_entries(struct fare *fare, uint32_t n)
+struct conn_segment *attach_segment(const struct fare *fare)
 {
-	uint32_t units = (n + LEND_UNIT - 1) / LEND_UNIT, total = CONN_ENTRIES / LEND_UNIT, run = 0;
-
-	for (uint32_t u = 0; n && u < total; u++) {
-		run = fare->lent[u] ? 0 : run + 1;
-		if (run == units) {
-			memset(&fare->lent[u + 1 - units], 1, units);
-			return (struct conn_shm_entry *)(fare->conn + 1) + (size_t)(u + 1 - units) * LEND_UNIT;
-		}
-	}
-	return NULL;
-}
-
-void attach_return_entries(struct fare *fare, struct conn_shm_entry *entries, uint32_t n)
-{
-	size_t first = (size_t)(entries - (struct conn_shm_entry *)(fare->conn + 1)) / LEND_UNIT;
-
-	memset(&fare->lent[first], 0, (n + LEND_UNIT - 1) / LEND_UNIT);
+	return fare->segment;
 }

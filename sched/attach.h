@@ -2,12 +2,12 @@
  * attach.h - inside of struct fare and struct fare_pair: the client's view of the daemon (private to libfare).
  *
  * Solely owns: the read-only mapping of the daemon's segment, the control-socket connection, and the client's
- * own segment (conn_shm.h), whose entries it lends to connection tables. One thread per struct fare.
+ * own segment (conn_segment.h). One thread per struct fare.
  */
 #ifndef ATTACH_H
 #define ATTACH_H
 
-#include "conn_shm.h"
+#include "conn_segment.h"
 #include "fare.h"
 #include "shm_layout.h"
 #include "spray_heads.h"
@@ -15,9 +15,8 @@
 
 /* Looks for a daemon that replaced the segment, and offers it our own; cheap when nothing is due. */
 void attach_refresh(struct fare *fare, uint64_t now_ns);
-/* n consecutive entries of the client's segment, or NULL when its quota is used up. Give them back. */
-struct conn_shm_entry *attach_lend_entries(struct fare *fare, uint32_t n);
-void attach_return_entries(struct fare *fare, struct conn_shm_entry *entries, uint32_t n);
+/* The client's own segment, which the daemon sees. */
+struct conn_segment *attach_segment(const struct fare *fare);
 /* The local GPU as the daemon published it, or NULL. Valid until the next attach_refresh(). */
 const struct shm_local_gpu *attach_local_gpu(const struct fare *fare, unsigned local_gpu);
 /* A pair's phase and turn (weights.h; among the addresses that the daemon knows now), its peer and local GPU. */

@@ -34,7 +34,7 @@ static void follow(struct fare_flows *flows)
 int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struct fare_flows_options *options)
 {
 	struct flow_table_attr attr = { .turn = attach_pair_turn(pair) };
-	struct fare *fare = attach_pair_owner(pair);
+	struct conn_segment *segment = attach_segment(attach_pair_owner(pair));
 	struct fare_flows *flows;
 	struct fare_paths paths;
 	uint32_t k = options && options->slots_per_sub_port ? options->slots_per_sub_port : 1;
@@ -49,7 +49,7 @@ int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struc
 		return -ENOMEM;
 	flows->pair = pair;
 	flows->max_flows = options && options->max_flows ? options->max_flows : DEFAULT_FLOWS;
-	flows->entries = attach_lend_entries(fare, flows->max_flows);
+	flows->entries = conn_segment_lend_entries(segment, flows->max_flows);
 	if (!flows->entries) {
 		free(flows);
 		return -ENOSPC;
@@ -66,7 +66,7 @@ int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struc
 	}
 	err = flow_table_create(&flows->table, &attr);
 	if (err) {
-		attach_return_entries(fare, flows->entries, flows->max_flows);
+		conn_segment_return(segment, flows->entries, flows->max_flows);
 		free(flows);
 		return err;
 	}
@@ -80,7 +80,7 @@ void fare_flows_close(struct fare_flows *flows)
 	if (!flows)
 		return;
 	flow_table_destroy(flows->table);
-	attach_return_entries(attach_pair_owner(flows->pair), flows->entries, flows->max_flows);
+	conn_segment_return(attach_segment(attach_pair_owner(flows->pair)), flows->entries, flows->max_flows);
 	free(flows);
 }
 

@@ -108,7 +108,7 @@ static int make_tables(struct fare_group *group)
 		group->chunks[i].next = i + 1 < group->n_chunks ? i + 1 : NO_CHUNK;
 	if (group->options.mode != FARE_MODE_FLOW)
 		return 0;
-	group->flow_entries = attach_lend_entries(domain->fare, attr.max_flows);
+	group->flow_entries = conn_segment_lend_entries(attach_segment(domain->fare), attr.max_flows);
 	if (!group->flow_entries)
 		return -ENOSPC;
 	attr.entries = group->flow_entries;
@@ -152,6 +152,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 		group_destroy(group);
 		return err;
 	}
+	shown_create(group);
 	follow_paths(group);
 	*out = group;
 	return 0;
@@ -162,6 +163,7 @@ void group_destroy(struct fare_group *group)
 	struct fare_domain *domain = group->domain;
 	struct fare_group **link;
 
+	shown_destroy(group);
 	for (unsigned l = 0; l < FARE_MAX_PLANES; l++)
 		if (group->lanes[l].qps)
 			lane_free(group, l);
@@ -170,8 +172,7 @@ void group_destroy(struct fare_group *group)
 	if (group->tx_mr.lkey)
 		domain->provider->mr_deregister(domain->endpoint, &group->tx_mr);
 	flow_table_destroy(group->flows);
-	if (group->flow_entries)
-		attach_return_entries(domain->fare, group->flow_entries, group->options.flows);
+	conn_segment_return(attach_segment(domain->fare), group->flow_entries, group->options.flows);
 	fare_pair_close(group->pair);
 	domain_forget_events(domain, group);
 	for (link = &domain->groups; *link != group; link = &(*link)->next)

@@ -1,5 +1,5 @@
 /*
- * internal.h - what domain.c, group.c, messages.c, lane.c and ports.c share of their insides.
+ * internal.h - what domain.c, group.c, messages.c, lane.c, ports.c and shown.c share of their insides.
  *
  * Ownership: a domain owns its endpoint, event queue and groups; a group owns its messages, chunks and lanes; a
  * lane owns its QPs. Chunks are named by index. Everything runs on the thread that calls fare_domain_poll().
@@ -44,6 +44,7 @@ struct lane_qp {
 	uint16_t home; /* sub-port it was made for */
 	uint16_t sub_port; /* where it is now */
 	uint16_t source_port;
+	int8_t remote_sub_port; /* where source_port leads from its home; -1: not known */
 	uint32_t posted; /* chunks the provider holds */
 	uint64_t posted_bytes;
 	struct chunk_list pending;
@@ -135,6 +136,9 @@ struct fare_group {
 	unsigned control_turn; /* which plane and sub-port carry the next control message */
 	uint64_t due_ns;       /* GROUP_OPEN resend */
 	unsigned sends;
+
+	struct conn_shm_qp *shown_qps;	   /* n_lanes x n_qps; NULL: none was left */
+	struct conn_shm_path *shown_paths; /* n_lanes; NULL too in FARE_MODE_KERNEL */
 
 	/* what decides */
 	struct weights weights; /* usable planes whose lane is up */
@@ -229,9 +233,16 @@ void ports_start(struct fare_group *group, unsigned lane);
 void ports_send(struct fare_group *group, unsigned lane);
 bool ports_learned(const struct fare_group *group, unsigned lane); /* enough is known to choose well */
 void ports_on_reply(struct fare_group *group, const struct control_message *message);
-/* The source port for QP i of a lane, so that the lane's QPs cover the remote sub-ports evenly; 0: any. */
-uint16_t ports_choose(struct fare_group *group, unsigned lane, unsigned i, uint16_t local_sub_port);
+/* The source port for QP i of a lane, so that the lane's QPs cover the remote sub-ports evenly; NULL: any will do. */
+const struct candidate *ports_choose(struct fare_group *group, unsigned lane, unsigned i, uint16_t local_sub_port);
 /* The i-th QP's local sub-port: round-robin over those that are up. */
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i);
+
+/* shown.c */
+void shown_create(struct fare_group *group);
+void shown_destroy(struct fare_group *group);
+void shown_lane(struct fare_group *group, unsigned lane); /* its state, or one of its QPs' sub-ports, changed */
+void shown_posted(struct fare_group *group, unsigned lane);
+void shown_acked(struct fare_group *group, const struct lane_qp *q, uint32_t bytes);
 
 #endif

@@ -45,6 +45,7 @@ static void set_state(struct fare_group *group, unsigned l, enum lane_state stat
 	lane->state = state;
 	lane->since_ns = lane->due_ns = now_ns(group);
 	lane->sends = 0;
+	shown_lane(group, l);
 }
 
 static uint64_t resend_after(const struct lane *lane)
@@ -113,16 +114,20 @@ static int create_qps(struct fare_group *group, unsigned l)
 
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		struct lane_qp *q = &lane->qps[i];
+		const struct candidate *known = NULL;
 		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,
 					.retry_cnt = RETRY_COUNT,
 					.window_bytes = group->qp_window_bytes, .context = q };
 
 		q->home = q->sub_port = attr.sub_port = kernel ? 0 : ports_local_sub_port(group, l, i);
 		if (!kernel && !group->options.random_ports)
-			attr.udp_source_port = ports_choose(group, l, i, q->home);
+			known = ports_choose(group, l, i, q->home);
+		if (known)
+			attr.udp_source_port = known->port;
 		err = provider->qp_create(group->domain->endpoint, &attr, &q->qp);
 		if (err == -EADDRINUSE && attr.udp_source_port) { /* somebody else took it meanwhile */
 			attr.udp_source_port = 0;
+			known = NULL;
 			err = provider->qp_create(group->domain->endpoint, &attr, &q->qp);
 		}
 		if (err) {
@@ -134,6 +139,7 @@ static int create_qps(struct fare_group *group, unsigned l)
 		q->lane = (uint16_t)l;
 		q->index = (uint16_t)i;
 		q->source_port = provider->qp_source_port(q->qp);
+		q->remote_sub_port = known ? (int8_t)known->remote_sub_port : -1;
 		q->posted = 0;
 		q->posted_bytes = 0;
 		q->pending = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
@@ -541,8 +547,12 @@ void lane_follow_sub_ports(struct fare_group *group, unsigned l)
 		uint16_t want = live >> q->home & 1 ? q->home : ports_local_sub_port(group, l, i);
 		int err;
 
+		if (spread && q->home != ports_local_sub_port(group, l, i)) {
+			q->home = ports_local_sub_port(group, l, i);
+			q->remote_sub_port = -1;
+		}
 		if (spread)
-			want = q->home = ports_local_sub_port(group, l, i);
+			want = q->home;
 		if (!q->qp || q->sub_port == want)
 			continue;
 		err = group->domain->provider->qp_move(q->qp, want);
@@ -550,6 +560,7 @@ void lane_follow_sub_ports(struct fare_group *group, unsigned l)
 			q->sub_port = want;
 		stuck |= err == -EOPNOTSUPP;
 	}
+	shown_lane(group, l);
 	/* a QP cannot leave its device: new ones are made where there is life, while other planes carry */
 	if (stuck)
 		lane_kill(group, l);

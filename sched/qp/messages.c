@@ -209,6 +209,7 @@ static void drain(struct fare_group *group, struct lane_qp *q)
 		q->posted++;
 		q->posted_bytes += group->chunks[i].length;
 		group->stats.chunks_posted++;
+		shown_posted(group, q->lane);
 	}
 }
 
@@ -385,6 +386,7 @@ static void on_placed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	struct chunk *c = &group->chunks[i];
 	struct message *m = &group->messages[c->message];
 
+	shown_acked(group, q, c->length);
 	if (c->notify) {
 		m->notified = true;
 	} else {

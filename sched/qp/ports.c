@@ -121,7 +121,7 @@ static struct candidate *candidate_for(struct learning *learning, uint16_t local
 	return NULL;
 }
 
-uint16_t ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t local_sub_port)
+const struct candidate *ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t local_sub_port)
 {
 	struct learning *learning = &group->lanes[l].learning;
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
@@ -133,10 +133,9 @@ uint16_t ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t
 		c = candidate_for(learning, local_sub_port, remotes[(i + i / live) % (unsigned)n]);
 	if (!c)
 		c = candidate_for(learning, local_sub_port, -1);
-	if (!c)
-		return 0;
-	c->used = true;
-	return c->port;
+	if (c)
+		c->used = true;
+	return c;
 }
 
 /* All replies are in, or enough for every QP to get the remote sub-port it should. */

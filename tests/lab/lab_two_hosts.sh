@@ -1,6 +1,6 @@
 #!/bin/bash
 # docs/examples/two_hosts.c between two GPU servers of a lab, on libfare.so, the real daemon and real FRR: both planes
-# carry. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
+# carry, and farectl shows the QPs. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
 set -u
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -19,7 +19,7 @@ trap cleanup EXIT
 [ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
 [ -x /usr/lib/frr/bgpd ] || skip "needs FRR (apt install frr)"
 command -v jq >/dev/null || skip "needs jq"
-for tool in fared farelab two_hosts; do
+for tool in fared farelab farectl two_hosts; do
 	[ -x "$bin/$tool" ] || skip "no $bin/$tool; set FARE_BIN to where the binaries are"
 done
 
@@ -42,8 +42,20 @@ for ((i = 0; i < 200; i++)); do
 done
 read -r _ _ _ address key < <(head -n 1 "$work/receiver")
 peer=$(jq -r '.servers[] | select(.name == "s1") | .gpus[0].ipv4' "$work/status")
-(two_hosts s0 send "::ffff:$peer" "$address" "$key" 20) >"$work/sender" 2>&1 || failed "the sender"
-[ "$(grep -c '^message .* 4194304 bytes' "$work/receiver")" = 20 ] || failed "not all arrived"
+(two_hosts s0 send "::ffff:$peer" "$address" "$key" 100) >"$work/sender" 2>&1 &
+sender=$!
+
+# Meanwhile the operator sees the QPs: one a sub-port, each plane's leading to both remote sub-ports.
+qps() { "$bin/farectl" -s "$(run_dir s0)" --json show qps; }
+even='[.qps[] | select(.state == "up" and .udp_source_port and .peer == $peer)] | length == 4 and
+	(group_by(.plane) | all(([.[].remote_sub_port] | sort) == [0, 1] and ([.[].local_sub_port] | sort) == [0, 1]))'
+until qps >"$work/qps" && jq -e --arg peer "$peer" "$even" "$work/qps" >/dev/null; do
+	kill -0 $sender 2>/dev/null || failed "farectl show qps never showed four QPs"
+	sleep 0.05
+done
+"$bin/farectl" -s "$(run_dir s0)" show qps
+wait $sender || failed "the sender"
+[ "$(grep -c '^message .* 4194304 bytes' "$work/receiver")" = 100 ] || failed "not all arrived"
 [ "$(grep -c '^plane [01] carried [1-9]' "$work/sender")" = 2 ] || failed "not every plane carried"
 cat "$work/sender"
 echo passed

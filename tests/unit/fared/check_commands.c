@@ -236,7 +236,7 @@ END_TEST
 
 static int memfd_of_garbage(void)
 {
-	size_t size = sizeof(struct conn_shm_header) + 3 * sizeof(struct conn_shm_entry);
+	size_t size = sizeof(struct conn_shm_header) + 7 * CONN_SHM_ROW_BYTES;
 	int fd = memfd_create("table", MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	struct conn_shm_header *header;
 
@@ -244,7 +244,14 @@ static int memfd_of_garbage(void)
 	header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	memset(header, 0xfe, size);
 	*header = (struct conn_shm_header){
-		.magic = CONN_SHM_MAGIC, .version = CONN_SHM_VERSION, .n_entries = 3};
+		.magic = CONN_SHM_MAGIC,
+		.version = CONN_SHM_VERSION,
+		.n_entries = 3,
+		.n_qps = 2,
+		.n_paths = 2,
+		.used_entries = 3,
+		.used_qps = UINT32_MAX,
+		.used_paths = UINT32_MAX};
 	munmap(header, size);
 	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
 	return fd;
@@ -269,6 +276,11 @@ START_TEST(a_connection_table_full_of_garbage_is_shown_as_it_is)
 	ck_assert_uint_eq(json_array_size(json_object_get(reply, "flows")), 3);
 	ck_assert_str_eq(field(reply, "flows", 0, "client"), "caf?? ?[2J");
 	ck_assert_str_eq(field(reply, "flows", 2, "key"), "0xfefefefefefefefe");
+	json_decref(reply);
+	reply = ask(&root, "{\"cmd\":\"qps\",\"limit\":1}", -1);
+	ck_assert_uint_eq(json_array_size(json_object_get(reply, "qps")), 1);
+	ck_assert(json_is_integer(json_object_get(reply, "next_cursor")));
+	ck_assert_str_eq(field(reply, "qps", 0, "state"), "?");
 	json_decref(reply);
 	close(fd);
 }

@@ -44,6 +44,8 @@ START_TEST(what_is_taken)
 	ck_assert_int_eq(parse(" {\"cmd\":\"events\",\"after\":9} ", &r, why, sizeof(why)), 0);
 	ck_assert_uint_eq(r.cursor, 9);
 	ck_assert_uint_eq(r.limit, CONTROL_LIMIT_MAX);
+	ck_assert_int_eq(parse("{\"cmd\":\"qps\",\"cursor\":4}", &r, why, sizeof(why)), 0);
+	ck_assert_int_eq(r.command, CONTROL_QPS);
 }
 END_TEST
 
@@ -62,6 +64,7 @@ static const struct {
 	{"{\"cmd\":\"drain\",\"plane\":1}", "needs \"peer\""},
 	{"{\"cmd\":\"why\",\"peer\":\"all\"}", "IP address"},
 	{"{\"cmd\":\"why\",\"peer\":7}", "string"},
+	{"{\"cmd\":\"qps\",\"peer\":\"198.19.0.2\"}", "takes no"},
 	{"{\"cmd\":\"paths\",\"plane\":-1}", "integer"},
 	{"{\"cmd\":\"paths\",\"plane\":16}", "integer"},
 	{"{\"cmd\":\"paths\",\"plane\":1.5}", "integer"},

@@ -15,7 +15,8 @@
 
 static struct flows *flows;
 static struct conn_shm_header *header;
-static struct conn_shm_entry *entries;
+static struct conn_shm_entry *entries; /* n_entries, then n_more QPs and as many paths */
+static uint32_t n_more;
 
 static void setup(void)
 {
@@ -38,7 +39,12 @@ static int table(uint32_t n_entries, size_t size, int seals)
 		ck_assert_ptr_ne(header, MAP_FAILED);
 		*header = (struct conn_shm_header){.magic = CONN_SHM_MAGIC,
 						   .version = CONN_SHM_VERSION,
-						   .n_entries = n_entries};
+						   .n_entries = n_entries,
+						   .n_qps = n_more,
+						   .n_paths = n_more,
+						   .used_entries = UINT32_MAX,
+						   .used_qps = UINT32_MAX,
+						   .used_paths = UINT32_MAX};
 		entries = (struct conn_shm_entry *)(header + 1);
 	}
 	if (seals)
@@ -120,6 +126,90 @@ START_TEST(a_client_that_lies_later_is_harmless)
 }
 END_TEST
 
+static struct flow_qp last_qp;
+static struct flow_path last_path;
+
+static void on_qp(void *arg, const struct flow_qp *qp)
+{
+	(void)arg;
+	n_seen++;
+	last_qp = *qp;
+}
+
+static void on_path(void *arg, const struct flow_path *path)
+{
+	(void)arg;
+	n_seen++;
+	last_path = *path;
+}
+
+static unsigned count_qps(void)
+{
+	unsigned torn, told = 0;
+	uint64_t cursor = 0;
+	bool done = false;
+
+	n_seen = 0;
+	while (!done)
+		told += flows_read_qps(flows, &cursor, 1, &done, &torn, on_qp, NULL);
+	ck_assert_uint_eq(told, n_seen);
+	return n_seen;
+}
+
+static unsigned count_paths(void)
+{
+	unsigned torn;
+	uint64_t cursor = 0;
+	bool done = false;
+
+	n_seen = 0;
+	while (!done)
+		flows_read_paths(flows, &cursor, 3, &done, &torn, on_path, NULL);
+	return n_seen;
+}
+
+START_TEST(qps_and_paths_are_read)
+{
+	struct conn_shm_qp *qps;
+	struct conn_shm_path *paths;
+
+	n_more = 4;
+	ck_assert_int_ge(attach(table(2, size_for(2 + 4 + 4), SEALS)), 0);
+	n_more = 0;
+	qps = (struct conn_shm_qp *)(entries + 2);
+	paths = (struct conn_shm_path *)(qps + 4);
+	ck_assert_uint_eq(count_qps() + count_paths(), 0);
+	for (int i = 0; i < 3; i++) {
+		qps[i].state = i == 1 ? CONN_SHM_QP_UNUSED : CONN_SHM_QP_UP;
+		qps[i].udp_source_port = (uint16_t)(50000 + i);
+		qps[i].remote_sub_port = -1;
+		qps[i].plane = UINT16_MAX;
+		qps[i].bytes = 9;
+		atomic_store(&qps[i].seq, 2);
+		paths[i].in_use = i != 1;
+		paths[i].plane = (uint16_t)i;
+		atomic_store(&paths[i].acked_ns, 7);
+		atomic_store(&paths[i].seq, 2);
+	}
+	ck_assert_uint_eq(count_qps(), 2); /* one is nobody's */
+	ck_assert_uint_eq(last_qp.udp_source_port, 50002);
+	ck_assert_int_eq(last_qp.remote_sub_port, -1);
+	ck_assert_int_eq(last_qp.plane, -1);
+	ck_assert_str_eq(last_qp.state, "up");
+	ck_assert_uint_eq(last_qp.bytes, 9);
+	ck_assert_uint_eq(count_paths(), 2);
+	ck_assert_uint_eq(last_path.plane, 2);
+	ck_assert_uint_eq(last_path.acked_ns, 7);
+	qps[2].state = 77;
+	paths[2].plane = 99; /* no such plane can be */
+	ck_assert_uint_eq(count_qps(), 2);
+	ck_assert_str_eq(last_qp.state, "?");
+	ck_assert_uint_eq(count_paths(), 1);
+	atomic_store(&header->used_qps, 1); /* a reader need not look further */
+	ck_assert_uint_eq(count_qps(), 1);
+}
+END_TEST
+
 START_TEST(a_name_may_stand_in_the_header)
 {
 	int fd = table(4, size_for(4), SEALS);
@@ -145,8 +235,11 @@ START_TEST(what_is_refused)
 	ck_assert_int_eq(attach(table(UINT32_MAX, size_for(1), SEALS)), -EBADMSG);
 	ck_assert_int_eq(attach(table(0, 8, SEALS)), -EBADMSG);
 	ck_assert_int_eq(attach(table(0, CONN_SHM_MAX_BYTES + 1, SEALS)), -EFBIG);
+	n_more = UINT32_MAX; /* the sum must not wrap */
+	ck_assert_int_eq(attach(table(2, size_for(2), SEALS)), -EBADMSG);
+	n_more = 0;
 	fd = table(1, size_for(1), SEALS);
-	header->version = 2;
+	header->version = 1;
 	ck_assert_int_eq(attach(fd), -EPROTONOSUPPORT);
 	fd = table(1, size_for(1), SEALS);
 	header->magic = 2;
@@ -176,6 +269,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, entries_are_read);
 	tcase_add_test(tc, a_client_that_lies_later_is_harmless);
+	tcase_add_test(tc, qps_and_paths_are_read);
 	tcase_add_test(tc, a_name_may_stand_in_the_header);
 	tcase_add_test(tc, what_is_refused);
 	tcase_add_test(tc, clients_are_bounded);
