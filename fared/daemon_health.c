@@ -11,6 +11,7 @@
 
 #include "address.h"
 #include "daemon_internal.h"
+#include "shm_layout.h"
 
 _Static_assert(SUB_PORTS_MAX_GPUS == FARE_MAX_LOCAL_GPUS, "health's tables fit the path table's");
 _Static_assert(SUB_PORTS_MAX_PLANES == FARE_MAX_PLANES, "health's tables fit the path table's");
@@ -72,6 +73,26 @@ static void on_log(void *arg, int priority, const char *line)
 	struct daemon_health *h = arg;
 
 	log_limited(h->daemon->log, daemon_now_ns(), priority, "health", "%s", line);
+}
+
+static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     const struct port_map_entry *entries, uint32_t n, bool rehashed)
+{
+	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "ports", .to = "learned"};
+	struct daemon_health *h = arg;
+	struct daemon *d = h->daemon;
+	uint32_t packed[PORT_MAP_SLOTS];
+	char text[ADDRESS_TEXT_MAX];
+
+	_Static_assert(PORT_MAP_SLOTS == SHM_PORTS_MAX, "what is learned is what is published");
+	for (uint32_t i = 0; i < n; i++)
+		packed[i] = entries[i].port | (uint32_t)entries[i].local << 16 | (uint32_t)entries[i].remote << 24;
+	publish_ports(d->publish, gpu, peer, plane, packed, n);
+	if (!rehashed)
+		return;
+	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name, address_format(peer, text));
+	snprintf(e.reason, sizeof(e.reason), "the leaf hashes flows otherwise than before");
+	daemon_say(d, &e);
 }
 
 static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
@@ -225,7 +246,7 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
-	static const struct prober_handlers on_prober = {on_path, on_log};
+	static const struct prober_handlers on_prober = {on_path, on_log, on_ports};
 	static const struct reflector_handlers on_reflector = {on_capacity};
 	const struct config_health *c = &d->config->health;
 	const struct probe_fsm_times times = {

@@ -152,6 +152,20 @@ static int segment_pair(struct publish *p, uint32_t pair)
 	return p->segment_pair[pair];
 }
 
+int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, const uint32_t *entries,
+		  uint32_t n)
+{
+	uint32_t pair;
+	int id;
+
+	if (!path_table_find(p->table, gpu, peer, &pair))
+		return -ENOENT;
+	id = segment_pair(p, pair);
+	if (id < 0)
+		return id;
+	return shm_writer_ports(p->writer, (uint32_t)id, plane, entries, n) < 0 ? -EINVAL : 0;
+}
+
 static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
 {
 	struct shm_path paths[FARE_MAX_PLANES] = {0};

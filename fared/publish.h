@@ -35,6 +35,9 @@ void publish_destroy(struct publish *p);
 
 void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 		  enum links_state state, uint64_t speed_bps);
+/* Where source ports lead, entries as in shm_layout.h. 0, or -errno (-ENOENT: no such pair yet). */
+int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, const uint32_t *entries,
+		  uint32_t n);
 /* Evaluates the table and publishes what changed; on_change as in path_table.h. Returns the next
  * deadline, or 0. */
 uint64_t publish_run(struct publish *p, uint64_t now_ns,

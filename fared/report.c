@@ -183,6 +183,18 @@ static json_t *rtt_us(uint64_t ns)
 	return ns ? json_real((double)ns / 1e3) : json_null();
 }
 
+/* Where UDP source ports lead, toward the data's port. */
+static json_t *data_ports(const struct prober_view *p)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; list && i < p->n_data_ports; i++)
+		json_array_append_new(list, json_pack("{s:i, s:i, s:i}", "port", p->data_ports[i].port,
+						      "local_sub_port", p->data_ports[i].local, "remote_sub_port",
+						      p->data_ports[i].remote));
+	return list;
+}
+
 /* What probing has found of a path: null if it has not looked. */
 static json_t *probe_json(const struct report *r, const struct path_view *v)
 {
@@ -191,14 +203,14 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, &p))
 		return json_null();
 	return json_pack(
-		"{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, s:f}",
+		"{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, s:f, s:o}",
 		"state", probe_state_name(p.state), "probed", p.wanted, "where",
 		probe_where_name(p.where), "reason", p.reason, "permille", (int)p.permille,
 		"loss_ppm", (int)p.loss_ppm, "window_probes", (int)p.n_window, "sent",
 		(json_int_t)p.n_sent, "lost", (json_int_t)p.n_lost, "downs", (json_int_t)p.n_downs,
 		"rtt_p50_us", rtt_us(p.rtt_p50_ns), "rtt_p99_us", rtt_us(p.rtt_p99_ns),
 		"third_party", p.third_party, "hold_ms", (int)p.hold_ms, "since_s",
-		age_s(r, p.since_ns));
+		age_s(r, p.since_ns), "data_ports", data_ports(&p));
 }
 
 static json_t *path_row(const struct report *r, const struct path_view *v)

@@ -77,7 +77,7 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 
 static void say_probe(const struct report *r, const struct path_view *v, json_t *lines)
 {
-	char ports[160] = "";
+	char ports[256] = "";
 	struct prober_view p;
 	size_t length = 0;
 
@@ -97,13 +97,11 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 	if (p.hold_ms)
 		say(lines, "              held down for another %u ms: it has been flapping",
 		    p.hold_ms);
-	for (unsigned i = 0; i < PROBER_PORTS && length < sizeof(ports); i++)
-		if (p.remote_sub_port[i] >= 0)
-			length +=
-				(size_t)snprintf(ports + length, sizeof(ports) - length, " %u->%d",
-						 p.source_port[i], p.remote_sub_port[i]);
+	for (unsigned i = 0; i < p.n_data_ports && length < sizeof(ports); i++)
+		length += (size_t)snprintf(ports + length, sizeof(ports) - length, " %u:%u->%u", p.data_ports[i].local,
+					   p.data_ports[i].port, p.data_ports[i].remote);
 	if (length)
-		say(lines, "              source port -> remote sub-port:%s", ports);
+		say(lines, "              local sub-port:source port->remote sub-port%s", ports);
 }
 
 static void say_notice(const struct path_view *v, json_t *lines)

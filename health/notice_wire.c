@@ -15,12 +15,14 @@ enum element {
 	ELEMENT_CAPACITY = 3,
 	ELEMENT_ACK = 4,
 	ELEMENT_HMAC = 5,
+	ELEMENT_RETURN = 6,
 };
 
 #define STAMP_BYTES	    12u
 #define ARRIVAL_BYTES	    3u
 #define CAPACITY_HEAD_BYTES 17u
 #define ACK_BYTES	    12u
+#define RETURN_BYTES	    2u
 
 static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
 
@@ -89,6 +91,8 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 		p = put(p, t->arrival.sub_port, 1);
 		p = put(p, t->arrival.n_sub_ports, 1);
 	}
+	if (t->has_return)
+		p = put(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
@@ -142,6 +146,12 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 			return "an acknowledgement of wrong length, or a second one";
 		out->has_ack = true;
 		out->ack = (struct notice_ack){get(v, 8), (uint32_t)get(v + 8, 4)};
+		return NULL;
+	case ELEMENT_RETURN:
+		if (length != RETURN_BYTES || out->has_return)
+			return "a return port of wrong length, or a second one";
+		out->has_return = true;
+		out->back.port = (uint16_t)get(v, 2);
 		return NULL;
 	case ELEMENT_HMAC:
 		return length != SHA256_DIGEST_SIZE ? "an HMAC of wrong length" : NULL;

@@ -51,18 +51,27 @@ struct notice_capacity {
 	uint64_t bps[NOTICE_WIRE_MAX_PLANES]; /* NOTICE_WIRE_ANY: no limit */
 };
 
+/*
+ * In a probe that travels as data does (to the data's port, from a data port): where the answer is to go. Repeated in the
+ * answer, which by that is known for one.
+ */
+struct notice_return {
+	uint16_t port; /* of the prober's socket for replies */
+};
+
 struct notice_ack {
 	uint64_t boot;
 	uint32_t sequence;
 };
 
 struct notice_trailer {
-	bool has_stamp, has_arrival, has_capacity, has_ack;
+	bool has_stamp, has_arrival, has_capacity, has_ack, has_return;
 	bool authentic; /* carries an HMAC, and it is right */
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;
 	struct notice_capacity capacity;
 	struct notice_ack ack;
+	struct notice_return back;
 };
 
 struct notice_key {

@@ -81,6 +81,8 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 		out->remote_sub_port[i] = path->remote[i];
 		out->source_port[i] = p->sockets[peer->gpu][v6][i].port;
 	}
+	out->n_data_ports = path->map.n_told;
+	memcpy(out->data_ports, path->map.told, sizeof(out->data_ports));
 }
 
 /* Tells of a transition (change), or of a step of the ramp if there was one. */
@@ -550,6 +552,8 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct probe_
 	if (!rc)
 		rc = prober_io_open(p, dscp);
 	if (!rc)
+		rc = prober_ports_open(p, dscp);
+	if (!rc)
 		rc = start_clock(p);
 	if (rc) {
 		prober_destroy(p);
@@ -564,6 +568,7 @@ void prober_destroy(struct prober *p)
 	if (!p)
 		return;
 	prober_io_close(p);
+	prober_ports_close(p);
 	if (p->rx_fd >= 0)
 		close(p->rx_fd);
 	if (p->timer_fd >= 0) {

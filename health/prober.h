@@ -13,6 +13,10 @@
  * and the 64 random bits of a probe still undecided. A reflector that returns no stamp is somebody
  * else's: used, matched by its discriminator alone whatever plane it answers over (so only the way
  * there is proven), and marked.
+ *
+ * Where the data's source ports lead is another question, for a leaf hashes the destination port too: a few probes a
+ * second go to the data's port from ports like the data's (port_map.h), past whatever socket is bound to it. Answered over
+ * the ordinary channel, they say nothing of whether a path works.
  */
 #ifndef PROBER_H
 #define PROBER_H
@@ -22,6 +26,7 @@
 #include <stdint.h>
 
 #include "notice_wire.h"
+#include "port_map.h"
 #include "probe_fsm.h"
 #include "sub_ports.h"
 
@@ -47,6 +52,8 @@ struct prober_view {
 	uint32_t hold_ms; /* back-off still to run */
 	int8_t remote_sub_port[PROBER_PORTS]; /* where each source port leads; -1: not known */
 	uint16_t source_port[PROBER_PORTS];
+	uint32_t n_data_ports; /* what was last told by on_ports() */
+	struct port_map_entry data_ports[PORT_MAP_SLOTS];
 };
 
 struct prober_handlers {
@@ -54,10 +61,14 @@ struct prober_handlers {
 	void (*on_path)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			const struct prober_view *view, const struct probe_fsm_change *change);
 	void (*on_log)(void *arg, int priority, const char *line);
+	/* What port_map.h has learned of a path, as a whole; may be NULL. */
+	void (*on_ports)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+			 const struct port_map_entry *entries, uint32_t n, bool rehashed);
 };
 
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
+	uint64_t ports_sent, ports_answered;
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };
 

@@ -2,7 +2,7 @@
  * prober_internal.h - the prober's one struct, for its own files alone.
  *
  * prober.c holds sessions, their timing and judgement; prober_io.c the sockets, probes and replies;
- * prober_peers.c finds sessions again.
+ * prober_peers.c finds sessions again; prober_ports.c learns where the data's source ports lead.
  */
 #ifndef PROBER_INTERNAL_H
 #define PROBER_INTERNAL_H
@@ -10,8 +10,10 @@
 #include <ev.h>
 
 #include "loss_rtt.h"
+#include "port_map.h"
 #include "prober.h"
 #include "udp.h"
+#include "udp_raw.h"
 
 #define PROBER_INDEX_SIZE (2u * PROBER_MAX_PEERS)
 
@@ -28,6 +30,7 @@ struct prober_path {
 	int8_t remote[PROBER_PORTS];
 	uint8_t n_remote;
 	struct probe_fsm fsm;
+	struct port_map map;
 	struct loss_rtt loss;
 };
 
@@ -82,6 +85,9 @@ struct prober {
 	struct prober_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
 	struct prober_notice notices[SUB_PORTS_MAX_GPUS];
 	struct prober_socket sockets[SUB_PORTS_MAX_GPUS][2][PROBER_PORTS];
+	struct udp_raw *raw[SUB_PORTS_MAX_GPUS][2]; /* NULL: no address of that family, or no privilege */
+	ev_timer ports_timer;
+	uint32_t ports_turn;
 	uint32_t n_peers;
 	struct prober_peer *peers[PROBER_MAX_PEERS];
 	uint32_t index[PROBER_INDEX_SIZE]; /* peer + 1; 0: free */
@@ -104,6 +110,12 @@ void prober_io_close(struct prober *p);
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_io_flush(struct prober *p);
 void prober_io_drain(struct prober *p); /* reads whatever has come in */
+
+/* prober_ports.c */
+int prober_ports_open(struct prober *p, uint8_t dscp);
+void prober_ports_close(struct prober *p);
+void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_trailer *t,
+			  uint64_t now);
 
 /* prober.c: a reply has come; the newest answered probe before it was sent at that time. */
 void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,

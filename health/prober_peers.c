@@ -47,6 +47,7 @@ static void init_path(struct prober *p, struct prober_path *path, uint32_t place
 	path->discriminator = high << 16 | place;
 	path->permille = 1000;
 	memset(path->remote, 0xff, sizeof(path->remote));
+	port_map_init(&path->map);
 	loss_rtt_init(&path->loss);
 }
 

@@ -8,11 +8,13 @@
 #include <time.h>
 
 #include "udp.h"
+#include "udp_raw.h"
 
 #define MIN_HOP_LIMIT  254
 #define RATE_PER_S     200000.
 #define BURST	       20000.
 #define REQUIRED_RX_US 1000
+#define DYNAMIC_FIRST  49152 /* what a prober's socket is bound to */
 #define ROUNDS	       8 /* batches taken from one socket before others get their turn */
 
 struct socket {
@@ -20,7 +22,8 @@ struct socket {
 	uint32_t gpu;
 	struct in6_addr address;
 	struct udp_socket *udp;
-	ev_io io;
+	struct udp_raw *raw; /* NULL: no privilege */
+	ev_io io, raw_io;
 };
 
 struct reflector {
@@ -67,8 +70,11 @@ static void heed(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
 	r->handlers->on_capacity(r->arg, gpu, peer, &t->capacity);
 }
 
-/* Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted. */
-static bool reflect(struct socket *s, const struct udp_packet *in, struct udp_packet *out)
+/*
+ * Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted. as_data: it came to the
+ * data's port, and says where the answer is to go.
+ */
+static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data, struct udp_packet *out)
 {
 	struct reflector *r = s->reflector;
 	struct notice_ends ends = {in->from, s->address}, back = {s->address, in->from};
@@ -94,7 +100,8 @@ static bool reflect(struct socket *s, const struct udp_packet *in, struct udp_pa
 	if (!may_answer(r))
 		goto drop;
 	counter = &r->counters.malformed;
-	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error))
+	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) || as_data != t.has_return ||
+	    (as_data && (t.has_capacity || t.back.port < DYNAMIC_FIRST)))
 		goto drop;
 	p = sbfd_wire_reflection(&p, false, REQUIRED_RX_US);
 	sbfd_wire_encode(&p, out->bytes);
@@ -107,45 +114,72 @@ static bool reflect(struct socket *s, const struct udp_packet *in, struct udp_pa
 		reply.arrival =
 			(struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port,
 						(uint8_t)r->ports->gpus[s->gpu].n_sub_ports[plane]};
+		reply.has_return = as_data;
+		reply.back = t.back;
 		out->length = notice_wire_encode(&reply, r->key, &back, out->bytes);
 	}
 	out->from = s->address;
 	out->to = in->from;
-	out->to_port = in->from_port;
+	out->to_port = as_data ? t.back.port : in->from_port;
 	out->ifindex = in->ifindex;
 	r->counters.answered++;
+	r->counters.as_data += as_data;
 	return true;
 drop:
 	(*counter)++;
 	return false;
 }
 
+static void answer(struct socket *s, const struct udp_packet *in, bool as_data)
+{
+	struct udp_batch *batch = s->reflector->out;
+
+	if (!reflect(s, in, as_data, udp_next(batch))) /* as many as came in fit */
+		udp_put_back(batch);
+}
+
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct socket *s = w->data;
 	struct reflector *r = s->reflector;
-	struct udp_packet reply = {0}, *out;
-	uint8_t bytes[UDP_PACKET_BYTES];
 
 	(void)loop;
 	(void)revents;
-	reply.bytes = bytes;
 	for (int round = 0; round < ROUNDS; round++) {
 		int n = udp_receive(s->udp, r->in);
 
-		for (int i = 0; i < n; i++) {
-			if (!reflect(s, udp_received(r->in, (unsigned)i), &reply))
-				continue;
-			out = udp_next(r->out); /* as many as came in fit */
-			memcpy(out->bytes, bytes, reply.length);
-			reply.bytes = out->bytes;
-			*out = reply;
-			reply.bytes = bytes;
-		}
+		for (int i = 0; i < n; i++)
+			answer(s, udp_received(r->in, (unsigned)i), false);
 		udp_send(s->udp, r->out);
 		if (n < (int)UDP_BATCH)
 			return;
 	}
+}
+
+/* They are few. The answer leaves by the ordinary socket. */
+static void on_data_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct socket *s = w->data;
+	uint8_t bytes[UDP_PACKET_BYTES];
+	struct udp_packet in = {.bytes = bytes};
+
+	(void)loop;
+	(void)revents;
+	for (unsigned i = 0; i < UDP_BATCH && udp_raw_receive(s->raw, &in); i++)
+		answer(s, &in, true);
+	udp_send(s->udp, s->reflector->out);
+}
+
+static int open_raw(struct socket *s)
+{
+	int rc = udp_raw_open(&s->raw, &s->address, 0, 0);
+
+	if (rc)
+		return rc == -EPERM ? 0 : rc;
+	ev_io_init(&s->raw_io, on_data_readable, udp_raw_fd(s->raw), EV_READ);
+	s->raw_io.data = s;
+	ev_io_start(s->reflector->loop, &s->raw_io);
+	return 0;
 }
 
 static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address,
@@ -163,7 +197,7 @@ static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr 
 	ev_io_init(&s->io, on_readable, udp_fd(s->udp), EV_READ);
 	s->io.data = s;
 	ev_io_start(r->loop, &s->io);
-	return 0;
+	return open_raw(s);
 }
 
 int reflector_create(struct reflector **out, struct ev_loop *loop, const struct sub_ports *ports,
@@ -206,6 +240,9 @@ void reflector_destroy(struct reflector *r)
 		return;
 	for (uint32_t i = 0; i < r->n_sockets; i++) {
 		ev_io_stop(r->loop, &r->sockets[i].io);
+		if (r->sockets[i].raw)
+			ev_io_stop(r->loop, &r->sockets[i].raw_io);
+		udp_raw_close(r->sockets[i].raw);
 		udp_close(r->sockets[i].udp);
 	}
 	udp_batch_destroy(r->in);

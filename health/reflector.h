@@ -2,7 +2,8 @@
  * reflector.h - answers S-BFD probes (SBFDReflector, RFC 7880 section 7.2), without any state of a
  * session.
  *
- * Solely owns: one socket on UDP 7784 per local address. In: probes; which device is which
+ * Solely owns: one socket on UDP 7784 per local address, and one that hears probes which travel as data does (udp_raw.h).
+ * In: probes; which device is which
  * sub-port. Out: replies, on the very device where the probe arrived; capacity notices that
  * came with an authentic probe. Thread: the loop's.
  *
@@ -30,11 +31,11 @@ struct reflector_handlers {
 };
 
 struct reflector_counters {
-	uint64_t answered, malformed, hop_limit, discriminator, wrong_device, limited, forged;
+	uint64_t answered, as_data, malformed, hop_limit, discriminator, wrong_device, limited, forged;
 };
 
 /* ports and key are borrowed for the reflector's life. 0 or -errno; -EADDRINUSE: another S-BFD
- * runs. */
+ * runs. Without CAP_NET_RAW probes to the data's port go unanswered. */
 int reflector_create(struct reflector **out, struct ev_loop *loop, const struct sub_ports *ports,
 		     const struct notice_key *key, uint8_t dscp,
 		     const struct reflector_handlers *handlers, void *arg);

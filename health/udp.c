@@ -267,7 +267,7 @@ static int pin_for(struct udp_socket *s, int ifindex)
 
 /* ---- receiving ----------------------------------------------------------- */
 
-static void read_control(struct msghdr *m, struct udp_packet *p)
+void udp_read_control(struct msghdr *m, struct udp_packet *p)
 {
 	p->ifindex = 0;
 	p->hop_limit = -1;
@@ -291,7 +291,7 @@ static void read_control(struct msghdr *m, struct udp_packet *p)
 	}
 }
 
-static void read_name(const struct sockaddr_storage *name, struct udp_packet *p)
+void udp_read_name(const struct sockaddr_storage *name, struct udp_packet *p)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)name;
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)name;
@@ -333,8 +333,8 @@ int udp_receive(struct udp_socket *s, struct udp_batch *b)
 
 		/* one that did not fit is none of ours: longer than anything that we send */
 		p->length = b->headers[i].msg_hdr.msg_flags & MSG_TRUNC ? 0 : b->headers[i].msg_len;
-		read_name(&b->names[i], p);
-		read_control(&b->headers[i].msg_hdr, p);
+		udp_read_name(&b->names[i], p);
+		udp_read_control(&b->headers[i].msg_hdr, p);
 	}
 	return n;
 }
@@ -351,8 +351,12 @@ struct udp_packet *udp_next(struct udp_batch *b)
 	return b->n_out < UDP_BATCH ? &b->packets[b->n_out++] : NULL;
 }
 
-/* Source address and device of one packet. */
-static size_t write_control(const struct udp_packet *p, struct msghdr *m)
+void udp_put_back(struct udp_batch *b)
+{
+	b->n_out--;
+}
+
+size_t udp_write_control(const struct udp_packet *p, struct msghdr *m)
 {
 	struct cmsghdr *c;
 
@@ -395,7 +399,7 @@ unsigned udp_send(struct udp_socket *s, struct udp_batch *b)
 
 		b->vectors[i].iov_len = p->length;
 		m->msg_namelen = name_of(&p->to, p->to_port, &b->names[i]);
-		m->msg_controllen = write_control(p, m);
+		m->msg_controllen = udp_write_control(p, m);
 		m->msg_flags = 0;
 	}
 	while (at < b->n_out) {

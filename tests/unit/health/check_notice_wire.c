@@ -18,6 +18,8 @@ static struct notice_trailer full(void)
 				   .has_arrival = true,
 				   .has_capacity = true,
 				   .has_ack = true,
+				   .has_return = true,
+				   .back = {50123},
 				   .stamp = {77, UINT64_C(0x1122334455667788)},
 				   .arrival = {3, 1, 2},
 				   .ack = {42, 9}};
@@ -56,6 +58,7 @@ START_TEST(comes_back_whole)
 	ck_assert_uint_eq(back.capacity.bps[0], NOTICE_WIRE_ANY);
 	ck_assert_uint_eq(back.capacity.bps[2], UINT64_C(400000000000));
 	ck_assert_uint_eq(back.ack.sequence, 9);
+	ck_assert(back.has_return && back.back.port == 50123);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <ev.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 
 #include "reflector.h"
-#include "udp.h"
+#include "udp_raw.h"
 
 #define MS	 UINT64_C(1000000)
 #define PATIENCE 5.
@@ -67,7 +68,20 @@ static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address,
 	n_heard++;
 }
 
-static const struct prober_handlers prober_handlers = {on_path, on_log};
+static struct port_map_entry learned[PORT_MAP_SLOTS];
+static uint32_t n_learned;
+
+static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *to, uint32_t plane,
+		     const struct port_map_entry *entries, uint32_t n, bool rehashed)
+{
+	(void)arg;
+	ck_assert(gpu == 0 && plane == 0 && !rehashed);
+	ck_assert(IN6_ARE_ADDR_EQUAL(to, &peer));
+	memcpy(learned, entries, n * sizeof(*entries));
+	n_learned = n;
+}
+
+static const struct prober_handlers prober_handlers = {on_path, on_log, on_ports};
 static const struct reflector_handlers reflector_handlers = {on_capacity};
 
 static struct in6_addr address(const char *text)
@@ -93,6 +107,7 @@ static void setup(void)
 	ports.gpus[0].address[0] = address("::ffff:127.77.0.1");
 	ports.gpus[1].address[0] = peer = address("::ffff:127.77.0.2");
 	n_heard = n_changes = 0;
+	n_learned = 0;
 	ck_assert_int_eq(
 		prober_create(&prober, loop, &times, &ports, &key, 26, &prober_handlers, NULL), 0);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
@@ -303,6 +318,66 @@ START_TEST(the_reflector_answers_only_what_it_should)
 }
 END_TEST
 
+static bool has_learned(void)
+{
+	return n_learned > 0;
+}
+
+/*
+ * Whoever is bound to the data's port keeps all of its datagrams and sees ours as strays; what others send there is
+ * never taken for a probe.
+ */
+START_TEST(learns_where_the_datas_ports_lead)
+{
+	struct in6_addr stranger = address("::ffff:127.77.0.3");
+	struct reflector_counters c;
+	uint8_t junk[64] = {0x0a, 0, 0xff, 0xff};
+	struct udp_batch *batch;
+	struct udp_socket *data, *from;
+	struct udp_packet *out;
+	unsigned junk_seen = 0, ours_seen = 0;
+	struct udp_raw *probe;
+
+	if (udp_raw_open(&probe, &peer, 0, 1) == -EPERM)
+		return; /* said by the lab test, which needs root anyhow */
+	udp_raw_close(probe);
+	ck_assert_int_eq(udp_batch_create(&batch), 0);
+	ck_assert_int_eq(udp_open(&data, &peer, UDP_RAW_PORT, 0), 0);
+	ck_assert_int_eq(udp_open(&from, &stranger, 0, 0), 0);
+	reflect(&key);
+	for (int i = 0; i < 10; i++) {
+		out = udp_next(batch);
+		memcpy(out->bytes, junk, sizeof(junk));
+		out->length = sizeof(junk);
+		out->from = stranger;
+		out->to = peer;
+		out->to_port = UDP_RAW_PORT;
+		out->ifindex = (int)if_nametoindex("lo");
+	}
+	ck_assert_uint_eq(udp_send(from, batch), 10);
+	ck_assert(until(has_learned));
+	ck_assert_uint_eq(n_learned, PORT_MAP_SLOTS);
+	for (unsigned i = 0; i < n_learned; i++)
+		ck_assert(learned[i].port >= 49152 && learned[i].local == 1 && learned[i].remote == 1);
+	reflector_counters(reflector, &c);
+	ck_assert_uint_ge(c.as_data, PORT_MAP_SLOTS);
+	ck_assert_uint_eq(c.malformed, 0);
+	for (int k = udp_receive(data, batch); k > 0; k = udp_receive(data, batch))
+		for (int i = 0; i < k; i++) {
+			const struct udp_packet *in = udp_received(batch, (unsigned)i);
+			bool is_junk = in->length == sizeof(junk) && !memcmp(in->bytes, junk, sizeof(junk));
+
+			junk_seen += is_junk;
+			ours_seen += !is_junk;
+		}
+	ck_assert_uint_eq(junk_seen, 10);
+	ck_assert_uint_ge(ours_seen, PORT_MAP_SLOTS);
+	udp_batch_destroy(batch);
+	udp_close(data);
+	udp_close(from);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("prober");
@@ -319,6 +394,7 @@ int main(void)
 	tcase_add_test(tc, a_notice_arrives_and_is_acknowledged);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
+	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,183 @@
+/* port_map.c - see port_map.h */
+#include "port_map.h"
+
+#include <string.h>
+
+#define MS_NS	   UINT64_C(1000000)
+#define LEARN_NS   (5 * MS_NS)
+#define WATCH_NS   (125 * MS_NS)  /* all slots in two seconds */
+#define SILENT_NS  (1000 * MS_NS) /* nobody answers: a peer without this, or a NIC that swallows the port */
+#define PATIENCE_NS (200 * MS_NS)
+#define SILENT_MIN 48u
+#define MISSES_MAX 3u
+#define TRIES_MAX  96u /* a port in two leads to each of two; a remote sub-port that is down is never met */
+#define PORT_FIRST 49152u /* as RoCEv2 source ports: IBTA A17, 17.9.2 */
+#define PORT_COUNT 16384u
+
+void port_map_init(struct port_map *m)
+{
+	memset(m, 0, sizeof(*m));
+}
+
+static uint8_t nth_live(uint32_t live, unsigned i)
+{
+	for (i %= (unsigned)__builtin_popcount(live); i; i--)
+		live &= live - 1;
+	return (uint8_t)__builtin_ctz(live);
+}
+
+static void forget(struct port_map_slot *s)
+{
+	*s = (struct port_map_slot){.local = s->local, .remote = -1};
+}
+
+/* Local sub-ports take turns over the slots. */
+static void follow_live(struct port_map *m, uint32_t live)
+{
+	if (m->live == live)
+		return;
+	m->live = live;
+	m->tries = 0;
+	m->next_ns = 0;
+	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++) {
+		uint8_t local = nth_live(live, i);
+
+		if (m->slots[i].port && m->slots[i].local == local)
+			continue;
+		m->slots[i].local = local;
+		forget(&m->slots[i]);
+	}
+}
+
+static uint64_t pace(const struct port_map *m)
+{
+	if (m->silent >= SILENT_MIN)
+		return SILENT_NS;
+	return port_map_is_settled(m) ? WATCH_NS : LEARN_NS;
+}
+
+/* Those not believed first; never one whose answer may still be under way. */
+static struct port_map_slot *choose(struct port_map *m, uint64_t now)
+{
+	struct port_map_slot *best = NULL;
+
+	for (unsigned k = 0; k < PORT_MAP_SLOTS; k++) {
+		struct port_map_slot *s = &m->slots[(m->cursor + k) % PORT_MAP_SLOTS];
+
+		if (s->pending && now < s->sent_ns + PATIENCE_NS)
+			continue;
+		if (!s->verified)
+			return s;
+		if (!best)
+			best = s;
+	}
+	return best;
+}
+
+bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t nonce, struct port_map_probe *out)
+{
+	struct port_map_slot *s;
+
+	if (!live)
+		return false;
+	follow_live(m, live);
+	s = now >= m->next_ns ? choose(m, now) : NULL;
+	if (!s)
+		return false;
+	if (s->pending && ++s->misses >= MISSES_MAX)
+		forget(s);
+	if (!s->port)
+		s->port = (uint16_t)(PORT_FIRST + (nonce >> 32) % PORT_COUNT);
+	s->pending = true;
+	s->nonce = nonce;
+	s->sent_ns = now;
+	m->cursor = (uint8_t)((s - m->slots + 1) % PORT_MAP_SLOTS);
+	m->silent += m->silent < SILENT_MIN;
+	m->next_ns = now + pace(m);
+	*out = (struct port_map_probe){(uint8_t)(s - m->slots), s->local, s->port};
+	return true;
+}
+
+/* How many slots a (local, remote) pair should have at most. */
+static unsigned quota(const struct port_map *m)
+{
+	unsigned pairs = (unsigned)__builtin_popcount(m->live) * (m->n_remote ? m->n_remote : 1u);
+
+	return pairs < PORT_MAP_SLOTS ? (PORT_MAP_SLOTS + pairs - 1) / pairs : 1;
+}
+
+static bool is_crowded(const struct port_map *m, const struct port_map_slot *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
+		n += m->slots[i].port && m->slots[i].local == s->local && m->slots[i].remote == s->remote;
+	return n > quota(m);
+}
+
+bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t nonce, uint8_t remote,
+		      uint8_t n_remote)
+{
+	struct port_map_slot *s;
+
+	if (slot >= PORT_MAP_SLOTS || !m->slots[slot].pending || m->slots[slot].nonce != nonce)
+		return false;
+	s = &m->slots[slot];
+	m->answered_ever = true;
+	m->silent = 0;
+	m->n_remote = n_remote;
+	s->pending = false;
+	s->misses = 0;
+	if (s->remote >= 0 && s->remote != (int8_t)remote) {
+		for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
+			m->slots[i].verified = false;
+		m->rehashed = true;
+		m->tries = 0;
+		m->next_ns = now;
+	}
+	s->remote = (int8_t)remote;
+	s->verified = true;
+	if (m->tries < TRIES_MAX && is_crowded(m, s)) {
+		m->tries++;
+		forget(s);
+	}
+	return true;
+}
+
+bool port_map_is_settled(const struct port_map *m)
+{
+	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
+		if (!m->slots[i].verified)
+			return false;
+	return true;
+}
+
+static bool precedes(const struct port_map_entry *a, const struct port_map_entry *b)
+{
+	return a->local != b->local ? a->local < b->local
+	       : a->remote != b->remote ? a->remote < b->remote
+					: a->port < b->port;
+}
+
+bool port_map_news(struct port_map *m, struct port_map_entry out[PORT_MAP_SLOTS], uint32_t *n, bool *rehashed)
+{
+	*n = 0;
+	if (!port_map_is_settled(m))
+		return false;
+	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++) {
+		const struct port_map_slot *s = &m->slots[i];
+		struct port_map_entry e = {s->port, s->local, (uint8_t)s->remote};
+		uint32_t at = (*n)++;
+
+		for (; at && precedes(&e, &out[at - 1]); at--)
+			out[at] = out[at - 1];
+		out[at] = e;
+	}
+	*rehashed = m->rehashed;
+	m->rehashed = false;
+	if (*n == m->n_told && !memcmp(out, m->told, *n * sizeof(*out)))
+		return false;
+	m->n_told = (uint8_t)*n;
+	memcpy(m->told, out, *n * sizeof(*out));
+	return true;
+}

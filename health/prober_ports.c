@@ -1,0 +1,132 @@
+/* prober_ports.c - see prober_internal.h: where the data's source ports lead */
+#include "prober_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <syslog.h>
+
+#define LEARN_S	   0.005
+#define WATCH_S	   0.05
+#define BURST	   16u	/* probes at a time: at most 3,200 a second while learning, 320 while watching */
+#define SCAN_PEERS 256u /* looked at at a time */
+
+static bool is_due(const struct prober_path *path)
+{
+	return path->wanted && (path->fsm.state == PROBE_UP || path->fsm.state == PROBE_SUSPECT) &&
+	       !path->third_party;
+}
+
+static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	bool v6 = !IN6_IS_ADDR_V4MAPPED(&peer->address);
+	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
+	const struct prober_socket *s = &p->sockets[peer->gpu][v6][0];
+	struct prober_path *path = &peer->paths[plane];
+	struct notice_trailer t = {.has_stamp = true, .has_return = true, .back = {s->port}};
+	uint64_t nonce = prober_random(p);
+	uint8_t bytes[UDP_PACKET_BYTES];
+	struct udp_packet out = {.bytes = bytes, .from = s->address, .to = peer->address};
+	struct notice_ends ends = {s->address, peer->address};
+	struct sbfd_packet bfd = {
+		.state = SBFD_UP,
+		.demand = true,
+		.detect_multiplier = (uint8_t)p->times.detect_multiplier,
+		.my_discriminator = path->discriminator,
+		.your_discriminator = sbfd_wire_discriminator(&peer->address),
+		.desired_min_tx_us = (uint32_t)(p->times.interval_ns / 1000),
+	};
+	struct port_map_probe probe;
+
+	if (!p->raw[peer->gpu][v6] || !s->udp ||
+	    !port_map_next(&path->map, now, g->live[plane], nonce, &probe))
+		return false;
+	t.stamp = (struct notice_stamp){probe.slot, nonce};
+	sbfd_wire_encode(&bfd, bytes);
+	out.length = notice_wire_encode(&t, p->key, &ends, bytes);
+	out.from_port = probe.port;
+	out.ifindex = g->ifindex[plane][probe.local];
+	udp_raw_send(p->raw[peer->gpu][v6], &out); /* refused is as good as lost */
+	p->counters.ports_sent++;
+	return true;
+}
+
+/* Peers take turns; how soon to look again depends on whether anything is still to be learned. */
+static void on_turn(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct prober *p = w->data;
+	uint64_t now = prober_now_ns();
+	bool learning = false;
+	unsigned n_sent = 0;
+
+	(void)revents;
+	for (uint32_t i = 0; i < p->n_peers && i < SCAN_PEERS && n_sent < BURST; i++) {
+		struct prober_peer *peer = p->peers[p->ports_turn++ % p->n_peers];
+
+		for (uint32_t plane = 0; plane < peer->n_planes; plane++) {
+			const struct port_map *map = &peer->paths[plane].map;
+
+			if (!is_due(&peer->paths[plane]))
+				continue;
+			n_sent += send_one(p, peer, plane, now);
+			learning |= !port_map_is_settled(map) && map->next_ns < now + (uint64_t)(WATCH_S * 1e9);
+		}
+	}
+	w->repeat = learning ? LEARN_S : WATCH_S;
+	ev_timer_again(loop, w);
+}
+
+void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_trailer *t,
+			  uint64_t now)
+{
+	struct prober_path *path = &peer->paths[plane];
+	struct port_map_entry entries[PORT_MAP_SLOTS];
+	bool rehashed;
+	uint32_t n;
+
+	if (!t->has_arrival || t->arrival.plane != plane ||
+	    !port_map_arrived(&path->map, now, t->stamp.sequence, t->stamp.nonce, t->arrival.sub_port,
+			      t->arrival.n_sub_ports)) {
+		p->counters.unknown++;
+		return;
+	}
+	p->counters.ports_answered++;
+	if (port_map_news(&path->map, entries, &n, &rehashed) && p->handlers->on_ports)
+		p->handlers->on_ports(p->arg, peer->gpu, &peer->address, plane, entries, n, rehashed);
+}
+
+int prober_ports_open(struct prober *p, uint8_t dscp)
+{
+	for (uint32_t g = 0; g < p->ports->n_gpus; g++) {
+		const struct sub_ports_gpu *gpu = &p->ports->gpus[g];
+		unsigned n_devices = 0;
+
+		for (uint32_t plane = 0; plane < gpu->n_planes; plane++)
+			n_devices += gpu->n_sub_ports[plane];
+		for (int family = 0; family < 2; family++) {
+			int rc;
+
+			if (IN6_IS_ADDR_UNSPECIFIED(&gpu->address[family]))
+				continue;
+			rc = udp_raw_open(&p->raw[g][family], &gpu->address[family], dscp, n_devices);
+			if (rc == -EPERM) {
+				p->handlers->on_log(p->arg, LOG_WARNING,
+						    "where the data's source ports lead is not learned: no CAP_NET_RAW");
+				return 0;
+			}
+			if (rc)
+				return rc;
+		}
+	}
+	ev_timer_init(&p->ports_timer, on_turn, WATCH_S, WATCH_S);
+	p->ports_timer.data = p;
+	ev_timer_start(p->loop, &p->ports_timer);
+	return 0;
+}
+
+void prober_ports_close(struct prober *p)
+{
+	ev_timer_stop(p->loop, &p->ports_timer);
+	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)
+		for (int family = 0; family < 2; family++)
+			udp_raw_close(p->raw[g][family]);
+}
