@@ -418,7 +418,7 @@ void messages_on_completion(struct fare_group *group, const struct qp_wc *wc)
 	uint32_t i = (uint32_t)wc->wr_id;
 
 	if (wc->is_receive) {
-		if (wc->status == QP_WC_SUCCESS)
+		if (wc->status == QP_WC_SUCCESS && wc->has_imm)
 			deliver(group, wc->imm);
 		return;
 	}

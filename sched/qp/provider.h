@@ -28,7 +28,11 @@ struct qp_mr {
 	uint32_t rkey;
 };
 
+/* What peers may do; the owner of a region may read and write it in any case. */
 #define QP_ACCESS_REMOTE_WRITE 1u
+#define QP_ACCESS_REMOTE_READ  2u
+
+#define QP_MAX_READS 4 /* requests for remote memory that one QP has under way: every device can serve as many */
 
 struct qp_attr {
 	uint16_t plane;	   /* or QP_ANY_PLANE: socket not bound to a device */
@@ -36,6 +40,13 @@ struct qp_attr {
 	uint16_t udp_source_port; /* 49152..65535 (RoCEv2 annex A17.9.2); 0: a random free one */
 	uint8_t timeout;   /* local ACK timeout: 4.096 us x 2^timeout, 0 = none (IBTA 9.7.6.1.3) */
 	uint8_t retry_cnt; /* 0..7 */
+	uint8_t rnr_limit; /* receiver-not-ready answers in a row that end the QP, 1..7; 0: none do, it waits */
+	/*
+	 * Receives that may be posted, up to QP_MAX_RECEIVES. SEND and WRITE with immediate take one each, and wait
+	 * (receiver not ready) while there is none. 0: the provider itself keeps receives of zero bytes posted, so that
+	 * immediates arrive as long as completions are polled, and a SEND that carries bytes is refused.
+	 */
+	uint16_t receives;
 	uint32_t window_bytes; /* unacknowledged payload kept on the wire; 0: the provider's default */
 	void *context;	   /* comes back in struct qp_wc */
 };
@@ -49,8 +60,10 @@ struct qp_remote {
 	struct in6_addr device;	 /* where that sub-port's device answers; all zero: at address */
 };
 
+#define QP_MAX_RECEIVES 1024
+
 enum qp_wr_flags {
-	QP_WR_IMM = 1 << 0, /* RDMA WRITE with immediate: raises a receive completion at the other end */
+	QP_WR_IMM = 1 << 0, /* with immediate; after a WRITE it raises a receive completion at the other end */
 };
 
 /* One RDMA WRITE. data stays the caller's and must not change until completion. length may be 0. */
@@ -65,22 +78,55 @@ struct qp_write {
 	unsigned flags; /* enum qp_wr_flags */
 };
 
+/* One SEND, into the receive that the other end posted first. data as above. */
+struct qp_send {
+	uint64_t wr_id;
+	const void *data;
+	uint32_t lkey;
+	uint32_t length;
+	uint32_t imm;
+	unsigned flags;
+};
+
+/* One RDMA READ: length bytes at remote_addr come to data. What data holds before completion is undefined. */
+struct qp_read {
+	uint64_t wr_id;
+	void *data;
+	uint32_t lkey;
+	uint32_t length;
+	uint64_t remote_addr;
+	uint32_t rkey;
+};
+
+/* Where one SEND may land. data is the provider's until the completion. */
+struct qp_recv {
+	uint64_t wr_id;
+	void *data;
+	uint32_t lkey;
+	uint32_t length;
+};
+
 /* Values are those of enum ibv_wc_status. */
 enum qp_wc_status {
 	QP_WC_SUCCESS = 0,
+	QP_WC_LOC_LEN_ERR = 1,	/* a receive was too short for the SEND */
+	QP_WC_LOC_PROT_ERR = 4, /* local memory is not registered any more */
 	QP_WC_FLUSH_ERR = 5,
+	QP_WC_BAD_RESP_ERR = 8, /* the peer answered what it must not */
 	QP_WC_REM_INV_REQ_ERR = 9,
 	QP_WC_REM_ACCESS_ERR = 10,
 	QP_WC_REM_OP_ERR = 11,
 	QP_WC_RETRY_EXC_ERR = 12,
+	QP_WC_RNR_RETRY_EXC_ERR = 13,
 };
 
 struct qp_wc {
 	struct qp *qp;
 	void *context; /* qp_attr.context */
-	uint64_t wr_id;	/* of the write; 0 for a receive */
+	uint64_t wr_id;	/* of what was posted; 0 for a receive that the provider itself had posted */
 	enum qp_wc_status status;
-	bool is_receive; /* a WRITE with immediate has been placed here */
+	bool is_receive; /* a SEND or a WRITE with immediate has arrived; or a posted receive ended without */
+	bool has_imm;
 	uint32_t imm;
 	uint32_t byte_len; /* payload of that message */
 };
@@ -144,13 +190,19 @@ struct qp_provider {
 	int (*qp_move)(struct qp *qp, uint16_t sub_port);
 	/* Sends again at once from the oldest unacknowledged packet (the path just changed). */
 	void (*qp_kick)(struct qp *qp);
-	/* To ERR: outstanding writes complete with FLUSH_ERR; once qp_status says 0, nothing more is sent or placed.
-	 * Idempotent. */
+	/* To ERR: what is outstanding, posted receives too, completes with FLUSH_ERR; once qp_status says 0, nothing more
+	 * is sent or placed. Idempotent. */
 	void (*qp_error)(struct qp *qp);
 	void (*qp_destroy)(struct qp *qp); /* its QPN is not handed out again for as long as possible */
 	/* Queues a write. 0, -ENOBUFS (queue full: wait for completions), -EINVAL, -ENOTCONN (not RTS), -EAGAIN (the
 	 * peer is being asked for the region's key on its device: soon), -EACCES (it says that there is no such). */
 	int (*post_write)(struct qp *qp, const struct qp_write *write);
+	/* Likewise; all three complete in the order of posting. */
+	int (*post_send)(struct qp *qp, const struct qp_send *send);
+	int (*post_read)(struct qp *qp, const struct qp_read *read);
+	/* Queues a receive, at any time before ERR. 0, -ENOBUFS (attr.receives are posted or not yet polled), -EINVAL,
+	 * -ENOTCONN. */
+	int (*post_recv)(struct qp *qp, const struct qp_recv *recv);
 	/* Takes up to max completions. >= 0. */
 	int (*poll)(struct qp_endpoint *ep, struct qp_wc *wc, int max);
 

@@ -1,8 +1,8 @@
 /* links: sched */
 /*
  * A sequence of UDP payloads, each behind two bytes: a length in words of four, and flags. What
- * parses must survive being built again; requests then go to a responder whose region has guards on
- * both sides.
+ * parses must survive being built again; requests then go to a responder whose region and receives have guards on
+ * both sides, answers to a requester with writes, SENDs and READs under way, whose memory has them too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@ struct target {
 	struct mr_table regions;
 	struct qp_mr mr;
 	struct rc_responder responder;
+	struct rc_receives receives;
 	struct qp_stats stats;
 	uint8_t memory[GUARD + REGION + GUARD];
 };
@@ -32,12 +33,12 @@ static void check(bool ok)
 		abort();
 }
 
-static void ignore(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes)
+static void count(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes)
 {
-	(void)arg;
 	(void)wr_id;
 	(void)status;
 	(void)bytes;
+	++*(unsigned *)arg;
 }
 
 static void check_round_trip(const struct roce_packet *p)
@@ -61,7 +62,7 @@ static void check_round_trip(const struct roce_packet *p)
 static void respond(struct target *t, struct roce_packet *p, unsigned flags)
 {
 	struct roce_packet answer;
-	uint32_t bytes = 0;
+	struct rc_notice notice;
 
 	if (flags & AIM) {
 		p->rkey = t->mr.rkey;
@@ -69,7 +70,22 @@ static void respond(struct target *t, struct roce_packet *p, unsigned flags)
 	}
 	if (flags & ORDER)
 		p->psn = t->responder.expected_psn;
-	rc_responder_on_request(&t->responder, &t->regions, p, !(flags & 4), &bytes);
+	if (flags & 16) {
+		struct qp_recv recv = {.data = t->memory + GUARD + REGION / 2, .lkey = t->mr.lkey, .length = REGION / 2};
+
+		rc_receives_post(&t->receives, &recv);
+	}
+	rc_responder_on_request(&t->responder, &t->regions, p, !(flags & 4), &notice);
+	if (flags & 32) {
+		struct roce_packet out[4];
+		unsigned n = rc_responder_read_burst(&t->responder, &t->regions, out, 4);
+
+		for (unsigned i = 0; i < n; i++)
+			check(out[i].payload_bytes <= 256 && (!out[i].payload_bytes ||
+			      (out[i].payload >= t->memory + GUARD &&
+			       out[i].payload + out[i].payload_bytes <= t->memory + GUARD + REGION)));
+		rc_responder_reads_sent(&t->responder, n);
+	}
 	if (flags & 8 && rc_responder_take_answer(&t->responder, &answer))
 		check(answer.opcode == ROCE_ACK);
 }
@@ -80,30 +96,39 @@ static void check_guards(const struct target *t)
 		check(t->memory[i] == 0xa5 && t->memory[GUARD + REGION + i] == 0xa5);
 }
 
-/* A requester with one write under way hears the same answer. */
-static void answer(const struct roce_packet *p)
+/* A requester with work under way hears the same answer. */
+static void answer(struct target *t, const struct roce_packet *p)
 {
-	static const uint8_t source[1024];
+	static uint8_t source[1024];
+	unsigned completed = 0;
 	struct qp_stats stats = {0};
 	struct rc_requester_config config = {.path_mtu = 256,
 					     .window_bytes = 4096,
 					     .batch_bytes = 1024,
 					     .timeout_ns = 10,
 					     .first_psn = p->msn,
+					     .regions = &t->regions,
 					     .stats = &stats,
-					     .on_complete = ignore};
-	struct qp_write w = {.data = source, .length = sizeof(source)};
+					     .on_complete = count,
+					     .arg = &completed};
+	struct rc_work work[] = {{.data = source, .length = sizeof(source)},
+				 {.op = RC_READ, .data = t->memory + GUARD, .lkey = t->mr.lkey, .length = REGION},
+				 {.op = RC_SEND, .data = source, .length = 5}};
 	struct roce_packet out[RC_BURST_PACKETS];
 	struct rc_requester r;
 	enum qp_wc_status status;
 
 	if (rc_requester_init(&r, &config))
 		return;
-	check(rc_requester_post(&r, &w) == 0);
-	rc_requester_sent(&r, rc_requester_burst(&r, out, RC_BURST_PACKETS), 1);
-	status = rc_requester_on_ack(&r, p, 2);
-	if (status)
+	for (unsigned i = 0; i < 3; i++)
+		check(rc_requester_post(&r, &work[p->psn & 1 ? i : (i + 1) % 3]) == 0);
+	for (unsigned n; (n = rc_requester_burst(&r, out, RC_BURST_PACKETS));)
+		rc_requester_sent(&r, n, 1);
+	status = p->opcode == ROCE_ACK ? rc_requester_on_ack(&r, p, 2) : rc_requester_on_response(&r, p, 2);
+	if (status) {
 		rc_requester_fail(&r, status);
+		check(completed == 3);
+	}
 	check(r.una <= r.next && r.next <= r.sent && r.sent <= r.end && r.head <= r.tail);
 	rc_requester_fini(&r);
 }
@@ -118,9 +143,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&t, 0, sizeof(t));
 	memset(t.memory, 0xa5, sizeof(t.memory));
 	mr_table_init(&t.regions);
-	if (mr_table_add(&t.regions, t.memory + GUARD, REGION, QP_ACCESS_REMOTE_WRITE, 5, &t.mr))
-		return 0;
-	rc_responder_init(&t.responder, 256, 0, &t.stats);
+	if (mr_table_add(&t.regions, t.memory + GUARD, REGION, QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, 5,
+			 &t.mr) || rc_receives_init(&t.receives, 4))
+		abort();
+	rc_responder_init(&t.responder, 256, 0, size % 2 ? &t.receives : NULL, &t.stats);
 	while (size >= 2) {
 		size_t bytes = (size_t)data[0] * 4;
 		unsigned flags = data[1];
@@ -137,8 +163,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		} else {
 			check(p.payload_bytes <= bytes);
 			check_round_trip(&p);
-			if (p.opcode == ROCE_ACK)
-				answer(&p);
+			if (p.opcode == ROCE_ACK || roce_wire_is_read_response(p.opcode))
+				answer(&t, &p);
 			else if (roce_wire_is_request(p.opcode))
 				respond(&t, &p, flags);
 		}
@@ -146,6 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += bytes;
 		size -= bytes;
 	}
+	rc_receives_fini(&t.receives);
 	mr_table_fini(&t.regions);
 	return 0;
 }

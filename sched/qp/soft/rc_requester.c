@@ -6,18 +6,20 @@
 
 #define SYNDROME_KIND(s) ((s) >> 5)
 #define KIND_ACK	 0
+#define KIND_RNR	 1
 #define KIND_NAK	 3
+#define NO_PSN		 UINT64_MAX
 
-static struct rc_write *write_at(const struct rc_requester *r, uint64_t i)
+static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 {
-	return &r->writes[i & (RC_QUEUE_DEPTH - 1)];
+	return &r->queue[i & (RC_QUEUE_DEPTH - 1)];
 }
 
 int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config)
 {
 	memset(r, 0, sizeof(*r));
-	r->writes = calloc(RC_QUEUE_DEPTH, sizeof(*r->writes));
-	if (!r->writes)
+	r->queue = calloc(RC_QUEUE_DEPTH, sizeof(*r->queue));
+	if (!r->queue)
 		return -ENOMEM;
 	r->config = *config;
 	if (r->config.window_bytes < config->path_mtu)
@@ -26,54 +28,62 @@ int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *
 		r->config.window_bytes = RC_WINDOW_MAX;
 	r->window_bytes = r->slow_start_bytes = r->config.window_bytes;
 	r->una = r->next = r->sent = r->end = config->first_psn & ROCE_PSN_MASK;
-	r->recovered_at = r->una;
+	r->recovered_at = r->culprit = r->una;
+	r->resumed_at = NO_PSN;
+	/* QP_MAX_READS of them fill the window */
+	r->read_packets = r->config.window_bytes / QP_MAX_READS;
+	if (r->read_packets > config->batch_bytes)
+		r->read_packets = config->batch_bytes;
+	r->read_packets /= config->path_mtu;
+	if (!r->read_packets)
+		r->read_packets = 1;
 	return 0;
 }
 
 void rc_requester_fini(struct rc_requester *r)
 {
-	free(r->writes);
+	free(r->queue);
 	memset(r, 0, sizeof(*r));
 }
 
-int rc_requester_post(struct rc_requester *r, const struct qp_write *write)
+int rc_requester_post(struct rc_requester *r, const struct rc_work *work)
 {
-	struct rc_write *w;
+	struct rc_request *w;
 
 	if (r->tail - r->head >= RC_QUEUE_DEPTH)
 		return -ENOBUFS;
-	w = write_at(r, r->tail++);
-	w->write = *write;
+	w = request_at(r, r->tail++);
+	w->work = *work;
 	w->first_psn = r->end;
 	w->first_byte = r->end_byte;
-	w->n_packets =
-		write->length / r->config.path_mtu + (write->length % r->config.path_mtu != 0);
+	w->n_packets = work->length / r->config.path_mtu + (work->length % r->config.path_mtu != 0);
 	if (!w->n_packets)
 		w->n_packets = 1;
-	w->is_row = !(write->flags & QP_WR_IMM) && write->length <= r->config.batch_bytes;
+	w->is_row = work->op == RC_WRITE && !(work->flags & QP_WR_IMM) && work->length <= r->config.batch_bytes;
+	r->n_reads += work->op == RC_READ;
 	r->end += w->n_packets;
-	r->end_byte += write->length;
+	r->end_byte += work->length;
 	return 0;
 }
 
 /* How many payload bytes were posted before packet psn of write w. */
-static uint64_t byte_of(const struct rc_requester *r, const struct rc_write *w, uint64_t psn)
+static uint64_t byte_of(const struct rc_requester *r, const struct rc_request *w, uint64_t psn)
 {
 	uint64_t offset = (psn - w->first_psn) * r->config.path_mtu;
 
-	return w->first_byte + (offset < w->write.length ? offset : w->write.length);
+	return w->first_byte + (offset < w->work.length ? offset : w->work.length);
 }
 
 static uint64_t next_byte(const struct rc_requester *r)
 {
-	return r->cursor == r->tail ? r->end_byte : byte_of(r, write_at(r, r->cursor), r->next);
+	return r->cursor == r->tail ? r->end_byte : byte_of(r, request_at(r, r->cursor), r->next);
 }
 
 static uint64_t bytes_in_flight(const struct rc_requester *r)
 {
 	if (r->una == r->next)
 		return 0;
-	return next_byte(r) - byte_of(r, write_at(r, r->head), r->una);
+	return next_byte(r) - byte_of(r, request_at(r, r->head), r->una);
 }
 
 bool rc_requester_has_unsent(const struct rc_requester *r)
@@ -86,43 +96,75 @@ uint64_t rc_requester_unsent_bytes(const struct rc_requester *r)
 	return r->end_byte - next_byte(r);
 }
 
-static uint8_t opcode_of(const struct rc_write *w, uint64_t i)
+static uint8_t opcode_of(const struct rc_request *w, uint64_t i)
 {
-	bool last = i + 1 == w->n_packets, imm = w->write.flags & QP_WR_IMM;
+	/* first, middle, last, last with immediate, only, only with immediate: SENDs' opcodes, then WRITEs' */
+	bool first = i == 0, last = i + 1 == w->n_packets, imm = w->work.flags & QP_WR_IMM;
+	uint8_t base = w->work.op == RC_SEND ? ROCE_SEND_FIRST : ROCE_WRITE_FIRST;
 
+	if (w->work.op == RC_READ)
+		return ROCE_READ_REQUEST;
 	if (w->is_row)
 		return ROCE_WRITE_ONLY;
-	if (i == 0 && last)
-		return imm ? ROCE_WRITE_ONLY_IMM : ROCE_WRITE_ONLY;
-	if (i == 0)
-		return ROCE_WRITE_FIRST;
-	if (last)
-		return imm ? ROCE_WRITE_LAST_IMM : ROCE_WRITE_LAST;
-	return ROCE_WRITE_MIDDLE;
+	if (!last)
+		return first ? base : base + (ROCE_SEND_MIDDLE - ROCE_SEND_FIRST);
+	return (uint8_t)(base + (first ? ROCE_SEND_ONLY : ROCE_SEND_LAST) + imm);
 }
 
-static void make_packet(const struct rc_requester *r, const struct rc_write *w, uint64_t psn,
+/* The PSN behind the packet that begins at psn: a request for remote memory covers those of its answer. */
+static uint64_t psn_after(const struct rc_requester *r, const struct rc_request *w, uint64_t psn)
+{
+	uint64_t end;
+
+	if (w->work.op != RC_READ)
+		return psn + 1;
+	end = ((psn - w->first_psn) / r->read_packets + 1) * r->read_packets;
+	return w->first_psn + (end < w->n_packets ? end : w->n_packets);
+}
+
+static void make_packet(const struct rc_requester *r, const struct rc_request *w, uint64_t psn,
 			struct roce_packet *out)
 {
 	uint64_t i = psn - w->first_psn, offset = i * r->config.path_mtu;
-	uint64_t left = w->write.length - offset;
+	uint64_t left = w->work.length - offset;
+	uint32_t bytes = (uint32_t)(byte_of(r, w, psn_after(r, w, psn)) - byte_of(r, w, psn));
 
 	*out = (struct roce_packet){
 		.opcode = opcode_of(w, i),
 		.dest_qpn = r->config.remote_qpn,
 		.psn = psn & ROCE_PSN_MASK,
-		.remote_addr = w->write.remote_addr,
-		.rkey = w->write.rkey,
-		.dma_bytes = w->write.length,
-		.imm = w->write.imm,
-		.payload_bytes = (uint32_t)(left < r->config.path_mtu ? left : r->config.path_mtu),
+		.remote_addr = w->work.remote_addr,
+		.rkey = w->work.rkey,
+		.dma_bytes = (uint32_t)left,
+		.imm = w->work.imm,
 	};
-	if (w->is_row) {
+	if (w->is_row || w->work.op == RC_READ) {
 		out->remote_addr += offset;
-		out->dma_bytes = out->payload_bytes;
+		out->dma_bytes = bytes;
 	}
-	if (out->payload_bytes)
-		out->payload = (const uint8_t *)w->write.data + offset;
+	if (bytes && w->work.op != RC_READ) {
+		out->payload = (const uint8_t *)w->work.data + offset;
+		out->payload_bytes = bytes;
+	}
+}
+
+/* How many requests for remote memory are unanswered. */
+static unsigned reads_under_way(const struct rc_requester *r)
+{
+	unsigned n = 0;
+
+	for (uint64_t i = r->head; r->n_reads && i != r->tail; i++) {
+		const struct rc_request *w = request_at(r, i);
+		uint64_t from = w->first_psn > r->una ? w->first_psn : r->una;
+
+		if (w->first_psn >= r->next)
+			break;
+		if (w->work.op != RC_READ)
+			continue;
+		for (; from < r->next && from < w->first_psn + w->n_packets; n++)
+			from = psn_after(r, w, from);
+	}
+	return n;
 }
 
 /* How long a burst is: two of them fit the window, so that one is on its way while one is answered.
@@ -141,51 +183,58 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 	uint64_t in_flight = bytes_in_flight(r), psn = r->next, cursor = r->cursor, bytes = 0;
 	uint64_t room = in_flight < r->window_bytes ? r->window_bytes - in_flight : 0;
 	uint64_t burst = burst_bytes(r), unsent = rc_requester_unsent_bytes(r);
-	unsigned n = 0;
+	unsigned n = 0, reads = reads_under_way(r);
 
+	if (r->rnr_until_ns)
+		return 0;
 	/* small super-packets cost as much as large ones: a whole burst, or the queue's end */
 	if (psn == r->end || room < (unsent < burst ? unsent : burst))
 		return 0;
 	if (room > burst)
 		room = burst;
 	while (psn != r->end && n < max) {
-		const struct rc_write *w = write_at(r, cursor);
+		const struct rc_request *w = request_at(r, cursor);
 
-		make_packet(r, w, psn, &out[n]);
-		if (bytes + out[n].payload_bytes > room)
+		uint64_t after = psn_after(r, w, psn), cost = byte_of(r, w, after) - byte_of(r, w, psn);
+		bool is_read = w->work.op == RC_READ;
+
+		/* a request for more than a window that shrank has it to itself */
+		if (bytes + cost > room && (n || in_flight || !is_read))
 			break;
-		bytes += out[n++].payload_bytes;
-		if (++psn == w->first_psn + w->n_packets)
+		if (is_read && reads++ == QP_MAX_READS)
+			break;
+		make_packet(r, w, psn, &out[n++]);
+		bytes += cost;
+		psn = after;
+		if (psn == w->first_psn + w->n_packets)
 			cursor++;
 	}
-	/* one request per burst: the answer covers all of it */
+	/* one request per burst: the answer covers all of it; that to a READ comes anyway */
 	if (n)
-		out[n - 1].ack_req = true;
+		out[n - 1].ack_req = out[n - 1].opcode != ROCE_READ_REQUEST;
 	return n;
 }
 
 void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_ns)
 {
-	uint64_t from = next_byte(r), again;
-
 	if (!n_packets)
 		return;
-	again = r->sent > r->next ? r->sent - r->next : 0;
-	r->config.stats->retransmitted_packets += again < n_packets ? again : n_packets;
 	if (r->config.timeout_ns && !r->deadline_ns)
 		r->deadline_ns = now_ns + r->config.timeout_ns;
-	r->next += n_packets;
+	r->config.stats->tx_packets += n_packets;
+	while (n_packets--) {
+		const struct rc_request *w = request_at(r, r->cursor);
+		uint64_t after = psn_after(r, w, r->next);
+
+		r->config.stats->retransmitted_packets += r->next < r->sent;
+		if (w->work.op != RC_READ)
+			r->config.stats->tx_bytes += byte_of(r, w, after) - byte_of(r, w, r->next);
+		r->next = after;
+		if (after == w->first_psn + w->n_packets)
+			r->cursor++;
+	}
 	if (r->sent < r->next)
 		r->sent = r->next;
-	while (r->cursor != r->tail) {
-		const struct rc_write *w = write_at(r, r->cursor);
-
-		if (r->next < w->first_psn + w->n_packets)
-			break;
-		r->cursor++;
-	}
-	r->config.stats->tx_packets += n_packets;
-	r->config.stats->tx_bytes += next_byte(r) - from;
 }
 
 static void grow_window(struct rc_requester *r, uint64_t acked_bytes)
@@ -223,22 +272,25 @@ static void go_back(struct rc_requester *r)
 	r->cursor = r->head;
 }
 
-/* All packets before psn are placed at the other end. */
+/* All packets before psn are placed, at the other end or, being answers to READs, here. */
 static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 {
 	if (psn == r->una)
 		return;
+	r->rnr_until_ns = 0;
+	r->rnr_seen = 0;
 	grow_window(r, (psn - r->una) * r->config.path_mtu);
 	r->una = psn;
 	r->retries = 0;
 	while (r->head != r->tail) {
-		const struct rc_write *w = write_at(r, r->head);
+		const struct rc_request *w = request_at(r, r->head);
 
 		if (psn < w->first_psn + w->n_packets)
 			break;
 		r->head++;
-		r->config.on_complete(r->config.arg, w->write.wr_id, QP_WC_SUCCESS,
-				      w->write.length);
+		r->n_reads -= w->work.op == RC_READ;
+		r->config.on_complete(r->config.arg, w->work.wr_id, QP_WC_SUCCESS,
+				      w->work.length);
 	}
 	if (r->next < r->una) {
 		r->next = r->una;
@@ -250,14 +302,45 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 		r->deadline_ns = now_ns + r->config.timeout_ns;
 }
 
+/* The oldest PSN that a read response is owed for; NO_PSN: none is. */
+static uint64_t first_read(const struct rc_requester *r)
+{
+	for (uint64_t i = r->head; r->n_reads && i != r->tail; i++) {
+		const struct rc_request *w = request_at(r, i);
+
+		if (w->work.op == RC_READ)
+			return w->first_psn > r->una ? w->first_psn : r->una;
+	}
+	return NO_PSN;
+}
+
+/* What comes behind a read response is here, but not that one: it was lost. Asked for again once. */
+static void on_missing_response(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
+{
+	advance(r, psn, now_ns);
+	if (r->resumed_at == psn)
+		return;
+	r->resumed_at = psn;
+	shrink_window(r, false);
+	go_back(r);
+}
+
+static enum qp_wc_status on_sequence_nak(struct rc_requester *r)
+{
+	/* while the receiver was not ready it did not take what came after, either */
+	if (r->rnr_until_ns)
+		return QP_WC_SUCCESS;
+	shrink_window(r, false);
+	go_back(r);
+	return QP_WC_SUCCESS;
+}
+
 static enum qp_wc_status on_nak(struct rc_requester *r, uint8_t syndrome)
 {
 	switch (syndrome) {
 	case ROCE_SYNDROME_NAK_SEQUENCE:
 		r->config.stats->naks_received++;
-		shrink_window(r, false);
-		go_back(r);
-		return QP_WC_SUCCESS;
+		return on_sequence_nak(r);
 	case ROCE_SYNDROME_NAK_INVALID_REQUEST:
 		r->config.stats->naks_received++;
 		return QP_WC_REM_INV_REQ_ERR;
@@ -272,31 +355,81 @@ static enum qp_wc_status on_nak(struct rc_requester *r, uint8_t syndrome)
 	}
 }
 
+static enum qp_wc_status on_rnr(struct rc_requester *r, uint8_t syndrome, uint64_t now_ns)
+{
+	if (r->rnr_until_ns)
+		return QP_WC_SUCCESS; /* the same word again */
+	r->config.stats->naks_received++;
+	r->culprit = r->una;
+	if (r->config.rnr_limit && ++r->rnr_seen >= r->config.rnr_limit)
+		return QP_WC_RNR_RETRY_EXC_ERR;
+	r->rnr_until_ns = r->deadline_ns = now_ns + roce_wire_rnr_ns(syndrome);
+	r->retries = 0; /* it lives */
+	go_back(r);
+	return QP_WC_SUCCESS;
+}
+
 enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_packet *ack,
 				      uint64_t now_ns)
 {
-	uint64_t ahead = (ack->psn - r->una) & ROCE_PSN_MASK;
+	uint64_t ahead = (ack->psn - r->una) & ROCE_PSN_MASK, psn = r->una + ahead;
+	unsigned kind = SYNDROME_KIND(ack->syndrome);
+	uint64_t read, done = kind == KIND_ACK ? psn + 1 : psn; /* a NAK names the first packet not accepted */
 
 	/* behind the window, or a packet that was never sent: an old or a forged answer */
-	if (ahead >= r->sent - r->una)
+	if (ahead >= r->sent - r->una || (kind != KIND_ACK && kind != KIND_RNR && kind != KIND_NAK))
 		return QP_WC_SUCCESS;
-	switch (SYNDROME_KIND(ack->syndrome)) {
-	case KIND_ACK:
-		advance(r, r->una + ahead + 1, now_ns);
-		return QP_WC_SUCCESS;
-	case KIND_NAK: /* names the first packet that was not accepted */
-		advance(r, r->una + ahead, now_ns);
+	read = first_read(r);
+	if (read < done)
+		on_missing_response(r, read, now_ns);
+	else
+		advance(r, done, now_ns);
+	r->culprit = psn;
+	if (kind == KIND_NAK)
 		return on_nak(r, ack->syndrome);
-	default: /* receiver not ready: nothing here waits for receives; the timer sends again */
+	return kind == KIND_RNR && r->una == psn ? on_rnr(r, ack->syndrome, now_ns) : QP_WC_SUCCESS;
+}
+
+enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct roce_packet *p,
+					   uint64_t now_ns)
+{
+	uint64_t ahead = (p->psn - r->una) & ROCE_PSN_MASK, psn = r->una + ahead, read = first_read(r);
+	const struct rc_request *w;
+	uint64_t offset;
+
+	if (ahead >= r->sent - r->una || psn < read ||
+	    (roce_wire_has_aeth(p->opcode) && SYNDROME_KIND(p->syndrome) != KIND_ACK))
+		return QP_WC_SUCCESS;
+	if (psn > read) {
+		on_missing_response(r, read, now_ns);
 		return QP_WC_SUCCESS;
 	}
+	advance(r, psn, now_ns); /* it was answered after what came before it */
+	w = request_at(r, r->head);
+	offset = (psn - w->first_psn) * r->config.path_mtu;
+	r->culprit = psn;
+	if (p->payload_bytes != byte_of(r, w, psn + 1) - byte_of(r, w, psn))
+		return QP_WC_BAD_RESP_ERR;
+	if (mr_table_place_local(r->config.regions, w->work.lkey, (uint8_t *)w->work.data + offset,
+				 p->payload, p->payload_bytes))
+		return QP_WC_LOC_PROT_ERR;
+	r->config.stats->rx_packets++;
+	r->config.stats->rx_bytes += p->payload_bytes;
+	advance(r, psn + 1, now_ns);
+	return QP_WC_SUCCESS;
 }
 
 enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 {
 	if (!r->deadline_ns || now_ns < r->deadline_ns)
 		return QP_WC_SUCCESS;
+	if (r->rnr_until_ns) { /* not a loss: the time to come back */
+		r->rnr_until_ns = r->deadline_ns = 0;
+		return QP_WC_SUCCESS;
+	}
 	r->config.stats->timeouts++;
+	r->resumed_at = NO_PSN;
+	r->culprit = r->una;
 	if (r->retries >= r->config.retry_cnt)
 		return QP_WC_RETRY_EXC_ERR;
 	r->retries++;
@@ -308,7 +441,7 @@ enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 
 void rc_requester_kick(struct rc_requester *r, uint64_t now_ns)
 {
-	if (r->una == r->next)
+	if (r->una == r->next || r->rnr_until_ns)
 		return;
 	if (r->deadline_ns)
 		r->deadline_ns = now_ns + r->config.timeout_ns;
@@ -317,13 +450,14 @@ void rc_requester_kick(struct rc_requester *r, uint64_t now_ns)
 
 void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status)
 {
-	r->deadline_ns = 0;
+	r->deadline_ns = r->rnr_until_ns = 0;
 	r->una = r->next = r->sent = r->end;
+	r->n_reads = 0;
 	while (r->head != r->tail) {
-		uint64_t wr_id = write_at(r, r->head++)->write.wr_id;
+		const struct rc_request *w = request_at(r, r->head++);
+		bool guilty = r->culprit >= w->first_psn && r->culprit < w->first_psn + w->n_packets;
 
-		r->config.on_complete(r->config.arg, wr_id, status, 0);
-		status = QP_WC_FLUSH_ERR;
+		r->config.on_complete(r->config.arg, w->work.wr_id, guilty ? status : QP_WC_FLUSH_ERR, 0);
 	}
 	r->cursor = r->head;
 }

@@ -1,14 +1,22 @@
 /*
- * rc_requester.h - the sending half of a reliable connection (IBTA 9.7): posted writes become
- * packets, acknowledged packets become completions.
+ * rc_requester.h - the asking half of a reliable connection (IBTA 9.7): posted work becomes
+ * packets, acknowledged packets and read responses become completions.
  *
- * Owns the queue of posted writes, the sending PSN, the window and the retransmission timer's
- * deadline. In: writes, acknowledgements, `now`. Out: packets to send, completions through
- * on_complete, in the order of posting. Pure: no socket, no clock; the endpoint's thread.
+ * Owns the queue of posted work, the sending PSN, the window and the retransmission timer's
+ * deadline. In: work, acknowledgements, read responses, `now`. Out: packets to send, what a READ
+ * brought into local memory (mr_table), completions through on_complete, in the order of posting.
+ * Pure: no socket, no clock; the endpoint's thread.
  *
- * Recovery is go-back-N: a sequence NAK or the timer sets `next` back to the oldest unacknowledged
- * packet. PSNs are kept unwrapped in 64 bits; only their low 24 bits travel. A write's PSNs are
- * fixed when it is posted, so a retransmission is the same packet again.
+ * Recovery is go-back-N: a sequence NAK, a missing read response or the timer sets `next` back to the
+ * oldest unacknowledged packet. PSNs are kept unwrapped in 64 bits; only their low 24 bits travel. The
+ * PSNs of a piece of work are fixed when it is posted, so a retransmission is the same packet again.
+ *
+ * A READ takes a PSN for each packet of its answer (IBTA 9.7.3.1). It is asked for in several requests,
+ * each of at most a burst, so that what is on its way back obeys the window as writes do, and a lost
+ * answer costs a burst. Their borders are fixed too: a repeated request never spans two first ones, which
+ * a responder need not serve.
+ *
+ * "Receiver not ready" says when to come back: until then nothing is sent.
  *
  * How a write becomes packets: FIRST, MIDDLE..., LAST. But FIRST is longer than MIDDLE by its RETH,
  * and segmentation offload only cuts equal pieces, so such a write costs a super-packet more. A
@@ -27,10 +35,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mr_table.h"
 #include "qp/provider.h"
 #include "roce_wire.h"
 
-#define RC_QUEUE_DEPTH	 256 /* posted writes; a power of two */
+#define RC_QUEUE_DEPTH	 256 /* pieces of work; a power of two */
 #define RC_BURST_PACKETS 64  /* most packets that one burst holds */
 #define RC_WINDOW_MAX	 (64u << 20)
 
@@ -43,31 +52,52 @@ struct rc_requester_config {
 	uint64_t timeout_ns; /* 0: none */
 	/* timeouts in a row, without progress, that are survived; 7 is seven */
 	unsigned retry_cnt;
+	unsigned rnr_limit; /* as qp_attr.rnr_limit */
 	uint32_t first_psn;
 	uint32_t remote_qpn;
-	struct qp_stats *stats; /* borrowed, counted into */
+	const struct mr_table *regions; /* borrowed: where what READs bring may go. NULL: no READ is posted */
+	struct qp_stats *stats;		/* borrowed, counted into */
 	void (*on_complete)(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes);
 	void *arg;
 };
 
-struct rc_write {
-	struct qp_write write;
+enum rc_op { RC_WRITE, RC_SEND, RC_READ };
+
+/* What is posted: qp_write, qp_send or qp_read. data is not written to, but by a READ. */
+struct rc_work {
+	enum rc_op op;
+	uint64_t wr_id;
+	void *data;
+	uint32_t lkey; /* RC_READ */
+	uint32_t length;
+	uint64_t remote_addr;
+	uint32_t rkey, imm;
+	unsigned flags;
+};
+
+struct rc_request {
+	struct rc_work work;
 	uint64_t first_psn;  /* unwrapped */
-	uint64_t first_byte; /* payload bytes posted before this write */
-	uint32_t n_packets;
-	bool is_row; /* of WRITE ONLYs */
+	uint64_t first_byte; /* payload bytes posted before this */
+	uint32_t n_packets;  /* PSNs */
+	bool is_row;	     /* of WRITE ONLYs */
 };
 
 struct rc_requester {
 	struct rc_requester_config config;
 	/* indexed by the low bits of: oldest unacknowledged, the one that holds next, free */
-	struct rc_write *writes;
+	struct rc_request *queue;
 	uint64_t head, cursor, tail;
 	/* PSNs: oldest unacknowledged, to send now, beyond all ever sent, beyond all posted */
 	uint64_t una, next, sent, end;
 	uint64_t end_byte;
 	uint64_t deadline_ns; /* 0: nothing is waited for */
-	unsigned retries;
+	unsigned retries, rnr_seen;
+	uint64_t rnr_until_ns; /* the receiver is not ready before that; 0: it is */
+	unsigned n_reads;      /* READs in the queue */
+	uint32_t read_packets; /* PSNs that one request for remote memory covers */
+	uint64_t resumed_at;   /* the una for which a missing read response was answered already */
+	uint64_t culprit;      /* the PSN that ended the connection */
 	uint32_t window_bytes, slow_start_bytes; /* the window now; below which it grows fast */
 	uint64_t recovered_at; /* PSN: losses before it belong to a loss already answered */
 };
@@ -76,8 +106,8 @@ struct rc_requester {
 int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config);
 void rc_requester_fini(struct rc_requester *r); /* completes nothing */
 
-/* Queues a write; its data is borrowed until its completion. -ENOBUFS: queue full. */
-int rc_requester_post(struct rc_requester *r, const struct qp_write *write);
+/* Queues work; its data is borrowed until its completion. -ENOBUFS: queue full. */
+int rc_requester_post(struct rc_requester *r, const struct rc_work *work);
 
 /*
  * The packets to send now, at most max; 0: nothing to send, or not worth a burst yet. Changes
@@ -93,14 +123,17 @@ void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_
 enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_packet *ack,
 				      uint64_t now_ns);
 
+/* A READ RESPONSE arrived; as above. */
+enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct roce_packet *response,
+					   uint64_t now_ns);
+
 /* The deadline may have passed. 0, or QP_WC_RETRY_EXC_ERR, then as above. */
 enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns);
 
 /* Goes back to the oldest unacknowledged packet at once. */
 void rc_requester_kick(struct rc_requester *r, uint64_t now_ns);
 
-/* Completes the oldest write with status (FLUSH_ERR too), all others with FLUSH_ERR, and forgets
- * them. */
+/* Completes the work that ended the connection with status, all other with FLUSH_ERR, and forgets it. */
 void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status);
 
 /* Whether anything is queued that was not sent since it was last gone back to. */

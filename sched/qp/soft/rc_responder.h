@@ -1,14 +1,17 @@
 /*
- * rc_responder.h - the receiving half of a reliable connection (IBTA 9.7.4, 9.7.5): requests in PSN
- * order are placed into memory regions and answered.
+ * rc_responder.h - the answering half of a reliable connection (IBTA 9.7.4, 9.7.5): requests in PSN
+ * order are placed into memory regions and receives, or answered from memory regions.
  *
- * Owns the expected PSN, the message under way and the answer that is due. In: parsed packets whose
- * ICRC was right. Out: bytes in regions (mr_table), at most one notification per packet, and one
- * answer at a time to be fetched. Pure; the endpoint's thread.
+ * Owns the expected PSN, the message under way, the READs still to be answered, the acknowledgement that is
+ * due, and the posted receives. In: parsed packets whose ICRC was right. Out: bytes in regions (mr_table), at most one
+ * notification per packet, read responses, and one acknowledgement at a time to be fetched. Pure; the
+ * endpoint's thread.
  *
- * Answers are coalesced: whatever a batch of packets deserved, one acknowledgement (or NAK) tells
- * it. A gap is NAKed once; duplicates are acknowledged again and never placed again; a request that
- * is wrong ends the connection.
+ * Acknowledgements are coalesced: whatever a batch of packets deserved, one of them (or a NAK) tells it, and it
+ * waits until the READs before it are answered, because a requester takes it for their end. A gap is NAKed once.
+ * Duplicates are acknowledged again and never placed again; a duplicate READ is done again from what memory
+ * holds now (IBTA 9.7.5.2.4), as a requester asks again only for what it never got. A request that is wrong ends the
+ * connection, once its answer is out.
  */
 #ifndef RC_RESPONDER_H
 #define RC_RESPONDER_H
@@ -19,47 +22,93 @@
 #include "mr_table.h"
 #include "roce_wire.h"
 
+/* Posted receives, oldest first. */
+struct rc_receives {
+	struct qp_recv *ring;
+	uint32_t room, first, n;
+};
+
+/* 0 or -ENOMEM. */
+int rc_receives_init(struct rc_receives *receives, uint32_t room);
+void rc_receives_fini(struct rc_receives *receives);
+/* -ENOBUFS: full. The buffer is borrowed until the receive is told of, or flushed. */
+int rc_receives_post(struct rc_receives *receives, const struct qp_recv *recv);
+
+/* What is left to answer of a READ. */
+struct rc_read {
+	uint64_t addr;
+	uint32_t rkey, left_bytes;
+	uint32_t psn; /* of the next response */
+	uint32_t msn;
+	bool begun;
+};
+
 struct rc_responder {
 	uint32_t path_mtu;
 	uint32_t expected_psn;
 	uint32_t msn;
-	bool gap_nak_sent; /* said once, until the expected packet arrives */
-	bool in_message;
-	uint64_t addr; /* where the next bytes of the message go */
+	bool gap_nak_sent; /* said once, until the expected packet arrives; also behind "not ready" */
+	bool in_message, in_send;
+	uint64_t addr; /* where the next bytes of the message go; in_send: offset in the oldest receive */
 	uint32_t rkey;
 	uint32_t total_bytes, left_bytes;
-	uint8_t syndrome; /* of the answer that is due; 0 (an ACK with credits): none is */
+	struct rc_receives *receives; /* NULL: endless ones, of zero bytes */
+	enum qp_wc_status receive_status; /* of the oldest receive, when the connection has ended */
+	struct rc_read reads[QP_MAX_READS];
+	unsigned n_reads;
+	uint8_t syndrome; /* of the acknowledgement that is due; 0 (an ACK with credits): none is */
+	uint32_t refused_psn; /* that a fatal NAK names */
 	bool dead;	  /* a fatal NAK is due or sent: nothing is accepted any more */
 	struct qp_stats *stats;
 };
 
 enum rc_responder_verdict {
 	RC_RESPONDER_PLACED,	/* in order; bytes are where they belong */
-	RC_RESPONDER_NOTIFIED,	/* the same, and a message with immediate ended */
+	RC_RESPONDER_NOTIFIED,	/* the same, and a message ended that is to be told of */
 	RC_RESPONDER_DUPLICATE, /* seen before; will be acknowledged again */
 	RC_RESPONDER_GAP,	/* ahead of what is expected; dropped */
-	RC_RESPONDER_BUSY,	/* dropped as if lost: its notification has nowhere to go */
-	RC_RESPONDER_REFUSED,	/* fatal: send the answer, then the QP is in error */
+	RC_RESPONDER_BUSY,	/* dropped: there is no receive, or its notification has nowhere to go */
+	RC_RESPONDER_REFUSED,	/* fatal: when the answer is out, the QP is in error */
 };
 
-void rc_responder_init(struct rc_responder *r, uint32_t path_mtu, uint32_t first_psn,
-		       struct qp_stats *stats);
+/* A receive that is over. */
+struct rc_notice {
+	uint64_t wr_id; /* 0: not a posted one */
+	enum qp_wc_status status;
+	bool has_imm;
+	uint32_t imm;
+	uint32_t bytes; /* payload of the message */
+};
 
-/*
- * Takes a request. can_notify: whether a notification has room. On RC_RESPONDER_NOTIFIED,
- * packet->imm is the immediate and *message_bytes the payload of the message that it ends.
- */
+/* receives is borrowed, or NULL: qp_attr.receives tells the difference. */
+void rc_responder_init(struct rc_responder *r, uint32_t path_mtu, uint32_t first_psn,
+		       struct rc_receives *receives, struct qp_stats *stats);
+
+/* Takes a request. can_notify: whether a notification has room. *notice is filled on RC_RESPONDER_NOTIFIED. */
 enum rc_responder_verdict rc_responder_on_request(struct rc_responder *r,
 						  const struct mr_table *regions,
 						  const struct roce_packet *packet, bool can_notify,
-						  uint32_t *message_bytes);
+						  struct rc_notice *notice);
 
 static inline bool rc_responder_answer_due(const struct rc_responder *r)
 {
-	return r->syndrome != 0;
+	return r->syndrome != 0 || r->n_reads;
 }
-/* Takes the answer that is due (opcode, psn, syndrome, msn; the caller adds the QPN). False: none
- * is. */
+
+/*
+ * The read responses to send now, at most max (the caller adds the QPN); payloads point into regions and are good
+ * until the caller does anything else. What was really handed to the network is told by rc_responder_reads_sent().
+ * A region that went away meanwhile ends the connection: a NAK is due then.
+ */
+unsigned rc_responder_read_burst(struct rc_responder *r, const struct mr_table *regions,
+				 struct roce_packet *out, unsigned max);
+void rc_responder_reads_sent(struct rc_responder *r, unsigned n_packets);
+
+/* Takes the acknowledgement that is due (opcode, psn, syndrome, msn; the caller adds the QPN). False: none is, or
+ * READs are to be answered first. */
 bool rc_responder_take_answer(struct rc_responder *r, struct roce_packet *out);
+
+/* The connection has ended: takes one of the posted receives. False: none is left. */
+bool rc_responder_flush(struct rc_responder *r, struct rc_notice *notice);
 
 #endif

@@ -35,48 +35,98 @@ static uint32_t get32(const uint8_t *at)
 	return be32toh(v);
 }
 
+enum { RETH = 1, IMM = 2, AETH = 4, DETH = 8, SEND = 16, REQUEST = 32, KNOWN = 64 };
+
+/* What follows the BTH, and of which kind the packet is. */
+static unsigned traits(uint8_t opcode)
+{
+	switch (opcode) {
+	case ROCE_SEND_FIRST:
+	case ROCE_SEND_MIDDLE:
+	case ROCE_SEND_LAST:
+	case ROCE_SEND_ONLY:
+		return KNOWN | REQUEST | SEND;
+	case ROCE_SEND_LAST_IMM:
+	case ROCE_SEND_ONLY_IMM:
+		return KNOWN | REQUEST | SEND | IMM;
+	case ROCE_WRITE_MIDDLE:
+	case ROCE_WRITE_LAST:
+		return KNOWN | REQUEST;
+	case ROCE_WRITE_LAST_IMM:
+		return KNOWN | REQUEST | IMM;
+	case ROCE_WRITE_FIRST:
+	case ROCE_WRITE_ONLY:
+	case ROCE_READ_REQUEST:
+	case ROCE_PLACE:
+		return KNOWN | REQUEST | RETH;
+	case ROCE_WRITE_ONLY_IMM:
+	case ROCE_PLACE_LAST_IMM:
+		return KNOWN | REQUEST | RETH | IMM;
+	case ROCE_READ_RESPONSE_MIDDLE:
+		return KNOWN;
+	case ROCE_READ_RESPONSE_FIRST:
+	case ROCE_READ_RESPONSE_LAST:
+	case ROCE_READ_RESPONSE_ONLY:
+	case ROCE_ACK:
+	case ROCE_SELECTIVE_ACK:
+		return KNOWN | AETH;
+	case ROCE_UD_SEND_ONLY:
+		return KNOWN | DETH;
+	/* atomics, SEND with invalidate: a peer may ask for them, and is told that the request is invalid */
+	case 0x13:
+	case 0x14:
+	case 0x16:
+	case 0x17:
+		return REQUEST;
+	default:
+		return 0;
+	}
+}
+
 bool roce_wire_has_reth(uint8_t opcode)
 {
-	return opcode == ROCE_WRITE_FIRST || opcode == ROCE_WRITE_ONLY ||
-	       opcode == ROCE_WRITE_ONLY_IMM;
+	return traits(opcode) & RETH;
 }
 
 bool roce_wire_has_imm(uint8_t opcode)
 {
-	return opcode == ROCE_WRITE_LAST_IMM || opcode == ROCE_WRITE_ONLY_IMM;
+	return traits(opcode) & IMM;
 }
 
-/* SEND, READ, atomics: a peer may ask for them, and is told that the request is invalid */
-static bool is_foreign_request(uint8_t opcode)
+bool roce_wire_has_aeth(uint8_t opcode)
 {
-	return opcode <= 0x05 || opcode == 0x0c || opcode == 0x13 || opcode == 0x14 ||
-	       opcode == 0x16 || opcode == 0x17;
+	return traits(opcode) & AETH;
+}
+
+bool roce_wire_is_send(uint8_t opcode)
+{
+	return traits(opcode) & SEND;
 }
 
 bool roce_wire_is_request(uint8_t opcode)
 {
-	return opcode <= ROCE_WRITE_ONLY_IMM || is_foreign_request(opcode);
+	return traits(opcode) & REQUEST;
 }
 
 size_t roce_wire_header_bytes(uint8_t opcode)
 {
-	switch (opcode) {
-	case ROCE_WRITE_FIRST:
-	case ROCE_WRITE_ONLY:
-		return ROCE_BTH_BYTES + 16;
-	case ROCE_WRITE_ONLY_IMM:
-		return ROCE_BTH_BYTES + 20;
-	case ROCE_WRITE_MIDDLE:
-	case ROCE_WRITE_LAST:
-		return ROCE_BTH_BYTES;
-	case ROCE_WRITE_LAST_IMM:
-	case ROCE_ACK:
-		return ROCE_BTH_BYTES + 4;
-	case ROCE_UD_SEND_ONLY:
-		return ROCE_BTH_BYTES + 8;
-	default:
+	unsigned t = traits(opcode);
+
+	if (!(t & KNOWN))
 		return 0;
-	}
+	return ROCE_BTH_BYTES + (t & RETH ? 16u : 0) + (t & IMM ? 4u : 0) + (t & AETH ? 4u : 0) +
+	       (t & DETH ? 8u : 0);
+}
+
+uint64_t roce_wire_rnr_ns(uint8_t syndrome)
+{
+	unsigned timer = syndrome & 31;
+
+	if (!timer)
+		timer = 32; /* the longest */
+	if (timer == 1)
+		return 10000;
+	return (timer & 1 ? UINT64_C(30000) << (timer - 3) / 2 : UINT64_C(20000) << (timer - 2) / 2);
 }
 
 size_t roce_wire_packet_bytes(const struct roce_packet *packet)
@@ -110,7 +160,7 @@ size_t roce_wire_build(const struct roce_packet *packet, uint8_t *header)
 		put32(at, packet->imm);
 		at += 4;
 	}
-	if (packet->opcode == ROCE_ACK) {
+	if (roce_wire_has_aeth(packet->opcode)) {
 		at[0] = packet->syndrome;
 		put24(at + 1, packet->msn);
 		at += 4;
@@ -144,7 +194,7 @@ static void parse_extensions(const uint8_t *at, struct roce_packet *out)
 	}
 	if (roce_wire_has_imm(out->opcode))
 		out->imm = get32(at);
-	if (out->opcode == ROCE_ACK) {
+	if (roce_wire_has_aeth(out->opcode)) {
 		out->syndrome = at[0];
 		out->msn = get24(at + 1);
 	}
@@ -168,7 +218,7 @@ int roce_wire_parse(const uint8_t *data, size_t bytes, struct roce_packet *out,
 	memset(out, 0, sizeof(*out));
 	out->opcode = data[0];
 	header = roce_wire_header_bytes(out->opcode);
-	if (!header && is_foreign_request(out->opcode))
+	if (!header && roce_wire_is_request(out->opcode))
 		header = ROCE_BTH_BYTES;
 	if (!header)
 		return refuse(error, "unknown opcode", 0);

@@ -6,9 +6,15 @@
  * with pointers into the payload, or the bytes. Pure: no state, no allocation, no clock; any
  * thread.
  *
- * Spoken (IBTA 9.2, 9.4): RC RDMA WRITE in its six forms, RC acknowledge, UD SEND ONLY. Other RC
- * requests are recognised, so that a responder can refuse them in sequence. The ICRC is of
- * roce_icrc.h.
+ * Spoken (IBTA 9.2, 9.4): RC SEND and RDMA WRITE in their six forms each, RDMA READ and its responses, RC
+ * acknowledge, UD SEND ONLY. Other RC requests are recognised, so that a responder can refuse them in sequence.
+ *
+ * From the range that the standard leaves to vendors (BTH opcodes 0xc0..0xff) come three of our own, for QPs whose
+ * both ends agreed to place packets in any order (docs/order-free.md):
+ *   0xca PLACE          RETH, payload: belongs at remote_addr; dma_bytes is the length of its whole message
+ *   0xcb PLACE LAST IMM the same and ImmDt: the message ends here, and its notification is due
+ *   0xd1 SELECTIVE ACK  AETH, then a bitmap: bit i of byte i / 8 says that PSN + 2 + i was placed
+ * The ICRC is of roce_icrc.h.
  */
 #ifndef ROCE_WIRE_H
 #define ROCE_WIRE_H
@@ -27,19 +33,34 @@
 #define ROCE_MAX_DMA_BYTES 0x80000000u
 
 enum roce_opcode {
+	ROCE_SEND_FIRST = 0x00,
+	ROCE_SEND_MIDDLE = 0x01,
+	ROCE_SEND_LAST = 0x02,
+	ROCE_SEND_LAST_IMM = 0x03,
+	ROCE_SEND_ONLY = 0x04,
+	ROCE_SEND_ONLY_IMM = 0x05,
 	ROCE_WRITE_FIRST = 0x06,
 	ROCE_WRITE_MIDDLE = 0x07,
 	ROCE_WRITE_LAST = 0x08,
 	ROCE_WRITE_LAST_IMM = 0x09,
 	ROCE_WRITE_ONLY = 0x0a,
 	ROCE_WRITE_ONLY_IMM = 0x0b,
+	ROCE_READ_REQUEST = 0x0c,
+	ROCE_READ_RESPONSE_FIRST = 0x0d,
+	ROCE_READ_RESPONSE_MIDDLE = 0x0e,
+	ROCE_READ_RESPONSE_LAST = 0x0f,
+	ROCE_READ_RESPONSE_ONLY = 0x10,
 	ROCE_ACK = 0x11,
 	ROCE_UD_SEND_ONLY = 0x64,
+	ROCE_PLACE = 0xca,
+	ROCE_PLACE_LAST_IMM = 0xcb,
+	ROCE_SELECTIVE_ACK = 0xd1,
 };
 
-/* AETH syndromes (IBTA 9.7.5.2.1): credits are not used, and the NAK codes. */
+/* AETH syndromes (IBTA 9.7.5.2.1): credits are not used; receiver not ready, its timer in the low five bits; NAKs. */
 enum roce_syndrome {
 	ROCE_SYNDROME_ACK = 0x1f,
+	ROCE_SYNDROME_RNR = 0x20,
 	ROCE_SYNDROME_NAK_SEQUENCE = 0x60,
 	ROCE_SYNDROME_NAK_INVALID_REQUEST = 0x61,
 	ROCE_SYNDROME_NAK_REMOTE_ACCESS = 0x62,
@@ -51,12 +72,12 @@ struct roce_packet {
 	bool ack_req;
 	uint32_t dest_qpn; /* 24 bits */
 	uint32_t psn;	   /* 24 bits */
-	/* RETH: WRITE FIRST and ONLY */
+	/* RETH: WRITE FIRST and ONLY, READ REQUEST, PLACE */
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint32_t dma_bytes;
-	uint32_t imm; /* ImmDt: the two _IMM forms */
-	/* AETH: ACK */
+	uint32_t imm; /* ImmDt: the _IMM forms */
+	/* AETH: acknowledgements, READ RESPONSE but MIDDLE */
 	uint8_t syndrome;
 	uint32_t msn; /* 24 bits */
 	/* DETH: UD SEND */
@@ -97,6 +118,15 @@ size_t roce_wire_packet_bytes(const struct roce_packet *packet);
 /* What an opcode carries. False for opcodes not of ours. */
 bool roce_wire_has_reth(uint8_t opcode);
 bool roce_wire_has_imm(uint8_t opcode);
+bool roce_wire_has_aeth(uint8_t opcode);
+bool roce_wire_is_send(uint8_t opcode);
 bool roce_wire_is_request(uint8_t opcode); /* an RC request, also of a kind that is only refused */
+static inline bool roce_wire_is_read_response(uint8_t opcode)
+{
+	return opcode >= ROCE_READ_RESPONSE_FIRST && opcode <= ROCE_READ_RESPONSE_ONLY;
+}
+
+/* How long an RNR syndrome asks to wait (IBTA table 45). */
+uint64_t roce_wire_rnr_ns(uint8_t syndrome);
 
 #endif

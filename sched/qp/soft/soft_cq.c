@@ -22,9 +22,9 @@ static struct qp_wc *at(const struct soft_cq *cq, size_t i)
 	return &cq->ring[place < cq->room ? place : place - cq->room];
 }
 
-int soft_cq_reserve(struct soft_cq *cq, size_t writes, size_t notifications)
+int soft_cq_reserve(struct soft_cq *cq, size_t work, size_t receives)
 {
-	size_t room = writes + notifications;
+	size_t room = work + receives;
 	struct qp_wc *ring;
 
 	if (room > cq->room) {
@@ -38,45 +38,33 @@ int soft_cq_reserve(struct soft_cq *cq, size_t writes, size_t notifications)
 		cq->room = room;
 		cq->first = 0;
 	}
-	if (cq->max_notifications < notifications)
-		cq->max_notifications = notifications;
-	if (cq->max_writes < writes)
-		cq->max_writes = writes;
+	if (cq->max_receives < receives)
+		cq->max_receives = receives;
+	if (cq->max_work < work)
+		cq->max_work = work;
 	return 0;
 }
 
-int soft_cq_claim(struct soft_cq *cq)
+int soft_cq_claim(struct soft_cq *cq, bool is_receive)
 {
-	if (cq->n_writes >= cq->max_writes)
+	size_t *n = is_receive ? &cq->n_receives : &cq->n_work;
+
+	if (*n >= (is_receive ? cq->max_receives : cq->max_work))
 		return -ENOBUFS;
-	cq->n_writes++;
+	++*n;
 	return 0;
 }
 
-void soft_cq_unclaim(struct soft_cq *cq)
+void soft_cq_unclaim(struct soft_cq *cq, bool is_receive)
 {
-	cq->n_writes--;
-}
-
-static void release(struct soft_cq *cq, const struct qp_wc *wc)
-{
-	if (wc->is_receive)
-		cq->n_notifications--;
-	else
-		cq->n_writes--;
-}
-
-bool soft_cq_can_notify(const struct soft_cq *cq)
-{
-	return cq->n_notifications < cq->max_notifications;
+	--*(is_receive ? &cq->n_receives : &cq->n_work);
 }
 
 void soft_cq_push(struct soft_cq *cq, const struct qp_wc *wc)
 {
 	if (cq->n == cq->room)
-		abort(); /* not reachable by input: writes and notifications are counted before */
+		abort(); /* not reachable by input: everything is counted before */
 	*at(cq, cq->n++) = *wc;
-	cq->n_notifications += wc->is_receive;
 }
 
 int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max)
@@ -85,7 +73,7 @@ int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max)
 
 	for (; n < max && cq->n; n++) {
 		out[n] = *at(cq, 0);
-		release(cq, &out[n]);
+		soft_cq_unclaim(cq, out[n].is_receive);
 		cq->n--;
 		cq->first = cq->first + 1 < cq->room ? cq->first + 1 : 0;
 	}
@@ -100,7 +88,7 @@ void soft_cq_purge(struct soft_cq *cq, const struct qp *qp)
 		const struct qp_wc *wc = at(cq, i);
 
 		if (wc->qp == qp)
-			release(cq, wc);
+			soft_cq_unclaim(cq, wc->is_receive);
 		else
 			*at(cq, kept++) = *wc;
 	}

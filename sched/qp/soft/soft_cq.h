@@ -2,9 +2,9 @@
  * soft_cq.h - completions on their way to the application, in order.
  *
  * Owns a ring of struct qp_wc. In: completions of all QPs of an endpoint. Out: the same, first in
- * first out. Pure; the endpoint's thread. Room is made when QPs are created and claimed when a
- * write is posted, so that a completion always finds a place; notifications are only accepted while
- * soft_cq_can_notify().
+ * first out. Pure; the endpoint's thread. Room is made when QPs are created and claimed when work or a
+ * receive is posted, or when a message arrives that takes a receive of the provider's own: so a completion
+ * always finds a place, and neither kind can take the other's.
  */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
@@ -17,19 +17,19 @@
 struct soft_cq {
 	struct qp_wc *ring;
 	size_t room, n, first;
-	size_t n_notifications, max_notifications;
-	size_t n_writes, max_writes; /* posted or completed, and not polled yet */
+	/* claimed, and not polled yet */
+	size_t n_receives, max_receives;
+	size_t n_work, max_work;
 };
 
 void soft_cq_init(struct soft_cq *cq);
 void soft_cq_fini(struct soft_cq *cq);
-/* Room for so many writes and so many notifications, in all; never shrinks. -ENOMEM. */
-int soft_cq_reserve(struct soft_cq *cq, size_t writes, size_t notifications);
-/* A write is posted: its completion will have room. -ENOBUFS: poll first. */
-int soft_cq_claim(struct soft_cq *cq);
-void soft_cq_unclaim(struct soft_cq *cq);
-bool soft_cq_can_notify(const struct soft_cq *cq);
-/* The caller stays within what it reserved. */
+/* Room for so many pieces of work and so many receives, in all; never shrinks. -ENOMEM. */
+int soft_cq_reserve(struct soft_cq *cq, size_t work, size_t receives);
+/* The completion will have room. -ENOBUFS: poll first. */
+int soft_cq_claim(struct soft_cq *cq, bool is_receive);
+void soft_cq_unclaim(struct soft_cq *cq, bool is_receive);
+/* The caller pushes only what it claimed. */
 void soft_cq_push(struct soft_cq *cq, const struct qp_wc *wc);
 int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max); /* how many were taken */
 /* Forgets the completions of a QP that ceases to exist. */

@@ -47,6 +47,7 @@ struct qp {
 	struct soft_timer timer;
 	struct rc_requester requester;
 	struct rc_responder responder;
+	struct rc_receives receives; /* attr.receives of them */
 	struct qp_attr attr;
 	struct qp_remote remote;
 	struct sockaddr_storage remote_at; /* remote.address, port 4791 */
@@ -88,6 +89,7 @@ struct qp_endpoint {
 	struct soft_link qps, runnable, answering;
 	struct qp *buckets[SOFT_QP_BUCKETS];
 	size_t n_qps, n_blocked;
+	size_t n_receives; /* that QPs may have claimed in the completion ring */
 	uint32_t next_qpn;
 	int epoll_fd, timer_fd, rx_fd;
 	uint64_t armed_ns; /* what timer_fd is set to; 0: off; 1: at once */
@@ -155,9 +157,14 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port);
 void soft_qp_kick(struct qp *qp);
 void soft_qp_error(struct qp *qp);
 void soft_qp_destroy(struct qp *qp);
-int soft_qp_post(struct qp *qp, const struct qp_write *write);
+int soft_qp_post_write(struct qp *qp, const struct qp_write *write);
+int soft_qp_post_send(struct qp *qp, const struct qp_send *send);
+int soft_qp_post_read(struct qp *qp, const struct qp_read *read);
+int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv);
+/* A receive is over; its place in the completion ring was claimed. */
+void soft_qp_notify(struct qp *qp, const struct rc_notice *notice);
 struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn);
-/* The connection cannot go on: the oldest write completes with status, the others are flushed. */
+/* The connection cannot go on: the work that is to blame completes with status, the rest is flushed. */
 void soft_qp_fail(struct qp *qp, enum qp_wc_status status);
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
 void soft_qp_set_timer(struct qp *qp);
@@ -168,6 +175,7 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns);
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns);
 /* Sends the answers that arrived packets deserved. */
 void soft_tx_answers(struct qp_endpoint *ep);
+/* One QP's: of READs a burst, and the QP stays runnable for the rest. May end the QP. */
 void soft_tx_answer(struct qp *qp);
 /* Wakes QPs whose sockets have room again. */
 int soft_tx_unblock(struct qp_endpoint *ep);

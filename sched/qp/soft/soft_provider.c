@@ -62,7 +62,10 @@ const struct qp_provider qp_soft_provider = {
 	.qp_kick = soft_qp_kick,
 	.qp_error = soft_qp_error,
 	.qp_destroy = soft_qp_destroy,
-	.post_write = soft_qp_post,
+	.post_write = soft_qp_post_write,
+	.post_send = soft_qp_post_send,
+	.post_read = soft_qp_post_read,
+	.post_recv = soft_qp_post_recv,
 	.poll = poll_completions,
 	.control_send = soft_control_send,
 };

@@ -63,7 +63,8 @@ static bool attr_is_valid(const struct qp_endpoint *ep, const struct qp_attr *at
 		return false;
 	if (attr->udp_source_port && attr->udp_source_port < SOFT_PORT_FIRST)
 		return false;
-	return attr->timeout < 32 && attr->retry_cnt < 8;
+	return attr->timeout < 32 && attr->retry_cnt < 8 && attr->rnr_limit < 8 &&
+	       attr->receives <= QP_MAX_RECEIVES;
 }
 
 static const char *device_of(const struct qp *qp)
@@ -89,6 +90,8 @@ static int init_requester(struct qp *qp)
 		.batch_bytes = batch_bytes(qp->ep->attr.path_mtu),
 		.timeout_ns = attr->timeout ? 4096ull << attr->timeout : 0,
 		.retry_cnt = attr->retry_cnt,
+		.rnr_limit = attr->rnr_limit,
+		.regions = &qp->ep->regions,
 		.first_psn = qp->first_psn,
 		.stats = &qp->ep->stats,
 		.on_complete = on_complete,
@@ -108,12 +111,21 @@ static int open_socket(struct qp *qp)
 	return qp->fd < 0 ? qp->fd : 0;
 }
 
-static int make_room(struct qp_endpoint *ep)
+/* Receives that a QP may have claimed. */
+static size_t receives_of(const struct qp *qp)
 {
+	return qp->attr.receives ? qp->attr.receives : NOTIFICATIONS_PER_QP;
+}
+
+static int make_room(struct qp *qp)
+{
+	struct qp_endpoint *ep = qp->ep;
 	size_t n = ep->n_qps + 1;
 	int err = soft_timers_reserve(&ep->timers, n);
 
-	return err ? err : soft_cq_reserve(&ep->cq, n * RC_QUEUE_DEPTH, n * NOTIFICATIONS_PER_QP);
+	if (!err)
+		err = soft_cq_reserve(&ep->cq, n * RC_QUEUE_DEPTH, ep->n_receives + receives_of(qp));
+	return err ? err : rc_receives_init(&qp->receives, qp->attr.receives);
 }
 
 static int init_qp(struct qp *qp)
@@ -122,7 +134,7 @@ static int init_qp(struct qp *qp)
 
 	qp->first_psn &= ROCE_PSN_MASK;
 	if (!err)
-		err = make_room(qp->ep);
+		err = make_room(qp);
 	if (!err)
 		err = init_requester(qp);
 	if (!err)
@@ -154,11 +166,13 @@ int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp
 		if (qp->fd >= 0)
 			close(qp->fd);
 		rc_requester_fini(&qp->requester);
+		rc_receives_fini(&qp->receives);
 		free(qp);
 		return err;
 	}
 	soft_link_append(&ep->qps, &qp->all);
 	ep->n_qps++;
+	ep->n_receives += receives_of(qp);
 	*out = qp;
 	return 0;
 }
@@ -179,7 +193,8 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 		.destination_port = ROCE_UDP_PORT,
 	};
 	qp->requester.config.remote_qpn = remote->qpn;
-	rc_responder_init(&qp->responder, qp->ep->attr.path_mtu, remote->psn, &qp->ep->stats);
+	rc_responder_init(&qp->responder, qp->ep->attr.path_mtu, remote->psn,
+			  qp->attr.receives ? &qp->receives : NULL, &qp->ep->stats);
 	qp->state = SOFT_QP_RTS;
 	return 0;
 }
@@ -204,7 +219,7 @@ void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 	if (qp->hold_until_ns <= now_ns)
 		qp->hold_until_ns = 0;
 	soft_qp_set_timer(qp);
-	if (rc_requester_has_unsent(&qp->requester))
+	if (rc_requester_has_unsent(&qp->requester) || rc_responder_answer_due(&qp->responder))
 		soft_link_append(&qp->ep->runnable, &qp->runnable);
 }
 
@@ -261,10 +276,15 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port)
 
 void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 {
+	struct rc_notice notice;
+
 	if (qp->state == SOFT_QP_ERR)
 		return;
 	qp->state = SOFT_QP_ERR;
 	rc_requester_fail(&qp->requester, status);
+	qp->responder.receives = &qp->receives; /* posted ones there may be although it never was connected */
+	while (rc_responder_flush(&qp->responder, &notice))
+		soft_qp_notify(qp, &notice);
 	soft_timers_remove(&qp->ep->timers, &qp->timer);
 	soft_link_remove(&qp->runnable);
 	soft_link_remove(&qp->answering);
@@ -288,12 +308,30 @@ void soft_qp_destroy(struct qp *qp)
 	*at = qp->bucket_next;
 	soft_link_remove(&qp->all);
 	ep->n_qps--;
+	ep->n_receives -= receives_of(qp);
 	close(qp->fd);
 	rc_requester_fini(&qp->requester);
+	rc_receives_fini(&qp->receives);
 	free(qp);
 }
 
-int soft_qp_post(struct qp *qp, const struct qp_write *write)
+void soft_qp_notify(struct qp *qp, const struct rc_notice *notice)
+{
+	struct qp_wc wc = {
+		.qp = qp,
+		.context = qp->attr.context,
+		.wr_id = notice->wr_id,
+		.status = notice->status,
+		.is_receive = true,
+		.has_imm = notice->has_imm,
+		.imm = notice->imm,
+		.byte_len = notice->bytes,
+	};
+
+	soft_cq_push(&qp->ep->cq, &wc);
+}
+
+static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 {
 	struct rc_requester *r = &qp->requester;
 	bool idle = rc_requester_is_idle(r) && !rc_requester_has_unsent(r);
@@ -301,15 +339,15 @@ int soft_qp_post(struct qp *qp, const struct qp_write *write)
 
 	if (qp->state != SOFT_QP_RTS)
 		return -ENOTCONN;
-	if (write->flags & ~(unsigned)QP_WR_IMM || write->length > ROCE_MAX_DMA_BYTES ||
-	    !mr_table_local_ok(&qp->ep->regions, write->lkey, write->data, write->length))
+	if (work->flags & ~(unsigned)QP_WR_IMM || work->length > ROCE_MAX_DMA_BYTES ||
+	    !mr_table_local_ok(&qp->ep->regions, lkey, work->data, work->length))
 		return -EINVAL;
-	err = soft_cq_claim(&qp->ep->cq);
+	err = soft_cq_claim(&qp->ep->cq, false);
 	if (err)
 		return err;
-	err = rc_requester_post(r, write);
+	err = rc_requester_post(r, work);
 	if (err) {
-		soft_cq_unclaim(&qp->ep->cq);
+		soft_cq_unclaim(&qp->ep->cq, false);
 		return err;
 	}
 	/*
@@ -324,4 +362,67 @@ int soft_qp_post(struct qp *qp, const struct qp_write *write)
 	}
 	run_soon(qp);
 	return 0;
+}
+
+int soft_qp_post_write(struct qp *qp, const struct qp_write *w)
+{
+	struct rc_work work = {
+		.op = RC_WRITE,
+		.wr_id = w->wr_id,
+		.data = (void *)(uintptr_t)w->data,
+		.length = w->length,
+		.remote_addr = w->remote_addr,
+		.rkey = w->rkey,
+		.imm = w->imm,
+		.flags = w->flags,
+	};
+
+	return post(qp, &work, w->lkey);
+}
+
+int soft_qp_post_send(struct qp *qp, const struct qp_send *s)
+{
+	struct rc_work work = {
+		.op = RC_SEND,
+		.wr_id = s->wr_id,
+		.data = (void *)(uintptr_t)s->data,
+		.length = s->length,
+		.imm = s->imm,
+		.flags = s->flags,
+	};
+
+	return post(qp, &work, s->lkey);
+}
+
+int soft_qp_post_read(struct qp *qp, const struct qp_read *r)
+{
+	struct rc_work work = {
+		.op = RC_READ,
+		.wr_id = r->wr_id,
+		.data = r->data,
+		.lkey = r->lkey,
+		.length = r->length,
+		.remote_addr = r->remote_addr,
+		.rkey = r->rkey,
+	};
+
+	return post(qp, &work, r->lkey);
+}
+
+int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv)
+{
+	int err;
+
+	if (qp->state == SOFT_QP_ERR)
+		return -ENOTCONN;
+	if (!qp->attr.receives || recv->length > ROCE_MAX_DMA_BYTES ||
+	    !mr_table_local_ok(&qp->ep->regions, recv->lkey, recv->data, recv->length))
+		return -EINVAL;
+	err = soft_cq_claim(&qp->ep->cq, true);
+	if (err)
+		return err;
+	err = rc_receives_post(&qp->receives, recv);
+	if (err)
+		soft_cq_unclaim(&qp->ep->cq, true);
+	return err;
 }

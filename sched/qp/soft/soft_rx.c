@@ -20,9 +20,12 @@ struct arrival {
 	unsigned ifindex;
 };
 
-static void on_ack(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
+/* An acknowledgement or a read response. */
+static void on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
 {
-	enum qp_wc_status status = rc_requester_on_ack(&qp->requester, packet, now_ns);
+	enum qp_wc_status status = packet->opcode == ROCE_ACK
+					   ? rc_requester_on_ack(&qp->requester, packet, now_ns)
+					   : rc_requester_on_response(&qp->requester, packet, now_ns);
 
 	if (status) {
 		soft_qp_fail(qp, status);
@@ -36,19 +39,20 @@ static void on_ack(struct qp *qp, const struct roce_packet *packet, uint64_t now
 static void on_request(struct qp *qp, const struct roce_packet *packet)
 {
 	struct qp_endpoint *ep = qp->ep;
-	struct qp_wc wc = {.qp = qp, .context = qp->attr.context, .is_receive = true};
+	/* posted receives have claimed their places already */
+	bool claims = !qp->attr.receives && (roce_wire_has_imm(packet->opcode) || roce_wire_is_send(packet->opcode));
+	bool can_notify = !claims || !soft_cq_claim(&ep->cq, true);
+	struct rc_notice notice;
+	enum rc_responder_verdict verdict =
+		rc_responder_on_request(&qp->responder, &ep->regions, packet, can_notify, &notice);
 
-	switch (rc_responder_on_request(&qp->responder, &ep->regions, packet,
-					soft_cq_can_notify(&ep->cq), &wc.byte_len)) {
+	if (claims && can_notify && verdict != RC_RESPONDER_NOTIFIED)
+		soft_cq_unclaim(&ep->cq, true);
+	switch (verdict) {
 	case RC_RESPONDER_NOTIFIED:
-		wc.imm = packet->imm;
-		soft_cq_push(&ep->cq, &wc);
+		soft_qp_notify(qp, &notice);
 		break;
-	case RC_RESPONDER_REFUSED:
-		ep->stats.rx_dropped++;
-		soft_tx_answer(qp);
-		soft_qp_fail(qp, QP_WC_FLUSH_ERR);
-		return;
+	case RC_RESPONDER_REFUSED: /* soft_tx_answer() goes on */
 	case RC_RESPONDER_GAP:
 	case RC_RESPONDER_BUSY:
 	case RC_RESPONDER_DUPLICATE:
@@ -76,8 +80,8 @@ static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
 		ep->stats.rx_dropped++;
 		return;
 	}
-	if (packet->opcode == ROCE_ACK)
-		on_ack(qp, packet, now_ns);
+	if (packet->opcode == ROCE_ACK || roce_wire_is_read_response(packet->opcode))
+		on_answer(qp, packet, now_ns);
 	else if (roce_wire_is_request(packet->opcode))
 		on_request(qp, packet);
 }

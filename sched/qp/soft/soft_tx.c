@@ -153,17 +153,12 @@ static bool on_send_error(struct qp *qp, int err, unsigned run_packets, uint64_t
 	}
 }
 
-bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
+/* Sends the n packets of the scratch space, as far as the socket takes them; how many that was. */
+static unsigned send_packets(struct qp *qp, unsigned n, uint64_t now_ns)
 {
 	struct soft_tx_scratch *s = &qp->ep->tx;
-	unsigned n, n_runs, run = 0, sent = 0;
+	unsigned n_runs = lay_burst(qp, n), run = 0, sent = 0;
 
-	if (qp->state != SOFT_QP_RTS || qp->blocked || qp->hold_until_ns > now_ns)
-		return false;
-	n = rc_requester_burst(&qp->requester, s->packets, RC_BURST_PACKETS);
-	if (!n)
-		return false;
-	n_runs = lay_burst(qp, n);
 	while (run < n_runs) {
 		int done = sendmmsg(qp->fd, &s->messages[run], n_runs - run, MSG_DONTWAIT);
 
@@ -174,6 +169,19 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 		for (int i = 0; i < (done < 0 ? 1 : done); i++)
 			sent += s->run_packets[run++];
 	}
+	return sent;
+}
+
+bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
+{
+	unsigned n, sent;
+
+	if (qp->state != SOFT_QP_RTS || qp->blocked || qp->hold_until_ns > now_ns)
+		return false;
+	n = rc_requester_burst(&qp->requester, qp->ep->tx.packets, RC_BURST_PACKETS);
+	if (!n)
+		return false;
+	sent = send_packets(qp, n, now_ns);
 	rc_requester_sent(&qp->requester, sent, now_ns);
 	soft_qp_set_timer(qp);
 	return rc_requester_has_unsent(&qp->requester) && !qp->blocked &&
@@ -188,6 +196,8 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 		struct qp *qp = soft_link_owner(ep->runnable.next, struct qp, runnable);
 
 		soft_link_remove(&qp->runnable);
+		if (rc_responder_answer_due(&qp->responder))
+			soft_tx_answer(qp);
 		if (soft_tx_burst(qp, now_ns))
 			soft_link_append(&ep->runnable, &qp->runnable);
 		turns++;
@@ -195,7 +205,34 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 	return turns;
 }
 
-void soft_tx_answer(struct qp *qp)
+/* A burst of read responses. True: there is nothing left of them. */
+static bool answer_reads(struct qp *qp)
+{
+	struct rc_responder *r = &qp->responder;
+	struct soft_tx_scratch *s = &qp->ep->tx;
+	uint64_t now_ns;
+	unsigned n;
+
+	if (!r->n_reads)
+		return true;
+	now_ns = soft_endpoint_now_ns();
+	if (qp->hold_until_ns > now_ns)
+		return false;
+	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets, qp->requester.config.batch_bytes / r->path_mtu);
+	for (unsigned i = 0; i < n; i++)
+		s->packets[i].dest_qpn = qp->remote.qpn;
+	if (n)
+		rc_responder_reads_sent(r, send_packets(qp, n, now_ns));
+	if (!r->n_reads)
+		return true;
+	if (qp->hold_until_ns > now_ns)
+		soft_qp_set_timer(qp);
+	else if (!qp->blocked)
+		soft_link_append(&qp->ep->runnable, &qp->runnable);
+	return false;
+}
+
+static void acknowledge(struct qp *qp)
 {
 	uint8_t bytes[ROCE_HEADER_MAX + ROCE_ICRC_BYTES];
 	struct roce_packet answer;
@@ -203,8 +240,7 @@ void soft_tx_answer(struct qp *qp)
 	uint32_t crc;
 	size_t n;
 
-	if (qp->state != SOFT_QP_RTS || qp->blocked ||
-	    !rc_responder_take_answer(&qp->responder, &answer))
+	if (!rc_responder_take_answer(&qp->responder, &answer))
 		return;
 	answer.dest_qpn = qp->remote.qpn;
 	n = roce_wire_build(&answer, bytes);
@@ -218,6 +254,15 @@ void soft_tx_answer(struct qp *qp)
 			qp->responder.syndrome = syndrome;
 		block(qp);
 	}
+}
+
+void soft_tx_answer(struct qp *qp)
+{
+	if (qp->state != SOFT_QP_RTS || qp->blocked || !answer_reads(qp))
+		return;
+	acknowledge(qp);
+	if (qp->responder.dead && !rc_responder_answer_due(&qp->responder))
+		soft_qp_fail(qp, QP_WC_FLUSH_ERR);
 }
 
 void soft_tx_answers(struct qp_endpoint *ep)

@@ -28,6 +28,11 @@ static uint64_t at(int offset)
 	return (uintptr_t)(memory + 16) + (uint64_t)offset;
 }
 
+static bool may_write(uint32_t rkey, uint64_t addr, uint64_t bytes)
+{
+	return mr_table_remote_ok(&table, rkey, QP_ACCESS_REMOTE_WRITE, addr, bytes);
+}
+
 START_TEST(inside_is_written_and_only_there)
 {
 	uint8_t want[64];
@@ -54,9 +59,9 @@ START_TEST(outside_is_refused)
 		ck_assert_int_eq(
 			mr_table_place(&table, mr.rkey, at(bad[i].offset), want, bad[i].bytes),
 			-EACCES);
-	ck_assert(!mr_table_remote_ok(&table, mr.rkey, UINT64_MAX, 2));
-	ck_assert(!mr_table_remote_ok(&table, mr.rkey, UINT64_MAX - 15, 32));
-	ck_assert(!mr_table_remote_ok(&table, mr.rkey, 0, 1));
+	ck_assert(!may_write(mr.rkey, UINT64_MAX, 2));
+	ck_assert(!may_write(mr.rkey, UINT64_MAX - 15, 32));
+	ck_assert(!may_write(mr.rkey, 0, 1));
 	ck_assert_mem_eq(memory, want, sizeof(want));
 }
 END_TEST
@@ -65,18 +70,18 @@ START_TEST(only_the_right_key_opens)
 {
 	struct qp_mr local_only;
 
-	ck_assert(mr_table_remote_ok(&table, mr.rkey, at(0), 32));
-	ck_assert(!mr_table_remote_ok(&table, mr.lkey, at(0), 32));
-	ck_assert(!mr_table_remote_ok(&table, mr.rkey ^ 1, at(0), 32));
-	ck_assert(!mr_table_remote_ok(&table, mr.rkey + 0x10000, at(0), 32));
-	ck_assert(!mr_table_remote_ok(&table, 0, at(0), 32));
-	ck_assert(!mr_table_remote_ok(&table, UINT32_MAX, at(0), 32));
+	ck_assert(may_write(mr.rkey, at(0), 32));
+	ck_assert(!may_write(mr.lkey, at(0), 32));
+	ck_assert(!may_write(mr.rkey ^ 1, at(0), 32));
+	ck_assert(!may_write(mr.rkey + 0x10000, at(0), 32));
+	ck_assert(!may_write(0, at(0), 32));
+	ck_assert(!may_write(UINT32_MAX, at(0), 32));
 	ck_assert(mr_table_local_ok(&table, mr.lkey, memory + 16, 32));
 	ck_assert(!mr_table_local_ok(&table, mr.rkey, memory + 16, 32));
 	ck_assert(!mr_table_local_ok(&table, mr.lkey, memory + 15, 32));
 	ck_assert_int_eq(mr_table_add(&table, memory, 8, 0, 9, &local_only), 0);
-	ck_assert(!mr_table_remote_ok(&table, local_only.rkey, (uintptr_t)memory, 1));
-	ck_assert(mr_table_remote_ok(&table, 0, 0, 0)); /* nothing is asked of nothing */
+	ck_assert(!may_write(local_only.rkey, (uintptr_t)memory, 1));
+	ck_assert(may_write(0, 0, 0)); /* nothing is asked of nothing */
 }
 END_TEST
 
@@ -86,13 +91,43 @@ START_TEST(removed_is_gone_even_when_its_slot_lives_again)
 
 	ck_assert_int_eq(mr_table_remove(&table, &mr), 0);
 	ck_assert_int_eq(mr_table_remove(&table, &mr), -ENOENT);
-	ck_assert(!mr_table_remote_ok(&table, mr.rkey, at(0), 1));
+	ck_assert(!may_write(mr.rkey, at(0), 1));
 	for (unsigned i = 0; i < 200; i++) {
 		ck_assert_int_eq(
 			mr_table_add(&table, memory, 64, QP_ACCESS_REMOTE_WRITE, i, &again), 0);
-		ck_assert(!mr_table_remote_ok(&table, mr.rkey, at(0), 1));
-		ck_assert(mr_table_remote_ok(&table, again.rkey, at(0), 1));
+		ck_assert(!may_write(mr.rkey, at(0), 1));
+		ck_assert(may_write(again.rkey, at(0), 1));
 	}
+}
+END_TEST
+
+START_TEST(reading_and_writing_are_rights_of_their_own)
+{
+	struct qp_mr read_only, both;
+
+	ck_assert(!mr_table_remote_ok(&table, mr.rkey, QP_ACCESS_REMOTE_READ, at(0), 1));
+	ck_assert_int_eq(mr_table_add(&table, memory, 8, QP_ACCESS_REMOTE_READ, 1, &read_only), 0);
+	ck_assert_int_eq(mr_table_add(&table, memory, 8, QP_ACCESS_REMOTE_READ | QP_ACCESS_REMOTE_WRITE, 2, &both), 0);
+	ck_assert(mr_table_remote_ok(&table, read_only.rkey, QP_ACCESS_REMOTE_READ, (uintptr_t)memory, 8));
+	ck_assert(!mr_table_remote_ok(&table, read_only.rkey, QP_ACCESS_REMOTE_READ, (uintptr_t)memory, 9));
+	ck_assert(!may_write(read_only.rkey, (uintptr_t)memory, 8));
+	ck_assert(mr_table_remote_ok(&table, both.rkey, QP_ACCESS_REMOTE_READ, (uintptr_t)memory, 8));
+	ck_assert(may_write(both.rkey, (uintptr_t)memory, 8));
+}
+END_TEST
+
+START_TEST(local_placement_stays_in_its_region)
+{
+	uint8_t want[64];
+
+	memset(want, 0xee, sizeof(want));
+	ck_assert_int_eq(mr_table_place_local(&table, mr.lkey, memory + 15, "xy", 2), -EACCES);
+	ck_assert_int_eq(mr_table_place_local(&table, mr.lkey, memory + 47, "xy", 2), -EACCES);
+	ck_assert_int_eq(mr_table_place_local(&table, mr.rkey, memory + 16, "xy", 2), -EACCES);
+	ck_assert_mem_eq(memory, want, sizeof(want));
+	ck_assert_int_eq(mr_table_place_local(&table, mr.lkey, memory + 46, "xy", 2), 0);
+	ck_assert_int_eq(memory[47], 'y');
+	ck_assert_int_eq(mr_table_place_local(&table, 0, NULL, NULL, 0), 0);
 }
 END_TEST
 
@@ -130,6 +165,8 @@ int main(void)
 	tcase_add_test(t, outside_is_refused);
 	tcase_add_test(t, only_the_right_key_opens);
 	tcase_add_test(t, removed_is_gone_even_when_its_slot_lives_again);
+	tcase_add_test(t, reading_and_writing_are_rights_of_their_own);
+	tcase_add_test(t, local_placement_stays_in_its_region);
 	tcase_add_test(t, senseless_registrations_are_refused);
 	tcase_add_test(t, the_table_ends);
 	suite_add_tcase(s, t);

@@ -62,7 +62,11 @@ START_TEST(known_bytes_are_parsed)
 END_TEST
 
 static const uint8_t opcodes[] = {
-	ROCE_WRITE_FIRST, ROCE_WRITE_MIDDLE,   ROCE_WRITE_LAST, ROCE_WRITE_LAST_IMM,
+	ROCE_SEND_FIRST,	  ROCE_SEND_MIDDLE,	    ROCE_SEND_LAST,
+	ROCE_SEND_LAST_IMM,	  ROCE_SEND_ONLY,	    ROCE_SEND_ONLY_IMM,
+	ROCE_READ_RESPONSE_FIRST, ROCE_READ_RESPONSE_MIDDLE, ROCE_READ_RESPONSE_LAST,
+	ROCE_READ_RESPONSE_ONLY,  ROCE_READ_REQUEST,	    ROCE_PLACE,
+	ROCE_PLACE_LAST_IMM,	  ROCE_SELECTIVE_ACK,	    ROCE_WRITE_FIRST, ROCE_WRITE_MIDDLE,   ROCE_WRITE_LAST, ROCE_WRITE_LAST_IMM,
 	ROCE_WRITE_ONLY,  ROCE_WRITE_ONLY_IMM, ROCE_ACK,	ROCE_UD_SEND_ONLY,
 };
 
@@ -88,7 +92,7 @@ START_TEST(every_opcode_survives_the_wire)
 	ck_assert_uint_eq(q.opcode, p.opcode);
 	ck_assert(!q.ack_req);
 	ck_assert_uint_eq(q.payload_bytes, p.payload_bytes);
-	if (p.opcode == ROCE_ACK) {
+	if (roce_wire_has_aeth(p.opcode)) {
 		ck_assert_uint_eq(q.syndrome, 0x60);
 		ck_assert_uint_eq(q.msn, 0xfedcba);
 	}
@@ -98,6 +102,22 @@ START_TEST(every_opcode_survives_the_wire)
 	}
 	if (roce_wire_has_imm(p.opcode))
 		ck_assert_uint_eq(q.imm, 3);
+}
+END_TEST
+
+START_TEST(receiver_not_ready_says_how_long)
+{
+	/* IBTA table 45 */
+	static const struct {
+		uint8_t timer;
+		uint64_t us;
+	} known_times[] = {{0, 655360}, {1, 10},    {2, 20},	 {3, 30},     {4, 40},	    {5, 60},
+			   {6, 80},	{7, 120},   {8, 160},	 {12, 640},   {13, 960},    {14, 1280},
+			   {21, 15360}, {22, 20480}, {23, 30720}, {30, 327680}, {31, 491520}};
+
+	for (size_t i = 0; i < sizeof(known_times) / sizeof(known_times[0]); i++)
+		ck_assert_uint_eq(roce_wire_rnr_ns(ROCE_SYNDROME_RNR | known_times[i].timer),
+				  known_times[i].us * 1000);
 }
 END_TEST
 
@@ -143,7 +163,7 @@ START_TEST(foreign_requests_are_recognised)
 	struct roce_packet p;
 
 	memcpy(b, known, sizeof(b));
-	b[0] = 0x0c; /* READ request */
+	b[0] = 0x13; /* compare and swap */
 	ck_assert_int_eq(roce_wire_parse(b, sizeof(b), &p, NULL), 0);
 	ck_assert(roce_wire_is_request(p.opcode));
 	ck_assert_uint_eq(roce_wire_header_bytes(p.opcode), 0);
@@ -161,6 +181,7 @@ int main(void)
 	tcase_add_test(t, known_bytes_are_built);
 	tcase_add_test(t, known_bytes_are_parsed);
 	tcase_add_loop_test(t, every_opcode_survives_the_wire, 0, (int)sizeof(opcodes));
+	tcase_add_test(t, receiver_not_ready_says_how_long);
 	tcase_add_test(t, broken_packets_are_refused);
 	tcase_add_test(t, foreign_requests_are_recognised);
 	suite_add_tcase(s, t);

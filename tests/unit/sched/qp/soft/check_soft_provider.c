@@ -521,6 +521,177 @@ START_TEST(an_early_peer_waits_for_connect)
 }
 END_TEST
 
+/* Both ends may read and write; from is a's, to is b's. */
+static void open_readable(uint16_t receives, uint8_t rnr_limit, uint32_t mtu)
+{
+	struct qp_attr attr = attr_of(16, 7, 0);
+	unsigned both = QP_ACCESS_REMOTE_READ | QP_ACCESS_REMOTE_WRITE;
+
+	attr.receives = receives;
+	attr.rnr_limit = rnr_limit;
+	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", mtu, attr);
+	ck_assert_int_eq(P->mr_deregister(a, &ma), 0);
+	ck_assert_int_eq(P->mr_deregister(b, &mb), 0);
+	ck_assert_int_eq(P->mr_register(a, from, BYTES, both, &ma), 0);
+	ck_assert_int_eq(P->mr_register(b, to, BYTES, both, &mb), 0);
+}
+
+static struct qp_recv recv_of(uint64_t id, uint32_t offset, uint32_t bytes)
+{
+	return (struct qp_recv){.wr_id = id, .data = to + offset, .lkey = mb.lkey, .length = bytes};
+}
+
+static int post_send(uint64_t id, uint32_t offset, uint32_t bytes, unsigned flags)
+{
+	struct qp_send s = {.wr_id = id,
+			    .data = from + offset,
+			    .lkey = ma.lkey,
+			    .length = bytes,
+			    .imm = 9,
+			    .flags = flags};
+
+	return P->post_send(qa, &s);
+}
+
+START_TEST(sends_land_in_posted_receives)
+{
+	static const uint32_t lengths[] = {0, 1, 4096, 4097, 300001};
+	struct qp_recv recv;
+
+	open_readable(5, 0, 4096);
+	for (unsigned i = 0; i < 5; i++) {
+		recv = recv_of(70 + i, i * 8192, 400000);
+		ck_assert_int_eq(P->post_recv(qb, &recv), 0);
+	}
+	ck_assert_int_eq(P->post_recv(qb, &recv), -ENOBUFS);
+	recv.length = BYTES;
+	ck_assert_int_eq(P->post_recv(qb, &recv), -EINVAL); /* beyond the region */
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_int_eq(post_send(i, i * 8192, lengths[i], i % 2 ? QP_WR_IMM : 0), 0);
+	RUN_UNTIL(n_wa == 5 && n_wb == 5);
+	for (unsigned i = 0; i < 5; i++) {
+		ck_assert_int_eq(wa[i].status, 0);
+		ck_assert_uint_eq(wa[i].wr_id, i);
+		ck_assert(wb[i].is_receive && wb[i].has_imm == (i % 2 == 1));
+		ck_assert_uint_eq(wb[i].wr_id, 70 + i);
+		ck_assert_uint_eq(wb[i].byte_len, lengths[i]);
+	}
+	ck_assert_mem_eq(from + 4 * 8192, to + 4 * 8192, 300001);
+	close_pair();
+}
+END_TEST
+
+START_TEST(a_send_waits_for_its_receive_or_gives_up)
+{
+	struct qp_recv recv;
+	struct qp_stats s;
+
+	open_readable(4, 0, 4096);
+	ck_assert_int_eq(post_send(1, 0, 100, 0), 0);
+	RUN_UNTIL((P->endpoint_stats(a, &s), s.naks_received >= 3));
+	ck_assert_int_eq(n_wa, 0);
+	recv = recv_of(8, 0, 100);
+	ck_assert_int_eq(P->post_recv(qb, &recv), 0);
+	RUN_UNTIL(n_wa == 1 && n_wb == 1);
+	ck_assert_int_eq(wa[0].status, 0);
+	ck_assert_mem_eq(from, to, 100);
+	ck_assert_uint_eq(s.timeouts, 0);
+	close_pair();
+	n_wa = n_wb = 0;
+	open_readable(4, 2, 4096);
+	ck_assert_int_eq(post_send(1, 0, 100, 0), 0);
+	RUN_UNTIL(n_wa == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_RNR_RETRY_EXC_ERR);
+	close_pair();
+}
+END_TEST
+
+START_TEST(a_send_too_long_ends_both_ends)
+{
+	struct qp_recv recv;
+
+	open_readable(4, 0, 1024);
+	recv = recv_of(8, 0, 2000);
+	ck_assert_int_eq(P->post_recv(qb, &recv), 0);
+	recv.wr_id = 9;
+	ck_assert_int_eq(P->post_recv(qb, &recv), 0);
+	ck_assert_int_eq(post_send(1, 0, 2001, 0), 0);
+	RUN_UNTIL(n_wa == 1 && n_wb == 2);
+	ck_assert_int_eq(wa[0].status, QP_WC_REM_INV_REQ_ERR);
+	ck_assert_int_eq(wb[0].status, QP_WC_LOC_LEN_ERR);
+	ck_assert_uint_eq(wb[0].wr_id, 8);
+	ck_assert_int_eq(wb[1].status, QP_WC_FLUSH_ERR);
+	ck_assert_uint_eq(to[2000], 0);
+	ck_assert_int_eq(P->post_recv(qb, &recv), -ENOTCONN);
+	close_pair();
+}
+END_TEST
+
+START_TEST(posted_receives_are_flushed_even_without_a_peer)
+{
+	struct qp_attr attr = attr_of(16, 7, 0);
+	struct qp_recv recv;
+	struct qp *q;
+
+	open_readable(1, 0, 4096);
+	attr.receives = 2;
+	recv = recv_of(3, 0, 10);
+	ck_assert_int_eq(P->qp_create(b, &attr, &q), 0);
+	ck_assert_int_eq(P->post_recv(q, &recv), 0);
+	P->qp_error(q);
+	RUN_UNTIL(n_wb == 1);
+	ck_assert_int_eq(wb[0].status, QP_WC_FLUSH_ERR);
+	ck_assert(wb[0].is_receive);
+	P->qp_destroy(q);
+	close_pair();
+}
+END_TEST
+
+static const struct {
+	uint32_t mtu, bytes;
+} read_shapes[] = {{4096, 0}, {4096, 1}, {4096, 4096}, {4096, BYTES}, {1024, BYTES - 1}, {256, 70001}};
+
+START_TEST(a_read_brings_the_peers_memory)
+{
+	struct qp_read r = {.wr_id = 5, .length = read_shapes[_i].bytes};
+
+	open_readable(0, 0, read_shapes[_i].mtu);
+	r.data = to; /* b reads from a, while it writes beside it */
+	r.lkey = mb.lkey;
+	r.remote_addr = (uintptr_t)from;
+	r.rkey = ma.rkey;
+	ck_assert_int_eq(P->post_read(qb, &r), 0);
+	r.wr_id = 6;
+	ck_assert_int_eq(P->post_read(qb, &r), 0);
+	RUN_UNTIL(n_wb == 2);
+	ck_assert_int_eq(wb[0].status, 0);
+	ck_assert_int_eq(wb[1].status, 0);
+	ck_assert_uint_eq(wb[0].wr_id, 5);
+	ck_assert_uint_eq(wb[0].byte_len, r.length);
+	ck_assert(!wb[0].is_receive);
+	if (r.length)
+		ck_assert_mem_eq(from, to, r.length);
+	close_pair();
+}
+END_TEST
+
+START_TEST(a_read_of_what_is_not_open_is_refused)
+{
+	struct qp_read r = {.wr_id = 5, .length = 100};
+
+	open_default(); /* from may not be read by peers, to may only be written */
+	r.data = to;
+	r.lkey = mb.lkey;
+	r.remote_addr = (uintptr_t)from;
+	r.rkey = ma.rkey;
+	ck_assert_int_eq(P->post_read(qb, &r), 0);
+	RUN_UNTIL(n_wb == 1);
+	ck_assert_int_eq(wb[0].status, QP_WC_REM_ACCESS_ERR);
+	ck_assert_uint_eq(to[0], 0);
+	close_pair();
+}
+END_TEST
+
 static int enter_namespace(void)
 {
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET)) {
@@ -557,6 +728,12 @@ int main(void)
 	tcase_add_test(t, strangers_write_nothing);
 	tcase_add_test(t, moving_and_kicking_lose_nothing);
 	tcase_add_test(t, an_early_peer_waits_for_connect);
+	tcase_add_test(t, sends_land_in_posted_receives);
+	tcase_add_test(t, a_send_waits_for_its_receive_or_gives_up);
+	tcase_add_test(t, a_send_too_long_ends_both_ends);
+	tcase_add_test(t, posted_receives_are_flushed_even_without_a_peer);
+	tcase_add_loop_test(t, a_read_brings_the_peers_memory, 0, (int)(sizeof(read_shapes) / sizeof(read_shapes[0])));
+	tcase_add_test(t, a_read_of_what_is_not_open_is_refused);
 	suite_add_tcase(s, t);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
