@@ -234,6 +234,9 @@ static void worker_on_event(struct worker *w, const struct fare_event *event)
 		if (!tx && !rx)
 			worker_drop(w, event->group);
 		break;
+	case FARE_EVENT_BLOCKED:
+	case FARE_EVENT_RESUMED:
+	case FARE_EVENT_RELEASED:
 	case FARE_EVENT_SHIFTED:
 		break;
 	}

@@ -144,6 +144,7 @@ struct fare_group_options {
 	uint32_t window_bytes;	   /* unacknowledged bytes per sub-port; 0: 192 KiB */
 	uint32_t max_messages;	   /* outstanding at once; 0: 64 */
 	uint32_t idle_expiry_ms;   /* FARE_MODE_FLOW: connection-table expiry; 0: never */
+	uint32_t backoff_max_ms;   /* a plane's dead QPs are rebuilt after 10 ms, doubling up to this; 0: 1000 */
 	bool random_ports;	   /* leave source ports to chance (to measure what learning them gains) */
 };
 
@@ -156,12 +157,16 @@ enum fare_event_kind {
 	FARE_EVENT_RECEIVED,  /* group, tag, bytes: a peer's write with notification is placed as a whole, exactly once */
 	FARE_EVENT_SHIFTED,   /* group, plane: traffic moved because the plane's weight changed (or its QPs died) */
 	FARE_EVENT_CLOSED,    /* group: the peer closed it, or it restarted (incarnation changed) */
+	FARE_EVENT_BLOCKED,   /* group: no plane carries; writes queue until max_messages, then -ENOBUFS */
+	FARE_EVENT_RESUMED,   /* group: a plane carries again; what was queued is on its way */
+	FARE_EVENT_RELEASED,  /* group, context, status: a write past its deadline touches no memory any more */
 };
 struct fare_event {
 	enum fare_event_kind kind;
 	struct fare_group *group;
 	uint64_t context; /* of fare_write */
-	int status;	  /* 0, -ECANCELED (closed before completion: outcome unknown), -EACCES (refused by the peer), ... */
+	/* 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome unknown), -EACCES (refused) */
+	int status;
 	uint32_t tag;	  /* of the peer's fare_write */
 	uint64_t bytes;	  /* of that write */
 	uint16_t plane;
@@ -189,7 +194,7 @@ void *fare_group_context(const struct fare_group *group);
 
 #define FARE_WRITE_NOTIFY 1u /* raise FARE_EVENT_RECEIVED at the peer, after all of it is placed */
 struct fare_write {
-	const void *data; /* inside mr; yours again at FARE_EVENT_COMPLETED */
+	const void *data; /* inside mr; yours again at FARE_EVENT_COMPLETED (but see deadline_ns) */
 	struct fare_mr *mr;
 	uint64_t length; /* bytes; 0 is a bare notification */
 	uint64_t remote_addr;
@@ -197,6 +202,13 @@ struct fare_write {
 	uint32_t tag;	 /* reaches the peer's FARE_EVENT_RECEIVED */
 	unsigned flags;
 	uint64_t context;
+	/*
+	 * CLOCK_MONOTONIC; 0: none. A write not placed by then completes with -ETIMEDOUT: all, part or nothing of it has been
+	 * placed, and the peer may or may not have been notified. Memory at both ends is still the write's, which may
+	 * be under way on a plane that is silent: it is yours again at FARE_EVENT_RELEASED, which follows once nothing of
+	 * it can land any more. The write counts as outstanding until then.
+	 */
+	uint64_t deadline_ns;
 };
 /* Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. Completes exactly once, or never before close. */
 int fare_group_write(struct fare_group *group, const struct fare_write *write);
@@ -209,6 +221,8 @@ struct fare_group_stats {
 	uint64_t flow_moves, flow_needless_moves;
 };
 void fare_group_stats(const struct fare_group *group, struct fare_group_stats *out);
+/* Writes the state of every lane, QP and outstanding write to a descriptor, as text for people. */
+void fare_group_dump(const struct fare_group *group, int fd);
 
 #ifdef __cplusplus
 }

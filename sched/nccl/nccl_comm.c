@@ -183,9 +183,6 @@ static void on_event(struct device *device, const struct fare_event *e)
 			comm->connected = true;
 		break;
 	case FARE_EVENT_RECEIVED:
-		/* a first notification may come before the word that the group is complete */
-		if (!comm)
-			comm = comm_create(device, e->group, false);
 		if (comm)
 			on_received(comm, e);
 		break;
@@ -198,6 +195,9 @@ static void on_event(struct device *device, const struct fare_event *e)
 			comm->closed = true;
 		break;
 	case FARE_EVENT_SHIFTED:
+	case FARE_EVENT_BLOCKED:
+	case FARE_EVENT_RESUMED:
+	case FARE_EVENT_RELEASED: /* no write of ours has a deadline */
 		break;
 	}
 }

@@ -48,10 +48,31 @@ static uint64_t monotonic_ns(void)
 
 void domain_event(struct fare_domain *domain, const struct fare_event *event)
 {
-	if (domain->event_count == EVENT_QUEUE)
+	if (domain->event_count == domain->event_room)
 		return; /* cannot be: polling stops long before (room_for_events) */
-	domain->events[(domain->event_head + domain->event_count) % EVENT_QUEUE] = *event;
+	domain->events[(domain->event_head + domain->event_count) % domain->event_room] = *event;
 	domain->event_count++;
+}
+
+/* Room for one group more: done when it is made, so that no event is ever without a place. */
+int domain_reserve_events(struct fare_domain *domain)
+{
+	uint32_t room = EVENT_QUEUE + (domain->n_groups + 1) * EVENTS_PER_GROUP;
+	struct fare_event *events;
+
+	if (room <= domain->event_room)
+		return 0;
+	room *= 2;
+	events = calloc(room, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < domain->event_count; i++)
+		events[i] = domain->events[(domain->event_head + i) % domain->event_room];
+	free(domain->events);
+	domain->events = events;
+	domain->event_room = room;
+	domain->event_head = 0;
+	return 0;
 }
 
 void domain_forget_events(struct fare_domain *domain, const struct fare_group *group)
@@ -59,17 +80,18 @@ void domain_forget_events(struct fare_domain *domain, const struct fare_group *g
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < domain->event_count; i++) {
-		struct fare_event *e = &domain->events[(domain->event_head + i) % EVENT_QUEUE];
+		struct fare_event *e = &domain->events[(domain->event_head + i) % domain->event_room];
 
 		if (e->group != group)
-			domain->events[(domain->event_head + kept++) % EVENT_QUEUE] = *e;
+			domain->events[(domain->event_head + kept++) % domain->event_room] = *e;
 	}
 	domain->event_count = kept;
 }
 
 static bool room_for_events(const struct fare_domain *domain)
 {
-	return EVENT_QUEUE - domain->event_count > POLL_ROUNDS * EVENTS_PER_ROUND + 2 * MAX_MESSAGES;
+	return domain->event_room - domain->event_count >
+	       POLL_ROUNDS * EVENTS_PER_ROUND + domain->n_groups * EVENTS_PER_GROUP;
 }
 
 void domain_send(struct fare_domain *domain, const struct in6_addr *remote, struct control_message *message,
@@ -107,15 +129,6 @@ static struct fare_group *group_by_opener(struct fare_domain *domain, const stru
 	return g;
 }
 
-static unsigned count_groups(const struct fare_domain *domain)
-{
-	unsigned n = 0;
-
-	for (const struct fare_group *g = domain->groups; g; g = g->next)
-		n++;
-	return n;
-}
-
 /* A peer opens a group toward us: once per (incarnation, group), however often it asks. */
 static void on_group_open(struct fare_domain *domain, const struct qp_control *c, const struct control_message *m)
 {
@@ -133,7 +146,7 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 		group = NULL;
 		err = -ECANCELED;
 	}
-	if (!group && !err && count_groups(domain) >= MAX_GROUPS)
+	if (!group && !err && domain->n_groups >= MAX_GROUPS)
 		err = -EUSERS;
 	if (!group && !err)
 		err = group_create(&group, domain, &c->remote, &options, false, m->open.qps_per_lane,
@@ -272,8 +285,9 @@ int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local
 	domain->incarnation = domain_random();
 	domain->next_group_id = (uint32_t)domain_random() | 1;
 	domain->epoll_fd = domain->timer_fd = -1;
-	domain->events = calloc(EVENT_QUEUE, sizeof(*domain->events));
-	err = domain->events ? describe(domain) : -ENOMEM;
+	err = domain_reserve_events(domain);
+	if (!err)
+		err = describe(domain);
 	if (!err)
 		err = domain->provider->endpoint_create(&domain->endpoint, &domain->attr);
 	if (!err)
@@ -330,10 +344,22 @@ static int take_events(struct fare_domain *domain, struct fare_event *events, in
 
 	while (n < max && domain->event_count) {
 		events[n++] = domain->events[domain->event_head];
-		domain->event_head = (domain->event_head + 1) % EVENT_QUEUE;
+		domain->event_head = (domain->event_head + 1) % domain->event_room;
 		domain->event_count--;
 	}
 	return n;
+}
+
+static void step_groups(struct fare_domain *domain)
+{
+	struct fare_group *next;
+
+	for (struct fare_group *g = domain->groups; g; g = next) {
+		next = g->next;
+		group_step(g);
+		if (group_stillborn(g))
+			group_destroy(g);
+	}
 }
 
 static int progress(struct fare_domain *domain)
@@ -354,8 +380,7 @@ static int progress(struct fare_domain *domain)
 		}
 		if (n == 0 && err == 0)
 			break;
-		for (struct fare_group *g = domain->groups; g; g = g->next)
-			group_step(g);
+		step_groups(domain);
 	}
 	return 0;
 }
@@ -373,8 +398,7 @@ int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int 
 		err = progress(domain);
 		if (err)
 			return err;
-		for (struct fare_group *g = domain->groups; g; g = g->next)
-			group_step(g);
+		step_groups(domain);
 	}
 	set_tick(domain);
 	return take_events(domain, events, max);

@@ -9,12 +9,14 @@
 
 #define DEFAULT_WINDOW	 (192u << 10) /* three batches: one on each of two shaped hops, one on its way */
 #define DEFAULT_MESSAGES 64u
+#define DEFAULT_BACKOFF	 1000u /* ms */
 #define DEFAULT_FLOWS	 504u /* 7 x 8 x 9: exact for the periods that one lost sub-port or plane makes */
 #define MAX_FLOWS	 4096u
 #define BATCH_BYTES	 65000u /* a super-packet with its headers fits 64 KiB */
 #define WIRE_OVERHEAD	 64u	/* headers and ICRC of a segment, rounded up */
 #define OPEN_RESEND_NS	 UINT64_C(20000000)
 #define OPEN_TRIES	 500
+#define STILLBORN_NS	 UINT64_C(60000000000) /* a peer that opened a group and then falls silent */
 
 static void follow_paths(struct fare_group *group);
 
@@ -35,6 +37,7 @@ static int fill_options(struct fare_group *group, const struct fare_group_option
 	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
 	o->flows = o->flows ? o->flows : DEFAULT_FLOWS;
 	o->max_messages = o->max_messages ? o->max_messages : DEFAULT_MESSAGES;
+	o->backoff_max_ms = o->backoff_max_ms ? o->backoff_max_ms : DEFAULT_BACKOFF;
 	o->window_bytes = o->window_bytes ? o->window_bytes : DEFAULT_WINDOW;
 	if (!o->chunk_bytes)
 		o->chunk_bytes = BATCH_BYTES / (mtu + WIRE_OVERHEAD) * mtu;
@@ -123,18 +126,22 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 {
 	struct fare_group *group = calloc(1, sizeof(*group));
 	const struct qp_provider *provider = domain->provider;
-	int err;
+	int err = domain_reserve_events(domain);
 
 	*out = NULL;
-	if (!group)
+	if (!group || err) {
+		free(group);
 		return -ENOMEM;
+	}
 	group->domain = domain;
 	group->opener = opener;
+	group->due_ns = opener ? 0 : domain->now_ns + STILLBORN_NS;
 	group->peer = *peer;
 	group->id = domain->next_group_id++;
 	group->replay = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
 	group->next = domain->groups;
 	domain->groups = group;
+	domain->n_groups++;
 	err = fill_options(group, options);
 	if (!err)
 		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, peer);
@@ -178,6 +185,7 @@ void group_destroy(struct fare_group *group)
 	for (link = &domain->groups; *link != group; link = &(*link)->next)
 		;
 	*link = group->next;
+	domain->n_groups--;
 	free(group->messages);
 	free(group->chunks);
 	free(group->tx_records);
@@ -296,17 +304,29 @@ void group_closed(struct fare_group *group, int status)
 
 		if (!m->in_use)
 			continue;
+		if (m->late)
+			e.kind = FARE_EVENT_RELEASED;
 		m->in_use = false;
 		group->n_messages--;
+		group->n_deadlines -= m->write.deadline_ns != 0;
 		domain_event(group->domain, &e);
 	}
-	emit(group, FARE_EVENT_CLOSED, 0, status);
+	if (group->opener || group->announced)
+		emit(group, FARE_EVENT_CLOSED, 0, status);
+}
+
+bool group_stillborn(const struct fare_group *group)
+{
+	return !group->opener && !group->announced &&
+	       (group->state == GROUP_CLOSED || group->domain->now_ns > group->due_ns);
 }
 
 void group_on_control(struct fare_group *group, const struct control_message *m)
 {
 	if (group->state == GROUP_CLOSED)
 		return;
+	if (!group->opener)
+		group->due_ns = group->domain->now_ns + STILLBORN_NS;
 	if (group->peer_incarnation && m->source != group->peer_incarnation) {
 		group_closed(group, -ECANCELED); /* the peer restarted: what it had of us is gone */
 		return;
@@ -345,6 +365,13 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 	}
 }
 
+void group_announce(struct fare_group *group)
+{
+	if (!group->announced)
+		emit(group, group->opener ? FARE_EVENT_CONNECTED : FARE_EVENT_ACCEPTED, 0, 0);
+	group->announced = true;
+}
+
 /* ---- weights in force ---- */
 
 void group_reweight(struct fare_group *group)
@@ -361,6 +388,8 @@ void group_reweight(struct fare_group *group)
 	weights_from_bps(&w, bps, group->n_lanes);
 	if (w.n == group->weights.n && !memcmp(w.w, group->weights.w, sizeof(w.w)))
 		return;
+	if (group->announced && !w.sum != !group->weights.sum)
+		emit(group, w.sum ? FARE_EVENT_RESUMED : FARE_EVENT_BLOCKED, 0, 0);
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		if (group->weights.n && (w.w[l] > 0) != (group->weights.w[l] > 0) && group->announced)
 			emit(group, FARE_EVENT_SHIFTED, l, 0);
@@ -416,8 +445,7 @@ static void announce(struct fare_group *group)
 	/* the opener waits for every lane that can come up; the acceptor may speak as soon as one did */
 	if (!up || (group->opener && waiting))
 		return;
-	group->announced = true;
-	emit(group, group->opener ? FARE_EVENT_CONNECTED : FARE_EVENT_ACCEPTED, 0, 0);
+	group_announce(group);
 }
 
 static void step_opening(struct fare_group *group)

@@ -24,6 +24,8 @@
 #define NO_CHUNK	UINT32_MAX
 #define MAX_CANDIDATES	128
 #define EVENT_QUEUE	4096
+/* more than one group can have to say without being asked: all writes late or over, all lanes shifted, closed */
+#define EVENTS_PER_GROUP (2 * MAX_MESSAGES + 2 * FARE_MAX_PLANES + 4)
 
 struct chunk {
 	uint32_t next;	  /* in its list */
@@ -100,6 +102,7 @@ struct lane {
 struct message {
 	uint64_t notify_seq; /* numbers only those with FARE_WRITE_NOTIFY, so that the receiver sees no gap */
 	bool in_use, notifying, notified;
+	bool late;	      /* its deadline passed, and that was said */
 	int status;	      /* first error: no more chunks are placed, those out are awaited */
 	uint32_t open_chunks; /* cut and not yet placed for good */
 	struct fare_write write;
@@ -134,7 +137,7 @@ struct fare_group {
 	unsigned n_lanes;
 	struct lane lanes[FARE_MAX_PLANES];
 	unsigned control_turn; /* which plane and sub-port carry the next control message */
-	uint64_t due_ns;       /* GROUP_OPEN resend */
+	uint64_t due_ns;       /* opener: GROUP_OPEN resend; acceptor not yet announced: given up */
 	unsigned sends;
 
 	struct conn_shm_qp *shown_qps;	   /* n_lanes x n_qps; NULL: none was left */
@@ -153,7 +156,7 @@ struct fare_group {
 	struct message *messages; /* options.max_messages of them */
 	uint64_t next_seq, next_notify_seq;
 	uint64_t cut_seq; /* first message not wholly cut into chunks */
-	unsigned n_messages;
+	unsigned n_messages, n_deadlines; /* outstanding; with a deadline */
 	struct chunk *chunks;
 	uint32_t n_chunks, free_chunk;
 	struct chunk_list replay; /* to be placed before anything new */
@@ -179,13 +182,14 @@ struct fare_domain {
 	uint64_t incarnation;
 	uint32_t next_group_id;
 	struct fare_group *groups;
+	unsigned n_groups;
 	struct fare_mr *regions;
 	int epoll_fd, timer_fd;
 	bool fast_timer;
 	uint64_t now_ns; /* of the current poll */
 	bool drained;	 /* the provider had no more completions when last asked */
 	struct fare_event *events;
-	uint32_t event_head, event_count;
+	uint32_t event_head, event_count, event_room;
 	uint64_t control_rejected;
 };
 
@@ -193,6 +197,7 @@ struct fare_domain {
 uint64_t domain_random(void);
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
 void domain_event(struct fare_domain *domain, const struct fare_event *event);
+int domain_reserve_events(struct fare_domain *domain); /* before a group is added */
 /* A group ends: events not yet taken would name whatever is allocated in its place next. */
 void domain_forget_events(struct fare_domain *domain, const struct fare_group *group);
 /* Sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the channel's own). */
@@ -206,9 +211,11 @@ void group_destroy(struct fare_group *group);
 void group_step(struct fare_group *group);
 void group_on_control(struct fare_group *group, const struct control_message *message);
 void group_send(struct fare_group *group, struct control_message *message); /* over the next live plane in turn */
+bool group_stillborn(const struct fare_group *group); /* the application never heard of it, and need not */
 bool group_busy(const struct fare_group *group);
 bool group_plane_usable(const struct fare_group *group, unsigned lane);
 void group_closed(struct fare_group *group, int status);
+void group_announce(struct fare_group *group); /* tells the application of it, once */
 void group_fill_open(const struct fare_group *group, struct control_message *message);
 /* The weights in force changed, or a lane came or went: schedules follow, unposted chunks are placed anew. */
 void group_reweight(struct fare_group *group);

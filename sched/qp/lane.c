@@ -28,7 +28,6 @@
 #define LEARN_SENDS_NONE 8	     /* rounds before a plane that answered nothing is given up: 1.3 s */
 #define GIVE_UP_NS	 UINT64_C(2000000000)
 #define BACKOFF_FIRST_NS UINT64_C(10000000)
-#define BACKOFF_MAX_NS	 UINT64_C(1000000000)
 #define STABLE_NS	 UINT64_C(10000000000) /* up that long: the back-off starts afresh */
 #define ACK_TIMEOUT	 15 /* 134 ms: beyond the longest queue a shaped last hop builds up under incast */
 #define RETRY_COUNT	 7
@@ -208,14 +207,14 @@ static void send_with_qps(struct fare_group *group, unsigned l, enum control_typ
 static void to_down(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
-	uint64_t now = now_ns(group);
+	uint64_t now = now_ns(group), max = group->options.backoff_max_ms * UINT64_C(1000000);
 
 	destroy_qps(group, l);
 	if (lane->up_since_ns && now - lane->up_since_ns > STABLE_NS)
 		lane->backoff_ns = 0;
 	lane->backoff_ns = lane->backoff_ns ? lane->backoff_ns * 2 : BACKOFF_FIRST_NS;
-	if (lane->backoff_ns > BACKOFF_MAX_NS)
-		lane->backoff_ns = BACKOFF_MAX_NS;
+	if (lane->backoff_ns > max)
+		lane->backoff_ns = max;
 	lane->up_since_ns = 0;
 	lane->attempted = true;
 	set_state(group, l, LANE_DOWN);

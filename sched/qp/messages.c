@@ -256,6 +256,8 @@ static void message_advance(struct fare_group *group, struct message *m)
 	struct fare_event e = { .kind = FARE_EVENT_COMPLETED, .group = group, .context = m->write.context,
 				.status = m->status };
 
+	if (m->late)
+		e.kind = FARE_EVENT_RELEASED;
 	if (!m->in_use || m->ghosts || m->open_chunks || (!m->status && m->acked < m->write.length))
 		return;
 	if (m->write.flags & FARE_WRITE_NOTIFY && !m->notified) {
@@ -265,6 +267,7 @@ static void message_advance(struct fare_group *group, struct message *m)
 	}
 	m->in_use = false;
 	group->n_messages--;
+	group->n_deadlines -= m->write.deadline_ns != 0;
 	if (!m->status) {
 		group->stats.messages_completed++;
 		group->stats.bytes_completed += m->write.length;
@@ -375,6 +378,7 @@ static void deliver(struct fare_group *group, uint32_t imm)
 		group->rx_seen[group->rx_floor % RING_SLOTS / 64] &= ~(UINT64_C(1) << (group->rx_floor % 64));
 		group->rx_floor++;
 	}
+	group_announce(group); /* its data may overtake the last word of the handshake */
 	if (!record[3])
 		domain_event(group->domain, &e);
 }
@@ -448,6 +452,28 @@ void messages_lane_confirmed(struct fare_group *group, unsigned lane)
 	}
 }
 
+/* Says that a message is late; what is out of it is awaited as if it had failed, then its memory is free. */
+static void expire(struct fare_group *group, struct message *m)
+{
+	struct fare_event e = { .kind = FARE_EVENT_COMPLETED, .group = group, .context = m->write.context,
+				.status = -ETIMEDOUT };
+
+	m->late = true;
+	m->status = -ETIMEDOUT;
+	domain_event(group->domain, &e);
+	message_advance(group, m);
+}
+
+static void check_deadlines(struct fare_group *group)
+{
+	for (uint32_t i = 0; i < group->options.max_messages; i++) {
+		struct message *m = &group->messages[i];
+
+		if (m->in_use && m->write.deadline_ns && !m->late && group->domain->now_ns >= m->write.deadline_ns)
+			expire(group, m);
+	}
+}
+
 /* Gives every message its due: a notification that found no free chunk, chunks that found no room. */
 void messages_step(struct fare_group *group)
 {
@@ -457,6 +483,8 @@ void messages_step(struct fare_group *group)
 		if (m->in_use && !m->open_chunks && !m->notifying)
 			message_advance(group, m);
 	}
+	if (group->n_deadlines)
+		check_deadlines(group);
 	pump(group);
 	/* chunks that a QP would not take and that no completion will bring back to mind */
 	for (unsigned l = 0; group->n_messages && l < group->n_lanes; l++)
@@ -481,6 +509,7 @@ int fare_group_write(struct fare_group *group, const struct fare_write *write)
 	if (write->flags & FARE_WRITE_NOTIFY)
 		m->notify_seq = group->next_notify_seq++;
 	group->n_messages++;
+	group->n_deadlines += write->deadline_ns != 0;
 	if (write->length == 0)
 		message_advance(group, m);
 	if (group->state == GROUP_OPEN)

@@ -1,85 +1,55 @@
 /*
- * group_drill.c - a QP group under fire, without a router: two network namespaces joined by n x m veth pairs, a process in
- * each, and a parent that plays the daemon (it writes both segments) and breaks planes at random.
+ * group_drill.c - a QP group under fire: two hosts without a router (bed.h), and a parent that breaks planes at random.
  *
- *   group_drill [--mode flow|spray] [--seconds S] [--seed N] [--calm]      (--calm: no faults)
+ *   group_drill [--provider soft|verbs] [--mode flow|spray] [--messages N | --seconds S] [--max-bytes B]
+ *               [--planes N] [--sub-ports M] [--rate MBPS] [--patience S] [--seed N] [--calm] [--json FILE]
  *
- * The opener sends messages of random sizes into a ring of slots, each with a pattern of its own; the acceptor
- * verifies every byte when it is notified and gives the slot back. Lost, duplicated or corrupted messages fail.
- * Exit 77: not root. One line of JSON at the end.
+ * The sender's messages have lengths from 1 byte to --max-bytes, uniform in their logarithm, each with a content of its
+ * own; the receiver verifies every byte when it is notified, overwrites it, and gives the place back by a bare
+ * notification. A place holds messages in a known order, so that a lost, doubled or corrupted one shows. Faults: planes
+ * said to be down, links down before anybody says so, planes that drop everything in silence, sub-ports lost at either
+ * end, and all planes down at once. When nothing moves for --patience seconds, both groups are dumped and the drill fails.
+ * verbs: inside the VM, after fabric_up. Exit 77: not root. One line of JSON at the end.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <poll.h>
-#include <sched.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "fare.h"
-#include "shm_writer.h"
+#include "bed.h"
 
-#define PLANES	  4
-#define SUB_PORTS 2
-#define SLOTS	  16
-#define SLOT_MAX  (1u << 20)
+#define MAX_PLACES 16
+#define SLICE	   (1u << 20) /* bytes filled or verified between two looks at the domain */
 
 struct shared {
-	_Atomic int stop, over, failed;
-	_Atomic uint64_t rkey, slots_addr, sent, completed, received, bytes, replayed, deaths, rebuilds, duplicates;
-	_Atomic uint64_t retransmitted, needless, moves;
-	_Atomic int connected, accepted;
+	_Atomic int stop, over, failed, connected, dump[2];
+	_Atomic uint64_t rkey, places_addr, sent, completed, received, bytes;
+	_Atomic uint64_t lost, duplicated, corrupted;
+	struct fare_group_stats stats;
+	_Atomic uint64_t blocked, resumed;
 };
+
+enum fault { WELL, TOLD, LINKS, GRAY, SUB_PORT, FAULTS };
 
 struct drill {
+	struct bed bed;
+	struct bed_options options;
 	enum fare_mode mode;
-	double seconds;
-	unsigned seed;
-	char ns[2][32], dir[2][48];
-	pid_t child[2];
-	struct shared *shared;
-	struct shm_writer *writer[2];
+	uint64_t messages, max_bytes;
+	double seconds, patience;
+	unsigned seed, n_places;
 	bool calm;
-	bool down[PLANES], half[PLANES];
+	const char *json;
+	enum fault fault[FARE_MAX_PLANES];
+	uint64_t n_faults[FAULTS], n_blackouts;
+	struct shared *shared;
 };
-
-static struct in6_addr address(int host)
-{
-	struct in6_addr a;
-	char text[32];
-
-	snprintf(text, sizeof(text), "::ffff:198.19.0.%d", host + 1);
-	inet_pton(AF_INET6, text, &a);
-	return a;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-__attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
-{
-	char command[512];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(command, sizeof(command), format, ap);
-	va_end(ap);
-	return system(command);
-}
 
 static void fail(struct drill *d, const char *what, uint64_t id)
 {
@@ -88,408 +58,472 @@ static void fail(struct drill *d, const char *what, uint64_t id)
 	d->shared->stop = 1;
 }
 
-static uint64_t pattern(uint64_t id, uint64_t i)
+static uint64_t size_of(const struct drill *d, uint64_t id)
 {
-	return (id + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ i * UINT64_C(0xc2b2ae3d27d4eb4f);
+	double u = (double)(bed_mix(id, d->seed) >> 11) / (double)(UINT64_C(1) << 53);
+	uint64_t n = (uint64_t)exp(u * log((double)d->max_bytes + 1));
+
+	return n < 1 ? 1 : n < d->max_bytes ? n : d->max_bytes;
 }
 
-static uint32_t size_of(uint64_t id)
+static void dump_if_asked(struct drill *d, int host, const struct fare_group *group)
 {
-	uint64_t h = pattern(id, 77);
-
-	h ^= h >> 31;
-	return h % 5 == 0 ? (uint32_t)(h >> 8) % 64 + 8 : ((uint32_t)(h >> 8) % (SLOT_MAX / 8) + 1) * 8;
+	if (!d->shared->dump[host])
+		return;
+	fprintf(stderr, "group_drill: host %d:\n", host);
+	if (group)
+		fare_group_dump(group, STDERR_FILENO);
+	d->shared->dump[host] = 0;
 }
 
-static void fill(uint8_t *slot, uint64_t id)
+/* ---- the receiver ---- */
+
+struct receiving {
+	uint8_t *memory;
+	uint64_t expected[MAX_PLACES]; /* id of the next message in a place */
+	bool here[MAX_PLACES];	       /* and it has arrived */
+	uint64_t checked[MAX_PLACES];  /* bytes of it */
+	uint32_t credits[MAX_PLACES], n_credits;
+	struct fare_group *group;
+};
+
+static void on_received(struct drill *d, struct receiving *r, const struct fare_event *e)
 {
-	uint32_t n = size_of(id);
+	unsigned k = e->tag % d->n_places;
 
-	for (uint32_t i = 0; i + 8 <= n; i += 8)
-		*(uint64_t *)(void *)(slot + i) = pattern(id, i);
-}
-
-static bool verify(const uint8_t *slot, uint64_t id)
-{
-	uint32_t n = size_of(id);
-
-	for (uint32_t i = 0; i + 8 <= n; i += 8)
-		if (*(const uint64_t *)(const void *)(slot + i) != pattern(id, i))
-			return false;
-	return true;
-}
-
-static struct fare_domain *open_domain(struct drill *d, int host, struct fare **fare)
-{
-	struct fare_domain_options options = { .accept = host == 1, .secret = 42 };
-	struct fare_domain *domain;
-	char path[64];
-	int fd, err;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	snprintf(path, sizeof(path), "/run/netns/%s", d->ns[host]);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET)) {
-		perror(path);
-		exit(1);
+	r->group = e->group;
+	if (e->tag != (uint32_t)r->expected[k] || r->here[k]) {
+		/* its place was not given back yet: older than expected is a duplicate; newer, and one was lost */
+		if (r->here[k] || (int32_t)(e->tag - (uint32_t)r->expected[k]) < 0)
+			d->shared->duplicated++;
+		else
+			d->shared->lost++;
+		fail(d, "delivered out of turn", e->tag);
+		return;
 	}
-	err = fare_attach(fare, d->dir[host]);
-	if (!err)
-		err = fare_domain_open(&domain, *fare, 0, &options);
-	if (err) {
-		fprintf(stderr, "group_drill: %s\n", strerror(-err));
-		exit(1);
+	if (e->bytes != size_of(d, r->expected[k])) {
+		d->shared->corrupted++;
+		fail(d, "wrong size", e->tag);
 	}
-	return domain;
+	r->here[k] = true;
+	r->checked[k] = 0;
 }
 
-static int wait_events(struct fare_domain *domain, struct fare_event *e, int max)
+/* A slice of what has arrived. false: nothing is left to verify. */
+static bool verify_some(struct drill *d, struct receiving *r)
 {
-	struct pollfd p = { .fd = fare_domain_fd(domain), .events = POLLIN };
-	int n = fare_domain_poll(domain, e, max);
+	for (unsigned k = 0; k < d->n_places; k++) {
+		uint8_t *place = r->memory + k * d->max_bytes;
+		uint64_t size = size_of(d, r->expected[k]), from = r->checked[k], to = from + SLICE;
 
-	if (n)
-		return n;
-	poll(&p, 1, 50);
-	return fare_domain_poll(domain, e, max);
+		if (!r->here[k])
+			continue;
+		to = to < size ? to : size;
+		if (!bed_holds(place, from, to, r->expected[k])) {
+			d->shared->corrupted++;
+			fail(d, "corrupted", r->expected[k]);
+		}
+		memset(place + from, 0xee, to - from);
+		r->checked[k] = to;
+		if (to < size)
+			return true;
+		d->shared->received++;
+		d->shared->bytes += size;
+		r->credits[r->n_credits++] = (uint32_t)r->expected[k];
+		r->expected[k] += d->n_places;
+		r->here[k] = false;
+		return true;
+	}
+	return false;
 }
 
-/* The acceptor: verifies, and gives the slot back by a bare notification of the same number. */
-static int receiver(struct drill *d)
+static int receiver(void *arg)
 {
-	uint8_t *slots = mmap(NULL, (size_t)SLOTS * SLOT_MAX, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct drill *d = arg;
 	struct shared *sh = d->shared;
-	struct fare_event e[32];
-	struct fare_domain *domain;
+	size_t bytes = d->n_places * d->max_bytes;
+	struct receiving r = { .memory = bed_memory(bytes) };
 	struct fare *fare;
+	struct fare_domain *domain = bed_enter(&d->bed, 1, &fare);
+	struct fare_event e[32];
 	struct fare_mr *mr;
-	uint32_t credits[SLOTS], n_credits = 0;
-	struct fare_group *group = NULL;
+	bool busy = false;
 
-	domain = open_domain(d, 1, &fare);
-	if (fare_mr_register(&mr, domain, slots, (size_t)SLOTS * SLOT_MAX, true))
+	for (unsigned k = 0; k < d->n_places; k++)
+		r.expected[k] = k;
+	if (fare_mr_register(&mr, domain, r.memory, bytes, true))
 		return 1;
-	sh->slots_addr = (uint64_t)(uintptr_t)slots;
+	sh->places_addr = (uint64_t)(uintptr_t)r.memory;
 	sh->rkey = fare_mr_rkey(mr) | UINT64_C(1) << 32;
 	while (!sh->over) {
-		int n = wait_events(domain, e, 32);
+		int n = bed_events(domain, e, 32, busy ? 0 : 50);
 
 		if (n < 0)
 			return 1;
 		for (int i = 0; i < n; i++) {
-			if (e[i].kind == FARE_EVENT_ACCEPTED)
-				sh->accepted = 1;
 			if (e[i].kind == FARE_EVENT_CLOSED && !sh->over)
-				fail(d, "closed", sh->received);
+				fail(d, "the receiver's group closed", sh->received);
 			if (e[i].kind == FARE_EVENT_COMPLETED && e[i].status && !sh->over)
 				fail(d, strerror(-e[i].status), sh->received);
-			if (e[i].kind != FARE_EVENT_RECEIVED)
-				continue;
-			group = e[i].group;
-			/* ids reach us modulo 2^32, in any order; a slot's owner is unique */
-			if (e[i].bytes != size_of(e[i].tag))
-				fail(d, "wrong size", e[i].tag);
-			if (!verify(slots + (size_t)(e[i].tag % SLOTS) * SLOT_MAX, e[i].tag))
-				fail(d, "corrupted", e[i].tag);
-			memset(slots + (size_t)(e[i].tag % SLOTS) * SLOT_MAX, 0xee, size_of(e[i].tag));
-			sh->received++;
-			sh->bytes += e[i].bytes;
-			credits[n_credits++] = e[i].tag;
+			if (e[i].kind == FARE_EVENT_RECEIVED)
+				on_received(d, &r, &e[i]);
 		}
-		while (n_credits) {
-			struct fare_write w = { .tag = credits[n_credits - 1], .flags = FARE_WRITE_NOTIFY };
+		busy = verify_some(d, &r);
+		while (r.n_credits) {
+			struct fare_write w = { .tag = r.credits[r.n_credits - 1], .flags = FARE_WRITE_NOTIFY };
 
-			if (fare_group_write(group, &w))
+			if (fare_group_write(r.group, &w))
 				break;
-			n_credits--;
+			r.n_credits--;
 		}
+		dump_if_asked(d, 1, r.group);
 	}
 	fare_domain_close(domain);
 	fare_detach(fare);
 	return 0;
 }
 
-struct sender_state {
-	uint8_t *slots;
-	bool busy[SLOTS], done[SLOTS], credited[SLOTS];
-	uint64_t owner[SLOTS], next;
+/* ---- the sender ---- */
+
+struct sending {
+	uint8_t *memory;
+	struct fare_mr *mr;
+	struct fare_group *group;
+	bool busy[MAX_PLACES], done[MAX_PLACES], credited[MAX_PLACES];
+	uint64_t owner[MAX_PLACES], next, filled;
 };
 
-static void sender_event(struct drill *d, struct sender_state *s, const struct fare_event *e)
+static void on_sender_event(struct drill *d, struct sending *s, const struct fare_event *e)
 {
-	unsigned slot = (unsigned)(e->kind == FARE_EVENT_COMPLETED ? e->context : e->tag) % SLOTS;
+	unsigned k = (unsigned)((e->kind == FARE_EVENT_COMPLETED ? e->context : e->tag) % d->n_places);
 
 	if (e->kind == FARE_EVENT_CONNECTED)
 		d->shared->connected = 1;
-	if (e->kind == FARE_EVENT_CLOSED && !d->shared->stop)
-		fail(d, "closed", s->next);
+	d->shared->blocked += e->kind == FARE_EVENT_BLOCKED;
+	d->shared->resumed += e->kind == FARE_EVENT_RESUMED;
+	if (e->kind == FARE_EVENT_CLOSED)
+		fail(d, "the sender's group closed", s->next);
 	if (e->kind == FARE_EVENT_COMPLETED) {
-		if (e->status || s->done[slot] || s->owner[slot] != e->context)
-			fail(d, "completed wrongly or twice", e->context);
-		s->done[slot] = true;
+		if (e->status)
+			fail(d, strerror(-e->status), e->context);
+		if (!s->busy[k] || s->done[k] || s->owner[k] != e->context) {
+			d->shared->duplicated++;
+			fail(d, "completed twice", e->context);
+		}
+		s->done[k] = true;
 		d->shared->completed++;
 	} else if (e->kind == FARE_EVENT_RECEIVED) {
-		if (s->credited[slot] || (uint32_t)s->owner[slot] != e->tag)
-			fail(d, "notified wrongly or twice", e->tag);
-		s->credited[slot] = true;
+		if (!s->busy[k] || s->credited[k] || (uint32_t)s->owner[k] != e->tag) {
+			d->shared->duplicated++;
+			fail(d, "given back twice", e->tag);
+		}
+		s->credited[k] = true;
 	} else {
 		return;
 	}
-	if (s->done[slot] && s->credited[slot])
-		s->busy[slot] = false;
+	if (s->done[k] && s->credited[k])
+		s->busy[k] = false;
 }
 
-static int sender(struct drill *d)
+/* Fills a slice of the next message, or posts it. false: there is no next one, or no place for it. */
+static bool send_some(struct drill *d, struct sending *s)
 {
-	struct shared *sh = d->shared;
-	struct sender_state s = { .slots = mmap(NULL, (size_t)SLOTS * SLOT_MAX, PROT_READ | PROT_WRITE,
-						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) };
-	struct fare_group_options options = { .mode = d->mode };
-	struct fare_group_stats stats;
-	struct fare_event e[32];
-	struct fare_domain *domain;
-	struct fare_group *group;
-	struct in6_addr peer = address(1);
-	struct fare *fare;
-	struct fare_mr *mr;
-	uint64_t patience = 0;
+	unsigned k = (unsigned)(s->next % d->n_places);
+	uint64_t size = size_of(d, s->next), to = s->filled + SLICE;
+	struct fare_write w = { .data = s->memory + k * d->max_bytes, .mr = s->mr, .length = size,
+				.remote_addr = d->shared->places_addr + k * d->max_bytes,
+				.rkey = (uint32_t)d->shared->rkey, .tag = (uint32_t)s->next,
+				.flags = FARE_WRITE_NOTIFY, .context = s->next };
 
-	domain = open_domain(d, 0, &fare);
-	while (!sh->rkey)
-		sched_yield();
-	if (fare_mr_register(&mr, domain, s.slots, (size_t)SLOTS * SLOT_MAX, false) ||
-	    fare_group_open(&group, domain, &peer, &options))
+	if (d->shared->stop || !d->shared->connected || s->busy[k] || (d->messages && s->next == d->messages))
+		return false;
+	if (s->filled < size) {
+		to = to < size ? to : size;
+		bed_fill(s->memory + k * d->max_bytes, s->filled, to, s->next);
+		s->filled = to;
+		return true;
+	}
+	if (fare_group_write(s->group, &w))
+		return false;
+	s->busy[k] = true;
+	s->done[k] = s->credited[k] = false;
+	s->owner[k] = s->next++;
+	s->filled = 0;
+	d->shared->sent = s->next;
+	return true;
+}
+
+static int sender(void *arg)
+{
+	struct drill *d = arg;
+	struct shared *sh = d->shared;
+	size_t bytes = d->n_places * d->max_bytes;
+	struct sending s = { .memory = bed_memory(bytes) };
+	struct fare_group_options options = { .mode = d->mode };
+	struct fare *fare;
+	struct fare_domain *domain = bed_enter(&d->bed, 0, &fare);
+	struct in6_addr peer = bed_address(1);
+	struct fare_event e[32];
+	bool idle = false, busy = false;
+
+	while (!sh->rkey && !sh->failed)
+		poll(NULL, 0, 1);
+	if (fare_mr_register(&s.mr, domain, s.memory, bytes, false) ||
+	    fare_group_open(&s.group, domain, &peer, &options))
 		return 1;
-	for (;;) {
-		int n = wait_events(domain, e, 32);
-		bool idle = true;
+	while (!(sh->stop && (idle || sh->failed))) {
+		int n = bed_events(domain, e, 32, busy ? 0 : 50);
 
 		if (n < 0)
 			return 1;
 		for (int i = 0; i < n; i++)
-			sender_event(d, &s, &e[i]);
-		for (unsigned k = 0; k < SLOTS; k++)
+			on_sender_event(d, &s, &e[i]);
+		busy = send_some(d, &s);
+		idle = true;
+		for (unsigned k = 0; k < d->n_places; k++)
 			idle &= !s.busy[k];
-		if (sh->failed || (sh->stop && idle))
-			break;
-		patience = sh->stop && !patience ? now_ns() : patience;
-		if (patience && now_ns() - patience > UINT64_C(20000000000)) {
-			fail(d, "a message never completed", s.next);
-			break;
-		}
-		while (!sh->stop && sh->connected && !s.busy[s.next % SLOTS]) {
-			unsigned k = (unsigned)(s.next % SLOTS);
-			uint8_t *slot = s.slots + (size_t)k * SLOT_MAX;
-			struct fare_write w = { .data = slot, .mr = mr, .length = size_of(s.next),
-						.remote_addr = sh->slots_addr + (uint64_t)k * SLOT_MAX,
-						.rkey = (uint32_t)sh->rkey, .tag = (uint32_t)s.next,
-						.flags = FARE_WRITE_NOTIFY, .context = s.next };
-
-			s.busy[k] = true;
-			s.done[k] = s.credited[k] = false;
-			s.owner[k] = s.next;
-			fill(slot, s.next);
-			if (fare_group_write(group, &w)) {
-				s.busy[k] = false;
-				break;
-			}
-			s.next++;
-			sh->sent = s.next;
-		}
+		dump_if_asked(d, 0, s.group);
 	}
+	fare_group_stats(s.group, &sh->stats);
 	sh->over = 1;
-	fare_group_stats(group, &stats);
-	sh->replayed = stats.chunks_replayed;
-	sh->deaths = stats.path_deaths;
-	sh->rebuilds = stats.path_rebuilds;
-	sh->duplicates = stats.duplicate_notifications;
-	sh->retransmitted = stats.retransmitted_packets;
-	sh->needless = stats.flow_needless_moves;
-	sh->moves = stats.flow_moves;
 	fare_domain_close(domain);
 	fare_detach(fare);
 	return 0;
 }
 
-static int build(struct drill *d)
+/* ---- faults ---- */
+
+static unsigned pick(unsigned n)
 {
-	for (int h = 0; h < 2; h++) {
-		snprintf(d->ns[h], sizeof(d->ns[h]), "fl-drill%d-%d", (int)getpid(), h);
-		snprintf(d->dir[h], sizeof(d->dir[h]), "/tmp/fl-drill%d-%d", (int)getpid(), h);
-		if (run("mkdir -p %s && ip netns add %s && ip -n %s link set lo up && ip -n %s addr add 198.19.0.%d/32 dev lo",
-			d->dir[h], d->ns[h], d->ns[h], d->ns[h], h + 1))
-			return 1;
-	}
-	for (int p = 0; p < PLANES; p++)
-		for (int s = 0; s < SUB_PORTS; s++)
-			if (run("ip link add p%ds%d netns %s mtu 4200 type veth peer name p%ds%d netns %s mtu 4200 && "
-				"ip -n %s addr add 198.18.%d.0/31 dev p%ds%d && ip -n %s addr add 198.18.%d.1/31 dev p%ds%d && "
-				"ip -n %s link set p%ds%d up && ip -n %s link set p%ds%d up && "
-				"ip netns exec %s tc qdisc add dev p%ds%d root handle 1: tbf rate 200mbit burst 131072 limit 1048576",
-				p, s, d->ns[0], p, s, d->ns[1], d->ns[0], p * 8 + s, p, s, d->ns[1], p * 8 + s, p, s,
-				d->ns[0], p, s, d->ns[1], p, s, d->ns[0], p, s))
-				return 1;
+	return (unsigned)rand() % n;
+}
+
+/* Both orders occur: first the fault and then the word of it, or nobody says anything, or there is nothing but the word. */
+static void set_fault(struct drill *d, unsigned p, enum fault fault)
+{
+	enum fault kind = fault ? fault : d->fault[p];
+	unsigned s = pick(d->options.sub_ports), said = pick(2);
+	int host = (int)pick(2);
+
+	if (kind == LINKS)
+		for (s = 0; s < d->options.sub_ports; s++)
+			bed_link(&d->bed, p, s, !fault);
+	if (kind == GRAY)
+		bed_gray(&d->bed, p, fault);
+	if (kind == SUB_PORT && fault)
+		d->bed.sub_port_down[host][p][s] = true;
+	if (kind == SUB_PORT && !fault)
+		memset(d->bed.sub_port_down[0][p], 0, sizeof(d->bed.sub_port_down[0][p])),
+			memset(d->bed.sub_port_down[1][p], 0, sizeof(d->bed.sub_port_down[1][p]));
+	d->bed.plane_down[p] = fault == TOLD || (fault == LINKS) || (fault == GRAY && said);
+	d->fault[p] = fault;
+	d->n_faults[fault]++;
+	bed_publish(&d->bed);
+}
+
+/* A moment in which no plane is left. */
+static void blackout(struct drill *d)
+{
+	bool down[FARE_MAX_PLANES];
+
+	memcpy(down, d->bed.plane_down, sizeof(down));
+	memset(d->bed.plane_down, 1, sizeof(d->bed.plane_down));
+	bed_publish(&d->bed);
+	d->n_blackouts++;
+	poll(NULL, 0, 20 + (int)pick(60)); /* its length */
+	memcpy(d->bed.plane_down, down, sizeof(down));
+	bed_publish(&d->bed);
+}
+
+static void break_something(struct drill *d)
+{
+	unsigned p = pick(d->options.planes), well = 0;
+
+	for (unsigned q = 0; q < d->options.planes; q++)
+		well += d->fault[q] == WELL || d->fault[q] == SUB_PORT;
+	if (pick(16) == 0)
+		blackout(d);
+	else if (d->fault[p])
+		set_fault(d, p, WELL);
+	else if (d->options.sub_ports > 1 && pick(3) == 0)
+		set_fault(d, p, SUB_PORT);
+	else if (well > 1)
+		set_fault(d, p, TOLD + pick(3));
+}
+
+/* ---- the drill ---- */
+
+struct watchdog {
+	uint64_t seen, since_ns;
+};
+
+static uint64_t progress_of(const struct shared *sh)
+{
+	return sh->sent + sh->completed + sh->received;
+}
+
+/* false: nothing has moved for too long; both sides have said what they know. */
+static bool alive(struct drill *d, struct watchdog *w)
+{
+	uint64_t now = bed_now_ns(), seen = progress_of(d->shared), limit;
+
+	if (seen != w->seen || !w->since_ns)
+		*w = (struct watchdog){ seen, now };
+	if ((double)(now - w->since_ns) < d->patience * 1e9)
+		return true;
 	for (int h = 0; h < 2; h++)
-		if (run("ip netns exec %s sysctl -qw net.ipv4.conf.all.rp_filter=0 && "
-			"ip -n %s route add 198.19.0.%d/32 via 198.18.0.%d", d->ns[h], d->ns[h], 2 - h, 1 - h))
-			return 1;
-	for (int h = 0; h < 2; h++)
-		for (int p = 0; p < PLANES; p++)
-			for (int s = 0; s < SUB_PORTS; s++)
-				if (run("ip netns exec %s sysctl -qw net.ipv4.conf.p%ds%d.rp_filter=0", d->ns[h], p, s))
-					return 1;
-	return 0;
+		d->shared->dump[h] = 1;
+	for (limit = now + 2000000000; bed_now_ns() < limit && (d->shared->dump[0] || d->shared->dump[1]);)
+		poll(NULL, 0, 10);
+	for (unsigned p = 0; p < d->options.planes; p++)
+		fprintf(stderr, "group_drill: plane %u: fault %d, %s\n", p, d->fault[p],
+			d->bed.plane_down[p] ? "said to be down" : "said to be up");
+	fail(d, "nothing moves", d->shared->received);
+	return false;
 }
 
-static void tear_down(struct drill *d)
+static bool wanted(const struct drill *d, uint64_t end)
 {
-	for (int h = 0; h < 2; h++) {
-		if (d->child[h] > 0) {
-			kill(d->child[h], SIGKILL);
-			waitpid(d->child[h], NULL, 0);
-		}
-		if (d->ns[h][0])
-			run("ip netns del %s 2>/dev/null; rm -rf %s", d->ns[h], d->dir[h]);
-	}
+	if (d->shared->failed)
+		return false;
+	return d->messages ? d->shared->sent < d->messages : bed_now_ns() < end;
 }
 
-static void publish(struct drill *d)
-{
-	for (int h = 0; h < 2; h++) {
-		struct shm_path path[PLANES];
-		struct in6_addr peer = address(1 - h);
-
-		for (int p = 0; p < PLANES; p++)
-			path[p] = (struct shm_path){ d->down[p] ? 0 : d->half[p] ? 200000000 : 400000000,
-						     d->down[p] ? FARE_VERDICT_NO_ROUTE : FARE_VERDICT_OK, 0 };
-		shm_writer_publish(d->writer[h], (uint32_t)shm_writer_pair(d->writer[h], 0, peer.s6_addr), path,
-				   PLANES);
-	}
-}
-
-static int start_daemons(struct drill *d)
-{
-	for (int h = 0; h < 2; h++) {
-		struct shm_writer_gpu gpu = { .n_planes = PLANES };
-		struct in6_addr own = address(h);
-
-		memcpy(gpu.address[0], &own, 16);
-		for (unsigned p = 0; p < PLANES; p++) {
-			gpu.n_sub_ports[p] = SUB_PORTS;
-			for (unsigned s = 0; s < SUB_PORTS; s++)
-				snprintf(gpu.dev[p][s], sizeof(gpu.dev[p][s]), "p%us%u", p % 16, s % 16);
-		}
-		if (shm_writer_open(&d->writer[h], d->dir[h], 0600, &gpu, 1, NULL))
-			return 1;
-		for (uint32_t p = 0; p < PLANES; p++)
-			for (uint32_t s = 0; s < SUB_PORTS; s++)
-				shm_writer_sub_port(d->writer[h], 0, p, s, true, 200000000);
-	}
-	publish(d);
-	return 0;
-}
-
-/* One random fault or repair; at least one plane stays. A plane's links really go down, some time before the
- * "daemon" says so or after: applications must cope with either order. */
-static void fault(struct drill *d)
-{
-	int p = rand() % PLANES, alive = 0, kind = rand() % 4;
-
-	for (int q = 0; q < PLANES; q++)
-		alive += !d->down[q];
-	if (kind == 0) {
-		d->half[p] = !d->half[p];
-	} else if (d->down[p]) {
-		for (int s = 0; s < SUB_PORTS; s++)
-			run("ip -n %s link set p%ds%d up", d->ns[1], p, s);
-		d->down[p] = false;
-	} else if (alive > 1) {
-		if (kind == 1)
-			for (int s = 0; s < SUB_PORTS; s++)
-				run("ip -n %s link set p%ds%d down", d->ns[1], p, s);
-		d->down[p] = true;
-	}
-	publish(d);
-}
-
-static int drill(struct drill *d)
+static bool run(struct drill *d)
 {
 	struct shared *sh = d->shared;
-	uint64_t start, faults = 0, end;
-	int status[2] = { 0, 0 };
+	struct watchdog watchdog = { 0 };
+	uint64_t end = bed_now_ns() + (uint64_t)((d->seconds + 10) * 1e9);
+	bool ok;
 
-	for (int h = 0; h < 2; h++) {
-		d->child[h] = fork();
-		if (d->child[h] == 0)
-			_exit(h ? receiver(d) : sender(d));
-	}
-	start = now_ns();
-	while (!sh->connected && !sh->failed && now_ns() - start < UINT64_C(10000000000))
+	if (bed_start(&d->bed, 1, receiver, d) || bed_start(&d->bed, 0, sender, d))
+		return false;
+	while (!sh->connected && !sh->failed && alive(d, &watchdog))
 		poll(NULL, 0, 10);
-	if (!sh->connected) {
-		fprintf(stderr, "group_drill: not connected after 10 s\n");
-		return 1;
+	end = bed_now_ns() + (uint64_t)(d->seconds * 1e9);
+	while (wanted(d, end) && alive(d, &watchdog)) {
+		poll(NULL, 0, 20 + (int)pick(120)); /* paces the faults; nothing is waited for by it */
+		if (!d->calm)
+			break_something(d);
 	}
-	start = now_ns();
-	end = start + (uint64_t)(d->seconds * 1e9);
-	while (now_ns() < end && !sh->failed) {
-		poll(NULL, 0, 20 + rand() % 120); /* paces the faults; nothing is waited for by it */
-		if (d->calm)
-			continue;
-		fault(d);
-		faults++;
-	}
-	for (int p = 0; p < PLANES; p++) {
-		if (d->down[p])
-			for (int s = 0; s < SUB_PORTS; s++)
-				run("ip -n %s link set p%ds%d up", d->ns[1], p, s);
-		d->down[p] = false;
-	}
-	publish(d);
+	for (unsigned p = 0; p < d->options.planes; p++)
+		if (d->fault[p])
+			set_fault(d, p, WELL);
 	sh->stop = 1; /* the receiver goes on until the sender has all its completions */
-	waitpid(d->child[0], &status[0], 0);
-	d->child[0] = 0;
-	printf("{\"seed\":%u,\"faults\":%llu,\"sent\":%llu,\"completed\":%llu,\"received\":%llu,\"bytes\":%llu,"
-	       "\"replayed_chunks\":%llu,\"lane_deaths\":%llu,\"lane_rebuilds\":%llu,\"duplicate_notifications\":%llu,"
-	       "\"retransmitted_packets\":%llu,\"flow_moves\":%llu,\"needless_moves\":%llu,\"failed\":%d}\n",
-	       d->seed, (unsigned long long)faults, (unsigned long long)sh->sent, (unsigned long long)sh->completed,
-	       (unsigned long long)sh->received, (unsigned long long)sh->bytes, (unsigned long long)sh->replayed,
-	       (unsigned long long)sh->deaths, (unsigned long long)sh->rebuilds, (unsigned long long)sh->duplicates,
-	       (unsigned long long)sh->retransmitted, (unsigned long long)sh->moves,
-	       (unsigned long long)sh->needless, sh->failed || status[0]);
-	return sh->failed || status[0] || sh->completed != sh->sent || sh->received != sh->sent || !sh->sent ||
-	       sh->needless;
+	while (!sh->over && !sh->failed && alive(d, &watchdog))
+		poll(NULL, 0, 10);
+	ok = !bed_join(&d->bed, 0);
+	sh->over = 1;
+	ok &= !bed_join(&d->bed, 1);
+	sh->lost += sh->sent - sh->received;
+	return ok && !sh->failed && sh->sent && sh->completed == sh->sent && !sh->lost && !sh->corrupted &&
+	       !sh->duplicated && !sh->stats.flow_needless_moves && sh->blocked == sh->resumed &&
+	       (!d->messages || sh->sent == d->messages);
+}
+
+static void report(const struct drill *d, FILE *to, bool ok, double seconds)
+{
+	const struct shared *sh = d->shared;
+	unsigned long long faults = 0;
+
+	for (int f = TOLD; f < FAULTS; f++)
+		faults += d->n_faults[f];
+	fprintf(to,
+		"{\"drill\":{\"provider\":\"%s\",\"mode\":\"%s\",\"seed\":%u,\"seconds\":%.1f,\"messages\":%llu,"
+		"\"completed\":%llu,\"received\":%llu,\"bytes\":%llu,\"lost\":%llu,\"corrupted\":%llu,\"duplicated\":%llu,"
+		"\"faults\":%llu,\"told\":%llu,\"links\":%llu,\"gray\":%llu,\"sub_port\":%llu,\"blackouts\":%llu,"
+		"\"blocked\":%llu,\"replayed_chunks\":%llu,\"lane_deaths\":%llu,\"lane_rebuilds\":%llu,"
+		"\"duplicate_notifications\":%llu,\"retransmitted_packets\":%llu,\"flow_moves\":%llu,"
+		"\"needless_moves\":%llu,\"ok\":%s}}\n",
+		d->options.provider, d->mode == FARE_MODE_FLOW ? "flow" : "spray", d->seed, seconds,
+		(unsigned long long)sh->sent, (unsigned long long)sh->completed, (unsigned long long)sh->received,
+		(unsigned long long)sh->bytes, (unsigned long long)sh->lost, (unsigned long long)sh->corrupted,
+		(unsigned long long)sh->duplicated, faults, (unsigned long long)d->n_faults[TOLD],
+		(unsigned long long)d->n_faults[LINKS], (unsigned long long)d->n_faults[GRAY],
+		(unsigned long long)d->n_faults[SUB_PORT], (unsigned long long)d->n_blackouts,
+		(unsigned long long)sh->blocked, (unsigned long long)sh->stats.chunks_replayed,
+		(unsigned long long)sh->stats.path_deaths, (unsigned long long)sh->stats.path_rebuilds,
+		(unsigned long long)sh->stats.duplicate_notifications,
+		(unsigned long long)sh->stats.retransmitted_packets, (unsigned long long)sh->stats.flow_moves,
+		(unsigned long long)sh->stats.flow_needless_moves, ok ? "true" : "false");
+}
+
+static uint64_t bytes_of(const char *text)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 0);
+
+	return *end == 'M' ? n << 20 : *end == 'K' ? n << 10 : n;
+}
+
+static bool parse(struct drill *d, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "provider", 1, 0, 'p' }, { "mode", 1, 0, 'm' },    { "messages", 1, 0, 'n' }, { "seconds", 1, 0, 's' },
+		{ "max-bytes", 1, 0, 'b' }, { "planes", 1, 0, 'P' }, { "sub-ports", 1, 0, 'S' }, { "rate", 1, 0, 'R' },
+		{ "patience", 1, 0, 'w' },  { "seed", 1, 0, 'r' },   { "calm", 0, 0, 'c' },	 { "json", 1, 0, 'j' },
+		{ 0, 0, 0, 0 } };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c == 'p')
+			d->options.provider = optarg;
+		else if (c == 'm')
+			d->mode = strcmp(optarg, "flow") ? FARE_MODE_SPRAY : FARE_MODE_FLOW;
+		else if (c == 'n')
+			d->messages = strtoull(optarg, NULL, 0);
+		else if (c == 's')
+			d->seconds = atof(optarg);
+		else if (c == 'b')
+			d->max_bytes = bytes_of(optarg);
+		else if (c == 'P')
+			d->options.planes = (unsigned)atoi(optarg);
+		else if (c == 'S')
+			d->options.sub_ports = (unsigned)atoi(optarg);
+		else if (c == 'R')
+			d->options.rate_mbps = (unsigned)atoi(optarg);
+		else if (c == 'w')
+			d->patience = atof(optarg);
+		else if (c == 'r')
+			d->seed = (unsigned)strtoul(optarg, NULL, 0);
+		else if (c == 'c')
+			d->calm = true;
+		else if (c == 'j')
+			d->json = optarg;
+		else
+			return false;
+	}
+	d->n_places = d->max_bytes > 16u << 20 ? 4 : MAX_PLACES;
+	d->max_bytes = (d->max_bytes + 7) / 8 * 8;
+	return d->options.planes && d->options.planes <= FARE_MAX_PLANES && d->options.sub_ports &&
+	       d->options.sub_ports <= FARE_MAX_SUB_PORTS && d->max_bytes;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "mode", 1, 0, 'm' }, { "seconds", 1, 0, 's' }, { "seed", 1, 0, 'r' },
-						 { "calm", 0, 0, 'c' }, { 0, 0, 0, 0 } };
-	static struct drill d = { .mode = FARE_MODE_SPRAY, .seconds = 5 };
-	int c, rc = 1;
+	static struct drill d = { .options = { .provider = "soft", .planes = 4, .sub_ports = 2, .rate_mbps = 200 },
+				  .mode = FARE_MODE_SPRAY, .seconds = 5, .max_bytes = 1u << 20, .patience = 10 };
+	uint64_t start = bed_now_ns();
+	bool ok = false;
+	FILE *json;
 
 	d.seed = (unsigned)time(NULL);
-	while ((c = getopt_long(argc, argv, "m:s:r:c", options, NULL)) != -1) {
-		if (c == 'm' && !strcmp(optarg, "flow"))
-			d.mode = FARE_MODE_FLOW;
-		else if (c == 's')
-			d.seconds = atof(optarg);
-		else if (c == 'r')
-			d.seed = (unsigned)strtoul(optarg, NULL, 0);
-		else if (c == 'c')
-			d.calm = true;
-		else if (c == '?')
-			return 2;
-	}
-	if (geteuid()) {
-		printf("skipped: needs root to make network namespaces\n");
-		return 77;
+	if (!parse(&d, argc, argv)) {
+		fprintf(stderr, "group_drill: usage at the head of tests/lab/group_drill.c\n");
+		return 2;
 	}
 	srand(d.seed);
 	d.shared = mmap(NULL, sizeof(*d.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!build(&d) && !start_daemons(&d))
-		rc = drill(&d);
-	tear_down(&d);
-	return rc;
+	if (!bed_make(&d.bed, &d.options)) {
+		start = bed_now_ns();
+		ok = run(&d);
+	}
+	bed_destroy(&d.bed);
+	report(&d, stdout, ok, (double)(bed_now_ns() - start) / 1e9);
+	json = d.json ? fopen(d.json, "w") : NULL;
+	if (json) {
+		report(&d, json, ok, (double)(bed_now_ns() - start) / 1e9);
+		fclose(json);
+	}
+	return !ok;
 }
