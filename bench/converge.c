@@ -11,6 +11,7 @@
 #include "command.h"
 #include "lab.h"
 #include "options.h"
+#include "report.h"
 #include "result.h"
 #include "stats.h"
 
@@ -20,6 +21,7 @@ static const struct options_entry converge_table[] = {
 	{"topology", 't', "FILE", "what to bring up"},
 	{"trials", 'n', "N", "how often (3)"},
 	{"json", 'j', "FILE", "write the result there ('-': standard output)"},
+	{"html", 'P', "FILE", "write it there as a page"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -43,8 +45,40 @@ static int converge_once(const char *topology, double *seconds)
 	return err ? err : down;
 }
 
+static int converge_page(const char *topology, const double *seconds, const struct stats_summary *s,
+			 struct report *report, const char *html_path)
+{
+	char names[RESULT_MAX_N][24];
+	const char *categories[RESULT_MAX_N];
+	struct report_series series = {.y = seconds, .n = s->n};
+	struct report_plot plot = {.title = "Seconds from nothing to converged",
+				   .x_label = "trial",
+				   .y_label = "s",
+				   .kind = REPORT_BARS,
+				   .categories = categories,
+				   .n_series = 1,
+				   .series = &series};
+	int err;
+
+	for (size_t i = 0; i < s->n; i++) {
+		snprintf(names[i], sizeof(names[i]), "%zu", i + 1);
+		categories[i] = names[i];
+	}
+	report_text(report,
+		    "%s: every server knew every GPU over every plane after %.1f s (median of %zu; "
+		    "%.1f..%.1f). The "
+		    "time includes making the namespaces and starting FRR and fared, all on this "
+		    "one machine.",
+		    topology, s->median, s->n, s->min, s->max);
+	report_text(report, "Real: FRR's bgpd and zebra, the kernel's routing. Emulated: links "
+			    "(veth), switches and "
+			    "servers (namespaces).");
+	err = report_plot(report, &plot);
+	return err ? err : report_write(report, html_path);
+}
+
 static int converge_report(const char *topology, const double *seconds, unsigned n,
-			   const char *json_path)
+			   const char *json_path, struct report *report, const char *html_path)
 {
 	const char *slash = strrchr(topology, '/');
 	struct stats_summary s;
@@ -64,12 +98,15 @@ static int converge_report(const char *topology, const double *seconds, unsigned
 		printf("%s: converged after %.1f s (%.1f..%.1f, n = %u)\n", topology, s.median,
 		       s.min, s.max, n);
 	result_destroy(result);
+	if (!err && report)
+		err = converge_page(topology, seconds, &s, report, html_path);
 	return err;
 }
 
 int converge_main(int argc, char **argv)
 {
-	const char *topology = NULL, *json_path = NULL;
+	const char *topology = NULL, *json_path = NULL, *html_path = NULL;
+	struct report *report = NULL;
 	struct option table[OPTIONS_MAX];
 	double seconds[RESULT_MAX_N];
 	uint64_t n = 3;
@@ -83,6 +120,9 @@ int converge_main(int argc, char **argv)
 			break;
 		case 'j':
 			json_path = optarg;
+			break;
+		case 'P':
+			html_path = optarg;
 			break;
 		case 'n':
 			err = options_number("trials", optarg, 1, RESULT_MAX_N, &n);
@@ -99,9 +139,12 @@ int converge_main(int argc, char **argv)
 			fprintf(stderr, "farebench converge: which --topology?\n");
 		return 2;
 	}
+	if (html_path)
+		err = report_create(&report, "How long a lab takes to converge");
 	for (uint64_t i = 0; !err && i < n; i++)
 		err = converge_once(topology, &seconds[i]);
 	if (!err)
-		err = converge_report(topology, seconds, (unsigned)n, json_path);
+		err = converge_report(topology, seconds, (unsigned)n, json_path, report, html_path);
+	report_destroy(report);
 	return err ? 1 : 0;
 }

@@ -7,14 +7,12 @@
 #include <string.h>
 
 #include "options.h"
-#include "stats.h"
-#include "table.h"
 
 #define DEMO_CONVERGE_S 30
 #define DEMO_PATHS_MS	30000
 
 struct demo_command {
-	const char *lab_name, *json_path, *only;
+	const char *lab_name, *json_path, *html_path, *only;
 	bool quick;
 	uint64_t n, n_shift, qps;
 };
@@ -22,6 +20,7 @@ struct demo_command {
 static const struct options_entry demo_table[] = {
 	{"lab", 'l', "NAME", "the lab to run in ($FARELAB_NAME)"},
 	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
+	{"html", 'P', "FILE", "write them there as a page with pictures"},
 	{"quick", 'q', NULL, "fewer and shorter repetitions: to see it work, not for figures"},
 	{"n", 'n', "N", "repetitions of each measurement (5)"},
 	{"trials", 't', "N", "trials of each shift (2)"},
@@ -169,79 +168,6 @@ static int demo_idle(struct demo *demo)
 	return result_set(demo->result, "idle_busiest_core_percent", json_real(core));
 }
 
-static void demo_print_chaos(const struct demo *demo)
-{
-	static const char *const headers[] = {"killed in mid-transfer", "messages", "lost",
-					      "longest gap", "goodput"};
-	struct table *table;
-	json_t *one;
-	size_t i;
-
-	if (table_create(&table, 5, headers))
-		return;
-	json_array_foreach (json_object_get(result_root(demo->result), "chaos"), i, one) {
-		char messages[24], lost[24], gap[24], goodput[24];
-
-		snprintf(messages, sizeof(messages), "%lld",
-			 (long long)json_integer_value(json_object_get(one, "messages")));
-		snprintf(lost, sizeof(lost), "%lld",
-			 (long long)json_integer_value(json_object_get(one, "messages_lost")));
-		snprintf(gap, sizeof(gap), "%.1f ms",
-			 json_number_value(json_object_get(one, "longest_gap_ms")));
-		snprintf(goodput, sizeof(goodput), "%.1f%%",
-			 100 * json_number_value(json_object_get(one, "ratio")));
-		table_row(table,
-			  (const char *const[]){json_string_value(json_object_get(one, "killed")),
-						messages, lost, gap, goodput});
-	}
-	table_print(table, stdout);
-	table_destroy(table);
-}
-
-static void demo_print_why(const struct demo *demo)
-{
-	json_t *one;
-	size_t i;
-
-	json_array_foreach (json_object_get(result_root(demo->result), "why"), i, one)
-		printf("\n%s: farectl why %s %lld\n%s",
-		       json_string_value(json_object_get(one, "scenario")),
-		       json_string_value(json_object_get(one, "peer")),
-		       (long long)json_integer_value(json_object_get(one, "plane")),
-		       json_string_value(json_object_get(one, "text")));
-}
-
-static void demo_print(const struct demo *demo)
-{
-	const struct topo *topo = demo->topo;
-	double mbps = (double)topo->gpus[0].plane[0].sub_port[0].rate_bps / 1e6;
-
-	printf("\nThe fabric: %u GPUs x %u planes x %u sub-ports.\n", topo->n_gpus, topo->n_planes,
-	       topo->gpus[0].plane[0].n_sub_ports);
-	printf("  real:     FRR's bgpd and zebra, the kernel's routing and multipath hash, the "
-	       "RoCEv2 wire format,\n"
-	       "            every byte of every message (checked at the receiver)\n");
-	printf("  emulated: links (veth shaped to %.0f Mb/s stand for as many Gb/s), switches "
-	       "(namespaces),\n"
-	       "            GPUs (processes with host memory)\n",
-	       mbps);
-	printf("  observed: in endpoint software; payload only; optimum = what no strategy can "
-	       "beat at this MTU\n\n");
-	printf("Goodput, median of n repetitions with fresh QPs\n\n");
-	result_print_runs(demo->result, stdout);
-	printf("\nFault during a transfer: from injection until goodput is back at 90%% of what it "
-	       "settles at, for 300 ms\n"
-	       "(bins of 10 ms; farelab's own running time is inside)\n\n");
-	result_print_shift(demo->result, stdout);
-	printf("\nDaemons killed (kill -9) on the sender's server during a transfer, "
-	       "fare-spray\n\n");
-	demo_print_chaos(demo);
-	demo_print_why(demo);
-	printf("\n%.0f s in all; least idle CPU of any measurement: %.0f%% of the machine\n",
-	       progress_seconds(&demo->progress),
-	       json_number_value(json_object_get(result_root(demo->result), "idle_cpu_percent")));
-}
-
 static int demo_parse(struct demo_command *c, int argc, char **argv)
 {
 	struct option table[OPTIONS_MAX];
@@ -255,6 +181,9 @@ static int demo_parse(struct demo_command *c, int argc, char **argv)
 			break;
 		case 'j':
 			c->json_path = optarg;
+			break;
+		case 'P':
+			c->html_path = optarg;
 			break;
 		case 'q':
 			c->quick = true;
@@ -292,11 +221,16 @@ int demo_main(int argc, char **argv)
 {
 	struct demo_command c = {.lab_name = getenv("FARELAB_NAME")};
 	struct demo demo = {0};
+	struct report *report = NULL;
 	int err = demo_parse(&c, argc, argv);
 
 	if (err)
 		return err > 0 ? 0 : 2;
-	err = result_create(&demo.result);
+	err = c.html_path
+		      ? report_create(&report, "The demonstration: four scenarios, four strategies")
+		      : 0;
+	if (!err)
+		err = result_create(&demo.result);
 	if (!err)
 		err = demo_open(&demo, &c);
 	if (!err)
@@ -315,11 +249,16 @@ int demo_main(int argc, char **argv)
 		err = result_set(demo.result, "duration_s",
 				 json_real(progress_seconds(&demo.progress)));
 	if (!err)
-		demo_print(&demo);
+		err = demo_print(&demo);
 	if (!err && c.json_path)
 		err = result_write(demo.result, c.json_path);
+	if (!err && report)
+		err = demo_page(&demo, report);
+	if (!err && report)
+		err = report_write(report, c.html_path);
 	if (err)
 		fprintf(stderr, "farebench demo: failed: %s\n", strerror(-err));
+	report_destroy(report);
 	cluster_destroy(demo.cluster);
 	topo_destroy(demo.topo);
 	result_destroy(demo.result);

@@ -11,6 +11,7 @@
 #include "cluster.h"
 #include "lab.h"
 #include "progress.h"
+#include "report.h"
 #include "result.h"
 #include "tests/ep.h"
 #include "tests/kv.h"
@@ -48,6 +49,10 @@ int demo_weights(struct demo *demo, enum strategy strategy);
 int demo_steady(struct demo *demo); /* goodput of everything, and what farectl says why */
 int demo_shifts(struct demo *demo); /* time to shift */
 int demo_chaos(struct demo *demo);  /* daemons killed in mid-transfer */
+
+/* What was found, on the terminal and on a page. -errno: no memory, or no picture. */
+int demo_print(const struct demo *demo);
+int demo_page(const struct demo *demo, struct report *report);
 
 /* `farebench demo ...` */
 int demo_main(int argc, char **argv);

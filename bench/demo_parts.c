@@ -14,6 +14,7 @@
 #define DEMO_SHIFT_BEFORE_NS 300000000u	 /* traffic before the fault */
 #define DEMO_SHIFT_AFTER_NS  1500000000u /* and after it */
 #define DEMO_SETTLE_NS	     500000000u
+#define DEMO_TIMELINE_NS     25000000u /* of a bin: finer ones show messages, not goodput */
 
 static bool demo_wanted(const struct demo *demo, const struct demo_scenario *scenario)
 {
@@ -149,12 +150,42 @@ static int demo_shift_traffic(struct demo *demo, const struct demo_scenario *sce
 	return err ? err : kv_end(demo->cluster, &demo->shift_kv, &sums, times, n);
 }
 
+/* Goodput of every bin around the fault, of what the whole fabric allowed before it. */
+static int demo_shift_timeline(struct demo *demo, const struct demo_scenario *scenario,
+			       double optimum_bps, const uint64_t *times, size_t n,
+			       uint64_t inject_ns, uint64_t end_ns)
+{
+	const double message_bits = (double)demo->shift_kv.size_bytes * 8;
+	uint64_t begin_ns = inject_ns - DEMO_SHIFT_BEFORE_NS / 2; /* warmed up */
+	json_t *bins = json_array();
+
+	for (uint64_t from = begin_ns; bins && from + DEMO_TIMELINE_NS <= end_ns;
+	     from += DEMO_TIMELINE_NS) {
+		double messages = traffic_progress(times, n, from + DEMO_TIMELINE_NS) -
+				  traffic_progress(times, n, from);
+
+		json_array_append_new(bins, json_real(messages * message_bits /
+						      (DEMO_TIMELINE_NS / 1e9) / optimum_bps));
+	}
+	return result_append(demo->result, "shift_timeline",
+			     json_pack("{s:s, s:s, s:f, s:f, s:o}", "scenario", scenario->name,
+				       "strategy", strategy_name(demo->shift_kv.traffic.strategy),
+				       "from_ms", -(double)(inject_ns - begin_ns) / 1e6, "bin_ms",
+				       DEMO_TIMELINE_NS / 1e6, "of_optimum", bins));
+}
+
+static double demo_shift_optimum(const struct demo *demo)
+{
+	return (double)optimum_pair_bps(demo->topo, demo->shift_kv.src, demo->shift_kv.dst) *
+	       optimum_goodput_factor(demo->topo);
+}
+
 static int demo_shift_trial(struct demo *demo, const struct demo_scenario *scenario,
 			    struct demo_trial *trial)
 {
 	uint64_t inject_ns, end_ns, *times;
 	struct shift shift;
-	double optimum;
+	double optimum = demo_shift_optimum(demo);
 	size_t n;
 	int err = demo_shift_traffic(demo, scenario, &inject_ns, &end_ns, &times, &n);
 
@@ -162,14 +193,15 @@ static int demo_shift_trial(struct demo *demo, const struct demo_scenario *scena
 		return err;
 	err = shift_analyse(times, n, demo->shift_kv.size_bytes, inject_ns, end_ns, DEMO_SETTLE_NS,
 			    &shift);
+	if (!err && trial->n == 0)
+		err = demo_shift_timeline(demo, scenario, optimum, times, n, inject_ns, end_ns);
 	free(times);
 	if (!err)
 		err = demo_fault(demo, &demo->scenario[0],
 				 true); /* no fault more: reads the topology as it is */
 	if (err)
 		return err;
-	optimum = (double)optimum_pair_bps(demo->topo, demo->shift_kv.src, demo->shift_kv.dst) *
-		  optimum_goodput_factor(demo->topo);
+	optimum = demo_shift_optimum(demo);
 	trial->shift_ms[trial->n] = shift.shift_ms;
 	trial->gap_ms[trial->n] = shift.longest_gap_ms;
 	trial->settled_ratio[trial->n++] = optimum > 0 ? shift.settled_bps / optimum : 0;
@@ -233,7 +265,7 @@ static int demo_chaos_trial(struct demo *demo)
 	struct kv_options *kv = &demo->shift_kv;
 	struct traffic_result sums = {0};
 	uint64_t from, to, *times;
-	double optimum, verified;
+	double optimum = demo_shift_optimum(demo), verified;
 	size_t n;
 	int err = kv_begin(demo->cluster, demo->topo, kv);
 
@@ -249,8 +281,6 @@ static int demo_chaos_trial(struct demo *demo)
 		err = kv_end(demo->cluster, kv, &sums, &times, &n);
 	if (err)
 		return err;
-	optimum = (double)optimum_pair_bps(demo->topo, kv->src, kv->dst) *
-		  optimum_goodput_factor(demo->topo);
 	verified = traffic_progress(times, n, to) - traffic_progress(times, n, from);
 	err = result_append(
 		demo->result, "chaos",

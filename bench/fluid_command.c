@@ -11,6 +11,7 @@
 #include "fluid.h"
 #include "fluid_pattern.h"
 #include "options.h"
+#include "report.h"
 #include "table.h"
 #include "topology.h"
 
@@ -28,7 +29,8 @@ struct fluid_command {
 	int n_qps;
 	unsigned tests, choices; /* bits */
 	bool has_gpus, has_peers, has_halve;
-	const char *json, *dump;
+	const char *json, *html, *dump;
+	struct report *report; /* NULL: no page */
 	FILE *dump_file;
 };
 
@@ -46,6 +48,7 @@ static const struct options_entry fluid_command_options[] = {
 	{"n", 'n', "N", "repetitions of each, 1..99 (1)"},
 	{"dump", 'd', "FILE", "write links, flows and times there too, for another solver"},
 	{"json", 'j', "FILE", "write the results there too"},
+	{"html", 'P', "FILE", "write the results there as a page with pictures"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -134,6 +137,9 @@ static int fluid_command_option(struct fluid_command *c, int option)
 		return 0;
 	case 'j':
 		c->json = optarg;
+		return 0;
+	case 'P':
+		c->html = optarg;
 		return 0;
 	default:
 		return -EINVAL;
@@ -294,7 +300,7 @@ static int fluid_command_cases(struct fluid_command *c, json_t *out)
 	return err;
 }
 
-static void fluid_command_print(const json_t *cases)
+static int fluid_command_table(const json_t *cases, struct table **out)
 {
 	static const char *const columns[] = {"test",	"choice",	"gpus",
 					      "peers",	"qps_per_pair", "flows",
@@ -306,7 +312,7 @@ static void fluid_command_print(const json_t *cases)
 	size_t i;
 
 	if (table_create(&table, COLUMNS, columns))
-		return;
+		return -ENOMEM;
 	json_array_foreach (cases, i, one) {
 		char text[COLUMNS][64];
 		const char *cells[COLUMNS];
@@ -323,10 +329,93 @@ static void fluid_command_print(const json_t *cases)
 				snprintf(text[c], sizeof(text[c]), "%.6g", json_number_value(v));
 			cells[c] = text[c];
 		}
-		table_row(table, cells);
+		if (table_row(table, cells)) {
+			table_destroy(table);
+			return -ENOMEM;
+		}
 	}
+	*out = table;
+	return 0;
+}
+
+/* Bars of one test: a category for each number of QPs, a bar for each choice; of a case's
+ * repetitions, which differ only in time, the first. */
+static int fluid_command_picture(const struct fluid_command *c, const json_t *cases, unsigned test)
+{
+	static const char *const titles[FLUID_PATTERN_TESTS] = {
+		[FLUID_PATTERN_ALL_TO_ALL] = "All-to-all", [FLUID_PATTERN_KV] = "KV transfer"};
+	double y[FLUID_PATTERN_CHOICES][MAX_QPS_LIST];
+	char names[MAX_QPS_LIST][32];
+	const char *categories[MAX_QPS_LIST];
+	struct report_series series[FLUID_PATTERN_CHOICES];
+	struct report_plot plot = {.title = titles[test],
+				   .y_label = "time over the optimum",
+				   .kind = REPORT_BARS,
+				   .categories = categories,
+				   .series = series,
+				   .y_mark = 1};
+	json_t *one;
+	size_t i;
+
+	for (int q = 0; q < c->n_qps; q++) {
+		snprintf(names[q], sizeof(names[q]), "%llu QP%s a pair",
+			 (unsigned long long)c->qps[q], c->qps[q] == 1 ? "" : "s");
+		categories[q] = names[q];
+	}
+	for (unsigned choice = 0; choice < FLUID_PATTERN_CHOICES; choice++) {
+		int q = 0;
+
+		if (!(c->choices & 1u << choice))
+			continue;
+		json_array_foreach (cases, i, one)
+			if (strcmp(json_string_value(json_object_get(one, "test")),
+				   fluid_command_test(test)) == 0 &&
+			    strcmp(json_string_value(json_object_get(one, "choice")),
+				   fluid_command_choice(choice)) == 0 &&
+			    json_integer_value(json_object_get(one, "repetition")) == 0)
+				y[choice][q++] = json_number_value(
+					json_object_get(one, "over_optimum_ratio"));
+		series[plot.n_series++] = (struct report_series){
+			.name = fluid_command_choice(choice), .y = y[choice], .n = (size_t)q};
+	}
+	return report_plot(c->report, &plot);
+}
+
+static int fluid_command_page(const struct fluid_command *c, const json_t *cases,
+			      const struct table *table)
+{
+	int err = 0;
+
+	report_text(c->report, "Computed, not measured: flows share links max-min fairly, as "
+			       "fluid; no packets, no "
+			       "transport, and a link is all sub-ports of a plane. The optimum "
+			       "keeps all planes of the "
+			       "busiest GPU busy until the end (dashed).");
+	report_text(c->report, "%u GPUs, %u planes, %u sub-ports, %llu bytes a pair%s%s.",
+		    c->pattern.gpus, c->pattern.planes, c->pattern.sub_ports,
+		    (unsigned long long)c->bytes,
+		    c->has_halve ? ", one plane at half its bandwidth" : "",
+		    c->vary ? ", sizes of pairs vary" : "");
+	for (unsigned test = 0; !err && test < FLUID_PATTERN_TESTS; test++)
+		if (c->tests & 1u << test)
+			err = fluid_command_picture(c, cases, test);
+	if (!err)
+		err = report_table(c->report, table);
+	return err ? err : report_write(c->report, c->html);
+}
+
+static int fluid_command_show(const struct fluid_command *c, const json_t *cases)
+{
+	struct table *table;
+	int err = fluid_command_table(cases, &table);
+
+	if (err)
+		return err;
 	table_print(table, stdout);
+	if (c->report)
+		err = fluid_command_page(c, cases, table);
 	table_destroy(table);
+	return err;
 }
 
 /* Largest resident set so far, bytes. */
@@ -362,7 +451,7 @@ static int fluid_command_measure(struct fluid_command *c)
 		"computed, not measured: max-min fluid, no packets, no transport; a link is all "
 		"sub-ports of a plane");
 	if (!err) {
-		fluid_command_print(cases);
+		err = fluid_command_show(c, cases);
 		printf("\npeak memory %.0f MB; %s\n", (double)fluid_command_peak() * 1e-6,
 		       c->merge_ppm ? "events merged: times are late rather than early" : "exact");
 		if (c->json && json_dump_file(root, c->json, JSON_INDENT(1)))
@@ -386,7 +475,11 @@ int fluid_command_main(int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : 2;
-	err = fluid_command_measure(&command);
+	if (command.html)
+		err = report_create(&command.report, "How long a pattern takes, as fluid");
+	if (!err)
+		err = fluid_command_measure(&command);
+	report_destroy(command.report);
 	if (err)
 		fprintf(stderr, COMMAND ": %s\n", strerror(-err));
 	return err ? 1 : 0;

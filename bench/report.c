@@ -260,22 +260,24 @@ static void report_page(const struct report *report, FILE *file)
 
 int report_write(struct report *report, const char *path)
 {
-	FILE *file = stdout;
+	bool is_stdout = strcmp(path, "-") == 0;
+	FILE *file;
 	int err = 0;
 
 	if (fflush(report->file) || report_error(report))
 		return -ENOMEM;
-	if (strcmp(path, "-") != 0)
-		file = fopen(path, "we");
+	file = is_stdout ? stdout : fopen(path, "we");
 	if (file) {
 		report_page(report, file);
 		err = fflush(file) || ferror(file) ? -EIO : 0;
-		if (file != stdout && fclose(file) && !err)
+		if (!is_stdout && fclose(file) && !err)
 			err = -errno;
 	} else {
 		err = -errno;
 	}
 	if (err)
 		fprintf(stderr, "farebench: %s: %s\n", path, strerror(-err));
+	else if (!is_stdout)
+		fprintf(stderr, "page: %s\n", path);
 	return err;
 }

@@ -69,7 +69,8 @@ int report_plot(struct report *report, const struct report_plot *plot);
 int report_drawing(struct report *report, const char *title,
 		   void (*draw)(FILE *file, const void *context), const void *context);
 
-/* path "-": stdout. -ENOMEM: something is missing from the page. -errno, after saying what failed.
+/* path "-": stdout; else says on stderr where the page is. -ENOMEM: something is missing from it.
+ * -errno, after saying what failed.
  */
 int report_write(struct report *report, const char *path);
 

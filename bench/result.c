@@ -8,7 +8,6 @@
 #include "machine.h"
 #include "optimum.h"
 #include "stats.h"
-#include "table.h"
 
 struct result {
 	json_t *root;
@@ -212,81 +211,6 @@ int result_sort_runs(struct result *result)
 		return -EINVAL;
 	}
 	return result_set(result, "runs", sorted);
-}
-
-static const char *result_text(json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-static double result_number(json_t *object, const char *key)
-{
-	return json_number_value(json_object_get(object, key));
-}
-
-void result_print_runs(const struct result *result, FILE *file)
-{
-	static const char *const headers[] = {"scenario", "test",    "strategy", "of optimum",
-					      "min..max", "Gb/s",    "optimum",	 "n",
-					      "QPs",	  "idle CPU"};
-	struct table *table;
-	json_t *run;
-	size_t i;
-
-	if (table_create(&table, 10, headers))
-		return;
-	json_array_foreach (json_object_get(result->root, "runs"), i, run) {
-		char ratio[16], range[32], goodput[16], optimum[16], n[16], qps[16], idle[16];
-
-		snprintf(ratio, sizeof(ratio), "%.1f%%", 100 * result_number(run, "ratio"));
-		snprintf(range, sizeof(range), "%.1f..%.1f", 100 * result_number(run, "ratio_min"),
-			 100 * result_number(run, "ratio_max"));
-		snprintf(goodput, sizeof(goodput), "%.3f", result_number(run, "goodput_bps") / 1e9);
-		snprintf(optimum, sizeof(optimum), "%.3f", result_number(run, "optimum_bps") / 1e9);
-		snprintf(n, sizeof(n), "%.0f", result_number(run, "n"));
-		snprintf(qps, sizeof(qps), "%.0f", result_number(run, "qps"));
-		snprintf(idle, sizeof(idle), "%.0f%%", result_number(run, "idle_cpu_percent"));
-		table_row(table, (const char *const[]){result_text(run, "scenario"),
-						       result_text(run, "test"),
-						       result_text(run, "strategy"), ratio, range,
-						       goodput, optimum, n, qps, idle});
-	}
-	table_print(table, file);
-	table_destroy(table);
-}
-
-void result_print_shift(const struct result *result, FILE *file)
-{
-	static const char *const headers[] = {"scenario",    "strategy", "shifted after",
-					      "min..max ms", "n",	 "longest gap",
-					      "settled at"};
-	struct table *table;
-	json_t *one;
-	size_t i;
-
-	if (table_create(&table, 7, headers))
-		return;
-	json_array_foreach (json_object_get(result->root, "shift"), i, one) {
-		char shift[24], range[32], n[16], gap[24], settled[24];
-
-		if (result_number(one, "shift_ms") < 0)
-			snprintf(shift, sizeof(shift), "> window");
-		else
-			snprintf(shift, sizeof(shift), "%.0f ms", result_number(one, "shift_ms"));
-		snprintf(range, sizeof(range), "%.0f..%.0f", result_number(one, "shift_ms_min"),
-			 result_number(one, "shift_ms_max"));
-		snprintf(n, sizeof(n), "%.0f", result_number(one, "n"));
-		snprintf(gap, sizeof(gap), "%.1f ms", result_number(one, "longest_gap_ms"));
-		snprintf(settled, sizeof(settled), "%.1f%%",
-			 100 * result_number(one, "settled_ratio"));
-		table_row(table, (const char *const[]){result_text(one, "scenario"),
-						       result_text(one, "strategy"), shift, range,
-						       n, gap, settled});
-	}
-	table_print(table, file);
-	table_destroy(table);
 }
 
 int result_write(const struct result *result, const char *path)

@@ -10,7 +10,6 @@
 
 #include <jansson.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "strategy.h"
 #include "topo.h"
@@ -62,8 +61,6 @@ int result_describe(struct result *result, const struct topo *topo);
 
 const json_t *result_root(const struct result *result);
 
-void result_print_runs(const struct result *result, FILE *file);
-void result_print_shift(const struct result *result, FILE *file);
 int result_write(const struct result *result, const char *path); /* "-": stdout */
 
 #endif

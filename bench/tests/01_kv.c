@@ -10,6 +10,7 @@
 #include "optimum.h"
 #include "options.h"
 #include "result.h"
+#include "result_show.h"
 #include "stream.h"
 
 #define KV_MAX_LIST 16
@@ -118,7 +119,7 @@ int kv_run(struct cluster *cluster, const struct topo *topo, const struct kv_opt
 
 struct kv_command {
 	struct kv_options kv;
-	const char *lab_name, *src, *dst, *json_path;
+	const char *lab_name, *src, *dst, *json_path, *html_path;
 	uint64_t sizes[KV_MAX_LIST], qps[KV_MAX_LIST], strategies[KV_MAX_LIST];
 	int n_sizes, n_qps, n_strategies;
 	unsigned n;
@@ -142,6 +143,7 @@ static const struct options_entry kv_table[] = {
 	{"random-ports", 'r', NULL, "leave source ports to chance for fare strategies too"},
 	{"timeline", 'T', NULL, "with --json: goodput per 10 ms of every repetition too"},
 	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
+	{"html", 'P', "FILE", "write them there as a page with pictures"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -217,6 +219,9 @@ static int kv_parse(struct kv_command *c, int argc, char **argv)
 			break;
 		case 'j':
 			c->json_path = optarg;
+			break;
+		case 'P':
+			c->html_path = optarg;
 			break;
 		case 'T':
 			c->timeline = true;
@@ -342,6 +347,7 @@ int kv_main(int argc, char **argv)
 		.n = 5,
 	};
 	int err = kv_parse(&c, argc, argv);
+	struct report *report = NULL;
 	struct result *result;
 
 	if (err)
@@ -352,11 +358,13 @@ int kv_main(int argc, char **argv)
 		c.kv.timeline = json_array();
 		result_set(result, "timeline_bps", c.kv.timeline);
 	}
-	err = kv_all(&c, result);
-	if (!err) {
-		result_print_runs(result, stdout);
-		err = c.json_path ? result_write(result, c.json_path) : 0;
-	}
+	err = c.html_path ? report_create(&report, "KV-cache transfer between two GPUs") : 0;
+	if (!err)
+		err = kv_all(&c, result);
+	if (err)
+		report_destroy(report);
+	else
+		err = result_show_all(result, report, c.html_path, c.json_path);
 	result_destroy(result);
 	return err ? 1 : 0;
 }

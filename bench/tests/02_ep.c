@@ -10,6 +10,7 @@
 #include "optimum.h"
 #include "options.h"
 #include "result.h"
+#include "result_show.h"
 
 #define EP_SLOTS      2 /* one per round in flight */
 #define EP_MIN_ROUNDS 4 /* measured */
@@ -268,7 +269,7 @@ int ep_run(struct cluster *cluster, const struct topo *topo, const struct ep_opt
 
 struct ep_command {
 	struct ep_options ep;
-	const char *lab_name, *json_path;
+	const char *lab_name, *json_path, *html_path;
 	uint64_t strategies[STRATEGY_COUNT];
 	int n_strategies;
 	unsigned n;
@@ -290,6 +291,7 @@ static const struct options_entry ep_table[] = {
 	{"window", 'w', "BYTES", "unacknowledged bytes per sub-port (libfare's default)"},
 	{"random-ports", 'r', NULL, "leave source ports to chance for fare strategies too"},
 	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
+	{"html", 'P', "FILE", "write them there as a page with pictures"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -349,6 +351,9 @@ static int ep_parse(struct ep_command *c, int argc, char **argv)
 			break;
 		case 'j':
 			c->json_path = optarg;
+			break;
+		case 'P':
+			c->html_path = optarg;
 			break;
 		case 'r':
 			c->ep.traffic.random_ports = true;
@@ -446,17 +451,20 @@ int ep_main(int argc, char **argv)
 		.n = 5,
 	};
 	int err = ep_parse(&c, argc, argv);
+	struct report *report = NULL;
 	struct result *result;
 
 	if (err)
 		return err > 0 ? 0 : 2;
 	if (result_create(&result))
 		return 1;
-	err = ep_all(&c, result);
-	if (!err) {
-		result_print_runs(result, stdout);
-		err = c.json_path ? result_write(result, c.json_path) : 0;
-	}
+	err = c.html_path ? report_create(&report, "Expert-parallel all-to-all among all GPUs") : 0;
+	if (!err)
+		err = ep_all(&c, result);
+	if (err)
+		report_destroy(report);
+	else
+		err = result_show_all(result, report, c.html_path, c.json_path);
 	result_destroy(result);
 	return err ? 1 : 0;
 }

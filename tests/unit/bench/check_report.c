@@ -5,64 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "check_bench_page.h"
 #include "report.h"
-
-/* Pages need a gnuplot that answers; what it draws is not looked at here. */
-static char directory[] = "/tmp/check_report.XXXXXX";
-
-static void fake_gnuplot(void)
-{
-	char path[128];
-	FILE *file;
-
-	ck_assert_ptr_nonnull(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/gnuplot", directory);
-	file = fopen(path, "we");
-	ck_assert_ptr_nonnull(file);
-	fputs("#!/bin/sh\n[ \"$1\" = --version ] && exit 0\ncat >/dev/null\n"
-	      "[ -e \"${0%/*}/broken\" ] && { echo no >&2; exit 3; }\n"
-	      "printf '<?xml?>\\n<svg>\\n<defs>\\n<circle id=q />\\n</defs>\\n</svg>\\n'\n",
-	      file);
-	ck_assert_int_eq(fclose(file), 0);
-	ck_assert_int_eq(chmod(path, 0700), 0);
-	snprintf(path, sizeof(path), "%s:/usr/bin:/bin", directory);
-	ck_assert_int_eq(setenv("PATH", path, 1), 0);
-}
-
-static void remove_it(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -r %s", directory);
-	ck_assert_int_eq(system(command), 0);
-	strcpy(directory, "/tmp/check_report.XXXXXX");
-}
-
-/* The page that report writes; frees the report. */
-static char *page_of(struct report *report)
-{
-	static char text[65536];
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/page.html", directory);
-	ck_assert_int_eq(report_write(report, path), 0);
-	report_destroy(report);
-	file = fopen(path, "re");
-	ck_assert_ptr_nonnull(file);
-	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	fclose(file);
-	return text;
-}
-
-static unsigned times(const char *text, const char *word)
-{
-	unsigned n = 0;
-
-	for (text = strstr(text, word); text; text = strstr(text + 1, word))
-		n++;
-	return n;
-}
 
 START_TEST(everything_is_escaped)
 {
@@ -133,7 +77,7 @@ START_TEST(pictures)
 	ck_assert_int_eq(report_plot(report, &plot), 0);
 	ck_assert_int_eq(report_plot(report, &plot), 0);
 	ck_assert_int_eq(report_drawing(report, "own", draw, "a<b"), 0);
-	snprintf(path, sizeof(path), "%s/broken", directory);
+	snprintf(path, sizeof(path), "%s/broken", page_directory);
 	file = fopen(path, "we");
 	ck_assert_ptr_nonnull(file);
 	fclose(file);
@@ -177,7 +121,7 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
-	tcase_add_checked_fixture(tcase, fake_gnuplot, remove_it);
+	tcase_add_checked_fixture(tcase, fake_gnuplot, no_more_gnuplot);
 	tcase_add_test(tcase, everything_is_escaped);
 	tcase_add_test(tcase, self_contained);
 	tcase_add_test(tcase, pictures);
