@@ -3,24 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cluster.h"
 
-#define KERNEL_WAIT_NS UINT64_C(2000000000)
-
 struct times {
-	uint64_t done_ns, kernel_ns;
+	uint64_t done_ns, over_ns;
 	int rc;
 };
 
@@ -38,47 +36,35 @@ static int enter(const char *netns)
 	return rc;
 }
 
-static int listen_to_links(void)
+static void sleep_until(uint64_t at_ns)
 {
-	const struct sockaddr_nl name = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
-	const struct timeval patience = {.tv_usec = 100000};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	const struct timespec at = {(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+		;
+}
+
+static int write_forwarding(const char *path, bool on, bool may_lack)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), rc;
 
 	if (fd < 0)
-		return -errno;
-	if (bind(fd, (const struct sockaddr *)&name, sizeof(name)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))) {
-		close(fd);
-		return -errno;
-	}
-	return fd;
+		return may_lack && errno == ENOENT ? 0 : -errno;
+	rc = write(fd, on ? "1" : "0", 1) == 1 ? 0 : -errno;
+	close(fd);
+	return rc;
 }
 
-/* When a message says that the device has no carrier any more; 0: not in time. */
-static uint64_t await_loss(int fd, unsigned ifindex)
+/* device NULL: the whole leaf. */
+static int set_forwarding(const char *device, bool on)
 {
-	uint64_t end = cluster_now_ns() + KERNEL_WAIT_NS, now;
-	char bytes[8192];
+	char path[128];
+	int rc;
 
-	while ((now = cluster_now_ns()) < end) {
-		ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
-		struct nlmsghdr head;
-		struct ifinfomsg info;
-
-		if (n < (ssize_t)NLMSG_LENGTH(sizeof(info)))
-			continue;
-		memcpy(&head, bytes, sizeof(head));
-		memcpy(&info, bytes + NLMSG_HDRLEN, sizeof(info));
-		if (head.nlmsg_type == RTM_NEWLINK && (unsigned)info.ifi_index == ifindex &&
-		    !(info.ifi_flags & IFF_RUNNING))
-			return cluster_now_ns();
-	}
-	return 0;
-}
-
-static int set_forwarding(int fd, bool on)
-{
-	return write(fd, on ? "1" : "0", 1) == 1 ? 0 : -errno;
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%.15s/forwarding", device ? device : "all");
+	rc = write_forwarding(path, on, false);
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%.15s/forwarding", device ? device : "all");
+	return rc ? rc : write_forwarding(path, on, true);
 }
 
 static int set_up(int fd, const char *device, bool up)
@@ -92,50 +78,50 @@ static int set_up(int fd, const char *device, bool up)
 	return ioctl(fd, SIOCSIFFLAGS, &request) ? -errno : 0;
 }
 
-static int act(const struct failover_fault *fault, bool on, struct times *times)
+static int do_links(const struct failover_fault *fault, bool on, struct times *times)
 {
-	int fd = fault->forwarding ? open("/proc/sys/net/ipv4/ip_forward", O_WRONLY | O_CLOEXEC)
-				   : socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int rc = 0;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc = 0;
 
 	if (fd < 0)
 		return -errno;
 	times->done_ns = cluster_now_ns();
-	if (fault->forwarding)
-		rc = set_forwarding(fd, !on);
-	for (unsigned i = 0; !fault->forwarding && !rc && i < fault->n_devices; i++)
+	for (unsigned i = 0; !rc && i < fault->n_devices; i++)
 		rc = set_up(fd, fault->device[i], !on);
 	close(fd);
 	return rc;
 }
 
-static void child(const struct failover_fault *fault, bool on, bool listen, struct times *times)
+static int do_forwarding(const struct failover_fault *fault, bool on)
 {
-	unsigned ifindex = 0;
-	int fd = -1;
+	int rc = 0;
 
-	if (listen) {
-		times->rc = enter(fault->server_netns);
-		if (times->rc)
-			return;
-		ifindex = if_nametoindex(fault->server_device);
-		fd = listen_to_links();
-		if (fd < 0 || !ifindex) {
-			times->rc = fd < 0 ? fd : -ENODEV;
-			return;
-		}
-	}
-	times->rc = enter(fault->leaf_netns);
-	if (!times->rc)
-		times->rc = act(fault, on, times);
-	if (!times->rc && listen)
-		times->kernel_ns = await_loss(fd, ifindex);
+	for (unsigned i = 0; !rc && i < fault->n_devices; i++)
+		rc = set_forwarding(fault->device[i], !on);
+	return fault->n_devices ? rc : set_forwarding(NULL, !on);
 }
 
-int failover_fault_do(const struct failover_fault *fault, bool on, uint64_t *done_ns,
-		      uint64_t *kernel_ns)
+static void child(const struct failover_fault *fault, bool on, struct times *times)
 {
-	struct times times = {0};
+	times->rc = enter(fault->leaf_netns);
+	if (!times->rc && fault->kind == FAILOVER_LINKS)
+		times->rc = do_links(fault, on, times);
+	if (!times->rc && fault->kind == FAILOVER_FORWARDING) {
+		times->done_ns = cluster_now_ns();
+		times->rc = do_forwarding(fault, on);
+		for (unsigned i = 0; on && !times->rc && i < fault->cycles; i++) {
+			sleep_until(times->done_ns + i * fault->period_ns + fault->period_ns / 2);
+			times->rc = do_forwarding(fault, false);
+			if (times->rc || i + 1 == fault->cycles)
+				break;
+			sleep_until(times->done_ns + (i + 1) * fault->period_ns);
+			times->rc = do_forwarding(fault, true);
+		}
+	}
+	times->over_ns = cluster_now_ns();
+}
+
+static int in_namespace(const struct failover_fault *fault, bool on, struct times *times)
+{
 	int ends[2], status;
 	pid_t pid;
 
@@ -143,17 +129,35 @@ int failover_fault_do(const struct failover_fault *fault, bool on, uint64_t *don
 		return -errno;
 	pid = fork();
 	if (pid == 0) {
-		child(fault, on, kernel_ns && fault->server_device[0], &times);
-		_exit(write(ends[1], &times, sizeof(times)) != sizeof(times));
+		prctl(PR_SET_TIMERSLACK, 1000);
+		child(fault, on, times);
+		_exit(write(ends[1], times, sizeof(*times)) != sizeof(*times));
 	}
 	close(ends[1]);
-	if (pid < 0 || read(ends[0], &times, sizeof(times)) != sizeof(times))
-		times.rc = pid < 0 ? -errno : -EIO;
+	if (pid < 0 || read(ends[0], times, sizeof(*times)) != sizeof(*times))
+		times->rc = pid < 0 ? -EAGAIN : -EIO;
 	close(ends[0]);
 	if (pid > 0)
 		waitpid(pid, &status, 0);
+	return times->rc;
+}
+
+int failover_fault_do(const struct failover_fault *fault, const struct lab *lab, bool on,
+		      uint64_t *done_ns, uint64_t *over_ns)
+{
+	struct times times = {.done_ns = cluster_now_ns()};
+	const char *words = on ? fault->words_on : fault->words_off;
+	bool by_hand = fault->kind == FAILOVER_LINKS || fault->kind == FAILOVER_FORWARDING;
+	char verb[16] = "";
+	int rc = 0;
+
+	if (by_hand && (on || (!fault->cycles && !*words)))
+		rc = in_namespace(fault, on, &times);
+	if (!rc && fault->kind == FAILOVER_KILL && on)
+		rc = fault->pid > 0 && !kill(fault->pid, SIGKILL) ? 0 : -ESRCH;
+	if (!rc && *words && sscanf(words, "%15s", verb) == 1)
+		rc = lab_do_words(lab, verb, words + strlen(verb));
 	*done_ns = times.done_ns;
-	if (kernel_ns)
-		*kernel_ns = times.kernel_ns;
-	return times.rc;
+	*over_ns = times.over_ns ? times.over_ns : cluster_now_ns();
+	return rc;
 }

@@ -1,37 +1,51 @@
 /*
  * failover_fault.h - faults that begin at a known moment.
  *
- * Owns: a child process for the time of an injection. In: network namespaces and devices. Out: when
- * it was done, and when the kernel told the server of it. Thread: the coordinator's.
+ * Owns: a child process for the time of an injection. In: what to break. Out: when it was done. Thread: the
+ * coordinator's.
  *
- * farelab takes tens of milliseconds to start, longer than what is measured here; so links are
- * taken down and forwarding is stopped from here, by one system call each, and given back the same
- * way. What farelab alone can do (loss, daemons) is timed from before its start: its own time is
- * inside.
+ * farelab takes tens of milliseconds to start, longer than what is measured here; so links are taken down, forwarding
+ * is stopped and daemons are killed from here, by one system call each. What farelab alone can do (loss, starting
+ * daemons) is timed from before its start: its own time is inside.
  */
 #ifndef FAILOVER_FAULT_H
 #define FAILOVER_FAULT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#define FAILOVER_MAX_DEVICES 8
+#include "lab.h"
+
+#define FAILOVER_MAX_DEVICES 256
+
+enum failover_fault_kind {
+	FAILOVER_LINKS,	     /* the leaf's devices go down: carrier is lost at both ends */
+	FAILOVER_FORWARDING, /* the leaf forwards nothing, or (devices) nothing that comes in by those */
+	FAILOVER_KILL,	     /* a process */
+	FAILOVER_WORDS,	     /* farelab does it */
+};
 
 struct failover_fault {
+	enum failover_fault_kind kind;
+	unsigned plane; /* that suffers */
+	int gpu;	/* whose paths over it suffer; -1: everybody's */
+	double remains; /* of their weight; 1: nothing may change */
 	char leaf_netns[64];
-	bool forwarding; /* true: the leaf stops forwarding; false: its devices go down */
 	unsigned n_devices;
 	char device[FAILOVER_MAX_DEVICES][16]; /* on the leaf */
-	char server_netns[64],
-		server_device[16]; /* where the kernel's event is waited for; "" : nowhere */
+	unsigned cycles;		       /* of FAILOVER_FORWARDING: off and on that often; 0: off */
+	uint64_t period_ns;
+	pid_t pid;
+	/* for farelab, after what is above was done and instead of undoing it; "": nothing */
+	char words_on[96], words_off[96];
 };
 
 /*
- * Does it (on) or undoes it. *done_ns: just before the first system call that matters. *kernel_ns
- * (may be NULL): when the server's kernel said that server_device lost its carrier, 0 if it did not
- * within 2 s. 0 or -errno.
+ * Does it (on) or undoes it. *done_ns: just before the first system call that matters; *over_ns: just after the last.
+ * A fault with cycles heals itself: *over_ns is when it did, and undoing it does nothing. 0 or -errno.
  */
-int failover_fault_do(const struct failover_fault *fault, bool on, uint64_t *done_ns,
-		      uint64_t *kernel_ns);
+int failover_fault_do(const struct failover_fault *fault, const struct lab *lab, bool on,
+		      uint64_t *done_ns, uint64_t *over_ns);
 
 #endif

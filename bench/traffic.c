@@ -42,7 +42,7 @@ static json_t *traffic_request(struct cluster *cluster, const struct topo *topo,
 
 		if (s->src == gpu)
 			json_array_append_new(
-				tx, json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "gpu",
+				tx, json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:s*}", "gpu",
 					      (json_int_t)s->dst, "address",
 					      topo_gpu_address(topo, s->dst), "remote_addr",
 					      (json_int_t)(cluster_arena_address(cluster, s->dst) +
@@ -50,7 +50,7 @@ static json_t *traffic_request(struct cluster *cluster, const struct topo *topo,
 					      "rkey", (json_int_t)cluster_rkey(cluster, s->dst),
 					      "offset", (json_int_t)s->tx_offset, "slots",
 					      (json_int_t)s->slots, "slot_bytes",
-					      (json_int_t)s->slot_bytes));
+					      (json_int_t)s->slot_bytes, "strategy", s->strategy));
 		if (s->dst == gpu)
 			json_array_append_new(
 				rx,
@@ -76,13 +76,13 @@ int traffic_open(struct cluster *cluster, const struct topo *topo,
 		json_t *request = traffic_request(cluster, topo, gpu, streams, n);
 		bool kernel = strategy_mode(options->strategy) == FARE_MODE_KERNEL;
 		json_t *more = json_pack(
-			"{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "nonce", (json_int_t)nonce,
+			"{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "nonce", (json_int_t)nonce,
 			"strategy", strategy_name(options->strategy), "qps",
 			(json_int_t)(kernel ? qps : 0), "qps_per_sub_port",
 			(json_int_t)(kernel ? 0 : per_sub_port), "flows",
 			(json_int_t)options->flows, "chunk_bytes", (json_int_t)options->chunk_bytes,
 			"window_bytes", (json_int_t)options->window_bytes, "random_ports",
-			kernel || options->random_ports);
+			kernel || options->random_ports, "bins", options->bins);
 
 		if (!request || !more || json_object_update(request, more))
 			err = -ENOMEM;
@@ -141,6 +141,32 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 	}
 	json_decref(report);
 	return err;
+}
+
+int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n)
+{
+	json_t *report, *value;
+	size_t from = 0, got, i;
+	int64_t first;
+	int err;
+
+	do { /* as many as fit an answer at a time */
+		err = cluster_send(cluster, gpu,
+				   json_pack("{s:s, s:I}", "op", "bins", "from", (json_int_t)from));
+		if (!err)
+			err = cluster_await(cluster, gpu, "bins", TRAFFIC_TIMEOUT_MS, &report);
+		if (err)
+			return err;
+		first = json_integer_value(json_object_get(report, "from_ns")) - (int64_t)from_ns;
+		first /= 1000000;
+		got = json_array_size(json_object_get(report, "bytes"));
+		json_array_foreach (json_object_get(report, "bytes"), i, value)
+			if (first + (int64_t)i >= 0 && (size_t)(first + (int64_t)i) < n)
+				bytes[first + (int64_t)i] += (double)json_integer_value(value);
+		from += got;
+		json_decref(report);
+	} while (got);
+	return 0;
 }
 
 double traffic_progress(const uint64_t *times_ns, size_t n, uint64_t t_ns)

@@ -30,12 +30,14 @@ struct traffic_options {
 	uint32_t chunk_bytes; /* 0: libfare's default, also below */
 	uint32_t window_bytes;
 	bool random_ports; /* fare strategies too: show what learning ports gains */
+	bool bins;	   /* record what is acknowledged in each millisecond: traffic_bins() */
 };
 
 struct traffic_stream {
 	unsigned src, dst, slots;
 	uint64_t slot_bytes;
 	uint64_t tx_offset, rx_offset; /* in the arenas of src and dst */
+	const char *strategy;	       /* NULL: that of traffic_options; else both are fare's */
 };
 
 /* Figures of one repetition. Goodput is payload verified at the receiver (observation point:
@@ -64,6 +66,9 @@ int traffic_close(struct cluster *cluster);
  * to result. */
 int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result,
 		   uint64_t **times_ns, size_t *n_times);
+
+/* Adds what gpu sent and had acknowledged to bytes[], a bin per millisecond from from_ns on. Before traffic_close(). */
+int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n);
 
 /*
  * Messages done by time t, counting the one under way in part: linear between the neighbours'

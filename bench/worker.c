@@ -188,5 +188,6 @@ int worker_main(int argc, char **argv)
 	fare_detach(w->fare);
 	rendezvous_destroy(w->coordinator);
 	free(w->samples);
+	free(w->bins);
 	return 0;
 }

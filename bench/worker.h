@@ -13,6 +13,7 @@
  *	{"op":"stop"}				{"event":"done"} also by itself when all rounds are
  *over
  *	{"op":"report"}				{"event":"report",...}
+ *	{"op":"bins","from":I}			{"event":"bins","from_ns":T,"bytes":[acknowledged per ms]}
  *	{"op":"close_tx"}, {"op":"close_rx"}	{"event":"closed"}
  *	{"op":"paths","address":"..."}
  *{"event":"paths","path":[{"usable_bps","verdict"},...]}

@@ -24,6 +24,9 @@
 #define WORKER_MAX_ROUNDS  100000
 #define WORKER_OPEN_NS	   UINT64_C(20000000000)
 #define WORKER_MAX_ARENA   (UINT64_C(4) << 30)
+#define WORKER_MAX_BINS	   4000000 /* of a millisecond */
+#define WORKER_SEND_BINS   300000  /* in an answer */
+#define WORKER_BIN_NS	   UINT64_C(1000000)
 
 struct worker_tx {
 	struct fare_group *group;
@@ -68,6 +71,8 @@ struct worker {
 	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in
 			      order of rounds */
 	size_t n_samples;
+	uint32_t *bins; /* payload acknowledged per millisecond since bins_ns; NULL: not asked for */
+	uint64_t bins_ns, bin, acked_bytes; /* bin: the one under way */
 };
 
 uint64_t worker_now_ns(void);
@@ -78,6 +83,9 @@ void worker_send(struct worker *w, json_t *event); /* takes event */
 
 /* Takes what the domain has, posts what may be posted, says "opened" and "done" when it is so. */
 void worker_turn(struct worker *w);
+
+/* Books what was acknowledged since the last call to the millisecond that it belongs to. */
+void worker_bin(struct worker *w, uint64_t now);
 
 /* Gives every waiting receive stream the group that its peer opened meanwhile. */
 void worker_claim_early(struct worker *w);

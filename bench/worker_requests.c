@@ -158,6 +158,34 @@ static void worker_read_options(struct worker *w, json_t *request,
 	};
 }
 
+/* Goodput per millisecond, if the run asked for it. */
+static void worker_open_bins(struct worker *w, json_t *request)
+{
+	free(w->bins);
+	w->bins = NULL;
+	w->bin = w->acked_bytes = 0;
+	w->bins_ns = worker_now_ns() / WORKER_BIN_NS * WORKER_BIN_NS;
+	if (!json_is_true(json_object_get(request, "bins")))
+		return;
+	w->bins = calloc(WORKER_MAX_BINS, sizeof(*w->bins));
+	if (!w->bins)
+		worker_fail(w, "out of memory");
+}
+
+static void worker_op_bins(struct worker *w, json_t *request)
+{
+	uint64_t from = worker_number(w, request, "from", WORKER_MAX_BINS);
+	json_t *bytes = json_array();
+
+	worker_bin(w, worker_now_ns());
+	for (uint64_t i = from;
+	     w->bins && i < w->bin && i < WORKER_MAX_BINS && i < from + WORKER_SEND_BINS; i++)
+		json_array_append_new(bytes, json_integer((json_int_t)w->bins[i]));
+	worker_send(w, json_pack("{s:s, s:I, s:o}", "event", "bins", "from_ns",
+				 (json_int_t)(w->bins_ns + from * WORKER_BIN_NS), "bytes",
+				 bytes));
+}
+
 static void worker_op_open(struct worker *w, json_t *request)
 {
 	json_t *tx_list = json_object_get(request, "tx"), *rx_list = json_object_get(request, "rx"),
@@ -197,13 +225,19 @@ static void worker_op_open(struct worker *w, json_t *request)
 		w->n_tx++;
 	}
 	worker_read_moe(w, request);
+	worker_open_bins(w, request);
 	/* only now, when nothing can fail any more for want of a parameter */
 	json_array_foreach (tx_list, i, item) {
 		struct in6_addr peer;
 		int err;
 
+		struct fare_group_options own = options;
+		const char *strategy = json_string_value(json_object_get(item, "strategy"));
+
 		worker_address(w, item, &peer);
-		err = fare_group_open(&w->tx[i].group, w->domain, &peer, &options);
+		if (strategy && strategy_parse(strategy) >= 0)
+			own.mode = strategy_mode((enum strategy)strategy_parse(strategy));
+		err = fare_group_open(&w->tx[i].group, w->domain, &peer, &own);
 		if (err)
 			worker_fail(w, "opening a group toward GPU %u: %s", w->tx[i].gpu,
 				    strerror(-err));
@@ -317,6 +351,8 @@ bool worker_request(struct worker *w, json_t *request)
 		w->stopping = true;
 	} else if (strcmp(op, "report") == 0) {
 		worker_op_report(w);
+	} else if (strcmp(op, "bins") == 0) {
+		worker_op_bins(w, request);
 	} else if (strcmp(op, "close_tx") == 0 || strcmp(op, "close_rx") == 0) {
 		w->running = false;
 		op[6] == 't' ? worker_close_tx(w) : worker_close_rx(w);

@@ -261,9 +261,10 @@ static bool worker_is_done(const struct worker *w)
 	if (!w->running || (!w->rounds && !w->stopping))
 		return false;
 	for (unsigned i = 0; i < w->n_tx; i++)
-		if (!stream_tx_idle(&w->tx[i].books) || w->tx[i].books.n_posted < w->rounds)
+		if (!stream_tx_idle(&w->tx[i].books) ||
+		    (!w->stopping && w->tx[i].books.n_posted < w->rounds))
 			return false;
-	for (unsigned i = 0; i < w->n_rx; i++)
+	for (unsigned i = 0; !w->stopping && i < w->n_rx; i++)
 		if (stream_rx_floor(&w->rx[i].books) < w->rounds)
 			return false;
 	return true;
@@ -284,11 +285,31 @@ static void worker_check_open(struct worker *w)
 				    w->rx[i].gpu, (unsigned)(WORKER_OPEN_NS / 1000000000u));
 }
 
+void worker_bin(struct worker *w, uint64_t now)
+{
+	uint64_t bin = (now - w->bins_ns) / WORKER_BIN_NS, acked = 0;
+
+	if (!w->bins || bin == w->bin)
+		return;
+	for (unsigned i = 0; i < w->n_tx; i++) {
+		struct fare_group_stats stats;
+
+		fare_group_stats(w->tx[i].group, &stats);
+		for (unsigned plane = 0; plane < FARE_MAX_PLANES; plane++)
+			acked += stats.plane_bytes[plane];
+	}
+	if (w->bin < WORKER_MAX_BINS)
+		w->bins[w->bin] = (uint32_t)(acked - w->acked_bytes);
+	w->acked_bytes = acked;
+	w->bin = bin;
+}
+
 void worker_turn(struct worker *w)
 {
 	struct fare_event events[64];
 	int n;
 
+	worker_bin(w, worker_now_ns()); /* what the turns before this one have brought */
 	do {
 		n = fare_domain_poll(w->domain, events, 64);
 		if (n < 0)

@@ -57,18 +57,21 @@ struct ep_plan {
 	unsigned n_streams;
 };
 
-static int ep_plan_streams(const struct topo *topo, struct ep_plan *plan)
+int ep_streams(const struct topo *topo, const struct moe *moe, struct traffic_stream **out,
+	       unsigned *n_out)
 {
 	unsigned n = topo->n_gpus;
-	uint64_t slot = ep_slot_bytes(&plan->moe);
+	uint64_t slot = ep_slot_bytes(moe);
+	struct traffic_stream *streams = calloc((size_t)n * n, sizeof(*streams));
 
-	plan->streams = calloc((size_t)n * n, sizeof(*plan->streams));
-	if (!plan->streams)
+	*out = streams;
+	*n_out = 0;
+	if (!streams)
 		return -ENOMEM;
 	for (unsigned i = 0; i < n * n; i++) {
 		if (topo->gpus[i / n].server == topo->gpus[i % n].server)
 			continue;
-		plan->streams[plan->n_streams++] = (struct traffic_stream){
+		streams[(*n_out)++] = (struct traffic_stream){
 			.src = i / n,
 			.dst = i % n,
 			.slots = EP_SLOTS,
@@ -256,7 +259,7 @@ int ep_run(struct cluster *cluster, const struct topo *topo, const struct ep_opt
 	}
 	err = ep_plan_rounds(topo, ep->measure_s, &plan);
 	if (!err)
-		err = ep_plan_streams(topo, &plan);
+		err = ep_streams(topo, &plan.moe, &plan.streams, &plan.n_streams);
 	if (!err)
 		err = ep_execute(cluster, topo, ep, &plan, result);
 	free(plan.streams);

@@ -28,6 +28,10 @@ struct ep_options {
 /* Upper bound of the arena that any rounds of this routing can need on this topology. */
 uint64_t ep_arena_bytes(const struct topo *topo, const struct ep_options *ep);
 
+/* Who sends to whom: every ordered pair of GPUs on different servers. moe->gpus is set. *out is the caller's. */
+int ep_streams(const struct topo *topo, const struct moe *moe, struct traffic_stream **out,
+	       unsigned *n);
+
 /* One repetition with fresh QPs; repetition chooses the routing's seed. */
 int ep_run(struct cluster *cluster, const struct topo *topo, const struct ep_options *ep,
 	   unsigned repetition, struct traffic_result *result);

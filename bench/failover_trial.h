@@ -1,0 +1,67 @@
+/*
+ * failover_trial.h - one fault under traffic, from a healthy fabric to a healthy fabric.
+ *
+ * Owns: nothing between trials. In: a lab that is well, an observer, a scenario. Out: a trial's figures, and its goodput
+ * added to pictures. Every wait is for a condition and has an end. Thread: the coordinator's.
+ *
+ * Clocks start at the injection, or at the end of healing. Milliseconds; negative: not due, or (for what is seen later)
+ * not seen.
+ */
+#ifndef FAILOVER_TRIAL_H
+#define FAILOVER_TRIAL_H
+
+#include "cluster.h"
+#include "failover_scenario.h"
+#include "lab.h"
+#include "observe.h"
+#include "strategy.h"
+#include "tests/ep.h"
+#include "tests/kv.h"
+
+#define FAILOVER_BEFORE_MS 100	/* of a picture, before the injection or the heal */
+#define FAILOVER_FAULT_MS  600	/* and after the injection, */
+#define FAILOVER_HEAL_MS   3000 /* and after the heal */
+
+/* Goodput around a moment, bytes per millisecond, summed over trials. */
+struct failover_picture {
+	unsigned n[FAILOVER_BEFORE_MS + FAILOVER_HEAL_MS];
+	double bytes[FAILOVER_BEFORE_MS + FAILOVER_HEAL_MS];
+};
+
+struct failover_trial {
+	double kernel_ms;	       /* injection -> the kernel told the server that lost its link */
+	double decide_ms;	       /* injection -> new weights are there for applications, on all servers concerned */
+	double decide_after_kernel_ms; /* the same from the kernel's event */
+	double move_ms;		       /* injection -> goodput is what it settles at (recovery.h) */
+	double gap_ms;		       /* longest time without a byte acknowledged */
+	double settled_ratio;	       /* goodput under the fault over the healthy one */
+	double back_ms;		       /* healed -> links and kernel routes are as before: BGP's share */
+	double hold_ms;		       /* then, until the first of the weight is back: the hold-down's share */
+	double ramp_ms;		       /* then, until all of it is: the ramp's */
+	double weights_ms;	       /* healed -> all weights are back */
+	double restore_ms;	       /* healed -> goodput is back (recovery.h) */
+	double restore_after_back_ms;  /* links and routes back -> goodput is back; at least 0 */
+	bool backoff;		       /* a path went down more than once: flap back-off */
+	bool back_at_all;	       /* weights and goodput */
+	uint64_t messages, lost, replayed;
+	unsigned needless;
+};
+
+struct failover_bench {
+	struct lab lab;
+	struct topo *topo;
+	struct cluster *cluster;
+	struct observe *observe;
+	struct kv_options kv;
+	struct ep_options ep;
+	uint64_t carrier_ns; /* the last time that a link went or came */
+	/* until when a plane's next fault would be taken for flapping, because of the last one */
+	uint64_t calm_ns[FARE_MAX_PLANES];
+};
+
+/* Runs it. fault and heal (may be NULL) get the goodput. 0, or -errno after saying why: the run is over then. */
+int failover_trial_run(struct failover_bench *b, const struct failover_scenario *s,
+		       enum strategy strategy, bool is_kv, struct failover_trial *out,
+		       struct failover_picture *fault, struct failover_picture *heal);
+
+#endif
