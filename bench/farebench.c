@@ -13,6 +13,7 @@
 #include "sched/sched_bench.h"
 #include "tests/ep.h"
 #include "tests/kv.h"
+#include "transport/transport.h"
 #include "worker.h"
 
 struct farebench_command {
@@ -30,6 +31,8 @@ static const struct farebench_command farebench_commands[] = {
 	{"sched", "the scheduler's hot path beside its peers, in one run", sched_bench_run},
 	{"fluid", "how long a pattern would take on any topology, as fluid, over the optimum",
 	 fluid_command_main},
+	{"transport", "the soft provider and the QP group beside other ways to move bytes, in one run",
+	 transport_main},
 	{"converge", "how long a lab takes to converge", converge_main},
 	{"check", "measure the promised figures again and compare", goals_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */

@@ -1,0 +1,146 @@
+/*
+ * libfare's QP group over the soft provider: one plane, or four, per flow or sprayed. The path table that it attaches to
+ * says that all planes work alike.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fare.h"
+#include "method.h"
+
+#define CONNECT_S 10
+
+struct group_card {
+	uint64_t base;
+	uint32_t rkey;
+};
+
+struct group_method {
+	const struct transport_end *end;
+	struct fare *fare;
+	struct fare_domain *domain;
+	struct fare_mr *mr;
+	struct fare_group *group; /* end 0 opens it, end 1 accepts it */
+	struct group_card theirs;
+	bool connected;
+};
+
+static int poll_events(struct group_method *g, unsigned *done, int max)
+{
+	struct fare_event e[64];
+	int n = fare_domain_poll(g->domain, e, max < 64 ? max : 64), n_done = 0;
+
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n; i++) {
+		if (e[i].kind == FARE_EVENT_CLOSED || (e[i].kind == FARE_EVENT_COMPLETED && e[i].status))
+			return -EIO;
+		if (e[i].kind == FARE_EVENT_COMPLETED)
+			done[n_done++] = (unsigned)e[i].context;
+		if (e[i].kind == FARE_EVENT_CONNECTED || e[i].kind == FARE_EVENT_ACCEPTED) {
+			g->group = e[i].group;
+			g->connected = true;
+		}
+	}
+	return n_done;
+}
+
+static int connect_group(struct group_method *g, enum fare_mode mode)
+{
+	struct fare_group_options options = {.mode = mode, .qps_per_sub_port = g->end->qps, .max_messages = 64};
+	struct in6_addr peer = transport_address(g->end->remote);
+	time_t end = time(NULL) + CONNECT_S;
+	unsigned none[1];
+	int err = 0;
+
+	if (g->end->who == 0)
+		err = fare_group_open(&g->group, g->domain, &peer, &options);
+	while (!err && !g->connected) {
+		struct pollfd p = {.fd = fare_domain_fd(g->domain), .events = POLLIN};
+
+		err = poll_events(g, none, 1);
+		err = err < 0 ? err : time(NULL) > end ? -ETIMEDOUT : 0;
+		if (!err && !g->connected)
+			poll(&p, 1, 100);
+	}
+	return err;
+}
+
+static int open_mode(struct transport_end *end, void **state, enum fare_mode mode)
+{
+	struct fare_domain_options options = {.path_mtu = TRANSPORT_PATH_MTU, .accept = end->who == 1};
+	struct group_method *g = calloc(1, sizeof(*g));
+	struct group_card mine;
+	int err;
+
+	*state = g;
+	if (!g)
+		return -ENOMEM;
+	g->end = end;
+	err = fare_attach(&g->fare, end->run_dir);
+	if (!err)
+		err = fare_domain_open(&g->domain, g->fare, 0, &options);
+	if (!err)
+		err = fare_mr_register(&g->mr, g->domain, end->memory, end->memory_bytes, true);
+	if (err)
+		return err;
+	mine = (struct group_card){(uintptr_t)end->memory, fare_mr_rkey(g->mr)};
+	err = transport_exchange(end, &mine, &g->theirs, sizeof(mine));
+	return err ? err : connect_group(g, mode);
+}
+
+static int open_flow(struct transport_end *end, void **state)
+{
+	return open_mode(end, state, FARE_MODE_FLOW);
+}
+
+static int open_spray(struct transport_end *end, void **state)
+{
+	return open_mode(end, state, FARE_MODE_SPRAY);
+}
+
+static int group_post(void *state, unsigned slot)
+{
+	struct group_method *g = state;
+	size_t offset = slot * g->end->stride;
+	struct fare_write w = {.data = g->end->memory + offset,
+			       .mr = g->mr,
+			       .length = g->end->bytes,
+			       .remote_addr = g->theirs.base + offset,
+			       .rkey = g->theirs.rkey,
+			       .context = slot};
+	int err = fare_group_write(g->group, &w);
+
+	return err == -ENOBUFS ? -EAGAIN : err;
+}
+
+static int group_progress(void *state, unsigned *done, int max)
+{
+	return poll_events(state, done, max);
+}
+
+static int group_fd(void *state)
+{
+	return fare_domain_fd(((struct group_method *)state)->domain);
+}
+
+static void group_close(void *state)
+{
+	struct group_method *g = state;
+
+	fare_domain_close(g->domain);
+	fare_detach(g->fare);
+	free(g);
+}
+
+#define GROUP_METHOD(OPEN)                                                                                             \
+	.many_qps = true, .open = OPEN, .post = group_post, .progress = group_progress, .fd = group_fd, .close = group_close
+
+const struct transport_method transport_group_plane = {
+	.name = "group-1", .what = "libfare's QP group over one plane", .n_planes = 1, GROUP_METHOD(open_spray)};
+const struct transport_method transport_group_flow = {
+	.name = "group-4-flow", .what = "libfare's QP group, four planes, per flow", .n_planes = 4, GROUP_METHOD(open_flow)};
+const struct transport_method transport_group_spray = {
+	.name = "group-4-spray", .what = "libfare's QP group, four planes, sprayed", .n_planes = 4, GROUP_METHOD(open_spray)};

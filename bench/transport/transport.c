@@ -1,0 +1,278 @@
+#include "transport.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "options.h"
+#include "plan.h"
+#include "result.h"
+#include "table.h"
+
+#define MAX_LIST      12
+#define LATENCY_BYTES 64
+#define LARGE_BYTES   (1u << 20) /* of the sweep over QPs, and of the processor's cost */
+
+struct transport {
+	const struct transport_method *method[TRANSPORT_MAX_METHODS];
+	unsigned n_methods;
+	uint64_t sizes[MAX_LIST], qps[MAX_LIST], n;
+	int n_sizes, n_qps;
+	double seconds;
+	const char *only, *json;
+	struct plan *plan;
+};
+
+static const struct options_entry transport_options[] = {
+	{"methods", 'm', "LIST", "of raw, soft, group-1, group-4-flow, group-4-spray, tcp, ofi-tcp, ofi-net, ofi-udp, ucx-tcp, udp (all)"},
+	{"sizes", 's', "LIST", "bytes of a message, 8..64M (64,1K,8K,64K,256K,1M,8M,64M)"},
+	{"qps", 'q', "LIST", "QPs, or connections, for the sweep over them, 1..256 (1,4,16,64,256)"},
+	{"only", 'o', "LIST", "of goodput,qps,cpu,latency (all)"},
+	{"seconds", 't', "S", "time measured per point and repetition (0.4)"},
+	{"n", 'n', "N", "repetitions, 1..25 (5)"},
+	{"json", 'j', "FILE", "write the results there too ('-': standard output)"},
+	{NULL, 0, NULL, NULL},
+};
+
+/* Is name one of the words between commas? */
+static bool listed(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, name, length) && (!at[length] || at[length] == ','))
+			return true;
+	return false;
+}
+
+/* Keeps the listed ones, in the order of the table; -EINVAL if a word is none. */
+static int choose(struct transport *t, const char *list)
+{
+	unsigned kept = 0, words = 1;
+
+	for (const char *at = list; *at; at++)
+		words += *at == ',';
+	for (unsigned i = 0; i < t->n_methods; i++)
+		if (listed(list, t->method[i]->name))
+			t->method[kept++] = t->method[i];
+	t->n_methods = kept;
+	if (kept == words)
+		return 0;
+	fprintf(stderr, "farebench transport: --methods %s: one is unknown, or not built in\n", list);
+	return -EINVAL;
+}
+
+static int parse_sizes(const char *text, uint64_t *out, uint64_t min, uint64_t max)
+{
+	int n = options_sizes(text, out, MAX_LIST);
+
+	for (int i = 0; i < n; i++)
+		if (out[i] < min || out[i] > max) {
+			fprintf(stderr, "farebench transport: %s: %llu to %llu each\n", text, (unsigned long long)min,
+				(unsigned long long)max);
+			return -EINVAL;
+		}
+	return n;
+}
+
+static int parse(struct transport *t, int argc, char **argv)
+{
+	struct option table[OPTIONS_MAX];
+	int option, err = 0;
+
+	options_getopt(transport_options, table);
+	while (!err && (option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		switch (option) {
+		case 'm':
+			err = choose(t, optarg);
+			break;
+		case 's':
+			err = t->n_sizes = parse_sizes(optarg, t->sizes, TRANSPORT_MIN_BYTES, TRANSPORT_MAX_BYTES);
+			break;
+		case 'q':
+			err = t->n_qps = parse_sizes(optarg, t->qps, 1, TRANSPORT_MAX_QPS);
+			break;
+		case 'o':
+			t->only = optarg;
+			break;
+		case 't':
+			t->seconds = strtod(optarg, NULL);
+			err = t->seconds > 0 && t->seconds <= 10 ? 0 : -EINVAL;
+			break;
+		case 'n':
+			err = options_number("n", optarg, 1, PLAN_MAX_N, &t->n);
+			break;
+		case 'j':
+			t->json = optarg;
+			break;
+		case 'h':
+			options_help("farebench transport", transport_options);
+			return 1;
+		default:
+			return -EINVAL;
+		}
+		err = err > 0 ? 0 : err;
+	}
+	return err ? err : optind < argc ? -EINVAL : 0;
+}
+
+static bool wanted(const struct transport *t, enum plan_part part)
+{
+	return !t->only || listed(t->only, plan_part_name(part));
+}
+
+static int add_all(struct transport *t, enum plan_part part, size_t bytes, unsigned qps)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < t->n_methods; i++) {
+		const struct transport_method *m = t->method[i];
+		struct transport_case c = {.method = m,
+					   .bytes = bytes,
+					   .qps = qps,
+					   .seconds = t->seconds,
+					   .latency = part == PLAN_LATENCY,
+					   .block = part == PLAN_CPU};
+
+		if ((m->is_probe && !c.latency) || (part == PLAN_QPS && !m->many_qps) || (c.block && !m->fd))
+			continue;
+		err = plan_add(t->plan, part, &c);
+	}
+	return err;
+}
+
+static int make_plan(struct transport *t)
+{
+	int err = 0;
+
+	for (int i = 0; !err && wanted(t, PLAN_GOODPUT) && i < t->n_sizes; i++)
+		err = add_all(t, PLAN_GOODPUT, t->sizes[i], 1);
+	for (int i = 0; !err && wanted(t, PLAN_QPS) && i < t->n_qps; i++)
+		err = add_all(t, PLAN_QPS, LARGE_BYTES, (unsigned)t->qps[i]);
+	if (!err && wanted(t, PLAN_CPU))
+		err = add_all(t, PLAN_CPU, LARGE_BYTES, 1);
+	if (!err && wanted(t, PLAN_LATENCY))
+		err = add_all(t, PLAN_LATENCY, LATENCY_BYTES, 1);
+	return err;
+}
+
+static int measure(struct transport *t)
+{
+	struct transport_net net;
+	struct progress progress;
+	int err = transport_net_up(&net, TRANSPORT_PLANES);
+
+	progress_init(&progress, t->plan->n_points * (unsigned)t->n);
+	for (uint64_t i = 0; !err && i < t->n; i++)
+		err = plan_run(t->plan, &net, &progress);
+	progress_fini(&progress);
+	transport_net_down(&net);
+	return err;
+}
+
+static void cell(char *out, size_t size, const json_t *entry, const char *key, int digits)
+{
+	const json_t *v = json_object_get(entry, key);
+
+	if (json_is_number(v))
+		snprintf(out, size, "%.*f", digits, json_number_value(v));
+	else
+		snprintf(out, size, "%s", json_is_string(v) ? json_string_value(v) : "-");
+}
+
+static void print_part(const json_t *root, const char *title, const char *part, const char *const *keys,
+		       const char *const *heads, size_t n)
+{
+	struct table *table;
+	json_t *entry;
+	size_t i;
+
+	if (!json_object_get(root, part) || table_create(&table, n + 1, heads))
+		return;
+	json_array_foreach (json_object_get(root, part), i, entry) {
+		char text[8][32];
+		const char *cells[9] = {json_string_value(json_object_get(entry, "method"))};
+
+		for (size_t k = 0; k < n; k++) {
+			bool whole = json_is_integer(json_object_get(entry, keys[k]));
+
+			cell(text[k], sizeof(text[k]), entry, keys[k], whole ? 0 : 2);
+			cells[k + 1] = text[k];
+		}
+		table_row(table, cells);
+	}
+	printf("\n%s\n", title);
+	table_print(table, stdout);
+	table_destroy(table);
+}
+
+static void print(const json_t *root)
+{
+	static const char *const keys[] = {"bytes", "qps", "gbps", "gbps_min", "gbps_max", "of_ceiling", "cpu_s_per_gb"};
+	static const char *const heads[] = {"method", "bytes", "QPs", "Gb/s", "min", "max", "of ceiling", "CPU s/GB"};
+	static const char *const rtt_keys[] = {"bytes", "p50_us", "p50_us_min", "p50_us_max", "p99_us", "p999_us", "worst_us"};
+	static const char *const rtt_heads[] = {"method", "bytes", "p50 us", "min", "max", "p99 us", "p99.9 us", "worst us"};
+
+	print_part(root, "Goodput by message size; both ends spin, a core each", "goodput", keys, heads, 7);
+	print_part(root, "Goodput by number of QPs or connections", "qps", keys, heads, 7);
+	print_part(root, "The same, sleeping when nothing is due", "cpu", keys, heads, 7);
+	print_part(root, "Half round trip, both ends spin", "latency", rtt_keys, rtt_heads, 7);
+}
+
+static int report(struct transport *t)
+{
+	struct result *result;
+	struct utsname u;
+	json_t *root;
+	int err = result_create(&result);
+
+	if (err)
+		return err;
+	uname(&u);
+	root = plan_json(t->plan);
+	print(root);
+	result_set(result, "transport", root);
+	result_set_environment(result, "kernel", json_string(u.release));
+	result_set_environment(result, "cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+	result_set_environment(result, "path_mtu_bytes", json_integer(TRANSPORT_PATH_MTU));
+	result_set_environment(result, "what",
+			       json_string("real sockets and kernel, two processes pinned to a core each, veth pairs "
+					   "between two network namespaces instead of a wire; methods measured in turns; "
+					   "medians; every byte compared at the receiver"));
+	err = t->json ? result_write(result, t->json) : 0;
+	result_destroy(result);
+	return err;
+}
+
+int transport_main(int argc, char **argv)
+{
+	struct transport t = {
+		.sizes = {64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20},
+		.n_sizes = 8,
+		.qps = {1, 4, 16, 64, 256},
+		.n_qps = 5,
+		.n = 5,
+		.seconds = 0.4,
+	};
+	int err;
+
+	t.n_methods = transport_methods(t.method);
+	err = parse(&t, argc, argv);
+	if (err)
+		return err > 0 ? 0 : 2;
+	if (geteuid()) {
+		fputs("farebench transport: needs root: it makes network namespaces\n", stderr);
+		return 1;
+	}
+	t.plan = calloc(1, sizeof(*t.plan));
+	err = t.plan ? make_plan(&t) : -ENOMEM;
+	if (!err)
+		err = measure(&t);
+	if (!err)
+		err = report(&t);
+	free(t.plan);
+	return err ? 1 : 0;
+}
