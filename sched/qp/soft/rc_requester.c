@@ -410,7 +410,7 @@ enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct 
 	r->culprit = psn;
 	if (p->payload_bytes != byte_of(r, w, psn + 1) - byte_of(r, w, psn))
 		return QP_WC_BAD_RESP_ERR;
-	if (mr_table_place_local(r->config.regions, w->work.lkey, (uint8_t *)w->work.data + offset,
+	if (mr_table_place_local(r->config.regions, w->work.lkey, (void *)((uintptr_t)w->work.data + offset),
 				 p->payload, p->payload_bytes))
 		return QP_WC_LOC_PROT_ERR;
 	r->config.stats->rx_packets++;

@@ -185,7 +185,7 @@ static enum rc_responder_verdict take_send(struct rc_responder *r, const struct 
 		r->receive_status = QP_WC_LOC_LEN_ERR;
 		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
 	}
-	if (mr_table_place_local(regions, recv->lkey, (uint8_t *)recv->data + offset, p->payload,
+	if (mr_table_place_local(regions, recv->lkey, (void *)((uintptr_t)recv->data + offset), p->payload,
 				 p->payload_bytes)) {
 		r->receive_status = QP_WC_LOC_PROT_ERR;
 		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_OPERATION, p->psn);

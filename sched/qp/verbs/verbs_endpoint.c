@@ -262,7 +262,10 @@ const struct qp_provider qp_verbs_provider = {
 	.qp_kick = kick,
 	.qp_error = verbs_qp_error,
 	.qp_destroy = verbs_qp_destroy,
-	.post_write = verbs_qp_post,
+	.post_write = verbs_qp_post_write,
+	.post_send = verbs_qp_post_send,
+	.post_read = verbs_qp_post_read,
+	.post_recv = verbs_qp_post_recv,
 	.poll = verbs_qp_poll_all,
 	.control_send = verbs_control_send,
 };

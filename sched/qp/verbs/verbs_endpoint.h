@@ -95,11 +95,13 @@ struct qp {
 	enum verbs_qp_state state;
 	int error; /* it failed by itself: -errno */
 	bool stop_wanted, doomed, armed;
-	unsigned n_receives;
+	unsigned n_receives; /* the device holds */
+	uint64_t *receive_ids; /* attr.receives of them: those that were posted, a ring */
+	unsigned first_receive;
 	uint64_t drain_until_ns;
-	uint64_t wr_ids[VERBS_SEND_DEPTH]; /* outstanding writes, oldest first */
+	uint64_t wr_ids[VERBS_SEND_DEPTH]; /* outstanding work, oldest first */
 	uint32_t lengths[VERBS_SEND_DEPTH];
-	unsigned first, n_writes;
+	unsigned first, n_work;
 	struct verbs_job job;
 };
 
@@ -152,7 +154,7 @@ int verbs_region_deregister(struct qp_endpoint *ep, const struct qp_mr *mr);
 void verbs_region_free_all(struct qp_endpoint *ep);
 /* 0 or -EINVAL: no such region. */
 int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, unsigned device, uint32_t *lkey);
-/* Fills in keys and n_keys (none if peers may not write there). */
+/* Fills in keys and n_keys (none if peers have no business there). */
 void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply);
 
 int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
@@ -161,7 +163,10 @@ int verbs_qp_status(struct qp *qp);
 int verbs_qp_move(struct qp *qp, uint16_t sub_port);
 void verbs_qp_error(struct qp *qp);
 void verbs_qp_destroy(struct qp *qp);
-int verbs_qp_post(struct qp *qp, const struct qp_write *write);
+int verbs_qp_post_write(struct qp *qp, const struct qp_write *write);
+int verbs_qp_post_send(struct qp *qp, const struct qp_send *send);
+int verbs_qp_post_read(struct qp *qp, const struct qp_read *read);
+int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *recv);
 int verbs_qp_poll_all(struct qp_endpoint *ep, struct qp_wc *wc, int max);
 /* A job of the QP's came back from its worker. */
 void verbs_qp_on_done(struct qp *qp);

@@ -19,16 +19,22 @@ static int attr_check(const struct qp_endpoint *ep, const struct qp_attr *attr)
 		return -EOPNOTSUPP; /* a QP is its device's: the kernel's routing has no say */
 	if (attr->plane >= ep->attr.n_planes ||
 	    attr->sub_port >= ep->attr.n_sub_ports[attr->plane] || attr->timeout > 31 ||
-	    attr->retry_cnt > 7 || (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
+	    attr->retry_cnt > 7 || attr->rnr_limit > 7 || attr->receives > QP_MAX_RECEIVES || (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
 		return -EINVAL;
 	if (!ep->sub_ports[attr->plane][attr->sub_port].has_gid)
 		return -EADDRNOTAVAIL;
 	return ep->sub_ports[attr->plane][attr->sub_port].up ? 0 : -ENETDOWN;
 }
 
-static int post_receive(struct qp *qp)
+static unsigned receive_room(const struct qp *qp)
 {
-	struct ibv_recv_wr wr = {.wr_id = RECV_ID}, *bad;
+	return qp->attr.receives ? qp->attr.receives : VERBS_RECV_DEPTH;
+}
+
+/* sge NULL: one of zero bytes. */
+static int post_receive(struct qp *qp, struct ibv_sge *sge)
+{
+	struct ibv_recv_wr wr = {.wr_id = RECV_ID, .sg_list = sge, .num_sge = sge != NULL}, *bad;
 	int err = ibv_post_recv(qp->ibv, &wr, &bad);
 
 	qp->n_receives += !err;
@@ -39,12 +45,12 @@ static int to_init(struct qp *qp)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
 				.port_num = qp->port,
-				.qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+				.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
 	int err = -ibv_modify_qp(
 		qp->ibv, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 
-	for (unsigned i = 0; !err && i < VERBS_RECV_DEPTH; i++)
-		err = post_receive(qp);
+	for (unsigned i = 0; !err && !qp->attr.receives && i < VERBS_RECV_DEPTH; i++)
+		err = post_receive(qp, NULL);
 	return err;
 }
 
@@ -56,13 +62,16 @@ static int make(struct qp *qp)
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 		.cap = {.max_send_wr = VERBS_SEND_DEPTH,
-			.max_recv_wr = VERBS_RECV_DEPTH,
+			.max_recv_wr = receive_room(qp),
 			.max_send_sge = 1,
 			.max_recv_sge = 1},
 	};
 
+	qp->receive_ids = calloc(receive_room(qp), sizeof(*qp->receive_ids));
+	if (!qp->receive_ids)
+		return -ENOMEM;
 	errno = 0;
-	qp->cq = ibv_create_cq(d->context, VERBS_SEND_DEPTH + VERBS_RECV_DEPTH, qp, d->channel, 0);
+	qp->cq = ibv_create_cq(d->context, (int)(VERBS_SEND_DEPTH + receive_room(qp)), qp, d->channel, 0);
 	if (!qp->cq)
 		return errno ? -errno : -ENOMEM;
 	init.send_cq = init.recv_cq = qp->cq;
@@ -99,6 +108,7 @@ int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct q
 			ibv_destroy_qp(qp->ibv);
 		if (qp->cq)
 			ibv_destroy_cq(qp->cq);
+		free(qp->receive_ids);
 		free(qp);
 		return err;
 	}
@@ -129,7 +139,7 @@ int verbs_qp_status(struct qp *qp)
 	case VERBS_QP_READY:
 		return qp->error;
 	case VERBS_QP_STOPPED:
-		return qp->n_writes > 0; /* not yet reported as flushed */
+		return qp->n_work > 0 || (qp->attr.receives && qp->n_receives); /* not yet reported as flushed */
 	default:
 		return 1;
 	}
@@ -198,6 +208,7 @@ void verbs_qp_on_done(struct qp *qp)
 
 	qp->job.kind = VERBS_IDLE;
 	if (kind == VERBS_DESTROY) {
+		free(qp->receive_ids);
 		free(qp);
 	} else if (qp->doomed) {
 		verbs_worker_submit(qp, VERBS_DESTROY);
@@ -259,52 +270,108 @@ void verbs_qp_bury_all(struct qp_endpoint *ep)
 
 /* ---- work ---- */
 
-int verbs_qp_post(struct qp *qp, const struct qp_write *w)
+/* The rkey on the device that the QP leads to. 0, -EAGAIN (asked for), -EACCES. */
+static int find_rkey(struct qp *qp, uint32_t key, uint32_t *rkey)
 {
 	struct qp_endpoint *ep = qp->ep;
-	struct ibv_sge sge = {.addr = (uintptr_t)w->data, .length = w->length};
-	struct ibv_send_wr wr = {.opcode = w->flags & QP_WR_IMM ? IBV_WR_RDMA_WRITE_WITH_IMM
-								: IBV_WR_RDMA_WRITE,
-				 .imm_data = htonl(w->imm)},
-			   *bad;
 	uint64_t nonce;
-	unsigned last = (qp->first + qp->n_writes) % VERBS_SEND_DEPTH;
+	int err = verbs_keys_lookup(&ep->keys, &qp->remote.address, key, qp->attr.plane, qp->remote.sub_port,
+				    verbs_endpoint_now_ns(), ep->next_nonce, rkey, &nonce);
+
+	if (nonce) {
+		verbs_control_ask(ep, qp, key, nonce);
+		ep->next_nonce = verbs_endpoint_random();
+	}
+	return err;
+}
+
+/* wr lacks its memory, and, if it is not a SEND, key is the peer's name of its. */
+static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_sge *sge, uint32_t lkey, uint32_t key)
+{
+	unsigned last = (qp->first + qp->n_work) % VERBS_SEND_DEPTH;
+	bool is_send = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM;
+	struct ibv_send_wr *bad;
+	uint64_t wr_id = wr->wr_id;
 	int err;
 
 	if (qp->state != VERBS_QP_READY || qp->error)
 		return -ENOTCONN;
-	if (qp->n_writes == VERBS_SEND_DEPTH)
+	if (qp->n_work == VERBS_SEND_DEPTH)
 		return -ENOBUFS;
-	if (w->flags & ~(unsigned)QP_WR_IMM || w->length > 1u << 31)
+	if (sge->length > 1u << 31)
 		return -EINVAL;
-	if (w->length) {
-		if (verbs_region_lkey(ep, w->lkey, qp->device, &sge.lkey))
+	if (sge->length) {
+		if (verbs_region_lkey(qp->ep, lkey, qp->device, &sge->lkey))
 			return -EINVAL;
-		err = verbs_keys_lookup(&ep->keys, &qp->remote.address, w->rkey, qp->attr.plane,
-					qp->remote.sub_port, verbs_endpoint_now_ns(),
-					ep->next_nonce, &wr.wr.rdma.rkey, &nonce);
-		if (nonce) {
-			verbs_control_ask(ep, qp, w->rkey, nonce);
-			ep->next_nonce = verbs_endpoint_random();
-		}
+		err = is_send ? 0 : find_rkey(qp, key, &wr->wr.rdma.rkey);
 		if (err)
 			return err;
-		wr.wr.rdma.remote_addr = w->remote_addr;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
+		wr->sg_list = sge;
+		wr->num_sge = 1;
 	}
-	err = ibv_post_send(qp->ibv, &wr, &bad);
+	wr->wr_id = 0; /* the order tells; RECV_ID is what matters */
+	err = ibv_post_send(qp->ibv, wr, &bad);
 	if (err)
 		return err == ENOMEM ? -ENOBUFS : -err;
-	qp->wr_ids[last] = w->wr_id;
-	qp->lengths[last] = w->length;
-	qp->n_writes++;
-	ep->stats.tx_bytes += w->length;
+	qp->wr_ids[last] = wr_id;
+	qp->lengths[last] = sge->length;
+	qp->n_work++;
+	if (wr->opcode != IBV_WR_RDMA_READ)
+		qp->ep->stats.tx_bytes += sge->length;
 	return 0;
 }
 
-/* The oldest outstanding write is over. */
-static void report_write(struct qp *qp, enum qp_wc_status status, struct qp_wc *out)
+int verbs_qp_post_write(struct qp *qp, const struct qp_write *w)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)w->data, .length = w->length};
+	struct ibv_send_wr wr = {.wr_id = w->wr_id,
+				 .opcode = w->flags & QP_WR_IMM ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+				 .imm_data = htonl(w->imm),
+				 .wr.rdma.remote_addr = w->length ? w->remote_addr : 0};
+
+	return w->flags & ~(unsigned)QP_WR_IMM ? -EINVAL : post(qp, &wr, &sge, w->lkey, w->rkey);
+}
+
+int verbs_qp_post_send(struct qp *qp, const struct qp_send *s)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)s->data, .length = s->length};
+	struct ibv_send_wr wr = {.wr_id = s->wr_id,
+				 .opcode = s->flags & QP_WR_IMM ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
+				 .imm_data = htonl(s->imm)};
+
+	return s->flags & ~(unsigned)QP_WR_IMM ? -EINVAL : post(qp, &wr, &sge, s->lkey, 0);
+}
+
+int verbs_qp_post_read(struct qp *qp, const struct qp_read *r)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)r->data, .length = r->length};
+	struct ibv_send_wr wr = {.wr_id = r->wr_id,
+				 .opcode = IBV_WR_RDMA_READ,
+				 .wr.rdma.remote_addr = r->length ? r->remote_addr : 0};
+
+	return post(qp, &wr, &sge, r->lkey, r->rkey);
+}
+
+int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *r)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)r->data, .length = r->length};
+	unsigned last = (qp->first_receive + qp->n_receives) % receive_room(qp);
+	int err;
+
+	if (qp->state > VERBS_QP_READY || qp->error)
+		return -ENOTCONN;
+	if (!qp->attr.receives ||
+	    (r->length && verbs_region_lkey(qp->ep, r->lkey, qp->device, &sge.lkey)))
+		return -EINVAL;
+	if (qp->n_receives == qp->attr.receives)
+		return -ENOBUFS;
+	qp->receive_ids[last] = r->wr_id;
+	err = post_receive(qp, r->length ? &sge : NULL);
+	return err == -ENOMEM ? -ENOBUFS : err;
+}
+
+/* The oldest outstanding work is over. */
+static void report_work(struct qp *qp, enum qp_wc_status status, struct qp_wc *out)
 {
 	*out = (struct qp_wc){.qp = qp,
 			      .context = qp->attr.context,
@@ -312,39 +379,64 @@ static void report_write(struct qp *qp, enum qp_wc_status status, struct qp_wc *
 			      .status = status,
 			      .byte_len = qp->lengths[qp->first]};
 	qp->first = (qp->first + 1) % VERBS_SEND_DEPTH;
-	qp->n_writes--;
+	qp->n_work--;
 	if (status != QP_WC_SUCCESS && !qp->error)
 		qp->error = -EIO;
 	qp->ep->stats.timeouts += status == QP_WC_RETRY_EXC_ERR;
 }
 
-/* True if there is something to report. */
-static bool on_completion(struct qp *qp, const struct ibv_wc *wc, struct qp_wc *out)
+/* The oldest receive is over. */
+static void report_receive(struct qp *qp, enum qp_wc_status status, struct qp_wc *out)
 {
-	if (wc->wr_id != RECV_ID) {
-		if (!qp->n_writes)
-			return false;
-		report_write(qp, (enum qp_wc_status)wc->status, out);
-		return true;
-	}
-	if (qp->n_receives)
-		qp->n_receives--;
+	*out = (struct qp_wc){.qp = qp, .context = qp->attr.context, .status = status, .is_receive = true};
+	qp->n_receives--;
+	if (!qp->attr.receives)
+		return;
+	out->wr_id = qp->receive_ids[qp->first_receive];
+	qp->first_receive = (qp->first_receive + 1) % qp->attr.receives;
+}
+
+static bool on_receive(struct qp *qp, const struct ibv_wc *wc, struct qp_wc *out)
+{
+	if (!qp->n_receives)
+		return false;
+	report_receive(qp, (enum qp_wc_status)wc->status, out);
 	if (wc->status != IBV_WC_SUCCESS) {
 		if (!qp->error)
 			qp->error = -EIO; /* in error, and it was not us: the peer did something
 					     that it may not */
-		return false;
+		return qp->attr.receives; /* of the provider's own nobody knows */
 	}
-	*out = (struct qp_wc){.qp = qp,
-			      .context = qp->attr.context,
-			      .status = QP_WC_SUCCESS,
-			      .is_receive = true,
-			      .imm = ntohl(wc->imm_data),
-			      .byte_len = wc->byte_len};
+	out->has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
+	out->imm = out->has_imm ? ntohl(wc->imm_data) : 0;
+	out->byte_len = wc->byte_len;
 	qp->ep->stats.rx_bytes += wc->byte_len;
-	if (qp->state <= VERBS_QP_READY)
-		post_receive(qp);
+	if (!qp->attr.receives && qp->state <= VERBS_QP_READY)
+		post_receive(qp, NULL);
 	return true;
+}
+
+/* True if there is something to report. */
+static bool on_completion(struct qp *qp, const struct ibv_wc *wc, struct qp_wc *out)
+{
+	if (wc->wr_id == RECV_ID)
+		return on_receive(qp, wc, out);
+	if (!qp->n_work)
+		return false;
+	report_work(qp, (enum qp_wc_status)wc->status, out);
+	return true;
+}
+
+/* A device that was reset, or never set going, flushes nothing: what it still held is ours to report. */
+static int report_rest(struct qp *qp, struct qp_wc *out, int max)
+{
+	int n = 0;
+
+	while (n < max && qp->n_work)
+		report_work(qp, QP_WC_FLUSH_ERR, &out[n++]);
+	while (n < max && qp->attr.receives && qp->n_receives)
+		report_receive(qp, QP_WC_FLUSH_ERR, &out[n++]);
+	return n;
 }
 
 static int poll_one(struct qp *qp, struct qp_wc *out, int max)
@@ -356,12 +448,10 @@ static int poll_one(struct qp *qp, struct qp_wc *out, int max)
 		reported += on_completion(qp, &wc[i], &out[reported]);
 	if (n > 0)
 		qp->armed = false; /* look again before sleeping */
-	if (qp->state == VERBS_QP_DRAINING && !qp->n_writes && !qp->n_receives)
+	if (qp->state == VERBS_QP_DRAINING && !qp->n_work && !qp->n_receives)
 		stop_draining(qp, VERBS_QP_STOPPED);
-	/* a device that was reset flushes nothing: its completion queue being empty, the rest is
-	 * ours to report */
-	while (n == 0 && qp->state == VERBS_QP_STOPPED && qp->n_writes && reported < max)
-		report_write(qp, QP_WC_FLUSH_ERR, &out[reported++]);
+	if (n == 0 && qp->state == VERBS_QP_STOPPED)
+		reported += report_rest(qp, out + reported, max - reported);
 	return reported;
 }
 

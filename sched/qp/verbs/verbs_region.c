@@ -45,12 +45,14 @@ int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, uns
 	struct verbs_region *r = find_free(ep);
 	int rights = IBV_ACCESS_LOCAL_WRITE;
 
-	if (!length || access & ~QP_ACCESS_REMOTE_WRITE)
+	if (!length || access & ~(QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ))
 		return -EINVAL;
 	if (!r)
 		return -ENOSPC;
 	if (access & QP_ACCESS_REMOTE_WRITE)
 		rights |= IBV_ACCESS_REMOTE_WRITE;
+	if (access & QP_ACCESS_REMOTE_READ)
+		rights |= IBV_ACCESS_REMOTE_READ;
 	r->mr = calloc(ep->n_devices, sizeof(struct ibv_mr *));
 	if (!r->mr)
 		return -ENOMEM;
@@ -107,7 +109,7 @@ void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message
 	const struct verbs_region *r = find(ep, reply->key);
 
 	reply->n_keys = 0;
-	if (!r || !(r->access & QP_ACCESS_REMOTE_WRITE))
+	if (!r || !r->access)
 		return;
 	for (unsigned p = 0; p < ep->attr.n_planes; p++)
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)

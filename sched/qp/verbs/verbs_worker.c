@@ -42,7 +42,7 @@ static int to_ready_to_receive(struct qp *qp)
 		.path_mtu = mtu_code(qp->ep->attr.path_mtu),
 		.dest_qp_num = qp->remote.qpn,
 		.rq_psn = qp->remote.psn,
-		.max_dest_rd_atomic = 1,
+		.max_dest_rd_atomic = QP_MAX_READS,
 		.min_rnr_timer = RNR_TIMER,
 		.ah_attr = {.is_global = 1,
 			    .port_num = qp->port,
@@ -66,9 +66,9 @@ static int connect_qp(struct qp *qp)
 		.sq_psn = qp->first_psn,
 		.timeout = qp->attr.timeout,
 		.retry_cnt = qp->attr.retry_cnt < MAX_RETRY ? qp->attr.retry_cnt : MAX_RETRY,
-		.rnr_retry = 7, /* for ever: a receiver that does not poll is back-pressure, not a
-				   fault */
-		.max_rd_atomic = 1,
+		/* 7: for ever, as a receiver that does not poll is back-pressure and no fault */
+		.rnr_retry = qp->attr.rnr_limit ? qp->attr.rnr_limit - 1 : 7,
+		.max_rd_atomic = QP_MAX_READS,
 	};
 	int err = to_ready_to_receive(qp); /* resolves the neighbour: this is what may block */
 
