@@ -16,7 +16,7 @@
 
 #define PLAN_BYTES_MAX 1000000
 #define MAX_WORDS      12
-#define CONVERGE_S     60
+#define CONVERGE_S     120
 
 extern char **environ;
 
@@ -61,7 +61,7 @@ static int do_words(const struct lab *lab, const char *words)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EREMOTEIO;
 }
 
-static int read_plan(const struct lab *lab, const char *path, uint64_t seed,
+static int read_plan(const struct lab *lab, const char *path, uint64_t seed, uint32_t faults,
 		     struct drill_plan *plan)
 {
 	char error[DRILL_PLAN_ERROR_MAX] = "", *text = malloc(PLAN_BYTES_MAX);
@@ -70,7 +70,7 @@ static int read_plan(const struct lab *lab, const char *path, uint64_t seed,
 	int rc = !text ? -ENOMEM : !in ? -errno : size == PLAN_BYTES_MAX ? -EFBIG : 0;
 
 	if (!rc)
-		rc = drill_plan_parse(text, size, &lab->topology, seed, plan, error);
+		rc = drill_plan_parse(text, size, &lab->topology, seed, faults, plan, error);
 	if (rc)
 		say("%s: %s", path, *error ? error : strerror(-rc));
 	if (in)
@@ -79,7 +79,8 @@ static int read_plan(const struct lab *lab, const char *path, uint64_t seed,
 	return rc;
 }
 
-static void tell(bool json, const struct drill_step *step, double began_s, double took_s, int rc)
+static void tell(bool json, const struct drill_step *step, double start_s, double began_s,
+		 double took_s, int rc)
 {
 	json_t *o;
 
@@ -89,11 +90,13 @@ static void tell(bool json, const struct drill_step *step, double began_s, doubl
 		fflush(stdout);
 		return;
 	}
-	o = json_pack("{s:f, s:f, s:s, s:f, s:b}", "at_s", step->at_s, "began_s", began_s, "do",
-		      step->words, "took_ms", took_s * 1e3, "ok", !rc);
+	o = json_pack("{s:f, s:f, s:f, s:s, s:f, s:b}", "at_s", step->at_s, "began_s", began_s,
+		      "monotonic_s", start_s + began_s, "do", step->words, "took_ms", took_s * 1e3, "ok",
+		      !rc);
 	if (o)
 		json_dumpf(o, stdout, JSON_COMPACT);
 	putchar('\n');
+	fflush(stdout);
 	json_decref(o);
 }
 
@@ -131,12 +134,13 @@ static int await(const struct lab *lab, bool json, unsigned n)
 	return rc;
 }
 
-int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, bool json)
+int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, uint32_t faults,
+	      bool json)
 {
 	struct drill_plan plan;
 	double start_s;
 	unsigned n = 0;
-	int rc = read_plan(lab, plan_path, seed, &plan), healed;
+	int rc = read_plan(lab, plan_path, seed, faults, &plan), healed;
 
 	if (rc)
 		return rc;
@@ -148,7 +152,7 @@ int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, bool 
 		sleep_until(start_s + plan.steps[n].at_s);
 		began_s = now_s();
 		rc = do_words(lab, plan.steps[n].words);
-		tell(json, &plan.steps[n], began_s - start_s, now_s() - began_s, rc);
+		tell(json, &plan.steps[n], start_s, began_s - start_s, now_s() - began_s, rc);
 	}
 	healed = heal_all(lab, &plan, n);
 	if (!rc)

@@ -14,6 +14,7 @@
 #include "lab.h"
 
 /* 0: every step was done and the lab converged again afterwards; else -errno after saying why. */
-int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, bool json);
+int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, uint32_t faults,
+	      bool json);
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drill_random.h"
+
 #define MAX_STEPS  10000u
 #define MAX_TIME_S 86400.
 
@@ -71,43 +73,6 @@ bool drill_plan_undo(const char *words, char out[DRILL_PLAN_WORDS_MAX])
 	return false;
 }
 
-/* ---- chance ----------------------------------------------------------------- */
-
-/* SplitMix64: a seed means the same drill everywhere. */
-static unsigned draw(uint64_t *state, unsigned below)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return (unsigned)((z ^ (z >> 31)) % below);
-}
-
-/* One fault of that kind; -EINVAL: there is no such kind. */
-static int draw_fault(const char *kind, const struct topology *t, uint64_t *state,
-		      char out[DRILL_PLAN_WORDS_MAX])
-{
-	unsigned server = draw(state, t->servers), gpu = draw(state, t->gpus_per_server);
-	unsigned plane = draw(state, t->planes), sub = draw(state, t->sub_ports);
-
-	if (!strcmp(kind, "subport"))
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail subport s%u/g%u %u %u", server, gpu,
-			 plane, sub);
-	else if (!strcmp(kind, "plane"))
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail plane s%u/g%u %u", server, gpu, plane);
-	else if (!strcmp(kind, "leaf"))
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail leaf l%u", plane);
-	else if (!strcmp(kind, "leaf-gray"))
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "gray leaf l%u --loss-percent 100", plane);
-	else if (!strcmp(kind, "leaf-loss"))
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "gray leaf l%u --loss-percent 5", plane);
-	else if (!strcmp(kind, "bgpd") || !strcmp(kind, "fared"))
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail %s s%u", kind, server);
-	else
-		return -EINVAL;
-	return 0;
-}
-
 /* ---- the plan --------------------------------------------------------------- */
 
 static int refuse(char *error, const char *why, const char *what)
@@ -144,28 +109,29 @@ static int take_steps(const struct plan_yaml *y, struct drill_plan *plan, char *
 	return 0;
 }
 
-static int take_random(const struct random_yaml *r, const struct topology *t, uint64_t seed,
+static int take_random(const struct random_yaml *y, const struct topology *t, uint64_t seed,
 		       struct drill_plan *plan, char *error)
 {
-	double start_s = 0;
+	struct drill_random random = {.faults = y->faults,
+				      .every_s = y->every_s,
+				      .hold_s = y->hold_s,
+				      .n_kinds = y->n_kinds,
+				      .kinds = (const char *const *)y->kinds};
+	const char *bad = "";
+	int rc;
 
-	if (!is_time(r->every_s * r->faults) || !is_time(r->hold_s) || !(r->every_s > 0))
+	if (!is_time(y->every_s * y->faults) || !is_time(y->hold_s) || !(y->every_s > 0))
 		return refuse(error, "random", "every_s and hold_s have to fit a day");
 	for (unsigned i = 0; i < plan->n_steps; i++)
-		if (plan->steps[i].at_s > start_s)
-			start_s = plan->steps[i].at_s;
-	for (uint32_t i = 0; i < r->faults; i++) {
-		struct drill_step *s = &plan->steps[plan->n_steps];
-		const char *kind = r->kinds[draw(&seed, r->n_kinds)];
-
-		if (draw_fault(kind, t, &seed, s[0].words))
-			return refuse(error, "random: there is no such kind", kind);
-		s[0].at_s = start_s + i * r->every_s;
-		s[1].at_s = s[0].at_s + r->hold_s;
-		drill_plan_undo(s[0].words, s[1].words);
-		plan->n_steps += 2;
-	}
-	return 0;
+		if (plan->steps[i].at_s > random.start_s)
+			random.start_s = plan->steps[i].at_s;
+	rc = drill_random_draw(&random, t, seed, plan->steps + plan->n_steps, &bad);
+	if (rc == -EINVAL)
+		return refuse(error, "random: there is no such kind", bad);
+	if (rc == -EDOM)
+		return refuse(error, "random", "nothing is left to break; raise every_s or lower hold_s");
+	plan->n_steps += rc ? 0 : 2 * y->faults;
+	return rc;
 }
 
 static int by_time(const void *a, const void *b)
@@ -209,7 +175,7 @@ __attribute__((format(printf, 3, 0))) static void on_cyaml_log(cyaml_log_t level
 }
 
 int drill_plan_parse(const char *text, size_t size, const struct topology *t, uint64_t seed,
-		     struct drill_plan *out, char *error)
+		     uint32_t faults, struct drill_plan *out, char *error)
 {
 	const cyaml_config_t config = {
 		.log_fn = on_cyaml_log,
@@ -232,6 +198,8 @@ int drill_plan_parse(const char *text, size_t size, const struct topology *t, ui
 		error[strcspn(error, "\n")] = '\0';
 		return e == CYAML_ERR_OOM ? -ENOMEM : -EBADMSG;
 	}
+	if (yaml->random && faults)
+		yaml->random->faults = faults;
 	rc = take(yaml, t, seed, &plan, error);
 	cyaml_free(&config, &plan_schema, yaml, 0);
 	if (rc)

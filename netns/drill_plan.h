@@ -9,11 +9,11 @@
  *	  - {at_s: 1, do: fail subport s1 1 0}     any of farelab's fail, heal, gray, rate; without
  *the lab's name
  *	  - {at_s: 2.5, do: heal subport s1 1 0}
- *	random:                            instead of steps, or after them
+ *	random:                            instead of steps, or after them; drill_random.h
  *	  faults: 20                       how many
- *	  every_s: 3                       one begins every so often
- *	  hold_s: 1.5                      and is healed that long after
- *	  kinds: [subport, plane, leaf-gray, leaf-loss, bgpd, fared]
+ *	  every_s: 3                       one begins in each such stretch of time
+ *	  hold_s: 1.5                      and is healed about that long after
+ *	  kinds: [subport, plane, leaf, leaf-gray, leaf-gray-one-way, leaf-loss, bgpd, fared]     named twice: twice as often
  *
  * What a plan breaks and does not heal is healed by whoever runs it, at the end.
  */
@@ -38,10 +38,10 @@ struct drill_plan {
 	struct drill_step *steps;
 };
 
-/* 0; -EBADMSG with error (DRILL_PLAN_ERROR_MAX bytes) filled in; -ENOMEM. The plan is the caller's.
+/* faults: that many random ones; 0: as many as the plan says. 0; -EBADMSG with error (DRILL_PLAN_ERROR_MAX bytes) filled in; -ENOMEM. The plan is the caller's.
  */
 int drill_plan_parse(const char *text, size_t size, const struct topology *t, uint64_t seed,
-		     struct drill_plan *out, char *error);
+		     uint32_t faults, struct drill_plan *out, char *error);
 void drill_plan_fini(struct drill_plan *plan);
 
 /* The step that undoes this one, into out; false: it undoes one itself, or there is nothing to

@@ -27,7 +27,8 @@ struct options {
 	double loss_percent;
 	const char *direction;
 	bool json;
-	double seed; /* < 0: not given */
+	double seed;   /* < 0: not given */
+	double faults; /* 0: not given */
 };
 
 struct command {
@@ -331,7 +332,8 @@ static int command_drill(const struct options *o, int argc, char **argv)
 		return 1;
 	if (o->seed < 0 && getrandom(&seed, 4, 0) != 4)
 		return 1;
-	return failed(drill_run(&lab, argv[1], o->seed < 0 ? seed & UINT32_MAX : seed, o->json));
+	return failed(drill_run(&lab, argv[1], o->seed < 0 ? seed & UINT32_MAX : seed,
+				(uint32_t)o->faults, o->json));
 }
 
 static const struct command commands[] = {
@@ -350,7 +352,7 @@ static const struct command commands[] = {
 	 "NAME leaf LEAF | subport GPU PLANE SUB [--loss-percent P] [--direction "
 	 "both|from-leaf|to-leaf]"},
 	{"rate", 6, command_rate, "NAME subport GPU PLANE SUB MBPS"},
-	{"drill", 2, command_drill, "NAME PLAN.yaml [--seed N] [--json]"},
+	{"drill", 2, command_drill, "NAME PLAN.yaml [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
 };
 
@@ -392,6 +394,8 @@ static int parse_option(int c, struct options *o)
 		return 0;
 	case 's':
 		return parse_real("--seed", optarg, 4294967295., &o->seed);
+	case 'F':
+		return parse_real("--faults", optarg, 5000, &o->faults);
 	case 'l':
 		return parse_real("--loss-percent", optarg, 100, &o->loss_percent);
 	case 'd':
@@ -414,6 +418,7 @@ int main(int argc, char **argv)
 		{"wait", required_argument, NULL, 'w'},
 		{"json", no_argument, NULL, 'j'},
 		{"seed", required_argument, NULL, 's'},
+		{"faults", required_argument, NULL, 'F'},
 		{"loss-percent", required_argument, NULL, 'l'},
 		{"direction", required_argument, NULL, 'd'},
 		{0},

@@ -1,5 +1,6 @@
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ static char error[DRILL_PLAN_ERROR_MAX];
 
 static int parse(const char *text, uint64_t seed, struct drill_plan *out)
 {
-	return drill_plan_parse(text, strlen(text), &t, seed, out, error);
+	return drill_plan_parse(text, strlen(text), &t, seed, 0, out, error);
 }
 
 START_TEST(steps_come_in_the_order_of_time)
@@ -30,7 +31,7 @@ START_TEST(steps_come_in_the_order_of_time)
 END_TEST
 
 static const char dice[] = "name: x\nrandom: {faults: 200, every_s: 1, hold_s: 2.5, "
-			   "kinds: [subport, plane, leaf-gray, leaf-loss, bgpd, fared, leaf]}\n";
+			   "kinds: [subport, plane, leaf-gray, leaf-gray-one-way, leaf-loss, bgpd, fared, leaf]}\n";
 
 START_TEST(a_seed_means_the_same_drill)
 {
@@ -59,9 +60,65 @@ START_TEST(every_random_fault_is_undone_when_it_was_to_be)
 
 		for (unsigned j = i + 1; j < plan.n_steps && !found; j++)
 			found = !strcmp(plan.steps[j].words, undo) &&
-				plan.steps[j].at_s == plan.steps[i].at_s + 2.5;
+				plan.steps[j].at_s >= plan.steps[i].at_s + 1.25 &&
+				plan.steps[j].at_s <= plan.steps[i].at_s + 3.75;
 		ck_assert_msg(found, "%s", plan.steps[i].words);
 	}
+	drill_plan_fini(&plan);
+}
+END_TEST
+
+/* A leaf's faults on one plane, by the words of a step: 'l' dead, 'g' gray; 0: it is none. */
+static char leaf_fault(const char *words, unsigned *plane)
+{
+	if (sscanf(words, "fail leaf l%u", plane) == 1)
+		return 'l';
+	return sscanf(words, "gray leaf l%u", plane) == 1 && !strstr(words, "--loss-percent 0") ? 'g' : 0;
+}
+
+START_TEST(overlapping_faults_are_on_different_parts_and_leave_a_plane)
+{
+	static const char crowd[] = "name: x\nrandom: {faults: 1000, every_s: 0.8, hold_s: 2, "
+				    "kinds: [leaf, leaf-gray, leaf-loss, plane, subport]}\n";
+	struct drill_plan plan;
+	unsigned most = 0;
+
+	ck_assert_msg(!parse(crowd, 3, &plan), "%s", error);
+	ck_assert_uint_eq(plan.n_steps, 2000);
+	for (unsigned i = 0; i < plan.n_steps; i++) {
+		unsigned dark = 0, n_broken = 0;
+		char undo[DRILL_PLAN_WORDS_MAX];
+
+		if (!drill_plan_undo(plan.steps[i].words, undo))
+			continue;
+		for (unsigned j = 0; j <= i; j++) { /* broken before, and not healed yet */
+			bool broken = drill_plan_undo(plan.steps[j].words, undo);
+			unsigned plane;
+
+			for (unsigned k = j + 1; broken && k <= i; k++)
+				broken = strcmp(plan.steps[k].words, undo);
+			if (!broken)
+				continue;
+			n_broken++;
+			ck_assert_msg(j == i || strcmp(plan.steps[i].words, plan.steps[j].words), "%s twice",
+				      plan.steps[i].words);
+			if (leaf_fault(plan.steps[j].words, &plane))
+				dark |= 1u << plane;
+		}
+		ck_assert_uint_ne(dark, 15);
+		most = n_broken > most ? n_broken : most;
+	}
+	ck_assert_uint_gt(most, 2);
+	drill_plan_fini(&plan);
+}
+END_TEST
+
+START_TEST(as_many_faults_as_were_asked_for)
+{
+	struct drill_plan plan;
+
+	ck_assert_int_eq(drill_plan_parse(dice, strlen(dice), &t, 1, 17, &plan, error), 0);
+	ck_assert_uint_eq(plan.n_steps, 34);
 	drill_plan_fini(&plan);
 }
 END_TEST
@@ -88,6 +145,7 @@ static const char *const mistakes[] = {
 	"name: x\nrandom: {faults: 9, every_s: 1, hold_s: 1, kinds: [earthquake]}\n",
 	"name: x\nrandom: {faults: 99999, every_s: 1, hold_s: 1, kinds: [leaf]}\n",
 	"name: x\nrandom: {faults: 9, every_s: 0, hold_s: 1, kinds: [leaf]}\n",
+	"name: x\nrandom: {faults: 99, every_s: 1, hold_s: 900, kinds: [leaf]}\n",
 	"steps: [",
 };
 
@@ -110,6 +168,8 @@ int main(void)
 	tcase_add_test(tc, steps_come_in_the_order_of_time);
 	tcase_add_test(tc, a_seed_means_the_same_drill);
 	tcase_add_test(tc, every_random_fault_is_undone_when_it_was_to_be);
+	tcase_add_test(tc, overlapping_faults_are_on_different_parts_and_leave_a_plane);
+	tcase_add_test(tc, as_many_faults_as_were_asked_for);
 	tcase_add_test(tc, undoing);
 	tcase_add_loop_test(tc, mistakes_are_named, 0, sizeof(mistakes) / sizeof(mistakes[0]));
 	suite_add_tcase(suite, tc);
