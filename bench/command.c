@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define COMMAND_GRACE_MS 10000
+
 static int64_t command_now_ms(void)
 {
 	struct timespec now;
@@ -132,6 +134,40 @@ static int command_collect(const int fds[2], int pidfd, int64_t deadline, struct
 	return 0;
 }
 
+/* Waits until a pidfd tells of an end, or a pipe has come to its own. */
+static void command_await(int fd, int64_t deadline)
+{
+	struct pollfd poller = {.fd = fd, .events = POLLIN};
+	char nobody_reads_this[4096];
+	ssize_t n;
+
+	for (;;) {
+		int64_t left = deadline - command_now_ms();
+
+		if (left <= 0 || (poll(&poller, 1, (int)left) < 0 && errno != EINTR))
+			return;
+		if (!(poller.revents & (POLLIN | POLLHUP)))
+			continue;
+		n = read(fd, nobody_reads_this, sizeof(nobody_reads_this));
+		/* a pidfd cannot be read, and is done; a pipe is done at its end */
+		if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+			return;
+	}
+}
+
+/* Ends a child and, if it was only slow, gives its helpers time to clear up after it. */
+static void command_end(pid_t pid, const int fds[2], int pidfd, bool slow)
+{
+	int64_t deadline = command_now_ms() + COMMAND_GRACE_MS;
+
+	kill(pid, SIGTERM);
+	if (pidfd >= 0)
+		command_await(pidfd, deadline);
+	kill(pid, SIGKILL);
+	for (int i = 0; slow && i < 2; i++)
+		command_await(fds[i], deadline + COMMAND_GRACE_MS);
+}
+
 /* Follows a started child to its end. */
 static int command_follow(pid_t pid, const int fds[2], int timeout_ms,
 			  struct command_result *result)
@@ -146,10 +182,11 @@ static int command_follow(pid_t pid, const int fds[2], int timeout_ms,
 		err = command_append(result, "", 0);
 		if (!err)
 			err = command_collect(fds, pidfd, command_now_ms() + timeout_ms, result);
-		close(pidfd);
 	}
 	if (err)
-		kill(pid, SIGKILL);
+		command_end(pid, fds, pidfd, err == -ETIMEDOUT);
+	if (pidfd >= 0)
+		close(pidfd);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	result->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

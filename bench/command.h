@@ -1,9 +1,10 @@
 /*
  * command.h - runs another program and keeps what it said.
  *
- * Owns: the child until it has ended; it is killed when time is up or when this process dies. No
- * shell is involved unless the caller names one. Thread: one at a time per process (it waits for
- * its own child only).
+ * Owns: the child until it has ended. When time is up, or this process dies, it gets SIGTERM; if
+ * that does not end it in time, SIGKILL. What the child left behind to clean up after it (whoever
+ * holds its output open) is then waited for, within bounds. No shell is involved unless the caller
+ * names one. Thread: one at a time per process (it waits for its own child only).
  */
 #ifndef COMMAND_H
 #define COMMAND_H
@@ -25,7 +26,8 @@ struct command_result {
  */
 int command_run(const char *const *argv, int timeout_ms, struct command_result *result);
 
-/* The same for a program that reads its stdin: input (borrowed), then the end. -errno of keeping it. */
+/* The same for a program that reads its stdin: input (borrowed), then the end. -errno of keeping
+ * it. */
 int command_feed(const char *const *argv, const char *input, size_t input_bytes, int timeout_ms,
 		 struct command_result *result);
 

@@ -1,16 +1,16 @@
 /*
  * figures.h - the registry of promised figures: docs/figures.yaml, read and checked.
  *
- * Owns: the list, immutable once read. In: YAML; out: figures whose goals are understood. Thread:
- *any.
+ * Owns: the list, immutable once read. In: YAML; out: figures whose goals are understood. Thread: any.
  *
  *	figures:
- *	  - id: demo/spray-of-optimum	group/name, unique
+ *	  - id: demo/spray-of-optimum		group/name, unique
  *	    what: in words
- *	    command: farebench ... {out}	for sh -c; writes JSON to the file that {out} stands
- *for; {n} is n json: min(runs[...].ratio)	selector.h has the syntax goal: ">= 0.95"
- *>= <= > < == and a number n: 5				repetitions behind the figure cheap:
- *false			true: quick enough for every change
+ *	    command: farebench ... {out}	for bash -c; writes JSON to the file that {out} stands for; {n} is n
+ *	    json: min(runs[...].ratio)		selector.h has the syntax
+ *	    goal: ">= 0.95"			>= <= > < == and a number
+ *	    n: 5				repetitions behind the figure
+ *	    cheap: false			true: quick enough for every change
  */
 #ifndef FIGURES_H
 #define FIGURES_H

@@ -2,31 +2,44 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
-#include "figures.h"
 #include "options.h"
+#include "progress.h"
 #include "selector.h"
 #include "stats.h"
 
-#define GOALS_COMMAND_MS  (30 * 60 * 1000)
+#define GOALS_TIMEOUT_S	  1800
 #define GOALS_MAX_NUMBERS 1024
 
 struct goals {
-	const char *path, *selection;
+	const char *path, *json_path, *html_path;
+	const char **selections; /* none: everything */
+	int n_selections;
 	bool cheap, list;
-	unsigned met, failed;
+	uint64_t timeout_s;
+	struct figures *figures;
+	struct goals_outcome *outcomes; /* one per figure */
+	struct progress progress;
+	FILE *out; /* lines for people */
 };
 
 static const struct options_entry goals_table[] = {
 	{"figures", 'f', "FILE", "the registry (docs/figures.yaml)"},
+	{"group", 'g', "GROUP",
+	 "only these figures; may be said more than once, like the arguments"},
 	{"cheap", 'c', NULL, "only what is quick enough for every change"},
 	{"list", 'l', NULL, "say what would be measured, and how; measure nothing"},
+	{"timeout", 't', "SECONDS", "how long a command may take (1800)"},
+	{"json", 'j', "FILE",
+	 "write figures, goals, measurements and verdicts there ('-': standard output)"},
+	{"html", 'P', "FILE", "write them there as a page"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -57,35 +70,56 @@ static int goals_expand(const struct figure *figure, const char *path, char *out
 	return 0;
 }
 
-/* Runs a figure's command; its JSON, or NULL after saying what failed. */
-static json_t *goals_measure(const struct figure *figure)
+/* Runs a command to its end; why is filled if it did not end well. */
+static int goals_run(const char *command, uint64_t timeout_s, char *why, size_t size)
+{
+	/* bash, because it becomes the one command it is given: a signal for the shell is one for that */
+	const char *argv[] = {"bash", "-c", command, NULL};
+	struct command_result result;
+	/* nothing to read: the terminal stays ours, and so does Ctrl-C */
+	int err = command_feed(argv, "", 0, (int)timeout_s * 1000, &result);
+
+	if (err == -ETIMEDOUT) {
+		snprintf(why, size, "ended after %llu s: it took too long",
+			 (unsigned long long)timeout_s);
+	} else if (err) {
+		snprintf(why, size, "%s", strerror(-err));
+	} else if (result.status) {
+		snprintf(why, size, "exit status %d: %s", result.status, result.err);
+		err = -EREMOTEIO;
+	}
+	free(result.out); /* NULL if it could not be run */
+	return err;
+}
+
+/* Runs a figure's command; its JSON, or NULL: why says what failed. */
+static json_t *goals_measure(const struct goals *goals, const struct figure *figure, char *why,
+			     size_t size)
 {
 	char path[] = "/tmp/farebench-check.XXXXXX", command[4096];
-	const char *argv[] = {"/bin/sh", "-c", command, NULL};
 	json_t *root = NULL;
 	json_error_t error;
 	int fd = mkstemp(path);
 
 	if (fd < 0) {
-		fprintf(stderr, "farebench check: %s: %s\n", path, strerror(errno));
+		snprintf(why, size, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
 	close(fd);
-	fprintf(stderr, "measuring: %s\n", figure->command);
 	if (goals_expand(figure, path, command, sizeof(command))) {
-		fprintf(stderr, "farebench check: %s: the command is too long\n", figure->id);
-	} else if (command_check(argv, GOALS_COMMAND_MS, NULL) == 0) {
+		snprintf(why, size, "the command is too long");
+	} else if (goals_run(command, goals->timeout_s, why, size) == 0) {
 		root = json_load_file(path, 0, &error);
 		if (!root)
-			fprintf(stderr, "farebench check: %s: line %d: %s\n", figure->command,
-				error.line, error.text);
+			snprintf(why, size, "what it wrote is no JSON: line %d: %s", error.line,
+				 error.text);
 	}
 	unlink(path);
 	return root;
 }
 
 /* What lies behind a fold: the same expression without it. */
-static void goals_spread(const char *expression, const json_t *root, char *out, size_t size)
+static void goals_spread(const char *expression, const json_t *root, struct goals_outcome *out)
 {
 	double numbers[GOALS_MAX_NUMBERS];
 	struct stats_summary summary;
@@ -97,40 +131,39 @@ static void goals_spread(const char *expression, const json_t *root, char *out, 
 	if (open)
 		inner[strlen(inner) - 1] = '\0';
 	n = selector_numbers(inner, root, numbers, GOALS_MAX_NUMBERS, reason, sizeof(reason));
-	if (n <= 1 || stats_summarise(numbers, (size_t)n, &summary))
-		snprintf(out, size, "-");
-	else
-		snprintf(out, size, "%.4g..%.4g of %d", summary.min, summary.max, n);
+	if (n <= 0 || stats_summarise(numbers, (size_t)n, &summary))
+		return;
+	out->low = summary.min;
+	out->high = summary.max;
+	out->n_numbers = n;
 }
 
-static void goals_one(struct goals *goals, const struct figure *figure, const json_t *root)
+void goals_evaluate(const struct figure *figure, const json_t *root, struct goals_outcome *out)
 {
 	double numbers[GOALS_MAX_NUMBERS];
-	char reason[256] = "the command failed", spread[64];
-	int n = -EREMOTEIO;
-	bool met;
+	int n = selector_numbers(figure->json, root, numbers, GOALS_MAX_NUMBERS, out->reason,
+				 sizeof(out->reason));
 
-	if (root)
-		n = selector_numbers(figure->json, root, numbers, GOALS_MAX_NUMBERS, reason,
-				     sizeof(reason));
-	if (n != 1) {
-		printf("%-32s %-10s %10s  %-24s FAIL  (%s)\n", figure->id, figure->goal, "-", "-",
-		       n > 1 ? "more than one number: a fold is missing" : reason);
-		goals->failed++;
+	out->figure = figure;
+	out->verdict = GOALS_FAILED;
+	if (n > 1)
+		snprintf(out->reason, sizeof(out->reason),
+			 "more than one number: a fold is missing");
+	if (n != 1)
 		return;
-	}
-	met = figures_goal_met(figure->goal, numbers[0]) == 1;
-	goals_spread(figure->json, root, spread, sizeof(spread));
-	printf("%-32s %-10s %10.4g  %-24s %s\n", figure->id, figure->goal, numbers[0], spread,
-	       met ? "pass" : "FAIL");
-	fflush(stdout);
-	goals->met += met;
-	goals->failed += !met;
+	out->reason[0] = '\0';
+	out->value = numbers[0];
+	out->verdict = figures_goal_met(figure->goal, out->value) == 1 ? GOALS_MET : GOALS_MISSED;
+	goals_spread(figure->json, root, out);
 }
 
 static bool goals_wants(const struct goals *goals, const struct figure *figure)
 {
-	return figures_selected(figure, goals->selection) && (!goals->cheap || figure->cheap);
+	bool selected = goals->n_selections == 0;
+
+	for (int i = 0; i < goals->n_selections; i++)
+		selected |= figures_selected(figure, goals->selections[i]);
+	return selected && (!goals->cheap || figure->cheap);
 }
 
 static bool goals_same_command(const struct figure *a, const struct figure *b)
@@ -138,33 +171,81 @@ static bool goals_same_command(const struct figure *a, const struct figure *b)
 	return a->n == b->n && strcmp(a->command, b->command) == 0;
 }
 
-/* Figures that share a command share its run: the first of them measures, for all. */
-static void goals_all(struct goals *goals, const struct figures *list)
+/* Does this figure's command still have to be run: is it wanted, and shared with none before it? */
+static bool goals_is_first(const struct goals *goals, unsigned index)
 {
-	for (unsigned i = 0; i < list->figures_count; i++) {
-		const struct figure *figure = &list->figures[i];
-		bool earlier = false;
-		json_t *root;
+	const struct figure *list = goals->figures->figures;
 
-		if (!goals_wants(goals, figure))
+	if (!goals_wants(goals, &list[index]))
+		return false;
+	for (unsigned i = 0; i < index; i++)
+		if (goals_wants(goals, &list[i]) && goals_same_command(&list[i], &list[index]))
+			return false;
+	return true;
+}
+
+static double goals_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* One run, and all figures that are read from it. */
+static void goals_command(struct goals *goals, unsigned first)
+{
+	const struct figures *list = goals->figures;
+	double begin = goals_now_s(), seconds;
+	char why[600] = "";
+	json_t *root = goals_measure(goals, &list->figures[first], why, sizeof(why));
+
+	seconds = goals_now_s() - begin;
+	progress_fini(&goals->progress);
+	for (unsigned i = first; i < list->figures_count; i++) {
+		const struct figure *figure = &list->figures[i];
+		struct goals_outcome *out = &goals->outcomes[i];
+
+		if (!goals_wants(goals, figure) ||
+		    !goals_same_command(&list->figures[first], figure))
 			continue;
-		if (goals->list) {
+		out->seconds = seconds;
+		if (root) {
+			goals_evaluate(figure, root, out);
+		} else {
+			out->verdict = GOALS_FAILED;
+			snprintf(out->reason, sizeof(out->reason), "%s", why);
+		}
+		goals_show_line(out, goals->out);
+	}
+	json_decref(root);
+}
+
+static void goals_all(struct goals *goals)
+{
+	unsigned commands = 0;
+
+	for (unsigned i = 0; i < goals->figures->figures_count; i++)
+		commands += goals_is_first(goals, i);
+	progress_init(&goals->progress, commands);
+	goals_show_heading(goals->out);
+	for (unsigned i = 0; i < goals->figures->figures_count; i++) {
+		if (!goals_is_first(goals, i))
+			continue;
+		progress_step(&goals->progress, "measuring %s", goals->figures->figures[i].id);
+		goals_command(goals, i);
+	}
+	goals_show_sum(goals->outcomes, goals->figures->figures_count, goals->out);
+}
+
+static void goals_list(const struct goals *goals)
+{
+	for (unsigned i = 0; i < goals->figures->figures_count; i++) {
+		const struct figure *figure = &goals->figures->figures[i];
+
+		if (goals_wants(goals, figure))
 			printf("%-32s %-10s %s\n    %s\n    %s\n", figure->id, figure->goal,
 			       figure->what, figure->command, figure->json);
-			goals->met++;
-			continue;
-		}
-		for (unsigned j = 0; j < i; j++)
-			earlier |= goals_wants(goals, &list->figures[j]) &&
-				   goals_same_command(&list->figures[j], figure);
-		if (earlier)
-			continue;
-		root = goals_measure(figure);
-		for (unsigned j = i; j < list->figures_count; j++)
-			if (goals_wants(goals, &list->figures[j]) &&
-			    goals_same_command(&list->figures[j], figure))
-				goals_one(goals, &list->figures[j], root);
-		json_decref(root);
 	}
 }
 
@@ -187,49 +268,150 @@ static int goals_environment(void)
 	return setenv("FARE_BIN", self, 1) || setenv("PATH", path, 1) ? -errno : 0;
 }
 
-int goals_main(int argc, char **argv)
+static int goals_write_json(const struct goals *goals)
 {
-	struct goals goals = {.path = "docs/figures.yaml"};
-	struct option table[OPTIONS_MAX];
-	struct figures *list;
-	char reason[512];
-	int option, err;
+	json_t *root = goals_json(goals->outcomes, goals->figures->figures_count);
+	size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
+	int err;
 
-	options_getopt(goals_table, table);
-	while ((option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			goals.path = optarg;
-			break;
-		case 'c':
-			goals.cheap = true;
-			break;
-		case 'l':
-			goals.list = true;
-			break;
-		case 'h':
-			options_help("farebench check [GROUP|GROUP/NAME]", goals_table);
-			return 0;
-		default:
-			return 2;
+	if (!root)
+		return -ENOMEM;
+	if (strcmp(goals->json_path, "-") == 0)
+		err = json_dumpf(root, stdout, flags) || putchar('\n') < 0;
+	else
+		err = json_dump_file(root, goals->json_path, flags);
+	json_decref(root);
+	if (err)
+		fprintf(stderr, "farebench check: writing %s failed\n", goals->json_path);
+	return err ? -EIO : 0;
+}
+
+/* Measures, and writes what was asked for. The number of goals not met, or -errno. */
+static int goals_check(struct goals *goals)
+{
+	unsigned n = goals->figures->figures_count;
+	struct report *report = NULL;
+	int err = goals->html_path ? report_create(&report, "The promised figures, measured again")
+				   : 0,
+	    unmet = 0;
+
+	if (!err)
+		err = goals_environment();
+	if (!err)
+		goals_all(goals);
+	for (unsigned i = 0; i < n; i++)
+		unmet += goals->outcomes[i].verdict == GOALS_MISSED ||
+			 goals->outcomes[i].verdict == GOALS_FAILED;
+	if (!err && goals->json_path)
+		err = goals_write_json(goals);
+	if (!err && report)
+		err = goals_page(goals->outcomes, n, report);
+	if (!err && report)
+		err = report_write(report, goals->html_path);
+	report_destroy(report);
+	return err ? err : unmet;
+}
+
+static int goals_option(struct goals *goals, int option)
+{
+	switch (option) {
+	case 'f':
+		goals->path = optarg;
+		return 0;
+	case 'g':
+		goals->selections[goals->n_selections++] = optarg;
+		return 0;
+	case 'c':
+		goals->cheap = true;
+		return 0;
+	case 'l':
+		goals->list = true;
+		return 0;
+	case 't':
+		return options_number("timeout", optarg, 1, 24 * 3600, &goals->timeout_s);
+	case 'j':
+		goals->json_path = optarg;
+		return 0;
+	case 'P':
+		goals->html_path = optarg;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Every word that selects must select something: a typing error is not "all met". */
+static int goals_check_selections(const struct goals *goals)
+{
+	for (int s = 0; s < goals->n_selections; s++) {
+		bool any = false;
+
+		for (unsigned i = 0; i < goals->figures->figures_count; i++)
+			any |= figures_selected(&goals->figures->figures[i], goals->selections[s]);
+		if (!any) {
+			fprintf(stderr,
+				"farebench check: no figure or group is named %s (farebench check "
+				"--list tells all)\n",
+				goals->selections[s]);
+			return -ENOENT;
 		}
 	}
-	goals.selection = optind < argc ? argv[optind] : NULL;
-	err = figures_load(&list, goals.path, reason, sizeof(reason));
+	for (unsigned i = 0; i < goals->figures->figures_count; i++)
+		if (goals_wants(goals, &goals->figures->figures[i]))
+			return 0;
+	fputs("farebench check: none of these figures is cheap\n", stderr);
+	return -ENOENT;
+}
+
+static int goals_open(struct goals *goals)
+{
+	struct figures *figures;
+	char reason[512];
+	int err = figures_load(&figures, goals->path, reason, sizeof(reason));
+
 	if (err) {
-		fprintf(stderr, "farebench check: %s: %s\n", goals.path, reason);
-		return 1;
+		fprintf(stderr, "farebench check: %s: %s\n", goals->path, reason);
+		return err;
 	}
-	err = goals_environment();
-	if (!err)
-		goals_all(&goals, list);
-	figures_destroy(list);
-	if (goals.met + goals.failed == 0) {
-		fprintf(stderr, "farebench check: no figure is named so (farebench check --list "
-				"tells all)\n");
-		return 1;
+	goals->figures = figures;
+	goals->outcomes = calloc(figures->figures_count, sizeof(*goals->outcomes));
+	if (!goals->outcomes || goals_check_selections(goals))
+		return -ENOENT;
+	for (unsigned i = 0; i < figures->figures_count; i++)
+		goals->outcomes[i].figure = &figures->figures[i];
+	if (goals->list) {
+		goals_list(goals);
+		return 0;
 	}
-	if (!goals.list)
-		printf("%u met, %u not\n", goals.met, goals.failed);
-	return err || goals.failed ? 1 : 0;
+	return goals_check(goals);
+}
+
+int goals_main(int argc, char **argv)
+{
+	struct goals goals = {
+		.path = "docs/figures.yaml", .timeout_s = GOALS_TIMEOUT_S, .out = stdout};
+	struct option table[OPTIONS_MAX];
+	int option, rc = -1;
+
+	goals.selections = calloc((size_t)argc, sizeof(*goals.selections));
+	options_getopt(goals_table, table);
+	while (goals.selections && rc < 0 &&
+	       (option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		if (option == 'h') {
+			options_help("farebench check [GROUP|GROUP/NAME]...", goals_table);
+			rc = 0;
+		} else if (goals_option(&goals, option)) {
+			rc = 2;
+		}
+	}
+	for (; goals.selections && optind < argc; optind++)
+		goals.selections[goals.n_selections++] = argv[optind];
+	if (goals.json_path && strcmp(goals.json_path, "-") == 0)
+		goals.out = stderr;
+	if (rc < 0)
+		rc = goals.selections && goals_open(&goals) == 0 ? 0 : 1;
+	figures_destroy(goals.figures);
+	free(goals.outcomes);
+	free(goals.selections);
+	return rc;
 }
