@@ -9,6 +9,7 @@
 #include "failover.h"
 #include "converge.h"
 #include "demo.h"
+#include "drill.h"
 #include "fluid_command.h"
 #include "sched/sched_bench.h"
 #include "tests/ep.h"
@@ -28,6 +29,7 @@ static const struct farebench_command farebench_commands[] = {
 	{"ep", "expert-parallel all-to-all dispatch among all GPUs", ep_main},
 	{"failover", "what faults cost: decided, moved, restored; lost messages, needless moves",
 	 failover_main},
+	{"drill", "traffic through a schedule of faults, also random: what each cost", drill_main},
 	{"sched", "the scheduler's hot path beside its peers, in one run", sched_bench_run},
 	{"fluid", "how long a pattern would take on any topology, as fluid, over the optimum",
 	 fluid_command_main},

@@ -31,6 +31,7 @@ struct traffic_options {
 	uint32_t window_bytes;
 	bool random_ports; /* fare strategies too: show what learning ports gains */
 	bool bins;	   /* record what is acknowledged in each millisecond: traffic_bins() */
+	bool no_times;	   /* do not record when each message was verified: for long runs */
 };
 
 struct traffic_stream {

@@ -65,7 +65,7 @@ struct worker {
 	unsigned n_early;
 	uint32_t nonce;
 	uint64_t rounds; /* 0: until stopped */
-	bool running, stopping, opened, done;
+	bool running, stopping, opened, done, no_times;
 	uint64_t open_ns; /* when the run in force was asked for */
 	uint64_t verified_bytes;
 	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in

@@ -198,6 +198,7 @@ static void worker_op_open(struct worker *w, json_t *request)
 	w->running = w->stopping = w->opened = w->done = false;
 	w->open_ns = worker_now_ns();
 	w->verified_bytes = 0;
+	w->no_times = json_is_true(json_object_get(request, "no_times"));
 	w->n_samples = 0;
 	if (json_array_size(tx_list) > WORKER_MAX_STREAMS ||
 	    json_array_size(rx_list) > WORKER_MAX_STREAMS)

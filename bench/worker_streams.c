@@ -118,7 +118,7 @@ static void worker_message(struct worker *w, struct worker_rx *rx, const struct 
 	rx->due[seq % rx->books.slots] = seq + 1;
 	if (w->rounds)
 		w->samples[(size_t)(rx - w->rx) * w->rounds + seq] = worker_now_ns();
-	else
+	else if (!w->no_times)
 		worker_sample(w);
 	worker_credit(w, rx);
 }

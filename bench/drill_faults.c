@@ -1,0 +1,185 @@
+/* drill_faults.c - see drill_faults.h */
+#include "drill_faults.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AFTER_NS   UINT64_C(1000000000)
+#define DIP_BINS   100
+#define NO_PLANE   (-2)
+#define ALL	   (-1)
+
+/* ---- lines ---------------------------------------------------------------------------------------------- */
+
+/* What it breaks, for whom. false: it is no fault. */
+static bool understand(struct drill_fault *f, const struct topo *topo)
+{
+	char what[16], where[32];
+	unsigned plane;
+	double loss;
+
+	f->gpu = ALL;
+	f->plane = NO_PLANE;
+	if (sscanf(f->words, "gray leaf %31s", where) == 1) {
+		const char *percent = strstr(f->words, "--loss-percent");
+
+		loss = percent ? strtod(percent + 14, NULL) : 100;
+		if (loss <= 0)
+			return false;
+		snprintf(f->kind, sizeof(f->kind), "leaf-%s", loss < 100 ? "loss"
+					: strstr(f->words, "--direction") ? "gray-one-way" : "gray");
+	} else if (sscanf(f->words, "gray subport %31s %u", where, &plane) == 2) {
+		if (strstr(f->words, "--loss-percent 0"))
+			return false;
+		snprintf(f->kind, sizeof(f->kind), "subport-gray");
+		f->gpu = topo_find_gpu(topo, where);
+		f->plane = (int)plane;
+	} else if (sscanf(f->words, "fail %15s %31s", what, where) == 2) {
+		snprintf(f->kind, sizeof(f->kind), "%s", what);
+		if (!strcmp(what, "subport") || !strcmp(what, "plane")) {
+			f->gpu = topo_find_gpu(topo, where);
+			if (sscanf(f->words, "fail %*s %*s %u", &plane) == 1)
+				f->plane = (int)plane;
+		}
+	} else {
+		return false;
+	}
+	for (unsigned i = 0; f->plane == NO_PLANE && strstr(f->words, " leaf ") && i < topo->n_leaves; i++)
+		if (!strcmp(topo->leaves[i].name, where))
+			f->plane = (int)topo->leaves[i].plane;
+	return f->gpu >= ALL;
+}
+
+/* The words that heal it begin so. */
+static bool heals(const char *words, const struct drill_fault *f)
+{
+	size_t length = strcspn(f->words, "-"); /* options do not name the part */
+
+	if (!strncmp(f->words, "fail ", 5))
+		return !strncmp(words, "heal ", 5) && !strcmp(words + 5, f->words + 5);
+	return !strncmp(words, f->words, length) && strstr(words, "--loss-percent 0");
+}
+
+static int add(struct drill_faults *f, const struct drill_fault *fault)
+{
+	struct drill_fault *grown = realloc(f->fault, (f->n + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	f->fault = grown;
+	f->fault[f->n++] = *fault;
+	return 0;
+}
+
+static int take_step(struct drill_faults *f, const struct topo *topo, const json_t *o)
+{
+	const char *words = json_string_value(json_object_get(o, "do"));
+	double at_s = json_number_value(json_object_get(o, "monotonic_s"));
+	double took_ms = json_number_value(json_object_get(o, "took_ms"));
+	struct drill_fault fault = {.healed_ns = 0};
+
+	if (!words || strlen(words) >= sizeof(fault.words) || !(at_s > 0 && at_s < 1e9) ||
+	    !(took_ms >= 0 && took_ms < 1e9))
+		return -EBADMSG;
+	if (!json_is_true(json_object_get(o, "ok")))
+		return -EREMOTEIO;
+	f->steps++;
+	strcpy(fault.words, words);
+	fault.from_ns = (uint64_t)(at_s * 1e9);
+	fault.done_ns = fault.from_ns + (uint64_t)(took_ms * 1e6);
+	if (understand(&fault, topo))
+		return add(f, &fault);
+	for (unsigned i = 0; i < f->n; i++)
+		if (!f->fault[i].healed_ns && heals(words, &f->fault[i]))
+			f->fault[i].healed_ns = fault.done_ns;
+	return 0;
+}
+
+int drill_faults_line(struct drill_faults *f, const struct topo *topo, const char *line)
+{
+	json_t *o = json_loads(line, 0, NULL);
+	int err = json_is_object(o) ? 0 : -EBADMSG;
+
+	if (!err && json_object_get(o, "do")) {
+		err = take_step(f, topo, o);
+	} else if (!err && json_object_get(o, "converged")) {
+		f->over = true;
+		f->converged = json_is_true(json_object_get(o, "converged"));
+		f->converged_after_s = json_number_value(json_object_get(o, "converged_after_s"));
+	} else if (!err) {
+		err = -EBADMSG;
+	}
+	json_decref(o);
+	return err;
+}
+
+void drill_faults_fini(struct drill_faults *f)
+{
+	free(f->fault);
+	*f = (struct drill_faults){.n = 0};
+}
+
+/* ---- what they cost ------------------------------------------------------------------------------------- */
+
+static double worst_tenth(const struct recovery *gpus, unsigned n_gpus, uint64_t from_ns, uint64_t to_ns)
+{
+	double worst = -1;
+
+	for (uint64_t t = from_ns; t < to_ns; t += DIP_BINS / 10 * RECOVERY_BIN_NS) {
+		double sum = 0;
+
+		for (unsigned i = 0; i < n_gpus; i++)
+			sum += recovery_mean(&gpus[i], t, t + DIP_BINS * RECOVERY_BIN_NS);
+		worst = worst < 0 || sum < worst ? sum : worst;
+	}
+	return worst;
+}
+
+void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsigned n_gpus, double healthy_bytes)
+{
+	for (unsigned i = 0; i < f->n; i++) {
+		struct drill_fault *fault = &f->fault[i];
+		uint64_t until_ns = (fault->healed_ns ? fault->healed_ns : fault->done_ns) + AFTER_NS;
+
+		for (unsigned g = 0; g < n_gpus; g++) {
+			double hole = recovery_gap_ms(&gpus[g], fault->from_ns, until_ns);
+
+			fault->hole_ms = hole > fault->hole_ms ? hole : fault->hole_ms;
+		}
+		fault->dip_ratio = worst_tenth(gpus, n_gpus, fault->from_ns, until_ns) / healthy_bytes;
+	}
+}
+
+static bool explains(const struct drill_fault *f, unsigned src, unsigned dst, unsigned plane, uint64_t t_ns,
+		     uint64_t settle_ns)
+{
+	return t_ns >= f->from_ns && (!f->healed_ns || t_ns < f->healed_ns + settle_ns) && f->plane == (int)plane &&
+	       (f->gpu == ALL || f->gpu == (int)src || f->gpu == (int)dst);
+}
+
+unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
+			       uint32_t n, uint64_t settle_ns)
+{
+	const struct observe_event **was = calloc((size_t)topo->n_gpus * topo->n_gpus, sizeof(*was));
+	unsigned count = 0;
+
+	for (uint32_t i = 0; was && i < n; i++) {
+		const struct observe_event *e = observe_event(o, i);
+
+		if (e->kind != OBSERVE_WEIGHTS)
+			continue;
+		for (unsigned p = 0; was[e->who] && p < topo->n_planes; p++) {
+			bool lowered = e->bps[p] < was[e->who]->bps[p];
+
+			for (unsigned k = 0; lowered && k < f->n; k++)
+				lowered = !explains(&f->fault[k], e->who / topo->n_gpus, e->who % topo->n_gpus, p,
+						    e->t_ns, settle_ns);
+			count += lowered;
+		}
+		was[e->who] = e;
+	}
+	free(was);
+	return count;
+}

@@ -1,0 +1,49 @@
+/*
+ * drill_faults.h - the faults of a drill, from the lines that `farelab drill --json` prints, and what they cost.
+ *
+ * Owns: the list. In: lines (hostile: bounded, checked), goodput, the observer's record. Out: for each fault when it
+ * was, what it did to goodput, and which lowered weights no fault explains. Pure but for memory. Thread: one.
+ */
+#ifndef DRILL_FAULTS_H
+#define DRILL_FAULTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "observe.h"
+#include "recovery.h"
+#include "topo.h"
+
+#define DRILL_FAULTS_WORDS 96
+
+struct drill_fault {
+	char words[DRILL_FAULTS_WORDS]; /* "fail subport s1/g0 1 0" */
+	char kind[32];			/* "subport", "leaf-gray", ... */
+	uint64_t from_ns, done_ns;	/* farelab began and ended doing it */
+	uint64_t healed_ns;		/* and ended healing it; 0: not (yet) */
+	int gpu, plane;			/* whose paths on which plane; -1: all; plane -2: none */
+	double hole_ms;			/* the longest time that a GPU had nothing acknowledged, until a second after healing */
+	double dip_ratio;		/* goodput of the worst tenth of a second until then, of all GPUs, of the healthy one */
+};
+
+struct drill_faults {
+	struct drill_fault *fault;
+	unsigned n;
+	unsigned steps;
+	bool over, converged;
+	double converged_after_s;
+};
+
+/* One line. -EBADMSG: none of farelab's; -EREMOTEIO: farelab says that a step failed. -ENOMEM. */
+int drill_faults_line(struct drill_faults *f, const struct topo *topo, const char *line);
+void drill_faults_fini(struct drill_faults *f);
+
+/* Fills hole_ms and dip_ratio. gpus: the recording of each GPU, all with the same bins. */
+void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsigned n_gpus, double healthy_bytes);
+
+/* Lowered weights of paths that no fault had touched within settle_ns. */
+unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
+			       uint32_t n, uint64_t settle_ns);
+
+#endif
