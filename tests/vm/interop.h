@@ -11,26 +11,30 @@
 
 #define INTEROP_PORT  4799
 #define INTEROP_BYTES (1u << 20)
-#define INTEROP_MTU   1024
 
 enum interop_op {
-	INTEROP_QP = 1, /* make a QP connected to (qpn, psn); answer: its own, rkey and address of
-			   the target */
-	INTEROP_WRITE,	/* from the source's beginning to (rkey, addr); answer: completion status */
-	INTEROP_ARRIVED, /* wait for an immediate; answer: it */
+	/* make a QP connected to (qpn, psn), of path MTU mtu, that survives rnr_retry words of "not ready" (7: all), with empty
+	   receives posted unless bare; answer: its own numbers, rkey and address of the target */
+	INTEROP_QP = 1,
+	INTEROP_WRITE,	 /* from the source's beginning to (rkey, addr); answer: completion status */
+	INTEROP_SEND,	 /* the source's beginning; answer: completion status */
+	INTEROP_READ,	 /* from (rkey, addr) to offset in the target; answer: completion status */
+	INTEROP_RECV,	 /* post a receive of length bytes at offset in the target */
+	INTEROP_ARRIVED, /* wait for a receive to complete; answer: its status, immediate, length */
+	INTEROP_FILL,	 /* make [offset, offset + length) of the target the pattern of seed */
 	INTEROP_CHECK,	 /* is [offset, offset + length) of the target the pattern of seed? answer:
 			    status 0 or 1 */
 	INTEROP_END,
 };
 
 struct interop_ask {
-	uint32_t op, qpn, psn, rkey, length, imm, with_imm, offset;
+	uint32_t op, qpn, psn, mtu, rnr_retry, bare, rkey, length, imm, with_imm, offset;
 	uint64_t addr, seed;
 };
 
 struct interop_answer {
 	int32_t status;
-	uint32_t qpn, psn, rkey, imm;
+	uint32_t qpn, psn, rkey, imm, has_imm, length;
 	uint64_t addr;
 };
 

@@ -15,6 +15,7 @@
 #include "interop.h"
 
 #define RECEIVES 64
+#define READS	 4
 
 struct device {
 	struct ibv_context *context;
@@ -56,7 +57,7 @@ static void open_device(struct device *d)
 	d->target = calloc(1, INTEROP_BYTES);
 	d->source_mr = ibv_reg_mr(d->pd, d->source, INTEROP_BYTES, IBV_ACCESS_LOCAL_WRITE);
 	d->target_mr = ibv_reg_mr(d->pd, d->target, INTEROP_BYTES,
-				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	if (!d->cq || !d->source_mr || !d->target_mr)
 		die("no resources");
 }
@@ -65,21 +66,21 @@ static void to_rts(struct device *d, const struct interop_ask *ask, uint32_t psn
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
 				.port_num = 1,
-				.qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+				.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
 	struct ibv_recv_wr wr = {.wr_id = UINT64_MAX}, *bad;
 
 	if (ibv_modify_qp(d->qp, &a,
 			  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
 		die("INIT");
-	for (int i = 0; i < RECEIVES; i++)
+	for (int i = 0; i < RECEIVES && !ask->bare; i++)
 		if (ibv_post_recv(d->qp, &wr, &bad))
 			die("receive");
 	a = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
+		.path_mtu = ask->mtu == 4096 ? IBV_MTU_4096 : IBV_MTU_1024,
 		.dest_qp_num = ask->qpn,
 		.rq_psn = ask->psn,
-		.max_dest_rd_atomic = 1,
+		.max_dest_rd_atomic = READS,
 		.min_rnr_timer = 12,
 		.ah_attr = {.is_global = 1,
 			    .port_num = 1,
@@ -93,8 +94,8 @@ static void to_rts(struct device *d, const struct interop_ask *ask, uint32_t psn
 				 .sq_psn = psn,
 				 .timeout = 15,
 				 .retry_cnt = 6,
-				 .rnr_retry = 7,
-				 .max_rd_atomic = 1};
+				 .rnr_retry = (uint8_t)ask->rnr_retry,
+				 .max_rd_atomic = READS};
 	if (ibv_modify_qp(d->qp, &a,
 			  IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 				  IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC))
@@ -139,42 +140,74 @@ static struct ibv_wc complete(struct device *d, bool receive)
 	return wc;
 }
 
-static void do_write(struct device *d, const struct interop_ask *ask, struct interop_answer *answer)
+static void fill(uint8_t *at, const struct interop_ask *ask)
 {
-	struct ibv_sge sge = {(uintptr_t)d->source, ask->length, d->source_mr->lkey};
-	struct ibv_send_wr wr = {.wr_id = 1,
-				 .sg_list = &sge,
-				 .num_sge = 1,
-				 .opcode = IBV_WR_RDMA_WRITE,
-				 .wr.rdma = {ask->addr, ask->rkey}},
-			   *bad;
-
 	for (uint32_t i = 0; i < ask->length; i++)
-		d->source[i] = interop_byte(ask->seed, i);
-	if (ask->with_imm) {
-		wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-		wr.imm_data = htonl(ask->imm);
+		at[i] = interop_byte(ask->seed, i);
+}
+
+/* WRITE, SEND or READ. */
+static int32_t work(struct device *d, const struct interop_ask *ask)
+{
+	bool is_read = ask->op == INTEROP_READ;
+	struct ibv_sge sge = {(uintptr_t)(is_read ? d->target + ask->offset : d->source), ask->length,
+			      is_read ? d->target_mr->lkey : d->source_mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ}, *bad;
+
+	if (!is_read)
+		fill(d->source, ask);
+	if (ask->op == INTEROP_WRITE)
+		wr.opcode = ask->with_imm ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+	if (ask->op == INTEROP_SEND)
+		wr.opcode = ask->with_imm ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+	wr.imm_data = htonl(ask->imm);
+	if (ask->op != INTEROP_SEND) {
+		wr.wr.rdma.remote_addr = ask->addr;
+		wr.wr.rdma.rkey = ask->rkey;
 	}
 	if (ibv_post_send(d->qp, &wr, &bad))
 		die("send");
-	answer->status = (int32_t)complete(d, false).status;
+	return (int32_t)complete(d, false).status;
+}
+
+static void post_receive(struct device *d, const struct interop_ask *ask)
+{
+	struct ibv_sge sge = {(uintptr_t)d->target + ask->offset, ask->length, d->target_mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = UINT64_MAX, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	if (ibv_post_recv(d->qp, &wr, &bad))
+		die("receive");
+}
+
+static void arrived(struct device *d, struct interop_answer *answer)
+{
+	struct ibv_wc wc = complete(d, true);
+
+	answer->status = (int32_t)wc.status;
+	answer->has_imm = wc.wc_flags & IBV_WC_WITH_IMM ? 1 : 0;
+	answer->imm = ntohl(wc.imm_data);
+	answer->length = wc.byte_len;
 }
 
 static void do_ask(struct device *d, const struct interop_ask *ask, struct interop_answer *answer)
 {
-	struct ibv_wc wc;
-
 	switch (ask->op) {
 	case INTEROP_QP:
 		make_qp(d, ask, answer);
 		break;
 	case INTEROP_WRITE:
-		do_write(d, ask, answer);
+	case INTEROP_SEND:
+	case INTEROP_READ:
+		answer->status = work(d, ask);
+		break;
+	case INTEROP_RECV:
+		post_receive(d, ask);
 		break;
 	case INTEROP_ARRIVED:
-		wc = complete(d, true);
-		answer->status = (int32_t)wc.status;
-		answer->imm = ntohl(wc.imm_data);
+		arrived(d, answer);
+		break;
+	case INTEROP_FILL:
+		fill(d->target + ask->offset, ask);
 		break;
 	case INTEROP_CHECK:
 		for (uint32_t i = 0; i < ask->length; i++)

@@ -2,12 +2,12 @@
  * interop_soft.c - the soft provider's end of the conformance test, toward a device driven by
  * interop_device.
  *
- *   interop_soft OWN-ADDRESS PEER-ADDRESS DEVICE          (IPv4 as ::ffff:a.b.c.d; listens for the
- * peer)
+ *   interop_soft OWN-ADDRESS PEER-ADDRESS DEVICE PATH-MTU [lossy]     (IPv4 as ::ffff:a.b.c.d; listens for the peer)
  *
- * Writes in both directions of lengths around every boundary, with and without immediates, byte for
- * byte; PSN wrap; wrong key and bounds in both directions: who is wrong gets the completion that
- * the standard names.
+ * WRITEs, SENDs and READs in both directions of lengths around every boundary, with and without immediates, byte for
+ * byte; PSN wrap; receiver not ready; wrong key, right, bounds and packet length in both directions: who is wrong
+ * gets the completion that the standard names; or, where packets get lost, hears nothing more: nobody says twice that
+ * a connection is over.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,6 +32,8 @@ struct soft {
 	struct qp_mr source_mr, target_mr;
 	struct interop_answer remote; /* to INTEROP_QP */
 	int fd, checks, failures;
+	uint32_t mtu;
+	bool lossy;
 };
 
 static time_t now_s(void)
@@ -51,6 +53,11 @@ static void check(struct soft *s, bool ok, const char *what, uint32_t length)
 	printf("wrong: %s, %u bytes\n", what, length);
 }
 
+static void refused(struct soft *s, int status, int wanted, const char *what, uint32_t length)
+{
+	check(s, status == wanted || (s->lossy && status == QP_WC_RETRY_EXC_ERR), what, length);
+}
+
 /* Serves the endpoint until a completion of that kind comes. False: none came. */
 static bool complete(struct soft *s, bool receive, struct qp_wc *wc)
 {
@@ -65,18 +72,23 @@ static bool complete(struct soft *s, bool receive, struct qp_wc *wc)
 	return false;
 }
 
-/* Asks, and serves the endpoint until the answer is there. */
-static struct interop_answer ask(struct soft *s, const struct interop_ask *what)
+static void ask_only(struct soft *s, const struct interop_ask *what)
 {
-	struct pollfd p[2] = {{.fd = s->fd, .events = POLLIN},
-			      {.fd = s->p->endpoint_fd(s->ep), .events = POLLIN}};
 	struct interop_ask copy = *what;
-	struct interop_answer answer = {.status = -1};
 
 	if (interop_io(s->fd, &copy, sizeof(copy), 1)) {
 		fprintf(stderr, "interop_soft: the device's end is gone\n");
 		exit(1);
 	}
+}
+
+/* Serves the endpoint until the answer is there. */
+static struct interop_answer hear(struct soft *s)
+{
+	struct pollfd p[2] = {{.fd = s->fd, .events = POLLIN},
+			      {.fd = s->p->endpoint_fd(s->ep), .events = POLLIN}};
+	struct interop_answer answer = {.status = -1};
+
 	for (time_t end = now_s() + PATIENCE_S; now_s() < end; poll(p, 2, 10)) {
 		s->p->endpoint_progress(s->ep);
 		if (!(p[0].revents & POLLIN))
@@ -85,14 +97,34 @@ static struct interop_answer ask(struct soft *s, const struct interop_ask *what)
 			return answer;
 		break;
 	}
-	fprintf(stderr, "interop_soft: no answer to %u\n", what->op);
+	fprintf(stderr, "interop_soft: no answer after check %d\n", s->checks);
 	exit(1);
 }
 
-static void new_qp(struct soft *s)
+static struct interop_answer ask(struct soft *s, const struct interop_ask *what)
 {
-	struct qp_attr attr = {.timeout = 16, .retry_cnt = 7, .window_bytes = 64 << 10};
-	struct interop_ask a = {.op = INTEROP_QP};
+	ask_only(s, what);
+	return hear(s);
+}
+
+struct shape {
+	uint32_t device_mtu; /* 0: ours */
+	uint16_t receives;   /* of ours */
+	bool bare;	     /* the device without receives */
+	bool impatient;	     /* both give up when told "not ready" twice */
+};
+
+static void new_qp_as(struct soft *s, struct shape shape)
+{
+	struct qp_attr attr = {.timeout = 16,
+			       .retry_cnt = 7,
+			       .window_bytes = 64 << 10,
+			       .receives = shape.receives,
+			       .rnr_limit = shape.impatient ? 2 : 0};
+	struct interop_ask a = {.op = INTEROP_QP,
+				.mtu = shape.device_mtu ? shape.device_mtu : s->mtu,
+				.rnr_retry = shape.impatient ? 1 : 7,
+				.bare = shape.bare};
 	struct qp_remote remote = {.address = s->peer};
 
 	if (s->qp)
@@ -106,6 +138,11 @@ static void new_qp(struct soft *s)
 	remote.psn = s->remote.psn;
 	if (s->p->qp_connect(s->qp, &remote))
 		exit(1);
+}
+
+static void new_qp(struct soft *s)
+{
+	new_qp_as(s, (struct shape){0});
 }
 
 static int soft_write(struct soft *s, uint32_t offset, uint32_t length, uint32_t rkey,
@@ -169,18 +206,203 @@ static void device_to_soft(struct soft *s, uint32_t offset, uint32_t length, boo
 		      "the immediate from the device", length);
 }
 
-static void transfers(struct soft *s)
+/* ---- SEND ---- */
+
+static void post_recv(struct soft *s, uint32_t offset, uint32_t length)
 {
-	static const uint32_t lengths[] = {1,	 2,    3,    4,	   5,	 63,	1023,  1024,
-					   1025, 2047, 2048, 2049, 4096, 65536, 65537, 300001};
+	struct qp_recv r = {.wr_id = length, .data = s->target + offset, .lkey = s->target_mr.lkey, .length = length};
+
+	check(s, s->p->post_recv(s->qp, &r) == 0, "posting a receive", length);
+}
+
+static void post_send(struct soft *s, uint32_t length, bool with_imm, uint64_t seed)
+{
+	struct qp_send w = {.data = s->source,
+			    .lkey = s->source_mr.lkey,
+			    .length = length,
+			    .imm = 0xabc00000u + length % 251,
+			    .flags = with_imm ? QP_WR_IMM : 0};
+
+	for (uint32_t i = 0; i < length; i++)
+		s->source[i] = interop_byte(seed, i);
+	check(s, s->p->post_send(s->qp, &w) == 0, "posting a send", length);
+}
+
+static int done(struct soft *s)
+{
+	struct qp_wc wc;
+
+	return complete(s, false, &wc) ? (int)wc.status : -1;
+}
+
+static void send_to_device(struct soft *s, uint32_t length, bool with_imm)
+{
+	struct interop_ask look = {.op = INTEROP_CHECK, .length = length, .seed = length + 1};
+	struct interop_answer a;
+
+	ask(s, &(struct interop_ask){.op = INTEROP_RECV, .length = length});
+	post_send(s, length, with_imm, look.seed);
+	check(s, done(s) == QP_WC_SUCCESS, "send to the device", length);
+	a = ask(s, &(struct interop_ask){.op = INTEROP_ARRIVED});
+	check(s, a.status == 0 && a.length == length && (bool)a.has_imm == with_imm &&
+			 (!with_imm || a.imm == 0xabc00000u + length % 251),
+	      "what the device was told", length);
+	check(s, ask(s, &look).status == 0, "what the device received", length);
+}
+
+static void device_sends(struct soft *s, uint32_t length, bool with_imm)
+{
+	struct interop_ask a = {.op = INTEROP_SEND, .length = length, .seed = length + 2, .with_imm = with_imm, .imm = 77};
+	struct qp_wc wc = {0};
+	bool same = true;
+
+	post_recv(s, 0, length);
+	check(s, ask(s, &a).status == 0, "send from the device", length);
+	check(s, complete(s, true, &wc) && wc.status == 0 && wc.byte_len == length && wc.wr_id == length &&
+			 wc.has_imm == with_imm && (!with_imm || wc.imm == 77),
+	      "what we were told", length);
+	for (uint32_t i = 0; i < length; i++)
+		same &= s->target[i] == interop_byte(a.seed, i);
+	check(s, same, "what we received", length);
+}
+
+/* Who has no receive says "not ready"; who has one too short, that the request is invalid. */
+static void receives_matter(struct soft *s)
+{
+	struct interop_ask a = {.op = INTEROP_SEND, .length = 100, .seed = 4};
+	struct qp_stats before, now;
+	struct qp_wc wc;
+	int status;
+
+	new_qp_as(s, (struct shape){.receives = 4, .bare = true});
+	s->p->endpoint_stats(s->ep, &before);
+	post_send(s, 100, false, 3);
+	for (now = before; now.naks_received == before.naks_received; s->p->endpoint_stats(s->ep, &now))
+		s->p->endpoint_progress(s->ep);
+	ask(s, &(struct interop_ask){.op = INTEROP_RECV, .length = 100});
+	check(s, done(s) == QP_WC_SUCCESS, "waiting for the device's receive", 100);
+	ask_only(s, &a);
+	for (now = before; now.naks_sent == before.naks_sent; s->p->endpoint_stats(s->ep, &now))
+		s->p->endpoint_progress(s->ep);
+	post_recv(s, 0, 100);
+	check(s, hear(s).status == 0, "the device waiting for our receive", 100);
+	check(s, complete(s, true, &wc) && wc.status == 0, "its receive", 100);
+
+	post_recv(s, 0, 99);
+	refused(s, ask(s, &a).status, QP_WC_REM_INV_REQ_ERR, "our word on a send too long", 100);
+	check(s, complete(s, true, &wc) && wc.status == QP_WC_LOC_LEN_ERR, "the receive too short", 99);
+	new_qp_as(s, (struct shape){.bare = true});
+	ask(s, &(struct interop_ask){.op = INTEROP_RECV, .length = 99});
+	post_send(s, 100, false, 3);
+	status = done(s); /* the standard's word is "invalid request" (IBTA 9.7.5.2.8); rxe says "operation" */
+	refused(s, status == QP_WC_REM_OP_ERR ? QP_WC_REM_INV_REQ_ERR : status, QP_WC_REM_INV_REQ_ERR,
+		"the device's word on a send too long", 100);
+
+	new_qp_as(s, (struct shape){.receives = 4, .bare = true, .impatient = true});
+	post_send(s, 100, false, 3);
+	refused(s, done(s), QP_WC_RNR_RETRY_EXC_ERR, "giving up on the device", 100);
+	new_qp_as(s, (struct shape){.receives = 4, .bare = true, .impatient = true});
+	refused(s, ask(s, &a).status, QP_WC_RNR_RETRY_EXC_ERR, "the device giving up on us", 100);
+}
+
+/* ---- READ ---- */
+
+static int soft_read(struct soft *s, uint32_t offset, uint32_t length, uint32_t rkey)
+{
+	struct qp_read r = {.data = s->target,
+			    .lkey = s->target_mr.lkey,
+			    .length = length,
+			    .remote_addr = s->remote.addr + offset,
+			    .rkey = rkey};
+
+	memset(s->target, 0, length);
+	check(s, s->p->post_read(s->qp, &r) == 0, "posting a read", length);
+	return done(s);
+}
+
+static void read_from_device(struct soft *s, uint32_t offset, uint32_t length)
+{
+	struct interop_ask a = {.op = INTEROP_FILL, .offset = offset, .length = length, .seed = length + 5};
+	bool same = true;
+
+	ask(s, &a);
+	check(s, soft_read(s, offset, length, s->remote.rkey) == QP_WC_SUCCESS, "read from the device", length);
+	for (uint32_t i = 0; i < length; i++)
+		same &= s->target[i] == interop_byte(a.seed, i);
+	check(s, same, "what we read", length);
+}
+
+static void device_reads(struct soft *s, uint32_t offset, uint32_t length)
+{
+	struct interop_ask a = {.op = INTEROP_READ, .rkey = s->target_mr.rkey, .length = length,
+				.addr = (uintptr_t)s->target + offset},
+			   look = {.op = INTEROP_CHECK, .length = length, .seed = length + 6};
+
+	for (uint32_t i = 0; i < length; i++)
+		s->target[offset + i] = interop_byte(look.seed, i);
+	check(s, ask(s, &a).status == 0, "read by the device", length);
+	check(s, ask(s, &look).status == 0, "what the device read", length);
+}
+
+static void reads_are_guarded(struct soft *s)
+{
+	struct interop_ask a = {.op = INTEROP_READ, .length = 3000, .addr = (uintptr_t)s->target};
 
 	new_qp(s);
-	for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+	refused(s, soft_read(s, 0, 3000, s->remote.rkey ^ 0x5500), QP_WC_REM_ACCESS_ERR,
+	      "the device's word on reading with a wrong key", 3000);
+	new_qp(s);
+	refused(s, soft_read(s, INTEROP_BYTES - 100, 3000, s->remote.rkey), QP_WC_REM_ACCESS_ERR,
+	      "the device's word on reading past the end", 3000);
+	new_qp(s);
+	a.rkey = s->target_mr.rkey ^ 1;
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading with a wrong key", 3000);
+	new_qp(s);
+	a.rkey = s->target_mr.rkey;
+	a.addr = (uintptr_t)s->target + INTEROP_BYTES - 100;
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading past the end", 3000);
+	new_qp(s);
+	a.rkey = s->source_mr.rkey; /* registered, but not for peers */
+	a.addr = (uintptr_t)s->source;
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading a private region", 3000);
+}
+
+/* Packets longer than the path MTU of the one end: the other uses a larger one. */
+static void lengths_matter(struct soft *s)
+{
+	struct interop_ask a = {.op = INTEROP_WRITE, .length = 4096, .addr = (uintptr_t)s->target,
+				.rkey = s->target_mr.rkey};
+
+	if (s->mtu == 4096) {
+		new_qp_as(s, (struct shape){.device_mtu = 1024});
+		refused(s, soft_write(s, 0, 4096, s->remote.rkey, NULL, 1), QP_WC_REM_INV_REQ_ERR,
+		      "the device's word on a packet too long", 4096);
+	} else {
+		new_qp_as(s, (struct shape){.device_mtu = 4096});
+		refused(s, ask(s, &a).status, QP_WC_REM_INV_REQ_ERR, "our word on a packet too long", 4096);
+	}
+}
+
+static void transfers(struct soft *s)
+{
+	static const uint32_t lengths[] = {1,	 2,    3,    4,	   5,	 63,	1023,  1024,  1025, 2047,
+					   2048, 2049, 4095, 4096, 4097, 8193, 65536, 65537, 300001};
+	unsigned n = sizeof(lengths) / sizeof(lengths[0]);
+
+	new_qp(s);
+	for (unsigned i = 0; i < n; i++) {
 		soft_to_device(s, i * 3, lengths[i], i % 2);
 		device_to_soft(s, i * 5, lengths[i], i % 2);
+		read_from_device(s, i * 3, lengths[i]);
+		device_reads(s, i * 5, lengths[i]);
 	}
 	soft_to_device(s, 0, 0, true);
 	device_to_soft(s, 0, 0, true);
+	new_qp_as(s, (struct shape){.receives = 4, .bare = true});
+	for (unsigned i = 0; i < n; i++) {
+		send_to_device(s, lengths[i], i % 2);
+		device_sends(s, lengths[i], i % 2);
+	}
 }
 
 /* Who asks for what it may not have gets "remote access error", and nothing was touched. */
@@ -190,27 +412,25 @@ static void refusals(struct soft *s)
 		.op = INTEROP_WRITE, .length = 3000, .addr = (uintptr_t)s->target, .seed = 5};
 
 	new_qp(s);
-	check(s, soft_write(s, 0, 3000, s->remote.rkey ^ 0x5500, NULL, 1) == QP_WC_REM_ACCESS_ERR,
+	refused(s, soft_write(s, 0, 3000, s->remote.rkey ^ 0x5500, NULL, 1), QP_WC_REM_ACCESS_ERR,
 	      "the device's word on a wrong key", 3000);
 	new_qp(s);
-	check(s,
-	      soft_write(s, INTEROP_BYTES - 100, 3000, s->remote.rkey, NULL, 1) ==
-		      QP_WC_REM_ACCESS_ERR,
+	refused(s, soft_write(s, INTEROP_BYTES - 100, 3000, s->remote.rkey, NULL, 1), QP_WC_REM_ACCESS_ERR,
 	      "the device's word on a write past the end", 3000);
 	new_qp(s);
 	memset(s->target, 0x77, 3000);
 	a.rkey = s->target_mr.rkey ^ 1;
-	check(s, ask(s, &a).status == QP_WC_REM_ACCESS_ERR, "our word on a wrong key", 3000);
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on a wrong key", 3000);
 	new_qp(s);
 	a.rkey = s->target_mr.rkey;
 	a.addr = (uintptr_t)s->target + INTEROP_BYTES - 100;
-	check(s, ask(s, &a).status == QP_WC_REM_ACCESS_ERR, "our word on a write past the end",
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on a write past the end",
 	      3000);
 	check(s, s->target[0] == 0x77 && s->target[2999] == 0x77, "memory that was refused", 3000);
 	new_qp(s);
 	a.rkey = s->source_mr.rkey; /* registered, but not for peers */
 	a.addr = (uintptr_t)s->source;
-	check(s, ask(s, &a).status == QP_WC_REM_ACCESS_ERR, "our word on a private region", 3000);
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on a private region", 3000);
 }
 
 static int accept_peer(const struct in6_addr *own)
@@ -232,15 +452,17 @@ static int accept_peer(const struct in6_addr *own)
 int main(int argc, char **argv)
 {
 	struct qp_endpoint_attr attr = {
-		.n_planes = 1, .n_sub_ports = {1}, .path_mtu = INTEROP_MTU, .device_peers = true};
+		.n_planes = 1, .n_sub_ports = {1}, .device_peers = true};
 	static struct soft s = {.p = &qp_soft_provider};
 	struct qp_stats stats;
 	int err;
 
-	if (argc != 4 || inet_pton(AF_INET6, argv[1], &s.own) != 1 ||
+	if (argc < 5 || inet_pton(AF_INET6, argv[1], &s.own) != 1 ||
 	    inet_pton(AF_INET6, argv[2], &s.peer) != 1)
 		return 2;
 	attr.address = s.own;
+	attr.path_mtu = s.mtu = (uint32_t)atoi(argv[4]);
+	s.lossy = argc > 5;
 	snprintf(attr.dev[0][0], sizeof(attr.dev[0][0]), "%s", argv[3]);
 	s.source = calloc(1, INTEROP_BYTES);
 	s.target = calloc(1, INTEROP_BYTES);
@@ -248,21 +470,23 @@ int main(int argc, char **argv)
 	if (!err)
 		err = s.p->mr_register(s.ep, s.source, INTEROP_BYTES, 0, &s.source_mr);
 	if (!err)
-		err = s.p->mr_register(s.ep, s.target, INTEROP_BYTES, QP_ACCESS_REMOTE_WRITE,
-				       &s.target_mr);
+		err = s.p->mr_register(s.ep, s.target, INTEROP_BYTES, QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, &s.target_mr);
 	if (err) {
 		fprintf(stderr, "interop_soft: %s\n", strerror(-err));
 		return 1;
 	}
 	s.fd = accept_peer(&s.own);
 	transfers(&s);
+	receives_matter(&s);
 	refusals(&s);
+	reads_are_guarded(&s);
+	lengths_matter(&s);
 	interop_io(s.fd, &(struct interop_ask){.op = INTEROP_END}, sizeof(struct interop_ask), 1);
 	s.p->endpoint_stats(s.ep, &stats);
-	printf("{\"own\":\"%s\",\"checks\":%d,\"failures\":%d,\"tx_packets\":%llu,\"rx_packets\":%"
+	printf("{\"own\":\"%s\",\"mtu\":%s,\"checks\":%d,\"failures\":%d,\"tx_packets\":%llu,\"rx_packets\":%"
 	       "llu,\"icrc_errors\":%llu,"
 	       "\"naks_sent\":%llu,\"naks_received\":%llu,\"retransmitted\":%llu}\n",
-	       argv[1], s.checks, s.failures, (unsigned long long)stats.tx_packets,
+	       argv[1], argv[4], s.checks, s.failures, (unsigned long long)stats.tx_packets,
 	       (unsigned long long)stats.rx_packets, (unsigned long long)stats.icrc_errors,
 	       (unsigned long long)stats.naks_sent, (unsigned long long)stats.naks_received,
 	       (unsigned long long)stats.retransmitted_packets);

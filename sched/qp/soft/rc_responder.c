@@ -60,6 +60,7 @@ void rc_responder_init(struct rc_responder *r, uint32_t path_mtu, uint32_t first
 	memset(r, 0, sizeof(*r));
 	r->path_mtu = path_mtu;
 	r->expected_psn = first_psn & ROCE_PSN_MASK;
+	r->acked_psn = (first_psn - 1) & ROCE_PSN_MASK;
 	r->receives = receives;
 	r->stats = stats;
 }
@@ -124,6 +125,8 @@ static void take_in(struct rc_responder *r, const struct roce_packet *p, uint32_
 	if (!r->in_message)
 		r->msn = (r->msn + 1) & ROCE_PSN_MASK;
 	r->expected_psn = (r->expected_psn + n_psns) & ROCE_PSN_MASK;
+	if (p->opcode != ROCE_READ_REQUEST)
+		r->acked_psn = p->psn;
 	r->stats->rx_packets++;
 	r->stats->rx_bytes += p->payload_bytes;
 	if (r->syndrome == ROCE_SYNDROME_NAK_SEQUENCE)
@@ -373,10 +376,10 @@ bool rc_responder_take_answer(struct rc_responder *r, struct roce_packet *out)
 
 	if (!r->syndrome || r->n_reads)
 		return false;
-	/* an ACK names the last packet accepted, a NAK the first one that was not */
+	/* a NAK names the first packet that was not accepted */
 	*out = (struct roce_packet){
 		.opcode = ROCE_ACK,
-		.psn = r->dead ? r->refused_psn : (r->expected_psn - (nak ? 0 : 1)) & ROCE_PSN_MASK,
+		.psn = r->dead ? r->refused_psn : nak ? r->expected_psn : r->acked_psn,
 		.syndrome = r->syndrome,
 		.msn = r->msn,
 	};

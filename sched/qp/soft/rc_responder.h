@@ -46,6 +46,9 @@ struct rc_read {
 struct rc_responder {
 	uint32_t path_mtu;
 	uint32_t expected_psn;
+	/* What acknowledgements name: the last request accepted that was no READ. Only its data answers a READ; and rxe,
+	 * told by a bare ACK, would take one for done whose data was lost. */
+	uint32_t acked_psn;
 	uint32_t msn;
 	bool gap_nak_sent; /* said once, until the expected packet arrives; also behind "not ready" */
 	bool in_message, in_send;

@@ -353,7 +353,12 @@ START_TEST(a_read_asked_for_again_is_done_again)
 	/* one that would reach beyond what was asked is none of ours */
 	ck_assert_int_eq(take_read(2, 0, MTU + 1), RC_RESPONDER_DUPLICATE);
 	ck_assert_uint_eq(rc_responder_read_burst(&r, &regions, p, 8), 0);
-	expect_answer(ROCE_SYNDROME_ACK, 2, 2);
+	expect_answer(ROCE_SYNDROME_ACK, UINT32_MAX, 2); /* which says nothing of a READ */
+	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 3, 4, 4), RC_RESPONDER_PLACED);
+	ck_assert_int_eq(take_read(4, 0, 1), RC_RESPONDER_PLACED);
+	rc_responder_reads_sent(&r, 1);
+	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 3, 4, 4), RC_RESPONDER_DUPLICATE);
+	expect_answer(ROCE_SYNDROME_ACK, 3, 4);
 }
 END_TEST
 
