@@ -157,7 +157,7 @@ static int worker_parse(struct worker *w, struct worker_options *o, int argc, ch
 
 int worker_main(int argc, char **argv)
 {
-	struct worker_options options = {.domain = {.family = AF_INET, .accept = true}};
+	struct worker_options options = {.domain = {.family = AF_INET, .accept = true, .trusted_network = true}};
 	struct worker worker = {0}, *w = &worker;
 	int fd;
 

@@ -132,7 +132,13 @@ struct fare_domain_options {
 	int family;	       /* AF_INET (0 too) or AF_INET6 */
 	uint32_t path_mtu;     /* bytes; 0: 4096 */
 	bool accept;	       /* answer groups that peers open toward this GPU */
-	uint64_t secret;       /* both ends must agree (0: none): refuses strays, not attackers */
+	/*
+	 * Who may connect. Both ends need the same key: a file of 16 to 64 bytes (white space at its end not counted) that
+	 * not everybody may read. Without one, only where trusted_network says that nobody on the fabric means harm.
+	 */
+	const char *key_file;
+	bool trusted_network;
+	uint64_t secret;       /* both ends must agree, too (0: none): a job's number, which keeps other jobs apart */
 };
 
 struct fare_group_options {
@@ -172,6 +178,7 @@ struct fare_event {
 	uint16_t plane;
 };
 
+/* -ENOKEY: neither key_file nor trusted_network. -EKEYREJECTED: no such key, or everybody may read it. */
 int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
 		     const struct fare_domain_options *options);
 void fare_domain_close(struct fare_domain *domain); /* closes its groups and regions; NULL is fine */
@@ -218,6 +225,7 @@ struct fare_group_stats {
 	uint64_t path_deaths, path_rebuilds, duplicate_notifications;
 	uint64_t plane_bytes[FARE_MAX_PLANES]; /* payload acknowledged per plane (index 0 in FARE_MODE_KERNEL) */
 	uint64_t retransmitted_packets, timeouts, icrc_errors;
+	uint64_t control_rejected; /* handshake messages of other jobs, without the key, or malformed */
 	uint64_t flow_moves, flow_needless_moves;
 };
 void fare_group_stats(const struct fare_group *group, struct fare_group_stats *out);

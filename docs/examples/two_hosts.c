@@ -7,7 +7,7 @@
  * IPv6 or ::ffff:a.b.c.d
  *
  * Both attach to the daemon at $FARE_RUN_DIR (default /run/fared) and use $FARE_PROVIDER (default
- * soft). Build: cc two_hosts.c $(pkg-config --cflags --libs libfare)
+ * soft). With $FARE_KEY_FILE, they talk only to who has the same key. Build: cc two_hosts.c $(pkg-config --cflags --libs libfare)
  */
 #include <arpa/inet.h>
 #include <fare.h>
@@ -97,7 +97,10 @@ static int send_all(struct fare_domain *domain, uint8_t *memory, struct fare_mr 
 
 int main(int argc, char **argv)
 {
-	struct fare_domain_options options = {.provider = getenv("FARE_PROVIDER"), .accept = true};
+	struct fare_domain_options options = {.provider = getenv("FARE_PROVIDER"),
+					      .accept = true,
+					      .key_file = getenv("FARE_KEY_FILE"),
+					      .trusted_network = !getenv("FARE_KEY_FILE")};
 	uint8_t *memory = calloc(1, MESSAGE_BYTES);
 	bool sending = argc >= 5 && !strcmp(argv[1], "send");
 	struct fare_domain *domain;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MAGIC	0x46415245u /* "FARE" */
-#define VERSION 2
+#define VERSION 3
 
 /* A cursor that remembers having run out: every access is checked, the caller asks once at the end. */
 struct cursor {
@@ -63,7 +63,6 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 	put(&c, VERSION, 1);
 	put(&c, m->type, 1);
 	put(&c, 0, 2);
-	put(&c, m->secret, 8);
 	put(&c, m->source, 8);
 	put(&c, m->destination, 8);
 	put(&c, m->source_group, 4);
@@ -167,7 +166,6 @@ int control_wire_decode(struct control_message *out, const void *buf, size_t len
 		return -EBADMSG;
 	out->type = (enum control_type)get(&c, 1);
 	get(&c, 2);
-	out->secret = get(&c, 8);
 	out->source = get(&c, 8);
 	out->destination = get(&c, 8);
 	out->source_group = (uint32_t)get(&c, 4);

@@ -6,12 +6,14 @@
  * process's domain) and groups, so that nothing from a former life is mistaken for the present.
  *
  *   ECHO            -> ECHO_REPLY        which remote sub-port does this UDP source port lead to?
- *   GROUP_OPEN      -> GROUP_ACCEPT | GROUP_REFUSE
+ *   GROUP_OPEN      -> GROUP_CHALLENGE, if it does not name the life that it reaches: the opener asks again, naming it
+ *                   -> GROUP_ACCEPT | GROUP_REFUSE
  *   LANE_OPEN       -> LANE_ACCEPT | LANE_REFUSE,  then LANE_READY       a lane's QPs, numbered by epoch
  *   LANE_RESET      -> LANE_RESET_ACK    my QPs of that epoch are in error; yours must be, too
  *   GROUP_CLOSE, GROUP_GONE              the group is over; there is no such group
  *
- * The secret keeps strays of another job out. It is not authentication: it travels in the clear.
+ * Who may send them is control_seal.h's business. A message that was recorded and comes again is harmless: it names a life
+ * that is over, a group that is gone, or an epoch that has passed; or it says again what still holds.
  */
 #ifndef CONTROL_WIRE_H
 #define CONTROL_WIRE_H
@@ -37,6 +39,7 @@ enum control_type {
 	CONTROL_LANE_REFUSE,
 	CONTROL_LANE_RESET,
 	CONTROL_LANE_RESET_ACK,
+	CONTROL_GROUP_CHALLENGE,
 	CONTROL_TYPE_END,
 };
 
@@ -48,7 +51,6 @@ struct control_qp {
 
 struct control_message {
 	enum control_type type;
-	uint64_t secret;
 	uint64_t source, destination;		  /* incarnations; destination 0: not yet known */
 	uint32_t source_group, destination_group; /* 0: none */
 	union {

@@ -102,12 +102,12 @@ void domain_send(struct fare_domain *domain, const struct in6_addr *remote, stru
 				      .udp_source_port = source_port, .data = buf };
 	int n;
 
-	message->secret = domain->options.secret;
 	message->source = domain->incarnation;
-	n = control_wire_encode(message, buf, sizeof(buf));
+	n = control_wire_encode(message, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
 	if (n < 0)
 		return;
-	control.length = (size_t)n;
+	control_seal_close(&domain->seal, &domain->attr.address, remote, buf, (size_t)n);
+	control.length = CONTROL_SEAL_BYTES + (size_t)n;
 	domain->provider->control_send(domain->endpoint, &control); /* loss is normal: all of it is repeated */
 }
 
@@ -141,6 +141,13 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 					 .destination_group = m->source_group };
 	struct fare_group *group = group_by_opener(domain, m);
 	int err = domain->options.accept ? 0 : -ECONNREFUSED;
+
+	/* it may be the echo of a former life: whoever is there says again that he means this one */
+	if (m->destination != domain->incarnation) {
+		reply.type = CONTROL_GROUP_CHALLENGE;
+		domain_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+		return;
+	}
 
 	if (group && group->state == GROUP_CLOSED) {
 		group = NULL;
@@ -184,9 +191,12 @@ static void on_control(void *arg, const struct qp_control *c)
 	struct fare_domain *domain = arg;
 	struct control_message m;
 	struct fare_group *group;
+	const uint8_t *message;
 	const char *reason;
+	size_t length;
 
-	if (control_wire_decode(&m, c->data, c->length, &reason) || m.secret != domain->options.secret) {
+	if (control_seal_open(&domain->seal, &c->remote, &domain->attr.address, c->data, c->length, &message, &length) ||
+	    control_wire_decode(&m, message, length, &reason)) {
 		domain->control_rejected++;
 		return;
 	}
@@ -282,10 +292,14 @@ int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local
 	if (options)
 		domain->options = *options;
 	domain->provider = provider;
+	err = -ENOKEY;
+	if (domain->options.key_file || domain->options.trusted_network)
+		err = control_seal_load(&domain->seal, domain->options.key_file, domain->options.secret);
 	domain->incarnation = domain_random();
 	domain->next_group_id = (uint32_t)domain_random() | 1;
 	domain->epoll_fd = domain->timer_fd = -1;
-	err = domain_reserve_events(domain);
+	if (!err)
+		err = domain_reserve_events(domain);
 	if (!err)
 		err = describe(domain);
 	if (!err)

@@ -321,12 +321,25 @@ bool group_stillborn(const struct fare_group *group)
 	       (group->state == GROUP_CLOSED || group->domain->now_ns > group->due_ns);
 }
 
+/* The peer lives, and wants to be named: ask again, now. */
+static void on_challenge(struct fare_group *group, const struct control_message *m)
+{
+	if (!group->opener || group->state != GROUP_OPENING || group->peer_incarnation == m->source)
+		return;
+	group->peer_incarnation = m->source;
+	group->due_ns = group->domain->now_ns;
+}
+
 void group_on_control(struct fare_group *group, const struct control_message *m)
 {
 	if (group->state == GROUP_CLOSED)
 		return;
 	if (!group->opener)
 		group->due_ns = group->domain->now_ns + STILLBORN_NS;
+	if (m->type == CONTROL_GROUP_CHALLENGE) {
+		on_challenge(group, m);
+		return;
+	}
 	if (group->peer_incarnation && m->source != group->peer_incarnation) {
 		group_closed(group, -ECANCELED); /* the peer restarted: what it had of us is gone */
 		return;
@@ -506,4 +519,5 @@ void fare_group_stats(const struct fare_group *group, struct fare_group_stats *o
 	out->retransmitted_packets = qp.retransmitted_packets; /* of the whole endpoint */
 	out->timeouts = qp.timeouts;
 	out->icrc_errors = qp.icrc_errors;
+	out->control_rejected = group->domain->control_rejected;
 }

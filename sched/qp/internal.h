@@ -13,6 +13,7 @@
 #include "attach.h"
 #include "fare.h"
 #include "flow_table.h"
+#include "qp/control_seal.h"
 #include "qp/control_wire.h"
 #include "qp/provider.h"
 #include "spray_table.h"
@@ -67,12 +68,14 @@ enum lane_state {
 struct candidate {
 	uint16_t port;
 	uint16_t local_sub_port;
-	int16_t remote_sub_port; /* -1: no reply */
+	int16_t remote_sub_port; /* -1: not known */
+	bool answered;		 /* by the peer, to our own echo */
 	bool used;
 };
 
 struct learning {
 	uint64_t nonce; /* 0: none under way */
+	bool known;	/* the daemon's probes have learned enough: one answer proves that the plane carries */
 	unsigned n, replies;
 	unsigned sends;
 	struct candidate candidates[MAX_CANDIDATES];
@@ -179,6 +182,7 @@ struct fare_domain {
 	const struct qp_provider *provider;
 	struct qp_endpoint *endpoint;
 	struct qp_endpoint_attr attr;
+	struct control_seal seal;
 	uint64_t incarnation;
 	uint32_t next_group_id;
 	struct fare_group *groups;

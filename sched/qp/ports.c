@@ -1,10 +1,12 @@
 /*
  * ports.c - which UDP source port leads to which remote sub-port (DESIGN: entropy, the far half of the path).
  *
- * The leaf hashes (addresses, ports) over its links to the peer. Before a lane's QPs are made, echoes go out from
- * candidate source ports over each live local sub-port; the peer says on which of its sub-ports each arrived.
- * QP ports are then chosen so that the lane covers the remote sub-ports evenly. An echo that comes back also
- * proves that the plane carries packets both ways: a lane is not built on a plane that answers nothing.
+ * The leaf hashes (addresses, ports) over its links to the peer. Candidate source ports are those that the daemon's
+ * probes have learned (fare_pair_ports); where they are not enough for all of a lane's QPs, random ones. Before the QPs
+ * are made, echoes go out from the candidates over each live local sub-port; the peer says on which of its sub-ports
+ * each arrived. QP ports are then chosen so that the lane covers the remote sub-ports evenly. An echo that comes back
+ * also proves that the plane carries packets both ways: a lane is not built on a plane that answers nothing. So with
+ * known ports one answer is enough, and what an answer says counts for more than what was learned before.
  */
 #include "qp/internal.h"
 
@@ -36,65 +38,6 @@ static bool port_taken(const struct fare_group *group, uint16_t port)
 	return false;
 }
 
-void ports_start(struct fare_group *group, unsigned l)
-{
-	struct learning *learning = &group->lanes[l].learning;
-	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	unsigned per_qp = live ? (group->lanes[l].n_qps + live - 1) / live : 0;
-	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp;
-
-	memset(learning, 0, sizeof(*learning));
-	learning->nonce = domain_random();
-	for (unsigned s = 0; s < live; s++) {
-		for (unsigned k = 0; k < wanted && learning->n < MAX_CANDIDATES / live * (s + 1); k++) {
-			struct candidate *c = &learning->candidates[learning->n];
-			uint16_t port = (uint16_t)(PORT_FIRST + domain_random() % PORT_COUNT);
-
-			if (port_taken(group, port))
-				continue;
-			c->port = port;
-			c->local_sub_port = ports_local_sub_port(group, l, s);
-			c->remote_sub_port = -1;
-			learning->n++;
-		}
-	}
-}
-
-void ports_send(struct fare_group *group, unsigned l)
-{
-	struct learning *learning = &group->lanes[l].learning;
-	struct control_message m = { .type = CONTROL_ECHO, .source_group = group->id,
-				     .destination = group->peer_incarnation };
-
-	for (unsigned i = 0; i < learning->n; i++) {
-		struct candidate *c = &learning->candidates[i];
-
-		if (c->remote_sub_port >= 0)
-			continue;
-		m.echo.nonce = learning->nonce;
-		m.echo.candidate = (uint16_t)i;
-		domain_send(group->domain, &group->peer, &m, (uint16_t)l, c->local_sub_port, c->port);
-	}
-	learning->sends++;
-}
-
-void ports_on_reply(struct fare_group *group, const struct control_message *m)
-{
-	for (unsigned l = 0; l < group->n_lanes; l++) {
-		struct learning *learning = &group->lanes[l].learning;
-
-		if (!learning->nonce || learning->nonce != m->echo.nonce || m->echo.candidate >= learning->n)
-			continue;
-		/* the echo of one plane must have arrived on that plane of the peer, or the planes are miswired */
-		if (m->echo.plane != l || m->echo.sub_port >= FARE_MAX_SUB_PORTS ||
-		    learning->candidates[m->echo.candidate].remote_sub_port >= 0)
-			return;
-		learning->candidates[m->echo.candidate].remote_sub_port = (int16_t)m->echo.sub_port;
-		learning->replies++;
-		return;
-	}
-}
-
 /* The i-th distinct remote sub-port that replies named; how many there are. */
 static int remotes_of(const struct learning *learning, int *remotes)
 {
@@ -107,6 +50,112 @@ static int remotes_of(const struct learning *learning, int *remotes)
 				break;
 			}
 	return n;
+}
+
+/* Whether every QP could get the remote sub-port that it should (see ports_choose), by what is known. */
+static bool covers(const struct fare_group *group, unsigned l)
+{
+	const struct learning *learning = &group->lanes[l].learning;
+	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
+	unsigned have[FARE_MAX_SUB_PORTS][FARE_MAX_SUB_PORTS] = { 0 };
+	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
+
+	if (!n || !live)
+		return false;
+	for (unsigned k = 0; k < learning->n; k++)
+		if (learning->candidates[k].remote_sub_port >= 0)
+			have[learning->candidates[k].local_sub_port][learning->candidates[k].remote_sub_port]++;
+	for (unsigned i = 0; i < group->lanes[l].n_qps; i++) {
+		unsigned *left = &have[ports_local_sub_port(group, l, i)][remotes[(i + i / live) % (unsigned)n]];
+
+		if (!*left)
+			return false;
+		--*left;
+	}
+	return true;
+}
+
+static void add(struct learning *learning, uint16_t port, uint16_t local, int16_t remote)
+{
+	learning->candidates[learning->n++] = (struct candidate){ .port = port, .local_sub_port = local,
+								   .remote_sub_port = remote };
+}
+
+static void add_known(struct fare_group *group, unsigned l)
+{
+	struct learning *learning = &group->lanes[l].learning;
+	struct fare_port known[FARE_PORTS_MAX];
+	int n = fare_pair_ports(group->pair, l, known, FARE_PORTS_MAX);
+
+	for (int i = 0; i < n; i++)
+		if (group->paths.path[l].live_sub_ports >> known[i].local_sub_port & 1 &&
+		    !port_taken(group, known[i].port))
+			add(learning, known[i].port, known[i].local_sub_port, known[i].remote_sub_port);
+	learning->known = covers(group, l);
+}
+
+static void add_random(struct fare_group *group, unsigned l)
+{
+	struct learning *learning = &group->lanes[l].learning;
+	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
+	unsigned per_qp = live ? (group->lanes[l].n_qps + live - 1) / live : 0;
+	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp;
+
+	for (unsigned s = 0; s < live; s++) {
+		for (unsigned k = 0; k < wanted && learning->n < MAX_CANDIDATES / live * (s + 1); k++) {
+			uint16_t port = (uint16_t)(PORT_FIRST + domain_random() % PORT_COUNT);
+
+			if (!port_taken(group, port))
+				add(learning, port, ports_local_sub_port(group, l, s), -1);
+		}
+	}
+}
+
+void ports_start(struct fare_group *group, unsigned l)
+{
+	struct learning *learning = &group->lanes[l].learning;
+
+	memset(learning, 0, sizeof(*learning));
+	learning->nonce = domain_random();
+	add_known(group, l);
+	if (!learning->known)
+		add_random(group, l);
+}
+
+void ports_send(struct fare_group *group, unsigned l)
+{
+	struct learning *learning = &group->lanes[l].learning;
+	struct control_message m = { .type = CONTROL_ECHO, .source_group = group->id,
+				     .destination = group->peer_incarnation };
+
+	for (unsigned i = 0; i < learning->n; i++) {
+		struct candidate *c = &learning->candidates[i];
+
+		if (c->answered)
+			continue;
+		m.echo.nonce = learning->nonce;
+		m.echo.candidate = (uint16_t)i;
+		domain_send(group->domain, &group->peer, &m, (uint16_t)l, c->local_sub_port, c->port);
+	}
+	learning->sends++;
+}
+
+void ports_on_reply(struct fare_group *group, const struct control_message *m)
+{
+	for (unsigned l = 0; l < group->n_lanes; l++) {
+		struct learning *learning = &group->lanes[l].learning;
+		struct candidate *c = &learning->candidates[m->echo.candidate % MAX_CANDIDATES];
+
+		if (!learning->nonce || learning->nonce != m->echo.nonce || m->echo.candidate >= learning->n)
+			continue;
+		/* the echo of one plane must have arrived on that plane of the peer, or the planes are miswired */
+		if (m->echo.plane != l || m->echo.sub_port >= FARE_MAX_SUB_PORTS || c->answered)
+			return;
+		c->answered = true;
+		c->remote_sub_port = (int16_t)m->echo.sub_port;
+		learning->replies++;
+		return;
+	}
 }
 
 static struct candidate *candidate_for(struct learning *learning, uint16_t local, int remote)
@@ -142,24 +191,9 @@ const struct candidate *ports_choose(struct fare_group *group, unsigned l, unsig
 bool ports_learned(const struct fare_group *group, unsigned l)
 {
 	const struct learning *learning = &group->lanes[l].learning;
-	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	unsigned have[FARE_MAX_SUB_PORTS][FARE_MAX_SUB_PORTS] = { 0 };
-	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
 
 	if (learning->replies == learning->n)
 		return learning->n > 0;
 	/* with replies outstanding a remote sub-port may still show itself: trust half of them to have met all */
-	if (!n || !live || learning->replies < learning->n / 2)
-		return false;
-	for (unsigned k = 0; k < learning->n; k++)
-		if (learning->candidates[k].remote_sub_port >= 0)
-			have[learning->candidates[k].local_sub_port][learning->candidates[k].remote_sub_port]++;
-	for (unsigned i = 0; i < group->lanes[l].n_qps; i++) {
-		unsigned *left = &have[ports_local_sub_port(group, l, i)][remotes[(i + i / live) % (unsigned)n]];
-
-		if (!*left)
-			return false;
-		--*left;
-	}
-	return true;
+	return learning->replies >= (learning->known ? 1 : learning->n / 2) && covers(group, l);
 }

@@ -83,6 +83,44 @@ static int build_link(const struct bed *bed, unsigned p, unsigned s)
 	return 0;
 }
 
+/* Of plane 0: every sub-port ends at the leaf, which routes to either host over all of them. */
+static int build_leaf(struct bed *bed)
+{
+	char ways[2][256] = { "", "" };
+
+	snprintf(bed->leaf, sizeof(bed->leaf), "fl-bed%d-leaf", (int)getpid());
+	if (bed_run("ip netns add %s && ip netns exec %s sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 "
+		    "net.ipv4.conf.default.rp_filter=0 net.ipv4.fib_multipath_hash_policy=1 "
+		    "net.ipv4.fib_multipath_hash_seed=4711",
+		    bed->leaf, bed->leaf))
+		return 1;
+	for (int h = 0; h < 2; h++) {
+		const char *ns = bed->ns[h];
+
+		for (unsigned s = 0; s < bed->options.sub_ports; s++) {
+			unsigned x = (unsigned)h * FARE_MAX_SUB_PORTS + s;
+			size_t used = strlen(ways[0]);
+
+			if (bed_run("ip link add p0s%u netns %s mtu %u type veth peer name h%ds%u netns %s mtu %u && "
+				    "ip -n %s addr add 198.18.%u.0/31 dev p0s%u && ip -n %s link set p0s%u up && "
+				    "ip -n %s addr add 198.18.%u.1/31 dev h%ds%u && ip -n %s link set h%ds%u up",
+				    s, ns, bed->options.mtu, h, s, bed->leaf, bed->options.mtu, ns, x, s, ns, s, bed->leaf,
+				    x, h, s, bed->leaf, h, s))
+				return 1;
+			snprintf(ways[0] + used, sizeof(ways[0]) - used, " nexthop via 198.18.%u.1 dev p0s%u", x, s);
+			used = strlen(ways[1]);
+			snprintf(ways[1] + used, sizeof(ways[1]) - used, " nexthop via 198.18.%u.0", x);
+		}
+		if (bed_run("ip netns exec %s sysctl -qw net.ipv4.fib_multipath_hash_policy=1 "
+			    "net.ipv4.fib_multipath_hash_seed=%d && "
+			    "ip -n %s route add 198.19.0.%d/32 src 198.19.0.%d%s && ip -n %s route add 198.19.0.%d/32%s",
+			    ns, 17 + h, ns, 2 - h, h + 1, ways[0], bed->leaf, h + 1, ways[1]))
+			return 1;
+		ways[0][0] = ways[1][0] = 0;
+	}
+	return 0;
+}
+
 static int build(struct bed *bed)
 {
 	for (int h = 0; h < 2; h++) {
@@ -92,6 +130,8 @@ static int build(struct bed *bed)
 			    bed->ns[h], bed->ns[h], bed->ns[h], h + 1, bed->ns[h]))
 			return 1;
 	}
+	if (bed->options.leaf)
+		return build_leaf(bed);
 	for (unsigned p = 0; p < bed->options.planes; p++)
 		for (unsigned s = 0; s < bed->options.sub_ports; s++)
 			if (build_link(bed, p, s))
@@ -198,7 +238,8 @@ int bed_make(struct bed *bed, const struct bed_options *options)
 		printf("skipped: needs root to make network namespaces\n");
 		exit(77);
 	}
-	if ((!bed->verbs && build(bed)) || start_daemons(bed)) {
+	snprintf(bed->key, sizeof(bed->key), "/tmp/fl-bed%d-key", (int)getpid());
+	if (bed_run("(umask 077; head -c 32 /dev/urandom | base64 > %s)", bed->key) || (!bed->verbs && build(bed)) || start_daemons(bed)) {
 		fprintf(stderr, "bed: cannot be made\n");
 		bed_destroy(bed);
 		return 1;
@@ -218,6 +259,10 @@ void bed_destroy(struct bed *bed)
 		if (bed->dir[h][0])
 			bed_run("rm -rf %s", bed->dir[h]);
 	}
+	if (bed->leaf[0])
+		bed_run("ip netns del %s 2>/dev/null", bed->leaf);
+	if (bed->key[0])
+		unlink(bed->key);
 }
 
 /* ---- the children ---- */
@@ -261,7 +306,7 @@ void bed_enter_namespace(const struct bed *bed, int host)
 
 struct fare_domain *bed_enter(const struct bed *bed, int host, struct fare **fare)
 {
-	struct fare_domain_options options = { .provider = bed->options.provider, .accept = host == 1, .secret = 42,
+	struct fare_domain_options options = { .provider = bed->options.provider, .accept = host == 1, .key_file = bed->key,
 					       .path_mtu = bed->options.mtu < 4200 ? 1024 : 4096 };
 	struct fare_domain *domain;
 	int err;

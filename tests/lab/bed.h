@@ -22,13 +22,14 @@ struct bed_options {
 	unsigned planes, sub_ports;
 	unsigned rate_mbps; /* soft: each sub-port is shaped to that; 0: not at all */
 	unsigned mtu;	    /* of the links; 0: 4200. The path MTU is the largest that fits */
+	bool leaf;	    /* soft: a leaf between them that hashes addresses and ports, instead of cables; one plane */
 	uint64_t bps;	    /* what each sub-port is said to carry; 0: 200 Mb/s */
 };
 
 struct bed {
 	struct bed_options options;
 	bool verbs;
-	char ns[2][32], dir[2][48];
+	char ns[2][32], leaf[32], dir[2][48], key[48];
 	pid_t child[2];
 	struct shm_writer *writer[2];
 	/* what bed_publish() says: planes to both alike, sub-ports to the host whose they are (and BGP to the other) */

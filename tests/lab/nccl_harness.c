@@ -93,6 +93,7 @@ static const ncclNet_v8_t *load(struct harness *h, int rank)
 
 	bed_enter_namespace(&h->bed, rank);
 	setenv("FARE_RUN_DIR", h->bed.dir[rank], 1);
+	setenv("FARE_KEY_FILE", h->bed.key, 1);
 	library = dlopen(h->plugin, RTLD_NOW | RTLD_LOCAL);
 	net = library ? dlsym(library, "ncclNetPlugin_v8") : NULL;
 	if (!net) {

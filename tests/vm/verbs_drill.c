@@ -111,7 +111,7 @@ static uint8_t *make_slots(void)
 static struct fare_domain *open_domain(struct drill *d, int host)
 {
 	struct fare_domain_options options = {
-		.provider = "verbs", .accept = host == 1, .secret = 42};
+		.provider = "verbs", .accept = host == 1, .secret = 42, .trusted_network = true};
 	struct fare_domain *domain;
 	struct fare *fare;
 	int err;

@@ -7,7 +7,7 @@
 
 static struct control_message sample(enum control_type type)
 {
-	struct control_message m = { .type = type, .secret = 1, .source = 2, .destination = 3, .source_group = 4,
+	struct control_message m = { .type = type, .source = 2, .destination = 3, .source_group = 4,
 				     .destination_group = 5 };
 
 	if (type == CONTROL_ECHO || type == CONTROL_ECHO_REPLY) {
@@ -22,7 +22,7 @@ static struct control_message sample(enum control_type type)
 		m.open.ring_rkey = 0xfedcba98;
 	} else if (type == CONTROL_GROUP_REFUSE) {
 		m.error = EPROTO;
-	} else if (type >= CONTROL_LANE_OPEN) {
+	} else if (type >= CONTROL_LANE_OPEN && type <= CONTROL_LANE_RESET_ACK) {
 		m.lane.lane = 3;
 		m.lane.epoch = 9;
 		if (type == CONTROL_LANE_OPEN || type == CONTROL_LANE_ACCEPT) {
@@ -67,10 +67,10 @@ START_TEST(refuses_what_is_out_of_range)
 	} t[] = {
 		{ CONTROL_ECHO, 0, 0 },	       { CONTROL_ECHO, 4, 9 },	    { CONTROL_ECHO, 5, 0 },
 		{ CONTROL_ECHO, 5, CONTROL_TYPE_END },
-		{ CONTROL_GROUP_OPEN, 41, 17 }, { CONTROL_GROUP_OPEN, 41, 0 }, { CONTROL_GROUP_OPEN, 42, 1 },
-		{ CONTROL_LANE_OPEN, 41, 16 }, { CONTROL_LANE_OPEN, 43, 65 }, { CONTROL_LANE_OPEN, 43, 0 },
-		{ CONTROL_LANE_READY, 43, 1 }, { CONTROL_LANE_OPEN, 48, 8 },
-		{ CONTROL_LANE_OPEN, 52, 1 },  { CONTROL_LANE_OPEN, 48 + 64 * 8, 1 }, { CONTROL_LANE_OPEN, 49 + 64 * 8, 9 },
+		{ CONTROL_GROUP_OPEN, 33, 17 }, { CONTROL_GROUP_OPEN, 33, 0 }, { CONTROL_GROUP_OPEN, 34, 1 },
+		{ CONTROL_LANE_OPEN, 33, 16 }, { CONTROL_LANE_OPEN, 35, 65 }, { CONTROL_LANE_OPEN, 35, 0 },
+		{ CONTROL_LANE_READY, 35, 1 }, { CONTROL_LANE_OPEN, 40, 8 },
+		{ CONTROL_LANE_OPEN, 44, 1 },  { CONTROL_LANE_OPEN, 40 + 64 * 8, 1 }, { CONTROL_LANE_OPEN, 41 + 64 * 8, 9 },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {

@@ -1,0 +1,31 @@
+/* links: sched */
+#include <stdlib.h>
+#include <string.h>
+
+#include "qp/control_seal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Nothing opens by chance, and no length leads past the end; what is sealed opens to the same bytes. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct in6_addr from, to = { .s6_addr = { 1 } };
+	uint8_t buf[1024];
+	struct control_seal seal;
+	const uint8_t *message;
+	size_t n;
+
+	if (control_seal_load(&seal, NULL, 5))
+		abort();
+	if (!control_seal_open(&seal, &from, &to, data, size, &message, &n) &&
+	    (message < data || n > size || message + n > data + size))
+		abort();
+	if (size > sizeof(buf) - CONTROL_SEAL_BYTES)
+		return 0;
+	memcpy(buf + CONTROL_SEAL_BYTES, data, size);
+	control_seal_close(&seal, &from, &to, buf, size);
+	if (control_seal_open(&seal, &from, &to, buf, CONTROL_SEAL_BYTES + size, &message, &n) || n != size ||
+	    memcmp(message, data, size))
+		abort();
+	return 0;
+}

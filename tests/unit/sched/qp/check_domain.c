@@ -1,0 +1,247 @@
+/*
+ * Who may connect to whom: two domains in one process, over the loopback device of a private network namespace, each
+ * with a segment of its own as a daemon would publish it.
+ */
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fare.h"
+#include "qp/internal.h"
+#include "shm_writer.h"
+
+static char dir[2][40], key[2][96];
+static struct shm_writer *writer[2];
+static struct fare *fare[2];
+static struct fare_domain *domain[2];
+static struct fare_group *group;
+static unsigned n_connected, n_accepted, n_closed;
+static int closed_status;
+
+static struct in6_addr address(int host)
+{
+	struct in6_addr a;
+
+	inet_pton(AF_INET6, host ? "::ffff:127.0.0.3" : "::ffff:127.0.0.2", &a);
+	return a;
+}
+
+static void write_key(int host, const char *content)
+{
+	FILE *f = fopen(key[host], "w");
+
+	ck_assert_ptr_nonnull(f);
+	fputs(content, f);
+	fchmod(fileno(f), 0600);
+	fclose(f);
+}
+
+static void setup(void)
+{
+	for (int h = 0; h < 2; h++) {
+		struct shm_writer_gpu gpu = { .n_planes = 1, .n_sub_ports = { 1 }, .dev = { { "lo" } } };
+		struct in6_addr own = address(h), peer = address(1 - h);
+		struct shm_path path = { 1000000000, FARE_VERDICT_OK, 0 };
+
+		snprintf(dir[h], sizeof(dir[h]), "/tmp/fare-check-domain-XXXXXX");
+		ck_assert_ptr_nonnull(mkdtemp(dir[h]));
+		snprintf(key[h], sizeof(key[h]), "%s/key", dir[h]);
+		memcpy(gpu.address[0], &own, sizeof(own));
+		ck_assert_int_eq(shm_writer_open(&writer[h], dir[h], 0600, &gpu, 1, NULL), 0);
+		shm_writer_sub_port(writer[h], 0, 0, 0, true, 1000000000);
+		shm_writer_publish(writer[h], (uint32_t)shm_writer_pair(writer[h], 0, peer.s6_addr), &path, 1);
+		ck_assert_int_eq(fare_attach(&fare[h], dir[h]), 0);
+	}
+	n_connected = n_accepted = n_closed = 0;
+}
+
+static void teardown(void)
+{
+	char command[64];
+
+	for (int h = 0; h < 2; h++) {
+		fare_domain_close(domain[h]);
+		fare_detach(fare[h]);
+		shm_writer_close(writer[h]);
+		domain[h] = NULL;
+		snprintf(command, sizeof(command), "rm -rf %s", dir[h]);
+		ck_assert_int_eq(system(command), 0);
+	}
+}
+
+static int open_domain(int host, const char *key_file, bool trusted, uint64_t secret)
+{
+	struct fare_domain_options options = { .key_file = key_file, .trusted_network = trusted, .secret = secret,
+					       .accept = host == 1, .path_mtu = 1024 };
+
+	return fare_domain_open(&domain[host], fare[host], 0, &options);
+}
+
+static void open_group(void)
+{
+	struct in6_addr peer = address(1);
+
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, NULL), 0);
+}
+
+/* One look at both ends; waits for either to have something to do. */
+static void turn(void)
+{
+	struct pollfd p[2] = { { fare_domain_fd(domain[0]), POLLIN, 0 }, { fare_domain_fd(domain[1]), POLLIN, 0 } };
+	struct fare_event e[8];
+
+	poll(p, 2, 20);
+	for (int h = 0; h < 2; h++) {
+		int n = fare_domain_poll(domain[h], e, 8);
+
+		for (int i = 0; i < n; i++) {
+			n_connected += e[i].kind == FARE_EVENT_CONNECTED;
+			n_accepted += e[i].kind == FARE_EVENT_ACCEPTED;
+			n_closed += e[i].kind == FARE_EVENT_CLOSED;
+			if (e[i].kind == FARE_EVENT_CLOSED)
+				closed_status = e[i].status;
+		}
+	}
+}
+
+static uint64_t rejected(void)
+{
+	struct fare_group_stats stats;
+
+	fare_group_stats(group, &stats);
+	return stats.control_rejected;
+}
+
+START_TEST(nobody_connects_unless_asked_to_trust)
+{
+	ck_assert_int_eq(open_domain(0, NULL, false, 0), -ENOKEY);
+	ck_assert_ptr_null(domain[0]);
+	ck_assert_int_eq(open_domain(0, "/nonexistent/key", true, 0), -ENOENT); /* a key that was asked for, and is not */
+	write_key(0, "short");
+	ck_assert_int_eq(open_domain(0, key[0], false, 0), -EKEYREJECTED);
+}
+END_TEST
+
+START_TEST(the_same_key_connects)
+{
+	write_key(0, "a key of more than 16 bytes");
+	write_key(1, "a key of more than 16 bytes\n");
+	ck_assert_int_eq(open_domain(0, key[0], false, 0), 0);
+	ck_assert_int_eq(open_domain(1, key[1], false, 0), 0);
+	open_group();
+	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	ck_assert_uint_eq(rejected(), 0);
+	/* and the peer's end is told of the end */
+	fare_group_close(group);
+	for (time_t end = time(NULL) + 20; !n_closed;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	ck_assert_int_eq(closed_status, -ECANCELED);
+}
+END_TEST
+
+/* The daemon has learned where ports lead: one of those is taken, and what it is known for stands. */
+START_TEST(known_ports_are_used)
+{
+	static const uint32_t known[] = { 50001, 50002, 50003 }; /* all from sub-port 0 to sub-port 0 */
+	struct in6_addr peer = address(1);
+	unsigned port;
+
+	ck_assert_int_ge(shm_writer_ports(writer[0], (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), 0, known, 3), 0);
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	for (time_t end = time(NULL) + 20; !n_connected;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	port = group->lanes[0].qps[0].source_port;
+	ck_assert_msg(port >= 50001 && port <= 50003, "port %u", port);
+	ck_assert_int_eq(group->lanes[0].qps[0].remote_sub_port, 0);
+	ck_assert_uint_le(group->lanes[0].learning.n, 3); /* nothing else was tried */
+}
+END_TEST
+
+/* How the other end differs: row by row. */
+static const struct {
+	const char *content;
+	bool trusted;
+	uint64_t secret;
+} strangers[] = {
+	{ "another key, as long as it is", false, 0 },
+	{ NULL, true, 0 },
+	{ "a key of more than 16 bytes", false, 1 },
+};
+
+START_TEST(strangers_do_not_connect)
+{
+	struct in6_addr own = address(0);
+	struct fare_group *back;
+
+	write_key(0, "a key of more than 16 bytes");
+	if (strangers[_i].content)
+		write_key(1, strangers[_i].content);
+	ck_assert_int_eq(open_domain(0, key[0], false, 0), 0);
+	ck_assert_int_eq(open_domain(1, strangers[_i].content ? key[1] : NULL, strangers[_i].trusted, strangers[_i].secret),
+			 0);
+	open_group();
+	ck_assert_int_eq(fare_group_open(&back, domain[1], &own, NULL), 0);
+	/* ours are refused there, and theirs here */
+	for (time_t end = time(NULL) + 20; rejected() < 5;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	ck_assert_uint_eq(n_connected + n_accepted + n_closed, 0);
+}
+END_TEST
+
+static int loopback_of_our_own(void)
+{
+	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd, rc;
+
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return -1;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	rc = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &ifr);
+	close(fd);
+	return rc;
+}
+
+int main(void)
+{
+	Suite *s = suite_create("domain");
+	TCase *tc = tcase_create("who may connect");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	if (loopback_of_our_own()) {
+		printf("skipped: no network namespace of our own\n");
+		return 77;
+	}
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, nobody_connects_unless_asked_to_trust);
+	tcase_add_test(tc, the_same_key_connects);
+	tcase_add_test(tc, known_ports_are_used);
+	tcase_add_loop_test(tc, strangers_do_not_connect, 0, (int)(sizeof(strangers) / sizeof(strangers[0])));
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
