@@ -15,8 +15,7 @@
 #define BATCH	  CONN_TABLE_BATCH
 #define LANE_BITS 0x7fu /* of a match: the count is no entry */
 
-/* Entries per line at the fullest, in tenths: 7 x 0.6. */
-#define LOAD_TENTHS 42
+#define FULLEST 4u /* entries per line: one in fifty then stands beyond its home */
 
 _Static_assert(sizeof(struct conn_line) == 64, "a line is a cache line");
 
@@ -153,7 +152,7 @@ static uint32_t epoch_before(uint32_t e, uint32_t ago)
 
 static uint64_t lines_for(uint32_t max_entries)
 {
-	return ((uint64_t)max_entries * 10 + LOAD_TENTHS - 1) / LOAD_TENTHS;
+	return ((uint64_t)max_entries + FULLEST - 1) / FULLEST;
 }
 
 size_t conn_table_bytes(uint32_t max_entries)

@@ -9,7 +9,8 @@
  * may rest on it but where to look: who gets a set bit loads that lane again as an atomic and
  * compares once more. What it must not do is overlook a value that lies still; it does not, because
  * on every processor that has these instructions an aligned 8-byte part of a vector load is read at
- * once. Race detectors cannot know that and are kept out.
+ * once. Race detectors cannot know that and are kept out. line_take7 goes one step further: it
+ * returns the lane's value out of the vector that was compared, which is one read of that lane.
  */
 #ifndef LINE_MATCH_H
 #define LINE_MATCH_H
@@ -116,6 +117,23 @@ LINE_TARGET_AVX512 LINE_RACY static inline uint32_t line_match8_avx512(const _At
 	__m512i differ = _mm512_xor_si512(v, _mm512_set1_epi64((long long)want));
 
 	return _mm512_testn_epi64_mask(differ, _mm512_set1_epi64((long long)mask));
+}
+
+/* Of the first of lanes 0..6 with (lane & mask) == want, what the mask leaves out; 0: there is none.
+ */
+LINE_TARGET_AVX512 LINE_RACY static inline uint64_t line_take7_avx512(const _Atomic uint64_t *lane,
+								      uint64_t mask, uint64_t want)
+{
+	__m512i differ = _mm512_xor_si512(*(const __m512i *)(const void *)lane,
+					  _mm512_set1_epi64((long long)want));
+	__mmask8 hits = _mm512_mask_testn_epi64_mask(0x7f, differ,
+						     _mm512_set1_epi64((long long)mask));
+
+	/* the branch waits for less than the value does, should it have been guessed wrong */
+	if (__builtin_expect(!hits, 0))
+		return 0;
+	differ = _mm512_maskz_compress_epi64(hits, differ);
+	return (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(differ));
 }
 
 LINE_TARGET_AVX512 LINE_RACY static inline uint32_t line_match4_avx512(const _Atomic uint64_t *lane,
