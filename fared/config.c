@@ -16,7 +16,8 @@
 #include "config_yaml.h"
 #include "log.h"
 
-#define HEALTH_INTERVAL_MS 10
+#define HEALTH_INTERVAL_MS	3
+#define HEALTH_SLOW_INTERVAL_MS 1000
 #define MAX_SPEED_MBPS	   UINT64_C(10000000) /* 10 Tb/s a sub-port: more is a slip of the pen */
 
 /* the control socket's path has to fit a socket address */
@@ -190,12 +191,12 @@ static int take_bgp(const struct check *c, struct config *config)
 /* ---- health -------------------------------------------------------------- */
 
 /* Milliseconds, with a fraction, as nanoseconds. */
-static int take_interval(const struct check *c, const double *value, uint64_t *out)
+static int take_interval(const struct check *c, const char *key, const double *value, double otherwise, uint64_t *out)
 {
-	double ms = value ? *value : HEALTH_INTERVAL_MS;
+	double ms = value ? *value : otherwise;
 
 	if (!(ms >= 1 && ms <= 10000))
-		return wrong(c, "health.interval_ms", "give 1 to 10000");
+		return wrong(c, key, "give 1 to 10000");
 	*out = (uint64_t)llround(ms * 1e6);
 	return 0;
 }
@@ -204,14 +205,18 @@ static int take_health(const struct check *c, struct config *config)
 {
 	static const struct config_raw_health none;
 	const struct config_raw_health *raw = c->raw->health ? c->raw->health : &none;
-	uint64_t multiplier, dscp, recover, hold_ms, hold_max_ms, ramp_ms;
+	uint64_t multiplier, budget, dscp, recover, hold_ms, hold_max_ms, ramp_ms;
 	struct config_health *h = &config->health;
 	double loss = raw->max_loss_percent ? *raw->max_loss_percent : 2;
 	int rc;
 
 	h->enabled = !raw->enabled || *raw->enabled;
-	if ((rc = take_interval(c, raw->interval_ms, &h->interval_ns)) ||
-	    (rc = take_number(c, "health.multiplier", raw->multiplier, 5, 2, 50, &multiplier)) ||
+	h->realtime = !raw->realtime || *raw->realtime;
+	if ((rc = take_interval(c, "health.interval_ms", raw->interval_ms, HEALTH_INTERVAL_MS, &h->interval_ns)) ||
+	    (rc = take_interval(c, "health.slow_interval_ms", raw->slow_interval_ms, HEALTH_SLOW_INTERVAL_MS,
+				&h->slow_interval_ns)) ||
+	    (rc = take_number(c, "health.max_probes_per_s", raw->max_probes_per_s, 25200, 100, 1000000, &budget)) ||
+	    (rc = take_number(c, "health.multiplier", raw->multiplier, 3, 2, 50, &multiplier)) ||
 	    (rc = take_number(c, "health.dscp", raw->dscp, 26, 0, 63, &dscp)) ||
 	    (rc = take_number(c, "health.recover_probes", raw->recover_probes, 10, 1, 1000,
 			      &recover)) ||
@@ -229,6 +234,7 @@ static int take_health(const struct check *c, struct config *config)
 			     "less than health.hold_ms; give at least that");
 	if (h->key_file[0] && h->key_file[0] != '/')
 		return wrong(c, "health.key_file", "not an absolute path");
+	h->max_probes_per_s = (uint32_t)budget;
 	h->multiplier = (uint32_t)multiplier;
 	h->dscp = (uint8_t)dscp;
 	h->recover_probes = (uint32_t)recover;
@@ -555,7 +561,8 @@ static bool gpus_differ(const struct config *a, const struct config *b)
 
 static bool health_differs(const struct config_health *a, const struct config_health *b)
 {
-	return a->enabled != b->enabled || a->interval_ns != b->interval_ns ||
+	return a->enabled != b->enabled || a->realtime != b->realtime || a->slow_interval_ns != b->slow_interval_ns ||
+	       a->max_probes_per_s != b->max_probes_per_s || a->interval_ns != b->interval_ns ||
 	       a->multiplier != b->multiplier || a->dscp != b->dscp ||
 	       a->recover_probes != b->recover_probes || a->max_loss_ppm != b->max_loss_ppm ||
 	       a->hold_ns != b->hold_ns || a->hold_max_ns != b->hold_max_ns ||

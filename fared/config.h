@@ -37,7 +37,9 @@ struct config_gpu {
 
 struct config_health {
 	bool enabled;
-	uint64_t interval_ns;
+	bool realtime; /* SCHED_RR, so that a busy machine is not taken for a dead plane */
+	uint64_t interval_ns, slow_interval_ns;
+	uint32_t max_probes_per_s;
 	uint32_t multiplier;
 	uint8_t dscp;
 	uint32_t recover_probes;

@@ -66,7 +66,11 @@ static const cyaml_strval_t yes_no[] = {{"false", 0}, {"true", 1}};
 static const cyaml_schema_field_t health_fields[] = {
 	CYAML_FIELD_ENUM_PTR("enabled", MAY_NUM | CYAML_FLAG_STRICT, struct config_raw_health,
 			     enabled, yes_no, 2),
+	CYAML_FIELD_ENUM_PTR("realtime", MAY_NUM | CYAML_FLAG_STRICT, struct config_raw_health,
+			     realtime, yes_no, 2),
 	CYAML_FIELD_FLOAT_PTR("interval_ms", MAY_NUM, struct config_raw_health, interval_ms),
+	CYAML_FIELD_FLOAT_PTR("slow_interval_ms", MAY_NUM, struct config_raw_health, slow_interval_ms),
+	CYAML_FIELD_UINT_PTR("max_probes_per_s", MAY_NUM, struct config_raw_health, max_probes_per_s),
 	CYAML_FIELD_INT_PTR("multiplier", MAY_NUM, struct config_raw_health, multiplier),
 	CYAML_FIELD_INT_PTR("dscp", MAY_NUM, struct config_raw_health, dscp),
 	CYAML_FIELD_INT_PTR("recover_probes", MAY_NUM, struct config_raw_health, recover_probes),

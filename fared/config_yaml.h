@@ -46,8 +46,9 @@ struct config_raw_bgp {
 };
 
 struct config_raw_health {
-	int *enabled; /* 0 or 1 */
-	double *interval_ms;
+	int *enabled, *realtime; /* 0 or 1 */
+	double *interval_ms, *slow_interval_ms;
+	int64_t *max_probes_per_s;
 	int64_t *multiplier;
 	int64_t *dscp;
 	int64_t *recover_probes;

@@ -258,6 +258,18 @@ static bool step(struct daemon *d, int rc, const char *what, const char *hint)
 	return false;
 }
 
+/* Without it the daemon works, and a busy machine may look like a dead plane to it. */
+static void become_realtime(struct daemon *d)
+{
+	const struct config_health *h = &d->config->health;
+	int rc = h->enabled && h->realtime ? privileges_realtime() : 0;
+
+	if (rc)
+		log_line(d->log, LOG_WARNING, "health",
+			 "not real-time: %s; on a busy machine probes may run late: start as root, or give CAP_SYS_NICE",
+			 strerror(-rc));
+}
+
 /* The order matters: nothing is published before the links are known, nothing learned before it can
  * be published. */
 static bool start(struct daemon *d, const struct privileges *p)
@@ -287,6 +299,7 @@ static bool start(struct daemon *d, const struct privileges *p)
 				 &on_control, d),
 		  "control socket", "may we write in the run directory?"))
 		return false;
+	become_realtime(d);
 	rc = privileges_drop(p, why, sizeof(why));
 	if (!step(d, rc, why, "leave `user` out to stay root") ||
 	    !step(d, daemon_start_sources(d, d->config), "sources", "see above"))

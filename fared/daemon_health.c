@@ -26,6 +26,7 @@ struct daemon_health {
 	struct notice_key key;
 	struct prober *prober;
 	struct reflector *reflector;
+	ev_timer traffic;
 };
 
 /* ---- what prober and reflector say --------------------------------------- */
@@ -60,6 +61,9 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 		.answered = view->state == PROBE_UP || view->state == PROBE_RECOVERING,
 		.permille = view->permille,
 		.reason = view->reason,
+		.gray_local = view->gray_local,
+		.gray_remote = view->gray_remote,
+		.n_remote = view->n_remote,
 	};
 	struct daemon_health *h = arg;
 
@@ -73,6 +77,21 @@ static void on_log(void *arg, int priority, const char *line)
 	struct daemon_health *h = arg;
 
 	log_limited(h->daemon->log, daemon_now_ns(), priority, "health", "%s", line);
+}
+
+static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, bool is_local,
+		    uint32_t sub_port, bool gray)
+{
+	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "probe"};
+	struct daemon_health *h = arg;
+	char text[ADDRESS_TEXT_MAX];
+
+	snprintf(e.subject, sizeof(e.subject), "%s->%s", h->daemon->config->gpus[gpu].name, address_format(peer, text));
+	snprintf(e.from, sizeof(e.from), "%s sub-port %u", is_local ? "local" : "remote", sub_port);
+	snprintf(e.to, sizeof(e.to), "%s", gray ? "gray" : "in use");
+	snprintf(e.reason, sizeof(e.reason), "%s",
+		 gray ? "it loses probes and the plane's other sub-ports do not" : "probes pass on it again");
+	daemon_say(h->daemon, &e);
 }
 
 static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
@@ -120,6 +139,36 @@ static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 	if (rc)
 		log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
 			    "path not probed plane=%u: %s", plane, strerror(-rc));
+}
+
+/* ---- traffic ------------------------------------------------------------- */
+
+#define TRAFFIC_S    0.003 /* as often as the fastest probing makes use of */
+#define TRAFFIC_ROWS 16384u
+
+static void on_traffic_row(void *arg, const struct flow_path *row)
+{
+	struct daemon_health *h = arg;
+	struct in6_addr peer;
+
+	memcpy(&peer, row->peer, sizeof(peer));
+	if (row->local_gpu < h->ports.n_gpus)
+		prober_traffic(h->prober, row->local_gpu, &peer, row->plane, row->posted_ns, row->acked_ns);
+}
+
+/* Reads what clients say of their paths; without clients all peers are taken to have traffic. */
+static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct daemon_health *h = w->data;
+	unsigned torn = 0, n = 0;
+	uint64_t cursor = 0;
+	bool done = false;
+
+	(void)loop;
+	(void)revents;
+	if (flows_n_clients(h->daemon->flows))
+		n = flows_read_paths(h->daemon->flows, &cursor, TRAFFIC_ROWS, &done, &torn, on_traffic_row, h);
+	prober_traffic_known(h->prober, n > 0);
 }
 
 /* ---- links --------------------------------------------------------------- */
@@ -246,10 +295,10 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
-	static const struct prober_handlers on_prober = {on_path, on_log, on_ports};
+	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports};
 	static const struct reflector_handlers on_reflector = {on_capacity};
 	const struct config_health *c = &d->config->health;
-	const struct probe_fsm_times times = {
+	const struct prober_options options = {.times = {
 		.interval_ns = c->interval_ns,
 		.detect_multiplier = c->multiplier,
 		.recover_probes = c->recover_probes,
@@ -258,6 +307,10 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		.ramp_ns = c->ramp_ns,
 		.unproven_ns = 1000000000,
 		.max_loss_ppm = c->max_loss_ppm,
+	},
+		.slow_interval_ns = c->slow_interval_ns,
+		.max_probes_per_s = c->max_probes_per_s,
+		.dscp = c->dscp,
 	};
 	struct daemon_health *h;
 	int rc;
@@ -275,13 +328,15 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		rc = reflector_create(&h->reflector, d->loop, &h->ports, &h->key, c->dscp,
 				      &on_reflector, h);
 	if (!rc)
-		rc = prober_create(&h->prober, d->loop, &times, &h->ports, &h->key, c->dscp,
-				   &on_prober, h);
+		rc = prober_create(&h->prober, d->loop, &options, &h->ports, &h->key, &on_prober, h);
 	if (rc) {
 		daemon_health_destroy(h);
 		return rc;
 	}
 	path_table_set_probing(d->table, on_route, h);
+	ev_timer_init(&h->traffic, on_traffic, TRAFFIC_S, TRAFFIC_S);
+	h->traffic.data = h;
+	ev_timer_start(d->loop, &h->traffic);
 	*out = h;
 	return 0;
 }
@@ -290,6 +345,7 @@ void daemon_health_destroy(struct daemon_health *h)
 {
 	if (!h)
 		return;
+	ev_timer_stop(h->daemon->loop, &h->traffic);
 	prober_destroy(h->prober);
 	reflector_destroy(h->reflector);
 	free(h);

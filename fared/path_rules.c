@@ -214,6 +214,38 @@ static const char *rule_stale(const struct judgement *j)
 	return j->stale;
 }
 
+/* Reasons are static text, so each sub-port has its own. */
+static const char *rule_gray(const struct judgement *j)
+{
+	static const char *const local[FARE_MAX_SUB_PORTS] = {
+		"local sub-port 0 loses probes and is out of use; the others are not affected",
+		"local sub-port 1 loses probes and is out of use; the others are not affected",
+		"local sub-port 2 loses probes and is out of use; the others are not affected",
+		"local sub-port 3 loses probes and is out of use; the others are not affected",
+		"local sub-port 4 loses probes and is out of use; the others are not affected",
+		"local sub-port 5 loses probes and is out of use; the others are not affected",
+		"local sub-port 6 loses probes and is out of use; the others are not affected",
+		"local sub-port 7 loses probes and is out of use; the others are not affected",
+	};
+	static const char *const remote[FARE_MAX_SUB_PORTS] = {
+		"the peer's sub-port 0 loses probes; counted without it",
+		"the peer's sub-port 1 loses probes; counted without it",
+		"the peer's sub-port 2 loses probes; counted without it",
+		"the peer's sub-port 3 loses probes; counted without it",
+		"the peer's sub-port 4 loses probes; counted without it",
+		"the peer's sub-port 5 loses probes; counted without it",
+		"the peer's sub-port 6 loses probes; counted without it",
+		"the peer's sub-port 7 loses probes; counted without it",
+	};
+	const struct path_probe *p = &j->f->probe;
+
+	if (!p->judged)
+		return NULL;
+	if (p->gray_local)
+		return local[__builtin_ctz(p->gray_local)];
+	return p->gray_remote ? remote[__builtin_ctz(p->gray_remote)] : NULL;
+}
+
 static const char *rule_ok(const struct judgement *j)
 {
 	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
@@ -265,12 +297,23 @@ static const struct rule {
 	{FARE_VERDICT_STALE, true, rule_stale,
 	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
 	 "sources' state"},
+	{FARE_VERDICT_OK, true, rule_gray,
+	 "that sub-port's cable and transceivers, at both ends; it comes back by itself once probes "
+	 "pass on it"},
 	{FARE_VERDICT_OK, true, rule_ok, "nothing: the path is in use"},
 };
 
 static uint64_t smaller(uint64_t local_bps, double other)
 {
 	return other >= (double)local_bps ? local_bps : (uint64_t)llround(other);
+}
+
+/* The part of what is advertised that the peer's sub-ports carry which do not lose. */
+static double far_part(const struct path_facts *f)
+{
+	int n = f->probe.n_remote, gray = __builtin_popcount(f->probe.gray_remote);
+
+	return f->probe.judged && n && gray < n ? (double)(n - gray) / n : 1.;
 }
 
 static uint64_t taught_worth(const struct judgement *j)
@@ -282,14 +325,14 @@ static uint64_t taught_worth(const struct judgement *j)
 
 	switch (j->teacher) {
 	case PATH_TEACHER_BMP:
-		return b->kind == BGP_BANDWIDTH_VALUE ? smaller(f->local_bps, b->bps)
-						      : f->local_bps;
+		return smaller(f->local_bps, far_part(f) * (b->kind == BGP_BANDWIDTH_VALUE ? b->bps
+											   : (double)f->local_bps));
 	case PATH_TEACHER_ADOPTED:
-		return smaller(f->local_bps, (double)f->adopted_bps);
+		return smaller(f->local_bps, far_part(f) * (double)f->adopted_bps);
 	case PATH_TEACHER_ZSERV:
 		if (z->kind != BGP_BANDWIDTH_VALUE || f->largest_weight <= 0)
 			return f->local_bps;
-		share = (double)f->local_bps * (z->bps / f->largest_weight);
+		share = far_part(f) * (double)f->local_bps * (z->bps / f->largest_weight);
 		return share < 1 ? 1 : smaller(f->local_bps, share);
 	case PATH_TEACHER_NONE:
 		break;

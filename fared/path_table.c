@@ -366,8 +366,9 @@ int path_table_drain(struct path_table *t, const struct in6_addr *peer, uint32_t
 
 /* ---- evaluation ---------------------------------------------------------- */
 
-uint64_t path_table_local_bps(const struct path_table *t, uint32_t gpu, uint32_t plane,
-			      uint32_t *n_live)
+/* The same without the sub-ports of a mask. */
+static uint64_t local_bps(const struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t without,
+			  uint32_t *n_live)
 {
 	uint64_t bps = 0;
 
@@ -377,12 +378,18 @@ uint64_t path_table_local_bps(const struct path_table *t, uint32_t gpu, uint32_t
 	for (uint32_t s = 0; s < t->gpus[gpu].shape.n_sub_ports[plane]; s++) {
 		const struct link *link = &t->gpus[gpu].links[plane][s];
 
-		if (!link->up)
+		if (!link->up || without >> s & 1)
 			continue;
 		bps += link->speed_bps;
 		(*n_live)++;
 	}
 	return bps;
+}
+
+uint64_t path_table_local_bps(const struct path_table *t, uint32_t gpu, uint32_t plane,
+			      uint32_t *n_live)
+{
+	return local_bps(t, gpu, plane, 0, n_live);
 }
 
 static struct path_belief belief_now(const struct path_table *t, const struct path *path,
@@ -434,7 +441,9 @@ static bool evaluate_path(struct path_table *t, struct pair *pair, uint32_t plan
 	facts.adopted_ns = path->adopted_ns;
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		facts.belief[s] = belief_now(t, path, s);
-	facts.local_bps = path_table_local_bps(t, pair->local_gpu, plane, &facts.n_live_sub_ports);
+	facts.local_bps = local_bps(t, pair->local_gpu, plane, path->probe.gray_local, &facts.n_live_sub_ports);
+	if (!facts.n_live_sub_ports) /* those not gray went down: better a lossy one than none */
+		facts.local_bps = local_bps(t, pair->local_gpu, plane, 0, &facts.n_live_sub_ports);
 	path_rules_apply(&facts, &path->result);
 	*change = (struct path_change){
 		.peer = pair->peer,

@@ -69,6 +69,8 @@ struct path_probe {
 	bool answered;	    /* ... and are being answered */
 	uint32_t permille;  /* of the path's bandwidth that may be used */
 	const char *reason; /* static; why permille is less than 1000 */
+	uint8_t gray_local, gray_remote; /* bit s: sub-port s alone loses what it is given */
+	uint8_t n_remote;		 /* remote sub-ports, if any is gray */
 };
 
 /* What a peer says that its own ports carry (in-band notice). */

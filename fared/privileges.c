@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +71,15 @@ static bool has_any_capability(void)
 	cap_free(now);
 	cap_free(none);
 	return any;
+}
+
+#define REALTIME_PRIORITY 10 /* above nothing else that is real-time, as a rule */
+
+int privileges_realtime(void)
+{
+	const struct sched_param p = {.sched_priority = REALTIME_PRIORITY};
+
+	return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &p) ? -errno : 0;
 }
 
 int privileges_drop(const struct privileges *p, char *why, size_t why_size)

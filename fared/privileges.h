@@ -4,7 +4,7 @@
  * Owns nothing. In: user and group names of the configuration. Out: the process's credentials,
  * changed for good. Thread: the main one, before any other exists.
  *
- * No capability is kept: rtnetlink may be read, ethtool's speed asked and BMP spoken without any.
+ * No capability is kept, though its scheduling class and open raw sockets are: rtnetlink may be read, ethtool's speed asked and BMP spoken without any.
  * zebra's socket is opened through the user's supplementary groups (add the user to FRR's).
  */
 #ifndef PRIVILEGES_H
@@ -24,6 +24,11 @@ struct privileges {
 /* Looks both names up ("" : none). 0, or -ENOENT with why in words. */
 int privileges_resolve(struct privileges *out, const char *user, const char *group, char *why,
 		       size_t why_size);
+/*
+ * Runs before whatever is not real-time, so that a busy machine is not taken for a dead plane. Before privileges_drop(): it
+ * takes CAP_SYS_NICE (or RLIMIT_RTPRIO), and lasts. 0 or -errno.
+ */
+int privileges_realtime(void);
 /* Becomes that user if one is set, drops every capability, sets no_new_privs. 0 or -errno with why
  * in words. */
 int privileges_drop(const struct privileges *p, char *why, size_t why_size);

@@ -43,18 +43,15 @@ static uint8_t outcome_of(const struct loss_rtt *l, const struct loss_rtt_probe 
 	return p->answered ? ANSWERED : p->void_ || congested ? VOID : LOST;
 }
 
-uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, uint64_t nonce, uint8_t local_sub_port,
-		       uint8_t port, bool is_void)
+uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe)
 {
 	uint32_t sequence = l->next++;
 
 	if (sequence - l->settled > LOSS_RTT_WINDOW) /* its slot is still undecided */
 		decide(l, l->settled + 1, outcome_of(l, at(l, l->settled + 1)));
-	*at(l, sequence) = (struct loss_rtt_probe){.sent_ns = now,
-						   .nonce = nonce,
-						   .local_sub_port = local_sub_port,
-						   .port = port,
-						   .void_ = is_void};
+	*at(l, sequence) = *probe;
+	at(l, sequence)->sent_ns = now;
+	at(l, sequence)->answered = false;
 	l->n_sent_ever++;
 	return sequence;
 }
@@ -166,6 +163,22 @@ void loss_rtt_forget(struct loss_rtt *l)
 	memset(l->outcome, VOID, sizeof(l->outcome));
 	l->n_lost = 0;
 	l->n_decided = 0;
+}
+
+bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss_rtt_probe **probe, bool *lost)
+{
+	while (*at_ < l->n_decided) {
+		uint32_t sequence = l->settled - (*at_)++;
+
+		if (l->next - sequence > LOSS_RTT_WINDOW) /* its slot has been taken over */
+			return false;
+		if (l->outcome[sequence % LOSS_RTT_WINDOW] == VOID)
+			continue;
+		*probe = &l->ring[sequence % LOSS_RTT_WINDOW];
+		*lost = l->outcome[sequence % LOSS_RTT_WINDOW] == LOST;
+		return true;
+	}
+	return false;
 }
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l)

@@ -19,6 +19,7 @@ struct loss_rtt_probe {
 	uint64_t sent_ns;
 	uint64_t nonce;
 	uint8_t local_sub_port, port; /* what it was sent from and to: the caller's */
+	int8_t remote, back;	      /* the sub-ports where it should arrive, and the answer; -1: not known */
 	bool answered, void_;	      /* void: took a link that died; counts neither way */
 };
 
@@ -38,9 +39,8 @@ struct loss_rtt {
 };
 
 void loss_rtt_init(struct loss_rtt *l);
-/* Notes a probe and returns its sequence number. is_void: if it is lost, that will say nothing. */
-uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, uint64_t nonce, uint8_t local_sub_port,
-		       uint8_t port, bool is_void);
+/* Notes a probe (who fills in sub-ports, port, nonce and void_) and returns its sequence number. */
+uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe);
 /*
  * A reply with that stamp. true once, if such a probe is still undecided; *probe then is it. A
  * forged, repeated or late reply changes nothing.
@@ -64,6 +64,9 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 			       uint64_t *nth_sent_ns);
 /* Forgets what the window holds; probes under way do not count as lost any more. */
 void loss_rtt_forget(struct loss_rtt *l);
+
+/* The decided probes of the window, void ones left out. *at: 0 at first. false: no more. */
+bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_rtt_probe **probe, bool *lost);
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l);
 /* percent 0..100; 0 if nothing was measured. The upper edge of the bucket. */

@@ -14,7 +14,7 @@
 #include "prober_internal.h"
 #include "rx_count.h"
 
-#define MS_NS	     UINT64_C(1000000)
+#define MS_NS	     PROBER_MS_NS
 #define TICK_MIN_NS  (MS_NS / 2)
 #define TICK_MAX_NS  (10 * MS_NS)
 #define SETTLE_NS    (100 * MS_NS)  /* a reply later than that counts as lost */
@@ -24,8 +24,10 @@
 #define BLIND_NS     (200 * MS_NS)
 #define REFRESH_NS   (1500 * MS_NS)
 #define REPEAT_NS    (5000 * MS_NS)
-#define QUEUE_NS     (100 * MS_NS) /* full queues that no reply has told of yet */
-#define LOST_MIN     8		   /* fewer losses than that in a window are no rate */
+#define COUNT_NS     (100 * MS_NS)  /* how often the budget is shared out anew */
+#define ACTIVE_NS    (1000 * MS_NS) /* a peer with traffic that long ago still counts as having some */
+#define STRAY_MAX    1u /* so many lost in a row do not break a run of answers */
+#define SKIP_MAX     7u		    /* every eighth probe goes out whatever was acknowledged */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -81,12 +83,15 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 		out->remote_sub_port[i] = path->remote[i];
 		out->source_port[i] = p->sockets[peer->gpu][v6][i].port;
 	}
+	out->gray_local = path->gray.mask[GRAY_LOCAL];
+	out->gray_remote = path->gray.mask[GRAY_REMOTE];
+	out->n_remote = path->n_remote;
 	out->n_data_ports = path->map.n_told;
 	memcpy(out->data_ports, path->map.told, sizeof(out->data_ports));
 }
 
 /* Tells of a transition (change), or of a step of the ramp if there was one. */
-static void tell(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+void prober_tell(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
 		 const struct probe_fsm_change *change)
 {
 	struct prober_path *path = &peer->paths[plane];
@@ -100,196 +105,60 @@ static void tell(struct prober *p, struct prober_peer *peer, uint32_t plane, uin
 	p->handlers->on_path(p->arg, peer->gpu, &peer->address, plane, &v, change);
 }
 
-/* ---- evidence ------------------------------------------------------------ */
-
-static bool is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now)
+void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, enum gray_side side,
+		      uint32_t sub_port)
 {
-	return path->silent_since_ns && now >= path->silent_since_ns + p->times.interval_ns;
+	bool gray = peer->paths[plane].gray.mask[side] >> sub_port & 1;
+	struct prober_view v;
+
+	view(p, peer, plane, now, &v);
+	p->handlers->on_path(p->arg, peer->gpu, &peer->address, plane, &v, NULL);
+	if (p->handlers->on_gray)
+		p->handlers->on_gray(p->arg, peer->gpu, &peer->address, plane, side == GRAY_LOCAL, sub_port, gray);
 }
 
-/* Looks whether anything at all comes in over a plane. At most once a tick. */
-static void sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
-{
-	const struct sub_ports_gpu *g = &p->ports->gpus[gpu];
-	struct prober_plane *s = &p->planes[gpu][plane];
-	uint64_t sum = 0, packets;
+/* ---- how often ----------------------------------------------------------- */
 
-	if (s->sampled_ns == now)
-		return;
-	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++)
-		if (g->ifindex[plane][i] > 0 &&
-		    !rx_count_read(p->rx_fd, g->ifindex[plane][i], &packets))
-			sum += packets;
-	/* after a pause there is nothing to compare with: the benefit of the doubt */
-	if (sum != s->packets || now > s->sampled_ns + p->times.interval_ns)
-		s->heard_ns = now;
-	s->packets = sum;
-	s->sampled_ns = now;
+static bool is_active(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	return !p->traffic_known || now < peer->active_until_ns ||
+	       now < p->planes[peer->gpu][plane].hurry_until_ns;
 }
 
-/*
- * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for.
- * Otherwise replies may be behind what fills it: an allowance, and twice what they took of late.
- */
-static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-			  uint64_t now)
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-	const struct prober_plane *s = &p->planes[peer->gpu][plane];
-
-	if (now >= s->heard_ns + p->times.interval_ns * 3 / 2)
-		return 0;
-	return QUEUE_NS + 2 * peer->paths[plane].loss.rtt_peak_ns;
+	return a > b ? a : b;
 }
 
-static bool is_losing(const struct prober *p, const struct prober_path *path)
-{
-	return path->loss.n_lost >= LOST_MIN && loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
-}
-
-/* Do the other peers of this plane suffer alike? Only those that reflect at all can tell. */
-static enum probe_where locate(const struct prober *p, const struct prober_peer *peer,
-			       uint32_t plane, uint64_t now)
-{
-	uint32_t others = 0, suffering = 0;
-
-	for (uint32_t i = 0; i < p->n_peers; i++) {
-		const struct prober_peer *other = p->peers[i];
-		const struct prober_path *path = &other->paths[plane];
-
-		if (other == peer || other->gpu != peer->gpu || !path->wanted ||
-		    !path->answered_ever)
-			continue;
-		others++;
-		suffering += path->fsm.state == PROBE_DOWN || is_overdue(p, path, now) ||
-			     is_losing(p, path);
-	}
-	if (!others)
-		return PROBE_UNLOCATED;
-	return 2 * suffering >= others ? PROBE_IN_FABRIC : PROBE_REMOTE;
-}
-
-/*
- * Holds the silence of one path against what the peer has answered over another plane meanwhile.
- * Only probes sent while that plane was answering count: before, the peer may not have been
- * reflecting at all.
- */
-static void compare(const struct prober_path *path, const struct prober_path *other,
-		    uint32_t multiplier, struct probe_evidence *e)
-{
-	uint64_t nth_sent, since;
-	uint32_t n;
-
-	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns, multiplier, &n,
-				      &nth_sent);
-	if (!nth_sent || other->loss.newest_answered_sent_ns <= nth_sent)
-		return;
-	if (e->answers_elsewhere && since >= e->silent_since_ns)
-		return; /* another plane already says more */
-	e->answers_elsewhere = true;
-	e->silent_since_ns = since;
-	e->n_silent = n;
-}
-
-/* Another plane that carries traffic and loses at most a quarter as much. */
-static bool is_clean_elsewhere(const struct prober_peer *peer, uint32_t plane)
-{
-	for (uint32_t i = 0; i < peer->n_planes; i++) {
-		const struct prober_path *path = &peer->paths[i];
-
-		if (i != plane && path->wanted && path->fsm.state == PROBE_UP &&
-		    path->loss.n_lost <= peer->paths[plane].loss.n_lost / 4)
-			return true;
-	}
-	return false;
-}
-
-static struct probe_evidence gather(struct prober *p, const struct prober_peer *peer,
-				    uint32_t plane, uint32_t multiplier, uint64_t now)
+static uint64_t interval_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
-	struct probe_evidence e = {.margin_ns = margin_of(p, peer, plane, now)};
-	uint64_t nth_sent;
-
-	e.silent_since_ns =
-		loss_rtt_silent_since(&path->loss, 0, multiplier, &e.n_silent, &nth_sent);
-	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
-		if (i != plane && peer->paths[i].wanted)
-			compare(path, &peer->paths[i], multiplier, &e);
-	e.lossy = is_losing(p, path) && is_clean_elsewhere(peer, plane);
-	if (e.answers_elsewhere || e.lossy)
-		e.where = locate(p, peer, plane, now);
-	return e;
-}
-
-/* ---- judgement ----------------------------------------------------------- */
-
-static bool judge(struct prober *p, struct prober_peer *peer, uint32_t plane,
-		  const struct probe_fsm_times *times, uint64_t now)
-{
-	struct probe_evidence e = gather(p, peer, plane, times->detect_multiplier, now);
-	struct prober_path *path = &peer->paths[plane];
-	struct probe_fsm_change change;
-
-	if (!probe_fsm_tick(&path->fsm, times, now, &e, &change))
-		return false;
-	if (change.new_state == PROBE_DOWN) {
-		loss_rtt_forget(&path->loss);
-		path->silent_since_ns = 0;
-	}
-	tell(p, peer, plane, now, &change);
-	return change.new_state == PROBE_DOWN;
-}
-
-/* A leaf that has died shows on its other paths within an interval: one probe less convinces there.
- */
-static void judge_companions(struct prober *p, const struct prober_peer *first, uint32_t plane,
-			     uint64_t now)
-{
-	struct probe_fsm_times times = p->times;
-
-	if (times.detect_multiplier > 2)
-		times.detect_multiplier--;
-	for (uint32_t i = 0; i < p->n_peers; i++) {
-		struct prober_peer *peer = p->peers[i];
-
-		if (peer != first && peer->gpu == first->gpu && peer->paths[plane].wanted &&
-		    peer->paths[plane].silent_since_ns)
-			judge(p, peer, plane, &times, now);
-	}
-}
-
-/* Nothing is known of a peer that answers nowhere; what it does not say takes nothing down. */
-static void judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now)
-{
-	struct probe_fsm_change change;
-	uint64_t since = 0;
-
-	for (uint32_t i = 0; i < peer->n_planes; i++) {
-		const struct prober_path *path = &peer->paths[i];
-
-		if (!path->wanted)
-			continue;
-		if (!path->silent_since_ns || now < path->silent_since_ns + BLIND_NS)
-			return;
-		if (path->silent_since_ns > since)
-			since = path->silent_since_ns;
-	}
-	for (uint32_t i = 0; i < peer->n_planes; i++)
-		if (peer->paths[i].wanted &&
-		    probe_fsm_blind(&peer->paths[i].fsm, since, now, &change))
-			tell(p, peer, i, now, &change);
-}
-
-static uint64_t interval_of(const struct prober *p, const struct prober_path *path, uint64_t now)
-{
-	uint64_t interval = p->times.interval_ns, slow = interval;
+	uint64_t interval = p->times.interval_ns;
 
 	if (path->fsm.state == PROBE_UNPROVEN && now > path->fsm.since_ns + 20 * interval)
-		slow = SLOW_NS;
+		interval = larger(interval, SLOW_NS);
 	else if (path->fsm.state == PROBE_DOWN && !path->fsm.passes &&
 		 now > path->fsm.since_ns + DOWN_FAST_NS)
-		slow = DOWN_SLOW_NS;
-	return slow > interval ? slow : interval;
+		interval = larger(interval, DOWN_SLOW_NS);
+	if ((path->fsm.state == PROBE_UP || path->fsm.state == PROBE_UNPROVEN) && !is_active(p, peer, plane, now))
+		interval = larger(interval, p->options.slow_interval_ns);
+	return interval;
+}
+
+/* Shares the budget out: more fast paths than it pays for at the interval asked for are all asked less often. */
+static void share_budget(struct prober *p, uint64_t now)
+{
+	uint64_t n_fast = 0, fair;
+
+	if (now < p->counted_ns + COUNT_NS)
+		return;
+	p->counted_ns = now;
+	for (uint32_t i = 0; i < p->n_peers; i++)
+		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
+			n_fast += p->peers[i]->paths[plane].wanted &&
+				  interval_of(p, p->peers[i], plane, now) <= p->times.interval_ns;
+	fair = n_fast * UINT64_C(1000000000) / p->options.max_probes_per_s;
+	p->times.interval_ns = larger(p->options.times.interval_ns, fair);
 }
 
 /* RFC 5880 6.8.7: less than the interval by a random 0 to 25%. */
@@ -298,29 +167,109 @@ static uint64_t jittered(struct prober *p, uint64_t interval)
 	return interval - (interval / 4 * (prober_random(p) >> 54) >> 10);
 }
 
+/* Data acknowledged within the last interval says what a probe would, unless the peer is being judged. */
+static bool is_needless(const struct prober *p, const struct prober_peer *peer, const struct prober_path *path,
+			uint64_t now)
+{
+	return path->fsm.state == PROBE_UP && path->n_skipped < SKIP_MAX && !path->silent_since_ns &&
+	       now < path->acked_ns + p->times.interval_ns &&
+	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
+}
+
+/* When the path is to be looked at again: for its next probe, or because a reply is overdue. */
+static void schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+	uint64_t due = path->next_ns, other = due;
+
+	if (path->silent_since_ns && path->fsm.state != PROBE_DOWN && path->fsm.state != PROBE_UNPROVEN) {
+		other = path->silent_since_ns + p->times.interval_ns;
+		if (other <= now)
+			other = now + p->tick_ns;
+	}
+	wheel_set(p->wheel, prober_place(peer, plane), other < due ? other : due);
+}
+
+/* A reply is overdue: this peer's other planes are to say whether it is the peer. */
+static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t now)
+{
+	bool idle = p->traffic_known && now >= peer->active_until_ns;
+
+	peer->overdue_ns = now;
+	peer->active_until_ns = larger(peer->active_until_ns, now + ACTIVE_NS);
+	for (uint32_t plane = 0; idle && plane < peer->n_planes; plane++)
+		if (peer->paths[plane].wanted) {
+			peer->paths[plane].next_ns = now;
+			schedule(p, peer, plane, now);
+		}
+}
+
 static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
 	uint64_t detect = p->times.interval_ns * p->times.detect_multiplier;
+	bool overdue = prober_is_overdue(p, path, now);
 
 	loss_rtt_settle(&path->loss, now - SETTLE_NS - path->loss.rtt_peak_ns);
-	if (path->fsm.state != PROBE_DOWN && is_overdue(p, path, now))
-		sample_plane(p, peer->gpu, plane, now);
-	if ((is_overdue(p, path, now) || path->fsm.state == PROBE_RECOVERING ||
-	     is_losing(p, path)) &&
-	    judge(p, peer, plane, &p->times, now) && path->fsm.where == PROBE_IN_FABRIC)
-		judge_companions(p, peer, plane, now);
+	if (path->fsm.state != PROBE_DOWN && overdue) {
+		note_overdue(p, peer, now);
+		prober_sample_plane(p, peer->gpu, plane, now);
+	}
+	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_is_losing(p, path))
+		prober_judge(p, peer, plane, now);
 	if (path->silent_since_ns && now >= path->silent_since_ns + detect + BLIND_NS)
-		judge_blindness(p, peer, now);
-	tell(p, peer, plane, now, NULL);
-	if (now < path->next_ns)
-		return;
-	prober_io_probe(p, peer, plane, now);
-	path->next_ns = now + jittered(p, interval_of(p, path, now));
+		prober_judge_blindness(p, peer, now);
+	prober_tell(p, peer, plane, now, NULL);
+	if (now >= path->next_ns) {
+		if (is_needless(p, peer, path, now)) {
+			path->n_skipped++;
+			p->counters.skipped++;
+		} else {
+			path->n_skipped = 0;
+			prober_io_probe(p, peer, plane, now);
+		}
+		path->next_ns = now + jittered(p, interval_of(p, peer, plane, now));
+	}
+	schedule(p, peer, plane, now);
 }
 
+void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
+{
+	for (uint32_t i = 0; i < p->n_peers; i++) {
+		struct prober_peer *peer = p->peers[i];
+		uint64_t soon = now + prober_random(p) % p->times.interval_ns;
+
+		if (peer->gpu != gpu || !peer->paths[plane].wanted || peer->paths[plane].next_ns <= soon)
+			continue;
+		peer->paths[plane].next_ns = soon;
+		schedule(p, peer, plane, now);
+	}
+}
+
+/* Wakes up for the next session that is due. */
+static void arm(struct prober *p)
+{
+	struct itimerspec at = {.it_interval = {0, 0}};
+
+	p->armed_ns = wheel_next_ns(p->wheel);
+	at.it_value.tv_sec = (time_t)(p->armed_ns / 1000000000);
+	at.it_value.tv_nsec = (long)(p->armed_ns % 1000000000);
+	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+/* Something may have become due sooner than the timer thinks. */
+static void rearm(struct prober *p)
+{
+	uint64_t next = wheel_next_ns(p->wheel);
+
+	if (next && (!p->armed_ns || next < p->armed_ns))
+		arm(p);
+}
+
+/* ---- replies ------------------------------------------------------------- */
+
 void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
-		     uint64_t answered_before_ns, uint64_t now)
+		     uint32_t answered_before, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
 	struct probe_fsm_change change;
@@ -328,17 +277,19 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	uint32_t n;
 
 	path->answered_ever = true;
-	if (path->loss.newest_answered_sent_ns > answered_before_ns + p->times.interval_ns * 5 / 2)
+	if (path->loss.newest_answered - answered_before > STRAY_MAX + 1)
 		path->answering_since_ns = path->loss.newest_answered_sent_ns;
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
 	if (!path->wanted || !probe_fsm_answered(&path->fsm, &p->times, now, &change))
 		return;
-	path->next_ns = 0; /* no more slow probing */
+	path->next_ns = now; /* no more slow probing */
+	schedule(p, peer, plane, now);
+	rearm(p);
 	if (change.old_state == PROBE_DOWN || change.old_state == PROBE_UNPROVEN) {
 		loss_rtt_forget(&path->loss); /* what was lost before says nothing of now */
 		path->silent_since_ns = 0;
 	}
-	tell(p, peer, plane, now, &change);
+	prober_tell(p, peer, plane, now, &change);
 }
 
 /* ---- the clock ----------------------------------------------------------- */
@@ -357,18 +308,22 @@ static void refresh_notices(struct prober *p, uint64_t now)
 
 static void run(struct prober *p, uint64_t now)
 {
+	uint32_t place;
+
 	/* late: what has been waiting in the sockets is heard before anything is judged */
-	if (now > p->last_tick_ns + 3 * p->tick_ns) {
+	if (now > p->armed_ns + 2 * p->tick_ns) {
 		p->counters.late_ticks++;
 		prober_io_drain(p);
 	}
-	p->last_tick_ns = now;
 	refresh_notices(p, now);
-	for (uint32_t i = 0; i < p->n_peers; i++)
-		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
-			if (p->peers[i]->paths[plane].wanted)
-				run_path(p, p->peers[i], plane, now);
+	share_budget(p, now);
+	while (wheel_take(p->wheel, now, &place)) {
+		struct prober_peer *peer = p->peers[place / SUB_PORTS_MAX_PLANES];
+
+		run_path(p, peer, place % SUB_PORTS_MAX_PLANES, now);
+	}
 	prober_io_flush(p);
+	arm(p);
 }
 
 static void on_tick(struct ev_loop *loop, ev_io *w, int revents)
@@ -385,20 +340,20 @@ static void on_tick(struct ev_loop *loop, ev_io *w, int revents)
 /* A quarter of the interval: fine enough for detection, coarse enough to send several at a time. */
 static int start_clock(struct prober *p)
 {
-	struct itimerspec every;
+	uint64_t now = prober_now_ns();
+	int rc;
 
 	p->tick_ns = p->times.interval_ns / 4;
 	if (p->tick_ns < TICK_MIN_NS)
 		p->tick_ns = TICK_MIN_NS;
 	if (p->tick_ns > TICK_MAX_NS)
 		p->tick_ns = TICK_MAX_NS;
-	every.it_value.tv_sec = 0;
-	every.it_value.tv_nsec = (long)p->tick_ns;
-	every.it_interval = every.it_value;
+	rc = wheel_create(&p->wheel, PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES, p->tick_ns, now);
+	if (rc)
+		return rc;
 	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (p->timer_fd < 0 || timerfd_settime(p->timer_fd, 0, &every, NULL))
+	if (p->timer_fd < 0)
 		return -errno;
-	p->last_tick_ns = prober_now_ns();
 	ev_io_init(&p->timer, on_tick, p->timer_fd, EV_READ);
 	p->timer.data = p;
 	ev_io_start(p->loop, &p->timer);
@@ -424,13 +379,15 @@ static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	path->wanted = true;
 	path->next_ns = now + prober_random(p) % p->times.interval_ns;
 	path->silent_since_ns = 0;
+	schedule(p, peer, plane, now);
+	rearm(p);
 	if (!path->fsm.reason)
 		probe_fsm_init(&path->fsm, &p->times, was_down, now);
 	/* probes of before the break say nothing */
 	path->loss.newest_answered = path->loss.next - 1;
 	loss_rtt_settle(&path->loss, UINT64_MAX);
 	loss_rtt_forget(&path->loss);
-	tell(p, peer, plane, now, NULL);
+	prober_tell(p, peer, plane, now, NULL);
 }
 
 /* When the path returns, probes have to pass on it first: it is not usable from now on. */
@@ -440,10 +397,11 @@ static void stop_path(struct prober *p, struct prober_peer *peer, uint32_t plane
 	struct probe_fsm_change change;
 
 	path->wanted = false;
+	wheel_clear(p->wheel, prober_place(peer, plane));
 	path->silent_since_ns = 0;
 	if (path->fsm.state != PROBE_UNPROVEN && reflects(peer) &&
 	    probe_fsm_cut(&path->fsm, &p->times, now, &change))
-		tell(p, peer, plane, now, &change);
+		prober_tell(p, peer, plane, now, &change);
 }
 
 int prober_want(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
@@ -477,6 +435,8 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 			continue;
 		loss_rtt_void(&peer->paths[plane].loss, (uint8_t)sub_port);
 		peer->paths[plane].proven &= ~(1u << sub_port);
+		if (gray_forget(&peer->paths[plane].gray, GRAY_LOCAL, sub_port))
+			prober_tell_gray(p, peer, plane, prober_now_ns(), GRAY_LOCAL, sub_port);
 		peer->paths[plane].silent_since_ns =
 			loss_rtt_silent_since(&peer->paths[plane].loss, 0, 1, &n, &nth);
 	}
@@ -506,6 +466,42 @@ void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, u
 	prober_io_flush(p);
 }
 
+void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
+		    uint64_t posted_ns, uint64_t acked_ns)
+{
+	struct prober_peer *peer = prober_peer_find(p, gpu, address);
+	uint64_t now = prober_now_ns();
+
+	if (!peer || plane >= peer->n_planes)
+		return;
+	/* what a client says of the future is not heeded */
+	if (acked_ns <= now)
+		peer->paths[plane].acked_ns = larger(peer->paths[plane].acked_ns, acked_ns);
+	if (posted_ns > now || posted_ns + ACTIVE_NS <= larger(now, peer->active_until_ns))
+		return;
+	if (now >= peer->active_until_ns)
+		for (uint32_t i = 0; i < peer->n_planes; i++) {
+			uint64_t soon = now + prober_random(p) % p->times.interval_ns;
+
+			if (!peer->paths[i].wanted || peer->paths[i].next_ns <= soon)
+				continue;
+			peer->paths[i].next_ns = soon;
+			schedule(p, peer, i, now);
+		}
+	peer->active_until_ns = posted_ns + ACTIVE_NS;
+	rearm(p);
+}
+
+void prober_traffic_known(struct prober *p, bool known)
+{
+	if (p->traffic_known && !known)
+		for (uint32_t gpu = 0; gpu < p->ports->n_gpus; gpu++)
+			for (uint32_t plane = 0; plane < p->ports->gpus[gpu].n_planes; plane++)
+				prober_wake_idle(p, gpu, plane, prober_now_ns());
+	p->traffic_known = known;
+	rearm(p);
+}
+
 bool prober_path(const struct prober *p, uint32_t gpu, const struct in6_addr *address,
 		 uint32_t plane, struct prober_view *out)
 {
@@ -524,8 +520,8 @@ void prober_counters(const struct prober *p, struct prober_counters *out)
 
 /* ---- life ---------------------------------------------------------------- */
 
-int prober_create(struct prober **out, struct ev_loop *loop, const struct probe_fsm_times *times,
-		  const struct sub_ports *ports, const struct notice_key *key, uint8_t dscp,
+int prober_create(struct prober **out, struct ev_loop *loop, const struct prober_options *options,
+		  const struct sub_ports *ports, const struct notice_key *key,
 		  const struct prober_handlers *handlers, void *arg)
 {
 	struct prober *p = calloc(1, sizeof(*p));
@@ -535,7 +531,8 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct probe_
 	if (!p)
 		return -ENOMEM;
 	p->loop = loop;
-	p->times = *times;
+	p->options = *options;
+	p->times = options->times;
 	p->ports = ports;
 	p->key = key;
 	p->handlers = handlers;
@@ -550,9 +547,9 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct probe_
 		rc = p->rx_fd < 0 ? p->rx_fd : 0;
 	}
 	if (!rc)
-		rc = prober_io_open(p, dscp);
+		rc = prober_io_open(p, options->dscp);
 	if (!rc)
-		rc = prober_ports_open(p, dscp);
+		rc = prober_ports_open(p, options->dscp);
 	if (!rc)
 		rc = start_clock(p);
 	if (rc) {
@@ -578,5 +575,6 @@ void prober_destroy(struct prober *p)
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		free(p->peers[i]);
 	udp_batch_destroy(p->in);
+	wheel_destroy(p->wheel);
 	free(p);
 }

@@ -7,6 +7,10 @@
  * devices are up, replies. Out: on_path whenever a path's state or usable share changes. Thread:
  * the loop's. Nothing is allocated per packet.
  *
+ * Budget: max_probes_per_s for paths that are probed fast, and one per slow_interval for each of the others. If the
+ * interval asked for would cost more, all fast paths get a longer one. A slow path turns fast when it has traffic, when a
+ * reply is overdue, or when another path of its plane has gone down.
+ *
  * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
  * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
  * counts only if it comes in over the same plane, with a hop limit of 254 or 255, our discriminator
@@ -31,7 +35,7 @@
 #include "sub_ports.h"
 
 #define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
-#define PROBER_PORTS	 8u    /* UDP source ports per local address */
+#define PROBER_PORTS	 16u   /* UDP source ports per local address: some for each pair of ends, there and back */
 
 struct ev_loop;
 struct prober;
@@ -52,6 +56,8 @@ struct prober_view {
 	uint32_t hold_ms; /* back-off still to run */
 	int8_t remote_sub_port[PROBER_PORTS]; /* where each source port leads; -1: not known */
 	uint16_t source_port[PROBER_PORTS];
+	uint8_t gray_local, gray_remote; /* bit s: out of use, for it loses while the others do not */
+	uint8_t n_remote;		 /* remote sub-ports; 0: not known */
 	uint32_t n_data_ports; /* what was last told by on_ports() */
 	struct port_map_entry data_ports[PORT_MAP_SLOTS];
 };
@@ -61,23 +67,34 @@ struct prober_handlers {
 	void (*on_path)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			const struct prober_view *view, const struct probe_fsm_change *change);
 	void (*on_log)(void *arg, int priority, const char *line);
+	/* A sub-port became gray or is so no longer; on_path() has been called; may be NULL. */
+	void (*on_gray)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, bool is_local,
+			uint32_t sub_port, bool gray);
 	/* What port_map.h has learned of a path, as a whole; may be NULL. */
 	void (*on_ports)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			 const struct port_map_entry *entries, uint32_t n, bool rehashed);
 };
 
+struct prober_options {
+	struct probe_fsm_times times;
+	uint64_t slow_interval_ns;   /* for peers without traffic */
+	uint32_t max_probes_per_s; /* of paths probed fast, all together */
+	uint8_t dscp;
+};
+
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
 	uint64_t ports_sent, ports_answered;
+	uint64_t skipped; /* probes that acknowledgements of data made needless */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };
 
 /*
- * times are copied, ports and key are borrowed for the prober's life. 0 or -errno; a local address
+ * options are copied, ports and key are borrowed for the prober's life. 0 or -errno; a local address
  * without a usable socket is an error.
  */
-int prober_create(struct prober **out, struct ev_loop *loop, const struct probe_fsm_times *times,
-		  const struct sub_ports *ports, const struct notice_key *key, uint8_t dscp,
+int prober_create(struct prober **out, struct ev_loop *loop, const struct prober_options *options,
+		  const struct sub_ports *ports, const struct notice_key *key,
 		  const struct prober_handlers *handlers, void *arg);
 void prober_destroy(struct prober *p);
 
@@ -97,6 +114,15 @@ void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, u
  */
 void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *bps,
 			  uint32_t n_planes);
+
+/*
+ * When data was last posted toward and acknowledged by a peer over a plane (CLOCK_MONOTONIC; 0: never). Peers without
+ * posts for a second are probed slowly, if anybody tells of traffic at all; a path with an acknowledgement of within the
+ * interval skips its probe, seven times in a row at most: what a client says makes probes fewer, never a path live.
+ */
+void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+		    uint64_t posted_ns, uint64_t acked_ns);
+void prober_traffic_known(struct prober *p, bool known);
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		 uint32_t plane, struct prober_view *out);

@@ -1,7 +1,7 @@
 /*
  * prober_internal.h - the prober's one struct, for its own files alone.
  *
- * prober.c holds sessions, their timing and judgement; prober_io.c the sockets, probes and replies;
+ * prober.c holds sessions and their timing; prober_judge.c their judgement; prober_io.c the sockets, probes and replies;
  * prober_peers.c finds sessions again; prober_ports.c learns where the data's source ports lead.
  */
 #ifndef PROBER_INTERNAL_H
@@ -9,13 +9,16 @@
 
 #include <ev.h>
 
+#include "gray.h"
 #include "loss_rtt.h"
 #include "port_map.h"
 #include "prober.h"
 #include "udp.h"
 #include "udp_raw.h"
+#include "wheel.h"
 
 #define PROBER_INDEX_SIZE (2u * PROBER_MAX_PEERS)
+#define PROBER_MS_NS	  UINT64_C(1000000)
 
 struct prober_path {
 	bool wanted, answered_ever, third_party;
@@ -25,11 +28,15 @@ struct prober_path {
 					answered */
 	uint64_t silent_since_ns; /* as loss_rtt_silent_since() last said; 0: nothing is overdue */
 	uint64_t n_turns;	  /* probes sent, for taking turns */
+	uint64_t acked_ns;	  /* data was acknowledged over it */
+	uint32_t n_skipped;	  /* probes that acknowledgements made needless, in a row */
 	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */
 	uint32_t permille; /* as last told */
-	int8_t remote[PROBER_PORTS];
+	int8_t remote[PROBER_PORTS]; /* where a probe from that port arrives, ... */
+	int8_t back[PROBER_PORTS];   /* ... and by which of our sub-ports the answer came */
 	uint8_t n_remote;
 	struct probe_fsm fsm;
+	struct gray gray;
 	struct port_map map;
 	struct loss_rtt loss;
 };
@@ -37,6 +44,8 @@ struct prober_path {
 struct prober_peer {
 	struct in6_addr address;
 	uint32_t gpu, index, n_planes;
+	uint64_t active_until_ns;  /* it has traffic, or a path of it is suspect: probed fast */
+	uint64_t overdue_ns;	   /* a path of it was overdue, last */
 	uint32_t acked; /* sequence of the newest notice that it has acknowledged */
 	struct prober_path paths[];
 };
@@ -55,6 +64,7 @@ struct prober_plane {
 	uint64_t sampled_ns; /* last sample; 0: not sampled of late */
 	uint64_t heard_ns;   /* the last sample that was larger than the one before */
 	uint64_t packets;
+	uint64_t hurry_until_ns; /* the leaf has lost one peer: ask for the idle ones at once */
 };
 
 struct prober_socket {
@@ -70,13 +80,16 @@ struct prober_socket {
 
 struct prober {
 	struct ev_loop *loop;
-	struct probe_fsm_times times;
+	struct probe_fsm_times times;	 /* interval_ns: the one in force, see prober.h */
+	struct prober_options options;
 	const struct sub_ports *ports;
 	const struct notice_key *key;
 	const struct prober_handlers *handlers;
 	void *arg;
 	uint64_t boot, random;
-	uint64_t tick_ns, last_tick_ns;
+	uint64_t tick_ns, armed_ns, counted_ns;
+	bool traffic_known; /* somebody tells which peers have traffic */
+	struct wheel *wheel; /* of sessions, by their places */
 	int timer_fd;
 	ev_io timer;
 	struct udp_batch *in;
@@ -92,6 +105,12 @@ struct prober {
 	struct prober_peer *peers[PROBER_MAX_PEERS];
 	uint32_t index[PROBER_INDEX_SIZE]; /* peer + 1; 0: free */
 };
+
+/* A session's place: in the wheel, and in its discriminator. */
+static inline uint32_t prober_place(const struct prober_peer *peer, uint32_t plane)
+{
+	return peer->index * SUB_PORTS_MAX_PLANES + plane;
+}
 
 uint64_t prober_now_ns(void);
 uint64_t prober_random(struct prober *p);
@@ -117,8 +136,24 @@ void prober_ports_close(struct prober *p);
 void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_trailer *t,
 			  uint64_t now);
 
-/* prober.c: a reply has come; the newest answered probe before it was sent at that time. */
+/* prober_judge.c */
+bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
+bool prober_is_losing(const struct prober *p, const struct prober_path *path);
+void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+/* true: the path went down. */
+bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now);
+
+/* prober.c: the idle paths of a plane are asked within an interval. */
+void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+/* prober.c: tells of a transition (change), or of a step of the ramp if there was one. */
+void prober_tell(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+		 const struct probe_fsm_change *change);
+/* A sub-port of the path became gray, or is so no longer. */
+void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, enum gray_side side,
+		      uint32_t sub_port);
+/* prober.c: a reply has come; the newest answered probe before it was that one. */
 void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
-		     uint64_t answered_before_ns, uint64_t now);
+		     uint32_t answered_before, uint64_t now);
 
 #endif

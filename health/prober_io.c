@@ -11,37 +11,95 @@
 
 /* ---- probes -------------------------------------------------------------- */
 
-/* The next local sub-port in turn; false: none is live. */
-static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t plane, uint64_t turn,
+/* The next of the live local sub-ports in turn; false: there is no such device now. */
+static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t live, uint32_t plane, uint64_t turn,
 			  uint8_t *out)
 {
-	uint32_t live = g->live[plane];
-	unsigned n = (unsigned)__builtin_popcount(live);
-
-	if (!n)
-		return false;
-	for (turn %= n; turn; turn--)
+	for (turn %= (unsigned)__builtin_popcount(live); turn; turn--)
 		live &= live - 1;
 	*out = (uint8_t)__builtin_ctz(live);
 	return g->ifindex[plane][*out] > 0;
 }
 
 /*
- * The next source port in turn that leads to the remote sub-port whose turn it is. Ports of which
- * nothing is known come first: learning ends by itself.
+ * The next source port in turn that leads to the remote sub-port whose turn it is, best one whose answer comes back by the
+ * local sub-port it leaves by: then no probe needs two of them. Ports of which nothing is known come first: learning ends by
+ * itself. Gray sub-ports are kept out of, if they can be.
  */
-static uint8_t take_port(const struct prober_path *path, uint64_t turn)
+static uint8_t take_port(const struct prober_path *path, uint8_t local, int8_t wanted, uint64_t turn)
 {
-	int8_t wanted = path->n_remote ? (int8_t)(turn % path->n_remote) : 0;
-	uint8_t start = (uint8_t)(path->n_remote ? turn / path->n_remote : turn);
+	int best_score = -1, score;
+	uint8_t best = 0;
 
 	for (unsigned i = 0; i < PROBER_PORTS; i++) {
-		uint8_t port = (uint8_t)((start + i) % PROBER_PORTS);
+		uint8_t port = (uint8_t)((turn + i) % PROBER_PORTS);
 
-		if (path->remote[port] < 0 || path->remote[port] == wanted)
+		if (path->remote[port] < 0)
 			return port;
+		score = 4 * !gray_touches(&path->gray, local, path->remote[port], path->back[port]) +
+			2 * (path->remote[port] == wanted) + (path->back[port] == (int8_t)local);
+		if (score > best_score) {
+			best_score = score;
+			best = port;
+		}
 	}
-	return start % PROBER_PORTS; /* no port leads there */
+	return best;
+}
+
+struct way {
+	uint8_t sub_port, port;
+	bool trial; /* of a gray sub-port */
+	enum gray_side side;
+	uint32_t gray_port;
+};
+
+static uint32_t without(uint32_t all, uint32_t some)
+{
+	return all & ~some ? all & ~some : all;
+}
+
+/* A port that leads to a gray remote sub-port, to try it. false: none leads there any more, so nothing is gray. */
+static bool take_gray_port(const struct prober_path *path, struct way *w)
+{
+	for (uint8_t port = 0; port < PROBER_PORTS; port++)
+		if (path->remote[port] == (int8_t)w->gray_port) {
+			w->port = port;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * Local and remote sub-ports in turn, so that any few probes in a row meet all of each; now and then a gray one. false: no
+ * local sub-port is live.
+ */
+static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, struct way *w)
+{
+	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
+	struct prober_path *path = &peer->paths[plane];
+	uint32_t live = without(g->live[plane], path->gray.mask[GRAY_LOCAL]);
+	unsigned n_live = (unsigned)__builtin_popcount(live);
+	uint64_t turn = path->n_turns++;
+	int8_t wanted = 0;
+
+	w->trial = gray_is_due(&path->gray, now, &w->side, &w->gray_port);
+	if (w->trial && w->side == GRAY_LOCAL) {
+		w->sub_port = (uint8_t)w->gray_port;
+		w->port = take_port(path, w->sub_port, -1, turn);
+		return g->live[plane] >> w->sub_port & 1 && g->ifindex[plane][w->sub_port] > 0;
+	}
+	if (!n_live || !take_sub_port(g, live, plane, turn, &w->sub_port))
+		return false;
+	/* a diagonal: (0,0) (1,1) (0,1) (1,0) */
+	if (path->n_remote)
+		wanted = (int8_t)((turn + turn / n_live) % path->n_remote);
+	w->port = take_port(path, w->sub_port, wanted, turn / n_live);
+	if (w->trial && !take_gray_port(path, w)) {
+		w->trial = false;
+		gray_forget(&path->gray, GRAY_REMOTE, w->gray_port);
+		prober_tell_gray(p, peer, plane, now, GRAY_REMOTE, w->gray_port);
+	}
+	return true;
 }
 
 static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_t now,
@@ -61,7 +119,6 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
 	struct prober_path *path = &peer->paths[plane];
-	unsigned n_live = (unsigned)__builtin_popcount(g->live[plane]);
 	struct notice_trailer trailer = {.has_stamp = true};
 	struct sbfd_packet bfd = {
 		.state = path->fsm.state == PROBE_DOWN ? SBFD_DOWN : SBFD_UP,
@@ -71,17 +128,15 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		.your_discriminator = sbfd_wire_discriminator(&peer->address),
 		.desired_min_tx_us = (uint32_t)(p->times.interval_ns / 1000),
 	};
+	struct loss_rtt_probe probe;
 	struct prober_socket *s;
 	struct notice_ends ends;
 	struct udp_packet *out;
-	uint8_t sub_port, port;
-	bool is_void;
+	struct way way;
 
-	if (!take_sub_port(g, plane, path->n_turns, &sub_port))
+	if (!take_way(p, peer, plane, now, &way))
 		return;
-	port = take_port(path, path->n_turns / n_live);
-	path->n_turns++;
-	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][port];
+	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][way.port];
 	if (!s->udp)
 		return;
 	out = udp_next(s->out);
@@ -89,13 +144,22 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		udp_send(s->udp, s->out);
 		out = udp_next(s->out);
 	}
-	trailer.stamp.nonce = prober_random(p);
-	/* a cable is up before the routes over it are: until one probe comes back that way, none
-	 * counts */
-	is_void = (path->proven & g->live[plane]) && !(path->proven & 1u << sub_port);
-	trailer.stamp.sequence =
-		loss_rtt_sent(&path->loss, now, trailer.stamp.nonce, sub_port, port, is_void);
-	if (!path->silent_since_ns && !is_void)
+	probe = (struct loss_rtt_probe){
+		.nonce = prober_random(p),
+		.local_sub_port = way.sub_port,
+		.port = way.port,
+		.remote = path->remote[way.port],
+		.back = path->back[way.port],
+	};
+	/* a cable is up before the routes over it are: until one probe comes back that way, none counts; nor does one over a
+	 * sub-port that is known to lose */
+	probe.void_ = ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)) ||
+		      gray_touches(&path->gray, probe.local_sub_port, probe.remote, probe.back);
+	trailer.stamp.nonce = probe.nonce;
+	trailer.stamp.sequence = loss_rtt_sent(&path->loss, now, &probe);
+	if (way.trial)
+		gray_tried(&path->gray, way.side, way.gray_port, trailer.stamp.sequence, now);
+	if (!path->silent_since_ns && !probe.void_)
 		path->silent_since_ns = now;
 	add_notice(p, peer, now, &trailer);
 	ends = (struct notice_ends){s->address, peer->address};
@@ -104,7 +168,7 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	out->from = s->address;
 	out->to = peer->address;
 	out->to_port = SBFD_WIRE_PORT;
-	out->ifindex = g->ifindex[plane][sub_port];
+	out->ifindex = g->ifindex[plane][way.sub_port];
 	p->counters.sent++;
 }
 
@@ -123,10 +187,22 @@ void prober_io_flush(struct prober *p)
 /* ---- replies ------------------------------------------------------------- */
 
 static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
-		  const struct notice_arrival *arrival)
+		  const struct notice_arrival *arrival, uint32_t back)
 {
 	path->n_remote = arrival->n_sub_ports;
 	path->remote[probe->port] = (int8_t)arrival->sub_port;
+	path->back[probe->port] = (int8_t)back;
+}
+
+/* A gray sub-port's try was answered, if this was one: enough of them and it is in use again. */
+static void heed_trial(struct prober *p, struct prober_peer *peer, uint32_t plane, uint32_t sequence, uint64_t now)
+{
+	struct gray *g = &peer->paths[plane].gray;
+	enum gray_side side;
+	uint32_t sub_port;
+
+	if ((g->mask[GRAY_LOCAL] | g->mask[GRAY_REMOTE]) && gray_answered(g, sequence, now, &side, &sub_port))
+		prober_tell_gray(p, peer, plane, now, side, sub_port);
 }
 
 static void heed_ack(struct prober *p, struct prober_peer *peer, const struct notice_ack *ack)
@@ -161,7 +237,8 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	struct prober_peer *peer;
 	struct sbfd_packet bfd;
 	uint32_t plane, arrived, sub_port;
-	uint64_t *counter = &p->counters.malformed, before;
+	uint64_t *counter = &p->counters.malformed;
+	uint32_t before;
 
 	if (sbfd_wire_decode(in->bytes, in->length, &bfd, &error) || bfd.demand ||
 	    in->from_port != SBFD_WIRE_PORT ||
@@ -186,15 +263,17 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	}
 	counter = &p->counters.unknown;
 	path = &peer->paths[plane];
-	before = path->loss.newest_answered_sent_ns;
+	before = path->loss.newest_answered;
 	if (t.has_stamp
 		    ? !loss_rtt_answered(&path->loss, now, t.stamp.sequence, t.stamp.nonce, &probe)
 		    : !match_unstamped(path, now, &probe))
 		goto drop;
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;
-	if (t.has_arrival)
-		learn(path, &probe, &t.arrival);
+	if (t.has_arrival) {
+		learn(path, &probe, &t.arrival, sub_port);
+		heed_trial(p, peer, plane, t.stamp.sequence, now);
+	}
 	if (t.has_ack && t.authentic)
 		heed_ack(p, peer, &t.ack);
 	p->counters.answered++;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A discriminator is 16 random bits and the session's place: peer * 16 + plane. */
+/* A discriminator is 16 random bits and the session's place. */
 #define PLANE_BITS 4u
 #define PLACE_MASK 0xffffu
 
@@ -47,6 +47,7 @@ static void init_path(struct prober *p, struct prober_path *path, uint32_t place
 	path->discriminator = high << 16 | place;
 	path->permille = 1000;
 	memset(path->remote, 0xff, sizeof(path->remote));
+	memset(path->back, 0xff, sizeof(path->back));
 	port_map_init(&path->map);
 	loss_rtt_init(&path->loss);
 }
@@ -68,7 +69,7 @@ int prober_peer_get(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 		peer->index = p->n_peers;
 		peer->n_planes = n_planes;
 		for (uint32_t i = 0; i < n_planes; i++)
-			init_path(p, &peer->paths[i], peer->index << PLANE_BITS | i);
+			init_path(p, &peer->paths[i], prober_place(peer, i));
 		p->peers[p->n_peers++] = peer;
 		*entry = p->n_peers;
 	}

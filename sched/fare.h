@@ -51,7 +51,7 @@ void fare_pair_close(struct fare_pair *pair);
 struct fare_path {
 	uint64_t usable_bps; /* 0: do not use */
 	enum fare_verdict verdict;
-	uint32_t live_sub_ports; /* bit s set: local sub-port s toward that plane is up */
+	uint32_t live_sub_ports; /* bit s set: local sub-port s toward that plane is up, and loses nothing */
 	uint32_t n_sub_ports;	 /* configured */
 };
 struct fare_paths {

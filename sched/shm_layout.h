@@ -51,7 +51,7 @@ struct shm_local_gpu {
 struct shm_path {
 	uint64_t usable_bps; /* 0 unless every source agrees that the path works */
 	uint32_t verdict;    /* enum fare_verdict */
-	uint32_t live_sub_ports; /* bit s: local sub-port s is up. Filled in by the writer from shm_sub_port.up */
+	uint32_t live_sub_ports; /* bit s: local sub-port s is up, and not kept out of use */
 };
 
 /* (local GPU, peer). The identity is written once; the pair's word says which copy is in force. */

@@ -261,8 +261,11 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 	if (n_planes != pair->n_planes)
 		return -EINVAL;
 	memcpy(next, paths, n_planes * sizeof(*paths));
-	for (uint32_t p = 0; p < n_planes; p++)
-		next[p].live_sub_ports = live_mask(&w->map->local_gpus[pair->local_gpu], p);
+	for (uint32_t p = 0; p < n_planes; p++) {
+		uint32_t live = live_mask(&w->map->local_gpus[pair->local_gpu], p), out = paths[p].live_sub_ports;
+
+		next[p].live_sub_ports = live & ~out ? live & ~out : live;
+	}
 
 	word = atomic_load_explicit(at, memory_order_relaxed);
 	copy = (uint32_t)(word & 1);

@@ -39,7 +39,10 @@ int shm_writer_pair(struct shm_writer *w, uint32_t local_gpu, const uint8_t peer
 uint32_t shm_writer_n_pairs(const struct shm_writer *w);
 int shm_writer_pair_identity(const struct shm_writer *w, uint32_t pair, uint32_t *local_gpu, uint8_t peer[16]);
 
-/* Publishes all n_planes paths of a pair at once; a no-op (returns 0) if nothing differs, else 1. -EINVAL. */
+/*
+ * Publishes all n_planes paths of a pair at once; a no-op (returns 0) if nothing differs, else 1. -EINVAL. live_sub_ports
+ * comes in as those to be kept out of use though they are up; it is not heeded if no other is left.
+ */
 int shm_writer_publish(struct shm_writer *w, uint32_t pair, const struct shm_path *paths, uint32_t n_planes);
 /*
  * Publishes what source ports are known to lead where on one path: at most SHM_PORTS_MAX entries as in shm_layout.h. 1 if

@@ -71,8 +71,8 @@ START_TEST(a_good_file)
 	ck_assert_uint_eq(c->bgp.neighbors[2].plane, 1);
 	ck_assert_uint_eq(c->bgp.neighbors[1].sub_port, 1);
 	ck_assert(c->health.enabled);
-	ck_assert_uint_eq(c->health.interval_ns, 10000000);
-	ck_assert_uint_eq(c->health.multiplier, 5);
+	ck_assert_uint_eq(c->health.interval_ns, 3000000);
+	ck_assert_uint_eq(c->health.multiplier, 3);
 	ck_assert_str_eq(c->health.key_file, "");
 	config_destroy(c);
 }
@@ -141,7 +141,7 @@ START_TEST(what_a_reload_can_do)
 		{"node: s0", "node: s1", "node", false},
 		{"dev: a1", "dev: a2", "local_gpus", false},
 		{"/run/x", "/run/y", "run_dir", false},
-		{"local_gpus:", "health: {interval_ms: 3}\nlocal_gpus:", "health", false},
+		{"local_gpus:", "health: {interval_ms: 4}\nlocal_gpus:", "health", false},
 		{"local_gpus:", "health: {key_file: /k}\nlocal_gpus:", "health", false},
 	};
 	struct config_error error;

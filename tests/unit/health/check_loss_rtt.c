@@ -12,10 +12,18 @@ static void setup(void)
 	loss_rtt_init(&l);
 }
 
+static uint32_t sent(uint64_t now, uint64_t nonce, uint8_t local_sub_port, uint8_t port, bool is_void)
+{
+	const struct loss_rtt_probe probe = {
+		.nonce = nonce, .local_sub_port = local_sub_port, .port = port, .void_ = is_void};
+
+	return loss_rtt_sent(&l, now, &probe);
+}
+
 START_TEST(answer_counts_once_and_only_with_its_nonce)
 {
 	struct loss_rtt_probe probe;
-	uint32_t s = loss_rtt_sent(&l, 10 * MS, 1234, 1, 5, false);
+	uint32_t s = sent(10 * MS, 1234, 1, 5, false);
 
 	ck_assert(!loss_rtt_answered(&l, 11 * MS, s, 1235, &probe));
 	ck_assert(!loss_rtt_answered(&l, 11 * MS, s + 1, 1234, &probe));
@@ -33,7 +41,7 @@ END_TEST
 START_TEST(a_late_answer_changes_nothing)
 {
 	struct loss_rtt_probe probe;
-	uint32_t s = loss_rtt_sent(&l, 10 * MS, 7, 0, 0, false);
+	uint32_t s = sent(10 * MS, 7, 0, 0, false);
 
 	loss_rtt_settle(&l, 20 * MS);
 	ck_assert_uint_eq(loss_rtt_ppm(&l), 1000000);
@@ -48,7 +56,7 @@ START_TEST(the_window_forgets)
 	uint32_t s;
 
 	for (unsigned i = 0; i < 3 * LOSS_RTT_WINDOW; i++) {
-		s = loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+		s = sent(i * MS, i, 0, 0, false);
 		if (i >= 100 || i % 2)
 			loss_rtt_answered(&l, i * MS + 1000, s, i, &probe);
 		loss_rtt_settle(&l, i * MS);
@@ -64,7 +72,7 @@ START_TEST(loss_is_what_was_lost)
 	struct loss_rtt_probe probe;
 
 	for (unsigned i = 0; i < 1000; i++) {
-		uint32_t s = loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+		uint32_t s = sent(i * MS, i, 0, 0, false);
 
 		if (i % 20)
 			loss_rtt_answered(&l, i * MS + 100000, s, i, &probe);
@@ -79,12 +87,12 @@ END_TEST
 START_TEST(congestion_is_not_loss)
 {
 	struct loss_rtt_probe probe;
-	uint32_t s = loss_rtt_sent(&l, 0, 0, 0, 0, false);
+	uint32_t s = sent(0, 0, 0, 0, false);
 
 	loss_rtt_answered(&l, MS / 5, s, 0, &probe);
-	s = loss_rtt_sent(&l, 10 * MS, 1, 0, 0, false);
+	s = sent(10 * MS, 1, 0, 0, false);
 	loss_rtt_answered(&l, 18 * MS, s, 1, &probe);
-	loss_rtt_sent(&l, 20 * MS, 2, 0, 0, false);
+	sent(20 * MS, 2, 0, 0, false);
 	loss_rtt_settle(&l, 100 * MS);
 	ck_assert_uint_eq(l.n_lost, 0);
 	ck_assert_uint_eq(l.n_decided, 3);
@@ -98,10 +106,10 @@ START_TEST(silence_begins_after_the_newest_answer)
 	uint32_t n, s;
 
 	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 3, &n, &nth), 0);
-	loss_rtt_sent(&l, 1 * MS, 1, 0, 0, false);
-	s = loss_rtt_sent(&l, 2 * MS, 2, 0, 0, false);
+	sent(1 * MS, 1, 0, 0, false);
+	s = sent(2 * MS, 2, 0, 0, false);
 	for (unsigned i = 3; i < 8; i++)
-		loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+		sent(i * MS, i, 0, 0, false);
 	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 3, &n, &nth), 1 * MS);
 	ck_assert(loss_rtt_answered(&l, 9 * MS, s, 2, &probe));
 	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 3, &n, &nth), 3 * MS);
@@ -119,9 +127,9 @@ START_TEST(probes_of_a_dead_link_say_nothing)
 	uint64_t nth;
 	uint32_t n;
 
-	loss_rtt_sent(&l, 1 * MS, 1, 0, 0, false);
-	loss_rtt_sent(&l, 2 * MS, 2, 1, 0, false);
-	loss_rtt_sent(&l, 3 * MS, 3, 0, 0, true);
+	sent(1 * MS, 1, 0, 0, false);
+	sent(2 * MS, 2, 1, 0, false);
+	sent(3 * MS, 3, 0, 0, true);
 	loss_rtt_void(&l, 0);
 	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 1, &n, &nth), 2 * MS);
 	ck_assert_uint_eq(n, 1);
@@ -138,7 +146,7 @@ START_TEST(sequence_numbers_wrap)
 	l.settled = l.next - 1;
 	l.newest_answered = l.settled;
 	for (unsigned i = 0; i < 600; i++) {
-		uint32_t s = loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+		uint32_t s = sent(i * MS, i, 0, 0, false);
 
 		ck_assert(loss_rtt_answered(&l, i * MS + 1, s, i, &probe));
 	}
@@ -152,7 +160,7 @@ START_TEST(percentiles_are_within_a_quarter_octave)
 	struct loss_rtt_probe probe;
 
 	for (unsigned i = 1; i <= 1000; i++) {
-		uint32_t s = loss_rtt_sent(&l, i * MS, i, 0, 0, false);
+		uint32_t s = sent(i * MS, i, 0, 0, false);
 
 		loss_rtt_answered(&l, i * MS + i * 1000, s, i, &probe); /* 1..1000 us */
 	}

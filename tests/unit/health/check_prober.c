@@ -29,7 +29,7 @@ static struct notice_capacity heard;
 static int n_heard, n_changes;
 static enum probe_state last_state;
 
-static const struct probe_fsm_times times = {
+static const struct prober_options options = {.dscp = 26, .slow_interval_ns = 400 * MS, .max_probes_per_s = 10000, .times = {
 	.interval_ns = 5 * MS,
 	.detect_multiplier = 3,
 	.recover_probes = 3,
@@ -38,7 +38,7 @@ static const struct probe_fsm_times times = {
 	.ramp_ns = 20 * MS,
 	.unproven_ns = 1000 * MS,
 	.max_loss_ppm = 20000,
-};
+}};
 
 static void on_path(void *arg, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
 		    const struct prober_view *view, const struct probe_fsm_change *change)
@@ -81,7 +81,7 @@ static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *to, uint32_
 	n_learned = n;
 }
 
-static const struct prober_handlers prober_handlers = {on_path, on_log, on_ports};
+static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports};
 static const struct reflector_handlers reflector_handlers = {on_capacity};
 
 static struct in6_addr address(const char *text)
@@ -109,7 +109,7 @@ static void setup(void)
 	n_heard = n_changes = 0;
 	n_learned = 0;
 	ck_assert_int_eq(
-		prober_create(&prober, loop, &times, &ports, &key, 26, &prober_handlers, NULL), 0);
+		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
 }
 
@@ -158,6 +158,16 @@ static struct prober_view view(void)
 
 	ck_assert(prober_path(prober, 0, &peer, 0, &v));
 	return v;
+}
+
+static uint64_t later;
+
+static uint64_t prober_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 static bool has_sent(void)
@@ -318,6 +328,49 @@ START_TEST(the_reflector_answers_only_what_it_should)
 }
 END_TEST
 
+/* Three intervals of the slow kind. */
+static bool is_later(void)
+{
+	return prober_now() > later;
+}
+
+START_TEST(peers_without_traffic_are_probed_slowly)
+{
+	struct prober_counters c;
+	uint64_t before;
+
+	reflect(&key);
+	ck_assert(until(is_up));
+	prober_traffic_known(prober, true);
+	later = prober_now() + 1200 * MS;
+	before = view().n_sent;
+	ck_assert(until(is_later));
+	ck_assert_uint_le(view().n_sent - before, 10); /* instead of 240 */
+	ck_assert_int_eq(view().state, PROBE_UP);
+
+	/* traffic: at full speed within an interval */
+	prober_traffic(prober, 0, &peer, 0, prober_now(), 0);
+	later = prober_now() + 500 * MS;
+	before = view().n_sent;
+	ck_assert(until(is_later));
+	ck_assert_uint_ge(view().n_sent - before, 50);
+
+	/* acknowledged data replaces probes, all but every eighth; what lies in the future is not heeded */
+	prober_traffic(prober, 0, &peer, 0, prober_now() + 3600000 * MS, prober_now() + 3600000 * MS);
+	later = prober_now() + 500 * MS;
+	before = view().n_sent;
+	while (!is_later()) {
+		prober_traffic(prober, 0, &peer, 0, prober_now(), prober_now());
+		ev_run(loop, EVRUN_ONCE);
+	}
+	ck_assert_uint_le(view().n_sent - before, 40);
+	ck_assert_uint_ge(view().n_sent - before, 5);
+	prober_counters(prober, &c);
+	ck_assert_uint_ge(c.skipped, 20);
+	ck_assert_uint_eq(view().n_downs, 0);
+}
+END_TEST
+
 static bool has_learned(void)
 {
 	return n_learned > 0;
@@ -394,6 +447,7 @@ int main(void)
 	tcase_add_test(tc, a_notice_arrives_and_is_acknowledged);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
+	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

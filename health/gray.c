@@ -1,0 +1,144 @@
+/* gray.c - see gray.h */
+#include "gray.h"
+
+#include <string.h>
+
+#define MS_NS	   UINT64_C(1000000)
+#define TRY_NS	   (50 * MS_NS)
+#define LATE_NS	   (60000 * MS_NS) /* in use for that long: an honest sub-port again */
+#define PASSES_MIN 16u
+#define PASSES_MAX 1024u
+#define LOST_MIN   8u  /* as for a path: fewer are no rate */
+#define REST_MIN   16u /* so many probes must not have touched it */
+
+/* Ways in which a sub-port may lose: the narrowest that explains the losses is taken. */
+enum way { WAY_OUT, WAY_REMOTE, WAY_BACK, WAY_BOTH, WAYS };
+
+/* Of a probe sent before anything was known of its way there or back nothing can be said. */
+static bool tells(enum way way, const struct loss_rtt_probe *p)
+{
+	return way == WAY_OUT || (way == WAY_REMOTE ? p->remote >= 0 : p->back >= 0);
+}
+
+static bool touches(enum way way, uint32_t s, const struct loss_rtt_probe *p)
+{
+	switch (way) {
+	case WAY_OUT:
+		return p->local_sub_port == s;
+	case WAY_REMOTE:
+		return p->remote == (int8_t)s;
+	case WAY_BACK:
+		return p->back == (int8_t)s;
+	case WAY_BOTH:
+	case WAYS:
+		break;
+	}
+	return p->local_sub_port == s || p->back == (int8_t)s;
+}
+
+struct tally {
+	uint32_t n, lost;
+};
+
+static bool explains(const struct tally *with, const struct tally *rest, uint32_t max_loss_ppm)
+{
+	return with->lost >= LOST_MIN && rest->n >= REST_MIN && rest->lost * 8 <= with->lost &&
+	       (uint64_t)rest->lost * 1000000 <= (uint64_t)max_loss_ppm * rest->n &&
+	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
+}
+
+static void condemn(struct gray *g, enum gray_side side, uint32_t s, uint64_t now)
+{
+	struct gray_trial *t = &g->trials[side][s];
+	bool again = t->wanted && now < t->cleared_ns + LATE_NS;
+
+	t->wanted = (uint16_t)(!again ? PASSES_MIN : t->wanted < PASSES_MAX ? 2 * t->wanted : PASSES_MAX);
+	t->passes = 0;
+	t->sequence = 0;
+	t->next_ns = now + TRY_NS;
+	g->mask[side] |= (uint8_t)(1u << s);
+}
+
+bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm, uint64_t now, enum gray_side *side,
+		uint32_t *sub_port)
+{
+	for (enum way way = WAY_OUT; way < WAYS; way++)
+		for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++) {
+			struct tally tallies[2] = {{0, 0}, {0, 0}};
+			const struct loss_rtt_probe *p;
+			uint32_t at = 0;
+			bool lost;
+
+			while (loss_rtt_decided(l, &at, &p, &lost)) {
+				struct tally *t = &tallies[touches(way, s, p)];
+
+				if (!tells(way, p))
+					continue;
+				t->n++;
+				t->lost += lost;
+			}
+			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
+			*sub_port = s;
+			if (g->mask[*side] >> s & 1 || !explains(&tallies[1], &tallies[0], max_loss_ppm))
+				continue;
+			condemn(g, *side, s, now);
+			return true;
+		}
+	return false;
+}
+
+static bool is_gray(const struct gray *g, enum gray_side side, int8_t s)
+{
+	return s >= 0 && g->mask[side] >> s & 1;
+}
+
+bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t back)
+{
+	return is_gray(g, GRAY_LOCAL, (int8_t)local) || is_gray(g, GRAY_REMOTE, remote) || is_gray(g, GRAY_LOCAL, back);
+}
+
+bool gray_is_due(const struct gray *g, uint64_t now, enum gray_side *side, uint32_t *sub_port)
+{
+	for (*side = GRAY_LOCAL; *side < GRAY_SIDES; ++*side)
+		for (*sub_port = 0; *sub_port < GRAY_MAX_SUB_PORTS; ++*sub_port)
+			if (g->mask[*side] >> *sub_port & 1 && now >= g->trials[*side][*sub_port].next_ns)
+				return true;
+	return false;
+}
+
+void gray_tried(struct gray *g, enum gray_side side, uint32_t s, uint32_t sequence, uint64_t now)
+{
+	struct gray_trial *t = &g->trials[side][s];
+
+	if (t->sequence) /* the one before was not answered */
+		t->passes = 0;
+	t->sequence = sequence;
+	t->next_ns = now + TRY_NS;
+}
+
+bool gray_answered(struct gray *g, uint32_t sequence, uint64_t now, enum gray_side *side, uint32_t *sub_port)
+{
+	for (*side = GRAY_LOCAL; *side < GRAY_SIDES; ++*side)
+		for (*sub_port = 0; *sub_port < GRAY_MAX_SUB_PORTS; ++*sub_port) {
+			struct gray_trial *t = &g->trials[*side][*sub_port];
+
+			if (!(g->mask[*side] >> *sub_port & 1) || t->sequence != sequence)
+				continue;
+			t->sequence = 0;
+			if (++t->passes < t->wanted)
+				return false;
+			t->cleared_ns = now;
+			g->mask[*side] &= (uint8_t)~(1u << *sub_port);
+			return true;
+		}
+	return false;
+}
+
+bool gray_forget(struct gray *g, enum gray_side side, uint32_t s)
+{
+	bool was = g->mask[side] >> s & 1;
+
+	g->mask[side] &= (uint8_t)~(1u << s);
+	g->trials[side][s] = (struct gray_trial){0};
+	return was;
+}

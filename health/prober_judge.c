@@ -1,0 +1,224 @@
+/* prober_judge.c - see prober_internal.h: what is known of a path, and what follows from it */
+#include "prober_internal.h"
+#include "rx_count.h"
+
+#define QUEUE_NS (100 * PROBER_MS_NS) /* full queues that no reply has told of yet */
+#define LOST_MIN 8		      /* fewer losses than that in a window are no rate */
+#define BLIND_NS (200 * PROBER_MS_NS)
+#define HURRY_NS (1000 * PROBER_MS_NS)
+
+/* ---- evidence ------------------------------------------------------------ */
+
+bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now)
+{
+	return path->silent_since_ns && now >= path->silent_since_ns + p->times.interval_ns;
+}
+
+/* Looks whether anything at all comes in over a plane. At most once a tick. */
+void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
+{
+	const struct sub_ports_gpu *g = &p->ports->gpus[gpu];
+	struct prober_plane *s = &p->planes[gpu][plane];
+	uint64_t sum = 0, packets;
+
+	if (s->sampled_ns == now)
+		return;
+	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++)
+		if (g->ifindex[plane][i] > 0 &&
+		    !rx_count_read(p->rx_fd, g->ifindex[plane][i], &packets))
+			sum += packets;
+	/* after a pause there is nothing to compare with: the benefit of the doubt */
+	if (sum != s->packets || now > s->sampled_ns + p->times.interval_ns)
+		s->heard_ns = now;
+	s->packets = sum;
+	s->sampled_ns = now;
+}
+
+/*
+ * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for.
+ * Otherwise replies may be behind what fills it: an allowance, and twice what they took of late.
+ */
+static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			  uint64_t now)
+{
+	const struct prober_plane *s = &p->planes[peer->gpu][plane];
+
+	if (now >= s->heard_ns + p->times.interval_ns * 3 / 2)
+		return 0;
+	return QUEUE_NS + 2 * peer->paths[plane].loss.rtt_peak_ns;
+}
+
+bool prober_is_losing(const struct prober *p, const struct prober_path *path)
+{
+	return path->loss.n_lost >= LOST_MIN && loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
+}
+
+static uint64_t last_sent_ns(const struct prober_path *path)
+{
+	return path->loss.ring[(path->loss.next - 1) % LOSS_RTT_WINDOW].sent_ns;
+}
+
+/* Do the other peers of this plane suffer alike? Only those that reflect at all, and were asked of late, can tell. */
+static enum probe_where locate(const struct prober *p, const struct prober_peer *peer,
+			       uint32_t plane, uint64_t now)
+{
+	uint64_t since = peer->paths[plane].silent_since_ns;
+	uint32_t others = 0, suffering = 0;
+
+	for (uint32_t i = 0; i < p->n_peers; i++) {
+		const struct prober_peer *other = p->peers[i];
+		const struct prober_path *path = &other->paths[plane];
+
+		if (other == peer || other->gpu != peer->gpu || !path->wanted ||
+		    !path->answered_ever || last_sent_ns(path) < since)
+			continue;
+		others++;
+		suffering += path->fsm.state == PROBE_DOWN || prober_is_overdue(p, path, now) ||
+			     prober_is_losing(p, path);
+	}
+	if (!others)
+		return PROBE_UNLOCATED;
+	return 2 * suffering >= others ? PROBE_IN_FABRIC : PROBE_REMOTE;
+}
+
+/*
+ * Holds the silence of one path against what the peer has answered over another plane meanwhile.
+ * Only probes sent while that plane was answering count: before, the peer may not have been
+ * reflecting at all.
+ */
+static void compare(const struct prober_path *path, const struct prober_path *other,
+		    uint32_t multiplier, struct probe_evidence *e)
+{
+	uint64_t nth_sent, since;
+	uint32_t n;
+
+	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns, multiplier, &n,
+				      &nth_sent);
+	if (!nth_sent || other->loss.newest_answered_sent_ns <= nth_sent)
+		return;
+	if (e->answers_elsewhere && since >= e->silent_since_ns)
+		return; /* another plane already says more */
+	e->answers_elsewhere = true;
+	e->silent_since_ns = since;
+	e->n_silent = n;
+}
+
+/* Another plane that carries traffic and loses at most a quarter as much. */
+static bool is_clean_elsewhere(const struct prober_peer *peer, uint32_t plane)
+{
+	for (uint32_t i = 0; i < peer->n_planes; i++) {
+		const struct prober_path *path = &peer->paths[i];
+
+		if (i != plane && path->wanted && path->fsm.state == PROBE_UP &&
+		    path->loss.n_lost <= peer->paths[plane].loss.n_lost / 4)
+			return true;
+	}
+	return false;
+}
+
+static struct probe_evidence gather(struct prober *p, const struct prober_peer *peer,
+				    uint32_t plane, uint32_t multiplier, uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+	struct probe_evidence e = {.margin_ns = margin_of(p, peer, plane, now)};
+	uint64_t nth_sent;
+
+	e.silent_since_ns =
+		loss_rtt_silent_since(&path->loss, 0, multiplier, &e.n_silent, &nth_sent);
+	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
+		if (i != plane && peer->paths[i].wanted)
+			compare(path, &peer->paths[i], multiplier, &e);
+	e.lossy = prober_is_losing(p, path) && is_clean_elsewhere(peer, plane);
+	if (e.answers_elsewhere || e.lossy)
+		e.where = locate(p, peer, plane, now);
+	return e;
+}
+
+/* ---- judgement ----------------------------------------------------------- */
+
+/* Losses that one sub-port explains take that sub-port out, and not the plane. */
+static bool blame(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	struct prober_path *path = &peer->paths[plane];
+	enum gray_side side;
+	uint32_t sub_port;
+
+	if (!prober_is_losing(p, path) ||
+	    !gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port))
+		return false;
+	loss_rtt_forget(&path->loss);
+	path->silent_since_ns = 0;
+	prober_tell_gray(p, peer, plane, now, side, sub_port);
+	return true;
+}
+
+static bool judge_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
+		       const struct probe_fsm_times *times, uint64_t now)
+{
+	struct prober_path *path = &peer->paths[plane];
+	struct probe_fsm_change change;
+	struct probe_evidence e;
+
+	if (blame(p, peer, plane, now))
+		return false;
+	e = gather(p, peer, plane, times->detect_multiplier, now);
+	if (!probe_fsm_tick(&path->fsm, times, now, &e, &change))
+		return false;
+	if (change.new_state == PROBE_DOWN) {
+		loss_rtt_forget(&path->loss);
+		path->silent_since_ns = 0;
+	}
+	prober_tell(p, peer, plane, now, &change);
+	return change.new_state == PROBE_DOWN;
+}
+
+/* A leaf that has died shows on its other paths within an interval: one probe less convinces there.
+ */
+static void judge_companions(struct prober *p, const struct prober_peer *first, uint32_t plane,
+			     uint64_t now)
+{
+	struct probe_fsm_times times = p->times;
+
+	if (times.detect_multiplier > 2)
+		times.detect_multiplier--;
+	for (uint32_t i = 0; i < p->n_peers; i++) {
+		struct prober_peer *peer = p->peers[i];
+
+		if (peer != first && peer->gpu == first->gpu && peer->paths[plane].wanted &&
+		    peer->paths[plane].silent_since_ns)
+			judge_path(p, peer, plane, &times, now);
+	}
+}
+
+bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	if (!judge_path(p, peer, plane, &p->times, now))
+		return false;
+	if (peer->paths[plane].fsm.where == PROBE_IN_FABRIC)
+		judge_companions(p, peer, plane, now);
+	p->planes[peer->gpu][plane].hurry_until_ns = now + HURRY_NS;
+	prober_wake_idle(p, peer->gpu, plane, now);
+	return true;
+}
+
+/* Nothing is known of a peer that answers nowhere; what it does not say takes nothing down. */
+void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now)
+{
+	struct probe_fsm_change change;
+	uint64_t since = 0;
+
+	for (uint32_t i = 0; i < peer->n_planes; i++) {
+		const struct prober_path *path = &peer->paths[i];
+
+		if (!path->wanted)
+			continue;
+		if (!path->silent_since_ns || now < path->silent_since_ns + BLIND_NS)
+			return;
+		if (path->silent_since_ns > since)
+			since = path->silent_since_ns;
+	}
+	for (uint32_t i = 0; i < peer->n_planes; i++)
+		if (peer->paths[i].wanted &&
+		    probe_fsm_blind(&peer->paths[i].fsm, since, now, &change))
+			prober_tell(p, peer, i, now, &change);
+}
