@@ -25,6 +25,7 @@
 #define HEALTHY_NS  (1000 * MS)
 #define STEP_NS	    (50 * MS)
 #define BACK_NS	    (60000 * MS)
+#define AFTER_NS    (4000 * MS) /* goodput once all weights are back; its last second is compared */
 #define SETTLE_NS   (5000 * MS) /* after healing, BGP and its timers may still lower the healed part */
 #define MAX_EVENTS  4000000u
 #define LINE	    512
@@ -205,7 +206,7 @@ static int await_back(struct drill *d)
 		err = cluster_sleep_until(d->cluster, cluster_now_ns() + STEP_NS);
 	d->weights_back_s = all_back(d) ? (double)(cluster_now_ns() - from) / 1e9 : -1;
 	if (!err)
-		err = cluster_sleep_until(d->cluster, cluster_now_ns() + HEALTHY_NS);
+		err = cluster_sleep_until(d->cluster, cluster_now_ns() + AFTER_NS);
 	d->end_ns = cluster_now_ns();
 	return err;
 }
@@ -218,14 +219,17 @@ static int tell(struct drill *d, double **bins, struct recovery *gpus, size_t n)
 				      .topo = d->topo,
 				      .duration_s = (double)(d->end_ns - d->begin_ns) / 1e9,
 				      .weights_back_s = d->weights_back_s};
+	json_t *needless = json_array();
 	double after = 0;
 	uint32_t events;
 	int err = end_traffic(d, bins, n);
 
 	if (!err)
 		err = observe_n(d->observe, &events);
-	if (err)
+	if (err) {
+		json_decref(needless);
 		return err;
+	}
 	for (unsigned gpu = 0; gpu < d->topo->n_gpus; gpu++) {
 		gpus[gpu] = (struct recovery){.from_ns = d->begin_ns, .n = n, .bytes = bins[gpu]};
 		report.healthy_bytes += recovery_mean(&gpus[gpu], d->healthy_from_ns, d->healthy_to_ns);
@@ -236,10 +240,13 @@ static int tell(struct drill *d, double **bins, struct recovery *gpus, size_t n)
 	report.lost = d->sums.posted - d->sums.messages;
 	report.replayed = d->sums.replayed;
 	report.needless_flows = d->sums.needless_moves;
-	report.needless_weights = drill_faults_needless(&d->record, d->topo, d->observe, events, SETTLE_NS);
+	report.needless_weights = drill_faults_needless(&d->record, d->topo, d->observe, events, SETTLE_NS,
+							d->begin_ns, needless);
 	report.gpus = gpus;
+	err = result_set(d->result, "drill_needless", needless);
 	drill_faults_cost(&d->record, gpus, d->topo->n_gpus, report.healthy_bytes);
-	err = drill_report_result(d->result, &report);
+	if (!err)
+		err = drill_report_result(d->result, &report);
 	if (!err)
 		drill_report_print(d->result, stdout);
 	if (!err && d->json_path)

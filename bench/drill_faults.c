@@ -160,7 +160,7 @@ static bool explains(const struct drill_fault *f, unsigned src, unsigned dst, un
 }
 
 unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
-			       uint32_t n, uint64_t settle_ns)
+			       uint32_t n, uint64_t settle_ns, uint64_t begin_ns, json_t *list)
 {
 	const struct observe_event **was = calloc((size_t)topo->n_gpus * topo->n_gpus, sizeof(*was));
 	unsigned count = 0;
@@ -176,7 +176,15 @@ unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *
 			for (unsigned k = 0; lowered && k < f->n; k++)
 				lowered = !explains(&f->fault[k], e->who / topo->n_gpus, e->who % topo->n_gpus, p,
 						    e->t_ns, settle_ns);
-			count += lowered;
+			if (!lowered)
+				continue;
+			count++;
+			json_array_append_new(
+				list, json_pack("{s:f, s:i, s:i, s:i, s:f, s:f}", "at_s",
+						((double)e->t_ns - (double)begin_ns) / 1e9, "src",
+						(int)(e->who / topo->n_gpus), "dst", (int)(e->who % topo->n_gpus),
+						"plane", (int)p, "from_bps", (double)was[e->who]->bps[p], "to_bps",
+						(double)e->bps[p]));
 		}
 		was[e->who] = e;
 	}

@@ -42,8 +42,9 @@ void drill_faults_fini(struct drill_faults *f);
 /* Fills hole_ms and dip_ratio. gpus: the recording of each GPU, all with the same bins. */
 void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsigned n_gpus, double healthy_bytes);
 
-/* Lowered weights of paths that no fault had touched within settle_ns. */
+/* Lowered weights of paths that no fault had touched within settle_ns: how many; each is appended to list as {at_s,
+ * src, dst, plane, from_bps, to_bps}. */
 unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
-			       uint32_t n, uint64_t settle_ns);
+			       uint32_t n, uint64_t settle_ns, uint64_t begin_ns, json_t *list);
 
 #endif
