@@ -153,7 +153,11 @@ void bmp_station_lost(struct bmp_station *s, const char *reason, uint64_t now_ns
 		bmp_station_set_state(s, BGP_SOURCE_DOWN, s->down_reason);
 }
 
-/* Whether every session that is up has shown the end of each family's table. */
+/*
+ * Whether every session has shown the end of each family's table. One that is not up may be about to come up, if bgpd
+ * has only just started: then it is for the quiet period to end the wait, or what that session is going to teach again
+ * would count as withdrawn meanwhile.
+ */
 static bool bmp_station_all_ended(const struct bmp_station *s)
 {
 	bool any = false;
@@ -161,7 +165,9 @@ static bool bmp_station_all_ended(const struct bmp_station *s)
 	for (size_t i = 0; i < s->config->n_neighbors; i++) {
 		const struct session *session = &s->sessions[i];
 
-		for (enum bgp_family f = 0; session->up && f < BGP_FAMILY_COUNT; f++) {
+		if (!session->up)
+			return false;
+		for (enum bgp_family f = 0; f < BGP_FAMILY_COUNT; f++) {
 			if (session->multiprotocol[f] && !session->end_of_rib[f])
 				return false;
 			any |= session->multiprotocol[f];

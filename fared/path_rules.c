@@ -38,6 +38,11 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static bool learns_anew(const struct path_facts *f)
+{
+	return f->sources[PATH_SOURCE_BMP].state == BGP_SOURCE_SYNCING || f->belief[PATH_SOURCE_BMP].stale;
+}
+
 /*
  * true once zebra, in sync, has had no route over this plane for long enough while the teacher, who
  * took its word at taught_since, has one. The two hear of one change 50 to 120 ms apart: a young
@@ -45,7 +50,9 @@ static uint64_t later(uint64_t a, uint64_t b)
  *
  * If the teacher's word is old, zebra may be the one who knows: it has kept the peer's other
  * planes. If it has nothing at all toward the peer, bgpd is more likely between two lives (zebra
- * flushes its routes then); no other plane is left to move to, so there is no hurry.
+ * flushes its routes then); no other plane is left to move to, so there is no hurry. Nor is there
+ * while a restarted bgpd learns anew: it installs the planes whose sessions are back first, so that
+ * the others are missing for a while, and probes tell of those that do not work.
  */
 static bool is_missing(struct judgement *j, uint64_t taught_since, bool old_word)
 {
@@ -59,7 +66,7 @@ static bool is_missing(struct judgement *j, uint64_t taught_since, bool old_word
 	since = later(since, f->sources[PATH_SOURCE_BMP].since_ns);
 	if (old_word) {
 		since = later(since, f->installed_change_ns);
-		if (!f->installed_elsewhere)
+		if (!f->installed_elsewhere || learns_anew(f))
 			hold = f->times->restart_ns;
 	}
 	ripe = since + hold;

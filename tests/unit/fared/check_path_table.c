@@ -248,6 +248,24 @@ START_TEST(a_restart_of_bgpd_moves_nothing)
 }
 END_TEST
 
+/* Toward a restarted bgpd, zebra gets the planes back whose sessions come up first: the others wait for theirs. */
+START_TEST(a_plane_that_a_restarted_bgpd_learns_last_is_kept)
+{
+	everything_fine();
+	now += 10 * S;
+	source(PATH_SOURCE_BMP, BGP_SOURCE_DOWN);
+	now += S;
+	source(PATH_SOURCE_BMP, BGP_SOURCE_SYNCING);
+	withdraw(PATH_SOURCE_ZSERV, 1, 3);
+	for (unsigned p = 0; p < 3; p++)
+		teach(PATH_SOURCE_BMP, event_of(1, p, 400e6));
+	now += 5 * S;
+	expect(1, 3, FARE_VERDICT_STALE, 400 * MBPS);
+	now += 5 * S; /* but not for ever */
+	expect(1, 3, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
 START_TEST(not_installed_only_after_a_second)
 {
 	uint64_t deadline;
@@ -694,6 +712,7 @@ int main(void)
 	tcase_add_test(tc, stale_keeps_the_weight_but_not_beyond_local);
 	tcase_add_test(tc, away_and_gone_from_zebra_is_no_route);
 	tcase_add_test(tc, a_restart_of_bgpd_moves_nothing);
+	tcase_add_test(tc, a_plane_that_a_restarted_bgpd_learns_last_is_kept);
 	tcase_add_test(tc, not_installed_only_after_a_second);
 	tcase_add_test(tc, a_zebra_that_is_away_takes_nothing_away);
 	tcase_add_test(tc, zebra_alone_shares_out_by_weight);
