@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fare_verdict.h"
+
 #define AFTER_NS   UINT64_C(1000000000)
 #define DIP_BINS   100
 #define NO_PLANE   (-2)
@@ -20,7 +22,7 @@ static bool understand(struct drill_fault *f, const struct topo *topo)
 	unsigned plane;
 	double loss;
 
-	f->gpu = ALL;
+	f->gpu = f->server = ALL;
 	f->plane = NO_PLANE;
 	if (sscanf(f->words, "gray leaf %31s", where) == 1) {
 		const char *percent = strstr(f->words, "--loss-percent");
@@ -46,6 +48,9 @@ static bool understand(struct drill_fault *f, const struct topo *topo)
 	} else {
 		return false;
 	}
+	for (unsigned i = 0; !strcmp(f->kind, "bgpd") && i < topo->n_servers; i++)
+		if (!strcmp(topo->servers[i].name, where))
+			f->server = (int)i;
 	for (unsigned i = 0; f->plane == NO_PLANE && strstr(f->words, " leaf ") && i < topo->n_leaves; i++)
 		if (!strcmp(topo->leaves[i].name, where))
 			f->plane = (int)topo->leaves[i].plane;
@@ -152,11 +157,18 @@ void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsi
 	}
 }
 
-static bool explains(const struct drill_fault *f, unsigned src, unsigned dst, unsigned plane, uint64_t t_ns,
-		     uint64_t settle_ns)
+/* That event's lowering of one of the pair's planes. */
+static bool explains(const struct drill_fault *f, const struct topo *topo, const struct observe_event *e,
+		     unsigned plane, uint64_t settle_ns)
 {
-	return t_ns >= f->from_ns && (!f->healed_ns || t_ns < f->healed_ns + settle_ns) && f->plane == (int)plane &&
-	       (f->gpu == ALL || f->gpu == (int)src || f->gpu == (int)dst);
+	int src = e->who / (int)topo->n_gpus, dst = e->who % (int)topo->n_gpus;
+
+	if (e->t_ns < f->from_ns || (f->healed_ns && e->t_ns >= f->healed_ns + settle_ns))
+		return false;
+	if (f->server != ALL)
+		return e->verdict[plane] == FARE_VERDICT_PROBE_DOWN &&
+		       ((int)topo->gpus[src].server == f->server || (int)topo->gpus[dst].server == f->server);
+	return f->plane == (int)plane && (f->gpu == ALL || f->gpu == src || f->gpu == dst);
 }
 
 unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
@@ -174,17 +186,17 @@ unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *
 			bool lowered = e->bps[p] < was[e->who]->bps[p];
 
 			for (unsigned k = 0; lowered && k < f->n; k++)
-				lowered = !explains(&f->fault[k], e->who / topo->n_gpus, e->who % topo->n_gpus, p,
-						    e->t_ns, settle_ns);
+				lowered = !explains(&f->fault[k], topo, e, p, settle_ns);
 			if (!lowered)
 				continue;
 			count++;
 			json_array_append_new(
-				list, json_pack("{s:f, s:i, s:i, s:i, s:f, s:f}", "at_s",
+				list, json_pack("{s:f, s:i, s:i, s:i, s:f, s:f, s:s}", "at_s",
 						((double)e->t_ns - (double)begin_ns) / 1e9, "src",
 						(int)(e->who / topo->n_gpus), "dst", (int)(e->who % topo->n_gpus),
 						"plane", (int)p, "from_bps", (double)was[e->who]->bps[p], "to_bps",
-						(double)e->bps[p]));
+						(double)e->bps[p], "verdict",
+						fare_verdict_name((enum fare_verdict)e->verdict[p])));
 		}
 		was[e->who] = e;
 	}

@@ -23,6 +23,7 @@ struct drill_fault {
 	uint64_t from_ns, done_ns;	/* farelab began and ended doing it */
 	uint64_t healed_ns;		/* and ended healing it; 0: not (yet) */
 	int gpu, plane;			/* whose paths on which plane; -1: all; plane -2: none */
+	int server;			/* whose bgpd; -1: it is no such fault */
 	double hole_ms;			/* the longest time that a GPU had nothing acknowledged, until a second after healing */
 	double dip_ratio;		/* goodput of the worst tenth of a second until then, of all GPUs, of the healthy one */
 };
@@ -42,8 +43,11 @@ void drill_faults_fini(struct drill_faults *f);
 /* Fills hole_ms and dip_ratio. gpus: the recording of each GPU, all with the same bins. */
 void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsigned n_gpus, double healthy_bytes);
 
-/* Lowered weights of paths that no fault had touched within settle_ns: how many; each is appended to list as {at_s,
- * src, dst, plane, from_bps, to_bps}. */
+/*
+ * Lowered weights of paths that no fault had touched within settle_ns: how many. Each is appended to list as {at_s, src, dst, plane,
+ * from_bps, to_bps, verdict}. A bgpd's death explains one thing alone: probes lost on its server's paths while it is away
+ * or learns anew, for then zebra takes routes out of the kernel, and what is sent over those planes really is lost.
+ */
 unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
 			       uint32_t n, uint64_t settle_ns, uint64_t begin_ns, json_t *list);
 

@@ -134,8 +134,10 @@ static int look(struct child *c, struct watch *w)
 	*e = (struct observe_event){.t_ns = cluster_now_ns(),
 				    .kind = OBSERVE_WEIGHTS,
 				    .who = (uint16_t)(w->src * c->topo->n_gpus + w->dst)};
-	for (unsigned p = 0; p < paths.n_planes && p < FARE_MAX_PLANES; p++)
+	for (unsigned p = 0; p < paths.n_planes && p < FARE_MAX_PLANES; p++) {
 		e->bps[p] = paths.path[p].usable_bps;
+		e->verdict[p] = (uint8_t)paths.path[p].verdict;
+	}
 	commit(c);
 	c->pair[e->who].latest = c->record->n;
 	if (!c->pair[e->who].first)

@@ -18,7 +18,7 @@
 #include "topo.h"
 
 enum observe_kind {
-	OBSERVE_WEIGHTS, /* who: src * n_gpus + dst; bps of each plane */
+	OBSERVE_WEIGHTS, /* who: src * n_gpus + dst; bps and verdict of each plane */
 	OBSERVE_LINK,	 /* who: server; ifindex, up */
 	OBSERVE_ROUTES,	 /* who: server; n: routes that are away there */
 };
@@ -29,6 +29,7 @@ struct observe_event {
 	bool up;
 	uint32_t n; /* ifindex of OBSERVE_LINK, routes of OBSERVE_ROUTES */
 	uint64_t bps[FARE_MAX_PLANES];
+	uint8_t verdict[FARE_MAX_PLANES]; /* enum fare_verdict */
 };
 
 struct observe;
