@@ -52,27 +52,55 @@ static int remotes_of(const struct learning *learning, int *remotes)
 	return n;
 }
 
-/* Whether every QP could get the remote sub-port that it should (see ports_choose), by what is known. */
+/*
+ * The candidate for QP i: of those that leave by its local sub-port, one to the remote sub-port that has the fewest QPs so
+ * far; among equals diagonally, so that (local, remote) pairs are even, too. NULL: none is left.
+ */
+static struct candidate *take(struct learning *learning, unsigned i, uint16_t local, unsigned live)
+{
+	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
+	unsigned load[FARE_MAX_SUB_PORTS] = { 0 }, rank[FARE_MAX_SUB_PORTS] = { 0 };
+	struct candidate *best = NULL;
+
+	for (int r = 0; r < n; r++)
+		rank[remotes[(i + i / live + (unsigned)r) % (unsigned)n]] = (unsigned)r;
+	for (unsigned k = 0; k < learning->n; k++)
+		if (learning->candidates[k].used)
+			load[learning->candidates[k].remote_sub_port]++;
+	for (unsigned k = 0; k < learning->n; k++) {
+		struct candidate *c = &learning->candidates[k];
+		int r = c->remote_sub_port, b = best ? best->remote_sub_port : 0;
+
+		if (c->used || c->local_sub_port != local || r < 0)
+			continue;
+		if (!best || load[r] < load[b] || (load[r] == load[b] && rank[r] < rank[b]))
+			best = c;
+	}
+	if (best)
+		best->used = true;
+	return best;
+}
+
+/* Whether what is known would give every QP a port, and every remote sub-port as many QPs as any other, or one more. */
 static bool covers(const struct fare_group *group, unsigned l)
 {
-	const struct learning *learning = &group->lanes[l].learning;
+	struct learning trial = group->lanes[l].learning;
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	unsigned have[FARE_MAX_SUB_PORTS][FARE_MAX_SUB_PORTS] = { 0 };
-	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
+	unsigned load[FARE_MAX_SUB_PORTS] = { 0 }, least = UINT32_MAX, most = 0;
+	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(&trial, remotes);
 
-	if (!n || !live)
-		return false;
-	for (unsigned k = 0; k < learning->n; k++)
-		if (learning->candidates[k].remote_sub_port >= 0)
-			have[learning->candidates[k].local_sub_port][learning->candidates[k].remote_sub_port]++;
 	for (unsigned i = 0; i < group->lanes[l].n_qps; i++) {
-		unsigned *left = &have[ports_local_sub_port(group, l, i)][remotes[(i + i / live) % (unsigned)n]];
+		const struct candidate *c = live ? take(&trial, i, ports_local_sub_port(group, l, i), live) : NULL;
 
-		if (!*left)
+		if (!c)
 			return false;
-		--*left;
+		load[c->remote_sub_port]++;
 	}
-	return true;
+	for (int r = 0; r < n; r++) {
+		least = load[remotes[r]] < least ? load[remotes[r]] : least;
+		most = load[remotes[r]] > most ? load[remotes[r]] : most;
+	}
+	return most - least <= 1;
 }
 
 static void add(struct learning *learning, uint16_t port, uint16_t local, int16_t remote)
@@ -158,33 +186,11 @@ void ports_on_reply(struct fare_group *group, const struct control_message *m)
 	}
 }
 
-static struct candidate *candidate_for(struct learning *learning, uint16_t local, int remote)
-{
-	for (unsigned i = 0; i < learning->n; i++) {
-		struct candidate *c = &learning->candidates[i];
-
-		if (!c->used && c->local_sub_port == local && c->remote_sub_port >= 0 &&
-		    (remote < 0 || c->remote_sub_port == remote))
-			return c;
-	}
-	return NULL;
-}
-
 const struct candidate *ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t local_sub_port)
 {
-	struct learning *learning = &group->lanes[l].learning;
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
-	struct candidate *c = NULL;
 
-	/* QP i leaves by local sub-port i mod live; walk the remote ones diagonally, so that both ends are even */
-	if (n && live)
-		c = candidate_for(learning, local_sub_port, remotes[(i + i / live) % (unsigned)n]);
-	if (!c)
-		c = candidate_for(learning, local_sub_port, -1);
-	if (c)
-		c->used = true;
-	return c;
+	return live ? take(&group->lanes[l].learning, i, local_sub_port, live) : NULL;
 }
 
 /* All replies are in, or enough for every QP to get the remote sub-port it should. */
