@@ -430,7 +430,7 @@ static void report(const struct drill *d, FILE *to, bool ok, double seconds)
 		faults += d->n_faults[f];
 	fprintf(to,
 		"{\"drill\":{\"provider\":\"%s\",\"mode\":\"%s\",\"seed\":%u,\"seconds\":%.1f,\"messages\":%llu,"
-		"\"completed\":%llu,\"received\":%llu,\"bytes\":%llu,\"lost\":%llu,\"corrupted\":%llu,\"duplicated\":%llu,"
+		"\"completed\":%llu,\"received\":%llu,\"bytes\":%llu,\"lost\":%llu,\"corrupted\":%llu,\"duplicated\":%llu,\"wrong\":%llu,"
 		"\"faults\":%llu,\"told\":%llu,\"links\":%llu,\"gray\":%llu,\"sub_port\":%llu,\"blackouts\":%llu,"
 		"\"blocked\":%llu,\"replayed_chunks\":%llu,\"lane_deaths\":%llu,\"lane_rebuilds\":%llu,"
 		"\"duplicate_notifications\":%llu,\"retransmitted_packets\":%llu,\"flow_moves\":%llu,"
@@ -438,7 +438,8 @@ static void report(const struct drill *d, FILE *to, bool ok, double seconds)
 		d->options.provider, d->mode == FARE_MODE_FLOW ? "flow" : "spray", d->seed, seconds,
 		(unsigned long long)sh->sent, (unsigned long long)sh->completed, (unsigned long long)sh->received,
 		(unsigned long long)sh->bytes, (unsigned long long)sh->lost, (unsigned long long)sh->corrupted,
-		(unsigned long long)sh->duplicated, faults, (unsigned long long)d->n_faults[TOLD],
+		(unsigned long long)sh->duplicated,
+		(unsigned long long)(sh->lost + sh->corrupted + sh->duplicated), faults, (unsigned long long)d->n_faults[TOLD],
 		(unsigned long long)d->n_faults[LINKS], (unsigned long long)d->n_faults[GRAY],
 		(unsigned long long)d->n_faults[SUB_PORT], (unsigned long long)d->n_blackouts,
 		(unsigned long long)sh->blocked, (unsigned long long)sh->stats.chunks_replayed,

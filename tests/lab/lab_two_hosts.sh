@@ -1,6 +1,6 @@
 #!/bin/bash
-# docs/examples/two_hosts.c between two GPU servers of a lab, on libfare.so, the real daemon and real FRR: both planes
-# carry, and farectl shows the QPs. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
+# As a user would: everything installed under a prefix, docs/examples/two_hosts.c compiled against that, and run between two
+# GPU servers of a lab, with the installed daemon, real FRR and a shared key: both planes carry, and farectl shows the QPs. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
 set -u
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -9,7 +9,7 @@ lab=fth$$
 work=$(mktemp -d /tmp/$lab.XXXXXX)
 
 skip() { echo "skipped: $*"; exit 77; }
-failed() { echo "FAILED: $*"; cat "$work"/* 2>/dev/null; exit 1; }
+failed() { echo "FAILED: $*"; grep -sv '^-- ' "$work"/{cc,install,up,receiver,sender}; exit 1; }
 cleanup() {
 	[ -z "${receiver:-}" ] || kill "$receiver" 2>/dev/null
 	"$bin/farelab" down $lab >/dev/null 2>&1
@@ -19,18 +19,34 @@ trap cleanup EXIT
 [ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
 [ -x /usr/lib/frr/bgpd ] || skip "needs FRR (apt install frr)"
 command -v jq >/dev/null || skip "needs jq"
-for tool in fared farelab farectl two_hosts; do
-	[ -x "$bin/$tool" ] || skip "no $bin/$tool; set FARE_BIN to where the binaries are"
+for tool in cmake cc pkg-config; do
+	command -v $tool >/dev/null || skip "needs $tool"
 done
+[ -x "$bin/farelab" ] || skip "no $bin/farelab; set FARE_BIN to where the binaries are"
 
-"$bin/farelab" up "$here/netns/topologies/2x2x2.yaml" --name $lab --fared "$bin/fared" --wait 60 >"$work/up" 2>&1 ||
+prefix=$work/prefix
+cmake --install "$(dirname "$bin")" --prefix "$prefix" >"$work/install" 2>&1 || failed "cmake --install"
+pc=$(find "$prefix" -name libfare.pc)
+export PKG_CONFIG_PATH=${pc%/*}
+example=$(find "$prefix" -name two_hosts.c)
+cc -Wall -Wextra -Werror -o "$work/two_hosts" "$example" $(pkg-config --cflags --libs libfare) >"$work/cc" 2>&1 ||
+	failed "the example does not compile against what was installed"
+export LD_LIBRARY_PATH=$(pkg-config --variable=libdir libfare)
+ldd "$work/two_hosts" | grep -q "libfare.so.0 => $prefix" || failed "it is linked with another libfare"
+[ "$("$work/two_hosts" 2>&1 | cut -c 1-6)" = usage: ] || failed "it does not start"
+for page in man3/fare.3 man8/fared.8 man8/farectl.8 man5/fared.yaml.5; do
+	[ -s "$prefix/share/man/$page" ] || failed "no manual page $page"
+done
+(umask 077; head -c 24 /dev/urandom | base64 >"$work/key")
+
+"$bin/farelab" up "$here/netns/topologies/2x2x2.yaml" --name $lab --fared "$prefix/sbin/fared" --wait 60 >"$work/up" 2>&1 ||
 	failed "no lab"
 "$bin/farelab" status $lab --json >"$work/status"
 run_dir() { jq -r --arg s "$1" '.servers[] | select(.name == $s) | .fared_run_dir' "$work/status"; }
 two_hosts() {
 	local host=$1
 	shift
-	FARE_RUN_DIR=$(run_dir "$host") exec "$bin/farelab" exec $lab "$host" -- "$bin/two_hosts" "$@"
+	FARE_KEY_FILE=$work/key FARE_RUN_DIR=$(run_dir "$host") exec "$bin/farelab" exec $lab "$host" -- "$work/two_hosts" "$@"
 }
 
 two_hosts s1 receive >"$work/receiver" 2>&1 &
@@ -46,14 +62,14 @@ peer=$(jq -r '.servers[] | select(.name == "s1") | .gpus[0].ipv4' "$work/status"
 sender=$!
 
 # Meanwhile the operator sees the QPs: one a sub-port, each plane's leading to both remote sub-ports.
-qps() { "$bin/farectl" -s "$(run_dir s0)" --json show qps; }
+qps() { "$prefix/bin/farectl" -s "$(run_dir s0)" --json show qps; }
 even='[.qps[] | select(.state == "up" and .udp_source_port and .peer == $peer)] | length == 4 and
 	(group_by(.plane) | all(([.[].remote_sub_port] | sort) == [0, 1] and ([.[].local_sub_port] | sort) == [0, 1]))'
 until qps >"$work/qps" && jq -e --arg peer "$peer" "$even" "$work/qps" >/dev/null; do
 	kill -0 $sender 2>/dev/null || failed "farectl show qps never showed four QPs"
 	sleep 0.05
 done
-"$bin/farectl" -s "$(run_dir s0)" show qps
+"$prefix/bin/farectl" -s "$(run_dir s0)" show qps
 wait $sender || failed "the sender"
 [ "$(grep -c '^message .* 4194304 bytes' "$work/receiver")" = 100 ] || failed "not all arrived"
 [ "$(grep -c '^plane [01] carried [1-9]' "$work/sender")" = 2 ] || failed "not every plane carried"
