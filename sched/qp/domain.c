@@ -376,13 +376,20 @@ static void step_groups(struct fare_domain *domain)
 	}
 }
 
+/* What arrives is taken in; completions, what was heard included, wait for poll. */
+int domain_hear(struct fare_domain *domain)
+{
+	domain->drained = false;
+	return domain->provider->endpoint_progress(domain->endpoint);
+}
+
 static int progress(struct fare_domain *domain)
 {
 	struct qp_wc wc[POLL_BATCH];
 	int n, err;
 
 	for (int round = 0; round < POLL_ROUNDS; round++) {
-		err = domain->provider->endpoint_progress(domain->endpoint);
+		err = domain_hear(domain);
 		if (err < 0)
 			return err;
 		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);

@@ -191,7 +191,7 @@ struct fare_domain {
 	int epoll_fd, timer_fd;
 	bool fast_timer;
 	uint64_t now_ns; /* of the current poll */
-	bool drained;	 /* the provider had no more completions when last asked */
+	bool drained;	 /* the provider has no completions that it was not asked for */
 	struct fare_event *events;
 	uint32_t event_head, event_count, event_room;
 	uint64_t control_rejected;
@@ -201,6 +201,7 @@ struct fare_domain {
 uint64_t domain_random(void);
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
 void domain_event(struct fare_domain *domain, const struct fare_event *event);
+int domain_hear(struct fare_domain *domain);
 int domain_reserve_events(struct fare_domain *domain); /* before a group is added */
 /* A group ends: events not yet taken would name whatever is allocated in its place next. */
 void domain_forget_events(struct fare_domain *domain, const struct fare_group *group);

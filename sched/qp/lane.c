@@ -226,7 +226,9 @@ void lane_drained(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	if (lane->state == LANE_RESETTING && lane->confirmed && posted(lane) == 0 && status(group, l) <= 0)
+	/* a QP takes its completions with it: a notification that was placed, and acknowledged, must not be among them */
+	if (lane->state == LANE_RESETTING && lane->confirmed && posted(lane) == 0 && status(group, l) <= 0 &&
+	    group->domain->drained)
 		to_down(group, l);
 }
 

@@ -26,7 +26,7 @@ static struct shm_writer *writer[2];
 static struct fare *fare[2];
 static struct fare_domain *domain[2];
 static struct fare_group *group;
-static unsigned n_connected, n_accepted, n_closed;
+static unsigned n_connected, n_accepted, n_closed, n_completed, n_received;
 static int closed_status;
 
 static struct in6_addr address(int host)
@@ -63,7 +63,7 @@ static void setup(void)
 		shm_writer_publish(writer[h], (uint32_t)shm_writer_pair(writer[h], 0, peer.s6_addr), &path, 1);
 		ck_assert_int_eq(fare_attach(&fare[h], dir[h]), 0);
 	}
-	n_connected = n_accepted = n_closed = 0;
+	n_connected = n_accepted = n_closed = n_completed = n_received = 0;
 }
 
 static void teardown(void)
@@ -95,24 +95,30 @@ static void open_group(void)
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, NULL), 0);
 }
 
+static void look(int h)
+{
+	struct fare_event e[8];
+	int n = fare_domain_poll(domain[h], e, 8);
+
+	for (int i = 0; i < n; i++) {
+		n_connected += e[i].kind == FARE_EVENT_CONNECTED;
+		n_accepted += e[i].kind == FARE_EVENT_ACCEPTED;
+		n_closed += e[i].kind == FARE_EVENT_CLOSED;
+		n_completed += e[i].kind == FARE_EVENT_COMPLETED;
+		n_received += e[i].kind == FARE_EVENT_RECEIVED;
+		if (e[i].kind == FARE_EVENT_CLOSED)
+			closed_status = e[i].status;
+	}
+}
+
 /* One look at both ends; waits for either to have something to do. */
 static void turn(void)
 {
 	struct pollfd p[2] = { { fare_domain_fd(domain[0]), POLLIN, 0 }, { fare_domain_fd(domain[1]), POLLIN, 0 } };
-	struct fare_event e[8];
 
 	poll(p, 2, 20);
-	for (int h = 0; h < 2; h++) {
-		int n = fare_domain_poll(domain[h], e, 8);
-
-		for (int i = 0; i < n; i++) {
-			n_connected += e[i].kind == FARE_EVENT_CONNECTED;
-			n_accepted += e[i].kind == FARE_EVENT_ACCEPTED;
-			n_closed += e[i].kind == FARE_EVENT_CLOSED;
-			if (e[i].kind == FARE_EVENT_CLOSED)
-				closed_status = e[i].status;
-		}
-	}
+	look(0);
+	look(1);
 }
 
 static uint64_t rejected(void)
@@ -177,6 +183,44 @@ START_TEST(known_ports_are_used)
 }
 END_TEST
 
+/*
+ * A notification that is placed and acknowledged, and the word that its QP is to go, may be heard in one breath. It must not
+ * go with the QP: nobody would send it again.
+ */
+START_TEST(a_reset_takes_no_notification_with_it)
+{
+	struct fare_write w = { .tag = 5, .flags = FARE_WRITE_NOTIFY };
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	for (time_t end = time(NULL) + 20; !n_completed;) {
+		ck_assert(time(NULL) < end);
+		look(0);
+		ck_assert_int_ge(domain_hear(domain[1]), 0);
+	}
+	lane_kill(group, 0);
+	for (time_t end = time(NULL) + 20; domain[1]->groups->lanes[0].state == LANE_UP;) {
+		ck_assert(time(NULL) < end);
+		look(0);
+		ck_assert_int_ge(domain_hear(domain[1]), 0);
+	}
+	ck_assert_uint_eq(n_received, 0);
+	for (time_t end = time(NULL) + 20; !n_received || group->lanes[0].state != LANE_UP;) {
+		ck_assert_msg(time(NULL) < end, "the notification is lost");
+		turn();
+	}
+	for (int i = 0; i < 10; i++)
+		turn();
+	ck_assert_uint_eq(n_received, 1);
+}
+END_TEST
+
 /* How the other end differs: row by row. */
 static const struct {
 	const char *content;
@@ -238,6 +282,7 @@ int main(void)
 	tcase_add_test(tc, nobody_connects_unless_asked_to_trust);
 	tcase_add_test(tc, the_same_key_connects);
 	tcase_add_test(tc, known_ports_are_used);
+	tcase_add_test(tc, a_reset_takes_no_notification_with_it);
 	tcase_add_loop_test(tc, strangers_do_not_connect, 0, (int)(sizeof(strangers) / sizeof(strangers[0])));
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
