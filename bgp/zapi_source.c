@@ -1,7 +1,6 @@
 #include "zapi_source.h"
 
 #include <errno.h>
-#include <ev.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -10,36 +9,16 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <syslog.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "connection.h"
 #include "zapi_station.h"
 
-enum { READ_BYTES = 64 * 1024, READS_PER_WAKE = 16 };
-#define RECONNECT_FIRST_S 0.1
-#define RECONNECT_CAP_S	  5.0
-
 struct zapi_source {
-	struct ev_loop *loop;
-	struct sockaddr_un address;
 	struct zapi_layout layout;
 	const struct bgp_source_config *config;
 	struct zapi_station *station;
-	int fd; /* -1: none */
-	double backoff_s;
-	ev_io io;
-	ev_timer attempt;
-	ev_timer deadline;
-	uint8_t buffer[READ_BYTES];
+	struct connection *connection;
 };
-
-static uint64_t zapi_source_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- which neighbour is on which link ---- */
 
@@ -94,120 +73,54 @@ static bool zapi_source_on_link(void *arg, uint32_t ifindex, unsigned neighbor)
 
 /* ---- the connection ---- */
 
-static void zapi_source_settle(struct zapi_source *s)
-{
-	uint64_t deadline_ns, now_ns = zapi_source_now_ns();
-
-	zapi_station_commit(s->station);
-	deadline_ns = zapi_station_deadline_ns(s->station);
-	ev_timer_stop(s->loop, &s->deadline);
-	if (deadline_ns == ZAPI_STATION_NEVER)
-		return;
-	ev_timer_set(&s->deadline,
-		     deadline_ns > now_ns ? (double)(deadline_ns - now_ns) / 1e9 + 1e-4 : 0.0, 0.0);
-	ev_now_update(s->loop);
-	ev_timer_start(s->loop, &s->deadline);
-}
-
-static void zapi_source_close(struct zapi_source *s)
-{
-	ev_io_stop(s->loop, &s->io);
-	if (s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
-}
-
-static void zapi_source_retry(struct zapi_source *s, const char *reason)
-{
-	zapi_source_close(s);
-	zapi_station_lost(s->station, reason);
-	ev_timer_stop(s->loop, &s->attempt);
-	ev_timer_set(&s->attempt, s->backoff_s, 0.0);
-	ev_timer_start(s->loop, &s->attempt);
-	s->backoff_s = s->backoff_s * 2 < RECONNECT_CAP_S ? s->backoff_s * 2 : RECONNECT_CAP_S;
-	zapi_source_settle(s);
-}
-
-static void zapi_source_retry_errno(struct zapi_source *s, const char *what)
-{
-	char reason[96];
-
-	snprintf(reason, sizeof(reason), "%s: %s", what, strerror(errno));
-	zapi_source_retry(s, reason);
-}
-
 /* Says who we are and what we want to hear. All of it fits any socket buffer: a short write is a
  * failure. */
-static int zapi_source_greet(struct zapi_source *s)
+static int zapi_source_on_connected(void *arg, int fd, uint64_t now_ns)
 {
+	struct zapi_source *s = arg;
 	uint8_t out[3 * ZAPI_PARSE_MAX_WRITE];
 	size_t n = zapi_write_hello(&s->layout, out);
+	ssize_t sent;
 
 	n += zapi_write_redistribute(&s->layout, BGP_FAMILY_IPV4, out + n);
 	n += zapi_write_redistribute(&s->layout, BGP_FAMILY_IPV6, out + n);
-	return send(s->fd, out, n, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+	sent = send(fd, out, n, MSG_NOSIGNAL);
+	if (sent != (ssize_t)n)
+		return sent < 0 ? -errno : -EMSGSIZE;
+	zapi_station_connected(s->station, now_ns);
+	return 0;
 }
 
-static void zapi_source_on_attempt(struct ev_loop *loop, ev_timer *timer, int events)
+static int zapi_source_on_bytes(void *arg, const uint8_t *bytes, size_t n, uint64_t now_ns,
+				const char **reason)
 {
-	struct zapi_source *s = timer->data;
+	struct zapi_source *s = arg;
 
-	(void)loop;
-	(void)events;
-	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (s->fd < 0 || connect(s->fd, (const struct sockaddr *)&s->address, sizeof(s->address)) ||
-	    zapi_source_greet(s)) {
-		zapi_source_retry_errno(s, "connecting to zebra");
-		return;
-	}
-	ev_io_set(&s->io, s->fd, EV_READ);
-	ev_io_start(s->loop, &s->io);
-	zapi_station_connected(s->station, zapi_source_now_ns());
-	zapi_source_settle(s);
+	return zapi_station_receive(s->station, bytes, n, now_ns, reason);
 }
 
-static void zapi_source_on_io(struct ev_loop *loop, ev_io *io, int events)
+static void zapi_source_on_lost(void *arg, const char *reason, uint64_t now_ns)
 {
-	struct zapi_source *s = io->data;
-	const char *reason = NULL;
-	ssize_t n;
+	struct zapi_source *s = arg;
 
-	(void)loop;
-	(void)events;
-	for (int i = 0; i < READS_PER_WAKE; i++) {
-		n = recv(s->fd, s->buffer, sizeof(s->buffer), MSG_DONTWAIT);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n < 0) {
-			zapi_source_retry_errno(s, "reading from zebra");
-			return;
-		}
-		if (n == 0) {
-			zapi_source_retry(s, "zebra closed the connection");
-			return;
-		}
-		if (zapi_station_receive(s->station, s->buffer, (size_t)n, zapi_source_now_ns(),
-					 &reason)) {
-			zapi_source_retry(s, reason);
-			return;
-		}
-		if ((size_t)n < sizeof(s->buffer))
-			break;
-	}
-	zapi_source_settle(s);
+	(void)now_ns;
+	zapi_station_lost(s->station, reason);
 }
 
-static void zapi_source_on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
+static void zapi_source_on_tick(void *arg, uint64_t now_ns)
 {
-	struct zapi_source *s = timer->data;
+	struct zapi_source *s = arg;
 
-	(void)loop;
-	(void)events;
-	zapi_station_tick(s->station, zapi_source_now_ns());
-	s->backoff_s = RECONNECT_FIRST_S; /* it spoke zapi until its table was through */
-	zapi_source_settle(s);
+	zapi_station_tick(s->station, now_ns);
+}
+
+static uint64_t zapi_source_settle(void *arg)
+{
+	struct zapi_source *s = arg;
+
+	_Static_assert(ZAPI_STATION_NEVER == CONNECTION_NEVER, "passed on as it is");
+	zapi_station_commit(s->station);
+	return zapi_station_deadline_ns(s->station);
 }
 
 /* ---- life ---- */
@@ -248,45 +161,44 @@ int zapi_source_create(struct zapi_source **out, struct ev_loop *loop, const cha
 		       const char *frr_version, const struct bgp_source_config *config,
 		       const struct bgp_source_handlers *handlers, void *arg)
 {
+	static const struct connection_handlers mine = {
+		.on_connected = zapi_source_on_connected,
+		.on_bytes = zapi_source_on_bytes,
+		.on_lost = zapi_source_on_lost,
+		.on_tick = zapi_source_on_tick,
+		.settle = zapi_source_settle,
+	};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct zapi_source *s;
 	int err;
 
 	*out = NULL;
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(address.sun_path, path);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	err = strlen(path) < sizeof(s->address.sun_path) ? 0 : -ENAMETOOLONG;
-	if (!err)
-		err = zapi_source_layout(&s->layout, frr_version, handlers, arg);
+	s->config = config;
+	err = zapi_source_layout(&s->layout, frr_version, handlers, arg);
 	if (!err)
 		err = zapi_station_create(&s->station, &s->layout, config, handlers, arg,
 					  zapi_source_on_link, s);
-	if (err) {
-		free(s);
-		return err;
-	}
-	s->address.sun_family = AF_UNIX;
-	snprintf(s->address.sun_path, sizeof(s->address.sun_path), "%s", path);
-	s->loop = loop;
-	s->config = config;
-	s->fd = -1;
-	s->backoff_s = RECONNECT_FIRST_S;
-	ev_init(&s->io, zapi_source_on_io);
-	ev_init(&s->attempt, zapi_source_on_attempt);
-	ev_init(&s->deadline, zapi_source_on_deadline);
-	s->io.data = s->attempt.data = s->deadline.data = s;
-	ev_timer_start(loop, &s->attempt);
-	*out = s;
-	return 0;
+	if (!err)
+		err = connection_create(&s->connection, loop, (const struct sockaddr *)&address,
+					sizeof(address), "zebra", &mine, s);
+	if (err)
+		zapi_source_destroy(s);
+	else
+		*out = s;
+	return err;
 }
 
 void zapi_source_destroy(struct zapi_source *s)
 {
 	if (!s)
 		return;
-	zapi_source_close(s);
-	ev_timer_stop(s->loop, &s->attempt);
-	ev_timer_stop(s->loop, &s->deadline);
+	connection_destroy(s->connection);
 	zapi_station_destroy(s->station);
 	free(s);
 }
