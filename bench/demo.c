@@ -107,12 +107,7 @@ static void demo_configure(struct demo *demo, const struct demo_command *c)
 	demo->kv = (struct kv_options){.src = 0, .size_bytes = 1 << 20, .depth = 8, .warm_s = 0.2};
 	demo->kv.measure_s = c->quick ? 0.3 : 0.4;
 	demo->shift_kv = (struct kv_options){.src = 0, .size_bytes = 1 << 17, .depth = 32};
-	demo->ep.moe = (struct moe){.tokens = 256,
-				    .top_k = 8,
-				    .experts = 64,
-				    .hidden = 7168,
-				    .element_bytes = 1,
-				    .seed = 1};
+	demo->ep.moe = ep_default_moe();
 	demo->ep.measure_s = c->quick ? 0.3 : 0.5;
 	demo->kv.traffic.qps = demo->shift_kv.traffic.qps = demo->ep.traffic.qps = (unsigned)c->qps;
 	while (demo->ep.moe.experts % demo->topo->n_gpus && demo->ep.moe.experts < MOE_MAX_EXPERTS)
@@ -207,14 +202,7 @@ static int demo_parse(struct demo_command *c, int argc, char **argv)
 			return -EINVAL;
 		}
 	}
-	if (!err && (optind != argc || !c->lab_name)) {
-		fprintf(stderr, "farebench demo: %s\n",
-			c->lab_name ? "no arguments are taken"
-				    : "which --lab? (farelab run TOPOLOGY -- farebench demo starts "
-				      "one)");
-		err = -EINVAL;
-	}
-	return err;
+	return err ? err : options_lab("farebench demo", argc, c->lab_name);
 }
 
 int demo_main(int argc, char **argv)

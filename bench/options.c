@@ -49,6 +49,30 @@ int options_number(const char *name, const char *text, uint64_t min, uint64_t ma
 	return 0;
 }
 
+int options_seconds(const char *name, const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	if (end != text && !*end && *out > 0 && *out <= 3600)
+		return 0;
+	fprintf(stderr, "farebench: --%s %s: seconds are expected, above 0 and up to 3600\n", name,
+		text);
+	return -EINVAL;
+}
+
+int options_lab(const char *command, int argc, const char *lab_name)
+{
+	if (optind == argc && lab_name)
+		return 0;
+	if (optind != argc)
+		fprintf(stderr, "%s: no arguments are taken\n", command);
+	else
+		fprintf(stderr, "%s: which --lab? (farelab run TOPOLOGY -- %s starts one)\n",
+			command, command);
+	return -EINVAL;
+}
+
 /* Calls one for each word between commas. */
 static int options_list(const char *text, uint64_t *out, int max,
 			int (*one)(const char *, uint64_t *))

@@ -24,6 +24,10 @@ void options_help(const char *command, const struct options_entry *entries);
 
 /* A whole number within [min, max]; suffixes K, M, G are powers of 1,024. -EINVAL. */
 int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out);
+/* A time above 0, up to an hour; -EINVAL. */
+int options_seconds(const char *name, const char *text, double *out);
+/* After the last option: nothing else may be there, and the lab must be named. -EINVAL. */
+int options_lab(const char *command, int argc, const char *lab_name);
 /* "64K,1M" and "ecmp,fare-spray": how many (1..max), or -EINVAL. */
 int options_sizes(const char *text, uint64_t *out, int max);
 int options_strategies(const char *text, uint64_t *out, int max);

@@ -85,7 +85,7 @@ int result_sample(struct result_entry *entry, const struct traffic_result *one)
 int result_add_run(struct result *result, const struct result_entry *e)
 {
 	struct stats_summary ratio, goodput, idle, busiest;
-	json_t *object;
+	json_t *object, *ratios;
 
 	if (stats_summarise(e->ratio, e->n, &ratio) ||
 	    stats_summarise(e->goodput_bps, e->n, &goodput) ||
@@ -112,6 +112,10 @@ int result_add_run(struct result *result, const struct result_entry *e)
 					 (json_int_t)e->sum.retransmitted, "replayed_chunks",
 					 (json_int_t)e->sum.replayed, "needless_moves",
 					 (json_int_t)e->sum.needless_moves));
+	ratios = json_array();
+	for (unsigned i = 0; i < e->n; i++)
+		json_array_append_new(ratios, json_real(e->ratio[i]));
+	json_object_set_new(object, "ratios", ratios);
 	return result_append(result, "runs", object);
 }
 

@@ -159,7 +159,7 @@ int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double
 		if (err)
 			return err;
 		first = json_integer_value(json_object_get(report, "from_ns")) - (int64_t)from_ns;
-		first /= 1000000;
+		first /= (int64_t)TRAFFIC_BIN_NS;
 		got = json_array_size(json_object_get(report, "bytes"));
 		json_array_foreach (json_object_get(report, "bytes"), i, value)
 			if (first + (int64_t)i >= 0 && (size_t)(first + (int64_t)i) < n)
@@ -168,6 +168,21 @@ int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double
 		json_decref(report);
 	} while (got);
 	return 0;
+}
+
+double traffic_bins_bytes(const double *bytes, size_t n, uint64_t base_ns, uint64_t from_ns,
+			  uint64_t to_ns)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t begin = base_ns + i * TRAFFIC_BIN_NS, end = begin + TRAFFIC_BIN_NS;
+		uint64_t low = begin > from_ns ? begin : from_ns, high = end < to_ns ? end : to_ns;
+
+		if (high > low)
+			sum += bytes[i] * (double)(high - low) / (double)TRAFFIC_BIN_NS;
+	}
+	return sum;
 }
 
 double traffic_progress(const uint64_t *times_ns, size_t n, uint64_t t_ns)

@@ -22,6 +22,7 @@
 #include "topo.h"
 
 #define TRAFFIC_TIMEOUT_MS 60000
+#define TRAFFIC_BIN_NS	   UINT64_C(1000000)
 
 struct traffic_options {
 	enum strategy strategy;
@@ -70,6 +71,9 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 
 /* Adds what gpu sent and had acknowledged to bytes[], a bin per millisecond from from_ns on. Before traffic_close(). */
 int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n);
+/* Of n bins from base_ns on, what lies between the two times; bins at the edges count in part. Pure. */
+double traffic_bins_bytes(const double *bytes, size_t n, uint64_t base_ns, uint64_t from_ns,
+			  uint64_t to_ns);
 
 /*
  * Messages done by time t, counting the one under way in part: linear between the neighbours'

@@ -230,8 +230,7 @@ static int kv_parse(struct kv_command *c, int argc, char **argv)
 			c->kv.traffic.random_ports = true;
 			break;
 		case 't':
-			c->kv.measure_s = strtod(optarg, NULL);
-			err = c->kv.measure_s > 0 ? 0 : -EINVAL;
+			err = options_seconds("seconds", optarg, &c->kv.measure_s);
 			break;
 		case 'h':
 			options_help("farebench kv", kv_table);
@@ -243,12 +242,7 @@ static int kv_parse(struct kv_command *c, int argc, char **argv)
 			break;
 		}
 	}
-	if (!err && (optind != argc || !c->lab_name)) {
-		fprintf(stderr, "farebench kv: %s\n",
-			c->lab_name ? "no arguments are taken" : "which --lab?");
-		err = -EINVAL;
-	}
-	return err;
+	return err ? err : options_lab("farebench kv", argc, c->lab_name);
 }
 
 /* All repetitions of one size, number of QPs and strategy. */

@@ -49,6 +49,16 @@ uint64_t ep_arena_bytes(const struct topo *topo, const struct ep_options *ep)
 	return ep_slot_bytes(&moe) * EP_SLOTS * topo->n_gpus;
 }
 
+struct moe ep_default_moe(void)
+{
+	return (struct moe){.tokens = 256,
+			    .top_k = 8,
+			    .experts = 64,
+			    .hidden = 7168,
+			    .element_bytes = 1,
+			    .seed = 1};
+}
+
 struct ep_plan {
 	struct moe moe;
 	uint64_t rounds;
@@ -137,58 +147,51 @@ static uint64_t ep_round_end(const struct ep_plan *plan, const struct ep_times *
 	return last;
 }
 
-/* Bytes of one stream verified by time t: a message counts in part between the one before it and
- * itself. */
-static double ep_stream_bytes(const struct ep_plan *plan, const uint64_t *times, size_t cells,
-			      size_t cell, uint64_t t)
+/* Payload of all GPUs acknowledged between from and to. */
+static int ep_moved_bytes(struct cluster *cluster, const struct ep_times *times, double *out)
 {
-	uint64_t before = 0;
-	double sum = 0;
+	uint64_t base_ns = times->from / TRAFFIC_BIN_NS * TRAFFIC_BIN_NS;
+	size_t n = (size_t)((times->to - base_ns) / TRAFFIC_BIN_NS + 1);
+	double *bins = calloc(n, sizeof(*bins));
+	int err = bins ? 0 : -ENOMEM;
 
-	for (uint64_t round = 0; round < plan->rounds; round++) {
-		double bytes = (double)plan->bytes[round * cells + cell];
-
-		if (times[round] > t) {
-			if (before && t > before)
-				sum += bytes * (double)(t - before) /
-				       (double)(times[round] - before);
-			break;
-		}
-		sum += bytes;
-		before = times[round] > before ? times[round] : before;
-	}
-	return sum;
+	for (unsigned gpu = 0; !err && gpu < cluster_size(cluster); gpu++)
+		err = traffic_bins(cluster, gpu, base_ns, bins, n);
+	if (!err)
+		*out = traffic_bins_bytes(bins, n, base_ns, times->from, times->to);
+	free(bins);
+	return err;
 }
 
-static int ep_evaluate(const struct topo *topo, const struct ep_plan *plan, struct ep_times *times,
-		       struct traffic_result *result)
+/*
+ * The optimum is that of the rounds that ended inside, in bit/s. The matrix of the bytes moved
+ * would not do: what queues and shapers hold at the edges makes every GPU's sum a little too large
+ * or too small, and the cut bound would pick the largest.
+ */
+static int ep_evaluate(struct cluster *cluster, const struct topo *topo, const struct ep_plan *plan,
+		       struct ep_times *times, struct traffic_result *result)
 {
-	unsigned per_gpu[TOPO_MAX_GPUS] = {0}, n = topo->n_gpus;
-	size_t cells = (size_t)n * n;
-	uint64_t *moved = calloc(cells, sizeof(*moved));
-	double sum = 0, seconds;
+	size_t cells = (size_t)topo->n_gpus * topo->n_gpus;
+	uint64_t *planned = calloc(cells, sizeof(*planned));
+	double sum = 0, moved = 0;
+	int err;
 
-	if (!moved)
+	if (!planned)
 		return -ENOMEM;
+	for (uint64_t round = EP_EDGE_ROUNDS + 1; round < plan->rounds - EP_EDGE_ROUNDS; round++) {
+		for (size_t i = 0; i < cells; i++) {
+			planned[i] += plan->bytes[round * cells + i];
+			sum += (double)plan->bytes[round * cells + i];
+		}
+	}
 	times->from = ep_round_end(plan, times, EP_EDGE_ROUNDS);
 	times->to = ep_round_end(plan, times, plan->rounds - 1 - EP_EDGE_ROUNDS);
-	for (unsigned i = 0; i < plan->n_streams; i++) {
-		const struct traffic_stream *stream = &plan->streams[i];
-		const uint64_t *own =
-			times->of_gpu[stream->dst] + per_gpu[stream->dst]++ * plan->rounds;
-		size_t cell = (size_t)stream->src * n + stream->dst;
-		double bytes = ep_stream_bytes(plan, own, cells, cell, times->to) -
-			       ep_stream_bytes(plan, own, cells, cell, times->from);
-
-		moved[cell] = (uint64_t)bytes;
-		sum += bytes;
-	}
-	seconds = (double)(times->to - times->from) / 1e9;
-	result->goodput_bps = sum * 8 / seconds;
+	err = ep_moved_bytes(cluster, times, &moved);
+	result->goodput_bps = moved * 8e9 / (double)(times->to - times->from);
 	result->optimum_bps =
-		sum * 8 / optimum_all_to_all_s(topo, moved) * optimum_goodput_factor(topo);
-	free(moved);
-	return 0;
+		sum * 8 / optimum_all_to_all_s(topo, planned) * optimum_goodput_factor(topo);
+	free(planned);
+	return err;
 }
 
 static int ep_collect(struct cluster *cluster, const struct topo *topo, const struct ep_plan *plan,
@@ -213,7 +216,7 @@ static int ep_collect(struct cluster *cluster, const struct topo *topo, const st
 			(unsigned long long)result->messages,
 			(unsigned long long)(plan->rounds * plan->n_streams));
 	if (!err)
-		err = ep_evaluate(topo, plan, &times, result);
+		err = ep_evaluate(cluster, topo, plan, &times, result);
 	for (unsigned gpu = 0; times.of_gpu && gpu < topo->n_gpus; gpu++)
 		free(times.of_gpu[gpu]);
 	free(times.of_gpu);
@@ -223,10 +226,13 @@ static int ep_collect(struct cluster *cluster, const struct topo *topo, const st
 static int ep_execute(struct cluster *cluster, const struct topo *topo, const struct ep_options *ep,
 		      const struct ep_plan *plan, struct traffic_result *result)
 {
+	struct traffic_options options = ep->traffic;
 	struct cpu_times before, after;
-	int err = traffic_open(cluster, topo, &ep->traffic, plan->streams, plan->n_streams,
-			       &plan->moe, plan->rounds);
+	int err;
 
+	options.bins = true;
+	err = traffic_open(cluster, topo, &options, plan->streams, plan->n_streams, &plan->moe,
+			   plan->rounds);
 	if (!err)
 		err = cpu_read(&before);
 	if (!err)
@@ -362,8 +368,7 @@ static int ep_parse(struct ep_command *c, int argc, char **argv)
 			c->ep.traffic.random_ports = true;
 			break;
 		case 't':
-			c->ep.measure_s = strtod(optarg, NULL);
-			err = c->ep.measure_s > 0 ? 0 : -EINVAL;
+			err = options_seconds("seconds", optarg, &c->ep.measure_s);
 			break;
 		case 'S':
 			c->n_strategies = options_strategies(optarg, c->strategies, STRATEGY_COUNT);
@@ -379,12 +384,7 @@ static int ep_parse(struct ep_command *c, int argc, char **argv)
 			break;
 		}
 	}
-	if (!err && (optind != argc || !c->lab_name)) {
-		fprintf(stderr, "farebench ep: %s\n",
-			c->lab_name ? "no arguments are taken" : "which --lab?");
-		err = -EINVAL;
-	}
-	return err;
+	return err ? err : options_lab("farebench ep", argc, c->lab_name);
 }
 
 static int ep_strategy(struct cluster *cluster, const struct topo *topo, struct ep_command *c,
@@ -440,13 +440,7 @@ static int ep_all(struct ep_command *c, struct result *out)
 int ep_main(int argc, char **argv)
 {
 	struct ep_command c = {
-		.ep = {.moe = {.tokens = 256,
-			       .top_k = 8,
-			       .experts = 64,
-			       .hidden = 7168,
-			       .element_bytes = 1,
-			       .seed = 1},
-		       .measure_s = 1},
+		.ep = {.moe = ep_default_moe(), .measure_s = 1},
 		.lab_name = getenv("FARELAB_NAME"),
 		.strategies = {STRATEGY_ECMP, STRATEGY_WECMP_KERNEL, STRATEGY_FARE_FLOW,
 			       STRATEGY_FARE_SPRAY},
