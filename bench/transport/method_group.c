@@ -35,8 +35,9 @@ static int poll_events(struct group_method *g, unsigned *done, int max)
 	if (n < 0)
 		return n;
 	for (int i = 0; i < n; i++) {
-		if (e[i].kind == FARE_EVENT_CLOSED || (e[i].kind == FARE_EVENT_COMPLETED && e[i].status))
-			return -EIO;
+		/* the other end may close first: what was still missing then, the driver notices */
+		if (e[i].kind == FARE_EVENT_COMPLETED && e[i].status)
+			return e[i].status;
 		if (e[i].kind == FARE_EVENT_COMPLETED)
 			done[n_done++] = (unsigned)e[i].context;
 		if (e[i].kind == FARE_EVENT_CONNECTED || e[i].kind == FARE_EVENT_ACCEPTED) {

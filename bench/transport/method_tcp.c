@@ -19,6 +19,8 @@
 #define QUEUE	     1024 /* at least the slots */
 #define GATHER	     64
 #define BUFFER_BYTES (256u << 10)
+#define UNSENT_BYTES	(128 << 10) /* tuned: what waits in the socket stays in the cache */
+#define RX_BUFFER_BYTES (1 << 20)
 #define DIRECT_BYTES (32u << 10) /* from here on payload is read to its place */
 
 struct tcp_connection {
@@ -37,6 +39,7 @@ struct tcp_connection {
 struct tcp_method {
 	const struct transport_end *end;
 	int epoll_fd;
+	bool is_tuned;
 	uint64_t words[QUEUE]; /* slot numbers as they are sent */
 	struct tcp_connection connection[TRANSPORT_MAX_QPS];
 };
@@ -44,7 +47,7 @@ struct tcp_method {
 static int set_up(struct tcp_method *t, struct tcp_connection *c)
 {
 	struct epoll_event event = {.events = EPOLLIN};
-	int one = 1;
+	int one = 1, unsent = UNSENT_BYTES, buffer = RX_BUFFER_BYTES, busy_us = 50;
 
 	if (c->fd < 0)
 		return -errno;
@@ -52,28 +55,35 @@ static int set_up(struct tcp_method *t, struct tcp_connection *c)
 	if (!c->buffer)
 		return -ENOMEM;
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (t->is_tuned) {
+		setsockopt(c->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+		setsockopt(c->fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer));
+		setsockopt(c->fd, SOL_SOCKET, SO_BUSY_POLL, &busy_us, sizeof(busy_us));
+	}
 	return epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, c->fd, &event) ? -errno : 0;
 }
 
-static int tcp_open(struct transport_end *end, void **state)
+static int open_sockets(struct transport_end *end, void **state, bool is_tuned)
 {
 	struct tcp_method *t = calloc(1, sizeof(*t));
 	struct in6_addr address = transport_address(end->who ? end->local : end->remote);
 	struct sockaddr_storage at;
 	socklen_t bytes = soft_sock_address(&at, &address, PORT);
 	int listener = -1, err = 0;
+	int one = 1;
 	char byte = 0;
 
 	*state = t;
 	if (!t)
 		return -ENOMEM;
 	t->end = end;
+	t->is_tuned = is_tuned;
 	for (unsigned i = 0; i < QUEUE; i++)
 		t->words[i] = i;
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (end->who) {
 		listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (listener < 0 || bind(listener, (struct sockaddr *)&at, bytes) || listen(listener, TRANSPORT_MAX_QPS))
+		if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) || bind(listener, (struct sockaddr *)&at, bytes) || listen(listener, TRANSPORT_MAX_QPS))
 			return -errno;
 	}
 	err = transport_exchange(end, &byte, &byte, 1);
@@ -89,6 +99,16 @@ static int tcp_open(struct transport_end *end, void **state)
 	if (listener >= 0)
 		close(listener);
 	return err;
+}
+
+static int tcp_open(struct transport_end *end, void **state)
+{
+	return open_sockets(end, state, false);
+}
+
+static int tcp_open_tuned(struct transport_end *end, void **state)
+{
+	return open_sockets(end, state, true);
 }
 
 /* Writes what is posted; slots that left go to done. */
@@ -227,13 +247,12 @@ static void tcp_close(void *state)
 	free(t);
 }
 
+#define TCP_METHOD(OPEN)                                                                                               \
+	.many_qps = true, .open = OPEN, .post = tcp_post, .progress = tcp_progress, .fd = tcp_fd, .close = tcp_close
+
 const struct transport_method transport_tcp = {
-	.name = "tcp",
-	.what = "TCP sockets, a connection per QP",
-	.many_qps = true,
-	.open = tcp_open,
-	.post = tcp_post,
-	.progress = tcp_progress,
-	.fd = tcp_fd,
-	.close = tcp_close,
-};
+	.name = "tcp", .what = "TCP sockets, a connection per QP, buffers up to 64 MB", TCP_METHOD(tcp_open)};
+const struct transport_method transport_tcp_tuned = {
+	.name = "tcp-tuned",
+	.what = "the same, with little unsent and a buffer that fits a cache",
+	TCP_METHOD(tcp_open_tuned)};

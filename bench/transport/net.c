@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,6 +61,9 @@ static int add_plane(struct transport_net *net, unsigned plane)
 
 	for (unsigned who = 0; !err && who < 2; who++) {
 		err = run("ip -n %s addr add 198.18.%u.%u/31 dev p%u", net->netns[who], plane, who, plane);
+		/* receives through a queue of its own, as a NIC does: whoever is awake may poll it */
+		if (!err)
+			err = run("ip netns exec %s ethtool -K p%u gro on", net->netns[who], plane);
 		if (!err)
 			err = run("ip -n %s link set p%u up", net->netns[who], plane);
 	}
@@ -152,7 +156,9 @@ int transport_net_enter(const struct transport_net *net, unsigned who)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (setns(fd, CLONE_NEWNET))
+	/* and what /sys tells there */
+	if (setns(fd, CLONE_NEWNET) || unshare(CLONE_NEWNS) || mount("", "/", "none", MS_SLAVE | MS_REC, NULL) ||
+	    umount2("/sys", MNT_DETACH) || mount(net->netns[who], "/sys", "sysfs", 0, NULL))
 		err = -errno;
 	close(fd);
 	return err;

@@ -28,7 +28,7 @@ int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *
 		r->config.window_bytes = RC_WINDOW_MAX;
 	r->window_bytes = r->slow_start_bytes = r->config.window_bytes;
 	r->una = r->next = r->sent = r->end = config->first_psn & ROCE_PSN_MASK;
-	r->recovered_at = r->culprit = r->una;
+	r->recovered_at = r->culprit = r->asked = r->una;
 	r->resumed_at = NO_PSN;
 	/* QP_MAX_READS of them fill the window */
 	r->read_packets = r->config.window_bytes / QP_MAX_READS;
@@ -178,18 +178,34 @@ static uint64_t burst_bytes(const struct rc_requester *r)
 	return half > mtu ? half - half % mtu : mtu;
 }
 
+/*
+ * Whether a burst that ends before PSN end, sent bytes in all by then, asks for an answer: every quarter of a window,
+ * and whenever nothing can follow until an answer comes.
+ */
+static bool must_ask(const struct rc_requester *r, uint64_t end, uint64_t sent_bytes, uint64_t room_left)
+{
+	uint64_t unsent = r->end_byte - sent_bytes, burst = burst_bytes(r);
+
+	return end == r->end || sent_bytes - r->asked_byte >= r->window_bytes / 4 ||
+	       room_left < (unsent < burst ? unsent : burst);
+}
+
 unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *out, unsigned max)
 {
 	uint64_t in_flight = bytes_in_flight(r), psn = r->next, cursor = r->cursor, bytes = 0;
-	uint64_t room = in_flight < r->window_bytes ? r->window_bytes - in_flight : 0;
+	uint64_t room = in_flight < r->window_bytes ? r->window_bytes - in_flight : 0, whole_room;
 	uint64_t burst = burst_bytes(r), unsent = rc_requester_unsent_bytes(r);
 	unsigned n = 0, reads = reads_under_way(r);
 
 	if (r->rnr_until_ns)
 		return 0;
+	/* an answer that nobody was asked for must not be waited for (the window may have shrunk since) */
+	if (r->una >= r->asked && room < burst)
+		room = burst;
 	/* small super-packets cost as much as large ones: a whole burst, or the queue's end */
 	if (psn == r->end || room < (unsent < burst ? unsent : burst))
 		return 0;
+	whole_room = room;
 	if (room > burst)
 		room = burst;
 	while (psn != r->end && n < max) {
@@ -209,14 +225,17 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 		if (psn == w->first_psn + w->n_packets)
 			cursor++;
 	}
-	/* one request per burst: the answer covers all of it; that to a READ comes anyway */
+	/* the answer to a READ comes unasked */
 	if (n)
-		out[n - 1].ack_req = out[n - 1].opcode != ROCE_READ_REQUEST;
+		out[n - 1].ack_req = out[n - 1].opcode != ROCE_READ_REQUEST &&
+				     must_ask(r, psn, next_byte(r) + bytes, whole_room > bytes ? whole_room - bytes : 0);
 	return n;
 }
 
 void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_ns)
 {
+	uint64_t room;
+
 	if (!n_packets)
 		return;
 	if (r->config.timeout_ns && !r->deadline_ns)
@@ -235,6 +254,12 @@ void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_
 	}
 	if (r->sent < r->next)
 		r->sent = r->next;
+	room = bytes_in_flight(r);
+	room = room < r->window_bytes ? r->window_bytes - room : 0;
+	if (must_ask(r, r->next, next_byte(r), room)) {
+		r->asked = r->next;
+		r->asked_byte = next_byte(r);
+	}
 }
 
 static void grow_window(struct rc_requester *r, uint64_t acked_bytes)
@@ -268,8 +293,9 @@ static void shrink_window(struct rc_requester *r, bool silence)
 
 static void go_back(struct rc_requester *r)
 {
-	r->next = r->una;
+	r->next = r->asked = r->una;
 	r->cursor = r->head;
+	r->asked_byte = next_byte(r);
 }
 
 /* All packets before psn are placed, at the other end or, being answers to READs, here. */
@@ -296,6 +322,10 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 		r->next = r->una;
 		if (r->cursor < r->head)
 			r->cursor = r->head;
+	}
+	if (r->asked < r->una) { /* the answer told more than was asked */
+		r->asked = r->una;
+		r->asked_byte = r->head == r->tail ? r->end_byte : byte_of(r, request_at(r, r->head), r->una);
 	}
 	r->deadline_ns = 0;
 	if (r->config.timeout_ns && r->una != r->sent)
@@ -451,7 +481,7 @@ void rc_requester_kick(struct rc_requester *r, uint64_t now_ns)
 void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status)
 {
 	r->deadline_ns = r->rnr_until_ns = 0;
-	r->una = r->next = r->sent = r->end;
+	r->una = r->next = r->sent = r->asked = r->end;
 	r->n_reads = 0;
 	while (r->head != r->tail) {
 		const struct rc_request *w = request_at(r, r->head++);

@@ -23,6 +23,9 @@
  * write that fits one super-packet and raises nothing at the other end therefore goes as a row of
  * WRITE ONLYs, each with a RETH of its own: to any responder these are writes like others.
  *
+ * Answers cost both ends a datagram: they are asked for every quarter of a window, and before a
+ * pause, not for every burst.
+ *
  * Loss also says that a queue overflowed. Go-back-N alone would answer it with the same burst
  * again, and connections that share a full drop-tail queue would lock each other out for good. So
  * the window shrinks on loss and grows back with acknowledgements, as a TCP's does (RFC 5681);
@@ -91,6 +94,7 @@ struct rc_requester {
 	/* PSNs: oldest unacknowledged, to send now, beyond all ever sent, beyond all posted */
 	uint64_t una, next, sent, end;
 	uint64_t end_byte;
+	uint64_t asked, asked_byte; /* beyond the last packet that asked for an answer; payload up to there */
 	uint64_t deadline_ns; /* 0: nothing is waited for */
 	unsigned retries, rnr_seen;
 	uint64_t rnr_until_ns; /* the receiver is not ready before that; 0: it is */

@@ -14,6 +14,8 @@
 
 #define AT_ONCE		   1 /* an instant long past: the timer is readable right away */
 #define DEVICES_REFRESH_NS 1000000000u
+#define SPINNING	   8 /* idle calls in a row: the caller does not wait for the descriptor */
+#define ANSWER_DELAY_NS	   100000u
 
 uint64_t soft_endpoint_now_ns(void)
 {
@@ -60,6 +62,8 @@ static void rearm_after(struct qp_endpoint *ep, uint64_t now_ns)
 	uint64_t next = soft_link_is_alone(&ep->runnable) ? soft_timers_next(&ep->timers) : AT_ONCE;
 	bool rang = ep->armed_ns && ep->armed_ns <= now_ns;
 
+	if (!soft_link_is_alone(&ep->answering) && (!next || next > now_ns + ANSWER_DELAY_NS))
+		next = now_ns + ANSWER_DELAY_NS;
 	if (next == ep->armed_ns)
 		return;
 	if (rang || (next && (!ep->armed_ns || next < ep->armed_ns)))
@@ -79,6 +83,11 @@ static int run_timers(struct qp_endpoint *ep, uint64_t now_ns)
 int soft_endpoint_progress(struct qp_endpoint *ep)
 {
 	uint64_t now_ns = soft_endpoint_now_ns();
+	/*
+	 * Answers to what just arrived: a caller that spins comes back at once, and then they go out with its next call,
+	 * after what it posts in reply; an alarm stands by, should it not come.
+	 */
+	bool late = !soft_link_is_alone(&ep->answering), spinning = ep->idle_calls >= SPINNING;
 	int did;
 
 	if (ep->in_progress) /* called from on_control */
@@ -88,7 +97,10 @@ int soft_endpoint_progress(struct qp_endpoint *ep)
 	did += soft_tx_unblock(ep);
 	did += run_timers(ep, now_ns);
 	did += soft_tx_run(ep, now_ns);
+	if (late || !spinning)
+		soft_tx_answers(ep);
 	ep->in_progress = false;
+	ep->idle_calls = did ? 0 : ep->idle_calls + 1;
 	rearm_after(ep, now_ns);
 	return did;
 }

@@ -94,6 +94,7 @@ struct qp_endpoint {
 	int epoll_fd, timer_fd, rx_fd;
 	uint64_t armed_ns; /* what timer_fd is set to; 0: off; 1: at once */
 	bool in_progress;
+	unsigned idle_calls; /* of progress, in a row, that found nothing to do */
 	uint64_t devices_read_ns; /* when ifindex was last looked up */
 	unsigned ifindex[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	int control_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS]; /* -1: not opened yet */

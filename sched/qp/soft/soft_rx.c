@@ -168,7 +168,6 @@ static int pass(struct qp_endpoint *ep, uint64_t now_ns)
 		if (a.bytes)
 			on_arrival(ep, &a, now_ns);
 	}
-	soft_tx_answers(ep);
 	return n;
 }
 
