@@ -116,17 +116,26 @@ static void rest(struct driver *d)
 		poll(&p, 1, 1);
 }
 
+/* False: the method takes no more for now. */
+static bool try_post(struct driver *d, unsigned slot, uint64_t number)
+{
+	int err;
+
+	*stamp(d, slot) = number;
+	err = d->c->method->post(d->state, slot);
+	if (err && err != -EAGAIN)
+		fail(d, "post", err);
+	if (!err)
+		d->last[slot] = number;
+	return !err;
+}
+
 static void post(struct driver *d, unsigned slot, uint64_t number)
 {
 	unsigned done[16];
-	int err;
 
-	*stamp(d, slot) = d->last[slot] = number;
-	while ((err = d->c->method->post(d->state, slot)) == -EAGAIN)
-		if (d->c->latency)
-			progress(d, done, 16);
-	if (err)
-		fail(d, "post", err);
+	while (!try_post(d, slot, number))
+		progress(d, done, 16);
 }
 
 static void send_goodput(struct driver *d)
@@ -142,7 +151,9 @@ static void send_goodput(struct driver *d)
 		int n, posted = 0;
 
 		for (; !over && n_vacant && posted < 64; posted++) {
-			post(d, vacant[n_vacant - 1], ++number);
+			if (!try_post(d, vacant[n_vacant - 1], number + 1))
+				break;
+			number++;
 			n_vacant--;
 			underway++;
 		}

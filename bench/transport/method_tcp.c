@@ -47,7 +47,7 @@ struct tcp_method {
 static int set_up(struct tcp_method *t, struct tcp_connection *c)
 {
 	struct epoll_event event = {.events = EPOLLIN};
-	int one = 1, unsent = UNSENT_BYTES, buffer = RX_BUFFER_BYTES, busy_us = 50;
+	int one = 1, unsent = UNSENT_BYTES, buffer = RX_BUFFER_BYTES;
 
 	if (c->fd < 0)
 		return -errno;
@@ -58,7 +58,6 @@ static int set_up(struct tcp_method *t, struct tcp_connection *c)
 	if (t->is_tuned) {
 		setsockopt(c->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 		setsockopt(c->fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer));
-		setsockopt(c->fd, SOL_SOCKET, SO_BUSY_POLL, &busy_us, sizeof(busy_us));
 	}
 	return epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, c->fd, &event) ? -errno : 0;
 }

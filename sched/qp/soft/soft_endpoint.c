@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -12,10 +13,10 @@
 
 #include "soft_sock.h"
 
-#define AT_ONCE		   1 /* an instant long past: the timer is readable right away */
 #define DEVICES_REFRESH_NS 1000000000u
-#define SPINNING	   8 /* idle calls in a row: the caller does not wait for the descriptor */
-#define ANSWER_DELAY_NS	   100000u
+#define IDLE_MAX	   64
+#define IDLE_SPINNING	   8 /* from here on: the caller does not wait for the descriptor before it calls */
+#define STAND_BY_NS	   100000u
 
 uint64_t soft_endpoint_now_ns(void)
 {
@@ -41,10 +42,38 @@ static void set_timer(struct qp_endpoint *ep, uint64_t when_ns)
 	ep->armed_ns = when_ns;
 }
 
+static bool is_spinning(const struct qp_endpoint *ep)
+{
+	return ep->idleness >= IDLE_SPINNING;
+}
+
+/* Of a caller that spins, in case it stops. An alarm that comes too early is harmless, and cheaper than moving it. */
+static void stand_by(struct qp_endpoint *ep, uint64_t now_ns)
+{
+	if (!ep->armed_ns || ep->armed_ns > now_ns + STAND_BY_NS)
+		set_timer(ep, now_ns + STAND_BY_NS);
+}
+
+/* An eventfd, not a timer that is due at once: those cost a virtual machine tens of microseconds. */
+static void set_awake(struct qp_endpoint *ep, bool awake)
+{
+	uint64_t count = 1;
+
+	if (ep->is_awake == awake)
+		return;
+	if ((awake ? write(ep->wake_fd, &count, sizeof(count)) : read(ep->wake_fd, &count, sizeof(count))) ==
+	    sizeof(count))
+		ep->is_awake = awake;
+}
+
 void soft_endpoint_wake(struct qp_endpoint *ep)
 {
-	if (!ep->in_progress && ep->armed_ns != AT_ONCE)
-		set_timer(ep, AT_ONCE);
+	if (ep->in_progress)
+		return;
+	if (is_spinning(ep))
+		stand_by(ep, soft_endpoint_now_ns());
+	else
+		set_awake(ep, true);
 }
 
 void soft_endpoint_rearm(struct qp_endpoint *ep)
@@ -59,15 +88,15 @@ void soft_endpoint_rearm(struct qp_endpoint *ep)
 /* At the end of progress: also quietens an alarm that has gone off. */
 static void rearm_after(struct qp_endpoint *ep, uint64_t now_ns)
 {
-	uint64_t next = soft_link_is_alone(&ep->runnable) ? soft_timers_next(&ep->timers) : AT_ONCE;
+	bool is_due = !soft_link_is_alone(&ep->runnable) || !soft_link_is_alone(&ep->answering);
 	bool rang = ep->armed_ns && ep->armed_ns <= now_ns;
+	uint64_t next = soft_timers_next(&ep->timers);
 
-	if (!soft_link_is_alone(&ep->answering) && (!next || next > now_ns + ANSWER_DELAY_NS))
-		next = now_ns + ANSWER_DELAY_NS;
-	if (next == ep->armed_ns)
-		return;
-	if (rang || (next && (!ep->armed_ns || next < ep->armed_ns)))
+	set_awake(ep, is_due && !is_spinning(ep));
+	if (next != ep->armed_ns && (rang || (next && (!ep->armed_ns || next < ep->armed_ns))))
 		set_timer(ep, next);
+	if (is_due && is_spinning(ep))
+		stand_by(ep, now_ns);
 }
 
 static int run_timers(struct qp_endpoint *ep, uint64_t now_ns)
@@ -85,9 +114,9 @@ int soft_endpoint_progress(struct qp_endpoint *ep)
 	uint64_t now_ns = soft_endpoint_now_ns();
 	/*
 	 * Answers to what just arrived: a caller that spins comes back at once, and then they go out with its next call,
-	 * after what it posts in reply; an alarm stands by, should it not come.
+	 * after what it posts in reply.
 	 */
-	bool late = !soft_link_is_alone(&ep->answering), spinning = ep->idle_calls >= SPINNING;
+	bool late = !soft_link_is_alone(&ep->answering);
 	int did;
 
 	if (ep->in_progress) /* called from on_control */
@@ -97,10 +126,13 @@ int soft_endpoint_progress(struct qp_endpoint *ep)
 	did += soft_tx_unblock(ep);
 	did += run_timers(ep, now_ns);
 	did += soft_tx_run(ep, now_ns);
-	if (late || !spinning)
+	if (late || !is_spinning(ep))
 		soft_tx_answers(ep);
 	ep->in_progress = false;
-	ep->idle_calls = did ? 0 : ep->idle_calls + 1;
+	if (!did)
+		ep->idleness += ep->idleness < IDLE_MAX;
+	else
+		ep->idleness -= ep->idleness < 2 ? ep->idleness : 2;
 	rearm_after(ep, now_ns);
 	return did;
 }
@@ -159,10 +191,15 @@ static int open_descriptors(struct qp_endpoint *ep)
 	ep->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (ep->timer_fd < 0)
 		return -errno;
+	ep->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (ep->wake_fd < 0)
+		return -errno;
 	ep->rx_fd = soft_sock_open_rx(&ep->attr.address);
 	if (ep->rx_fd < 0)
 		return ep->rx_fd;
 	err = watch(ep, ep->timer_fd);
+	if (!err)
+		err = watch(ep, ep->wake_fd);
 	return err ? err : watch(ep, ep->rx_fd);
 }
 
@@ -172,7 +209,7 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		for (unsigned s = 0; s < FARE_MAX_SUB_PORTS; s++)
 			ep->attr.dev[p][s][FARE_DEV_NAME_MAX - 1] = '\0';
-	ep->epoll_fd = ep->timer_fd = ep->rx_fd = ep->any_control_fd = -1;
+	ep->epoll_fd = ep->timer_fd = ep->wake_fd = ep->rx_fd = ep->any_control_fd = -1;
 	memset(ep->control_fd, 0xff, sizeof(ep->control_fd));
 	soft_link_init(&ep->qps);
 	soft_link_init(&ep->runnable);
@@ -222,6 +259,7 @@ void soft_endpoint_destroy(struct qp_endpoint *ep)
 	soft_control_close(ep);
 	close_if_open(ep->rx_fd);
 	close_if_open(ep->timer_fd);
+	close_if_open(ep->wake_fd);
 	close_if_open(ep->epoll_fd);
 	mr_table_fini(&ep->regions);
 	soft_cq_fini(&ep->cq);

@@ -91,10 +91,11 @@ struct qp_endpoint {
 	size_t n_qps, n_blocked;
 	size_t n_receives; /* that QPs may have claimed in the completion ring */
 	uint32_t next_qpn;
-	int epoll_fd, timer_fd, rx_fd;
-	uint64_t armed_ns; /* what timer_fd is set to; 0: off; 1: at once */
+	int epoll_fd, timer_fd, wake_fd, rx_fd;
+	uint64_t armed_ns; /* what timer_fd is set to; 0: off */
+	bool is_awake;	   /* wake_fd is readable */
 	bool in_progress;
-	unsigned idle_calls; /* of progress, in a row, that found nothing to do */
+	unsigned idleness; /* grows with calls of progress that find nothing, falls with others */
 	uint64_t devices_read_ns; /* when ifindex was last looked up */
 	unsigned ifindex[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	int control_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS]; /* -1: not opened yet */
@@ -137,8 +138,7 @@ static inline void soft_link_append(struct soft_link *list, struct soft_link *li
 #define soft_link_owner(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
 uint64_t soft_endpoint_now_ns(void);
-/* Makes the endpoint's descriptor readable: progress is due although no datagram and no deadline
- * says so. */
+/* Progress is due although no datagram and no deadline says so: makes the endpoint's descriptor readable. */
 void soft_endpoint_wake(struct qp_endpoint *ep);
 /* A deadline may have moved closer outside of progress. */
 void soft_endpoint_rearm(struct qp_endpoint *ep);

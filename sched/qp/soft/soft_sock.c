@@ -18,8 +18,6 @@
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
-#define BUSY_POLL_US	 50 /* only tells the kernel that it may: no call here ever waits */
-#define BUSY_POLL_BUDGET 64
 
 static int set_int(int fd, int level, int option, int value)
 {
@@ -102,13 +100,6 @@ static int setup_rx(int fd, bool v4)
 	if (!err && !v4) /* RDMA devices send without a UDP checksum: the ICRC is there */
 		err = set_int(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
 	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, RX_BUFFER_BYTES);
-	/*
-	 * A receiver that is awake takes packets from the device's queue itself, on its own core: less work for whoever
-	 * takes interrupts, which between namespaces is the sender. Where that is not allowed, or the device has no such
-	 * queue, packets come as always.
-	 */
-	if (!set_int(fd, SOL_SOCKET, SO_BUSY_POLL, BUSY_POLL_US) && !set_int(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, 1))
-		(void)set_int(fd, SOL_SOCKET, SO_BUSY_POLL_BUDGET, BUSY_POLL_BUDGET);
 	return err;
 }
 
