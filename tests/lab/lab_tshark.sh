@@ -52,7 +52,7 @@ one_run() { # FAMILY ADDRESS_A ADDRESS_B
 	ip netns exec $p-b dumpcap -q -P -i s0 -f 'udp port 4791' -s 262144 -w "$work/raw" 2>"$work/log" &
 	capture=$!
 	wait_for 10 grep -q '^File:' "$work/log" || fail "dumpcap did not start: $(cat "$work/log")"
-	timeout 60 "$work/soft_perf" -m check -s 262144 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
+	timeout 60 "$work/soft_perf" -m check -s 1048576 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
 		fail "soft_perf ($1): $(cat "$work/out")"
 	requests=$(sed -n 's/^A: .* tx \([0-9]*\) packets.*/\1/p' "$work/out")
 	wait_for 20 captured "$requests" ||

@@ -327,7 +327,7 @@ static void send_latency(struct side *s)
 }
 
 static const uint32_t check_sizes[] = {0,    1,	   3,	 4,    255,   256,   257,   4093,   4095,
-				       4096, 4097, 8191, 8192, 12289, 61440, 61441, 100000, 262144};
+				       4096, 4097, 8191, 8192, 12289, 61440, 61441, 100000, 262144, 1000000};
 #define N_CHECK_SIZES (sizeof(check_sizes) / sizeof(check_sizes[0]))
 
 static void send_check(struct side *s)

@@ -59,7 +59,7 @@ int rc_requester_post(struct rc_requester *r, const struct rc_work *work)
 	w->n_packets = work->length / r->config.path_mtu + (work->length % r->config.path_mtu != 0);
 	if (!w->n_packets)
 		w->n_packets = 1;
-	w->is_row = work->op == RC_WRITE && !(work->flags & QP_WR_IMM) && work->length <= r->config.batch_bytes;
+	w->is_row = work->op == RC_WRITE && !(work->flags & QP_WR_IMM) && work->length <= r->config.row_bytes;
 	r->n_reads += work->op == RC_READ;
 	r->end += w->n_packets;
 	r->end_byte += work->length;
@@ -234,6 +234,7 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 
 void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_ns)
 {
+	bool asks = false; /* a READ does */
 	uint64_t room;
 
 	if (!n_packets)
@@ -246,6 +247,7 @@ void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_
 		uint64_t after = psn_after(r, w, r->next);
 
 		r->config.stats->retransmitted_packets += r->next < r->sent;
+		asks |= w->work.op == RC_READ;
 		if (w->work.op != RC_READ)
 			r->config.stats->tx_bytes += byte_of(r, w, after) - byte_of(r, w, r->next);
 		r->next = after;
@@ -256,7 +258,7 @@ void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_
 		r->sent = r->next;
 	room = bytes_in_flight(r);
 	room = room < r->window_bytes ? r->window_bytes - room : 0;
-	if (must_ask(r, r->next, next_byte(r), room)) {
+	if (asks || must_ask(r, r->next, next_byte(r), room)) {
 		r->asked = r->next;
 		r->asked_byte = next_byte(r);
 	}

@@ -212,6 +212,9 @@ static struct rc_read read_of(const struct rc_responder *r, const struct roce_pa
 static enum rc_responder_verdict take_read(struct rc_responder *r, const struct mr_table *regions,
 					   const struct roce_packet *p)
 {
+	/* asked for twice, and answered since, or there would be no room for one more in the requester's books */
+	if (r->n_reads == QP_MAX_READS && r->reads[0].again)
+		memmove(r->reads, r->reads + 1, --r->n_reads * sizeof(r->reads[0]));
 	/* more at once than a QP of ours has under way: nobody who keeps to the agreement asks that */
 	if (!is_valid(r, p, 0) || r->n_reads == QP_MAX_READS)
 		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
@@ -243,8 +246,10 @@ static void repeat_read(struct rc_responder *r, const struct roce_packet *p)
 			break;
 		r->n_reads--;
 	}
-	if (r->n_reads < QP_MAX_READS)
-		r->reads[r->n_reads++] = read_of(r, p);
+	if (r->n_reads == QP_MAX_READS)
+		return;
+	r->reads[r->n_reads] = read_of(r, p);
+	r->reads[r->n_reads++].again = true;
 }
 
 static enum rc_responder_verdict on_duplicate(struct rc_responder *r, const struct roce_packet *p)

@@ -41,6 +41,7 @@ struct rc_read {
 	uint32_t psn; /* of the next response */
 	uint32_t msn;
 	bool begun;
+	bool again; /* answered before, at least in part */
 };
 
 struct rc_responder {

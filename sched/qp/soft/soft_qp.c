@@ -8,6 +8,7 @@
 #include "soft_sock.h"
 
 #define WINDOW_DEFAULT	     (128u << 10)
+#define ROW_BATCHES	     16 /* a super-packet more costs less than longer headers from here on */
 #define NOTIFICATIONS_PER_QP 256
 #define QPN_MASK	     0xffffffu
 
@@ -88,6 +89,7 @@ static int init_requester(struct qp *qp)
 		.path_mtu = qp->ep->attr.path_mtu,
 		.window_bytes = attr->window_bytes ? attr->window_bytes : WINDOW_DEFAULT,
 		.batch_bytes = batch_bytes(qp->ep->attr.path_mtu),
+		.row_bytes = ROW_BATCHES * batch_bytes(qp->ep->attr.path_mtu),
 		.timeout_ns = attr->timeout ? 4096ull << attr->timeout : 0,
 		.retry_cnt = attr->retry_cnt,
 		.rnr_limit = attr->rnr_limit,
@@ -351,7 +353,7 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 		return err;
 	}
 	/*
-	 * At once if nothing is under way (latency) or a batch is full; else more posts may still
+	 * At once if next to nothing is under way (latency) or a batch is full; else more posts may still
 	 * make the batch longer, and progress sends what they left.
 	 */
 	if (soft_link_is_alone(&qp->runnable) &&

@@ -36,6 +36,7 @@ static void start(struct rc_requester *r, uint32_t window, uint32_t batch, unsig
 		.path_mtu = MTU,
 		.window_bytes = window,
 		.batch_bytes = batch,
+		.row_bytes = batch,
 		.timeout_ns = TIMEOUT_NS,
 		.retry_cnt = retries,
 		.first_psn = 0xfffffd,
@@ -91,6 +92,32 @@ START_TEST(messages_are_cut_as_the_opcodes_say)
 	ck_assert_uint_eq(p[0].dma_bytes, 2 * MTU + 1);
 	ck_assert_uint_eq(p[2].payload_bytes, 1);
 	ck_assert_ptr_eq(p[2].payload, source + 2 * MTU);
+	rc_requester_fini(&r);
+}
+END_TEST
+
+START_TEST(answers_are_asked_for_now_and_then)
+{
+	struct roce_packet p[RC_BURST_PACKETS];
+	struct rc_requester r;
+
+	start(&r, 18 * MTU, 2 * MTU, 1);
+	post(&r, 1, 40 * MTU, 0);
+	/* a quarter of the window is four packets and a half: every third burst asks, and the last that fits */
+	for (unsigned i = 1; i <= 9; i++) {
+		ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
+		ck_assert(!p[0].ack_req);
+		ck_assert(p[1].ack_req == (i % 3 == 0));
+		rc_requester_sent(&r, 2, 1);
+	}
+	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
+	/* the window shrank, and all that was asked for has come: what waits must not wait for ever */
+	ck_assert_int_eq(answer(&r, 0xfffffd + 17, ROCE_SYNDROME_ACK, 2), 0);
+	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
+	rc_requester_sent(&r, 2, 3);
+	r.window_bytes = 2 * MTU;
+	ck_assert_uint_gt(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
+	ck_assert(p[0].ack_req);
 	rc_requester_fini(&r);
 }
 END_TEST
