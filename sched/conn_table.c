@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "line_match.h"
+#include "line_memory.h"
 
 #define COUNT	  7
 #define KEY_MASK  (~UINT64_C(0) << 24)
@@ -166,12 +166,8 @@ static int take_memory(struct conn_table *t, void *memory)
 	t->lines = memory;
 	if (memory)
 		return (uintptr_t)memory % sizeof(struct conn_line) ? -EINVAL : 0;
-	t->lines = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (t->lines == MAP_FAILED)
-		return -ENOMEM;
-	madvise(t->lines, t->bytes,
-		MADV_HUGEPAGE); /* a wish: without it a large table misses the TLB too */
-	return 0;
+	t->lines = line_memory_take(t->bytes);
+	return t->lines ? 0 : -ENOMEM;
 }
 
 int conn_table_create(struct conn_table **out, const struct conn_table_attr *attr)
@@ -210,7 +206,7 @@ void conn_table_destroy(struct conn_table *t)
 	if (!t)
 		return;
 	if (!t->borrowed)
-		munmap(t->lines, t->bytes);
+		line_memory_give(t->lines, t->bytes);
 	free(t);
 }
 

@@ -1,6 +1,7 @@
 /* fare_flows.c - the public per-flow face: the daemon's weights of a pair over its connection table. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "attach.h"
 #include "fare.h"
@@ -44,6 +45,8 @@ int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struc
 	err = fare_pair_paths(pair, &paths);
 	if (err)
 		return err;
+	if (getrandom(&attr.seed, sizeof(attr.seed), 0) != sizeof(attr.seed))
+		return -EIO;
 	flows = calloc(1, sizeof(*flows));
 	if (!flows)
 		return -ENOMEM;

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "line_match.h"
+#include "line_memory.h"
 
 #define LANES  FLOW_ID_TABLE_LANES
 #define NONE   FLOW_ID_TABLE_NONE
@@ -194,13 +194,11 @@ int flow_id_table_create(struct flow_id_table **out, const struct flow_id_table_
 	t->epoch = 1;
 	t->stale = EPOCHS - max_age;
 	t->bytes = t->n_lines * sizeof(*t->lines);
-	t->lines = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (t->lines == MAP_FAILED) {
+	t->lines = line_memory_take(t->bytes);
+	if (!t->lines) {
 		free(t);
 		return -ENOMEM;
 	}
-	madvise(t->lines, t->bytes,
-		MADV_HUGEPAGE); /* a wish: without it a large table misses the TLB too */
 	lines_clear(t);
 	use(t, attr->isa);
 	*out = t;
@@ -211,7 +209,7 @@ void flow_id_table_destroy(struct flow_id_table *t)
 {
 	if (!t)
 		return;
-	munmap(t->lines, t->bytes);
+	line_memory_give(t->lines, t->bytes);
 	free(t);
 }
 

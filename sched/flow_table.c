@@ -4,15 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conn_table.h"
+#include "flow_id_table.h"
 #include "spray_table.h"
 
-#define NONE UINT32_MAX
+#define NONE	   UINT32_MAX
+#define FULL_SWEEP 64u /* bindings looked at for one that is over, when a flow finds the table full */
+
+_Static_assert(CONN_TABLE_NONE == NONE && FLOW_ID_TABLE_NONE == NONE, "one word for nothing");
 
 /* What the logic trusts; the shared entry of the same number is only a copy for the operator. */
 struct binding {
 	uint64_t key;
 	uint64_t last_used_ns;
-	uint32_t next; /* in its bucket, or in the free list */
+	uint32_t next; /* in the free list */
 	uint16_t plane;
 	uint16_t index;
 	bool in_use;
@@ -25,17 +30,40 @@ struct flow_table {
 	uint64_t start[FARE_MAX_PLANES]; /* virtual picks before the first: the pair's phase */
 	uint32_t *slot_count[FARE_MAX_PLANES];
 	uint32_t *scratch; /* three counters a QP of the widest plane */
-	uint32_t *buckets;
-	uint32_t mask;
+	/* key -> binding: by_qp where keys are QPs and bindings few enough, else by_id */
+	struct conn_table *by_qp;
+	struct flow_id_table *by_id;
 	uint32_t free;
+	uint32_t sweep_at;
 	struct binding *b;
 };
 
-static uint32_t bucket_of(const struct flow_table *t, uint64_t key)
+static int index_create(struct flow_table *t)
 {
-	key ^= key >> 32;
-	key *= UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(key >> 32) & t->mask;
+	struct conn_table_attr qp = { .max_entries = t->attr.max_flows, .seed = t->attr.seed };
+	struct flow_id_table_attr id = { .max_entries = t->attr.max_flows, .seed = t->attr.seed };
+
+	if (t->attr.keys_are_qps && t->attr.max_flows <= 1u << 16)
+		return conn_table_create(&t->by_qp, &qp);
+	return flow_id_table_create(&t->by_id, &id);
+}
+
+static uint32_t find(const struct flow_table *t, uint64_t key)
+{
+	return t->by_qp ? conn_table_lookup(t->by_qp, key) : flow_id_table_lookup(t->by_id, key);
+}
+
+static int index_insert(struct flow_table *t, uint64_t key, uint32_t i)
+{
+	return t->by_qp ? conn_table_insert(t->by_qp, key, (uint16_t)i) : flow_id_table_insert(t->by_id, key, i);
+}
+
+static void index_erase(struct flow_table *t, uint64_t key)
+{
+	if (t->by_qp)
+		conn_table_erase(t->by_qp, key);
+	else
+		flow_id_table_erase(t->by_id, key);
 }
 
 /* The operator's copy: odd while it changes, even when whole. */
@@ -62,8 +90,8 @@ static void entry_show(struct flow_table *t, uint32_t i)
 int flow_table_create(struct flow_table **out, const struct flow_table_attr *attr)
 {
 	struct flow_table *t;
-	uint32_t n_buckets = 1;
 	unsigned widest = 1;
+	int err = -ENOMEM;
 
 	*out = NULL;
 	if (!attr->max_flows || attr->max_flows > 1u << 20 || !attr->n_planes || attr->n_planes > FARE_MAX_PLANES)
@@ -72,31 +100,29 @@ int flow_table_create(struct flow_table **out, const struct flow_table_attr *att
 	if (!t)
 		return -ENOMEM;
 	t->attr = *attr;
-	while (n_buckets < attr->max_flows)
-		n_buckets *= 2;
-	t->mask = n_buckets - 1;
-	t->buckets = malloc(n_buckets * sizeof(*t->buckets));
 	t->b = calloc(attr->max_flows, sizeof(*t->b));
-	if (!t->buckets || !t->b)
-		goto no_memory;
+	if (!t->b)
+		goto failed;
 	for (unsigned p = 0; p < attr->n_planes; p++)
 		widest = attr->slots[p] > widest ? attr->slots[p] : widest;
 	t->scratch = calloc(3 * (size_t)widest, sizeof(uint32_t));
 	if (!t->scratch)
-		goto no_memory;
+		goto failed;
 	for (unsigned p = 0; p < attr->n_planes; p++) {
 		t->slot_count[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
 		if (!t->slot_count[p])
-			goto no_memory;
+			goto failed;
 	}
-	memset(t->buckets, 0xff, n_buckets * sizeof(*t->buckets));
+	err = index_create(t);
+	if (err)
+		goto failed;
 	for (uint32_t i = 0; i < attr->max_flows; i++)
 		t->b[i].next = i + 1 < attr->max_flows ? i + 1 : NONE;
 	*out = t;
 	return 0;
-no_memory:
+failed:
 	flow_table_destroy(t);
-	return -ENOMEM;
+	return err;
 }
 
 void flow_table_destroy(struct flow_table *t)
@@ -111,19 +137,11 @@ void flow_table_destroy(struct flow_table *t)
 	}
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		free(t->slot_count[p]);
+	conn_table_destroy(t->by_qp);
+	flow_id_table_destroy(t->by_id);
 	free(t->scratch);
-	free(t->buckets);
 	free(t->b);
 	free(t);
-}
-
-static uint32_t find(const struct flow_table *t, uint64_t key)
-{
-	uint32_t i = t->buckets[bucket_of(t, key)];
-
-	while (i != NONE && t->b[i].key != key)
-		i = t->b[i].next;
-	return i;
 }
 
 static void leave_slot(struct flow_table *t, uint32_t i)
@@ -161,11 +179,7 @@ static void enter_plane(struct flow_table *t, uint32_t i, unsigned plane)
 
 static void forget(struct flow_table *t, uint32_t i)
 {
-	uint32_t *link = &t->buckets[bucket_of(t, t->b[i].key)];
-
-	while (*link != i)
-		link = &t->b[*link].next;
-	*link = t->b[i].next;
+	index_erase(t, t->b[i].key);
 	leave_slot(t, i);
 	t->b[i].in_use = false;
 	t->b[i].next = t->free;
@@ -396,12 +410,58 @@ unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights
 	return moved;
 }
 
+static bool is_over(const struct flow_table *t, uint32_t i, uint64_t now_ns)
+{
+	return t->attr.idle_expiry_ns && now_ns - t->b[i].last_used_ns > t->attr.idle_expiry_ns;
+}
+
+/* Goes over the next n bindings, round and round, and forgets whose flow is over. */
+static unsigned sweep(struct flow_table *t, uint32_t n, uint64_t now_ns)
+{
+	unsigned gone = 0;
+
+	for (; n && t->attr.idle_expiry_ns; n--) {
+		uint32_t i = t->sweep_at;
+
+		t->sweep_at = i + 1 < t->attr.max_flows ? i + 1 : 0;
+		if (t->b[i].in_use && is_over(t, i, now_ns)) {
+			forget(t, i);
+			gone++;
+		}
+	}
+	t->stats.expiries += gone;
+	return gone;
+}
+
+static int bind_new(struct flow_table *t, uint64_t key, uint64_t now_ns, uint32_t *out)
+{
+	uint32_t i;
+	int err;
+
+	if (t->free == NONE && !sweep(t, FULL_SWEEP < t->attr.max_flows ? FULL_SWEEP : t->attr.max_flows, now_ns))
+		return -ENOSPC;
+	i = t->free;
+	err = index_insert(t, key, i);
+	if (err)
+		return err;
+	t->free = t->b[i].next;
+	t->b[i].key = key;
+	t->b[i].in_use = true;
+	t->b[i].last_used_ns = now_ns;
+	enter_plane(t, i, (unsigned)plane_for_bind(t));
+	t->stats.in_use++;
+	t->stats.binds++;
+	entry_show(t, i);
+	*out = i;
+	return 0;
+}
+
 int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct flow_slot *out)
 {
 	uint32_t i = find(t, key);
-	int plane;
+	int err;
 
-	if (i != NONE && t->attr.idle_expiry_ns && now_ns - t->b[i].last_used_ns > t->attr.idle_expiry_ns) {
+	if (i != NONE && is_over(t, i, now_ns)) {
 		forget(t, i); /* a new burst is placed by the weights of its own time */
 		t->stats.expiries++;
 		i = NONE;
@@ -409,20 +469,9 @@ int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct 
 	if (!t->weights.sum)
 		return -ENETUNREACH;
 	if (i == NONE) {
-		if (t->free == NONE && !flow_table_expire(t, now_ns))
-			return -ENOSPC;
-		plane = plane_for_bind(t);
-		i = t->free;
-		t->free = t->b[i].next;
-		t->b[i].key = key;
-		t->b[i].in_use = true;
-		t->b[i].last_used_ns = now_ns;
-		t->b[i].next = t->buckets[bucket_of(t, key)];
-		t->buckets[bucket_of(t, key)] = i;
-		enter_plane(t, i, (unsigned)plane);
-		t->stats.in_use++;
-		t->stats.binds++;
-		entry_show(t, i);
+		err = bind_new(t, key, now_ns, &i);
+		if (err)
+			return err;
 	}
 	t->b[i].last_used_ns = now_ns;
 	out->plane = t->b[i].plane;
@@ -442,18 +491,7 @@ int flow_table_release(struct flow_table *t, uint64_t key)
 
 unsigned flow_table_expire(struct flow_table *t, uint64_t now_ns)
 {
-	unsigned n = 0;
-
-	if (!t->attr.idle_expiry_ns)
-		return 0;
-	for (uint32_t i = 0; i < t->attr.max_flows; i++) {
-		if (t->b[i].in_use && now_ns - t->b[i].last_used_ns > t->attr.idle_expiry_ns) {
-			forget(t, i);
-			n++;
-		}
-	}
-	t->stats.expiries += n;
-	return n;
+	return sweep(t, t->attr.max_flows, now_ns);
 }
 
 void flow_table_stats(const struct flow_table *t, struct flow_table_stats *out)

@@ -3,7 +3,8 @@
  *
  * Solely owns: the bindings of one pair. In: flow keys, weights per plane, now. Out: slots, and how many flows
  * moved and why. Entries live in memory the caller gives (struct conn_shm_entry, so that an operator can see
- * them); everything the logic relies on is private. One thread.
+ * them); everything the logic relies on is private. Keys are found by conn_table.h where they are QPs of a group, and by
+ * flow_id_table.h where they are an application's own. One thread.
  *
  * FARE-in-SUN 3.1: flows on unaffected planes stay; when a plane shrinks just enough of its flows are released;
  * when it grows just enough are taken back; idle entries expire.
@@ -38,6 +39,8 @@ struct flow_table_attr {
 	double phase;
 	int64_t turn;
 	uint64_t idle_expiry_ns; /* 0: never */
+	uint64_t seed;		 /* random, if keys may come from somebody who would like them to collide */
+	bool keys_are_qps;	 /* below 2^40, as conn_table_key() makes them; else -EINVAL of flow_table_pick() */
 	struct in6_addr peer;	 /* shown to the operator */
 	uint32_t local_gpu;
 };
@@ -58,7 +61,10 @@ void flow_table_destroy(struct flow_table *t); /* clears its entries; NULL is fi
  * they stay where they are, unusable, until one is. Returns how many moved.
  */
 unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights);
-/* 0; -ENETUNREACH: no usable plane; -ENOSPC: table full of flows that have not expired. */
+/*
+ * 0; -ENETUNREACH: no usable plane; -ENOSPC: table full of flows that have not expired (a flow that finds it full looks
+ * for one that has among the next few only: call flow_table_expire() from time to time).
+ */
 int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct flow_slot *out);
 int flow_table_release(struct flow_table *t, uint64_t key);
 unsigned flow_table_expire(struct flow_table *t, uint64_t now_ns);

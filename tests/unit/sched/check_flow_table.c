@@ -213,9 +213,81 @@ START_TEST(expires_and_survives_emptiness)
 	reweight(t, some, 2, NULL);
 	ck_assert_int_eq(flow_table_pick(t, 9999, 40, &slot), 0);
 	ck_assert_uint_eq(flow_table_expire(t, 130), MAX - 1);
+	ck_assert_uint_eq(flow_table_expire(t, 130), 0);
 	flow_table_stats(t, &s);
 	ck_assert_uint_eq(s.in_use, 1);
 	flow_table_destroy(t);
+}
+END_TEST
+
+/* A full table makes room for a new flow as soon as one of those it comes upon is over. */
+START_TEST(makes_room_when_full)
+{
+	static const uint64_t some[2] = { 1, 1 };
+	struct flow_table *t = make(2, 0, 100);
+	struct flow_slot slot;
+	struct flow_table_stats s;
+
+	reweight(t, some, 2, NULL);
+	for (uint64_t k = 0; k < MAX; k++)
+		ck_assert_int_eq(flow_table_pick(t, k, k < 40 ? 10 : 1000, &slot), 0);
+	for (uint64_t k = 0; k < 40; k++)
+		while (flow_table_pick(t, MAX + k, 1000, &slot) == -ENOSPC)
+			;
+	ck_assert_int_eq(flow_table_pick(t, 9999, 1000, &slot), -ENOSPC);
+	for (uint64_t k = 40; k < MAX + 40; k++)
+		ck_assert_int_eq(flow_table_pick(t, k, 1000, &slot), 0);
+	flow_table_stats(t, &s);
+	ck_assert_uint_eq(s.binds, MAX + 40);
+	ck_assert_uint_eq(s.expiries, 40);
+	ck_assert_uint_eq(s.count[0], MAX / 2);
+	flow_table_destroy(t);
+}
+END_TEST
+
+/* By both indices: the same flows, bound, moved, released and expired at random, and what each pick said still holds. */
+START_TEST(both_indices_keep_every_binding)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		struct flow_table_attr attr = { .entries = entries, .max_flows = MAX, .n_planes = 2, .slots = { 3, 3 },
+						.seed = 9, .keys_are_qps = kind };
+		static const uint64_t some[2] = { 3, 2 };
+		static struct flow_slot at[2000];
+		static bool bound[2000];
+		struct flow_slot slot;
+		struct flow_table *t;
+		unsigned n = 0;
+
+		memset(entries, 0, sizeof(entries));
+		memset(bound, 0, sizeof(bound));
+		srand(5);
+		ck_assert_int_eq(flow_table_create(&t, &attr), 0);
+		reweight(t, some, 2, NULL);
+		for (int step = 0; step < 200000; step++) {
+			unsigned i = (unsigned)rand() % 2000;
+			uint64_t key = kind ? (uint64_t)i << 17 : i * UINT64_C(0x9e3779b97f4a7c15);
+
+			if (rand() % 3 == 0) {
+				ck_assert_int_eq(flow_table_release(t, key), bound[i] ? 0 : -ENOENT);
+				n -= bound[i];
+				bound[i] = false;
+				continue;
+			}
+			if (!bound[i] && n == MAX) {
+				ck_assert_int_eq(flow_table_pick(t, key, 1, &slot), -ENOSPC);
+				continue;
+			}
+			ck_assert_int_eq(flow_table_pick(t, key, 1, &slot), 0);
+			if (bound[i])
+				ck_assert(slot.plane == at[i].plane && slot.index == at[i].index);
+			n += !bound[i];
+			bound[i] = true;
+			at[i] = slot;
+		}
+		if (kind)
+			ck_assert_int_eq(flow_table_pick(t, UINT64_C(1) << 40, 1, &slot), n == MAX ? -ENOSPC : -EINVAL);
+		flow_table_destroy(t);
+	}
 }
 END_TEST
 
@@ -231,6 +303,8 @@ int main(void)
 	tcase_add_test(t, few_flows_are_spread_by_phase);
 	tcase_add_test(t, few_flows_leave_a_dead_plane);
 	tcase_add_test(t, expires_and_survives_emptiness);
+	tcase_add_test(t, makes_room_when_full);
+	tcase_add_test(t, both_indices_keep_every_binding);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
