@@ -96,6 +96,8 @@ struct fare_flows_options {
 	uint32_t max_flows;	/* 0: 1024 */
 	uint32_t slots_per_sub_port; /* k: QPs per sub-port; 0: 1 */
 	uint64_t idle_expiry_ns; /* 0: never; else a flow unused that long is forgotten (burst gap) */
+	bool by_bytes;		 /* in proportion by the bytes that flows carry, which fare_flows_account() is told */
+	uint64_t balance_ns;	 /* by_bytes: how long one measurement takes; 0: 100 ms */
 };
 struct fare_flow_slot {
 	uint16_t plane;
@@ -112,6 +114,8 @@ void fare_flows_close(struct fare_flows *flows);
  * -ENETUNREACH: no usable plane. -ENOSPC: table full.
  */
 int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns, struct fare_flow_slot *out);
+/* A flow carried so many bytes: shown by farectl, and measured where flows are placed by_bytes. Unknown keys: nothing. */
+void fare_flows_account(struct fare_flows *flows, uint64_t key, uint64_t bytes);
 int fare_flows_release(struct fare_flows *flows, uint64_t key); /* -ENOENT */
 unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns); /* how many were forgotten */
 void fare_flows_stats(const struct fare_flows *flows, struct fare_flows_stats *out);
@@ -150,6 +154,7 @@ struct fare_group_options {
 	uint32_t window_bytes;	   /* unacknowledged bytes per sub-port; 0: 192 KiB */
 	uint32_t max_messages;	   /* outstanding at once; 0: 64 */
 	uint32_t idle_expiry_ms;   /* FARE_MODE_FLOW: connection-table expiry; 0: never */
+	bool flows_by_bytes;	   /* FARE_MODE_FLOW: flows placed by the bytes they are measured to carry */
 	uint32_t backoff_max_ms;   /* a plane's dead QPs are rebuilt after 10 ms, doubling up to this; 0: 1000 */
 	bool random_ports;	   /* leave source ports to chance (to measure what learning them gains) */
 };

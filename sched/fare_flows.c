@@ -61,6 +61,8 @@ int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struc
 	attr.max_flows = flows->max_flows;
 	attr.n_planes = paths.n_planes;
 	attr.idle_expiry_ns = options ? options->idle_expiry_ns : 0;
+	attr.by_bytes = options && options->by_bytes;
+	attr.balance_ns = options ? options->balance_ns : 0;
 	attach_pair_identity(pair, &attr.peer, &attr.local_gpu);
 	for (unsigned p = 0; p < paths.n_planes; p++) {
 		uint32_t n = (paths.path[p].n_sub_ports ? paths.path[p].n_sub_ports : 1) * k;
@@ -100,6 +102,11 @@ int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns, str
 	out->plane = slot.plane;
 	out->index = slot.index;
 	return 0;
+}
+
+void fare_flows_account(struct fare_flows *flows, uint64_t key, uint64_t bytes)
+{
+	flow_table_account(flows->table, key, bytes, 0);
 }
 
 int fare_flows_release(struct fare_flows *flows, uint64_t key)

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "conn_table.h"
+#include "flow_balance.h"
 #include "flow_id_table.h"
 #include "spray_table.h"
 
 #define NONE	   UINT32_MAX
+#define BALANCE_NS UINT64_C(100000000)
 #define FULL_SWEEP 64u /* bindings looked at for one that is over, when a flow finds the table full */
 
 _Static_assert(CONN_TABLE_NONE == NONE && FLOW_ID_TABLE_NONE == NONE, "one word for nothing");
@@ -35,6 +37,8 @@ struct flow_table {
 	struct flow_id_table *by_id;
 	uint32_t free;
 	uint32_t sweep_at;
+	struct flow_balance *balance; /* NULL: by number */
+	uint64_t balance_due_ns;
 	struct binding *b;
 };
 
@@ -114,8 +118,11 @@ int flow_table_create(struct flow_table **out, const struct flow_table_attr *att
 			goto failed;
 	}
 	err = index_create(t);
+	if (!err && attr->by_bytes)
+		err = flow_balance_create(&t->balance, attr->max_flows);
 	if (err)
 		goto failed;
+	t->attr.balance_ns = attr->balance_ns ? attr->balance_ns : BALANCE_NS;
 	for (uint32_t i = 0; i < attr->max_flows; i++)
 		t->b[i].next = i + 1 < attr->max_flows ? i + 1 : NONE;
 	*out = t;
@@ -137,6 +144,7 @@ void flow_table_destroy(struct flow_table *t)
 	}
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		free(t->slot_count[p]);
+	flow_balance_destroy(t->balance);
 	conn_table_destroy(t->by_qp);
 	flow_id_table_destroy(t->by_id);
 	free(t->scratch);
@@ -175,12 +183,16 @@ static void enter_plane(struct flow_table *t, uint32_t i, unsigned plane)
 	t->b[i].index = (uint16_t)best;
 	t->slot_count[plane][best]++;
 	t->stats.count[plane]++;
+	if (t->balance)
+		flow_balance_enter(t->balance, i, plane);
 }
 
 static void forget(struct flow_table *t, uint32_t i)
 {
 	index_erase(t, t->b[i].key);
 	leave_slot(t, i);
+	if (t->balance)
+		flow_balance_leave(t->balance, i);
 	t->b[i].in_use = false;
 	t->b[i].next = t->free;
 	t->free = i;
@@ -219,6 +231,8 @@ static int plane_for_bind(const struct flow_table *t)
 {
 	uint64_t counts[FARE_MAX_PLANES];
 
+	if (t->balance && flow_balance_measured(t->balance))
+		return (int)flow_balance_best_plane(t->balance, &t->weights, NONE);
 	if (!few(t, t->stats.in_use + 1))
 		return least_loaded(t);
 	for (unsigned p = 0; p < t->weights.n; p++)
@@ -300,15 +314,25 @@ static bool gained(const struct flow_table *t, const struct weights *old, unsign
 	return (uint64_t)t->weights.w[to] * old->w[from] > (uint64_t)old->w[to] * t->weights.w[from];
 }
 
+static void move_to(struct flow_table *t, uint32_t i, unsigned to)
+{
+	leave_slot(t, i);
+	enter_plane(t, i, to);
+	t->stats.moves++;
+	entry_show(t, i);
+}
+
 static void move_flow(struct flow_table *t, const struct weights *old, uint32_t i, unsigned to)
 {
 	unsigned from = t->b[i].plane;
 
-	leave_slot(t, i);
-	enter_plane(t, i, to);
-	t->stats.moves++;
 	t->stats.needless_moves += t->weights.w[from] && old->sum && !gained(t, old, to, from);
-	entry_show(t, i);
+	move_to(t, i, to);
+}
+
+static void on_balance(void *context, uint32_t i, unsigned to)
+{
+	move_to(context, i, to);
 }
 
 static void move_between(struct flow_table *t, const struct weights *old, unsigned from, unsigned to,
@@ -400,6 +424,8 @@ unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights
 	if (!weights->sum)
 		return 0;
 	set_start(t);
+	if (t->balance && flow_balance_measured(t->balance))
+		return flow_balance_settle(t->balance, weights, on_balance, t);
 	if (few(t, t->stats.in_use) && old.sum)
 		return rebalance_few(t, &old);
 	capacities(t, capacity);
@@ -474,6 +500,10 @@ int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct 
 			return err;
 	}
 	t->b[i].last_used_ns = now_ns;
+	if (t->balance && now_ns >= t->balance_due_ns) {
+		t->balance_due_ns = now_ns + t->attr.balance_ns;
+		flow_balance_tick(t->balance, &t->weights, on_balance, t);
+	}
 	out->plane = t->b[i].plane;
 	out->index = t->b[i].index;
 	return 0;
@@ -506,6 +536,8 @@ void flow_table_account(struct flow_table *t, uint64_t key, uint64_t bytes, uint
 	if (i == NONE)
 		return;
 	/* bytes and port are for the operator alone: a plain store each, torn reads cannot happen at 8 bytes */
+	if (t->balance)
+		flow_balance_account(t->balance, i, bytes);
 	t->attr.entries[i].bytes += bytes;
 	t->attr.entries[i].udp_source_port = udp_source_port;
 	t->attr.entries[i].last_used_ns = t->b[i].last_used_ns;

@@ -291,6 +291,42 @@ START_TEST(both_indices_keep_every_binding)
 }
 END_TEST
 
+/* By bytes: one flow carries as much as all others; it gets a plane for itself, and new flows keep away from it. */
+START_TEST(goes_by_bytes_when_asked)
+{
+	struct flow_table_attr attr = { .entries = entries, .max_flows = MAX, .n_planes = 2, .slots = { 2, 2 },
+					.by_bytes = true, .balance_ns = 10 };
+	static const uint64_t some[2] = { 1, 1 }, other[2] = { 0, 1 };
+	struct flow_slot elephant, slot;
+	struct flow_table_stats s;
+	struct flow_table *t;
+
+	memset(entries, 0, sizeof(entries));
+	ck_assert_int_eq(flow_table_create(&t, &attr), 0);
+	reweight(t, some, 2, NULL);
+	for (uint64_t now = 1; now < 200; now += 10) {
+		for (uint64_t k = 0; k < 20; k++) {
+			ck_assert_int_eq(flow_table_pick(t, k, now, &slot), 0);
+			flow_table_account(t, k, k ? 100 : 1900, 0);
+		}
+	}
+	flow_table_pick(t, 0, 300, &elephant);
+	flow_table_stats(t, &s);
+	ck_assert_uint_le(s.count[elephant.plane], 4);
+	ck_assert_uint_eq(s.moves, s.count[!elephant.plane] - 10);
+	ck_assert_uint_eq(s.needless_moves, 0);
+	for (uint64_t k = 100; k < 103; k++) {
+		ck_assert_int_eq(flow_table_pick(t, k, 300, &slot), 0);
+		flow_table_release(t, k);
+	}
+	reweight(t, other, 2, NULL);
+	flow_table_stats(t, &s);
+	ck_assert_uint_eq(s.count[0], 0);
+	ck_assert_uint_eq(s.count[1], 20);
+	flow_table_destroy(t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("flow_table");
@@ -304,6 +340,7 @@ int main(void)
 	tcase_add_test(t, few_flows_leave_a_dead_plane);
 	tcase_add_test(t, expires_and_survives_emptiness);
 	tcase_add_test(t, makes_room_when_full);
+	tcase_add_test(t, goes_by_bytes_when_asked);
 	tcase_add_test(t, both_indices_keep_every_binding);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
