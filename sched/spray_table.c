@@ -56,10 +56,3 @@ void spray_table_build(struct spray_table *out, const struct weights *weights)
 		counts[plane]++;
 	}
 }
-
-uint32_t spray_table_start(const struct spray_table *table, double phase)
-{
-	uint32_t at = (uint32_t)(phase * table->period);
-
-	return at < table->period ? at : 0;
-}

@@ -18,8 +18,6 @@ struct spray_table {
 };
 
 void spray_table_build(struct spray_table *out, const struct weights *weights);
-/* The cursor at which a pair of that phase begins. */
-uint32_t spray_table_start(const struct spray_table *table, double phase);
 /*
  * The plane that is owed the next unit when planes have had counts[] so far: the rule the table is built by, for
  * any starting point. -1: nothing usable.

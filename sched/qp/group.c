@@ -108,6 +108,7 @@ static int make_tables(struct fare_group *group)
 	group->rx_records = calloc(RING_SLOTS, RECORD_BYTES);
 	if (!group->messages || !group->chunks || !group->tx_records || !group->rx_records)
 		return -ENOMEM;
+	spray_cursor_init(&group->spray);
 	for (uint32_t i = 0; i < group->n_chunks; i++)
 		group->chunks[i].next = i + 1 < group->n_chunks ? i + 1 : NO_CHUNK;
 	if (group->options.mode != FARE_MODE_FLOW)
@@ -180,6 +181,7 @@ void group_destroy(struct fare_group *group)
 	if (group->tx_mr.lkey)
 		domain->provider->mr_deregister(domain->endpoint, &group->tx_mr);
 	flow_table_destroy(group->flows);
+	spray_runs_put(attach_runs(group->domain->fare), group->spray.run);
 	conn_segment_return(attach_segment(domain->fare), group->flow_entries, group->options.flows);
 	fare_pair_close(group->pair);
 	domain_forget_events(domain, group);
@@ -388,17 +390,41 @@ void group_announce(struct fare_group *group)
 
 /* ---- weights in force ---- */
 
+/* The schedule goes on under other bandwidths, as they are: weights are rounded where their ratio is odd. */
+static void spray_follow(struct fare_group *group, const uint64_t *bps)
+{
+	struct spray_runs *runs = attach_runs(group->domain->fare);
+	const struct spray_run *former = group->spray.run, *run;
+	struct spray_weights next;
+
+	memset(&next, 0, sizeof(next)); /* compared whole */
+	next.n = group->n_lanes;
+	for (unsigned l = 0; l < group->n_lanes; l++) {
+		next.bps[l] = bps[l];
+		next.live[l] = 1; /* QPs of a lane take turns by themselves */
+	}
+	if (!memcmp(&next, &group->spray.weights, sizeof(next)))
+		return;
+	spray_runs_get(runs, &next, &run); /* none: computed pick by pick */
+	if (group->spray.begin != group->spray.end) /* there is a schedule to go on with */
+		spray_cursor_reweight(&group->spray, &next, run);
+	else
+		spray_cursor_start(&group->spray, &next, run, attach_pair_phase(group->pair));
+	spray_runs_put(runs, former);
+}
+
 void group_reweight(struct fare_group *group)
 {
 	uint64_t bps[FARE_MAX_PLANES];
 	struct weights w;
-	double done;
 
 	for (unsigned l = 0; l < group->n_lanes; l++) {
 		bool up = group->lanes[l].state == LANE_UP && group_plane_usable(group, l);
 
 		bps[l] = !up ? 0 : group->options.mode == FARE_MODE_KERNEL ? 1 : group->paths.path[l].usable_bps;
 	}
+	if (group->options.mode == FARE_MODE_SPRAY)
+		spray_follow(group, bps);
 	weights_from_bps(&w, bps, group->n_lanes);
 	if (w.n == group->weights.n && !memcmp(w.w, group->weights.w, sizeof(w.w)))
 		return;
@@ -407,11 +433,7 @@ void group_reweight(struct fare_group *group)
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		if (group->weights.n && (w.w[l] > 0) != (group->weights.w[l] > 0) && group->announced)
 			emit(group, FARE_EVENT_SHIFTED, l, 0);
-	done = group->spray.period ? (double)group->spray_cursor / group->spray.period :
-				     attach_pair_phase(group->pair);
 	group->weights = w;
-	spray_table_build(&group->spray, &w);
-	group->spray_cursor = spray_table_start(&group->spray, done);
 	if (group->flows)
 		flow_table_reweight(group->flows, &w);
 	/* what was assigned by the old weights and not yet posted is placed by the new ones */

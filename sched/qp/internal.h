@@ -16,7 +16,7 @@
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
 #include "qp/provider.h"
-#include "spray_table.h"
+#include "spray_cursor.h"
 
 #define RING_SLOTS	256 /* notification records; more than messages can be outstanding */
 #define RECORD_BYTES	32
@@ -148,8 +148,7 @@ struct fare_group {
 
 	/* what decides */
 	struct weights weights; /* usable planes whose lane is up */
-	struct spray_table spray;
-	uint32_t spray_cursor;
+	struct spray_cursor spray; /* FARE_MODE_SPRAY: lanes in turn, exactly by their bandwidths */
 	struct flow_table *flows;
 	struct conn_shm_entry *flow_entries;
 	uint64_t flow_turn;

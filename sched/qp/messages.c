@@ -102,13 +102,12 @@ static bool choose_flow(struct fare_group *group, struct chunk *c)
 
 static bool choose_spray(struct fare_group *group, struct chunk *c)
 {
+	struct spray_cursor *spray = &group->spray;
 	struct lane *lane;
 
-	if (!group->spray.period)
+	if (spray->at == spray->end && !spray_cursor_refill(spray))
 		return false;
-	c->lane = group->spray.plane[group->spray_cursor];
-	if (++group->spray_cursor == group->spray.period)
-		group->spray_cursor = 0;
+	c->lane = (uint16_t)SPRAY_UNIT_PLANE(*spray->at++);
 	lane = &group->lanes[c->lane];
 	c->qp = (uint16_t)(lane->cursor++ % lane->n_qps);
 	return true;
