@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shm_pair.h"
 #include "weights.h"
 
 #define DEFAULT_RUN_DIR	  "/run/fared"
@@ -326,30 +327,24 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 {
 	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
 	struct shm_path copy[FARE_MAX_PLANES];
+	uint64_t word;
 
 	memset(out, 0, sizeof(*out));
 	follow_retired(pair->fare);
 	if (!pair->shm)
 		pair_resolve(pair);
-	for (int i = 0; i < SNAPSHOT_RETRIES; i++) {
-		uint64_t word = atomic_load_explicit(pair->watch, memory_order_acquire), after;
-
-		out->generation = pair->epoch + word;
-		if (!pair->shm || word == 0) {
-			no_route(pair, out);
-			return 0;
-		}
-		memcpy(copy, pair->shm->copies[word & 1], sizeof(copy));
-		atomic_thread_fence(memory_order_acquire);
-		after = atomic_load_explicit(pair->watch, memory_order_relaxed);
-		/* any publication meanwhile: the writer may already be filling this copy for the next one */
-		if (after != word)
-			continue;
-		out->n_planes = pair->shm->n_planes <= FARE_MAX_PLANES ? pair->shm->n_planes : FARE_MAX_PLANES;
-		fill(pair, copy, out);
+	if (!pair->shm)
+		word = atomic_load_explicit(pair->watch, memory_order_acquire);
+	else if (shm_pair_read(pair->fare->map, (uint32_t)(pair->shm - pair->fare->map->pairs), copy, &word))
+		return -EAGAIN;
+	out->generation = pair->epoch + word;
+	if (!pair->shm || word == 0) {
+		no_route(pair, out);
 		return 0;
 	}
-	return -EAGAIN;
+	out->n_planes = pair->shm->n_planes <= FARE_MAX_PLANES ? pair->shm->n_planes : FARE_MAX_PLANES;
+	fill(pair, copy, out);
+	return 0;
 }
 
 /* One try at the copy: how many entries, or -EAGAIN if the writer is at it. */

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shm_pair.h"
+
 struct shm_writer {
 	struct shm_header *map;
 };
@@ -250,14 +252,11 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 {
 	struct shm_path next[FARE_MAX_PLANES];
 	struct shm_pair *pair;
-	_Atomic uint64_t *at;
 	uint64_t word;
-	uint32_t copy;
 
 	if (pair_id >= shm_writer_n_pairs(w))
 		return -EINVAL;
 	pair = &w->map->pairs[pair_id];
-	at = &w->map->words[pair_id];
 	if (n_planes != pair->n_planes)
 		return -EINVAL;
 	memcpy(next, paths, n_planes * sizeof(*paths));
@@ -267,18 +266,10 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 		next[p].live_sub_ports = live & ~out ? live & ~out : live;
 	}
 
-	word = atomic_load_explicit(at, memory_order_relaxed);
-	copy = (uint32_t)(word & 1);
-	if (word && !memcmp(pair->copies[copy], next, n_planes * sizeof(*next)))
+	word = atomic_load_explicit(&w->map->words[pair_id], memory_order_relaxed);
+	if (word && !memcmp(pair->copies[word & 1], next, n_planes * sizeof(*next)))
 		return 0;
-	copy ^= 1;
-	/*
-	 * A reader may still be on the other copy. Whoever sees a byte of what follows must also see that the word
-	 * moved away from it: the last store of the word comes before these.
-	 */
-	atomic_thread_fence(memory_order_release);
-	memcpy(pair->copies[copy], next, n_planes * sizeof(*next));
-	atomic_store_explicit(at, (((word >> 1) + 1) << 1) | copy, memory_order_release);
+	shm_pair_publish(w->map, pair_id, next, n_planes);
 	atomic_fetch_add_explicit(&w->map->generation, 1, memory_order_release);
 	return 1;
 }
