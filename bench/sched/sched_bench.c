@@ -17,11 +17,10 @@
 #include "memory_floor.h"
 #include "options.h"
 #include "pick_bench.h"
+#include "sched_page.h"
 #include "sync_bench.h"
-#include "table.h"
 
-#define MAX_SIZES   8
-#define MAX_COLUMNS 10
+#define MAX_SIZES 8
 
 /* Peers that take their memory from malloc get huge pages as our own tables do. */
 #define TUNABLES "GLIBC_TUNABLES"
@@ -30,7 +29,7 @@
 struct sched_bench {
 	uint64_t sizes[MAX_SIZES], n;
 	int n_sizes;
-	const char *tables, *only, *json;
+	const char *tables, *only, *json, *html;
 };
 
 static const struct options_entry sched_bench_options[] = {
@@ -39,6 +38,7 @@ static const struct options_entry sched_bench_options[] = {
 	{"only", 'o', "LIST", "of floor,assignment,pick,publish,lookup (all)"},
 	{"n", 'n', "N", "repetitions, 1..99 (7)"},
 	{"json", 'j', "FILE", "write the results there too"},
+	{"html", 'P', "FILE", "write the results there as a page with pictures"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -77,6 +77,9 @@ static int parse(struct sched_bench *bench, int argc, char **argv)
 			break;
 		case 'j':
 			bench->json = optarg;
+			break;
+		case 'P':
+			bench->html = optarg;
 			break;
 		case 'h':
 			options_help("farebench sched", sched_bench_options);
@@ -166,62 +169,6 @@ static json_t *environment(void)
 		"real processor and memory, no network; medians; methods measured in turns");
 }
 
-/* One table per array: the members named, in that order. */
-static void print(const char *title, const json_t *array, const char *const *columns,
-		  size_t n_columns)
-{
-	struct table *table;
-	size_t i;
-	json_t *entry;
-
-	if (!json_array_size(array) || table_create(&table, n_columns, columns))
-		return;
-	json_array_foreach (array, i, entry) {
-		char text[MAX_COLUMNS][64];
-		const char *cells[MAX_COLUMNS];
-
-		for (size_t c = 0; c < n_columns; c++) {
-			const json_t *v = json_object_get(entry, columns[c]);
-
-			if (json_is_string(v))
-				snprintf(text[c], sizeof(text[c]), "%s", json_string_value(v));
-			else if (json_is_integer(v))
-				snprintf(text[c], sizeof(text[c]), "%lld",
-					 (long long)json_integer_value(v));
-			else
-				snprintf(text[c], sizeof(text[c]), "%.2f", json_number_value(v));
-			cells[c] = text[c];
-		}
-		table_row(table, cells);
-	}
-	printf("\n%s\n", title);
-	table_print(table, stdout);
-	table_destroy(table);
-}
-
-static void print_all(const json_t *sched)
-{
-	static const char *const floor_columns[] = {"kib", "dependent_load_ns"};
-	static const char *const assignment_columns[] = {"gpus", "qps_per_pair", "choice",
-							 "over_optimum_ratio"};
-	static const char *const lookup_columns[] = {"entries", "pattern", "mode",
-						     "threads", "table",   "ns_per_lookup",
-						     "min_ns",	"max_ns"};
-	static const char *const pick_columns[] = {"weights", "method", "ns_per_pick",
-						   "min_ns",  "max_ns", "worst_window_units"};
-	static const char *const publish_columns[] = {"destinations", "method", "ns_per_pick",
-						      "min_ns", "max_ns"};
-
-	print("Memory: a load whose address comes from the one before",
-	      json_object_get(sched, "floor"), floor_columns, 2);
-	print("All-to-all with one plane halved, time over the optimum",
-	      json_object_get(sched, "assignment"), assignment_columns, 4);
-	print("Lookup (\"floor\": one independent load a key)", json_object_get(sched, "lookup"),
-	      lookup_columns, 8);
-	print("Pick of a plane for each packet", json_object_get(sched, "pick"), pick_columns, 6);
-	print("Pick while weights change", json_object_get(sched, "publish"), publish_columns, 5);
-}
-
 static int measure(const struct sched_bench *bench, json_t *sched)
 {
 	struct progress progress;
@@ -254,25 +201,30 @@ static int measure(const struct sched_bench *bench, json_t *sched)
 int sched_bench_run(int argc, char **argv)
 {
 	struct sched_bench bench = {.sizes = {64 << 10, 1 << 20, 16 << 20}, .n_sizes = 3, .n = 7};
+	struct report *report = NULL;
 	json_t *root, *sched;
 	int err = parse(&bench, argc, argv);
 
 	if (err)
 		return err > 0 ? 0 : 2;
+	if (bench.html && report_create(&report, "The scheduler's hot path beside its peers"))
+		return 1;
 	start_with_huge_pages(argv);
 	sched = json_pack("{s:[], s:[], s:[], s:[], s:[]}", "floor", "assignment", "lookup", "pick",
 			  "publish");
 	root = json_pack("{s:o, s:o}", "sched", sched, "environment", environment());
 	err = measure(&bench, sched);
-	if (err) {
-		fprintf(stderr, "farebench sched: %s\n", strerror(-err));
-	} else {
-		print_all(sched);
-		if (bench.json && json_dump_file(root, bench.json, JSON_INDENT(1))) {
-			fprintf(stderr, "farebench sched: %s cannot be written\n", bench.json);
-			err = -EIO;
-		}
+	if (!err && bench.json && json_dump_file(root, bench.json, JSON_INDENT(1))) {
+		fprintf(stderr, "farebench sched: %s cannot be written\n", bench.json);
+		err = -EIO;
 	}
+	if (!err)
+		err = sched_page_show(root, report);
+	if (!err && report)
+		err = report_write(report, bench.html);
+	if (err)
+		fprintf(stderr, "farebench sched: %s\n", strerror(-err));
+	report_destroy(report);
 	json_decref(root);
 	return err ? 1 : 0;
 }
