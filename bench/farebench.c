@@ -11,6 +11,7 @@
 #include "demo.h"
 #include "drill.h"
 #include "fluid_command.h"
+#include "probes/probes.h"
 #include "sched/sched_bench.h"
 #include "tests/ep.h"
 #include "tests/kv.h"
@@ -35,6 +36,7 @@ static const struct farebench_command farebench_commands[] = {
 	 fluid_command_main},
 	{"transport", "the soft provider and the QP group beside other ways to move bytes, in one run",
 	 transport_main},
+	{"probes", "what probing costs beside bfdd; whether it stays calm on busy cores", probes_main},
 	{"converge", "how long a lab takes to converge", converge_main},
 	{"check", "measure the promised figures again and compare", goals_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */

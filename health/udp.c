@@ -118,7 +118,8 @@ static int set_options(int fd, bool v4, uint8_t dscp)
 			return rc;
 	}
 	/* a burst of a thousand peers at once must not overflow; less than asked for is fine */
-	set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER);
+	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BUFFER))
+		set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER);
 	return 0;
 }
 

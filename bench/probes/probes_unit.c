@@ -1,0 +1,246 @@
+/* probes_unit.c - see probes.h: the prober and reflector under test, in a process of their own */
+#include <errno.h>
+#include <ev.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "prober.h"
+#include "probes.h"
+#include "reflector.h"
+
+#define MS_NS	  UINT64_C(1000000)
+#define WARM_UP_S 3.
+#define TRAFFIC_S 0.2
+
+struct unit {
+	const struct probes_load *load;
+	struct ev_loop *loop;
+	struct sub_ports ports;
+	struct prober *prober;
+	struct reflector *reflector;
+	ev_timer window, traffic;
+	int out;
+	unsigned n_done;
+	uint64_t downs;
+	/* at the start of the window */
+	double cpu_s, at_s;
+	uint64_t lost;
+	struct prober_counters probed;
+	struct reflector_counters reflected;
+};
+
+static const struct notice_key no_key;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static double cpu_s(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+}
+
+static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, const struct prober_view *view,
+		    const struct probe_fsm_change *change)
+{
+	struct unit *u = arg;
+
+	(void)gpu;
+	(void)peer;
+	(void)plane;
+	u->downs += change && view->state == PROBE_DOWN;
+}
+
+static void on_log(void *arg, int priority, const char *line)
+{
+	(void)arg;
+	(void)priority;
+	fprintf(stderr, "farebench: prober: %s\n", line);
+}
+
+static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, const struct notice_capacity *c)
+{
+	(void)arg;
+	(void)gpu;
+	(void)peer;
+	(void)c;
+}
+
+static uint64_t lost_ever(const struct unit *u)
+{
+	struct prober_view v;
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < u->load->n_peers; i++) {
+		struct in6_addr peer = probes_net_peer(i);
+
+		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
+			lost += prober_path(u->prober, 0, &peer, plane, &v) ? v.n_lost : 0;
+	}
+	return lost;
+}
+
+static void start_window(struct unit *u)
+{
+	u->lost = lost_ever(u);
+	prober_counters(u->prober, &u->probed);
+	reflector_counters(u->reflector, &u->reflected);
+	u->downs = 0;
+	u->at_s = (double)now_ns() / 1e9;
+	u->cpu_s = cpu_s();
+}
+
+static void end_window(struct unit *u)
+{
+	double cpu = cpu_s() - u->cpu_s, s = (double)now_ns() / 1e9 - u->at_s;
+	struct reflector_counters reflected;
+	struct prober_counters probed;
+	struct probes_sample sample;
+
+	prober_counters(u->prober, &probed);
+	reflector_counters(u->reflector, &reflected);
+	sample = (struct probes_sample){
+		.cpu_percent = 100 * cpu / s,
+		.sent_per_s = (double)(probed.sent - u->probed.sent) / s,
+		.answered_per_s = (double)(probed.answered - u->probed.answered) / s,
+		.reflected_per_s = (double)(reflected.answered - u->reflected.answered) / s,
+		.lost = lost_ever(u) - u->lost,
+		.late = probed.late_ticks - u->probed.late_ticks,
+		.downs = u->downs,
+	};
+	if (write(u->out, &sample, sizeof(sample)) != sizeof(sample))
+		_exit(1);
+}
+
+static void on_window(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct unit *u = w->data;
+
+	(void)loop;
+	(void)revents;
+	if (u->at_s > 0)
+		end_window(u);
+	if (u->at_s > 0 && ++u->n_done == u->load->n)
+		_exit(0);
+	start_window(u);
+	w->repeat = u->load->window_s;
+	ev_timer_again(loop, w);
+}
+
+/* Stands for the segments of clients whose QP groups use the active peers. */
+static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct unit *u = w->data;
+	uint64_t now = now_ns();
+
+	(void)loop;
+	(void)revents;
+	for (uint32_t i = 0; i < u->load->n_active; i++) {
+		struct in6_addr peer = probes_net_peer(i);
+
+		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
+			prober_traffic(u->prober, 0, &peer, plane, now, 0);
+	}
+}
+
+static int start(struct unit *u)
+{
+	static const struct prober_handlers on_prober = {on_path, on_log, NULL, NULL};
+	static const struct reflector_handlers on_reflector = {on_capacity};
+	const struct prober_options options = {
+		.times = {.interval_ns = u->load->interval_ms * MS_NS,
+			  .detect_multiplier = 3,
+			  .recover_probes = 10,
+			  .hold_ns = 50 * MS_NS,
+			  .hold_max_ns = 10000 * MS_NS,
+			  .ramp_ns = 200 * MS_NS,
+			  .unproven_ns = 1000 * MS_NS,
+			  .max_loss_ppm = 20000},
+		.slow_interval_ns = 1000 * MS_NS,
+		.max_probes_per_s = 1000000,
+		.dscp = 26,
+	};
+	int rc;
+
+	probes_net_ports(&u->ports);
+	rc = reflector_create(&u->reflector, u->loop, &u->ports, &no_key, 26, &on_reflector, u);
+	if (!rc)
+		rc = prober_create(&u->prober, u->loop, &options, &u->ports, &no_key, &on_prober, u);
+	for (uint32_t i = 0; !rc && i < u->load->n_peers; i++) {
+		struct in6_addr peer = probes_net_peer(i);
+
+		for (uint32_t plane = 0; !rc && plane < PROBES_PLANES; plane++)
+			rc = prober_want(u->prober, 0, &peer, plane, true, false);
+	}
+	return rc;
+}
+
+static void run(struct unit *u, const struct probes_net *net)
+{
+	const struct sched_param rr = {.sched_priority = 10};
+	int rc = probes_net_enter(net->near);
+
+	probes_net_pin(0);
+	sched_setscheduler(0, SCHED_RR, &rr); /* as fared does */
+	u->loop = ev_loop_new(EVFLAG_AUTO);
+	if (!rc)
+		rc = u->loop ? start(u) : -ENOMEM;
+	if (rc) {
+		fprintf(stderr, "farebench: the prober cannot start: %s\n", strerror(-rc));
+		_exit(1);
+	}
+	ev_timer_init(&u->window, on_window, WARM_UP_S, 0.);
+	u->window.data = u->traffic.data = u;
+	ev_timer_start(u->loop, &u->window);
+	if (u->load->n_active < u->load->n_peers) {
+		prober_traffic_known(u->prober, true);
+		ev_init(&u->traffic, on_traffic);
+		u->traffic.repeat = TRAFFIC_S;
+		u->traffic.data = u;
+		ev_timer_again(u->loop, &u->traffic);
+		on_traffic(u->loop, &u->traffic, 0);
+	}
+	ev_run(u->loop, 0);
+	_exit(1);
+}
+
+int probes_unit_run(const struct probes_net *net, const struct probes_load *load,
+		    struct probes_sample samples[PROBES_MAX_WINDOWS])
+{
+	struct unit u = {.load = load};
+	int fds[2], status, rc = 0;
+	pid_t pid;
+
+	if (pipe(fds))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(fds[0]);
+		u.out = fds[1];
+		run(&u, net);
+	}
+	close(fds[1]);
+	for (unsigned i = 0; pid > 0 && !rc && i < load->n; i++)
+		if (read(fds[0], &samples[i], sizeof(samples[i])) != sizeof(samples[i]))
+			rc = -EREMOTEIO;
+	close(fds[0]);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	return pid < 0 ? -EAGAIN : rc;
+}
