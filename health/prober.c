@@ -27,6 +27,7 @@
 #define COUNT_NS     (100 * MS_NS)  /* how often the budget is shared out anew */
 #define ACTIVE_NS    (1000 * MS_NS) /* a peer with traffic that long ago still counts as having some */
 #define STRAY_MAX    1u /* so many lost in a row do not break a run of answers */
+#define BY_TICK_PER_S 8000u /* replies beyond which waking up for each would cost more than it gains */
 #define SKIP_MAX     7u		    /* every eighth probe goes out whatever was acknowledged */
 
 static uint64_t clock_ns(clockid_t clock)
@@ -145,6 +146,19 @@ static uint64_t interval_of(const struct prober *p, const struct prober_peer *pe
 	return interval;
 }
 
+/* Thousands of sessions answer several times within a tick: then they are all heard at its end, with one waking up. */
+static void choose_reading(struct prober *p, uint64_t elapsed_ns)
+{
+	uint64_t per_s = (p->counters.answered - p->answered_before) * UINT64_C(1000000000) / elapsed_ns;
+	bool by_tick = per_s > BY_TICK_PER_S;
+
+	p->answered_before = p->counters.answered;
+	if (by_tick == p->by_tick)
+		return;
+	p->by_tick = by_tick;
+	prober_io_watch(p, !by_tick);
+}
+
 /* Shares the budget out: more fast paths than it pays for at the interval asked for are all asked less often. */
 static void share_budget(struct prober *p, uint64_t now)
 {
@@ -152,6 +166,7 @@ static void share_budget(struct prober *p, uint64_t now)
 
 	if (now < p->counted_ns + COUNT_NS)
 		return;
+	choose_reading(p, now - p->counted_ns);
 	p->counted_ns = now;
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
@@ -311,10 +326,9 @@ static void run(struct prober *p, uint64_t now)
 	uint32_t place;
 
 	/* late: what has been waiting in the sockets is heard before anything is judged */
-	if (now > p->armed_ns + 2 * p->tick_ns) {
-		p->counters.late_ticks++;
+	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns)
 		prober_io_drain(p);
-	}
+	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
 	refresh_notices(p, now);
 	share_budget(p, now);
 	while (wheel_take(p->wheel, now, &place)) {

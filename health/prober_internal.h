@@ -88,6 +88,8 @@ struct prober {
 	void *arg;
 	uint64_t boot, random;
 	uint64_t tick_ns, armed_ns, counted_ns;
+	bool by_tick;	    /* so many replies that the sockets are read by the tick, not by what comes */
+	uint64_t answered_before; /* replies by counted_ns */
 	bool traffic_known; /* somebody tells which peers have traffic */
 	struct wheel *wheel; /* of sessions, by their places */
 	int timer_fd;
@@ -129,6 +131,7 @@ void prober_io_close(struct prober *p);
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_io_flush(struct prober *p);
 void prober_io_drain(struct prober *p); /* reads whatever has come in */
+void prober_io_watch(struct prober *p, bool watch); /* read as soon as something comes, or when drained alone */
 
 /* prober_ports.c */
 int prober_ports_open(struct prober *p, uint8_t dscp);

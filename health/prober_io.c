@@ -314,6 +314,20 @@ void prober_io_drain(struct prober *p)
 					drain(&p->sockets[g][family][i]);
 }
 
+void prober_io_watch(struct prober *p, bool watch)
+{
+	for (uint32_t g = 0; g < p->ports->n_gpus; g++)
+		for (int family = 0; family < 2; family++)
+			for (unsigned i = 0; i < PROBER_PORTS; i++) {
+				struct prober_socket *s = &p->sockets[g][family][i];
+
+				if (s->udp && watch)
+					ev_io_start(p->loop, &s->io);
+				else if (s->udp)
+					ev_io_stop(p->loop, &s->io);
+			}
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 static int open_one(struct prober *p, uint32_t g, int family, uint8_t i, uint8_t dscp)

@@ -15,6 +15,8 @@
 #define BURST	       20000.
 #define REQUIRED_RX_US 1000
 #define DYNAMIC_FIRST  49152 /* what a prober's socket is bound to */
+#define BY_TICK_MIN    16u /* probes within a tick: so many that they are answered at its end */
+#define TICK_S	       0.001
 #define ROUNDS	       8 /* batches taken from one socket before others get their turn */
 
 struct socket {
@@ -24,6 +26,9 @@ struct socket {
 	struct udp_socket *udp;
 	struct udp_raw *raw; /* NULL: no privilege */
 	ev_io io, raw_io;
+	unsigned n_burst; /* probes since burst_s */
+	ev_tstamp burst_s;
+	ev_timer tick; /* instead of io, while many come */
 };
 
 struct reflector {
@@ -138,22 +143,50 @@ static void answer(struct socket *s, const struct udp_packet *in, bool as_data)
 		udp_put_back(batch);
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+static unsigned answer_all(struct socket *s)
 {
-	struct socket *s = w->data;
 	struct reflector *r = s->reflector;
+	unsigned sum = 0;
 
-	(void)loop;
-	(void)revents;
 	for (int round = 0; round < ROUNDS; round++) {
 		int n = udp_receive(s->udp, r->in);
 
 		for (int i = 0; i < n; i++)
 			answer(s, udp_received(r->in, (unsigned)i), false);
 		udp_send(s->udp, r->out);
+		sum += n > 0 ? (unsigned)n : 0;
 		if (n < (int)UDP_BATCH)
-			return;
+			break;
 	}
+	return sum;
+}
+
+/* The first of a burst is answered at once; those within a millisecond after it, if they are many, together. */
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct socket *s = w->data;
+	ev_tstamp now = ev_now(loop);
+
+	(void)revents;
+	s->n_burst = now < s->burst_s + TICK_S ? s->n_burst : 0;
+	s->burst_s = s->n_burst ? s->burst_s : now;
+	s->n_burst += answer_all(s);
+	if (s->n_burst < BY_TICK_MIN)
+		return;
+	ev_io_stop(loop, &s->io);
+	ev_timer_again(loop, &s->tick);
+}
+
+static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct socket *s = w->data;
+
+	(void)revents;
+	if (answer_all(s) >= BY_TICK_MIN)
+		return;
+	s->n_burst = 0;
+	ev_timer_stop(loop, w);
+	ev_io_start(loop, &s->io);
 }
 
 /* They are few. The answer leaves by the ordinary socket. */
@@ -195,7 +228,8 @@ static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr 
 	s->gpu = gpu;
 	s->address = *address;
 	ev_io_init(&s->io, on_readable, udp_fd(s->udp), EV_READ);
-	s->io.data = s;
+	ev_timer_init(&s->tick, on_tick, 0., TICK_S);
+	s->io.data = s->tick.data = s;
 	ev_io_start(r->loop, &s->io);
 	return open_raw(s);
 }
@@ -240,6 +274,7 @@ void reflector_destroy(struct reflector *r)
 		return;
 	for (uint32_t i = 0; i < r->n_sockets; i++) {
 		ev_io_stop(r->loop, &r->sockets[i].io);
+		ev_timer_stop(r->loop, &r->sockets[i].tick);
 		if (r->sockets[i].raw)
 			ev_io_stop(r->loop, &r->sockets[i].raw_io);
 		udp_raw_close(r->sockets[i].raw);
