@@ -63,6 +63,7 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 		.reason = view->reason,
 		.gray_local = view->gray_local,
 		.gray_remote = view->gray_remote,
+		.returning_local = view->returning_local,
 		.n_remote = view->n_remote,
 	};
 	struct daemon_health *h = arg;

@@ -248,6 +248,8 @@ static const char *rule_gray(const struct judgement *j)
 
 	if (!p->judged)
 		return NULL;
+	if (p->returning_local)
+		return "a local sub-port has carrier again and is used once a probe out of it is answered";
 	if (p->gray_local)
 		return local[__builtin_ctz(p->gray_local)];
 	return p->gray_remote ? remote[__builtin_ctz(p->gray_remote)] : NULL;

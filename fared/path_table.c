@@ -441,8 +441,9 @@ static bool evaluate_path(struct path_table *t, struct pair *pair, uint32_t plan
 	facts.adopted_ns = path->adopted_ns;
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		facts.belief[s] = belief_now(t, path, s);
-	facts.local_bps = local_bps(t, pair->local_gpu, plane, path->probe.gray_local, &facts.n_live_sub_ports);
-	if (!facts.n_live_sub_ports) /* those not gray went down: better a lossy one than none */
+	facts.local_bps = local_bps(t, pair->local_gpu, plane,
+				    path->probe.gray_local | path->probe.returning_local, &facts.n_live_sub_ports);
+	if (!facts.n_live_sub_ports) /* the others went down: better a doubtful one than none */
 		facts.local_bps = local_bps(t, pair->local_gpu, plane, 0, &facts.n_live_sub_ports);
 	path_rules_apply(&facts, &path->result);
 	*change = (struct path_change){

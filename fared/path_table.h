@@ -70,6 +70,7 @@ struct path_probe {
 	uint32_t permille;  /* of the path's bandwidth that may be used */
 	const char *reason; /* static; why permille is less than 1000 */
 	uint8_t gray_local, gray_remote; /* bit s: sub-port s alone loses what it is given */
+	uint8_t returning_local;	 /* bit s: it has carrier again, and no route is proven over it yet */
 	uint8_t n_remote;		 /* remote sub-ports, if any is gray */
 };
 

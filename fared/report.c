@@ -203,7 +203,7 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, &p))
 		return json_null();
 	return json_pack(
-		"{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, s:f, s:i, s:i, s:o}",
+		"{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, s:f, s:i, s:i, s:i, s:o}",
 		"state", probe_state_name(p.state), "probed", p.wanted, "where",
 		probe_where_name(p.where), "reason", p.reason, "permille", (int)p.permille,
 		"loss_ppm", (int)p.loss_ppm, "window_probes", (int)p.n_window, "sent",
@@ -211,7 +211,7 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 		"rtt_p50_us", rtt_us(p.rtt_p50_ns), "rtt_p99_us", rtt_us(p.rtt_p99_ns),
 		"third_party", p.third_party, "hold_ms", (int)p.hold_ms, "since_s",
 		age_s(r, p.since_ns), "gray_local_sub_ports", (int)p.gray_local, "gray_remote_sub_ports",
-		(int)p.gray_remote, "data_ports", data_ports(&p));
+		(int)p.gray_remote, "returning_local_sub_ports", (int)p.returning_local, "data_ports", data_ports(&p));
 }
 
 static json_t *path_row(const struct report *r, const struct path_view *v)

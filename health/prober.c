@@ -85,6 +85,8 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 		out->source_port[i] = p->sockets[peer->gpu][v6][i].port;
 	}
 	out->gray_local = path->gray.mask[GRAY_LOCAL];
+	/* of a peer that answers nothing, nothing can be waited for */
+	out->returning_local = path->fsm.state == PROBE_UNPROVEN ? 0 : path->returning;
 	out->gray_remote = path->gray.mask[GRAY_REMOTE];
 	out->n_remote = path->n_remote;
 	out->n_data_ports = path->map.n_told;
@@ -116,6 +118,14 @@ void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane
 	p->handlers->on_path(p->arg, peer->gpu, &peer->address, plane, &v, NULL);
 	if (p->handlers->on_gray)
 		p->handlers->on_gray(p->arg, peer->gpu, &peer->address, plane, side == GRAY_LOCAL, sub_port, gray);
+}
+
+void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	struct prober_view v;
+
+	view(p, peer, plane, now, &v);
+	p->handlers->on_path(p->arg, peer->gpu, &peer->address, plane, &v, NULL);
 }
 
 /* ---- how often ----------------------------------------------------------- */
@@ -186,7 +196,7 @@ static uint64_t jittered(struct prober *p, uint64_t interval)
 static bool is_needless(const struct prober *p, const struct prober_peer *peer, const struct prober_path *path,
 			uint64_t now)
 {
-	return path->fsm.state == PROBE_UP && path->n_skipped < SKIP_MAX && !path->silent_since_ns &&
+	return path->fsm.state == PROBE_UP && !path->returning && path->n_skipped < SKIP_MAX && !path->silent_since_ns &&
 	       now < path->acked_ns + p->times.interval_ns &&
 	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
 }
@@ -440,13 +450,22 @@ int prober_want(struct prober *p, uint32_t gpu, const struct in6_addr *address, 
 
 void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_t sub_port)
 {
+	bool up = p->ports->gpus[gpu].live[plane] >> sub_port & 1;
+
 	for (uint32_t i = 0; i < p->n_peers; i++) {
 		struct prober_peer *peer = p->peers[i];
+		struct prober_path *path;
 		uint64_t nth;
 		uint32_t n;
 
 		if (peer->gpu != gpu || plane >= peer->n_planes)
 			continue;
+		path = &peer->paths[plane];
+		path->returning &= (uint8_t)~(1u << sub_port);
+		if (up && path->fsm.state != PROBE_UNPROVEN)
+			path->returning |= (uint8_t)(1u << sub_port);
+		if (path->fsm.state != PROBE_UNPROVEN)
+			prober_tell_links(p, peer, plane, prober_now_ns());
 		loss_rtt_void(&peer->paths[plane].loss, (uint8_t)sub_port);
 		peer->paths[plane].proven &= ~(1u << sub_port);
 		if (gray_forget(&peer->paths[plane].gray, GRAY_LOCAL, sub_port))

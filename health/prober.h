@@ -57,6 +57,7 @@ struct prober_view {
 	int8_t remote_sub_port[PROBER_PORTS]; /* where each source port leads; -1: not known */
 	uint16_t source_port[PROBER_PORTS];
 	uint8_t gray_local, gray_remote; /* bit s: out of use, for it loses while the others do not */
+	uint8_t returning_local;	 /* bit s: out of use until a probe out of it is answered; its carrier is back */
 	uint8_t n_remote;		 /* remote sub-ports; 0: not known */
 	uint32_t n_data_ports; /* what was last told by on_ports() */
 	struct port_map_entry data_ports[PORT_MAP_SLOTS];

@@ -31,6 +31,7 @@ struct prober_path {
 	uint64_t acked_ns;	  /* data was acknowledged over it */
 	uint32_t n_skipped;	  /* probes that acknowledgements made needless, in a row */
 	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */
+	uint8_t returning; /* bit s: it has carrier again, and no probe out of it has come back yet */
 	uint32_t permille; /* as last told */
 	int8_t remote[PROBER_PORTS]; /* where a probe from that port arrives, ... */
 	int8_t back[PROBER_PORTS];   /* ... and by which of our sub-ports the answer came */
@@ -152,6 +153,8 @@ void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t n
 /* prober.c: tells of a transition (change), or of a step of the ramp if there was one. */
 void prober_tell(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
 		 const struct probe_fsm_change *change);
+/* Which of our sub-ports may be used has changed, because of carrier or its return. */
+void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* A sub-port of the path became gray, or is so no longer. */
 void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, enum gray_side side,
 		      uint32_t sub_port);

@@ -270,6 +270,10 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		goto drop;
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;
+	if (path->returning >> probe.local_sub_port & 1) {
+		path->returning &= (uint8_t)~(1u << probe.local_sub_port);
+		prober_tell_links(p, peer, plane, now);
+	}
 	if (t.has_arrival) {
 		learn(path, &probe, &t.arrival, sub_port);
 		heed_trial(p, peer, plane, t.stamp.sequence, now);

@@ -587,6 +587,25 @@ START_TEST(probes_take_away_and_give_back_in_steps)
 }
 END_TEST
 
+START_TEST(a_sub_port_that_returns_is_used_once_it_is_proven)
+{
+	struct in6_addr address = peer_address(1);
+	struct path_probe p = {.judged = true, .answered = true, .permille = 1000, .returning_local = 2};
+
+	everything_fine();
+	ck_assert_int_eq(path_table_probe(table, 0, &address, 1, &p), 0);
+	expect(1, 1, FARE_VERDICT_OK, 200 * MBPS);
+	ck_assert_ptr_nonnull(strstr(view(1, 1).reason, "carrier again"));
+	expect(1, 2, FARE_VERDICT_OK, 400 * MBPS);
+	path_table_link(table, 0, 1, 0, false, 0); /* the other goes: better a doubtful one than none */
+	expect(1, 1, FARE_VERDICT_OK, 200 * MBPS);
+	path_table_link(table, 0, 1, 0, true, 200 * MBPS);
+	p.returning_local = 0;
+	ck_assert_int_eq(path_table_probe(table, 0, &address, 1, &p), 0);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
+}
+END_TEST
+
 START_TEST(probes_never_bring_back_what_routing_took)
 {
 	struct bgp_path_event gone = event_of(2, 1, 0);
@@ -727,6 +746,7 @@ int main(void)
 	tcase_add_test(tc, the_table_is_bounded);
 	tcase_add_test(tc, whatever_comes_the_invariants_hold);
 	tcase_add_test(tc, probes_take_away_and_give_back_in_steps);
+	tcase_add_test(tc, a_sub_port_that_returns_is_used_once_it_is_proven);
 	tcase_add_test(tc, probes_never_bring_back_what_routing_took);
 	tcase_add_test(tc, a_notice_lowers_never_raises_and_expires);
 	tcase_add_test(tc, an_old_notice_changes_nothing);

@@ -28,6 +28,7 @@ static struct in6_addr peer;
 static struct notice_capacity heard;
 static int n_heard, n_changes;
 static enum probe_state last_state;
+static uint8_t last_returning;
 
 static const struct prober_options options = {.dscp = 26, .slow_interval_ns = 400 * MS, .max_probes_per_s = 10000, .times = {
 	.interval_ns = 5 * MS,
@@ -48,6 +49,7 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *address, uin
 	(void)address;
 	(void)plane;
 	last_state = view->state;
+	last_returning = view->returning_local;
 	n_changes += change != NULL;
 }
 
@@ -242,6 +244,26 @@ START_TEST(a_path_that_was_away_waits_for_replies)
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
 	ck_assert_uint_eq(view().permille, 0);
 	ck_assert(until(is_up));
+}
+END_TEST
+
+static bool nothing_returns(void)
+{
+	return last_returning == 0;
+}
+
+/* Carrier comes back before the routes over it do. */
+START_TEST(a_sub_port_that_returns_waits_for_an_answer)
+{
+	reflect(&key);
+	ck_assert(until(is_up));
+	ports.gpus[0].live[0] = 0;
+	prober_link_changed(prober, 0, 0, 1);
+	ck_assert_uint_eq(last_returning, 0);
+	ports.gpus[0].live[0] = 2;
+	prober_link_changed(prober, 0, 0, 1);
+	ck_assert_uint_eq(last_returning, 2);
+	ck_assert(until(nothing_returns));
 }
 END_TEST
 
@@ -444,6 +466,7 @@ int main(void)
 	tcase_add_test(tc, nobody_there_takes_nothing_down);
 	tcase_add_test(tc, a_peer_that_falls_silent_everywhere_takes_nothing_down);
 	tcase_add_test(tc, a_path_that_was_away_waits_for_replies);
+	tcase_add_test(tc, a_sub_port_that_returns_waits_for_an_answer);
 	tcase_add_test(tc, a_notice_arrives_and_is_acknowledged);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
