@@ -803,6 +803,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(t, messages_are_cut_as_the_opcodes_say);
+	tcase_add_test(t, answers_are_asked_for_now_and_then);
 	tcase_add_test(t, a_batch_that_notifies_nobody_is_a_row);
 	tcase_add_test(t, loss_shrinks_the_window_and_progress_grows_it);
 	tcase_add_test(t, the_window_holds_and_batches_stay_whole);
