@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "options.h"
 #include "plan.h"
-#include "result.h"
-#include "table.h"
+#include "report.h"
+#include "shaped.h"
+#include "show.h"
 
 #define MAX_LIST      12
 #define LATENCY_BYTES 64
@@ -22,7 +22,8 @@ struct transport {
 	uint64_t sizes[MAX_LIST], qps[MAX_LIST], n;
 	int n_sizes, n_qps;
 	double seconds;
-	const char *only, *json;
+	const char *only, *json, *html, *lab;
+	bool shaped;
 	struct plan *plan;
 };
 
@@ -33,6 +34,9 @@ static const struct options_entry transport_options[] = {
 	{"only", 'o', "LIST", "of goodput,qps,cpu,latency (all)"},
 	{"seconds", 't', "S", "time measured per point and repetition (0.4)"},
 	{"n", 'n', "N", "repetitions, 1..25 (5)"},
+	{"shaped", 'S', NULL, "instead: in a lab, a sub-port lost at the far end; what spray, flows and the kernel's hash make of it"},
+	{"lab", 'l', "NAME", "the lab for --shaped ($FARELAB_NAME)"},
+	{"html", 'P', "FILE", "write them there as a page with pictures"},
 	{"json", 'j', "FILE", "write the results there too ('-': standard output)"},
 	{NULL, 0, NULL, NULL},
 };
@@ -105,6 +109,15 @@ static int parse(struct transport *t, int argc, char **argv)
 		case 'n':
 			err = options_number("n", optarg, 1, PLAN_MAX_N, &t->n);
 			break;
+		case 'S':
+			t->shaped = true;
+			break;
+		case 'l':
+			t->lab = optarg;
+			break;
+		case 'P':
+			t->html = optarg;
+			break;
 		case 'j':
 			t->json = optarg;
 			break;
@@ -159,7 +172,7 @@ static int make_plan(struct transport *t)
 	return err;
 }
 
-static int measure(struct transport *t)
+static int run_plan(struct transport *t)
 {
 	struct transport_net net;
 	struct progress progress;
@@ -173,77 +186,26 @@ static int measure(struct transport *t)
 	return err;
 }
 
-static void cell(char *out, size_t size, const json_t *entry, const char *key, int digits)
+static int measure(struct transport *t, json_t **root)
 {
-	const json_t *v = json_object_get(entry, key);
+	int err;
 
-	if (json_is_number(v))
-		snprintf(out, size, "%.*f", digits, json_number_value(v));
-	else
-		snprintf(out, size, "%s", json_is_string(v) ? json_string_value(v) : "-");
+	t->plan = calloc(1, sizeof(*t->plan));
+	err = t->plan ? make_plan(t) : -ENOMEM;
+	if (!err)
+		err = run_plan(t);
+	if (!err)
+		*root = plan_json(t->plan);
+	return err;
 }
 
-static void print_part(const json_t *root, const char *title, const char *part, const char *const *keys,
-		       const char *const *heads, size_t n)
+static int measure_shaped(struct transport *t, json_t **root)
 {
-	struct table *table;
-	json_t *entry;
-	size_t i;
+	json_t *shaped;
+	int err = shaped_run(t->lab, (unsigned)t->n, t->seconds, &shaped);
 
-	if (!json_object_get(root, part) || table_create(&table, n + 1, heads))
-		return;
-	json_array_foreach (json_object_get(root, part), i, entry) {
-		char text[8][32];
-		const char *cells[9] = {json_string_value(json_object_get(entry, "method"))};
-
-		for (size_t k = 0; k < n; k++) {
-			bool whole = json_is_integer(json_object_get(entry, keys[k]));
-
-			cell(text[k], sizeof(text[k]), entry, keys[k], whole ? 0 : 2);
-			cells[k + 1] = text[k];
-		}
-		table_row(table, cells);
-	}
-	printf("\n%s\n", title);
-	table_print(table, stdout);
-	table_destroy(table);
-}
-
-static void print(const json_t *root)
-{
-	static const char *const keys[] = {"bytes", "qps", "gbps", "gbps_min", "gbps_max", "of_ceiling", "cpu_s_per_gb"};
-	static const char *const heads[] = {"method", "bytes", "QPs", "Gb/s", "min", "max", "of ceiling", "CPU s/GB"};
-	static const char *const rtt_keys[] = {"bytes", "p50_us", "p50_us_min", "p50_us_max", "p99_us", "p999_us", "worst_us"};
-	static const char *const rtt_heads[] = {"method", "bytes", "p50 us", "min", "max", "p99 us", "p99.9 us", "worst us"};
-
-	print_part(root, "Goodput by message size; both ends spin, a core each", "goodput", keys, heads, 7);
-	print_part(root, "Goodput by number of QPs or connections", "qps", keys, heads, 7);
-	print_part(root, "The same, sleeping when nothing is due", "cpu", keys, heads, 7);
-	print_part(root, "Half round trip, both ends spin", "latency", rtt_keys, rtt_heads, 7);
-}
-
-static int report(struct transport *t)
-{
-	struct result *result;
-	struct utsname u;
-	json_t *root;
-	int err = result_create(&result);
-
-	if (err)
-		return err;
-	uname(&u);
-	root = plan_json(t->plan);
-	print(root);
-	result_set(result, "transport", root);
-	result_set_environment(result, "kernel", json_string(u.release));
-	result_set_environment(result, "cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-	result_set_environment(result, "path_mtu_bytes", json_integer(TRANSPORT_PATH_MTU));
-	result_set_environment(result, "what",
-			       json_string("real sockets and kernel, two processes pinned to a core each, veth pairs "
-					   "between two network namespaces instead of a wire; methods measured in turns; "
-					   "medians; every byte compared at the receiver"));
-	err = t->json ? result_write(result, t->json) : 0;
-	result_destroy(result);
+	if (!err)
+		*root = json_pack("{s:o}", "shaped", shaped);
 	return err;
 }
 
@@ -256,23 +218,30 @@ int transport_main(int argc, char **argv)
 		.n_qps = 5,
 		.n = 5,
 		.seconds = 0.4,
+		.lab = getenv("FARELAB_NAME"),
 	};
+	struct report *page = NULL;
+	json_t *root = NULL;
 	int err;
 
 	t.n_methods = transport_methods(t.method);
 	err = parse(&t, argc, argv);
 	if (err)
 		return err > 0 ? 0 : 2;
+	if (t.shaped && !t.lab) {
+		fputs("farebench transport: --shaped: which --lab?\n", stderr);
+		return 2;
+	}
 	if (geteuid()) {
 		fputs("farebench transport: needs root: it makes network namespaces\n", stderr);
 		return 1;
 	}
-	t.plan = calloc(1, sizeof(*t.plan));
-	err = t.plan ? make_plan(&t) : -ENOMEM;
+	err = t.html ? report_create(&page, "Moving bytes: the soft provider beside other transports") : 0;
 	if (!err)
-		err = measure(&t);
+		err = t.shaped ? measure_shaped(&t, &root) : measure(&t, &root);
 	if (!err)
-		err = report(&t);
+		err = show_all(root, page, t.html, t.json); /* takes root */
+	report_destroy(page);
 	free(t.plan);
 	return err ? 1 : 0;
 }
