@@ -47,6 +47,11 @@ struct qp_attr {
 	 * immediates arrive as long as completions are polled, and a SEND that carries bytes is refused.
 	 */
 	uint16_t receives;
+	/*
+	 * Packets may overtake each other: each is placed as it comes, and the QP may leave by several ports (qp_spread). Only
+	 * WRITEs. -EOPNOTSUPP where the provider has none such; the other end must have agreed (qp_remote.order_free).
+	 */
+	bool order_free;
 	uint32_t window_bytes; /* unacknowledged payload kept on the wire; 0: the provider's default */
 	void *context;	   /* comes back in struct qp_wc */
 };
@@ -57,10 +62,18 @@ struct qp_remote {
 	uint32_t qpn;		 /* 24 bits */
 	uint32_t psn;		 /* 24 bits: first PSN the other end sends */
 	uint16_t sub_port;	 /* the other end's, that its QP is made for */
+	bool order_free;	 /* its QP places packets in any order */
 	struct in6_addr device;	 /* where that sub-port's device answers; all zero: at address */
 };
 
 #define QP_MAX_RECEIVES 1024
+
+/* A way out of this end: what a leaf sees of it is the source port. */
+#define QP_MAX_PATHS 16
+struct qp_path {
+	uint16_t sub_port;
+	uint16_t udp_source_port;
+};
 
 enum qp_wr_flags {
 	QP_WR_IMM = 1 << 0, /* with immediate; after a WRITE it raises a receive completion at the other end */
@@ -179,7 +192,9 @@ struct qp_provider {
 	uint32_t (*qp_num)(const struct qp *qp);
 	uint32_t (*qp_psn)(const struct qp *qp); /* first PSN this end will send, random */
 	uint16_t (*qp_source_port)(const struct qp *qp);
-	int (*qp_connect)(struct qp *qp, const struct qp_remote *remote); /* RESET -> RTS, or on its way: qp_status */
+	/* RESET -> RTS, or on its way: qp_status. -EPROTONOSUPPORT: one end is order-free and the other is not; a standard
+	 * responder would answer the first packet out of order with a sequence error, and drop what follows. */
+	int (*qp_connect)(struct qp *qp, const struct qp_remote *remote);
 	/*
 	 * Devices change a QP's state in their own time. > 0: a change is under way (it connects, or it is in error
 	 * and not yet known to have placed its last byte); 0: none is; -errno: it failed without being told to
@@ -188,6 +203,11 @@ struct qp_provider {
 	int (*qp_status)(struct qp *qp);
 	/* Moves an RTS QP to another local sub-port of its plane; -EOPNOTSUPP where a device cannot. */
 	int (*qp_move)(struct qp *qp, uint16_t sub_port);
+	/*
+	 * Order-free QPs: their batches leave by these n (1..QP_MAX_PATHS) paths in turn from now on. 0, -EINVAL, -EADDRINUSE,
+	 * -ENODEV (nothing has changed then). NULL: the provider has no such QPs.
+	 */
+	int (*qp_spread)(struct qp *qp, const struct qp_path *paths, unsigned n);
 	/* Sends again at once from the oldest unacknowledged packet (the path just changed). */
 	void (*qp_kick)(struct qp *qp);
 	/* To ERR: what is outstanding, posted receives too, completes with FLUSH_ERR; once qp_status says 0, nothing more

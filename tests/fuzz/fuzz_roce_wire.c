@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "qp/soft/of_sender.h"
 #include "qp/soft/rc_requester.h"
 #include "qp/soft/rc_responder.h"
 #include "qp/soft/roce_icrc.h"
@@ -23,6 +24,7 @@ struct target {
 	struct qp_mr mr;
 	struct rc_responder responder;
 	struct rc_receives receives;
+	struct of_receiver order_free;
 	struct qp_stats stats;
 	uint8_t memory[GUARD + REGION + GUARD];
 };
@@ -59,6 +61,22 @@ static void check_round_trip(const struct roce_packet *p)
 	check(q.syndrome == p->syndrome && q.msn == p->msn && q.ack_req == p->ack_req);
 }
 
+static void respond_order_free(struct target *t, struct roce_packet *p, unsigned flags)
+{
+	uint8_t bitmap[OF_BITMAP_BYTES];
+	struct roce_packet answer;
+	struct rc_notice notice;
+
+	if (flags & ORDER)
+		p->psn = (t->order_free.expected_psn + (flags >> 4)) & ROCE_PSN_MASK;
+	of_receiver_on_request(&t->order_free, &t->regions, p, !(flags & 4));
+	while (of_receiver_take_notice(&t->order_free, &notice))
+		check(notice.has_imm);
+	if (flags & 8 && of_receiver_take_answer(&t->order_free, bitmap, &answer))
+		check(answer.payload_bytes <= sizeof(bitmap));
+	check(t->order_free.n_notices <= OF_WINDOW);
+}
+
 static void respond(struct target *t, struct roce_packet *p, unsigned flags)
 {
 	struct roce_packet answer;
@@ -70,6 +88,10 @@ static void respond(struct target *t, struct roce_packet *p, unsigned flags)
 	}
 	if (flags & ORDER)
 		p->psn = t->responder.expected_psn;
+	if (p->opcode >= ROCE_PLACE) {
+		respond_order_free(t, p, flags);
+		return;
+	}
 	if (flags & 16) {
 		struct qp_recv recv = {.data = t->memory + GUARD + REGION / 2, .lkey = t->mr.lkey, .length = REGION / 2};
 
@@ -88,6 +110,44 @@ static void respond(struct target *t, struct roce_packet *p, unsigned flags)
 	}
 	if (flags & 8 && rc_responder_take_answer(&t->responder, &answer))
 		check(answer.opcode == ROCE_ACK);
+}
+
+/* The same for a sender that needs no order; two answers in a row, the second one after time passed. */
+static void answer_order_free(const struct roce_packet *p)
+{
+	static uint8_t source[2048];
+	unsigned completed = 0;
+	struct qp_stats stats = {0};
+	struct rc_requester_config config = {.path_mtu = 256,
+					     .window_bytes = 4096,
+					     .batch_bytes = 1024,
+					     .timeout_ns = 1000,
+					     .first_psn = p->msn,
+					     .stats = &stats,
+					     .on_complete = count,
+					     .arg = &completed};
+	struct rc_work w = {.data = source, .length = sizeof(source)};
+	struct roce_packet out[RC_BURST_PACKETS];
+	enum qp_wc_status status;
+	struct of_sender s;
+
+	if (of_sender_init(&s, &config))
+		return;
+	check(of_sender_post(&s, &w) == 0 && of_sender_post(&s, &w) == 0);
+	for (unsigned turn = 1; turn < 4; turn++) {
+		for (unsigned n; (n = of_sender_burst(&s, out, RC_BURST_PACKETS));)
+			of_sender_sent(&s, n, turn * 100);
+		status = of_sender_on_ack(&s, p, turn * 100 + 50);
+		if (!status)
+			status = of_sender_on_timer(&s, turn * 400);
+		check(s.una <= s.next && s.next <= s.end && s.n_out + s.n_lost <= s.next - s.una && s.head <= s.tail);
+		if (!status)
+			continue;
+		of_sender_fail(&s, status);
+		check(completed == 2);
+		break;
+	}
+	of_sender_fini(&s);
 }
 
 static void check_guards(const struct target *t)
@@ -146,6 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (mr_table_add(&t.regions, t.memory + GUARD, REGION, QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, 5,
 			 &t.mr) || rc_receives_init(&t.receives, 4))
 		abort();
+	of_receiver_init(&t.order_free, 256, 0, &t.stats);
 	rc_responder_init(&t.responder, 256, 0, size % 2 ? &t.receives : NULL, &t.stats);
 	while (size >= 2) {
 		size_t bytes = (size_t)data[0] * 4;
@@ -163,6 +224,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		} else {
 			check(p.payload_bytes <= bytes);
 			check_round_trip(&p);
+			if (p.opcode == ROCE_ACK || p.opcode == ROCE_SELECTIVE_ACK)
+				answer_order_free(&p);
 			if (p.opcode == ROCE_ACK || roce_wire_is_read_response(p.opcode))
 				answer(&t, &p);
 			else if (roce_wire_is_request(p.opcode))

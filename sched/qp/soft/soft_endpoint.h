@@ -5,8 +5,8 @@
  * the timers of one local GPU address. In: datagrams, posted writes, time. Out: datagrams, bytes in
  * regions, completions, control datagrams. One thread.
  *
- * Who does what: soft_endpoint.c life and progress; soft_qp.c QPs; soft_tx.c bursts and answers to
- * sockets; soft_rx.c datagrams to QPs; soft_control.c the control channel; soft_provider.c the
+ * Who does what: soft_endpoint.c life and progress; soft_qp.c QPs; soft_order_free.c what is special about
+ * order-free ones; soft_tx.c bursts and answers to sockets; soft_rx.c datagrams to QPs; soft_control.c the control channel; soft_provider.c the
  * table of qp/provider.h. The protocol itself is in rc_requester.c and rc_responder.c, which know
  * no socket.
  */
@@ -23,6 +23,7 @@
 #include "rc_responder.h"
 #include "roce_icrc.h"
 #include "soft_cq.h"
+#include "soft_order_free.h"
 #include "soft_timers.h"
 
 #define SOFT_CONTROL_QPN      0xfa4e
@@ -45,8 +46,9 @@ struct qp {
 	struct qp *bucket_next; /* same hash of QPN */
 	struct soft_link all, runnable, answering;
 	struct soft_timer timer;
-	struct rc_requester requester;
+	struct rc_requester requester; /* of an order-free QP: only its config is used */
 	struct rc_responder responder;
+	struct soft_order_free *order_free; /* or NULL */
 	struct rc_receives receives; /* attr.receives of them */
 	struct qp_attr attr;
 	struct qp_remote remote;
@@ -169,6 +171,11 @@ struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn);
 void soft_qp_fail(struct qp *qp, enum qp_wc_status status);
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
 void soft_qp_set_timer(struct qp *qp);
+/* Room that a socket of the QP needs below it. */
+uint32_t soft_qp_tx_bytes(const struct qp *qp);
+bool soft_qp_has_unsent(const struct qp *qp);
+bool soft_qp_answer_due(const struct qp *qp);
+int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
 
 /* Sends what round-robin turns and the work budget allow; > 0 if anything was sent. */
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns);

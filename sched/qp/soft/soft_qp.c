@@ -65,7 +65,7 @@ static bool attr_is_valid(const struct qp_endpoint *ep, const struct qp_attr *at
 	if (attr->udp_source_port && attr->udp_source_port < SOFT_PORT_FIRST)
 		return false;
 	return attr->timeout < 32 && attr->retry_cnt < 8 && attr->rnr_limit < 8 &&
-	       attr->receives <= QP_MAX_RECEIVES;
+	       attr->receives <= QP_MAX_RECEIVES && !(attr->order_free && attr->receives);
 }
 
 static const char *device_of(const struct qp *qp)
@@ -100,16 +100,22 @@ static int init_requester(struct qp *qp)
 		.arg = qp,
 	};
 
-	return rc_requester_init(&qp->requester, &config);
+	if (!attr->order_free)
+		return rc_requester_init(&qp->requester, &config);
+	qp->requester.config = config;
+	return soft_order_free_create(qp, &config);
+}
+
+uint32_t soft_qp_tx_bytes(const struct qp *qp)
+{
+	/* the kernel counts its own overhead too: ample for a window and answers */
+	return qp->requester.config.window_bytes * 2 + (256u << 10);
 }
 
 static int open_socket(struct qp *qp)
 {
-	/* the kernel counts its own overhead too: ample for a window and answers */
-	uint32_t tx_bytes = qp->requester.config.window_bytes * 2 + (256u << 10);
-
 	qp->fd = soft_sock_open_tx(&qp->ep->attr.address, &qp->attr.udp_source_port, device_of(qp),
-				   tx_bytes);
+				   soft_qp_tx_bytes(qp));
 	return qp->fd < 0 ? qp->fd : 0;
 }
 
@@ -143,7 +149,20 @@ static int init_qp(struct qp *qp)
 		err = open_socket(qp);
 	if (!err)
 		err = assign_qpn(qp->ep, qp);
+	if (!err && qp->order_free)
+		soft_order_free_begin(qp);
 	return err;
+}
+
+static void release(struct qp *qp)
+{
+	if (qp->order_free)
+		soft_order_free_destroy(qp);
+	if (qp->fd >= 0)
+		close(qp->fd);
+	rc_requester_fini(&qp->requester);
+	rc_receives_fini(&qp->receives);
+	free(qp);
 }
 
 int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out)
@@ -165,11 +184,7 @@ int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp
 	soft_link_init(&qp->answering);
 	err = init_qp(qp);
 	if (err) {
-		if (qp->fd >= 0)
-			close(qp->fd);
-		rc_requester_fini(&qp->requester);
-		rc_receives_fini(&qp->receives);
-		free(qp);
+		release(qp);
 		return err;
 	}
 	soft_link_append(&ep->qps, &qp->all);
@@ -186,6 +201,8 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	if (qp->state != SOFT_QP_RESET || remote->qpn > QPN_MASK || remote->psn > ROCE_PSN_MASK ||
 	    !IN6_IS_ADDR_V4MAPPED(local) != !IN6_IS_ADDR_V4MAPPED(&remote->address))
 		return -EINVAL;
+	if (qp->attr.order_free != remote->order_free)
+		return -EPROTONOSUPPORT;
 	qp->remote = *remote;
 	qp->remote_at_bytes = soft_sock_address(&qp->remote_at, &remote->address, ROCE_UDP_PORT);
 	qp->flow = (struct roce_flow){
@@ -197,22 +214,37 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	qp->requester.config.remote_qpn = remote->qpn;
 	rc_responder_init(&qp->responder, qp->ep->attr.path_mtu, remote->psn,
 			  qp->attr.receives ? &qp->receives : NULL, &qp->ep->stats);
+	if (qp->order_free) {
+		qp->order_free->tx.config.remote_qpn = remote->qpn;
+		of_receiver_init(&qp->order_free->rx, qp->ep->attr.path_mtu, remote->psn, &qp->ep->stats);
+	}
 	qp->state = SOFT_QP_RTS;
 	return 0;
 }
 
 void soft_qp_set_timer(struct qp *qp)
 {
-	uint64_t when = qp->requester.deadline_ns;
+	uint64_t when = qp->order_free ? qp->order_free->tx.deadline_ns : qp->requester.deadline_ns;
 
 	if (qp->hold_until_ns && (!when || qp->hold_until_ns < when))
 		when = qp->hold_until_ns;
 	soft_timers_set(&qp->ep->timers, &qp->timer, when);
 }
 
+bool soft_qp_has_unsent(const struct qp *qp)
+{
+	return qp->order_free ? of_sender_has_unsent(&qp->order_free->tx) : rc_requester_has_unsent(&qp->requester);
+}
+
+bool soft_qp_answer_due(const struct qp *qp)
+{
+	return qp->order_free ? of_receiver_answer_due(&qp->order_free->rx) : rc_responder_answer_due(&qp->responder);
+}
+
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 {
-	enum qp_wc_status status = rc_requester_on_timer(&qp->requester, now_ns);
+	enum qp_wc_status status = qp->order_free ? of_sender_on_timer(&qp->order_free->tx, now_ns)
+						  : rc_requester_on_timer(&qp->requester, now_ns);
 
 	if (status) {
 		soft_qp_fail(qp, status);
@@ -221,7 +253,7 @@ void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 	if (qp->hold_until_ns <= now_ns)
 		qp->hold_until_ns = 0;
 	soft_qp_set_timer(qp);
-	if (rc_requester_has_unsent(&qp->requester) || rc_responder_answer_due(&qp->responder))
+	if (soft_qp_has_unsent(qp) || soft_qp_answer_due(qp))
 		soft_link_append(&qp->ep->runnable, &qp->runnable);
 }
 
@@ -235,7 +267,10 @@ void soft_qp_kick(struct qp *qp)
 {
 	if (qp->state != SOFT_QP_RTS)
 		return;
-	rc_requester_kick(&qp->requester, soft_endpoint_now_ns());
+	if (qp->order_free)
+		of_sender_kick(&qp->order_free->tx, soft_endpoint_now_ns());
+	else
+		rc_requester_kick(&qp->requester, soft_endpoint_now_ns());
 	qp->hold_until_ns = 0;
 	soft_qp_set_timer(qp);
 	run_soon(qp);
@@ -262,6 +297,8 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port)
 {
 	int err;
 
+	if (qp->order_free) /* it has several: soft_qp_spread() */
+		return -EOPNOTSUPP;
 	if (qp->attr.plane == QP_ANY_PLANE || sub_port >= qp->ep->attr.n_sub_ports[qp->attr.plane])
 		return -EINVAL;
 	if (qp->state != SOFT_QP_RTS)
@@ -283,7 +320,12 @@ void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 	if (qp->state == SOFT_QP_ERR)
 		return;
 	qp->state = SOFT_QP_ERR;
-	rc_requester_fail(&qp->requester, status);
+	if (qp->order_free) {
+		of_sender_fail(&qp->order_free->tx, status);
+		soft_order_free_forget(qp);
+	} else {
+		rc_requester_fail(&qp->requester, status);
+	}
 	qp->responder.receives = &qp->receives; /* posted ones there may be although it never was connected */
 	while (rc_responder_flush(&qp->responder, &notice))
 		soft_qp_notify(qp, &notice);
@@ -311,10 +353,12 @@ void soft_qp_destroy(struct qp *qp)
 	soft_link_remove(&qp->all);
 	ep->n_qps--;
 	ep->n_receives -= receives_of(qp);
-	close(qp->fd);
-	rc_requester_fini(&qp->requester);
-	rc_receives_fini(&qp->receives);
-	free(qp);
+	release(qp);
+}
+
+int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
+{
+	return qp->order_free ? soft_order_free_spread(qp, paths, n) : -EOPNOTSUPP;
 }
 
 void soft_qp_notify(struct qp *qp, const struct rc_notice *notice)
@@ -333,10 +377,23 @@ void soft_qp_notify(struct qp *qp, const struct rc_notice *notice)
 	soft_cq_push(&qp->ep->cq, &wc);
 }
 
+static bool is_idle(const struct qp *qp)
+{
+	return !soft_qp_has_unsent(qp) &&
+	       (qp->order_free ? !qp->order_free->tx.n_out : rc_requester_is_idle(&qp->requester));
+}
+
+static bool has_a_batch(const struct qp *qp)
+{
+	uint64_t unsent_bytes = qp->order_free ? of_sender_unsent_bytes(&qp->order_free->tx)
+					       : rc_requester_unsent_bytes(&qp->requester);
+
+	return unsent_bytes >= qp->requester.config.batch_bytes;
+}
+
 static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 {
-	struct rc_requester *r = &qp->requester;
-	bool idle = rc_requester_is_idle(r) && !rc_requester_has_unsent(r);
+	bool idle = is_idle(qp);
 	int err;
 
 	if (qp->state != SOFT_QP_RTS)
@@ -347,7 +404,7 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	err = soft_cq_claim(&qp->ep->cq, false);
 	if (err)
 		return err;
-	err = rc_requester_post(r, work);
+	err = qp->order_free ? of_sender_post(&qp->order_free->tx, work) : rc_requester_post(&qp->requester, work);
 	if (err) {
 		soft_cq_unclaim(&qp->ep->cq, false);
 		return err;
@@ -356,8 +413,7 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	 * At once if next to nothing is under way (latency) or a batch is full; else more posts may still
 	 * make the batch longer, and progress sends what they left.
 	 */
-	if (soft_link_is_alone(&qp->runnable) &&
-	    (idle || rc_requester_unsent_bytes(r) >= r->config.batch_bytes) &&
+	if (soft_link_is_alone(&qp->runnable) && (idle || has_a_batch(qp)) &&
 	    !soft_tx_burst(qp, soft_endpoint_now_ns())) {
 		soft_endpoint_rearm(qp->ep);
 		return 0;

@@ -23,16 +23,23 @@ struct arrival {
 /* An acknowledgement or a read response. */
 static void on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
 {
-	enum qp_wc_status status = packet->opcode == ROCE_ACK
-					   ? rc_requester_on_ack(&qp->requester, packet, now_ns)
-					   : rc_requester_on_response(&qp->requester, packet, now_ns);
+	enum qp_wc_status status;
+
+	if (qp->order_free)
+		status = roce_wire_is_read_response(packet->opcode)
+				 ? QP_WC_SUCCESS
+				 : of_sender_on_ack(&qp->order_free->tx, packet, now_ns);
+	else if (packet->opcode == ROCE_ACK)
+		status = rc_requester_on_ack(&qp->requester, packet, now_ns);
+	else
+		status = rc_requester_on_response(&qp->requester, packet, now_ns);
 
 	if (status) {
 		soft_qp_fail(qp, status);
 		return;
 	}
 	soft_qp_set_timer(qp);
-	if (rc_requester_has_unsent(&qp->requester))
+	if (soft_qp_has_unsent(qp))
 		soft_link_append(&qp->ep->runnable, &qp->runnable);
 }
 
@@ -80,8 +87,11 @@ static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
 		ep->stats.rx_dropped++;
 		return;
 	}
-	if (packet->opcode == ROCE_ACK || roce_wire_is_read_response(packet->opcode))
+	if (packet->opcode == ROCE_ACK || roce_wire_is_read_response(packet->opcode) ||
+	    (packet->opcode == ROCE_SELECTIVE_ACK && qp->order_free))
 		on_answer(qp, packet, now_ns);
+	else if (roce_wire_is_request(packet->opcode) && qp->order_free)
+		soft_order_free_on_request(qp, packet);
 	else if (roce_wire_is_request(packet->opcode))
 		on_request(qp, packet);
 }

@@ -178,13 +178,22 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 
 	if (qp->state != SOFT_QP_RTS || qp->blocked || qp->hold_until_ns > now_ns)
 		return false;
-	n = rc_requester_burst(&qp->requester, qp->ep->tx.packets, RC_BURST_PACKETS);
+	if (qp->order_free) {
+		n = of_sender_burst(&qp->order_free->tx, qp->ep->tx.packets, RC_BURST_PACKETS);
+		if (n)
+			soft_order_free_turn(qp);
+	} else {
+		n = rc_requester_burst(&qp->requester, qp->ep->tx.packets, RC_BURST_PACKETS);
+	}
 	if (!n)
 		return false;
 	sent = send_packets(qp, n, now_ns);
-	rc_requester_sent(&qp->requester, sent, now_ns);
+	if (qp->order_free)
+		of_sender_sent(&qp->order_free->tx, sent, now_ns);
+	else
+		rc_requester_sent(&qp->requester, sent, now_ns);
 	soft_qp_set_timer(qp);
-	return rc_requester_has_unsent(&qp->requester) && !qp->blocked &&
+	return soft_qp_has_unsent(qp) && !qp->blocked &&
 	       qp->hold_until_ns <= now_ns;
 }
 
@@ -196,7 +205,7 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 		struct qp *qp = soft_link_owner(ep->runnable.next, struct qp, runnable);
 
 		soft_link_remove(&qp->runnable);
-		if (rc_responder_answer_due(&qp->responder))
+		if (soft_qp_answer_due(qp))
 			soft_tx_answer(qp);
 		if (soft_tx_burst(qp, now_ns))
 			soft_link_append(&ep->runnable, &qp->runnable);
@@ -234,24 +243,28 @@ static bool answer_reads(struct qp *qp)
 
 static void acknowledge(struct qp *qp)
 {
-	uint8_t bytes[ROCE_HEADER_MAX + ROCE_ICRC_BYTES];
+	uint8_t bytes[ROCE_HEADER_MAX + OF_BITMAP_BYTES + ROCE_ICRC_BYTES], bitmap[OF_BITMAP_BYTES];
+	uint8_t *due = qp->order_free ? &qp->order_free->rx.syndrome : &qp->responder.syndrome, syndrome = *due;
 	struct roce_packet answer;
-	uint8_t syndrome = qp->responder.syndrome;
 	uint32_t crc;
 	size_t n;
 
-	if (!rc_responder_take_answer(&qp->responder, &answer))
+	if (qp->order_free ? !of_receiver_take_answer(&qp->order_free->rx, bitmap, &answer)
+			   : !rc_responder_take_answer(&qp->responder, &answer))
 		return;
 	answer.dest_qpn = qp->remote.qpn;
 	n = roce_wire_build(&answer, bytes);
-	crc = htole32(roce_icrc_compute(&qp->flow, 0, bytes, n, NULL, 0, 0));
+	crc = htole32(roce_icrc_compute(&qp->flow, 0, bytes, n, answer.payload, answer.payload_bytes, 0));
+	if (answer.payload_bytes)
+		memcpy(bytes + n, answer.payload, answer.payload_bytes);
+	n += answer.payload_bytes;
 	memcpy(bytes + n, &crc, sizeof(crc));
 	if (sendto(qp->fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&qp->remote_at,
 		   qp->remote_at_bytes) < 0 &&
 	    errno == EAGAIN) {
 		/* behind our own data in the socket: it goes out when that has left */
-		if (!qp->responder.syndrome)
-			qp->responder.syndrome = syndrome;
+		if (!*due)
+			*due = syndrome;
 		block(qp);
 	}
 }
@@ -261,7 +274,7 @@ void soft_tx_answer(struct qp *qp)
 	if (qp->state != SOFT_QP_RTS || qp->blocked || !answer_reads(qp))
 		return;
 	acknowledge(qp);
-	if (qp->responder.dead && !rc_responder_answer_due(&qp->responder))
+	if ((qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) && !soft_qp_answer_due(qp))
 		soft_qp_fail(qp, QP_WC_FLUSH_ERR);
 }
 

@@ -17,6 +17,8 @@ static int attr_check(const struct qp_endpoint *ep, const struct qp_attr *attr)
 {
 	if (attr->plane == QP_ANY_PLANE)
 		return -EOPNOTSUPP; /* a QP is its device's: the kernel's routing has no say */
+	if (attr->order_free)
+		return -EOPNOTSUPP; /* a device's responder takes packets in their order only */
 	if (attr->plane >= ep->attr.n_planes ||
 	    attr->sub_port >= ep->attr.n_sub_ports[attr->plane] || attr->timeout > 31 ||
 	    attr->retry_cnt > 7 || attr->rnr_limit > 7 || attr->receives > QP_MAX_RECEIVES || (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
@@ -126,6 +128,8 @@ int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	if (qp->state != VERBS_QP_MADE || remote->qpn > QPN_MASK || remote->psn > QPN_MASK ||
 	    !IN6_IS_ADDR_V4MAPPED(&qp->ep->attr.address) != !IN6_IS_ADDR_V4MAPPED(&remote->address))
 		return -EINVAL;
+	if (remote->order_free)
+		return -EPROTONOSUPPORT;
 	qp->remote = *remote;
 	qp->state = VERBS_QP_CONNECTING;
 	verbs_worker_submit(qp, VERBS_CONNECT);

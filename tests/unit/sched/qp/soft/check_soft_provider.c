@@ -32,6 +32,7 @@ static int n_wa, n_wb;
 static struct qp_control heard;
 static uint8_t heard_data[QP_CONTROL_MAX];
 static unsigned n_heard;
+static bool both_order_free;
 
 static struct in6_addr address(const char *text)
 {
@@ -81,8 +82,10 @@ static struct qp_attr attr_of(uint8_t timeout, uint8_t retry, uint32_t window)
 
 static void join(struct qp *x, struct qp *y, const char *x_at, const char *y_at)
 {
-	struct qp_remote to_y = {.address = address(y_at), .qpn = P->qp_num(y), .psn = P->qp_psn(y)};
-	struct qp_remote to_x = {.address = address(x_at), .qpn = P->qp_num(x), .psn = P->qp_psn(x)};
+	struct qp_remote to_y = {.address = address(y_at), .qpn = P->qp_num(y), .psn = P->qp_psn(y),
+				 .order_free = both_order_free};
+	struct qp_remote to_x = {.address = address(x_at), .qpn = P->qp_num(x), .psn = P->qp_psn(x),
+				 .order_free = both_order_free};
 
 	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
 	ck_assert_int_eq(P->qp_connect(y, &to_x), 0);
@@ -692,6 +695,144 @@ START_TEST(a_read_of_what_is_not_open_is_refused)
 }
 END_TEST
 
+/* ---- order-free ---- */
+
+static void open_order_free(uint32_t mtu, uint32_t window)
+{
+	struct qp_attr attr = attr_of(16, 7, window);
+
+	both_order_free = attr.order_free = true;
+	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", mtu, attr);
+	both_order_free = false;
+}
+
+static const struct {
+	uint32_t mtu, window;
+	unsigned paths;
+} free_shapes[] = {{4096, 0, 1}, {4096, 1 << 20, 5}, {1024, 0, 16}, {256, 8000, 3}};
+
+START_TEST(a_megabyte_sprayed_over_ports_arrives)
+{
+	struct qp_path paths[QP_MAX_PATHS];
+	struct qp_write w;
+	struct qp_stats stats;
+
+	open_order_free(free_shapes[_i].mtu, free_shapes[_i].window);
+	for (unsigned i = 0; i < free_shapes[_i].paths; i++)
+		paths[i] = (struct qp_path){1, (uint16_t)(50100 + i)};
+	ck_assert_int_eq(P->qp_spread(qa, paths, free_shapes[_i].paths), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		w = write_of(i, i * BYTES / 8, BYTES / 8 - 1, i % 2 ? QP_WR_IMM : 0);
+		ck_assert_int_eq(P->post_write(qa, &w), 0);
+	}
+	RUN_UNTIL(n_wa == 8 && n_wb == 4);
+	for (unsigned i = 0; i < 8; i++) {
+		ck_assert_int_eq(wa[i].status, QP_WC_SUCCESS);
+		ck_assert_uint_eq(wa[i].wr_id, i);
+		ck_assert_mem_eq(from + i * BYTES / 8, to + i * BYTES / 8, BYTES / 8 - 1);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		ck_assert_uint_eq(wb[i].imm, 2 * i + 1 + 100);
+		ck_assert_uint_eq(wb[i].byte_len, BYTES / 8 - 1);
+	}
+	P->endpoint_stats(b, &stats);
+	ck_assert_uint_eq(stats.icrc_errors, 0);
+	close_pair();
+}
+END_TEST
+
+START_TEST(paths_change_under_way)
+{
+	struct qp_path paths[] = {{1, 50200}, {1, 50201}, {1, 50202}};
+	struct qp_path bad[] = {{1, 50300}, {1, 50300}, {2, 50301}, {1, 1000}, {0, 50302}};
+	struct qp_write w;
+
+	open_order_free(4096, 0);
+	w = write_of(1, 0, BYTES, QP_WR_IMM);
+	ck_assert_int_eq(P->qp_spread(qa, paths, 3), 0);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->qp_spread(qa, paths + 1, 2), 0);
+	ck_assert_int_eq(P->qp_spread(qa, bad, 2), -EINVAL);
+	ck_assert_int_eq(P->qp_spread(qa, bad + 2, 1), -EINVAL);
+	ck_assert_int_eq(P->qp_spread(qa, bad + 3, 1), -EINVAL);
+	ck_assert_int_eq(P->qp_spread(qa, paths, 0), -EINVAL);
+	ck_assert_int_eq(P->qp_spread(qa, (struct qp_path[]){{1, 50400}, {0, 50401}}, 2), -ENODEV);
+	ck_assert_int_eq(P->qp_spread(qb, paths + 1, 1), 0); /* another address: another port */
+	ck_assert_int_eq(P->qp_move(qa, 1), -EOPNOTSUPP);
+	P->qp_kick(qa);
+	RUN_UNTIL(n_wa == 1 && n_wb == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
+	ck_assert_mem_eq(from, to, BYTES);
+	ck_assert_int_eq(P->qp_spread(qa, (struct qp_path[]){{1, 50400}}, 1), 0); /* nothing was left open */
+	close_pair();
+}
+END_TEST
+
+START_TEST(order_free_is_for_both_or_neither)
+{
+	struct qp_attr attr = attr_of(16, 7, 0);
+	struct qp_remote r = {.address = address("::ffff:127.0.0.3"), .qpn = 77};
+	struct qp_send send = {.length = 0};
+	struct qp_read read = {.length = 0};
+	struct qp *q;
+
+	open_order_free(4096, 0);
+	attr.order_free = true;
+	ck_assert_int_eq(P->qp_create(a, &attr, &q), 0);
+	ck_assert_int_eq(P->qp_connect(q, &r), -EPROTONOSUPPORT);
+	attr.order_free = false;
+	ck_assert_int_eq(P->qp_create(a, &attr, &q), 0);
+	ck_assert_int_eq(P->qp_spread(q, (struct qp_path[]){{1, 50400}}, 1), -EOPNOTSUPP);
+	r.order_free = true;
+	ck_assert_int_eq(P->qp_connect(q, &r), -EPROTONOSUPPORT);
+	attr.order_free = true;
+	attr.receives = 1;
+	ck_assert_int_eq(P->qp_create(a, &attr, &q), -EINVAL);
+	ck_assert_int_eq(P->post_send(qa, &send), -EOPNOTSUPP);
+	ck_assert_int_eq(P->post_read(qa, &read), -EOPNOTSUPP);
+	close_pair();
+}
+END_TEST
+
+START_TEST(order_free_refusals_find_the_guilty)
+{
+	struct qp_write w;
+
+	open_order_free(4096, 0);
+	w = write_of(1, 0, 5000, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	w = write_of(2, 0, 5000, 0);
+	w.rkey ^= 1;
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	w = write_of(3, 0, 5000, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	RUN_UNTIL(n_wa == 3);
+	ck_assert_int_eq(wa[1].status, QP_WC_REM_ACCESS_ERR);
+	ck_assert_int_eq(wa[2].status, QP_WC_FLUSH_ERR);
+	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN);
+	close_pair();
+}
+END_TEST
+
+START_TEST(order_free_silence_ends)
+{
+	struct qp_attr attr = attr_of(10, 1, 0);
+	struct qp_write w;
+
+	both_order_free = attr.order_free = true;
+	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", 4096, attr);
+	w = write_of(1, 0, 100000, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	P->qp_error(qb);
+	RUN_UNTIL(n_wa == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_RETRY_EXC_ERR);
+	for (unsigned i = 0; i < 100000; i++)
+		ck_assert_uint_eq(to[i], 0);
+	both_order_free = false;
+	close_pair();
+}
+END_TEST
+
 static int enter_namespace(void)
 {
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET)) {
@@ -734,6 +875,12 @@ int main(void)
 	tcase_add_test(t, posted_receives_are_flushed_even_without_a_peer);
 	tcase_add_loop_test(t, a_read_brings_the_peers_memory, 0, (int)(sizeof(read_shapes) / sizeof(read_shapes[0])));
 	tcase_add_test(t, a_read_of_what_is_not_open_is_refused);
+	tcase_add_loop_test(t, a_megabyte_sprayed_over_ports_arrives, 0,
+			    (int)(sizeof(free_shapes) / sizeof(free_shapes[0])));
+	tcase_add_test(t, paths_change_under_way);
+	tcase_add_test(t, order_free_is_for_both_or_neither);
+	tcase_add_test(t, order_free_refusals_find_the_guilty);
+	tcase_add_test(t, order_free_silence_ends);
 	suite_add_tcase(s, t);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);

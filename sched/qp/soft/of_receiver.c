@@ -1,0 +1,128 @@
+#include "of_receiver.h"
+
+#include <string.h>
+
+#define PSN_HALF 0x800000u
+
+void of_receiver_init(struct of_receiver *r, uint32_t path_mtu, uint32_t first_psn, struct qp_stats *stats)
+{
+	memset(r, 0, sizeof(*r));
+	r->path_mtu = path_mtu;
+	r->expected_psn = r->told_psn = first_psn & ROCE_PSN_MASK;
+	r->stats = stats;
+}
+
+static bool is_seen(const struct of_receiver *r, uint32_t psn)
+{
+	return r->seen[psn % OF_WINDOW / 64] >> psn % 64 & 1;
+}
+
+static enum rc_responder_verdict refuse(struct of_receiver *r, uint8_t syndrome, uint32_t psn)
+{
+	r->syndrome = syndrome;
+	r->refused_psn = psn;
+	r->dead = true;
+	return RC_RESPONDER_REFUSED;
+}
+
+static bool is_valid(const struct of_receiver *r, const struct roce_packet *p)
+{
+	return (p->opcode == ROCE_PLACE || p->opcode == ROCE_PLACE_LAST_IMM) && p->payload_bytes <= r->path_mtu &&
+	       p->payload_bytes <= p->dma_bytes && p->dma_bytes <= ROCE_MAX_DMA_BYTES;
+}
+
+/* The first that is missing may lie further on now. */
+static void advance(struct of_receiver *r)
+{
+	while (is_seen(r, r->expected_psn)) {
+		r->seen[r->expected_psn % OF_WINDOW / 64] &= ~(UINT64_C(1) << r->expected_psn % 64);
+		r->expected_psn = (r->expected_psn + 1) & ROCE_PSN_MASK;
+	}
+}
+
+enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r, const struct mr_table *regions,
+						 const struct roce_packet *p, bool can_notify)
+{
+	uint32_t ahead = (p->psn - r->expected_psn) & ROCE_PSN_MASK;
+	/* a place whose notification was not taken yet is not free */
+	uint32_t untold = (p->psn - r->told_psn) & ROCE_PSN_MASK;
+
+	if (r->dead || (ahead >= OF_WINDOW && ahead < PSN_HALF))
+		return RC_RESPONDER_GAP;
+	if (ahead >= PSN_HALF || is_seen(r, p->psn)) {
+		r->syndrome = r->syndrome ? r->syndrome : ROCE_SYNDROME_ACK;
+		return RC_RESPONDER_DUPLICATE;
+	}
+	if (!is_valid(r, p))
+		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
+	if (roce_wire_has_imm(p->opcode) && (!can_notify || untold >= OF_WINDOW))
+		return RC_RESPONDER_BUSY;
+	if (mr_table_place(regions, p->rkey, p->remote_addr, p->payload, p->payload_bytes))
+		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p->psn);
+	if (roce_wire_has_imm(p->opcode)) {
+		r->notices[p->psn % OF_WINDOW] = (struct of_notice){true, p->imm, p->dma_bytes};
+		r->n_notices++;
+	}
+	r->seen[p->psn % OF_WINDOW / 64] |= UINT64_C(1) << p->psn % 64;
+	advance(r);
+	r->stats->rx_packets++;
+	r->stats->rx_bytes += p->payload_bytes;
+	if (p->ack_req)
+		r->syndrome = ROCE_SYNDROME_ACK;
+	return RC_RESPONDER_PLACED;
+}
+
+bool of_receiver_take_notice(struct of_receiver *r, struct rc_notice *out)
+{
+	if (!r->n_notices)
+		r->told_psn = r->expected_psn;
+	while (r->told_psn != r->expected_psn) {
+		struct of_notice *n = &r->notices[r->told_psn % OF_WINDOW];
+
+		r->told_psn = (r->told_psn + 1) & ROCE_PSN_MASK;
+		if (!n->due)
+			continue;
+		*out = (struct rc_notice){.has_imm = true, .imm = n->imm, .bytes = n->bytes};
+		n->due = false;
+		r->msn = (r->msn + 1) & ROCE_PSN_MASK;
+		r->n_notices--;
+		return true;
+	}
+	return false;
+}
+
+/* Bytes of bitmap, a multiple of four: what has come behind the first that is missing. */
+static uint32_t draw_bitmap(const struct of_receiver *r, uint8_t bitmap[OF_BITMAP_BYTES])
+{
+	uint32_t bytes = 0;
+
+	memset(bitmap, 0, OF_BITMAP_BYTES);
+	for (uint32_t i = 0; i < OF_WINDOW - 1; i++) {
+		if (!is_seen(r, (r->expected_psn + 1 + i) & ROCE_PSN_MASK))
+			continue;
+		bitmap[i / 8] |= (uint8_t)(1u << i % 8);
+		bytes = i / 32 * 4 + 4;
+	}
+	return bytes;
+}
+
+bool of_receiver_take_answer(struct of_receiver *r, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
+{
+	bool nak = r->syndrome > ROCE_SYNDROME_ACK;
+	uint32_t bytes;
+
+	if (!r->syndrome)
+		return false;
+	bytes = nak ? 0 : draw_bitmap(r, bitmap);
+	*out = (struct roce_packet){
+		.opcode = bytes ? ROCE_SELECTIVE_ACK : ROCE_ACK,
+		.psn = nak ? r->refused_psn : (r->expected_psn - 1) & ROCE_PSN_MASK,
+		.syndrome = r->syndrome,
+		.msn = r->msn,
+		.payload = bitmap,
+		.payload_bytes = bytes,
+	};
+	r->stats->naks_sent += nak;
+	r->syndrome = 0;
+	return true;
+}

@@ -1,0 +1,421 @@
+#include "of_sender.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBE_NS 2000000u /* beyond what a round trip explains: a peer that was not scheduled is no loss */
+
+static struct rc_request *request_at(const struct of_sender *s, uint64_t i)
+{
+	return &s->queue[i & (RC_QUEUE_DEPTH - 1)];
+}
+
+static struct of_packet *packet_at(const struct of_sender *s, uint64_t psn)
+{
+	return &s->packets[psn & (OF_WINDOW - 1)];
+}
+
+int of_sender_init(struct of_sender *s, const struct rc_requester_config *config)
+{
+	memset(s, 0, sizeof(*s));
+	s->config = *config;
+	s->queue = calloc(RC_QUEUE_DEPTH, sizeof(*s->queue));
+	s->packets = calloc(OF_WINDOW, sizeof(*s->packets));
+	if (!s->queue || !s->packets) {
+		of_sender_fini(s);
+		return -ENOMEM;
+	}
+	if (s->config.window_bytes < config->path_mtu)
+		s->config.window_bytes = config->path_mtu;
+	if (s->config.window_bytes > OF_WINDOW * config->path_mtu)
+		s->config.window_bytes = OF_WINDOW * config->path_mtu;
+	s->window_bytes = s->slow_start_bytes = s->config.window_bytes;
+	s->una = s->next = s->end = config->first_psn & ROCE_PSN_MASK;
+	s->recovered_at = s->culprit = s->una;
+	return 0;
+}
+
+void of_sender_fini(struct of_sender *s)
+{
+	free(s->queue);
+	free(s->packets);
+	memset(s, 0, sizeof(*s));
+}
+
+int of_sender_post(struct of_sender *s, const struct rc_work *work)
+{
+	struct rc_request *w;
+
+	if (work->op != RC_WRITE)
+		return -EOPNOTSUPP;
+	if (s->tail - s->head >= RC_QUEUE_DEPTH)
+		return -ENOBUFS;
+	w = request_at(s, s->tail++);
+	*w = (struct rc_request){
+		.work = *work,
+		.first_psn = s->end,
+		.n_packets = work->length / s->config.path_mtu + (work->length % s->config.path_mtu != 0),
+	};
+	if (!w->n_packets)
+		w->n_packets = 1;
+	s->end += w->n_packets;
+	return 0;
+}
+
+/* ---- sending ---- */
+
+static const struct rc_request *request_of(const struct of_sender *s, uint64_t psn)
+{
+	uint64_t low = s->head, high = s->tail;
+
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (request_at(s, middle)->first_psn <= psn)
+			low = middle;
+		else
+			high = middle;
+	}
+	return request_at(s, low);
+}
+
+static void make_packet(const struct of_sender *s, uint64_t psn, struct roce_packet *out)
+{
+	const struct rc_request *w = request_of(s, psn);
+	uint64_t i = psn - w->first_psn, offset = i * s->config.path_mtu, left = w->work.length - offset;
+	bool tells = i + 1 == w->n_packets && w->work.flags & QP_WR_IMM;
+
+	*out = (struct roce_packet){
+		.opcode = tells ? ROCE_PLACE_LAST_IMM : ROCE_PLACE,
+		.dest_qpn = s->config.remote_qpn,
+		.psn = psn & ROCE_PSN_MASK,
+		.remote_addr = w->work.remote_addr + offset,
+		.rkey = w->work.rkey,
+		.dma_bytes = w->work.length,
+		.imm = w->work.imm,
+		.payload_bytes = (uint32_t)(left < s->config.path_mtu ? left : s->config.path_mtu),
+	};
+	if (out->payload_bytes)
+		out->payload = (const uint8_t *)w->work.data + offset;
+}
+
+/* The next to send at or after *psn: the lost ones first, then what never was. False: there is none. */
+static bool next_to_send(const struct of_sender *s, uint64_t *psn, unsigned *lost_left)
+{
+	for (; *lost_left && *psn < s->next; ++*psn) {
+		if (packet_at(s, *psn)->state != OF_LOST)
+			continue;
+		--*lost_left;
+		return true;
+	}
+	if (*psn < s->next)
+		*psn = s->next;
+	return *psn < s->end && *psn - s->una < OF_WINDOW;
+}
+
+/* How many packets may go now: a whole burst or all there are, or none, as small batches cost as much as large ones. */
+static uint64_t allowance(const struct of_sender *s)
+{
+	uint64_t window = s->window_bytes / s->config.path_mtu, burst = s->config.batch_bytes / s->config.path_mtu;
+	uint64_t room = s->n_out < window ? window - s->n_out : 0, unsent = s->n_lost + (s->end - s->next);
+
+	if (burst > window / 2)
+		burst = window / 2;
+	if (!burst)
+		burst = 1;
+	if (room < (unsent < burst ? unsent : burst))
+		return 0;
+	return room < burst ? room : burst;
+}
+
+unsigned of_sender_burst(const struct of_sender *s, struct roce_packet *out, unsigned max)
+{
+	uint64_t psn = s->una, room = allowance(s);
+	unsigned n = 0, lost_left = s->n_lost;
+
+	for (; n < max && n < room && next_to_send(s, &psn, &lost_left); psn++)
+		make_packet(s, psn, &out[n++]);
+	if (n)
+		out[n - 1].ack_req = true;
+	return n;
+}
+
+static void set_deadline(struct of_sender *s)
+{
+	uint64_t when[] = {s->overdue_ns, s->probe_ns, s->timeout_ns};
+
+	s->deadline_ns = 0;
+	for (unsigned i = 0; i < 3; i++)
+		if (when[i] && (!s->deadline_ns || when[i] < s->deadline_ns))
+			s->deadline_ns = when[i];
+}
+
+/* A round trip, and what it usually varies by. */
+static uint64_t patience_ns(const struct of_sender *s)
+{
+	return s->srtt_ns + 4 * s->rttvar_ns;
+}
+
+/* Something was heard, or something went out while nothing was waited for. */
+static void wait_anew(struct of_sender *s, uint64_t now_ns)
+{
+	bool waits = s->una != s->next && s->config.timeout_ns;
+
+	s->timeout_ns = waits ? now_ns + s->config.timeout_ns : 0;
+	s->probe_ns = waits && s->srtt_ns ? now_ns + 2 * patience_ns(s) + PROBE_NS : 0;
+	if (s->probe_ns >= s->timeout_ns)
+		s->probe_ns = 0;
+}
+
+void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns)
+{
+	unsigned lost_left = s->n_lost;
+	bool waited = s->timeout_ns;
+
+	for (uint64_t psn = s->una; n_packets && next_to_send(s, &psn, &lost_left); psn++, n_packets--) {
+		struct of_packet *p = packet_at(s, psn);
+		struct roce_packet wire;
+
+		make_packet(s, psn, &wire);
+		s->config.stats->tx_packets++;
+		s->config.stats->tx_bytes += wire.payload_bytes;
+		if (psn == s->next) {
+			s->next++;
+			*p = (struct of_packet){.sent_ns = now_ns};
+		} else {
+			s->n_lost--;
+			*p = (struct of_packet){.sent_ns = now_ns, .again = true};
+			s->config.stats->retransmitted_packets++;
+		}
+		s->n_out++;
+	}
+	if (!waited)
+		wait_anew(s, now_ns);
+	set_deadline(s);
+}
+
+/* ---- the window ---- */
+
+static void grow_window(struct of_sender *s, uint64_t acked_bytes)
+{
+	uint64_t window = s->window_bytes;
+
+	if (window < s->slow_start_bytes)
+		window += acked_bytes;
+	else
+		window += acked_bytes * s->config.path_mtu / window;
+	s->window_bytes = window < s->config.window_bytes ? (uint32_t)window : s->config.window_bytes;
+}
+
+/* A loss; silence: nothing came back at all. Once for all that was on its way at the time. */
+static void shrink_window(struct of_sender *s, bool silence)
+{
+	if (s->una >= s->recovered_at)
+		s->slow_start_bytes = s->window_bytes / 2;
+	else if (!silence)
+		return;
+	if (s->slow_start_bytes < s->config.path_mtu)
+		s->slow_start_bytes = s->config.path_mtu;
+	s->window_bytes = silence ? s->config.path_mtu : s->slow_start_bytes;
+	s->recovered_at = s->next;
+}
+
+static void lose(struct of_sender *s, struct of_packet *p)
+{
+	p->state = OF_LOST;
+	s->n_out--;
+	s->n_lost++;
+}
+
+/*
+ * Packets that were overtaken by one sent a whole patience later are lost; those overtaken by less will be, if they do
+ * not come within a round trip and a patience of their sending.
+ */
+static void judge_overtaken(struct of_sender *s, uint64_t now_ns)
+{
+	uint64_t patience = patience_ns(s);
+	bool any = false;
+
+	s->overdue_ns = 0;
+	for (uint64_t psn = s->una; s->n_out && s->srtt_ns && psn < s->next; psn++) {
+		struct of_packet *p = packet_at(s, psn);
+		uint64_t overdue = p->sent_ns + s->srtt_ns + patience;
+
+		if (p->state != OF_OUT || p->sent_ns >= s->newest_placed_ns)
+			continue;
+		if (p->sent_ns + patience <= s->newest_placed_ns || overdue <= now_ns) {
+			lose(s, p);
+			any = true;
+		} else if (!s->overdue_ns || overdue < s->overdue_ns) {
+			s->overdue_ns = overdue;
+		}
+	}
+	if (any)
+		shrink_window(s, false);
+}
+
+/* ---- answers ---- */
+
+static void measure(struct of_sender *s, uint64_t rtt_ns)
+{
+	uint64_t error = rtt_ns > s->srtt_ns ? rtt_ns - s->srtt_ns : s->srtt_ns - rtt_ns;
+
+	rtt_ns = rtt_ns ? rtt_ns : 1;
+	if (!s->srtt_ns) { /* RFC 6298 2.2, 2.3 */
+		s->srtt_ns = rtt_ns;
+		s->rttvar_ns = rtt_ns / 2;
+		return;
+	}
+	s->rttvar_ns += error / 4 - s->rttvar_ns / 4;
+	s->srtt_ns += rtt_ns / 8 - s->srtt_ns / 8;
+	if (!s->srtt_ns)
+		s->srtt_ns = 1;
+}
+
+/* What one acknowledgement tells. */
+struct news {
+	unsigned placed;
+	uint64_t newest_ns; /* of packets sent once */
+};
+
+static void on_placed(struct of_sender *s, uint64_t psn, struct news *news)
+{
+	struct of_packet *p = packet_at(s, psn);
+
+	if (p->state == OF_PLACED)
+		return;
+	if (p->state == OF_OUT)
+		s->n_out--;
+	else
+		s->n_lost--;
+	p->state = OF_PLACED;
+	news->placed++;
+	if (!p->again && p->sent_ns > news->newest_ns)
+		news->newest_ns = p->sent_ns;
+	if (p->sent_ns > s->newest_placed_ns)
+		s->newest_placed_ns = p->sent_ns;
+}
+
+static void complete(struct of_sender *s)
+{
+	while (s->head != s->tail) {
+		const struct rc_request *w = request_at(s, s->head);
+
+		if (s->una < w->first_psn + w->n_packets)
+			break;
+		s->head++;
+		s->config.on_complete(s->config.arg, w->work.wr_id, QP_WC_SUCCESS, w->work.length);
+	}
+}
+
+static enum qp_wc_status on_nak(struct of_sender *s, const struct roce_packet *ack)
+{
+	uint64_t ahead = (ack->psn - s->una) & ROCE_PSN_MASK;
+
+	if (ahead >= s->next - s->una)
+		return QP_WC_SUCCESS;
+	s->culprit = s->una + ahead;
+	s->config.stats->naks_received++;
+	switch (ack->syndrome) {
+	case ROCE_SYNDROME_NAK_INVALID_REQUEST:
+		return QP_WC_REM_INV_REQ_ERR;
+	case ROCE_SYNDROME_NAK_REMOTE_ACCESS:
+		return QP_WC_REM_ACCESS_ERR;
+	case ROCE_SYNDROME_NAK_SEQUENCE: /* so it wants order after all */
+		return QP_WC_BAD_RESP_ERR;
+	default:
+		return QP_WC_SUCCESS;
+	}
+}
+
+enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet *ack, uint64_t now_ns)
+{
+	uint64_t ahead = (ack->psn + 1 - s->una) & ROCE_PSN_MASK, next = s->una + ahead;
+	struct news news = {0};
+
+	if (ack->syndrome > ROCE_SYNDROME_ACK)
+		return on_nak(s, ack);
+	if (ahead > s->next - s->una)
+		return QP_WC_SUCCESS; /* old, or of packets that were never sent */
+	for (uint64_t psn = s->una; psn < next; psn++)
+		on_placed(s, psn, &news);
+	for (uint32_t i = 0; ack->opcode == ROCE_SELECTIVE_ACK && i < ack->payload_bytes * 8 && i < OF_WINDOW; i++)
+		if (ack->payload[i / 8] >> i % 8 & 1 && next + 1 + i < s->next)
+			on_placed(s, next + 1 + i, &news);
+	s->una = next;
+	complete(s);
+	if (!news.placed)
+		return QP_WC_SUCCESS;
+	if (news.newest_ns && news.newest_ns <= now_ns)
+		measure(s, now_ns - news.newest_ns);
+	grow_window(s, (uint64_t)news.placed * s->config.path_mtu);
+	s->retries = 0;
+	judge_overtaken(s, now_ns);
+	wait_anew(s, now_ns);
+	set_deadline(s);
+	return QP_WC_SUCCESS;
+}
+
+/* ---- time ---- */
+
+static void lose_all(struct of_sender *s)
+{
+	for (uint64_t psn = s->una; s->n_out && psn < s->next; psn++)
+		if (packet_at(s, psn)->state == OF_OUT)
+			lose(s, packet_at(s, psn));
+}
+
+/* Sends the newest again: whatever answers it tells of the others. */
+static void probe(struct of_sender *s)
+{
+	s->probe_ns = 0;
+	for (uint64_t psn = s->next; psn-- > s->una;) {
+		if (packet_at(s, psn)->state != OF_OUT)
+			continue;
+		lose(s, packet_at(s, psn));
+		return;
+	}
+}
+
+enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns)
+{
+	if (s->timeout_ns && now_ns >= s->timeout_ns) {
+		s->config.stats->timeouts++;
+		s->culprit = s->una;
+		if (s->retries >= s->config.retry_cnt)
+			return QP_WC_RETRY_EXC_ERR;
+		s->retries++;
+		shrink_window(s, true);
+		lose_all(s);
+		s->timeout_ns = now_ns + s->config.timeout_ns;
+		s->probe_ns = s->overdue_ns = 0;
+	}
+	if (s->probe_ns && now_ns >= s->probe_ns)
+		probe(s);
+	if (s->overdue_ns && now_ns >= s->overdue_ns)
+		judge_overtaken(s, now_ns);
+	set_deadline(s);
+	return QP_WC_SUCCESS;
+}
+
+void of_sender_kick(struct of_sender *s, uint64_t now_ns)
+{
+	lose_all(s);
+	wait_anew(s, now_ns);
+	s->overdue_ns = 0;
+	set_deadline(s);
+}
+
+void of_sender_fail(struct of_sender *s, enum qp_wc_status status)
+{
+	s->una = s->next = s->end;
+	s->n_out = s->n_lost = 0;
+	s->overdue_ns = s->probe_ns = s->timeout_ns = s->deadline_ns = 0;
+	while (s->head != s->tail) {
+		const struct rc_request *w = request_at(s, s->head++);
+		bool guilty = s->culprit >= w->first_psn && s->culprit < w->first_psn + w->n_packets;
+
+		s->config.on_complete(s->config.arg, w->work.wr_id, guilty ? status : QP_WC_FLUSH_ERR, 0);
+	}
+}

@@ -1,0 +1,79 @@
+/*
+ * of_sender.h - the sending half of an order-free connection (docs/order-free.md): posted writes become packets that
+ * can each be placed by itself.
+ *
+ * Owns the queue of posted writes, what is known of each packet on its way, the window and the deadline. In: writes,
+ * acknowledgements, `now`. Out: packets to send, completions through on_complete in the order of posting. Pure: no
+ * socket, no clock; the endpoint's thread.
+ *
+ * Packets may overtake each other, so one that is missing is not a lost one yet. It is taken for lost when a packet sent
+ * a whole round trip (and its usual variation) later is known to have arrived, or when nothing is heard at all; then it
+ * alone is sent again. A pause after the last packets is cut short by sending the newest again: its acknowledgement
+ * tells of all the others. The window shrinks on loss and grows with acknowledgements, as in rc_requester.h.
+ */
+#ifndef OF_SENDER_H
+#define OF_SENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "of_receiver.h"
+#include "rc_requester.h"
+
+struct of_packet {
+	uint64_t sent_ns;
+	enum { OF_OUT, OF_PLACED, OF_LOST } state;
+	bool again; /* sent more than once: its answer says nothing of the round trip */
+};
+
+struct of_sender {
+	struct rc_requester_config config; /* regions, rnr_limit: of no use here */
+	struct rc_request *queue;	   /* RC_QUEUE_DEPTH */
+	uint64_t head, tail;
+	/* PSNs, unwrapped: oldest not placed, never sent, never posted */
+	uint64_t una, next, end;
+	struct of_packet *packets; /* [una, next), by their low bits: OF_WINDOW of them */
+	unsigned n_out, n_lost;
+	uint64_t newest_placed_ns; /* when the packet was sent that was sent last of those known to be placed */
+	uint64_t srtt_ns, rttvar_ns; /* 0: not known */
+	uint64_t overdue_ns;	     /* when a packet that was overtaken is lost; 0: none was */
+	uint64_t probe_ns, timeout_ns; /* nothing heard till then; 0: nothing is waited for */
+	uint64_t deadline_ns;	     /* the earliest of those */
+	unsigned retries;
+	uint32_t window_bytes, slow_start_bytes;
+	uint64_t recovered_at;
+	uint64_t culprit;
+};
+
+/* 0 or -ENOMEM. config is copied; remote_qpn may be set later, before the first burst. */
+int of_sender_init(struct of_sender *s, const struct rc_requester_config *config);
+void of_sender_fini(struct of_sender *s); /* completes nothing */
+
+/* Queues a write (RC_WRITE). -ENOBUFS: queue full; -EOPNOTSUPP: other work, which needs order. */
+int of_sender_post(struct of_sender *s, const struct rc_work *work);
+
+/* The packets to send now, at most max; then what was really handed to the network. As rc_requester_burst(). */
+unsigned of_sender_burst(const struct of_sender *s, struct roce_packet *out, unsigned max);
+void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns);
+
+/* ACK or SELECTIVE ACK. 0, or the status that ends the connection: the caller then calls of_sender_fail() with it. */
+enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet *ack, uint64_t now_ns);
+/* The deadline may have passed. 0, or QP_WC_RETRY_EXC_ERR. */
+enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns);
+/* What is on its way is sent again at once. */
+void of_sender_kick(struct of_sender *s, uint64_t now_ns);
+/* As rc_requester_fail(). */
+void of_sender_fail(struct of_sender *s, enum qp_wc_status status);
+
+static inline bool of_sender_has_unsent(const struct of_sender *s)
+{
+	return s->n_lost || s->next != s->end;
+}
+
+/* About: as if every packet were full. */
+static inline uint64_t of_sender_unsent_bytes(const struct of_sender *s)
+{
+	return (s->n_lost + (s->end - s->next)) * s->config.path_mtu;
+}
+
+#endif
