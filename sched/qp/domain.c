@@ -383,22 +383,34 @@ int domain_hear(struct fare_domain *domain)
 	return domain->provider->endpoint_progress(domain->endpoint);
 }
 
-static int progress(struct fare_domain *domain)
+/* All that there are, for a lane that ends waits for it; but no more than there is room for their events. */
+static int take_completions(struct fare_domain *domain)
 {
 	struct qp_wc wc[POLL_BATCH];
+	int n, total = 0;
+
+	do {
+		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);
+		domain->drained = n < POLL_BATCH;
+		total += n;
+		for (int i = 0; i < n; i++) {
+			struct lane_qp *q = wc[i].context;
+
+			messages_on_completion(q->group, &wc[i]);
+		}
+	} while (!domain->drained && room_for_events(domain));
+	return total;
+}
+
+static int progress(struct fare_domain *domain)
+{
 	int n, err;
 
 	for (int round = 0; round < POLL_ROUNDS; round++) {
 		err = domain_hear(domain);
 		if (err < 0)
 			return err;
-		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);
-		domain->drained = n < POLL_BATCH;
-		for (int i = 0; i < n; i++) {
-			struct lane_qp *q = wc[i].context;
-
-			messages_on_completion(q->group, &wc[i]);
-		}
+		n = take_completions(domain);
 		if (n == 0 && err == 0)
 			break;
 		step_groups(domain);
