@@ -324,7 +324,7 @@ static int result_show_timeline(const json_t *timelines, const char *scenario,
 	char title[160];
 	struct report_plot plot = {.title = title,
 				   .x_label = "ms since the fault",
-				   .y_label = "goodput, % of the whole fabric's optimum",
+				   .y_label = "% of optimum before the fault",
 				   .kind = REPORT_LINES,
 				   .series = series};
 	const json_t *one;

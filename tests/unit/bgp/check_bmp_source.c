@@ -5,6 +5,7 @@
 #include <ev.h>
 #include <unistd.h>
 
+#include "bgp_await.h"
 #include "bgp_record.h"
 
 #define N0   "198.18.0.0"
@@ -21,31 +22,13 @@ struct fixture {
 	int listener;
 	int fd; /* the scripted bgpd's end */
 	struct bytes b;
-	bool late;
 };
 
-static void on_late(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	struct fixture *f = timer->data;
-
-	(void)events;
-	f->late = true;
-	ev_break(loop, EVBREAK_ALL);
-}
-
-/* Runs the loop until `text` stands in `in`; fails after ten seconds. */
+/* Runs the loop until `text` stands in `in`; fails if that takes too long. */
 static void await(struct fixture *f, const char *in, const char *text)
 {
-	ev_timer timer;
-
-	ev_timer_init(&timer, on_late, 10.0, 0.0);
-	timer.data = f;
-	ev_timer_start(f->loop, &timer);
-	while (!strstr(in, text) && !f->late)
-		ev_run(f->loop, EVRUN_ONCE);
-	ev_timer_stop(f->loop, &timer);
-	ck_assert_msg(!f->late, "never came: %s\npaths:\n%sstates:\n%slogs:\n%s", text, f->r.paths,
-		      f->r.states, f->r.logs);
+	ck_assert_msg(await_text(f->loop, in, text), "never came: %s\npaths:\n%sstates:\n%slogs:\n%s", text,
+		      f->r.paths, f->r.states, f->r.logs);
 }
 
 static void listen_on(struct fixture *f)

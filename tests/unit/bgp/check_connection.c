@@ -3,20 +3,19 @@
 
 #include <check.h>
 #include <errno.h>
-#include <ev.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "bgp_await.h"
+
 struct fixture {
 	struct ev_loop *loop;
 	struct connection *c;
 	struct sockaddr_un address;
 	int listener, fd;
-	bool late;
 	char log[512]; /* what the handlers heard, in their order */
 	uint64_t deadline_ns, now_ns;
 	int greeting; /* what on_connected says */
@@ -79,27 +78,11 @@ static uint64_t settle(void *arg)
 static const struct connection_handlers handlers = {on_connected, on_bytes, on_lost, on_tick,
 						    settle};
 
-static void on_late(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	struct fixture *f = timer->data;
-
-	(void)events;
-	f->late = true;
-	ev_break(loop, EVBREAK_ALL);
-}
-
 /* Waits until the handlers heard text, then forgets all they heard. */
 static void await(struct fixture *f, const char *text)
 {
-	ev_timer timer;
-
-	ev_timer_init(&timer, on_late, 20.0, 0.0);
-	timer.data = f;
-	ev_timer_start(f->loop, &timer);
-	while (!strstr(f->log, text) && !f->late)
-		ev_run(f->loop, EVRUN_ONCE);
-	ev_timer_stop(f->loop, &timer);
-	ck_assert_msg(!f->late, "never came: %s\nheard:\n%s", text, f->log);
+	ck_assert_msg(await_text(f->loop, f->log, text), "never came: %s\nheard:\n%s", text,
+		      f->log);
 	f->log[0] = '\0';
 }
 

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "bgp_await.h"
 #include "bgp_record.h"
 
 #define P2 "198.19.0.2"
@@ -16,30 +17,12 @@ struct fixture {
 	struct zapi_source *s;
 	struct sockaddr_un address;
 	int listener, fd;
-	bool late;
 };
-
-static void on_late(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	struct fixture *f = timer->data;
-
-	(void)events;
-	f->late = true;
-	ev_break(loop, EVBREAK_ALL);
-}
 
 static void await(struct fixture *f, const char *in, const char *text)
 {
-	ev_timer timer;
-
-	ev_timer_init(&timer, on_late, 10.0, 0.0);
-	timer.data = f;
-	ev_timer_start(f->loop, &timer);
-	while (!strstr(in, text) && !f->late)
-		ev_run(f->loop, EVRUN_ONCE);
-	ev_timer_stop(f->loop, &timer);
-	ck_assert_msg(!f->late, "never came: %s\npaths:\n%sstates:\n%slogs:\n%s", text, f->r.paths,
-		      f->r.states, f->r.logs);
+	ck_assert_msg(await_text(f->loop, in, text), "never came: %s\npaths:\n%sstates:\n%slogs:\n%s", text,
+		      f->r.paths, f->r.states, f->r.logs);
 }
 
 static void expect_greeting(struct fixture *f)
