@@ -28,6 +28,7 @@ static const struct figure {
 	{"weights_ms", offsetof(struct failover_trial, weights_ms)},
 	{"restore_ms", offsetof(struct failover_trial, restore_ms)},
 	{"restore_after_back_ms", offsetof(struct failover_trial, restore_after_back_ms)},
+	{"after_ratio", offsetof(struct failover_trial, after_ratio)},
 };
 
 #define N_FIGURES (sizeof(figures) / sizeof(*figures))
@@ -127,7 +128,7 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 static const char *const fault_headers[] = {"scenario", "traffic", "strategy", "kernel tells", "decided",
 					    "moved",	"hole",	   "goodput",  "not moved"};
 static const char *const heal_headers[] = {"scenario", "traffic", "strategy", "BGP back", "hold-down", "ramp",
-					   "restored", "late",	  "back-off", "lost",	  "needless"};
+					   "restored", "goodput",  "late",	   "back-off", "lost",	  "needless"};
 
 #define COLUMNS(headers) (sizeof(headers) / sizeof(*headers))
 
@@ -176,10 +177,11 @@ static void heal_cells(const json_t *row, char cell[][CELL])
 	spread_cell(row, "hold_ms", 0, cell[4]);
 	spread_cell(row, "ramp_ms", 0, cell[5]);
 	spread_cell(row, "restore_after_back_ms", 0, cell[6]);
-	count_cell(row, "late", cell[7]);
-	count_cell(row, "backoff", cell[8]);
-	count_cell(row, "lost", cell[9]);
-	count_cell(row, "needless", cell[10]);
+	spread_cell(row, "after_ratio", 2, cell[7]);
+	count_cell(row, "late", cell[8]);
+	count_cell(row, "backoff", cell[9]);
+	count_cell(row, "lost", cell[10]);
+	count_cell(row, "needless", cell[11]);
 }
 
 /* scenario NULL: all. */
@@ -211,7 +213,7 @@ static const char fault_legend[] =
 static const char heal_legend[] =
 	"After healing. BGP back: links and kernel routes are as before (from the heal). hold-down: from then to the first "
 	"part of the weight. ramp: from then to all of it. restored: from BGP back to goodput at 98% of the healthy one; "
-	"late: more than a second. back-off: trials in which a path went down more than once; their restoring is not in "
+	"late: more than a second. goodput: at the end, of the healthy one. back-off: trials in which a path went down more than once; their restoring is not in "
 	"the spread.";
 
 void failover_report_print(const struct result *result, FILE *file)

@@ -140,7 +140,16 @@ static int await_decision(struct failover_bench *b, const struct failover_scenar
 	return err || m->healed_ns ? err : pause_for(b, kernel || !due ? BASELINE_NS : SETTLE_NS);
 }
 
-static int heal(struct failover_bench *b, const struct failover_scenario *s, struct moments *m)
+/* A bgpd that was started anew has read its file: what vtysh told the former one of weights has to be told again. */
+static int tell_weights(struct failover_bench *b, const struct failover_scenario *s, enum strategy strategy)
+{
+	if (!strategy_equal_weights(strategy) || strncmp(s->fault[0].words_off, "heal bgpd", 9))
+		return 0;
+	return lab_weights(&b->lab, b->topo, true);
+}
+
+static int heal(struct failover_bench *b, const struct failover_scenario *s, enum strategy strategy,
+		struct moments *m)
 {
 	uint64_t done, over;
 	int err = observe_n(b->observe, &m->healed_n);
@@ -148,6 +157,8 @@ static int heal(struct failover_bench *b, const struct failover_scenario *s, str
 	m->heal_ns = m->healed_ns ? m->healed_ns : cluster_now_ns();
 	for (unsigned i = 0; !err && i < s->n_faults; i++)
 		err = failover_fault_do(&s->fault[i], &b->lab, false, &done, &over);
+	if (!err)
+		err = tell_weights(b, s, strategy);
 	/* links and forwarding are back now; a daemon that farelab starts, from before it was */
 	if (!m->healed_ns)
 		m->healed_ns = s->fault[0].words_off[0] ? m->heal_ns : cluster_now_ns();
@@ -251,6 +262,7 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 		t->ramp_ms = share(m->first_ns > m->back_ns ? m->first_ns : m->back_ns, m->weights_ns);
 		t->weights_ms = share(m->healed_ns, m->weights_ns);
 	}
+	t->after_ratio = recovery_mean(r, m->end_ns - AFTER_NS / 2, m->end_ns) / healthy;
 	t->back_at_all = t->back_at_all && restored;
 	t->restore_ms = ms(m->healed_ns, restored ? restored : m->end_ns);
 	t->restore_after_back_ms = share(m->back_ns, restored ? restored : m->end_ns);
@@ -283,7 +295,19 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 	uint64_t begin_ns;
 	int err = await_well(b, s);
 
-	*out = (struct failover_trial){-1, -1, -1, -1, -1, -1, 0, -1, -1, -1, -1, -1, false, false, 0, 0, 0, 0};
+	*out = (struct failover_trial){.kernel_ms = -1,
+				       .decide_ms = -1,
+				       .decide_after_kernel_ms = -1,
+				       .move_ms = -1,
+				       .gap_ms = -1,
+				       .settled_ratio = -1,
+				       .back_ms = -1,
+				       .hold_ms = -1,
+				       .ramp_ms = -1,
+				       .weights_ms = -1,
+				       .restore_ms = -1,
+				       .restore_after_back_ms = -1,
+				       .after_ratio = -1};
 	if (!err)
 		err = traffic_begin(b, strategy, is_kv);
 	begin_ns = cluster_now_ns();
@@ -295,7 +319,7 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 	if (!err)
 		err = await_decision(b, s, &concern, strategy, &m);
 	if (!err)
-		err = heal(b, s, &m);
+		err = heal(b, s, strategy, &m);
 	if (!err)
 		err = await_back(b, s, &concern, &m, out);
 	return err ? err : evaluate(b, s, &m, begin_ns, out, fault, heal_picture);
