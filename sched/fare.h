@@ -129,6 +129,13 @@ enum fare_mode {
 	FARE_MODE_FLOW,	  /* a message's stripes are flows, bound by the connection table */
 	FARE_MODE_SPRAY,  /* every chunk by the exact schedule (order-free across QPs) */
 	FARE_MODE_KERNEL, /* QPs bound to no device; the kernel's multipath hash decides (ECMP, WECMP baselines) */
+	/*
+	 * As FARE_MODE_SPRAY, over one QP a plane, whose batches leave by all of its sub-ports and k source ports each, and
+	 * may overtake each other; leaves may spray packets, too. Soft provider at both ends: with verbs at this one
+	 * fare_group_open() is -EOPNOTSUPP, at the other one FARE_EVENT_CLOSED says so (a device's responder takes a packet out
+	 * of order for a lost one).
+	 */
+	FARE_MODE_PACKET,
 };
 
 struct fare_domain_options {

@@ -28,11 +28,14 @@ static int fill_options(struct fare_group *group, const struct fare_group_option
 	uint32_t mtu = group->domain->attr.path_mtu;
 
 	*o = *in;
-	if (o->mode > FARE_MODE_KERNEL || o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
+	if (o->mode > FARE_MODE_PACKET || o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30))
 		return -EINVAL;
 	/* where a QP is its device's, the kernel's routing has no say */
 	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
+		return -EOPNOTSUPP;
+	/* packets that overtake each other need a responder that lets them */
+	if (o->mode == FARE_MODE_PACKET && !group->domain->provider->qp_spread)
 		return -EOPNOTSUPP;
 	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
 	o->flows = o->flows ? o->flows : DEFAULT_FLOWS;
@@ -57,7 +60,7 @@ static unsigned widest_plane(const struct fare_domain *domain)
 static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lanes)
 {
 	const struct fare_domain *domain = group->domain;
-	unsigned m = widest_plane(domain), per_lane = m * group->options.qps_per_sub_port, total;
+	unsigned m = widest_plane(domain), n_ports = m * group->options.qps_per_sub_port, per_lane = n_ports, total;
 	uint64_t window = (uint64_t)group->options.window_bytes * m * domain->attr.n_planes;
 
 	group->n_lanes = domain->attr.n_planes;
@@ -67,8 +70,12 @@ static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lan
 		group->n_lanes = total < FARE_MAX_PLANES ? total : FARE_MAX_PLANES;
 		per_lane = (total + group->n_lanes - 1) / group->n_lanes;
 	}
+	if (group->options.mode == FARE_MODE_PACKET)
+		per_lane = 1;
 	if (!group->opener) { /* the acceptor mirrors the opener */
 		if (group->options.mode != FARE_MODE_KERNEL && n_lanes != group->n_lanes)
+			return -EPROTO;
+		if (group->options.mode == FARE_MODE_PACKET && qps_per_lane != 1)
 			return -EPROTO;
 		group->n_lanes = n_lanes;
 		per_lane = qps_per_lane;
@@ -83,6 +90,7 @@ static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lan
 		group->options.chunk_bytes = group->qp_window_bytes / domain->attr.path_mtu * domain->attr.path_mtu;
 	for (unsigned l = 0; l < group->n_lanes; l++) {
 		group->lanes[l].n_qps = per_lane;
+		group->lanes[l].n_ports = group->options.mode == FARE_MODE_PACKET ? n_ports : per_lane;
 		group->lanes[l].qps = calloc(per_lane, sizeof(struct lane_qp));
 		if (!group->lanes[l].qps)
 			return -ENOMEM;

@@ -88,6 +88,9 @@ struct lane {
 	bool attempted; /* was once tried to the end */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
+	unsigned n_ports;    /* source ports that it needs: one a QP, or, FARE_MODE_PACKET, all for one */
+	struct qp_path ways[QP_MAX_PATHS]; /* FARE_MODE_PACKET: those in force */
+	unsigned n_ways;
 	struct control_qp peer_qps[CONTROL_MAX_QPS]; /* acceptor: of the LANE_OPEN being answered */
 	uint16_t n_peer_addresses;
 	uint8_t peer_addresses[FARE_MAX_SUB_PORTS][16];
@@ -238,6 +241,10 @@ void lane_follow_sub_ports(struct fare_group *group, unsigned lane);
 void lane_kick(struct fare_group *group, unsigned lane);
 void lane_free(struct fare_group *group, unsigned lane);
 void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back */
+
+/* ways.c */
+/* FARE_MODE_PACKET: the lane's QP leaves by its live sub-ports, evenly, from now on. */
+int ways_set(struct fare_group *group, unsigned lane);
 
 /* ports.c */
 void ports_start(struct fare_group *group, unsigned lane);

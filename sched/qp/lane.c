@@ -108,18 +108,18 @@ static int create_qps(struct fare_group *group, unsigned l)
 {
 	const struct qp_provider *provider = group->domain->provider;
 	struct lane *lane = &group->lanes[l];
-	bool kernel = group->options.mode == FARE_MODE_KERNEL;
+	bool kernel = group->options.mode == FARE_MODE_KERNEL, packet = group->options.mode == FARE_MODE_PACKET;
 	int err;
 
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		struct lane_qp *q = &lane->qps[i];
 		const struct candidate *known = NULL;
 		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,
-					.retry_cnt = RETRY_COUNT,
+					.retry_cnt = RETRY_COUNT, .order_free = packet,
 					.window_bytes = group->qp_window_bytes, .context = q };
 
 		q->home = q->sub_port = attr.sub_port = kernel ? 0 : ports_local_sub_port(group, l, i);
-		if (!kernel && !group->options.random_ports)
+		if (!kernel && !packet && !group->options.random_ports)
 			known = ports_choose(group, l, i, q->home);
 		if (known)
 			attr.udp_source_port = known->port;
@@ -129,8 +129,10 @@ static int create_qps(struct fare_group *group, unsigned l)
 			known = NULL;
 			err = provider->qp_create(group->domain->endpoint, &attr, &q->qp);
 		}
+		lane->n_ways = 0;
+		if (!err && packet)
+			err = ways_set(group, l);
 		if (err) {
-			q->qp = NULL;
 			destroy_qps(group, l);
 			return err;
 		}
@@ -154,7 +156,8 @@ static int connect_qps(struct fare_group *group, unsigned l, const struct contro
 
 	for (unsigned i = 0; !err && i < lane->n_qps; i++) {
 		struct qp_remote remote = { .address = group->peer, .qpn = peer[i].qpn, .psn = peer[i].psn,
-					    .sub_port = peer[i].sub_port };
+					    .sub_port = peer[i].sub_port,
+					    .order_free = group->options.mode == FARE_MODE_PACKET };
 
 		if (peer[i].sub_port < n_addresses)
 			memcpy(&remote.device, addresses[peer[i].sub_port], sizeof(remote.device));
@@ -542,6 +545,11 @@ void lane_follow_sub_ports(struct fare_group *group, unsigned l)
 
 	if (group->options.mode == FARE_MODE_KERNEL || !live)
 		return;
+	if (group->options.mode == FARE_MODE_PACKET) {
+		if (lane->qps[0].qp && ways_set(group, l))
+			lane_kill(group, l);
+		return;
+	}
 	spread = uneven(lane, live);
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		struct lane_qp *q = &lane->qps[i];

@@ -148,7 +148,7 @@ static bool choose(struct fare_group *group, struct chunk *c)
 	}
 	if (group->options.mode == FARE_MODE_FLOW)
 		return choose_flow(group, c);
-	return group->options.mode == FARE_MODE_SPRAY ? choose_spray(group, c) : choose_kernel(group, c);
+	return group->options.mode == FARE_MODE_KERNEL ? choose_kernel(group, c) : choose_spray(group, c);
 }
 
 static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)

@@ -89,7 +89,7 @@ static bool covers(const struct fare_group *group, unsigned l)
 	unsigned load[FARE_MAX_SUB_PORTS] = { 0 }, least = UINT32_MAX, most = 0;
 	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(&trial, remotes);
 
-	for (unsigned i = 0; i < group->lanes[l].n_qps; i++) {
+	for (unsigned i = 0; i < group->lanes[l].n_ports; i++) {
 		const struct candidate *c = live ? take(&trial, i, ports_local_sub_port(group, l, i), live) : NULL;
 
 		if (!c)
@@ -126,7 +126,7 @@ static void add_random(struct fare_group *group, unsigned l)
 {
 	struct learning *learning = &group->lanes[l].learning;
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	unsigned per_qp = live ? (group->lanes[l].n_qps + live - 1) / live : 0;
+	unsigned per_qp = live ? (group->lanes[l].n_ports + live - 1) / live : 0;
 	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp;
 
 	for (unsigned s = 0; s < live; s++) {

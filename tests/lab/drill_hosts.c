@@ -349,6 +349,7 @@ bool drill_hosts_end(struct drill_hosts *h)
 
 void drill_hosts_report(const struct drill_hosts *h, FILE *to)
 {
+	static const char *const modes[] = { "flow", "spray", "kernel", "packet" };
 	const struct drill_shared *sh = h->shared;
 
 	fprintf(to,
@@ -356,7 +357,7 @@ void drill_hosts_report(const struct drill_hosts *h, FILE *to)
 		"\"bytes\":%llu,\"lost\":%llu,\"corrupted\":%llu,\"duplicated\":%llu,\"wrong\":%llu,\"blocked\":%llu,"
 		"\"replayed_chunks\":%llu,\"lane_deaths\":%llu,\"lane_rebuilds\":%llu,\"duplicate_notifications\":%llu,"
 		"\"retransmitted_packets\":%llu,\"flow_moves\":%llu,\"needless_moves\":%llu",
-		h->bed.options.provider, h->mode == FARE_MODE_FLOW ? "flow" : "spray", h->seed,
+		h->bed.options.provider, modes[h->mode], h->seed,
 		(unsigned long long)sh->sent, (unsigned long long)sh->completed, (unsigned long long)sh->received,
 		(unsigned long long)sh->bytes, (unsigned long long)sh->lost, (unsigned long long)sh->corrupted,
 		(unsigned long long)sh->duplicated, (unsigned long long)(sh->lost + sh->corrupted + sh->duplicated),

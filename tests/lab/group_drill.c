@@ -1,7 +1,7 @@
 /*
  * group_drill.c - a QP group under fire: two hosts without a router (bed.h), and a parent that breaks planes at random.
  *
- *   group_drill [--provider soft|verbs] [--mode flow|spray] [--messages N | --seconds S] [--max-bytes B]
+ *   group_drill [--provider soft|verbs] [--mode flow|spray|packet] [--messages N | --seconds S] [--max-bytes B]
  *               [--planes N] [--sub-ports M] [--rate MBPS] [--patience S] [--seed N] [--calm] [--json FILE]
  *
  * What is sent and how it is checked: drill_hosts.h. Faults: planes
@@ -152,7 +152,9 @@ static bool parse(struct drill *d, int argc, char **argv)
 		if (c == 'p')
 			d->options.provider = optarg;
 		else if (c == 'm')
-			d->hosts.mode = strcmp(optarg, "flow") ? FARE_MODE_SPRAY : FARE_MODE_FLOW;
+			d->hosts.mode = !strcmp(optarg, "flow")   ? FARE_MODE_FLOW
+					: !strcmp(optarg, "packet") ? FARE_MODE_PACKET
+								    : FARE_MODE_SPRAY;
 		else if (c == 'n')
 			d->hosts.messages = strtoull(optarg, NULL, 0);
 		else if (c == 's')
