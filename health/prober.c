@@ -339,6 +339,9 @@ static void run(struct prober *p, uint64_t now)
 	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns)
 		prober_io_drain(p);
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
+	/* so late that replies may be stuck as we were (a core, or all of them, taken away by a hypervisor) */
+	if (now > p->armed_ns + p->times.interval_ns)
+		p->late_until_ns = now + 2 * (now - p->armed_ns) + p->times.interval_ns * p->times.detect_multiplier;
 	refresh_notices(p, now);
 	share_budget(p, now);
 	while (wheel_take(p->wheel, now, &place)) {

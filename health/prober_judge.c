@@ -36,14 +36,14 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 
 /*
  * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for.
- * Otherwise replies may be behind what fills it: an allowance, and twice what they took of late.
+ * Otherwise, or if we ran late ourselves, replies may be behind what fills it: an allowance, and twice what they took of late.
  */
 static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
 {
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
 
-	if (now >= s->heard_ns + p->times.interval_ns * 3 / 2)
+	if (now >= p->late_until_ns && now >= s->heard_ns + p->times.interval_ns * 3 / 2)
 		return 0;
 	return QUEUE_NS + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }

@@ -1,6 +1,7 @@
 /* probes_peers.c - see probes.h: all peers in one process, as cheaply as can be */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,7 @@ static void play(struct peers *s)
 pid_t probes_peers_start(const struct probes_net *net, const struct probes_load *load)
 {
 	struct in6_addr any = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	const struct sched_param rr = {.sched_priority = 10};
 	static struct peers s;
 	pid_t parent = getpid(), pid = fork();
 
@@ -145,6 +147,7 @@ pid_t probes_peers_start(const struct probes_net *net, const struct probes_load 
 		return pid < 0 ? -errno : pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	probes_net_pin(1);
+	sched_setscheduler(0, SCHED_RR, &rr);
 	s.load = load;
 	if (getppid() != parent || probes_net_enter(net->far) || udp_batch_create(&s.in) || udp_batch_create(&s.out) ||
 	    udp_open(&s.answers, &any, SBFD_WIRE_PORT, 26) || udp_open(&s.asks, &any, 50000, 26)) {
