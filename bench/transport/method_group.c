@@ -71,8 +71,8 @@ static int connect_group(struct group_method *g, enum fare_mode mode)
 
 static int open_mode(struct transport_end *end, void **state, enum fare_mode mode)
 {
-	struct fare_domain_options options = {.path_mtu = TRANSPORT_PATH_MTU, .accept = end->who == 1,
-					      .trusted_network = true};
+	struct fare_domain_options options = {
+		.path_mtu = TRANSPORT_PATH_MTU, .accept = end->who == 1, .trusted_network = true};
 	struct group_method *g = calloc(1, sizeof(*g));
 	struct group_card mine;
 	int err;

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cluster.h"
 #include "lab.h"
+#include "optimum.h"
 #include "progress.h"
 #include "result.h"
 #include "stats.h"
@@ -42,7 +44,7 @@ struct shaped {
 	struct cluster *cluster;
 	struct kv_options kv;
 	char fault[128];
-	unsigned n;
+	unsigned n, second; /* the second sender */
 	double ratio[N_WAYS][MAX_N], gbps[N_WAYS][MAX_N];
 };
 
@@ -120,6 +122,74 @@ static int measure_all(struct shaped *s)
 	return err;
 }
 
+/* Two senders, one receiver, all whole: what each of them got through. The receiver's ports are what both want. */
+static int share_once(struct shaped *s, enum strategy strategy, double *jfi, double *ratio)
+{
+	struct traffic_stream stream[2];
+	struct traffic_result rx = {0}, tx;
+	double posted[2];
+	uint64_t *times = NULL, from, to;
+	size_t n_times = 0;
+	int err;
+
+	for (unsigned i = 0; i < 2; i++)
+		stream[i] = (struct traffic_stream){.src = i ? s->second : 0,
+						    .dst = s->kv.dst,
+						    .slots = DEPTH,
+						    .slot_bytes = MESSAGE_BYTES,
+						    .rx_offset = (uint64_t)i * DEPTH * MESSAGE_BYTES};
+	s->kv.traffic = (struct traffic_options){.strategy = strategy};
+	err = traffic_open(s->cluster, s->topo, &s->kv.traffic, stream, 2, NULL, 0);
+	if (!err)
+		err = cluster_all(s->cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
+	from = cluster_now_ns() + (uint64_t)(s->kv.warm_s * 1e9);
+	to = from + (uint64_t)(s->kv.measure_s * 1e9);
+	if (!err)
+		err = cluster_sleep_until(s->cluster, to);
+	if (!err)
+		err = cluster_all(s->cluster, "stop", NULL, 0);
+	for (unsigned gpu = 0; !err && gpu < cluster_size(s->cluster); gpu++)
+		err = cluster_await(s->cluster, gpu, "done", TRAFFIC_TIMEOUT_MS, NULL);
+	if (!err)
+		err = traffic_report(s->cluster, s->kv.dst, &rx, &times, &n_times);
+	for (unsigned i = 0; !err && i < 2; i++) {
+		memset(&tx, 0, sizeof(tx));
+		err = traffic_report(s->cluster, stream[i].src, &tx, NULL, NULL);
+		posted[i] = (double)tx.posted;
+	}
+	if (!err)
+		err = traffic_close(s->cluster);
+	if (!err) {
+		*jfi = stats_jfi(posted, 2);
+		*ratio = (traffic_progress(times, n_times, to) - traffic_progress(times, n_times, from)) * MESSAGE_BYTES * 8 /
+			 s->kv.measure_s /
+			 ((double)optimum_pair_bps(s->topo, 0, s->kv.dst) * optimum_goodput_factor(s->topo));
+	}
+	free(times);
+	return err;
+}
+
+static int share_all(struct shaped *s, json_t *out)
+{
+	static const enum strategy strategies[] = {STRATEGY_FARE_SPRAY, STRATEGY_FARE_FLOW};
+	int err = 0;
+
+	for (unsigned k = 0; !err && k < 2; k++) {
+		double jfi[MAX_N], ratio[MAX_N];
+		struct stats_summary j, r;
+
+		for (unsigned i = 0; !err && i < s->n; i++)
+			err = share_once(s, strategies[k], &jfi[i], &ratio[i]);
+		if (err || stats_summarise(jfi, s->n, &j) || stats_summarise(ratio, s->n, &r))
+			return err ? err : -EINVAL;
+		json_array_append_new(out, json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:f}", "method",
+						     strategy_name(strategies[k]), "senders", 2, "n", (int)s->n, "jfi_ratio",
+						     j.median, "jfi_ratio_min", j.min, "ratio", r.median, "ratio_min", r.min,
+						     "ratio_max", r.max));
+	}
+	return err;
+}
+
 static json_t *results(const struct shaped *s)
 {
 	json_t *out = json_array();
@@ -155,27 +225,33 @@ static int prepare(struct shaped *s, const char *lab_name)
 		return -EINVAL;
 	}
 	s->kv.dst = dst;
+	for (s->second = dst; s->second < s->topo->n_gpus; s->second++)
+		if (s->topo->gpus[s->second].server != s->topo->gpus[dst].server)
+			break;
 	topo_gpu_label(s->topo, dst, label, sizeof(label));
 	snprintf(s->fault, sizeof(s->fault), "subport %.100s %u 1", label, s->topo->n_planes - 1);
-	err = cluster_create(&s->cluster, s->topo, kv_arena_bytes(&s->kv));
+	err = cluster_create(&s->cluster, s->topo, 2 * kv_arena_bytes(&s->kv)); /* of two senders */
 	return err ? err : cluster_await_paths(s->cluster, s->topo, WAIT_S * 1000);
 }
 
-int shaped_run(const char *lab_name, unsigned n, double seconds, json_t **out)
+int shaped_run(const char *lab_name, unsigned n, double seconds, json_t *out)
 {
 	struct shaped s = {
 		.n = n < MAX_N ? n : MAX_N,
 		.kv = {.size_bytes = MESSAGE_BYTES, .depth = DEPTH, .warm_s = 0.3, .measure_s = seconds},
 	};
+	json_t *sharing = json_array();
 	int err = prepare(&s, lab_name), healed = 0;
 
-	*out = NULL;
+	if (!err && s.second < s.topo->n_gpus)
+		err = share_all(&s, sharing);
+	json_object_set_new(out, "sharing", sharing);
 	if (!err) {
 		err = fault(&s, true);
 		if (!err)
 			err = measure_all(&s);
 		if (!err)
-			*out = results(&s);
+			json_object_set_new(out, "shaped", results(&s));
 		if (lab_weights(&s.lab, s.topo, false))
 			healed = -EREMOTEIO;
 		if (fault(&s, false))

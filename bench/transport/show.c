@@ -41,6 +41,10 @@ static const struct show_part parts[] = {
 	 "Shaped planes, a sub-port lost at the far end",
 	 {"method", "strategy", "flows", "ratio", "ratio_min", "ratio_max", "gbps"},
 	 {"way", "strategy", "flows", "of the sum", "min", "max", "Gb/s"}},
+	{"sharing",
+	 "Two senders, one receiver, all sub-ports up: Jain's fairness index, and what arrived of what can",
+	 {"method", "senders", "jfi_ratio", "jfi_ratio_min", "ratio", "ratio_min", "ratio_max"},
+	 {"strategy", "senders", "JFI", "worst", "of the sum", "min", "max"}},
 };
 
 static const char *word(const json_t *entry, const char *key)
@@ -167,7 +171,7 @@ static int show_part(const struct show_part *part, const json_t *entries, struct
 		report_heading(page, part->title);
 		if (!strcmp(part->name, "latency"))
 			err = plot_bars(part->title, "p50, us", "p50_us", 0, entries, page);
-		else if (!strcmp(part->name, "shaped"))
+		else if (!strcmp(part->name, "shaped") || !strcmp(part->name, "sharing"))
 			err = plot_bars(part->title, "goodput over what the live sub-ports carry", "ratio", 1, entries, page);
 		else if (!strcmp(part->name, "cpu"))
 			err = plot_bars(part->title, "Gb/s", "gbps", 0, entries, page);

@@ -201,12 +201,8 @@ static int measure(struct transport *t, json_t **root)
 
 static int measure_shaped(struct transport *t, json_t **root)
 {
-	json_t *shaped;
-	int err = shaped_run(t->lab, (unsigned)t->n, t->seconds, &shaped);
-
-	if (!err)
-		*root = json_pack("{s:o}", "shaped", shaped);
-	return err;
+	*root = json_object();
+	return shaped_run(t->lab, (unsigned)t->n, t->seconds, *root);
 }
 
 int transport_main(int argc, char **argv)
@@ -240,7 +236,8 @@ int transport_main(int argc, char **argv)
 	if (!err)
 		err = t.shaped ? measure_shaped(&t, &root) : measure(&t, &root);
 	if (!err)
-		err = show_all(root, page, t.html, t.json); /* takes root */
+		err = show_all(json_incref(root), page, t.html, t.json);
+	json_decref(root);
 	report_destroy(page);
 	free(t.plan);
 	return err ? 1 : 0;
