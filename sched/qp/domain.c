@@ -391,14 +391,14 @@ static int take_completions(struct fare_domain *domain)
 
 	do {
 		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);
-		domain->drained = n < POLL_BATCH;
+		domain->drained = n == 0; /* fewer than asked for may mean that it looks at each QP in turn */
 		total += n;
 		for (int i = 0; i < n; i++) {
 			struct lane_qp *q = wc[i].context;
 
 			messages_on_completion(q->group, &wc[i]);
 		}
-	} while (!domain->drained && room_for_events(domain));
+	} while (n && room_for_events(domain));
 	return total;
 }
 

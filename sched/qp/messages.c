@@ -184,52 +184,9 @@ static void refuse_chunk(struct fare_group *group, struct lane_qp *q)
 
 	group->messages[group->chunks[i].message].status = -EACCES;
 	group->chunks[i].lane = UINT16_MAX;
-	list_append(group, &group->replay, i); /* where abandoned() finds it */
+	list_append(group, &group->replay, i); /* where pump() finds it */
 	if (group->chunks[i].notify)
 		group_closed(group, -ECANCELED);
-}
-
-/* Posts what the QP's window has room for: one chunk more than the wire holds, so that it never runs dry. */
-static void drain(struct fare_group *group, struct lane_qp *q)
-{
-	while (q->pending.n && (q->posted == 0 || q->posted_bytes < (uint64_t)group->qp_window_bytes +
-									    group->options.chunk_bytes)) {
-		uint32_t i = q->pending.head;
-
-		int err = post_chunk(group, q, i);
-
-		if (err == -EACCES) {
-			refuse_chunk(group, q);
-			continue;
-		}
-		if (err)
-			return; /* full, asking, or no longer connected: lane_step() or messages_step() sees to it */
-		list_take(group, &q->pending);
-		q->posted++;
-		q->posted_bytes += group->chunks[i].length;
-		group->stats.chunks_posted++;
-		shown_posted(group, q->lane);
-	}
-}
-
-/* Assigns chunk i to a QP. false: no QP can take it now; it stays with the caller. */
-static bool assign(struct fare_group *group, uint32_t i)
-{
-	struct chunk *c = &group->chunks[i];
-	struct lane_qp *q;
-
-	if (c->lane == UINT16_MAX && !choose(group, c))
-		return false;
-	q = &group->lanes[c->lane].qps[c->qp];
-	/* a choice once made stands until the weights change: another would bend the proportions */
-	if (q->pending.n >= PENDING_PER_QP && !c->notify)
-		return false;
-	if (c->notify)
-		list_prepend(group, &q->pending, i);
-	else
-		list_append(group, &q->pending, i);
-	drain(group, q);
-	return true;
 }
 
 static void queue_notification(struct fare_group *group, struct message *m)
@@ -283,14 +240,58 @@ static void chunk_done(struct fare_group *group, uint32_t i)
 	message_advance(group, m);
 }
 
-/* A chunk of a message that failed or was closed is not placed any more. */
-static bool abandoned(struct fare_group *group, uint32_t i)
+/* A chunk of a message that failed, is late or was closed is not placed any more. */
+static bool wanted(const struct fare_group *group, uint32_t i)
 {
-	struct message *m = &group->messages[group->chunks[i].message];
+	const struct message *m = &group->messages[group->chunks[i].message];
 
-	if (m->in_use && (!m->status || group->chunks[i].notify))
+	return m->in_use && (!m->status || group->chunks[i].notify);
+}
+
+/* Posts what the QP's window has room for: one chunk more than the wire holds, so that it never runs dry. */
+static void drain(struct fare_group *group, struct lane_qp *q)
+{
+	while (q->pending.n && (q->posted == 0 || q->posted_bytes < (uint64_t)group->qp_window_bytes +
+									    group->options.chunk_bytes)) {
+		uint32_t i = q->pending.head;
+		int err;
+
+		if (!wanted(group, i)) {
+			chunk_done(group, list_take(group, &q->pending));
+			continue;
+		}
+		err = post_chunk(group, q, i);
+		if (err == -EACCES) {
+			refuse_chunk(group, q);
+			continue;
+		}
+		if (err)
+			return; /* full, asking, or no longer connected: lane_step() or messages_step() sees to it */
+		list_take(group, &q->pending);
+		q->posted++;
+		q->posted_bytes += group->chunks[i].length;
+		group->stats.chunks_posted++;
+		shown_posted(group, q->lane);
+	}
+}
+
+/* Assigns chunk i to a QP. false: no QP can take it now; it stays with the caller. */
+static bool assign(struct fare_group *group, uint32_t i)
+{
+	struct chunk *c = &group->chunks[i];
+	struct lane_qp *q;
+
+	if (c->lane == UINT16_MAX && !choose(group, c))
 		return false;
-	chunk_done(group, i);
+	q = &group->lanes[c->lane].qps[c->qp];
+	/* a choice once made stands until the weights change: another would bend the proportions */
+	if (q->pending.n >= PENDING_PER_QP && !c->notify)
+		return false;
+	if (c->notify)
+		list_prepend(group, &q->pending, i);
+	else
+		list_append(group, &q->pending, i);
+	drain(group, q);
 	return true;
 }
 
@@ -347,8 +348,10 @@ static void pump(struct fare_group *group)
 			i = cut_next(group);
 		if (i == NO_CHUNK)
 			return;
-		if (abandoned(group, i))
+		if (!wanted(group, i)) {
+			chunk_done(group, i);
 			continue;
+		}
 		if (!assign(group, i)) {
 			list_prepend(group, &group->replay, i);
 			return;
