@@ -89,6 +89,16 @@ farelab gray "$LAB" leaf l0 --loss-percent 0 || fail "heal gray leaf"
 within 15 is ok 0 verdict || fail "healed leaf: $(field 0 verdict): $(field 0 reason)"
 ctl s0 show events | grep "probe-down -> ramping" >/dev/null || fail "bandwidth was not given back in steps"
 
+# ---- a gray sub-port -----------------------------------------------------------------------------
+farelab gray "$LAB" subport s1 0 1 --loss-percent 100 || fail "gray sub-port"
+within 5 is 200000000 0 usable_bps || fail "gray remote sub-port: $(field 0 usable_bps): $(field 0 reason)"
+is ok 0 verdict || fail "a gray sub-port took its plane along: $(field 0 reason)"
+field 0 reason | grep -q "sub-port 1" || fail "the reason does not name the sub-port: $(field 0 reason)"
+is 2 0 probe gray_remote_sub_ports || fail "not the remote sub-port 1: $(field 0 probe)"
+is 400000000 1 usable_bps || fail "a gray sub-port of plane 0 took from plane 1"
+farelab gray "$LAB" subport s1 0 1 --loss-percent 0 || fail "heal gray sub-port"
+within 15 is 400000000 0 usable_bps || fail "healed sub-port: $(field 0 usable_bps): $(field 0 reason)"
+
 # ---- one part in ten lost ------------------------------------------------------------------------
 farelab gray "$LAB" leaf l1 --loss-percent 10 || fail "lossy leaf"
 within 20 is probe-down 1 verdict || fail "10% loss: $(field 1 verdict), $(field 1 probe loss_ppm) ppm"
