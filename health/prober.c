@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cpu_idle.h"
 #include "prober_internal.h"
 #include "rx_count.h"
 
@@ -27,6 +28,8 @@
 #define COUNT_NS     (100 * MS_NS)  /* how often the budget is shared out anew */
 #define ACTIVE_NS    (1000 * MS_NS) /* a peer with traffic that long ago still counts as having some */
 #define STRAY_MAX    1u /* so many lost in a row do not break a run of answers */
+#define SATURATED_NS (500 * MS_NS) /* a machine without idle time is taken for full for that long */
+#define BUSY_PERCENT 97u
 #define BY_TICK_PER_S 8000u /* replies beyond which waking up for each would cost more than it gains */
 #define SKIP_MAX     7u		    /* every eighth probe goes out whatever was acknowledged */
 
@@ -169,6 +172,20 @@ static void choose_reading(struct prober *p, uint64_t elapsed_ns)
 	prober_io_watch(p, !by_tick);
 }
 
+/* A machine without idle time lets packets wait in queues of its own: silence is its own before it is a plane's. */
+static void look_at_load(struct prober *p, uint64_t now)
+{
+	uint64_t idle, all, busy;
+
+	if (p->stat_fd < 0 || cpu_idle_read(p->stat_fd, &idle, &all))
+		return;
+	busy = all - p->all_ticks - (idle - p->idle_ticks);
+	if (p->all_ticks && all > p->all_ticks && 100 * busy > BUSY_PERCENT * (all - p->all_ticks))
+		p->late_until_ns = larger(p->late_until_ns, now + SATURATED_NS);
+	p->idle_ticks = idle;
+	p->all_ticks = all;
+}
+
 /* Shares the budget out: more fast paths than it pays for at the interval asked for are all asked less often. */
 static void share_budget(struct prober *p, uint64_t now)
 {
@@ -177,6 +194,7 @@ static void share_budget(struct prober *p, uint64_t now)
 	if (now < p->counted_ns + COUNT_NS)
 		return;
 	choose_reading(p, now - p->counted_ns);
+	look_at_load(p, now);
 	p->counted_ns = now;
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
@@ -341,7 +359,8 @@ static void run(struct prober *p, uint64_t now)
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
 	/* so late that replies may be stuck as we were (a core, or all of them, taken away by a hypervisor) */
 	if (now > p->armed_ns + p->times.interval_ns)
-		p->late_until_ns = now + 2 * (now - p->armed_ns) + p->times.interval_ns * p->times.detect_multiplier;
+		p->late_until_ns = larger(p->late_until_ns, now + 2 * (now - p->armed_ns) +
+								     p->times.interval_ns * p->times.detect_multiplier);
 	refresh_notices(p, now);
 	share_budget(p, now);
 	while (wheel_take(p->wheel, now, &place)) {
@@ -574,6 +593,7 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct prober
 	p->handlers = handlers;
 	p->arg = arg;
 	p->timer_fd = p->rx_fd = -1;
+	p->stat_fd = cpu_idle_open(); /* done without if it must be */
 	p->boot = clock_ns(CLOCK_REALTIME); /* later lives have larger numbers */
 	rc = getrandom(&p->random, sizeof(p->random), 0) == sizeof(p->random) ? 0 : -EIO;
 	if (!rc)
@@ -604,6 +624,8 @@ void prober_destroy(struct prober *p)
 	prober_ports_close(p);
 	if (p->rx_fd >= 0)
 		close(p->rx_fd);
+	if (p->stat_fd >= 0)
+		close(p->stat_fd);
 	if (p->timer_fd >= 0) {
 		ev_io_stop(p->loop, &p->timer);
 		close(p->timer_fd);

@@ -89,7 +89,9 @@ struct prober {
 	void *arg;
 	uint64_t boot, random;
 	uint64_t tick_ns, armed_ns, counted_ns;
-	uint64_t late_until_ns; /* we ran late: until then silence is our own before it is a plane's */
+	uint64_t late_until_ns; /* we ran late, or the machine is full: until then silence is our own before it is a plane's */
+	int stat_fd;
+	uint64_t idle_ticks, all_ticks;
 	bool by_tick;	    /* so many replies that the sockets are read by the tick, not by what comes */
 	uint64_t answered_before; /* replies by counted_ns */
 	bool traffic_known; /* somebody tells which peers have traffic */
