@@ -23,6 +23,7 @@ struct session {
 	uint64_t quiet_limit_ns;
 	uint64_t sweep_ns; /* stale routes go then; NEVER: none wait */
 	bool end_of_rib[BGP_FAMILY_COUNT];
+	bool taught; /* anything, since it came up */
 };
 
 struct bmp_station {
@@ -154,9 +155,9 @@ void bmp_station_lost(struct bmp_station *s, const char *reason, uint64_t now_ns
 }
 
 /*
- * Whether every session has shown the end of each family's table. One that is not up may be about to come up, if bgpd
- * has only just started: then it is for the quiet period to end the wait, or what that session is going to teach again
- * would count as withdrawn meanwhile.
+ * Whether every session has shown the end of each family's table. One that is not up, or has an empty table, may be
+ * about to teach, if bgpd has only just started: then it is for the quiet period to end the wait, or what that session is
+ * going to teach again would count as withdrawn meanwhile.
  */
 static bool bmp_station_all_ended(const struct bmp_station *s)
 {
@@ -165,7 +166,7 @@ static bool bmp_station_all_ended(const struct bmp_station *s)
 	for (size_t i = 0; i < s->config->n_neighbors; i++) {
 		const struct session *session = &s->sessions[i];
 
-		if (!session->up)
+		if (!session->up || !session->taught)
 			return false;
 		for (enum bgp_family f = 0; f < BGP_FAMILY_COUNT; f++) {
 			if (session->multiprotocol[f] && !session->end_of_rib[f])
@@ -202,6 +203,7 @@ static void bmp_station_negotiate(struct session *session, const struct bgp_open
 				       (received->add_path[f] & BGP_OPEN_ADD_PATH_SEND);
 		session->end_of_rib[f] = false;
 	}
+	session->taught = false;
 }
 
 static void bmp_station_peer_up(struct bmp_station *s, unsigned i, const struct bmp_message *m,
@@ -322,6 +324,7 @@ static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nl
 		if (!rib_is_peer(s->rib, &prefix.prefix))
 			continue;
 		err = rib_set(s->rib, i, &prefix.prefix.address, prefix.path_id, route);
+		s->sessions[i].taught = true;
 		if (err)
 			bgp_log(&s->log, now_ns, LOG_ERR, "bmp: route not kept error=\"%s\"",
 				strerror(-err));

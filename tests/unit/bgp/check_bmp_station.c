@@ -511,6 +511,31 @@ START_TEST(an_empty_dump_withdraws_nothing_at_once)
 }
 END_TEST
 
+/* Station and bgpd have both just started: the dump's End-of-RIBs come before the peers have said anything. */
+START_TEST(sessions_that_have_taught_nothing_are_not_in_sync)
+{
+	static const char *const all[] = {N0, N1, N2, "198.18.2.0", "2001:db8:18::"};
+	struct fixture f;
+
+	begin(&f);
+	for (int i = 0; i < 5; i++) {
+		bmp_peer_up(&f.b, all[i], 120, true);
+		for (int family = 0; family < 2; family++)
+			bmp_end_of_rib(&f.b, all[i], family);
+	}
+	bmp_route(&f.b, N0, P2, TWO);
+	send_all(&f);
+	ck_assert_str_eq(f.r.states, "syncing\n");
+	pass(&f, 1 * SECOND);
+	bmp_route(&f.b, N2, P2, TWO);
+	send_all(&f);
+	ck_assert_str_eq(f.r.states, "syncing\n");
+	pass(&f, 2 * SECOND);
+	ck_assert_str_eq(f.r.states, "syncing\nup\n");
+	end(&f);
+}
+END_TEST
+
 /* The same as FRR 8.4.4 showed it: Peer Downs, sessions that come up, routes 1.5 s after them, no
  * End-of-RIB. */
 START_TEST(replays_a_restart_of_frr)
@@ -619,5 +644,6 @@ RUN_TESTS("bmp_station", learns_and_coalesces, any_cut_of_the_stream_is_the_same
 	  restart_ends_with_quiet, restart_that_lost_its_forwarding_state,
 	  a_lost_source_leaves_everything_stale, a_restarted_bgpd_withdraws_nothing_by_starting,
 	  an_empty_dump_withdraws_nothing_at_once, replays_a_restart_of_frr,
+	  sessions_that_have_taught_nothing_are_not_in_sync,
 	  a_source_that_flaps_does_not_extend_the_wait, warns_once_of_a_truncated_sum,
 	  scale_and_strangers, logs_are_limited)
