@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
@@ -23,25 +24,43 @@ static uint64_t mix(uint64_t z)
 	return (z ^ (z >> 31)) | 1;
 }
 
-/* Of next hops in any order: the sum of what each contributes. */
+/* The next hop at *at, and the step to the one after it; false: there is none any more. */
+static bool next_hop(const uint8_t **at, size_t *left, struct rtnexthop *hop)
+{
+	size_t step;
+
+	if (*left < sizeof(*hop))
+		return false;
+	memcpy(hop, *at, sizeof(*hop));
+	if (hop->rtnh_len < sizeof(*hop) || hop->rtnh_len > *left)
+		return false;
+	step = (size_t)RTNH_ALIGN(hop->rtnh_len);
+	step = step < *left ? step : *left;
+	*at += step;
+	*left -= step;
+	return true;
+}
+
+/*
+ * Of next hops in any order: the sum of what each contributes. Weights count as multiples of the least, in eighths: four
+ * times 25 is what four times 1 is.
+ */
 static uint64_t digest_of_hops(const struct rtattr *multipath)
 {
 	const uint8_t *at = RTA_DATA(multipath);
 	size_t left = RTA_PAYLOAD(multipath);
+	unsigned least = UINT_MAX;
+	struct rtnexthop hop;
 	uint64_t sum = 1;
 
-	while (left >= sizeof(struct rtnexthop)) {
-		struct rtnexthop hop;
-		size_t step;
-
-		memcpy(&hop, at, sizeof(hop));
-		step = RTNH_ALIGN(hop.rtnh_len);
-		if (hop.rtnh_len < sizeof(hop) || hop.rtnh_len > left)
-			break;
-		sum += mix((uint64_t)(uint32_t)hop.rtnh_ifindex << 16 | hop.rtnh_hops);
-		at += step < left ? step : left;
-		left -= step < left ? step : left;
-	}
+	while (next_hop(&at, &left, &hop))
+		if (hop.rtnh_hops + 1u < least)
+			least = hop.rtnh_hops + 1u;
+	at = RTA_DATA(multipath);
+	left = RTA_PAYLOAD(multipath);
+	while (next_hop(&at, &left, &hop))
+		sum += mix((uint64_t)(uint32_t)hop.rtnh_ifindex << 16 |
+			   ((hop.rtnh_hops + 1u) * 8 + least / 2) / least);
 	return sum;
 }
 
@@ -82,7 +101,7 @@ static void on_route(struct observe_kernel *k, const struct nlmsghdr *m, size_t 
 			any = true;
 		} else if (a->rta_type == RTA_OIF && RTA_PAYLOAD(a) == 4) {
 			memcpy(&oif, RTA_DATA(a), 4);
-			digest = 1 + mix((uint64_t)oif << 16);
+			digest = 1 + mix((uint64_t)oif << 16 | 8);
 		} else if (a->rta_type == RTA_MULTIPATH) {
 			digest = digest_of_hops(a);
 		}

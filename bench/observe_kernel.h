@@ -17,7 +17,7 @@
 
 struct observe_route {
 	struct in6_addr to; /* IPv4 as ::ffff:a.b.c.d */
-	uint64_t first, now; /* digest of the next hops; 0: there is no route */
+	uint64_t first, now; /* digest of the next hops and how their weights stand to each other; 0: there is no route */
 };
 
 struct observe_kernel {

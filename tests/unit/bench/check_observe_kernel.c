@@ -80,6 +80,7 @@ START_TEST(a_route_is_away_until_it_is_as_it_was)
 	say_route(RTM_NEWROUTE, 2, (const int[]){5, 6}, (const uint8_t[]){24, 24});
 	k.following = true;
 	say_route(RTM_NEWROUTE, 2, (const int[]){6, 5}, (const uint8_t[]){24, 24}); /* order is nothing */
+	say_route(RTM_NEWROUTE, 2, (const int[]){6, 5}, (const uint8_t[]){0, 0});   /* nor is the scale */
 	ck_assert_uint_eq(n_routes, 0);
 	say_route(RTM_NEWROUTE, 2, (const int[]){5, 6}, (const uint8_t[]){32, 16});
 	say_route(RTM_NEWROUTE, 1, (const int[]){5}, (const uint8_t[]){24});
