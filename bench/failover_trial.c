@@ -143,8 +143,15 @@ static int await_decision(struct failover_bench *b, const struct failover_scenar
 /* A bgpd that was started anew has read its file: what vtysh told the former one of weights has to be told again. */
 static int tell_weights(struct failover_bench *b, const struct failover_scenario *s, enum strategy strategy)
 {
+	struct topo *topo;
+	int err;
+
 	if (!strategy_equal_weights(strategy) || strncmp(s->fault[0].words_off, "heal bgpd", 9))
 		return 0;
+	err = lab_status(&b->lab, CONVERGE_MS / 1000, &topo); /* it may not listen yet */
+	if (err)
+		return err;
+	topo_destroy(topo);
 	return lab_weights(&b->lab, b->topo, true);
 }
 
