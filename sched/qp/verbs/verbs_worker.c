@@ -1,6 +1,9 @@
 #include "qp/verbs/verbs_endpoint.h"
 
 #include <errno.h>
+#ifdef HAVE_MLX5DV
+#include <infiniband/mlx5dv.h>
+#endif
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -59,6 +62,20 @@ static int to_ready_to_receive(struct qp *qp)
 				      IBV_QP_MIN_RNR_TIMER);
 }
 
+/*
+ * What the flow label asks for, said outright where the device's own library has a call for it. A device that refuses
+ * keeps what the label gave.
+ */
+static void set_source_port(struct qp *qp)
+{
+#ifdef HAVE_MLX5DV
+	if (mlx5dv_is_supported(qp->ibv->context->device))
+		(void)mlx5dv_modify_qp_udp_sport(qp->ibv, qp->attr.udp_source_port);
+#else
+	(void)qp;
+#endif
+}
+
 static int connect_qp(struct qp *qp)
 {
 	struct ibv_qp_attr a = {
@@ -74,9 +91,12 @@ static int connect_qp(struct qp *qp)
 
 	if (err)
 		return err;
-	return -ibv_modify_qp(qp->ibv, &a,
-			      IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-				      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	err = -ibv_modify_qp(qp->ibv, &a,
+			     IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				     IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	if (!err)
+		set_source_port(qp);
+	return err;
 }
 
 static int to_state(struct qp *qp, enum ibv_qp_state state)
