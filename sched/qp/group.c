@@ -431,7 +431,7 @@ void group_reweight(struct fare_group *group)
 
 		bps[l] = !up ? 0 : group->options.mode == FARE_MODE_KERNEL ? 1 : group->paths.path[l].usable_bps;
 	}
-	if (group->options.mode == FARE_MODE_SPRAY)
+	if (group->options.mode == FARE_MODE_SPRAY || group->options.mode == FARE_MODE_PACKET)
 		spray_follow(group, bps);
 	weights_from_bps(&w, bps, group->n_lanes);
 	if (w.n == group->weights.n && !memcmp(w.w, group->weights.w, sizeof(w.w)))
