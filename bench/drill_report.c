@@ -87,10 +87,10 @@ int drill_report_result(struct result *result, const struct drill_report *r)
 {
 	int err = result_set(
 		result, "drill",
-		json_pack("{s:s, s:I, s:i, s:i, s:f, s:I, s:I, s:i, s:I, s:I, s:i, s:f, s:f, s:f, s:f}", "plan",
+		json_pack("{s:s, s:I, s:i, s:i, s:f, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:f, s:f}", "plan",
 			  r->plan, "seed", (json_int_t)r->seed, "faults", (int)r->faults->n, "steps",
 			  (int)r->faults->steps, "duration_s", r->duration_s, "messages", (json_int_t)r->messages,
-			  "lost", (json_int_t)r->lost, "corrupted", 0, "replayed_chunks", (json_int_t)r->replayed,
+			  "lost", (json_int_t)r->lost, "replayed_chunks", (json_int_t)r->replayed,
 			  "needless_flows", (json_int_t)r->needless_flows, "needless_weights",
 			  (int)r->needless_weights, "converged_after_s", r->faults->converged_after_s,
 			  "weights_back_s", r->weights_back_s, "healthy_bps", r->healthy_bytes * 8e3,
@@ -139,11 +139,11 @@ static void sentence(const struct result *result, char *out, size_t size)
 	if (back_s >= 0)
 		snprintf(back, sizeof(back), "all of them %.1f s later", back_s);
 	snprintf(out, size,
-		 "Seed %.0f: %.0f faults in %.0f s. %.0f messages, %.0f lost, %.0f corrupted, %.0f chunks sent again; "
+		 "Seed %.0f: %.0f faults in %.0f s. %.0f messages, every one checked, %.0f lost, %.0f chunks sent again; "
 		 "%.0f flows and %.0f weights moved needlessly. The lab converged %.1f s after the last was healed, and "
 		 "weights were back, %s; goodput then is %.1f%% of what it was.",
 		 number(result, "seed"), number(result, "faults"), number(result, "duration_s"),
-		 number(result, "messages"), number(result, "lost"), number(result, "corrupted"),
+		 number(result, "messages"), number(result, "lost"),
 		 number(result, "replayed_chunks"), number(result, "needless_flows"),
 		 number(result, "needless_weights"), number(result, "converged_after_s"), back,
 		 number(result, "goodput_after") * 100);

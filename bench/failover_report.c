@@ -51,9 +51,9 @@ static int name_case(json_t *o, const struct failover_case *c)
 int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane)
 {
 	const struct failover_trial *t = &c->trial[i];
-	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:I, s:I, s:i, s:I, s:i}", "trial", (int)i, "plane",
+	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i}", "trial", (int)i, "plane",
 			      (int)plane, "backoff", t->backoff, "back_at_all", t->back_at_all, "messages",
-			      (json_int_t)t->messages, "lost", (json_int_t)t->lost, "corrupted", 0,
+			      (json_int_t)t->messages, "lost", (json_int_t)t->lost,
 			      "replayed_chunks", (json_int_t)t->replayed, "needless", (int)t->needless);
 	int err = !o || name_case(o, c) ? -ENOMEM : 0;
 
@@ -111,8 +111,8 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 		not_moved += t->move_ms < 0;
 		late += !t->backoff && t->restore_after_back_ms > FAILOVER_GOAL_MS;
 	}
-	o = json_pack("{s:i, s:I, s:I, s:i, s:I, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "messages", messages,
-		      "lost", lost, "corrupted", 0, "replayed_chunks", replayed, "needless", needless, "backoff",
+	o = json_pack("{s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "messages", messages,
+		      "lost", lost, "replayed_chunks", replayed, "needless", needless, "backoff",
 		      backoff, "not_moved", not_moved, "late", late, "never_back", never);
 	err = !o || name_case(o, c) ? -ENOMEM : 0;
 	for (size_t k = 0; !err && k < N_FIGURES; k++)

@@ -131,6 +131,13 @@ static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	path_table_notice(h->daemon->table, gpu, peer, &notice);
 }
 
+static uint32_t returning(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
+{
+	struct daemon_health *h = arg;
+
+	return prober_returning(h->prober, gpu, peer, plane);
+}
+
 static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
 		     bool routed, bool was_down)
 {
@@ -174,6 +181,19 @@ static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* ---- links --------------------------------------------------------------- */
 
+#define BURST_BITS (UINT64_C(65536) * 8) /* a UDP datagram, or what segmentation cuts up, is never longer */
+
+/* What the largest segmentation batch takes on the slowest of them that is up. */
+static uint64_t burst_ns(const uint64_t *bps, uint32_t n)
+{
+	uint64_t slowest = 0;
+
+	for (uint32_t s = 0; s < n; s++)
+		if (bps[s] && (!slowest || bps[s] < slowest))
+			slowest = bps[s];
+	return slowest ? BURST_BITS * UINT64_C(1000000000) / slowest : 0;
+}
+
 void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 			enum links_state state, uint64_t bps)
 {
@@ -190,6 +210,7 @@ void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, u
 		(int)if_nametoindex(config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
 	h->changed[gpu] = true;
 	h->bps[gpu][plane][sub_port] = state == LINKS_UP ? bps : 0;
+	g->burst_ns[plane] = burst_ns(h->bps[gpu][plane], g->n_sub_ports[plane]);
 	if (live == g->live[plane])
 		return;
 	g->live[plane] = live;
@@ -297,7 +318,7 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
 	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports};
-	static const struct reflector_handlers on_reflector = {on_capacity};
+	static const struct reflector_handlers on_reflector = {on_capacity, returning};
 	const struct config_health *c = &d->config->health;
 	const struct prober_options options = {.times = {
 		.interval_ns = c->interval_ns,

@@ -3,6 +3,8 @@
  *
  * Solely owns: nothing; the descriptor is the caller's. In: /proc/stat. Out: ticks since the start, of all cores together. Thread:
  * the loop's; takes some ten microseconds.
+ *
+ * What runs at a positive nice value counts as time to spare: it gives way to whatever carries packets.
  */
 #ifndef CPU_IDLE_H
 #define CPU_IDLE_H
@@ -11,7 +13,7 @@
 
 /* A descriptor to close(2), or -errno. */
 int cpu_idle_open(void);
-/* 0, or -errno; -EBADMSG: not as expected. */
+/* fd: as from cpu_idle_open(), or any file of that form. 0, or -errno; -EBADMSG: not as expected. */
 int cpu_idle_read(int fd, uint64_t *idle, uint64_t *all);
 
 #endif

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #define MS_NS	   UINT64_C(1000000)
-#define TRY_NS	   (50 * MS_NS)
+#define TRY_NS	   (20 * MS_NS)
 #define LATE_NS	   (60000 * MS_NS) /* in use for that long: an honest sub-port again */
 #define PASSES_MIN 16u
-#define PASSES_MAX 1024u
+#define PASSES_MAX 2048u
 #define LOST_MIN   8u  /* as for a path: fewer are no rate */
 #define REST_MIN   16u /* so many probes must not have touched it */
 
@@ -59,6 +59,17 @@ static void condemn(struct gray *g, enum gray_side side, uint32_t s, uint64_t no
 	g->mask[side] |= (uint8_t)(1u << s);
 }
 
+static bool is_gray(const struct gray *g, enum gray_side side, int8_t s)
+{
+	return s >= 0 && g->mask[side] >> s & 1;
+}
+
+bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t back)
+{
+	return is_gray(g, GRAY_LOCAL, (int8_t)local) || is_gray(g, GRAY_REMOTE, remote) || is_gray(g, GRAY_LOCAL, back);
+}
+
+/* Probes that touch what is gray already say nothing of the rest: so the last sub-port in use is never blamed. */
 bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm, uint64_t now, enum gray_side *side,
 		uint32_t *sub_port)
 {
@@ -72,7 +83,7 @@ bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
 			while (loss_rtt_decided(l, &at, &p, &lost)) {
 				struct tally *t = &tallies[touches(way, s, p)];
 
-				if (!tells(way, p))
+				if (!tells(way, p) || gray_touches(g, p->local_sub_port, p->remote, p->back))
 					continue;
 				t->n++;
 				t->lost += lost;
@@ -85,16 +96,6 @@ bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
 			return true;
 		}
 	return false;
-}
-
-static bool is_gray(const struct gray *g, enum gray_side side, int8_t s)
-{
-	return s >= 0 && g->mask[side] >> s & 1;
-}
-
-bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t back)
-{
-	return is_gray(g, GRAY_LOCAL, (int8_t)local) || is_gray(g, GRAY_REMOTE, remote) || is_gray(g, GRAY_LOCAL, back);
 }
 
 bool gray_is_due(const struct gray *g, uint64_t now, enum gray_side *side, uint32_t *sub_port)

@@ -109,10 +109,17 @@ static uint32_t clean_run(const struct probe_fsm_times *t)
 	return n < CLEAN_MIN ? CLEAN_MIN : n > CLEAN_MAX ? CLEAN_MAX : (uint32_t)n;
 }
 
+uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
+{
+	uint64_t schedule = t->interval_ns * t->detect_multiplier, bursts = t->interval_ns + 2 * burst_ns;
+
+	return schedule > bursts ? schedule : bursts;
+}
+
 static bool is_lost(const struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e)
 {
-	uint64_t patience = t->interval_ns * t->detect_multiplier + e->margin_ns;
+	uint64_t patience = probe_fsm_silence(t, e->burst_ns) + e->margin_ns;
 
 	if (f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns)
 		return false;

@@ -11,7 +11,7 @@
  *   down --k replies in a row, hold-down over--> recovering --ramp--> up  usable in part
  *   recovering --a loss proven--> down, and the next hold-down is twice as long (capped, for ever)
  *
- * How long is long enough: the schedule, if the whole plane has fallen silent; with an allowance
+ * How long is long enough: the schedule (probe_fsm_silence()), if the whole plane has fallen silent; with an allowance
  * for full queues, if packets of others still come in over it.
  *
  * A path goes down only on evidence: `detect_multiplier` probes in a row unanswered for long
@@ -69,6 +69,7 @@ struct probe_evidence {
 	uint64_t silent_since_ns; /* oldest probe later than the newest answered one; 0: none */
 	uint32_t n_silent;
 	uint64_t margin_ns;	/* what replies may take beyond the schedule */
+	uint64_t burst_ns;	/* what one batch of data takes on the slowest link of the plane */
 	bool answers_elsewhere; /* ... a probe sent after the last silent one, over another plane */
 	bool lossy;		/* beyond max_loss_ppm, and another plane is clean */
 	enum probe_where where;
@@ -93,6 +94,12 @@ bool probe_fsm_cut(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_
 /* The peer is silent on every plane since then: nothing is known any more. */
 bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now,
 		     struct probe_fsm_change *change);
+
+/*
+ * Silence that says something where nothing at all comes in any more: detect_multiplier intervals, or, on slow links, an interval
+ * and two batches of data, for a probe may wait behind one out of our port and behind another out of the leaf's.
+ */
+uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns);
 
 /* 0..1000 of the path's bandwidth. */
 uint32_t probe_fsm_permille(const struct probe_fsm *f, const struct probe_fsm_times *t,

@@ -31,7 +31,6 @@
 #define SATURATED_NS (500 * MS_NS) /* a machine without idle time is taken for full for that long */
 #define BUSY_PERCENT 97u
 #define BY_TICK_PER_S 8000u /* replies beyond which waking up for each would cost more than it gains */
-#define SKIP_MAX     7u		    /* every eighth probe goes out whatever was acknowledged */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -58,6 +57,12 @@ uint64_t prober_random(struct prober *p)
 }
 
 /* ---- telling ------------------------------------------------------------- */
+
+/* Of a peer that answers nothing, nothing can be waited for. */
+static uint8_t returning(const struct prober_path *path)
+{
+	return path->fsm.state == PROBE_UNPROVEN ? 0 : path->returning;
+}
 
 static void view(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 		 uint64_t now, struct prober_view *out)
@@ -88,8 +93,7 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 		out->source_port[i] = p->sockets[peer->gpu][v6][i].port;
 	}
 	out->gray_local = path->gray.mask[GRAY_LOCAL];
-	/* of a peer that answers nothing, nothing can be waited for */
-	out->returning_local = path->fsm.state == PROBE_UNPROVEN ? 0 : path->returning;
+	out->returning_local = returning(path);
 	out->gray_remote = path->gray.mask[GRAY_REMOTE];
 	out->n_remote = path->n_remote;
 	out->n_data_ports = path->map.n_told;
@@ -214,7 +218,7 @@ static uint64_t jittered(struct prober *p, uint64_t interval)
 static bool is_needless(const struct prober *p, const struct prober_peer *peer, const struct prober_path *path,
 			uint64_t now)
 {
-	return path->fsm.state == PROBE_UP && !path->returning && path->n_skipped < SKIP_MAX && !path->silent_since_ns &&
+	return path->fsm.state == PROBE_UP && !path->returning && path->n_skipped < PROBER_SKIP_MAX && !path->silent_since_ns &&
 	       now < path->acked_ns + p->times.interval_ns &&
 	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
 }
@@ -566,6 +570,13 @@ bool prober_path(const struct prober *p, uint32_t gpu, const struct in6_addr *ad
 		return false;
 	view(p, peer, plane, prober_now_ns(), out);
 	return true;
+}
+
+uint32_t prober_returning(const struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane)
+{
+	const struct prober_peer *peer = prober_peer_find(p, gpu, address);
+
+	return peer && plane < peer->n_planes ? returning(&peer->paths[plane]) : 0;
 }
 
 void prober_counters(const struct prober *p, struct prober_counters *out)

@@ -127,6 +127,8 @@ void prober_traffic_known(struct prober *p, bool known);
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		 uint32_t plane, struct prober_view *out);
+/* Bit s: sub-port s toward that peer has carrier again, and no probe out of it has been answered yet. */
+uint32_t prober_returning(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
 void prober_counters(const struct prober *p, struct prober_counters *out);
 
 #endif

@@ -19,6 +19,7 @@
 
 #define PROBER_INDEX_SIZE (2u * PROBER_MAX_PEERS)
 #define PROBER_MS_NS	  UINT64_C(1000000)
+#define PROBER_SKIP_MAX	  7u /* every eighth probe goes out whatever was acknowledged */
 
 struct prober_path {
 	bool wanted, answered_ever, third_party;

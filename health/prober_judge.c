@@ -9,6 +9,11 @@
 
 /* ---- evidence ------------------------------------------------------------ */
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now)
 {
 	return path->silent_since_ns && now >= path->silent_since_ns + p->times.interval_ns;
@@ -43,7 +48,9 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 {
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
 
-	if (now >= p->late_until_ns && now >= s->heard_ns + p->times.interval_ns * 3 / 2)
+	uint64_t between = larger(p->times.interval_ns, p->ports->gpus[peer->gpu].burst_ns[plane]);
+
+	if (now >= p->late_until_ns && now >= s->heard_ns + between * 3 / 2)
 		return 0;
 	return QUEUE_NS + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
@@ -51,6 +58,19 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 bool prober_is_losing(const struct prober *p, const struct prober_path *path)
 {
 	return path->loss.n_lost >= LOST_MIN && loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
+}
+
+/*
+ * Since when a path is silent: data that was acknowledged over it is no silence. But who says so is a client, so it counts for
+ * no longer than probes may be skipped for it: it delays what probes say, and never prevents it.
+ */
+static uint64_t silent_since(const struct prober *p, const struct prober_path *path, uint64_t probes_ns)
+{
+	uint64_t most = probes_ns + PROBER_SKIP_MAX * p->times.interval_ns;
+
+	if (!probes_ns || path->acked_ns <= probes_ns)
+		return probes_ns;
+	return path->acked_ns < most ? path->acked_ns : most;
 }
 
 static uint64_t last_sent_ns(const struct prober_path *path)
@@ -120,7 +140,8 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 				    uint32_t plane, uint32_t multiplier, uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
-	struct probe_evidence e = {.margin_ns = margin_of(p, peer, plane, now)};
+	struct probe_evidence e = {.margin_ns = margin_of(p, peer, plane, now),
+				   .burst_ns = p->ports->gpus[peer->gpu].burst_ns[plane]};
 	uint64_t nth_sent;
 
 	e.silent_since_ns =
@@ -129,6 +150,7 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		if (i != plane && peer->paths[i].wanted)
 			compare(path, &peer->paths[i], multiplier, &e);
 	e.lossy = prober_is_losing(p, path) && is_clean_elsewhere(peer, plane);
+	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);
 	return e;

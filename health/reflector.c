@@ -75,6 +75,19 @@ static void heed(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
 	r->handlers->on_capacity(r->arg, gpu, peer, &t->capacity);
 }
 
+/* Where the answer leaves: by the device of arrival, or by another of the plane if that one has no routes back yet. */
+static int way_back(const struct socket *s, const struct udp_packet *in, uint32_t plane, uint32_t sub_port)
+{
+	const struct reflector *r = s->reflector;
+	const struct sub_ports_gpu *g = &r->ports->gpus[s->gpu];
+	uint32_t returning = r->handlers->returning ? r->handlers->returning(r->arg, s->gpu, &in->from, plane) : 0;
+	uint32_t others = g->live[plane] & ~returning;
+
+	if (!(returning >> sub_port & 1) || !others)
+		return in->ifindex;
+	return g->ifindex[plane][__builtin_ctz(others)];
+}
+
 /*
  * Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted. as_data: it came to the
  * data's port, and says where the answer is to go.
@@ -126,7 +139,7 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	out->from = s->address;
 	out->to = in->from;
 	out->to_port = as_data ? t.back.port : in->from_port;
-	out->ifindex = in->ifindex;
+	out->ifindex = way_back(s, in, plane, sub_port);
 	r->counters.answered++;
 	r->counters.as_data += as_data;
 	return true;

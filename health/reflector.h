@@ -3,9 +3,9 @@
  * session.
  *
  * Solely owns: one socket on UDP 7784 per local address, and one that hears probes which travel as data does (udp_raw.h).
- * In: probes; which device is which
- * sub-port. Out: replies, on the very device where the probe arrived; capacity notices that
- * came with an authentic probe. Thread: the loop's.
+ * In: probes; which device is which sub-port, and which of them has only just come back. Out: replies, on the very device where
+ * the probe arrived (on another of its plane while that one has carrier and no route yet: what leaves by it is lost); capacity
+ * notices that came with an authentic probe. Thread: the loop's.
  *
  * Answered is only what came with a hop limit of 254 or 255 (one router at most between two GPUs),
  * to our discriminator, in demand mode, over a sub-port of the GPU that it is addressed to, and not
@@ -28,6 +28,8 @@ struct reflector_handlers {
 	/* An authentic notice of peer to local_gpu. Called for repetitions too. */
 	void (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    const struct notice_capacity *capacity);
+	/* Bit s: nothing sent to peer out of sub-port s of that plane has been known to arrive since it has carrier. May be NULL. */
+	uint32_t (*returning)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
 };
 
 struct reflector_counters {

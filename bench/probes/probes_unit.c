@@ -161,7 +161,7 @@ static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
 static int start(struct unit *u)
 {
 	static const struct prober_handlers on_prober = {on_path, on_log, NULL, NULL};
-	static const struct reflector_handlers on_reflector = {on_capacity};
+	static const struct reflector_handlers on_reflector = {on_capacity, NULL};
 	const struct prober_options options = {
 		.times = {.interval_ns = u->load->interval_ms * MS_NS,
 			  .detect_multiplier = 3,

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 command -v jq >/dev/null || skip "jq is not installed"
 SEED=${FARE_DRILL_SEED:-$((RANDOM * 32768 + RANDOM))}
-FAULTS=${FARE_DRILL_FAULTS:-40}
+FAULTS=${FARE_DRILL_FAULTS:-25}
 echo "seed $SEED, $FAULTS faults; FARE_DRILL_SEED and FARE_DRILL_FAULTS change them"
 
 farelab up "$TOPOLOGIES/4x4x2-drill.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait 30 || fail "not converged"
@@ -13,7 +13,7 @@ export FARELAB_NAME=$LAB
 	--json "$SCRATCH/drill.json" || fail "the drill, seed $SEED"
 drill() { jq -r ".drill.$1" "$SCRATCH/drill.json"; }
 [ "$(drill faults)" = "$FAULTS" ] || fail "$(drill faults) faults, not $FAULTS"
-[ "$(drill lost)" = 0 ] && [ "$(drill corrupted)" = 0 ] || fail "messages were lost or wrong"
+[ "$(drill lost)" = 0 ] || fail "$(drill lost) messages were lost" # a wrong one ends the run
 [ "$(drill needless_flows)" = 0 ] || fail "$(drill needless_flows) flows moved needlessly"
 jq -e '.drill.weights_back_s >= 0' "$SCRATCH/drill.json" >/dev/null || fail "weights are not back"
 jq -e '[.drill_faults[] | select(.healed_s < 0)] == []' "$SCRATCH/drill.json" >/dev/null || fail "a fault was not healed"

@@ -29,6 +29,13 @@ on_exit() {
 }
 trap on_exit EXIT
 
+# a test that is killed (kill -9, a time-out) takes its labs along: somebody who is no child of it waits for its end
+(
+	export -f farelab on_exit
+	export FARELAB LAB SCRATCH
+	setsid bash -c 'tail --pid=$1 -f /dev/null; on_exit' guard $$ </dev/null >/dev/null 2>&1 &
+)
+
 fail() {
 	echo "FAIL: $*"
 	exit 1

@@ -66,6 +66,11 @@ static bool remote_0(const struct loss_rtt_probe *p)
 	return p->remote == 0;
 }
 
+static bool remote_1(const struct loss_rtt_probe *p)
+{
+	return p->remote == 1;
+}
+
 static bool a_tenth_of_remote_3(const struct loss_rtt_probe *p)
 {
 	return p->remote == 3 && chance(10) < 2;
@@ -144,6 +149,17 @@ START_TEST(what_is_not_known_is_not_blamed)
 }
 END_TEST
 
+/* With one gray already, what the other loses is the plane's. */
+START_TEST(the_last_in_use_is_not_blamed)
+{
+	probe(100, 2, remote_0);
+	ck_assert(blame());
+	ck_assert_uint_eq(g.mask[GRAY_REMOTE], 1);
+	probe(250, 2, remote_1);
+	ck_assert(!blame());
+}
+END_TEST
+
 static unsigned tries_until_clear(void)
 {
 	enum gray_side s;
@@ -205,6 +221,7 @@ int main(void)
 	tcase_add_test(tc, names_the_sub_port);
 	tcase_add_test(tc, blames_nobody_for_what_all_share);
 	tcase_add_test(tc, what_is_not_known_is_not_blamed);
+	tcase_add_test(tc, the_last_in_use_is_not_blamed);
 	tcase_add_test(tc, comes_back_after_tries_and_ever_more_of_them);
 	tcase_add_test(tc, a_try_in_vain_starts_the_count_anew);
 	suite_add_tcase(suite, tc);

@@ -63,6 +63,26 @@ static void recover(void)
 	ck_assert_int_eq(f.state, PROBE_RECOVERING);
 }
 
+/* 64 KiB at 80 Mb/s take 6.6 ms: a probe may wait behind one at each end of its way. */
+START_TEST(slow_links_take_longer)
+{
+	struct probe_evidence e;
+
+	ck_assert_uint_eq(probe_fsm_silence(&times, 0), 9 * MS);
+	ck_assert_uint_eq(probe_fsm_silence(&times, 2 * MS), 9 * MS);
+	ck_assert_uint_eq(probe_fsm_silence(&times, 6 * MS), 15 * MS);
+	bring_up();
+	e = silence(14);
+	e.burst_ns = 6 * MS;
+	tick(e);
+	ck_assert_int_eq(f.state, PROBE_SUSPECT);
+	e = silence(15);
+	e.burst_ns = 6 * MS;
+	ck_assert(tick(e));
+	ck_assert_int_eq(f.state, PROBE_DOWN);
+}
+END_TEST
+
 START_TEST(down_only_on_evidence)
 {
 	struct probe_evidence e;
@@ -214,6 +234,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, down_only_on_evidence);
+	tcase_add_test(tc, slow_links_take_longer);
 	tcase_add_test(tc, suspect_is_usable_and_ends_with_a_reply);
 	tcase_add_test(tc, unproven_is_usable_and_forgiven_for_a_while);
 	tcase_add_test(tc, recovery_takes_probes_in_a_row_the_hold_and_a_ramp);

@@ -84,7 +84,16 @@ static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *to, uint32_
 }
 
 static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports};
-static const struct reflector_handlers reflector_handlers = {on_capacity};
+static uint32_t returning;
+
+static uint32_t on_returning(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)
+{
+	(void)arg;
+	ck_assert(gpu == 1 && plane == 0);
+	return IN6_ARE_ADDR_EQUAL(from, &ports.gpus[0].address[0]) ? returning : 0;
+}
+
+static const struct reflector_handlers reflector_handlers = {on_capacity, on_returning};
 
 static struct in6_addr address(const char *text)
 {
@@ -109,6 +118,7 @@ static void setup(void)
 	ports.gpus[0].address[0] = address("::ffff:127.77.0.1");
 	ports.gpus[1].address[0] = peer = address("::ffff:127.77.0.2");
 	n_heard = n_changes = 0;
+	returning = 0;
 	n_learned = 0;
 	ck_assert_int_eq(
 		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
@@ -264,6 +274,45 @@ START_TEST(a_sub_port_that_returns_waits_for_an_answer)
 	prober_link_changed(prober, 0, 0, 1);
 	ck_assert_uint_eq(last_returning, 2);
 	ck_assert(until(nothing_returns));
+}
+END_TEST
+
+static uint64_t counters_answered(void)
+{
+	struct prober_counters c;
+
+	prober_counters(prober, &c);
+	return c.answered;
+}
+
+static bool reflected_some(void)
+{
+	struct reflector_counters c;
+
+	reflector_counters(reflector, &c);
+	return c.answered >= 10;
+}
+
+/* The peer's device has carrier, but nothing that it sends out of it arrives yet: its answers leave by the other one. */
+START_TEST(answers_avoid_a_sub_port_that_returns)
+{
+	ports.gpus[1].live[0] = 3;
+	ports.gpus[1].ifindex[0][0] = 0x7ffffff0; /* no such device: what is sent there gets nowhere */
+	returning = 2;
+	reflect(&key);
+	ck_assert(until(reflected_some));
+	ck_assert_uint_eq(counters_answered(), 0);
+	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
+	returning = 0;
+	ck_assert(until(is_up));
+}
+END_TEST
+
+START_TEST(answers_have_no_choice_where_all_sub_ports_return)
+{
+	returning = 2;
+	reflect(&key);
+	ck_assert(until(is_up));
 }
 END_TEST
 
@@ -466,6 +515,8 @@ int main(void)
 	tcase_add_test(tc, a_peer_that_falls_silent_everywhere_takes_nothing_down);
 	tcase_add_test(tc, a_path_that_was_away_waits_for_replies);
 	tcase_add_test(tc, a_sub_port_that_returns_waits_for_an_answer);
+	tcase_add_test(tc, answers_avoid_a_sub_port_that_returns);
+	tcase_add_test(tc, answers_have_no_choice_where_all_sub_ports_return);
 	tcase_add_test(tc, a_notice_arrives_and_is_acknowledged);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
