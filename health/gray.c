@@ -38,11 +38,12 @@ static bool touches(enum way way, uint32_t s, const struct loss_rtt_probe *p)
 
 struct tally {
 	uint32_t n, lost;
+	uint32_t n_since; /* of the rest: sent since the first that was lost. Before that, all may have been well alike */
 };
 
 static bool explains(const struct tally *with, const struct tally *rest, uint32_t max_loss_ppm)
 {
-	return with->lost >= LOST_MIN && rest->n >= REST_MIN && rest->lost * 8 <= with->lost &&
+	return with->lost >= LOST_MIN && rest->n >= REST_MIN && rest->n_since >= LOST_MIN && rest->lost * 8 <= with->lost &&
 	       (uint64_t)rest->lost * 1000000 <= (uint64_t)max_loss_ppm * rest->n &&
 	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
 }
@@ -75,7 +76,7 @@ bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
 {
 	for (enum way way = WAY_OUT; way < WAYS; way++)
 		for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++) {
-			struct tally tallies[2] = {{0, 0}, {0, 0}};
+			struct tally tallies[2] = {{0, 0, 0}, {0, 0, 0}};
 			const struct loss_rtt_probe *p;
 			uint32_t at = 0;
 			bool lost;
@@ -87,6 +88,8 @@ bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
 					continue;
 				t->n++;
 				t->lost += lost;
+				if (lost && t == &tallies[1]) /* the newest come first */
+					tallies[0].n_since = tallies[0].n;
 			}
 			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
 			*sub_port = s;

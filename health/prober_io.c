@@ -151,10 +151,9 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		.remote = path->remote[way.port],
 		.back = path->back[way.port],
 	};
-	/* a cable is up before the routes over it are: until one probe comes back that way, none counts; nor does one over a
-	 * sub-port that is known to lose */
-	probe.void_ = ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)) ||
-		      gray_touches(&path->gray, probe.local_sub_port, probe.remote, probe.back);
+	/* A cable is up before the routes over it are: until one probe comes back that way, none counts. Nor does the try of a
+	 * gray sub-port; but where no way avoids what is gray, probes must count, or a dead path would go unnoticed. */
+	probe.void_ = way.trial || ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port));
 	trailer.stamp.nonce = probe.nonce;
 	trailer.stamp.sequence = loss_rtt_sent(&path->loss, now, &probe);
 	if (way.trial)

@@ -149,6 +149,20 @@ START_TEST(what_is_not_known_is_not_blamed)
 }
 END_TEST
 
+/* A peer that dies when all ports lead to one of its sub-ports: that the other one answered before says nothing. */
+START_TEST(what_was_well_before_is_no_evidence)
+{
+	probe(200, 2, none);
+	for (uint32_t i = 0; i < 60; i++, now += 3 * MS) {
+		struct loss_rtt_probe p = {.nonce = i, .local_sub_port = i % 2, .remote = 0, .back = 0};
+
+		loss_rtt_sent(&l, now, &p);
+	}
+	loss_rtt_settle(&l, now);
+	ck_assert(!blame());
+}
+END_TEST
+
 /* With one gray already, what the other loses is the plane's. */
 START_TEST(the_last_in_use_is_not_blamed)
 {
@@ -221,6 +235,7 @@ int main(void)
 	tcase_add_test(tc, names_the_sub_port);
 	tcase_add_test(tc, blames_nobody_for_what_all_share);
 	tcase_add_test(tc, what_is_not_known_is_not_blamed);
+	tcase_add_test(tc, what_was_well_before_is_no_evidence);
 	tcase_add_test(tc, the_last_in_use_is_not_blamed);
 	tcase_add_test(tc, comes_back_after_tries_and_ever_more_of_them);
 	tcase_add_test(tc, a_try_in_vain_starts_the_count_anew);
