@@ -10,6 +10,7 @@
 #define PASSES_MAX 2048u
 #define LOST_MIN   8u  /* as for a path: fewer are no rate */
 #define REST_MIN   16u /* so many probes must not have touched it */
+#define NEAR_MAX   16u /* local and remote sub-ports take turns: eight of each at most */
 
 /* Ways in which a sub-port may lose: the narrowest that explains the losses is taken. */
 enum way { WAY_OUT, WAY_REMOTE, WAY_BACK, WAY_BOTH, WAYS };
@@ -38,12 +39,41 @@ static bool touches(enum way way, uint32_t s, const struct loss_rtt_probe *p)
 
 struct tally {
 	uint32_t n, lost;
-	uint32_t n_since; /* of the rest: sent since the first that was lost. Before that, all may have been well alike */
 };
+
+/*
+ * Counts what touches sub-port s and the rest. A loss is held against s only if probes of the rest, sent just before and just
+ * after it, were answered: while the peer was away all were lost, and what was well before says nothing of then.
+ */
+static void count(const struct gray *g, const struct loss_rtt *l, enum way way, uint32_t s, struct tally *with,
+		  struct tally *rest)
+{
+	uint32_t at = 0, i = 0, i_rest = 0, n_between = 0;
+	const struct loss_rtt_probe *p;
+	bool answered = false, lost;
+
+	*with = *rest = (struct tally){0, 0};
+	for (; loss_rtt_decided(l, &at, &p, &lost); i++) { /* the newest first */
+		if (!tells(way, p) || gray_touches(g, p->local_sub_port, p->remote, p->back))
+			continue;
+		if (touches(way, s, p)) {
+			with->n++;
+			n_between += lost;
+			continue;
+		}
+		if (answered && !lost && i - i_rest <= NEAR_MAX)
+			with->lost += n_between;
+		answered = !lost;
+		i_rest = i;
+		n_between = 0;
+		rest->n++;
+		rest->lost += lost;
+	}
+}
 
 static bool explains(const struct tally *with, const struct tally *rest, uint32_t max_loss_ppm)
 {
-	return with->lost >= LOST_MIN && rest->n >= REST_MIN && rest->n_since >= LOST_MIN && rest->lost * 8 <= with->lost &&
+	return with->lost >= LOST_MIN && rest->n >= REST_MIN && rest->lost * 8 <= with->lost &&
 	       (uint64_t)rest->lost * 1000000 <= (uint64_t)max_loss_ppm * rest->n &&
 	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
 }
@@ -76,24 +106,12 @@ bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
 {
 	for (enum way way = WAY_OUT; way < WAYS; way++)
 		for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++) {
-			struct tally tallies[2] = {{0, 0, 0}, {0, 0, 0}};
-			const struct loss_rtt_probe *p;
-			uint32_t at = 0;
-			bool lost;
+			struct tally with, rest;
 
-			while (loss_rtt_decided(l, &at, &p, &lost)) {
-				struct tally *t = &tallies[touches(way, s, p)];
-
-				if (!tells(way, p) || gray_touches(g, p->local_sub_port, p->remote, p->back))
-					continue;
-				t->n++;
-				t->lost += lost;
-				if (lost && t == &tallies[1]) /* the newest come first */
-					tallies[0].n_since = tallies[0].n;
-			}
+			count(g, l, way, s, &with, &rest);
 			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
 			*sub_port = s;
-			if (g->mask[*side] >> s & 1 || !explains(&tallies[1], &tallies[0], max_loss_ppm))
+			if (g->mask[*side] >> s & 1 || !explains(&with, &rest, max_loss_ppm))
 				continue;
 			condemn(g, *side, s, now);
 			return true;

@@ -115,6 +115,14 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
 	return true;
 }
 
+bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *probe)
+{
+	for (uint32_t sequence = l->next - 1; sequence != l->settled; sequence--)
+		if (!at(l, sequence)->answered)
+			return loss_rtt_answered(l, now, sequence, at(l, sequence)->nonce, probe);
+	return false;
+}
+
 void loss_rtt_settle(struct loss_rtt *l, uint64_t before)
 {
 	while (l->settled + 1 != l->next) {

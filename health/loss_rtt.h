@@ -48,6 +48,11 @@ uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_p
 bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
 		       struct loss_rtt_probe *probe);
 /*
+ * A reply that does not say to which probe: taken for the newest undecided one that is unanswered, so that as many count as
+ * answered as there are replies, though a slow reply may count for a later probe.
+ */
+bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *probe);
+/*
  * Decides probes sent before `before`: unanswered ones are lost, or, while replies have been taking
  * far longer than they need (queues are full, and full queues drop), void: congestion is not a
  * fault.

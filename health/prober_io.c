@@ -214,16 +214,6 @@ static void heed_ack(struct prober *p, struct prober_peer *peer, const struct no
 	p->counters.acknowledged++;
 }
 
-/* A foreign reflector returns nothing but its BFD packet: it is taken for the newest probe's
- * answer. */
-static bool match_unstamped(struct prober_path *path, uint64_t now, struct loss_rtt_probe *probe)
-{
-	uint32_t newest = path->loss.next - 1;
-
-	return loss_rtt_answered(&path->loss, now, newest,
-				 path->loss.ring[newest % LOSS_RTT_WINDOW].nonce, probe);
-}
-
 /* Ordered guards; each is counted. */
 static void take_reply(struct prober *p, const struct prober_socket *s, const struct udp_packet *in,
 		       uint64_t now)
@@ -265,7 +255,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	before = path->loss.newest_answered;
 	if (t.has_stamp
 		    ? !loss_rtt_answered(&path->loss, now, t.stamp.sequence, t.stamp.nonce, &probe)
-		    : !match_unstamped(path, now, &probe))
+		    : !loss_rtt_answered_one(&path->loss, now, &probe))
 		goto drop;
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;

@@ -123,13 +123,14 @@ static void compare(const struct prober_path *path, const struct prober_path *ot
 	e->n_silent = n;
 }
 
-/* Another plane that carries traffic and loses at most a quarter as much. */
+/* Another plane that carries traffic, is known for at least half as long, and loses at most a quarter as much. */
 static bool is_clean_elsewhere(const struct prober_peer *peer, uint32_t plane)
 {
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
 		const struct prober_path *path = &peer->paths[i];
 
 		if (i != plane && path->wanted && path->fsm.state == PROBE_UP &&
+		    path->loss.n_decided >= peer->paths[plane].loss.n_decided / 2 &&
 		    path->loss.n_lost <= peer->paths[plane].loss.n_lost / 4)
 			return true;
 	}
@@ -158,14 +159,17 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 
 /* ---- judgement ----------------------------------------------------------- */
 
-/* Losses that one sub-port explains take that sub-port out, and not the plane. */
+/*
+ * Losses that one sub-port explains take that sub-port out, and not the plane. A foreign reflector does not say which probe it
+ * answers: nothing can be told by which it does not.
+ */
 static bool blame(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
 	enum gray_side side;
 	uint32_t sub_port;
 
-	if (!prober_is_losing(p, path) ||
+	if (path->third_party || !prober_is_losing(p, path) ||
 	    !gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port))
 		return false;
 	loss_rtt_forget(&path->loss);

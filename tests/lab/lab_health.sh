@@ -62,7 +62,7 @@ done
 if command -v tshark >/dev/null; then
 	# the same ports again, as data: do they arrive where the list says?
 	capture=$SCRATCH/data.pcap
-	farelab exec "$LAB" s1 -- timeout 20 tshark -q -f "udp dst port 4791 and udp[8:4] = 0x63686563" \
+	farelab exec "$LAB" s1 -- timeout 40 tshark -q -f "udp dst port 4791 and udp[8:4] = 0x63686563" \
 		-i g0p0s0 -i g0p0s1 -c 64 -w "$capture" 2>"$SCRATCH/tshark" &
 	tshark=$!
 	within 10 grep -q "Capturing on" "$SCRATCH/tshark" || fail "tshark does not start"
@@ -75,7 +75,7 @@ if command -v tshark >/dev/null; then
 		done <"$SCRATCH/list"
 		! kill -0 $tshark 2>/dev/null
 	}
-	within 10 ports_sent || fail "sixteen datagrams, four times, did not arrive"
+	within 30 ports_sent || fail "sixteen datagrams, four times, did not arrive"
 	tshark -r "$capture" -T fields -e udp.srcport -e frame.interface_name 2>/dev/null | sort -u | tr '\t' ' ' >"$SCRATCH/arrived"
 	cut -d' ' -f1,3 "$SCRATCH/list" | diff - "$SCRATCH/arrived" || fail "ports lead elsewhere than the list says"
 fi

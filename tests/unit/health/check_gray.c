@@ -163,6 +163,22 @@ START_TEST(what_was_well_before_is_no_evidence)
 }
 END_TEST
 
+/* ... and nor does it if a few of its probes go there, too, before, meanwhile and after. */
+START_TEST(an_outage_of_all_is_no_evidence)
+{
+	for (uint32_t i = 0; i < 250; i++, now += 3 * MS) {
+		bool away = i >= 60 && i < 160;
+		struct loss_rtt_probe p = {.nonce = i, .local_sub_port = i % 2, .remote = i % 20 == 7, .back = 0}, was;
+		uint32_t sequence = loss_rtt_sent(&l, now, &p);
+
+		if (!away)
+			ck_assert(loss_rtt_answered(&l, now + MS, sequence, i, &was));
+	}
+	loss_rtt_settle(&l, now);
+	ck_assert(!blame());
+}
+END_TEST
+
 /* With one gray already, what the other loses is the plane's. */
 START_TEST(the_last_in_use_is_not_blamed)
 {
@@ -236,6 +252,7 @@ int main(void)
 	tcase_add_test(tc, blames_nobody_for_what_all_share);
 	tcase_add_test(tc, what_is_not_known_is_not_blamed);
 	tcase_add_test(tc, what_was_well_before_is_no_evidence);
+	tcase_add_test(tc, an_outage_of_all_is_no_evidence);
 	tcase_add_test(tc, the_last_in_use_is_not_blamed);
 	tcase_add_test(tc, comes_back_after_tries_and_ever_more_of_them);
 	tcase_add_test(tc, a_try_in_vain_starts_the_count_anew);

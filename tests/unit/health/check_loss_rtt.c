@@ -50,6 +50,30 @@ START_TEST(a_late_answer_changes_nothing)
 }
 END_TEST
 
+/* Three probes, then three replies that name none: none is lost. A fourth reply has nothing to answer. */
+START_TEST(answers_that_name_no_probe_count_one_each)
+{
+	struct loss_rtt_probe probe;
+	uint32_t first = sent(10 * MS, 1, 0, 0, false);
+
+	ck_assert(loss_rtt_answered_one(&l, 11 * MS, &probe));
+	sent(20 * MS, 2, 1, 0, false);
+	sent(23 * MS, 3, 0, 0, false);
+	sent(26 * MS, 4, 1, 0, false);
+	for (uint64_t nonce = 4; nonce > 1; nonce--) {
+		ck_assert(loss_rtt_answered_one(&l, 27 * MS, &probe));
+		ck_assert_uint_eq(probe.nonce, nonce);
+	}
+	ck_assert(!loss_rtt_answered_one(&l, 27 * MS, &probe));
+	ck_assert_uint_eq(l.newest_answered, first + 3);
+	sent(30 * MS, 5, 0, 0, false);
+	loss_rtt_settle(&l, 40 * MS);
+	ck_assert(!loss_rtt_answered_one(&l, 50 * MS, &probe)); /* too late */
+	ck_assert_uint_eq(l.n_decided, 5);
+	ck_assert_uint_eq(l.n_lost, 1);
+}
+END_TEST
+
 START_TEST(the_window_forgets)
 {
 	struct loss_rtt_probe probe;
@@ -181,6 +205,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, answer_counts_once_and_only_with_its_nonce);
 	tcase_add_test(tc, a_late_answer_changes_nothing);
+	tcase_add_test(tc, answers_that_name_no_probe_count_one_each);
 	tcase_add_test(tc, the_window_forgets);
 	tcase_add_test(tc, loss_is_what_was_lost);
 	tcase_add_test(tc, congestion_is_not_loss);
