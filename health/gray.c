@@ -8,7 +8,7 @@
 #define LATE_NS	   (60000 * MS_NS) /* in use for that long: an honest sub-port again */
 #define PASSES_MIN 16u
 #define PASSES_MAX 2048u
-#define LOST_MIN   8u  /* as for a path: fewer are no rate */
+#define LOST_MIN   8u  /* fewer are no rate */
 #define REST_MIN   16u /* so many probes must not have touched it */
 #define NEAR_MAX   16u /* local and remote sub-ports take turns: eight of each at most */
 

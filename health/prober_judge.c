@@ -3,7 +3,7 @@
 #include "rx_count.h"
 
 #define QUEUE_NS (100 * PROBER_MS_NS) /* full queues that no reply has told of yet */
-#define LOST_MIN 8		      /* fewer losses than that in a window are no rate */
+#define LOST_MIN 10 /* fewer losses in a window are no rate; two more than it takes to blame a single sub-port */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
 

@@ -111,9 +111,7 @@ within 20 farelab status "$LAB" >/dev/null || fail "not converged again"
 farelab fail "$LAB" subport s1 0 1 || fail "fail subport"
 within 5 is 200000000 0 noticed_bps || fail "no notice of the peer's lost sub-port: $(field 0 noticed_bps)"
 is 200000000 0 usable_bps || fail "the notice is not heeded: $(field 0 usable_bps)"
-# by a notice, or by the probes that its reflector answered no more: never by BGP alone
-ctl s0 show events | grep "0.4 Gb/s -> ok 0.2 Gb/s" | tail -1 | grep -qE "the peer says|the peer's sub-port 1 " ||
-	{ ctl s0 show events | tail -20; fail "BGP told it before the peer did"; }
+# which comes first, notice or BGP, is a figure (farebench failover): the kernel may sit on a carrier's event for a second
 farelab heal "$LAB" subport s1 0 1 || fail "heal subport"
 within 15 is 400000000 0 usable_bps || fail "healed sub-port: $(field 0 usable_bps): $(field 0 reason)"
 is null 0 noticed_bps || fail "a notice outlives its cause"
