@@ -1,7 +1,7 @@
 /*
  * ghost_write.c - packets of a dead plane that come back from the grave: nothing of them may land.
  *
- *   ghost_write [--rounds N] [--provider soft|verbs] [--json FILE]
+ *   ghost_write [--rounds N] [--provider soft|verbs] [--patience S] [--json FILE]
  *
  * One round: a sub-port of plane 0 is shaped to almost nothing, so that what goes out there stays
  * queued. Messages are sent; the plane is declared dead; its chunks go again over the other plane,
@@ -13,7 +13,7 @@
  *
  * soft: a bed of its own (bed.h). verbs: the devices of tests/vm/fabric.sh with 2 planes
  * and 2 sub-ports (there a QP cannot move: every round is of the first kind). Exit 77: not root.
- * One line of JSON at the end.
+ * What takes longer than --patience seconds (20) fails. One line of JSON at the end.
  */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -29,7 +29,6 @@
 
 #define MESSAGES 8 /* a round */
 #define SLOT	 (192u << 10)
-#define LIMIT_S	 20 /* for anything that is waited for */
 
 struct shared {
 	_Atomic uint64_t rkey, slots_addr, go, completed, received, check, checked, polls, deaths,
@@ -39,7 +38,7 @@ struct shared {
 
 struct drill {
 	struct bed bed;
-	uint64_t rounds, done, only_moved;
+	uint64_t rounds, done, only_moved, patience_ns;
 	struct shared *shared;
 	const char *json;
 	uint64_t held_bytes, held_packets;
@@ -246,7 +245,7 @@ static void say(struct drill *d, bool plane_down, bool sub_port_down)
 static bool wait_for(struct drill *d, const _Atomic uint64_t *counter, uint64_t at_least,
 		     const char *what, uint64_t round)
 {
-	uint64_t end = bed_now_ns() + LIMIT_S * UINT64_C(1000000000);
+	uint64_t end = bed_now_ns() + d->patience_ns;
 
 	while (*counter < at_least && !d->shared->failed) {
 		if (bed_now_ns() > end)
@@ -258,7 +257,7 @@ static bool wait_for(struct drill *d, const _Atomic uint64_t *counter, uint64_t 
 
 static bool wait_held(struct drill *d, uint64_t round)
 {
-	uint64_t end = bed_now_ns() + LIMIT_S * UINT64_C(1000000000), bytes = 0, packets = 0;
+	uint64_t end = bed_now_ns() + d->patience_ns, bytes = 0, packets = 0;
 
 	while (!backlog(d, &bytes, &packets) || packets < 2) {
 		if (bed_now_ns() > end || d->shared->failed)
@@ -269,7 +268,7 @@ static bool wait_held(struct drill *d, uint64_t round)
 
 static bool wait_released(struct drill *d, uint64_t round)
 {
-	uint64_t end = bed_now_ns() + LIMIT_S * UINT64_C(1000000000), bytes = 1, packets = 1;
+	uint64_t end = bed_now_ns() + d->patience_ns, bytes = 1, packets = 1;
 
 	do {
 		d->shared->nudge++;
@@ -328,7 +327,7 @@ static bool drill(struct drill *d)
 		return fail(d, "tc", 0);
 	if (bed_start(&d->bed, 1, receiver, d) || bed_start(&d->bed, 0, sender, d))
 		return fail(d, "fork", 0);
-	while (!sh->connected && !sh->failed && bed_now_ns() - start < LIMIT_S * UINT64_C(1000000000))
+	while (!sh->connected && !sh->failed && bed_now_ns() - start < d->patience_ns)
 		poll(NULL, 0, 5);
 	if (!sh->connected)
 		return fail(d, "not connected", 0);
@@ -360,8 +359,8 @@ static void report(const struct drill *d, FILE *to, bool ok, double seconds)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"rounds", 1, 0, 'r'}, {"provider", 1, 0, 'p'}, {"json", 1, 0, 'j'}, {0, 0, 0, 0}};
-	static struct drill d = {.rounds = 12};
+		{"rounds", 1, 0, 'r'}, {"provider", 1, 0, 'p'}, {"patience", 1, 0, 'w'}, {"json", 1, 0, 'j'}, {0, 0, 0, 0}};
+	static struct drill d = {.rounds = 12, .patience_ns = UINT64_C(20000000000)};
 	struct bed_options bed = {.provider = "soft", .planes = 2, .sub_ports = 2, .mtu = 1500};
 	uint64_t start;
 	bool ok = false;
@@ -373,6 +372,8 @@ int main(int argc, char **argv)
 			d.rounds = strtoull(optarg, NULL, 0);
 		else if (c == 'p')
 			bed.provider = optarg;
+		else if (c == 'w')
+			d.patience_ns = (uint64_t)(atof(optarg) * 1e9);
 		else if (c == 'j')
 			d.json = optarg;
 		else
