@@ -189,6 +189,36 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss
 	return false;
 }
 
+bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns)
+{
+	const struct loss_rtt_probe *p;
+	bool any = false, lost;
+	uint32_t i = 0;
+
+	while (loss_rtt_decided(l, &i, &p, &lost)) { /* the newest first */
+		if (!lost)
+			continue;
+		if (!any)
+			*to_ns = p->sent_ns;
+		*from_ns = p->sent_ns;
+		any = true;
+	}
+	return any;
+}
+
+void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n, uint32_t *n_unanswered)
+{
+	*n = *n_unanswered = 0;
+	for (uint32_t i = 0; i < LOSS_RTT_WINDOW; i++) {
+		const struct loss_rtt_probe *p = &l->ring[i];
+
+		if (!p->sent_ns || p->sent_ns < from_ns || p->sent_ns > to_ns || p->void_)
+			continue;
+		++*n;
+		*n_unanswered += !p->answered;
+	}
+}
+
 uint32_t loss_rtt_ppm(const struct loss_rtt *l)
 {
 	return l->n_decided ? (uint32_t)((uint64_t)l->n_lost * 1000000 / l->n_decided) : 0;

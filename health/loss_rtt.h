@@ -73,6 +73,14 @@ void loss_rtt_forget(struct loss_rtt *l);
 /* The decided probes of the window, void ones left out. *at: 0 at first. false: no more. */
 bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_rtt_probe **probe, bool *lost);
 
+/* When the oldest and the newest lost probe of the window were sent. false: none is lost. */
+bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns);
+/*
+ * Of the last LOSS_RTT_WINDOW probes those sent from from_ns to to_ns, decided or not, void ones left out: how many, and how many of
+ * them are unanswered. What was forgotten counts, too.
+ */
+void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n, uint32_t *n_unanswered);
+
 uint32_t loss_rtt_ppm(const struct loss_rtt *l);
 /* percent 0..100; 0 if nothing was measured. The upper edge of the bucket. */
 uint64_t loss_rtt_percentile_ns(const struct loss_rtt *l, unsigned percent);

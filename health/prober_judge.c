@@ -101,6 +101,13 @@ static enum probe_where locate(const struct prober *p, const struct prober_peer 
 	return 2 * suffering >= others ? PROBE_IN_FABRIC : PROBE_REMOTE;
 }
 
+/* Not itself silent for longer than its replies have been taking: the peer may have gone away since it answered there last. */
+static bool is_answering(const struct prober *p, const struct prober_path *path, uint64_t burst_ns, uint64_t now)
+{
+	return !path->silent_since_ns ||
+	       now < path->silent_since_ns + probe_fsm_silence(&p->times, burst_ns) + 2 * path->loss.rtt_peak_ns;
+}
+
 /*
  * Holds the silence of one path against what the peer has answered over another plane meanwhile.
  * Only probes sent while that plane was answering count: before, the peer may not have been
@@ -123,15 +130,26 @@ static void compare(const struct prober_path *path, const struct prober_path *ot
 	e->n_silent = n;
 }
 
-/* Another plane that carries traffic, is known for at least half as long, and loses at most a quarter as much. */
+/*
+ * Another plane that works, over which the peer answered meanwhile: of as many probes, sent in the very time in which ours were
+ * lost, at most a quarter as many are unanswered. A peer that was away for a moment has lost alike on all planes.
+ */
 static bool is_clean_elsewhere(const struct prober_peer *peer, uint32_t plane)
 {
+	const struct loss_rtt *ours = &peer->paths[plane].loss;
+	uint32_t n, lost, n_ours, lost_ours;
+	uint64_t from_ns, to_ns;
+
+	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns))
+		return false;
+	loss_rtt_between(ours, from_ns, to_ns, &n_ours, &lost_ours);
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
 		const struct prober_path *path = &peer->paths[i];
 
-		if (i != plane && path->wanted && path->fsm.state == PROBE_UP &&
-		    path->loss.n_decided >= peer->paths[plane].loss.n_decided / 2 &&
-		    path->loss.n_lost <= peer->paths[plane].loss.n_lost / 4)
+		if (i == plane || !path->wanted || path->fsm.state != PROBE_UP)
+			continue;
+		loss_rtt_between(&path->loss, from_ns, to_ns, &n, &lost);
+		if (n >= n_ours / 2 && lost <= lost_ours / 4)
 			return true;
 	}
 	return false;
@@ -148,7 +166,8 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 	e.silent_since_ns =
 		loss_rtt_silent_since(&path->loss, 0, multiplier, &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
-		if (i != plane && peer->paths[i].wanted)
+		if (i != plane && peer->paths[i].wanted &&
+		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
 			compare(path, &peer->paths[i], multiplier, &e);
 	e.lossy = prober_is_losing(p, path) && is_clean_elsewhere(peer, plane);
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);

@@ -74,6 +74,37 @@ START_TEST(answers_that_name_no_probe_count_one_each)
 }
 END_TEST
 
+/* Ten probes, 3 ms apart; those of 18 and 24 ms are lost, the last is under way. */
+START_TEST(between_two_moments)
+{
+	struct loss_rtt_probe probe;
+	uint64_t from, to;
+	uint32_t n, lost;
+
+	ck_assert(!loss_rtt_lost_span(&l, &from, &to));
+	for (unsigned i = 1; i <= 10; i++) {
+		uint32_t s = sent(3 * i * MS, i, 0, 0, i == 5);
+
+		if (i != 6 && i != 8 && i != 10 && i != 5)
+			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS, s, i, &probe));
+	}
+	loss_rtt_settle(&l, 28 * MS);
+	ck_assert(loss_rtt_lost_span(&l, &from, &to));
+	ck_assert_uint_eq(from, 18 * MS);
+	ck_assert_uint_eq(to, 24 * MS);
+	loss_rtt_between(&l, from, to, &n, &lost);
+	ck_assert_uint_eq(n, 3);
+	ck_assert_uint_eq(lost, 2);
+	loss_rtt_between(&l, 0, UINT64_MAX, &n, &lost);
+	ck_assert_uint_eq(n, 9);
+	ck_assert_uint_eq(lost, 3);
+	loss_rtt_forget(&l);
+	ck_assert(!loss_rtt_lost_span(&l, &from, &to));
+	loss_rtt_between(&l, 0, 24 * MS, &n, &lost);
+	ck_assert_uint_eq(n, 7);
+}
+END_TEST
+
 START_TEST(the_window_forgets)
 {
 	struct loss_rtt_probe probe;
@@ -206,6 +237,7 @@ int main(void)
 	tcase_add_test(tc, answer_counts_once_and_only_with_its_nonce);
 	tcase_add_test(tc, a_late_answer_changes_nothing);
 	tcase_add_test(tc, answers_that_name_no_probe_count_one_each);
+	tcase_add_test(tc, between_two_moments);
 	tcase_add_test(tc, the_window_forgets);
 	tcase_add_test(tc, loss_is_what_was_lost);
 	tcase_add_test(tc, congestion_is_not_loss);
