@@ -13,6 +13,8 @@ void loss_rtt_init(struct loss_rtt *l)
 {
 	memset(l, 0, sizeof(*l));
 	l->next = 1;
+	for (unsigned i = 0; i < LOSS_RTT_WINDOW; i++) /* nothing waits for an answer */
+		l->ring[i].answered = true;
 }
 
 static struct loss_rtt_probe *at(struct loss_rtt *l, uint32_t sequence)
@@ -95,17 +97,32 @@ static void note_rtt(struct loss_rtt *l, uint64_t ns)
 		l->rtt_peak_ns -= (l->rtt_peak_ns - ns) / 32;
 }
 
+/* What was taken for lost had been waiting in queues. */
+static void absolve(struct loss_rtt *l, uint32_t sequence)
+{
+	uint8_t *outcome = &l->outcome[sequence % LOSS_RTT_WINDOW];
+
+	if (*outcome != LOST)
+		return;
+	*outcome = VOID;
+	l->n_lost--;
+	l->n_lost_ever--;
+}
+
 bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
 		       struct loss_rtt_probe *probe)
 {
 	struct loss_rtt_probe *p = at(l, sequence);
 	uint32_t age = l->next - sequence; /* 1: the newest */
 
-	if (age == 0 || age > LOSS_RTT_WINDOW || age >= l->next - l->settled)
-		return false;
-	if (p->nonce != nonce || p->answered)
+	if (age == 0 || age > LOSS_RTT_WINDOW || p->nonce != nonce || p->answered)
 		return false;
 	p->answered = true;
+	if (age >= l->next - l->settled) {
+		absolve(l, sequence);
+		note_rtt(l, now > p->sent_ns ? now - p->sent_ns : 0);
+		return false;
+	}
 	if (!l->newest_answered || (int32_t)(sequence - l->newest_answered) > 0) {
 		l->newest_answered = sequence;
 		l->newest_answered_sent_ns = p->sent_ns;

@@ -42,8 +42,8 @@ void loss_rtt_init(struct loss_rtt *l);
 /* Notes a probe (who fills in sub-ports, port, nonce and void_) and returns its sequence number. */
 uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe);
 /*
- * A reply with that stamp. true once, if such a probe is still undecided; *probe then is it. A
- * forged, repeated or late reply changes nothing.
+ * A reply with that stamp. true once, if such a probe is still undecided; *probe then is it. false for a forged or repeated
+ * reply, which changes nothing, and for a late one: its probe was not lost after all, and counts neither way.
  */
 bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
 		       struct loss_rtt_probe *probe);

@@ -38,15 +38,23 @@ START_TEST(answer_counts_once_and_only_with_its_nonce)
 }
 END_TEST
 
-START_TEST(a_late_answer_changes_nothing)
+START_TEST(a_late_answer_says_that_nothing_was_lost)
 {
 	struct loss_rtt_probe probe;
 	uint32_t s = sent(10 * MS, 7, 0, 0, false);
 
 	loss_rtt_settle(&l, 20 * MS);
 	ck_assert_uint_eq(loss_rtt_ppm(&l), 1000000);
+	ck_assert(!loss_rtt_answered(&l, 30 * MS, s, 8, &probe)); /* forged */
+	ck_assert_uint_eq(l.n_lost, 1);
 	ck_assert(!loss_rtt_answered(&l, 30 * MS, s, 7, &probe));
-	ck_assert_uint_eq(loss_rtt_ppm(&l), 1000000);
+	ck_assert(!loss_rtt_answered(&l, 31 * MS, s, 7, &probe)); /* repeated */
+	ck_assert_uint_eq(l.n_lost, 0);
+	ck_assert_uint_eq(l.n_lost_ever, 0);
+	ck_assert_uint_eq(l.n_decided, 1);
+	ck_assert_uint_eq(l.rtt_peak_ns, 20 * MS); /* queues are full */
+	for (uint32_t age = 2; age <= LOSS_RTT_WINDOW; age++) /* never sent */
+		ck_assert(!loss_rtt_answered(&l, 30 * MS, s + 1 - age, 0, &probe));
 }
 END_TEST
 
@@ -235,7 +243,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, answer_counts_once_and_only_with_its_nonce);
-	tcase_add_test(tc, a_late_answer_changes_nothing);
+	tcase_add_test(tc, a_late_answer_says_that_nothing_was_lost);
 	tcase_add_test(tc, answers_that_name_no_probe_count_one_each);
 	tcase_add_test(tc, between_two_moments);
 	tcase_add_test(tc, the_window_forgets);
