@@ -564,7 +564,7 @@ void lane_follow_sub_ports(struct fare_group *group, unsigned l)
 			want = q->home;
 		if (!q->qp || q->sub_port == want)
 			continue;
-		err = group->domain->provider->qp_move(q->qp, want);
+		err = group->domain->provider->qp_move(q->qp, want, 0);
 		if (!err)
 			q->sub_port = want;
 		stuck |= err == -EOPNOTSUPP;

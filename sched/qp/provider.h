@@ -174,6 +174,11 @@ struct qp_stats {
 
 struct qp_provider {
 	const char *name;
+	/*
+	 * A leaf sees no difference between a control datagram and a QP's packets from the same sub-port and source port:
+	 * echoes tell where a QP's port leads.
+	 */
+	bool echoes_tell_ports;
 	/* 0 or -errno. *out NULL on error. attr is copied. */
 	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
@@ -201,8 +206,13 @@ struct qp_provider {
 	 * (its port, its GID, its connecting), qp_error() is due. NULL: changes are done when the call returns.
 	 */
 	int (*qp_status)(struct qp *qp);
-	/* Moves an RTS QP to another local sub-port of its plane; -EOPNOTSUPP where a device cannot. */
-	int (*qp_move)(struct qp *qp, uint16_t sub_port);
+	/*
+	 * Moves an RTS QP to another local sub-port of its plane, another source port (0: the one it has), or both, and kicks
+	 * it: all that is unacknowledged goes again the new way, so that there the receiver misses nothing, and what still
+	 * comes the old way is a duplicate. 0, -EOPNOTSUPP where a device cannot, -EINVAL, -EADDRINUSE, -ENODEV (it is where it
+	 * was then).
+	 */
+	int (*qp_move)(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
 	/*
 	 * Order-free QPs: their batches leave by these n (1..QP_MAX_PATHS) paths in turn from now on. 0, -EINVAL, -EADDRINUSE,
 	 * -ENODEV (nothing has changed then). NULL: the provider has no such QPs.

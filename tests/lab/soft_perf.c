@@ -185,7 +185,7 @@ static void move_all(struct side *s)
 {
 	s->move_at = 0;
 	for (unsigned i = 0; i < s->o->qps; i++) {
-		int err = P->qp_move(s->qp[i], (uint16_t)((i % s->o->sub_ports + 1) % 2));
+		int err = P->qp_move(s->qp[i], (uint16_t)((i % s->o->sub_ports + 1) % 2), 0);
 
 		if (err)
 			die("move", err);

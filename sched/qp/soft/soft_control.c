@@ -30,28 +30,35 @@ static const char *device_of(const struct qp_endpoint *ep, const struct qp_contr
 	return c->plane == QP_ANY_PLANE ? NULL : ep->attr.dev[c->plane][c->sub_port];
 }
 
-static struct qp *find_owner(struct qp_endpoint *ep, const struct qp_control *c)
+/* The socket of the QP that sends from there; -1: none does. */
+static int find_owner(const struct qp_endpoint *ep, const struct qp_control *c)
 {
-	for (struct soft_link *l = ep->qps.next; l != &ep->qps; l = l->next) {
-		struct qp *qp = soft_link_owner(l, struct qp, all);
+	const struct qp_path path = {c->sub_port, c->udp_source_port};
 
-		if (qp->attr.udp_source_port == c->udp_source_port && qp->attr.plane == c->plane &&
-		    (c->plane == QP_ANY_PLANE || qp->attr.sub_port == c->sub_port))
-			return qp;
+	for (const struct soft_link *l = ep->qps.next; l != &ep->qps; l = l->next) {
+		const struct qp *qp = soft_link_owner(l, const struct qp, all);
+		int fd = -1;
+
+		if (qp->attr.plane != c->plane)
+			continue;
+		if (qp->order_free)
+			fd = soft_order_free_fd(qp, &path);
+		else if (qp->attr.udp_source_port == c->udp_source_port &&
+			 (c->plane == QP_ANY_PLANE || qp->attr.sub_port == c->sub_port))
+			fd = qp->fd;
+		if (fd >= 0)
+			return fd;
 	}
-	return NULL;
+	return -1;
 }
 
 /* A socket with the source port asked for: the leaf hashes it as it would hash a QP's packets. */
 static int pick_port(struct qp_endpoint *ep, const struct qp_control *c, struct tx_socket *out)
 {
-	struct qp *owner = find_owner(ep, c);
-
 	out->port = c->udp_source_port;
-	if (owner) {
-		out->fd = owner->fd;
+	out->fd = find_owner(ep, c);
+	if (out->fd >= 0)
 		return 0;
-	}
 	out->fd = soft_sock_open_tx(&ep->attr.address, &out->port, device_of(ep, c),
 				    SOFT_CONTROL_TX_BYTES);
 	out->ours_to_close = out->fd >= 0;

@@ -156,7 +156,7 @@ int soft_endpoint_progress(struct qp_endpoint *ep);
 
 int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
 int soft_qp_connect(struct qp *qp, const struct qp_remote *remote);
-int soft_qp_move(struct qp *qp, uint16_t sub_port);
+int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
 void soft_qp_kick(struct qp *qp);
 void soft_qp_error(struct qp *qp);
 void soft_qp_destroy(struct qp *qp);

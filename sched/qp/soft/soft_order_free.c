@@ -44,13 +44,20 @@ void soft_order_free_destroy(struct qp *qp)
 	qp->order_free = NULL;
 }
 
-static struct soft_leg *find(struct soft_order_free *of, const struct qp_path *path)
+static const struct soft_leg *find(const struct soft_order_free *of, const struct qp_path *path)
 {
 	for (unsigned i = 0; i < of->n_legs; i++)
 		if (of->legs[i].path.sub_port == path->sub_port &&
 		    of->legs[i].path.udp_source_port == path->udp_source_port)
 			return &of->legs[i];
 	return NULL;
+}
+
+int soft_order_free_fd(const struct qp *qp, const struct qp_path *path)
+{
+	const struct soft_leg *leg = find(qp->order_free, path);
+
+	return leg ? leg->fd : -1;
 }
 
 static bool is_among(const struct qp_path *path, const struct qp_path *paths, unsigned n)
@@ -78,7 +85,7 @@ static int open_new(struct qp *qp, const struct qp_path *paths, unsigned n, stru
 	int err = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct soft_leg *old = find(qp->order_free, &paths[i]);
+		const struct soft_leg *old = find(qp->order_free, &paths[i]);
 
 		legs[i] = (struct soft_leg){.path = paths[i], .fd = old ? old->fd : -1};
 		if (old || err)

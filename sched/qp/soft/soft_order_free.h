@@ -30,6 +30,8 @@ void soft_order_free_begin(struct qp *qp);
 /* Closes every way, the QP's socket included. */
 void soft_order_free_destroy(struct qp *qp);
 int soft_order_free_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
+/* The socket of the way that leaves so; -1: there is no such way. */
+int soft_order_free_fd(const struct qp *qp, const struct qp_path *path);
 /* The next batch leaves by another way; unless this one's socket is full: then it waits. */
 void soft_order_free_turn(struct qp *qp);
 /* A request arrived. */

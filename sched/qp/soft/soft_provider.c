@@ -46,6 +46,7 @@ static int poll_completions(struct qp_endpoint *ep, struct qp_wc *wc, int max)
 
 const struct qp_provider qp_soft_provider = {
 	.name = "soft",
+	.echoes_tell_ports = true,
 	.endpoint_create = soft_endpoint_create,
 	.endpoint_destroy = soft_endpoint_destroy,
 	.endpoint_fd = endpoint_fd,

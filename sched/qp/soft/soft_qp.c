@@ -276,24 +276,37 @@ void soft_qp_kick(struct qp *qp)
 	run_soon(qp);
 }
 
-/* Unprivileged processes may bind a device only once per socket: a new socket takes over then. */
-static int replace_socket(struct qp *qp, uint16_t sub_port)
+static int replace_socket(struct qp *qp, uint16_t sub_port, uint16_t port)
 {
+	const struct qp_attr old = qp->attr;
 	int old_fd = qp->fd, err;
-	uint16_t old_sub_port = qp->attr.sub_port;
 
 	qp->attr.sub_port = sub_port;
+	qp->attr.udp_source_port = port;
 	err = open_socket(qp);
 	if (err) {
-		qp->attr.sub_port = old_sub_port;
+		qp->attr = old;
 		qp->fd = old_fd;
 		return err;
 	}
+	qp->flow.source_port = port;
 	close(old_fd);
 	return 0;
 }
 
-int soft_qp_move(struct qp *qp, uint16_t sub_port)
+/* The same socket where that may be: unprivileged processes may bind a device only once per socket. */
+static int rebind(struct qp *qp, uint16_t sub_port)
+{
+	int err = soft_sock_bind_device(qp->fd, qp->ep->attr.dev[qp->attr.plane][sub_port]);
+
+	if (err == -EPERM)
+		return replace_socket(qp, sub_port, qp->attr.udp_source_port);
+	if (!err)
+		qp->attr.sub_port = sub_port;
+	return err;
+}
+
+int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 {
 	int err;
 
@@ -301,14 +314,15 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port)
 		return -EOPNOTSUPP;
 	if (qp->attr.plane == QP_ANY_PLANE || sub_port >= qp->ep->attr.n_sub_ports[qp->attr.plane])
 		return -EINVAL;
+	if (udp_source_port && udp_source_port < SOFT_PORT_FIRST)
+		return -EINVAL;
 	if (qp->state != SOFT_QP_RTS)
 		return -ENOTCONN;
 	soft_tx_forget_block(qp);
-	err = soft_sock_bind_device(qp->fd, qp->ep->attr.dev[qp->attr.plane][sub_port]);
-	if (err == -EPERM)
-		err = replace_socket(qp, sub_port);
-	if (!err)
-		qp->attr.sub_port = sub_port;
+	if (udp_source_port && udp_source_port != qp->attr.udp_source_port)
+		err = replace_socket(qp, sub_port, udp_source_port);
+	else
+		err = rebind(qp, sub_port);
 	soft_qp_kick(qp);
 	return err;
 }

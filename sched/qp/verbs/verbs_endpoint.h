@@ -160,7 +160,7 @@ void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message
 int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
 int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote);
 int verbs_qp_status(struct qp *qp);
-int verbs_qp_move(struct qp *qp, uint16_t sub_port);
+int verbs_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
 void verbs_qp_error(struct qp *qp);
 void verbs_qp_destroy(struct qp *qp);
 int verbs_qp_post_write(struct qp *qp, const struct qp_write *write);

@@ -149,13 +149,15 @@ int verbs_qp_status(struct qp *qp)
 	}
 }
 
-int verbs_qp_move(struct qp *qp, uint16_t sub_port)
+int verbs_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 {
 	const struct qp_endpoint *ep = qp->ep;
 	const struct verbs_sub_port *to;
 
 	if (sub_port >= ep->attr.n_sub_ports[qp->attr.plane])
 		return -EINVAL;
+	if (udp_source_port && udp_source_port != qp->attr.udp_source_port)
+		return -EOPNOTSUPP; /* fixed when it was connected */
 	to = &ep->sub_ports[qp->attr.plane][sub_port];
 	if (to->device != qp->device || to->port != qp->port)
 		return -EOPNOTSUPP;

@@ -484,12 +484,12 @@ START_TEST(moving_and_kicking_lose_nothing)
 	open_default();
 	any.plane = QP_ANY_PLANE;
 	ck_assert_int_eq(P->qp_create(a, &any, &q), 0);
-	ck_assert_int_eq(P->qp_move(q, 0), -EINVAL);
+	ck_assert_int_eq(P->qp_move(q, 0, 0), -EINVAL);
 	w = write_of(1, 0, BYTES, QP_WR_IMM);
 	ck_assert_int_eq(P->post_write(qa, &w), 0);
-	ck_assert_int_eq(P->qp_move(qa, 2), -EINVAL);
-	ck_assert_int_eq(P->qp_move(qa, 0), -ENODEV);
-	ck_assert_int_eq(P->qp_move(qa, 1), 0);
+	ck_assert_int_eq(P->qp_move(qa, 2, 0), -EINVAL);
+	ck_assert_int_eq(P->qp_move(qa, 0, 0), -ENODEV);
+	ck_assert_int_eq(P->qp_move(qa, 1, 0), 0);
 	P->qp_kick(qa);
 	RUN_UNTIL(n_wa == 1 && n_wb == 1);
 	ck_assert_int_eq(wa[0].status, 0);
@@ -697,6 +697,43 @@ END_TEST
 
 /* ---- order-free ---- */
 
+/* What is unacknowledged goes again the new way, and in order: the other end misses nothing, so it complains of nothing. */
+START_TEST(another_source_port_loses_nothing)
+{
+	struct qp_control c = {.remote = address("::ffff:127.0.0.3"), .plane = 1, .sub_port = 1};
+	struct qp_attr taken = attr_of(16, 7, 0);
+	struct qp_stats s;
+	struct qp_write w;
+	struct qp *q;
+	uint16_t old;
+
+	open_default();
+	old = P->qp_source_port(qa);
+	taken.udp_source_port = 50500;
+	ck_assert_int_eq(P->qp_create(a, &taken, &q), 0);
+	w = write_of(1, 0, BYTES, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->qp_move(qa, 1, 1000), -EINVAL);
+	ck_assert_int_eq(P->qp_move(qa, 1, 50500), -EADDRINUSE);
+	ck_assert_uint_eq(P->qp_source_port(qa), old);
+	ck_assert_int_eq(P->qp_move(qa, 1, 50501), 0);
+	ck_assert_uint_eq(P->qp_source_port(qa), 50501);
+	c.udp_source_port = 50501; /* the QP's own socket: that port cannot be had a second time */
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	RUN_UNTIL(n_wa == 1 && n_wb == 1 && n_heard == 1);
+	ck_assert_uint_eq(heard.udp_source_port, 50501);
+	ck_assert_int_eq(wa[0].status, 0);
+	ck_assert_mem_eq(from, to, BYTES);
+	P->endpoint_stats(a, &s);
+	ck_assert_uint_eq(s.naks_received + s.timeouts, 0);
+	P->endpoint_stats(b, &s);
+	ck_assert_uint_eq(s.icrc_errors, 0);
+	taken.udp_source_port = old; /* was given up */
+	ck_assert_int_eq(P->qp_create(a, &taken, &q), 0);
+	close_pair();
+}
+END_TEST
+
 static void open_order_free(uint32_t mtu, uint32_t window)
 {
 	struct qp_attr attr = attr_of(16, 7, window);
@@ -741,6 +778,24 @@ START_TEST(a_megabyte_sprayed_over_ports_arrives)
 }
 END_TEST
 
+/* From each of its ports, not only from the one whose turn it is. */
+START_TEST(control_leaves_by_any_way_of_an_order_free_qp)
+{
+	struct qp_path paths[] = {{1, 50600}, {1, 50601}, {1, 50602}};
+	struct qp_control c = {.remote = address("::ffff:127.0.0.3"), .plane = 1, .sub_port = 1};
+
+	open_order_free(4096, 0);
+	ck_assert_int_eq(P->qp_spread(qa, paths, 3), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		c.udp_source_port = paths[i].udp_source_port;
+		ck_assert_int_eq(P->control_send(a, &c), 0);
+		RUN_UNTIL(n_heard == i + 1);
+		ck_assert_uint_eq(heard.udp_source_port, paths[i].udp_source_port);
+	}
+	close_pair();
+}
+END_TEST
+
 START_TEST(paths_change_under_way)
 {
 	struct qp_path paths[] = {{1, 50200}, {1, 50201}, {1, 50202}};
@@ -758,7 +813,7 @@ START_TEST(paths_change_under_way)
 	ck_assert_int_eq(P->qp_spread(qa, paths, 0), -EINVAL);
 	ck_assert_int_eq(P->qp_spread(qa, (struct qp_path[]){{1, 50400}, {0, 50401}}, 2), -ENODEV);
 	ck_assert_int_eq(P->qp_spread(qb, paths + 1, 1), 0); /* another address: another port */
-	ck_assert_int_eq(P->qp_move(qa, 1), -EOPNOTSUPP);
+	ck_assert_int_eq(P->qp_move(qa, 1, 0), -EOPNOTSUPP);
 	P->qp_kick(qa);
 	RUN_UNTIL(n_wa == 1 && n_wb == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
@@ -868,6 +923,7 @@ int main(void)
 	tcase_add_test(t, control_datagrams_tell_where_they_came_from);
 	tcase_add_test(t, strangers_write_nothing);
 	tcase_add_test(t, moving_and_kicking_lose_nothing);
+	tcase_add_test(t, another_source_port_loses_nothing);
 	tcase_add_test(t, an_early_peer_waits_for_connect);
 	tcase_add_test(t, sends_land_in_posted_receives);
 	tcase_add_test(t, a_send_waits_for_its_receive_or_gives_up);
@@ -877,6 +933,7 @@ int main(void)
 	tcase_add_test(t, a_read_of_what_is_not_open_is_refused);
 	tcase_add_loop_test(t, a_megabyte_sprayed_over_ports_arrives, 0,
 			    (int)(sizeof(free_shapes) / sizeof(free_shapes[0])));
+	tcase_add_test(t, control_leaves_by_any_way_of_an_order_free_qp);
 	tcase_add_test(t, paths_change_under_way);
 	tcase_add_test(t, order_free_is_for_both_or_neither);
 	tcase_add_test(t, order_free_refusals_find_the_guilty);
