@@ -390,6 +390,15 @@ int fare_pair_ports(const struct fare_pair *cpair, unsigned plane, struct fare_p
 	return n < 0 ? n : taken;
 }
 
+uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane)
+{
+	const struct shm_header *map = pair->fare->map;
+
+	if (!pair->shm || plane >= FARE_MAX_PLANES)
+		return 0;
+	return atomic_load_explicit(&map->ports[pair->shm - map->pairs][plane].sequence, memory_order_acquire);
+}
+
 /* The local GPU's address in the peer's family. */
 static struct in6_addr own_address(const struct fare_pair *pair)
 {

@@ -22,6 +22,8 @@ const struct shm_local_gpu *attach_local_gpu(const struct fare *fare, unsigned l
 /* A pair's phase and turn (weights.h; among the addresses that the daemon knows now), its peer and local GPU. */
 double attach_pair_phase(const struct fare_pair *pair);
 int64_t attach_pair_turn(const struct fare_pair *pair);
+/* Changes whenever what fare_pair_ports() gives for the plane may have; cheap enough for every look at the pair. */
+uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane);
 void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, uint32_t *local_gpu);
 struct fare *attach_pair_owner(const struct fare_pair *pair);
 /* The schedules that the sprays of this process share. */

@@ -464,6 +464,10 @@ static void follow_paths(struct fare_group *group)
 		if (group->lanes[l].state != LANE_UP)
 			continue;
 		lane_follow_sub_ports(group, l);
+		/* sub-ports came or went, here or there: the leaf hashes over others than before */
+		if (now.path[l].usable_bps != old.path[l].usable_bps ||
+		    now.path[l].live_sub_ports != old.path[l].live_sub_ports)
+			rehash_hint(group, l);
 		/* what is queued toward a link that just went is lost: ask again now, not a timeout later */
 		if (now.path[l].usable_bps < old.path[l].usable_bps && now.path[l].usable_bps)
 			lane_kick(group, l);

@@ -1,5 +1,5 @@
 /*
- * internal.h - what domain.c, group.c, messages.c, lane.c, ports.c and shown.c share of their insides.
+ * internal.h - what the files of sched/qp/ share of their insides.
  *
  * Ownership: a domain owns its endpoint, event queue and groups; a group owns its messages, chunks and lanes; a
  * lane owns its QPs. Chunks are named by index. Everything runs on the thread that calls fare_domain_poll().
@@ -13,6 +13,7 @@
 #include "attach.h"
 #include "fare.h"
 #include "flow_table.h"
+#include "qp/candidates.h"
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
 #include "qp/provider.h"
@@ -65,20 +66,28 @@ enum lane_state {
 	LANE_RESETTING, /* own QPs in error; waiting for their flushes and for the peer's word that its are, too */
 };
 
-struct candidate {
-	uint16_t port;
-	uint16_t local_sub_port;
-	int16_t remote_sub_port; /* -1: not known */
-	bool answered;		 /* by the peer, to our own echo */
-	bool used;
-};
-
 struct learning {
 	uint64_t nonce; /* 0: none under way */
 	bool known;	/* the daemon's probes have learned enough: one answer proves that the plane carries */
 	unsigned n, replies;
+	unsigned n_own; /* the first of them are the lane's own ways, in use */
 	unsigned sends;
 	struct candidate candidates[MAX_CANDIDATES];
+};
+
+enum rehash_state {
+	REHASH_REST,
+	REHASH_OWN,  /* echoes under way from the ports in use */
+	REHASH_WIDE, /* and from others that might be better */
+};
+
+struct rehash {
+	enum rehash_state state;
+	uint32_t seen;	      /* of the daemon's list: its sequence */
+	uint32_t met;	      /* bit r: a port led to remote sub-port r when last looked */
+	uint64_t due_ns;      /* next round, or next sending within one */
+	uint64_t began_ns;    /* the last round */
+	uint64_t interval_ns; /* to the next round, if this one finds nothing */
 };
 
 struct lane {
@@ -103,6 +112,7 @@ struct lane {
 	unsigned sends;
 	unsigned cursor; /* round-robin over QPs */
 	struct learning learning;
+	struct rehash rehash;
 };
 
 struct message {
@@ -245,9 +255,18 @@ void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back
 /* ways.c */
 /* FARE_MODE_PACKET: the lane's QP leaves by its live sub-ports, evenly, from now on. */
 int ways_set(struct fare_group *group, unsigned lane);
+/* Way i leaves from another source port. 0 or -errno: nothing has changed then. */
+int ways_replace(struct fare_group *group, unsigned lane, unsigned i, uint16_t port);
+
+/* rehash.c */
+void rehash_start(struct fare_group *group, unsigned lane); /* the lane is up */
+void rehash_hint(struct fare_group *group, unsigned lane);  /* something changed: ask soon */
+void rehash_step(struct fare_group *group, unsigned lane);
 
 /* ports.c */
 void ports_start(struct fare_group *group, unsigned lane);
+/* The ways that an up lane has; wide: and others. ports_send() asks. */
+void ports_start_own(struct fare_group *group, unsigned lane, bool wide);
 void ports_send(struct fare_group *group, unsigned lane);
 bool ports_learned(const struct fare_group *group, unsigned lane); /* enough is known to choose well */
 void ports_on_reply(struct fare_group *group, const struct control_message *message);

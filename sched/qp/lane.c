@@ -1,5 +1,5 @@
 /*
- * lane.c - the life of a lane: learn ports, make QPs, shake hands, carry, die without a ghost, come back.
+ * lane.c - the life of a lane: learn ports, make QPs, shake hands, carry (rehash.c), die without a ghost, come back.
  *
  *            opener                                  acceptor
  *   DOWN -> LEARNING -> OPENING --LANE_OPEN-->   DOWN -> LEARNING
@@ -327,6 +327,7 @@ static void up(struct fare_group *group, unsigned l)
 	lane->up_since_ns = now_ns(group);
 	group->stats.path_rebuilds += lane->epoch > 1;
 	lane_follow_sub_ports(group, l);
+	rehash_start(group, l);
 	group_reweight(group);
 }
 
@@ -386,7 +387,11 @@ void lane_step(struct fare_group *group, unsigned l)
 		step_learning(group, l);
 		return;
 	}
-	if (lane->state == LANE_UP || now < lane->due_ns)
+	if (lane->state == LANE_UP) {
+		rehash_step(group, l);
+		return;
+	}
+	if (now < lane->due_ns)
 		return;
 	switch (lane->state) {
 	case LANE_DOWN:

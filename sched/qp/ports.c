@@ -7,6 +7,8 @@
  * each arrived. QP ports are then chosen so that the lane covers the remote sub-ports evenly. An echo that comes back
  * also proves that the plane carries packets both ways: a lane is not built on a plane that answers nothing. So with
  * known ports one answer is enough, and what an answer says counts for more than what was learned before.
+ *
+ * Once the lane is up, rehash.c asks again in the same way, for its own ports first.
  */
 #include "qp/internal.h"
 
@@ -30,12 +32,19 @@ uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, uns
 
 static bool port_taken(const struct fare_group *group, uint16_t port)
 {
-	for (const struct fare_group *g = group->domain->groups; g; g = g->next)
-		for (unsigned l = 0; l < g->n_lanes; l++)
-			for (unsigned i = 0; i < g->lanes[l].n_qps; i++)
-				if (g->lanes[l].qps[i].qp && g->lanes[l].qps[i].source_port == port)
-					return true;
-	return false;
+	bool taken = false;
+
+	for (const struct fare_group *g = group->domain->groups; g && !taken; g = g->next) {
+		for (unsigned l = 0; l < g->n_lanes && !taken; l++) {
+			const struct lane *lane = &g->lanes[l];
+
+			for (unsigned i = 0; i < lane->n_qps && !taken; i++)
+				taken = lane->qps[i].qp && lane->qps[i].source_port == port;
+			for (unsigned i = 0; i < lane->n_ways && !taken; i++)
+				taken = lane->qps[0].qp && lane->ways[i].udp_source_port == port;
+		}
+	}
+	return taken;
 }
 
 /* The i-th distinct remote sub-port that replies named; how many there are. */
@@ -109,6 +118,22 @@ static void add(struct learning *learning, uint16_t port, uint16_t local, int16_
 								   .remote_sub_port = remote };
 }
 
+static void add_own(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+	struct learning *learning = &lane->learning;
+
+	if (group->options.mode == FARE_MODE_PACKET)
+		for (unsigned i = 0; i < lane->n_ways; i++)
+			add(learning, lane->ways[i].udp_source_port, lane->ways[i].sub_port, -1);
+	else
+		for (unsigned i = 0; i < lane->n_qps; i++)
+			add(learning, lane->qps[i].source_port, lane->qps[i].sub_port, -1);
+	learning->n_own = learning->n;
+	for (unsigned i = 0; i < learning->n; i++)
+		learning->candidates[i].used = true;
+}
+
 static void add_known(struct fare_group *group, unsigned l)
 {
 	struct learning *learning = &group->lanes[l].learning;
@@ -119,7 +144,6 @@ static void add_known(struct fare_group *group, unsigned l)
 		if (group->paths.path[l].live_sub_ports >> known[i].local_sub_port & 1 &&
 		    !port_taken(group, known[i].port))
 			add(learning, known[i].port, known[i].local_sub_port, known[i].remote_sub_port);
-	learning->known = covers(group, l);
 }
 
 static void add_random(struct fare_group *group, unsigned l)
@@ -127,10 +151,10 @@ static void add_random(struct fare_group *group, unsigned l)
 	struct learning *learning = &group->lanes[l].learning;
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
 	unsigned per_qp = live ? (group->lanes[l].n_ports + live - 1) / live : 0;
-	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp;
+	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp, base = learning->n, room = MAX_CANDIDATES - base;
 
 	for (unsigned s = 0; s < live; s++) {
-		for (unsigned k = 0; k < wanted && learning->n < MAX_CANDIDATES / live * (s + 1); k++) {
+		for (unsigned k = 0; k < wanted && learning->n < base + room / live * (s + 1); k++) {
 			uint16_t port = (uint16_t)(PORT_FIRST + domain_random() % PORT_COUNT);
 
 			if (!port_taken(group, port))
@@ -146,8 +170,22 @@ void ports_start(struct fare_group *group, unsigned l)
 	memset(learning, 0, sizeof(*learning));
 	learning->nonce = domain_random();
 	add_known(group, l);
+	learning->known = covers(group, l);
 	if (!learning->known)
 		add_random(group, l);
+}
+
+void ports_start_own(struct fare_group *group, unsigned l, bool wide)
+{
+	struct learning *learning = &group->lanes[l].learning;
+
+	memset(learning, 0, sizeof(*learning));
+	learning->nonce = domain_random();
+	add_own(group, l);
+	if (!wide)
+		return;
+	add_known(group, l);
+	add_random(group, l);
 }
 
 void ports_send(struct fare_group *group, unsigned l)

@@ -6,6 +6,7 @@
  * had one, a new port.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "qp/internal.h"
 
@@ -58,6 +59,31 @@ static bool is_in_force(const struct lane *lane, const struct qp_path *ways, uns
 	return same;
 }
 
+/* In force from now on, or nothing has changed. */
+static int spread(struct fare_group *group, unsigned l, const struct qp_path *ways, unsigned n)
+{
+	struct lane *lane = &group->lanes[l];
+	int err = group->domain->provider->qp_spread(lane->qps[0].qp, ways, n);
+
+	if (err)
+		return err;
+	memcpy(lane->ways, ways, n * sizeof(*ways));
+	lane->n_ways = n;
+	lane->qps[0].sub_port = ways[0].sub_port;
+	lane->qps[0].source_port = ways[0].udp_source_port;
+	return 0;
+}
+
+int ways_replace(struct fare_group *group, unsigned l, unsigned i, uint16_t port)
+{
+	struct lane *lane = &group->lanes[l];
+	struct qp_path ways[QP_MAX_PATHS];
+
+	memcpy(ways, lane->ways, sizeof(ways));
+	ways[i].udp_source_port = port;
+	return spread(group, l, ways, lane->n_ways);
+}
+
 int ways_set(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
@@ -69,14 +95,7 @@ int ways_set(struct fare_group *group, unsigned l)
 
 		if (is_in_force(lane, ways, n))
 			return 0;
-		err = group->domain->provider->qp_spread(lane->qps[0].qp, ways, n);
-		if (err)
-			continue;
-		for (unsigned k = 0; k < n; k++)
-			lane->ways[k] = ways[k];
-		lane->n_ways = n;
-		lane->qps[0].sub_port = ways[0].sub_port;
-		lane->qps[0].source_port = ways[0].udp_source_port;
+		err = spread(group, l, ways, n);
 	}
 	return err;
 }
