@@ -173,6 +173,26 @@ void bed_gray(struct bed *bed, unsigned plane, bool gray)
 				plane, s, gray ? "bpf da bytecode '" DROP_ALL "'" : "");
 }
 
+uint64_t bed_rx_bytes(const struct bed *bed, int host, unsigned plane, unsigned sub_port)
+{
+	char command[160], in[48], dev[16], text[32] = "";
+	FILE *f;
+
+	snprintf(command, sizeof(command), "%scat /sys/class/net/%s/statistics/rx_bytes", bed_in(bed, host, in),
+		 bed_device(bed, host, plane, sub_port, dev));
+	f = popen(command, "r");
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = 0;
+	if (f)
+		pclose(f);
+	return strtoull(text, NULL, 10);
+}
+
+int bed_rehash(const struct bed *bed, unsigned seed)
+{
+	return bed_run("ip netns exec %s sysctl -qw net.ipv4.fib_multipath_hash_seed=%u", bed->leaf, seed);
+}
+
 /* ---- the daemons' part ---- */
 
 static uint64_t live_bps(const struct bed *bed, int host, unsigned plane)

@@ -54,6 +54,11 @@ void bed_link(struct bed *bed, unsigned plane, unsigned sub_port, bool up);
 /* All that the plane carries toward either host is dropped in silence, or no longer. */
 void bed_gray(struct bed *bed, unsigned plane, bool gray);
 
+/* What a sub-port's device has received so far. */
+uint64_t bed_rx_bytes(const struct bed *bed, int host, unsigned plane, unsigned sub_port);
+/* The leaf hashes anew from now on: another seed, and that is all. */
+int bed_rehash(const struct bed *bed, unsigned seed);
+
 /* Starts host's process; it ends with what main returns. */
 int bed_start(struct bed *bed, int host, int (*main)(void *arg), void *arg);
 /* Waits for it to end: its exit status, or 1. */

@@ -119,21 +119,6 @@ static int sender(void *arg)
 	return 0;
 }
 
-static uint64_t rx_bytes(const struct test *t, unsigned sub_port)
-{
-	char command[160], in[48], text[32] = "";
-	FILE *f;
-
-	snprintf(command, sizeof(command), "%scat /sys/class/net/p0s%u/statistics/rx_bytes", bed_in(&t->bed, 1, in),
-		 sub_port);
-	f = popen(command, "r");
-	if (f && !fgets(text, sizeof(text), f))
-		text[0] = 0;
-	if (f)
-		pclose(f);
-	return strtoull(text, NULL, 10);
-}
-
 /* The busiest sub-port's part of what one group sent, over a fair part. */
 static double busiest(struct test *t)
 {
@@ -141,12 +126,12 @@ static double busiest(struct test *t)
 	unsigned m = t->bed.options.sub_ports;
 
 	for (unsigned s = 0; s < m; s++)
-		before[s] = rx_bytes(t, s);
+		before[s] = bed_rx_bytes(&t->bed, 1, 0, s);
 	t->shared->go++;
 	while (t->shared->done != t->shared->go && !t->shared->failed)
 		poll(NULL, 0, 2);
 	for (unsigned s = 0; s < m; s++) {
-		n = rx_bytes(t, s) - before[s];
+		n = bed_rx_bytes(&t->bed, 1, 0, s) - before[s];
 		sum += n;
 		most = n > most ? n : most;
 	}
