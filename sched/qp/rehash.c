@@ -114,9 +114,13 @@ static void show(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	for (unsigned i = 0; group->options.mode != FARE_MODE_PACKET && i < lane->n_qps; i++)
-		if (lane->qps[i].sub_port == lane->qps[i].home)
-			lane->qps[i].remote_sub_port = (int8_t)lane->learning.candidates[i].remote_sub_port;
+	for (unsigned i = 0; group->options.mode != FARE_MODE_PACKET && i < lane->n_qps; i++) {
+		struct lane_qp *q = &lane->qps[i];
+
+		q->remote_sub_port = -1; /* from its home, that is */
+		if (q->sub_port == q->home)
+			q->remote_sub_port = (int8_t)lane->learning.candidates[i].remote_sub_port;
+	}
 	shown_lane(group, l);
 }
 
