@@ -271,7 +271,8 @@ void ports_send(struct fare_group *group, unsigned lane);
 bool ports_learned(const struct fare_group *group, unsigned lane); /* enough is known to choose well */
 void ports_on_reply(struct fare_group *group, const struct control_message *message);
 /* The source port for QP i of a lane, so that the lane's QPs cover the remote sub-ports evenly; NULL: any will do. */
-const struct candidate *ports_choose(struct fare_group *group, unsigned lane, unsigned i, uint16_t local_sub_port);
+struct candidate *ports_choose(struct fare_group *group, unsigned lane, unsigned i, uint16_t local_sub_port);
+void ports_refuse(struct candidate *candidate); /* chosen, but somebody else has it */
 /* The i-th QP's local sub-port: round-robin over those that are up. */
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i);
 

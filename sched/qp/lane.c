@@ -104,6 +104,29 @@ void lane_free(struct fare_group *group, unsigned l)
 	group->lanes[l].qps = NULL;
 }
 
+/*
+ * From the port that suits QP i best. Two groups whose lanes learn at the same time choose alike: what the other has taken
+ * meanwhile is passed over, and a random port is for when nothing is left.
+ */
+static int create_qp(struct fare_group *group, unsigned l, unsigned i, struct qp_attr *attr)
+{
+	struct lane_qp *q = &group->lanes[l].qps[i];
+	bool choose = group->options.mode != FARE_MODE_KERNEL && group->options.mode != FARE_MODE_PACKET &&
+		      !group->options.random_ports;
+	struct candidate *known;
+	int err;
+
+	do {
+		known = choose ? ports_choose(group, l, i, attr->sub_port) : NULL;
+		attr->udp_source_port = known ? known->port : 0;
+		q->remote_sub_port = known ? (int8_t)known->remote_sub_port : -1;
+		err = group->domain->provider->qp_create(group->domain->endpoint, attr, &q->qp);
+		if (err == -EADDRINUSE && known)
+			ports_refuse(known);
+	} while (err == -EADDRINUSE && known);
+	return err;
+}
+
 static int create_qps(struct fare_group *group, unsigned l)
 {
 	const struct qp_provider *provider = group->domain->provider;
@@ -113,22 +136,12 @@ static int create_qps(struct fare_group *group, unsigned l)
 
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		struct lane_qp *q = &lane->qps[i];
-		const struct candidate *known = NULL;
 		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,
 					.retry_cnt = RETRY_COUNT, .order_free = packet,
 					.window_bytes = group->qp_window_bytes, .context = q };
 
 		q->home = q->sub_port = attr.sub_port = kernel ? 0 : ports_local_sub_port(group, l, i);
-		if (!kernel && !packet && !group->options.random_ports)
-			known = ports_choose(group, l, i, q->home);
-		if (known)
-			attr.udp_source_port = known->port;
-		err = provider->qp_create(group->domain->endpoint, &attr, &q->qp);
-		if (err == -EADDRINUSE && attr.udp_source_port) { /* somebody else took it meanwhile */
-			attr.udp_source_port = 0;
-			known = NULL;
-			err = provider->qp_create(group->domain->endpoint, &attr, &q->qp);
-		}
+		err = create_qp(group, l, i, &attr);
 		lane->n_ways = 0;
 		if (!err && packet)
 			err = ways_set(group, l);
@@ -140,7 +153,6 @@ static int create_qps(struct fare_group *group, unsigned l)
 		q->lane = (uint16_t)l;
 		q->index = (uint16_t)i;
 		q->source_port = provider->qp_source_port(q->qp);
-		q->remote_sub_port = known ? (int8_t)known->remote_sub_port : -1;
 		q->posted = 0;
 		q->posted_bytes = 0;
 		q->pending = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };

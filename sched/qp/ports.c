@@ -224,11 +224,17 @@ void ports_on_reply(struct fare_group *group, const struct control_message *m)
 	}
 }
 
-const struct candidate *ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t local_sub_port)
+struct candidate *ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t local_sub_port)
 {
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
 
 	return live ? take(&group->lanes[l].learning, i, local_sub_port, live) : NULL;
+}
+
+void ports_refuse(struct candidate *c)
+{
+	c->used = false;
+	c->remote_sub_port = -1; /* never chosen again, and no load */
 }
 
 /* All replies are in, or enough for every QP to get the remote sub-port it should. */

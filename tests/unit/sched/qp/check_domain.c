@@ -183,6 +183,32 @@ START_TEST(known_ports_are_used)
 }
 END_TEST
 
+/* Two groups that learn at the same time choose alike: who comes second takes another known port, not any. */
+START_TEST(a_known_port_that_is_taken_is_passed_over)
+{
+	static const uint32_t known[] = { 50001, 50002, 50003 };
+	struct in6_addr peer = address(1);
+	struct fare_group *other;
+
+	ck_assert_int_ge(shm_writer_ports(writer[0], (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), 0, known, 3), 0);
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	ck_assert_int_eq(fare_group_open(&other, domain[0], &peer, NULL), 0);
+	for (time_t end = time(NULL) + 20; n_connected < 2;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	ck_assert_uint_ne(group->lanes[0].qps[0].source_port, other->lanes[0].qps[0].source_port);
+	for (int i = 0; i < 2; i++) {
+		const struct lane_qp *q = &(i ? other : group)->lanes[0].qps[0];
+
+		ck_assert_msg(q->source_port >= 50001 && q->source_port <= 50003, "port %u", q->source_port);
+		ck_assert_int_eq(q->remote_sub_port, 0);
+	}
+}
+END_TEST
+
 /*
  * A notification that is placed and acknowledged, and the word that its QP is to go, may be heard in one breath. It must not
  * go with the QP: nobody would send it again.
@@ -282,6 +308,7 @@ int main(void)
 	tcase_add_test(tc, nobody_connects_unless_asked_to_trust);
 	tcase_add_test(tc, the_same_key_connects);
 	tcase_add_test(tc, known_ports_are_used);
+	tcase_add_test(tc, a_known_port_that_is_taken_is_passed_over);
 	tcase_add_test(tc, a_reset_takes_no_notification_with_it);
 	tcase_add_loop_test(tc, strangers_do_not_connect, 0, (int)(sizeof(strangers) / sizeof(strangers[0])));
 	suite_add_tcase(s, tc);

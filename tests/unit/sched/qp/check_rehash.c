@@ -38,9 +38,10 @@ static struct in6_addr address(int host)
 
 static uint16_t leads_to(uint16_t port)
 {
-	uint32_t x = (port + salt * 65537u) * 2654435761u;
+	uint32_t x = (port ^ salt << 16) * 2654435761u;
 
-	return (uint16_t)((x >> 20) % n_remotes);
+	x = (x ^ x >> 15) * 2246822519u; /* so that another salt is another hash, not the same one shifted */
+	return (uint16_t)((x >> 16) % n_remotes);
 }
 
 static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
