@@ -16,7 +16,7 @@ uint32_t candidates_remotes(const struct candidate *c, unsigned n)
 	uint32_t remotes = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		if (c[i].answered)
+		if (c[i].answered && c[i].remote_sub_port >= 0)
 			remotes |= 1u << c[i].remote_sub_port;
 	return remotes;
 }

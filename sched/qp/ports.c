@@ -74,7 +74,7 @@ static struct candidate *take(struct learning *learning, unsigned i, uint16_t lo
 	for (int r = 0; r < n; r++)
 		rank[remotes[(i + i / live + (unsigned)r) % (unsigned)n]] = (unsigned)r;
 	for (unsigned k = 0; k < learning->n; k++)
-		if (learning->candidates[k].used)
+		if (learning->candidates[k].used && learning->candidates[k].remote_sub_port >= 0)
 			load[learning->candidates[k].remote_sub_port]++;
 	for (unsigned k = 0; k < learning->n; k++) {
 		struct candidate *c = &learning->candidates[k];

@@ -39,6 +39,8 @@ START_TEST(only_answers_name_remotes)
 	c[3].answered = false;
 	ck_assert_uint_eq(candidates_remotes(c, 4), 1u << 3 | 1u << 1);
 	ck_assert_uint_eq(candidates_remotes(c, 0), 0);
+	c[1].remote_sub_port = -1; /* answered, and then refused */
+	ck_assert_uint_eq(candidates_remotes(c, 2), 1u << 3);
 }
 END_TEST
 

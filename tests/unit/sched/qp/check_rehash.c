@@ -310,6 +310,25 @@ START_TEST(a_port_that_is_taken_is_not_insisted_on)
 }
 END_TEST
 
+/* A sub-port goes while its answers are out: the ways that are drawn anew do not count what nobody answered. */
+START_TEST(ways_change_in_the_middle_of_a_round)
+{
+	begin(FARE_MODE_PACKET);
+	run(60 * S);
+	lose_port = port_of(1);
+	rehash_hint(&group, 0);
+	rehash_step(&group, 0);
+	ck_assert_int_eq(lane->rehash.state, REHASH_OWN);
+	group.paths.path[0].live_sub_ports = 1;
+	ck_assert_int_eq(ways_set(&group, 0), 0);
+	rehash_hint(&group, 0);
+	run(S);
+	for (unsigned i = 0; i < QPS; i++)
+		ck_assert_uint_eq(lane->ways[i].sub_port, 0);
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
 /* Why a lane leaves everything as it is: row by row. */
 START_TEST(who_does_not_ask)
 {
@@ -338,6 +357,7 @@ int main(void)
 	tcase_add_test(tc, half_the_answers_are_no_reason_to_move);
 	tcase_add_test(tc, the_daemons_news_is_a_hint);
 	tcase_add_test(tc, a_port_that_is_taken_is_not_insisted_on);
+	tcase_add_test(tc, ways_change_in_the_middle_of_a_round);
 	tcase_add_loop_test(tc, who_does_not_ask, 0, 4);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
