@@ -183,7 +183,7 @@ unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *
 		if (e->kind != OBSERVE_WEIGHTS)
 			continue;
 		for (unsigned p = 0; was[e->who] && p < topo->n_planes; p++) {
-			bool lowered = e->bps[p] < was[e->who]->bps[p];
+			bool lowered = e->t_ns >= begin_ns && e->bps[p] < was[e->who]->bps[p];
 
 			for (unsigned k = 0; lowered && k < f->n; k++)
 				lowered = !explains(&f->fault[k], topo, e, p, settle_ns);

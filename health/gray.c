@@ -9,6 +9,7 @@
 #define PASSES_MIN 16u
 #define PASSES_MAX 2048u
 #define LOST_MIN   8u  /* fewer are no rate */
+#define RUN_MIN	   16u /* lost in a row, where queues are full */
 #define REST_MIN   16u /* so many probes must not have touched it */
 #define NEAR_MAX   16u /* local and remote sub-ports take turns: eight of each at most */
 
@@ -39,6 +40,7 @@ static bool touches(enum way way, uint32_t s, const struct loss_rtt_probe *p)
 
 struct tally {
 	uint32_t n, lost;
+	uint32_t run; /* lost in a row */
 };
 
 /*
@@ -48,21 +50,28 @@ struct tally {
 static void count(const struct gray *g, const struct loss_rtt *l, enum way way, uint32_t s, struct tally *with,
 		  struct tally *rest)
 {
-	uint32_t at = 0, i = 0, i_rest = 0, n_between = 0;
+	uint32_t at = 0, i = 0, i_rest = 0, n_between = 0, run = 0;
 	const struct loss_rtt_probe *p;
-	bool answered = false, lost;
+	enum loss_rtt_outcome outcome;
+	bool answered = false;
 
-	*with = *rest = (struct tally){0, 0};
-	for (; loss_rtt_decided(l, &at, &p, &lost); i++) { /* the newest first */
+	*with = *rest = (struct tally){0, 0, 0};
+	for (; loss_rtt_decided(l, &at, &p, &outcome); i++) {
+		bool lost = outcome != LOSS_RTT_ANSWERED;
+
 		if (!tells(way, p) || gray_touches(g, p->local_sub_port, p->remote, p->back))
 			continue;
 		if (touches(way, s, p)) {
 			with->n++;
 			n_between += lost;
+			run = lost ? run : 0;
 			continue;
 		}
-		if (answered && !lost && i - i_rest <= NEAR_MAX)
+		if (answered && !lost && i - i_rest <= NEAR_MAX) {
 			with->lost += n_between;
+			run += n_between;
+			with->run = run > with->run ? run : with->run;
+		}
 		answered = !lost;
 		i_rest = i;
 		n_between = 0;
@@ -71,9 +80,14 @@ static void count(const struct gray *g, const struct loss_rtt *l, enum way way, 
 	}
 }
 
-static bool explains(const struct tally *with, const struct tally *rest, uint32_t max_loss_ppm)
+/* Full queues drop part of what comes; what lets nothing through at all is no queue. */
+static bool explains(const struct loss_rtt *l, const struct tally *with, const struct tally *rest, uint32_t max_loss_ppm)
 {
-	return with->lost >= LOST_MIN && rest->n >= REST_MIN && rest->lost * 8 <= with->lost &&
+	if (rest->n < REST_MIN)
+		return false;
+	if (l->n_queued)
+		return with->run >= RUN_MIN;
+	return with->lost >= LOST_MIN && rest->lost * 8 <= with->lost &&
 	       (uint64_t)rest->lost * 1000000 <= (uint64_t)max_loss_ppm * rest->n &&
 	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
 }
@@ -111,7 +125,7 @@ bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
 			count(g, l, way, s, &with, &rest);
 			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
 			*sub_port = s;
-			if (g->mask[*side] >> s & 1 || !explains(&with, &rest, max_loss_ppm))
+			if (g->mask[*side] >> s & 1 || !explains(l, &with, &rest, max_loss_ppm))
 				continue;
 			condemn(g, *side, s, now);
 			return true;

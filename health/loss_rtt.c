@@ -5,9 +5,9 @@
 
 #define CONGESTED_NS	UINT64_C(4000000)
 #define CONGESTED_TIMES 8
+#define CONGESTED_FOR_NS UINT64_C(300000000) /* queues that were full then may be so again */
+#define PEAK_MEMORY	512u /* answers: a second or two. A queue that was long may be so again within a round trip */
 #define RTT_MEMORY	8192u /* samples after which older ones count half */
-
-enum { ANSWERED, LOST, VOID };
 
 void loss_rtt_init(struct loss_rtt *l)
 {
@@ -27,22 +27,26 @@ static void decide(struct loss_rtt *l, uint32_t sequence, uint8_t outcome)
 	uint8_t *slot = &l->outcome[sequence % LOSS_RTT_WINDOW];
 
 	/* the slot's former outcome leaves the window */
-	if (l->n_decided == LOSS_RTT_WINDOW)
-		l->n_lost -= *slot == LOST;
-	else
+	if (l->n_decided == LOSS_RTT_WINDOW) {
+		l->n_lost -= *slot == LOSS_RTT_LOST;
+		l->n_queued -= *slot == LOSS_RTT_QUEUED;
+	} else {
 		l->n_decided++;
+	}
 	*slot = outcome;
-	l->n_lost += outcome == LOST;
-	l->n_lost_ever += outcome == LOST;
+	l->n_lost += outcome == LOSS_RTT_LOST;
+	l->n_queued += outcome == LOSS_RTT_QUEUED;
+	l->n_lost_ever += outcome == LOSS_RTT_LOST;
 	l->settled = sequence;
 }
 
 static uint8_t outcome_of(const struct loss_rtt *l, const struct loss_rtt_probe *p)
 {
-	bool congested =
-		l->rtt_peak_ns > CONGESTED_NS && l->rtt_peak_ns > CONGESTED_TIMES * l->rtt_floor_ns;
-
-	return p->answered ? ANSWERED : p->void_ || congested ? VOID : LOST;
+	if (p->answered)
+		return LOSS_RTT_ANSWERED;
+	if (p->void_)
+		return LOSS_RTT_VOID;
+	return l->congested_ns && p->sent_ns <= l->congested_ns + CONGESTED_FOR_NS ? LOSS_RTT_QUEUED : LOSS_RTT_LOST;
 }
 
 uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe)
@@ -78,8 +82,10 @@ static uint64_t bucket_end_ns(unsigned bucket)
 	return ((UINT64_C(4) + (bucket + 1) % 4 + 1) << (octave - 2)) * 1000 - 1000;
 }
 
-static void note_rtt(struct loss_rtt *l, uint64_t ns)
+static void note_rtt(struct loss_rtt *l, uint64_t now, uint64_t sent_ns)
 {
+	uint64_t ns = now > sent_ns ? now - sent_ns : 0;
+
 	if (l->n_rtt >= RTT_MEMORY) {
 		l->n_rtt = 0;
 		for (unsigned i = 0; i < LOSS_RTT_BUCKETS; i++)
@@ -91,10 +97,12 @@ static void note_rtt(struct loss_rtt *l, uint64_t ns)
 		l->rtt_floor_ns = ns;
 	else
 		l->rtt_floor_ns += (ns - l->rtt_floor_ns) / 4096;
+	if (ns > CONGESTED_NS && ns > CONGESTED_TIMES * l->rtt_floor_ns)
+		l->congested_ns = now;
 	if (ns >= l->rtt_peak_ns)
 		l->rtt_peak_ns = ns;
 	else
-		l->rtt_peak_ns -= (l->rtt_peak_ns - ns) / 32;
+		l->rtt_peak_ns -= (l->rtt_peak_ns - ns) / PEAK_MEMORY;
 }
 
 /* What was taken for lost had been waiting in queues. */
@@ -102,11 +110,12 @@ static void absolve(struct loss_rtt *l, uint32_t sequence)
 {
 	uint8_t *outcome = &l->outcome[sequence % LOSS_RTT_WINDOW];
 
-	if (*outcome != LOST)
-		return;
-	*outcome = VOID;
-	l->n_lost--;
-	l->n_lost_ever--;
+	if (*outcome == LOSS_RTT_LOST) {
+		l->n_lost--;
+		l->n_lost_ever--;
+	}
+	l->n_queued -= *outcome == LOSS_RTT_QUEUED;
+	*outcome = LOSS_RTT_VOID;
 }
 
 bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
@@ -120,14 +129,14 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
 	p->answered = true;
 	if (age >= l->next - l->settled) {
 		absolve(l, sequence);
-		note_rtt(l, now > p->sent_ns ? now - p->sent_ns : 0);
+		note_rtt(l, now, p->sent_ns);
 		return false;
 	}
 	if (!l->newest_answered || (int32_t)(sequence - l->newest_answered) > 0) {
 		l->newest_answered = sequence;
 		l->newest_answered_sent_ns = p->sent_ns;
 	}
-	note_rtt(l, now > p->sent_ns ? now - p->sent_ns : 0);
+	note_rtt(l, now, p->sent_ns);
 	*probe = *p;
 	return true;
 }
@@ -185,22 +194,23 @@ void loss_rtt_forget(struct loss_rtt *l)
 {
 	for (uint32_t s = l->settled + 1; s != l->next; s++)
 		at(l, s)->void_ = true;
-	memset(l->outcome, VOID, sizeof(l->outcome));
-	l->n_lost = 0;
+	memset(l->outcome, LOSS_RTT_VOID, sizeof(l->outcome));
+	l->n_lost = l->n_queued = 0;
 	l->n_decided = 0;
 }
 
-bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss_rtt_probe **probe, bool *lost)
+bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss_rtt_probe **probe,
+		      enum loss_rtt_outcome *outcome)
 {
 	while (*at_ < l->n_decided) {
 		uint32_t sequence = l->settled - (*at_)++;
 
 		if (l->next - sequence > LOSS_RTT_WINDOW) /* its slot has been taken over */
 			return false;
-		if (l->outcome[sequence % LOSS_RTT_WINDOW] == VOID)
+		if (l->outcome[sequence % LOSS_RTT_WINDOW] == LOSS_RTT_VOID)
 			continue;
 		*probe = &l->ring[sequence % LOSS_RTT_WINDOW];
-		*lost = l->outcome[sequence % LOSS_RTT_WINDOW] == LOST;
+		*outcome = l->outcome[sequence % LOSS_RTT_WINDOW];
 		return true;
 	}
 	return false;
@@ -209,11 +219,12 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss
 bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns)
 {
 	const struct loss_rtt_probe *p;
-	bool any = false, lost;
+	enum loss_rtt_outcome outcome;
+	bool any = false;
 	uint32_t i = 0;
 
-	while (loss_rtt_decided(l, &i, &p, &lost)) { /* the newest first */
-		if (!lost)
+	while (loss_rtt_decided(l, &i, &p, &outcome)) {
+		if (outcome != LOSS_RTT_LOST)
 			continue;
 		if (!any)
 			*to_ns = p->sent_ns;

@@ -15,6 +15,13 @@
 #define LOSS_RTT_WINDOW	 256u
 #define LOSS_RTT_BUCKETS 96u /* four to the octave: from 1 us to 16 s */
 
+enum loss_rtt_outcome {
+	LOSS_RTT_ANSWERED,
+	LOSS_RTT_LOST,
+	LOSS_RTT_VOID,	 /* counts neither way */
+	LOSS_RTT_QUEUED, /* lost while queues were full, and full queues drop: no fault by itself */
+};
+
 struct loss_rtt_probe {
 	uint64_t sent_ns;
 	uint64_t nonce;
@@ -29,11 +36,12 @@ struct loss_rtt {
 	uint32_t newest_answered;
 	uint64_t newest_answered_sent_ns; /* when that one was sent */
 	struct loss_rtt_probe ring[LOSS_RTT_WINDOW];
-	uint8_t outcome[LOSS_RTT_WINDOW]; /* of decided ones: 0 answered, 1 lost, 2 void */
-	uint32_t n_lost, n_decided;	  /* within the window */
+	uint8_t outcome[LOSS_RTT_WINDOW]; /* of decided ones */
+	uint32_t n_lost, n_queued, n_decided; /* within the window */
 	uint64_t n_lost_ever, n_sent_ever;
 	uint64_t rtt_peak_ns;  /* the longest of late; decays */
 	uint64_t rtt_floor_ns; /* the shortest of late; creeps up */
+	uint64_t congested_ns; /* when an answer came that had taken far longer than need be, last */
 	uint32_t histogram[LOSS_RTT_BUCKETS];
 	uint32_t n_rtt;
 };
@@ -53,9 +61,8 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
  */
 bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *probe);
 /*
- * Decides probes sent before `before`: unanswered ones are lost, or, while replies have been taking
- * far longer than they need (queues are full, and full queues drop), void: congestion is not a
- * fault.
+ * Decides probes sent before `before`. Unanswered ones are lost, or, if answers that came since shortly before they were sent had
+ * taken far longer than need be, queued.
  */
 void loss_rtt_settle(struct loss_rtt *l, uint64_t before);
 /* Undecided probes that went out of a sub-port that died say nothing about the path. */
@@ -70,8 +77,9 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 /* Forgets what the window holds; probes under way do not count as lost any more. */
 void loss_rtt_forget(struct loss_rtt *l);
 
-/* The decided probes of the window, void ones left out. *at: 0 at first. false: no more. */
-bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_rtt_probe **probe, bool *lost);
+/* The decided probes of the window, the newest first, void ones left out. *at: 0 at first. false: no more. */
+bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_rtt_probe **probe,
+		      enum loss_rtt_outcome *outcome);
 
 /* When the oldest and the newest lost probe of the window were sent. false: none is lost. */
 bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns);

@@ -262,7 +262,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		note_overdue(p, peer, now);
 		prober_sample_plane(p, peer->gpu, plane, now);
 	}
-	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_is_losing(p, path))
+	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_has_losses(path))
 		prober_judge(p, peer, plane, now);
 	if (path->silent_since_ns && now >= path->silent_since_ns + detect + BLIND_NS)
 		prober_judge_blindness(p, peer, now);
@@ -332,6 +332,8 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	path->next_ns = now; /* no more slow probing */
 	schedule(p, peer, plane, now);
 	rearm(p);
+	if (change.old_state == PROBE_UNPROVEN)
+		path->returning = 0; /* all were in use, for want of knowledge, and work */
 	if (change.old_state == PROBE_DOWN || change.old_state == PROBE_UNPROVEN) {
 		loss_rtt_forget(&path->loss); /* what was lost before says nothing of now */
 		path->silent_since_ns = 0;

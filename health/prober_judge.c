@@ -4,6 +4,7 @@
 
 #define QUEUE_NS (100 * PROBER_MS_NS) /* full queues that no reply has told of yet */
 #define LOST_MIN 10 /* fewer losses in a window are no rate; two more than it takes to blame a single sub-port */
+#define GRAY_LOST_MIN 8	      /* as gray.c asks for */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
 
@@ -55,7 +56,13 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	return QUEUE_NS + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
 
-bool prober_is_losing(const struct prober *p, const struct prober_path *path)
+bool prober_has_losses(const struct prober_path *path)
+{
+	return path->loss.n_lost + path->loss.n_queued >= GRAY_LOST_MIN;
+}
+
+/* Beyond what is tolerated, full queues aside. */
+static bool is_losing(const struct prober *p, const struct prober_path *path)
 {
 	return path->loss.n_lost >= LOST_MIN && loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
 }
@@ -94,7 +101,7 @@ static enum probe_where locate(const struct prober *p, const struct prober_peer 
 			continue;
 		others++;
 		suffering += path->fsm.state == PROBE_DOWN || prober_is_overdue(p, path, now) ||
-			     prober_is_losing(p, path);
+			     is_losing(p, path);
 	}
 	if (!others)
 		return PROBE_UNLOCATED;
@@ -169,7 +176,7 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
 			compare(path, &peer->paths[i], multiplier, &e);
-	e.lossy = prober_is_losing(p, path) && is_clean_elsewhere(peer, plane);
+	e.lossy = is_losing(p, path) && is_clean_elsewhere(peer, plane);
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);
@@ -188,7 +195,7 @@ static bool blame(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 	enum gray_side side;
 	uint32_t sub_port;
 
-	if (path->third_party || !prober_is_losing(p, path) ||
+	if (path->third_party || !prober_has_losses(path) ||
 	    !gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port))
 		return false;
 	loss_rtt_forget(&path->loss);

@@ -179,6 +179,29 @@ START_TEST(an_outage_of_all_is_no_evidence)
 }
 END_TEST
 
+/* Queues are full, and the one of remote sub-port 1 drops most of what comes: no fault, unless nothing gets through. */
+START_TEST(full_queues_are_not_blamed)
+{
+	for (uint32_t k = 0; k < 2; k++) {
+		for (uint32_t i = 0; i < 200; i++, now += 3 * MS) {
+			struct loss_rtt_probe p = {.nonce = i, .local_sub_port = i % 2, .remote = i / 2 % 2, .back = 0}, was;
+			uint32_t sequence = loss_rtt_sent(&l, now, &p);
+
+			if (i < 20)
+				loss_rtt_answered(&l, now + MS / 10, sequence, i, &was);
+			else if (!p.remote || (!k && i % 20 == 2))
+				loss_rtt_answered(&l, now + 50 * MS, sequence, i, &was);
+		}
+		loss_rtt_settle(&l, now);
+		ck_assert_uint_eq(l.n_lost, 0);
+		ck_assert_uint_gt(l.n_queued, 50);
+		ck_assert_int_eq(blame(), k == 1);
+	}
+	ck_assert_int_eq(side, GRAY_REMOTE);
+	ck_assert_uint_eq(sub_port, 1);
+}
+END_TEST
+
 /* With one gray already, what the other loses is the plane's. */
 START_TEST(the_last_in_use_is_not_blamed)
 {
@@ -253,6 +276,7 @@ int main(void)
 	tcase_add_test(tc, what_is_not_known_is_not_blamed);
 	tcase_add_test(tc, what_was_well_before_is_no_evidence);
 	tcase_add_test(tc, an_outage_of_all_is_no_evidence);
+	tcase_add_test(tc, full_queues_are_not_blamed);
 	tcase_add_test(tc, the_last_in_use_is_not_blamed);
 	tcase_add_test(tc, comes_back_after_tries_and_ever_more_of_them);
 	tcase_add_test(tc, a_try_in_vain_starts_the_count_anew);

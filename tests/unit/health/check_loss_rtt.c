@@ -158,7 +158,12 @@ START_TEST(congestion_is_not_loss)
 	sent(20 * MS, 2, 0, 0, false);
 	loss_rtt_settle(&l, 100 * MS);
 	ck_assert_uint_eq(l.n_lost, 0);
+	ck_assert_uint_eq(l.n_queued, 1);
 	ck_assert_uint_eq(l.n_decided, 3);
+	sent(500 * MS, 3, 0, 0, false); /* that was a while ago */
+	loss_rtt_settle(&l, 600 * MS);
+	ck_assert_uint_eq(l.n_lost, 1);
+	ck_assert_uint_eq(l.n_queued, 1);
 }
 END_TEST
 
