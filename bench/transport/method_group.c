@@ -48,25 +48,48 @@ static int poll_events(struct group_method *g, unsigned *done, int max)
 	return n_done;
 }
 
+/*
+ * Until both ends are connected: the acceptor's first plane is enough for it, but whoever opened waits for all of them, and
+ * they come up by both ends' doing.
+ */
+static int await_both(struct group_method *g)
+{
+	time_t end = time(NULL) + CONNECT_S;
+	bool told = false, theirs = false;
+	unsigned none[1];
+	char byte = 0;
+	int err = 0;
+
+	while (!err && !(g->connected && theirs)) {
+		struct pollfd p = {.fd = fare_domain_fd(g->domain), .events = POLLIN};
+		ssize_t n;
+
+		err = poll_events(g, none, 1);
+		err = err < 0 ? err : time(NULL) > end ? -ETIMEDOUT : 0;
+		if (!err && g->connected && !told)
+			err = write(g->end->oob, &byte, 1) == 1 ? 0 : -EPIPE;
+		told = g->connected;
+		n = theirs ? -1 : recv(g->end->oob, &byte, 1, MSG_DONTWAIT);
+		theirs |= n == 1;
+		if (!err && n == 0)
+			err = -EPIPE;
+		if (!err && !(g->connected && theirs))
+			poll(&p, 1, 1);
+	}
+	if (err == -ETIMEDOUT && g->group)
+		fare_group_dump(g->group, STDERR_FILENO);
+	return err;
+}
+
 static int connect_group(struct group_method *g, enum fare_mode mode)
 {
 	struct fare_group_options options = {.mode = mode, .qps_per_sub_port = g->end->qps, .max_messages = 64};
 	struct in6_addr peer = transport_address(g->end->remote);
-	time_t end = time(NULL) + CONNECT_S;
-	unsigned none[1];
 	int err = 0;
 
 	if (g->end->who == 0)
 		err = fare_group_open(&g->group, g->domain, &peer, &options);
-	while (!err && !g->connected) {
-		struct pollfd p = {.fd = fare_domain_fd(g->domain), .events = POLLIN};
-
-		err = poll_events(g, none, 1);
-		err = err < 0 ? err : time(NULL) > end ? -ETIMEDOUT : 0;
-		if (!err && !g->connected)
-			poll(&p, 1, 100);
-	}
-	return err;
+	return err ? err : await_both(g);
 }
 
 static int open_mode(struct transport_end *end, void **state, enum fare_mode mode)

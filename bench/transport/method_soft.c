@@ -109,7 +109,7 @@ static int soft_progress(void *state, unsigned *done, int max)
 	n = P->poll(s->ep, wc, max < 64 ? max : 64);
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status)
-			return -EIO;
+			return wc[i].status == QP_WC_RETRY_EXC_ERR ? -ETIMEDOUT : -EIO;
 		done[i] = (unsigned)wc[i].wr_id;
 	}
 	return n;
