@@ -57,6 +57,20 @@ static unsigned widest_plane(const struct fare_domain *domain)
 	return m;
 }
 
+/* Of a lane of n_qps that leave by n_sub_ports. */
+static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_qps, unsigned n_sub_ports)
+{
+	uint32_t mtu = group->domain->attr.path_mtu;
+	uint64_t window = lane_bytes / n_sub_ports;
+
+	window = window < mtu ? mtu : window > UINT32_MAX ? UINT32_MAX : window;
+	group->qp_window_bytes = (uint32_t)window;
+	if (group->options.chunk_bytes > group->qp_window_bytes)
+		group->options.chunk_bytes = group->qp_window_bytes / mtu * mtu;
+	group->lane_room_bytes = lane_bytes + (uint64_t)n_sub_ports * group->options.chunk_bytes;
+	group->qp_room_bytes = lane_bytes / n_qps + group->options.chunk_bytes;
+}
+
 static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lanes)
 {
 	const struct fare_domain *domain = group->domain;
@@ -82,12 +96,7 @@ static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lan
 	}
 	if (!per_lane || per_lane > CONTROL_MAX_QPS || group->n_lanes > FARE_MAX_PLANES)
 		return -EINVAL;
-	window /= (uint64_t)per_lane * group->n_lanes;
-	group->qp_window_bytes = (uint32_t)window;
-	if (group->qp_window_bytes < domain->attr.path_mtu)
-		group->qp_window_bytes = domain->attr.path_mtu;
-	if (group->options.chunk_bytes > group->qp_window_bytes)
-		group->options.chunk_bytes = group->qp_window_bytes / domain->attr.path_mtu * domain->attr.path_mtu;
+	share_window(group, window / group->n_lanes, per_lane, per_lane < m ? per_lane : m);
 	for (unsigned l = 0; l < group->n_lanes; l++) {
 		group->lanes[l].n_qps = per_lane;
 		group->lanes[l].n_ports = group->options.mode == FARE_MODE_PACKET ? n_ports : per_lane;
@@ -107,7 +116,7 @@ static int make_tables(struct fare_group *group)
 					.idle_expiry_ns = group->options.idle_expiry_ms * UINT64_C(1000000) };
 	unsigned qps = group->n_lanes * group->lanes[0].n_qps;
 
-	/* per QP: what is pending, and what is on the wire at no less than one chunk a packet */
+	/* per QP: what is pending, and what is on the wire at most */
 	group->n_chunks = qps * (PENDING_PER_QP + group->qp_window_bytes / group->options.chunk_bytes + 4) +
 			  2 * group->options.max_messages;
 	group->messages = calloc(group->options.max_messages, sizeof(*group->messages));

@@ -110,7 +110,9 @@ struct lane {
 	uint64_t backoff_ns;
 	uint64_t up_since_ns;
 	unsigned sends;
-	unsigned cursor; /* round-robin over QPs */
+	unsigned cursor; /* round-robin over QPs: whose the next chunk is */
+	unsigned post_turn; /* and who may post next */
+	uint64_t posted_bytes; /* of all its QPs */
 	struct learning learning;
 	struct rehash rehash;
 };
@@ -145,7 +147,14 @@ struct fare_group {
 	struct in6_addr peer;
 	struct fare_pair *pair;
 	struct fare_group_options options; /* defaults filled in */
-	uint32_t qp_window_bytes; /* options.window_bytes of a sub-port, shared by its QPs */
+	/*
+	 * options.window_bytes belongs to a sub-port, and whichever of its QPs has something to send may use it: divided
+	 * among them for good, it would leave each of many less than a batch. What a lane has posted keeps to the windows of
+	 * its sub-ports; what one QP has, to its part of that, so that a path that stalls does not stop the others. Both
+	 * and a chunk more, for the wire never to run dry.
+	 */
+	uint32_t qp_window_bytes;
+	uint64_t lane_room_bytes, qp_room_bytes;
 	void *context;
 
 	struct fare_paths paths;

@@ -134,6 +134,7 @@ static int create_qps(struct fare_group *group, unsigned l)
 	bool kernel = group->options.mode == FARE_MODE_KERNEL, packet = group->options.mode == FARE_MODE_PACKET;
 	int err;
 
+	lane->posted_bytes = 0;
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		struct lane_qp *q = &lane->qps[i];
 		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,

@@ -248,11 +248,17 @@ static bool wanted(const struct fare_group *group, uint32_t i)
 	return m->in_use && (!m->status || group->chunks[i].notify);
 }
 
-/* Posts what the QP's window has room for: one chunk more than the wire holds, so that it never runs dry. */
-static void drain(struct fare_group *group, struct lane_qp *q)
+/* A notification is one small packet, and its message waits for nothing else. */
+static bool has_room(const struct fare_group *group, const struct lane_qp *q)
 {
-	while (q->pending.n && (q->posted == 0 || q->posted_bytes < (uint64_t)group->qp_window_bytes +
-									    group->options.chunk_bytes)) {
+	return group->chunks[q->pending.head].notify ||
+	       (q->posted_bytes < group->qp_room_bytes && group->lanes[q->lane].posted_bytes < group->lane_room_bytes);
+}
+
+/* Posts the QP's next chunk. False: it has none, there is no room, or the provider does not take it now. */
+static bool post_next(struct fare_group *group, struct lane_qp *q)
+{
+	while (q->pending.n && has_room(group, q)) {
 		uint32_t i = q->pending.head;
 		int err;
 
@@ -266,13 +272,25 @@ static void drain(struct fare_group *group, struct lane_qp *q)
 			continue;
 		}
 		if (err)
-			return; /* full, asking, or no longer connected: lane_step() or messages_step() sees to it */
+			return false; /* full, asking, or no longer connected: lane_step() or messages_step() sees to it */
 		list_take(group, &q->pending);
 		q->posted++;
 		q->posted_bytes += group->chunks[i].length;
+		group->lanes[q->lane].posted_bytes += group->chunks[i].length;
 		group->stats.chunks_posted++;
 		shown_posted(group, q->lane);
+		return true;
 	}
+	return false;
+}
+
+/* The lane's QPs post in turn, a chunk each, for as long as there is room. */
+static void drain(struct fare_group *group, struct lane *lane)
+{
+	unsigned idle = 0;
+
+	while (idle < lane->n_qps && lane->posted_bytes < group->lane_room_bytes)
+		idle = post_next(group, &lane->qps[lane->post_turn++ % lane->n_qps]) ? 0 : idle + 1;
 }
 
 /* Assigns chunk i to a QP. false: no QP can take it now; it stays with the caller. */
@@ -291,7 +309,7 @@ static bool assign(struct fare_group *group, uint32_t i)
 		list_prepend(group, &q->pending, i);
 	else
 		list_append(group, &q->pending, i);
-	drain(group, q);
+	post_next(group, q);
 	return true;
 }
 
@@ -432,9 +450,10 @@ void messages_on_completion(struct fare_group *group, const struct qp_wc *wc)
 		return;
 	q->posted--;
 	q->posted_bytes -= group->chunks[i].length;
+	group->lanes[q->lane].posted_bytes -= group->chunks[i].length;
 	if (wc->status == QP_WC_SUCCESS) {
 		on_placed(group, q, i);
-		drain(group, q);
+		drain(group, &group->lanes[q->lane]);
 		return;
 	}
 	if (wc->status == QP_WC_REM_ACCESS_ERR || wc->status == QP_WC_REM_INV_REQ_ERR)
@@ -490,9 +509,8 @@ void messages_step(struct fare_group *group)
 	pump(group);
 	/* chunks that a QP would not take and that no completion will bring back to mind */
 	for (unsigned l = 0; group->n_messages && l < group->n_lanes; l++)
-		for (unsigned k = 0; group->lanes[l].state == LANE_UP && k < group->lanes[l].n_qps; k++)
-			if (group->lanes[l].qps[k].pending.n)
-				drain(group, &group->lanes[l].qps[k]);
+		if (group->lanes[l].state == LANE_UP)
+			drain(group, &group->lanes[l]);
 }
 
 int fare_group_write(struct fare_group *group, const struct fare_write *write)

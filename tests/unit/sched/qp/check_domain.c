@@ -247,6 +247,54 @@ START_TEST(a_reset_takes_no_notification_with_it)
 }
 END_TEST
 
+/* Many QPs of one sub-port: its window is theirs together, and each still sends whole batches. */
+START_TEST(many_qps_share_a_window)
+{
+	enum { MESSAGES = 16, BYTES = 512 << 10, QPS = 16 };
+	struct fare_group_options options = { .mode = FARE_MODE_SPRAY, .qps_per_sub_port = QPS };
+	static uint8_t source[BYTES], target[BYTES];
+	struct in6_addr peer = address(1);
+	struct fare_mr *from, *to;
+	struct fare_write w = { .data = source, .length = BYTES, .remote_addr = (uintptr_t)target };
+	const struct lane *lane;
+	uint32_t chunk;
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	ck_assert_int_eq(fare_mr_register(&from, domain[0], source, BYTES, false), 0);
+	ck_assert_int_eq(fare_mr_register(&to, domain[1], target, BYTES, true), 0);
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	lane = &group->lanes[0];
+	chunk = group->options.chunk_bytes;
+	ck_assert_uint_eq(lane->n_qps, QPS);
+	ck_assert_uint_gt(chunk, group->options.window_bytes / QPS);
+	w.mr = from;
+	w.rkey = fare_mr_rkey(to);
+	for (unsigned i = 0; i < MESSAGES; i++)
+		ck_assert_int_eq(fare_group_write(group, &w), 0);
+	for (time_t end = time(NULL) + 20; n_completed < MESSAGES;) {
+		uint64_t posted_bytes = 0;
+
+		ck_assert(time(NULL) < end);
+		for (unsigned i = 0; i < QPS; i++) {
+			ck_assert_uint_lt(lane->qps[i].posted_bytes, group->qp_room_bytes + chunk);
+			posted_bytes += lane->qps[i].posted_bytes;
+		}
+		ck_assert_uint_eq(lane->posted_bytes, posted_bytes);
+		/* the window, a chunk for the wire never to run dry, and the rest of the last one */
+		ck_assert_uint_lt(posted_bytes, group->options.window_bytes + 2 * chunk);
+		ck_assert_uint_gt(posted_bytes, 0);
+		turn();
+	}
+	ck_assert_uint_eq(lane->posted_bytes, 0);
+	ck_assert_uint_eq(group->stats.chunks_posted, MESSAGES * ((BYTES + chunk - 1) / chunk));
+}
+END_TEST
+
 /* How the other end differs: row by row. */
 static const struct {
 	const char *content;
@@ -310,6 +358,7 @@ int main(void)
 	tcase_add_test(tc, known_ports_are_used);
 	tcase_add_test(tc, a_known_port_that_is_taken_is_passed_over);
 	tcase_add_test(tc, a_reset_takes_no_notification_with_it);
+	tcase_add_test(tc, many_qps_share_a_window);
 	tcase_add_loop_test(tc, strangers_do_not_connect, 0, (int)(sizeof(strangers) / sizeof(strangers[0])));
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
