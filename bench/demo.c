@@ -14,7 +14,8 @@
 struct demo_command {
 	const char *lab_name, *json_path, *html_path, *only;
 	bool quick;
-	uint64_t n, n_shift, qps;
+	uint64_t n, n_shift, qps, strategies[STRATEGY_COUNT];
+	int n_strategies;
 };
 
 static const struct options_entry demo_table[] = {
@@ -27,6 +28,7 @@ static const struct options_entry demo_table[] = {
 	{"qps", 'Q', "N", "QPs per pair, all planes together (one per sub-port)"},
 	{"scenario", 's', "NAME",
 	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos"},
+	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -98,8 +100,12 @@ static int demo_scenarios(struct demo *demo)
 
 static void demo_configure(struct demo *demo, const struct demo_command *c)
 {
-	unsigned strategies = STRATEGY_COUNT;
+	unsigned strategies = 0;
 
+	for (int i = 0; i < c->n_strategies; i++)
+		demo->wanted[c->strategies[i]] = true;
+	for (int s = 0; s < STRATEGY_COUNT; s++)
+		strategies += demo->wanted[s];
 	demo->n = c->n ? (unsigned)c->n : c->quick ? 3 : 5;
 	demo->n_shift = c->n_shift ? (unsigned)c->n_shift : c->quick ? 1 : 2;
 	demo->n_chaos = c->quick ? 1 : 2;
@@ -195,6 +201,10 @@ static int demo_parse(struct demo_command *c, int argc, char **argv)
 		case 'Q':
 			err = options_number("qps", optarg, 1, 256, &c->qps);
 			break;
+		case 'S':
+			err = c->n_strategies = options_strategies(optarg, c->strategies, STRATEGY_COUNT);
+			err = err < 0 ? err : 0;
+			break;
 		case 'h':
 			options_help("farebench demo", demo_table);
 			return 1;
@@ -207,7 +217,11 @@ static int demo_parse(struct demo_command *c, int argc, char **argv)
 
 int demo_main(int argc, char **argv)
 {
-	struct demo_command c = {.lab_name = getenv("FARELAB_NAME")};
+	struct demo_command c = {
+		.lab_name = getenv("FARELAB_NAME"),
+		.strategies = {STRATEGY_ECMP, STRATEGY_WECMP_KERNEL, STRATEGY_FARE_FLOW, STRATEGY_FARE_SPRAY},
+		.n_strategies = STRATEGY_COMPARED,
+	};
 	struct demo demo = {0};
 	struct report *report = NULL;
 	int err = demo_parse(&c, argc, argv);
@@ -215,7 +229,7 @@ int demo_main(int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : 2;
 	err = c.html_path
-		      ? report_create(&report, "The demonstration: four scenarios, four strategies")
+		      ? report_create(&report, "The demonstration: four scenarios, all strategies")
 		      : 0;
 	if (!err)
 		err = result_create(&demo.result);

@@ -1,5 +1,5 @@
 /*
- * demo.h - the demonstration: four scenarios, two tests, four strategies, side by side in one run.
+ * demo.h - the demonstration: four scenarios, two tests, four strategies (or others), side by side in one run.
  *
  * Owns: the order of things. In: a lab that is up; out: tables, and the document of result.h with
  * "shift", "chaos", "why", "duration_s" and "idle_cpu_percent". A wrong byte, a lost or a repeated
@@ -37,6 +37,7 @@ struct demo {
 	unsigned n, n_shift, n_chaos;
 	int weights;	  /* in force: 1 equal, 0 by bandwidth */
 	const char *only; /* a scenario's name, or NULL */
+	bool wanted[STRATEGY_COUNT];
 };
 
 /* Fault in, or healed; then waits until lab, daemons and libfare agree with it, and reads the

@@ -90,13 +90,13 @@ static int demo_why(struct demo *demo, const struct demo_scenario *scenario)
  */
 static int demo_steady_scenario(struct demo *demo, const struct demo_scenario *scenario)
 {
-	enum strategy order[STRATEGY_COUNT] = {STRATEGY_FARE_SPRAY, STRATEGY_FARE_FLOW,
+	enum strategy order[STRATEGY_COUNT] = {STRATEGY_FARE_PACKET, STRATEGY_FARE_SPRAY, STRATEGY_FARE_FLOW,
 					       STRATEGY_WECMP_KERNEL, STRATEGY_ECMP};
 	int err;
 
 	if (demo->weights == 1) { /* equal weights are in force: begin with those who want them */
-		order[2] = STRATEGY_ECMP;
-		order[3] = STRATEGY_WECMP_KERNEL;
+		order[3] = STRATEGY_ECMP;
+		order[4] = STRATEGY_WECMP_KERNEL;
 	}
 	err = demo_fault(demo, scenario, true);
 	if (!err)
@@ -106,6 +106,8 @@ static int demo_steady_scenario(struct demo *demo, const struct demo_scenario *s
 	if (!err)
 		err = lab_weights(&demo->lab, demo->topo, demo->weights == 1);
 	for (int i = 0; !err && i < STRATEGY_COUNT; i++) {
+		if (!demo->wanted[order[i]])
+			continue;
 		err = demo_weights(demo, order[i]);
 		if (!err)
 			err = demo_measure(demo, scenario, order[i], true);
@@ -233,7 +235,7 @@ int demo_shifts(struct demo *demo)
 	/* all scenarios with one kind of weights, then the other: one change in all */
 	for (int s = STRATEGY_COUNT - 1; !err && s >= 0; s--)
 		for (int i = 1; !err && i < DEMO_SCENARIOS; i++)
-			if (demo_wanted(demo, &demo->scenario[i]))
+			if (demo->wanted[s] && demo_wanted(demo, &demo->scenario[i]))
 				err = demo_shift_strategy(demo, &demo->scenario[i],
 							  (enum strategy)s);
 	return err;

@@ -8,6 +8,7 @@ static const char *const strategy_names[STRATEGY_COUNT] = {
 	[STRATEGY_WECMP_KERNEL] = "wecmp-kernel",
 	[STRATEGY_FARE_FLOW] = "fare-flow",
 	[STRATEGY_FARE_SPRAY] = "fare-spray",
+	[STRATEGY_FARE_PACKET] = "fare-packet",
 };
 
 const char *strategy_name(enum strategy strategy)
@@ -25,9 +26,10 @@ int strategy_parse(const char *name)
 
 enum fare_mode strategy_mode(enum strategy strategy)
 {
-	return strategy == STRATEGY_FARE_SPRAY	? FARE_MODE_SPRAY
-	       : strategy == STRATEGY_FARE_FLOW ? FARE_MODE_FLOW
-						: FARE_MODE_KERNEL;
+	return strategy == STRATEGY_FARE_PACKET	 ? FARE_MODE_PACKET
+	       : strategy == STRATEGY_FARE_SPRAY ? FARE_MODE_SPRAY
+	       : strategy == STRATEGY_FARE_FLOW	 ? FARE_MODE_FLOW
+						 : FARE_MODE_KERNEL;
 }
 
 bool strategy_equal_weights(enum strategy strategy)

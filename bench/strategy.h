@@ -1,5 +1,5 @@
 /*
- * strategy.h - the four ways to spread traffic that are compared, all over the same transport.
+ * strategy.h - the ways to spread traffic that are compared, all over the same transport.
  *
  * Owns: their names and what each asks of the group and of the routing. Pure. Thread: any.
  */
@@ -15,6 +15,8 @@ enum strategy {
 	STRATEGY_WECMP_KERNEL, /* the kernel's hash, FRR's weights */
 	STRATEGY_FARE_FLOW,
 	STRATEGY_FARE_SPRAY,
+	STRATEGY_COMPARED, /* those above are compared unless others are named */
+	STRATEGY_FARE_PACKET = STRATEGY_COMPARED, /* one order-free QP a plane */
 	STRATEGY_COUNT
 };
 

@@ -135,7 +135,7 @@ static const struct options_entry kv_table[] = {
 	 "QPs of the pair, all planes together; a list sweeps (one per sub-port)"},
 	{"depth", 'D', "N", "messages in flight (8)"},
 	{"seconds", 't', "S", "time measured per repetition (1)"},
-	{"strategy", 'S', "NAMES", "ecmp,wecmp-kernel,fare-flow,fare-spray (all)"},
+	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{"n", 'n', "N", "repetitions, each with fresh QPs (5)"},
 	{"flows", 'f', "N", "stripes of a message in fare-flow (libfare's default)"},
 	{"window", 'w', "BYTES", "unacknowledged bytes per sub-port (libfare's default)"},
@@ -337,7 +337,7 @@ int kv_main(int argc, char **argv)
 		.n_qps = 1, /* 0: one per sub-port */
 		.strategies = {STRATEGY_ECMP, STRATEGY_WECMP_KERNEL, STRATEGY_FARE_FLOW,
 			       STRATEGY_FARE_SPRAY},
-		.n_strategies = STRATEGY_COUNT,
+		.n_strategies = STRATEGY_COMPARED,
 		.n = 5,
 	};
 	int err = kv_parse(&c, argc, argv);

@@ -294,7 +294,7 @@ static const struct options_entry ep_table[] = {
 	{"seed", 'x', "N", "of the routing; each repetition adds one (1)"},
 	{"qps", 'q', "N", "QPs per pair, all planes together (one per sub-port)"},
 	{"seconds", 't', "S", "how long the optimum would take per repetition (1)"},
-	{"strategy", 'S', "NAMES", "ecmp,wecmp-kernel,fare-flow,fare-spray (all)"},
+	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{"n", 'n', "N", "repetitions, each with fresh QPs (5)"},
 	{"flows", 'f', "N", "stripes of a message in fare-flow (libfare's default)"},
 	{"window", 'w', "BYTES", "unacknowledged bytes per sub-port (libfare's default)"},
@@ -444,7 +444,7 @@ int ep_main(int argc, char **argv)
 		.lab_name = getenv("FARELAB_NAME"),
 		.strategies = {STRATEGY_ECMP, STRATEGY_WECMP_KERNEL, STRATEGY_FARE_FLOW,
 			       STRATEGY_FARE_SPRAY},
-		.n_strategies = STRATEGY_COUNT,
+		.n_strategies = STRATEGY_COMPARED,
 		.n = 5,
 	};
 	int err = ep_parse(&c, argc, argv);

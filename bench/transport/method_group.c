@@ -126,6 +126,11 @@ static int open_spray(struct transport_end *end, void **state)
 	return open_mode(end, state, FARE_MODE_SPRAY);
 }
 
+static int open_packet(struct transport_end *end, void **state)
+{
+	return open_mode(end, state, FARE_MODE_PACKET);
+}
+
 static int group_post(void *state, unsigned slot)
 {
 	struct group_method *g = state;
@@ -169,3 +174,6 @@ const struct transport_method transport_group_flow = {
 	.name = "group-4-flow", .what = "libfare's QP group, four planes, per flow", .n_planes = 4, GROUP_METHOD(open_flow)};
 const struct transport_method transport_group_spray = {
 	.name = "group-4-spray", .what = "libfare's QP group, four planes, sprayed", .n_planes = 4, GROUP_METHOD(open_spray)};
+const struct transport_method transport_group_packet = {
+	.name = "group-4-packet", .what = "libfare's QP group, four planes, one order-free QP each", .n_planes = 4,
+	GROUP_METHOD(open_packet)};

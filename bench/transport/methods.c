@@ -26,7 +26,7 @@ unsigned transport_methods(const struct transport_method *out[TRANSPORT_MAX_METH
 {
 	static const struct transport_method *const own[] = {
 		&transport_raw,	      &transport_soft, &transport_group_plane, &transport_group_flow,
-		&transport_group_spray, &transport_tcp,	&transport_tcp_tuned,
+		&transport_group_spray, &transport_group_packet, &transport_tcp, &transport_tcp_tuned,
 	};
 	unsigned n = 0;
 

@@ -29,6 +29,7 @@ struct shaped_way {
 static const struct shaped_way ways[] = {
 	{"spray", STRATEGY_FARE_SPRAY, 1, 0, false},
 	{"spray-random-ports", STRATEGY_FARE_SPRAY, 1, 0, true},
+	{"packet", STRATEGY_FARE_PACKET, 1, 0, false},
 	{"flow-period", STRATEGY_FARE_FLOW, 1, 1, false},
 	{"flow-period-random-ports", STRATEGY_FARE_FLOW, 1, 1, true},
 	{"flow-many", STRATEGY_FARE_FLOW, 1, 0, false},

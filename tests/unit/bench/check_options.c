@@ -51,6 +51,10 @@ START_TEST(lists)
 	ck_assert_uint_eq(list[0], STRATEGY_FARE_SPRAY);
 	ck_assert_uint_eq(list[1], STRATEGY_ECMP);
 	ck_assert_int_eq(options_strategies("best", list, 2), -EINVAL);
+	ck_assert_int_eq(options_strategies("fare-packet", list, 2), 1);
+	ck_assert_uint_eq(list[0], STRATEGY_FARE_PACKET);
+	ck_assert_int_eq(strategy_mode(STRATEGY_FARE_PACKET), FARE_MODE_PACKET);
+	ck_assert_uint_ge(list[0], STRATEGY_COMPARED); /* only where it is named */
 }
 END_TEST
 
