@@ -19,6 +19,7 @@
 #define WARM_S	       0.15
 #define LIMIT_S	       60 /* of one case, for what hangs */
 #define DRAIN_S	       20
+#define KILLED	       128 /* and the signal, as a shell tells it */
 #define BYTES_UNDERWAY (8u << 20)
 #define MAX_SLOTS      1024
 #define MAX_SAMPLES    200000
@@ -32,6 +33,7 @@ struct stage {
 	_Atomic int phase;
 	double rx_cpu_s;
 	struct transport_outcome outcome;
+	_Atomic bool failed; /* whoever fails first says why: the other end's failure follows from it */
 	double samples[MAX_SAMPLES];
 };
 
@@ -62,8 +64,9 @@ static double cpu_s(void)
 
 static _Noreturn void fail(const struct driver *d, const char *what, int err)
 {
-	fprintf(stderr, "farebench transport: %s, %zu bytes, end %u: %s: %s\n", d->c->method->name, d->c->bytes,
-		d->end.who, what, strerror(-err));
+	if (!atomic_exchange(&d->stage->failed, true))
+		snprintf(d->stage->outcome.why, sizeof(d->stage->outcome.why), "%s: %s: %s",
+			 d->end.who ? "receiver" : "sender", what, strerror(-err));
 	_exit(1);
 }
 
@@ -413,7 +416,7 @@ static int await_ends(const pid_t pid[2])
 		while ((who = waitpid(-1, &status, 0)) != pid[0] && who != pid[1])
 			if (who < 0 && errno != EINTR)
 				return 1;
-		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : KILLED + WTERMSIG(status);
 		if (status && !first) {
 			first = status;
 			if (left == 2)
@@ -421,6 +424,16 @@ static int await_ends(const pid_t pid[2])
 		}
 	}
 	return first;
+}
+
+static void describe_death(int status, char *why, size_t bytes)
+{
+	if (status == KILLED + SIGALRM)
+		snprintf(why, bytes, "not done within %u s", LIMIT_S);
+	else if (status > KILLED)
+		snprintf(why, bytes, "ended by signal %d", status - KILLED);
+	else
+		snprintf(why, bytes, "ended with status %d", status);
 }
 
 int transport_run(const struct transport_net *net, const struct transport_case *c, struct transport_outcome *out)
@@ -447,7 +460,10 @@ int transport_run(const struct transport_net *net, const struct transport_case *
 	munmap(stage, sizeof(*stage));
 	if (status == 77)
 		return -EOPNOTSUPP;
-	if (status == 128)
-		fprintf(stderr, "farebench transport: %s, %zu bytes: killed, or too long\n", c->method->name, c->bytes);
-	return status ? -EREMOTEIO : 0;
+	if (!status)
+		return 0;
+	if (!out->why[0])
+		describe_death(status, out->why, sizeof(out->why));
+	fprintf(stderr, "farebench transport: %s, %zu bytes, did not run: %s\n", c->method->name, c->bytes, out->why);
+	return -EREMOTEIO;
 }

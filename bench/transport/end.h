@@ -14,6 +14,7 @@
 
 #define TRANSPORT_MIN_BYTES 8
 #define TRANSPORT_MAX_BYTES (64u << 20)
+#define TRANSPORT_WHY_BYTES 128
 
 struct transport_case {
 	const struct transport_method *method;
@@ -28,9 +29,10 @@ struct transport_outcome {
 	double goodput_bps, cpu_s_per_gb; /* processor time of both ends over 1e9 bytes delivered */
 	double half_rtt_us[4];		  /* p50, p99, p99.9, worst */
 	uint64_t n;			  /* messages, or round trips */
+	char why[TRANSPORT_WHY_BYTES];	  /* it did not run to its end; else empty */
 };
 
-/* 0; -EOPNOTSUPP: the method does not work on this machine; -errno after saying what went wrong. */
+/* 0; -EOPNOTSUPP: the method does not work on this machine; -errno with the reason in out->why, and said on stderr. */
 int transport_run(const struct transport_net *net, const struct transport_case *c, struct transport_outcome *out);
 
 #endif

@@ -38,6 +38,7 @@ static int run_point(struct plan_point *p, struct transport_net *net)
 	}
 	p->absent = err == -EOPNOTSUPP;
 	p->failed = !p->absent;
+	memcpy(p->why, p->sample[p->n].why, sizeof(p->why));
 	return p->absent || is_foreign(p->c.method) ? 0 : err;
 }
 
@@ -125,8 +126,10 @@ json_t *plan_json(const struct plan *plan)
 
 		if (figures)
 			json_object_update(one, figures);
-		else
-			json_object_set_new(one, "why", json_string(p->absent ? "not on this machine" : "failed"));
+		if (p->absent)
+			json_object_set_new(one, "why", json_string("not on this machine"));
+		else if (p->failed)
+			json_object_set_new(one, "why", json_sprintf("did not run: %s", p->why));
 		json_decref(figures);
 		if (!json_object_get(root, part))
 			json_object_set_new(root, part, json_array());

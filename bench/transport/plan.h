@@ -22,6 +22,7 @@ struct plan_point {
 	struct transport_case c;
 	unsigned n;
 	bool absent, failed;
+	char why[TRANSPORT_WHY_BYTES]; /* failed */
 	struct transport_outcome sample[PLAN_MAX_N];
 };
 
@@ -35,12 +36,13 @@ const char *plan_part_name(enum plan_part part);
 int plan_add(struct plan *plan, enum plan_part part, const struct transport_case *c);
 /*
  * One repetition of every point, in turns, so that a slow moment of the machine meets neighbours alike. A peer's library that
- * fails is marked and left out from then on; -EREMOTEIO: one of our own or a socket method failed.
+ * fails is marked, with its reason, and left out from then on; -EREMOTEIO: one of our own or a socket method failed.
  */
 int plan_run(struct plan *plan, struct transport_net *net, struct progress *progress);
 
-/* {"goodput": [{method, bytes, qps, n, gbps, gbps_min, gbps_max, of_ceiling, cpu_s_per_gb}...], "qps": ..., "cpu": ...,
- *  "latency": [{method, bytes, n, p50_us, p50_us_min, p50_us_max, p99_us, p999_us, worst_us}...]}; medians over repetitions. */
+/* {"goodput": [{method, bytes, qps, n, gbps, gbps_min, gbps_max, of_ceiling, cpu_s_per_gb, why}...], "qps": ..., "cpu": ...,
+ *  "latency": [{method, bytes, n, p50_us, p50_us_min, p50_us_max, p99_us, p999_us, worst_us, why}...]}; medians over repetitions; why: in words, only where
+ * not all of them ran. */
 json_t *plan_json(const struct plan *plan);
 
 #endif

@@ -158,6 +158,23 @@ static int plot_bars(const char *title, const char *label, const char *key, doub
 	return series.n ? report_plot(page, &plot) : 0;
 }
 
+/* What is missing from a table, and why. */
+static void show_absent(const json_t *entries, struct report *page)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach ((json_t *)(uintptr_t)entries, i, entry) {
+		long long bytes = json_integer_value(json_object_get(entry, "bytes"));
+
+		if (!word(entry, "why"))
+			continue;
+		printf("%s, %lld bytes: %s\n", word(entry, "method"), bytes, word(entry, "why"));
+		if (page)
+			report_text(page, "%s, %lld bytes: %s", word(entry, "method"), bytes, word(entry, "why"));
+	}
+}
+
 static int show_part(const struct show_part *part, const json_t *entries, struct report *page)
 {
 	struct table *table;
@@ -180,6 +197,8 @@ static int show_part(const struct show_part *part, const json_t *entries, struct
 		if (!err)
 			err = report_table(page, table);
 	}
+	if (!err)
+		show_absent(entries, page);
 	table_destroy(table);
 	return err;
 }
