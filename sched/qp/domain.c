@@ -249,15 +249,23 @@ static int describe(struct fare_domain *domain)
 	return 0;
 }
 
+static int start_ticking(struct fare_domain *domain, uint64_t interval_ns)
+{
+	struct itimerspec tick = { .it_interval.tv_nsec = (long)interval_ns, .it_value.tv_nsec = (long)interval_ns };
+
+	domain->tick_ns = interval_ns;
+	domain->tick_due_ns = monotonic_ns() + interval_ns; /* never later than the timer itself */
+	return timerfd_settime(domain->timer_fd, 0, &tick, NULL);
+}
+
 static int watch(struct fare_domain *domain)
 {
 	struct epoll_event e = { .events = EPOLLIN };
-	struct itimerspec tick = { .it_interval.tv_nsec = TICK_IDLE_NS, .it_value.tv_nsec = TICK_IDLE_NS };
 	int fds[2];
 
 	domain->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	domain->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (domain->epoll_fd < 0 || domain->timer_fd < 0 || timerfd_settime(domain->timer_fd, 0, &tick, NULL))
+	if (domain->epoll_fd < 0 || domain->timer_fd < 0 || start_ticking(domain, TICK_IDLE_NS))
 		return -errno;
 	fds[0] = domain->timer_fd;
 	fds[1] = domain->provider->endpoint_fd(domain->endpoint);
@@ -340,16 +348,13 @@ int fare_domain_fd(const struct fare_domain *domain)
 /* A fast tick only while something is under way: an idle application should cost nothing. */
 static void set_tick(struct fare_domain *domain)
 {
-	struct itimerspec tick = { 0 };
 	bool busy = false;
 
 	for (struct fare_group *g = domain->groups; g && !busy; g = g->next)
 		busy = group_busy(g);
-	if (busy == domain->fast_timer)
+	if (domain->tick_ns == (busy ? TICK_BUSY_NS : TICK_IDLE_NS))
 		return;
-	domain->fast_timer = busy;
-	tick.it_interval.tv_nsec = tick.it_value.tv_nsec = busy ? TICK_BUSY_NS : TICK_IDLE_NS;
-	timerfd_settime(domain->timer_fd, 0, &tick, NULL);
+	start_ticking(domain, busy ? TICK_BUSY_NS : TICK_IDLE_NS);
 }
 
 static int take_events(struct fare_domain *domain, struct fare_event *events, int max)
@@ -414,18 +419,28 @@ static int progress(struct fare_domain *domain)
 		if (n == 0 && err == 0)
 			break;
 		step_groups(domain);
+		if (domain->event_count)
+			break; /* the application waits for these, and comes back */
 	}
 	return 0;
 }
 
-int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max)
+static void take_tick(struct fare_domain *domain)
 {
 	uint64_t expirations;
+
+	if (domain->now_ns < domain->tick_due_ns || read(domain->timer_fd, &expirations, sizeof(expirations)) <= 0)
+		return;
+	domain->tick_due_ns += expirations * domain->tick_ns;
+	attach_refresh(domain->fare, domain->now_ns);
+}
+
+int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max)
+{
 	int err;
 
 	domain->now_ns = monotonic_ns();
-	if (read(domain->timer_fd, &expirations, sizeof(expirations)) > 0)
-		attach_refresh(domain->fare, domain->now_ns);
+	take_tick(domain);
 	/* an application that does not take its events stops being acknowledged: that is the back-pressure */
 	if (room_for_events(domain)) {
 		err = progress(domain);

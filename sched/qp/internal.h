@@ -210,7 +210,8 @@ struct fare_domain {
 	unsigned n_groups;
 	struct fare_mr *regions;
 	int epoll_fd, timer_fd;
-	bool fast_timer;
+	uint64_t tick_ns; /* between ticks of timer_fd; it is not asked before the next is due */
+	uint64_t tick_due_ns;
 	uint64_t now_ns; /* of the current poll */
 	bool drained;	 /* the provider has no completions that it was not asked for */
 	struct fare_event *events;
