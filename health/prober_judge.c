@@ -5,6 +5,7 @@
 #define QUEUE_NS (100 * PROBER_MS_NS) /* full queues that no reply has told of yet */
 #define LOST_MIN 10 /* fewer losses in a window are no rate; two more than it takes to blame a single sub-port */
 #define GRAY_LOST_MIN 8	      /* as gray.c asks for */
+#define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
 
@@ -139,7 +140,8 @@ static void compare(const struct prober_path *path, const struct prober_path *ot
 
 /*
  * Another plane that works, over which the peer answered meanwhile: of as many probes, sent in the very time in which ours were
- * lost, at most a quarter as many are unanswered. A peer that was away for a moment has lost alike on all planes.
+ * lost, at most a quarter as many are unanswered. A peer that was away for a moment has lost alike on all planes; and one burst
+ * of losses is no rate: what lasts is found as silence.
  */
 static bool is_clean_elsewhere(const struct prober_peer *peer, uint32_t plane)
 {
@@ -147,7 +149,7 @@ static bool is_clean_elsewhere(const struct prober_peer *peer, uint32_t plane)
 	uint32_t n, lost, n_ours, lost_ours;
 	uint64_t from_ns, to_ns;
 
-	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns))
+	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns) || to_ns - from_ns < RATE_NS)
 		return false;
 	loss_rtt_between(ours, from_ns, to_ns, &n_ours, &lost_ours);
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
