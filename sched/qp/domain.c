@@ -419,9 +419,8 @@ static int progress(struct fare_domain *domain)
 		if (n == 0 && err == 0)
 			break;
 		step_groups(domain);
-		if (domain->event_count)
-			break; /* the application waits for these, and comes back */
-	}
+	} /* to the end though there be events: only an idle round sends the answers held back, and who has its last message may
+	   * not come again */
 	return 0;
 }
 
