@@ -17,7 +17,7 @@
 #define SETTLE_NS	(400 * MS)   /* goodput under the fault, after the decision */
 #define BASELINE_NS	(600 * MS)   /* ... of a strategy that does not heed decisions */
 #define BACK_NS		(40000 * MS) /* longest wait for what was healed */
-#define AFTER_NS	(500 * MS)   /* goodput after everything is back */
+#define AFTER_NS     (1500 * MS) /* once weights are back: half as long again as the goal grants goodput; its second half is compared */
 #define STEP_NS		(5 * MS)
 #define CARRIER_GAP_NS	(1300 * MS) /* the kernel tells a carrier event late within a second of another */
 #define CALM_NS	       (3200 * MS)  /* fared's memory of a flap, beyond twice the hold-down */

@@ -31,7 +31,7 @@ struct flow_table {
 	struct flow_table_stats stats;
 	uint64_t start[FARE_MAX_PLANES]; /* virtual picks before the first: the pair's phase */
 	uint32_t *slot_count[FARE_MAX_PLANES];
-	uint32_t *scratch; /* three counters a QP of the widest plane */
+	uint32_t *excess[FARE_MAX_PLANES]; /* scratch: how many flows each QP is to give up */
 	/* key -> binding: by_qp where keys are QPs and bindings few enough, else by_id */
 	struct conn_table *by_qp;
 	struct flow_id_table *by_id;
@@ -94,7 +94,6 @@ static void entry_show(struct flow_table *t, uint32_t i)
 int flow_table_create(struct flow_table **out, const struct flow_table_attr *attr)
 {
 	struct flow_table *t;
-	unsigned widest = 1;
 	int err = -ENOMEM;
 
 	*out = NULL;
@@ -107,14 +106,10 @@ int flow_table_create(struct flow_table **out, const struct flow_table_attr *att
 	t->b = calloc(attr->max_flows, sizeof(*t->b));
 	if (!t->b)
 		goto failed;
-	for (unsigned p = 0; p < attr->n_planes; p++)
-		widest = attr->slots[p] > widest ? attr->slots[p] : widest;
-	t->scratch = calloc(3 * (size_t)widest, sizeof(uint32_t));
-	if (!t->scratch)
-		goto failed;
 	for (unsigned p = 0; p < attr->n_planes; p++) {
 		t->slot_count[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
-		if (!t->slot_count[p])
+		t->excess[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
+		if (!t->slot_count[p] || !t->excess[p])
 			goto failed;
 	}
 	err = index_create(t);
@@ -142,12 +137,13 @@ void flow_table_destroy(struct flow_table *t)
 		t->b[i].in_use = false;
 		entry_show(t, i);
 	}
-	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
+	for (unsigned p = 0; p < FARE_MAX_PLANES; p++) {
 		free(t->slot_count[p]);
+		free(t->excess[p]);
+	}
 	flow_balance_destroy(t->balance);
 	conn_table_destroy(t->by_qp);
 	flow_id_table_destroy(t->by_id);
-	free(t->scratch);
 	free(t->b);
 	free(t);
 }
@@ -211,7 +207,7 @@ static bool few(const struct flow_table *t, uint32_t flows)
 	return flows < t->weights.sum || flows <= FLOW_TABLE_FEW * t->weights.n;
 }
 
-static int least_loaded(const struct flow_table *t)
+static int least_loaded(const struct flow_table *t, const uint32_t *count)
 {
 	unsigned first = place(t, t->weights.n);
 	int best = -1;
@@ -219,8 +215,8 @@ static int least_loaded(const struct flow_table *t)
 	for (unsigned k = 0; k < t->weights.n; k++) {
 		unsigned p = (first + k) % t->weights.n;
 
-		if (t->weights.w[p] && (best < 0 || load_less(t->stats.count[p] + 1, t->weights.w[p],
-							      t->stats.count[best] + 1, t->weights.w[best])))
+		if (t->weights.w[p] && (best < 0 || load_less(count[p] + 1, t->weights.w[p], count[best] + 1,
+							      t->weights.w[best])))
 			best = (int)p;
 	}
 	return best;
@@ -234,7 +230,7 @@ static int plane_for_bind(const struct flow_table *t)
 	if (t->balance && flow_balance_measured(t->balance))
 		return (int)flow_balance_best_plane(t->balance, &t->weights, NONE);
 	if (!few(t, t->stats.in_use + 1))
-		return least_loaded(t);
+		return least_loaded(t, t->stats.count);
 	for (unsigned p = 0; p < t->weights.n; p++)
 		counts[p] = t->start[p] + t->stats.count[p];
 	return spray_table_owed(&t->weights, counts);
@@ -360,7 +356,7 @@ static unsigned rebalance_few(struct flow_table *t, const struct weights *old)
 	/* nothing may stay on a dead plane, whoever's turn it was */
 	for (unsigned from = 0; from < t->weights.n; from++) {
 		while (!t->weights.w[from] && t->stats.count[from]) {
-			move_between(t, old, from, (unsigned)least_loaded(t), &cursor);
+			move_between(t, old, from, (unsigned)least_loaded(t, t->stats.count), &cursor);
 			moved++;
 		}
 	}
@@ -383,31 +379,79 @@ static void slot_excess(const struct flow_table *t, unsigned plane, uint32_t kee
 	}
 }
 
-/*
- * Releases all but `keep` flows of a plane, evenly spaced among its flows: a sender that walks its flows in order
- * must not meet a long stretch without this plane and then one full of it.
- */
-static unsigned release_excess(struct flow_table *t, const struct weights *old, unsigned from, uint32_t keep)
+/* What planes are to have in the end: none beyond its capacity, and what is released where load stays lowest. */
+static uint32_t set_targets(struct flow_table *t, uint32_t *target)
 {
-	unsigned n = t->attr.slots[from] ? t->attr.slots[from] : 1, moved = 0;
-	uint32_t *excess = t->scratch, *had = excess + n, *due = had + n;
+	uint32_t capacity[FARE_MAX_PLANES], n = 0;
 
-	slot_excess(t, from, keep, excess);
-	for (unsigned s = 0; s < n; s++) {
-		had[s] = t->slot_count[from][s];
-		due[s] = had[s] / 2;
+	capacities(t, capacity);
+	for (unsigned p = 0; p < t->weights.n; p++) {
+		target[p] = t->stats.count[p] < capacity[p] ? t->stats.count[p] : capacity[p];
+		n += t->stats.count[p] - target[p];
+		slot_excess(t, p, target[p], t->excess[p]);
 	}
-	for (uint32_t i = 0; i < t->attr.max_flows && t->stats.count[from] > keep; i++) {
-		unsigned s = t->b[i].index;
+	for (uint32_t k = 0; k < n; k++)
+		target[least_loaded(t, target)]++;
+	return n;
+}
 
-		if (!t->b[i].in_use || t->b[i].plane != from)
+/* By how much plane p is behind an even walk to its target, after `walked` flows of which it had `seen`. */
+static int64_t behind(const struct flow_table *t, const uint32_t *target, const uint32_t *seen, unsigned p, uint32_t walked)
+{
+	return (int64_t)((uint64_t)walked * target[p]) - (int64_t)((uint64_t)t->stats.in_use * seen[p]);
+}
+
+/* How choosy a walk is: the last one takes whatever is left. */
+enum walk { WALK_EVENLY, WALK_GAINED, WALK_ANY, WALKS };
+
+/* Where a flow of `from` had best go: to the plane that is furthest behind and still wants flows. -1: nowhere in this walk. */
+static int furthest_behind(const struct flow_table *t, const struct weights *old, const uint32_t *target,
+			   const uint32_t *seen, unsigned from, uint32_t walked, enum walk walk)
+{
+	bool alive = t->weights.w[from];
+	int64_t most = alive && walk == WALK_EVENLY ? behind(t, target, seen, from, walked) : INT64_MIN;
+	int best = -1;
+
+	for (unsigned p = 0; p < t->weights.n; p++) {
+		if (p == from || t->stats.count[p] >= target[p] || (alive && walk != WALK_ANY && !gained(t, old, p, from)) ||
+		    behind(t, target, seen, p, walked) <= most)
 			continue;
-		due[s] += excess[s];
-		if (due[s] < had[s])
-			continue;
-		due[s] -= had[s];
-		move_flow(t, old, i, (unsigned)least_loaded(t));
-		moved++;
+		most = behind(t, target, seen, p, walked);
+		best = (int)p;
+	}
+	return best;
+}
+
+/*
+ * Which flows move is free, how many is not (set_targets()). A sender that walks its flows in order must not meet a long stretch
+ * without a plane and then one full of it: so they are chosen on a walk, such that each plane's flows come as evenly as its
+ * number allows. What is left over then moves wherever it is.
+ */
+static unsigned rebalance_many(struct flow_table *t, const struct weights *old)
+{
+	uint32_t target[FARE_MAX_PLANES], n = set_targets(t, target);
+	unsigned moved = 0;
+
+	for (enum walk walk = WALK_EVENLY; walk < WALKS && moved < n; walk++) {
+		uint32_t seen[FARE_MAX_PLANES] = { 0 }, walked = 0;
+
+		for (uint32_t i = 0; i < t->attr.max_flows && moved < n; i++) {
+			const struct binding *b = &t->b[i];
+			uint32_t *excess;
+			int to;
+
+			if (!b->in_use)
+				continue;
+			walked++;
+			excess = &t->excess[b->plane][b->index];
+			to = *excess ? furthest_behind(t, old, target, seen, b->plane, walked, walk) : -1;
+			if (to >= 0) {
+				--*excess;
+				move_flow(t, old, i, (unsigned)to);
+				moved++;
+			}
+			seen[b->plane]++;
+		}
 	}
 	return moved;
 }
@@ -415,8 +459,6 @@ static unsigned release_excess(struct flow_table *t, const struct weights *old, 
 unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights)
 {
 	struct weights old = t->weights;
-	uint32_t capacity[FARE_MAX_PLANES];
-	unsigned moved = 0;
 
 	if (old.n == weights->n && !memcmp(old.w, weights->w, sizeof(old.w)))
 		return 0;
@@ -428,12 +470,7 @@ unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights
 		return flow_balance_settle(t->balance, weights, on_balance, t);
 	if (few(t, t->stats.in_use) && old.sum)
 		return rebalance_few(t, &old);
-	capacities(t, capacity);
-	for (unsigned from = 0; from < weights->n; from++) {
-		if (t->stats.count[from] > capacity[from])
-			moved += release_excess(t, &old, from, capacity[from]);
-	}
-	return moved;
+	return rebalance_many(t, &old);
 }
 
 static bool is_over(const struct flow_table *t, uint32_t i, uint64_t now_ns)

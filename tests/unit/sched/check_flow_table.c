@@ -1,5 +1,6 @@
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +147,46 @@ START_TEST(moves_the_fewest_on_any_change)
 		ck_assert_uint_eq(after.needless_moves, 0);
 		flow_table_destroy(t);
 	}
+}
+END_TEST
+
+/*
+ * The longest distance, in flows, between the number of a plane's flows among any first k and its share of k. Flows are
+ * walked in the order of their numbers, as a group's sender does.
+ */
+static double unevenness(struct flow_table *t, unsigned flows, unsigned n)
+{
+	struct flow_table_stats s;
+	double seen[4] = { 0 }, worst = 0;
+
+	flow_table_stats(t, &s);
+	for (uint64_t k = 0; k < flows; k++) {
+		struct flow_slot slot;
+
+		ck_assert_int_eq(flow_table_pick(t, k, 1, &slot), 0);
+		seen[slot.plane]++;
+		for (unsigned p = 0; p < n; p++)
+			worst = fmax(worst, fabs(seen[p] - (double)(k + 1) * s.count[p] / flows));
+	}
+	return worst;
+}
+
+/* A plane dies, comes back in steps, shrinks, and is well again: those who walk the flows never miss a plane for long. */
+START_TEST(a_walk_stays_even)
+{
+	static const uint64_t parts[][4] = { { 4, 4, 4, 4 }, { 0, 4, 4, 4 }, { 1, 4, 4, 4 }, { 2, 4, 4, 4 }, { 3, 4, 4, 4 },
+					     { 4, 4, 4, 4 }, { 4, 2, 4, 4 }, { 4, 4, 4, 4 }, { 4, 0, 4, 2 }, { 4, 4, 4, 4 } };
+	struct flow_table *t = make(4, 0.3, 0);
+	struct flow_slot slot;
+
+	reweight(t, parts[0], 4, NULL);
+	for (uint64_t k = 0; k < 504; k++)
+		ck_assert_int_eq(flow_table_pick(t, k, 1, &slot), 0);
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		reweight(t, parts[i], 4, NULL);
+		ck_assert_double_lt(unevenness(t, 504, 4), 4);
+	}
+	flow_table_destroy(t);
 }
 END_TEST
 
@@ -336,6 +377,7 @@ int main(void)
 
 	tcase_add_test(t, binds_in_proportion_and_keeps);
 	tcase_add_test(t, moves_the_fewest_on_any_change);
+	tcase_add_test(t, a_walk_stays_even);
 	tcase_add_test(t, few_flows_are_spread_by_phase);
 	tcase_add_test(t, few_flows_leave_a_dead_plane);
 	tcase_add_test(t, expires_and_survives_emptiness);
