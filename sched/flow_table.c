@@ -25,6 +25,12 @@ struct binding {
 	bool in_use;
 };
 
+/* Of one QP: how far behind it is in being given turns, and where the next of its flows is looked for. */
+struct turn {
+	int64_t credit;
+	uint32_t at;
+};
+
 struct flow_table {
 	struct flow_table_attr attr;
 	struct weights weights;
@@ -32,6 +38,7 @@ struct flow_table {
 	uint64_t start[FARE_MAX_PLANES]; /* virtual picks before the first: the pair's phase */
 	uint32_t *slot_count[FARE_MAX_PLANES];
 	uint32_t *excess[FARE_MAX_PLANES]; /* scratch: how many flows each QP is to give up */
+	struct turn *turns[FARE_MAX_PLANES];
 	/* key -> binding: by_qp where keys are QPs and bindings few enough, else by_id */
 	struct conn_table *by_qp;
 	struct flow_id_table *by_id;
@@ -109,7 +116,8 @@ int flow_table_create(struct flow_table **out, const struct flow_table_attr *att
 	for (unsigned p = 0; p < attr->n_planes; p++) {
 		t->slot_count[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
 		t->excess[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
-		if (!t->slot_count[p] || !t->excess[p])
+		t->turns[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(struct turn));
+		if (!t->slot_count[p] || !t->excess[p] || !t->turns[p])
 			goto failed;
 	}
 	err = index_create(t);
@@ -140,6 +148,7 @@ void flow_table_destroy(struct flow_table *t)
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++) {
 		free(t->slot_count[p]);
 		free(t->excess[p]);
+		free(t->turns[p]);
 	}
 	flow_balance_destroy(t->balance);
 	conn_table_destroy(t->by_qp);
@@ -466,6 +475,9 @@ unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights
 	if (!weights->sum)
 		return 0;
 	set_start(t);
+	for (unsigned p = 0; p < t->attr.n_planes; p++)
+		for (unsigned s = 0; s < t->attr.slots[p]; s++)
+			t->turns[p][s].credit = 0;
 	if (t->balance && flow_balance_measured(t->balance))
 		return flow_balance_settle(t->balance, weights, on_balance, t);
 	if (few(t, t->stats.in_use) && old.sum)
@@ -544,6 +556,52 @@ int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct 
 	out->plane = t->b[i].plane;
 	out->index = t->b[i].index;
 	return 0;
+}
+
+/* The QP whose turn it is: a smooth weighted round-robin by how many flows each carries. NULL: none carries any. */
+static struct turn *take_turn(struct flow_table *t, unsigned *plane, unsigned *index)
+{
+	unsigned first = place(t, t->weights.n), widest = 0;
+	struct turn *best = NULL;
+	int64_t total = 0;
+
+	for (unsigned p = 0; p < t->weights.n; p++)
+		widest = t->attr.slots[p] > widest ? t->attr.slots[p] : widest;
+	for (unsigned s = 0; s < widest; s++) /* planes first, so that a plane's QPs are far apart */
+		for (unsigned k = 0; k < t->weights.n; k++) {
+			unsigned p = (first + k) % t->weights.n;
+			struct turn *turn = &t->turns[p][s];
+
+			if (!t->weights.w[p] || s >= t->attr.slots[p] || !t->slot_count[p][s])
+				continue;
+			total += t->slot_count[p][s];
+			turn->credit += t->slot_count[p][s];
+			if (best && turn->credit <= best->credit)
+				continue;
+			best = turn;
+			*plane = p;
+			*index = s;
+		}
+	if (best)
+		best->credit -= total;
+	return best;
+}
+
+int flow_table_turn(struct flow_table *t, uint64_t *key)
+{
+	unsigned plane = 0, index = 0;
+	struct turn *turn = t->weights.n ? take_turn(t, &plane, &index) : NULL;
+
+	for (uint32_t k = 0; turn && k < t->attr.max_flows; k++) {
+		const struct binding *b = &t->b[turn->at];
+
+		turn->at = turn->at + 1 < t->attr.max_flows ? turn->at + 1 : 0;
+		if (!b->in_use || b->plane != plane || b->index != index)
+			continue;
+		*key = b->key;
+		return 0;
+	}
+	return -ENOENT;
 }
 
 int flow_table_release(struct flow_table *t, uint64_t key)

@@ -86,12 +86,24 @@ void messages_recall(struct fare_group *group, struct lane_qp *q)
 	}
 }
 
+/* Until all are bound, the next number; from then on whose turn it is. */
+static uint64_t next_flow(struct fare_group *group)
+{
+	struct flow_table_stats stats;
+	uint64_t flow;
+
+	flow_table_stats(group->flows, &stats);
+	if (stats.in_use < group->options.flows || flow_table_turn(group->flows, &flow))
+		flow = group->flow_turn++ % group->options.flows;
+	return flow;
+}
+
 static bool choose_flow(struct fare_group *group, struct chunk *c)
 {
 	struct flow_slot slot;
 
 	if (c->flow == UINT64_MAX)
-		c->flow = group->flow_turn++ % group->options.flows;
+		c->flow = next_flow(group);
 	if (flow_table_pick(group->flows, c->flow, group->domain->now_ns, &slot) ||
 	    !group->weights.w[slot.plane])
 		return false;

@@ -190,6 +190,44 @@ START_TEST(a_walk_stays_even)
 }
 END_TEST
 
+/* Turns are even whatever has moved: no QP is a turn and a half from its share, and every flow has one turn a round. */
+START_TEST(turns_are_even_after_any_change)
+{
+	static const uint64_t parts[][4] = { { 4, 4, 4, 4 }, { 0, 4, 4, 4 }, { 1, 4, 4, 4 }, { 4, 4, 4, 4 }, { 4, 0, 4, 2 } };
+	struct flow_table *t = make(4, 0.7, 0);
+	struct flow_slot slot;
+	uint64_t key;
+
+	ck_assert_int_eq(flow_table_turn(t, &key), -ENOENT);
+	reweight(t, parts[0], 4, NULL);
+	ck_assert_int_eq(flow_table_turn(t, &key), -ENOENT);
+	for (uint64_t k = 0; k < 504; k++)
+		ck_assert_int_eq(flow_table_pick(t, k, 1, &slot), 0);
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		unsigned turns[504] = { 0 }, count[4][2] = { { 0 } };
+		double seen[4][2] = { { 0 } };
+
+		reweight(t, parts[i], 4, NULL);
+		for (uint64_t k = 0; k < 504; k++) {
+			flow_table_pick(t, k, 1, &slot);
+			count[slot.plane][slot.index]++;
+		}
+		for (unsigned k = 1; k <= 504; k++) {
+			ck_assert_int_eq(flow_table_turn(t, &key), 0);
+			ck_assert_uint_lt(key, 504);
+			turns[key]++;
+			flow_table_pick(t, key, 1, &slot);
+			seen[slot.plane][slot.index]++;
+			for (unsigned p = 0; p < 8; p++)
+				ck_assert_double_le(fabs(seen[p / 2][p % 2] - (double)k * count[p / 2][p % 2] / 504), 1.5);
+		}
+		for (unsigned k = 0; k < 504; k++)
+			ck_assert_uint_eq(turns[k], 1);
+	}
+	flow_table_destroy(t);
+}
+END_TEST
+
 /* One flow a pair: no pair is proportional alone, all pairs together are. */
 START_TEST(few_flows_are_spread_by_phase)
 {
@@ -378,6 +416,7 @@ int main(void)
 	tcase_add_test(t, binds_in_proportion_and_keeps);
 	tcase_add_test(t, moves_the_fewest_on_any_change);
 	tcase_add_test(t, a_walk_stays_even);
+	tcase_add_test(t, turns_are_even_after_any_change);
 	tcase_add_test(t, few_flows_are_spread_by_phase);
 	tcase_add_test(t, few_flows_leave_a_dead_plane);
 	tcase_add_test(t, expires_and_survives_emptiness);
