@@ -8,7 +8,6 @@
 #define LATE_NS	   (60000 * MS_NS) /* in use for that long: an honest sub-port again */
 #define PASSES_MIN 16u
 #define PASSES_MAX 2048u
-#define LOST_MIN   8u  /* fewer are no rate */
 #define RUN_MIN	   16u /* lost in a row, where queues are full */
 #define REST_MIN   16u /* so many probes must not have touched it */
 #define NEAR_MAX   16u /* local and remote sub-ports take turns: eight of each at most */
@@ -87,7 +86,7 @@ static bool explains(const struct loss_rtt *l, const struct tally *with, const s
 		return false;
 	if (l->n_queued)
 		return with->run >= RUN_MIN;
-	return with->lost >= LOST_MIN && rest->lost * 8 <= with->lost &&
+	return with->lost >= GRAY_LOST_MIN && rest->lost * 8 <= with->lost &&
 	       (uint64_t)rest->lost * 1000000 <= (uint64_t)max_loss_ppm * rest->n &&
 	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
 }

@@ -3,8 +3,7 @@
 #include "rx_count.h"
 
 #define QUEUE_NS (100 * PROBER_MS_NS) /* full queues that no reply has told of yet */
-#define LOST_MIN 10 /* fewer losses in a window are no rate; two more than it takes to blame a single sub-port */
-#define GRAY_LOST_MIN 8	      /* as gray.c asks for */
+#define LOST_MIN (GRAY_LOST_MIN + 2) /* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
 #define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
@@ -49,7 +48,6 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 			  uint64_t now)
 {
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
-
 	uint64_t between = larger(p->times.interval_ns, p->ports->gpus[peer->gpu].burst_ns[plane]);
 
 	if (now >= p->late_until_ns && now >= s->heard_ns + between * 3 / 2)

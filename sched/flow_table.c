@@ -570,10 +570,11 @@ static struct turn *take_turn(struct flow_table *t, unsigned *plane, unsigned *i
 	for (unsigned s = 0; s < widest; s++) /* planes first, so that a plane's QPs are far apart */
 		for (unsigned k = 0; k < t->weights.n; k++) {
 			unsigned p = (first + k) % t->weights.n;
-			struct turn *turn = &t->turns[p][s];
+			struct turn *turn;
 
 			if (!t->weights.w[p] || s >= t->attr.slots[p] || !t->slot_count[p][s])
 				continue;
+			turn = &t->turns[p][s];
 			total += t->slot_count[p][s];
 			turn->credit += t->slot_count[p][s];
 			if (best && turn->credit <= best->credit)
