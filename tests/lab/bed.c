@@ -173,6 +173,29 @@ void bed_gray(struct bed *bed, unsigned plane, bool gray)
 				plane, s, gray ? "bpf da bytecode '" DROP_ALL "'" : "");
 }
 
+int bed_sink(struct bed *bed, int host, size_t bytes, _Atomic uint64_t *addr, _Atomic uint64_t *rkey, _Atomic int *over)
+{
+	struct fare *fare;
+	struct fare_domain *domain = bed_enter(bed, host, &fare);
+	uint8_t *memory = bed_memory(bytes);
+	struct fare_event e[32];
+	struct fare_mr *mr;
+
+	if (fare_mr_register(&mr, domain, memory, bytes, true))
+		return 1;
+	*addr = (uint64_t)(uintptr_t)memory;
+	*rkey = fare_mr_rkey(mr) | UINT64_C(1) << 32;
+	while (!*over) {
+		int n = bed_events(domain, e, 32, 20);
+
+		for (int i = 0; i < n; i++)
+			if (e[i].kind == FARE_EVENT_CLOSED)
+				fare_group_close(e[i].group);
+	}
+	fare_domain_close(domain);
+	return 0;
+}
+
 uint64_t bed_rx_bytes(const struct bed *bed, int host, unsigned plane, unsigned sub_port)
 {
 	char command[160], in[48], dev[16], text[32] = "";

@@ -54,6 +54,11 @@ void bed_link(struct bed *bed, unsigned plane, unsigned sub_port, bool up);
 /* All that the plane carries toward either host is dropped in silence, or no longer. */
 void bed_gray(struct bed *bed, unsigned plane, bool gray);
 
+/*
+ * A host that only receives: registers so many bytes, says where (*rkey last, and never 0), and closes the groups that its peer
+ * closes, until *over. For bed_start()'s functions; 0, or 1.
+ */
+int bed_sink(struct bed *bed, int host, size_t bytes, _Atomic uint64_t *addr, _Atomic uint64_t *rkey, _Atomic int *over);
 /* What a sub-port's device has received so far. */
 uint64_t bed_rx_bytes(const struct bed *bed, int host, unsigned plane, unsigned sub_port);
 /* The leaf hashes anew from now on: another seed, and that is all. */

@@ -44,25 +44,8 @@ struct test {
 static int receiver(void *arg)
 {
 	struct test *t = arg;
-	struct fare *fare;
-	struct fare_domain *domain = bed_enter(&t->bed, 1, &fare);
-	uint8_t *memory = bed_memory(BYTES);
-	struct fare_event e[32];
-	struct fare_mr *mr;
 
-	if (fare_mr_register(&mr, domain, memory, BYTES, true))
-		return 1;
-	t->shared->addr = (uint64_t)(uintptr_t)memory;
-	t->shared->rkey = fare_mr_rkey(mr) | UINT64_C(1) << 32;
-	while (!t->shared->over) {
-		int n = bed_events(domain, e, 32, 20);
-
-		for (int i = 0; i < n; i++)
-			if (e[i].kind == FARE_EVENT_CLOSED)
-				fare_group_close(e[i].group);
-	}
-	fare_domain_close(domain);
-	return 0;
+	return bed_sink(&t->bed, 1, BYTES, &t->shared->addr, &t->shared->rkey, &t->shared->over);
 }
 
 static int sender(void *arg)
