@@ -124,7 +124,7 @@ static inline uint32_t conn_table_lookup_here(const struct conn_table *t, uint64
 	const struct conn_line *line = &t->lines[line_hash(t->hash, key, t->n_lines)];
 	uint32_t v = conn_line_find_here(line, key);
 
-	if (__builtin_expect(v != 0, 1))
+	if (__builtin_expect(v != 0 && !(key >> CONN_TABLE_KEY_BITS), 1))
 		return v >> 8;
 	if (key && !atomic_load_explicit(&line->lane[7], memory_order_acquire))
 		return CONN_TABLE_NONE;

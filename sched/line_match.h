@@ -129,9 +129,7 @@ LINE_TARGET_AVX512 LINE_RACY static inline uint64_t line_take7_avx512(const _Ato
 	__mmask8 hits = _mm512_mask_testn_epi64_mask(0x7f, differ,
 						     _mm512_set1_epi64((long long)mask));
 
-	/* the branch waits for less than the value does, should it have been guessed wrong */
-	if (__builtin_expect(!hits, 0))
-		return 0;
+	/* no branch on hits: the processor goes on to the next line while this one is under way */
 	differ = _mm512_maskz_compress_epi64(hits, differ);
 	return (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(differ));
 }

@@ -106,6 +106,35 @@ static void one_operation(void)
 	}
 }
 
+/* One line holds all, so a key cut to 40 bits would find another's entry. */
+START_TEST(a_wide_key_is_in_no_table)
+{
+	struct conn_table_attr attr = {.max_entries = 4, .seed = 3, .isa = (enum simd_isa)_i};
+	uint64_t batch[CONN_TABLE_BATCH + 2];
+	uint32_t slots[CONN_TABLE_BATCH + 2];
+	struct conn_table *t;
+
+	if (!simd_has(attr.isa))
+		return;
+	ck_assert_int_eq(conn_table_create(&t, &attr), 0);
+	ck_assert_int_eq(conn_table_insert(t, 5, 50), 0);
+	ck_assert_int_eq(conn_table_insert(t, 0, 60), 0);
+	for (size_t n = 0; n <= CONN_TABLE_BATCH + 2; n++) {
+		for (size_t i = 0; i < n; i++)
+			batch[i] =
+				(i % 2 ? 5u : 0u) | (i % 3 == 2 ? UINT64_C(1) << (40 + i % 24) : 0);
+		conn_table_lookup_batch(t, batch, slots, n);
+		for (size_t i = 0; i < n; i++) {
+			uint32_t want = i % 3 == 2 ? CONN_TABLE_NONE : i % 2 ? 50 : 60;
+
+			ck_assert_uint_eq(slots[i], want);
+			ck_assert_uint_eq(conn_table_lookup(t, batch[i]), want);
+		}
+	}
+	conn_table_destroy(t);
+}
+END_TEST
+
 START_TEST(is_like_its_model)
 {
 	enum simd_isa isa = (enum simd_isa)_i;
@@ -328,6 +357,7 @@ int main(void)
 	int failed;
 
 	tcase_add_loop_test(t, is_like_its_model, SIMD_AUTO, SIMD_COUNT);
+	tcase_add_loop_test(t, a_wide_key_is_in_no_table, SIMD_AUTO, SIMD_COUNT);
 	tcase_add_test(t, says_which_instructions_it_has);
 	tcase_add_test(t, forgets_the_idle);
 	tcase_add_test(t, spreads_keys_as_they_come);
