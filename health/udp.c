@@ -117,9 +117,14 @@ static int set_options(int fd, bool v4, uint8_t dscp)
 		    (rc = set(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1)))
 			return rc;
 	}
-	/* a burst of a thousand peers at once must not overflow; less than asked for is fine */
+	/*
+	 * A burst of a thousand peers at once must not overflow; and what waits in one device's queue counts against the
+	 * socket, which must be able to send by the others meanwhile. Less than asked for is fine.
+	 */
 	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BUFFER))
 		set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER);
+	if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BUFFER))
+		set(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BUFFER);
 	return 0;
 }
 

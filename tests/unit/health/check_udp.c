@@ -1,0 +1,95 @@
+/* Sockets of probes and their answers, on links of our own, one of which hardly sends. */
+#include "udp.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PACKETS 2000u /* far more than the default send buffer holds */
+
+static struct in6_addr mapped(const char *v4)
+{
+	struct in6_addr a = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+	ck_assert_int_eq(inet_pton(AF_INET, v4, a.s6_addr + 12), 1);
+	return a;
+}
+
+static void run(const char *command)
+{
+	if (system(command))
+		ck_abort_msg("%s", command);
+}
+
+/* Two links; what is sent into the first one stays in its queue. */
+static void make_links(void)
+{
+	run("ip link add stuck type veth peer name far0 && ip link set far0 up && ip link set stuck up");
+	run("ip link add free type veth peer name far1 && ip link set far1 up && ip link set free up");
+	run("ip addr add 198.18.9.1/24 dev stuck && ip addr add 198.18.10.1/24 dev free");
+	run("ip neigh add 198.18.9.2 lladdr 02:00:00:00:00:02 dev stuck");
+	run("ip neigh add 198.18.10.2 lladdr 02:00:00:00:00:03 dev free");
+	run("tc qdisc add dev stuck root tbf rate 8kbit burst 1600 limit 4mb");
+}
+
+static unsigned send_by(struct udp_socket *s, struct udp_batch *b, const char *to, const char *device, unsigned n)
+{
+	unsigned taken = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct udp_packet *p = udp_next(b);
+
+		if (!p) {
+			taken += udp_send(s, b);
+			p = udp_next(b);
+		}
+		memset(p->bytes, 0, 64);
+		p->length = 64;
+		p->from = mapped("198.18.9.1");
+		p->to = mapped(to);
+		p->to_port = 7784;
+		p->ifindex = (int)if_nametoindex(device);
+	}
+	return taken + udp_send(s, b);
+}
+
+START_TEST(what_one_device_keeps_does_not_stop_another)
+{
+	const struct in6_addr address = mapped("198.18.9.1");
+	struct udp_socket *s;
+	struct udp_batch *b;
+
+	make_links();
+	ck_assert_int_eq(udp_open(&s, &address, 0, 0), 0);
+	ck_assert_int_eq(udp_batch_create(&b), 0);
+	ck_assert_uint_eq(send_by(s, b, "198.18.9.2", "stuck", PACKETS), PACKETS);
+	ck_assert_uint_eq(send_by(s, b, "198.18.10.2", "free", 10), 10);
+	udp_batch_destroy(b);
+	udp_close(s);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("udp");
+	TCase *t = tcase_create("core");
+	SRunner *runner;
+	int failed;
+
+	/* goes with the process, whatever becomes of it */
+	if (unshare(CLONE_NEWNET)) {
+		puts("skipped: a network namespace takes CAP_SYS_ADMIN");
+		return 77;
+	}
+	tcase_add_test(t, what_one_device_keeps_does_not_stop_another);
+	suite_add_tcase(suite, t);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
