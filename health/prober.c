@@ -293,12 +293,14 @@ void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t n
 	}
 }
 
-/* Wakes up for the next session that is due. */
+/* Wakes up for the next session that is due. What is due already makes nobody late: the wheel stands still while it is empty. */
 static void arm(struct prober *p)
 {
 	struct itimerspec at = {.it_interval = {0, 0}};
 
 	p->armed_ns = wheel_next_ns(p->wheel);
+	if (p->armed_ns)
+		p->armed_ns = larger(p->armed_ns, prober_now_ns());
 	at.it_value.tv_sec = (time_t)(p->armed_ns / 1000000000);
 	at.it_value.tv_nsec = (long)(p->armed_ns % 1000000000);
 	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);

@@ -233,6 +233,50 @@ START_TEST(nobody_there_takes_nothing_down)
 }
 END_TEST
 
+static bool is_later(void)
+{
+	return prober_now() > later;
+}
+
+static struct prober_counters counters(void)
+{
+	struct prober_counters c;
+
+	prober_counters(prober, &c);
+	return c;
+}
+
+static uint64_t answered_before;
+
+static bool was_answered(void)
+{
+	return counters().answered > answered_before + 2;
+}
+
+/*
+ * Nothing was due, for longer than the wheel has slots: that is not being held up, which would make every verdict wait. A
+ * machine that is really busy may hold us up once, but not every time.
+ */
+START_TEST(idleness_is_no_lateness)
+{
+	unsigned n_late = 0;
+
+	reflect(&key);
+	for (unsigned i = 0; i < 3 && n_late == i; i++) {
+		uint64_t late = counters().late_ticks;
+
+		ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false), 0);
+		later = prober_now() + 2000 * MS;
+		ck_assert(until(is_later));
+		answered_before = counters().answered;
+		ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+		ck_assert(until(was_answered));
+		n_late += counters().late_ticks > late;
+	}
+	ck_assert_uint_lt(n_late, 3);
+}
+END_TEST
+
 START_TEST(a_peer_that_falls_silent_everywhere_takes_nothing_down)
 {
 	reflect(&key);
@@ -400,11 +444,6 @@ START_TEST(the_reflector_answers_only_what_it_should)
 END_TEST
 
 /* Three intervals of the slow kind. */
-static bool is_later(void)
-{
-	return prober_now() > later;
-}
-
 START_TEST(peers_without_traffic_are_probed_slowly)
 {
 	struct prober_counters c;
@@ -514,6 +553,7 @@ int main(void)
 	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, probes_are_answered_and_tell_the_way);
 	tcase_add_test(tc, nobody_there_takes_nothing_down);
+	tcase_add_test(tc, idleness_is_no_lateness);
 	tcase_add_test(tc, a_peer_that_falls_silent_everywhere_takes_nothing_down);
 	tcase_add_test(tc, a_path_that_was_away_waits_for_replies);
 	tcase_add_test(tc, a_sub_port_that_returns_waits_for_an_answer);
