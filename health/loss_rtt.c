@@ -5,7 +5,8 @@
 
 #define CONGESTED_NS	UINT64_C(4000000)
 #define CONGESTED_TIMES 8
-#define CONGESTED_FOR_NS UINT64_C(300000000) /* queues that were full then may be so again */
+#define NEAR		32u /* probes: so far from a lost one its neighbours are looked for, */
+#define NEAR_NS		UINT64_C(300000000) /* and no farther than that */
 #define PEAK_MEMORY	512u /* answers: a second or two. A queue that was long may be so again within a round trip */
 #define RTT_MEMORY	8192u /* samples after which older ones count half */
 
@@ -40,13 +41,57 @@ static void decide(struct loss_rtt *l, uint32_t sequence, uint8_t outcome)
 	l->settled = sequence;
 }
 
-static uint8_t outcome_of(const struct loss_rtt *l, const struct loss_rtt_probe *p)
+/* One after the other over the same cable: what waits there made both wait. */
+enum shared { SHARED_LOCAL, SHARED_REMOTE, SHARED_BACK, SHARED };
+
+static bool share(enum shared what, const struct loss_rtt_probe *a, const struct loss_rtt_probe *b)
 {
+	return what == SHARED_LOCAL    ? a->local_sub_port == b->local_sub_port
+	       : what == SHARED_REMOTE ? a->remote == b->remote
+				       : a->back == b->back;
+}
+
+/* How long the answered probe took that shared that cable next before (step -1) or after (1) this one; 0: none is near. */
+static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum shared what, int step)
+{
+	const struct loss_rtt_probe *p = &l->ring[sequence % LOSS_RTT_WINDOW];
+
+	for (uint32_t i = 1; i <= NEAR; i++) {
+		uint32_t s = step > 0 ? sequence + i : sequence - i;
+		const struct loss_rtt_probe *q = &l->ring[s % LOSS_RTT_WINDOW];
+
+		if (s == 0 || s == l->next || l->next - s > LOSS_RTT_WINDOW)
+			return 0;
+		if (q->answered && share(what, p, q))
+			return q->sent_ns + NEAR_NS < p->sent_ns || q->sent_ns > p->sent_ns + NEAR_NS
+				       ? 0
+				       : q->rtt_us * UINT64_C(1000);
+	}
+	return 0;
+}
+
+/* Only a full queue drops, and what gets through it just before or after takes about as long as any did of late. */
+static bool was_full(const struct loss_rtt *l, uint32_t sequence)
+{
+	for (enum shared what = SHARED_LOCAL; what < SHARED; what++)
+		for (int step = -1; step <= 1; step += 2) {
+			uint64_t ns = neighbour_ns(l, sequence, what, step);
+
+			if (ns > CONGESTED_NS && ns > CONGESTED_TIMES * l->rtt_floor_ns && ns >= l->rtt_peak_ns / 2)
+				return true;
+		}
+	return false;
+}
+
+static uint8_t outcome_of(struct loss_rtt *l, uint32_t sequence)
+{
+	const struct loss_rtt_probe *p = at(l, sequence);
+
 	if (p->answered)
 		return LOSS_RTT_ANSWERED;
 	if (p->void_)
 		return LOSS_RTT_VOID;
-	return l->congested_ns && p->sent_ns <= l->congested_ns + CONGESTED_FOR_NS ? LOSS_RTT_QUEUED : LOSS_RTT_LOST;
+	return was_full(l, sequence) ? LOSS_RTT_QUEUED : LOSS_RTT_LOST;
 }
 
 uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe)
@@ -54,7 +99,7 @@ uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_p
 	uint32_t sequence = l->next++;
 
 	if (sequence - l->settled > LOSS_RTT_WINDOW) /* its slot is still undecided */
-		decide(l, l->settled + 1, outcome_of(l, at(l, l->settled + 1)));
+		decide(l, l->settled + 1, outcome_of(l, l->settled + 1));
 	*at(l, sequence) = *probe;
 	at(l, sequence)->sent_ns = now;
 	at(l, sequence)->answered = false;
@@ -82,10 +127,11 @@ static uint64_t bucket_end_ns(unsigned bucket)
 	return ((UINT64_C(4) + (bucket + 1) % 4 + 1) << (octave - 2)) * 1000 - 1000;
 }
 
-static void note_rtt(struct loss_rtt *l, uint64_t now, uint64_t sent_ns)
+static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
 {
-	uint64_t ns = now > sent_ns ? now - sent_ns : 0;
+	uint64_t ns = now > p->sent_ns ? now - p->sent_ns : 0;
 
+	p->rtt_us = ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
 	if (l->n_rtt >= RTT_MEMORY) {
 		l->n_rtt = 0;
 		for (unsigned i = 0; i < LOSS_RTT_BUCKETS; i++)
@@ -97,8 +143,6 @@ static void note_rtt(struct loss_rtt *l, uint64_t now, uint64_t sent_ns)
 		l->rtt_floor_ns = ns;
 	else
 		l->rtt_floor_ns += (ns - l->rtt_floor_ns) / 4096;
-	if (ns > CONGESTED_NS && ns > CONGESTED_TIMES * l->rtt_floor_ns)
-		l->congested_ns = now;
 	if (ns >= l->rtt_peak_ns)
 		l->rtt_peak_ns = ns;
 	else
@@ -129,14 +173,14 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
 	p->answered = true;
 	if (age >= l->next - l->settled) {
 		absolve(l, sequence);
-		note_rtt(l, now, p->sent_ns);
+		note_rtt(l, now, p);
 		return false;
 	}
 	if (!l->newest_answered || (int32_t)(sequence - l->newest_answered) > 0) {
 		l->newest_answered = sequence;
 		l->newest_answered_sent_ns = p->sent_ns;
 	}
-	note_rtt(l, now, p->sent_ns);
+	note_rtt(l, now, p);
 	*probe = *p;
 	return true;
 }
@@ -156,7 +200,7 @@ void loss_rtt_settle(struct loss_rtt *l, uint64_t before)
 
 		if (p->sent_ns >= before)
 			return;
-		decide(l, l->settled + 1, outcome_of(l, p));
+		decide(l, l->settled + 1, outcome_of(l, l->settled + 1));
 	}
 }
 

@@ -19,7 +19,7 @@ enum loss_rtt_outcome {
 	LOSS_RTT_ANSWERED,
 	LOSS_RTT_LOST,
 	LOSS_RTT_VOID,	 /* counts neither way */
-	LOSS_RTT_QUEUED, /* lost while queues were full, and full queues drop: no fault by itself */
+	LOSS_RTT_QUEUED, /* lost where a queue was full, and full queues drop: no fault by itself */
 };
 
 struct loss_rtt_probe {
@@ -28,6 +28,7 @@ struct loss_rtt_probe {
 	uint8_t local_sub_port, port; /* what it was sent from and to: the caller's */
 	int8_t remote, back;	      /* the sub-ports where it should arrive, and the answer; -1: not known */
 	bool answered, void_;	      /* void: took a link that died; counts neither way */
+	uint32_t rtt_us;	      /* if answered */
 };
 
 struct loss_rtt {
@@ -41,7 +42,6 @@ struct loss_rtt {
 	uint64_t n_lost_ever, n_sent_ever;
 	uint64_t rtt_peak_ns;  /* the longest of late; decays */
 	uint64_t rtt_floor_ns; /* the shortest of late; creeps up */
-	uint64_t congested_ns; /* when an answer came that had taken far longer than need be, last */
 	uint32_t histogram[LOSS_RTT_BUCKETS];
 	uint32_t n_rtt;
 };
@@ -61,8 +61,8 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
  */
 bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *probe);
 /*
- * Decides probes sent before `before`. Unanswered ones are lost, or, if answers that came since shortly before they were sent had
- * taken far longer than need be, queued.
+ * Decides probes sent before `before`. Unanswered ones are lost; or queued, if one next to them in time over one of the
+ * same cables took about as long as any did of late, and far longer than need be.
  */
 void loss_rtt_settle(struct loss_rtt *l, uint64_t before);
 /* Undecided probes that went out of a sub-port that died say nothing about the path. */

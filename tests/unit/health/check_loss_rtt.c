@@ -167,6 +167,24 @@ START_TEST(congestion_is_not_loss)
 }
 END_TEST
 
+/* Queues that come and go, and a leaf that drops one in ten whatever they hold: that is loss. */
+START_TEST(loss_beside_queues_is_loss)
+{
+	struct loss_rtt_probe probe;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		uint32_t s = sent(i * 3 * MS, i, (uint8_t)(i % 2), 0, false);
+		uint64_t waits = i % 50 == 7 ? 12 * MS : i % 3 * 2 * MS; /* of late 12 ms at most, mostly far less */
+
+		if (i % 10 != 3)
+			loss_rtt_answered(&l, i * 3 * MS + MS / 10 + waits, s, i, &probe);
+		loss_rtt_settle(&l, i > 40 ? (i - 40) * 3 * MS : 0);
+	}
+	ck_assert_uint_ge(l.n_lost, 20);
+	ck_assert_uint_ge(loss_rtt_ppm(&l), 75000);
+}
+END_TEST
+
 START_TEST(silence_begins_after_the_newest_answer)
 {
 	struct loss_rtt_probe probe;
@@ -254,6 +272,7 @@ int main(void)
 	tcase_add_test(tc, the_window_forgets);
 	tcase_add_test(tc, loss_is_what_was_lost);
 	tcase_add_test(tc, congestion_is_not_loss);
+	tcase_add_test(tc, loss_beside_queues_is_loss);
 	tcase_add_test(tc, silence_begins_after_the_newest_answer);
 	tcase_add_test(tc, probes_of_a_dead_link_say_nothing);
 	tcase_add_test(tc, sequence_numbers_wrap);
