@@ -278,7 +278,7 @@ static int sender(void *arg)
 		for (int i = 0; i < n; i++)
 			on_sender_event(h, &s, &e[i]);
 		busy = send_some(h, &s);
-		idle = true;
+		idle = sh->blocked == sh->resumed; /* the word of it may come after the last completion */
 		for (unsigned k = 0; k < h->n_places; k++)
 			idle &= !s.busy[k];
 		dump_if_asked(h, 0, s.group);
