@@ -51,8 +51,8 @@ static int name_case(json_t *o, const struct failover_case *c)
 int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane)
 {
 	const struct failover_trial *t = &c->trial[i];
-	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i}", "trial", (int)i, "plane",
-			      (int)plane, "backoff", t->backoff, "back_at_all", t->back_at_all, "messages",
+	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i}", "trial", (int)i, "plane",
+			      (int)plane, "undecided", (int)t->undecided, "backoff", t->backoff, "back_at_all", t->back_at_all, "messages",
 			      (json_int_t)t->messages, "lost", (json_int_t)t->lost,
 			      "replayed_chunks", (json_int_t)t->replayed, "needless", (int)t->needless);
 	int err = !o || name_case(o, c) ? -ENOMEM : 0;
@@ -96,7 +96,7 @@ static json_t *spread(const struct failover_case *c, const struct figure *f)
 int failover_report_case(struct result *result, const struct failover_case *c)
 {
 	json_int_t lost = 0, messages = 0, replayed = 0;
-	int needless = 0, backoff = 0, late = 0, not_moved = 0, never = 0, err;
+	int needless = 0, backoff = 0, late = 0, not_moved = 0, undecided = 0, never = 0, err;
 	json_t *o;
 
 	for (unsigned i = 0; i < c->n; i++) {
@@ -109,11 +109,12 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 		backoff += t->backoff;
 		never += !t->back_at_all;
 		not_moved += t->move_ms < 0;
+		undecided += t->undecided;
 		late += !t->backoff && t->restore_after_back_ms > FAILOVER_GOAL_MS;
 	}
-	o = json_pack("{s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "messages", messages,
+	o = json_pack("{s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "messages", messages,
 		      "lost", lost, "replayed_chunks", replayed, "needless", needless, "backoff",
-		      backoff, "not_moved", not_moved, "late", late, "never_back", never);
+		      backoff, "undecided", undecided, "not_moved", not_moved, "late", late, "never_back", never);
 	err = !o || name_case(o, c) ? -ENOMEM : 0;
 	for (size_t k = 0; !err && k < N_FIGURES; k++)
 		if (json_object_set_new(o, figures[k].key, spread(c, &figures[k])))
@@ -126,7 +127,7 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 /* ---- tables --------------------------------------------------------------------------------------------- */
 
 static const char *const fault_headers[] = {"scenario", "traffic", "strategy", "kernel tells", "decided",
-					    "moved",	"hole",	   "goodput",  "not moved"};
+					    "moved",	"hole",	   "goodput",  "not decided", "not moved"};
 static const char *const heal_headers[] = {"scenario", "traffic", "strategy", "BGP back", "hold-down", "ramp",
 					   "restored", "goodput",  "late",	   "back-off", "lost",	  "needless"};
 
@@ -167,7 +168,8 @@ static void fault_cells(const json_t *row, char cell[][CELL])
 	spread_cell(row, "move_ms", 0, cell[5]);
 	spread_cell(row, "gap_ms", 0, cell[6]);
 	spread_cell(row, "settled_ratio", 2, cell[7]);
-	count_cell(row, "not_moved", cell[8]);
+	count_cell(row, "undecided", cell[8]);
+	count_cell(row, "not_moved", cell[9]);
 }
 
 static void heal_cells(const json_t *row, char cell[][CELL])
@@ -209,7 +211,7 @@ static const char fault_legend[] =
 	"Under the fault; p50 / p99 / max, milliseconds from the injection. kernel tells: the server that lost a link "
 	"hears of it from its kernel. decided: libfare has the new weights on all servers concerned. moved: goodput is at "
 	"90% of what it settles at. hole: longest time without a byte acknowledged. goodput: what it settles at, of the "
-	"healthy one.";
+	"healthy one. not decided: trials in which the weights never came; those count as long as the fault lasted.";
 static const char heal_legend[] =
 	"After healing. BGP back: links and kernel routes are as before (from the heal). hold-down: from then to the first "
 	"part of the weight. ramp: from then to all of it. restored: from BGP back to goodput at 98% of the healthy one; "

@@ -253,6 +253,7 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 	/* what was due and was not seen counts as long as it was waited for: no figure passes by a miss */
 	if (failover_weights_due(s) && (m->decided_ns || !s->may_not_see))
 		t->decide_ms = ms(m->inject_ns, m->decided_ns ? m->decided_ns : m->heal_ns);
+	t->undecided = failover_weights_due(s) && !m->decided_ns && !s->may_not_see;
 	if (s->carrier && m->kernel_ns) {
 		t->kernel_ms = ms(m->inject_ns, m->kernel_ns);
 		if (m->decided_ns)
