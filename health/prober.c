@@ -293,26 +293,29 @@ void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t n
 	}
 }
 
-/* Wakes up for the next session that is due. What is due already makes nobody late: the wheel stands still while it is empty. */
-static void arm(struct prober *p)
+static void arm(struct prober *p, uint64_t next_ns)
 {
 	struct itimerspec at = {.it_interval = {0, 0}};
 
-	p->armed_ns = wheel_next_ns(p->wheel);
-	if (p->armed_ns)
-		p->armed_ns = larger(p->armed_ns, prober_now_ns());
+	p->armed_ns = next_ns;
 	at.it_value.tv_sec = (time_t)(p->armed_ns / 1000000000);
 	at.it_value.tv_nsec = (long)(p->armed_ns % 1000000000);
 	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* Something may have become due sooner than the timer thinks. */
+/*
+ * Something may have become due sooner than the timer thinks. While nothing was, the wheel stood still, and what is put on it
+ * before it turns again may look long due: that makes nobody late.
+ */
 static void rearm(struct prober *p)
 {
 	uint64_t next = wheel_next_ns(p->wheel);
 
-	if (next && (!p->armed_ns || next < p->armed_ns))
-		arm(p);
+	if (!next)
+		return;
+	next = larger(next, prober_now_ns());
+	if (!p->armed_ns || next < p->armed_ns)
+		arm(p, next);
 }
 
 /* ---- replies ------------------------------------------------------------- */
@@ -377,7 +380,7 @@ static void run(struct prober *p, uint64_t now)
 		run_path(p, peer, place % SUB_PORTS_MAX_PLANES, now);
 	}
 	prober_io_flush(p);
-	arm(p);
+	arm(p, wheel_next_ns(p->wheel)); /* for the next session that is due; 0: for none */
 }
 
 static void on_tick(struct ev_loop *loop, ev_io *w, int revents)
