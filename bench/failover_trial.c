@@ -251,9 +251,11 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 	bool cycles = s->fault[0].cycles;
 
 	/* what was due and was not seen counts as long as it was waited for: no figure passes by a miss */
-	if (failover_weights_due(s) && (m->decided_ns || !s->may_not_see))
-		t->decide_ms = ms(m->inject_ns, m->decided_ns ? m->decided_ns : m->heal_ns);
 	t->undecided = failover_weights_due(s) && !m->decided_ns && !s->may_not_see;
+	if (t->undecided)
+		t->decide_ms = ms(m->inject_ns, m->heal_ns);
+	else if (failover_weights_due(s) && m->decided_ns)
+		t->decide_ms = ms(m->inject_ns, m->decided_ns);
 	if (s->carrier && m->kernel_ns) {
 		t->kernel_ms = ms(m->inject_ns, m->kernel_ns);
 		if (m->decided_ns)
