@@ -131,6 +131,13 @@ static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	path_table_notice(h->daemon->table, gpu, peer, &notice);
 }
 
+static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
+{
+	struct daemon_health *h = arg;
+
+	prober_heard(h->prober, gpu, peer, plane);
+}
+
 static uint32_t returning(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
 {
 	struct daemon_health *h = arg;
@@ -318,7 +325,7 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
 	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports};
-	static const struct reflector_handlers on_reflector = {on_capacity, returning};
+	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, returning};
 	const struct config_health *c = &d->config->health;
 	const struct prober_options options = {.times = {
 		.interval_ns = c->interval_ns,
@@ -332,6 +339,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	},
 		.slow_interval_ns = c->slow_interval_ns,
 		.max_probes_per_s = c->max_probes_per_s,
+		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
 		.dscp = c->dscp,
 	};
 	struct daemon_health *h;

@@ -16,6 +16,7 @@ enum element {
 	ELEMENT_ACK = 4,
 	ELEMENT_HMAC = 5,
 	ELEMENT_RETURN = 6,
+	ELEMENT_HEARD = 7,
 };
 
 #define STAMP_BYTES	    12u
@@ -23,6 +24,7 @@ enum element {
 #define CAPACITY_HEAD_BYTES 17u
 #define ACK_BYTES	    12u
 #define RETURN_BYTES	    2u
+#define HEARD_BYTES	    0u
 
 static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
 
@@ -93,6 +95,8 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 	}
 	if (t->has_return)
 		p = put(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
+	if (t->has_heard)
+		p = begin(p, ELEMENT_HEARD, HEARD_BYTES);
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
@@ -152,6 +156,11 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 			return "a return port of wrong length, or a second one";
 		out->has_return = true;
 		out->back.port = (uint16_t)get(v, 2);
+		return NULL;
+	case ELEMENT_HEARD:
+		if (length != HEARD_BYTES || out->has_heard)
+			return "a word of having heard that is not empty, or a second one";
+		out->has_heard = true;
 		return NULL;
 	case ELEMENT_HMAC:
 		return length != SHA256_DIGEST_SIZE ? "an HMAC of wrong length" : NULL;

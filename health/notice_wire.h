@@ -66,6 +66,8 @@ struct notice_ack {
 
 struct notice_trailer {
 	bool has_stamp, has_arrival, has_capacity, has_ack, has_return;
+	/* In a probe: the sender's last one over this path was answered. What it arrives over works both ways. */
+	bool has_heard;
 	bool authentic; /* carries an HMAC, and it is right */
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;

@@ -19,18 +19,11 @@
 #define TICK_MIN_NS  (MS_NS / 2)
 #define TICK_MAX_NS  (10 * MS_NS)
 #define SETTLE_NS    (100 * MS_NS)  /* a reply later than that counts as lost */
-#define SLOW_NS	     (100 * MS_NS)  /* for peers that do not reflect */
-#define DOWN_FAST_NS (5000 * MS_NS) /* a path down for longer is probed less often ... */
-#define DOWN_SLOW_NS (50 * MS_NS)   /* ... this often, until a reply comes */
 #define BLIND_NS     (200 * MS_NS)
 #define REFRESH_NS   (1500 * MS_NS)
 #define REPEAT_NS    (5000 * MS_NS)
-#define COUNT_NS     (100 * MS_NS)  /* how often the budget is shared out anew */
 #define ACTIVE_NS    (1000 * MS_NS) /* a peer with traffic that long ago still counts as having some */
 #define STRAY_MAX    1u /* so many lost in a row do not break a run of answers */
-#define SATURATED_NS (500 * MS_NS) /* a machine without idle time is taken for full for that long */
-#define BUSY_PERCENT 97u
-#define BY_TICK_PER_S 8000u /* replies beyond which waking up for each would cost more than it gains */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -135,93 +128,7 @@ void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plan
 	p->handlers->on_path(p->arg, peer->gpu, &peer->address, plane, &v, NULL);
 }
 
-/* ---- how often ----------------------------------------------------------- */
-
-static bool is_active(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
-{
-	return !p->traffic_known || now < peer->active_until_ns ||
-	       now < p->planes[peer->gpu][plane].hurry_until_ns;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t interval_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
-{
-	const struct prober_path *path = &peer->paths[plane];
-	uint64_t interval = p->times.interval_ns;
-
-	if (path->fsm.state == PROBE_UNPROVEN && now > path->fsm.since_ns + 20 * interval)
-		interval = larger(interval, SLOW_NS);
-	else if (path->fsm.state == PROBE_DOWN && !path->fsm.passes &&
-		 now > path->fsm.since_ns + DOWN_FAST_NS)
-		interval = larger(interval, DOWN_SLOW_NS);
-	if ((path->fsm.state == PROBE_UP || path->fsm.state == PROBE_UNPROVEN) && !is_active(p, peer, plane, now))
-		interval = larger(interval, p->options.slow_interval_ns);
-	return interval;
-}
-
-/* Thousands of sessions answer several times within a tick: then they are all heard at its end, with one waking up. */
-static void choose_reading(struct prober *p, uint64_t elapsed_ns)
-{
-	uint64_t per_s = (p->counters.answered - p->answered_before) * UINT64_C(1000000000) / elapsed_ns;
-	bool by_tick = per_s > BY_TICK_PER_S;
-
-	p->answered_before = p->counters.answered;
-	if (by_tick == p->by_tick)
-		return;
-	p->by_tick = by_tick;
-	prober_io_watch(p, !by_tick);
-}
-
-/* A machine without idle time lets packets wait in queues of its own: silence is its own before it is a plane's. */
-static void look_at_load(struct prober *p, uint64_t now)
-{
-	uint64_t idle, all, busy;
-
-	if (p->stat_fd < 0 || cpu_idle_read(p->stat_fd, &idle, &all))
-		return;
-	busy = all - p->all_ticks - (idle - p->idle_ticks);
-	if (p->all_ticks && all > p->all_ticks && 100 * busy > BUSY_PERCENT * (all - p->all_ticks))
-		p->late_until_ns = larger(p->late_until_ns, now + SATURATED_NS);
-	p->idle_ticks = idle;
-	p->all_ticks = all;
-}
-
-/* Shares the budget out: more fast paths than it pays for at the interval asked for are all asked less often. */
-static void share_budget(struct prober *p, uint64_t now)
-{
-	uint64_t n_fast = 0, fair;
-
-	if (now < p->counted_ns + COUNT_NS)
-		return;
-	choose_reading(p, now - p->counted_ns);
-	look_at_load(p, now);
-	p->counted_ns = now;
-	for (uint32_t i = 0; i < p->n_peers; i++)
-		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
-			n_fast += p->peers[i]->paths[plane].wanted &&
-				  interval_of(p, p->peers[i], plane, now) <= p->times.interval_ns;
-	fair = n_fast * UINT64_C(1000000000) / p->options.max_probes_per_s;
-	p->times.interval_ns = larger(p->options.times.interval_ns, fair);
-}
-
-/* RFC 5880 6.8.7: less than the interval by a random 0 to 25%. */
-static uint64_t jittered(struct prober *p, uint64_t interval)
-{
-	return interval - (interval / 4 * (prober_random(p) >> 54) >> 10);
-}
-
-/* Data acknowledged within the last interval says what a probe would, unless the peer is being judged. */
-static bool is_needless(const struct prober *p, const struct prober_peer *peer, const struct prober_path *path,
-			uint64_t now)
-{
-	return path->fsm.state == PROBE_UP && !path->returning && path->n_skipped < PROBER_SKIP_MAX && !path->silent_since_ns &&
-	       now < path->acked_ns + p->times.interval_ns &&
-	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
-}
+/* ---- when ----------------------------------------------------------------- */
 
 /* When the path is to be looked at again: for its next probe, or because a reply is overdue. */
 static void schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
@@ -243,7 +150,7 @@ static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t no
 	bool idle = p->traffic_known && now >= peer->active_until_ns;
 
 	peer->overdue_ns = now;
-	peer->active_until_ns = larger(peer->active_until_ns, now + ACTIVE_NS);
+	peer->active_until_ns = prober_larger(peer->active_until_ns, now + ACTIVE_NS);
 	for (uint32_t plane = 0; idle && plane < peer->n_planes; plane++)
 		if (peer->paths[plane].wanted) {
 			peer->paths[plane].next_ns = now;
@@ -268,14 +175,14 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		prober_judge_blindness(p, peer, now);
 	prober_tell(p, peer, plane, now, NULL);
 	if (now >= path->next_ns) {
-		if (is_needless(p, peer, path, now)) {
+		if (prober_pace_skips(p, peer, plane, now)) {
 			path->n_skipped++;
 			p->counters.skipped++;
 		} else {
 			path->n_skipped = 0;
 			prober_io_probe(p, peer, plane, now);
 		}
-		path->next_ns = now + jittered(p, interval_of(p, peer, plane, now));
+		path->next_ns = prober_pace_next_ns(p, peer, plane, now);
 	}
 	schedule(p, peer, plane, now);
 }
@@ -313,9 +220,27 @@ static void rearm(struct prober *p)
 
 	if (!next)
 		return;
-	next = larger(next, prober_now_ns());
+	next = prober_larger(next, prober_now_ns());
 	if (!p->armed_ns || next < p->armed_ns)
 		arm(p, next);
+}
+
+void prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane)
+{
+	struct prober_peer *peer = prober_peer_find(p, gpu, address);
+	uint64_t now = prober_now_ns(), was_due;
+
+	if (!peer || plane >= peer->n_planes || !peer->paths[plane].wanted)
+		return;
+	peer->paths[plane].heard_ns = now;
+	was_due = peer->paths[plane].next_ns;
+	peer->paths[plane].next_ns = prober_pace_yield_ns(p, peer, plane, now);
+	if (peer->paths[plane].next_ns == was_due)
+		return;
+	p->counters.yielded++;
+	schedule(p, peer, plane, now);
+	if (!p->armed_ns || peer->paths[plane].next_ns < p->armed_ns)
+		rearm(p);
 }
 
 /* ---- replies ------------------------------------------------------------- */
@@ -370,10 +295,10 @@ static void run(struct prober *p, uint64_t now)
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
 	/* so late that replies may be stuck as we were (a core, or all of them, taken away by a hypervisor) */
 	if (now > p->armed_ns + p->times.interval_ns)
-		p->late_until_ns = larger(p->late_until_ns, now + 2 * (now - p->armed_ns) +
+		p->late_until_ns = prober_larger(p->late_until_ns, now + 2 * (now - p->armed_ns) +
 								     p->times.interval_ns * p->times.detect_multiplier);
 	refresh_notices(p, now);
-	share_budget(p, now);
+	prober_pace_share(p, now);
 	while (wheel_take(p->wheel, now, &place)) {
 		struct prober_peer *peer = p->peers[place / SUB_PORTS_MAX_PLANES];
 
@@ -542,8 +467,8 @@ void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 		return;
 	/* what a client says of the future is not heeded */
 	if (acked_ns <= now)
-		peer->paths[plane].acked_ns = larger(peer->paths[plane].acked_ns, acked_ns);
-	if (posted_ns > now || posted_ns + ACTIVE_NS <= larger(now, peer->active_until_ns))
+		peer->paths[plane].acked_ns = prober_larger(peer->paths[plane].acked_ns, acked_ns);
+	if (posted_ns > now || posted_ns + ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
 		return;
 	if (now >= peer->active_until_ns)
 		for (uint32_t i = 0; i < peer->n_planes; i++) {

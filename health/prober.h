@@ -11,6 +11,10 @@
  * interval asked for would cost more, all fast paths get a longer one. A slow path turns fast when it has traffic, when a
  * reply is overdue, or when another path of its plane has gone down.
  *
+ * Two ends that probe each other need half as many: a probe that came says, if its sender has heard us of late, what one of
+ * ours would. Where probes are more than turns_beyond_per_s the ends of a path take turns, one probe an interval between
+ * them. As soon as one of ours is overdue we wait for no turn; and three intervals without a probe of ours are the most.
+ *
  * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
  * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
  * counts only if it comes in over the same plane, with a hop limit of 254 or 255, our discriminator
@@ -35,6 +39,7 @@
 #include "sub_ports.h"
 
 #define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
+#define PROBER_TURNS_BEYOND_PER_S 8000u /* what daemons use: a tenth of a core */
 #define PROBER_PORTS	 16u   /* UDP source ports per local address: some for each pair of ends, there and back */
 
 struct ev_loop;
@@ -80,12 +85,14 @@ struct prober_options {
 	struct probe_fsm_times times;
 	uint64_t slow_interval_ns;   /* for peers without traffic */
 	uint32_t max_probes_per_s; /* of paths probed fast, all together */
+	uint32_t turns_beyond_per_s; /* probes of paths probed fast, if nobody took turns; UINT32_MAX: never */
 	uint8_t dscp;
 };
 
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
 	uint64_t ports_sent, ports_answered;
+	uint64_t yielded; /* probes put off, as the peer had just sent one */
 	uint64_t skipped; /* probes that acknowledgements of data made needless */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };
@@ -124,6 +131,9 @@ void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *
 void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 		    uint64_t posted_ns, uint64_t acked_ns);
 void prober_traffic_known(struct prober *p, bool known);
+
+/* A probe of that peer came over the plane, and says that its last one was answered (reflector.h). */
+void prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		 uint32_t plane, struct prober_view *out);

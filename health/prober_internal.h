@@ -1,7 +1,7 @@
 /*
  * prober_internal.h - the prober's one struct, for its own files alone.
  *
- * prober.c holds sessions and their timing; prober_judge.c their judgement; prober_io.c the sockets, probes and replies;
+ * prober.c holds sessions and what is done when; prober_pace.c how often; prober_judge.c their judgement; prober_io.c the sockets, probes and replies;
  * prober_peers.c finds sessions again; prober_ports.c learns where the data's source ports lead.
  */
 #ifndef PROBER_INTERNAL_H
@@ -30,6 +30,8 @@ struct prober_path {
 	uint64_t silent_since_ns; /* as loss_rtt_silent_since() last said; 0: nothing is overdue */
 	uint64_t n_turns;	  /* probes sent, for taking turns */
 	uint64_t acked_ns;	  /* data was acknowledged over it */
+	uint64_t sent_ns;	  /* the last probe */
+	uint64_t heard_ns;	  /* a probe of the peer's came over it, and the peer has heard us */
 	uint32_t n_skipped;	  /* probes that acknowledgements made needless, in a row */
 	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */
 	uint8_t returning; /* bit s: it has carrier again, and no probe out of it has come back yet */
@@ -93,6 +95,7 @@ struct prober {
 	uint64_t late_until_ns; /* we ran late, or the machine is full: until then silence is our own before it is a plane's */
 	int stat_fd;
 	uint64_t idle_ticks, all_ticks;
+	bool takes_turns;   /* so many probes that peers' probes spare ours */
 	bool by_tick;	    /* so many replies that the sockets are read by the tick, not by what comes */
 	uint64_t answered_before; /* replies by counted_ns */
 	bool traffic_known; /* somebody tells which peers have traffic */
@@ -119,6 +122,11 @@ static inline uint32_t prober_place(const struct prober_peer *peer, uint32_t pla
 	return peer->index * SUB_PORTS_MAX_PLANES + plane;
 }
 
+static inline uint64_t prober_larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 uint64_t prober_now_ns(void);
 uint64_t prober_random(struct prober *p);
 
@@ -130,9 +138,21 @@ int prober_peer_get(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 /* By a discriminator that came back; NULL: none of ours. */
 struct prober_peer *prober_peer_of(const struct prober *p, uint32_t discriminator, uint32_t *plane);
 
+/* prober_pace.c */
+/* Shares the budget out: more fast paths than it pays for at the interval asked for are all asked less often. */
+void prober_pace_share(struct prober *p, uint64_t now);
+/* Data acknowledged within the last interval says what a probe would, unless the peer is being judged. */
+bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* When the probe after one that is sent or skipped now is due. */
+uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* The peer has just probed the path, and hears us: when our turn is. */
+uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+
 /* prober_io.c */
 int prober_io_open(struct prober *p, uint8_t dscp);
 void prober_io_close(struct prober *p);
+/* Whether the peer is still to be told what our ports carry. */
+bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now);
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_io_flush(struct prober *p);
 void prober_io_drain(struct prober *p); /* reads whatever has come in */

@@ -102,16 +102,21 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	return true;
 }
 
-static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_t now,
-		       struct notice_trailer *t)
+bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now)
 {
 	const struct prober_notice *n = &p->notices[peer->gpu];
 
-	if (!p->key->length || !n->capacity.sequence || peer->acked == n->capacity.sequence ||
-	    (!n->limited && now >= n->until_ns))
+	return p->key->length && n->capacity.sequence && peer->acked != n->capacity.sequence &&
+	       (n->limited || now < n->until_ns);
+}
+
+static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_t now,
+		       struct notice_trailer *t)
+{
+	if (!prober_io_has_news(p, peer, now))
 		return;
 	t->has_capacity = true;
-	t->capacity = n->capacity;
+	t->capacity = p->notices[peer->gpu].capacity;
 	t->capacity.expiry_ms = EXPIRY_MS;
 }
 
@@ -119,7 +124,10 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
 	struct prober_path *path = &peer->paths[plane];
-	struct notice_trailer trailer = {.has_stamp = true};
+	struct notice_trailer trailer = {
+		.has_stamp = true,
+		.has_heard = path->fsm.state == PROBE_UP && !path->silent_since_ns && path->sent_ns,
+	};
 	struct sbfd_packet bfd = {
 		.state = path->fsm.state == PROBE_DOWN ? SBFD_DOWN : SBFD_UP,
 		.demand = true,
@@ -168,6 +176,7 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	out->to = peer->address;
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = g->ifindex[plane][way.sub_port];
+	path->sent_ns = now;
 	p->counters.sent++;
 }
 

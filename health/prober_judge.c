@@ -10,11 +10,6 @@
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now)
 {
 	return path->silent_since_ns && now >= path->silent_since_ns + p->times.interval_ns;
@@ -48,7 +43,7 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 			  uint64_t now)
 {
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
-	uint64_t between = larger(p->times.interval_ns, p->ports->gpus[peer->gpu].burst_ns[plane]);
+	uint64_t between = prober_larger(p->times.interval_ns, p->ports->gpus[peer->gpu].burst_ns[plane]);
 
 	if (now >= p->late_until_ns && now >= s->heard_ns + between * 3 / 2)
 		return 0;

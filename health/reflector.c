@@ -16,7 +16,7 @@
 #define REQUIRED_RX_US 1000
 #define DYNAMIC_FIRST  49152 /* what a prober's socket is bound to */
 #define BY_TICK_MIN    16u /* probes within a tick: so many that they are answered at its end */
-#define TICK_S	       0.001
+#define TICK_S	       0.002
 #define ROUNDS	       8 /* batches taken from one socket before others get their turn */
 
 struct socket {
@@ -126,6 +126,8 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	out->length = SBFD_WIRE_BYTES;
 	if (t.has_capacity)
 		heed(r, s->gpu, &in->from, &t, &reply);
+	if (t.has_heard && !as_data && r->handlers->on_heard)
+		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane);
 	if (t.has_stamp) {
 		reply.has_stamp = reply.has_arrival = true;
 		reply.stamp = t.stamp;
@@ -174,7 +176,7 @@ static unsigned answer_all(struct socket *s)
 	return sum;
 }
 
-/* The first of a burst is answered at once; those within a millisecond after it, if they are many, together. */
+/* The first of a burst is answered at once; those within a tick after it, if they are many, together. */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct socket *s = w->data;

@@ -28,6 +28,8 @@ struct reflector_handlers {
 	/* An authentic notice of peer to local_gpu. Called for repetitions too. */
 	void (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    const struct notice_capacity *capacity);
+	/* A probe of peer to local_gpu came over that plane, and says that its last one was answered. May be NULL. */
+	void (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
 	/* Bit s: nothing sent to peer out of sub-port s of that plane has been known to arrive since it has carrier. May be NULL. */
 	uint32_t (*returning)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
 };

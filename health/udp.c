@@ -104,6 +104,7 @@ static int set_options(int fd, bool v4, uint8_t dscp)
 	if (v4) {
 		if ((rc = set(fd, IPPROTO_IP, IP_TTL, HOP_LIMIT)) ||
 		    (rc = set(fd, IPPROTO_IP, IP_TOS, dscp << 2)) ||
+		    (rc = set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)) || /* spares an id for each */
 		    (rc = set(fd, IPPROTO_IP, IP_PKTINFO, 1)) ||
 		    (rc = set(fd, IPPROTO_IP, IP_RECVTTL, 1)) ||
 		    (rc = set(fd, IPPROTO_IP, IP_FREEBIND, 1)))

@@ -11,6 +11,7 @@
 #ifndef PROBES_H
 #define PROBES_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,6 +35,7 @@ void probes_net_down(const struct probes_net *net);
 int probes_net_enter(const char *name); /* the calling process; -errno after saying so */
 struct in6_addr probes_net_near_address(void);
 struct in6_addr probes_net_peer(uint32_t i);
+uint32_t probes_net_index(const struct in6_addr *peer);
 /* Which device is which sub-port; in the near namespace. */
 void probes_net_ports(struct sub_ports *out);
 void probes_net_pin(unsigned core); /* the calling process; as far as there are cores */
@@ -46,16 +48,22 @@ struct probes_load {
 	unsigned n; /* windows */
 };
 #define PROBES_MAX_WINDOWS 20
+#define PROBES_SILENT	   SIGUSR1 /* tells the peers to be silent over plane 0 from now on */
 struct probes_sample {
 	double cpu_percent;	/* user + system of the process, of one core */
 	double sent_per_s, answered_per_s, reflected_per_s;
 	uint64_t lost, late, downs;
 };
+/* How long after the peers had become silent over a plane each path of it was down. */
+struct probes_found {
+	uint32_t n; /* paths */
+	double ms[PROBES_MAX_PEERS];
+};
 /* probes_peers.c: plays all peers until it is killed; a child process. -errno. */
 pid_t probes_peers_start(const struct probes_net *net, const struct probes_load *load);
-/* probes_unit.c: measures the prober and reflector under that load. 0 or -errno. */
-int probes_unit_run(const struct probes_net *net, const struct probes_load *load,
-		    struct probes_sample samples[PROBES_MAX_WINDOWS]);
+/* probes_unit.c: measures the prober and reflector under that load, then silences a plane of the peers'. 0 or -errno. */
+int probes_unit_run(const struct probes_net *net, const struct probes_load *load, pid_t peers,
+		    struct probes_sample samples[PROBES_MAX_WINDOWS], struct probes_found *found);
 
 /* probes_bfdd.c: one bfdd at either end, n_sessions between them at that interval. */
 struct probes_bfdd {

@@ -32,6 +32,11 @@ struct in6_addr probes_net_peer(uint32_t i)
 	return a;
 }
 
+uint32_t probes_net_index(const struct in6_addr *peer)
+{
+	return peer->s6_addr[14] * 250u + peer->s6_addr[15] - 1u;
+}
+
 static void device(char out[IFNAMSIZ], unsigned plane, unsigned sub_port)
 {
 	snprintf(out, IFNAMSIZ, "p%us%u", plane % PROBES_PLANES, sub_port % PROBES_SUB_PORTS);

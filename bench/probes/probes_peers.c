@@ -12,23 +12,70 @@
 #include <unistd.h>
 
 #include "notice_wire.h"
+#include "prober.h"
 #include "probes.h"
 #include "sbfd_wire.h"
 #include "sub_ports.h"
 #include "udp.h"
 
 #define TICK_NS 1000000
+#define SLOW_NS UINT64_C(1000000000)
+#define N_PATHS (PROBES_MAX_PEERS * PROBES_PLANES)
+
+struct path {
+	uint64_t due_ns, heard_ns; /* the next probe; when one of the other end's came that had heard us */
+	bool was_answered;	   /* the last one */
+};
 
 struct peers {
 	const struct probes_load *load;
 	struct sub_ports ports;
 	struct udp_socket *answers, *asks;
 	struct udp_batch *in, *out;
-	uint32_t next_fast, next_slow;
-	double due_fast, due_slow;
+	bool take_turns; /* as every server of such a fabric does */
+	uint64_t random;
+	struct path paths[N_PATHS];
 };
 
 static const struct notice_key no_key;
+static volatile sig_atomic_t silent; /* over plane 0 */
+
+static void on_silent(int sig)
+{
+	(void)sig;
+	silent = 1;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Less than the interval by 0 to 25%. */
+static uint64_t jittered(struct peers *s, uint64_t interval_ns)
+{
+	s->random = s->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return interval_ns - interval_ns / 4 * (s->random >> 48) / 65536;
+}
+
+static uint64_t interval_of(const struct peers *s, uint32_t path)
+{
+	return path < s->load->n_active * PROBES_PLANES ? s->load->interval_ms * UINT64_C(1000000) : SLOW_NS;
+}
+
+/* The other end has probed a path, and hears it: our turn is an interval later. See health/prober_pace.c. */
+static void hear(struct peers *s, const struct in6_addr *peer, uint32_t plane)
+{
+	uint32_t path = probes_net_index(peer) * PROBES_PLANES + plane;
+
+	if (!s->take_turns || path >= s->load->n_active * PROBES_PLANES)
+		return;
+	s->paths[path].heard_ns = now_ns();
+	s->paths[path].due_ns = s->paths[path].heard_ns + jittered(s, interval_of(s, path));
+}
 
 /* The sub-port by which a packet came in; -1: none of ours. */
 static int find(const struct sub_ports *ports, int ifindex, uint32_t *plane)
@@ -51,8 +98,10 @@ static void answer(struct peers *s, const struct udp_packet *in)
 	if (sbfd_wire_decode(in->bytes, in->length, &p, &error) || !p.demand)
 		return;
 	sub_port = find(&s->ports, in->ifindex, &plane);
-	if (sub_port < 0 || notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) || !t.has_stamp)
+	if (sub_port < 0 || (silent && plane == 0) || notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) || !t.has_stamp)
 		return;
+	if (t.has_heard)
+		hear(s, &in->to, plane);
 	out = udp_next(s->out); /* as many as came in fit */
 	p = sbfd_wire_reflection(&p, false, 1000);
 	sbfd_wire_encode(&p, out->bytes);
@@ -77,12 +126,34 @@ static void answer_all(struct peers *s)
 	} while (n == (int)UDP_BATCH);
 }
 
-/* The probe of peer i over one of its planes. */
-static void ask(struct peers *s, uint32_t path)
+/* What their own probes are answered: that they were is all that is of interest. */
+static void hear_answers(struct peers *s)
+{
+	int n;
+
+	do {
+		n = udp_receive(s->asks, s->in);
+		for (int i = 0; i < n; i++) {
+			const struct udp_packet *in = udp_received(s->in, (unsigned)i);
+			struct notice_ends ends = {in->from, in->to};
+			struct sbfd_wire_error error;
+			struct notice_trailer t;
+
+			if (in->length >= SBFD_WIRE_BYTES &&
+			    !notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) && t.has_stamp &&
+			    t.stamp.sequence < N_PATHS)
+				s->paths[t.stamp.sequence].was_answered = true;
+		}
+	} while (n == (int)UDP_BATCH);
+}
+
+/* The probe of one path: the peers' planes in order. */
+static void ask(struct peers *s, uint32_t path, uint64_t now)
 {
 	uint32_t peer = path / PROBES_PLANES, plane = path % PROBES_PLANES;
+	uint64_t interval = interval_of(s, path);
 	struct in6_addr to = probes_net_near_address();
-	struct notice_trailer t = {.has_stamp = true, .stamp = {path, path * UINT64_C(0x9e3779b97f4a7c15)}};
+	struct notice_trailer t = {.has_stamp = true, .has_heard = s->paths[path].was_answered, .stamp = {path, path * UINT64_C(0x9e3779b97f4a7c15)}};
 	struct sbfd_packet p = {.state = SBFD_UP,
 				.demand = true,
 				.detect_multiplier = 3,
@@ -101,20 +172,30 @@ static void ask(struct peers *s, uint32_t path)
 	out->to = to;
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = s->ports.gpus[0].ifindex[plane][path / 7 % PROBES_SUB_PORTS];
+	s->paths[path].was_answered = false;
+	s->paths[path].due_ns = s->take_turns && now < s->paths[path].heard_ns + 3 * interval ? now + interval + interval / 4
+											       : now + jittered(s, interval);
 }
 
-/* As many as are due after another tick, evenly. */
-static void ask_some(struct peers *s, uint64_t ticks)
+static void ask_those_due(struct peers *s)
 {
-	uint32_t fast = s->load->n_active * PROBES_PLANES, all = s->load->n_peers * PROBES_PLANES;
+	uint64_t now = now_ns();
 
-	s->due_fast += (double)ticks * fast / s->load->interval_ms;
-	s->due_slow += (double)ticks * (all - fast) / 1000;
-	for (; s->due_fast >= 1; s->due_fast--)
-		ask(s, s->next_fast++ % fast);
-	for (; s->due_slow >= 1; s->due_slow--)
-		ask(s, fast + s->next_slow++ % (all - fast));
+	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)
+		if (now >= s->paths[path].due_ns && !(silent && path % PROBES_PLANES == 0))
+			ask(s, path, now);
 	udp_send(s->asks, s->out);
+}
+
+/* Not all at once. */
+static void begin(struct peers *s)
+{
+	uint64_t now = now_ns();
+
+	s->random = now;
+	s->take_turns = s->load->n_active * PROBES_PLANES * 1000 / s->load->interval_ms > PROBER_TURNS_BEYOND_PER_S;
+	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)
+		s->paths[path].due_ns = now + 4 * (interval_of(s, path) - jittered(s, interval_of(s, path)));
 }
 
 /*
@@ -127,12 +208,12 @@ static void play(struct peers *s)
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	uint64_t ticks;
 
+	begin(s);
 	timerfd_settime(timer, 0, &every, NULL);
-	while (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks)) {
+	while (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks) || errno == EINTR) {
 		answer_all(s);
-		while (udp_receive(s->asks, s->in) == (int)UDP_BATCH)
-			; /* what they are answered is of no interest */
-		ask_some(s, ticks);
+		hear_answers(s);
+		ask_those_due(s);
 	}
 }
 
@@ -146,6 +227,7 @@ pid_t probes_peers_start(const struct probes_net *net, const struct probes_load 
 	if (pid)
 		return pid < 0 ? -errno : pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(PROBES_SILENT, on_silent);
 	probes_net_pin(1);
 	sched_setscheduler(0, SCHED_RR, &rr);
 	s.load = load;

@@ -19,6 +19,7 @@
 #define MS_NS	  UINT64_C(1000000)
 #define WARM_UP_S 3.
 #define TRAFFIC_S 0.2
+#define SILENT_S  3. /* what is not found by then is not found */
 
 struct unit {
 	const struct probes_load *load;
@@ -30,6 +31,8 @@ struct unit {
 	int out;
 	unsigned n_done;
 	uint64_t downs;
+	uint32_t n_found;
+	uint64_t found_ns[PROBES_MAX_PEERS]; /* when paths of plane 0 went down */
 	/* at the start of the window */
 	double cpu_s, at_s;
 	uint64_t lost;
@@ -62,8 +65,11 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 
 	(void)gpu;
 	(void)peer;
-	(void)plane;
-	u->downs += change && view->state == PROBE_DOWN;
+	if (!change || view->state != PROBE_DOWN)
+		return;
+	u->downs++;
+	if (plane == 0 && u->n_found < PROBES_MAX_PEERS)
+		u->found_ns[u->n_found++] = now_ns();
 }
 
 static void on_log(void *arg, int priority, const char *line)
@@ -81,6 +87,13 @@ static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, co
 	(void)c;
 }
 
+static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
+{
+	struct unit *u = arg;
+
+	prober_heard(u->prober, gpu, peer, plane);
+}
+
 static uint64_t lost_ever(const struct unit *u)
 {
 	struct prober_view v;
@@ -93,6 +106,36 @@ static uint64_t lost_ever(const struct unit *u)
 			lost += prober_path(u->prober, 0, &peer, plane, &v) ? v.n_lost : 0;
 	}
 	return lost;
+}
+
+static int write_all(int fd, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+
+	while (length) {
+		ssize_t n = write(fd, at, length);
+
+		if (n <= 0)
+			return -EIO;
+		at += n;
+		length -= (size_t)n;
+	}
+	return 0;
+}
+
+static int read_all(int fd, void *bytes, size_t length)
+{
+	char *at = bytes;
+
+	while (length) {
+		ssize_t n = read(fd, at, length);
+
+		if (n <= 0)
+			return -EREMOTEIO;
+		at += n;
+		length -= (size_t)n;
+	}
+	return 0;
 }
 
 static void start_window(struct unit *u)
@@ -123,7 +166,7 @@ static void end_window(struct unit *u)
 		.late = probed.late_ticks - u->probed.late_ticks,
 		.downs = u->downs,
 	};
-	if (write(u->out, &sample, sizeof(sample)) != sizeof(sample))
+	if (write_all(u->out, &sample, sizeof(sample)))
 		_exit(1);
 }
 
@@ -133,12 +176,16 @@ static void on_window(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (u->at_s > 0)
+	if (u->n_done == u->load->n)
+		_exit(write_all(u->out, &u->n_found, sizeof(u->n_found)) ||
+		      write_all(u->out, u->found_ns, u->n_found * sizeof(u->found_ns[0])));
+	if (u->at_s > 0) {
+		u->n_found = 0; /* before the reader silences anything */
+		u->n_done++;
 		end_window(u);
-	if (u->at_s > 0 && ++u->n_done == u->load->n)
-		_exit(0);
+	}
 	start_window(u);
-	w->repeat = u->load->window_s;
+	w->repeat = u->n_done == u->load->n ? SILENT_S : u->load->window_s;
 	ev_timer_again(loop, w);
 }
 
@@ -161,7 +208,7 @@ static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
 static int start(struct unit *u)
 {
 	static const struct prober_handlers on_prober = {on_path, on_log, NULL, NULL};
-	static const struct reflector_handlers on_reflector = {on_capacity, NULL};
+	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, NULL};
 	const struct prober_options options = {
 		.times = {.interval_ns = u->load->interval_ms * MS_NS,
 			  .detect_multiplier = 3,
@@ -173,6 +220,7 @@ static int start(struct unit *u)
 			  .max_loss_ppm = 20000},
 		.slow_interval_ns = 1000 * MS_NS,
 		.max_probes_per_s = 1000000,
+		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
 		.dscp = 26,
 	};
 	int rc;
@@ -219,11 +267,26 @@ static void run(struct unit *u, const struct probes_net *net)
 	_exit(1);
 }
 
-int probes_unit_run(const struct probes_net *net, const struct probes_load *load,
-		    struct probes_sample samples[PROBES_MAX_WINDOWS])
+static int read_found(int fd, uint64_t silent_ns, struct probes_found *found)
 {
-	struct unit u = {.load = load};
+	uint64_t at;
+	int rc = read_all(fd, &found->n, sizeof(found->n));
+
+	for (uint32_t i = 0; !rc && i < found->n; i++) {
+		rc = read_all(fd, &at, sizeof(at));
+		found->ms[i] = (double)(int64_t)(at - silent_ns) / 1e6;
+	}
+	return rc;
+}
+
+int probes_unit_run(const struct probes_net *net, const struct probes_load *load, pid_t peers,
+		    struct probes_sample samples[PROBES_MAX_WINDOWS], struct probes_found *found)
+{
+	static struct unit u;
 	int fds[2], status, rc = 0;
+	uint64_t silent_ns;
+
+	u = (struct unit){.load = load};
 	pid_t pid;
 
 	if (pipe(fds))
@@ -237,8 +300,10 @@ int probes_unit_run(const struct probes_net *net, const struct probes_load *load
 	}
 	close(fds[1]);
 	for (unsigned i = 0; pid > 0 && !rc && i < load->n; i++)
-		if (read(fds[0], &samples[i], sizeof(samples[i])) != sizeof(samples[i]))
-			rc = -EREMOTEIO;
+		rc = read_all(fds[0], &samples[i], sizeof(samples[i]));
+	silent_ns = now_ns();
+	if (pid > 0 && !rc)
+		rc = kill(peers, PROBES_SILENT) ? -errno : read_found(fds[0], silent_ns, found);
 	close(fds[0]);
 	if (pid > 0)
 		waitpid(pid, &status, 0);

@@ -19,6 +19,7 @@ static struct notice_trailer full(void)
 				   .has_capacity = true,
 				   .has_ack = true,
 				   .has_return = true,
+				   .has_heard = true,
 				   .back = {50123},
 				   .stamp = {77, UINT64_C(0x1122334455667788)},
 				   .arrival = {3, 1, 2},
@@ -51,6 +52,7 @@ START_TEST(comes_back_whole)
 	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), 0);
 	ck_assert(back.authentic);
 	ck_assert(back.has_stamp && back.has_arrival && back.has_capacity && back.has_ack);
+	ck_assert(back.has_heard);
 	ck_assert_uint_eq(back.stamp.nonce, t.stamp.nonce);
 	ck_assert_uint_eq(back.stamp.sequence, 77);
 	ck_assert_uint_eq(back.arrival.sub_port, 1);

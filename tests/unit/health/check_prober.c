@@ -30,7 +30,8 @@ static int n_heard, n_changes;
 static enum probe_state last_state;
 static uint8_t last_returning;
 
-static const struct prober_options options = {.dscp = 26, .slow_interval_ns = 400 * MS, .max_probes_per_s = 10000, .times = {
+static const struct prober_options options = {.dscp = 26, .slow_interval_ns = 400 * MS, .max_probes_per_s = 10000, .turns_beyond_per_s = UINT32_MAX,
+					      .times = {
 	.interval_ns = 5 * MS,
 	.detect_multiplier = 3,
 	.recover_probes = 3,
@@ -76,11 +77,24 @@ static uint32_t n_learned;
 static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *to, uint32_t plane,
 		     const struct port_map_entry *entries, uint32_t n, bool rehashed)
 {
+	if (gpu == 1)
+		return;
 	(void)arg;
 	ck_assert(gpu == 0 && plane == 0 && !rehashed);
 	ck_assert(IN6_ARE_ADDR_EQUAL(to, &peer));
 	memcpy(learned, entries, n * sizeof(*entries));
 	n_learned = n;
+}
+
+static unsigned n_probes_heard[2];
+
+static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)
+{
+	(void)arg;
+	ck_assert(gpu < 2 && plane == 0);
+	ck_assert(IN6_ARE_ADDR_EQUAL(from, &ports.gpus[!gpu].address[0]));
+	n_probes_heard[gpu]++;
+	prober_heard(prober, gpu, from, plane);
 }
 
 static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports};
@@ -89,11 +103,11 @@ static uint32_t returning;
 static uint32_t on_returning(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)
 {
 	(void)arg;
-	ck_assert(gpu == 1 && plane == 0);
+	ck_assert(gpu < 2 && plane == 0);
 	return IN6_ARE_ADDR_EQUAL(from, &ports.gpus[0].address[0]) ? returning : 0;
 }
 
-static const struct reflector_handlers reflector_handlers = {on_capacity, on_returning};
+static const struct reflector_handlers reflector_handlers = {on_capacity, on_heard, on_returning};
 
 static struct in6_addr address(const char *text)
 {
@@ -259,6 +273,7 @@ static bool was_answered(void)
  */
 START_TEST(idleness_is_no_lateness)
 {
+	const struct in6_addr *back = &ports.gpus[0].address[0];
 	unsigned n_late = 0;
 
 	reflect(&key);
@@ -266,14 +281,65 @@ START_TEST(idleness_is_no_lateness)
 		uint64_t late = counters().late_ticks;
 
 		ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false), 0);
+		ck_assert_int_eq(prober_want(prober, 1, back, 0, false, false), 0);
 		later = prober_now() + 2000 * MS;
 		ck_assert(until(is_later));
 		answered_before = counters().answered;
+		/* two, before the wheel turns again */
 		ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+		ck_assert_int_eq(prober_want(prober, 1, back, 0, true, false), 0);
 		ck_assert(until(was_answered));
 		n_late += counters().late_ticks > late;
 	}
 	ck_assert_uint_lt(n_late, 3);
+}
+END_TEST
+
+static bool has_probed(void)
+{
+	return counters().sent >= 200;
+}
+
+static bool has_yielded(void)
+{
+	return counters().yielded > 100;
+}
+
+/* A prober of both GPUs, once it finds everything in order. */
+static void probe_both_ways(uint32_t turns_beyond_per_s)
+{
+	struct prober_options both = options;
+
+	prober_destroy(prober);
+	both.turns_beyond_per_s = turns_beyond_per_s;
+	n_probes_heard[0] = n_probes_heard[1] = 0;
+	ck_assert_int_eq(prober_create(&prober, loop, &both, &ports, &key, &prober_handlers, NULL), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+	ck_assert_int_eq(prober_want(prober, 1, &ports.gpus[0].address[0], 0, true, false), 0);
+	reflect(&key);
+	ck_assert(until(has_probed));
+}
+
+START_TEST(two_ends_with_few_probes_take_no_turns)
+{
+	probe_both_ways(1000);
+	ck_assert_uint_gt(n_probes_heard[0], 10);
+	ck_assert_uint_gt(n_probes_heard[1], 10);
+	ck_assert_uint_eq(counters().yielded, 0);
+}
+END_TEST
+
+START_TEST(two_ends_with_many_probes_take_turns)
+{
+	probe_both_ways(0);
+	ck_assert_uint_gt(n_probes_heard[0], 10);
+	ck_assert_uint_gt(n_probes_heard[1], 10);
+	ck_assert(until(has_yielded));
+	ck_assert_int_eq(view().state, PROBE_UP);
+	/* and what the peer says keeps nobody from noticing that it does not answer */
+	reflector_destroy(reflector);
+	reflector = NULL;
+	ck_assert(until(is_unproven));
 }
 END_TEST
 
@@ -554,6 +620,8 @@ int main(void)
 	tcase_add_test(tc, probes_are_answered_and_tell_the_way);
 	tcase_add_test(tc, nobody_there_takes_nothing_down);
 	tcase_add_test(tc, idleness_is_no_lateness);
+	tcase_add_test(tc, two_ends_with_few_probes_take_no_turns);
+	tcase_add_test(tc, two_ends_with_many_probes_take_turns);
 	tcase_add_test(tc, a_peer_that_falls_silent_everywhere_takes_nothing_down);
 	tcase_add_test(tc, a_path_that_was_away_waits_for_replies);
 	tcase_add_test(tc, a_sub_port_that_returns_waits_for_an_answer);

@@ -1,0 +1,153 @@
+/* prober_pace.c - see prober_internal.h: how often a path is probed, and which probe need not be
+ * sent */
+#include "cpu_idle.h"
+#include "prober_internal.h"
+
+#define SLOW_NS	     (100 * PROBER_MS_NS)  /* for peers that do not reflect */
+#define DOWN_FAST_NS (5000 * PROBER_MS_NS) /* a path down for longer is probed less often ... */
+#define DOWN_SLOW_NS (50 * PROBER_MS_NS)   /* ... this often, until a reply comes */
+#define COUNT_NS     (100 * PROBER_MS_NS)  /* how often the budget is shared out anew */
+#define SATURATED_NS                                                                               \
+	(500 * PROBER_MS_NS) /* a machine without idle time is taken for full for that long */
+#define YIELD_MAX     3u /* intervals without a probe of ours are the most */
+#define BUSY_PERCENT 97u
+#define BY_TICK_PER_S                                                                              \
+	8000u /* replies beyond which waking up for each would cost more than it gains */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool is_active(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		      uint64_t now)
+{
+	return !p->traffic_known || now < peer->active_until_ns ||
+	       now < p->planes[peer->gpu][plane].hurry_until_ns;
+}
+
+static uint64_t interval_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			    uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+	uint64_t interval = p->times.interval_ns;
+
+	if (path->fsm.state == PROBE_UNPROVEN && now > path->fsm.since_ns + 20 * interval)
+		interval = prober_larger(interval, SLOW_NS);
+	else if (path->fsm.state == PROBE_DOWN && !path->fsm.passes &&
+		 now > path->fsm.since_ns + DOWN_FAST_NS)
+		interval = prober_larger(interval, DOWN_SLOW_NS);
+	if ((path->fsm.state == PROBE_UP || path->fsm.state == PROBE_UNPROVEN) &&
+	    !is_active(p, peer, plane, now))
+		interval = prober_larger(interval, p->options.slow_interval_ns);
+	return interval;
+}
+
+/* Thousands of sessions answer several times within a tick: then they are all heard at its end,
+ * with one waking up. */
+static void choose_reading(struct prober *p, uint64_t elapsed_ns)
+{
+	uint64_t per_s =
+		(p->counters.answered - p->answered_before) * UINT64_C(1000000000) / elapsed_ns;
+	bool by_tick = per_s > BY_TICK_PER_S;
+
+	p->answered_before = p->counters.answered;
+	if (by_tick == p->by_tick)
+		return;
+	p->by_tick = by_tick;
+	prober_io_watch(p, !by_tick);
+}
+
+/* A machine without idle time lets packets wait in queues of its own: silence is its own before it
+ * is a plane's. */
+static void look_at_load(struct prober *p, uint64_t now)
+{
+	uint64_t idle, all, busy;
+
+	if (p->stat_fd < 0 || cpu_idle_read(p->stat_fd, &idle, &all))
+		return;
+	busy = all - p->all_ticks - (idle - p->idle_ticks);
+	if (p->all_ticks && all > p->all_ticks && 100 * busy > BUSY_PERCENT * (all - p->all_ticks))
+		p->late_until_ns = prober_larger(p->late_until_ns, now + SATURATED_NS);
+	p->idle_ticks = idle;
+	p->all_ticks = all;
+}
+
+void prober_pace_share(struct prober *p, uint64_t now)
+{
+	uint64_t n_fast = 0, fair;
+
+	if (now < p->counted_ns + COUNT_NS)
+		return;
+	choose_reading(p, now - p->counted_ns);
+	look_at_load(p, now);
+	p->counted_ns = now;
+	for (uint32_t i = 0; i < p->n_peers; i++)
+		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
+			n_fast += p->peers[i]->paths[plane].wanted &&
+				  interval_of(p, p->peers[i], plane, now) <= p->times.interval_ns;
+	p->takes_turns = n_fast * UINT64_C(1000000000) / p->options.times.interval_ns >
+			 p->options.turns_beyond_per_s;
+	fair = n_fast * UINT64_C(1000000000) / p->options.max_probes_per_s;
+	p->times.interval_ns = prober_larger(p->options.times.interval_ns, fair);
+}
+
+/* RFC 5880 6.8.7: less than the interval by a random 0 to 25%. */
+static uint64_t jittered(struct prober *p, uint64_t interval)
+{
+	return interval - (interval / 4 * (prober_random(p) >> 54) >> 10);
+}
+
+bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		       uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+
+	return path->fsm.state == PROBE_UP && !path->returning &&
+	       path->n_skipped < PROBER_SKIP_MAX && !path->silent_since_ns &&
+	       now < path->acked_ns + p->times.interval_ns &&
+	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
+}
+
+/* Nothing is in doubt, or to be told, or tried. */
+static bool may_yield(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		      uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+
+	return p->takes_turns && path->fsm.state == PROBE_UP && !path->returning &&
+	       !path->third_party && !(path->gray.mask[GRAY_LOCAL] | path->gray.mask[GRAY_REMOTE]) &&
+	       interval_of(p, peer, plane, now) <= p->times.interval_ns &&
+	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier &&
+	       !prober_io_has_news(p, peer, now);
+}
+
+/* How far apart two ends see one moment. */
+static uint64_t slack_of(const struct prober *p, const struct prober_path *path)
+{
+	return p->tick_ns + smaller(path->loss.rtt_floor_ns, p->times.interval_ns);
+}
+
+uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			     uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+	uint64_t interval = interval_of(p, peer, plane, now);
+
+	/* the next turn is the peer's, if it has been taking turns: ours comes only if it misses its own */
+	if (may_yield(p, peer, plane, now) && now < path->heard_ns + YIELD_MAX * interval)
+		return now + interval + slack_of(p, path);
+	return now + jittered(p, interval);
+}
+
+uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			      uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+
+	/* two probes that cross are no doubt yet; chance will tell which end comes first from now on */
+	if (!may_yield(p, peer, plane, now) ||
+	    (path->silent_since_ns && now > path->silent_since_ns + slack_of(p, path)))
+		return path->next_ns;
+	return smaller(now + jittered(p, p->times.interval_ns), path->sent_ns + YIELD_MAX * p->times.interval_ns);
+}
