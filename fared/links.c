@@ -22,6 +22,9 @@
 
 #define RECEIVE_BYTES (1 << 20)
 #define RETRY_S	      0.5 /* after a dump that could not even be asked for */
+#define LOOK_S	      1.2 /* the kernel (net/core/link_watch.c) tells of changes at most once a second ... */
+#define LOOK_FIRST_S  0.0005 /* ... so ports are looked at, soon, and ever less often */
+#define LOOK_LAST_S   0.01
 #define OPER_UP	      6	  /* RFC 2863 ifOperStatus */
 #define OPER_UNKNOWN  0
 
@@ -43,6 +46,8 @@ struct links {
 	int ethtool_fd;
 	ev_io io;
 	ev_timer retry;
+	ev_timer look;
+	ev_tstamp look_until;
 	bool dumping;
 	bool dump_again; /* the dump under way is not to be trusted */
 	uint32_t n_ports;
@@ -106,6 +111,27 @@ static uint64_t speed_bps(struct links *l, struct port *port)
 	return bps;
 }
 
+/* ---- carriers that the kernel is slow to tell of ----------------------------- */
+
+static void start_looking(struct links *l)
+{
+	l->look_until = ev_now(l->loop) + LOOK_S;
+	ev_timer_stop(l->loop, &l->look);
+	ev_timer_set(&l->look, LOOK_FIRST_S, LOOK_FIRST_S);
+	ev_timer_start(l->loop, &l->look);
+}
+
+/* False only if the driver says so. */
+static bool has_link(int fd, const char *dev)
+{
+	struct ethtool_value value = {.cmd = ETHTOOL_GLINK};
+	struct ifreq request = {0};
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", dev);
+	request.ifr_data = (void *)&value;
+	return ioctl(fd, SIOCETHTOOL, &request) || value.data;
+}
+
 /* ---- state --------------------------------------------------------------- */
 
 static void set_state(struct links *l, struct port *port, enum links_state state)
@@ -114,10 +140,27 @@ static void set_state(struct links *l, struct port *port, enum links_state state
 
 	if (port->state == state && port->speed_bps == bps)
 		return;
+	if ((port->state == LINKS_UP) != (state == LINKS_UP))
+		start_looking(l);
 	l->handlers.on_link(l->arg, port->gpu, port->plane, port->sub_port, port->state, state,
 			    bps);
 	port->state = state;
 	port->speed_bps = bps;
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct links *l = w->data;
+
+	(void)revents;
+	w->repeat = w->repeat * 2 < LOOK_LAST_S ? w->repeat * 2 : LOOK_LAST_S;
+	if (ev_now(loop) < l->look_until)
+		ev_timer_again(loop, w);
+	else
+		ev_timer_stop(loop, w);
+	for (uint32_t i = 0; i < l->n_ports; i++)
+		if (l->ports[i].state == LINKS_UP && !has_link(l->ethtool_fd, l->ports[i].config->dev))
+			set_state(l, &l->ports[i], LINKS_NO_CARRIER);
 }
 
 static void lose_device(struct links *l, struct port *port)
@@ -363,7 +406,8 @@ int links_create(struct links **out, struct ev_loop *loop, const struct config *
 	fill_ports(l, config);
 	ev_init(&l->io, on_readable);
 	ev_init(&l->retry, on_retry);
-	l->io.data = l->retry.data = l;
+	ev_init(&l->look, on_look);
+	l->io.data = l->retry.data = l->look.data = l;
 	rc = open_socket(l);
 	if (!rc)
 		rc = learn_first_state(l);
@@ -388,6 +432,7 @@ void links_destroy(struct links *l)
 		return;
 	ev_io_stop(l->loop, &l->io);
 	ev_timer_stop(l->loop, &l->retry);
+	ev_timer_stop(l->loop, &l->look);
 	nl_socket_free(l->socket);
 	if (l->ethtool_fd >= 0)
 		close(l->ethtool_fd);

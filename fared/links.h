@@ -5,6 +5,8 @@
  * sub-port's device. In: link messages; ethtool's speed where the configuration gives none. Out:
  * on_link, once per change. Thread: the loop's. The kernel drops messages when we are slow
  * (ENOBUFS): everything is then asked for again, and what the new answer does not mention is gone.
+ * It also tells at once only of the first carrier that a device loses, and up to a second late of those that others lose
+ * next: so for a while after each change the ports that are up are asked whether they still are.
  */
 #ifndef LINKS_H
 #define LINKS_H

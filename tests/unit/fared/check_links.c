@@ -5,9 +5,13 @@
 #include <check.h>
 #include <ev.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "config.h"
 
@@ -110,6 +114,77 @@ START_TEST(carrier_comes_and_goes)
 }
 END_TEST
 
+/* Another network namespace: as long as the process lives. */
+static pid_t other_netns(void)
+{
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	ck_assert_int_eq(pipe(fds), 0);
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWNET) || write(fds[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	ck_assert_int_gt(pid, 0);
+	close(fds[1]);
+	ck_assert_int_eq(read(fds[0], &c, 1), 1);
+	close(fds[0]);
+	return pid;
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/*
+ * A veth counts as a link of its own for the kernel, as a NIC does, if its peer has the same number in its namespace. Then a
+ * second loss of carrier is told of up to a second late.
+ */
+START_TEST(carriers_lost_together_are_known_together)
+{
+	pid_t pid = other_netns();
+	char text[128];
+	bool quiet = false;
+	ev_timer pause_s;
+	double cut;
+
+	ip("link del a0");
+	for (int i = 0; i < 2; i++) {
+		snprintf(text, sizeof(text), "link add a%d index %d type veth peer name z%d index %d netns %d", i, 100 + i, i,
+			 100 + i, (int)pid);
+		ip(text);
+		snprintf(text, sizeof(text), "link set a%d up", i);
+		ip(text);
+	}
+	snprintf(text, sizeof(text), "nsenter -t %d -n sh -c 'ip link set z0 up; ip link set z1 up'", (int)pid);
+	ck_assert_int_eq(system(text), 0);
+	wait_for(0, LINKS_UP, 200000000);
+	wait_for(1, LINKS_UP, 100000000);
+	/* until the kernel has forgotten these, and nobody looks any more */
+	ev_timer_init(&pause_s, on_timeout, 2.5, 0.);
+	pause_s.data = &quiet;
+	ev_timer_start(loop, &pause_s);
+	while (!quiet)
+		ev_run(loop, EVRUN_ONCE);
+	snprintf(text, sizeof(text), "nsenter -t %d -n sh -c 'ip link set z0 down; ip link set z1 down'", (int)pid);
+	ck_assert_int_eq(system(text), 0);
+	cut = seconds();
+	wait_for(0, LINKS_NO_CARRIER, 0);
+	wait_for(1, LINKS_NO_CARRIER, 0);
+	ck_assert_double_lt(seconds() - cut, 0.3);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 START_TEST(devices_appear_vanish_and_are_renamed)
 {
 	ip("link add a1 type veth peer name z1");
@@ -158,6 +233,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, carrier_comes_and_goes);
+	tcase_add_test(tc, carriers_lost_together_are_known_together);
 	tcase_add_test(tc, devices_appear_vanish_and_are_renamed);
 	tcase_add_test(tc, an_overrun_loses_nothing);
 	suite_add_tcase(s, tc);
