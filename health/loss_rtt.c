@@ -291,6 +291,20 @@ void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns
 	}
 }
 
+uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
+		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
+
+		if (!p->answered && !p->void_ && now > p->sent_ns + l->rtt_peak_ns)
+			break;
+		n += p->answered && !p->void_;
+	}
+	return n;
+}
+
 uint32_t loss_rtt_ppm(const struct loss_rtt *l)
 {
 	return l->n_decided ? (uint32_t)((uint64_t)l->n_lost * 1000000 / l->n_decided) : 0;

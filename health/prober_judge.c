@@ -5,6 +5,7 @@
 #define QUEUE_NS (100 * PROBER_MS_NS) /* full queues that no reply has told of yet */
 #define LOST_MIN (GRAY_LOST_MIN + 2) /* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
 #define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event */
+#define HEALED_RUN 50 /* a path that has lost none of so many may be healed: its next loss will tell */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
 
@@ -45,7 +46,7 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
 	uint64_t between = prober_larger(p->times.interval_ns, p->ports->gpus[peer->gpu].burst_ns[plane]);
 
-	if (now >= p->late_until_ns && now >= s->heard_ns + between * 3 / 2)
+	if (now >= p->late_until_ns && now >= s->heard_ns + 2 * between)
 		return 0;
 	return QUEUE_NS + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
@@ -171,7 +172,7 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
 			compare(path, &peer->paths[i], multiplier, &e);
-	e.lossy = is_losing(p, path) && is_clean_elsewhere(peer, plane);
+	e.lossy = is_losing(p, path) && loss_rtt_clean_run(&path->loss, now) < HEALED_RUN && is_clean_elsewhere(peer, plane);
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);

@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (n > sizeof(again) || notice_wire_decode(again, n, &key, &ends, &back, &error) ||
 	    back.has_stamp != t.has_stamp || back.has_capacity != t.has_capacity ||
 	    memcmp(&back.capacity, &t.capacity, sizeof(t.capacity)) ||
-	    back.stamp.nonce != t.stamp.nonce || back.has_return != t.has_return || back.back.port != t.back.port)
+	    back.stamp.nonce != t.stamp.nonce || back.has_heard != t.has_heard ||
+	    back.has_return != t.has_return || back.back.port != t.back.port)
 		abort();
 	return 0;
 }

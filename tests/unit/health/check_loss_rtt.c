@@ -38,6 +38,31 @@ START_TEST(answer_counts_once_and_only_with_its_nonce)
 }
 END_TEST
 
+START_TEST(a_clean_run_begins_after_the_newest_that_is_missing)
+{
+	struct loss_rtt_probe probe;
+	uint64_t now = 100 * MS;
+
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now), 0);
+	for (uint32_t i = 0; i < 40; i++, now += 10 * MS) {
+		uint32_t s = sent(now, i, 0, 0, i == 30);
+
+		if (i != 20 && i != 30)
+			ck_assert(loss_rtt_answered(&l, now + 2 * MS, s, i, &probe));
+	}
+	/* neither the void one nor one on its way ends it */
+	sent(now, 40, 0, 0, false);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS), 18);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + 3 * MS), 0);
+	/* nor does it matter whether they are decided */
+	loss_rtt_settle(&l, now - 5 * MS);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS), 18);
+	for (uint32_t i = 0; i < 2 * LOSS_RTT_WINDOW; i++, now += 10 * MS)
+		ck_assert(loss_rtt_answered(&l, now + 2 * MS, sent(now, i, 0, 0, false), i, &probe));
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now), LOSS_RTT_WINDOW);
+}
+END_TEST
+
 START_TEST(a_late_answer_says_that_nothing_was_lost)
 {
 	struct loss_rtt_probe probe;
@@ -266,6 +291,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, answer_counts_once_and_only_with_its_nonce);
+	tcase_add_test(tc, a_clean_run_begins_after_the_newest_that_is_missing);
 	tcase_add_test(tc, a_late_answer_says_that_nothing_was_lost);
 	tcase_add_test(tc, answers_that_name_no_probe_count_one_each);
 	tcase_add_test(tc, between_two_moments);
