@@ -15,6 +15,7 @@
 #include "address.h"
 #include "config_yaml.h"
 #include "log.h"
+#include "prober.h"
 
 #define HEALTH_INTERVAL_MS	3
 #define HEALTH_SLOW_INTERVAL_MS 1000
@@ -215,7 +216,8 @@ static int take_health(const struct check *c, struct config *config)
 	if ((rc = take_interval(c, "health.interval_ms", raw->interval_ms, HEALTH_INTERVAL_MS, &h->interval_ns)) ||
 	    (rc = take_interval(c, "health.slow_interval_ms", raw->slow_interval_ms, HEALTH_SLOW_INTERVAL_MS,
 				&h->slow_interval_ns)) ||
-	    (rc = take_number(c, "health.max_probes_per_s", raw->max_probes_per_s, 25200, 100, 1000000, &budget)) ||
+	    (rc = take_number(c, "health.max_probes_per_s", raw->max_probes_per_s, PROBER_MAX_PROBES_PER_S, 100, 1000000,
+			      &budget)) ||
 	    (rc = take_number(c, "health.multiplier", raw->multiplier, 3, 2, 50, &multiplier)) ||
 	    (rc = take_number(c, "health.dscp", raw->dscp, 26, 0, 63, &dscp)) ||
 	    (rc = take_number(c, "health.recover_probes", raw->recover_probes, 10, 1, 1000,

@@ -113,18 +113,50 @@ bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t bac
 	return is_gray(g, GRAY_LOCAL, (int8_t)local) || is_gray(g, GRAY_REMOTE, remote) || is_gray(g, GRAY_LOCAL, back);
 }
 
+static void add(uint8_t *sub_ports, int8_t s)
+{
+	if (s >= 0 && s < (int8_t)GRAY_MAX_SUB_PORTS)
+		*sub_ports |= (uint8_t)(1u << s);
+}
+
+/* By which sub-ports of either side those went that were lost: only these can be to blame. false: none was answered, so all are
+ * alike. */
+static bool suspects(const struct loss_rtt *l, uint8_t out[GRAY_SIDES])
+{
+	const struct loss_rtt_probe *p;
+	enum loss_rtt_outcome outcome;
+	uint32_t at = 0, n_answered = 0;
+
+	out[GRAY_LOCAL] = out[GRAY_REMOTE] = 0;
+	while (loss_rtt_decided(l, &at, &p, &outcome)) {
+		n_answered += outcome == LOSS_RTT_ANSWERED;
+		if (outcome == LOSS_RTT_ANSWERED)
+			continue;
+		add(&out[GRAY_LOCAL], (int8_t)p->local_sub_port);
+		add(&out[GRAY_LOCAL], p->back);
+		add(&out[GRAY_REMOTE], p->remote);
+	}
+	return n_answered > 0;
+}
+
 /* Probes that touch what is gray already say nothing of the rest: so the last sub-port in use is never blamed. */
 bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm, uint64_t now, enum gray_side *side,
 		uint32_t *sub_port)
 {
+	uint8_t suspected[GRAY_SIDES];
+
+	if (!suspects(l, suspected))
+		return false;
 	for (enum way way = WAY_OUT; way < WAYS; way++)
 		for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++) {
 			struct tally with, rest;
 
-			count(g, l, way, s, &with, &rest);
 			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
 			*sub_port = s;
-			if (g->mask[*side] >> s & 1 || !explains(l, &with, &rest, max_loss_ppm))
+			if (!((suspected[*side] & ~g->mask[*side]) >> s & 1))
+				continue;
+			count(g, l, way, s, &with, &rest);
+			if (!explains(l, &with, &rest, max_loss_ppm))
 				continue;
 			condemn(g, *side, s, now);
 			return true;

@@ -8,6 +8,7 @@
 #define WATCH_NS   (125 * MS_NS)  /* all slots in two seconds */
 #define SILENT_NS  (1000 * MS_NS) /* nobody answers: a peer without this, or a NIC that swallows the port */
 #define PATIENCE_NS (200 * MS_NS)
+#define DOUBT_NS   (500 * MS_NS) /* doubts of one event */
 #define SILENT_MIN 48u
 #define MISSES_MAX 3u
 #define TRIES_MAX  96u /* a port in two leads to each of two; a remote sub-port that is down is never met */
@@ -26,9 +27,24 @@ static uint8_t nth_live(uint32_t live, unsigned i)
 	return (uint8_t)__builtin_ctz(live);
 }
 
-static void forget(struct port_map_slot *s)
+static void set_verified(struct port_map *m, struct port_map_slot *s, bool verified)
 {
+	m->n_verified = (uint8_t)(m->n_verified + verified - s->verified);
+	s->verified = verified;
+}
+
+static void forget(struct port_map *m, struct port_map_slot *s)
+{
+	set_verified(m, s, false);
 	*s = (struct port_map_slot){.local = s->local, .remote = -1};
+}
+
+static void believe_none(struct port_map *m, uint64_t now)
+{
+	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
+		set_verified(m, &m->slots[i], false);
+	m->tries = 0;
+	m->next_ns = now;
 }
 
 /* Local sub-ports take turns over the slots. */
@@ -45,7 +61,7 @@ static void follow_live(struct port_map *m, uint32_t live)
 		if (m->slots[i].port && m->slots[i].local == local)
 			continue;
 		m->slots[i].local = local;
-		forget(&m->slots[i]);
+		forget(m, &m->slots[i]);
 	}
 }
 
@@ -85,7 +101,7 @@ bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t non
 	if (!s)
 		return false;
 	if (s->pending && ++s->misses >= MISSES_MAX)
-		forget(s);
+		forget(m, s);
 	if (!s->port)
 		s->port = (uint16_t)(PORT_FIRST + (nonce >> 32) % PORT_COUNT);
 	s->pending = true;
@@ -129,27 +145,29 @@ bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t 
 	s->pending = false;
 	s->misses = 0;
 	if (s->remote >= 0 && s->remote != (int8_t)remote) {
-		for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
-			m->slots[i].verified = false;
+		believe_none(m, now);
 		m->rehashed = true;
-		m->tries = 0;
-		m->next_ns = now;
 	}
 	s->remote = (int8_t)remote;
-	s->verified = true;
+	set_verified(m, s, true);
 	if (m->tries < TRIES_MAX && is_crowded(m, s)) {
 		m->tries++;
-		forget(s);
+		forget(m, s);
 	}
 	return true;
 }
 
+void port_map_doubt(struct port_map *m, uint64_t now)
+{
+	if (!m->answered_ever || (m->doubted_ns && now < m->doubted_ns + DOUBT_NS))
+		return;
+	m->doubted_ns = now;
+	believe_none(m, now);
+}
+
 bool port_map_is_settled(const struct port_map *m)
 {
-	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
-		if (!m->slots[i].verified)
-			return false;
-	return true;
+	return m->n_verified == PORT_MAP_SLOTS;
 }
 
 static bool precedes(const struct port_map_entry *a, const struct port_map_entry *b)

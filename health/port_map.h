@@ -36,8 +36,9 @@ struct port_map {
 	uint32_t live; /* bit s: local sub-port s */
 	uint8_t n_remote, cursor, tries;
 	bool answered_ever, rehashed;
+	uint8_t n_verified; /* slots */
 	uint32_t silent; /* probes since the last answer */
-	uint64_t next_ns;
+	uint64_t next_ns, doubted_ns;
 	struct port_map_slot slots[PORT_MAP_SLOTS];
 	uint8_t n_told;
 	struct port_map_entry told[PORT_MAP_SLOTS];
@@ -54,6 +55,8 @@ bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t non
 /* The probe of that slot arrived on a remote sub-port. false: no such probe is under way; nothing changes. */
 bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t nonce, uint8_t remote,
 		      uint8_t n_remote);
+/* Something else on the path arrives elsewhere than before: no slot is believed until it has been tried again. */
+void port_map_doubt(struct port_map *m, uint64_t now);
 /* Nothing more to draw or to believe anew: from here on it only keeps watch. */
 bool port_map_is_settled(const struct port_map *m);
 /* true: the list, sorted, is not what was told last; *rehashed: because the leaf hashes anew. */

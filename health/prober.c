@@ -144,12 +144,17 @@ static void schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	wheel_set(p->wheel, prober_place(peer, plane), other < due ? other : due);
 }
 
-/* A reply is overdue: this peer's other planes are to say whether it is the peer. */
+/*
+ * A reply is overdue: this peer's other planes are to say whether it is the peer. Not if it is we who are late: a thousand idle
+ * peers whose replies wait with us would all be asked faster, and make us later still.
+ */
 static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t now)
 {
 	bool idle = p->traffic_known && now >= peer->active_until_ns;
 
 	peer->overdue_ns = now;
+	if (idle && now < p->late_until_ns)
+		return;
 	peer->active_until_ns = prober_larger(peer->active_until_ns, now + ACTIVE_NS);
 	for (uint32_t plane = 0; idle && plane < peer->n_planes; plane++)
 		if (peer->paths[plane].wanted) {

@@ -32,6 +32,7 @@ struct prober_path {
 	uint64_t acked_ns;	  /* data was acknowledged over it */
 	uint64_t sent_ns;	  /* the last probe */
 	uint64_t heard_ns;	  /* a probe of the peer's came over it, and the peer has heard us */
+	uint32_t blamed_at;	  /* what was decided when losses were last held against its sub-ports */
 	uint32_t n_skipped;	  /* probes that acknowledgements made needless, in a row */
 	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */
 	uint8_t returning; /* bit s: it has carrier again, and no probe out of it has come back yet */
@@ -68,6 +69,7 @@ struct prober_plane {
 	uint64_t sampled_ns; /* last sample; 0: not sampled of late */
 	uint64_t heard_ns;   /* the last sample that was larger than the one before */
 	uint64_t packets;
+	uint64_t companions_ns;	 /* when its paths were last judged together */
 	uint64_t hurry_until_ns; /* the leaf has lost one peer: ask for the idle ones at once */
 };
 
@@ -110,7 +112,8 @@ struct prober {
 	struct prober_socket sockets[SUB_PORTS_MAX_GPUS][2][PROBER_PORTS];
 	struct udp_raw *raw[SUB_PORTS_MAX_GPUS][2]; /* NULL: no address of that family, or no privilege */
 	ev_timer ports_timer;
-	uint32_t ports_turn;
+	uint32_t ports_turn, ports_watch_turn;
+	uint64_t ports_watched_ns;
 	uint32_t n_peers;
 	struct prober_peer *peers[PROBER_MAX_PEERS];
 	uint32_t index[PROBER_INDEX_SIZE]; /* peer + 1; 0: free */

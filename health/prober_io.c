@@ -195,8 +195,10 @@ void prober_io_flush(struct prober *p)
 /* ---- replies ------------------------------------------------------------- */
 
 static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
-		  const struct notice_arrival *arrival, uint32_t back)
+		  const struct notice_arrival *arrival, uint32_t back, uint64_t now)
 {
+	if (probe->remote >= 0 && probe->remote != (int8_t)arrival->sub_port)
+		port_map_doubt(&path->map, now); /* the leaf hashes anew: the data's ports lead elsewhere, too */
 	path->n_remote = arrival->n_sub_ports;
 	path->remote[probe->port] = (int8_t)arrival->sub_port;
 	path->back[probe->port] = (int8_t)back;
@@ -273,7 +275,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		prober_tell_links(p, peer, plane, now);
 	}
 	if (t.has_arrival) {
-		learn(path, &probe, &t.arrival, sub_port);
+		learn(path, &probe, &t.arrival, sub_port, now);
 		heed_trial(p, peer, plane, t.stamp.sequence, now);
 	}
 	if (t.has_ack && t.authentic)
@@ -291,7 +293,7 @@ static void drain(struct prober_socket *s)
 
 	for (int round = 0; round < ROUNDS; round++) {
 		int n = udp_receive(s->udp, p->in);
-		uint64_t now = prober_now_ns();
+		uint64_t now = n > 0 ? prober_now_ns() : 0;
 
 		for (int i = 0; i < n; i++)
 			take_reply(p, s, udp_received(p->in, (unsigned)i), now);

@@ -8,6 +8,8 @@
 #define HEALED_RUN 50 /* a path that has lost none of so many may be healed: its next loss will tell */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
+#define ASKED_MAX  64u  /* other peers whose word tells a dead leaf from a dead peer */
+#define SEARCH_MAX 512u /* looked at for them */
 
 /* ---- evidence ------------------------------------------------------------ */
 
@@ -80,18 +82,19 @@ static uint64_t last_sent_ns(const struct prober_path *path)
 	return path->loss.ring[(path->loss.next - 1) % LOSS_RTT_WINDOW].sent_ns;
 }
 
-/* Do the other peers of this plane suffer alike? Only those that reflect at all, and were asked of late, can tell. */
+/* Do the other peers of this plane suffer alike? Only those that reflect at all, and were asked of late, can tell; of very many,
+ * some: a thousand paths that go down at once must not each look at a thousand. */
 static enum probe_where locate(const struct prober *p, const struct prober_peer *peer,
 			       uint32_t plane, uint64_t now)
 {
 	uint64_t since = peer->paths[plane].silent_since_ns;
 	uint32_t others = 0, suffering = 0;
 
-	for (uint32_t i = 0; i < p->n_peers; i++) {
-		const struct prober_peer *other = p->peers[i];
+	for (uint32_t i = 1; i < p->n_peers && i <= SEARCH_MAX && others < ASKED_MAX; i++) {
+		const struct prober_peer *other = p->peers[(peer->index + i) % p->n_peers];
 		const struct prober_path *path = &other->paths[plane];
 
-		if (other == peer || other->gpu != peer->gpu || !path->wanted ||
+		if (other->gpu != peer->gpu || !path->wanted ||
 		    !path->answered_ever || last_sent_ns(path) < since)
 			continue;
 		others++;
@@ -166,6 +169,10 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 				   .burst_ns = p->ports->gpus[peer->gpu].burst_ns[plane]};
 	uint64_t nth_sent;
 
+	if (path->fsm.state == PROBE_DOWN) { /* more it need not be */
+		e.silent_since_ns = silent_since(p, path, path->silent_since_ns);
+		return e;
+	}
 	e.silent_since_ns =
 		loss_rtt_silent_since(&path->loss, 0, multiplier, &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
@@ -191,8 +198,10 @@ static bool blame(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 	enum gray_side side;
 	uint32_t sub_port;
 
-	if (path->third_party || !prober_has_losses(path) ||
-	    !gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port))
+	if (path->third_party || !prober_has_losses(path) || path->blamed_at == path->loss.settled)
+		return false;
+	path->blamed_at = path->loss.settled;
+	if (!gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port))
 		return false;
 	loss_rtt_forget(&path->loss);
 	path->silent_since_ns = 0;
@@ -220,13 +229,17 @@ static bool judge_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	return change.new_state == PROBE_DOWN;
 }
 
-/* A leaf that has died shows on its other paths within an interval: one probe less convinces there.
- */
+/* A leaf that has died shows on its other paths within an interval: one probe less convinces there. What they know does not
+ * change within a tick. */
 static void judge_companions(struct prober *p, const struct prober_peer *first, uint32_t plane,
 			     uint64_t now)
 {
+	struct prober_plane *s = &p->planes[first->gpu][plane];
 	struct probe_fsm_times times = p->times;
 
+	if (s->companions_ns == now)
+		return;
+	s->companions_ns = now;
 	if (times.detect_multiplier > 2)
 		times.detect_multiplier--;
 	for (uint32_t i = 0; i < p->n_peers; i++) {

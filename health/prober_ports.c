@@ -5,10 +5,12 @@
 #include <string.h>
 #include <syslog.h>
 
-#define LEARN_S	   0.005
-#define WATCH_S	   0.05
-#define BURST	   16u	/* probes at a time: at most 3,200 a second while learning, 320 while watching */
-#define SCAN_PEERS 256u /* looked at at a time */
+#define LEARN_S	    0.005
+#define WATCH_S	    0.05
+#define WATCH_NS    (50 * PROBER_MS_NS)
+#define LEARN_BURST 16u	 /* probes at a time: at most 3,200 a second while anything is to be learned, */
+#define WATCH_BURST 4u	 /* 80 a second while all is known: ordinary probes notice sooner that something has changed */
+#define SCAN_PEERS  256u /* looked at at a time */
 
 static bool is_due(const struct prober_path *path)
 {
@@ -50,28 +52,52 @@ static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	return true;
 }
 
-/* Peers take turns; how soon to look again depends on whether anything is still to be learned. */
-static void on_turn(struct ev_loop *loop, ev_timer *w, int revents)
+/* Tries what is known again, peer by peer. */
+static void watch(struct prober *p, uint64_t now)
 {
-	struct prober *p = w->data;
-	uint64_t now = prober_now_ns();
+	unsigned n_sent = 0;
+
+	if (now < p->ports_watched_ns + WATCH_NS)
+		return;
+	p->ports_watched_ns = now;
+	for (uint32_t i = 0; i < p->n_peers && i < SCAN_PEERS && n_sent < WATCH_BURST; i++) {
+		struct prober_peer *peer = p->peers[p->ports_watch_turn++ % p->n_peers];
+
+		for (uint32_t plane = 0; plane < peer->n_planes; plane++)
+			if (is_due(&peer->paths[plane]) && port_map_is_settled(&peer->paths[plane].map))
+				n_sent += send_one(p, peer, plane, now);
+	}
+}
+
+/* Tries what is not known yet; true: there is such, and soon to be tried again. */
+static bool learn(struct prober *p, uint64_t now)
+{
 	bool learning = false;
 	unsigned n_sent = 0;
 
-	(void)revents;
-	for (uint32_t i = 0; i < p->n_peers && i < SCAN_PEERS && n_sent < BURST; i++) {
+	for (uint32_t i = 0; i < p->n_peers && i < SCAN_PEERS && n_sent < LEARN_BURST; i++) {
 		struct prober_peer *peer = p->peers[p->ports_turn++ % p->n_peers];
 
 		for (uint32_t plane = 0; plane < peer->n_planes; plane++) {
 			const struct port_map *map = &peer->paths[plane].map;
 
-			if (!is_due(&peer->paths[plane]))
+			if (port_map_is_settled(map) || !is_due(&peer->paths[plane]))
 				continue;
 			n_sent += send_one(p, peer, plane, now);
-			learning |= !port_map_is_settled(map) && map->next_ns < now + (uint64_t)(WATCH_S * 1e9);
+			learning |= map->next_ns < now + WATCH_NS;
 		}
 	}
-	w->repeat = learning ? LEARN_S : WATCH_S;
+	return learning;
+}
+
+static void on_turn(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct prober *p = w->data;
+	uint64_t now = prober_now_ns();
+
+	(void)revents;
+	watch(p, now);
+	w->repeat = learn(p, now) ? LEARN_S : WATCH_S;
 	ev_timer_again(loop, w);
 }
 

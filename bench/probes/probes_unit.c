@@ -205,6 +205,14 @@ static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
 	}
 }
 
+/* As fared's, unless so many sessions are asked for that they need more. */
+static uint32_t budget_of(const struct probes_load *load)
+{
+	uint64_t wanted = load->n_active * PROBES_PLANES * UINT64_C(1000) / load->interval_ms;
+
+	return wanted > PROBER_MAX_PROBES_PER_S ? (uint32_t)wanted : PROBER_MAX_PROBES_PER_S;
+}
+
 static int start(struct unit *u)
 {
 	static const struct prober_handlers on_prober = {on_path, on_log, NULL, NULL};
@@ -219,7 +227,7 @@ static int start(struct unit *u)
 			  .unproven_ns = 1000 * MS_NS,
 			  .max_loss_ppm = 20000},
 		.slow_interval_ns = 1000 * MS_NS,
-		.max_probes_per_s = 1000000,
+		.max_probes_per_s = budget_of(u->load),
 		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
 		.dscp = 26,
 	};

@@ -127,6 +127,21 @@ START_TEST(notices_that_the_leaf_hashes_anew)
 }
 END_TEST
 
+START_TEST(doubted_it_tries_all_again_at_once)
+{
+	run(5000 * MS, 3, 2, 0, NULL);
+	ck_assert(port_map_is_settled(&map));
+	seed = 99;
+	port_map_doubt(&map, now);
+	ck_assert(!port_map_is_settled(&map));
+	ck_assert(run(400 * MS, 3, 2, 0, NULL)); /* on watch it needs two seconds */
+	for (uint32_t i = 0; i < n; i++)
+		ck_assert_uint_eq(leaf(list[i].port, 2), list[i].remote);
+	port_map_doubt(&map, now);
+	ck_assert_msg(port_map_is_settled(&map), "all that is noticed of one event is one doubt");
+}
+END_TEST
+
 START_TEST(a_remote_sub_port_that_is_down_is_given_up)
 {
 	alive = 1;
@@ -177,6 +192,7 @@ int main(void)
 	tcase_add_test(tc, covers_every_pair_in_spite_of_loss);
 	tcase_add_test(tc, once_learned_it_only_keeps_watch);
 	tcase_add_test(tc, notices_that_the_leaf_hashes_anew);
+	tcase_add_test(tc, doubted_it_tries_all_again_at_once);
 	tcase_add_test(tc, a_remote_sub_port_that_is_down_is_given_up);
 	tcase_add_test(tc, follows_local_sub_ports);
 	tcase_add_test(tc, silence_costs_little);

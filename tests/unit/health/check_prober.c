@@ -548,6 +548,39 @@ START_TEST(peers_without_traffic_are_probed_slowly)
 }
 END_TEST
 
+static bool has_sent_one_more(void)
+{
+	return view().n_sent > answered_before;
+}
+
+/* A thousand idle peers asked faster because we were held up would hold us up for good. */
+START_TEST(being_held_up_hurries_no_idle_peer)
+{
+	const struct timespec held = {0, 300 * (long)MS};
+
+	reflect(&key);
+	ck_assert(until(is_up));
+	prober_traffic_known(prober, true);
+	for (unsigned i = 0; i < 3; i++) {
+		answered_before = counters().answered;
+		ck_assert(until(was_answered)); /* and nothing is under way */
+		reflector_destroy(reflector);
+		answered_before = view().n_sent;
+		ck_assert(until(has_sent_one_more));
+		nanosleep(&held, NULL); /* the answer would wait for us, too */
+		ev_run(loop, EVRUN_ONCE);
+		reflect(&key);
+	}
+	answered_before = counters().answered;
+	ck_assert(until(was_answered));
+	later = prober_now() + 800 * MS;
+	answered_before = view().n_sent;
+	ck_assert(until(is_later));
+	ck_assert_uint_le(view().n_sent - answered_before, 10); /* instead of 160 */
+	ck_assert_int_eq(view().state, PROBE_UP);
+}
+END_TEST
+
 static bool has_learned(void)
 {
 	return n_learned > 0;
@@ -631,6 +664,7 @@ int main(void)
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
 	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
+	tcase_add_test(tc, being_held_up_hurries_no_idle_peer);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
