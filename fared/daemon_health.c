@@ -131,11 +131,12 @@ static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	path_table_notice(h->daemon->table, gpu, peer, &notice);
 }
 
-static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
+static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
+		     const struct notice_trailer *probe)
 {
 	struct daemon_health *h = arg;
 
-	prober_heard(h->prober, gpu, peer, plane);
+	return prober_heard(h->prober, gpu, peer, plane, sub_port, probe);
 }
 
 static uint32_t returning(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)

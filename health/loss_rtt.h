@@ -28,7 +28,8 @@ struct loss_rtt_probe {
 	uint8_t local_sub_port, port; /* what it was sent from and to: the caller's */
 	int8_t remote, back;	      /* the sub-ports where it should arrive, and the answer; -1: not known */
 	bool answered, void_;	      /* void: took a link that died; counts neither way */
-	uint32_t rtt_us;	      /* if answered */
+	uint32_t rtt_us;	      /* if answered; 0: not measured */
+	uint32_t deferred_us; /* so much later than others its answer is due, and says nothing of how long it took */
 };
 
 struct loss_rtt {

@@ -1,6 +1,6 @@
 /*
  * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
- * report, a capacity notice and its acknowledgement.
+ * report (or a later probe's echo of it), a capacity notice and its acknowledgement.
  *
  * Solely owns: those elements' bytes. In: bytes from the network, the key. Out: a checked struct,
  * or -EBADMSG with reason and offset. Thread: any. Pure.
@@ -64,16 +64,24 @@ struct notice_ack {
 	uint32_t sequence;
 };
 
+/* In a probe: where the other end's last one arrived that asked for no answer of its own. */
+struct notice_echo {
+	struct notice_stamp stamp;
+	struct notice_arrival arrival;
+};
+
 struct notice_trailer {
-	bool has_stamp, has_arrival, has_capacity, has_ack, has_return;
+	bool has_stamp, has_arrival, has_capacity, has_ack, has_return, has_echo;
 	/* In a probe: the sender's last one over this path was answered. What it arrives over works both ways. */
 	bool has_heard;
+	bool has_defer; /* in a probe: its receiver's next one over this path, with an echo, is answer enough */
 	bool authentic; /* carries an HMAC, and it is right */
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;
 	struct notice_capacity capacity;
 	struct notice_ack ack;
 	struct notice_return back;
+	struct notice_echo echo;
 };
 
 struct notice_key {

@@ -230,22 +230,42 @@ static void rearm(struct prober *p)
 		arm(p, next);
 }
 
-void prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane)
+/* The peer hears us, and has just probed: our turn is later. */
+static void yield(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
-	struct prober_peer *peer = prober_peer_find(p, gpu, address);
-	uint64_t now = prober_now_ns(), was_due;
+	struct prober_path *path = &peer->paths[plane];
+	uint64_t was_due = path->next_ns;
 
-	if (!peer || plane >= peer->n_planes || !peer->paths[plane].wanted)
-		return;
-	peer->paths[plane].heard_ns = now;
-	was_due = peer->paths[plane].next_ns;
-	peer->paths[plane].next_ns = prober_pace_yield_ns(p, peer, plane, now);
-	if (peer->paths[plane].next_ns == was_due)
+	path->heard_ns = now;
+	path->next_ns = prober_pace_yield_ns(p, peer, plane, now);
+	if (path->next_ns == was_due)
 		return;
 	p->counters.yielded++;
 	schedule(p, peer, plane, now);
-	if (!p->armed_ns || peer->paths[plane].next_ns < p->armed_ns)
+	if (!p->armed_ns || path->next_ns < p->armed_ns)
 		rearm(p);
+}
+
+bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane, uint32_t sub_port,
+		  const struct notice_trailer *probe)
+{
+	struct prober_peer *peer = prober_peer_find(p, gpu, address);
+	uint64_t now = prober_now_ns();
+	struct prober_path *path;
+
+	if (!peer || plane >= peer->n_planes || !peer->paths[plane].wanted)
+		return false;
+	path = &peer->paths[plane];
+	if (probe->has_echo)
+		prober_io_echoed(p, peer, plane, &probe->echo, now);
+	if (probe->has_heard)
+		yield(p, peer, plane, now);
+	if (!probe->has_defer || !probe->has_stamp || !prober_pace_answers_soon(p, peer, plane, now))
+		return false;
+	path->owes_echo = true;
+	path->echo.stamp = probe->stamp;
+	path->echo.arrival = (struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port, (uint8_t)p->ports->gpus[gpu].n_sub_ports[plane]};
+	return true;
 }
 
 /* ---- replies ------------------------------------------------------------- */

@@ -13,7 +13,9 @@
  *
  * Two ends that probe each other need half as many: a probe that came says, if its sender has heard us of late, what one of
  * ours would. Where probes are more than turns_beyond_per_s the ends of a path take turns, one probe an interval between
- * them. As soon as one of ours is overdue we wait for no turn; and three intervals without a probe of ours are the most.
+ * them; and while nothing at all is lost, a probe is answered by the other end's next one, which echoes it, but for each fourth,
+ * whose answer comes at once and tells how long it took. As soon as one of ours is overdue we wait for no turn and no echo; and
+ * three intervals without a probe of ours are the most.
  *
  * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
  * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
@@ -93,7 +95,8 @@ struct prober_options {
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
 	uint64_t ports_sent, ports_answered;
-	uint64_t yielded; /* probes put off, as the peer had just sent one */
+	uint64_t yielded;  /* probes put off, as the peer had just sent one */
+	uint64_t deferred; /* probes that asked for no answer of their own */
 	uint64_t skipped; /* probes that acknowledgements of data made needless */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };
@@ -133,8 +136,9 @@ void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr 
 		    uint64_t posted_ns, uint64_t acked_ns);
 void prober_traffic_known(struct prober *p, bool known);
 
-/* A probe of that peer came over the plane, and says that its last one was answered (reflector.h). */
-void prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
+/* A probe of that peer came over that sub-port (reflector.h). true: our next one over the plane is its answer. */
+bool prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
+		  const struct notice_trailer *probe);
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		 uint32_t plane, struct prober_view *out);

@@ -32,6 +32,8 @@ struct prober_path {
 	uint64_t acked_ns;	  /* data was acknowledged over it */
 	uint64_t sent_ns;	  /* the last probe */
 	uint64_t heard_ns;	  /* a probe of the peer's came over it, and the peer has heard us */
+	bool owes_echo;
+	struct notice_echo echo; /* of the peer's last probe, if that is owed */
 	uint32_t blamed_at;	  /* what was decided when losses were last held against its sub-ports */
 	uint32_t n_skipped;	  /* probes that acknowledgements made needless, in a row */
 	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */
@@ -151,7 +153,14 @@ uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, u
 /* The peer has just probed the path, and hears us: when our turn is. */
 uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
 
+/* Whether the peer's next probe is answer enough to the one that goes out now. */
+bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* Whether our next probe, when it is due, is answer enough to one that has come. */
+bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+
 /* prober_io.c */
+/* One of our probes arrived, says one of the peer's, which came by that sub-port of the same plane. */
+void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_echo *echo, uint64_t now);
 int prober_io_open(struct prober *p, uint8_t dscp);
 void prober_io_close(struct prober *p);
 /* Whether the peer is still to be told what our ports carry. */

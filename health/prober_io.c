@@ -152,22 +152,30 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		udp_send(s->udp, s->out);
 		out = udp_next(s->out);
 	}
+	/* A cable is up before the routes over it are: until one probe comes back that way, none counts. Nor does the try of a
+	 * gray sub-port; but where no way avoids what is gray, probes must count, or a dead path would go unnoticed. */
 	probe = (struct loss_rtt_probe){
 		.nonce = prober_random(p),
 		.local_sub_port = way.sub_port,
 		.port = way.port,
 		.remote = path->remote[way.port],
 		.back = path->back[way.port],
+		.void_ = way.trial || ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)),
 	};
-	/* A cable is up before the routes over it are: until one probe comes back that way, none counts. Nor does the try of a
-	 * gray sub-port; but where no way avoids what is gray, probes must count, or a dead path would go unnoticed. */
-	probe.void_ = way.trial || ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port));
+	if (!probe.void_ && probe.remote >= 0 && probe.back >= 0 && prober_pace_may_defer(p, peer, plane, now)) {
+		trailer.has_defer = true;
+		probe.deferred_us = (uint32_t)(p->times.interval_ns / 1000);
+	}
 	trailer.stamp.nonce = probe.nonce;
 	trailer.stamp.sequence = loss_rtt_sent(&path->loss, now, &probe);
 	if (way.trial)
 		gray_tried(&path->gray, way.side, way.gray_port, trailer.stamp.sequence, now);
 	if (!path->silent_since_ns && !probe.void_)
-		path->silent_since_ns = now;
+		path->silent_since_ns = now + probe.deferred_us * UINT64_C(1000);
+	trailer.has_echo = path->owes_echo;
+	trailer.echo = path->echo;
+	path->owes_echo = false;
+	p->counters.deferred += trailer.has_defer;
 	add_notice(p, peer, now, &trailer);
 	ends = (struct notice_ends){s->address, peer->address};
 	sbfd_wire_encode(&bfd, out->bytes);
@@ -194,14 +202,16 @@ void prober_io_flush(struct prober *p)
 
 /* ---- replies ------------------------------------------------------------- */
 
+/* back: by which of our sub-ports the answer came; -1: by none of its own. */
 static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
-		  const struct notice_arrival *arrival, uint32_t back, uint64_t now)
+		  const struct notice_arrival *arrival, int back, uint64_t now)
 {
 	if (probe->remote >= 0 && probe->remote != (int8_t)arrival->sub_port)
 		port_map_doubt(&path->map, now); /* the leaf hashes anew: the data's ports lead elsewhere, too */
 	path->n_remote = arrival->n_sub_ports;
 	path->remote[probe->port] = (int8_t)arrival->sub_port;
-	path->back[probe->port] = (int8_t)back;
+	if (back >= 0)
+		path->back[probe->port] = (int8_t)back;
 }
 
 /* A gray sub-port's try was answered, if this was one: enough of them and it is in use again. */
@@ -223,6 +233,23 @@ static void heed_ack(struct prober *p, struct prober_peer *peer, const struct no
 		return;
 	peer->acked = c->sequence;
 	p->counters.acknowledged++;
+}
+
+/* Called for what came over the very plane of the path, from its peer. The 64 bits of a probe that is still undecided prove it. */
+void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_echo *echo, uint64_t now)
+{
+	struct prober_path *path = &peer->paths[plane];
+	uint32_t before = path->loss.newest_answered;
+	struct loss_rtt_probe probe;
+
+	if (echo->arrival.plane != plane ||
+	    !loss_rtt_answered(&path->loss, now, echo->stamp.sequence, echo->stamp.nonce, &probe)) {
+		p->counters.unknown++;
+		return;
+	}
+	learn(path, &probe, &echo->arrival, -1, now);
+	p->counters.answered++;
+	prober_answered(p, peer, plane, before, now);
 }
 
 /* Ordered guards; each is counted. */
@@ -275,7 +302,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		prober_tell_links(p, peer, plane, now);
 	}
 	if (t.has_arrival) {
-		learn(path, &probe, &t.arrival, sub_port, now);
+		learn(path, &probe, &t.arrival, (int)sub_port, now);
 		heed_trial(p, peer, plane, t.stamp.sequence, now);
 	}
 	if (t.has_ack && t.authentic)

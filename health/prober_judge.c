@@ -4,7 +4,8 @@
 
 #define QUEUE_NS (100 * PROBER_MS_NS) /* full queues that no reply has told of yet */
 #define LOST_MIN (GRAY_LOST_MIN + 2) /* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
-#define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event */
+#define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event, ... */
+#define RATE_PROBES (LOSS_RTT_WINDOW / 2) /* ... where the window is longer than that */
 #define HEALED_RUN 50 /* a path that has lost none of so many may be healed: its next loss will tell */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
@@ -140,13 +141,14 @@ static void compare(const struct prober_path *path, const struct prober_path *ot
  * lost, at most a quarter as many are unanswered. A peer that was away for a moment has lost alike on all planes; and one burst
  * of losses is no rate: what lasts is found as silence.
  */
-static bool is_clean_elsewhere(const struct prober_peer *peer, uint32_t plane)
+static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer *peer, uint32_t plane)
 {
+	uint64_t half_window = RATE_PROBES * p->times.interval_ns;
 	const struct loss_rtt *ours = &peer->paths[plane].loss;
 	uint32_t n, lost, n_ours, lost_ours;
 	uint64_t from_ns, to_ns;
 
-	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns) || to_ns - from_ns < RATE_NS)
+	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns) || to_ns - from_ns < (half_window < RATE_NS ? half_window : RATE_NS))
 		return false;
 	loss_rtt_between(ours, from_ns, to_ns, &n_ours, &lost_ours);
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
@@ -179,7 +181,7 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
 			compare(path, &peer->paths[i], multiplier, &e);
-	e.lossy = is_losing(p, path) && loss_rtt_clean_run(&path->loss, now) < HEALED_RUN && is_clean_elsewhere(peer, plane);
+	e.lossy = is_losing(p, path) && loss_rtt_clean_run(&path->loss, now) < HEALED_RUN && is_clean_elsewhere(p, peer, plane);
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);

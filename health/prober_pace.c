@@ -10,6 +10,7 @@
 #define SATURATED_NS                                                                               \
 	(500 * PROBER_MS_NS) /* a machine without idle time is taken for full for that long */
 #define YIELD_MAX     3u /* intervals without a probe of ours are the most */
+#define RTT_TURNS     4u /* one probe in so many is answered at once, for the sake of its round-trip time */
 #define BUSY_PERCENT 97u
 #define BY_TICK_PER_S                                                                              \
 	8000u /* replies beyond which waking up for each would cost more than it gains */
@@ -103,7 +104,7 @@ bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, u
 {
 	const struct prober_path *path = &peer->paths[plane];
 
-	return path->fsm.state == PROBE_UP && !path->returning &&
+	return path->fsm.state == PROBE_UP && !path->returning && !path->owes_echo &&
 	       path->n_skipped < PROBER_SKIP_MAX && !path->silent_since_ns &&
 	       now < path->acked_ns + p->times.interval_ns &&
 	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
@@ -138,6 +139,20 @@ uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, u
 	if (may_yield(p, peer, plane, now) && now < path->heard_ns + YIELD_MAX * interval)
 		return now + interval + slack_of(p, path);
 	return now + jittered(p, interval);
+}
+
+/* Nothing has been lost or is waited for, and the peer takes its turns. */
+bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+
+	return may_yield(p, peer, plane, now) && !path->silent_since_ns && !path->loss.n_lost && !path->loss.n_queued &&
+	       path->n_turns % RTT_TURNS && now < path->heard_ns + YIELD_MAX * p->times.interval_ns;
+}
+
+bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	return may_yield(p, peer, plane, now) && peer->paths[plane].next_ns <= now + p->times.interval_ns;
 }
 
 uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,

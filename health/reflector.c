@@ -88,6 +88,17 @@ static int way_back(const struct socket *s, const struct udp_packet *in, uint32_
 	return g->ifindex[plane][__builtin_ctz(others)];
 }
 
+/* true: the prober's next probe is the answer. */
+static bool hand_over(struct socket *s, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
+		      const struct notice_trailer *t)
+{
+	struct reflector *r = s->reflector;
+
+	if (!r->handlers->on_heard || !(t->has_heard || t->has_echo || t->has_defer))
+		return false;
+	return r->handlers->on_heard(r->arg, s->gpu, peer, plane, sub_port, t) && t->has_defer && t->has_stamp;
+}
+
 /*
  * Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted. as_data: it came to the
  * data's port, and says where the answer is to go.
@@ -121,13 +132,15 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) || as_data != t.has_return ||
 	    (as_data && (t.has_capacity || t.back.port < DYNAMIC_FIRST)))
 		goto drop;
+	if (!as_data && hand_over(s, &in->from, plane, sub_port, &t) && !t.has_capacity) {
+		r->counters.deferred++;
+		return false;
+	}
 	p = sbfd_wire_reflection(&p, false, REQUIRED_RX_US);
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = SBFD_WIRE_BYTES;
 	if (t.has_capacity)
 		heed(r, s->gpu, &in->from, &t, &reply);
-	if (t.has_heard && !as_data && r->handlers->on_heard)
-		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane);
 	if (t.has_stamp) {
 		reply.has_stamp = reply.has_arrival = true;
 		reply.stamp = t.stamp;

@@ -28,14 +28,18 @@ struct reflector_handlers {
 	/* An authentic notice of peer to local_gpu. Called for repetitions too. */
 	void (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    const struct notice_capacity *capacity);
-	/* A probe of peer to local_gpu came over that plane, and says that its last one was answered. May be NULL. */
-	void (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
+	/*
+	 * A probe of peer to local_gpu came over that sub-port, and it says that the peer hears us, echoes one of ours, or asks for
+	 * no answer of its own (has_defer): true, if that is answered by a probe of ours. May be NULL.
+	 */
+	bool (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
+			 const struct notice_trailer *probe);
 	/* Bit s: nothing sent to peer out of sub-port s of that plane has been known to arrive since it has carrier. May be NULL. */
 	uint32_t (*returning)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
 };
 
 struct reflector_counters {
-	uint64_t answered, as_data, malformed, hop_limit, discriminator, wrong_device, limited, forged;
+	uint64_t answered, deferred, as_data, malformed, hop_limit, discriminator, wrong_device, limited, forged;
 };
 
 /* ports and key are borrowed for the reflector's life. 0 or -errno; -EADDRINUSE: another S-BFD

@@ -25,6 +25,9 @@
 struct path {
 	uint64_t due_ns, heard_ns; /* the next probe; when one of the other end's came that had heard us */
 	bool was_answered;	   /* the last one */
+	bool owes_echo;
+	struct notice_echo echo; /* of the other end's last one */
+	uint32_t n_turns;
 };
 
 struct peers {
@@ -85,6 +88,24 @@ static int find(const struct sub_ports *ports, int ifindex, uint32_t *plane)
 	return sub_ports_find(ports, 0, ifindex, plane, &sub_port) ? (int)sub_port : -1;
 }
 
+/* What came may be answer to the path's last probe, and this end's next one an answer to it: true. */
+static bool take_turn(struct peers *s, const struct in6_addr *peer, uint32_t plane, uint8_t sub_port, const struct notice_trailer *t)
+{
+	uint32_t index = probes_net_index(peer) * PROBES_PLANES + plane;
+	struct path *path = &s->paths[index];
+
+	if (t->has_echo && t->echo.stamp.sequence == index)
+		path->was_answered = true;
+	if (t->has_heard)
+		hear(s, peer, plane);
+	if (!s->take_turns || !t->has_defer || index >= s->load->n_active * PROBES_PLANES)
+		return false;
+	path->owes_echo = true;
+	path->echo.stamp = t->stamp;
+	path->echo.arrival = (struct notice_arrival){(uint8_t)plane, sub_port, PROBES_SUB_PORTS};
+	return true;
+}
+
 static void answer(struct peers *s, const struct udp_packet *in)
 {
 	struct notice_ends ends = {in->from, in->to}, back = {in->to, in->from};
@@ -100,8 +121,8 @@ static void answer(struct peers *s, const struct udp_packet *in)
 	sub_port = find(&s->ports, in->ifindex, &plane);
 	if (sub_port < 0 || (silent && plane == 0) || notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) || !t.has_stamp)
 		return;
-	if (t.has_heard)
-		hear(s, &in->to, plane);
+	if (take_turn(s, &in->to, plane, (uint8_t)sub_port, &t))
+		return;
 	out = udp_next(s->out); /* as many as came in fit */
 	p = sbfd_wire_reflection(&p, false, 1000);
 	sbfd_wire_encode(&p, out->bytes);
@@ -160,12 +181,17 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 				.my_discriminator = path + 1,
 				.your_discriminator = sbfd_wire_discriminator(&to)};
 	struct notice_ends ends = {probes_net_peer(peer), to};
+	bool in_turn = s->take_turns && now < s->paths[path].heard_ns + 3 * interval;
 	struct udp_packet *out = udp_next(s->out);
 
 	if (!out) {
 		udp_send(s->asks, s->out);
 		out = udp_next(s->out);
 	}
+	t.has_defer = in_turn && t.has_heard && ++s->paths[path].n_turns % 4;
+	t.has_echo = s->paths[path].owes_echo;
+	t.echo = s->paths[path].echo;
+	s->paths[path].owes_echo = false;
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = notice_wire_encode(&t, &no_key, &ends, out->bytes);
 	out->from = ends.from;
@@ -173,8 +199,7 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = s->ports.gpus[0].ifindex[plane][path / 7 % PROBES_SUB_PORTS];
 	s->paths[path].was_answered = false;
-	s->paths[path].due_ns = s->take_turns && now < s->paths[path].heard_ns + 3 * interval ? now + interval + interval / 4
-											       : now + jittered(s, interval);
+	s->paths[path].due_ns = now + (in_turn ? interval + interval / 4 : jittered(s, interval));
 }
 
 static void ask_those_due(struct peers *s)

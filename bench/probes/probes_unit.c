@@ -87,11 +87,12 @@ static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, co
 	(void)c;
 }
 
-static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
+static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
+		     const struct notice_trailer *probe)
 {
 	struct unit *u = arg;
 
-	prober_heard(u->prober, gpu, peer, plane);
+	return prober_heard(u->prober, gpu, peer, plane, sub_port, probe);
 }
 
 static uint64_t lost_ever(const struct unit *u)

@@ -88,13 +88,15 @@ static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *to, uint32_
 
 static unsigned n_probes_heard[2];
 
-static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)
+static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane, uint32_t sub_port,
+		     const struct notice_trailer *probe)
 {
 	(void)arg;
 	ck_assert(gpu < 2 && plane == 0);
 	ck_assert(IN6_ARE_ADDR_EQUAL(from, &ports.gpus[!gpu].address[0]));
 	n_probes_heard[gpu]++;
-	prober_heard(prober, gpu, from, plane);
+	ck_assert_uint_eq(sub_port, 1);
+	return prober_heard(prober, gpu, from, plane, sub_port, probe);
 }
 
 static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports};
@@ -305,6 +307,19 @@ static bool has_yielded(void)
 	return counters().yielded > 100;
 }
 
+static struct reflector_counters reflected(void)
+{
+	struct reflector_counters c;
+
+	reflector_counters(reflector, &c);
+	return c;
+}
+
+static bool has_deferred(void)
+{
+	return counters().deferred > 100 && reflected().deferred > 100;
+}
+
 /* A prober of both GPUs, once it finds everything in order. */
 static void probe_both_ways(uint32_t turns_beyond_per_s)
 {
@@ -326,6 +341,7 @@ START_TEST(two_ends_with_few_probes_take_no_turns)
 	ck_assert_uint_gt(n_probes_heard[0], 10);
 	ck_assert_uint_gt(n_probes_heard[1], 10);
 	ck_assert_uint_eq(counters().yielded, 0);
+	ck_assert_uint_eq(counters().deferred, 0);
 }
 END_TEST
 
@@ -335,6 +351,12 @@ START_TEST(two_ends_with_many_probes_take_turns)
 	ck_assert_uint_gt(n_probes_heard[0], 10);
 	ck_assert_uint_gt(n_probes_heard[1], 10);
 	ck_assert(until(has_yielded));
+	/* most answers come with the peer's next probe; now and then one at once, for its round trip */
+	ck_assert(until(has_deferred));
+	ck_assert_uint_gt(counters().sent, counters().deferred * 5 / 4);
+	ck_assert_uint_ge(counters().answered, counters().sent * 9 / 10);
+	ck_assert_uint_gt(view().rtt_p50_ns, 0);
+	ck_assert_uint_lt(view().rtt_p50_ns, options.times.interval_ns / 2);
 	ck_assert_int_eq(view().state, PROBE_UP);
 	/* and what the peer says keeps nobody from noticing that it does not answer */
 	reflector_destroy(reflector);

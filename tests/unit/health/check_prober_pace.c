@@ -210,6 +210,68 @@ START_TEST(doubt_yields_to_nobody)
 }
 END_TEST
 
+/* Waiting for the peer's next probe is for paths on which nothing has been lost, and peers that take their turns. */
+START_TEST(only_what_is_in_order_waits_for_an_echo)
+{
+	struct prober_path *of;
+	struct end a;
+
+	make(&a, 1);
+	of = path(&a);
+	of->heard_ns = START - INTERVAL;
+	of->n_turns = 1;
+	ck_assert(prober_pace_may_defer(a.prober, a.peer, 0, START));
+	switch (_i) {
+	case 0:
+		of->loss.n_lost = 1;
+		break;
+	case 1:
+		of->loss.n_queued = 1;
+		break;
+	case 2:
+		of->silent_since_ns = START - 1;
+		break;
+	case 3:
+		of->heard_ns = START - 3 * INTERVAL;
+		break;
+	case 4: /* its round trip is to be known */
+		of->n_turns = 8;
+		break;
+	case 5:
+		a.prober->takes_turns = false;
+		break;
+	default:
+		of->fsm.state = PROBE_RECOVERING;
+		break;
+	}
+	ck_assert(!prober_pace_may_defer(a.prober, a.peer, 0, START));
+	drop(&a);
+}
+END_TEST
+
+START_TEST(answers_with_a_probe_only_if_one_is_due_soon)
+{
+	struct end a;
+
+	make(&a, 1);
+	path(&a)->next_ns = START + INTERVAL;
+	ck_assert(prober_pace_answers_soon(a.prober, a.peer, 0, START));
+	path(&a)->next_ns++;
+	ck_assert(!prober_pace_answers_soon(a.prober, a.peer, 0, START));
+	path(&a)->next_ns = START + INTERVAL;
+	path(&a)->fsm.state = PROBE_SUSPECT;
+	ck_assert(!prober_pace_answers_soon(a.prober, a.peer, 0, START));
+	drop(&a);
+	/* data acknowledged meanwhile makes it needless for us, not for the peer */
+	make(&a, 1);
+	path(&a)->acked_ns = START;
+	ck_assert(prober_pace_skips(a.prober, a.peer, 0, START));
+	path(&a)->owes_echo = true;
+	ck_assert(!prober_pace_skips(a.prober, a.peer, 0, START));
+	drop(&a);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("health/prober_pace");
@@ -222,6 +284,8 @@ int main(void)
 	tcase_add_test(tc, yields_to_one_that_does_not_but_not_for_ever);
 	tcase_add_test(tc, a_missed_turn_is_taken_at_once);
 	tcase_add_loop_test(tc, doubt_yields_to_nobody, 0, 8);
+	tcase_add_loop_test(tc, only_what_is_in_order_waits_for_an_echo, 0, 7);
+	tcase_add_test(tc, answers_with_a_probe_only_if_one_is_due_soon);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
