@@ -26,6 +26,7 @@ int cpu_parse(struct cpu_times *out, const char *text)
 		if (out->n_cores == CPU_MAX_CORES)
 			break;
 		out->idle[out->n_cores] = idle + iowait;
+		out->stolen[out->n_cores] = steal;
 		out->all[out->n_cores++] =
 			user + nice + system + idle + iowait + irq + softirq + steal;
 	}
@@ -52,7 +53,7 @@ int cpu_read(struct cpu_times *out)
 
 int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, struct cpu_idle *out)
 {
-	uint64_t idle_sum = 0, all_sum = 0;
+	uint64_t idle_sum = 0, stolen_sum = 0, all_sum = 0;
 
 	if (before->n_cores != after->n_cores)
 		return -ERANGE;
@@ -62,14 +63,25 @@ int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, stru
 			 all = after->all[i] - before->all[i];
 		double percent;
 
-		if (after->all[i] <= before->all[i] || after->idle[i] < before->idle[i])
+		if (after->all[i] <= before->all[i] || after->idle[i] < before->idle[i] ||
+		    after->stolen[i] < before->stolen[i])
 			return -ERANGE;
 		percent = 100.0 * (double)idle / (double)all;
 		if (percent < out->busiest_core_percent)
 			out->busiest_core_percent = percent;
 		idle_sum += idle;
+		stolen_sum += after->stolen[i] - before->stolen[i];
 		all_sum += all;
 	}
 	out->mean_percent = 100.0 * (double)idle_sum / (double)all_sum;
+	out->stolen_percent = 100.0 * (double)stolen_sum / (double)all_sum;
 	return 0;
+}
+
+double cpu_stolen_percent(const struct cpu_times *before)
+{
+	static struct cpu_times after;
+	struct cpu_idle idle;
+
+	return cpu_read(&after) || cpu_idle(before, &after, &idle) ? -1 : idle.stolen_percent;
 }

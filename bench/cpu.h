@@ -1,5 +1,5 @@
 /*
- * cpu.h - how idle the machine is: /proc/stat between two moments.
+ * cpu.h - how idle the machine is, and how much of it a hypervisor takes: /proc/stat between two moments.
  *
  * Owns: nothing. In: the text of /proc/stat; out: shares. cpu_parse() and cpu_idle() are pure.
  * Thread: any.
@@ -15,12 +15,14 @@
 struct cpu_times {
 	uint32_t n_cores;
 	uint64_t idle[CPU_MAX_CORES]; /* ticks idle or waiting for disks, per core */
+	uint64_t stolen[CPU_MAX_CORES]; /* runnable, and the hypervisor ran somebody else */
 	uint64_t all[CPU_MAX_CORES];
 };
 
 struct cpu_idle {
 	double mean_percent;	     /* of the whole machine */
 	double busiest_core_percent; /* idle share of the least idle core */
+	double stolen_percent;	     /* of the whole machine */
 };
 
 int cpu_parse(struct cpu_times *out, const char *text); /* -EBADMSG: no cores in it */
@@ -28,5 +30,7 @@ int cpu_read(struct cpu_times *out);			/* /proc/stat now; -errno */
 
 /* -ERANGE: no time has passed, or the cores differ. */
 int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, struct cpu_idle *out);
+/* Of the machine's time since before, which cpu_read() filled in; -1: unknown. */
+double cpu_stolen_percent(const struct cpu_times *before);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "failover_report.h"
 #include "options.h"
 #include "progress.h"
@@ -61,7 +62,9 @@ static int refresh(struct failover *f)
 static int run_trial(struct failover *f, struct failover_case *c)
 {
 	unsigned plane = f->n_trials++ % f->bench.topo->n_planes;
+	static struct cpu_times before;
 	struct failover_scenario scenario;
+	bool known = cpu_read(&before) == 0;
 	int err = refresh(f);
 
 	if (err)
@@ -70,6 +73,7 @@ static int run_trial(struct failover *f, struct failover_case *c)
 	progress_step(&f->progress, "%s: %s by %s, trial %u of %u", scenario.title, c->is_kv ? "kv" : "ep",
 		      strategy_name(c->strategy), c->n + 1, (unsigned)f->n);
 	err = failover_trial_run(&f->bench, &scenario, c->strategy, c->is_kv, &c->trial[c->n], &c->fault, &c->heal);
+	c->trial[c->n].stolen_percent = known ? cpu_stolen_percent(&before) : -1;
 	if (!err)
 		err = failover_report_trial(f->result, c, c->n, plane);
 	c->n++;

@@ -29,6 +29,7 @@ static const struct figure {
 	{"restore_ms", offsetof(struct failover_trial, restore_ms)},
 	{"restore_after_back_ms", offsetof(struct failover_trial, restore_after_back_ms)},
 	{"after_ratio", offsetof(struct failover_trial, after_ratio)},
+	{"stolen_percent", offsetof(struct failover_trial, stolen_percent)},
 };
 
 #define N_FIGURES (sizeof(figures) / sizeof(*figures))

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "cpu.h"
 #include "options.h"
 #include "progress.h"
 #include "selector.h"
@@ -195,12 +196,15 @@ static double goals_now_s(void)
 /* One run, and all figures that are read from it. */
 static void goals_command(struct goals *goals, unsigned first)
 {
+	static struct cpu_times before;
 	const struct figures *list = goals->figures;
-	double begin = goals_now_s(), seconds;
+	double begin = goals_now_s(), seconds, stolen;
+	bool known = cpu_read(&before) == 0;
 	char why[600] = "";
 	json_t *root = goals_measure(goals, &list->figures[first], why, sizeof(why));
 
 	seconds = goals_now_s() - begin;
+	stolen = known ? cpu_stolen_percent(&before) : -1;
 	progress_fini(&goals->progress);
 	for (unsigned i = first; i < list->figures_count; i++) {
 		const struct figure *figure = &list->figures[i];
@@ -210,6 +214,7 @@ static void goals_command(struct goals *goals, unsigned first)
 		    !goals_same_command(&list->figures[first], figure))
 			continue;
 		out->seconds = seconds;
+		out->stolen_percent = stolen;
 		if (root) {
 			goals_evaluate(figure, root, out);
 		} else {

@@ -31,6 +31,7 @@ struct goals_outcome {
 	double low, high; /* of the numbers that value was folded from */
 	int n_numbers;	  /* how many; <= 1: no spread */
 	double seconds;	  /* that its command took; the same for all figures of a command */
+	double stolen_percent; /* of the machine's time meanwhile, by a hypervisor; < 0: unknown */
 	char reason[700]; /* if failed */
 };
 

@@ -41,14 +41,21 @@ static const char *goals_mark(enum goals_verdict verdict)
 	return marks[verdict];
 }
 
+#define GOALS_STOLEN_PERCENT 1 /* beyond that, times tell of the hypervisor too */
+
 struct goals_text {
-	char value[32], spread[64];
+	char value[32], spread[64], note[760];
 };
 
 static struct goals_text goals_text(const struct goals_outcome *o)
 {
-	struct goals_text text = {"-", "-"};
+	struct goals_text text = {"-", "-", ""};
 
+	if (o->reason[0])
+		snprintf(text.note, sizeof(text.note), " (%s)", o->reason);
+	else if (o->stolen_percent >= GOALS_STOLEN_PERCENT)
+		snprintf(text.note, sizeof(text.note), " (a hypervisor took %.1f%% of this machine's time meanwhile)",
+			 o->stolen_percent);
 	if (o->verdict == GOALS_FAILED)
 		return text;
 	snprintf(text.value, sizeof(text.value), "%.4g", o->value);
@@ -68,9 +75,8 @@ void goals_show_line(const struct goals_outcome *o, FILE *file)
 {
 	struct goals_text text = goals_text(o);
 
-	fprintf(file, "%-34s %-10s %10s  %-24s %3u  %s%s%s%s\n", o->figure->id, o->figure->goal,
-		text.value, text.spread, o->figure->n, goals_mark(o->verdict),
-		o->reason[0] ? " (" : "", o->reason, o->reason[0] ? ")" : "");
+	fprintf(file, "%-34s %-10s %10s  %-24s %3u  %s%s\n", o->figure->id, o->figure->goal, text.value, text.spread,
+		o->figure->n, goals_mark(o->verdict), text.note);
 	fflush(file);
 }
 
@@ -98,6 +104,8 @@ static json_t *goals_json_one(const struct goals_outcome *o)
 		json_object_set_new(one, "reason", json_string(o->reason));
 	else if (one)
 		json_object_set_new(one, "value", json_real(o->value));
+	if (one && o->stolen_percent >= 0)
+		json_object_set_new(one, "stolen_percent", json_real(o->stolen_percent));
 	if (one && o->n_numbers > 1)
 		json_object_set_new(one, "spread",
 				    json_pack("{s:f, s:f, s:i}", "min", o->low, "max", o->high,

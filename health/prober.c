@@ -152,7 +152,7 @@ static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t no
 {
 	bool idle = p->traffic_known && now >= peer->active_until_ns;
 
-	peer->overdue_ns = now;
+	p->overdue_ns = peer->overdue_ns = now;
 	if (idle && now < p->late_until_ns)
 		return;
 	peer->active_until_ns = prober_larger(peer->active_until_ns, now + ACTIVE_NS);
@@ -314,8 +314,8 @@ static void run(struct prober *p, uint64_t now)
 {
 	uint32_t place;
 
-	/* late: what has been waiting in the sockets is heard before anything is judged */
-	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns)
+	/* what has been waiting in the sockets is heard before anything is judged */
+	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns || now < p->overdue_ns + 2 * p->times.interval_ns)
 		prober_io_drain(p);
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
 	/* so late that replies may be stuck as we were (a core, or all of them, taken away by a hypervisor) */

@@ -97,6 +97,7 @@ struct prober {
 	uint64_t boot, random;
 	uint64_t tick_ns, armed_ns, counted_ns;
 	uint64_t late_until_ns; /* we ran late, or the machine is full: until then silence is our own before it is a plane's */
+	uint64_t overdue_ns;	/* a reply was, last */
 	int stat_fd;
 	uint64_t idle_ticks, all_ticks;
 	bool takes_turns;   /* so many probes that peers' probes spare ours */

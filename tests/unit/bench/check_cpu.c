@@ -23,6 +23,19 @@ START_TEST(idle_shares)
 }
 END_TEST
 
+START_TEST(what_a_hypervisor_took)
+{
+	struct cpu_times before, after;
+	struct cpu_idle idle;
+
+	ck_assert_int_eq(cpu_parse(&before, "cpu0 100 0 0 100 0 0 0 5\ncpu1 100 0 0 100 0 0 0 0\n"), 0);
+	ck_assert_int_eq(cpu_parse(&after, "cpu0 160 0 0 110 0 0 0 35\ncpu1 100 0 0 200 0 0 0 0\n"), 0);
+	ck_assert_int_eq(cpu_idle(&before, &after, &idle), 0);
+	ck_assert_double_eq_tol(idle.stolen_percent, 15, 1e-9);
+	ck_assert_int_eq(cpu_idle(&after, &before, &idle), -ERANGE);
+}
+END_TEST
+
 START_TEST(no_time_or_no_cores)
 {
 	struct cpu_times times;
@@ -52,6 +65,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, idle_shares);
+	tcase_add_test(tcase, what_a_hypervisor_took);
 	tcase_add_test(tcase, no_time_or_no_cores);
 	tcase_add_test(tcase, this_machine);
 	suite_add_tcase(suite, tcase);
