@@ -1,6 +1,7 @@
 /* gray.c - see gray.h */
 #include "gray.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MS_NS	   UINT64_C(1000000)
@@ -11,6 +12,10 @@
 #define RUN_MIN	   16u /* lost in a row, where queues are full */
 #define REST_MIN   16u /* so many probes must not have touched it */
 #define NEAR_MAX   16u /* local and remote sub-ports take turns: eight of each at most */
+/* Of losses that all sub-ports share, so few windows may look like one sub-port's. Looked at a hundred times a second, for
+ * each of a fabric's paths, rare things happen. */
+#define CHANCE_MAX 1e-4
+#define CHANCE_SUSPICIOUS 1e-2
 
 /* Ways in which a sub-port may lose: the narrowest that explains the losses is taken. */
 enum way { WAY_OUT, WAY_REMOTE, WAY_BACK, WAY_BOTH, WAYS };
@@ -39,7 +44,8 @@ static bool touches(enum way way, uint32_t s, const struct loss_rtt_probe *p)
 
 struct tally {
 	uint32_t n, lost;
-	uint32_t run; /* lost in a row */
+	uint32_t n_since; /* the oldest loss, that one included */
+	uint32_t run;	  /* lost in a row */
 };
 
 /*
@@ -49,12 +55,12 @@ struct tally {
 static void count(const struct gray *g, const struct loss_rtt *l, enum way way, uint32_t s, struct tally *with,
 		  struct tally *rest)
 {
-	uint32_t at = 0, i = 0, i_rest = 0, n_between = 0, run = 0;
+	uint32_t at = 0, i = 0, i_rest = 0, n_between = 0, run = 0, n_lost = 0;
 	const struct loss_rtt_probe *p;
 	enum loss_rtt_outcome outcome;
 	bool answered = false;
 
-	*with = *rest = (struct tally){0, 0, 0};
+	*with = *rest = (struct tally){0};
 	for (; loss_rtt_decided(l, &at, &p, &outcome); i++) {
 		bool lost = outcome != LOSS_RTT_ANSWERED;
 
@@ -76,7 +82,35 @@ static void count(const struct gray *g, const struct loss_rtt *l, enum way way, 
 		n_between = 0;
 		rest->n++;
 		rest->lost += lost;
+		if (with->lost + rest->lost > n_lost) {
+			with->n_since = with->n;
+			rest->n_since = rest->n;
+			n_lost = with->lost + rest->lost;
+		}
 	}
+}
+
+static double log_choose(uint32_t n, uint32_t k)
+{
+	int sign;
+
+	return lgamma_r(n + 1., &sign) - lgamma_r(k + 1., &sign) - lgamma_r(n - k + 1., &sign);
+}
+
+/*
+ * How likely chance is, if all sub-ports lose alike, to put as many or more of the losses on this one: of all ways to choose
+ * the lost ones among those sent since the oldest (the hypergeometric distribution's tail).
+ */
+static double chance(const struct tally *with, const struct tally *rest)
+{
+	uint32_t lost = with->lost + rest->lost, n = with->n_since + rest->n_since;
+	double p = 0;
+
+	for (uint32_t others = 0; others <= rest->lost; others++)
+		if (lost - others <= with->n_since && others <= rest->n_since)
+			p += exp(log_choose(with->n_since, lost - others) + log_choose(rest->n_since, others) -
+				 log_choose(n, lost));
+	return p;
 }
 
 /* Full queues drop part of what comes; what lets nothing through at all is no queue. */
@@ -140,16 +174,18 @@ static bool suspects(const struct loss_rtt *l, uint8_t out[GRAY_SIDES])
 }
 
 /* Probes that touch what is gray already say nothing of the rest: so the last sub-port in use is never blamed. */
-bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm, uint64_t now, enum gray_side *side,
-		uint32_t *sub_port)
+enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm, uint64_t now,
+			     enum gray_side *side, uint32_t *sub_port)
 {
+	enum gray_finding finding = GRAY_NOTHING;
 	uint8_t suspected[GRAY_SIDES];
 
 	if (!suspects(l, suspected))
-		return false;
+		return GRAY_NOTHING;
 	for (enum way way = WAY_OUT; way < WAYS; way++)
 		for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++) {
 			struct tally with, rest;
+			double p;
 
 			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
 			*sub_port = s;
@@ -158,10 +194,15 @@ bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
 			count(g, l, way, s, &with, &rest);
 			if (!explains(l, &with, &rest, max_loss_ppm))
 				continue;
+			p = l->n_queued ? 0 : chance(&with, &rest);
+			if (p <= CHANCE_SUSPICIOUS)
+				finding = GRAY_SUSPICION;
+			if (p > CHANCE_MAX)
+				continue;
 			condemn(g, *side, s, now);
-			return true;
+			return GRAY_FOUND;
 		}
-	return false;
+	return finding;
 }
 
 bool gray_is_due(const struct gray *g, uint64_t now, enum gray_side *side, uint32_t *sub_port)

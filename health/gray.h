@@ -6,8 +6,8 @@
  * when one has earned its return. Thread: any, one at a time. Pure.
  *
  * A probe touches the local sub-port that it leaves by, the remote one that its source port leads to, and the local one that
- * its answer comes in by. A sub-port is to blame if without the probes that touch it there is hardly a loss. Once out of use
- * it is still tried, now and then, until enough tries in a row are answered: twice as many each time it has deceived.
+ * its answer comes in by. A sub-port is to blame if without the probes that touch it there is hardly a loss, and chance would
+ * hardly spread losses so. Once out of use it is still tried, now and then, until enough tries in a row are answered: twice as many each time it has deceived.
  */
 #ifndef GRAY_H
 #define GRAY_H
@@ -18,9 +18,15 @@
 #include "loss_rtt.h"
 
 #define GRAY_MAX_SUB_PORTS 8u
-#define GRAY_LOST_MIN	   8u /* losses; fewer are no rate, and gray_blame() says false */
+#define GRAY_LOST_MIN	   8u /* losses; fewer are no rate, and gray_blame() finds nothing */
 
 enum gray_side { GRAY_LOCAL, GRAY_REMOTE, GRAY_SIDES };
+
+enum gray_finding {
+	GRAY_NOTHING,	/* losses are spread, or there is too little to tell by */
+	GRAY_SUSPICION, /* one sub-port would explain them, but so would chance */
+	GRAY_FOUND,
+};
 
 struct gray_trial {
 	uint32_t sequence; /* of the try under way; 0: none */
@@ -34,12 +40,9 @@ struct gray {
 	struct gray_trial trials[GRAY_SIDES][GRAY_MAX_SUB_PORTS];
 };
 
-/*
- * true: that sub-port alone explains the losses of the window, and is out of use from now on. false: they are spread, or
- * there is too little to tell by.
- */
-bool gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm, uint64_t now, enum gray_side *side,
-		uint32_t *sub_port);
+/* GRAY_FOUND: that sub-port alone explains the losses of the window, and is out of use from now on. */
+enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm, uint64_t now,
+			     enum gray_side *side, uint32_t *sub_port);
 bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t back);
 /* A gray sub-port whose next try is due. */
 bool gray_is_due(const struct gray *g, uint64_t now, enum gray_side *side, uint32_t *sub_port);

@@ -34,6 +34,7 @@ struct prober_path {
 	uint64_t heard_ns;	  /* a probe of the peer's came over it, and the peer has heard us */
 	bool owes_echo;
 	struct notice_echo echo; /* of the peer's last probe, if that is owed */
+	bool suspicion;		  /* a sub-port may be to blame for what it loses: the next losses will tell */
 	uint32_t blamed_at;	  /* what was decided when losses were last held against its sub-ports */
 	uint32_t n_skipped;	  /* probes that acknowledgements made needless, in a row */
 	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */

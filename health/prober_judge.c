@@ -6,6 +6,7 @@
 #define LOST_MIN (GRAY_LOST_MIN + 2) /* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
 #define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event, ... */
 #define RATE_PROBES (LOSS_RTT_WINDOW / 2) /* ... where the window is longer than that */
+#define SUSPICION_MAX 20 /* losses; by then one sub-port is found to blame, or it is the path */
 #define HEALED_RUN 50 /* a path that has lost none of so many may be healed: its next loss will tell */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
@@ -62,7 +63,7 @@ bool prober_has_losses(const struct prober_path *path)
 /* Beyond what is tolerated, full queues aside. */
 static bool is_losing(const struct prober *p, const struct prober_path *path)
 {
-	return path->loss.n_lost >= LOST_MIN && loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
+	return path->loss.n_lost >= (path->suspicion ? SUSPICION_MAX : LOST_MIN) && loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
 }
 
 /*
@@ -197,13 +198,16 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 static bool blame(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
+	enum gray_finding finding;
 	enum gray_side side;
 	uint32_t sub_port;
 
 	if (path->third_party || !prober_has_losses(path) || path->blamed_at == path->loss.settled)
 		return false;
 	path->blamed_at = path->loss.settled;
-	if (!gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port))
+	finding = gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port);
+	path->suspicion = finding == GRAY_SUSPICION;
+	if (finding != GRAY_FOUND)
 		return false;
 	loss_rtt_forget(&path->loss);
 	path->silent_since_ns = 0;

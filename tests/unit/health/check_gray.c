@@ -11,7 +11,7 @@
 static struct loss_rtt l;
 static struct gray g;
 static enum gray_side side;
-static uint32_t sub_port, seed;
+static uint32_t sub_port, seed, turn;
 static uint64_t now;
 
 static void setup(void)
@@ -20,6 +20,7 @@ static void setup(void)
 	memset(&g, 0, sizeof(g));
 	now = 1000 * MS;
 	seed = 3;
+	turn = 0;
 }
 
 static unsigned chance(unsigned n)
@@ -31,16 +32,16 @@ static unsigned chance(unsigned n)
 /* n probes over m x m sub-ports; is_lost() says which are. */
 static void probe(unsigned n, unsigned m, bool (*is_lost)(const struct loss_rtt_probe *p))
 {
-	for (unsigned i = 0; i < n; i++, now += 3 * MS) {
-		struct loss_rtt_probe p = {.nonce = i + 1,
-					   .local_sub_port = (uint8_t)(i % m),
-					   .remote = (int8_t)(i / m % m),
+	for (unsigned i = 0; i < n; i++, turn++, now += 3 * MS) {
+		struct loss_rtt_probe p = {.nonce = turn + 1,
+					   .local_sub_port = (uint8_t)(turn % m),
+					   .remote = (int8_t)(turn / m % m),
 					   .back = (int8_t)chance(m)},
 				      was;
 		uint32_t sequence = loss_rtt_sent(&l, now, &p);
 
 		if (!is_lost(&p))
-			ck_assert(loss_rtt_answered(&l, now + MS, sequence, i + 1, &was));
+			ck_assert(loss_rtt_answered(&l, now + MS, sequence, turn + 1, &was));
 	}
 	loss_rtt_settle(&l, now + MS);
 }
@@ -90,7 +91,7 @@ static bool all(const struct loss_rtt_probe *p)
 
 static bool blame(void)
 {
-	return gray_blame(&g, &l, LIMIT, now, &side, &sub_port);
+	return gray_blame(&g, &l, LIMIT, now, &side, &sub_port) == GRAY_FOUND;
 }
 
 START_TEST(names_the_sub_port)
@@ -132,6 +133,49 @@ START_TEST(blames_nobody_for_what_all_share)
 	setup();
 	probe(250, 1, remote_0); /* the only one there is: that is the plane */
 	ck_assert(!blame());
+}
+END_TEST
+
+static bool a_twentieth(const struct loss_rtt_probe *p)
+{
+	(void)p;
+	return chance(20) == 0;
+}
+
+/* A fabric that loses 5%, looked at after each of 100,000 probes. Sooner or later chance would make any rule err. */
+START_TEST(chance_is_hardly_ever_blamed)
+{
+	unsigned n_wrong = 0, n_suspicions = 0;
+
+	probe(250, 2, none);
+	for (unsigned i = 0; i < 100000; i++) {
+		enum gray_finding finding;
+
+		probe(1, 2, a_twentieth);
+		finding = gray_blame(&g, &l, LIMIT, now, &side, &sub_port);
+		n_suspicions += finding == GRAY_SUSPICION;
+		if (finding == GRAY_FOUND) {
+			n_wrong++;
+			memset(&g, 0, sizeof(g));
+			loss_rtt_forget(&l);
+		}
+	}
+	ck_assert_msg(n_wrong <= 3, "%u", n_wrong);
+	ck_assert_uint_gt(n_suspicions, 100);
+	ck_assert_uint_lt(n_suspicions, 5000); /* as long as there is one the path is not judged */
+}
+END_TEST
+
+/* In a sub-port that lets nothing through there is no chance: a dozen losses do. */
+START_TEST(a_dead_sub_port_is_found_at_once)
+{
+	probe(200, 2, none);
+	for (unsigned n = 1; !blame(); n++) {
+		ck_assert_uint_le(n, 30);
+		probe(1, 2, remote_1);
+	}
+	ck_assert(side == GRAY_REMOTE && sub_port == 1);
+	ck_assert_uint_ge(l.n_lost, GRAY_LOST_MIN);
 }
 END_TEST
 
@@ -273,6 +317,8 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, names_the_sub_port);
 	tcase_add_test(tc, blames_nobody_for_what_all_share);
+	tcase_add_test(tc, chance_is_hardly_ever_blamed);
+	tcase_add_test(tc, a_dead_sub_port_is_found_at_once);
 	tcase_add_test(tc, what_is_not_known_is_not_blamed);
 	tcase_add_test(tc, what_was_well_before_is_no_evidence);
 	tcase_add_test(tc, an_outage_of_all_is_no_evidence);
