@@ -5,6 +5,9 @@
 #define CALM_NS	   UINT64_C(3000000000) /* up for that long: the flapping is over */
 #define CLEAN_NS   UINT64_C(500000000)	 /* a lossy path has to be clean for that long */
 #define FORLORN_NS UINT64_C(3000000000)
+#define QUEUE_BATCHES 256u
+#define QUEUE_MIN_NS  UINT64_C(5000000)
+#define QUEUE_MAX_NS  UINT64_C(100000000)
 #define CLEAN_MIN  16u
 #define CLEAN_MAX  200u
 
@@ -114,6 +117,15 @@ uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
 	uint64_t schedule = t->interval_ns * t->detect_multiplier, bursts = t->interval_ns + 2 * burst_ns;
 
 	return schedule > bursts ? schedule : bursts;
+}
+
+uint64_t probe_fsm_queue(uint64_t burst_ns)
+{
+	uint64_t full = QUEUE_BATCHES * burst_ns;
+
+	if (!burst_ns || full > QUEUE_MAX_NS)
+		return QUEUE_MAX_NS;
+	return full < QUEUE_MIN_NS ? QUEUE_MIN_NS : full;
 }
 
 static bool is_lost(const struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,

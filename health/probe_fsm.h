@@ -100,6 +100,8 @@ bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now
  * and two batches of data, for a probe may wait behind one out of our port and behind another out of the leaf's.
  */
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns);
+/* How long full queues may keep a reply back: 256 batches (16 MiB) in one of a switch's ports; 5 to 100 ms. 0: a slow link. */
+uint64_t probe_fsm_queue(uint64_t burst_ns);
 
 /* 0..1000 of the path's bandwidth. */
 uint32_t probe_fsm_permille(const struct probe_fsm *f, const struct probe_fsm_times *t,

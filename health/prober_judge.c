@@ -2,7 +2,6 @@
 #include "prober_internal.h"
 #include "rx_count.h"
 
-#define QUEUE_NS (100 * PROBER_MS_NS) /* full queues that no reply has told of yet */
 #define LOST_MIN (GRAY_LOST_MIN + 2) /* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
 #define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event, ... */
 #define RATE_PROBES (LOSS_RTT_WINDOW / 2) /* ... where the window is longer than that */
@@ -41,18 +40,19 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 }
 
 /*
- * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for.
- * Otherwise, or if we ran late ourselves, replies may be behind what fills it: an allowance, and twice what they took of late.
+ * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. Otherwise replies may be behind
+ * what fills it: an allowance for queues that no reply has told of yet, and twice what they took of late. If we ran late
+ * ourselves, so may others, and no link's speed says how long.
  */
 static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
 {
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
-	uint64_t between = prober_larger(p->times.interval_ns, p->ports->gpus[peer->gpu].burst_ns[plane]);
+	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
 
-	if (now >= p->late_until_ns && now >= s->heard_ns + 2 * between)
+	if (now >= p->late_until_ns && now >= s->heard_ns + 2 * prober_larger(p->times.interval_ns, burst))
 		return 0;
-	return QUEUE_NS + 2 * peer->paths[plane].loss.rtt_peak_ns;
+	return probe_fsm_queue(now < p->late_until_ns ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
 
 bool prober_has_losses(const struct prober_path *path)

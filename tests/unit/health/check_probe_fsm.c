@@ -71,6 +71,11 @@ START_TEST(slow_links_take_longer)
 	ck_assert_uint_eq(probe_fsm_silence(&times, 0), 9 * MS);
 	ck_assert_uint_eq(probe_fsm_silence(&times, 2 * MS), 9 * MS);
 	ck_assert_uint_eq(probe_fsm_silence(&times, 6 * MS), 15 * MS);
+	/* 400 Gb/s, 10 Gb/s, 200 Mb/s, not known */
+	ck_assert_uint_eq(probe_fsm_queue(1311), 5 * MS);
+	ck_assert_uint_eq(probe_fsm_queue(52429), 256 * 52429);
+	ck_assert_uint_eq(probe_fsm_queue(2621440), 100 * MS);
+	ck_assert_uint_eq(probe_fsm_queue(0), 100 * MS);
 	bring_up();
 	e = silence(14);
 	e.burst_ns = 6 * MS;
