@@ -44,7 +44,8 @@ soft() { ip netns exec "$ns" timeout 400 "$FARE_BIN/interop_soft" "$1" "$2" tap0
 softs=$!
 ip netns exec "$ns" tests/vm/vm -k "$kernel" -t 400 -n tap0 -- env FARE_BIN="$FARE_BIN" bash tests/vm/inside_interop.sh
 guest=$?
-[ $guest = 0 ] || kill $softs 2>/dev/null
+# also the one that waits for the guest: whoever reads our output would wait with it
+[ $guest = 0 ] || kill $softs $(pgrep -P $softs) 2>/dev/null
 wait $softs
 ours=$?
 

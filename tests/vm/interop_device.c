@@ -92,8 +92,8 @@ static void to_rts(struct device *d, const struct interop_ask *ask, uint32_t psn
 		die("RTR");
 	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
 				 .sq_psn = psn,
-				 .timeout = 15,
-				 .retry_cnt = 6,
+				 .timeout = 16,
+				 .retry_cnt = 7,
 				 .rnr_retry = (uint8_t)ask->rnr_retry,
 				 .max_rd_atomic = READS};
 	if (ibv_modify_qp(d->qp, &a,
