@@ -294,18 +294,18 @@ void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns
 	}
 }
 
-uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now)
+uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
 
-		if (!p->answered && !p->void_ && now > p->sent_ns + p->deferred_us * UINT64_C(1000) + l->rtt_peak_ns)
-			break;
+		if (!p->answered && !p->void_ && now > p->sent_ns + p->deferred_us * UINT64_C(1000) + patience_ns)
+			return n;
 		n += p->answered && !p->void_;
 	}
-	return n;
+	return UINT32_MAX;
 }
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l)

@@ -85,10 +85,10 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_
 /* When the oldest and the newest lost probe of the window were sent. false: none is lost. */
 bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns);
 /*
- * How many probes were answered after the newest one that is missing: unanswered, decided or not, for longer than any answer
- * of late took. Void ones do not count. At most LOSS_RTT_WINDOW.
+ * How many probes were answered after the newest one that is missing: unanswered, decided or not, for longer than patience_ns.
+ * Void ones do not count. UINT32_MAX: none of the last LOSS_RTT_WINDOW is missing.
  */
-uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now);
+uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns);
 /*
  * Of the last LOSS_RTT_WINDOW probes those sent from from_ns to to_ns, decided or not, void ones left out: how many, and how many of
  * them are unanswered. What was forgotten counts, too.

@@ -80,7 +80,7 @@ void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool s
 	};
 }
 
-bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now, uint32_t clean_run,
 			struct probe_fsm_change *change)
 {
 	switch (f->state) {
@@ -88,7 +88,7 @@ bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, ui
 	case PROBE_SUSPECT:
 		return set(f, PROBE_UP, PROBE_NOWHERE, "probes are answered", now, change);
 	case PROBE_DOWN:
-		f->passes++;
+		f->passes = f->passes < clean_run ? f->passes + 1 : clean_run;
 		if (f->passes < f->passes_wanted || now < f->hold_until_ns)
 			return false;
 		f->recovered_ns = now;
@@ -105,7 +105,7 @@ bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, ui
 }
 
 /* A path that lost one probe in twenty passes a short run of replies soon enough by luck. */
-static uint32_t clean_run(const struct probe_fsm_times *t)
+static uint32_t run_wanted(const struct probe_fsm_times *t)
 {
 	uint64_t n = t->interval_ns ? CLEAN_NS / t->interval_ns : CLEAN_MAX;
 
@@ -128,37 +128,39 @@ uint64_t probe_fsm_queue(uint64_t burst_ns)
 	return full < QUEUE_MIN_NS ? QUEUE_MIN_NS : full;
 }
 
+static bool is_silent_for(const struct probe_evidence *e, uint64_t now, uint64_t ns)
+{
+	return e->silent_since_ns && now >= e->silent_since_ns + ns + e->margin_ns;
+}
+
 static bool is_lost(const struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e)
 {
-	uint64_t patience = probe_fsm_silence(t, e->burst_ns) + e->margin_ns;
-
 	if (f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns)
 		return false;
 	return e->n_silent >= t->detect_multiplier && e->answers_elsewhere &&
-	       now >= e->silent_since_ns + patience;
+	       is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns));
 }
 
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e, struct probe_fsm_change *change)
 {
-	bool late = e->silent_since_ns && now >= e->silent_since_ns + t->interval_ns + e->margin_ns;
 	bool changed;
 
 	if (f->state == PROBE_DOWN) {
-		if (late)
+		if (is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns)))
 			f->passes = 0;
 		return false;
 	}
-	if (e->silent_since_ns && is_lost(f, t, now, e))
+	if (is_lost(f, t, now, e))
 		return go_down(f, t, e->where, down_reason(e->where, false), now, change);
 	if (e->lossy && f->state != PROBE_UNPROVEN) {
 		changed = go_down(f, t, e->where, down_reason(e->where, true), now, change);
-		if (f->passes_wanted < clean_run(t))
-			f->passes_wanted = clean_run(t);
+		if (f->passes_wanted < run_wanted(t))
+			f->passes_wanted = run_wanted(t);
 		return changed;
 	}
-	if (f->state == PROBE_UP && late)
+	if (f->state == PROBE_UP && is_silent_for(e, now, t->interval_ns))
 		return set(f, PROBE_SUSPECT, e->where, "a reply is overdue", now, change);
 	if (f->state == PROBE_RECOVERING && now >= f->since_ns + t->ramp_ns)
 		return set(f, PROBE_UP, PROBE_NOWHERE, "recovered", now, change);

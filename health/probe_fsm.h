@@ -83,8 +83,12 @@ struct probe_fsm_change {
 /* starts_down: a former life found it down; replies have to prove otherwise. */
 void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool starts_down,
 		    uint64_t now);
-/* Each returns true if the state changed; *change then says how. */
-bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+/*
+ * Each returns true if the state changed; *change then says how. clean_run: how many probes were answered since the newest that
+ * is missing (loss_rtt_clean_run()); looked at where the path is down. A reply that comes late breaks no row, only one that
+ * does not come: else a busy machine would keep planes down that are whole.
+ */
+bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now, uint32_t clean_run,
 			struct probe_fsm_change *change);
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e, struct probe_fsm_change *change);

@@ -275,14 +275,16 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 {
 	struct prober_path *path = &peer->paths[plane];
 	struct probe_fsm_change change;
+	uint32_t n, clean_run = 0;
 	uint64_t nth;
-	uint32_t n;
 
 	path->answered_ever = true;
 	if (path->loss.newest_answered - answered_before > STRAY_MAX + 1)
 		path->answering_since_ns = path->loss.newest_answered_sent_ns;
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
-	if (!path->wanted || !probe_fsm_answered(&path->fsm, &p->times, now, &change))
+	if (path->fsm.state == PROBE_DOWN)
+		clean_run = prober_clean_run(p, peer, plane, now);
+	if (!path->wanted || !probe_fsm_answered(&path->fsm, &p->times, now, clean_run, &change))
 		return;
 	path->next_ns = now; /* no more slow probing */
 	schedule(p, peer, plane, now);

@@ -180,6 +180,8 @@ void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t p
 
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
+/* Probes answered over a path since the newest one that is missing for longer than silence would have to last there. */
+uint32_t prober_clean_run(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* So many, in full queues or not, that it is to be asked what to blame. */
 bool prober_has_losses(const struct prober_path *path);
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);

@@ -55,6 +55,13 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	return probe_fsm_queue(now < p->late_until_ns ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
 
+uint32_t prober_clean_run(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	return loss_rtt_clean_run(&peer->paths[plane].loss, now,
+				  probe_fsm_silence(&p->times, p->ports->gpus[peer->gpu].burst_ns[plane]) +
+					  margin_of(p, peer, plane, now));
+}
+
 bool prober_has_losses(const struct prober_path *path)
 {
 	return path->loss.n_lost + path->loss.n_queued >= GRAY_LOST_MIN;
@@ -182,7 +189,7 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
 			compare(path, &peer->paths[i], multiplier, &e);
-	e.lossy = is_losing(p, path) && loss_rtt_clean_run(&path->loss, now) < HEALED_RUN && is_clean_elsewhere(p, peer, plane);
+	e.lossy = is_losing(p, path) && loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < HEALED_RUN && is_clean_elsewhere(p, peer, plane);
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);

@@ -43,7 +43,7 @@ START_TEST(a_clean_run_begins_after_the_newest_that_is_missing)
 	struct loss_rtt_probe probe;
 	uint64_t now = 100 * MS;
 
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now), 0);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS), UINT32_MAX);
 	for (uint32_t i = 0; i < 40; i++, now += 10 * MS) {
 		uint32_t s = sent(now, i, 0, 0, i == 30);
 
@@ -52,14 +52,15 @@ START_TEST(a_clean_run_begins_after_the_newest_that_is_missing)
 	}
 	/* neither the void one nor one on its way ends it */
 	sent(now, 40, 0, 0, false);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS), 18);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + 3 * MS), 0);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS, 2 * MS), 18);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + 3 * MS, 2 * MS), 0);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + 3 * MS, 9 * MS), 18);
 	/* nor does it matter whether they are decided */
 	loss_rtt_settle(&l, now - 5 * MS);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS), 18);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS, 2 * MS), 18);
 	for (uint32_t i = 0; i < 2 * LOSS_RTT_WINDOW; i++, now += 10 * MS)
 		ck_assert(loss_rtt_answered(&l, now + 2 * MS, sent(now, i, 0, 0, false), i, &probe));
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now), LOSS_RTT_WINDOW);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS), UINT32_MAX);
 }
 END_TEST
 
@@ -150,11 +151,11 @@ START_TEST(a_deferred_answer_is_missed_later)
 	ck_assert(loss_rtt_answered(&l, 109 * MS, s, 7, &probe));
 	ck_assert_uint_eq(l.n_rtt, 0);
 	ck_assert_uint_eq(l.rtt_peak_ns, 0);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, 110 * MS), 1);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, 110 * MS, 0), UINT32_MAX);
 	probe.nonce = 8;
 	loss_rtt_sent(&l, 120 * MS, &probe);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, 130 * MS), 1); /* not missing yet */
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, 131 * MS), 0);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, 130 * MS, 0), UINT32_MAX); /* not missing yet */
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, 131 * MS, 0), 0);
 	loss_rtt_settle(&l, 200 * MS);
 	ck_assert_uint_eq(l.n_lost, 1);
 }

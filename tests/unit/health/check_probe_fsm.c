@@ -28,7 +28,7 @@ static void setup(void)
 
 static void bring_up(void)
 {
-	ck_assert(probe_fsm_answered(&f, &times, now, &change));
+	ck_assert(probe_fsm_answered(&f, &times, now, UINT32_MAX, &change));
 	ck_assert_int_eq(f.state, PROBE_UP);
 }
 
@@ -58,7 +58,7 @@ static void recover(void)
 	for (int i = 0; f.state == PROBE_DOWN; i++) {
 		ck_assert_int_lt(i, 1000);
 		now += 3 * MS;
-		probe_fsm_answered(&f, &times, now, &change);
+		probe_fsm_answered(&f, &times, now, UINT32_MAX, &change);
 	}
 	ck_assert_int_eq(f.state, PROBE_RECOVERING);
 }
@@ -124,7 +124,7 @@ START_TEST(suspect_is_usable_and_ends_with_a_reply)
 	ck_assert(tick(silence(4)));
 	ck_assert_int_eq(change.new_state, PROBE_SUSPECT);
 	ck_assert_uint_eq(probe_fsm_permille(&f, &times, now), 1000);
-	ck_assert(probe_fsm_answered(&f, &times, now, &change));
+	ck_assert(probe_fsm_answered(&f, &times, now, UINT32_MAX, &change));
 	ck_assert_int_eq(f.state, PROBE_UP);
 }
 END_TEST
@@ -147,9 +147,17 @@ START_TEST(recovery_takes_probes_in_a_row_the_hold_and_a_ramp)
 	bring_up();
 	bring_down();
 	for (int i = 0; i < 9; i++)
-		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, &change));
-	tick(silence(4)); /* one is missing: the row begins again */
+		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, &change));
+	tick(silence(8)); /* one is late, and comes */
+	ck_assert_uint_eq(f.passes, 9);
+	tick(silence(9)); /* all are missing: the row begins again */
 	ck_assert_uint_eq(f.passes, 0);
+	now = f.hold_until_ns;
+	for (int i = 0; i < 9; i++)
+		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, &change));
+	/* one is missing, and two after it were answered: so many are in the row */
+	ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, 2, &change));
+	ck_assert_uint_eq(f.passes, 2);
 	recover();
 	ck_assert_uint_ge(f.passes, 10);
 	for (int i = 0; f.state == PROBE_RECOVERING; i++, now += 10 * MS) {
