@@ -7,7 +7,7 @@
 #include "conn_table.h"
 #include "flow_balance.h"
 #include "flow_id_table.h"
-#include "spray_table.h"
+#include "flow_spread.h"
 
 #define NONE	   UINT32_MAX
 #define BALANCE_NS UINT64_C(100000000)
@@ -25,20 +25,10 @@ struct binding {
 	bool in_use;
 };
 
-/* Of one QP: how far behind it is in being given turns, and where the next of its flows is looked for. */
-struct turn {
-	int64_t credit;
-	uint32_t at;
-};
-
 struct flow_table {
 	struct flow_table_attr attr;
-	struct weights weights;
-	struct flow_table_stats stats;
-	uint64_t start[FARE_MAX_PLANES]; /* virtual picks before the first: the pair's phase */
-	uint32_t *slot_count[FARE_MAX_PLANES];
-	uint32_t *excess[FARE_MAX_PLANES]; /* scratch: how many flows each QP is to give up */
-	struct turn *turns[FARE_MAX_PLANES];
+	struct flow_spread spread;
+	struct flow_table_stats stats; /* what spread does not count */
 	/* key -> binding: by_qp where keys are QPs and bindings few enough, else by_id */
 	struct conn_table *by_qp;
 	struct flow_id_table *by_id;
@@ -100,8 +90,11 @@ static void entry_show(struct flow_table *t, uint32_t i)
 
 int flow_table_create(struct flow_table **out, const struct flow_table_attr *attr)
 {
+	struct flow_spread_attr spread = {
+		.slots = attr->slots, .n_planes = attr->n_planes, .phase = attr->phase, .turn = attr->turn
+	};
 	struct flow_table *t;
-	int err = -ENOMEM;
+	int err;
 
 	*out = NULL;
 	if (!attr->max_flows || attr->max_flows > 1u << 20 || !attr->n_planes || attr->n_planes > FARE_MAX_PLANES)
@@ -111,28 +104,20 @@ int flow_table_create(struct flow_table **out, const struct flow_table_attr *att
 		return -ENOMEM;
 	t->attr = *attr;
 	t->b = calloc(attr->max_flows, sizeof(*t->b));
-	if (!t->b)
-		goto failed;
-	for (unsigned p = 0; p < attr->n_planes; p++) {
-		t->slot_count[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
-		t->excess[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(uint32_t));
-		t->turns[p] = calloc(attr->slots[p] ? attr->slots[p] : 1, sizeof(struct turn));
-		if (!t->slot_count[p] || !t->excess[p] || !t->turns[p])
-			goto failed;
-	}
-	err = index_create(t);
+	err = t->b ? flow_spread_init(&t->spread, &spread) : -ENOMEM;
+	if (!err)
+		err = index_create(t);
 	if (!err && attr->by_bytes)
 		err = flow_balance_create(&t->balance, attr->max_flows);
-	if (err)
-		goto failed;
+	if (err) {
+		flow_table_destroy(t);
+		return err;
+	}
 	t->attr.balance_ns = attr->balance_ns ? attr->balance_ns : BALANCE_NS;
 	for (uint32_t i = 0; i < attr->max_flows; i++)
 		t->b[i].next = i + 1 < attr->max_flows ? i + 1 : NONE;
 	*out = t;
 	return 0;
-failed:
-	flow_table_destroy(t);
-	return err;
 }
 
 void flow_table_destroy(struct flow_table *t)
@@ -145,11 +130,7 @@ void flow_table_destroy(struct flow_table *t)
 		t->b[i].in_use = false;
 		entry_show(t, i);
 	}
-	for (unsigned p = 0; p < FARE_MAX_PLANES; p++) {
-		free(t->slot_count[p]);
-		free(t->excess[p]);
-		free(t->turns[p]);
-	}
+	flow_spread_fini(&t->spread);
 	flow_balance_destroy(t->balance);
 	conn_table_destroy(t->by_qp);
 	flow_id_table_destroy(t->by_id);
@@ -157,37 +138,15 @@ void flow_table_destroy(struct flow_table *t)
 	free(t);
 }
 
-static void leave_slot(struct flow_table *t, uint32_t i)
+static void leave_plane(struct flow_table *t, uint32_t i)
 {
-	t->stats.count[t->b[i].plane]--;
-	t->slot_count[t->b[i].plane][t->b[i].index]--;
+	flow_spread_leave(&t->spread, t->b[i].plane, t->b[i].index);
 }
 
-/* The pair's place among n. */
-static uint32_t place(const struct flow_table *t, uint32_t n)
-{
-	int64_t turn = t->attr.turn % (int64_t)n;
-
-	return ((uint32_t)(t->attr.phase * n) + (uint32_t)(turn < 0 ? turn + (int64_t)n : turn)) % n;
-}
-
-/* Puts flow i on plane, on its emptiest QP; ties go round with the phase, so that pairs differ. */
 static void enter_plane(struct flow_table *t, uint32_t i, unsigned plane)
 {
-	unsigned n = t->attr.slots[plane] ? t->attr.slots[plane] : 1, best;
-	unsigned first = place(t, n);
-
-	best = first;
-	for (unsigned k = 0; k < n; k++) {
-		unsigned s = (first + k) % n;
-
-		if (t->slot_count[plane][s] < t->slot_count[plane][best])
-			best = s;
-	}
 	t->b[i].plane = (uint16_t)plane;
-	t->b[i].index = (uint16_t)best;
-	t->slot_count[plane][best]++;
-	t->stats.count[plane]++;
+	t->b[i].index = (uint16_t)flow_spread_enter(&t->spread, plane);
 	if (t->balance)
 		flow_balance_enter(t->balance, i, plane);
 }
@@ -195,74 +154,31 @@ static void enter_plane(struct flow_table *t, uint32_t i, unsigned plane)
 static void forget(struct flow_table *t, uint32_t i)
 {
 	index_erase(t, t->b[i].key);
-	leave_slot(t, i);
+	leave_plane(t, i);
 	if (t->balance)
 		flow_balance_leave(t->balance, i);
 	t->b[i].in_use = false;
 	t->b[i].next = t->free;
 	t->free = i;
-	t->stats.in_use--;
 	entry_show(t, i);
 }
 
-/* (count + 1) / weight: the load plane would have with one flow more. Smaller is better; compares exactly. */
-static bool load_less(uint64_t count_a, uint32_t w_a, uint64_t count_b, uint32_t w_b)
+static bool is_by_bytes(const struct flow_table *t)
 {
-	return count_a * w_b < count_b * w_a;
-}
-
-static bool few(const struct flow_table *t, uint32_t flows)
-{
-	return flows < t->weights.sum || flows <= FLOW_TABLE_FEW * t->weights.n;
-}
-
-static int least_loaded(const struct flow_table *t, const uint32_t *count)
-{
-	unsigned first = place(t, t->weights.n);
-	int best = -1;
-
-	for (unsigned k = 0; k < t->weights.n; k++) {
-		unsigned p = (first + k) % t->weights.n;
-
-		if (t->weights.w[p] && (best < 0 || load_less(count[p] + 1, t->weights.w[p], count[best] + 1,
-							      t->weights.w[best])))
-			best = (int)p;
-	}
-	return best;
+	return t->balance && flow_balance_measured(t->balance);
 }
 
 /* The plane a new flow goes to. */
-static int plane_for_bind(const struct flow_table *t)
+static unsigned plane_for_bind(const struct flow_table *t)
 {
-	uint64_t counts[FARE_MAX_PLANES];
-
-	if (t->balance && flow_balance_measured(t->balance))
-		return (int)flow_balance_best_plane(t->balance, &t->weights, NONE);
-	if (!few(t, t->stats.in_use + 1))
-		return least_loaded(t, t->stats.count);
-	for (unsigned p = 0; p < t->weights.n; p++)
-		counts[p] = t->start[p] + t->stats.count[p];
-	return spray_table_owed(&t->weights, counts);
-}
-
-/* The pair's place as picks already made: where in the exact schedule it begins. */
-static void set_start(struct flow_table *t)
-{
-	uint32_t n = place(t, t->weights.sum);
-
-	memset(t->start, 0, sizeof(t->start));
-	for (uint32_t i = 0; i < n; i++)
-		t->start[spray_table_owed(&t->weights, t->start)]++;
+	return is_by_bytes(t) ? flow_balance_best_plane(t->balance, &t->spread.weights, NONE) : flow_spread_next(&t->spread);
 }
 
 /* Any flow on plane, from that plane's fullest QP; resumes at *cursor so that a pass is linear. */
 static uint32_t flow_on(const struct flow_table *t, unsigned plane, uint32_t *cursor)
 {
-	uint32_t fullest = 0;
+	unsigned fullest = flow_spread_fullest(&t->spread, plane);
 
-	for (unsigned s = 1; s < t->attr.slots[plane]; s++)
-		if (t->slot_count[plane][s] > t->slot_count[plane][fullest])
-			fullest = s;
 	for (uint32_t k = 0; k < t->attr.max_flows; k++) {
 		uint32_t i = *cursor;
 
@@ -273,55 +189,17 @@ static uint32_t flow_on(const struct flow_table *t, unsigned plane, uint32_t *cu
 	return NONE;
 }
 
-/*
- * The most flows each plane may carry without exceeding the least possible load: filling one flow at a time where
- * load stays lowest finds that load. Only what exceeds a capacity must move, hence the fewest moves.
- */
-static void capacities(const struct flow_table *t, uint32_t *capacity)
-{
-	uint32_t counts[FARE_MAX_PLANES] = { 0 }, worst_count = 0, worst_w = 1;
-
-	for (uint32_t i = 0; i < t->stats.in_use; i++) {
-		int best = -1;
-
-		for (unsigned p = 0; p < t->weights.n; p++)
-			if (t->weights.w[p] && (best < 0 || load_less(counts[p] + 1, t->weights.w[p], counts[best] + 1,
-								      t->weights.w[best])))
-				best = (int)p;
-		counts[best]++;
-		if (load_less(worst_count, worst_w, counts[best], t->weights.w[best])) {
-			worst_count = counts[best];
-			worst_w = t->weights.w[best];
-		}
-	}
-	for (unsigned p = 0; p < t->weights.n; p++)
-		capacity[p] = (uint32_t)((uint64_t)worst_count * t->weights.w[p] / worst_w);
-}
-
-/* How many flows plane should have when there are too few for proportion: systematic apportionment. */
-static void systematic(const struct flow_table *t, uint64_t *target)
-{
-	uint64_t counts[FARE_MAX_PLANES];
-
-	memcpy(counts, t->start, sizeof(counts));
-	memset(target, 0, sizeof(counts));
-	for (uint32_t i = 0; i < t->stats.in_use; i++) {
-		int p = spray_table_owed(&t->weights, counts);
-
-		counts[p]++;
-		target[p]++;
-	}
-}
-
 /* Did `to` gain against `from`? Otherwise a move between them serves nothing: both are worth what they were. */
 static bool gained(const struct flow_table *t, const struct weights *old, unsigned to, unsigned from)
 {
-	return (uint64_t)t->weights.w[to] * old->w[from] > (uint64_t)old->w[to] * t->weights.w[from];
+	const struct weights *new = &t->spread.weights;
+
+	return (uint64_t)new->w[to] * old->w[from] > (uint64_t)old->w[to] * new->w[from];
 }
 
 static void move_to(struct flow_table *t, uint32_t i, unsigned to)
 {
-	leave_slot(t, i);
+	leave_plane(t, i);
 	enter_plane(t, i, to);
 	t->stats.moves++;
 	entry_show(t, i);
@@ -331,7 +209,7 @@ static void move_flow(struct flow_table *t, const struct weights *old, uint32_t 
 {
 	unsigned from = t->b[i].plane;
 
-	t->stats.needless_moves += t->weights.w[from] && old->sum && !gained(t, old, to, from);
+	t->stats.needless_moves += t->spread.weights.w[from] && old->sum && !gained(t, old, to, from);
 	move_to(t, i, to);
 }
 
@@ -352,62 +230,30 @@ static unsigned rebalance_few(struct flow_table *t, const struct weights *old)
 	unsigned moved = 0;
 	uint32_t cursor = 0;
 
-	systematic(t, target);
-	for (unsigned to = 0; to < t->weights.n; to++) {
-		for (unsigned from = 0; from < t->weights.n; from++) {
-			while (gained(t, old, to, from) && t->stats.count[to] < target[to] &&
-			       t->stats.count[from] > target[from]) {
+	flow_spread_window(&t->spread, target);
+	for (unsigned to = 0; to < t->spread.weights.n; to++) {
+		for (unsigned from = 0; from < t->spread.weights.n; from++) {
+			while (gained(t, old, to, from) && t->spread.count[to] < target[to] &&
+			       t->spread.count[from] > target[from]) {
 				move_between(t, old, from, to, &cursor);
 				moved++;
 			}
 		}
 	}
 	/* nothing may stay on a dead plane, whoever's turn it was */
-	for (unsigned from = 0; from < t->weights.n; from++) {
-		while (!t->weights.w[from] && t->stats.count[from]) {
-			move_between(t, old, from, (unsigned)least_loaded(t, t->stats.count), &cursor);
+	for (unsigned from = 0; from < t->spread.weights.n; from++) {
+		while (!t->spread.weights.w[from] && t->spread.count[from]) {
+			move_between(t, old, from, flow_spread_least_loaded(&t->spread), &cursor);
 			moved++;
 		}
 	}
 	return moved;
 }
 
-/* How many flows each QP of a plane must give up so that `keep` stay there, the fullest QPs first. */
-static void slot_excess(const struct flow_table *t, unsigned plane, uint32_t keep, uint32_t *excess)
-{
-	unsigned n = t->attr.slots[plane] ? t->attr.slots[plane] : 1;
-
-	memset(excess, 0, n * sizeof(*excess));
-	for (uint32_t total = t->stats.count[plane]; total > keep; total--) {
-		unsigned fullest = 0;
-
-		for (unsigned s = 1; s < n; s++)
-			if (t->slot_count[plane][s] - excess[s] > t->slot_count[plane][fullest] - excess[fullest])
-				fullest = s;
-		excess[fullest]++;
-	}
-}
-
-/* What planes are to have in the end: none beyond its capacity, and what is released where load stays lowest. */
-static uint32_t set_targets(struct flow_table *t, uint32_t *target)
-{
-	uint32_t capacity[FARE_MAX_PLANES], n = 0;
-
-	capacities(t, capacity);
-	for (unsigned p = 0; p < t->weights.n; p++) {
-		target[p] = t->stats.count[p] < capacity[p] ? t->stats.count[p] : capacity[p];
-		n += t->stats.count[p] - target[p];
-		slot_excess(t, p, target[p], t->excess[p]);
-	}
-	for (uint32_t k = 0; k < n; k++)
-		target[least_loaded(t, target)]++;
-	return n;
-}
-
 /* By how much plane p is behind an even walk to its target, after `walked` flows of which it had `seen`. */
 static int64_t behind(const struct flow_table *t, const uint32_t *target, const uint32_t *seen, unsigned p, uint32_t walked)
 {
-	return (int64_t)((uint64_t)walked * target[p]) - (int64_t)((uint64_t)t->stats.in_use * seen[p]);
+	return (int64_t)((uint64_t)walked * target[p]) - (int64_t)((uint64_t)t->spread.in_use * seen[p]);
 }
 
 /* How choosy a walk is: the last one takes whatever is left. */
@@ -417,12 +263,12 @@ enum walk { WALK_EVENLY, WALK_GAINED, WALK_ANY, WALKS };
 static int furthest_behind(const struct flow_table *t, const struct weights *old, const uint32_t *target,
 			   const uint32_t *seen, unsigned from, uint32_t walked, enum walk walk)
 {
-	bool alive = t->weights.w[from];
+	bool alive = t->spread.weights.w[from];
 	int64_t most = alive && walk == WALK_EVENLY ? behind(t, target, seen, from, walked) : INT64_MIN;
 	int best = -1;
 
-	for (unsigned p = 0; p < t->weights.n; p++) {
-		if (p == from || t->stats.count[p] >= target[p] || (alive && walk != WALK_ANY && !gained(t, old, p, from)) ||
+	for (unsigned p = 0; p < t->spread.weights.n; p++) {
+		if (p == from || t->spread.count[p] >= target[p] || (alive && walk != WALK_ANY && !gained(t, old, p, from)) ||
 		    behind(t, target, seen, p, walked) <= most)
 			continue;
 		most = behind(t, target, seen, p, walked);
@@ -432,13 +278,13 @@ static int furthest_behind(const struct flow_table *t, const struct weights *old
 }
 
 /*
- * Which flows move is free, how many is not (set_targets()). A sender that walks its flows in order must not meet a long stretch
+ * Which flows move is free, how many is not (flow_spread_targets()). A sender that walks its flows in order must not meet a long stretch
  * without a plane and then one full of it: so they are chosen on a walk, such that each plane's flows come as evenly as its
  * number allows. What is left over then moves wherever it is.
  */
 static unsigned rebalance_many(struct flow_table *t, const struct weights *old)
 {
-	uint32_t target[FARE_MAX_PLANES], n = set_targets(t, target);
+	uint32_t target[FARE_MAX_PLANES], n = flow_spread_targets(&t->spread, target);
 	unsigned moved = 0;
 
 	for (enum walk walk = WALK_EVENLY; walk < WALKS && moved < n; walk++) {
@@ -452,7 +298,7 @@ static unsigned rebalance_many(struct flow_table *t, const struct weights *old)
 			if (!b->in_use)
 				continue;
 			walked++;
-			excess = &t->excess[b->plane][b->index];
+			excess = &t->spread.excess[b->plane][b->index];
 			to = *excess ? furthest_behind(t, old, target, seen, b->plane, walked, walk) : -1;
 			if (to >= 0) {
 				--*excess;
@@ -467,20 +313,16 @@ static unsigned rebalance_many(struct flow_table *t, const struct weights *old)
 
 unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights)
 {
-	struct weights old = t->weights;
+	struct weights old = t->spread.weights;
 
 	if (old.n == weights->n && !memcmp(old.w, weights->w, sizeof(old.w)))
 		return 0;
-	t->weights = *weights;
-	if (!weights->sum)
+	flow_spread_reweight(&t->spread, weights);
+	if (!t->spread.weights.sum)
 		return 0;
-	set_start(t);
-	for (unsigned p = 0; p < t->attr.n_planes; p++)
-		for (unsigned s = 0; s < t->attr.slots[p]; s++)
-			t->turns[p][s].credit = 0;
-	if (t->balance && flow_balance_measured(t->balance))
-		return flow_balance_settle(t->balance, weights, on_balance, t);
-	if (few(t, t->stats.in_use) && old.sum)
+	if (is_by_bytes(t))
+		return flow_balance_settle(t->balance, &t->spread.weights, on_balance, t);
+	if (flow_spread_is_few(&t->spread, t->spread.in_use) && old.sum)
 		return rebalance_few(t, &old);
 	return rebalance_many(t, &old);
 }
@@ -523,8 +365,7 @@ static int bind_new(struct flow_table *t, uint64_t key, uint64_t now_ns, uint32_
 	t->b[i].key = key;
 	t->b[i].in_use = true;
 	t->b[i].last_used_ns = now_ns;
-	enter_plane(t, i, (unsigned)plane_for_bind(t));
-	t->stats.in_use++;
+	enter_plane(t, i, plane_for_bind(t));
 	t->stats.binds++;
 	entry_show(t, i);
 	*out = i;
@@ -541,7 +382,7 @@ int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct 
 		t->stats.expiries++;
 		i = NONE;
 	}
-	if (!t->weights.sum)
+	if (!t->spread.weights.sum)
 		return -ENETUNREACH;
 	if (i == NONE) {
 		err = bind_new(t, key, now_ns, &i);
@@ -551,47 +392,17 @@ int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct 
 	t->b[i].last_used_ns = now_ns;
 	if (t->balance && now_ns >= t->balance_due_ns) {
 		t->balance_due_ns = now_ns + t->attr.balance_ns;
-		flow_balance_tick(t->balance, &t->weights, on_balance, t);
+		flow_balance_tick(t->balance, &t->spread.weights, on_balance, t);
 	}
 	out->plane = t->b[i].plane;
 	out->index = t->b[i].index;
 	return 0;
 }
 
-/* The QP whose turn it is: a smooth weighted round-robin by how many flows each carries. NULL: none carries any. */
-static struct turn *take_turn(struct flow_table *t, unsigned *plane, unsigned *index)
-{
-	unsigned first = place(t, t->weights.n), widest = 0;
-	struct turn *best = NULL;
-	int64_t total = 0;
-
-	for (unsigned p = 0; p < t->weights.n; p++)
-		widest = t->attr.slots[p] > widest ? t->attr.slots[p] : widest;
-	for (unsigned s = 0; s < widest; s++) /* planes first, so that a plane's QPs are far apart */
-		for (unsigned k = 0; k < t->weights.n; k++) {
-			unsigned p = (first + k) % t->weights.n;
-			struct turn *turn;
-
-			if (!t->weights.w[p] || s >= t->attr.slots[p] || !t->slot_count[p][s])
-				continue;
-			turn = &t->turns[p][s];
-			total += t->slot_count[p][s];
-			turn->credit += t->slot_count[p][s];
-			if (best && turn->credit <= best->credit)
-				continue;
-			best = turn;
-			*plane = p;
-			*index = s;
-		}
-	if (best)
-		best->credit -= total;
-	return best;
-}
-
 int flow_table_turn(struct flow_table *t, uint64_t *key)
 {
 	unsigned plane = 0, index = 0;
-	struct turn *turn = t->weights.n ? take_turn(t, &plane, &index) : NULL;
+	struct flow_turn *turn = flow_spread_take_turn(&t->spread, &plane, &index);
 
 	for (uint32_t k = 0; turn && k < t->attr.max_flows; k++) {
 		const struct binding *b = &t->b[turn->at];
@@ -623,6 +434,8 @@ unsigned flow_table_expire(struct flow_table *t, uint64_t now_ns)
 void flow_table_stats(const struct flow_table *t, struct flow_table_stats *out)
 {
 	*out = t->stats;
+	out->in_use = t->spread.in_use;
+	memcpy(out->count, t->spread.count, sizeof(out->count));
 }
 
 void flow_table_account(struct flow_table *t, uint64_t key, uint64_t bytes, uint16_t udp_source_port)

@@ -12,13 +12,7 @@
  * By bytes, when asked: what flows are measured to carry takes the place of their number (flow_balance.h), as soon as
  * anything was measured.
  *
- * By number, two regimes. With many flows (at least as many as the weight period W, and more than FLOW_TABLE_FEW a plane) counts
- * minimise max(flows / weight) over the planes (d'Hondt): a change moves only what exceeds a plane's part at that least
- * load, each move necessary. With fewer, no pair can be proportional alone, and d'Hondt would favour the wide planes in
- * every pair alike; then a pair's flows are a window of the exact schedule (no plane is a whole flow from its share), and
- * where the window begins differs from pair to pair, so that all pairs together are proportional. (A lone pair of 16 flows
- * over weights 2:2:2:1 thus may end up to 1.31 times above its optimum, where d'Hondt would give 1.09. But d'Hondt in every
- * pair gives 1.04 for 64 GPUs all to all, where windows give 1.00: no rule that knows only its own pair does both.)
+ * By number (flow_spread.h): in proportion where the flows are many, and else so that all pairs together are.
  */
 #ifndef FLOW_TABLE_H
 #define FLOW_TABLE_H
@@ -28,8 +22,6 @@
 #include "conn_shm.h"
 #include "weights.h"
 
-#define FLOW_TABLE_FEW 4
-
 struct flow_table;
 
 struct flow_table_attr {
@@ -37,11 +29,7 @@ struct flow_table_attr {
 	uint32_t max_flows;		/* 1 .. 2^20 */
 	uint16_t slots[FARE_MAX_PLANES]; /* QPs per plane, >= 1 */
 	unsigned n_planes;
-	/*
-	 * Where in the schedule the pair begins: floor(phase x W) + turn, modulo W. Pairs whose turns are consecutive
-	 * (weights_turn()) share the odd flows out exactly, whatever W is; a phase does so nearly.
-	 */
-	double phase;
+	double phase; /* as in flow_spread.h */
 	int64_t turn;
 	uint64_t idle_expiry_ns; /* 0: never */
 	uint64_t seed;		 /* random, if keys may come from somebody who would like them to collide */
