@@ -79,12 +79,4 @@ void config_destroy(struct config *config); /* NULL is fine */
  * or too long. */
 int config_override_run_dir(struct config *config, const char *run_dir);
 
-/*
- * Keys in which a and b differ and that only a restart can apply, as "node, local_gpus"; "" if
- * none. The others (log_level, bgp.*, speed_mbps) take effect on reload.
- */
-void config_restart_keys(const struct config *a, const struct config *b, char *out, size_t size);
-/* true if the sources (BMP, zserv) must be started anew to go from a to b. */
-bool config_sources_differ(const struct config *a, const struct config *b);
-
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config_diff.h"
 #include "daemon_internal.h"
 
 static void put_in_force(struct daemon *d, struct config *new)

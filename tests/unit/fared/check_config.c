@@ -128,41 +128,6 @@ START_TEST(a_mistake)
 }
 END_TEST
 
-START_TEST(what_a_reload_can_do)
-{
-	static const struct {
-		const char *from, *to, *restart;
-		bool sources;
-	} edits[] = {
-		{"warning", "debug", "", false},
-		{"speed_mbps: 200", "speed_mbps: 100", "", false},
-		{"stale_s: 60", "stale_s: 61", "", true},
-		{"198.18.0.4", "198.18.0.6", "", true},
-		{"node: s0", "node: s1", "node", false},
-		{"dev: a1", "dev: a2", "local_gpus", false},
-		{"/run/x", "/run/y", "run_dir", false},
-		{"local_gpus:", "health: {interval_ms: 4}\nlocal_gpus:", "health", false},
-		{"local_gpus:", "health: {key_file: /k}\nlocal_gpus:", "health", false},
-	};
-	struct config_error error;
-	struct config *a, *b;
-	char text[2048], keys[200];
-
-	ck_assert_int_eq(parse(&a, good, &error), 0);
-	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
-		edit(text, sizeof(text), edits[i].from, edits[i].to);
-		ck_assert_msg(!parse(&b, text, &error), "%s", error.text);
-		config_restart_keys(a, b, keys, sizeof(keys));
-		ck_assert_msg(!strncmp(keys, edits[i].restart, strlen(edits[i].restart)) &&
-				      !keys[0] == !edits[i].restart[0],
-			      "%s: '%s'", edits[i].to, keys);
-		ck_assert_int_eq(config_sources_differ(a, b), edits[i].sources);
-		config_destroy(b);
-	}
-	config_destroy(a);
-}
-END_TEST
-
 START_TEST(every_truncation_is_survived)
 {
 	struct config_error error;
@@ -186,7 +151,6 @@ int main(void)
 
 	tcase_add_test(tc, a_good_file);
 	tcase_add_loop_test(tc, a_mistake, 0, (int)(sizeof(mistakes) / sizeof(mistakes[0])));
-	tcase_add_test(tc, what_a_reload_can_do);
 	tcase_add_test(tc, every_truncation_is_survived);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
