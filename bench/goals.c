@@ -1,6 +1,7 @@
 #include "goals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 
 struct goals {
 	const char *path, *json_path, *html_path;
+	const char *keep; /* where documents stay; NULL: they do not */
 	const char **selections; /* none: everything */
 	int n_selections;
 	bool cheap, list;
@@ -38,6 +40,7 @@ static const struct options_entry goals_table[] = {
 	{"cheap", 'c', NULL, "only what is quick enough for every change"},
 	{"list", 'l', NULL, "say what would be measured, and how; measure nothing"},
 	{"timeout", 't', "SECONDS", "how long a command may take (1800)"},
+	{"keep", 'k', "DIR", "keep there what each command wrote, as GROUP-NAME.json: every trial behind a figure"},
 	{"json", 'j', "FILE",
 	 "write figures, goals, measurements and verdicts there ('-': standard output)"},
 	{"html", 'P', "FILE", "write them there as a page"},
@@ -93,20 +96,40 @@ static int goals_run(const char *command, uint64_t timeout_s, char *why, size_t 
 	return err;
 }
 
+/* An empty file for what a command writes. -errno. */
+static int goals_file(const struct goals *goals, const struct figure *figure, char *path, size_t size)
+{
+	int fd;
+
+	if (goals->keep) {
+		if ((size_t)snprintf(path, size, "%s/%s.json", goals->keep, figure->id) >= size)
+			return -ENAMETOOLONG;
+		for (char *at = path + strlen(goals->keep) + 1; (at = strchr(at, '/'));)
+			*at = '-';
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	} else {
+		snprintf(path, size, "/tmp/farebench-check.XXXXXX");
+		fd = mkostemp(path, O_CLOEXEC);
+	}
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
 /* Runs a figure's command; its JSON, or NULL: why says what failed. */
 static json_t *goals_measure(const struct goals *goals, const struct figure *figure, char *why,
 			     size_t size)
 {
-	char path[] = "/tmp/farebench-check.XXXXXX", command[4096];
+	char path[1024], command[4096];
+	int err = goals_file(goals, figure, path, sizeof(path));
 	json_t *root = NULL;
 	json_error_t error;
-	int fd = mkstemp(path);
 
-	if (fd < 0) {
-		snprintf(why, size, "%s: %s", path, strerror(errno));
+	if (err) {
+		snprintf(why, size, "%.300s: %s", path, strerror(-err));
 		return NULL;
 	}
-	close(fd);
 	if (goals_expand(figure, path, command, sizeof(command))) {
 		snprintf(why, size, "the command is too long");
 	} else if (goals_run(command, goals->timeout_s, why, size) == 0) {
@@ -115,7 +138,8 @@ static json_t *goals_measure(const struct goals *goals, const struct figure *fig
 			snprintf(why, size, "what it wrote is no JSON: line %d: %s", error.line,
 				 error.text);
 	}
-	unlink(path);
+	if (!goals->keep)
+		unlink(path);
 	return root;
 }
 
@@ -317,6 +341,23 @@ static int goals_check(struct goals *goals)
 	return err ? err : unmet;
 }
 
+/* Commands name their files as plain words of a shell. */
+static int goals_set_keep(struct goals *goals, const char *dir)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
+
+	if (!dir[0] || dir[strspn(dir, plain)]) {
+		fprintf(stderr, "farebench check: --keep %s: a directory named by letters, digits and / . _ + - is expected\n", dir);
+		return -EINVAL;
+	}
+	if (access(dir, W_OK | X_OK)) {
+		fprintf(stderr, "farebench check: --keep %s: %s\n", dir, strerror(errno));
+		return -EINVAL;
+	}
+	goals->keep = dir;
+	return 0;
+}
+
 static int goals_option(struct goals *goals, int option)
 {
 	switch (option) {
@@ -334,6 +375,8 @@ static int goals_option(struct goals *goals, int option)
 		return 0;
 	case 't':
 		return options_number("timeout", optarg, 1, 24 * 3600, &goals->timeout_s);
+	case 'k':
+		return goals_set_keep(goals, optarg);
 	case 'j':
 		goals->json_path = optarg;
 		return 0;

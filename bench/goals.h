@@ -1,7 +1,7 @@
 /*
  * goals.h - measures the promised figures again and holds them against their goals.
  *
- * Owns: the temporary files that commands write, and what came of each figure. In:
+ * Owns: the files that commands write (temporary, unless they are to be kept), and what came of each figure. In:
  * docs/figures.yaml; out: a line per figure, JSON, a page, exit status. A figure whose command
  * fails, takes too long or does not say the number has failed; none is left out silently. Thread:
  * the process has one.

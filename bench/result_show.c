@@ -432,15 +432,17 @@ void result_show_environment(const struct result *result, struct report *report)
 		    result_show_text(e, "emulated"), result_show_text(e, "observation_point"));
 }
 
-int result_show_all(const struct result *result, struct report *report, const char *html,
-		    const char *json)
+int result_show_all(const struct result *result, const char *title, const char *html, const char *json)
 {
 	bool quiet = json && strcmp(json, "-") == 0;
+	struct report *report = NULL;
 	int err = result_show_runs(result, quiet ? NULL : stdout, NULL);
 
 	if (!err && json)
 		err = result_write(result, json);
-	if (!err && report) {
+	if (!err && html)
+		err = report_create(&report, title);
+	if (report) {
 		result_show_environment(result, report);
 		err = result_show_runs(result, NULL, report);
 	}

@@ -341,7 +341,6 @@ int kv_main(int argc, char **argv)
 		.n = 5,
 	};
 	int err = kv_parse(&c, argc, argv);
-	struct report *report = NULL;
 	struct result *result;
 
 	if (err)
@@ -352,13 +351,9 @@ int kv_main(int argc, char **argv)
 		c.kv.timeline = json_array();
 		result_set(result, "timeline_bps", c.kv.timeline);
 	}
-	err = c.html_path ? report_create(&report, "KV-cache transfer between two GPUs") : 0;
+	err = kv_all(&c, result);
 	if (!err)
-		err = kv_all(&c, result);
-	if (err)
-		report_destroy(report);
-	else
-		err = result_show_all(result, report, c.html_path, c.json_path);
+		err = result_show_all(result, "KV-cache transfer between two GPUs", c.html_path, c.json_path);
 	result_destroy(result);
 	return err ? 1 : 0;
 }

@@ -448,20 +448,15 @@ int ep_main(int argc, char **argv)
 		.n = 5,
 	};
 	int err = ep_parse(&c, argc, argv);
-	struct report *report = NULL;
 	struct result *result;
 
 	if (err)
 		return err > 0 ? 0 : 2;
 	if (result_create(&result))
 		return 1;
-	err = c.html_path ? report_create(&report, "Expert-parallel all-to-all among all GPUs") : 0;
+	err = ep_all(&c, result);
 	if (!err)
-		err = ep_all(&c, result);
-	if (err)
-		report_destroy(report);
-	else
-		err = result_show_all(result, report, c.html_path, c.json_path);
+		err = result_show_all(result, "Expert-parallel all-to-all among all GPUs", c.html_path, c.json_path);
 	result_destroy(result);
 	return err ? 1 : 0;
 }

@@ -188,6 +188,22 @@ START_TEST(a_page)
 }
 END_TEST
 
+START_TEST(documents_are_kept)
+{
+	json_t *root;
+
+	ck_assert_int_eq(check("a", "--keep=."), 1);
+	root = json_load_file("a-met.json", 0, NULL);
+	ck_assert_ptr_nonnull(root);
+	ck_assert_int_eq(json_integer_value(json_array_get(json_object_get(root, "v"), 1)), 3);
+	json_decref(root);
+	ck_assert_int_eq(access("a-missed.json", F_OK), -1); /* the same command: once */
+	ck_assert_int_eq(check("a", "--keep=no/such/place"), 2);
+	ck_assert_int_eq(check("a", "--keep=.; echo x >> runs #"), 2);
+	ck_assert_int_eq(runs(), 1);
+}
+END_TEST
+
 /* A typing error must not look like success. */
 START_TEST(no_such_figure)
 {
@@ -211,6 +227,7 @@ int main(void)
 	tcase_add_test(tcase, commands_that_fail);
 	tcase_add_test(tcase, too_slow);
 	tcase_add_test(tcase, a_page);
+	tcase_add_test(tcase, documents_are_kept);
 	tcase_add_test(tcase, no_such_figure);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
