@@ -157,18 +157,47 @@ void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsi
 	}
 }
 
-/* That event's lowering of one of the pair's planes. */
-static bool explains(const struct drill_fault *f, const struct topo *topo, const struct observe_event *e,
-		     unsigned plane, uint64_t settle_ns)
+static bool lasts_at(const struct drill_fault *f, uint64_t t_ns, uint64_t settle_ns)
 {
-	int src = e->who / (int)topo->n_gpus, dst = e->who % (int)topo->n_gpus;
+	return t_ns >= f->from_ns && !(f->healed_ns && t_ns >= f->healed_ns + settle_ns);
+}
 
-	if (e->t_ns < f->from_ns || (f->healed_ns && e->t_ns >= f->healed_ns + settle_ns))
-		return false;
-	if (f->server != ALL)
-		return e->verdict[plane] == FARE_VERDICT_PROBE_DOWN &&
-		       ((int)topo->gpus[src].server == f->server || (int)topo->gpus[dst].server == f->server);
-	return f->plane == (int)plane && (f->gpu == ALL || f->gpu == src || f->gpu == dst);
+static bool touches(const struct drill_fault *f, int gpu, unsigned plane)
+{
+	return f->plane == (int)plane && (f->gpu == ALL || f->gpu == gpu);
+}
+
+/* When that bgpd died, was it still learning anew what a fault had taken from that GPU's plane? What it had not learned again it
+ * cannot leave in the kernel. */
+static bool was_learning(const struct drill_faults *f, const struct drill_fault *bgpd, int gpu, unsigned plane,
+			 uint64_t settle_ns)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (touches(&f->fault[i], gpu, plane) && lasts_at(&f->fault[i], bgpd->from_ns, settle_ns))
+			return true;
+	return false;
+}
+
+bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo, const struct observe_event *e,
+			  unsigned plane, uint64_t settle_ns)
+{
+	const int end[] = {e->who / (int)topo->n_gpus, e->who % (int)topo->n_gpus};
+
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct drill_fault *one = &f->fault[i];
+
+		if (!lasts_at(one, e->t_ns, settle_ns))
+			continue;
+		for (unsigned k = 0; k < 2; k++) {
+			if (one->server == ALL && touches(one, end[k], plane))
+				return true;
+			if (one->server != ALL && (int)topo->gpus[end[k]].server == one->server &&
+			    (e->verdict[plane] == FARE_VERDICT_PROBE_DOWN ||
+			     (e->verdict[plane] == FARE_VERDICT_NO_ROUTE && was_learning(f, one, end[k], plane, settle_ns))))
+				return true;
+		}
+	}
+	return false;
 }
 
 unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
@@ -185,9 +214,7 @@ unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *
 		for (unsigned p = 0; was[e->who] && p < topo->n_planes; p++) {
 			bool lowered = e->t_ns >= begin_ns && e->bps[p] < was[e->who]->bps[p];
 
-			for (unsigned k = 0; lowered && k < f->n; k++)
-				lowered = !explains(&f->fault[k], topo, e, p, settle_ns);
-			if (!lowered)
+			if (!lowered || drill_faults_explain(f, topo, e, p, settle_ns))
 				continue;
 			count++;
 			json_array_append_new(

@@ -44,10 +44,14 @@ void drill_faults_fini(struct drill_faults *f);
 void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsigned n_gpus, double healthy_bytes);
 
 /*
- * Lowered weights of paths that no fault had touched within settle_ns: how many. Each is appended to list as {at_s, src, dst, plane,
- * from_bps, to_bps, verdict}. A bgpd's death explains one thing alone: probes lost on its server's paths while it is away
- * or learns anew, for then zebra takes routes out of the kernel, and what is sent over those planes really is lost.
+ * Does a fault in force, or healed less than settle_ns before, explain that an event lowered that plane of its pair? A bgpd's death
+ * explains little: probes lost on its server's paths while it is away or learns anew, for then zebra takes routes out of the
+ * kernel, and what is sent over those planes really is lost; and routes of a plane that another fault had taken and that it
+ * was about to learn again when it died.
  */
+bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo, const struct observe_event *e,
+			  unsigned plane, uint64_t settle_ns);
+/* Lowered weights that nothing explains: how many. Each is appended to list as {at_s, src, dst, plane, from_bps, to_bps, verdict}. */
 unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
 			       uint32_t n, uint64_t settle_ns, uint64_t begin_ns, json_t *list);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "drill_faults.h"
+#include "fare_verdict.h"
 
 #define MS UINT64_C(1000000)
 
@@ -107,6 +108,47 @@ START_TEST(cost_is_looked_for_until_a_second_after_healing)
 }
 END_TEST
 
+static bool explained(const struct drill_faults *f, double at_s, int src, int dst, unsigned plane, enum fare_verdict verdict)
+{
+	struct observe_event e = {.t_ns = (uint64_t)(at_s * 1e9), .who = (uint16_t)(src * (int)topo.n_gpus + dst)};
+
+	e.verdict[plane] = (uint8_t)verdict;
+	return drill_faults_explain(f, &topo, &e, plane, 5000 * MS);
+}
+
+START_TEST(a_fault_explains_its_own_until_it_has_settled)
+{
+	struct drill_faults f = {.n = 0};
+
+	ck_assert_int_eq(say(&f, 11, "fail plane s1/g0 1"), 0);
+	ck_assert_int_eq(say(&f, 12, "heal plane s1/g0 1"), 0);
+	ck_assert(!explained(&f, 10.9, 0, 1, 1, FARE_VERDICT_PROBE_DOWN));
+	ck_assert(explained(&f, 11.1, 0, 1, 1, FARE_VERDICT_PROBE_DOWN));
+	ck_assert(explained(&f, 16.9, 1, 0, 1, FARE_VERDICT_NO_ROUTE));
+	ck_assert(!explained(&f, 17.1, 1, 0, 1, FARE_VERDICT_NO_ROUTE));
+	ck_assert(!explained(&f, 11.1, 0, 1, 0, FARE_VERDICT_PROBE_DOWN));
+	drill_faults_fini(&f);
+}
+END_TEST
+
+START_TEST(a_bgpd_explains_lost_probes_and_what_it_was_learning)
+{
+	struct drill_faults f = {.n = 0};
+
+	ck_assert_int_eq(say(&f, 14, "fail bgpd s1"), 0);
+	ck_assert_int_eq(say(&f, 15, "heal bgpd s1"), 0);
+	ck_assert(explained(&f, 17, 0, 1, 1, FARE_VERDICT_PROBE_DOWN));
+	ck_assert(!explained(&f, 17, 0, 1, 1, FARE_VERDICT_NO_ROUTE));
+	ck_assert_int_eq(say(&f, 11, "fail plane s1/g0 1"), 0);
+	ck_assert_int_eq(say(&f, 12, "heal plane s1/g0 1"), 0);
+	ck_assert(explained(&f, 17.5, 0, 1, 1, FARE_VERDICT_NO_ROUTE));
+	ck_assert(!explained(&f, 17.5, 0, 1, 0, FARE_VERDICT_NO_ROUTE)); /* not of that plane */
+	ck_assert(!explained(&f, 17.5, 0, 1, 1, FARE_VERDICT_ZERO_BANDWIDTH));
+	ck_assert(!explained(&f, 20.5, 0, 1, 1, FARE_VERDICT_NO_ROUTE));
+	drill_faults_fini(&f);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("drill_faults");
@@ -119,6 +161,8 @@ int main(void)
 	tcase_add_loop_test(tc, nonsense_is_refused, 0, sizeof(nonsense) / sizeof(*nonsense));
 	tcase_add_test(tc, a_step_that_failed_ends_it);
 	tcase_add_test(tc, cost_is_looked_for_until_a_second_after_healing);
+	tcase_add_test(tc, a_fault_explains_its_own_until_it_has_settled);
+	tcase_add_test(tc, a_bgpd_explains_lost_probes_and_what_it_was_learning);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
