@@ -192,8 +192,7 @@ bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo,
 			if (one->server == ALL && touches(one, end[k], plane))
 				return true;
 			if (one->server != ALL && (int)topo->gpus[end[k]].server == one->server &&
-			    (e->verdict[plane] == FARE_VERDICT_PROBE_DOWN ||
-			     (e->verdict[plane] == FARE_VERDICT_NO_ROUTE && was_learning(f, one, end[k], plane, settle_ns))))
+			    (e->verdict[plane] == FARE_VERDICT_PROBE_DOWN || was_learning(f, one, end[k], plane, settle_ns)))
 				return true;
 		}
 	}
