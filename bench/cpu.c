@@ -80,7 +80,7 @@ int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, stru
 
 double cpu_stolen_percent(const struct cpu_times *before)
 {
-	static struct cpu_times after;
+	struct cpu_times after;
 	struct cpu_idle idle;
 
 	return cpu_read(&after) || cpu_idle(before, &after, &idle) ? -1 : idle.stolen_percent;

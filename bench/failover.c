@@ -62,7 +62,7 @@ static int refresh(struct failover *f)
 static int run_trial(struct failover *f, struct failover_case *c)
 {
 	unsigned plane = f->n_trials++ % f->bench.topo->n_planes;
-	static struct cpu_times before;
+	struct cpu_times before;
 	struct failover_scenario scenario;
 	bool known = cpu_read(&before) == 0;
 	int err = refresh(f);

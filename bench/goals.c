@@ -220,7 +220,7 @@ static double goals_now_s(void)
 /* One run, and all figures that are read from it. */
 static void goals_command(struct goals *goals, unsigned first)
 {
-	static struct cpu_times before;
+	struct cpu_times before;
 	const struct figures *list = goals->figures;
 	double begin = goals_now_s(), seconds, stolen;
 	bool known = cpu_read(&before) == 0;
