@@ -167,13 +167,14 @@ static bool touches(const struct drill_fault *f, int gpu, unsigned plane)
 	return f->plane == (int)plane && (f->gpu == ALL || f->gpu == gpu);
 }
 
-/* When that bgpd died, was it still learning anew what a fault had taken from that GPU's plane? What it had not learned again it
- * cannot leave in the kernel. */
+/* When that bgpd died, was it still learning anew what a lost link or leaf had taken from that GPU's plane? What it had not
+ * learned again it cannot leave in the kernel. What is merely gray takes no route. */
 static bool was_learning(const struct drill_faults *f, const struct drill_fault *bgpd, int gpu, unsigned plane,
 			 uint64_t settle_ns)
 {
 	for (unsigned i = 0; i < f->n; i++)
-		if (touches(&f->fault[i], gpu, plane) && lasts_at(&f->fault[i], bgpd->from_ns, settle_ns))
+		if (!strncmp(f->fault[i].words, "fail ", 5) && touches(&f->fault[i], gpu, plane) &&
+		    lasts_at(&f->fault[i], bgpd->from_ns, settle_ns))
 			return true;
 	return false;
 }

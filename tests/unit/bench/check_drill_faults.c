@@ -139,6 +139,9 @@ START_TEST(a_bgpd_explains_lost_probes_and_what_it_was_learning)
 	ck_assert_int_eq(say(&f, 15, "heal bgpd s1"), 0);
 	ck_assert(explained(&f, 17, 0, 1, 1, FARE_VERDICT_PROBE_DOWN));
 	ck_assert(!explained(&f, 17, 0, 1, 1, FARE_VERDICT_NO_ROUTE));
+	ck_assert_int_eq(say(&f, 11, "gray leaf l1 --loss-percent 100"), 0);
+	ck_assert_int_eq(say(&f, 12, "gray leaf l1 --loss-percent 0"), 0);
+	ck_assert(!explained(&f, 17.5, 0, 1, 1, FARE_VERDICT_NO_ROUTE)); /* took no route */
 	ck_assert_int_eq(say(&f, 11, "fail plane s1/g0 1"), 0);
 	ck_assert_int_eq(say(&f, 12, "heal plane s1/g0 1"), 0);
 	ck_assert(explained(&f, 17.5, 0, 1, 1, FARE_VERDICT_NO_ROUTE));
