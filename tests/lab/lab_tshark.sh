@@ -47,19 +47,31 @@ count() { # FILTER: how many frames of the capture match
 
 captured() { [ "$(count 'infiniband.bth.opcode < 0x0c')" -ge "$1" ]; }
 
-one_run() { # FAMILY ADDRESS_A ADDRESS_B
-	local requests opcode n
-	ip netns exec $p-b dumpcap -q -P -i s0 -f 'udp port 4791' -s 262144 -w "$work/raw" 2>"$work/log" &
+# Into $work/raw. The buffer holds more than all that is sent: dumpcap may be late as long as it likes. A super-packet
+# shows by its length, whole or not.
+start_capture() {
+	ip netns exec $p-b dumpcap -q -P -i s0 -f 'udp port 4791' -s 9000 -B 64 -w "$work/raw" 2>"$work/log" &
 	capture=$!
 	wait_for 10 grep -q '^File:' "$work/log" || fail "dumpcap did not start: $(cat "$work/log")"
-	timeout 60 "$work/soft_perf" -m check -s 1048576 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
-		fail "soft_perf ($1): $(cat "$work/out")"
-	requests=$(sed -n 's/^A: .* tx \([0-9]*\) packets.*/\1/p' "$work/out")
-	wait_for 20 captured "$requests" ||
-		fail "$1: $requests packets were sent, $(count 'infiniband.bth.opcode < 0x0c') captured"
+}
+
+end_capture() {
 	kill -INT $capture
 	wait $capture
 	capture=
+}
+
+one_run() { # FAMILY ADDRESS_A ADDRESS_B
+	local requests opcode n
+	start_capture
+	timeout 60 "$work/soft_perf" -m check -s 1048576 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
+		fail "soft_perf ($1): $(cat "$work/out")"
+	requests=$(sed -n 's/^A: .* tx \([0-9]*\) packets.*/\1/p' "$work/out")
+	wait_for 20 captured "$requests" || {
+		end_capture
+		fail "$1: $requests packets were sent, $(count 'infiniband.bth.opcode < 0x0c') captured: $(tail -n 1 "$work/log")"
+	}
+	end_capture
 
 	[ "$(count 'frame')" = "$(count 'infiniband && udp.dstport == 4791')" ] ||
 		fail "$1: a frame is not dissected as RoCEv2"
@@ -84,16 +96,12 @@ one_run() { # FAMILY ADDRESS_A ADDRESS_B
 # An order-free QP, four ports (the standard one before it adds nothing new): vendor opcodes, and nothing malformed.
 order_free_run() {
 	local opcode
-	ip netns exec $p-b dumpcap -q -P -i s0 -f 'udp port 4791' -s 262144 -w "$work/raw" 2>"$work/log" &
-	capture=$!
-	wait_for 10 grep -q '^File:' "$work/log" || fail "dumpcap did not start: $(cat "$work/log")"
+	start_capture
 	# nothing shuffles here, so it finds its standard QP too good: what counts is that every byte was right
 	timeout 60 "$FARE_BIN/spray" $p-a ::ffff:198.19.0.1 $p-b ::ffff:198.19.0.2 s0 4 >"$work/out"
 	grep -q order_free "$work/out" && ! grep -q wrong "$work/out" || fail "spray: $(cat "$work/out")"
 	wait_for 20 enough_order_free || fail "order-free: packets are missing in the capture"
-	kill -INT $capture
-	wait $capture
-	capture=
+	end_capture
 	[ "$(count '_ws.malformed')" = 0 ] || fail "order-free: tshark calls a frame malformed"
 	for opcode in 202 203; do
 		[ "$(count "infiniband.bth.opcode == $opcode")" -gt 0 ] || fail "no frame with opcode $opcode"

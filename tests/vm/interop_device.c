@@ -93,7 +93,7 @@ static void to_rts(struct device *d, const struct interop_ask *ask, uint32_t psn
 	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
 				 .sq_psn = psn,
 				 .timeout = 16,
-				 .retry_cnt = 7,
+				 .retry_cnt = 6, /* 7 means "for ever" to rxe, and who lost a last NAK is owed a word */
 				 .rnr_retry = (uint8_t)ask->rnr_retry,
 				 .max_rd_atomic = READS};
 	if (ibv_modify_qp(d->qp, &a,
