@@ -49,7 +49,8 @@ static int name_case(json_t *o, const struct failover_case *c)
 	       json_object_set_new(o, "strategy", json_string(strategy_name(c->strategy)));
 }
 
-int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane)
+int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane,
+			  bool repeated)
 {
 	const struct failover_trial *t = &c->trial[i];
 	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i}", "trial", (int)i, "plane",
@@ -63,7 +64,7 @@ int failover_report_trial(struct result *result, const struct failover_case *c, 
 			err = -ENOMEM;
 	if (err)
 		json_decref(o);
-	return err ? err : result_append(result, "failover", o);
+	return err ? err : result_append(result, repeated ? "failover_repeated" : "failover", o);
 }
 
 static int by_size(const void *a, const void *b)
@@ -113,7 +114,7 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 		undecided += t->undecided;
 		late += !t->backoff && t->restore_after_back_ms > FAILOVER_GOAL_MS;
 	}
-	o = json_pack("{s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "messages", messages,
+	o = json_pack("{s:i, s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "repeated", (int)c->repeated, "messages", messages,
 		      "lost", lost, "replayed_chunks", replayed, "needless", needless, "backoff",
 		      backoff, "undecided", undecided, "not_moved", not_moved, "late", late, "never_back", never);
 	err = !o || name_case(o, c) ? -ENOMEM : 0;
@@ -128,7 +129,8 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 /* ---- tables --------------------------------------------------------------------------------------------- */
 
 static const char *const fault_headers[] = {"scenario", "traffic", "strategy", "kernel tells", "decided",
-					    "moved",	"hole",	   "goodput",  "not decided", "not moved"};
+					    "moved",	"hole",	   "goodput",  "not decided", "not moved",
+					    "repeated"};
 static const char *const heal_headers[] = {"scenario", "traffic", "strategy", "BGP back", "hold-down", "ramp",
 					   "restored", "goodput",  "late",	   "back-off", "lost",	  "needless"};
 
@@ -171,6 +173,7 @@ static void fault_cells(const json_t *row, char cell[][CELL])
 	spread_cell(row, "settled_ratio", 2, cell[7]);
 	count_cell(row, "undecided", cell[8]);
 	count_cell(row, "not_moved", cell[9]);
+	count_cell(row, "repeated", cell[10]);
 }
 
 static void heal_cells(const json_t *row, char cell[][CELL])
@@ -212,7 +215,8 @@ static const char fault_legend[] =
 	"Under the fault; p50 / p99 / max, milliseconds from the injection. kernel tells: the server that lost a link "
 	"hears of it from its kernel. decided: libfare has the new weights on all servers concerned. moved: goodput is at "
 	"90% of what it settles at. hole: longest time without a byte acknowledged. goodput: what it settles at, of the "
-	"healthy one. not decided: trials in which the weights never came; those count as long as the fault lasted.";
+	"healthy one. not decided: trials in which the weights never came; those count as long as the fault lasted. repeated: trials that do "
+	"not count, as a hypervisor took more of the machine than --max-stolen.";
 static const char heal_legend[] =
 	"After healing. BGP back: links and kernel routes are as before (from the heal). hold-down: from then to the first "
 	"part of the weight. ramp: from then to all of it. restored: from BGP back to goodput at 98% of the healthy one; "

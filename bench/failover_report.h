@@ -17,13 +17,14 @@ struct failover_case {
 	enum failover_scenario_id id;
 	enum strategy strategy;
 	bool is_kv;
-	unsigned n;
+	unsigned n, repeated; /* repeated: ran and do not count, as the machine was another's meanwhile */
 	struct failover_trial trial[FAILOVER_MAX_TRIALS];
 	struct failover_picture fault, heal;
 };
 
-/* Appends a trial to "failover". */
-int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane);
+/* Appends a trial to "failover", or to "failover_repeated". */
+int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane,
+			  bool repeated);
 /* Appends the case to "failover_summary". */
 int failover_report_case(struct result *result, const struct failover_case *c);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "failover_weights.h"
 #include "recovery.h"
 
@@ -302,7 +303,9 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 {
 	struct failover_concern concern = {.topo = b->topo, .all = !is_kv, .src = b->kv.src, .dst = b->kv.dst};
 	struct moments m = {0};
+	struct cpu_times before;
 	uint64_t begin_ns;
+	bool known;
 	int err = await_well(b, s);
 
 	*out = (struct failover_trial){.kernel_ms = -1,
@@ -317,7 +320,9 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 				       .weights_ms = -1,
 				       .restore_ms = -1,
 				       .restore_after_back_ms = -1,
-				       .after_ratio = -1};
+				       .after_ratio = -1,
+				       .stolen_percent = -1};
+	known = cpu_read(&before) == 0;
 	if (!err)
 		err = traffic_begin(b, strategy, is_kv);
 	begin_ns = cluster_now_ns();
@@ -332,5 +337,7 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 		err = heal(b, s, strategy, &m);
 	if (!err)
 		err = await_back(b, s, &concern, &m, out);
+	if (known)
+		out->stolen_percent = cpu_stolen_percent(&before);
 	return err ? err : evaluate(b, s, &m, begin_ns, out, fault, heal_picture);
 }

@@ -42,7 +42,7 @@ struct failover_trial {
 	double restore_ms;	       /* healed -> goodput is back (recovery.h) */
 	double restore_after_back_ms;  /* links and routes back -> goodput is back; at least 0 */
 	double after_ratio;	       /* goodput at the end of the trial over the healthy one */
-	double stolen_percent;	       /* of the machine's time, by a hypervisor, meanwhile; -1: unknown */
+	double stolen_percent;	       /* of the machine's time, by a hypervisor, while there was traffic; -1: unknown */
 	bool undecided;		       /* due, and never there: decide_ms is how long the fault lasted */
 	bool backoff;		       /* a path went down more than once: flap back-off */
 	bool back_at_all;	       /* weights and goodput */
