@@ -8,7 +8,7 @@
 #include "line_memory.h"
 
 #define COUNT	  7
-#define KEY_MASK  (~UINT64_C(0) << 24)
+#define KEY_MASK  CONN_LINE_MASK
 #define SLOT(v)	  ((uint32_t)((v) >> 8) & 0xffff)
 #define EPOCH(v)  ((uint32_t)(v)&0xff)
 #define EPOCHS	  255u
@@ -40,20 +40,47 @@ static inline uint64_t home_of(const struct conn_table *t, uint64_t key)
 }
 
 /*
- * Asks for the home line of a key. Not for the one after it, though a few keys in a hundred go on there: where memory is
- * busy, twice the lines cost all keys more than those few wait.
+ * Asks for the home lines of n keys. Not for the ones after them, though a few keys in a hundred go on there: where
+ * memory is busy, twice the lines cost all keys more than those few wait.
  */
-static inline uint64_t prefetch(const struct conn_table *t, uint64_t key)
+static inline void ask(const struct conn_table *t, const uint64_t *keys, uint32_t *home, size_t n)
 {
-	uint64_t home = home_of(t, key);
+	const struct conn_line *const lines = t->lines;
+	const struct line_hash hash = t->hash;
+	const uint64_t n_lines = t->n_lines;
 
-	__builtin_prefetch(&t->lines[home]);
-	return home;
+	for (size_t i = 0; i < n; i++) {
+		home[i] = (uint32_t)line_hash(hash, keys[i], n_lines);
+		__builtin_prefetch(&lines[home[i]]);
+	}
 }
+
+#if defined(__x86_64__)
+LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, const uint64_t *keys, uint32_t *home, size_t n)
+{
+	const struct conn_line *const lines = t->lines;
+	const struct line_hash hash = t->hash;
+	const uint64_t n_lines = t->n_lines;
+	size_t i = 0;
+
+	for (; i + 8 <= n; i += 8) {
+		line_hash8_avx512(hash, keys + i, n_lines, home + i);
+		for (size_t k = 0; k < 8; k++)
+			__builtin_prefetch(&lines[home[i + k]]);
+	}
+	ask(t, keys + i, home + i, n - i);
+}
+#endif
+#define ask_scalar ask
+#define ask_sse2   ask
+#define ask_avx2   ask
+#define ask_neon   ask
 
 /*
  * The lookup of one instruction set. The vector compare only says where to look: the lane is loaded
- * again, whole, and must hold the key and be in use (an empty lane looks like key 0).
+ * again, whole, and must hold the key and be in use (an empty lane looks like key 0). A batch asks for
+ * BATCH lines before it looks into the BATCH before them, and into home lines alone (conn_line_in), nearly always enough,
+ * by few instructions: between two lines that memory delivers there is time for little more.
  */
 #define CONN_TABLE_LOOKUPS(isa, target)                                                            \
 	target static inline uint32_t lookup_from_##isa(const struct conn_table *t, uint64_t key,  \
@@ -75,24 +102,34 @@ static inline uint64_t prefetch(const struct conn_table *t, uint64_t key)
 		}                                                                                  \
 		return CONN_TABLE_NONE;                                                            \
 	}                                                                                          \
-	target static uint32_t lookup_##isa(const struct conn_table *t, uint64_t key)              \
+	target __attribute__((noinline)) static uint32_t lookup_##isa(const struct conn_table *t, uint64_t key)                \
 	{                                                                                          \
 		return lookup_from_##isa(t, key, home_of(t, key));                                 \
 	}                                                                                          \
 	target static void batch_##isa(const struct conn_table *t, const uint64_t *keys,           \
 				       uint32_t *slots, size_t n)                                  \
 	{                                                                                          \
-		uint64_t home[BATCH];                                                              \
-		size_t ahead = n < BATCH ? n : BATCH;                                              \
+		const struct conn_line *const lines = t->lines;                                    \
+		uint32_t home[2][BATCH];                                                           \
+		size_t now = n < BATCH ? n : BATCH, next;                                          \
                                                                                                    \
-		for (size_t i = 0; i < ahead; i++)                                                 \
-			home[i] = prefetch(t, keys[i]);                                            \
-		for (size_t i = 0; i < n; i++) {                                                   \
-			uint64_t at = home[i % BATCH];                                             \
+		ask_##isa(t, keys, home[0], now);                                                  \
+		for (unsigned turn = 0; n; turn = !turn) {                                         \
+			n -= now;                                                                  \
+			next = n < BATCH ? n : BATCH;                                              \
+			ask_##isa(t, keys + now, home[!turn], next);                               \
+			for (size_t i = 0; i < now; i++) {                                         \
+				uint64_t key = keys[i];                                            \
+				uint32_t v = conn_line_in_##isa(&lines[home[turn][i]], key);       \
                                                                                                    \
-			if (i + BATCH < n)                                                         \
-				home[i % BATCH] = prefetch(t, keys[i + BATCH]);                    \
-			slots[i] = lookup_from_##isa(t, keys[i], at);                              \
+				if (__builtin_expect(v && !(key >> CONN_TABLE_KEY_BITS), 1))       \
+					slots[i] = v >> 8;                                         \
+				else                                                               \
+					slots[i] = lookup_##isa(t, key);                           \
+			}                                                                          \
+			keys += now;                                                               \
+			slots += now;                                                              \
+			now = next;                                                                \
 		}                                                                                  \
 	}                                                                                          \
 	target static uint32_t match_##isa(const _Atomic uint64_t *lane, uint64_t mask,            \

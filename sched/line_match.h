@@ -126,8 +126,9 @@ LINE_TARGET_AVX512 LINE_RACY static inline uint64_t line_take7_avx512(const _Ato
 {
 	__m512i differ = _mm512_xor_si512(*(const __m512i *)(const void *)lane,
 					  _mm512_set1_epi64((long long)want));
-	__mmask8 hits = _mm512_mask_testn_epi64_mask(0x7f, differ,
-						     _mm512_set1_epi64((long long)mask));
+	/* under a mask of all ones lane 7 hits only where it differs in nothing, and is taken as the 0 that this leaves */
+	long long m = (long long)mask;
+	__mmask8 hits = _mm512_testn_epi64_mask(differ, _mm512_set_epi64(-1, m, m, m, m, m, m, m));
 
 	/* no branch on hits: the processor goes on to the next line while this one is under way */
 	differ = _mm512_maskz_compress_epi64(hits, differ);

@@ -19,9 +19,11 @@
 #define WINDOWS	   4u /* taken in turn, so that one's lines are not what the next finds in cache */
 
 enum pattern { UNIFORM_HIT, UNIFORM_MISS, ZIPF_HIT, PATTERNS };
-enum mode { SINGLE, BATCH, TWO_THREADS, MODES };
+enum mode { SINGLE, BATCH32, BATCH64, TWO_THREADS, MODES };
 
 static const char *const pattern_names[PATTERNS] = {"uniform-hit", "uniform-miss", "zipf-hit"};
+static const char *const mode_names[MODES] = {"single", "batch32", "batch64", "single"};
+static const size_t mode_at_once[MODES] = {0, 32, LOOKUP_PEER_BATCH, 0};
 
 struct run {
 	const struct lookup_bench *bench;
@@ -159,11 +161,16 @@ static double two_threads(const struct run *r, unsigned t, unsigned window)
 	return part[0].ns > part[1].ns ? part[0].ns : part[1].ns;
 }
 
+static uint64_t look_up(const struct run *r, unsigned t, enum mode mode, const uint64_t *keys)
+{
+	return mode_at_once[mode] ? r->peer[t]->batch(r->table[t], keys, WINDOW, mode_at_once[mode])
+				  : r->peer[t]->lookup(r->table[t], keys, WINDOW);
+}
+
 static int measure(struct run *r, unsigned t, enum pattern pattern, enum mode mode, unsigned rep)
 {
 	unsigned window = rep % WINDOWS;
 	const uint64_t *keys = r->stream[pattern] + (uint64_t)window * WINDOW;
-	uint64_t (*lookup)(void *table, const uint64_t *of, size_t n);
 	uint64_t start, sum;
 
 	if (mode == TWO_THREADS) {
@@ -172,12 +179,9 @@ static int measure(struct run *r, unsigned t, enum pattern pattern, enum mode mo
 	}
 	/* others had the caches since: a pass over other keys first, so that each table is measured
 	 * as in steady use */
-	lookup = mode == BATCH ? r->peer[t]->batch : r->peer[t]->lookup;
-	timing_keep(lookup(r->table[t],
-			   r->stream[pattern] + (uint64_t)((window + 1) % WINDOWS) * WINDOW,
-			   WINDOW));
+	timing_keep(look_up(r, t, mode, r->stream[pattern] + (uint64_t)((window + 1) % WINDOWS) * WINDOW));
 	start = timing_now_ns();
-	sum = lookup(r->table[t], keys, WINDOW);
+	sum = look_up(r, t, mode, keys);
 	r->ns[t][pattern][mode][rep] = (double)(timing_now_ns() - start) / WINDOW;
 	if (r->peer[t] != &memory_floor_gather && !sum_is_right(r, pattern, window, sum)) {
 		fprintf(stderr, "farebench sched: %s found wrong values\n", r->peer[t]->name);
@@ -188,7 +192,7 @@ static int measure(struct run *r, unsigned t, enum pattern pattern, enum mode mo
 
 static bool applies(const struct run *r, unsigned t, enum pattern pattern, enum mode mode)
 {
-	return (mode != BATCH || r->peer[t]->batch) &&
+	return (!mode_at_once[mode] || r->peer[t]->batch) &&
 	       (mode != TWO_THREADS || pattern == UNIFORM_HIT);
 }
 
@@ -209,7 +213,7 @@ static int report(const struct run *r, json_t *out)
 						  "table", r->peer[t]->name, "entries",
 						  (json_int_t)r->bench->entries, "pattern",
 						  pattern_names[p], "mode",
-						  m == BATCH ? "batch32" : "single", "threads",
+						  mode_names[m], "threads",
 						  m == TWO_THREADS ? 2 : 1, "ns_per_lookup",
 						  s.median, "min_ns", s.min, "max_ns", s.max, "n",
 						  (int)r->bench->n));

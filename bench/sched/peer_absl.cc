@@ -39,15 +39,15 @@ static uint64_t absl_lookup(void *table, const uint64_t *keys, size_t n)
 	return sum;
 }
 
-static uint64_t absl_batch(void *table, const uint64_t *keys, size_t n)
+static uint64_t absl_batch(void *table, const uint64_t *keys, size_t n, size_t at_once)
 {
 	const Map &map = *static_cast<const Map *>(table);
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i + 32 <= n; i += 32) {
-		for (size_t k = 0; k < 32; k++)
+	for (size_t i = 0; i + at_once <= n; i += at_once) {
+		for (size_t k = 0; k < at_once; k++)
 			map.prefetch(keys[i + k]);
-		for (size_t k = 0; k < 32; k++) {
+		for (size_t k = 0; k < at_once; k++) {
 			auto it = map.find(keys[i + k]);
 
 			sum += it == map.end() ? 1 : it->second;

@@ -3,8 +3,6 @@
 #include "flow_id_table.h"
 #include "lookup_peer.h"
 
-#define BATCH 32
-
 static int conn_create(void **out, const uint64_t *keys, size_t n)
 {
 	struct conn_table_attr attr = {.max_entries = (uint32_t)n, .seed = 1};
@@ -35,15 +33,15 @@ static uint64_t conn_lookup(void *table, const uint64_t *keys, size_t n)
 	return sum;
 }
 
-static uint64_t conn_batch(void *table, const uint64_t *keys, size_t n)
+static uint64_t conn_batch(void *table, const uint64_t *keys, size_t n, size_t at_once)
 {
 	const struct conn_table *t = table;
-	uint32_t slots[BATCH];
+	uint32_t slots[LOOKUP_PEER_BATCH];
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i + BATCH <= n; i += BATCH) {
-		conn_table_lookup_batch(t, keys + i, slots, BATCH);
-		for (size_t k = 0; k < BATCH; k++)
+	for (size_t i = 0; i + at_once <= n; i += at_once) {
+		conn_table_lookup_batch(t, keys + i, slots, at_once);
+		for (size_t k = 0; k < at_once; k++)
 			sum += slots[k] == CONN_TABLE_NONE ? 1 : slots[k];
 	}
 	return sum;
@@ -82,15 +80,15 @@ static uint64_t flow_lookup(void *table, const uint64_t *keys, size_t n)
 	return sum;
 }
 
-static uint64_t flow_batch(void *table, const uint64_t *keys, size_t n)
+static uint64_t flow_batch(void *table, const uint64_t *keys, size_t n, size_t at_once)
 {
 	const struct flow_id_table *t = table;
-	uint32_t slots[BATCH];
+	uint32_t slots[LOOKUP_PEER_BATCH];
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i + BATCH <= n; i += BATCH) {
-		flow_id_table_lookup_batch(t, keys + i, slots, BATCH);
-		for (size_t k = 0; k < BATCH; k++)
+	for (size_t i = 0; i + at_once <= n; i += at_once) {
+		flow_id_table_lookup_batch(t, keys + i, slots, at_once);
+		for (size_t k = 0; k < at_once; k++)
 			sum += slots[k] == FLOW_ID_TABLE_NONE ? 1 : slots[k];
 	}
 	return sum;

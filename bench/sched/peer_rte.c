@@ -15,6 +15,8 @@
 
 #include "lookup_peer.h"
 
+_Static_assert(LOOKUP_PEER_BATCH == RTE_HASH_LOOKUP_BULK_MAX, "the largest bulk");
+
 static int advise_huge(const struct rte_memseg_list *list, const struct rte_memseg *segment,
 		       void *context)
 {
@@ -103,19 +105,19 @@ static uint64_t rte_lookup(void *table, const uint64_t *keys, size_t n)
 	return sum;
 }
 
-static uint64_t rte_batch(void *table, const uint64_t *keys, size_t n)
+static uint64_t rte_batch(void *table, const uint64_t *keys, size_t n, size_t at_once)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i + 32 <= n; i += 32) {
-		const void *key[32];
-		void *value[32];
+	for (size_t i = 0; i + at_once <= n; i += at_once) {
+		const void *key[LOOKUP_PEER_BATCH];
+		void *value[LOOKUP_PEER_BATCH];
 		uint64_t hits = 0;
 
-		for (size_t k = 0; k < 32; k++)
+		for (size_t k = 0; k < at_once; k++)
 			key[k] = &keys[i + k];
-		rte_hash_lookup_bulk_data(table, key, 32, &hits, value);
-		for (size_t k = 0; k < 32; k++)
+		rte_hash_lookup_bulk_data(table, key, (uint32_t)at_once, &hits, value);
+		for (size_t k = 0; k < at_once; k++)
 			sum += hits >> k & 1 ? (uintptr_t)value[k] : 1;
 	}
 	return sum;

@@ -159,6 +159,32 @@ START_TEST(is_like_its_model)
 }
 END_TEST
 
+/* Readers of one table may be built for different processors. */
+START_TEST(eight_keys_are_hashed_as_one_is)
+{
+#if defined(__x86_64__)
+	uint64_t eight[8];
+	uint32_t at[8];
+
+	if (!simd_has(SIMD_AVX512))
+		return;
+	srand(11);
+	for (int round = 0; round < 20000; round++) {
+		struct line_hash h = line_hash_from_seed((uint64_t)rand() << 31 | (uint64_t)rand());
+		uint64_t n_lines = round % 3 ? 1 + (uint64_t)rand() % CONN_TABLE_MAX_ENTRIES : UINT32_MAX;
+
+		for (int i = 0; i < 8; i++)
+			eight[i] = ((uint64_t)rand() << 33 ^ (uint64_t)rand()) >> rand() % 64;
+		if (!(round % 5))
+			eight[round % 8] = round % 2 ? 0 : UINT64_MAX;
+		line_hash8_avx512(h, eight, n_lines, at);
+		for (int i = 0; i < 8; i++)
+			ck_assert_uint_eq(at[i], line_hash(h, eight[i], n_lines));
+	}
+#endif
+}
+END_TEST
+
 START_TEST(says_which_instructions_it_has)
 {
 	struct conn_table_attr attr = {.max_entries = 100};
@@ -358,6 +384,7 @@ int main(void)
 
 	tcase_add_loop_test(t, is_like_its_model, SIMD_AUTO, SIMD_COUNT);
 	tcase_add_loop_test(t, a_wide_key_is_in_no_table, SIMD_AUTO, SIMD_COUNT);
+	tcase_add_test(t, eight_keys_are_hashed_as_one_is);
 	tcase_add_test(t, says_which_instructions_it_has);
 	tcase_add_test(t, forgets_the_idle);
 	tcase_add_test(t, spreads_keys_as_they_come);
