@@ -22,14 +22,22 @@ bool simd_has(enum simd_isa isa)
 	}
 }
 
+/* The processors before the ones with VBMI2 (Ice Lake, Zen 4) lower their clock for 512-bit registers. */
+static bool wide_costs_clock(void)
+{
+#if defined(__x86_64__)
+	return !__builtin_cpu_supports("avx512vbmi2");
+#else
+	return false;
+#endif
+}
+
 enum simd_isa simd_best(void)
 {
-	/* AVX2 before AVX-512: as fast where both are, and older processors slow down for the
-	 * latter */
-	static const enum simd_isa order[] = {SIMD_AVX2, SIMD_AVX512, SIMD_SSE2, SIMD_NEON};
+	static const enum simd_isa order[] = {SIMD_AVX512, SIMD_AVX2, SIMD_SSE2, SIMD_NEON};
 
 	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		if (simd_has(order[i]))
+		if (simd_has(order[i]) && !(order[i] == SIMD_AVX512 && wide_costs_clock()))
 			return order[i];
 	return SIMD_SCALAR;
 }
