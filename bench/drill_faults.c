@@ -167,6 +167,13 @@ static bool touches(const struct drill_fault *f, int gpu, unsigned plane)
 	return f->plane == (int)plane && (f->gpu == ALL || f->gpu == gpu);
 }
 
+/* Of a path whose source is away nobody says less but its probes, its own links and its peer's notices, and these two have
+ * faults of their own. */
+static bool only_probes_say_so(uint8_t verdict)
+{
+	return verdict == FARE_VERDICT_PROBE_DOWN || verdict == FARE_VERDICT_STALE;
+}
+
 /* When that bgpd died, was it still learning anew what a lost link or leaf had taken from that GPU's plane? What it had not
  * learned again it cannot leave in the kernel. What is merely gray takes no route. */
 static bool was_learning(const struct drill_faults *f, const struct drill_fault *bgpd, int gpu, unsigned plane,
@@ -193,7 +200,7 @@ bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo,
 			if (one->server == ALL && touches(one, end[k], plane))
 				return true;
 			if (one->server != ALL && (int)topo->gpus[end[k]].server == one->server &&
-			    (e->verdict[plane] == FARE_VERDICT_PROBE_DOWN || was_learning(f, one, end[k], plane, settle_ns)))
+			    (only_probes_say_so(e->verdict[plane]) || was_learning(f, one, end[k], plane, settle_ns)))
 				return true;
 		}
 	}
