@@ -18,6 +18,7 @@ static const cyaml_schema_field_t figures_fields[] = {
 	CYAML_FIELD_STRING_PTR("goal", CYAML_FLAG_POINTER, struct figure, goal, 3, 50),
 	CYAML_FIELD_UINT("n", CYAML_FLAG_DEFAULT, struct figure, n),
 	CYAML_FIELD_BOOL("cheap", CYAML_FLAG_DEFAULT, struct figure, cheap),
+	CYAML_FIELD_UINT("time_limit_s", CYAML_FLAG_OPTIONAL, struct figure, time_limit_s),
 	CYAML_FIELD_END,
 };
 
@@ -81,6 +82,10 @@ static int figures_check(const struct figures *list, char *reason, size_t size)
 		if (figure->n == 0 || !strstr(figure->command, "{out}")) {
 			snprintf(reason, size, "%s: %s", figure->id,
 				 figure->n ? "the command has no {out}" : "n is 0");
+			return -EBADMSG;
+		}
+		if (figure->time_limit_s > FIGURES_MAX_TIME_S) {
+			snprintf(reason, size, "%s: time_limit_s: at most a day", figure->id);
 			return -EBADMSG;
 		}
 		for (unsigned j = 0; j < i; j++) {

@@ -11,9 +11,12 @@
  *	    goal: ">= 0.95"			>= <= > < == and a number
  *	    n: 5				repetitions behind the figure
  *	    cheap: false			true: quick enough for every change
+ *	    time_limit_s: 7200			optional: the command may take so long, 1..86400
  */
 #ifndef FIGURES_H
 #define FIGURES_H
+
+#define FIGURES_MAX_TIME_S (24 * 3600)
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +25,7 @@ struct figure {
 	char *id, *what, *command, *json, *goal;
 	unsigned n;
 	bool cheap;
+	unsigned time_limit_s; /* 0: it names none */
 };
 
 struct figures {

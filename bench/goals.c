@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ struct goals {
 	const char **selections; /* none: everything */
 	int n_selections;
 	bool cheap, list;
-	uint64_t timeout_s;
+	uint64_t timeout_s; /* 0: what each figure says */
 	struct figures *figures;
 	struct goals_outcome *outcomes; /* one per figure */
 	struct progress progress;
@@ -39,8 +40,8 @@ static const struct options_entry goals_table[] = {
 	 "only these figures; may be said more than once, like the arguments"},
 	{"cheap", 'c', NULL, "only what is quick enough for every change"},
 	{"list", 'l', NULL, "say what would be measured, and how; measure nothing"},
-	{"timeout", 't', "SECONDS", "how long a command may take (1800)"},
-	{"keep", 'k', "DIR", "keep there what each command wrote, as GROUP-NAME.json: every trial behind a figure"},
+	{"timeout", 't', "SECONDS", "how long a command may take (what its figure says, or 1800)"},
+	{"keep", 'k', "DIR", "keep there (made if it is not there) what each command wrote, as GROUP-NAME.json: every trial behind a figure"},
 	{"json", 'j', "FILE",
 	 "write figures, goals, measurements and verdicts there ('-': standard output)"},
 	{"html", 'P', "FILE", "write them there as a page"},
@@ -117,6 +118,13 @@ static int goals_file(const struct goals *goals, const struct figure *figure, ch
 	return 0;
 }
 
+static uint64_t goals_time_s(const struct goals *goals, const struct figure *figure)
+{
+	if (goals->timeout_s)
+		return goals->timeout_s;
+	return figure->time_limit_s ? figure->time_limit_s : GOALS_TIMEOUT_S;
+}
+
 /* Runs a figure's command; its JSON, or NULL: why says what failed. */
 static json_t *goals_measure(const struct goals *goals, const struct figure *figure, char *why,
 			     size_t size)
@@ -132,7 +140,7 @@ static json_t *goals_measure(const struct goals *goals, const struct figure *fig
 	}
 	if (goals_expand(figure, path, command, sizeof(command))) {
 		snprintf(why, size, "the command is too long");
-	} else if (goals_run(command, goals->timeout_s, why, size) == 0) {
+	} else if (goals_run(command, goals_time_s(goals, figure), why, size) == 0) {
 		root = json_load_file(path, 0, &error);
 		if (!root)
 			snprintf(why, size, "what it wrote is no JSON: line %d: %s", error.line,
@@ -350,7 +358,7 @@ static int goals_set_keep(struct goals *goals, const char *dir)
 		fprintf(stderr, "farebench check: --keep %s: a directory named by letters, digits and / . _ + - is expected\n", dir);
 		return -EINVAL;
 	}
-	if (access(dir, W_OK | X_OK)) {
+	if ((mkdir(dir, 0777) && errno != EEXIST) || access(dir, W_OK | X_OK)) {
 		fprintf(stderr, "farebench check: --keep %s: %s\n", dir, strerror(errno));
 		return -EINVAL;
 	}
@@ -374,7 +382,7 @@ static int goals_option(struct goals *goals, int option)
 		goals->list = true;
 		return 0;
 	case 't':
-		return options_number("timeout", optarg, 1, 24 * 3600, &goals->timeout_s);
+		return options_number("timeout", optarg, 1, FIGURES_MAX_TIME_S, &goals->timeout_s);
 	case 'k':
 		return goals_set_keep(goals, optarg);
 	case 'j':
@@ -437,7 +445,7 @@ static int goals_open(struct goals *goals)
 int goals_main(int argc, char **argv)
 {
 	struct goals goals = {
-		.path = "docs/figures.yaml", .timeout_s = GOALS_TIMEOUT_S, .out = stdout};
+		.path = "docs/figures.yaml", .out = stdout};
 	struct option table[OPTIONS_MAX];
 	int option, rc = -1;
 

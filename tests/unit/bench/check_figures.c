@@ -46,7 +46,7 @@ START_TEST(a_good_one)
 	char reason[256];
 	struct figures *list;
 
-	ck_assert_int_eq(load("figures:\n" ENTRY("a/b", "x {out}", ">= 0.95", "5")
+	ck_assert_int_eq(load("figures:\n" ENTRY("a/b", "x {out}", ">= 0.95", "5, time_limit_s: 7200")
 				      ENTRY("a/c", "x {out}", "== 0", "1"),
 			      &list, reason),
 			 0);
@@ -54,6 +54,8 @@ START_TEST(a_good_one)
 	ck_assert_str_eq(list->figures[0].goal, ">= 0.95");
 	ck_assert_uint_eq(list->figures[0].n, 5);
 	ck_assert(list->figures[1].cheap);
+	ck_assert_uint_eq(list->figures[0].time_limit_s, 7200);
+	ck_assert_uint_eq(list->figures[1].time_limit_s, 0);
 	ck_assert(figures_selected(&list->figures[0], NULL));
 	ck_assert(figures_selected(&list->figures[0], "a"));
 	ck_assert(figures_selected(&list->figures[0], "a/b"));
@@ -76,6 +78,7 @@ START_TEST(bad_ones_say_why)
 		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "1")
 			 ENTRY("a/b", "x {out}", ">= 1", "1"),
 		 "twice"},
+		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "1, time_limit_s: 86401"), "a day"},
 		{"figures:\n  - {id: a/b}\n", "issing"},
 		{"figurines: []\n", "nexpected"},
 		{"figures: [\n", ""},
