@@ -38,7 +38,7 @@ static const struct options_entry failover_table[] = {
 	{"traffic", 't', "NAMES", "kv,ep (both)"},
 	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{"max-stolen", 'm', "PERCENT",
-	 "repeat, and count, trials in which a hypervisor took more of the machine (100); one that lost a message counts"},
+	 "repeat, and count, trials in which a hypervisor took more of the machine (100), but none that went wrong"},
 	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
 	{"html", 'H', "FILE", "write a page with goodput over time there"},
 	{NULL, 0, NULL, NULL},
@@ -63,12 +63,13 @@ static int refresh(struct failover *f)
 }
 
 /*
- * Was the machine not ours meanwhile? What it took in time then tells of the hypervisor. What was lost, moved needlessly
- * or never came back stands however that was.
+ * Was the machine not ours meanwhile? What it took in time then tells of the hypervisor. What was lost, moved needlessly,
+ * never decided or never came back stands however that was.
  */
 static bool disturbed(const struct failover *f, const struct failover_case *c, const struct failover_trial *t)
 {
-	return t->stolen_percent > (double)f->max_stolen_percent && !t->lost && !t->needless && t->back_at_all &&
+	return t->stolen_percent > (double)f->max_stolen_percent && !t->lost && !t->needless && !t->undecided &&
+	       t->back_at_all &&
 	       c->n + c->repeated + 1 < MAX_RUNS * f->n;
 }
 

@@ -114,8 +114,8 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 		undecided += t->undecided;
 		late += !t->backoff && t->restore_after_back_ms > FAILOVER_GOAL_MS;
 	}
-	o = json_pack("{s:i, s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "repeated", (int)c->repeated, "messages", messages,
-		      "lost", lost, "replayed_chunks", replayed, "needless", needless, "backoff",
+	o = json_pack("{s:i, s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "repeated",
+		      (int)c->repeated, "messages", messages, "lost", lost, "replayed_chunks", replayed, "needless", needless, "backoff",
 		      backoff, "undecided", undecided, "not_moved", not_moved, "late", late, "never_back", never);
 	err = !o || name_case(o, c) ? -ENOMEM : 0;
 	for (size_t k = 0; !err && k < N_FIGURES; k++)
@@ -215,8 +215,8 @@ static const char fault_legend[] =
 	"Under the fault; p50 / p99 / max, milliseconds from the injection. kernel tells: the server that lost a link "
 	"hears of it from its kernel. decided: libfare has the new weights on all servers concerned. moved: goodput is at "
 	"90% of what it settles at. hole: longest time without a byte acknowledged. goodput: what it settles at, of the "
-	"healthy one. not decided: trials in which the weights never came; those count as long as the fault lasted. repeated: trials that do "
-	"not count, as a hypervisor took more of the machine than --max-stolen.";
+	"healthy one. not decided: trials in which the weights never came; those count as long as the fault lasted. "
+	"repeated: trials that do not count, as a hypervisor took more of the machine than --max-stolen.";
 static const char heal_legend[] =
 	"After healing. BGP back: links and kernel routes are as before (from the heal). hold-down: from then to the first "
 	"part of the weight. ramp: from then to all of it. restored: from BGP back to goodput at 98% of the healthy one; "

@@ -56,7 +56,8 @@ static inline void ask(const struct conn_table *t, const uint64_t *keys, uint32_
 }
 
 #if defined(__x86_64__)
-LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, const uint64_t *keys, uint32_t *home, size_t n)
+LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, const uint64_t *keys, uint32_t *home,
+						 size_t n)
 {
 	const struct conn_line *const lines = t->lines;
 	const struct line_hash hash = t->hash;
