@@ -1,4 +1,4 @@
-/* prober.c - see prober.h: sessions, their timing and judgement */
+/* prober.c - see prober.h: sessions and their timing */
 #include "prober.h"
 
 #include <errno.h>
@@ -20,9 +20,6 @@
 #define TICK_MAX_NS  (10 * MS_NS)
 #define SETTLE_NS    (100 * MS_NS)  /* a reply later than that counts as lost */
 #define BLIND_NS     (200 * MS_NS)
-#define REFRESH_NS   (1500 * MS_NS)
-#define REPEAT_NS    (5000 * MS_NS)
-#define ACTIVE_NS    (1000 * MS_NS) /* a peer with traffic that long ago still counts as having some */
 #define STRAY_MAX    1u /* so many lost in a row do not break a run of answers */
 
 static uint64_t clock_ns(clockid_t clock)
@@ -131,7 +128,7 @@ void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plan
 /* ---- when ----------------------------------------------------------------- */
 
 /* When the path is to be looked at again: for its next probe, or because a reply is overdue. */
-static void schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
 	uint64_t due = path->next_ns, other = due;
@@ -155,11 +152,11 @@ static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t no
 	p->overdue_ns = peer->overdue_ns = now;
 	if (idle && now < p->late_until_ns)
 		return;
-	peer->active_until_ns = prober_larger(peer->active_until_ns, now + ACTIVE_NS);
+	peer->active_until_ns = prober_larger(peer->active_until_ns, now + PROBER_ACTIVE_NS);
 	for (uint32_t plane = 0; idle && plane < peer->n_planes; plane++)
 		if (peer->paths[plane].wanted) {
 			peer->paths[plane].next_ns = now;
-			schedule(p, peer, plane, now);
+			prober_schedule(p, peer, plane, now);
 		}
 }
 
@@ -189,7 +186,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		}
 		path->next_ns = prober_pace_next_ns(p, peer, plane, now);
 	}
-	schedule(p, peer, plane, now);
+	prober_schedule(p, peer, plane, now);
 }
 
 void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
@@ -201,7 +198,7 @@ void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t n
 		if (peer->gpu != gpu || !peer->paths[plane].wanted || peer->paths[plane].next_ns <= soon)
 			continue;
 		peer->paths[plane].next_ns = soon;
-		schedule(p, peer, plane, now);
+		prober_schedule(p, peer, plane, now);
 	}
 }
 
@@ -219,7 +216,7 @@ static void arm(struct prober *p, uint64_t next_ns)
  * Something may have become due sooner than the timer thinks. While nothing was, the wheel stood still, and what is put on it
  * before it turns again may look long due: that makes nobody late.
  */
-static void rearm(struct prober *p)
+void prober_rearm(struct prober *p)
 {
 	uint64_t next = wheel_next_ns(p->wheel);
 
@@ -241,9 +238,9 @@ static void yield(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 	if (path->next_ns == was_due)
 		return;
 	p->counters.yielded++;
-	schedule(p, peer, plane, now);
+	prober_schedule(p, peer, plane, now);
 	if (!p->armed_ns || path->next_ns < p->armed_ns)
-		rearm(p);
+		prober_rearm(p);
 }
 
 bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane, uint32_t sub_port,
@@ -287,8 +284,8 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	if (!path->wanted || !probe_fsm_answered(&path->fsm, &p->times, now, clean_run, &change))
 		return;
 	path->next_ns = now; /* no more slow probing */
-	schedule(p, peer, plane, now);
-	rearm(p);
+	prober_schedule(p, peer, plane, now);
+	prober_rearm(p);
 	if (change.old_state == PROBE_UNPROVEN)
 		path->returning = 0; /* all were in use, for want of knowledge, and work */
 	if (change.old_state == PROBE_DOWN || change.old_state == PROBE_UNPROVEN) {
@@ -307,7 +304,7 @@ static void refresh_notices(struct prober *p, uint64_t now)
 
 		if (!n->limited || now < n->refresh_ns)
 			continue;
-		n->refresh_ns = now + REFRESH_NS;
+		n->refresh_ns = now + PROBER_REFRESH_NS;
 		n->capacity.sequence++;
 	}
 }
@@ -369,156 +366,7 @@ static int start_clock(struct prober *p)
 	return 0;
 }
 
-/* ---- what the daemon says ------------------------------------------------ */
-
-/* Does the peer reflect at all, as far as we have seen? */
-static bool reflects(const struct prober_peer *peer)
-{
-	for (uint32_t i = 0; i < peer->n_planes; i++)
-		if (peer->paths[i].answered_ever)
-			return true;
-	return false;
-}
-
-static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plane, bool was_down,
-		       uint64_t now)
-{
-	struct prober_path *path = &peer->paths[plane];
-
-	path->wanted = true;
-	path->next_ns = now + prober_random(p) % p->times.interval_ns;
-	path->silent_since_ns = 0;
-	schedule(p, peer, plane, now);
-	rearm(p);
-	if (!path->fsm.reason)
-		probe_fsm_init(&path->fsm, &p->times, was_down, now);
-	/* probes of before the break say nothing */
-	path->loss.newest_answered = path->loss.next - 1;
-	loss_rtt_settle(&path->loss, UINT64_MAX);
-	loss_rtt_forget(&path->loss);
-	prober_tell(p, peer, plane, now, NULL);
-}
-
-/* When the path returns, probes have to pass on it first: it is not usable from now on. */
-static void stop_path(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
-{
-	struct prober_path *path = &peer->paths[plane];
-	struct probe_fsm_change change;
-
-	path->wanted = false;
-	wheel_clear(p->wheel, prober_place(peer, plane));
-	path->silent_since_ns = 0;
-	if (path->fsm.state != PROBE_UNPROVEN && reflects(peer) &&
-	    probe_fsm_cut(&path->fsm, &p->times, now, &change))
-		prober_tell(p, peer, plane, now, &change);
-}
-
-int prober_want(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
-		bool wanted, bool was_down)
-{
-	struct prober_peer *peer;
-	int rc;
-
-	if (gpu >= p->ports->n_gpus || plane >= p->ports->gpus[gpu].n_planes)
-		return -EINVAL;
-	if (!wanted) {
-		peer = prober_peer_find(p, gpu, address);
-		if (peer && peer->paths[plane].wanted)
-			stop_path(p, peer, plane, prober_now_ns());
-		return 0;
-	}
-	rc = prober_peer_get(p, gpu, address, &peer);
-	if (!rc && !peer->paths[plane].wanted)
-		start_path(p, peer, plane, was_down, prober_now_ns());
-	return rc;
-}
-
-void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_t sub_port)
-{
-	bool up = p->ports->gpus[gpu].live[plane] >> sub_port & 1;
-
-	for (uint32_t i = 0; i < p->n_peers; i++) {
-		struct prober_peer *peer = p->peers[i];
-		struct prober_path *path;
-		uint64_t nth;
-		uint32_t n;
-
-		if (peer->gpu != gpu || plane >= peer->n_planes)
-			continue;
-		path = &peer->paths[plane];
-		path->returning &= (uint8_t)~(1u << sub_port);
-		if (up && path->fsm.state != PROBE_UNPROVEN)
-			path->returning |= (uint8_t)(1u << sub_port);
-		if (path->fsm.state != PROBE_UNPROVEN)
-			prober_tell_links(p, peer, plane, prober_now_ns());
-		loss_rtt_void(&peer->paths[plane].loss, (uint8_t)sub_port);
-		peer->paths[plane].proven &= ~(1u << sub_port);
-		if (gray_forget(&peer->paths[plane].gray, GRAY_LOCAL, sub_port))
-			prober_tell_gray(p, peer, plane, prober_now_ns(), GRAY_LOCAL, sub_port);
-		peer->paths[plane].silent_since_ns =
-			loss_rtt_silent_since(&peer->paths[plane].loss, 0, 1, &n, &nth);
-	}
-}
-
-void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, uint32_t n_planes)
-{
-	struct prober_notice *n = &p->notices[gpu];
-	uint64_t now = prober_now_ns();
-
-	if (!p->key->length || n_planes > NOTICE_WIRE_MAX_PLANES)
-		return;
-	n->limited = false;
-	for (uint32_t i = 0; i < n_planes; i++) {
-		n->capacity.bps[i] = bps[i];
-		n->limited |= bps[i] != NOTICE_WIRE_ANY;
-	}
-	n->capacity.n_planes = (uint8_t)n_planes;
-	n->capacity.boot = p->boot;
-	n->capacity.sequence++;
-	n->until_ns = now + REPEAT_NS;
-	n->refresh_ns = now + REFRESH_NS;
-	for (uint32_t i = 0; i < p->n_peers; i++)
-		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
-			if (p->peers[i]->gpu == gpu && p->peers[i]->paths[plane].wanted)
-				prober_io_probe(p, p->peers[i], plane, now);
-	prober_io_flush(p);
-}
-
-void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
-		    uint64_t posted_ns, uint64_t acked_ns)
-{
-	struct prober_peer *peer = prober_peer_find(p, gpu, address);
-	uint64_t now = prober_now_ns();
-
-	if (!peer || plane >= peer->n_planes)
-		return;
-	/* what a client says of the future is not heeded */
-	if (acked_ns <= now)
-		peer->paths[plane].acked_ns = prober_larger(peer->paths[plane].acked_ns, acked_ns);
-	if (posted_ns > now || posted_ns + ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
-		return;
-	if (now >= peer->active_until_ns)
-		for (uint32_t i = 0; i < peer->n_planes; i++) {
-			uint64_t soon = now + prober_random(p) % p->times.interval_ns;
-
-			if (!peer->paths[i].wanted || peer->paths[i].next_ns <= soon)
-				continue;
-			peer->paths[i].next_ns = soon;
-			schedule(p, peer, i, now);
-		}
-	peer->active_until_ns = posted_ns + ACTIVE_NS;
-	rearm(p);
-}
-
-void prober_traffic_known(struct prober *p, bool known)
-{
-	if (p->traffic_known && !known)
-		for (uint32_t gpu = 0; gpu < p->ports->n_gpus; gpu++)
-			for (uint32_t plane = 0; plane < p->ports->gpus[gpu].n_planes; plane++)
-				prober_wake_idle(p, gpu, plane, prober_now_ns());
-	p->traffic_known = known;
-	rearm(p);
-}
+/* ---- what the daemon asks -------------------------------------------------- */
 
 bool prober_path(const struct prober *p, uint32_t gpu, const struct in6_addr *address,
 		 uint32_t plane, struct prober_view *out)

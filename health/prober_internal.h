@@ -19,6 +19,8 @@
 
 #define PROBER_INDEX_SIZE (2u * PROBER_MAX_PEERS)
 #define PROBER_MS_NS	  UINT64_C(1000000)
+#define PROBER_ACTIVE_NS  (1000 * PROBER_MS_NS) /* a peer with traffic that long ago still counts as having some */
+#define PROBER_REFRESH_NS (1500 * PROBER_MS_NS)
 #define PROBER_SKIP_MAX	  7u /* every eighth probe goes out whatever was acknowledged */
 
 struct prober_path {
@@ -189,6 +191,10 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now);
 
+/* prober.c: when the path is to be looked at again, for its next probe, or because a reply is overdue. */
+void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* Something may have become due sooner than the timer thinks. */
+void prober_rearm(struct prober *p);
 /* prober.c: the idle paths of a plane are asked within an interval. */
 void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 /* prober.c: tells of a transition (change), or of a step of the ramp if there was one. */
