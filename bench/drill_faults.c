@@ -224,13 +224,7 @@ unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *
 			if (!lowered || drill_faults_explain(f, topo, e, p, settle_ns))
 				continue;
 			count++;
-			json_array_append_new(
-				list, json_pack("{s:f, s:i, s:i, s:i, s:f, s:f, s:s}", "at_s",
-						((double)e->t_ns - (double)begin_ns) / 1e9, "src",
-						(int)(e->who / topo->n_gpus), "dst", (int)(e->who % topo->n_gpus),
-						"plane", (int)p, "from_bps", (double)was[e->who]->bps[p], "to_bps",
-						(double)e->bps[p], "verdict",
-						fare_verdict_name((enum fare_verdict)e->verdict[p])));
+			json_array_append_new(list, observe_change(topo, was[e->who], e, p, begin_ns));
 		}
 		was[e->who] = e;
 	}

@@ -53,7 +53,7 @@ void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsi
  */
 bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo, const struct observe_event *e,
 			  unsigned plane, uint64_t settle_ns);
-/* Lowered weights that nothing explains: how many. Each is appended to list as {at_s, src, dst, plane, from_bps, to_bps, verdict}. */
+/* Lowered weights that nothing explains: how many. Each is appended to list (observe_change). */
 unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
 			       uint32_t n, uint64_t settle_ns, uint64_t begin_ns, json_t *list);
 

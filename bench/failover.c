@@ -94,11 +94,11 @@ static int run_trial(struct failover *f, struct failover_case *c)
 	if (disturbed(f, c, trial)) {
 		c->repeated++;
 		f->progress.total++;
-		return failover_report_trial(f->result, c, c->n, plane, true);
+		return failover_report_trial(f->result, c, c->n, plane, f->bench.lowered, true);
 	}
 	c->fault = f->fault;
 	c->heal = f->heal;
-	return failover_report_trial(f->result, c, c->n++, plane, false);
+	return failover_report_trial(f->result, c, c->n++, plane, f->bench.lowered, false);
 }
 
 static int run_case(struct failover *f, enum failover_scenario_id id, enum strategy strategy, bool is_kv)
@@ -314,6 +314,7 @@ int failover_main(int argc, char **argv)
 	if (err)
 		fprintf(stderr, "farebench failover: failed: %s\n", strerror(-err));
 	observe_stop(f.bench.observe);
+	json_decref(f.bench.lowered);
 	cluster_destroy(f.bench.cluster);
 	topo_destroy(f.bench.topo);
 	result_destroy(f.result);

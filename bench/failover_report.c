@@ -50,13 +50,14 @@ static int name_case(json_t *o, const struct failover_case *c)
 }
 
 int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane,
-			  bool repeated)
+			  json_t *lowered, bool repeated)
 {
 	const struct failover_trial *t = &c->trial[i];
-	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i}", "trial", (int)i, "plane",
+	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:O}", "trial", (int)i, "plane",
 			      (int)plane, "undecided", (int)t->undecided, "backoff", t->backoff, "back_at_all", t->back_at_all, "messages",
 			      (json_int_t)t->messages, "lost", (json_int_t)t->lost,
-			      "replayed_chunks", (json_int_t)t->replayed, "needless", (int)t->needless);
+			      "replayed_chunks", (json_int_t)t->replayed, "needless", (int)t->needless,
+			      "needless_weights", lowered);
 	int err = !o || name_case(o, c) ? -ENOMEM : 0;
 
 	for (size_t k = 0; !err && k < N_FIGURES; k++)

@@ -22,9 +22,9 @@ struct failover_case {
 	struct failover_picture fault, heal;
 };
 
-/* Appends a trial to "failover", or to "failover_repeated". */
+/* Appends a trial, with the weights that it lowered needlessly, to "failover", or to "failover_repeated". */
 int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane,
-			  bool repeated);
+			  json_t *lowered, bool repeated);
 /* Appends the case to "failover_summary". */
 int failover_report_case(struct result *result, const struct failover_case *c);
 

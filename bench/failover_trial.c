@@ -214,7 +214,7 @@ static int await_back(struct failover_bench *b, const struct failover_scenario *
 		b->calm_ns[s->fault[i].plane] =
 			m->end_ns + CALM_NS + (m->first_ns > m->healed_ns ? 2 * (m->first_ns - m->healed_ns) : 0);
 	trial->backoff = failover_weights_falls(b->observe, m->from, n, s, concern) > 1;
-	trial->needless = failover_weights_needless(b->observe, m->from, n, s, b->topo);
+	trial->needless = failover_weights_needless(b->observe, m->from, n, s, b->topo, m->inject_ns, b->lowered);
 	m->kernel_ns = failover_weights_kernel(b->observe, m->from, n, s, concern);
 	return 0;
 }
@@ -322,6 +322,10 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 				       .restore_after_back_ms = -1,
 				       .after_ratio = -1,
 				       .stolen_percent = -1};
+	json_decref(b->lowered);
+	b->lowered = json_array();
+	if (!b->lowered && !err)
+		err = -ENOMEM;
 	known = cpu_read(&before) == 0;
 	if (!err)
 		err = traffic_begin(b, strategy, is_kv);

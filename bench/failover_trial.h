@@ -47,7 +47,7 @@ struct failover_trial {
 	bool backoff;		       /* a path went down more than once: flap back-off */
 	bool back_at_all;	       /* weights and goodput */
 	uint64_t messages, lost, replayed;
-	unsigned needless;
+	unsigned needless; /* weights and flows */
 };
 
 struct failover_bench {
@@ -57,6 +57,7 @@ struct failover_bench {
 	struct observe *observe;
 	struct kv_options kv;
 	struct ep_options ep;
+	json_t *lowered; /* needless weights of the trial, each an observe_change(), seconds since the injection */
 	uint64_t carrier_ns; /* the last time that a link went or came */
 	/* until when a plane's next fault would be taken for flapping, because of the last one */
 	uint64_t calm_ns[FARE_MAX_PLANES];

@@ -168,7 +168,8 @@ unsigned failover_weights_falls(const struct observe *o, uint32_t from, uint32_t
 }
 
 unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint32_t n,
-				   const struct failover_scenario *s, const struct topo *topo)
+				   const struct failover_scenario *s, const struct topo *topo, uint64_t begin_ns,
+				   json_t *list)
 {
 	unsigned n_pairs = topo->n_gpus * topo->n_gpus, count = 0;
 
@@ -180,8 +181,12 @@ unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint3
 
 			if (!e || e->who != pair)
 				continue;
-			for (unsigned p = 0; p < topo->n_planes; p++)
-				count += e->bps[p] < was->bps[p] && remains(s, topo, pair, p) >= 1;
+			for (unsigned p = 0; p < topo->n_planes; p++) {
+				if (e->bps[p] >= was->bps[p] || remains(s, topo, pair, p) < 1)
+					continue;
+				count++;
+				json_array_append_new(list, observe_change(topo, was, e, p, begin_ns));
+			}
 			was = e;
 		}
 	}

@@ -36,9 +36,10 @@ void failover_weights_returned(const struct observe *o, uint32_t from, uint32_t 
 unsigned failover_weights_falls(const struct observe *o, uint32_t from, uint32_t n,
 				const struct failover_scenario *s, const struct failover_concern *concern);
 
-/* Lowerings of paths that nothing happened to, of all pairs. */
+/* Lowerings of paths that nothing happened to, of all pairs. Each is appended to list (observe_change). */
 unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint32_t n,
-				   const struct failover_scenario *s, const struct topo *topo);
+				   const struct failover_scenario *s, const struct topo *topo, uint64_t begin_ns,
+				   json_t *list);
 
 /* When the kernel first told the server whose link was lost (any server, if all lost one: the sender's); 0: never. */
 uint64_t failover_weights_kernel(const struct observe *o, uint32_t from, uint32_t n,

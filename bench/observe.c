@@ -343,3 +343,12 @@ uint64_t observe_last(const struct observe *o, uint32_t n, enum observe_kind kin
 			return o->record->event[n].t_ns;
 	return 0;
 }
+
+json_t *observe_change(const struct topo *topo, const struct observe_event *was, const struct observe_event *is,
+		       unsigned plane, uint64_t begin_ns)
+{
+	return json_pack("{s:f, s:i, s:i, s:i, s:f, s:f, s:s}", "at_s", ((double)is->t_ns - (double)begin_ns) / 1e9,
+			 "src", (int)(is->who / topo->n_gpus), "dst", (int)(is->who % topo->n_gpus), "plane",
+			 (int)plane, "from_bps", (double)was->bps[plane], "to_bps", (double)is->bps[plane], "verdict",
+			 fare_verdict_name((enum fare_verdict)is->verdict[plane]));
+}

@@ -11,6 +11,7 @@
 #ifndef OBSERVE_H
 #define OBSERVE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -49,6 +50,10 @@ unsigned observe_routes_away(const struct observe *o);
 /* That pair's first and latest OBSERVE_WEIGHTS; NULL: there is no such pair. */
 const struct observe_event *observe_first(const struct observe *o, unsigned pair);
 const struct observe_event *observe_latest(const struct observe *o, unsigned pair);
+
+/* {at_s (since begin_ns), src, dst, plane, from_bps, to_bps, verdict} of a pair's weight; NULL: no memory. */
+json_t *observe_change(const struct topo *topo, const struct observe_event *was, const struct observe_event *is,
+		       unsigned plane, uint64_t begin_ns);
 
 /* Is, in each plane, a what b is, within 2%? */
 bool observe_same_weights(const uint64_t *a, const uint64_t *b);
