@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab_soft_recovery.sh - the soft provider across links that lose: queues that overflow, and a
 # sub-port that dies under its QPs until they move to the other one. Every byte is compared at
-# the receiver; no write may fail.
+# the receiver; no write may fail. And before anything is lost: how many datagrams it takes.
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./soft_net.sh
@@ -35,6 +35,14 @@ run() { # DESCRIPTION ARGS...
 	cat "$work/out"
 }
 field() { sed -n "s/^A: .*$1.*/\1/p" "$work/out"; }
+
+datagrams() { ip netns exec $p-a awk '$1 == "Udp:" && $2 ~ /^[0-9]/ { print $5 }' /proc/net/snmp; }
+
+# of ends that spin, a reply takes the acknowledgement of what it replies to along: 11,000 messages one way
+before=$(datagrams)
+run "ping-pong" -m lat -s 64 -t 1
+sent=$(($(datagrams) - before))
+[ "$sent" -lt 16500 ] || fail "$sent datagrams for 11,000 messages: acknowledgements go alone"
 
 # 16 windows of 128 KiB into two queues of 256 KiB
 shape 200mbit 262144

@@ -42,7 +42,7 @@ static void set_timer(struct qp_endpoint *ep, uint64_t when_ns)
 	ep->armed_ns = when_ns;
 }
 
-static bool is_spinning(const struct qp_endpoint *ep)
+bool soft_endpoint_is_spinning(const struct qp_endpoint *ep)
 {
 	return ep->idleness >= IDLE_SPINNING;
 }
@@ -70,7 +70,7 @@ void soft_endpoint_wake(struct qp_endpoint *ep)
 {
 	if (ep->in_progress)
 		return;
-	if (is_spinning(ep))
+	if (soft_endpoint_is_spinning(ep))
 		stand_by(ep, soft_endpoint_now_ns());
 	else
 		set_awake(ep, true);
@@ -92,10 +92,10 @@ static void rearm_after(struct qp_endpoint *ep, uint64_t now_ns)
 	bool rang = ep->armed_ns && ep->armed_ns <= now_ns;
 	uint64_t next = soft_timers_next(&ep->timers);
 
-	set_awake(ep, is_due && !is_spinning(ep));
+	set_awake(ep, is_due && !soft_endpoint_is_spinning(ep));
 	if (next != ep->armed_ns && (rang || (next && (!ep->armed_ns || next < ep->armed_ns))))
 		set_timer(ep, next);
-	if (is_due && is_spinning(ep))
+	if (is_due && soft_endpoint_is_spinning(ep))
 		stand_by(ep, now_ns);
 }
 
@@ -122,11 +122,13 @@ int soft_endpoint_progress(struct qp_endpoint *ep)
 	if (ep->in_progress) /* called from on_control */
 		return 0;
 	ep->in_progress = true;
-	did = soft_rx_run(ep, now_ns);
+	/* of a caller that spins: what it posted since its last call has waited long enough */
+	did = soft_endpoint_is_spinning(ep) ? soft_tx_run(ep, now_ns) : 0;
+	did += soft_rx_run(ep, now_ns);
 	did += soft_tx_unblock(ep);
 	did += run_timers(ep, now_ns);
 	did += soft_tx_run(ep, now_ns);
-	if (late || !is_spinning(ep))
+	if (late || !soft_endpoint_is_spinning(ep))
 		soft_tx_answers(ep);
 	ep->in_progress = false;
 	if (!did)

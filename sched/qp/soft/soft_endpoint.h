@@ -32,6 +32,7 @@
 #define SOFT_RX_BYTES	      65536
 #define SOFT_GSO_BYTES	      65000 /* UDP payload of a super-packet */
 #define SOFT_GSO_SEGMENTS     64
+#define SOFT_COPY_BYTES	      256 /* payload that costs less to copy than to point at */
 #define SOFT_CONTROL_TX_BYTES (256 << 10)
 
 enum soft_qp_state { SOFT_QP_RESET, SOFT_QP_RTS, SOFT_QP_ERR };
@@ -63,14 +64,17 @@ struct qp {
 	bool no_gso;  /* the device takes no segmentation batches */
 };
 
+#define SOFT_TX_PACKETS (RC_BURST_PACKETS + 1) /* a burst, and an acknowledgement that it takes along */
+
 /* Scratch space of one burst, too large for a stack. */
 struct soft_tx_scratch {
-	struct roce_packet packets[RC_BURST_PACKETS];
-	uint8_t bytes[RC_BURST_PACKETS * (ROCE_HEADER_MAX + ROCE_TRAILER_MAX)];
-	struct iovec iov[RC_BURST_PACKETS * 2 + RC_BURST_PACKETS];
-	struct mmsghdr messages[RC_BURST_PACKETS];
-	unsigned run_packets[RC_BURST_PACKETS];
-	_Alignas(struct cmsghdr) uint8_t cmsg[RC_BURST_PACKETS][CMSG_SPACE(sizeof(uint16_t))];
+	struct roce_packet packets[SOFT_TX_PACKETS];
+	uint8_t bytes[SOFT_TX_PACKETS * (ROCE_HEADER_MAX + SOFT_COPY_BYTES + ROCE_TRAILER_MAX)];
+	struct iovec iov[SOFT_TX_PACKETS * 2 + SOFT_TX_PACKETS];
+	struct mmsghdr messages[SOFT_TX_PACKETS];
+	unsigned run_packets[SOFT_TX_PACKETS];
+	_Alignas(struct cmsghdr) uint8_t cmsg[SOFT_TX_PACKETS][CMSG_SPACE(sizeof(uint16_t))];
+	uint8_t bitmap[OF_BITMAP_BYTES]; /* of an acknowledgement among the packets */
 };
 
 struct soft_rx_scratch {
@@ -142,6 +146,8 @@ static inline void soft_link_append(struct soft_link *list, struct soft_link *li
 uint64_t soft_endpoint_now_ns(void);
 /* Progress is due although no datagram and no deadline says so: makes the endpoint's descriptor readable. */
 void soft_endpoint_wake(struct qp_endpoint *ep);
+/* Does the caller come back without waiting for the descriptor, and find nothing most times? */
+bool soft_endpoint_is_spinning(const struct qp_endpoint *ep);
 /* A deadline may have moved closer outside of progress. */
 void soft_endpoint_rearm(struct qp_endpoint *ep);
 /* n random bytes; 0 or -EIO. */

@@ -140,11 +140,14 @@ static void read_cmsgs(struct msghdr *m, struct arrival *a)
 	}
 }
 
+/* A caller that spins waits for one packet: then the kernel is asked for one, and does not look for a second. */
 static int receive(struct qp_endpoint *ep)
 {
 	struct soft_rx_scratch *rx = &ep->rx;
+	unsigned most = soft_endpoint_is_spinning(ep) ? 1 : SOFT_RX_MESSAGES;
+	ssize_t bytes;
 
-	for (unsigned i = 0; i < SOFT_RX_MESSAGES; i++) {
+	for (unsigned i = 0; i < most; i++) {
 		rx->iov[i] = (struct iovec){.iov_base = rx->bytes + i * SOFT_RX_BYTES,
 					    .iov_len = SOFT_RX_BYTES};
 		rx->messages[i].msg_hdr = (struct msghdr){
@@ -156,7 +159,13 @@ static int receive(struct qp_endpoint *ep)
 			.msg_controllen = sizeof(rx->cmsg[i]),
 		};
 	}
-	return recvmmsg(ep->rx_fd, rx->messages, SOFT_RX_MESSAGES, MSG_DONTWAIT, NULL);
+	if (most > 1)
+		return recvmmsg(ep->rx_fd, rx->messages, most, MSG_DONTWAIT, NULL);
+	bytes = recvmsg(ep->rx_fd, &rx->messages[0].msg_hdr, MSG_DONTWAIT);
+	if (bytes < 0)
+		return -1;
+	rx->messages[0].msg_len = (unsigned)bytes;
+	return 1;
 }
 
 static int pass(struct qp_endpoint *ep, uint64_t now_ns)

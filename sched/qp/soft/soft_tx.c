@@ -13,7 +13,7 @@
 #define TURNS	16	/* bursts per call: 1 MB, then it is the receiver's turn again */
 #define HOLD_NS 500000u /* how long to wait when the kernel lacked memory */
 
-/* Lays packets out as iovecs: small bytes of neighbours share one, payloads are the user's own. */
+/* Lays packets out as iovecs: small bytes of neighbours share one, larger payloads are the user's own. */
 struct layout {
 	struct qp *qp;
 	struct soft_tx_scratch *s;
@@ -39,10 +39,13 @@ static void lay_packet(struct layout *l, const struct roce_packet *p, uint16_t i
 	crc = htole32(roce_icrc_compute(&l->qp->flow, ip_id, l->at, header_bytes, p->payload,
 					p->payload_bytes, pad));
 	l->at += header_bytes;
-	if (p->payload_bytes) {
+	if (p->payload_bytes > SOFT_COPY_BYTES) {
 		close_iov(l);
 		*l->iov++ = (struct iovec){.iov_base = (void *)(uintptr_t)p->payload,
 					   .iov_len = p->payload_bytes};
+	} else if (p->payload_bytes) {
+		memcpy(l->at, p->payload, p->payload_bytes);
+		l->at += p->payload_bytes;
 	}
 	memset(l->at, 0, pad);
 	memcpy(l->at + pad, &crc, sizeof(crc));
@@ -153,6 +156,14 @@ static bool on_send_error(struct qp *qp, int err, unsigned run_packets, uint64_t
 	}
 }
 
+/* Runs that the socket took, or -1. */
+static int send_runs(int fd, struct mmsghdr *messages, unsigned n)
+{
+	if (n > 1)
+		return sendmmsg(fd, messages, n, MSG_DONTWAIT);
+	return sendmsg(fd, &messages->msg_hdr, MSG_DONTWAIT) < 0 ? -1 : 1;
+}
+
 /* Sends the n packets of the scratch space, as far as the socket takes them; how many that was. */
 static unsigned send_packets(struct qp *qp, unsigned n, uint64_t now_ns)
 {
@@ -160,7 +171,7 @@ static unsigned send_packets(struct qp *qp, unsigned n, uint64_t now_ns)
 	unsigned n_runs = lay_burst(qp, n), run = 0, sent = 0;
 
 	while (run < n_runs) {
-		int done = sendmmsg(qp->fd, &s->messages[run], n_runs - run, MSG_DONTWAIT);
+		int done = send_runs(qp->fd, &s->messages[run], n_runs - run);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -172,9 +183,44 @@ static unsigned send_packets(struct qp *qp, unsigned n, uint64_t now_ns)
 	return sent;
 }
 
+static uint8_t *syndrome_of(struct qp *qp)
+{
+	return qp->order_free ? &qp->order_free->rx.syndrome : &qp->responder.syndrome;
+}
+
+/* The answer that is due; its payload points into bitmap. False: none is. */
+static bool take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
+{
+	if (qp->order_free ? !of_receiver_take_answer(&qp->order_free->rx, bitmap, out)
+			   : !rc_responder_take_answer(&qp->responder, out))
+		return false;
+	out->dest_qpn = qp->remote.qpn;
+	return true;
+}
+
+/* It was taken, and the network did not take it: it is due again, unless a newer one is. */
+static void give_back_answer(struct qp *qp, uint8_t syndrome)
+{
+	if (!*syndrome_of(qp))
+		*syndrome_of(qp) = syndrome;
+}
+
+/*
+ * A packet that goes alone takes an acknowledgement along: as a second segment that costs both ends next to nothing, and
+ * as a datagram as much as the packet. Not so behind a long burst, where it would wait.
+ */
+static bool add_answer(struct qp *qp, unsigned n)
+{
+	struct soft_tx_scratch *s = &qp->ep->tx;
+
+	return n == 1 && *syndrome_of(qp) == ROCE_SYNDROME_ACK &&
+	       !(qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) &&
+	       take_answer(qp, s->bitmap, &s->packets[n]);
+}
+
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 {
-	unsigned n, sent;
+	unsigned n, n_answers, sent;
 
 	if (qp->state != SOFT_QP_RTS || qp->blocked || qp->hold_until_ns > now_ns)
 		return false;
@@ -187,7 +233,11 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	}
 	if (!n)
 		return false;
-	sent = send_packets(qp, n, now_ns);
+	n_answers = add_answer(qp, n);
+	sent = send_packets(qp, n + n_answers, now_ns);
+	if (sent < n + n_answers && n_answers)
+		give_back_answer(qp, ROCE_SYNDROME_ACK);
+	sent = sent < n ? sent : n;
 	if (qp->order_free)
 		of_sender_sent(&qp->order_free->tx, sent, now_ns);
 	else
@@ -244,15 +294,13 @@ static bool answer_reads(struct qp *qp)
 static void acknowledge(struct qp *qp)
 {
 	uint8_t bytes[ROCE_HEADER_MAX + OF_BITMAP_BYTES + ROCE_ICRC_BYTES], bitmap[OF_BITMAP_BYTES];
-	uint8_t *due = qp->order_free ? &qp->order_free->rx.syndrome : &qp->responder.syndrome, syndrome = *due;
+	uint8_t syndrome = *syndrome_of(qp);
 	struct roce_packet answer;
 	uint32_t crc;
 	size_t n;
 
-	if (qp->order_free ? !of_receiver_take_answer(&qp->order_free->rx, bitmap, &answer)
-			   : !rc_responder_take_answer(&qp->responder, &answer))
+	if (!take_answer(qp, bitmap, &answer))
 		return;
-	answer.dest_qpn = qp->remote.qpn;
 	n = roce_wire_build(&answer, bytes);
 	crc = htole32(roce_icrc_compute(&qp->flow, 0, bytes, n, answer.payload, answer.payload_bytes, 0));
 	if (answer.payload_bytes)
@@ -263,8 +311,7 @@ static void acknowledge(struct qp *qp)
 		   qp->remote_at_bytes) < 0 &&
 	    errno == EAGAIN) {
 		/* behind our own data in the socket: it goes out when that has left */
-		if (!*due)
-			*due = syndrome;
+		give_back_answer(qp, syndrome);
 		block(qp);
 	}
 }
