@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,20 +20,6 @@ struct times {
 	uint64_t done_ns, over_ns;
 	int rc;
 };
-
-static int enter(const char *netns)
-{
-	char path[128];
-	int fd, rc;
-
-	snprintf(path, sizeof(path), "/run/netns/%s", netns);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = setns(fd, CLONE_NEWNET) ? -errno : 0;
-	close(fd);
-	return rc;
-}
 
 static void sleep_until(uint64_t at_ns)
 {
@@ -102,7 +87,7 @@ static int do_forwarding(const struct failover_fault *fault, bool on)
 
 static void child(const struct failover_fault *fault, bool on, struct times *times)
 {
-	times->rc = enter(fault->leaf_netns);
+	times->rc = lab_enter(fault->leaf_netns);
 	if (!times->rc && fault->kind == FAILOVER_LINKS)
 		times->rc = do_links(fault, on, times);
 	if (!times->rc && fault->kind == FAILOVER_FORWARDING) {

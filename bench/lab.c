@@ -1,12 +1,16 @@
 #include "lab.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "optimum.h"
@@ -304,4 +308,18 @@ int lab_why(const struct lab *lab, const struct topo *topo, unsigned src, unsign
 	json_decref(root);
 	free(*text);
 	return command_check(argv, LAB_COMMAND_MS, text);
+}
+
+int lab_enter(const char *netns)
+{
+	char path[PATH_MAX];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "/run/netns/%.255s", netns);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = setns(fd, CLONE_NEWNET) ? -errno : 0;
+	close(fd);
+	return err;
 }

@@ -2,15 +2,15 @@
 #include "observe_kernel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "lab.h"
 
 #define RECEIVE_BYTES (4 << 20)
 #define MESSAGE_BYTES 65536
@@ -200,26 +200,12 @@ static int dump(struct observe_kernel *k, uint16_t type, uint8_t family)
 	return take(k, true);
 }
 
-static int enter(const char *netns)
-{
-	char path[128];
-	int fd, rc;
-
-	snprintf(path, sizeof(path), "/run/netns/%.100s", netns);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = setns(fd, CLONE_NEWNET) ? -errno : 0;
-	close(fd);
-	return rc;
-}
-
 int observe_kernel_open(struct observe_kernel *k, const char *netns)
 {
 	const struct sockaddr_nl name = {.nl_family = AF_NETLINK,
 					 .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE};
 	const int room = RECEIVE_BYTES;
-	int rc = enter(netns);
+	int rc = lab_enter(netns);
 
 	k->fd = -1;
 	if (rc)

@@ -1,10 +1,8 @@
 #include "worker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lab.h"
 #include "worker_internal.h"
 
 uint64_t worker_now_ns(void)
@@ -82,14 +81,10 @@ static void worker_loop(struct worker *w)
 
 static void worker_enter_netns(struct worker *w, const char *name)
 {
-	char path[256];
-	int fd;
+	int err = lab_enter(name);
 
-	snprintf(path, sizeof(path), "/run/netns/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		worker_fail(w, "entering %s: %s", path, strerror(errno));
-	close(fd);
+	if (err)
+		worker_fail(w, "entering network namespace %s: %s", name, strerror(-err));
 }
 
 static void worker_open_domain(struct worker *w, const char *run_dir,

@@ -139,43 +139,22 @@ LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, con
 		return line_match8_##isa(lane, mask, want) & LANE_BITS;                            \
 	}
 
-CONN_TABLE_LOOKUPS(scalar, LINE_TARGET_SCALAR)
-#if defined(__x86_64__)
-CONN_TABLE_LOOKUPS(sse2, LINE_TARGET_SSE2)
-CONN_TABLE_LOOKUPS(avx2, LINE_TARGET_AVX2)
-CONN_TABLE_LOOKUPS(avx512, LINE_TARGET_AVX512)
-#elif defined(__aarch64__)
-CONN_TABLE_LOOKUPS(neon, LINE_TARGET_NEON)
-#endif
+#define ONE_ISA(name, isa, target) CONN_TABLE_LOOKUPS(isa, target)
+LINE_MATCH_ISAS(ONE_ISA)
 
-#define CONN_TABLE_USE(isa)                                                                        \
-	do {                                                                                       \
+#define USE_ISA(name, isa, target)                                                                 \
+	case name:                                                                                 \
 		t->lookup = lookup_##isa;                                                          \
 		t->lookup_batch = batch_##isa;                                                     \
 		t->match = match_##isa;                                                            \
-	} while (0)
+		break;
 
 static void use(struct conn_table *t, enum simd_isa isa)
 {
 	t->isa = isa == SIMD_AUTO ? simd_best() : isa;
 	switch (t->isa) {
-#if defined(__x86_64__)
-	case SIMD_SSE2:
-		CONN_TABLE_USE(sse2);
-		break;
-	case SIMD_AVX2:
-		CONN_TABLE_USE(avx2);
-		break;
-	case SIMD_AVX512:
-		CONN_TABLE_USE(avx512);
-		break;
-#elif defined(__aarch64__)
-	case SIMD_NEON:
-		CONN_TABLE_USE(neon);
-		break;
-#endif
+		LINE_MATCH_ISAS(USE_ISA)
 	default:
-		CONN_TABLE_USE(scalar);
 		break;
 	}
 }

@@ -125,43 +125,22 @@ static inline uint64_t prefetch(const struct flow_id_table *t, uint64_t id)
 		return line_match4_##isa(id, want);                                                \
 	}
 
-FLOW_ID_TABLE_LOOKUPS(scalar, LINE_TARGET_SCALAR)
-#if defined(__x86_64__)
-FLOW_ID_TABLE_LOOKUPS(sse2, LINE_TARGET_SSE2)
-FLOW_ID_TABLE_LOOKUPS(avx2, LINE_TARGET_AVX2)
-FLOW_ID_TABLE_LOOKUPS(avx512, LINE_TARGET_AVX512)
-#elif defined(__aarch64__)
-FLOW_ID_TABLE_LOOKUPS(neon, LINE_TARGET_NEON)
-#endif
+#define ONE_ISA(name, isa, target) FLOW_ID_TABLE_LOOKUPS(isa, target)
+LINE_MATCH_ISAS(ONE_ISA)
 
-#define FLOW_ID_TABLE_USE(isa)                                                                     \
-	do {                                                                                       \
+#define USE_ISA(name, isa, target)                                                                 \
+	case name:                                                                                 \
 		t->lookup = lookup_##isa;                                                          \
 		t->lookup_batch = batch_##isa;                                                     \
 		t->match = match_##isa;                                                            \
-	} while (0)
+		break;
 
 static void use(struct flow_id_table *t, enum simd_isa isa)
 {
 	t->isa = isa == SIMD_AUTO ? simd_best() : isa;
 	switch (t->isa) {
-#if defined(__x86_64__)
-	case SIMD_SSE2:
-		FLOW_ID_TABLE_USE(sse2);
-		break;
-	case SIMD_AVX2:
-		FLOW_ID_TABLE_USE(avx2);
-		break;
-	case SIMD_AVX512:
-		FLOW_ID_TABLE_USE(avx512);
-		break;
-#elif defined(__aarch64__)
-	case SIMD_NEON:
-		FLOW_ID_TABLE_USE(neon);
-		break;
-#endif
+		LINE_MATCH_ISAS(USE_ISA)
 	default:
-		FLOW_ID_TABLE_USE(scalar);
 		break;
 	}
 }

@@ -11,6 +11,8 @@
  * on every processor that has these instructions an aligned 8-byte part of a vector load is read at
  * once. Race detectors cannot know that and are kept out. line_take7 goes one step further: it
  * returns the lane's value out of the vector that was compared, which is one read of that lane.
+ *
+ * LINE_MATCH_ISAS(X) is X(enum simd_isa, suffix, target attribute) for each of this architecture's instruction sets.
  */
 #ifndef LINE_MATCH_H
 #define LINE_MATCH_H
@@ -24,12 +26,21 @@
 #define LINE_TARGET_SSE2   __attribute__((target("sse2")))
 #define LINE_TARGET_AVX2   __attribute__((target("avx2,bmi")))
 #define LINE_TARGET_AVX512 __attribute__((target("avx512f,avx512vl,bmi")))
+#define LINE_MATCH_ISAS(X)                                                                         \
+	X(SIMD_SCALAR, scalar, LINE_TARGET_SCALAR)                                                 \
+	X(SIMD_SSE2, sse2, LINE_TARGET_SSE2)                                                       \
+	X(SIMD_AVX2, avx2, LINE_TARGET_AVX2)                                                       \
+	X(SIMD_AVX512, avx512, LINE_TARGET_AVX512)
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #define LINE_TARGET_SCALAR
 #define LINE_TARGET_NEON
+#define LINE_MATCH_ISAS(X)                                                                         \
+	X(SIMD_SCALAR, scalar, LINE_TARGET_SCALAR)                                                 \
+	X(SIMD_NEON, neon, LINE_TARGET_NEON)
 #else
 #define LINE_TARGET_SCALAR
+#define LINE_MATCH_ISAS(X) X(SIMD_SCALAR, scalar, LINE_TARGET_SCALAR)
 #endif
 
 #define LINE_LANES 8
