@@ -63,13 +63,15 @@ static int refresh(struct failover *f)
 }
 
 /*
- * Was the machine not ours meanwhile? What it took in time then tells of the hypervisor. What was lost, moved needlessly,
- * never decided or never came back stands however that was.
+ * Was the machine not ours meanwhile, or not the same? What it took in time then tells of the hypervisor. What was lost,
+ * moved needlessly or never decided stands however that was, and so does what did not come back while traffic begun anew
+ * is faster.
  */
 static bool disturbed(const struct failover *f, const struct failover_case *c, const struct failover_trial *t)
 {
-	return t->stolen_percent > (double)f->max_stolen_percent && !t->lost && !t->needless && !t->undecided &&
-	       t->back_at_all &&
+	bool stolen = t->back_at_all && t->stolen_percent > (double)f->max_stolen_percent;
+
+	return (stolen || failover_trial_slowed(t)) && !t->lost && !t->needless && !t->undecided &&
 	       c->n + c->repeated + 1 < MAX_RUNS * f->n;
 }
 

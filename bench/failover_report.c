@@ -29,6 +29,7 @@ static const struct figure {
 	{"restore_ms", offsetof(struct failover_trial, restore_ms)},
 	{"restore_after_back_ms", offsetof(struct failover_trial, restore_after_back_ms)},
 	{"after_ratio", offsetof(struct failover_trial, after_ratio)},
+	{"control_ratio", offsetof(struct failover_trial, control_ratio)},
 	{"stolen_percent", offsetof(struct failover_trial, stolen_percent)},
 };
 
@@ -217,7 +218,8 @@ static const char fault_legend[] =
 	"hears of it from its kernel. decided: libfare has the new weights on all servers concerned. moved: goodput is at "
 	"90% of what it settles at. hole: longest time without a byte acknowledged. goodput: what it settles at, of the "
 	"healthy one. not decided: trials in which the weights never came; those count as long as the fault lasted. "
-	"repeated: trials that do not count, as a hypervisor took more of the machine than --max-stolen.";
+	"repeated: trials that do not count: a hypervisor took more of the machine than --max-stolen, or goodput did not come "
+	"back and traffic begun anew is no faster, so the machine has become slower.";
 static const char heal_legend[] =
 	"After healing. BGP back: links and kernel routes are as before (from the heal). hold-down: from then to the first "
 	"part of the weight. ramp: from then to all of it. restored: from BGP back to goodput at 98% of the healthy one; "

@@ -245,10 +245,9 @@ static void add_picture(struct failover_picture *p, const struct recovery *r, ui
 }
 
 static void figures(const struct failover_scenario *s, const struct moments *m, const struct recovery *r,
-		    struct failover_trial *t)
+		    uint64_t restored, struct failover_trial *t)
 {
 	double healthy = recovery_mean(r, m->healthy_ns, m->inject_ns);
-	uint64_t restored = recovery_restored_ns(r, m->healthy_ns, m->inject_ns, m->healed_ns);
 	bool cycles = s->fault[0].cycles;
 
 	/* what was due and was not seen counts as long as it was waited for: no figure passes by a miss */
@@ -274,24 +273,51 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 		t->weights_ms = share(m->healed_ns, m->weights_ns);
 	}
 	t->after_ratio = recovery_mean(r, m->end_ns - AFTER_NS / 2, m->end_ns) / healthy;
-	t->back_at_all = t->back_at_all && restored;
 	t->restore_ms = ms(m->healed_ns, restored ? restored : m->end_ns);
 	t->restore_after_back_ms = share(m->back_ns, restored ? restored : m->end_ns);
 }
 
+/* Goodput of traffic begun anew, bytes per millisecond. Its messages count, too. */
+static int control(struct failover_bench *b, enum strategy strategy, bool is_kv, struct failover_trial *trial,
+		   double *bytes)
+{
+	double bins[(WARM_NS + HEALTHY_NS) / MS + 1] = {0};
+	struct failover_trial run = {0};
+	struct recovery r = {.n = sizeof(bins) / sizeof(*bins) - 1, .bytes = bins};
+	int err = traffic_begin(b, strategy, is_kv);
+
+	r.from_ns = cluster_now_ns();
+	if (!err)
+		err = cluster_sleep_until(b->cluster, r.from_ns + WARM_NS + HEALTHY_NS);
+	if (!err)
+		err = traffic_end(b, &run, &r, bins);
+	*bytes = recovery_mean(&r, r.from_ns + WARM_NS, r.from_ns + WARM_NS + HEALTHY_NS);
+	trial->messages += run.messages;
+	trial->lost += run.lost;
+	trial->needless += run.needless;
+	return err;
+}
+
 static int evaluate(struct failover_bench *b, const struct failover_scenario *s, const struct moments *m,
-		    uint64_t begin_ns, struct failover_trial *trial, struct failover_picture *fault,
-		    struct failover_picture *heal_picture)
+		    uint64_t begin_ns, enum strategy strategy, bool is_kv, struct failover_trial *trial,
+		    struct failover_picture *fault, struct failover_picture *heal_picture)
 {
 	size_t n = (size_t)((m->end_ns - begin_ns) / MS);
-	double *bins = calloc(n + 1, sizeof(*bins));
+	double *bins = calloc(n + 1, sizeof(*bins)), anew;
 	struct recovery r = {.from_ns = begin_ns, .n = n, .bytes = bins};
 	int err = bins ? traffic_end(b, trial, &r, bins) : -ENOMEM;
+	uint64_t restored;
 
 	if (!err) {
-		figures(s, m, &r, trial);
+		restored = recovery_restored_ns(&r, m->healthy_ns, m->inject_ns, m->healed_ns);
+		figures(s, m, &r, restored, trial);
 		add_picture(fault, &r, m->inject_ns, m->heal_ns, FAILOVER_FAULT_MS);
 		add_picture(heal_picture, &r, m->healed_ns, m->end_ns, FAILOVER_HEAL_MS);
+		if (trial->back_at_all && !restored) {
+			trial->back_at_all = false;
+			err = control(b, strategy, is_kv, trial, &anew);
+			trial->control_ratio = anew / recovery_mean(&r, m->healthy_ns, m->inject_ns);
+		}
 	}
 	free(bins);
 	return err;
@@ -321,6 +347,7 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 				       .restore_ms = -1,
 				       .restore_after_back_ms = -1,
 				       .after_ratio = -1,
+				       .control_ratio = -1,
 				       .stolen_percent = -1};
 	json_decref(b->lowered);
 	b->lowered = json_array();
@@ -343,5 +370,5 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 		err = await_back(b, s, &concern, &m, out);
 	if (known)
 		out->stolen_percent = cpu_stolen_percent(&before);
-	return err ? err : evaluate(b, s, &m, begin_ns, out, fault, heal_picture);
+	return err ? err : evaluate(b, s, &m, begin_ns, strategy, is_kv, out, fault, heal_picture);
 }

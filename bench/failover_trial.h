@@ -14,6 +14,7 @@
 #include "failover_scenario.h"
 #include "lab.h"
 #include "observe.h"
+#include "recovery.h"
 #include "strategy.h"
 #include "tests/ep.h"
 #include "tests/kv.h"
@@ -42,6 +43,7 @@ struct failover_trial {
 	double restore_ms;	       /* healed -> goodput is back (recovery.h) */
 	double restore_after_back_ms;  /* links and routes back -> goodput is back; at least 0 */
 	double after_ratio;	       /* goodput at the end of the trial over the healthy one */
+	double control_ratio;	       /* the same of traffic begun anew after a trial that did not come back; -1: it did */
 	double stolen_percent;	       /* of the machine's time, by a hypervisor, while there was traffic; -1: unknown */
 	bool undecided;		       /* due, and never there: decide_ms is how long the fault lasted */
 	bool backoff;		       /* a path went down more than once: flap back-off */
@@ -62,6 +64,15 @@ struct failover_bench {
 	/* until when a plane's next fault would be taken for flapping, because of the last one */
 	uint64_t calm_ns[FARE_MAX_PLANES];
 };
+
+/*
+ * Weights, links and routes came back, goodput did not, and traffic begun anew is no faster: the machine has become slower
+ * since the trial began, which says nothing of recovery.
+ */
+static inline bool failover_trial_slowed(const struct failover_trial *t)
+{
+	return !t->back_at_all && t->control_ratio >= 0 && t->after_ratio >= RECOVERY_BACK * t->control_ratio;
+}
 
 /* Runs it. fault and heal (may be NULL) get the goodput. 0, or -errno after saying why: the run is over then. */
 int failover_trial_run(struct failover_bench *b, const struct failover_scenario *s,
