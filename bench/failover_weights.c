@@ -5,6 +5,7 @@
 
 #define DOWN_TO(bps, remains) (((remains) + 0.01) * (double)(bps))
 #define BACK		      0.98
+#define ROUTES_NS	      UINT64_C(200000000)
 
 static bool matters(const struct failover_concern *c, unsigned pair)
 {
@@ -167,6 +168,37 @@ unsigned failover_weights_falls(const struct observe *o, uint32_t from, uint32_t
 	return most;
 }
 
+/* Were kernel routes of that server away at the event, or within ROUTES_NS before it? */
+static bool routes_away(const struct observe *o, uint32_t i, unsigned server)
+{
+	uint64_t at_ns = observe_event(o, i)->t_ns;
+
+	for (uint32_t k = i; k-- > 0;) {
+		const struct observe_event *e = observe_event(o, k);
+
+		if (e->kind != OBSERVE_ROUTES || e->who != server)
+			continue;
+		if (e->n)
+			return true;
+		if (e->t_ns + ROUTES_NS < at_ns)
+			return false;
+	}
+	return false;
+}
+
+/* What happened, and whether either end's kernel had its routes: if not, probes were lost for want of one. */
+static json_t *describe(const struct observe *o, const struct topo *topo, const struct observe_event *was, uint32_t i,
+			unsigned plane, uint64_t begin_ns)
+{
+	const struct observe_event *e = observe_event(o, i);
+	json_t *change = observe_change(topo, was, e, plane, begin_ns);
+	bool away = routes_away(o, i, topo->gpus[e->who / topo->n_gpus].server) ||
+		    routes_away(o, i, topo->gpus[e->who % topo->n_gpus].server);
+
+	json_object_set_new(change, "routes_away", json_boolean(away));
+	return change;
+}
+
 unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint32_t n,
 				   const struct failover_scenario *s, const struct topo *topo, uint64_t begin_ns,
 				   json_t *list)
@@ -185,7 +217,7 @@ unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint3
 				if (e->bps[p] >= was->bps[p] || remains(s, topo, pair, p) < 1)
 					continue;
 				count++;
-				json_array_append_new(list, observe_change(topo, was, e, p, begin_ns));
+				json_array_append_new(list, describe(o, topo, was, i, p, begin_ns));
 			}
 			was = e;
 		}

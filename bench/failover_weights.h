@@ -36,7 +36,7 @@ void failover_weights_returned(const struct observe *o, uint32_t from, uint32_t 
 unsigned failover_weights_falls(const struct observe *o, uint32_t from, uint32_t n,
 				const struct failover_scenario *s, const struct failover_concern *concern);
 
-/* Lowerings of paths that nothing happened to, of all pairs. Each is appended to list (observe_change). */
+/* Lowerings of paths that nothing happened to, of all pairs. Each is appended to list: observe_change() and routes_away. */
 unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint32_t n,
 				   const struct failover_scenario *s, const struct topo *topo, uint64_t begin_ns,
 				   json_t *list);
