@@ -1,10 +1,7 @@
 #include "lab.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +10,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "netns.h"
 #include "optimum.h"
 
 #define LAB_COMMAND_MS 120000
@@ -312,14 +310,9 @@ int lab_why(const struct lab *lab, const struct topo *topo, unsigned src, unsign
 
 int lab_enter(const char *netns)
 {
-	char path[PATH_MAX];
-	int fd, err;
+	int home, err = netns_enter(netns, &home);
 
-	snprintf(path, sizeof(path), "/run/netns/%.255s", netns);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = setns(fd, CLONE_NEWNET) ? -errno : 0;
-	close(fd);
+	if (!err)
+		close(home);
 	return err;
 }

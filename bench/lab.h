@@ -50,7 +50,7 @@ int lab_check_routes(const struct topo *topo, unsigned server, const char *text,
 int lab_why(const struct lab *lab, const struct topo *topo, unsigned src, unsigned dst,
 	    unsigned plane, char *verdict, size_t verdict_size, char **text);
 
-/* The calling thread enters a network namespace, by its name. 0 or -errno. */
+/* The calling thread enters a network namespace, by its name, for good. 0 or -errno. */
 int lab_enter(const char *netns);
 
 #endif

@@ -32,6 +32,7 @@
 #define SOFT_RX_BYTES	      65536
 #define SOFT_GSO_BYTES	      65000 /* UDP payload of a super-packet */
 #define SOFT_GSO_SEGMENTS     64
+#define SOFT_TX_PACKETS	      (RC_BURST_PACKETS + 1) /* a burst, and an acknowledgement that it takes along */
 #define SOFT_COPY_BYTES	      256 /* payload that costs less to copy than to point at */
 #define SOFT_CONTROL_TX_BYTES (256 << 10)
 
@@ -63,8 +64,6 @@ struct qp {
 	bool blocked; /* waits for room in its socket */
 	bool no_gso;  /* the device takes no segmentation batches */
 };
-
-#define SOFT_TX_PACKETS (RC_BURST_PACKETS + 1) /* a burst, and an acknowledgement that it takes along */
 
 /* Scratch space of one burst, too large for a stack. */
 struct soft_tx_scratch {
