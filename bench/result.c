@@ -70,6 +70,7 @@ int result_sample(struct result_entry *entry, const struct traffic_result *one)
 	entry->ratio[entry->n] = one->optimum_bps > 0 ? one->goodput_bps / one->optimum_bps : 0;
 	entry->idle_percent[entry->n] = one->idle.mean_percent;
 	entry->busiest_idle_percent[entry->n] = one->idle.busiest_core_percent;
+	entry->stolen_percent[entry->n] = one->idle.stolen_percent;
 	entry->n++;
 	entry->optimum_bps = one->optimum_bps;
 	entry->sum.messages += one->messages;
@@ -84,13 +85,14 @@ int result_sample(struct result_entry *entry, const struct traffic_result *one)
 
 int result_add_run(struct result *result, const struct result_entry *e)
 {
-	struct stats_summary ratio, goodput, idle, busiest;
+	struct stats_summary ratio, goodput, idle, busiest, stolen;
 	json_t *object, *ratios;
 
 	if (stats_summarise(e->ratio, e->n, &ratio) ||
 	    stats_summarise(e->goodput_bps, e->n, &goodput) ||
 	    stats_summarise(e->idle_percent, e->n, &idle) ||
-	    stats_summarise(e->busiest_idle_percent, e->n, &busiest))
+	    stats_summarise(e->busiest_idle_percent, e->n, &busiest) ||
+	    stats_summarise(e->stolen_percent, e->n, &stolen))
 		return -EINVAL;
 	object = json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:f, s:f, s:f}", "scenario", e->scenario,
 			   "test", e->test, "strategy", strategy_name(e->strategy), "size_bytes",
@@ -105,9 +107,9 @@ int result_add_run(struct result *result, const struct result_entry *e)
 					 "ratio_ci", ratio.ci_low, ratio.ci_high,
 					 "ratio_ci_coverage", ratio.ci_coverage));
 	json_object_update_new(object,
-			       json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "idle_cpu_percent",
+			       json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "idle_cpu_percent",
 					 idle.median, "idle_busiest_core_percent", busiest.median,
-					 "messages", (json_int_t)e->sum.messages, "bytes",
+					 "stolen_percent", stolen.median, "messages", (json_int_t)e->sum.messages, "bytes",
 					 (json_int_t)e->sum.bytes, "retransmitted_packets",
 					 (json_int_t)e->sum.retransmitted, "replayed_chunks",
 					 (json_int_t)e->sum.replayed, "needless_moves",

@@ -28,7 +28,7 @@ struct result_entry {
 	unsigned qps;
 	unsigned n;
 	double goodput_bps[RESULT_MAX_N], ratio[RESULT_MAX_N];
-	double idle_percent[RESULT_MAX_N], busiest_idle_percent[RESULT_MAX_N];
+	double idle_percent[RESULT_MAX_N], busiest_idle_percent[RESULT_MAX_N], stolen_percent[RESULT_MAX_N];
 	double optimum_bps;
 	struct traffic_result sum;
 };

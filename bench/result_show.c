@@ -48,15 +48,15 @@ static int result_show_runs_table(const json_t *runs, FILE *file, struct report 
 {
 	static const char *const headers[] = {"scenario", "test",    "strategy", "of optimum",
 					      "min..max", "Gb/s",    "optimum",	 "n",
-					      "QPs",	  "idle CPU"};
+					      "QPs",	  "idle CPU", "stolen"};
 	struct table *table;
 	const json_t *run;
 	size_t i;
 
-	if (table_create(&table, 10, headers))
+	if (table_create(&table, 11, headers))
 		return -ENOMEM;
 	json_array_foreach (runs, i, run) {
-		char ratio[16], range[32], goodput[16], optimum[16], n[16], qps[16], idle[16];
+		char ratio[16], range[32], goodput[16], optimum[16], n[16], qps[16], idle[16], stolen[16];
 
 		snprintf(ratio, sizeof(ratio), "%.1f%%", 100 * result_show_number(run, "ratio"));
 		snprintf(range, sizeof(range), "%.1f..%.1f",
@@ -69,11 +69,12 @@ static int result_show_runs_table(const json_t *runs, FILE *file, struct report 
 		snprintf(n, sizeof(n), "%.0f", result_show_number(run, "n"));
 		snprintf(qps, sizeof(qps), "%.0f", result_show_number(run, "qps"));
 		snprintf(idle, sizeof(idle), "%.0f%%", result_show_number(run, "idle_cpu_percent"));
+		snprintf(stolen, sizeof(stolen), "%.0f%%", result_show_number(run, "stolen_percent"));
 		if (table_row(table,
 			      (const char *const[]){result_show_text(run, "scenario"),
 						    result_show_text(run, "test"),
 						    result_show_text(run, "strategy"), ratio, range,
-						    goodput, optimum, n, qps, idle})) {
+						    goodput, optimum, n, qps, idle, stolen})) {
 			table_destroy(table);
 			return -ENOMEM;
 		}

@@ -1,36 +1,42 @@
 #!/usr/bin/env bash
 # The whole path, as the demo runs it, for one fault: a lost sub-port is learned by BGP, the weight halves for that one pair and
-# plane, traffic follows, every byte is verified; then daemons are killed in mid-transfer. The bounds are wide, for a
-# loaded CI machine: the promised figures are those of docs/figures.yaml.
-set -euo pipefail
-[ "$(id -u)" = 0 ] || { echo "skipped: needs root for network namespaces"; exit 77; }
-[ -x /usr/lib/frr/bgpd ] || { echo "skipped: FRR is not installed"; exit 77; }
-BIN=${FARE_BIN:?the directory of the binaries}
-SRC=${FARE_SOURCE_DIR:?the source tree}
-out=$(mktemp -d /tmp/fare-lab-demo.XXXXXX)
-trap 'rm -rf "$out"' EXIT
-export FARELAB=$BIN/farelab
+# plane, traffic follows, every byte is verified; then daemons are killed in mid-transfer. The bounds on goodput are wide, and a
+# loaded machine gets three attempts at them, for all it can do is take goodput away; whatever must hold at any speed (every byte,
+# no message lost) is asked of each attempt. The promised figures are those of docs/figures.yaml.
+. "$(dirname "$0")/lib.sh"
 
+SOURCE=${FARE_SOURCE_DIR:?the source tree}
+ATTEMPTS=3
+
+# scenario NAME: the demo of that one in a lab of its own, results in $SCRATCH/NAME.json
 scenario() {
-	"$BIN/farelab" run "$SRC/netns/topologies/4x4x2.yaml" --name "citest-$1-$$" --fared "$BIN/fared" -- \
-		"$BIN/farebench" demo --quick --scenario "$1" --json "$out/$1.json" >"$out/$1.log" 2>&1 ||
-		{ tail -n 40 "$out/$1.log"; exit 1; }
+	farelab run "$SOURCE/netns/topologies/4x4x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" -- \
+		"$FARE_BIN/farebench" demo --quick --scenario "$1" --json "$SCRATCH/$1.json" >"$SCRATCH/$1.log" 2>&1 ||
+		{ tail -n 40 "$SCRATCH/$1.log"; fail "farebench demo --scenario $1"; }
 }
 
-scenario sub-port-lost
-scenario chaos
-# holds WHAT FILTER: the filter is true of the results
-holds() {
-	jq -e "$2" "$out/results.json" >/dev/null || { echo "FAIL: $1"; exit 1; }
+# of NAME FILTER: what the filter says of that scenario's results; fails where it says false
+of() {
+	jq -er "$2" "$SCRATCH/$1.json"
 }
 
-jq -s '.[0] * {chaos: .[1].chaos} | . + {r: (.runs | map({key: "\(.test) \(.strategy)", value: .ratio}) | from_entries)}' \
-	"$out/sub-port-lost.json" "$out/chaos.json" >"$out/results.json"
-jq -r '.r | to_entries[] | "\(.key) \(.value * 1000 | round / 10)% of optimum"' "$out/results.json"
-jq -r '.chaos[] | "chaos: \(.messages_lost) lost, longest gap \(.longest_gap_ms) ms"' "$out/results.json"
-holds "eight measurements" '.runs | length == 8'
-for strategy in fare-flow fare-spray; do
-	holds "kv $strategy reaches 85% of optimum" ".r[\"kv $strategy\"] >= 0.85"
-	holds "kv $strategy is ahead of ecmp" ".r[\"kv $strategy\"] > .r[\"kv ecmp\"]"
+# too_slow: prints each bound on goodput that is not met; fails where all are
+too_slow() {
+	of sub-port-lost '[.runs[] | select(.test == "kv") | {key: .strategy, value: .ratio}] | from_entries as $kv
+		| ("fare-flow", "fare-spray") | . as $s
+		| (if $kv[.] < 0.85 then "kv \($s) does not reach 85% of optimum" else empty end),
+		  (if $kv[.] <= $kv.ecmp then "kv \($s) is not ahead of ecmp" else empty end)'
+}
+
+for ((attempt = 1; attempt <= ATTEMPTS; attempt++)); do
+	scenario sub-port-lost
+	of sub-port-lost '.runs[] | "\(.test) \(.strategy) \(.ratio * 1000 | round / 10)% of optimum, \(.stolen_percent | round)% stolen"'
+	of sub-port-lost '.runs | length == 8' >/dev/null || fail "eight measurements"
+	unmet=$(too_slow) || break
+	echo "attempt $attempt: ${unmet//$'\n'/; }"
+	[ "$attempt" -lt "$ATTEMPTS" ] || fail "$unmet"
 done
-holds "nothing lost while daemons were killed" '(.chaos | length) > 0 and all(.chaos[]; .messages_lost == 0)'
+
+scenario chaos
+of chaos '.chaos[] | "chaos: \(.messages_lost) lost, longest gap \(.longest_gap_ms) ms"'
+of chaos '(.chaos | length) > 0 and all(.chaos[]; .messages_lost == 0)' >/dev/null || fail "nothing lost while daemons were killed"
