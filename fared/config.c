@@ -296,12 +296,12 @@ static bool dev_is_taken(const struct config *config, const char *dev)
 static int take_sub_port(const struct check *c, const struct config *config, const char *base,
 			 const struct config_raw_sub_port *raw, struct config_sub_port *out)
 {
-	char key[96], dev[FARE_DEV_NAME_MAX];
+	char key[96], *dev = out->dev;
 	uint64_t mbps = 0;
 	int rc;
 
 	snprintf(key, sizeof(key), "%s.dev", base);
-	rc = take_text(c, key, raw->dev, "", dev, sizeof(dev));
+	rc = take_text(c, key, raw->dev, "", dev, sizeof(out->dev));
 	if (rc)
 		return rc;
 	if (!dev[0] || strpbrk(dev, "/ "))
@@ -313,7 +313,6 @@ static int take_sub_port(const struct check *c, const struct config *config, con
 	rc = take_number(c, key, raw->speed_mbps, 0, 0, MAX_SPEED_MBPS, &mbps);
 	if (rc)
 		return rc;
-	memcpy(out->dev, dev, sizeof(dev));
 	out->speed_bps = mbps * 1000000;
 	return 0;
 }

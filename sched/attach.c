@@ -87,10 +87,14 @@ static void watch_point(const struct fare_pair *pair, struct attach_watch *w)
 	w->head->seen = ~atomic_load_explicit(pair->watch, memory_order_relaxed);
 }
 
-/* Finds the pair in the segment in force. What the segment says of itself is bounded first. */
-static void pair_resolve(struct fare_pair *pair)
+/*
+ * Finds the pair in the segment in force. What the segment says of itself is bounded first. Returns the segment's generation
+ * from before it looked: who did not find the pair has to look again as soon as that has changed.
+ */
+static uint64_t pair_resolve(struct fare_pair *pair)
 {
 	const struct shm_header *map = pair->fare->map;
+	uint64_t generation = atomic_load_explicit(&map->generation, memory_order_acquire);
 	uint32_t n = atomic_load_explicit(&map->n_pairs, memory_order_acquire);
 
 	pair->shm = NULL;
@@ -108,6 +112,7 @@ static void pair_resolve(struct fare_pair *pair)
 	pair->epoch += UINT64_C(1) << 48;
 	for (struct attach_watch *w = pair->watches; w; w = w->next)
 		watch_point(pair, w);
+	return generation;
 }
 
 /* {"cmd":"attach"} with the segment beside it. Failing is fine: tried again later, nothing depends on it. */
@@ -210,6 +215,10 @@ static void follow_retired(struct fare *fare)
 
 	if (!atomic_load_explicit(&old->retired, memory_order_acquire) || map_segment(fare->run_dir, &map))
 		return;
+	if (atomic_load_explicit(&map->retired, memory_order_acquire)) { /* the same one: its successor is still to come */
+		munmap((void *)map, sizeof(*map));
+		return;
+	}
 	fare->map = map;
 	for (struct fare_pair *p = fare->pairs; p; p = p->next)
 		pair_resolve(p);
@@ -327,15 +336,13 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 {
 	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
 	struct shm_path copy[FARE_MAX_PLANES];
-	uint64_t word;
+	uint64_t word = 0;
 
 	memset(out, 0, sizeof(*out));
 	follow_retired(pair->fare);
 	if (!pair->shm)
-		pair_resolve(pair);
-	if (!pair->shm)
-		word = atomic_load_explicit(pair->watch, memory_order_acquire);
-	else if (shm_pair_read(pair->fare->map, (uint32_t)(pair->shm - pair->fare->map->pairs), copy, &word))
+		word = pair_resolve(pair);
+	if (pair->shm && shm_pair_read(pair->fare->map, (uint32_t)(pair->shm - pair->fare->map->pairs), copy, &word))
 		return -EAGAIN;
 	out->generation = pair->epoch + word;
 	if (!pair->shm || word == 0) {

@@ -31,7 +31,8 @@ static int gpu_describe(struct shm_local_gpu *out, const struct shm_writer_gpu *
 		for (uint32_t s = 0; s < in->n_sub_ports[p]; s++) {
 			if (!memchr(in->dev[p][s], 0, FARE_DEV_NAME_MAX))
 				return -EINVAL;
-			memcpy(out->sub_ports[p][s].dev, in->dev[p][s], FARE_DEV_NAME_MAX);
+			/* not what lies behind the name: segments of the same devices are the same, byte for byte */
+			memcpy(out->sub_ports[p][s].dev, in->dev[p][s], strlen(in->dev[p][s]) + 1);
 		}
 	}
 	return 0;
@@ -93,20 +94,22 @@ static bool adoptable(const struct shm_header *map, const struct shm_local_gpu *
 	return true;
 }
 
-/* Tells readers of the old file that it is over: the flag, and a nudge on every word they watch. */
-static void retire(struct shm_header *old)
+/* Readers of a retired file look for its successor: a nudge on every word they watch. */
+static void nudge(struct shm_header *old)
 {
 	uint32_t n = atomic_load(&old->n_pairs);
 
-	atomic_store_explicit(&old->retired, 1, memory_order_release);
 	for (uint32_t i = 0; i < n && i < FARE_MAX_PAIRS; i++)
 		atomic_fetch_add_explicit(&old->words[i], 2, memory_order_release);
 	atomic_fetch_add_explicit(&old->generation, 1, memory_order_release);
 }
 
-/* A new segment in place of path, visible only once whole. */
+/*
+ * A new segment in place of path, and of old (may be NULL), visible only once whole. Old is marked first: a daemon killed
+ * after that leaves either a retired file, which the next one replaces, or a new one, which its readers look for.
+ */
 static int create_fresh(struct shm_header **out, const char *path, mode_t mode, const struct shm_local_gpu *gpus,
-			uint32_t n_gpus)
+			uint32_t n_gpus, struct shm_header *old)
 {
 	char temporary[PATH_MAX];
 	struct shm_header *map;
@@ -133,12 +136,16 @@ static int create_fresh(struct shm_header **out, const char *path, mode_t mode, 
 	map->size_bytes = sizeof(*map);
 	memcpy(map->local_gpus, gpus, n_gpus * sizeof(*gpus));
 	atomic_store(&map->n_local_gpus, n_gpus);
+	if (old)
+		atomic_store_explicit(&old->retired, 1, memory_order_release);
 	if (rename(temporary, path)) {
 		err = errno;
 		munmap(map, sizeof(*map));
 		unlink(temporary);
 		return -err;
 	}
+	if (old)
+		nudge(old);
 	*out = map;
 	return 0;
 }
@@ -175,12 +182,9 @@ int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode, c
 	if (adopted)
 		*adopted = map != NULL;
 	if (!map) {
-		err = create_fresh(&map, path, mode, described, n_gpus);
-		if (old) {
-			if (!err)
-				retire(old);
+		err = create_fresh(&map, path, mode, described, n_gpus, old);
+		if (old)
 			munmap(old, sizeof(*old));
-		}
 		if (err)
 			goto out;
 	}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,8 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 	ck_assert_uint_eq(paths.path[3].usable_bps, 1);
 	generation = paths.generation;
 
+	for (unsigned n = 0; n < 4; n++) /* what lies behind the names is no other configuration */
+		memset(gpu.dev[n][1] + strlen(gpu.dev[n][1]) + 1, 'x', 4);
 	w = writer(&adopted);
 	ck_assert(adopted);
 	ck_assert_uint_eq(shm_writer_n_pairs(w), 1);
@@ -152,6 +155,115 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 	fare_pair_close(pair);
 	fare_detach(fare);
 	shm_writer_close(w);
+}
+END_TEST
+
+/* Killed after it had marked the old file and before the new one was there: readers wait for the next daemon's. */
+START_TEST(a_retired_file_serves_until_its_successor_is_there)
+{
+	struct shm_writer *w = writer(NULL);
+	struct shm_header *map;
+	struct fare_paths paths;
+	struct fare_pair *pair;
+	struct fare *fare;
+	bool adopted;
+	char path[64];
+	int fd;
+
+	all_up(w);
+	publish(w, 4, 3, 2, 1);
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
+	snprintf(path, sizeof(path), "%s/%s", dir, SHM_NAME);
+	fd = open(path, O_RDWR);
+	map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	map->retired = 1;
+	munmap(map, sizeof(*map));
+	shm_writer_close(w);
+	ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
+	ck_assert_uint_eq(paths.path[3].usable_bps, 1);
+
+	w = writer(&adopted);
+	ck_assert(!adopted);
+	ck_assert_uint_ne(fare_pair_generation(pair), paths.generation);
+	all_up(w);
+	publish(w, 4, 3, 2, 8);
+	ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
+	ck_assert_uint_eq(paths.path[3].usable_bps, 8);
+	fare_pair_close(pair);
+	fare_detach(fare);
+	shm_writer_close(w);
+}
+END_TEST
+
+#define APPEARANCES (FARE_MAX_PAIRS / 2)
+
+static struct in6_addr numbered(const char *prefix, int number)
+{
+	struct in6_addr address;
+
+	inet_pton(AF_INET6, prefix, &address);
+	address.s6_addr[14] = (uint8_t)(number >> 8);
+	address.s6_addr[15] = (uint8_t)number;
+	return address;
+}
+
+/* Child: whenever asked, another pair, and at once, or a little later, the one that the reader waits for. */
+static void publish_two(struct shm_writer *w, _Atomic int *asked, _Atomic int *done)
+{
+	static const struct shm_path path[4] = { { .usable_bps = 1 }, { .usable_bps = 1 }, { .usable_bps = 1 }, { .usable_bps = 1 } };
+
+	for (int i = 0; i < APPEARANCES; i++) {
+		struct in6_addr other = numbered("2001:db8:1::", i), it = numbered("2001:db8::", i);
+
+		while (atomic_load(asked) <= i)
+			;
+		shm_writer_publish(w, (uint32_t)shm_writer_pair(w, 0, other.s6_addr), path, 4);
+		for (volatile int wait = i * 16 % 4096; wait > 0; wait--)
+			;
+		shm_writer_publish(w, (uint32_t)shm_writer_pair(w, 0, it.s6_addr), path, 4);
+		atomic_store(done, i + 1);
+	}
+}
+
+/* A reader that looks while pairs appear either finds its own or is told to look again: it never waits for good. */
+START_TEST(a_pair_that_appears_is_found)
+{
+	_Atomic int *asked = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shm_writer *w = writer(NULL);
+	struct fare *fare;
+	pid_t child;
+
+	all_up(w);
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	child = fork();
+	if (!child) {
+		publish_two(w, asked, asked + 1);
+		_exit(0);
+	}
+	for (int i = 0; i < APPEARANCES; i++) {
+		struct in6_addr it = numbered("2001:db8::", i);
+		struct fare_paths paths;
+		struct fare_pair *pair;
+		bool over;
+
+		ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &it), 0);
+		ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
+		atomic_store(asked, i + 1);
+		do {
+			over = atomic_load(asked + 1) == i + 1;
+			if (fare_pair_generation(pair) == paths.generation)
+				ck_assert_msg(!over, "pair %d is there, and nobody is told", i);
+			else
+				ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
+		} while (!paths.path[0].usable_bps);
+		fare_pair_close(pair);
+	}
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	fare_detach(fare);
+	shm_writer_close(w);
+	munmap((void *)asked, 4096);
 }
 END_TEST
 
@@ -350,6 +462,8 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, publishes_to_readers);
 	tcase_add_test(t, a_new_daemon_adopts_or_replaces);
+	tcase_add_test(t, a_retired_file_serves_until_its_successor_is_there);
+	tcase_add_test(t, a_pair_that_appears_is_found);
 	tcase_add_test(t, survives_a_killed_writer);
 	tcase_add_test(t, tells_where_ports_lead);
 	tcase_add_test(t, ports_survive_a_killed_writer);
