@@ -106,7 +106,7 @@ static int run_trial(struct failover *f, struct failover_case *c)
 static int run_case(struct failover *f, enum failover_scenario_id id, enum strategy strategy, bool is_kv)
 {
 	struct failover_case *c = calloc(1, sizeof(*c));
-	int err = 0;
+	int err = 0, told;
 
 	if (!c)
 		return -ENOMEM;
@@ -116,7 +116,13 @@ static int run_case(struct failover *f, enum failover_scenario_id id, enum strat
 	c->is_kv = is_kv;
 	while (!err && c->n < f->n)
 		err = run_trial(f, c);
-	return err ? err : failover_report_case(f->result, c);
+	if (!c->n) { /* none came to its end */
+		free(c);
+		f->n_cases--;
+		return err;
+	}
+	told = failover_report_case(f->result, c);
+	return err ? err : told;
 }
 
 static int run_strategy(struct failover *f, enum strategy strategy)
@@ -175,9 +181,7 @@ static int run_all(struct failover *f)
 
 	for (int k = 0; !err && k < f->n_strategies; k++)
 		err = run_strategy(f, (enum strategy)f->strategies[k]);
-	if (!err)
-		err = result_set(f->result, "duration_s", json_real(progress_seconds(&f->progress)));
-	return err;
+	return err ? err : result_set(f->result, "duration_s", json_real(progress_seconds(&f->progress)));
 }
 
 /* ---- command -------------------------------------------------------------------------------------------- */
@@ -282,6 +286,8 @@ static int tell(struct failover *f)
 {
 	int err = 0;
 
+	if (!f->n_cases)
+		return 0;
 	failover_report_print(f->result, stdout);
 	if (f->json_path)
 		err = result_write(f->result, f->json_path);
@@ -295,7 +301,7 @@ int failover_main(int argc, char **argv)
 {
 	struct failover f = {.lab_name = getenv("FARELAB_NAME"), .n = 20, .n_strategies = STRATEGY_COMPARED,
 			     .max_stolen_percent = 100};
-	int err;
+	int err, told;
 
 	f.kv = f.ep = true;
 	memset(f.scenario, true, sizeof(f.scenario));
@@ -311,10 +317,12 @@ int failover_main(int argc, char **argv)
 	if (!err)
 		err = run_all(&f);
 	progress_fini(&f.progress);
-	if (!err)
-		err = tell(&f);
 	if (err)
-		fprintf(stderr, "farebench failover: failed: %s\n", strerror(-err));
+		fprintf(stderr, "farebench failover: failed: %s%s\n", strerror(-err),
+			f.n_cases ? "; told is what was measured until then" : "");
+	told = f.result ? tell(&f) : 0;
+	if (told)
+		fprintf(stderr, "farebench failover: cannot tell all: %s\n", strerror(-told));
 	observe_stop(f.bench.observe);
 	json_decref(f.bench.lowered);
 	cluster_destroy(f.bench.cluster);
@@ -322,5 +330,5 @@ int failover_main(int argc, char **argv)
 	result_destroy(f.result);
 	for (unsigned i = 0; i < f.n_cases; i++)
 		free(f.cases[i]);
-	return err ? 1 : 0;
+	return err || told ? 1 : 0;
 }

@@ -232,7 +232,7 @@ static int fd_for(struct udp_raw *r, int ifindex)
 int udp_raw_send(struct udp_raw *r, const struct udp_packet *p)
 {
 	uint8_t bytes[UDP_BYTES + UDP_PACKET_BYTES];
-	_Alignas(struct cmsghdr) uint8_t control[96];
+	_Alignas(struct cmsghdr) uint8_t control[96] = {0};
 	struct sockaddr_storage name;
 	struct iovec vector = {bytes, UDP_BYTES + p->length};
 	struct msghdr m = {.msg_name = &name,
