@@ -306,9 +306,9 @@ static bool start(struct daemon *d, const struct privileges *p)
 		return false;
 	publish_stats(d->publish, &stats);
 	log_line(d->log, LOG_NOTICE, "daemon",
-		 "started version=" FARE_VERSION " node=%s run_dir=%s segment=%s pairs=%u",
-		 d->config->node, d->config->run_dir, stats.adopted ? "adopted" : "new",
-		 stats.pairs_adopted);
+		 "started version=" FARE_VERSION " node=%s run_dir=%s segment=%s pairs=%u reason=\"%s\"",
+		 d->config->node, d->config->run_dir, stats.why_new ? "new" : "adopted", stats.pairs_adopted,
+		 stats.why_new ? stats.why_new : "a former daemon left it");
 	return true;
 }
 

@@ -236,8 +236,10 @@ void tables_version(const json_t *reply)
 	printf("node             %s\n", text(reply, "node"));
 	printf("up for           %s s\n", seconds(reply, "uptime_s", a));
 	printf("pairs            %s\n", number(reply, "pairs", a));
-	printf("segment          %s\n",
-	       json_is_true(json_object_get(reply, "adopted")) ? "adopted" : "new");
+	if (json_is_true(json_object_get(reply, "adopted")))
+		printf("segment          adopted\n");
+	else
+		printf("segment          new: %s\n", text(reply, "why_new"));
 	printf("pairs adopted    %s\n", number(reply, "pairs_adopted", a));
 	printf("pairs published  %s times\n", number(reply, "pairs_published", a));
 	printf("pairs refused    %s times\n", number(reply, "pairs_refused", a));

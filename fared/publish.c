@@ -114,8 +114,8 @@ int publish_create(struct publish **out, const struct config *config, struct pat
 	for (uint32_t g = 0; g < config->n_gpus; g++)
 		describe_gpu(&config->gpus[g], &gpus[g]);
 	rc = shm_writer_open(&p->writer, config->run_dir, mode, gpus, config->n_gpus,
-			     &p->stats.adopted);
-	if (!rc && p->stats.adopted)
+			     &p->stats.why_new);
+	if (!rc && !p->stats.why_new)
 		rc = adopt(p, config->run_dir, now_ns);
 	if (rc)
 		goto failed;

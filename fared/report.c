@@ -370,10 +370,10 @@ json_t *report_version(const struct report *r)
 	struct publish_stats stats;
 
 	publish_stats(r->publish, &stats);
-	return json_pack("{s:b, s:s, s:s, s:f, s:i, s:b, s:i, s:I, s:I}", "ok", 1, "version",
+	return json_pack("{s:b, s:s, s:s, s:f, s:i, s:b, s:s*, s:i, s:I, s:I}", "ok", 1, "version",
 			 FARE_VERSION, "node", r->config->node, "uptime_s", age_s(r, r->started_ns),
-			 "pairs", (int)path_table_n_pairs(r->table), "adopted", stats.adopted,
-			 "pairs_adopted", (int)stats.pairs_adopted, "pairs_published",
+			 "pairs", (int)path_table_n_pairs(r->table), "adopted", !stats.why_new,
+			 "why_new", stats.why_new, "pairs_adopted", (int)stats.pairs_adopted, "pairs_published",
 			 (json_int_t)stats.pairs_published, "pairs_refused",
 			 (json_int_t)stats.pairs_refused);
 }

@@ -60,13 +60,14 @@ static struct shm_header *map_file(int fd)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* The segment that a former daemon left, or NULL. The caller decides whether to adopt it. */
-static struct shm_header *map_existing(const char *path)
+/* The segment that a former daemon left, or NULL, and why. The caller decides whether to adopt it. */
+static struct shm_header *map_existing(const char *path, const char **why)
 {
 	struct shm_header *map = NULL;
 	struct stat st;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
+	*why = fd < 0 && errno == ENOENT ? "there was none" : "what was there is no segment, or cannot be mapped";
 	if (fd < 0)
 		return NULL;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size == (off_t)sizeof(struct shm_header))
@@ -79,19 +80,25 @@ static struct shm_header *map_existing(const char *path)
 	return map;
 }
 
-static bool adoptable(const struct shm_header *map, const struct shm_local_gpu *gpus, uint32_t n_gpus)
+/* Why not to adopt it, or NULL. */
+static const char *unfit(const struct shm_header *map, const struct shm_local_gpu *gpus, uint32_t n_gpus)
 {
-	if (map->version != SHM_VERSION || map->size_bytes != sizeof(*map) || map->retired ||
-	    map->n_local_gpus != n_gpus || map->n_pairs > FARE_MAX_PAIRS)
-		return false;
+	if (map->version != SHM_VERSION || map->size_bytes != sizeof(*map))
+		return "another version of fared wrote it";
+	if (map->retired)
+		return "it was retired, and not yet replaced";
+	if (map->n_local_gpus != n_gpus)
+		return "it is of another number of local GPUs";
 	for (uint32_t g = 0; g < n_gpus; g++)
 		if (!gpu_same(&map->local_gpus[g], &gpus[g]))
-			return false;
+			return "a local GPU's addresses, planes or devices are others";
+	if (map->n_pairs > FARE_MAX_PAIRS)
+		return "it is damaged: more pairs than there is room for";
 	for (uint32_t i = 0; i < map->n_pairs; i++)
 		if (map->pairs[i].local_gpu >= n_gpus ||
 		    map->pairs[i].n_planes != gpus[map->pairs[i].local_gpu].n_planes)
-			return false;
-	return true;
+			return "it is damaged: a pair of no local GPU";
+	return NULL;
 }
 
 /* Readers of a retired file look for its successor: a nudge on every word they watch. */
@@ -151,13 +158,14 @@ static int create_fresh(struct shm_header **out, const char *path, mode_t mode, 
 }
 
 int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode, const struct shm_writer_gpu *gpus,
-		    uint32_t n_gpus, bool *adopted)
+		    uint32_t n_gpus, const char **why_new)
 {
 	struct shm_local_gpu *described;
 	struct shm_header *old, *map = NULL;
 	struct shm_writer *w;
 	char path[PATH_MAX];
 	uint64_t incarnation;
+	const char *why;
 	int err = 0;
 
 	*out = NULL;
@@ -176,11 +184,13 @@ int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode, c
 	if (err)
 		goto out;
 
-	old = map_existing(path);
-	if (old && adoptable(old, described, n_gpus))
+	old = map_existing(path, &why);
+	if (old)
+		why = unfit(old, described, n_gpus);
+	if (old && !why)
 		map = old;
-	if (adopted)
-		*adopted = map != NULL;
+	if (why_new)
+		*why_new = why;
 	if (!map) {
 		err = create_fresh(&map, path, mode, described, n_gpus, old);
 		if (old)

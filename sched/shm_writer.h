@@ -25,11 +25,12 @@ struct shm_writer_gpu {
 
 /*
  * Opens RUN_DIR/paths.shm, adopting a compatible one whose local GPUs are the same, else replacing it
- * atomically and retiring the old one. adopted (may be NULL) tells which. mode: e.g. 0640.
+ * atomically and retiring the old one. *why_new (may be NULL): NULL where it was adopted, else why not, a constant. mode:
+ * e.g. 0640.
  * Returns 0 or -errno (-EACCES, -ENOSPC, -EINVAL for too many GPUs, ...). *out is NULL on error.
  */
 int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode, const struct shm_writer_gpu *gpus,
-		    uint32_t n_gpus, bool *adopted);
+		    uint32_t n_gpus, const char **why_new);
 /* Unmaps; the file stays for readers and for the next daemon. NULL is fine. */
 void shm_writer_close(struct shm_writer *w);
 

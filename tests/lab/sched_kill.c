@@ -104,7 +104,7 @@ static struct shm_writer *open_writer(const struct drill *drill, struct board *b
 {
 	struct shm_writer_gpu gpu;
 	struct shm_writer *writer;
-	bool adopted;
+	const char *why_new;
 
 	memset(&gpu, 0, sizeof(gpu));
 	inet_pton(AF_INET6, "2001:db8::1", gpu.address[1]);
@@ -114,9 +114,9 @@ static struct shm_writer *open_writer(const struct drill *drill, struct board *b
 		for (unsigned s = 0; s < 4; s++)
 			snprintf(gpu.dev[p][s], FARE_DEV_NAME_MAX, "p%us%u", p % 16, s % 8);
 	}
-	if (shm_writer_open(&writer, drill->dir, 0600, &gpu, 1, &adopted))
+	if (shm_writer_open(&writer, drill->dir, 0600, &gpu, 1, &why_new))
 		return NULL;
-	board->adopted += adopted;
+	board->adopted += !why_new;
 	for (unsigned p = 0; p < PLANES; p++) /* sub-ports 1 and 3 are down for ever */
 		for (unsigned s = 0; s < 4; s++)
 			shm_writer_sub_port(writer, 0, p, s, s % 2 == 0, 1);

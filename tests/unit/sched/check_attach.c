@@ -45,11 +45,11 @@ static void teardown(void)
 	rmdir(dir);
 }
 
-static struct shm_writer *writer(bool *adopted)
+static struct shm_writer *writer(const char **why_new)
 {
 	struct shm_writer *w;
 
-	ck_assert_int_eq(shm_writer_open(&w, dir, 0600, &gpu, 1, adopted), 0);
+	ck_assert_int_eq(shm_writer_open(&w, dir, 0600, &gpu, 1, why_new), 0);
 	return w;
 }
 
@@ -75,8 +75,8 @@ static void publish(struct shm_writer *w, uint64_t a, uint64_t b, uint64_t c, ui
 
 START_TEST(publishes_to_readers)
 {
-	bool adopted = true;
-	struct shm_writer *w = writer(&adopted);
+	const char *why_new;
+	struct shm_writer *w = writer(&why_new);
 	struct fare_spray *spray;
 	struct fare_slot slot;
 	struct fare_paths paths;
@@ -84,7 +84,7 @@ START_TEST(publishes_to_readers)
 	struct fare *fare;
 	unsigned count[4] = { 0 }, sub[2] = { 0 };
 
-	ck_assert(!adopted);
+	ck_assert_str_eq(why_new, "there was none");
 	ck_assert_int_eq(fare_attach(&fare, dir), 0);
 	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
 	ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
@@ -118,8 +118,8 @@ END_TEST
 
 START_TEST(a_new_daemon_adopts_or_replaces)
 {
-	bool adopted;
-	struct shm_writer *w = writer(&adopted);
+	const char *why_new;
+	struct shm_writer *w = writer(&why_new);
 	struct fare_paths paths;
 	struct fare_pair *pair;
 	struct fare *fare;
@@ -136,8 +136,8 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 
 	for (unsigned n = 0; n < 4; n++) /* what lies behind the names is no other configuration */
 		memset(gpu.dev[n][1] + strlen(gpu.dev[n][1]) + 1, 'x', 4);
-	w = writer(&adopted);
-	ck_assert(adopted);
+	w = writer(&why_new);
+	ck_assert_ptr_null(why_new);
 	ck_assert_uint_eq(shm_writer_n_pairs(w), 1);
 	ck_assert_uint_eq(fare_pair_generation(pair), generation); /* a restart moves nothing */
 	publish(w, 4, 3, 2, 1);
@@ -145,8 +145,8 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 	shm_writer_close(w);
 
 	strcpy(gpu.dev[2][1], "other"); /* another configuration: readers move to the new file by themselves */
-	w = writer(&adopted);
-	ck_assert(!adopted);
+	w = writer(&why_new);
+	ck_assert_str_eq(why_new, "a local GPU's addresses, planes or devices are others");
 	ck_assert_uint_ne(fare_pair_generation(pair), generation);
 	all_up(w);
 	publish(w, 9, 9, 9, 9);
@@ -166,7 +166,7 @@ START_TEST(a_retired_file_serves_until_its_successor_is_there)
 	struct fare_paths paths;
 	struct fare_pair *pair;
 	struct fare *fare;
-	bool adopted;
+	const char *why_new;
 	char path[64];
 	int fd;
 
@@ -184,8 +184,8 @@ START_TEST(a_retired_file_serves_until_its_successor_is_there)
 	ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
 	ck_assert_uint_eq(paths.path[3].usable_bps, 1);
 
-	w = writer(&adopted);
-	ck_assert(!adopted);
+	w = writer(&why_new);
+	ck_assert_str_eq(why_new, "it was retired, and not yet replaced");
 	ck_assert_uint_ne(fare_pair_generation(pair), paths.generation);
 	all_up(w);
 	publish(w, 4, 3, 2, 8);
