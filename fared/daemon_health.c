@@ -11,6 +11,7 @@
 
 #include "address.h"
 #include "daemon_internal.h"
+#include "routes.h"
 #include "shm_layout.h"
 
 _Static_assert(SUB_PORTS_MAX_GPUS == FARE_MAX_LOCAL_GPUS, "health's tables fit the path table's");
@@ -26,6 +27,7 @@ struct daemon_health {
 	struct notice_key key;
 	struct prober *prober;
 	struct reflector *reflector;
+	struct routes *routes;
 	ev_timer traffic;
 };
 
@@ -139,11 +141,11 @@ static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 	return prober_heard(h->prober, gpu, peer, plane, sub_port, probe);
 }
 
-static uint32_t returning(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
+static uint32_t avoided(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
 {
 	struct daemon_health *h = arg;
 
-	return prober_returning(h->prober, gpu, peer, plane);
+	return prober_avoided(h->prober, gpu, peer, plane);
 }
 
 static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
@@ -263,6 +265,31 @@ const struct reflector *daemon_health_reflector(const struct daemon_health *h)
 	return h ? h->reflector : NULL;
 }
 
+/* ---- the kernel's routes ------------------------------------------------- */
+
+static void on_kernel_route(void *arg, const struct in6_addr *host, const int *ifindex, unsigned n)
+{
+	struct daemon_health *h = arg;
+
+	for (uint32_t g = 0; g < h->ports.n_gpus; g++) {
+		uint32_t routed[FARE_MAX_PLANES] = {0}, plane, sub_port;
+
+		for (unsigned i = 0; i < n; i++)
+			if (sub_ports_find(&h->ports, g, ifindex[i], &plane, &sub_port))
+				routed[plane] |= 1u << sub_port;
+		for (plane = 0; plane < h->ports.gpus[g].n_planes; plane++)
+			prober_routed(h->prober, g, host, plane, routed[plane]);
+	}
+}
+
+static void on_kernel_routes_lost(void *arg)
+{
+	struct daemon_health *h = arg;
+
+	log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health", "the kernel's route messages overran: what they told is forgotten");
+	prober_routes_unknown(h->prober);
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 static bool is_space(uint8_t c)
@@ -326,7 +353,8 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
 	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports};
-	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, returning};
+	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
+	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
 	const struct config_health *c = &d->config->health;
 	const struct prober_options options = {.times = {
 		.interval_ns = c->interval_ns,
@@ -360,6 +388,8 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 				      &on_reflector, h);
 	if (!rc)
 		rc = prober_create(&h->prober, d->loop, &options, &h->ports, &h->key, &on_prober, h);
+	if (!rc)
+		rc = routes_create(&h->routes, d->loop, &on_routes, h);
 	if (rc) {
 		daemon_health_destroy(h);
 		return rc;
@@ -377,6 +407,7 @@ void daemon_health_destroy(struct daemon_health *h)
 	if (!h)
 		return;
 	ev_timer_stop(h->daemon->loop, &h->traffic);
+	routes_destroy(h->routes);
 	prober_destroy(h->prober);
 	reflector_destroy(h->reflector);
 	free(h);

@@ -379,11 +379,11 @@ bool prober_path(const struct prober *p, uint32_t gpu, const struct in6_addr *ad
 	return true;
 }
 
-uint32_t prober_returning(const struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane)
+uint32_t prober_avoided(const struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane)
 {
 	const struct prober_peer *peer = prober_peer_find(p, gpu, address);
 
-	return peer && plane < peer->n_planes ? returning(&peer->paths[plane]) : 0;
+	return peer && plane < peer->n_planes ? returning(&peer->paths[plane]) | peer->paths[plane].unrouted : 0;
 }
 
 void prober_counters(const struct prober *p, struct prober_counters *out)

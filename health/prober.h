@@ -41,6 +41,7 @@
 #include "sub_ports.h"
 
 #define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
+#define PROBER_UNROUTED_NS UINT64_C(1000000000) /* bgpd's sessions come back within it, one after the other */
 #define PROBER_TURNS_BEYOND_PER_S 8000u /* what daemons use: a tenth of a core */
 #define PROBER_MAX_PROBES_PER_S	  25200u /* what daemons use unless told otherwise: 63 peers over 4 planes, every 10 ms */
 #define PROBER_PORTS	 16u   /* UDP source ports per local address: some for each pair of ends, there and back */
@@ -120,6 +121,13 @@ int prober_want(struct prober *p, uint32_t local_gpu, const struct in6_addr *pee
 /* A sub-port went up or down; the table that was borrowed already says so. */
 void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, uint32_t sub_port);
 /*
+ * By which sub-ports of the plane the kernel has routes toward peer (bit s), from now on; before the first call, by all. Those of a
+ * plane come and go one by one while bgpd learns anew: as long as there are others, what has none is not asked, and what was sent
+ * by it says nothing, for up to PROBER_UNROUTED_NS. One that still has none then loses probes as any broken one does.
+ */
+void prober_routed(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_ports);
+void prober_routes_unknown(struct prober *p); /* by all sub-ports toward all peers again */
+/*
  * Tells every peer of a GPU what its ports carry now (NOTICE_WIRE_ANY: not limited), over every
  * plane, at once and again until acknowledged; repeated while anything is limited. Does nothing
  * without a key.
@@ -142,8 +150,11 @@ bool prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *p
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		 uint32_t plane, struct prober_view *out);
-/* Bit s: sub-port s toward that peer has carrier again, and no probe out of it has been answered yet. */
-uint32_t prober_returning(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
+/*
+ * Bit s: nothing should leave toward that peer by sub-port s. It has carrier again, and no probe out of it has been answered yet;
+ * or prober_routed() says so.
+ */
+uint32_t prober_avoided(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
 void prober_counters(const struct prober *p, struct prober_counters *out);
 
 #endif

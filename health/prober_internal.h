@@ -41,6 +41,8 @@ struct prober_path {
 	uint32_t n_skipped;	  /* probes that acknowledgements made needless, in a row */
 	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */
 	uint8_t returning; /* bit s: it has carrier again, and no probe out of it has come back yet */
+	uint8_t unrouted;  /* bit s: the kernel has no route by it, and has by others of the plane */
+	uint64_t unrouted_until_ns; /* until then that is no fault of the sub-port itself */
 	uint32_t permille; /* as last told */
 	int8_t remote[PROBER_PORTS]; /* where a probe from that port arrives, ... */
 	int8_t back[PROBER_PORTS];   /* ... and by which of our sub-ports the answer came */
@@ -193,6 +195,8 @@ void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t
 
 /* prober.c: when the path is to be looked at again, for its next probe, or because a reply is overdue. */
 void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* prober_told.c: bit s: see prober_routed(). */
+uint32_t prober_unrouted(const struct prober_path *path, uint64_t now);
 /* Something may have become due sooner than the timer thinks. */
 void prober_rearm(struct prober *p);
 /* prober.c: the idle paths of a plane are asked within an interval. */

@@ -77,7 +77,7 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
 	struct prober_path *path = &peer->paths[plane];
-	uint32_t live = without(g->live[plane], path->gray.mask[GRAY_LOCAL]);
+	uint32_t live = without(without(g->live[plane], path->gray.mask[GRAY_LOCAL]), prober_unrouted(path, now));
 	unsigned n_live = (unsigned)__builtin_popcount(live);
 	uint64_t turn = path->n_turns++;
 	int8_t wanted = 0;

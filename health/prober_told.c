@@ -94,6 +94,43 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 	}
 }
 
+uint32_t prober_unrouted(const struct prober_path *path, uint64_t now)
+{
+	return now < path->unrouted_until_ns ? path->unrouted : 0;
+}
+
+void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane, uint32_t sub_ports)
+{
+	struct prober_peer *peer = prober_peer_find(p, gpu, address);
+	uint64_t now = prober_now_ns(), nth;
+	struct prober_path *path;
+	uint8_t unrouted, either;
+	uint32_t n;
+
+	if (!peer || plane >= peer->n_planes)
+		return;
+	path = &peer->paths[plane];
+	unrouted = (uint8_t)(sub_ports ? ((1u << p->ports->gpus[gpu].n_sub_ports[plane]) - 1) & ~sub_ports : 0);
+	if (unrouted == path->unrouted)
+		return;
+	either = unrouted | path->unrouted;
+	path->unrouted = unrouted;
+	/* routes that come and go for ever are a fault, too */
+	if (now >= path->unrouted_until_ns + PROBER_UNROUTED_NS)
+		path->unrouted_until_ns = now + PROBER_UNROUTED_NS;
+	for (uint8_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS && now < path->unrouted_until_ns; s++)
+		if (either >> s & 1)
+			loss_rtt_void(&path->loss, s);
+	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
+}
+
+void prober_routes_unknown(struct prober *p)
+{
+	for (uint32_t i = 0; i < p->n_peers; i++)
+		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
+			p->peers[i]->paths[plane].unrouted = 0;
+}
+
 void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, uint32_t n_planes)
 {
 	struct prober_notice *n = &p->notices[gpu];

@@ -75,15 +75,15 @@ static void heed(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
 	r->handlers->on_capacity(r->arg, gpu, peer, &t->capacity);
 }
 
-/* Where the answer leaves: by the device of arrival, or by another of the plane if that one has no routes back yet. */
+/* Where the answer leaves: by the device of arrival, or by another of the plane if that one has no routes. */
 static int way_back(const struct socket *s, const struct udp_packet *in, uint32_t plane, uint32_t sub_port)
 {
 	const struct reflector *r = s->reflector;
 	const struct sub_ports_gpu *g = &r->ports->gpus[s->gpu];
-	uint32_t returning = r->handlers->returning ? r->handlers->returning(r->arg, s->gpu, &in->from, plane) : 0;
-	uint32_t others = g->live[plane] & ~returning;
+	uint32_t avoided = r->handlers->avoided ? r->handlers->avoided(r->arg, s->gpu, &in->from, plane) : 0;
+	uint32_t others = g->live[plane] & ~avoided;
 
-	if (!(returning >> sub_port & 1) || !others)
+	if (!(avoided >> sub_port & 1) || !others)
 		return in->ifindex;
 	return g->ifindex[plane][__builtin_ctz(others)];
 }

@@ -34,8 +34,8 @@ struct reflector_handlers {
 	 */
 	bool (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
 			 const struct notice_trailer *probe);
-	/* Bit s: nothing sent to peer out of sub-port s of that plane has been known to arrive since it has carrier. May be NULL. */
-	uint32_t (*returning)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
+	/* Bit s: what is sent to peer out of sub-port s of that plane is not known to leave. May be NULL. */
+	uint32_t (*avoided)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
 };
 
 struct reflector_counters {

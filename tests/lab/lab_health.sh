@@ -99,6 +99,38 @@ is 400000000 1 usable_bps || fail "a gray sub-port of plane 0 took from plane 1"
 farelab gray "$LAB" subport s1 0 1 --loss-percent 0 || fail "heal gray sub-port"
 within 15 is 400000000 0 usable_bps || fail "healed sub-port: $(field 0 usable_bps): $(field 0 reason)"
 
+# ---- routes that are away over one sub-port ------------------------------------------------------
+# A bgpd that restarts has the kernel's routes back session by session: for a moment one of a plane's sub-ports has none.
+newest_event() { # SERVER
+	ctl "$1" -j show events | grep -o '"seq": *[0-9]*' | tail -1 | grep -o '[0-9]*'
+}
+told_gray() { # SERVER SINCE
+	ctl "$1" show events | awk -v seq="$2" '$1 > seq && /gray/' | grep .
+}
+grep_own() { # the server's own sub-port 1 of plane 0
+	told_gray s0 "$before0" | grep -q "local sub-port 1"
+}
+route=$(ip -n "fl-$LAB-s0" route show $PEER | tr -d '\\\n\t')
+fewer=$(echo "$route" | sed 's/nexthop via [0-9.]* dev g0p0s1 weight [0-9]* *//')
+[ "$(echo "$fewer" | grep -o nexthop | wc -l)" = 3 ] || fail "unexpected route: $route"
+probed() { # so many probes later
+	[ "$(field 0 probe sent)" -ge "$enough" ]
+}
+before0=$(newest_event s0) before1=$(newest_event s1)
+for i in 1 2 3; do
+	ip -n "fl-$LAB-s0" route replace $fewer && sleep 0.2 && ip -n "fl-$LAB-s0" route replace $route || fail "ip route replace"
+	enough=$(($(field 0 probe sent) + 1000)) # seconds: flapping routes are a fault
+	within 30 probed || fail "no probes: $(field 0 probe)"
+done
+told_gray s0 "$before0" && fail "a sub-port without a route for 200 ms was blamed"
+told_gray s1 "$before1" && fail "a peer's sub-port without a route for 200 ms was blamed"
+is up 0 probe state || fail "a route that was away for 200 ms: $(field 0 probe)"
+ip -n "fl-$LAB-s0" route replace $fewer || fail "ip route replace"
+within 10 grep_own || fail "a sub-port without a route for good is not found out: $(field 0 probe)"
+ip -n "fl-$LAB-s0" route replace $route || fail "ip route replace"
+within 15 is 400000000 0 usable_bps || fail "routes are back: $(field 0 usable_bps): $(field 0 reason)"
+told_gray s1 "$before1" && fail "a peer's sub-port without a route was blamed, though its answers had another way"
+
 # ---- one part in ten lost ------------------------------------------------------------------------
 farelab gray "$LAB" leaf l1 --loss-percent 10 || fail "lossy leaf"
 within 20 is probe-down 1 verdict || fail "10% loss: $(field 1 verdict), $(field 1 probe loss_ppm) ppm"

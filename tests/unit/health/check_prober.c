@@ -100,16 +100,16 @@ static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint3
 }
 
 static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports};
-static uint32_t returning;
+static uint32_t avoided;
 
-static uint32_t on_returning(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)
+static uint32_t on_avoided(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)
 {
 	(void)arg;
 	ck_assert(gpu < 2 && plane == 0);
-	return IN6_ARE_ADDR_EQUAL(from, &ports.gpus[0].address[0]) ? returning : 0;
+	return IN6_ARE_ADDR_EQUAL(from, &ports.gpus[0].address[0]) ? avoided : 0;
 }
 
-static const struct reflector_handlers reflector_handlers = {on_capacity, on_heard, on_returning};
+static const struct reflector_handlers reflector_handlers = {on_capacity, on_heard, on_avoided};
 
 static struct in6_addr address(const char *text)
 {
@@ -134,7 +134,7 @@ static void setup(void)
 	ports.gpus[0].address[0] = address("::ffff:127.77.0.1");
 	ports.gpus[1].address[0] = peer = address("::ffff:127.77.0.2");
 	n_heard = n_changes = 0;
-	returning = 0;
+	avoided = 0;
 	n_learned = 0;
 	ck_assert_int_eq(
 		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
@@ -430,21 +430,78 @@ START_TEST(answers_avoid_a_sub_port_that_returns)
 {
 	ports.gpus[1].live[0] = 3;
 	ports.gpus[1].ifindex[0][0] = 0x7ffffff0; /* no such device: what is sent there gets nowhere */
-	returning = 2;
+	avoided = 2;
 	reflect(&key);
 	ck_assert(until(reflected_some));
 	ck_assert_uint_eq(counters_answered(), 0);
 	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
-	returning = 0;
+	avoided = 0;
 	ck_assert(until(is_up));
 }
 END_TEST
 
 START_TEST(answers_have_no_choice_where_all_sub_ports_return)
 {
-	returning = 2;
+	avoided = 2;
 	reflect(&key);
 	ck_assert(until(is_up));
+}
+END_TEST
+
+static bool is_gray_0(void)
+{
+	return view().gray_local == 1;
+}
+
+static bool is_not_gray(void)
+{
+	return view().gray_local == 0;
+}
+
+/* bgpd's sessions come back one by one: for a moment the kernel has no route by one sub-port, and one by the other. */
+START_TEST(a_sub_port_without_routes_is_not_blamed_at_once)
+{
+	int lo = ports.gpus[0].ifindex[0][1];
+	uint64_t lost;
+
+	ports.gpus[0].ifindex[0][0] = lo;
+	ports.gpus[0].live[0] = 3;
+	reflect(&key);
+	ck_assert(until(is_up));
+	lost = view().n_lost;
+	ports.gpus[0].ifindex[0][0] = 0x7ffffff0; /* no such device: what is sent there gets nowhere */
+	prober_routed(prober, 0, &peer, 0, 2);
+	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 1);
+	later = prober_now() + PROBER_UNROUTED_NS / 2;
+	ck_assert(until(is_later));
+	ck_assert_uint_eq(view().n_lost, lost);
+	ck_assert_int_eq(view().state, PROBE_UP);
+	ck_assert(until(is_gray_0)); /* that was no moment */
+	ck_assert_int_eq(view().state, PROBE_UP);
+	ports.gpus[0].ifindex[0][0] = lo;
+	prober_routed(prober, 0, &peer, 0, 3);
+	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
+	ck_assert(until(is_not_gray));
+}
+END_TEST
+
+/* Without any route toward the peer over the plane there is no better way: probes tell, as they do of any dead plane. */
+START_TEST(a_plane_without_routes_is_asked_nevertheless)
+{
+	reflect(&key);
+	ck_assert(until(is_up));
+	prober_routed(prober, 0, &peer, 0, 1);
+	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 2);
+	answered_before = counters().answered; /* the only sub-port that is live is asked */
+	ck_assert(until(was_answered));
+	prober_routed(prober, 0, &peer, 0, 0);
+	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
+	prober_routed(prober, 0, &peer, 0, 1);
+	prober_routes_unknown(prober);
+	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
+	/* nobody's, and no such plane */
+	prober_routed(prober, 0, &ports.gpus[0].address[1], 0, 1);
+	prober_routed(prober, 0, &peer, 7, 1);
 }
 END_TEST
 
@@ -682,6 +739,8 @@ int main(void)
 	tcase_add_test(tc, a_sub_port_that_returns_waits_for_an_answer);
 	tcase_add_test(tc, answers_avoid_a_sub_port_that_returns);
 	tcase_add_test(tc, answers_have_no_choice_where_all_sub_ports_return);
+	tcase_add_test(tc, a_sub_port_without_routes_is_not_blamed_at_once);
+	tcase_add_test(tc, a_plane_without_routes_is_asked_nevertheless);
 	tcase_add_test(tc, a_notice_arrives_and_is_acknowledged);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);

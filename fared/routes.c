@@ -1,0 +1,140 @@
+/* routes.c - see routes.h */
+#include "routes.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <linux/rtnetlink.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECEIVE_BYTES (4 << 20) /* a bgpd that restarts has all of them deleted and added again at once */
+#define MESSAGE_BYTES 65536
+
+struct routes {
+	struct ev_loop *loop;
+	struct routes_handlers handlers;
+	void *arg;
+	struct nl_sock *socket;
+	ev_io io;
+};
+
+/* false: not a host's. */
+static bool host_of(const struct rtmsg *route, struct nlattr *dst, struct in6_addr *out)
+{
+	if (!dst)
+		return false;
+	if (route->rtm_family == AF_INET && route->rtm_dst_len == 32 && nla_len(dst) == 4) {
+		*out = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+		memcpy(out->s6_addr + 12, nla_data(dst), 4);
+		return true;
+	}
+	if (route->rtm_family != AF_INET6 || route->rtm_dst_len != 128 || nla_len(dst) != 16)
+		return false;
+	memcpy(out, nla_data(dst), 16);
+	return true;
+}
+
+static unsigned hops_of(struct nlattr *multipath, int *ifindex)
+{
+	const struct rtnexthop *hop = nla_data(multipath);
+	int left = nla_len(multipath);
+	unsigned n = 0;
+
+	for (; n < ROUTES_MAX_HOPS && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
+		if (!(hop->rtnh_flags & RTNH_F_DEAD))
+			ifindex[n++] = hop->rtnh_ifindex;
+		left -= RTNH_ALIGN(hop->rtnh_len);
+	}
+	return n;
+}
+
+static int on_message(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *header = nlmsg_hdr(msg);
+	int ifindex[ROUTES_MAX_HOPS];
+	struct nlattr *attrs[RTA_MAX + 1];
+	const struct rtmsg *route;
+	struct routes *r = arg;
+	struct in6_addr host;
+	unsigned n = 0;
+
+	if (header->nlmsg_type != RTM_NEWROUTE && header->nlmsg_type != RTM_DELROUTE)
+		return NL_OK;
+	if (nlmsg_parse(header, sizeof(*route), attrs, RTA_MAX, NULL) < 0)
+		return NL_SKIP;
+	route = nlmsg_data(header);
+	if (route->rtm_table != RT_TABLE_MAIN || route->rtm_type != RTN_UNICAST || !host_of(route, attrs[RTA_DST], &host))
+		return NL_OK;
+	if (header->nlmsg_type == RTM_NEWROUTE && attrs[RTA_MULTIPATH])
+		n = hops_of(attrs[RTA_MULTIPATH], ifindex);
+	else if (header->nlmsg_type == RTM_NEWROUTE && attrs[RTA_OIF] && nla_len(attrs[RTA_OIF]) == 4)
+		ifindex[n++] = (int)nla_get_u32(attrs[RTA_OIF]);
+	r->handlers.on_route(r->arg, &host, ifindex, n);
+	return NL_OK;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct routes *r = w->data;
+	int rc;
+
+	(void)loop;
+	(void)revents;
+	do {
+		rc = nl_recvmsgs_default(r->socket);
+	} while (rc >= 0);
+	if (rc != -NLE_AGAIN)
+		r->handlers.on_lost(r->arg);
+}
+
+static int open_socket(struct routes *r)
+{
+	r->socket = nl_socket_alloc();
+	if (!r->socket)
+		return -ENOMEM;
+	nl_socket_disable_seq_check(r->socket); /* events come unasked */
+	if (nl_connect(r->socket, NETLINK_ROUTE))
+		return -EIO;
+	nl_socket_set_buffer_size(r->socket, RECEIVE_BYTES, 0);
+	nl_socket_set_msg_buf_size(r->socket, MESSAGE_BYTES);
+	nl_socket_modify_cb(r->socket, NL_CB_VALID, NL_CB_CUSTOM, on_message, r);
+	if (nl_socket_add_memberships(r->socket, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, 0))
+		return -EIO;
+	return nl_socket_set_nonblocking(r->socket) ? -EIO : 0;
+}
+
+int routes_create(struct routes **out, struct ev_loop *loop, const struct routes_handlers *handlers, void *arg)
+{
+	struct routes *r = calloc(1, sizeof(*r));
+	int rc = r ? 0 : -ENOMEM;
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	r->loop = loop;
+	r->handlers = *handlers;
+	r->arg = arg;
+	ev_init(&r->io, on_readable);
+	r->io.data = r;
+	rc = open_socket(r);
+	if (rc) {
+		routes_destroy(r);
+		return rc;
+	}
+	ev_io_set(&r->io, nl_socket_get_fd(r->socket), EV_READ);
+	ev_io_start(loop, &r->io);
+	*out = r;
+	return 0;
+}
+
+void routes_destroy(struct routes *r)
+{
+	if (!r)
+		return;
+	ev_io_stop(r->loop, &r->io);
+	nl_socket_free(r->socket);
+	free(r);
+}
