@@ -13,7 +13,8 @@
 
 #define MS		UINT64_C(1000000)
 #define WARM_NS		(100 * MS)
-#define HEALTHY_NS	(400 * MS)
+#define KV_HEALTHY_NS	(400 * MS)
+#define EP_HEALTHY_NS	(1000 * MS) /* an exchange among all comes in rounds: two windows of it tell too little of how they vary */
 #define DECIDE_NS	(10000 * MS) /* longest wait for a decision */
 #define SETTLE_NS	(400 * MS)   /* goodput under the fault, after the decision */
 #define BASELINE_NS	(600 * MS)   /* ... of a strategy that does not heed decisions */
@@ -281,17 +282,18 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 static int control(struct failover_bench *b, enum strategy strategy, bool is_kv, struct failover_trial *trial,
 		   double *bytes)
 {
-	double bins[(WARM_NS + HEALTHY_NS) / MS + 1] = {0};
+	double bins[(WARM_NS + EP_HEALTHY_NS) / MS + 1] = {0};
+	uint64_t healthy_ns = is_kv ? KV_HEALTHY_NS : EP_HEALTHY_NS;
 	struct failover_trial run = {0};
 	struct recovery r = {.n = sizeof(bins) / sizeof(*bins) - 1, .bytes = bins};
 	int err = traffic_begin(b, strategy, is_kv);
 
 	r.from_ns = cluster_now_ns();
 	if (!err)
-		err = cluster_sleep_until(b->cluster, r.from_ns + WARM_NS + HEALTHY_NS);
+		err = cluster_sleep_until(b->cluster, r.from_ns + WARM_NS + healthy_ns);
 	if (!err)
 		err = traffic_end(b, &run, &r, bins);
-	*bytes = recovery_mean(&r, r.from_ns + WARM_NS, r.from_ns + WARM_NS + HEALTHY_NS);
+	*bytes = recovery_mean(&r, r.from_ns + WARM_NS, r.from_ns + WARM_NS + healthy_ns);
 	trial->messages += run.messages;
 	trial->lost += run.lost;
 	trial->needless += run.needless;
@@ -359,7 +361,7 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 	begin_ns = cluster_now_ns();
 	m.healthy_ns = begin_ns + WARM_NS;
 	if (!err)
-		err = cluster_sleep_until(b->cluster, m.healthy_ns + HEALTHY_NS);
+		err = cluster_sleep_until(b->cluster, m.healthy_ns + (is_kv ? KV_HEALTHY_NS : EP_HEALTHY_NS));
 	if (!err)
 		err = inject(b, s, &m);
 	if (!err)
