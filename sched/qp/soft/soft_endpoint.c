@@ -17,6 +17,8 @@
 #define IDLE_MAX	   64
 #define IDLE_SPINNING	   8 /* from here on: the caller does not wait for the descriptor before it calls */
 #define STAND_BY_NS	   100000u
+#define PUT_OFF_NS	   50000u
+#define PUT_OFF_BYTES	   2048u /* the acknowledgement of more than a few small messages opens a window */
 
 uint64_t soft_endpoint_now_ns(void)
 {
@@ -109,27 +111,49 @@ static int run_timers(struct qp_endpoint *ep, uint64_t now_ns)
 	return n;
 }
 
+/*
+ * To what just arrived. A caller that spins comes back at once, and then they go out with its next call, after what it posts in
+ * reply; or, if it does reply, in a pause. late: some were due before this call.
+ */
+static bool answers_are_due(struct qp_endpoint *ep, bool late, bool received, uint64_t now_ns)
+{
+	const struct soft_put_off *p = &ep->put_off;
+
+	if (!soft_endpoint_is_spinning(ep))
+		return true;
+	if (!late) {
+		ep->put_off.since_ns = now_ns;
+		return false;
+	}
+	if (p->urgent || p->bytes > PUT_OFF_BYTES || !(p->replied || p->converses))
+		return true;
+	return !received && now_ns >= p->since_ns + PUT_OFF_NS;
+}
+
+static void send_answers(struct qp_endpoint *ep)
+{
+	ep->put_off = (struct soft_put_off){.converses = ep->put_off.replied};
+	soft_tx_answers(ep);
+}
+
 int soft_endpoint_progress(struct qp_endpoint *ep)
 {
 	uint64_t now_ns = soft_endpoint_now_ns();
-	/*
-	 * Answers to what just arrived: a caller that spins comes back at once, and then they go out with its next call,
-	 * after what it posts in reply.
-	 */
 	bool late = !soft_link_is_alone(&ep->answering);
-	int did;
+	int did, received;
 
 	if (ep->in_progress) /* called from on_control */
 		return 0;
 	ep->in_progress = true;
 	/* of a caller that spins: what it posted since its last call has waited long enough */
 	did = soft_endpoint_is_spinning(ep) ? soft_tx_run(ep, now_ns) : 0;
-	did += soft_rx_run(ep, now_ns);
+	received = soft_rx_run(ep, now_ns);
+	did += received;
 	did += soft_tx_unblock(ep);
 	did += run_timers(ep, now_ns);
 	did += soft_tx_run(ep, now_ns);
-	if (late || !soft_endpoint_is_spinning(ep))
-		soft_tx_answers(ep);
+	if (answers_are_due(ep, late, received, now_ns))
+		send_answers(ep);
 	ep->in_progress = false;
 	if (!did)
 		ep->idleness += ep->idleness < IDLE_MAX;

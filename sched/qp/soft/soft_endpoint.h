@@ -84,6 +84,18 @@ struct soft_rx_scratch {
 	uint8_t *bytes; /* SOFT_RX_MESSAGES x SOFT_RX_BYTES */
 };
 
+/*
+ * A caller that spins and replies to what arrives is in a conversation. Answers of the transport then wait, so that they delay no
+ * reply, here or where they arrive: one tells of several messages.
+ */
+struct soft_put_off {
+	uint64_t since_ns; /* when the first of those that wait was due */
+	size_t bytes;	   /* received since the last ones went out */
+	bool replied;	   /* something was sent while they waited */
+	bool converses;	   /* ... and while those before them did */
+	bool urgent;	   /* one of them is no mere acknowledgement */
+};
+
 struct qp_endpoint {
 	struct qp_endpoint_attr attr;
 	struct qp_stats stats;
@@ -100,6 +112,7 @@ struct qp_endpoint {
 	uint64_t armed_ns; /* what timer_fd is set to; 0: off */
 	bool is_awake;	   /* wake_fd is readable */
 	bool in_progress;
+	struct soft_put_off put_off;
 	unsigned idleness; /* grows with calls of progress that find nothing, falls with others */
 	uint64_t devices_read_ns; /* when ifindex was last looked up */
 	unsigned ifindex[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];

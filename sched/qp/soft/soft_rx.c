@@ -68,6 +68,7 @@ static void on_request(struct qp *qp, const struct roce_packet *packet)
 	case RC_RESPONDER_PLACED:
 		break;
 	}
+	ep->put_off.urgent |= qp->responder.n_reads || qp->responder.syndrome > ROCE_SYNDROME_ACK;
 	if (rc_responder_answer_due(&qp->responder))
 		soft_link_append(&ep->answering, &qp->answering);
 }
@@ -184,6 +185,7 @@ static int pass(struct qp_endpoint *ep, uint64_t now_ns)
 
 		soft_sock_read_address(&rx->from[i], &a.flow.source, &a.flow.source_port);
 		read_cmsgs(&rx->messages[i].msg_hdr, &a);
+		ep->put_off.bytes += a.bytes;
 		if (a.bytes)
 			on_arrival(ep, &a, now_ns);
 	}

@@ -207,13 +207,14 @@ static void give_back_answer(struct qp *qp, uint8_t syndrome)
 
 /*
  * A packet that goes alone takes an acknowledgement along: as a second segment that costs both ends next to nothing, and
- * as a datagram as much as the packet. Not so behind a long burst, where it would wait.
+ * as a datagram as much as the packet. Not so behind a long burst, where it would wait; nor if the caller spins, for whom the
+ * packet alone is there sooner.
  */
 static bool add_answer(struct qp *qp, unsigned n)
 {
 	struct soft_tx_scratch *s = &qp->ep->tx;
 
-	return n == 1 && *syndrome_of(qp) == ROCE_SYNDROME_ACK &&
+	return n == 1 && !soft_endpoint_is_spinning(qp->ep) && *syndrome_of(qp) == ROCE_SYNDROME_ACK &&
 	       !(qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) &&
 	       take_answer(qp, s->bitmap, &s->packets[n]);
 }
@@ -233,6 +234,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	}
 	if (!n)
 		return false;
+	qp->ep->put_off.replied |= !soft_link_is_alone(&qp->ep->answering);
 	n_answers = add_answer(qp, n);
 	sent = send_packets(qp, n + n_answers, now_ns);
 	if (sent < n + n_answers && n_answers)
@@ -255,7 +257,8 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 		struct qp *qp = soft_link_owner(ep->runnable.next, struct qp, runnable);
 
 		soft_link_remove(&qp->runnable);
-		if (soft_qp_answer_due(qp))
+		/* one that waits for its turn does so */
+		if (soft_qp_answer_due(qp) && (soft_link_is_alone(&qp->answering) || !soft_endpoint_is_spinning(ep)))
 			soft_tx_answer(qp);
 		if (soft_tx_burst(qp, now_ns))
 			soft_link_append(&ep->runnable, &qp->runnable);

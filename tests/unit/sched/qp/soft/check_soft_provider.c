@@ -475,6 +475,62 @@ START_TEST(strangers_write_nothing)
 }
 END_TEST
 
+static void spin(void)
+{
+	ck_assert_int_ge(P->endpoint_progress(a), 0);
+	ck_assert_int_ge(P->endpoint_progress(b), 0);
+	n_wa += P->poll(a, wa + n_wa, 2048 - n_wa);
+	n_wb += P->poll(b, wb + n_wb, 2048 - n_wb);
+}
+
+static unsigned n_received(const struct qp_wc *wc, int n)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < n; i++)
+		count += wc[i].is_receive;
+	return count;
+}
+
+/* Acknowledgements wait for a pause, and come: the last ones when nobody spins any more, and without anything sent twice. */
+START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
+{
+	struct qp_stats stats[2];
+	struct qp_write w, reply;
+	struct qp_mr back;
+
+	open_default();
+	ck_assert_int_eq(P->mr_register(a, from, BYTES, QP_ACCESS_REMOTE_WRITE, &back), 0);
+	for (unsigned i = 0; i < 100; i++)
+		spin();
+	for (unsigned i = 1; i <= 206; i++) {
+		w = write_of(i, 0, 64, QP_WR_IMM);
+		reply = (struct qp_write){.wr_id = i, .data = to, .lkey = mb.lkey, .length = 64, .remote_addr = (uintptr_t)from + 4096,
+					  .rkey = back.rkey, .flags = QP_WR_IMM};
+		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		while (n_received(wb, n_wb) < i)
+			spin();
+		ck_assert_int_eq(P->post_write(qb, &reply), 0);
+		while (n_received(wa, n_wa) < i)
+			spin();
+		for (unsigned k = 0; k < 10; k++) /* whoever spins finds nothing most times */
+			spin();
+	}
+	w = write_of(207, 0, 64, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	while (n_received(wb, n_wb) < 207)
+		spin();
+	RUN_UNTIL(n_wa == 207 + 206 && n_wb == 206 + 207);
+	for (int i = 0; i < n_wa; i++)
+		ck_assert(wa[i].status == QP_WC_SUCCESS && wb[i].status == QP_WC_SUCCESS);
+	P->endpoint_stats(a, &stats[0]);
+	P->endpoint_stats(b, &stats[1]);
+	for (unsigned i = 0; i < 2; i++)
+		ck_assert_uint_eq(stats[i].timeouts + stats[i].retransmitted_packets + stats[i].naks_sent, 0);
+	close_pair();
+}
+END_TEST
+
 START_TEST(moving_and_kicking_lose_nothing)
 {
 	struct qp_attr any = attr_of(16, 7, 0);
@@ -922,6 +978,7 @@ int main(void)
 	tcase_add_test(t, one_process_serves_an_address);
 	tcase_add_test(t, control_datagrams_tell_where_they_came_from);
 	tcase_add_test(t, strangers_write_nothing);
+	tcase_add_test(t, a_conversation_of_callers_that_spin_is_acknowledged);
 	tcase_add_test(t, moving_and_kicking_lose_nothing);
 	tcase_add_test(t, another_source_port_loses_nothing);
 	tcase_add_test(t, an_early_peer_waits_for_connect);
