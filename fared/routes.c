@@ -43,7 +43,8 @@ static unsigned hops_of(struct nlattr *multipath, int *ifindex)
 	int left = nla_len(multipath);
 	unsigned n = 0;
 
-	for (; n < ROUTES_MAX_HOPS && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
+	/* RTNH_OK reads the length before it compares it with what is left */
+	for (; n < ROUTES_MAX_HOPS && left >= (int)sizeof(*hop) && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
 		if (!(hop->rtnh_flags & RTNH_F_DEAD))
 			ifindex[n++] = hop->rtnh_ifindex;
 		left -= RTNH_ALIGN(hop->rtnh_len);
