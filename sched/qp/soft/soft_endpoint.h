@@ -199,6 +199,8 @@ int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns);
 /* One burst of one QP. False: it has nothing (more) to send now. */
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns);
+/* What has arrived may be due an answer: soft_tx_answers() sends it. */
+void soft_tx_owe_answer(struct qp *qp);
 /* Sends the answers that arrived packets deserved. */
 void soft_tx_answers(struct qp_endpoint *ep);
 /* One QP's: of READs a burst, and the QP stays runnable for the rest. May end the QP. */

@@ -154,8 +154,7 @@ void soft_order_free_on_request(struct qp *qp, const struct roce_packet *packet)
 	while (of_receiver_take_notice(rx, &notice))
 		soft_qp_notify(qp, &notice);
 	ep->stats.rx_dropped += verdict != RC_RESPONDER_PLACED;
-	if (of_receiver_answer_due(rx))
-		soft_link_append(&ep->answering, &qp->answering);
+	soft_tx_owe_answer(qp);
 }
 
 void soft_order_free_forget(struct qp *qp)

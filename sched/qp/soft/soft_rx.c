@@ -68,9 +68,7 @@ static void on_request(struct qp *qp, const struct roce_packet *packet)
 	case RC_RESPONDER_PLACED:
 		break;
 	}
-	ep->put_off.urgent |= qp->responder.n_reads || qp->responder.syndrome > ROCE_SYNDROME_ACK;
-	if (rc_responder_answer_due(&qp->responder))
-		soft_link_append(&ep->answering, &qp->answering);
+	soft_tx_owe_answer(qp);
 }
 
 static void on_packet(struct qp_endpoint *ep, const struct arrival *a,

@@ -188,6 +188,14 @@ static uint8_t *syndrome_of(struct qp *qp)
 	return qp->order_free ? &qp->order_free->rx.syndrome : &qp->responder.syndrome;
 }
 
+void soft_tx_owe_answer(struct qp *qp)
+{
+	if (!soft_qp_answer_due(qp))
+		return;
+	qp->ep->put_off.urgent |= qp->responder.n_reads || *syndrome_of(qp) > ROCE_SYNDROME_ACK;
+	soft_link_append(&qp->ep->answering, &qp->answering);
+}
+
 /* The answer that is due; its payload points into bitmap. False: none is. */
 static bool take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
 {
