@@ -26,6 +26,11 @@
 #define EP_ROUNDS	6000
 #define CONVERGE_MS	30000
 
+static uint64_t healthy_ns(bool is_kv)
+{
+	return is_kv ? KV_HEALTHY_NS : EP_HEALTHY_NS;
+}
+
 /* ---- traffic -------------------------------------------------------------------------------------------- */
 
 static int traffic_begin(struct failover_bench *b, enum strategy strategy, bool is_kv)
@@ -283,17 +288,16 @@ static int control(struct failover_bench *b, enum strategy strategy, bool is_kv,
 		   double *bytes)
 {
 	double bins[(WARM_NS + EP_HEALTHY_NS) / MS + 1] = {0};
-	uint64_t healthy_ns = is_kv ? KV_HEALTHY_NS : EP_HEALTHY_NS;
 	struct failover_trial run = {0};
 	struct recovery r = {.n = sizeof(bins) / sizeof(*bins) - 1, .bytes = bins};
 	int err = traffic_begin(b, strategy, is_kv);
 
 	r.from_ns = cluster_now_ns();
 	if (!err)
-		err = cluster_sleep_until(b->cluster, r.from_ns + WARM_NS + healthy_ns);
+		err = cluster_sleep_until(b->cluster, r.from_ns + WARM_NS + healthy_ns(is_kv));
 	if (!err)
 		err = traffic_end(b, &run, &r, bins);
-	*bytes = recovery_mean(&r, r.from_ns + WARM_NS, r.from_ns + WARM_NS + healthy_ns);
+	*bytes = recovery_mean(&r, r.from_ns + WARM_NS, r.from_ns + WARM_NS + healthy_ns(is_kv));
 	trial->messages += run.messages;
 	trial->lost += run.lost;
 	trial->needless += run.needless;
@@ -361,7 +365,7 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 	begin_ns = cluster_now_ns();
 	m.healthy_ns = begin_ns + WARM_NS;
 	if (!err)
-		err = cluster_sleep_until(b->cluster, m.healthy_ns + (is_kv ? KV_HEALTHY_NS : EP_HEALTHY_NS));
+		err = cluster_sleep_until(b->cluster, m.healthy_ns + healthy_ns(is_kv));
 	if (!err)
 		err = inject(b, s, &m);
 	if (!err)

@@ -118,6 +118,7 @@ probed() { # so many probes later
 }
 before0=$(newest_event s0) before1=$(newest_event s1)
 for i in 1 2 3; do
+	# the fault's own length, not a wait: beyond a second it would rightly be found out
 	ip -n "fl-$LAB-s0" route replace $fewer && sleep 0.2 && ip -n "fl-$LAB-s0" route replace $route || fail "ip route replace"
 	enough=$(($(field 0 probe sent) + 1000)) # seconds: flapping routes are a fault
 	within 30 probed || fail "no probes: $(field 0 probe)"
