@@ -421,6 +421,7 @@ int main(int argc, char **argv)
 		{"faults", required_argument, NULL, 'F'},
 		{"loss-percent", required_argument, NULL, 'l'},
 		{"direction", required_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	struct options options = {.wait_s = -1, .seed = -1, .loss_percent = 100, .direction = "both"};
@@ -440,9 +441,12 @@ int main(int argc, char **argv)
 		return usage(stderr, NULL);
 	argc--;
 	argv++;
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == 'h')
+			return usage(stdout, command);
 		if (parse_option(c, &options))
 			return usage(stderr, command);
+	}
 	if (argc - optind < command->least_args)
 		return usage(stderr, command);
 	return command->run(&options, argc - optind, argv + optind);
