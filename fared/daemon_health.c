@@ -52,6 +52,11 @@ static void say_transition(struct daemon *d, uint32_t gpu, const struct in6_addr
 	snprintf(e.from, sizeof(e.from), "%s", probe_state_name(change->old_state));
 	snprintf(e.to, sizeof(e.to), "%s", probe_state_name(change->new_state));
 	snprintf(e.reason, sizeof(e.reason), "%s", change->reason);
+	if (change->n_silent)
+		snprintf(e.evidence, sizeof(e.evidence), "%u probes in %.1f ms unanswered, %.1f ms of it for queues", change->n_silent,
+			 (double)change->silent_ns / 1e6, (double)change->margin_ns / 1e6);
+	else if (change->n_lost)
+		snprintf(e.evidence, sizeof(e.evidence), "%u of %u probes lost", change->n_lost, change->n_window);
 	daemon_say(d, &e);
 }
 

@@ -6,7 +6,7 @@
  * Thread: the loop's. Pure.
  *
  * Coalescing: what one loop iteration says with the same topic, plane, old and new state and reason
- * is one event with a count; a leaf that dies takes a thousand paths with it and is one line.
+ * is one event with a count, evidence aside; a leaf that dies takes a thousand paths with it and is one line.
  */
 #ifndef EVENTS_H
 #define EVENTS_H
@@ -28,6 +28,7 @@ struct event {
 	char from[48]; /* old state; may be empty */
 	char to[48];
 	char reason[128];
+	char evidence[80]; /* in figures; those of the first subject */
 };
 
 struct events;

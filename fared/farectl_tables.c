@@ -206,16 +206,18 @@ void tables_event(const json_t *e)
 {
 	json_int_t wall_ns = json_integer_value(json_object_get(e, "wall_ns"));
 	const char *from = json_string_value(json_object_get(e, "from"));
+	const char *evidence = json_string_value(json_object_get(e, "evidence"));
 	time_t wall_s = (time_t)(wall_ns / 1000000000);
 	char a[CELL], b[CELL], c[CELL], when[32];
 	struct tm tm;
 
 	localtime_r(&wall_s, &tm);
 	strftime(when, sizeof(when), "%F %T", &tm);
-	printf("%-6s %s.%03d %-9s %-34s %5s %5s %s%s%s (%s)\n", number(e, "seq", a), when,
+	printf("%-6s %s.%03d %-9s %-34s %5s %5s %s%s%s (%s%s%s)\n", number(e, "seq", a), when,
 	       (int)(wall_ns / 1000000 % 1000), text(e, "topic"), text(e, "subject"),
 	       number(e, "plane", b), number(e, "n", c), from ? from : "",
-	       from && *from ? " -> " : "", text(e, "to"), text(e, "reason"));
+	       from && *from ? " -> " : "", text(e, "to"), text(e, "reason"), evidence && *evidence ? ": " : "",
+	       evidence ? evidence : "");
 }
 
 void tables_events(const json_t *reply)

@@ -345,11 +345,11 @@ json_t *report_qps(const struct report *r, const struct control_request *request
 
 json_t *report_event(const struct event *e)
 {
-	return json_pack("{s:I, s:I, s:I, s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:i}", "seq",
+	return json_pack("{s:I, s:I, s:I, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:i, s:i}", "seq",
 			 (json_int_t)e->seq, "mono_ns", (json_int_t)e->mono_ns, "wall_ns",
 			 (json_int_t)e->wall_ns, "topic", e->topic, "subject", e->subject, "plane",
 			 e->plane < 0 ? json_null() : json_integer(e->plane), "from", e->from, "to",
-			 e->to, "reason", e->reason, "n", (int)e->n, "priority", e->priority);
+			 e->to, "reason", e->reason, "evidence", e->evidence, "n", (int)e->n, "priority", e->priority);
 }
 
 json_t *report_events(const struct report *r, const struct control_request *request)

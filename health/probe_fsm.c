@@ -40,7 +40,7 @@ static const char *down_reason(enum probe_where where, bool lossy)
 static bool set(struct probe_fsm *f, enum probe_state state, enum probe_where where,
 		const char *reason, uint64_t now, struct probe_fsm_change *change)
 {
-	*change = (struct probe_fsm_change){f->state, state, reason};
+	*change = (struct probe_fsm_change){.old_state = f->state, .new_state = state, .reason = reason};
 	f->state = state;
 	f->where = where;
 	f->reason = reason;
@@ -145,20 +145,25 @@ static bool is_lost(const struct probe_fsm *f, const struct probe_fsm_times *t, 
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e, struct probe_fsm_change *change)
 {
-	bool changed;
-
 	if (f->state == PROBE_DOWN) {
 		if (is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns)))
 			f->passes = 0;
 		return false;
 	}
-	if (is_lost(f, t, now, e))
-		return go_down(f, t, e->where, down_reason(e->where, false), now, change);
+	if (is_lost(f, t, now, e)) {
+		go_down(f, t, e->where, down_reason(e->where, false), now, change);
+		change->n_silent = e->n_silent;
+		change->silent_ns = now - e->silent_since_ns;
+		change->margin_ns = e->margin_ns;
+		return true;
+	}
 	if (e->lossy && f->state != PROBE_UNPROVEN) {
-		changed = go_down(f, t, e->where, down_reason(e->where, true), now, change);
+		go_down(f, t, e->where, down_reason(e->where, true), now, change);
 		if (f->passes_wanted < run_wanted(t))
 			f->passes_wanted = run_wanted(t);
-		return changed;
+		change->n_lost = e->n_lost;
+		change->n_window = e->n_window;
+		return true;
 	}
 	if (f->state == PROBE_UP && is_silent_for(e, now, t->interval_ns))
 		return set(f, PROBE_SUSPECT, e->where, "a reply is overdue", now, change);

@@ -72,12 +72,17 @@ struct probe_evidence {
 	uint64_t burst_ns;	/* what one batch of data takes on the slowest link of the plane */
 	bool answers_elsewhere; /* ... a probe sent after the last silent one, over another plane */
 	bool lossy;		/* beyond max_loss_ppm, and another plane is clean */
+	uint32_t n_lost, n_window; /* lost, of those whose outcome is known */
 	enum probe_where where;
 };
 
 struct probe_fsm_change {
 	enum probe_state old_state, new_state;
 	const char *reason;
+	/* what a path went down on: silence, or losses; otherwise all 0 */
+	uint32_t n_silent;
+	uint64_t silent_ns, margin_ns;
+	uint32_t n_lost, n_window;
 };
 
 /* starts_down: a former life found it down; replies have to prove otherwise. */

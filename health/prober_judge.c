@@ -176,7 +176,9 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 {
 	const struct prober_path *path = &peer->paths[plane];
 	struct probe_evidence e = {.margin_ns = margin_of(p, peer, plane, now),
-				   .burst_ns = p->ports->gpus[peer->gpu].burst_ns[plane]};
+				   .burst_ns = p->ports->gpus[peer->gpu].burst_ns[plane],
+				   .n_lost = path->loss.n_lost,
+				   .n_window = path->loss.n_decided};
 	uint64_t nth_sent;
 
 	if (path->fsm.state == PROBE_DOWN) { /* more it need not be */

@@ -115,6 +115,9 @@ START_TEST(down_only_on_evidence)
 	bring_down();
 	ck_assert_uint_eq(probe_fsm_permille(&f, &times, now), 0);
 	ck_assert_ptr_nonnull(strstr(f.reason, "in-fabric"));
+	ck_assert_uint_ge(change.n_silent, times.detect_multiplier); /* and it says on what evidence */
+	ck_assert_uint_ge(change.silent_ns, 9 * MS);
+	ck_assert_uint_eq(change.n_lost, 0);
 }
 END_TEST
 
