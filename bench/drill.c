@@ -22,10 +22,10 @@
 
 #define MS	    UINT64_C(1000000)
 #define CONVERGE_S  60
-#define HEALTHY_NS  (2000 * MS)
+#define HEALTHY_NS  (4000 * MS)
 #define STEP_NS	    (50 * MS)
 #define BACK_NS	    (60000 * MS)
-#define AFTER_NS    (4000 * MS) /* goodput once all weights are back; its last two seconds are compared */
+#define AFTER_NS    (6000 * MS) /* goodput once all weights are back; its last four seconds are compared */
 #define SETTLE_NS   (5000 * MS) /* after healing, BGP and its timers may still lower the healed part */
 #define MAX_EVENTS  4000000u
 #define LINE	    512
@@ -293,7 +293,7 @@ static int run(struct drill *d)
 	if (!err)
 		err = begin_traffic(d);
 	d->begin_ns = cluster_now_ns();
-	d->healthy_from_ns = d->begin_ns + HEALTHY_NS / 2; /* windows have opened */
+	d->healthy_from_ns = d->begin_ns + HEALTHY_NS / 4; /* windows have opened */
 	d->healthy_to_ns = d->healthy_from_ns + HEALTHY_NS;
 	if (!err)
 		err = cluster_sleep_until(d->cluster, d->healthy_to_ns);
