@@ -142,6 +142,24 @@ static void teach_zserv(struct judgement *j)
 		j->stale = "zebra keeps it from a lost session";
 }
 
+/*
+ * BMP is in sync and has not spoken of a path that has been in use without it, and that zebra has installed: it may be about to.
+ * zebra heard of the route from the same bgpd, whose BMP stream can be some tenths of a second behind.
+ */
+static bool is_kept_for_zebra(struct judgement *j)
+{
+	const struct path_facts *f = j->f;
+	uint64_t ripe = f->sources[PATH_SOURCE_BMP].since_ns + f->times->installed_ns;
+
+	if ((f->before != PATH_TEACHER_ZSERV && f->before != PATH_TEACHER_ADOPTED) || f->belief[PATH_SOURCE_BMP].known ||
+	    !is_up(f, PATH_SOURCE_ZSERV) || !is_taught(f, PATH_SOURCE_ZSERV) || f->now_ns >= ripe)
+		return false;
+	j->teacher = f->before;
+	j->stale = "BMP is in sync and has not taught it yet; kept, for zebra has installed it";
+	sooner(&j->deadline_ns, ripe);
+	return true;
+}
+
 /* Whose word is in force? Raw bandwidth first, then what was published before us, then zebra's
  * weights. */
 static void find_teacher(struct judgement *j)
@@ -155,6 +173,8 @@ static void find_teacher(struct judgement *j)
 	j->no_route = "no source has taught it";
 	if (is_taught(f, PATH_SOURCE_BMP))
 		teach_bmp(j);
+	else if (is_up(f, PATH_SOURCE_BMP) && is_kept_for_zebra(j))
+		;
 	else if (is_up(f, PATH_SOURCE_BMP) || (bmp->known && speaks(f, PATH_SOURCE_BMP)))
 		j->no_route = bmp->known ? "BMP has withdrawn it"
 					 : "BMP is in sync and does not teach it";

@@ -25,6 +25,7 @@ struct path_facts {
 	bool installed_elsewhere;     /* zebra has a route to this peer over some plane */
 	uint64_t installed_change_ns; /* when zebra's route to this peer last gained or lost a plane
 				       */
+	enum path_teacher before;     /* whose word has been in force */
 	bool adopted;		      /* a former daemon published this path as usable */
 	uint64_t adopted_bps;
 	uint64_t adopted_ns;

@@ -422,11 +422,9 @@ static struct path_facts peer_facts(const struct path_table *t, const struct pai
 }
 
 /* facts: the peer's, copied and completed with the path's own. */
-static bool evaluate_path(struct path_table *t, struct pair *pair, uint32_t plane,
-			  struct path_facts facts, struct path_change *change)
+static void judge(const struct path_table *t, const struct pair *pair, uint32_t plane, struct path_facts facts, struct path_result *out)
 {
-	struct path *path = &pair->paths[plane];
-	struct path_result old = path->result;
+	const struct path *path = &pair->paths[plane];
 
 	facts.drained = path->drained;
 	facts.probe = path->probe;
@@ -436,6 +434,7 @@ static bool evaluate_path(struct path_table *t, struct pair *pair, uint32_t plan
 		facts.noticed_bps = pair->notice.bps[plane];
 		facts.notice_expires_ns = pair->notice.expires_ns;
 	}
+	facts.before = path->result.teacher;
 	facts.adopted = path->adopted;
 	facts.adopted_bps = path->adopted_bps;
 	facts.adopted_ns = path->adopted_ns;
@@ -445,35 +444,43 @@ static bool evaluate_path(struct path_table *t, struct pair *pair, uint32_t plan
 				    path->probe.gray_local | path->probe.returning_local, &facts.n_live_sub_ports);
 	if (!facts.n_live_sub_ports) /* the others went down: better a doubtful one than none */
 		facts.local_bps = local_bps(t, pair->local_gpu, plane, 0, &facts.n_live_sub_ports);
-	path_rules_apply(&facts, &path->result);
+	path_rules_apply(&facts, out);
+}
+
+/* Whether a verdict is news. */
+static bool settle(struct pair *pair, uint32_t plane, const struct path_result *result, uint64_t now, struct path_change *change)
+{
+	struct path *path = &pair->paths[plane];
+	struct path_result old = path->result;
+
+	path->result = *result;
 	*change = (struct path_change){
 		.peer = pair->peer,
 		.local_gpu = pair->local_gpu,
 		.plane = plane,
 		.is_new = !path->evaluated,
 		.old_verdict = old.verdict,
-		.new_verdict = path->result.verdict,
+		.new_verdict = result->verdict,
 		.old_bps = old.usable_bps,
-		.new_bps = path->result.usable_bps,
-		.reason = path->result.reason,
+		.new_bps = result->usable_bps,
+		.reason = result->reason,
 	};
-	if (path->evaluated && old.verdict == path->result.verdict &&
-	    old.usable_bps == path->result.usable_bps)
+	if (path->evaluated && old.verdict == result->verdict && old.usable_bps == result->usable_bps)
 		return false;
 	path->evaluated = true;
-	path->since_ns = facts.now_ns;
+	path->since_ns = now;
 	return true;
 }
 
-/* After the whole pair is judged: whoever is told may come back with path_table_probe(). */
-static void tell_routes(struct path_table *t, struct pair *pair)
+/* Before anything is said of the pair: who is told may come back with path_table_probe(). */
+static void tell_routes(struct path_table *t, struct pair *pair, const struct path_result *results)
 {
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
 		struct path *path = &pair->paths[p];
 
-		if (path->routed == path->result.routed)
+		if (path->routed == results[p].routed)
 			continue;
-		path->routed = path->result.routed;
+		path->routed = results[p].routed;
 		if (t->on_route)
 			t->on_route(t->on_route_arg, pair->local_gpu, &pair->peer, p, path->routed,
 				    path->probe.judged && !path->probe.permille);
@@ -485,14 +492,22 @@ static void evaluate_pair(struct path_table *t, uint32_t id, uint64_t now,
 {
 	struct pair *pair = t->pairs[id];
 	struct path_facts facts = peer_facts(t, pair, now);
+	struct path_result results[FARE_MAX_PLANES];
 	struct path_change change;
 
 	pair->deadline_ns = 0;
 	pair->dirty = false;
+	for (uint32_t p = 0; p < pair->n_planes; p++)
+		judge(t, pair, p, facts, &results[p]);
+	tell_routes(t, pair, results);
+	/* a path that probes have to pass first is not published for a moment before that is known */
+	for (uint32_t p = 0; pair->dirty && p < pair->n_planes; p++)
+		judge(t, pair, p, facts, &results[p]);
+	pair->dirty = false;
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
 		uint64_t deadline;
 
-		if (evaluate_path(t, pair, p, facts, &change)) {
+		if (settle(pair, p, &results[p], now, &change)) {
 			change.pair = id;
 			if (handlers && handlers->on_change)
 				handlers->on_change(arg, &change);
@@ -505,7 +520,6 @@ static void evaluate_pair(struct path_table *t, uint32_t id, uint64_t now,
 	 * writer compares and writes nothing that is the same */
 	if (handlers && handlers->on_pair)
 		handlers->on_pair(arg, id, pair->n_planes);
-	tell_routes(t, pair);
 }
 
 uint64_t path_table_evaluate(struct path_table *t, uint64_t now,

@@ -165,7 +165,7 @@ void path_table_source_replaced(struct path_table *t, enum path_source source, b
 /*
  * Paths are probed from now on: on_route (may be NULL) is told when a path becomes routed (local
  * ports and a teacher) or ceases to be; was_down: a former daemon published it as probe-down. May
- * call path_table_probe().
+ * call path_table_probe(), which is heeded before that route is published.
  */
 void path_table_set_probing(struct path_table *t,
 			    void (*on_route)(void *arg, uint32_t local_gpu,

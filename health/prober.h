@@ -113,7 +113,7 @@ void prober_destroy(struct prober *p);
 
 /*
  * Probe that path, or stop. was_down: only for a path not seen before, see probe_fsm_init(). A path
- * that is wanted again has to pass before its share is given back, if its peer reflects at all.
+ * that is wanted again, or for the first time while its peer answers on another plane, has to pass before its share is given (back), if its peer reflects at all.
  * 0, -EINVAL, -ENOSPC, -ENOMEM.
  */
 int prober_want(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,

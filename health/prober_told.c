@@ -14,23 +14,37 @@ static bool reflects(const struct prober_peer *peer)
 	return false;
 }
 
+/* Over some plane, and of late: not one whose prober is gone, or that has not been heard yet. */
+static bool answers(const struct prober_peer *peer)
+{
+	for (uint32_t i = 0; i < peer->n_planes; i++)
+		if (peer->paths[i].wanted && peer->paths[i].fsm.state == PROBE_UP)
+			return true;
+	return false;
+}
+
 static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plane, bool was_down,
 		       uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
+	struct probe_fsm_change change, *cut = NULL;
 
 	path->wanted = true;
 	path->next_ns = now + prober_random(p) % p->times.interval_ns;
 	path->silent_since_ns = 0;
 	prober_schedule(p, peer, plane, now);
 	prober_rearm(p);
-	if (!path->fsm.reason)
+	if (!path->fsm.reason) {
 		probe_fsm_init(&path->fsm, &p->times, was_down, now);
+		/* a route of ours says nothing of the way back, and a peer that answers elsewhere tells within a few probes */
+		if (!was_down && answers(peer) && probe_fsm_cut(&path->fsm, &p->times, now, &change))
+			cut = &change;
+	}
 	/* probes of before the break say nothing */
 	path->loss.newest_answered = path->loss.next - 1;
 	loss_rtt_settle(&path->loss, UINT64_MAX);
 	loss_rtt_forget(&path->loss);
-	prober_tell(p, peer, plane, now, NULL);
+	prober_tell(p, peer, plane, now, cut);
 }
 
 /* When the path returns, probes have to pass on it first: it is not usable from now on. */

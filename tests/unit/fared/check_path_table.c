@@ -318,12 +318,21 @@ START_TEST(zebra_alone_shares_out_by_weight)
 	expect(1, 3, FARE_VERDICT_OK, 200 * MBPS);
 	ck_assert(view(1, 3).normalised);
 	ck_assert_int_eq(view(1, 3).teacher, PATH_TEACHER_ZSERV);
-	/* the moment BMP is there, it rules, and what it does not teach is gone */
+	/* the moment BMP is there, it rules; what it does not teach, and zebra has, is gone if that lasts */
 	teach(PATH_SOURCE_BMP, event_of(1, 0, 100e6));
 	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
 	expect(1, 0, FARE_VERDICT_OK, 100 * MBPS);
 	ck_assert(!view(1, 0).normalised);
+	expect(1, 3, FARE_VERDICT_STALE, 200 * MBPS);
+	teach(PATH_SOURCE_BMP, event_of(1, 2, 300e6));
+	expect(1, 2, FARE_VERDICT_OK, 300 * MBPS);
+	withdraw(PATH_SOURCE_ZSERV, 1, 1);
+	expect(1, 1, FARE_VERDICT_NO_ROUTE, 0);
+	teach(PATH_SOURCE_ZSERV, event_of(1, 1, 28)); /* BMP is in sync: zebra alone brings nothing back */
+	expect(1, 1, FARE_VERDICT_NO_ROUTE, 0);
+	now += S;
 	expect(1, 3, FARE_VERDICT_NO_ROUTE, 0);
+	expect(1, 2, FARE_VERDICT_OK, 300 * MBPS);
 }
 END_TEST
 
@@ -676,8 +685,7 @@ static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 	r->n++;
 	r->routed = routed;
 	r->was_down = was_down;
-	/* told in the middle of an evaluation, heeded in the next: what was cut returns through
-	 * probes */
+	/* what was cut returns through probes */
 	if (!routed)
 		probe(2, 1, 0);
 }
@@ -712,6 +720,34 @@ START_TEST(a_former_daemon_s_probe_down_is_kept)
 	taught(2);
 	ck_assert_int_eq(view_of(2, 1).verdict, FARE_VERDICT_PROBE_DOWN);
 	ck_assert(r.n == 1 && r.routed && r.was_down);
+}
+END_TEST
+
+static void on_route_cut(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, bool routed, bool was_down)
+{
+	(void)arg, (void)gpu, (void)peer, (void)was_down;
+	if (routed && plane == 1)
+		probe(2, 1, 0);
+}
+
+/* What the answer is to being told of a route counts before anything is published. */
+START_TEST(a_path_that_has_to_pass_first_is_never_ok_before)
+{
+	static const struct path_table_handlers handlers = {on_change, NULL};
+	struct seen seen = {0};
+
+	path_table_set_probing(table, on_route_cut, NULL);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	teach(PATH_SOURCE_BMP, event_of(2, 0, 400e6));
+	path_table_evaluate(table, now, &handlers, &seen);
+	seen.changes = 0;
+	teach(PATH_SOURCE_BMP, event_of(2, 1, 400e6));
+	ck_assert_uint_eq(path_table_evaluate(table, now, &handlers, &seen), 0);
+	ck_assert_int_eq(seen.changes, 1);
+	ck_assert_int_eq(seen.last.new_verdict, FARE_VERDICT_PROBE_DOWN);
+	ck_assert_uint_eq(seen.last.new_bps, 0);
+	path_table_evaluate(table, now, &handlers, &seen);
+	ck_assert_int_eq(seen.changes, 1);
 }
 END_TEST
 
@@ -752,6 +788,7 @@ int main(void)
 	tcase_add_test(tc, an_old_notice_changes_nothing);
 	tcase_add_test(tc, a_route_that_returns_waits_for_probes);
 	tcase_add_test(tc, a_former_daemon_s_probe_down_is_kept);
+	tcase_add_test(tc, a_path_that_has_to_pass_first_is_never_ok_before);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

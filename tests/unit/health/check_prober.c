@@ -389,6 +389,30 @@ START_TEST(a_path_that_was_away_waits_for_replies)
 }
 END_TEST
 
+/* A route of ours says nothing of the way back. */
+START_TEST(a_plane_that_comes_late_waits_for_replies)
+{
+	struct prober_view late;
+
+	prober_destroy(prober);
+	ports.gpus[0].n_planes = 2;
+	ports.gpus[0].n_sub_ports[1] = 1; /* of no device: nothing is answered there */
+	ports.gpus[0].live[1] = 1;
+	ck_assert_int_eq(prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
+	reflect(&key);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
+	ck_assert(until(is_up));
+	n_changes = 0;
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 1, true, false), 0);
+	ck_assert(prober_path(prober, 0, &peer, 1, &late));
+	ck_assert_int_eq(late.state, PROBE_DOWN);
+	ck_assert_uint_eq(late.permille, 0);
+	ck_assert_int_eq(n_changes, 1);
+	ck_assert_uint_eq(view().permille, 1000);
+}
+END_TEST
+
 static bool nothing_returns(void)
 {
 	return last_returning == 0;
@@ -736,6 +760,7 @@ int main(void)
 	tcase_add_test(tc, two_ends_with_many_probes_take_turns);
 	tcase_add_test(tc, a_peer_that_falls_silent_everywhere_takes_nothing_down);
 	tcase_add_test(tc, a_path_that_was_away_waits_for_replies);
+	tcase_add_test(tc, a_plane_that_comes_late_waits_for_replies);
 	tcase_add_test(tc, a_sub_port_that_returns_waits_for_an_answer);
 	tcase_add_test(tc, answers_avoid_a_sub_port_that_returns);
 	tcase_add_test(tc, answers_have_no_choice_where_all_sub_ports_return);
