@@ -105,6 +105,7 @@ struct prober {
 	uint64_t overdue_ns;	/* a reply was, last */
 	int stat_fd;
 	uint64_t idle_ticks, all_ticks;
+	uint32_t n_full; /* counts in a row without idle time */
 	bool takes_turns;   /* so many probes that peers' probes spare ours */
 	bool by_tick;	    /* so many replies that the sockets are read by the tick, not by what comes */
 	uint64_t answered_before; /* replies by counted_ns */

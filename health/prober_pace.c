@@ -9,6 +9,7 @@
 #define COUNT_NS     (100 * PROBER_MS_NS)  /* how often the budget is shared out anew */
 #define SATURATED_NS                                                                               \
 	(500 * PROBER_MS_NS) /* a machine without idle time is taken for full for that long */
+#define SATURATED_COUNTS 2u /* ... in a row without idle time: the kernel counts in ticks of 10 ms, and one is soon over by chance */
 #define YIELD_MAX     3u /* intervals without a probe of ours are the most */
 #define RTT_TURNS     4u /* one probe in so many is answered at once, for the sake of its round-trip time */
 #define BUSY_PERCENT 97u
@@ -69,6 +70,10 @@ static void look_at_load(struct prober *p, uint64_t now)
 		return;
 	busy = all - p->all_ticks - (idle - p->idle_ticks);
 	if (p->all_ticks && all > p->all_ticks && 100 * busy > BUSY_PERCENT * (all - p->all_ticks))
+		p->n_full++;
+	else
+		p->n_full = 0;
+	if (p->n_full >= SATURATED_COUNTS)
 		p->late_until_ns = prober_larger(p->late_until_ns, now + SATURATED_NS);
 	p->idle_ticks = idle;
 	p->all_ticks = all;
