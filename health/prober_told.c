@@ -81,6 +81,18 @@ int prober_want(struct prober *p, uint32_t gpu, const struct in6_addr *address, 
 	return rc;
 }
 
+/* What was sent out of those sub-ports (bit s) and is not answered yet says nothing of the path. */
+static void disregard(struct prober_path *path, uint32_t sub_ports)
+{
+	uint64_t nth;
+	uint32_t n;
+
+	for (uint8_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS; s++)
+		if (sub_ports >> s & 1)
+			loss_rtt_void(&path->loss, s);
+	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
+}
+
 void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_t sub_port)
 {
 	bool up = p->ports->gpus[gpu].live[plane] >> sub_port & 1;
@@ -88,8 +100,6 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 	for (uint32_t i = 0; i < p->n_peers; i++) {
 		struct prober_peer *peer = p->peers[i];
 		struct prober_path *path;
-		uint64_t nth;
-		uint32_t n;
 
 		if (peer->gpu != gpu || plane >= peer->n_planes)
 			continue;
@@ -99,12 +109,10 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 			path->returning |= (uint8_t)(1u << sub_port);
 		if (path->fsm.state != PROBE_UNPROVEN)
 			prober_tell_links(p, peer, plane, prober_now_ns());
-		loss_rtt_void(&peer->paths[plane].loss, (uint8_t)sub_port);
-		peer->paths[plane].proven &= ~(1u << sub_port);
-		if (gray_forget(&peer->paths[plane].gray, GRAY_LOCAL, sub_port))
+		path->proven &= ~(1u << sub_port);
+		if (gray_forget(&path->gray, GRAY_LOCAL, sub_port))
 			prober_tell_gray(p, peer, plane, prober_now_ns(), GRAY_LOCAL, sub_port);
-		peer->paths[plane].silent_since_ns =
-			loss_rtt_silent_since(&peer->paths[plane].loss, 0, 1, &n, &nth);
+		disregard(path, 1u << sub_port);
 	}
 }
 
@@ -116,10 +124,9 @@ uint32_t prober_unrouted(const struct prober_path *path, uint64_t now)
 void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane, uint32_t sub_ports)
 {
 	struct prober_peer *peer = prober_peer_find(p, gpu, address);
-	uint64_t now = prober_now_ns(), nth;
+	uint64_t now = prober_now_ns();
 	struct prober_path *path;
 	uint8_t unrouted, either;
-	uint32_t n;
 
 	if (!peer || plane >= peer->n_planes)
 		return;
@@ -132,10 +139,7 @@ void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *addres
 	/* routes that come and go for ever are a fault, too */
 	if (now >= path->unrouted_until_ns + PROBER_UNROUTED_NS)
 		path->unrouted_until_ns = now + PROBER_UNROUTED_NS;
-	for (uint8_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS && now < path->unrouted_until_ns; s++)
-		if (either >> s & 1)
-			loss_rtt_void(&path->loss, s);
-	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
+	disregard(path, now < path->unrouted_until_ns ? either : 0);
 }
 
 void prober_routes_unknown(struct prober *p)
