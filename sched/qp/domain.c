@@ -345,11 +345,16 @@ int fare_domain_fd(const struct fare_domain *domain)
 	return domain->epoll_fd;
 }
 
-/* A fast tick only while something is under way: an idle application should cost nothing. */
-static void set_tick(struct fare_domain *domain)
+/*
+ * A fast tick only while something is under way: an idle application should cost nothing. It ends with a tick, not with the
+ * message: request and reply are idle after each, and to set a timer may cost as much as to send one.
+ */
+static void set_tick(struct fare_domain *domain, bool ticked)
 {
 	bool busy = false;
 
+	if (domain->tick_ns == TICK_BUSY_NS && !ticked)
+		return;
 	for (struct fare_group *g = domain->groups; g && !busy; g = g->next)
 		busy = group_busy(g);
 	if (domain->tick_ns == (busy ? TICK_BUSY_NS : TICK_IDLE_NS))
@@ -424,22 +429,25 @@ static int progress(struct fare_domain *domain)
 	return 0;
 }
 
-static void take_tick(struct fare_domain *domain)
+/* True: one was due. */
+static bool take_tick(struct fare_domain *domain)
 {
 	uint64_t expirations;
 
 	if (domain->now_ns < domain->tick_due_ns || read(domain->timer_fd, &expirations, sizeof(expirations)) <= 0)
-		return;
+		return false;
 	domain->tick_due_ns += expirations * domain->tick_ns;
 	attach_refresh(domain->fare, domain->now_ns);
+	return true;
 }
 
 int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max)
 {
+	bool ticked;
 	int err;
 
 	domain->now_ns = monotonic_ns();
-	take_tick(domain);
+	ticked = take_tick(domain);
 	/* an application that does not take its events stops being acknowledged: that is the back-pressure */
 	if (room_for_events(domain)) {
 		err = progress(domain);
@@ -447,7 +455,7 @@ int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int 
 			return err;
 		step_groups(domain);
 	}
-	set_tick(domain);
+	set_tick(domain, ticked);
 	return take_events(domain, events, max);
 }
 

@@ -16,7 +16,6 @@
 #define DEVICES_REFRESH_NS 1000000000u
 #define IDLE_MAX	   64
 #define IDLE_SPINNING	   8 /* from here on: the caller does not wait for the descriptor before it calls */
-#define STAND_BY_NS	   100000u
 #define PUT_OFF_NS	   50000u
 #define PUT_OFF_BYTES	   2048u /* the acknowledgement of more than a few small messages opens a window */
 
@@ -49,13 +48,6 @@ bool soft_endpoint_is_spinning(const struct qp_endpoint *ep)
 	return ep->idleness >= IDLE_SPINNING;
 }
 
-/* Of a caller that spins, in case it stops. An alarm that comes too early is harmless, and cheaper than moving it. */
-static void stand_by(struct qp_endpoint *ep, uint64_t now_ns)
-{
-	if (!ep->armed_ns || ep->armed_ns > now_ns + STAND_BY_NS)
-		set_timer(ep, now_ns + STAND_BY_NS);
-}
-
 /* An eventfd, not a timer that is due at once: those cost a virtual machine tens of microseconds. */
 static void set_awake(struct qp_endpoint *ep, bool awake)
 {
@@ -70,11 +62,7 @@ static void set_awake(struct qp_endpoint *ep, bool awake)
 
 void soft_endpoint_wake(struct qp_endpoint *ep)
 {
-	if (ep->in_progress)
-		return;
-	if (soft_endpoint_is_spinning(ep))
-		stand_by(ep, soft_endpoint_now_ns());
-	else
+	if (!ep->in_progress)
 		set_awake(ep, true);
 }
 
@@ -94,11 +82,9 @@ static void rearm_after(struct qp_endpoint *ep, uint64_t now_ns)
 	bool rang = ep->armed_ns && ep->armed_ns <= now_ns;
 	uint64_t next = soft_timers_next(&ep->timers);
 
-	set_awake(ep, is_due && !soft_endpoint_is_spinning(ep));
+	set_awake(ep, is_due);
 	if (next != ep->armed_ns && (rang || (next && (!ep->armed_ns || next < ep->armed_ns))))
 		set_timer(ep, next);
-	if (is_due && soft_endpoint_is_spinning(ep))
-		stand_by(ep, now_ns);
 }
 
 static int run_timers(struct qp_endpoint *ep, uint64_t now_ns)

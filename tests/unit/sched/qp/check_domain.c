@@ -247,6 +247,46 @@ START_TEST(a_reset_takes_no_notification_with_it)
 }
 END_TEST
 
+/* Fast while anything is under way, slow soon after; and not set anew with every message of request and reply. */
+START_TEST(the_tick_follows_the_work)
+{
+	unsigned n_changes = 0, n_busy = 0;
+	uint64_t began, tick;
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	for (time_t end = time(NULL) + 20; domain[0]->tick_ns != 20000000;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	tick = domain[0]->tick_ns;
+	began = domain[0]->now_ns;
+	for (unsigned i = 1; i <= 2000; i++) {
+		struct fare_write w = { .tag = i, .flags = FARE_WRITE_NOTIFY };
+
+		ck_assert_int_eq(fare_group_write(group, &w), 0);
+		while (n_completed < i) {
+			look(0);
+			look(1);
+			n_changes += domain[0]->tick_ns != tick;
+			tick = domain[0]->tick_ns;
+			n_busy += tick == 2000000;
+		}
+	}
+	ck_assert_uint_gt(n_busy, 0);
+	ck_assert_uint_le(n_changes, 2 + 2 * (domain[0]->now_ns - began) / 2000000);
+	for (time_t end = time(NULL) + 20; domain[0]->tick_ns != 20000000;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+}
+END_TEST
+
 /* Many QPs of one sub-port: its window is theirs together, and each still sends whole batches. */
 START_TEST(many_qps_share_a_window)
 {
@@ -358,6 +398,7 @@ int main(void)
 	tcase_add_test(tc, known_ports_are_used);
 	tcase_add_test(tc, a_known_port_that_is_taken_is_passed_over);
 	tcase_add_test(tc, a_reset_takes_no_notification_with_it);
+	tcase_add_test(tc, the_tick_follows_the_work);
 	tcase_add_test(tc, many_qps_share_a_window);
 	tcase_add_loop_test(tc, strangers_do_not_connect, 0, (int)(sizeof(strangers) / sizeof(strangers[0])));
 	suite_add_tcase(s, tc);

@@ -492,7 +492,17 @@ static unsigned n_received(const struct qp_wc *wc, int n)
 	return count;
 }
 
-/* Acknowledgements wait for a pause, and come: the last ones when nobody spins any more, and without anything sent twice. */
+static bool is_readable(struct qp_endpoint *ep)
+{
+	struct pollfd p = {.fd = P->endpoint_fd(ep), .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/*
+ * Acknowledgements wait for a pause, and come: the last ones when nobody spins any more, and without anything sent twice. And
+ * whoever owes one does not sleep: its descriptor says so at once.
+ */
 START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 {
 	struct qp_stats stats[2];
@@ -510,6 +520,7 @@ START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 		ck_assert_int_eq(P->post_write(qa, &w), 0);
 		while (n_received(wb, n_wb) < i)
 			spin();
+		ck_assert(is_readable(b));
 		ck_assert_int_eq(P->post_write(qb, &reply), 0);
 		while (n_received(wa, n_wa) < i)
 			spin();
