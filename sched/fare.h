@@ -150,6 +150,12 @@ struct fare_domain_options {
 	const char *key_file;
 	bool trusted_network;
 	uint64_t secret;       /* both ends must agree, too (0: none): a job's number, which keeps other jobs apart */
+	/*
+	 * A promise: after each fare_domain_poll() the application soon calls it again, or waits on fare_domain_fd(), as long as
+	 * the domain is open. What it received may then be acknowledged after it has replied instead of before. Whoever breaks
+	 * it makes the peer's completions wait, and after a second or so his planes look dead to the peer.
+	 */
+	bool busy_poll;
 };
 
 struct fare_group_options {

@@ -72,7 +72,8 @@ static inline struct in6_addr transport_address(const char *ipv4)
 }
 
 extern const struct transport_method transport_soft;
-extern const struct transport_method transport_group_plane, transport_group_flow, transport_group_spray, transport_group_packet;
+extern const struct transport_method transport_group_plane, transport_group_busy, transport_group_flow, transport_group_spray,
+	transport_group_packet;
 extern const struct transport_method transport_raw, transport_udp;
 extern const struct transport_method transport_tcp, transport_tcp_tuned;
 

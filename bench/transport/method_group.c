@@ -92,10 +92,12 @@ static int connect_group(struct group_method *g, enum fare_mode mode)
 	return err ? err : await_both(g);
 }
 
-static int open_mode(struct transport_end *end, void **state, enum fare_mode mode)
+static int open_mode(struct transport_end *end, void **state, enum fare_mode mode, bool busy_poll)
 {
-	struct fare_domain_options options = {
-		.path_mtu = TRANSPORT_PATH_MTU, .accept = end->who == 1, .trusted_network = true};
+	struct fare_domain_options options = {.path_mtu = TRANSPORT_PATH_MTU,
+					      .accept = end->who == 1,
+					      .trusted_network = true,
+					      .busy_poll = busy_poll};
 	struct group_method *g = calloc(1, sizeof(*g));
 	struct group_card mine;
 	int err;
@@ -118,17 +120,23 @@ static int open_mode(struct transport_end *end, void **state, enum fare_mode mod
 
 static int open_flow(struct transport_end *end, void **state)
 {
-	return open_mode(end, state, FARE_MODE_FLOW);
+	return open_mode(end, state, FARE_MODE_FLOW, false);
 }
 
 static int open_spray(struct transport_end *end, void **state)
 {
-	return open_mode(end, state, FARE_MODE_SPRAY);
+	return open_mode(end, state, FARE_MODE_SPRAY, false);
+}
+
+/* The driver never does anything else, and waits on the descriptor where it waits. */
+static int open_busy(struct transport_end *end, void **state)
+{
+	return open_mode(end, state, FARE_MODE_SPRAY, true);
 }
 
 static int open_packet(struct transport_end *end, void **state)
 {
-	return open_mode(end, state, FARE_MODE_PACKET);
+	return open_mode(end, state, FARE_MODE_PACKET, false);
 }
 
 static int group_post(void *state, unsigned slot)
@@ -170,6 +178,12 @@ static void group_close(void *state)
 
 const struct transport_method transport_group_plane = {
 	.name = "group-1", .what = "libfare's QP group over one plane", .n_planes = 1, GROUP_METHOD(open_spray)};
+const struct transport_method transport_group_busy = {
+	.name = "group-1-busy",
+	.what = "the same, and promises to poll (busy_poll)",
+	.is_probe = true,
+	.n_planes = 1,
+	GROUP_METHOD(open_busy)};
 const struct transport_method transport_group_flow = {
 	.name = "group-4-flow", .what = "libfare's QP group, four planes, per flow", .n_planes = 4, GROUP_METHOD(open_flow)};
 const struct transport_method transport_group_spray = {

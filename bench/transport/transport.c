@@ -28,7 +28,7 @@ struct transport {
 };
 
 static const struct options_entry transport_options[] = {
-	{"methods", 'm', "LIST", "of raw, soft, group-1, group-4-flow, group-4-spray, group-4-packet, tcp, tcp-tuned, ofi-tcp, ofi-net, ofi-udp, ucx-tcp, udp (all)"},
+	{"methods", 'm', "LIST", "of raw, soft, group-1, group-1-busy, group-4-flow, group-4-spray, group-4-packet, tcp, tcp-tuned, ofi-tcp, ofi-net, ofi-udp, ucx-tcp, udp (all)"},
 	{"sizes", 's', "LIST", "bytes of a message, 8..64M (64,1K,8K,64K,256K,1M,8M,64M)"},
 	{"qps", 'q', "LIST", "QPs, or connections, for the sweep over them, 1..256 (1,4,16,64,256)"},
 	{"only", 'o', "LIST", "of goodput,qps,cpu,latency (all)"},

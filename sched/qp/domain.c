@@ -414,9 +414,9 @@ static int take_completions(struct fare_domain *domain)
 
 static int progress(struct fare_domain *domain)
 {
-	int n, err;
+	int n, err, rounds = domain->options.busy_poll ? 1 : POLL_ROUNDS;
 
-	for (int round = 0; round < POLL_ROUNDS; round++) {
+	for (int round = 0; round < rounds; round++) {
 		err = domain_hear(domain);
 		if (err < 0)
 			return err;

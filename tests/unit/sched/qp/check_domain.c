@@ -28,6 +28,7 @@ static struct fare_domain *domain[2];
 static struct fare_group *group;
 static unsigned n_connected, n_accepted, n_closed, n_completed, n_received;
 static int closed_status;
+static bool busy_poll;
 
 static struct in6_addr address(int host)
 {
@@ -64,6 +65,7 @@ static void setup(void)
 		ck_assert_int_eq(fare_attach(&fare[h], dir[h]), 0);
 	}
 	n_connected = n_accepted = n_closed = n_completed = n_received = 0;
+	busy_poll = false;
 }
 
 static void teardown(void)
@@ -83,7 +85,7 @@ static void teardown(void)
 static int open_domain(int host, const char *key_file, bool trusted, uint64_t secret)
 {
 	struct fare_domain_options options = { .key_file = key_file, .trusted_network = trusted, .secret = secret,
-					       .accept = host == 1, .path_mtu = 1024 };
+					       .accept = host == 1, .path_mtu = 1024, .busy_poll = busy_poll };
 
 	return fare_domain_open(&domain[host], fare[host], 0, &options);
 }
@@ -287,6 +289,44 @@ START_TEST(the_tick_follows_the_work)
 }
 END_TEST
 
+/* Before the poll returns; of a caller that promised to come again, when it does: and its descriptor asks it to. */
+START_TEST(what_arrived_is_acknowledged)
+{
+	struct fare_write w = { .tag = 5, .flags = FARE_WRITE_NOTIFY };
+	struct pollfd p = { .events = POLLIN };
+
+	busy_poll = _i == 1;
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	for (unsigned i = 1; i <= 20; i++) {
+		for (unsigned k = 0; k < 100; k++) { /* both find nothing, mostly */
+			look(0);
+			look(1);
+		}
+		ck_assert_int_eq(fare_group_write(group, &w), 0);
+		while (n_received < i)
+			look(1);
+		if (busy_poll) {
+			look(0);
+			ck_assert_uint_eq(n_completed, i - 1);
+			p.fd = fare_domain_fd(domain[1]);
+			ck_assert_int_eq(poll(&p, 1, 0), 1);
+		}
+		for (time_t end = time(NULL) + 20; n_completed < i;) {
+			ck_assert(time(NULL) < end);
+			look(0);
+			if (busy_poll)
+				look(1);
+		}
+	}
+}
+END_TEST
+
 /* Many QPs of one sub-port: its window is theirs together, and each still sends whole batches. */
 START_TEST(many_qps_share_a_window)
 {
@@ -399,6 +439,7 @@ int main(void)
 	tcase_add_test(tc, a_known_port_that_is_taken_is_passed_over);
 	tcase_add_test(tc, a_reset_takes_no_notification_with_it);
 	tcase_add_test(tc, the_tick_follows_the_work);
+	tcase_add_loop_test(tc, what_arrived_is_acknowledged, 0, 2);
 	tcase_add_test(tc, many_qps_share_a_window);
 	tcase_add_loop_test(tc, strangers_do_not_connect, 0, (int)(sizeof(strangers) / sizeof(strangers[0])));
 	suite_add_tcase(s, tc);
