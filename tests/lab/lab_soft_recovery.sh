@@ -9,13 +9,12 @@ cd "$(dirname "$0")" || exit 1
 skip() { echo "skipped: $1"; exit 77; }
 fail() { echo "FAILED: $1"; cat "$work/out" 2>/dev/null; exit 1; }
 [ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
-for tool in tc ip "${CC:-cc}"; do
+for tool in tc ip; do
 	command -v "$tool" >/dev/null || skip "no $tool"
 done
 work=$(mktemp -d)
 p=sr$$
 trap 'soft_net_down $p; rm -rf "$work"' EXIT
-soft_net_build "$work/soft_perf" || fail "soft_perf does not compile"
 soft_net_up $p 4200 || fail "namespaces"
 
 shape() { # RATE LIMIT
@@ -30,7 +29,7 @@ shape() { # RATE LIMIT
 run() { # DESCRIPTION ARGS...
 	local what=$1
 	shift
-	timeout 90 "$work/soft_perf" "$@" $p-a $p-b 198.19.0.1 198.19.0.2 >"$work/out" 2>&1 || fail "$what"
+	timeout 90 "$FARE_BIN/soft_perf" "$@" $p-a $p-b 198.19.0.1 198.19.0.2 >"$work/out" 2>&1 || fail "$what"
 	echo "$what:"
 	cat "$work/out"
 }

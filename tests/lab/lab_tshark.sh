@@ -23,7 +23,6 @@ cleanup() {
 	rm -rf "$work"
 }
 trap cleanup EXIT
-soft_net_build "$work/soft_perf" || fail "soft_perf does not compile"
 "${CC:-cc}" -O2 -Wall -o "$work/icrc_check" icrc_check.c || fail "icrc_check does not compile"
 soft_net_up $p 4200 || fail "namespaces"
 for ns in a b; do
@@ -64,7 +63,7 @@ end_capture() {
 one_run() { # FAMILY ADDRESS_A ADDRESS_B
 	local requests opcode n
 	start_capture
-	timeout 60 "$work/soft_perf" -m check -s 1048576 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
+	timeout 60 "$FARE_BIN/soft_perf" -m check -s 1048576 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
 		fail "soft_perf ($1): $(cat "$work/out")"
 	requests=$(sed -n 's/^A: .* tx \([0-9]*\) packets.*/\1/p' "$work/out")
 	wait_for 20 captured "$requests" || {

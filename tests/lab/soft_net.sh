@@ -3,7 +3,7 @@
 #
 # soft_net_up PREFIX MTU makes PREFIX-a and PREFIX-b with loopbacks 198.19.0.1, .2 (and
 # 2001:db8:19::1, ::2), devices s0 and s1 in each, and routes over both. soft_net_down PREFIX
-# removes them. soft_net_build OUT compiles soft_perf.
+# removes them.
 
 soft_net_up() {
 	local p=$1 mtu=$2 i ns
@@ -42,11 +42,4 @@ soft_net_down() {
 	ip netns del "$1-a" 2>/dev/null
 	ip netns del "$1-b" 2>/dev/null
 	return 0
-}
-
-soft_net_build() {
-	local root
-	root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-	"${CC:-cc}" -std=gnu17 -D_GNU_SOURCE -O2 -g -Wall -Wextra ${CFLAGS:-} -I"$root/sched" -o "$1" \
-		"$root"/tests/lab/soft_perf.c "$root"/sched/qp/soft/*.c -lisal
 }

@@ -7,14 +7,14 @@ cd "$(dirname "$0")" || exit 1
 . ./soft_net.sh
 [ "$(id -u)" = 0 ] || { echo "skipped: needs root for network namespaces"; exit 77; }
 seconds=${1:-3}
-work=$(mktemp -d)
+: "${FARE_BIN:?where soft_perf is}"
 p=sp$$
-trap 'soft_net_down $p; rm -rf "$work"' EXIT
-soft_net_build "$work/soft_perf" && soft_net_up $p 4200 || exit 1
+trap 'soft_net_down $p' EXIT
+soft_net_up $p 4200 || exit 1
 
 run() {
 	echo "+ soft_perf $*"
-	timeout 120 "$work/soft_perf" "$@" $p-a $p-b 198.19.0.1 198.19.0.2
+	timeout 120 "$FARE_BIN/soft_perf" "$@" $p-a $p-b 198.19.0.1 198.19.0.2
 }
 run -t "$seconds" -w 1048576
 run -t "$seconds" -q 8 -u 2
