@@ -170,6 +170,7 @@ struct qp_endpoint_attr {
 struct qp_stats {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* payload bytes */
 	uint64_t retransmitted_packets, timeouts, naks_sent, naks_received, icrc_errors, rx_dropped;
+	uint64_t cnps_sent, cnps_received; /* IBTA A17.9.3: of packets that a full queue marked */
 };
 
 struct qp_provider {

@@ -260,11 +260,11 @@ static void report(struct side *s, const char *who, double seconds)
 	P->endpoint_stats(s->ep, &t);
 	getrusage(RUSAGE_SELF, &u);
 	printf("%s: cpu %.2f s user, %.2f s system of %.2f s; tx %lu packets (%lu again), rx %lu "
-	       "packets; %lu timeouts, naks %lu sent %lu received, icrc errors %lu, dropped %lu\n",
+	       "packets; %lu timeouts, naks %lu sent %lu received, cnps %lu sent %lu received, icrc errors %lu, dropped %lu\n",
 	       who, (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6,
 	       (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6, seconds, t.tx_packets,
 	       t.retransmitted_packets, t.rx_packets, t.timeouts, t.naks_sent, t.naks_received,
-	       t.icrc_errors, t.rx_dropped);
+	       t.cnps_sent, t.cnps_received, t.icrc_errors, t.rx_dropped);
 	fflush(stdout);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # interop.sh: the soft provider here against rdma_rxe in the VM, over a tap: IPv4 and IPv6, clean, then with the guest
-# losing packets; then what crossed the wire in front of an independent dissector.
+# losing packets and all of them marked (CE); then what crossed the wire in front of an independent dissector.
 set -uo pipefail
 : "${FARE_BIN:?where the programs are}"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -66,4 +66,7 @@ for end in ours:198.18.100.1,2001:db8:100::1 theirs:198.18.100.2,2001:db8:100::2
 		[[ " $said" == *" $wanted "* ]] || { echo "no syndrome $wanted from that end"; ours=1; }
 	done
 done
+cnps=$(tshark -r "$pcap" -Y "infiniband.bth.opcode == 0x81 && (ip.src == 198.18.100.1 || ipv6.src == 2001:db8:100::1)" 2>/dev/null | wc -l)
+echo "CNPs of ours: $cnps"
+[ "$cnps" -gt 0 ] || { echo "no CNP although all is marked"; ours=1; }
 [ $guest = 0 ] && [ $ours = 0 ] && [ "$packets" -gt 0 ] && [ "$malformed" = 0 ]

@@ -30,9 +30,9 @@ int of_sender_init(struct of_sender *s, const struct rc_requester_config *config
 		s->config.window_bytes = config->path_mtu;
 	if (s->config.window_bytes > OF_WINDOW * config->path_mtu)
 		s->config.window_bytes = OF_WINDOW * config->path_mtu;
-	s->window_bytes = s->slow_start_bytes = s->config.window_bytes;
 	s->una = s->next = s->end = config->first_psn & ROCE_PSN_MASK;
-	s->recovered_at = s->culprit = s->una;
+	s->culprit = s->una;
+	soft_window_init(&s->window, s->config.window_bytes, config->path_mtu, s->una);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static bool next_to_send(const struct of_sender *s, uint64_t *psn, unsigned *los
 /* How many packets may go now: a whole burst or all there are, or none, as small batches cost as much as large ones. */
 static uint64_t allowance(const struct of_sender *s)
 {
-	uint64_t window = s->window_bytes / s->config.path_mtu, burst = s->config.batch_bytes / s->config.path_mtu;
+	uint64_t window = s->window.bytes / s->config.path_mtu, burst = s->config.batch_bytes / s->config.path_mtu;
 	uint64_t room = s->n_out < window ? window - s->n_out : 0, unsent = s->n_lost + (s->end - s->next);
 
 	if (burst > window / 2)
@@ -195,31 +195,7 @@ void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns)
 	set_deadline(s);
 }
 
-/* ---- the window ---- */
-
-static void grow_window(struct of_sender *s, uint64_t acked_bytes)
-{
-	uint64_t window = s->window_bytes;
-
-	if (window < s->slow_start_bytes)
-		window += acked_bytes;
-	else
-		window += acked_bytes * s->config.path_mtu / window;
-	s->window_bytes = window < s->config.window_bytes ? (uint32_t)window : s->config.window_bytes;
-}
-
-/* A loss; silence: nothing came back at all. Once for all that was on its way at the time. */
-static void shrink_window(struct of_sender *s, bool silence)
-{
-	if (s->una >= s->recovered_at)
-		s->slow_start_bytes = s->window_bytes / 2;
-	else if (!silence)
-		return;
-	if (s->slow_start_bytes < s->config.path_mtu)
-		s->slow_start_bytes = s->config.path_mtu;
-	s->window_bytes = silence ? s->config.path_mtu : s->slow_start_bytes;
-	s->recovered_at = s->next;
-}
+/* ---- losses ---- */
 
 static void lose(struct of_sender *s, struct of_packet *p)
 {
@@ -252,7 +228,7 @@ static void judge_overtaken(struct of_sender *s, uint64_t now_ns)
 		}
 	}
 	if (any)
-		shrink_window(s, false);
+		soft_window_lost(&s->window, false, s->una, s->next);
 }
 
 /* ---- answers ---- */
@@ -349,7 +325,7 @@ enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet
 		return QP_WC_SUCCESS;
 	if (news.newest_ns && news.newest_ns <= now_ns)
 		measure(s, now_ns - news.newest_ns);
-	grow_window(s, (uint64_t)news.placed * s->config.path_mtu);
+	soft_window_acked(&s->window, (uint64_t)news.placed * s->config.path_mtu, s->una, s->next);
 	s->retries = 0;
 	judge_overtaken(s, now_ns);
 	wait_anew(s, now_ns);
@@ -386,7 +362,7 @@ enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns)
 		if (s->retries >= s->config.retry_cnt)
 			return QP_WC_RETRY_EXC_ERR;
 		s->retries++;
-		shrink_window(s, true);
+		soft_window_lost(&s->window, true, s->una, s->next);
 		lose_all(s);
 		s->timeout_ns = now_ns + s->config.timeout_ns;
 		s->probe_ns = s->overdue_ns = 0;

@@ -9,7 +9,7 @@
  * Packets may overtake each other, so one that is missing is not a lost one yet. It is taken for lost when a packet sent
  * a whole round trip (and its usual variation) later is known to have arrived, or when nothing is heard at all; then it
  * alone is sent again. A pause after the last packets is cut short by sending the newest again: its acknowledgement
- * tells of all the others. The window shrinks on loss and grows with acknowledgements, as in rc_requester.h.
+ * tells of all the others. The window: soft_window.h.
  */
 #ifndef OF_SENDER_H
 #define OF_SENDER_H
@@ -40,8 +40,7 @@ struct of_sender {
 	uint64_t probe_ns, timeout_ns; /* nothing heard till then; 0: nothing is waited for */
 	uint64_t deadline_ns;	     /* the earliest of those */
 	unsigned retries;
-	uint32_t window_bytes, slow_start_bytes;
-	uint64_t recovered_at;
+	struct soft_window window;
 	uint64_t culprit;
 };
 

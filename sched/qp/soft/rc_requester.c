@@ -26,9 +26,9 @@ int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *
 		r->config.window_bytes = config->path_mtu;
 	if (r->config.window_bytes > RC_WINDOW_MAX)
 		r->config.window_bytes = RC_WINDOW_MAX;
-	r->window_bytes = r->slow_start_bytes = r->config.window_bytes;
 	r->una = r->next = r->sent = r->end = config->first_psn & ROCE_PSN_MASK;
-	r->recovered_at = r->culprit = r->asked = r->una;
+	r->culprit = r->asked = r->una;
+	soft_window_init(&r->window, r->config.window_bytes, config->path_mtu, r->una);
 	r->resumed_at = NO_PSN;
 	/* QP_MAX_READS of them fill the window */
 	r->read_packets = r->config.window_bytes / QP_MAX_READS;
@@ -171,7 +171,7 @@ static unsigned reads_under_way(const struct rc_requester *r)
  */
 static uint64_t burst_bytes(const struct rc_requester *r)
 {
-	uint32_t mtu = r->config.path_mtu, half = r->window_bytes / 2;
+	uint32_t mtu = r->config.path_mtu, half = r->window.bytes / 2;
 
 	if (half >= r->config.batch_bytes)
 		return r->config.batch_bytes > mtu ? r->config.batch_bytes : mtu;
@@ -186,14 +186,14 @@ static bool must_ask(const struct rc_requester *r, uint64_t end, uint64_t sent_b
 {
 	uint64_t unsent = r->end_byte - sent_bytes, burst = burst_bytes(r);
 
-	return end == r->end || sent_bytes - r->asked_byte >= r->window_bytes / 4 ||
+	return end == r->end || sent_bytes - r->asked_byte >= r->window.bytes / 4 ||
 	       room_left < (unsent < burst ? unsent : burst);
 }
 
 unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *out, unsigned max)
 {
 	uint64_t in_flight = bytes_in_flight(r), psn = r->next, cursor = r->cursor, bytes = 0;
-	uint64_t room = in_flight < r->window_bytes ? r->window_bytes - in_flight : 0, whole_room;
+	uint64_t room = in_flight < r->window.bytes ? r->window.bytes - in_flight : 0, whole_room;
 	uint64_t burst = burst_bytes(r), unsent = rc_requester_unsent_bytes(r);
 	unsigned n = 0, reads = reads_under_way(r);
 
@@ -257,40 +257,11 @@ void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_
 	if (r->sent < r->next)
 		r->sent = r->next;
 	room = bytes_in_flight(r);
-	room = room < r->window_bytes ? r->window_bytes - room : 0;
+	room = room < r->window.bytes ? r->window.bytes - room : 0;
 	if (asks || must_ask(r, r->next, next_byte(r), room)) {
 		r->asked = r->next;
 		r->asked_byte = next_byte(r);
 	}
-}
-
-static void grow_window(struct rc_requester *r, uint64_t acked_bytes)
-{
-	uint64_t window = r->window_bytes;
-
-	if (window >= r->config.window_bytes)
-		return;
-	/* doubles per round trip at first, later a packet per round trip */
-	if (window < r->slow_start_bytes)
-		window += acked_bytes;
-	else
-		window += 1 + acked_bytes * r->config.path_mtu / window;
-	if (window > r->config.window_bytes)
-		window = r->config.window_bytes;
-	r->window_bytes = (uint32_t)window;
-}
-
-/* A loss; silence: nothing came back at all. */
-static void shrink_window(struct rc_requester *r, bool silence)
-{
-	if (r->una >= r->recovered_at)
-		r->slow_start_bytes = r->window_bytes / 2;
-	else if (!silence)
-		return;
-	if (r->slow_start_bytes < r->config.path_mtu)
-		r->slow_start_bytes = r->config.path_mtu;
-	r->window_bytes = silence ? r->config.path_mtu : r->slow_start_bytes;
-	r->recovered_at = r->sent;
 }
 
 static void go_back(struct rc_requester *r)
@@ -307,7 +278,7 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 		return;
 	r->rnr_until_ns = 0;
 	r->rnr_seen = 0;
-	grow_window(r, (psn - r->una) * r->config.path_mtu);
+	soft_window_acked(&r->window, (psn - r->una) * r->config.path_mtu, psn, r->sent);
 	r->una = psn;
 	r->retries = 0;
 	while (r->head != r->tail) {
@@ -353,7 +324,7 @@ static void on_missing_response(struct rc_requester *r, uint64_t psn, uint64_t n
 	if (r->resumed_at == psn)
 		return;
 	r->resumed_at = psn;
-	shrink_window(r, false);
+	soft_window_lost(&r->window, false, r->una, r->sent);
 	go_back(r);
 }
 
@@ -362,7 +333,7 @@ static enum qp_wc_status on_sequence_nak(struct rc_requester *r)
 	/* while the receiver was not ready it did not take what came after, either */
 	if (r->rnr_until_ns)
 		return QP_WC_SUCCESS;
-	shrink_window(r, false);
+	soft_window_lost(&r->window, false, r->una, r->sent);
 	go_back(r);
 	return QP_WC_SUCCESS;
 }
@@ -466,7 +437,7 @@ enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 		return QP_WC_RETRY_EXC_ERR;
 	r->retries++;
 	r->deadline_ns = now_ns + r->config.timeout_ns;
-	shrink_window(r, true);
+	soft_window_lost(&r->window, true, r->una, r->sent);
 	go_back(r);
 	return QP_WC_SUCCESS;
 }

@@ -26,10 +26,8 @@
  * Answers cost both ends a datagram: they are asked for every quarter of a window, and before a
  * pause, not for every burst.
  *
- * Loss also says that a queue overflowed. Go-back-N alone would answer it with the same burst
- * again, and connections that share a full drop-tail queue would lock each other out for good. So
- * the window shrinks on loss and grows back with acknowledgements, as a TCP's does (RFC 5681);
- * nothing of that shows on the wire.
+ * Loss also says that a queue overflowed. Go-back-N alone would answer it with the same burst again; so the window
+ * shrinks (soft_window.h).
  */
 #ifndef RC_REQUESTER_H
 #define RC_REQUESTER_H
@@ -41,6 +39,7 @@
 #include "mr_table.h"
 #include "qp/provider.h"
 #include "roce_wire.h"
+#include "soft_window.h"
 
 #define RC_QUEUE_DEPTH	 256 /* pieces of work; a power of two */
 #define RC_BURST_PACKETS 64  /* most packets that one burst holds */
@@ -103,8 +102,7 @@ struct rc_requester {
 	uint32_t read_packets; /* PSNs that one request for remote memory covers */
 	uint64_t resumed_at;   /* the una for which a missing read response was answered already */
 	uint64_t culprit;      /* the PSN that ended the connection */
-	uint32_t window_bytes, slow_start_bytes; /* the window now; below which it grows fast */
-	uint64_t recovered_at; /* PSN: losses before it belong to a loss already answered */
+	struct soft_window window;
 };
 
 /* 0 or -ENOMEM. config is copied; remote_qpn may be set later, before the first burst. */

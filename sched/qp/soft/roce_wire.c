@@ -8,6 +8,7 @@
 #define BTH_MIGRATION                                                                              \
 	0x40 /* MigReq: the path is the migrated one, what a QP without path migration says */
 #define BTH_ACK_REQ 0x80
+#define BTH_BECN    0x40
 
 static void put24(uint8_t *at, uint32_t v)
 {
@@ -63,6 +64,7 @@ static unsigned traits(uint8_t opcode)
 	case ROCE_PLACE_LAST_IMM:
 		return KNOWN | REQUEST | RETH | IMM;
 	case ROCE_READ_RESPONSE_MIDDLE:
+	case ROCE_CNP:
 		return KNOWN;
 	case ROCE_READ_RESPONSE_FIRST:
 	case ROCE_READ_RESPONSE_LAST:
@@ -141,11 +143,11 @@ size_t roce_wire_build(const struct roce_packet *packet, uint8_t *header)
 	uint64_t addr = htobe64(packet->remote_addr);
 
 	header[0] = packet->opcode;
-	header[1] = (uint8_t)(BTH_MIGRATION | roce_wire_pad_bytes(packet->payload_bytes)
-						      << BTH_PAD_SHIFT);
+	header[1] = (uint8_t)((packet->opcode == ROCE_CNP ? 0 : BTH_MIGRATION) |
+			      roce_wire_pad_bytes(packet->payload_bytes) << BTH_PAD_SHIFT);
 	header[2] = ROCE_PKEY >> 8;
 	header[3] = ROCE_PKEY & 0xff;
-	header[4] = 0;
+	header[4] = packet->opcode == ROCE_CNP ? BTH_BECN : 0;
 	put24(header + 5, packet->dest_qpn);
 	header[8] = packet->ack_req ? BTH_ACK_REQ : 0;
 	put24(header + 9, packet->psn);
@@ -240,5 +242,7 @@ int roce_wire_parse(const uint8_t *data, size_t bytes, struct roce_packet *out,
 	out->payload_bytes = (uint32_t)(bytes - header - ROCE_ICRC_BYTES - pad);
 	if (out->opcode == ROCE_ACK && out->payload_bytes)
 		return refuse(error, "payload behind an acknowledgement", header);
+	if (out->opcode == ROCE_CNP && out->payload_bytes != ROCE_CNP_BYTES)
+		return refuse(error, "a CNP of another length", bytes);
 	return 0;
 }

@@ -7,7 +7,7 @@
  * thread.
  *
  * Spoken (IBTA 9.2, 9.4): RC SEND and RDMA WRITE in their six forms each, RDMA READ and its responses, RC
- * acknowledge, UD SEND ONLY. Other RC requests are recognised, so that a responder can refuse them in sequence.
+ * acknowledge, UD SEND ONLY, and the CNP (A17.9.3). Other RC requests are recognised, so that a responder can refuse them in sequence.
  *
  * From the range that the standard leaves to vendors (BTH opcodes 0xc0..0xff) come three of our own, for QPs whose
  * both ends agreed to place packets in any order (docs/order-free.md):
@@ -31,6 +31,7 @@
 #define ROCE_HEADER_MAX	   32 /* BTH, RETH, ImmDt */
 #define ROCE_TRAILER_MAX   7  /* up to 3 pad bytes, ICRC */
 #define ROCE_MAX_DMA_BYTES 0x80000000u
+#define ROCE_CNP_BYTES	   16 /* payload of a CNP */
 
 enum roce_opcode {
 	ROCE_SEND_FIRST = 0x00,
@@ -52,6 +53,7 @@ enum roce_opcode {
 	ROCE_READ_RESPONSE_ONLY = 0x10,
 	ROCE_ACK = 0x11,
 	ROCE_UD_SEND_ONLY = 0x64,
+	ROCE_CNP = 0x81, /* congestion notification: 16 bytes of zeros */
 	ROCE_PLACE = 0xca,
 	ROCE_PLACE_LAST_IMM = 0xcb,
 	ROCE_SELECTIVE_ACK = 0xd1,

@@ -60,6 +60,7 @@ struct qp {
 	enum soft_qp_state state;
 	uint32_t qpn, first_psn;
 	uint64_t hold_until_ns; /* the kernel had no memory for a packet: not before that time */
+	uint64_t cnp_sent_ns;
 	int fd;
 	bool blocked; /* waits for room in its socket */
 	bool no_gso;  /* the device takes no segmentation batches */
@@ -205,6 +206,8 @@ void soft_tx_owe_answer(struct qp *qp);
 void soft_tx_answers(struct qp_endpoint *ep);
 /* One QP's: of READs a burst, and the QP stays runnable for the rest. May end the QP. */
 void soft_tx_answer(struct qp *qp);
+/* Tells the peer that a queue marked its packet psn; not more often than it can make sense of that. */
+void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns);
 /* Wakes QPs whose sockets have room again. */
 int soft_tx_unblock(struct qp_endpoint *ep);
 void soft_tx_forget_block(struct qp *qp);

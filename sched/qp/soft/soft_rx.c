@@ -1,6 +1,7 @@
 #include "soft_endpoint.h"
 
 #include <errno.h>
+#include <netinet/ip.h>
 #include <netinet/udp.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct arrival {
 	const uint8_t *data;
 	size_t bytes, segment_bytes;
 	unsigned ifindex;
+	bool is_marked; /* CE: a queue on the way was filling up */
 };
 
 /* An acknowledgement or a read response. */
@@ -71,6 +73,24 @@ static void on_request(struct qp *qp, const struct roce_packet *packet)
 	soft_tx_owe_answer(qp);
 }
 
+/* What this end has under way, READs included, meets a queue that fills up. */
+static void slow_down(struct qp *qp)
+{
+	if (qp->order_free)
+		soft_window_marked(&qp->order_free->tx.window, qp->order_free->tx.una, qp->order_free->tx.next);
+	else
+		soft_window_marked(&qp->requester.window, qp->requester.una, qp->requester.sent);
+}
+
+/* Whoever asked for the packet is who can ask for less: of a READ's answer that is this end. */
+static void on_mark(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
+{
+	if (roce_wire_is_request(packet->opcode))
+		soft_tx_cnp(qp, packet->psn, now_ns);
+	else if (roce_wire_is_read_response(packet->opcode))
+		slow_down(qp);
+}
+
 static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
 		      const struct roce_packet *packet, uint64_t now_ns)
 {
@@ -86,13 +106,19 @@ static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
 		ep->stats.rx_dropped++;
 		return;
 	}
-	if (packet->opcode == ROCE_ACK || roce_wire_is_read_response(packet->opcode) ||
-	    (packet->opcode == ROCE_SELECTIVE_ACK && qp->order_free))
+	if (a->is_marked)
+		on_mark(qp, packet, now_ns);
+	if (packet->opcode == ROCE_CNP) {
+		ep->stats.cnps_received++;
+		slow_down(qp);
+	} else if (packet->opcode == ROCE_ACK || roce_wire_is_read_response(packet->opcode) ||
+		   (packet->opcode == ROCE_SELECTIVE_ACK && qp->order_free)) {
 		on_answer(qp, packet, now_ns);
-	else if (roce_wire_is_request(packet->opcode) && qp->order_free)
+	} else if (roce_wire_is_request(packet->opcode) && qp->order_free) {
 		soft_order_free_on_request(qp, packet);
-	else if (roce_wire_is_request(packet->opcode))
+	} else if (roce_wire_is_request(packet->opcode)) {
 		on_request(qp, packet);
+	}
 }
 
 static void on_arrival(struct qp_endpoint *ep, const struct arrival *a, uint64_t now_ns)
@@ -135,6 +161,13 @@ static void read_cmsgs(struct msghdr *m, struct arrival *a)
 
 			memcpy(&info, CMSG_DATA(c), sizeof(info));
 			a->ifindex = info.ipi6_ifindex;
+		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+			a->is_marked = (*CMSG_DATA(c) & IPTOS_ECN_MASK) == IPTOS_ECN_CE;
+		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+			int traffic_class;
+
+			memcpy(&traffic_class, CMSG_DATA(c), sizeof(traffic_class));
+			a->is_marked = (traffic_class & IPTOS_ECN_MASK) == IPTOS_ECN_CE;
 		}
 	}
 }

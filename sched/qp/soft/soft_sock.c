@@ -95,8 +95,12 @@ static int setup_rx(int fd, bool v4)
 
 	if (!err && v4)
 		err = set_int(fd, IPPROTO_IP, IP_PKTINFO, 1);
+	if (!err && v4)
+		err = set_int(fd, IPPROTO_IP, IP_RECVTOS, 1);
 	if (!err && !v4)
 		err = set_int(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+	if (!err && !v4)
+		err = set_int(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
 	if (!err && !v4) /* RDMA devices send without a UDP checksum: the ICRC is there */
 		err = set_int(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
 	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, RX_BUFFER_BYTES);

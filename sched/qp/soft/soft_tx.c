@@ -12,6 +12,8 @@
 
 #define TURNS	16	/* bursts per call: 1 MB, then it is the receiver's turn again */
 #define HOLD_NS 500000u /* how long to wait when the kernel lacked memory */
+#define CNP_NS	50000u	/* between CNPs of one QP: about a round trip, of which the sender heeds one mark */
+#define CNP_PSN_BACK (1u << 22)
 
 /* Lays packets out as iovecs: small bytes of neighbours share one, larger payloads are the user's own. */
 struct layout {
@@ -302,25 +304,47 @@ static bool answer_reads(struct qp *qp)
 	return false;
 }
 
+/* A small packet by itself. 0 or -errno. */
+static int send_one(struct qp *qp, const struct roce_packet *packet)
+{
+	uint8_t bytes[ROCE_HEADER_MAX + OF_BITMAP_BYTES + ROCE_ICRC_BYTES];
+	size_t n = roce_wire_build(packet, bytes);
+	uint32_t crc = htole32(roce_icrc_compute(&qp->flow, 0, bytes, n, packet->payload, packet->payload_bytes, 0));
+
+	if (packet->payload_bytes)
+		memcpy(bytes + n, packet->payload, packet->payload_bytes);
+	n += packet->payload_bytes;
+	memcpy(bytes + n, &crc, sizeof(crc));
+	return sendto(qp->fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&qp->remote_at,
+		      qp->remote_at_bytes) < 0 ? -errno : 0;
+}
+
+/*
+ * Devices send CNPs with PSN 0. But rdma_rxe, which does not know them, takes whatever is no request for an answer to one; an
+ * answer of long ago it ignores. Nobody else looks at a CNP's PSN.
+ */
+void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns)
+{
+	static const uint8_t zeros[ROCE_CNP_BYTES];
+	struct roce_packet cnp = {.opcode = ROCE_CNP,
+				  .dest_qpn = qp->remote.qpn,
+				  .psn = (psn - CNP_PSN_BACK) & ROCE_PSN_MASK,
+				  .payload = zeros,
+				  .payload_bytes = sizeof(zeros)};
+
+	if (now_ns - qp->cnp_sent_ns < CNP_NS || qp->blocked)
+		return;
+	qp->cnp_sent_ns = now_ns;
+	if (!send_one(qp, &cnp)) /* or the next mark tells */
+		qp->ep->stats.cnps_sent++;
+}
+
 static void acknowledge(struct qp *qp)
 {
-	uint8_t bytes[ROCE_HEADER_MAX + OF_BITMAP_BYTES + ROCE_ICRC_BYTES], bitmap[OF_BITMAP_BYTES];
-	uint8_t syndrome = *syndrome_of(qp);
+	uint8_t bitmap[OF_BITMAP_BYTES], syndrome = *syndrome_of(qp);
 	struct roce_packet answer;
-	uint32_t crc;
-	size_t n;
 
-	if (!take_answer(qp, bitmap, &answer))
-		return;
-	n = roce_wire_build(&answer, bytes);
-	crc = htole32(roce_icrc_compute(&qp->flow, 0, bytes, n, answer.payload, answer.payload_bytes, 0));
-	if (answer.payload_bytes)
-		memcpy(bytes + n, answer.payload, answer.payload_bytes);
-	n += answer.payload_bytes;
-	memcpy(bytes + n, &crc, sizeof(crc));
-	if (sendto(qp->fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&qp->remote_at,
-		   qp->remote_at_bytes) < 0 &&
-	    errno == EAGAIN) {
+	if (take_answer(qp, bitmap, &answer) && send_one(qp, &answer) == -EAGAIN) {
 		/* behind our own data in the socket: it goes out when that has left */
 		give_back_answer(qp, syndrome);
 		block(qp);

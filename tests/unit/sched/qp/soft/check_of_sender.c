@@ -155,7 +155,7 @@ START_TEST(what_a_later_round_overtook_is_lost_and_sent_alone)
 	ck_assert_uint_gt(send_all(20000), 0);
 	answer(0, 0x7fffffff, 21000); /* some that were sent much later have come */
 	ck_assert_uint_eq(s.n_lost, 1);
-	ck_assert_uint_lt(s.window_bytes, 16 * MTU);
+	ck_assert_uint_lt(s.window.bytes, 16 * MTU);
 	ck_assert_uint_ge(of_sender_burst(&s, p, RC_BURST_PACKETS), 1);
 	ck_assert_uint_eq(p[0].psn, (FIRST + 1) & ROCE_PSN_MASK);
 	of_sender_sent(&s, 1, 21000);
@@ -215,7 +215,7 @@ START_TEST(silence_ends_after_the_retries)
 	for (unsigned i = 0; i < 2; i++) {
 		ck_assert_int_eq(of_sender_on_timer(&s, s.deadline_ns), 0);
 		ck_assert_uint_eq(s.n_lost, 3);
-		ck_assert_uint_eq(s.window_bytes, MTU);
+		ck_assert_uint_eq(s.window.bytes, MTU);
 		ck_assert_uint_eq(send_all(s.deadline_ns - TIMEOUT), 1);
 		of_sender_kick(&s, s.deadline_ns - TIMEOUT);
 	}

@@ -115,7 +115,7 @@ START_TEST(answers_are_asked_for_now_and_then)
 	ck_assert_int_eq(answer(&r, 0xfffffd + 17, ROCE_SYNDROME_ACK, 2), 0);
 	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
 	rc_requester_sent(&r, 2, 3);
-	r.window_bytes = 2 * MTU;
+	r.window.bytes = 2 * MTU;
 	ck_assert_uint_gt(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
 	ck_assert(p[0].ack_req);
 	rc_requester_fini(&r);
@@ -160,12 +160,12 @@ START_TEST(loss_shrinks_the_window_and_progress_grows_it)
 		rc_requester_sent(&r, 1, 1);
 	ck_assert_uint_eq(n, 16);
 	answer(&r, psn, ROCE_SYNDROME_NAK_SEQUENCE, 2);
-	ck_assert_uint_eq(r.window_bytes, 8 * MTU);
+	ck_assert_uint_eq(r.window.bytes, 8 * MTU);
 	answer(&r, psn, ROCE_SYNDROME_NAK_SEQUENCE, 2); /* the same loss */
-	ck_assert_uint_eq(r.window_bytes, 8 * MTU);
+	ck_assert_uint_eq(r.window.bytes, 8 * MTU);
 	ck_assert_int_eq(rc_requester_on_timer(&r, r.deadline_ns), 0);
-	ck_assert_uint_eq(r.window_bytes, MTU);
-	for (; r.window_bytes < 16 * MTU; rounds++) {
+	ck_assert_uint_eq(r.window.bytes, MTU);
+	for (; r.window.bytes < 16 * MTU; rounds++) {
 		ck_assert_uint_lt(rounds, 1000);
 		while (rc_requester_burst(&r, p, RC_BURST_PACKETS))
 			rc_requester_sent(&r, 1, 3);
@@ -488,7 +488,7 @@ START_TEST(not_ready_is_waited_out_and_counted)
 	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_NAK_SEQUENCE, now), 0); /* of no use now */
 	rc_requester_kick(&r, now);
 	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
-	ck_assert_uint_eq(r.window_bytes, 64 * MTU); /* nothing was lost */
+	ck_assert_uint_eq(r.window.bytes, 64 * MTU); /* nothing was lost */
 	for (unsigned seen = 1; seen < 3; seen++) {
 		now = r.deadline_ns;
 		ck_assert_int_eq(rc_requester_on_timer(&r, now), 0);

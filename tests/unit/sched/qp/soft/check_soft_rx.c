@@ -1,9 +1,10 @@
-/* What arrives and is not meant. */
+/* What arrives and is not meant, or bears a mark. */
 #include <endian.h>
 #include <unistd.h>
 
 #include "qp/soft/roce_icrc.h"
 #include "qp/soft/roce_wire.h"
+#include "qp/soft/soft_endpoint.h"
 #include "soft_pair.h"
 
 /* A well-formed WRITE ONLY with a right ICRC, from an address that qb is not connected to (or is,
@@ -58,6 +59,93 @@ START_TEST(strangers_write_nothing)
 }
 END_TEST
 
+static const struct {
+	const char *a, *b;
+	bool order_free;
+} pairs[] = {
+	{"::ffff:127.0.0.2", "::ffff:127.0.0.3", false},
+	{"2001:db8::2", "2001:db8::3", false},
+	{"::ffff:127.0.0.2", "::ffff:127.0.0.3", true},
+};
+
+/* As if a queue on the way were full all the time: what qp sends carries CE from the start. */
+static void mark(const struct qp *qp, int traffic_class)
+{
+	bool v4 = IN6_IS_ADDR_V4MAPPED(&qp->flow.source);
+
+	ck_assert_int_eq(setsockopt(qp->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
+				    sizeof(traffic_class)), 0);
+}
+
+static uint32_t window_of(const struct qp *qp)
+{
+	return qp->order_free ? qp->order_free->tx.window.bytes : qp->requester.window.bytes;
+}
+
+/* The receiver says so, seldom enough, and the sender has less under way; and none of that costs a packet. */
+START_TEST(a_marked_packet_slows_its_sender_down)
+{
+	static const uint8_t ecn[] = {0, 1, 2, 3}; /* Not-ECT, ECT(1), ECT(0), CE */
+	struct qp_attr attr = attr_of(16, 7, 0);
+	uint32_t most;
+
+	both_order_free = attr.order_free = pairs[_i].order_free;
+	open_pair(pairs[_i].a, pairs[_i].b, 4096, attr);
+	most = window_of(qa);
+	for (int i = 0; i < 4; i++) {
+		uint64_t begun_ns = soft_endpoint_now_ns(), most_cnps;
+		struct qp_write w = write_of((uint64_t)i, 0, BYTES, 0);
+		struct qp_stats here, there;
+
+		mark(qa, 26 << 2 | ecn[i]);
+		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		RUN_UNTIL(n_wa == i + 1);
+		ck_assert_int_eq(wa[i].status, QP_WC_SUCCESS);
+		P->endpoint_stats(a, &here);
+		P->endpoint_stats(b, &there);
+		most_cnps = ecn[i] == 3 ? 1 + (soft_endpoint_now_ns() - begun_ns) / 50000 : 0;
+		ck_assert_uint_le(there.cnps_sent, most_cnps);
+		ck_assert_uint_eq(here.cnps_received, there.cnps_sent);
+		ck_assert_uint_eq(here.timeouts + there.naks_sent, 0);
+		if (!qa->order_free) /* which asks once more where this machine stalls */
+			ck_assert_uint_eq(here.retransmitted_packets + there.rx_dropped, 0);
+		if (ecn[i] == 3)
+			ck_assert_uint_lt(window_of(qa), most);
+		else
+			ck_assert_uint_eq(window_of(qa), most);
+	}
+	both_order_free = false;
+	close_pair();
+}
+END_TEST
+
+/* The answer to a READ slows down who asked: nobody else can. */
+START_TEST(a_marked_answer_slows_the_reader_down)
+{
+	struct qp_read r = {.length = BYTES};
+	struct qp_stats stats[2];
+	struct qp_mr readable;
+	uint32_t most;
+
+	open_default();
+	ck_assert_int_eq(P->mr_register(a, from, BYTES, QP_ACCESS_REMOTE_READ, &readable), 0);
+	r.data = to;
+	r.lkey = mb.lkey;
+	r.remote_addr = (uintptr_t)from;
+	r.rkey = readable.rkey;
+	most = window_of(qb);
+	mark(qa, 26 << 2 | 3);
+	ck_assert_int_eq(P->post_read(qb, &r), 0);
+	RUN_UNTIL(n_wb == 1);
+	ck_assert_int_eq(wb[0].status, QP_WC_SUCCESS);
+	ck_assert_uint_lt(window_of(qb), most);
+	P->endpoint_stats(a, &stats[0]);
+	P->endpoint_stats(b, &stats[1]);
+	ck_assert_uint_eq(stats[0].cnps_sent + stats[1].cnps_sent, 0);
+	close_pair();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("soft_rx");
@@ -67,6 +155,8 @@ int main(void)
 	if (skip)
 		return skip;
 	tcase_add_test(t, strangers_write_nothing);
+	tcase_add_loop_test(t, a_marked_packet_slows_its_sender_down, 0, 3);
+	tcase_add_test(t, a_marked_answer_slows_the_reader_down);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
