@@ -192,7 +192,7 @@ void group_destroy(struct fare_group *group)
 	shown_destroy(group);
 	for (unsigned l = 0; l < FARE_MAX_PLANES; l++)
 		if (group->lanes[l].qps)
-			lane_free(group, l);
+			lane_qps_free(group, l);
 	if (group->rx_mr.rkey)
 		domain->provider->mr_deregister(domain->endpoint, &group->rx_mr);
 	if (group->tx_mr.lkey)
@@ -472,14 +472,14 @@ static void follow_paths(struct fare_group *group)
 	for (unsigned l = 0; l < group->n_lanes && group->options.mode != FARE_MODE_KERNEL; l++) {
 		if (group->lanes[l].state != LANE_UP)
 			continue;
-		lane_follow_sub_ports(group, l);
+		lane_qps_follow_sub_ports(group, l);
 		/* sub-ports came or went, here or there: the leaf hashes over others than before */
 		if (now.path[l].usable_bps != old.path[l].usable_bps ||
 		    now.path[l].live_sub_ports != old.path[l].live_sub_ports)
 			rehash_hint(group, l);
 		/* what is queued toward a link that just went is lost: ask again now, not a timeout later */
 		if (now.path[l].usable_bps < old.path[l].usable_bps && now.path[l].usable_bps)
-			lane_kick(group, l);
+			lane_qps_kick(group, l);
 		if (now.path[l].usable_bps && now.path[l].usable_bps != old.path[l].usable_bps && group->announced)
 			emit(group, FARE_EVENT_SHIFTED, l, 0);
 	}

@@ -257,10 +257,20 @@ void messages_recall(struct fare_group *group, struct lane_qp *q); /* its unpost
 void lane_step(struct fare_group *group, unsigned lane);
 void lane_on_control(struct fare_group *group, const struct control_message *message);
 void lane_kill(struct fare_group *group, unsigned lane); /* QPs to error, peer to be told */
-void lane_follow_sub_ports(struct fare_group *group, unsigned lane);
-void lane_kick(struct fare_group *group, unsigned lane);
-void lane_free(struct fare_group *group, unsigned lane);
 void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back */
+
+/* lane_qps.c */
+bool lane_qps_exist(const struct lane *lane);
+/* < 0: one failed by itself; > 0: one is changing state; 0: all are where they were sent. */
+int lane_qps_status(const struct fare_group *group, unsigned lane);
+uint32_t lane_qps_posted(const struct lane *lane);
+int lane_qps_create(struct fare_group *group, unsigned lane); /* all of them, or none and -errno */
+int lane_qps_connect(struct fare_group *group, unsigned lane, const struct control_qp *peer, const uint8_t (*addresses)[16],
+		     unsigned n_addresses);
+void lane_qps_follow_sub_ports(struct fare_group *group, unsigned lane);
+void lane_qps_kick(struct fare_group *group, unsigned lane);
+void lane_qps_destroy(struct fare_group *group, unsigned lane);
+void lane_qps_free(struct fare_group *group, unsigned lane); /* and the room for them */
 
 /* ways.c */
 /* FARE_MODE_PACKET: the lane's QP leaves by its live sub-ports, evenly, from now on. */

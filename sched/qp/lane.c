@@ -17,8 +17,6 @@
  */
 #include "qp/internal.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RESEND_FIRST_NS	 UINT64_C(2000000)
@@ -29,8 +27,6 @@
 #define GIVE_UP_NS	 UINT64_C(2000000000)
 #define BACKOFF_FIRST_NS UINT64_C(10000000)
 #define STABLE_NS	 UINT64_C(10000000000) /* up that long: the back-off starts afresh */
-#define ACK_TIMEOUT	 15 /* 134 ms: beyond the longest queue a shaped last hop builds up under incast */
-#define RETRY_COUNT	 7
 
 static uint64_t now_ns(const struct fare_group *group)
 {
@@ -52,131 +48,6 @@ static uint64_t resend_after(const struct lane *lane)
 	uint64_t ns = RESEND_FIRST_NS << (lane->sends < 8 ? lane->sends : 8);
 
 	return ns < RESEND_MAX_NS ? ns : RESEND_MAX_NS;
-}
-
-static bool has_qps(const struct lane *lane)
-{
-	return lane->qps && lane->qps[0].qp;
-}
-
-/* < 0: a QP failed by itself; > 0: one is changing state; 0: all are where they were sent. */
-static int status(const struct fare_group *group, unsigned l)
-{
-	const struct qp_provider *provider = group->domain->provider;
-	const struct lane *lane = &group->lanes[l];
-	int s, all = 0;
-
-	for (unsigned i = 0; provider->qp_status && i < lane->n_qps; i++) {
-		if (!lane->qps[i].qp)
-			continue;
-		s = provider->qp_status(lane->qps[i].qp);
-		if (s < 0)
-			return s;
-		all |= s;
-	}
-	return all;
-}
-
-static uint32_t posted(const struct lane *lane)
-{
-	uint32_t n = 0;
-
-	for (unsigned i = 0; i < lane->n_qps; i++)
-		n += lane->qps[i].posted;
-	return n;
-}
-
-static void destroy_qps(struct fare_group *group, unsigned l)
-{
-	struct lane *lane = &group->lanes[l];
-
-	for (unsigned i = 0; i < lane->n_qps; i++) {
-		if (lane->qps[i].qp)
-			group->domain->provider->qp_destroy(lane->qps[i].qp);
-		lane->qps[i].qp = NULL;
-	}
-}
-
-void lane_free(struct fare_group *group, unsigned l)
-{
-	destroy_qps(group, l);
-	free(group->lanes[l].qps);
-	group->lanes[l].qps = NULL;
-}
-
-/*
- * From the port that suits QP i best. Two groups whose lanes learn at the same time choose alike: what the other has taken
- * meanwhile is passed over, and a random port is for when nothing is left.
- */
-static int create_qp(struct fare_group *group, unsigned l, unsigned i, struct qp_attr *attr)
-{
-	struct lane_qp *q = &group->lanes[l].qps[i];
-	bool choose = group->options.mode != FARE_MODE_KERNEL && group->options.mode != FARE_MODE_PACKET &&
-		      !group->options.random_ports;
-	struct candidate *known;
-	int err;
-
-	do {
-		known = choose ? ports_choose(group, l, i, attr->sub_port) : NULL;
-		attr->udp_source_port = known ? known->port : 0;
-		q->remote_sub_port = known ? (int8_t)known->remote_sub_port : -1;
-		err = group->domain->provider->qp_create(group->domain->endpoint, attr, &q->qp);
-		if (err == -EADDRINUSE && known)
-			ports_refuse(known);
-	} while (err == -EADDRINUSE && known);
-	return err;
-}
-
-static int create_qps(struct fare_group *group, unsigned l)
-{
-	const struct qp_provider *provider = group->domain->provider;
-	struct lane *lane = &group->lanes[l];
-	bool kernel = group->options.mode == FARE_MODE_KERNEL, packet = group->options.mode == FARE_MODE_PACKET;
-	int err;
-
-	lane->posted_bytes = 0;
-	for (unsigned i = 0; i < lane->n_qps; i++) {
-		struct lane_qp *q = &lane->qps[i];
-		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,
-					.retry_cnt = RETRY_COUNT, .order_free = packet,
-					.window_bytes = group->qp_window_bytes, .context = q };
-
-		q->home = q->sub_port = attr.sub_port = kernel ? 0 : ports_local_sub_port(group, l, i);
-		err = create_qp(group, l, i, &attr);
-		lane->n_ways = 0;
-		if (!err && packet)
-			err = ways_set(group, l);
-		if (err) {
-			destroy_qps(group, l);
-			return err;
-		}
-		q->group = group;
-		q->lane = (uint16_t)l;
-		q->index = (uint16_t)i;
-		q->source_port = provider->qp_source_port(q->qp);
-		q->posted = 0;
-		q->posted_bytes = 0;
-		q->pending = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
-	}
-	return 0;
-}
-
-static int connect_qps(struct fare_group *group, unsigned l, const struct control_qp *peer,
-		       const uint8_t (*addresses)[16], unsigned n_addresses)
-{
-	struct lane *lane = &group->lanes[l];
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < lane->n_qps; i++) {
-		struct qp_remote remote = { .address = group->peer, .qpn = peer[i].qpn, .psn = peer[i].psn,
-					    .sub_port = peer[i].sub_port,
-					    .order_free = group->options.mode == FARE_MODE_PACKET };
-
-		if (peer[i].sub_port < n_addresses)
-			memcpy(&remote.device, addresses[peer[i].sub_port], sizeof(remote.device));
-		err = group->domain->provider->qp_connect(lane->qps[i].qp, &remote);
-	}
-	return err;
 }
 
 static void send_plain(struct fare_group *group, unsigned l, enum control_type type, uint32_t epoch)
@@ -225,7 +96,7 @@ static void to_down(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 	uint64_t now = now_ns(group), max = group->options.backoff_max_ms * UINT64_C(1000000);
 
-	destroy_qps(group, l);
+	lane_qps_destroy(group, l);
 	if (lane->up_since_ns && now - lane->up_since_ns > STABLE_NS)
 		lane->backoff_ns = 0;
 	lane->backoff_ns = lane->backoff_ns ? lane->backoff_ns * 2 : BACKOFF_FIRST_NS;
@@ -243,7 +114,7 @@ void lane_drained(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 
 	/* a QP takes its completions with it: a notification that was placed, and acknowledged, must not be among them */
-	if (lane->state == LANE_RESETTING && lane->confirmed && posted(lane) == 0 && status(group, l) <= 0 &&
+	if (lane->state == LANE_RESETTING && lane->confirmed && lane_qps_posted(lane) == 0 && lane_qps_status(group, l) <= 0 &&
 	    group->domain->drained)
 		to_down(group, l);
 }
@@ -278,7 +149,7 @@ void lane_kill(struct fare_group *group, unsigned l)
 		reset(group, l, true); /* nobody was told of any QP */
 	} else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING) {
 		reset(group, l, false);
-		if (status(group, l) <= 0)
+		if (lane_qps_status(group, l) <= 0)
 			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 	}
 }
@@ -296,9 +167,9 @@ static void learned(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	if (create_qps(group, l) ||
+	if (lane_qps_create(group, l) ||
 	    (!group->opener &&
-	     connect_qps(group, l, lane->peer_qps, lane->peer_addresses, lane->n_peer_addresses))) {
+	     lane_qps_connect(group, l, lane->peer_qps, lane->peer_addresses, lane->n_peer_addresses))) {
 		reset(group, l, true);
 		if (!group->opener)
 			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
@@ -339,7 +210,7 @@ static void up(struct fare_group *group, unsigned l)
 	lane->attempted = true;
 	lane->up_since_ns = now_ns(group);
 	group->stats.path_rebuilds += lane->epoch > 1;
-	lane_follow_sub_ports(group, l);
+	lane_qps_follow_sub_ports(group, l);
 	rehash_start(group, l);
 	group_reweight(group);
 }
@@ -348,7 +219,7 @@ static void up(struct fare_group *group, unsigned l)
 static void step_connecting(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
-	int s = status(group, l);
+	int s = lane_qps_status(group, l);
 
 	if (s < 0 || now_ns(group) - lane->since_ns > GIVE_UP_NS) {
 		lane_kill(group, l);
@@ -377,7 +248,7 @@ void lane_step(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 	uint64_t now = now_ns(group);
-	int s = status(group, l);
+	int s = lane_qps_status(group, l);
 
 	if (lane->state == LANE_RESETTING) {
 		if (s > 0)
@@ -443,13 +314,13 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 	if (group->opener || m->lane.n_qps != lane->n_qps || m->lane.epoch < lane->epoch)
 		return;
 	if (m->lane.epoch == lane->epoch) {
-		if ((lane->state == LANE_ACCEPTING || lane->state == LANE_UP) && status(group, l) == 0)
+		if ((lane->state == LANE_ACCEPTING || lane->state == LANE_UP) && lane_qps_status(group, l) == 0)
 			send_with_qps(group, l, CONTROL_LANE_ACCEPT);
 		else if (lane->state == LANE_DOWN)
 			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch); /* that epoch is over */
 		return; /* learning: the answer comes */
 	}
-	if (lane->state == LANE_RESETTING || has_qps(lane)) {
+	if (lane->state == LANE_RESETTING || lane_qps_exist(lane)) {
 		/* a new epoch begins only after the opener saw the old one dead: our half goes, the next try finds us DOWN */
 		if (lane->state == LANE_RESETTING)
 			lane->confirmed = true;
@@ -476,7 +347,7 @@ static void on_accept(struct fare_group *group, unsigned l, const struct control
 	if (!group->opener || m->lane.epoch != lane->epoch || m->lane.n_qps != lane->n_qps)
 		return;
 	if (lane->state == LANE_OPENING) {
-		if (connect_qps(group, l, m->lane.qps, m->lane.addresses, m->lane.n_addresses)) {
+		if (lane_qps_connect(group, l, m->lane.qps, m->lane.addresses, m->lane.n_addresses)) {
 			lane_kill(group, l);
 			return;
 		}
@@ -502,7 +373,7 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 			reset(group, l, true);
 		}
 	}
-	lane->ack_owed = lane->state == LANE_RESETTING && status(group, l) > 0;
+	lane->ack_owed = lane->state == LANE_RESETTING && lane_qps_status(group, l) > 0;
 	lane->ack_epoch = m->lane.epoch;
 	if (!lane->ack_owed)
 		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);
@@ -542,62 +413,4 @@ void lane_on_control(struct fare_group *group, const struct control_message *m)
 	default:
 		break;
 	}
-}
-
-/* A live sub-port carries none of the lane's QPs although there are enough: it was down when they were made. */
-static bool uneven(const struct lane *lane, uint32_t live)
-{
-	uint32_t homes = 0;
-
-	for (unsigned i = 0; i < lane->n_qps; i++)
-		homes |= 1u << lane->qps[i].home;
-	return (live & ~homes) && (unsigned)__builtin_popcount(live & homes) < lane->n_qps;
-}
-
-/* QPs leave a sub-port that went down for one that is up, and go home when it is back. */
-void lane_follow_sub_ports(struct fare_group *group, unsigned l)
-{
-	struct lane *lane = &group->lanes[l];
-	uint32_t live = group->paths.path[l].live_sub_ports;
-	bool spread, stuck = false;
-
-	if (group->options.mode == FARE_MODE_KERNEL || !live)
-		return;
-	if (group->options.mode == FARE_MODE_PACKET) {
-		if (lane->qps[0].qp && ways_set(group, l))
-			lane_kill(group, l);
-		return;
-	}
-	spread = uneven(lane, live);
-	for (unsigned i = 0; i < lane->n_qps; i++) {
-		struct lane_qp *q = &lane->qps[i];
-		uint16_t want = live >> q->home & 1 ? q->home : ports_local_sub_port(group, l, i);
-		int err;
-
-		if (spread && q->home != ports_local_sub_port(group, l, i)) {
-			q->home = ports_local_sub_port(group, l, i);
-			q->remote_sub_port = -1;
-		}
-		if (spread)
-			want = q->home;
-		if (!q->qp || q->sub_port == want)
-			continue;
-		err = group->domain->provider->qp_move(q->qp, want, 0);
-		if (!err)
-			q->sub_port = want;
-		stuck |= err == -EOPNOTSUPP;
-	}
-	shown_lane(group, l);
-	/* a QP cannot leave its device: new ones are made where there is life, while other planes carry */
-	if (stuck)
-		lane_kill(group, l);
-}
-
-void lane_kick(struct fare_group *group, unsigned l)
-{
-	struct lane *lane = &group->lanes[l];
-
-	for (unsigned i = 0; i < lane->n_qps; i++)
-		if (lane->qps[i].qp && lane->qps[i].posted)
-			group->domain->provider->qp_kick(lane->qps[i].qp);
 }

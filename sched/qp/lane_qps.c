@@ -1,0 +1,194 @@
+/*
+ * lane_qps.c - the QPs of a lane: made where there is life, from source ports that suit, connected, moved from a sub-port that
+ * is down to one that is up. When, is lane.c's.
+ */
+#include "qp/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACK_TIMEOUT 15 /* 134 ms: beyond the longest queue a shaped last hop builds up under incast */
+#define RETRY_COUNT 7
+
+bool lane_qps_exist(const struct lane *lane)
+{
+	return lane->qps && lane->qps[0].qp;
+}
+
+int lane_qps_status(const struct fare_group *group, unsigned l)
+{
+	const struct qp_provider *provider = group->domain->provider;
+	const struct lane *lane = &group->lanes[l];
+	int s, all = 0;
+
+	for (unsigned i = 0; provider->qp_status && i < lane->n_qps; i++) {
+		if (!lane->qps[i].qp)
+			continue;
+		s = provider->qp_status(lane->qps[i].qp);
+		if (s < 0)
+			return s;
+		all |= s;
+	}
+	return all;
+}
+
+uint32_t lane_qps_posted(const struct lane *lane)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		n += lane->qps[i].posted;
+	return n;
+}
+
+void lane_qps_destroy(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		if (lane->qps[i].qp)
+			group->domain->provider->qp_destroy(lane->qps[i].qp);
+		lane->qps[i].qp = NULL;
+	}
+}
+
+void lane_qps_free(struct fare_group *group, unsigned l)
+{
+	lane_qps_destroy(group, l);
+	free(group->lanes[l].qps);
+	group->lanes[l].qps = NULL;
+}
+
+/*
+ * From the port that suits QP i best. Two groups whose lanes learn at the same time choose alike: what the other has taken
+ * meanwhile is passed over, and a random port is for when nothing is left.
+ */
+static int create_qp(struct fare_group *group, unsigned l, unsigned i, struct qp_attr *attr)
+{
+	struct lane_qp *q = &group->lanes[l].qps[i];
+	bool choose = group->options.mode != FARE_MODE_KERNEL && group->options.mode != FARE_MODE_PACKET &&
+		      !group->options.random_ports;
+	struct candidate *known;
+	int err;
+
+	do {
+		known = choose ? ports_choose(group, l, i, attr->sub_port) : NULL;
+		attr->udp_source_port = known ? known->port : 0;
+		q->remote_sub_port = known ? (int8_t)known->remote_sub_port : -1;
+		err = group->domain->provider->qp_create(group->domain->endpoint, attr, &q->qp);
+		if (err == -EADDRINUSE && known)
+			ports_refuse(known);
+	} while (err == -EADDRINUSE && known);
+	return err;
+}
+
+int lane_qps_create(struct fare_group *group, unsigned l)
+{
+	const struct qp_provider *provider = group->domain->provider;
+	struct lane *lane = &group->lanes[l];
+	bool kernel = group->options.mode == FARE_MODE_KERNEL, packet = group->options.mode == FARE_MODE_PACKET;
+	int err;
+
+	lane->posted_bytes = 0;
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		struct lane_qp *q = &lane->qps[i];
+		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,
+					.retry_cnt = RETRY_COUNT, .order_free = packet,
+					.window_bytes = group->qp_window_bytes, .context = q };
+
+		q->home = q->sub_port = attr.sub_port = kernel ? 0 : ports_local_sub_port(group, l, i);
+		err = create_qp(group, l, i, &attr);
+		lane->n_ways = 0;
+		if (!err && packet)
+			err = ways_set(group, l);
+		if (err) {
+			lane_qps_destroy(group, l);
+			return err;
+		}
+		q->group = group;
+		q->lane = (uint16_t)l;
+		q->index = (uint16_t)i;
+		q->source_port = provider->qp_source_port(q->qp);
+		q->posted = 0;
+		q->posted_bytes = 0;
+		q->pending = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
+	}
+	return 0;
+}
+
+int lane_qps_connect(struct fare_group *group, unsigned l, const struct control_qp *peer,
+		       const uint8_t (*addresses)[16], unsigned n_addresses)
+{
+	struct lane *lane = &group->lanes[l];
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < lane->n_qps; i++) {
+		struct qp_remote remote = { .address = group->peer, .qpn = peer[i].qpn, .psn = peer[i].psn,
+					    .sub_port = peer[i].sub_port,
+					    .order_free = group->options.mode == FARE_MODE_PACKET };
+
+		if (peer[i].sub_port < n_addresses)
+			memcpy(&remote.device, addresses[peer[i].sub_port], sizeof(remote.device));
+		err = group->domain->provider->qp_connect(lane->qps[i].qp, &remote);
+	}
+	return err;
+}
+
+/* A live sub-port carries none of the lane's QPs although there are enough: it was down when they were made. */
+static bool uneven(const struct lane *lane, uint32_t live)
+{
+	uint32_t homes = 0;
+
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		homes |= 1u << lane->qps[i].home;
+	return (live & ~homes) && (unsigned)__builtin_popcount(live & homes) < lane->n_qps;
+}
+
+/* QPs leave a sub-port that went down for one that is up, and go home when it is back. */
+void lane_qps_follow_sub_ports(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+	uint32_t live = group->paths.path[l].live_sub_ports;
+	bool spread, stuck = false;
+
+	if (group->options.mode == FARE_MODE_KERNEL || !live)
+		return;
+	if (group->options.mode == FARE_MODE_PACKET) {
+		if (lane->qps[0].qp && ways_set(group, l))
+			lane_kill(group, l);
+		return;
+	}
+	spread = uneven(lane, live);
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		struct lane_qp *q = &lane->qps[i];
+		uint16_t want = live >> q->home & 1 ? q->home : ports_local_sub_port(group, l, i);
+		int err;
+
+		if (spread && q->home != ports_local_sub_port(group, l, i)) {
+			q->home = ports_local_sub_port(group, l, i);
+			q->remote_sub_port = -1;
+		}
+		if (spread)
+			want = q->home;
+		if (!q->qp || q->sub_port == want)
+			continue;
+		err = group->domain->provider->qp_move(q->qp, want, 0);
+		if (!err)
+			q->sub_port = want;
+		stuck |= err == -EOPNOTSUPP;
+	}
+	shown_lane(group, l);
+	/* a QP cannot leave its device: new ones are made where there is life, while other planes carry */
+	if (stuck)
+		lane_kill(group, l);
+}
+
+void lane_qps_kick(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		if (lane->qps[i].qp && lane->qps[i].posted)
+			group->domain->provider->qp_kick(lane->qps[i].qp);
+}
