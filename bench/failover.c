@@ -21,7 +21,7 @@ struct failover {
 	struct result *result;
 	struct progress progress;
 	const char *lab_name, *json_path, *html_path;
-	uint64_t n, strategies[STRATEGY_COUNT], max_stolen_percent;
+	uint64_t n, strategies[STRATEGY_COUNT], max_stolen_percent, max_stall_ms;
 	int n_strategies;
 	bool scenario[FAILOVER_SCENARIOS], kv, ep;
 	struct failover_picture fault, heal; /* of the case, with the trial that runs */
@@ -39,6 +39,9 @@ static const struct options_entry failover_table[] = {
 	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{"max-stolen", 'm', "PERCENT",
 	 "repeat, and count, trials in which a hypervisor took more of the machine (100), but none that went wrong"},
+	{"max-stall", 'M', "MS",
+	 "repeat, and count, trials in which a core stood still for longer shortly before the decision (any), by a process "
+	 "of real-time priority that watches each core; none that went wrong"},
 	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
 	{"html", 'H', "FILE", "write a page with goodput over time there"},
 	{NULL, 0, NULL, NULL},
@@ -69,7 +72,8 @@ static int refresh(struct failover *f)
  */
 static bool disturbed(const struct failover *f, const struct failover_case *c, const struct failover_trial *t)
 {
-	bool stolen = t->back_at_all && t->stolen_percent > (double)f->max_stolen_percent;
+	bool stolen = t->back_at_all && (t->stolen_percent > (double)f->max_stolen_percent ||
+					 (f->bench.stalls && t->stalled_ms > (double)f->max_stall_ms));
 
 	return (stolen || failover_trial_slowed(t)) && !t->lost && !t->needless && !t->undecided &&
 	       c->n + c->repeated + 1 < MAX_RUNS * f->n;
@@ -254,6 +258,8 @@ static int parse_option(struct failover *f, int option)
 		return options_number("trials", optarg, 1, FAILOVER_MAX_TRIALS, &f->n);
 	case 'm':
 		return options_number("max-stolen", optarg, 0, 100, &f->max_stolen_percent);
+	case 'M':
+		return options_number("max-stall", optarg, 1, 1000, &f->max_stall_ms);
 	case 'S':
 		f->n_strategies = options_strategies(optarg, f->strategies, STRATEGY_COUNT);
 		return f->n_strategies < 0 ? f->n_strategies : 0;
@@ -313,7 +319,12 @@ int failover_main(int argc, char **argv)
 	err = parse(&f, argc, argv);
 	if (err)
 		return err > 0 ? 0 : 2;
-	err = result_create(&f.result);
+	if (f.max_stall_ms)
+		err = stalls_create(&f.bench.stalls);
+	if (err == -EPERM)
+		fprintf(stderr, "farebench failover: --max-stall needs real-time priority: run it as root\n");
+	if (!err)
+		err = result_create(&f.result);
 	if (!err)
 		err = run_all(&f);
 	progress_fini(&f.progress);
@@ -326,6 +337,7 @@ int failover_main(int argc, char **argv)
 	observe_stop(f.bench.observe);
 	json_decref(f.bench.lowered);
 	cluster_destroy(f.bench.cluster);
+	stalls_destroy(f.bench.stalls);
 	topo_destroy(f.bench.topo);
 	result_destroy(f.result);
 	for (unsigned i = 0; i < f.n_cases; i++)

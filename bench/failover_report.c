@@ -31,6 +31,7 @@ static const struct figure {
 	{"after_ratio", offsetof(struct failover_trial, after_ratio)},
 	{"control_ratio", offsetof(struct failover_trial, control_ratio)},
 	{"stolen_percent", offsetof(struct failover_trial, stolen_percent)},
+	{"stalled_ms", offsetof(struct failover_trial, stalled_ms)},
 };
 
 #define N_FIGURES (sizeof(figures) / sizeof(*figures))
@@ -218,8 +219,8 @@ static const char fault_legend[] =
 	"hears of it from its kernel. decided: libfare has the new weights on all servers concerned. moved: goodput is at "
 	"90% of what it settles at. hole: longest time without a byte acknowledged. goodput: what it settles at, of the "
 	"healthy one. not decided: trials in which the weights never came; those count as long as the fault lasted. "
-	"repeated: trials that do not count: a hypervisor took more of the machine than --max-stolen, or goodput did not come "
-	"back and traffic begun anew is no faster, so the machine has become slower.";
+	"repeated: trials that do not count: a hypervisor took more of the machine than --max-stolen, a core stood still for "
+	"longer than --max-stall before the decision, or goodput did not come back and traffic begun anew is no faster, so the machine has become slower.";
 static const char heal_legend[] =
 	"After healing. BGP back: links and kernel routes are as before (from the heal). hold-down: from then to the first "
 	"part of the weight. ramp: from then to all of it. restored: from BGP back to goodput at 98% of the healthy one; "

@@ -21,6 +21,7 @@
 #define BACK_NS		(40000 * MS) /* longest wait for what was healed */
 #define AFTER_NS     (1500 * MS) /* once weights are back: half as long again as the goal grants goodput; its second half is compared */
 #define STEP_NS		(5 * MS)
+#define STALL_BEFORE_NS (50 * MS) /* what a stall leaves behind in queues is gone by then, and a daemon's regard for it */
 #define CARRIER_GAP_NS	(1300 * MS) /* the kernel tells a carrier event late within a second of another */
 #define CALM_NS	       (3200 * MS)  /* fared's memory of a flap, beyond twice the hold-down */
 #define EP_ROUNDS	6000
@@ -354,7 +355,8 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 				       .restore_after_back_ms = -1,
 				       .after_ratio = -1,
 				       .control_ratio = -1,
-				       .stolen_percent = -1};
+				       .stolen_percent = -1,
+				       .stalled_ms = -1};
 	json_decref(b->lowered);
 	b->lowered = json_array();
 	if (!b->lowered && !err)
@@ -376,5 +378,7 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 		err = await_back(b, s, &concern, &m, out);
 	if (known)
 		out->stolen_percent = cpu_stolen_percent(&before);
+	if (!err && b->stalls && m.decided_ns)
+		out->stalled_ms = (double)stalls_longest_ns(b->stalls, m.inject_ns - STALL_BEFORE_NS, m.decided_ns) / 1e6;
 	return err ? err : evaluate(b, s, &m, begin_ns, strategy, is_kv, out, fault, heal_picture);
 }

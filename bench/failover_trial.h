@@ -15,6 +15,7 @@
 #include "lab.h"
 #include "observe.h"
 #include "recovery.h"
+#include "stalls.h"
 #include "strategy.h"
 #include "tests/ep.h"
 #include "tests/kv.h"
@@ -45,6 +46,8 @@ struct failover_trial {
 	double after_ratio;	       /* goodput at the end of the trial over the healthy one */
 	double control_ratio;	       /* the same of traffic begun anew after a trial that did not come back; -1: it did */
 	double stolen_percent;	       /* of the machine's time, by a hypervisor, while there was traffic; -1: unknown */
+	/* a core stood still at most, from just before the injection until the decision, if one was due; -1: unknown, not due */
+	double stalled_ms;
 	bool undecided;		       /* due, and never there: decide_ms is how long the fault lasted */
 	bool backoff;		       /* a path went down more than once: flap back-off */
 	bool back_at_all;	       /* weights and goodput */
@@ -57,6 +60,7 @@ struct failover_bench {
 	struct topo *topo;
 	struct cluster *cluster;
 	struct observe *observe;
+	struct stalls *stalls; /* NULL: none watches */
 	struct kv_options kv;
 	struct ep_options ep;
 	json_t *lowered; /* needless weights of the trial, each an observe_change(), seconds since the injection */
