@@ -123,6 +123,18 @@ static void turn(void)
 	look(1);
 }
 
+/* Two domains that trust each other, and a group between them. */
+static void connect_trusted(void)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+}
+
 static uint64_t rejected(void)
 {
 	struct fare_group_stats stats;
@@ -219,13 +231,7 @@ START_TEST(a_reset_takes_no_notification_with_it)
 {
 	struct fare_write w = { .tag = 5, .flags = FARE_WRITE_NOTIFY };
 
-	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
-	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
-	open_group();
-	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
-		ck_assert(time(NULL) < end);
-		turn();
-	}
+	connect_trusted();
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	for (time_t end = time(NULL) + 20; !n_completed;) {
 		ck_assert(time(NULL) < end);
@@ -255,13 +261,7 @@ START_TEST(the_tick_follows_the_work)
 	unsigned n_changes = 0, n_busy = 0;
 	uint64_t began, tick;
 
-	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
-	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
-	open_group();
-	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
-		ck_assert(time(NULL) < end);
-		turn();
-	}
+	connect_trusted();
 	for (time_t end = time(NULL) + 20; domain[0]->tick_ns != 20000000;) {
 		ck_assert(time(NULL) < end);
 		turn();
@@ -296,13 +296,7 @@ START_TEST(what_arrived_is_acknowledged)
 	struct pollfd p = { .events = POLLIN };
 
 	busy_poll = _i == 1;
-	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
-	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
-	open_group();
-	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
-		ck_assert(time(NULL) < end);
-		turn();
-	}
+	connect_trusted();
 	for (unsigned i = 1; i <= 20; i++) {
 		for (unsigned k = 0; k < 100; k++) { /* both find nothing, mostly */
 			look(0);
