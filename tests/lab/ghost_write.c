@@ -27,7 +27,8 @@
 
 #include "bed.h"
 
-#define MESSAGES 8 /* a round */
+#define MESSAGES     8 /* a round */
+#define REPORT_EVERY 50
 #define SLOT	 (192u << 10)
 
 struct shared {
@@ -334,6 +335,9 @@ static bool drill(struct drill *d)
 	for (uint64_t round = 1; ok && round <= d->rounds; round++) {
 		ok = one_round(d, round);
 		d->done += ok;
+		if (d->rounds > REPORT_EVERY && round % REPORT_EVERY == 0) /* long work shows progress */
+			fprintf(stderr, "ghost_write: %llu of %llu rounds\n", (unsigned long long)round,
+				(unsigned long long)d->rounds);
 	}
 	sh->stop = 1;
 	for (int h = 0; h < 2; h++)
