@@ -136,7 +136,7 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	if (path->silent_since_ns && path->fsm.state != PROBE_DOWN && path->fsm.state != PROBE_UNPROVEN) {
 		other = path->silent_since_ns + p->times.interval_ns;
 		if (other <= now)
-			other = now + p->tick_ns;
+			other = now; /* the next tick: what comes after that comes late */
 	}
 	wheel_set(p->wheel, prober_place(peer, plane), other < due ? other : due);
 }
@@ -182,6 +182,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 			p->counters.skipped++;
 		} else {
 			path->n_skipped = 0;
+			prober_watch_plane(p, peer->gpu, plane, now);
 			prober_io_probe(p, peer, plane, now);
 		}
 		path->next_ns = prober_pace_next_ns(p, peer, plane, now);

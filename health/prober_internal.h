@@ -190,6 +190,7 @@ uint32_t prober_clean_run(const struct prober *p, const struct prober_peer *peer
 /* So many, in full queues or not, that it is to be asked what to blame. */
 bool prober_has_losses(const struct prober_path *path);
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 /* true: the path went down. */
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now);

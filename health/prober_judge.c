@@ -33,10 +33,17 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 		    !rx_count_read(p->rx_fd, g->ifindex[plane][i], &packets))
 			sum += packets;
 	/* after a pause there is nothing to compare with: the benefit of the doubt */
-	if (sum != s->packets || now > s->sampled_ns + p->times.interval_ns)
+	if (sum != s->packets || now > s->sampled_ns + 2 * p->times.interval_ns)
 		s->heard_ns = now;
 	s->packets = sum;
 	s->sampled_ns = now;
+}
+
+/* The same while all is well, now and then: so that silence is dated from when it began, and not from when it was looked for. */
+void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
+{
+	if (now >= p->planes[gpu][plane].sampled_ns + p->times.interval_ns / 2)
+		prober_sample_plane(p, gpu, plane, now);
 }
 
 /*
