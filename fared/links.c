@@ -19,12 +19,11 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "device_count.h"
 
 #define RECEIVE_BYTES (1 << 20)
-#define RETRY_S	      0.5 /* after a dump that could not even be asked for */
-#define LOOK_S	      1.2 /* the kernel (net/core/link_watch.c) tells of changes at most once a second ... */
-#define LOOK_FIRST_S  0.0005 /* ... so ports are looked at, soon, and ever less often */
-#define LOOK_LAST_S   0.01
+#define RETRY_S	      0.5   /* after a dump that could not even be asked for */
+#define LOOK_S	      0.002 /* how often the counts of lost carriers are read */
 #define OPER_UP	      6	  /* RFC 2863 ifOperStatus */
 #define OPER_UNKNOWN  0
 
@@ -33,6 +32,8 @@ struct port {
 	const struct config_sub_port *config;
 	int ifindex; /* 0: absent */
 	bool seen;   /* in the dump under way */
+	struct device_count count; /* of carriers lost ... */
+	uint32_t n_lost;	   /* ... and how many there were when it was last up */
 	enum links_state state;
 	uint64_t speed_bps;
 	bool speed_complained;
@@ -47,7 +48,7 @@ struct links {
 	ev_io io;
 	ev_timer retry;
 	ev_timer look;
-	ev_tstamp look_until;
+	bool count_complained;
 	bool dumping;
 	bool dump_again; /* the dump under way is not to be trusted */
 	uint32_t n_ports;
@@ -111,27 +112,6 @@ static uint64_t speed_bps(struct links *l, struct port *port)
 	return bps;
 }
 
-/* ---- carriers that the kernel is slow to tell of ----------------------------- */
-
-static void start_looking(struct links *l)
-{
-	l->look_until = ev_now(l->loop) + LOOK_S;
-	ev_timer_stop(l->loop, &l->look);
-	ev_timer_set(&l->look, LOOK_FIRST_S, LOOK_FIRST_S);
-	ev_timer_start(l->loop, &l->look);
-}
-
-/* False only if the driver says so. */
-static bool has_link(int fd, const char *dev)
-{
-	struct ethtool_value value = {.cmd = ETHTOOL_GLINK};
-	struct ifreq request = {0};
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", dev);
-	request.ifr_data = (void *)&value;
-	return ioctl(fd, SIOCETHTOOL, &request) || value.data;
-}
-
 /* ---- state --------------------------------------------------------------- */
 
 static void set_state(struct links *l, struct port *port, enum links_state state)
@@ -140,32 +120,55 @@ static void set_state(struct links *l, struct port *port, enum links_state state
 
 	if (port->state == state && port->speed_bps == bps)
 		return;
-	if ((port->state == LINKS_UP) != (state == LINKS_UP))
-		start_looking(l);
 	l->handlers.on_link(l->arg, port->gpu, port->plane, port->sub_port, port->state, state,
 			    bps);
 	port->state = state;
 	port->speed_bps = bps;
 }
 
+static void open_count(struct links *l, struct port *port)
+{
+	int rc = device_count_open(&port->count, port->config->dev, DEVICE_COUNT_CARRIER_DOWN);
+	char line[200];
+
+	if (!rc || l->count_complained || rc == -ENODEV)
+		return;
+	l->count_complained = true;
+	snprintf(line, sizeof(line),
+		 "dev=%s: %s; loss of carrier is learned from the kernel's messages alone, which may be a second late",
+		 port->config->dev,
+		 rc == -EXDEV ? "/sys shows another network namespace" : "/sys shows no carrier_down_count");
+	l->handlers.on_log(l->arg, LOG_WARNING, line);
+}
+
+/*
+ * The kernel counts a lost carrier at once, and sends its message when a worker of its own gets a core and the kernel's lock, and
+ * if it has sent none in the last second (net/core/link_watch.c). That a carrier is back is learned from the message alone.
+ */
+static void look(struct links *l)
+{
+	for (uint32_t i = 0; i < l->n_ports; i++) {
+		struct port *port = &l->ports[i];
+		uint64_t n;
+
+		if (port->state != LINKS_UP || device_count_read(&port->count, &n) || (uint32_t)n == port->n_lost)
+			continue;
+		port->n_lost = (uint32_t)n;
+		set_state(l, port, LINKS_NO_CARRIER);
+	}
+}
+
 static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct links *l = w->data;
-
+	(void)loop;
 	(void)revents;
-	w->repeat = w->repeat * 2 < LOOK_LAST_S ? w->repeat * 2 : LOOK_LAST_S;
-	if (ev_now(loop) < l->look_until)
-		ev_timer_again(loop, w);
-	else
-		ev_timer_stop(loop, w);
-	for (uint32_t i = 0; i < l->n_ports; i++)
-		if (l->ports[i].state == LINKS_UP && !has_link(l->ethtool_fd, l->ports[i].config->dev))
-			set_state(l, &l->ports[i], LINKS_NO_CARRIER);
+	look(w->data);
 }
 
 static void lose_device(struct links *l, struct port *port)
 {
 	port->ifindex = 0;
+	device_count_close(&port->count);
 	set_state(l, port, LINKS_ABSENT);
 }
 
@@ -183,6 +186,21 @@ static enum links_state state_of(const struct ifinfomsg *info, struct nlattr **a
 	return carrier && (oper == OPER_UP || oper == OPER_UNKNOWN) ? LINKS_UP : LINKS_NO_CARRIER;
 }
 
+/* A message that was made before a loss that we have seen is old news of a carrier. */
+static enum links_state told_state(struct port *port, const struct ifinfomsg *info, struct nlattr **attrs)
+{
+	enum links_state state = state_of(info, attrs);
+	uint32_t n_lost;
+
+	if (!attrs[IFLA_CARRIER_DOWN_COUNT])
+		return state;
+	n_lost = nla_get_u32(attrs[IFLA_CARRIER_DOWN_COUNT]);
+	if ((int32_t)(n_lost - port->n_lost) < 0)
+		return state == LINKS_UP ? LINKS_NO_CARRIER : state;
+	port->n_lost = n_lost;
+	return state;
+}
+
 static void on_new_link(struct links *l, const struct ifinfomsg *info, struct nlattr **attrs)
 {
 	const char *name = nla_get_string(attrs[IFLA_IFNAME]);
@@ -191,9 +209,13 @@ static void on_new_link(struct links *l, const struct ifinfomsg *info, struct nl
 		struct port *port = &l->ports[i];
 
 		if (!strcmp(port->config->dev, name)) {
+			if (port->ifindex != info->ifi_index) {
+				port->n_lost = 0;
+				open_count(l, port);
+			}
 			port->ifindex = info->ifi_index;
 			port->seen = true;
-			set_state(l, port, state_of(info, attrs));
+			set_state(l, port, told_state(port, info, attrs));
 		} else if (port->ifindex == info->ifi_index) {
 			lose_device(l, port); /* renamed */
 		}
@@ -213,6 +235,7 @@ static int on_message(struct nl_msg *msg, void *arg)
 		[IFLA_IFNAME] = {.type = NLA_STRING, .minlen = 1, .maxlen = IFNAMSIZ},
 		[IFLA_OPERSTATE] = {.type = NLA_U8},
 		[IFLA_CARRIER] = {.type = NLA_U8},
+		[IFLA_CARRIER_DOWN_COUNT] = {.type = NLA_U32},
 	};
 	struct nlmsghdr *header = nlmsg_hdr(msg);
 	struct nlattr *attrs[IFLA_MAX + 1];
@@ -320,6 +343,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	(void)loop;
 	(void)revents;
+	look(w->data); /* carriers lost together are told of together */
 	receive(w->data);
 }
 
@@ -404,9 +428,11 @@ int links_create(struct links **out, struct ev_loop *loop, const struct config *
 	l->arg = arg;
 	l->ethtool_fd = -1;
 	fill_ports(l, config);
+	for (uint32_t i = 0; i < l->n_ports; i++)
+		l->ports[i].count = DEVICE_COUNT_NONE;
 	ev_init(&l->io, on_readable);
 	ev_init(&l->retry, on_retry);
-	ev_init(&l->look, on_look);
+	ev_timer_init(&l->look, on_look, LOOK_S, LOOK_S);
 	l->io.data = l->retry.data = l->look.data = l;
 	rc = open_socket(l);
 	if (!rc)
@@ -422,6 +448,7 @@ int links_create(struct links **out, struct ev_loop *loop, const struct config *
 					  l->ports[i].sub_port, LINKS_ABSENT, LINKS_ABSENT, 0);
 	ev_io_set(&l->io, nl_socket_get_fd(l->socket), EV_READ);
 	ev_io_start(loop, &l->io);
+	ev_timer_start(loop, &l->look);
 	*out = l;
 	return 0;
 }
@@ -434,6 +461,8 @@ void links_destroy(struct links *l)
 	ev_timer_stop(l->loop, &l->retry);
 	ev_timer_stop(l->loop, &l->look);
 	nl_socket_free(l->socket);
+	for (uint32_t i = 0; i < l->n_ports; i++)
+		device_count_close(&l->ports[i].count);
 	if (l->ethtool_fd >= 0)
 		close(l->ethtool_fd);
 	free(l);

@@ -13,7 +13,6 @@
 
 #include "cpu_idle.h"
 #include "prober_internal.h"
-#include "rx_count.h"
 
 #define MS_NS	     PROBER_MS_NS
 #define TICK_MIN_NS  (MS_NS / 2)
@@ -411,16 +410,13 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct prober
 	p->key = key;
 	p->handlers = handlers;
 	p->arg = arg;
-	p->timer_fd = p->rx_fd = -1;
+	p->timer_fd = -1;
+	prober_rx_open(p);
 	p->stat_fd = cpu_idle_open(); /* done without if it must be */
 	p->boot = clock_ns(CLOCK_REALTIME); /* later lives have larger numbers */
 	rc = getrandom(&p->random, sizeof(p->random), 0) == sizeof(p->random) ? 0 : -EIO;
 	if (!rc)
 		rc = udp_batch_create(&p->in);
-	if (!rc) {
-		p->rx_fd = rx_count_open();
-		rc = p->rx_fd < 0 ? p->rx_fd : 0;
-	}
 	if (!rc)
 		rc = prober_io_open(p, options->dscp);
 	if (!rc)
@@ -441,8 +437,7 @@ void prober_destroy(struct prober *p)
 		return;
 	prober_io_close(p);
 	prober_ports_close(p);
-	if (p->rx_fd >= 0)
-		close(p->rx_fd);
+	prober_rx_close(p);
 	if (p->stat_fd >= 0)
 		close(p->stat_fd);
 	if (p->timer_fd >= 0) {

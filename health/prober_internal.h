@@ -9,6 +9,7 @@
 
 #include <ev.h>
 
+#include "device_count.h"
 #include "gray.h"
 #include "loss_rtt.h"
 #include "port_map.h"
@@ -70,9 +71,15 @@ struct prober_notice {
 	uint64_t refresh_ns; /* when it becomes news again */
 };
 
-/* What comes in over a plane of a GPU, whoever sent it; sampled only while a path of it is suspect.
- */
+/* What a sub-port's device has received. */
+struct prober_rx {
+	struct device_count count;
+	int ifindex; /* the device that it is of */
+};
+
+/* What comes in over a plane of a GPU, whoever sent it. */
 struct prober_plane {
+	struct prober_rx rx[SUB_PORTS_MAX_SUB_PORTS];
 	uint64_t sampled_ns; /* last sample; 0: not sampled of late */
 	uint64_t heard_ns;   /* the last sample that was larger than the one before */
 	uint64_t packets;
@@ -115,7 +122,6 @@ struct prober {
 	ev_io timer;
 	struct udp_batch *in;
 	struct prober_counters counters;
-	int rx_fd; /* rx_count.h */
 	struct prober_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
 	struct prober_notice notices[SUB_PORTS_MAX_GPUS];
 	struct prober_socket sockets[SUB_PORTS_MAX_GPUS][2][PROBER_PORTS];
@@ -183,14 +189,20 @@ void prober_ports_close(struct prober *p);
 void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_trailer *t,
 			  uint64_t now);
 
+/* prober_rx.c */
+void prober_rx_open(struct prober *p);
+void prober_rx_close(struct prober *p);
+/* Looks whether anything at all comes in over a plane. At most once a tick. */
+void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+/* The same while all is well, now and then: so that silence is dated from when it began, and not from when it was looked for. */
+void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
 /* Probes answered over a path since the newest one that is missing for longer than silence would have to last there. */
 uint32_t prober_clean_run(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* So many, in full queues or not, that it is to be asked what to blame. */
 bool prober_has_losses(const struct prober_path *path);
-void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
-void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 /* true: the path went down. */
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now);

@@ -1,6 +1,5 @@
 /* prober_judge.c - see prober_internal.h: what is known of a path, and what follows from it */
 #include "prober_internal.h"
-#include "rx_count.h"
 
 #define LOST_MIN (GRAY_LOST_MIN + 2) /* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
 #define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event, ... */
@@ -17,33 +16,6 @@
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now)
 {
 	return path->silent_since_ns && now >= path->silent_since_ns + p->times.interval_ns;
-}
-
-/* Looks whether anything at all comes in over a plane. At most once a tick. */
-void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
-{
-	const struct sub_ports_gpu *g = &p->ports->gpus[gpu];
-	struct prober_plane *s = &p->planes[gpu][plane];
-	uint64_t sum = 0, packets;
-
-	if (s->sampled_ns == now)
-		return;
-	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++)
-		if (g->ifindex[plane][i] > 0 &&
-		    !rx_count_read(p->rx_fd, g->ifindex[plane][i], &packets))
-			sum += packets;
-	/* after a pause there is nothing to compare with: the benefit of the doubt */
-	if (sum != s->packets || now > s->sampled_ns + 2 * p->times.interval_ns)
-		s->heard_ns = now;
-	s->packets = sum;
-	s->sampled_ns = now;
-}
-
-/* The same while all is well, now and then: so that silence is dated from when it began, and not from when it was looked for. */
-void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
-{
-	if (now >= p->planes[gpu][plane].sampled_ns + p->times.interval_ns / 2)
-		prober_sample_plane(p, gpu, plane, now);
 }
 
 /*

@@ -162,6 +162,19 @@ void netns_leave(int home)
 	close(home);
 }
 
+int netns_join(const char *name)
+{
+	int home, rc = netns_enter(name, &home);
+
+	if (rc)
+		return rc;
+	close(home);
+	if (unshare(CLONE_NEWNS) || mount("", "/", "none", MS_SLAVE | MS_REC, NULL) || umount2("/sys", MNT_DETACH) ||
+	    mount("sysfs", "/sys", "sysfs", 0, NULL))
+		return -errno;
+	return 0;
+}
+
 int netns_inode(const char *name, ino_t *inode)
 {
 	char path[PATH_MAX_NETNS];

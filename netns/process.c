@@ -89,13 +89,13 @@ unsigned long long process_start_time(pid_t pid)
 
 static void daemon_child(const char *netns, const char *log_path, const char *const argv[])
 {
-	int home, in, out;
+	int in, out;
 
 	setsid();
 	signals_default();
 	out = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (in < 0 || out < 0 || netns_enter(netns, &home))
+	if (in < 0 || out < 0 || netns_join(netns))
 		_exit(127);
 	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -160,19 +159,14 @@ int run_command(struct lab_up_options *options, double wait_s, char *const argv[
 int run_inside(const struct lab *lab, struct plan_host host, char *const argv[])
 {
 	char netns[PLAN_NETNS_NAME_MAX];
-	int home, rc;
+	int rc;
 
 	lab_netns(lab, host, netns);
-	rc = netns_enter(netns, &home);
+	rc = netns_join(netns);
 	if (rc) {
 		say("cannot enter %s: %s", netns, strerror(-rc));
 		return rc;
 	}
-	close(home);
-	/* /sys shows the devices of the namespace that mounted it: mount one of our own. */
-	if (unshare(CLONE_NEWNS) || mount("", "/", "none", MS_SLAVE | MS_REC, NULL) ||
-	    umount2("/sys", MNT_DETACH) || mount(netns, "/sys", "sysfs", 0, NULL))
-		say("/sys still shows the host's devices: %s", strerror(errno));
 	setenv("FARELAB_NAME", lab->name, 1);
 	execvp(argv[0], argv);
 	rc = -errno;

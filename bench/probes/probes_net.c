@@ -1,7 +1,6 @@
 /* probes_net.c - see probes.h */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "netns.h"
 #include "probes.h"
 #include "sub_ports.h"
 
@@ -130,17 +130,10 @@ void probes_net_down(const struct probes_net *net)
 
 int probes_net_enter(const char *name)
 {
-	char path[64];
-	int rc = 0, fd;
+	int rc = netns_join(name);
 
-	snprintf(path, sizeof(path), "/run/netns/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		rc = -errno;
 	if (rc)
-		fprintf(stderr, "farebench: %s: %s\n", path, strerror(-rc));
-	if (fd >= 0)
-		close(fd);
+		fprintf(stderr, "farebench: cannot enter network namespace %s: %s\n", name, strerror(-rc));
 	return rc;
 }
 

@@ -2,18 +2,16 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "fare_verdict.h"
 #include "method.h"
+#include "netns.h"
 
 #define PLANE_BPS UINT64_C(100000000000)
 
@@ -149,17 +147,5 @@ void transport_net_down(struct transport_net *net)
 
 int transport_net_enter(const struct transport_net *net, unsigned who)
 {
-	char path[96];
-	int fd, err = 0;
-
-	snprintf(path, sizeof(path), "/run/netns/%s", net->netns[who]);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	/* and what /sys tells there */
-	if (setns(fd, CLONE_NEWNET) || unshare(CLONE_NEWNS) || mount("", "/", "none", MS_SLAVE | MS_REC, NULL) ||
-	    umount2("/sys", MNT_DETACH) || mount(net->netns[who], "/sys", "sysfs", 0, NULL))
-		err = -errno;
-	close(fd);
-	return err;
+	return netns_join(net->netns[who]);
 }

@@ -1,0 +1,142 @@
+/* The kernel's counts of real devices, in a network namespace of the test's own. Skipped where none can be made. */
+#include "device_count.h"
+
+#include <check.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../own_sysfs.h"
+
+static struct device_count count;
+
+static void ip(const char *arguments)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command), "ip %s", arguments);
+	ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+static void new_netns(void)
+{
+	ck_assert_int_eq(unshare(CLONE_NEWNET), 0);
+	ip("link add a0 type veth peer name z0");
+	ip("link set a0 up");
+	ip("link set z0 up");
+}
+
+static void setup(void)
+{
+	count = DEVICE_COUNT_NONE;
+	new_netns();
+	own_sysfs();
+}
+
+static void teardown(void)
+{
+	device_count_close(&count);
+}
+
+static uint64_t now(void)
+{
+	uint64_t n = 0;
+
+	ck_assert_int_eq(device_count_read(&count, &n), 0);
+	return n;
+}
+
+START_TEST(lost_carriers_are_counted)
+{
+	uint64_t before;
+
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_CARRIER_DOWN), 0);
+	before = now();
+	ip("link set z0 down");
+	ck_assert_uint_eq(now(), before + 1);
+	ip("link set z0 up");
+	ck_assert_uint_eq(now(), before + 1);
+	ip("link set z0 down");
+	ck_assert_uint_eq(now(), before + 2);
+}
+END_TEST
+
+START_TEST(packets_are_counted)
+{
+	const struct sockaddr_in nobody = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(0xc6120002)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint64_t before;
+
+	ip("addr add 198.18.0.1/30 dev z0");
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_RX_PACKETS), 0);
+	before = now();
+	ck_assert_int_eq(sendto(fd, "x", 1, 0, (const struct sockaddr *)&nobody, sizeof(nobody)), 1);
+	while (now() == before) /* 198.18.0.2 is asked for; the test's time limit ends this */
+		sched_yield();
+	close(fd);
+}
+END_TEST
+
+START_TEST(a_device_that_is_gone_says_so)
+{
+	uint64_t n;
+
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_CARRIER_DOWN), 0);
+	ip("link del a0");
+	ck_assert_int_eq(device_count_read(&count, &n), -ENODEV);
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_CARRIER_DOWN), -ENODEV);
+	ck_assert_int_lt(count.fd, 0);
+	ck_assert_int_eq(device_count_read(&count, &n), -EBADF);
+}
+END_TEST
+
+START_TEST(names_are_no_paths)
+{
+	ck_assert_int_eq(device_count_open(&count, "../net/a0", DEVICE_COUNT_CARRIER_DOWN), -ENODEV);
+	ck_assert_int_eq(device_count_open(&count, "", DEVICE_COUNT_CARRIER_DOWN), -ENODEV);
+	ck_assert_int_eq(device_count_open(&count, "..", DEVICE_COUNT_CARRIER_DOWN), -ENODEV);
+}
+END_TEST
+
+/* The same names and numbers, but not the same devices. */
+START_TEST(another_namespaces_devices_are_refused)
+{
+	new_netns();
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_CARRIER_DOWN), -EXDEV);
+	ck_assert_int_lt(count.fd, 0);
+	ip("link add b0 type veth peer name c0");
+	ck_assert_int_eq(device_count_open(&count, "b0", DEVICE_COUNT_CARRIER_DOWN), -ENOENT);
+	own_sysfs();
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_CARRIER_DOWN), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("device_count");
+	TCase *tc = tcase_create("netns");
+	SRunner *sr;
+	int failed;
+
+	if (unshare(CLONE_NEWNET) || system("ip link set lo up") != 0) {
+		puts("skipped: no network namespace of one's own can be made here (root and iproute2 are needed)");
+		return 77;
+	}
+	sr = srunner_create(s);
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_set_timeout(tc, 60);
+	tcase_add_test(tc, lost_carriers_are_counted);
+	tcase_add_test(tc, packets_are_counted);
+	tcase_add_test(tc, a_device_that_is_gone_says_so);
+	tcase_add_test(tc, names_are_no_paths);
+	tcase_add_test(tc, another_namespaces_devices_are_refused);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
