@@ -17,8 +17,9 @@
 #include "cluster.h"
 #include "fare.h"
 #include "observe_kernel.h"
+#include "realtime.h"
 
-#define PAUSE_NS  100000
+#define PAUSE_NS  250000 /* at real-time priority: much more often would slow down what is observed */
 #define START_NS  UINT64_C(10000000000)
 #define NO_SAMPLE UINT64_MAX
 
@@ -263,6 +264,8 @@ int observe_start(struct observe **out, const struct topo *topo, uint32_t max_ev
 	if (o->pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_TIMERSLACK, 1000);
+		if (realtime_take())
+			fprintf(stderr, "farebench: no real-time priority: what is observed may be seen milliseconds late\n");
 		o->record->rc = child_run(o, topo);
 		_exit(0);
 	}

@@ -1,5 +1,5 @@
 /*
- * observe.h - what happens in a lab, and when, to a tenth of a millisecond: published weights, carrier, kernel routes.
+ * observe.h - what happens in a lab, and when, to a quarter of a millisecond: published weights, carrier, kernel routes.
  *
  * Owns: a child process and the record it writes. In: every server's segment (by libfare) and every server kernel's
  * netlink messages. Out: the record, oldest first, and whether links and routes are now as they were at the start.

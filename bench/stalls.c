@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PRIORITY 50 /* of SCHED_FIFO: below the kernel's own that keep time */
+#include "realtime.h"
 
 struct stalls {
 	unsigned n; /* cores */
@@ -86,15 +86,15 @@ static _Noreturn void watch(struct stalls_log *log)
 /* In the child; what it tells the parent over ready is 0 or an errno. Nothing of the parent's is kept open. */
 static _Noreturn void be_watcher(struct stalls_log *log, unsigned core, pid_t parent, int ready)
 {
-	struct sched_param priority = {.sched_priority = PRIORITY};
 	cpu_set_t set;
 	int err = 0;
 
 	CPU_ZERO(&set);
 	CPU_SET(core, &set);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || sched_setaffinity(0, sizeof(set), &set) ||
-	    sched_setscheduler(0, SCHED_FIFO, &priority))
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || sched_setaffinity(0, sizeof(set), &set))
 		err = errno;
+	if (!err)
+		err = -realtime_take();
 	if (write(ready, &err, sizeof(err)) != sizeof(err) || err || getppid() != parent)
 		_exit(1);
 	close_range(3, ~0u, 0);
