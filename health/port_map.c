@@ -12,8 +12,7 @@
 #define SILENT_MIN 48u
 #define MISSES_MAX 3u
 #define TRIES_MAX  96u /* a port in two leads to each of two; a remote sub-port that is down is never met */
-#define PORT_FIRST 49152u /* as RoCEv2 source ports: IBTA A17, 17.9.2 */
-#define PORT_COUNT 16384u
+#define PORT_COUNT (65536u - PORT_MAP_FIRST_PORT)
 
 void port_map_init(struct port_map *m)
 {
@@ -103,7 +102,7 @@ bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t non
 	if (s->pending && ++s->misses >= MISSES_MAX)
 		forget(m, s);
 	if (!s->port)
-		s->port = (uint16_t)(PORT_FIRST + (nonce >> 32) % PORT_COUNT);
+		s->port = (uint16_t)(PORT_MAP_FIRST_PORT + (nonce >> 32) % PORT_COUNT);
 	s->pending = true;
 	s->nonce = nonce;
 	s->sent_ns = now;

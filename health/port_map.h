@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PORT_MAP_SLOTS 16u
+#define PORT_MAP_SLOTS	    16u
+#define PORT_MAP_FIRST_PORT 53248u /* to 65535, of RoCEv2's 49152..65535 (IBTA A17, 17.9.2) */
 
 struct port_map_slot {
 	uint16_t port; /* 0: to be drawn */

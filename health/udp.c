@@ -10,8 +10,7 @@
 
 #define MAX_PINS      128u
 #define CONTROL_BYTES 96
-#define PORT_FIRST    49152u
-#define PORT_COUNT    16384u
+#define PORT_COUNT    (UDP_LAST_PORT - UDP_FIRST_PORT + 1)
 #define PORT_TRIES    64u
 #define HOP_LIMIT     255
 #define SOCKET_BUFFER (4 << 20)
@@ -129,8 +128,7 @@ static int set_options(int fd, bool v4, uint8_t dscp)
 	return 0;
 }
 
-/* RFC 7881 section 4 wants the initiator's port from the dynamic range; chance keeps off-path
- * guessers out. */
+/* RFC 7881 section 4 wants the initiator's port from the dynamic range; chance keeps off-path guessers out. */
 static int bind_dynamic(int fd, const struct in6_addr *address)
 {
 	for (unsigned i = 0; i < PORT_TRIES; i++) {
@@ -140,7 +138,7 @@ static int bind_dynamic(int fd, const struct in6_addr *address)
 
 		if (getrandom(&port, sizeof(port), 0) != sizeof(port))
 			return -EIO;
-		length = name_of(address, (uint16_t)(PORT_FIRST + port % PORT_COUNT), &name);
+		length = name_of(address, (uint16_t)(UDP_FIRST_PORT + port % PORT_COUNT), &name);
 		if (!bind(fd, (struct sockaddr *)&name, length))
 			return 0;
 		if (errno != EADDRINUSE)

@@ -20,6 +20,8 @@
 
 #define UDP_BATCH	 32u
 #define UDP_PACKET_BYTES 320u
+#define UDP_FIRST_PORT	 49152u /* to UDP_LAST_PORT: where a port is drawn by chance */
+#define UDP_LAST_PORT	 53247u
 
 struct udp_packet {
 	uint8_t *bytes; /* UDP_PACKET_BYTES of room */
@@ -37,7 +39,7 @@ int udp_batch_create(struct udp_batch **out);
 void udp_batch_destroy(struct udp_batch *b);
 
 /*
- * A non-blocking socket bound to address and port (0: one of 49152..65535 by chance), sending with
+ * A non-blocking socket bound to address and port (0: by chance), sending with
  * hop limit 255 and that DSCP. address need not exist yet. 0 or -errno.
  */
 int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port, uint8_t dscp);

@@ -70,8 +70,9 @@ if command -v tshark >/dev/null; then
 	ports_sent() {
 		while read -r port device _; do
 			farelab exec "$LAB" s0 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); setsockopt(S, SOL_SOCKET, SO_REUSEADDR, 1);
-				setsockopt(S, SOL_SOCKET, 25, $ARGV[1]) or die; bind(S, sockaddr_in($ARGV[0], inet_aton("198.19.0.1"))) or die;
-				send(S, "check it out", 0, sockaddr_in(4791, inet_aton("198.19.0.2"))) or die' "$port" "$device" || return 1
+				setsockopt(S, SOL_SOCKET, 25, $ARGV[1]) or die "@ARGV: $!";
+				bind(S, sockaddr_in($ARGV[0], inet_aton("198.19.0.1"))) or die "@ARGV: $!";
+				send(S, "check it out", 0, sockaddr_in(4791, inet_aton("198.19.0.2"))) or die "@ARGV: $!"' "$port" "$device" || return 1
 		done <"$SCRATCH/list"
 		! kill -0 $tshark 2>/dev/null
 	}

@@ -56,7 +56,7 @@ static bool run(uint64_t span, uint32_t live, unsigned n_remote, unsigned drop, 
 		if (!port_map_next(&map, now, live, nonce, &probe))
 			continue;
 		ck_assert(live >> probe.local & 1);
-		ck_assert_uint_ge(probe.port, 49152);
+		ck_assert_uint_ge(probe.port, PORT_MAP_FIRST_PORT);
 		if (n_sent)
 			++*n_sent;
 		if (drop && chance() % drop == 0)
