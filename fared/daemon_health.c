@@ -138,6 +138,13 @@ static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	path_table_notice(h->daemon->table, gpu, peer, &notice);
 }
 
+static void on_drain(void *arg)
+{
+	struct daemon_health *h = arg;
+
+	reflector_drain(h->reflector);
+}
+
 static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
 		     const struct notice_trailer *probe)
 {
@@ -357,7 +364,7 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
-	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports};
+	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports, on_drain};
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
 	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
 	const struct config_health *c = &d->config->health;

@@ -43,6 +43,9 @@
 #define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
 #define PROBER_UNROUTED_NS UINT64_C(1000000000) /* bgpd's sessions come back within it, one after the other */
 #define PROBER_TURNS_BEYOND_PER_S 8000u /* what daemons use: a tenth of a core */
+/* Where turns are taken, one probe in so many is answered at once and tells the round-trip time: of each pair of sub-ports
+ * in turn, as no number of sub-ports divides it. */
+#define PROBER_RTT_TURNS 11u
 #define PROBER_MAX_PROBES_PER_S	  25200u /* what daemons use unless told otherwise: 63 peers over 4 planes, every 10 ms */
 #define PROBER_PORTS	 16u   /* UDP source ports per local address: some for each pair of ends, there and back */
 
@@ -83,6 +86,8 @@ struct prober_handlers {
 	/* What port_map.h has learned of a path, as a whole; may be NULL. */
 	void (*on_ports)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			 const struct port_map_entry *entries, uint32_t n, bool rehashed);
+	/* Silence is about to be judged: prober_heard() is to be called for every probe that has come in; may be NULL. */
+	void (*on_drain)(void *arg);
 };
 
 struct prober_options {

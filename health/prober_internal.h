@@ -181,7 +181,7 @@ void prober_io_close(struct prober *p);
 bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now);
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_io_flush(struct prober *p);
-void prober_io_drain(struct prober *p); /* reads whatever has come in */
+void prober_io_drain(struct prober *p); /* reads whatever has come in: answers, and by on_drain() probes */
 void prober_io_watch(struct prober *p, bool watch); /* read as soon as something comes, or when drained alone */
 
 /* prober_ports.c */

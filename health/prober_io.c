@@ -344,6 +344,8 @@ void prober_io_drain(struct prober *p)
 			for (unsigned i = 0; i < PROBER_PORTS; i++)
 				if (p->sockets[g][family][i].udp)
 					drain(&p->sockets[g][family][i]);
+	if (p->handlers->on_drain)
+		p->handlers->on_drain(p->arg);
 }
 
 void prober_io_watch(struct prober *p, bool watch)

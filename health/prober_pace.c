@@ -11,7 +11,6 @@
 	(500 * PROBER_MS_NS) /* a machine without idle time is taken for full for that long */
 #define SATURATED_COUNTS 2u /* ... in a row without idle time: the kernel counts in ticks of 10 ms, and one is soon over by chance */
 #define YIELD_MAX     3u /* intervals without a probe of ours are the most */
-#define RTT_TURNS     4u /* one probe in so many is answered at once, for the sake of its round-trip time */
 #define BUSY_PERCENT 97u
 #define BY_TICK_PER_S                                                                              \
 	8000u /* replies beyond which waking up for each would cost more than it gains */
@@ -152,7 +151,7 @@ bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *pee
 	const struct prober_path *path = &peer->paths[plane];
 
 	return may_yield(p, peer, plane, now) && !path->silent_since_ns && !path->loss.n_lost && !path->loss.n_queued &&
-	       path->n_turns % RTT_TURNS && now < path->heard_ns + YIELD_MAX * p->times.interval_ns;
+	       path->n_turns % PROBER_RTT_TURNS && now < path->heard_ns + YIELD_MAX * p->times.interval_ns;
 }
 
 bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)

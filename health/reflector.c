@@ -16,7 +16,7 @@
 #define REQUIRED_RX_US 1000
 #define DYNAMIC_FIRST  49152 /* what a prober's socket is bound to */
 #define BY_TICK_MIN    16u /* probes within a tick: so many that they are answered at its end */
-#define TICK_S	       0.002
+#define TICK_S	       0.003 /* unless somebody drains it sooner */
 #define ROUNDS	       8 /* batches taken from one socket before others get their turn */
 
 struct socket {
@@ -205,16 +205,33 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	ev_timer_again(loop, &s->tick);
 }
 
+static void answer_burst(struct socket *s)
+{
+	struct ev_loop *loop = s->reflector->loop;
+
+	if (answer_all(s) >= BY_TICK_MIN) {
+		ev_timer_again(loop, &s->tick);
+		return;
+	}
+	s->n_burst = 0;
+	ev_timer_stop(loop, &s->tick);
+	ev_io_start(loop, &s->io);
+}
+
 static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct socket *s = w->data;
-
+	(void)loop;
 	(void)revents;
-	if (answer_all(s) >= BY_TICK_MIN)
-		return;
-	s->n_burst = 0;
-	ev_timer_stop(loop, w);
-	ev_io_start(loop, &s->io);
+	answer_burst(w->data);
+}
+
+void reflector_drain(struct reflector *r)
+{
+	for (uint32_t i = 0; i < r->n_sockets; i++)
+		if (ev_is_active(&r->sockets[i].tick))
+			answer_burst(&r->sockets[i]);
+		else
+			answer_all(&r->sockets[i]);
 }
 
 /* They are few. The answer leaves by the ordinary socket. */

@@ -188,7 +188,7 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 		udp_send(s->asks, s->out);
 		out = udp_next(s->out);
 	}
-	t.has_defer = in_turn && t.has_heard && ++s->paths[path].n_turns % 4;
+	t.has_defer = in_turn && t.has_heard && ++s->paths[path].n_turns % PROBER_RTT_TURNS;
 	t.has_echo = s->paths[path].owes_echo;
 	t.echo = s->paths[path].echo;
 	s->paths[path].owes_echo = false;

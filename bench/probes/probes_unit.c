@@ -95,6 +95,13 @@ static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 	return prober_heard(u->prober, gpu, peer, plane, sub_port, probe);
 }
 
+static void on_drain(void *arg)
+{
+	struct unit *u = arg;
+
+	reflector_drain(u->reflector);
+}
+
 static uint64_t lost_ever(const struct unit *u)
 {
 	struct prober_view v;
@@ -216,7 +223,7 @@ static uint32_t budget_of(const struct probes_load *load)
 
 static int start(struct unit *u)
 {
-	static const struct prober_handlers on_prober = {on_path, on_log, NULL, NULL};
+	static const struct prober_handlers on_prober = {on_path, on_log, NULL, NULL, on_drain};
 	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, NULL};
 	const struct prober_options options = {
 		.times = {.interval_ns = u->load->interval_ms * MS_NS,

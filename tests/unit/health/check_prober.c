@@ -99,7 +99,14 @@ static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint3
 	return prober_heard(prober, gpu, from, plane, sub_port, probe);
 }
 
-static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports};
+static void on_drain(void *arg)
+{
+	(void)arg;
+	if (reflector)
+		reflector_drain(reflector);
+}
+
+static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports, on_drain};
 static uint32_t avoided;
 
 static uint32_t on_avoided(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)

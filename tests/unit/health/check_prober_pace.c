@@ -235,7 +235,7 @@ START_TEST(only_what_is_in_order_waits_for_an_echo)
 		of->heard_ns = START - 3 * INTERVAL;
 		break;
 	case 4: /* its round trip is to be known */
-		of->n_turns = 8;
+		of->n_turns = 2 * PROBER_RTT_TURNS;
 		break;
 	case 5:
 		a.prober->takes_turns = false;
