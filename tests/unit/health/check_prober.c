@@ -675,6 +675,7 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 		answered_before = counters().answered;
 		ck_assert(until(was_answered)); /* and nothing is under way */
 		reflector_destroy(reflector);
+		reflector = NULL;
 		answered_before = view().n_sent;
 		ck_assert(until(has_sent_one_more));
 		nanosleep(&held, NULL); /* the answer would wait for us, too */
