@@ -17,7 +17,7 @@
 #define MAC_BYTES  6
 
 static const char *const file_of[] = {
-	[DEVICE_COUNT_RX_BYTES] = "statistics/rx_bytes",
+	[DEVICE_COUNT_RX_PACKETS] = "statistics/rx_packets",
 	[DEVICE_COUNT_CARRIER_DOWN] = "carrier_down_count",
 };
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 enum device_count_of {
-	DEVICE_COUNT_RX_BYTES,	   /* so many came in; 64 bits */
+	DEVICE_COUNT_RX_PACKETS,   /* as many packets came in; 64 bits */
 	DEVICE_COUNT_CARRIER_DOWN, /* as often was carrier lost; 32 bits, wraps; Linux 4.16 or later */
 };
 

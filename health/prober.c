@@ -253,7 +253,6 @@ bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address
 	if (!peer || plane >= peer->n_planes || !peer->paths[plane].wanted)
 		return false;
 	path = &peer->paths[plane];
-	prober_heard_plane(p, gpu, plane, now);
 	if (probe->has_echo)
 		prober_io_echoed(p, peer, plane, &probe->echo, now);
 	if (probe->has_heard)

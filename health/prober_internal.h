@@ -2,7 +2,7 @@
  * prober_internal.h - the prober's one struct, for its own files alone.
  *
  * prober.c holds sessions and what is done when; prober_told.c what the daemon says; prober_pace.c how often; prober_judge.c their judgement; prober_io.c the sockets, probes and replies;
- * prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c learns where the data's source ports lead.
+ * prober_peers.c finds sessions again; prober_ports.c learns where the data's source ports lead.
  */
 #ifndef PROBER_INTERNAL_H
 #define PROBER_INTERNAL_H
@@ -21,7 +21,6 @@
 #define PROBER_INDEX_SIZE (2u * PROBER_MAX_PEERS)
 #define PROBER_MS_NS	  UINT64_C(1000000)
 #define PROBER_ACTIVE_NS  (1000 * PROBER_MS_NS) /* a peer with traffic that long ago still counts as having some */
-#define PROBER_BURST_BYTES UINT64_C(65536) /* of sub_ports' burst_ns */
 #define PROBER_REFRESH_NS (1500 * PROBER_MS_NS)
 #define PROBER_SKIP_MAX	  7u /* every eighth probe goes out whatever was acknowledged */
 
@@ -82,8 +81,8 @@ struct prober_rx {
 struct prober_plane {
 	struct prober_rx rx[SUB_PORTS_MAX_SUB_PORTS];
 	uint64_t sampled_ns; /* last sample; 0: not sampled of late */
-	uint64_t heard_ns;   /* the last sample of a flow, or a probe or a reply of any peer */
-	uint64_t bytes;
+	uint64_t heard_ns;   /* the last sample that was larger than the one before */
+	uint64_t packets;
 	uint64_t companions_ns;	 /* when its paths were last judged together */
 	uint64_t hurry_until_ns; /* the leaf has lost one peer: ask for the idle ones at once */
 };
@@ -197,9 +196,6 @@ void prober_rx_close(struct prober *p);
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 /* The same while all is well, now and then: so that silence is dated from when it began, and not from when it was looked for. */
 void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
-
-/* A probe or a reply came in over it. */
-void prober_heard_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);

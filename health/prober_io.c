@@ -284,7 +284,6 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	if (!sub_ports_find(p->ports, s->gpu, in->ifindex, &arrived, &sub_port) ||
 	    (t.has_stamp && arrived != plane))
 		goto drop;
-	prober_heard_plane(p, s->gpu, arrived, now);
 	if (t.has_return) { /* tells where a port leads, and nothing of the path's health */
 		prober_ports_arrived(p, peer, plane, &t, now);
 		return;

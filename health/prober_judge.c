@@ -19,7 +19,7 @@ bool prober_is_overdue(const struct prober *p, const struct prober_path *path, u
 }
 
 /*
- * A plane over which neither a flow nor anybody's probe comes in any more has no full queue to wait for. Otherwise replies may be behind
+ * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. Otherwise replies may be behind
  * what fills it: an allowance for queues that no reply has told of yet, and twice what they took of late. If we ran late
  * ourselves, so may others, and no link's speed says how long.
  */
@@ -29,7 +29,7 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
 	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
 
-	if (now >= p->late_until_ns && now >= s->heard_ns + prober_larger(p->times.interval_ns, burst) * 3 / 2)
+	if (now >= p->late_until_ns && now >= s->heard_ns + 2 * prober_larger(p->times.interval_ns, burst))
 		return 0;
 	return probe_fsm_queue(now < p->late_until_ns ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
