@@ -38,7 +38,7 @@ static int read_line(int fd, char *out, size_t room)
 	ssize_t n = pread(fd, out, room - 1, 0);
 
 	if (n < 0)
-		return -errno;
+		return errno == EINVAL ? -ENODEV : -errno; /* so it speaks of a device that is being taken away */
 	while (n && isspace((unsigned char)out[n - 1]))
 		n--;
 	out[n] = '\0';

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
@@ -102,9 +103,12 @@ START_TEST(names_are_no_paths)
 }
 END_TEST
 
-/* The same names and numbers, but not the same devices. */
+/* The same names and numbers, but not the same devices; which stay, as a descriptor holds their namespace. */
 START_TEST(another_namespaces_devices_are_refused)
 {
+	int former = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	ck_assert_int_ge(former, 0);
 	new_netns();
 	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_CARRIER_DOWN), -EXDEV);
 	ck_assert_int_lt(count.fd, 0);
@@ -112,6 +116,7 @@ START_TEST(another_namespaces_devices_are_refused)
 	ck_assert_int_eq(device_count_open(&count, "b0", DEVICE_COUNT_CARRIER_DOWN), -ENOENT);
 	own_sysfs();
 	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_CARRIER_DOWN), 0);
+	close(former);
 }
 END_TEST
 
