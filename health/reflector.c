@@ -14,7 +14,6 @@
 #define RATE_PER_S     200000.
 #define BURST	       20000.
 #define REQUIRED_RX_US 1000
-#define DYNAMIC_FIRST  49152 /* what a prober's socket is bound to */
 #define BY_TICK_MIN    16u /* probes within a tick: so many that they are answered at its end */
 #define TICK_S	       0.003 /* unless somebody drains it sooner */
 #define ROUNDS	       8 /* batches taken from one socket before others get their turn */
@@ -130,7 +129,7 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 		goto drop;
 	counter = &r->counters.malformed;
 	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) || as_data != t.has_return ||
-	    (as_data && (t.has_capacity || t.back.port < DYNAMIC_FIRST)))
+	    (as_data && (t.has_capacity || t.back.port < UDP_FIRST_PORT)))
 		goto drop;
 	if (!as_data && hand_over(s, &in->from, plane, sub_port, &t) && !t.has_capacity) {
 		r->counters.deferred++;
