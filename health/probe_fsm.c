@@ -3,13 +3,15 @@
 
 #define RAMP_STEPS 4u
 #define CALM_NS	   UINT64_C(3000000000) /* up for that long: the flapping is over */
-#define CLEAN_NS   UINT64_C(500000000)	 /* a lossy path has to be clean for that long */
 #define FORLORN_NS UINT64_C(3000000000)
 #define QUEUE_BATCHES 256u
 #define QUEUE_MIN_NS  UINT64_C(5000000)
 #define QUEUE_MAX_NS  UINT64_C(100000000)
-#define CLEAN_MIN  16u
-#define CLEAN_MAX  200u
+#define CLEAN_NS      UINT64_C(640000000) /* a lossy path has to answer as many as in that time are asked, ... */
+#define CLEAN_MIN     16u
+#define CLEAN_MAX     200u
+#define EAGER_FROM    16u /* ... and is asked so many times as often once it has answered that many */
+#define EAGER	      4u
 
 static const char *down_reason(enum probe_where where, bool lossy)
 {
@@ -61,7 +63,7 @@ static bool go_down(struct probe_fsm *f, const struct probe_fsm_times *t, enum p
 	else
 		f->backoff_ns = t->hold_max_ns;
 	f->hold_until_ns = now + f->backoff_ns;
-	f->passes = 0;
+	f->passes = f->punctual = 0;
 	f->passes_wanted = t->recover_probes;
 	f->n_downs++;
 	return set(f, PROBE_DOWN, where, reason, now, change);
@@ -81,7 +83,7 @@ void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool s
 }
 
 bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now, uint32_t clean_run,
-			struct probe_fsm_change *change)
+			uint32_t punctual_run, struct probe_fsm_change *change)
 {
 	switch (f->state) {
 	case PROBE_UNPROVEN:
@@ -89,7 +91,8 @@ bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, ui
 		return set(f, PROBE_UP, PROBE_NOWHERE, "probes are answered", now, change);
 	case PROBE_DOWN:
 		f->passes = f->passes < clean_run ? f->passes + 1 : clean_run;
-		if (f->passes < f->passes_wanted || now < f->hold_until_ns)
+		f->punctual = f->passes < punctual_run ? f->passes : punctual_run;
+		if (f->punctual < f->passes_wanted || now < f->hold_until_ns)
 			return false;
 		f->recovered_ns = now;
 		return t->ramp_ns
@@ -110,6 +113,13 @@ static uint32_t run_wanted(const struct probe_fsm_times *t)
 	uint64_t n = t->interval_ns ? CLEAN_NS / t->interval_ns : CLEAN_MAX;
 
 	return n < CLEAN_MIN ? CLEAN_MIN : n > CLEAN_MAX ? CLEAN_MAX : (uint32_t)n;
+}
+
+uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_times *t)
+{
+	bool eager = f->state == PROBE_DOWN && f->passes_wanted > t->recover_probes && f->punctual >= EAGER_FROM;
+
+	return eager ? t->interval_ns / EAGER : t->interval_ns;
 }
 
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
@@ -147,7 +157,7 @@ bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64
 {
 	if (f->state == PROBE_DOWN) {
 		if (is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns)))
-			f->passes = 0;
+			f->passes = f->punctual = 0;
 		return false;
 	}
 	if (is_lost(f, t, now, e)) {
@@ -176,7 +186,7 @@ bool probe_fsm_cut(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_
 		   struct probe_fsm_change *change)
 {
 	if (f->state == PROBE_DOWN) {
-		f->passes = 0;
+		f->passes = f->punctual = 0;
 		return false;
 	}
 	return go_down(f, t, PROBE_LOCAL,

@@ -60,6 +60,7 @@ struct probe_fsm {
 	uint64_t hold_until_ns, backoff_ns;
 	uint64_t recovered_ns; /* probes passed again, last */
 	uint32_t passes;       /* replies in a row while down */
+	uint32_t punctual;     /* ... since the newest that is overdue */
 	uint32_t passes_wanted;
 	uint64_t n_downs;
 };
@@ -89,12 +90,13 @@ struct probe_fsm_change {
 void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool starts_down,
 		    uint64_t now);
 /*
- * Each returns true if the state changed; *change then says how. clean_run: how many probes were answered since the newest that
- * is missing (loss_rtt_clean_run()); looked at where the path is down. A reply that comes late breaks no row, only one that
- * does not come: else a busy machine would keep planes down that are whole.
+ * Each returns true if the state changed; *change then says how. clean_run, punctual_run: how many probes were answered since the
+ * newest that is missing, and since the newest that is overdue (loss_rtt_clean_run()); looked at where the path is down. A
+ * reply that comes late breaks no row, only one that does not come: else a busy machine would keep planes down that are whole.
+ * But while one is overdue nobody knows which it will be, and the path stays down.
  */
 bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now, uint32_t clean_run,
-			struct probe_fsm_change *change);
+			uint32_t punctual_run, struct probe_fsm_change *change);
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e, struct probe_fsm_change *change);
 /* The route or the local ports went away: when they return, replies come first. */
@@ -111,6 +113,9 @@ bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns);
 /* How long full queues may keep a reply back: 256 batches (16 MiB) in one of a switch's ports; 5 to 100 ms. 0: a slow link. */
 uint64_t probe_fsm_queue(uint64_t burst_ns);
+
+/* How often to probe: a lossy path has a long row to show, and once it has begun one it is asked more often. */
+uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_times *t);
 
 /* 0..1000 of the path's bandwidth. */
 uint32_t probe_fsm_permille(const struct probe_fsm *f, const struct probe_fsm_times *t,

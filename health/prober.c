@@ -272,7 +272,7 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 {
 	struct prober_path *path = &peer->paths[plane];
 	struct probe_fsm_change change;
-	uint32_t n, clean_run = 0;
+	uint32_t n, clean_run = 0, punctual_run = 0;
 	uint64_t nth;
 
 	path->answered_ever = true;
@@ -280,8 +280,8 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		path->answering_since_ns = path->loss.newest_answered_sent_ns;
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
 	if (path->fsm.state == PROBE_DOWN)
-		clean_run = prober_clean_run(p, peer, plane, now);
-	if (!path->wanted || !probe_fsm_answered(&path->fsm, &p->times, now, clean_run, &change))
+		prober_runs(p, peer, plane, now, &clean_run, &punctual_run);
+	if (!path->wanted || !probe_fsm_answered(&path->fsm, &p->times, now, clean_run, punctual_run, &change))
 		return;
 	path->next_ns = now; /* no more slow probing */
 	prober_schedule(p, peer, plane, now);

@@ -199,8 +199,9 @@ void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
-/* Probes answered over a path since the newest one that is missing for longer than silence would have to last there. */
-uint32_t prober_clean_run(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* Probes answered over a path since the newest one that is missing, and since the newest one that is overdue. */
+void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now, uint32_t *clean,
+		 uint32_t *punctual);
 /* So many, in full queues or not, that it is to be asked what to blame. */
 bool prober_has_losses(const struct prober_path *path);
 /* true: the path went down. */

@@ -34,11 +34,16 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	return probe_fsm_queue(now < p->late_until_ns ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
 
-uint32_t prober_clean_run(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+/* Overdue is what takes an interval longer than any reply of late; missing is what would be silence. */
+void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now, uint32_t *clean,
+		 uint32_t *punctual)
 {
-	return loss_rtt_clean_run(&peer->paths[plane].loss, now,
-				  probe_fsm_silence(&p->times, p->ports->gpus[peer->gpu].burst_ns[plane]) +
-					  margin_of(p, peer, plane, now));
+	const struct loss_rtt *l = &peer->paths[plane].loss;
+
+	*clean = loss_rtt_clean_run(l, now,
+				    probe_fsm_silence(&p->times, p->ports->gpus[peer->gpu].burst_ns[plane]) +
+					    margin_of(p, peer, plane, now));
+	*punctual = loss_rtt_clean_run(l, now, p->times.interval_ns + l->rtt_peak_ns);
 }
 
 bool prober_has_losses(const struct prober_path *path)

@@ -31,7 +31,7 @@ static uint64_t interval_of(const struct prober *p, const struct prober_peer *pe
 			    uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
-	uint64_t interval = p->times.interval_ns;
+	uint64_t interval = probe_fsm_interval(&path->fsm, &p->times);
 
 	if (path->fsm.state == PROBE_UNPROVEN && now > path->fsm.since_ns + 20 * interval)
 		interval = prober_larger(interval, SLOW_NS);
@@ -89,8 +89,8 @@ void prober_pace_share(struct prober *p, uint64_t now)
 	p->counted_ns = now;
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
-			n_fast += p->peers[i]->paths[plane].wanted &&
-				  interval_of(p, p->peers[i], plane, now) <= p->times.interval_ns;
+			if (p->peers[i]->paths[plane].wanted) /* a slow one counts nothing, an eager one several times */
+				n_fast += p->times.interval_ns / interval_of(p, p->peers[i], plane, now);
 	p->takes_turns = n_fast * UINT64_C(1000000000) / p->options.times.interval_ns >
 			 p->options.turns_beyond_per_s;
 	fair = n_fast * UINT64_C(1000000000) / p->options.max_probes_per_s;

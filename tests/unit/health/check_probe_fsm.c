@@ -28,7 +28,7 @@ static void setup(void)
 
 static void bring_up(void)
 {
-	ck_assert(probe_fsm_answered(&f, &times, now, UINT32_MAX, &change));
+	ck_assert(probe_fsm_answered(&f, &times, now, UINT32_MAX, UINT32_MAX, &change));
 	ck_assert_int_eq(f.state, PROBE_UP);
 }
 
@@ -58,7 +58,7 @@ static void recover(void)
 	for (int i = 0; f.state == PROBE_DOWN; i++) {
 		ck_assert_int_lt(i, 1000);
 		now += 3 * MS;
-		probe_fsm_answered(&f, &times, now, UINT32_MAX, &change);
+		probe_fsm_answered(&f, &times, now, UINT32_MAX, UINT32_MAX, &change);
 	}
 	ck_assert_int_eq(f.state, PROBE_RECOVERING);
 }
@@ -127,7 +127,7 @@ START_TEST(suspect_is_usable_and_ends_with_a_reply)
 	ck_assert(tick(silence(4)));
 	ck_assert_int_eq(change.new_state, PROBE_SUSPECT);
 	ck_assert_uint_eq(probe_fsm_permille(&f, &times, now), 1000);
-	ck_assert(probe_fsm_answered(&f, &times, now, UINT32_MAX, &change));
+	ck_assert(probe_fsm_answered(&f, &times, now, UINT32_MAX, UINT32_MAX, &change));
 	ck_assert_int_eq(f.state, PROBE_UP);
 }
 END_TEST
@@ -150,16 +150,16 @@ START_TEST(recovery_takes_probes_in_a_row_the_hold_and_a_ramp)
 	bring_up();
 	bring_down();
 	for (int i = 0; i < 9; i++)
-		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, &change));
+		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX, &change));
 	tick(silence(8)); /* one is late, and comes */
 	ck_assert_uint_eq(f.passes, 9);
 	tick(silence(9)); /* all are missing: the row begins again */
 	ck_assert_uint_eq(f.passes, 0);
 	now = f.hold_until_ns;
 	for (int i = 0; i < 9; i++)
-		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, &change));
+		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX, &change));
 	/* one is missing, and two after it were answered: so many are in the row */
-	ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, 2, &change));
+	ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, 2, 2, &change));
 	ck_assert_uint_eq(f.passes, 2);
 	recover();
 	ck_assert_uint_ge(f.passes, 10);
@@ -206,6 +206,41 @@ START_TEST(a_lossy_path_goes_down_and_needs_a_long_clean_run)
 	ck_assert_int_eq(f.state, PROBE_DOWN);
 	ck_assert_uint_gt(f.passes_wanted, 100);
 	ck_assert_ptr_nonnull(strstr(f.reason, "lost"));
+}
+END_TEST
+
+/* Whoever has begun a long row is asked more often, so that it is over sooner; whoever breaks it, as often as others. */
+START_TEST(a_lossy_path_that_answers_is_asked_more_often)
+{
+	bring_up();
+	bring_down();
+	for (int i = 0; i < 9; i++)
+		probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX, &change);
+	ck_assert_uint_eq(probe_fsm_interval(&f, &times), 3 * MS); /* a short one is soon over */
+	recover();
+	ck_assert(tick((struct probe_evidence){.lossy = true, .where = PROBE_REMOTE}));
+	for (uint32_t i = 0; i < 20; i++) {
+		ck_assert_uint_eq(probe_fsm_interval(&f, &times), i < 16 ? 3 * MS : 3 * MS / 4);
+		probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX, &change);
+	}
+	probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, 3, &change); /* one may be lost */
+	ck_assert_uint_eq(probe_fsm_interval(&f, &times), 3 * MS);
+	recover();
+	ck_assert_uint_eq(probe_fsm_interval(&f, &times), 3 * MS);
+}
+END_TEST
+
+/* One that is overdue breaks no row, but until it has come nothing is proven. */
+START_TEST(nothing_recovers_while_a_reply_is_overdue)
+{
+	bring_up();
+	bring_down();
+	now = f.hold_until_ns;
+	for (int i = 0; i < 20; i++)
+		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, 9, &change));
+	ck_assert_uint_eq(f.passes, 20);
+	ck_assert(probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX, &change));
+	ck_assert_int_eq(f.state, PROBE_RECOVERING);
 }
 END_TEST
 
@@ -256,6 +291,8 @@ int main(void)
 	tcase_add_test(tc, recovery_takes_probes_in_a_row_the_hold_and_a_ramp);
 	tcase_add_test(tc, flapping_backs_off_to_the_cap_for_ever_and_calm_ends_it);
 	tcase_add_test(tc, a_lossy_path_goes_down_and_needs_a_long_clean_run);
+	tcase_add_test(tc, a_lossy_path_that_answers_is_asked_more_often);
+	tcase_add_test(tc, nothing_recovers_while_a_reply_is_overdue);
 	tcase_add_test(tc, blindness_makes_nothing_unusable);
 	tcase_add_test(tc, a_cut_path_waits_for_probes_but_not_for_a_prober_that_is_gone);
 	tcase_add_test(tc, a_former_life_s_down_is_kept_until_probes_pass);
