@@ -22,7 +22,6 @@
 
 #define MS	    UINT64_C(1000000)
 #define CONVERGE_S  60
-#define OPEN_NS	    (1000 * MS) /* until windows have opened */
 #define HEALTHY_NS  (4000 * MS)
 #define STEP_NS	    (50 * MS)
 #define BACK_NS	    (60000 * MS)
@@ -93,8 +92,8 @@ static int begin_traffic(struct drill *d)
 	return err ? err : cluster_all(d->cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
 }
 
-/* Lets everything arrive, counts, and takes the recordings of n milliseconds. bins: one array of n for each GPU. */
-static int end_traffic(struct drill *d, uint64_t from_ns, double **bins, size_t n)
+/* Lets everything arrive, counts, and takes the recordings. bins: one array of n for each GPU. */
+static int end_traffic(struct drill *d, double **bins, size_t n)
 {
 	int err = cluster_all(d->cluster, "stop", NULL, 0);
 
@@ -103,7 +102,7 @@ static int end_traffic(struct drill *d, uint64_t from_ns, double **bins, size_t 
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
 		err = traffic_report(d->cluster, gpu, &d->sums, NULL, NULL);
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
-		err = traffic_bins(d->cluster, gpu, from_ns, bins[gpu], n);
+		err = traffic_bins(d->cluster, gpu, d->begin_ns, bins[gpu], n);
 	return err ? err : traffic_close(d->cluster);
 }
 
@@ -212,53 +211,6 @@ static int await_back(struct drill *d)
 	return err;
 }
 
-static void free_bins(double **bins, unsigned n_gpus)
-{
-	for (unsigned gpu = 0; bins && gpu < n_gpus; gpu++)
-		free(bins[gpu]);
-	free(bins);
-}
-
-/* One array of n for each GPU; NULL: no memory. */
-static double **make_bins(unsigned n_gpus, size_t n)
-{
-	double **bins = calloc(n_gpus, sizeof(*bins));
-
-	for (unsigned gpu = 0; bins && gpu < n_gpus; gpu++) {
-		bins[gpu] = calloc(n + 1, sizeof(**bins));
-		if (!bins[gpu]) {
-			free_bins(bins, n_gpus);
-			return NULL;
-		}
-	}
-	return bins;
-}
-
-/*
- * What the same traffic, begun anew, carries now, bytes per millisecond: a machine that others share is not always as fast as it was
- * a quarter of an hour ago. Its messages count, too.
- */
-static int control(struct drill *d, double *bytes)
-{
-	size_t n = (OPEN_NS + HEALTHY_NS) / MS;
-	double **bins = make_bins(d->topo->n_gpus, n);
-	int err = bins ? begin_traffic(d) : -ENOMEM;
-	uint64_t from_ns = cluster_now_ns();
-
-	*bytes = 0;
-	if (!err)
-		err = cluster_sleep_until(d->cluster, from_ns + OPEN_NS + HEALTHY_NS);
-	if (!err)
-		err = end_traffic(d, from_ns, bins, n);
-	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++) {
-		const struct recovery r = {.from_ns = from_ns, .n = n, .bytes = bins[gpu]};
-
-		*bytes += recovery_mean(&r, from_ns + OPEN_NS, from_ns + OPEN_NS + HEALTHY_NS);
-	}
-	free_bins(bins, d->topo->n_gpus);
-	return err;
-}
-
 static int tell(struct drill *d, double **bins, struct recovery *gpus, size_t n)
 {
 	struct drill_report report = {.plan = d->plan,
@@ -266,29 +218,24 @@ static int tell(struct drill *d, double **bins, struct recovery *gpus, size_t n)
 				      .faults = &d->record,
 				      .topo = d->topo,
 				      .duration_s = (double)(d->end_ns - d->begin_ns) / 1e9,
-				      .weights_back_s = d->weights_back_s,
-				      .anew_ratio = -1};
+				      .weights_back_s = d->weights_back_s};
 	json_t *needless = json_array();
-	double after = 0, anew;
+	double after = 0;
 	uint32_t events;
-	int err = end_traffic(d, d->begin_ns, bins, n);
+	int err = end_traffic(d, bins, n);
 
 	if (!err)
 		err = observe_n(d->observe, &events);
-	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++) {
+	if (err) {
+		json_decref(needless);
+		return err;
+	}
+	for (unsigned gpu = 0; gpu < d->topo->n_gpus; gpu++) {
 		gpus[gpu] = (struct recovery){.from_ns = d->begin_ns, .n = n, .bytes = bins[gpu]};
 		report.healthy_bytes += recovery_mean(&gpus[gpu], d->healthy_from_ns, d->healthy_to_ns);
 		after += recovery_mean(&gpus[gpu], d->end_ns - HEALTHY_NS, d->end_ns);
 	}
 	report.after_ratio = after / report.healthy_bytes;
-	if (!err && report.after_ratio < RECOVERY_BACK) {
-		err = control(d, &anew);
-		report.anew_ratio = anew / report.healthy_bytes;
-	}
-	if (err) {
-		json_decref(needless);
-		return err;
-	}
 	report.messages = d->sums.messages;
 	report.lost = d->sums.posted - d->sums.messages;
 	report.replayed = d->sums.replayed;
@@ -312,11 +259,19 @@ static int tell(struct drill *d, double **bins, struct recovery *gpus, size_t n)
 static int evaluate(struct drill *d)
 {
 	size_t n = (size_t)((d->end_ns - d->begin_ns) / MS);
-	double **bins = make_bins(d->topo->n_gpus, n);
+	double **bins = calloc(d->topo->n_gpus, sizeof(*bins));
 	struct recovery *gpus = calloc(d->topo->n_gpus, sizeof(*gpus));
-	int err = bins && gpus ? tell(d, bins, gpus, n) : -ENOMEM;
+	int err = bins && gpus ? 0 : -ENOMEM;
 
-	free_bins(bins, d->topo->n_gpus);
+	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++) {
+		bins[gpu] = calloc(n + 1, sizeof(**bins));
+		err = bins[gpu] ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = tell(d, bins, gpus, n);
+	for (unsigned gpu = 0; bins && gpu < d->topo->n_gpus; gpu++)
+		free(bins[gpu]);
+	free(bins);
 	free(gpus);
 	return err;
 }
@@ -338,7 +293,7 @@ static int run(struct drill *d)
 	if (!err)
 		err = begin_traffic(d);
 	d->begin_ns = cluster_now_ns();
-	d->healthy_from_ns = d->begin_ns + OPEN_NS;
+	d->healthy_from_ns = d->begin_ns + HEALTHY_NS / 4; /* windows have opened */
 	d->healthy_to_ns = d->healthy_from_ns + HEALTHY_NS;
 	if (!err)
 		err = cluster_sleep_until(d->cluster, d->healthy_to_ns);

@@ -83,24 +83,18 @@ static int add_fault(struct result *result, const struct drill_report *r, const 
 			  f->hole_ms, "goodput", f->dip_ratio));
 }
 
-/* Of what the machine gives: before the first fault, or now, whichever is less. */
-static double kept(const struct drill_report *r)
-{
-	return r->anew_ratio > 0 && r->anew_ratio < 1 ? r->after_ratio / r->anew_ratio : r->after_ratio;
-}
-
 int drill_report_result(struct result *result, const struct drill_report *r)
 {
 	int err = result_set(
 		result, "drill",
-		json_pack("{s:s, s:I, s:i, s:i, s:f, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:f, s:f}", "plan",
+		json_pack("{s:s, s:I, s:i, s:i, s:f, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:f, s:f}", "plan",
 			  r->plan, "seed", (json_int_t)r->seed, "faults", (int)r->faults->n, "steps",
 			  (int)r->faults->steps, "duration_s", r->duration_s, "messages", (json_int_t)r->messages,
 			  "lost", (json_int_t)r->lost, "replayed_chunks", (json_int_t)r->replayed,
 			  "needless_flows", (json_int_t)r->needless_flows, "needless_weights",
 			  (int)r->needless_weights, "converged_after_s", r->faults->converged_after_s,
 			  "weights_back_s", r->weights_back_s, "healthy_bps", r->healthy_bytes * 8e3,
-			  "goodput_after", r->after_ratio, "goodput_anew", r->anew_ratio, "goodput_kept", kept(r)));
+			  "goodput_after", r->after_ratio));
 
 	for (unsigned i = 0; !err && i < r->faults->n; i++)
 		err = add_fault(result, r, &r->faults->fault[i]);
@@ -140,22 +134,19 @@ static double number(const struct result *result, const char *key)
 static void sentence(const struct result *result, char *out, size_t size)
 {
 	double back_s = number(result, "weights_back_s");
-	double anew = number(result, "goodput_anew");
-	char back[64] = "not all of them a minute later", control[64] = "";
+	char back[64] = "not all of them a minute later";
 
 	if (back_s >= 0)
 		snprintf(back, sizeof(back), "all of them %.1f s later", back_s);
-	if (anew >= 0)
-		snprintf(control, sizeof(control), ", of the same traffic begun anew %.1f%%", anew * 100);
 	snprintf(out, size,
 		 "Seed %.0f: %.0f faults in %.0f s. %.0f messages, every one checked, %.0f lost, %.0f chunks sent again; "
 		 "%.0f flows and %.0f weights moved needlessly. The lab converged %.1f s after the last was healed, and "
-		 "weights were back, %s; goodput then is %.1f%% of what it was%s.",
+		 "weights were back, %s; goodput then is %.1f%% of what it was.",
 		 number(result, "seed"), number(result, "faults"), number(result, "duration_s"),
 		 number(result, "messages"), number(result, "lost"),
 		 number(result, "replayed_chunks"), number(result, "needless_flows"),
 		 number(result, "needless_weights"), number(result, "converged_after_s"), back,
-		 number(result, "goodput_after") * 100, control);
+		 number(result, "goodput_after") * 100);
 }
 
 static const char legend[] = "hole: longest time that any GPU had nothing acknowledged, from the fault until a second after it "

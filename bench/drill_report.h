@@ -16,8 +16,7 @@ struct drill_report {
 	const struct topo *topo;
 	double duration_s, weights_back_s;
 	double healthy_bytes; /* per millisecond, of all GPUs */
-	double after_ratio;   /* goodput of the last four seconds over the healthy one */
-	double anew_ratio;    /* the same of traffic begun anew then, asked where the other is below RECOVERY_BACK; else -1 */
+	double after_ratio;   /* goodput of the last second over the healthy one */
 	uint64_t messages, lost, replayed, needless_flows;
 	unsigned needless_weights;
 	const struct recovery *gpus;

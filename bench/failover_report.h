@@ -10,6 +10,7 @@
 #include "result.h"
 
 #define FAILOVER_MAX_TRIALS 100
+#define FAILOVER_GOAL_MS    1000 /* goodput is back so soon after links and BGP are */
 
 /* All trials of a scenario under one traffic and strategy. */
 struct failover_case {

@@ -15,7 +15,6 @@
 #define WARM_NS		(100 * MS)
 #define KV_HEALTHY_NS	(400 * MS)
 #define EP_HEALTHY_NS	(1000 * MS) /* an exchange among all comes in rounds: two windows of it tell too little of how they vary */
-#define CONTROL_NS	(2000 * MS) /* goodput of the same traffic, begun anew, where it came back late or not */
 #define DECIDE_NS	(10000 * MS) /* longest wait for a decision */
 #define SETTLE_NS	(400 * MS)   /* goodput under the fault, after the decision */
 #define BASELINE_NS	(600 * MS)   /* ... of a strategy that does not heed decisions */
@@ -285,37 +284,25 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 	t->restore_after_back_ms = share(m->back_ns, restored ? restored : m->end_ns);
 }
 
-/* Goodput of traffic begun anew, bytes per millisecond, and what is no worse than it. Its messages count, too. */
+/* Goodput of traffic begun anew, bytes per millisecond. Its messages count, too. */
 static int control(struct failover_bench *b, enum strategy strategy, bool is_kv, struct failover_trial *trial,
-		   double *bytes, double *bar)
+		   double *bytes)
 {
-	double bins[(WARM_NS + CONTROL_NS) / MS + 1] = {0};
+	double bins[(WARM_NS + EP_HEALTHY_NS) / MS + 1] = {0};
 	struct failover_trial run = {0};
 	struct recovery r = {.n = sizeof(bins) / sizeof(*bins) - 1, .bytes = bins};
 	int err = traffic_begin(b, strategy, is_kv);
 
 	r.from_ns = cluster_now_ns();
 	if (!err)
-		err = cluster_sleep_until(b->cluster, r.from_ns + WARM_NS + CONTROL_NS);
+		err = cluster_sleep_until(b->cluster, r.from_ns + WARM_NS + healthy_ns(is_kv));
 	if (!err)
 		err = traffic_end(b, &run, &r, bins);
-	*bytes = recovery_mean(&r, r.from_ns + WARM_NS, r.from_ns + WARM_NS + CONTROL_NS);
-	*bar = recovery_bar(&r, r.from_ns + WARM_NS, r.from_ns + WARM_NS + CONTROL_NS);
+	*bytes = recovery_mean(&r, r.from_ns + WARM_NS, r.from_ns + WARM_NS + healthy_ns(is_kv));
 	trial->messages += run.messages;
 	trial->lost += run.lost;
 	trial->needless += run.needless;
 	return err;
-}
-
-/*
- * All weights were back in time, and goodput was not as good as in the short time before the fault: on a busy machine that
- * happens by chance, and then traffic that has known no fault, begun anew, is at times no better.
- */
-static bool is_late(const struct moments *m, const struct failover_trial *t, uint64_t restored)
-{
-	uint64_t end = m->back_ns + FAILOVER_GOAL_MS * MS;
-
-	return !t->backoff && restored > end && m->weights_ns && m->weights_ns <= end;
 }
 
 static int evaluate(struct failover_bench *b, const struct failover_scenario *s, const struct moments *m,
@@ -323,24 +310,21 @@ static int evaluate(struct failover_bench *b, const struct failover_scenario *s,
 		    struct failover_picture *fault, struct failover_picture *heal_picture)
 {
 	size_t n = (size_t)((m->end_ns - begin_ns) / MS);
-	double *bins = calloc(n + 1, sizeof(*bins)), bar, anew, anew_bar;
+	double *bins = calloc(n + 1, sizeof(*bins)), anew;
 	struct recovery r = {.from_ns = begin_ns, .n = n, .bytes = bins};
 	int err = bins ? traffic_end(b, trial, &r, bins) : -ENOMEM;
 	uint64_t restored;
 
 	if (!err) {
-		bar = recovery_bar(&r, m->healthy_ns, m->inject_ns);
-		restored = recovery_restored_ns(&r, bar, m->healed_ns);
-		if (trial->back_at_all && (!restored || is_late(m, trial, restored))) {
-			err = control(b, strategy, is_kv, trial, &anew, &anew_bar);
-			trial->control_ratio = anew / recovery_mean(&r, m->healthy_ns, m->inject_ns);
-			trial->back_at_all = restored != 0;
-			if (restored && anew_bar < bar)
-				restored = recovery_restored_ns(&r, anew_bar, m->weights_ns);
-		}
+		restored = recovery_restored_ns(&r, m->healthy_ns, m->inject_ns, m->healed_ns);
 		figures(s, m, &r, restored, trial);
 		add_picture(fault, &r, m->inject_ns, m->heal_ns, FAILOVER_FAULT_MS);
 		add_picture(heal_picture, &r, m->healed_ns, m->end_ns, FAILOVER_HEAL_MS);
+		if (trial->back_at_all && !restored) {
+			trial->back_at_all = false;
+			err = control(b, strategy, is_kv, trial, &anew);
+			trial->control_ratio = anew / recovery_mean(&r, m->healthy_ns, m->inject_ns);
+		}
 	}
 	free(bins);
 	return err;

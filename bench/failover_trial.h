@@ -30,8 +30,6 @@ struct failover_picture {
 	double bytes[FAILOVER_BEFORE_MS + FAILOVER_HEAL_MS];
 };
 
-#define FAILOVER_GOAL_MS    1000 /* goodput is back so soon after links and BGP are */
-
 struct failover_trial {
 	double kernel_ms;	       /* injection -> the kernel told the server that lost its link */
 	double decide_ms;	       /* injection -> new weights are there for applications, on all servers concerned */
@@ -46,7 +44,7 @@ struct failover_trial {
 	double restore_ms;	       /* healed -> goodput is back (recovery.h) */
 	double restore_after_back_ms;  /* links and routes back -> goodput is back; at least 0 */
 	double after_ratio;	       /* goodput at the end of the trial over the healthy one */
-	double control_ratio;	       /* the same of traffic begun anew after a trial that came back late, or not; -1: it did */
+	double control_ratio;	       /* the same of traffic begun anew after a trial that did not come back; -1: it did */
 	double stolen_percent;	       /* of the machine's time, by a hypervisor, while there was traffic; -1: unknown */
 	/* a core stood still at most, from just before the injection until the decision, if one was due; -1: unknown, not due */
 	double stalled_ms;

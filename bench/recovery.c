@@ -57,20 +57,18 @@ double recovery_gap_ms(const struct recovery *r, uint64_t from_ns, uint64_t to_n
 	return (double)longest;
 }
 
-double recovery_bar(const struct recovery *r, uint64_t from_ns, uint64_t to_ns)
+uint64_t recovery_restored_ns(const struct recovery *r, uint64_t healthy_from_ns,
+			      uint64_t healthy_to_ns, uint64_t from_ns)
 {
-	size_t from = bin_of(r, from_ns), to = bin_of(r, to_ns);
-	double bar = RECOVERY_BACK * mean_of(r, from, to);
+	size_t from = bin_of(r, healthy_from_ns), to = bin_of(r, healthy_to_ns);
+	double want = RECOVERY_BACK * mean_of(r, from, to);
 
 	for (size_t i = from; i + RECOVERY_BACK_BINS <= to; i++)
-		bar = fmin(bar, mean_of(r, i, i + RECOVERY_BACK_BINS));
-	return to < from + RECOVERY_BACK_BINS ? 0 : bar;
-}
-
-uint64_t recovery_restored_ns(const struct recovery *r, double bar, uint64_t from_ns)
-{
-	for (size_t i = bin_of(r, from_ns); bar > 0 && i + RECOVERY_BACK_BINS <= r->n; i++)
-		if (mean_of(r, i, i + RECOVERY_BACK_BINS) >= bar)
+		want = fmin(want, mean_of(r, i, i + RECOVERY_BACK_BINS));
+	if (to < from + RECOVERY_BACK_BINS || want <= 0)
+		return 0;
+	for (size_t i = bin_of(r, from_ns); i + RECOVERY_BACK_BINS <= r->n; i++)
+		if (mean_of(r, i, i + RECOVERY_BACK_BINS) >= want)
 			return r->from_ns + i * RECOVERY_BIN_NS;
 	return 0;
 }

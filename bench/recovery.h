@@ -16,7 +16,7 @@
 #define RECOVERY_MOVE_BINS   50	 /* moved: such a window carries RECOVERY_MOVED of what it settles at, */
 #define RECOVERY_HOLD_BINS   200 /* and so does such a one */
 #define RECOVERY_SETTLE_BINS 200 /* what it settles at is the mean of the last of these before healing */
-#define RECOVERY_BACK_BINS   200 /* restored: such a window is no worse than healthy ones (recovery_bar()) */
+#define RECOVERY_BACK_BINS   200 /* restored: such a window carries RECOVERY_BACK of the healthy mean */
 #define RECOVERY_MOVED	     0.90
 #define RECOVERY_BACK	     0.98
 
@@ -39,12 +39,10 @@ double recovery_moved_ms(const struct recovery *r, uint64_t inject_ns, uint64_t 
 double recovery_gap_ms(const struct recovery *r, uint64_t from_ns, uint64_t to_ns);
 
 /*
- * Bytes per millisecond that a window has to carry to be no worse than those of [from, to): RECOVERY_BACK of their mean, or as
- * much as the worst of them, whichever is less. 0: no window fits in, or nothing was carried.
+ * The start of the first window from from_ns on that carries RECOVERY_BACK of what [healthy_from, healthy_to) did on
+ * average, or as much as the worst such window of that time. 0: none.
  */
-double recovery_bar(const struct recovery *r, uint64_t from_ns, uint64_t to_ns);
-
-/* The start of the first window from from_ns on that carries as much as bar. 0: none, or bar is 0. */
-uint64_t recovery_restored_ns(const struct recovery *r, double bar, uint64_t from_ns);
+uint64_t recovery_restored_ns(const struct recovery *r, uint64_t healthy_from_ns,
+			      uint64_t healthy_to_ns, uint64_t from_ns);
 
 #endif

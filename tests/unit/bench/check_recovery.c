@@ -75,32 +75,27 @@ START_TEST(the_longest_hole)
 }
 END_TEST
 
-static uint64_t restored_after(uint64_t healthy_from, uint64_t healthy_to)
-{
-	return recovery_restored_ns(&r, recovery_bar(&r, healthy_from, healthy_to), at(2000));
-}
-
 START_TEST(restored_at_98_percent_for_a_whole_window)
 {
 	uint64_t restored;
 
 	a_fault();
-	restored = restored_after(at(100), at(1000));
+	restored = recovery_restored_ns(&r, at(100), at(1000), at(2000));
 	ck_assert_uint_ge(restored, at(2300 - RECOVERY_BACK_BINS / 5));
 	ck_assert_uint_le(restored, at(2300));
 	level(2300, END, 195);
-	ck_assert_uint_eq(restored_after(at(100), at(1000)), 0);
+	ck_assert_uint_eq(recovery_restored_ns(&r, at(100), at(1000), at(2000)), 0);
 	level(600, 600 + RECOVERY_BACK_BINS, 195); /* it was no better when it was well */
-	ck_assert_uint_ne(restored_after(at(100), at(1000)), 0);
+	ck_assert_uint_ne(recovery_restored_ns(&r, at(100), at(1000), at(2000)), 0);
 }
 END_TEST
 
 START_TEST(without_a_healthy_time_nothing_is_restored)
 {
 	a_fault();
-	ck_assert_uint_eq(restored_after(at(100), at(100 + RECOVERY_BACK_BINS - 1)), 0);
+	ck_assert_uint_eq(recovery_restored_ns(&r, at(100), at(100 + RECOVERY_BACK_BINS - 1), at(2000)), 0);
 	level(0, 1000, 0);
-	ck_assert_uint_eq(restored_after(at(100), at(1000)), 0);
+	ck_assert_uint_eq(recovery_restored_ns(&r, at(100), at(1000), at(2000)), 0);
 }
 END_TEST
 
