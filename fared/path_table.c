@@ -1,70 +1,11 @@
 /* path_table.c - see path_table.h; the rules themselves are in path_rules.c */
-#include "path_table.h"
+#include "path_table_internal.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "path_rules.h"
-
-#define INDEX_SIZE (2 * FARE_MAX_PAIRS) /* a power of two, at most half full */
-#define NO_PAIR	   UINT32_MAX
-
-struct belief {
-	struct path_belief b;
-	uint32_t epoch; /* the source's epoch when it last spoke of the path */
-};
-
-struct path {
-	struct belief belief[PATH_SOURCE_COUNT];
-	bool drained;
-	bool evaluated;
-	bool adopted;
-	uint64_t adopted_bps;
-	uint64_t adopted_ns;
-	uint64_t since_ns;
-	bool routed;
-	struct path_probe probe;
-	struct path_result result;
-};
-
-struct pair {
-	struct in6_addr peer;
-	uint32_t local_gpu;
-	uint32_t n_planes;
-	bool dirty;
-	uint64_t deadline_ns;
-	struct path_notice notice; /* boot 0: none yet */
-	struct path paths[];	   /* n_planes */
-};
-
-struct link {
-	bool up;
-	uint64_t speed_bps;
-};
-
-struct gpu {
-	struct path_table_gpu shape;
-	struct link links[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
-};
-
-struct path_table {
-	struct path_table_times times;
-	uint32_t n_gpus;
-	struct gpu gpus[FARE_MAX_LOCAL_GPUS];
-	struct path_source_view sources[PATH_SOURCE_COUNT];
-	uint32_t epoch[PATH_SOURCE_COUNT];
-	bool drained_all[FARE_MAX_PLANES];
-	bool probing;
-	void (*on_route)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-			 bool routed, bool was_down);
-	void *on_route_arg;
-	uint32_t n_pairs;
-	struct pair *pairs[FARE_MAX_PAIRS];
-	uint32_t index[INDEX_SIZE]; /* pair + 1; 0: free */
-};
 
 int path_table_create(struct path_table **out, const struct path_table_gpu *gpus, uint32_t n_gpus,
 		      const struct path_table_times *times)
@@ -99,6 +40,7 @@ void path_table_destroy(struct path_table *t)
 {
 	if (!t)
 		return;
+	HASH_CLEAR(hh, t->by_key);
 	for (uint32_t i = 0; i < t->n_pairs; i++)
 		free(t->pairs[i]);
 	free(t);
@@ -118,52 +60,41 @@ void path_table_set_times(struct path_table *t, const struct path_table_times *t
 
 /* ---- pairs --------------------------------------------------------------- */
 
-static uint32_t hash(uint32_t gpu, const struct in6_addr *peer)
+struct pair *path_table_locate(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer)
 {
-	uint64_t words[2], h;
+	struct pair_key key = {*peer, gpu};
+	struct pair *pair;
 
-	memcpy(words, peer, sizeof(words));
-	h = (words[0] ^ (words[1] * UINT64_C(0x9e3779b97f4a7c15))) + gpu;
-	h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
-	return (uint32_t)(h ^ (h >> 32)) & (INDEX_SIZE - 1);
-}
-
-/* The slot of the index that holds the pair, or the free one where it would go. */
-static uint32_t *locate(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer)
-{
-	uint32_t at = hash(gpu, peer);
-
-	for (;; at = (at + 1) & (INDEX_SIZE - 1)) {
-		uint32_t entry = t->index[at];
-
-		if (!entry || (t->pairs[entry - 1]->local_gpu == gpu &&
-			       !memcmp(&t->pairs[entry - 1]->peer, peer, sizeof(*peer))))
-			return (uint32_t *)&t->index[at];
-	}
+	HASH_FIND(hh, t->by_key, &key, sizeof(key), pair);
+	return pair;
 }
 
 static int get_pair(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		    struct pair **out)
 {
-	uint32_t *entry = locate(t, gpu, peer);
 	uint32_t n_planes = t->gpus[gpu].shape.n_planes;
-	struct pair *pair;
+	struct pair *pair = path_table_locate(t, gpu, peer);
 
-	if (!*entry) {
-		if (t->n_pairs == FARE_MAX_PAIRS)
-			return -ENOSPC;
-		pair = calloc(1, sizeof(*pair) + n_planes * sizeof(pair->paths[0]));
-		if (!pair)
-			return -ENOMEM;
-		pair->peer = *peer;
-		pair->local_gpu = gpu;
-		pair->n_planes = n_planes;
-		for (uint32_t p = 0; p < n_planes; p++)
-			pair->paths[p].drained = t->drained_all[p];
-		t->pairs[t->n_pairs++] = pair;
-		*entry = t->n_pairs;
+	*out = pair;
+	if (pair)
+		return 0;
+	if (t->n_pairs == FARE_MAX_PAIRS)
+		return -ENOSPC;
+	pair = calloc(1, sizeof(*pair) + n_planes * sizeof(pair->paths[0]));
+	if (!pair)
+		return -ENOMEM;
+	pair->key = (struct pair_key){*peer, gpu};
+	pair->id = t->n_pairs;
+	pair->n_planes = n_planes;
+	for (uint32_t p = 0; p < n_planes; p++)
+		pair->paths[p].drained = t->drained_all[p];
+	HASH_ADD(hh, t->by_key, key, sizeof(pair->key), pair);
+	if (!pair->hh.tbl) {
+		free(pair);
+		return -ENOMEM;
 	}
-	*out = t->pairs[*entry - 1];
+	t->pairs[t->n_pairs++] = pair;
+	*out = pair;
 	return 0;
 }
 
@@ -187,7 +118,7 @@ int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t
 	link->up = up;
 	link->speed_bps = speed_bps;
 	for (uint32_t i = 0; i < t->n_pairs; i++)
-		if (t->pairs[i]->local_gpu == gpu)
+		if (t->pairs[i]->key.local_gpu == gpu)
 			t->pairs[i]->dirty = true;
 	return 0;
 }
@@ -267,8 +198,7 @@ void path_table_set_probing(struct path_table *t,
 int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t plane, const struct path_probe *probe)
 {
-	uint32_t entry = has_plane(t, gpu, plane) ? *locate(t, gpu, peer) : 0;
-	struct pair *pair = entry ? t->pairs[entry - 1] : NULL;
+	struct pair *pair = has_plane(t, gpu, plane) ? path_table_locate(t, gpu, peer) : NULL;
 
 	if (!pair)
 		return -ENOENT;
@@ -280,13 +210,13 @@ int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *
 int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		      const struct path_notice *notice)
 {
-	uint32_t entry = gpu < t->n_gpus ? *locate(t, gpu, peer) : 0;
+	struct pair *pair = gpu < t->n_gpus ? path_table_locate(t, gpu, peer) : NULL;
 	struct path_notice *known;
 	bool same;
 
-	if (!entry)
+	if (!pair)
 		return -ENOENT;
-	known = &t->pairs[entry - 1]->notice;
+	known = &pair->notice;
 	same = notice->boot == known->boot && notice->sequence == known->sequence;
 	if (notice->boot < known->boot ||
 	    (notice->boot == known->boot && (int32_t)(notice->sequence - known->sequence) < 0))
@@ -296,7 +226,7 @@ int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr 
 		return 0;
 	}
 	*known = *notice;
-	t->pairs[entry - 1]->dirty = true;
+	pair->dirty = true;
 	return 0;
 }
 
@@ -348,7 +278,7 @@ int path_table_drain(struct path_table *t, const struct in6_addr *peer, uint32_t
 	for (uint32_t i = 0; i < t->n_pairs; i++) {
 		struct pair *pair = t->pairs[i];
 
-		if (peer && memcmp(&pair->peer, peer, sizeof(*peer)))
+		if (peer && memcmp(&pair->key.peer, peer, sizeof(*peer)))
 			continue;
 		known = true;
 		if (plane >= pair->n_planes)
@@ -392,7 +322,7 @@ uint64_t path_table_local_bps(const struct path_table *t, uint32_t gpu, uint32_t
 	return local_bps(t, gpu, plane, 0, n_live);
 }
 
-static struct path_belief belief_now(const struct path_table *t, const struct path *path,
+struct path_belief path_table_belief(const struct path_table *t, const struct path *path,
 				     enum path_source s)
 {
 	struct path_belief b = path->belief[s].b;
@@ -408,7 +338,7 @@ static struct path_facts peer_facts(const struct path_table *t, const struct pai
 	struct path_facts f = {.now_ns = now, .times = &t->times, .sources = t->sources};
 
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
-		struct path_belief b = belief_now(t, &pair->paths[p], PATH_SOURCE_ZSERV);
+		struct path_belief b = path_table_belief(t, &pair->paths[p], PATH_SOURCE_ZSERV);
 
 		if (b.since_ns > f.installed_change_ns)
 			f.installed_change_ns = b.since_ns;
@@ -439,11 +369,11 @@ static void judge(const struct path_table *t, const struct pair *pair, uint32_t 
 	facts.adopted_bps = path->adopted_bps;
 	facts.adopted_ns = path->adopted_ns;
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
-		facts.belief[s] = belief_now(t, path, s);
-	facts.local_bps = local_bps(t, pair->local_gpu, plane,
+		facts.belief[s] = path_table_belief(t, path, s);
+	facts.local_bps = local_bps(t, pair->key.local_gpu, plane,
 				    path->probe.gray_local | path->probe.returning_local, &facts.n_live_sub_ports);
 	if (!facts.n_live_sub_ports) /* the others went down: better a doubtful one than none */
-		facts.local_bps = local_bps(t, pair->local_gpu, plane, 0, &facts.n_live_sub_ports);
+		facts.local_bps = local_bps(t, pair->key.local_gpu, plane, 0, &facts.n_live_sub_ports);
 	path_rules_apply(&facts, out);
 }
 
@@ -455,8 +385,8 @@ static bool settle(struct pair *pair, uint32_t plane, const struct path_result *
 
 	path->result = *result;
 	*change = (struct path_change){
-		.peer = pair->peer,
-		.local_gpu = pair->local_gpu,
+		.peer = pair->key.peer,
+		.local_gpu = pair->key.local_gpu,
 		.plane = plane,
 		.is_new = !path->evaluated,
 		.old_verdict = old.verdict,
@@ -482,15 +412,14 @@ static void tell_routes(struct path_table *t, struct pair *pair, const struct pa
 			continue;
 		path->routed = results[p].routed;
 		if (t->on_route)
-			t->on_route(t->on_route_arg, pair->local_gpu, &pair->peer, p, path->routed,
+			t->on_route(t->on_route_arg, pair->key.local_gpu, &pair->key.peer, p, path->routed,
 				    path->probe.judged && !path->probe.permille);
 	}
 }
 
-static void evaluate_pair(struct path_table *t, uint32_t id, uint64_t now,
+static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 			  const struct path_table_handlers *handlers, void *arg)
 {
-	struct pair *pair = t->pairs[id];
 	struct path_facts facts = peer_facts(t, pair, now);
 	struct path_result results[FARE_MAX_PLANES];
 	struct path_change change;
@@ -508,7 +437,7 @@ static void evaluate_pair(struct path_table *t, uint32_t id, uint64_t now,
 		uint64_t deadline;
 
 		if (settle(pair, p, &results[p], now, &change)) {
-			change.pair = id;
+			change.pair = pair->id;
 			if (handlers && handlers->on_change)
 				handlers->on_change(arg, &change);
 		}
@@ -519,7 +448,7 @@ static void evaluate_pair(struct path_table *t, uint32_t id, uint64_t now,
 	/* live sub-ports are published too, so a pair is handed over even if only those moved; the
 	 * writer compares and writes nothing that is the same */
 	if (handlers && handlers->on_pair)
-		handlers->on_pair(arg, id, pair->n_planes);
+		handlers->on_pair(arg, pair->id, pair->n_planes);
 }
 
 uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
@@ -531,114 +460,9 @@ uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
 		struct pair *pair = t->pairs[i];
 
 		if (pair->dirty || (pair->deadline_ns && pair->deadline_ns <= now))
-			evaluate_pair(t, i, now, handlers, arg);
+			evaluate_pair(t, pair, now, handlers, arg);
 		if (pair->deadline_ns && (!next || pair->deadline_ns < next))
 			next = pair->deadline_ns;
 	}
 	return next;
-}
-
-/* ---- what others may ask ------------------------------------------------- */
-
-uint32_t path_table_n_pairs(const struct path_table *t)
-{
-	return t->n_pairs;
-}
-
-uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu)
-{
-	return gpu < t->n_gpus ? t->gpus[gpu].shape.n_planes : 0;
-}
-
-bool path_table_pair(const struct path_table *t, uint32_t pair, uint32_t *local_gpu,
-		     struct in6_addr *peer)
-{
-	if (pair >= t->n_pairs)
-		return false;
-	*local_gpu = t->pairs[pair]->local_gpu;
-	*peer = t->pairs[pair]->peer;
-	return true;
-}
-
-bool path_table_find(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
-		     uint32_t *pair)
-{
-	uint32_t entry = *locate(t, gpu, peer);
-
-	*pair = entry ? entry - 1 : NO_PAIR;
-	return entry != 0;
-}
-
-bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
-		     struct path_view *out)
-{
-	const struct path *path;
-
-	if (pair >= t->n_pairs || plane >= t->pairs[pair]->n_planes)
-		return false;
-	path = &t->pairs[pair]->paths[plane];
-	*out = (struct path_view){
-		.peer = t->pairs[pair]->peer,
-		.local_gpu = t->pairs[pair]->local_gpu,
-		.plane = plane,
-		.verdict = path->result.verdict,
-		.reason = path->result.reason ? path->result.reason : "not evaluated yet",
-		.look_next = path->result.look_next ? path->result.look_next : "",
-		.rule = path->result.rule,
-		.usable_bps = path->result.usable_bps,
-		.since_ns = path->since_ns,
-		.teacher = path->result.teacher,
-		.normalised = path->result.normalised,
-		.drained = path->drained,
-		.n_sub_ports = t->gpus[t->pairs[pair]->local_gpu].shape.n_sub_ports[plane],
-		.adopted_bps = path->adopted ? path->adopted_bps : 0,
-		.probe = path->probe,
-	};
-	out->local_bps = path_table_local_bps(t, out->local_gpu, plane, &out->n_live_sub_ports);
-	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
-		out->belief[s] = belief_now(t, path, s);
-	if (plane < t->pairs[pair]->notice.n_planes) {
-		out->noticed_bps = t->pairs[pair]->notice.bps[plane];
-		out->noticed = path->result.noticed;
-	}
-	return true;
-}
-
-void path_table_source(const struct path_table *t, enum path_source source,
-		       struct path_source_view *out)
-{
-	*out = t->sources[source];
-}
-
-const char *path_teacher_name(enum path_teacher teacher)
-{
-	switch (teacher) {
-	case PATH_TEACHER_BMP:
-		return "bmp";
-	case PATH_TEACHER_ZSERV:
-		return "zserv";
-	case PATH_TEACHER_ADOPTED:
-		return "adopted";
-	case PATH_TEACHER_NONE:
-		break;
-	}
-	return "none";
-}
-
-const char *path_source_name(enum path_source source)
-{
-	return source == PATH_SOURCE_BMP ? "bmp" : "zserv";
-}
-
-const char *path_source_state_name(enum bgp_source_state state)
-{
-	switch (state) {
-	case BGP_SOURCE_UP:
-		return "up";
-	case BGP_SOURCE_SYNCING:
-		return "syncing";
-	case BGP_SOURCE_DOWN:
-		break;
-	}
-	return "down";
 }

@@ -1,0 +1,79 @@
+/*
+ * path_table_internal.h - what the table holds; for its two files alone (path_table.h).
+ */
+#ifndef PATH_TABLE_INTERNAL_H
+#define PATH_TABLE_INTERNAL_H
+
+#include "path_rules.h"
+#include "path_table.h"
+
+/* Out of memory is an error to return and not a reason to exit: the hash table then leaves hh.tbl NULL. */
+#define HASH_NONFATAL_OOM 1
+#define HASH_FUNCTION	  HASH_FNV /* the default's jump table does not pass clang's -Wimplicit-fallthrough */
+#include <uthash.h>
+
+struct belief {
+	struct path_belief b;
+	uint32_t epoch; /* the source's epoch when it last spoke of the path */
+};
+
+struct path {
+	struct belief belief[PATH_SOURCE_COUNT];
+	bool drained;
+	bool evaluated;
+	bool adopted;
+	uint64_t adopted_bps;
+	uint64_t adopted_ns;
+	uint64_t since_ns;
+	bool routed;
+	struct path_probe probe;
+	struct path_result result;
+};
+
+struct pair_key { /* no padding: it is hashed and compared as bytes */
+	struct in6_addr peer;
+	uint32_t local_gpu;
+};
+
+struct pair {
+	struct pair_key key;
+	uint32_t id; /* its place in pairs */
+	UT_hash_handle hh;
+	uint32_t n_planes;
+	bool dirty;
+	uint64_t deadline_ns;
+	struct path_notice notice; /* boot 0: none yet */
+	struct path paths[];	   /* n_planes */
+};
+
+struct link {
+	bool up;
+	uint64_t speed_bps;
+};
+
+struct gpu {
+	struct path_table_gpu shape;
+	struct link links[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+};
+
+struct path_table {
+	struct path_table_times times;
+	uint32_t n_gpus;
+	struct gpu gpus[FARE_MAX_LOCAL_GPUS];
+	struct path_source_view sources[PATH_SOURCE_COUNT];
+	uint32_t epoch[PATH_SOURCE_COUNT];
+	bool drained_all[FARE_MAX_PLANES];
+	bool probing;
+	void (*on_route)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+			 bool routed, bool was_down);
+	void *on_route_arg;
+	uint32_t n_pairs;
+	struct pair *pairs[FARE_MAX_PAIRS];
+	struct pair *by_key; /* the same, hashed */
+};
+
+/* NULL: no such pair. */
+struct pair *path_table_locate(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer);
+struct path_belief path_table_belief(const struct path_table *t, const struct path *path, enum path_source s);
+
+#endif

@@ -1,0 +1,105 @@
+/* path_table_view.c - see path_table.h: what others may ask of the table, and the names of what it says */
+#include "path_table_internal.h"
+
+uint32_t path_table_n_pairs(const struct path_table *t)
+{
+	return t->n_pairs;
+}
+
+uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu)
+{
+	return gpu < t->n_gpus ? t->gpus[gpu].shape.n_planes : 0;
+}
+
+bool path_table_pair(const struct path_table *t, uint32_t pair, uint32_t *local_gpu,
+		     struct in6_addr *peer)
+{
+	if (pair >= t->n_pairs)
+		return false;
+	*local_gpu = t->pairs[pair]->key.local_gpu;
+	*peer = t->pairs[pair]->key.peer;
+	return true;
+}
+
+bool path_table_find(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+		     uint32_t *pair)
+{
+	const struct pair *found = path_table_locate(t, gpu, peer);
+
+	*pair = found ? found->id : UINT32_MAX;
+	return found != NULL;
+}
+
+bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
+		     struct path_view *out)
+{
+	const struct path *path;
+
+	if (pair >= t->n_pairs || plane >= t->pairs[pair]->n_planes)
+		return false;
+	path = &t->pairs[pair]->paths[plane];
+	*out = (struct path_view){
+		.peer = t->pairs[pair]->key.peer,
+		.local_gpu = t->pairs[pair]->key.local_gpu,
+		.plane = plane,
+		.verdict = path->result.verdict,
+		.reason = path->result.reason ? path->result.reason : "not evaluated yet",
+		.look_next = path->result.look_next ? path->result.look_next : "",
+		.rule = path->result.rule,
+		.usable_bps = path->result.usable_bps,
+		.since_ns = path->since_ns,
+		.teacher = path->result.teacher,
+		.normalised = path->result.normalised,
+		.drained = path->drained,
+		.n_sub_ports = t->gpus[t->pairs[pair]->key.local_gpu].shape.n_sub_ports[plane],
+		.adopted_bps = path->adopted ? path->adopted_bps : 0,
+		.probe = path->probe,
+	};
+	out->local_bps = path_table_local_bps(t, out->local_gpu, plane, &out->n_live_sub_ports);
+	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
+		out->belief[s] = path_table_belief(t, path, s);
+	if (plane < t->pairs[pair]->notice.n_planes) {
+		out->noticed_bps = t->pairs[pair]->notice.bps[plane];
+		out->noticed = path->result.noticed;
+	}
+	return true;
+}
+
+void path_table_source(const struct path_table *t, enum path_source source,
+		       struct path_source_view *out)
+{
+	*out = t->sources[source];
+}
+
+const char *path_teacher_name(enum path_teacher teacher)
+{
+	switch (teacher) {
+	case PATH_TEACHER_BMP:
+		return "bmp";
+	case PATH_TEACHER_ZSERV:
+		return "zserv";
+	case PATH_TEACHER_ADOPTED:
+		return "adopted";
+	case PATH_TEACHER_NONE:
+		break;
+	}
+	return "none";
+}
+
+const char *path_source_name(enum path_source source)
+{
+	return source == PATH_SOURCE_BMP ? "bmp" : "zserv";
+}
+
+const char *path_source_state_name(enum bgp_source_state state)
+{
+	switch (state) {
+	case BGP_SOURCE_UP:
+		return "up";
+	case BGP_SOURCE_SYNCING:
+		return "syncing";
+	case BGP_SOURCE_DOWN:
+		break;
+	}
+	return "down";
+}
