@@ -149,7 +149,7 @@ static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t no
 	bool idle = p->traffic_known && now >= peer->active_until_ns;
 
 	p->overdue_ns = peer->overdue_ns = now;
-	if (idle && now < p->late_until_ns)
+	if (idle && (now < p->late_until_ns || now < p->full_until_ns))
 		return;
 	peer->active_until_ns = prober_larger(peer->active_until_ns, now + PROBER_ACTIVE_NS);
 	for (uint32_t plane = 0; idle && plane < peer->n_planes; plane++)
@@ -159,11 +159,20 @@ static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t no
 		}
 }
 
+static void ask_elsewhere(struct prober *p, struct prober_peer *peer, uint32_t silent, uint64_t now)
+{
+	for (uint32_t plane = 0; plane < peer->n_planes; plane++)
+		if (prober_is_to_tell(p, peer, silent, plane, now) && peer->paths[plane].next_ns > now) {
+			peer->paths[plane].next_ns = now;
+			prober_schedule(p, peer, plane, now);
+		}
+}
+
 static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
 	uint64_t detect = p->times.interval_ns * p->times.detect_multiplier;
-	bool overdue = prober_is_overdue(p, path, now);
+	bool overdue = prober_is_overdue(p, path, now), quiet;
 
 	loss_rtt_settle(&path->loss, now - SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue) {
@@ -175,16 +184,21 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	if (path->silent_since_ns && now >= path->silent_since_ns + detect + BLIND_NS)
 		prober_judge_blindness(p, peer, now);
 	prober_tell(p, peer, plane, now, NULL);
+	quiet = prober_is_quiet(p, peer, plane, now);
+	if (quiet)
+		ask_elsewhere(p, peer, plane, now);
 	if (now >= path->next_ns) {
 		if (prober_pace_skips(p, peer, plane, now)) {
 			path->n_skipped++;
 			p->counters.skipped++;
+			path->next_ns = prober_pace_skipped_ns(p, path);
 		} else {
 			path->n_skipped = 0;
-			prober_watch_plane(p, peer->gpu, plane, now);
 			prober_io_probe(p, peer, plane, now);
+			path->next_ns = prober_pace_next_ns(p, peer, plane, now);
+			if (quiet)
+				path->next_ns -= p->tick_ns; /* the wheel rounds up */
 		}
-		path->next_ns = prober_pace_next_ns(p, peer, plane, now);
 	}
 	prober_schedule(p, peer, plane, now);
 }
@@ -246,10 +260,13 @@ static void yield(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane, uint32_t sub_port,
 		  const struct notice_trailer *probe)
 {
-	struct prober_peer *peer = prober_peer_find(p, gpu, address);
+	struct prober_peer *peer = NULL;
 	uint64_t now = prober_now_ns();
 	struct prober_path *path;
 
+	prober_plane_heard(p, gpu, plane, now);
+	if (probe->has_heard || probe->has_echo || probe->has_defer)
+		peer = prober_peer_find(p, gpu, address);
 	if (!peer || plane >= peer->n_planes || !peer->paths[plane].wanted)
 		return false;
 	path = &peer->paths[plane];
@@ -313,14 +330,18 @@ static void run(struct prober *p, uint64_t now)
 {
 	uint32_t place;
 
-	/* what has been waiting in the sockets is heard before anything is judged */
-	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns || now < p->overdue_ns + 2 * p->times.interval_ns)
+	/* What came in while we were away is heard before anything is judged; what the loop has just found is, by its priority. An
+	 * echo may wait for the reflector's own tick. */
+	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns ||
+	    (p->takes_turns && now < p->overdue_ns + 2 * p->times.interval_ns))
 		prober_io_drain(p);
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
 	/* so late that replies may be stuck as we were (a core, or all of them, taken away by a hypervisor) */
-	if (now > p->armed_ns + p->times.interval_ns)
+	if (now > p->armed_ns + p->times.interval_ns) {
+		p->late_ns = now;
 		p->late_until_ns = prober_larger(p->late_until_ns, now + 2 * (now - p->armed_ns) +
 								     p->times.interval_ns * p->times.detect_multiplier);
+	}
 	refresh_notices(p, now);
 	prober_pace_share(p, now);
 	while (wheel_take(p->wheel, now, &place)) {
@@ -361,6 +382,7 @@ static int start_clock(struct prober *p)
 	if (p->timer_fd < 0)
 		return -errno;
 	ev_io_init(&p->timer, on_tick, p->timer_fd, EV_READ);
+	ev_set_priority(&p->timer, EV_MINPRI);
 	p->timer.data = p;
 	ev_io_start(p->loop, &p->timer);
 	return 0;

@@ -8,6 +8,7 @@
 #define PROBER_INTERNAL_H
 
 #include <ev.h>
+#include <poll.h>
 
 #include "device_count.h"
 #include "gray.h"
@@ -19,6 +20,7 @@
 #include "wheel.h"
 
 #define PROBER_INDEX_SIZE (2u * PROBER_MAX_PEERS)
+#define PROBER_MAX_SOCKETS (2 * SUB_PORTS_MAX_GPUS * PROBER_PORTS)
 #define PROBER_MS_NS	  UINT64_C(1000000)
 #define PROBER_ACTIVE_NS  (1000 * PROBER_MS_NS) /* a peer with traffic that long ago still counts as having some */
 #define PROBER_REFRESH_NS (1500 * PROBER_MS_NS)
@@ -81,7 +83,7 @@ struct prober_rx {
 struct prober_plane {
 	struct prober_rx rx[SUB_PORTS_MAX_SUB_PORTS];
 	uint64_t sampled_ns; /* last sample; 0: not sampled of late */
-	uint64_t heard_ns;   /* the last sample that was larger than the one before */
+	uint64_t heard_ns;   /* something was read from it, or the last sample was larger than the one before */
 	uint64_t packets;
 	uint64_t companions_ns;	 /* when its paths were last judged together */
 	uint64_t hurry_until_ns; /* the leaf has lost one peer: ask for the idle ones at once */
@@ -108,8 +110,9 @@ struct prober {
 	void *arg;
 	uint64_t boot, random;
 	uint64_t tick_ns, armed_ns, counted_ns;
-	uint64_t late_until_ns; /* we ran late, or the machine is full: until then silence is our own before it is a plane's */
-	uint64_t overdue_ns;	/* a reply was, last */
+	uint64_t late_ns, late_until_ns; /* we ran late: until then silence may be our own before it is a plane's */
+	uint64_t full_until_ns;		 /* the machine is full: likewise */
+	uint64_t overdue_ns;		 /* a reply was, last */
 	int stat_fd;
 	uint64_t idle_ticks, all_ticks;
 	uint32_t n_full; /* counts in a row without idle time */
@@ -125,6 +128,9 @@ struct prober {
 	struct prober_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
 	struct prober_notice notices[SUB_PORTS_MAX_GPUS];
 	struct prober_socket sockets[SUB_PORTS_MAX_GPUS][2][PROBER_PORTS];
+	uint32_t n_open; /* of them */
+	struct prober_socket *open[PROBER_MAX_SOCKETS];
+	struct pollfd polled[PROBER_MAX_SOCKETS]; /* the same, in the same order */
 	struct udp_raw *raw[SUB_PORTS_MAX_GPUS][2]; /* NULL: no address of that family, or no privilege */
 	ev_timer ports_timer;
 	uint32_t ports_turn, ports_watch_turn;
@@ -161,7 +167,9 @@ struct prober_peer *prober_peer_of(const struct prober *p, uint32_t discriminato
 void prober_pace_share(struct prober *p, uint64_t now);
 /* Data acknowledged within the last interval says what a probe would, unless the peer is being judged. */
 bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
-/* When the probe after one that is sent or skipped now is due. */
+/* When the probe after one that is skipped now is due: an interval after what was acknowledged, so that silence after it is found as soon. */
+uint64_t prober_pace_skipped_ns(const struct prober *p, const struct prober_path *path);
+/* When the probe after one that is sent now is due. */
 uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* The peer has just probed the path, and hears us: when our turn is. */
 uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
@@ -192,10 +200,10 @@ void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t p
 /* prober_rx.c */
 void prober_rx_open(struct prober *p);
 void prober_rx_close(struct prober *p);
-/* Looks whether anything at all comes in over a plane. At most once a tick. */
+/* A probe or a reply came over the plane. */
+void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+/* Looks whether anything at all comes in over a plane of which we have read nothing for half an interval. At most once a tick. */
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
-/* The same while all is well, now and then: so that silence is dated from when it began, and not from when it was looked for. */
-void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
@@ -204,6 +212,10 @@ void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_
 		 uint32_t *punctual);
 /* So many, in full queues or not, that it is to be asked what to blame. */
 bool prober_has_losses(const struct prober_path *path);
+/* Overdue, and for an interval nothing at all has come in over its plane. */
+bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* Whether the peer has still to be asked, over that plane, something whose answer tells of the silence of path `of`. */
+bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of, uint32_t plane, uint64_t now);
 /* true: the path went down. */
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now);

@@ -2,6 +2,7 @@
 #include "prober_internal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <syslog.h>
 
@@ -190,14 +191,8 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 void prober_io_flush(struct prober *p)
 {
-	for (uint32_t g = 0; g < p->ports->n_gpus; g++)
-		for (int family = 0; family < 2; family++)
-			for (unsigned i = 0; i < PROBER_PORTS; i++) {
-				struct prober_socket *s = &p->sockets[g][family][i];
-
-				if (s->udp)
-					udp_send(s->udp, s->out);
-			}
+	for (uint32_t i = 0; i < p->n_open; i++)
+		udp_send(p->open[i]->udp, p->open[i]->out);
 }
 
 /* ---- replies ------------------------------------------------------------- */
@@ -291,6 +286,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	counter = &p->counters.unknown;
 	path = &peer->paths[plane];
 	before = path->loss.newest_answered;
+	prober_plane_heard(p, s->gpu, arrived, now);
 	if (t.has_stamp
 		    ? !loss_rtt_answered(&path->loss, now, t.stamp.sequence, t.stamp.nonce, &probe)
 		    : !loss_rtt_answered_one(&path->loss, now, &probe))
@@ -338,27 +334,22 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 
 void prober_io_drain(struct prober *p)
 {
-	for (uint32_t g = 0; g < p->ports->n_gpus; g++)
-		for (int family = 0; family < 2; family++)
-			for (unsigned i = 0; i < PROBER_PORTS; i++)
-				if (p->sockets[g][family][i].udp)
-					drain(&p->sockets[g][family][i]);
+	/* one look tells which have something to read: of so many, mostly few */
+	if (poll(p->polled, p->n_open, 0) > 0)
+		for (uint32_t i = 0; i < p->n_open; i++)
+			if (p->polled[i].revents)
+				drain(p->open[i]);
 	if (p->handlers->on_drain)
 		p->handlers->on_drain(p->arg);
 }
 
 void prober_io_watch(struct prober *p, bool watch)
 {
-	for (uint32_t g = 0; g < p->ports->n_gpus; g++)
-		for (int family = 0; family < 2; family++)
-			for (unsigned i = 0; i < PROBER_PORTS; i++) {
-				struct prober_socket *s = &p->sockets[g][family][i];
-
-				if (s->udp && watch)
-					ev_io_start(p->loop, &s->io);
-				else if (s->udp)
-					ev_io_stop(p->loop, &s->io);
-			}
+	for (uint32_t i = 0; i < p->n_open; i++)
+		if (watch)
+			ev_io_start(p->loop, &p->open[i]->io);
+		else
+			ev_io_stop(p->loop, &p->open[i]->io);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -381,6 +372,8 @@ static int open_one(struct prober *p, uint32_t g, int family, uint8_t i, uint8_t
 	ev_io_init(&s->io, on_readable, udp_fd(s->udp), EV_READ);
 	s->io.data = s;
 	ev_io_start(p->loop, &s->io);
+	p->polled[p->n_open] = (struct pollfd){.fd = udp_fd(s->udp), .events = POLLIN};
+	p->open[p->n_open++] = s;
 	return 0;
 }
 

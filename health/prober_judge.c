@@ -18,20 +18,40 @@ bool prober_is_overdue(const struct prober *p, const struct prober_path *path, u
 	return path->silent_since_ns && now >= path->silent_since_ns + p->times.interval_ns;
 }
 
+/* Since we were late the peer has answered over another plane what was sent after something that is unanswered here. */
+static bool is_in_time_elsewhere(const struct prober *p, const struct prober_peer *peer, uint32_t plane)
+{
+	uint64_t first_sent;
+	uint32_t n;
+
+	loss_rtt_silent_since(&peer->paths[plane].loss, p->late_ns, 1, &n, &first_sent);
+	for (uint32_t i = 0; first_sent && i < peer->n_planes; i++)
+		if (i != plane && peer->paths[i].wanted && peer->paths[i].loss.newest_answered_sent_ns >= first_sent)
+			return true;
+	return false;
+}
+
+/* We were late ourselves, so others may have been: until they are seen to be no longer, or the time for it is over. */
+static bool is_late(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	return now < p->full_until_ns || (now < p->late_until_ns && !is_in_time_elsewhere(p, peer, plane));
+}
+
 /*
  * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. Otherwise replies may be behind
  * what fills it: an allowance for queues that no reply has told of yet, and twice what they took of late. If we ran late
- * ourselves, so may others, and no link's speed says how long.
+ * ourselves, no link's speed says how long.
  */
 static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
 {
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
 	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
+	bool late = is_late(p, peer, plane, now);
 
-	if (now >= p->late_until_ns && now >= s->heard_ns + 2 * prober_larger(p->times.interval_ns, burst))
+	if (!late && now >= s->heard_ns + 2 * prober_larger(p->times.interval_ns, burst))
 		return 0;
-	return probe_fsm_queue(now < p->late_until_ns ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
+	return probe_fsm_queue(late ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
 
 /* Overdue is what takes an interval longer than any reply of late; missing is what would be silence. */
@@ -106,20 +126,26 @@ static bool is_answering(const struct prober *p, const struct prober_path *path,
 	       now < path->silent_since_ns + probe_fsm_silence(&p->times, burst_ns) + 2 * path->loss.rtt_peak_ns;
 }
 
+/* What is sent over other planes from then on tells of a silence since since_ns. */
+static uint64_t telling_ns(const struct probe_fsm_times *times, uint64_t burst_ns, uint64_t since_ns)
+{
+	return since_ns + probe_fsm_silence(times, burst_ns) - times->interval_ns;
+}
+
 /*
  * Holds the silence of one path against what the peer has answered over another plane meanwhile.
  * Only probes sent while that plane was answering count: before, the peer may not have been
- * reflecting at all.
+ * reflecting at all. And it is to answer there one that was sent toward the end of the silence.
  */
 static void compare(const struct prober_path *path, const struct prober_path *other,
-		    uint32_t multiplier, struct probe_evidence *e)
+		    const struct probe_fsm_times *times, struct probe_evidence *e)
 {
 	uint64_t nth_sent, since;
 	uint32_t n;
 
-	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns, multiplier, &n,
+	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns, times->detect_multiplier, &n,
 				      &nth_sent);
-	if (!nth_sent || other->loss.newest_answered_sent_ns <= nth_sent)
+	if (!nth_sent || other->loss.newest_answered_sent_ns <= prober_larger(nth_sent, telling_ns(times, e->burst_ns, since)))
 		return;
 	if (e->answers_elsewhere && since >= e->silent_since_ns)
 		return; /* another plane already says more */
@@ -156,7 +182,7 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 }
 
 static struct probe_evidence gather(struct prober *p, const struct prober_peer *peer,
-				    uint32_t plane, uint32_t multiplier, uint64_t now)
+				    uint32_t plane, const struct probe_fsm_times *times, uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
 	struct probe_evidence e = {.margin_ns = margin_of(p, peer, plane, now),
@@ -170,11 +196,11 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		return e;
 	}
 	e.silent_since_ns =
-		loss_rtt_silent_since(&path->loss, 0, multiplier, &e.n_silent, &nth_sent);
+		loss_rtt_silent_since(&path->loss, 0, times->detect_multiplier, &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
-			compare(path, &peer->paths[i], multiplier, &e);
+			compare(path, &peer->paths[i], times, &e);
 	e.lossy = is_losing(p, path) && loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < HEALED_RUN && is_clean_elsewhere(p, peer, plane);
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
@@ -217,7 +243,7 @@ static bool judge_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 
 	if (blame(p, peer, plane, now))
 		return false;
-	e = gather(p, peer, plane, times->detect_multiplier, now);
+	e = gather(p, peer, plane, times, now);
 	if (!probe_fsm_tick(&path->fsm, times, now, &e, &change))
 		return false;
 	if (change.new_state == PROBE_DOWN) {
@@ -248,6 +274,22 @@ static void judge_companions(struct prober *p, const struct prober_peer *first, 
 		    peer->paths[plane].silent_since_ns)
 			judge_path(p, peer, plane, &times, now);
 	}
+}
+
+/* It is the plane before it is a queue: what other planes have to tell of it is asked at once. */
+bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	const struct prober_path *path = &peer->paths[plane];
+
+	return path->fsm.state != PROBE_DOWN && prober_is_overdue(p, path, now) &&
+	       now >= p->planes[peer->gpu][plane].heard_ns + p->times.interval_ns;
+}
+
+bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of, uint32_t plane, uint64_t now)
+{
+	uint64_t telling = telling_ns(&p->times, p->ports->gpus[peer->gpu].burst_ns[of], peer->paths[of].silent_since_ns);
+
+	return plane != of && peer->paths[plane].wanted && now > telling && peer->paths[plane].sent_ns <= telling;
 }
 
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)

@@ -73,7 +73,7 @@ static void look_at_load(struct prober *p, uint64_t now)
 	else
 		p->n_full = 0;
 	if (p->n_full >= SATURATED_COUNTS)
-		p->late_until_ns = prober_larger(p->late_until_ns, now + SATURATED_NS);
+		p->full_until_ns = now + SATURATED_NS;
 	p->idle_ticks = idle;
 	p->all_ticks = all;
 }
@@ -112,6 +112,11 @@ bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, u
 	       path->n_skipped < PROBER_SKIP_MAX && !path->silent_since_ns &&
 	       now < path->acked_ns + p->times.interval_ns &&
 	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
+}
+
+uint64_t prober_pace_skipped_ns(const struct prober *p, const struct prober_path *path)
+{
+	return path->acked_ns + p->times.interval_ns;
 }
 
 /* Nothing is in doubt, or to be told, or tried. */

@@ -33,6 +33,11 @@ static bool read_packets(struct prober_rx *rx, int ifindex, uint64_t *packets)
 	return !device_count_read(&rx->count, packets);
 }
 
+void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
+{
+	p->planes[gpu][plane].heard_ns = now;
+}
+
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[gpu];
@@ -40,7 +45,7 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 	uint64_t sum = 0, packets;
 	bool known = false;
 
-	if (s->sampled_ns == now)
+	if (s->sampled_ns == now || now < s->heard_ns + p->times.interval_ns / 2)
 		return;
 	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++)
 		if (read_packets(&s->rx[i], g->ifindex[plane][i], &packets)) {
@@ -52,10 +57,4 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 		s->heard_ns = now;
 	s->packets = sum;
 	s->sampled_ns = now;
-}
-
-void prober_watch_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
-{
-	if (now >= p->planes[gpu][plane].sampled_ns + p->times.interval_ns / 2)
-		prober_sample_plane(p, gpu, plane, now);
 }

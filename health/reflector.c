@@ -93,9 +93,8 @@ static bool hand_over(struct socket *s, const struct in6_addr *peer, uint32_t pl
 {
 	struct reflector *r = s->reflector;
 
-	if (!r->handlers->on_heard || !(t->has_heard || t->has_echo || t->has_defer))
-		return false;
-	return r->handlers->on_heard(r->arg, s->gpu, peer, plane, sub_port, t) && t->has_defer && t->has_stamp;
+	return r->handlers->on_heard && r->handlers->on_heard(r->arg, s->gpu, peer, plane, sub_port, t) && t->has_defer &&
+	       t->has_stamp;
 }
 
 /*

@@ -29,8 +29,8 @@ struct reflector_handlers {
 	void (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    const struct notice_capacity *capacity);
 	/*
-	 * A probe of peer to local_gpu came over that sub-port, and it says that the peer hears us, echoes one of ours, or asks for
-	 * no answer of its own (has_defer): true, if that is answered by a probe of ours. May be NULL.
+	 * A probe of peer to local_gpu came over that sub-port; it may say that the peer hears us, echo one of ours, or ask for no
+	 * answer of its own (has_defer): true, if that is answered by a probe of ours. May be NULL.
 	 */
 	bool (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
 			 const struct notice_trailer *probe);

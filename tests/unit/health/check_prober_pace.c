@@ -272,6 +272,20 @@ START_TEST(answers_with_a_probe_only_if_one_is_due_soon)
 }
 END_TEST
 
+/* Whatever showed that the path works, a reply or data: a probe goes out within an interval after it. */
+START_TEST(a_skipped_probe_is_late_by_no_interval)
+{
+	struct end a;
+
+	make(&a, 1);
+	path(&a)->acked_ns = START - INTERVAL + 1;
+	ck_assert(prober_pace_skips(a.prober, a.peer, 0, START));
+	ck_assert_uint_eq(prober_pace_skipped_ns(a.prober, path(&a)), START + 1);
+	ck_assert(!prober_pace_skips(a.prober, a.peer, 0, START + 1));
+	drop(&a);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("health/prober_pace");
@@ -286,6 +300,7 @@ int main(void)
 	tcase_add_loop_test(tc, doubt_yields_to_nobody, 0, 8);
 	tcase_add_loop_test(tc, only_what_is_in_order_waits_for_an_echo, 0, 7);
 	tcase_add_test(tc, answers_with_a_probe_only_if_one_is_due_soon);
+	tcase_add_test(tc, a_skipped_probe_is_late_by_no_interval);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
