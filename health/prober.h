@@ -86,7 +86,7 @@ struct prober_handlers {
 	/* What port_map.h has learned of a path, as a whole; may be NULL. */
 	void (*on_ports)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			 const struct port_map_entry *entries, uint32_t n, bool rehashed);
-	/* Silence is about to be judged: prober_heard() is to be called for every probe that has come in; may be NULL. */
+	/* The sockets are read by the tick, or were left waiting: prober_heard() is to be called for every probe that has come in; may be NULL. */
 	void (*on_drain)(void *arg);
 };
 
