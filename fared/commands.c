@@ -82,6 +82,8 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 				 (json_int_t)events_last_seq(c->events));
 	case CONTROL_ATTACH:
 		return attach(c, client, request, fd);
+	case CONTROL_COUNTERS:
+		return report_counters(&c->report);
 	case CONTROL_VERSION:
 		return report_version(&c->report);
 	case CONTROL_COMMAND_COUNT:

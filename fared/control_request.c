@@ -35,6 +35,7 @@ static const struct {
 	[CONTROL_UNDRAIN] = {"undrain", ARG_PEER | ARG_PLANE, ARG_PEER | ARG_PLANE},
 	[CONTROL_WATCH] = {"watch", 0, 0},
 	[CONTROL_ATTACH] = {"attach", ARG_NAME | ARG_PID, 0},
+	[CONTROL_COUNTERS] = {"counters", 0, 0},
 	[CONTROL_VERSION] = {"version", 0, 0},
 };
 

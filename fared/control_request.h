@@ -5,7 +5,7 @@
  * any. Pure.
  *
  *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or
- *           "why" or "drain" or "undrain" or "watch" or "attach" or "version", ...}
+ *           "why" or "drain" or "undrain" or "watch" or "attach" or "counters" or "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it
@@ -39,6 +39,7 @@ enum control_command {
 	CONTROL_UNDRAIN,
 	CONTROL_WATCH,
 	CONTROL_ATTACH,
+	CONTROL_COUNTERS,
 	CONTROL_VERSION,
 	CONTROL_COMMAND_COUNT,
 };

@@ -36,7 +36,8 @@ static const char help[] =
 	"  show flows               flows that applications let us see\n"
 	"  show qps                 their QPs: peer, plane, UDP source port, sub-ports, state\n"
 	"  show events              what happened lately\n"
-	"  show version             the daemon's version, age and counters\n"
+	"  show counters            probes and answers, sent and dropped, and what each count means\n"
+	"  show version             the daemon's version, age and published pairs\n"
 	"  why PEER [PLANE]         why a path has its verdict, from which inputs, and where to "
 	"look next\n"
 	"  drain PEER|all PLANE     take a plane out of use toward a peer, or toward all\n"
@@ -211,6 +212,7 @@ static int show(const struct options *options, int argc, char **argv)
 		{"planes", false, 0, tables_planes}, {"peers", true, 0, tables_peers},
 		{"paths", true, 2, tables_paths},    {"flows", true, 0, tables_flows},
 		{"qps", true, 0, tables_qps},	     {"events", true, 0, tables_events},
+		{"counters", false, 0, tables_counters},
 		{"version", false, 0, tables_version},
 	};
 	const char *what = argc > 0 ? argv[0] : "";
@@ -231,7 +233,7 @@ static int show(const struct options *options, int argc, char **argv)
 		}
 		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
 	}
-	return usage("show what? planes, peers, paths, flows, qps, events or version");
+	return usage("show what? planes, peers, paths, flows, qps, events, counters or version");
 }
 
 static int on_peer(const struct options *options, int argc, char **argv, bool needs_plane,

@@ -230,6 +230,21 @@ void tables_events(const json_t *reply)
 		tables_event(row);
 }
 
+void tables_counters(const json_t *reply)
+{
+	const json_t *row;
+	char a[CELL];
+	size_t i;
+
+	if (!json_array_size(json_object_get(reply, "counters")))
+		puts("nothing is probed: fared.yaml says health: enabled: no");
+	else
+		printf("%-10s %-14s %16s  %s\n", "PART", "COUNTER", "COUNT", "MEANING");
+	json_array_foreach (json_object_get(reply, "counters"), i, row)
+		printf("%-10s %-14s %16s  %s\n", text(row, "part"), text(row, "counter"), number(row, "count", a),
+		       text(row, "meaning"));
+}
+
 void tables_version(const json_t *reply)
 {
 	char a[CELL];

@@ -15,6 +15,7 @@ void tables_paths(const json_t *reply);
 void tables_flows(const json_t *reply);
 void tables_qps(const json_t *reply);
 void tables_events(const json_t *reply);
+void tables_counters(const json_t *reply);
 void tables_version(const json_t *reply);
 void tables_why(const json_t *reply);
 void tables_drain(const json_t *reply);

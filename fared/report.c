@@ -8,7 +8,7 @@
 
 #define NS_PER_S 1e9
 
-static double age_s(const struct report *r, uint64_t since_ns)
+double report_age_s(const struct report *r, uint64_t since_ns)
 {
 	return r->now_ns > since_ns ? (double)(r->now_ns - since_ns) / NS_PER_S : 0;
 }
@@ -29,7 +29,7 @@ static json_t *source_row(const struct report *r, enum path_source source)
 	path_table_source(r->table, source, &view);
 	return json_pack("{s:s, s:b, s:s, s:s, s:f}", "source", path_source_name(source),
 			 "configured", view.configured, "state", path_source_state_name(view.state),
-			 "reason", view.reason, "since_s", age_s(r, view.entered_ns));
+			 "reason", view.reason, "since_s", report_age_s(r, view.entered_ns));
 }
 
 static json_t *sub_port_rows(const struct report *r, uint32_t gpu, uint32_t plane)
@@ -210,7 +210,7 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 		(json_int_t)p.n_sent, "lost", (json_int_t)p.n_lost, "downs", (json_int_t)p.n_downs,
 		"rtt_p50_us", rtt_us(p.rtt_p50_ns), "rtt_p99_us", rtt_us(p.rtt_p99_ns),
 		"third_party", p.third_party, "hold_ms", (int)p.hold_ms, "since_s",
-		age_s(r, p.since_ns), "gray_local_sub_ports", (int)p.gray_local, "gray_remote_sub_ports",
+		report_age_s(r, p.since_ns), "gray_local_sub_ports", (int)p.gray_local, "gray_remote_sub_ports",
 		(int)p.gray_remote, "returning_local_sub_ports", (int)p.returning_local, "data_ports", data_ports(&p));
 }
 
@@ -231,7 +231,7 @@ static json_t *path_row(const struct report *r, const struct path_view *v)
 			 (int)v->n_live_sub_ports, "configured_sub_ports", (int)v->n_sub_ports,
 			 "teacher", path_teacher_name(v->teacher), "bmp", belief_word(bmp), "zserv",
 			 belief_word(zserv), "normalised", v->normalised, "drained", v->drained,
-			 "reason", v->reason, "since_s", age_s(r, v->since_ns), "probe",
+			 "reason", v->reason, "since_s", report_age_s(r, v->since_ns), "probe",
 			 probe_json(r, v), "noticed_bps",
 			 v->noticed && v->noticed_bps != UINT64_MAX
 				 ? json_integer((json_int_t)v->noticed_bps)
@@ -280,7 +280,7 @@ static void add_flow(void *arg, const struct flow *f)
 					address_format(&address, peer), "plane", (int)f->plane,
 					"slot_index", (int)f->slot_index, "in_use", f->in_use,
 					"udp_source_port", (json_int_t)f->udp_source_port, "idle_s",
-					age_s(to->r, f->last_used_ns), "bytes",
+					report_age_s(to->r, f->last_used_ns), "bytes",
 					(json_int_t)(f->bytes & INT64_MAX)));
 }
 
@@ -326,7 +326,7 @@ static void add_qp(void *arg, const struct flow_qp *q)
 			  (int)q->index, "state", q->state, "qpn", (json_int_t)q->qpn,
 			  "udp_source_port", known(q->udp_source_port ? q->udp_source_port : -1),
 			  "local_sub_port", (int)q->local_sub_port, "remote_sub_port",
-			  known(q->remote_sub_port), "since_s", age_s(to->r, q->since_ns), "bytes",
+			  known(q->remote_sub_port), "since_s", report_age_s(to->r, q->since_ns), "bytes",
 			  (json_int_t)(q->bytes & INT64_MAX)));
 }
 
@@ -371,7 +371,7 @@ json_t *report_version(const struct report *r)
 
 	publish_stats(r->publish, &stats);
 	return json_pack("{s:b, s:s, s:s, s:f, s:i, s:b, s:s*, s:i, s:I, s:I}", "ok", 1, "version",
-			 FARE_VERSION, "node", r->config->node, "uptime_s", age_s(r, r->started_ns),
+			 FARE_VERSION, "node", r->config->node, "uptime_s", report_age_s(r, r->started_ns),
 			 "pairs", (int)path_table_n_pairs(r->table), "adopted", !stats.why_new,
 			 "why_new", stats.why_new, "pairs_adopted", (int)stats.pairs_adopted, "pairs_published",
 			 (json_int_t)stats.pairs_published, "pairs_refused",

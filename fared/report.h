@@ -18,6 +18,7 @@
 #include "path_table.h"
 #include "prober.h"
 #include "publish.h"
+#include "reflector.h"
 
 struct config;
 
@@ -29,6 +30,7 @@ struct report {
 	const struct flows *flows;
 	const struct publish *publish;
 	const struct prober *prober; /* NULL: nothing is probed */
+	const struct reflector *reflector; /* NULL: nothing is answered */
 	uint64_t now_ns; /* CLOCK_MONOTONIC */
 	uint64_t started_ns;
 };
@@ -41,5 +43,10 @@ json_t *report_flows(const struct report *r, const struct control_request *reque
 json_t *report_qps(const struct report *r, const struct control_request *request);
 json_t *report_events(const struct report *r, const struct control_request *request);
 json_t *report_event(const struct event *event);
+/* What prober and reflector have counted since they began; no rows if health is off. */
+json_t *report_counters(const struct report *r);
+
+/* Seconds since then; 0 if that is yet to come. */
+double report_age_s(const struct report *r, uint64_t since_ns);
 
 #endif

@@ -8,11 +8,6 @@
 #include "config.h"
 #include "control.h"
 
-static double age_s(const struct report *r, uint64_t since_ns)
-{
-	return r->now_ns > since_ns ? (double)(r->now_ns - since_ns) / 1e9 : 0;
-}
-
 __attribute__((format(printf, 2, 3))) static void say(json_t *lines, const char *format, ...)
 {
 	char text[400];
@@ -57,7 +52,7 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 	if (!b->known)
 		snprintf(worth, sizeof(worth), "has never spoken of this path");
 	else if (!b->reachable)
-		snprintf(worth, sizeof(worth), "unreachable for %.1f s", age_s(r, b->since_ns));
+		snprintf(worth, sizeof(worth), "unreachable for %.1f s", report_age_s(r, b->since_ns));
 	else if (b->kind != BGP_BANDWIDTH_VALUE)
 		snprintf(worth, sizeof(worth), "reachable, %s bandwidth",
 			 b->kind == BGP_BANDWIDTH_ABSENT ? "no" : "invalid");
@@ -70,9 +65,9 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 	    b->known && b->reachable && !b->confirmed
 		    ? " (not repeated since the session was replaced)"
 		    : "",
-	    path_source_state_name(view.state), age_s(r, view.entered_ns), view.reason);
+	    path_source_state_name(view.state), report_age_s(r, view.entered_ns), view.reason);
 	if (b->known)
-		say(lines, "              last heard of it %.1f s ago", age_s(r, b->heard_ns));
+		say(lines, "              last heard of it %.1f s ago", report_age_s(r, b->heard_ns));
 }
 
 static void say_probe(const struct report *r, const struct path_view *v, json_t *lines)
@@ -87,7 +82,7 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 		return;
 	}
 	say(lines, "  probes:     %s for %.1f s%s: %s", probe_state_name(p.state),
-	    age_s(r, p.since_ns), p.wanted ? "" : " (not sent while there is no route)", p.reason);
+	    report_age_s(r, p.since_ns), p.wanted ? "" : " (not sent while there is no route)", p.reason);
 	say(lines,
 	    "              %.2f%% of the last %u lost; round trip p50 %.3g ms, p99 %.3g ms; "
 	    "%llu sent, down %llu times%s",
@@ -119,7 +114,7 @@ static void say_path(const struct report *r, const struct path_view *v, json_t *
 	    address_format(&v->peer, peer), v->plane, fare_verdict_name(v->verdict),
 	    (double)v->usable_bps / 1e9);
 	say(lines, "  because:    %s (rule %u of the list; so for %.1f s)", v->reason, v->rule,
-	    age_s(r, v->since_ns));
+	    report_age_s(r, v->since_ns));
 	if (v->normalised)
 		say(lines, "  note:       from relative weights: only the ratio between this "
 			   "peer's planes means anything");
@@ -142,7 +137,7 @@ static json_t *path_json(const struct report *r, const struct path_view *v, json
 			 r->config->gpus[v->local_gpu].name, "peer", address_format(&v->peer, peer),
 			 "plane", (int)v->plane, "verdict", fare_verdict_name(v->verdict), "rule",
 			 (int)v->rule, "reason", v->reason, "usable_bps", (json_int_t)v->usable_bps,
-			 "since_s", age_s(r, v->since_ns), "look_next", v->look_next, "lines",
+			 "since_s", report_age_s(r, v->since_ns), "look_next", v->look_next, "lines",
 			 lines);
 }
 

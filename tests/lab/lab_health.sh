@@ -151,12 +151,19 @@ within 15 is 400000000 0 usable_bps || fail "healed sub-port: $(field 0 usable_b
 is null 0 noticed_bps || fail "a notice outlives its cause"
 
 # ---- nothing moves -------------------------------------------------------------------------------
+counted() { # what the reflector did not believe
+	ctl s0 -j show counters | jq '[.counters[] | select(.part == "reflector" and (.counter | IN("malformed", "forged"))).count] | add'
+}
+before=$(counted)
 seq=$(ctl s0 -j show events | grep -o '"seq": *[0-9]*' | tail -1 | grep -o '[0-9]*')
 farelab exec "$LAB" s1 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); $to = sockaddr_in(7784, inet_aton("198.19.0.1"));
 	setsockopt(S, IPPROTO_IP, IP_TTL, 255); srand 1;
 	for (1..500) { send(S, join("", map { chr rand 256 } 1..int rand 300), 0, $to);
 		send(S, pack("C4N5", 0x20, 0xc2, 3, 24, $_, 0xc6130001, 3000, 0, 0) . "FARE\1\0\0\0" .
 			pack("CCQ>NNCQ>2", 3, 33, 1e18, 1, 5000, 2, 0, 0), 0, $to) }'
+all_counted() { [ "$(counted)" -ge $((before + 900)) ]; } # of a thousand, as some of chance's own are counted otherwise
+within 10 all_counted || fail "forged packets are not counted: $(ctl s0 show counters)"
+ctl s0 show counters
 farelab fail "$LAB" fared s1 || fail "kill fared"
 for plane in 0 1; do
 	within 10 is unproven $plane probe state || fail "silent peer: $(field 0 probe) $(field 1 probe)"

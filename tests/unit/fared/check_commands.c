@@ -234,6 +234,51 @@ START_TEST(why_names_rule_inputs_and_what_next)
 }
 END_TEST
 
+START_TEST(counters_of_what_does_not_run_are_no_rows)
+{
+	json_t *reply = ask(&root, "{\"cmd\":\"counters\"}", -1);
+
+	ck_assert(ok(reply));
+	ck_assert(json_is_array(json_object_get(reply, "counters")));
+	ck_assert_uint_eq(json_array_size(json_object_get(reply, "counters")), 0);
+	json_decref(reply);
+}
+END_TEST
+
+START_TEST(every_counter_has_a_row_with_its_meaning)
+{
+	static const struct sub_ports ports = {0};
+	static const struct notice_key key = {0};
+	static const struct reflector_handlers reflector_handlers = {0};
+	static const struct prober_handlers prober_handlers = {0};
+	const struct prober_options options = {.times = {.interval_ns = S / 100, .detect_multiplier = 3},
+					       .slow_interval_ns = S,
+					       .max_probes_per_s = 1000,
+					       .turns_beyond_per_s = UINT32_MAX};
+	struct reflector *reflector;
+	struct prober *prober;
+	json_t *reply;
+	size_t n;
+
+	ck_assert_int_eq(prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
+	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, &key, 0, &reflector_handlers, NULL), 0);
+	commands.report.prober = prober;
+	commands.report.reflector = reflector;
+	reply = ask(&root, "{\"cmd\":\"counters\"}", -1);
+	n = json_array_size(json_object_get(reply, "counters"));
+	ck_assert_uint_eq(n, (sizeof(struct prober_counters) + sizeof(struct reflector_counters)) / sizeof(uint64_t));
+	for (size_t i = 0; i < n; i++)
+		ck_assert_uint_gt(strlen(field(reply, "counters", i, "meaning")), 0);
+	ck_assert_str_eq(field(reply, "counters", 0, "counter"), "sent");
+	ck_assert_str_eq(field(reply, "counters", n - 1, "counter"), "forged");
+	json_decref(reply);
+	reflector_destroy(reflector);
+	prober_destroy(prober);
+	commands.report.prober = NULL;
+	commands.report.reflector = NULL;
+}
+END_TEST
+
 static int memfd_of_garbage(void)
 {
 	size_t size = sizeof(struct conn_shm_header) + 7 * CONN_SHM_ROW_BYTES;
@@ -298,6 +343,8 @@ int main(void)
 	tcase_add_test(tc, planes_and_sources);
 	tcase_add_test(tc, draining_is_for_the_privileged);
 	tcase_add_test(tc, why_names_rule_inputs_and_what_next);
+	tcase_add_test(tc, counters_of_what_does_not_run_are_no_rows);
+	tcase_add_test(tc, every_counter_has_a_row_with_its_meaning);
 	tcase_add_test(tc, a_connection_table_full_of_garbage_is_shown_as_it_is);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

@@ -1,0 +1,68 @@
+/* report_counters.c - see report.h: what prober and reflector have counted since the daemon began */
+#include <stddef.h>
+
+#include "report.h"
+
+struct row {
+	const char *name;
+	size_t offset;
+	const char *meaning;
+};
+
+#define PROBER(field, meaning)	  {#field, offsetof(struct prober_counters, field), meaning}
+#define REFLECTOR(field, meaning) {#field, offsetof(struct reflector_counters, field), meaning}
+
+static const struct row prober_rows[] = {
+	PROBER(sent, "probes sent"),
+	PROBER(answered, "answers to them that were heeded"),
+	PROBER(skipped, "probes spared, because data over the path had just been acknowledged"),
+	PROBER(yielded, "probes put off, because the peer had just sent one"),
+	PROBER(deferred, "probes sent that the peer's next probe is to answer"),
+	PROBER(acknowledged, "peers that acknowledged a capacity notice of ours"),
+	PROBER(ports_sent, "probes sent to the data's port, to learn where source ports lead"),
+	PROBER(ports_answered, "answers to those"),
+	PROBER(late_ticks, "times the clock was late: this machine is short of CPU time"),
+	PROBER(malformed, "dropped: no S-BFD answer"),
+	PROBER(hop_limit, "dropped: hop limit below 254, not from this fabric"),
+	PROBER(unknown, "dropped: no such session, or no probe that waits for this answer"),
+	PROBER(wrong_plane, "dropped: came in over another plane than its probe went out"),
+};
+
+static const struct row reflector_rows[] = {
+	REFLECTOR(answered, "peers' probes answered at once"),
+	REFLECTOR(as_data, "those of them that came to the data's port"),
+	REFLECTOR(deferred, "peers' probes left to our own next one to answer"),
+	REFLECTOR(malformed, "dropped: no S-BFD probe"),
+	REFLECTOR(hop_limit, "dropped: hop limit below 254, not from this fabric"),
+	REFLECTOR(discriminator, "dropped: meant for another address than it came to"),
+	REFLECTOR(wrong_device, "dropped: came in by a device that is no sub-port of the GPU"),
+	REFLECTOR(limited, "dropped: more a second than are answered"),
+	REFLECTOR(forged, "capacity notices not heeded: not signed with our key"),
+};
+
+static void add(json_t *to, const char *part, const struct row *rows, size_t n, const void *counters)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t count = *(const uint64_t *)(const void *)((const char *)counters + rows[i].offset);
+
+		json_array_append_new(to, json_pack("{s:s, s:s, s:I, s:s}", "part", part, "counter", rows[i].name, "count",
+						    (json_int_t)count, "meaning", rows[i].meaning));
+	}
+}
+
+json_t *report_counters(const struct report *r)
+{
+	json_t *rows = json_array();
+	struct reflector_counters reflector;
+	struct prober_counters prober;
+
+	if (r->prober) {
+		prober_counters(r->prober, &prober);
+		add(rows, "prober", prober_rows, sizeof(prober_rows) / sizeof(prober_rows[0]), &prober);
+	}
+	if (r->reflector) {
+		reflector_counters(r->reflector, &reflector);
+		add(rows, "reflector", reflector_rows, sizeof(reflector_rows) / sizeof(reflector_rows[0]), &reflector);
+	}
+	return json_pack("{s:b, s:f, s:o}", "ok", 1, "uptime_s", report_age_s(r, r->started_ns), "counters", rows);
+}
