@@ -8,6 +8,7 @@
 #define HEALED_RUN 50 /* a path that has lost none of so many may be healed: its next loss will tell */
 #define BLIND_NS (200 * PROBER_MS_NS)
 #define HURRY_NS (1000 * PROBER_MS_NS)
+#define QUIET_BURSTS 6u
 #define ASKED_MAX  64u  /* other peers whose word tells a dead leaf from a dead peer */
 #define SEARCH_MAX 512u /* looked at for them */
 
@@ -38,6 +39,17 @@ static bool is_late(const struct prober *p, const struct prober_peer *peer, uint
 }
 
 /*
+ * What fits into an interval passes between two probes. Beyond that a probe and its answer each wait at four ports, behind what
+ * is there already: on links of 50 Mb/s, each carrying one of 64 KiB at a time, a plane that works is quiet for up to 47 ms.
+ */
+static uint64_t quiet_ns(const struct prober *p, uint64_t burst_ns)
+{
+	uint64_t interval = p->times.interval_ns;
+
+	return 2 * interval + (burst_ns > interval ? QUIET_BURSTS * (burst_ns - interval) : 0);
+}
+
+/*
  * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. Otherwise replies may be behind
  * what fills it: an allowance for queues that no reply has told of yet, and twice what they took of late. If we ran late
  * ourselves, no link's speed says how long.
@@ -49,7 +61,7 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
 	bool late = is_late(p, peer, plane, now);
 
-	if (!late && now >= s->heard_ns + 2 * prober_larger(p->times.interval_ns, burst))
+	if (!late && now >= s->heard_ns + quiet_ns(p, burst))
 		return 0;
 	return probe_fsm_queue(late ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }

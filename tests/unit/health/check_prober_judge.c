@@ -97,12 +97,28 @@ START_TEST(slow_links_are_given_longer)
 	uint64_t burst = 10 * MS, silence = INTERVAL + 2 * burst;
 
 	ports.gpus[0].burst_ns[0] = ports.gpus[0].burst_ns[1] = burst;
+	p->planes[0][0].heard_ns = T0 - 50 * MS;
 	fall_silent(T0 + 8 * INTERVAL);
 	send_one(1, T0 + silence - INTERVAL, true);
 	ck_assert(!prober_judge(p, peer, 0, T0 + 40 * MS));
 	send_one(1, T0 + silence - INTERVAL + 1, true);
 	ck_assert(!prober_judge(p, peer, 0, T0 + silence - 1));
 	ck_assert(prober_judge(p, peer, 0, T0 + silence));
+}
+END_TEST
+
+/* A round trip behind one burst at each port: so long a plane that works may bring nothing. */
+START_TEST(slow_planes_are_quiet_for_longer)
+{
+	uint64_t burst = _i * MS, quiet = _i > 3 ? 6 * MS + 6 * (burst - INTERVAL) : 9 * MS;
+
+	ports.gpus[0].burst_ns[0] = burst;
+	fall_silent(T0 + 30 * INTERVAL);
+	send_one(1, T0 + 30 * INTERVAL, true);
+	if (quiet < 2 * burst + INTERVAL)
+		quiet = 2 * burst + INTERVAL;
+	ck_assert(!prober_judge(p, peer, 0, T0 + quiet - 1));
+	ck_assert(prober_judge(p, peer, 0, T0 + quiet));
 }
 END_TEST
 
@@ -168,6 +184,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, what_is_answered_elsewhere_was_sent_late_in_the_silence);
 	tcase_add_test(tc, slow_links_are_given_longer);
+	tcase_add_loop_test(tc, slow_planes_are_quiet_for_longer, 1, 15);
 	tcase_add_test(tc, a_plane_that_is_heard_is_given_longer);
 	tcase_add_loop_test(tc, lateness_ends_when_others_are_in_time, 0, 2);
 	tcase_add_test(tc, others_are_to_tell_of_a_quiet_plane);
