@@ -16,8 +16,10 @@
 #define KV_HEALTHY_NS	(400 * MS)
 #define EP_HEALTHY_NS	(1000 * MS) /* an exchange among all comes in rounds: two windows of it tell too little of how they vary */
 #define DECIDE_NS	(10000 * MS) /* longest wait for a decision */
-#define SETTLE_NS	(400 * MS)   /* goodput under the fault, after the decision */
-#define BASELINE_NS	(600 * MS)   /* ... of a strategy that does not heed decisions */
+#define MOVE_NS		(200 * MS)   /* from the decision on, until goodput under the fault is counted, for: */
+#define KV_SETTLE_NS	(200 * MS)
+#define EP_SETTLE_NS	(800 * MS) /* five rounds in a fifth of a second tell it no better than to a fifth */
+#define BASELINE_NS	(200 * MS) /* a strategy that does not heed decisions is given so much longer */
 #define BACK_NS		(40000 * MS) /* longest wait for what was healed */
 #define AFTER_NS     (1500 * MS) /* once weights are back: half as long again as the goal grants goodput; its second half is compared */
 #define STEP_NS		(5 * MS)
@@ -30,6 +32,11 @@
 static uint64_t healthy_ns(bool is_kv)
 {
 	return is_kv ? KV_HEALTHY_NS : EP_HEALTHY_NS;
+}
+
+static uint64_t settle_ns(bool is_kv)
+{
+	return is_kv ? KV_SETTLE_NS : EP_SETTLE_NS;
 }
 
 /* ---- traffic -------------------------------------------------------------------------------------------- */
@@ -145,7 +152,7 @@ static int await_decision(struct failover_bench *b, const struct failover_scenar
 		err = observe_n(b->observe, &n);
 	if (!err && m->healed_ns)
 		m->decided_ns = failover_weights_decided(b->observe, m->from, n, s, concern);
-	return err || m->healed_ns ? err : pause_for(b, kernel || !due ? BASELINE_NS : SETTLE_NS);
+	return err || m->healed_ns ? err : pause_for(b, MOVE_NS + settle_ns(!concern->all) + (kernel || !due ? BASELINE_NS : 0));
 }
 
 /* A bgpd that was started anew has read its file: what vtysh told the former one of weights has to be told again. */
@@ -252,7 +259,7 @@ static void add_picture(struct failover_picture *p, const struct recovery *r, ui
 }
 
 static void figures(const struct failover_scenario *s, const struct moments *m, const struct recovery *r,
-		    uint64_t restored, struct failover_trial *t)
+		    uint64_t restored, bool is_kv, struct failover_trial *t)
 {
 	double healthy = recovery_mean(r, m->healthy_ns, m->inject_ns);
 	bool cycles = s->fault[0].cycles;
@@ -270,7 +277,7 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 	}
 	if (!cycles) {
 		t->move_ms = recovery_moved_ms(r, m->inject_ns, m->heal_ns);
-		t->settled_ratio = recovery_mean(r, m->heal_ns - RECOVERY_SETTLE_BINS * MS, m->heal_ns) / healthy;
+		t->settled_ratio = recovery_mean(r, m->heal_ns - settle_ns(is_kv), m->heal_ns) / healthy;
 	}
 	t->gap_ms = recovery_gap_ms(r, m->inject_ns, m->end_ns);
 	t->back_ms = ms(m->healed_ns, m->back_ns);
@@ -317,7 +324,7 @@ static int evaluate(struct failover_bench *b, const struct failover_scenario *s,
 
 	if (!err) {
 		restored = recovery_restored_ns(&r, m->healthy_ns, m->inject_ns, m->healed_ns);
-		figures(s, m, &r, restored, trial);
+		figures(s, m, &r, restored, is_kv, trial);
 		add_picture(fault, &r, m->inject_ns, m->heal_ns, FAILOVER_FAULT_MS);
 		add_picture(heal_picture, &r, m->healed_ns, m->end_ns, FAILOVER_HEAL_MS);
 		if (trial->back_at_all && !restored) {
