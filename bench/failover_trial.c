@@ -276,8 +276,10 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 			t->decide_after_kernel_ms = fmax(0, ms(m->kernel_ns, m->decided_ns));
 	}
 	if (!cycles) {
-		t->move_ms = recovery_moved_ms(r, m->inject_ns, m->heal_ns);
-		t->settled_ratio = recovery_mean(r, m->heal_ns - settle_ns(is_kv), m->heal_ns) / healthy;
+		uint64_t settle = m->heal_ns - settle_ns(is_kv);
+
+		t->move_ms = recovery_moved_ms(r, m->inject_ns, settle, m->heal_ns);
+		t->settled_ratio = recovery_mean(r, settle, m->heal_ns) / healthy;
 	}
 	t->gap_ms = recovery_gap_ms(r, m->inject_ns, m->end_ns);
 	t->back_ms = ms(m->healed_ns, m->back_ns);

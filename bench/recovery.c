@@ -25,20 +25,18 @@ double recovery_mean(const struct recovery *r, uint64_t from_ns, uint64_t to_ns)
 	return mean_of(r, bin_of(r, from_ns), bin_of(r, to_ns));
 }
 
-double recovery_moved_ms(const struct recovery *r, uint64_t inject_ns, uint64_t end_ns)
+double recovery_moved_ms(const struct recovery *r, uint64_t inject_ns, uint64_t settle_ns, uint64_t end_ns)
 {
-	size_t from = bin_of(r, inject_ns), end = bin_of(r, end_ns), settle;
-	double want, want_held, settled;
+	size_t from = bin_of(r, inject_ns), settle = bin_of(r, settle_ns), end = bin_of(r, end_ns);
+	double settled = mean_of(r, settle, end), want, want_held;
 
-	if (end < from + RECOVERY_SETTLE_BINS)
-		return -1;
-	settle = end - RECOVERY_SETTLE_BINS;
-	settled = mean_of(r, settle, end);
-	if (settled <= 0)
+	if (settle < from || end < settle + RECOVERY_HOLD_BINS || settled <= 0)
 		return -1;
 	want = want_held = RECOVERY_MOVED * settled;
 	for (size_t i = settle; i + RECOVERY_MOVE_BINS <= end; i++)
 		want = fmin(want, mean_of(r, i, i + RECOVERY_MOVE_BINS));
+	for (size_t i = settle; i + RECOVERY_HOLD_BINS <= end; i++)
+		want_held = fmin(want_held, mean_of(r, i, i + RECOVERY_HOLD_BINS));
 	for (size_t i = from; i <= settle; i++)
 		if (mean_of(r, i, i + RECOVERY_MOVE_BINS) >= want &&
 		    mean_of(r, i, i + RECOVERY_HOLD_BINS) >= want_held)

@@ -13,10 +13,9 @@
 #include <stdint.h>
 
 #define RECOVERY_BIN_NS	     UINT64_C(1000000)
-#define RECOVERY_MOVE_BINS   50	 /* moved: such a window carries RECOVERY_MOVED of what it settles at, */
-#define RECOVERY_HOLD_BINS   200 /* and so does such a one */
-#define RECOVERY_SETTLE_BINS 200 /* what it settles at is the mean of the last of these before healing */
-#define RECOVERY_BACK_BINS   200 /* restored: such a window carries RECOVERY_BACK of the healthy mean */
+#define RECOVERY_MOVE_BINS 50  /* moved: such a window carries RECOVERY_MOVED of what it settles at, */
+#define RECOVERY_HOLD_BINS 200 /* and so does such a one */
+#define RECOVERY_BACK_BINS 200 /* restored: such a window carries RECOVERY_BACK of the healthy mean */
 #define RECOVERY_MOVED	     0.90
 #define RECOVERY_BACK	     0.98
 
@@ -30,10 +29,11 @@ struct recovery {
 double recovery_mean(const struct recovery *r, uint64_t from_ns, uint64_t to_ns);
 
 /*
- * Milliseconds from the injection to the first window that has moved; negative: none, or the recording up to end_ns is
- * too short to tell.
+ * Milliseconds from the injection to the first window that has moved: carries RECOVERY_MOVED of the mean of
+ * [settle_ns, end_ns), or as much as the worst such window of that time. Negative: none, or that time is shorter than
+ * RECOVERY_HOLD_BINS, or begins before the injection.
  */
-double recovery_moved_ms(const struct recovery *r, uint64_t inject_ns, uint64_t end_ns);
+double recovery_moved_ms(const struct recovery *r, uint64_t inject_ns, uint64_t settle_ns, uint64_t end_ns);
 
 /* The longest time without a byte within [from, to), milliseconds. */
 double recovery_gap_ms(const struct recovery *r, uint64_t from_ns, uint64_t to_ns);

@@ -46,13 +46,30 @@ START_TEST(moved_when_a_window_is_what_it_settles_at)
 	double moved;
 
 	a_fault();
-	moved = recovery_moved_ms(&r, at(1000), at(2000));
+	moved = recovery_moved_ms(&r, at(1000), at(1800), at(2000));
 	/* a window may begin in the hole, as long as the rest makes up for it */
 	ck_assert_double_ge(moved, 24);
 	ck_assert_double_le(moved, 30);
+	ck_assert_double_lt(recovery_moved_ms(&r, at(1000), at(1800), at(1799 + RECOVERY_HOLD_BINS)), 0);
+	ck_assert_double_lt(recovery_moved_ms(&r, at(1000), at(900), at(2000)), 0);
 	level(1030, 2000, 0);
-	ck_assert_double_lt(recovery_moved_ms(&r, at(1000), at(2000)), 0);
-	ck_assert_double_lt(recovery_moved_ms(&r, at(1000), at(1000 + RECOVERY_SETTLE_BINS - 1)), 0);
+	ck_assert_double_lt(recovery_moved_ms(&r, at(1000), at(1800), at(2000)), 0);
+}
+END_TEST
+
+/* Rounds of 70 ms, of which 20 carry something: 200 ms hold two rounds or three. */
+START_TEST(rounds_have_moved_once_they_come_as_they_will)
+{
+	double moved;
+
+	level(0, 2000, 0);
+	for (unsigned at_ms = 1100; at_ms + 70 <= 2000; at_ms += 70)
+		level(at_ms + 50, at_ms + 70, 350);
+	moved = recovery_moved_ms(&r, at(1000), at(1200), at(2000));
+	ck_assert_double_ge(moved, 0);
+	ck_assert_double_le(moved, 60);
+	level(1100, 1500, 0); /* none of it for longer than rounds ever pause */
+	ck_assert_double_ge(recovery_moved_ms(&r, at(1000), at(1500), at(2000)), 350);
 }
 END_TEST
 
@@ -61,7 +78,7 @@ START_TEST(the_good_moment_before_the_dip_is_not_moved)
 	a_fault();
 	level(1000, 1060, 200); /* detection takes 60 ms of full queues */
 	level(1060, 1200, 0);
-	ck_assert_double_ge(recovery_moved_ms(&r, at(1000), at(2000)), 150);
+	ck_assert_double_ge(recovery_moved_ms(&r, at(1000), at(1800), at(2000)), 150);
 }
 END_TEST
 
@@ -108,6 +125,7 @@ int main(void)
 
 	tcase_add_test(tc, a_mean_leaves_out_what_was_not_recorded);
 	tcase_add_test(tc, moved_when_a_window_is_what_it_settles_at);
+	tcase_add_test(tc, rounds_have_moved_once_they_come_as_they_will);
 	tcase_add_test(tc, the_good_moment_before_the_dip_is_not_moved);
 	tcase_add_test(tc, the_longest_hole);
 	tcase_add_test(tc, restored_at_98_percent_for_a_whole_window);
