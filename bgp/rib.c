@@ -3,14 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Out of memory is an error to return and not a reason to exit: the hash table then leaves hh.tbl
- * NULL. */
-#define HASH_NONFATAL_OOM 1
-#define HASH_FUNCTION                                                                              \
-	HASH_FNV /* the default's jump table does not pass clang's -Wimplicit-fallthrough */
-#include <uthash.h>
 #include <utlist.h>
+
+#include "hash_table.h"
 
 struct path_key {
 	struct in6_addr peer;

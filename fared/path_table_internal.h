@@ -4,13 +4,9 @@
 #ifndef PATH_TABLE_INTERNAL_H
 #define PATH_TABLE_INTERNAL_H
 
+#include "hash_table.h"
 #include "path_rules.h"
 #include "path_table.h"
-
-/* Out of memory is an error to return and not a reason to exit: the hash table then leaves hh.tbl NULL. */
-#define HASH_NONFATAL_OOM 1
-#define HASH_FUNCTION	  HASH_FNV /* the default's jump table does not pass clang's -Wimplicit-fallthrough */
-#include <uthash.h>
 
 struct belief {
 	struct path_belief b;
