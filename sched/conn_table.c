@@ -51,7 +51,7 @@ static inline void ask(const struct conn_table *t, const uint64_t *keys, uint32_
 
 	for (size_t i = 0; i < n; i++) {
 		home[i] = (uint32_t)line_hash(hash, keys[i], n_lines);
-		__builtin_prefetch(&lines[home[i]]);
+		line_memory_ask(&lines[home[i]]);
 	}
 }
 
@@ -67,7 +67,7 @@ LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, con
 	for (; i + 8 <= n; i += 8) {
 		line_hash8_avx512(hash, keys + i, n_lines, home + i);
 		for (size_t k = 0; k < 8; k++)
-			__builtin_prefetch(&lines[home[i + k]]);
+			line_memory_ask(&lines[home[i + k]]);
 	}
 	ask(t, keys + i, home + i, n - i);
 }

@@ -57,13 +57,12 @@ static inline bool lane_read(const struct flow_id_line *line, unsigned i, uint64
 }
 
 /* Asks for the home line of an id, and for the one after it, which every eighth or so needs. */
-static inline uint64_t prefetch(const struct flow_id_table *t, uint64_t id)
+static inline uint64_t ask(const struct flow_id_table *t, uint64_t id)
 {
 	uint64_t home = home_of(t, id);
 
-	__builtin_prefetch(&t->lines[home]);
-	__builtin_prefetch(
-		&t->lines[home + 1]); /* of the last one nothing, which a prefetch may ask for */
+	line_memory_ask(&t->lines[home]);
+	line_memory_ask(&t->lines[home + 1]); /* of the last one nothing, which may be asked for */
 	return home;
 }
 
@@ -111,12 +110,12 @@ static inline uint64_t prefetch(const struct flow_id_table *t, uint64_t id)
 		size_t ahead = n < BATCH ? n : BATCH;                                              \
                                                                                                    \
 		for (size_t i = 0; i < ahead; i++)                                                 \
-			home[i] = prefetch(t, ids[i]);                                             \
+			home[i] = ask(t, ids[i]);                                                  \
 		for (size_t i = 0; i < n; i++) {                                                   \
 			uint64_t at = home[i % BATCH];                                             \
                                                                                                    \
 			if (i + BATCH < n)                                                         \
-				home[i % BATCH] = prefetch(t, ids[i + BATCH]);                     \
+				home[i % BATCH] = ask(t, ids[i + BATCH]);                          \
 			slots[i] = lookup_from_##isa(t, ids[i], at);                               \
 		}                                                                                  \
 	}                                                                                          \

@@ -12,4 +12,13 @@
 void *line_memory_take(size_t bytes); /* a multiple of 64; NULL: there is none */
 void line_memory_give(void *memory, size_t bytes); /* as many as were taken; NULL is fine */
 
+/*
+ * Asks for a line that will be read soon, one of many. Into the second-level cache: what is wanted in the first one holds
+ * a place among the few misses that it can have under way until memory answers, and those places are what bounds a batch.
+ */
+static inline void line_memory_ask(const void *line)
+{
+	__builtin_prefetch(line, 0, 2);
+}
+
 #endif
