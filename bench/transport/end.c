@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "handover.h"
+
 #define WARM_S	       0.15
 #define LIMIT_S	       60 /* of one case, for what hangs */
 #define DRAIN_S	       20
@@ -342,6 +344,16 @@ static int open_end(struct driver *d)
 	return d->c->method->open(end, &d->state);
 }
 
+static unsigned core_of(unsigned who)
+{
+	return who % (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+double transport_handover_ns(void)
+{
+	return handover_ns(core_of(0), core_of(1));
+}
+
 static _Noreturn void end_main(struct driver *d, const struct transport_net *net)
 {
 	cpu_set_t core;
@@ -351,7 +363,7 @@ static _Noreturn void end_main(struct driver *d, const struct transport_net *net
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	alarm(LIMIT_S);
 	CPU_ZERO(&core);
-	CPU_SET(d->end.who % (unsigned)sysconf(_SC_NPROCESSORS_ONLN), &core);
+	CPU_SET(core_of(d->end.who), &core);
 	sched_setaffinity(0, sizeof(core), &core);
 	err = transport_net_enter(net, d->end.who);
 	if (!err)

@@ -1,6 +1,8 @@
 #include "plan.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stats.h"
@@ -26,12 +28,28 @@ static bool is_foreign(const struct transport_method *m)
 	return !strncmp(m->name, "ofi-", 4) || !strncmp(m->name, "ucx-", 4);
 }
 
-static int run_point(struct plan_point *p, struct transport_net *net)
+/* One sample, and how far apart the ends' cores were: their host may move them at any time. */
+static int take_sample(const struct plan_point *p, const struct transport_net *net, struct transport_outcome *out)
 {
+	double before = transport_handover_ns(), after;
+	int err = transport_run(net, &p->c, out);
+
+	after = err ? before : transport_handover_ns();
+	out->handover_ns = before < 0 || after < 0 ? -1 : fmax(before, after);
+	return err;
+}
+
+static int run_point(struct plan *plan, struct plan_point *p, struct transport_net *net)
+{
+	struct transport_outcome *out = &p->sample[p->n];
 	int err = p->c.method->n_planes ? transport_net_publish(net, p->c.method->n_planes) : 0;
 
 	if (!err)
-		err = transport_run(net, &p->c, &p->sample[p->n]);
+		err = take_sample(p, net, out);
+	for (unsigned i = 0; !err && plan->max_handover_ns > 0 && out->handover_ns > plan->max_handover_ns && i < PLAN_MAX_AGAIN; i++) {
+		plan->n_again++;
+		err = take_sample(p, net, out);
+	}
 	if (!err) {
 		p->n++;
 		return 0;
@@ -52,7 +70,7 @@ int plan_run(struct plan *plan, struct transport_net *net, struct progress *prog
 		progress_step(progress, "%s: %s, %zu bytes, %u QPs", plan_part_name(p->part), p->c.method->name, p->c.bytes,
 			      p->c.qps);
 		if (!p->absent && !p->failed)
-			err = run_point(p, net);
+			err = run_point(plan, p, net);
 	}
 	return err;
 }
@@ -72,6 +90,8 @@ static const struct plan_point *ceiling_of(const struct plan *plan, const struct
 static double number(const struct transport_outcome *o, int what)
 {
 	switch (what) {
+	case -3:
+		return o->handover_ns;
 	case -1:
 		return o->goodput_bps / 1e9;
 	case -2:
@@ -113,9 +133,36 @@ static json_t *goodput_json(const struct plan *plan, const struct plan_point *p)
 	return o;
 }
 
+static void add_handover(json_t *one, const struct plan_point *p)
+{
+	double ns = summary(p, -3).median;
+
+	if (ns >= 0)
+		json_object_set_new(one, "handover_ns", json_real(ns));
+}
+
+/* Over all samples; NULL: it could not be measured. */
+static json_t *handover_json(const struct plan *plan)
+{
+	double *ns = calloc((size_t)plan->n_points * PLAN_MAX_N + 1, sizeof(*ns));
+	struct stats_summary s;
+	json_t *out = NULL;
+	size_t n = 0;
+
+	for (unsigned i = 0; ns && i < plan->n_points; i++)
+		for (unsigned k = 0; k < plan->point[i].n; k++)
+			if (plan->point[i].sample[k].handover_ns >= 0)
+				ns[n++] = plan->point[i].sample[k].handover_ns;
+	if (n && !stats_summarise(ns, n, &s))
+		out = json_pack("{s:I, s:f, s:f, s:f, s:i}", "n", (json_int_t)n, "ns", s.median, "ns_min", s.min, "ns_max",
+				s.max, "taken_again", (int)plan->n_again);
+	free(ns);
+	return out;
+}
+
 json_t *plan_json(const struct plan *plan)
 {
-	json_t *root = json_object();
+	json_t *root = json_object(), *handover = handover_json(plan);
 
 	for (unsigned i = 0; i < plan->n_points; i++) {
 		const struct plan_point *p = &plan->point[i];
@@ -124,8 +171,10 @@ json_t *plan_json(const struct plan *plan)
 					(json_int_t)p->c.bytes, "qps", (int)p->c.qps, "n", (int)p->n);
 		json_t *figures = !p->n ? NULL : p->c.latency ? latency_json(p) : goodput_json(plan, p);
 
-		if (figures)
+		if (figures) {
 			json_object_update(one, figures);
+			add_handover(one, p);
+		}
 		if (p->absent)
 			json_object_set_new(one, "why", json_string("not on this machine"));
 		else if (p->failed)
@@ -135,5 +184,7 @@ json_t *plan_json(const struct plan *plan)
 			json_object_set_new(root, part, json_array());
 		json_array_append_new(json_object_get(root, part), one);
 	}
+	if (handover)
+		json_object_set_new(root, "handover", handover);
 	return root;
 }

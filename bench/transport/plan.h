@@ -14,6 +14,7 @@
 
 #define PLAN_MAX_POINTS 512
 #define PLAN_MAX_N	25
+#define PLAN_MAX_AGAIN	8 /* times that a sample is taken anew, in a row */
 
 enum plan_part { PLAN_GOODPUT, PLAN_QPS, PLAN_CPU, PLAN_LATENCY, PLAN_PARTS };
 
@@ -28,6 +29,8 @@ struct plan_point {
 
 struct plan {
 	unsigned n_points;
+	double max_handover_ns; /* cores farther apart than that: the sample is taken again; 0: whatever they are */
+	unsigned n_again;	/* samples that were */
 	struct plan_point point[PLAN_MAX_POINTS];
 };
 
@@ -35,14 +38,15 @@ const char *plan_part_name(enum plan_part part);
 /* Adds a point; -E2BIG. */
 int plan_add(struct plan *plan, enum plan_part part, const struct transport_case *c);
 /*
- * One repetition of every point, in turns, so that a slow moment of the machine meets neighbours alike. A peer's library that
+ * One repetition of every point, in turns, so that a slow moment of the machine meets neighbours alike. A sample for which
+ * the cores were too far apart is taken again, up to PLAN_MAX_AGAIN times; then it stands. A peer's library that
  * fails is marked, with its reason, and left out from then on; -EREMOTEIO: one of our own or a socket method failed.
  */
 int plan_run(struct plan *plan, struct transport_net *net, struct progress *progress);
 
-/* {"goodput": [{method, bytes, qps, n, gbps, gbps_min, gbps_max, of_ceiling, cpu_s_per_gb, why}...], "qps": ..., "cpu": ...,
- *  "latency": [{method, bytes, n, p50_us, p50_us_min, p50_us_max, p99_us, p999_us, worst_us, why}...]}; medians over repetitions; why: in words, only where
- * not all of them ran. */
+/* {"goodput": [{method, bytes, qps, n, gbps, gbps_min, gbps_max, of_ceiling, cpu_s_per_gb, handover_ns, why}...], "qps": ..., "cpu": ...,
+ *  "latency": [{method, bytes, n, p50_us, p50_us_min, p50_us_max, p99_us, p999_us, worst_us, handover_ns, why}...],
+ *  "handover": {n, ns, ns_min, ns_max, taken_again}}; medians over repetitions; why: in words, only where not all of them ran. */
 json_t *plan_json(const struct plan *plan);
 
 #endif

@@ -203,6 +203,22 @@ static int show_part(const struct show_part *part, const json_t *entries, struct
 	return err;
 }
 
+/* How far apart the cores were: absolute figures of two runs compare only where that does. */
+static void show_handover(const json_t *handover, struct report *page)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "A cache line took %.0f ns between the ends' cores (%.0f..%.0f, n %lld; %lld samples taken again): where a host puts "
+		 "them on different caches all goodput is a fraction.",
+		 json_number_value(json_object_get(handover, "ns")), json_number_value(json_object_get(handover, "ns_min")),
+		 json_number_value(json_object_get(handover, "ns_max")), json_integer_value(json_object_get(handover, "n")),
+		 json_integer_value(json_object_get(handover, "taken_again")));
+	printf("\n%s\n", text);
+	if (page)
+		report_text(page, "%s", text);
+}
+
 static void describe(struct result *result, bool is_shaped)
 {
 	struct utsname u;
@@ -229,6 +245,8 @@ int show_all(json_t *root, struct report *page, const char *html, const char *js
 	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (json_object_get(root, parts[i].name))
 			err = show_part(&parts[i], json_object_get(root, parts[i].name), page);
+	if (!err && json_object_get(root, "handover"))
+		show_handover(json_object_get(root, "handover"), page);
 	result_set(result, "transport", root);
 	describe(result, is_shaped);
 	if (!err && json)

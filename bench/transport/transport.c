@@ -19,7 +19,7 @@
 struct transport {
 	const struct transport_method *method[TRANSPORT_MAX_METHODS];
 	unsigned n_methods;
-	uint64_t sizes[MAX_LIST], qps[MAX_LIST], n;
+	uint64_t sizes[MAX_LIST], qps[MAX_LIST], n, max_handover_ns;
 	int n_sizes, n_qps;
 	double seconds;
 	const char *only, *json, *html, *lab;
@@ -34,6 +34,7 @@ static const struct options_entry transport_options[] = {
 	{"only", 'o', "LIST", "of goodput,qps,cpu,latency (all)"},
 	{"seconds", 't', "S", "time measured per point and repetition (0.4)"},
 	{"n", 'n', "N", "repetitions, 1..25 (5)"},
+	{"max-handover", 'H', "NS", "take a sample again (at most 8 times in a row) if a cache line needs longer between the ends' cores, 10..10000"},
 	{"shaped", 'S', NULL, "instead: in a lab, a sub-port lost at the far end; what spray, flows and the kernel's hash make of it"},
 	{"lab", 'l', "NAME", "the lab for --shaped ($FARELAB_NAME)"},
 	{"html", 'P', "FILE", "write them there as a page with pictures"},
@@ -108,6 +109,9 @@ static int parse(struct transport *t, int argc, char **argv)
 			break;
 		case 'n':
 			err = options_number("n", optarg, 1, PLAN_MAX_N, &t->n);
+			break;
+		case 'H':
+			err = options_number("max-handover", optarg, 10, 10000, &t->max_handover_ns);
 			break;
 		case 'S':
 			t->shaped = true;
@@ -192,8 +196,10 @@ static int measure(struct transport *t, json_t **root)
 
 	t->plan = calloc(1, sizeof(*t->plan));
 	err = t->plan ? make_plan(t) : -ENOMEM;
-	if (!err)
+	if (!err) {
+		t->plan->max_handover_ns = (double)t->max_handover_ns;
 		err = run_plan(t);
+	}
 	if (!err)
 		*root = plan_json(t->plan);
 	return err;
