@@ -5,9 +5,10 @@
 #define BLOCK_BYTES 32768u
 #define BLOCK_ALIGN 4096u
 /*
- * A pick stores into its head and loads the pair's word. Words begin a line into a page (shm_layout.h): did heads, too,
- * then the first ones' would have equal places in their pages, which is how processors guess that a load depends on a
- * store, and how they guess where in the nearest cache a line is. One process in seven then paid five cycles a pick instead of three.
+ * A pick stores into its head and loads the pair's word. Words begin a line into a page
+ * (shm_layout.h): did heads, too, then the first ones' would have equal places in their pages,
+ * which is how processors guess that a load depends on a store, and how they guess where in the
+ * nearest cache a line is. One process in seven then paid five cycles a pick instead of three.
  */
 #define HEADS_AT 2048u
 

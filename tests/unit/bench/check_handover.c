@@ -13,7 +13,8 @@ START_TEST(one_core_hands_nothing_over)
 }
 END_TEST
 
-/* No cache line gets from a core to another in a nanosecond, and none takes a millisecond, however busy the host. */
+/* No cache line gets from a core to another in a nanosecond, and none takes a millisecond, however
+ * busy the host. */
 START_TEST(two_cores_take_a_while)
 {
 	cpu_set_t before, after;
