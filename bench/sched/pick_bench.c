@@ -40,7 +40,7 @@ struct own {
 
 static uint64_t own_inline(void *state, size_t n)
 {
-	struct fare_spray *spray = ((struct own *)state)->rig.sprays[0];
+	struct fare_spray *spray = ((struct own *)state)->rig.client[0].sprays[0];
 	struct fare_slot slot;
 	uint64_t sum = 0;
 
@@ -53,7 +53,7 @@ static uint64_t own_inline(void *state, size_t n)
 
 static uint64_t own_called(void *state, size_t n)
 {
-	struct fare_spray *spray = ((struct own *)state)->rig.sprays[0];
+	struct fare_spray *spray = ((struct own *)state)->rig.client[0].sprays[0];
 	struct fare_slot slot;
 	uint64_t sum = 0;
 
@@ -94,7 +94,7 @@ static uint64_t own_fly(void *state, size_t n)
 
 static void own_fill(void *state, uint8_t *planes, size_t n)
 {
-	struct fare_spray *spray = ((struct own *)state)->rig.sprays[0];
+	struct fare_spray *spray = ((struct own *)state)->rig.client[0].sprays[0];
 	struct fare_slot slot;
 
 	while (n--) {
@@ -138,7 +138,7 @@ static int own_open(struct own *own, const struct weighting *w)
 	spray_table_build(&own->table, &weights);
 	spray_fly_init(&own->fly, bps, w->n, NULL);
 	own->cursor = 0;
-	return rig_open(&own->rig, 1, bps, w->n);
+	return rig_open(&own->rig, 1, bps, w->n, 1);
 }
 
 /* The largest gain or loss of any plane against its share, over all windows: the range of the

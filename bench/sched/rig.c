@@ -54,7 +54,7 @@ void rig_publish(struct rig *rig, unsigned pair, const uint64_t *bps)
 	shm_writer_publish(rig->writer, pair, path, rig->n_planes);
 }
 
-static int open_pair(struct rig *rig, unsigned i, const uint64_t *bps)
+static int publish_pair(struct rig *rig, unsigned i, const uint64_t *bps)
 {
 	struct in6_addr peer;
 	int err;
@@ -64,29 +64,58 @@ static int open_pair(struct rig *rig, unsigned i, const uint64_t *bps)
 	if (err < 0)
 		return err;
 	rig_publish(rig, i, bps);
-	err = fare_pair_open(&rig->pairs[i], rig->fare, i / PAIRS_PER_GPU, &peer);
-	return err ? err : fare_spray_open(&rig->sprays[i], rig->pairs[i]);
+	return 0;
 }
 
-int rig_open(struct rig *rig, unsigned n_pairs, const uint64_t *bps, unsigned n_planes)
+static int client_open(struct rig_client *client, const struct rig *rig)
+{
+	int err;
+
+	client->pairs = calloc(rig->n_pairs, sizeof(struct fare_pair *));
+	client->sprays = calloc(rig->n_pairs, sizeof(struct fare_spray *));
+	err = client->pairs && client->sprays ? fare_attach(&client->fare, rig->dir) : -ENOMEM;
+	for (unsigned i = 0; !err && i < rig->n_pairs; i++) {
+		struct in6_addr peer;
+
+		peer_of(i, &peer);
+		err = fare_pair_open(&client->pairs[i], client->fare, i / PAIRS_PER_GPU, &peer);
+		if (!err)
+			err = fare_spray_open(&client->sprays[i], client->pairs[i]);
+	}
+	return err;
+}
+
+static void client_close(struct rig_client *client, const struct rig *rig)
+{
+	for (unsigned i = rig->n_pairs; i-- > 0 && client->pairs && client->sprays;) {
+		fare_spray_close(client->sprays[i]);
+		fare_pair_close(client->pairs[i]);
+	}
+	fare_detach(client->fare);
+	free(client->pairs);
+	free(client->sprays);
+}
+
+int rig_open(struct rig *rig, unsigned n_pairs, const uint64_t *bps, unsigned n_planes,
+	     unsigned n_clients)
 {
 	int err;
 
 	memset(rig, 0, sizeof(*rig));
-	if (!n_pairs || n_pairs > FARE_MAX_PAIRS || !n_planes || n_planes > RIG_MAX_PLANES)
+	if (!n_pairs || n_pairs > FARE_MAX_PAIRS || !n_planes || n_planes > RIG_MAX_PLANES ||
+	    !n_clients || n_clients > RIG_MAX_CLIENTS)
 		return -EINVAL;
 	rig->n_pairs = n_pairs;
 	rig->n_planes = n_planes;
+	rig->n_clients = n_clients;
 	snprintf(rig->dir, sizeof(rig->dir), "/tmp/fare-rig-XXXXXX");
 	if (!mkdtemp(rig->dir))
 		return -errno;
-	rig->pairs = calloc(n_pairs, sizeof(struct fare_pair *));
-	rig->sprays = calloc(n_pairs, sizeof(struct fare_spray *));
-	err = rig->pairs && rig->sprays ? open_writer(rig) : -ENOMEM;
-	if (!err)
-		err = fare_attach(&rig->fare, rig->dir);
+	err = open_writer(rig);
 	for (unsigned i = 0; !err && i < n_pairs; i++)
-		err = open_pair(rig, i, bps);
+		err = publish_pair(rig, i, bps);
+	for (unsigned c = 0; !err && c < n_clients; c++)
+		err = client_open(&rig->client[c], rig);
 	if (err)
 		rig_close(rig);
 	return err;
@@ -96,14 +125,9 @@ void rig_close(struct rig *rig)
 {
 	char path[64];
 
-	for (unsigned i = rig->n_pairs; i-- > 0 && rig->pairs && rig->sprays;) {
-		fare_spray_close(rig->sprays[i]);
-		fare_pair_close(rig->pairs[i]);
-	}
-	fare_detach(rig->fare);
+	for (unsigned c = 0; c < rig->n_clients; c++)
+		client_close(&rig->client[c], rig);
 	shm_writer_close(rig->writer);
-	free(rig->pairs);
-	free(rig->sprays);
 	snprintf(path, sizeof(path), "%s/%s", rig->dir, SHM_NAME);
 	unlink(path);
 	rmdir(rig->dir);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,8 +32,8 @@ static const struct part parts[] = {
 	 {"weights", "method", "ns_per_pick", "min_ns", "max_ns", "worst_window_units"}, "method", {"weights"}, "ns_per_pick",
 	 "ns per pick", NULL, 0},
 	{"publish", "Pick while weights change every 100 us", NULL,
-	 {"destinations", "method", "ns_per_pick", "min_ns", "max_ns"}, "method", {"destinations"}, "ns_per_pick",
-	 "ns per pick", NULL, 0},
+	 {"destinations", "threads", "method", "ns_per_pick", "min_ns", "max_ns"}, "method",
+	 {"destinations", "threads"}, "ns_per_pick", "ns per pick", NULL, 0},
 	{"assignment", "All-to-all with one plane halved, time over the optimum", "Computed by the fluid solver.",
 	 {"gpus", "qps_per_pair", "choice", "over_optimum_ratio"}, "choice", {"qps_per_pair"}, "over_optimum_ratio",
 	 "time over the optimum", NULL, 1},
@@ -78,7 +79,19 @@ static int make_table(const struct part *part, const json_t *array, struct table
 	return 0;
 }
 
-/* What its series is called: "uniform-hit single 1". */
+/* What a number counts, in words: " thread", " threads"; of anything else nothing. */
+static const char *unit_of(const char *member, const char *number)
+{
+	bool one = !strcmp(number, "1");
+
+	if (!strcmp(member, "threads"))
+		return one ? " thread" : " threads";
+	if (!strcmp(member, "destinations"))
+		return one ? " destination" : " destinations";
+	return "";
+}
+
+/* What its series is called: "uniform-hit single 1 thread". */
 static void series_name(const struct part *part, const json_t *entry, char text[NAME_BYTES])
 {
 	char word[NAME_BYTES];
@@ -88,7 +101,7 @@ static void series_name(const struct part *part, const json_t *entry, char text[
 	for (unsigned k = 0; part->series[k] && at < NAME_BYTES; k++) {
 		cell(entry, part->series[k], word);
 		at += (size_t)snprintf(text + at, NAME_BYTES - at, "%s%s%s", k ? " " : "", word,
-				       strcmp(part->series[k], "threads") ? "" : word[0] == '1' ? " thread" : " threads");
+				       unit_of(part->series[k], word));
 	}
 }
 

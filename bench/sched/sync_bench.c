@@ -22,6 +22,7 @@
 #define SCHEDULE_MAX 512
 #define MAX_N	     99
 #define SCHEDULES    2 /* what the writer changes between */
+#define MAX_THREADS  2
 #define PERIOD_NS    100000
 
 /*
@@ -39,11 +40,20 @@ struct packet {
 	uint32_t destination;
 };
 
+/* One thread that picks: its own place in every destination's schedule, its own packets. */
+struct picker {
+	struct shared *s;
+	struct fare_spray *spray; /* to destination 0 */
+	struct packet *stream;	  /* to random ones */
+	pthread_barrier_t *start;
+	double ns; /* per pick, the last time */
+	uint32_t cursor[DESTINATIONS];
+};
+
 struct shared {
 	struct schedule schedule[SCHEDULES];
 	unsigned destinations;
-	struct packet *stream; /* random destinations */
-	uint32_t cursor[DESTINATIONS];
+	struct picker picker[MAX_THREADS];
 	/* per destination, as each method keeps it; the writer's */
 	uint32_t plain[DESTINATIONS];
 	_Atomic uint64_t word[DESTINATIONS]; /* generation << 8 | schedule */
@@ -61,15 +71,15 @@ struct shared {
 	unsigned method;
 };
 
-static inline unsigned pick_at(struct shared *s, unsigned d, uint32_t schedule)
+static inline unsigned pick_at(struct picker *p, unsigned d, uint32_t schedule)
 {
-	const struct schedule *t = &s->schedule[schedule];
-	uint32_t at = s->cursor[d];
+	const struct schedule *t = &p->s->schedule[schedule];
+	uint32_t at = p->cursor[d];
 
 	/* schedules differ in length, and the one in force may just have changed */
 	if (__builtin_expect(at >= t->length, 0))
 		at = 0;
-	s->cursor[d] = at + 1;
+	p->cursor[d] = at + 1;
 	return t->plane[at];
 }
 
@@ -79,28 +89,30 @@ static inline unsigned pick_at(struct shared *s, unsigned d, uint32_t schedule)
  * registers; but the handle of what it is sent to is at hand, as the index is that the others need.
  */
 #define LOOP(name, ...)                                                                            \
-	static uint64_t name##_many(struct shared *s)                                              \
+	static uint64_t name##_many(struct picker *p)                                              \
 	{                                                                                          \
-		const struct packet *const stream = s->stream;                                     \
+		const struct packet *const stream = p->stream;                                     \
+		struct shared *const s = p->s;                                                     \
 		uint64_t sum = 0;                                                                  \
                                                                                                    \
 		for (unsigned i = 0; i < PICKS; i++) {                                             \
 			const unsigned d = stream[i % STREAM].destination;                         \
 			struct fare_spray *const spray = stream[i % STREAM].spray;                 \
                                                                                                    \
-			(void)spray, (void)d;                                                      \
+			(void)spray, (void)d, (void)s;                                             \
 			__VA_ARGS__                                                                \
 			timing_keep(sum);                                                          \
 		}                                                                                  \
 		return sum;                                                                        \
 	}                                                                                          \
-	static uint64_t name##_one(struct shared *s)                                               \
+	static uint64_t name##_one(struct picker *p)                                               \
 	{                                                                                          \
-		struct fare_spray *const spray = s->rig.sprays[0];                                 \
+		struct fare_spray *const spray = p->spray;                                         \
+		struct shared *const s = p->s;                                                     \
 		const unsigned d = 0;                                                              \
 		uint64_t sum = 0;                                                                  \
                                                                                                    \
-		(void)spray, (void)d;                                                              \
+		(void)spray, (void)d, (void)s;                                                     \
 		for (unsigned i = 0; i < PICKS; i++) {                                             \
 			__VA_ARGS__                                                                \
 			timing_keep(sum);                                                          \
@@ -108,12 +120,12 @@ static inline unsigned pick_at(struct shared *s, unsigned d, uint32_t schedule)
 		return sum;                                                                        \
 	}
 
-LOOP(pick_none, sum += pick_at(s, d, s->plain[d]);)
+LOOP(pick_none, sum += pick_at(p, d, s->plain[d]);)
 
 LOOP(pick_word, {
 	uint64_t word = atomic_load_explicit(&s->word[d], memory_order_acquire);
 
-	sum += pick_at(s, d, word & 1);
+	sum += pick_at(p, d, word & 1);
 })
 
 LOOP(pick_seqlock, {
@@ -125,24 +137,24 @@ LOOP(pick_seqlock, {
 		atomic_thread_fence(memory_order_acquire);
 	} while (before & 1 ||
 		 atomic_load_explicit(&s->seqlock[d].seq, memory_order_relaxed) != before);
-	sum += pick_at(s, d, schedule);
+	sum += pick_at(p, d, schedule);
 })
 
 LOOP(pick_buffer, {
 	uint32_t which = atomic_load_explicit(&s->buffer[d].which, memory_order_acquire);
 
-	sum += pick_at(s, d, atomic_load_explicit(&s->buffer[d].copy[which], memory_order_acquire));
+	sum += pick_at(p, d, atomic_load_explicit(&s->buffer[d].copy[which], memory_order_acquire));
 })
 
 LOOP(pick_rwlock, {
 	pthread_rwlock_rdlock(&s->rwlock);
-	sum += pick_at(s, d, s->plain[d]);
+	sum += pick_at(p, d, s->plain[d]);
 	pthread_rwlock_unlock(&s->rwlock);
 })
 
 LOOP(pick_mutex, {
 	pthread_mutex_lock(&s->mutex);
-	sum += pick_at(s, d, s->plain[d]);
+	sum += pick_at(p, d, s->plain[d]);
 	pthread_mutex_unlock(&s->mutex);
 })
 
@@ -172,8 +184,8 @@ LOOP(pick_unsynchronised, {
 
 static const struct {
 	const char *name;
-	uint64_t (*one)(struct shared *s);
-	uint64_t (*many)(struct shared *s);
+	uint64_t (*one)(struct picker *p);
+	uint64_t (*many)(struct picker *p);
 } methods[] = {
 	{"fare-unsynchronised", pick_unsynchronised_one, pick_unsynchronised_many},
 	{"fare-inline", pick_fare_one, pick_fare_many},
@@ -234,23 +246,45 @@ static void *writer_main(void *arg)
 	return NULL;
 }
 
-static int measure(struct shared *s, unsigned method, double *ns)
+static void *picker_main(void *arg)
 {
-	uint64_t (*run)(struct shared * s) =
-		s->destinations == 1 ? methods[method].one : methods[method].many;
-	pthread_t writer;
+	struct picker *p = arg;
+	uint64_t (*run)(struct picker *) = p->s->destinations == 1 ? methods[p->s->method].one
+								    : methods[p->s->method].many;
 	uint64_t start;
+
+	timing_keep(run(p)); /* warms what it touches */
+	pthread_barrier_wait(p->start);
+	start = timing_now_ns();
+	timing_keep(run(p));
+	p->ns = (double)(timing_now_ns() - start) / PICKS;
+	return NULL;
+}
+
+/* The slower of the threads counts. */
+static int measure(struct shared *s, unsigned method, unsigned threads, double *ns)
+{
+	pthread_t writer, second;
+	pthread_barrier_t start;
 
 	s->method = method;
 	atomic_store(&s->stop, false);
+	pthread_barrier_init(&start, NULL, threads);
+	for (unsigned t = 0; t < threads; t++)
+		s->picker[t].start = &start;
 	if (pthread_create(&writer, NULL, writer_main, s))
 		return -EAGAIN;
-	timing_keep(run(s)); /* warms what it touches */
-	start = timing_now_ns();
-	timing_keep(run(s));
-	*ns = (double)(timing_now_ns() - start) / PICKS;
+	if (threads > 1 && pthread_create(&second, NULL, picker_main, &s->picker[1]))
+		abort(); /* a picker waits for it, a writer for the end: nothing to go back to */
+	picker_main(&s->picker[0]);
+	*ns = s->picker[0].ns;
+	if (threads > 1) {
+		pthread_join(second, NULL);
+		*ns = s->picker[1].ns > *ns ? s->picker[1].ns : *ns;
+	}
 	atomic_store(&s->stop, true);
 	pthread_join(writer, NULL);
+	pthread_barrier_destroy(&start);
 	return 0;
 }
 
@@ -272,24 +306,31 @@ static int setup(struct shared *s, unsigned destinations)
 	uint64_t seed = 9;
 	int err;
 
-	s->stream = malloc(STREAM * sizeof(*s->stream));
-	if (!s->stream)
-		return -ENOMEM;
 	s->destinations = destinations;
 	for (unsigned k = 0; k < SCHEDULES; k++)
 		make_schedule(&s->schedule[k], bps[k]);
 	pthread_rwlock_init(&s->rwlock, NULL);
 	pthread_mutex_init(&s->mutex, NULL);
-	err = rig_open(&s->rig, destinations, bps[0], 4);
-	for (unsigned i = 0; !err && i < STREAM; i++) {
-		uint32_t d = (uint32_t)(timing_random(&seed) % destinations);
+	err = rig_open(&s->rig, destinations, bps[0], 4, MAX_THREADS);
+	for (unsigned t = 0; !err && t < MAX_THREADS; t++) {
+		struct picker *p = &s->picker[t];
 
-		s->stream[i] = (struct packet){s->rig.sprays[d], d};
+		p->s = s;
+		p->spray = s->rig.client[t].sprays[0];
+		p->stream = malloc(STREAM * sizeof(*p->stream));
+		if (!p->stream)
+			return -ENOMEM;
+		for (unsigned i = 0; i < STREAM; i++) {
+			uint32_t d = (uint32_t)(timing_random(&seed) % destinations);
+
+			p->stream[i] = (struct packet){s->rig.client[t].sprays[d], d};
+		}
 	}
 	return err;
 }
 
-static int report(double (*ns)[MAX_N], unsigned n, unsigned destinations, json_t *out)
+static int report(double (*ns)[MAX_N], unsigned n, unsigned destinations, unsigned threads,
+		  json_t *out)
 {
 	for (unsigned m = 0; m < METHODS; m++) {
 		struct stats_summary sum;
@@ -297,9 +338,10 @@ static int report(double (*ns)[MAX_N], unsigned n, unsigned destinations, json_t
 		if (stats_summarise(ns[m], n, &sum))
 			return -EINVAL;
 		json_array_append_new(
-			out, json_pack("{s:s, s:i, s:f, s:f, s:f, s:i}", "method", methods[m].name,
-				       "destinations", (int)destinations, "ns_per_pick", sum.median,
-				       "min_ns", sum.min, "max_ns", sum.max, "n", (int)n));
+			out, json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:i}", "method", methods[m].name,
+				       "destinations", (int)destinations, "threads", (int)threads,
+				       "ns_per_pick", sum.median, "min_ns", sum.min, "max_ns",
+				       sum.max, "n", (int)n));
 	}
 	return 0;
 }
@@ -307,20 +349,22 @@ static int report(double (*ns)[MAX_N], unsigned n, unsigned destinations, json_t
 static int destinations_run(unsigned destinations, unsigned n, struct progress *progress,
 			    json_t *out)
 {
-	static double ns[METHODS][MAX_N];
+	static double ns[MAX_THREADS][METHODS][MAX_N];
 	struct shared *s = calloc(1, sizeof(*s));
 	int err = s ? setup(s, destinations) : -ENOMEM;
 
 	for (unsigned rep = 0; !err && rep < n; rep++) {
 		progress_step(progress, "publication to %u, %u of %u", destinations, rep + 1, n);
-		for (unsigned m = 0; !err && m < METHODS; m++)
-			err = measure(s, m, &ns[m][rep]);
+		for (unsigned t = 0; t < MAX_THREADS; t++)
+			for (unsigned m = 0; !err && m < METHODS; m++)
+				err = measure(s, m, t + 1, &ns[t][m][rep]);
 	}
-	if (!err)
-		err = report(ns, n, destinations, out);
+	for (unsigned t = 0; !err && t < MAX_THREADS; t++)
+		err = report(ns[t], n, destinations, t + 1, out);
 	if (s) {
 		rig_close(&s->rig);
-		free(s->stream);
+		for (unsigned t = 0; t < MAX_THREADS; t++)
+			free(s->picker[t].stream);
 	}
 	free(s);
 	return err;
