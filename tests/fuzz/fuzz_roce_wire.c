@@ -164,7 +164,7 @@ static void answer(struct target *t, const struct roce_packet *p)
 	struct qp_stats stats = {0};
 	struct rc_requester_config config = {.path_mtu = 256,
 					     .window_bytes = 4096,
-					     .batch_bytes = 1024, .row_bytes = 1024,
+					     .batch_bytes = 1024,
 					     .timeout_ns = 10,
 					     .first_psn = p->msn,
 					     .regions = &t->regions,

@@ -59,7 +59,7 @@ int rc_requester_post(struct rc_requester *r, const struct rc_work *work)
 	w->n_packets = work->length / r->config.path_mtu + (work->length % r->config.path_mtu != 0);
 	if (!w->n_packets)
 		w->n_packets = 1;
-	w->is_row = work->op == RC_WRITE && !(work->flags & QP_WR_IMM) && work->length <= r->config.row_bytes;
+	w->is_row = work->op == RC_WRITE && !(work->flags & QP_WR_IMM);
 	r->n_reads += work->op == RC_READ;
 	r->end += w->n_packets;
 	r->end_byte += work->length;

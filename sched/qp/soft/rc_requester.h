@@ -19,9 +19,9 @@
  * "Receiver not ready" says when to come back: until then nothing is sent.
  *
  * How a write becomes packets: FIRST, MIDDLE..., LAST. But FIRST is longer than MIDDLE by its RETH,
- * and segmentation offload only cuts equal pieces, so such a write costs a super-packet more. Unless it
- * is so long that this does not matter, a write that raises nothing at the other end therefore goes as a
- * row of WRITE ONLYs, each with a RETH of its own: to any responder these are writes like others.
+ * and segmentation offload only cuts equal pieces, so such a write costs two super-packets more. One
+ * that raises nothing at the other end therefore goes as a row of WRITE ONLYs, each with a RETH of
+ * its own: to any responder these are writes like others.
  *
  * Answers cost both ends a datagram: they are asked for every quarter of a window, and before a
  * pause, not for every burst.
@@ -51,7 +51,6 @@ struct rc_requester_config {
 	uint32_t window_bytes;
 	/* payload worth waiting for: a burst is this long unless the queue ends */
 	uint32_t batch_bytes;
-	uint32_t row_bytes; /* writes up to this long go as rows */
 	uint64_t timeout_ns; /* 0: none */
 	/* timeouts in a row, without progress, that are survived; 7 is seven */
 	unsigned retry_cnt;

@@ -8,7 +8,6 @@
 #include "soft_sock.h"
 
 #define WINDOW_DEFAULT	     (128u << 10)
-#define ROW_BATCHES	     16 /* a super-packet more costs less than longer headers from here on */
 #define NOTIFICATIONS_PER_QP 256
 #define QPN_MASK	     0xffffffu
 
@@ -89,7 +88,6 @@ static int init_requester(struct qp *qp)
 		.path_mtu = qp->ep->attr.path_mtu,
 		.window_bytes = attr->window_bytes ? attr->window_bytes : WINDOW_DEFAULT,
 		.batch_bytes = batch_bytes(qp->ep->attr.path_mtu),
-		.row_bytes = ROW_BATCHES * batch_bytes(qp->ep->attr.path_mtu),
 		.timeout_ns = attr->timeout ? 4096ull << attr->timeout : 0,
 		.retry_cnt = attr->retry_cnt,
 		.rnr_limit = attr->rnr_limit,

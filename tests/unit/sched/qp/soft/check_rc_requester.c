@@ -36,7 +36,6 @@ static void start(struct rc_requester *r, uint32_t window, uint32_t batch, unsig
 		.path_mtu = MTU,
 		.window_bytes = window,
 		.batch_bytes = batch,
-		.row_bytes = batch,
 		.timeout_ns = TIMEOUT_NS,
 		.retry_cnt = retries,
 		.first_psn = 0xfffffd,
@@ -71,16 +70,16 @@ static enum qp_wc_status answer(struct rc_requester *r, uint32_t psn, uint8_t sy
 
 START_TEST(messages_are_cut_as_the_opcodes_say)
 {
-	static const uint8_t want[] = {ROCE_WRITE_FIRST, ROCE_WRITE_MIDDLE,  ROCE_WRITE_LAST_IMM,
-				       ROCE_WRITE_ONLY,	 ROCE_WRITE_FIRST,   ROCE_WRITE_MIDDLE,
-				       ROCE_WRITE_LAST,	 ROCE_WRITE_ONLY_IMM};
+	static const uint8_t want[] = {ROCE_WRITE_FIRST, ROCE_WRITE_MIDDLE, ROCE_WRITE_LAST_IMM,
+				       ROCE_WRITE_ONLY,	 ROCE_WRITE_ONLY,   ROCE_WRITE_ONLY,
+				       ROCE_WRITE_ONLY,	 ROCE_WRITE_ONLY_IMM};
 	struct roce_packet p[RC_BURST_PACKETS];
 	struct rc_requester r;
 
 	start(&r, 1 << 16, 2 * MTU, 1);
 	post(&r, 1, 2 * MTU + 1, QP_WR_IMM);
 	post(&r, 2, MTU, 0);
-	post(&r, 3, 3 * MTU, 0);	/* more than a batch: a message in pieces */
+	post(&r, 3, 3 * MTU, 0); /* a row, although more than a batch */
 	r.config.batch_bytes = 1 << 16; /* one burst shows all */
 	post(&r, 4, 0, QP_WR_IMM);
 	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), sizeof(want));
