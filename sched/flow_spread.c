@@ -211,7 +211,7 @@ uint32_t flow_spread_targets(struct flow_spread *s, uint32_t *target)
 	return n;
 }
 
-struct flow_turn *flow_spread_take_turn(struct flow_spread *s, unsigned *plane, unsigned *index)
+struct flow_turn *flow_spread_take_turn(struct flow_spread *s, uint32_t size, unsigned *plane, unsigned *index)
 {
 	unsigned first = s->weights.n ? place(s, s->weights.n) : 0, widest = 0;
 	struct flow_turn *best = NULL;
@@ -228,7 +228,7 @@ struct flow_turn *flow_spread_take_turn(struct flow_spread *s, unsigned *plane, 
 				continue;
 			turn = &s->turns[p][i];
 			total += s->slot_count[p][i];
-			turn->credit += s->slot_count[p][i];
+			turn->credit += (int64_t)s->slot_count[p][i] * size;
 			if (best && turn->credit <= best->credit)
 				continue;
 			best = turn;
@@ -236,6 +236,6 @@ struct flow_turn *flow_spread_take_turn(struct flow_spread *s, unsigned *plane, 
 			*index = i;
 		}
 	if (best)
-		best->credit -= total;
+		best->credit -= total * size;
 	return best;
 }

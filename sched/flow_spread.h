@@ -72,7 +72,10 @@ void flow_spread_window(const struct flow_spread *s, uint64_t *target);
 /* And when they are many, at the fewest moves: returns how many, and sets excess. */
 uint32_t flow_spread_targets(struct flow_spread *s, uint32_t *target);
 
-/* The QP whose turn it is: a smooth weighted round-robin by how many flows each carries. NULL: none carries any. */
-struct flow_turn *flow_spread_take_turn(struct flow_spread *s, unsigned *plane, unsigned *index);
+/*
+ * The QP whose turn it is to carry size bytes (or whatever is to be in proportion): a smooth weighted round-robin by how many
+ * flows each carries, in which a turn costs its size. NULL: none carries any.
+ */
+struct flow_turn *flow_spread_take_turn(struct flow_spread *s, uint32_t size, unsigned *plane, unsigned *index);
 
 #endif

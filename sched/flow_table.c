@@ -399,10 +399,10 @@ int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct 
 	return 0;
 }
 
-int flow_table_turn(struct flow_table *t, uint64_t *key)
+int flow_table_turn(struct flow_table *t, uint32_t size, uint64_t *key)
 {
 	unsigned plane = 0, index = 0;
-	struct flow_turn *turn = flow_spread_take_turn(&t->spread, &plane, &index);
+	struct flow_turn *turn = flow_spread_take_turn(&t->spread, size, &plane, &index);
 
 	for (uint32_t k = 0; turn && k < t->attr.max_flows; k++) {
 		const struct binding *b = &t->b[turn->at];

@@ -62,10 +62,11 @@ unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights
  */
 int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct flow_slot *out);
 /*
- * Whose turn it is, for a sender that may use its flows in any order: QPs come as evenly as the numbers of their flows allow,
- * whichever flows have moved, and the flows of a QP one after the other. 0; -ENOENT: no flow is bound to a usable plane.
+ * Whose turn it is to carry size bytes, for a sender that may use its flows in any order: QPs get as even parts of all bytes as
+ * the numbers of their flows allow, whichever flows have moved, and the flows of a QP one after the other. 0; -ENOENT: no flow
+ * is bound to a usable plane.
  */
-int flow_table_turn(struct flow_table *t, uint64_t *key);
+int flow_table_turn(struct flow_table *t, uint32_t size, uint64_t *key);
 int flow_table_release(struct flow_table *t, uint64_t key);
 unsigned flow_table_expire(struct flow_table *t, uint64_t now_ns);
 void flow_table_stats(const struct flow_table *t, struct flow_table_stats *out);

@@ -4,9 +4,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define SUM_MAX (INT64_C(1) << 48) /* times 2n - 2 and a weight it fits 128 bits with ease */
+#define SUM_MAX (INT64_C(1) << 40) /* so that a few units times 2n - 2 fit 64 bits */
 #define SUM_MIN                                                                                    \
 	(INT64_C(1) << 24) /* arrears taken over are rounded to 1 / sum: make that nothing */
+
+static int64_t unit_of(const struct spray_fly *fly)
+{
+	return fly->sum * SPRAY_FLY_UNIT;
+}
 
 static void take_weights(struct spray_fly *fly, const uint64_t *weights, unsigned n)
 {
@@ -48,7 +53,8 @@ void spray_fly_init(struct spray_fly *fly, const uint64_t *weights, unsigned n,
 		double share = (double)fly->w[p] / (double)fly->sum;
 
 		if (fly->w[p])
-			fly->arrears[p] = llround((arrears[p] + lost * share) * (double)fly->sum);
+			fly->arrears[p] =
+				llround((arrears[p] + lost * share) * (double)unit_of(fly));
 		rest += fly->arrears[p];
 	}
 	fly->arrears[heaviest] -= rest;
@@ -63,9 +69,9 @@ static int first_due(const struct spray_fly *fly, int64_t m)
 	for (unsigned p = 0; p < fly->n; p++) {
 		__int128 left;
 
-		if (!fly->w[p] || fly->arrears[p] * m < fly->sum)
+		if (!fly->w[p] || fly->arrears[p] * m < unit_of(fly))
 			continue;
-		left = (__int128)fly->sum * (m - 1) - (__int128)fly->arrears[p] * m;
+		left = (__int128)unit_of(fly) * (m - 1) - (__int128)fly->arrears[p] * m;
 		if (best < 0 || left * fly->w[best] < best_left * fly->w[p]) {
 			best = (int)p;
 			best_left = left;
@@ -74,7 +80,7 @@ static int first_due(const struct spray_fly *fly, int64_t m)
 	return best;
 }
 
-int spray_fly_next(struct spray_fly *fly)
+int spray_fly_next_part(struct spray_fly *fly, unsigned parts)
 {
 	int64_t m = fly->usable > 1 ? 2 * (int64_t)fly->usable - 2 : 1;
 	int largest = -1, best;
@@ -83,20 +89,25 @@ int spray_fly_next(struct spray_fly *fly)
 	if (!fly->sum)
 		return -1;
 	for (unsigned p = 0; p < fly->n; p++) {
-		fly->arrears[p] += fly->w[p];
+		fly->arrears[p] += fly->w[p] * (int64_t)parts;
 		if (fly->w[p] && (largest < 0 || fly->arrears[p] > fly->arrears[largest]))
 			largest = (int)p;
 	}
 	/* constant weights never owe anybody a whole unit and more than that bound before it is
 	 * served */
-	overdue = (fly->arrears[largest] - fly->w[largest]) * m > fly->sum * (m - 1);
+	overdue = (fly->arrears[largest] - fly->w[largest] * (int64_t)parts) * m > unit_of(fly) * (m - 1);
 	best = overdue ? largest : first_due(fly, m);
 	best = best < 0 ? largest : best;
-	fly->arrears[best] -= fly->sum;
+	fly->arrears[best] -= fly->sum * (int64_t)parts;
 	return best;
+}
+
+int spray_fly_next(struct spray_fly *fly)
+{
+	return spray_fly_next_part(fly, SPRAY_FLY_UNIT);
 }
 
 double spray_fly_arrears(const struct spray_fly *fly, unsigned plane)
 {
-	return fly->sum ? (double)fly->arrears[plane] / (double)fly->sum : 0;
+	return fly->sum ? (double)fly->arrears[plane] / (double)unit_of(fly) : 0;
 }

@@ -2,8 +2,8 @@
  * spray_fly.h - the exact interleaved schedule for weights of any size, computed pick by pick
  * (pure).
  *
- * Owns: one schedule's arrears. In: weights (bit/s as they are); out: planes. Any thread, one at a
- * time.
+ * Owns: one schedule's arrears. In: weights (bit/s as they are), what is to be sent; out: planes.
+ * Any thread, one at a time.
  *
  * What a plane was owed and did not get is kept as an integer over the sum of weights, so that
  * nothing is ever rounded away. With the weights constant each plane is at most 1 - 1/(2n-2) units
@@ -11,6 +11,10 @@
  * spray_table.h). New weights take the arrears over; while arrears so inherited exceed that bound,
  * the plane with the largest goes first, which keeps any plane above -1 and below 1 + 1/2 + ... +
  * 1/n whatever the weights do (the cup game: the fullest cup is emptied).
+ *
+ * What is sent at once may be less than a unit. Counted as a whole one, pieces of two sizes in turn
+ * would leave planes with the small ones alone; so each is paid for by its size, and the last bound
+ * holds for any sizes.
  */
 #ifndef SPRAY_FLY_H
 #define SPRAY_FLY_H
@@ -23,18 +27,22 @@ struct spray_fly {
 	unsigned n, usable;
 	int64_t w[FARE_MAX_PLANES];
 	int64_t sum;			  /* 0: nothing is usable */
-	int64_t arrears[FARE_MAX_PLANES]; /* in units of 1 / sum; they add up to 0 */
+	int64_t arrears[FARE_MAX_PLANES]; /* sum x SPRAY_FLY_UNIT is a unit; they add up to 0 */
 };
+
+#define SPRAY_FLY_UNIT 256 /* parts of one */
 
 /*
  * Takes weights and arrears (units; NULL: none). The arrears of a plane of weight 0, which can
- * never be made good, are shared out among the others. Weights that sum to more than 2^48 are
+ * never be made good, are shared out among the others. Weights that sum to more than 2^40 are
  * shifted down until they do not.
  */
 void spray_fly_init(struct spray_fly *fly, const uint64_t *weights, unsigned n,
 		    const double *arrears);
 /* The plane of the next unit; -1: nothing is usable. */
 int spray_fly_next(struct spray_fly *fly);
+/* The same of a piece that is so many parts of a unit, 1 .. SPRAY_FLY_UNIT. */
+int spray_fly_next_part(struct spray_fly *fly, unsigned parts);
 /* What a plane is owed now, in units. */
 double spray_fly_arrears(const struct spray_fly *fly, unsigned plane);
 

@@ -16,6 +16,7 @@
 #define WIRE_OVERHEAD	 64u	/* headers and ICRC of a segment, rounded up */
 #define OPEN_RESEND_NS	 UINT64_C(20000000)
 #define OPEN_TRIES	 500
+#define PHASE_STEPS	 1024 /* of a schedule that may have no period to take a part of */
 #define STILLBORN_NS	 UINT64_C(60000000000) /* a peer that opened a group and then falls silent */
 
 static void follow_paths(struct fare_group *group);
@@ -125,7 +126,6 @@ static int make_tables(struct fare_group *group)
 	group->rx_records = calloc(RING_SLOTS, RECORD_BYTES);
 	if (!group->messages || !group->chunks || !group->tx_records || !group->rx_records)
 		return -ENOMEM;
-	spray_cursor_init(&group->spray);
 	for (uint32_t i = 0; i < group->n_chunks; i++)
 		group->chunks[i].next = i + 1 < group->n_chunks ? i + 1 : NO_CHUNK;
 	if (group->options.mode != FARE_MODE_FLOW)
@@ -198,7 +198,6 @@ void group_destroy(struct fare_group *group)
 	if (group->tx_mr.lkey)
 		domain->provider->mr_deregister(domain->endpoint, &group->tx_mr);
 	flow_table_destroy(group->flows);
-	spray_runs_put(attach_runs(group->domain->fare), group->spray.run);
 	conn_segment_return(attach_segment(domain->fare), group->flow_entries, group->options.flows);
 	fare_pair_close(group->pair);
 	domain_forget_events(domain, group);
@@ -407,27 +406,20 @@ void group_announce(struct fare_group *group)
 
 /* ---- weights in force ---- */
 
-/* The schedule goes on under other bandwidths, as they are: weights are rounded where their ratio is odd. */
+/* The schedule goes on under other bandwidths; after nothing at all it begins anew, at the pair's phase. */
 static void spray_follow(struct fare_group *group, const uint64_t *bps)
 {
-	struct spray_runs *runs = attach_runs(group->domain->fare);
-	const struct spray_run *former = group->spray.run, *run;
-	struct spray_weights next;
+	double arrears[FARE_MAX_PLANES];
+	bool goes_on = group->spray.sum;
 
-	memset(&next, 0, sizeof(next)); /* compared whole */
-	next.n = group->n_lanes;
-	for (unsigned l = 0; l < group->n_lanes; l++) {
-		next.bps[l] = bps[l];
-		next.live[l] = 1; /* QPs of a lane take turns by themselves */
-	}
-	if (!memcmp(&next, &group->spray.weights, sizeof(next)))
+	if (!memcmp(bps, group->spray_bps, group->n_lanes * sizeof(*bps)))
 		return;
-	spray_runs_get(runs, &next, &run); /* none: computed pick by pick */
-	if (group->spray.begin != group->spray.end) /* there is a schedule to go on with */
-		spray_cursor_reweight(&group->spray, &next, run);
-	else
-		spray_cursor_start(&group->spray, &next, run, attach_pair_phase(group->pair));
-	spray_runs_put(runs, former);
+	memcpy(group->spray_bps, bps, group->n_lanes * sizeof(*bps));
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		arrears[l] = spray_fly_arrears(&group->spray, l);
+	spray_fly_init(&group->spray, bps, group->n_lanes, goes_on ? arrears : NULL);
+	for (unsigned i = goes_on ? 0 : (unsigned)(attach_pair_phase(group->pair) * PHASE_STEPS); i; i--)
+		spray_fly_next(&group->spray);
 }
 
 void group_reweight(struct fare_group *group)

@@ -17,7 +17,7 @@
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
 #include "qp/provider.h"
-#include "spray_cursor.h"
+#include "spray_fly.h"
 
 #define RING_SLOTS	256 /* notification records; more than messages can be outstanding */
 #define RECORD_BYTES	32
@@ -51,6 +51,7 @@ struct lane_qp {
 	int8_t remote_sub_port; /* where source_port leads from its home; -1: not known */
 	uint32_t posted; /* chunks the provider holds */
 	uint64_t posted_bytes;
+	uint64_t sprayed_bytes; /* that the spray gave it since it was made */
 	struct chunk_list pending;
 	struct fare_group *group; /* struct qp_wc.context leads here */
 	uint16_t lane, index;
@@ -110,7 +111,6 @@ struct lane {
 	uint64_t backoff_ns;
 	uint64_t up_since_ns;
 	unsigned sends;
-	unsigned cursor; /* round-robin over QPs: whose the next chunk is */
 	unsigned post_turn; /* and who may post next */
 	uint64_t posted_bytes; /* of all its QPs */
 	struct learning learning;
@@ -170,7 +170,8 @@ struct fare_group {
 
 	/* what decides */
 	struct weights weights; /* usable planes whose lane is up */
-	struct spray_cursor spray; /* FARE_MODE_SPRAY: lanes in turn, exactly by their bandwidths */
+	struct spray_fly spray; /* FARE_MODE_SPRAY, _PACKET: lanes in turn, chunks paid for by their bytes */
+	uint64_t spray_bps[FARE_MAX_PLANES]; /* its weights */
 	struct flow_table *flows;
 	struct conn_shm_entry *flow_entries;
 	uint64_t flow_turn;

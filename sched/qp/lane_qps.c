@@ -112,6 +112,7 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 		q->source_port = provider->qp_source_port(q->qp);
 		q->posted = 0;
 		q->posted_bytes = 0;
+		q->sprayed_bytes = 0;
 		q->pending = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
 	}
 	return 0;

@@ -86,15 +86,18 @@ void messages_recall(struct fare_group *group, struct lane_qp *q)
 	}
 }
 
-/* Until all are bound, the next number; from then on whose turn it is. */
-static uint64_t next_flow(struct fare_group *group)
+/* Whose turn it is, of those that are bound; until all are, each time one more. */
+static uint64_t next_flow(struct fare_group *group, uint32_t bytes)
 {
+	uint64_t flow = group->flow_turn % group->options.flows;
 	struct flow_table_stats stats;
-	uint64_t flow;
+	struct flow_slot slot;
 
 	flow_table_stats(group->flows, &stats);
-	if (stats.in_use < group->options.flows || flow_table_turn(group->flows, &flow))
-		flow = group->flow_turn++ % group->options.flows;
+	if (stats.in_use < group->options.flows &&
+	    !flow_table_pick(group->flows, flow, group->domain->now_ns, &slot))
+		group->flow_turn++;
+	(void)flow_table_turn(group->flows, bytes, &flow); /* none is bound: that one it is */
 	return flow;
 }
 
@@ -103,7 +106,7 @@ static bool choose_flow(struct fare_group *group, struct chunk *c)
 	struct flow_slot slot;
 
 	if (c->flow == UINT64_MAX)
-		c->flow = next_flow(group);
+		c->flow = next_flow(group, c->length);
 	if (flow_table_pick(group->flows, c->flow, group->domain->now_ns, &slot) ||
 	    !group->weights.w[slot.plane])
 		return false;
@@ -112,16 +115,36 @@ static bool choose_flow(struct fare_group *group, struct chunk *c)
 	return true;
 }
 
+/* How many parts of the schedule's unit, a whole chunk, this one is. */
+static unsigned parts_of(const struct fare_group *group, const struct chunk *c)
+{
+	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + group->options.chunk_bytes - 1) / group->options.chunk_bytes;
+
+	return parts < 1 ? 1 : parts > SPRAY_FLY_UNIT ? SPRAY_FLY_UNIT : (unsigned)parts;
+}
+
+/* By bytes, too: of two sizes in turn, a lane's two QPs would else get one each. */
+static struct lane_qp *least_sprayed(struct lane *lane)
+{
+	struct lane_qp *least = lane->qps;
+
+	for (unsigned i = 1; i < lane->n_qps; i++)
+		if (lane->qps[i].sprayed_bytes < least->sprayed_bytes)
+			least = &lane->qps[i];
+	return least;
+}
+
 static bool choose_spray(struct fare_group *group, struct chunk *c)
 {
-	struct spray_cursor *spray = &group->spray;
-	struct lane *lane;
+	int plane = spray_fly_next_part(&group->spray, parts_of(group, c));
+	struct lane_qp *q;
 
-	if (spray->at == spray->end && !spray_cursor_refill(spray))
+	if (plane < 0)
 		return false;
-	c->lane = (uint16_t)SPRAY_UNIT_PLANE(*spray->at++);
-	lane = &group->lanes[c->lane];
-	c->qp = (uint16_t)(lane->cursor++ % lane->n_qps);
+	q = least_sprayed(&group->lanes[plane]);
+	q->sprayed_bytes += c->length;
+	c->lane = q->lane;
+	c->qp = q->index;
 	return true;
 }
 

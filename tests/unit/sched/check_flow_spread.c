@@ -160,19 +160,49 @@ START_TEST(turns_are_as_many_as_flows)
 	struct flow_spread s;
 
 	make(&s, 1);
-	ck_assert_ptr_null(flow_spread_take_turn(&s, &plane, &index));
+	ck_assert_ptr_null(flow_spread_take_turn(&s, 1, &plane, &index));
 	reweight(&s, (const uint64_t[]){4, 4, 0, 1}, PLANES);
-	ck_assert_ptr_null(flow_spread_take_turn(&s, &plane, &index));
+	ck_assert_ptr_null(flow_spread_take_turn(&s, 1, &plane, &index));
 	for (unsigned f = 0; f < 36; f++)
 		flow_spread_enter(&s, flow_spread_next(&s));
 	for (unsigned f = 0; f < 36; f++) {
-		ck_assert_ptr_nonnull(flow_spread_take_turn(&s, &plane, &index));
+		ck_assert_ptr_nonnull(flow_spread_take_turn(&s, 1, &plane, &index));
 		had[plane][index]++;
 	}
 	for (unsigned p = 0; p < PLANES; p++)
 		for (unsigned k = 0; k < s.slots[p]; k++)
 			ck_assert_uint_eq(had[p][k], s.slot_count[p][k]);
 	ck_assert_uint_eq(s.count[2], 0);
+	flow_spread_fini(&s);
+}
+END_TEST
+
+/* Small and large ones in turn, eight QPs of equally many flows: each gets its eighth of the bytes, within a large one or two. */
+START_TEST(turns_cost_their_size)
+{
+	enum { LARGE = 60000, TURNS = 1000 };
+	uint64_t had[PLANES][3] = {{0}}, sum = 0;
+	unsigned plane, index;
+	struct flow_spread s;
+
+	make(&s, 2);
+	reweight(&s, (const uint64_t[]){2, 2, 3, 1}, PLANES);
+	for (unsigned f = 0; f < 80; f++)
+		flow_spread_enter(&s, flow_spread_next(&s));
+	for (unsigned i = 0; i < TURNS; i++) {
+		uint32_t size = i % 2 ? LARGE : 8;
+
+		ck_assert_ptr_nonnull(flow_spread_take_turn(&s, size, &plane, &index));
+		had[plane][index] += size;
+		sum += size;
+	}
+	for (unsigned p = 0; p < PLANES; p++)
+		for (unsigned k = 0; k < s.slots[p]; k++) {
+			ck_assert_uint_eq(s.slot_count[p][k], 10);
+			ck_assert_msg(had[p][k] > sum / 8 - 2 * LARGE && had[p][k] < sum / 8 + 2 * LARGE,
+				      "plane %u, QP %u: %llu of %llu", p, k, (unsigned long long)had[p][k],
+				      (unsigned long long)sum);
+		}
 	flow_spread_fini(&s);
 }
 END_TEST
@@ -204,6 +234,7 @@ int main(void)
 	tcase_add_test(t, targets_are_best_and_ask_of_each_qp_what_it_has);
 	tcase_add_test(t, a_plane_s_qps_fill_evenly);
 	tcase_add_test(t, turns_are_as_many_as_flows);
+	tcase_add_test(t, turns_cost_their_size);
 	tcase_add_test(t, planes_that_came_later_do_not_count);
 	suite_add_tcase(suite, t);
 	srunner_run_all(runner, CK_NORMAL);

@@ -198,9 +198,9 @@ START_TEST(turns_are_even_after_any_change)
 	struct flow_slot slot;
 	uint64_t key;
 
-	ck_assert_int_eq(flow_table_turn(t, &key), -ENOENT);
+	ck_assert_int_eq(flow_table_turn(t, 1, &key), -ENOENT);
 	reweight(t, parts[0], 4, NULL);
-	ck_assert_int_eq(flow_table_turn(t, &key), -ENOENT);
+	ck_assert_int_eq(flow_table_turn(t, 1, &key), -ENOENT);
 	for (uint64_t k = 0; k < 504; k++)
 		ck_assert_int_eq(flow_table_pick(t, k, 1, &slot), 0);
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -213,7 +213,7 @@ START_TEST(turns_are_even_after_any_change)
 			count[slot.plane][slot.index]++;
 		}
 		for (unsigned k = 1; k <= 504; k++) {
-			ck_assert_int_eq(flow_table_turn(t, &key), 0);
+			ck_assert_int_eq(flow_table_turn(t, 1, &key), 0);
 			ck_assert_uint_lt(key, 504);
 			turns[key]++;
 			flow_table_pick(t, key, 1, &slot);

@@ -102,6 +102,44 @@ START_TEST(changing_weights_keep_the_bound)
 }
 END_TEST
 
+/* Pieces of any sizes, also such as follow a pattern that goes with the number of planes: by bytes all get their part. */
+START_TEST(pieces_are_paid_for_by_their_size)
+{
+	srand(13);
+	for (unsigned round = 0; round < 200; round++) {
+		unsigned n = 2 + (unsigned)rand() % (FARE_MAX_PLANES - 1), pattern = (unsigned)rand() % 5;
+		unsigned sizes[4] = {1, SPRAY_FLY_UNIT, 1 + (unsigned)rand() % SPRAY_FLY_UNIT,
+				     1 + (unsigned)rand() % SPRAY_FLY_UNIT};
+		double owed[FARE_MAX_PLANES] = {0}, sum = 0, harmonic = 0, low = 0, high = 0;
+		uint64_t w[FARE_MAX_PLANES];
+		struct spray_fly fly;
+
+		for (unsigned p = 0; p < n; p++) {
+			w[p] = round % 3 ? 400 : 1 + (uint64_t)rand() % 1000;
+			sum += (double)w[p];
+			harmonic += 1.0 / (p + 1);
+		}
+		spray_fly_init(&fly, w, n, NULL);
+		for (unsigned t = 0; t < 4000; t++) {
+			unsigned parts = pattern ? sizes[t % pattern % 4] : 1 + (unsigned)rand() % SPRAY_FLY_UNIT;
+			double part = (double)parts / SPRAY_FLY_UNIT;
+
+			for (unsigned p = 0; p < n; p++)
+				owed[p] += (double)w[p] / sum * part;
+			owed[spray_fly_next_part(&fly, parts)] -= part;
+			for (unsigned p = 0; p < n; p++) {
+				low = fmin(low, owed[p]);
+				high = fmax(high, owed[p]);
+			}
+		}
+		ck_assert_double_gt(low, -1 - 1e-6);
+		ck_assert_double_lt(high, harmonic + 1e-6);
+		for (unsigned p = 0; p < n; p++)
+			ck_assert_double_eq_tol(owed[p], spray_fly_arrears(&fly, p), 1e-6);
+	}
+}
+END_TEST
+
 START_TEST(dead_planes_get_nothing_and_leave_nothing)
 {
 	uint64_t w[3] = {5, 0, 5};
@@ -134,6 +172,7 @@ int main(void)
 	tcase_add_test(t, any_weights_keep_the_bound);
 	tcase_add_test(t, a_million_picks_do_not_drift);
 	tcase_add_test(t, changing_weights_keep_the_bound);
+	tcase_add_test(t, pieces_are_paid_for_by_their_size);
 	tcase_add_test(t, dead_planes_get_nothing_and_leave_nothing);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -29,6 +29,7 @@ static struct fare_group *group;
 static unsigned n_connected, n_accepted, n_closed, n_completed, n_received;
 static int closed_status;
 static bool busy_poll;
+static unsigned n_planes = 1; /* all over the one device that there is */
 
 static struct in6_addr address(int host)
 {
@@ -51,17 +52,23 @@ static void write_key(int host, const char *content)
 static void setup(void)
 {
 	for (int h = 0; h < 2; h++) {
-		struct shm_writer_gpu gpu = { .n_planes = 1, .n_sub_ports = { 1 }, .dev = { { "lo" } } };
+		struct shm_writer_gpu gpu = { .n_planes = n_planes };
 		struct in6_addr own = address(h), peer = address(1 - h);
-		struct shm_path path = { 1000000000, FARE_VERDICT_OK, 0 };
+		struct shm_path path[FARE_MAX_PLANES];
 
 		snprintf(dir[h], sizeof(dir[h]), "/tmp/fare-check-domain-XXXXXX");
 		ck_assert_ptr_nonnull(mkdtemp(dir[h]));
 		snprintf(key[h], sizeof(key[h]), "%s/key", dir[h]);
 		memcpy(gpu.address[0], &own, sizeof(own));
+		for (unsigned p = 0; p < n_planes; p++) {
+			gpu.n_sub_ports[p] = 1;
+			strcpy(gpu.dev[p][0], "lo");
+			path[p] = (struct shm_path){ 1000000000, FARE_VERDICT_OK, 0 };
+		}
 		ck_assert_int_eq(shm_writer_open(&writer[h], dir[h], 0600, &gpu, 1, NULL), 0);
-		shm_writer_sub_port(writer[h], 0, 0, 0, true, 1000000000);
-		shm_writer_publish(writer[h], (uint32_t)shm_writer_pair(writer[h], 0, peer.s6_addr), &path, 1);
+		for (unsigned p = 0; p < n_planes; p++)
+			shm_writer_sub_port(writer[h], 0, p, 0, true, 1000000000);
+		shm_writer_publish(writer[h], (uint32_t)shm_writer_pair(writer[h], 0, peer.s6_addr), path, n_planes);
 		ck_assert_int_eq(fare_attach(&fare[h], dir[h]), 0);
 	}
 	n_connected = n_accepted = n_closed = n_completed = n_received = 0;
@@ -369,6 +376,60 @@ START_TEST(many_qps_share_a_window)
 }
 END_TEST
 
+static void setup_four_planes(void)
+{
+	n_planes = 4;
+	setup();
+	n_planes = 1;
+}
+
+/*
+ * Applications send a word and then a block, a word and then a block: what is in proportion are bytes, over the planes and over
+ * each plane's QPs, or whoever got the words would idle.
+ */
+static const enum fare_mode modes[] = { FARE_MODE_SPRAY, FARE_MODE_PACKET, FARE_MODE_FLOW };
+
+START_TEST(sizes_in_turn_do_not_bend_shares)
+{
+	enum { MESSAGES = 400, BLOCK = 12 << 10, WORD = 8, QPS = 2 };
+	struct fare_group_options options = { .mode = modes[_i], .qps_per_sub_port = QPS, .random_ports = true };
+	static uint8_t source[BLOCK], target[BLOCK];
+	struct in6_addr peer = address(1);
+	struct fare_mr *from, *to;
+	struct fare_write w = { .data = source, .remote_addr = (uintptr_t)target };
+	uint64_t total = (uint64_t)MESSAGES / 2 * (BLOCK + WORD);
+	unsigned posted = 0;
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	ck_assert_int_eq(fare_mr_register(&from, domain[0], source, BLOCK, false), 0);
+	ck_assert_int_eq(fare_mr_register(&to, domain[1], target, BLOCK, true), 0);
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted || group->weights.sum != 4;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	w.mr = from;
+	w.rkey = fare_mr_rkey(to);
+	ck_assert_uint_ge(group->options.chunk_bytes, BLOCK); /* a block is one chunk */
+	for (time_t end = time(NULL) + 20; n_completed < MESSAGES;) {
+		ck_assert(time(NULL) < end);
+		for (; posted < MESSAGES; posted++) {
+			w.length = posted % 2 ? BLOCK : WORD;
+			if (fare_group_write(group, &w))
+				break;
+		}
+		turn();
+	}
+	for (unsigned l = 0; l < 4; l++) {
+		uint64_t bytes = group->stats.plane_bytes[l];
+
+		ck_assert_msg(bytes > total / 4 - 2 * BLOCK && bytes < total / 4 + 2 * BLOCK, "plane %u: %llu of %llu bytes", l,
+			      (unsigned long long)bytes, (unsigned long long)total);
+	}
+}
+END_TEST
+
 /* How the other end differs: row by row. */
 static const struct {
 	const char *content;
@@ -436,6 +497,10 @@ int main(void)
 	tcase_add_loop_test(tc, what_arrived_is_acknowledged, 0, 2);
 	tcase_add_test(tc, many_qps_share_a_window);
 	tcase_add_loop_test(tc, strangers_do_not_connect, 0, (int)(sizeof(strangers) / sizeof(strangers[0])));
+	suite_add_tcase(s, tc);
+	tc = tcase_create("four planes");
+	tcase_add_checked_fixture(tc, setup_four_planes, teardown);
+	tcase_add_loop_test(tc, sizes_in_turn_do_not_bend_shares, 0, (int)(sizeof(modes) / sizeof(modes[0])));
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);
