@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "stats.h"
 
@@ -39,16 +41,43 @@ static int take_sample(const struct plan_point *p, const struct transport_net *n
 	return err;
 }
 
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static bool is_far(const struct plan *plan, double handover_ns)
+{
+	return plan->max_handover_ns > 0 && handover_ns > plan->max_handover_ns;
+}
+
+/* A host moves cores every few seconds. */
+static void await_near(struct plan *plan)
+{
+	double start = now_s();
+
+	while (now_s() - start < plan->patience_s && is_far(plan, transport_handover_ns()))
+		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	plan->patience_s -= now_s() - start;
+}
+
 static int run_point(struct plan *plan, struct plan_point *p, struct transport_net *net)
 {
 	struct transport_outcome *out = &p->sample[p->n];
 	int err = p->c.method->n_planes ? transport_net_publish(net, p->c.method->n_planes) : 0;
 
-	if (!err)
+	for (bool again = true; !err && again;) {
+		double start;
+
+		await_near(plan);
+		start = now_s();
 		err = take_sample(p, net, out);
-	for (unsigned i = 0; !err && plan->max_handover_ns > 0 && out->handover_ns > plan->max_handover_ns && i < PLAN_MAX_AGAIN; i++) {
-		plan->n_again++;
-		err = take_sample(p, net, out);
+		again = !err && is_far(plan, out->handover_ns) && plan->patience_s > 0;
+		plan->n_again += again;
+		plan->patience_s -= again ? now_s() - start : 0;
 	}
 	if (!err) {
 		p->n++;

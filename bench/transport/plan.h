@@ -14,7 +14,7 @@
 
 #define PLAN_MAX_POINTS 512
 #define PLAN_MAX_N	25
-#define PLAN_MAX_AGAIN	8 /* times that a sample is taken anew, in a row */
+#define PLAN_PATIENCE_S 300 /* in all, for cores that are too far apart */
 
 enum plan_part { PLAN_GOODPUT, PLAN_QPS, PLAN_CPU, PLAN_LATENCY, PLAN_PARTS };
 
@@ -29,8 +29,9 @@ struct plan_point {
 
 struct plan {
 	unsigned n_points;
-	double max_handover_ns; /* cores farther apart than that: the sample is taken again; 0: whatever they are */
-	unsigned n_again;	/* samples that were */
+	double max_handover_ns; /* cores farther apart than that are waited for, and a sample taken again; 0: whatever they are */
+	double patience_s;	/* left; while there is none, they may be as far apart as they like */
+	unsigned n_again;	/* samples taken again */
 	struct plan_point point[PLAN_MAX_POINTS];
 };
 
@@ -38,8 +39,8 @@ const char *plan_part_name(enum plan_part part);
 /* Adds a point; -E2BIG. */
 int plan_add(struct plan *plan, enum plan_part part, const struct transport_case *c);
 /*
- * One repetition of every point, in turns, so that a slow moment of the machine meets neighbours alike. A sample for which
- * the cores were too far apart is taken again, up to PLAN_MAX_AGAIN times; then it stands. A peer's library that
+ * One repetition of every point, in turns, so that a slow moment of the machine meets neighbours alike. While the
+ * cores are too far apart nothing is measured, and a sample during which they were is taken again, for PLAN_PATIENCE_S in all. A peer's library that
  * fails is marked, with its reason, and left out from then on; -EREMOTEIO: one of our own or a socket method failed.
  */
 int plan_run(struct plan *plan, struct transport_net *net, struct progress *progress);

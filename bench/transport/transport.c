@@ -34,7 +34,7 @@ static const struct options_entry transport_options[] = {
 	{"only", 'o', "LIST", "of goodput,qps,cpu,latency (all)"},
 	{"seconds", 't', "S", "time measured per point and repetition (0.4)"},
 	{"n", 'n', "N", "repetitions, 1..25 (5)"},
-	{"max-handover", 'H', "NS", "take a sample again (at most 8 times in a row) if a cache line needs longer between the ends' cores, 10..10000"},
+	{"max-handover", 'H', "NS", "wait while a cache line needs longer between the ends' cores, for 300 s in all, 10..10000"},
 	{"shaped", 'S', NULL, "instead: in a lab, a sub-port lost at the far end; what spray, flows and the kernel's hash make of it"},
 	{"lab", 'l', "NAME", "the lab for --shaped ($FARELAB_NAME)"},
 	{"html", 'P', "FILE", "write them there as a page with pictures"},
@@ -198,6 +198,7 @@ static int measure(struct transport *t, json_t **root)
 	err = t->plan ? make_plan(t) : -ENOMEM;
 	if (!err) {
 		t->plan->max_handover_ns = (double)t->max_handover_ns;
+		t->plan->patience_s = PLAN_PATIENCE_S;
 		err = run_plan(t);
 	}
 	if (!err)
