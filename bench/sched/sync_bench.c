@@ -266,6 +266,7 @@ static int measure(struct shared *s, unsigned method, unsigned threads, double *
 {
 	pthread_t writer, second;
 	pthread_barrier_t start;
+	int err = 0;
 
 	s->method = method;
 	atomic_store(&s->stop, false);
@@ -275,17 +276,19 @@ static int measure(struct shared *s, unsigned method, unsigned threads, double *
 	if (pthread_create(&writer, NULL, writer_main, s))
 		return -EAGAIN;
 	if (threads > 1 && pthread_create(&second, NULL, picker_main, &s->picker[1]))
-		abort(); /* a picker waits for it, a writer for the end: nothing to go back to */
-	picker_main(&s->picker[0]);
-	*ns = s->picker[0].ns;
-	if (threads > 1) {
+		err = -EAGAIN;
+	if (!err) {
+		picker_main(&s->picker[0]);
+		*ns = s->picker[0].ns;
+	}
+	if (!err && threads > 1) {
 		pthread_join(second, NULL);
 		*ns = s->picker[1].ns > *ns ? s->picker[1].ns : *ns;
 	}
 	atomic_store(&s->stop, true);
 	pthread_join(writer, NULL);
 	pthread_barrier_destroy(&start);
-	return 0;
+	return err;
 }
 
 static void make_schedule(struct schedule *out, const uint64_t *of)

@@ -406,11 +406,14 @@ void group_announce(struct fare_group *group)
 
 /* ---- weights in force ---- */
 
-/* The schedule goes on under other bandwidths; after nothing at all it begins anew, at the pair's phase. */
+/*
+ * The schedule goes on under other bandwidths. After nothing at all, or before anything, it begins anew at the pair's phase: lanes
+ * come up one by one, and sources that all began with the first would go round together.
+ */
 static void spray_follow(struct fare_group *group, const uint64_t *bps)
 {
 	double arrears[FARE_MAX_PLANES];
-	bool goes_on = group->spray.sum;
+	bool goes_on = group->spray.sum && group->stats.chunks_posted;
 
 	if (!memcmp(bps, group->spray_bps, group->n_lanes * sizeof(*bps)))
 		return;
