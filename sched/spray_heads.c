@@ -4,18 +4,11 @@
 
 #define BLOCK_BYTES 32768u
 #define BLOCK_ALIGN 4096u
-/*
- * A pick stores into its head and loads the pair's word. Words begin a line into a page
- * (shm_layout.h): did heads, too, then the first ones' would have equal places in their pages,
- * which is how processors guess that a load depends on a store, and how they guess where in the
- * nearest cache a line is. One process in seven then paid five cycles a pick instead of three.
- */
-#define HEADS_AT 2048u
 
 struct spray_heads_block {
 	struct spray_heads_block *next;
-	uint64_t pad[(HEADS_AT - sizeof(void *)) / 8];
-	struct fare_spray_head head[(BLOCK_BYTES - HEADS_AT) / sizeof(struct fare_spray_head)];
+	uint64_t pad[7];
+	struct fare_spray_head head[(BLOCK_BYTES - 64) / sizeof(struct fare_spray_head)];
 };
 
 _Static_assert(sizeof(struct fare_spray_head) == 32, "two to a cache line");
