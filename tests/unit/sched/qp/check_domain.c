@@ -431,6 +431,32 @@ START_TEST(sizes_in_turn_do_not_bend_shares)
 }
 END_TEST
 
+/* Lanes come up one by one; what counts is where the schedule of all four begins. */
+START_TEST(a_spray_begins_at_its_pair_s_phase)
+{
+	struct fare_group_options options = { .mode = FARE_MODE_SPRAY, .random_ports = true };
+	static const uint64_t bps[4] = { 1000000000, 1000000000, 1000000000, 1000000000 };
+	struct in6_addr peer = address(1);
+	struct spray_fly want;
+	unsigned steps;
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+	for (time_t end = time(NULL) + 20; !n_connected || group->weights.sum != 4;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	steps = (unsigned)(attach_pair_phase(group->pair) * 1024);
+	ck_assert_uint_ne(steps % 4, 0); /* or it would be where everybody begins */
+	spray_fly_init(&want, bps, 4, NULL);
+	while (steps--)
+		spray_fly_next(&want);
+	for (unsigned l = 0; l < 4; l++)
+		ck_assert_double_eq_tol(spray_fly_arrears(&group->spray, l), spray_fly_arrears(&want, l), 1e-9);
+}
+END_TEST
+
 /* How the other end differs: row by row. */
 static const struct {
 	const char *content;
@@ -501,6 +527,7 @@ int main(void)
 	suite_add_tcase(s, tc);
 	tc = tcase_create("four planes");
 	tcase_add_checked_fixture(tc, setup_four_planes, teardown);
+	tcase_add_test(tc, a_spray_begins_at_its_pair_s_phase);
 	tcase_add_loop_test(tc, sizes_in_turn_do_not_bend_shares, 0, (int)(sizeof(modes) / sizeof(modes[0])));
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
