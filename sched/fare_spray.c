@@ -22,9 +22,7 @@ struct fare_spray_body {
 	bool started;
 };
 
-_Static_assert(SPRAY_UNIT_END == FARE_SPRAY_END, "one mark");
-_Static_assert(SPRAY_UNIT(FARE_MAX_PLANES - 1, FARE_MAX_SUB_PORTS - 1) < SPRAY_UNIT_END,
-	       "no unit looks like the mark");
+_Static_assert(FARE_MAX_PLANES <= FARE_SPRAY_END, "no plane looks like the mark");
 _Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t),
 	       "the segment's words, read by the builtin");
 
@@ -104,7 +102,6 @@ int fare_spray_next(struct fare_spray *spray, struct fare_slot *out)
 {
 	struct fare_spray_body *body = spray->head.body;
 	struct spray_cursor *c = &body->cursor;
-	uint8_t unit;
 
 	c->at = spray->head.at;
 	if (__atomic_load_n(spray->head.word, __ATOMIC_ACQUIRE) != spray->head.seen)
@@ -113,9 +110,7 @@ int fare_spray_next(struct fare_spray *spray, struct fare_slot *out)
 		spray->head.at = c->at;
 		return -ENETUNREACH;
 	}
-	unit = *c->at++;
+	*out = *c->at++;
 	spray->head.at = c->at;
-	out->plane = (uint16_t)SPRAY_UNIT_PLANE(unit);
-	out->sub_port = (uint16_t)SPRAY_UNIT_SUB_PORT(unit);
 	return 0;
 }

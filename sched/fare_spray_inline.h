@@ -3,11 +3,11 @@
  * nanoseconds.
  *
  * Owns: nothing. struct fare_spray is a head of 32 bytes, which only libfare writes but for `at`. A
- * pick is one load of a shared immutable schedule, and one load of the word by which the daemon
- * says that the pair's paths changed: all that it touches of a destination are its head and its
- * word. The heads of a struct fare lie side by side, and so do the words of all pairs, so that
- * thousands of destinations stay in the nearest caches. Thread: as for struct fare_spray, one at a
- * time.
+ * pick is one load of a shared immutable schedule, whose units are slots as the caller gets them,
+ * and one load of the word by which the daemon says that the pair's paths changed: all that it
+ * touches of a destination are its head and its word. The heads of a struct fare lie side by side,
+ * and so do the words of all pairs, so that thousands of destinations stay in the nearest caches.
+ * Thread: as for struct fare_spray, one at a time.
  */
 #ifndef FARE_SPRAY_INLINE_H
 #define FARE_SPRAY_INLINE_H
@@ -18,14 +18,14 @@
 extern "C" {
 #endif
 
-#define FARE_SPRAY_END 0x80 /* no unit: the schedule's end */
+#define FARE_SPRAY_END 0xffff /* no plane: the schedule's end */
 
 struct fare_spray_body; /* libfare's */
 
 struct fare_spray_head {
-	const uint8_t *at;    /* units to come: plane << 3 | sub-port; FARE_SPRAY_END after the last */
-	const uint64_t *word; /* in the daemon's segment */
-	uint64_t seen;	      /* its value when the units were made */
+	const struct fare_slot *at; /* units to come; plane FARE_SPRAY_END after the last */
+	const uint64_t *word;	    /* in the daemon's segment */
+	uint64_t seen;		    /* its value when the units were made */
 	struct fare_spray_body *body;
 };
 
@@ -33,18 +33,15 @@ struct fare_spray_head {
 static inline int fare_spray_pick(struct fare_spray *spray, struct fare_slot *out)
 {
 	struct fare_spray_head *head = (struct fare_spray_head *)(void *)spray;
-	const uint8_t *at = head->at;
-	uint8_t unit = *at;
+	const struct fare_slot *at = head->at;
+	const struct fare_slot slot = *at;
 
-	if (__builtin_expect(__atomic_load_n(head->word, __ATOMIC_ACQUIRE) == head->seen &&
-				     unit < FARE_SPRAY_END,
-			     1)) {
-		head->at = at + 1;
-		out->plane = unit >> 3;
-		out->sub_port = unit & 7;
-		return 0;
-	}
-	return fare_spray_next(spray, out);
+	if (__builtin_expect(__atomic_load_n(head->word, __ATOMIC_ACQUIRE) != head->seen, 0) ||
+	    __builtin_expect(slot.plane == FARE_SPRAY_END, 0))
+		return fare_spray_next(spray, out);
+	head->at = at + 1;
+	*out = slot;
+	return 0;
 }
 
 #ifdef __cplusplus

@@ -22,8 +22,8 @@ static void arrears_now(const struct spray_cursor *c, double *arrears)
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		arrears[p] =
 			c->arrears[p] + (p < c->weights.n ? share_of(&c->weights, p) * done : 0);
-	for (const uint8_t *u = c->begin; u != c->at; u++)
-		arrears[SPRAY_UNIT_PLANE(*u)] -= 1;
+	for (const struct fare_slot *u = c->begin; u != c->at; u++)
+		arrears[u->plane] -= 1;
 }
 
 /* Who cannot be paid any more: the others take it over by weight, so that the sum stays 0. */
@@ -62,7 +62,7 @@ static uint32_t nearest(const struct spray_run *run, const double *arrears, doub
 		}
 		for (unsigned p = 0; p < run->weights.n; p++)
 			here[p] += share[p];
-		here[SPRAY_UNIT_PLANE(run->unit[t])] -= 1;
+		here[run->unit[t].plane] -= 1;
 	}
 	return found;
 }
@@ -92,9 +92,9 @@ static void compute_block(struct spray_cursor *c)
 
 		c->last_sub_port[p] =
 			(uint8_t)spray_run_next_live(c->weights.live[p], c->last_sub_port[p]);
-		c->block[i] = SPRAY_UNIT(p, c->last_sub_port[p]);
+		c->block[i] = (struct fare_slot){(uint16_t)p, c->last_sub_port[p]};
 	}
-	c->block[SPRAY_CURSOR_BLOCK] = SPRAY_UNIT_END;
+	c->block[SPRAY_CURSOR_BLOCK].plane = FARE_SPRAY_END;
 	c->begin = c->at = c->block;
 	c->end = c->block + SPRAY_CURSOR_BLOCK;
 }
@@ -116,7 +116,7 @@ static bool usable(const struct spray_weights *w)
 static void stop(struct spray_cursor *c)
 {
 	memset(c->arrears, 0, sizeof(c->arrears));
-	c->block[0] = SPRAY_UNIT_END;
+	c->block[0].plane = FARE_SPRAY_END;
 	c->begin = c->at = c->end = c->block;
 }
 

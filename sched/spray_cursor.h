@@ -4,7 +4,7 @@
  *
  * Owns: what each plane is owed (arrears, in units). In: weights; a run (spray_run.h) where they
  * have one. Out: units to post, in blocks that a caller walks by itself: at .. end, or until
- * SPRAY_UNIT_END, which stands at end.
+ * FARE_SPRAY_END, which stands at end.
  *
  * With constant weights the bound is the schedule's: every plane within 1 - 1/(2n-2) units of its
  * share at any step. New weights: the cursor goes to that place of the new run where every plane is
@@ -27,13 +27,13 @@
 #define SPRAY_CURSOR_BLOCK 64 /* units computed at once */
 
 struct spray_cursor {
-	const uint8_t *begin, *at, *end; /* begin .. at are done; the caller moves at */
-	const struct spray_run *run;	 /* borrowed; NULL: these weights have none */
+	const struct fare_slot *begin, *at, *end; /* begin .. at are done; the caller moves at */
+	const struct spray_run *run;		  /* borrowed; NULL: these weights have none */
 	struct spray_weights weights;
 	double arrears[FARE_MAX_PLANES]; /* when at was begin */
 	struct spray_fly fly;
 	uint8_t last_sub_port[FARE_MAX_PLANES];
-	uint8_t block[SPRAY_CURSOR_BLOCK + 1];
+	struct fare_slot block[SPRAY_CURSOR_BLOCK + 1];
 };
 
 void spray_cursor_init(struct spray_cursor *c);

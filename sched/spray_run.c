@@ -94,9 +94,9 @@ static void fill(struct spray_run *run, const struct weights *w)
 		unsigned p = table.plane[t % table.period];
 
 		sub_port[p] = spray_run_next_live(run->weights.live[p], sub_port[p]);
-		run->unit[t] = SPRAY_UNIT(p, sub_port[p]);
+		run->unit[t] = (struct fare_slot){(uint16_t)p, (uint16_t)sub_port[p]};
 	}
-	run->unit[run->length] = SPRAY_UNIT_END;
+	run->unit[run->length].plane = FARE_SPRAY_END;
 }
 
 static int make(struct spray_run **out, const struct spray_weights *key, const struct weights *w)
@@ -108,7 +108,7 @@ static int make(struct spray_run **out, const struct spray_weights *key, const s
 	length = n * w->sum;
 	while (length < LENGTH_LEAST)
 		length *= 2;
-	*out = calloc(1, sizeof(**out) + length + 1);
+	*out = calloc(1, sizeof(**out) + (length + 1) * sizeof((*out)->unit[0]));
 	if (!*out)
 		return -ENOMEM;
 	(*out)->weights = *key;

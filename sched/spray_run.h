@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "fare_limits.h"
+#include "fare_spray_inline.h"
 
 struct spray_weights {
 	unsigned n;			/* planes */
@@ -23,19 +23,13 @@ struct spray_weights {
 
 #define SPRAY_RUN_MAX 8192 /* units; what would be longer has no run (spray_fly.h) */
 
-/* One unit: plane << 3 | sub-port. */
-#define SPRAY_UNIT(plane, sub_port) ((uint8_t)((plane) << 3 | (sub_port)))
-#define SPRAY_UNIT_END		    0x80 /* no unit: stands after the last one */
-#define SPRAY_UNIT_PLANE(unit)	    ((unsigned)(unit) >> 3)
-#define SPRAY_UNIT_SUB_PORT(unit)   ((unsigned)(unit)&7)
-
 struct spray_run {
 	struct spray_run *next;
 	uint32_t users;
 	struct spray_weights weights; /* reduced: the key */
 	uint32_t period;	      /* W: after so many units every plane had its exact part */
 	uint32_t length;	      /* of unit[], a multiple of period */
-	uint8_t unit[];		      /* then SPRAY_UNIT_END */
+	struct fare_slot unit[];      /* then FARE_SPRAY_END */
 };
 
 struct spray_runs; /* all runs in use */

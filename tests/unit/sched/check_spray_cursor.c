@@ -35,7 +35,7 @@ static struct spray_weights weigh(const uint64_t *bps, unsigned n, uint32_t live
 	return w;
 }
 
-static uint8_t next_unit(void)
+static struct fare_slot next_unit(void)
 {
 	if (cursor.at == cursor.end && !spray_cursor_refill(&cursor))
 		ck_abort_msg("nothing is usable");
@@ -58,7 +58,7 @@ START_TEST(runs_are_shared_and_exact)
 	ck_assert_ptr_ne(ra, rc);
 	ck_assert_uint_eq(ra->period, 7);
 	for (uint32_t t = 0; t < ra->length; t++)
-		count[SPRAY_UNIT_PLANE(ra->unit[t])][SPRAY_UNIT_SUB_PORT(ra->unit[t])]++;
+		count[ra->unit[t].plane][ra->unit[t].sub_port]++;
 	for (unsigned p = 0; p < 4; p++)
 		for (unsigned s = 0; s < 2; s++)
 			ck_assert_uint_eq(count[p][s] * 7 * 2, ra->length * b[p]);
@@ -105,7 +105,7 @@ START_TEST(fabric_windows_stay_below_one_unit)
 		for (unsigned p = 0; p < 4; p++)
 			sum += (double)v[i][p];
 		for (unsigned t = 0; t < 1000000; t++) {
-			d[SPRAY_UNIT_PLANE(next_unit())] += 1;
+			d[next_unit().plane] += 1;
 			for (unsigned p = 0; p < 4; p++) {
 				d[p] -= (double)v[i][p] / sum;
 				low[p] = fmin(low[p], d[p]);
@@ -144,7 +144,7 @@ START_TEST(any_windows_keep_the_bound)
 			spray_runs_get(runs, &w, &run);
 			spray_cursor_start(&cursor, &w, run, rand() / (RAND_MAX + 1.0));
 			for (unsigned t = 0; t < 50000; t++) {
-				d[SPRAY_UNIT_PLANE(next_unit())] += 1;
+				d[next_unit().plane] += 1;
 				for (unsigned p = 0; p < n; p++) {
 					d[p] -= (double)bps[p] / sum;
 					low[p] = fmin(low[p], d[p]);
@@ -204,7 +204,7 @@ static void reweighted(unsigned n, int every, unsigned picks, double *high, doub
 			for (unsigned p = 0; p < n; p++)
 				share[p] = (double)w.bps[p] / sum;
 		}
-		d[SPRAY_UNIT_PLANE(next_unit())] += 1;
+		d[next_unit().plane] += 1;
 		for (unsigned p = 0; p < n; p++) {
 			d[p] -= share[p];
 			*high = fmax(*high, d[p]);
@@ -262,7 +262,7 @@ START_TEST(deaths_are_no_burst)
 			for (unsigned p = 0; p < n; p++)
 				sum += (double)w.bps[p];
 			for (unsigned t = 0; t < picks; t++) {
-				unsigned got = SPRAY_UNIT_PLANE(next_unit());
+				unsigned got = next_unit().plane;
 
 				if (!w.bps[got])
 					ck_abort_msg("a dead plane got a unit");
