@@ -33,6 +33,7 @@ static const struct weighting weightings[] = {
  * computed. */
 struct own {
 	struct rig rig;
+	struct fare_spray *spray; /* of one of its pairs, of another in each repetition */
 	struct spray_table table;
 	uint32_t cursor;
 	struct spray_fly fly;
@@ -40,7 +41,7 @@ struct own {
 
 static uint64_t own_inline(void *state, size_t n)
 {
-	struct fare_spray *spray = ((struct own *)state)->rig.client[0].sprays[0];
+	struct fare_spray *spray = ((struct own *)state)->spray;
 	struct fare_slot slot;
 	uint64_t sum = 0;
 
@@ -53,7 +54,7 @@ static uint64_t own_inline(void *state, size_t n)
 
 static uint64_t own_called(void *state, size_t n)
 {
-	struct fare_spray *spray = ((struct own *)state)->rig.client[0].sprays[0];
+	struct fare_spray *spray = ((struct own *)state)->spray;
 	struct fare_slot slot;
 	uint64_t sum = 0;
 
@@ -94,7 +95,7 @@ static uint64_t own_fly(void *state, size_t n)
 
 static void own_fill(void *state, uint8_t *planes, size_t n)
 {
-	struct fare_spray *spray = ((struct own *)state)->rig.client[0].sprays[0];
+	struct fare_spray *spray = ((struct own *)state)->spray;
 	struct fare_slot slot;
 
 	while (n--) {
@@ -138,7 +139,7 @@ static int own_open(struct own *own, const struct weighting *w)
 	spray_table_build(&own->table, &weights);
 	spray_fly_init(&own->fly, bps, w->n, NULL);
 	own->cursor = 0;
-	return rig_open(&own->rig, 1, bps, w->n, 1);
+	return rig_open(&own->rig, RIG_STREAMS, bps, w->n, 1);
 }
 
 /* The largest gain or loss of any plane against its share, over all windows: the range of the
@@ -197,13 +198,15 @@ static int one_weighting(const struct weighting *w, unsigned n, json_t *out)
 		state[i] = i < OWN ? &own : peer[i]->create(w->w, w->n);
 		err = state[i] ? err : -ENOMEM;
 	}
-	for (unsigned rep = 0; !err && rep < n; rep++)
+	for (unsigned rep = 0; !err && rep < n; rep++) {
+		own.spray = own.rig.client[0].sprays[rep % RIG_STREAMS];
 		for (unsigned i = 0; i < ALL; i++) {
 			uint64_t start = timing_now_ns();
 
 			timing_keep(peer[i]->sum(state[i], PICKS));
 			ns[i][rep] = (double)(timing_now_ns() - start) / PICKS;
 		}
+	}
 	for (unsigned i = 0; !err && i < ALL; i++)
 		err = report(w, peer[i], state[i], ns[i], n, planes, out);
 	for (unsigned i = OWN; i < ALL; i++)

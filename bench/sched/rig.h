@@ -15,6 +15,12 @@
 
 #define RIG_MAX_PLANES	16
 #define RIG_MAX_CLIENTS 2
+/*
+ * Where packets go to one destination, each repetition takes another of so many: where a pair's
+ * head and word happen to lie may make its picks twice as slow, as long as the process lives, and
+ * a median over one pair would be of that.
+ */
+#define RIG_STREAMS 16
 
 struct rig_client {
 	struct fare *fare;

@@ -43,8 +43,8 @@ struct packet {
 /* One thread that picks: its own place in every destination's schedule, its own packets. */
 struct picker {
 	struct shared *s;
-	struct fare_spray *spray; /* to destination 0 */
-	struct packet *stream;	  /* to random ones */
+	struct fare_spray **sprays; /* by destination */
+	struct packet *stream;	    /* to random ones */
 	pthread_barrier_t *start;
 	double ns; /* per pick, the last time */
 	uint32_t cursor[DESTINATIONS];
@@ -53,6 +53,7 @@ struct picker {
 struct shared {
 	struct schedule schedule[SCHEDULES];
 	unsigned destinations;
+	unsigned one; /* the destination where there is but one; 0 else */
 	struct picker picker[MAX_THREADS];
 	/* per destination, as each method keeps it; the writer's */
 	uint32_t plain[DESTINATIONS];
@@ -107,9 +108,9 @@ static inline unsigned pick_at(struct picker *p, unsigned d, uint32_t schedule)
 	}                                                                                          \
 	static uint64_t name##_one(struct picker *p)                                               \
 	{                                                                                          \
-		struct fare_spray *const spray = p->spray;                                         \
 		struct shared *const s = p->s;                                                     \
-		const unsigned d = 0;                                                              \
+		const unsigned d = s->one;                                                         \
+		struct fare_spray *const spray = p->sprays[d];                                     \
 		uint64_t sum = 0;                                                                  \
                                                                                                    \
 		(void)spray, (void)d, (void)s;                                                     \
@@ -169,13 +170,11 @@ LOOP(pick_fare, {
 LOOP(pick_unsynchronised, {
 	struct fare_spray_head *head = (struct fare_spray_head *)(void *)spray;
 	struct fare_slot slot;
-	const uint8_t *at = head->at;
-	uint8_t unit = *at;
+	const struct fare_slot *at = head->at;
 
-	if (__builtin_expect(unit < FARE_SPRAY_END, 1)) {
+	slot = *at;
+	if (__builtin_expect(slot.plane != FARE_SPRAY_END, 1)) {
 		head->at = at + 1;
-		slot.plane = unit >> 3;
-		slot.sub_port = unit & 7;
 	} else {
 		fare_spray_next(spray, &slot);
 	}
@@ -241,7 +240,7 @@ static void *writer_main(void *arg)
 		next.tv_sec += next.tv_nsec >= 1000000000;
 		next.tv_nsec %= 1000000000;
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
-		change(s, (unsigned)(r % s->destinations), r >> 60 & 1);
+		change(s, s->one + (unsigned)(r % s->destinations), r >> 60 & 1);
 	}
 	return NULL;
 }
@@ -314,19 +313,20 @@ static int setup(struct shared *s, unsigned destinations)
 		make_schedule(&s->schedule[k], bps[k]);
 	pthread_rwlock_init(&s->rwlock, NULL);
 	pthread_mutex_init(&s->mutex, NULL);
-	err = rig_open(&s->rig, destinations, bps[0], 4, MAX_THREADS);
+	err = rig_open(&s->rig, destinations == 1 ? RIG_STREAMS : destinations, bps[0], 4,
+		       MAX_THREADS);
 	for (unsigned t = 0; !err && t < MAX_THREADS; t++) {
 		struct picker *p = &s->picker[t];
 
 		p->s = s;
-		p->spray = s->rig.client[t].sprays[0];
+		p->sprays = s->rig.client[t].sprays;
 		p->stream = malloc(STREAM * sizeof(*p->stream));
 		if (!p->stream)
 			return -ENOMEM;
 		for (unsigned i = 0; i < STREAM; i++) {
 			uint32_t d = (uint32_t)(timing_random(&seed) % destinations);
 
-			p->stream[i] = (struct packet){s->rig.client[t].sprays[d], d};
+			p->stream[i] = (struct packet){p->sprays[d], d};
 		}
 	}
 	return err;
@@ -358,6 +358,7 @@ static int destinations_run(unsigned destinations, unsigned n, struct progress *
 
 	for (unsigned rep = 0; !err && rep < n; rep++) {
 		progress_step(progress, "publication to %u, %u of %u", destinations, rep + 1, n);
+		s->one = destinations == 1 ? rep % RIG_STREAMS : 0;
 		for (unsigned t = 0; t < MAX_THREADS; t++)
 			for (unsigned m = 0; !err && m < METHODS; m++)
 				err = measure(s, m, t + 1, &ns[t][m][rep]);
