@@ -18,7 +18,7 @@
 
 #define DEFAULT_RUN_DIR	  "/run/fared"
 #define SNAPSHOT_RETRIES  64
-#define CONTROL_RETRY_NS  UINT64_C(1000000000)
+#define REFRESH_NS	  UINT64_C(1000000000)
 #define HEARTBEAT_ALIVE_NS UINT64_C(1000000000)
 
 struct fare {
@@ -26,7 +26,7 @@ struct fare {
 	const struct shm_header *map; /* never NULL once attached */
 	struct fare_pair *pairs;
 	int control_fd;
-	uint64_t control_due_ns;
+	uint64_t refresh_due_ns;
 	struct conn_segment *segment;
 	struct spray_runs *runs;
 	struct spray_heads spray_heads;
@@ -78,6 +78,14 @@ static int map_segment(const char *run_dir, const struct shm_header **out)
 	}
 	*out = map;
 	return 0;
+}
+
+/* A number that anybody may be writing over: read once, and cut to what there is room for. */
+static uint32_t bounded(const uint32_t *shared, uint32_t most)
+{
+	uint32_t n = __atomic_load_n(shared, __ATOMIC_RELAXED);
+
+	return n < most ? n : most;
 }
 
 /* Differs from the word it is compared with, so that the next look reads again. */
@@ -146,14 +154,11 @@ static void control_offer(struct fare *fare)
 }
 
 /* The daemon's answers are not needed; end of file means that it went away. */
-static void control_watch(struct fare *fare, uint64_t now_ns)
+static void control_watch(struct fare *fare)
 {
 	char buf[512];
 	ssize_t n;
 
-	if (now_ns < fare->control_due_ns)
-		return;
-	fare->control_due_ns = now_ns + CONTROL_RETRY_NS;
 	if (fare->control_fd >= 0) {
 		do
 			n = recv(fare->control_fd, buf, sizeof(buf), MSG_DONTWAIT);
@@ -189,7 +194,8 @@ int fare_attach(struct fare **out, const char *run_dir)
 		fare_detach(fare);
 		return err;
 	}
-	control_watch(fare, monotonic_ns());
+	control_watch(fare);
+	fare->refresh_due_ns = monotonic_ns() + REFRESH_NS;
 	*out = fare;
 	return 0;
 }
@@ -208,12 +214,17 @@ void fare_detach(struct fare *fare)
 	free(fare);
 }
 
+bool attach_retired(const struct fare *fare)
+{
+	return atomic_load_explicit(&fare->map->retired, memory_order_acquire);
+}
+
 /* A retired segment is left as soon as its successor can be mapped; until then the old one serves. */
 static void follow_retired(struct fare *fare)
 {
 	const struct shm_header *old = fare->map, *map;
 
-	if (!atomic_load_explicit(&old->retired, memory_order_acquire) || map_segment(fare->run_dir, &map))
+	if (!attach_retired(fare) || map_segment(fare->run_dir, &map))
 		return;
 	if (atomic_load_explicit(&map->retired, memory_order_acquire)) { /* the same one: its successor is still to come */
 		munmap((void *)map, sizeof(*map));
@@ -227,8 +238,11 @@ static void follow_retired(struct fare *fare)
 
 void attach_refresh(struct fare *fare, uint64_t now_ns)
 {
+	if (now_ns < fare->refresh_due_ns)
+		return;
+	fare->refresh_due_ns = now_ns + REFRESH_NS;
 	follow_retired(fare);
-	control_watch(fare, now_ns);
+	control_watch(fare);
 }
 
 unsigned fare_n_local_gpus(const struct fare *fare)
@@ -238,29 +252,31 @@ unsigned fare_n_local_gpus(const struct fare *fare)
 	return n <= FARE_MAX_LOCAL_GPUS ? n : FARE_MAX_LOCAL_GPUS;
 }
 
-const struct shm_local_gpu *attach_local_gpu(const struct fare *fare, unsigned local_gpu)
+bool attach_local_gpu(const struct fare *fare, unsigned local_gpu, struct attach_gpu *out)
 {
-	const struct shm_local_gpu *gpu;
-
+	memset(out, 0, sizeof(*out));
 	if (local_gpu >= fare_n_local_gpus(fare))
-		return NULL;
-	gpu = &fare->map->local_gpus[local_gpu];
-	if (gpu->n_planes == 0 || gpu->n_planes > FARE_MAX_PLANES)
-		return NULL;
-	for (uint32_t p = 0; p < gpu->n_planes; p++)
-		if (gpu->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
-			return NULL;
-	return gpu;
+		return false;
+	out->shm = &fare->map->local_gpus[local_gpu];
+	out->n_planes = bounded(&out->shm->n_planes, FARE_MAX_PLANES + 1);
+	if (out->n_planes == 0 || out->n_planes > FARE_MAX_PLANES)
+		return false;
+	for (unsigned p = 0; p < out->n_planes; p++) {
+		out->n_sub_ports[p] = bounded(&out->shm->n_sub_ports[p], FARE_MAX_SUB_PORTS + 1);
+		if (out->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
+			return false;
+	}
+	return true;
 }
 
 int fare_local_address(const struct fare *fare, unsigned local_gpu, int family, struct in6_addr *out)
 {
-	const struct shm_local_gpu *gpu = attach_local_gpu(fare, local_gpu);
 	static const struct in6_addr none;
+	struct attach_gpu gpu;
 
-	if (!gpu || (family != AF_INET && family != AF_INET6))
+	if (!attach_local_gpu(fare, local_gpu, &gpu) || (family != AF_INET && family != AF_INET6))
 		return -ENOENT;
-	memcpy(out, gpu->address[family == AF_INET6], sizeof(*out));
+	memcpy(out, gpu.shm->address[family == AF_INET6], sizeof(*out));
 	return memcmp(out, &none, sizeof(none)) ? 0 : -ENOENT;
 }
 
@@ -274,9 +290,10 @@ bool fare_daemon_alive(const struct fare *fare)
 int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu, const struct in6_addr *peer)
 {
 	struct fare_pair *pair;
+	struct attach_gpu gpu;
 
 	*out = NULL;
-	if (!attach_local_gpu(fare, local_gpu))
+	if (!attach_local_gpu(fare, local_gpu, &gpu))
 		return -ENOENT;
 	pair = calloc(1, sizeof(*pair));
 	if (!pair)
@@ -308,19 +325,18 @@ uint64_t fare_pair_generation(const struct fare_pair *pair)
 	return pair->epoch + atomic_load_explicit(pair->watch, memory_order_acquire);
 }
 
-static void no_route(const struct fare_pair *pair, struct fare_paths *out)
+/* What is configured of a pair that the daemon has not spoken of. */
+static void no_route(const struct attach_gpu *gpu, struct fare_paths *out)
 {
-	const struct shm_local_gpu *gpu = attach_local_gpu(pair->fare, pair->local_gpu);
-
-	out->n_planes = gpu ? gpu->n_planes : 0;
+	out->n_planes = gpu->n_planes;
+	for (unsigned p = 0; p < out->n_planes; p++)
+		out->path[p].n_sub_ports = gpu->n_sub_ports[p];
 }
 
-static void fill(const struct fare_pair *pair, const struct shm_path *copy, struct fare_paths *out)
+static void fill(const struct attach_gpu *gpu, const struct shm_path *copy, struct fare_paths *out)
 {
-	const struct shm_local_gpu *gpu = attach_local_gpu(pair->fare, pair->local_gpu);
-
 	for (unsigned p = 0; p < out->n_planes; p++) {
-		uint32_t n = gpu && p < gpu->n_planes ? gpu->n_sub_ports[p] : 0;
+		uint32_t n = gpu->n_sub_ports[p];
 
 		out->path[p].usable_bps = copy[p].usable_bps;
 		out->path[p].verdict = copy[p].verdict < FARE_VERDICT_COUNT ? (enum fare_verdict)copy[p].verdict
@@ -336,6 +352,7 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 {
 	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
 	struct shm_path copy[FARE_MAX_PLANES];
+	struct attach_gpu gpu;
 	uint64_t word = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -345,12 +362,14 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 	if (pair->shm && shm_pair_read(pair->fare->map, (uint32_t)(pair->shm - pair->fare->map->pairs), copy, &word))
 		return -EAGAIN;
 	out->generation = pair->epoch + word;
+	if (!attach_local_gpu(pair->fare, pair->local_gpu, &gpu))
+		memset(&gpu, 0, sizeof(gpu));
 	if (!pair->shm || word == 0) {
-		no_route(pair, out);
+		no_route(&gpu, out);
 		return 0;
 	}
-	out->n_planes = pair->shm->n_planes <= FARE_MAX_PLANES ? pair->shm->n_planes : FARE_MAX_PLANES;
-	fill(pair, copy, out);
+	out->n_planes = bounded(&pair->shm->n_planes, FARE_MAX_PLANES);
+	fill(&gpu, copy, out);
 	return 0;
 }
 
@@ -373,15 +392,14 @@ static int copy_ports(const struct shm_ports *ports, uint32_t entries[SHM_PORTS_
 int fare_pair_ports(const struct fare_pair *cpair, unsigned plane, struct fare_port *out, unsigned max)
 {
 	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
-	const struct shm_local_gpu *gpu;
+	struct attach_gpu gpu;
 	uint32_t entries[SHM_PORTS_MAX];
 	int n = -EAGAIN, taken = 0;
 
 	follow_retired(pair->fare);
 	if (!pair->shm)
 		pair_resolve(pair);
-	gpu = attach_local_gpu(pair->fare, pair->local_gpu);
-	if (!gpu || plane >= gpu->n_planes)
+	if (!attach_local_gpu(pair->fare, pair->local_gpu, &gpu) || plane >= gpu.n_planes)
 		return -EINVAL;
 	if (!pair->shm)
 		return 0;
@@ -391,7 +409,7 @@ int fare_pair_ports(const struct fare_pair *cpair, unsigned plane, struct fare_p
 		struct fare_port p = { (uint16_t)entries[i], (uint8_t)(entries[i] >> 16), (uint8_t)(entries[i] >> 24) };
 
 		/* a scribbled segment cannot name sub-ports that do not exist */
-		if (p.port && p.local_sub_port < gpu->n_sub_ports[plane] && p.remote_sub_port < FARE_MAX_SUB_PORTS)
+		if (p.port && p.local_sub_port < gpu.n_sub_ports[plane] && p.remote_sub_port < FARE_MAX_SUB_PORTS)
 			out[taken++] = p;
 	}
 	return n < 0 ? n : taken;
@@ -409,11 +427,11 @@ uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane
 /* The local GPU's address in the peer's family. */
 static struct in6_addr own_address(const struct fare_pair *pair)
 {
-	const struct shm_local_gpu *gpu = attach_local_gpu(pair->fare, pair->local_gpu);
 	struct in6_addr own = { 0 };
+	struct attach_gpu gpu;
 
-	if (gpu)
-		memcpy(&own, gpu->address[IN6_IS_ADDR_V4MAPPED(&pair->peer) ? 0 : 1], sizeof(own));
+	if (attach_local_gpu(pair->fare, pair->local_gpu, &gpu))
+		memcpy(&own, gpu.shm->address[IN6_IS_ADDR_V4MAPPED(&pair->peer) ? 0 : 1], sizeof(own));
 	return own;
 }
 

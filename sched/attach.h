@@ -13,12 +13,19 @@
 #include "spray_heads.h"
 #include "spray_run.h"
 
-/* Looks for a daemon that replaced the segment, and offers it our own; cheap when nothing is due. */
+/* Looks for a daemon that replaced the segment, and offers it our own, once a second: one comparison when nothing is due. */
 void attach_refresh(struct fare *fare, uint64_t now_ns);
+/* The segment in force was retired: it says nothing new any more, and fare_pair_paths() looks for its successor. */
+bool attach_retired(const struct fare *fare);
 /* The client's own segment, which the daemon sees. */
 struct conn_segment *attach_segment(const struct fare *fare);
-/* The local GPU as the daemon published it, or NULL. Valid until the next attach_refresh(). */
-const struct shm_local_gpu *attach_local_gpu(const struct fare *fare, unsigned local_gpu);
+/* A local GPU as the daemon published it. Its numbers were read once and are within bounds, whatever is written there since. */
+struct attach_gpu {
+	unsigned n_planes;		       /* 1 .. FARE_MAX_PLANES */
+	unsigned n_sub_ports[FARE_MAX_PLANES]; /* .. FARE_MAX_SUB_PORTS */
+	const struct shm_local_gpu *shm;       /* addresses, names, speeds: any bytes. Valid until the next attach_refresh() */
+};
+bool attach_local_gpu(const struct fare *fare, unsigned local_gpu, struct attach_gpu *out); /* false: there is none */
 /* A pair's phase and turn (weights.h; among the addresses that the daemon knows now), its peer and local GPU. */
 double attach_pair_phase(const struct fare_pair *pair);
 int64_t attach_pair_turn(const struct fare_pair *pair);

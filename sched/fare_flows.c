@@ -94,6 +94,7 @@ int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns, str
 	struct flow_slot slot;
 	int err;
 
+	attach_refresh(attach_pair_owner(flows->pair), now_ns);
 	if (fare_pair_generation(flows->pair) != flows->generation)
 		follow(flows);
 	err = flow_table_pick(flows->table, key, now_ns, &slot);

@@ -104,7 +104,9 @@ int fare_spray_next(struct fare_spray *spray, struct fare_slot *out)
 	struct spray_cursor *c = &body->cursor;
 
 	c->at = spray->head.at;
-	if (__atomic_load_n(spray->head.word, __ATOMIC_ACQUIRE) != spray->head.seen)
+	/* a retired segment's word may change no more: whoever was to do that was killed */
+	if (__atomic_load_n(spray->head.word, __ATOMIC_ACQUIRE) != spray->head.seen ||
+	    (c->at == c->end && attach_retired(attach_pair_owner(body->pair))))
 		follow(body);
 	if (c->at == c->end && !spray_cursor_refill(c)) {
 		spray->head.at = c->at;

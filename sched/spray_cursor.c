@@ -99,12 +99,6 @@ static void compute_block(struct spray_cursor *c)
 	c->end = c->block + SPRAY_CURSOR_BLOCK;
 }
 
-void spray_cursor_init(struct spray_cursor *c)
-{
-	memset(c, 0, sizeof(*c));
-	memset(c->last_sub_port, 31, sizeof(c->last_sub_port)); /* the first is the lowest */
-}
-
 static bool usable(const struct spray_weights *w)
 {
 	for (unsigned p = 0; p < w->n; p++)
@@ -118,6 +112,13 @@ static void stop(struct spray_cursor *c)
 	memset(c->arrears, 0, sizeof(c->arrears));
 	c->block[0].plane = FARE_SPRAY_END;
 	c->begin = c->at = c->end = c->block;
+}
+
+void spray_cursor_init(struct spray_cursor *c)
+{
+	memset(c, 0, sizeof(*c));
+	memset(c->last_sub_port, 31, sizeof(c->last_sub_port)); /* the first is the lowest */
+	stop(c);
 }
 
 void spray_cursor_start(struct spray_cursor *c, const struct spray_weights *weights,

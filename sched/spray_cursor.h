@@ -36,7 +36,7 @@ struct spray_cursor {
 	struct fare_slot block[SPRAY_CURSOR_BLOCK + 1];
 };
 
-void spray_cursor_init(struct spray_cursor *c);
+void spray_cursor_init(struct spray_cursor *c); /* at is valid, and at the end */
 /* First weights: begins at the pair's phase, in [0, 1). run may be NULL. */
 void spray_cursor_start(struct spray_cursor *c, const struct spray_weights *weights,
 			const struct spray_run *run, double phase);

@@ -89,12 +89,14 @@ static ncclResult_t net_devices(int *n)
 
 static int speed_mbps(int dev)
 {
-	const struct shm_local_gpu *gpu = attach_local_gpu(plugin.devices[dev].fare, (unsigned)dev);
+	struct attach_gpu gpu;
 	uint64_t bps = 0;
 
-	for (unsigned p = 0; gpu && p < gpu->n_planes && p < FARE_MAX_PLANES; p++)
-		for (unsigned s = 0; s < gpu->n_sub_ports[p] && s < FARE_MAX_SUB_PORTS; s++)
-			bps += atomic_load_explicit(&gpu->sub_ports[p][s].speed_bps,
+	if (!attach_local_gpu(plugin.devices[dev].fare, (unsigned)dev, &gpu))
+		return 0;
+	for (unsigned p = 0; p < gpu.n_planes; p++)
+		for (unsigned s = 0; s < gpu.n_sub_ports[p]; s++)
+			bps += atomic_load_explicit(&gpu.shm->sub_ports[p][s].speed_bps,
 						    memory_order_relaxed);
 	return (int)(bps / 1000000);
 }

@@ -225,21 +225,21 @@ static void on_control(void *arg, const struct qp_control *c)
 
 static int describe(struct fare_domain *domain)
 {
-	const struct shm_local_gpu *gpu = attach_local_gpu(domain->fare, domain->local_gpu);
 	struct qp_endpoint_attr *attr = &domain->attr;
+	struct attach_gpu gpu;
 	int err;
 
-	if (!gpu)
+	if (!attach_local_gpu(domain->fare, domain->local_gpu, &gpu))
 		return -ENOENT;
 	err = fare_local_address(domain->fare, domain->local_gpu,
 				 domain->options.family == AF_INET6 ? AF_INET6 : AF_INET, &attr->address);
 	if (err)
 		return err;
-	attr->n_planes = (uint16_t)gpu->n_planes;
-	for (unsigned p = 0; p < gpu->n_planes; p++) {
-		attr->n_sub_ports[p] = (uint16_t)gpu->n_sub_ports[p];
-		for (unsigned s = 0; s < gpu->n_sub_ports[p]; s++) {
-			memcpy(attr->dev[p][s], gpu->sub_ports[p][s].dev, FARE_DEV_NAME_MAX);
+	attr->n_planes = (uint16_t)gpu.n_planes;
+	for (unsigned p = 0; p < gpu.n_planes; p++) {
+		attr->n_sub_ports[p] = (uint16_t)gpu.n_sub_ports[p];
+		for (unsigned s = 0; s < gpu.n_sub_ports[p]; s++) {
+			memcpy(attr->dev[p][s], gpu.shm->sub_ports[p][s].dev, FARE_DEV_NAME_MAX);
 			attr->dev[p][s][FARE_DEV_NAME_MAX - 1] = 0;
 		}
 	}

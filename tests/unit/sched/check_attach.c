@@ -442,6 +442,30 @@ START_TEST(distrusts_the_segment)
 }
 END_TEST
 
+/* What is configured is told of a peer that nobody has heard of, too. */
+START_TEST(an_unknown_peer_has_sub_ports)
+{
+	struct shm_writer *w = writer(NULL);
+	struct fare_paths paths;
+	struct fare_pair *pair;
+	struct fare *fare;
+
+	all_up(w);
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
+	ck_assert_int_eq(fare_pair_paths(pair, &paths), 0);
+	ck_assert_uint_eq(paths.n_planes, 4);
+	for (unsigned p = 0; p < 4; p++) {
+		ck_assert_uint_eq(paths.path[p].n_sub_ports, 2);
+		ck_assert_uint_eq(paths.path[p].usable_bps, 0);
+		ck_assert_uint_eq(paths.path[p].live_sub_ports, 0);
+	}
+	fare_pair_close(pair);
+	fare_detach(fare);
+	shm_writer_close(w);
+}
+END_TEST
+
 START_TEST(says_when_nobody_ever_was_there)
 {
 	struct fare *fare;
@@ -468,6 +492,7 @@ int main(void)
 	tcase_add_test(t, tells_where_ports_lead);
 	tcase_add_test(t, ports_survive_a_killed_writer);
 	tcase_add_test(t, distrusts_the_segment);
+	tcase_add_test(t, an_unknown_peer_has_sub_ports);
 	tcase_add_test(t, says_when_nobody_ever_was_there);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

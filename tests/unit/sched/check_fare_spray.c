@@ -3,10 +3,12 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fare_spray_inline.h"
@@ -176,6 +178,40 @@ START_TEST(follows_to_another_segment)
 }
 END_TEST
 
+/*
+ * A writer killed after it put another segment in place and before it told the readers of the old one: nobody will write there
+ * again, and the next writer adopts the new one.
+ */
+START_TEST(follows_though_nobody_said_so)
+{
+	char elsewhere[] = "/tmp/fare-check-XXXXXX", from[64], to[64];
+	struct shm_header *old;
+	unsigned count[4][2];
+	int fd;
+
+	snprintf(to, sizeof(to), "%s/%s", dir, SHM_NAME);
+	fd = open(to, O_RDWR);
+	old = mmap(NULL, sizeof(*old), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	ck_assert_ptr_ne(old, MAP_FAILED);
+	shm_writer_close(writer);
+	gpu.dev[0][0][0] = 'x';
+	ck_assert_ptr_nonnull(mkdtemp(elsewhere));
+	ck_assert_int_eq(shm_writer_open(&writer, elsewhere, 0600, &gpu, 1, NULL), 0);
+	shm_writer_close(writer);
+	old->retired = 1;
+	munmap(old, sizeof(*old));
+	snprintf(from, sizeof(from), "%s/%s", elsewhere, SHM_NAME);
+	ck_assert_int_eq(rename(from, to), 0);
+	rmdir(elsewhere);
+	open_writer();
+	publish(0, 100, 100, 100);
+	pick(8192, count); /* the longest schedule */
+	pick(1200, count);
+	ck_assert_uint_eq(count[0][0] + count[0][1], 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fare_spray");
@@ -189,6 +225,7 @@ int main(void)
 	tcase_add_test(t, nothing_usable_is_said_and_passes);
 	tcase_add_test(t, any_bandwidths_are_exact);
 	tcase_add_test(t, follows_to_another_segment);
+	tcase_add_test(t, follows_though_nobody_said_so);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

@@ -42,6 +42,16 @@ static struct fare_slot next_unit(void)
 	return *cursor.at++;
 }
 
+/* Who walks it by itself, inline, may do so before there are any weights. */
+START_TEST(begins_at_an_end)
+{
+	ck_assert_ptr_nonnull(cursor.at);
+	ck_assert_ptr_eq(cursor.at, cursor.end);
+	ck_assert_uint_eq(cursor.at->plane, FARE_SPRAY_END);
+	ck_assert(!spray_cursor_refill(&cursor));
+}
+END_TEST
+
 START_TEST(runs_are_shared_and_exact)
 {
 	static const uint64_t a[4] = {800, 800, 800, 400}, b[4] = {2, 2, 2, 1};
@@ -306,6 +316,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
+	tcase_add_test(t, begins_at_an_end);
 	tcase_add_test(t, runs_are_shared_and_exact);
 	tcase_add_test(t, says_when_there_is_no_run);
 	tcase_add_test(t, fabric_windows_stay_below_one_unit);
