@@ -238,6 +238,8 @@ static bool find(const struct conn_table *t, uint64_t key, struct place *at, str
 
 	if (vacant)
 		vacant->line = NULL;
+	if (key >> CONN_TABLE_KEY_BITS) /* shifted, it would look like another */
+		return false;
 	for (unsigned n = 0; n < CONN_TABLE_REACH; n++, l = next_line(t, l)) {
 		struct conn_line *line = &t->lines[l];
 		uint32_t hits = t->match(line->lane, KEY_MASK, key << 24), empty;

@@ -52,21 +52,22 @@ static void set_start(struct flow_spread *s)
 		s->start[spray_table_owed(&s->weights, s->start)]++;
 }
 
-void flow_spread_reweight(struct flow_spread *s, const struct weights *weights)
+bool flow_spread_reweight(struct flow_spread *s, const struct weights *weights)
 {
-	struct weights *w = &s->weights;
+	struct weights w = { .n = s->n_planes };
 
-	*w = *weights;
-	while (w->n > s->n_planes) { /* what came later has no QPs here */
-		w->sum -= w->w[--w->n];
-		w->w[w->n] = 0;
-	}
-	if (!w->sum)
-		return;
+	for (unsigned p = 0; p < s->n_planes && p < weights->n; p++) /* what came later has no QPs here */
+		w.sum += w.w[p] = weights->w[p];
+	if (w.n == s->weights.n && !memcmp(w.w, s->weights.w, sizeof(w.w)))
+		return false;
+	s->weights = w;
+	if (!w.sum)
+		return true;
 	set_start(s);
 	for (unsigned p = 0; p < s->n_planes; p++)
 		for (unsigned k = 0; k < s->slots[p]; k++)
 			s->turns[p][k].credit = 0;
+	return true;
 }
 
 unsigned flow_spread_enter(struct flow_spread *s, unsigned plane)

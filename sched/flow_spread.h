@@ -54,8 +54,11 @@ struct flow_spread { /* read by its owner, written here; flow_turn.at is the own
 
 int flow_spread_init(struct flow_spread *s, const struct flow_spread_attr *attr); /* 0; -ENOMEM, then nothing is held */
 void flow_spread_fini(struct flow_spread *s);
-/* Counts stay as they are: moving is the owner's. Planes beyond n_planes do not count. */
-void flow_spread_reweight(struct flow_spread *s, const struct weights *weights);
+/*
+ * Counts stay as they are: moving is the owner's. Planes beyond n_planes do not count, and those that weights do not reach
+ * are of no use. False: nothing has changed.
+ */
+bool flow_spread_reweight(struct flow_spread *s, const struct weights *weights);
 
 /* One flow more on a plane: on which of its QPs. Ties go round with the phase, so that pairs differ. */
 unsigned flow_spread_enter(struct flow_spread *s, unsigned plane);

@@ -315,10 +315,7 @@ unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights
 {
 	struct weights old = t->spread.weights;
 
-	if (old.n == weights->n && !memcmp(old.w, weights->w, sizeof(old.w)))
-		return 0;
-	flow_spread_reweight(&t->spread, weights);
-	if (!t->spread.weights.sum)
+	if (!flow_spread_reweight(&t->spread, weights) || !t->spread.weights.sum)
 		return 0;
 	if (is_by_bytes(t))
 		return flow_balance_settle(t->balance, &t->spread.weights, on_balance, t);
@@ -329,7 +326,10 @@ unsigned flow_table_reweight(struct flow_table *t, const struct weights *weights
 
 static bool is_over(const struct flow_table *t, uint32_t i, uint64_t now_ns)
 {
-	return t->attr.idle_expiry_ns && now_ns - t->b[i].last_used_ns > t->attr.idle_expiry_ns;
+	uint64_t last_ns = t->b[i].last_used_ns;
+
+	/* the time said may be older than that of another thread's, or another call's, use */
+	return t->attr.idle_expiry_ns && now_ns > last_ns && now_ns - last_ns > t->attr.idle_expiry_ns;
 }
 
 /* Goes over the next n bindings, round and round, and forgets whose flow is over. */

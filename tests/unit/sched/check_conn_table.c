@@ -131,6 +131,10 @@ START_TEST(a_wide_key_is_in_no_table)
 			ck_assert_uint_eq(conn_table_lookup(t, batch[i]), want);
 		}
 	}
+	ck_assert_int_eq(conn_table_move(t, UINT64_C(1) << 40 | 5, 51), -ENOENT);
+	ck_assert_int_eq(conn_table_touch(t, UINT64_C(1) << 40 | 5), -ENOENT);
+	ck_assert_int_eq(conn_table_erase(t, UINT64_C(1) << 40 | 5), -ENOENT);
+	ck_assert_uint_eq(conn_table_lookup(t, 5), 50);
 	conn_table_destroy(t);
 }
 END_TEST

@@ -272,6 +272,38 @@ START_TEST(few_flows_leave_a_dead_plane)
 }
 END_TEST
 
+/* A daemon that starts with fewer planes: what is on those that went away leaves them, however many they are. */
+START_TEST(flows_leave_a_plane_that_is_no_more)
+{
+	static const uint64_t bps[4] = { 1, 1, 1, 1 };
+
+	for (unsigned flows = 5; flows <= 400; flows += 395) {
+		struct flow_table *t = make(4, 0, 0);
+		struct flow_table_stats s;
+		struct flow_slot slot;
+		unsigned moved;
+
+		reweight(t, bps, 4, NULL);
+		for (uint64_t k = 0; k < flows; k++)
+			ck_assert_int_eq(flow_table_pick(t, k, 1, &slot), 0);
+		flow_table_stats(t, &s);
+		ck_assert_uint_gt(s.count[3], 0);
+		reweight(t, bps, 3, &moved);
+		ck_assert_uint_ge(moved, s.count[3]);
+		flow_table_stats(t, &s);
+		ck_assert_uint_eq(s.count[3], 0);
+		ck_assert_uint_eq(s.count[0] + s.count[1] + s.count[2], flows);
+		for (uint64_t k = 0; k < flows; k++) {
+			ck_assert_int_eq(flow_table_pick(t, k, 1, &slot), 0);
+			ck_assert_uint_lt(slot.plane, 3);
+		}
+		reweight(t, bps, 3, &moved);
+		ck_assert_uint_eq(moved, 0);
+		flow_table_destroy(t);
+	}
+}
+END_TEST
+
 START_TEST(expires_and_survives_emptiness)
 {
 	static const uint64_t none[2] = { 0, 0 }, some[2] = { 1, 1 };
@@ -370,6 +402,21 @@ START_TEST(both_indices_keep_every_binding)
 }
 END_TEST
 
+START_TEST(an_older_time_ends_nothing)
+{
+	static const uint64_t bps[2] = { 1, 1 };
+	struct flow_table *t = make(2, 0, 100);
+	struct flow_slot slot;
+
+	reweight(t, bps, 2, NULL);
+	ck_assert_int_eq(flow_table_pick(t, 7, 1000, &slot), 0);
+	ck_assert_uint_eq(flow_table_expire(t, 999), 0);
+	ck_assert_uint_eq(flow_table_expire(t, 1100), 0);
+	ck_assert_uint_eq(flow_table_expire(t, 1101), 1);
+	flow_table_destroy(t);
+}
+END_TEST
+
 /* By bytes: one flow carries as much as all others; it gets a plane for itself, and new flows keep away from it. */
 START_TEST(goes_by_bytes_when_asked)
 {
@@ -419,7 +466,9 @@ int main(void)
 	tcase_add_test(t, turns_are_even_after_any_change);
 	tcase_add_test(t, few_flows_are_spread_by_phase);
 	tcase_add_test(t, few_flows_leave_a_dead_plane);
+	tcase_add_test(t, flows_leave_a_plane_that_is_no_more);
 	tcase_add_test(t, expires_and_survives_emptiness);
+	tcase_add_test(t, an_older_time_ends_nothing);
 	tcase_add_test(t, makes_room_when_full);
 	tcase_add_test(t, goes_by_bytes_when_asked);
 	tcase_add_test(t, both_indices_keep_every_binding);
