@@ -6,7 +6,8 @@
 
 #define ABSENT	   UINT16_MAX
 #define MEASURED   2
-#define MOVES_MOST 64u /* at one tick: each looks at every flow */
+#define LOOKS_MOST (1u << 22) /* at flows, before the next tick: some milliseconds */
+#define WORTH	   (FLOW_BALANCE_BAND / 8) /* of the mean load, is a reason to move */
 
 struct balanced {
 	double load;	/* bytes per tick */
@@ -122,47 +123,60 @@ static unsigned fullest(const struct flow_balance *b, const struct weights *w, d
 	return worst;
 }
 
-/* The move from plane `from` that leaves the higher of both planes lowest. Returns how high that is. */
-static double best_move(const struct flow_balance *b, const struct weights *w, unsigned from, uint32_t *flow,
-			unsigned *to)
+/* What the flows of a plane that are alone worth no move are worth together. */
+static double small_ones(const struct flow_balance *b, double weight, unsigned plane, double worth)
 {
-	double best = INFINITY;
+	double sum = 0;
 
-	for (unsigned p = 0; p < w->n; p++) {
-		if (!w->w[p] || p == from)
-			continue;
-		for (uint32_t i = 0; i < b->n_flows; i++) {
-			double load = b->flow[i].load, left, there;
+	for (uint32_t i = 0; i < b->n_flows; i++)
+		if (b->flow[i].plane == plane && b->flow[i].load / weight < worth)
+			sum += b->flow[i].load / weight;
+	return sum;
+}
 
-			if (b->flow[i].plane != from)
+/* The move from plane `from` that leaves the higher of both planes lowest. False: none is worth it. */
+static bool best_move(const struct flow_balance *b, const struct weights *w, unsigned from, double worth, uint32_t *flow,
+		      unsigned *to)
+{
+	double now = b->plane_load[from] / w->w[from], best = INFINITY, best_there = INFINITY;
+	bool small_too = small_ones(b, w->w[from], from, worth) >= worth;
+
+	for (uint32_t i = 0; i < b->n_flows; i++) {
+		double load = b->flow[i].load, own = load / w->w[from];
+
+		for (unsigned p = 0; b->flow[i].plane == from && p < w->n; p++) {
+			double there = w->w[p] && p != from ? (b->plane_load[p] + load) / w->w[p] : INFINITY;
+			double higher = fmax(now - own, there);
+
+			if (higher > best || (higher == best && there >= best_there) || higher >= now ||
+			    now - higher < (small_too ? fmin(worth, own / 2) : worth))
 				continue;
-			left = (b->plane_load[from] - load) / w->w[from];
-			there = (b->plane_load[p] + load) / w->w[p];
-			if (fmax(left, there) < best) {
-				best = fmax(left, there);
-				*flow = i;
-				*to = p;
-			}
+			best = higher;
+			best_there = there; /* of equals the emptiest plane: else one would be filled, and emptied again */
+			*flow = i;
+			*to = p;
 		}
 	}
-	return best;
+	return best < INFINITY;
 }
 
 static unsigned even_out(struct flow_balance *b, const struct weights *w, flow_balance_on_move *on_move, void *context)
 {
 	unsigned moved = 0;
 
-	for (; moved < MOVES_MOST; moved++) {
-		double mean, now;
+	for (uint64_t looks = 0; looks < LOOKS_MOST; looks += 2 * (uint64_t)b->n_flows) {
+		double mean;
 		unsigned from = fullest(b, w, &mean), to = 0;
 		uint32_t flow = 0;
 
-		now = b->plane_load[from] / w->w[from];
-		if (now <= mean * (1 + FLOW_BALANCE_BAND / 2) ||
-		    best_move(b, w, from, &flow, &to) > now - mean * FLOW_BALANCE_BAND / 8)
-			break;
+		b->streak = 0;
+		if (b->plane_load[from] / w->w[from] <= mean * (1 + FLOW_BALANCE_BAND / 2) ||
+		    !best_move(b, w, from, mean * WORTH, &flow, &to))
+			return moved;
 		on_move(context, flow, to);
+		moved++;
 	}
+	b->streak = FLOW_BALANCE_TICKS; /* to be gone on with */
 	return moved;
 }
 
@@ -212,7 +226,6 @@ unsigned flow_balance_tick(struct flow_balance *b, const struct weights *w, flow
 	b->streak = beyond_band(b, w) ? b->streak + 1 : 0;
 	if (b->streak < FLOW_BALANCE_TICKS)
 		return 0;
-	b->streak = 0;
 	return even_out(b, w, on_move, context);
 }
 

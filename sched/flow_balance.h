@@ -7,9 +7,11 @@
  * Load of a plane: the bytes per tick of its flows, over its weight. Nothing moves while the fullest plane is within
  * FLOW_BALANCE_BAND of the mean load, nor before it was beyond that for FLOW_BALANCE_TICKS ticks on end: noise and the
  * beginning of a flow move nothing. Then flows leave the fullest plane one at a time, each time the one flow, to the one
- * plane, that leaves the higher of the two lowest, until the fullest is within half the band or no move lowers it by an
- * eighth of the band. So no move is made where one fewer would do as far as single moves go: none within the band, one
+ * plane, that leaves the higher of the two lowest, until the fullest is within half the band. A move must lower it by an
+ * eighth of the band; one of a flow too small for that by at least half of what the flow is there, and all such together
+ * must be worth that eighth. So no move is made where one fewer would do as far as single moves go: none within the band, one
  * where one suffices, and never one that does not lower the fullest plane. An elephant that no plane has room for stays.
+ * Each move looks at all flows, and there is an end to that: with more than some 4,000 of them the next tick goes on.
  *
  * A flow not yet measured counts as much as the mean of those that are.
  */
@@ -40,7 +42,7 @@ bool flow_balance_measured(const struct flow_balance *b);
 unsigned flow_balance_best_plane(const struct flow_balance *b, const struct weights *w, uint32_t flow);
 /*
  * on_move carries out a move, by flow_balance_enter() too. tick: the time of one measurement is over. settle: weights
- * changed; what stands on a plane of weight 0 leaves it, and the band holds at once. Both return how many moved.
+ * changed; what stands on a plane of weight 0 leaves it, and the band holds at once, but for that end. Both return how many moved.
  */
 typedef void flow_balance_on_move(void *context, uint32_t flow, unsigned to);
 unsigned flow_balance_tick(struct flow_balance *b, const struct weights *w, flow_balance_on_move *on_move,

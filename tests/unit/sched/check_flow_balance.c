@@ -6,7 +6,7 @@
 
 #include "flow_balance.h"
 
-#define MAX 128
+#define MAX 1000
 
 struct model {
 	struct flow_balance *b;
@@ -157,6 +157,61 @@ START_TEST(comes_to_rest_within_the_band)
 }
 END_TEST
 
+/* Flows none of which weighs anything by itself: as few go as bring the fullest plane within half the band, and no fewer. */
+START_TEST(many_small_ones_are_evened_out)
+{
+	static const uint64_t all[4] = { 2, 2, 2, 2 }, halved[4] = { 2, 2, 2, 1 }, dead[4] = { 2, 2, 2, 0 };
+
+	for (unsigned n = 200; n <= MAX; n += 200) {
+		double needed = n / 4.0 - (1 + FLOW_BALANCE_BAND / 2) * n / 7;
+		struct model m;
+
+		make(&m, n);
+		weigh(&m, all, 4);
+		for (unsigned i = 0; i < n; i++) {
+			m.bytes[i] = 1000;
+			place(&m, i, i % 4);
+		}
+		for (unsigned k = 0; k < 20; k++)
+			ck_assert_uint_eq(tick(&m, 0), 0);
+		weigh(&m, halved, 4);
+		flow_balance_settle(m.b, &m.w, on_move, &m);
+		ck_assert_double_le(worst_over_mean(&m), 1 + FLOW_BALANCE_BAND / 2);
+		ck_assert_uint_eq(m.moves, (unsigned)ceil(needed));
+		weigh(&m, dead, 4);
+		flow_balance_settle(m.b, &m.w, on_move, &m);
+		ck_assert_double_le(worst_over_mean(&m), 1 + FLOW_BALANCE_BAND);
+		weigh(&m, all, 4);
+		flow_balance_settle(m.b, &m.w, on_move, &m);
+		ck_assert_double_le(worst_over_mean(&m), 1 + FLOW_BALANCE_BAND / 2);
+		m.moves = 0;
+		for (unsigned k = 0; k < 20; k++)
+			tick(&m, 0);
+		ck_assert_uint_eq(m.moves, 0);
+		flow_balance_destroy(m.b);
+	}
+}
+END_TEST
+
+/* Who shares a plane with an elephant would leave it for nothing, if all of them together are next to nothing. */
+START_TEST(mice_do_not_flee_in_vain)
+{
+	static const uint64_t bps[2] = { 1, 1 };
+	struct model m;
+
+	make(&m, 100);
+	weigh(&m, bps, 2);
+	for (unsigned i = 0; i < 100; i++) {
+		m.bytes[i] = i ? 100 : 1000000;
+		place(&m, i, 0);
+	}
+	for (unsigned k = 0; k < 20; k++)
+		tick(&m, 0);
+	ck_assert_uint_eq(m.moves, 0);
+	flow_balance_destroy(m.b);
+}
+END_TEST
+
 /* The fewest moves after which the fullest plane is within half the band; 99: there is no such way. */
 static unsigned brute_force(const struct model *m)
 {
@@ -227,6 +282,8 @@ int main(void)
 	tcase_add_test(t, waits_for_what_lasts);
 	tcase_add_test(t, comes_to_rest_within_the_band);
 	tcase_add_test(t, moves_as_few_as_brute_force);
+	tcase_add_test(t, many_small_ones_are_evened_out);
+	tcase_add_test(t, mice_do_not_flee_in_vain);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
