@@ -115,7 +115,7 @@ int publish_create(struct publish **out, const struct config *config, struct pat
 		describe_gpu(&config->gpus[g], &gpus[g]);
 	rc = shm_writer_open(&p->writer, config->run_dir, mode, gpus, config->n_gpus,
 			     &p->stats.why_new);
-	if (!rc && !p->stats.why_new)
+	if (!rc)
 		rc = adopt(p, config->run_dir, now_ns);
 	if (rc)
 		goto failed;

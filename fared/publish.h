@@ -22,7 +22,7 @@ struct publish_stats {
 	uint64_t pairs_published; /* publications that changed something */
 	uint64_t pairs_refused;	  /* the segment had no room, or refused */
 	uint32_t pairs_adopted;
-	const char *why_new; /* the segment was not adopted because of this; NULL: it was */
+	const char *why_new; /* the segment was not adopted, or only in part, because of this; NULL: it was */
 };
 
 /*

@@ -101,6 +101,39 @@ static const char *unfit(const struct shm_header *map, const struct shm_local_gp
 	return NULL;
 }
 
+/* Which of gpus this one of the old segment is; n_gpus: none. */
+static uint32_t same_gpu(const struct shm_header *old, uint32_t gpu, const struct shm_local_gpu *gpus, uint32_t n_gpus)
+{
+	uint32_t g = gpu < FARE_MAX_LOCAL_GPUS && gpu < old->n_local_gpus ? 0 : n_gpus;
+
+	while (g < n_gpus && !gpu_same(&old->local_gpus[gpu], &gpus[g]))
+		g++;
+	return g;
+}
+
+/* What was published of local GPUs that are as they were stays in force: their readers need not notice anything. */
+static void inherit(struct shm_header *map, const struct shm_header *old, const struct shm_local_gpu *gpus, uint32_t n_gpus)
+{
+	uint32_t n = 0;
+
+	if (old->version != SHM_VERSION || old->size_bytes != sizeof(*old))
+		return;
+	for (uint32_t i = 0; i < old->n_pairs && i < FARE_MAX_PAIRS; i++) {
+		const struct shm_pair *from = &old->pairs[i];
+		uint32_t g = same_gpu(old, from->local_gpu, gpus, n_gpus);
+		struct shm_pair *to = &map->pairs[n];
+
+		if (!old->words[i] || g == n_gpus || from->n_planes != gpus[g].n_planes)
+			continue;
+		memcpy(to->peer, from->peer, sizeof(to->peer));
+		to->local_gpu = g;
+		to->n_planes = from->n_planes;
+		memcpy(to->copies[0], from->copies[old->words[i] & 1], sizeof(to->copies[0]));
+		map->words[n++] = 1u << 1; /* generation 1, copy 0 */
+	}
+	atomic_store(&map->n_pairs, n);
+}
+
 /* Readers of a retired file look for its successor: a nudge on every word they watch. */
 static void nudge(struct shm_header *old)
 {
@@ -143,6 +176,8 @@ static int create_fresh(struct shm_header **out, const char *path, mode_t mode, 
 	map->size_bytes = sizeof(*map);
 	memcpy(map->local_gpus, gpus, n_gpus * sizeof(*gpus));
 	atomic_store(&map->n_local_gpus, n_gpus);
+	if (old)
+		inherit(map, old, gpus, n_gpus);
 	if (old)
 		atomic_store_explicit(&old->retired, 1, memory_order_release);
 	if (rename(temporary, path)) {

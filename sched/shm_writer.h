@@ -25,7 +25,7 @@ struct shm_writer_gpu {
 
 /*
  * Opens RUN_DIR/paths.shm, adopting a compatible one whose local GPUs are the same, else replacing it
- * atomically and retiring the old one. *why_new (may be NULL): NULL where it was adopted, else why not, a constant. mode:
+ * atomically and retiring the old one, of which the pairs of local GPUs that are the same stay. *why_new (may be NULL): NULL where it was adopted, else why not, a constant. mode:
  * e.g. 0640.
  * Returns 0 or -errno (-EACCES, -ENOSPC, -EINVAL for too many GPUs, ...). *out is NULL on error.
  */

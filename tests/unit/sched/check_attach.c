@@ -159,6 +159,57 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 END_TEST
 
 /* Killed after it had marked the old file and before the new one was there: readers wait for the next daemon's. */
+/* One GPU is configured anew, another is not, though its number changes: its pairs are never without paths. */
+START_TEST(what_did_not_change_stays_in_force)
+{
+	struct shm_path path[4] = { { 4, FARE_VERDICT_OK, 0 }, { 3, FARE_VERDICT_OK, 0 }, { 2, FARE_VERDICT_OK, 2 },
+				    { 0, FARE_VERDICT_NO_ROUTE, 0 } };
+	struct shm_writer_gpu gpus[2] = { gpu, gpu };
+	struct fare_pair *changed, *kept;
+	struct fare_paths paths;
+	struct shm_writer *w;
+	struct fare *fare;
+	const char *why_new;
+
+	gpus[1].address[0][15]++;
+	ck_assert_int_eq(shm_writer_open(&w, dir, 0600, gpus, 2, NULL), 0);
+	for (uint32_t g = 0; g < 2; g++) {
+		for (uint32_t i = 0; i < 8; i++)
+			shm_writer_sub_port(w, g, i / 2, i % 2, true, 100);
+		ck_assert_int_eq(shm_writer_publish(w, (uint32_t)shm_writer_pair(w, g, peer.s6_addr), path, 4), 1);
+	}
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	ck_assert_int_eq(fare_pair_open(&changed, fare, 0, &peer), 0);
+	ck_assert_int_eq(fare_pair_open(&kept, fare, 1, &peer), 0);
+	shm_writer_close(w);
+
+	strcpy(gpus[0].dev[2][1], "other");
+	ck_assert_int_eq(shm_writer_open(&w, dir, 0600, gpus, 2, &why_new), 0);
+	ck_assert_str_eq(why_new, "a local GPU's addresses, planes or devices are others");
+	ck_assert_uint_eq(shm_writer_n_pairs(w), 1);
+	ck_assert_int_eq(fare_pair_paths(kept, &paths), 0);
+	ck_assert_uint_eq(paths.n_planes, 4);
+	for (unsigned p = 0; p < 4; p++) {
+		ck_assert_uint_eq(paths.path[p].usable_bps, path[p].usable_bps);
+		ck_assert_uint_eq(paths.path[p].verdict, path[p].verdict);
+		ck_assert_uint_eq(paths.path[p].live_sub_ports, p == 2 ? 1 : 3);
+	}
+	ck_assert_int_eq(fare_pair_paths(changed, &paths), 0);
+	ck_assert_uint_eq(paths.path[0].usable_bps, 0);
+	fare_pair_close(changed);
+	fare_pair_close(kept);
+	shm_writer_close(w);
+
+	ck_assert_int_eq(shm_writer_open(&w, dir, 0600, &gpus[1], 1, &why_new), 0); /* it is the first now */
+	ck_assert_int_eq(fare_pair_open(&kept, fare, 0, &peer), 0);
+	ck_assert_int_eq(fare_pair_paths(kept, &paths), 0);
+	ck_assert_uint_eq(paths.path[1].usable_bps, 3);
+	fare_pair_close(kept);
+	fare_detach(fare);
+	shm_writer_close(w);
+}
+END_TEST
+
 START_TEST(a_retired_file_serves_until_its_successor_is_there)
 {
 	struct shm_writer *w = writer(NULL);
@@ -486,6 +537,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, publishes_to_readers);
 	tcase_add_test(t, a_new_daemon_adopts_or_replaces);
+	tcase_add_test(t, what_did_not_change_stays_in_force);
 	tcase_add_test(t, a_retired_file_serves_until_its_successor_is_there);
 	tcase_add_test(t, a_pair_that_appears_is_found);
 	tcase_add_test(t, survives_a_killed_writer);
