@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "optimum.h"
 #include "rendezvous.h"
 
@@ -116,7 +117,9 @@ int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns)
 		uint64_t now = cluster_now_ns();
 		struct timespec left = {0};
 
-		if (now >= at_ns)
+		if (interrupt_pending())
+			err = -EINTR;
+		if (err || now >= at_ns)
 			break;
 		left.tv_sec = (time_t)((at_ns - now) / 1000000000u);
 		left.tv_nsec = (long)((at_ns - now) % 1000000000u);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "failover_report.h"
+#include "interrupt.h"
 #include "options.h"
 #include "progress.h"
 
@@ -85,7 +86,7 @@ static int run_trial(struct failover *f, struct failover_case *c)
 	struct failover_trial *trial = &c->trial[c->n];
 	unsigned plane = f->n_trials++ % f->bench.topo->n_planes;
 	struct failover_scenario scenario;
-	int err = refresh(f);
+	int err = interrupt_pending() ? -EINTR : refresh(f);
 
 	if (err)
 		return err;
@@ -173,6 +174,8 @@ static int open_all(struct failover *f)
 	progress_init(&f->progress,
 		      (unsigned)f->n * n_scenarios * (unsigned)f->n_strategies * (unsigned)(f->kv + f->ep));
 	err = result_describe(f->result, b->topo);
+	if (!err)
+		err = failover_guard_create(&b->guard, &b->lab);
 	arena = ep_arena_bytes(b->topo, &b->ep);
 	if (arena < kv_arena_bytes(&b->kv))
 		arena = kv_arena_bytes(&b->kv);
@@ -303,11 +306,27 @@ static int tell(struct failover *f)
 	return err;
 }
 
+/* Undoes what is still broken, says how it went, and tells what there is to tell. The exit status. */
+static int finish(struct failover *f, int err)
+{
+	int stopped = interrupt_pending(), left = failover_guard_destroy(f->bench.guard), told;
+	const char *some = f->n_cases ? "; told is what was measured until then" : "";
+
+	if (err && stopped)
+		fprintf(stderr, "farebench failover: stopped by SIG%s%s\n", sigabbrev_np(stopped), some);
+	else if (err)
+		fprintf(stderr, "farebench failover: failed: %s%s\n", strerror(-err), some);
+	told = f->result ? tell(f) : 0;
+	if (told)
+		fprintf(stderr, "farebench failover: cannot tell all: %s\n", strerror(-told));
+	return err && stopped ? 128 + stopped : err || left || told ? 1 : 0;
+}
+
 int failover_main(int argc, char **argv)
 {
 	struct failover f = {.lab_name = getenv("FARELAB_NAME"), .n = 20, .n_strategies = STRATEGY_COMPARED,
 			     .max_stolen_percent = 100};
-	int err, told;
+	int err, status;
 
 	f.kv = f.ep = true;
 	memset(f.scenario, true, sizeof(f.scenario));
@@ -319,6 +338,7 @@ int failover_main(int argc, char **argv)
 	err = parse(&f, argc, argv);
 	if (err)
 		return err > 0 ? 0 : 2;
+	interrupt_hold();
 	if (f.max_stall_ms)
 		err = stalls_create(&f.bench.stalls);
 	if (err == -EPERM)
@@ -328,12 +348,7 @@ int failover_main(int argc, char **argv)
 	if (!err)
 		err = run_all(&f);
 	progress_fini(&f.progress);
-	if (err)
-		fprintf(stderr, "farebench failover: failed: %s%s\n", strerror(-err),
-			f.n_cases ? "; told is what was measured until then" : "");
-	told = f.result ? tell(&f) : 0;
-	if (told)
-		fprintf(stderr, "farebench failover: cannot tell all: %s\n", strerror(-told));
+	status = finish(&f, err);
 	observe_stop(f.bench.observe);
 	json_decref(f.bench.lowered);
 	cluster_destroy(f.bench.cluster);
@@ -342,5 +357,5 @@ int failover_main(int argc, char **argv)
 	result_destroy(f.result);
 	for (unsigned i = 0; i < f.n_cases; i++)
 		free(f.cases[i]);
-	return err || told ? 1 : 0;
+	return status;
 }

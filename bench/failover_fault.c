@@ -150,3 +150,12 @@ int failover_fault_do(const struct failover_fault *fault, const struct lab *lab,
 	*over_ns = times.over_ns ? times.over_ns : cluster_now_ns();
 	return rc;
 }
+
+int failover_fault_undo(const struct failover_fault *fault, const struct lab *lab)
+{
+	struct failover_fault whole = *fault;
+	uint64_t done_ns, over_ns;
+
+	whole.cycles = 0;
+	return failover_fault_do(&whole, lab, false, &done_ns, &over_ns);
+}

@@ -6,7 +6,8 @@
  *
  * farelab takes tens of milliseconds to start, longer than what is measured here; so links are taken down, forwarding
  * is stopped and daemons are killed from here, by one system call each. What farelab alone can do (loss, starting
- * daemons) is timed from before its start: its own time is inside.
+ * daemons) is timed from before its start: its own time is inside. farelab's record (faults.json) has none of what is
+ * done from here: failover_guard.h sees to it that it is undone.
  */
 #ifndef FAILOVER_FAULT_H
 #define FAILOVER_FAULT_H
@@ -47,5 +48,8 @@ struct failover_fault {
  */
 int failover_fault_do(const struct failover_fault *fault, const struct lab *lab, bool on,
 		      uint64_t *done_ns, uint64_t *over_ns);
+
+/* Undoes it whether it was done, or half of it, or not, also one that heals itself. 0 or -errno. */
+int failover_fault_undo(const struct failover_fault *fault, const struct lab *lab);
 
 #endif

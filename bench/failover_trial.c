@@ -123,6 +123,8 @@ static int inject(struct failover_bench *b, const struct failover_scenario *s, s
 	int err = observe_n(b->observe, &m->from);
 
 	m->healed_ns = 0;
+	if (!err)
+		err = failover_guard_begin(b->guard, s);
 	for (unsigned i = 0; !err && i < s->n_faults; i++) {
 		err = failover_fault_do(&s->fault[i], &b->lab, true, &done, &over);
 		if (!i)
@@ -179,6 +181,8 @@ static int heal(struct failover_bench *b, const struct failover_scenario *s, enu
 	m->heal_ns = m->healed_ns ? m->healed_ns : cluster_now_ns();
 	for (unsigned i = 0; !err && i < s->n_faults; i++)
 		err = failover_fault_do(&s->fault[i], &b->lab, false, &done, &over);
+	if (!err)
+		failover_guard_end(b->guard);
 	if (!err)
 		err = tell_weights(b, s, strategy);
 	/* links and forwarding are back now; a daemon that farelab starts, from before it was */

@@ -11,6 +11,7 @@
 #define FAILOVER_TRIAL_H
 
 #include "cluster.h"
+#include "failover_guard.h"
 #include "failover_scenario.h"
 #include "lab.h"
 #include "observe.h"
@@ -60,6 +61,7 @@ struct failover_bench {
 	struct topo *topo;
 	struct cluster *cluster;
 	struct observe *observe;
+	struct failover_guard *guard;
 	struct stalls *stalls; /* NULL: none watches */
 	struct kv_options kv;
 	struct ep_options ep;
@@ -78,7 +80,8 @@ static inline bool failover_trial_slowed(const struct failover_trial *t)
 	return !t->back_at_all && t->control_ratio >= 0 && t->after_ratio >= RECOVERY_BACK * t->control_ratio;
 }
 
-/* Runs it. fault and heal (may be NULL) get the goodput. 0, or -errno after saying why: the run is over then. */
+/* Runs it. fault and heal (may be NULL) get the goodput. 0, or -errno after saying why: the run is over then, and what it
+ * broke is the guard's to undo. -EINTR: a signal is pending (interrupt.h). */
 int failover_trial_run(struct failover_bench *b, const struct failover_scenario *s,
 		       enum strategy strategy, bool is_kv, struct failover_trial *out,
 		       struct failover_picture *fault, struct failover_picture *heal);

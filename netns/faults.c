@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fault_state.h"
+#include "forwarding.h"
 #include "links.h"
 #include "process.h"
 #include "say.h"
@@ -86,6 +87,8 @@ int faults_leaf(struct lab *lab, unsigned plane, bool fail)
 			(struct plan_gpu){global / t->gpus_per_server, global % t->gpus_per_server},
 			plane, k % t->sub_ports);
 	}
+	if (!fail && !rc)
+		rc = forwarding_restore(lab, plane);
 	/*
 	 * Links first: the RST of a dying bgpd would reach the servers over live links and start
 	 * graceful restart, which a switch that loses its power does not.

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "forwarding.h"
 #include "links.h"
 #include "netns.h"
 #include "routes.h"
@@ -266,6 +267,25 @@ static void check_daemons(const struct lab *lab, struct status *s)
 	}
 }
 
+/* What faults.json does not know of, and bgpd and the servers' kernels do not see. */
+static void check_forwarding(const struct lab *lab, struct status *s)
+{
+	for (unsigned plane = 0; s->converged && plane < lab->topology.planes; plane++) {
+		char what[IFNAMSIZ];
+		int rc;
+
+		if (s->faults.leaf_failed[plane])
+			continue;
+		rc = forwarding_look(lab, plane, what);
+		if (rc < 0)
+			complain(s, "l%u: cannot see whether it forwards: %s", plane, strerror(-rc));
+		if (rc > 0)
+			complain(s, "l%u: forwards nothing%s%s; `farelab heal %s leaf l%u`", plane,
+				 strcmp(what, "all") ? " from " : "", strcmp(what, "all") ? what : "", lab->name,
+				 plane);
+	}
+}
+
 int status_take(const struct lab *lab, struct status *out)
 {
 	const struct topology *t = &lab->topology;
@@ -280,6 +300,7 @@ int status_take(const struct lab *lab, struct status *out)
 		return -ENOMEM;
 	}
 	check_daemons(lab, &s);
+	check_forwarding(lab, &s);
 	for (unsigned server = 0; !rc && server < t->servers; server++) {
 		const struct look look = {lab, &s, server};
 
