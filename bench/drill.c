@@ -16,6 +16,7 @@
 
 #include "drill_faults.h"
 #include "drill_report.h"
+#include "interrupt.h"
 #include "lab.h"
 #include "options.h"
 #include "progress.h"
@@ -113,8 +114,10 @@ static int start_farelab(struct drill *d)
 	char seed[24], faults[24];
 	const char *argv[] = {d->lab.farelab, "drill", d->lab.name, d->plan, "--json", "--seed", seed,
 			      d->faults ? "--faults" : NULL, faults, NULL};
+	sigset_t none;
 	int ends[2];
 
+	sigemptyset(&none);
 	snprintf(seed, sizeof(seed), "%" PRIu64, d->seed);
 	snprintf(faults, sizeof(faults), "%" PRIu64, d->faults);
 	if (pipe2(ends, O_CLOEXEC))
@@ -122,6 +125,7 @@ static int start_farelab(struct drill *d)
 	fflush(NULL);
 	d->pid = fork();
 	if (d->pid == 0) {
+		sigprocmask(SIG_SETMASK, &none, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		dup2(ends[1], STDOUT_FILENO);
 		execvp(argv[0], (char *const *)(uintptr_t)argv);
@@ -356,6 +360,7 @@ int drill_main(int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : 2;
+	interrupt_hold();
 	fprintf(stderr, "farebench drill: seed %" PRIu64 "\n", d.seed);
 	err = result_create(&d.result);
 	if (!err)
@@ -363,7 +368,7 @@ int drill_main(int argc, char **argv)
 	if (err)
 		fprintf(stderr, "farebench drill: failed after %u steps, seed %" PRIu64 ": %s\n", d.record.steps,
 			d.seed, strerror(-err));
-	if (d.pid > 0) {
+	if (d.pid > 0) { /* it heals before it ends */
 		kill(d.pid, SIGTERM);
 		waitpid(d.pid, NULL, 0);
 	}

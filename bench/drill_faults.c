@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drill_plan.h"
 #include "fare_verdict.h"
 
 #define AFTER_NS   UINT64_C(1000000000)
@@ -20,20 +21,17 @@ static bool understand(struct drill_fault *f, const struct topo *topo)
 {
 	char what[16], where[32];
 	unsigned plane;
-	double loss;
+	double loss = drill_plan_loss(f->words);
 
 	f->gpu = f->server = ALL;
 	f->plane = NO_PLANE;
 	if (sscanf(f->words, "gray leaf %31s", where) == 1) {
-		const char *percent = strstr(f->words, "--loss-percent");
-
-		loss = percent ? strtod(percent + 14, NULL) : 100;
 		if (loss <= 0)
 			return false;
 		snprintf(f->kind, sizeof(f->kind), "leaf-%s", loss < 100 ? "loss"
 					: strstr(f->words, "--direction") ? "gray-one-way" : "gray");
 	} else if (sscanf(f->words, "gray subport %31s %u", where, &plane) == 2) {
-		if (strstr(f->words, "--loss-percent 0"))
+		if (loss <= 0)
 			return false;
 		snprintf(f->kind, sizeof(f->kind), "subport-gray");
 		f->gpu = topo_find_gpu(topo, where);
@@ -64,7 +62,7 @@ static bool heals(const char *words, const struct drill_fault *f)
 
 	if (!strncmp(f->words, "fail ", 5))
 		return !strncmp(words, "heal ", 5) && !strcmp(words + 5, f->words + 5);
-	return !strncmp(words, f->words, length) && strstr(words, "--loss-percent 0");
+	return !strncmp(words, f->words, length) && drill_plan_loss(words) <= 0;
 }
 
 static int add(struct drill_faults *f, const struct drill_fault *fault)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,16 +29,60 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void sleep_until(double at_s)
+/*
+ * Signals that would end a drill (a reader of its lines that went away, too) wait until a step is done: what is broken
+ * has to be healed first. stops: those that end it then.
+ */
+static void hold_stops(sigset_t *stops, sigset_t *old)
 {
-	const struct timespec ts = {(time_t)at_s, (long)((at_s - (double)(time_t)at_s) * 1e9)};
+	static const int all[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction now;
+	sigset_t held;
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
+	sigemptyset(stops);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!sigaction(all[i], NULL, &now) && now.sa_handler != SIG_IGN) /* nohup */
+			sigaddset(stops, all[i]);
+	held = *stops;
+	sigaddset(&held, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &held, old);
+}
+
+/* 0 when it is time; the signal's number if one came before. */
+static int sleep_until(double at_s, const sigset_t *stops)
+{
+	for (;;) {
+		double left_s = at_s - now_s();
+		struct timespec left = {0};
+		int stop;
+
+		if (left_s > 0)
+			left = (struct timespec){(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)};
+		stop = sigtimedwait(stops, NULL, &left);
+		if (stop > 0)
+			return stop;
+		if (errno == EAGAIN && left_s <= 0)
+			return 0;
+	}
+}
+
+/* farelab with the signals as we found them, but out of reach of Ctrl-C: half a step is harder to heal than a whole. */
+static int spawn(pid_t *pid, const char *const argv[], const sigset_t *mask)
+{
+	posix_spawnattr_t attributes;
+	int rc = posix_spawnattr_init(&attributes);
+
+	if (rc)
+		return -rc;
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setsigmask(&attributes, mask);
+	rc = posix_spawn(pid, "/proc/self/exe", NULL, &attributes, (char *const *)(uintptr_t)argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	return -rc;
 }
 
 /* "fail subport s1 1 0" -> farelab fail NAME subport s1 1 0. 0 or -errno. */
-static int do_words(const struct lab *lab, const char *words)
+static int do_words(const struct lab *lab, const char *words, const sigset_t *mask)
 {
 	char copy[DRILL_PLAN_WORDS_MAX], *save = NULL;
 	const char *argv[MAX_WORDS + 3] = {"farelab"};
@@ -52,9 +97,9 @@ static int do_words(const struct lab *lab, const char *words)
 		if (n == 2)
 			argv[n++] = lab->name;
 	}
-	rc = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, (char *const *)argv, environ);
+	rc = spawn(&pid, argv, mask);
 	if (rc)
-		return -rc;
+		return rc;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -errno;
@@ -101,7 +146,7 @@ static void tell(bool json, const struct drill_step *step, double start_s, doubl
 }
 
 /* Healing what is well is no error: so all of it is healed, whatever has been healed already. */
-static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsigned n_done)
+static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsigned n_done, const sigset_t *mask)
 {
 	char undo[DRILL_PLAN_WORDS_MAX];
 	int rc = 0;
@@ -111,7 +156,7 @@ static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsign
 
 		for (unsigned j = i + 1; j < n_done && !again; j++)
 			again = !strcmp(plan->steps[i].words, plan->steps[j].words);
-		if (!again && drill_plan_undo(plan->steps[i].words, undo) && do_words(lab, undo))
+		if (!again && drill_plan_undo(plan->steps[i].words, &lab->topology, undo) && do_words(lab, undo, mask))
 			rc = -EREMOTEIO;
 	}
 	return rc;
@@ -134,31 +179,47 @@ static int await(const struct lab *lab, bool json, unsigned n)
 	return rc;
 }
 
+/* Does the steps, *n of them, until one fails (-errno) or a signal comes (its number). */
+static int do_steps(const struct lab *lab, const struct drill_plan *plan, bool json, const sigset_t *stops,
+		    const sigset_t *mask, unsigned *n)
+{
+	double start_s = now_s();
+	int rc = 0;
+
+	for (*n = 0; !rc && *n < plan->n_steps; ++*n) {
+		const struct drill_step *step = &plan->steps[*n];
+		double began_s;
+
+		rc = sleep_until(start_s + step->at_s, stops);
+		if (rc)
+			return rc;
+		began_s = now_s();
+		rc = do_words(lab, step->words, mask);
+		tell(json, step, start_s, began_s - start_s, now_s() - began_s, rc);
+	}
+	return rc;
+}
+
 int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, uint32_t faults,
 	      bool json)
 {
+	sigset_t stops, mask;
 	struct drill_plan plan;
-	double start_s;
 	unsigned n = 0;
 	int rc = read_plan(lab, plan_path, seed, faults, &plan), healed;
 
 	if (rc)
 		return rc;
 	say("drill %s, %u steps, seed %llu", plan.name, plan.n_steps, (unsigned long long)seed);
-	start_s = now_s();
-	for (; !rc && n < plan.n_steps; n++) {
-		double began_s;
-
-		sleep_until(start_s + plan.steps[n].at_s);
-		began_s = now_s();
-		rc = do_words(lab, plan.steps[n].words);
-		tell(json, &plan.steps[n], start_s, began_s - start_s, now_s() - began_s, rc);
-	}
-	healed = heal_all(lab, &plan, n);
-	if (!rc)
-		rc = healed;
-	if (!rc)
-		rc = await(lab, json, n);
+	hold_stops(&stops, &mask);
+	rc = do_steps(lab, &plan, json, &stops, &mask, &n);
+	healed = heal_all(lab, &plan, n, &mask);
+	if (rc > 0)
+		say("drill %s: stopped by SIG%s after %u steps, %s", plan.name, sigabbrev_np(rc), n,
+		    healed ? "and not all could be healed; see above" : "and healed");
 	drill_plan_fini(&plan);
-	return rc;
+	sigprocmask(SIG_SETMASK, &mask, NULL); /* to wait may be interrupted: nothing is broken any more */
+	if (rc)
+		return rc > 0 ? -EINTR : rc;
+	return healed ? healed : await(lab, json, n);
 }

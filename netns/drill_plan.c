@@ -11,6 +11,7 @@
 
 #define MAX_STEPS  10000u
 #define MAX_TIME_S 86400.
+#define MAX_NAMED  8 /* words of a step that are no options; rate has six */
 
 struct step_yaml {
 	double at_s;
@@ -59,17 +60,80 @@ static const cyaml_schema_value_t plan_schema = {
 
 /* ---- undoing ---------------------------------------------------------------- */
 
-bool drill_plan_undo(const char *words, char out[DRILL_PLAN_WORDS_MAX])
-{
-	const char *options = strstr(words, " --");
-	int length = (int)(options ? (size_t)(options - words) : strlen(words));
+/* A step as farelab reads it: what is named, and apart from that the options. */
+struct words {
+	char text[DRILL_PLAN_WORDS_MAX];
+	const char *named[MAX_NAMED];
+	unsigned n_named;
+	double loss_percent;
+};
 
+/* As getopt_long() has it: "--loss-percent 5" or "--loss-percent=5", and any beginning of it. value: after '='. */
+static bool is_option(const char *word, const char *option, const char **value)
+{
+	size_t n = strcspn(word, "=");
+
+	*value = word[n] ? word + n + 1 : NULL;
+	return n > 2 && !strncmp(word, option, n);
+}
+
+static void take_words(const char *from, struct words *w)
+{
+	const char *value;
+	char *save = NULL;
+
+	*w = (struct words){.loss_percent = 100};
+	snprintf(w->text, sizeof(w->text), "%s", from);
+	for (char *word = strtok_r(w->text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		bool is_loss;
+
+		if (strncmp(word, "--", 2)) {
+			if (w->n_named < MAX_NAMED)
+				w->named[w->n_named++] = word;
+			continue;
+		}
+		is_loss = is_option(word, "--loss-percent", &value);
+		if (!value)
+			value = strtok_r(NULL, " ", &save);
+		if (is_loss && value)
+			w->loss_percent = strtod(value, NULL);
+	}
+}
+
+/* The first n words that name something, and what is put after them. false: it is too long. */
+static bool join(const struct words *w, unsigned n, const char *after, char out[DRILL_PLAN_WORDS_MAX])
+{
+	size_t used = 0;
+
+	for (unsigned i = 0; i < n && used < DRILL_PLAN_WORDS_MAX; i++)
+		used += (size_t)snprintf(out + used, DRILL_PLAN_WORDS_MAX - used, "%s ", w->named[i]);
+	if (used < DRILL_PLAN_WORDS_MAX)
+		used += (size_t)snprintf(out + used, DRILL_PLAN_WORDS_MAX - used, "%s", after);
+	return used < DRILL_PLAN_WORDS_MAX;
+}
+
+double drill_plan_loss(const char *words)
+{
+	struct words w;
+
+	take_words(words, &w);
+	return w.loss_percent;
+}
+
+bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX])
+{
+	char rate[16];
+	struct words w;
+
+	take_words(words, &w);
+	snprintf(rate, sizeof(rate), "%u", t->rate_mbps);
 	if (!strncmp(words, "fail ", 5))
-		return snprintf(out, DRILL_PLAN_WORDS_MAX, "heal %s", words + 5) <
-		       DRILL_PLAN_WORDS_MAX;
-	if (!strncmp(words, "gray ", 5) && !strstr(words, "--loss-percent 0"))
-		return snprintf(out, DRILL_PLAN_WORDS_MAX, "%.*s --loss-percent 0", length, words) <
-		       DRILL_PLAN_WORDS_MAX;
+		return snprintf(out, DRILL_PLAN_WORDS_MAX, "heal %s", words + 5) < DRILL_PLAN_WORDS_MAX;
+	if (!strncmp(words, "gray ", 5) && w.loss_percent > 0)
+		return join(&w, w.n_named, "--loss-percent 0", out);
+	/* rate subport GPU PLANE SUB MBPS */
+	if (!strncmp(words, "rate ", 5) && w.n_named == 6 && strtoul(w.named[5], NULL, 10) != t->rate_mbps)
+		return join(&w, 5, rate, out);
 	return false;
 }
 

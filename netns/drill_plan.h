@@ -44,8 +44,11 @@ int drill_plan_parse(const char *text, size_t size, const struct topology *t, ui
 		     uint32_t faults, struct drill_plan *out, char *error);
 void drill_plan_fini(struct drill_plan *plan);
 
-/* The step that undoes this one, into out; false: it undoes one itself, or there is nothing to
- * undo. */
-bool drill_plan_undo(const char *words, char out[DRILL_PLAN_WORDS_MAX]);
+/* The step that undoes this one, into out; false: it undoes one itself, or there is nothing to undo. A rate is undone
+ * to the topology's. */
+bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX]);
+
+/* Percent that a gray step has its part lose; 100 where it does not say, as farelab has it. */
+double drill_plan_loss(const char *words);
 
 #endif

@@ -207,7 +207,7 @@ int drill_random_draw(const struct drill_random *r, const struct topology *t, ui
 		say(&active[n], steps[0].words);
 		steps[0].at_s = from_s;
 		steps[1].at_s = active[n].until_s;
-		drill_plan_undo(steps[0].words, steps[1].words);
+		drill_plan_undo(steps[0].words, t, steps[1].words);
 		steps += 2;
 		n++;
 	}

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (strnlen(plan.steps[i].words, DRILL_PLAN_WORDS_MAX) == DRILL_PLAN_WORDS_MAX)
 			abort();
-		drill_plan_undo(plan.steps[i].words, undo);
+		drill_plan_undo(plan.steps[i].words, &t, undo);
 	}
 	drill_plan_fini(&plan);
 	return 0;

@@ -46,6 +46,27 @@ START_TEST(faults_and_what_heals_them)
 }
 END_TEST
 
+START_TEST(a_small_loss_is_a_fault_and_heals_none)
+{
+	struct drill_faults f = {.n = 0};
+
+	ck_assert_int_eq(say(&f, 10, "gray subport s1/g0 1 0 --loss-percent 0.5"), 0);
+	ck_assert_int_eq(say(&f, 11, "gray leaf l1 --loss-percent=0.25"), 0);
+	ck_assert_uint_eq(f.n, 2);
+	ck_assert_str_eq(f.fault[0].kind, "subport-gray");
+	ck_assert_str_eq(f.fault[1].kind, "leaf-loss");
+	ck_assert_int_eq(say(&f, 12, "gray leaf l1 --loss-percent 0.5"), 0); /* another, of the same part */
+	ck_assert_uint_eq(f.n, 3);
+	ck_assert_uint_eq(f.fault[1].healed_ns, 0);
+	ck_assert_int_eq(say(&f, 13, "gray leaf l1 --loss-percent=0"), 0);
+	ck_assert_int_eq(say(&f, 14, "gray subport s1/g0 1 0 --loss-percent 0"), 0);
+	ck_assert_uint_eq(f.fault[0].healed_ns, 14005 * MS);
+	ck_assert_uint_eq(f.fault[1].healed_ns, 13005 * MS);
+	ck_assert_uint_eq(f.fault[2].healed_ns, 13005 * MS);
+	drill_faults_fini(&f);
+}
+END_TEST
+
 START_TEST(the_end_is_told)
 {
 	struct drill_faults f = {.n = 0};
@@ -163,6 +184,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, faults_and_what_heals_them);
+	tcase_add_test(tc, a_small_loss_is_a_fault_and_heals_none);
 	tcase_add_test(tc, the_end_is_told);
 	tcase_add_loop_test(tc, nonsense_is_refused, 0, sizeof(nonsense) / sizeof(*nonsense));
 	tcase_add_test(tc, a_step_that_failed_ends_it);

@@ -6,7 +6,7 @@
 
 #include "drill_plan.h"
 
-static const struct topology t = {.servers = 4, .gpus_per_server = 2, .planes = 4, .sub_ports = 2};
+static const struct topology t = {.servers = 4, .gpus_per_server = 2, .planes = 4, .sub_ports = 2, .rate_mbps = 200};
 static char error[DRILL_PLAN_ERROR_MAX];
 
 static int parse(const char *text, uint64_t seed, struct drill_plan *out)
@@ -56,7 +56,7 @@ START_TEST(every_random_fault_is_undone_when_it_was_to_be)
 
 	ck_assert_int_eq(parse(dice, 1, &plan), 0);
 	for (unsigned i = 0; i < plan.n_steps; i++) {
-		bool found = !drill_plan_undo(plan.steps[i].words, undo);
+		bool found = !drill_plan_undo(plan.steps[i].words, &t, undo);
 
 		for (unsigned j = i + 1; j < plan.n_steps && !found; j++)
 			found = !strcmp(plan.steps[j].words, undo) &&
@@ -89,10 +89,10 @@ START_TEST(overlapping_faults_are_on_different_parts_and_leave_a_plane)
 		unsigned dark = 0, n_broken = 0;
 		char undo[DRILL_PLAN_WORDS_MAX];
 
-		if (!drill_plan_undo(plan.steps[i].words, undo))
+		if (!drill_plan_undo(plan.steps[i].words, &t, undo))
 			continue;
 		for (unsigned j = 0; j <= i; j++) { /* broken before, and not healed yet */
-			bool broken = drill_plan_undo(plan.steps[j].words, undo);
+			bool broken = drill_plan_undo(plan.steps[j].words, &t, undo);
 			unsigned plane;
 
 			for (unsigned k = j + 1; broken && k <= i; k++)
@@ -123,16 +123,45 @@ START_TEST(as_many_faults_as_were_asked_for)
 }
 END_TEST
 
+static const struct {
+	const char *words, *undo; /* NULL: there is nothing to undo */
+} undone[] = {
+	{"fail bgpd s0", "heal bgpd s0"},
+	{"heal bgpd s0", NULL},
+	{"gray leaf l0", "gray leaf l0 --loss-percent 0"},
+	{"gray leaf l0 --direction to-leaf", "gray leaf l0 --loss-percent 0"},
+	{"gray leaf l0 --loss-percent 0.5", "gray leaf l0 --loss-percent 0"},
+	{"gray leaf l0 --loss-percent 05", "gray leaf l0 --loss-percent 0"},
+	{"gray subport s1/g0 1 0 --loss-percent=0.5", "gray subport s1/g0 1 0 --loss-percent 0"},
+	{"gray --loss 3 subport --direction from-leaf s1 1 0", "gray subport s1 1 0 --loss-percent 0"},
+	{"gray leaf l0 --loss-percent 0", NULL},
+	{"gray leaf l0 --direction to-leaf --loss-percent 0", NULL},
+	{"gray leaf l0 --loss-percent=0.0", NULL},
+	{"rate subport s1 1 0 20", "rate subport s1 1 0 200"},
+	{"rate subport s1/g1 1 0 0", "rate subport s1/g1 1 0 200"},
+	{"rate subport s1 1 0 200", NULL},
+	{"rate subport s1 1 0", NULL}, /* farelab refuses it */
+};
+
 START_TEST(undoing)
 {
 	char undo[DRILL_PLAN_WORDS_MAX];
+	bool is = drill_plan_undo(undone[_i].words, &t, undo);
 
-	ck_assert(drill_plan_undo("gray leaf l0 --direction to-leaf", undo));
-	ck_assert_str_eq(undo, "gray leaf l0 --loss-percent 0");
-	ck_assert(drill_plan_undo("fail bgpd s0", undo));
-	ck_assert_str_eq(undo, "heal bgpd s0");
-	ck_assert(!drill_plan_undo("heal bgpd s0", undo));
-	ck_assert(!drill_plan_undo("gray leaf l0 --loss-percent 0", undo));
+	ck_assert_msg(is == (undone[_i].undo != NULL), "%s", undone[_i].words);
+	if (is)
+		ck_assert_str_eq(undo, undone[_i].undo);
+}
+END_TEST
+
+START_TEST(undoing_in_an_unshaped_lab)
+{
+	static const struct topology unshaped = {.servers = 2, .gpus_per_server = 1, .planes = 2, .sub_ports = 2};
+	char undo[DRILL_PLAN_WORDS_MAX];
+
+	ck_assert(drill_plan_undo("rate subport s1 1 0 20", &unshaped, undo));
+	ck_assert_str_eq(undo, "rate subport s1 1 0 0");
+	ck_assert(!drill_plan_undo("rate subport s1 1 0 0", &unshaped, undo));
 }
 END_TEST
 
@@ -170,7 +199,8 @@ int main(void)
 	tcase_add_test(tc, every_random_fault_is_undone_when_it_was_to_be);
 	tcase_add_test(tc, overlapping_faults_are_on_different_parts_and_leave_a_plane);
 	tcase_add_test(tc, as_many_faults_as_were_asked_for);
-	tcase_add_test(tc, undoing);
+	tcase_add_loop_test(tc, undoing, 0, sizeof(undone) / sizeof(undone[0]));
+	tcase_add_test(tc, undoing_in_an_unshaped_lab);
 	tcase_add_loop_test(tc, mistakes_are_named, 0, sizeof(mistakes) / sizeof(mistakes[0]));
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
