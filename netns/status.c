@@ -254,7 +254,7 @@ static void check_daemons(const struct lab *lab, struct status *s)
 {
 	for (unsigned k = 0; k < plan_hosts(&lab->topology); k++) {
 		struct plan_host host = plan_host_at(&lab->topology, k);
-		char name[PLAN_HOST_NAME_MAX];
+		char name[PLAN_HOST_NAME_MAX], log[LAB_PATH_MAX];
 
 		plan_host_name(host, name);
 		if (host.leaf && s->faults.leaf_failed[host.index])
@@ -264,6 +264,11 @@ static void check_daemons(const struct lab *lab, struct status *s)
 		if (!lab_daemon_pid(lab, host, LAB_BGPD))
 			complain(s, "%s: bgpd is not running; `farelab heal %s bgpd %s`", name,
 				 lab->name, name);
+		if (host.leaf || !lab->fared[0] || lab_daemon_pid(lab, host, LAB_FARED))
+			continue;
+		lab_path(lab, host, "fared.log", log);
+		complain(s, "%s: fared is not running; its last words are in %s, `farelab heal %s fared %s` starts it",
+			 name, log, lab->name, name);
 	}
 }
 
