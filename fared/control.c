@@ -15,6 +15,7 @@
 
 #define MODE	   0660
 #define MAX_GROUPS 1024
+#define PAUSE_S	   1. /* without descriptors for new clients: as long none is accepted */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
 
 struct client {
@@ -38,6 +39,8 @@ struct control {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	int fd;
 	ev_io accept;
+	ev_timer again; /* active: no client is accepted meanwhile */
+	bool is_short;	/* of descriptors, and that has been said */
 	struct client clients[CONTROL_MAX_CLIENTS];
 };
 
@@ -312,6 +315,35 @@ static void refuse(struct control *control, int fd, const char *why)
 	control->handlers.on_log(control->arg, LOG_INFO, line);
 }
 
+/* Who waits stays readable to us, and would have the loop turn for nothing. */
+static void pause_accepting(struct control *control, int rc)
+{
+	char line[160];
+
+	ev_io_stop(control->loop, &control->accept);
+	ev_timer_again(control->loop, &control->again);
+	if (control->is_short)
+		return;
+	control->is_short = true;
+	snprintf(line, sizeof(line), "clients have to wait: %s; raise LimitNOFILE= or ulimit -n, see fared(8)",
+		 strerror(rc));
+	control->handlers.on_log(control->arg, LOG_WARNING, line);
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct control *control = w->data;
+
+	(void)revents;
+	ev_timer_stop(loop, w);
+	ev_io_start(loop, &control->accept);
+}
+
+static bool is_shortage(int rc)
+{
+	return rc == EMFILE || rc == ENFILE || rc == ENOBUFS || rc == ENOMEM;
+}
+
 static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct control *control = w->data;
@@ -320,8 +352,12 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (fd < 0)
+	if (fd < 0) {
+		if (is_shortage(errno))
+			pause_accepting(control, errno);
 		return;
+	}
+	control->is_short = false;
 	if (!admit(control, fd, &who)) {
 		refuse(control, fd,
 		       "permission denied: only root, the daemon's user and its group may ask");
@@ -390,7 +426,8 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 		return rc;
 	}
 	ev_io_init(&c->accept, on_accept, c->fd, EV_READ);
-	c->accept.data = c;
+	ev_timer_init(&c->again, on_again, 0., PAUSE_S);
+	c->accept.data = c->again.data = c;
 	ev_io_start(loop, &c->accept);
 	*out = c;
 	return 0;
@@ -404,6 +441,7 @@ void control_destroy(struct control *c)
 		if (c->clients[i].control)
 			drop(&c->clients[i], NULL);
 	ev_io_stop(c->loop, &c->accept);
+	ev_timer_stop(c->loop, &c->again);
 	close(c->fd);
 	unlink(c->path);
 	free(c);

@@ -9,7 +9,8 @@
  * others out, and credentials are checked again here). Bounds: CONTROL_MAX_CLIENTS clients, one
  * request in hand per client (the next is read once the reply has left), CONTROL_REQUEST_MAX bytes
  * a request, a client that takes nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES
- * of events behind, is dropped.
+ * of events behind, is dropped. Where no descriptor can be had for a new client, none is accepted
+ * for a second at a time.
  */
 #ifndef CONTROL_H
 #define CONTROL_H

@@ -14,6 +14,7 @@
 #include "bmp_source.h"
 #include "commands.h"
 #include "daemon_internal.h"
+#include "descriptors.h"
 #include "notify.h"
 #include "shm_layout.h"
 #include "zapi_source.h"
@@ -271,6 +272,22 @@ static void become_realtime(struct daemon *d)
 			 strerror(-rc));
 }
 
+/* With too few of them the daemon works, and probes that find none are not sent. */
+static void allow_descriptors(struct daemon *d)
+{
+	uint32_t needed = descriptors_needed(d->config);
+	uint64_t limit = 0;
+	int rc = descriptors_raise(&limit);
+
+	if (rc)
+		log_line(d->log, LOG_WARNING, "daemon", "the soft limit of open files stays: %s", strerror(-rc));
+	if (limit < needed)
+		log_line(d->log, LOG_WARNING, "daemon",
+			 "open files limit=%llu needed=%u: probes that find no descriptor are not sent; "
+			 "set LimitNOFILE= (or ulimit -Hn) to %u or more",
+			 (unsigned long long)limit, needed, needed);
+}
+
 /* The order matters: nothing is published before the links are known, nothing learned before it can
  * be published. */
 static bool start(struct daemon *d, const struct privileges *p)
@@ -280,6 +297,7 @@ static bool start(struct daemon *d, const struct privileges *p)
 	char why[200] = "";
 	int rc;
 
+	allow_descriptors(d);
 	if (!step(d, lock_run_dir(d, p), d->config->run_dir,
 		  "is another fared running there, and may we write there?") ||
 	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?") ||

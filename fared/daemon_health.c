@@ -13,6 +13,7 @@
 #include "daemon_internal.h"
 #include "routes.h"
 #include "shm_layout.h"
+#include "udp.h"
 
 _Static_assert(SUB_PORTS_MAX_GPUS == FARE_MAX_LOCAL_GPUS, "health's tables fit the path table's");
 _Static_assert(SUB_PORTS_MAX_PLANES == FARE_MAX_PLANES, "health's tables fit the path table's");
@@ -216,20 +217,32 @@ static uint64_t burst_ns(const uint64_t *bps, uint32_t n)
 	return slowest ? BURST_BITS * UINT64_C(1000000000) / slowest : 0;
 }
 
+/* Answers first: see reflector_pin(). */
+static void pin_answers(struct daemon_health *h, uint32_t gpu, const char *dev, int ifindex)
+{
+	int rc = reflector_pin(h->reflector, gpu, ifindex);
+
+	if (rc)
+		log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
+			    "peers' probes may go unanswered dev=%s: %s%s", dev, strerror(-rc),
+			    udp_is_shortage(rc) ? "; raise LimitNOFILE= or ulimit -n, see fared(8)" : "");
+}
+
 void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 			enum links_state state, uint64_t bps)
 {
-	const struct config *config;
 	struct sub_ports_gpu *g;
+	const char *dev;
 	uint32_t bit = 1u << sub_port, live;
 
 	if (!h)
 		return;
-	config = h->daemon->config;
+	dev = h->daemon->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev;
 	g = &h->ports.gpus[gpu];
 	live = state == LINKS_UP ? g->live[plane] | bit : g->live[plane] & ~bit;
-	g->ifindex[plane][sub_port] =
-		(int)if_nametoindex(config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
+	g->ifindex[plane][sub_port] = (int)if_nametoindex(dev);
+	if (state == LINKS_UP && g->ifindex[plane][sub_port] > 0)
+		pin_answers(h, gpu, dev, g->ifindex[plane][sub_port]);
 	h->changed[gpu] = true;
 	h->bps[gpu][plane][sub_port] = state == LINKS_UP ? bps : 0;
 	g->burst_ns[plane] = burst_ns(h->bps[gpu][plane], g->n_sub_ports[plane]);

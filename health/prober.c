@@ -274,7 +274,7 @@ bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address
 		prober_io_echoed(p, peer, plane, &probe->echo, now);
 	if (probe->has_heard)
 		yield(p, peer, plane, now);
-	if (!probe->has_defer || !probe->has_stamp || !prober_pace_answers_soon(p, peer, plane, now))
+	if (!probe->has_defer || !probe->has_stamp || path->unsent || !prober_pace_answers_soon(p, peer, plane, now))
 		return false;
 	path->owes_echo = true;
 	path->echo.stamp = probe->stamp;
@@ -350,6 +350,7 @@ static void run(struct prober *p, uint64_t now)
 		run_path(p, peer, place % SUB_PORTS_MAX_PLANES, now);
 	}
 	prober_io_flush(p);
+	prober_io_end_shortage(p, now);
 	arm(p, wheel_next_ns(p->wheel)); /* for the next session that is due; 0: for none */
 }
 

@@ -103,6 +103,7 @@ struct prober_counters {
 	uint64_t ports_sent, ports_answered;
 	uint64_t yielded;  /* probes put off, as the peer had just sent one */
 	uint64_t deferred; /* probes that asked for no answer of their own */
+	uint64_t unsent;   /* probes for which no descriptor could be had: never sent, nor lost */
 	uint64_t skipped; /* probes that acknowledgements of data made needless */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };

@@ -38,6 +38,7 @@ struct prober_path {
 	uint64_t sent_ns;	  /* the last probe */
 	uint64_t heard_ns;	  /* a probe of the peer's came over it, and the peer has heard us */
 	bool owes_echo;
+	bool unsent; /* the last time it was due there was no descriptor to send by */
 	struct notice_echo echo; /* of the peer's last probe, if that is owed */
 	bool suspicion;		  /* a sub-port may be to blame for what it loses: the next losses will tell */
 	uint32_t blamed_at;	  /* what was decided when losses were last held against its sub-ports */
@@ -118,6 +119,8 @@ struct prober {
 	uint32_t n_full; /* counts in a row without idle time */
 	bool takes_turns;   /* so many probes that peers' probes spare ours */
 	bool by_tick;	    /* so many replies that the sockets are read by the tick, not by what comes */
+	bool is_short;		  /* of descriptors, and that has been said */
+	uint64_t short_until_ns;  /* none is asked for before then */
 	uint64_t answered_before; /* replies by counted_ns */
 	bool traffic_known; /* somebody tells which peers have traffic */
 	struct wheel *wheel; /* of sessions, by their places */
@@ -188,6 +191,7 @@ void prober_io_close(struct prober *p);
 bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now);
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_io_flush(struct prober *p);
+void prober_io_end_shortage(struct prober *p, uint64_t now); /* says so, once descriptors can be had again */
 void prober_io_drain(struct prober *p); /* reads whatever has come in: answers, and by on_drain() probes */
 void prober_io_watch(struct prober *p, bool watch); /* read as soon as something comes, or when drained alone */
 

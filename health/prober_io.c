@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <syslog.h>
 
 #define MIN_HOP_LIMIT 254
 #define EXPIRY_MS     5000
 #define ROUNDS	      8 /* batches taken from one socket before others get their turn */
+#define RETRY_NS      (1000 * PROBER_MS_NS) /* so long no descriptor is asked for once there was none */
+#define AGAIN_NS      (2000 * PROBER_MS_NS) /* so long all that are asked for must be had before the shortage is over */
 
 /* ---- probes -------------------------------------------------------------- */
 
@@ -23,11 +26,47 @@ static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t live, uint32_t
 }
 
 /*
- * The next source port in turn that leads to the remote sub-port whose turn it is, best one whose answer comes back by the
- * local sub-port it leaves by: then no probe needs two of them. Ports of which nothing is known come first: learning ends by
- * itself. Gray sub-ports are kept out of, if they can be.
+ * Whether a probe can leave by that device from that port. Not if that takes a descriptor and there is none: what was
+ * never sent would count as lost, and take a plane down for our own want. Any other refusal is for probes to find.
  */
-static uint8_t take_port(const struct prober_path *path, uint8_t local, int8_t wanted, uint64_t turn)
+static bool can_leave(struct prober *p, struct prober_socket *s, int ifindex, uint64_t now)
+{
+	char line[200];
+	int rc;
+
+	if (!s->udp || udp_is_pinned(s->udp, ifindex))
+		return true;
+	if (now < p->short_until_ns)
+		return false;
+	rc = udp_pin(s->udp, ifindex);
+	if (!udp_is_shortage(rc))
+		return true;
+	p->short_until_ns = now + RETRY_NS;
+	if (p->is_short)
+		return false;
+	p->is_short = true;
+	snprintf(line, sizeof(line),
+		 "no descriptor to probe by: %s; what cannot be sent counts neither way; "
+		 "raise LimitNOFILE= or ulimit -n, see fared(8)",
+		 strerror(-rc));
+	p->handlers->on_log(p->arg, LOG_WARNING, line);
+	return false;
+}
+
+void prober_io_end_shortage(struct prober *p, uint64_t now)
+{
+	if (!p->is_short || now < p->short_until_ns + AGAIN_NS)
+		return;
+	p->is_short = false;
+	p->handlers->on_log(p->arg, LOG_NOTICE, "descriptors to probe by can be had again");
+}
+
+/*
+ * Of those ports the next in turn that leads to the remote sub-port whose turn it is, best one whose answer comes back by
+ * the local sub-port it leaves by: then no probe needs two of them. Ports of which nothing is known come first: learning
+ * ends by itself. Gray sub-ports are kept out of, if they can be.
+ */
+static uint8_t best_port(const struct prober_path *path, uint32_t ports, uint8_t local, int8_t wanted, uint64_t turn)
 {
 	int best_score = -1, score;
 	uint8_t best = 0;
@@ -35,6 +74,8 @@ static uint8_t take_port(const struct prober_path *path, uint8_t local, int8_t w
 	for (unsigned i = 0; i < PROBER_PORTS; i++) {
 		uint8_t port = (uint8_t)((turn + i) % PROBER_PORTS);
 
+		if (!(ports >> port & 1))
+			continue;
 		if (path->remote[port] < 0)
 			return port;
 		score = 4 * !gray_touches(&path->gray, local, path->remote[port], path->back[port]) +
@@ -54,25 +95,64 @@ struct way {
 	uint32_t gray_port;
 };
 
+/* The best port from which a probe can leave by way->sub_port. false: there is none. */
+static bool take_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, int8_t wanted,
+		      uint64_t turn, struct way *w)
+{
+	struct prober_socket *sockets = p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
+	int ifindex = p->ports->gpus[peer->gpu].ifindex[plane][w->sub_port];
+
+	for (uint32_t ports = (1u << PROBER_PORTS) - 1; ports; ports &= ~(1u << w->port)) {
+		w->port = best_port(&peer->paths[plane], ports, w->sub_port, wanted, turn);
+		if (can_leave(p, &sockets[w->port], ifindex, now))
+			return true;
+	}
+	return false;
+}
+
 static uint32_t without(uint32_t all, uint32_t some)
 {
 	return all & ~some ? all & ~some : all;
 }
 
-/* A port that leads to a gray remote sub-port, to try it. false: none leads there any more, so nothing is gray. */
-static bool take_gray_port(const struct prober_path *path, struct way *w)
+/* A port that leads to a gray remote sub-port, to try it. false: none does that a probe can leave from. */
+static bool take_gray_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, struct way *w)
 {
-	for (uint8_t port = 0; port < PROBER_PORTS; port++)
-		if (path->remote[port] == (int8_t)w->gray_port) {
+	struct prober_socket *sockets = p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
+	int ifindex = p->ports->gpus[peer->gpu].ifindex[plane][w->sub_port];
+	bool any = false;
+
+	for (uint8_t port = 0; port < PROBER_PORTS; port++) {
+		if (peer->paths[plane].remote[port] != (int8_t)w->gray_port)
+			continue;
+		any = true;
+		if (can_leave(p, &sockets[port], ifindex, now)) {
 			w->port = port;
 			return true;
 		}
+	}
+	if (any)
+		return false;
+	/* none leads there any more, so nothing is gray */
+	gray_forget(&peer->paths[plane].gray, GRAY_REMOTE, w->gray_port);
+	prober_tell_gray(p, peer, plane, now, GRAY_REMOTE, w->gray_port);
 	return false;
+}
+
+/* A gray local sub-port, to try it. false: it is not live, or nothing can leave by it. */
+static bool take_gray_local(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, uint64_t turn,
+			    struct way *w)
+{
+	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
+
+	w->sub_port = (uint8_t)w->gray_port;
+	return g->live[plane] >> w->sub_port & 1 && g->ifindex[plane][w->sub_port] > 0 &&
+	       take_port(p, peer, plane, now, -1, turn, w);
 }
 
 /*
  * Local and remote sub-ports in turn, so that any few probes in a row meet all of each; now and then a gray one. false: no
- * local sub-port is live.
+ * local sub-port is live, or nothing can leave by the one whose turn it is.
  */
 static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, struct way *w)
 {
@@ -85,22 +165,19 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 	w->trial = gray_is_due(&path->gray, now, &w->side, &w->gray_port);
 	if (w->trial && w->side == GRAY_LOCAL) {
-		w->sub_port = (uint8_t)w->gray_port;
-		w->port = take_port(path, w->sub_port, -1, turn);
-		return g->live[plane] >> w->sub_port & 1 && g->ifindex[plane][w->sub_port] > 0;
+		if (take_gray_local(p, peer, plane, now, turn, w))
+			return true;
+		w->trial = false;
 	}
 	if (!n_live || !take_sub_port(g, live, plane, turn, &w->sub_port))
 		return false;
 	/* a diagonal: (0,0) (1,1) (0,1) (1,0) */
 	if (path->n_remote)
 		wanted = (int8_t)((turn + turn / n_live) % path->n_remote);
-	w->port = take_port(path, w->sub_port, wanted, turn / n_live);
-	if (w->trial && !take_gray_port(path, w)) {
-		w->trial = false;
-		gray_forget(&path->gray, GRAY_REMOTE, w->gray_port);
-		prober_tell_gray(p, peer, plane, now, GRAY_REMOTE, w->gray_port);
-	}
-	return true;
+	path->unsent = !take_port(p, peer, plane, now, wanted, turn / n_live, w);
+	p->counters.unsent += path->unsent;
+	w->trial = w->trial && !path->unsent && take_gray_port(p, peer, plane, now, w);
+	return !path->unsent;
 }
 
 bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now)

@@ -328,6 +328,16 @@ void reflector_destroy(struct reflector *r)
 	free(r);
 }
 
+int reflector_pin(struct reflector *r, uint32_t gpu, int ifindex)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < r->n_sockets && !rc; i++)
+		if (r->sockets[i].gpu == gpu)
+			rc = udp_pin(r->sockets[i].udp, ifindex);
+	return rc;
+}
+
 void reflector_counters(const struct reflector *r, struct reflector_counters *out)
 {
 	*out = r->counters;

@@ -48,6 +48,11 @@ int reflector_create(struct reflector **out, struct ev_loop *loop, const struct 
 		     const struct notice_key *key, uint8_t dscp,
 		     const struct reflector_handlers *handlers, void *arg);
 void reflector_destroy(struct reflector *r);
+/*
+ * Makes what answers take to leave by that device now, before probes of our own may have taken the last descriptor: peers
+ * judge the plane by our answers. 0 or -errno; without it each answer tries again.
+ */
+int reflector_pin(struct reflector *r, uint32_t gpu, int ifindex);
 /* Hears and answers what has come in, without waiting for the loop: it may be what somebody else is about to miss. */
 void reflector_drain(struct reflector *r);
 void reflector_counters(const struct reflector *r, struct reflector_counters *out);

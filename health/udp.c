@@ -243,16 +243,24 @@ uint16_t udp_port(const struct udp_socket *s)
 	return s->port;
 }
 
-/* The descriptor that sends out of that device; -errno. Made on first use, kept. */
-static int pin_for(struct udp_socket *s, int ifindex)
+/* The descriptor that sends out of that device; -1: it has none yet. */
+static int pinned(const struct udp_socket *s, int ifindex)
 {
-	int fd, rc;
-
 	if (s->ready_fd < 0)
 		return s->fd;
 	for (unsigned i = 0; i < s->n_pins; i++)
 		if (s->pins[i].ifindex == ifindex)
 			return s->pins[i].fd;
+	return -1;
+}
+
+/* The same, made on first use and kept; -errno. */
+static int pin_for(struct udp_socket *s, int ifindex)
+{
+	int rc, fd = pinned(s, ifindex);
+
+	if (fd >= 0)
+		return fd;
 	if (s->n_pins == MAX_PINS) { /* devices come and go: the oldest is the likeliest gone */
 		close(s->pins[0].fd);
 		memmove(s->pins, s->pins + 1, (MAX_PINS - 1) * sizeof(s->pins[0]));
@@ -268,6 +276,23 @@ static int pin_for(struct udp_socket *s, int ifindex)
 	}
 	s->pins[s->n_pins++] = (struct pin){ifindex, fd};
 	return fd;
+}
+
+int udp_pin(struct udp_socket *s, int ifindex)
+{
+	int fd = pin_for(s, ifindex);
+
+	return fd < 0 ? fd : 0;
+}
+
+bool udp_is_pinned(const struct udp_socket *s, int ifindex)
+{
+	return pinned(s, ifindex) >= 0;
+}
+
+bool udp_is_shortage(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOBUFS || rc == -ENOMEM || rc == -ENOSPC;
 }
 
 /* ---- receiving ----------------------------------------------------------- */

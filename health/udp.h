@@ -46,6 +46,14 @@ int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t p
 void udp_close(struct udp_socket *s);	/* NULL is fine */
 int udp_fd(const struct udp_socket *s); /* readable when something has come in */
 uint16_t udp_port(const struct udp_socket *s);
+/*
+ * Makes what packets take to leave by that device, which sending would make otherwise. 0 or -errno; if that is
+ * udp_is_shortage(), try again later.
+ */
+int udp_pin(struct udp_socket *s, int ifindex);
+bool udp_is_pinned(const struct udp_socket *s, int ifindex);
+/* No descriptor, or no memory for one: no word of the device or the network. */
+bool udp_is_shortage(int rc);
 /* Up to UDP_BATCH packets, or 0 if there are none, or -errno. Valid until the next call on b. */
 int udp_receive(struct udp_socket *s, struct udp_batch *b);
 struct udp_packet *udp_received(struct udp_batch *b, unsigned i);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,7 +17,7 @@
 static struct ev_loop *loop;
 static struct control *control;
 static char dir[] = "/tmp/check_control.XXXXXX";
-static int n_requests, n_gone, n_with_fd;
+static int n_requests, n_gone, n_with_fd, n_waits;
 static bool big_replies;
 
 static json_t *on_request(void *arg, struct control_client *client,
@@ -45,6 +46,7 @@ static void on_log(void *arg, int priority, const char *line)
 	(void)arg;
 	(void)priority;
 	ck_assert_ptr_nonnull(line);
+	n_waits += strstr(line, "clients have to wait") != NULL;
 }
 
 static void setup(void)
@@ -53,7 +55,7 @@ static void setup(void)
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	loop = ev_loop_new(EVFLAG_AUTO);
-	n_requests = n_gone = n_with_fd = 0;
+	n_requests = n_gone = n_with_fd = n_waits = 0;
 	big_replies = false;
 	ck_assert_int_eq(control_create(&control, loop, dir, geteuid(), (gid_t)-1, &handlers, NULL),
 			 0);
@@ -234,6 +236,53 @@ START_TEST(a_watcher_that_falls_behind_is_dropped)
 }
 END_TEST
 
+static void on_over(struct ev_loop *l, ev_timer *w, int revents)
+{
+	(void)w;
+	(void)revents;
+	ev_break(l, EVBREAK_ALL);
+}
+
+/* Runs the loop that long; how often it turned. */
+static unsigned turns_in(double seconds)
+{
+	unsigned before = ev_iteration(loop);
+	ev_timer over;
+
+	ev_timer_init(&over, on_over, seconds, 0.);
+	ev_timer_start(loop, &over);
+	ev_run(loop, 0);
+	ev_timer_stop(loop, &over);
+	return ev_iteration(loop) - before;
+}
+
+/* Who waits to be accepted keeps the listening socket readable, which must not keep the loop busy. */
+START_TEST(a_shortage_of_descriptors_makes_clients_wait)
+{
+	int fd, lowest, first = dial();
+	struct rlimit all, few;
+
+	ck_assert_ptr_nonnull(strstr(talk(first, "{\"cmd\":\"planes\"}\n", 17), "planes"));
+	fd = dial();
+	lowest = dup(fd);
+	close(lowest);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = all;
+	few.rlim_cur = (rlim_t)lowest;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	ck_assert_uint_lt(turns_in(1.5), 20); /* with a second try */
+	ck_assert_int_eq(n_waits, 1);
+	ck_assert_ptr_nonnull(strstr(talk(first, "{\"cmd\":\"peers\"}\n", 16), "peers"));
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &all), 0);
+	ck_assert_int_eq(send(fd, "{\"cmd\":\"planes\"}\n", 17, MSG_NOSIGNAL), 17);
+	while (n_requests < 3) /* the next try; the test's own limit of time ends a wait in vain */
+		ev_run(loop, EVRUN_ONCE);
+	ck_assert_int_eq(n_waits, 1);
+	close(fd);
+	close(first);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("control");
@@ -248,6 +297,7 @@ int main(void)
 	tcase_add_test(tc, clients_are_bounded);
 	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);
 	tcase_add_test(tc, a_watcher_that_falls_behind_is_dropped);
+	tcase_add_test(tc, a_shortage_of_descriptors_makes_clients_wait);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);
