@@ -13,9 +13,12 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "closer.h"
+
 #define MODE	   0660
 #define MAX_GROUPS 1024
-#define PAUSE_S	   1. /* without descriptors for new clients: as long none is accepted */
+#define MAX_PASSED 253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
+#define PAUSE_S	   1.  /* so long clients wait where there are no descriptors, or too many */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
 
 struct client {
@@ -39,14 +42,22 @@ struct control {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	int fd;
 	ev_io accept;
-	ev_timer again; /* active: no client is accepted meanwhile */
-	bool is_short;	/* of descriptors, and that has been said */
+	ev_timer again; /* active: clients that are to wait do, until then */
+	bool has_said;	/* that they wait */
+	struct closer *closer;
 	struct client clients[CONTROL_MAX_CLIENTS];
 };
 
 json_t *control_error(const char *text)
 {
 	return json_pack("{s:b, s:s}", "ok", 0, "error", text);
+}
+
+/* The client hears it at once. Closing may take longer: what it passed may be queued in there. */
+static void hang_up(struct control *control, int fd)
+{
+	shutdown(fd, SHUT_RDWR);
+	closer_take(control->closer, fd);
 }
 
 static void drop(struct client *c, const char *why)
@@ -63,9 +74,8 @@ static void drop(struct client *c, const char *why)
 	ev_io_stop(control->loop, &c->rx);
 	ev_io_stop(control->loop, &c->tx);
 	ev_timer_stop(control->loop, &c->slow);
-	close(c->fd);
-	if (c->passed_fd >= 0)
-		close(c->passed_fd);
+	hang_up(control, c->fd);
+	closer_take(control->closer, c->passed_fd);
 	free(c->out);
 	c->control = NULL;
 }
@@ -184,8 +194,7 @@ static bool answer(struct client *c, const char *line, size_t length)
 		reply = control_error(why);
 	else
 		reply = control->handlers.on_request(control->arg, &c->who, &request, c->passed_fd);
-	if (c->passed_fd >= 0)
-		close(c->passed_fd);
+	closer_take(control->closer, c->passed_fd);
 	c->passed_fd = -1;
 	fine = reply && append(c, reply);
 	json_decref(reply);
@@ -215,7 +224,7 @@ static void handle_input(struct client *c)
 		drop(c, "request too long");
 }
 
-/* Keeps the first descriptor of a request and closes the rest. */
+/* Keeps the first descriptor of a request and has the rest closed. */
 static void take_descriptors(struct client *c, struct msghdr *msg)
 {
 	for (struct cmsghdr *m = CMSG_FIRSTHDR(msg); m; m = CMSG_NXTHDR(msg, m)) {
@@ -231,15 +240,56 @@ static void take_descriptors(struct client *c, struct msghdr *msg)
 			if (c->passed_fd < 0)
 				c->passed_fd = fd;
 			else
-				close(fd);
+				closer_take(c->control->closer, fd);
 		}
 	}
 }
 
+/* Who waits stays readable to us, and would have the loop turn for nothing. */
+static void pause_reading(struct control *control, ev_io *w, const char *why)
+{
+	char line[200];
+
+	ev_io_stop(control->loop, w);
+	if (!ev_is_active(&control->again))
+		ev_timer_again(control->loop, &control->again);
+	if (control->has_said)
+		return;
+	control->has_said = true;
+	snprintf(line, sizeof(line), "clients have to wait: %s", why);
+	control->handlers.on_log(control->arg, LOG_WARNING, line);
+}
+
+/* Former clients' descriptors are still to be closed: reading brings more. */
+static bool waits_for_closer(struct control *control, ev_io *w)
+{
+	if (!closer_is_full(control->closer))
+		return false;
+	pause_reading(control, w,
+		      "what former ones have passed does not close (a lingering socket, a hung file system); "
+		      "see /proc/PID/fd and end its owner");
+	return true;
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct control *control = w->data;
+
+	(void)revents;
+	if (closer_is_full(control->closer))
+		return;
+	ev_timer_stop(loop, w);
+	ev_io_start(loop, &control->accept);
+	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
+		if (control->clients[i].control && !control->clients[i].out)
+			ev_io_start(loop, &control->clients[i].rx);
+}
+
+/* There is room for all that a message can bring: what does not fit the kernel would close here and now. */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct client *c = w->data;
-	char room[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+	char room[CMSG_SPACE(MAX_PASSED * sizeof(int))] __attribute__((aligned(8)));
 	struct iovec iov = {c->in + c->in_length, sizeof(c->in) - c->in_length};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
@@ -249,6 +299,8 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
+	if (waits_for_closer(c->control, w))
+		return;
 	n = recvmsg(c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -310,33 +362,9 @@ static void refuse(struct control *control, int fd, const char *why)
 	int n = snprintf(line, sizeof(line), "{\"ok\":false,\"error\":\"%s\"}\n", why);
 
 	send(fd, line, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
-	close(fd);
+	hang_up(control, fd);
 	snprintf(line, sizeof(line), "client refused reason=\"%s\"", why);
 	control->handlers.on_log(control->arg, LOG_INFO, line);
-}
-
-/* Who waits stays readable to us, and would have the loop turn for nothing. */
-static void pause_accepting(struct control *control, int rc)
-{
-	char line[160];
-
-	ev_io_stop(control->loop, &control->accept);
-	ev_timer_again(control->loop, &control->again);
-	if (control->is_short)
-		return;
-	control->is_short = true;
-	snprintf(line, sizeof(line), "clients have to wait: %s; raise LimitNOFILE= or ulimit -n, see fared(8)",
-		 strerror(rc));
-	control->handlers.on_log(control->arg, LOG_WARNING, line);
-}
-
-static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	struct control *control = w->data;
-
-	(void)revents;
-	ev_timer_stop(loop, w);
-	ev_io_start(loop, &control->accept);
 }
 
 static bool is_shortage(int rc)
@@ -348,16 +376,22 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct control *control = w->data;
 	struct control_client who;
-	int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	char why[120];
+	int fd;
 
 	(void)loop;
 	(void)revents;
+	if (waits_for_closer(control, w))
+		return;
+	fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
-		if (is_shortage(errno))
-			pause_accepting(control, errno);
+		if (!is_shortage(errno))
+			return;
+		snprintf(why, sizeof(why), "%s; raise LimitNOFILE= or ulimit -n, see fared(8)", strerror(errno));
+		pause_reading(control, w, why);
 		return;
 	}
-	control->is_short = false;
+	control->has_said = false;
 	if (!admit(control, fd, &who)) {
 		refuse(control, fd,
 		       "permission denied: only root, the daemon's user and its group may ask");
@@ -418,8 +452,11 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 		return -ENAMETOOLONG;
 	}
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	rc = c->fd < 0 ? -errno : listen_at(c, uid, gid);
+	rc = c->fd < 0 ? -errno : closer_create(&c->closer);
+	if (!rc)
+		rc = listen_at(c, uid, gid);
 	if (rc) {
+		closer_destroy(c->closer);
 		if (c->fd >= 0)
 			close(c->fd);
 		free(c);
@@ -444,5 +481,6 @@ void control_destroy(struct control *c)
 	ev_timer_stop(c->loop, &c->again);
 	close(c->fd);
 	unlink(c->path);
+	closer_destroy(c->closer);
 	free(c);
 }

@@ -10,7 +10,9 @@
  * request in hand per client (the next is read once the reply has left), CONTROL_REQUEST_MAX bytes
  * a request, a client that takes nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES
  * of events behind, is dropped. Where no descriptor can be had for a new client, none is accepted
- * for a second at a time.
+ * for a second at a time. Clients' descriptors, and those that they pass, are closed elsewhere
+ * (closer.h), for that may take as long as they like; where too many wait for it, neither is
+ * anything read.
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -43,6 +45,7 @@ struct control_client {
 struct control_handlers {
 	/*
 	 * Answers a request. fd: the descriptor that came with it, -1: none; borrowed for the call.
+	 * Until it is known to be a memfd it may block whoever uses it.
 	 * Returns the reply (ours to free), or NULL for want of memory, which costs the client its
 	 * connection.
 	 */

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 
+#include "closer.h"
 #include "control.h"
 #include "prober.h"
 
@@ -30,7 +31,7 @@ static uint32_t sockets_of(uint32_t n_sub_ports, bool v6)
 
 uint32_t descriptors_needed(const struct config *config)
 {
-	uint32_t n = OTHERS + PER_CLIENT * CONTROL_MAX_CLIENTS;
+	uint32_t n = OTHERS + PER_CLIENT * CONTROL_MAX_CLIENTS + CLOSER_FULL;
 
 	for (uint32_t g = 0; g < config->n_gpus; g++) {
 		const struct config_gpu *gpu = &config->gpus[g];

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "closer.h"
 
 static struct ev_loop *loop;
 static struct control *control;
@@ -256,6 +260,166 @@ static unsigned turns_in(double seconds)
 	return ev_iteration(loop) - before;
 }
 
+#define LINGER_S 30 /* for as long would close() sleep */
+
+/* A TCP connection whose receiver takes nothing: closing `fd` waits for it. */
+struct lingering {
+	int fd, receiver;
+};
+
+static struct lingering linger(void)
+{
+	const struct linger on = {1, LINGER_S};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	static char fill[1 << 16];
+	struct lingering l;
+
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	ck_assert_int_eq(listen(listener, 1), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&at, &length), 0);
+	l.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(connect(l.fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	l.receiver = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	ck_assert_int_ge(l.receiver, 0);
+	close(listener);
+	while (send(l.fd, fill, sizeof(fill), MSG_DONTWAIT) > 0)
+		;
+	ck_assert_int_eq(setsockopt(l.fd, SOL_SOCKET, SO_LINGER, &on, sizeof(on)), 0);
+	return l;
+}
+
+/* Lets go of it: whoever sleeps in close() wakes up. */
+static void end_lingering(struct lingering *l)
+{
+	const struct linger reset = {1, 0};
+
+	setsockopt(l->receiver, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(l->receiver);
+}
+
+/* Passes fds beside text, and keeps none of them. */
+static void pass(int to, const char *text, const int *fds, size_t n)
+{
+	char room[CMSG_SPACE(253 * sizeof(int))] __attribute__((aligned(8))) = {0};
+	struct iovec iov = {(void *)(uintptr_t)text, strlen(text)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = room,
+			     .msg_controllen = CMSG_SPACE(n * sizeof(int))};
+	struct cmsghdr *m = CMSG_FIRSTHDR(&msg);
+
+	m->cmsg_level = SOL_SOCKET;
+	m->cmsg_type = SCM_RIGHTS;
+	m->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(m), fds, n * sizeof(int));
+	ck_assert_int_eq(sendmsg(to, &msg, MSG_NOSIGNAL), (ssize_t)iov.iov_len);
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+}
+
+/* Turns the loop; whether that took less than a third of the time that close() would have slept. */
+static bool turns_at_once(void)
+{
+	ev_tstamp before = ev_time();
+
+	turn();
+	return ev_time() - before < LINGER_S / 3.;
+}
+
+/* All writing ends of a pipe are closed, some by another thread: its reading end says so. */
+static void await_end(int reading)
+{
+	struct pollfd p = {.fd = reading};
+
+	ck_assert_int_eq(poll(&p, 1, LINGER_S / 2 * 1000), 1);
+	close(reading);
+}
+
+START_TEST(a_descriptor_that_closes_slowly_holds_nothing_up)
+{
+	struct lingering l = linger();
+	int fd = dial(), ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	pass(fd, "{\"cmd\":\"planes\"}\n", &l.fd, 1);
+	pass(fd, "{\"cmd\":\"peers\"}\n", &ends[1], 1);
+	ck_assert(turns_at_once());
+	ck_assert_int_eq(n_requests, 2);
+	ck_assert_int_eq(n_with_fd, 2);
+	end_lingering(&l);
+	await_end(ends[0]);
+	close(fd);
+}
+END_TEST
+
+/* Room for one alone would have the kernel close the others as the message is read. */
+START_TEST(nor_do_those_beyond_the_first)
+{
+	struct lingering l = linger();
+	int fd = dial(), ends[2], fds[253];
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	for (unsigned i = 0; i < 252; i++)
+		fds[i] = dup(ends[1]);
+	close(ends[1]);
+	fds[252] = l.fd;
+	pass(fd, "{\"cmd\":\"planes\"}\n", fds, 253);
+	ck_assert(turns_at_once());
+	ck_assert_int_eq(n_requests, 1);
+	end_lingering(&l);
+	await_end(ends[0]);
+	close(fd);
+}
+END_TEST
+
+/* A client that is dropped, or refused, with something of that kind still unread in its socket. */
+START_TEST(nor_do_those_in_a_socket_that_is_closed)
+{
+	static char line[CONTROL_REQUEST_MAX + 100];
+	struct lingering l = linger();
+	int fd = dial();
+
+	memset(line, 'x', sizeof(line));
+	ck_assert_int_eq(send(fd, line, sizeof(line), MSG_NOSIGNAL), (ssize_t)sizeof(line));
+	pass(fd, "{}\n", &l.fd, 1);
+	ck_assert(turns_at_once());
+	ck_assert_int_eq(n_gone, 1);
+	end_lingering(&l);
+	close(fd);
+}
+END_TEST
+
+/* While something does not close clients' descriptors are not taken without end, nor are they dropped. */
+START_TEST(clients_wait_while_too_much_is_to_be_closed)
+{
+	int fd = dial(), other = dial(), ends[2], fds[CLOSER_FULL];
+	struct lingering l = linger();
+
+	ck_assert_ptr_nonnull(strstr(talk(other, "{\"cmd\":\"planes\"}\n", 17), "planes"));
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	pass(fd, "{\"cmd\":\"planes\"}\n", &l.fd, 1);
+	for (unsigned i = 0; i < CLOSER_FULL; i++)
+		fds[i] = dup(ends[1]);
+	close(ends[1]);
+	pass(fd, "{\"cmd\":\"planes\"}\n", fds, CLOSER_FULL);
+	ck_assert(turns_at_once());
+	ck_assert_int_eq(n_requests, 3);
+	ck_assert_str_eq(talk(other, "{\"cmd\":\"peers\"}\n", 16), "");
+	ck_assert_uint_lt(turns_in(1.5), 20);
+	ck_assert_int_eq(n_requests, 3);
+	ck_assert_int_eq(n_waits, 1);
+	ck_assert_int_eq(n_gone, 0);
+	end_lingering(&l);
+	await_end(ends[0]);
+	while (n_requests < 4)
+		ev_run(loop, EVRUN_ONCE);
+	close(fd);
+	close(other);
+}
+END_TEST
+
 /* Who waits to be accepted keeps the listening socket readable, which must not keep the loop busy. */
 START_TEST(a_shortage_of_descriptors_makes_clients_wait)
 {
@@ -297,6 +461,10 @@ int main(void)
 	tcase_add_test(tc, clients_are_bounded);
 	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);
 	tcase_add_test(tc, a_watcher_that_falls_behind_is_dropped);
+	tcase_add_test(tc, a_descriptor_that_closes_slowly_holds_nothing_up);
+	tcase_add_test(tc, nor_do_those_beyond_the_first);
+	tcase_add_test(tc, nor_do_those_in_a_socket_that_is_closed);
+	tcase_add_test(tc, clients_wait_while_too_much_is_to_be_closed);
 	tcase_add_test(tc, a_shortage_of_descriptors_makes_clients_wait);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

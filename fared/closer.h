@@ -1,0 +1,30 @@
+/*
+ * closer.h - closes what others have passed to us, on a thread that may sleep over it.
+ *
+ * Solely owns: descriptors from closer_take() on, and one thread. In: descriptors. Out: nothing.
+ * Thread: the loop's; the closing one is made on first use, when the process has given up its
+ * privileges, and is not real-time.
+ *
+ * close() does what the file likes: a TCP socket with unsent data and SO_LINGER sleeps for as long
+ * as its former owner has said, a file of FUSE for as long as that one's server. So does a unix
+ * socket's if such a one is still queued in it. What does not close makes the rest wait behind it:
+ * whoever hands over more looks at closer_is_full() first.
+ */
+#ifndef CLOSER_H
+#define CLOSER_H
+
+#include <stdbool.h>
+
+#define CLOSER_FULL 128u
+
+struct closer;
+
+int closer_create(struct closer **out);
+/* Never waits. What has been taken is closed still, in time; the thread ends after that. NULL is fine. */
+void closer_destroy(struct closer *c);
+/* Takes fd (below 0: none), and never waits. */
+void closer_take(struct closer *c, int fd);
+/* So many wait to be closed that no more should be asked for. */
+bool closer_is_full(struct closer *c);
+
+#endif
