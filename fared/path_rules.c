@@ -106,15 +106,19 @@ static void teach_bmp(struct judgement *j)
 			   "last taught";
 }
 
+/* Beyond stale_ns only while its probes are answered: that they are not any more is told, not waited for. */
 static void teach_adopted(struct judgement *j)
 {
+	uint64_t stale_at = j->f->adopted_ns + j->f->times->stale_ns;
+
 	if (is_missing(j, j->f->adopted_ns, true)) {
 		j->no_route = "BMP is not in sync yet and zebra has no route over this plane";
 		return;
 	}
 	j->teacher = PATH_TEACHER_ADOPTED;
 	j->stale = "kept as the former daemon published it; BMP is not in sync yet";
-	sooner(&j->deadline_ns, j->f->adopted_ns + j->f->times->stale_ns);
+	if (j->f->now_ns < stale_at)
+		sooner(&j->deadline_ns, stale_at);
 }
 
 /* zebra's word counts only when BMP has been away for a while: its weights are rounded and

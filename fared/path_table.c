@@ -441,8 +441,9 @@ static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 			if (handlers && handlers->on_change)
 				handlers->on_change(arg, &change);
 		}
+		/* what was due has just been done: a time that is past would have the loop turn for ever */
 		deadline = pair->paths[p].result.deadline_ns;
-		if (deadline && (!pair->deadline_ns || deadline < pair->deadline_ns))
+		if (deadline > now && (!pair->deadline_ns || deadline < pair->deadline_ns))
 			pair->deadline_ns = deadline;
 	}
 	/* live sub-ports are published too, so a pair is handed over even if only those moved; the

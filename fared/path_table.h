@@ -196,7 +196,7 @@ int path_table_drain(struct path_table *t, const struct in6_addr *peer, uint32_t
 
 /*
  * Re-evaluates what may have changed. handlers may be NULL. Returns when to call again at the
- * latest (absolute, ns), or 0 if only an input can change anything.
+ * latest (absolute, ns; later than now), or 0 if only an input can change anything.
  */
 uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
 			     const struct path_table_handlers *handlers, void *arg);

@@ -395,6 +395,29 @@ START_TEST(adopted_paths_do_not_live_for_ever)
 }
 END_TEST
 
+/* Nobody has to look again at a path whose time has passed and that is kept for its answers. */
+START_TEST(an_answered_adopted_path_outlives_its_time_and_asks_for_no_turn)
+{
+	const struct path_probe answered = {.judged = true, .answered = true, .permille = 1000},
+				silent = {.judged = true, .reason = "silent"};
+	const uint64_t bps[] = {400 * MBPS, 0, 0, 0};
+	struct in6_addr a = peer_address(1);
+
+	adopt(1, bps);
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &answered), 0);
+	ck_assert_uint_eq(path_table_evaluate(table, now, NULL, NULL), now + times.stale_ns);
+	now += times.stale_ns;
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	ck_assert_uint_eq(path_table_evaluate(table, now, NULL, NULL), 0);
+	now += S;
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &answered), 0);
+	ck_assert_uint_eq(path_table_evaluate(table, now, NULL, NULL), 0);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &silent), 0);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
 START_TEST(a_drain_outlives_the_daemon)
 {
 	struct in6_addr a = peer_address(1);
@@ -513,6 +536,7 @@ START_TEST(whatever_comes_the_invariants_hold)
 		unsigned peer = (unsigned)rand() % 5, plane = (unsigned)rand() % 4;
 		struct bgp_path_event e = event_of(peer, plane, (rand() % 5) * 100e6);
 		struct path_view v;
+		uint64_t next;
 
 		now += (uint64_t)rand() % (S / 2);
 		e.reachable = rand() % 3;
@@ -532,7 +556,8 @@ START_TEST(whatever_comes_the_invariants_hold)
 		default:
 			teach((enum path_source)(rand() % 2), e);
 		}
-		path_table_evaluate(table, now, NULL, NULL);
+		next = path_table_evaluate(table, now, NULL, NULL);
+		ck_assert(!next || next > now);
 		for (uint32_t n = 0; n < path_table_n_pairs(table); n++)
 			for (uint32_t p = 0; path_table_view(table, n, p, &v); p++) {
 				bool usable = v.verdict == FARE_VERDICT_OK ||
@@ -774,6 +799,7 @@ int main(void)
 	tcase_add_test(tc, adopted_paths_stay_until_bmp_knows);
 	tcase_add_test(tc, what_is_taught_anew_is_fresh_before_the_sync_ends);
 	tcase_add_test(tc, adopted_paths_do_not_live_for_ever);
+	tcase_add_test(tc, an_answered_adopted_path_outlives_its_time_and_asks_for_no_turn);
 	tcase_add_test(tc, a_drain_outlives_the_daemon);
 	tcase_add_test(tc, drain_all_holds_for_peers_to_come);
 	tcase_add_test(tc, a_replaced_source_must_teach_again);
