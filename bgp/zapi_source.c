@@ -1,8 +1,6 @@
 #include "zapi_source.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,64 +9,23 @@
 #include <syslog.h>
 
 #include "connection.h"
+#include "link_neighbors.h"
 #include "zapi_station.h"
 
 struct zapi_source {
 	struct zapi_layout layout;
-	const struct bgp_source_config *config;
+	struct bgp_source_handlers handlers;
+	void *arg;
+	struct link_neighbors *links;
 	struct zapi_station *station;
 	struct connection *connection;
 };
 
-/* ---- which neighbour is on which link ---- */
-
-/* The bytes of an IPv4 or IPv6 socket address, and how many; NULL for another family. */
-static const uint8_t *zapi_source_bytes(const struct sockaddr *sa, size_t *out_n)
-{
-	if (!sa)
-		return NULL;
-	if (sa->sa_family == AF_INET) {
-		*out_n = 4;
-		return (const uint8_t *)&((const struct sockaddr_in *)(const void *)sa)->sin_addr;
-	}
-	if (sa->sa_family == AF_INET6) {
-		*out_n = 16;
-		return ((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr.s6_addr;
-	}
-	return NULL;
-}
-
-/* Whether neighbour shares the subnet of that interface address. */
-static bool zapi_source_same_subnet(const struct ifaddrs *a, const struct in6_addr *neighbor)
-{
-	const uint8_t *address, *mask, *theirs;
-	size_t n = 0, mask_n = 0;
-
-	address = zapi_source_bytes(a->ifa_addr, &n);
-	mask = zapi_source_bytes(a->ifa_netmask, &mask_n);
-	if (!address || !mask || n != mask_n || (n == 4) != !!IN6_IS_ADDR_V4MAPPED(neighbor))
-		return false;
-	theirs = neighbor->s6_addr + 16 - n;
-	for (size_t i = 0; i < n; i++)
-		if ((address[i] ^ theirs[i]) & mask[i])
-			return false;
-	return true;
-}
-
 static bool zapi_source_on_link(void *arg, uint32_t ifindex, unsigned neighbor)
 {
-	struct zapi_source *s = arg;
-	struct ifaddrs *all, *a;
-	char name[IF_NAMESIZE];
-	bool found = false;
+	const struct zapi_source *s = arg;
 
-	if (!if_indextoname(ifindex, name) || getifaddrs(&all))
-		return false;
-	for (a = all; a && !found; a = a->ifa_next)
-		found = strcmp(a->ifa_name, name) == 0 &&
-			zapi_source_same_subnet(a, &s->config->neighbors[neighbor].address);
-	freeifaddrs(all);
-	return found;
+	return link_neighbors_has(s->links, ifindex, neighbor);
 }
 
 /* ---- the connection ---- */
@@ -95,7 +52,15 @@ static int zapi_source_on_bytes(void *arg, const uint8_t *bytes, size_t n, uint6
 				const char **reason)
 {
 	struct zapi_source *s = arg;
+	char line[160];
+	int err = link_neighbors_refresh(s->links);
 
+	if (err) {
+		snprintf(line, sizeof(line),
+			 "zapi: our addresses cannot be read (%s): IPv6 routes over links that are new count as not installed",
+			 strerror(-err));
+		s->handlers.on_log(s->arg, LOG_WARNING, line);
+	}
 	return zapi_station_receive(s->station, bytes, n, now_ns, reason);
 }
 
@@ -179,8 +144,11 @@ int zapi_source_create(struct zapi_source **out, struct ev_loop *loop, const cha
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->config = config;
+	s->handlers = *handlers;
+	s->arg = arg;
 	err = zapi_source_layout(&s->layout, frr_version, handlers, arg);
+	if (!err)
+		err = link_neighbors_create(&s->links, config);
 	if (!err)
 		err = zapi_station_create(&s->station, &s->layout, config, handlers, arg,
 					  zapi_source_on_link, s);
@@ -200,5 +168,6 @@ void zapi_source_destroy(struct zapi_source *s)
 		return;
 	connection_destroy(s->connection);
 	zapi_station_destroy(s->station);
+	link_neighbors_destroy(s->links);
 	free(s);
 }

@@ -23,8 +23,8 @@ struct zapi_station;
 
 /*
  * on_link(arg, ifindex, neighbor): whether that neighbour (an index into config->neighbors) is on
- * the link of that interface. config is borrowed, layout and handlers are copied. 0 or -errno; *out
- * is NULL on error.
+ * the link of that interface; asked for every nexthop and neighbour of a route, so it must be
+ * quick. config is borrowed, layout and handlers are copied. 0 or -errno; *out is NULL on error.
  */
 int zapi_station_create(struct zapi_station **out, const struct zapi_layout *layout,
 			const struct bgp_source_config *config,

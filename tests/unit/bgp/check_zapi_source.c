@@ -2,6 +2,8 @@
 #include "zapi_source.h"
 
 #include <ev.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,7 +11,50 @@
 #include "bgp_await.h"
 #include "bgp_record.h"
 
-#define P2 "198.19.0.2"
+#define P2	"198.19.0.2"
+#define LINKS	8
+#define ROUTES	500
+#define LINK(i) (100u + (i)) /* its interface's index */
+
+/* A machine of LINKS links, device dN with 2001:db8:18:N::1/64, stands before the library's functions. */
+static struct ifaddrs addresses[LINKS];
+static struct sockaddr_in6 own[LINKS], mask;
+static char names[LINKS][4];
+static unsigned n_reads;
+
+int getifaddrs(struct ifaddrs **out)
+{
+	n_reads++;
+	memset(mask.sin6_addr.s6_addr, 0xff, 8);
+	mask.sin6_family = AF_INET6;
+	for (unsigned i = 0; i < LINKS; i++) {
+		own[i] = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = addr("2001:db8:18::1")};
+		own[i].sin6_addr.s6_addr[7] = (uint8_t)i;
+		snprintf(names[i], sizeof(names[i]), "d%u", i);
+		addresses[i] = (struct ifaddrs){.ifa_next = i + 1 < LINKS ? &addresses[i + 1] : NULL,
+						.ifa_name = names[i],
+						.ifa_addr = (struct sockaddr *)&own[i],
+						.ifa_netmask = (struct sockaddr *)&mask};
+	}
+	*out = addresses;
+	return 0;
+}
+
+void freeifaddrs(struct ifaddrs *all)
+{
+	ck_assert_ptr_eq(all, addresses);
+}
+
+unsigned if_nametoindex(const char *name)
+{
+	return LINK((unsigned)(name[1] - '0'));
+}
+
+char *if_indextoname(unsigned index, char name[IF_NAMESIZE])
+{
+	snprintf(name, IF_NAMESIZE, "d%u", index - LINK(0));
+	return name;
+}
 
 struct fixture {
 	struct record r;
@@ -82,6 +127,79 @@ START_TEST(learns_loses_and_learns_again)
 }
 END_TEST
 
+static void listen_there(struct fixture *f, const struct bgp_source_config *config)
+{
+	record_init(&f->r);
+	f->loop = ev_loop_new(0);
+	f->address.sun_family = AF_UNIX;
+	snprintf(f->address.sun_path, sizeof(f->address.sun_path), "/tmp/check_zapi_source.%d", (int)getpid());
+	f->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(f->listener, (struct sockaddr *)&f->address, sizeof(f->address)), 0);
+	ck_assert_int_eq(listen(f->listener, 4), 0);
+	ck_assert_int_eq(zapi_source_create(&f->s, f->loop, f->address.sun_path, "8.4.4", config, &f->r.handlers, &f->r), 0);
+	await(f, f->r.states, "syncing\n");
+	f->fd = accept(f->listener, NULL, NULL);
+	expect_greeting(f);
+}
+
+/* FRR 8.4's message of a peer that is reached over all links, by link-local next hops as IPv6's are. */
+static void route_over_all_links(struct bytes *b, unsigned peer)
+{
+	struct in6_addr gateway = addr("fe80::1"), to = addr("2001:db8:19::");
+
+	to.s6_addr[14] = (uint8_t)(peer >> 8);
+	to.s6_addr[15] = (uint8_t)peer;
+	be(b, 10 + 32 + LINKS * 26u, 2);
+	hex(b, "fe06 00000000 001e 09 0000 00000000 00000001 01 0a 80");
+	raw(b, to.s6_addr, 16);
+	be(b, LINKS, 2);
+	for (unsigned i = 0; i < LINKS; i++) {
+		hex(b, "00000000 05 00");
+		raw(b, gateway.s6_addr, 16);
+		be(b, LINK(i), 4);
+	}
+}
+
+START_TEST(our_addresses_are_not_read_for_each_route)
+{
+	struct bgp_neighbor neighbors[LINKS];
+	struct bgp_source_config config;
+	struct fixture f = {.fd = -1};
+
+	record_init(&f.r);
+	config = f.r.config;
+	config.neighbors = neighbors;
+	config.n_neighbors = LINKS;
+	for (unsigned i = 0; i < LINKS; i++) {
+		neighbors[i] = (struct bgp_neighbor){.address = addr("2001:db8:18::2"), .plane = (uint16_t)i};
+		neighbors[i].address.s6_addr[7] = (uint8_t)i;
+	}
+	listen_there(&f, &config);
+	config.peer_prefixes = f.r.prefixes;
+	n_reads = 0;
+	for (unsigned i = 0; i < ROUTES; i++) {
+		struct bytes b = {.n = 0};
+
+		route_over_all_links(&b, i + 2);
+		ck_assert_int_eq(write(f.fd, b.p, b.n), (ssize_t)b.n);
+		ev_run(f.loop, EVRUN_NOWAIT);
+	}
+	await(&f, f.r.states, "up\n");
+	ck_assert_uint_eq(f.r.n_paths, ROUTES * LINKS);
+	ck_assert_ptr_nonnull(strstr(f.r.paths, "2001:db8:19::2 0/7 up relative absent\n"));
+	/* once; and again if this machine's own addresses change just now */
+	ck_assert_uint_ge(n_reads, 1);
+	ck_assert_uint_le(n_reads, ROUTES / 10);
+	ck_assert_str_eq(f.r.logs, "");
+
+	zapi_source_destroy(f.s);
+	close(f.fd);
+	close(f.listener);
+	unlink(f.address.sun_path);
+	ev_loop_destroy(f.loop);
+}
+END_TEST
+
 START_TEST(refuses_an_unknown_version)
 {
 	struct zapi_source *s;
@@ -97,4 +215,5 @@ START_TEST(refuses_an_unknown_version)
 }
 END_TEST
 
-RUN_TESTS("zapi_source", learns_loses_and_learns_again, refuses_an_unknown_version)
+RUN_TESTS("zapi_source", learns_loses_and_learns_again, our_addresses_are_not_read_for_each_route,
+	  refuses_an_unknown_version)
