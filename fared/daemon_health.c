@@ -13,6 +13,7 @@
 #include "daemon_internal.h"
 #include "routes.h"
 #include "shm_layout.h"
+#include "traffic.h"
 #include "udp.h"
 
 _Static_assert(SUB_PORTS_MAX_GPUS == FARE_MAX_LOCAL_GPUS, "health's tables fit the path table's");
@@ -29,7 +30,8 @@ struct daemon_health {
 	struct prober *prober;
 	struct reflector *reflector;
 	struct routes *routes;
-	ev_timer traffic;
+	struct traffic traffic;
+	ev_timer look;
 };
 
 /* ---- what prober and reflector say --------------------------------------- */
@@ -174,8 +176,7 @@ static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 
 /* ---- traffic ------------------------------------------------------------- */
 
-#define TRAFFIC_S    0.003 /* as often as the fastest probing makes use of */
-#define TRAFFIC_ROWS 16384u
+#define TRAFFIC_S 0.003 /* as often as the fastest probing makes use of */
 
 static void on_traffic_row(void *arg, const struct flow_path *row)
 {
@@ -187,19 +188,14 @@ static void on_traffic_row(void *arg, const struct flow_path *row)
 		prober_traffic(h->prober, row->local_gpu, &peer, row->plane, row->posted_ns, row->acked_ns);
 }
 
-/* Reads what clients say of their paths; without clients all peers are taken to have traffic. */
-static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
+/* While it is not known who has traffic, all peers are taken to have some. */
+static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct daemon_health *h = w->data;
-	unsigned torn = 0, n = 0;
-	uint64_t cursor = 0;
-	bool done = false;
 
 	(void)loop;
 	(void)revents;
-	if (flows_n_clients(h->daemon->flows))
-		n = flows_read_paths(h->daemon->flows, &cursor, TRAFFIC_ROWS, &done, &torn, on_traffic_row, h);
-	prober_traffic_known(h->prober, n > 0);
+	prober_traffic_known(h->prober, traffic_read(&h->traffic, h->daemon->flows, on_traffic_row, h));
 }
 
 /* ---- links --------------------------------------------------------------- */
@@ -420,9 +416,9 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		return rc;
 	}
 	path_table_set_probing(d->table, on_route, h);
-	ev_timer_init(&h->traffic, on_traffic, TRAFFIC_S, TRAFFIC_S);
-	h->traffic.data = h;
-	ev_timer_start(d->loop, &h->traffic);
+	ev_timer_init(&h->look, on_look, TRAFFIC_S, TRAFFIC_S);
+	h->look.data = h;
+	ev_timer_start(d->loop, &h->look);
 	*out = h;
 	return 0;
 }
@@ -431,7 +427,7 @@ void daemon_health_destroy(struct daemon_health *h)
 {
 	if (!h)
 		return;
-	ev_timer_stop(h->daemon->loop, &h->traffic);
+	ev_timer_stop(h->daemon->loop, &h->look);
 	routes_destroy(h->routes);
 	prober_destroy(h->prober);
 	reflector_destroy(h->reflector);

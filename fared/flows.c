@@ -96,6 +96,11 @@ static void set_name(struct client *client, const char *name, const struct conn_
 			*c = '?';
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why, size_t why_size)
 {
 	struct client *client = NULL;
@@ -124,7 +129,8 @@ int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why
 	*client = (struct client){.used = true,
 				  .map = map,
 				  .size = (size_t)st.st_size,
-				  .n_rows = {header.n_entries, header.n_qps, header.n_paths},
+				  .n_rows = {header.n_entries, header.n_qps,
+					     smaller(header.n_paths, CONN_SHM_MAX_PATHS)},
 				  .pid = pid};
 	set_name(client, name, &header);
 	return id - 1;
@@ -147,6 +153,14 @@ unsigned flows_n_clients(const struct flows *f)
 	for (int i = 0; i < FLOWS_MAX_CLIENTS; i++)
 		n += f->clients[i].used;
 	return n;
+}
+
+bool flows_have_pickers(const struct flows *f)
+{
+	for (int i = 0; i < FLOWS_MAX_CLIENTS; i++)
+		if (f->clients[i].used && atomic_load_explicit(&f->clients[i].map->n_pickers, memory_order_relaxed))
+			return true;
+	return false;
 }
 
 /* Rows that may ever have been used: what the client says now, within what it may. */

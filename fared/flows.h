@@ -74,6 +74,8 @@ void flows_destroy(struct flows *f);
 int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why, size_t why_size);
 void flows_detach(struct flows *f, int client);
 unsigned flows_n_clients(const struct flows *f);
+/* Whether some client picks planes for what no row tells of (conn_shm.h). */
+bool flows_have_pickers(const struct flows *f);
 
 /*
  * Calls on_flow for up to max entries that have ever been used, from *cursor (0: the first) on, and
@@ -86,7 +88,7 @@ unsigned flows_read(const struct flows *f, uint64_t *cursor, unsigned max, bool 
 unsigned flows_read_qps(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
 			unsigned *torn, void (*on_qp)(void *arg, const struct flow_qp *qp),
 			void *arg);
-/* ... and for the paths that groups use. */
+/* ... and for the paths that groups use: of each client its first CONN_SHM_MAX_PATHS rows. */
 unsigned flows_read_paths(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
 			  unsigned *torn, void (*on_path)(void *arg, const struct flow_path *path),
 			  void *arg);

@@ -10,7 +10,7 @@
 
 #define ENTRIES 131072u
 #define QPS	32768u
-#define PATHS	16384u
+#define PATHS	CONN_SHM_MAX_PATHS
 #define ROWS	(ENTRIES + QPS + PATHS)
 #define UNIT	8u /* rows are lent in multiples of it */
 #define BYTES	(sizeof(struct conn_shm_header) + (size_t)ROWS * CONN_SHM_ROW_BYTES)
@@ -111,6 +111,11 @@ struct conn_shm_qp *conn_segment_lend_qps(struct conn_segment *segment, uint32_t
 struct conn_shm_path *conn_segment_lend_paths(struct conn_segment *segment, uint32_t n)
 {
 	return lend(segment, ENTRIES + QPS, PATHS, &segment->header->used_paths, n);
+}
+
+void conn_segment_pickers(struct conn_segment *segment, int by)
+{
+	atomic_fetch_add_explicit(&segment->header->n_pickers, (uint32_t)by, memory_order_relaxed);
 }
 
 void conn_segment_return(struct conn_segment *segment, void *rows, uint32_t n)

@@ -17,6 +17,7 @@
 #define CONN_SHM_VERSION   2
 #define CONN_SHM_MAX_BYTES (16u << 20)
 #define CONN_SHM_ROW_BYTES 64
+#define CONN_SHM_MAX_PATHS 16384u /* what is beyond is not looked at */
 
 struct conn_shm_header {
 	uint64_t magic;
@@ -25,7 +26,8 @@ struct conn_shm_header {
 	uint32_t pid;
 	_Atomic uint32_t used_entries, used_qps, used_paths;
 	char name[32];
-	uint8_t pad[56];
+	_Atomic uint32_t n_pickers; /* sprays and flow tables that are open: no row tells where they send */
+	uint8_t pad[52];
 };
 
 /* A flow and the QP slot it is bound to. */

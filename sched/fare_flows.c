@@ -76,16 +76,21 @@ int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struc
 		return err;
 	}
 	follow(flows);
+	conn_segment_pickers(segment, 1);
 	*out = flows;
 	return 0;
 }
 
 void fare_flows_close(struct fare_flows *flows)
 {
+	struct conn_segment *segment;
+
 	if (!flows)
 		return;
+	segment = attach_segment(attach_pair_owner(flows->pair));
 	flow_table_destroy(flows->table);
-	conn_segment_return(attach_segment(attach_pair_owner(flows->pair)), flows->entries, flows->max_flows);
+	conn_segment_pickers(segment, -1);
+	conn_segment_return(segment, flows->entries, flows->max_flows);
 	free(flows);
 }
 

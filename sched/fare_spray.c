@@ -79,6 +79,7 @@ int fare_spray_open(struct fare_spray **out, struct fare_pair *pair)
 	attach_watch_add(pair, &body->watch, head);
 	follow(body);
 	head->at = body->cursor.at;
+	conn_segment_pickers(attach_segment(attach_pair_owner(pair)), 1);
 	*out = (struct fare_spray *)(void *)head;
 	return 0;
 }
@@ -92,6 +93,7 @@ void fare_spray_close(struct fare_spray *spray)
 		return;
 	body = spray->head.body;
 	fare = attach_pair_owner(body->pair);
+	conn_segment_pickers(attach_segment(fare), -1);
 	attach_watch_remove(body->pair, &body->watch);
 	spray_runs_put(attach_runs(fare), body->cursor.run);
 	spray_heads_give(attach_spray_heads(fare), &spray->head);

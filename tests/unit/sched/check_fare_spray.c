@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "attach.h"
+#include "conn_segment.h"
 #include "fare_spray_inline.h"
 #include "shm_writer.h"
 
@@ -212,6 +214,30 @@ START_TEST(follows_though_nobody_said_so)
 }
 END_TEST
 
+/* The daemon sees that somebody picks: no row tells where. */
+START_TEST(who_picks_is_counted)
+{
+	const struct conn_shm_header *shown = mmap(NULL, sizeof(*shown), PROT_READ, MAP_SHARED,
+						   conn_segment_fd(attach_segment(fare)), 0);
+	struct fare_spray *second;
+	struct fare_flows *flows;
+
+	ck_assert_ptr_ne(shown, MAP_FAILED);
+	ck_assert_uint_eq(shown->n_pickers, 1);
+	ck_assert_int_eq(fare_spray_open(&second, pair), 0);
+	ck_assert_int_eq(fare_flows_open(&flows, pair, NULL), 0);
+	ck_assert_uint_eq(shown->n_pickers, 3);
+	fare_spray_close(second);
+	fare_spray_close(spray);
+	spray = NULL;
+	ck_assert_uint_eq(shown->n_pickers, 1);
+	fare_flows_close(flows);
+	fare_flows_close(NULL);
+	ck_assert_uint_eq(shown->n_pickers, 0);
+	munmap((void *)shown, sizeof(*shown));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fare_spray");
@@ -226,6 +252,7 @@ int main(void)
 	tcase_add_test(t, any_bandwidths_are_exact);
 	tcase_add_test(t, follows_to_another_segment);
 	tcase_add_test(t, follows_though_nobody_said_so);
+	tcase_add_test(t, who_picks_is_counted);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);
