@@ -31,6 +31,7 @@ struct daemon_health {
 	struct reflector *reflector;
 	struct routes *routes;
 	struct traffic traffic;
+	bool refused[FARE_MAX_PAIRS]; /* by pair: its notices are, and that has been said */
 	ev_timer look;
 };
 
@@ -125,8 +126,25 @@ static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 	daemon_say(d, &e);
 }
 
-static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
-			const struct notice_capacity *c)
+/* Once for each time that it happens, however often the peer repeats itself. */
+static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer, bool refused)
+{
+	struct daemon *d = h->daemon;
+	char text[ADDRESS_TEXT_MAX];
+	uint32_t pair;
+
+	if (!path_table_find(d->table, gpu, peer, &pair) || h->refused[pair] == refused)
+		return;
+	h->refused[pair] = refused;
+	if (refused)
+		log_limited(d->log, daemon_now_ns(), LOG_WARNING, "health",
+			    "capacity notice refused gpu=%s peer=%s: it is of a life before one that is known, so the peer's clock "
+			    "has gone back; set it there (the peer has been told, and goes on as a later life by itself)",
+			    d->config->gpus[gpu].name, address_format(peer, text));
+}
+
+static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, const struct notice_capacity *c,
+			struct notice_ack *told)
 {
 	struct daemon_health *h = arg;
 	struct path_notice notice = {
@@ -134,11 +152,15 @@ static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 		.sequence = c->sequence,
 		.expires_ns = daemon_now_ns() + c->expiry_ms * UINT64_C(1000000),
 		.n_planes = c->n_planes,
-	};
+	}, held;
 
 	_Static_assert(NOTICE_WIRE_MAX_PLANES == FARE_MAX_PLANES, "planes of a notice");
 	memcpy(notice.bps, c->bps, sizeof(notice.bps));
-	path_table_notice(h->daemon->table, gpu, peer, &notice);
+	if (path_table_notice(h->daemon->table, gpu, peer, &notice, &held) == -ENOENT)
+		return false;
+	say_clock_went_back(h, gpu, peer, held.boot > c->boot);
+	*told = (struct notice_ack){held.boot, held.sequence};
+	return true;
 }
 
 static void on_drain(void *arg)

@@ -207,26 +207,30 @@ int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *
 	return 0;
 }
 
+static bool is_older(const struct path_notice *a, const struct path_notice *b)
+{
+	return a->boot == b->boot ? (int32_t)(a->sequence - b->sequence) < 0 : a->boot < b->boot;
+}
+
 int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
-		      const struct path_notice *notice)
+		      const struct path_notice *notice, struct path_notice *held)
 {
 	struct pair *pair = gpu < t->n_gpus ? path_table_locate(t, gpu, peer) : NULL;
 	struct path_notice *known;
-	bool same;
 
 	if (!pair)
 		return -ENOENT;
 	known = &pair->notice;
-	same = notice->boot == known->boot && notice->sequence == known->sequence;
-	if (notice->boot < known->boot ||
-	    (notice->boot == known->boot && (int32_t)(notice->sequence - known->sequence) < 0))
+	*held = *known;
+	if (is_older(notice, known))
 		return -ESTALE;
-	if (same) {
+	*held = *notice;
+	if (is_older(known, notice)) {
+		*known = *notice;
+		pair->dirty = true;
+	} else {
 		known->expires_ns = notice->expires_ns;
-		return 0;
 	}
-	*known = *notice;
-	pair->dirty = true;
 	return 0;
 }
 

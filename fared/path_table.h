@@ -178,9 +178,10 @@ int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *
 /*
  * A peer's notice, already authenticated. It can only lower what BGP advertises, and expires. Older
  * than what is known: -ESTALE, nothing changes. A repetition extends it. 0, -ENOENT (no such peer).
+ * *held: the newest that is known now, even if it has expired; untouched with -ENOENT.
  */
 int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
-		      const struct path_notice *notice);
+		      const struct path_notice *notice, struct path_notice *held);
 
 /* Takes over what a former daemon published of one path. Only before the pair is first evaluated.
  */

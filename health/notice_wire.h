@@ -59,6 +59,10 @@ struct notice_return {
 	uint16_t port; /* of the prober's socket for replies */
 };
 
+/*
+ * The newest notice that the receiver holds of the sender, and acknowledges by that. If it is of a later life
+ * than the one just sent, the sender's clock has gone back: it goes on with a larger number, so as to be heard.
+ */
 struct notice_ack {
 	uint64_t boot;
 	uint32_t sequence;

@@ -436,7 +436,7 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct prober
 	p->timer_fd = -1;
 	prober_rx_open(p);
 	p->stat_fd = cpu_idle_open(); /* done without if it must be */
-	p->boot = clock_ns(CLOCK_REALTIME); /* later lives have larger numbers */
+	p->boot = clock_ns(CLOCK_REALTIME); /* later lives have larger numbers; a peer tells if the clock went back (prober_io.c) */
 	rc = getrandom(&p->random, sizeof(p->random), 0) == sizeof(p->random) ? 0 : -EIO;
 	if (!rc)
 		rc = udp_batch_create(&p->in);

@@ -297,10 +297,23 @@ static void heed_trial(struct prober *p, struct prober_peer *peer, uint32_t plan
 		prober_tell_gray(p, peer, plane, now, side, sub_port);
 }
 
+/* Our clock has gone back since a life of ours that a peer has heard of, which takes no notice of this one. */
+static void outlive(struct prober *p, uint64_t boot)
+{
+	p->boot = boot + 1;
+	for (uint32_t gpu = 0; gpu < p->ports->n_gpus; gpu++)
+		p->notices[gpu].capacity.boot = p->boot;
+	p->handlers->on_log(p->arg, LOG_WARNING,
+			    "a peer knows a later life of this server than this one: its clock has gone back and should be set; "
+			    "notices go on as of a life later still");
+}
+
 static void heed_ack(struct prober *p, struct prober_peer *peer, const struct notice_ack *ack)
 {
 	const struct notice_capacity *c = &p->notices[peer->gpu].capacity;
 
+	if (ack->boot > p->boot && ack->boot < UINT64_MAX)
+		outlive(p, ack->boot);
 	if (ack->boot != c->boot || ack->sequence != c->sequence || peer->acked == c->sequence)
 		return;
 	peer->acked = c->sequence;

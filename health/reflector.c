@@ -69,9 +69,7 @@ static void heed(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
 		r->counters.forged += r->key->length > 0;
 		return;
 	}
-	reply->has_ack = true;
-	reply->ack = (struct notice_ack){t->capacity.boot, t->capacity.sequence};
-	r->handlers->on_capacity(r->arg, gpu, peer, &t->capacity);
+	reply->has_ack = r->handlers->on_capacity(r->arg, gpu, peer, &t->capacity, &reply->ack);
 }
 
 /* Where the answer leaves: by the device of arrival, or by another of the plane if that one has no routes. */

@@ -25,9 +25,12 @@ struct ev_loop;
 struct reflector;
 
 struct reflector_handlers {
-	/* An authentic notice of peer to local_gpu. Called for repetitions too. */
-	void (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
-			    const struct notice_capacity *capacity);
+	/*
+	 * An authentic notice of peer to local_gpu. Called for repetitions too. true: *held is the newest that is held of
+	 * that peer, and is told to it; another than this one, if this one is older. false: none is held, and none told.
+	 */
+	bool (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
+			    const struct notice_capacity *capacity, struct notice_ack *held);
 	/*
 	 * A probe of peer to local_gpu came over that sub-port; it may say that the peer hears us, echo one of ours, or ask for no
 	 * answer of its own (has_defer): true, if that is answered by a probe of ours. May be NULL.

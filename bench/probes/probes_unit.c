@@ -79,12 +79,14 @@ static void on_log(void *arg, int priority, const char *line)
 	fprintf(stderr, "farebench: prober: %s\n", line);
 }
 
-static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, const struct notice_capacity *c)
+static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, const struct notice_capacity *c,
+			struct notice_ack *held)
 {
 	(void)arg;
 	(void)gpu;
 	(void)peer;
-	(void)c;
+	*held = (struct notice_ack){c->boot, c->sequence};
+	return true;
 }
 
 static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,

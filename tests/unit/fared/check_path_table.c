@@ -652,6 +652,8 @@ START_TEST(probes_never_bring_back_what_routing_took)
 }
 END_TEST
 
+static struct path_notice held;
+
 static int notice(unsigned peer, uint64_t boot, uint32_t sequence, uint64_t bps)
 {
 	struct path_notice n = {.boot = boot,
@@ -661,7 +663,7 @@ static int notice(unsigned peer, uint64_t boot, uint32_t sequence, uint64_t bps)
 				.bps = {UINT64_MAX, bps, UINT64_MAX, UINT64_MAX}};
 	struct in6_addr address = peer_address(peer);
 
-	return path_table_notice(table, 0, &address, &n);
+	return path_table_notice(table, 0, &address, &n, &held);
 }
 
 START_TEST(a_notice_lowers_never_raises_and_expires)
@@ -685,11 +687,22 @@ START_TEST(an_old_notice_changes_nothing)
 	taught(2);
 	ck_assert_int_eq(notice(2, 7, 5, UINT64_MAX), 0);
 	ck_assert_int_eq(notice(2, 7, 4, 0), -ESTALE);
+	ck_assert_uint_eq(held.boot, 7);
+	ck_assert_uint_eq(held.sequence, 5);
 	ck_assert_int_eq(notice(2, 6, 9, 0), -ESTALE); /* of the peer's former life */
+	ck_assert_uint_eq(held.boot, 7);
+	ck_assert_uint_eq(held.sequence, 5);
 	ck_assert_uint_eq(view_of(2, 1).usable_bps, 400 * MBPS);
+	now += 6 * S; /* it has expired, and what is older would still be a repetition by who knows whom */
+	ck_assert_int_eq(notice(2, 6, 9, 0), -ESTALE);
+	ck_assert_uint_eq(held.boot, 7);
 	ck_assert_int_eq(notice(2, 8, 1, 0), 0);
+	ck_assert_uint_eq(held.boot, 8);
+	ck_assert_uint_eq(held.sequence, 1);
 	ck_assert_uint_eq(view_of(2, 1).usable_bps, 0);
+	held.boot = 77;
 	ck_assert_int_eq(notice(99, 8, 1, 0), -ENOENT);
+	ck_assert_uint_eq(held.boot, 77);
 }
 END_TEST
 

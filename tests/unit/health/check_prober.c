@@ -26,7 +26,9 @@ static struct reflector *reflector;
 static struct prober *prober;
 static struct in6_addr peer;
 static struct notice_capacity heard;
-static int n_heard, n_changes;
+static struct notice_ack holds; /* the newest notice that the peer has */
+static bool knows;		/* the peer has room for one of ours at all */
+static int n_heard, n_changes, n_logs;
 static enum probe_state last_state;
 static uint8_t last_returning;
 
@@ -58,17 +60,21 @@ static void on_log(void *arg, int priority, const char *line)
 {
 	(void)arg;
 	(void)priority;
-	(void)line;
+	n_logs += strstr(line, "clock") != NULL;
 }
 
-static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address,
-			const struct notice_capacity *c)
+static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address, const struct notice_capacity *c,
+			struct notice_ack *told)
 {
 	(void)arg;
 	ck_assert_uint_eq(gpu, 1);
 	ck_assert(IN6_ARE_ADDR_EQUAL(address, &ports.gpus[0].address[0]));
 	heard = *c;
 	n_heard++;
+	if (c->boot >= holds.boot)
+		holds = (struct notice_ack){c->boot, c->sequence};
+	*told = holds;
+	return knows;
 }
 
 static struct port_map_entry learned[PORT_MAP_SLOTS];
@@ -141,7 +147,9 @@ static void setup(void)
 	/* addresses of this test's own, so that two runs at once do not meet */
 	ports.gpus[0].address[0] = address("::ffff:127.77.0.1");
 	ports.gpus[1].address[0] = peer = address("::ffff:127.77.0.2");
-	n_heard = n_changes = 0;
+	n_heard = n_changes = n_logs = 0;
+	holds = (struct notice_ack){0};
+	knows = true;
 	avoided = 0;
 	n_learned = 0;
 	ck_assert_int_eq(
@@ -551,6 +559,70 @@ START_TEST(a_notice_arrives_and_is_acknowledged)
 }
 END_TEST
 
+static bool was_told_often(void)
+{
+	return n_heard >= 20;
+}
+
+START_TEST(a_notice_that_is_not_taken_is_not_acknowledged)
+{
+	const uint64_t bps[] = {123456789};
+
+	knows = false;
+	reflect(&key);
+	ck_assert(until(is_up));
+	prober_tell_capacity(prober, 0, bps, 1);
+	ck_assert(until(was_told_often));
+	ck_assert_uint_eq(counters().acknowledged, 0);
+	knows = true;
+	ck_assert(until(has_heard));
+}
+END_TEST
+
+/* The peer has heard of a life of ours that is, by the clock, a day after this one. */
+START_TEST(a_clock_that_went_back_is_made_up_for)
+{
+	const uint64_t bps[] = {123456789}, more[] = {223456789};
+	const uint64_t former = 1000 * MS * ((uint64_t)time(NULL) + 86400);
+	struct notice_ack first;
+
+	holds = (struct notice_ack){former, 7};
+	reflect(&key);
+	ck_assert(until(is_up));
+	prober_tell_capacity(prober, 0, bps, 1);
+	ck_assert(until(has_heard));
+	ck_assert_uint_eq(heard.bps[0], 123456789);
+	ck_assert_uint_eq(heard.boot, former + 1);
+	ck_assert_uint_eq(counters().acknowledged, 1);
+	ck_assert_int_eq(n_logs, 1);
+	first = holds;
+	prober_tell_capacity(prober, 0, more, 1);
+	while (counters().acknowledged < 2)
+		ev_run(loop, EVRUN_ONCE);
+	ck_assert_uint_eq(heard.bps[0], 223456789);
+	ck_assert_uint_eq(holds.boot, first.boot);
+	ck_assert_uint_eq(holds.sequence, first.sequence + 1);
+	ck_assert_int_eq(n_logs, 1);
+}
+END_TEST
+
+/* No number is larger than that one: nobody sends it, and it is not believed. */
+START_TEST(a_life_that_none_can_outlive_is_not_heeded)
+{
+	const uint64_t bps[] = {123456789};
+
+	holds = (struct notice_ack){UINT64_MAX, 7};
+	reflect(&key);
+	ck_assert(until(is_up));
+	prober_tell_capacity(prober, 0, bps, 1);
+	ck_assert(until(was_told_often));
+	ck_assert_uint_gt(heard.boot, 0);
+	ck_assert_uint_lt(heard.boot, UINT64_MAX);
+	ck_assert_uint_eq(counters().acknowledged, 0);
+	ck_assert_int_eq(n_logs, 0);
+}
+END_TEST
+
 START_TEST(a_notice_under_another_key_is_not_heard)
 {
 	static const struct notice_key other = {"a key of twenty bytf", 20};
@@ -776,6 +848,9 @@ int main(void)
 	tcase_add_test(tc, a_sub_port_without_routes_is_not_blamed_at_once);
 	tcase_add_test(tc, a_plane_without_routes_is_asked_nevertheless);
 	tcase_add_test(tc, a_notice_arrives_and_is_acknowledged);
+	tcase_add_test(tc, a_notice_that_is_not_taken_is_not_acknowledged);
+	tcase_add_test(tc, a_clock_that_went_back_is_made_up_for);
+	tcase_add_test(tc, a_life_that_none_can_outlive_is_not_heeded);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
 	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
