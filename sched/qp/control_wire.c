@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MAGIC	0x46415245u /* "FARE" */
-#define VERSION 3
+#define VERSION 4
 
 /* A cursor that remembers having run out: every access is checked, the caller asks once at the end. */
 struct cursor {

@@ -386,7 +386,7 @@ static void step_groups(struct fare_domain *domain)
 	}
 }
 
-/* What arrives is taken in; completions, what was heard included, wait for poll. */
+/* What arrives is taken in; completions wait for poll, and no more is heard before all were taken. */
 int domain_hear(struct fare_domain *domain)
 {
 	domain->drained = false;
@@ -416,7 +416,10 @@ static int progress(struct fare_domain *domain)
 {
 	int n, err, rounds = domain->options.busy_poll ? 1 : POLL_ROUNDS;
 
-	for (int round = 0; round < rounds; round++) {
+	if (!domain->drained)
+		take_completions(domain); /* there was no room for their events */
+	/* nothing new before all is read that came, which it might displace (ring.h) */
+	for (int round = 0; round < rounds && domain->drained; round++) {
 		err = domain_hear(domain);
 		if (err < 0)
 			return err;

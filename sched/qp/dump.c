@@ -69,7 +69,7 @@ void fare_group_dump(const struct fare_group *group, int fd)
 		group->id, group->opener ? "opener" : "acceptor", group->peer_id, group_states[group->state],
 		group->closing ? " (closing)" : "", group->n_messages, (unsigned long long)group->next_seq,
 		(unsigned long long)group->cut_seq, group->replay.n, free_chunks, group->n_chunks,
-		(unsigned long long)group->rx_floor, (unsigned long long)group->stats.path_deaths,
+		(unsigned long long)group->ring.floor, (unsigned long long)group->stats.path_deaths,
 		(unsigned long long)group->stats.path_rebuilds, (unsigned long long)group->stats.chunks_replayed);
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		dump_lane(group, l, fd);

@@ -116,15 +116,15 @@ static int make_tables(struct fare_group *group)
 					.by_bytes = group->options.flows_by_bytes,
 					.idle_expiry_ns = group->options.idle_expiry_ms * UINT64_C(1000000) };
 	unsigned qps = group->n_lanes * group->lanes[0].n_qps;
+	uint32_t slots = ring_slots(group->options.max_messages, qps);
 
 	/* per QP: what is pending, and what is on the wire at most */
 	group->n_chunks = qps * (PENDING_PER_QP + group->qp_window_bytes / group->options.chunk_bytes + 4) +
 			  2 * group->options.max_messages;
 	group->messages = calloc(group->options.max_messages, sizeof(*group->messages));
 	group->chunks = calloc(group->n_chunks, sizeof(*group->chunks));
-	group->tx_records = calloc(RING_SLOTS, RECORD_BYTES);
-	group->rx_records = calloc(RING_SLOTS, RECORD_BYTES);
-	if (!group->messages || !group->chunks || !group->tx_records || !group->rx_records)
+	group->tx_records = calloc(slots, RING_RECORD_BYTES);
+	if (ring_init(&group->ring, slots) || !group->messages || !group->chunks || !group->tx_records)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < group->n_chunks; i++)
 		group->chunks[i].next = i + 1 < group->n_chunks ? i + 1 : NO_CHUNK;
@@ -169,11 +169,12 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 	if (!err)
 		err = make_tables(group);
 	if (!err)
-		err = provider->mr_register(domain->endpoint, group->tx_records, RING_SLOTS * RECORD_BYTES, 0,
-					    &group->tx_mr);
+		err = provider->mr_register(domain->endpoint, group->tx_records,
+					    (size_t)group->ring.slots * RING_RECORD_BYTES, 0, &group->tx_mr);
 	if (!err)
-		err = provider->mr_register(domain->endpoint, group->rx_records, RING_SLOTS * RECORD_BYTES,
-					    QP_ACCESS_REMOTE_WRITE, &group->rx_mr);
+		err = provider->mr_register(domain->endpoint, group->ring.records,
+					    (size_t)group->ring.slots * RING_RECORD_BYTES, QP_ACCESS_REMOTE_WRITE,
+					    &group->rx_mr);
 	if (err) {
 		group_destroy(group);
 		return err;
@@ -208,7 +209,7 @@ void group_destroy(struct fare_group *group)
 	free(group->messages);
 	free(group->chunks);
 	free(group->tx_records);
-	free(group->rx_records);
+	ring_fini(&group->ring);
 	free(group);
 }
 
@@ -298,7 +299,7 @@ void group_fill_open(const struct fare_group *group, struct control_message *m)
 	m->open.window_bytes = group->options.window_bytes;
 	m->open.max_messages = group->options.max_messages;
 	m->open.random_ports = group->options.random_ports;
-	m->open.ring_addr = (uint64_t)(uintptr_t)group->rx_records;
+	m->open.ring_addr = (uint64_t)(uintptr_t)group->ring.records;
 	m->open.ring_rkey = group->rx_mr.rkey;
 }
 

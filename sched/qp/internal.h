@@ -17,11 +17,10 @@
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
 #include "qp/provider.h"
+#include "qp/ring.h"
 #include "spray_fly.h"
 
-#define RING_SLOTS	256 /* notification records; more than messages can be outstanding */
-#define RECORD_BYTES	32
-#define MAX_MESSAGES	(RING_SLOTS / 2)
+#define MAX_MESSAGES	128
 #define PENDING_PER_QP	16 /* chunks assigned to a QP beyond what it may have on the wire */
 #define NO_CHUNK	UINT32_MAX
 #define MAX_CANDIDATES	128
@@ -186,13 +185,12 @@ struct fare_group {
 	uint32_t n_chunks, free_chunk;
 	struct chunk_list replay; /* to be placed before anything new */
 
-	/* notifications: our records leave from tx_records, the peer's arrive in rx_records */
-	uint8_t *tx_records, *rx_records;
+	/* notifications: our records leave from tx_records, for a ring like our own; the peer's arrive in ring */
+	uint8_t *tx_records;
+	struct ring ring;
 	struct qp_mr tx_mr, rx_mr;
 	uint64_t peer_ring_addr;
 	uint32_t peer_ring_rkey;
-	uint64_t rx_floor; /* every sequence number below has been delivered */
-	uint64_t rx_seen[RING_SLOTS / 64];
 
 	struct fare_group_stats stats;
 };

@@ -88,6 +88,7 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 	const struct qp_provider *provider = group->domain->provider;
 	struct lane *lane = &group->lanes[l];
 	bool kernel = group->options.mode == FARE_MODE_KERNEL, packet = group->options.mode == FARE_MODE_PACKET;
+	uint16_t notifications = ring_receives(group->options.max_messages, group->n_lanes * lane->n_qps);
 	int err;
 
 	lane->posted_bytes = 0;
@@ -95,7 +96,8 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 		struct lane_qp *q = &lane->qps[i];
 		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,
 					.retry_cnt = RETRY_COUNT, .order_free = packet,
-					.window_bytes = group->qp_window_bytes, .context = q };
+					.notifications = notifications, .window_bytes = group->qp_window_bytes,
+					.context = q };
 
 		q->home = q->sub_port = attr.sub_port = kernel ? 0 : ports_local_sub_port(group, l, i);
 		err = create_qp(group, l, i, &attr);

@@ -10,7 +10,6 @@
  *
  * The receiver de-duplicates notifications by sequence number: one may be replayed, too.
  */
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -186,6 +185,12 @@ static bool choose(struct fare_group *group, struct chunk *c)
 	return group->options.mode == FARE_MODE_KERNEL ? choose_kernel(group, c) : choose_spray(group, c);
 }
 
+/* Where a message's record lies in the ring, here and at the peer. */
+static size_t record_at(const struct fare_group *group, const struct message *m)
+{
+	return m->notify_seq % group->ring.slots * RING_RECORD_BYTES;
+}
+
 static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 {
 	struct chunk *c = &group->chunks[i];
@@ -193,12 +198,12 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	struct qp_write w = { .wr_id = i };
 
 	if (c->notify) {
-		uint32_t slot = (uint32_t)(m->notify_seq % RING_SLOTS);
+		size_t at = record_at(group, m);
 
-		w.data = group->tx_records + (size_t)slot * RECORD_BYTES;
+		w.data = group->tx_records + at;
 		w.lkey = group->tx_mr.lkey;
-		w.length = RECORD_BYTES;
-		w.remote_addr = group->peer_ring_addr + (uint64_t)slot * RECORD_BYTES;
+		w.length = RING_RECORD_BYTES;
+		w.remote_addr = group->peer_ring_addr + at;
 		w.rkey = group->peer_ring_rkey;
 		w.imm = (uint32_t)m->notify_seq;
 		w.flags = QP_WR_IMM;
@@ -227,18 +232,16 @@ static void refuse_chunk(struct fare_group *group, struct lane_qp *q)
 static void queue_notification(struct fare_group *group, struct message *m)
 {
 	uint32_t i = chunk_alloc(group);
-	uint64_t *record = (uint64_t *)(void *)(group->tx_records + m->notify_seq % RING_SLOTS * RECORD_BYTES);
+	const struct ring_record record = { .seq = m->notify_seq, .bytes = m->write.length, .tag = m->write.tag,
+					    .is_void = m->status != 0 };
 
 	if (i == NO_CHUNK)
 		return; /* tried again by group_step() */
 	m->notifying = true;
 	m->open_chunks++;
-	record[0] = htobe64(m->notify_seq);
-	record[1] = htobe64(m->write.length);
-	record[2] = htobe64(m->write.tag);
-	record[3] = htobe64(m->status != 0); /* void: keeps the numbers without a gap, delivers nothing */
+	ring_fill(group->tx_records + record_at(group, m), &record);
 	group->chunks[i] = (struct chunk){ .next = NO_CHUNK, .lane = UINT16_MAX, .flow = UINT64_MAX, .notify = true,
-					   .message = (uint32_t)(m - group->messages), .length = RECORD_BYTES };
+					   .message = (uint32_t)(m - group->messages), .length = RING_RECORD_BYTES };
 	list_prepend(group, &group->replay, i);
 }
 
@@ -414,27 +417,19 @@ static void pump(struct fare_group *group)
 
 static void deliver(struct fare_group *group, uint32_t imm)
 {
-	const uint64_t *record =
-		(const uint64_t *)(const void *)(group->rx_records + imm % RING_SLOTS * RECORD_BYTES);
-	uint64_t seq = be64toh(record[0]);
-	struct fare_event e = { .kind = FARE_EVENT_RECEIVED, .group = group, .bytes = be64toh(record[1]),
-				.tag = (uint32_t)be64toh(record[2]) };
+	struct fare_event e = { .kind = FARE_EVENT_RECEIVED, .group = group };
+	struct ring_record record;
 
-	/* written by the peer: anything outside of the window is a duplicate or nonsense, and delivers nothing */
 	if (group->state != GROUP_OPEN)
 		return;
-	if ((uint32_t)seq != imm || seq < group->rx_floor || seq - group->rx_floor >= RING_SLOTS ||
-	    group->rx_seen[seq % RING_SLOTS / 64] >> (seq % 64) & 1) {
+	if (!ring_take(&group->ring, imm, &record)) {
 		group->stats.duplicate_notifications++;
 		return;
 	}
-	group->rx_seen[seq % RING_SLOTS / 64] |= UINT64_C(1) << (seq % 64);
-	while (group->rx_seen[group->rx_floor % RING_SLOTS / 64] >> (group->rx_floor % 64) & 1) {
-		group->rx_seen[group->rx_floor % RING_SLOTS / 64] &= ~(UINT64_C(1) << (group->rx_floor % 64));
-		group->rx_floor++;
-	}
 	group_announce(group); /* its data may overtake the last word of the handshake */
-	if (!record[3])
+	e.bytes = record.bytes;
+	e.tag = record.tag;
+	if (!record.is_void)
 		domain_event(group->domain, &e);
 }
 

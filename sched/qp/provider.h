@@ -48,6 +48,11 @@ struct qp_attr {
 	 */
 	uint16_t receives;
 	/*
+	 * How many those are where a device takes them by itself (0: 256). They are posted again once poll has found
+	 * nothing on any QP: so no more immediates than that arrive between two times that it did.
+	 */
+	uint16_t notifications;
+	/*
 	 * Packets may overtake each other: each is placed as it comes, and the QP may leave by several ports (qp_spread). Only
 	 * WRITEs. -EOPNOTSUPP where the provider has none such; the other end must have agreed (qp_remote.order_free).
 	 */
@@ -234,7 +239,7 @@ struct qp_provider {
 	/* Queues a receive, at any time before ERR. 0, -ENOBUFS (attr.receives are posted or not yet polled), -EINVAL,
 	 * -ENOTCONN. */
 	int (*post_recv)(struct qp *qp, const struct qp_recv *recv);
-	/* Takes up to max completions. >= 0. */
+	/* Takes up to max completions. >= 0. 0: a look at every QP found none. */
 	int (*poll)(struct qp_endpoint *ep, struct qp_wc *wc, int max);
 
 	/* Sends one control datagram now. 0 or -errno; loss is silent. */

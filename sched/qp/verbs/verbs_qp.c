@@ -21,7 +21,8 @@ static int attr_check(const struct qp_endpoint *ep, const struct qp_attr *attr)
 		return -EOPNOTSUPP; /* a device's responder takes packets in their order only */
 	if (attr->plane >= ep->attr.n_planes ||
 	    attr->sub_port >= ep->attr.n_sub_ports[attr->plane] || attr->timeout > 31 ||
-	    attr->retry_cnt > 7 || attr->rnr_limit > 7 || attr->receives > QP_MAX_RECEIVES || (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
+	    attr->retry_cnt > 7 || attr->rnr_limit > 7 || attr->receives > QP_MAX_RECEIVES ||
+	    attr->notifications > QP_MAX_RECEIVES || (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
 		return -EINVAL;
 	if (!ep->sub_ports[attr->plane][attr->sub_port].has_gid)
 		return -EADDRNOTAVAIL;
@@ -30,7 +31,9 @@ static int attr_check(const struct qp_endpoint *ep, const struct qp_attr *attr)
 
 static unsigned receive_room(const struct qp *qp)
 {
-	return qp->attr.receives ? qp->attr.receives : VERBS_RECV_DEPTH;
+	if (qp->attr.receives)
+		return qp->attr.receives;
+	return qp->attr.notifications ? qp->attr.notifications : VERBS_RECV_DEPTH;
 }
 
 /* sge NULL: one of zero bytes. */
@@ -43,6 +46,16 @@ static int post_receive(struct qp *qp, struct ibv_sge *sge)
 	return -err;
 }
 
+/* The provider's own: as many as there is room for. */
+static int fill_receives(struct qp *qp)
+{
+	int err = 0;
+
+	while (!err && !qp->attr.receives && qp->n_receives < receive_room(qp))
+		err = post_receive(qp, NULL);
+	return err;
+}
+
 static int to_init(struct qp *qp)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
@@ -51,9 +64,7 @@ static int to_init(struct qp *qp)
 	int err = -ibv_modify_qp(
 		qp->ibv, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 
-	for (unsigned i = 0; !err && !qp->attr.receives && i < VERBS_RECV_DEPTH; i++)
-		err = post_receive(qp, NULL);
-	return err;
+	return err ? err : fill_receives(qp);
 }
 
 static int make(struct qp *qp)
@@ -417,8 +428,7 @@ static bool on_receive(struct qp *qp, const struct ibv_wc *wc, struct qp_wc *out
 	out->imm = out->has_imm ? ntohl(wc->imm_data) : 0;
 	out->byte_len = wc->byte_len;
 	qp->ep->stats.rx_bytes += wc->byte_len;
-	if (!qp->attr.receives && qp->state <= VERBS_QP_READY)
-		post_receive(qp, NULL);
+	qp->ep->refill_due |= !qp->attr.receives;
 	return true;
 }
 
@@ -490,10 +500,26 @@ static bool arm(struct qp_endpoint *ep)
 	return any;
 }
 
+/*
+ * Receives that were used up, posted again only now that nothing waits on any QP: a peer is acknowledged by the
+ * device, whether or not anybody polls here, and could else run any distance ahead of what was read (qp/ring.h).
+ */
+static void refill(struct qp_endpoint *ep)
+{
+	ep->refill_due = false;
+	for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
+		if (qp->state <= VERBS_QP_READY && fill_receives(qp))
+			ep->refill_due = true;
+}
+
 int verbs_qp_poll_all(struct qp_endpoint *ep, struct qp_wc *wc, int max)
 {
 	int n = poll_round(ep, wc, max);
 
+	if (n)
+		return n;
+	if (ep->refill_due)
+		refill(ep);
 	/* what came between the look and the arming has raised no event: look once more */
-	return n || !arm(ep) ? n : poll_round(ep, wc, max);
+	return arm(ep) ? poll_round(ep, wc, max) : 0;
 }

@@ -457,6 +457,62 @@ START_TEST(a_spray_begins_at_its_pair_s_phase)
 }
 END_TEST
 
+/*
+ * A receiver that takes few events at a time: what its peers are acknowledged for it has, or will have. By row: groups, messages
+ * outstanding (0: the default), events a poll, and whether it promises to come again.
+ */
+static const struct {
+	unsigned n_groups, max_messages;
+	int max_events;
+	bool busy_poll;
+} slow_receivers[] = { { 8, 0, 16, false }, { 8, 0, 64, false }, { 1, 128, 16, true }, { 8, 128, 1, false } };
+
+START_TEST(a_slow_receiver_misses_nothing)
+{
+	enum { MESSAGES = 6000, GROUPS = 8 };
+	struct fare_group_options options = { .mode = modes[_i % 3], .max_messages = slow_receivers[_i / 3].max_messages,
+					      .random_ports = true };
+	unsigned n_groups = slow_receivers[_i / 3].n_groups, n = 0, posted[GROUPS] = { 0 };
+	static unsigned char got[GROUPS][MESSAGES];
+	struct in6_addr peer = address(1);
+	struct fare_group *groups[GROUPS];
+	struct fare_event e[64];
+
+	memset(got, 0, sizeof(got));
+	busy_poll = slow_receivers[_i / 3].busy_poll;
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	for (unsigned g = 0; g < n_groups; g++)
+		ck_assert_int_eq(fare_group_open(&groups[g], domain[0], &peer, &options), 0);
+	for (time_t end = time(NULL) + 20; n_connected < n_groups || n_accepted < n_groups;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	for (time_t end = time(NULL) + 10; n < n_groups * MESSAGES;) {
+		int taken;
+
+		ck_assert_msg(time(NULL) < end, "%u of %u arrived", n, n_groups * MESSAGES);
+		for (unsigned g = 0; g < n_groups; g++) {
+			struct fare_write w = { .flags = FARE_WRITE_NOTIFY, .tag = g << 24 | posted[g] };
+
+			for (; posted[g] < MESSAGES && !fare_group_write(groups[g], &w); w.tag++)
+				posted[g]++;
+		}
+		ck_assert_int_ge(fare_domain_poll(domain[0], e, 64), 0);
+		taken = fare_domain_poll(domain[1], e, slow_receivers[_i / 3].max_events);
+		for (int i = 0; i < taken; i++) {
+			if (e[i].kind != FARE_EVENT_RECEIVED)
+				continue;
+			ck_assert_uint_eq(got[e[i].tag >> 24][e[i].tag & 0xffffff]++, 0);
+			n++;
+			end = time(NULL) + 10;
+		}
+	}
+	for (const struct fare_group *g = domain[1]->groups; g; g = g->next)
+		ck_assert_uint_eq(g->stats.path_deaths, 0);
+}
+END_TEST
+
 /* How the other end differs: row by row. */
 static const struct {
 	const char *content;
@@ -528,6 +584,7 @@ int main(void)
 	tc = tcase_create("four planes");
 	tcase_add_checked_fixture(tc, setup_four_planes, teardown);
 	tcase_add_test(tc, a_spray_begins_at_its_pair_s_phase);
+	tcase_add_loop_test(tc, a_slow_receiver_misses_nothing, 0, 3 * (int)(sizeof(slow_receivers) / sizeof(slow_receivers[0])));
 	tcase_add_loop_test(tc, sizes_in_turn_do_not_bend_shares, 0, (int)(sizeof(modes) / sizeof(modes[0])));
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

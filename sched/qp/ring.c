@@ -1,0 +1,78 @@
+#include "qp/ring.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECEIVES 512u /* of all QPs of a group, as long as that leaves each the fewest */
+#define FEWEST	 4u   /* a QP whose receives are used up makes its sender wait for the better part of a millisecond */
+#define BITS	 64u
+
+uint16_t ring_receives(uint32_t max_messages, unsigned n_qps)
+{
+	uint32_t n = RECEIVES / n_qps < max_messages ? RECEIVES / n_qps : max_messages;
+
+	return (uint16_t)(n > FEWEST ? n : FEWEST);
+}
+
+uint32_t ring_slots(uint32_t max_messages, unsigned n_qps)
+{
+	uint32_t least = 2 * max_messages + n_qps * ring_receives(max_messages, n_qps), slots = BITS;
+
+	while (slots < least)
+		slots *= 2;
+	return slots;
+}
+
+int ring_init(struct ring *ring, uint32_t slots)
+{
+	*ring = (struct ring){ .slots = slots, .records = calloc(slots, RING_RECORD_BYTES),
+			       .seen = calloc(slots / BITS, sizeof(*ring->seen)) };
+	return ring->records && ring->seen ? 0 : -ENOMEM;
+}
+
+void ring_fini(struct ring *ring)
+{
+	free(ring->records);
+	free(ring->seen);
+	memset(ring, 0, sizeof(*ring));
+}
+
+void ring_fill(uint8_t record[RING_RECORD_BYTES], const struct ring_record *in)
+{
+	const uint64_t words[RING_RECORD_BYTES / 8] = { htobe64(in->seq), htobe64(in->bytes), htobe64(in->tag),
+							htobe64(in->is_void) };
+
+	memcpy(record, words, sizeof(words));
+}
+
+static uint64_t *word_of(struct ring *ring, uint64_t seq)
+{
+	return &ring->seen[seq % ring->slots / BITS];
+}
+
+static uint64_t bit_of(uint64_t seq)
+{
+	return UINT64_C(1) << seq % BITS;
+}
+
+bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out)
+{
+	uint64_t words[RING_RECORD_BYTES / 8], seq;
+
+	memcpy(words, ring->records + (size_t)(imm % ring->slots) * RING_RECORD_BYTES, sizeof(words));
+	seq = be64toh(words[0]);
+	/* written by the peer: anything outside of the window is a duplicate or nonsense */
+	if ((uint32_t)seq != imm || seq < ring->floor || seq - ring->floor >= ring->slots ||
+	    *word_of(ring, seq) & bit_of(seq))
+		return false;
+	*word_of(ring, seq) |= bit_of(seq);
+	while (*word_of(ring, ring->floor) & bit_of(ring->floor)) {
+		*word_of(ring, ring->floor) &= ~bit_of(ring->floor);
+		ring->floor++;
+	}
+	*out = (struct ring_record){ .seq = seq, .bytes = be64toh(words[1]), .tag = (uint32_t)be64toh(words[2]),
+				     .is_void = words[3] != 0 };
+	return true;
+}
