@@ -161,7 +161,9 @@ int result_describe(struct result *result, const struct topo *topo)
 			  "sub_port_rate_bps", (json_int_t)port->rate_bps, "mtu_bytes",
 			  (int)topo->mtu_bytes, "goodput_factor", optimum_goodput_factor(topo),
 			  "observation_point",
-			  "endpoint software (c): payload verified at the receiver", "real",
+			  "endpoint software (c): payload acknowledged in the time measured, all of it "
+			  "verified at the receiver",
+			  "real",
 			  "FRR's bgpd and zebra, the kernel's routing and multipath hash, the "
 			  "RoCEv2 wire format",
 			  "emulated",

@@ -42,8 +42,8 @@ struct traffic_stream {
 	const char *strategy;	       /* NULL: that of traffic_options; else both are fare's */
 };
 
-/* Figures of one repetition. Goodput is payload verified at the receiver (observation point:
- * endpoint software). */
+/* Figures of one repetition. Goodput is payload acknowledged in the time measured, all of it verified at the receiver
+ * before the repetition counts (observation point: endpoint software). */
 struct traffic_result {
 	double goodput_bps, optimum_bps;
 	struct cpu_idle idle;

@@ -84,6 +84,9 @@ void worker_send(struct worker *w, json_t *event); /* takes event */
 /* Takes what the domain has, posts what may be posted, says "opened" and "done" when it is so. */
 void worker_turn(struct worker *w);
 
+/* Begins: the first messages are filled and posted on return. */
+void worker_start(struct worker *w);
+
 /* Books what was acknowledged since the last call to the millisecond that it belongs to. */
 void worker_bin(struct worker *w, uint64_t now);
 

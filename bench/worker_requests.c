@@ -345,7 +345,7 @@ bool worker_request(struct worker *w, json_t *request)
 	} else if (strcmp(op, "open") == 0 && w->arena_bytes && !w->n_tx && !w->n_rx) {
 		worker_op_open(w, request);
 	} else if (strcmp(op, "start") == 0) {
-		w->running = true;
+		worker_start(w); /* large messages take a while to fill: no time that is measured */
 		worker_send(w, json_pack("{s:s, s:I}", "event", "started", "t_ns",
 					 (json_int_t)worker_now_ns()));
 	} else if (strcmp(op, "stop") == 0) {

@@ -66,6 +66,12 @@ static void worker_post(struct worker *w)
 	}
 }
 
+void worker_start(struct worker *w)
+{
+	w->running = true;
+	worker_post(w);
+}
+
 static void worker_credit(struct worker *w, struct worker_rx *rx)
 {
 	for (unsigned i = 0; i < rx->books.slots; i++) {

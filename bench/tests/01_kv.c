@@ -41,8 +41,9 @@ static int kv_check_counts(const struct traffic_result *rx, size_t n_times,
 	return -EBADE;
 }
 
-int kv_end(struct cluster *cluster, const struct kv_options *kv, struct traffic_result *result,
-	   uint64_t **times_ns, size_t *n_times)
+/* Stops, and waits until everything has arrived and both ends have counted the same; groups stay open. */
+static int kv_stop(struct cluster *cluster, const struct kv_options *kv, struct traffic_result *result,
+		   uint64_t **times_ns, size_t *n_times)
 {
 	int err = cluster_all(cluster, "stop", NULL, 0);
 
@@ -56,6 +57,18 @@ int kv_end(struct cluster *cluster, const struct kv_options *kv, struct traffic_
 		err = kv_check_counts(result, *n_times, kv);
 	if (!err)
 		err = traffic_report(cluster, kv->src, result, NULL, NULL);
+	if (err) {
+		free(*times_ns);
+		*times_ns = NULL;
+	}
+	return err;
+}
+
+int kv_end(struct cluster *cluster, const struct kv_options *kv, struct traffic_result *result,
+	   uint64_t **times_ns, size_t *n_times)
+{
+	int err = kv_stop(cluster, kv, result, times_ns, n_times);
+
 	if (!err)
 		err = traffic_close(cluster);
 	if (err) {
@@ -65,29 +78,50 @@ int kv_end(struct cluster *cluster, const struct kv_options *kv, struct traffic_
 	return err;
 }
 
-static void kv_timeline(const struct kv_options *kv, const uint64_t *times, size_t n, uint64_t from,
-			uint64_t to)
+static void kv_timeline(json_t *timeline, const double *bytes, size_t n, uint64_t base, uint64_t from, uint64_t to)
 {
 	json_t *bins = json_array();
 
-	for (; from + KV_BIN_NS <= to; from += KV_BIN_NS) {
-		double messages = traffic_progress(times, n, from + KV_BIN_NS) -
-				  traffic_progress(times, n, from);
+	for (; from + KV_BIN_NS <= to; from += KV_BIN_NS)
+		json_array_append_new(bins, json_real(traffic_bins_bytes(bytes, n, base, from, from + KV_BIN_NS) *
+						      8e9 / KV_BIN_NS));
+	json_array_append_new(timeline, bins);
+}
 
-		json_array_append_new(
-			bins, json_real(messages * (double)kv->size_bytes * 8e9 / KV_BIN_NS));
+/*
+ * What was acknowledged between the two times; kv_stop() has seen that every byte of it was verified. When messages
+ * were verified would not do: those under way together end together, and where they are few and large a window
+ * holds all of a row of them or none.
+ */
+static int kv_evaluate(struct cluster *cluster, const struct kv_options *kv, uint64_t from, uint64_t to,
+		       struct traffic_result *result)
+{
+	uint64_t base = from / TRAFFIC_BIN_NS * TRAFFIC_BIN_NS;
+	size_t n = (size_t)((to - base) / TRAFFIC_BIN_NS + 1);
+	double *bytes = calloc(n, sizeof(*bytes));
+	int err = bytes ? traffic_bins(cluster, kv->src, base, bytes, n) : -ENOMEM;
+
+	if (!err) {
+		result->goodput_bps =
+			traffic_bins_bytes(bytes, n, base, from, to) * 8e9 / (double)(to - from);
+		if (kv->timeline)
+			kv_timeline(kv->timeline, bytes, n, base, from, to);
 	}
-	json_array_append_new(kv->timeline, bins);
+	free(bytes);
+	return err;
 }
 
 int kv_run(struct cluster *cluster, const struct topo *topo, const struct kv_options *kv,
 	   struct traffic_result *result)
 {
+	struct kv_options binned = *kv;
 	uint64_t from, to, *times;
 	struct cpu_times before, after;
 	size_t n;
-	int err = kv_begin(cluster, topo, kv);
+	int err;
 
+	binned.traffic.bins = true;
+	err = kv_begin(cluster, topo, &binned);
 	if (err)
 		return err;
 	memset(result, 0, sizeof(*result));
@@ -101,17 +135,16 @@ int kv_run(struct cluster *cluster, const struct topo *topo, const struct kv_opt
 	if (!err)
 		err = cpu_read(&after);
 	if (!err)
-		err = kv_end(cluster, kv, result, &times, &n);
+		err = kv_stop(cluster, &binned, result, &times, &n);
 	if (err)
 		return err;
+	free(times);
 	result->optimum_bps =
 		(double)optimum_pair_bps(topo, kv->src, kv->dst) * optimum_goodput_factor(topo);
-	result->goodput_bps = (traffic_progress(times, n, to) - traffic_progress(times, n, from)) *
-			      (double)kv->size_bytes * 8e9 / (double)(to - from);
-	if (kv->timeline)
-		kv_timeline(kv, times, n, from, to);
-	free(times);
-	return cpu_idle(&before, &after, &result->idle);
+	err = kv_evaluate(cluster, &binned, from, to, result);
+	if (!err)
+		err = traffic_close(cluster);
+	return err ? err : cpu_idle(&before, &after, &result->idle);
 }
 
 /* ---- farebench kv
