@@ -262,23 +262,34 @@ static void add_picture(struct failover_picture *p, const struct recovery *r, ui
 	}
 }
 
+void failover_trial_decide(const struct failover_scenario *s, const struct failover_decision *d,
+			   struct failover_trial *t)
+{
+	bool due = failover_weights_due(s), told = d->kernel_ns && d->kernel_ns < d->heal_ns;
+
+	t->undecided = due && !d->decided_ns && !s->may_not_see;
+	if (t->undecided)
+		t->decide_ms = ms(d->inject_ns, d->heal_ns);
+	else if (due && d->decided_ns)
+		t->decide_ms = ms(d->inject_ns, d->decided_ns);
+	if (!s->carrier)
+		return;
+	if (d->kernel_ns)
+		t->kernel_ms = ms(d->inject_ns, d->kernel_ns);
+	if (t->undecided || (due && !d->kernel_ns))
+		t->decide_after_kernel_ms = ms(told ? d->kernel_ns : d->inject_ns, d->heal_ns);
+	else if (d->kernel_ns && d->decided_ns)
+		t->decide_after_kernel_ms = fmax(0, ms(d->kernel_ns, d->decided_ns));
+}
+
 static void figures(const struct failover_scenario *s, const struct moments *m, const struct recovery *r,
 		    uint64_t restored, bool is_kv, struct failover_trial *t)
 {
+	const struct failover_decision decision = {m->inject_ns, m->kernel_ns, m->decided_ns, m->heal_ns};
 	double healthy = recovery_mean(r, m->healthy_ns, m->inject_ns);
 	bool cycles = s->fault[0].cycles;
 
-	/* what was due and was not seen counts as long as it was waited for: no figure passes by a miss */
-	t->undecided = failover_weights_due(s) && !m->decided_ns && !s->may_not_see;
-	if (t->undecided)
-		t->decide_ms = ms(m->inject_ns, m->heal_ns);
-	else if (failover_weights_due(s) && m->decided_ns)
-		t->decide_ms = ms(m->inject_ns, m->decided_ns);
-	if (s->carrier && m->kernel_ns) {
-		t->kernel_ms = ms(m->inject_ns, m->kernel_ns);
-		if (m->decided_ns)
-			t->decide_after_kernel_ms = fmax(0, ms(m->kernel_ns, m->decided_ns));
-	}
+	failover_trial_decide(s, &decision, t);
 	if (!cycles) {
 		uint64_t settle = m->heal_ns - settle_ns(is_kv);
 

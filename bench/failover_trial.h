@@ -34,7 +34,7 @@ struct failover_picture {
 struct failover_trial {
 	double kernel_ms;	       /* injection -> the kernel told the server that lost its link */
 	double decide_ms;	       /* injection -> new weights are there for applications, on all servers concerned */
-	double decide_after_kernel_ms; /* the same from the kernel's event */
+	double decide_after_kernel_ms; /* the same from the kernel's event; until healing, if either was not seen */
 	double move_ms;		       /* injection -> goodput is what it settles at (recovery.h) */
 	double gap_ms;		       /* longest time without a byte acknowledged */
 	double settled_ratio;	       /* goodput under the fault over the healthy one */
@@ -79,6 +79,18 @@ static inline bool failover_trial_slowed(const struct failover_trial *t)
 {
 	return !t->back_at_all && t->control_ratio >= 0 && t->after_ratio >= RECOVERY_BACK * t->control_ratio;
 }
+
+/* When things were; 0: never. What was looked for was looked for until heal_ns. */
+struct failover_decision {
+	uint64_t inject_ns, kernel_ns, decided_ns, heal_ns;
+};
+
+/*
+ * Fills in kernel_ms, decide_ms, decide_after_kernel_ms (all -1 before) and undecided. What was due and was not seen
+ * counts as long as it was waited for: no figure passes by a miss. Pure.
+ */
+void failover_trial_decide(const struct failover_scenario *s, const struct failover_decision *d,
+			   struct failover_trial *t);
 
 /* Runs it. fault and heal (may be NULL) get the goodput. 0, or -errno after saying why: the run is over then, and what it
  * broke is the guard's to undo. -EINTR: a signal is pending (interrupt.h). */

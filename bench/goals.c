@@ -188,6 +188,11 @@ void goals_evaluate(const struct figure *figure, const json_t *root, struct goal
 	out->value = numbers[0];
 	out->verdict = figures_goal_met(figure->goal, out->value) == 1 ? GOALS_MET : GOALS_MISSED;
 	goals_spread(figure->json, root, out);
+	if ((out->n_numbers ? out->low : out->value) < 0 && !strstr(figure->json, " - ")) {
+		out->verdict = GOALS_MISSED;
+		snprintf(out->reason, sizeof(out->reason),
+			 "a negative number: what was to be seen was not, at least once; --keep DIR keeps every trial");
+	}
 }
 
 static bool goals_wants(const struct goals *goals, const struct figure *figure)

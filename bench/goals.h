@@ -32,10 +32,13 @@ struct goals_outcome {
 	int n_numbers;	  /* how many; <= 1: no spread */
 	double seconds;	  /* that its command took; the same for all figures of a command */
 	double stolen_percent; /* of the machine's time meanwhile, by a hypervisor; < 0: unknown */
-	char reason[700]; /* if failed */
+	char reason[700]; /* if failed, or missed for another reason than value */
 };
 
-/* What json picks out of root, held against the goal. */
+/*
+ * What json picks out of root, held against the goal. A negative number stands for what was not seen, and misses any
+ * goal, unless json takes a difference: no figure passes by an event that did not happen.
+ */
 void goals_evaluate(const struct figure *figure, const json_t *root, struct goals_outcome *out);
 
 /* One line, the heading of such lines, and the sentence after them. */

@@ -100,9 +100,9 @@ static json_t *goals_json_one(const struct goals_outcome *o)
 			  "goal", f->goal, "verdict", goals_word(o->verdict), "n", (int)f->n,
 			  "command", f->command, "json", f->json, "seconds", o->seconds);
 
-	if (one && o->verdict == GOALS_FAILED)
+	if (one && o->reason[0])
 		json_object_set_new(one, "reason", json_string(o->reason));
-	else if (one)
+	if (one && o->verdict != GOALS_FAILED)
 		json_object_set_new(one, "value", json_real(o->value));
 	if (one && o->stolen_percent >= 0)
 		json_object_set_new(one, "stolen_percent", json_real(o->stolen_percent));
@@ -184,7 +184,10 @@ int goals_page(const struct goals_outcome *outcomes, size_t n, struct report *re
 		if (o->verdict == GOALS_UNKNOWN)
 			continue;
 		report_text(report, "%s: %s.%s%s", o->figure->id, o->figure->what,
-			    o->reason[0] ? " No number: " : "", o->reason);
+			    !o->reason[0]		 ? ""
+			    : o->verdict == GOALS_FAILED ? " No number: "
+							 : " Missed: ",
+			    o->reason);
 		report_verbatim(report, o->figure->command);
 	}
 	return err;

@@ -87,7 +87,7 @@ static int add_load(struct run *r, const char *name, const struct probes_load *l
 	struct stats_summary ms = {0};
 	char what[64], note[96];
 
-	if (found->n && stats_summarise(found->ms, found->n, &ms))
+	if (stats_summarise(found->ms, found->n_paths, &ms))
 		return -ENOMEM;
 	for (unsigned i = 0; i < load->n; i++) {
 		lost += samples[i].lost;
@@ -95,8 +95,10 @@ static int add_load(struct run *r, const char *name, const struct probes_load *l
 		downs += samples[i].downs;
 	}
 	snprintf(what, sizeof(what), "%u peers x %u, %u fast", load->n_peers, PROBES_PLANES, load->n_active);
-	snprintf(note, sizeof(note), "%llu lost, %llu late, %llu down; a dead plane: %u paths found, %.0f..%.0f ms",
-		 (unsigned long long)lost, (unsigned long long)late, (unsigned long long)downs, found->n, ms.min, ms.max);
+	snprintf(note, sizeof(note),
+		 "%llu lost, %llu late, %llu down; a dead plane: %u of %u paths found, %.0f..%.0f ms",
+		 (unsigned long long)lost, (unsigned long long)late, (unsigned long long)downs, found->n,
+		 found->n_paths, ms.min, ms.max);
 	if (say(r, name, what, cpu, load->n_peers * PROBES_PLANES, samples[0].sent_per_s + samples[0].reflected_per_s,
 		note))
 		return -ENOMEM;

@@ -16,7 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROBES_MAX_PEERS 4000u
+#include "probes_found.h"
+
 #define PROBES_PLANES	 4u
 #define PROBES_SUB_PORTS 2u
 
@@ -53,11 +54,6 @@ struct probes_sample {
 	double cpu_percent;	/* user + system of the process, of one core */
 	double sent_per_s, answered_per_s, reflected_per_s;
 	uint64_t lost, late, downs;
-};
-/* How long after the peers had become silent over a plane each path of it was down. */
-struct probes_found {
-	uint32_t n; /* paths */
-	double ms[PROBES_MAX_PEERS];
 };
 /* probes_peers.c: plays all peers until it is killed; a child process. -errno. */
 pid_t probes_peers_start(const struct probes_net *net, const struct probes_load *load);

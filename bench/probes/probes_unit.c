@@ -19,7 +19,6 @@
 #define MS_NS	  UINT64_C(1000000)
 #define WARM_UP_S 3.
 #define TRAFFIC_S 0.2
-#define SILENT_S  3. /* what is not found by then is not found */
 
 struct unit {
 	const struct probes_load *load;
@@ -31,8 +30,7 @@ struct unit {
 	int out;
 	unsigned n_done;
 	uint64_t downs;
-	uint32_t n_found;
-	uint64_t found_ns[PROBES_MAX_PEERS]; /* when paths of plane 0 went down */
+	uint64_t down_ns[PROBES_MAX_PEERS]; /* when each peer's path over plane 0 went down last; 0: it did not */
 	/* at the start of the window */
 	double cpu_s, at_s;
 	uint64_t lost;
@@ -64,12 +62,11 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	struct unit *u = arg;
 
 	(void)gpu;
-	(void)peer;
 	if (!change || view->state != PROBE_DOWN)
 		return;
 	u->downs++;
-	if (plane == 0 && u->n_found < PROBES_MAX_PEERS)
-		u->found_ns[u->n_found++] = now_ns();
+	if (plane == 0)
+		u->down_ns[probes_net_index(peer)] = now_ns();
 }
 
 static void on_log(void *arg, int priority, const char *line)
@@ -187,15 +184,13 @@ static void on_window(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	if (u->n_done == u->load->n)
-		_exit(write_all(u->out, &u->n_found, sizeof(u->n_found)) ||
-		      write_all(u->out, u->found_ns, u->n_found * sizeof(u->found_ns[0])));
+		_exit(write_all(u->out, u->down_ns, u->load->n_peers * sizeof(u->down_ns[0])) != 0);
 	if (u->at_s > 0) {
-		u->n_found = 0; /* before the reader silences anything */
 		u->n_done++;
 		end_window(u);
 	}
 	start_window(u);
-	w->repeat = u->n_done == u->load->n ? SILENT_S : u->load->window_s;
+	w->repeat = u->n_done == u->load->n ? PROBES_FOUND_MS / 1e3 : u->load->window_s;
 	ev_timer_again(loop, w);
 }
 
@@ -285,15 +280,13 @@ static void run(struct unit *u, const struct probes_net *net)
 	_exit(1);
 }
 
-static int read_found(int fd, uint64_t silent_ns, struct probes_found *found)
+static int read_found(int fd, uint32_t n_peers, uint64_t silent_ns, struct probes_found *found)
 {
-	uint64_t at;
-	int rc = read_all(fd, &found->n, sizeof(found->n));
+	uint64_t down_ns[PROBES_MAX_PEERS];
+	int rc = read_all(fd, down_ns, n_peers * sizeof(down_ns[0]));
 
-	for (uint32_t i = 0; !rc && i < found->n; i++) {
-		rc = read_all(fd, &at, sizeof(at));
-		found->ms[i] = (double)(int64_t)(at - silent_ns) / 1e6;
-	}
+	if (!rc)
+		probes_found_set(found, down_ns, n_peers, silent_ns);
 	return rc;
 }
 
@@ -321,7 +314,7 @@ int probes_unit_run(const struct probes_net *net, const struct probes_load *load
 		rc = read_all(fds[0], &samples[i], sizeof(samples[i]));
 	silent_ns = now_ns();
 	if (pid > 0 && !rc)
-		rc = kill(peers, PROBES_SILENT) ? -errno : read_found(fds[0], silent_ns, found);
+		rc = kill(peers, PROBES_SILENT) ? -errno : read_found(fds[0], load->n_peers, silent_ns, found);
 	close(fds[0]);
 	if (pid > 0)
 		waitpid(pid, &status, 0);

@@ -204,6 +204,47 @@ START_TEST(documents_are_kept)
 }
 END_TEST
 
+static enum goals_verdict verdict(const char *json, const char *goal, const char *document)
+{
+	struct figure figure = {.id = (char *)(uintptr_t)"a/b", .json = (char *)(uintptr_t)json,
+				.goal = (char *)(uintptr_t)goal, .n = 2};
+	struct goals_outcome out = {0};
+	json_t *root = json_loads(document, 0, NULL);
+
+	ck_assert_ptr_nonnull(root);
+	goals_evaluate(&figure, root, &out);
+	ck_assert_int_eq(out.reason[0] != '\0', out.verdict == GOALS_MISSED && strstr(document, "-1"));
+	json_decref(root);
+	return out.verdict;
+}
+
+/* -1 stands for what was not seen: an event that did not happen is no quick one. */
+START_TEST(what_was_not_seen_is_not_met)
+{
+	ck_assert_int_eq(verdict("max(v)", "<= 2", "{\"v\":[1,2]}"), GOALS_MET);
+	ck_assert_int_eq(verdict("max(v)", "<= 2", "{\"v\":[-1,-1]}"), GOALS_MISSED);
+	ck_assert_int_eq(verdict("max(v)", "<= 2", "{\"v\":[-1,2]}"), GOALS_MISSED); /* not hidden by the others */
+	ck_assert_int_eq(verdict("v", "<= 2", "{\"v\":-1}"), GOALS_MISSED);
+	ck_assert_int_eq(verdict("max(v - w)", "<= 2", "{\"v\":[1,2],\"w\":[3,4]}"), GOALS_MET); /* a difference */
+}
+END_TEST
+
+START_TEST(a_miss_says_what_was_not_seen)
+{
+	const char *command = "echo '{\"v\":[-1,1]}' > {out}";
+	char text[1024] = "figures:\n";
+	json_t *root;
+
+	add(text, sizeof(text), "e/unseen", command, "max(v)", "<= 3");
+	write_registry(text);
+	ck_assert_int_eq(check("e", NULL), 1);
+	root = loaded();
+	expect(root, "e/unseen", "missed", "not, at least once");
+	ck_assert(json_number_value(json_object_get(told(root, "e/unseen"), "value")) == 1);
+	json_decref(root);
+}
+END_TEST
+
 /* A typing error must not look like success. */
 START_TEST(no_such_figure)
 {
@@ -228,6 +269,8 @@ int main(void)
 	tcase_add_test(tcase, too_slow);
 	tcase_add_test(tcase, a_page);
 	tcase_add_test(tcase, documents_are_kept);
+	tcase_add_test(tcase, what_was_not_seen_is_not_met);
+	tcase_add_test(tcase, a_miss_says_what_was_not_seen);
 	tcase_add_test(tcase, no_such_figure);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
