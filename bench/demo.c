@@ -108,7 +108,6 @@ static void demo_configure(struct demo *demo, const struct demo_command *c)
 		strategies += demo->wanted[s];
 	demo->n = c->n ? (unsigned)c->n : c->quick ? 3 : 5;
 	demo->n_shift = c->n_shift ? (unsigned)c->n_shift : c->quick ? 1 : 2;
-	demo->n_chaos = c->quick ? 1 : 2;
 	demo->only = c->only;
 	demo->kv = (struct kv_options){.src = 0, .size_bytes = 1 << 20, .depth = 8, .warm_s = 0.2};
 	demo->kv.measure_s = c->quick ? 0.3 : 0.4;
@@ -120,7 +119,7 @@ static void demo_configure(struct demo *demo, const struct demo_command *c)
 		demo->ep.moe.experts++;
 	progress_init(&demo->progress, (c->only ? 1 : DEMO_SCENARIOS) * strategies * 2 +
 					       (c->only ? 1 : DEMO_SCENARIOS - 1) * strategies +
-					       2 * demo->n_chaos);
+					       demo->n);
 }
 
 static int demo_open(struct demo *demo, const struct demo_command *c)

@@ -34,7 +34,7 @@ struct demo {
 	struct kv_options kv, shift_kv;
 	struct ep_options ep;
 	unsigned plane; /* the one that suffers */
-	unsigned n, n_shift, n_chaos;
+	unsigned n, n_shift;
 	int weights;	  /* in force: 1 equal, 0 by bandwidth */
 	const char *only; /* a scenario's name, or NULL */
 	bool wanted[STRATEGY_COUNT];

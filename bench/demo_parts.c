@@ -301,7 +301,7 @@ int demo_chaos(struct demo *demo)
 	int err = demo_weights(demo, STRATEGY_WECMP_KERNEL);
 
 	demo->shift_kv.traffic.strategy = STRATEGY_FARE_SPRAY;
-	for (unsigned i = 0; !err && i < demo->n_chaos; i++) {
+	for (unsigned i = 0; !err && i < demo->n; i++) {
 		progress_step(&demo->progress, "bgpd and fared killed in mid-transfer");
 		err = demo_chaos_trial(demo);
 	}

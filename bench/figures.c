@@ -84,6 +84,12 @@ static int figures_check(const struct figures *list, char *reason, size_t size)
 				 figure->n ? "the command has no {out}" : "n is 0");
 			return -EBADMSG;
 		}
+		/* else it would be printed, whatever the command repeats */
+		if (figure->n > 1 && !strstr(figure->command, "{n}")) {
+			snprintf(reason, size, "%s: n is %u, and the command has no {n} to be told",
+				 figure->id, figure->n);
+			return -EBADMSG;
+		}
 		if (figure->time_limit_s > FIGURES_MAX_TIME_S) {
 			snprintf(reason, size, "%s: time_limit_s: at most a day", figure->id);
 			return -EBADMSG;

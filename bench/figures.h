@@ -9,7 +9,7 @@
  *	    command: farebench ... {out}	for bash -c; writes JSON to the file that {out} stands for; {n} is n
  *	    json: min(runs[...].ratio)		selector.h has the syntax
  *	    goal: ">= 0.95"			>= <= > < == and a number
- *	    n: 5				repetitions behind the figure
+ *	    n: 5				repetitions behind the figure; beyond 1 the command takes it as {n}
  *	    cheap: false			true: quick enough for every change
  *	    time_limit_s: 7200			optional: the command may take so long, 1..86400
  */

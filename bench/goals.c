@@ -20,6 +20,7 @@
 
 #define GOALS_TIMEOUT_S	  1800
 #define GOALS_MAX_NUMBERS 1024
+#define GOALS_MAX_COMMAND 4096
 
 struct goals {
 	const char *path, *json_path, *html_path;
@@ -129,7 +130,7 @@ static uint64_t goals_time_s(const struct goals *goals, const struct figure *fig
 static json_t *goals_measure(const struct goals *goals, const struct figure *figure, char *why,
 			     size_t size)
 {
-	char path[1024], command[4096];
+	char path[1024], command[GOALS_MAX_COMMAND];
 	int err = goals_file(goals, figure, path, sizeof(path));
 	json_t *root = NULL;
 	json_error_t error;
@@ -204,9 +205,15 @@ static bool goals_wants(const struct goals *goals, const struct figure *figure)
 	return selected && (!goals->cheap || figure->cheap);
 }
 
+/* Do both run the same? Of one run, figures may be about different parts, each with an n of its own. */
 static bool goals_same_command(const struct figure *a, const struct figure *b)
 {
-	return a->n == b->n && strcmp(a->command, b->command) == 0;
+	char left[GOALS_MAX_COMMAND], right[GOALS_MAX_COMMAND];
+
+	if (a == b)
+		return true;
+	return goals_expand(a, "", left, sizeof(left)) == 0 && goals_expand(b, "", right, sizeof(right)) == 0 &&
+	       strcmp(left, right) == 0;
 }
 
 /* Does this figure's command still have to be run: is it wanted, and shared with none before it? */

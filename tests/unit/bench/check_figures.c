@@ -37,6 +37,26 @@ START_TEST(the_registry_of_this_tree)
 }
 END_TEST
 
+/* What n is printed for is how often something is measured, not how large it is: no option but these two takes it. */
+START_TEST(n_is_a_number_of_repetitions)
+{
+	char path[512], reason[256];
+	struct figures *list;
+
+	snprintf(path, sizeof(path), "%s/docs/figures.yaml", getenv("FARE_SOURCE_DIR"));
+	ck_assert_int_eq(figures_load(&list, path, reason, sizeof(reason)), 0);
+	for (unsigned i = 0; i < list->figures_count; i++) {
+		const struct figure *f = &list->figures[i];
+		const char *n = strstr(f->command, "{n}");
+
+		ck_assert_msg(!n || strncmp(n - 4, "--n ", 4) == 0 || strncmp(n - 9, "--trials ", 9) == 0, "%s", f->id);
+		/* one run has one duration */
+		ck_assert_msg(!strstr(f->json, "duration_s") || f->n == 1, "%s", f->id);
+	}
+	figures_destroy(list);
+}
+END_TEST
+
 #define ENTRY(id, command, goal, n)                                                                \
 	"  - {id: " id ", what: w, command: \"" command "\", json: a.b, goal: \"" goal "\", n: " n \
 	", cheap: true}\n"
@@ -46,7 +66,7 @@ START_TEST(a_good_one)
 	char reason[256];
 	struct figures *list;
 
-	ck_assert_int_eq(load("figures:\n" ENTRY("a/b", "x {out}", ">= 0.95", "5, time_limit_s: 7200")
+	ck_assert_int_eq(load("figures:\n" ENTRY("a/b", "x --n {n} {out}", ">= 0.95", "5, time_limit_s: 7200")
 				      ENTRY("a/c", "x {out}", "== 0", "1"),
 			      &list, reason),
 			 0);
@@ -75,6 +95,7 @@ START_TEST(bad_ones_say_why)
 		{"figures:\n" ENTRY("a/b", "x {out}", ">= x", "1"), "goal"},
 		{"figures:\n" ENTRY("a/b", "x", ">= 1", "1"), "{out}"},
 		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "0"), "n is 0"},
+		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "2"), "no {n}"},
 		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "1")
 			 ENTRY("a/b", "x {out}", ">= 1", "1"),
 		 "twice"},
@@ -121,6 +142,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, the_registry_of_this_tree);
+	tcase_add_test(tcase, n_is_a_number_of_repetitions);
 	tcase_add_test(tcase, a_good_one);
 	tcase_add_test(tcase, bad_ones_say_why);
 	tcase_add_test(tcase, goals);

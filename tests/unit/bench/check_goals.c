@@ -23,16 +23,22 @@ static void write_registry(const char *text)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
-static void add(char *text, size_t size, const char *id, const char *command, const char *json,
-		const char *goal)
+static void add_n(char *text, size_t size, const char *id, const char *command, const char *json,
+		  const char *goal, unsigned n)
 {
 	size_t used = strlen(text);
 
 	snprintf(text + used, size - used,
 		 "  - id: %s\n    what: something\n    command: >-\n      %s\n    json: %s\n    "
-		 "goal: \"%s\"\n    n: 2\n"
+		 "goal: \"%s\"\n    n: %u\n"
 		 "    cheap: %s\n",
-		 id, command, json, goal, strncmp(id, "a/", 2) == 0 ? "true" : "false");
+		 id, command, json, goal, n, strncmp(id, "a/", 2) == 0 ? "true" : "false");
+}
+
+static void add(char *text, size_t size, const char *id, const char *command, const char *json,
+		const char *goal)
+{
+	add_n(text, size, id, command, json, goal, 1);
 }
 
 static void set_up(void)
@@ -218,6 +224,27 @@ static enum goals_verdict verdict(const char *json, const char *goal, const char
 	return out.verdict;
 }
 
+/* Figures of one run, each with its own n: of what it repeats, and of the whole. */
+START_TEST(one_run_has_figures_of_any_n)
+{
+	char text[1024] = "figures:\n";
+	json_t *root;
+
+	add_n(text, sizeof(text), "e/repeated", TELL " # --n {n} --trials 2", "max(v)", "<= 3", 5);
+	add_n(text, sizeof(text), "e/tried", TELL " # --n 5 --trials {n}", "max(v)", "<= 3", 2);
+	add_n(text, sizeof(text), "e/whole", TELL " # --n 5 --trials 2", "max(v)", "<= 3", 1);
+	add_n(text, sizeof(text), "e/other", TELL " # --n {n} --trials 2", "max(v)", "<= 3", 4);
+	write_registry(text);
+	ck_assert_int_eq(check("e", NULL), 0);
+	ck_assert_int_eq(runs(), 2);
+	root = loaded();
+	ck_assert_int_eq(json_integer_value(json_object_get(told(root, "e/repeated"), "n")), 5);
+	ck_assert_int_eq(json_integer_value(json_object_get(told(root, "e/tried"), "n")), 2);
+	ck_assert_int_eq(json_integer_value(json_object_get(told(root, "e/whole"), "n")), 1);
+	json_decref(root);
+}
+END_TEST
+
 /* -1 stands for what was not seen: an event that did not happen is no quick one. */
 START_TEST(what_was_not_seen_is_not_met)
 {
@@ -269,6 +296,7 @@ int main(void)
 	tcase_add_test(tcase, too_slow);
 	tcase_add_test(tcase, a_page);
 	tcase_add_test(tcase, documents_are_kept);
+	tcase_add_test(tcase, one_run_has_figures_of_any_n);
 	tcase_add_test(tcase, what_was_not_seen_is_not_met);
 	tcase_add_test(tcase, a_miss_says_what_was_not_seen);
 	tcase_add_test(tcase, no_such_figure);
