@@ -64,12 +64,15 @@ static void on_log(void *arg, int priority, const char *line)
 	n_over += priority == LOG_NOTICE && strstr(line, "can be had again");
 }
 
-static void on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address, const struct notice_capacity *c)
+static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address, const struct notice_capacity *c,
+			struct notice_ack *told)
 {
 	(void)arg;
 	(void)gpu;
 	(void)address;
 	(void)c;
+	(void)told;
+	return false;
 }
 
 static const struct prober_handlers on_prober = {.on_path = on_path, .on_log = on_log};
