@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "closer.h"
+#include "privileges.h"
 
 #define MODE	   0660
 #define MAX_GROUPS 1024
@@ -422,8 +423,8 @@ static int listen_at(struct control *c, uid_t uid, gid_t gid)
 	mask = umask(0777);
 	rc = bind(c->fd, (struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
 	umask(mask);
-	if (!rc && geteuid() == 0 && lchown(at.sun_path, uid, gid))
-		rc = -errno;
+	if (!rc)
+		rc = privileges_give(at.sun_path, uid, gid);
 	if (!rc && chmod(at.sun_path, MODE))
 		rc = -errno;
 	if (!rc && listen(c->fd, 64))

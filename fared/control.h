@@ -60,7 +60,7 @@ json_t *control_error(const char *text);
 
 /*
  * Listens in run_dir, replacing what a former daemon left. gid: the group that may read, (gid_t)-1:
- * none; uid: who will own the socket. 0 or -errno.
+ * none; uid: who will own the socket, if we are root. 0 or -errno; -EPERM: see privileges_give().
  */
 int control_create(struct control **out, struct ev_loop *loop, const char *run_dir, uid_t uid,
 		   gid_t gid, const struct control_handlers *handlers, void *arg);

@@ -211,13 +211,13 @@ static int lock_run_dir(struct daemon *d, const struct privileges *p)
 
 static int give_segment(const struct config *config, const struct privileges *p)
 {
+	gid_t gid = p->socket_gid;
 	char path[300];
 
-	if (geteuid() != 0)
-		return 0;
+	if (gid == (gid_t)-1 && geteuid() == 0)
+		gid = p->gid;
 	snprintf(path, sizeof(path), "%s/%s", config->run_dir, SHM_NAME);
-	return lchown(path, p->uid, p->socket_gid != (gid_t)-1 ? p->socket_gid : p->gid) ? -errno
-											 : 0;
+	return privileges_give(path, p->uid, gid);
 }
 
 static int create_table(struct daemon *d)
@@ -310,7 +310,8 @@ static bool start(struct daemon *d, const struct privileges *p)
 		  publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, daemon_now_ns()),
 		  "shared memory", "is the run directory on a file system with room?") ||
 	    !step(d, give_segment(d->config, p), "shared memory's owner",
-		  "may we chown in the run directory?") ||
+		  "as root, may we chown in the run directory? Else join the group that `group` names, "
+		  "have CAP_CHOWN, or leave `group` out") ||
 	    !step(d, links_create(&d->links, d->loop, d->config, &daemon_links_handlers, d),
 		  "rtnetlink", "is netlink allowed here?") ||
 	    !step(d,

@@ -82,6 +82,11 @@ int privileges_realtime(void)
 	return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &p) ? -errno : 0;
 }
 
+int privileges_give(const char *path, uid_t uid, gid_t gid)
+{
+	return lchown(path, geteuid() == 0 ? uid : (uid_t)-1, gid) ? -errno : 0;
+}
+
 int privileges_drop(const struct privileges *p, char *why, size_t why_size)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

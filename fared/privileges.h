@@ -29,6 +29,11 @@ int privileges_resolve(struct privileges *out, const char *user, const char *gro
  * takes CAP_SYS_NICE (or RLIMIT_RTPRIO), and lasts. 0 or -errno.
  */
 int privileges_realtime(void);
+/*
+ * Gives a file of ours to group gid, which a process without privileges may do where it is a member, and as root to uid
+ * as well. (gid_t)-1: its group stays. 0 or -errno; -EPERM: neither root (CAP_CHOWN) nor a member.
+ */
+int privileges_give(const char *path, uid_t uid, gid_t gid);
 /* Becomes that user if one is set, drops every capability, sets no_new_privs. 0 or -errno with why
  * in words. */
 int privileges_drop(const struct privileges *p, char *why, size_t why_size);

@@ -1,0 +1,63 @@
+#!/bin/bash
+# fared started by an ordinary user: `group` is given what the manual says, or the start fails and says why.
+# Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed). FARE_BIN: the directory of fared.
+set -u
+
+here=$(cd "$(dirname "$0")/../.." && pwd)
+bin=${FARE_BIN:-$here/build/dev/bin}
+user=64001 group=users
+
+skip() { echo "skipped: $*"; exit 77; }
+[ "$(id -u)" = 0 ] || skip "needs root, to become somebody else"
+command -v setpriv >/dev/null || skip "needs setpriv (apt install util-linux)"
+gid=$(getent group $group | cut -d: -f3)
+[ -n "$gid" ] || skip "needs a group $group"
+[ -x "$bin/fared" ] || skip "no $bin/fared; set FARE_BIN to where the binaries are"
+
+dir=$(mktemp -d /tmp/lab_user.XXXXXX) || exit 1
+daemon=
+cleanup() { [ -z "$daemon" ] || kill "$daemon" 2>/dev/null; rm -rf "$dir"; }
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+failed() { echo "FAILED: $*"; cat "$dir/log"; exit 1; }
+
+mkdir "$dir/run" "$dir/bin"
+cp "$bin/fared" "$dir/bin" # where the binaries are others may not look
+chmod 755 "$dir"
+chown $user "$dir/run"
+cat >"$dir/fared.yaml" <<EOF
+node: s0
+run_dir: $dir/run
+group: $group
+bgp: {bmp_port: 5001, peer_prefixes: [198.19.0.0/16]}
+health: {enabled: false}
+local_gpus:
+  - name: g0
+    addresses: [198.19.0.1]
+    planes:
+      - sub_ports: [{dev: none0, speed_mbps: 200, neighbors: [198.18.0.0]}]
+EOF
+# starts GROUP: whether fared starts, in a network namespace of its own, as that user of that group, without a capability
+starts() {
+	local limit=$((SECONDS + 20))
+
+	: >"$dir/log"
+	unshare -n setpriv --reuid $user --regid $user --groups "$1" --bounding-set -all --inh-caps -all \
+		"$dir/bin/fared" -c "$dir/fared.yaml" 2>"$dir/log" &
+	daemon=$!
+	until grep -q 'daemon: started' "$dir/log"; do
+		kill -0 $daemon 2>/dev/null || return 1
+		[ $SECONDS -lt $limit ] || failed "neither started nor gone in time"
+		sleep 0.05
+	done
+}
+
+starts $user && failed "it started, though it is no member of the group"
+grep -q 'leave `group` out' "$dir/log" || failed "it does not say what to do"
+echo "ok: no member, no start: $(tail -1 "$dir/log")"
+starts "$gid" || failed "it does not start"
+for file in paths.shm:640 control.sock:660; do
+	is=$(stat -c '%u %g %a' "$dir/run/${file%:*}")
+	[ "$is" = "$user $gid ${file#*:}" ] || failed "${file%:*} is of '$is'"
+	echo "ok: ${file%:*} is of user, group and mode $is"
+done
