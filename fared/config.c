@@ -78,10 +78,13 @@ static bool run_dir_fits(const char *run_dir)
 	return run_dir[0] == '/' && strlen(run_dir) <= RUN_DIR_MAX;
 }
 
-int config_override_run_dir(struct config *config, const char *run_dir)
+int config_override_run_dir(struct config *config, const char *run_dir, struct config_error *error)
 {
-	if (!run_dir_fits(run_dir))
+	if (!run_dir_fits(run_dir)) {
+		snprintf(error->text, sizeof(error->text), "--run-dir: give an absolute path of at most %zu characters",
+			 RUN_DIR_MAX);
 		return -EINVAL;
+	}
 	snprintf(config->run_dir, sizeof(config->run_dir), "%s", run_dir);
 	return 0;
 }

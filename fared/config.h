@@ -77,6 +77,6 @@ int config_load(struct config **out, const char *path, struct config_error *erro
 void config_destroy(struct config *config); /* NULL is fine */
 /* --run-dir: overrides the file's, before the configuration is put to use. -EINVAL: not absolute,
  * or too long. */
-int config_override_run_dir(struct config *config, const char *run_dir);
+int config_override_run_dir(struct config *config, const char *run_dir, struct config_error *error);
 
 #endif

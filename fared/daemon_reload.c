@@ -28,7 +28,7 @@ static int reload(struct daemon *d, char *why, size_t why_size)
 	int rc = config_load(&new, d->path, &error);
 
 	if (!rc && d->run_dir[0])
-		rc = config_override_run_dir(new, d->run_dir);
+		rc = config_override_run_dir(new, d->run_dir, &error);
 	if (rc) {
 		snprintf(why, why_size, "%s", error.text);
 		return rc;

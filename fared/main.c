@@ -89,9 +89,8 @@ static int load(const struct options *options, struct config **config,
 		fprintf(stderr, "<3>config: %s\n", error.text);
 		return 1;
 	}
-	if (options->run_dir && config_override_run_dir(*config, options->run_dir)) {
-		fprintf(stderr,
-			"<3>config: --run-dir: give an absolute path of at most 90 characters\n");
+	if (options->run_dir && config_override_run_dir(*config, options->run_dir, &error)) {
+		fprintf(stderr, "<3>config: %s\n", error.text);
 		config_destroy(*config);
 		return 2;
 	}

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,30 @@ START_TEST(a_mistake)
 }
 END_TEST
 
+/* As long as the manual says, and as long as the error says. */
+START_TEST(a_run_dir_of_the_command_line)
+{
+	struct config_error error = {""};
+	char dir[200];
+	struct config *c;
+
+	ck_assert_msg(!parse(&c, good, &error), "%s", error.text);
+	ck_assert_int_eq(config_override_run_dir(c, "run/y", &error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error.text, "absolute"));
+	memset(dir, 'd', sizeof(dir));
+	dir[0] = '/';
+	dir[95] = '\0';
+	error.text[0] = '\0';
+	ck_assert_int_eq(config_override_run_dir(c, dir, &error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error.text, "at most 94 characters"));
+	ck_assert_str_eq(c->run_dir, "/run/x");
+	dir[94] = '\0';
+	ck_assert_int_eq(config_override_run_dir(c, dir, &error), 0);
+	ck_assert_str_eq(c->run_dir, dir);
+	config_destroy(c);
+}
+END_TEST
+
 START_TEST(every_truncation_is_survived)
 {
 	struct config_error error;
@@ -151,6 +176,7 @@ int main(void)
 
 	tcase_add_test(tc, a_good_file);
 	tcase_add_loop_test(tc, a_mistake, 0, (int)(sizeof(mistakes) / sizeof(mistakes[0])));
+	tcase_add_test(tc, a_run_dir_of_the_command_line);
 	tcase_add_test(tc, every_truncation_is_survived);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
