@@ -32,6 +32,9 @@ static const struct options_entry demo_table[] = {
 	{NULL, 0, NULL, NULL},
 };
 
+static const char *const demo_names[DEMO_SCENARIOS + 1] = {"healthy", "sub-port-lost", "plane-lost", "leaf-dead",
+							   "chaos"};
+
 static int demo_refresh(struct demo *demo)
 {
 	struct topo *topo;
@@ -83,12 +86,12 @@ static int demo_scenarios(struct demo *demo)
 	demo->plane = 1;
 	demo->kv.dst = demo->shift_kv.dst = dst;
 	topo_gpu_label(topo, dst, label, sizeof(label));
-	demo->scenario[0] = (struct demo_scenario){"healthy", "all planes whole", ""};
+	demo->scenario[0] = (struct demo_scenario){demo_names[0], "all planes whole", ""};
 	demo->scenario[1] =
-		(struct demo_scenario){"sub-port-lost", "one sub-port of one GPU down", ""};
+		(struct demo_scenario){demo_names[1], "one sub-port of one GPU down", ""};
 	demo->scenario[2] =
-		(struct demo_scenario){"plane-lost", "one plane lost toward one GPU", ""};
-	demo->scenario[3] = (struct demo_scenario){"leaf-dead", "one leaf switch dead", ""};
+		(struct demo_scenario){demo_names[2], "one plane lost toward one GPU", ""};
+	demo->scenario[3] = (struct demo_scenario){demo_names[3], "one leaf switch dead", ""};
 	snprintf(demo->scenario[1].fault, sizeof(demo->scenario[1].fault), "subport %.100s %u 0",
 		 label, demo->plane);
 	snprintf(demo->scenario[2].fault, sizeof(demo->scenario[2].fault), "plane %.100s %u", label,
@@ -149,13 +152,15 @@ static int demo_open(struct demo *demo, const struct demo_command *c)
 	return err;
 }
 
-/* The least idle of all measurements: was the machine itself the limit anywhere? */
-static int demo_idle(struct demo *demo)
+/* Was the machine itself the limit anywhere? Without runs there is nothing to tell. */
+int demo_idle(struct result *result)
 {
-	json_t *run, *runs = json_object_get(result_root(demo->result), "runs");
+	json_t *run, *runs = json_object_get(result_root(result), "runs");
 	double least = 100, core = 100;
 	size_t i;
 
+	if (json_array_size(runs) == 0)
+		return 0;
 	json_array_foreach (runs, i, run) {
 		double idle = json_number_value(json_object_get(run, "idle_cpu_percent"));
 		double own = json_number_value(json_object_get(run, "idle_busiest_core_percent"));
@@ -163,9 +168,18 @@ static int demo_idle(struct demo *demo)
 		least = idle < least ? idle : least;
 		core = own < core ? own : core;
 	}
-	if (result_set(demo->result, "idle_cpu_percent", json_real(least)))
+	if (result_set(result, "idle_cpu_percent", json_real(least)))
 		return -ENOMEM;
-	return result_set(demo->result, "idle_busiest_core_percent", json_real(core));
+	return result_set(result, "idle_busiest_core_percent", json_real(core));
+}
+
+static int demo_choose(struct demo_command *c, const char *name)
+{
+	int index = options_name("scenario", name, demo_names, DEMO_SCENARIOS + 1);
+
+	if (index >= 0)
+		c->only = demo_names[index];
+	return index < 0 ? index : 0;
 }
 
 static int demo_parse(struct demo_command *c, int argc, char **argv)
@@ -189,7 +203,7 @@ static int demo_parse(struct demo_command *c, int argc, char **argv)
 			c->quick = true;
 			break;
 		case 's':
-			c->only = optarg;
+			err = demo_choose(c, optarg);
 			break;
 		case 'n':
 			err = options_number("n", optarg, 1, RESULT_MAX_N, &c->n);
@@ -238,14 +252,14 @@ int demo_main(int argc, char **argv)
 		err = demo_steady(&demo);
 	if (!err)
 		err = demo_shifts(&demo);
-	if (!err && (!c.only || strcmp(c.only, "chaos") == 0))
+	if (!err && (!c.only || c.only == demo_names[DEMO_SCENARIOS]))
 		err = demo_chaos(&demo);
 	/* a lab that goes on living gets its weights back, also after a failure */
 	if (demo.weights == 1 && lab_weights(&demo.lab, demo.topo, false) && !err)
 		err = -EREMOTEIO;
 	progress_fini(&demo.progress);
 	if (!err)
-		err = demo_idle(&demo);
+		err = demo_idle(demo.result);
 	if (!err)
 		err = result_set(demo.result, "duration_s",
 				 json_real(progress_seconds(&demo.progress)));

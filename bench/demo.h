@@ -2,7 +2,7 @@
  * demo.h - the demonstration: four scenarios, two tests, four strategies (or others), side by side in one run.
  *
  * Owns: the order of things. In: a lab that is up; out: tables, and the document of result.h with
- * "shift", "chaos", "why", "duration_s" and "idle_cpu_percent". A wrong byte, a lost or a repeated
+ * "shift", "chaos", "why", "duration_s" and, if there are runs, "idle_cpu_percent". A wrong byte, a lost or a repeated
  * message ends it with status 1. Thread: the process has one.
  */
 #ifndef DEMO_H
@@ -16,7 +16,7 @@
 #include "tests/ep.h"
 #include "tests/kv.h"
 
-#define DEMO_SCENARIOS 4
+#define DEMO_SCENARIOS 4 /* chaos is one by itself */
 
 struct demo_scenario {
 	const char *name;  /* as in the JSON */
@@ -50,6 +50,9 @@ int demo_weights(struct demo *demo, enum strategy strategy);
 int demo_steady(struct demo *demo); /* goodput of everything, and what farectl says why */
 int demo_shifts(struct demo *demo); /* time to shift */
 int demo_chaos(struct demo *demo);  /* daemons killed in mid-transfer */
+
+/* The least idle share of all runs into the result, if there are any; -ENOMEM. */
+int demo_idle(struct result *result);
 
 /* What was found, on the terminal and on a page. -errno: no memory, or no picture. */
 int demo_print(const struct demo *demo);

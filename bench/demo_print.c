@@ -16,11 +16,27 @@
 	"10 ms; farelab's own running time is inside)"
 
 #define DEMO_LITTLE_IDLE 10 /* percent of the machine */
+#define DEMO_TEXT	 200
 
-/* Below DEMO_LITTLE_IDLE the machine, and not the strategy, may have been the limit somewhere. */
-static double demo_least_idle(const struct demo *demo)
+/* What of the machine was idle at least; "" if no goodput was measured. */
+static void demo_idle_text(const struct demo *demo, char *text, size_t size)
 {
-	return json_number_value(json_object_get(result_root(demo->result), "idle_cpu_percent"));
+	const json_t *idle = json_object_get(result_root(demo->result), "idle_cpu_percent");
+	double percent = json_number_value(idle);
+
+	text[0] = '\0';
+	if (!idle)
+		return;
+	snprintf(text, size, "Least idle CPU of any measurement: %.0f%% of the machine.%s", percent,
+		 /* the machine, and not the strategy, may have been the limit somewhere */
+		 percent < DEMO_LITTLE_IDLE
+			 ? " That is little: some figures may tell of the machine rather than of the strategies."
+			 : "");
+}
+
+static bool demo_has(const struct demo *demo, const char *list)
+{
+	return json_array_size(json_object_get(result_root(demo->result), list)) > 0;
 }
 
 static void demo_print_why(const struct demo *demo)
@@ -40,6 +56,7 @@ int demo_print(const struct demo *demo)
 {
 	const struct topo *topo = demo->topo;
 	double mbps = (double)topo->gpus[0].plane[0].sub_port[0].rate_bps / 1e6;
+	char idle[DEMO_TEXT];
 	int err;
 
 	printf("\nThe fabric: %u GPUs x %u planes x %u sub-ports.\n", topo->n_gpus, topo->n_planes,
@@ -53,25 +70,25 @@ int demo_print(const struct demo *demo)
 	       mbps);
 	printf("  observed: in endpoint software; payload only; optimum = what no strategy can "
 	       "beat at this MTU\n\n");
-	printf("Goodput, median of n repetitions with fresh QPs\n\n");
+	if (demo_has(demo, "runs"))
+		printf("Goodput, median of n repetitions with fresh QPs\n\n");
 	err = result_show_runs(demo->result, stdout, NULL);
 	if (err)
 		return err;
-	printf("\nFault during a transfer: %s\n\n", DEMO_SHIFT_IS);
+	if (demo_has(demo, "shift"))
+		printf("\nFault during a transfer: %s\n\n", DEMO_SHIFT_IS);
 	err = result_show_shift(demo->result, stdout, NULL);
 	if (err)
 		return err;
-	printf("\nDaemons killed (kill -9) on the sender's server during a transfer, "
-	       "fare-spray\n\n");
+	if (demo_has(demo, "chaos"))
+		printf("\nDaemons killed (kill -9) on the sender's server during a transfer, "
+		       "fare-spray\n\n");
 	err = result_show_chaos(demo->result, stdout, NULL);
 	if (err)
 		return err;
 	demo_print_why(demo);
-	printf("\n%.0f s in all; least idle CPU of any measurement: %.0f%% of the machine\n",
-	       progress_seconds(&demo->progress), demo_least_idle(demo));
-	if (demo_least_idle(demo) < DEMO_LITTLE_IDLE)
-		printf("That is little: some figures may tell of the machine rather than of the "
-		       "strategies.\n");
+	demo_idle_text(demo, idle, sizeof(idle));
+	printf("\n%.0f s in all.%s%s\n", progress_seconds(&demo->progress), idle[0] ? " " : "", idle);
 	return 0;
 }
 
@@ -173,6 +190,7 @@ static void demo_page_why(const struct demo *demo, struct report *report)
 
 int demo_page(const struct demo *demo, struct report *report)
 {
+	char idle[DEMO_TEXT];
 	int err;
 
 	report_text(report,
@@ -183,12 +201,9 @@ int demo_page(const struct demo *demo, struct report *report)
 		    "sprayed in "
 		    "proportion (fare-spray). All over the same transport, in one run.");
 	err = demo_page_summary(demo, report);
-	report_text(report, "Least idle CPU of any measurement: %.0f%% of the machine.%s",
-		    demo_least_idle(demo),
-		    demo_least_idle(demo) < DEMO_LITTLE_IDLE
-			    ? " That is little: some figures may tell of the machine rather than "
-			      "of the strategies."
-			    : "");
+	demo_idle_text(demo, idle, sizeof(idle));
+	if (idle[0])
+		report_text(report, "%s", idle);
 	if (!err)
 		err = demo_page_fabric(demo, report);
 	report_heading(report, "Goodput");

@@ -193,52 +193,24 @@ static int run_all(struct failover *f)
 
 /* ---- command -------------------------------------------------------------------------------------------- */
 
-/* The next name of a list with commas; false: there is none. */
-static bool next_name(const char **at, char out[32])
-{
-	size_t n = strcspn(*at, ",");
-
-	if (!n || n > 31)
-		return false;
-	memcpy(out, *at, n);
-	out[n] = '\0';
-	*at += n + ((*at)[n] == ',');
-	return true;
-}
-
 static int parse_scenarios(struct failover *f, const char *text)
 {
-	char name[32];
+	const char *names[FAILOVER_SCENARIOS];
 
-	memset(f->scenario, 0, sizeof(f->scenario));
-	while (next_name(&text, name)) {
-		int id = 0;
-
-		while (id < FAILOVER_SCENARIOS && strcmp(name, failover_scenario_name((enum failover_scenario_id)id)))
-			id++;
-		if (id == FAILOVER_SCENARIOS) {
-			fprintf(stderr, "farebench failover: no scenario is named %s\n", name);
-			return -EINVAL;
-		}
-		f->scenario[id] = true;
-	}
-	return *text ? -EINVAL : 0;
+	for (int id = 0; id < FAILOVER_SCENARIOS; id++)
+		names[id] = failover_scenario_name((enum failover_scenario_id)id);
+	return options_names("scenario", text, names, FAILOVER_SCENARIOS, f->scenario);
 }
 
 static int parse_traffic(struct failover *f, const char *text)
 {
-	char name[32];
+	static const char *const names[] = {"kv", "ep"};
+	bool chosen[2];
+	int err = options_names("traffic", text, names, 2, chosen);
 
-	f->kv = f->ep = false;
-	while (next_name(&text, name)) {
-		f->kv = f->kv || !strcmp(name, "kv");
-		f->ep = f->ep || !strcmp(name, "ep");
-		if (strcmp(name, "kv") && strcmp(name, "ep")) {
-			fprintf(stderr, "farebench failover: no traffic is named %s\n", name);
-			return -EINVAL;
-		}
-	}
-	return *text || (!f->kv && !f->ep) ? -EINVAL : 0;
+	f->kv = chosen[0];
+	f->ep = chosen[1];
+	return err;
 }
 
 static int parse_option(struct failover *f, int option)

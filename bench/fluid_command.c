@@ -61,25 +61,19 @@ static double fluid_command_now_s(void)
 }
 
 /* Bits of the names between commas; 0 if one is unknown. */
-static unsigned fluid_command_names(const char *text, const char *(*name)(unsigned), unsigned n)
+static unsigned fluid_command_names(const char *option, const char *text, const char *(*name)(unsigned), unsigned n)
 {
+	const char *names[OPTIONS_MAX] = {NULL};
+	bool chosen[OPTIONS_MAX];
 	unsigned bits = 0;
 
-	for (;; text++) {
-		size_t length = strcspn(text, ",");
-		unsigned i = 0;
-
-		while (i < n && (strlen(name(i)) != length || strncmp(name(i), text, length)))
-			i++;
-		if (i == n) {
-			fprintf(stderr, COMMAND ": %s: no such name\n", text);
-			return 0;
-		}
-		bits |= 1u << i;
-		text += length;
-		if (!*text)
-			return bits;
-	}
+	for (unsigned i = 0; i < n; i++)
+		names[i] = name(i);
+	if (options_names(option, text, names, n, chosen))
+		return 0;
+	for (unsigned i = 0; i < n; i++)
+		bits |= (unsigned)chosen[i] << i;
+	return bits;
 }
 
 static const char *fluid_command_test(unsigned i)
@@ -107,7 +101,7 @@ static int fluid_command_option(struct fluid_command *c, int option)
 {
 	switch (option) {
 	case 't':
-		c->tests = fluid_command_names(optarg, fluid_command_test, FLUID_PATTERN_TESTS);
+		c->tests = fluid_command_names("test", optarg, fluid_command_test, FLUID_PATTERN_TESTS);
 		return c->tests ? 0 : -EINVAL;
 	case 'g':
 		c->has_gpus = true;
@@ -119,7 +113,7 @@ static int fluid_command_option(struct fluid_command *c, int option)
 		return fluid_command_qps(c, optarg);
 	case 'c':
 		c->choices =
-			fluid_command_names(optarg, fluid_command_choice, FLUID_PATTERN_CHOICES);
+			fluid_command_names("choice", optarg, fluid_command_choice, FLUID_PATTERN_CHOICES);
 		return c->choices ? 0 : -EINVAL;
 	case 's':
 		return options_number("size", optarg, 1, UINT64_C(1) << 40, &c->bytes);

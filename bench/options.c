@@ -73,9 +73,42 @@ int options_lab(const char *command, int argc, const char *lab_name)
 	return -EINVAL;
 }
 
-/* Calls one for each word between commas. */
-static int options_list(const char *text, uint64_t *out, int max,
-			int (*one)(const char *, uint64_t *))
+static void options_complain(const char *option, const char *word, const char *const *names, unsigned n)
+{
+	fprintf(stderr, "farebench: --%s: nothing is named '%s'; there are", option, word);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", names[i]);
+	fputc('\n', stderr);
+}
+
+int options_name(const char *option, const char *word, const char *const *names, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(word, names[i]) == 0)
+			return (int)i;
+	options_complain(option, word, names, n);
+	return -EINVAL;
+}
+
+struct options_words {
+	const char *option;
+	const char *const *names; /* NULL: sizes are expected */
+	unsigned n;
+};
+
+static int options_word(const struct options_words *words, const char *word, uint64_t *out)
+{
+	int index;
+
+	if (!words->names)
+		return options_number(words->option, word, 1, UINT64_C(1) << 30, out);
+	index = options_name(words->option, word, words->names, words->n);
+	*out = (uint64_t)index;
+	return index < 0 ? index : 0;
+}
+
+/* Takes the words between commas. */
+static int options_list(const struct options_words *words, const char *text, uint64_t *out, int max)
 {
 	char word[64];
 	int n = 0;
@@ -84,12 +117,12 @@ static int options_list(const char *text, uint64_t *out, int max,
 		size_t length = strcspn(text, ",");
 
 		if (n == max || length >= sizeof(word)) {
-			fprintf(stderr, "farebench: %s: more than can be taken\n", text);
+			fprintf(stderr, "farebench: --%s %s: more than can be taken\n", words->option, text);
 			return -EINVAL;
 		}
 		memcpy(word, text, length);
 		word[length] = '\0';
-		if (one(word, &out[n]))
+		if (options_word(words, word, &out[n]))
 			return -EINVAL;
 		n++;
 		text += length;
@@ -98,29 +131,29 @@ static int options_list(const char *text, uint64_t *out, int max,
 	}
 }
 
-static int options_size(const char *word, uint64_t *out)
+int options_names(const char *option, const char *text, const char *const *names, unsigned n, bool *chosen)
 {
-	return options_number("size", word, 1, UINT64_C(1) << 30, out);
-}
+	const struct options_words words = {option, names, n};
+	uint64_t index[OPTIONS_MAX];
+	int listed = options_list(&words, text, index, OPTIONS_MAX);
 
-static int options_strategy(const char *word, uint64_t *out)
-{
-	int strategy = strategy_parse(word);
-
-	if (strategy < 0) {
-		fprintf(stderr, "farebench: no strategy is named %s\n", word);
-		return -EINVAL;
-	}
-	*out = (uint64_t)strategy;
-	return 0;
+	for (unsigned i = 0; chosen && i < n; i++)
+		chosen[i] = false;
+	for (int i = 0; chosen && i < listed; i++)
+		chosen[index[i]] = true;
+	return listed < 0 ? listed : 0;
 }
 
 int options_sizes(const char *text, uint64_t *out, int max)
 {
-	return options_list(text, out, max, options_size);
+	return options_list(&(struct options_words){.option = "size"}, text, out, max);
 }
 
 int options_strategies(const char *text, uint64_t *out, int max)
 {
-	return options_list(text, out, max, options_strategy);
+	const char *names[STRATEGY_COUNT];
+
+	for (int i = 0; i < STRATEGY_COUNT; i++)
+		names[i] = strategy_name((enum strategy)i);
+	return options_list(&(struct options_words){"strategy", names, STRATEGY_COUNT}, text, out, max);
 }

@@ -7,6 +7,7 @@
 #define OPTIONS_H
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define OPTIONS_MAX 32
@@ -28,6 +29,10 @@ int options_number(const char *name, const char *text, uint64_t min, uint64_t ma
 int options_seconds(const char *name, const char *text, double *out);
 /* After the last option: nothing else may be there, and the lab must be named. -EINVAL. */
 int options_lab(const char *command, int argc, const char *lab_name);
+/* The index of word among n names; -EINVAL, after saying which there are. option: without its dashes. */
+int options_name(const char *option, const char *word, const char *const *names, unsigned n);
+/* The same for a list with commas: chosen (n of them; NULL: not wanted) tells which are in it. 0, or -EINVAL. */
+int options_names(const char *option, const char *text, const char *const *names, unsigned n, bool *chosen);
 /* "64K,1M" and "ecmp,fare-spray": how many (1..max), or -EINVAL. */
 int options_sizes(const char *text, uint64_t *out, int max);
 int options_strategies(const char *text, uint64_t *out, int max);

@@ -224,15 +224,17 @@ static int run_calm(struct result *result, const char *lab, double seconds)
 				       "rtt_p99_ms", c.rtt_p99_ms));
 }
 
-static int run_all(struct run *r, const char *only)
-{
-	int rc = 0;
+enum part { COST, MOST, BFDD, PARTS };
 
-	if (!only || strstr(only, "cost"))
-		rc = run_cost(r);
-	if (!rc && (!only || strstr(only, "bfdd")))
+static const char *const parts[PARTS] = {"cost", "most", "bfdd"};
+
+static int run_all(struct run *r, const bool *wanted)
+{
+	int rc = wanted[COST] ? run_cost(r) : 0;
+
+	if (!rc && wanted[BFDD])
 		rc = run_bfdd(r);
-	if (!rc && (!only || strstr(only, "most")))
+	if (!rc && wanted[MOST])
 		rc = run_most(r);
 	return rc;
 }
@@ -254,8 +256,9 @@ static int write_page(const struct run *r, struct report *page, const char *path
 int probes_main(int argc, char **argv)
 {
 	static const char *const headers[] = {"run", "what", "CPU", "min..max", "packets/s", "per session", "note"};
-	const char *only = NULL, *json_path = NULL, *html_path = NULL, *lab = getenv("FARELAB_NAME");
+	const char *json_path = NULL, *html_path = NULL, *lab = getenv("FARELAB_NAME");
 	struct run r = {.window_s = 5, .n = 3};
+	bool wanted[PARTS] = {true, true, true};
 	struct option table[OPTIONS_MAX];
 	struct report *page = NULL;
 	uint64_t value, calm_s = 0;
@@ -265,7 +268,7 @@ int probes_main(int argc, char **argv)
 	while (!rc && (option = getopt_long(argc, argv, "h", table, NULL)) != -1)
 		switch (option) {
 		case 'o':
-			only = optarg;
+			rc = options_names("only", optarg, parts, PARTS, wanted);
 			break;
 		case 'c':
 			rc = options_number("calm", optarg, 1, 86400, &calm_s);
@@ -304,7 +307,7 @@ int probes_main(int argc, char **argv)
 	if (!rc && html_path)
 		rc = report_create(&page, "What probing costs");
 	if (!rc)
-		rc = calm_s ? run_calm(r.result, lab, (double)calm_s) : run_all(&r, only);
+		rc = calm_s ? run_calm(r.result, lab, (double)calm_s) : run_all(&r, wanted);
 	if (!rc && !calm_s && (!json_path || strcmp(json_path, "-") != 0))
 		table_print(r.table, stdout);
 	if (!rc && page)

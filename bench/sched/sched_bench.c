@@ -42,6 +42,23 @@ static const struct options_entry sched_bench_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
+static int choose_parts(const char *text)
+{
+	static const char *const names[] = {"floor", "assignment", "pick", "publish", "lookup"};
+
+	return options_names("only", text, names, sizeof(names) / sizeof(names[0]), NULL);
+}
+
+static int choose_tables(const char *text)
+{
+	const char *names[OPTIONS_MAX] = {NULL};
+	unsigned n = 0;
+
+	for (; lookup_peers[n] && n < OPTIONS_MAX; n++)
+		names[n] = lookup_peers[n]->name;
+	return options_names("tables", text, names, n, NULL);
+}
+
 static bool wanted(const struct sched_bench *bench, const char *part)
 {
 	return !bench->only || lookup_bench_listed(bench->only, part);
@@ -66,9 +83,13 @@ static int parse(struct sched_bench *bench, int argc, char **argv)
 				}
 			break;
 		case 't':
+			if (choose_tables(optarg))
+				return -EINVAL;
 			bench->tables = optarg;
 			break;
 		case 'o':
+			if (choose_parts(optarg))
+				return -EINVAL;
 			bench->only = optarg;
 			break;
 		case 'n':

@@ -22,8 +22,8 @@ struct transport {
 	uint64_t sizes[MAX_LIST], qps[MAX_LIST], n, max_handover_ns;
 	int n_sizes, n_qps;
 	double seconds;
-	const char *only, *json, *html, *lab;
-	bool shaped;
+	const char *json, *html, *lab;
+	bool shaped, part[PLAN_PARTS];
 	struct plan *plan;
 };
 
@@ -42,32 +42,31 @@ static const struct options_entry transport_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* Is name one of the words between commas? */
-static bool listed(const char *list, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-		if (!strncmp(at, name, length) && (!at[length] || at[length] == ','))
-			return true;
-	return false;
-}
-
-/* Keeps the listed ones, in the order of the table; -EINVAL if a word is none. */
+/* Keeps the listed ones, in the order of the table; -EINVAL if a word is none that was built in. */
 static int choose(struct transport *t, const char *list)
 {
-	unsigned kept = 0, words = 1;
+	const char *names[TRANSPORT_MAX_METHODS] = {NULL};
+	bool chosen[TRANSPORT_MAX_METHODS];
+	unsigned kept = 0;
+	int err;
 
-	for (const char *at = list; *at; at++)
-		words += *at == ',';
 	for (unsigned i = 0; i < t->n_methods; i++)
-		if (listed(list, t->method[i]->name))
+		names[i] = t->method[i]->name;
+	err = options_names("methods", list, names, t->n_methods, chosen);
+	for (unsigned i = 0; !err && i < t->n_methods; i++)
+		if (chosen[i])
 			t->method[kept++] = t->method[i];
-	t->n_methods = kept;
-	if (kept == words)
-		return 0;
-	fprintf(stderr, "farebench transport: --methods %s: one is unknown, or not built in\n", list);
-	return -EINVAL;
+	t->n_methods = err ? t->n_methods : kept;
+	return err;
+}
+
+static int choose_parts(struct transport *t, const char *list)
+{
+	const char *names[PLAN_PARTS];
+
+	for (unsigned part = 0; part < PLAN_PARTS; part++)
+		names[part] = plan_part_name((enum plan_part)part);
+	return options_names("only", list, names, PLAN_PARTS, t->part);
 }
 
 static int parse_sizes(const char *text, uint64_t *out, uint64_t min, uint64_t max)
@@ -101,7 +100,7 @@ static int parse(struct transport *t, int argc, char **argv)
 			err = t->n_qps = parse_sizes(optarg, t->qps, 1, TRANSPORT_MAX_QPS);
 			break;
 		case 'o':
-			t->only = optarg;
+			err = choose_parts(t, optarg);
 			break;
 		case 't':
 			t->seconds = strtod(optarg, NULL);
@@ -136,11 +135,6 @@ static int parse(struct transport *t, int argc, char **argv)
 	return err ? err : optind < argc ? -EINVAL : 0;
 }
 
-static bool wanted(const struct transport *t, enum plan_part part)
-{
-	return !t->only || listed(t->only, plan_part_name(part));
-}
-
 static int add_all(struct transport *t, enum plan_part part, size_t bytes, unsigned qps)
 {
 	int err = 0;
@@ -165,13 +159,13 @@ static int make_plan(struct transport *t)
 {
 	int err = 0;
 
-	for (int i = 0; !err && wanted(t, PLAN_GOODPUT) && i < t->n_sizes; i++)
+	for (int i = 0; !err && t->part[PLAN_GOODPUT] && i < t->n_sizes; i++)
 		err = add_all(t, PLAN_GOODPUT, t->sizes[i], 1);
-	for (int i = 0; !err && wanted(t, PLAN_QPS) && i < t->n_qps; i++)
+	for (int i = 0; !err && t->part[PLAN_QPS] && i < t->n_qps; i++)
 		err = add_all(t, PLAN_QPS, LARGE_BYTES, (unsigned)t->qps[i]);
-	if (!err && wanted(t, PLAN_CPU))
+	if (!err && t->part[PLAN_CPU])
 		err = add_all(t, PLAN_CPU, LARGE_BYTES, 1);
-	if (!err && wanted(t, PLAN_LATENCY))
+	if (!err && t->part[PLAN_LATENCY])
 		err = add_all(t, PLAN_LATENCY, LATENCY_BYTES, 1);
 	return err;
 }
@@ -222,6 +216,7 @@ int transport_main(int argc, char **argv)
 		.n = 5,
 		.seconds = 0.4,
 		.lab = getenv("FARELAB_NAME"),
+		.part = {true, true, true, true},
 	};
 	struct report *page = NULL;
 	json_t *root = NULL;

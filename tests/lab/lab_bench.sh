@@ -16,6 +16,25 @@ ratio() {
 		fail "large messages count as more or less than what was moved"
 }
 
+# misspelt NAMES COMMAND...: refused as wrong usage, with the names there are, and nothing is written
+misspelt() {
+	"$FARE_BIN/farebench" "${@:2}" --json "$SCRATCH/misspelt.json" >"$SCRATCH/misspelt.log" 2>&1
+	[ $? = 2 ] || fail "farebench ${*:2}: not refused"
+	grep -qE "there are .*$1" "$SCRATCH/misspelt.log" || fail "farebench ${*:2}: does not say what there is"
+	[ ! -e "$SCRATCH/misspelt.json" ] || fail "farebench ${*:2}: wrote a document"
+}
+
+misspelt "healthy, .*chaos" demo --lab none --scenario helthy
+misspelt "leaf-gray, " failover --lab none --scenario leaf-gary
+misspelt "kv, ep" failover --lab none --traffic kv,pe
+misspelt "fare-spray" kv --lab none --strategy spray
+misspelt "pick, publish" sched --only pikc
+misspelt "fare-conn" sched --tables abls
+misspelt "goodput, " transport --only goodptu
+misspelt "soft, " transport --methods sotf
+misspelt "fare, hash" fluid "$TOPOLOGIES/2x2x2.yaml" --choice hsah
+misspelt "cost, most, bfdd" probes --only coast
+
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" || fail "no lab"
 
 # eight under way take 2.6 s, and end together

@@ -40,4 +40,5 @@ done
 scenario chaos --n 2
 of chaos '.chaos[] | "chaos: \(.messages_lost) lost, longest gap \(.longest_gap_ms) ms"'
 of chaos '.chaos | length == 2' >/dev/null || fail "daemons are killed as often as --n says"
+of chaos 'has("idle_cpu_percent") | not' >/dev/null || fail "idle time of a run that was none"
 of chaos 'all(.chaos[]; .messages_lost == 0)' >/dev/null || fail "nothing lost while daemons were killed"

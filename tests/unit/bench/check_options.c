@@ -1,6 +1,8 @@
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "options.h"
 #include "strategy.h"
@@ -58,6 +60,51 @@ START_TEST(lists)
 }
 END_TEST
 
+/* What options say on stderr. */
+static char said[512];
+
+static void listen_to(FILE **file, int *saved)
+{
+	*file = tmpfile();
+	ck_assert_ptr_nonnull(*file);
+	*saved = dup(STDERR_FILENO);
+	dup2(fileno(*file), STDERR_FILENO);
+}
+
+static void heard(FILE *file, int saved)
+{
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(file);
+	said[fread(said, 1, sizeof(said) - 1, file)] = '\0';
+	fclose(file);
+}
+
+START_TEST(names)
+{
+	static const char *const parts[] = {"pick", "publish", "lookup"};
+	bool chosen[3] = {true, true, true};
+	FILE *file;
+	int saved;
+
+	ck_assert_int_eq(options_name("part", "publish", parts, 3), 1);
+	ck_assert_int_eq(options_names("only", "lookup,pick", parts, 3, chosen), 0);
+	ck_assert(chosen[0] && !chosen[1] && chosen[2]);
+	ck_assert_int_eq(options_names("only", "lookup,lookup", parts, 3, chosen), 0);
+	ck_assert(!chosen[0] && !chosen[1] && chosen[2]);
+	ck_assert_int_eq(options_names("only", "pick", parts, 3, NULL), 0);
+	ck_assert_int_eq(options_names("only", "", parts, 3, chosen), -EINVAL);
+	ck_assert_int_eq(options_names("only", "pick,", parts, 3, chosen), -EINVAL);
+	ck_assert_int_eq(options_names("only", "pic", parts, 3, chosen), -EINVAL);
+	ck_assert_int_eq(options_names("only", "picks", parts, 3, chosen), -EINVAL);
+	listen_to(&file, &saved);
+	ck_assert_int_eq(options_names("only", "pick,pikc", parts, 3, chosen), -EINVAL);
+	heard(file, saved);
+	ck_assert_str_eq(said, "farebench: --only: nothing is named 'pikc'; there are pick, publish, lookup\n");
+}
+END_TEST
+
 START_TEST(a_lab_and_nothing_else)
 {
 	optind = 3;
@@ -77,6 +124,7 @@ int main(void)
 	tcase_add_test(tcase, numbers);
 	tcase_add_test(tcase, seconds);
 	tcase_add_test(tcase, lists);
+	tcase_add_test(tcase, names);
 	tcase_add_test(tcase, a_lab_and_nothing_else);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
