@@ -25,7 +25,14 @@ static const struct options_entry converge_table[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* One lab up, timed, and down again. */
+static const struct result_basis converge_basis = {
+	.observation_point = "farelab status: routes toward every GPU over every plane, in every server's bgpd and "
+			     "kernel",
+	.real = "FRR's bgpd and zebra, the kernel's routing",
+	.emulated = "links (veth), switches and servers (namespaces). Not there: fared, traffic",
+};
+
+/* One lab up, timed, and down again. Without fared: routes do not wait for it. */
 static int converge_once(const char *topology, double *seconds)
 {
 	struct lab lab;
@@ -67,12 +74,9 @@ static int converge_page(const char *topology, const double *seconds, const stru
 	report_text(report,
 		    "%s: every server knew every GPU over every plane after %.1f s (median of %zu; "
 		    "%.1f..%.1f). The "
-		    "time includes making the namespaces and starting FRR and fared, all on this "
-		    "one machine.",
+		    "time includes making the namespaces and starting FRR, all on this one machine.",
 		    topology, s->median, s->n, s->min, s->max);
-	report_text(report, "Real: FRR's bgpd and zebra, the kernel's routing. Emulated: links "
-			    "(veth), switches and "
-			    "servers (namespaces).");
+	report_text(report, "Real: %s. Emulated: %s.", converge_basis.real, converge_basis.emulated);
 	err = report_plot(report, &plot);
 	return err ? err : report_write(report, html_path);
 }
@@ -87,6 +91,7 @@ static int converge_report(const char *topology, const double *seconds, unsigned
 
 	if (err || (err = result_create(&result)))
 		return err;
+	err = result_describe_basis(result, &converge_basis);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = result_append(result, "converge",
 				    json_pack("{s:s, s:i, s:f}", "topology",

@@ -145,30 +145,39 @@ int result_add_shift(struct result *result, const char *scenario, enum strategy 
 			  "longest_gap_ms_max", gap.max, "settled_ratio", settled.median));
 }
 
-int result_describe(struct result *result, const struct topo *topo)
+int result_describe_basis(struct result *result, const struct result_basis *basis)
 {
-	const struct topo_sub_port *port = &topo->gpus[0].plane[0].sub_port[0];
 	struct machine machine;
 
 	machine_read(&machine);
-	return result_set(
-		result, "environment",
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:I, s:i, s:f, s:s, s:s, s:s}",
-			  "version", FARE_VERSION, "command", machine.command, "started",
-			  machine.started, "kernel", machine.kernel, "processor", machine.processor,
-			  "cores", machine.cores, "gpus", (int)topo->n_gpus, "planes",
-			  (int)topo->n_planes, "sub_ports", (int)topo->gpus[0].plane[0].n_sub_ports,
-			  "sub_port_rate_bps", (json_int_t)port->rate_bps, "mtu_bytes",
-			  (int)topo->mtu_bytes, "goodput_factor", optimum_goodput_factor(topo),
-			  "observation_point",
-			  "endpoint software (c): payload acknowledged in the time measured, all of it "
-			  "verified at the receiver",
-			  "real",
-			  "FRR's bgpd and zebra, the kernel's routing and multipath hash, the "
-			  "RoCEv2 wire format",
-			  "emulated",
-			  "links (veth, shaped by tbf), GPUs (processes with host memory), "
-			  "switches (namespaces)"));
+	return result_set(result, "environment",
+			  json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s}", "version", FARE_VERSION,
+				    "command", machine.command, "started", machine.started, "kernel",
+				    machine.kernel, "processor", machine.processor, "cores", machine.cores,
+				    "observation_point", basis->observation_point, "real", basis->real,
+				    "emulated", basis->emulated));
+}
+
+int result_describe(struct result *result, const struct topo *topo)
+{
+	static const struct result_basis basis = {
+		.observation_point = "endpoint software (c): payload acknowledged in the time measured, all of it "
+				     "verified at the receiver",
+		.real = "FRR's bgpd and zebra, the kernel's routing and multipath hash, the RoCEv2 wire format",
+		.emulated = "links (veth, shaped by tbf), GPUs (processes with host memory), switches (namespaces)",
+	};
+	const struct topo_sub_port *port = &topo->gpus[0].plane[0].sub_port[0];
+	int err = result_describe_basis(result, &basis);
+	json_t *fabric;
+
+	if (err)
+		return err;
+	fabric = json_pack("{s:i, s:i, s:i, s:I, s:i, s:f}", "gpus", (int)topo->n_gpus, "planes",
+			   (int)topo->n_planes, "sub_ports", (int)topo->gpus[0].plane[0].n_sub_ports,
+			   "sub_port_rate_bps", (json_int_t)port->rate_bps, "mtu_bytes", (int)topo->mtu_bytes,
+			   "goodput_factor", optimum_goodput_factor(topo));
+	return fabric && !json_object_update_new(json_object_get(result->root, "environment"), fabric) ? 0
+												       : -ENOMEM;
 }
 
 /* Where a run belongs: scenario as first seen, kv before ep, then strategies as the enum lists

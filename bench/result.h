@@ -56,7 +56,14 @@ int result_append(struct result *result, const char *array, json_t *object);
 /* Puts runs in the order of scenario (as first seen), test, strategy. */
 int result_sort_runs(struct result *result);
 
-/* Kernel, FRR, processor, cores, observation point, what is real and what is emulated. */
+/* What figures stand on, for people. */
+struct result_basis {
+	const char *observation_point, *real, *emulated;
+};
+
+/* Version, command, kernel, processor, cores and basis into "environment", instead of what it held. */
+int result_describe_basis(struct result *result, const struct result_basis *basis);
+/* The same for traffic in a lab, whose basis is always the same, and the fabric. */
 int result_describe(struct result *result, const struct topo *topo);
 
 const json_t *result_root(const struct result *result);

@@ -40,6 +40,20 @@ static const struct options_entry options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
+static const struct result_basis cost_basis = {
+	.observation_point = "the process that probes: its CPU time (getrusage), its counters, its verdicts",
+	.real = "the prober and reflector of fared, FRR's bfdd, the kernel's UDP",
+	.emulated = "the fabric (a veth pair for each sub-port; delivering a packet is charged to who sends it) and "
+		    "the peers (one process on the other core). Not there: BGP, the path table",
+};
+
+static const struct result_basis calm_basis = {
+	.observation_point = "farectl show paths on every server: probes, losses and paths that went down meanwhile",
+	.real = "fared, FRR's bgpd and zebra, the kernel's routing and scheduler, all-to-all traffic over RoCEv2",
+	.emulated = "links (veth, shaped by tbf), GPUs (processes with host memory), switches (namespaces); the load "
+		    "is a process for each core that never waits",
+};
+
 static int summarise(const struct probes_sample *samples, unsigned n, struct stats_summary *cpu)
 {
 	double values[PROBES_MAX_WINDOWS];
@@ -246,9 +260,7 @@ static int write_page(const struct run *r, struct report *page, const char *path
 			  "bfdd: the same number of multihop sessions, 10 ms; FRR 8.4's loop spins while a timer is due within the "
 			  "millisecond, so it takes nearly the whole core from some 30 sessions on, and at 500 no more.",
 		    r->n, r->window_s);
-	report_text(page, "Real: the prober and reflector of fared, FRR's bfdd, the kernel's UDP. Emulated: the fabric (a veth "
-			  "pair for each sub-port; delivering a packet is charged to who sends it) and the peers (one process "
-			  "on the other core). Not there: BGP, the path table.");
+	report_text(page, "Real: %s. Emulated: %s.", cost_basis.real, cost_basis.emulated);
 	report_table(page, r->table);
 	return report_write(page, path);
 }
@@ -302,6 +314,8 @@ int probes_main(int argc, char **argv)
 		return 2;
 	}
 	rc = result_create(&r.result);
+	if (!rc)
+		rc = result_describe_basis(r.result, calm_s ? &calm_basis : &cost_basis);
 	if (!rc)
 		rc = table_create(&r.table, sizeof(headers) / sizeof(headers[0]), headers);
 	if (!rc && html_path)

@@ -35,7 +35,20 @@ misspelt "soft, " transport --methods sotf
 misspelt "fare, hash" fluid "$TOPOLOGIES/2x2x2.yaml" --choice hsah
 misspelt "cost, most, bfdd" probes --only coast
 
+# stands_on FILE: a document says what is real, what is emulated, and where it was observed
+stands_on() {
+	jq -e '.environment | [.real, .emulated, .observation_point, .kernel, .command]
+		| all(type == "string" and . != "")' "$1" >/dev/null || fail "$1 does not say what its figures stand on"
+}
+
+"$FARE_BIN/farebench" converge --topology "$TOPOLOGIES/2x2x2.yaml" --trials 1 --json "$SCRATCH/converge.json" ||
+	fail "farebench converge"
+stands_on "$SCRATCH/converge.json"
+
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" || fail "no lab"
+
+"$FARE_BIN/farebench" probes --lab "$LAB" --calm 1 --json "$SCRATCH/calm.json" || fail "farebench probes --calm"
+stands_on "$SCRATCH/calm.json"
 
 # eight under way take 2.6 s, and end together
 kv eight --size 32M --timeline
@@ -46,3 +59,4 @@ jq -e '(.timeline_bps[0] | add / length) / .runs[0].goodput_bps | . > 0.99 and .
 # the first one ends long after the time measured
 kv two --size 256M --depth 2
 ratio two
+stands_on "$SCRATCH/two.json"
