@@ -202,7 +202,7 @@ static int cluster_welcome(struct cluster *cluster)
 	if (json_object_get(hello, "text")) {
 		fprintf(stderr, "farebench: GPU %lld: %s\n", (long long)gpu,
 			json_string_value(json_object_get(hello, "text")));
-		err = -EBADE;
+		err = -ENOTCONN;
 	} else if (!json_is_integer(json_object_get(hello, "gpu")) || gpu < 0 ||
 		   gpu >= cluster->n || cluster->member[gpu].link) {
 		err = -EPROTO;
@@ -263,7 +263,8 @@ int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena
 	if (!err)
 		err = cluster_arenas(cluster, arena_bytes);
 	if (err) {
-		fprintf(stderr, "farebench: starting workers: %s\n", strerror(-err));
+		fprintf(stderr, "farebench: starting workers: %s\n",
+			err == -ENOTCONN ? "one of them could not begin, and said why" : strerror(-err));
 		cluster_destroy(cluster);
 		return err;
 	}

@@ -18,7 +18,7 @@
 struct cluster;
 
 /* Starts a worker for every GPU and gives each arenas of arena_bytes. topo is borrowed for the
- * call. */
+ * call. -ENOTCONN, after saying why: a worker could not begin, as without a fared on its server. */
 int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes);
 void cluster_destroy(struct cluster *cluster); /* ends the workers; NULL is fine */
 

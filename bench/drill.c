@@ -343,10 +343,12 @@ static int parse(struct drill *d, int argc, char **argv)
 			return -EINVAL;
 		}
 	}
-	if (!err && (optind + 1 != argc || !d->lab_name)) {
-		fprintf(stderr, "farebench drill: %s\n", d->lab_name ? "which plan? netns/drills has some" : "which --lab?");
+	if (!err && optind + 1 != argc) {
+		fprintf(stderr, "farebench drill: which plan? netns/drills has some\n");
 		err = -EINVAL;
 	}
+	if (!err && !d->lab_name)
+		err = options_which_lab("farebench drill PLAN");
 	d->plan = argv[optind];
 	if (!err && !d->seeded && getrandom(&d->seed, 4, 0) != 4)
 		err = -EIO;

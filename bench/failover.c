@@ -256,11 +256,7 @@ static int parse(struct failover *f, int argc, char **argv)
 		}
 		err = parse_option(f, option);
 	}
-	if (!err && (optind != argc || !f->lab_name)) {
-		fprintf(stderr, "farebench failover: %s\n", f->lab_name ? "no arguments are taken" : "which --lab?");
-		err = -EINVAL;
-	}
-	return err;
+	return err ? err : options_lab("farebench failover", argc, f->lab_name);
 }
 
 static int tell(struct failover *f)

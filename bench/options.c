@@ -61,15 +61,19 @@ int options_seconds(const char *name, const char *text, double *out)
 	return -EINVAL;
 }
 
+int options_which_lab(const char *command)
+{
+	fprintf(stderr, "%s: which --lab? (farelab run TOPOLOGY --fared PATH -- %s starts one)\n", command, command);
+	return -EINVAL;
+}
+
 int options_lab(const char *command, int argc, const char *lab_name)
 {
 	if (optind == argc && lab_name)
 		return 0;
-	if (optind != argc)
-		fprintf(stderr, "%s: no arguments are taken\n", command);
-	else
-		fprintf(stderr, "%s: which --lab? (farelab run TOPOLOGY -- %s starts one)\n",
-			command, command);
+	if (optind == argc)
+		return options_which_lab(command);
+	fprintf(stderr, "%s: no arguments are taken\n", command);
 	return -EINVAL;
 }
 

@@ -27,6 +27,8 @@ void options_help(const char *command, const struct options_entry *entries);
 int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out);
 /* A time above 0, up to an hour; -EINVAL. */
 int options_seconds(const char *name, const char *text, double *out);
+/* Asks which lab, and says how to get one. -EINVAL. */
+int options_which_lab(const char *command);
 /* After the last option: nothing else may be there, and the lab must be named. -EINVAL. */
 int options_lab(const char *command, int argc, const char *lab_name);
 /* The index of word among n names; -EINVAL, after saying which there are. option: without its dashes. */

@@ -310,7 +310,7 @@ int probes_main(int argc, char **argv)
 		}
 	if (rc || optind != argc || (calm_s && !lab)) {
 		if (calm_s && !lab)
-			fprintf(stderr, "farebench probes: which --lab?\n");
+			options_which_lab("farebench probes --calm SECONDS");
 		return 2;
 	}
 	rc = result_create(&r.result);

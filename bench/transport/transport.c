@@ -227,7 +227,7 @@ int transport_main(int argc, char **argv)
 	if (err)
 		return err > 0 ? 0 : 2;
 	if (t.shaped && !t.lab) {
-		fputs("farebench transport: --shaped: which --lab?\n", stderr);
+		options_which_lab("farebench transport --shaped");
 		return 2;
 	}
 	if (geteuid()) {

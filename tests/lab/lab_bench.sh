@@ -45,7 +45,16 @@ stands_on() {
 	fail "farebench converge"
 stands_on "$SCRATCH/converge.json"
 
+# a lab without daemons is no lab for traffic, and what to do about it is said
+farelab run "$TOPOLOGIES/2x2x2.yaml" --name "${LAB}a" -- "$FARE_BIN/farebench" kv >"$SCRATCH/bare.log" 2>&1
+[ $? = 1 ] || fail "kv runs in a lab without fared"
+grep -q "bring the lab up with --fared" "$SCRATCH/bare.log" || { cat "$SCRATCH/bare.log"; fail "no word of --fared"; }
+
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" || fail "no lab"
+
+# the README's way to check a configuration, with one that farelab wrote
+check=$(grep -o 'fared --check-config[^`]*' "$TOPOLOGIES/../../README.md")
+"$FARE_BIN"/${check/FILE//run/farelab/$LAB/s0/fared.yaml} || fail "README: $check"
 
 "$FARE_BIN/farebench" probes --lab "$LAB" --calm 1 --json "$SCRATCH/calm.json" || fail "farebench probes --calm"
 stands_on "$SCRATCH/calm.json"

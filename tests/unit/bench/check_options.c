@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -107,9 +108,16 @@ END_TEST
 
 START_TEST(a_lab_and_nothing_else)
 {
+	FILE *file;
+	int saved;
+
 	optind = 3;
 	ck_assert_int_eq(options_lab("farebench x", 3, "mine"), 0);
+	listen_to(&file, &saved);
 	ck_assert_int_eq(options_lab("farebench x", 3, NULL), -EINVAL);
+	heard(file, saved);
+	/* what it says has to work as it stands: without a daemon no worker begins */
+	ck_assert_ptr_nonnull(strstr(said, "farelab run TOPOLOGY --fared PATH -- farebench x"));
 	ck_assert_int_eq(options_lab("farebench x", 4, "mine"), -EINVAL);
 }
 END_TEST
