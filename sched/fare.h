@@ -189,7 +189,10 @@ struct fare_event {
 	enum fare_event_kind kind;
 	struct fare_group *group;
 	uint64_t context; /* of fare_write */
-	/* 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome unknown), -EACCES (refused) */
+	/*
+	 * 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome unknown), -EACCES (refused by the peer),
+	 * -EINVAL (its own region was deregistered meanwhile)
+	 */
 	int status;
 	uint32_t tag;	  /* of the peer's fare_write */
 	uint64_t bytes;	  /* of that write */
@@ -235,7 +238,10 @@ struct fare_write {
 	 */
 	uint64_t deadline_ns;
 };
-/* Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. Completes exactly once, or never before close. */
+/*
+ * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. -EINVAL: data is not wholly within mr, or that is another
+ * domain's. -ENOTCONN: the group is closed. Completes exactly once, or never before close.
+ */
 int fare_group_write(struct fare_group *group, const struct fare_write *write);
 
 struct fare_group_stats {

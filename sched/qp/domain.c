@@ -25,6 +25,8 @@
 struct fare_mr {
 	struct fare_domain *domain;
 	struct fare_mr *next;
+	uintptr_t addr;
+	size_t length;
 	struct qp_mr mr;
 };
 
@@ -471,6 +473,8 @@ int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *add
 	if (!mr)
 		return -ENOMEM;
 	mr->domain = domain;
+	mr->addr = (uintptr_t)addr;
+	mr->length = length;
 	err = domain->provider->mr_register(domain->endpoint, addr, length,
 					    remote_write ? QP_ACCESS_REMOTE_WRITE : 0, &mr->mr);
 	if (err) {
@@ -499,6 +503,13 @@ void fare_mr_deregister(struct fare_mr *mr)
 uint32_t fare_mr_rkey(const struct fare_mr *mr)
 {
 	return mr->mr.rkey;
+}
+
+bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data, uint64_t length)
+{
+	uintptr_t at = (uintptr_t)data;
+
+	return mr->domain == domain && at >= mr->addr && length <= mr->length && at - mr->addr <= mr->length - length;
 }
 
 uint32_t domain_mr_lkey(const struct fare_mr *mr)

@@ -122,7 +122,8 @@ struct message {
 	bool late;	      /* its deadline passed, and that was said */
 	int status;	      /* first error: no more chunks are placed, those out are awaited */
 	uint32_t open_chunks; /* cut and not yet placed for good */
-	struct fare_write write;
+	struct fare_write write; /* its mr is not looked at again: it may be gone */
+	uint32_t lkey;
 	uint64_t assigned; /* bytes cut into chunks, n_cut of them */
 	uint64_t n_cut;
 	uint64_t acked;	   /* bytes placed */
@@ -221,6 +222,8 @@ struct fare_domain {
 /* domain.c */
 uint64_t domain_random(void);
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
+/* length bytes at data belong to the region, which is one of the domain's. */
+bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data, uint64_t length);
 void domain_event(struct fare_domain *domain, const struct fare_event *event);
 int domain_hear(struct fare_domain *domain);
 int domain_reserve_events(struct fare_domain *domain); /* before a group is added */

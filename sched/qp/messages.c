@@ -209,7 +209,7 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 		w.flags = QP_WR_IMM;
 	} else {
 		w.data = (const uint8_t *)m->write.data + c->offset;
-		w.lkey = domain_mr_lkey(m->write.mr);
+		w.lkey = m->lkey;
 		w.length = c->length;
 		w.remote_addr = m->write.remote_addr + c->offset;
 		w.rkey = m->write.rkey;
@@ -217,12 +217,12 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	return group->domain->provider->post_write(q->qp, &w);
 }
 
-/* The peer has no such region: its message fails, alone; but a peer without its ring has no such group. */
-static void refuse_chunk(struct fare_group *group, struct lane_qp *q)
+/* The peer has no such region, or we have none any more: its message fails, alone; but without its ring a group is none. */
+static void refuse_chunk(struct fare_group *group, struct lane_qp *q, int status)
 {
 	uint32_t i = list_take(group, &q->pending);
 
-	group->messages[group->chunks[i].message].status = -EACCES;
+	group->messages[group->chunks[i].message].status = status;
 	group->chunks[i].lane = UINT16_MAX;
 	list_append(group, &group->replay, i); /* where pump() finds it */
 	if (group->chunks[i].notify)
@@ -305,8 +305,8 @@ static bool post_next(struct fare_group *group, struct lane_qp *q)
 			continue;
 		}
 		err = post_chunk(group, q, i);
-		if (err == -EACCES) {
-			refuse_chunk(group, q);
+		if (err == -EACCES || err == -EINVAL) {
+			refuse_chunk(group, q, err);
 			continue;
 		}
 		if (err)
@@ -466,6 +466,21 @@ static void on_flushed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	group->stats.chunks_replayed++;
 }
 
+/* What the message alone is to blame for, so that to send it again would fail again. 0: nothing. */
+static int blame(enum qp_wc_status status)
+{
+	switch (status) {
+	case QP_WC_REM_ACCESS_ERR: /* bad rkey, or out of bounds */
+	case QP_WC_REM_INV_REQ_ERR:
+		return -EACCES;
+	case QP_WC_LOC_LEN_ERR:
+	case QP_WC_LOC_PROT_ERR: /* our own region is not what it was */
+		return -EINVAL;
+	default:
+		return 0;
+	}
+}
+
 void messages_on_completion(struct fare_group *group, const struct qp_wc *wc)
 {
 	struct lane_qp *q = wc->context;
@@ -486,8 +501,8 @@ void messages_on_completion(struct fare_group *group, const struct qp_wc *wc)
 		drain(group, &group->lanes[q->lane]);
 		return;
 	}
-	if (wc->status == QP_WC_REM_ACCESS_ERR || wc->status == QP_WC_REM_INV_REQ_ERR)
-		group->messages[group->chunks[i].message].status = -EACCES; /* it alone: bad rkey, or out of bounds */
+	if (blame(wc->status))
+		group->messages[group->chunks[i].message].status = blame(wc->status);
 	on_flushed(group, q, i);
 	lane_kill(group, q->lane);
 	lane_drained(group, q->lane);
@@ -549,12 +564,13 @@ int fare_group_write(struct fare_group *group, const struct fare_write *write)
 
 	if (group->state == GROUP_CLOSED)
 		return -ENOTCONN;
-	if (write->length && (!write->data || !write->mr))
+	if (write->length &&
+	    (!write->data || !write->mr || !domain_mr_holds(group->domain, write->mr, write->data, write->length)))
 		return -EINVAL;
 	/* in use by the message max_messages ago: numbers stay within the window that the peer checks */
 	if (m->in_use)
 		return -ENOBUFS;
-	*m = (struct message){ .in_use = true, .write = *write };
+	*m = (struct message){ .in_use = true, .write = *write, .lkey = write->length ? domain_mr_lkey(write->mr) : 0 };
 	group->next_seq++;
 	if (write->flags & FARE_WRITE_NOTIFY)
 		m->notify_seq = group->next_notify_seq++;

@@ -1,0 +1,140 @@
+/* Every write that is accepted completes once, whatever becomes of it or its neighbours. */
+#include "domain_pair.h"
+
+#define BYTES 8192
+
+static uint8_t source[BYTES], target[BYTES];
+static struct fare_mr *from, *to;
+
+static void open_both(void)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	ck_assert_int_eq(fare_mr_register(&from, domain[0], source, BYTES / 2, false), 0);
+	ck_assert_int_eq(fare_mr_register(&to, domain[1], target, BYTES, true), 0);
+}
+
+static struct fare_write write_of(const struct fare_mr *mr, const void *data, uint64_t length, uint64_t context)
+{
+	return (struct fare_write){ .mr = (struct fare_mr *)(uintptr_t)mr, .data = data, .length = length,
+				    .remote_addr = (uintptr_t)target, .rkey = fare_mr_rkey(to), .context = context };
+}
+
+static int write_to(const struct fare_mr *mr, uintptr_t offset, uint64_t length)
+{
+	struct fare_write w = write_of(mr, (void *)((uintptr_t)source + offset), length, 0);
+
+	return fare_group_write(group, &w);
+}
+
+START_TEST(a_write_stays_within_its_region)
+{
+	open_both();
+	open_group();
+	ck_assert_int_eq(write_to(from, 1, BYTES / 2), -EINVAL);
+	ck_assert_int_eq(write_to(from, BYTES / 2, 1), -EINVAL);
+	ck_assert_int_eq(write_to(from, (uintptr_t)-1, 2), -EINVAL);
+	ck_assert_int_eq(write_to(from, 8, UINT64_MAX), -EINVAL);
+	ck_assert_int_eq(write_to(from, 8, UINT64_MAX - 7), -EINVAL);
+	ck_assert_int_eq(write_to(from, 0, BYTES / 2 + 1), -EINVAL);
+	ck_assert_int_eq(write_to(to, (uintptr_t)target - (uintptr_t)source, 8), -EINVAL); /* the other domain's */
+	ck_assert_int_eq(write_to(NULL, 0, 8), -EINVAL);
+	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
+	ck_assert_int_eq(write_to(from, BYTES / 2 - 1, 1), 0);
+	ck_assert_int_eq(write_to(NULL, 0, 0), 0);
+	TURN_UNTIL(n_completed == 3);
+	ck_assert_int_eq(completed.status, 0);
+}
+END_TEST
+
+/* Its region is gone when its turn comes: it fails, those behind it do not wait for it. */
+START_TEST(a_region_that_goes_takes_its_writes_alone)
+{
+	struct fare_mr *other;
+	struct fare_write bad, good;
+	unsigned n_bad = 0, n_good = 0;
+
+	open_both();
+	ck_assert_int_eq(fare_mr_register(&other, domain[0], source, BYTES, false), 0);
+	open_group();
+	bad = write_of(other, source, BYTES, 1);
+	bad.flags = FARE_WRITE_NOTIFY;
+	good = write_of(from, source, BYTES / 2, 2);
+	ck_assert_int_eq(fare_group_write(group, &bad), 0);
+	ck_assert_int_eq(fare_group_write(group, &good), 0);
+	good.flags = FARE_WRITE_NOTIFY;
+	ck_assert_int_eq(fare_group_write(group, &good), 0);
+	fare_mr_deregister(other);
+	for (time_t end = time(NULL) + 20; n_bad + n_good < 3;) {
+		struct fare_event e[8];
+		int n = fare_domain_poll(domain[0], e, 8);
+
+		ck_assert_msg(time(NULL) < end, "%u of 2 good ones, %u of 1 bad one completed", n_good, n_bad);
+		for (int i = 0; i < n; i++) {
+			if (e[i].kind != FARE_EVENT_COMPLETED)
+				continue;
+			ck_assert_int_eq(e[i].status, e[i].context == 1 ? -EINVAL : 0);
+			n_bad += e[i].context == 1;
+			n_good += e[i].context == 2;
+		}
+		look(1);
+	}
+	ck_assert_uint_eq(n_bad, 1);
+	TURN_UNTIL(n_received == 1);
+	ck_assert_uint_eq(received.bytes, BYTES / 2); /* of the bad one nothing is said */
+	ck_assert_uint_eq(group->stats.path_deaths, 0);
+}
+END_TEST
+
+/* What a device says of its own memory is the message's fault, and no reason to try it on one lane after the other. */
+static const struct {
+	enum qp_wc_status wc;
+	int status;
+} blames[] = { { QP_WC_LOC_PROT_ERR, -EINVAL }, { QP_WC_LOC_LEN_ERR, -EINVAL }, { QP_WC_REM_ACCESS_ERR, -EACCES },
+	       { QP_WC_REM_INV_REQ_ERR, -EACCES }, { QP_WC_RETRY_EXC_ERR, 0 } };
+
+START_TEST(who_is_to_blame_fails_alone)
+{
+	struct qp_wc wc = { .status = blames[_i].wc };
+	struct lane_qp *q;
+
+	open_both();
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+	q = &group->lanes[0].qps[0];
+	wc.wr_id = group->free_chunk; /* that of the next write */
+	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
+	ck_assert_uint_eq(q->posted, 1);
+	wc.context = q;
+	messages_on_completion(group, &wc);
+	TURN_UNTIL(n_completed == 1);
+	ck_assert_int_eq(completed.status, blames[_i].status);
+	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
+	TURN_UNTIL(n_completed == 2);
+	ck_assert_int_eq(completed.status, 0);
+	ck_assert_uint_eq(group->stats.path_deaths, 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("messages");
+	TCase *tc = tcase_create("completing");
+	SRunner *sr;
+	int failed;
+
+	if (loopback_of_our_own()) {
+		printf("skipped: no network namespace of our own\n");
+		return 77;
+	}
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, a_write_stays_within_its_region);
+	tcase_add_test(tc, a_region_that_goes_takes_its_writes_alone);
+	tcase_add_loop_test(tc, who_is_to_blame_fails_alone, 0, (int)(sizeof(blames) / sizeof(blames[0])));
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
