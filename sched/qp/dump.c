@@ -36,12 +36,13 @@ static void dump_lane(const struct fare_group *group, unsigned l, int fd)
 	dprintf(fd, "\n");
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		const struct lane_qp *q = &lane->qps[i];
+		int status = q->qp && provider->qp_status ? provider->qp_status(q->qp) : 0;
 
 		if (q->qp && (q->posted || q->pending.n || lane->state != LANE_UP))
 			dprintf(fd, "    QP %u: number 0x%06x, port %u, sub-port %u, posted %u chunks of %llu bytes, pending %u, %s\n",
 				i, provider->qp_num(q->qp), q->source_port, q->sub_port, q->posted,
 				(unsigned long long)q->posted_bytes, q->pending.n,
-				provider->qp_status && provider->qp_status(q->qp) ? "changing state" : "settled");
+				status < 0 ? "failed" : status ? "changing state" : "settled");
 	}
 }
 

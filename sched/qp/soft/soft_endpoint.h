@@ -64,6 +64,7 @@ struct qp {
 	int fd;
 	bool blocked; /* waits for room in its socket */
 	bool no_gso;  /* the device takes no segmentation batches */
+	bool failed;  /* it is in error, and nobody told it to be: soft_qp_error() is due */
 };
 
 /* Scratch space of one burst, too large for a stack. */
@@ -178,6 +179,7 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote);
 int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
 void soft_qp_kick(struct qp *qp);
 void soft_qp_error(struct qp *qp);
+int soft_qp_status(struct qp *qp);
 void soft_qp_destroy(struct qp *qp);
 int soft_qp_post_write(struct qp *qp, const struct qp_write *write);
 int soft_qp_post_send(struct qp *qp, const struct qp_send *send);

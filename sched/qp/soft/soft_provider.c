@@ -59,6 +59,7 @@ const struct qp_provider qp_soft_provider = {
 	.qp_psn = psn,
 	.qp_source_port = source_port,
 	.qp_connect = soft_qp_connect,
+	.qp_status = soft_qp_status,
 	.qp_move = soft_qp_move,
 	.qp_spread = soft_qp_spread,
 	.qp_kick = soft_qp_kick,

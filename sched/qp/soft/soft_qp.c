@@ -332,6 +332,7 @@ void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 	if (qp->state == SOFT_QP_ERR)
 		return;
 	qp->state = SOFT_QP_ERR;
+	qp->failed = true;
 	if (qp->order_free) {
 		of_sender_fail(&qp->order_free->tx, status);
 		soft_order_free_forget(qp);
@@ -350,6 +351,13 @@ void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 void soft_qp_error(struct qp *qp)
 {
 	soft_qp_fail(qp, QP_WC_FLUSH_ERR);
+	qp->failed = false;
+}
+
+/* One with nothing posted has no completion to say so by. */
+int soft_qp_status(struct qp *qp)
+{
+	return qp->failed ? -EIO : 0;
 }
 
 void soft_qp_destroy(struct qp *qp)

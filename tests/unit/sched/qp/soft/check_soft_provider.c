@@ -125,6 +125,7 @@ START_TEST(a_local_error_flushes)
 	w.wr_id = 2;
 	ck_assert_int_eq(P->post_write(qa, &w), 0);
 	P->qp_error(qa);
+	ck_assert_int_eq(P->qp_status(qa), 0); /* it was told to */
 	RUN_UNTIL(n_wa == 2);
 	ck_assert_int_eq(wa[0].status, QP_WC_FLUSH_ERR);
 	ck_assert_int_eq(wa[1].status, QP_WC_FLUSH_ERR);
@@ -147,6 +148,11 @@ START_TEST(a_wrong_rkey_is_refused)
 	ck_assert_int_eq(wa[1].status, QP_WC_FLUSH_ERR);
 	ck_assert_uint_eq(to[0], 0);
 	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN); /* that end is in error too */
+	for (int end = 0; end < 2; end++) {
+		ck_assert_int_eq(P->qp_status(end ? qb : qa), -EIO);
+		P->qp_error(end ? qb : qa);
+		ck_assert_int_eq(P->qp_status(end ? qb : qa), 0);
+	}
 	close_pair();
 }
 END_TEST
