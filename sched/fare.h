@@ -180,7 +180,7 @@ enum fare_event_kind {
 	FARE_EVENT_COMPLETED, /* group, context, status: a write of ours is placed as a whole, or failed */
 	FARE_EVENT_RECEIVED,  /* group, tag, bytes: a peer's write with notification is placed as a whole, exactly once */
 	FARE_EVENT_SHIFTED,   /* group, plane: traffic moved because the plane's weight changed (or its QPs died) */
-	FARE_EVENT_CLOSED,    /* group: the peer closed it, or it restarted (incarnation changed) */
+	FARE_EVENT_CLOSED,    /* group, status: it is over; writes outstanding have completed with -ECANCELED before */
 	FARE_EVENT_BLOCKED,   /* group: no plane carries; writes queue until max_messages, then -ENOBUFS */
 	FARE_EVENT_RESUMED,   /* group: a plane carries again; what was queued is on its way */
 	FARE_EVENT_RELEASED,  /* group, context, status: a write past its deadline touches no memory any more */
@@ -191,7 +191,10 @@ struct fare_event {
 	uint64_t context; /* of fare_write */
 	/*
 	 * 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome unknown), -EACCES (refused by the peer),
-	 * -EINVAL (its own region was deregistered meanwhile)
+	 * -EINVAL (its own region was deregistered meanwhile).
+	 * Of CLOSED: -ECANCELED (the peer closed it, or is another process now), -ETIMEDOUT (nobody answered for 10 s),
+	 * -ECONNREFUSED (the peer accepts no groups), -EUSERS (it has no room for one more), -EOPNOTSUPP (its provider has not that
+	 * mode), -EPROTO (it has other planes than we), or another errno for which the peer could not make its half
 	 */
 	int status;
 	uint32_t tag;	  /* of the peer's fare_write */

@@ -310,6 +310,7 @@ static void emit(struct fare_group *group, enum fare_event_kind kind, unsigned p
 	domain_event(group->domain, &e);
 }
 
+/* Why, is CLOSED's to say: of the writes one knows only that it ended before they did. */
 void group_closed(struct fare_group *group, int status)
 {
 	if (group->state == GROUP_CLOSED)
@@ -320,7 +321,7 @@ void group_closed(struct fare_group *group, int status)
 	for (uint32_t i = 0; i < group->options.max_messages; i++) {
 		struct message *m = &group->messages[i];
 		struct fare_event e = { .kind = FARE_EVENT_COMPLETED, .group = group, .context = m->write.context,
-					.status = status };
+					.status = -ECANCELED };
 
 		if (!m->in_use)
 			continue;

@@ -1,0 +1,112 @@
+/* How a group ends, and what its writes are told. */
+#include "domain_pair.h"
+
+#define NEVER_ANSWERED 100000 /* of GROUP_OPENs: more than are sent in the ten seconds for which it waits */
+
+static void write_one(uint64_t deadline_ns)
+{
+	struct fare_write w = { .flags = FARE_WRITE_NOTIFY, .context = 7, .deadline_ns = deadline_ns };
+
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+}
+
+static void look_until(const unsigned *counter, unsigned n)
+{
+	struct pollfd p = { .fd = fare_domain_fd(domain[0]), .events = POLLIN };
+
+	for (time_t end = time(NULL) + 20; *counter < n;) {
+		ck_assert(time(NULL) < end);
+		poll(&p, 1, 20);
+		look(0);
+	}
+}
+
+static void expect_end(int status)
+{
+	ck_assert_int_eq(closed_status, status);
+	ck_assert_uint_eq(n_completed, 1);
+	ck_assert_uint_eq(completed.context, 7);
+	ck_assert_int_eq(completed.status, -ECANCELED);
+	ck_assert_uint_eq(n_released, 0);
+}
+
+/* -ETIMEDOUT would mean that a deadline passed, and that RELEASED follows. */
+START_TEST(nobody_answers)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	open_group();
+	write_one(0);
+	group->sends = NEVER_ANSWERED;
+	look_until(&n_closed, 1);
+	expect_end(-ETIMEDOUT);
+}
+END_TEST
+
+START_TEST(the_peer_accepts_none)
+{
+	struct in6_addr peer = address(0);
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	ck_assert_int_eq(fare_group_open(&group, domain[1], &peer, NULL), 0); /* domain 0 does not */
+	write_one(0);
+	TURN_UNTIL(n_closed);
+	expect_end(-ECONNREFUSED);
+}
+END_TEST
+
+START_TEST(the_peer_closes)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+	fare_group_close(domain[1]->groups);
+	write_one(0);
+	TURN_UNTIL(n_closed);
+	expect_end(-ECANCELED);
+}
+END_TEST
+
+/* One that was late has completed already, and is owed its memory. */
+START_TEST(a_late_write_is_released)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	open_group();
+	write_one(1);
+	group->state = GROUP_OPEN; /* as if it had opened, and no lane had come up */
+	group->peer_incarnation = 1;
+	messages_step(group);
+	look_until(&n_completed, 1);
+	ck_assert_int_eq(completed.status, -ETIMEDOUT);
+	ck_assert_uint_eq(completed.context, 7);
+	group_closed(group, -ECANCELED);
+	look_until(&n_closed, 1);
+	ck_assert_uint_eq(n_completed, 1);
+	ck_assert_uint_eq(n_released, 1);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("group");
+	TCase *tc = tcase_create("ending");
+	SRunner *sr;
+	int failed;
+
+	if (loopback_of_our_own()) {
+		printf("skipped: no network namespace of our own\n");
+		return 77;
+	}
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, nobody_answers);
+	tcase_add_test(tc, the_peer_accepts_none);
+	tcase_add_test(tc, the_peer_closes);
+	tcase_add_test(tc, a_late_write_is_released);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
