@@ -185,6 +185,7 @@ struct fare_group {
 	struct chunk *chunks;
 	uint32_t n_chunks, free_chunk;
 	struct chunk_list replay; /* to be placed before anything new */
+	bool writing; /* within fare_group_write(), which completes nothing: who does not poll has no room for events */
 
 	/* notifications: our records leave from tx_records, for a ring like our own; the peer's arrive in ring */
 	uint8_t *tx_records;

@@ -259,6 +259,8 @@ static void message_advance(struct fare_group *group, struct message *m)
 			queue_notification(group, m);
 		return;
 	}
+	if (group->writing)
+		return; /* messages_step() goes on */
 	m->in_use = false;
 	group->n_messages--;
 	group->n_deadlines -= m->write.deadline_ns != 0;
@@ -540,7 +542,7 @@ static void check_deadlines(struct fare_group *group)
 	}
 }
 
-/* Gives every message its due: a notification that found no free chunk, chunks that found no room. */
+/* Gives every message its due: a notification that found no free chunk, chunks that found no room, an end that came at once. */
 void messages_step(struct fare_group *group)
 {
 	for (uint32_t i = 0; group->n_messages && i < group->options.max_messages; i++) {
@@ -576,10 +578,13 @@ int fare_group_write(struct fare_group *group, const struct fare_write *write)
 		m->notify_seq = group->next_notify_seq++;
 	group->n_messages++;
 	group->n_deadlines += write->deadline_ns != 0;
+	/* what is at an end at once (nothing to place, or refused when posted) keeps its place until the next poll */
+	group->writing = true;
 	if (write->length == 0)
 		message_advance(group, m);
 	if (group->state == GROUP_OPEN)
 		pump(group);
+	group->writing = false;
 	return 0;
 }
 

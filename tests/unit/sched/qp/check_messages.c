@@ -116,6 +116,56 @@ START_TEST(who_is_to_blame_fails_alone)
 }
 END_TEST
 
+static int refuse_write(struct qp *qp, const struct qp_write *w)
+{
+	(void)qp;
+	(void)w;
+	return -EACCES;
+}
+
+/* They are at an end as they are written: nothing to place, or refused on the spot. They wait for the next poll, as others do. */
+START_TEST(what_ends_at_once_completes_once)
+{
+	enum { WRITES = 20000 };
+	static unsigned char done[WRITES];
+	struct qp_provider provider = qp_soft_provider;
+	unsigned posted = 0, n = 0, max;
+	struct fare_event e[8];
+
+	memset(done, 0, sizeof(done));
+	open_both();
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+	if (_i == 1) {
+		provider.post_write = refuse_write;
+		domain[0]->provider = &provider;
+	}
+	max = group->options.max_messages;
+	for (time_t end = time(NULL) + 20; n < WRITES;) {
+		int taken;
+
+		ck_assert_msg(time(NULL) < end, "%u of %u completed", n, posted);
+		for (; posted < WRITES; posted++) {
+			struct fare_write w = write_of(from, source, _i == 1 ? 8 : 0, posted);
+			int err = fare_group_write(group, &w);
+
+			ck_assert(!err || err == -ENOBUFS);
+			if (err)
+				break;
+		}
+		ck_assert_uint_le(posted - n, max + domain[0]->event_count);
+		taken = fare_domain_poll(domain[0], e, 8);
+		for (int i = 0; i < taken; i++) {
+			ck_assert_int_eq(e[i].kind, FARE_EVENT_COMPLETED);
+			ck_assert_int_eq(e[i].status, _i == 1 ? -EACCES : 0);
+			ck_assert_uint_eq(done[e[i].context]++, 0);
+			n++;
+		}
+	}
+	domain[0]->provider = &qp_soft_provider;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("messages");
@@ -131,6 +181,7 @@ int main(void)
 	tcase_add_test(tc, a_write_stays_within_its_region);
 	tcase_add_test(tc, a_region_that_goes_takes_its_writes_alone);
 	tcase_add_loop_test(tc, who_is_to_blame_fails_alone, 0, (int)(sizeof(blames) / sizeof(blames[0])));
+	tcase_add_loop_test(tc, what_ends_at_once_completes_once, 0, 2);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
