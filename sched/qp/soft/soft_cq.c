@@ -24,7 +24,9 @@ static struct qp_wc *at(const struct soft_cq *cq, size_t i)
 
 int soft_cq_reserve(struct soft_cq *cq, size_t work, size_t receives)
 {
-	size_t room = work + receives;
+	size_t max_work = work > cq->max_work ? work : cq->max_work;
+	size_t max_receives = receives > cq->max_receives ? receives : cq->max_receives;
+	size_t room = max_work + max_receives; /* what may be claimed together, though it never was asked for together */
 	struct qp_wc *ring;
 
 	if (room > cq->room) {
@@ -38,10 +40,8 @@ int soft_cq_reserve(struct soft_cq *cq, size_t work, size_t receives)
 		cq->room = room;
 		cq->first = 0;
 	}
-	if (cq->max_receives < receives)
-		cq->max_receives = receives;
-	if (cq->max_work < work)
-		cq->max_work = work;
+	cq->max_work = max_work;
+	cq->max_receives = max_receives;
 	return 0;
 }
 

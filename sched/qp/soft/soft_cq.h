@@ -24,7 +24,7 @@ struct soft_cq {
 
 void soft_cq_init(struct soft_cq *cq);
 void soft_cq_fini(struct soft_cq *cq);
-/* Room for so many pieces of work and so many receives, in all; never shrinks. -ENOMEM. */
+/* Room for so many pieces of work and so many receives, in all; neither ever shrinks. -ENOMEM. */
 int soft_cq_reserve(struct soft_cq *cq, size_t work, size_t receives);
 /* The completion will have room. -ENOBUFS: poll first. */
 int soft_cq_claim(struct soft_cq *cq, bool is_receive);

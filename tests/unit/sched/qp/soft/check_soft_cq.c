@@ -64,6 +64,32 @@ START_TEST(room_is_claimed_and_given_back)
 }
 END_TEST
 
+/* Four QPs of a receive each go, one of many receives comes: what either may claim has its place, together. */
+START_TEST(neither_kind_takes_the_others_room)
+{
+	struct soft_cq cq;
+	unsigned n = 0;
+
+	soft_cq_init(&cq);
+	ck_assert_int_eq(soft_cq_reserve(&cq, 4 * 256, 4), 0);
+	ck_assert_int_eq(soft_cq_reserve(&cq, 256, 1024), 0);
+	ck_assert_uint_ge(cq.room, cq.max_work + cq.max_receives); /* or the pushes below would end the process */
+	for (; n < 4 * 256; n++)
+		push(&cq, 0, n, false);
+	for (; n < 4 * 256 + 1024; n++)
+		push(&cq, 0, n, true);
+	ck_assert_int_eq(soft_cq_claim(&cq, false), -ENOBUFS);
+	ck_assert_int_eq(soft_cq_claim(&cq, true), -ENOBUFS);
+	for (unsigned i = 0; i < n; i++) {
+		struct qp_wc wc;
+
+		ck_assert_int_eq(soft_cq_poll(&cq, &wc, 1), 1);
+		ck_assert_uint_eq(wc.wr_id, i);
+	}
+	soft_cq_fini(&cq);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("soft_cq");
@@ -73,6 +99,7 @@ int main(void)
 
 	tcase_add_test(t, first_in_first_out_across_growth_and_wrap);
 	tcase_add_test(t, room_is_claimed_and_given_back);
+	tcase_add_test(t, neither_kind_takes_the_others_room);
 	suite_add_tcase(s, t);
 	srunner_run_all(r, CK_NORMAL);
 	failed = srunner_ntests_failed(r);
