@@ -131,15 +131,14 @@ enum fare_mode {
 	FARE_MODE_KERNEL, /* QPs bound to no device; the kernel's multipath hash decides (ECMP, WECMP baselines) */
 	/*
 	 * As FARE_MODE_SPRAY, over one QP a plane, whose batches leave by all of its sub-ports and k source ports each, and
-	 * may overtake each other; leaves may spray packets, too. Soft provider at both ends: with verbs at this one
-	 * fare_group_open() is -EOPNOTSUPP, at the other one FARE_EVENT_CLOSED says so (a device's responder takes a packet out
-	 * of order for a lost one).
+	 * may overtake each other; leaves may spray packets, too. Soft provider only: with verbs fare_group_open() is
+	 * -EOPNOTSUPP (a device's responder takes a packet out of order for a lost one).
 	 */
 	FARE_MODE_PACKET,
 };
 
 struct fare_domain_options {
-	const char *provider;  /* "soft" (NULL too) or "verbs" */
+	const char *provider;  /* "soft" (NULL too) or "verbs"; a group needs the same at both ends */
 	int family;	       /* AF_INET (0 too) or AF_INET6 */
 	uint32_t path_mtu;     /* bytes; 0: 4096 */
 	bool accept;	       /* answer groups that peers open toward this GPU */
@@ -190,11 +189,12 @@ struct fare_event {
 	struct fare_group *group;
 	uint64_t context; /* of fare_write */
 	/*
-	 * 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome unknown), -EACCES (refused by the peer),
-	 * -EINVAL (its own region was deregistered meanwhile).
-	 * Of CLOSED: -ECANCELED (the peer closed it, or is another process now), -ETIMEDOUT (nobody answered for 10 s),
-	 * -ECONNREFUSED (the peer accepts no groups), -EUSERS (it has no room for one more), -EOPNOTSUPP (its provider has not that
-	 * mode), -EPROTO (it has other planes than we), or another errno for which the peer could not make its half
+	 * 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome unknown), -EACCES (refused
+	 * by the peer), -EINVAL (its own region was deregistered meanwhile).
+	 * Of CLOSED: -ECANCELED (the peer closed it, or is another process now), -ETIMEDOUT (nobody answered for 10 s:
+	 * no such peer, or one with another provider, key or secret), -ECONNREFUSED (the peer accepts no groups),
+	 * -EUSERS (it has no room for one more), -EPROTO (it has other planes than we), or another errno for which it
+	 * could not make its half
 	 */
 	int status;
 	uint32_t tag;	  /* of the peer's fare_write */
@@ -242,15 +242,16 @@ struct fare_write {
 	uint64_t deadline_ns;
 };
 /*
- * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. -EINVAL: data is not wholly within mr, or that is another
- * domain's. -ENOTCONN: the group is closed. Completes exactly once, or never before close.
+ * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. -EINVAL: data is not wholly within mr, or that is
+ * another domain's. -ENOTCONN: the group is closed. Completes exactly once, or never before close.
  */
 int fare_group_write(struct fare_group *group, const struct fare_write *write);
 
 struct fare_group_stats {
 	uint64_t messages_completed, bytes_completed, chunks_posted, chunks_replayed;
 	uint64_t path_deaths, path_rebuilds, duplicate_notifications;
-	uint64_t plane_bytes[FARE_MAX_PLANES]; /* payload acknowledged per plane (index 0 in FARE_MODE_KERNEL) */
+	/* payload acknowledged per plane; in FARE_MODE_KERNEL, whose QPs are no plane's, per set that fails together */
+	uint64_t plane_bytes[FARE_MAX_PLANES];
 	uint64_t retransmitted_packets, timeouts, icrc_errors;
 	uint64_t control_rejected; /* handshake messages of other jobs, without the key, or malformed */
 	uint64_t flow_moves, flow_needless_moves;

@@ -217,7 +217,7 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	return group->domain->provider->post_write(q->qp, &w);
 }
 
-/* The peer has no such region, or we have none any more: its message fails, alone; but without its ring a group is none. */
+/* The peer has no such region, or we have not: its message fails, alone; but without its ring a group is none. */
 static void refuse_chunk(struct fare_group *group, struct lane_qp *q, int status)
 {
 	uint32_t i = list_take(group, &q->pending);
@@ -542,7 +542,7 @@ static void check_deadlines(struct fare_group *group)
 	}
 }
 
-/* Gives every message its due: a notification that found no free chunk, chunks that found no room, an end that came at once. */
+/* Gives every message its due: a notification without a free chunk, chunks without room, an end that came at once. */
 void messages_step(struct fare_group *group)
 {
 	for (uint32_t i = 0; group->n_messages && i < group->options.max_messages; i++) {

@@ -209,8 +209,8 @@ struct qp_provider {
 	/*
 	 * Devices change a QP's state in their own time. > 0: a change is under way (it connects, or it is in error
 	 * and not yet known to have placed its last byte); 0: none is; -errno: it failed without being told to
-	 * (its port, its GID, its connecting, something that the peer or a stranger sent), qp_error() is due. Soft: never > 0.
-	 * NULL: changes are done when the call returns, and none fails by itself.
+	 * (its port, its GID, its connecting, something that the peer or a stranger sent), qp_error() is due. Soft:
+	 * never > 0. NULL: changes are done when the call returns, and none fails by itself.
 	 */
 	int (*qp_status)(struct qp *qp);
 	/*

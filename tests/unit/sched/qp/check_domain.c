@@ -302,8 +302,8 @@ START_TEST(a_spray_begins_at_its_pair_s_phase)
 END_TEST
 
 /*
- * A receiver that takes few events at a time: what its peers are acknowledged for it has, or will have. By row: groups, messages
- * outstanding (0: the default), events a poll, and whether it promises to come again.
+ * A receiver that takes few events at a time: what its peers are acknowledged for it has, or will have. By row: groups,
+ * messages outstanding (0: the default), events a poll, and whether it promises to come again.
  */
 static const struct {
 	unsigned n_groups, max_messages;
@@ -415,7 +415,8 @@ int main(void)
 	tc = tcase_create("four planes");
 	tcase_add_checked_fixture(tc, setup_four_planes, teardown);
 	tcase_add_test(tc, a_spray_begins_at_its_pair_s_phase);
-	tcase_add_loop_test(tc, a_slow_receiver_misses_nothing, 0, 3 * (int)(sizeof(slow_receivers) / sizeof(slow_receivers[0])));
+	tcase_add_loop_test(tc, a_slow_receiver_misses_nothing, 0,
+			    3 * (int)(sizeof(slow_receivers) / sizeof(slow_receivers[0])));
 	tcase_add_loop_test(tc, sizes_in_turn_do_not_bend_shares, 0, (int)(sizeof(modes) / sizeof(modes[0])));
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

@@ -123,7 +123,7 @@ static int refuse_write(struct qp *qp, const struct qp_write *w)
 	return -EACCES;
 }
 
-/* They are at an end as they are written: nothing to place, or refused on the spot. They wait for the next poll, as others do. */
+/* Nothing to place, or refused on the spot: they wait for the next poll, as others do. */
 START_TEST(what_ends_at_once_completes_once)
 {
 	enum { WRITES = 20000 };

@@ -1,6 +1,6 @@
 /*
- * domain_pair.h - two domains in one process, over the loopback device of a private network namespace, each with a segment of its
- * own as a daemon would publish it.
+ * domain_pair.h - two domains in one process, over the loopback device of a private network namespace, each with a
+ * segment of its own as a daemon would publish it.
  */
 #ifndef DOMAIN_PAIR_H
 #define DOMAIN_PAIR_H
