@@ -175,10 +175,12 @@ double traffic_bins_bytes(const double *bytes, size_t n, uint64_t base_ns, uint6
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = from_ns > base_ns ? (from_ns - base_ns) / TRAFFIC_BIN_NS : 0; i < n; i++) {
 		uint64_t begin = base_ns + i * TRAFFIC_BIN_NS, end = begin + TRAFFIC_BIN_NS;
 		uint64_t low = begin > from_ns ? begin : from_ns, high = end < to_ns ? end : to_ns;
 
+		if (begin >= to_ns)
+			break;
 		if (high > low)
 			sum += bytes[i] * (double)(high - low) / (double)TRAFFIC_BIN_NS;
 	}

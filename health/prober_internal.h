@@ -63,6 +63,7 @@ struct prober_peer {
 	uint64_t active_until_ns;  /* it has traffic, or a path of it is suspect: probed fast */
 	uint64_t overdue_ns;	   /* a path of it was overdue, last */
 	uint32_t acked; /* sequence of the newest notice that it has acknowledged */
+	uint64_t boot;	/* it knows a later life of ours than our clock says: notices to it are of this one. 0: it does not */
 	struct prober_path paths[];
 };
 
@@ -110,6 +111,7 @@ struct prober {
 	const struct prober_handlers *handlers;
 	void *arg;
 	uint64_t boot, random;
+	bool said_outlived; /* that a peer knows a later life of ours */
 	uint64_t tick_ns, armed_ns, counted_ns;
 	uint64_t late_ns, late_until_ns; /* we ran late: until then silence may be our own before it is a plane's */
 	uint64_t full_until_ns;		 /* the machine is full: likewise */

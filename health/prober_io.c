@@ -188,6 +188,12 @@ bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, 
 	       (n->limited || now < n->until_ns);
 }
 
+/* Which life of ours a peer is told of. */
+static uint64_t boot_to(const struct prober *p, const struct prober_peer *peer)
+{
+	return peer->boot > p->boot ? peer->boot : p->boot;
+}
+
 static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_t now,
 		       struct notice_trailer *t)
 {
@@ -195,6 +201,7 @@ static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_
 		return;
 	t->has_capacity = true;
 	t->capacity = p->notices[peer->gpu].capacity;
+	t->capacity.boot = boot_to(p, peer);
 	t->capacity.expiry_ms = EXPIRY_MS;
 }
 
@@ -297,24 +304,27 @@ static void heed_trial(struct prober *p, struct prober_peer *peer, uint32_t plan
 		prober_tell_gray(p, peer, plane, now, side, sub_port);
 }
 
-/* Our clock has gone back since a life of ours that a peer has heard of, which takes no notice of this one. */
-static void outlive(struct prober *p, uint64_t boot)
+/*
+ * Our clock has gone back since a life of ours that a peer has heard of, which takes no notice of this one. What it says is
+ * believed towards itself alone: a peer that says more than is true spoils nothing but what it hears.
+ */
+static void outlive(struct prober *p, struct prober_peer *peer, uint64_t boot)
 {
-	p->boot = boot + 1;
-	for (uint32_t gpu = 0; gpu < p->ports->n_gpus; gpu++)
-		p->notices[gpu].capacity.boot = p->boot;
-	p->handlers->on_log(p->arg, LOG_WARNING,
-			    "a peer knows a later life of this server than this one: its clock has gone back and should be set; "
-			    "notices go on as of a life later still");
+	if (!p->said_outlived)
+		p->handlers->on_log(p->arg, LOG_WARNING,
+				    "a peer knows a later life of this server than this one: its clock has gone back and should be "
+				    "set; notices to such peers go on as of a life later still");
+	p->said_outlived = true;
+	peer->boot = boot + 1;
 }
 
 static void heed_ack(struct prober *p, struct prober_peer *peer, const struct notice_ack *ack)
 {
 	const struct notice_capacity *c = &p->notices[peer->gpu].capacity;
 
-	if (ack->boot > p->boot && ack->boot < UINT64_MAX)
-		outlive(p, ack->boot);
-	if (ack->boot != c->boot || ack->sequence != c->sequence || peer->acked == c->sequence)
+	if (ack->boot > boot_to(p, peer) && ack->boot < UINT64_MAX)
+		outlive(p, peer, ack->boot);
+	if (ack->boot != boot_to(p, peer) || ack->sequence != c->sequence || peer->acked == c->sequence)
 		return;
 	peer->acked = c->sequence;
 	p->counters.acknowledged++;

@@ -2,9 +2,11 @@
 #include "udp.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -254,6 +256,29 @@ static int pinned(const struct udp_socket *s, int ifindex)
 	return -1;
 }
 
+/* Asks by a descriptor that we have: if_indextoname() would need another, of which there is none. */
+static bool is_gone(const struct pin *pin)
+{
+	struct ifreq r = {.ifr_ifindex = pin->ifindex};
+
+	return ioctl(pin->fd, SIOCGIFNAME, &r) < 0 && errno == ENODEV;
+}
+
+/* Closes what sends out of devices that are gone; false: there was none. */
+static bool drop_dead_pins(struct udp_socket *s)
+{
+	unsigned kept = 0, before = s->n_pins;
+
+	for (unsigned i = 0; i < before; i++) {
+		if (is_gone(&s->pins[i]))
+			close(s->pins[i].fd);
+		else
+			s->pins[kept++] = s->pins[i];
+	}
+	s->n_pins = kept;
+	return kept < before;
+}
+
 /* The same, made on first use and kept; -errno. */
 static int pin_for(struct udp_socket *s, int ifindex)
 {
@@ -267,6 +292,8 @@ static int pin_for(struct udp_socket *s, int ifindex)
 		s->n_pins--;
 	}
 	fd = open_fd(&s->address, s->port, s->dscp, ifindex);
+	if (udp_is_shortage(fd) && drop_dead_pins(s))
+		fd = open_fd(&s->address, s->port, s->dscp, ifindex);
 	if (fd < 0)
 		return fd;
 	rc = watch(s, fd);

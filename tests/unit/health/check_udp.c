@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define PACKETS 2000u /* far more than the default send buffer holds */
 
@@ -73,6 +76,33 @@ START_TEST(what_one_device_keeps_does_not_stop_another)
 }
 END_TEST
 
+/* A device made anew again and again, where descriptors are few: those of its former lives are given up for it. */
+START_TEST(descriptors_of_devices_that_are_gone_are_had_again)
+{
+	struct rlimit few = {24, 24};
+	struct in6_addr address;
+	struct udp_socket *s;
+	int asker = socket(AF_INET, SOCK_DGRAM, 0), lo = (int)if_nametoindex("lo");
+
+	ck_assert_int_eq(inet_pton(AF_INET6, "2001:db8::1", &address), 1);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	ck_assert_int_eq(udp_open(&s, &address, 0, 0), 0);
+	ck_assert_int_eq(udp_pin(s, lo), 0);
+	for (unsigned life = 0; life < 40; life++) {
+		struct ifreq r = {.ifr_name = "reborn"};
+
+		run("ip link add reborn type veth peer name other");
+		ck_assert_int_eq(ioctl(asker, SIOCGIFINDEX, &r), 0); /* if_nametoindex() takes a descriptor */
+		ck_assert_int_eq(udp_pin(s, r.ifr_ifindex), 0);
+		ck_assert(udp_is_pinned(s, r.ifr_ifindex));
+		ck_assert(udp_is_pinned(s, lo)); /* and no other */
+		run("ip link del reborn");
+	}
+	udp_close(s);
+	close(asker);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("udp");
@@ -86,6 +116,7 @@ int main(void)
 		return 77;
 	}
 	tcase_add_test(t, what_one_device_keeps_does_not_stop_another);
+	tcase_add_test(t, descriptors_of_devices_that_are_gone_are_had_again);
 	suite_add_tcase(suite, t);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
