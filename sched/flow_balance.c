@@ -6,7 +6,7 @@
 
 #define ABSENT	   UINT16_MAX
 #define MEASURED   2
-#define LOOKS_MOST (1u << 22) /* at flows, before the next tick: some milliseconds */
+#define LOOKS_MOST (1u << 20) /* at what a flow would do to a plane, before the next tick: some milliseconds */
 #define WORTH	   (FLOW_BALANCE_BAND / 8) /* of the mean load, is a reason to move */
 
 struct balanced {
@@ -164,7 +164,7 @@ static unsigned even_out(struct flow_balance *b, const struct weights *w, flow_b
 {
 	unsigned moved = 0;
 
-	for (uint64_t looks = 0; looks < LOOKS_MOST; looks += 2 * (uint64_t)b->n_flows) {
+	for (uint64_t looks = 0; looks < LOOKS_MOST; looks += (uint64_t)b->n_flows * (1 + w->n)) {
 		double mean;
 		unsigned from = fullest(b, w, &mean), to = 0;
 		uint32_t flow = 0;

@@ -11,7 +11,7 @@
  * eighth of the band; one of a flow too small for that by at least half of what the flow is there, and all such together
  * must be worth that eighth. So no move is made where one fewer would do as far as single moves go: none within the band, one
  * where one suffices, and never one that does not lower the fullest plane. An elephant that no plane has room for stays.
- * Each move looks at all flows, and there is an end to that: with more than some 4,000 of them the next tick goes on.
+ * Each move looks at all flows, and there is an end to that: with more than some 1,000 of them the next tick goes on.
  *
  * A flow not yet measured counts as much as the mean of those that are.
  */

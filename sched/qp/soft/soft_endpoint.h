@@ -64,7 +64,7 @@ struct qp {
 	int fd;
 	bool blocked; /* waits for room in its socket */
 	bool no_gso;  /* the device takes no segmentation batches */
-	bool failed;  /* it is in error, and nobody told it to be: soft_qp_error() is due */
+	uint64_t failed_ns; /* it is in error since, and nobody told it to be: soft_qp_error() is due; 0: not so */
 };
 
 /* Scratch space of one burst, too large for a stack. */

@@ -10,6 +10,7 @@
 #define WINDOW_DEFAULT	     (128u << 10)
 #define NOTIFICATIONS_PER_QP 256
 #define QPN_MASK	     0xffffffu
+#define REFUSED_NS	     UINT64_C(100000000)
 
 static struct qp **bucket_of(struct qp_endpoint *ep, uint32_t qpn)
 {
@@ -332,7 +333,7 @@ void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 	if (qp->state == SOFT_QP_ERR)
 		return;
 	qp->state = SOFT_QP_ERR;
-	qp->failed = true;
+	qp->failed_ns = soft_endpoint_now_ns();
 	if (qp->order_free) {
 		of_sender_fail(&qp->order_free->tx, status);
 		soft_order_free_forget(qp);
@@ -351,13 +352,16 @@ void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 void soft_qp_error(struct qp *qp)
 {
 	soft_qp_fail(qp, QP_WC_FLUSH_ERR);
-	qp->failed = false;
+	qp->failed_ns = 0;
 }
 
-/* One with nothing posted has no completion to say so by. */
+/*
+ * One with nothing posted has no completion to say so by. It waits a while: what it refused, its NAK tells the sender, who then
+ * knows which of its writes is to blame; to be reset first he would send that one again elsewhere.
+ */
 int soft_qp_status(struct qp *qp)
 {
-	return qp->failed ? -EIO : 0;
+	return qp->failed_ns && soft_endpoint_now_ns() - qp->failed_ns > REFUSED_NS ? -EIO : 0;
 }
 
 void soft_qp_destroy(struct qp *qp)

@@ -197,6 +197,9 @@ static void start_draining(struct qp *qp)
 	qp->state = VERBS_QP_DRAINING;
 	qp->drain_until_ns = verbs_endpoint_now_ns() + DRAIN_NS;
 	qp->ep->n_draining++;
+	/* all may have been used up until now: that one is flushed is how we know that nothing is placed any more */
+	if (!qp->attr.receives && !qp->n_receives)
+		post_receive(qp, NULL);
 }
 
 static void stop_draining(struct qp *qp, enum verbs_qp_state state)
