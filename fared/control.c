@@ -18,7 +18,6 @@
 
 #define MODE	   0660
 #define MAX_GROUPS 1024
-#define MAX_PASSED 253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
 #define PAUSE_S	   1.  /* so long clients wait where there are no descriptors, or too many */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
 
@@ -290,7 +289,7 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct client *c = w->data;
-	char room[CMSG_SPACE(MAX_PASSED * sizeof(int))] __attribute__((aligned(8)));
+	char room[CMSG_SPACE(CONTROL_MAX_PASSED * sizeof(int))] __attribute__((aligned(8)));
 	struct iovec iov = {c->in + c->in_length, sizeof(c->in) - c->in_length};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,

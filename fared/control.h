@@ -26,6 +26,7 @@
 
 #define CONTROL_NAME	    "control.sock"
 #define CONTROL_MAX_CLIENTS 128
+#define CONTROL_MAX_PASSED  253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
 #define CONTROL_SLOW_S	    10.
 #define CONTROL_WATCH_BYTES (1u << 20)
 

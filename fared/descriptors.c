@@ -11,7 +11,6 @@
 
 #define OTHERS	   32u /* log, loop, lock, segment, netlink, BMP, zebra, clocks, and libraries' own */
 #define PER_CLIENT 2u  /* its socket, and what it passes */
-#define PASSED	   253u /* what one message may bring besides (SCM_MAX_FD) */
 
 static uint32_t sub_ports_of(const struct config_gpu *gpu)
 {
@@ -32,7 +31,7 @@ static uint32_t sockets_of(uint32_t n_sub_ports, bool v6)
 
 uint32_t descriptors_needed(const struct config *config)
 {
-	uint32_t n = OTHERS + PER_CLIENT * CONTROL_MAX_CLIENTS + CLOSER_FULL + PASSED;
+	uint32_t n = OTHERS + PER_CLIENT * CONTROL_MAX_CLIENTS + CLOSER_FULL + CONTROL_MAX_PASSED;
 
 	for (uint32_t g = 0; g < config->n_gpus; g++) {
 		const struct config_gpu *gpu = &config->gpus[g];
