@@ -264,7 +264,8 @@ int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena
 		err = cluster_arenas(cluster, arena_bytes);
 	if (err) {
 		fprintf(stderr, "farebench: starting workers: %s\n",
-			err == -ENOTCONN ? "one of them could not begin, and said why" : strerror(-err));
+			err == -ENOTCONN ? "one of them could not begin, and said why"
+					 : strerror(-err));
 		cluster_destroy(cluster);
 		return err;
 	}

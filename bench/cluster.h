@@ -34,7 +34,10 @@ int cluster_await(struct cluster *cluster, unsigned gpu, const char *event, int 
 /* Sends {"op":op} to all, then waits for event (NULL: none) of all. */
 int cluster_all(struct cluster *cluster, const char *op, const char *event, int timeout_ms);
 
-/* Sleeps until the monotonic time at_ns while listening for trouble. -EINTR: a signal is pending (interrupt.h). */
+/*
+ * Sleeps until the monotonic time at_ns while listening for trouble. -EINTR: a signal is pending
+ * (interrupt.h).
+ */
 int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns);
 
 /*

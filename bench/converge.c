@@ -26,7 +26,8 @@ static const struct options_entry converge_table[] = {
 };
 
 static const struct result_basis converge_basis = {
-	.observation_point = "farelab status: routes toward every GPU over every plane, in every server's bgpd and "
+	.observation_point = "farelab status: routes toward every GPU over every plane, in every "
+			     "server's bgpd and "
 			     "kernel",
 	.real = "FRR's bgpd and zebra, the kernel's routing",
 	.emulated = "links (veth), switches and servers (namespaces). Not there: fared, traffic",
@@ -71,12 +72,14 @@ static int converge_page(const char *topology, const double *seconds, const stru
 		snprintf(names[i], sizeof(names[i]), "%zu", i + 1);
 		categories[i] = names[i];
 	}
-	report_text(report,
-		    "%s: every server knew every GPU over every plane after %.1f s (median of %zu; "
-		    "%.1f..%.1f). The "
-		    "time includes making the namespaces and starting FRR, all on this one machine.",
-		    topology, s->median, s->n, s->min, s->max);
-	report_text(report, "Real: %s. Emulated: %s.", converge_basis.real, converge_basis.emulated);
+	report_text(
+		report,
+		"%s: every server knew every GPU over every plane after %.1f s (median of %zu; "
+		"%.1f..%.1f). The "
+		"time includes making the namespaces and starting FRR, all on this one machine.",
+		topology, s->median, s->n, s->min, s->max);
+	report_text(report, "Real: %s. Emulated: %s.", converge_basis.real,
+		    converge_basis.emulated);
 	err = report_plot(report, &plot);
 	return err ? err : report_write(report, html_path);
 }

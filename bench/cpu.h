@@ -1,5 +1,6 @@
 /*
- * cpu.h - how idle the machine is, and how much of it a hypervisor takes: /proc/stat between two moments.
+ * cpu.h - how idle the machine is, and how much of it a hypervisor takes: /proc/stat between two
+ * moments.
  *
  * Owns: nothing. In: the text of /proc/stat; out: shares. cpu_parse() and cpu_idle() are pure.
  * Thread: any.
@@ -14,7 +15,7 @@
 
 struct cpu_times {
 	uint32_t n_cores;
-	uint64_t idle[CPU_MAX_CORES]; /* ticks idle or waiting for disks, per core */
+	uint64_t idle[CPU_MAX_CORES];	/* ticks idle or waiting for disks, per core */
 	uint64_t stolen[CPU_MAX_CORES]; /* runnable, and the hypervisor ran somebody else */
 	uint64_t all[CPU_MAX_CORES];
 };

@@ -28,12 +28,13 @@ static const struct options_entry demo_table[] = {
 	{"qps", 'Q', "N", "QPs per pair, all planes together (one per sub-port)"},
 	{"scenario", 's', "NAME",
 	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos"},
-	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
+	{"strategy", 'S', "NAMES",
+	 "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{NULL, 0, NULL, NULL},
 };
 
-static const char *const demo_names[DEMO_SCENARIOS + 1] = {"healthy", "sub-port-lost", "plane-lost", "leaf-dead",
-							   "chaos"};
+static const char *const demo_names[DEMO_SCENARIOS + 1] = {"healthy", "sub-port-lost", "plane-lost",
+							   "leaf-dead", "chaos"};
 
 static int demo_refresh(struct demo *demo)
 {
@@ -215,7 +216,8 @@ static int demo_parse(struct demo_command *c, int argc, char **argv)
 			err = options_number("qps", optarg, 1, 256, &c->qps);
 			break;
 		case 'S':
-			err = c->n_strategies = options_strategies(optarg, c->strategies, STRATEGY_COUNT);
+			err = c->n_strategies =
+				options_strategies(optarg, c->strategies, STRATEGY_COUNT);
 			err = err < 0 ? err : 0;
 			break;
 		case 'h':
@@ -232,7 +234,8 @@ int demo_main(int argc, char **argv)
 {
 	struct demo_command c = {
 		.lab_name = getenv("FARELAB_NAME"),
-		.strategies = {STRATEGY_ECMP, STRATEGY_WECMP_KERNEL, STRATEGY_FARE_FLOW, STRATEGY_FARE_SPRAY},
+		.strategies = {STRATEGY_ECMP, STRATEGY_WECMP_KERNEL, STRATEGY_FARE_FLOW,
+			       STRATEGY_FARE_SPRAY},
 		.n_strategies = STRATEGY_COMPARED,
 	};
 	struct demo demo = {0};

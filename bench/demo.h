@@ -1,9 +1,10 @@
 /*
- * demo.h - the demonstration: four scenarios, two tests, four strategies (or others), side by side in one run.
+ * demo.h - the demonstration: four scenarios, two tests, four strategies (or others), side by side
+ * in one run.
  *
  * Owns: the order of things. In: a lab that is up; out: tables, and the document of result.h with
- * "shift", "chaos", "why", "duration_s" and, if there are runs, "idle_cpu_percent". A wrong byte, a lost or a repeated
- * message ends it with status 1. Thread: the process has one.
+ * "shift", "chaos", "why", "duration_s" and, if there are runs, "idle_cpu_percent". A wrong byte, a
+ * lost or a repeated message ends it with status 1. Thread: the process has one.
  */
 #ifndef DEMO_H
 #define DEMO_H

@@ -90,8 +90,9 @@ static int demo_why(struct demo *demo, const struct demo_scenario *scenario)
  */
 static int demo_steady_scenario(struct demo *demo, const struct demo_scenario *scenario)
 {
-	enum strategy order[STRATEGY_COUNT] = {STRATEGY_FARE_PACKET, STRATEGY_FARE_SPRAY, STRATEGY_FARE_FLOW,
-					       STRATEGY_WECMP_KERNEL, STRATEGY_ECMP};
+	enum strategy order[STRATEGY_COUNT] = {STRATEGY_FARE_PACKET, STRATEGY_FARE_SPRAY,
+					       STRATEGY_FARE_FLOW, STRATEGY_WECMP_KERNEL,
+					       STRATEGY_ECMP};
 	int err;
 
 	if (demo->weights == 1) { /* equal weights are in force: begin with those who want them */

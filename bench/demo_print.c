@@ -29,9 +29,9 @@ static void demo_idle_text(const struct demo *demo, char *text, size_t size)
 		return;
 	snprintf(text, size, "Least idle CPU of any measurement: %.0f%% of the machine.%s", percent,
 		 /* the machine, and not the strategy, may have been the limit somewhere */
-		 percent < DEMO_LITTLE_IDLE
-			 ? " That is little: some figures may tell of the machine rather than of the strategies."
-			 : "");
+		 percent < DEMO_LITTLE_IDLE ? " That is little: some figures may tell of the "
+					      "machine rather than of the strategies."
+					    : "");
 }
 
 static bool demo_has(const struct demo *demo, const char *list)
@@ -88,7 +88,8 @@ int demo_print(const struct demo *demo)
 		return err;
 	demo_print_why(demo);
 	demo_idle_text(demo, idle, sizeof(idle));
-	printf("\n%.0f s in all.%s%s\n", progress_seconds(&demo->progress), idle[0] ? " " : "", idle);
+	printf("\n%.0f s in all.%s%s\n", progress_seconds(&demo->progress), idle[0] ? " " : "",
+	       idle);
 	return 0;
 }
 

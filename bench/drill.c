@@ -21,17 +21,19 @@
 #include "options.h"
 #include "progress.h"
 
-#define MS	    UINT64_C(1000000)
-#define CONVERGE_S  60
-#define HEALTHY_NS  (4000 * MS)
-#define STEP_NS	    (50 * MS)
-#define BACK_NS	    (60000 * MS)
-#define AFTER_NS    (6000 * MS) /* goodput once all weights are back; its last four seconds are compared */
-#define SETTLE_NS   (5000 * MS) /* after healing, BGP and its timers may still lower the healed part */
-#define MAX_EVENTS  4000000u
-#define LINE	    512
-#define SLOTS	    4
-#define SLOT_BYTES  (64u << 10)
+#define MS	   UINT64_C(1000000)
+#define CONVERGE_S 60
+#define HEALTHY_NS (4000 * MS)
+#define STEP_NS	   (50 * MS)
+#define BACK_NS	   (60000 * MS)
+/* goodput once all weights are back; its last four seconds are compared */
+#define AFTER_NS (6000 * MS)
+/* after healing, BGP and its timers may still lower the healed part */
+#define SETTLE_NS  (5000 * MS)
+#define MAX_EVENTS 4000000u
+#define LINE	   512
+#define SLOTS	   4
+#define SLOT_BYTES (64u << 10)
 
 struct drill {
 	struct lab lab;
@@ -62,12 +64,13 @@ static const struct options_entry drill_table[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* ---- traffic -------------------------------------------------------------------------------------------- */
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 /* Every ordered pair of GPUs of different servers, flow and spray in turn. */
 static int begin_traffic(struct drill *d)
 {
-	const struct traffic_options options = {.strategy = STRATEGY_FARE_SPRAY, .bins = true, .no_times = true};
+	const struct traffic_options options = {
+		.strategy = STRATEGY_FARE_SPRAY, .bins = true, .no_times = true};
 	unsigned n = d->topo->n_gpus, n_streams = 0;
 	struct traffic_stream *streams = calloc((size_t)n * n, sizeof(*streams));
 	int err = streams ? 0 : -ENOMEM;
@@ -84,7 +87,8 @@ static int begin_traffic(struct drill *d)
 			.slot_bytes = SLOT_BYTES,
 			.tx_offset = (uint64_t)dst * SLOTS * SLOT_BYTES,
 			.rx_offset = (uint64_t)src * SLOTS * SLOT_BYTES,
-			.strategy = strategy_name((src + dst) % 2 ? STRATEGY_FARE_FLOW : STRATEGY_FARE_SPRAY),
+			.strategy = strategy_name((src + dst) % 2 ? STRATEGY_FARE_FLOW
+								  : STRATEGY_FARE_SPRAY),
 		};
 	}
 	if (!err)
@@ -107,13 +111,14 @@ static int end_traffic(struct drill *d, double **bins, size_t n)
 	return err ? err : traffic_close(d->cluster);
 }
 
-/* ---- farelab drill -------------------------------------------------------------------------------------- */
+/* ---- farelab drill --------------------------------------------------------------------------- */
 
 static int start_farelab(struct drill *d)
 {
 	char seed[24], faults[24];
-	const char *argv[] = {d->lab.farelab, "drill", d->lab.name, d->plan, "--json", "--seed", seed,
-			      d->faults ? "--faults" : NULL, faults, NULL};
+	const char *argv[] = {d->lab.farelab, "drill",	d->lab.name, d->plan,
+			      "--json",	      "--seed", seed,	     d->faults ? "--faults" : NULL,
+			      faults,	      NULL};
 	sigset_t none;
 	int ends[2];
 
@@ -147,7 +152,8 @@ static int take_line(struct drill *d)
 	if (err)
 		fprintf(stderr, "farebench drill: farelab said: %s\n", d->line);
 	if (!err && d->record.steps != steps)
-		progress_step(&d->progress, "step %u, %u faults so far", d->record.steps, d->record.n);
+		progress_step(&d->progress, "step %u, %u faults so far", d->record.steps,
+			      d->record.n);
 	return err;
 }
 
@@ -182,19 +188,21 @@ static int follow_farelab(struct drill *d)
 		err = more;
 	if (!err && waitpid(d->pid, &status, 0) == d->pid) {
 		d->pid = 0;
-		err = WIFEXITED(status) && !WEXITSTATUS(status) && d->record.converged ? 0 : -EREMOTEIO;
+		err = WIFEXITED(status) && !WEXITSTATUS(status) && d->record.converged ? 0
+										       : -EREMOTEIO;
 	}
 	return err;
 }
 
-/* ---- the drill ------------------------------------------------------------------------------------------ */
+/* ---- the drill ------------------------------------------------------------------------------- */
 
 static bool all_back(const struct drill *d)
 {
 	for (unsigned pair = 0; pair < d->topo->n_gpus * d->topo->n_gpus; pair++) {
 		const struct observe_event *first = observe_first(d->observe, pair);
 
-		if (first && !observe_same_weights(observe_latest(d->observe, pair)->bps, first->bps))
+		if (first &&
+		    !observe_same_weights(observe_latest(d->observe, pair)->bps, first->bps))
 			return false;
 	}
 	return true;
@@ -236,7 +244,8 @@ static int tell(struct drill *d, double **bins, struct recovery *gpus, size_t n)
 	}
 	for (unsigned gpu = 0; gpu < d->topo->n_gpus; gpu++) {
 		gpus[gpu] = (struct recovery){.from_ns = d->begin_ns, .n = n, .bytes = bins[gpu]};
-		report.healthy_bytes += recovery_mean(&gpus[gpu], d->healthy_from_ns, d->healthy_to_ns);
+		report.healthy_bytes +=
+			recovery_mean(&gpus[gpu], d->healthy_from_ns, d->healthy_to_ns);
 		after += recovery_mean(&gpus[gpu], d->end_ns - HEALTHY_NS, d->end_ns);
 	}
 	report.after_ratio = after / report.healthy_bytes;
@@ -244,8 +253,8 @@ static int tell(struct drill *d, double **bins, struct recovery *gpus, size_t n)
 	report.lost = d->sums.posted - d->sums.messages;
 	report.replayed = d->sums.replayed;
 	report.needless_flows = d->sums.needless_moves;
-	report.needless_weights = drill_faults_needless(&d->record, d->topo, d->observe, events, SETTLE_NS,
-							d->begin_ns, needless);
+	report.needless_weights = drill_faults_needless(&d->record, d->topo, d->observe, events,
+							SETTLE_NS, d->begin_ns, needless);
 	report.gpus = gpus;
 	err = result_set(d->result, "drill_needless", needless);
 	drill_faults_cost(&d->record, gpus, d->topo->n_gpus, report.healthy_bytes);
@@ -289,7 +298,8 @@ static int run(struct drill *d)
 	if (!err)
 		err = result_describe(d->result, d->topo);
 	if (!err)
-		err = cluster_create(&d->cluster, d->topo, (uint64_t)d->topo->n_gpus * SLOTS * SLOT_BYTES);
+		err = cluster_create(&d->cluster, d->topo,
+				     (uint64_t)d->topo->n_gpus * SLOTS * SLOT_BYTES);
 	if (!err)
 		err = cluster_await_paths(d->cluster, d->topo, CONVERGE_S * 1000);
 	if (!err)
@@ -310,7 +320,7 @@ static int run(struct drill *d)
 	return err ? err : evaluate(d);
 }
 
-/* ---- command -------------------------------------------------------------------------------------------- */
+/* ---- command --------------------------------------------------------------------------------- */
 
 static int parse(struct drill *d, int argc, char **argv)
 {
@@ -368,8 +378,8 @@ int drill_main(int argc, char **argv)
 	if (!err)
 		err = run(&d);
 	if (err)
-		fprintf(stderr, "farebench drill: failed after %u steps, seed %" PRIu64 ": %s\n", d.record.steps,
-			d.seed, strerror(-err));
+		fprintf(stderr, "farebench drill: failed after %u steps, seed %" PRIu64 ": %s\n",
+			d.record.steps, d.seed, strerror(-err));
 	if (d.pid > 0) { /* it heals before it ends */
 		kill(d.pid, SIGTERM);
 		waitpid(d.pid, NULL, 0);

@@ -9,12 +9,12 @@
 #include "drill_plan.h"
 #include "fare_verdict.h"
 
-#define AFTER_NS   UINT64_C(1000000000)
-#define DIP_BINS   100
-#define NO_PLANE   (-2)
-#define ALL	   (-1)
+#define AFTER_NS UINT64_C(1000000000)
+#define DIP_BINS 100
+#define NO_PLANE (-2)
+#define ALL	 (-1)
 
-/* ---- lines ---------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* What it breaks, for whom. false: it is no fault. */
 static bool understand(struct drill_fault *f, const struct topo *topo)
@@ -28,8 +28,10 @@ static bool understand(struct drill_fault *f, const struct topo *topo)
 	if (sscanf(f->words, "gray leaf %31s", where) == 1) {
 		if (loss <= 0)
 			return false;
-		snprintf(f->kind, sizeof(f->kind), "leaf-%s", loss < 100 ? "loss"
-					: strstr(f->words, "--direction") ? "gray-one-way" : "gray");
+		snprintf(f->kind, sizeof(f->kind), "leaf-%s",
+			 loss < 100			   ? "loss"
+			 : strstr(f->words, "--direction") ? "gray-one-way"
+							   : "gray");
 	} else if (sscanf(f->words, "gray subport %31s %u", where, &plane) == 2) {
 		if (loss <= 0)
 			return false;
@@ -49,7 +51,8 @@ static bool understand(struct drill_fault *f, const struct topo *topo)
 	for (unsigned i = 0; !strcmp(f->kind, "bgpd") && i < topo->n_servers; i++)
 		if (!strcmp(topo->servers[i].name, where))
 			f->server = (int)i;
-	for (unsigned i = 0; f->plane == NO_PLANE && strstr(f->words, " leaf ") && i < topo->n_leaves; i++)
+	for (unsigned i = 0;
+	     f->plane == NO_PLANE && strstr(f->words, " leaf ") && i < topo->n_leaves; i++)
 		if (!strcmp(topo->leaves[i].name, where))
 			f->plane = (int)topo->leaves[i].plane;
 	return f->gpu >= ALL;
@@ -124,9 +127,10 @@ void drill_faults_fini(struct drill_faults *f)
 	*f = (struct drill_faults){.n = 0};
 }
 
-/* ---- what they cost ------------------------------------------------------------------------------------- */
+/* ---- what they cost -------------------------------------------------------------------------- */
 
-static double worst_tenth(const struct recovery *gpus, unsigned n_gpus, uint64_t from_ns, uint64_t to_ns)
+static double worst_tenth(const struct recovery *gpus, unsigned n_gpus, uint64_t from_ns,
+			  uint64_t to_ns)
 {
 	double worst = -1;
 
@@ -140,18 +144,21 @@ static double worst_tenth(const struct recovery *gpus, unsigned n_gpus, uint64_t
 	return worst;
 }
 
-void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsigned n_gpus, double healthy_bytes)
+void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsigned n_gpus,
+		       double healthy_bytes)
 {
 	for (unsigned i = 0; i < f->n; i++) {
 		struct drill_fault *fault = &f->fault[i];
-		uint64_t until_ns = (fault->healed_ns ? fault->healed_ns : fault->done_ns) + AFTER_NS;
+		uint64_t until_ns =
+			(fault->healed_ns ? fault->healed_ns : fault->done_ns) + AFTER_NS;
 
 		for (unsigned g = 0; g < n_gpus; g++) {
 			double hole = recovery_gap_ms(&gpus[g], fault->from_ns, until_ns);
 
 			fault->hole_ms = hole > fault->hole_ms ? hole : fault->hole_ms;
 		}
-		fault->dip_ratio = worst_tenth(gpus, n_gpus, fault->from_ns, until_ns) / healthy_bytes;
+		fault->dip_ratio =
+			worst_tenth(gpus, n_gpus, fault->from_ns, until_ns) / healthy_bytes;
 	}
 }
 
@@ -165,17 +172,22 @@ static bool touches(const struct drill_fault *f, int gpu, unsigned plane)
 	return f->plane == (int)plane && (f->gpu == ALL || f->gpu == gpu);
 }
 
-/* Of a path whose source is away nobody says less but its probes, its own links and its peer's notices, and these two have
- * faults of their own. */
+/*
+ * Of a path whose source is away nobody says less but its probes, its own links and its peer's
+ * notices, and these two have faults of their own.
+ */
 static bool only_probes_say_so(uint8_t verdict)
 {
 	return verdict == FARE_VERDICT_PROBE_DOWN || verdict == FARE_VERDICT_STALE;
 }
 
-/* When that bgpd died, was it still learning anew what a lost link or leaf had taken from that GPU's plane? What it had not
- * learned again it cannot leave in the kernel. What is merely gray takes no route. */
-static bool was_learning(const struct drill_faults *f, const struct drill_fault *bgpd, int gpu, unsigned plane,
-			 uint64_t settle_ns)
+/*
+ * When that bgpd died, was it still learning anew what a lost link or leaf had taken from that
+ * GPU's plane? What it had not learned again it cannot leave in the kernel. What is merely gray
+ * takes no route.
+ */
+static bool was_learning(const struct drill_faults *f, const struct drill_fault *bgpd, int gpu,
+			 unsigned plane, uint64_t settle_ns)
 {
 	for (unsigned i = 0; i < f->n; i++)
 		if (!strncmp(f->fault[i].words, "fail ", 5) && touches(&f->fault[i], gpu, plane) &&
@@ -184,8 +196,8 @@ static bool was_learning(const struct drill_faults *f, const struct drill_fault 
 	return false;
 }
 
-bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo, const struct observe_event *e,
-			  unsigned plane, uint64_t settle_ns)
+bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo,
+			  const struct observe_event *e, unsigned plane, uint64_t settle_ns)
 {
 	const int end[] = {e->who / (int)topo->n_gpus, e->who % (int)topo->n_gpus};
 
@@ -198,17 +210,20 @@ bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo,
 			if (one->server == ALL && touches(one, end[k], plane))
 				return true;
 			if (one->server != ALL && (int)topo->gpus[end[k]].server == one->server &&
-			    (only_probes_say_so(e->verdict[plane]) || was_learning(f, one, end[k], plane, settle_ns)))
+			    (only_probes_say_so(e->verdict[plane]) ||
+			     was_learning(f, one, end[k], plane, settle_ns)))
 				return true;
 		}
 	}
 	return false;
 }
 
-unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo, const struct observe *o,
-			       uint32_t n, uint64_t settle_ns, uint64_t begin_ns, json_t *list)
+unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *topo,
+			       const struct observe *o, uint32_t n, uint64_t settle_ns,
+			       uint64_t begin_ns, json_t *list)
 {
-	const struct observe_event **was = calloc((size_t)topo->n_gpus * topo->n_gpus, sizeof(*was));
+	const struct observe_event **was =
+		calloc((size_t)topo->n_gpus * topo->n_gpus, sizeof(*was));
 	unsigned count = 0;
 
 	for (uint32_t i = 0; was && i < n; i++) {
@@ -222,7 +237,8 @@ unsigned drill_faults_needless(const struct drill_faults *f, const struct topo *
 			if (!lowered || drill_faults_explain(f, topo, e, p, settle_ns))
 				continue;
 			count++;
-			json_array_append_new(list, observe_change(topo, was[e->who], e, p, begin_ns));
+			json_array_append_new(list,
+					      observe_change(topo, was[e->who], e, p, begin_ns));
 		}
 		was[e->who] = e;
 	}

@@ -28,9 +28,9 @@ static json_t *kind_entry(const char *kind, double *holes, double *dips, unsigne
 
 	qsort(holes, n, sizeof(*holes), by_size);
 	qsort(dips, n, sizeof(*dips), by_size);
-	return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f}", "kind", kind, "n", (int)n, "hole_ms_p50",
-			 holes[p50], "hole_ms_p99", holes[p99], "hole_ms_max", holes[n - 1], "goodput_p50",
-			 dips[n - 1 - p50], "goodput_min", dips[0]);
+	return json_pack("{s:s, s:i, s:f, s:f, s:f, s:f, s:f}", "kind", kind, "n", (int)n,
+			 "hole_ms_p50", holes[p50], "hole_ms_p99", holes[p99], "hole_ms_max",
+			 holes[n - 1], "goodput_p50", dips[n - 1 - p50], "goodput_min", dips[0]);
 }
 
 static int add_kind(struct result *result, const struct drill_faults *f, const char *kind)
@@ -71,42 +71,46 @@ static int add_kinds(struct result *result, const struct drill_faults *f)
 	return err;
 }
 
-static int add_fault(struct result *result, const struct drill_report *r, const struct drill_fault *f)
+static int add_fault(struct result *result, const struct drill_report *r,
+		     const struct drill_fault *f)
 {
 	uint64_t begin_ns = r->gpus[0].from_ns;
 
-	return result_append(
-		result, "drill_faults",
-		json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "do", f->words, "kind", f->kind, "at_s",
-			  (double)(f->from_ns - begin_ns) / 1e9, "took_ms", (double)(f->done_ns - f->from_ns) / 1e6,
-			  "healed_s", f->healed_ns ? (double)(f->healed_ns - begin_ns) / 1e9 : -1., "hole_ms",
-			  f->hole_ms, "goodput", f->dip_ratio));
+	return result_append(result, "drill_faults",
+			     json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f}", "do", f->words,
+				       "kind", f->kind, "at_s",
+				       (double)(f->from_ns - begin_ns) / 1e9, "took_ms",
+				       (double)(f->done_ns - f->from_ns) / 1e6, "healed_s",
+				       f->healed_ns ? (double)(f->healed_ns - begin_ns) / 1e9 : -1.,
+				       "hole_ms", f->hole_ms, "goodput", f->dip_ratio));
 }
 
 int drill_report_result(struct result *result, const struct drill_report *r)
 {
 	int err = result_set(
 		result, "drill",
-		json_pack("{s:s, s:I, s:i, s:i, s:f, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:f, s:f}", "plan",
-			  r->plan, "seed", (json_int_t)r->seed, "faults", (int)r->faults->n, "steps",
-			  (int)r->faults->steps, "duration_s", r->duration_s, "messages", (json_int_t)r->messages,
-			  "lost", (json_int_t)r->lost, "replayed_chunks", (json_int_t)r->replayed,
-			  "needless_flows", (json_int_t)r->needless_flows, "needless_weights",
-			  (int)r->needless_weights, "converged_after_s", r->faults->converged_after_s,
-			  "weights_back_s", r->weights_back_s, "healthy_bps", r->healthy_bytes * 8e3,
-			  "goodput_after", r->after_ratio));
+		json_pack("{s:s, s:I, s:i, s:i, s:f, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:f, s:f}",
+			  "plan", r->plan, "seed", (json_int_t)r->seed, "faults", (int)r->faults->n,
+			  "steps", (int)r->faults->steps, "duration_s", r->duration_s, "messages",
+			  (json_int_t)r->messages, "lost", (json_int_t)r->lost, "replayed_chunks",
+			  (json_int_t)r->replayed, "needless_flows", (json_int_t)r->needless_flows,
+			  "needless_weights", (int)r->needless_weights, "converged_after_s",
+			  r->faults->converged_after_s, "weights_back_s", r->weights_back_s,
+			  "healthy_bps", r->healthy_bytes * 8e3, "goodput_after", r->after_ratio));
 
 	for (unsigned i = 0; !err && i < r->faults->n; i++)
 		err = add_fault(result, r, &r->faults->fault[i]);
 	return err ? err : add_kinds(result, r->faults);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static int kinds_table(struct table **out, const struct result *result)
 {
-	static const char *const headers[] = {"fault", "n", "hole ms, p50", "p99", "max", "goodput, p50", "least"};
-	static const char *const keys[] = {"hole_ms_p50", "hole_ms_p99", "hole_ms_max", "goodput_p50", "goodput_min"};
+	static const char *const headers[] = {"fault",	      "n",    "hole ms, p50", "p99", "max",
+					      "goodput, p50", "least"};
+	static const char *const keys[] = {"hole_ms_p50", "hole_ms_p99", "hole_ms_max",
+					   "goodput_p50", "goodput_min"};
 	int err = table_create(out, 7, headers);
 	const json_t *row;
 	size_t i;
@@ -114,21 +118,25 @@ static int kinds_table(struct table **out, const struct result *result)
 	json_array_foreach (json_object_get(result_root(result), "drill_kinds"), i, row) {
 		char cell[6][CELL];
 
-		snprintf(cell[0], CELL, "%lld", (long long)json_integer_value(json_object_get(row, "n")));
+		snprintf(cell[0], CELL, "%lld",
+			 (long long)json_integer_value(json_object_get(row, "n")));
 		for (int k = 0; k < 5; k++)
 			snprintf(cell[k + 1], CELL, "%.*f", k < 3 ? 0 : 2,
 				 json_number_value(json_object_get(row, keys[k])));
 		if (!err)
-			err = table_row(*out, (const char *const[]){json_string_value(json_object_get(row, "kind")),
-								    cell[0], cell[1], cell[2], cell[3], cell[4],
-								    cell[5]});
+			err = table_row(*out,
+					(const char *const[]){
+						json_string_value(json_object_get(row, "kind")),
+						cell[0], cell[1], cell[2], cell[3], cell[4],
+						cell[5]});
 	}
 	return err;
 }
 
 static double number(const struct result *result, const char *key)
 {
-	return json_number_value(json_object_get(json_object_get(result_root(result), "drill"), key));
+	return json_number_value(
+		json_object_get(json_object_get(result_root(result), "drill"), key));
 }
 
 static void sentence(const struct result *result, char *out, size_t size)
@@ -139,8 +147,10 @@ static void sentence(const struct result *result, char *out, size_t size)
 	if (back_s >= 0)
 		snprintf(back, sizeof(back), "all of them %.1f s later", back_s);
 	snprintf(out, size,
-		 "Seed %.0f: %.0f faults in %.0f s. %.0f messages, every one checked, %.0f lost, %.0f chunks sent again; "
-		 "%.0f flows and %.0f weights moved needlessly. The lab converged %.1f s after the last was healed, and "
+		 "Seed %.0f: %.0f faults in %.0f s. %.0f messages, every one checked, %.0f lost, "
+		 "%.0f chunks sent again; "
+		 "%.0f flows and %.0f weights moved needlessly. The lab converged %.1f s after the "
+		 "last was healed, and "
 		 "weights were back, %s; goodput then is %.1f%% of what it was.",
 		 number(result, "seed"), number(result, "faults"), number(result, "duration_s"),
 		 number(result, "messages"), number(result, "lost"),
@@ -149,8 +159,10 @@ static void sentence(const struct result *result, char *out, size_t size)
 		 number(result, "goodput_after") * 100);
 }
 
-static const char legend[] = "hole: longest time that any GPU had nothing acknowledged, from the fault until a second after it "
-			     "was healed; goodput: of all GPUs, in the worst tenth of a second of that time, of the healthy "
+static const char legend[] = "hole: longest time that any GPU had nothing acknowledged, from the "
+			     "fault until a second after it "
+			     "was healed; goodput: of all GPUs, in the worst tenth of a second of "
+			     "that time, of the healthy "
 			     "one. Faults overlap, so one may be charged with another's cost.";
 
 void drill_report_print(const struct result *result, FILE *file)
@@ -167,7 +179,7 @@ void drill_report_print(const struct result *result, FILE *file)
 	fprintf(file, "\n%s\n", text);
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 static int plot_goodput(struct report *page, const struct drill_report *r)
 {
@@ -187,7 +199,9 @@ static int plot_goodput(struct report *page, const struct drill_report *r)
 
 		x[i] = (double)i * PLOT_BINS / 1e3;
 		for (unsigned g = 0; g < r->topo->n_gpus; g++)
-			y[i] += recovery_mean(&r->gpus[g], from, from + PLOT_BINS * RECOVERY_BIN_NS) * 8 / 1e6;
+			y[i] += recovery_mean(&r->gpus[g], from,
+					      from + PLOT_BINS * RECOVERY_BIN_NS) *
+				8 / 1e6;
 	}
 	if (!err && n > 1)
 		err = report_plot(page, &plot);

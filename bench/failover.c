@@ -34,21 +34,25 @@ static const struct options_entry failover_table[] = {
 	{"lab", 'l', "NAME", "the lab to run in ($FARELAB_NAME)"},
 	{"trials", 'n', "N", "of each scenario, traffic and strategy (20)"},
 	{"scenario", 's', "NAMES",
-	 "only these: local-sub-port, remote-sub-port, remote-plane, leaf-killed, leaf-gray, leaf-gray-one-way, "
+	 "only these: local-sub-port, remote-sub-port, remote-plane, leaf-killed, leaf-gray, "
+	 "leaf-gray-one-way, "
 	 "leaf-loss-5, flap-1hz, flap-20hz, bgpd-killed, fared-killed, two-faults"},
 	{"traffic", 't', "NAMES", "kv,ep (both)"},
-	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
+	{"strategy", 'S', "NAMES",
+	 "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{"max-stolen", 'm', "PERCENT",
-	 "repeat, and count, trials in which a hypervisor took more of the machine (100), but none that went wrong"},
+	 "repeat, and count, trials in which a hypervisor took more of the machine (100), but none "
+	 "that went wrong"},
 	{"max-stall", 'M', "MS",
-	 "repeat, and count, trials in which a core stood still for longer shortly before the decision (any), by a process "
+	 "repeat, and count, trials in which a core stood still for longer shortly before the "
+	 "decision (any), by a process "
 	 "of real-time priority that watches each core; none that went wrong"},
 	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
 	{"html", 'H', "FILE", "write a page with goodput over time there"},
 	{NULL, 0, NULL, NULL},
 };
 
-/* ---- trials --------------------------------------------------------------------------------------------- */
+/* ---- trials ---------------------------------------------------------------------------------- */
 
 /* What runs may have changed since: pids. */
 static int refresh(struct failover *f)
@@ -67,20 +71,24 @@ static int refresh(struct failover *f)
 }
 
 /*
- * Was the machine not ours meanwhile, or not the same? What it took in time then tells of the hypervisor. What was lost,
- * moved needlessly or never decided stands however that was, and so does what did not come back while traffic begun anew
- * is faster.
+ * Was the machine not ours meanwhile, or not the same? What it took in time then tells of the
+ * hypervisor. What was lost, moved needlessly or never decided stands however that was, and so does
+ * what did not come back while traffic begun anew is faster.
  */
-static bool disturbed(const struct failover *f, const struct failover_case *c, const struct failover_trial *t)
+static bool disturbed(const struct failover *f, const struct failover_case *c,
+		      const struct failover_trial *t)
 {
-	bool stolen = t->back_at_all && (t->stolen_percent > (double)f->max_stolen_percent ||
-					 (f->bench.stalls && t->stalled_ms > (double)f->max_stall_ms));
+	bool stolen =
+		t->back_at_all && (t->stolen_percent > (double)f->max_stolen_percent ||
+				   (f->bench.stalls && t->stalled_ms > (double)f->max_stall_ms));
 
 	return (stolen || failover_trial_slowed(t)) && !t->lost && !t->needless && !t->undecided &&
 	       c->n + c->repeated + 1 < MAX_RUNS * f->n;
 }
 
-/* Runs it, and keeps it unless it was disturbed: then only the document has it, beside the others. */
+/*
+ * Runs it, and keeps it unless it was disturbed: then only the document has it, beside the others.
+ */
 static int run_trial(struct failover *f, struct failover_case *c)
 {
 	struct failover_trial *trial = &c->trial[c->n];
@@ -90,12 +98,14 @@ static int run_trial(struct failover *f, struct failover_case *c)
 
 	if (err)
 		return err;
-	failover_scenario_make(&scenario, c->id, f->bench.topo, f->bench.kv.src, f->bench.kv.dst, plane);
-	progress_step(&f->progress, "%s: %s by %s, trial %u of %u", scenario.title, c->is_kv ? "kv" : "ep",
-		      strategy_name(c->strategy), c->n + 1, (unsigned)f->n);
+	failover_scenario_make(&scenario, c->id, f->bench.topo, f->bench.kv.src, f->bench.kv.dst,
+			       plane);
+	progress_step(&f->progress, "%s: %s by %s, trial %u of %u", scenario.title,
+		      c->is_kv ? "kv" : "ep", strategy_name(c->strategy), c->n + 1, (unsigned)f->n);
 	f->fault = c->fault;
 	f->heal = c->heal;
-	err = failover_trial_run(&f->bench, &scenario, c->strategy, c->is_kv, trial, &f->fault, &f->heal);
+	err = failover_trial_run(&f->bench, &scenario, c->strategy, c->is_kv, trial, &f->fault,
+				 &f->heal);
 	if (err)
 		return err;
 	if (disturbed(f, c, trial)) {
@@ -108,7 +118,8 @@ static int run_trial(struct failover *f, struct failover_case *c)
 	return failover_report_trial(f->result, c, c->n++, plane, f->bench.lowered, false);
 }
 
-static int run_case(struct failover *f, enum failover_scenario_id id, enum strategy strategy, bool is_kv)
+static int run_case(struct failover *f, enum failover_scenario_id id, enum strategy strategy,
+		    bool is_kv)
 {
 	struct failover_case *c = calloc(1, sizeof(*c));
 	int err = 0, told;
@@ -163,7 +174,8 @@ static int open_all(struct failover *f)
 	err = lab_status(&b->lab, CONVERGE_S, &b->topo);
 	if (err)
 		return err;
-	while (b->kv.dst < b->topo->n_gpus && b->topo->gpus[b->kv.dst].server == b->topo->gpus[0].server)
+	while (b->kv.dst < b->topo->n_gpus &&
+	       b->topo->gpus[b->kv.dst].server == b->topo->gpus[0].server)
 		b->kv.dst++;
 	if (b->kv.dst >= b->topo->n_gpus || b->topo->n_planes < 2) {
 		fprintf(stderr, "farebench failover: two servers and two planes are the least\n");
@@ -171,8 +183,8 @@ static int open_all(struct failover *f)
 	}
 	for (int i = 0; i < FAILOVER_SCENARIOS; i++)
 		n_scenarios += f->scenario[i];
-	progress_init(&f->progress,
-		      (unsigned)f->n * n_scenarios * (unsigned)f->n_strategies * (unsigned)(f->kv + f->ep));
+	progress_init(&f->progress, (unsigned)f->n * n_scenarios * (unsigned)f->n_strategies *
+					    (unsigned)(f->kv + f->ep));
 	err = result_describe(f->result, b->topo);
 	if (!err)
 		err = failover_guard_create(&b->guard, &b->lab);
@@ -188,10 +200,11 @@ static int run_all(struct failover *f)
 
 	for (int k = 0; !err && k < f->n_strategies; k++)
 		err = run_strategy(f, (enum strategy)f->strategies[k]);
-	return err ? err : result_set(f->result, "duration_s", json_real(progress_seconds(&f->progress)));
+	return err ? err
+		   : result_set(f->result, "duration_s", json_real(progress_seconds(&f->progress)));
 }
 
-/* ---- command -------------------------------------------------------------------------------------------- */
+/* ---- command --------------------------------------------------------------------------------- */
 
 static int parse_scenarios(struct failover *f, const char *text)
 {
@@ -269,19 +282,22 @@ static int tell(struct failover *f)
 	if (f->json_path)
 		err = result_write(f->result, f->json_path);
 	if (!err && f->html_path)
-		err = failover_report_page(f->result, (const struct failover_case *const *)f->cases, f->n_cases,
-					   f->html_path);
+		err = failover_report_page(f->result, (const struct failover_case *const *)f->cases,
+					   f->n_cases, f->html_path);
 	return err;
 }
 
-/* Undoes what is still broken, says how it went, and tells what there is to tell. The exit status. */
+/*
+ * Undoes what is still broken, says how it went, and tells what there is to tell. The exit status.
+ */
 static int finish(struct failover *f, int err)
 {
 	int stopped = interrupt_pending(), left = failover_guard_destroy(f->bench.guard), told;
 	const char *some = f->n_cases ? "; told is what was measured until then" : "";
 
 	if (err && stopped)
-		fprintf(stderr, "farebench failover: stopped by SIG%s%s\n", sigabbrev_np(stopped), some);
+		fprintf(stderr, "farebench failover: stopped by SIG%s%s\n", sigabbrev_np(stopped),
+			some);
 	else if (err)
 		fprintf(stderr, "farebench failover: failed: %s%s\n", strerror(-err), some);
 	told = f->result ? tell(f) : 0;
@@ -292,7 +308,9 @@ static int finish(struct failover *f, int err)
 
 int failover_main(int argc, char **argv)
 {
-	struct failover f = {.lab_name = getenv("FARELAB_NAME"), .n = 20, .n_strategies = STRATEGY_COMPARED,
+	struct failover f = {.lab_name = getenv("FARELAB_NAME"),
+			     .n = 20,
+			     .n_strategies = STRATEGY_COMPARED,
 			     .max_stolen_percent = 100};
 	int err, status;
 
@@ -301,8 +319,12 @@ int failover_main(int argc, char **argv)
 	for (unsigned i = 0; i < STRATEGY_COUNT; i++)
 		f.strategies[i] = i;
 	f.bench.kv = (struct kv_options){.src = 0, .dst = 1, .size_bytes = 1 << 17, .depth = 32};
-	f.bench.ep.moe = (struct moe){
-		.tokens = 32, .top_k = 8, .experts = 64, .hidden = 7168, .element_bytes = 1, .seed = 1};
+	f.bench.ep.moe = (struct moe){.tokens = 32,
+				      .top_k = 8,
+				      .experts = 64,
+				      .hidden = 7168,
+				      .element_bytes = 1,
+				      .seed = 1};
 	err = parse(&f, argc, argv);
 	if (err)
 		return err > 0 ? 0 : 2;
@@ -310,7 +332,8 @@ int failover_main(int argc, char **argv)
 	if (f.max_stall_ms)
 		err = stalls_create(&f.bench.stalls);
 	if (err == -EPERM)
-		fprintf(stderr, "farebench failover: --max-stall needs real-time priority: run it as root\n");
+		fprintf(stderr, "farebench failover: --max-stall needs real-time priority: run it "
+				"as root\n");
 	if (!err)
 		err = result_create(&f.result);
 	if (!err)

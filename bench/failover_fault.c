@@ -47,9 +47,11 @@ static int set_forwarding(const char *device, bool on)
 	char path[128];
 	int rc;
 
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%.15s/forwarding", device ? device : "all");
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%.15s/forwarding",
+		 device ? device : "all");
 	rc = write_forwarding(path, on, false);
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%.15s/forwarding", device ? device : "all");
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%.15s/forwarding",
+		 device ? device : "all");
 	return rc ? rc : write_forwarding(path, on, true);
 }
 
@@ -116,9 +118,13 @@ static int in_namespace(const struct failover_fault *fault, bool on, struct time
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_TIMERSLACK, 1000);
-		/* the kernel takes a link down in steps; a cable that is cut does not wait for a core between them */
+		/*
+		 * the kernel takes a link down in steps; a cable that is cut does not wait for a
+		 * core between them
+		 */
 		if (realtime_take())
-			fprintf(stderr, "farebench failover: no real-time priority: faults may happen milliseconds late\n");
+			fprintf(stderr, "farebench failover: no real-time priority: faults may "
+					"happen milliseconds late\n");
 		child(fault, on, times);
 		_exit(write(ends[1], times, sizeof(*times)) != sizeof(*times));
 	}

@@ -1,13 +1,14 @@
 /*
  * failover_fault.h - faults that begin at a known moment.
  *
- * Owns: a child process for the time of an injection. In: what to break. Out: when it was done. Thread: the
- * coordinator's.
+ * Owns: a child process for the time of an injection. In: what to break. Out: when it was done.
+ * Thread: the coordinator's.
  *
- * farelab takes tens of milliseconds to start, longer than what is measured here; so links are taken down, forwarding
- * is stopped and daemons are killed from here, by one system call each. What farelab alone can do (loss, starting
- * daemons) is timed from before its start: its own time is inside. farelab's record (faults.json) has none of what is
- * done from here: failover_guard.h sees to it that it is undone.
+ * farelab takes tens of milliseconds to start, longer than what is measured here; so links are
+ * taken down, forwarding is stopped and daemons are killed from here, by one system call each. What
+ * farelab alone can do (loss, starting daemons) is timed from before its start: its own time is
+ * inside. farelab's record (faults.json) has none of what is done from here: failover_guard.h sees
+ * to it that it is undone.
  */
 #ifndef FAILOVER_FAULT_H
 #define FAILOVER_FAULT_H
@@ -21,10 +22,11 @@
 #define FAILOVER_MAX_DEVICES 256
 
 enum failover_fault_kind {
-	FAILOVER_LINKS,	     /* the leaf's devices go down: carrier is lost at both ends */
-	FAILOVER_FORWARDING, /* the leaf forwards nothing, or (devices) nothing that comes in by those */
-	FAILOVER_KILL,	     /* a process */
-	FAILOVER_WORDS,	     /* farelab does it */
+	FAILOVER_LINKS, /* the leaf's devices go down: carrier is lost at both ends */
+	/* the leaf forwards nothing, or (devices) nothing that comes in by those */
+	FAILOVER_FORWARDING,
+	FAILOVER_KILL,	/* a process */
+	FAILOVER_WORDS, /* farelab does it */
 };
 
 struct failover_fault {
@@ -35,7 +37,8 @@ struct failover_fault {
 	char leaf_netns[64];
 	unsigned n_devices;
 	char device[FAILOVER_MAX_DEVICES][16]; /* on the leaf */
-	unsigned cycles;		       /* of FAILOVER_FORWARDING: off and on that often; 0: off */
+	/* of FAILOVER_FORWARDING: off and on that often; 0: off */
+	unsigned cycles;
 	uint64_t period_ns;
 	pid_t pid;
 	/* for farelab, after what is above was done and instead of undoing it; "": nothing */
@@ -43,8 +46,9 @@ struct failover_fault {
 };
 
 /*
- * Does it (on) or undoes it. *done_ns: just before the first system call that matters; *over_ns: just after the last.
- * A fault with cycles heals itself: *over_ns is when it did, and undoing it does nothing. 0 or -errno.
+ * Does it (on) or undoes it. *done_ns: just before the first system call that matters; *over_ns:
+ * just after the last. A fault with cycles heals itself: *over_ns is when it did, and undoing it
+ * does nothing. 0 or -errno.
  */
 int failover_fault_do(const struct failover_fault *fault, const struct lab *lab, bool on,
 		      uint64_t *done_ns, uint64_t *over_ns);

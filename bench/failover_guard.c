@@ -23,7 +23,11 @@ struct failover_guard {
 	struct lab lab;
 	struct in_force *in_force;
 	pid_t pid; /* 0: it is gone */
-	int life;  /* the guard has the other end: it says when it is ready, and takes a byte, or the end, for ours */
+	/*
+	 * the guard has the other end: it says when it is ready, and takes a byte, or the end, for
+	 * ours
+	 */
+	int life;
 };
 
 static int undo(const struct lab *lab, const struct in_force *in_force)
@@ -39,7 +43,8 @@ static int undo(const struct lab *lab, const struct in_force *in_force)
 
 		if (err)
 			fprintf(stderr,
-				"farebench failover: cannot undo it: %s; `farelab status %s` says what is broken, "
+				"farebench failover: cannot undo it: %s; `farelab status %s` says "
+				"what is broken, "
 				"`farelab heal` mends it\n",
 				strerror(-err), lab->name);
 		rc = err ? -EREMOTEIO : rc;
@@ -69,7 +74,8 @@ int failover_guard_create(struct failover_guard **out, const struct lab *lab)
 	if (!g)
 		return -ENOMEM;
 	g->lab = *lab;
-	g->in_force = mmap(NULL, sizeof(*g->in_force), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	g->in_force = mmap(NULL, sizeof(*g->in_force), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (g->in_force == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
 		err = -errno;
 	} else {
@@ -102,7 +108,8 @@ int failover_guard_begin(struct failover_guard *g, const struct failover_scenari
 	if (g->pid && waitpid(g->pid, NULL, WNOHANG) != 0)
 		g->pid = 0;
 	if (!g->pid) {
-		fprintf(stderr, "farebench failover: the process that would undo faults was killed: none is made\n");
+		fprintf(stderr, "farebench failover: the process that would undo faults was "
+				"killed: none is made\n");
 		return -EPIPE;
 	}
 	g->in_force->scenario = *scenario;

@@ -51,15 +51,16 @@ static int name_case(json_t *o, const struct failover_case *c)
 	       json_object_set_new(o, "strategy", json_string(strategy_name(c->strategy)));
 }
 
-int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane,
-			  json_t *lowered, bool repeated)
+int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i,
+			  unsigned plane, json_t *lowered, bool repeated)
 {
 	const struct failover_trial *t = &c->trial[i];
-	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:O}", "trial", (int)i, "plane",
-			      (int)plane, "undecided", (int)t->undecided, "backoff", t->backoff, "back_at_all", t->back_at_all, "messages",
+	json_t *o = json_pack("{s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:O}", "trial", (int)i,
+			      "plane", (int)plane, "undecided", (int)t->undecided, "backoff",
+			      t->backoff, "back_at_all", t->back_at_all, "messages",
 			      (json_int_t)t->messages, "lost", (json_int_t)t->lost,
-			      "replayed_chunks", (json_int_t)t->replayed, "needless", (int)t->needless,
-			      "needless_weights", lowered);
+			      "replayed_chunks", (json_int_t)t->replayed, "needless",
+			      (int)t->needless, "needless_weights", lowered);
 	int err = !o || name_case(o, c) ? -ENOMEM : 0;
 
 	for (size_t k = 0; !err && k < N_FIGURES; k++)
@@ -79,7 +80,10 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* {n, p50, p99, max} of the trials in which it was due; those in flap back-off are no measure of restoring. */
+/*
+ * {n, p50, p99, max} of the trials in which it was due; those in flap back-off are no measure of
+ * restoring.
+ */
 static json_t *spread(const struct failover_case *c, const struct figure *f)
 {
 	double values[FAILOVER_MAX_TRIALS];
@@ -88,7 +92,8 @@ static json_t *spread(const struct failover_case *c, const struct figure *f)
 	for (unsigned i = 0; i < c->n; i++) {
 		double value = value_of(&c->trial[i], f);
 
-		if (value >= 0 && !(c->trial[i].backoff && f->offset >= offsetof(struct failover_trial, back_ms)))
+		if (value >= 0 &&
+		    !(c->trial[i].backoff && f->offset >= offsetof(struct failover_trial, back_ms)))
 			values[k++] = value;
 	}
 	if (!k)
@@ -117,9 +122,11 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 		undecided += t->undecided;
 		late += !t->backoff && t->restore_after_back_ms > FAILOVER_GOAL_MS;
 	}
-	o = json_pack("{s:i, s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n, "repeated",
-		      (int)c->repeated, "messages", messages, "lost", lost, "replayed_chunks", replayed, "needless", needless, "backoff",
-		      backoff, "undecided", undecided, "not_moved", not_moved, "late", late, "never_back", never);
+	o = json_pack("{s:i, s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:i}", "n", (int)c->n,
+		      "repeated", (int)c->repeated, "messages", messages, "lost", lost,
+		      "replayed_chunks", replayed, "needless", needless, "backoff", backoff,
+		      "undecided", undecided, "not_moved", not_moved, "late", late, "never_back",
+		      never);
 	err = !o || name_case(o, c) ? -ENOMEM : 0;
 	for (size_t k = 0; !err && k < N_FIGURES; k++)
 		if (json_object_set_new(o, figures[k].key, spread(c, &figures[k])))
@@ -129,13 +136,14 @@ int failover_report_case(struct result *result, const struct failover_case *c)
 	return err ? err : result_append(result, "failover_summary", o);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-static const char *const fault_headers[] = {"scenario", "traffic", "strategy", "kernel tells", "decided",
-					    "moved",	"hole",	   "goodput",  "not decided", "not moved",
-					    "repeated"};
-static const char *const heal_headers[] = {"scenario", "traffic", "strategy", "BGP back", "hold-down", "ramp",
-					   "restored", "goodput",  "late",	   "back-off", "lost",	  "needless"};
+static const char *const fault_headers[] = {"scenario",	   "traffic",	"strategy", "kernel tells",
+					    "decided",	   "moved",	"hole",	    "goodput",
+					    "not decided", "not moved", "repeated"};
+static const char *const heal_headers[] = {"scenario",	"traffic",  "strategy", "BGP back",
+					   "hold-down", "ramp",	    "restored", "goodput",
+					   "late",	"back-off", "lost",	"needless"};
 
 #define COLUMNS(headers) (sizeof(headers) / sizeof(*headers))
 
@@ -149,8 +157,10 @@ static void spread_cell(const json_t *row, const char *key, int digits, char out
 		return;
 	}
 	for (int i = 0; i < 3; i++)
-		value[i] = json_number_value(json_object_get(s, (const char *const[]){"p50", "p99", "max"}[i]));
-	snprintf(out, CELL, "%.*f / %.*f / %.*f", digits, value[0], digits, value[1], digits, value[2]);
+		value[i] = json_number_value(
+			json_object_get(s, (const char *const[]){"p50", "p99", "max"}[i]));
+	snprintf(out, CELL, "%.*f / %.*f / %.*f", digits, value[0], digits, value[1], digits,
+		 value[2]);
 }
 
 static void count_cell(const json_t *row, const char *key, char out[CELL])
@@ -215,16 +225,25 @@ static int fill(struct table **out, const struct result *result, const char *sce
 }
 
 static const char fault_legend[] =
-	"Under the fault; p50 / p99 / max, milliseconds from the injection. kernel tells: the server that lost a link "
-	"hears of it from its kernel. decided: libfare has the new weights on all servers concerned. moved: goodput is at "
-	"90% of what it settles at. hole: longest time without a byte acknowledged. goodput: what it settles at, of the "
-	"healthy one. not decided: trials in which the weights never came; those count as long as the fault lasted. "
-	"repeated: trials that do not count: a hypervisor took more of the machine than --max-stolen, a core stood still for "
-	"longer than --max-stall before the decision, or goodput did not come back and traffic begun anew is no faster, so the machine has become slower.";
+	"Under the fault; p50 / p99 / max, milliseconds from the injection. kernel tells: the "
+	"server that lost a link "
+	"hears of it from its kernel. decided: libfare has the new weights on all servers "
+	"concerned. moved: goodput is at "
+	"90% of what it settles at. hole: longest time without a byte acknowledged. goodput: what "
+	"it settles at, of the "
+	"healthy one. not decided: trials in which the weights never came; those count as long as "
+	"the fault lasted. "
+	"repeated: trials that do not count: a hypervisor took more of the machine than "
+	"--max-stolen, a core stood still for "
+	"longer than --max-stall before the decision, or goodput did not come back and traffic "
+	"begun anew is no faster, so the machine has become slower.";
 static const char heal_legend[] =
-	"After healing. BGP back: links and kernel routes are as before (from the heal). hold-down: from then to the first "
-	"part of the weight. ramp: from then to all of it. restored: from BGP back to goodput at 98% of the healthy one; "
-	"late: more than a second. goodput: at the end, of the healthy one. back-off: trials in which a path went down more than once; their restoring is not in "
+	"After healing. BGP back: links and kernel routes are as before (from the heal). "
+	"hold-down: from then to the first "
+	"part of the weight. ramp: from then to all of it. restored: from BGP back to goodput at "
+	"98% of the healthy one; "
+	"late: more than a second. goodput: at the end, of the healthy one. back-off: trials in "
+	"which a path went down more than once; their restoring is not in "
 	"the spread.";
 
 void failover_report_print(const struct result *result, FILE *file)
@@ -240,7 +259,7 @@ void failover_report_print(const struct result *result, FILE *file)
 	}
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 #define MAX_SERIES (STRATEGY_COUNT + 3)
 
@@ -266,25 +285,28 @@ static double median_of(const struct failover_case *c, size_t offset)
 {
 	const struct figure f = {"", offset};
 	json_t *s = spread(c, &f);
-	double median = json_object_get(s, "p50") ? json_number_value(json_object_get(s, "p50")) : -1;
+	double median =
+		json_object_get(s, "p50") ? json_number_value(json_object_get(s, "p50")) : -1;
 
 	json_decref(s);
 	return median;
 }
 
 /* A line straight up at that moment. */
-static void add_marker(struct report_plot *plot, struct report_series *series, struct lines *at, const char *name,
-		       double ms, double top)
+static void add_marker(struct report_plot *plot, struct report_series *series, struct lines *at,
+		       const char *name, double ms, double top)
 {
 	if (ms < 0)
 		return;
 	at->x[0] = at->x[1] = ms;
 	at->y[0] = 0;
 	at->y[1] = top;
-	series[plot->n_series++] = (struct report_series){.name = name, .x = at->x, .y = at->y, .n = 2};
+	series[plot->n_series++] =
+		(struct report_series){.name = name, .x = at->x, .y = at->y, .n = 2};
 }
 
-static int plot_one(struct report *r, const struct failover_case *const *cases, unsigned n, bool heal)
+static int plot_one(struct report *r, const struct failover_case *const *cases, unsigned n,
+		    bool heal)
 {
 	struct lines *lines = calloc(MAX_SERIES, sizeof(*lines));
 	struct report_series series[MAX_SERIES];
@@ -307,8 +329,11 @@ static int plot_one(struct report *r, const struct failover_case *const *cases, 
 		for (size_t k = 0; k < points; k++)
 			top = fmax(top, l->y[k]);
 		if (points)
-			series[plot.n_series++] = (struct report_series){
-				.name = strategy_name(cases[i]->strategy), .x = l->x, .y = l->y, .n = points};
+			series[plot.n_series++] =
+				(struct report_series){.name = strategy_name(cases[i]->strategy),
+						       .x = l->x,
+						       .y = l->y,
+						       .n = points};
 		if (strategy_mode(cases[i]->strategy) != FARE_MODE_KERNEL)
 			fare = cases[i];
 	}
@@ -325,16 +350,18 @@ static int plot_one(struct report *r, const struct failover_case *const *cases, 
 		add_marker(&plot, series, &lines[plot.n_series], "restored",
 			   median_of(fare, offsetof(struct failover_trial, restore_ms)), top);
 	}
-	snprintf(title, sizeof(title), "%s, %s: %s (mean of %u trials)", failover_scenario_name(cases[0]->id),
-		 cases[0]->is_kv ? "kv" : "ep", heal ? "healed at 0" : "injected at 0", cases[0]->n);
+	snprintf(title, sizeof(title), "%s, %s: %s (mean of %u trials)",
+		 failover_scenario_name(cases[0]->id), cases[0]->is_kv ? "kv" : "ep",
+		 heal ? "healed at 0" : "injected at 0", cases[0]->n);
 	plot.title = title;
 	err = plot.n_series ? report_plot(r, &plot) : 0;
 	free(lines);
 	return err;
 }
 
-static int scenario_on_page(struct report *r, const struct result *result, const struct failover_case *const *cases,
-			    unsigned n, enum failover_scenario_id id)
+static int scenario_on_page(struct report *r, const struct result *result,
+			    const struct failover_case *const *cases, unsigned n,
+			    enum failover_scenario_id id)
 {
 	const struct failover_case *some[STRATEGY_COUNT];
 	int err = 0, any = 0;
@@ -361,15 +388,16 @@ static int scenario_on_page(struct report *r, const struct result *result, const
 	return err;
 }
 
-int failover_report_page(const struct result *result, const struct failover_case *const *cases, unsigned n,
-			 const char *path)
+int failover_report_page(const struct result *result, const struct failover_case *const *cases,
+			 unsigned n, const char *path)
 {
 	struct report *r;
 	int err = report_create(&r, "farebench failover");
 
 	if (err)
 		return err;
-	report_text(r, "Goodput is payload acknowledged to the sender; trials are laid over each other at the injection and "
+	report_text(r, "Goodput is payload acknowledged to the sender; trials are laid over each "
+		       "other at the injection and "
 		       "at the heal. Markers are medians of the last fare strategy.");
 	report_text(r, "%s", fault_legend);
 	report_text(r, "%s", heal_legend);

@@ -1,5 +1,6 @@
 /*
- * failover_report.h - many trials told in few lines: entries of the document, tables, a page with pictures.
+ * failover_report.h - many trials told in few lines: entries of the document, tables, a page with
+ * pictures.
  *
  * Owns: nothing; the document and the pictures are the caller's. Thread: one.
  */
@@ -17,21 +18,25 @@ struct failover_case {
 	enum failover_scenario_id id;
 	enum strategy strategy;
 	bool is_kv;
-	unsigned n, repeated; /* repeated: ran and do not count, as the machine was another's meanwhile */
+	/* repeated: ran and do not count, as the machine was another's meanwhile */
+	unsigned n, repeated;
 	struct failover_trial trial[FAILOVER_MAX_TRIALS];
 	struct failover_picture fault, heal;
 };
 
-/* Appends a trial, with the weights that it lowered needlessly, to "failover", or to "failover_repeated". */
-int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i, unsigned plane,
-			  json_t *lowered, bool repeated);
+/*
+ * Appends a trial, with the weights that it lowered needlessly, to "failover", or to
+ * "failover_repeated".
+ */
+int failover_report_trial(struct result *result, const struct failover_case *c, unsigned i,
+			  unsigned plane, json_t *lowered, bool repeated);
 /* Appends the case to "failover_summary". */
 int failover_report_case(struct result *result, const struct failover_case *c);
 
 /* What "failover_summary" says. */
 void failover_report_print(const struct result *result, FILE *file);
 /* The same with pictures of all cases. 0 or -errno. */
-int failover_report_page(const struct result *result, const struct failover_case *const *cases, unsigned n,
-			 const char *path);
+int failover_report_page(const struct result *result, const struct failover_case *const *cases,
+			 unsigned n, const char *path);
 
 #endif

@@ -12,14 +12,17 @@ static const struct {
 	[FAILOVER_REMOTE_PLANE] = {"remote-plane", "the receiver's whole port on a plane down"},
 	[FAILOVER_LEAF_KILLED] = {"leaf-killed", "a leaf dead: links down, daemons killed"},
 	[FAILOVER_LEAF_GRAY] = {"leaf-gray", "a leaf forwards nothing, links and BGP up"},
-	[FAILOVER_LEAF_GRAY_ONE_WAY] = {"leaf-gray-one-way",
-					"a leaf forwards nothing that the sender sends, all else works"},
+	[FAILOVER_LEAF_GRAY_ONE_WAY] =
+		{"leaf-gray-one-way",
+		 "a leaf forwards nothing that the sender sends, all else works"},
 	[FAILOVER_LEAF_LOSS_5] = {"leaf-loss-5", "a leaf loses 5% of what it sends"},
-	[FAILOVER_FLAP_1HZ] = {"flap-1hz", "a leaf forwards nothing every other half second, 3 times"},
+	[FAILOVER_FLAP_1HZ] = {"flap-1hz",
+			       "a leaf forwards nothing every other half second, 3 times"},
 	[FAILOVER_FLAP_20HZ] = {"flap-20hz", "a leaf forwards nothing every other 25 ms, 20 times"},
 	[FAILOVER_BGPD_KILLED] = {"bgpd-killed", "the sender's bgpd killed with -9"},
 	[FAILOVER_FARED_KILLED] = {"fared-killed", "the sender's fared killed with -9"},
-	[FAILOVER_TWO_FAULTS] = {"two-faults", "the receiver's sub-port down, and the next plane's leaf gray"},
+	[FAILOVER_TWO_FAULTS] = {"two-faults",
+				 "the receiver's sub-port down, and the next plane's leaf gray"},
 };
 
 const char *failover_scenario_name(enum failover_scenario_id id)
@@ -83,7 +86,8 @@ static void loss(struct failover_fault *f, const struct topo *topo, unsigned pla
 
 	leaf_of(f, topo, plane);
 	f->kind = FAILOVER_WORDS;
-	snprintf(f->words_on, sizeof(f->words_on), "gray leaf %.40s --loss-percent 5 --direction from-leaf", leaf);
+	snprintf(f->words_on, sizeof(f->words_on),
+		 "gray leaf %.40s --loss-percent 5 --direction from-leaf", leaf);
 	snprintf(f->words_off, sizeof(f->words_off), "gray leaf %.40s --loss-percent 0", leaf);
 }
 
@@ -171,7 +175,8 @@ double failover_scenario_remains(const struct failover_scenario *s, unsigned src
 		const struct failover_fault *f = &s->fault[i];
 
 		if (f->kind != FAILOVER_KILL && f->plane == plane &&
-		    (f->gpu < 0 || f->gpu == (int)src || f->gpu == (int)dst) && f->remains < remains)
+		    (f->gpu < 0 || f->gpu == (int)src || f->gpu == (int)dst) &&
+		    f->remains < remains)
 			remains = f->remains;
 	}
 	return remains;

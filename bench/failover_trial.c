@@ -11,23 +11,32 @@
 #include "failover_weights.h"
 #include "recovery.h"
 
-#define MS		UINT64_C(1000000)
-#define WARM_NS		(100 * MS)
-#define KV_HEALTHY_NS	(400 * MS)
-#define EP_HEALTHY_NS	(1000 * MS) /* an exchange among all comes in rounds: two windows of it tell too little of how they vary */
-#define DECIDE_NS	(10000 * MS) /* longest wait for a decision */
-#define MOVE_NS		(200 * MS)   /* from the decision on, until goodput under the fault is counted, for: */
-#define KV_SETTLE_NS	(200 * MS)
-#define EP_SETTLE_NS	(800 * MS) /* five rounds in a fifth of a second tell it no better than to a fifth */
-#define BASELINE_NS	(200 * MS) /* a strategy that does not heed decisions is given so much longer */
-#define BACK_NS		(40000 * MS) /* longest wait for what was healed */
-#define AFTER_NS     (1500 * MS) /* once weights are back: half as long again as the goal grants goodput; its second half is compared */
-#define STEP_NS		(5 * MS)
-#define STALL_BEFORE_NS (50 * MS) /* what a stall leaves behind in queues is gone by then, and a daemon's regard for it */
-#define CARRIER_GAP_NS	(1300 * MS) /* the kernel tells a carrier event late within a second of another */
-#define CALM_NS	       (3200 * MS)  /* fared's memory of a flap, beyond twice the hold-down */
-#define EP_ROUNDS	6000
-#define CONVERGE_MS	30000
+#define MS	      UINT64_C(1000000)
+#define WARM_NS	      (100 * MS)
+#define KV_HEALTHY_NS (400 * MS)
+/* an exchange among all comes in rounds: two windows of it tell too little of how they vary */
+#define EP_HEALTHY_NS (1000 * MS)
+#define DECIDE_NS     (10000 * MS) /* longest wait for a decision */
+/* from the decision on, until goodput under the fault is counted, for: */
+#define MOVE_NS	     (200 * MS)
+#define KV_SETTLE_NS (200 * MS)
+/* five rounds in a fifth of a second tell it no better than to a fifth */
+#define EP_SETTLE_NS (800 * MS)
+/* a strategy that does not heed decisions is given so much longer */
+#define BASELINE_NS (200 * MS)
+#define BACK_NS	    (40000 * MS) /* longest wait for what was healed */
+/*
+ * once weights are back: half as long again as the goal grants goodput; its second half is compared
+ */
+#define AFTER_NS (1500 * MS)
+#define STEP_NS	 (5 * MS)
+/* what a stall leaves behind in queues is gone by then, and a daemon's regard for it */
+#define STALL_BEFORE_NS (50 * MS)
+/* the kernel tells a carrier event late within a second of another */
+#define CARRIER_GAP_NS (1300 * MS)
+#define CALM_NS	       (3200 * MS) /* fared's memory of a flap, beyond twice the hold-down */
+#define EP_ROUNDS      6000
+#define CONVERGE_MS    30000
 
 static uint64_t healthy_ns(bool is_kv)
 {
@@ -39,7 +48,7 @@ static uint64_t settle_ns(bool is_kv)
 	return is_kv ? KV_SETTLE_NS : EP_SETTLE_NS;
 }
 
-/* ---- traffic -------------------------------------------------------------------------------------------- */
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 static int traffic_begin(struct failover_bench *b, enum strategy strategy, bool is_kv)
 {
@@ -54,12 +63,16 @@ static int traffic_begin(struct failover_bench *b, enum strategy strategy, bool 
 	b->ep.moe.gpus = b->topo->n_gpus;
 	err = ep_streams(b->topo, &b->ep.moe, &streams, &n);
 	if (!err)
-		err = traffic_open(b->cluster, b->topo, &b->ep.traffic, streams, n, &b->ep.moe, EP_ROUNDS);
+		err = traffic_open(b->cluster, b->topo, &b->ep.traffic, streams, n, &b->ep.moe,
+				   EP_ROUNDS);
 	free(streams);
 	return err ? err : cluster_all(b->cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
 }
 
-/* Stops, lets everything arrive, and counts. What a worker does not find as it should be ends the run by itself. */
+/*
+ * Stops, lets everything arrive, and counts. What a worker does not find as it should be ends the
+ * run by itself.
+ */
 static int traffic_end(struct failover_bench *b, struct failover_trial *trial, struct recovery *r,
 		       double *bins)
 {
@@ -79,17 +92,21 @@ static int traffic_end(struct failover_bench *b, struct failover_trial *trial, s
 	return err ? err : traffic_close(b->cluster);
 }
 
-/* ---- waiting -------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static int pause_for(struct failover_bench *b, uint64_t ns)
 {
 	return cluster_sleep_until(b->cluster, cluster_now_ns() + ns);
 }
 
-/* Until the fabric is as it was when the observer began, and a fault would be the first for a while. */
+/*
+ * Until the fabric is as it was when the observer began, and a fault would be the first for a
+ * while.
+ */
 static int await_well(struct failover_bench *b, const struct failover_scenario *s)
 {
-	uint64_t end = cluster_now_ns() + CONVERGE_MS * MS, calm_ns = b->carrier_ns + CARRIER_GAP_NS;
+	uint64_t end = cluster_now_ns() + CONVERGE_MS * MS,
+		 calm_ns = b->carrier_ns + CARRIER_GAP_NS;
 	int err = 0;
 
 	for (unsigned i = 0; i < s->n_faults; i++)
@@ -103,7 +120,8 @@ static int await_well(struct failover_bench *b, const struct failover_scenario *
 			return err;
 		if (!well && cluster_now_ns() > end) {
 			fprintf(stderr,
-				"farebench failover: %u links and %u routes are not what they were, or a weight is not\n",
+				"farebench failover: %u links and %u routes are not what they "
+				"were, or a weight is not\n",
 				observe_links_away(b->observe), observe_routes_away(b->observe));
 			return -ETIMEDOUT;
 		}
@@ -112,8 +130,8 @@ static int await_well(struct failover_bench *b, const struct failover_scenario *
 }
 
 struct moments {
-	uint64_t healthy_ns, inject_ns, kernel_ns, decided_ns, heal_ns, healed_ns, links_ns, routes_ns, back_ns,
-		first_ns, weights_ns, end_ns;
+	uint64_t healthy_ns, inject_ns, kernel_ns, decided_ns, heal_ns, healed_ns, links_ns,
+		routes_ns, back_ns, first_ns, weights_ns, end_ns;
 	uint32_t from, healed_n; /* events */
 };
 
@@ -136,7 +154,8 @@ static int inject(struct failover_bench *b, const struct failover_scenario *s, s
 }
 
 static int await_decision(struct failover_bench *b, const struct failover_scenario *s,
-			  const struct failover_concern *concern, enum strategy strategy, struct moments *m)
+			  const struct failover_concern *concern, enum strategy strategy,
+			  struct moments *m)
 {
 	bool due = failover_weights_due(s), kernel = strategy_mode(strategy) == FARE_MODE_KERNEL;
 	uint64_t end = m->inject_ns + DECIDE_NS;
@@ -146,7 +165,8 @@ static int await_decision(struct failover_bench *b, const struct failover_scenar
 	while (!err && due && !m->decided_ns && !m->healed_ns && cluster_now_ns() < end) {
 		err = observe_n(b->observe, &n);
 		if (!err)
-			m->decided_ns = failover_weights_decided(b->observe, m->from, n, s, concern);
+			m->decided_ns =
+				failover_weights_decided(b->observe, m->from, n, s, concern);
 		if (!err && !m->decided_ns)
 			err = pause_for(b, STEP_NS);
 	}
@@ -154,11 +174,17 @@ static int await_decision(struct failover_bench *b, const struct failover_scenar
 		err = observe_n(b->observe, &n);
 	if (!err && m->healed_ns)
 		m->decided_ns = failover_weights_decided(b->observe, m->from, n, s, concern);
-	return err || m->healed_ns ? err : pause_for(b, MOVE_NS + settle_ns(!concern->all) + (kernel || !due ? BASELINE_NS : 0));
+	return err || m->healed_ns ? err
+				   : pause_for(b, MOVE_NS + settle_ns(!concern->all) +
+							  (kernel || !due ? BASELINE_NS : 0));
 }
 
-/* A bgpd that was started anew has read its file: what vtysh told the former one of weights has to be told again. */
-static int tell_weights(struct failover_bench *b, const struct failover_scenario *s, enum strategy strategy)
+/*
+ * A bgpd that was started anew has read its file: what vtysh told the former one of weights has to
+ * be told again.
+ */
+static int tell_weights(struct failover_bench *b, const struct failover_scenario *s,
+			enum strategy strategy)
 {
 	struct topo *topo;
 	int err;
@@ -192,7 +218,8 @@ static int heal(struct failover_bench *b, const struct failover_scenario *s, enu
 }
 
 static int await_back(struct failover_bench *b, const struct failover_scenario *s,
-		      const struct failover_concern *concern, struct moments *m, struct failover_trial *trial)
+		      const struct failover_concern *concern, struct moments *m,
+		      struct failover_trial *trial)
 {
 	uint64_t end = m->healed_ns + BACK_NS, settled = 0;
 	uint32_t n;
@@ -226,18 +253,20 @@ static int await_back(struct failover_bench *b, const struct failover_scenario *
 		m->back_ns = m->links_ns;
 	if (m->routes_ns > m->back_ns)
 		m->back_ns = m->routes_ns;
-	failover_weights_returned(b->observe, m->healed_n, n, s, concern, m->healed_ns, &m->first_ns,
-				  &m->weights_ns);
+	failover_weights_returned(b->observe, m->healed_n, n, s, concern, m->healed_ns,
+				  &m->first_ns, &m->weights_ns);
 	for (unsigned i = 0; i < s->n_faults; i++)
 		b->calm_ns[s->fault[i].plane] =
-			m->end_ns + CALM_NS + (m->first_ns > m->healed_ns ? 2 * (m->first_ns - m->healed_ns) : 0);
+			m->end_ns + CALM_NS +
+			(m->first_ns > m->healed_ns ? 2 * (m->first_ns - m->healed_ns) : 0);
 	trial->backoff = failover_weights_falls(b->observe, m->from, n, s, concern) > 1;
-	trial->needless = failover_weights_needless(b->observe, m->from, n, s, b->topo, m->inject_ns, b->lowered);
+	trial->needless = failover_weights_needless(b->observe, m->from, n, s, b->topo,
+						    m->inject_ns, b->lowered);
 	m->kernel_ns = failover_weights_kernel(b->observe, m->from, n, s, concern);
 	return 0;
 }
 
-/* ---- figures -------------------------------------------------------------------------------------------- */
+/* ---- figures --------------------------------------------------------------------------------- */
 
 static double ms(uint64_t from_ns, uint64_t to_ns)
 {
@@ -249,8 +278,8 @@ static double share(uint64_t from_ns, uint64_t to_ns)
 	return to_ns > from_ns ? ms(from_ns, to_ns) : 0;
 }
 
-static void add_picture(struct failover_picture *p, const struct recovery *r, uint64_t at_ns, uint64_t until_ns,
-			unsigned after_ms)
+static void add_picture(struct failover_picture *p, const struct recovery *r, uint64_t at_ns,
+			uint64_t until_ns, unsigned after_ms)
 {
 	for (unsigned i = 0; p && i < FAILOVER_BEFORE_MS + after_ms; i++) {
 		uint64_t t = at_ns + i * MS - FAILOVER_BEFORE_MS * MS;
@@ -282,10 +311,12 @@ void failover_trial_decide(const struct failover_scenario *s, const struct failo
 		t->decide_after_kernel_ms = fmax(0, ms(d->kernel_ns, d->decided_ns));
 }
 
-static void figures(const struct failover_scenario *s, const struct moments *m, const struct recovery *r,
-		    uint64_t restored, bool is_kv, struct failover_trial *t)
+static void figures(const struct failover_scenario *s, const struct moments *m,
+		    const struct recovery *r, uint64_t restored, bool is_kv,
+		    struct failover_trial *t)
 {
-	const struct failover_decision decision = {m->inject_ns, m->kernel_ns, m->decided_ns, m->heal_ns};
+	const struct failover_decision decision = {m->inject_ns, m->kernel_ns, m->decided_ns,
+						   m->heal_ns};
 	double healthy = recovery_mean(r, m->healthy_ns, m->inject_ns);
 	bool cycles = s->fault[0].cycles;
 
@@ -300,7 +331,8 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 	t->back_ms = ms(m->healed_ns, m->back_ns);
 	if (m->weights_ns) {
 		t->hold_ms = share(m->back_ns, m->first_ns);
-		t->ramp_ms = share(m->first_ns > m->back_ns ? m->first_ns : m->back_ns, m->weights_ns);
+		t->ramp_ms =
+			share(m->first_ns > m->back_ns ? m->first_ns : m->back_ns, m->weights_ns);
 		t->weights_ms = share(m->healed_ns, m->weights_ns);
 	}
 	t->after_ratio = recovery_mean(r, m->end_ns - AFTER_NS / 2, m->end_ns) / healthy;
@@ -309,8 +341,8 @@ static void figures(const struct failover_scenario *s, const struct moments *m, 
 }
 
 /* Goodput of traffic begun anew, bytes per millisecond. Its messages count, too. */
-static int control(struct failover_bench *b, enum strategy strategy, bool is_kv, struct failover_trial *trial,
-		   double *bytes)
+static int control(struct failover_bench *b, enum strategy strategy, bool is_kv,
+		   struct failover_trial *trial, double *bytes)
 {
 	double bins[(WARM_NS + EP_HEALTHY_NS) / MS + 1] = {0};
 	struct failover_trial run = {0};
@@ -329,9 +361,10 @@ static int control(struct failover_bench *b, enum strategy strategy, bool is_kv,
 	return err;
 }
 
-static int evaluate(struct failover_bench *b, const struct failover_scenario *s, const struct moments *m,
-		    uint64_t begin_ns, enum strategy strategy, bool is_kv, struct failover_trial *trial,
-		    struct failover_picture *fault, struct failover_picture *heal_picture)
+static int evaluate(struct failover_bench *b, const struct failover_scenario *s,
+		    const struct moments *m, uint64_t begin_ns, enum strategy strategy, bool is_kv,
+		    struct failover_trial *trial, struct failover_picture *fault,
+		    struct failover_picture *heal_picture)
 {
 	size_t n = (size_t)((m->end_ns - begin_ns) / MS);
 	double *bins = calloc(n + 1, sizeof(*bins)), anew;
@@ -347,18 +380,20 @@ static int evaluate(struct failover_bench *b, const struct failover_scenario *s,
 		if (trial->back_at_all && !restored) {
 			trial->back_at_all = false;
 			err = control(b, strategy, is_kv, trial, &anew);
-			trial->control_ratio = anew / recovery_mean(&r, m->healthy_ns, m->inject_ns);
+			trial->control_ratio =
+				anew / recovery_mean(&r, m->healthy_ns, m->inject_ns);
 		}
 	}
 	free(bins);
 	return err;
 }
 
-int failover_trial_run(struct failover_bench *b, const struct failover_scenario *s, enum strategy strategy,
-		       bool is_kv, struct failover_trial *out, struct failover_picture *fault,
-		       struct failover_picture *heal_picture)
+int failover_trial_run(struct failover_bench *b, const struct failover_scenario *s,
+		       enum strategy strategy, bool is_kv, struct failover_trial *out,
+		       struct failover_picture *fault, struct failover_picture *heal_picture)
 {
-	struct failover_concern concern = {.topo = b->topo, .all = !is_kv, .src = b->kv.src, .dst = b->kv.dst};
+	struct failover_concern concern = {
+		.topo = b->topo, .all = !is_kv, .src = b->kv.src, .dst = b->kv.dst};
 	struct moments m = {0};
 	struct cpu_times before;
 	uint64_t begin_ns;
@@ -403,6 +438,8 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 	if (known)
 		out->stolen_percent = cpu_stolen_percent(&before);
 	if (!err && b->stalls && m.decided_ns)
-		out->stalled_ms = (double)stalls_longest_ns(b->stalls, m.inject_ns - STALL_BEFORE_NS, m.decided_ns) / 1e6;
+		out->stalled_ms = (double)stalls_longest_ns(
+					  b->stalls, m.inject_ns - STALL_BEFORE_NS, m.decided_ns) /
+				  1e6;
 	return err ? err : evaluate(b, s, &m, begin_ns, strategy, is_kv, out, fault, heal_picture);
 }

@@ -12,7 +12,8 @@ static bool matters(const struct failover_concern *c, unsigned pair)
 	return c->all || pair == c->src * c->topo->n_gpus + c->dst;
 }
 
-static double remains(const struct failover_scenario *s, const struct topo *topo, unsigned pair, unsigned plane)
+static double remains(const struct failover_scenario *s, const struct topo *topo, unsigned pair,
+		      unsigned plane)
 {
 	return failover_scenario_remains(s, pair / topo->n_gpus, pair % topo->n_gpus, plane);
 }
@@ -44,9 +45,13 @@ bool failover_weights_due(const struct failover_scenario *s)
 	return false;
 }
 
-/* When that pair was down to what the faults leave; 0: not. UINT64_MAX: nothing was to happen to it. */
-static uint64_t pair_decided(const struct observe *o, uint32_t from, uint32_t n, const struct failover_scenario *s,
-			     const struct topo *topo, unsigned pair)
+/*
+ * When that pair was down to what the faults leave; 0: not. UINT64_MAX: nothing was to happen to
+ * it.
+ */
+static uint64_t pair_decided(const struct observe *o, uint32_t from, uint32_t n,
+			     const struct failover_scenario *s, const struct topo *topo,
+			     unsigned pair)
 {
 	const struct observe_event *first = observe_first(o, pair);
 	bool due = false;
@@ -61,7 +66,8 @@ static uint64_t pair_decided(const struct observe *o, uint32_t from, uint32_t n,
 
 		for (unsigned p = 0; down && p < topo->n_planes; p++)
 			down = remains(s, topo, pair, p) >= 1 ||
-			       (double)e->bps[p] <= DOWN_TO(first->bps[p], remains(s, topo, pair, p));
+			       (double)e->bps[p] <=
+				       DOWN_TO(first->bps[p], remains(s, topo, pair, p));
 		if (down)
 			return e->t_ns;
 	}
@@ -69,7 +75,8 @@ static uint64_t pair_decided(const struct observe *o, uint32_t from, uint32_t n,
 }
 
 uint64_t failover_weights_decided(const struct observe *o, uint32_t from, uint32_t n,
-				  const struct failover_scenario *s, const struct failover_concern *concern)
+				  const struct failover_scenario *s,
+				  const struct failover_concern *concern)
 {
 	unsigned n_pairs = concern->topo->n_gpus * concern->topo->n_gpus;
 	uint64_t last = 0;
@@ -89,20 +96,21 @@ uint64_t failover_weights_decided(const struct observe *o, uint32_t from, uint32
 }
 
 /* How many planes of that pair, of those that the faults touch, are not what they first were. */
-static unsigned n_away(const struct observe *o, const struct observe_event *e, const struct failover_scenario *s,
-		       const struct topo *topo)
+static unsigned n_away(const struct observe *o, const struct observe_event *e,
+		       const struct failover_scenario *s, const struct topo *topo)
 {
 	const struct observe_event *first = observe_first(o, e->who);
 	unsigned n = 0;
 
 	for (unsigned p = 0; p < topo->n_planes; p++)
-		n += remains(s, topo, e->who, p) < 1 && (double)e->bps[p] < BACK * (double)first->bps[p];
+		n += remains(s, topo, e->who, p) < 1 &&
+		     (double)e->bps[p] < BACK * (double)first->bps[p];
 	return n;
 }
 
 /* The same pair's weights rose on a plane that the faults touch. */
-static bool rose(const struct observe_event *was, const struct observe_event *is, const struct failover_scenario *s,
-		 const struct topo *topo)
+static bool rose(const struct observe_event *was, const struct observe_event *is,
+		 const struct failover_scenario *s, const struct topo *topo)
 {
 	for (unsigned p = 0; p < topo->n_planes; p++)
 		if (remains(s, topo, is->who, p) < 1 && is->bps[p] > was->bps[p])
@@ -110,9 +118,10 @@ static bool rose(const struct observe_event *was, const struct observe_event *is
 	return false;
 }
 
-void failover_weights_returned(const struct observe *o, uint32_t from, uint32_t n, const struct failover_scenario *s,
-			       const struct failover_concern *concern, uint64_t healed_ns, uint64_t *first_ns,
-			       uint64_t *back_ns)
+void failover_weights_returned(const struct observe *o, uint32_t from, uint32_t n,
+			       const struct failover_scenario *s,
+			       const struct failover_concern *concern, uint64_t healed_ns,
+			       uint64_t *first_ns, uint64_t *back_ns)
 {
 	const struct topo *topo = concern->topo;
 	unsigned n_pairs = topo->n_gpus * topo->n_gpus, away = 0;
@@ -144,13 +153,15 @@ void failover_weights_returned(const struct observe *o, uint32_t from, uint32_t 
 }
 
 unsigned failover_weights_falls(const struct observe *o, uint32_t from, uint32_t n,
-				const struct failover_scenario *s, const struct failover_concern *concern)
+				const struct failover_scenario *s,
+				const struct failover_concern *concern)
 {
 	const struct topo *topo = concern->topo;
 	unsigned n_pairs = topo->n_gpus * topo->n_gpus, most = 0;
 
 	for (unsigned pair = 0; pair < n_pairs; pair++) {
-		const struct observe_event *was = matters(concern, pair) ? before(o, from, pair) : NULL;
+		const struct observe_event *was =
+			matters(concern, pair) ? before(o, from, pair) : NULL;
 		unsigned falls[FARE_MAX_PLANES] = {0};
 
 		for (uint32_t i = from; was && i < n; i++) {
@@ -159,7 +170,8 @@ unsigned failover_weights_falls(const struct observe *o, uint32_t from, uint32_t
 			if (!e || e->who != pair)
 				continue;
 			for (unsigned p = 0; p < topo->n_planes; p++) {
-				falls[p] += was->bps[p] && !e->bps[p] && remains(s, topo, pair, p) < 1;
+				falls[p] +=
+					was->bps[p] && !e->bps[p] && remains(s, topo, pair, p) < 1;
 				most = falls[p] > most ? falls[p] : most;
 			}
 			was = e;
@@ -186,9 +198,13 @@ static bool routes_away(const struct observe *o, uint32_t i, unsigned server)
 	return false;
 }
 
-/* What happened, and whether either end's kernel had its routes: if not, probes were lost for want of one. */
-static json_t *describe(const struct observe *o, const struct topo *topo, const struct observe_event *was, uint32_t i,
-			unsigned plane, uint64_t begin_ns)
+/*
+ * What happened, and whether either end's kernel had its routes: if not, probes were lost for want
+ * of one.
+ */
+static json_t *describe(const struct observe *o, const struct topo *topo,
+			const struct observe_event *was, uint32_t i, unsigned plane,
+			uint64_t begin_ns)
 {
 	const struct observe_event *e = observe_event(o, i);
 	json_t *change = observe_change(topo, was, e, plane, begin_ns);
@@ -200,13 +216,14 @@ static json_t *describe(const struct observe *o, const struct topo *topo, const 
 }
 
 unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint32_t n,
-				   const struct failover_scenario *s, const struct topo *topo, uint64_t begin_ns,
-				   json_t *list)
+				   const struct failover_scenario *s, const struct topo *topo,
+				   uint64_t begin_ns, json_t *list)
 {
 	unsigned n_pairs = topo->n_gpus * topo->n_gpus, count = 0;
 
 	for (unsigned pair = 0; pair < n_pairs; pair++) {
-		const struct observe_event *was = observe_first(o, pair) ? before(o, from, pair) : NULL;
+		const struct observe_event *was =
+			observe_first(o, pair) ? before(o, from, pair) : NULL;
 
 		for (uint32_t i = from; was && i < n; i++) {
 			const struct observe_event *e = weights_event(o, i);
@@ -225,7 +242,8 @@ unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint3
 	return count;
 }
 
-uint64_t failover_weights_kernel(const struct observe *o, uint32_t from, uint32_t n, const struct failover_scenario *s,
+uint64_t failover_weights_kernel(const struct observe *o, uint32_t from, uint32_t n,
+				 const struct failover_scenario *s,
 				 const struct failover_concern *concern)
 {
 	const struct topo *topo = concern->topo;

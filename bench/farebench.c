@@ -34,9 +34,11 @@ static const struct farebench_command farebench_commands[] = {
 	{"sched", "the scheduler's hot path beside its peers, in one run", sched_bench_run},
 	{"fluid", "how long a pattern would take on any topology, as fluid, over the optimum",
 	 fluid_command_main},
-	{"transport", "the soft provider and the QP group beside other ways to move bytes, in one run",
+	{"transport",
+	 "the soft provider and the QP group beside other ways to move bytes, in one run",
 	 transport_main},
-	{"probes", "what probing costs beside bfdd; whether it stays calm on busy cores", probes_main},
+	{"probes", "what probing costs beside bfdd; whether it stays calm on busy cores",
+	 probes_main},
 	{"converge", "how long a lab takes to converge", converge_main},
 	{"check", "measure the promised figures again and compare", goals_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */
@@ -51,7 +53,8 @@ static void farebench_usage(FILE *file)
 		if (farebench_commands[i].help)
 			fprintf(file, "  %-10s %s\n", farebench_commands[i].name,
 				farebench_commands[i].help);
-	fputs("\nfarebench COMMAND --help tells a command's options. All but fluid and sched need root: "
+	fputs("\nfarebench COMMAND --help tells a command's options. All but fluid and sched need "
+	      "root: "
 	      "they enter\n"
 	      "network namespaces. Traffic stays inside the lab.\n",
 	      file);

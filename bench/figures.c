@@ -43,8 +43,8 @@ struct figures_reason {
 
 /* The first line that libcyaml says is the nearest to what is wrong; the others are its back-trace.
  */
-__attribute__((format(printf, 3, 0))) static void
-figures_log(cyaml_log_t level, void *context, const char *format, va_list ap)
+__attribute__((format(printf, 3, 0))) static void figures_log(cyaml_log_t level, void *context,
+							      const char *format, va_list ap)
 {
 	struct figures_reason *reason = context;
 

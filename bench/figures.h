@@ -1,11 +1,12 @@
 /*
  * figures.h - the registry of promised figures: docs/figures.yaml, read and checked.
  *
- * Owns: the list, immutable once read. In: YAML; out: figures whose goals are understood. Thread: any.
+ * Owns: the list, immutable once read. In: YAML; out: figures whose goals are understood. Thread:
+ * any.
  *
- *	figures:
+ * 	figures:
  *	  - id: demo/spray-of-optimum		group/name, unique
- *	    what: in words
+ * 	    what: in words
  *	    command: farebench ... {out}	for bash -c; writes JSON to the file that {out} stands for; {n} is n
  *	    json: min(runs[...].ratio)		selector.h has the syntax
  *	    goal: ">= 0.95"			>= <= > < == and a number

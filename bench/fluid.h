@@ -31,10 +31,10 @@ int fluid_add_flow(struct fluid *fluid, double weight, double bytes, const int *
 /*
  * Flows that end within ppm (millionths of the time since the start) after the next one to end keep
  * their rates until the last of them has ended: fewer events, and never a flow too early, but late
- * ones. On one link of k equal flows the end is late by no more than ppm (1 + ln k): while e of the k that
- * are left end together, at most e / k of the link stands idle for that long, and the sum of 1/k, 1/(k-1),
- * ... is below 1 + ln k. Over several links there is no such proof, but the man page's measurements.
- * 0, the default, is exact. -EINVAL: not within 0..1,000,000.
+ * ones. On one link of k equal flows the end is late by no more than ppm (1 + ln k): while e of the
+ * k that are left end together, at most e / k of the link stands idle for that long, and the sum of
+ * 1/k, 1/(k-1), ... is below 1 + ln k. Over several links there is no such proof, but the man
+ * page's measurements. 0, the default, is exact. -EINVAL: not within 0..1,000,000.
  */
 int fluid_merge_ppm(struct fluid *fluid, double ppm);
 

@@ -61,7 +61,8 @@ static double fluid_command_now_s(void)
 }
 
 /* Bits of the names between commas; 0 if one is unknown. */
-static unsigned fluid_command_names(const char *option, const char *text, const char *(*name)(unsigned), unsigned n)
+static unsigned fluid_command_names(const char *option, const char *text,
+				    const char *(*name)(unsigned), unsigned n)
 {
 	const char *names[OPTIONS_MAX] = {NULL};
 	bool chosen[OPTIONS_MAX];
@@ -101,7 +102,8 @@ static int fluid_command_option(struct fluid_command *c, int option)
 {
 	switch (option) {
 	case 't':
-		c->tests = fluid_command_names("test", optarg, fluid_command_test, FLUID_PATTERN_TESTS);
+		c->tests = fluid_command_names("test", optarg, fluid_command_test,
+					       FLUID_PATTERN_TESTS);
 		return c->tests ? 0 : -EINVAL;
 	case 'g':
 		c->has_gpus = true;
@@ -112,8 +114,8 @@ static int fluid_command_option(struct fluid_command *c, int option)
 	case 'q':
 		return fluid_command_qps(c, optarg);
 	case 'c':
-		c->choices =
-			fluid_command_names("choice", optarg, fluid_command_choice, FLUID_PATTERN_CHOICES);
+		c->choices = fluid_command_names("choice", optarg, fluid_command_choice,
+						 FLUID_PATTERN_CHOICES);
 		return c->choices ? 0 : -EINVAL;
 	case 's':
 		return options_number("size", optarg, 1, UINT64_C(1) << 40, &c->bytes);

@@ -24,7 +24,7 @@
 
 struct goals {
 	const char *path, *json_path, *html_path;
-	const char *keep; /* where documents stay; NULL: they do not */
+	const char *keep;	 /* where documents stay; NULL: they do not */
 	const char **selections; /* none: everything */
 	int n_selections;
 	bool cheap, list;
@@ -42,7 +42,9 @@ static const struct options_entry goals_table[] = {
 	{"cheap", 'c', NULL, "only what is quick enough for every change"},
 	{"list", 'l', NULL, "say what would be measured, and how; measure nothing"},
 	{"timeout", 't', "SECONDS", "how long a command may take (what its figure says, or 1800)"},
-	{"keep", 'k', "DIR", "keep there (made if it is not there) what each command wrote, as GROUP-NAME.json: every trial behind a figure"},
+	{"keep", 'k', "DIR",
+	 "keep there (made if it is not there) what each command wrote, as GROUP-NAME.json: every "
+	 "trial behind a figure"},
 	{"json", 'j', "FILE",
 	 "write figures, goals, measurements and verdicts there ('-': standard output)"},
 	{"html", 'P', "FILE", "write them there as a page"},
@@ -79,7 +81,10 @@ static int goals_expand(const struct figure *figure, const char *path, char *out
 /* Runs a command to its end; why is filled if it did not end well. */
 static int goals_run(const char *command, uint64_t timeout_s, char *why, size_t size)
 {
-	/* bash, because it becomes the one command it is given: a signal for the shell is one for that */
+	/*
+	 * bash, because it becomes the one command it is given: a signal for the shell is one for
+	 * that
+	 */
 	const char *argv[] = {"bash", "-c", command, NULL};
 	struct command_result result;
 	/* nothing to read: the terminal stays ours, and so does Ctrl-C */
@@ -99,7 +104,8 @@ static int goals_run(const char *command, uint64_t timeout_s, char *why, size_t 
 }
 
 /* An empty file for what a command writes. -errno. */
-static int goals_file(const struct goals *goals, const struct figure *figure, char *path, size_t size)
+static int goals_file(const struct goals *goals, const struct figure *figure, char *path,
+		      size_t size)
 {
 	int fd;
 
@@ -192,7 +198,8 @@ void goals_evaluate(const struct figure *figure, const json_t *root, struct goal
 	if ((out->n_numbers ? out->low : out->value) < 0 && !strstr(figure->json, " - ")) {
 		out->verdict = GOALS_MISSED;
 		snprintf(out->reason, sizeof(out->reason),
-			 "a negative number: what was to be seen was not, at least once; --keep DIR keeps every trial");
+			 "a negative number: what was to be seen was not, at least once; --keep "
+			 "DIR keeps every trial");
 	}
 }
 
@@ -205,15 +212,18 @@ static bool goals_wants(const struct goals *goals, const struct figure *figure)
 	return selected && (!goals->cheap || figure->cheap);
 }
 
-/* Do both run the same? Of one run, figures may be about different parts, each with an n of its own. */
+/*
+ * Do both run the same? Of one run, figures may be about different parts, each with an n of its
+ * own.
+ */
 static bool goals_same_command(const struct figure *a, const struct figure *b)
 {
 	char left[GOALS_MAX_COMMAND], right[GOALS_MAX_COMMAND];
 
 	if (a == b)
 		return true;
-	return goals_expand(a, "", left, sizeof(left)) == 0 && goals_expand(b, "", right, sizeof(right)) == 0 &&
-	       strcmp(left, right) == 0;
+	return goals_expand(a, "", left, sizeof(left)) == 0 &&
+	       goals_expand(b, "", right, sizeof(right)) == 0 && strcmp(left, right) == 0;
 }
 
 /* Does this figure's command still have to be run: is it wanted, and shared with none before it? */
@@ -364,10 +374,14 @@ static int goals_check(struct goals *goals)
 /* Commands name their files as plain words of a shell. */
 static int goals_set_keep(struct goals *goals, const char *dir)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
 
 	if (!dir[0] || dir[strspn(dir, plain)]) {
-		fprintf(stderr, "farebench check: --keep %s: a directory named by letters, digits and / . _ + - is expected\n", dir);
+		fprintf(stderr,
+			"farebench check: --keep %s: a directory named by letters, digits and / . "
+			"_ + - is expected\n",
+			dir);
 		return -EINVAL;
 	}
 	if ((mkdir(dir, 0777) && errno != EEXIST) || access(dir, W_OK | X_OK)) {
@@ -456,8 +470,7 @@ static int goals_open(struct goals *goals)
 
 int goals_main(int argc, char **argv)
 {
-	struct goals goals = {
-		.path = "docs/figures.yaml", .out = stdout};
+	struct goals goals = {.path = "docs/figures.yaml", .out = stdout};
 	struct option table[OPTIONS_MAX];
 	int option, rc = -1;
 

@@ -1,10 +1,10 @@
 /*
  * goals.h - measures the promised figures again and holds them against their goals.
  *
- * Owns: the files that commands write (temporary, unless they are to be kept), and what came of each figure. In:
- * docs/figures.yaml; out: a line per figure, JSON, a page, exit status. A figure whose command
- * fails, takes too long or does not say the number has failed; none is left out silently. Thread:
- * the process has one.
+ * Owns: the files that commands write (temporary, unless they are to be kept), and what came of
+ * each figure. In: docs/figures.yaml; out: a line per figure, JSON, a page, exit status. A figure
+ * whose command fails, takes too long or does not say the number has failed; none is left out
+ * silently. Thread: the process has one.
  */
 #ifndef GOALS_H
 #define GOALS_H
@@ -27,17 +27,18 @@ enum goals_verdict {
 struct goals_outcome {
 	const struct figure *figure;
 	enum goals_verdict verdict;
-	double value;	  /* if met or missed */
-	double low, high; /* of the numbers that value was folded from */
-	int n_numbers;	  /* how many; <= 1: no spread */
-	double seconds;	  /* that its command took; the same for all figures of a command */
+	double value;	       /* if met or missed */
+	double low, high;      /* of the numbers that value was folded from */
+	int n_numbers;	       /* how many; <= 1: no spread */
+	double seconds;	       /* that its command took; the same for all figures of a command */
 	double stolen_percent; /* of the machine's time meanwhile, by a hypervisor; < 0: unknown */
-	char reason[700]; /* if failed, or missed for another reason than value */
+	char reason[700];      /* if failed, or missed for another reason than value */
 };
 
 /*
- * What json picks out of root, held against the goal. A negative number stands for what was not seen, and misses any
- * goal, unless json takes a difference: no figure passes by an event that did not happen.
+ * What json picks out of root, held against the goal. A negative number stands for what was not
+ * seen, and misses any goal, unless json takes a difference: no figure passes by an event that did
+ * not happen.
  */
 void goals_evaluate(const struct figure *figure, const json_t *root, struct goals_outcome *out);
 

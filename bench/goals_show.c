@@ -54,7 +54,8 @@ static struct goals_text goals_text(const struct goals_outcome *o)
 	if (o->reason[0])
 		snprintf(text.note, sizeof(text.note), " (%s)", o->reason);
 	else if (o->stolen_percent >= GOALS_STOLEN_PERCENT)
-		snprintf(text.note, sizeof(text.note), " (a hypervisor took %.1f%% of this machine's time meanwhile)",
+		snprintf(text.note, sizeof(text.note),
+			 " (a hypervisor took %.1f%% of this machine's time meanwhile)",
 			 o->stolen_percent);
 	if (o->verdict == GOALS_FAILED)
 		return text;
@@ -75,8 +76,8 @@ void goals_show_line(const struct goals_outcome *o, FILE *file)
 {
 	struct goals_text text = goals_text(o);
 
-	fprintf(file, "%-34s %-10s %10s  %-24s %3u  %s%s\n", o->figure->id, o->figure->goal, text.value, text.spread,
-		o->figure->n, goals_mark(o->verdict), text.note);
+	fprintf(file, "%-34s %-10s %10s  %-24s %3u  %s%s\n", o->figure->id, o->figure->goal,
+		text.value, text.spread, o->figure->n, goals_mark(o->verdict), text.note);
 	fflush(file);
 }
 

@@ -19,7 +19,8 @@
 #include "observe_kernel.h"
 #include "realtime.h"
 
-#define PAUSE_NS  250000 /* at real-time priority: much more often would slow down what is observed */
+/* at real-time priority: much more often would slow down what is observed */
+#define PAUSE_NS  250000
 #define START_NS  UINT64_C(10000000000)
 #define NO_SAMPLE UINT64_MAX
 
@@ -45,7 +46,7 @@ struct observe {
 	pid_t pid;
 };
 
-/* ---- the child ------------------------------------------------------------------------------------------ */
+/* ---- the child ------------------------------------------------------------------------------- */
 
 struct watch {
 	unsigned src, dst;
@@ -63,7 +64,7 @@ struct child {
 	struct observe_server {
 		struct child *child;
 		unsigned index;
-	} *server;
+	} * server;
 };
 
 static struct observe_event *next_event(struct child *c)
@@ -235,7 +236,7 @@ static int child_run(struct observe *o, const struct topo *topo)
 	return rc ? rc : follow(&c); /* the end of the process frees everything */
 }
 
-/* ---- the coordinator's side ----------------------------------------------------------------------------- */
+/* ---- the coordinator's side ------------------------------------------------------------------ */
 
 int observe_start(struct observe **out, const struct topo *topo, uint32_t max_events)
 {
@@ -250,8 +251,8 @@ int observe_start(struct observe **out, const struct topo *topo, uint32_t max_ev
 	o->n_gpus = topo->n_gpus;
 	o->bytes = sizeof(struct record) + (size_t)max_events * sizeof(struct observe_event) +
 		   (size_t)topo->n_gpus * topo->n_gpus * sizeof(struct pair_events);
-	o->record = mmap(NULL, o->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
-			 -1, 0);
+	o->record = mmap(NULL, o->bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (o->record == MAP_FAILED) {
 		rc = -errno;
 		free(o);
@@ -265,13 +266,17 @@ int observe_start(struct observe **out, const struct topo *topo, uint32_t max_ev
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_TIMERSLACK, 1000);
 		if (realtime_take())
-			fprintf(stderr, "farebench: no real-time priority: what is observed may be seen milliseconds late\n");
+			fprintf(stderr, "farebench: no real-time priority: what is observed may be "
+					"seen milliseconds late\n");
 		o->record->rc = child_run(o, topo);
 		_exit(0);
 	}
 	while (o->pid > 0 && !o->record->ready && !o->record->rc && cluster_now_ns() < end)
 		nanosleep(&pause, NULL);
-	rc = o->pid < 0 ? -EAGAIN : o->record->rc ? o->record->rc : o->record->ready ? 0 : -ETIMEDOUT;
+	rc = o->pid < 0		? -EAGAIN
+	     : o->record->rc	? o->record->rc
+	     : o->record->ready ? 0
+				: -ETIMEDOUT;
 	if (rc)
 		observe_stop(o);
 	else
@@ -347,11 +352,13 @@ uint64_t observe_last(const struct observe *o, uint32_t n, enum observe_kind kin
 	return 0;
 }
 
-json_t *observe_change(const struct topo *topo, const struct observe_event *was, const struct observe_event *is,
-		       unsigned plane, uint64_t begin_ns)
+json_t *observe_change(const struct topo *topo, const struct observe_event *was,
+		       const struct observe_event *is, unsigned plane, uint64_t begin_ns)
 {
-	return json_pack("{s:f, s:i, s:i, s:i, s:f, s:f, s:s}", "at_s", ((double)is->t_ns - (double)begin_ns) / 1e9,
-			 "src", (int)(is->who / topo->n_gpus), "dst", (int)(is->who % topo->n_gpus), "plane",
-			 (int)plane, "from_bps", (double)was->bps[plane], "to_bps", (double)is->bps[plane], "verdict",
+	return json_pack("{s:f, s:i, s:i, s:i, s:f, s:f, s:s}", "at_s",
+			 ((double)is->t_ns - (double)begin_ns) / 1e9, "src",
+			 (int)(is->who / topo->n_gpus), "dst", (int)(is->who % topo->n_gpus),
+			 "plane", (int)plane, "from_bps", (double)was->bps[plane], "to_bps",
+			 (double)is->bps[plane], "verdict",
 			 fare_verdict_name((enum fare_verdict)is->verdict[plane]));
 }

@@ -1,12 +1,14 @@
 /*
- * observe.h - what happens in a lab, and when, to a quarter of a millisecond: published weights, carrier, kernel routes.
+ * observe.h - what happens in a lab, and when, to a quarter of a millisecond: published weights,
+ * carrier, kernel routes.
  *
- * Owns: a child process and the record it writes. In: every server's segment (by libfare) and every server kernel's
- * netlink messages. Out: the record, oldest first, and whether links and routes are now as they were at the start.
- * Thread: the coordinator's; the record is shared memory that the child alone writes.
+ * Owns: a child process and the record it writes. In: every server's segment (by libfare) and every
+ * server kernel's netlink messages. Out: the record, oldest first, and whether links and routes are
+ * now as they were at the start. Thread: the coordinator's; the record is shared memory that the
+ * child alone writes.
  *
- * Routes are those toward GPUs of other servers. A route is away while its next hops (devices and weights) differ from
- * those found at the start; so start this when the lab has converged.
+ * Routes are those toward GPUs of other servers. A route is away while its next hops (devices and
+ * weights) differ from those found at the start; so start this when the lab has converged.
  */
 #ifndef OBSERVE_H
 #define OBSERVE_H
@@ -35,11 +37,17 @@ struct observe_event {
 
 struct observe;
 
-/* Returns once every pair's weights were recorded (the first events). max_events bounds the record. 0 or -errno. */
+/*
+ * Returns once every pair's weights were recorded (the first events). max_events bounds the record.
+ * 0 or -errno.
+ */
 int observe_start(struct observe **out, const struct topo *topo, uint32_t max_events);
 void observe_stop(struct observe *o); /* NULL is fine */
 
-/* Events so far; grows until observe_stop(). -errno of the child if it ended early (-E2BIG: the record is full). */
+/*
+ * Events so far; grows until observe_stop(). -errno of the child if it ended early (-E2BIG: the
+ * record is full).
+ */
 int observe_n(const struct observe *o, uint32_t *n);
 const struct observe_event *observe_event(const struct observe *o, uint32_t i);
 
@@ -51,14 +59,20 @@ unsigned observe_routes_away(const struct observe *o);
 const struct observe_event *observe_first(const struct observe *o, unsigned pair);
 const struct observe_event *observe_latest(const struct observe *o, unsigned pair);
 
-/* {at_s (since begin_ns), src, dst, plane, from_bps, to_bps, verdict} of a pair's weight; NULL: no memory. */
-json_t *observe_change(const struct topo *topo, const struct observe_event *was, const struct observe_event *is,
-		       unsigned plane, uint64_t begin_ns);
+/*
+ * {at_s (since begin_ns), src, dst, plane, from_bps, to_bps, verdict} of a pair's weight; NULL: no
+ * memory.
+ */
+json_t *observe_change(const struct topo *topo, const struct observe_event *was,
+		       const struct observe_event *is, unsigned plane, uint64_t begin_ns);
 
 /* Is, in each plane, a what b is, within 2%? */
 bool observe_same_weights(const uint64_t *a, const uint64_t *b);
 
-/* When the last event of that kind before n happened; 0: none. from_ns: events before do not count. */
-uint64_t observe_last(const struct observe *o, uint32_t n, enum observe_kind kind, uint64_t from_ns);
+/*
+ * When the last event of that kind before n happened; 0: none. from_ns: events before do not count.
+ */
+uint64_t observe_last(const struct observe *o, uint32_t n, enum observe_kind kind,
+		      uint64_t from_ns);
 
 #endif

@@ -15,7 +15,7 @@
 #define RECEIVE_BYTES (4 << 20)
 #define MESSAGE_BYTES 65536
 
-/* ---- messages ------------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t z)
 {
@@ -42,8 +42,8 @@ static bool next_hop(const uint8_t **at, size_t *left, struct rtnexthop *hop)
 }
 
 /*
- * Of next hops in any order: the sum of what each contributes. Weights count as multiples of the least, in eighths: four
- * times 25 is what four times 1 is.
+ * Of next hops in any order: the sum of what each contributes. Weights count as multiples of the
+ * least, in eighths: four times 25 is what four times 1 is.
  */
 static uint64_t digest_of_hops(const struct rtattr *multipath)
 {
@@ -85,7 +85,8 @@ static void on_route(struct observe_kernel *k, const struct nlmsghdr *m, size_t 
 	if (bytes < NLMSG_LENGTH(sizeof(head)))
 		return;
 	memcpy(&head, NLMSG_DATA(m), sizeof(head));
-	if (head.rtm_table != RT_TABLE_MAIN || (head.rtm_family == AF_INET && head.rtm_dst_len != 32) ||
+	if (head.rtm_table != RT_TABLE_MAIN ||
+	    (head.rtm_family == AF_INET && head.rtm_dst_len != 32) ||
 	    (head.rtm_family == AF_INET6 && head.rtm_dst_len != 128))
 		return;
 	left = (int)(bytes - NLMSG_LENGTH(sizeof(head)));
@@ -153,7 +154,7 @@ void observe_kernel_message(struct observe_kernel *k, const struct nlmsghdr *mes
 		on_link(k, message, bytes);
 }
 
-/* ---- the socket ----------------------------------------------------------------------------------------- */
+/* ---- the socket ------------------------------------------------------------------------------ */
 
 /* Takes messages until the socket is empty, or, in a dump, until the dump is over. */
 static int take(struct observe_kernel *k, bool dump)
@@ -203,7 +204,8 @@ static int dump(struct observe_kernel *k, uint16_t type, uint8_t family)
 int observe_kernel_open(struct observe_kernel *k, const char *netns)
 {
 	const struct sockaddr_nl name = {.nl_family = AF_NETLINK,
-					 .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE};
+					 .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_ROUTE |
+						      RTMGRP_IPV6_ROUTE};
 	const int room = RECEIVE_BYTES;
 	int rc = lab_enter(netns);
 

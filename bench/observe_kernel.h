@@ -1,8 +1,8 @@
 /*
  * observe_kernel.h - one server kernel's links and routes, followed by netlink.
  *
- * Owns: a socket in the server's network namespace, and what the kernel said last. In: netlink messages. Out: a call for
- * each change. Thread: one.
+ * Owns: a socket in the server's network namespace, and what the kernel said last. In: netlink
+ * messages. Out: a call for each change. Thread: one.
  */
 #ifndef OBSERVE_KERNEL_H
 #define OBSERVE_KERNEL_H
@@ -17,7 +17,10 @@
 
 struct observe_route {
 	struct in6_addr to; /* IPv4 as ::ffff:a.b.c.d */
-	uint64_t first, now; /* digest of the next hops and how their weights stand to each other; 0: there is no route */
+	/*
+	 * digest of the next hops and how their weights stand to each other; 0: there is no route
+	 */
+	uint64_t first, now;
 };
 
 struct observe_kernel {
@@ -36,8 +39,8 @@ struct observe_kernel {
 };
 
 /*
- * Opens it in that namespace (this process stays in it) and reads what there is. k->route, n_routes, on_link, on_routes
- * and arg are set by the caller. 0 or -errno.
+ * Opens it in that namespace (this process stays in it) and reads what there is. k->route,
+ * n_routes, on_link, on_routes and arg are set by the caller. 0 or -errno.
  */
 int observe_kernel_open(struct observe_kernel *k, const char *netns);
 /* Takes what the socket has, without waiting. 0 or -errno (-ENOBUFS: messages were lost). */

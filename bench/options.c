@@ -63,7 +63,8 @@ int options_seconds(const char *name, const char *text, double *out)
 
 int options_which_lab(const char *command)
 {
-	fprintf(stderr, "%s: which --lab? (farelab run TOPOLOGY --fared PATH -- %s starts one)\n", command, command);
+	fprintf(stderr, "%s: which --lab? (farelab run TOPOLOGY --fared PATH -- %s starts one)\n",
+		command, command);
 	return -EINVAL;
 }
 
@@ -77,7 +78,8 @@ int options_lab(const char *command, int argc, const char *lab_name)
 	return -EINVAL;
 }
 
-static void options_complain(const char *option, const char *word, const char *const *names, unsigned n)
+static void options_complain(const char *option, const char *word, const char *const *names,
+			     unsigned n)
 {
 	fprintf(stderr, "farebench: --%s: nothing is named '%s'; there are", option, word);
 	for (unsigned i = 0; i < n; i++)
@@ -121,7 +123,8 @@ static int options_list(const struct options_words *words, const char *text, uin
 		size_t length = strcspn(text, ",");
 
 		if (n == max || length >= sizeof(word)) {
-			fprintf(stderr, "farebench: --%s %s: more than can be taken\n", words->option, text);
+			fprintf(stderr, "farebench: --%s %s: more than can be taken\n",
+				words->option, text);
 			return -EINVAL;
 		}
 		memcpy(word, text, length);
@@ -135,7 +138,8 @@ static int options_list(const struct options_words *words, const char *text, uin
 	}
 }
 
-int options_names(const char *option, const char *text, const char *const *names, unsigned n, bool *chosen)
+int options_names(const char *option, const char *text, const char *const *names, unsigned n,
+		  bool *chosen)
 {
 	const struct options_words words = {option, names, n};
 	uint64_t index[OPTIONS_MAX];
@@ -159,5 +163,6 @@ int options_strategies(const char *text, uint64_t *out, int max)
 
 	for (int i = 0; i < STRATEGY_COUNT; i++)
 		names[i] = strategy_name((enum strategy)i);
-	return options_list(&(struct options_words){"strategy", names, STRATEGY_COUNT}, text, out, max);
+	return options_list(&(struct options_words){"strategy", names, STRATEGY_COUNT}, text, out,
+			    max);
 }

@@ -31,10 +31,17 @@ int options_seconds(const char *name, const char *text, double *out);
 int options_which_lab(const char *command);
 /* After the last option: nothing else may be there, and the lab must be named. -EINVAL. */
 int options_lab(const char *command, int argc, const char *lab_name);
-/* The index of word among n names; -EINVAL, after saying which there are. option: without its dashes. */
+/*
+ * The index of word among n names; -EINVAL, after saying which there are. option: without its
+ * dashes.
+ */
 int options_name(const char *option, const char *word, const char *const *names, unsigned n);
-/* The same for a list with commas: chosen (n of them; NULL: not wanted) tells which are in it. 0, or -EINVAL. */
-int options_names(const char *option, const char *text, const char *const *names, unsigned n, bool *chosen);
+/*
+ * The same for a list with commas: chosen (n of them; NULL: not wanted) tells which are in it. 0,
+ * or -EINVAL.
+ */
+int options_names(const char *option, const char *text, const char *const *names, unsigned n,
+		  bool *chosen);
 /* "64K,1M" and "ecmp,fare-spray": how many (1..max), or -EINVAL. */
 int options_sizes(const char *text, uint64_t *out, int max);
 int options_strategies(const char *text, uint64_t *out, int max);

@@ -25,7 +25,8 @@ double recovery_mean(const struct recovery *r, uint64_t from_ns, uint64_t to_ns)
 	return mean_of(r, bin_of(r, from_ns), bin_of(r, to_ns));
 }
 
-double recovery_moved_ms(const struct recovery *r, uint64_t inject_ns, uint64_t settle_ns, uint64_t end_ns)
+double recovery_moved_ms(const struct recovery *r, uint64_t inject_ns, uint64_t settle_ns,
+			 uint64_t end_ns)
 {
 	size_t from = bin_of(r, inject_ns), settle = bin_of(r, settle_ns), end = bin_of(r, end_ns);
 	double settled = mean_of(r, settle, end), want, want_held;

@@ -106,14 +106,14 @@ int result_add_run(struct result *result, const struct result_entry *e)
 					 "ratio_max", ratio.max, "spread", ratio.max - ratio.min,
 					 "ratio_ci", ratio.ci_low, ratio.ci_high,
 					 "ratio_ci_coverage", ratio.ci_coverage));
-	json_object_update_new(object,
-			       json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "idle_cpu_percent",
-					 idle.median, "idle_busiest_core_percent", busiest.median,
-					 "stolen_percent", stolen.median, "messages", (json_int_t)e->sum.messages, "bytes",
-					 (json_int_t)e->sum.bytes, "retransmitted_packets",
-					 (json_int_t)e->sum.retransmitted, "replayed_chunks",
-					 (json_int_t)e->sum.replayed, "needless_moves",
-					 (json_int_t)e->sum.needless_moves));
+	json_object_update_new(
+		object, json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "idle_cpu_percent",
+				  idle.median, "idle_busiest_core_percent", busiest.median,
+				  "stolen_percent", stolen.median, "messages",
+				  (json_int_t)e->sum.messages, "bytes", (json_int_t)e->sum.bytes,
+				  "retransmitted_packets", (json_int_t)e->sum.retransmitted,
+				  "replayed_chunks", (json_int_t)e->sum.replayed, "needless_moves",
+				  (json_int_t)e->sum.needless_moves));
 	ratios = json_array();
 	for (unsigned i = 0; i < e->n; i++)
 		json_array_append_new(ratios, json_real(e->ratio[i]));
@@ -151,20 +151,24 @@ int result_describe_basis(struct result *result, const struct result_basis *basi
 
 	machine_read(&machine);
 	return result_set(result, "environment",
-			  json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s}", "version", FARE_VERSION,
-				    "command", machine.command, "started", machine.started, "kernel",
-				    machine.kernel, "processor", machine.processor, "cores", machine.cores,
-				    "observation_point", basis->observation_point, "real", basis->real,
-				    "emulated", basis->emulated));
+			  json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s}", "version",
+				    FARE_VERSION, "command", machine.command, "started",
+				    machine.started, "kernel", machine.kernel, "processor",
+				    machine.processor, "cores", machine.cores, "observation_point",
+				    basis->observation_point, "real", basis->real, "emulated",
+				    basis->emulated));
 }
 
 int result_describe(struct result *result, const struct topo *topo)
 {
 	static const struct result_basis basis = {
-		.observation_point = "endpoint software (c): payload acknowledged in the time measured, all of it "
+		.observation_point = "endpoint software (c): payload acknowledged in the time "
+				     "measured, all of it "
 				     "verified at the receiver",
-		.real = "FRR's bgpd and zebra, the kernel's routing and multipath hash, the RoCEv2 wire format",
-		.emulated = "links (veth, shaped by tbf), GPUs (processes with host memory), switches (namespaces)",
+		.real = "FRR's bgpd and zebra, the kernel's routing and multipath hash, the RoCEv2 "
+			"wire format",
+		.emulated = "links (veth, shaped by tbf), GPUs (processes with host memory), "
+			    "switches (namespaces)",
 	};
 	const struct topo_sub_port *port = &topo->gpus[0].plane[0].sub_port[0];
 	int err = result_describe_basis(result, &basis);
@@ -172,12 +176,15 @@ int result_describe(struct result *result, const struct topo *topo)
 
 	if (err)
 		return err;
-	fabric = json_pack("{s:i, s:i, s:i, s:I, s:i, s:f}", "gpus", (int)topo->n_gpus, "planes",
-			   (int)topo->n_planes, "sub_ports", (int)topo->gpus[0].plane[0].n_sub_ports,
-			   "sub_port_rate_bps", (json_int_t)port->rate_bps, "mtu_bytes", (int)topo->mtu_bytes,
-			   "goodput_factor", optimum_goodput_factor(topo));
-	return fabric && !json_object_update_new(json_object_get(result->root, "environment"), fabric) ? 0
-												       : -ENOMEM;
+	fabric =
+		json_pack("{s:i, s:i, s:i, s:I, s:i, s:f}", "gpus", (int)topo->n_gpus, "planes",
+			  (int)topo->n_planes, "sub_ports", (int)topo->gpus[0].plane[0].n_sub_ports,
+			  "sub_port_rate_bps", (json_int_t)port->rate_bps, "mtu_bytes",
+			  (int)topo->mtu_bytes, "goodput_factor", optimum_goodput_factor(topo));
+	return fabric && !json_object_update_new(json_object_get(result->root, "environment"),
+						 fabric)
+		       ? 0
+		       : -ENOMEM;
 }
 
 /* Where a run belongs: scenario as first seen, kv before ep, then strategies as the enum lists

@@ -28,7 +28,8 @@ struct result_entry {
 	unsigned qps;
 	unsigned n;
 	double goodput_bps[RESULT_MAX_N], ratio[RESULT_MAX_N];
-	double idle_percent[RESULT_MAX_N], busiest_idle_percent[RESULT_MAX_N], stolen_percent[RESULT_MAX_N];
+	double idle_percent[RESULT_MAX_N], busiest_idle_percent[RESULT_MAX_N],
+		stolen_percent[RESULT_MAX_N];
 	double optimum_bps;
 	struct traffic_result sum;
 };
@@ -61,7 +62,9 @@ struct result_basis {
 	const char *observation_point, *real, *emulated;
 };
 
-/* Version, command, kernel, processor, cores and basis into "environment", instead of what it held. */
+/*
+ * Version, command, kernel, processor, cores and basis into "environment", instead of what it held.
+ */
 int result_describe_basis(struct result *result, const struct result_basis *basis);
 /* The same for traffic in a lab, whose basis is always the same, and the fabric. */
 int result_describe(struct result *result, const struct topo *topo);

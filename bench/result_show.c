@@ -46,8 +46,8 @@ static int result_show_table(struct table *table, FILE *file, struct report *rep
 
 static int result_show_runs_table(const json_t *runs, FILE *file, struct report *report)
 {
-	static const char *const headers[] = {"scenario", "test",    "strategy", "of optimum",
-					      "min..max", "Gb/s",    "optimum",	 "n",
+	static const char *const headers[] = {"scenario", "test",     "strategy", "of optimum",
+					      "min..max", "Gb/s",     "optimum",  "n",
 					      "QPs",	  "idle CPU", "stolen"};
 	struct table *table;
 	const json_t *run;
@@ -56,7 +56,8 @@ static int result_show_runs_table(const json_t *runs, FILE *file, struct report 
 	if (table_create(&table, 11, headers))
 		return -ENOMEM;
 	json_array_foreach (runs, i, run) {
-		char ratio[16], range[32], goodput[16], optimum[16], n[16], qps[16], idle[16], stolen[16];
+		char ratio[16], range[32], goodput[16], optimum[16], n[16], qps[16], idle[16],
+			stolen[16];
 
 		snprintf(ratio, sizeof(ratio), "%.1f%%", 100 * result_show_number(run, "ratio"));
 		snprintf(range, sizeof(range), "%.1f..%.1f",
@@ -69,7 +70,8 @@ static int result_show_runs_table(const json_t *runs, FILE *file, struct report 
 		snprintf(n, sizeof(n), "%.0f", result_show_number(run, "n"));
 		snprintf(qps, sizeof(qps), "%.0f", result_show_number(run, "qps"));
 		snprintf(idle, sizeof(idle), "%.0f%%", result_show_number(run, "idle_cpu_percent"));
-		snprintf(stolen, sizeof(stolen), "%.0f%%", result_show_number(run, "stolen_percent"));
+		snprintf(stolen, sizeof(stolen), "%.0f%%",
+			 result_show_number(run, "stolen_percent"));
 		if (table_row(table,
 			      (const char *const[]){result_show_text(run, "scenario"),
 						    result_show_text(run, "test"),
@@ -433,7 +435,8 @@ void result_show_environment(const struct result *result, struct report *report)
 		    result_show_text(e, "emulated"), result_show_text(e, "observation_point"));
 }
 
-int result_show_all(const struct result *result, const char *title, const char *html, const char *json)
+int result_show_all(const struct result *result, const char *title, const char *html,
+		    const char *json)
 {
 	bool quiet = json && strcmp(json, "-") == 0;
 	struct report *report = NULL;

@@ -26,6 +26,7 @@ void result_show_environment(const struct result *result, struct report *report)
  * What a command that only has runs does at its end: terminal (unless JSON goes to stdout), the
  * document at json, the page of that title at html; NULL: not wanted.
  */
-int result_show_all(const struct result *result, const char *title, const char *html, const char *json);
+int result_show_all(const struct result *result, const char *title, const char *html,
+		    const char *json);
 
 #endif

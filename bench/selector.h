@@ -1,12 +1,13 @@
 /*
  * selector.h - picks numbers out of a command's JSON, for goals to be held against.
  *
- * Owns: nothing; pure. In: an expression and a JSON value; out: numbers, or one number. Thread: any.
+ * Owns: nothing; pure. In: an expression and a JSON value; out: numbers, or one number. Thread:
+ * any.
  *
  *	expression = fold "(" list ")" | list		without a fold all numbers are kept
  *	fold       = "min" | "median" | "max"
  *	list       = path [ ("-" | "/") path ]		element by element, in the order of the file; as many
- *							on both sides, or one on the right
+ * 							on both sides, or one on the right
  *	path       = step { "." step }
  *	step       = name [ "[" filter { "," filter } "]" ]
  *	filter     = name ("=" | "!=") text		compared as text; numbers as JSON prints them

@@ -5,11 +5,12 @@
  * Owns: nothing; pure. In: times of equal messages at the receiver, when the fault was injected;
  * out: time to shift, longest gap, what it settled at. Thread: any.
  *
- * Goodput is looked at in bins of 10 ms from the injection on, a message under way counting in part.
- * Settled is the mean over the last settle_ns of the recording. Shifted is the start of the first bin
- * from which both the next five bins and the next thirty carry at least 90% of settled (or as
- * much as the worst five and thirty of the settled time). Thirty, so that a good moment before the dip does
- * not count; not for ever, so that a chance dip long after is not taken for the fault's.
+ * Goodput is looked at in bins of 10 ms from the injection on, a message under way counting in
+ * part. Settled is the mean over the last settle_ns of the recording. Shifted is the start of the
+ * first bin from which both the next five bins and the next thirty carry at least 90% of settled
+ * (or as much as the worst five and thirty of the settled time). Thirty, so that a good moment
+ * before the dip does not count; not for ever, so that a chance dip long after is not taken for the
+ * fault's.
  */
 #ifndef SHIFT_H
 #define SHIFT_H
@@ -18,7 +19,7 @@
 #include <stdint.h>
 
 #define SHIFT_BIN_NS   10000000u
-#define SHIFT_WINDOW   5 /* bins */
+#define SHIFT_WINDOW   5  /* bins */
 #define SHIFT_HOLD     30 /* bins */
 #define SHIFT_FRACTION 0.9
 

@@ -35,7 +35,8 @@ uint64_t stalls_longest_in(const struct stalls_log *log, uint64_t from_ns, uint6
 
 	/* the oldest may be written over while it is read */
 	for (uint64_t i = n < STALLS_KEPT ? 0 : n - STALLS_KEPT + 1; i < n; i++) {
-		uint64_t from = log->stall[i % STALLS_KEPT].from_ns, to = log->stall[i % STALLS_KEPT].to_ns;
+		uint64_t from = log->stall[i % STALLS_KEPT].from_ns,
+			 to = log->stall[i % STALLS_KEPT].to_ns;
 
 		from = from > from_ns ? from : from_ns;
 		to = to < to_ns ? to : to_ns;
@@ -83,7 +84,10 @@ static _Noreturn void watch(struct stalls_log *log)
 	}
 }
 
-/* In the child; what it tells the parent over ready is 0 or an errno. Nothing of the parent's is kept open. */
+/*
+ * In the child; what it tells the parent over ready is 0 or an errno. Nothing of the parent's is
+ * kept open.
+ */
 static _Noreturn void be_watcher(struct stalls_log *log, unsigned core, pid_t parent, int ready)
 {
 	cpu_set_t set;
@@ -134,7 +138,8 @@ int stalls_create(struct stalls **out)
 	if (!err) {
 		s->n = (unsigned)CPU_COUNT(&cores);
 		s->pid = calloc(s->n, sizeof(*s->pid));
-		s->log = mmap(NULL, s->n * sizeof(*s->log), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		s->log = mmap(NULL, s->n * sizeof(*s->log), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		s->log = s->log == MAP_FAILED ? NULL : s->log;
 		err = s->pid && s->log ? 0 : -ENOMEM;
 	}

@@ -1,12 +1,14 @@
 /*
  * stalls.h - when a core of this machine stood still.
  *
- * A process on every core, of a real-time priority that nothing else has, asks to be woken every 2 ms and notes when that
- * was late. What kept it waiting kept everybody waiting: a hypervisor that ran somebody else, or a kernel with its interrupts
- * off. Load does not: it has a lower priority. So times that software takes can be told from times that the machine took.
+ * A process on every core, of a real-time priority that nothing else has, asks to be woken every 2
+ * ms and notes when that was late. What kept it waiting kept everybody waiting: a hypervisor that
+ * ran somebody else, or a kernel with its interrupts off. Load does not: it has a lower priority.
+ * So times that software takes can be told from times that the machine took.
  *
- * Owns: the processes, and the logs that they write and one process reads. In: two moments. Out: the longest stall between
- * them. Moments are CLOCK_MONOTONIC nanoseconds. Thread: any, one at a time. stalls_note() and stalls_longest_in() are pure.
+ * Owns: the processes, and the logs that they write and one process reads. In: two moments. Out:
+ * the longest stall between them. Moments are CLOCK_MONOTONIC nanoseconds. Thread: any, one at a
+ * time. stalls_note() and stalls_longest_in() are pure.
  */
 #ifndef STALLS_H
 #define STALLS_H
@@ -25,8 +27,8 @@ int stalls_create(struct stalls **out);
 void stalls_destroy(struct stalls *s); /* NULL is fine */
 
 /*
- * How long a core stood still at most, of what lies between the moments; 0: none did. A stall is known when it is over: a few
- * milliseconds after to_ns is the time to ask.
+ * How long a core stood still at most, of what lies between the moments; 0: none did. A stall is
+ * known when it is over: a few milliseconds after to_ns is the time to ask.
  */
 uint64_t stalls_longest_ns(const struct stalls *s, uint64_t from_ns, uint64_t to_ns);
 

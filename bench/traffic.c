@@ -76,14 +76,14 @@ int traffic_open(struct cluster *cluster, const struct topo *topo,
 		json_t *request = traffic_request(cluster, topo, gpu, streams, n);
 		bool kernel = strategy_mode(options->strategy) == FARE_MODE_KERNEL;
 		json_t *more = json_pack(
-			"{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b}", "nonce", (json_int_t)nonce,
-			"strategy", strategy_name(options->strategy), "qps",
+			"{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b}", "nonce",
+			(json_int_t)nonce, "strategy", strategy_name(options->strategy), "qps",
 			(json_int_t)(kernel ? qps : 0), "qps_per_sub_port",
 			(json_int_t)(kernel ? 0 : per_sub_port), "flows",
 			(json_int_t)options->flows, "chunk_bytes", (json_int_t)options->chunk_bytes,
 			"window_bytes", (json_int_t)options->window_bytes, "random_ports",
-			kernel || options->random_ports, "bins", options->bins,
-			"no_times", options->no_times);
+			kernel || options->random_ports, "bins", options->bins, "no_times",
+			options->no_times);
 
 		if (!request || !more || json_object_update(request, more))
 			err = -ENOMEM;

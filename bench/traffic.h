@@ -42,8 +42,10 @@ struct traffic_stream {
 	const char *strategy;	       /* NULL: that of traffic_options; else both are fare's */
 };
 
-/* Figures of one repetition. Goodput is payload acknowledged in the time measured, all of it verified at the receiver
- * before the repetition counts (observation point: endpoint software). */
+/*
+ * Figures of one repetition. Goodput is payload acknowledged in the time measured, all of it
+ * verified at the receiver before the repetition counts (observation point: endpoint software).
+ */
 struct traffic_result {
 	double goodput_bps, optimum_bps;
 	struct cpu_idle idle;
@@ -69,9 +71,15 @@ int traffic_close(struct cluster *cluster);
 int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result,
 		   uint64_t **times_ns, size_t *n_times);
 
-/* Adds what gpu sent and had acknowledged to bytes[], a bin per millisecond from from_ns on. Before traffic_close(). */
+/*
+ * Adds what gpu sent and had acknowledged to bytes[], a bin per millisecond from from_ns on. Before
+ * traffic_close().
+ */
 int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n);
-/* Of n bins from base_ns on, what lies between the two times; bins at the edges count in part. Pure. */
+/*
+ * Of n bins from base_ns on, what lies between the two times; bins at the edges count in part.
+ * Pure.
+ */
 double traffic_bins_bytes(const double *bytes, size_t n, uint64_t base_ns, uint64_t from_ns,
 			  uint64_t to_ns);
 

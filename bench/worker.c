@@ -94,7 +94,8 @@ static void worker_open_domain(struct worker *w, const char *run_dir,
 
 	if (err == -ENOENT)
 		worker_fail(w,
-			    "no fared has published anything in %s: bring the lab up with --fared PATH (farelab up, "
+			    "no fared has published anything in %s: bring the lab up with --fared "
+			    "PATH (farelab up, "
 			    "farelab run)",
 			    run_dir);
 	if (err)
@@ -157,7 +158,8 @@ static int worker_parse(struct worker *w, struct worker_options *o, int argc, ch
 
 int worker_main(int argc, char **argv)
 {
-	struct worker_options options = {.domain = {.family = AF_INET, .accept = true, .trusted_network = true}};
+	struct worker_options options = {
+		.domain = {.family = AF_INET, .accept = true, .trusted_network = true}};
 	struct worker worker = {0}, *w = &worker;
 	int fd;
 

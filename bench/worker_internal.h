@@ -71,7 +71,8 @@ struct worker {
 	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in
 			      order of rounds */
 	size_t n_samples;
-	uint32_t *bins; /* payload acknowledged per millisecond since bins_ns; NULL: not asked for */
+	/* payload acknowledged per millisecond since bins_ns; NULL: not asked for */
+	uint32_t *bins;
 	uint64_t bins_ns, bin, acked_bytes; /* bin: the one under way */
 };
 

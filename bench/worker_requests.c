@@ -182,8 +182,7 @@ static void worker_op_bins(struct worker *w, json_t *request)
 	     w->bins && i < w->bin && i < WORKER_MAX_BINS && i < from + WORKER_SEND_BINS; i++)
 		json_array_append_new(bytes, json_integer((json_int_t)w->bins[i]));
 	worker_send(w, json_pack("{s:s, s:I, s:o}", "event", "bins", "from_ns",
-				 (json_int_t)(w->bins_ns + from * WORKER_BIN_NS), "bytes",
-				 bytes));
+				 (json_int_t)(w->bins_ns + from * WORKER_BIN_NS), "bytes", bytes));
 }
 
 static void worker_op_open(struct worker *w, json_t *request)

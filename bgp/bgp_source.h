@@ -1,8 +1,10 @@
 /*
- * bgp_source.h - what every teacher of routes (the BMP station, the zebra socket) says to whoever listens.
+ * bgp_source.h - what every teacher of routes (the BMP station, the zebra socket) says to whoever
+ * listens.
  *
- * Owns nothing. In: the neighbours that belong to each local plane. Out: per (local GPU, peer, plane) one
- * event whenever what that source believes changes. All calls and callbacks run on the loop's thread.
+ * Owns nothing. In: the neighbours that belong to each local plane. Out: per (local GPU, peer,
+ * plane) one event whenever what that source believes changes. All calls and callbacks run on the
+ * loop's thread.
  *
  * A source knows nothing of other sources, nor of what is done with its events.
  */
@@ -41,11 +43,14 @@ struct bgp_path_event {
 	struct in6_addr peer; /* the destination GPU's loopback; IPv4 as ::ffff:a.b.c.d */
 	uint16_t local_gpu;
 	uint16_t plane;
-	bool reachable;	 /* false: withdrawn on every session of that plane */
-	bool stale;	 /* kept although the session that taught it is gone (graceful restart, source lost) */
-	bool normalised; /* a relative weight (zserv), not a bandwidth: only ratios within one peer mean anything */
+	bool reachable; /* false: withdrawn on every session of that plane */
+	/* kept although the session that taught it is gone (graceful restart, source lost) */
+	bool stale;
+	/* a relative weight (zserv), not a bandwidth: only ratios within one peer mean anything */
+	bool normalised;
 	enum bgp_bandwidth_kind bandwidth_kind;
-	double advertised_bps; /* bit/s, bandwidth_scale already applied; >= 0 and finite if kind is VALUE */
+	/* bit/s, bandwidth_scale already applied; >= 0 and finite if kind is VALUE */
+	double advertised_bps;
 };
 
 enum bgp_source_state {
@@ -58,7 +63,10 @@ struct bgp_source_handlers {
 	void (*on_path)(void *arg, const struct bgp_path_event *event);
 	/* reason: a static or short-lived string for the operator, never NULL */
 	void (*on_state)(void *arg, enum bgp_source_state state, const char *reason);
-	/* a line for the event log (bad message, invalid community, truncated sum); priority as in syslog.h */
+	/*
+	 * a line for the event log (bad message, invalid community, truncated sum); priority as in
+	 * syslog.h
+	 */
 	void (*on_log)(void *arg, int priority, const char *line);
 };
 
@@ -70,7 +78,8 @@ struct bgp_source_config {
 	const struct in6_addr *own_addresses; /* local GPUs' loopbacks: never peers; borrowed */
 	size_t n_own_addresses;
 	double bandwidth_scale; /* > 0; real bit/s = advertised bit/s x this (1 outside of labs) */
-	unsigned max_as_path;	/* longest AS_PATH of a peer's route, own AS not counted: 2 = leaf, GPU; 0: any */
+	/* longest AS_PATH of a peer's route, own AS not counted: 2 = leaf, GPU; 0: any */
+	unsigned max_as_path;
 };
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * bmp_source.h - BMP station (RFC 7854) toward the local bgpd: the source of raw path bandwidth.
  *
- * Solely owns: the TCP session to bgpd's `bmp listener` and the rib built from it. In: bytes from bgpd. Out:
- * bgp_source_handlers. Thread: the loop's. Reconnects for ever, with capped back-off.
+ * Solely owns: the TCP session to bgpd's `bmp listener` and the rib built from it. In: bytes from
+ * bgpd. Out: bgp_source_handlers. Thread: the loop's. Reconnects for ever, with capped back-off.
  */
 #ifndef BMP_SOURCE_H
 #define BMP_SOURCE_H
@@ -14,12 +14,14 @@
 struct bmp_source;
 
 /*
- * Starts connecting to address (AF_INET or AF_INET6; copied). config and handlers' arg are borrowed, handlers
- * is copied. stale_ns: how long paths are kept after the session is lost, or after bgpd returned without
- * teaching them again. 0 or -errno; *out is NULL on error. Callbacks run from the loop, never from here.
+ * Starts connecting to address (AF_INET or AF_INET6; copied). config and handlers' arg are
+ * borrowed, handlers is copied. stale_ns: how long paths are kept after the session is lost, or
+ * after bgpd returned without teaching them again. 0 or -errno; *out is NULL on error. Callbacks
+ * run from the loop, never from here.
  */
-int bmp_source_create(struct bmp_source **out, struct ev_loop *loop, const struct sockaddr_storage *address,
-		      uint64_t stale_ns, const struct bgp_source_config *config,
+int bmp_source_create(struct bmp_source **out, struct ev_loop *loop,
+		      const struct sockaddr_storage *address, uint64_t stale_ns,
+		      const struct bgp_source_config *config,
 		      const struct bgp_source_handlers *handlers, void *arg);
 void bmp_source_destroy(struct bmp_source *s); /* NULL is fine; no callback afterwards */
 

@@ -155,9 +155,10 @@ void bmp_station_lost(struct bmp_station *s, const char *reason, uint64_t now_ns
 }
 
 /*
- * Whether every session has shown the end of each family's table. One that is not up, or has an empty table, may be
- * about to teach, if bgpd has only just started: then it is for the quiet period to end the wait, or what that session is
- * going to teach again would count as withdrawn meanwhile.
+ * Whether every session has shown the end of each family's table. One that is not up, or has an
+ * empty table, may be about to teach, if bgpd has only just started: then it is for the quiet
+ * period to end the wait, or what that session is going to teach again would count as withdrawn
+ * meanwhile.
  */
 static bool bmp_station_all_ended(const struct bmp_station *s)
 {

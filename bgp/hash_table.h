@@ -6,9 +6,13 @@
 #ifndef HASH_TABLE_H
 #define HASH_TABLE_H
 
-/* Out of memory is an error to return and not a reason to exit: the hash table then leaves hh.tbl NULL. */
+/*
+ * Out of memory is an error to return and not a reason to exit: the hash table then leaves hh.tbl
+ * NULL.
+ */
 #define HASH_NONFATAL_OOM 1
-#define HASH_FUNCTION	  HASH_FNV /* the default's jump table does not pass clang's -Wimplicit-fallthrough */
+/* the default's jump table does not pass clang's -Wimplicit-fallthrough */
+#define HASH_FUNCTION HASH_FNV
 #include <uthash.h>
 
 #endif

@@ -86,7 +86,8 @@ static int link_neighbors_add(struct link_neighbors_table *t, uint64_t pair)
 }
 
 /* An interface that is gone by now has no index any more, and is left out. */
-static int link_neighbors_add_address(struct link_neighbors_table *t, const struct bgp_source_config *config,
+static int link_neighbors_add_address(struct link_neighbors_table *t,
+				      const struct bgp_source_config *config,
 				      const struct ifaddrs *a)
 {
 	uint32_t ifindex = 0;
@@ -102,7 +103,8 @@ static int link_neighbors_add_address(struct link_neighbors_table *t, const stru
 	return 0;
 }
 
-static int link_neighbors_make(const struct bgp_source_config *config, struct link_neighbors_table *out)
+static int link_neighbors_make(const struct bgp_source_config *config,
+			       struct link_neighbors_table *out)
 {
 	struct ifaddrs *all;
 	int rc = 0;
@@ -119,7 +121,10 @@ static int link_neighbors_make(const struct bgp_source_config *config, struct li
 
 /* ---- what the kernel says ---- */
 
-/* Takes all that is there. What it says does not matter, nor what of it was lost: only that there was something. */
+/*
+ * Takes all that is there. What it says does not matter, nor what of it was lost: only that there
+ * was something.
+ */
 static bool link_neighbors_hear(int fd)
 {
 	bool heard = false;
@@ -157,14 +162,16 @@ bool link_neighbors_has(const struct link_neighbors *l, uint32_t ifindex, unsign
 {
 	uint64_t pair = link_neighbors_pair(ifindex, neighbor);
 
-	return l->table.n && bsearch(&pair, l->table.pairs, l->table.n, sizeof(pair), link_neighbors_compare);
+	return l->table.n &&
+	       bsearch(&pair, l->table.pairs, l->table.n, sizeof(pair), link_neighbors_compare);
 }
 
 /* ---- life ---- */
 
 int link_neighbors_create(struct link_neighbors **out, const struct bgp_source_config *config)
 {
-	const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
+	const struct sockaddr_nl address = {.nl_family = AF_NETLINK,
+					    .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
 	struct link_neighbors *l = calloc(1, sizeof(*l));
 	int err;
 

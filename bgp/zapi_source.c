@@ -57,7 +57,8 @@ static int zapi_source_on_bytes(void *arg, const uint8_t *bytes, size_t n, uint6
 
 	if (err) {
 		snprintf(line, sizeof(line),
-			 "zapi: our addresses cannot be read (%s): IPv6 routes over links that are new count as not installed",
+			 "zapi: our addresses cannot be read (%s): IPv6 routes over links that are "
+			 "new count as not installed",
 			 strerror(-err));
 		s->handlers.on_log(s->arg, LOG_WARNING, line);
 	}

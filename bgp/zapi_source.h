@@ -1,8 +1,10 @@
 /*
- * zapi_source.h - zebra's zserv socket: what is really installed, and the fallback teacher when BMP is absent.
+ * zapi_source.h - zebra's zserv socket: what is really installed, and the fallback teacher when BMP
+ * is absent.
  *
- * Solely owns: the unix socket to zebra. In: redistributed BGP routes. Out: bgp_source_handlers, with
- * normalised = true (zebra keeps relative weights, not bandwidths). Thread: the loop's. Reconnects for ever.
+ * Solely owns: the unix socket to zebra. In: redistributed BGP routes. Out: bgp_source_handlers,
+ * with normalised = true (zebra keeps relative weights, not bandwidths). Thread: the loop's.
+ * Reconnects for ever.
  */
 #ifndef ZAPI_SOURCE_H
 #define ZAPI_SOURCE_H
@@ -12,14 +14,15 @@
 struct zapi_source;
 
 /*
- * path: zebra's socket. frr_version: "8.4.4" and the like, which decides the layout (the protocol's own version
- * number never changed); NULL asks the installed zebra. -EPROTONOSUPPORT with an on_log line for an unknown
- * version. Borrowing and callbacks as in bmp_source.h. In an event, advertised_bps carries the relative weight
- * (> 0) of that plane for that peer, and bandwidth_kind is ABSENT if zebra gave none.
+ * path: zebra's socket. frr_version: "8.4.4" and the like, which decides the layout (the protocol's
+ * own version number never changed); NULL asks the installed zebra. -EPROTONOSUPPORT with an on_log
+ * line for an unknown version. Borrowing and callbacks as in bmp_source.h. In an event,
+ * advertised_bps carries the relative weight (> 0) of that plane for that peer, and bandwidth_kind
+ * is ABSENT if zebra gave none.
  */
-int zapi_source_create(struct zapi_source **out, struct ev_loop *loop, const char *path, const char *frr_version,
-		       const struct bgp_source_config *config, const struct bgp_source_handlers *handlers,
-		       void *arg);
+int zapi_source_create(struct zapi_source **out, struct ev_loop *loop, const char *path,
+		       const char *frr_version, const struct bgp_source_config *config,
+		       const struct bgp_source_handlers *handlers, void *arg);
 void zapi_source_destroy(struct zapi_source *s);
 
 #endif

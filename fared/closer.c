@@ -95,7 +95,8 @@ void closer_take(struct closer *c, int fd)
 		return;
 	atomic_fetch_add(&c->n_waiting, 1);
 	n = write(c->tx, &fd, sizeof(fd));
-	(void)n; /* room for a hundred times CLOSER_FULL; what did not fit would stay open, and counted */
+	/* room for a hundred times CLOSER_FULL; what did not fit would stay open, and counted */
+	(void)n;
 	start(c);
 }
 

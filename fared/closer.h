@@ -20,7 +20,10 @@
 struct closer;
 
 int closer_create(struct closer **out);
-/* Never waits. What has been taken is closed still, in time; the thread ends after that. NULL is fine. */
+/*
+ * Never waits. What has been taken is closed still, in time; the thread ends after that. NULL is
+ * fine.
+ */
 void closer_destroy(struct closer *c);
 /* Takes fd (below 0: none), and never waits. */
 void closer_take(struct closer *c, int fd);

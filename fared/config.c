@@ -19,7 +19,8 @@
 
 #define HEALTH_INTERVAL_MS	3
 #define HEALTH_SLOW_INTERVAL_MS 1000
-#define MAX_SPEED_MBPS	   UINT64_C(10000000) /* 10 Tb/s a sub-port: more is a slip of the pen */
+/* 10 Tb/s a sub-port: more is a slip of the pen */
+#define MAX_SPEED_MBPS UINT64_C(10000000)
 
 /* the control socket's path has to fit a socket address */
 #define RUN_DIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/control.sock"))
@@ -81,8 +82,8 @@ static bool run_dir_fits(const char *run_dir)
 int config_override_run_dir(struct config *config, const char *run_dir, struct config_error *error)
 {
 	if (!run_dir_fits(run_dir)) {
-		snprintf(error->text, sizeof(error->text), "--run-dir: give an absolute path of at most %zu characters",
-			 RUN_DIR_MAX);
+		snprintf(error->text, sizeof(error->text),
+			 "--run-dir: give an absolute path of at most %zu characters", RUN_DIR_MAX);
 		return -EINVAL;
 	}
 	snprintf(config->run_dir, sizeof(config->run_dir), "%s", run_dir);
@@ -195,7 +196,8 @@ static int take_bgp(const struct check *c, struct config *config)
 /* ---- health -------------------------------------------------------------- */
 
 /* Milliseconds, with a fraction, as nanoseconds. */
-static int take_interval(const struct check *c, const char *key, const double *value, double otherwise, uint64_t *out)
+static int take_interval(const struct check *c, const char *key, const double *value,
+			 double otherwise, uint64_t *out)
 {
 	double ms = value ? *value : otherwise;
 
@@ -216,11 +218,12 @@ static int take_health(const struct check *c, struct config *config)
 
 	h->enabled = !raw->enabled || *raw->enabled;
 	h->realtime = !raw->realtime || *raw->realtime;
-	if ((rc = take_interval(c, "health.interval_ms", raw->interval_ms, HEALTH_INTERVAL_MS, &h->interval_ns)) ||
-	    (rc = take_interval(c, "health.slow_interval_ms", raw->slow_interval_ms, HEALTH_SLOW_INTERVAL_MS,
-				&h->slow_interval_ns)) ||
-	    (rc = take_number(c, "health.max_probes_per_s", raw->max_probes_per_s, PROBER_MAX_PROBES_PER_S, 100, 1000000,
-			      &budget)) ||
+	if ((rc = take_interval(c, "health.interval_ms", raw->interval_ms, HEALTH_INTERVAL_MS,
+				&h->interval_ns)) ||
+	    (rc = take_interval(c, "health.slow_interval_ms", raw->slow_interval_ms,
+				HEALTH_SLOW_INTERVAL_MS, &h->slow_interval_ns)) ||
+	    (rc = take_number(c, "health.max_probes_per_s", raw->max_probes_per_s,
+			      PROBER_MAX_PROBES_PER_S, 100, 1000000, &budget)) ||
 	    (rc = take_number(c, "health.multiplier", raw->multiplier, 3, 2, 50, &multiplier)) ||
 	    (rc = take_number(c, "health.dscp", raw->dscp, 26, 0, 63, &dscp)) ||
 	    (rc = take_number(c, "health.recover_probes", raw->recover_probes, 10, 1, 1000,

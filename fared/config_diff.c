@@ -28,7 +28,8 @@ static bool gpus_differ(const struct config *a, const struct config *b)
 
 static bool health_differs(const struct config_health *a, const struct config_health *b)
 {
-	return a->enabled != b->enabled || a->realtime != b->realtime || a->slow_interval_ns != b->slow_interval_ns ||
+	return a->enabled != b->enabled || a->realtime != b->realtime ||
+	       a->slow_interval_ns != b->slow_interval_ns ||
 	       a->max_probes_per_s != b->max_probes_per_s || a->interval_ns != b->interval_ns ||
 	       a->multiplier != b->multiplier || a->dscp != b->dscp ||
 	       a->recover_probes != b->recover_probes || a->max_loss_ppm != b->max_loss_ppm ||

@@ -1,8 +1,9 @@
 /*
  * config_diff.h - what differs between two configurations, and who must act on it (pure).
  *
- * Owns: nothing. In: the configuration in force and the one just read; out: what of it a reload cannot apply, and whether
- * the sources have to begin anew. What is in neither (log_level, speed_mbps) is simply taken over.
+ * Owns: nothing. In: the configuration in force and the one just read; out: what of it a reload
+ * cannot apply, and whether the sources have to begin anew. What is in neither (log_level,
+ * speed_mbps) is simply taken over.
  */
 #ifndef CONFIG_DIFF_H
 #define CONFIG_DIFF_H

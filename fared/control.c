@@ -18,7 +18,7 @@
 
 #define MODE	   0660
 #define MAX_GROUPS 1024
-#define PAUSE_S	   1.  /* so long clients wait where there are no descriptors, or too many */
+#define PAUSE_S	   1. /* so long clients wait where there are no descriptors, or too many */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
 
 struct client {
@@ -266,7 +266,8 @@ static bool waits_for_closer(struct control *control, ev_io *w)
 	if (!closer_is_full(control->closer))
 		return false;
 	pause_reading(control, w,
-		      "what former ones have passed does not close (a lingering socket, a hung file system); "
+		      "what former ones have passed does not close (a lingering socket, a hung "
+		      "file system); "
 		      "see /proc/PID/fd and end its owner");
 	return true;
 }
@@ -285,7 +286,10 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 			ev_io_start(loop, &control->clients[i].rx);
 }
 
-/* There is room for all that a message can bring: what does not fit the kernel would close here and now. */
+/*
+ * There is room for all that a message can bring: what does not fit the kernel would close here and
+ * now.
+ */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct client *c = w->data;
@@ -387,7 +391,8 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 	if (fd < 0) {
 		if (!is_shortage(errno))
 			return;
-		snprintf(why, sizeof(why), "%s; raise LimitNOFILE= or ulimit -n, see fared(8)", strerror(errno));
+		snprintf(why, sizeof(why), "%s; raise LimitNOFILE= or ulimit -n, see fared(8)",
+			 strerror(errno));
 		pause_reading(control, w, why);
 		return;
 	}

@@ -268,7 +268,8 @@ static void become_realtime(struct daemon *d)
 
 	if (rc)
 		log_line(d->log, LOG_WARNING, "health",
-			 "not real-time: %s; on a busy machine probes may run late: start as root, or give CAP_SYS_NICE",
+			 "not real-time: %s; on a busy machine probes may run late: start as root, "
+			 "or give CAP_SYS_NICE",
 			 strerror(-rc));
 }
 
@@ -280,10 +281,12 @@ static void allow_descriptors(struct daemon *d)
 	int rc = descriptors_raise(&limit);
 
 	if (rc)
-		log_line(d->log, LOG_WARNING, "daemon", "the soft limit of open files stays: %s", strerror(-rc));
+		log_line(d->log, LOG_WARNING, "daemon", "the soft limit of open files stays: %s",
+			 strerror(-rc));
 	if (limit < needed)
 		log_line(d->log, LOG_WARNING, "daemon",
-			 "open files limit=%llu needed=%u: probes that find no descriptor are not sent; "
+			 "open files limit=%llu needed=%u: probes that find no descriptor are not "
+			 "sent; "
 			 "set LimitNOFILE= (or ulimit -Hn) to %u or more",
 			 (unsigned long long)limit, needed, needed);
 }
@@ -310,7 +313,8 @@ static bool start(struct daemon *d, const struct privileges *p)
 		  publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, daemon_now_ns()),
 		  "shared memory", "is the run directory on a file system with room?") ||
 	    !step(d, give_segment(d->config, p), "shared memory's owner",
-		  "as root, may we chown in the run directory? Else join the group that `group` names, "
+		  "as root, may we chown in the run directory? Else join the group that `group` "
+		  "names, "
 		  "have CAP_CHOWN, or leave `group` out") ||
 	    !step(d, links_create(&d->links, d->loop, d->config, &daemon_links_handlers, d),
 		  "rtnetlink", "is netlink allowed here?") ||
@@ -326,9 +330,10 @@ static bool start(struct daemon *d, const struct privileges *p)
 		return false;
 	publish_stats(d->publish, &stats);
 	log_line(d->log, LOG_NOTICE, "daemon",
-		 "started version=" FARE_VERSION " node=%s run_dir=%s segment=%s pairs=%u reason=\"%s\"",
-		 d->config->node, d->config->run_dir, stats.why_new ? "new" : "adopted", stats.pairs_adopted,
-		 stats.why_new ? stats.why_new : "a former daemon left it");
+		 "started version=" FARE_VERSION
+		 " node=%s run_dir=%s segment=%s pairs=%u reason=\"%s\"",
+		 d->config->node, d->config->run_dir, stats.why_new ? "new" : "adopted",
+		 stats.pairs_adopted, stats.why_new ? stats.why_new : "a former daemon left it");
 	return true;
 }
 

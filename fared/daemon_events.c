@@ -22,8 +22,8 @@ void daemon_on_event(void *arg, const struct event *e)
 	if (e->plane >= 0)
 		snprintf(plane, sizeof(plane), " plane=%d", e->plane);
 	log_limited(d->log, e->mono_ns, e->priority, e->topic, "%s%s%s %s%s%s reason=\"%s\"%s%s%s",
-		    e->subject, plane, more, e->from, e->from[0] ? " -> " : "", e->to, e->reason, e->evidence[0] ? " evidence=\"" : "",
-		    e->evidence, e->evidence[0] ? "\"" : "");
+		    e->subject, plane, more, e->from, e->from[0] ? " -> " : "", e->to, e->reason,
+		    e->evidence[0] ? " evidence=\"" : "", e->evidence, e->evidence[0] ? "\"" : "");
 	if (!d->control)
 		return;
 	json = report_event(e);

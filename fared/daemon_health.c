@@ -57,10 +57,13 @@ static void say_transition(struct daemon *d, uint32_t gpu, const struct in6_addr
 	snprintf(e.to, sizeof(e.to), "%s", probe_state_name(change->new_state));
 	snprintf(e.reason, sizeof(e.reason), "%s", change->reason);
 	if (change->n_silent)
-		snprintf(e.evidence, sizeof(e.evidence), "%u probes in %.1f ms unanswered, %.1f ms of it for queues", change->n_silent,
-			 (double)change->silent_ns / 1e6, (double)change->margin_ns / 1e6);
+		snprintf(e.evidence, sizeof(e.evidence),
+			 "%u probes in %.1f ms unanswered, %.1f ms of it for queues",
+			 change->n_silent, (double)change->silent_ns / 1e6,
+			 (double)change->margin_ns / 1e6);
 	else if (change->n_lost)
-		snprintf(e.evidence, sizeof(e.evidence), "%u of %u probes lost", change->n_lost, change->n_window);
+		snprintf(e.evidence, sizeof(e.evidence), "%u of %u probes lost", change->n_lost,
+			 change->n_window);
 	daemon_say(d, &e);
 }
 
@@ -91,25 +94,28 @@ static void on_log(void *arg, int priority, const char *line)
 	log_limited(h->daemon->log, daemon_now_ns(), priority, "health", "%s", line);
 }
 
-static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, bool is_local,
-		    uint32_t sub_port, bool gray)
+static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		    bool is_local, uint32_t sub_port, bool gray)
 {
 	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "probe"};
 	struct daemon_health *h = arg;
 	char text[ADDRESS_TEXT_MAX];
 
-	snprintf(e.subject, sizeof(e.subject), "%s->%s", h->daemon->config->gpus[gpu].name, address_format(peer, text));
+	snprintf(e.subject, sizeof(e.subject), "%s->%s", h->daemon->config->gpus[gpu].name,
+		 address_format(peer, text));
 	snprintf(e.from, sizeof(e.from), "%s sub-port %u", is_local ? "local" : "remote", sub_port);
 	snprintf(e.to, sizeof(e.to), "%s", gray ? "gray" : "in use");
 	snprintf(e.reason, sizeof(e.reason), "%s",
-		 gray ? "it loses probes and the plane's other sub-ports do not" : "probes pass on it again");
+		 gray ? "it loses probes and the plane's other sub-ports do not"
+		      : "probes pass on it again");
 	daemon_say(h->daemon, &e);
 }
 
 static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
 		     const struct port_map_entry *entries, uint32_t n, bool rehashed)
 {
-	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "ports", .to = "learned"};
+	struct event e = {
+		.priority = LOG_NOTICE, .plane = (int)plane, .topic = "ports", .to = "learned"};
 	struct daemon_health *h = arg;
 	struct daemon *d = h->daemon;
 	uint32_t packed[PORT_MAP_SLOTS];
@@ -117,17 +123,20 @@ static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 
 	_Static_assert(PORT_MAP_SLOTS == SHM_PORTS_MAX, "what is learned is what is published");
 	for (uint32_t i = 0; i < n; i++)
-		packed[i] = entries[i].port | (uint32_t)entries[i].local << 16 | (uint32_t)entries[i].remote << 24;
+		packed[i] = entries[i].port | (uint32_t)entries[i].local << 16 |
+			    (uint32_t)entries[i].remote << 24;
 	publish_ports(d->publish, gpu, peer, plane, packed, n);
 	if (!rehashed)
 		return;
-	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name, address_format(peer, text));
+	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
+		 address_format(peer, text));
 	snprintf(e.reason, sizeof(e.reason), "the leaf hashes flows otherwise than before");
 	daemon_say(d, &e);
 }
 
 /* Once for each time that it happens, however often the peer repeats itself. */
-static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer, bool refused)
+static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer,
+				bool refused)
 {
 	struct daemon *d = h->daemon;
 	char text[ADDRESS_TEXT_MAX];
@@ -138,21 +147,26 @@ static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const str
 	h->refused[pair] = refused;
 	if (refused)
 		log_limited(d->log, daemon_now_ns(), LOG_WARNING, "health",
-			    "capacity notice refused gpu=%s peer=%s: it is of a life before one that is known, so the peer's clock "
-			    "has gone back; set it there (the peer has been told, and goes on as a later life by itself)",
+			    "capacity notice refused gpu=%s peer=%s: it is of a life before one "
+			    "that is known, so the peer's clock "
+			    "has gone back; set it there (the peer has been told, and goes on as a "
+			    "later life by itself)",
 			    d->config->gpus[gpu].name, address_format(peer, text));
 }
 
-static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, const struct notice_capacity *c,
-			struct notice_ack *told)
+static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
+			const struct notice_capacity *c, struct notice_ack *told)
 {
 	struct daemon_health *h = arg;
-	struct path_notice notice = {
-		.boot = c->boot,
-		.sequence = c->sequence,
-		.expires_ns = daemon_now_ns() + c->expiry_ms * UINT64_C(1000000),
-		.n_planes = c->n_planes,
-	}, held;
+	struct path_notice notice =
+				   {
+					   .boot = c->boot,
+					   .sequence = c->sequence,
+					   .expires_ns = daemon_now_ns() +
+							 c->expiry_ms * UINT64_C(1000000),
+					   .n_planes = c->n_planes,
+				   },
+			   held;
 
 	_Static_assert(NOTICE_WIRE_MAX_PLANES == FARE_MAX_PLANES, "planes of a notice");
 	memcpy(notice.bps, c->bps, sizeof(notice.bps));
@@ -170,8 +184,8 @@ static void on_drain(void *arg)
 	reflector_drain(h->reflector);
 }
 
-static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
-		     const struct notice_trailer *probe)
+static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     uint32_t sub_port, const struct notice_trailer *probe)
 {
 	struct daemon_health *h = arg;
 
@@ -207,7 +221,8 @@ static void on_traffic_row(void *arg, const struct flow_path *row)
 
 	memcpy(&peer, row->peer, sizeof(peer));
 	if (row->local_gpu < h->ports.n_gpus)
-		prober_traffic(h->prober, row->local_gpu, &peer, row->plane, row->posted_ns, row->acked_ns);
+		prober_traffic(h->prober, row->local_gpu, &peer, row->plane, row->posted_ns,
+			       row->acked_ns);
 }
 
 /* While it is not known who has traffic, all peers are taken to have some. */
@@ -217,12 +232,14 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	prober_traffic_known(h->prober, traffic_read(&h->traffic, h->daemon->flows, on_traffic_row, h));
+	prober_traffic_known(h->prober,
+			     traffic_read(&h->traffic, h->daemon->flows, on_traffic_row, h));
 }
 
 /* ---- links --------------------------------------------------------------- */
 
-#define BURST_BITS (UINT64_C(65536) * 8) /* a UDP datagram, or what segmentation cuts up, is never longer */
+/* a UDP datagram, or what segmentation cuts up, is never longer */
+#define BURST_BITS (UINT64_C(65536) * 8)
 
 /* What the largest segmentation batch takes on the slowest of them that is up. */
 static uint64_t burst_ns(const uint64_t *bps, uint32_t n)
@@ -243,7 +260,8 @@ static void pin_answers(struct daemon_health *h, uint32_t gpu, const char *dev, 
 	if (rc)
 		log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
 			    "peers' probes may go unanswered dev=%s: %s%s", dev, strerror(-rc),
-			    udp_is_shortage(rc) ? "; raise LimitNOFILE= or ulimit -n, see fared(8)" : "");
+			    udp_is_shortage(rc) ? "; raise LimitNOFILE= or ulimit -n, see fared(8)"
+						: "");
 }
 
 void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
@@ -329,7 +347,8 @@ static void on_kernel_routes_lost(void *arg)
 {
 	struct daemon_health *h = arg;
 
-	log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health", "the kernel's route messages overran: what they told is forgotten");
+	log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
+		    "the kernel's route messages overran: what they told is forgotten");
 	prober_routes_unknown(h->prober);
 }
 
@@ -395,20 +414,23 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
-	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports, on_drain};
+	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports,
+							 on_drain};
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
 	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
 	const struct config_health *c = &d->config->health;
-	const struct prober_options options = {.times = {
-		.interval_ns = c->interval_ns,
-		.detect_multiplier = c->multiplier,
-		.recover_probes = c->recover_probes,
-		.hold_ns = c->hold_ns,
-		.hold_max_ns = c->hold_max_ns,
-		.ramp_ns = c->ramp_ns,
-		.unproven_ns = 1000000000,
-		.max_loss_ppm = c->max_loss_ppm,
-	},
+	const struct prober_options options = {
+		.times =
+			{
+				.interval_ns = c->interval_ns,
+				.detect_multiplier = c->multiplier,
+				.recover_probes = c->recover_probes,
+				.hold_ns = c->hold_ns,
+				.hold_max_ns = c->hold_max_ns,
+				.ramp_ns = c->ramp_ns,
+				.unproven_ns = 1000000000,
+				.max_loss_ppm = c->max_loss_ppm,
+			},
 		.slow_interval_ns = c->slow_interval_ns,
 		.max_probes_per_s = c->max_probes_per_s,
 		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
@@ -430,7 +452,8 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		rc = reflector_create(&h->reflector, d->loop, &h->ports, &h->key, c->dscp,
 				      &on_reflector, h);
 	if (!rc)
-		rc = prober_create(&h->prober, d->loop, &options, &h->ports, &h->key, &on_prober, h);
+		rc = prober_create(&h->prober, d->loop, &options, &h->ports, &h->key, &on_prober,
+				   h);
 	if (!rc)
 		rc = routes_create(&h->routes, d->loop, &on_routes, h);
 	if (rc) {

@@ -9,8 +9,9 @@
 #include "control.h"
 #include "prober.h"
 
-#define OTHERS	   32u /* log, loop, lock, segment, netlink, BMP, zebra, clocks, and libraries' own */
-#define PER_CLIENT 2u  /* its socket, and what it passes */
+/* log, loop, lock, segment, netlink, BMP, zebra, clocks, and libraries' own */
+#define OTHERS	   32u
+#define PER_CLIENT 2u /* its socket, and what it passes */
 
 static uint32_t sub_ports_of(const struct config_gpu *gpu)
 {
@@ -21,7 +22,9 @@ static uint32_t sub_ports_of(const struct config_gpu *gpu)
 	return n;
 }
 
-/* Probes' ports and the reflector's (udp.h), and two for where the data's ports lead (udp_raw.h). */
+/*
+ * Probes' ports and the reflector's (udp.h), and two for where the data's ports lead (udp_raw.h).
+ */
 static uint32_t sockets_of(uint32_t n_sub_ports, bool v6)
 {
 	uint32_t each = v6 ? 2 + n_sub_ports : 1;

@@ -3,8 +3,9 @@
  *
  * Solely owns: RLIMIT_NOFILE. In: a configuration. Out: the limit, the need. Thread: the main one.
  *
- * A probe is sent by a descriptor of its own for each source port and, in IPv6, each device; the usual soft limit of
- * 1,024 is for programs that call select(), and too small for eight GPUs of eight sub-ports.
+ * A probe is sent by a descriptor of its own for each source port and, in IPv6, each device; the
+ * usual soft limit of 1,024 is for programs that call select(), and too small for eight GPUs of
+ * eight sub-ports.
  */
 #ifndef DESCRIPTORS_H
 #define DESCRIPTORS_H
@@ -13,9 +14,15 @@
 
 #include "config.h"
 
-/* What is open when every sub-port is in use and every client that may connect has: rather too many than too few. */
+/*
+ * What is open when every sub-port is in use and every client that may connect has: rather too many
+ * than too few.
+ */
 uint32_t descriptors_needed(const struct config *config);
-/* Raises the soft limit to the hard one, which takes no privilege. *limit: how many may then be open. 0 or -errno. */
+/*
+ * Raises the soft limit to the hard one, which takes no privilege. *limit: how many may then be
+ * open. 0 or -errno.
+ */
 int descriptors_raise(uint64_t *limit);
 
 #endif

@@ -6,7 +6,8 @@
  * Thread: the loop's. Pure.
  *
  * Coalescing: what one loop iteration says with the same topic, plane, old and new state and reason
- * is one event with a count, evidence aside; a leaf that dies takes a thousand paths with it and is one line.
+ * is one event with a count, evidence aside; a leaf that dies takes a thousand paths with it and is
+ * one line.
  */
 #ifndef EVENTS_H
 #define EVENTS_H

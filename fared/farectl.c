@@ -36,7 +36,8 @@ static const char help[] =
 	"  show flows               flows that applications let us see\n"
 	"  show qps                 their QPs: peer, plane, UDP source port, sub-ports, state\n"
 	"  show events              what happened lately\n"
-	"  show counters            probes and answers, sent and dropped, and what each count means\n"
+	"  show counters            probes and answers, sent and dropped, and what each count "
+	"means\n"
 	"  show version             the daemon's version, age and published pairs\n"
 	"  why PEER [PLANE]         why a path has its verdict, from which inputs, and where to "
 	"look next\n"
@@ -209,9 +210,12 @@ static int show(const struct options *options, int argc, char **argv)
 		int max_args;
 		void (*print)(const json_t *reply);
 	} tables[] = {
-		{"planes", false, 0, tables_planes}, {"peers", true, 0, tables_peers},
-		{"paths", true, 2, tables_paths},    {"flows", true, 0, tables_flows},
-		{"qps", true, 0, tables_qps},	     {"events", true, 0, tables_events},
+		{"planes", false, 0, tables_planes},
+		{"peers", true, 0, tables_peers},
+		{"paths", true, 2, tables_paths},
+		{"flows", true, 0, tables_flows},
+		{"qps", true, 0, tables_qps},
+		{"events", true, 0, tables_events},
 		{"counters", false, 0, tables_counters},
 		{"version", false, 0, tables_version},
 	};

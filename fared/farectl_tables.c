@@ -179,7 +179,8 @@ void tables_flows(const json_t *reply)
 
 void tables_qps(const json_t *reply)
 {
-	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL], g[CELL], h[CELL], k[CELL], l[CELL];
+	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL], g[CELL], h[CELL], k[CELL],
+		l[CELL];
 	const json_t *row;
 	size_t i;
 
@@ -216,8 +217,8 @@ void tables_event(const json_t *e)
 	printf("%-6s %s.%03d %-9s %-34s %5s %5s %s%s%s (%s%s%s)\n", number(e, "seq", a), when,
 	       (int)(wall_ns / 1000000 % 1000), text(e, "topic"), text(e, "subject"),
 	       number(e, "plane", b), number(e, "n", c), from ? from : "",
-	       from && *from ? " -> " : "", text(e, "to"), text(e, "reason"), evidence && *evidence ? ": " : "",
-	       evidence ? evidence : "");
+	       from && *from ? " -> " : "", text(e, "to"), text(e, "reason"),
+	       evidence && *evidence ? ": " : "", evidence ? evidence : "");
 }
 
 void tables_events(const json_t *reply)
@@ -241,8 +242,8 @@ void tables_counters(const json_t *reply)
 	else
 		printf("%-10s %-14s %16s  %s\n", "PART", "COUNTER", "COUNT", "MEANING");
 	json_array_foreach (json_object_get(reply, "counters"), i, row)
-		printf("%-10s %-14s %16s  %s\n", text(row, "part"), text(row, "counter"), number(row, "count", a),
-		       text(row, "meaning"));
+		printf("%-10s %-14s %16s  %s\n", text(row, "part"), text(row, "counter"),
+		       number(row, "count", a), text(row, "meaning"));
 }
 
 void tables_version(const json_t *reply)

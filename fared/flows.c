@@ -21,7 +21,8 @@ struct client {
 	bool used;
 	const struct conn_shm_header *map;
 	size_t size;
-	uint32_t n_rows[TABLES]; /* as checked against size; the header's own are not looked at again */
+	/* as checked against size; the header's own are not looked at again */
+	uint32_t n_rows[TABLES];
 	pid_t pid;
 	char name[32];
 };
@@ -158,7 +159,8 @@ unsigned flows_n_clients(const struct flows *f)
 bool flows_have_pickers(const struct flows *f)
 {
 	for (int i = 0; i < FLOWS_MAX_CLIENTS; i++)
-		if (f->clients[i].used && atomic_load_explicit(&f->clients[i].map->n_pickers, memory_order_relaxed))
+		if (f->clients[i].used &&
+		    atomic_load_explicit(&f->clients[i].map->n_pickers, memory_order_relaxed))
 			return true;
 	return false;
 }

@@ -59,7 +59,8 @@ struct flow_path {
 	uint8_t peer[16];
 	uint32_t local_gpu;
 	uint16_t plane;
-	uint64_t posted_ns; /* CLOCK_MONOTONIC; 0: never. What a client says: it may be in the future */
+	/* CLOCK_MONOTONIC; 0: never. What a client says: it may be in the future */
+	uint64_t posted_ns;
 	uint64_t acked_ns;
 };
 

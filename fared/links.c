@@ -24,14 +24,14 @@
 #define RECEIVE_BYTES (1 << 20)
 #define RETRY_S	      0.5   /* after a dump that could not even be asked for */
 #define LOOK_S	      0.002 /* how often the counts of lost carriers are read */
-#define OPER_UP	      6	  /* RFC 2863 ifOperStatus */
+#define OPER_UP	      6	    /* RFC 2863 ifOperStatus */
 #define OPER_UNKNOWN  0
 
 struct port {
 	uint32_t gpu, plane, sub_port;
 	const struct config_sub_port *config;
-	int ifindex; /* 0: absent */
-	bool seen;   /* in the dump under way */
+	int ifindex;		   /* 0: absent */
+	bool seen;		   /* in the dump under way */
 	struct device_count count; /* of carriers lost ... */
 	uint32_t n_lost;	   /* ... and how many there were when it was last up */
 	enum links_state state;
@@ -135,15 +135,18 @@ static void open_count(struct links *l, struct port *port)
 		return;
 	l->count_complained = true;
 	snprintf(line, sizeof(line),
-		 "dev=%s: %s; loss of carrier is learned from the kernel's messages alone, which may be a second late",
+		 "dev=%s: %s; loss of carrier is learned from the kernel's messages alone, which "
+		 "may be a second late",
 		 port->config->dev,
-		 rc == -EXDEV ? "/sys shows another network namespace" : "/sys shows no carrier_down_count");
+		 rc == -EXDEV ? "/sys shows another network namespace"
+			      : "/sys shows no carrier_down_count");
 	l->handlers.on_log(l->arg, LOG_WARNING, line);
 }
 
 /*
- * The kernel counts a lost carrier at once, and sends its message when a worker of its own gets a core and the kernel's lock, and
- * if it has sent none in the last second (net/core/link_watch.c). That a carrier is back is learned from the message alone.
+ * The kernel counts a lost carrier at once, and sends its message when a worker of its own gets a
+ * core and the kernel's lock, and if it has sent none in the last second (net/core/link_watch.c).
+ * That a carrier is back is learned from the message alone.
  */
 static void look(struct links *l)
 {
@@ -151,7 +154,8 @@ static void look(struct links *l)
 		struct port *port = &l->ports[i];
 		uint64_t n;
 
-		if (port->state != LINKS_UP || device_count_read(&port->count, &n) || (uint32_t)n == port->n_lost)
+		if (port->state != LINKS_UP || device_count_read(&port->count, &n) ||
+		    (uint32_t)n == port->n_lost)
 			continue;
 		port->n_lost = (uint32_t)n;
 		set_state(l, port, LINKS_NO_CARRIER);
@@ -187,7 +191,8 @@ static enum links_state state_of(const struct ifinfomsg *info, struct nlattr **a
 }
 
 /* A message that was made before a loss that we have seen is old news of a carrier. */
-static enum links_state told_state(struct port *port, const struct ifinfomsg *info, struct nlattr **attrs)
+static enum links_state told_state(struct port *port, const struct ifinfomsg *info,
+				   struct nlattr **attrs)
 {
 	enum links_state state = state_of(info, attrs);
 	uint32_t n_lost;

@@ -40,7 +40,8 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 static bool learns_anew(const struct path_facts *f)
 {
-	return f->sources[PATH_SOURCE_BMP].state == BGP_SOURCE_SYNCING || f->belief[PATH_SOURCE_BMP].stale;
+	return f->sources[PATH_SOURCE_BMP].state == BGP_SOURCE_SYNCING ||
+	       f->belief[PATH_SOURCE_BMP].stale;
 }
 
 /*
@@ -106,7 +107,10 @@ static void teach_bmp(struct judgement *j)
 			   "last taught";
 }
 
-/* Beyond stale_ns only while its probes are answered: that they are not any more is told, not waited for. */
+/*
+ * Beyond stale_ns only while its probes are answered: that they are not any more is told, not
+ * waited for.
+ */
 static void teach_adopted(struct judgement *j)
 {
 	uint64_t stale_at = j->f->adopted_ns + j->f->times->stale_ns;
@@ -147,16 +151,18 @@ static void teach_zserv(struct judgement *j)
 }
 
 /*
- * BMP is in sync and has not spoken of a path that has been in use without it, and that zebra has installed: it may be about to.
- * zebra heard of the route from the same bgpd, whose BMP stream can be some tenths of a second behind.
+ * BMP is in sync and has not spoken of a path that has been in use without it, and that zebra has
+ * installed: it may be about to. zebra heard of the route from the same bgpd, whose BMP stream can
+ * be some tenths of a second behind.
  */
 static bool is_kept_for_zebra(struct judgement *j)
 {
 	const struct path_facts *f = j->f;
 	uint64_t ripe = f->sources[PATH_SOURCE_BMP].since_ns + f->times->installed_ns;
 
-	if ((f->before != PATH_TEACHER_ZSERV && f->before != PATH_TEACHER_ADOPTED) || f->belief[PATH_SOURCE_BMP].known ||
-	    !is_up(f, PATH_SOURCE_ZSERV) || !is_taught(f, PATH_SOURCE_ZSERV) || f->now_ns >= ripe)
+	if ((f->before != PATH_TEACHER_ZSERV && f->before != PATH_TEACHER_ADOPTED) ||
+	    f->belief[PATH_SOURCE_BMP].known || !is_up(f, PATH_SOURCE_ZSERV) ||
+	    !is_taught(f, PATH_SOURCE_ZSERV) || f->now_ns >= ripe)
 		return false;
 	j->teacher = f->before;
 	j->stale = "BMP is in sync and has not taught it yet; kept, for zebra has installed it";
@@ -273,7 +279,8 @@ static const char *rule_gray(const struct judgement *j)
 	if (!p->judged)
 		return NULL;
 	if (p->returning_local)
-		return "a local sub-port has carrier again and is used once a probe out of it is answered";
+		return "a local sub-port has carrier again and is used once a probe out of it is "
+		       "answered";
 	if (p->gray_local)
 		return local[__builtin_ctz(p->gray_local)];
 	return p->gray_remote ? remote[__builtin_ctz(p->gray_remote)] : NULL;
@@ -331,7 +338,8 @@ static const struct rule {
 	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
 	 "sources' state"},
 	{FARE_VERDICT_OK, true, rule_gray,
-	 "that sub-port's cable and transceivers, at both ends; it comes back by itself once probes "
+	 "that sub-port's cable and transceivers, at both ends; it comes back by itself once "
+	 "probes "
 	 "pass on it"},
 	{FARE_VERDICT_OK, true, rule_ok, "nothing: the path is in use"},
 };
@@ -358,8 +366,9 @@ static uint64_t taught_worth(const struct judgement *j)
 
 	switch (j->teacher) {
 	case PATH_TEACHER_BMP:
-		return smaller(f->local_bps, far_part(f) * (b->kind == BGP_BANDWIDTH_VALUE ? b->bps
-											   : (double)f->local_bps));
+		return smaller(f->local_bps, far_part(f) * (b->kind == BGP_BANDWIDTH_VALUE
+								    ? b->bps
+								    : (double)f->local_bps));
 	case PATH_TEACHER_ADOPTED:
 		return smaller(f->local_bps, far_part(f) * (double)f->adopted_bps);
 	case PATH_TEACHER_ZSERV:

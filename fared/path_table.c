@@ -60,7 +60,8 @@ void path_table_set_times(struct path_table *t, const struct path_table_times *t
 
 /* ---- pairs --------------------------------------------------------------- */
 
-struct pair *path_table_locate(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer)
+struct pair *path_table_locate(const struct path_table *t, uint32_t gpu,
+			       const struct in6_addr *peer)
 {
 	struct pair_key key = {*peer, gpu};
 	struct pair *pair;
@@ -301,8 +302,8 @@ int path_table_drain(struct path_table *t, const struct in6_addr *peer, uint32_t
 /* ---- evaluation ---------------------------------------------------------- */
 
 /* The same without the sub-ports of a mask. */
-static uint64_t local_bps(const struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t without,
-			  uint32_t *n_live)
+static uint64_t local_bps(const struct path_table *t, uint32_t gpu, uint32_t plane,
+			  uint32_t without, uint32_t *n_live)
 {
 	uint64_t bps = 0;
 
@@ -356,7 +357,8 @@ static struct path_facts peer_facts(const struct path_table *t, const struct pai
 }
 
 /* facts: the peer's, copied and completed with the path's own. */
-static void judge(const struct path_table *t, const struct pair *pair, uint32_t plane, struct path_facts facts, struct path_result *out)
+static void judge(const struct path_table *t, const struct pair *pair, uint32_t plane,
+		  struct path_facts facts, struct path_result *out)
 {
 	const struct path *path = &pair->paths[plane];
 
@@ -375,14 +377,17 @@ static void judge(const struct path_table *t, const struct pair *pair, uint32_t 
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		facts.belief[s] = path_table_belief(t, path, s);
 	facts.local_bps = local_bps(t, pair->key.local_gpu, plane,
-				    path->probe.gray_local | path->probe.returning_local, &facts.n_live_sub_ports);
+				    path->probe.gray_local | path->probe.returning_local,
+				    &facts.n_live_sub_ports);
 	if (!facts.n_live_sub_ports) /* the others went down: better a doubtful one than none */
-		facts.local_bps = local_bps(t, pair->key.local_gpu, plane, 0, &facts.n_live_sub_ports);
+		facts.local_bps =
+			local_bps(t, pair->key.local_gpu, plane, 0, &facts.n_live_sub_ports);
 	path_rules_apply(&facts, out);
 }
 
 /* Whether a verdict is news. */
-static bool settle(struct pair *pair, uint32_t plane, const struct path_result *result, uint64_t now, struct path_change *change)
+static bool settle(struct pair *pair, uint32_t plane, const struct path_result *result,
+		   uint64_t now, struct path_change *change)
 {
 	struct path *path = &pair->paths[plane];
 	struct path_result old = path->result;
@@ -399,7 +404,8 @@ static bool settle(struct pair *pair, uint32_t plane, const struct path_result *
 		.new_bps = result->usable_bps,
 		.reason = result->reason,
 	};
-	if (path->evaluated && old.verdict == result->verdict && old.usable_bps == result->usable_bps)
+	if (path->evaluated && old.verdict == result->verdict &&
+	    old.usable_bps == result->usable_bps)
 		return false;
 	path->evaluated = true;
 	path->since_ns = now;
@@ -416,8 +422,8 @@ static void tell_routes(struct path_table *t, struct pair *pair, const struct pa
 			continue;
 		path->routed = results[p].routed;
 		if (t->on_route)
-			t->on_route(t->on_route_arg, pair->key.local_gpu, &pair->key.peer, p, path->routed,
-				    path->probe.judged && !path->probe.permille);
+			t->on_route(t->on_route_arg, pair->key.local_gpu, &pair->key.peer, p,
+				    path->routed, path->probe.judged && !path->probe.permille);
 	}
 }
 
@@ -433,7 +439,9 @@ static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 	for (uint32_t p = 0; p < pair->n_planes; p++)
 		judge(t, pair, p, facts, &results[p]);
 	tell_routes(t, pair, results);
-	/* a path that probes have to pass first is not published for a moment before that is known */
+	/*
+	 * a path that probes have to pass first is not published for a moment before that is known
+	 */
 	for (uint32_t p = 0; pair->dirty && p < pair->n_planes; p++)
 		judge(t, pair, p, facts, &results[p]);
 	pair->dirty = false;
@@ -445,7 +453,10 @@ static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 			if (handlers && handlers->on_change)
 				handlers->on_change(arg, &change);
 		}
-		/* what was due has just been done: a time that is past would have the loop turn for ever */
+		/*
+		 * what was due has just been done: a time that is past would have the loop turn for
+		 * ever
+		 */
 		deadline = pair->paths[p].result.deadline_ns;
 		if (deadline > now && (!pair->deadline_ns || deadline < pair->deadline_ns))
 			pair->deadline_ns = deadline;

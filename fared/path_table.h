@@ -65,13 +65,14 @@ struct path_belief {
 
 /* What probes across the plane say of one path. All zero: nothing is probed. */
 struct path_probe {
-	bool judged;	    /* probes have a say at all */
-	bool answered;	    /* ... and are being answered */
-	uint32_t permille;  /* of the path's bandwidth that may be used */
-	const char *reason; /* static; why permille is less than 1000 */
+	bool judged;			 /* probes have a say at all */
+	bool answered;			 /* ... and are being answered */
+	uint32_t permille;		 /* of the path's bandwidth that may be used */
+	const char *reason;		 /* static; why permille is less than 1000 */
 	uint8_t gray_local, gray_remote; /* bit s: sub-port s alone loses what it is given */
-	uint8_t returning_local;	 /* bit s: it has carrier again, and no route is proven over it yet */
-	uint8_t n_remote;		 /* remote sub-ports, if any is gray */
+	/* bit s: it has carrier again, and no route is proven over it yet */
+	uint8_t returning_local;
+	uint8_t n_remote; /* remote sub-ports, if any is gray */
 };
 
 /* What a peer says that its own ports carry (in-band notice). */

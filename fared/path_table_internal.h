@@ -69,7 +69,9 @@ struct path_table {
 };
 
 /* NULL: no such pair. */
-struct pair *path_table_locate(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer);
-struct path_belief path_table_belief(const struct path_table *t, const struct path *path, enum path_source s);
+struct pair *path_table_locate(const struct path_table *t, uint32_t gpu,
+			       const struct in6_addr *peer);
+struct path_belief path_table_belief(const struct path_table *t, const struct path *path,
+				     enum path_source s);
 
 #endif

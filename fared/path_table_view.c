@@ -1,4 +1,7 @@
-/* path_table_view.c - see path_table.h: what others may ask of the table, and the names of what it says */
+/*
+ * path_table_view.c - see path_table.h: what others may ask of the table, and the names of what it
+ * says
+ */
 #include "path_table_internal.h"
 
 uint32_t path_table_n_pairs(const struct path_table *t)

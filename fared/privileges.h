@@ -4,8 +4,9 @@
  * Owns nothing. In: user and group names of the configuration. Out: the process's credentials,
  * changed for good. Thread: the main one, before any other exists.
  *
- * No capability is kept, though its scheduling class and open raw sockets are: rtnetlink may be read, ethtool's speed asked and BMP spoken without any.
- * zebra's socket is opened through the user's supplementary groups (add the user to FRR's).
+ * No capability is kept, though its scheduling class and open raw sockets are: rtnetlink may be
+ * read, ethtool's speed asked and BMP spoken without any. zebra's socket is opened through the
+ * user's supplementary groups (add the user to FRR's).
  */
 #ifndef PRIVILEGES_H
 #define PRIVILEGES_H
@@ -25,13 +26,14 @@ struct privileges {
 int privileges_resolve(struct privileges *out, const char *user, const char *group, char *why,
 		       size_t why_size);
 /*
- * Runs before whatever is not real-time, so that a busy machine is not taken for a dead plane. Before privileges_drop(): it
- * takes CAP_SYS_NICE (or RLIMIT_RTPRIO), and lasts. 0 or -errno.
+ * Runs before whatever is not real-time, so that a busy machine is not taken for a dead plane.
+ * Before privileges_drop(): it takes CAP_SYS_NICE (or RLIMIT_RTPRIO), and lasts. 0 or -errno.
  */
 int privileges_realtime(void);
 /*
- * Gives a file of ours to group gid, which a process without privileges may do where it is a member, and as root to uid
- * as well. (gid_t)-1: its group stays. 0 or -errno; -EPERM: neither root (CAP_CHOWN) nor a member.
+ * Gives a file of ours to group gid, which a process without privileges may do where it is a
+ * member, and as root to uid as well. (gid_t)-1: its group stays. 0 or -errno; -EPERM: neither root
+ * (CAP_CHOWN) nor a member.
  */
 int privileges_give(const char *path, uid_t uid, gid_t gid);
 /* Becomes that user if one is set, drops every capability, sets no_new_privs. 0 or -errno with why

@@ -41,7 +41,8 @@ static bool last_published(const struct shm_header *segment, uint32_t id, uint32
 			   struct shm_path *out)
 {
 	const struct shm_pair *pair = &segment->pairs[id];
-	uint64_t word = atomic_load_explicit((_Atomic uint64_t *)&segment->words[id], memory_order_acquire);
+	uint64_t word =
+		atomic_load_explicit((_Atomic uint64_t *)&segment->words[id], memory_order_acquire);
 
 	if (!word || pair->n_planes != n_planes)
 		return false;
@@ -152,8 +153,8 @@ static int segment_pair(struct publish *p, uint32_t pair)
 	return p->segment_pair[pair];
 }
 
-int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, const uint32_t *entries,
-		  uint32_t n)
+int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		  const uint32_t *entries, uint32_t n)
 {
 	uint32_t pair;
 	int id;
@@ -177,7 +178,8 @@ static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
 		path_table_view(p->table, pair, plane, &view);
 		paths[plane].usable_bps = view.usable_bps;
 		paths[plane].verdict = (uint32_t)view.verdict;
-		paths[plane].live_sub_ports = view.probe.judged ? view.probe.gray_local | view.probe.returning_local : 0;
+		paths[plane].live_sub_ports =
+			view.probe.judged ? view.probe.gray_local | view.probe.returning_local : 0;
 	}
 	if (id >= 0)
 		rc = shm_writer_publish(p->writer, (uint32_t)id, paths, n_planes);

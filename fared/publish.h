@@ -22,7 +22,8 @@ struct publish_stats {
 	uint64_t pairs_published; /* publications that changed something */
 	uint64_t pairs_refused;	  /* the segment had no room, or refused */
 	uint32_t pairs_adopted;
-	const char *why_new; /* the segment was not adopted, or only in part, because of this; NULL: it was */
+	/* the segment was not adopted, or only in part, because of this; NULL: it was */
+	const char *why_new;
 };
 
 /*
@@ -36,8 +37,8 @@ void publish_destroy(struct publish *p);
 void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 		  enum links_state state, uint64_t speed_bps);
 /* Where source ports lead, entries as in shm_layout.h. 0, or -errno (-ENOENT: no such pair yet). */
-int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, const uint32_t *entries,
-		  uint32_t n);
+int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		  const uint32_t *entries, uint32_t n);
 /* Evaluates the table and publishes what changed; on_change as in path_table.h. Returns the next
  * deadline, or 0. */
 uint64_t publish_run(struct publish *p, uint64_t now_ns,

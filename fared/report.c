@@ -189,9 +189,10 @@ static json_t *data_ports(const struct prober_view *p)
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; list && i < p->n_data_ports; i++)
-		json_array_append_new(list, json_pack("{s:i, s:i, s:i}", "port", p->data_ports[i].port,
-						      "local_sub_port", p->data_ports[i].local, "remote_sub_port",
-						      p->data_ports[i].remote));
+		json_array_append_new(list,
+				      json_pack("{s:i, s:i, s:i}", "port", p->data_ports[i].port,
+						"local_sub_port", p->data_ports[i].local,
+						"remote_sub_port", p->data_ports[i].remote));
 	return list;
 }
 
@@ -202,16 +203,18 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 
 	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, &p))
 		return json_null();
-	return json_pack(
-		"{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, s:f, s:i, s:i, s:i, s:o}",
-		"state", probe_state_name(p.state), "probed", p.wanted, "where",
-		probe_where_name(p.where), "reason", p.reason, "permille", (int)p.permille,
-		"loss_ppm", (int)p.loss_ppm, "window_probes", (int)p.n_window, "sent",
-		(json_int_t)p.n_sent, "lost", (json_int_t)p.n_lost, "downs", (json_int_t)p.n_downs,
-		"rtt_p50_us", rtt_us(p.rtt_p50_ns), "rtt_p99_us", rtt_us(p.rtt_p99_ns),
-		"third_party", p.third_party, "hold_ms", (int)p.hold_ms, "since_s",
-		report_age_s(r, p.since_ns), "gray_local_sub_ports", (int)p.gray_local, "gray_remote_sub_ports",
-		(int)p.gray_remote, "returning_local_sub_ports", (int)p.returning_local, "data_ports", data_ports(&p));
+	return json_pack("{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, "
+			 "s:f, s:i, s:i, s:i, s:o}",
+			 "state", probe_state_name(p.state), "probed", p.wanted, "where",
+			 probe_where_name(p.where), "reason", p.reason, "permille", (int)p.permille,
+			 "loss_ppm", (int)p.loss_ppm, "window_probes", (int)p.n_window, "sent",
+			 (json_int_t)p.n_sent, "lost", (json_int_t)p.n_lost, "downs",
+			 (json_int_t)p.n_downs, "rtt_p50_us", rtt_us(p.rtt_p50_ns), "rtt_p99_us",
+			 rtt_us(p.rtt_p99_ns), "third_party", p.third_party, "hold_ms",
+			 (int)p.hold_ms, "since_s", report_age_s(r, p.since_ns),
+			 "gray_local_sub_ports", (int)p.gray_local, "gray_remote_sub_ports",
+			 (int)p.gray_remote, "returning_local_sub_ports", (int)p.returning_local,
+			 "data_ports", data_ports(&p));
 }
 
 static json_t *path_row(const struct report *r, const struct path_view *v)
@@ -326,8 +329,8 @@ static void add_qp(void *arg, const struct flow_qp *q)
 			  (int)q->index, "state", q->state, "qpn", (json_int_t)q->qpn,
 			  "udp_source_port", known(q->udp_source_port ? q->udp_source_port : -1),
 			  "local_sub_port", (int)q->local_sub_port, "remote_sub_port",
-			  known(q->remote_sub_port), "since_s", report_age_s(to->r, q->since_ns), "bytes",
-			  (json_int_t)(q->bytes & INT64_MAX)));
+			  known(q->remote_sub_port), "since_s", report_age_s(to->r, q->since_ns),
+			  "bytes", (json_int_t)(q->bytes & INT64_MAX)));
 }
 
 json_t *report_qps(const struct report *r, const struct control_request *request)
@@ -349,7 +352,8 @@ json_t *report_event(const struct event *e)
 			 (json_int_t)e->seq, "mono_ns", (json_int_t)e->mono_ns, "wall_ns",
 			 (json_int_t)e->wall_ns, "topic", e->topic, "subject", e->subject, "plane",
 			 e->plane < 0 ? json_null() : json_integer(e->plane), "from", e->from, "to",
-			 e->to, "reason", e->reason, "evidence", e->evidence, "n", (int)e->n, "priority", e->priority);
+			 e->to, "reason", e->reason, "evidence", e->evidence, "n", (int)e->n,
+			 "priority", e->priority);
 }
 
 json_t *report_events(const struct report *r, const struct control_request *request)
@@ -371,9 +375,10 @@ json_t *report_version(const struct report *r)
 
 	publish_stats(r->publish, &stats);
 	return json_pack("{s:b, s:s, s:s, s:f, s:i, s:b, s:s*, s:i, s:I, s:I}", "ok", 1, "version",
-			 FARE_VERSION, "node", r->config->node, "uptime_s", report_age_s(r, r->started_ns),
-			 "pairs", (int)path_table_n_pairs(r->table), "adopted", !stats.why_new,
-			 "why_new", stats.why_new, "pairs_adopted", (int)stats.pairs_adopted, "pairs_published",
+			 FARE_VERSION, "node", r->config->node, "uptime_s",
+			 report_age_s(r, r->started_ns), "pairs", (int)path_table_n_pairs(r->table),
+			 "adopted", !stats.why_new, "why_new", stats.why_new, "pairs_adopted",
+			 (int)stats.pairs_adopted, "pairs_published",
 			 (json_int_t)stats.pairs_published, "pairs_refused",
 			 (json_int_t)stats.pairs_refused);
 }

@@ -29,9 +29,9 @@ struct report {
 	const struct events *events;
 	const struct flows *flows;
 	const struct publish *publish;
-	const struct prober *prober; /* NULL: nothing is probed */
+	const struct prober *prober;	   /* NULL: nothing is probed */
 	const struct reflector *reflector; /* NULL: nothing is answered */
-	uint64_t now_ns; /* CLOCK_MONOTONIC */
+	uint64_t now_ns;		   /* CLOCK_MONOTONIC */
 	uint64_t started_ns;
 };
 

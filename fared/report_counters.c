@@ -1,4 +1,6 @@
-/* report_counters.c - see report.h: what prober and reflector have counted since the daemon began */
+/*
+ * report_counters.c - see report.h: what prober and reflector have counted since the daemon began
+ */
 #include <stddef.h>
 
 #include "report.h"
@@ -9,8 +11,14 @@ struct row {
 	const char *meaning;
 };
 
-#define PROBER(field, meaning)	  {#field, offsetof(struct prober_counters, field), meaning}
-#define REFLECTOR(field, meaning) {#field, offsetof(struct reflector_counters, field), meaning}
+#define PROBER(field, meaning)                                                                     \
+	{                                                                                          \
+#field, offsetof(struct prober_counters, field), meaning                           \
+	}
+#define REFLECTOR(field, meaning)                                                                  \
+	{                                                                                          \
+#field, offsetof(struct reflector_counters, field), meaning                        \
+	}
 
 static const struct row prober_rows[] = {
 	PROBER(sent, "probes sent"),
@@ -21,7 +29,8 @@ static const struct row prober_rows[] = {
 	PROBER(acknowledged, "peers that acknowledged a capacity notice of ours"),
 	PROBER(ports_sent, "probes sent to the data's port, to learn where source ports lead"),
 	PROBER(ports_answered, "answers to those"),
-	PROBER(unsent, "probes not sent, nor counted as lost: this process may open no more descriptors"),
+	PROBER(unsent,
+	       "probes not sent, nor counted as lost: this process may open no more descriptors"),
 	PROBER(late_ticks, "times the clock was late: this machine is short of CPU time"),
 	PROBER(malformed, "dropped: no S-BFD answer"),
 	PROBER(hop_limit, "dropped: hop limit below 254, not from this fabric"),
@@ -41,13 +50,16 @@ static const struct row reflector_rows[] = {
 	REFLECTOR(forged, "capacity notices not heeded: not signed with our key"),
 };
 
-static void add(json_t *to, const char *part, const struct row *rows, size_t n, const void *counters)
+static void add(json_t *to, const char *part, const struct row *rows, size_t n,
+		const void *counters)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t count = *(const uint64_t *)(const void *)((const char *)counters + rows[i].offset);
+		uint64_t count =
+			*(const uint64_t *)(const void *)((const char *)counters + rows[i].offset);
 
-		json_array_append_new(to, json_pack("{s:s, s:s, s:I, s:s}", "part", part, "counter", rows[i].name, "count",
-						    (json_int_t)count, "meaning", rows[i].meaning));
+		json_array_append_new(to, json_pack("{s:s, s:s, s:I, s:s}", "part", part, "counter",
+						    rows[i].name, "count", (json_int_t)count,
+						    "meaning", rows[i].meaning));
 	}
 }
 
@@ -59,11 +71,14 @@ json_t *report_counters(const struct report *r)
 
 	if (r->prober) {
 		prober_counters(r->prober, &prober);
-		add(rows, "prober", prober_rows, sizeof(prober_rows) / sizeof(prober_rows[0]), &prober);
+		add(rows, "prober", prober_rows, sizeof(prober_rows) / sizeof(prober_rows[0]),
+		    &prober);
 	}
 	if (r->reflector) {
 		reflector_counters(r->reflector, &reflector);
-		add(rows, "reflector", reflector_rows, sizeof(reflector_rows) / sizeof(reflector_rows[0]), &reflector);
+		add(rows, "reflector", reflector_rows,
+		    sizeof(reflector_rows) / sizeof(reflector_rows[0]), &reflector);
 	}
-	return json_pack("{s:b, s:f, s:o}", "ok", 1, "uptime_s", report_age_s(r, r->started_ns), "counters", rows);
+	return json_pack("{s:b, s:f, s:o}", "ok", 1, "uptime_s", report_age_s(r, r->started_ns),
+			 "counters", rows);
 }

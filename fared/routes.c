@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECEIVE_BYTES (4 << 20) /* a bgpd that restarts has all of them deleted and added again at once */
+/* a bgpd that restarts has all of them deleted and added again at once */
+#define RECEIVE_BYTES (4 << 20)
 #define MESSAGE_BYTES 65536
 
 struct routes {
@@ -44,7 +45,8 @@ static unsigned hops_of(struct nlattr *multipath, int *ifindex)
 	unsigned n = 0;
 
 	/* RTNH_OK reads the length before it compares it with what is left */
-	for (; n < ROUTES_MAX_HOPS && left >= (int)sizeof(*hop) && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
+	for (; n < ROUTES_MAX_HOPS && left >= (int)sizeof(*hop) && RTNH_OK(hop, left);
+	     hop = RTNH_NEXT(hop)) {
 		if (!(hop->rtnh_flags & RTNH_F_DEAD))
 			ifindex[n++] = hop->rtnh_ifindex;
 		left -= RTNH_ALIGN(hop->rtnh_len);
@@ -67,11 +69,13 @@ static int on_message(struct nl_msg *msg, void *arg)
 	if (nlmsg_parse(header, sizeof(*route), attrs, RTA_MAX, NULL) < 0)
 		return NL_SKIP;
 	route = nlmsg_data(header);
-	if (route->rtm_table != RT_TABLE_MAIN || route->rtm_type != RTN_UNICAST || !host_of(route, attrs[RTA_DST], &host))
+	if (route->rtm_table != RT_TABLE_MAIN || route->rtm_type != RTN_UNICAST ||
+	    !host_of(route, attrs[RTA_DST], &host))
 		return NL_OK;
 	if (header->nlmsg_type == RTM_NEWROUTE && attrs[RTA_MULTIPATH])
 		n = hops_of(attrs[RTA_MULTIPATH], ifindex);
-	else if (header->nlmsg_type == RTM_NEWROUTE && attrs[RTA_OIF] && nla_len(attrs[RTA_OIF]) == 4)
+	else if (header->nlmsg_type == RTM_NEWROUTE && attrs[RTA_OIF] &&
+		 nla_len(attrs[RTA_OIF]) == 4)
 		ifindex[n++] = (int)nla_get_u32(attrs[RTA_OIF]);
 	r->handlers.on_route(r->arg, &host, ifindex, n);
 	return NL_OK;
@@ -107,7 +111,8 @@ static int open_socket(struct routes *r)
 	return nl_socket_set_nonblocking(r->socket) ? -EIO : 0;
 }
 
-int routes_create(struct routes **out, struct ev_loop *loop, const struct routes_handlers *handlers, void *arg)
+int routes_create(struct routes **out, struct ev_loop *loop, const struct routes_handlers *handlers,
+		  void *arg)
 {
 	struct routes *r = calloc(1, sizeof(*r));
 	int rc = r ? 0 : -ENOMEM;

@@ -7,7 +7,8 @@ bool traffic_read(struct traffic *t, const struct flows *flows,
 	bool done = false;
 	unsigned torn;
 
-	t->told |= flows_read_paths(flows, &t->cursor, TRAFFIC_ROWS, &done, &torn, on_path, arg) > 0;
+	t->told |=
+		flows_read_paths(flows, &t->cursor, TRAFFIC_ROWS, &done, &torn, on_path, arg) > 0;
 	if (done)
 		*t = (struct traffic){.known = t->told};
 	return t->known && !flows_have_pickers(flows);

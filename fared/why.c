@@ -52,7 +52,8 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 	if (!b->known)
 		snprintf(worth, sizeof(worth), "has never spoken of this path");
 	else if (!b->reachable)
-		snprintf(worth, sizeof(worth), "unreachable for %.1f s", report_age_s(r, b->since_ns));
+		snprintf(worth, sizeof(worth), "unreachable for %.1f s",
+			 report_age_s(r, b->since_ns));
 	else if (b->kind != BGP_BANDWIDTH_VALUE)
 		snprintf(worth, sizeof(worth), "reachable, %s bandwidth",
 			 b->kind == BGP_BANDWIDTH_ABSENT ? "no" : "invalid");
@@ -67,7 +68,8 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 		    : "",
 	    path_source_state_name(view.state), report_age_s(r, view.entered_ns), view.reason);
 	if (b->known)
-		say(lines, "              last heard of it %.1f s ago", report_age_s(r, b->heard_ns));
+		say(lines, "              last heard of it %.1f s ago",
+		    report_age_s(r, b->heard_ns));
 }
 
 static void say_probe(const struct report *r, const struct path_view *v, json_t *lines)
@@ -82,7 +84,8 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 		return;
 	}
 	say(lines, "  probes:     %s for %.1f s%s: %s", probe_state_name(p.state),
-	    report_age_s(r, p.since_ns), p.wanted ? "" : " (not sent while there is no route)", p.reason);
+	    report_age_s(r, p.since_ns), p.wanted ? "" : " (not sent while there is no route)",
+	    p.reason);
 	say(lines,
 	    "              %.2f%% of the last %u lost; round trip p50 %.3g ms, p99 %.3g ms; "
 	    "%llu sent, down %llu times%s",
@@ -93,8 +96,9 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 		say(lines, "              held down for another %u ms: it has been flapping",
 		    p.hold_ms);
 	for (unsigned i = 0; i < p.n_data_ports && length < sizeof(ports); i++)
-		length += (size_t)snprintf(ports + length, sizeof(ports) - length, " %u:%u->%u", p.data_ports[i].local,
-					   p.data_ports[i].port, p.data_ports[i].remote);
+		length += (size_t)snprintf(ports + length, sizeof(ports) - length, " %u:%u->%u",
+					   p.data_ports[i].local, p.data_ports[i].port,
+					   p.data_ports[i].remote);
 	if (length)
 		say(lines, "              local sub-port:source port->remote sub-port%s", ports);
 }
@@ -137,8 +141,8 @@ static json_t *path_json(const struct report *r, const struct path_view *v, json
 			 r->config->gpus[v->local_gpu].name, "peer", address_format(&v->peer, peer),
 			 "plane", (int)v->plane, "verdict", fare_verdict_name(v->verdict), "rule",
 			 (int)v->rule, "reason", v->reason, "usable_bps", (json_int_t)v->usable_bps,
-			 "since_s", report_age_s(r, v->since_ns), "look_next", v->look_next, "lines",
-			 lines);
+			 "since_s", report_age_s(r, v->since_ns), "look_next", v->look_next,
+			 "lines", lines);
 }
 
 json_t *why_reply(const struct report *r, const struct control_request *request)

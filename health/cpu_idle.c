@@ -22,8 +22,8 @@ int cpu_idle_read(int fd, uint64_t *idle, uint64_t *all)
 	if (n < 0)
 		return -errno;
 	text[n] = '\0';
-	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6],
-		   &t[7]) != 8)
+	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
+		   &t[4], &t[5], &t[6], &t[7]) != 8)
 		return -EBADMSG;
 	*idle = t[1] + t[3] + t[4]; /* user nice system idle iowait */
 	*all = 0;

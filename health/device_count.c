@@ -37,8 +37,9 @@ static int read_line(int fd, char *out, size_t room)
 {
 	ssize_t n = pread(fd, out, room - 1, 0);
 
+	/* so it speaks of a device that is being taken away */
 	if (n < 0)
-		return errno == EINVAL ? -ENODEV : -errno; /* so it speaks of a device that is being taken away */
+		return errno == EINVAL ? -ENODEV : -errno;
 	while (n && isspace((unsigned char)out[n - 1]))
 		n--;
 	out[n] = '\0';
@@ -71,7 +72,8 @@ static int about(const char *dev, char *index, size_t index_room, char *mac, siz
 	if (!rc && ioctl(fd, SIOCGIFHWADDR, &r))
 		rc = -errno;
 	for (int i = 0, at = 0; !rc && i < MAC_BYTES; i++)
-		at += snprintf(mac + at, mac_room - (size_t)at, "%s%02x", i ? ":" : "", (unsigned char)r.ifr_hwaddr.sa_data[i]);
+		at += snprintf(mac + at, mac_room - (size_t)at, "%s%02x", i ? ":" : "",
+			       (unsigned char)r.ifr_hwaddr.sa_data[i]);
 	close(fd);
 	return rc;
 }
@@ -90,7 +92,9 @@ static int check_ours(const char *dev)
 		return rc;
 	if (read_file(dev, "address", shown, sizeof(shown)))
 		return 0; /* it has none */
-	return strncmp(mac, shown, strlen(shown) < strlen(mac) ? strlen(shown) : strlen(mac)) ? -EXDEV : 0;
+	return strncmp(mac, shown, strlen(shown) < strlen(mac) ? strlen(shown) : strlen(mac))
+		       ? -EXDEV
+		       : 0;
 }
 
 int device_count_open(struct device_count *c, const char *dev, enum device_count_of what)

@@ -1,9 +1,11 @@
 /*
- * device_count.h - one of the counts that the kernel keeps of a network device, read without the kernel's locks.
+ * device_count.h - one of the counts that the kernel keeps of a network device, read without the
+ * kernel's locks.
  *
- * rtnetlink and ethtool answer under a lock (RTNL) that others may hold for milliseconds, and most of all while links come and
- * go; sysfs shows the same counts without it, in about a microsecond. But /sys shows the devices of the network namespace that
- * mounted it: a device is taken for ours only if number and hardware address are those that our own namespace has.
+ * rtnetlink and ethtool answer under a lock (RTNL) that others may hold for milliseconds, and most
+ * of all while links come and go; sysfs shows the same counts without it, in about a microsecond.
+ * But /sys shows the devices of the network namespace that mounted it: a device is taken for ours
+ * only if number and hardware address are those that our own namespace has.
  *
  * Solely owns: one descriptor. In: the name of a device. Out: the count. Thread: one at a time.
  */
@@ -13,8 +15,9 @@
 #include <stdint.h>
 
 enum device_count_of {
-	DEVICE_COUNT_RX_PACKETS,   /* as many packets came in; 64 bits */
-	DEVICE_COUNT_CARRIER_DOWN, /* as often was carrier lost; 32 bits, wraps; Linux 4.16 or later */
+	DEVICE_COUNT_RX_PACKETS, /* as many packets came in; 64 bits */
+	/* as often was carrier lost; 32 bits, wraps; Linux 4.16 or later */
+	DEVICE_COUNT_CARRIER_DOWN,
 };
 
 struct device_count {
@@ -24,8 +27,8 @@ struct device_count {
 #define DEVICE_COUNT_NONE ((struct device_count){-1})
 
 /*
- * 0, or -errno and *c is none: -ENODEV (no such device), -ENOENT (/sys does not show it, or not this count), -EXDEV (/sys shows
- * another network namespace). What *c had before is closed.
+ * 0, or -errno and *c is none: -ENODEV (no such device), -ENOENT (/sys does not show it, or not
+ * this count), -EXDEV (/sys shows another network namespace). What *c had before is closed.
  */
 int device_count_open(struct device_count *c, const char *dev, enum device_count_of what);
 /* 0 and *n, or -errno: -ENODEV (the device is gone), -EBADF (none), -EBADMSG (no number). */

@@ -12,9 +12,11 @@
 #define RUN_MIN	   16u /* lost in a row, where queues are full */
 #define REST_MIN   16u /* so many probes must not have touched it */
 #define NEAR_MAX   16u /* local and remote sub-ports take turns: eight of each at most */
-/* Of losses that all sub-ports share, so few windows may look like one sub-port's. Looked at a hundred times a second, for
- * each of a fabric's paths, rare things happen. */
-#define CHANCE_MAX 1e-4
+/*
+ * Of losses that all sub-ports share, so few windows may look like one sub-port's. Looked at a
+ * hundred times a second, for each of a fabric's paths, rare things happen.
+ */
+#define CHANCE_MAX	  1e-4
 #define CHANCE_SUSPICIOUS 1e-2
 
 /* Ways in which a sub-port may lose: the narrowest that explains the losses is taken. */
@@ -49,11 +51,12 @@ struct tally {
 };
 
 /*
- * Counts what touches sub-port s and the rest. A loss is held against s only if probes of the rest, sent just before and just
- * after it, were answered: while the peer was away all were lost, and what was well before says nothing of then.
+ * Counts what touches sub-port s and the rest. A loss is held against s only if probes of the rest,
+ * sent just before and just after it, were answered: while the peer was away all were lost, and
+ * what was well before says nothing of then.
  */
-static void count(const struct gray *g, const struct loss_rtt *l, enum way way, uint32_t s, struct tally *with,
-		  struct tally *rest)
+static void count(const struct gray *g, const struct loss_rtt *l, enum way way, uint32_t s,
+		  struct tally *with, struct tally *rest)
 {
 	uint32_t at = 0, i = 0, i_rest = 0, n_between = 0, run = 0, n_lost = 0;
 	const struct loss_rtt_probe *p;
@@ -98,8 +101,9 @@ static double log_choose(uint32_t n, uint32_t k)
 }
 
 /*
- * How likely chance is, if all sub-ports lose alike, to put as many or more of the losses on this one: of all ways to choose
- * the lost ones among those sent since the oldest (the hypergeometric distribution's tail).
+ * How likely chance is, if all sub-ports lose alike, to put as many or more of the losses on this
+ * one: of all ways to choose the lost ones among those sent since the oldest (the hypergeometric
+ * distribution's tail).
  */
 static double chance(const struct tally *with, const struct tally *rest)
 {
@@ -108,13 +112,14 @@ static double chance(const struct tally *with, const struct tally *rest)
 
 	for (uint32_t others = 0; others <= rest->lost; others++)
 		if (lost - others <= with->n_since && others <= rest->n_since)
-			p += exp(log_choose(with->n_since, lost - others) + log_choose(rest->n_since, others) -
-				 log_choose(n, lost));
+			p += exp(log_choose(with->n_since, lost - others) +
+				 log_choose(rest->n_since, others) - log_choose(n, lost));
 	return p;
 }
 
 /* Full queues drop part of what comes; what lets nothing through at all is no queue. */
-static bool explains(const struct loss_rtt *l, const struct tally *with, const struct tally *rest, uint32_t max_loss_ppm)
+static bool explains(const struct loss_rtt *l, const struct tally *with, const struct tally *rest,
+		     uint32_t max_loss_ppm)
 {
 	if (rest->n < REST_MIN)
 		return false;
@@ -130,7 +135,9 @@ static void condemn(struct gray *g, enum gray_side side, uint32_t s, uint64_t no
 	struct gray_trial *t = &g->trials[side][s];
 	bool again = t->wanted && now < t->cleared_ns + LATE_NS;
 
-	t->wanted = (uint16_t)(!again ? PASSES_MIN : t->wanted < PASSES_MAX ? 2 * t->wanted : PASSES_MAX);
+	t->wanted = (uint16_t)(!again			? PASSES_MIN
+			       : t->wanted < PASSES_MAX ? 2 * t->wanted
+							: PASSES_MAX);
 	t->passes = 0;
 	t->sequence = 0;
 	t->next_ns = now + TRY_NS;
@@ -144,7 +151,8 @@ static bool is_gray(const struct gray *g, enum gray_side side, int8_t s)
 
 bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t back)
 {
-	return is_gray(g, GRAY_LOCAL, (int8_t)local) || is_gray(g, GRAY_REMOTE, remote) || is_gray(g, GRAY_LOCAL, back);
+	return is_gray(g, GRAY_LOCAL, (int8_t)local) || is_gray(g, GRAY_REMOTE, remote) ||
+	       is_gray(g, GRAY_LOCAL, back);
 }
 
 static void add(uint8_t *sub_ports, int8_t s)
@@ -153,8 +161,10 @@ static void add(uint8_t *sub_ports, int8_t s)
 		*sub_ports |= (uint8_t)(1u << s);
 }
 
-/* By which sub-ports of either side those went that were lost: only these can be to blame. false: none was answered, so all are
- * alike. */
+/*
+ * By which sub-ports of either side those went that were lost: only these can be to blame. false:
+ * none was answered, so all are alike.
+ */
 static bool suspects(const struct loss_rtt *l, uint8_t out[GRAY_SIDES])
 {
 	const struct loss_rtt_probe *p;
@@ -173,9 +183,12 @@ static bool suspects(const struct loss_rtt *l, uint8_t out[GRAY_SIDES])
 	return n_answered > 0;
 }
 
-/* Probes that touch what is gray already say nothing of the rest: so the last sub-port in use is never blamed. */
-enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm, uint64_t now,
-			     enum gray_side *side, uint32_t *sub_port)
+/*
+ * Probes that touch what is gray already say nothing of the rest: so the last sub-port in use is
+ * never blamed.
+ */
+enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
+			     uint64_t now, enum gray_side *side, uint32_t *sub_port)
 {
 	enum gray_finding finding = GRAY_NOTHING;
 	uint8_t suspected[GRAY_SIDES];
@@ -209,7 +222,8 @@ bool gray_is_due(const struct gray *g, uint64_t now, enum gray_side *side, uint3
 {
 	for (*side = GRAY_LOCAL; *side < GRAY_SIDES; ++*side)
 		for (*sub_port = 0; *sub_port < GRAY_MAX_SUB_PORTS; ++*sub_port)
-			if (g->mask[*side] >> *sub_port & 1 && now >= g->trials[*side][*sub_port].next_ns)
+			if (g->mask[*side] >> *sub_port & 1 &&
+			    now >= g->trials[*side][*sub_port].next_ns)
 				return true;
 	return false;
 }
@@ -224,7 +238,8 @@ void gray_tried(struct gray *g, enum gray_side side, uint32_t s, uint32_t sequen
 	t->next_ns = now + TRY_NS;
 }
 
-bool gray_answered(struct gray *g, uint32_t sequence, uint64_t now, enum gray_side *side, uint32_t *sub_port)
+bool gray_answered(struct gray *g, uint32_t sequence, uint64_t now, enum gray_side *side,
+		   uint32_t *sub_port)
 {
 	for (*side = GRAY_LOCAL; *side < GRAY_SIDES; ++*side)
 		for (*sub_port = 0; *sub_port < GRAY_MAX_SUB_PORTS; ++*sub_port) {
@@ -236,7 +251,7 @@ bool gray_answered(struct gray *g, uint32_t sequence, uint64_t now, enum gray_si
 			if (++t->passes < t->wanted)
 				return false;
 			t->cleared_ns = now;
-			g->mask[*side] &= (uint8_t)~(1u << *sub_port);
+			g->mask[*side] &= (uint8_t) ~(1u << *sub_port);
 			return true;
 		}
 	return false;
@@ -246,7 +261,7 @@ bool gray_forget(struct gray *g, enum gray_side side, uint32_t s)
 {
 	bool was = g->mask[side] >> s & 1;
 
-	g->mask[side] &= (uint8_t)~(1u << s);
+	g->mask[side] &= (uint8_t) ~(1u << s);
 	g->trials[side][s] = (struct gray_trial){0};
 	return was;
 }

@@ -7,8 +7,9 @@
 #define CONGESTED_TIMES 8
 #define NEAR		32u /* probes: so far from a lost one its neighbours are looked for, */
 #define NEAR_NS		UINT64_C(300000000) /* and no farther than that */
-#define PEAK_MEMORY	512u /* answers: a second or two. A queue that was long may be so again within a round trip */
-#define RTT_MEMORY	8192u /* samples after which older ones count half */
+/* answers: a second or two. A queue that was long may be so again within a round trip */
+#define PEAK_MEMORY 512u
+#define RTT_MEMORY  8192u /* samples after which older ones count half */
 
 void loss_rtt_init(struct loss_rtt *l)
 {
@@ -51,8 +52,12 @@ static bool share(enum shared what, const struct loss_rtt_probe *a, const struct
 				       : a->back == b->back;
 }
 
-/* How long the answered probe took that shared that cable next before (step -1) or after (1) this one; 0: none is near. */
-static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum shared what, int step)
+/*
+ * How long the answered probe took that shared that cable next before (step -1) or after (1) this
+ * one; 0: none is near.
+ */
+static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum shared what,
+			     int step)
 {
 	const struct loss_rtt_probe *p = &l->ring[sequence % LOSS_RTT_WINDOW];
 
@@ -63,21 +68,26 @@ static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum s
 		if (s == 0 || s == l->next || l->next - s > LOSS_RTT_WINDOW)
 			return 0;
 		if (q->answered && !q->deferred_us && share(what, p, q))
-			return q->sent_ns + NEAR_NS < p->sent_ns || q->sent_ns > p->sent_ns + NEAR_NS
+			return q->sent_ns + NEAR_NS < p->sent_ns ||
+					       q->sent_ns > p->sent_ns + NEAR_NS
 				       ? 0
 				       : q->rtt_us * UINT64_C(1000);
 	}
 	return 0;
 }
 
-/* Only a full queue drops, and what gets through it just before or after takes about as long as any did of late. */
+/*
+ * Only a full queue drops, and what gets through it just before or after takes about as long as any
+ * did of late.
+ */
 static bool was_full(const struct loss_rtt *l, uint32_t sequence)
 {
 	for (enum shared what = SHARED_LOCAL; what < SHARED; what++)
 		for (int step = -1; step <= 1; step += 2) {
 			uint64_t ns = neighbour_ns(l, sequence, what, step);
 
-			if (ns > CONGESTED_NS && ns > CONGESTED_TIMES * l->rtt_floor_ns && ns >= l->rtt_peak_ns / 2)
+			if (ns > CONGESTED_NS && ns > CONGESTED_TIMES * l->rtt_floor_ns &&
+			    ns >= l->rtt_peak_ns / 2)
 				return true;
 		}
 	return false;
@@ -281,7 +291,8 @@ bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *t
 	return any;
 }
 
-void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n, uint32_t *n_unanswered)
+void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n,
+		      uint32_t *n_unanswered)
 {
 	*n = *n_unanswered = 0;
 	for (uint32_t i = 0; i < LOSS_RTT_WINDOW; i++) {
@@ -301,7 +312,8 @@ uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t pat
 	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
 
-		if (!p->answered && !p->void_ && now > p->sent_ns + p->deferred_us * UINT64_C(1000) + patience_ns)
+		if (!p->answered && !p->void_ &&
+		    now > p->sent_ns + p->deferred_us * UINT64_C(1000) + patience_ns)
 			return n;
 		n += p->answered && !p->void_;
 	}

@@ -26,10 +26,12 @@ struct loss_rtt_probe {
 	uint64_t sent_ns;
 	uint64_t nonce;
 	uint8_t local_sub_port, port; /* what it was sent from and to: the caller's */
-	int8_t remote, back;	      /* the sub-ports where it should arrive, and the answer; -1: not known */
-	bool answered, void_;	      /* void: took a link that died; counts neither way */
-	uint32_t rtt_us;	      /* if answered; 0: not measured */
-	uint32_t deferred_us; /* so much later than others its answer is due, and says nothing of how long it took */
+	/* the sub-ports where it should arrive, and the answer; -1: not known */
+	int8_t remote, back;
+	bool answered, void_; /* void: took a link that died; counts neither way */
+	uint32_t rtt_us;      /* if answered; 0: not measured */
+	/* so much later than others its answer is due, and says nothing of how long it took */
+	uint32_t deferred_us;
 };
 
 struct loss_rtt {
@@ -38,7 +40,7 @@ struct loss_rtt {
 	uint32_t newest_answered;
 	uint64_t newest_answered_sent_ns; /* when that one was sent */
 	struct loss_rtt_probe ring[LOSS_RTT_WINDOW];
-	uint8_t outcome[LOSS_RTT_WINDOW]; /* of decided ones */
+	uint8_t outcome[LOSS_RTT_WINDOW];     /* of decided ones */
 	uint32_t n_lost, n_queued, n_decided; /* within the window */
 	uint64_t n_lost_ever, n_sent_ever;
 	uint64_t rtt_peak_ns;  /* the longest of late; decays */
@@ -51,19 +53,22 @@ void loss_rtt_init(struct loss_rtt *l);
 /* Notes a probe (who fills in sub-ports, port, nonce and void_) and returns its sequence number. */
 uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe);
 /*
- * A reply with that stamp. true once, if such a probe is still undecided; *probe then is it. false for a forged or repeated
- * reply, which changes nothing, and for a late one: its probe was not lost after all, and counts neither way.
+ * A reply with that stamp. true once, if such a probe is still undecided; *probe then is it. false
+ * for a forged or repeated reply, which changes nothing, and for a late one: its probe was not lost
+ * after all, and counts neither way.
  */
 bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
 		       struct loss_rtt_probe *probe);
 /*
- * A reply that does not say to which probe: taken for the newest undecided one that is unanswered, so that as many count as
- * answered as there are replies, though a slow reply may count for a later probe.
+ * A reply that does not say to which probe: taken for the newest undecided one that is unanswered,
+ * so that as many count as answered as there are replies, though a slow reply may count for a later
+ * probe.
  */
 bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *probe);
 /*
- * Decides probes sent before `before`. Unanswered ones are lost; or queued, if one next to them in time over one of the
- * same cables took about as long as any did of late, and far longer than need be.
+ * Decides probes sent before `before`. Unanswered ones are lost; or queued, if one next to them in
+ * time over one of the same cables took about as long as any did of late, and far longer than need
+ * be.
  */
 void loss_rtt_settle(struct loss_rtt *l, uint64_t before);
 /* Undecided probes that went out of a sub-port that died say nothing about the path. */
@@ -78,22 +83,27 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 /* Forgets what the window holds; probes under way do not count as lost any more. */
 void loss_rtt_forget(struct loss_rtt *l);
 
-/* The decided probes of the window, the newest first, void ones left out. *at: 0 at first. false: no more. */
+/*
+ * The decided probes of the window, the newest first, void ones left out. *at: 0 at first. false:
+ * no more.
+ */
 bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_rtt_probe **probe,
 		      enum loss_rtt_outcome *outcome);
 
 /* When the oldest and the newest lost probe of the window were sent. false: none is lost. */
 bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns);
 /*
- * How many probes were answered after the newest one that is missing: unanswered, decided or not, for longer than patience_ns.
- * Void ones do not count. UINT32_MAX: none of the last LOSS_RTT_WINDOW is missing.
+ * How many probes were answered after the newest one that is missing: unanswered, decided or not,
+ * for longer than patience_ns. Void ones do not count. UINT32_MAX: none of the last LOSS_RTT_WINDOW
+ * is missing.
  */
 uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns);
 /*
- * Of the last LOSS_RTT_WINDOW probes those sent from from_ns to to_ns, decided or not, void ones left out: how many, and how many of
- * them are unanswered. What was forgotten counts, too.
+ * Of the last LOSS_RTT_WINDOW probes those sent from from_ns to to_ns, decided or not, void ones
+ * left out: how many, and how many of them are unanswered. What was forgotten counts, too.
  */
-void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n, uint32_t *n_unanswered);
+void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n,
+		      uint32_t *n_unanswered);
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l);
 /* percent 0..100; 0 if nothing was measured. The upper edge of the bucket. */

@@ -109,7 +109,8 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 	if (t->has_defer)
 		p = begin(p, ELEMENT_DEFER, DEFER_BYTES);
 	if (t->has_echo)
-		p = put_arrival(put_stamp(begin(p, ELEMENT_ECHO, ECHO_BYTES), &t->echo.stamp), &t->echo.arrival);
+		p = put_arrival(put_stamp(begin(p, ELEMENT_ECHO, ECHO_BYTES), &t->echo.stamp),
+				&t->echo.arrival);
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {

@@ -52,16 +52,17 @@ struct notice_capacity {
 };
 
 /*
- * In a probe that travels as data does (to the data's port, from a data port): where the answer is to go. Repeated in the
- * answer, which by that is known for one.
+ * In a probe that travels as data does (to the data's port, from a data port): where the answer is
+ * to go. Repeated in the answer, which by that is known for one.
  */
 struct notice_return {
 	uint16_t port; /* of the prober's socket for replies */
 };
 
 /*
- * The newest notice that the receiver holds of the sender, and acknowledges by that. If it is of a later life
- * than the one just sent, the sender's clock has gone back: it goes on with a larger number, so as to be heard.
+ * The newest notice that the receiver holds of the sender, and acknowledges by that. If it is of a
+ * later life than the one just sent, the sender's clock has gone back: it goes on with a larger
+ * number, so as to be heard.
  */
 struct notice_ack {
 	uint64_t boot;
@@ -76,9 +77,13 @@ struct notice_echo {
 
 struct notice_trailer {
 	bool has_stamp, has_arrival, has_capacity, has_ack, has_return, has_echo;
-	/* In a probe: the sender's last one over this path was answered. What it arrives over works both ways. */
+	/*
+	 * In a probe: the sender's last one over this path was answered. What it arrives over works
+	 * both ways.
+	 */
 	bool has_heard;
-	bool has_defer; /* in a probe: its receiver's next one over this path, with an echo, is answer enough */
+	/* in a probe: its receiver's next one over this path, with an echo, is answer enough */
+	bool has_defer;
 	bool authentic; /* carries an HMAC, and it is right */
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;

@@ -3,15 +3,17 @@
 
 #include <string.h>
 
-#define MS_NS	   UINT64_C(1000000)
-#define LEARN_NS   (5 * MS_NS)
-#define WATCH_NS   (125 * MS_NS)  /* all slots in two seconds */
-#define SILENT_NS  (1000 * MS_NS) /* nobody answers: a peer without this, or a NIC that swallows the port */
+#define MS_NS	 UINT64_C(1000000)
+#define LEARN_NS (5 * MS_NS)
+#define WATCH_NS (125 * MS_NS) /* all slots in two seconds */
+/* nobody answers: a peer without this, or a NIC that swallows the port */
+#define SILENT_NS   (1000 * MS_NS)
 #define PATIENCE_NS (200 * MS_NS)
-#define DOUBT_NS   (500 * MS_NS) /* doubts of one event */
-#define SILENT_MIN 48u
-#define MISSES_MAX 3u
-#define TRIES_MAX  96u /* a port in two leads to each of two; a remote sub-port that is down is never met */
+#define DOUBT_NS    (500 * MS_NS) /* doubts of one event */
+#define SILENT_MIN  48u
+#define MISSES_MAX  3u
+/* a port in two leads to each of two; a remote sub-port that is down is never met */
+#define TRIES_MAX  96u
 #define PORT_COUNT (65536u - PORT_MAP_FIRST_PORT)
 
 void port_map_init(struct port_map *m)
@@ -89,7 +91,8 @@ static struct port_map_slot *choose(struct port_map *m, uint64_t now)
 	return best;
 }
 
-bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t nonce, struct port_map_probe *out)
+bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t nonce,
+		   struct port_map_probe *out)
 {
 	struct port_map_slot *s;
 
@@ -126,12 +129,13 @@ static bool is_crowded(const struct port_map *m, const struct port_map_slot *s)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
-		n += m->slots[i].port && m->slots[i].local == s->local && m->slots[i].remote == s->remote;
+		n += m->slots[i].port && m->slots[i].local == s->local &&
+		     m->slots[i].remote == s->remote;
 	return n > quota(m);
 }
 
-bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t nonce, uint8_t remote,
-		      uint8_t n_remote)
+bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t nonce,
+		      uint8_t remote, uint8_t n_remote)
 {
 	struct port_map_slot *s;
 
@@ -171,12 +175,13 @@ bool port_map_is_settled(const struct port_map *m)
 
 static bool precedes(const struct port_map_entry *a, const struct port_map_entry *b)
 {
-	return a->local != b->local ? a->local < b->local
+	return a->local != b->local	? a->local < b->local
 	       : a->remote != b->remote ? a->remote < b->remote
 					: a->port < b->port;
 }
 
-bool port_map_news(struct port_map *m, struct port_map_entry out[PORT_MAP_SLOTS], uint32_t *n, bool *rehashed)
+bool port_map_news(struct port_map *m, struct port_map_entry out[PORT_MAP_SLOTS], uint32_t *n,
+		   bool *rehashed)
 {
 	*n = 0;
 	if (!port_map_is_settled(m))

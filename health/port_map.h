@@ -1,14 +1,17 @@
 /*
- * port_map.h - which UDP source ports lead out of which local sub-port into which remote one, on one path.
+ * port_map.h - which UDP source ports lead out of which local sub-port into which remote one, on
+ * one path.
  *
- * Solely owns: PORT_MAP_SLOTS candidate ports, where each was last seen to arrive, and when to ask again. In: which
- * local sub-ports are live, arrivals that the peer reports, random bits, and `now`. Out: the next probe to send, and the
- * list once it is worth telling. Thread: any, one at a time. Pure.
+ * Solely owns: PORT_MAP_SLOTS candidate ports, where each was last seen to arrive, and when to ask
+ * again. In: which local sub-ports are live, arrivals that the peer reports, random bits, and
+ * `now`. Out: the next probe to send, and the list once it is worth telling. Thread: any, one at a
+ * time. Pure.
  *
- * The leaf hashes (addresses, ports) over its links to the peer: chance decides where a port leads, and only trying
- * tells. Ports are drawn until every (local, remote) pair has its share of the slots or enough have been tried, and each
- * is tried again for ever after. One that leads elsewhere than before means that the leaf hashes anew: then none of the
- * others is believed until it has been tried again.
+ * The leaf hashes (addresses, ports) over its links to the peer: chance decides where a port leads,
+ * and only trying tells. Ports are drawn until every (local, remote) pair has its share of the
+ * slots or enough have been tried, and each is tried again for ever after. One that leads elsewhere
+ * than before means that the leaf hashes anew: then none of the others is believed until it has
+ * been tried again.
  */
 #ifndef PORT_MAP_H
 #define PORT_MAP_H
@@ -38,7 +41,7 @@ struct port_map {
 	uint8_t n_remote, cursor, tries;
 	bool answered_ever, rehashed;
 	uint8_t n_verified; /* slots */
-	uint32_t silent; /* probes since the last answer */
+	uint32_t silent;    /* probes since the last answer */
 	uint64_t next_ns, doubted_ns;
 	struct port_map_slot slots[PORT_MAP_SLOTS];
 	uint8_t n_told;
@@ -52,15 +55,23 @@ struct port_map_probe {
 
 void port_map_init(struct port_map *m);
 /* true: send *out now, with that nonce. false: nothing is due, or no local sub-port is live. */
-bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t nonce, struct port_map_probe *out);
-/* The probe of that slot arrived on a remote sub-port. false: no such probe is under way; nothing changes. */
-bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t nonce, uint8_t remote,
-		      uint8_t n_remote);
-/* Something else on the path arrives elsewhere than before: no slot is believed until it has been tried again. */
+bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t nonce,
+		   struct port_map_probe *out);
+/*
+ * The probe of that slot arrived on a remote sub-port. false: no such probe is under way; nothing
+ * changes.
+ */
+bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t nonce,
+		      uint8_t remote, uint8_t n_remote);
+/*
+ * Something else on the path arrives elsewhere than before: no slot is believed until it has been
+ * tried again.
+ */
 void port_map_doubt(struct port_map *m, uint64_t now);
 /* Nothing more to draw or to believe anew: from here on it only keeps watch. */
 bool port_map_is_settled(const struct port_map *m);
 /* true: the list, sorted, is not what was told last; *rehashed: because the leaf hashes anew. */
-bool port_map_news(struct port_map *m, struct port_map_entry out[PORT_MAP_SLOTS], uint32_t *n, bool *rehashed);
+bool port_map_news(struct port_map *m, struct port_map_entry out[PORT_MAP_SLOTS], uint32_t *n,
+		   bool *rehashed);
 
 #endif

@@ -1,17 +1,19 @@
 /* probe_fsm.c - see probe_fsm.h */
 #include "probe_fsm.h"
 
-#define RAMP_STEPS 4u
-#define CALM_NS	   UINT64_C(3000000000) /* up for that long: the flapping is over */
-#define FORLORN_NS UINT64_C(3000000000)
+#define RAMP_STEPS    4u
+#define CALM_NS	      UINT64_C(3000000000) /* up for that long: the flapping is over */
+#define FORLORN_NS    UINT64_C(3000000000)
 #define QUEUE_BATCHES 256u
 #define QUEUE_MIN_NS  UINT64_C(5000000)
 #define QUEUE_MAX_NS  UINT64_C(100000000)
-#define CLEAN_NS      UINT64_C(640000000) /* a lossy path has to answer as many as in that time are asked, ... */
-#define CLEAN_MIN     16u
-#define CLEAN_MAX     200u
-#define EAGER_FROM    16u /* ... and is asked so many times as often once it has answered that many */
-#define EAGER	      4u
+/* a lossy path has to answer as many as in that time are asked, ... */
+#define CLEAN_NS  UINT64_C(640000000)
+#define CLEAN_MIN 16u
+#define CLEAN_MAX 200u
+/* ... and is asked so many times as often once it has answered that many */
+#define EAGER_FROM 16u
+#define EAGER	   4u
 
 static const char *down_reason(enum probe_where where, bool lossy)
 {
@@ -42,7 +44,8 @@ static const char *down_reason(enum probe_where where, bool lossy)
 static bool set(struct probe_fsm *f, enum probe_state state, enum probe_where where,
 		const char *reason, uint64_t now, struct probe_fsm_change *change)
 {
-	*change = (struct probe_fsm_change){.old_state = f->state, .new_state = state, .reason = reason};
+	*change = (struct probe_fsm_change){
+		.old_state = f->state, .new_state = state, .reason = reason};
 	f->state = state;
 	f->where = where;
 	f->reason = reason;
@@ -82,8 +85,8 @@ void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool s
 	};
 }
 
-bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now, uint32_t clean_run,
-			uint32_t punctual_run, struct probe_fsm_change *change)
+bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+			uint32_t clean_run, uint32_t punctual_run, struct probe_fsm_change *change)
 {
 	switch (f->state) {
 	case PROBE_UNPROVEN:
@@ -117,14 +120,16 @@ static uint32_t run_wanted(const struct probe_fsm_times *t)
 
 uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_times *t)
 {
-	bool eager = f->state == PROBE_DOWN && f->passes_wanted > t->recover_probes && f->punctual >= EAGER_FROM;
+	bool eager = f->state == PROBE_DOWN && f->passes_wanted > t->recover_probes &&
+		     f->punctual >= EAGER_FROM;
 
 	return eager ? t->interval_ns / EAGER : t->interval_ns;
 }
 
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
 {
-	uint64_t schedule = t->interval_ns * t->detect_multiplier, bursts = t->interval_ns + 2 * burst_ns;
+	uint64_t schedule = t->interval_ns * t->detect_multiplier,
+		 bursts = t->interval_ns + 2 * burst_ns;
 
 	return schedule > bursts ? schedule : bursts;
 }

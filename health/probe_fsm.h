@@ -11,8 +11,8 @@
  *   down --k replies in a row, hold-down over--> recovering --ramp--> up  usable in part
  *   recovering --a loss proven--> down, and the next hold-down is twice as long (capped, for ever)
  *
- * How long is long enough: the schedule (probe_fsm_silence()), if the whole plane has fallen silent; with an allowance
- * for full queues, if packets of others still come in over it.
+ * How long is long enough: the schedule (probe_fsm_silence()), if the whole plane has fallen
+ * silent; with an allowance for full queues, if packets of others still come in over it.
  *
  * A path goes down only on evidence: `detect_multiplier` probes in a row unanswered for long
  * enough, and the same peer has answered, over another plane, a probe sent after the last of them.
@@ -90,13 +90,14 @@ struct probe_fsm_change {
 void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool starts_down,
 		    uint64_t now);
 /*
- * Each returns true if the state changed; *change then says how. clean_run, punctual_run: how many probes were answered since the
- * newest that is missing, and since the newest that is overdue (loss_rtt_clean_run()); looked at where the path is down. A
- * reply that comes late breaks no row, only one that does not come: else a busy machine would keep planes down that are whole.
- * But while one is overdue nobody knows which it will be, and the path stays down.
+ * Each returns true if the state changed; *change then says how. clean_run, punctual_run: how many
+ * probes were answered since the newest that is missing, and since the newest that is overdue
+ * (loss_rtt_clean_run()); looked at where the path is down. A reply that comes late breaks no row,
+ * only one that does not come: else a busy machine would keep planes down that are whole. But while
+ * one is overdue nobody knows which it will be, and the path stays down.
  */
-bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now, uint32_t clean_run,
-			uint32_t punctual_run, struct probe_fsm_change *change);
+bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
+			uint32_t clean_run, uint32_t punctual_run, struct probe_fsm_change *change);
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e, struct probe_fsm_change *change);
 /* The route or the local ports went away: when they return, replies come first. */
@@ -107,14 +108,21 @@ bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now
 		     struct probe_fsm_change *change);
 
 /*
- * Silence that says something where nothing at all comes in any more: detect_multiplier intervals, or, on slow links, an interval
- * and two batches of data, for a probe may wait behind one out of our port and behind another out of the leaf's.
+ * Silence that says something where nothing at all comes in any more: detect_multiplier intervals,
+ * or, on slow links, an interval and two batches of data, for a probe may wait behind one out of
+ * our port and behind another out of the leaf's.
  */
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns);
-/* How long full queues may keep a reply back: 256 batches (16 MiB) in one of a switch's ports; 5 to 100 ms. 0: a slow link. */
+/*
+ * How long full queues may keep a reply back: 256 batches (16 MiB) in one of a switch's ports; 5 to
+ * 100 ms. 0: a slow link.
+ */
 uint64_t probe_fsm_queue(uint64_t burst_ns);
 
-/* How often to probe: a lossy path has a long row to show, and once it has begun one it is asked more often. */
+/*
+ * How often to probe: a lossy path has a long row to show, and once it has begun one it is asked
+ * more often.
+ */
 uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_times *t);
 
 /* 0..1000 of the path's bandwidth. */

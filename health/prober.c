@@ -14,12 +14,12 @@
 #include "cpu_idle.h"
 #include "prober_internal.h"
 
-#define MS_NS	     PROBER_MS_NS
-#define TICK_MIN_NS  (MS_NS / 2)
-#define TICK_MAX_NS  (10 * MS_NS)
-#define SETTLE_NS    (100 * MS_NS)  /* a reply later than that counts as lost */
-#define BLIND_NS     (200 * MS_NS)
-#define STRAY_MAX    1u /* so many lost in a row do not break a run of answers */
+#define MS_NS	    PROBER_MS_NS
+#define TICK_MIN_NS (MS_NS / 2)
+#define TICK_MAX_NS (10 * MS_NS)
+#define SETTLE_NS   (100 * MS_NS) /* a reply later than that counts as lost */
+#define BLIND_NS    (200 * MS_NS)
+#define STRAY_MAX   1u /* so many lost in a row do not break a run of answers */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -104,8 +104,8 @@ void prober_tell(struct prober *p, struct prober_peer *peer, uint32_t plane, uin
 	p->handlers->on_path(p->arg, peer->gpu, &peer->address, plane, &v, change);
 }
 
-void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, enum gray_side side,
-		      uint32_t sub_port)
+void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+		      enum gray_side side, uint32_t sub_port)
 {
 	bool gray = peer->paths[plane].gray.mask[side] >> sub_port & 1;
 	struct prober_view v;
@@ -113,7 +113,8 @@ void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane
 	view(p, peer, plane, now, &v);
 	p->handlers->on_path(p->arg, peer->gpu, &peer->address, plane, &v, NULL);
 	if (p->handlers->on_gray)
-		p->handlers->on_gray(p->arg, peer->gpu, &peer->address, plane, side == GRAY_LOCAL, sub_port, gray);
+		p->handlers->on_gray(p->arg, peer->gpu, &peer->address, plane, side == GRAY_LOCAL,
+				     sub_port, gray);
 }
 
 void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
@@ -132,7 +133,8 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	const struct prober_path *path = &peer->paths[plane];
 	uint64_t due = path->next_ns, other = due;
 
-	if (path->silent_since_ns && path->fsm.state != PROBE_DOWN && path->fsm.state != PROBE_UNPROVEN) {
+	if (path->silent_since_ns && path->fsm.state != PROBE_DOWN &&
+	    path->fsm.state != PROBE_UNPROVEN) {
 		other = path->silent_since_ns + p->times.interval_ns;
 		if (other <= now)
 			other = now; /* the next tick: what comes after that comes late */
@@ -141,8 +143,9 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 }
 
 /*
- * A reply is overdue: this peer's other planes are to say whether it is the peer. Not if it is we who are late: a thousand idle
- * peers whose replies wait with us would all be asked faster, and make us later still.
+ * A reply is overdue: this peer's other planes are to say whether it is the peer. Not if it is we
+ * who are late: a thousand idle peers whose replies wait with us would all be asked faster, and
+ * make us later still.
  */
 static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t now)
 {
@@ -162,7 +165,8 @@ static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t no
 static void ask_elsewhere(struct prober *p, struct prober_peer *peer, uint32_t silent, uint64_t now)
 {
 	for (uint32_t plane = 0; plane < peer->n_planes; plane++)
-		if (prober_is_to_tell(p, peer, silent, plane, now) && peer->paths[plane].next_ns > now) {
+		if (prober_is_to_tell(p, peer, silent, plane, now) &&
+		    peer->paths[plane].next_ns > now) {
 			peer->paths[plane].next_ns = now;
 			prober_schedule(p, peer, plane, now);
 		}
@@ -209,7 +213,8 @@ void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t n
 		struct prober_peer *peer = p->peers[i];
 		uint64_t soon = now + prober_random(p) % p->times.interval_ns;
 
-		if (peer->gpu != gpu || !peer->paths[plane].wanted || peer->paths[plane].next_ns <= soon)
+		if (peer->gpu != gpu || !peer->paths[plane].wanted ||
+		    peer->paths[plane].next_ns <= soon)
 			continue;
 		peer->paths[plane].next_ns = soon;
 		prober_schedule(p, peer, plane, now);
@@ -227,8 +232,8 @@ static void arm(struct prober *p, uint64_t next_ns)
 }
 
 /*
- * Something may have become due sooner than the timer thinks. While nothing was, the wheel stood still, and what is put on it
- * before it turns again may look long due: that makes nobody late.
+ * Something may have become due sooner than the timer thinks. While nothing was, the wheel stood
+ * still, and what is put on it before it turns again may look long due: that makes nobody late.
  */
 void prober_rearm(struct prober *p)
 {
@@ -257,8 +262,8 @@ static void yield(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 		prober_rearm(p);
 }
 
-bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane, uint32_t sub_port,
-		  const struct notice_trailer *probe)
+bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
+		  uint32_t sub_port, const struct notice_trailer *probe)
 {
 	struct prober_peer *peer = NULL;
 	uint64_t now = prober_now_ns();
@@ -274,11 +279,13 @@ bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address
 		prober_io_echoed(p, peer, plane, &probe->echo, now);
 	if (probe->has_heard)
 		yield(p, peer, plane, now);
-	if (!probe->has_defer || !probe->has_stamp || path->unsent || !prober_pace_answers_soon(p, peer, plane, now))
+	if (!probe->has_defer || !probe->has_stamp || path->unsent ||
+	    !prober_pace_answers_soon(p, peer, plane, now))
 		return false;
 	path->owes_echo = true;
 	path->echo.stamp = probe->stamp;
-	path->echo.arrival = (struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port, (uint8_t)p->ports->gpus[gpu].n_sub_ports[plane]};
+	path->echo.arrival = (struct notice_arrival){
+		(uint8_t)plane, (uint8_t)sub_port, (uint8_t)p->ports->gpus[gpu].n_sub_ports[plane]};
 	return true;
 }
 
@@ -298,7 +305,8 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
 	if (path->fsm.state == PROBE_DOWN)
 		prober_runs(p, peer, plane, now, &clean_run, &punctual_run);
-	if (!path->wanted || !probe_fsm_answered(&path->fsm, &p->times, now, clean_run, punctual_run, &change))
+	if (!path->wanted ||
+	    !probe_fsm_answered(&path->fsm, &p->times, now, clean_run, punctual_run, &change))
 		return;
 	path->next_ns = now; /* no more slow probing */
 	prober_schedule(p, peer, plane, now);
@@ -330,17 +338,24 @@ static void run(struct prober *p, uint64_t now)
 {
 	uint32_t place;
 
-	/* What came in while we were away is heard before anything is judged; what the loop has just found is, by its priority. An
-	 * echo may wait for the reflector's own tick. */
+	/*
+	 * What came in while we were away is heard before anything is judged; what the loop has
+	 * just found is, by its priority. An echo may wait for the reflector's own tick.
+	 */
 	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns ||
 	    (p->takes_turns && now < p->overdue_ns + 2 * p->times.interval_ns))
 		prober_io_drain(p);
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
-	/* so late that replies may be stuck as we were (a core, or all of them, taken away by a hypervisor) */
+	/*
+	 * so late that replies may be stuck as we were (a core, or all of them, taken away by a
+	 * hypervisor)
+	 */
 	if (now > p->armed_ns + p->times.interval_ns) {
 		p->late_ns = now;
-		p->late_until_ns = prober_larger(p->late_until_ns, now + 2 * (now - p->armed_ns) +
-								     p->times.interval_ns * p->times.detect_multiplier);
+		p->late_until_ns =
+			prober_larger(p->late_until_ns,
+				      now + 2 * (now - p->armed_ns) +
+					      p->times.interval_ns * p->times.detect_multiplier);
 	}
 	refresh_notices(p, now);
 	prober_pace_share(p, now);
@@ -402,11 +417,14 @@ bool prober_path(const struct prober *p, uint32_t gpu, const struct in6_addr *ad
 	return true;
 }
 
-uint32_t prober_avoided(const struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane)
+uint32_t prober_avoided(const struct prober *p, uint32_t gpu, const struct in6_addr *address,
+			uint32_t plane)
 {
 	const struct prober_peer *peer = prober_peer_find(p, gpu, address);
 
-	return peer && plane < peer->n_planes ? returning(&peer->paths[plane]) | peer->paths[plane].unrouted : 0;
+	return peer && plane < peer->n_planes
+		       ? returning(&peer->paths[plane]) | peer->paths[plane].unrouted
+		       : 0;
 }
 
 void prober_counters(const struct prober *p, struct prober_counters *out)
@@ -436,7 +454,8 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct prober
 	p->timer_fd = -1;
 	prober_rx_open(p);
 	p->stat_fd = cpu_idle_open(); /* done without if it must be */
-	p->boot = clock_ns(CLOCK_REALTIME); /* later lives have larger numbers; a peer tells if the clock went back (prober_io.c) */
+	/* later lives have larger numbers; a peer tells if the clock went back (prober_io.c) */
+	p->boot = clock_ns(CLOCK_REALTIME);
 	rc = getrandom(&p->random, sizeof(p->random), 0) == sizeof(p->random) ? 0 : -EIO;
 	if (!rc)
 		rc = udp_batch_create(&p->in);

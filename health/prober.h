@@ -7,15 +7,17 @@
  * devices are up, replies. Out: on_path whenever a path's state or usable share changes. Thread:
  * the loop's. Nothing is allocated per packet.
  *
- * Budget: max_probes_per_s for paths that are probed fast, and one per slow_interval for each of the others. If the
- * interval asked for would cost more, all fast paths get a longer one. A slow path turns fast when it has traffic, when a
- * reply is overdue, or when another path of its plane has gone down.
+ * Budget: max_probes_per_s for paths that are probed fast, and one per slow_interval for each of
+ * the others. If the interval asked for would cost more, all fast paths get a longer one. A slow
+ * path turns fast when it has traffic, when a reply is overdue, or when another path of its plane
+ * has gone down.
  *
- * Two ends that probe each other need half as many: a probe that came says, if its sender has heard us of late, what one of
- * ours would. Where probes are more than turns_beyond_per_s the ends of a path take turns, one probe an interval between
- * them; and while nothing at all is lost, a probe is answered by the other end's next one, which echoes it, but for each fourth,
- * whose answer comes at once and tells how long it took. As soon as one of ours is overdue we wait for no turn and no echo; and
- * three intervals without a probe of ours are the most.
+ * Two ends that probe each other need half as many: a probe that came says, if its sender has heard
+ * us of late, what one of ours would. Where probes are more than turns_beyond_per_s the ends of a
+ * path take turns, one probe an interval between them; and while nothing at all is lost, a probe is
+ * answered by the other end's next one, which echoes it, but for each fourth, whose answer comes at
+ * once and tells how long it took. As soon as one of ours is overdue we wait for no turn and no
+ * echo; and three intervals without a probe of ours are the most.
  *
  * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
  * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
@@ -24,9 +26,10 @@
  * else's: used, matched by its discriminator alone whatever plane it answers over (so only the way
  * there is proven), and marked.
  *
- * Where the data's source ports lead is another question, for a leaf hashes the destination port too: a few probes a
- * second go to the data's port from ports like the data's (port_map.h), past whatever socket is bound to it. Answered over
- * the ordinary channel, they say nothing of whether a path works.
+ * Where the data's source ports lead is another question, for a leaf hashes the destination port
+ * too: a few probes a second go to the data's port from ports like the data's (port_map.h), past
+ * whatever socket is bound to it. Answered over the ordinary channel, they say nothing of whether a
+ * path works.
  */
 #ifndef PROBER_H
 #define PROBER_H
@@ -41,13 +44,18 @@
 #include "sub_ports.h"
 
 #define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
-#define PROBER_UNROUTED_NS UINT64_C(1000000000) /* bgpd's sessions come back within it, one after the other */
+/* bgpd's sessions come back within it, one after the other */
+#define PROBER_UNROUTED_NS	  UINT64_C(1000000000)
 #define PROBER_TURNS_BEYOND_PER_S 8000u /* what daemons use: a tenth of a core */
-/* Where turns are taken, one probe in so many is answered at once and tells the round-trip time: of each pair of sub-ports
- * in turn, as no number of sub-ports divides it. */
+/*
+ * Where turns are taken, one probe in so many is answered at once and tells the round-trip time: of
+ * each pair of sub-ports in turn, as no number of sub-ports divides it.
+ */
 #define PROBER_RTT_TURNS 11u
-#define PROBER_MAX_PROBES_PER_S	  25200u /* what daemons use unless told otherwise: 63 peers over 4 planes, every 10 ms */
-#define PROBER_PORTS	 16u   /* UDP source ports per local address: some for each pair of ends, there and back */
+/* what daemons use unless told otherwise: 63 peers over 4 planes, every 10 ms */
+#define PROBER_MAX_PROBES_PER_S 25200u
+/* UDP source ports per local address: some for each pair of ends, there and back */
+#define PROBER_PORTS 16u
 
 struct ev_loop;
 struct prober;
@@ -68,9 +76,11 @@ struct prober_view {
 	uint32_t hold_ms; /* back-off still to run */
 	int8_t remote_sub_port[PROBER_PORTS]; /* where each source port leads; -1: not known */
 	uint16_t source_port[PROBER_PORTS];
-	uint8_t gray_local, gray_remote; /* bit s: out of use, for it loses while the others do not */
-	uint8_t returning_local;	 /* bit s: out of use until a probe out of it is answered; its carrier is back */
-	uint8_t n_remote;		 /* remote sub-ports; 0: not known */
+	/* bit s: out of use, for it loses while the others do not */
+	uint8_t gray_local, gray_remote;
+	/* bit s: out of use until a probe out of it is answered; its carrier is back */
+	uint8_t returning_local;
+	uint8_t n_remote;      /* remote sub-ports; 0: not known */
 	uint32_t n_data_ports; /* what was last told by on_ports() */
 	struct port_map_entry data_ports[PORT_MAP_SLOTS];
 };
@@ -81,36 +91,40 @@ struct prober_handlers {
 			const struct prober_view *view, const struct probe_fsm_change *change);
 	void (*on_log)(void *arg, int priority, const char *line);
 	/* A sub-port became gray or is so no longer; on_path() has been called; may be NULL. */
-	void (*on_gray)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, bool is_local,
-			uint32_t sub_port, bool gray);
+	void (*on_gray)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+			bool is_local, uint32_t sub_port, bool gray);
 	/* What port_map.h has learned of a path, as a whole; may be NULL. */
 	void (*on_ports)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			 const struct port_map_entry *entries, uint32_t n, bool rehashed);
-	/* The sockets are read by the tick, or were left waiting: prober_heard() is to be called for every probe that has come in; may be NULL. */
+	/*
+	 * The sockets are read by the tick, or were left waiting: prober_heard() is to be called
+	 * for every probe that has come in; may be NULL.
+	 */
 	void (*on_drain)(void *arg);
 };
 
 struct prober_options {
 	struct probe_fsm_times times;
-	uint64_t slow_interval_ns;   /* for peers without traffic */
+	uint64_t slow_interval_ns; /* for peers without traffic */
 	uint32_t max_probes_per_s; /* of paths probed fast, all together */
-	uint32_t turns_beyond_per_s; /* probes of paths probed fast, if nobody took turns; UINT32_MAX: never */
+	/* probes of paths probed fast, if nobody took turns; UINT32_MAX: never */
+	uint32_t turns_beyond_per_s;
 	uint8_t dscp;
 };
 
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
 	uint64_t ports_sent, ports_answered;
-	uint64_t yielded;  /* probes put off, as the peer had just sent one */
-	uint64_t deferred; /* probes that asked for no answer of their own */
-	uint64_t unsent;   /* probes for which no descriptor could be had: never sent, nor lost */
-	uint64_t skipped; /* probes that acknowledgements of data made needless */
+	uint64_t yielded;    /* probes put off, as the peer had just sent one */
+	uint64_t deferred;   /* probes that asked for no answer of their own */
+	uint64_t unsent;     /* probes for which no descriptor could be had: never sent, nor lost */
+	uint64_t skipped;    /* probes that acknowledgements of data made needless */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };
 
 /*
- * options are copied, ports and key are borrowed for the prober's life. 0 or -errno; a local address
- * without a usable socket is an error.
+ * options are copied, ports and key are borrowed for the prober's life. 0 or -errno; a local
+ * address without a usable socket is an error.
  */
 int prober_create(struct prober **out, struct ev_loop *loop, const struct prober_options *options,
 		  const struct sub_ports *ports, const struct notice_key *key,
@@ -119,19 +133,21 @@ void prober_destroy(struct prober *p);
 
 /*
  * Probe that path, or stop. was_down: only for a path not seen before, see probe_fsm_init(). A path
- * that is wanted again, or for the first time while its peer answers on another plane, has to pass before its share is given (back), if its peer reflects at all.
- * 0, -EINVAL, -ENOSPC, -ENOMEM.
+ * that is wanted again, or for the first time while its peer answers on another plane, has to pass
+ * before its share is given (back), if its peer reflects at all. 0, -EINVAL, -ENOSPC, -ENOMEM.
  */
 int prober_want(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 		bool wanted, bool was_down);
 /* A sub-port went up or down; the table that was borrowed already says so. */
 void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, uint32_t sub_port);
 /*
- * By which sub-ports of the plane the kernel has routes toward peer (bit s), from now on; before the first call, by all. Those of a
- * plane come and go one by one while bgpd learns anew: as long as there are others, what has none is not asked, and what was sent
- * by it says nothing, for up to PROBER_UNROUTED_NS. One that still has none then loses probes as any broken one does.
+ * By which sub-ports of the plane the kernel has routes toward peer (bit s), from now on; before
+ * the first call, by all. Those of a plane come and go one by one while bgpd learns anew: as long
+ * as there are others, what has none is not asked, and what was sent by it says nothing, for up to
+ * PROBER_UNROUTED_NS. One that still has none then loses probes as any broken one does.
  */
-void prober_routed(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_ports);
+void prober_routed(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
+		   uint32_t plane, uint32_t sub_ports);
 void prober_routes_unknown(struct prober *p); /* by all sub-ports toward all peers again */
 /*
  * Tells every peer of a GPU what its ports carry now (NOTICE_WIRE_ANY: not limited), over every
@@ -142,25 +158,30 @@ void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *
 			  uint32_t n_planes);
 
 /*
- * When data was last posted toward and acknowledged by a peer over a plane (CLOCK_MONOTONIC; 0: never). Peers without
- * posts for a second are probed slowly, if anybody tells of traffic at all; a path with an acknowledgement of within the
- * interval skips its probe, seven times in a row at most: what a client says makes probes fewer, never a path live.
+ * When data was last posted toward and acknowledged by a peer over a plane (CLOCK_MONOTONIC; 0:
+ * never). Peers without posts for a second are probed slowly, if anybody tells of traffic at all; a
+ * path with an acknowledgement of within the interval skips its probe, seven times in a row at
+ * most: what a client says makes probes fewer, never a path live.
  */
-void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-		    uint64_t posted_ns, uint64_t acked_ns);
+void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
+		    uint32_t plane, uint64_t posted_ns, uint64_t acked_ns);
 void prober_traffic_known(struct prober *p, bool known);
 
-/* A probe of that peer came over that sub-port (reflector.h). true: our next one over the plane is its answer. */
-bool prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
-		  const struct notice_trailer *probe);
+/*
+ * A probe of that peer came over that sub-port (reflector.h). true: our next one over the plane is
+ * its answer.
+ */
+bool prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+		  uint32_t sub_port, const struct notice_trailer *probe);
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		 uint32_t plane, struct prober_view *out);
 /*
- * Bit s: nothing should leave toward that peer by sub-port s. It has carrier again, and no probe out of it has been answered yet;
- * or prober_routed() says so.
+ * Bit s: nothing should leave toward that peer by sub-port s. It has carrier again, and no probe
+ * out of it has been answered yet; or prober_routed() says so.
  */
-uint32_t prober_avoided(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
+uint32_t prober_avoided(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
+			uint32_t plane);
 void prober_counters(const struct prober *p, struct prober_counters *out);
 
 #endif

@@ -1,8 +1,10 @@
 /*
  * prober_internal.h - the prober's one struct, for its own files alone.
  *
- * prober.c holds sessions and what is done when; prober_told.c what the daemon says; prober_pace.c how often; prober_judge.c their judgement; prober_io.c the sockets, probes and replies;
- * prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c learns where the data's source ports lead.
+ * prober.c holds sessions and what is done when; prober_told.c what the daemon says; prober_pace.c
+ * how often; prober_judge.c their judgement; prober_io.c the sockets, probes and replies;
+ * prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c
+ * learns where the data's source ports lead.
  */
 #ifndef PROBER_INTERNAL_H
 #define PROBER_INTERNAL_H
@@ -19,10 +21,11 @@
 #include "udp_raw.h"
 #include "wheel.h"
 
-#define PROBER_INDEX_SIZE (2u * PROBER_MAX_PEERS)
+#define PROBER_INDEX_SIZE  (2u * PROBER_MAX_PEERS)
 #define PROBER_MAX_SOCKETS (2 * SUB_PORTS_MAX_GPUS * PROBER_PORTS)
-#define PROBER_MS_NS	  UINT64_C(1000000)
-#define PROBER_ACTIVE_NS  (1000 * PROBER_MS_NS) /* a peer with traffic that long ago still counts as having some */
+#define PROBER_MS_NS	   UINT64_C(1000000)
+/* a peer with traffic that long ago still counts as having some */
+#define PROBER_ACTIVE_NS  (1000 * PROBER_MS_NS)
 #define PROBER_REFRESH_NS (1500 * PROBER_MS_NS)
 #define PROBER_SKIP_MAX	  7u /* every eighth probe goes out whatever was acknowledged */
 
@@ -36,18 +39,23 @@ struct prober_path {
 	uint64_t n_turns;	  /* probes sent, for taking turns */
 	uint64_t acked_ns;	  /* data was acknowledged over it */
 	uint64_t sent_ns;	  /* the last probe */
-	uint64_t heard_ns;	  /* a probe of the peer's came over it, and the peer has heard us */
+	/* a probe of the peer's came over it, and the peer has heard us */
+	uint64_t heard_ns;
 	bool owes_echo;
-	bool unsent; /* the last time it was due there was no descriptor to send by */
+	bool unsent;		 /* the last time it was due there was no descriptor to send by */
 	struct notice_echo echo; /* of the peer's last probe, if that is owed */
-	bool suspicion;		  /* a sub-port may be to blame for what it loses: the next losses will tell */
-	uint32_t blamed_at;	  /* what was decided when losses were last held against its sub-ports */
-	uint32_t n_skipped;	  /* probes that acknowledgements made needless, in a row */
-	uint32_t proven;   /* bit s: a probe out of sub-port s came back since it has carrier */
-	uint8_t returning; /* bit s: it has carrier again, and no probe out of it has come back yet */
-	uint8_t unrouted;  /* bit s: the kernel has no route by it, and has by others of the plane */
-	uint64_t unrouted_until_ns; /* until then that is no fault of the sub-port itself */
-	uint32_t permille; /* as last told */
+	/* a sub-port may be to blame for what it loses: the next losses will tell */
+	bool suspicion;
+	/* what was decided when losses were last held against its sub-ports */
+	uint32_t blamed_at;
+	uint32_t n_skipped; /* probes that acknowledgements made needless, in a row */
+	uint32_t proven;    /* bit s: a probe out of sub-port s came back since it has carrier */
+	/* bit s: it has carrier again, and no probe out of it has come back yet */
+	uint8_t returning;
+	/* bit s: the kernel has no route by it, and has by others of the plane */
+	uint8_t unrouted;
+	uint64_t unrouted_until_ns;  /* until then that is no fault of the sub-port itself */
+	uint32_t permille;	     /* as last told */
 	int8_t remote[PROBER_PORTS]; /* where a probe from that port arrives, ... */
 	int8_t back[PROBER_PORTS];   /* ... and by which of our sub-ports the answer came */
 	uint8_t n_remote;
@@ -60,10 +68,14 @@ struct prober_path {
 struct prober_peer {
 	struct in6_addr address;
 	uint32_t gpu, index, n_planes;
-	uint64_t active_until_ns;  /* it has traffic, or a path of it is suspect: probed fast */
-	uint64_t overdue_ns;	   /* a path of it was overdue, last */
-	uint32_t acked; /* sequence of the newest notice that it has acknowledged */
-	uint64_t boot;	/* it knows a later life of ours than our clock says: notices to it are of this one. 0: it does not */
+	uint64_t active_until_ns; /* it has traffic, or a path of it is suspect: probed fast */
+	uint64_t overdue_ns;	  /* a path of it was overdue, last */
+	uint32_t acked;		  /* sequence of the newest notice that it has acknowledged */
+	/*
+	 * it knows a later life of ours than our clock says: notices to it are of this one. 0: it
+	 * does not
+	 */
+	uint64_t boot;
 	struct prober_path paths[];
 };
 
@@ -85,7 +97,8 @@ struct prober_rx {
 struct prober_plane {
 	struct prober_rx rx[SUB_PORTS_MAX_SUB_PORTS];
 	uint64_t sampled_ns; /* last sample; 0: not sampled of late */
-	uint64_t heard_ns;   /* something was read from it, or the last sample was larger than the one before */
+	/* something was read from it, or the last sample was larger than the one before */
+	uint64_t heard_ns;
 	uint64_t packets;
 	uint64_t companions_ns;	 /* when its paths were last judged together */
 	uint64_t hurry_until_ns; /* the leaf has lost one peer: ask for the idle ones at once */
@@ -104,7 +117,7 @@ struct prober_socket {
 
 struct prober {
 	struct ev_loop *loop;
-	struct probe_fsm_times times;	 /* interval_ns: the one in force, see prober.h */
+	struct probe_fsm_times times; /* interval_ns: the one in force, see prober.h */
 	struct prober_options options;
 	const struct sub_ports *ports;
 	const struct notice_key *key;
@@ -113,19 +126,21 @@ struct prober {
 	uint64_t boot, random;
 	bool said_outlived; /* that a peer knows a later life of ours */
 	uint64_t tick_ns, armed_ns, counted_ns;
-	uint64_t late_ns, late_until_ns; /* we ran late: until then silence may be our own before it is a plane's */
-	uint64_t full_until_ns;		 /* the machine is full: likewise */
-	uint64_t overdue_ns;		 /* a reply was, last */
+	/* we ran late: until then silence may be our own before it is a plane's */
+	uint64_t late_ns, late_until_ns;
+	uint64_t full_until_ns; /* the machine is full: likewise */
+	uint64_t overdue_ns;	/* a reply was, last */
 	int stat_fd;
 	uint64_t idle_ticks, all_ticks;
-	uint32_t n_full; /* counts in a row without idle time */
-	bool takes_turns;   /* so many probes that peers' probes spare ours */
-	bool by_tick;	    /* so many replies that the sockets are read by the tick, not by what comes */
+	uint32_t n_full;  /* counts in a row without idle time */
+	bool takes_turns; /* so many probes that peers' probes spare ours */
+	/* so many replies that the sockets are read by the tick, not by what comes */
+	bool by_tick;
 	bool is_short;		  /* of descriptors, and that has been said */
 	uint64_t short_until_ns;  /* none is asked for before then */
 	uint64_t answered_before; /* replies by counted_ns */
-	bool traffic_known; /* somebody tells which peers have traffic */
-	struct wheel *wheel; /* of sessions, by their places */
+	bool traffic_known;	  /* somebody tells which peers have traffic */
+	struct wheel *wheel;	  /* of sessions, by their places */
 	int timer_fd;
 	ev_io timer;
 	struct udp_batch *in;
@@ -136,7 +151,8 @@ struct prober {
 	uint32_t n_open; /* of them */
 	struct prober_socket *open[PROBER_MAX_SOCKETS];
 	struct pollfd polled[PROBER_MAX_SOCKETS]; /* the same, in the same order */
-	struct udp_raw *raw[SUB_PORTS_MAX_GPUS][2]; /* NULL: no address of that family, or no privilege */
+	/* NULL: no address of that family, or no privilege */
+	struct udp_raw *raw[SUB_PORTS_MAX_GPUS][2];
 	ev_timer ports_timer;
 	uint32_t ports_turn, ports_watch_turn;
 	uint64_t ports_watched_ns;
@@ -168,65 +184,99 @@ int prober_peer_get(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 struct prober_peer *prober_peer_of(const struct prober *p, uint32_t discriminator, uint32_t *plane);
 
 /* prober_pace.c */
-/* Shares the budget out: more fast paths than it pays for at the interval asked for are all asked less often. */
+/*
+ * Shares the budget out: more fast paths than it pays for at the interval asked for are all asked
+ * less often.
+ */
 void prober_pace_share(struct prober *p, uint64_t now);
-/* Data acknowledged within the last interval says what a probe would, unless the peer is being judged. */
-bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
-/* When the probe after one that is skipped now is due: an interval after what was acknowledged, so that silence after it is found as soon. */
+/*
+ * Data acknowledged within the last interval says what a probe would, unless the peer is being
+ * judged.
+ */
+bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		       uint64_t now);
+/*
+ * When the probe after one that is skipped now is due: an interval after what was acknowledged, so
+ * that silence after it is found as soon.
+ */
 uint64_t prober_pace_skipped_ns(const struct prober *p, const struct prober_path *path);
 /* When the probe after one that is sent now is due. */
-uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			     uint64_t now);
 /* The peer has just probed the path, and hears us: when our turn is. */
-uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			      uint64_t now);
 
 /* Whether the peer's next probe is answer enough to the one that goes out now. */
-bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			   uint64_t now);
 /* Whether our next probe, when it is due, is answer enough to one that has come. */
-bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
+bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer,
+			      uint32_t plane, uint64_t now);
 
 /* prober_io.c */
-/* One of our probes arrived, says one of the peer's, which came by that sub-port of the same plane. */
-void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_echo *echo, uint64_t now);
+/*
+ * One of our probes arrived, says one of the peer's, which came by that sub-port of the same plane.
+ */
+void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane,
+		      const struct notice_echo *echo, uint64_t now);
 int prober_io_open(struct prober *p, uint8_t dscp);
 void prober_io_close(struct prober *p);
 /* Whether the peer is still to be told what our ports carry. */
 bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now);
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_io_flush(struct prober *p);
-void prober_io_end_shortage(struct prober *p, uint64_t now); /* says so, once descriptors can be had again */
-void prober_io_drain(struct prober *p); /* reads whatever has come in: answers, and by on_drain() probes */
-void prober_io_watch(struct prober *p, bool watch); /* read as soon as something comes, or when drained alone */
+/* says so, once descriptors can be had again */
+void prober_io_end_shortage(struct prober *p, uint64_t now);
+/* reads whatever has come in: answers, and by on_drain() probes */
+void prober_io_drain(struct prober *p);
+/* read as soon as something comes, or when drained alone */
+void prober_io_watch(struct prober *p, bool watch);
 
 /* prober_ports.c */
 int prober_ports_open(struct prober *p, uint8_t dscp);
 void prober_ports_close(struct prober *p);
-void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_trailer *t,
-			  uint64_t now);
+void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			  const struct notice_trailer *t, uint64_t now);
 
 /* prober_rx.c */
 void prober_rx_open(struct prober *p);
 void prober_rx_close(struct prober *p);
 /* A probe or a reply came over the plane. */
 void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
-/* Looks whether anything at all comes in over a plane of which we have read nothing for half an interval. At most once a tick. */
+/*
+ * Looks whether anything at all comes in over a plane of which we have read nothing for half an
+ * interval. At most once a tick.
+ */
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
-/* Probes answered over a path since the newest one that is missing, and since the newest one that is overdue. */
-void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now, uint32_t *clean,
-		 uint32_t *punctual);
+/*
+ * Probes answered over a path since the newest one that is missing, and since the newest one that
+ * is overdue.
+ */
+void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		 uint64_t now, uint32_t *clean, uint32_t *punctual);
 /* So many, in full queues or not, that it is to be asked what to blame. */
 bool prober_has_losses(const struct prober_path *path);
 /* Overdue, and for an interval nothing at all has come in over its plane. */
-bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now);
-/* Whether the peer has still to be asked, over that plane, something whose answer tells of the silence of path `of`. */
-bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of, uint32_t plane, uint64_t now);
+bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		     uint64_t now);
+/*
+ * Whether the peer has still to be asked, over that plane, something whose answer tells of the
+ * silence of path `of`.
+ */
+bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of,
+		       uint32_t plane, uint64_t now);
 /* true: the path went down. */
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now);
 
-/* prober.c: when the path is to be looked at again, for its next probe, or because a reply is overdue. */
+/*
+ * prober.c: when the path is to be looked at again, for its next probe, or because a reply is
+ * overdue.
+ */
 void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* prober_told.c: bit s: see prober_routed(). */
 uint32_t prober_unrouted(const struct prober_path *path, uint64_t now);
@@ -240,8 +290,8 @@ void prober_tell(struct prober *p, struct prober_peer *peer, uint32_t plane, uin
 /* Which of our sub-ports may be used has changed, because of carrier or its return. */
 void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* A sub-port of the path became gray, or is so no longer. */
-void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, enum gray_side side,
-		      uint32_t sub_port);
+void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+		      enum gray_side side, uint32_t sub_port);
 /* prober.c: a reply has come; the newest answered probe before it was that one. */
 void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		     uint32_t answered_before, uint64_t now);

@@ -10,14 +10,16 @@
 #define MIN_HOP_LIMIT 254
 #define EXPIRY_MS     5000
 #define ROUNDS	      8 /* batches taken from one socket before others get their turn */
-#define RETRY_NS      (1000 * PROBER_MS_NS) /* so long no descriptor is asked for once there was none */
-#define AGAIN_NS      (2000 * PROBER_MS_NS) /* so long all that are asked for must be had before the shortage is over */
+/* so long no descriptor is asked for once there was none */
+#define RETRY_NS (1000 * PROBER_MS_NS)
+/* so long all that are asked for must be had before the shortage is over */
+#define AGAIN_NS (2000 * PROBER_MS_NS)
 
 /* ---- probes -------------------------------------------------------------- */
 
 /* The next of the live local sub-ports in turn; false: there is no such device now. */
-static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t live, uint32_t plane, uint64_t turn,
-			  uint8_t *out)
+static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t live, uint32_t plane,
+			  uint64_t turn, uint8_t *out)
 {
 	for (turn %= (unsigned)__builtin_popcount(live); turn; turn--)
 		live &= live - 1;
@@ -26,8 +28,9 @@ static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t live, uint32_t
 }
 
 /*
- * Whether a probe can leave by that device from that port. Not if that takes a descriptor and there is none: what was
- * never sent would count as lost, and take a plane down for our own want. Any other refusal is for probes to find.
+ * Whether a probe can leave by that device from that port. Not if that takes a descriptor and there
+ * is none: what was never sent would count as lost, and take a plane down for our own want. Any
+ * other refusal is for probes to find.
  */
 static bool can_leave(struct prober *p, struct prober_socket *s, int ifindex, uint64_t now)
 {
@@ -62,11 +65,13 @@ void prober_io_end_shortage(struct prober *p, uint64_t now)
 }
 
 /*
- * Of those ports the next in turn that leads to the remote sub-port whose turn it is, best one whose answer comes back by
- * the local sub-port it leaves by: then no probe needs two of them. Ports of which nothing is known come first: learning
- * ends by itself. Gray sub-ports are kept out of, if they can be.
+ * Of those ports the next in turn that leads to the remote sub-port whose turn it is, best one
+ * whose answer comes back by the local sub-port it leaves by: then no probe needs two of them.
+ * Ports of which nothing is known come first: learning ends by itself. Gray sub-ports are kept out
+ * of, if they can be.
  */
-static uint8_t best_port(const struct prober_path *path, uint32_t ports, uint8_t local, int8_t wanted, uint64_t turn)
+static uint8_t best_port(const struct prober_path *path, uint32_t ports, uint8_t local,
+			 int8_t wanted, uint64_t turn)
 {
 	int best_score = -1, score;
 	uint8_t best = 0;
@@ -78,7 +83,8 @@ static uint8_t best_port(const struct prober_path *path, uint32_t ports, uint8_t
 			continue;
 		if (path->remote[port] < 0)
 			return port;
-		score = 4 * !gray_touches(&path->gray, local, path->remote[port], path->back[port]) +
+		score = 4 * !gray_touches(&path->gray, local, path->remote[port],
+					  path->back[port]) +
 			2 * (path->remote[port] == wanted) + (path->back[port] == (int8_t)local);
 		if (score > best_score) {
 			best_score = score;
@@ -96,10 +102,11 @@ struct way {
 };
 
 /* The best port from which a probe can leave by way->sub_port. false: there is none. */
-static bool take_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, int8_t wanted,
-		      uint64_t turn, struct way *w)
+static bool take_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+		      int8_t wanted, uint64_t turn, struct way *w)
 {
-	struct prober_socket *sockets = p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
+	struct prober_socket *sockets =
+		p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
 	int ifindex = p->ports->gpus[peer->gpu].ifindex[plane][w->sub_port];
 
 	for (uint32_t ports = (1u << PROBER_PORTS) - 1; ports; ports &= ~(1u << w->port)) {
@@ -115,10 +122,15 @@ static uint32_t without(uint32_t all, uint32_t some)
 	return all & ~some ? all & ~some : all;
 }
 
-/* A port that leads to a gray remote sub-port, to try it. false: none does that a probe can leave from. */
-static bool take_gray_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, struct way *w)
+/*
+ * A port that leads to a gray remote sub-port, to try it. false: none does that a probe can leave
+ * from.
+ */
+static bool take_gray_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+			   struct way *w)
 {
-	struct prober_socket *sockets = p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
+	struct prober_socket *sockets =
+		p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
 	int ifindex = p->ports->gpus[peer->gpu].ifindex[plane][w->sub_port];
 	bool any = false;
 
@@ -140,8 +152,8 @@ static bool take_gray_port(struct prober *p, struct prober_peer *peer, uint32_t 
 }
 
 /* A gray local sub-port, to try it. false: it is not live, or nothing can leave by it. */
-static bool take_gray_local(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, uint64_t turn,
-			    struct way *w)
+static bool take_gray_local(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			    uint64_t now, uint64_t turn, struct way *w)
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
 
@@ -151,14 +163,17 @@ static bool take_gray_local(struct prober *p, struct prober_peer *peer, uint32_t
 }
 
 /*
- * Local and remote sub-ports in turn, so that any few probes in a row meet all of each; now and then a gray one. false: no
- * local sub-port is live, or nothing can leave by the one whose turn it is.
+ * Local and remote sub-ports in turn, so that any few probes in a row meet all of each; now and
+ * then a gray one. false: no local sub-port is live, or nothing can leave by the one whose turn it
+ * is.
  */
-static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now, struct way *w)
+static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+		     struct way *w)
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
 	struct prober_path *path = &peer->paths[plane];
-	uint32_t live = without(without(g->live[plane], path->gray.mask[GRAY_LOCAL]), prober_unrouted(path, now));
+	uint32_t live = without(without(g->live[plane], path->gray.mask[GRAY_LOCAL]),
+				prober_unrouted(path, now));
 	unsigned n_live = (unsigned)__builtin_popcount(live);
 	uint64_t turn = path->n_turns++;
 	int8_t wanted = 0;
@@ -237,17 +252,22 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		udp_send(s->udp, s->out);
 		out = udp_next(s->out);
 	}
-	/* A cable is up before the routes over it are: until one probe comes back that way, none counts. Nor does the try of a
-	 * gray sub-port; but where no way avoids what is gray, probes must count, or a dead path would go unnoticed. */
+	/*
+	 * A cable is up before the routes over it are: until one probe comes back that way, none
+	 * counts. Nor does the try of a gray sub-port; but where no way avoids what is gray, probes
+	 * must count, or a dead path would go unnoticed.
+	 */
 	probe = (struct loss_rtt_probe){
 		.nonce = prober_random(p),
 		.local_sub_port = way.sub_port,
 		.port = way.port,
 		.remote = path->remote[way.port],
 		.back = path->back[way.port],
-		.void_ = way.trial || ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)),
+		.void_ = way.trial ||
+			 ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)),
 	};
-	if (!probe.void_ && probe.remote >= 0 && probe.back >= 0 && prober_pace_may_defer(p, peer, plane, now)) {
+	if (!probe.void_ && probe.remote >= 0 && probe.back >= 0 &&
+	    prober_pace_may_defer(p, peer, plane, now)) {
 		trailer.has_defer = true;
 		probe.deferred_us = (uint32_t)(p->times.interval_ns / 1000);
 	}
@@ -285,8 +305,9 @@ void prober_io_flush(struct prober *p)
 static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
 		  const struct notice_arrival *arrival, int back, uint64_t now)
 {
+	/* the leaf hashes anew: the data's ports lead elsewhere, too */
 	if (probe->remote >= 0 && probe->remote != (int8_t)arrival->sub_port)
-		port_map_doubt(&path->map, now); /* the leaf hashes anew: the data's ports lead elsewhere, too */
+		port_map_doubt(&path->map, now);
 	path->n_remote = arrival->n_sub_ports;
 	path->remote[probe->port] = (int8_t)arrival->sub_port;
 	if (back >= 0)
@@ -294,25 +315,29 @@ static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
 }
 
 /* A gray sub-port's try was answered, if this was one: enough of them and it is in use again. */
-static void heed_trial(struct prober *p, struct prober_peer *peer, uint32_t plane, uint32_t sequence, uint64_t now)
+static void heed_trial(struct prober *p, struct prober_peer *peer, uint32_t plane,
+		       uint32_t sequence, uint64_t now)
 {
 	struct gray *g = &peer->paths[plane].gray;
 	enum gray_side side;
 	uint32_t sub_port;
 
-	if ((g->mask[GRAY_LOCAL] | g->mask[GRAY_REMOTE]) && gray_answered(g, sequence, now, &side, &sub_port))
+	if ((g->mask[GRAY_LOCAL] | g->mask[GRAY_REMOTE]) &&
+	    gray_answered(g, sequence, now, &side, &sub_port))
 		prober_tell_gray(p, peer, plane, now, side, sub_port);
 }
 
 /*
- * Our clock has gone back since a life of ours that a peer has heard of, which takes no notice of this one. What it says is
- * believed towards itself alone: a peer that says more than is true spoils nothing but what it hears.
+ * Our clock has gone back since a life of ours that a peer has heard of, which takes no notice of
+ * this one. What it says is believed towards itself alone: a peer that says more than is true
+ * spoils nothing but what it hears.
  */
 static void outlive(struct prober *p, struct prober_peer *peer, uint64_t boot)
 {
 	if (!p->said_outlived)
 		p->handlers->on_log(p->arg, LOG_WARNING,
-				    "a peer knows a later life of this server than this one: its clock has gone back and should be "
+				    "a peer knows a later life of this server than this one: its "
+				    "clock has gone back and should be "
 				    "set; notices to such peers go on as of a life later still");
 	p->said_outlived = true;
 	peer->boot = boot + 1;
@@ -324,14 +349,19 @@ static void heed_ack(struct prober *p, struct prober_peer *peer, const struct no
 
 	if (ack->boot > boot_to(p, peer) && ack->boot < UINT64_MAX)
 		outlive(p, peer, ack->boot);
-	if (ack->boot != boot_to(p, peer) || ack->sequence != c->sequence || peer->acked == c->sequence)
+	if (ack->boot != boot_to(p, peer) || ack->sequence != c->sequence ||
+	    peer->acked == c->sequence)
 		return;
 	peer->acked = c->sequence;
 	p->counters.acknowledged++;
 }
 
-/* Called for what came over the very plane of the path, from its peer. The 64 bits of a probe that is still undecided prove it. */
-void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_echo *echo, uint64_t now)
+/*
+ * Called for what came over the very plane of the path, from its peer. The 64 bits of a probe that
+ * is still undecided prove it.
+ */
+void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane,
+		      const struct notice_echo *echo, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
 	uint32_t before = path->loss.newest_answered;
@@ -394,7 +424,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;
 	if (path->returning >> probe.local_sub_port & 1) {
-		path->returning &= (uint8_t)~(1u << probe.local_sub_port);
+		path->returning &= (uint8_t) ~(1u << probe.local_sub_port);
 		prober_tell_links(p, peer, plane, now);
 	}
 	if (t.has_arrival) {

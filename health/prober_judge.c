@@ -1,16 +1,18 @@
 /* prober_judge.c - see prober_internal.h: what is known of a path, and what follows from it */
 #include "prober_internal.h"
 
-#define LOST_MIN (GRAY_LOST_MIN + 2) /* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
-#define RATE_NS	 (300 * PROBER_MS_NS) /* losses closer together than that are one event, ... */
-#define RATE_PROBES (LOSS_RTT_WINDOW / 2) /* ... where the window is longer than that */
+/* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
+#define LOST_MIN      (GRAY_LOST_MIN + 2)
+#define RATE_NS	      (300 * PROBER_MS_NS) /* losses closer together than that are one event, ... */
+#define RATE_PROBES   (LOSS_RTT_WINDOW / 2) /* ... where the window is longer than that */
 #define SUSPICION_MAX 20 /* losses; by then one sub-port is found to blame, or it is the path */
-#define HEALED_RUN 50 /* a path that has lost none of so many may be healed: its next loss will tell */
-#define BLIND_NS (200 * PROBER_MS_NS)
-#define HURRY_NS (1000 * PROBER_MS_NS)
+/* a path that has lost none of so many may be healed: its next loss will tell */
+#define HEALED_RUN   50
+#define BLIND_NS     (200 * PROBER_MS_NS)
+#define HURRY_NS     (1000 * PROBER_MS_NS)
 #define QUIET_BURSTS 6u
-#define ASKED_MAX  64u  /* other peers whose word tells a dead leaf from a dead peer */
-#define SEARCH_MAX 512u /* looked at for them */
+#define ASKED_MAX    64u  /* other peers whose word tells a dead leaf from a dead peer */
+#define SEARCH_MAX   512u /* looked at for them */
 
 /* ---- evidence ------------------------------------------------------------ */
 
@@ -19,28 +21,39 @@ bool prober_is_overdue(const struct prober *p, const struct prober_path *path, u
 	return path->silent_since_ns && now >= path->silent_since_ns + p->times.interval_ns;
 }
 
-/* Since we were late the peer has answered over another plane what was sent after something that is unanswered here. */
-static bool is_in_time_elsewhere(const struct prober *p, const struct prober_peer *peer, uint32_t plane)
+/*
+ * Since we were late the peer has answered over another plane what was sent after something that is
+ * unanswered here.
+ */
+static bool is_in_time_elsewhere(const struct prober *p, const struct prober_peer *peer,
+				 uint32_t plane)
 {
 	uint64_t first_sent;
 	uint32_t n;
 
 	loss_rtt_silent_since(&peer->paths[plane].loss, p->late_ns, 1, &n, &first_sent);
 	for (uint32_t i = 0; first_sent && i < peer->n_planes; i++)
-		if (i != plane && peer->paths[i].wanted && peer->paths[i].loss.newest_answered_sent_ns >= first_sent)
+		if (i != plane && peer->paths[i].wanted &&
+		    peer->paths[i].loss.newest_answered_sent_ns >= first_sent)
 			return true;
 	return false;
 }
 
-/* We were late ourselves, so others may have been: until they are seen to be no longer, or the time for it is over. */
-static bool is_late(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+/*
+ * We were late ourselves, so others may have been: until they are seen to be no longer, or the time
+ * for it is over.
+ */
+static bool is_late(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		    uint64_t now)
 {
-	return now < p->full_until_ns || (now < p->late_until_ns && !is_in_time_elsewhere(p, peer, plane));
+	return now < p->full_until_ns ||
+	       (now < p->late_until_ns && !is_in_time_elsewhere(p, peer, plane));
 }
 
 /*
- * What fits into an interval passes between two probes. Beyond that a probe and its answer each wait at four ports, behind what
- * is there already: on links of 50 Mb/s, each carrying one of 64 KiB at a time, a plane that works is quiet for up to 47 ms.
+ * What fits into an interval passes between two probes. Beyond that a probe and its answer each
+ * wait at four ports, behind what is there already: on links of 50 Mb/s, each carrying one of 64
+ * KiB at a time, a plane that works is quiet for up to 47 ms.
  */
 static uint64_t quiet_ns(const struct prober *p, uint64_t burst_ns)
 {
@@ -50,9 +63,9 @@ static uint64_t quiet_ns(const struct prober *p, uint64_t burst_ns)
 }
 
 /*
- * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. Otherwise replies may be behind
- * what fills it: an allowance for queues that no reply has told of yet, and twice what they took of late. If we ran late
- * ourselves, no link's speed says how long.
+ * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for.
+ * Otherwise replies may be behind what fills it: an allowance for queues that no reply has told of
+ * yet, and twice what they took of late. If we ran late ourselves, no link's speed says how long.
  */
 static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
@@ -66,15 +79,19 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	return probe_fsm_queue(late ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
 
-/* Overdue is what takes an interval longer than any reply of late; missing is what would be silence. */
-void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now, uint32_t *clean,
-		 uint32_t *punctual)
+/*
+ * Overdue is what takes an interval longer than any reply of late; missing is what would be
+ * silence.
+ */
+void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		 uint64_t now, uint32_t *clean, uint32_t *punctual)
 {
 	const struct loss_rtt *l = &peer->paths[plane].loss;
 
-	*clean = loss_rtt_clean_run(l, now,
-				    probe_fsm_silence(&p->times, p->ports->gpus[peer->gpu].burst_ns[plane]) +
-					    margin_of(p, peer, plane, now));
+	*clean = loss_rtt_clean_run(
+		l, now,
+		probe_fsm_silence(&p->times, p->ports->gpus[peer->gpu].burst_ns[plane]) +
+			margin_of(p, peer, plane, now));
 	*punctual = loss_rtt_clean_run(l, now, p->times.interval_ns + l->rtt_peak_ns);
 }
 
@@ -86,14 +103,17 @@ bool prober_has_losses(const struct prober_path *path)
 /* Beyond what is tolerated, full queues aside. */
 static bool is_losing(const struct prober *p, const struct prober_path *path)
 {
-	return path->loss.n_lost >= (path->suspicion ? SUSPICION_MAX : LOST_MIN) && loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
+	return path->loss.n_lost >= (path->suspicion ? SUSPICION_MAX : LOST_MIN) &&
+	       loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
 }
 
 /*
- * Since when a path is silent: data that was acknowledged over it is no silence. But who says so is a client, so it counts for
- * no longer than probes may be skipped for it: it delays what probes say, and never prevents it.
+ * Since when a path is silent: data that was acknowledged over it is no silence. But who says so is
+ * a client, so it counts for no longer than probes may be skipped for it: it delays what probes
+ * say, and never prevents it.
  */
-static uint64_t silent_since(const struct prober *p, const struct prober_path *path, uint64_t probes_ns)
+static uint64_t silent_since(const struct prober *p, const struct prober_path *path,
+			     uint64_t probes_ns)
 {
 	uint64_t most = probes_ns + PROBER_SKIP_MAX * p->times.interval_ns;
 
@@ -107,8 +127,11 @@ static uint64_t last_sent_ns(const struct prober_path *path)
 	return path->loss.ring[(path->loss.next - 1) % LOSS_RTT_WINDOW].sent_ns;
 }
 
-/* Do the other peers of this plane suffer alike? Only those that reflect at all, and were asked of late, can tell; of very many,
- * some: a thousand paths that go down at once must not each look at a thousand. */
+/*
+ * Do the other peers of this plane suffer alike? Only those that reflect at all, and were asked of
+ * late, can tell; of very many, some: a thousand paths that go down at once must not each look at a
+ * thousand.
+ */
 static enum probe_where locate(const struct prober *p, const struct prober_peer *peer,
 			       uint32_t plane, uint64_t now)
 {
@@ -119,8 +142,8 @@ static enum probe_where locate(const struct prober *p, const struct prober_peer 
 		const struct prober_peer *other = p->peers[(peer->index + i) % p->n_peers];
 		const struct prober_path *path = &other->paths[plane];
 
-		if (other->gpu != peer->gpu || !path->wanted ||
-		    !path->answered_ever || last_sent_ns(path) < since)
+		if (other->gpu != peer->gpu || !path->wanted || !path->answered_ever ||
+		    last_sent_ns(path) < since)
 			continue;
 		others++;
 		suffering += path->fsm.state == PROBE_DOWN || prober_is_overdue(p, path, now) ||
@@ -131,15 +154,21 @@ static enum probe_where locate(const struct prober *p, const struct prober_peer 
 	return 2 * suffering >= others ? PROBE_IN_FABRIC : PROBE_REMOTE;
 }
 
-/* Not itself silent for longer than its replies have been taking: the peer may have gone away since it answered there last. */
-static bool is_answering(const struct prober *p, const struct prober_path *path, uint64_t burst_ns, uint64_t now)
+/*
+ * Not itself silent for longer than its replies have been taking: the peer may have gone away since
+ * it answered there last.
+ */
+static bool is_answering(const struct prober *p, const struct prober_path *path, uint64_t burst_ns,
+			 uint64_t now)
 {
-	return !path->silent_since_ns ||
-	       now < path->silent_since_ns + probe_fsm_silence(&p->times, burst_ns) + 2 * path->loss.rtt_peak_ns;
+	return !path->silent_since_ns || now < path->silent_since_ns +
+							 probe_fsm_silence(&p->times, burst_ns) +
+							 2 * path->loss.rtt_peak_ns;
 }
 
 /* What is sent over other planes from then on tells of a silence since since_ns. */
-static uint64_t telling_ns(const struct probe_fsm_times *times, uint64_t burst_ns, uint64_t since_ns)
+static uint64_t telling_ns(const struct probe_fsm_times *times, uint64_t burst_ns,
+			   uint64_t since_ns)
 {
 	return since_ns + probe_fsm_silence(times, burst_ns) - times->interval_ns;
 }
@@ -155,9 +184,10 @@ static void compare(const struct prober_path *path, const struct prober_path *ot
 	uint64_t nth_sent, since;
 	uint32_t n;
 
-	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns, times->detect_multiplier, &n,
-				      &nth_sent);
-	if (!nth_sent || other->loss.newest_answered_sent_ns <= prober_larger(nth_sent, telling_ns(times, e->burst_ns, since)))
+	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns,
+				      times->detect_multiplier, &n, &nth_sent);
+	if (!nth_sent || other->loss.newest_answered_sent_ns <=
+				 prober_larger(nth_sent, telling_ns(times, e->burst_ns, since)))
 		return;
 	if (e->answers_elsewhere && since >= e->silent_since_ns)
 		return; /* another plane already says more */
@@ -167,18 +197,21 @@ static void compare(const struct prober_path *path, const struct prober_path *ot
 }
 
 /*
- * Another plane that works, over which the peer answered meanwhile: of as many probes, sent in the very time in which ours were
- * lost, at most a quarter as many are unanswered. A peer that was away for a moment has lost alike on all planes; and one burst
- * of losses is no rate: what lasts is found as silence.
+ * Another plane that works, over which the peer answered meanwhile: of as many probes, sent in the
+ * very time in which ours were lost, at most a quarter as many are unanswered. A peer that was away
+ * for a moment has lost alike on all planes; and one burst of losses is no rate: what lasts is
+ * found as silence.
  */
-static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer *peer, uint32_t plane)
+static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer *peer,
+			       uint32_t plane)
 {
 	uint64_t half_window = RATE_PROBES * p->times.interval_ns;
 	const struct loss_rtt *ours = &peer->paths[plane].loss;
 	uint32_t n, lost, n_ours, lost_ours;
 	uint64_t from_ns, to_ns;
 
-	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns) || to_ns - from_ns < (half_window < RATE_NS ? half_window : RATE_NS))
+	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns) ||
+	    to_ns - from_ns < (half_window < RATE_NS ? half_window : RATE_NS))
 		return false;
 	loss_rtt_between(ours, from_ns, to_ns, &n_ours, &lost_ours);
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
@@ -194,7 +227,8 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 }
 
 static struct probe_evidence gather(struct prober *p, const struct prober_peer *peer,
-				    uint32_t plane, const struct probe_fsm_times *times, uint64_t now)
+				    uint32_t plane, const struct probe_fsm_times *times,
+				    uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
 	struct probe_evidence e = {.margin_ns = margin_of(p, peer, plane, now),
@@ -207,13 +241,15 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		e.silent_since_ns = silent_since(p, path, path->silent_since_ns);
 		return e;
 	}
-	e.silent_since_ns =
-		loss_rtt_silent_since(&path->loss, 0, times->detect_multiplier, &e.n_silent, &nth_sent);
+	e.silent_since_ns = loss_rtt_silent_since(&path->loss, 0, times->detect_multiplier,
+						  &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
 			compare(path, &peer->paths[i], times, &e);
-	e.lossy = is_losing(p, path) && loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < HEALED_RUN && is_clean_elsewhere(p, peer, plane);
+	e.lossy = is_losing(p, path) &&
+		  loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < HEALED_RUN &&
+		  is_clean_elsewhere(p, peer, plane);
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);
@@ -223,8 +259,8 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 /* ---- judgement ----------------------------------------------------------- */
 
 /*
- * Losses that one sub-port explains take that sub-port out, and not the plane. A foreign reflector does not say which probe it
- * answers: nothing can be told by which it does not.
+ * Losses that one sub-port explains take that sub-port out, and not the plane. A foreign reflector
+ * does not say which probe it answers: nothing can be told by which it does not.
  */
 static bool blame(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
@@ -236,7 +272,8 @@ static bool blame(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 	if (path->third_party || !prober_has_losses(path) || path->blamed_at == path->loss.settled)
 		return false;
 	path->blamed_at = path->loss.settled;
-	finding = gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port);
+	finding =
+		gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port);
 	path->suspicion = finding == GRAY_SUSPICION;
 	if (finding != GRAY_FOUND)
 		return false;
@@ -266,8 +303,10 @@ static bool judge_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	return change.new_state == PROBE_DOWN;
 }
 
-/* A leaf that has died shows on its other paths within an interval: one probe less convinces there. What they know does not
- * change within a tick. */
+/*
+ * A leaf that has died shows on its other paths within an interval: one probe less convinces there.
+ * What they know does not change within a tick.
+ */
 static void judge_companions(struct prober *p, const struct prober_peer *first, uint32_t plane,
 			     uint64_t now)
 {
@@ -289,7 +328,8 @@ static void judge_companions(struct prober *p, const struct prober_peer *first, 
 }
 
 /* It is the plane before it is a queue: what other planes have to tell of it is asked at once. */
-bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		     uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
 
@@ -297,11 +337,14 @@ bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uin
 	       now >= p->planes[peer->gpu][plane].heard_ns + p->times.interval_ns;
 }
 
-bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of, uint32_t plane, uint64_t now)
+bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of,
+		       uint32_t plane, uint64_t now)
 {
-	uint64_t telling = telling_ns(&p->times, p->ports->gpus[peer->gpu].burst_ns[of], peer->paths[of].silent_since_ns);
+	uint64_t telling = telling_ns(&p->times, p->ports->gpus[peer->gpu].burst_ns[of],
+				      peer->paths[of].silent_since_ns);
 
-	return plane != of && peer->paths[plane].wanted && now > telling && peer->paths[plane].sent_ns <= telling;
+	return plane != of && peer->paths[plane].wanted && now > telling &&
+	       peer->paths[plane].sent_ns <= telling;
 }
 
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)

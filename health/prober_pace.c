@@ -9,9 +9,13 @@
 #define COUNT_NS     (100 * PROBER_MS_NS)  /* how often the budget is shared out anew */
 #define SATURATED_NS                                                                               \
 	(500 * PROBER_MS_NS) /* a machine without idle time is taken for full for that long */
-#define SATURATED_COUNTS 2u /* ... in a row without idle time: the kernel counts in ticks of 10 ms, and one is soon over by chance */
-#define YIELD_MAX     3u /* intervals without a probe of ours are the most */
-#define BUSY_PERCENT 97u
+/*
+ * ... in a row without idle time: the kernel counts in ticks of 10 ms, and one is soon over by
+ * chance
+ */
+#define SATURATED_COUNTS 2u
+#define YIELD_MAX	 3u /* intervals without a probe of ours are the most */
+#define BUSY_PERCENT	 97u
 #define BY_TICK_PER_S                                                                              \
 	8000u /* replies beyond which waking up for each would cost more than it gains */
 
@@ -87,10 +91,12 @@ void prober_pace_share(struct prober *p, uint64_t now)
 	choose_reading(p, now - p->counted_ns);
 	look_at_load(p, now);
 	p->counted_ns = now;
+	/* a slow one counts nothing, an eager one several times */
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
-			if (p->peers[i]->paths[plane].wanted) /* a slow one counts nothing, an eager one several times */
-				n_fast += p->times.interval_ns / interval_of(p, p->peers[i], plane, now);
+			if (p->peers[i]->paths[plane].wanted)
+				n_fast += p->times.interval_ns /
+					  interval_of(p, p->peers[i], plane, now);
 	p->takes_turns = n_fast * UINT64_C(1000000000) / p->options.times.interval_ns >
 			 p->options.turns_beyond_per_s;
 	fair = n_fast * UINT64_C(1000000000) / p->options.max_probes_per_s;
@@ -126,7 +132,8 @@ static bool may_yield(const struct prober *p, const struct prober_peer *peer, ui
 	const struct prober_path *path = &peer->paths[plane];
 
 	return p->takes_turns && path->fsm.state == PROBE_UP && !path->returning &&
-	       !path->third_party && !(path->gray.mask[GRAY_LOCAL] | path->gray.mask[GRAY_REMOTE]) &&
+	       !path->third_party &&
+	       !(path->gray.mask[GRAY_LOCAL] | path->gray.mask[GRAY_REMOTE]) &&
 	       interval_of(p, peer, plane, now) <= p->times.interval_ns &&
 	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier &&
 	       !prober_io_has_news(p, peer, now);
@@ -144,24 +151,31 @@ uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, u
 	const struct prober_path *path = &peer->paths[plane];
 	uint64_t interval = interval_of(p, peer, plane, now);
 
-	/* the next turn is the peer's, if it has been taking turns: ours comes only if it misses its own */
+	/*
+	 * the next turn is the peer's, if it has been taking turns: ours comes only if it misses
+	 * its own
+	 */
 	if (may_yield(p, peer, plane, now) && now < path->heard_ns + YIELD_MAX * interval)
 		return now + interval + slack_of(p, path);
 	return now + jittered(p, interval);
 }
 
 /* Nothing has been lost or is waited for, and the peer takes its turns. */
-bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			   uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
 
-	return may_yield(p, peer, plane, now) && !path->silent_since_ns && !path->loss.n_lost && !path->loss.n_queued &&
-	       path->n_turns % PROBER_RTT_TURNS && now < path->heard_ns + YIELD_MAX * p->times.interval_ns;
+	return may_yield(p, peer, plane, now) && !path->silent_since_ns && !path->loss.n_lost &&
+	       !path->loss.n_queued && path->n_turns % PROBER_RTT_TURNS &&
+	       now < path->heard_ns + YIELD_MAX * p->times.interval_ns;
 }
 
-bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now)
+bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer,
+			      uint32_t plane, uint64_t now)
 {
-	return may_yield(p, peer, plane, now) && peer->paths[plane].next_ns <= now + p->times.interval_ns;
+	return may_yield(p, peer, plane, now) &&
+	       peer->paths[plane].next_ns <= now + p->times.interval_ns;
 }
 
 uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
@@ -169,9 +183,13 @@ uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, 
 {
 	const struct prober_path *path = &peer->paths[plane];
 
-	/* two probes that cross are no doubt yet; chance will tell which end comes first from now on */
+	/*
+	 * two probes that cross are no doubt yet; chance will tell which end comes first from now
+	 * on
+	 */
 	if (!may_yield(p, peer, plane, now) ||
 	    (path->silent_since_ns && now > path->silent_since_ns + slack_of(p, path)))
 		return path->next_ns;
-	return smaller(now + jittered(p, p->times.interval_ns), path->sent_ns + YIELD_MAX * p->times.interval_ns);
+	return smaller(now + jittered(p, p->times.interval_ns),
+		       path->sent_ns + YIELD_MAX * p->times.interval_ns);
 }

@@ -5,15 +5,18 @@
 #include <string.h>
 #include <syslog.h>
 
-#define LEARN_S	    0.005
-#define WATCH_S	    0.05
-#define WATCH_NS    (50 * PROBER_MS_NS)
-#define LEARN_BURST 16u	 /* probes at a time: at most 3,200 a second while anything is to be learned, */
-#define WATCH_BURST 4u	 /* 80 a second while all is known: ordinary probes notice sooner that something has changed */
+#define LEARN_S	 0.005
+#define WATCH_S	 0.05
+#define WATCH_NS (50 * PROBER_MS_NS)
+/* probes at a time: at most 3,200 a second while anything is to be learned, */
+#define LEARN_BURST 16u
+/* 80 a second while all is known: ordinary probes notice sooner that something has changed */
+#define WATCH_BURST 4u
 #define SCAN_PEERS  256u /* looked at at a time */
 
 /* Who sends data binds such a port to its own address: no socket of the prober's may hold it. */
-_Static_assert(UDP_LAST_PORT < PORT_MAP_FIRST_PORT, "a port found for data may be one of the prober's own");
+_Static_assert(UDP_LAST_PORT < PORT_MAP_FIRST_PORT,
+	       "a port found for data may be one of the prober's own");
 
 static bool is_due(const struct prober_path *path)
 {
@@ -67,7 +70,8 @@ static void watch(struct prober *p, uint64_t now)
 		struct prober_peer *peer = p->peers[p->ports_watch_turn++ % p->n_peers];
 
 		for (uint32_t plane = 0; plane < peer->n_planes; plane++)
-			if (is_due(&peer->paths[plane]) && port_map_is_settled(&peer->paths[plane].map))
+			if (is_due(&peer->paths[plane]) &&
+			    port_map_is_settled(&peer->paths[plane].map))
 				n_sent += send_one(p, peer, plane, now);
 	}
 }
@@ -104,8 +108,8 @@ static void on_turn(struct ev_loop *loop, ev_timer *w, int revents)
 	ev_timer_again(loop, w);
 }
 
-void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane, const struct notice_trailer *t,
-			  uint64_t now)
+void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			  const struct notice_trailer *t, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
 	struct port_map_entry entries[PORT_MAP_SLOTS];
@@ -113,14 +117,15 @@ void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t p
 	uint32_t n;
 
 	if (!t->has_arrival || t->arrival.plane != plane ||
-	    !port_map_arrived(&path->map, now, t->stamp.sequence, t->stamp.nonce, t->arrival.sub_port,
-			      t->arrival.n_sub_ports)) {
+	    !port_map_arrived(&path->map, now, t->stamp.sequence, t->stamp.nonce,
+			      t->arrival.sub_port, t->arrival.n_sub_ports)) {
 		p->counters.unknown++;
 		return;
 	}
 	p->counters.ports_answered++;
 	if (port_map_news(&path->map, entries, &n, &rehashed) && p->handlers->on_ports)
-		p->handlers->on_ports(p->arg, peer->gpu, &peer->address, plane, entries, n, rehashed);
+		p->handlers->on_ports(p->arg, peer->gpu, &peer->address, plane, entries, n,
+				      rehashed);
 }
 
 int prober_ports_open(struct prober *p, uint8_t dscp)
@@ -136,10 +141,12 @@ int prober_ports_open(struct prober *p, uint8_t dscp)
 
 			if (IN6_IS_ADDR_UNSPECIFIED(&gpu->address[family]))
 				continue;
-			rc = udp_raw_open(&p->raw[g][family], &gpu->address[family], dscp, n_devices);
+			rc = udp_raw_open(&p->raw[g][family], &gpu->address[family], dscp,
+					  n_devices);
 			if (rc == -EPERM) {
 				p->handlers->on_log(p->arg, LOG_WARNING,
-						    "where the data's source ports lead is not learned: no CAP_NET_RAW");
+						    "where the data's source ports lead is not "
+						    "learned: no CAP_NET_RAW");
 				return 0;
 			}
 			if (rc)

@@ -1,4 +1,7 @@
-/* prober_rx.c - see prober_internal.h: whether anything at all comes in over a plane, whoever sent it */
+/*
+ * prober_rx.c - see prober_internal.h: whether anything at all comes in over a plane, whoever sent
+ * it
+ */
 #include <net/if.h>
 
 #include "prober_internal.h"
@@ -52,7 +55,10 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 			known = true;
 			sum += packets;
 		}
-	/* after a pause there is nothing to compare with: the benefit of the doubt, as if no count can be read */
+	/*
+	 * after a pause there is nothing to compare with: the benefit of the doubt, as if no count
+	 * can be read
+	 */
 	if (!known || sum != s->packets || now > s->sampled_ns + 2 * p->times.interval_ns)
 		s->heard_ns = now;
 	s->packets = sum;

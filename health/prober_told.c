@@ -1,4 +1,7 @@
-/* prober_told.c - see prober_internal.h: what the daemon says of routes, links, capacity and traffic */
+/*
+ * prober_told.c - see prober_internal.h: what the daemon says of routes, links, capacity and
+ * traffic
+ */
 #include <errno.h>
 
 #include "prober_internal.h"
@@ -36,8 +39,12 @@ static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	prober_rearm(p);
 	if (!path->fsm.reason) {
 		probe_fsm_init(&path->fsm, &p->times, was_down, now);
-		/* a route of ours says nothing of the way back, and a peer that answers elsewhere tells within a few probes */
-		if (!was_down && answers(peer) && probe_fsm_cut(&path->fsm, &p->times, now, &change))
+		/*
+		 * a route of ours says nothing of the way back, and a peer that answers elsewhere
+		 * tells within a few probes
+		 */
+		if (!was_down && answers(peer) &&
+		    probe_fsm_cut(&path->fsm, &p->times, now, &change))
 			cut = &change;
 	}
 	/* probes of before the break say nothing */
@@ -104,7 +111,7 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 		if (peer->gpu != gpu || plane >= peer->n_planes)
 			continue;
 		path = &peer->paths[plane];
-		path->returning &= (uint8_t)~(1u << sub_port);
+		path->returning &= (uint8_t) ~(1u << sub_port);
 		if (up && path->fsm.state != PROBE_UNPROVEN)
 			path->returning |= (uint8_t)(1u << sub_port);
 		if (path->fsm.state != PROBE_UNPROVEN)
@@ -121,7 +128,8 @@ uint32_t prober_unrouted(const struct prober_path *path, uint64_t now)
 	return now < path->unrouted_until_ns ? path->unrouted : 0;
 }
 
-void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane, uint32_t sub_ports)
+void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
+		   uint32_t sub_ports)
 {
 	struct prober_peer *peer = prober_peer_find(p, gpu, address);
 	uint64_t now = prober_now_ns();
@@ -131,7 +139,9 @@ void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *addres
 	if (!peer || plane >= peer->n_planes)
 		return;
 	path = &peer->paths[plane];
-	unrouted = (uint8_t)(sub_ports ? ((1u << p->ports->gpus[gpu].n_sub_ports[plane]) - 1) & ~sub_ports : 0);
+	unrouted = (uint8_t)(sub_ports ? ((1u << p->ports->gpus[gpu].n_sub_ports[plane]) - 1) &
+						 ~sub_ports
+				       : 0);
 	if (unrouted == path->unrouted)
 		return;
 	either = unrouted | path->unrouted;
@@ -184,7 +194,8 @@ void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 	/* what a client says of the future is not heeded */
 	if (acked_ns <= now)
 		peer->paths[plane].acked_ns = prober_larger(peer->paths[plane].acked_ns, acked_ns);
-	if (posted_ns > now || posted_ns + PROBER_ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
+	if (posted_ns > now ||
+	    posted_ns + PROBER_ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
 		return;
 	if (now >= peer->active_until_ns)
 		for (uint32_t i = 0; i < peer->n_planes; i++) {

@@ -14,9 +14,9 @@
 #define RATE_PER_S     200000.
 #define BURST	       20000.
 #define REQUIRED_RX_US 1000
-#define BY_TICK_MIN    16u /* probes within a tick: so many that they are answered at its end */
+#define BY_TICK_MIN    16u   /* probes within a tick: so many that they are answered at its end */
 #define TICK_S	       0.003 /* unless somebody drains it sooner */
-#define ROUNDS	       8 /* batches taken from one socket before others get their turn */
+#define ROUNDS	       8     /* batches taken from one socket before others get their turn */
 
 struct socket {
 	struct reflector *reflector;
@@ -72,12 +72,17 @@ static void heed(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
 	reply->has_ack = r->handlers->on_capacity(r->arg, gpu, peer, &t->capacity, &reply->ack);
 }
 
-/* Where the answer leaves: by the device of arrival, or by another of the plane if that one has no routes. */
-static int way_back(const struct socket *s, const struct udp_packet *in, uint32_t plane, uint32_t sub_port)
+/*
+ * Where the answer leaves: by the device of arrival, or by another of the plane if that one has no
+ * routes.
+ */
+static int way_back(const struct socket *s, const struct udp_packet *in, uint32_t plane,
+		    uint32_t sub_port)
 {
 	const struct reflector *r = s->reflector;
 	const struct sub_ports_gpu *g = &r->ports->gpus[s->gpu];
-	uint32_t avoided = r->handlers->avoided ? r->handlers->avoided(r->arg, s->gpu, &in->from, plane) : 0;
+	uint32_t avoided =
+		r->handlers->avoided ? r->handlers->avoided(r->arg, s->gpu, &in->from, plane) : 0;
 	uint32_t others = g->live[plane] & ~avoided;
 
 	if (!(avoided >> sub_port & 1) || !others)
@@ -86,20 +91,22 @@ static int way_back(const struct socket *s, const struct udp_packet *in, uint32_
 }
 
 /* true: the prober's next probe is the answer. */
-static bool hand_over(struct socket *s, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
-		      const struct notice_trailer *t)
+static bool hand_over(struct socket *s, const struct in6_addr *peer, uint32_t plane,
+		      uint32_t sub_port, const struct notice_trailer *t)
 {
 	struct reflector *r = s->reflector;
 
-	return r->handlers->on_heard && r->handlers->on_heard(r->arg, s->gpu, peer, plane, sub_port, t) && t->has_defer &&
+	return r->handlers->on_heard &&
+	       r->handlers->on_heard(r->arg, s->gpu, peer, plane, sub_port, t) && t->has_defer &&
 	       t->has_stamp;
 }
 
 /*
- * Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted. as_data: it came to the
- * data's port, and says where the answer is to go.
+ * Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted.
+ * as_data: it came to the data's port, and says where the answer is to go.
  */
-static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data, struct udp_packet *out)
+static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
+		    struct udp_packet *out)
 {
 	struct reflector *r = s->reflector;
 	struct notice_ends ends = {in->from, s->address}, back = {s->address, in->from};
@@ -125,7 +132,8 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	if (!may_answer(r))
 		goto drop;
 	counter = &r->counters.malformed;
-	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) || as_data != t.has_return ||
+	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) ||
+	    as_data != t.has_return ||
 	    (as_data && (t.has_capacity || t.back.port < UDP_FIRST_PORT)))
 		goto drop;
 	if (!as_data && hand_over(s, &in->from, plane, sub_port, &t) && !t.has_capacity) {
@@ -185,7 +193,10 @@ static unsigned answer_all(struct socket *s)
 	return sum;
 }
 
-/* The first of a burst is answered at once; those within a tick after it, if they are many, together. */
+/*
+ * The first of a burst is answered at once; those within a tick after it, if they are many,
+ * together.
+ */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct socket *s = w->data;

@@ -2,10 +2,11 @@
  * reflector.h - answers S-BFD probes (SBFDReflector, RFC 7880 section 7.2), without any state of a
  * session.
  *
- * Solely owns: one socket on UDP 7784 per local address, and one that hears probes which travel as data does (udp_raw.h).
- * In: probes; which device is which sub-port, and which of them has only just come back. Out: replies, on the very device where
- * the probe arrived (on another of its plane while that one has carrier and no route yet: what leaves by it is lost); capacity
- * notices that came with an authentic probe. Thread: the loop's.
+ * Solely owns: one socket on UDP 7784 per local address, and one that hears probes which travel as
+ * data does (udp_raw.h). In: probes; which device is which sub-port, and which of them has only
+ * just come back. Out: replies, on the very device where the probe arrived (on another of its plane
+ * while that one has carrier and no route yet: what leaves by it is lost); capacity notices that
+ * came with an authentic probe. Thread: the loop's.
  *
  * Answered is only what came with a hop limit of 254 or 255 (one router at most between two GPUs),
  * to our discriminator, in demand mode, over a sub-port of the GPU that it is addressed to, and not
@@ -26,23 +27,30 @@ struct reflector;
 
 struct reflector_handlers {
 	/*
-	 * An authentic notice of peer to local_gpu. Called for repetitions too. true: *held is the newest that is held of
-	 * that peer, and is told to it; another than this one, if this one is older. false: none is held, and none told.
+	 * An authentic notice of peer to local_gpu. Called for repetitions too. true: *held is the
+	 * newest that is held of that peer, and is told to it; another than this one, if this one
+	 * is older. false: none is held, and none told.
 	 */
 	bool (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    const struct notice_capacity *capacity, struct notice_ack *held);
 	/*
-	 * A probe of peer to local_gpu came over that sub-port; it may say that the peer hears us, echo one of ours, or ask for no
-	 * answer of its own (has_defer): true, if that is answered by a probe of ours. May be NULL.
+	 * A probe of peer to local_gpu came over that sub-port; it may say that the peer hears us,
+	 * echo one of ours, or ask for no answer of its own (has_defer): true, if that is answered
+	 * by a probe of ours. May be NULL.
 	 */
-	bool (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
-			 const struct notice_trailer *probe);
-	/* Bit s: what is sent to peer out of sub-port s of that plane is not known to leave. May be NULL. */
-	uint32_t (*avoided)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane);
+	bool (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+			 uint32_t sub_port, const struct notice_trailer *probe);
+	/*
+	 * Bit s: what is sent to peer out of sub-port s of that plane is not known to leave. May be
+	 * NULL.
+	 */
+	uint32_t (*avoided)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
+			    uint32_t plane);
 };
 
 struct reflector_counters {
-	uint64_t answered, deferred, as_data, malformed, hop_limit, discriminator, wrong_device, limited, forged;
+	uint64_t answered, deferred, as_data, malformed, hop_limit, discriminator, wrong_device,
+		limited, forged;
 };
 
 /* ports and key are borrowed for the reflector's life. 0 or -errno; -EADDRINUSE: another S-BFD
@@ -52,11 +60,15 @@ int reflector_create(struct reflector **out, struct ev_loop *loop, const struct 
 		     const struct reflector_handlers *handlers, void *arg);
 void reflector_destroy(struct reflector *r);
 /*
- * Makes what answers take to leave by that device now, before probes of our own may have taken the last descriptor: peers
- * judge the plane by our answers. 0 or -errno; without it each answer tries again.
+ * Makes what answers take to leave by that device now, before probes of our own may have taken the
+ * last descriptor: peers judge the plane by our answers. 0 or -errno; without it each answer tries
+ * again.
  */
 int reflector_pin(struct reflector *r, uint32_t gpu, int ifindex);
-/* Hears and answers what has come in, without waiting for the loop: it may be what somebody else is about to miss. */
+/*
+ * Hears and answers what has come in, without waiting for the loop: it may be what somebody else is
+ * about to miss.
+ */
 void reflector_drain(struct reflector *r);
 void reflector_counters(const struct reflector *r, struct reflector_counters *out);
 

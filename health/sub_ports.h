@@ -20,7 +20,8 @@ struct sub_ports_gpu {
 	uint32_t n_sub_ports[SUB_PORTS_MAX_PLANES];
 	int ifindex[SUB_PORTS_MAX_PLANES][SUB_PORTS_MAX_SUB_PORTS]; /* 0: no such device now */
 	uint32_t live[SUB_PORTS_MAX_PLANES]; /* bit s: sub-port s has carrier */
-	uint64_t burst_ns[SUB_PORTS_MAX_PLANES]; /* what 64 KiB (a segmentation batch) take on its slowest link; 0: not known */
+	/* what 64 KiB (a segmentation batch) take on its slowest link; 0: not known */
+	uint64_t burst_ns[SUB_PORTS_MAX_PLANES];
 };
 
 struct sub_ports {

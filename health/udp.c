@@ -103,9 +103,10 @@ static int set_options(int fd, bool v4, uint8_t dscp)
 	int rc;
 
 	if (v4) {
+		/* spares an id for each */
 		if ((rc = set(fd, IPPROTO_IP, IP_TTL, HOP_LIMIT)) ||
 		    (rc = set(fd, IPPROTO_IP, IP_TOS, dscp << 2)) ||
-		    (rc = set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)) || /* spares an id for each */
+		    (rc = set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)) ||
 		    (rc = set(fd, IPPROTO_IP, IP_PKTINFO, 1)) ||
 		    (rc = set(fd, IPPROTO_IP, IP_RECVTTL, 1)) ||
 		    (rc = set(fd, IPPROTO_IP, IP_FREEBIND, 1)))
@@ -120,8 +121,9 @@ static int set_options(int fd, bool v4, uint8_t dscp)
 			return rc;
 	}
 	/*
-	 * A burst of a thousand peers at once must not overflow; and what waits in one device's queue counts against the
-	 * socket, which must be able to send by the others meanwhile. Less than asked for is fine.
+	 * A burst of a thousand peers at once must not overflow; and what waits in one device's
+	 * queue counts against the socket, which must be able to send by the others meanwhile. Less
+	 * than asked for is fine.
 	 */
 	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BUFFER))
 		set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER);
@@ -130,7 +132,10 @@ static int set_options(int fd, bool v4, uint8_t dscp)
 	return 0;
 }
 
-/* RFC 7881 section 4 wants the initiator's port from the dynamic range; chance keeps off-path guessers out. */
+/*
+ * RFC 7881 section 4 wants the initiator's port from the dynamic range; chance keeps off-path
+ * guessers out.
+ */
 static int bind_dynamic(int fd, const struct in6_addr *address)
 {
 	for (unsigned i = 0; i < PORT_TRIES; i++) {
@@ -256,7 +261,9 @@ static int pinned(const struct udp_socket *s, int ifindex)
 	return -1;
 }
 
-/* Asks by a descriptor that we have: if_indextoname() would need another, of which there is none. */
+/*
+ * Asks by a descriptor that we have: if_indextoname() would need another, of which there is none.
+ */
 static bool is_gone(const struct pin *pin)
 {
 	struct ifreq r = {.ifr_ifindex = pin->ifindex};

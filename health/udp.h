@@ -26,8 +26,9 @@
 struct udp_packet {
 	uint8_t *bytes; /* UDP_PACKET_BYTES of room */
 	size_t length;
-	struct in6_addr from, to;    /* IPv4 as ::ffff:a.b.c.d */
-	uint16_t from_port, to_port; /* to_port: of packets to send; from_port: of those received, or sent by udp_raw.h */
+	struct in6_addr from, to; /* IPv4 as ::ffff:a.b.c.d */
+	/* to_port: of packets to send; from_port: of those received, or sent by udp_raw.h */
+	uint16_t from_port, to_port;
 	int ifindex;
 	int hop_limit; /* of received packets; -1: unknown */
 };
@@ -47,8 +48,8 @@ void udp_close(struct udp_socket *s);	/* NULL is fine */
 int udp_fd(const struct udp_socket *s); /* readable when something has come in */
 uint16_t udp_port(const struct udp_socket *s);
 /*
- * Makes what packets take to leave by that device, which sending would make otherwise. 0 or -errno; if that is
- * udp_is_shortage(), try again later.
+ * Makes what packets take to leave by that device, which sending would make otherwise. 0 or -errno;
+ * if that is udp_is_shortage(), try again later.
  */
 int udp_pin(struct udp_socket *s, int ifindex);
 bool udp_is_pinned(const struct udp_socket *s, int ifindex);
@@ -60,13 +61,16 @@ struct udp_packet *udp_received(struct udp_batch *b, unsigned i);
 
 /* The next packet to send, with its bytes to fill in; NULL: the batch is full, send it first. */
 struct udp_packet *udp_next(struct udp_batch *b);
-void udp_put_back(struct udp_batch *b); /* the last one that udp_next() gave is not sent after all */
+/* the last one that udp_next() gave is not sent after all */
+void udp_put_back(struct udp_batch *b);
 /* Sends and empties the batch. Packets that the kernel refuses are dropped, as a network would.
  * Returns how many it took. */
 unsigned udp_send(struct udp_socket *s, struct udp_batch *b);
 
-/* For udp_raw.c: what the kernel says beside a packet received, and is told beside one to send (96 bytes of room;
- * returns how many it took). */
+/*
+ * For udp_raw.c: what the kernel says beside a packet received, and is told beside one to send (96
+ * bytes of room; returns how many it took).
+ */
 void udp_read_control(struct msghdr *m, struct udp_packet *p);
 void udp_read_name(const struct sockaddr_storage *name, struct udp_packet *p);
 size_t udp_write_control(const struct udp_packet *p, struct msghdr *m);

@@ -11,17 +11,18 @@
 
 #include "sbfd_wire.h"
 
-#define MAX_DEVICES 128u
-#define HOP_LIMIT   255
-#define UDP_BYTES   8u
+#define MAX_DEVICES  128u
+#define HOP_LIMIT    255
+#define UDP_BYTES    8u
 #define IP_BYTES_MAX 60u
-#define FARE	    0x46415245 /* how our trailer begins */
+#define FARE	     0x46415245 /* how our trailer begins */
 
 struct udp_raw {
 	struct in6_addr address;
 	int fd; /* hears; IPv4: sends by any device */
 	unsigned n_devices;
-	int ifindex[MAX_DEVICES], fds[MAX_DEVICES]; /* IPv6 takes the device for a hint unless bound to it */
+	/* IPv6 takes the device for a hint unless bound to it */
+	int ifindex[MAX_DEVICES], fds[MAX_DEVICES];
 };
 
 static bool is_v4(const struct in6_addr *a)
@@ -30,9 +31,10 @@ static bool is_v4(const struct in6_addr *a)
 }
 
 /*
- * Passes datagrams to UDP_RAW_PORT that hold an S-BFD packet and our trailer. X: where UDP begins; the kernel shows raw
- * IPv4 sockets the IP header too, IPv6 ones not. RoCE cannot look like that: the fourth octet of its header belongs to
- * the partition key, and FARE in the middle of its payload is no accident.
+ * Passes datagrams to UDP_RAW_PORT that hold an S-BFD packet and our trailer. X: where UDP begins;
+ * the kernel shows raw IPv4 sockets the IP header too, IPv6 ones not. RoCE cannot look like that:
+ * the fourth octet of its header belongs to the partition key, and FARE in the middle of its
+ * payload is no accident.
  */
 static int filter(int fd, bool v4, bool deaf)
 {
@@ -68,14 +70,16 @@ static int set_options(int fd, bool v4, uint8_t dscp)
 	int rc;
 
 	if (v4) {
-		if ((rc = set(fd, IPPROTO_IP, IP_TTL, HOP_LIMIT)) || (rc = set(fd, IPPROTO_IP, IP_TOS, dscp << 2)) ||
+		if ((rc = set(fd, IPPROTO_IP, IP_TTL, HOP_LIMIT)) ||
+		    (rc = set(fd, IPPROTO_IP, IP_TOS, dscp << 2)) ||
 		    (rc = set(fd, IPPROTO_IP, IP_PKTINFO, 1)))
 			return rc;
 		return set(fd, IPPROTO_IP, IP_FREEBIND, 1);
 	}
 	if ((rc = set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, HOP_LIMIT)) ||
 	    (rc = set(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2)) ||
-	    (rc = set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)) || (rc = set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1)) ||
+	    (rc = set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)) ||
+	    (rc = set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1)) ||
 	    (rc = set(fd, IPPROTO_IPV6, IPV6_CHECKSUM, 6)))
 		return rc;
 	return set(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1);
@@ -102,7 +106,8 @@ static int open_fd(const struct in6_addr *address, uint8_t dscp, bool deaf)
 	bool v4 = is_v4(address);
 	struct sockaddr_storage name;
 	socklen_t length = name_of(address, &name);
-	int rc, fd = socket(v4 ? AF_INET : AF_INET6, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP);
+	int rc, fd = socket(v4 ? AF_INET : AF_INET6, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			    IPPROTO_UDP);
 
 	if (fd < 0)
 		return -errno;
@@ -116,7 +121,8 @@ static int open_fd(const struct in6_addr *address, uint8_t dscp, bool deaf)
 	return rc ? rc : fd;
 }
 
-int udp_raw_open(struct udp_raw **out, const struct in6_addr *address, uint8_t dscp, unsigned n_devices)
+int udp_raw_open(struct udp_raw **out, const struct in6_addr *address, uint8_t dscp,
+		 unsigned n_devices)
 {
 	struct udp_raw *r = calloc(1, sizeof(*r));
 
@@ -190,7 +196,8 @@ int udp_raw_receive(struct udp_raw *r, struct udp_packet *p)
 	_Alignas(struct cmsghdr) uint8_t control[96];
 	struct sockaddr_storage name;
 	struct iovec vector = {bytes, sizeof(bytes)};
-	struct msghdr m = {.msg_name = &name, .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control};
+	struct msghdr m = {
+		.msg_name = &name, .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control};
 	ssize_t n;
 
 	for (;;) {
@@ -208,7 +215,10 @@ int udp_raw_receive(struct udp_raw *r, struct udp_packet *p)
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* Devices are bound on first use and for good: to change one takes a privilege that is gone by then. */
+/*
+ * Devices are bound on first use and for good: to change one takes a privilege that is gone by
+ * then.
+ */
 static int fd_for(struct udp_raw *r, int ifindex)
 {
 	if (is_v4(&r->address))
@@ -243,7 +253,8 @@ int udp_raw_send(struct udp_raw *r, const struct udp_packet *p)
 			   .msg_controllen = sizeof(control)};
 	struct udphdr head = {.source = htons(p->from_port),
 			      .dest = htons(UDP_RAW_PORT),
-			      .len = htons((uint16_t)vector.iov_len)}; /* checksum: IPv4 none, IPv6 the kernel's */
+			      /* checksum: IPv4 none, IPv6 the kernel's */
+			      .len = htons((uint16_t)vector.iov_len)};
 	int fd = fd_for(r, p->ifindex);
 
 	if (fd < 0)

@@ -1,11 +1,14 @@
 /*
- * udp_raw.h - UDP datagrams to a port that somebody else's socket owns: sent from any source port, and heard beside it.
+ * udp_raw.h - UDP datagrams to a port that somebody else's socket owns: sent from any source port,
+ * and heard beside it.
  *
- * Solely owns: raw sockets, and a kernel filter on the hearing ones that lets through nothing but our probes to
- * UDP_RAW_PORT; whoever is bound to that port still gets all of its datagrams, ours too, and drops ours as it drops any
- * stray. In: addresses, packets. Out: packets as of udp.h. Thread: the loop's. Opening takes CAP_NET_RAW; using does not.
+ * Solely owns: raw sockets, and a kernel filter on the hearing ones that lets through nothing but
+ * our probes to UDP_RAW_PORT; whoever is bound to that port still gets all of its datagrams, ours
+ * too, and drops ours as it drops any stray. In: addresses, packets. Out: packets as of udp.h.
+ * Thread: the loop's. Opening takes CAP_NET_RAW; using does not.
  *
- * A NIC that takes that port for itself (RoCE in hardware) hides these datagrams from the kernel: then none is answered.
+ * A NIC that takes that port for itself (RoCE in hardware) hides these datagrams from the kernel:
+ * then none is answered.
  */
 #ifndef UDP_RAW_H
 #define UDP_RAW_H
@@ -17,10 +20,11 @@
 struct udp_raw;
 
 /*
- * To hear, or (n_devices > 0) to send by up to that many devices with that DSCP and hop limit 255. 0 or -errno; -EPERM:
- * no CAP_NET_RAW.
+ * To hear, or (n_devices > 0) to send by up to that many devices with that DSCP and hop limit 255.
+ * 0 or -errno; -EPERM: no CAP_NET_RAW.
  */
-int udp_raw_open(struct udp_raw **out, const struct in6_addr *address, uint8_t dscp, unsigned n_devices);
+int udp_raw_open(struct udp_raw **out, const struct in6_addr *address, uint8_t dscp,
+		 unsigned n_devices);
 void udp_raw_close(struct udp_raw *r); /* NULL is fine */
 int udp_raw_fd(const struct udp_raw *r);
 /* One datagram into p->bytes (UDP_PACKET_BYTES of room): 1, or 0: none. */

@@ -1,10 +1,12 @@
 /*
  * wheel.h - which of many entries is due, without looking at the others.
  *
- * Solely owns: one due time per entry, in lists by tick. In: entries by number, times. Out: entries that are due, each once.
- * Thread: any, one at a time. Pure. Memory is taken when it is made, and none afterwards.
+ * Solely owns: one due time per entry, in lists by tick. In: entries by number, times. Out: entries
+ * that are due, each once. Thread: any, one at a time. Pure. Memory is taken when it is made, and
+ * none afterwards.
  *
- * A hashed wheel: an entry further away than one turn waits in its slot and is passed over until its turn comes.
+ * A hashed wheel: an entry further away than one turn waits in its slot and is passed over until
+ * its turn comes.
  */
 #ifndef WHEEL_H
 #define WHEEL_H

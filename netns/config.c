@@ -21,7 +21,10 @@ static void bgpd_base(FILE *out, const struct topology *t, struct plan_host host
 		" no bgp network import-check\n"
 		" no bgp default ipv4-unicast\n"
 		" bgp bestpath as-path multipath-relax\n"
-		/* A new session is otherwise told nothing for a second, lest another one come up meanwhile. */
+		/*
+		 * A new session is otherwise told nothing for a second, lest another one come up
+		 * meanwhile.
+		 */
 		" coalesce-time 10\n",
 		as, router_id);
 	/* The forwarding state outlives bgpd here, and the neighbours may rely on it for that long.

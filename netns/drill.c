@@ -30,8 +30,8 @@ static double now_s(void)
 }
 
 /*
- * Signals that would end a drill (a reader of its lines that went away, too) wait until a step is done: what is broken
- * has to be healed first. stops: those that end it then.
+ * Signals that would end a drill (a reader of its lines that went away, too) wait until a step is
+ * done: what is broken has to be healed first. stops: those that end it then.
  */
 static void hold_stops(sigset_t *stops, sigset_t *old)
 {
@@ -57,7 +57,8 @@ static int sleep_until(double at_s, const sigset_t *stops)
 		int stop;
 
 		if (left_s > 0)
-			left = (struct timespec){(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)};
+			left = (struct timespec){(time_t)left_s,
+						 (long)((left_s - (double)(time_t)left_s) * 1e9)};
 		stop = sigtimedwait(stops, NULL, &left);
 		if (stop > 0)
 			return stop;
@@ -66,7 +67,10 @@ static int sleep_until(double at_s, const sigset_t *stops)
 	}
 }
 
-/* farelab with the signals as we found them, but out of reach of Ctrl-C: half a step is harder to heal than a whole. */
+/*
+ * farelab with the signals as we found them, but out of reach of Ctrl-C: half a step is harder to
+ * heal than a whole.
+ */
 static int spawn(pid_t *pid, const char *const argv[], const sigset_t *mask)
 {
 	posix_spawnattr_t attributes;
@@ -76,7 +80,8 @@ static int spawn(pid_t *pid, const char *const argv[], const sigset_t *mask)
 		return -rc;
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	posix_spawnattr_setsigmask(&attributes, mask);
-	rc = posix_spawn(pid, "/proc/self/exe", NULL, &attributes, (char *const *)(uintptr_t)argv, environ);
+	rc = posix_spawn(pid, "/proc/self/exe", NULL, &attributes, (char *const *)(uintptr_t)argv,
+			 environ);
 	posix_spawnattr_destroy(&attributes);
 	return -rc;
 }
@@ -136,8 +141,8 @@ static void tell(bool json, const struct drill_step *step, double start_s, doubl
 		return;
 	}
 	o = json_pack("{s:f, s:f, s:f, s:s, s:f, s:b}", "at_s", step->at_s, "began_s", began_s,
-		      "monotonic_s", start_s + began_s, "do", step->words, "took_ms", took_s * 1e3, "ok",
-		      !rc);
+		      "monotonic_s", start_s + began_s, "do", step->words, "took_ms", took_s * 1e3,
+		      "ok", !rc);
 	if (o)
 		json_dumpf(o, stdout, JSON_COMPACT);
 	putchar('\n');
@@ -146,7 +151,8 @@ static void tell(bool json, const struct drill_step *step, double start_s, doubl
 }
 
 /* Healing what is well is no error: so all of it is healed, whatever has been healed already. */
-static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsigned n_done, const sigset_t *mask)
+static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsigned n_done,
+		    const sigset_t *mask)
 {
 	char undo[DRILL_PLAN_WORDS_MAX];
 	int rc = 0;
@@ -156,7 +162,8 @@ static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsign
 
 		for (unsigned j = i + 1; j < n_done && !again; j++)
 			again = !strcmp(plan->steps[i].words, plan->steps[j].words);
-		if (!again && drill_plan_undo(plan->steps[i].words, &lab->topology, undo) && do_words(lab, undo, mask))
+		if (!again && drill_plan_undo(plan->steps[i].words, &lab->topology, undo) &&
+		    do_words(lab, undo, mask))
 			rc = -EREMOTEIO;
 	}
 	return rc;
@@ -180,8 +187,8 @@ static int await(const struct lab *lab, bool json, unsigned n)
 }
 
 /* Does the steps, *n of them, until one fails (-errno) or a signal comes (its number). */
-static int do_steps(const struct lab *lab, const struct drill_plan *plan, bool json, const sigset_t *stops,
-		    const sigset_t *mask, unsigned *n)
+static int do_steps(const struct lab *lab, const struct drill_plan *plan, bool json,
+		    const sigset_t *stops, const sigset_t *mask, unsigned *n)
 {
 	double start_s = now_s();
 	int rc = 0;
@@ -218,7 +225,8 @@ int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, uint3
 		say("drill %s: stopped by SIG%s after %u steps, %s", plan.name, sigabbrev_np(rc), n,
 		    healed ? "and not all could be healed; see above" : "and healed");
 	drill_plan_fini(&plan);
-	sigprocmask(SIG_SETMASK, &mask, NULL); /* to wait may be interrupted: nothing is broken any more */
+	/* to wait may be interrupted: nothing is broken any more */
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (rc)
 		return rc > 0 ? -EINTR : rc;
 	return healed ? healed : await(lab, json, n);

@@ -2,8 +2,8 @@
  * drill.h - runs a plan of faults against a lab that is up, and tells what each took to heal.
  *
  * Owns no state. In: an open lab, a plan. Out: the faults, by this program's own commands; a line,
- * or a JSON object, per step. Whatever happens in between (a failed step; SIGINT, SIGTERM, SIGHUP), everything that the
- * plan broke is healed at the end. Single-threaded programs only.
+ * or a JSON object, per step. Whatever happens in between (a failed step; SIGINT, SIGTERM, SIGHUP),
+ * everything that the plan broke is healed at the end. Single-threaded programs only.
  */
 #ifndef DRILL_H
 #define DRILL_H

@@ -68,7 +68,10 @@ struct words {
 	double loss_percent;
 };
 
-/* As getopt_long() has it: "--loss-percent 5" or "--loss-percent=5", and any beginning of it. value: after '='. */
+/*
+ * As getopt_long() has it: "--loss-percent 5" or "--loss-percent=5", and any beginning of it.
+ * value: after '='.
+ */
 static bool is_option(const char *word, const char *option, const char **value)
 {
 	size_t n = strcspn(word, "=");
@@ -101,12 +104,14 @@ static void take_words(const char *from, struct words *w)
 }
 
 /* The first n words that name something, and what is put after them. false: it is too long. */
-static bool join(const struct words *w, unsigned n, const char *after, char out[DRILL_PLAN_WORDS_MAX])
+static bool join(const struct words *w, unsigned n, const char *after,
+		 char out[DRILL_PLAN_WORDS_MAX])
 {
 	size_t used = 0;
 
 	for (unsigned i = 0; i < n && used < DRILL_PLAN_WORDS_MAX; i++)
-		used += (size_t)snprintf(out + used, DRILL_PLAN_WORDS_MAX - used, "%s ", w->named[i]);
+		used += (size_t)snprintf(out + used, DRILL_PLAN_WORDS_MAX - used, "%s ",
+					 w->named[i]);
 	if (used < DRILL_PLAN_WORDS_MAX)
 		used += (size_t)snprintf(out + used, DRILL_PLAN_WORDS_MAX - used, "%s", after);
 	return used < DRILL_PLAN_WORDS_MAX;
@@ -128,11 +133,13 @@ bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL
 	take_words(words, &w);
 	snprintf(rate, sizeof(rate), "%u", t->rate_mbps);
 	if (!strncmp(words, "fail ", 5))
-		return snprintf(out, DRILL_PLAN_WORDS_MAX, "heal %s", words + 5) < DRILL_PLAN_WORDS_MAX;
+		return snprintf(out, DRILL_PLAN_WORDS_MAX, "heal %s", words + 5) <
+		       DRILL_PLAN_WORDS_MAX;
 	if (!strncmp(words, "gray ", 5) && w.loss_percent > 0)
 		return join(&w, w.n_named, "--loss-percent 0", out);
 	/* rate subport GPU PLANE SUB MBPS */
-	if (!strncmp(words, "rate ", 5) && w.n_named == 6 && strtoul(w.named[5], NULL, 10) != t->rate_mbps)
+	if (!strncmp(words, "rate ", 5) && w.n_named == 6 &&
+	    strtoul(w.named[5], NULL, 10) != t->rate_mbps)
 		return join(&w, 5, rate, out);
 	return false;
 }
@@ -193,7 +200,8 @@ static int take_random(const struct random_yaml *y, const struct topology *t, ui
 	if (rc == -EINVAL)
 		return refuse(error, "random: there is no such kind", bad);
 	if (rc == -EDOM)
-		return refuse(error, "random", "nothing is left to break; raise every_s or lower hold_s");
+		return refuse(error, "random",
+			      "nothing is left to break; raise every_s or lower hold_s");
 	plan->n_steps += rc ? 0 : 2 * y->faults;
 	return rc;
 }

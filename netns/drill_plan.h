@@ -2,13 +2,13 @@
  * drill_plan.h - a schedule of faults, as a file says it or as a seed makes it.
  *
  * Owns nothing. In: YAML, a topology, a seed. Out: steps in the order of their time. Pure; any
- *thread.
+ * thread.
  *
  *	name: cables                       for people
- *	steps:
+ * 	steps:
  *	  - {at_s: 1, do: fail subport s1 1 0}     any of farelab's fail, heal, gray, rate; without
- *the lab's name
- *	  - {at_s: 2.5, do: heal subport s1 1 0}
+ * the lab's name
+ * 	  - {at_s: 2.5, do: heal subport s1 1 0}
  *	random:                            instead of steps, or after them; drill_random.h
  *	  faults: 20                       how many
  *	  every_s: 3                       one begins in each such stretch of time
@@ -38,14 +38,18 @@ struct drill_plan {
 	struct drill_step *steps;
 };
 
-/* faults: that many random ones; 0: as many as the plan says. 0; -EBADMSG with error (DRILL_PLAN_ERROR_MAX bytes) filled in; -ENOMEM. The plan is the caller's.
+/*
+ * faults: that many random ones; 0: as many as the plan says. 0; -EBADMSG with error
+ * (DRILL_PLAN_ERROR_MAX bytes) filled in; -ENOMEM. The plan is the caller's.
  */
 int drill_plan_parse(const char *text, size_t size, const struct topology *t, uint64_t seed,
 		     uint32_t faults, struct drill_plan *out, char *error);
 void drill_plan_fini(struct drill_plan *plan);
 
-/* The step that undoes this one, into out; false: it undoes one itself, or there is nothing to undo. A rate is undone
- * to the topology's. */
+/*
+ * The step that undoes this one, into out; false: it undoes one itself, or there is nothing to
+ * undo. A rate is undone to the topology's.
+ */
 bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX]);
 
 /* Percent that a gray step has its part lose; 100 where it does not say, as farelab has it. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BACK_S	    4.0 /* for BGP, hold-down and ramp, after healing */
-#define TRIES	    200
-#define MAX_PLANES  16
-#define ANY_SUB	    ~0u
+#define BACK_S	   4.0 /* for BGP, hold-down and ramp, after healing */
+#define TRIES	   200
+#define MAX_PLANES 16
+#define ANY_SUB	   ~0u
 
 /* What a kind breaks. */
 enum part { PART_PORT, PART_LEAF, PART_GRAY, PART_BGPD, PART_FARED };
@@ -83,9 +83,12 @@ static bool same_part(const struct fault *a, const struct fault *b)
 	return a->server == b->server;
 }
 
-/* Does that fault take the plane away from that GPU? A sub-port of several does when the others are gone as well. */
-static unsigned lost_subs(const struct fault *f, const struct topology *t, unsigned server, unsigned gpu,
-			  unsigned plane)
+/*
+ * Does that fault take the plane away from that GPU? A sub-port of several does when the others are
+ * gone as well.
+ */
+static unsigned lost_subs(const struct fault *f, const struct topology *t, unsigned server,
+			  unsigned gpu, unsigned plane)
 {
 	if (f->kind->part == PART_BGPD || f->kind->part == PART_FARED || f->plane != plane)
 		return 0;
@@ -97,8 +100,8 @@ static unsigned lost_subs(const struct fault *f, const struct topology *t, unsig
 }
 
 /* Planes on which that GPU has nothing left, as bits. */
-static unsigned dark_planes(const struct fault *active, unsigned n, const struct topology *t, unsigned server,
-			    unsigned gpu)
+static unsigned dark_planes(const struct fault *active, unsigned n, const struct topology *t,
+			    unsigned server, unsigned gpu)
 {
 	unsigned dark = 0;
 
@@ -117,7 +120,8 @@ static bool is_bearable(const struct fault *active, unsigned n, const struct top
 	unsigned all = (1u << t->planes) - 1, n_gpus = t->servers * t->gpus_per_server;
 
 	for (unsigned a = 0; a < n_gpus; a++) {
-		unsigned dark = dark_planes(active, n, t, a / t->gpus_per_server, a % t->gpus_per_server);
+		unsigned dark =
+			dark_planes(active, n, t, a / t->gpus_per_server, a % t->gpus_per_server);
 
 		for (unsigned b = a + 1; b < n_gpus; b++)
 			if ((dark | dark_planes(active, n, t, b / t->gpus_per_server,
@@ -142,10 +146,11 @@ static void say(const struct fault *f, char out[DRILL_PLAN_WORDS_MAX])
 	switch (f->kind->part) {
 	case PART_PORT:
 		if (f->sub == ANY_SUB)
-			snprintf(out, DRILL_PLAN_WORDS_MAX, "fail plane s%u/g%u %u", f->server, f->gpu, f->plane);
+			snprintf(out, DRILL_PLAN_WORDS_MAX, "fail plane s%u/g%u %u", f->server,
+				 f->gpu, f->plane);
 		else
-			snprintf(out, DRILL_PLAN_WORDS_MAX, "fail subport s%u/g%u %u %u", f->server, f->gpu,
-				 f->plane, f->sub);
+			snprintf(out, DRILL_PLAN_WORDS_MAX, "fail subport s%u/g%u %u %u", f->server,
+				 f->gpu, f->plane, f->sub);
 		break;
 	case PART_LEAF:
 		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail leaf l%u", f->plane);
@@ -160,8 +165,8 @@ static void say(const struct fault *f, char out[DRILL_PLAN_WORDS_MAX])
 	}
 }
 
-static int draw_one(const struct drill_random *r, const struct topology *t, uint64_t *state, double from_s,
-		    struct fault *active, unsigned n, const char **bad)
+static int draw_one(const struct drill_random *r, const struct topology *t, uint64_t *state,
+		    double from_s, struct fault *active, unsigned n, const char **bad)
 {
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		const char *name = r->kinds[draw(state, r->n_kinds)];

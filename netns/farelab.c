@@ -424,7 +424,8 @@ int main(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	struct options options = {.wait_s = -1, .seed = -1, .loss_percent = 100, .direction = "both"};
+	struct options options = {
+		.wait_s = -1, .seed = -1, .loss_percent = 100, .direction = "both"};
 	const struct command *command = NULL;
 	int c;
 

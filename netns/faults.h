@@ -16,8 +16,10 @@
 #define FAULTS_ALL_SUBS ~0u
 int faults_links(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub, bool fail);
 
-/* SIGKILL to its FRR and every link down; back: links up as they were, FRR started anew, and it forwards, whoever stopped
- * that. */
+/*
+ * SIGKILL to its FRR and every link down; back: links up as they were, FRR started anew, and it
+ * forwards, whoever stopped that.
+ */
 int faults_leaf(struct lab *lab, unsigned plane, bool fail);
 
 /* SIGKILL to one daemon; back: started anew. -EINVAL for fared in a lab that was brought up without

@@ -37,9 +37,12 @@ static int turn_on(unsigned family, const char *what)
 	return rc;
 }
 
-/* Calls one for "all", which the kernel passes on to every device if it changes, and then for each device. */
-static int each(const struct lab *lab, unsigned plane, int (*one)(unsigned family, const char *what),
-		char what[IFNAMSIZ])
+/*
+ * Calls one for "all", which the kernel passes on to every device if it changes, and then for each
+ * device.
+ */
+static int each(const struct lab *lab, unsigned plane,
+		int (*one)(unsigned family, const char *what), char what[IFNAMSIZ])
 {
 	const struct topology *t = &lab->topology;
 	unsigned n = t->servers * t->gpus_per_server * t->sub_ports;
@@ -56,7 +59,9 @@ static int each(const struct lab *lab, unsigned plane, int (*one)(unsigned famil
 			unsigned global = (k - 1) / t->sub_ports;
 			struct plan_link link;
 
-			plan_link_at(t, (struct plan_gpu){global / t->gpus_per_server, global % t->gpus_per_server},
+			plan_link_at(t,
+				     (struct plan_gpu){global / t->gpus_per_server,
+						       global % t->gpus_per_server},
 				     plane, (k - 1) % t->sub_ports, &link);
 			snprintf(what, IFNAMSIZ, "%s", link.leaf_dev);
 		}

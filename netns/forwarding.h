@@ -1,9 +1,10 @@
 /*
  * forwarding.h - does a leaf forward, as a whole and from each of its links.
  *
- * Owns nothing: the kernel does. In: a lab that is up, a leaf of it. Out: what the leaf's sysctls say, or sysctls that
- * say yes again. Nobody records that a leaf was told to forward nothing: farebench does so by one write, for farelab
- * takes longer to start than what it measures. So whoever heals a leaf asks the kernel. Single-threaded programs only.
+ * Owns nothing: the kernel does. In: a lab that is up, a leaf of it. Out: what the leaf's sysctls
+ * say, or sysctls that say yes again. Nobody records that a leaf was told to forward nothing:
+ * farebench does so by one write, for farelab takes longer to start than what it measures. So
+ * whoever heals a leaf asks the kernel. Single-threaded programs only.
  */
 #ifndef FORWARDING_H
 #define FORWARDING_H
@@ -12,7 +13,10 @@
 
 #include "lab.h"
 
-/* 0: it forwards all; 1: not, and what ("all", or a device of the leaf) is the first that says no. -errno. */
+/*
+ * 0: it forwards all; 1: not, and what ("all", or a device of the leaf) is the first that says no.
+ * -errno.
+ */
 int forwarding_look(const struct lab *lab, unsigned plane, char what[IFNAMSIZ]);
 
 /* Lets it forward all again. 0 or -errno. */

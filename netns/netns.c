@@ -169,8 +169,8 @@ int netns_join(const char *name)
 	if (rc)
 		return rc;
 	close(home);
-	if (unshare(CLONE_NEWNS) || mount("", "/", "none", MS_SLAVE | MS_REC, NULL) || umount2("/sys", MNT_DETACH) ||
-	    mount("sysfs", "/sys", "sysfs", 0, NULL))
+	if (unshare(CLONE_NEWNS) || mount("", "/", "none", MS_SLAVE | MS_REC, NULL) ||
+	    umount2("/sys", MNT_DETACH) || mount("sysfs", "/sys", "sysfs", 0, NULL))
 		return -errno;
 	return 0;
 }

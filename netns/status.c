@@ -267,7 +267,9 @@ static void check_daemons(const struct lab *lab, struct status *s)
 		if (host.leaf || !lab->fared[0] || lab_daemon_pid(lab, host, LAB_FARED))
 			continue;
 		lab_path(lab, host, "fared.log", log);
-		complain(s, "%s: fared is not running; its last words are in %s, `farelab heal %s fared %s` starts it",
+		complain(s,
+			 "%s: fared is not running; its last words are in %s, `farelab heal %s "
+			 "fared %s` starts it",
 			 name, log, lab->name, name);
 	}
 }
@@ -283,11 +285,12 @@ static void check_forwarding(const struct lab *lab, struct status *s)
 			continue;
 		rc = forwarding_look(lab, plane, what);
 		if (rc < 0)
-			complain(s, "l%u: cannot see whether it forwards: %s", plane, strerror(-rc));
+			complain(s, "l%u: cannot see whether it forwards: %s", plane,
+				 strerror(-rc));
 		if (rc > 0)
 			complain(s, "l%u: forwards nothing%s%s; `farelab heal %s leaf l%u`", plane,
-				 strcmp(what, "all") ? " from " : "", strcmp(what, "all") ? what : "", lab->name,
-				 plane);
+				 strcmp(what, "all") ? " from " : "",
+				 strcmp(what, "all") ? what : "", lab->name, plane);
 	}
 }
 

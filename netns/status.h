@@ -7,9 +7,9 @@
  *
  * Converged means: every GPU server knows every other server's loopbacks over exactly the sub-links
  * that should work, each with the bandwidth that the destination's live sub-links add up to (raw,
- * from bgpd), and its kernel forwards over as many; and every leaf that was not failed
- * forwards. Daemons run, fared too where the lab has it: that it runs is all that is asked of it here. A gray sub-link
- * may or may not hold a BGP session: either is accepted there.
+ * from bgpd), and its kernel forwards over as many; and every leaf that was not failed forwards.
+ * Daemons run, fared too where the lab has it: that it runs is all that is asked of it here. A gray
+ * sub-link may or may not hold a BGP session: either is accepted there.
  */
 #ifndef STATUS_H
 #define STATUS_H

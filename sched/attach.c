@@ -16,9 +16,9 @@
 #include "shm_pair.h"
 #include "weights.h"
 
-#define DEFAULT_RUN_DIR	  "/run/fared"
-#define SNAPSHOT_RETRIES  64
-#define REFRESH_NS	  UINT64_C(1000000000)
+#define DEFAULT_RUN_DIR	   "/run/fared"
+#define SNAPSHOT_RETRIES   64
+#define REFRESH_NS	   UINT64_C(1000000000)
 #define HEARTBEAT_ALIVE_NS UINT64_C(1000000000)
 
 struct fare {
@@ -37,9 +37,9 @@ struct fare_pair {
 	struct fare_pair *next;
 	struct in6_addr peer;
 	uint32_t local_gpu;
-	const struct shm_pair *shm;	/* NULL while the daemon knows no such pair */
+	const struct shm_pair *shm;    /* NULL while the daemon knows no such pair */
 	const _Atomic uint64_t *watch; /* the word whose change means: read again */
-	uint64_t epoch;			/* added to it, so that a new segment is always a change */
+	uint64_t epoch;		       /* added to it, so that a new segment is always a change */
 	struct attach_watch *watches;
 };
 
@@ -72,7 +72,8 @@ static int map_segment(const char *run_dir, const struct shm_header **out)
 		return err;
 	if (map == MAP_FAILED)
 		return -errno;
-	if (map->magic != SHM_MAGIC || map->version != SHM_VERSION || map->size_bytes != sizeof(*map)) {
+	if (map->magic != SHM_MAGIC || map->version != SHM_VERSION ||
+	    map->size_bytes != sizeof(*map)) {
 		munmap((void *)map, sizeof(*map));
 		return -EPROTO;
 	}
@@ -96,8 +97,9 @@ static void watch_point(const struct fare_pair *pair, struct attach_watch *w)
 }
 
 /*
- * Finds the pair in the segment in force. What the segment says of itself is bounded first. Returns the segment's generation
- * from before it looked: who did not find the pair has to look again as soon as that has changed.
+ * Finds the pair in the segment in force. What the segment says of itself is bounded first. Returns
+ * the segment's generation from before it looked: who did not find the pair has to look again as
+ * soon as that has changed.
  */
 static uint64_t pair_resolve(struct fare_pair *pair)
 {
@@ -110,8 +112,9 @@ static uint64_t pair_resolve(struct fare_pair *pair)
 	for (uint32_t i = 0; i < n && i < FARE_MAX_PAIRS; i++) {
 		const struct shm_pair *p = &map->pairs[i];
 
-		if (p->local_gpu != pair->local_gpu || memcmp(p->peer, &pair->peer, sizeof(p->peer)) ||
-		    p->n_planes == 0 || p->n_planes > FARE_MAX_PLANES)
+		if (p->local_gpu != pair->local_gpu ||
+		    memcmp(p->peer, &pair->peer, sizeof(p->peer)) || p->n_planes == 0 ||
+		    p->n_planes > FARE_MAX_PLANES)
 			continue;
 		pair->shm = p;
 		pair->watch = &map->words[i];
@@ -123,14 +126,19 @@ static uint64_t pair_resolve(struct fare_pair *pair)
 	return generation;
 }
 
-/* {"cmd":"attach"} with the segment beside it. Failing is fine: tried again later, nothing depends on it. */
+/*
+ * {"cmd":"attach"} with the segment beside it. Failing is fine: tried again later, nothing depends
+ * on it.
+ */
 static void control_offer(struct fare *fare)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	char line[128], control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { .iov_base = line };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			      .msg_controllen = sizeof(control) };
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	char line[128], control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {.iov_base = line};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control,
+			     .msg_controllen = sizeof(control)};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	int fd, segment = conn_segment_fd(fare->segment);
 
@@ -140,7 +148,8 @@ static void control_offer(struct fare *fare)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	iov.iov_len = (size_t)snprintf(line, sizeof(line), "{\"cmd\":\"attach\",\"pid\":%d}\n", (int)getpid());
+	iov.iov_len = (size_t)snprintf(line, sizeof(line), "{\"cmd\":\"attach\",\"pid\":%d}\n",
+				       (int)getpid());
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
@@ -181,8 +190,8 @@ int fare_attach(struct fare **out, const char *run_dir)
 	if (!fare)
 		return -ENOMEM;
 	fare->control_fd = -1;
-	if (snprintf(fare->run_dir, sizeof(fare->run_dir), "%s", run_dir ? run_dir : DEFAULT_RUN_DIR) >=
-	    (int)sizeof(fare->run_dir))
+	if (snprintf(fare->run_dir, sizeof(fare->run_dir), "%s",
+		     run_dir ? run_dir : DEFAULT_RUN_DIR) >= (int)sizeof(fare->run_dir))
 		err = -ENAMETOOLONG;
 	else
 		err = map_segment(fare->run_dir, &fare->map);
@@ -219,14 +228,17 @@ bool attach_retired(const struct fare *fare)
 	return atomic_load_explicit(&fare->map->retired, memory_order_acquire);
 }
 
-/* A retired segment is left as soon as its successor can be mapped; until then the old one serves. */
+/*
+ * A retired segment is left as soon as its successor can be mapped; until then the old one serves.
+ */
 static void follow_retired(struct fare *fare)
 {
 	const struct shm_header *old = fare->map, *map;
 
 	if (!attach_retired(fare) || map_segment(fare->run_dir, &map))
 		return;
-	if (atomic_load_explicit(&map->retired, memory_order_acquire)) { /* the same one: its successor is still to come */
+	if (atomic_load_explicit(&map->retired, memory_order_acquire)) {
+		/* the same one: its successor is still to come */
 		munmap((void *)map, sizeof(*map));
 		return;
 	}
@@ -269,7 +281,8 @@ bool attach_local_gpu(const struct fare *fare, unsigned local_gpu, struct attach
 	return true;
 }
 
-int fare_local_address(const struct fare *fare, unsigned local_gpu, int family, struct in6_addr *out)
+int fare_local_address(const struct fare *fare, unsigned local_gpu, int family,
+		       struct in6_addr *out)
 {
 	static const struct in6_addr none;
 	struct attach_gpu gpu;
@@ -287,7 +300,8 @@ bool fare_daemon_alive(const struct fare *fare)
 	return monotonic_ns() - beat < HEARTBEAT_ALIVE_NS;
 }
 
-int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu, const struct in6_addr *peer)
+int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu,
+		   const struct in6_addr *peer)
 {
 	struct fare_pair *pair;
 	struct attach_gpu gpu;
@@ -339,12 +353,14 @@ static void fill(const struct attach_gpu *gpu, const struct shm_path *copy, stru
 		uint32_t n = gpu->n_sub_ports[p];
 
 		out->path[p].usable_bps = copy[p].usable_bps;
-		out->path[p].verdict = copy[p].verdict < FARE_VERDICT_COUNT ? (enum fare_verdict)copy[p].verdict
-									    : FARE_VERDICT_NO_ROUTE;
+		out->path[p].verdict = copy[p].verdict < FARE_VERDICT_COUNT
+					       ? (enum fare_verdict)copy[p].verdict
+					       : FARE_VERDICT_NO_ROUTE;
 		out->path[p].n_sub_ports = n;
 		out->path[p].live_sub_ports = copy[p].live_sub_ports & ((1u << n) - 1);
+		/* a scribbled segment cannot make us post nowhere */
 		if (!out->path[p].live_sub_ports)
-			out->path[p].usable_bps = 0; /* a scribbled segment cannot make us post nowhere */
+			out->path[p].usable_bps = 0;
 	}
 }
 
@@ -359,7 +375,8 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 	follow_retired(pair->fare);
 	if (!pair->shm)
 		word = pair_resolve(pair);
-	if (pair->shm && shm_pair_read(pair->fare->map, (uint32_t)(pair->shm - pair->fare->map->pairs), copy, &word))
+	if (pair->shm && shm_pair_read(pair->fare->map,
+				       (uint32_t)(pair->shm - pair->fare->map->pairs), copy, &word))
 		return -EAGAIN;
 	out->generation = pair->epoch + word;
 	if (!attach_local_gpu(pair->fare, pair->local_gpu, &gpu))
@@ -386,10 +403,12 @@ static int copy_ports(const struct shm_ports *ports, uint32_t entries[SHM_PORTS_
 	for (uint32_t i = 0; i < n; i++)
 		entries[i] = atomic_load_explicit(&ports->entries[i], memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&ports->sequence, memory_order_relaxed) == before ? (int)n : -EAGAIN;
+	return atomic_load_explicit(&ports->sequence, memory_order_relaxed) == before ? (int)n
+										      : -EAGAIN;
 }
 
-int fare_pair_ports(const struct fare_pair *cpair, unsigned plane, struct fare_port *out, unsigned max)
+int fare_pair_ports(const struct fare_pair *cpair, unsigned plane, struct fare_port *out,
+		    unsigned max)
 {
 	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
 	struct attach_gpu gpu;
@@ -404,12 +423,15 @@ int fare_pair_ports(const struct fare_pair *cpair, unsigned plane, struct fare_p
 	if (!pair->shm)
 		return 0;
 	for (int i = 0; n < 0 && i < SNAPSHOT_RETRIES; i++)
-		n = copy_ports(&pair->fare->map->ports[pair->shm - pair->fare->map->pairs][plane], entries);
+		n = copy_ports(&pair->fare->map->ports[pair->shm - pair->fare->map->pairs][plane],
+			       entries);
 	for (int i = 0; i < n && (unsigned)taken < max; i++) {
-		struct fare_port p = { (uint16_t)entries[i], (uint8_t)(entries[i] >> 16), (uint8_t)(entries[i] >> 24) };
+		struct fare_port p = {(uint16_t)entries[i], (uint8_t)(entries[i] >> 16),
+				      (uint8_t)(entries[i] >> 24)};
 
 		/* a scribbled segment cannot name sub-ports that do not exist */
-		if (p.port && p.local_sub_port < gpu.n_sub_ports[plane] && p.remote_sub_port < FARE_MAX_SUB_PORTS)
+		if (p.port && p.local_sub_port < gpu.n_sub_ports[plane] &&
+		    p.remote_sub_port < FARE_MAX_SUB_PORTS)
 			out[taken++] = p;
 	}
 	return n < 0 ? n : taken;
@@ -421,17 +443,19 @@ uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane
 
 	if (!pair->shm || plane >= FARE_MAX_PLANES)
 		return 0;
-	return atomic_load_explicit(&map->ports[pair->shm - map->pairs][plane].sequence, memory_order_acquire);
+	return atomic_load_explicit(&map->ports[pair->shm - map->pairs][plane].sequence,
+				    memory_order_acquire);
 }
 
 /* The local GPU's address in the peer's family. */
 static struct in6_addr own_address(const struct fare_pair *pair)
 {
-	struct in6_addr own = { 0 };
+	struct in6_addr own = {0};
 	struct attach_gpu gpu;
 
 	if (attach_local_gpu(pair->fare, pair->local_gpu, &gpu))
-		memcpy(&own, gpu.shm->address[IN6_IS_ADDR_V4MAPPED(&pair->peer) ? 0 : 1], sizeof(own));
+		memcpy(&own, gpu.shm->address[IN6_IS_ADDR_V4MAPPED(&pair->peer) ? 0 : 1],
+		       sizeof(own));
 	return own;
 }
 
@@ -453,7 +477,8 @@ int64_t attach_pair_turn(const struct fare_pair *pair)
 	for (uint32_t i = 0; i < n && i < FARE_MAX_PAIRS; i++) {
 		const struct shm_pair *p = &map->pairs[i];
 
-		between += p->local_gpu == pair->local_gpu && memcmp(p->peer, low, sizeof(p->peer)) > 0 &&
+		between += p->local_gpu == pair->local_gpu &&
+			   memcmp(p->peer, low, sizeof(p->peer)) > 0 &&
 			   memcmp(p->peer, high, sizeof(p->peer)) < 0;
 	}
 	return weights_turn(&own, &pair->peer, between);
@@ -480,9 +505,10 @@ struct spray_heads *attach_spray_heads(struct fare *fare)
 	return &fare->spray_heads;
 }
 
-void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch, struct fare_spray_head *head)
+void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch,
+		      struct fare_spray_head *head)
 {
-	*watch = (struct attach_watch){ .next = pair->watches, .head = head };
+	*watch = (struct attach_watch){.next = pair->watches, .head = head};
 	pair->watches = watch;
 	watch_point(pair, watch);
 }
@@ -496,7 +522,8 @@ void attach_watch_remove(struct fare_pair *pair, struct attach_watch *watch)
 	*link = watch->next;
 }
 
-void attach_watch_seen(const struct fare_pair *pair, struct attach_watch *watch, uint64_t generation)
+void attach_watch_seen(const struct fare_pair *pair, struct attach_watch *watch,
+		       uint64_t generation)
 {
 	watch->head->seen = generation - pair->epoch;
 }

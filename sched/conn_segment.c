@@ -80,7 +80,8 @@ static char *row(const struct conn_segment *segment, uint32_t i)
 }
 
 /* First fit among rows [first, first + total); *used follows the highest row ever lent. */
-static void *lend(struct conn_segment *segment, uint32_t first, uint32_t total, _Atomic uint32_t *used, uint32_t n)
+static void *lend(struct conn_segment *segment, uint32_t first, uint32_t total,
+		  _Atomic uint32_t *used, uint32_t n)
 {
 	uint32_t units = (n + UNIT - 1) / UNIT, run = 0;
 
@@ -121,6 +122,7 @@ void conn_segment_pickers(struct conn_segment *segment, int by)
 void conn_segment_return(struct conn_segment *segment, void *rows, uint32_t n)
 {
 	if (rows)
-		memset(&segment->lent[(size_t)((char *)rows - row(segment, 0)) / CONN_SHM_ROW_BYTES / UNIT], 0,
-		       (n + UNIT - 1) / UNIT);
+		memset(&segment->lent[(size_t)((char *)rows - row(segment, 0)) /
+				      CONN_SHM_ROW_BYTES / UNIT],
+		       0, (n + UNIT - 1) / UNIT);
 }

@@ -1,8 +1,9 @@
 /*
  * conn_segment.h - the client's end of conn_shm.h: makes the segment and lends rows of it.
  *
- * Solely owns: the memfd, its writable mapping, and which rows are lent. In: requests for consecutive rows. Out: rows,
- * which the borrower alone writes until he gives them back. One thread.
+ * Solely owns: the memfd, its writable mapping, and which rows are lent. In: requests for
+ * consecutive rows. Out: rows, which the borrower alone writes until he gives them back. One
+ * thread.
  */
 #ifndef CONN_SEGMENT_H
 #define CONN_SEGMENT_H
@@ -20,7 +21,10 @@ int conn_segment_fd(const struct conn_segment *segment); /* stays the segment's 
 struct conn_shm_entry *conn_segment_lend_entries(struct conn_segment *segment, uint32_t n);
 struct conn_shm_qp *conn_segment_lend_qps(struct conn_segment *segment, uint32_t n);
 struct conn_shm_path *conn_segment_lend_paths(struct conn_segment *segment, uint32_t n);
-/* Somebody opens (by 1) or closes (by -1) a spray or a flow table of his own: what he sends then, no row tells. */
+/*
+ * Somebody opens (by 1) or closes (by -1) a spray or a flow table of his own: what he sends then,
+ * no row tells.
+ */
 void conn_segment_pickers(struct conn_segment *segment, int by);
 /* rows: as lent, n too. NULL is fine. */
 void conn_segment_return(struct conn_segment *segment, void *rows, uint32_t n);

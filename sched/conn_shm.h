@@ -1,11 +1,13 @@
 /*
- * conn_shm.h - a client's own segment: its connection tables, QPs and paths as the daemon and the operator see them.
+ * conn_shm.h - a client's own segment: its connection tables, QPs and paths as the daemon and the
+ * operator see them.
  *
- * A memfd that the client makes, seals against resizing and passes over the control socket. The client is the only
- * writer; the daemon maps it read-only and trusts no byte of it. After the header: n_entries rows of struct
- * conn_shm_entry, then n_qps of struct conn_shm_qp, then n_paths of struct conn_shm_path. All rows are 64 bytes and begin
- * with their own sequence number: even = stable, odd = being written, 0 = never used. Fields that are _Atomic are outside
- * of that guard. used_* say below which row none was ever used, so that a reader need not touch the rest.
+ * A memfd that the client makes, seals against resizing and passes over the control socket. The
+ * client is the only writer; the daemon maps it read-only and trusts no byte of it. After the
+ * header: n_entries rows of struct conn_shm_entry, then n_qps of struct conn_shm_qp, then n_paths
+ * of struct conn_shm_path. All rows are 64 bytes and begin with their own sequence number: even =
+ * stable, odd = being written, 0 = never used. Fields that are _Atomic are outside of that guard.
+ * used_* say below which row none was ever used, so that a reader need not touch the rest.
  */
 #ifndef CONN_SHM_H
 #define CONN_SHM_H
@@ -26,7 +28,8 @@ struct conn_shm_header {
 	uint32_t pid;
 	_Atomic uint32_t used_entries, used_qps, used_paths;
 	char name[32];
-	_Atomic uint32_t n_pickers; /* sprays and flow tables that are open: no row tells where they send */
+	/* sprays and flow tables that are open: no row tells where they send */
+	_Atomic uint32_t n_pickers;
 	uint8_t pad[52];
 };
 
@@ -58,19 +61,22 @@ struct conn_shm_qp {
 	_Atomic uint64_t seq;
 	uint8_t peer[16];
 	uint32_t local_gpu;
-	uint32_t group; /* its number within the client */
-	uint16_t plane; /* UINT16_MAX: the kernel chooses */
-	uint16_t index; /* within the plane */
+	uint32_t group;		  /* its number within the client */
+	uint16_t plane;		  /* UINT16_MAX: the kernel chooses */
+	uint16_t index;		  /* within the plane */
 	uint16_t udp_source_port; /* 0: none */
 	uint8_t local_sub_port;
 	int8_t remote_sub_port; /* -1: not known */
 	uint32_t qpn;
-	uint32_t state; /* enum conn_shm_qp_state */
-	uint64_t since_ns; /* of the state */
+	uint32_t state;		/* enum conn_shm_qp_state */
+	uint64_t since_ns;	/* of the state */
 	_Atomic uint64_t bytes; /* payload acknowledged since the group was opened */
 };
 
-/* A path that a group uses: when data was last posted on it, and last acknowledged. CLOCK_MONOTONIC; 0: never. */
+/*
+ * A path that a group uses: when data was last posted on it, and last acknowledged.
+ * CLOCK_MONOTONIC; 0: never.
+ */
 struct conn_shm_path {
 	_Atomic uint64_t seq;
 	uint8_t peer[16];

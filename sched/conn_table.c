@@ -40,8 +40,8 @@ static inline uint64_t home_of(const struct conn_table *t, uint64_t key)
 }
 
 /*
- * Asks for the home lines of n keys. Not for the ones after them, though a few keys in a hundred go on there: where
- * memory is busy, twice the lines cost all keys more than those few wait.
+ * Asks for the home lines of n keys. Not for the ones after them, though a few keys in a hundred go
+ * on there: where memory is busy, twice the lines cost all keys more than those few wait.
  */
 static inline void ask(const struct conn_table *t, const uint64_t *keys, uint32_t *home, size_t n)
 {
@@ -56,8 +56,8 @@ static inline void ask(const struct conn_table *t, const uint64_t *keys, uint32_
 }
 
 #if defined(__x86_64__)
-LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, const uint64_t *keys, uint32_t *home,
-						 size_t n)
+LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, const uint64_t *keys,
+						 uint32_t *home, size_t n)
 {
 	const struct conn_line *const lines = t->lines;
 	const struct line_hash hash = t->hash;
@@ -79,9 +79,10 @@ LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, con
 
 /*
  * The lookup of one instruction set. The vector compare only says where to look: the lane is loaded
- * again, whole, and must hold the key and be in use (an empty lane looks like key 0). A batch asks for
- * BATCH lines before it looks into the BATCH before them, and into home lines alone (conn_line_in), nearly always enough,
- * by few instructions: between two lines that memory delivers there is time for little more.
+ * again, whole, and must hold the key and be in use (an empty lane looks like key 0). A batch asks
+ * for BATCH lines before it looks into the BATCH before them, and into home lines alone
+ * (conn_line_in), nearly always enough, by few instructions: between two lines that memory delivers
+ * there is time for little more.
  */
 #define CONN_TABLE_LOOKUPS(isa, target)                                                            \
 	target static inline uint32_t lookup_from_##isa(const struct conn_table *t, uint64_t key,  \
@@ -103,7 +104,8 @@ LINE_TARGET_AVX512 static inline void ask_avx512(const struct conn_table *t, con
 		}                                                                                  \
 		return CONN_TABLE_NONE;                                                            \
 	}                                                                                          \
-	target __attribute__((noinline)) static uint32_t lookup_##isa(const struct conn_table *t, uint64_t key)                \
+	target __attribute__((noinline)) static uint32_t lookup_##isa(const struct conn_table *t,  \
+								      uint64_t key)                \
 	{                                                                                          \
 		return lookup_from_##isa(t, key, home_of(t, key));                                 \
 	}                                                                                          \

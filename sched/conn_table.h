@@ -39,7 +39,7 @@
 #define CONN_TABLE_MAX_ENTRIES (16u << 20)
 #define CONN_TABLE_KEY_BITS    40
 #define CONN_TABLE_MAX_AGE     253 /* epochs 1..255, cyclic; 0 is an empty lane */
-#define CONN_TABLE_REACH       64 /* lines an entry may be from home: bounds every reader's work */
+#define CONN_TABLE_REACH       64  /* lines an entry may be from home: bounds every reader's work */
 #define CONN_TABLE_BATCH       32
 
 struct conn_line {
@@ -98,27 +98,29 @@ static inline uint64_t conn_table_key(uint16_t destination, uint32_t qpn)
 }
 
 /*
- * What follows the key in its lane of this line, or 0: it is not in the line, or it is key 0, which an empty lane looks
- * like. Keys of 40 bits only. One for each instruction set.
+ * What follows the key in its lane of this line, or 0: it is not in the line, or it is key 0, which
+ * an empty lane looks like. Keys of 40 bits only. One for each instruction set.
  */
 #define CONN_LINE_MASK (~UINT64_C(0) << 24)
-#define CONN_LINE_IN(isa, target)                                                                                      \
-	target static inline uint32_t conn_line_in_##isa(const struct conn_line *line, uint64_t key)                   \
-	{                                                                                                              \
-		uint32_t hits = line_match8_##isa(line->lane, CONN_LINE_MASK, key << 24) & 0x7f;                       \
-		uint64_t v;                                                                                            \
-                                                                                                                       \
-		if (__builtin_expect(!hits, 0))                                                                        \
-			return 0;                                                                                      \
-		v = atomic_load_explicit(&line->lane[__builtin_ctz(hits)], memory_order_acquire);                      \
-		return v >> 24 == key ? (uint32_t)v & 0xffffff : 0;                                                    \
+#define CONN_LINE_IN(isa, target)                                                                  \
+	target static inline uint32_t conn_line_in_##isa(const struct conn_line *line,             \
+							 uint64_t key)                             \
+	{                                                                                          \
+		uint32_t hits = line_match8_##isa(line->lane, CONN_LINE_MASK, key << 24) & 0x7f;   \
+		uint64_t v;                                                                        \
+                                                                                                   \
+		if (__builtin_expect(!hits, 0))                                                    \
+			return 0;                                                                  \
+		v = atomic_load_explicit(&line->lane[__builtin_ctz(hits)], memory_order_acquire);  \
+		return v >> 24 == key ? (uint32_t)v & 0xffffff : 0;                                \
 	}
 
 CONN_LINE_IN(scalar, LINE_TARGET_SCALAR)
 #if defined(__x86_64__)
 CONN_LINE_IN(sse2, LINE_TARGET_SSE2)
 CONN_LINE_IN(avx2, LINE_TARGET_AVX2)
-LINE_TARGET_AVX512 static inline uint32_t conn_line_in_avx512(const struct conn_line *line, uint64_t key)
+LINE_TARGET_AVX512 static inline uint32_t conn_line_in_avx512(const struct conn_line *line,
+							      uint64_t key)
 {
 	return (uint32_t)line_take7_avx512(line->lane, CONN_LINE_MASK, key << 24);
 }
@@ -127,7 +129,10 @@ CONN_LINE_IN(neon, LINE_TARGET_NEON)
 #endif
 
 #if defined(__AVX512F__) || defined(__AVX2__)
-/* For a caller that is itself built for such a processor: the home line without a call, the rest with one. */
+/*
+ * For a caller that is itself built for such a processor: the home line without a call, the rest
+ * with one.
+ */
 static inline uint32_t conn_table_lookup_here(const struct conn_table *t, uint64_t key)
 {
 	const struct conn_line *line = &t->lines[line_hash(t->hash, key, t->n_lines)];
@@ -154,8 +159,10 @@ static inline uint32_t conn_table_lookup(const struct conn_table *t, uint64_t ke
 	return t->lookup(t, key);
 #endif
 }
-/* The same for n keys at once, so many memory accesses overlapping: CONN_TABLE_BATCH pay, twice and four times that pay
- * better. */
+/*
+ * The same for n keys at once, so many memory accesses overlapping: CONN_TABLE_BATCH pay, twice and
+ * four times that pay better.
+ */
 static inline void conn_table_lookup_batch(const struct conn_table *t, const uint64_t *keys,
 					   uint32_t *slots, size_t n)
 {

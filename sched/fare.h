@@ -2,13 +2,14 @@
  * fare.h - libfare: what an application links.
  *
  * Three levels, each usable without the next:
- *   1. struct fare, struct fare_pair: attach to the daemon's shared memory; read what a pair's planes are worth.
+ *   1. struct fare, struct fare_pair: attach to the daemon's shared memory; read what a pair's
+ *      planes are worth.
  *   2. struct fare_spray, struct fare_flows: pick a plane and sub-port per packet, or per flow.
  *   3. struct fare_group: QPs over all planes to one peer; writes that no plane's death loses.
  *
- * Addresses are struct in6_addr, IPv4 as ::ffff:a.b.c.d. Times are CLOCK_MONOTONIC nanoseconds. Functions return
- * 0 or -errno unless they say otherwise. A struct fare and everything opened on it are used by one thread at a time;
- * a process may attach several times, once a thread.
+ * Addresses are struct in6_addr, IPv4 as ::ffff:a.b.c.d. Times are CLOCK_MONOTONIC nanoseconds.
+ * Functions return 0 or -errno unless they say otherwise. A struct fare and everything opened on it
+ * are used by one thread at a time; a process may attach several times, once a thread.
  */
 #ifndef FARE_H
 #define FARE_H
@@ -25,34 +26,41 @@
 extern "C" {
 #endif
 
-/* ---- 1. attach, and what paths are worth --------------------------------------------------------------- */
+/* ---- 1. attach, and what paths are worth ----------------------------------------------------- */
 
 struct fare;
 struct fare_pair;
 
 /*
- * Attaches to the daemon whose run directory this is (NULL: "/run/fared"). The daemon may be away: what it
- * last published is used, and its return is picked up by itself. -ENOENT: no daemon ever ran there.
+ * Attaches to the daemon whose run directory this is (NULL: "/run/fared"). The daemon may be away:
+ * what it last published is used, and its return is picked up by itself. -ENOENT: no daemon ever
+ * ran there.
  */
 int fare_attach(struct fare **out, const char *run_dir);
 void fare_detach(struct fare *fare); /* after everything opened on it is closed; NULL is fine */
 
 unsigned fare_n_local_gpus(const struct fare *fare);
 /* A local GPU's loopback; family AF_INET or AF_INET6. -ENOENT if it has none of that family. */
-int fare_local_address(const struct fare *fare, unsigned local_gpu, int family, struct in6_addr *out);
-/* true if the daemon's heartbeat is younger than a second. Nothing depends on it but your peace of mind. */
+int fare_local_address(const struct fare *fare, unsigned local_gpu, int family,
+		       struct in6_addr *out);
+/*
+ * true if the daemon's heartbeat is younger than a second. Nothing depends on it but your peace of
+ * mind.
+ */
 bool fare_daemon_alive(const struct fare *fare);
 
 /* Opens (local_gpu, peer). The peer need not be known yet: its paths are then no-route. */
-int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu, const struct in6_addr *peer);
+int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu,
+		   const struct in6_addr *peer);
 void fare_pair_close(struct fare_pair *pair);
 
 /* One plane of a pair, as the daemon last published it. */
 struct fare_path {
 	uint64_t usable_bps; /* 0: do not use */
 	enum fare_verdict verdict;
-	uint32_t live_sub_ports; /* bit s set: local sub-port s toward that plane is up, and loses nothing */
-	uint32_t n_sub_ports;	 /* configured */
+	/* bit s set: local sub-port s toward that plane is up, and loses nothing */
+	uint32_t live_sub_ports;
+	uint32_t n_sub_ports; /* configured */
 };
 struct fare_paths {
 	uint64_t generation; /* changes whenever anything below does */
@@ -65,94 +73,116 @@ uint64_t fare_pair_generation(const struct fare_pair *pair);
 int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out);
 
 /*
- * The far half of a path: a UDP datagram from this source port to port 4791 of the peer, sent out of that local sub-port,
- * enters the peer by that remote one, as far as the leaf hashes (addresses, ports). Learned by probes; a leaf that
- * re-hashes is noticed within seconds, and the list is written anew.
+ * The far half of a path: a UDP datagram from this source port to port 4791 of the peer, sent out
+ * of that local sub-port, enters the peer by that remote one, as far as the leaf hashes (addresses,
+ * ports). Learned by probes; a leaf that re-hashes is noticed within seconds, and the list is
+ * written anew.
  */
 struct fare_port {
 	uint16_t port;
 	uint8_t local_sub_port, remote_sub_port;
 };
 #define FARE_PORTS_MAX 16
-/* How many of at most max were filled in; 0: nothing is known (yet). -EINVAL: no such plane. -EAGAIN: being written. */
-int fare_pair_ports(const struct fare_pair *pair, unsigned plane, struct fare_port *out, unsigned max);
+/*
+ * How many of at most max were filled in; 0: nothing is known (yet). -EINVAL: no such plane.
+ * -EAGAIN: being written.
+ */
+int fare_pair_ports(const struct fare_pair *pair, unsigned plane, struct fare_port *out,
+		    unsigned max);
 
-/* ---- 2a. per packet ------------------------------------------------------------------------------------- */
+/* ---- 2a. per packet -------------------------------------------------------------------------- */
 
-struct fare_spray; /* schedule of one pair: exact, interleaved, no randomness; starts at the pair's own phase */
+/* schedule of one pair: exact, interleaved, no randomness; starts at the pair's own phase */
+struct fare_spray;
 struct fare_slot {
 	uint16_t plane;
 	uint16_t sub_port;
 };
 int fare_spray_open(struct fare_spray **out, struct fare_pair *pair);
 void fare_spray_close(struct fare_spray *spray);
-/* The next unit (packet, chunk or batch: whatever is posted at once). -ENETUNREACH: no usable plane. */
+/*
+ * The next unit (packet, chunk or batch: whatever is posted at once). -ENETUNREACH: no usable
+ * plane.
+ */
 int fare_spray_next(struct fare_spray *spray, struct fare_slot *out);
 
-/* ---- 2b. per flow --------------------------------------------------------------------------------------- */
+/* ---- 2b. per flow ---------------------------------------------------------------------------- */
 
 struct fare_flows; /* connection table of one pair: flow key -> slot, bound on first use and kept */
 struct fare_flows_options {
-	uint32_t max_flows;	/* 0: 1024 */
+	uint32_t max_flows;	     /* 0: 1024 */
 	uint32_t slots_per_sub_port; /* k: QPs per sub-port; 0: 1 */
-	uint64_t idle_expiry_ns; /* 0: never; else a flow unused that long is forgotten (burst gap) */
-	bool by_bytes;		 /* in proportion by the bytes that flows carry, which fare_flows_account() is told */
-	uint64_t balance_ns;	 /* by_bytes: how long one measurement takes; 0: 100 ms */
+	/* 0: never; else a flow unused that long is forgotten (burst gap) */
+	uint64_t idle_expiry_ns;
+	/* in proportion by the bytes that flows carry, which fare_flows_account() is told */
+	bool by_bytes;
+	uint64_t balance_ns; /* by_bytes: how long one measurement takes; 0: 100 ms */
 };
 struct fare_flow_slot {
 	uint16_t plane;
-	uint16_t index;	   /* QP index within the plane, 0 .. n_sub_ports * k - 1 */
+	uint16_t index; /* QP index within the plane, 0 .. n_sub_ports * k - 1 */
 };
 struct fare_flows_stats {
 	uint64_t binds, moves, needless_moves, expiries;
 };
-int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struct fare_flows_options *options);
+int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
+		    const struct fare_flows_options *options);
 void fare_flows_close(struct fare_flows *flows);
 /*
- * Where flow goes now. Binds it to the most underserved slot on first use; afterwards it stays unless its
- * path shrank and it is among the fewest that must go, or a path grew and it is among the fewest taken back.
- * -ENETUNREACH: no usable plane. -ENOSPC: table full.
+ * Where flow goes now. Binds it to the most underserved slot on first use; afterwards it stays
+ * unless its path shrank and it is among the fewest that must go, or a path grew and it is among
+ * the fewest taken back. -ENETUNREACH: no usable plane. -ENOSPC: table full.
  */
-int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns, struct fare_flow_slot *out);
-/* A flow carried so many bytes: shown by farectl, and measured where flows are placed by_bytes. Unknown keys: nothing. */
+int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns,
+		    struct fare_flow_slot *out);
+/*
+ * A flow carried so many bytes: shown by farectl, and measured where flows are placed by_bytes.
+ * Unknown keys: nothing.
+ */
 void fare_flows_account(struct fare_flows *flows, uint64_t key, uint64_t bytes);
-int fare_flows_release(struct fare_flows *flows, uint64_t key); /* -ENOENT */
+int fare_flows_release(struct fare_flows *flows, uint64_t key);	       /* -ENOENT */
 unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns); /* how many were forgotten */
 void fare_flows_stats(const struct fare_flows *flows, struct fare_flows_stats *out);
 
-/* ---- 3. QP group ---------------------------------------------------------------------------------------- */
+/* ---- 3. QP group ----------------------------------------------------------------------------- */
 
 struct fare_domain; /* one local GPU's endpoint: sockets or devices, memory regions, groups */
 struct fare_group;  /* QPs over every plane to one peer */
 
 enum fare_mode {
-	FARE_MODE_FLOW,	  /* a message's stripes are flows, bound by the connection table */
-	FARE_MODE_SPRAY,  /* every chunk by the exact schedule (order-free across QPs) */
-	FARE_MODE_KERNEL, /* QPs bound to no device; the kernel's multipath hash decides (ECMP, WECMP baselines) */
+	FARE_MODE_FLOW,	 /* a message's stripes are flows, bound by the connection table */
+	FARE_MODE_SPRAY, /* every chunk by the exact schedule (order-free across QPs) */
+	/* QPs bound to no device; the kernel's multipath hash decides (ECMP, WECMP baselines) */
+	FARE_MODE_KERNEL,
 	/*
-	 * As FARE_MODE_SPRAY, over one QP a plane, whose batches leave by all of its sub-ports and k source ports each, and
-	 * may overtake each other; leaves may spray packets, too. Soft provider only: with verbs fare_group_open() is
-	 * -EOPNOTSUPP (a device's responder takes a packet out of order for a lost one).
+	 * As FARE_MODE_SPRAY, over one QP a plane, whose batches leave by all of its sub-ports and
+	 * k source ports each, and may overtake each other; leaves may spray packets, too. Soft
+	 * provider only: with verbs fare_group_open() is -EOPNOTSUPP (a device's responder takes a
+	 * packet out of order for a lost one).
 	 */
 	FARE_MODE_PACKET,
 };
 
 struct fare_domain_options {
-	const char *provider;  /* "soft" (NULL too) or "verbs"; a group needs the same at both ends */
-	int family;	       /* AF_INET (0 too) or AF_INET6 */
-	uint32_t path_mtu;     /* bytes; 0: 4096 */
-	bool accept;	       /* answer groups that peers open toward this GPU */
+	/* "soft" (NULL too) or "verbs"; a group needs the same at both ends */
+	const char *provider;
+	int family;	   /* AF_INET (0 too) or AF_INET6 */
+	uint32_t path_mtu; /* bytes; 0: 4096 */
+	bool accept;	   /* answer groups that peers open toward this GPU */
 	/*
-	 * Who may connect. Both ends need the same key: a file of 16 to 64 bytes (white space at its end not counted) that
-	 * not everybody may read. Without one, only where trusted_network says that nobody on the fabric means harm.
+	 * Who may connect. Both ends need the same key: a file of 16 to 64 bytes (white space at
+	 * its end not counted) that not everybody may read. Without one, only where trusted_network
+	 * says that nobody on the fabric means harm.
 	 */
 	const char *key_file;
 	bool trusted_network;
-	uint64_t secret;       /* both ends must agree, too (0: none): a job's number, which keeps other jobs apart */
+	/* both ends must agree, too (0: none): a job's number, which keeps other jobs apart */
+	uint64_t secret;
 	/*
-	 * A promise: after each fare_domain_poll() the application soon calls it again, or waits on fare_domain_fd(), as long as
-	 * the domain is open. What it received may then be acknowledged after it has replied instead of before. Whoever breaks
-	 * it makes the peer's completions wait, and after a second or so his planes look dead to the peer.
+	 * A promise: after each fare_domain_poll() the application soon calls it again, or waits on
+	 * fare_domain_fd(), as long as the domain is open. What it received may then be
+	 * acknowledged after it has replied instead of before. Whoever breaks it makes the peer's
+	 * completions wait, and after a second or so his planes look dead to the peer.
 	 */
 	bool busy_poll;
 };
@@ -160,15 +190,21 @@ struct fare_domain_options {
 struct fare_group_options {
 	enum fare_mode mode;
 	uint32_t qps_per_sub_port; /* k; 0: 1 */
-	uint32_t qps;		   /* FARE_MODE_KERNEL: how many QPs in all; 0: as many as m x n x k would be */
-	uint32_t flows;		   /* FARE_MODE_FLOW: flows a group spreads its chunks over; 0: 504 */
-	uint32_t chunk_bytes;	   /* unit posted at once; 0: the largest batch the provider sends whole */
-	uint32_t window_bytes;	   /* unacknowledged bytes per sub-port; 0: 192 KiB */
-	uint32_t max_messages;	   /* outstanding at once; 0: 64 */
-	uint32_t idle_expiry_ms;   /* FARE_MODE_FLOW: connection-table expiry; 0: never */
-	bool flows_by_bytes;	   /* FARE_MODE_FLOW: flows placed by the bytes they are measured to carry */
-	uint32_t backoff_max_ms;   /* a plane's dead QPs are rebuilt after 10 ms, doubling up to this; 0: 1000 */
-	bool random_ports;	   /* leave source ports to chance (to measure what learning them gains) */
+	/* FARE_MODE_KERNEL: how many QPs in all; 0: as many as m x n x k would be */
+	uint32_t qps;
+	/* FARE_MODE_FLOW: flows a group spreads its chunks over; 0: 504 */
+	uint32_t flows;
+	/* unit posted at once; 0: the largest batch the provider sends whole */
+	uint32_t chunk_bytes;
+	uint32_t window_bytes;	 /* unacknowledged bytes per sub-port; 0: 192 KiB */
+	uint32_t max_messages;	 /* outstanding at once; 0: 64 */
+	uint32_t idle_expiry_ms; /* FARE_MODE_FLOW: connection-table expiry; 0: never */
+	/* FARE_MODE_FLOW: flows placed by the bytes they are measured to carry */
+	bool flows_by_bytes;
+	/* a plane's dead QPs are rebuilt after 10 ms, doubling up to this; 0: 1000 */
+	uint32_t backoff_max_ms;
+	/* leave source ports to chance (to measure what learning them gains) */
+	bool random_ports;
 };
 
 struct fare_mr; /* registered memory */
@@ -176,47 +212,62 @@ struct fare_mr; /* registered memory */
 enum fare_event_kind {
 	FARE_EVENT_CONNECTED, /* group: both ends ready */
 	FARE_EVENT_ACCEPTED,  /* group: opened by a peer; yours to use and to close */
-	FARE_EVENT_COMPLETED, /* group, context, status: a write of ours is placed as a whole, or failed */
-	FARE_EVENT_RECEIVED,  /* group, tag, bytes: a peer's write with notification is placed as a whole, exactly once */
-	FARE_EVENT_SHIFTED,   /* group, plane: traffic moved because the plane's weight changed (or its QPs died) */
-	FARE_EVENT_CLOSED,    /* group, status: it is over; writes outstanding have completed with -ECANCELED before */
-	FARE_EVENT_BLOCKED,   /* group: no plane carries; writes queue until max_messages, then -ENOBUFS */
-	FARE_EVENT_RESUMED,   /* group: a plane carries again; what was queued is on its way */
-	FARE_EVENT_RELEASED,  /* group, context, status: a write past its deadline touches no memory any more */
+	/* group, context, status: a write of ours is placed as a whole, or failed */
+	FARE_EVENT_COMPLETED,
+	/* group, tag, bytes: a peer's write with notification is placed as a whole, exactly once */
+	FARE_EVENT_RECEIVED,
+	/* group, plane: traffic moved because the plane's weight changed (or its QPs died) */
+	FARE_EVENT_SHIFTED,
+	/* group, status: it is over; writes outstanding have completed with -ECANCELED before */
+	FARE_EVENT_CLOSED,
+	/* group: no plane carries; writes queue until max_messages, then -ENOBUFS */
+	FARE_EVENT_BLOCKED,
+	FARE_EVENT_RESUMED, /* group: a plane carries again; what was queued is on its way */
+	/* group, context, status: a write past its deadline touches no memory any more */
+	FARE_EVENT_RELEASED,
 };
 struct fare_event {
 	enum fare_event_kind kind;
 	struct fare_group *group;
 	uint64_t context; /* of fare_write */
 	/*
-	 * 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome unknown), -EACCES (refused
-	 * by the peer), -EINVAL (its own region was deregistered meanwhile).
-	 * Of CLOSED: -ECANCELED (the peer closed it, or is another process now), -ETIMEDOUT (nobody answered for 10 s:
-	 * no such peer, or one with another provider, key or secret), -ECONNREFUSED (the peer accepts no groups),
-	 * -EUSERS (it has no room for one more), -EPROTO (it has other planes than we), or another errno for which it
-	 * could not make its half
+	 * 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome
+	 * unknown), -EACCES (refused by the peer), -EINVAL (its own region was deregistered
+	 * meanwhile). Of CLOSED: -ECANCELED (the peer closed it, or is another process now),
+	 * -ETIMEDOUT (nobody answered for 10 s: no such peer, or one with another provider, key or
+	 * secret), -ECONNREFUSED (the peer accepts no groups), -EUSERS (it has no room for one
+	 * more), -EPROTO (it has other planes than we), or another errno for which it could not
+	 * make its half
 	 */
 	int status;
-	uint32_t tag;	  /* of the peer's fare_write */
-	uint64_t bytes;	  /* of that write */
+	uint32_t tag;	/* of the peer's fare_write */
+	uint64_t bytes; /* of that write */
 	uint16_t plane;
 };
 
-/* -ENOKEY: neither key_file nor trusted_network. -EKEYREJECTED: no such key, or everybody may read it. */
+/*
+ * -ENOKEY: neither key_file nor trusted_network. -EKEYREJECTED: no such key, or everybody may read
+ * it.
+ */
 int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
 		     const struct fare_domain_options *options);
-void fare_domain_close(struct fare_domain *domain); /* closes its groups and regions; NULL is fine */
-int fare_domain_fd(const struct fare_domain *domain); /* polls readable when fare_domain_poll() is due */
+/* closes its groups and regions; NULL is fine */
+void fare_domain_close(struct fare_domain *domain);
+/* polls readable when fare_domain_poll() is due */
+int fare_domain_fd(const struct fare_domain *domain);
 /* Does what is due and takes up to max events. Never blocks. >= 0: events taken; -errno: broken. */
 int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max);
 
-int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length, bool remote_write);
+int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
+		     bool remote_write);
 void fare_mr_deregister(struct fare_mr *mr);
 uint32_t fare_mr_rkey(const struct fare_mr *mr);
 
-/* Opens a group toward peer (which must accept). Connects in the background: FARE_EVENT_CONNECTED. */
-int fare_group_open(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
-		    const struct fare_group_options *options);
+/*
+ * Opens a group toward peer (which must accept). Connects in the background: FARE_EVENT_CONNECTED.
+ */
+int fare_group_open(struct fare_group **out, struct fare_domain *domain,
+		    const struct in6_addr *peer, const struct fare_group_options *options);
 /* No event names the group any more; writes not completed have an unknown outcome. NULL is fine. */
 void fare_group_close(struct fare_group *group);
 void fare_group_peer(const struct fare_group *group, struct in6_addr *out);
@@ -230,30 +281,36 @@ struct fare_write {
 	uint64_t length; /* bytes; 0 is a bare notification */
 	uint64_t remote_addr;
 	uint32_t rkey;
-	uint32_t tag;	 /* reaches the peer's FARE_EVENT_RECEIVED */
+	uint32_t tag; /* reaches the peer's FARE_EVENT_RECEIVED */
 	unsigned flags;
 	uint64_t context;
 	/*
-	 * CLOCK_MONOTONIC; 0: none. A write not placed by then completes with -ETIMEDOUT: all, part or nothing of it has been
-	 * placed, and the peer may or may not have been notified. Memory at both ends is still the write's, which may
-	 * be under way on a plane that is silent: it is yours again at FARE_EVENT_RELEASED, which follows once nothing of
-	 * it can land any more. The write counts as outstanding until then.
+	 * CLOCK_MONOTONIC; 0: none. A write not placed by then completes with -ETIMEDOUT: all, part
+	 * or nothing of it has been placed, and the peer may or may not have been notified. Memory
+	 * at both ends is still the write's, which may be under way on a plane that is silent: it
+	 * is yours again at FARE_EVENT_RELEASED, which follows once nothing of it can land any
+	 * more. The write counts as outstanding until then.
 	 */
 	uint64_t deadline_ns;
 };
 /*
- * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. -EINVAL: data is not wholly within mr, or that is
- * another domain's. -ENOTCONN: the group is closed. Completes exactly once, or never before close.
+ * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. -EINVAL: data is not wholly
+ * within mr, or that is another domain's. -ENOTCONN: the group is closed. Completes exactly once,
+ * or never before close.
  */
 int fare_group_write(struct fare_group *group, const struct fare_write *write);
 
 struct fare_group_stats {
 	uint64_t messages_completed, bytes_completed, chunks_posted, chunks_replayed;
 	uint64_t path_deaths, path_rebuilds, duplicate_notifications;
-	/* payload acknowledged per plane; in FARE_MODE_KERNEL, whose QPs are no plane's, per set that fails together */
+	/*
+	 * payload acknowledged per plane; in FARE_MODE_KERNEL, whose QPs are no plane's, per set
+	 * that fails together
+	 */
 	uint64_t plane_bytes[FARE_MAX_PLANES];
 	uint64_t retransmitted_packets, timeouts, icrc_errors;
-	uint64_t control_rejected; /* handshake messages of other jobs, without the key, or malformed */
+	/* handshake messages of other jobs, without the key, or malformed */
+	uint64_t control_rejected;
 	uint64_t flow_moves, flow_needless_moves;
 };
 void fare_group_stats(const struct fare_group *group, struct fare_group_stats *out);

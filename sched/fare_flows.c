@@ -1,4 +1,7 @@
-/* fare_flows.c - the public per-flow face: the daemon's weights of a pair over its connection table. */
+/*
+ * fare_flows.c - the public per-flow face: the daemon's weights of a pair over its connection
+ * table.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -23,8 +26,9 @@ static void follow(struct fare_flows *flows)
 	struct fare_paths paths;
 	struct weights w;
 
+	/* the writer is busy: what we have still holds, the next pick tries again */
 	if (fare_pair_paths(flows->pair, &paths))
-		return; /* the writer is busy: what we have still holds, the next pick tries again */
+		return;
 	flows->generation = paths.generation;
 	for (unsigned p = 0; p < paths.n_planes; p++)
 		bps[p] = paths.path[p].usable_bps;
@@ -32,9 +36,10 @@ static void follow(struct fare_flows *flows)
 	flow_table_reweight(flows->table, &w);
 }
 
-int fare_flows_open(struct fare_flows **out, struct fare_pair *pair, const struct fare_flows_options *options)
+int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
+		    const struct fare_flows_options *options)
 {
-	struct flow_table_attr attr = { .turn = attach_pair_turn(pair) };
+	struct flow_table_attr attr = {.turn = attach_pair_turn(pair)};
 	struct conn_segment *segment = attach_segment(attach_pair_owner(pair));
 	struct fare_flows *flows;
 	struct fare_paths paths;
@@ -94,7 +99,8 @@ void fare_flows_close(struct fare_flows *flows)
 	free(flows);
 }
 
-int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns, struct fare_flow_slot *out)
+int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns,
+		    struct fare_flow_slot *out)
 {
 	struct flow_slot slot;
 	int err;

@@ -1,21 +1,22 @@
 /*
  * fare_verdict.h - the one verdict that every path carries (DESIGN: path state and weight).
  *
- * Exactly one per path, the first that applies in the order of this enum's comments; an operator reads the name.
+ * Exactly one per path, the first that applies in the order of this enum's comments; an operator
+ * reads the name.
  */
 #ifndef FARE_VERDICT_H
 #define FARE_VERDICT_H
 
 enum fare_verdict {
-	FARE_VERDICT_NO_ROUTE = 0,    /* BGP teaches no route to the peer over that plane */
-	FARE_VERDICT_OK,	      /* usable at min(local, advertised) */
-	FARE_VERDICT_ZERO_BANDWIDTH,  /* advertised bandwidth is zero */
-	FARE_VERDICT_LOCAL_DOWN,      /* no live local sub-port toward that plane */
-	FARE_VERDICT_PROBE_DOWN,      /* probes across the plane fail */
-	FARE_VERDICT_DRAINED,	      /* an operator took it out */
-	FARE_VERDICT_RAMPING,	      /* recovering: usable at a fraction */
-	FARE_VERDICT_STALE,	      /* usable, but the source that taught it is away */
-	FARE_VERDICT_NOT_INSTALLED,   /* BGP teaches it but zebra has not installed it */
+	FARE_VERDICT_NO_ROUTE = 0,   /* BGP teaches no route to the peer over that plane */
+	FARE_VERDICT_OK,	     /* usable at min(local, advertised) */
+	FARE_VERDICT_ZERO_BANDWIDTH, /* advertised bandwidth is zero */
+	FARE_VERDICT_LOCAL_DOWN,     /* no live local sub-port toward that plane */
+	FARE_VERDICT_PROBE_DOWN,     /* probes across the plane fail */
+	FARE_VERDICT_DRAINED,	     /* an operator took it out */
+	FARE_VERDICT_RAMPING,	     /* recovering: usable at a fraction */
+	FARE_VERDICT_STALE,	     /* usable, but the source that taught it is away */
+	FARE_VERDICT_NOT_INSTALLED,  /* BGP teaches it but zebra has not installed it */
 	FARE_VERDICT_COUNT
 };
 

@@ -4,16 +4,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ABSENT	   UINT16_MAX
-#define MEASURED   2
-#define LOOKS_MOST (1u << 20) /* at what a flow would do to a plane, before the next tick: some milliseconds */
+#define ABSENT	 UINT16_MAX
+#define MEASURED 2
+/* at what a flow would do to a plane, before the next tick: some milliseconds */
+#define LOOKS_MOST (1u << 20)
 #define WORTH	   (FLOW_BALANCE_BAND / 8) /* of the mean load, is a reason to move */
 
 struct balanced {
-	double load;	/* bytes per tick */
+	double load;	 /* bytes per tick */
 	uint64_t recent; /* bytes since the last tick */
 	uint16_t plane;
-	uint8_t age; /* ticks, up to MEASURED; before that its load is a guess: it was not there for a whole tick */
+	/*
+	 * ticks, up to MEASURED; before that its load is a guess: it was not there for a whole tick
+	 */
+	uint8_t age;
 };
 
 struct flow_balance {
@@ -66,7 +70,7 @@ void flow_balance_enter(struct flow_balance *b, uint32_t flow, unsigned plane)
 	struct balanced *f = &b->flow[flow];
 
 	if (f->plane == ABSENT)
-		*f = (struct balanced){ .load = mean_load(b) };
+		*f = (struct balanced){.load = mean_load(b)};
 	else
 		b->plane_load[f->plane] -= f->load;
 	f->plane = (uint16_t)plane;
@@ -90,7 +94,8 @@ void flow_balance_account(struct flow_balance *b, uint32_t flow, uint64_t bytes)
 	b->flow[flow].recent += bytes;
 }
 
-unsigned flow_balance_best_plane(const struct flow_balance *b, const struct weights *w, uint32_t flow)
+unsigned flow_balance_best_plane(const struct flow_balance *b, const struct weights *w,
+				 uint32_t flow)
 {
 	double load = flow == UINT32_MAX ? mean_load(b) : b->flow[flow].load, best_load = INFINITY;
 	unsigned best = 0;
@@ -116,7 +121,8 @@ static unsigned fullest(const struct flow_balance *b, const struct weights *w, d
 		if (!w->w[p])
 			continue;
 		sum += b->plane_load[p];
-		if (worst == UINT32_MAX || b->plane_load[p] / w->w[p] > b->plane_load[worst] / w->w[worst])
+		if (worst == UINT32_MAX ||
+		    b->plane_load[p] / w->w[p] > b->plane_load[worst] / w->w[worst])
 			worst = p;
 	}
 	*mean = sum / w->sum;
@@ -134,9 +140,11 @@ static double small_ones(const struct flow_balance *b, double weight, unsigned p
 	return sum;
 }
 
-/* The move from plane `from` that leaves the higher of both planes lowest. False: none is worth it. */
-static bool best_move(const struct flow_balance *b, const struct weights *w, unsigned from, double worth, uint32_t *flow,
-		      unsigned *to)
+/*
+ * The move from plane `from` that leaves the higher of both planes lowest. False: none is worth it.
+ */
+static bool best_move(const struct flow_balance *b, const struct weights *w, unsigned from,
+		      double worth, uint32_t *flow, unsigned *to)
 {
 	double now = b->plane_load[from] / w->w[from], best = INFINITY, best_there = INFINITY;
 	bool small_too = small_ones(b, w->w[from], from, worth) >= worth;
@@ -145,14 +153,19 @@ static bool best_move(const struct flow_balance *b, const struct weights *w, uns
 		double load = b->flow[i].load, own = load / w->w[from];
 
 		for (unsigned p = 0; b->flow[i].plane == from && p < w->n; p++) {
-			double there = w->w[p] && p != from ? (b->plane_load[p] + load) / w->w[p] : INFINITY;
+			double there = w->w[p] && p != from ? (b->plane_load[p] + load) / w->w[p]
+							    : INFINITY;
 			double higher = fmax(now - own, there);
 
-			if (higher > best || (higher == best && there >= best_there) || higher >= now ||
+			if (higher > best || (higher == best && there >= best_there) ||
+			    higher >= now ||
 			    now - higher < (small_too ? fmin(worth, own / 2) : worth))
 				continue;
 			best = higher;
-			best_there = there; /* of equals the emptiest plane: else one would be filled, and emptied again */
+			/*
+			 * of equals the emptiest plane: else one would be filled, and emptied again
+			 */
+			best_there = there;
 			*flow = i;
 			*to = p;
 		}
@@ -160,7 +173,8 @@ static bool best_move(const struct flow_balance *b, const struct weights *w, uns
 	return best < INFINITY;
 }
 
-static unsigned even_out(struct flow_balance *b, const struct weights *w, flow_balance_on_move *on_move, void *context)
+static unsigned even_out(struct flow_balance *b, const struct weights *w,
+			 flow_balance_on_move *on_move, void *context)
 {
 	unsigned moved = 0;
 
@@ -188,7 +202,10 @@ static bool beyond_band(const struct flow_balance *b, const struct weights *w)
 	return b->plane_load[worst] / w->w[worst] > mean * (1 + FLOW_BALANCE_BAND);
 }
 
-/* Takes the bytes since the last tick into every load; sums are made anew, so that no rounding adds up. */
+/*
+ * Takes the bytes since the last tick into every load; sums are made anew, so that no rounding adds
+ * up.
+ */
 static void measure(struct flow_balance *b)
 {
 	b->n_measured = 0;
@@ -217,8 +234,8 @@ static void measure(struct flow_balance *b)
 	}
 }
 
-unsigned flow_balance_tick(struct flow_balance *b, const struct weights *w, flow_balance_on_move *on_move,
-			   void *context)
+unsigned flow_balance_tick(struct flow_balance *b, const struct weights *w,
+			   flow_balance_on_move *on_move, void *context)
 {
 	measure(b);
 	if (!w->sum || !flow_balance_measured(b))
@@ -229,8 +246,8 @@ unsigned flow_balance_tick(struct flow_balance *b, const struct weights *w, flow
 	return even_out(b, w, on_move, context);
 }
 
-unsigned flow_balance_settle(struct flow_balance *b, const struct weights *w, flow_balance_on_move *on_move,
-			     void *context)
+unsigned flow_balance_settle(struct flow_balance *b, const struct weights *w,
+			     flow_balance_on_move *on_move, void *context)
 {
 	unsigned moved = 0;
 

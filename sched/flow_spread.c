@@ -8,7 +8,8 @@
 
 int flow_spread_init(struct flow_spread *s, const struct flow_spread_attr *attr)
 {
-	*s = (struct flow_spread){ .n_planes = attr->n_planes, .phase = attr->phase, .turn = attr->turn };
+	*s = (struct flow_spread){
+		.n_planes = attr->n_planes, .phase = attr->phase, .turn = attr->turn};
 	for (unsigned p = 0; p < attr->n_planes; p++) {
 		uint16_t n = attr->slots[p] ? attr->slots[p] : 1;
 
@@ -31,7 +32,7 @@ void flow_spread_fini(struct flow_spread *s)
 		free(s->excess[p]);
 		free(s->turns[p]);
 	}
-	*s = (struct flow_spread){ 0 };
+	*s = (struct flow_spread){0};
 }
 
 /* The pair's place among n. */
@@ -54,9 +55,10 @@ static void set_start(struct flow_spread *s)
 
 bool flow_spread_reweight(struct flow_spread *s, const struct weights *weights)
 {
-	struct weights w = { .n = s->n_planes };
+	struct weights w = {.n = s->n_planes};
 
-	for (unsigned p = 0; p < s->n_planes && p < weights->n; p++) /* what came later has no QPs here */
+	/* what came later has no QPs here */
+	for (unsigned p = 0; p < s->n_planes && p < weights->n; p++)
 		w.sum += w.w[p] = weights->w[p];
 	if (w.n == s->weights.n && !memcmp(w.w, s->weights.w, sizeof(w.w)))
 		return false;
@@ -109,7 +111,10 @@ static bool load_less(uint64_t count_a, uint32_t w_a, uint64_t count_b, uint32_t
 	return count_a * w_b < count_b * w_a;
 }
 
-/* The usable plane that one flow more would load least; the first of equals, beginning at `first`. -1: none is usable. */
+/*
+ * The usable plane that one flow more would load least; the first of equals, beginning at `first`.
+ * -1: none is usable.
+ */
 static int least_loaded(const struct weights *w, const uint32_t *count, unsigned first)
 {
 	int best = -1;
@@ -117,7 +122,8 @@ static int least_loaded(const struct weights *w, const uint32_t *count, unsigned
 	for (unsigned k = 0; k < w->n; k++) {
 		unsigned p = (first + k) % w->n;
 
-		if (w->w[p] && (best < 0 || load_less(count[p] + 1, w->w[p], count[best] + 1, w->w[best])))
+		if (w->w[p] &&
+		    (best < 0 || load_less(count[p] + 1, w->w[p], count[best] + 1, w->w[best])))
 			best = (int)p;
 	}
 	return best;
@@ -159,12 +165,13 @@ void flow_spread_window(const struct flow_spread *s, uint64_t *target)
 }
 
 /*
- * The most flows each plane may carry without exceeding the least possible load: filling one flow at a time where
- * load stays lowest finds that load. Only what exceeds a capacity must move, hence the fewest moves.
+ * The most flows each plane may carry without exceeding the least possible load: filling one flow
+ * at a time where load stays lowest finds that load. Only what exceeds a capacity must move, hence
+ * the fewest moves.
  */
 static void capacities(const struct flow_spread *s, uint32_t *capacity)
 {
-	uint32_t counts[FARE_MAX_PLANES] = { 0 }, worst_count = 0, worst_w = 1;
+	uint32_t counts[FARE_MAX_PLANES] = {0}, worst_count = 0, worst_w = 1;
 	const struct weights *w = &s->weights;
 
 	for (uint32_t i = 0; i < s->in_use; i++) {
@@ -180,7 +187,9 @@ static void capacities(const struct flow_spread *s, uint32_t *capacity)
 		capacity[p] = (uint32_t)((uint64_t)worst_count * w->w[p] / worst_w);
 }
 
-/* How many flows each QP of a plane must give up so that `keep` stay there, the fullest QPs first. */
+/*
+ * How many flows each QP of a plane must give up so that `keep` stay there, the fullest QPs first.
+ */
 static void set_excess(struct flow_spread *s, unsigned plane, uint32_t keep)
 {
 	const uint32_t *count = s->slot_count[plane];
@@ -212,7 +221,8 @@ uint32_t flow_spread_targets(struct flow_spread *s, uint32_t *target)
 	return n;
 }
 
-struct flow_turn *flow_spread_take_turn(struct flow_spread *s, uint32_t size, unsigned *plane, unsigned *index)
+struct flow_turn *flow_spread_take_turn(struct flow_spread *s, uint32_t size, unsigned *plane,
+					unsigned *index)
 {
 	unsigned first = s->weights.n ? place(s, s->weights.n) : 0, widest = 0;
 	struct flow_turn *best = NULL;
@@ -220,7 +230,8 @@ struct flow_turn *flow_spread_take_turn(struct flow_spread *s, uint32_t size, un
 
 	for (unsigned p = 0; p < s->weights.n; p++)
 		widest = s->slots[p] > widest ? s->slots[p] : widest;
-	for (unsigned i = 0; i < widest; i++) /* planes first, so that a plane's QPs are far apart */
+	/* planes first, so that a plane's QPs are far apart */
+	for (unsigned i = 0; i < widest; i++)
 		for (unsigned k = 0; k < s->weights.n; k++) {
 			unsigned p = (first + k) % s->weights.n;
 			struct flow_turn *turn;

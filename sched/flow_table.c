@@ -11,7 +11,8 @@
 
 #define NONE	   UINT32_MAX
 #define BALANCE_NS UINT64_C(100000000)
-#define FULL_SWEEP 64u /* bindings looked at for one that is over, when a flow finds the table full */
+/* bindings looked at for one that is over, when a flow finds the table full */
+#define FULL_SWEEP 64u
 
 _Static_assert(CONN_TABLE_NONE == NONE && FLOW_ID_TABLE_NONE == NONE, "one word for nothing");
 
@@ -41,8 +42,8 @@ struct flow_table {
 
 static int index_create(struct flow_table *t)
 {
-	struct conn_table_attr qp = { .max_entries = t->attr.max_flows, .seed = t->attr.seed };
-	struct flow_id_table_attr id = { .max_entries = t->attr.max_flows, .seed = t->attr.seed };
+	struct conn_table_attr qp = {.max_entries = t->attr.max_flows, .seed = t->attr.seed};
+	struct flow_id_table_attr id = {.max_entries = t->attr.max_flows, .seed = t->attr.seed};
 
 	if (t->attr.keys_are_qps && t->attr.max_flows <= 1u << 16)
 		return conn_table_create(&t->by_qp, &qp);
@@ -56,7 +57,8 @@ static uint32_t find(const struct flow_table *t, uint64_t key)
 
 static int index_insert(struct flow_table *t, uint64_t key, uint32_t i)
 {
-	return t->by_qp ? conn_table_insert(t->by_qp, key, (uint16_t)i) : flow_id_table_insert(t->by_id, key, i);
+	return t->by_qp ? conn_table_insert(t->by_qp, key, (uint16_t)i)
+			: flow_id_table_insert(t->by_id, key, i);
 }
 
 static void index_erase(struct flow_table *t, uint64_t key)
@@ -90,14 +92,16 @@ static void entry_show(struct flow_table *t, uint32_t i)
 
 int flow_table_create(struct flow_table **out, const struct flow_table_attr *attr)
 {
-	struct flow_spread_attr spread = {
-		.slots = attr->slots, .n_planes = attr->n_planes, .phase = attr->phase, .turn = attr->turn
-	};
+	struct flow_spread_attr spread = {.slots = attr->slots,
+					  .n_planes = attr->n_planes,
+					  .phase = attr->phase,
+					  .turn = attr->turn};
 	struct flow_table *t;
 	int err;
 
 	*out = NULL;
-	if (!attr->max_flows || attr->max_flows > 1u << 20 || !attr->n_planes || attr->n_planes > FARE_MAX_PLANES)
+	if (!attr->max_flows || attr->max_flows > 1u << 20 || !attr->n_planes ||
+	    attr->n_planes > FARE_MAX_PLANES)
 		return -EINVAL;
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -171,7 +175,8 @@ static bool is_by_bytes(const struct flow_table *t)
 /* The plane a new flow goes to. */
 static unsigned plane_for_bind(const struct flow_table *t)
 {
-	return is_by_bytes(t) ? flow_balance_best_plane(t->balance, &t->spread.weights, NONE) : flow_spread_next(&t->spread);
+	return is_by_bytes(t) ? flow_balance_best_plane(t->balance, &t->spread.weights, NONE)
+			      : flow_spread_next(&t->spread);
 }
 
 /* Any flow on plane, from that plane's fullest QP; resumes at *cursor so that a pass is linear. */
@@ -189,12 +194,16 @@ static uint32_t flow_on(const struct flow_table *t, unsigned plane, uint32_t *cu
 	return NONE;
 }
 
-/* Did `to` gain against `from`? Otherwise a move between them serves nothing: both are worth what they were. */
-static bool gained(const struct flow_table *t, const struct weights *old, unsigned to, unsigned from)
+/*
+ * Did `to` gain against `from`? Otherwise a move between them serves nothing: both are worth what
+ * they were.
+ */
+static bool gained(const struct flow_table *t, const struct weights *old, unsigned to,
+		   unsigned from)
 {
 	const struct weights *new = &t->spread.weights;
 
-	return (uint64_t)new->w[to] * old->w[from] > (uint64_t)old->w[to] * new->w[from];
+	return (uint64_t) new->w[to] * old->w[from] > (uint64_t)old->w[to] * new->w[from];
 }
 
 static void move_to(struct flow_table *t, uint32_t i, unsigned to)
@@ -209,7 +218,8 @@ static void move_flow(struct flow_table *t, const struct weights *old, uint32_t 
 {
 	unsigned from = t->b[i].plane;
 
-	t->stats.needless_moves += t->spread.weights.w[from] && old->sum && !gained(t, old, to, from);
+	t->stats.needless_moves +=
+		t->spread.weights.w[from] && old->sum && !gained(t, old, to, from);
 	move_to(t, i, to);
 }
 
@@ -218,8 +228,8 @@ static void on_balance(void *context, uint32_t i, unsigned to)
 	move_to(context, i, to);
 }
 
-static void move_between(struct flow_table *t, const struct weights *old, unsigned from, unsigned to,
-			 uint32_t *cursor)
+static void move_between(struct flow_table *t, const struct weights *old, unsigned from,
+			 unsigned to, uint32_t *cursor)
 {
 	move_flow(t, old, flow_on(t, from, cursor), to);
 }
@@ -250,25 +260,36 @@ static unsigned rebalance_few(struct flow_table *t, const struct weights *old)
 	return moved;
 }
 
-/* By how much plane p is behind an even walk to its target, after `walked` flows of which it had `seen`. */
-static int64_t behind(const struct flow_table *t, const uint32_t *target, const uint32_t *seen, unsigned p, uint32_t walked)
+/*
+ * By how much plane p is behind an even walk to its target, after `walked` flows of which it had
+ * `seen`.
+ */
+static int64_t behind(const struct flow_table *t, const uint32_t *target, const uint32_t *seen,
+		      unsigned p, uint32_t walked)
 {
-	return (int64_t)((uint64_t)walked * target[p]) - (int64_t)((uint64_t)t->spread.in_use * seen[p]);
+	return (int64_t)((uint64_t)walked * target[p]) -
+	       (int64_t)((uint64_t)t->spread.in_use * seen[p]);
 }
 
 /* How choosy a walk is: the last one takes whatever is left. */
 enum walk { WALK_EVENLY, WALK_GAINED, WALK_ANY, WALKS };
 
-/* Where a flow of `from` had best go: to the plane that is furthest behind and still wants flows. -1: nowhere in this walk. */
-static int furthest_behind(const struct flow_table *t, const struct weights *old, const uint32_t *target,
-			   const uint32_t *seen, unsigned from, uint32_t walked, enum walk walk)
+/*
+ * Where a flow of `from` had best go: to the plane that is furthest behind and still wants flows.
+ * -1: nowhere in this walk.
+ */
+static int furthest_behind(const struct flow_table *t, const struct weights *old,
+			   const uint32_t *target, const uint32_t *seen, unsigned from,
+			   uint32_t walked, enum walk walk)
 {
 	bool alive = t->spread.weights.w[from];
-	int64_t most = alive && walk == WALK_EVENLY ? behind(t, target, seen, from, walked) : INT64_MIN;
+	int64_t most =
+		alive && walk == WALK_EVENLY ? behind(t, target, seen, from, walked) : INT64_MIN;
 	int best = -1;
 
 	for (unsigned p = 0; p < t->spread.weights.n; p++) {
-		if (p == from || t->spread.count[p] >= target[p] || (alive && walk != WALK_ANY && !gained(t, old, p, from)) ||
+		if (p == from || t->spread.count[p] >= target[p] ||
+		    (alive && walk != WALK_ANY && !gained(t, old, p, from)) ||
 		    behind(t, target, seen, p, walked) <= most)
 			continue;
 		most = behind(t, target, seen, p, walked);
@@ -278,9 +299,10 @@ static int furthest_behind(const struct flow_table *t, const struct weights *old
 }
 
 /*
- * Which flows move is free, how many is not (flow_spread_targets()). A sender that walks its flows in order must not meet a long stretch
- * without a plane and then one full of it: so they are chosen on a walk, such that each plane's flows come as evenly as its
- * number allows. What is left over then moves wherever it is.
+ * Which flows move is free, how many is not (flow_spread_targets()). A sender that walks its flows
+ * in order must not meet a long stretch without a plane and then one full of it: so they are chosen
+ * on a walk, such that each plane's flows come as evenly as its number allows. What is left over
+ * then moves wherever it is.
  */
 static unsigned rebalance_many(struct flow_table *t, const struct weights *old)
 {
@@ -288,7 +310,7 @@ static unsigned rebalance_many(struct flow_table *t, const struct weights *old)
 	unsigned moved = 0;
 
 	for (enum walk walk = WALK_EVENLY; walk < WALKS && moved < n; walk++) {
-		uint32_t seen[FARE_MAX_PLANES] = { 0 }, walked = 0;
+		uint32_t seen[FARE_MAX_PLANES] = {0}, walked = 0;
 
 		for (uint32_t i = 0; i < t->attr.max_flows && moved < n; i++) {
 			const struct binding *b = &t->b[i];
@@ -299,7 +321,8 @@ static unsigned rebalance_many(struct flow_table *t, const struct weights *old)
 				continue;
 			walked++;
 			excess = &t->spread.excess[b->plane][b->index];
-			to = *excess ? furthest_behind(t, old, target, seen, b->plane, walked, walk) : -1;
+			to = *excess ? furthest_behind(t, old, target, seen, b->plane, walked, walk)
+				     : -1;
 			if (to >= 0) {
 				--*excess;
 				move_flow(t, old, i, (unsigned)to);
@@ -329,7 +352,8 @@ static bool is_over(const struct flow_table *t, uint32_t i, uint64_t now_ns)
 	uint64_t last_ns = t->b[i].last_used_ns;
 
 	/* the time said may be older than that of another thread's, or another call's, use */
-	return t->attr.idle_expiry_ns && now_ns > last_ns && now_ns - last_ns > t->attr.idle_expiry_ns;
+	return t->attr.idle_expiry_ns && now_ns > last_ns &&
+	       now_ns - last_ns > t->attr.idle_expiry_ns;
 }
 
 /* Goes over the next n bindings, round and round, and forgets whose flow is over. */
@@ -355,7 +379,8 @@ static int bind_new(struct flow_table *t, uint64_t key, uint64_t now_ns, uint32_
 	uint32_t i;
 	int err;
 
-	if (t->free == NONE && !sweep(t, FULL_SWEEP < t->attr.max_flows ? FULL_SWEEP : t->attr.max_flows, now_ns))
+	if (t->free == NONE &&
+	    !sweep(t, FULL_SWEEP < t->attr.max_flows ? FULL_SWEEP : t->attr.max_flows, now_ns))
 		return -ENOSPC;
 	i = t->free;
 	err = index_insert(t, key, i);
@@ -438,13 +463,17 @@ void flow_table_stats(const struct flow_table *t, struct flow_table_stats *out)
 	memcpy(out->count, t->spread.count, sizeof(out->count));
 }
 
-void flow_table_account(struct flow_table *t, uint64_t key, uint64_t bytes, uint16_t udp_source_port)
+void flow_table_account(struct flow_table *t, uint64_t key, uint64_t bytes,
+			uint16_t udp_source_port)
 {
 	uint32_t i = find(t, key);
 
 	if (i == NONE)
 		return;
-	/* bytes and port are for the operator alone: a plain store each, torn reads cannot happen at 8 bytes */
+	/*
+	 * bytes and port are for the operator alone: a plain store each, torn reads cannot happen
+	 * at 8 bytes
+	 */
 	if (t->balance)
 		flow_balance_account(t->balance, i, bytes);
 	t->attr.entries[i].bytes += bytes;

@@ -46,8 +46,8 @@ static inline uint64_t line_hash(struct line_hash h, uint64_t key, uint64_t n_li
 
 #if defined(__x86_64__)
 /*
- * The same for eight keys at once, n_lines < 2^32. Of a product of 64 by 64 bits only the low 32 bits of either half are
- * wanted: four products of halves, and their carries.
+ * The same for eight keys at once, n_lines < 2^32. Of a product of 64 by 64 bits only the low 32
+ * bits of either half are wanted: four products of halves, and their carries.
  */
 __attribute__((target("avx512f,avx512vl"))) static inline void
 line_hash8_avx512(struct line_hash h, const uint64_t key[8], uint64_t n_lines, uint32_t out[8])
@@ -56,16 +56,20 @@ line_hash8_avx512(struct line_hash h, const uint64_t key[8], uint64_t n_lines, u
 	__m512i k = _mm512_loadu_si512(key);
 	__m512i a = _mm512_add_epi64(k, _mm512_set1_epi64((long long)h.plain));
 	__m512i b = _mm512_add_epi64(
-		_mm512_xor_si512(_mm512_rol_epi64(k, 32), _mm512_set1_epi64((long long)h.turned)), k);
+		_mm512_xor_si512(_mm512_rol_epi64(k, 32), _mm512_set1_epi64((long long)h.turned)),
+		k);
 	__m512i a_high = _mm512_srli_epi64(a, 32), b_high = _mm512_srli_epi64(b, 32);
 	__m512i ll = _mm512_mul_epu32(a, b), lh = _mm512_mul_epu32(a, b_high);
 	__m512i hl = _mm512_mul_epu32(a_high, b), hh = _mm512_mul_epu32(a_high, b_high);
-	__m512i middle = _mm512_add_epi64(_mm512_add_epi64(_mm512_srli_epi64(ll, 32), _mm512_and_si512(lh, low)),
-					  _mm512_and_si512(hl, low));
-	__m512i high = _mm512_add_epi64(_mm512_add_epi64(hh, _mm512_srli_epi64(lh, 32)),
-					_mm512_add_epi64(_mm512_srli_epi64(hl, 32), _mm512_srli_epi64(middle, 32)));
+	__m512i middle = _mm512_add_epi64(
+		_mm512_add_epi64(_mm512_srli_epi64(ll, 32), _mm512_and_si512(lh, low)),
+		_mm512_and_si512(hl, low));
+	__m512i high = _mm512_add_epi64(
+		_mm512_add_epi64(hh, _mm512_srli_epi64(lh, 32)),
+		_mm512_add_epi64(_mm512_srli_epi64(hl, 32), _mm512_srli_epi64(middle, 32)));
 	__m512i folded = _mm512_xor_si512(ll, high); /* its low halves count */
-	__m512i at = _mm512_srli_epi64(_mm512_mul_epu32(folded, _mm512_set1_epi64((long long)n_lines)), 32);
+	__m512i at = _mm512_srli_epi64(
+		_mm512_mul_epu32(folded, _mm512_set1_epi64((long long)n_lines)), 32);
 
 	_mm256_storeu_si256((__m256i *)(void *)out, _mm512_cvtepi64_epi32(at));
 }

@@ -12,7 +12,8 @@
  * once. Race detectors cannot know that and are kept out. line_take7 goes one step further: it
  * returns the lane's value out of the vector that was compared, which is one read of that lane.
  *
- * LINE_MATCH_ISAS(X) is X(enum simd_isa, suffix, target attribute) for each of this architecture's instruction sets.
+ * LINE_MATCH_ISAS(X) is X(enum simd_isa, suffix, target attribute) for each of this architecture's
+ * instruction sets.
  */
 #ifndef LINE_MATCH_H
 #define LINE_MATCH_H
@@ -130,14 +131,19 @@ LINE_TARGET_AVX512 LINE_RACY static inline uint32_t line_match8_avx512(const _At
 	return _mm512_testn_epi64_mask(differ, _mm512_set1_epi64((long long)mask));
 }
 
-/* Of the first of lanes 0..6 with (lane & mask) == want, what the mask leaves out; 0: there is none.
+/*
+ * Of the first of lanes 0..6 with (lane & mask) == want, what the mask leaves out; 0: there is
+ * none.
  */
 LINE_TARGET_AVX512 LINE_RACY static inline uint64_t line_take7_avx512(const _Atomic uint64_t *lane,
 								      uint64_t mask, uint64_t want)
 {
 	__m512i differ = _mm512_xor_si512(*(const __m512i *)(const void *)lane,
 					  _mm512_set1_epi64((long long)want));
-	/* under a mask of all ones lane 7 hits only where it differs in nothing, and is taken as the 0 that this leaves */
+	/*
+	 * under a mask of all ones lane 7 hits only where it differs in nothing, and is taken as
+	 * the 0 that this leaves
+	 */
 	long long m = (long long)mask;
 	__mmask8 hits = _mm512_testn_epi64_mask(differ, _mm512_set_epi64(-1, m, m, m, m, m, m, m));
 

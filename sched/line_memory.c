@@ -4,8 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LINE_BYTES   64u
-#define MAPPED_BYTES (256u << 10) /* from here on pages of its own; below, a table is made as cheaply as any object */
+#define LINE_BYTES 64u
+/* from here on pages of its own; below, a table is made as cheaply as any object */
+#define MAPPED_BYTES (256u << 10)
 
 void *line_memory_take(size_t bytes)
 {

@@ -1,22 +1,25 @@
 /*
  * shm_layout.h - the daemon's shared-memory segment, byte for byte.
  *
- * One file (RUN_DIR/paths.shm), written by fared alone, mapped read-only by everybody else. It outlives the
- * daemon: readers keep the last published state, and a restarted daemon adopts the file if magic, version and
- * size agree, else it marks the old one retired and puts a new one in its place.
+ * One file (RUN_DIR/paths.shm), written by fared alone, mapped read-only by everybody else. It
+ * outlives the daemon: readers keep the last published state, and a restarted daemon adopts the
+ * file if magic, version and size agree, else it marks the old one retired and puts a new one in
+ * its place.
  *
- * Publication of a pair: two copies and one 8-byte word. The writer fills the copy that is not in force, then
- * stores the word (generation << 1 | copy) with release order. A writer killed between any two instructions
- * leaves the copy in force whole. A reader loads the word (acquire), copies, loads the word again, and retries
- * a bounded number of times if it moved: the copy in force is never written, the other one may be at any time.
- * The words of all pairs stand side by side: they are what every pick looks at, so that a sender to thousands of
- * destinations finds eight of them in each cache line, and all of them in 32 KiB.
+ * Publication of a pair: two copies and one 8-byte word. The writer fills the copy that is not in
+ * force, then stores the word (generation << 1 | copy) with release order. A writer killed between
+ * any two instructions leaves the copy in force whole. A reader loads the word (acquire), copies,
+ * loads the word again, and retries a bounded number of times if it moved: the copy in force is
+ * never written, the other one may be at any time. The words of all pairs stand side by side: they
+ * are what every pick looks at, so that a sender to thousands of destinations finds eight of them
+ * in each cache line, and all of them in 32 KiB.
  *
- * Ports: what probes have learned of a path's far half, one seqlock per path. A writer killed half-way leaves an odd
- * number, which the next one makes even; until then a reader learns nothing there.
+ * Ports: what probes have learned of a path's far half, one seqlock per path. A writer killed
+ * half-way leaves an odd number, which the next one makes even; until then a reader learns nothing
+ * there.
  *
- * Everything a reader takes from here is bounds-checked first: it trusts the file no more than its owner.
- * Integers are host order: the segment never leaves the machine.
+ * Everything a reader takes from here is bounds-checked first: it trusts the file no more than its
+ * owner. Integers are host order: the segment never leaves the machine.
  */
 #ifndef SHM_LAYOUT_H
 #define SHM_LAYOUT_H
@@ -49,8 +52,8 @@ struct shm_local_gpu {
 
 /* One path of a pair, as published. */
 struct shm_path {
-	uint64_t usable_bps; /* 0 unless every source agrees that the path works */
-	uint32_t verdict;    /* enum fare_verdict */
+	uint64_t usable_bps;	 /* 0 unless every source agrees that the path works */
+	uint32_t verdict;	 /* enum fare_verdict */
 	uint32_t live_sub_ports; /* bit s: local sub-port s is up, and not kept out of use */
 };
 
@@ -65,8 +68,9 @@ struct shm_pair {
 #define SHM_PORTS_MAX 16
 
 /*
- * Which UDP source ports, toward port 4791 of the peer, lead out of which local sub-port into which remote one. Written
- * with sequence odd. An entry is port | local_sub_port << 16 | remote_sub_port << 24.
+ * Which UDP source ports, toward port 4791 of the peer, lead out of which local sub-port into which
+ * remote one. Written with sequence odd. An entry is port | local_sub_port << 16 | remote_sub_port
+ * << 24.
  */
 struct shm_ports {
 	_Atomic uint32_t sequence; /* 0: never written */
@@ -77,21 +81,24 @@ struct shm_ports {
 struct shm_header {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t size_bytes; /* of the whole segment */
-	_Atomic uint64_t incarnation; /* of the daemon that writes: changes at each start */
+	uint32_t size_bytes;	       /* of the whole segment */
+	_Atomic uint64_t incarnation;  /* of the daemon that writes: changes at each start */
 	_Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC of the daemon's last loop */
-	_Atomic uint64_t generation; /* counts publications of anything below */
-	_Atomic uint32_t retired;    /* 1: a newer file has taken this one's place; attach again */
+	_Atomic uint64_t generation;   /* counts publications of anything below */
+	_Atomic uint32_t retired; /* 1: a newer file has taken this one's place; attach again */
 	_Atomic uint32_t n_local_gpus;
-	_Atomic uint32_t n_pairs; /* pairs [0, n_pairs) are valid; they are never removed, only unusable */
+	/* pairs [0, n_pairs) are valid; they are never removed, only unusable */
+	_Atomic uint32_t n_pairs;
 	uint32_t pad;
-	_Alignas(64) _Atomic uint64_t words[FARE_MAX_PAIRS]; /* generation << 1 | copy; 0: never published */
+	/* generation << 1 | copy; 0: never published */
+	_Alignas(64) _Atomic uint64_t words[FARE_MAX_PAIRS];
 	struct shm_local_gpu local_gpus[FARE_MAX_LOCAL_GPUS];
 	struct shm_pair pairs[FARE_MAX_PAIRS];
 	struct shm_ports ports[FARE_MAX_PAIRS][FARE_MAX_PLANES];
 };
 
-_Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2, "lock-free 64-bit atomics");
+_Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
+	       "lock-free 64-bit atomics");
 _Static_assert(sizeof(struct shm_path) == 16, "layout");
 _Static_assert(__builtin_offsetof(struct shm_header, words) == 64, "layout");
 _Static_assert(sizeof(struct shm_pair) == 24 + 2 * 16 * FARE_MAX_PLANES, "layout");

@@ -1,8 +1,9 @@
 /*
  * shm_pair.h - how a pair's paths are published and read, word by word (private to sched/; pure).
  *
- * Owns: nothing. One writer, any number of readers. Every access to what both sides touch is an atomic one of 8 bytes, so
- * that the protocol of shm_layout.h is one within the C memory model too, and a race detector has nothing to excuse.
+ * Owns: nothing. One writer, any number of readers. Every access to what both sides touch is an
+ * atomic one of 8 bytes, so that the protocol of shm_layout.h is one within the C memory model too,
+ * and a race detector has nothing to excuse.
  */
 #ifndef SHM_PAIR_H
 #define SHM_PAIR_H
@@ -18,7 +19,8 @@
 typedef uint64_t __attribute__((may_alias)) shm_pair_word;
 
 /* Writer: n paths become the ones in force. */
-static inline void shm_pair_publish(struct shm_header *map, uint32_t pair, const struct shm_path *paths, uint32_t n)
+static inline void shm_pair_publish(struct shm_header *map, uint32_t pair,
+				    const struct shm_path *paths, uint32_t n)
 {
 	uint64_t word = atomic_load_explicit(&map->words[pair], memory_order_relaxed);
 	uint32_t copy = (uint32_t)(word & 1) ^ 1;
@@ -26,20 +28,23 @@ static inline void shm_pair_publish(struct shm_header *map, uint32_t pair, const
 	const shm_pair_word *from = (const shm_pair_word *)(const void *)paths;
 
 	/*
-	 * A reader may still be on that copy. Whoever sees a word of what follows must also see that the word in force moved
-	 * away from it: the last store of that comes before these.
+	 * A reader may still be on that copy. Whoever sees a word of what follows must also see
+	 * that the word in force moved away from it: the last store of that comes before these.
 	 */
 	atomic_thread_fence(memory_order_release);
 	for (uint32_t i = 0; i < n * SHM_PAIR_WORDS; i++)
 		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
-	atomic_store_explicit(&map->words[pair], (((word >> 1) + 1) << 1) | copy, memory_order_release);
+	atomic_store_explicit(&map->words[pair], (((word >> 1) + 1) << 1) | copy,
+			      memory_order_release);
 }
 
 /*
- * Reader: all FARE_MAX_PLANES paths of one publication, *word being what it was; they are not looked into. *word == 0: never
- * published, nothing is read. -EAGAIN: the writer was faster every time.
+ * Reader: all FARE_MAX_PLANES paths of one publication, *word being what it was; they are not
+ * looked into. *word == 0: never published, nothing is read. -EAGAIN: the writer was faster every
+ * time.
  */
-static inline int shm_pair_read(const struct shm_header *map, uint32_t pair, struct shm_path *paths, uint64_t *word)
+static inline int shm_pair_read(const struct shm_header *map, uint32_t pair, struct shm_path *paths,
+				uint64_t *word)
 {
 	shm_pair_word *to = (shm_pair_word *)(void *)paths;
 
@@ -53,7 +58,10 @@ static inline int shm_pair_read(const struct shm_header *map, uint32_t pair, str
 		for (uint32_t i = 0; i < FARE_MAX_PLANES * SHM_PAIR_WORDS; i++)
 			to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 		atomic_thread_fence(memory_order_acquire);
-		/* any publication meanwhile: the writer may already be filling this copy for the next one */
+		/*
+		 * any publication meanwhile: the writer may already be filling this copy for the
+		 * next one
+		 */
 		if (atomic_load_explicit(&map->words[pair], memory_order_relaxed) == *word)
 			return 0;
 	}

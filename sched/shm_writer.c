@@ -31,7 +31,10 @@ static int gpu_describe(struct shm_local_gpu *out, const struct shm_writer_gpu *
 		for (uint32_t s = 0; s < in->n_sub_ports[p]; s++) {
 			if (!memchr(in->dev[p][s], 0, FARE_DEV_NAME_MAX))
 				return -EINVAL;
-			/* not what lies behind the name: segments of the same devices are the same, byte for byte */
+			/*
+			 * not what lies behind the name: segments of the same devices are the same,
+			 * byte for byte
+			 */
 			memcpy(out->sub_ports[p][s].dev, in->dev[p][s], strlen(in->dev[p][s]) + 1);
 		}
 	}
@@ -47,7 +50,8 @@ static bool gpu_same(const struct shm_local_gpu *a, const struct shm_local_gpu *
 		if (a->n_sub_ports[p] != b->n_sub_ports[p])
 			return false;
 		for (uint32_t s = 0; s < b->n_sub_ports[p]; s++)
-			if (memcmp(a->sub_ports[p][s].dev, b->sub_ports[p][s].dev, FARE_DEV_NAME_MAX))
+			if (memcmp(a->sub_ports[p][s].dev, b->sub_ports[p][s].dev,
+				   FARE_DEV_NAME_MAX))
 				return false;
 	}
 	return true;
@@ -55,22 +59,27 @@ static bool gpu_same(const struct shm_local_gpu *a, const struct shm_local_gpu *
 
 static struct shm_header *map_file(int fd)
 {
-	void *map = mmap(NULL, sizeof(struct shm_header), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *map =
+		mmap(NULL, sizeof(struct shm_header), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* The segment that a former daemon left, or NULL, and why. The caller decides whether to adopt it. */
+/*
+ * The segment that a former daemon left, or NULL, and why. The caller decides whether to adopt it.
+ */
 static struct shm_header *map_existing(const char *path, const char **why)
 {
 	struct shm_header *map = NULL;
 	struct stat st;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
-	*why = fd < 0 && errno == ENOENT ? "there was none" : "what was there is no segment, or cannot be mapped";
+	*why = fd < 0 && errno == ENOENT ? "there was none"
+					 : "what was there is no segment, or cannot be mapped";
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size == (off_t)sizeof(struct shm_header))
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    st.st_size == (off_t)sizeof(struct shm_header))
 		map = map_file(fd);
 	close(fd);
 	if (map && map->magic != SHM_MAGIC) {
@@ -81,7 +90,8 @@ static struct shm_header *map_existing(const char *path, const char **why)
 }
 
 /* Why not to adopt it, or NULL. */
-static const char *unfit(const struct shm_header *map, const struct shm_local_gpu *gpus, uint32_t n_gpus)
+static const char *unfit(const struct shm_header *map, const struct shm_local_gpu *gpus,
+			 uint32_t n_gpus)
 {
 	if (map->version != SHM_VERSION || map->size_bytes != sizeof(*map))
 		return "another version of fared wrote it";
@@ -102,7 +112,8 @@ static const char *unfit(const struct shm_header *map, const struct shm_local_gp
 }
 
 /* Which of gpus this one of the old segment is; n_gpus: none. */
-static uint32_t same_gpu(const struct shm_header *old, uint32_t gpu, const struct shm_local_gpu *gpus, uint32_t n_gpus)
+static uint32_t same_gpu(const struct shm_header *old, uint32_t gpu,
+			 const struct shm_local_gpu *gpus, uint32_t n_gpus)
 {
 	uint32_t g = gpu < FARE_MAX_LOCAL_GPUS && gpu < old->n_local_gpus ? 0 : n_gpus;
 
@@ -111,8 +122,12 @@ static uint32_t same_gpu(const struct shm_header *old, uint32_t gpu, const struc
 	return g;
 }
 
-/* What was published of local GPUs that are as they were stays in force: their readers need not notice anything. */
-static void inherit(struct shm_header *map, const struct shm_header *old, const struct shm_local_gpu *gpus, uint32_t n_gpus)
+/*
+ * What was published of local GPUs that are as they were stays in force: their readers need not
+ * notice anything.
+ */
+static void inherit(struct shm_header *map, const struct shm_header *old,
+		    const struct shm_local_gpu *gpus, uint32_t n_gpus)
 {
 	uint32_t n = 0;
 
@@ -145,23 +160,28 @@ static void nudge(struct shm_header *old)
 }
 
 /*
- * A new segment in place of path, and of old (may be NULL), visible only once whole. Old is marked first: a daemon killed
- * after that leaves either a retired file, which the next one replaces, or a new one, which its readers look for.
+ * A new segment in place of path, and of old (may be NULL), visible only once whole. Old is marked
+ * first: a daemon killed after that leaves either a retired file, which the next one replaces, or a
+ * new one, which its readers look for.
  */
-static int create_fresh(struct shm_header **out, const char *path, mode_t mode, const struct shm_local_gpu *gpus,
-			uint32_t n_gpus, struct shm_header *old)
+static int create_fresh(struct shm_header **out, const char *path, mode_t mode,
+			const struct shm_local_gpu *gpus, uint32_t n_gpus, struct shm_header *old)
 {
 	char temporary[PATH_MAX];
 	struct shm_header *map;
 	int fd, err;
 
-	if (snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid()) >= (int)sizeof(temporary))
+	if (snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid()) >=
+	    (int)sizeof(temporary))
 		return -ENAMETOOLONG;
 	unlink(temporary);
 	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0)
 		return -errno;
-	/* fchmod: the mode asked for, whatever the umask; posix_fallocate: ENOSPC now, not SIGBUS later */
+	/*
+	 * fchmod: the mode asked for, whatever the umask; posix_fallocate: ENOSPC now, not SIGBUS
+	 * later
+	 */
 	err = fchmod(fd, mode) ? errno : posix_fallocate(fd, 0, sizeof(struct shm_header));
 	map = err ? NULL : map_file(fd);
 	if (!err && !map)
@@ -192,8 +212,8 @@ static int create_fresh(struct shm_header **out, const char *path, mode_t mode, 
 	return 0;
 }
 
-int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode, const struct shm_writer_gpu *gpus,
-		    uint32_t n_gpus, const char **why_new)
+int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode,
+		    const struct shm_writer_gpu *gpus, uint32_t n_gpus, const char **why_new)
 {
 	struct shm_local_gpu *described;
 	struct shm_header *old, *map = NULL;
@@ -278,7 +298,8 @@ uint32_t shm_writer_n_pairs(const struct shm_writer *w)
 	return atomic_load_explicit(&w->map->n_pairs, memory_order_relaxed);
 }
 
-int shm_writer_pair_identity(const struct shm_writer *w, uint32_t pair, uint32_t *local_gpu, uint8_t peer[16])
+int shm_writer_pair_identity(const struct shm_writer *w, uint32_t pair, uint32_t *local_gpu,
+			     uint8_t peer[16])
 {
 	if (pair >= shm_writer_n_pairs(w))
 		return -ENOENT;
@@ -297,7 +318,8 @@ static uint32_t live_mask(const struct shm_local_gpu *gpu, uint32_t plane)
 	return mask;
 }
 
-int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_path *paths, uint32_t n_planes)
+int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_path *paths,
+		       uint32_t n_planes)
 {
 	struct shm_path next[FARE_MAX_PLANES];
 	struct shm_pair *pair;
@@ -310,7 +332,8 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 		return -EINVAL;
 	memcpy(next, paths, n_planes * sizeof(*paths));
 	for (uint32_t p = 0; p < n_planes; p++) {
-		uint32_t live = live_mask(&w->map->local_gpus[pair->local_gpu], p), out = paths[p].live_sub_ports;
+		uint32_t live = live_mask(&w->map->local_gpus[pair->local_gpu], p),
+			 out = paths[p].live_sub_ports;
 
 		next[p].live_sub_ports = live & ~out ? live & ~out : live;
 	}
@@ -323,13 +346,15 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 	return 1;
 }
 
-int shm_writer_ports(struct shm_writer *w, uint32_t pair, uint32_t plane, const uint32_t *entries, uint32_t n)
+int shm_writer_ports(struct shm_writer *w, uint32_t pair, uint32_t plane, const uint32_t *entries,
+		     uint32_t n)
 {
 	struct shm_ports *p;
 	uint32_t sequence;
 	bool same;
 
-	if (pair >= shm_writer_n_pairs(w) || plane >= w->map->pairs[pair].n_planes || n > SHM_PORTS_MAX)
+	if (pair >= shm_writer_n_pairs(w) || plane >= w->map->pairs[pair].n_planes ||
+	    n > SHM_PORTS_MAX)
 		return -EINVAL;
 	p = &w->map->ports[pair][plane];
 	sequence = atomic_load_explicit(&p->sequence, memory_order_relaxed);
@@ -348,12 +373,13 @@ int shm_writer_ports(struct shm_writer *w, uint32_t pair, uint32_t plane, const 
 	return 1;
 }
 
-int shm_writer_sub_port(struct shm_writer *w, uint32_t gpu, uint32_t plane, uint32_t sub_port, bool up,
-			uint64_t speed_bps)
+int shm_writer_sub_port(struct shm_writer *w, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+			bool up, uint64_t speed_bps)
 {
 	struct shm_sub_port *s;
 
-	if (gpu >= atomic_load(&w->map->n_local_gpus) || plane >= w->map->local_gpus[gpu].n_planes ||
+	if (gpu >= atomic_load(&w->map->n_local_gpus) ||
+	    plane >= w->map->local_gpus[gpu].n_planes ||
 	    sub_port >= w->map->local_gpus[gpu].n_sub_ports[plane])
 		return -EINVAL;
 	s = &w->map->local_gpus[gpu].sub_ports[plane][sub_port];

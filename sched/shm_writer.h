@@ -1,8 +1,8 @@
 /*
  * shm_writer.h - the daemon's hand on the segment of shm_layout.h.
  *
- * Solely owns: every byte of RUN_DIR/paths.shm. In: path states from fared/publish.c. Out: the mapped file.
- * Thread: the loop's. Never blocks, never allocates after open.
+ * Solely owns: every byte of RUN_DIR/paths.shm. In: path states from fared/publish.c. Out: the
+ * mapped file. Thread: the loop's. Never blocks, never allocates after open.
  */
 #ifndef SHM_WRITER_H
 #define SHM_WRITER_H
@@ -24,35 +24,41 @@ struct shm_writer_gpu {
 };
 
 /*
- * Opens RUN_DIR/paths.shm, adopting a compatible one whose local GPUs are the same, else replacing it
- * atomically and retiring the old one, of which the pairs of local GPUs that are the same stay. *why_new (may be NULL): NULL where it was adopted, else why not, a constant. mode:
- * e.g. 0640.
+ * Opens RUN_DIR/paths.shm, adopting a compatible one whose local GPUs are the same, else replacing
+ * it atomically and retiring the old one, of which the pairs of local GPUs that are the same stay.
+ * *why_new (may be NULL): NULL where it was adopted, else why not, a constant. mode: e.g. 0640.
  * Returns 0 or -errno (-EACCES, -ENOSPC, -EINVAL for too many GPUs, ...). *out is NULL on error.
  */
-int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode, const struct shm_writer_gpu *gpus,
-		    uint32_t n_gpus, const char **why_new);
+int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode,
+		    const struct shm_writer_gpu *gpus, uint32_t n_gpus, const char **why_new);
 /* Unmaps; the file stays for readers and for the next daemon. NULL is fine. */
 void shm_writer_close(struct shm_writer *w);
 
 /* The id of (local_gpu, peer), created on first use. >= 0, or -ENOSPC, -EINVAL. */
 int shm_writer_pair(struct shm_writer *w, uint32_t local_gpu, const uint8_t peer[16]);
-/* How many pairs the segment holds (adopted ones included), and which pair an id is. 0 or -ENOENT. */
+/*
+ * How many pairs the segment holds (adopted ones included), and which pair an id is. 0 or -ENOENT.
+ */
 uint32_t shm_writer_n_pairs(const struct shm_writer *w);
-int shm_writer_pair_identity(const struct shm_writer *w, uint32_t pair, uint32_t *local_gpu, uint8_t peer[16]);
+int shm_writer_pair_identity(const struct shm_writer *w, uint32_t pair, uint32_t *local_gpu,
+			     uint8_t peer[16]);
 
 /*
- * Publishes all n_planes paths of a pair at once; a no-op (returns 0) if nothing differs, else 1. -EINVAL. live_sub_ports
- * comes in as those to be kept out of use though they are up; it is not heeded if no other is left.
+ * Publishes all n_planes paths of a pair at once; a no-op (returns 0) if nothing differs, else 1.
+ * -EINVAL. live_sub_ports comes in as those to be kept out of use though they are up; it is not
+ * heeded if no other is left.
  */
-int shm_writer_publish(struct shm_writer *w, uint32_t pair, const struct shm_path *paths, uint32_t n_planes);
+int shm_writer_publish(struct shm_writer *w, uint32_t pair, const struct shm_path *paths,
+		       uint32_t n_planes);
 /*
- * Publishes what source ports are known to lead where on one path: at most SHM_PORTS_MAX entries as in shm_layout.h. 1 if
- * that is news, 0 if not, -EINVAL.
+ * Publishes what source ports are known to lead where on one path: at most SHM_PORTS_MAX entries as
+ * in shm_layout.h. 1 if that is news, 0 if not, -EINVAL.
  */
-int shm_writer_ports(struct shm_writer *w, uint32_t pair, uint32_t plane, const uint32_t *entries, uint32_t n);
+int shm_writer_ports(struct shm_writer *w, uint32_t pair, uint32_t plane, const uint32_t *entries,
+		     uint32_t n);
 /* A local sub-port's live state. 1 if it changed, 0 if not, -EINVAL. */
-int shm_writer_sub_port(struct shm_writer *w, uint32_t gpu, uint32_t plane, uint32_t sub_port, bool up,
-			uint64_t speed_bps);
+int shm_writer_sub_port(struct shm_writer *w, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+			bool up, uint64_t speed_bps);
 void shm_writer_heartbeat(struct shm_writer *w, uint64_t now_ns);
 
 #endif

@@ -22,7 +22,10 @@ bool simd_has(enum simd_isa isa)
 	}
 }
 
-/* The processors before the ones with VBMI2 (Ice Lake, Zen 4) lower their clock for 512-bit registers. */
+/*
+ * The processors before the ones with VBMI2 (Ice Lake, Zen 4) lower their clock for 512-bit
+ * registers.
+ */
 static bool wide_costs_clock(void)
 {
 #if defined(__x86_64__)

@@ -95,7 +95,8 @@ int spray_fly_next_part(struct spray_fly *fly, unsigned parts)
 	}
 	/* constant weights never owe anybody a whole unit and more than that bound before it is
 	 * served */
-	overdue = (fly->arrears[largest] - fly->w[largest] * (int64_t)parts) * m > unit_of(fly) * (m - 1);
+	overdue = (fly->arrears[largest] - fly->w[largest] * (int64_t)parts) * m >
+		  unit_of(fly) * (m - 1);
 	best = overdue ? largest : first_due(fly, m);
 	best = best < 0 ? largest : best;
 	fly->arrears[best] -= fly->sum * (int64_t)parts;

@@ -1,9 +1,9 @@
 /*
  * spray_heads.h - the heads of all sprays of one struct fare, side by side (private to libfare).
  *
- * Owns: blocks of heads (fare_spray_inline.h), which go back to the system only as a whole, at the end. What is looked
- * at for every packet must not be spread over the heap. Thread: that of struct fare; heads of two of them are never in
- * one cache line.
+ * Owns: blocks of heads (fare_spray_inline.h), which go back to the system only as a whole, at the
+ * end. What is looked at for every packet must not be spread over the heap. Thread: that of struct
+ * fare; heads of two of them are never in one cache line.
  */
 #ifndef SPRAY_HEADS_H
 #define SPRAY_HEADS_H

@@ -3,9 +3,9 @@
 #include <string.h>
 
 /*
- * Tijdeman's rule at step t (1-based) for n planes of share w/W, in integers scaled by W(2n-2): among planes
- * whose arrears w*t - W*count are at least W/(2n-2), take the one whose deadline comes first, that is with
- * the least (W(1 - 1/(2n-2)) - arrears) / w.
+ * Tijdeman's rule at step t (1-based) for n planes of share w/W, in integers scaled by W(2n-2):
+ * among planes whose arrears w*t - W*count are at least W/(2n-2), take the one whose deadline comes
+ * first, that is with the least (W(1 - 1/(2n-2)) - arrears) / w.
  */
 int spray_table_owed(const struct weights *weights, const uint64_t *counts)
 {
@@ -40,13 +40,16 @@ int spray_table_owed(const struct weights *weights, const uint64_t *counts)
 			best_w = w;
 		}
 	}
-	/* counts that no schedule of ours produced may leave nobody eligible: then the largest arrears */
+	/*
+	 * counts that no schedule of ours produced may leave nobody eligible: then the largest
+	 * arrears
+	 */
 	return best >= 0 ? best : fallback;
 }
 
 void spray_table_build(struct spray_table *out, const struct weights *weights)
 {
-	uint64_t counts[FARE_MAX_PLANES] = { 0 };
+	uint64_t counts[FARE_MAX_PLANES] = {0};
 
 	out->period = weights->sum;
 	for (uint32_t t = 0; t < weights->sum; t++) {

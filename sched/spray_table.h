@@ -1,9 +1,9 @@
 /*
  * spray_table.h - the exact interleaved schedule of one weight vector (pure).
  *
- * The table is one whole period W long, so that no rounding accumulates: after every W units each plane has had
- * exactly its weight. Inside a period each plane is less than one unit away from its ideal share at every step
- * (Tijdeman's chairman assignment: |error| <= 1 - 1/(2n-2)).
+ * The table is one whole period W long, so that no rounding accumulates: after every W units each
+ * plane has had exactly its weight. Inside a period each plane is less than one unit away from its
+ * ideal share at every step (Tijdeman's chairman assignment: |error| <= 1 - 1/(2n-2)).
  *
  * Owns its table; immutable once built, so that threads may share it with a cursor each.
  */
@@ -19,8 +19,8 @@ struct spray_table {
 
 void spray_table_build(struct spray_table *out, const struct weights *weights);
 /*
- * The plane that is owed the next unit when planes have had counts[] so far: the rule the table is built by, for
- * any starting point. -1: nothing usable.
+ * The plane that is owed the next unit when planes have had counts[] so far: the rule the table is
+ * built by, for any starting point. -1: nothing usable.
  */
 int spray_table_owed(const struct weights *weights, const uint64_t *counts);
 

@@ -24,7 +24,7 @@ static uint64_t common_divisor(const uint64_t *v, unsigned n)
 
 void weights_from_bps(struct weights *out, const uint64_t *usable_bps, unsigned n)
 {
-	uint64_t v[FARE_MAX_PLANES] = { 0 }, largest = 0, d, sum = 0;
+	uint64_t v[FARE_MAX_PLANES] = {0}, largest = 0, d, sum = 0;
 
 	memset(out, 0, sizeof(*out));
 	out->n = n = n < FARE_MAX_PLANES ? n : FARE_MAX_PLANES;
@@ -34,7 +34,8 @@ void weights_from_bps(struct weights *out, const uint64_t *usable_bps, unsigned 
 		return;
 	d = common_divisor(usable_bps, n);
 	for (unsigned i = 0; i < n && sum <= WEIGHTS_MAX_SUM; i++)
-		sum += usable_bps[i] / d > WEIGHTS_MAX_SUM ? WEIGHTS_MAX_SUM + 1 : usable_bps[i] / d;
+		sum += usable_bps[i] / d > WEIGHTS_MAX_SUM ? WEIGHTS_MAX_SUM + 1
+							   : usable_bps[i] / d;
 	for (unsigned i = 0; i < n; i++) {
 		v[i] = usable_bps[i];
 		if (sum > WEIGHTS_MAX_SUM && v[i]) {
@@ -55,7 +56,10 @@ static uint64_t low_bits(const struct in6_addr *a)
 
 	for (int i = 8; i < 16; i++)
 		v = v << 8 | a->s6_addr[i];
-	/* an IPv4-mapped address carries ffff above its 32 bits: the same for both ends, a constant shift */
+	/*
+	 * an IPv4-mapped address carries ffff above its 32 bits: the same for both ends, a constant
+	 * shift
+	 */
 	return v;
 }
 
@@ -67,8 +71,13 @@ double weights_phase(const struct in6_addr *source, const struct in6_addr *desti
 	return (double)(x >> 11) * 0x1p-53;
 }
 
-int64_t weights_turn(const struct in6_addr *source, const struct in6_addr *destination, uint32_t n_between)
+int64_t weights_turn(const struct in6_addr *source, const struct in6_addr *destination,
+		     uint32_t n_between)
 {
-	/* rank of the destination less that of the source, with no gap where the pair (x, x) would be */
-	return memcmp(destination, source, sizeof(*source)) > 0 ? (int64_t)n_between : -(int64_t)n_between - 1;
+	/*
+	 * rank of the destination less that of the source, with no gap where the pair (x, x) would
+	 * be
+	 */
+	return memcmp(destination, source, sizeof(*source)) > 0 ? (int64_t)n_between
+								: -(int64_t)n_between - 1;
 }

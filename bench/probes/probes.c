@@ -19,7 +19,8 @@
 
 #define INTERVAL_MS 10
 #define FULL	    97. /* a core that busy is full, and ... */
-#define KEEPS_UP    0.95 /* ... a prober that sends less than that part of what it should does not keep up */
+/* ... a prober that sends less than that part of what it should does not keep up */
+#define KEEPS_UP 0.95
 
 struct run {
 	struct result *result;
@@ -31,7 +32,8 @@ struct run {
 
 static const struct options_entry options[] = {
 	{"only", 'o', "NAMES", "of cost, most, bfdd (all three)"},
-	{"calm", 'c', "SECONDS", "instead: how often a path goes down in a lab whose cores are all busy"},
+	{"calm", 'c', "SECONDS",
+	 "instead: how often a path goes down in a lab whose cores are all busy"},
 	{"lab", 'l', "NAME", "the lab for --calm ($FARELAB_NAME)"},
 	{"window", 'w', "SECONDS", "how long each CPU share is taken over (5)"},
 	{"n", 'n', "N", "windows in a row (3)"},
@@ -41,16 +43,21 @@ static const struct options_entry options[] = {
 };
 
 static const struct result_basis cost_basis = {
-	.observation_point = "the process that probes: its CPU time (getrusage), its counters, its verdicts",
+	.observation_point =
+		"the process that probes: its CPU time (getrusage), its counters, its verdicts",
 	.real = "the prober and reflector of fared, FRR's bfdd, the kernel's UDP",
-	.emulated = "the fabric (a veth pair for each sub-port; delivering a packet is charged to who sends it) and "
+	.emulated = "the fabric (a veth pair for each sub-port; delivering a packet is charged to "
+		    "who sends it) and "
 		    "the peers (one process on the other core). Not there: BGP, the path table",
 };
 
 static const struct result_basis calm_basis = {
-	.observation_point = "farectl show paths on every server: probes, losses and paths that went down meanwhile",
-	.real = "fared, FRR's bgpd and zebra, the kernel's routing and scheduler, all-to-all traffic over RoCEv2",
-	.emulated = "links (veth, shaped by tbf), GPUs (processes with host memory), switches (namespaces); the load "
+	.observation_point = "farectl show paths on every server: probes, losses and paths that "
+			     "went down meanwhile",
+	.real = "fared, FRR's bgpd and zebra, the kernel's routing and scheduler, all-to-all "
+		"traffic over RoCEv2",
+	.emulated = "links (veth, shaped by tbf), GPUs (processes with host memory), switches "
+		    "(namespaces); the load "
 		    "is a process for each core that never waits",
 };
 
@@ -63,8 +70,8 @@ static int summarise(const struct probes_sample *samples, unsigned n, struct sta
 	return stats_summarise(values, n, cpu);
 }
 
-static int say(struct run *r, const char *name, const char *what, const struct stats_summary *cpu, double sessions,
-	       double per_s, const char *note)
+static int say(struct run *r, const char *name, const char *what, const struct stats_summary *cpu,
+	       double sessions, double per_s, const char *note)
 {
 	char cells[5][64];
 	const char *row[] = {name, what, cells[0], cells[1], cells[2], cells[3], note};
@@ -76,7 +83,8 @@ static int say(struct run *r, const char *name, const char *what, const struct s
 	return table_row(r->table, row);
 }
 
-static int measure(const struct probes_load *load, struct probes_sample *samples, struct probes_found *found)
+static int measure(const struct probes_load *load, struct probes_sample *samples,
+		   struct probes_found *found)
 {
 	struct probes_net net;
 	int rc = probes_net_up(&net, load->n_peers);
@@ -94,8 +102,9 @@ static int measure(const struct probes_load *load, struct probes_sample *samples
 	return rc;
 }
 
-static int add_load(struct run *r, const char *name, const struct probes_load *load, const struct probes_sample *samples,
-		    const struct stats_summary *cpu, const struct probes_found *found)
+static int add_load(struct run *r, const char *name, const struct probes_load *load,
+		    const struct probes_sample *samples, const struct stats_summary *cpu,
+		    const struct probes_found *found)
 {
 	uint64_t lost = 0, late = 0, downs = 0;
 	struct stats_summary ms = {0};
@@ -108,26 +117,35 @@ static int add_load(struct run *r, const char *name, const struct probes_load *l
 		late += samples[i].late;
 		downs += samples[i].downs;
 	}
-	snprintf(what, sizeof(what), "%u peers x %u, %u fast", load->n_peers, PROBES_PLANES, load->n_active);
+	snprintf(what, sizeof(what), "%u peers x %u, %u fast", load->n_peers, PROBES_PLANES,
+		 load->n_active);
 	snprintf(note, sizeof(note),
-		 "%llu lost, %llu late, %llu down; a dead plane: %u of %u paths found, %.0f..%.0f ms",
-		 (unsigned long long)lost, (unsigned long long)late, (unsigned long long)downs, found->n,
-		 found->n_paths, ms.min, ms.max);
-	if (say(r, name, what, cpu, load->n_peers * PROBES_PLANES, samples[0].sent_per_s + samples[0].reflected_per_s,
-		note))
+		 "%llu lost, %llu late, %llu down; a dead plane: %u of %u paths found, %.0f..%.0f "
+		 "ms",
+		 (unsigned long long)lost, (unsigned long long)late, (unsigned long long)downs,
+		 found->n, found->n_paths, ms.min, ms.max);
+	if (say(r, name, what, cpu, load->n_peers * PROBES_PLANES,
+		samples[0].sent_per_s + samples[0].reflected_per_s, note))
 		return -ENOMEM;
 	return result_append(
 		r->result, "probes",
-		json_pack("{s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:i, s:f, s:f, s:i}", "name", name, "peers",
-			  (int)load->n_peers, "active", (int)load->n_active, "sessions", (int)(load->n_peers * PROBES_PLANES),
-			  "interval_ms", (int)load->interval_ms, "cpu_percent", cpu->median, "cpu_percent_min", cpu->min,
-			  "cpu_percent_max", cpu->max, "sent_per_s", samples[0].sent_per_s, "answered_per_s",
-			  samples[0].answered_per_s, "reflected_per_s", samples[0].reflected_per_s, "lost",
-			  (json_int_t)lost, "late", (json_int_t)late, "downs", (json_int_t)downs, "found", (int)found->n, "found_p50_ms", ms.median,
-			  "found_max_ms", ms.max, "n", (int)load->n));
+		json_pack("{s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, "
+			  "s:i, s:f, s:f, s:i}",
+			  "name", name, "peers", (int)load->n_peers, "active", (int)load->n_active,
+			  "sessions", (int)(load->n_peers * PROBES_PLANES), "interval_ms",
+			  (int)load->interval_ms, "cpu_percent", cpu->median, "cpu_percent_min",
+			  cpu->min, "cpu_percent_max", cpu->max, "sent_per_s",
+			  samples[0].sent_per_s, "answered_per_s", samples[0].answered_per_s,
+			  "reflected_per_s", samples[0].reflected_per_s, "lost", (json_int_t)lost,
+			  "late", (json_int_t)late, "downs", (json_int_t)downs, "found",
+			  (int)found->n, "found_p50_ms", ms.median, "found_max_ms", ms.max, "n",
+			  (int)load->n));
 }
 
-/* Probes of each end, were they a whole interval apart; where they are many, the ends of a path take turns (prober.h). */
+/*
+ * Probes of each end, were they a whole interval apart; where they are many, the ends of a path
+ * take turns (prober.h).
+ */
 static double wanted_per_s(uint32_t n_active)
 {
 	double all = n_active * PROBES_PLANES * 1000. / INTERVAL_MS;
@@ -135,7 +153,8 @@ static double wanted_per_s(uint32_t n_active)
 	return all > PROBER_TURNS_BEYOND_PER_S ? all / 2 : all;
 }
 
-static int run_load(struct run *r, const char *name, uint32_t n_peers, uint32_t n_active, bool *keeps_up)
+static int run_load(struct run *r, const char *name, uint32_t n_peers, uint32_t n_active,
+		    bool *keeps_up)
 {
 	const struct probes_load load = {n_peers, n_active, INTERVAL_MS, r->window_s, r->n};
 	struct probes_sample samples[PROBES_MAX_WINDOWS];
@@ -180,7 +199,9 @@ static int run_most(struct run *r)
 		most = n * PROBES_PLANES;
 	}
 	if (!rc)
-		rc = result_append(r->result, "most", json_pack("{s:i, s:i}", "sessions", (int)most, "interval_ms", INTERVAL_MS));
+		rc = result_append(
+			r->result, "most",
+			json_pack("{s:i, s:i}", "sessions", (int)most, "interval_ms", INTERVAL_MS));
 	return rc;
 }
 
@@ -200,11 +221,13 @@ static int run_bfdd(struct run *r)
 	rc = probes_bfdd_run(&net, n_sessions, INTERVAL_MS, r->window_s, r->n, &bfdd);
 	probes_net_down(&net);
 	if (rc == -ENOENT)
-		fprintf(stderr, "farebench: FRR's bfdd is not installed: nothing to compare with\n");
+		fprintf(stderr,
+			"farebench: FRR's bfdd is not installed: nothing to compare with\n");
 	if (rc || (rc = stats_summarise(bfdd.cpu_percent, r->n, &cpu)))
 		return rc;
 	if (bfdd.n_up < n_sessions) {
-		fprintf(stderr, "farebench: bfdd holds only %u of %u sessions: no comparison\n", bfdd.n_up, n_sessions);
+		fprintf(stderr, "farebench: bfdd holds only %u of %u sessions: no comparison\n",
+			bfdd.n_up, n_sessions);
 		return -EREMOTEIO;
 	}
 	per_session = cpu.median / n_sessions;
@@ -213,10 +236,12 @@ static int run_bfdd(struct run *r)
 	if (say(r, "bfdd", what, &cpu, n_sessions, bfdd.packets_per_s, note))
 		return -ENOMEM;
 	return result_append(r->result, "bfdd",
-			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "sessions", (int)n_sessions, "up",
-				       (int)bfdd.n_up, "cpu_percent", cpu.median, "cpu_percent_min", cpu.min,
-				       "cpu_percent_max", cpu.max, "sent_per_s", bfdd.packets_per_s, "per_session_percent",
-				       per_session, "of_ours", r->ours_percent > 0 ? per_session / r->ours_percent : 0.,
+			     json_pack("{s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "sessions",
+				       (int)n_sessions, "up", (int)bfdd.n_up, "cpu_percent",
+				       cpu.median, "cpu_percent_min", cpu.min, "cpu_percent_max",
+				       cpu.max, "sent_per_s", bfdd.packets_per_s,
+				       "per_session_percent", per_session, "of_ours",
+				       r->ours_percent > 0 ? per_session / r->ours_percent : 0.,
 				       "n", (int)r->n));
 }
 
@@ -227,15 +252,17 @@ static int run_calm(struct result *result, const char *lab, double seconds)
 
 	if (rc)
 		return rc;
-	printf("%.0f s with every core busy (%.0f%% idle) and %llu runs of all-to-all traffic: %llu probes, %llu lost, "
+	printf("%.0f s with every core busy (%.0f%% idle) and %llu runs of all-to-all traffic: "
+	       "%llu probes, %llu lost, "
 	       "%llu paths down\nround trip of the worst path: p50 %.1f ms, p99 %.1f ms\n",
 	       c.seconds, c.idle_percent, (unsigned long long)c.runs, (unsigned long long)c.probes,
 	       (unsigned long long)c.lost, (unsigned long long)c.downs, c.rtt_p50_ms, c.rtt_p99_ms);
 	return result_append(result, "calm",
-			     json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:f}", "seconds", c.seconds, "idle_percent",
-				       c.idle_percent, "traffic_runs", (json_int_t)c.runs, "probes", (json_int_t)c.probes,
-				       "lost", (json_int_t)c.lost, "downs", (json_int_t)c.downs, "rtt_p50_ms", c.rtt_p50_ms,
-				       "rtt_p99_ms", c.rtt_p99_ms));
+			     json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:f}", "seconds",
+				       c.seconds, "idle_percent", c.idle_percent, "traffic_runs",
+				       (json_int_t)c.runs, "probes", (json_int_t)c.probes, "lost",
+				       (json_int_t)c.lost, "downs", (json_int_t)c.downs,
+				       "rtt_p50_ms", c.rtt_p50_ms, "rtt_p99_ms", c.rtt_p99_ms));
 }
 
 enum part { COST, MOST, BFDD, PARTS };
@@ -255,10 +282,15 @@ static int run_all(struct run *r, const bool *wanted)
 
 static int write_page(const struct run *r, struct report *page, const char *path)
 {
-	report_text(page, "CPU time, user and system, of one process that probes all peers every 10 ms over each plane and "
-			  "answers as many probes of theirs, as a share of one core; medians and spread of %u windows of %g s. "
-			  "bfdd: the same number of multihop sessions, 10 ms; FRR 8.4's loop spins while a timer is due within the "
-			  "millisecond, so it takes nearly the whole core from some 30 sessions on, and at 500 no more.",
+	report_text(page,
+		    "CPU time, user and system, of one process that probes all peers every 10 ms "
+		    "over each plane and "
+		    "answers as many probes of theirs, as a share of one core; medians and spread "
+		    "of %u windows of %g s. "
+		    "bfdd: the same number of multihop sessions, 10 ms; FRR 8.4's loop spins while "
+		    "a timer is due within the "
+		    "millisecond, so it takes nearly the whole core from some 30 sessions on, and "
+		    "at 500 no more.",
 		    r->n, r->window_s);
 	report_text(page, "Real: %s. Emulated: %s.", cost_basis.real, cost_basis.emulated);
 	report_table(page, r->table);
@@ -267,7 +299,8 @@ static int write_page(const struct run *r, struct report *page, const char *path
 
 int probes_main(int argc, char **argv)
 {
-	static const char *const headers[] = {"run", "what", "CPU", "min..max", "packets/s", "per session", "note"};
+	static const char *const headers[] = {"run",	   "what",	  "CPU", "min..max",
+					      "packets/s", "per session", "note"};
 	const char *json_path = NULL, *html_path = NULL, *lab = getenv("FARELAB_NAME");
 	struct run r = {.window_s = 5, .n = 3};
 	bool wanted[PARTS] = {true, true, true};

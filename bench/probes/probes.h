@@ -1,12 +1,15 @@
 /*
- * probes.h - what probing costs: the real prober and reflector in one namespace, their peers in another, joined by a veth for
- * each sub-port of each plane; and FRR's bfdd with as many sessions, in the same run.
+ * probes.h - what probing costs: the real prober and reflector in one namespace, their peers in
+ * another, joined by a veth for each sub-port of each plane; and FRR's bfdd with as many sessions,
+ * in the same run.
  *
- * Owns: the namespaces, and the processes in them, of this run. In: how many peers; out: CPU shares, a table, and in the
- * document of result.h "probes" and "bfdd". Thread: the process has one; each measured thing is a child of it.
+ * Owns: the namespaces, and the processes in them, of this run. In: how many peers; out: CPU
+ * shares, a table, and in the document of result.h "probes" and "bfdd". Thread: the process has
+ * one; each measured thing is a child of it.
  *
- * Real: the prober and reflector of health/, an event loop, the kernel's UDP. Not there: BGP, the path table, leaves (a veth is
- * the whole fabric). The peers are played by one process that answers and asks for all of them with the same wire format.
+ * Real: the prober and reflector of health/, an event loop, the kernel's UDP. Not there: BGP, the
+ * path table, leaves (a veth is the whole fabric). The peers are played by one process that answers
+ * and asks for all of them with the same wire format.
  */
 #ifndef PROBES_H
 #define PROBES_H
@@ -26,7 +29,10 @@ struct sub_ports;
 /* `farebench probes ...` */
 int probes_main(int argc, char **argv);
 
-/* probes_net.c: two namespaces, "near" and "far", unlike any other process's; n_peers addresses in the far one. */
+/*
+ * probes_net.c: two namespaces, "near" and "far", unlike any other process's; n_peers addresses in
+ * the far one.
+ */
 struct probes_net {
 	char near[32], far[32];
 	uint32_t n_peers;
@@ -51,13 +57,16 @@ struct probes_load {
 #define PROBES_MAX_WINDOWS 20
 #define PROBES_SILENT	   SIGUSR1 /* tells the peers to be silent over plane 0 from now on */
 struct probes_sample {
-	double cpu_percent;	/* user + system of the process, of one core */
+	double cpu_percent; /* user + system of the process, of one core */
 	double sent_per_s, answered_per_s, reflected_per_s;
 	uint64_t lost, late, downs;
 };
 /* probes_peers.c: plays all peers until it is killed; a child process. -errno. */
 pid_t probes_peers_start(const struct probes_net *net, const struct probes_load *load);
-/* probes_unit.c: measures the prober and reflector under that load, then silences a plane of the peers'. 0 or -errno. */
+/*
+ * probes_unit.c: measures the prober and reflector under that load, then silences a plane of the
+ * peers'. 0 or -errno.
+ */
 int probes_unit_run(const struct probes_net *net, const struct probes_load *load, pid_t peers,
 		    struct probes_sample samples[PROBES_MAX_WINDOWS], struct probes_found *found);
 
@@ -68,13 +77,16 @@ struct probes_bfdd {
 	double packets_per_s;			/* it sends */
 };
 /* -ENOENT: no bfdd on this machine. */
-int probes_bfdd_run(const struct probes_net *net, uint32_t n_sessions, uint32_t interval_ms, double window_s, unsigned n,
-		    struct probes_bfdd *out);
+int probes_bfdd_run(const struct probes_net *net, uint32_t n_sessions, uint32_t interval_ms,
+		    double window_s, unsigned n, struct probes_bfdd *out);
 
-/* probes_calm.c: a lab that is up, all cores busy, traffic from all to all: paths that went down though nothing was broken. */
+/*
+ * probes_calm.c: a lab that is up, all cores busy, traffic from all to all: paths that went down
+ * though nothing was broken.
+ */
 struct probes_calm {
 	double seconds;
-	uint64_t probes, lost, downs, runs; /* runs: of the all-to-all traffic */
+	uint64_t probes, lost, downs, runs;	     /* runs: of the all-to-all traffic */
 	double idle_percent, rtt_p50_ms, rtt_p99_ms; /* of the worst path */
 };
 int probes_calm_run(const char *lab, double seconds, struct probes_calm *out);

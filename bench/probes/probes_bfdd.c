@@ -1,4 +1,7 @@
-/* probes_bfdd.c - see probes.h: FRR's BFD daemon, multihop sessions between loopbacks, no zebra needed */
+/*
+ * probes_bfdd.c - see probes.h: FRR's BFD daemon, multihop sessions between loopbacks, no zebra
+ * needed
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -16,9 +19,9 @@
 #include "command.h"
 #include "probes.h"
 
-#define BFDD	      "/usr/lib/frr/bfdd"
-#define MULTIPLIER    50 /* busy as this machine may be, sessions stay up */
-#define UP_TIMEOUT_S  60
+#define BFDD	       "/usr/lib/frr/bfdd"
+#define MULTIPLIER     50 /* busy as this machine may be, sessions stay up */
+#define UP_TIMEOUT_S   60
 #define ASK_TIMEOUT_MS 20000
 
 struct end {
@@ -55,14 +58,16 @@ static int configure(const struct end *e, bool far, uint32_t n_sessions, uint32_
 		a = probes_net_peer(i);
 		inet_ntop(AF_INET, a.s6_addr + 12, peer, sizeof(peer));
 		fprintf(f,
-			" peer %s multihop local-address %s\n  detect-multiplier %d\n  receive-interval %u\n"
+			" peer %s multihop local-address %s\n  detect-multiplier %d\n  "
+			"receive-interval %u\n"
 			"  transmit-interval %u\n exit\n",
 			far ? near : peer, far ? peer : near, MULTIPLIER, interval_ms, interval_ms);
 	}
 	return fclose(f) ? -EIO : 0;
 }
 
-static int start(struct end *e, const char *netns, bool far, uint32_t n_sessions, uint32_t interval_ms)
+static int start(struct end *e, const char *netns, bool far, uint32_t n_sessions,
+		 uint32_t interval_ms)
 {
 	const struct passwd *frr = getpwnam("frr");
 	char conf[96], pidfile[96], zserv[96], control[96];
@@ -85,9 +90,10 @@ static int start(struct end *e, const char *netns, bool far, uint32_t n_sessions
 		return e->pid < 0 ? -errno : 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	probes_net_pin(far);
-	if (!probes_net_enter(netns) && freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr))
-		execl(BFDD, BFDD, "-f", conf, "-i", pidfile, "-z", zserv, "--vty_socket", e->dir, "--bfdctl", control, "-u",
-		      "frr", "-g", "frr", "-P", "0", (char *)NULL);
+	if (!probes_net_enter(netns) && freopen("/dev/null", "w", stdout) &&
+	    freopen("/dev/null", "w", stderr))
+		execl(BFDD, BFDD, "-f", conf, "-i", pidfile, "-z", zserv, "--vty_socket", e->dir,
+		      "--bfdctl", control, "-u", "frr", "-g", "frr", "-P", "0", (char *)NULL);
 	_exit(1);
 }
 
@@ -158,7 +164,8 @@ static double cpu_of(pid_t pid)
 	if (!f)
 		return 0;
 	if (fgets(text, sizeof(text), f) && strrchr(text, ')'))
-		sscanf(strrchr(text, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+		sscanf(strrchr(text, ')') + 1,
+		       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
 	fclose(f);
 	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
@@ -178,8 +185,8 @@ static void measure(struct end *e, double window_s, unsigned n, struct probes_bf
 	out->n_up = n_up(e);
 }
 
-int probes_bfdd_run(const struct probes_net *net, uint32_t n_sessions, uint32_t interval_ms, double window_s, unsigned n,
-		    struct probes_bfdd *out)
+int probes_bfdd_run(const struct probes_net *net, uint32_t n_sessions, uint32_t interval_ms,
+		    double window_s, unsigned n, struct probes_bfdd *out)
 {
 	struct end near = {.pid = 0}, far = {.pid = 0};
 	double end = now_s() + UP_TIMEOUT_S;

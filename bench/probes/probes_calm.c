@@ -51,7 +51,9 @@ static int read_sum(const struct lab *lab, const struct topo *topo, struct sum *
 {
 	*out = (struct sum){.sent = 0};
 	for (unsigned s = 0; s < topo->n_servers; s++) {
-		const char *argv[] = {lab->farectl, "-s", topo->servers[s].fared_run_dir, "-j", "show", "paths", NULL};
+		const char *argv[] = {lab->farectl, "-s",   topo->servers[s].fared_run_dir,
+				      "-j",	    "show", "paths",
+				      NULL};
 		json_t *root, *paths, *path;
 		char *text = NULL;
 		size_t i;
@@ -88,7 +90,8 @@ static pid_t start_hog(void)
 static int load(const struct lab *lab, double seconds, uint64_t *runs)
 {
 	char self[512];
-	const char *argv[] = {self, "ep", "--lab", lab->name, "--strategy", "fare-spray", "--n", "1", NULL};
+	const char *argv[] = {self,	    "ep",  "--lab", lab->name, "--strategy",
+			      "fare-spray", "--n", "1",	    NULL};
 	double end = now_s() + seconds;
 
 	command_sibling("farebench", self, sizeof(self));

@@ -1,7 +1,8 @@
 /* probes_found.c - see probes_found.h */
 #include "probes_found.h"
 
-void probes_found_set(struct probes_found *found, const uint64_t *down_ns, uint32_t n, uint64_t silent_ns)
+void probes_found_set(struct probes_found *found, const uint64_t *down_ns, uint32_t n,
+		      uint64_t silent_ns)
 {
 	*found = (struct probes_found){.n_paths = n};
 	for (uint32_t i = 0; i < n; i++) {

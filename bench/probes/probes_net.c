@@ -70,8 +70,10 @@ static int build_end(const struct probes_net *net, bool far)
 	fprintf(f, "link set lo up\n");
 	for (unsigned i = 0; i < PROBES_PLANES * PROBES_SUB_PORTS; i++) {
 		device(dev, i / PROBES_SUB_PORTS, i % PROBES_SUB_PORTS);
-		fprintf(f, "link set %s up\naddr add 198.18.0.%u/31 dev %s\n", dev, 2 * i + far, dev);
-		fprintf(f, "route add 198.19.0.0/16 via 198.18.0.%u dev %s metric %u\n", 2 * i + !far, dev, i + 1);
+		fprintf(f, "link set %s up\naddr add 198.18.0.%u/31 dev %s\n", dev, 2 * i + far,
+			dev);
+		fprintf(f, "route add 198.19.0.0/16 via 198.18.0.%u dev %s metric %u\n",
+			2 * i + !far, dev, i + 1);
 	}
 	for (uint32_t i = 0; i < (far ? net->n_peers : 1); i++) {
 		struct in6_addr a = far ? probes_net_peer(i) : probes_net_near_address();
@@ -91,7 +93,8 @@ static int ip(const char *const *argv)
 
 int probes_net_up(struct probes_net *net, uint32_t n_peers)
 {
-	const char *near[] = {"ip", "netns", "add", net->near, NULL}, *far[] = {"ip", "netns", "add", net->far, NULL};
+	const char *near[] = {"ip", "netns", "add", net->near, NULL},
+		   *far[] = {"ip", "netns", "add", net->far, NULL};
 	char dev[IFNAMSIZ];
 	int rc;
 
@@ -102,8 +105,8 @@ int probes_net_up(struct probes_net *net, uint32_t n_peers)
 	if (!rc)
 		rc = ip(far);
 	for (unsigned i = 0; !rc && i < PROBES_PLANES * PROBES_SUB_PORTS; i++) {
-		const char *link[] = {"ip", "link", "add", dev, "netns", net->near, "type", "veth", "peer", "name",
-				      dev, "netns", net->far, NULL};
+		const char *link[] = {"ip",   "link", "add",  dev, "netns", net->near, "type",
+				      "veth", "peer", "name", dev, "netns", net->far,  NULL};
 
 		device(dev, i / PROBES_SUB_PORTS, i % PROBES_SUB_PORTS);
 		rc = ip(link);
@@ -119,7 +122,8 @@ int probes_net_up(struct probes_net *net, uint32_t n_peers)
 
 void probes_net_down(const struct probes_net *net)
 {
-	const char *near[] = {"ip", "netns", "del", net->near, NULL}, *far[] = {"ip", "netns", "del", net->far, NULL};
+	const char *near[] = {"ip", "netns", "del", net->near, NULL},
+		   *far[] = {"ip", "netns", "del", net->far, NULL};
 	struct command_result result;
 
 	if (!command_run(near, IP_TIMEOUT_MS, &result))
@@ -133,7 +137,8 @@ int probes_net_enter(const char *name)
 	int rc = netns_join(name);
 
 	if (rc)
-		fprintf(stderr, "farebench: cannot enter network namespace %s: %s\n", name, strerror(-rc));
+		fprintf(stderr, "farebench: cannot enter network namespace %s: %s\n", name,
+			strerror(-rc));
 	return rc;
 }
 

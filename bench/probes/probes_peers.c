@@ -23,8 +23,9 @@
 #define N_PATHS (PROBES_MAX_PEERS * PROBES_PLANES)
 
 struct path {
-	uint64_t due_ns, heard_ns; /* the next probe; when one of the other end's came that had heard us */
-	bool was_answered;	   /* the last one */
+	/* the next probe; when one of the other end's came that had heard us */
+	uint64_t due_ns, heard_ns;
+	bool was_answered; /* the last one */
 	bool owes_echo;
 	struct notice_echo echo; /* of the other end's last one */
 	uint32_t n_turns;
@@ -66,10 +67,14 @@ static uint64_t jittered(struct peers *s, uint64_t interval_ns)
 
 static uint64_t interval_of(const struct peers *s, uint32_t path)
 {
-	return path < s->load->n_active * PROBES_PLANES ? s->load->interval_ms * UINT64_C(1000000) : SLOW_NS;
+	return path < s->load->n_active * PROBES_PLANES ? s->load->interval_ms * UINT64_C(1000000)
+							: SLOW_NS;
 }
 
-/* The other end has probed a path, and hears it: our turn is an interval later. See health/prober_pace.c. */
+/*
+ * The other end has probed a path, and hears it: our turn is an interval later. See
+ * health/prober_pace.c.
+ */
 static void hear(struct peers *s, const struct in6_addr *peer, uint32_t plane)
 {
 	uint32_t path = probes_net_index(peer) * PROBES_PLANES + plane;
@@ -88,8 +93,11 @@ static int find(const struct sub_ports *ports, int ifindex, uint32_t *plane)
 	return sub_ports_find(ports, 0, ifindex, plane, &sub_port) ? (int)sub_port : -1;
 }
 
-/* What came may be answer to the path's last probe, and this end's next one an answer to it: true. */
-static bool take_turn(struct peers *s, const struct in6_addr *peer, uint32_t plane, uint8_t sub_port, const struct notice_trailer *t)
+/*
+ * What came may be answer to the path's last probe, and this end's next one an answer to it: true.
+ */
+static bool take_turn(struct peers *s, const struct in6_addr *peer, uint32_t plane,
+		      uint8_t sub_port, const struct notice_trailer *t)
 {
 	uint32_t index = probes_net_index(peer) * PROBES_PLANES + plane;
 	struct path *path = &s->paths[index];
@@ -119,7 +127,8 @@ static void answer(struct peers *s, const struct udp_packet *in)
 	if (sbfd_wire_decode(in->bytes, in->length, &p, &error) || !p.demand)
 		return;
 	sub_port = find(&s->ports, in->ifindex, &plane);
-	if (sub_port < 0 || (silent && plane == 0) || notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) || !t.has_stamp)
+	if (sub_port < 0 || (silent && plane == 0) ||
+	    notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) || !t.has_stamp)
 		return;
 	if (take_turn(s, &in->to, plane, (uint8_t)sub_port, &t))
 		return;
@@ -127,7 +136,8 @@ static void answer(struct peers *s, const struct udp_packet *in)
 	p = sbfd_wire_reflection(&p, false, 1000);
 	sbfd_wire_encode(&p, out->bytes);
 	reply.stamp = t.stamp;
-	reply.arrival = (struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port, PROBES_SUB_PORTS};
+	reply.arrival =
+		(struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port, PROBES_SUB_PORTS};
 	out->length = notice_wire_encode(&reply, &no_key, &back, out->bytes);
 	out->from = in->to;
 	out->to = in->from;
@@ -161,8 +171,9 @@ static void hear_answers(struct peers *s)
 			struct notice_trailer t;
 
 			if (in->length >= SBFD_WIRE_BYTES &&
-			    !notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) && t.has_stamp &&
-			    t.stamp.sequence < N_PATHS)
+			    !notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t,
+						&error) &&
+			    t.has_stamp && t.stamp.sequence < N_PATHS)
 				s->paths[t.stamp.sequence].was_answered = true;
 		}
 	} while (n == (int)UDP_BATCH);
@@ -174,7 +185,9 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 	uint32_t peer = path / PROBES_PLANES, plane = path % PROBES_PLANES;
 	uint64_t interval = interval_of(s, path);
 	struct in6_addr to = probes_net_near_address();
-	struct notice_trailer t = {.has_stamp = true, .has_heard = s->paths[path].was_answered, .stamp = {path, path * UINT64_C(0x9e3779b97f4a7c15)}};
+	struct notice_trailer t = {.has_stamp = true,
+				   .has_heard = s->paths[path].was_answered,
+				   .stamp = {path, path * UINT64_C(0x9e3779b97f4a7c15)}};
 	struct sbfd_packet p = {.state = SBFD_UP,
 				.demand = true,
 				.detect_multiplier = 3,
@@ -218,14 +231,16 @@ static void begin(struct peers *s)
 	uint64_t now = now_ns();
 
 	s->random = now;
-	s->take_turns = s->load->n_active * PROBES_PLANES * 1000 / s->load->interval_ms > PROBER_TURNS_BEYOND_PER_S;
+	s->take_turns = s->load->n_active * PROBES_PLANES * 1000 / s->load->interval_ms >
+			PROBER_TURNS_BEYOND_PER_S;
 	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)
-		s->paths[path].due_ns = now + 4 * (interval_of(s, path) - jittered(s, interval_of(s, path)));
+		s->paths[path].due_ns =
+			now + 4 * (interval_of(s, path) - jittered(s, interval_of(s, path)));
 }
 
 /*
- * By the clock alone: a thousand servers would not share a core with us, and waking them for each packet would be charged to
- * the prober.
+ * By the clock alone: a thousand servers would not share a core with us, and waking them for each
+ * packet would be charged to the prober.
  */
 static void play(struct peers *s)
 {
@@ -256,8 +271,9 @@ pid_t probes_peers_start(const struct probes_net *net, const struct probes_load 
 	probes_net_pin(1);
 	sched_setscheduler(0, SCHED_RR, &rr);
 	s.load = load;
-	if (getppid() != parent || probes_net_enter(net->far) || udp_batch_create(&s.in) || udp_batch_create(&s.out) ||
-	    udp_open(&s.answers, &any, SBFD_WIRE_PORT, 26) || udp_open(&s.asks, &any, 50000, 26)) {
+	if (getppid() != parent || probes_net_enter(net->far) || udp_batch_create(&s.in) ||
+	    udp_batch_create(&s.out) || udp_open(&s.answers, &any, SBFD_WIRE_PORT, 26) ||
+	    udp_open(&s.asks, &any, 50000, 26)) {
 		fprintf(stderr, "farebench: the peers cannot start\n");
 		_exit(1);
 	}

@@ -30,7 +30,8 @@ struct unit {
 	int out;
 	unsigned n_done;
 	uint64_t downs;
-	uint64_t down_ns[PROBES_MAX_PEERS]; /* when each peer's path over plane 0 went down last; 0: it did not */
+	/* when each peer's path over plane 0 went down last; 0: it did not */
+	uint64_t down_ns[PROBES_MAX_PEERS];
 	/* at the start of the window */
 	double cpu_s, at_s;
 	uint64_t lost;
@@ -53,11 +54,12 @@ static double cpu_s(void)
 	struct rusage r;
 
 	getrusage(RUSAGE_SELF, &r);
-	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
 }
 
-static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, const struct prober_view *view,
-		    const struct probe_fsm_change *change)
+static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		    const struct prober_view *view, const struct probe_fsm_change *change)
 {
 	struct unit *u = arg;
 
@@ -76,8 +78,8 @@ static void on_log(void *arg, int priority, const char *line)
 	fprintf(stderr, "farebench: prober: %s\n", line);
 }
 
-static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, const struct notice_capacity *c,
-			struct notice_ack *held)
+static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
+			const struct notice_capacity *c, struct notice_ack *held)
 {
 	(void)arg;
 	(void)gpu;
@@ -86,8 +88,8 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer, co
 	return true;
 }
 
-static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, uint32_t sub_port,
-		     const struct notice_trailer *probe)
+static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     uint32_t sub_port, const struct notice_trailer *probe)
 {
 	struct unit *u = arg;
 
@@ -241,7 +243,8 @@ static int start(struct unit *u)
 	probes_net_ports(&u->ports);
 	rc = reflector_create(&u->reflector, u->loop, &u->ports, &no_key, 26, &on_reflector, u);
 	if (!rc)
-		rc = prober_create(&u->prober, u->loop, &options, &u->ports, &no_key, &on_prober, u);
+		rc = prober_create(&u->prober, u->loop, &options, &u->ports, &no_key, &on_prober,
+				   u);
 	for (uint32_t i = 0; !rc && i < u->load->n_peers; i++) {
 		struct in6_addr peer = probes_net_peer(i);
 
@@ -314,7 +317,9 @@ int probes_unit_run(const struct probes_net *net, const struct probes_load *load
 		rc = read_all(fds[0], &samples[i], sizeof(samples[i]));
 	silent_ns = now_ns();
 	if (pid > 0 && !rc)
-		rc = kill(peers, PROBES_SILENT) ? -errno : read_found(fds[0], load->n_peers, silent_ns, found);
+		rc = kill(peers, PROBES_SILENT)
+			     ? -errno
+			     : read_found(fds[0], load->n_peers, silent_ns, found);
 	close(fds[0]);
 	if (pid > 0)
 		waitpid(pid, &status, 0);

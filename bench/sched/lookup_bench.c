@@ -179,7 +179,8 @@ static int measure(struct run *r, unsigned t, enum pattern pattern, enum mode mo
 	}
 	/* others had the caches since: a pass over other keys first, so that each table is measured
 	 * as in steady use */
-	timing_keep(look_up(r, t, mode, r->stream[pattern] + (uint64_t)((window + 1) % WINDOWS) * WINDOW));
+	timing_keep(look_up(r, t, mode,
+			    r->stream[pattern] + (uint64_t)((window + 1) % WINDOWS) * WINDOW));
 	start = timing_now_ns();
 	sum = look_up(r, t, mode, keys);
 	r->ns[t][pattern][mode][rep] = (double)(timing_now_ns() - start) / WINDOW;
@@ -212,11 +213,10 @@ static int report(const struct run *r, json_t *out)
 					json_pack("{s:s, s:I, s:s, s:s, s:i, s:f, s:f, s:f, s:i}",
 						  "table", r->peer[t]->name, "entries",
 						  (json_int_t)r->bench->entries, "pattern",
-						  pattern_names[p], "mode",
-						  mode_names[m], "threads",
-						  m == TWO_THREADS ? 2 : 1, "ns_per_lookup",
-						  s.median, "min_ns", s.min, "max_ns", s.max, "n",
-						  (int)r->bench->n));
+						  pattern_names[p], "mode", mode_names[m],
+						  "threads", m == TWO_THREADS ? 2 : 1,
+						  "ns_per_lookup", s.median, "min_ns", s.min,
+						  "max_ns", s.max, "n", (int)r->bench->n));
 			}
 	return 0;
 }

@@ -24,8 +24,10 @@ struct lookup_peer {
 	 * peer until destroy. */
 	int (*create)(void **out, const uint64_t *keys, size_t n);
 	void (*destroy)(void *table);
-	/* The sum of the values found, 1 for each key that is absent: one at a time, and many at a time, at most
-	 * LOOKUP_PEER_BATCH (NULL: cannot). */
+	/*
+	 * The sum of the values found, 1 for each key that is absent: one at a time, and many at a
+	 * time, at most LOOKUP_PEER_BATCH (NULL: cannot).
+	 */
 	uint64_t (*lookup)(void *table, const uint64_t *keys, size_t n);
 	uint64_t (*batch)(void *table, const uint64_t *keys, size_t n, size_t at_once);
 };

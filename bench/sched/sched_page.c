@@ -22,21 +22,57 @@ struct part {
 };
 
 static const struct part parts[] = {
-	{"floor", "Memory: a load whose address comes from the one before", NULL, {"kib", "dependent_load_ns"}, "kib", {NULL},
-	 "dependent_load_ns", "ns per load", NULL, 0},
-	{"lookup", "Lookup (\"floor\": one independent load a key)",
-	 "Each table in its best configuration, built for this processor, in huge pages where they grow beyond malloc's; values checked. Bars: medians, extremes.",
-	 {"entries", "pattern", "mode", "threads", "table", "ns_per_lookup", "min_ns", "max_ns"}, "table",
-	 {"pattern", "mode", "threads"}, "ns_per_lookup", "ns per lookup", "entries", 0},
-	{"pick", "Pick of a plane for each packet", NULL,
-	 {"weights", "method", "ns_per_pick", "min_ns", "max_ns", "worst_window_units"}, "method", {"weights"}, "ns_per_pick",
-	 "ns per pick", NULL, 0},
-	{"publish", "Pick while weights change every 100 us", NULL,
-	 {"destinations", "threads", "method", "ns_per_pick", "min_ns", "max_ns"}, "method",
-	 {"destinations", "threads"}, "ns_per_pick", "ns per pick", NULL, 0},
-	{"assignment", "All-to-all with one plane halved, time over the optimum", "Computed by the fluid solver.",
-	 {"gpus", "qps_per_pair", "choice", "over_optimum_ratio"}, "choice", {"qps_per_pair"}, "over_optimum_ratio",
-	 "time over the optimum", NULL, 1},
+	{"floor",
+	 "Memory: a load whose address comes from the one before",
+	 NULL,
+	 {"kib", "dependent_load_ns"},
+	 "kib",
+	 {NULL},
+	 "dependent_load_ns",
+	 "ns per load",
+	 NULL,
+	 0},
+	{"lookup",
+	 "Lookup (\"floor\": one independent load a key)",
+	 "Each table in its best configuration, built for this processor, in huge pages where they "
+	 "grow beyond malloc's; values checked. Bars: medians, extremes.",
+	 {"entries", "pattern", "mode", "threads", "table", "ns_per_lookup", "min_ns", "max_ns"},
+	 "table",
+	 {"pattern", "mode", "threads"},
+	 "ns_per_lookup",
+	 "ns per lookup",
+	 "entries",
+	 0},
+	{"pick",
+	 "Pick of a plane for each packet",
+	 NULL,
+	 {"weights", "method", "ns_per_pick", "min_ns", "max_ns", "worst_window_units"},
+	 "method",
+	 {"weights"},
+	 "ns_per_pick",
+	 "ns per pick",
+	 NULL,
+	 0},
+	{"publish",
+	 "Pick while weights change every 100 us",
+	 NULL,
+	 {"destinations", "threads", "method", "ns_per_pick", "min_ns", "max_ns"},
+	 "method",
+	 {"destinations", "threads"},
+	 "ns_per_pick",
+	 "ns per pick",
+	 NULL,
+	 0},
+	{"assignment",
+	 "All-to-all with one plane halved, time over the optimum",
+	 "Computed by the fluid solver.",
+	 {"gpus", "qps_per_pair", "choice", "over_optimum_ratio"},
+	 "choice",
+	 {"qps_per_pair"},
+	 "over_optimum_ratio",
+	 "time over the optimum",
+	 NULL,
+	 1},
 };
 
 static void cell(const json_t *entry, const char *member, char text[NAME_BYTES])
@@ -123,7 +159,8 @@ struct bars {
 	double y[MAX_NAMES][MAX_NAMES], low[MAX_NAMES][MAX_NAMES], high[MAX_NAMES][MAX_NAMES];
 };
 
-static void bars_fill(struct bars *bars, const struct part *part, const json_t *array, const char *only)
+static void bars_fill(struct bars *bars, const struct part *part, const json_t *array,
+		      const char *only)
 {
 	json_t *entry;
 	size_t i;
@@ -153,7 +190,8 @@ static void bars_fill(struct bars *bars, const struct part *part, const json_t *
 	}
 }
 
-static int picture(struct report *report, const struct part *part, const json_t *array, const char *only)
+static int picture(struct report *report, const struct part *part, const json_t *array,
+		   const char *only)
 {
 	static struct bars bars; /* large, and this is the only thread */
 	struct report_series series[MAX_NAMES];
@@ -173,7 +211,8 @@ static int picture(struct report *report, const struct part *part, const json_t 
 	for (unsigned c = 0; c < bars.n_categories; c++)
 		categories[c] = bars.category[c];
 	for (unsigned s = 0; s < bars.n_series; s++)
-		series[s] = (struct report_series){.name = bars.series[s][0] ? bars.series[s] : part->y_label,
+		series[s] = (struct report_series){.name = bars.series[s][0] ? bars.series[s]
+									     : part->y_label,
 						   .y = bars.y[s],
 						   .y_low = spread ? bars.low[s] : NULL,
 						   .y_high = spread ? bars.high[s] : NULL,
@@ -232,7 +271,9 @@ int sched_page_show(const json_t *root, struct report *report)
 		report_text(report, "%s. Vector instructions: %s. Peers in huge pages: %s.",
 			    json_string_value(json_object_get(environment, "what")),
 			    json_string_value(json_object_get(environment, "instructions")),
-			    json_is_true(json_object_get(environment, "peers_in_huge_pages")) ? "yes" : "no");
+			    json_is_true(json_object_get(environment, "peers_in_huge_pages"))
+				    ? "yes"
+				    : "no");
 	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		const json_t *array = json_object_get(sched, parts[i].name);
 

@@ -248,8 +248,8 @@ static void *writer_main(void *arg)
 static void *picker_main(void *arg)
 {
 	struct picker *p = arg;
-	uint64_t (*run)(struct picker *) = p->s->destinations == 1 ? methods[p->s->method].one
-								    : methods[p->s->method].many;
+	uint64_t (*run)(struct picker *) =
+		p->s->destinations == 1 ? methods[p->s->method].one : methods[p->s->method].many;
 	uint64_t start;
 
 	timing_keep(run(p)); /* warms what it touches */
@@ -340,11 +340,11 @@ static int report(double (*ns)[MAX_N], unsigned n, unsigned destinations, unsign
 
 		if (stats_summarise(ns[m], n, &sum))
 			return -EINVAL;
-		json_array_append_new(
-			out, json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:i}", "method", methods[m].name,
-				       "destinations", (int)destinations, "threads", (int)threads,
-				       "ns_per_pick", sum.median, "min_ns", sum.min, "max_ns",
-				       sum.max, "n", (int)n));
+		json_array_append_new(out,
+				      json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:i}", "method",
+						methods[m].name, "destinations", (int)destinations,
+						"threads", (int)threads, "ns_per_pick", sum.median,
+						"min_ns", sum.min, "max_ns", sum.max, "n", (int)n));
 	}
 	return 0;
 }

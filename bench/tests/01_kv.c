@@ -41,9 +41,12 @@ static int kv_check_counts(const struct traffic_result *rx, size_t n_times,
 	return -EBADE;
 }
 
-/* Stops, and waits until everything has arrived and both ends have counted the same; groups stay open. */
-static int kv_stop(struct cluster *cluster, const struct kv_options *kv, struct traffic_result *result,
-		   uint64_t **times_ns, size_t *n_times)
+/*
+ * Stops, and waits until everything has arrived and both ends have counted the same; groups stay
+ * open.
+ */
+static int kv_stop(struct cluster *cluster, const struct kv_options *kv,
+		   struct traffic_result *result, uint64_t **times_ns, size_t *n_times)
 {
 	int err = cluster_all(cluster, "stop", NULL, 0);
 
@@ -78,23 +81,25 @@ int kv_end(struct cluster *cluster, const struct kv_options *kv, struct traffic_
 	return err;
 }
 
-static void kv_timeline(json_t *timeline, const double *bytes, size_t n, uint64_t base, uint64_t from, uint64_t to)
+static void kv_timeline(json_t *timeline, const double *bytes, size_t n, uint64_t base,
+			uint64_t from, uint64_t to)
 {
 	json_t *bins = json_array();
 
 	for (; from + KV_BIN_NS <= to; from += KV_BIN_NS)
-		json_array_append_new(bins, json_real(traffic_bins_bytes(bytes, n, base, from, from + KV_BIN_NS) *
-						      8e9 / KV_BIN_NS));
+		json_array_append_new(
+			bins, json_real(traffic_bins_bytes(bytes, n, base, from, from + KV_BIN_NS) *
+					8e9 / KV_BIN_NS));
 	json_array_append_new(timeline, bins);
 }
 
 /*
- * What was acknowledged between the two times; kv_stop() has seen that every byte of it was verified. When messages
- * were verified would not do: those under way together end together, and where they are few and large a window
- * holds all of a row of them or none.
+ * What was acknowledged between the two times; kv_stop() has seen that every byte of it was
+ * verified. When messages were verified would not do: those under way together end together, and
+ * where they are few and large a window holds all of a row of them or none.
  */
-static int kv_evaluate(struct cluster *cluster, const struct kv_options *kv, uint64_t from, uint64_t to,
-		       struct traffic_result *result)
+static int kv_evaluate(struct cluster *cluster, const struct kv_options *kv, uint64_t from,
+		       uint64_t to, struct traffic_result *result)
 {
 	uint64_t base = from / TRAFFIC_BIN_NS * TRAFFIC_BIN_NS;
 	size_t n = (size_t)((to - base) / TRAFFIC_BIN_NS + 1);
@@ -168,7 +173,8 @@ static const struct options_entry kv_table[] = {
 	 "QPs of the pair, all planes together; a list sweeps (one per sub-port)"},
 	{"depth", 'D', "N", "messages in flight (8)"},
 	{"seconds", 't', "S", "time measured per repetition (1)"},
-	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
+	{"strategy", 'S', "NAMES",
+	 "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{"n", 'n', "N", "repetitions, each with fresh QPs (5)"},
 	{"flows", 'f', "N", "stripes of a message in fare-flow (libfare's default)"},
 	{"window", 'w', "BYTES", "unacknowledged bytes per sub-port (libfare's default)"},
@@ -386,7 +392,8 @@ int kv_main(int argc, char **argv)
 	}
 	err = kv_all(&c, result);
 	if (!err)
-		err = result_show_all(result, "KV-cache transfer between two GPUs", c.html_path, c.json_path);
+		err = result_show_all(result, "KV-cache transfer between two GPUs", c.html_path,
+				      c.json_path);
 	result_destroy(result);
 	return err ? 1 : 0;
 }

@@ -294,7 +294,8 @@ static const struct options_entry ep_table[] = {
 	{"seed", 'x', "N", "of the routing; each repetition adds one (1)"},
 	{"qps", 'q', "N", "QPs per pair, all planes together (one per sub-port)"},
 	{"seconds", 't', "S", "how long the optimum would take per repetition (1)"},
-	{"strategy", 'S', "NAMES", "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
+	{"strategy", 'S', "NAMES",
+	 "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{"n", 'n', "N", "repetitions, each with fresh QPs (5)"},
 	{"flows", 'f', "N", "stripes of a message in fare-flow (libfare's default)"},
 	{"window", 'w', "BYTES", "unacknowledged bytes per sub-port (libfare's default)"},
@@ -456,7 +457,8 @@ int ep_main(int argc, char **argv)
 		return 1;
 	err = ep_all(&c, result);
 	if (!err)
-		err = result_show_all(result, "Expert-parallel all-to-all among all GPUs", c.html_path, c.json_path);
+		err = result_show_all(result, "Expert-parallel all-to-all among all GPUs",
+				      c.html_path, c.json_path);
 	result_destroy(result);
 	return err ? 1 : 0;
 }

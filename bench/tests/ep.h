@@ -7,12 +7,12 @@
  *
  * Each round is one message per ordered pair, as large as the seeded routing makes it. What is
  * measured lies between the end of the fourth round and of the last but three (a round ends when
- * the last GPU has verified the last of its messages): the payload acknowledged in that time, chunk by
- * chunk, so that messages under way at either edge count for what was across and no more. (All of it is
- * verified too, when its message is whole.) Goodput is that over the time; the optimum is what the cut
- * bound allows for the rounds that ended in it. What queues and token buckets hold at the edges remains:
- * about 1% of half a second at the demo's rate, either way, so that single repetitions may read a little
- * above 100%. GPUs of the same server exchange nothing.
+ * the last GPU has verified the last of its messages): the payload acknowledged in that time, chunk
+ * by chunk, so that messages under way at either edge count for what was across and no more. (All
+ * of it is verified too, when its message is whole.) Goodput is that over the time; the optimum is
+ * what the cut bound allows for the rounds that ended in it. What queues and token buckets hold at
+ * the edges remains: about 1% of half a second at the demo's rate, either way, so that single
+ * repetitions may read a little above 100%. GPUs of the same server exchange nothing.
  */
 #ifndef EP_H
 #define EP_H
@@ -34,7 +34,10 @@ struct moe ep_default_moe(void);
 /* Upper bound of the arena that any rounds of this routing can need on this topology. */
 uint64_t ep_arena_bytes(const struct topo *topo, const struct ep_options *ep);
 
-/* Who sends to whom: every ordered pair of GPUs on different servers. moe->gpus is set. *out is the caller's. */
+/*
+ * Who sends to whom: every ordered pair of GPUs on different servers. moe->gpus is set. *out is the
+ * caller's.
+ */
 int ep_streams(const struct topo *topo, const struct moe *moe, struct traffic_stream **out,
 	       unsigned *n);
 

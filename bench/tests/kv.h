@@ -2,9 +2,9 @@
  * kv.h - point-to-point KV-cache transfer: one-sided writes from one GPU to another
  * (methodology 5.1).
  *
- * Owns: nothing. In: a cluster and a pair; out: goodput against the optimum: bytes acknowledged while it was measured,
- * so that messages of any size count for what of them was moved then; a run of which not every byte is verified in the
- * end fails. Thread: the coordinator's.
+ * Owns: nothing. In: a cluster and a pair; out: goodput against the optimum: bytes acknowledged
+ * while it was measured, so that messages of any size count for what of them was moved then; a run
+ * of which not every byte is verified in the end fails. Thread: the coordinator's.
  */
 #ifndef KV_H
 #define KV_H

@@ -35,7 +35,8 @@ struct stage {
 	_Atomic int phase;
 	double rx_cpu_s;
 	struct transport_outcome outcome;
-	_Atomic bool failed; /* whoever fails first says why: the other end's failure follows from it */
+	/* whoever fails first says why: the other end's failure follows from it */
+	_Atomic bool failed;
 	double samples[MAX_SAMPLES];
 };
 
@@ -91,7 +92,8 @@ static unsigned slots_of(const struct transport_case *c)
 
 static volatile uint64_t *stamp(const struct driver *d, unsigned slot)
 {
-	return (volatile uint64_t *)(void *)(d->end.memory + slot * d->end.stride + d->end.bytes - sizeof(uint64_t));
+	return (volatile uint64_t *)(void *)(d->end.memory + slot * d->end.stride + d->end.bytes -
+					     sizeof(uint64_t));
 }
 
 /* What a slot's other bytes are: known to both ends. */
@@ -99,7 +101,8 @@ static void fill(uint8_t *at, size_t bytes, unsigned slot)
 {
 	uint64_t word = 0x9e3779b97f4a7c15u * (slot + 1);
 
-	for (size_t i = 0; i + 8 <= bytes; i += 8, word = word * 6364136223846793005u + 1442695040888963407u)
+	for (size_t i = 0; i + 8 <= bytes;
+	     i += 8, word = word * 6364136223846793005u + 1442695040888963407u)
 		memcpy(at + i, &word, 8);
 }
 
@@ -115,7 +118,8 @@ static int progress(struct driver *d, unsigned *done, int max)
 
 static void rest(struct driver *d)
 {
-	struct pollfd p = {.events = POLLIN, .fd = d->c->method->fd ? d->c->method->fd(d->state) : -1};
+	struct pollfd p = {.events = POLLIN,
+			   .fd = d->c->method->fd ? d->c->method->fd(d->state) : -1};
 
 	if (d->c->block && p.fd >= 0)
 		poll(&p, 1, 1);
@@ -179,7 +183,8 @@ static void send_goodput(struct driver *d)
 			cpu = cpu_s();
 			d->stage->phase = PHASE_MEASURE;
 		}
-		if (!over && ((first > 0 && counted && t - first >= d->c->seconds) || t - start > LIMIT_S / 3.0)) {
+		if (!over && ((first > 0 && counted && t - first >= d->c->seconds) ||
+			      t - start > LIMIT_S / 3.0)) {
 			over = true;
 			cpu = cpu_s() - cpu;
 			d->stage->phase = PHASE_OVER;
@@ -188,7 +193,8 @@ static void send_goodput(struct driver *d)
 	if (!counted)
 		fail(d, "nothing was sent in time", -ETIMEDOUT);
 	d->stage->outcome.n = counted;
-	d->stage->outcome.goodput_bps = (double)counted * (double)d->c->bytes * 8 / (latest - first);
+	d->stage->outcome.goodput_bps =
+		(double)counted * (double)d->c->bytes * 8 / (latest - first);
 	d->stage->outcome.cpu_s_per_gb = cpu / ((double)counted * (double)d->c->bytes / 1e9);
 }
 
@@ -213,7 +219,10 @@ static void receive_goodput(struct driver *d)
 	d->stage->rx_cpu_s = cpu_s() - cpu;
 }
 
-/* The sender tells the last numbers; the receiver waits for them and compares everything. Both keep things going. */
+/*
+ * The sender tells the last numbers; the receiver waits for them and compares everything. Both keep
+ * things going.
+ */
 static void settle(struct driver *d)
 {
 	uint64_t want[MAX_SLOTS];
@@ -250,7 +259,8 @@ static void settle(struct driver *d)
 				fail(d, "a message did not arrive", -ETIMEDOUT);
 		}
 		fill(right, d->c->bytes, slot);
-		if (want[slot] && memcmp(right, d->end.memory + slot * d->end.stride, d->c->bytes - sizeof(uint64_t)))
+		if (want[slot] && memcmp(right, d->end.memory + slot * d->end.stride,
+					 d->c->bytes - sizeof(uint64_t)))
 			fail(d, "wrong bytes arrived", -EBADMSG);
 	}
 	free(right);
@@ -333,8 +343,8 @@ static int open_end(struct driver *d)
 {
 	struct transport_end *end = &d->end;
 
-	end->memory = mmap(NULL, end->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-			   -1, 0);
+	end->memory = mmap(NULL, end->memory_bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (end->memory == MAP_FAILED)
 		return -ENOMEM;
 	for (unsigned slot = 0; slot < end->slots && end->who == 0; slot++)
@@ -385,8 +395,8 @@ static _Noreturn void end_main(struct driver *d, const struct transport_net *net
 	_exit(0);
 }
 
-static pid_t start_end(const struct transport_net *net, const struct transport_case *c, struct stage *stage,
-		       unsigned who, int fds[2])
+static pid_t start_end(const struct transport_net *net, const struct transport_case *c,
+		       struct stage *stage, unsigned who, int fds[2])
 {
 	struct driver *d;
 	pid_t pid = fork();
@@ -400,18 +410,19 @@ static pid_t start_end(const struct transport_net *net, const struct transport_c
 	*d = (struct driver){
 		.c = c,
 		.stage = stage,
-		.end = {
-			.who = who,
-			.oob = fds[who],
-			.local = net->address[who],
-			.remote = net->address[!who],
-			.run_dir = net->run_dir[who],
-			.latency = c->latency,
-			.qps = c->qps,
-			.slots = slots_of(c),
-			.bytes = c->bytes,
-			.stride = (c->bytes + 63) & ~(size_t)63,
-		},
+		.end =
+			{
+				.who = who,
+				.oob = fds[who],
+				.local = net->address[who],
+				.remote = net->address[!who],
+				.run_dir = net->run_dir[who],
+				.latency = c->latency,
+				.qps = c->qps,
+				.slots = slots_of(c),
+				.bytes = c->bytes,
+				.stride = (c->bytes + 63) & ~(size_t)63,
+			},
 	};
 	d->end.memory_bytes = (d->end.slots * d->end.stride + 4095) & ~(size_t)4095;
 	end_main(d, net);
@@ -448,9 +459,11 @@ static void describe_death(int status, char *why, size_t bytes)
 		snprintf(why, bytes, "ended with status %d", status);
 }
 
-int transport_run(const struct transport_net *net, const struct transport_case *c, struct transport_outcome *out)
+int transport_run(const struct transport_net *net, const struct transport_case *c,
+		  struct transport_outcome *out)
 {
-	struct stage *stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct stage *stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int fds[2], status;
 	pid_t pid[2];
 
@@ -476,6 +489,7 @@ int transport_run(const struct transport_net *net, const struct transport_case *
 		return 0;
 	if (!out->why[0])
 		describe_death(status, out->why, sizeof(out->why));
-	fprintf(stderr, "farebench transport: %s, %zu bytes, did not run: %s\n", c->method->name, c->bytes, out->why);
+	fprintf(stderr, "farebench transport: %s, %zu bytes, did not run: %s\n", c->method->name,
+		c->bytes, out->why);
 	return -EREMOTEIO;
 }

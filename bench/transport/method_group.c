@@ -1,6 +1,6 @@
 /*
- * libfare's QP group over the soft provider: one plane, or four, per flow or sprayed. The path table that it attaches to
- * says that all planes work alike.
+ * libfare's QP group over the soft provider: one plane, or four, per flow or sprayed. The path
+ * table that it attaches to says that all planes work alike.
  */
 #include <errno.h>
 #include <poll.h>
@@ -49,8 +49,8 @@ static int poll_events(struct group_method *g, unsigned *done, int max)
 }
 
 /*
- * Until both ends are connected: the acceptor's first plane is enough for it, but whoever opened waits for all of them, and
- * they come up by both ends' doing.
+ * Until both ends are connected: the acceptor's first plane is enough for it, but whoever opened
+ * waits for all of them, and they come up by both ends' doing.
  */
 static int await_both(struct group_method *g)
 {
@@ -83,7 +83,8 @@ static int await_both(struct group_method *g)
 
 static int connect_group(struct group_method *g, enum fare_mode mode)
 {
-	struct fare_group_options options = {.mode = mode, .qps_per_sub_port = g->end->qps, .max_messages = 64};
+	struct fare_group_options options = {
+		.mode = mode, .qps_per_sub_port = g->end->qps, .max_messages = 64};
 	struct in6_addr peer = transport_address(g->end->remote);
 	int err = 0;
 
@@ -173,11 +174,14 @@ static void group_close(void *state)
 	free(g);
 }
 
-#define GROUP_METHOD(OPEN)                                                                                             \
-	.many_qps = true, .open = OPEN, .post = group_post, .progress = group_progress, .fd = group_fd, .close = group_close
+#define GROUP_METHOD(OPEN)                                                                         \
+	.many_qps = true, .open = OPEN, .post = group_post, .progress = group_progress,            \
+	.fd = group_fd, .close = group_close
 
-const struct transport_method transport_group_plane = {
-	.name = "group-1", .what = "libfare's QP group over one plane", .n_planes = 1, GROUP_METHOD(open_spray)};
+const struct transport_method transport_group_plane = {.name = "group-1",
+						       .what = "libfare's QP group over one plane",
+						       .n_planes = 1,
+						       GROUP_METHOD(open_spray)};
 const struct transport_method transport_group_busy = {
 	.name = "group-1-busy",
 	.what = "the same, and promises to poll (busy_poll)",
@@ -185,9 +189,17 @@ const struct transport_method transport_group_busy = {
 	.n_planes = 1,
 	GROUP_METHOD(open_busy)};
 const struct transport_method transport_group_flow = {
-	.name = "group-4-flow", .what = "libfare's QP group, four planes, per flow", .n_planes = 4, GROUP_METHOD(open_flow)};
+	.name = "group-4-flow",
+	.what = "libfare's QP group, four planes, per flow",
+	.n_planes = 4,
+	GROUP_METHOD(open_flow)};
 const struct transport_method transport_group_spray = {
-	.name = "group-4-spray", .what = "libfare's QP group, four planes, sprayed", .n_planes = 4, GROUP_METHOD(open_spray)};
+	.name = "group-4-spray",
+	.what = "libfare's QP group, four planes, sprayed",
+	.n_planes = 4,
+	GROUP_METHOD(open_spray)};
 const struct transport_method transport_group_packet = {
-	.name = "group-4-packet", .what = "libfare's QP group, four planes, one order-free QP each", .n_planes = 4,
+	.name = "group-4-packet",
+	.what = "libfare's QP group, four planes, one order-free QP each",
+	.n_planes = 4,
 	GROUP_METHOD(open_packet)};

@@ -47,9 +47,11 @@ static int find(struct ofi *o, const char *provider)
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->caps = FI_RMA | FI_WRITE | FI_REMOTE_WRITE;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
-	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	hints->domain_attr->mr_mode =
+		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
-	hints->domain_attr->control_progress = hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	hints->domain_attr->control_progress = hints->domain_attr->data_progress =
+		FI_PROGRESS_MANUAL;
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
 	hints->addr_format = FI_SOCKADDR_IN;
 	hints->fabric_attr->prov_name = strdup(provider);
@@ -79,8 +81,8 @@ static int build(struct ofi *o)
 	if (!err)
 		err = fi_enable(o->ep);
 	if (!err)
-		err = fi_mr_reg(o->domain, o->end->memory, o->end->memory_bytes, FI_WRITE | FI_REMOTE_WRITE, 0,
-				o->end->who + 1, 0, &o->mr, NULL);
+		err = fi_mr_reg(o->domain, o->end->memory, o->end->memory_bytes,
+				FI_WRITE | FI_REMOTE_WRITE, 0, o->end->who + 1, 0, &o->mr, NULL);
 	return err;
 }
 
@@ -111,7 +113,10 @@ static int open_provider(struct transport_end *end, void **state, const char *pr
 	return err;
 }
 
-/* The provider that is libfabric's own over TCP: by itself, and below its layer of reliable datagram endpoints. */
+/*
+ * The provider that is libfabric's own over TCP: by itself, and below its layer of reliable
+ * datagram endpoints.
+ */
 static int open_net(struct transport_end *end, void **state)
 {
 	return open_provider(end, state, "net");
@@ -131,8 +136,8 @@ static int ofi_post(void *state, unsigned slot)
 {
 	struct ofi *o = state;
 	size_t offset = slot * o->end->stride;
-	ssize_t n = fi_write(o->ep, o->end->memory + offset, o->end->bytes, fi_mr_desc(o->mr), o->peer, o->theirs.base + offset,
-			     o->theirs.key, &o->context[slot]);
+	ssize_t n = fi_write(o->ep, o->end->memory + offset, o->end->bytes, fi_mr_desc(o->mr),
+			     o->peer, o->theirs.base + offset, o->theirs.key, &o->context[slot]);
 
 	return n == -FI_EAGAIN ? -EAGAIN : (int)n;
 }
@@ -166,7 +171,8 @@ static void ofi_close(void *state)
 	free(o);
 }
 
-#define OFI_METHOD(OPEN) .open = OPEN, .post = ofi_post, .progress = ofi_progress, .close = ofi_close
+#define OFI_METHOD(OPEN)                                                                           \
+	.open = OPEN, .post = ofi_post, .progress = ofi_progress, .close = ofi_close
 
 static const struct transport_method ofi_tcp = {
 	.name = "ofi-tcp", .what = "libfabric tcp;ofi_rxm, fi_write", OFI_METHOD(open_tcp)};

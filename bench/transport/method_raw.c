@@ -1,7 +1,8 @@
 /*
- * The ceiling: what a UDP socket with segmentation offload can carry when every segment has a RoCE header and an ICRC
- * that both ends compute, and its payload is copied to where it belongs; nothing else. No QPs, no retransmission:
- * a packet that is lost is the end of the measurement. And beside it `udp`, a bare datagram, for the round trip.
+ * The ceiling: what a UDP socket with segmentation offload can carry when every segment has a RoCE
+ * header and an ICRC that both ends compute, and its payload is copied to where it belongs; nothing
+ * else. No QPs, no retransmission: a packet that is lost is the end of the measurement. And beside
+ * it `udp`, a bare datagram, for the round trip.
  */
 #include <endian.h>
 #include <errno.h>
@@ -39,7 +40,10 @@ struct raw {
 	struct roce_icrc_ids ids;
 	uint64_t base; /* the other end's memory */
 	unsigned per_message;
-	/* posted, acknowledged messages; packets: sent, acknowledged, asked to be acknowledged, received */
+	/*
+	 * posted, acknowledged messages; packets: sent, acknowledged, asked to be acknowledged,
+	 * received
+	 */
 	uint64_t head, acked, tail, sent, una, asked, received;
 	unsigned queue[QUEUE];
 	uint8_t headers[BATCH_PACKETS][HEADER_BYTES + ROCE_ICRC_BYTES];
@@ -55,7 +59,8 @@ static uint32_t packet_bytes(const struct raw *r)
 static int raw_open(struct transport_end *end, void **state)
 {
 	struct raw *r = calloc(1, sizeof(*r));
-	struct in6_addr local = transport_address(end->local), remote = transport_address(end->remote);
+	struct in6_addr local = transport_address(end->local),
+			remote = transport_address(end->remote);
 	uint16_t port = (uint16_t)(SOFT_PORT_FIRST + end->who);
 	uint64_t base = (uintptr_t)end->memory;
 
@@ -71,7 +76,8 @@ static int raw_open(struct transport_end *end, void **state)
 		return r->rx_fd < 0 ? r->rx_fd : r->tx_fd;
 	r->peer_bytes = soft_sock_address(&r->peer, &remote, ROCE_UDP_PORT);
 	r->tx_flow = (struct roce_flow){local, remote, port, ROCE_UDP_PORT};
-	r->rx_flow = (struct roce_flow){remote, local, (uint16_t)(SOFT_PORT_FIRST + !end->who), ROCE_UDP_PORT};
+	r->rx_flow = (struct roce_flow){remote, local, (uint16_t)(SOFT_PORT_FIRST + !end->who),
+					ROCE_UDP_PORT};
 	r->per_message = (unsigned)((end->bytes + TRANSPORT_PATH_MTU - 1) / TRANSPORT_PATH_MTU);
 	return transport_exchange(end, &base, &r->base, sizeof(base));
 }
@@ -96,7 +102,8 @@ static void lay(struct raw *r, uint64_t number, unsigned place, bool ack_req)
 	/* the CRC of one packet and the header of the next share an iovec */
 	header += ROCE_ICRC_BYTES;
 	roce_wire_build(&p, header);
-	crc = htole32(roce_icrc_compute(&r->tx_flow, (uint16_t)place, header, HEADER_BYTES, p.payload, p.payload_bytes, 0));
+	crc = htole32(roce_icrc_compute(&r->tx_flow, (uint16_t)place, header, HEADER_BYTES,
+					p.payload, p.payload_bytes, 0));
 	memcpy(r->headers[place + 1], &crc, sizeof(crc));
 	r->iov[2 * place] = (struct iovec){place ? r->headers[place] : header,
 					   HEADER_BYTES + (place ? (size_t)ROCE_ICRC_BYTES : 0)};
@@ -108,7 +115,8 @@ static int send_batch(struct raw *r)
 {
 	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(uint16_t))];
 	uint32_t bytes = packet_bytes(r), wire = HEADER_BYTES + bytes + ROCE_ICRC_BYTES;
-	uint64_t left = r->tail * r->per_message - r->sent, room = WINDOW_BYTES / bytes - (r->sent - r->una);
+	uint64_t left = r->tail * r->per_message - r->sent,
+		 room = WINDOW_BYTES / bytes - (r->sent - r->una);
 	unsigned n = BATCH_BYTES / wire;
 	uint16_t segment = (uint16_t)wire;
 	struct msghdr m = {.msg_name = &r->peer, .msg_namelen = r->peer_bytes, .msg_iov = r->iov};
@@ -153,28 +161,34 @@ static int raw_post(void *state, unsigned slot)
 
 static int answer(struct raw *r)
 {
-	struct roce_packet p = {.opcode = ROCE_ACK, .psn = (r->received - 1) & ROCE_PSN_MASK, .syndrome = ROCE_SYNDROME_ACK};
+	struct roce_packet p = {.opcode = ROCE_ACK,
+				.psn = (r->received - 1) & ROCE_PSN_MASK,
+				.syndrome = ROCE_SYNDROME_ACK};
 	uint8_t bytes[ROCE_HEADER_MAX + ROCE_ICRC_BYTES];
 	size_t n = roce_wire_build(&p, bytes);
 	uint32_t crc = htole32(roce_icrc_compute(&r->tx_flow, 0, bytes, n, NULL, 0, 0));
 
 	memcpy(bytes + n, &crc, sizeof(crc));
-	return sendto(r->tx_fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&r->peer, r->peer_bytes) < 0 ? -errno
-														     : 0;
+	return sendto(r->tx_fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&r->peer,
+		      r->peer_bytes) < 0
+		       ? -errno
+		       : 0;
 }
 
 static int take(struct raw *r, const uint8_t *data, size_t bytes, uint16_t *ip_id)
 {
 	struct roce_packet p;
 
-	if (!roce_icrc_verify(&r->rx_flow, &r->ids, ip_id, data, bytes) || roce_wire_parse(data, bytes, &p, NULL))
+	if (!roce_icrc_verify(&r->rx_flow, &r->ids, ip_id, data, bytes) ||
+	    roce_wire_parse(data, bytes, &p, NULL))
 		return -EBADMSG;
 	*ip_id = (*ip_id + 1) % ROCE_ICRC_IDS;
 	if (p.opcode == ROCE_ACK) {
 		r->una += (p.psn + 1 - r->una) & ROCE_PSN_MASK;
 		return 0;
 	}
-	if (p.psn != (r->received & ROCE_PSN_MASK) || p.remote_addr - (uintptr_t)r->end->memory > r->end->memory_bytes - p.payload_bytes)
+	if (p.psn != (r->received & ROCE_PSN_MASK) ||
+	    p.remote_addr - (uintptr_t)r->end->memory > r->end->memory_bytes - p.payload_bytes)
 		return -ENODATA; /* lost, or reordered */
 	memcpy((void *)(uintptr_t)p.remote_addr, p.payload, p.payload_bytes);
 	r->received++;
@@ -199,7 +213,10 @@ static int receive(struct raw *r)
 {
 	_Alignas(struct cmsghdr) uint8_t control[128];
 	struct iovec iov = {r->rx, sizeof(r->rx)};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = control,
+			   .msg_controllen = sizeof(control)};
 	ssize_t n = recvmsg(r->rx_fd, &m, MSG_DONTWAIT);
 	uint16_t ip_id = 0;
 	size_t step;
@@ -208,7 +225,8 @@ static int receive(struct raw *r)
 		return errno == EAGAIN ? 0 : -errno;
 	step = segment_bytes(&m, (size_t)n);
 	for (size_t at = 0; at < (size_t)n; at += step) {
-		int err = take(r, r->rx + at, (size_t)n - at < step ? (size_t)n - at : step, &ip_id);
+		int err =
+			take(r, r->rx + at, (size_t)n - at < step ? (size_t)n - at : step, &ip_id);
 
 		if (err)
 			return err;
@@ -259,7 +277,7 @@ const struct transport_method transport_raw = {
 	.close = raw_close,
 };
 
-/* ---- udp: sendto, recv, nothing else ------------------------------------------------------------------- */
+/* ---- udp: sendto, recv, nothing else --------------------------------------------------------- */
 
 static int udp_open(struct transport_end *end, void **state)
 {
@@ -276,14 +294,17 @@ static int udp_post(void *state, unsigned slot)
 {
 	struct raw *r = state;
 
-	return sendto(r->tx_fd, r->end->memory + slot * r->end->stride, r->end->bytes, 0, (struct sockaddr *)&r->peer,
-		      r->peer_bytes) < 0 ? -errno : 0;
+	return sendto(r->tx_fd, r->end->memory + slot * r->end->stride, r->end->bytes, 0,
+		      (struct sockaddr *)&r->peer, r->peer_bytes) < 0
+		       ? -errno
+		       : 0;
 }
 
 static int udp_progress(void *state, unsigned *done, int max)
 {
 	struct raw *r = state;
-	ssize_t n = recv(r->rx_fd, r->end->memory + (r->end->who ? 0 : 1) * r->end->stride, r->end->bytes, MSG_DONTWAIT);
+	ssize_t n = recv(r->rx_fd, r->end->memory + (r->end->who ? 0 : 1) * r->end->stride,
+			 r->end->bytes, MSG_DONTWAIT);
 
 	(void)done;
 	(void)max;

@@ -62,7 +62,8 @@ static int soft_open(struct transport_end *end, void **state)
 	s->end = end;
 	err = P->endpoint_create(&s->ep, &attr);
 	if (!err)
-		err = P->mr_register(s->ep, end->memory, end->memory_bytes, QP_ACCESS_REMOTE_WRITE, &s->mr);
+		err = P->mr_register(s->ep, end->memory, end->memory_bytes, QP_ACCESS_REMOTE_WRITE,
+				     &s->mr);
 	if (!err)
 		err = make_qps(s, mine);
 	if (err)

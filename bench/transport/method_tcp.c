@@ -1,6 +1,6 @@
 /*
- * TCP sockets, one connection per QP: length-less messages behind a slot number, small ones gathered into large writes
- * and read through a buffer, large ones read to where they belong.
+ * TCP sockets, one connection per QP: length-less messages behind a slot number, small ones
+ * gathered into large writes and read through a buffer, large ones read to where they belong.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,13 +15,13 @@
 #include "method.h"
 #include "qp/soft/soft_sock.h"
 
-#define PORT	     9000
-#define QUEUE	     1024 /* at least the slots */
-#define GATHER	     64
-#define BUFFER_BYTES (256u << 10)
+#define PORT		9000
+#define QUEUE		1024 /* at least the slots */
+#define GATHER		64
+#define BUFFER_BYTES	(256u << 10)
 #define UNSENT_BYTES	(128 << 10) /* tuned: what waits in the socket stays in the cache */
 #define RX_BUFFER_BYTES (1 << 20)
-#define DIRECT_BYTES (32u << 10) /* from here on payload is read to its place */
+#define DIRECT_BYTES	(32u << 10) /* from here on payload is read to its place */
 
 struct tcp_connection {
 	int fd;
@@ -82,14 +82,18 @@ static int open_sockets(struct transport_end *end, void **state, bool is_tuned)
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (end->who) {
 		listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) || bind(listener, (struct sockaddr *)&at, bytes) || listen(listener, TRANSPORT_MAX_QPS))
+		if (listener < 0 ||
+		    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+		    bind(listener, (struct sockaddr *)&at, bytes) ||
+		    listen(listener, TRANSPORT_MAX_QPS))
 			return -errno;
 	}
 	err = transport_exchange(end, &byte, &byte, 1);
 	for (unsigned i = 0; !err && i < end->qps; i++) {
 		struct tcp_connection *c = &t->connection[i];
 
-		c->fd = end->who ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		c->fd = end->who ? accept4(listener, NULL, NULL, SOCK_CLOEXEC)
+				 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		if (!end->who && c->fd >= 0 && connect(c->fd, (struct sockaddr *)&at, bytes))
 			err = -errno;
 		if (!err)
@@ -118,18 +122,22 @@ static int tx(struct tcp_method *t, struct tcp_connection *c, unsigned *done, in
 	int n_iov = 0, n_done = 0;
 	ssize_t n;
 
-	for (uint64_t i = c->head; i < c->tail && n_iov < 2 * GATHER && (int)(i - c->head) < max; i++) {
+	for (uint64_t i = c->head; i < c->tail && n_iov < 2 * GATHER && (int)(i - c->head) < max;
+	     i++) {
 		unsigned slot = c->queue[i % QUEUE];
 		size_t skip = i == c->head ? c->written : 0, inside;
 
 		if (skip < sizeof(uint64_t))
-			iov[n_iov++] = (struct iovec){(uint8_t *)&t->words[slot] + skip, sizeof(uint64_t) - skip};
+			iov[n_iov++] = (struct iovec){(uint8_t *)&t->words[slot] + skip,
+						      sizeof(uint64_t) - skip};
 		inside = skip > sizeof(uint64_t) ? skip - sizeof(uint64_t) : 0;
-		iov[n_iov++] = (struct iovec){t->end->memory + slot * t->end->stride + inside, t->end->bytes - inside};
+		iov[n_iov++] = (struct iovec){t->end->memory + slot * t->end->stride + inside,
+					      t->end->bytes - inside};
 	}
 	if (!n_iov)
 		return 0;
-	n = sendmsg(c->fd, &(struct msghdr){.msg_iov = iov, .msg_iovlen = (size_t)n_iov}, MSG_DONTWAIT | MSG_NOSIGNAL);
+	n = sendmsg(c->fd, &(struct msghdr){.msg_iov = iov, .msg_iovlen = (size_t)n_iov},
+		    MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	for (c->written += (size_t)n; c->written >= whole && c->head < c->tail; c->written -= whole)
@@ -179,9 +187,13 @@ static int deliver(struct tcp_method *t, struct tcp_connection *c)
 static int rx(struct tcp_method *t, struct tcp_connection *c)
 {
 	size_t direct = c->missing >= DIRECT_BYTES ? c->missing : 0;
-	struct iovec iov[2] = {{direct ? place(t, c) : NULL, direct},
-			       /* of a large message only the next one's number comes through the buffer */
-			       {c->buffer + c->buffered, direct ? sizeof(uint64_t) : BUFFER_BYTES - c->buffered}};
+	struct iovec iov[2] = {
+		{direct ? place(t, c) : NULL, direct},
+		/*
+			        * of a large message only the next one's number comes through the
+			        * buffer
+			        */
+		{c->buffer + c->buffered, direct ? sizeof(uint64_t) : BUFFER_BYTES - c->buffered}};
 	ssize_t n = recvmsg(c->fd, &(struct msghdr){.msg_iov = iov, .msg_iovlen = 2}, MSG_DONTWAIT);
 
 	if (n <= 0)
@@ -215,7 +227,8 @@ static int tcp_progress(void *state, unsigned *done, int max)
 
 	for (unsigned i = 0; i < t->end->qps; i++) {
 		struct tcp_connection *c = &t->connection[i];
-		int n = c->head < c->tail && n_done < max ? tx(t, c, done + n_done, max - n_done) : 0;
+		int n = c->head < c->tail && n_done < max ? tx(t, c, done + n_done, max - n_done)
+							  : 0;
 
 		if (n < 0)
 			return n;
@@ -246,11 +259,14 @@ static void tcp_close(void *state)
 	free(t);
 }
 
-#define TCP_METHOD(OPEN)                                                                                               \
-	.many_qps = true, .open = OPEN, .post = tcp_post, .progress = tcp_progress, .fd = tcp_fd, .close = tcp_close
+#define TCP_METHOD(OPEN)                                                                           \
+	.many_qps = true, .open = OPEN, .post = tcp_post, .progress = tcp_progress, .fd = tcp_fd,  \
+	.close = tcp_close
 
 const struct transport_method transport_tcp = {
-	.name = "tcp", .what = "TCP sockets, a connection per QP, buffers up to 64 MB", TCP_METHOD(tcp_open)};
+	.name = "tcp",
+	.what = "TCP sockets, a connection per QP, buffers up to 64 MB",
+	TCP_METHOD(tcp_open)};
 const struct transport_method transport_tcp_tuned = {
 	.name = "tcp-tuned",
 	.what = "the same, with little unsent and a buffer that fits a cache",

@@ -60,13 +60,15 @@ static int start(struct ucx *u)
 
 static int describe(struct ucx *u, struct ucx_card *mine)
 {
-	ucp_mem_map_params_t map = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+	ucp_mem_map_params_t map = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+						  UCP_MEM_MAP_PARAM_FIELD_LENGTH,
 				    .address = u->end->memory,
 				    .length = u->end->memory_bytes};
 	ucp_address_t *address;
 	void *rkey;
 
-	if (ucp_mem_map(u->context, &map, &u->memory) || ucp_worker_get_address(u->worker, &address, &mine->address_bytes) ||
+	if (ucp_mem_map(u->context, &map, &u->memory) ||
+	    ucp_worker_get_address(u->worker, &address, &mine->address_bytes) ||
 	    ucp_rkey_pack(u->context, u->memory, &rkey, &mine->rkey_bytes))
 		return -EIO;
 	if (mine->address_bytes > ADDRESS_BYTES || mine->rkey_bytes > RKEY_BYTES)
@@ -98,7 +100,8 @@ static int ucx_open(struct transport_end *end, void **state)
 	if (err)
 		return err;
 	ep.address = (const ucp_address_t *)u->theirs.address;
-	if (ucp_ep_create(u->worker, &ep, &u->ep) || ucp_ep_rkey_unpack(u->ep, u->theirs.rkey, &u->rkey))
+	if (ucp_ep_create(u->worker, &ep, &u->ep) ||
+	    ucp_ep_rkey_unpack(u->ep, u->theirs.rkey, &u->rkey))
 		return -EHOSTUNREACH;
 	return 0;
 }
@@ -119,13 +122,15 @@ static int ucx_post(void *state, unsigned slot)
 {
 	struct ucx *u = state;
 	size_t offset = slot * u->end->stride;
-	ucp_request_param_t p = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+	ucp_request_param_t p = {.op_attr_mask =
+					 UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
 				 .cb.send = on_put,
 				 .user_data = &u->slots[slot]};
 	void *request;
 
 	u->slots[slot].ucx = u;
-	request = ucp_put_nbx(u->ep, u->end->memory + offset, u->end->bytes, u->theirs.base + offset, u->rkey, &p);
+	request = ucp_put_nbx(u->ep, u->end->memory + offset, u->end->bytes,
+			      u->theirs.base + offset, u->rkey, &p);
 	if (UCS_PTR_IS_ERR(request))
 		return UCS_PTR_STATUS(request) == UCS_ERR_NO_RESOURCE ? -EAGAIN : -EIO;
 	if (!request)

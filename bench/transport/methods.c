@@ -13,7 +13,8 @@ static unsigned load(const char *file, const struct transport_method **out, unsi
 	unsigned n = 0;
 
 	command_sibling(file, path, sizeof(path));
-	module = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* stays: its methods are used until the process ends */
+	/* stays: its methods are used until the process ends */
+	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	methods = module ? dlsym(module, "transport_module") : NULL;
 	while (methods && methods[n] && n < room) {
 		out[n] = methods[n];
@@ -25,8 +26,9 @@ static unsigned load(const char *file, const struct transport_method **out, unsi
 unsigned transport_methods(const struct transport_method *out[TRANSPORT_MAX_METHODS])
 {
 	static const struct transport_method *const own[] = {
-		&transport_raw,		&transport_soft,	 &transport_group_plane, &transport_group_busy, &transport_group_flow,
-		&transport_group_spray, &transport_group_packet, &transport_tcp,	 &transport_tcp_tuned,
+		&transport_raw,		 &transport_soft,	&transport_group_plane,
+		&transport_group_busy,	 &transport_group_flow, &transport_group_spray,
+		&transport_group_packet, &transport_tcp,	&transport_tcp_tuned,
 	};
 	unsigned n = 0;
 

@@ -42,11 +42,14 @@ static int add_end(struct transport_net *net, unsigned who)
 	if (!err)
 		err = run("ip -n %s addr add %s/32 dev lo", ns, net->address[who]);
 	if (!err)
-		err = run("ip netns exec %s sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0", ns);
+		err = run("ip netns exec %s sysctl -qw net.ipv4.conf.all.rp_filter=0 "
+			  "net.ipv4.conf.default.rp_filter=0",
+			  ns);
 	/* what TCP may use of memory, so that no default of a desktop limits it */
 	if (!err)
 		err = run("ip netns exec %s sysctl -q -w net.ipv4.tcp_rmem=4096\t1048576\t67108864 "
-			  "net.ipv4.tcp_wmem=4096\t1048576\t67108864", ns);
+			  "net.ipv4.tcp_wmem=4096\t1048576\t67108864",
+			  ns);
 	if (!err && mkdir(net->run_dir[who], 0700))
 		err = -errno;
 	return err;
@@ -54,12 +57,15 @@ static int add_end(struct transport_net *net, unsigned who)
 
 static int add_plane(struct transport_net *net, unsigned plane)
 {
-	int err = run("ip link add p%u netns %s mtu 4200 type veth peer name p%u netns %s mtu 4200", plane, net->netns[0],
-		      plane, net->netns[1]);
+	int err = run("ip link add p%u netns %s mtu 4200 type veth peer name p%u netns %s mtu 4200",
+		      plane, net->netns[0], plane, net->netns[1]);
 
 	for (unsigned who = 0; !err && who < 2; who++) {
-		err = run("ip -n %s addr add 198.18.%u.%u/31 dev p%u", net->netns[who], plane, who, plane);
-		/* receives through a queue of its own, as a NIC does: whoever is awake may poll it */
+		err = run("ip -n %s addr add 198.18.%u.%u/31 dev p%u", net->netns[who], plane, who,
+			  plane);
+		/*
+		 * receives through a queue of its own, as a NIC does: whoever is awake may poll it
+		 */
 		if (!err)
 			err = run("ip netns exec %s ethtool -K p%u gro on", net->netns[who], plane);
 		if (!err)
@@ -113,9 +119,10 @@ int transport_net_up(struct transport_net *net, unsigned n_planes)
 	memset(net, 0, sizeof(*net));
 	net->n_planes = n_planes;
 	for (unsigned who = 0; who < 2; who++) {
-		snprintf(net->netns[who], sizeof(net->netns[who]), "fb-transport-%d-%c", (int)getpid(), "ab"[who]);
-		snprintf(net->run_dir[who], sizeof(net->run_dir[who]), "/tmp/fb-transport-%d-%c", (int)getpid(),
-			 "ab"[who]);
+		snprintf(net->netns[who], sizeof(net->netns[who]), "fb-transport-%d-%c",
+			 (int)getpid(), "ab"[who]);
+		snprintf(net->run_dir[who], sizeof(net->run_dir[who]), "/tmp/fb-transport-%d-%c",
+			 (int)getpid(), "ab"[who]);
 		snprintf(net->address[who], sizeof(net->address[who]), "198.19.0.%u", who + 1);
 	}
 	for (unsigned who = 0; !err && who < 2; who++)
@@ -123,8 +130,8 @@ int transport_net_up(struct transport_net *net, unsigned n_planes)
 	for (unsigned p = 0; !err && p < n_planes; p++)
 		err = add_plane(net, p);
 	for (unsigned who = 0; !err && who < 2; who++)
-		err = run("ip -n %s route add %s/32 via 198.18.0.%u src %s", net->netns[who], net->address[!who], !who,
-			  net->address[who]);
+		err = run("ip -n %s route add %s/32 via 198.18.0.%u src %s", net->netns[who],
+			  net->address[!who], !who, net->address[who]);
 	for (unsigned who = 0; !err && who < 2; who++)
 		err = open_writer(net, who);
 	return err ? err : transport_net_publish(net, n_planes);

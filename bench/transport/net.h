@@ -1,8 +1,10 @@
 /*
- * net.h - two network namespaces joined by one veth pair per plane, for two processes to write to each other.
+ * net.h - two network namespaces joined by one veth pair per plane, for two processes to write to
+ * each other.
  *
- * Owns: the namespaces, their devices p0.. and the run directories in which a path table says that all planes work.
- * In: nothing. Out: names and addresses. Everything goes with transport_net_down(). Thread: one.
+ * Owns: the namespaces, their devices p0.. and the run directories in which a path table says that
+ * all planes work. In: nothing. Out: names and addresses. Everything goes with
+ * transport_net_down(). Thread: one.
  */
 #ifndef TRANSPORT_NET_H
 #define TRANSPORT_NET_H

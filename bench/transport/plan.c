@@ -31,7 +31,8 @@ static bool is_foreign(const struct transport_method *m)
 }
 
 /* One sample, and how far apart the ends' cores were: their host may move them at any time. */
-static int take_sample(const struct plan_point *p, const struct transport_net *net, struct transport_outcome *out)
+static int take_sample(const struct plan_point *p, const struct transport_net *net,
+		       struct transport_outcome *out)
 {
 	double before = transport_handover_ns(), after;
 	int err = transport_run(net, &p->c, out);
@@ -96,8 +97,8 @@ int plan_run(struct plan *plan, struct transport_net *net, struct progress *prog
 	for (unsigned i = 0; i < plan->n_points && !err; i++) {
 		struct plan_point *p = &plan->point[i];
 
-		progress_step(progress, "%s: %s, %zu bytes, %u QPs", plan_part_name(p->part), p->c.method->name, p->c.bytes,
-			      p->c.qps);
+		progress_step(progress, "%s: %s, %zu bytes, %u QPs", plan_part_name(p->part),
+			      p->c.method->name, p->c.bytes, p->c.qps);
 		if (!p->absent && !p->failed)
 			err = run_point(plan, p, net);
 	}
@@ -110,7 +111,8 @@ static const struct plan_point *ceiling_of(const struct plan *plan, const struct
 	for (unsigned i = 0; i < plan->n_points; i++) {
 		const struct plan_point *q = &plan->point[i];
 
-		if (q->c.method == &transport_raw && !q->c.latency && q->c.bytes == p->c.bytes && q->c.block == p->c.block && q->n)
+		if (q->c.method == &transport_raw && !q->c.latency && q->c.bytes == p->c.bytes &&
+		    q->c.block == p->c.block && q->n)
 			return q;
 	}
 	return NULL;
@@ -145,20 +147,21 @@ static json_t *latency_json(const struct plan_point *p)
 {
 	struct stats_summary p50 = summary(p, 0);
 
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "p50_us", p50.median, "p50_us_min", p50.min, "p50_us_max",
-			 p50.max, "p99_us", summary(p, 1).median, "p999_us", summary(p, 2).median, "worst_us",
-			 summary(p, 3).max);
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "p50_us", p50.median, "p50_us_min",
+			 p50.min, "p50_us_max", p50.max, "p99_us", summary(p, 1).median, "p999_us",
+			 summary(p, 2).median, "worst_us", summary(p, 3).max);
 }
 
 static json_t *goodput_json(const struct plan *plan, const struct plan_point *p)
 {
 	const struct plan_point *ceiling = ceiling_of(plan, p);
 	struct stats_summary s = summary(p, -1);
-	json_t *o = json_pack("{s:f, s:f, s:f, s:f}", "gbps", s.median, "gbps_min", s.min, "gbps_max", s.max,
-			      "cpu_s_per_gb", summary(p, -2).median);
+	json_t *o = json_pack("{s:f, s:f, s:f, s:f}", "gbps", s.median, "gbps_min", s.min,
+			      "gbps_max", s.max, "cpu_s_per_gb", summary(p, -2).median);
 
 	if (ceiling)
-		json_object_set_new(o, "of_ceiling", json_real(s.median / summary(ceiling, -1).median));
+		json_object_set_new(o, "of_ceiling",
+				    json_real(s.median / summary(ceiling, -1).median));
 	return o;
 }
 
@@ -183,8 +186,9 @@ static json_t *handover_json(const struct plan *plan)
 			if (plan->point[i].sample[k].handover_ns >= 0)
 				ns[n++] = plan->point[i].sample[k].handover_ns;
 	if (n && !stats_summarise(ns, n, &s))
-		out = json_pack("{s:I, s:f, s:f, s:f, s:i}", "n", (json_int_t)n, "ns", s.median, "ns_min", s.min, "ns_max",
-				s.max, "taken_again", (int)plan->n_again);
+		out = json_pack("{s:I, s:f, s:f, s:f, s:i}", "n", (json_int_t)n, "ns", s.median,
+				"ns_min", s.min, "ns_max", s.max, "taken_again",
+				(int)plan->n_again);
 	free(ns);
 	return out;
 }
@@ -196,9 +200,12 @@ json_t *plan_json(const struct plan *plan)
 	for (unsigned i = 0; i < plan->n_points; i++) {
 		const struct plan_point *p = &plan->point[i];
 		const char *part = plan_part_name(p->part);
-		json_t *one = json_pack("{s:s, s:I, s:i, s:i}", "method", p->c.method->name, "bytes",
-					(json_int_t)p->c.bytes, "qps", (int)p->c.qps, "n", (int)p->n);
-		json_t *figures = !p->n ? NULL : p->c.latency ? latency_json(p) : goodput_json(plan, p);
+		json_t *one =
+			json_pack("{s:s, s:I, s:i, s:i}", "method", p->c.method->name, "bytes",
+				  (json_int_t)p->c.bytes, "qps", (int)p->c.qps, "n", (int)p->n);
+		json_t *figures = !p->n		 ? NULL
+				  : p->c.latency ? latency_json(p)
+						 : goodput_json(plan, p);
 
 		if (figures) {
 			json_object_update(one, figures);

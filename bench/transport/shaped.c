@@ -67,13 +67,18 @@ static int fault(struct shaped *s, bool fail)
 	return err ? err : refresh(s);
 }
 
-/* Sub-ports that a pair can fill, and the flows that fill them evenly: one each, less common factors. */
+/*
+ * Sub-ports that a pair can fill, and the flows that fill them evenly: one each, less common
+ * factors.
+ */
 static unsigned weight_period(const struct shaped *s)
 {
 	unsigned sum = 0, common = 0;
 
 	for (unsigned p = 0; p < s->topo->n_planes; p++) {
-		unsigned live = (unsigned)__builtin_popcount(topo_live_sub_ports(s->topo, s->kv.dst, p)), a = live, b = common;
+		unsigned live = (unsigned)__builtin_popcount(
+				 topo_live_sub_ports(s->topo, s->kv.dst, p)),
+			 a = live, b = common;
 
 		while (b) {
 			unsigned rest = a % b;
@@ -123,7 +128,10 @@ static int measure_all(struct shaped *s)
 	return err;
 }
 
-/* Two senders, one receiver, all whole: what each of them got through. The receiver's ports are what both want. */
+/*
+ * Two senders, one receiver, all whole: what each of them got through. The receiver's ports are
+ * what both want.
+ */
 static int share_once(struct shaped *s, enum strategy strategy, double *jfi, double *ratio)
 {
 	struct traffic_stream stream[2];
@@ -134,11 +142,12 @@ static int share_once(struct shaped *s, enum strategy strategy, double *jfi, dou
 	int err;
 
 	for (unsigned i = 0; i < 2; i++)
-		stream[i] = (struct traffic_stream){.src = i ? s->second : 0,
-						    .dst = s->kv.dst,
-						    .slots = DEPTH,
-						    .slot_bytes = MESSAGE_BYTES,
-						    .rx_offset = (uint64_t)i * DEPTH * MESSAGE_BYTES};
+		stream[i] =
+			(struct traffic_stream){.src = i ? s->second : 0,
+						.dst = s->kv.dst,
+						.slots = DEPTH,
+						.slot_bytes = MESSAGE_BYTES,
+						.rx_offset = (uint64_t)i * DEPTH * MESSAGE_BYTES};
 	s->kv.traffic = (struct traffic_options){.strategy = strategy};
 	err = traffic_open(s->cluster, s->topo, &s->kv.traffic, stream, 2, NULL, 0);
 	if (!err)
@@ -162,9 +171,11 @@ static int share_once(struct shaped *s, enum strategy strategy, double *jfi, dou
 		err = traffic_close(s->cluster);
 	if (!err) {
 		*jfi = stats_jfi(posted, 2);
-		*ratio = (traffic_progress(times, n_times, to) - traffic_progress(times, n_times, from)) * MESSAGE_BYTES * 8 /
-			 s->kv.measure_s /
-			 ((double)optimum_pair_bps(s->topo, 0, s->kv.dst) * optimum_goodput_factor(s->topo));
+		*ratio = (traffic_progress(times, n_times, to) -
+			  traffic_progress(times, n_times, from)) *
+			 MESSAGE_BYTES * 8 / s->kv.measure_s /
+			 ((double)optimum_pair_bps(s->topo, 0, s->kv.dst) *
+			  optimum_goodput_factor(s->topo));
 	}
 	free(times);
 	return err;
@@ -183,10 +194,11 @@ static int share_all(struct shaped *s, json_t *out)
 			err = share_once(s, strategies[k], &jfi[i], &ratio[i]);
 		if (err || stats_summarise(jfi, s->n, &j) || stats_summarise(ratio, s->n, &r))
 			return err ? err : -EINVAL;
-		json_array_append_new(out, json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:f}", "method",
-						     strategy_name(strategies[k]), "senders", 2, "n", (int)s->n, "jfi_ratio",
-						     j.median, "jfi_ratio_min", j.min, "ratio", r.median, "ratio_min", r.min,
-						     "ratio_max", r.max));
+		json_array_append_new(
+			out, json_pack("{s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:f}", "method",
+				       strategy_name(strategies[k]), "senders", 2, "n", (int)s->n,
+				       "jfi_ratio", j.median, "jfi_ratio_min", j.min, "ratio",
+				       r.median, "ratio_min", r.min, "ratio_max", r.max));
 	}
 	return err;
 }
@@ -198,13 +210,16 @@ static json_t *results(const struct shaped *s)
 	for (unsigned w = 0; w < N_WAYS; w++) {
 		struct stats_summary ratio, gbps;
 
-		if (stats_summarise(s->ratio[w], s->n, &ratio) || stats_summarise(s->gbps[w], s->n, &gbps))
+		if (stats_summarise(s->ratio[w], s->n, &ratio) ||
+		    stats_summarise(s->gbps[w], s->n, &gbps))
 			continue;
-		json_array_append_new(out, json_pack("{s:s, s:s, s:i, s:b, s:i, s:f, s:f, s:f, s:f}", "method", ways[w].name,
-						     "strategy", strategy_name(ways[w].strategy), "flows",
-						     ways[w].flows ? (int)weight_period(s) : 0, "random_ports",
-						     ways[w].random_ports, "n", (int)s->n, "ratio", ratio.median,
-						     "ratio_min", ratio.min, "ratio_max", ratio.max, "gbps", gbps.median));
+		json_array_append_new(
+			out, json_pack("{s:s, s:s, s:i, s:b, s:i, s:f, s:f, s:f, s:f}", "method",
+				       ways[w].name, "strategy", strategy_name(ways[w].strategy),
+				       "flows", ways[w].flows ? (int)weight_period(s) : 0,
+				       "random_ports", ways[w].random_ports, "n", (int)s->n,
+				       "ratio", ratio.median, "ratio_min", ratio.min, "ratio_max",
+				       ratio.max, "gbps", gbps.median));
 	}
 	return out;
 }
@@ -222,7 +237,8 @@ static int prepare(struct shaped *s, const char *lab_name)
 	while (dst < s->topo->n_gpus && s->topo->gpus[dst].server == s->topo->gpus[0].server)
 		dst++;
 	if (dst == s->topo->n_gpus || s->topo->gpus[dst].plane[0].n_sub_ports < 2) {
-		fprintf(stderr, "farebench transport: --shaped needs two servers and two sub-ports\n");
+		fprintf(stderr,
+			"farebench transport: --shaped needs two servers and two sub-ports\n");
 		return -EINVAL;
 	}
 	s->kv.dst = dst;
@@ -239,7 +255,10 @@ int shaped_run(const char *lab_name, unsigned n, double seconds, json_t *out)
 {
 	struct shaped s = {
 		.n = n < MAX_N ? n : MAX_N,
-		.kv = {.size_bytes = MESSAGE_BYTES, .depth = DEPTH, .warm_s = 0.3, .measure_s = seconds},
+		.kv = {.size_bytes = MESSAGE_BYTES,
+		       .depth = DEPTH,
+		       .warm_s = 0.3,
+		       .measure_s = seconds},
 	};
 	json_t *sharing = json_array();
 	int err = prepare(&s, lab_name), healed = 0;

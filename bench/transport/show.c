@@ -14,20 +14,26 @@
 #define MAX_COLUMNS 8
 #define MAX_PLACES  32
 
-#define WHAT                                                                                                           \
-	"Real sockets and kernel, two processes pinned to a core each; veth pairs between two network namespaces instead of " \
-	"a wire. Methods are measured in turns; figures are medians; the receiver compares every byte."
-#define WHAT_SHAPED                                                                                                    \
-	"Real FRR, daemons, kernel routes and hashes; shaped veth pairs instead of wires. One sub-port of the receiver is " \
-	"down; figures are payload verified at the receiver over what the live sub-ports can carry."
+#define WHAT                                                                                       \
+	"Real sockets and kernel, two processes pinned to a core each; veth pairs between two "    \
+	"network namespaces instead of "                                                           \
+	"a wire. Methods are measured in turns; figures are medians; the receiver compares every " \
+	"byte."
+#define WHAT_SHAPED                                                                                \
+	"Real FRR, daemons, kernel routes and hashes; shaped veth pairs instead of wires. One "    \
+	"sub-port of the receiver is "                                                             \
+	"down; figures are payload verified at the receiver over what the live sub-ports can "     \
+	"carry."
 
 struct show_part {
 	const char *name, *title, *keys[MAX_COLUMNS], *heads[MAX_COLUMNS];
 };
 
-#define GOODPUT                                                                                                        \
-	{"method", "bytes", "qps", "gbps", "gbps_min", "gbps_max", "of_ceiling", "cpu_s_per_gb"},                       \
-		{"method", "bytes", "QPs", "Gb/s", "min", "max", "of ceiling", "CPU s/GB"}
+#define GOODPUT                                                                                    \
+	{"method", "bytes", "qps", "gbps", "gbps_min", "gbps_max", "of_ceiling", "cpu_s_per_gb"},  \
+	{                                                                                          \
+		"method", "bytes", "QPs", "Gb/s", "min", "max", "of ceiling", "CPU s/GB"           \
+	}
 
 static const struct show_part parts[] = {
 	{"goodput", "Goodput by message size; both ends spin, a core each", GOODPUT},
@@ -42,7 +48,8 @@ static const struct show_part parts[] = {
 	 {"method", "strategy", "flows", "ratio", "ratio_min", "ratio_max", "gbps"},
 	 {"way", "strategy", "flows", "of the sum", "min", "max", "Gb/s"}},
 	{"sharing",
-	 "Two senders, one receiver, all sub-ports up: Jain's fairness index, and what arrived of what can",
+	 "Two senders, one receiver, all sub-ports up: Jain's fairness index, and what arrived of "
+	 "what can",
 	 {"method", "senders", "jfi_ratio", "jfi_ratio_min", "ratio", "ratio_min", "ratio_max"},
 	 {"strategy", "senders", "JFI", "worst", "of the sum", "min", "max"}},
 };
@@ -69,9 +76,14 @@ static int make_table(const struct show_part *part, const json_t *entries, struc
 			const json_t *v = json_object_get(entry, part->keys[k]);
 
 			if (json_is_number(v))
-				snprintf(text[k], sizeof(text[k]), "%.*f", json_is_integer(v) ? 0 : strstr(part->keys[k], "ratio") ? 3 : 2,
+				snprintf(text[k], sizeof(text[k]), "%.*f",
+					 json_is_integer(v)		  ? 0
+					 : strstr(part->keys[k], "ratio") ? 3
+									  : 2,
 					 json_number_value(v));
-			cells[k] = json_is_number(v) ? text[k] : json_is_string(v) ? json_string_value(v) : "-";
+			cells[k] = json_is_number(v)   ? text[k]
+				   : json_is_string(v) ? json_string_value(v)
+						       : "-";
 		}
 		if (!err)
 			err = table_row(*out, cells);
@@ -91,7 +103,8 @@ static int plot_curves(const char *part, const json_t *entries, struct report *p
 	bool by_size = strcmp(part, "goodput") == 0;
 	struct show_curve *curve = calloc(TRANSPORT_MAX_METHODS, sizeof(*curve));
 	struct report_series series[TRANSPORT_MAX_METHODS];
-	struct report_plot plot = {.title = by_size ? "Goodput by message size" : "Goodput by number of QPs",
+	struct report_plot plot = {.title = by_size ? "Goodput by message size"
+						    : "Goodput by number of QPs",
 				   .x_label = by_size ? "message, bytes" : "QPs or connections",
 				   .y_label = "goodput, Gb/s",
 				   .log_x = true,
@@ -104,7 +117,8 @@ static int plot_curves(const char *part, const json_t *entries, struct report *p
 		struct show_curve *c = curve;
 		const char *method = word(entry, "method");
 
-		while (c < curve + TRANSPORT_MAX_METHODS - 1 && c->method && strcmp(c->method, method) != 0)
+		while (c < curve + TRANSPORT_MAX_METHODS - 1 && c->method &&
+		       strcmp(c->method, method) != 0)
 			c++;
 		c->method = method;
 		if (!json_object_get(entry, "gbps") || c->n == MAX_PLACES)
@@ -128,8 +142,8 @@ static int plot_curves(const char *part, const json_t *entries, struct report *p
 }
 
 /* One bar per method. */
-static int plot_bars(const char *title, const char *label, const char *key, double mark, const json_t *entries,
-		     struct report *page)
+static int plot_bars(const char *title, const char *label, const char *key, double mark,
+		     const json_t *entries, struct report *page)
 {
 	double y[MAX_PLACES], low[MAX_PLACES], high[MAX_PLACES];
 	const char *names[MAX_PLACES];
@@ -171,7 +185,8 @@ static void show_absent(const json_t *entries, struct report *page)
 			continue;
 		printf("%s, %lld bytes: %s\n", word(entry, "method"), bytes, word(entry, "why"));
 		if (page)
-			report_text(page, "%s, %lld bytes: %s", word(entry, "method"), bytes, word(entry, "why"));
+			report_text(page, "%s, %lld bytes: %s", word(entry, "method"), bytes,
+				    word(entry, "why"));
 	}
 }
 
@@ -189,7 +204,8 @@ static int show_part(const struct show_part *part, const json_t *entries, struct
 		if (!strcmp(part->name, "latency"))
 			err = plot_bars(part->title, "p50, us", "p50_us", 0, entries, page);
 		else if (!strcmp(part->name, "shaped") || !strcmp(part->name, "sharing"))
-			err = plot_bars(part->title, "goodput over what the live sub-ports carry", "ratio", 1, entries, page);
+			err = plot_bars(part->title, "goodput over what the live sub-ports carry",
+					"ratio", 1, entries, page);
 		else if (!strcmp(part->name, "cpu"))
 			err = plot_bars(part->title, "Gb/s", "gbps", 0, entries, page);
 		else
@@ -209,10 +225,13 @@ static void show_handover(const json_t *handover, struct report *page)
 	char text[256];
 
 	snprintf(text, sizeof(text),
-		 "A cache line took %.0f ns between the ends' cores (%.0f..%.0f, n %lld; %lld samples taken again): where a host puts "
+		 "A cache line took %.0f ns between the ends' cores (%.0f..%.0f, n %lld; %lld "
+		 "samples taken again): where a host puts "
 		 "them on different caches all goodput is a fraction.",
-		 json_number_value(json_object_get(handover, "ns")), json_number_value(json_object_get(handover, "ns_min")),
-		 json_number_value(json_object_get(handover, "ns_max")), json_integer_value(json_object_get(handover, "n")),
+		 json_number_value(json_object_get(handover, "ns")),
+		 json_number_value(json_object_get(handover, "ns_min")),
+		 json_number_value(json_object_get(handover, "ns_max")),
+		 json_integer_value(json_object_get(handover, "n")),
 		 json_integer_value(json_object_get(handover, "taken_again")));
 	printf("\n%s\n", text);
 	if (page)

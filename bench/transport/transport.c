@@ -28,14 +28,21 @@ struct transport {
 };
 
 static const struct options_entry transport_options[] = {
-	{"methods", 'm', "LIST", "of raw, soft, group-1, group-1-busy, group-4-flow, group-4-spray, group-4-packet, tcp, tcp-tuned, ofi-tcp, ofi-net, ofi-udp, ucx-tcp, udp (all)"},
+	{"methods", 'm', "LIST",
+	 "of raw, soft, group-1, group-1-busy, group-4-flow, group-4-spray, group-4-packet, tcp, "
+	 "tcp-tuned, ofi-tcp, ofi-net, ofi-udp, ucx-tcp, udp (all)"},
 	{"sizes", 's', "LIST", "bytes of a message, 8..64M (64,1K,8K,64K,256K,1M,8M,64M)"},
-	{"qps", 'q', "LIST", "QPs, or connections, for the sweep over them, 1..256 (1,4,16,64,256)"},
+	{"qps", 'q', "LIST",
+	 "QPs, or connections, for the sweep over them, 1..256 (1,4,16,64,256)"},
 	{"only", 'o', "LIST", "of goodput,qps,cpu,latency (all)"},
 	{"seconds", 't', "S", "time measured per point and repetition (0.4)"},
 	{"n", 'n', "N", "repetitions, 1..25 (5)"},
-	{"max-handover", 'H', "NS", "wait while a cache line needs longer between the ends' cores, for 300 s in all, 10..10000"},
-	{"shaped", 'S', NULL, "instead: in a lab, a sub-port lost at the far end; what spray, flows and the kernel's hash make of it"},
+	{"max-handover", 'H', "NS",
+	 "wait while a cache line needs longer between the ends' cores, for 300 s in all, "
+	 "10..10000"},
+	{"shaped", 'S', NULL,
+	 "instead: in a lab, a sub-port lost at the far end; what spray, flows and the kernel's "
+	 "hash make of it"},
 	{"lab", 'l', "NAME", "the lab for --shaped ($FARELAB_NAME)"},
 	{"html", 'P', "FILE", "write them there as a page with pictures"},
 	{"json", 'j', "FILE", "write the results there too ('-': standard output)"},
@@ -75,8 +82,8 @@ static int parse_sizes(const char *text, uint64_t *out, uint64_t min, uint64_t m
 
 	for (int i = 0; i < n; i++)
 		if (out[i] < min || out[i] > max) {
-			fprintf(stderr, "farebench transport: %s: %llu to %llu each\n", text, (unsigned long long)min,
-				(unsigned long long)max);
+			fprintf(stderr, "farebench transport: %s: %llu to %llu each\n", text,
+				(unsigned long long)min, (unsigned long long)max);
 			return -EINVAL;
 		}
 	return n;
@@ -94,7 +101,8 @@ static int parse(struct transport *t, int argc, char **argv)
 			err = choose(t, optarg);
 			break;
 		case 's':
-			err = t->n_sizes = parse_sizes(optarg, t->sizes, TRANSPORT_MIN_BYTES, TRANSPORT_MAX_BYTES);
+			err = t->n_sizes = parse_sizes(optarg, t->sizes, TRANSPORT_MIN_BYTES,
+						       TRANSPORT_MAX_BYTES);
 			break;
 		case 'q':
 			err = t->n_qps = parse_sizes(optarg, t->qps, 1, TRANSPORT_MAX_QPS);
@@ -110,7 +118,8 @@ static int parse(struct transport *t, int argc, char **argv)
 			err = options_number("n", optarg, 1, PLAN_MAX_N, &t->n);
 			break;
 		case 'H':
-			err = options_number("max-handover", optarg, 10, 10000, &t->max_handover_ns);
+			err = options_number("max-handover", optarg, 10, 10000,
+					     &t->max_handover_ns);
 			break;
 		case 'S':
 			t->shaped = true;
@@ -148,7 +157,8 @@ static int add_all(struct transport *t, enum plan_part part, size_t bytes, unsig
 					   .latency = part == PLAN_LATENCY,
 					   .block = part == PLAN_CPU};
 
-		if ((m->is_probe && !c.latency) || (part == PLAN_QPS && !m->many_qps) || (c.block && !m->fd))
+		if ((m->is_probe && !c.latency) || (part == PLAN_QPS && !m->many_qps) ||
+		    (c.block && !m->fd))
 			continue;
 		err = plan_add(t->plan, part, &c);
 	}
@@ -234,7 +244,9 @@ int transport_main(int argc, char **argv)
 		fputs("farebench transport: needs root: it makes network namespaces\n", stderr);
 		return 1;
 	}
-	err = t.html ? report_create(&page, "Moving bytes: the soft provider beside other transports") : 0;
+	err = t.html ? report_create(&page,
+				     "Moving bytes: the soft provider beside other transports")
+		     : 0;
 	if (!err)
 		err = t.shaped ? measure_shaped(&t, &root) : measure(&t, &root);
 	if (!err)

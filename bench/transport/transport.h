@@ -1,8 +1,9 @@
 /*
- * transport.h - `farebench transport`: the soft provider and the QP group beside other ways to move bytes.
+ * transport.h - `farebench transport`: the soft provider and the QP group beside other ways to move
+ * bytes.
  *
- * Owns: the run. In: options; out: tables on the terminal, JSON {"transport": {...}, "environment": {...}}. Thread: one;
- * every end that is measured is a process of its own.
+ * Owns: the run. In: options; out: tables on the terminal, JSON {"transport": {...}, "environment":
+ * {...}}. Thread: one; every end that is measured is a process of its own.
  */
 #ifndef TRANSPORT_H
 #define TRANSPORT_H

@@ -7,7 +7,8 @@
  * IPv6 or ::ffff:a.b.c.d
  *
  * Both attach to the daemon at $FARE_RUN_DIR (default /run/fared) and use $FARE_PROVIDER (default
- * soft). With $FARE_KEY_FILE, they talk only to who has the same key. Build: cc two_hosts.c $(pkg-config --cflags --libs libfare)
+ * soft). With $FARE_KEY_FILE, they talk only to who has the same key. Build: cc two_hosts.c
+ * $(pkg-config --cflags --libs libfare)
  */
 #include <arpa/inet.h>
 #include <fare.h>

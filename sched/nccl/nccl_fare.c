@@ -2,8 +2,8 @@
  * nccl_fare.c - NCCL's network over QP groups, libnccl-net-fare.so: the table that NCCL calls.
  *
  * Owns: for each local GPU an attachment to the daemon ($FARE_RUN_DIR) and a domain
- * ($FARE_PROVIDER, $FARE_KEY_FILE or $FARE_TRUSTED_NETWORK); listeners. What a communicator does is in nccl_comm.c. NCCL calls from several
- * threads: a device's lock covers everything on it.
+ * ($FARE_PROVIDER, $FARE_KEY_FILE or $FARE_TRUSTED_NETWORK); listeners. What a communicator does is
+ * in nccl_comm.c. NCCL calls from several threads: a device's lock covers everything on it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,12 +36,12 @@ static struct plugin {
 
 static ncclResult_t open_device(struct device *d, unsigned gpu)
 {
-	struct fare_domain_options options = {
-		.provider = getenv("FARE_PROVIDER"),
-		.family = AF_INET,
-		.accept = true,
-		.key_file = getenv("FARE_KEY_FILE"),
-		.trusted_network = getenv("FARE_TRUSTED_NETWORK") != NULL};
+	struct fare_domain_options options = {.provider = getenv("FARE_PROVIDER"),
+					      .family = AF_INET,
+					      .accept = true,
+					      .key_file = getenv("FARE_KEY_FILE"),
+					      .trusted_network =
+						      getenv("FARE_TRUSTED_NETWORK") != NULL};
 	int err = fare_attach(&d->fare, getenv("FARE_RUN_DIR"));
 
 	if (err)
@@ -53,8 +53,12 @@ static ncclResult_t open_device(struct device *d, unsigned gpu)
 	err = fare_domain_open(&d->domain, d->fare, gpu, &options);
 	if (err) {
 		fare_detach(d->fare);
-		return comm_failed(d, err == -ENOKEY ? "FARE_KEY_FILE names no key, and FARE_TRUSTED_NETWORK is not set"
-						     : "domain", err);
+		return comm_failed(
+			d,
+			err == -ENOKEY
+				? "FARE_KEY_FILE names no key, and FARE_TRUSTED_NETWORK is not set"
+				: "domain",
+			err);
 	}
 	pthread_mutex_init(&d->lock, NULL);
 	snprintf(d->name, sizeof(d->name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);

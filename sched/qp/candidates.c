@@ -23,7 +23,7 @@ uint32_t candidates_remotes(const struct candidate *c, unsigned n)
 
 bool candidates_are_even(const struct candidate *c, unsigned n, uint32_t remotes)
 {
-	unsigned load[FARE_MAX_SUB_PORTS] = { 0 }, least = UINT32_MAX, most = 0;
+	unsigned load[FARE_MAX_SUB_PORTS] = {0}, least = UINT32_MAX, most = 0;
 
 	count(c, n, load);
 	for (unsigned r = 0; r < FARE_MAX_SUB_PORTS; r++) {
@@ -38,16 +38,18 @@ bool candidates_are_even(const struct candidate *c, unsigned n, uint32_t remotes
 	return !remotes || most - least <= 1;
 }
 
-bool candidates_improve(const struct candidate *c, unsigned n_own, unsigned n, unsigned *from, unsigned *to)
+bool candidates_improve(const struct candidate *c, unsigned n_own, unsigned n, unsigned *from,
+			unsigned *to)
 {
-	unsigned load[FARE_MAX_SUB_PORTS] = { 0 }, best = 1;
+	unsigned load[FARE_MAX_SUB_PORTS] = {0}, best = 1;
 
 	count(c, n_own, load);
 	for (unsigned i = 0; i < n_own; i++) {
 		for (unsigned k = n_own; k < n && c[i].answered; k++) {
 			unsigned old = load[c[i].remote_sub_port], next;
 
-			if (!c[k].answered || c[k].used || c[k].local_sub_port != c[i].local_sub_port)
+			if (!c[k].answered || c[k].used ||
+			    c[k].local_sub_port != c[i].local_sub_port)
 				continue;
 			next = load[c[k].remote_sub_port];
 			if (old <= next + best)

@@ -33,7 +33,8 @@ static int read_key(const char *path, uint8_t *key, size_t *length)
 		return -EIO;
 	while (n && is_space(bytes[n - 1]))
 		n--;
-	if (n < (ssize_t)CONTROL_SEAL_KEY_MIN || n > (ssize_t)CONTROL_SEAL_KEY_MAX || st.st_mode & S_IRWXO)
+	if (n < (ssize_t)CONTROL_SEAL_KEY_MIN || n > (ssize_t)CONTROL_SEAL_KEY_MAX ||
+	    st.st_mode & S_IRWXO)
 		return -EKEYREJECTED;
 	memcpy(key, bytes, (size_t)n);
 	*length = (size_t)n;
@@ -44,7 +45,7 @@ int control_seal_load(struct control_seal *out, const char *path, uint64_t job)
 {
 	int err = 0;
 
-	*out = (struct control_seal){ 0 };
+	*out = (struct control_seal){0};
 	if (path)
 		err = read_key(path, out->secret, &out->length);
 	for (int i = 0; i < 8; i++)
@@ -52,8 +53,9 @@ int control_seal_load(struct control_seal *out, const char *path, uint64_t job)
 	return err;
 }
 
-static void tag_of(const struct control_seal *seal, const struct in6_addr *from, const struct in6_addr *to,
-		   const uint8_t *body, size_t length, uint8_t tag[TAG_BYTES])
+static void tag_of(const struct control_seal *seal, const struct in6_addr *from,
+		   const struct in6_addr *to, const uint8_t *body, size_t length,
+		   uint8_t tag[TAG_BYTES])
 {
 	struct hmac_sha256_ctx ctx;
 
@@ -64,16 +66,17 @@ static void tag_of(const struct control_seal *seal, const struct in6_addr *from,
 	hmac_sha256_digest(&ctx, TAG_BYTES, tag);
 }
 
-void control_seal_close(const struct control_seal *seal, const struct in6_addr *from, const struct in6_addr *to,
-			uint8_t *datagram, size_t message_length)
+void control_seal_close(const struct control_seal *seal, const struct in6_addr *from,
+			const struct in6_addr *to, uint8_t *datagram, size_t message_length)
 {
 	datagram[TAG_BYTES] = (uint8_t)(message_length >> 8);
 	datagram[TAG_BYTES + 1] = (uint8_t)message_length;
 	tag_of(seal, from, to, datagram + TAG_BYTES, message_length + 2, datagram);
 }
 
-int control_seal_open(const struct control_seal *seal, const struct in6_addr *from, const struct in6_addr *to,
-		      const uint8_t *datagram, size_t length, const uint8_t **message, size_t *message_length)
+int control_seal_open(const struct control_seal *seal, const struct in6_addr *from,
+		      const struct in6_addr *to, const uint8_t *datagram, size_t length,
+		      const uint8_t **message, size_t *message_length)
 {
 	uint8_t tag[TAG_BYTES];
 	size_t n;

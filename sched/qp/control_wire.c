@@ -7,7 +7,9 @@
 #define MAGIC	0x46415245u /* "FARE" */
 #define VERSION 4
 
-/* A cursor that remembers having run out: every access is checked, the caller asks once at the end. */
+/*
+ * A cursor that remembers having run out: every access is checked, the caller asks once at the end.
+ */
 struct cursor {
 	uint8_t *at;
 	const uint8_t *end;
@@ -55,9 +57,10 @@ static bool is_lane(enum control_type type)
 
 int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 {
-	struct cursor c = { buf, (uint8_t *)buf + size, false };
+	struct cursor c = {buf, (uint8_t *)buf + size, false};
 
-	if (is_lane(m->type) && (m->lane.n_qps > CONTROL_MAX_QPS || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
+	if (is_lane(m->type) &&
+	    (m->lane.n_qps > CONTROL_MAX_QPS || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
 		return -EINVAL;
 	put(&c, MAGIC, 4);
 	put(&c, VERSION, 1);
@@ -152,9 +155,10 @@ static const char *decode_lane(struct control_message *out, struct cursor *c)
 	return has_qps(out->type) ? decode_addresses(out, c) : NULL;
 }
 
-int control_wire_decode(struct control_message *out, const void *buf, size_t length, const char **reason)
+int control_wire_decode(struct control_message *out, const void *buf, size_t length,
+			const char **reason)
 {
-	struct cursor c = { (uint8_t *)(uintptr_t)buf, (const uint8_t *)buf + length, false };
+	struct cursor c = {(uint8_t *)(uintptr_t)buf, (const uint8_t *)buf + length, false};
 
 	memset(out, 0, sizeof(*out));
 	*reason = NULL;

@@ -1,9 +1,10 @@
 /*
  * control_wire.h - the group's control messages, bytes to struct and back (pure).
  *
- * They travel as UD SEND datagrams beside the QPs, over every plane, so that the loss of any plane does not take
- * the handshake with it. Big-endian. A message names both ends' incarnations (one random number per life of a
- * process's domain) and groups, so that nothing from a former life is mistaken for the present.
+ * They travel as UD SEND datagrams beside the QPs, over every plane, so that the loss of any plane
+ * does not take the handshake with it. Big-endian. A message names both ends' incarnations (one
+ * random number per life of a process's domain) and groups, so that nothing from a former life is
+ * mistaken for the present.
  *
  *   ECHO            -> ECHO_REPLY        which remote sub-port does this UDP source port lead to?
  *   GROUP_OPEN      -> GROUP_CHALLENGE, if it does not name the life that it reaches: the opener asks again, naming it
@@ -12,8 +13,9 @@
  *   LANE_RESET      -> LANE_RESET_ACK    my QPs of that epoch are in error; yours must be, too
  *   GROUP_CLOSE, GROUP_GONE              the group is over; there is no such group
  *
- * Who may send them is control_seal.h's business. A message that was recorded and comes again is harmless: it names a life
- * that is over, a group that is gone, or an epoch that has passed; or it says again what still holds.
+ * Who may send them is control_seal.h's business. A message that was recorded and comes again is
+ * harmless: it names a life that is over, a group that is gone, or an epoch that has passed; or it
+ * says again what still holds.
  */
 #ifndef CONTROL_WIRE_H
 #define CONTROL_WIRE_H
@@ -46,7 +48,8 @@ enum control_type {
 struct control_qp {
 	uint32_t qpn; /* 24 bits */
 	uint32_t psn; /* 24 bits */
-	uint8_t sub_port; /* that it is made for, at the end that names it: its device, where those differ */
+	/* that it is made for, at the end that names it: its device, where those differ */
+	uint8_t sub_port;
 };
 
 struct control_message {
@@ -74,7 +77,10 @@ struct control_message {
 			uint16_t n_qps;
 			uint32_t epoch;
 			struct control_qp qps[CONTROL_MAX_QPS];
-			/* sub-ports that are devices with addresses of their own; 0: all answer to the GPU's */
+			/*
+			 * sub-ports that are devices with addresses of their own; 0: all answer to
+			 * the GPU's
+			 */
 			uint16_t n_addresses;
 			uint8_t addresses[FARE_MAX_SUB_PORTS][16]; /* all zero: has none now */
 		} lane;
@@ -84,6 +90,7 @@ struct control_message {
 /* Bytes written, or -EMSGSIZE, -EINVAL (a field out of range). */
 int control_wire_encode(const struct control_message *message, void *buf, size_t size);
 /* 0, or -EBADMSG with *reason (static) set; ranges of lanes, counts, QPNs and PSNs are checked. */
-int control_wire_decode(struct control_message *out, const void *buf, size_t length, const char **reason);
+int control_wire_decode(struct control_message *out, const void *buf, size_t length,
+			const char **reason);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * domain.c - one local GPU's endpoint: opens it, polls it, and hands what arrives to the group concerned.
+ * domain.c - one local GPU's endpoint: opens it, polls it, and hands what arrives to the group
+ * concerned.
  *
- * Owns the endpoint, the event queue and the list of groups. Messages for groups that do not exist are answered
- * GROUP_GONE, so that a peer that outlived us learns of it; echoes are answered by anyone, without state.
+ * Owns the endpoint, the event queue and the list of groups. Messages for groups that do not exist
+ * are answered GROUP_GONE, so that a peer that outlived us learns of it; echoes are answered by
+ * anyone, without state.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,12 +17,13 @@
 
 #include "qp/internal.h"
 
-#define POLL_BATCH	  64
-#define POLL_ROUNDS	  4
-#define TICK_BUSY_NS	  2000000  /* while anything is under way: how late a change of paths is noticed */
-#define TICK_IDLE_NS	  20000000
-#define MAX_GROUPS	  4096
-#define EVENTS_PER_ROUND  (2 * POLL_BATCH + 2 * FARE_MAX_PLANES)
+#define POLL_BATCH  64
+#define POLL_ROUNDS 4
+/* while anything is under way: how late a change of paths is noticed */
+#define TICK_BUSY_NS	 2000000
+#define TICK_IDLE_NS	 20000000
+#define MAX_GROUPS	 4096
+#define EVENTS_PER_ROUND (2 * POLL_BATCH + 2 * FARE_MAX_PLANES)
 
 struct fare_mr {
 	struct fare_domain *domain;
@@ -34,7 +37,9 @@ uint64_t domain_random(void)
 {
 	uint64_t v = 0;
 
-	/* 8 bytes never block or come short once the pool is seeded; 0 means "none" everywhere here */
+	/*
+	 * 8 bytes never block or come short once the pool is seeded; 0 means "none" everywhere here
+	 */
 	while (getrandom(&v, sizeof(v), 0) != sizeof(v) || v == 0)
 		;
 	return v;
@@ -82,7 +87,8 @@ void domain_forget_events(struct fare_domain *domain, const struct fare_group *g
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < domain->event_count; i++) {
-		struct fare_event *e = &domain->events[(domain->event_head + i) % domain->event_room];
+		struct fare_event *e =
+			&domain->events[(domain->event_head + i) % domain->event_room];
 
 		if (e->group != group)
 			domain->events[(domain->event_head + kept++) % domain->event_room] = *e;
@@ -96,21 +102,27 @@ static bool room_for_events(const struct fare_domain *domain)
 	       POLL_ROUNDS * EVENTS_PER_ROUND + domain->n_groups * EVENTS_PER_GROUP;
 }
 
-void domain_send(struct fare_domain *domain, const struct in6_addr *remote, struct control_message *message,
-		 uint16_t plane, uint16_t sub_port, uint16_t source_port)
+void domain_send(struct fare_domain *domain, const struct in6_addr *remote,
+		 struct control_message *message, uint16_t plane, uint16_t sub_port,
+		 uint16_t source_port)
 {
 	uint8_t buf[QP_CONTROL_MAX];
-	struct qp_control control = { .remote = *remote, .plane = plane, .sub_port = sub_port,
-				      .udp_source_port = source_port, .data = buf };
+	struct qp_control control = {.remote = *remote,
+				     .plane = plane,
+				     .sub_port = sub_port,
+				     .udp_source_port = source_port,
+				     .data = buf};
 	int n;
 
 	message->source = domain->incarnation;
-	n = control_wire_encode(message, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
+	n = control_wire_encode(message, buf + CONTROL_SEAL_BYTES,
+				sizeof(buf) - CONTROL_SEAL_BYTES);
 	if (n < 0)
 		return;
 	control_seal_close(&domain->seal, &domain->attr.address, remote, buf, (size_t)n);
 	control.length = CONTROL_SEAL_BYTES + (size_t)n;
-	domain->provider->control_send(domain->endpoint, &control); /* loss is normal: all of it is repeated */
+	/* loss is normal: all of it is repeated */
+	domain->provider->control_send(domain->endpoint, &control);
 }
 
 static struct fare_group *group_by_id(struct fare_domain *domain, uint32_t id)
@@ -122,29 +134,39 @@ static struct fare_group *group_by_id(struct fare_domain *domain, uint32_t id)
 	return g;
 }
 
-static struct fare_group *group_by_opener(struct fare_domain *domain, const struct control_message *m)
+static struct fare_group *group_by_opener(struct fare_domain *domain,
+					  const struct control_message *m)
 {
 	struct fare_group *g = domain->groups;
 
-	while (g && (g->opener || g->peer_incarnation != m->source || g->peer_id != m->source_group))
+	while (g &&
+	       (g->opener || g->peer_incarnation != m->source || g->peer_id != m->source_group))
 		g = g->next;
 	return g;
 }
 
 /* A peer opens a group toward us: once per (incarnation, group), however often it asks. */
-static void on_group_open(struct fare_domain *domain, const struct qp_control *c, const struct control_message *m)
+static void on_group_open(struct fare_domain *domain, const struct qp_control *c,
+			  const struct control_message *m)
 {
 	struct fare_group_options options = {
-		.mode = (enum fare_mode)m->open.mode, .qps_per_sub_port = m->open.qps_per_sub_port,
-		.flows = m->open.flows, .chunk_bytes = m->open.chunk_bytes, .window_bytes = m->open.window_bytes,
-		.max_messages = m->open.max_messages, .random_ports = m->open.random_ports != 0,
+		.mode = (enum fare_mode)m->open.mode,
+		.qps_per_sub_port = m->open.qps_per_sub_port,
+		.flows = m->open.flows,
+		.chunk_bytes = m->open.chunk_bytes,
+		.window_bytes = m->open.window_bytes,
+		.max_messages = m->open.max_messages,
+		.random_ports = m->open.random_ports != 0,
 	};
-	struct control_message reply = { .type = CONTROL_GROUP_ACCEPT, .destination = m->source,
-					 .destination_group = m->source_group };
+	struct control_message reply = {.type = CONTROL_GROUP_ACCEPT,
+					.destination = m->source,
+					.destination_group = m->source_group};
 	struct fare_group *group = group_by_opener(domain, m);
 	int err = domain->options.accept ? 0 : -ECONNREFUSED;
 
-	/* it may be the echo of a former life: whoever is there says again that he means this one */
+	/*
+	 * it may be the echo of a former life: whoever is there says again that he means this one
+	 */
 	if (m->destination != domain->incarnation) {
 		reply.type = CONTROL_GROUP_CHALLENGE;
 		domain_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
@@ -158,8 +180,8 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 	if (!group && !err && domain->n_groups >= MAX_GROUPS)
 		err = -EUSERS;
 	if (!group && !err)
-		err = group_create(&group, domain, &c->remote, &options, false, m->open.qps_per_lane,
-				   m->open.n_lanes);
+		err = group_create(&group, domain, &c->remote, &options, false,
+				   m->open.qps_per_lane, m->open.n_lanes);
 	if (!group) {
 		reply.type = CONTROL_GROUP_REFUSE;
 		reply.error = (uint32_t)-err;
@@ -176,10 +198,12 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 	domain_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
 }
 
-static void on_echo(struct fare_domain *domain, const struct qp_control *c, const struct control_message *m)
+static void on_echo(struct fare_domain *domain, const struct qp_control *c,
+		    const struct control_message *m)
 {
-	struct control_message reply = { .type = CONTROL_ECHO_REPLY, .destination = m->source,
-					 .destination_group = m->source_group };
+	struct control_message reply = {.type = CONTROL_ECHO_REPLY,
+					.destination = m->source,
+					.destination_group = m->source_group};
 
 	reply.echo.nonce = m->echo.nonce;
 	reply.echo.candidate = m->echo.candidate;
@@ -197,7 +221,8 @@ static void on_control(void *arg, const struct qp_control *c)
 	const char *reason;
 	size_t length;
 
-	if (control_seal_open(&domain->seal, &c->remote, &domain->attr.address, c->data, c->length, &message, &length) ||
+	if (control_seal_open(&domain->seal, &c->remote, &domain->attr.address, c->data, c->length,
+			      &message, &length) ||
 	    control_wire_decode(&m, message, length, &reason)) {
 		domain->control_rejected++;
 		return;
@@ -211,15 +236,17 @@ static void on_control(void *arg, const struct qp_control *c)
 		return;
 	}
 	/* meant for a former life of ours, or from somebody else: there is no such group */
-	group = m.destination == domain->incarnation ? group_by_id(domain, m.destination_group) : NULL;
+	group = m.destination == domain->incarnation ? group_by_id(domain, m.destination_group)
+						     : NULL;
 	if (group && memcmp(&group->peer, &c->remote, sizeof(c->remote)))
 		group = NULL;
 	if (group) {
 		group_on_control(group, &m);
 	} else if (m.type != CONTROL_GROUP_GONE && m.type != CONTROL_GROUP_CLOSE) {
-		struct control_message gone = { .type = CONTROL_GROUP_GONE, .destination = m.source,
-						.destination_group = m.source_group,
-						.source_group = m.destination_group };
+		struct control_message gone = {.type = CONTROL_GROUP_GONE,
+					       .destination = m.source,
+					       .destination_group = m.source_group,
+					       .source_group = m.destination_group};
 
 		domain_send(domain, &c->remote, &gone, c->plane, c->sub_port, 0);
 	}
@@ -234,7 +261,8 @@ static int describe(struct fare_domain *domain)
 	if (!attach_local_gpu(domain->fare, domain->local_gpu, &gpu))
 		return -ENOENT;
 	err = fare_local_address(domain->fare, domain->local_gpu,
-				 domain->options.family == AF_INET6 ? AF_INET6 : AF_INET, &attr->address);
+				 domain->options.family == AF_INET6 ? AF_INET6 : AF_INET,
+				 &attr->address);
 	if (err)
 		return err;
 	attr->n_planes = (uint16_t)gpu.n_planes;
@@ -253,7 +281,8 @@ static int describe(struct fare_domain *domain)
 
 static int start_ticking(struct fare_domain *domain, uint64_t interval_ns)
 {
-	struct itimerspec tick = { .it_interval.tv_nsec = (long)interval_ns, .it_value.tv_nsec = (long)interval_ns };
+	struct itimerspec tick = {.it_interval.tv_nsec = (long)interval_ns,
+				  .it_value.tv_nsec = (long)interval_ns};
 
 	domain->tick_ns = interval_ns;
 	domain->tick_due_ns = monotonic_ns() + interval_ns; /* never later than the timer itself */
@@ -262,7 +291,7 @@ static int start_ticking(struct fare_domain *domain, uint64_t interval_ns)
 
 static int watch(struct fare_domain *domain)
 {
-	struct epoll_event e = { .events = EPOLLIN };
+	struct epoll_event e = {.events = EPOLLIN};
 	int fds[2];
 
 	domain->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -304,7 +333,8 @@ int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local
 	domain->provider = provider;
 	err = -ENOKEY;
 	if (domain->options.key_file || domain->options.trusted_network)
-		err = control_seal_load(&domain->seal, domain->options.key_file, domain->options.secret);
+		err = control_seal_load(&domain->seal, domain->options.key_file,
+					domain->options.secret);
 	domain->incarnation = domain_random();
 	domain->next_group_id = (uint32_t)domain_random() | 1;
 	domain->epoll_fd = domain->timer_fd = -1;
@@ -348,8 +378,9 @@ int fare_domain_fd(const struct fare_domain *domain)
 }
 
 /*
- * A fast tick only while something is under way: an idle application should cost nothing. It ends with a tick, not with the
- * message: request and reply are idle after each, and to set a timer may cost as much as to send one.
+ * A fast tick only while something is under way: an idle application should cost nothing. It ends
+ * with a tick, not with the message: request and reply are idle after each, and to set a timer may
+ * cost as much as to send one.
  */
 static void set_tick(struct fare_domain *domain, bool ticked)
 {
@@ -388,14 +419,19 @@ static void step_groups(struct fare_domain *domain)
 	}
 }
 
-/* What arrives is taken in; completions wait for poll, and no more is heard before all were taken. */
+/*
+ * What arrives is taken in; completions wait for poll, and no more is heard before all were taken.
+ */
 int domain_hear(struct fare_domain *domain)
 {
 	domain->drained = false;
 	return domain->provider->endpoint_progress(domain->endpoint);
 }
 
-/* All that there are, for a lane that ends waits for it; but no more than there is room for their events. */
+/*
+ * All that there are, for a lane that ends waits for it; but no more than there is room for their
+ * events.
+ */
 static int take_completions(struct fare_domain *domain)
 {
 	struct qp_wc wc[POLL_BATCH];
@@ -403,7 +439,8 @@ static int take_completions(struct fare_domain *domain)
 
 	do {
 		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);
-		domain->drained = n == 0; /* fewer than asked for may mean that it looks at each QP in turn */
+		/* fewer than asked for may mean that it looks at each QP in turn */
+		domain->drained = n == 0;
 		total += n;
 		for (int i = 0; i < n; i++) {
 			struct lane_qp *q = wc[i].context;
@@ -421,6 +458,10 @@ static int progress(struct fare_domain *domain)
 	if (!domain->drained)
 		take_completions(domain); /* there was no room for their events */
 	/* nothing new before all is read that came, which it might displace (ring.h) */
+	/*
+	 * All rounds are taken even if events are there: only an idle round sends the ACKs held
+	 * back, and an application that has its last message may not poll again.
+	 */
 	for (int round = 0; round < rounds && domain->drained; round++) {
 		err = domain_hear(domain);
 		if (err < 0)
@@ -429,8 +470,7 @@ static int progress(struct fare_domain *domain)
 		if (n == 0 && err == 0)
 			break;
 		step_groups(domain);
-	} /* to the end though there be events: only an idle round sends the answers held back, and who has its last message may
-	   * not come again */
+	}
 	return 0;
 }
 
@@ -439,7 +479,8 @@ static bool take_tick(struct fare_domain *domain)
 {
 	uint64_t expirations;
 
-	if (domain->now_ns < domain->tick_due_ns || read(domain->timer_fd, &expirations, sizeof(expirations)) <= 0)
+	if (domain->now_ns < domain->tick_due_ns ||
+	    read(domain->timer_fd, &expirations, sizeof(expirations)) <= 0)
 		return false;
 	domain->tick_due_ns += expirations * domain->tick_ns;
 	attach_refresh(domain->fare, domain->now_ns);
@@ -453,7 +494,10 @@ int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int 
 
 	domain->now_ns = monotonic_ns();
 	ticked = take_tick(domain);
-	/* an application that does not take its events stops being acknowledged: that is the back-pressure */
+	/*
+	 * an application that does not take its events stops being acknowledged: that is the
+	 * back-pressure
+	 */
 	if (room_for_events(domain)) {
 		err = progress(domain);
 		if (err)
@@ -464,7 +508,8 @@ int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int 
 	return take_events(domain, events, max);
 }
 
-int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length, bool remote_write)
+int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
+		     bool remote_write)
 {
 	struct fare_mr *mr = calloc(1, sizeof(*mr));
 	int err;
@@ -505,11 +550,13 @@ uint32_t fare_mr_rkey(const struct fare_mr *mr)
 	return mr->mr.rkey;
 }
 
-bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data, uint64_t length)
+bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,
+		     uint64_t length)
 {
 	uintptr_t at = (uintptr_t)data;
 
-	return mr->domain == domain && at >= mr->addr && length <= mr->length && at - mr->addr <= mr->length - length;
+	return mr->domain == domain && at >= mr->addr && length <= mr->length &&
+	       at - mr->addr <= mr->length - length;
 }
 
 uint32_t domain_mr_lkey(const struct fare_mr *mr)

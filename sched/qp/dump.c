@@ -1,16 +1,18 @@
 /*
  * dump.c - fare_group_dump(): a group's insides in words, for whoever wonders why nothing moves.
  *
- * Reads only. One line for the group, one for each lane, QP with anything to do, and outstanding message.
+ * Reads only. One line for the group, one for each lane, QP with anything to do, and outstanding
+ * message.
  */
 #include <stdio.h>
 
 #include "qp/internal.h"
 
-static const char *const group_states[] = { "opening", "open", "closed" };
+static const char *const group_states[] = {"opening", "open", "closed"};
 static const char *const lane_states[] = {
-	[LANE_DOWN] = "down",		    [LANE_LEARNING] = "learning",   [LANE_OPENING] = "opening",
-	[LANE_CONNECTING] = "connecting",   [LANE_ACCEPTING] = "accepting", [LANE_UP] = "up",
+	[LANE_DOWN] = "down",		[LANE_LEARNING] = "learning",
+	[LANE_OPENING] = "opening",	[LANE_CONNECTING] = "connecting",
+	[LANE_ACCEPTING] = "accepting", [LANE_UP] = "up",
 	[LANE_RESETTING] = "resetting",
 };
 
@@ -25,10 +27,12 @@ static void dump_lane(const struct fare_group *group, unsigned l, int fd)
 	const struct lane *lane = &group->lanes[l];
 	uint64_t now = group->domain->now_ns;
 
-	dprintf(fd, "  lane %u: %s for %.1f ms, epoch %u, weight %u, usable %s, next step in %.1f ms, sends %u, back-off %.0f ms",
-		l, lane_states[lane->state], ms(lane->since_ns, now), lane->epoch, (unsigned)group->weights.w[l],
-		group_plane_usable(group, l) ? "yes" : "no", ms(now, lane->due_ns), lane->sends,
-		(double)lane->backoff_ns / 1e6);
+	dprintf(fd,
+		"  lane %u: %s for %.1f ms, epoch %u, weight %u, usable %s, next step in %.1f ms, "
+		"sends %u, back-off %.0f ms",
+		l, lane_states[lane->state], ms(lane->since_ns, now), lane->epoch,
+		(unsigned)group->weights.w[l], group_plane_usable(group, l) ? "yes" : "no",
+		ms(now, lane->due_ns), lane->sends, (double)lane->backoff_ns / 1e6);
 	if (lane->state == LANE_RESETTING)
 		dprintf(fd, ", peer's QPs %s", lane->confirmed ? "gone" : "not known to be gone");
 	if (lane->state == LANE_LEARNING)
@@ -39,10 +43,14 @@ static void dump_lane(const struct fare_group *group, unsigned l, int fd)
 		int status = q->qp && provider->qp_status ? provider->qp_status(q->qp) : 0;
 
 		if (q->qp && (q->posted || q->pending.n || lane->state != LANE_UP))
-			dprintf(fd, "    QP %u: number 0x%06x, port %u, sub-port %u, posted %u chunks of %llu bytes, pending %u, %s\n",
+			dprintf(fd,
+				"    QP %u: number 0x%06x, port %u, sub-port %u, posted %u chunks "
+				"of %llu bytes, pending %u, %s\n",
 				i, provider->qp_num(q->qp), q->source_port, q->sub_port, q->posted,
 				(unsigned long long)q->posted_bytes, q->pending.n,
-				status < 0 ? "failed" : status ? "changing state" : "settled");
+				status < 0 ? "failed"
+				: status   ? "changing state"
+					   : "settled");
 	}
 }
 
@@ -50,12 +58,17 @@ static void dump_message(const struct fare_group *group, uint32_t i, int fd)
 {
 	const struct message *m = &group->messages[i];
 
-	dprintf(fd, "  message %u: tag %u, %llu bytes, cut %llu, acknowledged %llu, %u chunks open, ghosts 0x%x, status %d",
-		i, m->write.tag, (unsigned long long)m->write.length, (unsigned long long)m->assigned,
-		(unsigned long long)m->acked, m->open_chunks, m->ghosts, m->status);
+	dprintf(fd,
+		"  message %u: tag %u, %llu bytes, cut %llu, acknowledged %llu, %u chunks open, "
+		"ghosts 0x%x, status %d",
+		i, m->write.tag, (unsigned long long)m->write.length,
+		(unsigned long long)m->assigned, (unsigned long long)m->acked, m->open_chunks,
+		m->ghosts, m->status);
 	if (m->write.flags & FARE_WRITE_NOTIFY)
 		dprintf(fd, ", notification %llu %s", (unsigned long long)m->notify_seq,
-			m->notified ? "placed" : m->notifying ? "on its way" : "to come");
+			m->notified    ? "placed"
+			: m->notifying ? "on its way"
+				       : "to come");
 	dprintf(fd, "\n");
 }
 
@@ -65,13 +78,18 @@ void fare_group_dump(const struct fare_group *group, int fd)
 
 	for (uint32_t i = group->free_chunk; i != NO_CHUNK; i = group->chunks[i].next)
 		free_chunks++;
-	dprintf(fd, "group %u (%s, peer's %u): %s%s, %u messages outstanding, next %llu, first uncut %llu, replay %u chunks, "
-		    "%u of %u chunks free, notifications delivered below %llu, deaths %llu, rebuilds %llu, replayed %llu\n",
-		group->id, group->opener ? "opener" : "acceptor", group->peer_id, group_states[group->state],
-		group->closing ? " (closing)" : "", group->n_messages, (unsigned long long)group->next_seq,
-		(unsigned long long)group->cut_seq, group->replay.n, free_chunks, group->n_chunks,
+	dprintf(fd,
+		"group %u (%s, peer's %u): %s%s, %u messages outstanding, next %llu, first uncut "
+		"%llu, replay %u chunks, "
+		"%u of %u chunks free, notifications delivered below %llu, deaths %llu, rebuilds "
+		"%llu, replayed %llu\n",
+		group->id, group->opener ? "opener" : "acceptor", group->peer_id,
+		group_states[group->state], group->closing ? " (closing)" : "", group->n_messages,
+		(unsigned long long)group->next_seq, (unsigned long long)group->cut_seq,
+		group->replay.n, free_chunks, group->n_chunks,
 		(unsigned long long)group->ring.floor, (unsigned long long)group->stats.path_deaths,
-		(unsigned long long)group->stats.path_rebuilds, (unsigned long long)group->stats.chunks_replayed);
+		(unsigned long long)group->stats.path_rebuilds,
+		(unsigned long long)group->stats.chunks_replayed);
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		dump_lane(group, l, fd);
 	for (uint32_t i = 0; i < group->options.max_messages; i++)

@@ -1,5 +1,6 @@
 /*
- * group.c - a group: its making, its handshake with the peer, the weights in force, the turn of the wheel.
+ * group.c - a group: its making, its handshake with the peer, the weights in force, the turn of the
+ * wheel.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -7,17 +8,20 @@
 
 #include "qp/internal.h"
 
-#define DEFAULT_WINDOW	 (192u << 10) /* three batches: one on each of two shaped hops, one on its way */
+/* three batches: one on each of two shaped hops, one on its way */
+#define DEFAULT_WINDOW	 (192u << 10)
 #define DEFAULT_MESSAGES 64u
 #define DEFAULT_BACKOFF	 1000u /* ms */
-#define DEFAULT_FLOWS	 504u /* 7 x 8 x 9: exact for the periods that one lost sub-port or plane makes */
-#define MAX_FLOWS	 4096u
-#define BATCH_BYTES	 65000u /* a super-packet with its headers fits 64 KiB */
-#define WIRE_OVERHEAD	 64u	/* headers and ICRC of a segment, rounded up */
-#define OPEN_RESEND_NS	 UINT64_C(20000000)
-#define OPEN_TRIES	 500
-#define PHASE_STEPS	 1024 /* of a schedule that may have no period to take a part of */
-#define STILLBORN_NS	 UINT64_C(60000000000) /* a peer that opened a group and then falls silent */
+/* 7 x 8 x 9: exact for the periods that one lost sub-port or plane makes */
+#define DEFAULT_FLOWS  504u
+#define MAX_FLOWS      4096u
+#define BATCH_BYTES    65000u /* a super-packet with its headers fits 64 KiB */
+#define WIRE_OVERHEAD  64u    /* headers and ICRC of a segment, rounded up */
+#define OPEN_RESEND_NS UINT64_C(20000000)
+#define OPEN_TRIES     500
+#define PHASE_STEPS    1024 /* of a schedule that may have no period to take a part of */
+/* a peer that opened a group and then falls silent */
+#define STILLBORN_NS UINT64_C(60000000000)
 
 static void follow_paths(struct fare_group *group);
 
@@ -29,8 +33,9 @@ static int fill_options(struct fare_group *group, const struct fare_group_option
 	uint32_t mtu = group->domain->attr.path_mtu;
 
 	*o = *in;
-	if (o->mode > FARE_MODE_PACKET || o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
-	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30))
+	if (o->mode > FARE_MODE_PACKET || o->qps_per_sub_port > CONTROL_MAX_QPS ||
+	    o->max_messages > MAX_MESSAGES || o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) ||
+	    o->window_bytes > (1u << 30))
 		return -EINVAL;
 	/* where a QP is its device's, the kernel's routing has no say */
 	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
@@ -59,7 +64,8 @@ static unsigned widest_plane(const struct fare_domain *domain)
 }
 
 /* Of a lane of n_qps that leave by n_sub_ports. */
-static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_qps, unsigned n_sub_ports)
+static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_qps,
+			 unsigned n_sub_ports)
 {
 	uint32_t mtu = group->domain->attr.path_mtu;
 	uint64_t window = lane_bytes / n_sub_ports;
@@ -75,7 +81,8 @@ static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned
 static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lanes)
 {
 	const struct fare_domain *domain = group->domain;
-	unsigned m = widest_plane(domain), n_ports = m * group->options.qps_per_sub_port, per_lane = n_ports, total;
+	unsigned m = widest_plane(domain), n_ports = m * group->options.qps_per_sub_port,
+		 per_lane = n_ports, total;
 	uint64_t window = (uint64_t)group->options.window_bytes * m * domain->attr.n_planes;
 
 	group->n_lanes = domain->attr.n_planes;
@@ -100,7 +107,8 @@ static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lan
 	share_window(group, window / group->n_lanes, per_lane, per_lane < m ? per_lane : m);
 	for (unsigned l = 0; l < group->n_lanes; l++) {
 		group->lanes[l].n_qps = per_lane;
-		group->lanes[l].n_ports = group->options.mode == FARE_MODE_PACKET ? n_ports : per_lane;
+		group->lanes[l].n_ports =
+			group->options.mode == FARE_MODE_PACKET ? n_ports : per_lane;
 		group->lanes[l].qps = calloc(per_lane, sizeof(struct lane_qp));
 		if (!group->lanes[l].qps)
 			return -ENOMEM;
@@ -111,26 +119,32 @@ static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lan
 static int make_tables(struct fare_group *group)
 {
 	struct fare_domain *domain = group->domain;
-	struct flow_table_attr attr = { .n_planes = group->n_lanes, .turn = attach_pair_turn(group->pair),
-					.max_flows = group->options.flows, .keys_are_qps = true,
-					.by_bytes = group->options.flows_by_bytes,
-					.idle_expiry_ns = group->options.idle_expiry_ms * UINT64_C(1000000) };
+	struct flow_table_attr attr = {.n_planes = group->n_lanes,
+				       .turn = attach_pair_turn(group->pair),
+				       .max_flows = group->options.flows,
+				       .keys_are_qps = true,
+				       .by_bytes = group->options.flows_by_bytes,
+				       .idle_expiry_ns =
+					       group->options.idle_expiry_ms * UINT64_C(1000000)};
 	unsigned qps = group->n_lanes * group->lanes[0].n_qps;
 	uint32_t slots = ring_slots(group->options.max_messages, qps);
 
 	/* per QP: what is pending, and what is on the wire at most */
-	group->n_chunks = qps * (PENDING_PER_QP + group->qp_window_bytes / group->options.chunk_bytes + 4) +
-			  2 * group->options.max_messages;
+	group->n_chunks =
+		qps * (PENDING_PER_QP + group->qp_window_bytes / group->options.chunk_bytes + 4) +
+		2 * group->options.max_messages;
 	group->messages = calloc(group->options.max_messages, sizeof(*group->messages));
 	group->chunks = calloc(group->n_chunks, sizeof(*group->chunks));
 	group->tx_records = calloc(slots, RING_RECORD_BYTES);
-	if (ring_init(&group->ring, slots) || !group->messages || !group->chunks || !group->tx_records)
+	if (ring_init(&group->ring, slots) || !group->messages || !group->chunks ||
+	    !group->tx_records)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < group->n_chunks; i++)
 		group->chunks[i].next = i + 1 < group->n_chunks ? i + 1 : NO_CHUNK;
 	if (group->options.mode != FARE_MODE_FLOW)
 		return 0;
-	group->flow_entries = conn_segment_lend_entries(attach_segment(domain->fare), attr.max_flows);
+	group->flow_entries =
+		conn_segment_lend_entries(attach_segment(domain->fare), attr.max_flows);
 	if (!group->flow_entries)
 		return -ENOSPC;
 	attr.entries = group->flow_entries;
@@ -141,7 +155,8 @@ static int make_tables(struct fare_group *group)
 }
 
 int group_create(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
-		 const struct fare_group_options *options, bool opener, unsigned qps_per_lane, unsigned n_lanes)
+		 const struct fare_group_options *options, bool opener, unsigned qps_per_lane,
+		 unsigned n_lanes)
 {
 	struct fare_group *group = calloc(1, sizeof(*group));
 	const struct qp_provider *provider = domain->provider;
@@ -157,7 +172,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 	group->due_ns = opener ? 0 : domain->now_ns + STILLBORN_NS;
 	group->peer = *peer;
 	group->id = domain->next_group_id++;
-	group->replay = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
+	group->replay = (struct chunk_list){NO_CHUNK, NO_CHUNK, 0};
 	group->next = domain->groups;
 	domain->groups = group;
 	domain->n_groups++;
@@ -170,11 +185,12 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 		err = make_tables(group);
 	if (!err)
 		err = provider->mr_register(domain->endpoint, group->tx_records,
-					    (size_t)group->ring.slots * RING_RECORD_BYTES, 0, &group->tx_mr);
+					    (size_t)group->ring.slots * RING_RECORD_BYTES, 0,
+					    &group->tx_mr);
 	if (!err)
 		err = provider->mr_register(domain->endpoint, group->ring.records,
-					    (size_t)group->ring.slots * RING_RECORD_BYTES, QP_ACCESS_REMOTE_WRITE,
-					    &group->rx_mr);
+					    (size_t)group->ring.slots * RING_RECORD_BYTES,
+					    QP_ACCESS_REMOTE_WRITE, &group->rx_mr);
 	if (err) {
 		group_destroy(group);
 		return err;
@@ -199,7 +215,8 @@ void group_destroy(struct fare_group *group)
 	if (group->tx_mr.lkey)
 		domain->provider->mr_deregister(domain->endpoint, &group->tx_mr);
 	flow_table_destroy(group->flows);
-	conn_segment_return(attach_segment(domain->fare), group->flow_entries, group->options.flows);
+	conn_segment_return(attach_segment(domain->fare), group->flow_entries,
+			    group->options.flows);
 	fare_pair_close(group->pair);
 	domain_forget_events(domain, group);
 	for (link = &domain->groups; *link != group; link = &(*link)->next)
@@ -213,8 +230,8 @@ void group_destroy(struct fare_group *group)
 	free(group);
 }
 
-int fare_group_open(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
-		    const struct fare_group_options *options)
+int fare_group_open(struct fare_group **out, struct fare_domain *domain,
+		    const struct in6_addr *peer, const struct fare_group_options *options)
 {
 	static const struct fare_group_options defaults;
 
@@ -223,7 +240,7 @@ int fare_group_open(struct fare_group **out, struct fare_domain *domain, const s
 
 void fare_group_close(struct fare_group *group)
 {
-	struct control_message m = { .type = CONTROL_GROUP_CLOSE };
+	struct control_message m = {.type = CONTROL_GROUP_CLOSE};
 
 	if (!group)
 		return;
@@ -255,13 +272,17 @@ bool group_plane_usable(const struct fare_group *group, unsigned lane)
 	bool any = false;
 
 	if (group->options.mode != FARE_MODE_KERNEL)
-		return group->paths.path[lane].usable_bps > 0 && group->paths.path[lane].live_sub_ports;
+		return group->paths.path[lane].usable_bps > 0 &&
+		       group->paths.path[lane].live_sub_ports;
 	for (unsigned p = 0; p < group->paths.n_planes; p++)
 		any |= group->paths.path[p].usable_bps > 0;
 	return any;
 }
 
-/* Over the usable planes in turn; if none is, over any that has a live sub-port: the peer may know better. */
+/*
+ * Over the usable planes in turn; if none is, over any that has a live sub-port: the peer may know
+ * better.
+ */
 void group_send(struct fare_group *group, struct control_message *message)
 {
 	unsigned n = group->domain->attr.n_planes;
@@ -305,7 +326,8 @@ void group_fill_open(const struct fare_group *group, struct control_message *m)
 
 static void emit(struct fare_group *group, enum fare_event_kind kind, unsigned plane, int status)
 {
-	struct fare_event e = { .kind = kind, .group = group, .plane = (uint16_t)plane, .status = status };
+	struct fare_event e = {
+		.kind = kind, .group = group, .plane = (uint16_t)plane, .status = status};
 
 	domain_event(group->domain, &e);
 }
@@ -320,8 +342,10 @@ void group_closed(struct fare_group *group, int status)
 		lane_kill(group, l);
 	for (uint32_t i = 0; i < group->options.max_messages; i++) {
 		struct message *m = &group->messages[i];
-		struct fare_event e = { .kind = FARE_EVENT_COMPLETED, .group = group, .context = m->write.context,
-					.status = -ECANCELED };
+		struct fare_event e = {.kind = FARE_EVENT_COMPLETED,
+				       .group = group,
+				       .context = m->write.context,
+				       .status = -ECANCELED};
 
 		if (!m->in_use)
 			continue;
@@ -372,7 +396,8 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 	case CONTROL_GROUP_ACCEPT:
 		if (!group->opener || group->state != GROUP_OPENING)
 			break;
-		if (m->open.n_lanes != group->n_lanes || m->open.qps_per_lane != group->lanes[0].n_qps) {
+		if (m->open.n_lanes != group->n_lanes ||
+		    m->open.qps_per_lane != group->lanes[0].n_qps) {
 			group_closed(group, -EPROTO);
 			break;
 		}
@@ -388,7 +413,9 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		break;
 	case CONTROL_GROUP_CLOSE:
 	case CONTROL_GROUP_GONE:
-		/* its last notifications may have arrived in the same breath, and wait to be polled */
+		/*
+		 * its last notifications may have arrived in the same breath, and wait to be polled
+		 */
 		if (group->state == GROUP_OPEN && !group->closing)
 			group->closing = -ECANCELED;
 		break;
@@ -409,8 +436,9 @@ void group_announce(struct fare_group *group)
 /* ---- weights in force ---- */
 
 /*
- * The schedule goes on under other bandwidths. After nothing at all, or before anything, it begins anew at the pair's phase: lanes
- * come up one by one, and sources that all began with the first would go round together.
+ * The schedule goes on under other bandwidths. After nothing at all, or before anything, it begins
+ * anew at the pair's phase: lanes come up one by one, and sources that all began with the first
+ * would go round together.
  */
 static void spray_follow(struct fare_group *group, const uint64_t *bps)
 {
@@ -423,7 +451,8 @@ static void spray_follow(struct fare_group *group, const uint64_t *bps)
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		arrears[l] = spray_fly_arrears(&group->spray, l);
 	spray_fly_init(&group->spray, bps, group->n_lanes, goes_on ? arrears : NULL);
-	for (unsigned i = goes_on ? 0 : (unsigned)(attach_pair_phase(group->pair) * PHASE_STEPS); i; i--)
+	for (unsigned i = goes_on ? 0 : (unsigned)(attach_pair_phase(group->pair) * PHASE_STEPS); i;
+	     i--)
 		spray_fly_next(&group->spray);
 }
 
@@ -435,7 +464,10 @@ void group_reweight(struct fare_group *group)
 	for (unsigned l = 0; l < group->n_lanes; l++) {
 		bool up = group->lanes[l].state == LANE_UP && group_plane_usable(group, l);
 
-		bps[l] = !up ? 0 : group->options.mode == FARE_MODE_KERNEL ? 1 : group->paths.path[l].usable_bps;
+		bps[l] = !up ? 0
+			 : group->options.mode == FARE_MODE_KERNEL
+				 ? 1
+				 : group->paths.path[l].usable_bps;
 	}
 	if (group->options.mode == FARE_MODE_SPRAY || group->options.mode == FARE_MODE_PACKET)
 		spray_follow(group, bps);
@@ -445,7 +477,8 @@ void group_reweight(struct fare_group *group)
 	if (group->announced && !w.sum != !group->weights.sum)
 		emit(group, w.sum ? FARE_EVENT_RESUMED : FARE_EVENT_BLOCKED, 0, 0);
 	for (unsigned l = 0; l < group->n_lanes; l++)
-		if (group->weights.n && (w.w[l] > 0) != (group->weights.w[l] > 0) && group->announced)
+		if (group->weights.n && (w.w[l] > 0) != (group->weights.w[l] > 0) &&
+		    group->announced)
 			emit(group, FARE_EVENT_SHIFTED, l, 0);
 	group->weights = w;
 	if (group->flows)
@@ -454,7 +487,8 @@ void group_reweight(struct fare_group *group)
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		for (unsigned i = 0; i < group->lanes[l].n_qps; i++)
 			messages_recall(group, &group->lanes[l].qps[i]);
-	for (uint32_t i = group->replay.head, n = group->replay.n; n; n--, i = group->chunks[i].next)
+	for (uint32_t i = group->replay.head, n = group->replay.n; n;
+	     n--, i = group->chunks[i].next)
 		group->chunks[i].lane = UINT16_MAX;
 }
 
@@ -462,7 +496,8 @@ static void follow_paths(struct fare_group *group)
 {
 	struct fare_paths old = group->paths, now;
 
-	if (fare_pair_generation(group->pair) == group->generation || fare_pair_paths(group->pair, &now))
+	if (fare_pair_generation(group->pair) == group->generation ||
+	    fare_pair_paths(group->pair, &now))
 		return;
 	group->generation = now.generation;
 	group->paths = now;
@@ -474,10 +509,14 @@ static void follow_paths(struct fare_group *group)
 		if (now.path[l].usable_bps != old.path[l].usable_bps ||
 		    now.path[l].live_sub_ports != old.path[l].live_sub_ports)
 			rehash_hint(group, l);
-		/* what is queued toward a link that just went is lost: ask again now, not a timeout later */
+		/*
+		 * what is queued toward a link that just went is lost: ask again now, not a timeout
+		 * later
+		 */
 		if (now.path[l].usable_bps < old.path[l].usable_bps && now.path[l].usable_bps)
 			lane_qps_kick(group, l);
-		if (now.path[l].usable_bps && now.path[l].usable_bps != old.path[l].usable_bps && group->announced)
+		if (now.path[l].usable_bps && now.path[l].usable_bps != old.path[l].usable_bps &&
+		    group->announced)
 			emit(group, FARE_EVENT_SHIFTED, l, 0);
 	}
 	group_reweight(group);
@@ -496,7 +535,10 @@ static void announce(struct fare_group *group)
 		waiting += group->lanes[l].state != LANE_UP && !group->lanes[l].attempted &&
 			   group_plane_usable(group, l);
 	}
-	/* the opener waits for every lane that can come up; the acceptor may speak as soon as one did */
+	/*
+	 * the opener waits for every lane that can come up; the acceptor may speak as soon as one
+	 * did
+	 */
 	if (!up || (group->opener && waiting))
 		return;
 	group_announce(group);
@@ -504,7 +546,7 @@ static void announce(struct fare_group *group)
 
 static void step_opening(struct fare_group *group)
 {
-	struct control_message m = { .type = CONTROL_GROUP_OPEN };
+	struct control_message m = {.type = CONTROL_GROUP_OPEN};
 
 	if (!group->opener || group->domain->now_ns < group->due_ns)
 		return;

@@ -1,11 +1,12 @@
 /*
  * internal.h - what the files of sched/qp/ share of their insides.
  *
- * Ownership: a domain owns its endpoint, event queue and groups; a group owns its messages, chunks and lanes; a
- * lane owns its QPs. Chunks are named by index. Everything runs on the thread that calls fare_domain_poll().
+ * Ownership: a domain owns its endpoint, event queue and groups; a group owns its messages, chunks
+ * and lanes; a lane owns its QPs. Chunks are named by index. Everything runs on the thread that
+ * calls fare_domain_poll().
  *
- * A lane is the set of QPs that live and die together: one per plane, or, in FARE_MODE_KERNEL, as many as it
- * takes to hold the QPs asked for.
+ * A lane is the set of QPs that live and die together: one per plane, or, in FARE_MODE_KERNEL, as
+ * many as it takes to hold the QPs asked for.
  */
 #ifndef QP_INTERNAL_H
 #define QP_INTERNAL_H
@@ -20,12 +21,15 @@
 #include "qp/ring.h"
 #include "spray_fly.h"
 
-#define MAX_MESSAGES	128
-#define PENDING_PER_QP	16 /* chunks assigned to a QP beyond what it may have on the wire */
-#define NO_CHUNK	UINT32_MAX
-#define MAX_CANDIDATES	128
-#define EVENT_QUEUE	4096
-/* more than one group can have to say without being asked: all writes late or over, all lanes shifted, closed */
+#define MAX_MESSAGES   128
+#define PENDING_PER_QP 16 /* chunks assigned to a QP beyond what it may have on the wire */
+#define NO_CHUNK       UINT32_MAX
+#define MAX_CANDIDATES 128
+#define EVENT_QUEUE    4096
+/*
+ * more than one group can have to say without being asked: all writes late or over, all lanes
+ * shifted, closed
+ */
 #define EVENTS_PER_GROUP (2 * MAX_MESSAGES + 2 * FARE_MAX_PLANES + 4)
 
 struct chunk {
@@ -44,11 +48,11 @@ struct chunk_list {
 
 struct lane_qp {
 	struct qp *qp;
-	uint16_t home; /* sub-port it was made for */
+	uint16_t home;	   /* sub-port it was made for */
 	uint16_t sub_port; /* where it is now */
 	uint16_t source_port;
 	int8_t remote_sub_port; /* where source_port leads from its home; -1: not known */
-	uint32_t posted; /* chunks the provider holds */
+	uint32_t posted;	/* chunks the provider holds */
 	uint64_t posted_bytes;
 	uint64_t sprayed_bytes; /* that the spray gave it since it was made */
 	struct chunk_list pending;
@@ -57,18 +61,21 @@ struct lane_qp {
 };
 
 enum lane_state {
-	LANE_DOWN,	/* no QPs. The opener rebuilds when the path works and the back-off is over */
-	LANE_LEARNING,	/* echoes under way to learn which source ports lead where */
-	LANE_OPENING,	/* opener: LANE_OPEN sent */
+	/* no QPs. The opener rebuilds when the path works and the back-off is over */
+	LANE_DOWN,
+	LANE_LEARNING,	 /* echoes under way to learn which source ports lead where */
+	LANE_OPENING,	 /* opener: LANE_OPEN sent */
 	LANE_CONNECTING, /* opener: LANE_ACCEPT came, its QPs are on their way to RTS */
-	LANE_ACCEPTING, /* acceptor: LANE_ACCEPT sent, its QPs already receive */
+	LANE_ACCEPTING,	 /* acceptor: LANE_ACCEPT sent, its QPs already receive */
 	LANE_UP,
-	LANE_RESETTING, /* own QPs in error; waiting for their flushes and for the peer's word that its are, too */
+	/* own QPs in error; waiting for their flushes and for the peer's word that its are, too */
+	LANE_RESETTING,
 };
 
 struct learning {
 	uint64_t nonce; /* 0: none under way */
-	bool known;	/* the daemon's probes have learned enough: one answer proves that the plane carries */
+	/* the daemon's probes have learned enough: one answer proves that the plane carries */
+	bool known;
 	unsigned n, replies;
 	unsigned n_own; /* the first of them are the lane's own ways, in use */
 	unsigned sends;
@@ -97,37 +104,39 @@ struct lane {
 	bool attempted; /* was once tried to the end */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
-	unsigned n_ports;    /* source ports that it needs: one a QP, or, FARE_MODE_PACKET, all for one */
+	/* source ports that it needs: one a QP, or, FARE_MODE_PACKET, all for one */
+	unsigned n_ports;
 	struct qp_path ways[QP_MAX_PATHS]; /* FARE_MODE_PACKET: those in force */
 	unsigned n_ways;
 	struct control_qp peer_qps[CONTROL_MAX_QPS]; /* acceptor: of the LANE_OPEN being answered */
 	uint16_t n_peer_addresses;
 	uint8_t peer_addresses[FARE_MAX_SUB_PORTS][16];
-	bool ack_owed;	/* LANE_RESET_ACK for ack_epoch, as soon as our QPs are known to be quiet */
+	bool ack_owed; /* LANE_RESET_ACK for ack_epoch, as soon as our QPs are known to be quiet */
 	uint32_t ack_epoch;
-	uint64_t due_ns;     /* next action: resend, give up, rebuild */
-	uint64_t since_ns;   /* of the state */
+	uint64_t due_ns;   /* next action: resend, give up, rebuild */
+	uint64_t since_ns; /* of the state */
 	uint64_t backoff_ns;
 	uint64_t up_since_ns;
 	unsigned sends;
-	unsigned post_turn; /* and who may post next */
+	unsigned post_turn;    /* and who may post next */
 	uint64_t posted_bytes; /* of all its QPs */
 	struct learning learning;
 	struct rehash rehash;
 };
 
 struct message {
-	uint64_t notify_seq; /* numbers only those with FARE_WRITE_NOTIFY, so that the receiver sees no gap */
+	/* numbers only those with FARE_WRITE_NOTIFY, so that the receiver sees no gap */
+	uint64_t notify_seq;
 	bool in_use, notifying, notified;
-	bool late;	      /* its deadline passed, and that was said */
-	int status;	      /* first error: no more chunks are placed, those out are awaited */
-	uint32_t open_chunks; /* cut and not yet placed for good */
+	bool late;		 /* its deadline passed, and that was said */
+	int status;		 /* first error: no more chunks are placed, those out are awaited */
+	uint32_t open_chunks;	 /* cut and not yet placed for good */
 	struct fare_write write; /* its mr is not looked at again: it may be gone */
 	uint32_t lkey;
 	uint64_t assigned; /* bytes cut into chunks, n_cut of them */
 	uint64_t n_cut;
-	uint64_t acked;	   /* bytes placed */
-	uint32_t ghosts;   /* lanes on which an old attempt may still be under way */
+	uint64_t acked;	 /* bytes placed */
+	uint32_t ghosts; /* lanes on which an old attempt may still be under way */
 };
 
 enum group_state {
@@ -141,17 +150,19 @@ struct fare_group {
 	struct fare_group *next;
 	enum group_state state;
 	bool opener, announced; /* announced: CONNECTED or ACCEPTED was said */
-	int closing; /* the peer closed: -errno to close with, once what it had sent before is delivered */
+	/* the peer closed: -errno to close with, once what it had sent before is delivered */
+	int closing;
 	uint32_t id, peer_id;
 	uint64_t peer_incarnation;
 	struct in6_addr peer;
 	struct fare_pair *pair;
 	struct fare_group_options options; /* defaults filled in */
 	/*
-	 * options.window_bytes belongs to a sub-port, and whichever of its QPs has something to send may use it: divided
-	 * among them for good, it would leave each of many less than a batch. What a lane has posted keeps to the windows of
-	 * its sub-ports; what one QP has, to its part of that, so that a path that stalls does not stop the others. Both
-	 * and a chunk more, for the wire never to run dry.
+	 * options.window_bytes belongs to a sub-port, and whichever of its QPs has something to
+	 * send may use it: divided among them for good, it would leave each of many less than a
+	 * batch. What a lane has posted keeps to the windows of its sub-ports; what one QP has, to
+	 * its part of that, so that a path that stalls does not stop the others. Both and a chunk
+	 * more, for the wire never to run dry.
 	 */
 	uint32_t qp_window_bytes;
 	uint64_t lane_room_bytes, qp_room_bytes;
@@ -170,7 +181,8 @@ struct fare_group {
 
 	/* what decides */
 	struct weights weights; /* usable planes whose lane is up */
-	struct spray_fly spray; /* FARE_MODE_SPRAY, _PACKET: lanes in turn, chunks paid for by their bytes */
+	/* FARE_MODE_SPRAY, _PACKET: lanes in turn, chunks paid for by their bytes */
+	struct spray_fly spray;
 	uint64_t spray_bps[FARE_MAX_PLANES]; /* its weights */
 	struct flow_table *flows;
 	struct conn_shm_entry *flow_entries;
@@ -180,14 +192,21 @@ struct fare_group {
 	/* what is on its way */
 	struct message *messages; /* options.max_messages of them */
 	uint64_t next_seq, next_notify_seq;
-	uint64_t cut_seq; /* first message not wholly cut into chunks */
+	uint64_t cut_seq;		  /* first message not wholly cut into chunks */
 	unsigned n_messages, n_deadlines; /* outstanding; with a deadline */
 	struct chunk *chunks;
 	uint32_t n_chunks, free_chunk;
 	struct chunk_list replay; /* to be placed before anything new */
-	bool writing; /* within fare_group_write(), which completes nothing: who does not poll has no room for events */
+	/*
+	 * within fare_group_write(), which completes nothing: who does not poll has no room for
+	 * events
+	 */
+	bool writing;
 
-	/* notifications: our records leave from tx_records, for a ring like our own; the peer's arrive in ring */
+	/*
+	 * notifications: our records leave from tx_records, for a ring like our own; the peer's
+	 * arrive in ring
+	 */
 	uint8_t *tx_records;
 	struct ring ring;
 	struct qp_mr tx_mr, rx_mr;
@@ -224,42 +243,54 @@ struct fare_domain {
 uint64_t domain_random(void);
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
 /* length bytes at data belong to the region, which is one of the domain's. */
-bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data, uint64_t length);
+bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,
+		     uint64_t length);
 void domain_event(struct fare_domain *domain, const struct fare_event *event);
 int domain_hear(struct fare_domain *domain);
 int domain_reserve_events(struct fare_domain *domain); /* before a group is added */
 /* A group ends: events not yet taken would name whatever is allocated in its place next. */
 void domain_forget_events(struct fare_domain *domain, const struct fare_group *group);
-/* Sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the channel's own). */
-void domain_send(struct fare_domain *domain, const struct in6_addr *remote, struct control_message *message,
-		 uint16_t plane, uint16_t sub_port, uint16_t source_port);
+/*
+ * Sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the channel's
+ * own).
+ */
+void domain_send(struct fare_domain *domain, const struct in6_addr *remote,
+		 struct control_message *message, uint16_t plane, uint16_t sub_port,
+		 uint16_t source_port);
 
 /* group.c */
 int group_create(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
-		 const struct fare_group_options *options, bool opener, unsigned qps_per_lane, unsigned n_lanes);
+		 const struct fare_group_options *options, bool opener, unsigned qps_per_lane,
+		 unsigned n_lanes);
 void group_destroy(struct fare_group *group);
 void group_step(struct fare_group *group);
 void group_on_control(struct fare_group *group, const struct control_message *message);
-void group_send(struct fare_group *group, struct control_message *message); /* over the next live plane in turn */
-bool group_stillborn(const struct fare_group *group); /* the application never heard of it, and need not */
+/* over the next live plane in turn */
+void group_send(struct fare_group *group, struct control_message *message);
+/* the application never heard of it, and need not */
+bool group_stillborn(const struct fare_group *group);
 bool group_busy(const struct fare_group *group);
 bool group_plane_usable(const struct fare_group *group, unsigned lane);
 void group_closed(struct fare_group *group, int status);
 void group_announce(struct fare_group *group); /* tells the application of it, once */
 void group_fill_open(const struct fare_group *group, struct control_message *message);
-/* The weights in force changed, or a lane came or went: schedules follow, unposted chunks are placed anew. */
+/*
+ * The weights in force changed, or a lane came or went: schedules follow, unposted chunks are
+ * placed anew.
+ */
 void group_reweight(struct fare_group *group);
 /* messages.c */
 void messages_step(struct fare_group *group);
 void messages_on_completion(struct fare_group *group, const struct qp_wc *wc);
 /* A lane's old QPs are gone at both ends: what waited for that may complete. */
 void messages_lane_confirmed(struct fare_group *group, unsigned lane);
-void messages_recall(struct fare_group *group, struct lane_qp *q); /* its unposted chunks, to be placed anew */
+/* its unposted chunks, to be placed anew */
+void messages_recall(struct fare_group *group, struct lane_qp *q);
 
 /* lane.c */
 void lane_step(struct fare_group *group, unsigned lane);
 void lane_on_control(struct fare_group *group, const struct control_message *message);
-void lane_kill(struct fare_group *group, unsigned lane); /* QPs to error, peer to be told */
+void lane_kill(struct fare_group *group, unsigned lane);    /* QPs to error, peer to be told */
 void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back */
 
 /* lane_qps.c */
@@ -268,8 +299,8 @@ bool lane_qps_exist(const struct lane *lane);
 int lane_qps_status(const struct fare_group *group, unsigned lane);
 uint32_t lane_qps_posted(const struct lane *lane);
 int lane_qps_create(struct fare_group *group, unsigned lane); /* all of them, or none and -errno */
-int lane_qps_connect(struct fare_group *group, unsigned lane, const struct control_qp *peer, const uint8_t (*addresses)[16],
-		     unsigned n_addresses);
+int lane_qps_connect(struct fare_group *group, unsigned lane, const struct control_qp *peer,
+		     const uint8_t (*addresses)[16], unsigned n_addresses);
 void lane_qps_follow_sub_ports(struct fare_group *group, unsigned lane);
 void lane_qps_kick(struct fare_group *group, unsigned lane);
 void lane_qps_destroy(struct fare_group *group, unsigned lane);
@@ -291,10 +322,15 @@ void ports_start(struct fare_group *group, unsigned lane);
 /* The ways that an up lane has; wide: and others. ports_send() asks. */
 void ports_start_own(struct fare_group *group, unsigned lane, bool wide);
 void ports_send(struct fare_group *group, unsigned lane);
-bool ports_learned(const struct fare_group *group, unsigned lane); /* enough is known to choose well */
+/* enough is known to choose well */
+bool ports_learned(const struct fare_group *group, unsigned lane);
 void ports_on_reply(struct fare_group *group, const struct control_message *message);
-/* The source port for QP i of a lane, so that the lane's QPs cover the remote sub-ports evenly; NULL: any will do. */
-struct candidate *ports_choose(struct fare_group *group, unsigned lane, unsigned i, uint16_t local_sub_port);
+/*
+ * The source port for QP i of a lane, so that the lane's QPs cover the remote sub-ports evenly;
+ * NULL: any will do.
+ */
+struct candidate *ports_choose(struct fare_group *group, unsigned lane, unsigned i,
+			       uint16_t local_sub_port);
 void ports_refuse(struct candidate *candidate); /* chosen, but somebody else has it */
 /* The i-th QP's local sub-port: round-robin over those that are up. */
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i);
@@ -302,7 +338,8 @@ uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, uns
 /* shown.c */
 void shown_create(struct fare_group *group);
 void shown_destroy(struct fare_group *group);
-void shown_lane(struct fare_group *group, unsigned lane); /* its state, or one of its QPs' sub-ports, changed */
+/* its state, or one of its QPs' sub-ports, changed */
+void shown_lane(struct fare_group *group, unsigned lane);
 void shown_posted(struct fare_group *group, unsigned lane);
 void shown_acked(struct fare_group *group, const struct lane_qp *q, uint32_t bytes);
 

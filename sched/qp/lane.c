@@ -1,5 +1,6 @@
 /*
- * lane.c - the life of a lane: learn ports, make QPs, shake hands, carry (rehash.c), die without a ghost, come back.
+ * lane.c - the life of a lane: learn ports, make QPs, shake hands, carry (rehash.c), die without a
+ * ghost, come back.
  *
  *            opener                                  acceptor
  *   DOWN -> LEARNING -> OPENING --LANE_OPEN-->   DOWN -> LEARNING
@@ -8,22 +9,25 @@
  *                       UP      --LANE_READY-->  UP
  *   any with QPs -> RESETTING --LANE_RESET--> (QPs to error) ; <-LANE_RESET_ACK-- ; -> DOWN
  *
- * Losing nothing, exactly: chunks of a dead lane are sent again elsewhere at once, but count as done only when
- * the lane's old QPs are in error here, drained here, and in error at the peer, which LANE_RESET_ACK (or the
- * peer's own LANE_RESET) says. Until then RESETTING holds, and no new epoch begins. The opener alone rebuilds.
+ * Losing nothing, exactly: chunks of a dead lane are sent again elsewhere at once, but count as
+ * done only when the lane's old QPs are in error here, drained here, and in error at the peer,
+ * which LANE_RESET_ACK (or the peer's own LANE_RESET) says. Until then RESETTING holds, and no new
+ * epoch begins. The opener alone rebuilds.
  *
- * Where a device changes a QP's state in its own time (provider.h, qp_status), nobody is told of a state before it
- * is reached: LANE_ACCEPT and LANE_READY wait for the connection, LANE_RESET and its ACK for the last byte placed.
+ * Where a device changes a QP's state in its own time (provider.h, qp_status), nobody is told of a
+ * state before it is reached: LANE_ACCEPT and LANE_READY wait for the connection, LANE_RESET and
+ * its ACK for the last byte placed.
  */
 #include "qp/internal.h"
 
 #include <string.h>
 
-#define RESEND_FIRST_NS	 UINT64_C(2000000)
-#define RESEND_MAX_NS	 UINT64_C(100000000)
-#define LEARN_RESEND_NS	 UINT64_C(5000000) /* doubling from round to round */
-#define LEARN_SENDS	 5	     /* rounds before going on with what came back: 155 ms */
-#define LEARN_SENDS_NONE 8	     /* rounds before a plane that answered nothing is given up: 1.3 s */
+#define RESEND_FIRST_NS UINT64_C(2000000)
+#define RESEND_MAX_NS	UINT64_C(100000000)
+#define LEARN_RESEND_NS UINT64_C(5000000) /* doubling from round to round */
+#define LEARN_SENDS	5		  /* rounds before going on with what came back: 155 ms */
+/* rounds before a plane that answered nothing is given up: 1.3 s */
+#define LEARN_SENDS_NONE 8
 #define GIVE_UP_NS	 UINT64_C(2000000000)
 #define BACKOFF_FIRST_NS UINT64_C(10000000)
 #define STABLE_NS	 UINT64_C(10000000000) /* up that long: the back-off starts afresh */
@@ -52,7 +56,7 @@ static uint64_t resend_after(const struct lane *lane)
 
 static void send_plain(struct fare_group *group, unsigned l, enum control_type type, uint32_t epoch)
 {
-	struct control_message m = { .type = type };
+	struct control_message m = {.type = type};
 
 	m.lane.lane = (uint16_t)l;
 	m.lane.epoch = epoch;
@@ -76,7 +80,7 @@ static void send_with_qps(struct fare_group *group, unsigned l, enum control_typ
 {
 	const struct qp_provider *provider = group->domain->provider;
 	struct lane *lane = &group->lanes[l];
-	struct control_message m = { .type = type };
+	struct control_message m = {.type = type};
 
 	m.lane.lane = (uint16_t)l;
 	m.lane.epoch = lane->epoch;
@@ -113,9 +117,12 @@ void lane_drained(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	/* a QP takes its completions with it: a notification that was placed, and acknowledged, must not be among them */
-	if (lane->state == LANE_RESETTING && lane->confirmed && lane_qps_posted(lane) == 0 && lane_qps_status(group, l) <= 0 &&
-	    group->domain->drained)
+	/*
+	 * a QP takes its completions with it: a notification that was placed, and acknowledged,
+	 * must not be among them
+	 */
+	if (lane->state == LANE_RESETTING && lane->confirmed && lane_qps_posted(lane) == 0 &&
+	    lane_qps_status(group, l) <= 0 && group->domain->drained)
 		to_down(group, l);
 }
 
@@ -168,8 +175,8 @@ static void learned(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 
 	if (lane_qps_create(group, l) ||
-	    (!group->opener &&
-	     lane_qps_connect(group, l, lane->peer_qps, lane->peer_addresses, lane->n_peer_addresses))) {
+	    (!group->opener && lane_qps_connect(group, l, lane->peer_qps, lane->peer_addresses,
+						lane->n_peer_addresses))) {
 		reset(group, l, true);
 		if (!group->opener)
 			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
@@ -255,7 +262,8 @@ void lane_step(struct fare_group *group, unsigned l)
 			return;
 		step_resetting(group, l);
 	}
-	if (s < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING || lane->state == LANE_OPENING)) {
+	if (s < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING ||
+		      lane->state == LANE_OPENING)) {
 		lane_kill(group, l);
 		return;
 	}
@@ -263,7 +271,8 @@ void lane_step(struct fare_group *group, unsigned l)
 		step_connecting(group, l);
 		return;
 	}
-	if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING && !group_plane_usable(group, l)) {
+	if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING &&
+	    !group_plane_usable(group, l)) {
 		lane_kill(group, l);
 		return;
 	}
@@ -292,7 +301,9 @@ void lane_step(struct fare_group *group, unsigned l)
 		}
 		if (s > 0)
 			return; /* not yet able to receive */
-		send_with_qps(group, l, lane->state == LANE_OPENING ? CONTROL_LANE_OPEN : CONTROL_LANE_ACCEPT);
+		send_with_qps(group, l,
+			      lane->state == LANE_OPENING ? CONTROL_LANE_OPEN
+							  : CONTROL_LANE_ACCEPT);
 		break;
 	case LANE_RESETTING:
 		if (!lane->confirmed)
@@ -314,14 +325,19 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 	if (group->opener || m->lane.n_qps != lane->n_qps || m->lane.epoch < lane->epoch)
 		return;
 	if (m->lane.epoch == lane->epoch) {
-		if ((lane->state == LANE_ACCEPTING || lane->state == LANE_UP) && lane_qps_status(group, l) == 0)
+		if ((lane->state == LANE_ACCEPTING || lane->state == LANE_UP) &&
+		    lane_qps_status(group, l) == 0)
 			send_with_qps(group, l, CONTROL_LANE_ACCEPT);
+		/* that epoch is over */
 		else if (lane->state == LANE_DOWN)
-			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch); /* that epoch is over */
+			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
 		return; /* learning: the answer comes */
 	}
 	if (lane->state == LANE_RESETTING || lane_qps_exist(lane)) {
-		/* a new epoch begins only after the opener saw the old one dead: our half goes, the next try finds us DOWN */
+		/*
+		 * a new epoch begins only after the opener saw the old one dead: our half goes, the
+		 * next try finds us DOWN
+		 */
 		if (lane->state == LANE_RESETTING)
 			lane->confirmed = true;
 		else
@@ -347,7 +363,8 @@ static void on_accept(struct fare_group *group, unsigned l, const struct control
 	if (!group->opener || m->lane.epoch != lane->epoch || m->lane.n_qps != lane->n_qps)
 		return;
 	if (lane->state == LANE_OPENING) {
-		if (lane_qps_connect(group, l, m->lane.qps, m->lane.addresses, m->lane.n_addresses)) {
+		if (lane_qps_connect(group, l, m->lane.qps, m->lane.addresses,
+				     m->lane.n_addresses)) {
 			lane_kill(group, l);
 			return;
 		}
@@ -364,8 +381,9 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 	struct lane *lane = &group->lanes[l];
 
 	if (m->lane.epoch >= lane->epoch) {
+		/* its LANE_OPEN, if still on its way, comes too late */
 		if (m->lane.epoch > lane->epoch && !group->opener)
-			lane->epoch = m->lane.epoch; /* its LANE_OPEN, if still on its way, comes too late */
+			lane->epoch = m->lane.epoch;
 		if (lane->state == LANE_RESETTING) {
 			lane->confirmed = true;
 			lane_drained(group, l);

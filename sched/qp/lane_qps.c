@@ -1,6 +1,6 @@
 /*
- * lane_qps.c - the QPs of a lane: made where there is life, from source ports that suit, connected, moved from a sub-port that
- * is down to one that is up. When, is lane.c's.
+ * lane_qps.c - the QPs of a lane: made where there is life, from source ports that suit, connected,
+ * moved from a sub-port that is down to one that is up. When, is lane.c's.
  */
 #include "qp/internal.h"
 
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACK_TIMEOUT 15 /* 134 ms: beyond the longest queue a shaped last hop builds up under incast */
+/* 134 ms: beyond the longest queue a shaped last hop builds up under incast */
+#define ACK_TIMEOUT 15
 #define RETRY_COUNT 7
 
 bool lane_qps_exist(const struct lane *lane)
@@ -61,14 +62,14 @@ void lane_qps_free(struct fare_group *group, unsigned l)
 }
 
 /*
- * From the port that suits QP i best. Two groups whose lanes learn at the same time choose alike: what the other has taken
- * meanwhile is passed over, and a random port is for when nothing is left.
+ * From the port that suits QP i best. Two groups whose lanes learn at the same time choose alike:
+ * what the other has taken meanwhile is passed over, and a random port is for when nothing is left.
  */
 static int create_qp(struct fare_group *group, unsigned l, unsigned i, struct qp_attr *attr)
 {
 	struct lane_qp *q = &group->lanes[l].qps[i];
-	bool choose = group->options.mode != FARE_MODE_KERNEL && group->options.mode != FARE_MODE_PACKET &&
-		      !group->options.random_ports;
+	bool choose = group->options.mode != FARE_MODE_KERNEL &&
+		      group->options.mode != FARE_MODE_PACKET && !group->options.random_ports;
 	struct candidate *known;
 	int err;
 
@@ -87,19 +88,25 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 {
 	const struct qp_provider *provider = group->domain->provider;
 	struct lane *lane = &group->lanes[l];
-	bool kernel = group->options.mode == FARE_MODE_KERNEL, packet = group->options.mode == FARE_MODE_PACKET;
-	uint16_t notifications = ring_receives(group->options.max_messages, group->n_lanes * lane->n_qps);
+	bool kernel = group->options.mode == FARE_MODE_KERNEL,
+	     packet = group->options.mode == FARE_MODE_PACKET;
+	uint16_t notifications =
+		ring_receives(group->options.max_messages, group->n_lanes * lane->n_qps);
 	int err;
 
 	lane->posted_bytes = 0;
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		struct lane_qp *q = &lane->qps[i];
-		struct qp_attr attr = { .plane = kernel ? QP_ANY_PLANE : (uint16_t)l, .timeout = ACK_TIMEOUT,
-					.retry_cnt = RETRY_COUNT, .order_free = packet,
-					.notifications = notifications, .window_bytes = group->qp_window_bytes,
-					.context = q };
+		struct qp_attr attr = {.plane = kernel ? QP_ANY_PLANE : (uint16_t)l,
+				       .timeout = ACK_TIMEOUT,
+				       .retry_cnt = RETRY_COUNT,
+				       .order_free = packet,
+				       .notifications = notifications,
+				       .window_bytes = group->qp_window_bytes,
+				       .context = q};
 
-		q->home = q->sub_port = attr.sub_port = kernel ? 0 : ports_local_sub_port(group, l, i);
+		q->home = q->sub_port = attr.sub_port =
+			kernel ? 0 : ports_local_sub_port(group, l, i);
 		err = create_qp(group, l, i, &attr);
 		lane->n_ways = 0;
 		if (!err && packet)
@@ -115,21 +122,23 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 		q->posted = 0;
 		q->posted_bytes = 0;
 		q->sprayed_bytes = 0;
-		q->pending = (struct chunk_list){ NO_CHUNK, NO_CHUNK, 0 };
+		q->pending = (struct chunk_list){NO_CHUNK, NO_CHUNK, 0};
 	}
 	return 0;
 }
 
 int lane_qps_connect(struct fare_group *group, unsigned l, const struct control_qp *peer,
-		       const uint8_t (*addresses)[16], unsigned n_addresses)
+		     const uint8_t (*addresses)[16], unsigned n_addresses)
 {
 	struct lane *lane = &group->lanes[l];
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < lane->n_qps; i++) {
-		struct qp_remote remote = { .address = group->peer, .qpn = peer[i].qpn, .psn = peer[i].psn,
-					    .sub_port = peer[i].sub_port,
-					    .order_free = group->options.mode == FARE_MODE_PACKET };
+		struct qp_remote remote = {.address = group->peer,
+					   .qpn = peer[i].qpn,
+					   .psn = peer[i].psn,
+					   .sub_port = peer[i].sub_port,
+					   .order_free = group->options.mode == FARE_MODE_PACKET};
 
 		if (peer[i].sub_port < n_addresses)
 			memcpy(&remote.device, addresses[peer[i].sub_port], sizeof(remote.device));
@@ -138,7 +147,10 @@ int lane_qps_connect(struct fare_group *group, unsigned l, const struct control_
 	return err;
 }
 
-/* A live sub-port carries none of the lane's QPs although there are enough: it was down when they were made. */
+/*
+ * A live sub-port carries none of the lane's QPs although there are enough: it was down when they
+ * were made.
+ */
 static bool uneven(const struct lane *lane, uint32_t live)
 {
 	uint32_t homes = 0;
@@ -182,7 +194,10 @@ void lane_qps_follow_sub_ports(struct fare_group *group, unsigned l)
 		stuck |= err == -EOPNOTSUPP;
 	}
 	shown_lane(group, l);
-	/* a QP cannot leave its device: new ones are made where there is life, while other planes carry */
+	/*
+	 * a QP cannot leave its device: new ones are made where there is life, while other planes
+	 * carry
+	 */
 	if (stuck)
 		lane_kill(group, l);
 }

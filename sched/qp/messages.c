@@ -1,12 +1,14 @@
 /*
- * messages.c - messages over lanes: cut into chunks, placed by the mode in force, completed exactly once.
+ * messages.c - messages over lanes: cut into chunks, placed by the mode in force, completed exactly
+ * once.
  *
- * Life of a message: queued by fare_group_write(); cut into chunks; each chunk is assigned to a QP (connection
- * table, spray schedule, or round-robin in kernel mode), waits in that QP's short pending list, is posted, and
- * comes back acknowledged or flushed. Flushed chunks go to `replay` and are placed again before anything new;
- * their message remembers the lane as a ghost until the lane's old QPs are known to be gone at both ends. When
- * all bytes are acknowledged and no ghost is left, the notification (RDMA WRITE with immediate of a 32-byte
- * record, immediate = low bits of its sequence number) is posted if asked for; then the message completes.
+ * Life of a message: queued by fare_group_write(); cut into chunks; each chunk is assigned to a QP
+ * (connection table, spray schedule, or round-robin in kernel mode), waits in that QP's short
+ * pending list, is posted, and comes back acknowledged or flushed. Flushed chunks go to `replay`
+ * and are placed again before anything new; their message remembers the lane as a ghost until the
+ * lane's old QPs are known to be gone at both ends. When all bytes are acknowledged and no ghost is
+ * left, the notification (RDMA WRITE with immediate of a 32-byte record, immediate = low bits of
+ * its sequence number) is posted if asked for; then the message completes.
  *
  * The receiver de-duplicates notifications by sequence number: one may be replayed, too.
  */
@@ -117,7 +119,8 @@ static bool choose_flow(struct fare_group *group, struct chunk *c)
 /* How many parts of the schedule's unit, a whole chunk, this one is. */
 static unsigned parts_of(const struct fare_group *group, const struct chunk *c)
 {
-	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + group->options.chunk_bytes - 1) / group->options.chunk_bytes;
+	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + group->options.chunk_bytes - 1) /
+			 group->options.chunk_bytes;
 
 	return parts < 1 ? 1 : parts > SPRAY_FLY_UNIT ? SPRAY_FLY_UNIT : (unsigned)parts;
 }
@@ -172,7 +175,8 @@ static bool choose(struct fare_group *group, struct chunk *c)
 
 		for (unsigned l = 0; l < group->n_lanes; l++)
 			for (unsigned i = 0; group->weights.w[l] && i < group->lanes[l].n_qps; i++)
-				if (!best || group->lanes[l].qps[i].posted_bytes < best->posted_bytes)
+				if (!best ||
+				    group->lanes[l].qps[i].posted_bytes < best->posted_bytes)
 					best = &group->lanes[l].qps[i];
 		if (!best)
 			return false;
@@ -182,7 +186,8 @@ static bool choose(struct fare_group *group, struct chunk *c)
 	}
 	if (group->options.mode == FARE_MODE_FLOW)
 		return choose_flow(group, c);
-	return group->options.mode == FARE_MODE_KERNEL ? choose_kernel(group, c) : choose_spray(group, c);
+	return group->options.mode == FARE_MODE_KERNEL ? choose_kernel(group, c)
+						       : choose_spray(group, c);
 }
 
 /* Where a message's record lies in the ring, here and at the peer. */
@@ -195,7 +200,7 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 {
 	struct chunk *c = &group->chunks[i];
 	struct message *m = &group->messages[c->message];
-	struct qp_write w = { .wr_id = i };
+	struct qp_write w = {.wr_id = i};
 
 	if (c->notify) {
 		size_t at = record_at(group, m);
@@ -217,7 +222,10 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	return group->domain->provider->post_write(q->qp, &w);
 }
 
-/* The peer has no such region, or we have not: its message fails, alone; but without its ring a group is none. */
+/*
+ * The peer has no such region, or we have not: its message fails, alone; but without its ring a
+ * group is none.
+ */
 static void refuse_chunk(struct fare_group *group, struct lane_qp *q, int status)
 {
 	uint32_t i = list_take(group, &q->pending);
@@ -232,23 +240,31 @@ static void refuse_chunk(struct fare_group *group, struct lane_qp *q, int status
 static void queue_notification(struct fare_group *group, struct message *m)
 {
 	uint32_t i = chunk_alloc(group);
-	const struct ring_record record = { .seq = m->notify_seq, .bytes = m->write.length, .tag = m->write.tag,
-					    .is_void = m->status != 0 };
+	const struct ring_record record = {.seq = m->notify_seq,
+					   .bytes = m->write.length,
+					   .tag = m->write.tag,
+					   .is_void = m->status != 0};
 
 	if (i == NO_CHUNK)
 		return; /* tried again by group_step() */
 	m->notifying = true;
 	m->open_chunks++;
 	ring_fill(group->tx_records + record_at(group, m), &record);
-	group->chunks[i] = (struct chunk){ .next = NO_CHUNK, .lane = UINT16_MAX, .flow = UINT64_MAX, .notify = true,
-					   .message = (uint32_t)(m - group->messages), .length = RING_RECORD_BYTES };
+	group->chunks[i] = (struct chunk){.next = NO_CHUNK,
+					  .lane = UINT16_MAX,
+					  .flow = UINT64_MAX,
+					  .notify = true,
+					  .message = (uint32_t)(m - group->messages),
+					  .length = RING_RECORD_BYTES};
 	list_prepend(group, &group->replay, i);
 }
 
 static void message_advance(struct fare_group *group, struct message *m)
 {
-	struct fare_event e = { .kind = FARE_EVENT_COMPLETED, .group = group, .context = m->write.context,
-				.status = m->status };
+	struct fare_event e = {.kind = FARE_EVENT_COMPLETED,
+			       .group = group,
+			       .context = m->write.context,
+			       .status = m->status};
 
 	if (m->late)
 		e.kind = FARE_EVENT_RELEASED;
@@ -292,10 +308,14 @@ static bool wanted(const struct fare_group *group, uint32_t i)
 static bool has_room(const struct fare_group *group, const struct lane_qp *q)
 {
 	return group->chunks[q->pending.head].notify ||
-	       (q->posted_bytes < group->qp_room_bytes && group->lanes[q->lane].posted_bytes < group->lane_room_bytes);
+	       (q->posted_bytes < group->qp_room_bytes &&
+		group->lanes[q->lane].posted_bytes < group->lane_room_bytes);
 }
 
-/* Posts the QP's next chunk. False: it has none, there is no room, or the provider does not take it now. */
+/*
+ * Posts the QP's next chunk. False: it has none, there is no room, or the provider does not take it
+ * now.
+ */
 static bool post_next(struct fare_group *group, struct lane_qp *q)
 {
 	while (q->pending.n && has_room(group, q)) {
@@ -311,8 +331,11 @@ static bool post_next(struct fare_group *group, struct lane_qp *q)
 			refuse_chunk(group, q, err);
 			continue;
 		}
+		/*
+		 * full, asking, or no longer connected: lane_step() or messages_step() sees to it
+		 */
 		if (err)
-			return false; /* full, asking, or no longer connected: lane_step() or messages_step() sees to it */
+			return false;
 		list_take(group, &q->pending);
 		q->posted++;
 		q->posted_bytes += group->chunks[i].length;
@@ -354,14 +377,15 @@ static bool assign(struct fare_group *group, uint32_t i)
 }
 
 /*
- * Length of the chunk that begins at m->assigned. A message is cut into as few chunks as the unit allows, all of
- * the same number of packets or one more: a short tail would count as a whole unit with the schedule and starve
- * whichever planes it always falls on.
+ * Length of the chunk that begins at m->assigned. A message is cut into as few chunks as the unit
+ * allows, all of the same number of packets or one more: a short tail would count as a whole unit
+ * with the schedule and starve whichever planes it always falls on.
  */
 static uint32_t cut_length(const struct fare_group *group, const struct message *m)
 {
 	uint64_t mtu = group->domain->attr.path_mtu, left = m->write.length - m->assigned;
-	uint64_t packets = (m->write.length + mtu - 1) / mtu, unit = group->options.chunk_bytes / mtu;
+	uint64_t packets = (m->write.length + mtu - 1) / mtu,
+		 unit = group->options.chunk_bytes / mtu;
 	uint64_t chunks, end;
 
 	unit = unit ? unit : 1;
@@ -384,9 +408,12 @@ static uint32_t cut_next(struct fare_group *group)
 		i = chunk_alloc(group);
 		if (i == NO_CHUNK)
 			return NO_CHUNK;
-		group->chunks[i] = (struct chunk){ .next = NO_CHUNK, .lane = UINT16_MAX, .flow = UINT64_MAX,
-						   .message = (uint32_t)(m - group->messages),
-						   .offset = m->assigned, .length = cut_length(group, m) };
+		group->chunks[i] = (struct chunk){.next = NO_CHUNK,
+						  .lane = UINT16_MAX,
+						  .flow = UINT64_MAX,
+						  .message = (uint32_t)(m - group->messages),
+						  .offset = m->assigned,
+						  .length = cut_length(group, m)};
 		m->assigned += group->chunks[i].length;
 		m->n_cut++;
 		m->open_chunks++;
@@ -419,7 +446,7 @@ static void pump(struct fare_group *group)
 
 static void deliver(struct fare_group *group, uint32_t imm)
 {
-	struct fare_event e = { .kind = FARE_EVENT_RECEIVED, .group = group };
+	struct fare_event e = {.kind = FARE_EVENT_RECEIVED, .group = group};
 	struct ring_record record;
 
 	if (group->state != GROUP_OPEN)
@@ -454,7 +481,10 @@ static void on_placed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	chunk_done(group, i);
 }
 
-/* Not known to be placed: again, elsewhere; and the message waits until this attempt cannot land any more. */
+/*
+ * Not known to be placed: again, elsewhere; and the message waits until this attempt cannot land
+ * any more.
+ */
 static void on_flushed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 {
 	struct lane *lane = &group->lanes[q->lane];
@@ -520,11 +550,16 @@ void messages_lane_confirmed(struct fare_group *group, unsigned lane)
 	}
 }
 
-/* Says that a message is late; what is out of it is awaited as if it had failed, then its memory is free. */
+/*
+ * Says that a message is late; what is out of it is awaited as if it had failed, then its memory is
+ * free.
+ */
 static void expire(struct fare_group *group, struct message *m)
 {
-	struct fare_event e = { .kind = FARE_EVENT_COMPLETED, .group = group, .context = m->write.context,
-				.status = -ETIMEDOUT };
+	struct fare_event e = {.kind = FARE_EVENT_COMPLETED,
+			       .group = group,
+			       .context = m->write.context,
+			       .status = -ETIMEDOUT};
 
 	m->late = true;
 	m->status = -ETIMEDOUT;
@@ -537,12 +572,16 @@ static void check_deadlines(struct fare_group *group)
 	for (uint32_t i = 0; i < group->options.max_messages; i++) {
 		struct message *m = &group->messages[i];
 
-		if (m->in_use && m->write.deadline_ns && !m->late && group->domain->now_ns >= m->write.deadline_ns)
+		if (m->in_use && m->write.deadline_ns && !m->late &&
+		    group->domain->now_ns >= m->write.deadline_ns)
 			expire(group, m);
 	}
 }
 
-/* Gives every message its due: a notification without a free chunk, chunks without room, an end that came at once. */
+/*
+ * Gives every message its due: a notification without a free chunk, chunks without room, an end
+ * that came at once.
+ */
 void messages_step(struct fare_group *group)
 {
 	for (uint32_t i = 0; group->n_messages && i < group->options.max_messages; i++) {
@@ -567,18 +606,27 @@ int fare_group_write(struct fare_group *group, const struct fare_write *write)
 	if (group->state == GROUP_CLOSED)
 		return -ENOTCONN;
 	if (write->length &&
-	    (!write->data || !write->mr || !domain_mr_holds(group->domain, write->mr, write->data, write->length)))
+	    (!write->data || !write->mr ||
+	     !domain_mr_holds(group->domain, write->mr, write->data, write->length)))
 		return -EINVAL;
-	/* in use by the message max_messages ago: numbers stay within the window that the peer checks */
+	/*
+	 * in use by the message max_messages ago: numbers stay within the window that the peer
+	 * checks
+	 */
 	if (m->in_use)
 		return -ENOBUFS;
-	*m = (struct message){ .in_use = true, .write = *write, .lkey = write->length ? domain_mr_lkey(write->mr) : 0 };
+	*m = (struct message){.in_use = true,
+			      .write = *write,
+			      .lkey = write->length ? domain_mr_lkey(write->mr) : 0};
 	group->next_seq++;
 	if (write->flags & FARE_WRITE_NOTIFY)
 		m->notify_seq = group->next_notify_seq++;
 	group->n_messages++;
 	group->n_deadlines += write->deadline_ns != 0;
-	/* what is at an end at once (nothing to place, or refused when posted) keeps its place until the next poll */
+	/*
+	 * what is at an end at once (nothing to place, or refused when posted) keeps its place
+	 * until the next poll
+	 */
 	group->writing = true;
 	if (write->length == 0)
 		message_advance(group, m);
@@ -587,4 +635,3 @@ int fare_group_write(struct fare_group *group, const struct fare_write *write)
 	group->writing = false;
 	return 0;
 }
-

@@ -1,12 +1,15 @@
 /*
- * ports.c - which UDP source port leads to which remote sub-port (DESIGN: entropy, the far half of the path).
+ * ports.c - which UDP source port leads to which remote sub-port (DESIGN: entropy, the far half of
+ * the path).
  *
- * The leaf hashes (addresses, ports) over its links to the peer. Candidate source ports are those that the daemon's
- * probes have learned (fare_pair_ports); where they are not enough for all of a lane's QPs, random ones. Before the QPs
- * are made, echoes go out from the candidates over each live local sub-port; the peer says on which of its sub-ports
- * each arrived. QP ports are then chosen so that the lane covers the remote sub-ports evenly. An echo that comes back
- * also proves that the plane carries packets both ways: a lane is not built on a plane that answers nothing. So with
- * known ports one answer is enough, and what an answer says counts for more than what was learned before.
+ * The leaf hashes (addresses, ports) over its links to the peer. Candidate source ports are those
+ * that the daemon's probes have learned (fare_pair_ports); where they are not enough for all of a
+ * lane's QPs, random ones. Before the QPs are made, echoes go out from the candidates over each
+ * live local sub-port; the peer says on which of its sub-ports each arrived. QP ports are then
+ * chosen so that the lane covers the remote sub-ports evenly. An echo that comes back also proves
+ * that the plane carries packets both ways: a lane is not built on a plane that answers nothing. So
+ * with known ports one answer is enough, and what an answer says counts for more than what was
+ * learned before.
  *
  * Once the lane is up, rehash.c asks again in the same way, for its own ports first.
  */
@@ -14,8 +17,8 @@
 
 #include <string.h>
 
-#define PORT_FIRST 49152u /* RoCEv2 source ports: annex A17, 17.9.2 */
-#define PORT_COUNT 16384u
+#define PORT_FIRST		49152u /* RoCEv2 source ports: annex A17, 17.9.2 */
+#define PORT_COUNT		16384u
 #define CANDIDATES_PER_SUB_PORT 8u
 
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i)
@@ -62,13 +65,14 @@ static int remotes_of(const struct learning *learning, int *remotes)
 }
 
 /*
- * The candidate for QP i: of those that leave by its local sub-port, one to the remote sub-port that has the fewest QPs so
- * far; among equals diagonally, so that (local, remote) pairs are even, too. NULL: none is left.
+ * The candidate for QP i: of those that leave by its local sub-port, one to the remote sub-port
+ * that has the fewest QPs so far; among equals diagonally, so that (local, remote) pairs are even,
+ * too. NULL: none is left.
  */
 static struct candidate *take(struct learning *learning, unsigned i, uint16_t local, unsigned live)
 {
 	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
-	unsigned load[FARE_MAX_SUB_PORTS] = { 0 }, rank[FARE_MAX_SUB_PORTS] = { 0 };
+	unsigned load[FARE_MAX_SUB_PORTS] = {0}, rank[FARE_MAX_SUB_PORTS] = {0};
 	struct candidate *best = NULL;
 
 	for (int r = 0; r < n; r++)
@@ -90,16 +94,20 @@ static struct candidate *take(struct learning *learning, unsigned i, uint16_t lo
 	return best;
 }
 
-/* Whether what is known would give every QP a port, and every remote sub-port as many QPs as any other, or one more. */
+/*
+ * Whether what is known would give every QP a port, and every remote sub-port as many QPs as any
+ * other, or one more.
+ */
 static bool covers(const struct fare_group *group, unsigned l)
 {
 	struct learning trial = group->lanes[l].learning;
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	unsigned load[FARE_MAX_SUB_PORTS] = { 0 }, least = UINT32_MAX, most = 0;
+	unsigned load[FARE_MAX_SUB_PORTS] = {0}, least = UINT32_MAX, most = 0;
 	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(&trial, remotes);
 
 	for (unsigned i = 0; i < group->lanes[l].n_ports; i++) {
-		const struct candidate *c = live ? take(&trial, i, ports_local_sub_port(group, l, i), live) : NULL;
+		const struct candidate *c =
+			live ? take(&trial, i, ports_local_sub_port(group, l, i), live) : NULL;
 
 		if (!c)
 			return false;
@@ -114,8 +122,8 @@ static bool covers(const struct fare_group *group, unsigned l)
 
 static void add(struct learning *learning, uint16_t port, uint16_t local, int16_t remote)
 {
-	learning->candidates[learning->n++] = (struct candidate){ .port = port, .local_sub_port = local,
-								   .remote_sub_port = remote };
+	learning->candidates[learning->n++] = (struct candidate){
+		.port = port, .local_sub_port = local, .remote_sub_port = remote};
 }
 
 static void add_own(struct fare_group *group, unsigned l)
@@ -143,7 +151,8 @@ static void add_known(struct fare_group *group, unsigned l)
 	for (int i = 0; i < n; i++)
 		if (group->paths.path[l].live_sub_ports >> known[i].local_sub_port & 1 &&
 		    !port_taken(group, known[i].port))
-			add(learning, known[i].port, known[i].local_sub_port, known[i].remote_sub_port);
+			add(learning, known[i].port, known[i].local_sub_port,
+			    known[i].remote_sub_port);
 }
 
 static void add_random(struct fare_group *group, unsigned l)
@@ -151,10 +160,12 @@ static void add_random(struct fare_group *group, unsigned l)
 	struct learning *learning = &group->lanes[l].learning;
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
 	unsigned per_qp = live ? (group->lanes[l].n_ports + live - 1) / live : 0;
-	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp, base = learning->n, room = MAX_CANDIDATES - base;
+	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp, base = learning->n,
+		 room = MAX_CANDIDATES - base;
 
 	for (unsigned s = 0; s < live; s++) {
-		for (unsigned k = 0; k < wanted && learning->n < base + room / live * (s + 1); k++) {
+		for (unsigned k = 0; k < wanted && learning->n < base + room / live * (s + 1);
+		     k++) {
 			uint16_t port = (uint16_t)(PORT_FIRST + domain_random() % PORT_COUNT);
 
 			if (!port_taken(group, port))
@@ -191,8 +202,9 @@ void ports_start_own(struct fare_group *group, unsigned l, bool wide)
 void ports_send(struct fare_group *group, unsigned l)
 {
 	struct learning *learning = &group->lanes[l].learning;
-	struct control_message m = { .type = CONTROL_ECHO, .source_group = group->id,
-				     .destination = group->peer_incarnation };
+	struct control_message m = {.type = CONTROL_ECHO,
+				    .source_group = group->id,
+				    .destination = group->peer_incarnation};
 
 	for (unsigned i = 0; i < learning->n; i++) {
 		struct candidate *c = &learning->candidates[i];
@@ -201,7 +213,8 @@ void ports_send(struct fare_group *group, unsigned l)
 			continue;
 		m.echo.nonce = learning->nonce;
 		m.echo.candidate = (uint16_t)i;
-		domain_send(group->domain, &group->peer, &m, (uint16_t)l, c->local_sub_port, c->port);
+		domain_send(group->domain, &group->peer, &m, (uint16_t)l, c->local_sub_port,
+			    c->port);
 	}
 	learning->sends++;
 }
@@ -212,9 +225,13 @@ void ports_on_reply(struct fare_group *group, const struct control_message *m)
 		struct learning *learning = &group->lanes[l].learning;
 		struct candidate *c = &learning->candidates[m->echo.candidate % MAX_CANDIDATES];
 
-		if (!learning->nonce || learning->nonce != m->echo.nonce || m->echo.candidate >= learning->n)
+		if (!learning->nonce || learning->nonce != m->echo.nonce ||
+		    m->echo.candidate >= learning->n)
 			continue;
-		/* the echo of one plane must have arrived on that plane of the peer, or the planes are miswired */
+		/*
+		 * the echo of one plane must have arrived on that plane of the peer, or the planes
+		 * are miswired
+		 */
 		if (m->echo.plane != l || m->echo.sub_port >= FARE_MAX_SUB_PORTS || c->answered)
 			return;
 		c->answered = true;
@@ -224,7 +241,8 @@ void ports_on_reply(struct fare_group *group, const struct control_message *m)
 	}
 }
 
-struct candidate *ports_choose(struct fare_group *group, unsigned l, unsigned i, uint16_t local_sub_port)
+struct candidate *ports_choose(struct fare_group *group, unsigned l, unsigned i,
+			       uint16_t local_sub_port)
 {
 	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
 
@@ -244,6 +262,9 @@ bool ports_learned(const struct fare_group *group, unsigned l)
 
 	if (learning->replies == learning->n)
 		return learning->n > 0;
-	/* with replies outstanding a remote sub-port may still show itself: trust half of them to have met all */
+	/*
+	 * with replies outstanding a remote sub-port may still show itself: trust half of them to
+	 * have met all
+	 */
 	return learning->replies >= (learning->known ? 1 : learning->n / 2) && covers(group, l);
 }

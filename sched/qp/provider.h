@@ -1,9 +1,10 @@
 /*
  * provider.h - the small operations table between the QP group and what carries bytes.
  *
- * Two providers stand behind it: verbs (libibverbs on a real RoCE NIC) and soft (RoCEv2 over UDP sockets).
- * Shapes follow the InfiniBand verbs: a queue pair goes RESET -> (connect) -> RTS -> ERR; work requests
- * complete in order per QP; a QP in ERR flushes what is outstanding and places nothing that arrives later.
+ * Two providers stand behind it: verbs (libibverbs on a real RoCE NIC) and soft (RoCEv2 over UDP
+ * sockets). Shapes follow the InfiniBand verbs: a queue pair goes RESET -> (connect) -> RTS -> ERR;
+ * work requests complete in order per QP; a QP in ERR flushes what is outstanding and places
+ * nothing that arrives later.
  *
  * Thread: everything on one endpoint is called from one thread.
  */
@@ -32,33 +33,39 @@ struct qp_mr {
 #define QP_ACCESS_REMOTE_WRITE 1u
 #define QP_ACCESS_REMOTE_READ  2u
 
-#define QP_MAX_READS 4 /* requests for remote memory that one QP has under way: every device can serve as many */
+/* requests for remote memory that one QP has under way: every device can serve as many */
+#define QP_MAX_READS 4
 
 struct qp_attr {
-	uint16_t plane;	   /* or QP_ANY_PLANE: socket not bound to a device */
-	uint16_t sub_port; /* ignored with QP_ANY_PLANE */
+	uint16_t plane;		  /* or QP_ANY_PLANE: socket not bound to a device */
+	uint16_t sub_port;	  /* ignored with QP_ANY_PLANE */
 	uint16_t udp_source_port; /* 49152..65535 (RoCEv2 annex A17.9.2); 0: a random free one */
 	uint8_t timeout;   /* local ACK timeout: 4.096 us x 2^timeout, 0 = none (IBTA 9.7.6.1.3) */
 	uint8_t retry_cnt; /* 0..7 */
-	uint8_t rnr_limit; /* receiver-not-ready answers in a row that end the QP, 1..7; 0: none do, it waits */
+	/* receiver-not-ready answers in a row that end the QP, 1..7; 0: none do, it waits */
+	uint8_t rnr_limit;
 	/*
-	 * Receives that may be posted, up to QP_MAX_RECEIVES. SEND and WRITE with immediate take one each, and wait
-	 * (receiver not ready) while there is none. 0: the provider itself keeps receives of zero bytes posted, so that
-	 * immediates arrive as long as completions are polled, and a SEND that carries bytes is refused.
+	 * Receives that may be posted, up to QP_MAX_RECEIVES. SEND and WRITE with immediate take
+	 * one each, and wait (receiver not ready) while there is none. 0: the provider itself keeps
+	 * receives of zero bytes posted, so that immediates arrive as long as completions are
+	 * polled, and a SEND that carries bytes is refused.
 	 */
 	uint16_t receives;
 	/*
-	 * How many those are where a device takes them by itself (0: 256). They are posted again once poll has found
-	 * nothing on any QP: so no more immediates than that arrive between two times that it did.
+	 * How many those are where a device takes them by itself (0: 256). They are posted again
+	 * once poll has found nothing on any QP: so no more immediates than that arrive between two
+	 * times that it did.
 	 */
 	uint16_t notifications;
 	/*
-	 * Packets may overtake each other: each is placed as it comes, and the QP may leave by several ports (qp_spread). Only
-	 * WRITEs. -EOPNOTSUPP where the provider has none such; the other end must have agreed (qp_remote.order_free).
+	 * Packets may overtake each other: each is placed as it comes, and the QP may leave by
+	 * several ports (qp_spread). Only WRITEs. -EOPNOTSUPP where the provider has none such; the
+	 * other end must have agreed (qp_remote.order_free).
 	 */
 	bool order_free;
-	uint32_t window_bytes; /* unacknowledged payload kept on the wire; 0: the provider's default */
-	void *context;	   /* comes back in struct qp_wc */
+	/* unacknowledged payload kept on the wire; 0: the provider's default */
+	uint32_t window_bytes;
+	void *context; /* comes back in struct qp_wc */
 };
 
 /* What the other end needs; exchanged by the group's handshake. */
@@ -81,7 +88,8 @@ struct qp_path {
 };
 
 enum qp_wr_flags {
-	QP_WR_IMM = 1 << 0, /* with immediate; after a WRITE it raises a receive completion at the other end */
+	/* with immediate; after a WRITE it raises a receive completion at the other end */
+	QP_WR_IMM = 1 << 0,
 };
 
 /* One RDMA WRITE. data stays the caller's and must not change until completion. length may be 0. */
@@ -92,7 +100,7 @@ struct qp_write {
 	uint32_t length; /* bytes, 0..2^31 */
 	uint64_t remote_addr;
 	uint32_t rkey;
-	uint32_t imm; /* host order; sent big-endian */
+	uint32_t imm;	/* host order; sent big-endian */
 	unsigned flags; /* enum qp_wr_flags */
 };
 
@@ -106,7 +114,10 @@ struct qp_send {
 	unsigned flags;
 };
 
-/* One RDMA READ: length bytes at remote_addr come to data. What data holds before completion is undefined. */
+/*
+ * One RDMA READ: length bytes at remote_addr come to data. What data holds before completion is
+ * undefined.
+ */
 struct qp_read {
 	uint64_t wr_id;
 	void *data;
@@ -141,9 +152,11 @@ enum qp_wc_status {
 struct qp_wc {
 	struct qp *qp;
 	void *context; /* qp_attr.context */
-	uint64_t wr_id;	/* of what was posted; 0 for a receive that the provider itself had posted */
+	/* of what was posted; 0 for a receive that the provider itself had posted */
+	uint64_t wr_id;
 	enum qp_wc_status status;
-	bool is_receive; /* a SEND or a WRITE with immediate has arrived; or a posted receive ended without */
+	/* a SEND or a WRITE with immediate has arrived; or a posted receive ended without */
+	bool is_receive;
 	bool has_imm;
 	uint32_t imm;
 	uint32_t byte_len; /* payload of that message */
@@ -153,9 +166,14 @@ struct qp_wc {
 #define QP_CONTROL_MAX 1024 /* bytes of payload */
 struct qp_control {
 	struct in6_addr remote; /* sender or destination */
-	uint16_t plane;	  /* tx: which plane to use, or QP_ANY_PLANE; rx: where it arrived (or QP_ANY_PLANE if unknown) */
+	/*
+	 * tx: which plane to use, or QP_ANY_PLANE; rx: where it arrived (or QP_ANY_PLANE if
+	 * unknown)
+	 */
+	uint16_t plane;
 	uint16_t sub_port;
-	uint16_t udp_source_port; /* tx: source port to use, 0: the channel's own; rx: the sender's */
+	/* tx: source port to use, 0: the channel's own; rx: the sender's */
+	uint16_t udp_source_port;
 	const void *data;
 	size_t length;
 };
@@ -166,7 +184,8 @@ struct qp_endpoint_attr {
 	uint16_t n_sub_ports[FARE_MAX_PLANES];
 	char dev[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS][FARE_DEV_NAME_MAX];
 	uint32_t path_mtu; /* payload bytes a packet: 256, 512, 1024, 2048 or 4096 */
-	bool device_peers; /* soft: peers may be RDMA devices, whose IPv4 ids a socket cannot foretell (roce_icrc.h) */
+	/* soft: peers may be RDMA devices, whose IPv4 ids a socket cannot foretell (roce_icrc.h) */
+	bool device_peers;
 	/* a control datagram arrived; control and its data are borrowed for the call */
 	void (*on_control)(void *arg, const struct qp_control *control);
 	void *arg;
@@ -181,64 +200,88 @@ struct qp_stats {
 struct qp_provider {
 	const char *name;
 	/*
-	 * A leaf sees no difference between a control datagram and a QP's packets from the same sub-port and source port:
-	 * echoes tell where a QP's port leads.
+	 * A leaf sees no difference between a control datagram and a QP's packets from the same
+	 * sub-port and source port: echoes tell where a QP's port leads.
 	 */
 	bool echoes_tell_ports;
 	/* 0 or -errno. *out NULL on error. attr is copied. */
 	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
-	/* A descriptor that polls readable when progress is due (sockets and timers). Owned by ep. */
+	/*
+	 * A descriptor that polls readable when progress is due (sockets and timers). Owned by ep.
+	 */
 	int (*endpoint_fd)(struct qp_endpoint *ep);
-	/* Does what is due, never blocks. > 0 if anything happened, 0 if not, -errno if the endpoint is broken. */
+	/*
+	 * Does what is due, never blocks. > 0 if anything happened, 0 if not, -errno if the
+	 * endpoint is broken.
+	 */
 	int (*endpoint_progress)(struct qp_endpoint *ep);
 	void (*endpoint_stats)(struct qp_endpoint *ep, struct qp_stats *out);
-	/* The address that a sub-port's device has of its own. 0 or -errno (none now). NULL: all use attr.address. */
-	int (*sub_port_address)(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port, struct in6_addr *out);
+	/*
+	 * The address that a sub-port's device has of its own. 0 or -errno (none now). NULL: all
+	 * use attr.address.
+	 */
+	int (*sub_port_address)(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
+				struct in6_addr *out);
 
-	int (*mr_register)(struct qp_endpoint *ep, void *addr, size_t length, unsigned access, struct qp_mr *out);
+	int (*mr_register)(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
+			   struct qp_mr *out);
 	int (*mr_deregister)(struct qp_endpoint *ep, const struct qp_mr *mr);
 
 	int (*qp_create)(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
 	uint32_t (*qp_num)(const struct qp *qp);
 	uint32_t (*qp_psn)(const struct qp *qp); /* first PSN this end will send, random */
 	uint16_t (*qp_source_port)(const struct qp *qp);
-	/* RESET -> RTS, or on its way: qp_status. -EPROTONOSUPPORT: one end is order-free and the other is not; a standard
-	 * responder would answer the first packet out of order with a sequence error, and drop what follows. */
+	/*
+	 * RESET -> RTS, or on its way: qp_status. -EPROTONOSUPPORT: one end is order-free and the
+	 * other is not; a standard responder would answer the first packet out of order with a
+	 * sequence error, and drop what follows.
+	 */
 	int (*qp_connect)(struct qp *qp, const struct qp_remote *remote);
 	/*
-	 * Devices change a QP's state in their own time. > 0: a change is under way (it connects, or it is in error
-	 * and not yet known to have placed its last byte); 0: none is; -errno: it failed without being told to
-	 * (its port, its GID, its connecting, something that the peer or a stranger sent), qp_error() is due. Soft:
-	 * never > 0. NULL: changes are done when the call returns, and none fails by itself.
+	 * Devices change a QP's state in their own time. > 0: a change is under way (it connects,
+	 * or it is in error and not yet known to have placed its last byte); 0: none is; -errno: it
+	 * failed without being told to (its port, its GID, its connecting, something that the peer
+	 * or a stranger sent), qp_error() is due. Soft: never > 0. NULL: changes are done when the
+	 * call returns, and none fails by itself.
 	 */
 	int (*qp_status)(struct qp *qp);
 	/*
-	 * Moves an RTS QP to another local sub-port of its plane, another source port (0: the one it has), or both, and kicks
-	 * it: all that is unacknowledged goes again the new way, so that there the receiver misses nothing, and what still
-	 * comes the old way is a duplicate. 0, -EOPNOTSUPP where a device cannot, -EINVAL, -EADDRINUSE, -ENODEV (it is where it
-	 * was then).
+	 * Moves an RTS QP to another local sub-port of its plane, another source port (0: the one
+	 * it has), or both, and kicks it: all that is unacknowledged goes again the new way, so
+	 * that there the receiver misses nothing, and what still comes the old way is a duplicate.
+	 * 0, -EOPNOTSUPP where a device cannot, -EINVAL, -EADDRINUSE, -ENODEV (it is where it was
+	 * then).
 	 */
 	int (*qp_move)(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
 	/*
-	 * Order-free QPs: their batches leave by these n (1..QP_MAX_PATHS) paths in turn from now on. 0, -EINVAL, -EADDRINUSE,
-	 * -ENODEV (nothing has changed then). NULL: the provider has no such QPs.
+	 * Order-free QPs: their batches leave by these n (1..QP_MAX_PATHS) paths in turn from now
+	 * on. 0, -EINVAL, -EADDRINUSE, -ENODEV (nothing has changed then). NULL: the provider has
+	 * no such QPs.
 	 */
 	int (*qp_spread)(struct qp *qp, const struct qp_path *paths, unsigned n);
 	/* Sends again at once from the oldest unacknowledged packet (the path just changed). */
 	void (*qp_kick)(struct qp *qp);
-	/* To ERR: what is outstanding, posted receives too, completes with FLUSH_ERR; once qp_status says 0, nothing more
-	 * is sent or placed. Idempotent. */
+	/*
+	 * To ERR: what is outstanding, posted receives too, completes with FLUSH_ERR; once
+	 * qp_status says 0, nothing more is sent or placed. Idempotent.
+	 */
 	void (*qp_error)(struct qp *qp);
-	void (*qp_destroy)(struct qp *qp); /* its QPN is not handed out again for as long as possible */
-	/* Queues a write. 0, -ENOBUFS (queue full: wait for completions), -EINVAL, -ENOTCONN (not RTS), -EAGAIN (the
-	 * peer is being asked for the region's key on its device: soon), -EACCES (it says that there is no such). */
+	/* its QPN is not handed out again for as long as possible */
+	void (*qp_destroy)(struct qp *qp);
+	/*
+	 * Queues a write. 0, -ENOBUFS (queue full: wait for completions), -EINVAL, -ENOTCONN (not
+	 * RTS), -EAGAIN (the peer is being asked for the region's key on its device: soon), -EACCES
+	 * (it says that there is no such).
+	 */
 	int (*post_write)(struct qp *qp, const struct qp_write *write);
 	/* Likewise; all three complete in the order of posting. */
 	int (*post_send)(struct qp *qp, const struct qp_send *send);
 	int (*post_read)(struct qp *qp, const struct qp_read *read);
-	/* Queues a receive, at any time before ERR. 0, -ENOBUFS (attr.receives are posted or not yet polled), -EINVAL,
-	 * -ENOTCONN. */
+	/*
+	 * Queues a receive, at any time before ERR. 0, -ENOBUFS (attr.receives are posted or not
+	 * yet polled), -EINVAL, -ENOTCONN.
+	 */
 	int (*post_recv)(struct qp *qp, const struct qp_recv *recv);
 	/* Takes up to max completions. >= 0. 0: a look at every QP found none. */
 	int (*poll)(struct qp_endpoint *ep, struct qp_wc *wc, int max);

@@ -1,24 +1,28 @@
 /*
- * rehash.c - a lane that is up notices when its source ports lead elsewhere than they did, and follows.
+ * rehash.c - a lane that is up notices when its source ports lead elsewhere than they did, and
+ * follows.
  *
- * A leaf hashes anew whenever its links to the peer become fewer or more. Then ports that covered the remote sub-ports
- * evenly may crowd on some. So a lane asks, by echoes from its own ports, where they lead now; if that is not even, it asks
- * from others, too, and moves as few of its ways as make it so. Remote sub-ports that no answer names are lost, or never
- * were: they do not count.
+ * A leaf hashes anew whenever its links to the peer become fewer or more. Then ports that covered
+ * the remote sub-ports evenly may crowd on some. So a lane asks, by echoes from its own ports,
+ * where they lead now; if that is not even, it asks from others, too, and moves as few of its ways
+ * as make it so. Remote sub-ports that no answer names are lost, or never were: they do not count.
  *
- * When: at once on coming up (what the daemon knew may be seconds old), on a change of the path, or of the daemon's list.
- * Then after FIRST_NS, twice that, and so on. For carrier returns seconds before BGP does and nobody says when the leaf is
- * done: so what it did last is noticed after no longer than it took to do it. The intervals end at MAX_NS, which costs a
- * datagram a QP and is only there for what neither the path nor the daemon's list shows.
+ * When: at once on coming up (what the daemon knew may be seconds old), on a change of the path, or
+ * of the daemon's list. Then after FIRST_NS, twice that, and so on. For carrier returns seconds
+ * before BGP does and nobody says when the leaf is done: so what it did last is noticed after no
+ * longer than it took to do it. The intervals end at MAX_NS, which costs a datagram a QP and is
+ * only there for what neither the path nor the daemon's list shows.
  *
- * Where echoes do not travel as QPs' packets do (qp_provider.echoes_tell_ports) nothing is asked: over devices, QPs are
- * addressed to the remote sub-port's own device and no hash of the leaf's decides.
+ * Where echoes do not travel as QPs' packets do (qp_provider.echoes_tell_ports) nothing is asked:
+ * over devices, QPs are addressed to the remote sub-port's own device and no hash of the leaf's
+ * decides.
  *
  * Owns struct lane's rehash; while the lane is up, its learning, too.
  */
 #include "qp/internal.h"
 
-#define WAIT_NS	 UINT64_C(134000000) /* for an answer: the QPs' own time-out, beyond the longest queue that fills up */
+/* for an answer: the QPs' own time-out, beyond the longest queue that fills up */
+#define WAIT_NS	 UINT64_C(134000000)
 #define SENDS	 3
 #define FIRST_NS (2 * WAIT_NS)
 #define MAX_NS	 UINT64_C(32000000000)
@@ -29,7 +33,8 @@ static bool follows(const struct fare_group *group, unsigned l)
 	const struct fare_group_options *o = &group->options;
 	unsigned n = o->mode == FARE_MODE_PACKET ? group->lanes[l].n_ways : group->lanes[l].n_qps;
 
-	return group->domain->provider->echoes_tell_ports && o->mode != FARE_MODE_KERNEL && !o->random_ports && n > 1;
+	return group->domain->provider->echoes_tell_ports && o->mode != FARE_MODE_KERNEL &&
+	       !o->random_ports && n > 1;
 }
 
 static void rest(struct fare_group *group, unsigned l, bool found)
@@ -38,7 +43,8 @@ static void rest(struct fare_group *group, unsigned l, bool found)
 	uint64_t jitter;
 
 	r->interval_ns = found ? FIRST_NS : r->interval_ns;
-	jitter = group->lanes[l].learning.nonce % (r->interval_ns / 4); /* lanes made together need not ask together */
+	/* lanes made together need not ask together */
+	jitter = group->lanes[l].learning.nonce % (r->interval_ns / 4);
 	r->due_ns = group->domain->now_ns + r->interval_ns - jitter;
 	r->interval_ns = r->interval_ns < MAX_NS / 2 ? r->interval_ns * 2 : MAX_NS;
 	r->state = REHASH_REST;
@@ -66,9 +72,11 @@ void rehash_start(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	lane->rehash = (struct rehash){ .met = candidates_remotes(lane->learning.candidates, lane->learning.n),
-					.seen = attach_pair_ports_sequence(group->pair, l),
-					.due_ns = group->domain->now_ns, .interval_ns = FIRST_NS };
+	lane->rehash = (struct rehash){
+		.met = candidates_remotes(lane->learning.candidates, lane->learning.n),
+		.seen = attach_pair_ports_sequence(group->pair, l),
+		.due_ns = group->domain->now_ns,
+		.interval_ns = FIRST_NS};
 }
 
 /* Not sooner than an answer takes: what changes faster than that cannot be followed. */
@@ -163,8 +171,9 @@ static uint32_t listed(const struct fare_group *group, unsigned l)
 }
 
 /*
- * Fewer remote sub-ports than there are here: may be all that there are, or all that these ports happen to meet, one being
- * back that they never met. So others are asked, too, in vain where the peer has fewer.
+ * Fewer remote sub-ports than there are here: may be all that there are, or all that these ports
+ * happen to meet, one being back that they never met. So others are asked, too, in vain where the
+ * peer has fewer.
  */
 static bool may_be_more(const struct fare_group *group, unsigned l, uint32_t remotes)
 {
@@ -181,7 +190,8 @@ static void judge(struct fare_group *group, unsigned l)
 	uint32_t remotes = candidates_remotes(learning->candidates, learning->n);
 	bool moved = false;
 
-	if (!answered_all_own(learning)) { /* a plane that loses echoes has another trouble: nothing to conclude */
+	if (!answered_all_own(learning)) {
+		/* a plane that loses echoes has another trouble: nothing to conclude */
 		rest(group, l, false);
 		return;
 	}

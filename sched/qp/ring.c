@@ -6,8 +6,9 @@
 #include <string.h>
 
 #define RECEIVES 512u /* of all QPs of a group, as long as that leaves each the fewest */
-#define FEWEST	 4u   /* a QP whose receives are used up makes its sender wait for the better part of a millisecond */
-#define BITS	 64u
+/* a QP whose receives are used up makes its sender wait for the better part of a millisecond */
+#define FEWEST 4u
+#define BITS   64u
 
 uint16_t ring_receives(uint32_t max_messages, unsigned n_qps)
 {
@@ -18,7 +19,8 @@ uint16_t ring_receives(uint32_t max_messages, unsigned n_qps)
 
 uint32_t ring_slots(uint32_t max_messages, unsigned n_qps)
 {
-	uint32_t least = 2 * max_messages + n_qps * ring_receives(max_messages, n_qps), slots = BITS;
+	uint32_t least = 2 * max_messages + n_qps * ring_receives(max_messages, n_qps),
+		 slots = BITS;
 
 	while (slots < least)
 		slots *= 2;
@@ -27,8 +29,9 @@ uint32_t ring_slots(uint32_t max_messages, unsigned n_qps)
 
 int ring_init(struct ring *ring, uint32_t slots)
 {
-	*ring = (struct ring){ .slots = slots, .records = calloc(slots, RING_RECORD_BYTES),
-			       .seen = calloc(slots / BITS, sizeof(*ring->seen)) };
+	*ring = (struct ring){.slots = slots,
+			      .records = calloc(slots, RING_RECORD_BYTES),
+			      .seen = calloc(slots / BITS, sizeof(*ring->seen))};
 	return ring->records && ring->seen ? 0 : -ENOMEM;
 }
 
@@ -41,8 +44,8 @@ void ring_fini(struct ring *ring)
 
 void ring_fill(uint8_t record[RING_RECORD_BYTES], const struct ring_record *in)
 {
-	const uint64_t words[RING_RECORD_BYTES / 8] = { htobe64(in->seq), htobe64(in->bytes), htobe64(in->tag),
-							htobe64(in->is_void) };
+	const uint64_t words[RING_RECORD_BYTES / 8] = {htobe64(in->seq), htobe64(in->bytes),
+						       htobe64(in->tag), htobe64(in->is_void)};
 
 	memcpy(record, words, sizeof(words));
 }
@@ -61,7 +64,8 @@ bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out)
 {
 	uint64_t words[RING_RECORD_BYTES / 8], seq;
 
-	memcpy(words, ring->records + (size_t)(imm % ring->slots) * RING_RECORD_BYTES, sizeof(words));
+	memcpy(words, ring->records + (size_t)(imm % ring->slots) * RING_RECORD_BYTES,
+	       sizeof(words));
 	seq = be64toh(words[0]);
 	/* written by the peer: anything outside of the window is a duplicate or nonsense */
 	if ((uint32_t)seq != imm || seq < ring->floor || seq - ring->floor >= ring->slots ||
@@ -72,7 +76,9 @@ bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out)
 		*word_of(ring, ring->floor) &= ~bit_of(ring->floor);
 		ring->floor++;
 	}
-	*out = (struct ring_record){ .seq = seq, .bytes = be64toh(words[1]), .tag = (uint32_t)be64toh(words[2]),
-				     .is_void = words[3] != 0 };
+	*out = (struct ring_record){.seq = seq,
+				    .bytes = be64toh(words[1]),
+				    .tag = (uint32_t)be64toh(words[2]),
+				    .is_void = words[3] != 0};
 	return true;
 }

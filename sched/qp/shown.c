@@ -1,8 +1,8 @@
 /*
  * shown.c - a group's QPs and paths as the daemon and the operator see them (conn_shm.h).
  *
- * Writes the group's rows of the client's segment and reads none back. Where the segment has no rows left the group
- * works all the same, unseen.
+ * Writes the group's rows of the client's segment and reads none back. Where the segment has no
+ * rows left the group works all the same, unseen.
  */
 #include "qp/internal.h"
 
@@ -85,9 +85,12 @@ void shown_destroy(struct fare_group *group)
 void shown_lane(struct fare_group *group, unsigned l)
 {
 	static const enum conn_shm_qp_state states[] = {
-		[LANE_DOWN] = CONN_SHM_QP_DOWN,		    [LANE_LEARNING] = CONN_SHM_QP_DOWN,
-		[LANE_OPENING] = CONN_SHM_QP_CONNECTING,    [LANE_CONNECTING] = CONN_SHM_QP_CONNECTING,
-		[LANE_ACCEPTING] = CONN_SHM_QP_CONNECTING,  [LANE_UP] = CONN_SHM_QP_UP,
+		[LANE_DOWN] = CONN_SHM_QP_DOWN,
+		[LANE_LEARNING] = CONN_SHM_QP_DOWN,
+		[LANE_OPENING] = CONN_SHM_QP_CONNECTING,
+		[LANE_CONNECTING] = CONN_SHM_QP_CONNECTING,
+		[LANE_ACCEPTING] = CONN_SHM_QP_CONNECTING,
+		[LANE_UP] = CONN_SHM_QP_UP,
 		[LANE_RESETTING] = CONN_SHM_QP_RESETTING,
 	};
 
@@ -98,13 +101,15 @@ void shown_lane(struct fare_group *group, unsigned l)
 void shown_posted(struct fare_group *group, unsigned l)
 {
 	if (group->shown_paths)
-		atomic_store_explicit(&group->shown_paths[l].posted_ns, group->domain->now_ns, memory_order_relaxed);
+		atomic_store_explicit(&group->shown_paths[l].posted_ns, group->domain->now_ns,
+				      memory_order_relaxed);
 }
 
 void shown_acked(struct fare_group *group, const struct lane_qp *q, uint32_t bytes)
 {
 	if (group->shown_qps) {
-		_Atomic uint64_t *sum = &group->shown_qps[q->lane * group->lanes[q->lane].n_qps + q->index].bytes;
+		_Atomic uint64_t *sum =
+			&group->shown_qps[q->lane * group->lanes[q->lane].n_qps + q->index].bytes;
 
 		atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + bytes,
 				      memory_order_relaxed);

@@ -1,9 +1,10 @@
 /*
- * ways.c - the ways that an order-free lane's one QP leaves by: as many (local sub-port, source port) pairs as the lane
- * would have QPs in the other modes, evenly over the live local sub-ports and, by what ports.c learned, the remote ones.
+ * ways.c - the ways that an order-free lane's one QP leaves by: as many (local sub-port, source
+ * port) pairs as the lane would have QPs in the other modes, evenly over the live local sub-ports
+ * and, by what ports.c learned, the remote ones.
  *
- * Owns struct lane's ways. A way stays while its sub-port lives; when that is back, it gets the same one or, if it never
- * had one, a new port.
+ * Owns struct lane's ways. A way stays while its sub-port lives; when that is back, it gets the
+ * same one or, if it never had one, a new port.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,19 +17,22 @@
 
 static uint16_t new_port(struct fare_group *group, unsigned l, unsigned i, uint16_t local)
 {
-	const struct candidate *c = group->options.random_ports ? NULL : ports_choose(group, l, i, local);
+	const struct candidate *c =
+		group->options.random_ports ? NULL : ports_choose(group, l, i, local);
 
 	return c ? c->port : (uint16_t)(PORT_FIRST + domain_random() % PORT_COUNT);
 }
 
 /* One of the ways in force that leaves by local, and is not among the n chosen before. */
-static const struct qp_path *find(const struct lane *lane, uint16_t local, const struct qp_path *chosen, unsigned n)
+static const struct qp_path *find(const struct lane *lane, uint16_t local,
+				  const struct qp_path *chosen, unsigned n)
 {
 	for (unsigned i = 0; i < lane->n_ways; i++) {
 		bool taken = lane->ways[i].sub_port != local;
 
 		for (unsigned k = 0; k < n && !taken; k++)
-			taken = chosen[k].sub_port == local && chosen[k].udp_source_port == lane->ways[i].udp_source_port;
+			taken = chosen[k].sub_port == local &&
+				chosen[k].udp_source_port == lane->ways[i].udp_source_port;
 		if (!taken)
 			return &lane->ways[i];
 	}
@@ -44,7 +48,7 @@ static unsigned choose(struct fare_group *group, unsigned l, struct qp_path *out
 		uint16_t local = ports_local_sub_port(group, l, i);
 		const struct qp_path *old = find(lane, local, out, i);
 
-		out[i] = old ? *old : (struct qp_path){ local, new_port(group, l, i, local) };
+		out[i] = old ? *old : (struct qp_path){local, new_port(group, l, i, local)};
 	}
 	return n;
 }

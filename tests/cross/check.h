@@ -1,8 +1,9 @@
 /*
  * check.h - as much of Check's face as the unit tests of the tables use, in one header.
  *
- * For a processor that there is no Check library for: tests/cross/neon.sh builds the very same test files with it. Tests
- * run in this process, one after the other; the first that fails ends it. Thread: one.
+ * For a processor that there is no Check library for: tests/cross/neon.sh builds the very same test
+ * files with it. Tests run in this process, one after the other; the first that fails ends it.
+ * Thread: one.
  */
 #ifndef CROSS_CHECK_H
 #define CROSS_CHECK_H
@@ -33,23 +34,23 @@ typedef Suite SRunner;
 #define START_TEST(name) static void name(int _i __attribute__((unused)))
 #define END_TEST
 
-#define ck_abort_msg(...)                                                  \
-	do {                                                               \
-		fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);            \
-		fprintf(stderr, __VA_ARGS__);                              \
-		fputc('\n', stderr);                                       \
-		exit(1);                                                   \
+#define ck_abort_msg(...)                                                                          \
+	do {                                                                                       \
+		fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                    \
+		fprintf(stderr, __VA_ARGS__);                                                      \
+		fputc('\n', stderr);                                                               \
+		exit(1);                                                                           \
 	} while (0)
-#define ck_assert(that)                                                    \
-	do {                                                               \
-		if (!(that))                                               \
-			ck_abort_msg("%s", #that);                         \
+#define ck_assert(that)                                                                            \
+	do {                                                                                       \
+		if (!(that))                                                                       \
+			ck_abort_msg("%s", #that);                                                 \
 	} while (0)
-#define CROSS_COMPARE(type, print, a, op, b)                               \
-	do {                                                               \
-		type a_ = (type)(a), b_ = (type)(b);                       \
-		if (!(a_ op b_))                                           \
-			ck_abort_msg("%s " #op " %s: " print " and " print, #a, #b, a_, b_); \
+#define CROSS_COMPARE(type, print, a, op, b)                                                       \
+	do {                                                                                       \
+		type a_ = (type)(a), b_ = (type)(b);                                               \
+		if (!(a_ op b_))                                                                   \
+			ck_abort_msg("%s " #op " %s: " print " and " print, #a, #b, a_, b_);       \
 	} while (0)
 #define ck_assert_int_eq(a, b)	  CROSS_COMPARE(intmax_t, "%jd", a, ==, b)
 #define ck_assert_int_ne(a, b)	  CROSS_COMPARE(intmax_t, "%jd", a, !=, b)
@@ -77,7 +78,7 @@ static inline void tcase_add_loop_test(TCase *t, void (*run)(int _i), int from, 
 {
 	if (t->n == CROSS_TESTS)
 		ck_abort_msg("too many tests");
-	t->test[t->n++] = (CrossTest){ run, from, to };
+	t->test[t->n++] = (CrossTest){run, from, to};
 }
 
 static inline void tcase_add_test(TCase *t, void (*run)(int _i))

@@ -6,10 +6,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Nothing opens by chance, and no length leads past the end; what is sealed opens to the same bytes. */
+/*
+ * Nothing opens by chance, and no length leads past the end; what is sealed opens to the same
+ * bytes.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct in6_addr from, to = { .s6_addr = { 1 } };
+	static const struct in6_addr from, to = {.s6_addr = {1}};
 	uint8_t buf[1024];
 	struct control_seal seal;
 	const uint8_t *message;
@@ -24,8 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(buf + CONTROL_SEAL_BYTES, data, size);
 	control_seal_close(&seal, &from, &to, buf, size);
-	if (control_seal_open(&seal, &from, &to, buf, CONTROL_SEAL_BYTES + size, &message, &n) || n != size ||
-	    memcmp(message, data, size))
+	if (control_seal_open(&seal, &from, &to, buf, CONTROL_SEAL_BYTES + size, &message, &n) ||
+	    n != size || memcmp(message, data, size))
 		abort();
 	return 0;
 }

@@ -1,8 +1,9 @@
 /* links: sched */
 /*
  * A sequence of UDP payloads, each behind two bytes: a length in words of four, and flags. What
- * parses must survive being built again; requests then go to a responder whose region and receives have guards on
- * both sides, answers to a requester with writes, SENDs and READs under way, whose memory has them too.
+ * parses must survive being built again; requests then go to a responder whose region and receives
+ * have guards on both sides, answers to a requester with writes, SENDs and READs under way, whose
+ * memory has them too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,9 @@ static void respond(struct target *t, struct roce_packet *p, unsigned flags)
 		return;
 	}
 	if (flags & 16) {
-		struct qp_recv recv = {.data = t->memory + GUARD + REGION / 2, .lkey = t->mr.lkey, .length = REGION / 2};
+		struct qp_recv recv = {.data = t->memory + GUARD + REGION / 2,
+				       .lkey = t->mr.lkey,
+				       .length = REGION / 2};
 
 		rc_receives_post(&t->receives, &recv);
 	}
@@ -103,16 +106,20 @@ static void respond(struct target *t, struct roce_packet *p, unsigned flags)
 		unsigned n = rc_responder_read_burst(&t->responder, &t->regions, out, 4);
 
 		for (unsigned i = 0; i < n; i++)
-			check(out[i].payload_bytes <= 256 && (!out[i].payload_bytes ||
-			      (out[i].payload >= t->memory + GUARD &&
-			       out[i].payload + out[i].payload_bytes <= t->memory + GUARD + REGION)));
+			check(out[i].payload_bytes <= 256 &&
+			      (!out[i].payload_bytes || (out[i].payload >= t->memory + GUARD &&
+							 out[i].payload + out[i].payload_bytes <=
+								 t->memory + GUARD + REGION)));
 		rc_responder_reads_sent(&t->responder, n);
 	}
 	if (flags & 8 && rc_responder_take_answer(&t->responder, &answer))
 		check(answer.opcode == ROCE_ACK);
 }
 
-/* The same for a sender that needs no order; two answers in a row, the second one after time passed. */
+/*
+ * The same for a sender that needs no order; two answers in a row, the second one after time
+ * passed.
+ */
 static void answer_order_free(const struct roce_packet *p)
 {
 	static uint8_t source[2048];
@@ -140,7 +147,8 @@ static void answer_order_free(const struct roce_packet *p)
 		status = of_sender_on_ack(&s, p, turn * 100 + 50);
 		if (!status)
 			status = of_sender_on_timer(&s, turn * 400);
-		check(s.una <= s.next && s.next <= s.end && s.n_out + s.n_lost <= s.next - s.una && s.head <= s.tail);
+		check(s.una <= s.next && s.next <= s.end && s.n_out + s.n_lost <= s.next - s.una &&
+		      s.head <= s.tail);
 		if (!status)
 			continue;
 		of_sender_fail(&s, status);
@@ -171,9 +179,10 @@ static void answer(struct target *t, const struct roce_packet *p)
 					     .stats = &stats,
 					     .on_complete = count,
 					     .arg = &completed};
-	struct rc_work work[] = {{.data = source, .length = sizeof(source)},
-				 {.op = RC_READ, .data = t->memory + GUARD, .lkey = t->mr.lkey, .length = REGION},
-				 {.op = RC_SEND, .data = source, .length = 5}};
+	struct rc_work work[] = {
+		{.data = source, .length = sizeof(source)},
+		{.op = RC_READ, .data = t->memory + GUARD, .lkey = t->mr.lkey, .length = REGION},
+		{.op = RC_SEND, .data = source, .length = 5}};
 	struct roce_packet out[RC_BURST_PACKETS];
 	struct rc_requester r;
 	enum qp_wc_status status;
@@ -184,7 +193,8 @@ static void answer(struct target *t, const struct roce_packet *p)
 		check(rc_requester_post(&r, &work[p->psn & 1 ? i : (i + 1) % 3]) == 0);
 	for (unsigned n; (n = rc_requester_burst(&r, out, RC_BURST_PACKETS));)
 		rc_requester_sent(&r, n, 1);
-	status = p->opcode == ROCE_ACK ? rc_requester_on_ack(&r, p, 2) : rc_requester_on_response(&r, p, 2);
+	status = p->opcode == ROCE_ACK ? rc_requester_on_ack(&r, p, 2)
+				       : rc_requester_on_response(&r, p, 2);
 	if (status) {
 		rc_requester_fail(&r, status);
 		check(completed == 3);
@@ -203,8 +213,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&t, 0, sizeof(t));
 	memset(t.memory, 0xa5, sizeof(t.memory));
 	mr_table_init(&t.regions);
-	if (mr_table_add(&t.regions, t.memory + GUARD, REGION, QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, 5,
-			 &t.mr) || rc_receives_init(&t.receives, 4))
+	if (mr_table_add(&t.regions, t.memory + GUARD, REGION,
+			 QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, 5, &t.mr) ||
+	    rc_receives_init(&t.receives, 4))
 		abort();
 	of_receiver_init(&t.order_free, 256, 0, &t.stats);
 	rc_responder_init(&t.responder, 256, 0, size % 2 ? &t.receives : NULL, &t.stats);

@@ -31,8 +31,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    memcmp(&back.capacity, &t.capacity, sizeof(t.capacity)) ||
 	    back.stamp.nonce != t.stamp.nonce || back.has_heard != t.has_heard ||
 	    back.has_defer != t.has_defer || back.has_echo != t.has_echo ||
-	    back.echo.stamp.sequence != t.echo.stamp.sequence || back.echo.stamp.nonce != t.echo.stamp.nonce ||
-	    memcmp(&back.echo.arrival, &t.echo.arrival, sizeof(t.echo.arrival)) || back.has_return != t.has_return || back.back.port != t.back.port)
+	    back.echo.stamp.sequence != t.echo.stamp.sequence ||
+	    back.echo.stamp.nonce != t.echo.stamp.nonce ||
+	    memcmp(&back.echo.arrival, &t.echo.arrival, sizeof(t.echo.arrival)) ||
+	    back.has_return != t.has_return || back.back.port != t.back.port)
 		abort();
 	return 0;
 }

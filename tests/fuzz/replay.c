@@ -1,6 +1,7 @@
 /*
- * Replays a fuzz corpus without libFuzzer: every file named, or every file of a directory named, goes
- * through LLVMFuzzerTestOneInput() once. A run that found no input fails: a test that cannot fail is a defect.
+ * Replays a fuzz corpus without libFuzzer: every file named, or every file of a directory named,
+ * goes through LLVMFuzzerTestOneInput() once. A run that found no input fails: a test that cannot
+ * fail is a defect.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -20,7 +21,8 @@ static int replay_file(const char *path)
 		perror(path);
 		exit(1);
 	}
-	data = malloc((size_t)size + 1); /* exact size under ASan would want +0, but malloc(0) may be NULL */
+	/* exact size under ASan would want +0, but malloc(0) may be NULL */
+	data = malloc((size_t)size + 1);
 	if (!data || fread(data, 1, (size_t)size, f) != (size_t)size) {
 		perror(path);
 		exit(1);

@@ -30,12 +30,15 @@ struct in6_addr bed_address(int host)
 	return a;
 }
 
-const char *bed_device(const struct bed *bed, int host, unsigned plane, unsigned sub_port, char text[16])
+const char *bed_device(const struct bed *bed, int host, unsigned plane, unsigned sub_port,
+		       char text[16])
 {
 	if (bed->verbs)
-		snprintf(text, 16, "h%dp%us%u", host & 1, plane % FARE_MAX_PLANES, sub_port % FARE_MAX_SUB_PORTS);
+		snprintf(text, 16, "h%dp%us%u", host & 1, plane % FARE_MAX_PLANES,
+			 sub_port % FARE_MAX_SUB_PORTS);
 	else
-		snprintf(text, 16, "p%us%u", plane % FARE_MAX_PLANES, sub_port % FARE_MAX_SUB_PORTS);
+		snprintf(text, 16, "p%us%u", plane % FARE_MAX_PLANES,
+			 sub_port % FARE_MAX_SUB_PORTS);
 	return text;
 }
 
@@ -65,17 +68,19 @@ static int build_link(const struct bed *bed, unsigned p, unsigned s)
 	const struct bed_options *o = &bed->options;
 	unsigned x = p * FARE_MAX_SUB_PORTS + s;
 
-	if (bed_run("ip link add p%us%u netns %s mtu %u type veth peer name p%us%u netns %s mtu %u", p, s, bed->ns[0],
-		    o->mtu, p, s, bed->ns[1], o->mtu))
+	if (bed_run("ip link add p%us%u netns %s mtu %u type veth peer name p%us%u netns %s mtu %u",
+		    p, s, bed->ns[0], o->mtu, p, s, bed->ns[1], o->mtu))
 		return 1;
 	for (int h = 0; h < 2; h++) {
 		const char *ns = bed->ns[h];
 
-		if (bed_run("ip -n %s addr add 198.18.%u.%d/31 dev p%us%u && ip -n %s link set p%us%u up && "
+		if (bed_run("ip -n %s addr add 198.18.%u.%d/31 dev p%us%u && ip -n %s link set "
+			    "p%us%u up && "
 			    "tc -n %s qdisc add dev p%us%u clsact",
 			    ns, x, h, p, s, ns, p, s, ns, p, s))
 			return 1;
-		if (o->rate_mbps && bed_run("tc -n %s qdisc add dev p%us%u root handle 1: tbf rate %umbit burst 131072 "
+		if (o->rate_mbps && bed_run("tc -n %s qdisc add dev p%us%u root handle 1: tbf rate "
+					    "%umbit burst 131072 "
 					    "limit 1048576",
 					    ns, p, s, o->rate_mbps))
 			return 1;
@@ -86,10 +91,11 @@ static int build_link(const struct bed *bed, unsigned p, unsigned s)
 /* Of plane 0: every sub-port ends at the leaf, which routes to either host over all of them. */
 static int build_leaf(struct bed *bed)
 {
-	char ways[2][256] = { "", "" };
+	char ways[2][256] = {"", ""};
 
 	snprintf(bed->leaf, sizeof(bed->leaf), "fl-bed%d-leaf", (int)getpid());
-	if (bed_run("ip netns add %s && ip netns exec %s sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 "
+	if (bed_run("ip netns add %s && ip netns exec %s sysctl -qw net.ipv4.ip_forward=1 "
+		    "net.ipv4.conf.all.rp_filter=0 "
 		    "net.ipv4.conf.default.rp_filter=0 net.ipv4.fib_multipath_hash_policy=1 "
 		    "net.ipv4.fib_multipath_hash_seed=4711",
 		    bed->leaf, bed->leaf))
@@ -101,19 +107,25 @@ static int build_leaf(struct bed *bed)
 			unsigned x = (unsigned)h * FARE_MAX_SUB_PORTS + s;
 			size_t used = strlen(ways[0]);
 
-			if (bed_run("ip link add p0s%u netns %s mtu %u type veth peer name h%ds%u netns %s mtu %u && "
-				    "ip -n %s addr add 198.18.%u.0/31 dev p0s%u && ip -n %s link set p0s%u up && "
-				    "ip -n %s addr add 198.18.%u.1/31 dev h%ds%u && ip -n %s link set h%ds%u up",
-				    s, ns, bed->options.mtu, h, s, bed->leaf, bed->options.mtu, ns, x, s, ns, s, bed->leaf,
-				    x, h, s, bed->leaf, h, s))
+			if (bed_run("ip link add p0s%u netns %s mtu %u type veth peer name h%ds%u "
+				    "netns %s mtu %u && "
+				    "ip -n %s addr add 198.18.%u.0/31 dev p0s%u && ip -n %s link "
+				    "set p0s%u up && "
+				    "ip -n %s addr add 198.18.%u.1/31 dev h%ds%u && ip -n %s link "
+				    "set h%ds%u up",
+				    s, ns, bed->options.mtu, h, s, bed->leaf, bed->options.mtu, ns,
+				    x, s, ns, s, bed->leaf, x, h, s, bed->leaf, h, s))
 				return 1;
-			snprintf(ways[0] + used, sizeof(ways[0]) - used, " nexthop via 198.18.%u.1 dev p0s%u", x, s);
+			snprintf(ways[0] + used, sizeof(ways[0]) - used,
+				 " nexthop via 198.18.%u.1 dev p0s%u", x, s);
 			used = strlen(ways[1]);
-			snprintf(ways[1] + used, sizeof(ways[1]) - used, " nexthop via 198.18.%u.0", x);
+			snprintf(ways[1] + used, sizeof(ways[1]) - used, " nexthop via 198.18.%u.0",
+				 x);
 		}
 		if (bed_run("ip netns exec %s sysctl -qw net.ipv4.fib_multipath_hash_policy=1 "
 			    "net.ipv4.fib_multipath_hash_seed=%d && "
-			    "ip -n %s route add 198.19.0.%d/32 src 198.19.0.%d%s && ip -n %s route add 198.19.0.%d/32%s",
+			    "ip -n %s route add 198.19.0.%d/32 src 198.19.0.%d%s && ip -n %s route "
+			    "add 198.19.0.%d/32%s",
 			    ns, 17 + h, ns, 2 - h, h + 1, ways[0], bed->leaf, h + 1, ways[1]))
 			return 1;
 		ways[0][0] = ways[1][0] = 0;
@@ -125,8 +137,10 @@ static int build(struct bed *bed)
 {
 	for (int h = 0; h < 2; h++) {
 		snprintf(bed->ns[h], sizeof(bed->ns[h]), "fl-bed%d-%d", (int)getpid(), h);
-		if (bed_run("ip netns add %s && ip -n %s link set lo up && ip -n %s addr add 198.19.0.%d/32 dev lo && "
-			    "ip netns exec %s sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0",
+		if (bed_run("ip netns add %s && ip -n %s link set lo up && ip -n %s addr add "
+			    "198.19.0.%d/32 dev lo && "
+			    "ip netns exec %s sysctl -qw net.ipv4.conf.all.rp_filter=0 "
+			    "net.ipv4.conf.default.rp_filter=0",
 			    bed->ns[h], bed->ns[h], bed->ns[h], h + 1, bed->ns[h]))
 			return 1;
 	}
@@ -137,7 +151,8 @@ static int build(struct bed *bed)
 			if (build_link(bed, p, s))
 				return 1;
 	for (int h = 0; h < 2; h++)
-		if (bed_run("ip -n %s route add 198.19.0.%d/32 via 198.18.0.%d", bed->ns[h], 2 - h, 1 - h))
+		if (bed_run("ip -n %s route add 198.19.0.%d/32 via 198.18.0.%d", bed->ns[h], 2 - h,
+			    1 - h))
 			return 1;
 	return 0;
 }
@@ -153,11 +168,12 @@ void bed_link(struct bed *bed, unsigned plane, unsigned sub_port, bool up)
 	char more[64];
 
 	if (!bed->verbs) {
-		bed_run("ip -n %s link set p%us%u %s", bed->ns[1], plane, sub_port, up ? "up" : "down");
+		bed_run("ip -n %s link set p%us%u %s", bed->ns[1], plane, sub_port,
+			up ? "up" : "down");
 		return;
 	}
-	snprintf(more, sizeof(more), "%u %u; [ %d = 0 ] || fabric_leaf_routes %u %u", plane, sub_port, up, plane,
-		 bed->options.sub_ports);
+	snprintf(more, sizeof(more), "%u %u; [ %d = 0 ] || fabric_leaf_routes %u %u", plane,
+		 sub_port, up, plane, bed->options.sub_ports);
 	fabric(up ? "link_up" : "link_down", 0, more);
 }
 
@@ -169,11 +185,13 @@ void bed_gray(struct bed *bed, unsigned plane, bool gray)
 	}
 	for (int h = 0; h < 2; h++)
 		for (unsigned s = 0; s < bed->options.sub_ports; s++)
-			bed_run("tc -n %s filter %s dev p%us%u ingress pref 1 %s", bed->ns[h], gray ? "add" : "del",
-				plane, s, gray ? "bpf da bytecode '" DROP_ALL "'" : "");
+			bed_run("tc -n %s filter %s dev p%us%u ingress pref 1 %s", bed->ns[h],
+				gray ? "add" : "del", plane, s,
+				gray ? "bpf da bytecode '" DROP_ALL "'" : "");
 }
 
-int bed_sink(struct bed *bed, int host, size_t bytes, _Atomic uint64_t *addr, _Atomic uint64_t *rkey, _Atomic int *over)
+int bed_sink(struct bed *bed, int host, size_t bytes, _Atomic uint64_t *addr,
+	     _Atomic uint64_t *rkey, _Atomic int *over)
 {
 	struct fare *fare;
 	struct fare_domain *domain = bed_enter(bed, host, &fare);
@@ -201,8 +219,8 @@ uint64_t bed_rx_bytes(const struct bed *bed, int host, unsigned plane, unsigned 
 	char command[160], in[48], dev[16], text[32] = "";
 	FILE *f;
 
-	snprintf(command, sizeof(command), "%scat /sys/class/net/%s/statistics/rx_bytes", bed_in(bed, host, in),
-		 bed_device(bed, host, plane, sub_port, dev));
+	snprintf(command, sizeof(command), "%scat /sys/class/net/%s/statistics/rx_bytes",
+		 bed_in(bed, host, in), bed_device(bed, host, plane, sub_port, dev));
 	f = popen(command, "r");
 	if (f && !fgets(text, sizeof(text), f))
 		text[0] = 0;
@@ -213,7 +231,8 @@ uint64_t bed_rx_bytes(const struct bed *bed, int host, unsigned plane, unsigned 
 
 int bed_rehash(const struct bed *bed, unsigned seed)
 {
-	return bed_run("ip netns exec %s sysctl -qw net.ipv4.fib_multipath_hash_seed=%u", bed->leaf, seed);
+	return bed_run("ip netns exec %s sysctl -qw net.ipv4.fib_multipath_hash_seed=%u", bed->leaf,
+		       seed);
 }
 
 /* ---- the daemons' part ---- */
@@ -233,18 +252,21 @@ void bed_publish(struct bed *bed)
 
 	for (int h = 0; h < 2; h++) {
 		struct in6_addr peer = bed_address(1 - h);
-		struct shm_path path[FARE_MAX_PLANES] = { 0 };
+		struct shm_path path[FARE_MAX_PLANES] = {0};
 
 		for (unsigned p = 0; p < o->planes; p++) {
 			uint64_t own = live_bps(bed, h, p), its = live_bps(bed, 1 - h, p);
 
 			for (unsigned s = 0; s < o->sub_ports; s++)
-				shm_writer_sub_port(bed->writer[h], 0, p, s, !bed->sub_port_down[h][p][s],
+				shm_writer_sub_port(bed->writer[h], 0, p, s,
+						    !bed->sub_port_down[h][p][s],
 						    bed->sub_port_down[h][p][s] ? 0 : o->bps);
 			path[p].usable_bps = bed->plane_down[p] ? 0 : own < its ? own : its;
-			path[p].verdict = path[p].usable_bps ? FARE_VERDICT_OK : FARE_VERDICT_NO_ROUTE;
+			path[p].verdict =
+				path[p].usable_bps ? FARE_VERDICT_OK : FARE_VERDICT_NO_ROUTE;
 		}
-		shm_writer_publish(bed->writer[h], (uint32_t)shm_writer_pair(bed->writer[h], 0, peer.s6_addr), path,
+		shm_writer_publish(bed->writer[h],
+				   (uint32_t)shm_writer_pair(bed->writer[h], 0, peer.s6_addr), path,
 				   o->planes);
 	}
 }
@@ -252,7 +274,7 @@ void bed_publish(struct bed *bed)
 static int start_daemons(struct bed *bed)
 {
 	for (int h = 0; h < 2; h++) {
-		struct shm_writer_gpu gpu = { .n_planes = bed->options.planes };
+		struct shm_writer_gpu gpu = {.n_planes = bed->options.planes};
 		struct in6_addr own = bed_address(h);
 
 		snprintf(bed->dir[h], sizeof(bed->dir[h]), "/tmp/fl-bed%d-%d", (int)getpid(), h);
@@ -282,7 +304,8 @@ int bed_make(struct bed *bed, const struct bed_options *options)
 		exit(77);
 	}
 	snprintf(bed->key, sizeof(bed->key), "/tmp/fl-bed%d-key", (int)getpid());
-	if (bed_run("(umask 077; head -c 32 /dev/urandom | base64 > %s)", bed->key) || (!bed->verbs && build(bed)) || start_daemons(bed)) {
+	if (bed_run("(umask 077; head -c 32 /dev/urandom | base64 > %s)", bed->key) ||
+	    (!bed->verbs && build(bed)) || start_daemons(bed)) {
 		fprintf(stderr, "bed: cannot be made\n");
 		bed_destroy(bed);
 		return 1;
@@ -349,8 +372,10 @@ void bed_enter_namespace(const struct bed *bed, int host)
 
 struct fare_domain *bed_enter(const struct bed *bed, int host, struct fare **fare)
 {
-	struct fare_domain_options options = { .provider = bed->options.provider, .accept = host == 1, .key_file = bed->key,
-					       .path_mtu = bed->options.mtu < 4200 ? 1024 : 4096 };
+	struct fare_domain_options options = {.provider = bed->options.provider,
+					      .accept = host == 1,
+					      .key_file = bed->key,
+					      .path_mtu = bed->options.mtu < 4200 ? 1024 : 4096};
 	struct fare_domain *domain;
 	int err;
 
@@ -367,7 +392,7 @@ struct fare_domain *bed_enter(const struct bed *bed, int host, struct fare **far
 
 int bed_events(struct fare_domain *domain, struct fare_event *events, int max, int ms)
 {
-	struct pollfd p = { .fd = fare_domain_fd(domain), .events = POLLIN };
+	struct pollfd p = {.fd = fare_domain_fd(domain), .events = POLLIN};
 	int n = fare_domain_poll(domain, events, max);
 
 	if (n)

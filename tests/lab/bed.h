@@ -1,10 +1,12 @@
 /*
- * bed.h - a bed for tests of QP groups: two GPUs, their planes, and a parent that plays both daemons.
+ * bed.h - a bed for tests of QP groups: two GPUs, their planes, and a parent that plays both
+ * daemons.
  *
- * Owns: for soft, two network namespaces joined by planes x sub_ports veth pairs; for verbs, nothing of the fabric, which
- * is that of tests/vm/fabric.sh; the run directories; the writers of both segments; the two children. In: what the test
- * wants broken or said. Out: domains for the children, which attach as any application does. Thread: the parent's, except
- * for bed_enter() and what follows it, which run in the children.
+ * Owns: for soft, two network namespaces joined by planes x sub_ports veth pairs; for verbs,
+ * nothing of the fabric, which is that of tests/vm/fabric.sh; the run directories; the writers of
+ * both segments; the two children. In: what the test wants broken or said. Out: domains for the
+ * children, which attach as any application does. Thread: the parent's, except for bed_enter() and
+ * what follows it, which run in the children.
  */
 #ifndef BED_H
 #define BED_H
@@ -22,8 +24,11 @@ struct bed_options {
 	unsigned planes, sub_ports;
 	unsigned rate_mbps; /* soft: each sub-port is shaped to that; 0: not at all */
 	unsigned mtu;	    /* of the links; 0: 4200. The path MTU is the largest that fits */
-	bool leaf;	    /* soft: a leaf between them that hashes addresses and ports, instead of cables; one plane */
-	uint64_t bps;	    /* what each sub-port is said to carry; 0: 200 Mb/s */
+	/*
+	 * soft: a leaf between them that hashes addresses and ports, instead of cables; one plane
+	 */
+	bool leaf;
+	uint64_t bps; /* what each sub-port is said to carry; 0: 200 Mb/s */
 };
 
 struct bed {
@@ -32,7 +37,10 @@ struct bed {
 	char ns[2][32], leaf[32], dir[2][48], key[48];
 	pid_t child[2];
 	struct shm_writer *writer[2];
-	/* what bed_publish() says: planes to both alike, sub-ports to the host whose they are (and BGP to the other) */
+	/*
+	 * what bed_publish() says: planes to both alike, sub-ports to the host whose they are (and
+	 * BGP to the other)
+	 */
 	bool plane_down[FARE_MAX_PLANES];
 	bool sub_port_down[2][FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 };
@@ -42,7 +50,8 @@ int bed_make(struct bed *bed, const struct bed_options *options);
 void bed_destroy(struct bed *bed); /* kills children that are left */
 
 struct in6_addr bed_address(int host);
-const char *bed_device(const struct bed *bed, int host, unsigned plane, unsigned sub_port, char text[16]);
+const char *bed_device(const struct bed *bed, int host, unsigned plane, unsigned sub_port,
+		       char text[16]);
 /* A shell command; its exit status. */
 int bed_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "ip netns exec ... " or nothing: before a command that is to run where host's devices are. */
@@ -55,10 +64,11 @@ void bed_link(struct bed *bed, unsigned plane, unsigned sub_port, bool up);
 void bed_gray(struct bed *bed, unsigned plane, bool gray);
 
 /*
- * A host that only receives: registers so many bytes, says where (*rkey last, and never 0), and closes the groups that its peer
- * closes, until *over. For bed_start()'s functions; 0, or 1.
+ * A host that only receives: registers so many bytes, says where (*rkey last, and never 0), and
+ * closes the groups that its peer closes, until *over. For bed_start()'s functions; 0, or 1.
  */
-int bed_sink(struct bed *bed, int host, size_t bytes, _Atomic uint64_t *addr, _Atomic uint64_t *rkey, _Atomic int *over);
+int bed_sink(struct bed *bed, int host, size_t bytes, _Atomic uint64_t *addr,
+	     _Atomic uint64_t *rkey, _Atomic int *over);
 /* What a sub-port's device has received so far. */
 uint64_t bed_rx_bytes(const struct bed *bed, int host, unsigned plane, unsigned sub_port);
 /* The leaf hashes anew from now on: another seed, and that is all. */

@@ -40,7 +40,7 @@ static void dump_if_asked(struct drill_hosts *h, int host, const struct fare_gro
 struct receiving {
 	uint8_t *memory;
 	uint64_t expected[DRILL_MAX_PLACES]; /* id of the next message in a place */
-	bool here[DRILL_MAX_PLACES];	       /* and it has arrived */
+	bool here[DRILL_MAX_PLACES];	     /* and it has arrived */
 	uint64_t checked[DRILL_MAX_PLACES];  /* bytes of it */
 	uint32_t credits[DRILL_MAX_PLACES], n_credits;
 	struct fare_group *group;
@@ -52,7 +52,10 @@ static void on_received(struct drill_hosts *h, struct receiving *r, const struct
 
 	r->group = e->group;
 	if (e->tag != (uint32_t)r->expected[k] || r->here[k]) {
-		/* its place was not given back yet: older than expected is a duplicate; newer, and one was lost */
+		/*
+		 * its place was not given back yet: older than expected is a duplicate; newer, and
+		 * one was lost
+		 */
 		if (r->here[k] || (int32_t)(e->tag - (uint32_t)r->expected[k]) < 0)
 			h->shared->duplicated++;
 		else
@@ -101,7 +104,7 @@ static int receiver(void *arg)
 	struct drill_hosts *h = arg;
 	struct drill_shared *sh = h->shared;
 	size_t bytes = h->n_places * h->max_bytes;
-	struct receiving r = { .memory = bed_memory(bytes) };
+	struct receiving r = {.memory = bed_memory(bytes)};
 	struct fare *fare;
 	struct fare_domain *domain = bed_enter(&h->bed, 1, &fare);
 	struct fare_event e[32];
@@ -129,7 +132,8 @@ static int receiver(void *arg)
 		}
 		busy = verify_some(h, &r);
 		while (r.n_credits) {
-			struct fare_write w = { .tag = r.credits[r.n_credits - 1], .flags = FARE_WRITE_NOTIFY };
+			struct fare_write w = {.tag = r.credits[r.n_credits - 1],
+					       .flags = FARE_WRITE_NOTIFY};
 
 			if (fare_group_write(r.group, &w))
 				break;
@@ -154,7 +158,8 @@ struct sending {
 
 static void on_sender_event(struct drill_hosts *h, struct sending *s, const struct fare_event *e)
 {
-	unsigned k = (unsigned)((e->kind == FARE_EVENT_COMPLETED ? e->context : e->tag) % h->n_places);
+	unsigned k =
+		(unsigned)((e->kind == FARE_EVENT_COMPLETED ? e->context : e->tag) % h->n_places);
 
 	if (e->kind == FARE_EVENT_CONNECTED)
 		h->shared->connected = 1;
@@ -184,17 +189,24 @@ static void on_sender_event(struct drill_hosts *h, struct sending *s, const stru
 		s->busy[k] = false;
 }
 
-/* Fills a slice of the next message, or posts it. false: there is no next one, or no place for it. */
+/*
+ * Fills a slice of the next message, or posts it. false: there is no next one, or no place for it.
+ */
 static bool send_some(struct drill_hosts *h, struct sending *s)
 {
 	unsigned k = (unsigned)(s->next % h->n_places);
 	uint64_t size = size_of(h, s->next), to = s->filled + SLICE;
-	struct fare_write w = { .data = s->memory + k * h->max_bytes, .mr = s->mr, .length = size,
-				.remote_addr = h->shared->places_addr + k * h->max_bytes,
-				.rkey = (uint32_t)h->shared->rkey, .tag = (uint32_t)s->next,
-				.flags = FARE_WRITE_NOTIFY, .context = s->next };
+	struct fare_write w = {.data = s->memory + k * h->max_bytes,
+			       .mr = s->mr,
+			       .length = size,
+			       .remote_addr = h->shared->places_addr + k * h->max_bytes,
+			       .rkey = (uint32_t)h->shared->rkey,
+			       .tag = (uint32_t)s->next,
+			       .flags = FARE_WRITE_NOTIFY,
+			       .context = s->next};
 
-	if (h->shared->stop || !h->shared->connected || s->busy[k] || (h->messages && s->next == h->messages))
+	if (h->shared->stop || !h->shared->connected || s->busy[k] ||
+	    (h->messages && s->next == h->messages))
 		return false;
 	if (s->filled < size) {
 		to = to < size ? to : size;
@@ -224,8 +236,8 @@ static void publish_stats(struct drill_hosts *h, const struct fare_group *group)
 }
 
 /* A write that the peer does not allow fails alone, whether its library or its device says so. */
-static void expect_refusal(struct drill_hosts *h, struct fare_domain *domain, struct fare_group *group, struct fare_write w,
-			   const char *what)
+static void expect_refusal(struct drill_hosts *h, struct fare_domain *domain,
+			   struct fare_group *group, struct fare_write w, const char *what)
 {
 	uint64_t end = bed_now_ns() + (uint64_t)(h->patience_s * 1e9);
 	struct fare_event e;
@@ -242,8 +254,11 @@ static void expect_refusal(struct drill_hosts *h, struct fare_domain *domain, st
 static void refusals(struct drill_hosts *h, struct fare_domain *domain, struct sending *s)
 {
 	uint64_t length = h->max_bytes < 5000 ? h->max_bytes : 5000;
-	struct fare_write w = { .data = s->memory, .mr = s->mr, .length = length,
-				.remote_addr = h->shared->places_addr, .rkey = (uint32_t)h->shared->rkey };
+	struct fare_write w = {.data = s->memory,
+			       .mr = s->mr,
+			       .length = length,
+			       .remote_addr = h->shared->places_addr,
+			       .rkey = (uint32_t)h->shared->rkey};
 
 	w.rkey ^= 1u << 20;
 	expect_refusal(h, domain, s->group, w, "a key that names nothing was not refused");
@@ -257,8 +272,8 @@ static int sender(void *arg)
 	struct drill_hosts *h = arg;
 	struct drill_shared *sh = h->shared;
 	size_t bytes = h->n_places * h->max_bytes;
-	struct sending s = { .memory = bed_memory(bytes) };
-	struct fare_group_options options = { .mode = h->mode };
+	struct sending s = {.memory = bed_memory(bytes)};
+	struct fare_group_options options = {.mode = h->mode};
 	struct fare *fare;
 	struct fare_domain *domain = bed_enter(&h->bed, 0, &fare);
 	struct in6_addr peer = bed_address(1);
@@ -278,7 +293,8 @@ static int sender(void *arg)
 		for (int i = 0; i < n; i++)
 			on_sender_event(h, &s, &e[i]);
 		busy = send_some(h, &s);
-		idle = sh->blocked == sh->resumed; /* the word of it may come after the last completion */
+		/* the word of it may come after the last completion */
+		idle = sh->blocked == sh->resumed;
 		for (unsigned k = 0; k < h->n_places; k++)
 			idle &= !s.busy[k];
 		dump_if_asked(h, 0, s.group);
@@ -299,9 +315,10 @@ static int sender(void *arg)
 int drill_hosts_start(struct drill_hosts *h, const struct bed_options *options)
 {
 	h->n_places = h->max_bytes > 16u << 20 ? 4 : DRILL_MAX_PLACES;
-	h->shared = mmap(NULL, sizeof(*h->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (h->shared == MAP_FAILED || bed_make(&h->bed, options) || bed_start(&h->bed, 1, receiver, h) ||
-	    bed_start(&h->bed, 0, sender, h))
+	h->shared = mmap(NULL, sizeof(*h->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (h->shared == MAP_FAILED || bed_make(&h->bed, options) ||
+	    bed_start(&h->bed, 1, receiver, h) || bed_start(&h->bed, 0, sender, h))
 		return 1;
 	while (!h->shared->connected && drill_hosts_alive(h))
 		poll(NULL, 0, 10);
@@ -311,7 +328,8 @@ int drill_hosts_start(struct drill_hosts *h, const struct bed_options *options)
 bool drill_hosts_alive(struct drill_hosts *h)
 {
 	struct drill_shared *sh = h->shared;
-	uint64_t now = bed_now_ns(), seen = sh->sent + sh->completed + sh->received + (uint64_t)sh->connected, limit;
+	uint64_t now = bed_now_ns(),
+		 seen = sh->sent + sh->completed + sh->received + (uint64_t)sh->connected, limit;
 
 	if (sh->failed)
 		return false;
@@ -323,7 +341,8 @@ bool drill_hosts_alive(struct drill_hosts *h)
 		return true;
 	for (int host = 0; host < 2; host++)
 		sh->dump[host] = 1;
-	for (limit = now + UINT64_C(2000000000); bed_now_ns() < limit && (sh->dump[0] || sh->dump[1]);)
+	for (limit = now + UINT64_C(2000000000);
+	     bed_now_ns() < limit && (sh->dump[0] || sh->dump[1]);)
 		poll(NULL, 0, 10);
 	drill_hosts_fail(h, "nothing moves", sh->received);
 	return false;
@@ -342,28 +361,34 @@ bool drill_hosts_end(struct drill_hosts *h)
 	sh->over = 1;
 	ok &= !bed_join(&h->bed, 1);
 	sh->lost += sh->sent - sh->received;
-	return ok && !sh->failed && sh->sent && sh->completed == sh->sent && !sh->lost && !sh->corrupted &&
-	       !sh->duplicated && !sh->stats.flow_needless_moves && sh->blocked == sh->resumed &&
-	       (!h->messages || sh->sent == h->messages);
+	return ok && !sh->failed && sh->sent && sh->completed == sh->sent && !sh->lost &&
+	       !sh->corrupted && !sh->duplicated && !sh->stats.flow_needless_moves &&
+	       sh->blocked == sh->resumed && (!h->messages || sh->sent == h->messages);
 }
 
 void drill_hosts_report(const struct drill_hosts *h, FILE *to)
 {
-	static const char *const modes[] = { "flow", "spray", "kernel", "packet" };
+	static const char *const modes[] = {"flow", "spray", "kernel", "packet"};
 	const struct drill_shared *sh = h->shared;
 
 	fprintf(to,
-		"\"provider\":\"%s\",\"mode\":\"%s\",\"seed\":%u,\"messages\":%llu,\"completed\":%llu,\"received\":%llu,"
-		"\"bytes\":%llu,\"lost\":%llu,\"corrupted\":%llu,\"duplicated\":%llu,\"wrong\":%llu,\"blocked\":%llu,"
-		"\"replayed_chunks\":%llu,\"lane_deaths\":%llu,\"lane_rebuilds\":%llu,\"duplicate_notifications\":%llu,"
+		"\"provider\":\"%s\",\"mode\":\"%s\",\"seed\":%u,\"messages\":%llu,\"completed\":%"
+		"llu,\"received\":%llu,"
+		"\"bytes\":%llu,\"lost\":%llu,\"corrupted\":%llu,\"duplicated\":%llu,\"wrong\":%"
+		"llu,\"blocked\":%llu,"
+		"\"replayed_chunks\":%llu,\"lane_deaths\":%llu,\"lane_rebuilds\":%llu,\"duplicate_"
+		"notifications\":%llu,"
 		"\"retransmitted_packets\":%llu,\"flow_moves\":%llu,\"needless_moves\":%llu",
-		h->bed.options.provider, modes[h->mode], h->seed,
-		(unsigned long long)sh->sent, (unsigned long long)sh->completed, (unsigned long long)sh->received,
-		(unsigned long long)sh->bytes, (unsigned long long)sh->lost, (unsigned long long)sh->corrupted,
-		(unsigned long long)sh->duplicated, (unsigned long long)(sh->lost + sh->corrupted + sh->duplicated),
+		h->bed.options.provider, modes[h->mode], h->seed, (unsigned long long)sh->sent,
+		(unsigned long long)sh->completed, (unsigned long long)sh->received,
+		(unsigned long long)sh->bytes, (unsigned long long)sh->lost,
+		(unsigned long long)sh->corrupted, (unsigned long long)sh->duplicated,
+		(unsigned long long)(sh->lost + sh->corrupted + sh->duplicated),
 		(unsigned long long)sh->blocked, (unsigned long long)sh->stats.chunks_replayed,
-		(unsigned long long)sh->stats.path_deaths, (unsigned long long)sh->stats.path_rebuilds,
+		(unsigned long long)sh->stats.path_deaths,
+		(unsigned long long)sh->stats.path_rebuilds,
 		(unsigned long long)sh->stats.duplicate_notifications,
-		(unsigned long long)sh->stats.retransmitted_packets, (unsigned long long)sh->stats.flow_moves,
+		(unsigned long long)sh->stats.retransmitted_packets,
+		(unsigned long long)sh->stats.flow_moves,
 		(unsigned long long)sh->stats.flow_needless_moves);
 }

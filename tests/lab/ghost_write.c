@@ -29,7 +29,7 @@
 
 #define MESSAGES     8 /* a round */
 #define REPORT_EVERY 50
-#define SLOT	 (192u << 10)
+#define SLOT	     (192u << 10)
 
 struct shared {
 	_Atomic uint64_t rkey, slots_addr, go, completed, received, check, checked, polls, deaths,
@@ -48,7 +48,8 @@ struct drill {
 static bool fail(struct drill *d, const char *what, uint64_t round)
 {
 	fprintf(stderr, "ghost_write: round %llu: %s\n", (unsigned long long)round, what);
-	d->shared->dump = 1; /* the sender, if it is not itself that speaks, says what it waits for */
+	/* the sender, if it is not itself that speaks, says what it waits for */
+	d->shared->dump = 1;
 	for (int i = 0; i < 200 && d->shared->dump; i++)
 		poll(NULL, 0, 5);
 	d->shared->failed = 1;
@@ -216,8 +217,8 @@ static bool backlog(struct drill *d, uint64_t *bytes, uint64_t *packets)
 	char unit;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "%stc -s qdisc show dev %s root",
-		 bed_in(&d->bed, 0, in), bed_device(&d->bed, 0, 0, 0, name));
+	snprintf(command, sizeof(command), "%stc -s qdisc show dev %s root", bed_in(&d->bed, 0, in),
+		 bed_device(&d->bed, 0, 0, 0, name));
 	f = popen(command, "r");
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, " backlog %llub %llup", &b, &p) == 2)
@@ -335,9 +336,10 @@ static bool drill(struct drill *d)
 	for (uint64_t round = 1; ok && round <= d->rounds; round++) {
 		ok = one_round(d, round);
 		d->done += ok;
-		if (d->rounds > REPORT_EVERY && round % REPORT_EVERY == 0) /* long work shows progress */
-			fprintf(stderr, "ghost_write: %llu of %llu rounds\n", (unsigned long long)round,
-				(unsigned long long)d->rounds);
+		/* long work shows progress */
+		if (d->rounds > REPORT_EVERY && round % REPORT_EVERY == 0)
+			fprintf(stderr, "ghost_write: %llu of %llu rounds\n",
+				(unsigned long long)round, (unsigned long long)d->rounds);
 	}
 	sh->stop = 1;
 	for (int h = 0; h < 2; h++)
@@ -351,7 +353,8 @@ static void report(const struct drill *d, FILE *to, bool ok, double seconds)
 	const struct shared *sh = d->shared;
 
 	fprintf(to,
-		"{\"ghost\":{\"provider\":\"%s\",\"rounds\":%llu,\"only_moved\":%llu,\"held_packets\":%llu,"
+		"{\"ghost\":{\"provider\":\"%s\",\"rounds\":%llu,\"only_moved\":%llu,\"held_"
+		"packets\":%llu,"
 		"\"held_bytes\":%llu,\"deaths\":%llu,\"rebuilds\":%llu,\"seconds\":%.1f,"
 		"\"ghost_writes\":%s}}\n",
 		d->bed.options.provider, (unsigned long long)d->done,
@@ -362,8 +365,11 @@ static void report(const struct drill *d, FILE *to, bool ok, double seconds)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"rounds", 1, 0, 'r'}, {"provider", 1, 0, 'p'}, {"patience", 1, 0, 'w'}, {"json", 1, 0, 'j'}, {0, 0, 0, 0}};
+	static const struct option options[] = {{"rounds", 1, 0, 'r'},
+						{"provider", 1, 0, 'p'},
+						{"patience", 1, 0, 'w'},
+						{"json", 1, 0, 'j'},
+						{0, 0, 0, 0}};
 	static struct drill d = {.rounds = 12, .patience_ns = UINT64_C(20000000000)};
 	struct bed_options bed = {.provider = "soft", .planes = 2, .sub_ports = 2, .mtu = 1500};
 	uint64_t start;

@@ -1,13 +1,16 @@
 /*
- * group_drill.c - a QP group under fire: two hosts without a router (bed.h), and a parent that breaks planes at random.
+ * group_drill.c - a QP group under fire: two hosts without a router (bed.h), and a parent that
+ * breaks planes at random.
  *
- *   group_drill [--provider soft|verbs] [--mode flow|spray|packet] [--messages N | --seconds S] [--max-bytes B]
- *               [--planes N] [--sub-ports M] [--rate MBPS] [--patience S] [--seed N] [--calm] [--json FILE]
+ *   group_drill [--provider soft|verbs] [--mode flow|spray|packet] [--messages N | --seconds S]
+ *               [--max-bytes B] [--planes N] [--sub-ports M] [--rate MBPS] [--patience S] [--seed
+ *               N] [--calm] [--json FILE]
  *
- * What is sent and how it is checked: drill_hosts.h. Faults: planes
- * said to be down, links down before anybody says so, planes that drop everything in silence, sub-ports lost at either
- * end, and all planes down at once. When nothing moves for --patience seconds, both groups are dumped and the drill fails.
- * verbs: inside the VM, after fabric_up. Exit 77: not root. One line of JSON at the end.
+ * What is sent and how it is checked: drill_hosts.h. Faults: planes said to be down, links down
+ * before anybody says so, planes that drop everything in silence, sub-ports lost at either end, and
+ * all planes down at once. When nothing moves for --patience seconds, both groups are dumped and
+ * the drill fails. verbs: inside the VM, after fabric_up. Exit 77: not root. One line of JSON at
+ * the end.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -37,7 +40,10 @@ static unsigned pick(unsigned n)
 	return (unsigned)rand() % n;
 }
 
-/* Both orders occur: first the fault and then the word of it, or nobody says anything, or there is nothing but the word. */
+/*
+ * Both orders occur: first the fault and then the word of it, or nobody says anything, or there is
+ * nothing but the word.
+ */
 static void set_fault(struct drill *d, unsigned p, enum fault fault)
 {
 	enum fault kind = fault ? fault : d->fault[p];
@@ -52,8 +58,10 @@ static void set_fault(struct drill *d, unsigned p, enum fault fault)
 	if (kind == SUB_PORT && fault)
 		d->hosts.bed.sub_port_down[host][p][s] = true;
 	if (kind == SUB_PORT && !fault)
-		memset(d->hosts.bed.sub_port_down[0][p], 0, sizeof(d->hosts.bed.sub_port_down[0][p])),
-			memset(d->hosts.bed.sub_port_down[1][p], 0, sizeof(d->hosts.bed.sub_port_down[1][p]));
+		memset(d->hosts.bed.sub_port_down[0][p], 0,
+		       sizeof(d->hosts.bed.sub_port_down[0][p])),
+			memset(d->hosts.bed.sub_port_down[1][p], 0,
+			       sizeof(d->hosts.bed.sub_port_down[1][p]));
 	d->hosts.bed.plane_down[p] = fault == TOLD || (fault == LINKS) || (fault == GRAY && said);
 	d->fault[p] = fault;
 	d->n_faults[fault]++;
@@ -102,7 +110,8 @@ static bool run(struct drill *d)
 	uint64_t end = bed_now_ns() + (uint64_t)(d->seconds * 1e9);
 
 	while (wanted(d, end) && drill_hosts_alive(&d->hosts)) {
-		poll(NULL, 0, 20 + (int)pick(120)); /* paces the faults; nothing is waited for by it */
+		/* paces the faults; nothing is waited for by it */
+		poll(NULL, 0, 20 + (int)pick(120));
 		if (!d->calm)
 			break_something(d);
 	}
@@ -124,11 +133,13 @@ static void report(const struct drill *d, FILE *to, bool ok)
 	fprintf(to, "{\"drill\":{");
 	drill_hosts_report(&d->hosts, to);
 	fprintf(to,
-		",\"seconds\":%.1f,\"faults\":%llu,\"told\":%llu,\"links\":%llu,\"gray\":%llu,\"sub_port\":%llu,"
+		",\"seconds\":%.1f,\"faults\":%llu,\"told\":%llu,\"links\":%llu,\"gray\":%llu,"
+		"\"sub_port\":%llu,"
 		"\"blackouts\":%llu,\"ok\":%s}}\n",
 		(double)d->took_ns / 1e9, faults, (unsigned long long)d->n_faults[TOLD],
 		(unsigned long long)d->n_faults[LINKS], (unsigned long long)d->n_faults[GRAY],
-		(unsigned long long)d->n_faults[SUB_PORT], (unsigned long long)d->n_blackouts, ok ? "true" : "false");
+		(unsigned long long)d->n_faults[SUB_PORT], (unsigned long long)d->n_blackouts,
+		ok ? "true" : "false");
 }
 
 static uint64_t bytes_of(const char *text)
@@ -141,18 +152,26 @@ static uint64_t bytes_of(const char *text)
 
 static bool parse(struct drill *d, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "provider", 1, 0, 'p' }, { "mode", 1, 0, 'm' },    { "messages", 1, 0, 'n' }, { "seconds", 1, 0, 's' },
-		{ "max-bytes", 1, 0, 'b' }, { "planes", 1, 0, 'P' }, { "sub-ports", 1, 0, 'S' }, { "rate", 1, 0, 'R' },
-		{ "patience", 1, 0, 'w' },  { "seed", 1, 0, 'r' },   { "calm", 0, 0, 'c' },	 { "json", 1, 0, 'j' },
-		{ 0, 0, 0, 0 } };
+	static const struct option options[] = {{"provider", 1, 0, 'p'},
+						{"mode", 1, 0, 'm'},
+						{"messages", 1, 0, 'n'},
+						{"seconds", 1, 0, 's'},
+						{"max-bytes", 1, 0, 'b'},
+						{"planes", 1, 0, 'P'},
+						{"sub-ports", 1, 0, 'S'},
+						{"rate", 1, 0, 'R'},
+						{"patience", 1, 0, 'w'},
+						{"seed", 1, 0, 'r'},
+						{"calm", 0, 0, 'c'},
+						{"json", 1, 0, 'j'},
+						{0, 0, 0, 0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'p')
 			d->options.provider = optarg;
 		else if (c == 'm')
-			d->hosts.mode = !strcmp(optarg, "flow")   ? FARE_MODE_FLOW
+			d->hosts.mode = !strcmp(optarg, "flow")	    ? FARE_MODE_FLOW
 					: !strcmp(optarg, "packet") ? FARE_MODE_PACKET
 								    : FARE_MODE_SPRAY;
 		else if (c == 'n')
@@ -185,9 +204,10 @@ static bool parse(struct drill *d, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct drill d = { .options = { .provider = "soft", .planes = 4, .sub_ports = 2, .rate_mbps = 200 },
-				  .hosts = { .mode = FARE_MODE_SPRAY, .max_bytes = 1u << 20, .patience_s = 10 },
-				  .seconds = 5 };
+	static struct drill d = {
+		.options = {.provider = "soft", .planes = 4, .sub_ports = 2, .rate_mbps = 200},
+		.hosts = {.mode = FARE_MODE_SPRAY, .max_bytes = 1u << 20, .patience_s = 10},
+		.seconds = 5};
 	bool ok = false;
 	FILE *json;
 

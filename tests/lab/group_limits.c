@@ -3,13 +3,16 @@
  *
  *   group_limits [--provider soft|verbs]
  *
- * Two hosts (bed.h), two planes. The sender goes through a script, told by the parent what the fabric does:
- *   1. both planes are said to be down: BLOCKED; writes queue up to max_messages, then -ENOBUFS; they are back: RESUMED, and
- *      all that was queued completes;
- *   2. both planes drop everything in silence: a write with a deadline completes with -ETIMEDOUT at its time and not before;
- *      it is not RELEASED as long as its packets might land; the fabric heals: RELEASED, exactly once, and then both ends
- *      use the memory for something else, which stays;
- *   3. a deadline in the past completes late at once and is released, and one far away does not come into play.
+ * Two hosts (bed.h), two planes. The sender goes through a script, told by the parent what the
+ * fabric does:
+ *   1. both planes are said to be down: BLOCKED; writes queue up to max_messages, then -ENOBUFS;
+ *      they are back: RESUMED, and all that was queued completes;
+ *   2. both planes drop everything in silence: a write with a deadline completes with -ETIMEDOUT at
+ *      its time and not before; it is not RELEASED as long as its packets might land; the fabric
+ *      heals: RELEASED, exactly once, and then both ends use the memory for something else, which
+ *      stays;
+ *   3. a deadline in the past completes late at once and is released, and one far away does not
+ *      come into play.
  * Exit 77: not root. One line of JSON at the end.
  */
 #include <errno.h>
@@ -30,7 +33,8 @@
 enum fabric { FINE, SAID_DOWN, GRAY };
 
 struct shared {
-	_Atomic int wish, is; /* enum fabric: what the sender asks for, what the parent has made of it */
+	/* enum fabric: what the sender asks for, what the parent has made of it */
+	_Atomic int wish, is;
 	_Atomic int over, failed, check, checked;
 	_Atomic uint64_t rkey, slots_addr, polls;
 	double late_ms, release_ms;
@@ -50,8 +54,9 @@ struct test {
 
 static int fail(struct test *t, const char *what)
 {
-	fprintf(stderr, "group_limits: %s (blocked %u, resumed %u, completed %u, late %u, released %u)\n", what,
-		t->blocked, t->resumed, t->completed, t->late, t->released);
+	fprintf(stderr,
+		"group_limits: %s (blocked %u, resumed %u, completed %u, late %u, released %u)\n",
+		what, t->blocked, t->resumed, t->completed, t->late, t->released);
 	if (t->group)
 		fare_group_dump(t->group, STDERR_FILENO);
 	t->shared->failed = 1;
@@ -98,10 +103,15 @@ static void fabric(struct test *t, enum fabric wish)
 
 static int write_one(struct test *t, unsigned k, uint64_t deadline_ns)
 {
-	struct fare_write w = { .data = t->slots + (size_t)k * SLOT, .mr = t->mr, .length = SLOT,
-				.remote_addr = t->shared->slots_addr + (uint64_t)k * SLOT,
-				.rkey = (uint32_t)t->shared->rkey, .tag = k, .flags = FARE_WRITE_NOTIFY,
-				.context = k, .deadline_ns = deadline_ns };
+	struct fare_write w = {.data = t->slots + (size_t)k * SLOT,
+			       .mr = t->mr,
+			       .length = SLOT,
+			       .remote_addr = t->shared->slots_addr + (uint64_t)k * SLOT,
+			       .rkey = (uint32_t)t->shared->rkey,
+			       .tag = k,
+			       .flags = FARE_WRITE_NOTIFY,
+			       .context = k,
+			       .deadline_ns = deadline_ns};
 
 	return fare_group_write(t->group, &w);
 }
@@ -124,7 +134,9 @@ static bool no_plane_left(struct test *t)
 	fabric(t, FINE);
 	return wait_count(t, &t->resumed, 1, "did not resume") &&
 	       wait_count(t, &t->completed, MESSAGES, "what waited did not complete") &&
-	       (t->blocked == 1 && t->resumed == 1 && t->completed == MESSAGES ? true : !fail(t, "said twice"));
+	       (t->blocked == 1 && t->resumed == 1 && t->completed == MESSAGES
+			? true
+			: !fail(t, "said twice"));
 }
 
 static bool let_the_receiver_check(struct test *t)
@@ -132,7 +144,8 @@ static bool let_the_receiver_check(struct test *t)
 	for (unsigned k = 0; k < MESSAGES; k++)
 		bed_fill(t->slots + (size_t)k * SLOT, 0, SLOT, 1000 + k);
 	t->shared->check++;
-	for (uint64_t end = bed_now_ns() + LIMIT_NS; t->shared->checked != t->shared->check && bed_now_ns() < end;)
+	for (uint64_t end = bed_now_ns() + LIMIT_NS;
+	     t->shared->checked != t->shared->check && bed_now_ns() < end;)
 		take_events(t);
 	return t->shared->checked == t->shared->check && !t->shared->failed;
 }
@@ -163,17 +176,19 @@ static bool deadlines(struct test *t)
 	t->shared->release_ms = (double)(bed_now_ns() - healed) / 1e6;
 	if (!let_the_receiver_check(t))
 		return !fail(t, "something landed after RELEASED");
-	if (write_one(t, 0, 1) || !wait_count(t, &t->late, MESSAGES + 1, "a deadline in the past") ||
+	if (write_one(t, 0, 1) ||
+	    !wait_count(t, &t->late, MESSAGES + 1, "a deadline in the past") ||
 	    !wait_count(t, &t->released, MESSAGES + 1, "its release") || write_one(t, 1, far) ||
 	    !wait_count(t, &t->completed, 1, "a write with a deadline far away"))
 		return false;
-	return t->late == MESSAGES + 1 && t->released == MESSAGES + 1 ? true : !fail(t, "said twice");
+	return t->late == MESSAGES + 1 && t->released == MESSAGES + 1 ? true
+								      : !fail(t, "said twice");
 }
 
 static int sender(void *arg)
 {
 	struct test *t = arg;
-	struct fare_group_options options = { .mode = FARE_MODE_SPRAY, .max_messages = MESSAGES };
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY, .max_messages = MESSAGES};
 	struct in6_addr peer = bed_address(1);
 	struct fare *fare;
 	bool ok;
@@ -241,11 +256,14 @@ static void apply(struct test *t, enum fabric wish)
 int main(int argc, char **argv)
 {
 	static struct test t;
-	struct bed_options options = { .provider = argc == 3 ? argv[2] : "soft", .planes = 2, .sub_ports = 2 };
+	struct bed_options options = {
+		.provider = argc == 3 ? argv[2] : "soft", .planes = 2, .sub_ports = 2};
 	bool ok = false;
 
-	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!bed_make(&t.bed, &options) && !bed_start(&t.bed, 1, receiver, &t) && !bed_start(&t.bed, 0, sender, &t)) {
+	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (!bed_make(&t.bed, &options) && !bed_start(&t.bed, 1, receiver, &t) &&
+	    !bed_start(&t.bed, 0, sender, &t)) {
 		while (!t.shared->over && !t.shared->failed) {
 			if (t.shared->wish != t.shared->is)
 				apply(&t, (enum fabric)t.shared->wish);
@@ -258,6 +276,7 @@ int main(int argc, char **argv)
 	bed_destroy(&t.bed);
 	printf("{\"group_limits\":{\"provider\":\"%s\",\"deadline_ms\":%.0f,\"late_after_ms\":%.1f,"
 	       "\"released_after_healing_ms\":%.1f,\"ok\":%s}}\n",
-	       options.provider, (double)LATE_NS / 1e6, t.shared->late_ms, t.shared->release_ms, ok ? "true" : "false");
+	       options.provider, (double)LATE_NS / 1e6, t.shared->late_ms, t.shared->release_ms,
+	       ok ? "true" : "false");
 	return !ok;
 }

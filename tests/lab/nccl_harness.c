@@ -70,9 +70,9 @@ static int tag_of(uint64_t id)
 
 /* ---- the two ranks ---- */
 
-__attribute__((format(printf, 5, 6))) static void
-say(ncclDebugLogLevel level, unsigned long flags, const char *file, int line, const char *format,
-    ...)
+__attribute__((format(printf, 5, 6))) static void say(ncclDebugLogLevel level, unsigned long flags,
+						      const char *file, int line,
+						      const char *format, ...)
 {
 	va_list ap;
 
@@ -153,7 +153,8 @@ static int receiver(void *arg)
 			return fail(h, "test of a receive", done);
 		if (!finished)
 			continue;
-		if (got != size_of(done) || !bed_holds(slots + at * SLOT_MAX, 0, (uint64_t)got, done))
+		if (got != size_of(done) ||
+		    !bed_holds(slots + at * SLOT_MAX, 0, (uint64_t)got, done))
 			return fail(h, got != size_of(done) ? "wrong size" : "corrupted", done);
 		memset(slots + at * SLOT_MAX, 0xee, SLOT_MAX);
 		h->shared->bytes += (uint64_t)got;

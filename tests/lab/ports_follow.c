@@ -1,12 +1,14 @@
 /*
- * ports_follow.c - a group's QPs load the peer's sub-ports evenly; then the leaf hashes anew, under way, and they do again.
+ * ports_follow.c - a group's QPs load the peer's sub-ports evenly; then the leaf hashes anew, under
+ * way, and they do again.
  *
  *   ports_follow [--rounds N] [--sub-ports M] [--qps K] [--json FILE]
  *
- * One plane of M sub-ports, K source ports each, a leaf in between (bed.h). In each mode one group sends portion after
- * portion, and the peer's devices count what arrives by which: the busiest device's part over a fair part, 1 is even. N times
- * the leaf's seed changes, and nobody says so. Reported: how uneven the first portion after that was, and how long until one
- * was even. At least one change must have hurt for the test to mean anything. Exit 77: not root.
+ * One plane of M sub-ports, K source ports each, a leaf in between (bed.h). In each mode one group
+ * sends portion after portion, and the peer's devices count what arrives by which: the busiest
+ * device's part over a fair part, 1 is even. N times the leaf's seed changes, and nobody says so.
+ * Reported: how uneven the first portion after that was, and how long until one was even. At least
+ * one change must have hurt for the test to mean anything. Exit 77: not root.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -23,8 +25,8 @@
 #define HURT	 1.2
 #define LIMIT_NS UINT64_C(60000000000)
 
-static const enum fare_mode modes[] = { FARE_MODE_FLOW, FARE_MODE_SPRAY, FARE_MODE_PACKET };
-static const char *const names[] = { "flow", "spray", "packet" };
+static const enum fare_mode modes[] = {FARE_MODE_FLOW, FARE_MODE_SPRAY, FARE_MODE_PACKET};
+static const char *const names[] = {"flow", "spray", "packet"};
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 
 struct shared {
@@ -52,9 +54,9 @@ static int sender(void *arg)
 {
 	struct test *t = arg;
 	struct shared *sh = t->shared;
-	struct fare_group_options options = { .mode = modes[t->mode], .qps_per_sub_port = t->qps,
-					      .chunk_bytes = 16384 };
-	struct fare_write w = { .length = BYTES };
+	struct fare_group_options options = {
+		.mode = modes[t->mode], .qps_per_sub_port = t->qps, .chunk_bytes = 16384};
+	struct fare_write w = {.length = BYTES};
 	struct in6_addr peer = bed_address(1);
 	struct fare_group_stats stats;
 	struct fare *fare;
@@ -148,10 +150,13 @@ static bool one_mode(struct test *t)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "rounds", 1, 0, 'r' }, { "sub-ports", 1, 0, 's' }, { "qps", 1, 0, 'q' },
-						 { "json", 1, 0, 'j' },	  { 0, 0, 0, 0 } };
-	static struct test t = { .rounds = 4, .qps = 2 };
-	struct bed_options bed = { .provider = "soft", .planes = 1, .sub_ports = 4, .leaf = true };
+	static const struct option options[] = {{"rounds", 1, 0, 'r'},
+						{"sub-ports", 1, 0, 's'},
+						{"qps", 1, 0, 'q'},
+						{"json", 1, 0, 'j'},
+						{0, 0, 0, 0}};
+	static struct test t = {.rounds = 4, .qps = 2};
+	struct bed_options bed = {.provider = "soft", .planes = 1, .sub_ports = 4, .leaf = true};
 	char text[1024] = "{\"ports_follow\":{";
 	const char *json = NULL;
 	bool ok = true;
@@ -172,7 +177,8 @@ int main(int argc, char **argv)
 	}
 	if (!t.rounds || !t.qps || bed.sub_ports < 2 || bed.sub_ports > FARE_MAX_SUB_PORTS)
 		return 2;
-	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
 	if (bed_make(&t.bed, &bed))
 		ok = false;
 	for (t.mode = 0; ok && t.mode < MODES; t.mode++) {
@@ -180,13 +186,14 @@ int main(int argc, char **argv)
 
 		ok = one_mode(&t);
 		snprintf(text + used, sizeof(text) - used,
-			 "\"%s_worst_before\":%.3f,\"%s_worst_after\":%.3f,\"%s_slowest_s\":%.2f,\"%s_retransmitted\":%llu,",
-			 names[t.mode], t.worst_before, names[t.mode], t.worst_after, names[t.mode], t.follow_s,
-			 names[t.mode], (unsigned long long)t.retransmitted);
+			 "\"%s_worst_before\":%.3f,\"%s_worst_after\":%.3f,\"%s_slowest_s\":%.2f,"
+			 "\"%s_retransmitted\":%llu,",
+			 names[t.mode], t.worst_before, names[t.mode], t.worst_after, names[t.mode],
+			 t.follow_s, names[t.mode], (unsigned long long)t.retransmitted);
 	}
 	bed_destroy(&t.bed);
-	snprintf(text + strlen(text), sizeof(text) - strlen(text), "\"rounds\":%u,\"ok\":%s}}\n", t.rounds,
-		 ok ? "true" : "false");
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "\"rounds\":%u,\"ok\":%s}}\n",
+		 t.rounds, ok ? "true" : "false");
 	fputs(text, stdout);
 	f = json ? fopen(json, "w") : NULL;
 	if (f) {

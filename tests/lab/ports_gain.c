@@ -1,13 +1,15 @@
 /*
- * ports_gain.c - what choosing source ports gains: how evenly a group's QPs load the peer's sub-ports behind a leaf that
- * hashes addresses and ports.
+ * ports_gain.c - what choosing source ports gains: how evenly a group's QPs load the peer's
+ * sub-ports behind a leaf that hashes addresses and ports.
  *
  *   ports_gain [--groups N] [--sub-ports M] [--qps K] [--json FILE]
  *
- * One plane of M sub-ports, K QPs each, a leaf in between (bed.h); its kernel does the hashing. N groups are opened one after
- * the other, each sends the same to all of its QPs, and the peer's devices count what arrives by which. The figure is the
- * busiest device's part over a fair part: 1 is even. Three ways side by side: ports that echoes found (FARE_MODE_SPRAY), random
- * ports (random_ports), and QPs that the sender's own kernel hashes, too (FARE_MODE_KERNEL). Exit 77: not root.
+ * One plane of M sub-ports, K QPs each, a leaf in between (bed.h); its kernel does the hashing. N
+ * groups are opened one after the other, each sends the same to all of its QPs, and the peer's
+ * devices count what arrives by which. The figure is the busiest device's part over a fair part: 1
+ * is even. Three ways side by side: ports that echoes found (FARE_MODE_SPRAY), random ports
+ * (random_ports), and QPs that the sender's own kernel hashes, too (FARE_MODE_KERNEL). Exit 77: not
+ * root.
  */
 #include <getopt.h>
 #include <poll.h>
@@ -23,7 +25,7 @@
 #define LIMIT_NS UINT64_C(30000000000)
 
 enum way { LEARNED, RANDOM, KERNEL, WAYS };
-static const char *const names[WAYS] = { "learned", "random", "kernel" };
+static const char *const names[WAYS] = {"learned", "random", "kernel"};
 
 struct shared {
 	_Atomic uint64_t go, done, rkey, addr;
@@ -45,13 +47,19 @@ static int receiver(void *arg)
 }
 
 /* One group: opened, used, closed. */
-static bool one_group(struct test *t, struct fare_domain *domain, struct fare_mr *mr, const uint8_t *memory, enum way way)
+static bool one_group(struct test *t, struct fare_domain *domain, struct fare_mr *mr,
+		      const uint8_t *memory, enum way way)
 {
-	struct fare_group_options options = { .mode = way == KERNEL ? FARE_MODE_KERNEL : FARE_MODE_SPRAY,
-					      .random_ports = way == RANDOM, .qps_per_sub_port = t->qps,
-					      .chunk_bytes = 16384 };
-	struct fare_write w = { .data = memory, .mr = mr, .length = BYTES, .remote_addr = t->shared->addr,
-				.rkey = (uint32_t)t->shared->rkey };
+	struct fare_group_options options = {.mode = way == KERNEL ? FARE_MODE_KERNEL
+								   : FARE_MODE_SPRAY,
+					     .random_ports = way == RANDOM,
+					     .qps_per_sub_port = t->qps,
+					     .chunk_bytes = 16384};
+	struct fare_write w = {.data = memory,
+			       .mr = mr,
+			       .length = BYTES,
+			       .remote_addr = t->shared->addr,
+			       .rkey = (uint32_t)t->shared->rkey};
 	struct in6_addr peer = bed_address(1);
 	uint64_t end = bed_now_ns() + LIMIT_NS;
 	struct fare_group *group;
@@ -63,7 +71,8 @@ static bool one_group(struct test *t, struct fare_domain *domain, struct fare_mr
 	while (!done && bed_now_ns() < end) {
 		if (bed_events(domain, &e, 1, 20) != 1)
 			continue;
-		if (e.kind == FARE_EVENT_CLOSED || e.status || (e.kind == FARE_EVENT_CONNECTED && fare_group_write(group, &w)))
+		if (e.kind == FARE_EVENT_CLOSED || e.status ||
+		    (e.kind == FARE_EVENT_CONNECTED && fare_group_write(group, &w)))
 			break;
 		done = e.kind == FARE_EVENT_COMPLETED;
 	}
@@ -133,25 +142,33 @@ static bool measure(struct test *t)
 			t->worst[way] = x > t->worst[way] ? x : t->worst[way];
 		}
 	}
-	/* learned ports are even every time; the others are left to chance, and that must show for the test to mean anything */
-	return !t->shared->failed && t->worst[LEARNED] < 1.1 && t->mean[RANDOM] > 1.15 && t->mean[KERNEL] > 1.15;
+	/*
+	 * learned ports are even every time; the others are left to chance, and that must show for
+	 * the test to mean anything
+	 */
+	return !t->shared->failed && t->worst[LEARNED] < 1.1 && t->mean[RANDOM] > 1.15 &&
+	       t->mean[KERNEL] > 1.15;
 }
 
 static void report(const struct test *t, FILE *to, bool ok)
 {
-	fprintf(to, "{\"ports_gain\":{\"groups\":%u,\"sub_ports\":%u,\"qps\":%u,", t->groups, t->bed.options.sub_ports,
-		t->qps * t->bed.options.sub_ports);
+	fprintf(to, "{\"ports_gain\":{\"groups\":%u,\"sub_ports\":%u,\"qps\":%u,", t->groups,
+		t->bed.options.sub_ports, t->qps * t->bed.options.sub_ports);
 	for (int way = 0; way < WAYS; way++)
-		fprintf(to, "\"%s_mean\":%.3f,\"%s_worst\":%.3f,", names[way], t->mean[way], names[way], t->worst[way]);
+		fprintf(to, "\"%s_mean\":%.3f,\"%s_worst\":%.3f,", names[way], t->mean[way],
+			names[way], t->worst[way]);
 	fprintf(to, "\"ok\":%s}}\n", ok ? "true" : "false");
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "groups", 1, 0, 'g' }, { "sub-ports", 1, 0, 's' }, { "qps", 1, 0, 'q' },
-						 { "json", 1, 0, 'j' },	  { 0, 0, 0, 0 } };
-	static struct test t = { .groups = 8, .qps = 2 };
-	struct bed_options bed = { .provider = "soft", .planes = 1, .sub_ports = 4, .leaf = true };
+	static const struct option options[] = {{"groups", 1, 0, 'g'},
+						{"sub-ports", 1, 0, 's'},
+						{"qps", 1, 0, 'q'},
+						{"json", 1, 0, 'j'},
+						{0, 0, 0, 0}};
+	static struct test t = {.groups = 8, .qps = 2};
+	struct bed_options bed = {.provider = "soft", .planes = 1, .sub_ports = 4, .leaf = true};
 	const char *json = NULL;
 	bool ok = false;
 	FILE *f;
@@ -171,8 +188,10 @@ int main(int argc, char **argv)
 	}
 	if (!t.groups || !t.qps || bed.sub_ports < 2 || bed.sub_ports > FARE_MAX_SUB_PORTS)
 		return 2;
-	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!bed_make(&t.bed, &bed) && !bed_start(&t.bed, 1, receiver, &t) && !bed_start(&t.bed, 0, sender, &t)) {
+	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (!bed_make(&t.bed, &bed) && !bed_start(&t.bed, 1, receiver, &t) &&
+	    !bed_start(&t.bed, 0, sender, &t)) {
 		ok = measure(&t);
 		t.shared->over = 1;
 		ok &= !bed_join(&t.bed, 0);

@@ -1,6 +1,7 @@
 /*
- * slow_receiver.c - a receiver that stays away again and again, as long as anything is acknowledged for it, and then takes few
- * events at a time: of many small writes with notification each arrives, once.
+ * slow_receiver.c - a receiver that stays away again and again, as long as anything is acknowledged
+ * for it, and then takes few events at a time: of many small writes with notification each arrives,
+ * once.
  *
  *   slow_receiver [--provider soft|verbs]
  *
@@ -33,7 +34,7 @@ struct test {
 static int sender(void *arg)
 {
 	struct test *t = arg;
-	struct fare_group_options options = { .mode = FARE_MODE_SPRAY };
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY};
 	struct in6_addr peer = bed_address(1);
 	uint64_t end = bed_now_ns() + LIMIT_NS;
 	struct fare_group *group;
@@ -47,7 +48,7 @@ static int sender(void *arg)
 	if (fare_group_open(&group, domain, &peer, &options))
 		return 1;
 	while (!t->shared->over && bed_now_ns() < end) {
-		struct fare_write w = { .flags = FARE_WRITE_NOTIFY, .tag = posted };
+		struct fare_write w = {.flags = FARE_WRITE_NOTIFY, .tag = posted};
 		int n;
 
 		for (; posted < MESSAGES && !fare_group_write(group, &w); w.tag++)
@@ -102,7 +103,8 @@ static int receiver(void *arg)
 			stay_away(sh);
 	}
 	/* and its last word */
-	for (uint64_t quiet = bed_now_ns() + STILL_NS; bed_now_ns() < quiet && sh->completed < MESSAGES;)
+	for (uint64_t quiet = bed_now_ns() + STILL_NS;
+	     bed_now_ns() < quiet && sh->completed < MESSAGES;)
 		if (bed_events(domain, e, 16, 5))
 			quiet = bed_now_ns() + STILL_NS;
 	sh->over = sh->received == MESSAGES;
@@ -113,18 +115,22 @@ static int receiver(void *arg)
 int main(int argc, char **argv)
 {
 	static struct test t;
-	struct bed_options options = { .provider = argc == 3 ? argv[2] : "soft", .planes = 2, .sub_ports = 2 };
+	struct bed_options options = {
+		.provider = argc == 3 ? argv[2] : "soft", .planes = 2, .sub_ports = 2};
 	bool ok = false;
 
-	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!bed_make(&t.bed, &options) && !bed_start(&t.bed, 1, receiver, &t) && !bed_start(&t.bed, 0, sender, &t)) {
+	t.shared = mmap(NULL, sizeof(*t.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (!bed_make(&t.bed, &options) && !bed_start(&t.bed, 1, receiver, &t) &&
+	    !bed_start(&t.bed, 0, sender, &t)) {
 		ok = !bed_join(&t.bed, 0);
 		ok &= !bed_join(&t.bed, 1);
 	}
 	bed_destroy(&t.bed);
-	printf("{\"slow_receiver\":{\"provider\":\"%s\",\"messages\":%u,\"completed\":%u,\"received\":%u,\"twice\":%u,"
+	printf("{\"slow_receiver\":{\"provider\":\"%s\",\"messages\":%u,\"completed\":%u,"
+	       "\"received\":%u,\"twice\":%u,"
 	       "\"pauses\":%u,\"most_acknowledged_unread\":%u,\"ok\":%s}}\n",
-	       options.provider, MESSAGES, t.shared->completed, t.shared->received, t.shared->twice, t.shared->pauses,
-	       t.shared->most_ahead, ok ? "true" : "false");
+	       options.provider, MESSAGES, t.shared->completed, t.shared->received, t.shared->twice,
+	       t.shared->pauses, t.shared->most_ahead, ok ? "true" : "false");
 	return !ok;
 }

@@ -260,7 +260,8 @@ static void report(struct side *s, const char *who, double seconds)
 	P->endpoint_stats(s->ep, &t);
 	getrusage(RUSAGE_SELF, &u);
 	printf("%s: cpu %.2f s user, %.2f s system of %.2f s; tx %lu packets (%lu again), rx %lu "
-	       "packets; %lu timeouts, naks %lu sent %lu received, cnps %lu sent %lu received, icrc errors %lu, dropped %lu\n",
+	       "packets; %lu timeouts, naks %lu sent %lu received, cnps %lu sent %lu received, "
+	       "icrc errors %lu, dropped %lu\n",
 	       who, (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6,
 	       (double)u.ru_stime.tv_sec + (double)u.ru_stime.tv_usec / 1e6, seconds, t.tx_packets,
 	       t.retransmitted_packets, t.rx_packets, t.timeouts, t.naks_sent, t.naks_received,
@@ -326,8 +327,9 @@ static void send_latency(struct side *s)
 	report(s, "A", 0);
 }
 
-static const uint32_t check_sizes[] = {0,    1,	   3,	 4,    255,   256,   257,   4093,   4095,
-				       4096, 4097, 8191, 8192, 12289, 61440, 61441, 100000, 262144, 1000000};
+static const uint32_t check_sizes[] = {0,     1,     3,	     4,	     255,    256,  257,
+				       4093,  4095,  4096,   4097,   8191,   8192, 12289,
+				       61440, 61441, 100000, 262144, 1000000};
 #define N_CHECK_SIZES (sizeof(check_sizes) / sizeof(check_sizes[0]))
 
 static void send_check(struct side *s)

@@ -13,10 +13,14 @@
 #define INTEROP_BYTES (1u << 20)
 
 enum interop_op {
-	/* make a QP connected to (qpn, psn), of path MTU mtu, that survives rnr_retry words of "not ready" (7: all), with empty
-	   receives posted unless bare; answer: its own numbers, rkey and address of the target */
+	/*
+	 * make a QP connected to (qpn, psn), of path MTU mtu, that survives rnr_retry words of "not
+	 * ready" (7: all), with empty receives posted unless bare; answer: its own numbers, rkey
+	 * and address of the target
+	 */
 	INTEROP_QP = 1,
-	INTEROP_WRITE,	 /* from the source's beginning to (rkey, addr); answer: completion status */
+	/* from the source's beginning to (rkey, addr); answer: completion status */
+	INTEROP_WRITE,
 	INTEROP_SEND,	 /* the source's beginning; answer: completion status */
 	INTEROP_READ,	 /* from (rkey, addr) to offset in the target; answer: completion status */
 	INTEROP_RECV,	 /* post a receive of length bytes at offset in the target */

@@ -57,7 +57,8 @@ static void open_device(struct device *d)
 	d->target = calloc(1, INTEROP_BYTES);
 	d->source_mr = ibv_reg_mr(d->pd, d->source, INTEROP_BYTES, IBV_ACCESS_LOCAL_WRITE);
 	d->target_mr = ibv_reg_mr(d->pd, d->target, INTEROP_BYTES,
-				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+					  IBV_ACCESS_REMOTE_READ);
 	if (!d->cq || !d->source_mr || !d->target_mr)
 		die("no resources");
 }
@@ -66,7 +67,8 @@ static void to_rts(struct device *d, const struct interop_ask *ask, uint32_t psn
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
 				.port_num = 1,
-				.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+				.qp_access_flags =
+					IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
 	struct ibv_recv_wr wr = {.wr_id = UINT64_MAX}, *bad;
 
 	if (ibv_modify_qp(d->qp, &a,
@@ -93,7 +95,11 @@ static void to_rts(struct device *d, const struct interop_ask *ask, uint32_t psn
 	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
 				 .sq_psn = psn,
 				 .timeout = 16,
-				 .retry_cnt = 6, /* 7 means "for ever" to rxe, and who lost a last NAK is owed a word */
+				 /*
+				  * 7 means "for ever" to rxe, and who lost a last NAK is owed a
+				  * word
+				  */
+				 .retry_cnt = 6,
 				 .rnr_retry = (uint8_t)ask->rnr_retry,
 				 .max_rd_atomic = READS};
 	if (ibv_modify_qp(d->qp, &a,
@@ -150,9 +156,13 @@ static void fill(uint8_t *at, const struct interop_ask *ask)
 static int32_t work(struct device *d, const struct interop_ask *ask)
 {
 	bool is_read = ask->op == INTEROP_READ;
-	struct ibv_sge sge = {(uintptr_t)(is_read ? d->target + ask->offset : d->source), ask->length,
-			      is_read ? d->target_mr->lkey : d->source_mr->lkey};
-	struct ibv_send_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ}, *bad;
+	struct ibv_sge sge = {(uintptr_t)(is_read ? d->target + ask->offset : d->source),
+			      ask->length, is_read ? d->target_mr->lkey : d->source_mr->lkey};
+	struct ibv_send_wr wr = {.wr_id = 1,
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = IBV_WR_RDMA_READ},
+			   *bad;
 
 	if (!is_read)
 		fill(d->source, ask);

@@ -4,10 +4,10 @@
  *
  *   interop_soft OWN-ADDRESS PEER-ADDRESS DEVICE PATH-MTU [lossy]     (IPv4 as ::ffff:a.b.c.d; listens for the peer)
  *
- * WRITEs, SENDs and READs in both directions of lengths around every boundary, with and without immediates, byte for
- * byte; PSN wrap; receiver not ready; wrong key, right, bounds and packet length in both directions: who is wrong
- * gets the completion that the standard names; or, where packets get lost, hears nothing more: nobody says twice that
- * a connection is over.
+ * WRITEs, SENDs and READs in both directions of lengths around every boundary, with and without
+ * immediates, byte for byte; PSN wrap; receiver not ready; wrong key, right, bounds and packet
+ * length in both directions: who is wrong gets the completion that the standard names; or, where
+ * packets get lost, hears nothing more: nobody says twice that a connection is over.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -210,7 +210,10 @@ static void device_to_soft(struct soft *s, uint32_t offset, uint32_t length, boo
 
 static void post_recv(struct soft *s, uint32_t offset, uint32_t length)
 {
-	struct qp_recv r = {.wr_id = length, .data = s->target + offset, .lkey = s->target_mr.lkey, .length = length};
+	struct qp_recv r = {.wr_id = length,
+			    .data = s->target + offset,
+			    .lkey = s->target_mr.lkey,
+			    .length = length};
 
 	check(s, s->p->post_recv(s->qp, &r) == 0, "posting a receive", length);
 }
@@ -244,22 +247,28 @@ static void send_to_device(struct soft *s, uint32_t length, bool with_imm)
 	post_send(s, length, with_imm, look.seed);
 	check(s, done(s) == QP_WC_SUCCESS, "send to the device", length);
 	a = ask(s, &(struct interop_ask){.op = INTEROP_ARRIVED});
-	check(s, a.status == 0 && a.length == length && (bool)a.has_imm == with_imm &&
-			 (!with_imm || a.imm == 0xabc00000u + length % 251),
+	check(s,
+	      a.status == 0 && a.length == length && (bool)a.has_imm == with_imm &&
+		      (!with_imm || a.imm == 0xabc00000u + length % 251),
 	      "what the device was told", length);
 	check(s, ask(s, &look).status == 0, "what the device received", length);
 }
 
 static void device_sends(struct soft *s, uint32_t length, bool with_imm)
 {
-	struct interop_ask a = {.op = INTEROP_SEND, .length = length, .seed = length + 2, .with_imm = with_imm, .imm = 77};
+	struct interop_ask a = {.op = INTEROP_SEND,
+				.length = length,
+				.seed = length + 2,
+				.with_imm = with_imm,
+				.imm = 77};
 	struct qp_wc wc = {0};
 	bool same = true;
 
 	post_recv(s, 0, length);
 	check(s, ask(s, &a).status == 0, "send from the device", length);
-	check(s, complete(s, true, &wc) && wc.status == 0 && wc.byte_len == length && wc.wr_id == length &&
-			 wc.has_imm == with_imm && (!with_imm || wc.imm == 77),
+	check(s,
+	      complete(s, true, &wc) && wc.status == 0 && wc.byte_len == length &&
+		      wc.wr_id == length && wc.has_imm == with_imm && (!with_imm || wc.imm == 77),
 	      "what we were told", length);
 	for (uint32_t i = 0; i < length; i++)
 		same &= s->target[i] == interop_byte(a.seed, i);
@@ -277,7 +286,8 @@ static void receives_matter(struct soft *s)
 	new_qp_as(s, (struct shape){.receives = 4, .bare = true});
 	s->p->endpoint_stats(s->ep, &before);
 	post_send(s, 100, false, 3);
-	for (now = before; now.naks_received == before.naks_received; s->p->endpoint_stats(s->ep, &now))
+	for (now = before; now.naks_received == before.naks_received;
+	     s->p->endpoint_stats(s->ep, &now))
 		s->p->endpoint_progress(s->ep);
 	ask(s, &(struct interop_ask){.op = INTEROP_RECV, .length = 100});
 	check(s, done(s) == QP_WC_SUCCESS, "waiting for the device's receive", 100);
@@ -290,13 +300,15 @@ static void receives_matter(struct soft *s)
 
 	post_recv(s, 0, 99);
 	refused(s, ask(s, &a).status, QP_WC_REM_INV_REQ_ERR, "our word on a send too long", 100);
-	check(s, complete(s, true, &wc) && wc.status == QP_WC_LOC_LEN_ERR, "the receive too short", 99);
+	check(s, complete(s, true, &wc) && wc.status == QP_WC_LOC_LEN_ERR, "the receive too short",
+	      99);
 	new_qp_as(s, (struct shape){.bare = true});
 	ask(s, &(struct interop_ask){.op = INTEROP_RECV, .length = 99});
 	post_send(s, 100, false, 3);
-	status = done(s); /* the standard's word is "invalid request" (IBTA 9.7.5.2.8); rxe says "operation" */
-	refused(s, status == QP_WC_REM_OP_ERR ? QP_WC_REM_INV_REQ_ERR : status, QP_WC_REM_INV_REQ_ERR,
-		"the device's word on a send too long", 100);
+	/* the standard's word is "invalid request" (IBTA 9.7.5.2.8); rxe says "operation" */
+	status = done(s);
+	refused(s, status == QP_WC_REM_OP_ERR ? QP_WC_REM_INV_REQ_ERR : status,
+		QP_WC_REM_INV_REQ_ERR, "the device's word on a send too long", 100);
 
 	new_qp_as(s, (struct shape){.receives = 4, .bare = true, .impatient = true});
 	post_send(s, 100, false, 3);
@@ -322,11 +334,13 @@ static int soft_read(struct soft *s, uint32_t offset, uint32_t length, uint32_t 
 
 static void read_from_device(struct soft *s, uint32_t offset, uint32_t length)
 {
-	struct interop_ask a = {.op = INTEROP_FILL, .offset = offset, .length = length, .seed = length + 5};
+	struct interop_ask a = {
+		.op = INTEROP_FILL, .offset = offset, .length = length, .seed = length + 5};
 	bool same = true;
 
 	ask(s, &a);
-	check(s, soft_read(s, offset, length, s->remote.rkey) == QP_WC_SUCCESS, "read from the device", length);
+	check(s, soft_read(s, offset, length, s->remote.rkey) == QP_WC_SUCCESS,
+	      "read from the device", length);
 	for (uint32_t i = 0; i < length; i++)
 		same &= s->target[i] == interop_byte(a.seed, i);
 	check(s, same, "what we read", length);
@@ -334,7 +348,9 @@ static void read_from_device(struct soft *s, uint32_t offset, uint32_t length)
 
 static void device_reads(struct soft *s, uint32_t offset, uint32_t length)
 {
-	struct interop_ask a = {.op = INTEROP_READ, .rkey = s->target_mr.rkey, .length = length,
+	struct interop_ask a = {.op = INTEROP_READ,
+				.rkey = s->target_mr.rkey,
+				.length = length,
 				.addr = (uintptr_t)s->target + offset},
 			   look = {.op = INTEROP_CHECK, .length = length, .seed = length + 6};
 
@@ -350,43 +366,50 @@ static void reads_are_guarded(struct soft *s)
 
 	new_qp(s);
 	refused(s, soft_read(s, 0, 3000, s->remote.rkey ^ 0x5500), QP_WC_REM_ACCESS_ERR,
-	      "the device's word on reading with a wrong key", 3000);
+		"the device's word on reading with a wrong key", 3000);
 	new_qp(s);
 	refused(s, soft_read(s, INTEROP_BYTES - 100, 3000, s->remote.rkey), QP_WC_REM_ACCESS_ERR,
-	      "the device's word on reading past the end", 3000);
+		"the device's word on reading past the end", 3000);
 	new_qp(s);
 	a.rkey = s->target_mr.rkey ^ 1;
-	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading with a wrong key", 3000);
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading with a wrong key",
+		3000);
 	new_qp(s);
 	a.rkey = s->target_mr.rkey;
 	a.addr = (uintptr_t)s->target + INTEROP_BYTES - 100;
-	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading past the end", 3000);
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading past the end",
+		3000);
 	new_qp(s);
 	a.rkey = s->source_mr.rkey; /* registered, but not for peers */
 	a.addr = (uintptr_t)s->source;
-	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading a private region", 3000);
+	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on reading a private region",
+		3000);
 }
 
 /* Packets longer than the path MTU of the one end: the other uses a larger one. */
 static void lengths_matter(struct soft *s)
 {
-	struct interop_ask a = {.op = INTEROP_WRITE, .length = 4096, .addr = (uintptr_t)s->target,
+	struct interop_ask a = {.op = INTEROP_WRITE,
+				.length = 4096,
+				.addr = (uintptr_t)s->target,
 				.rkey = s->target_mr.rkey};
 
 	if (s->mtu == 4096) {
 		new_qp_as(s, (struct shape){.device_mtu = 1024});
 		refused(s, soft_write(s, 0, 4096, s->remote.rkey, NULL, 1), QP_WC_REM_INV_REQ_ERR,
-		      "the device's word on a packet too long", 4096);
+			"the device's word on a packet too long", 4096);
 	} else {
 		new_qp_as(s, (struct shape){.device_mtu = 4096});
-		refused(s, ask(s, &a).status, QP_WC_REM_INV_REQ_ERR, "our word on a packet too long", 4096);
+		refused(s, ask(s, &a).status, QP_WC_REM_INV_REQ_ERR,
+			"our word on a packet too long", 4096);
 	}
 }
 
 static void transfers(struct soft *s)
 {
-	static const uint32_t lengths[] = {1,	 2,    3,    4,	   5,	 63,	1023,  1024,  1025, 2047,
-					   2048, 2049, 4095, 4096, 4097, 8193, 65536, 65537, 300001};
+	static const uint32_t lengths[] = {1,	 2,    3,     4,     5,	    63,	  1023,
+					   1024, 1025, 2047,  2048,  2049,  4095, 4096,
+					   4097, 8193, 65536, 65537, 300001};
 	unsigned n = sizeof(lengths) / sizeof(lengths[0]);
 
 	new_qp(s);
@@ -413,10 +436,10 @@ static void refusals(struct soft *s)
 
 	new_qp(s);
 	refused(s, soft_write(s, 0, 3000, s->remote.rkey ^ 0x5500, NULL, 1), QP_WC_REM_ACCESS_ERR,
-	      "the device's word on a wrong key", 3000);
+		"the device's word on a wrong key", 3000);
 	new_qp(s);
-	refused(s, soft_write(s, INTEROP_BYTES - 100, 3000, s->remote.rkey, NULL, 1), QP_WC_REM_ACCESS_ERR,
-	      "the device's word on a write past the end", 3000);
+	refused(s, soft_write(s, INTEROP_BYTES - 100, 3000, s->remote.rkey, NULL, 1),
+		QP_WC_REM_ACCESS_ERR, "the device's word on a write past the end", 3000);
 	new_qp(s);
 	memset(s->target, 0x77, 3000);
 	a.rkey = s->target_mr.rkey ^ 1;
@@ -425,7 +448,7 @@ static void refusals(struct soft *s)
 	a.rkey = s->target_mr.rkey;
 	a.addr = (uintptr_t)s->target + INTEROP_BYTES - 100;
 	refused(s, ask(s, &a).status, QP_WC_REM_ACCESS_ERR, "our word on a write past the end",
-	      3000);
+		3000);
 	check(s, s->target[0] == 0x77 && s->target[2999] == 0x77, "memory that was refused", 3000);
 	new_qp(s);
 	a.rkey = s->source_mr.rkey; /* registered, but not for peers */
@@ -451,8 +474,7 @@ static int accept_peer(const struct in6_addr *own)
 
 int main(int argc, char **argv)
 {
-	struct qp_endpoint_attr attr = {
-		.n_planes = 1, .n_sub_ports = {1}, .device_peers = true};
+	struct qp_endpoint_attr attr = {.n_planes = 1, .n_sub_ports = {1}, .device_peers = true};
 	static struct soft s = {.p = &qp_soft_provider};
 	struct qp_stats stats;
 	int err;
@@ -470,7 +492,9 @@ int main(int argc, char **argv)
 	if (!err)
 		err = s.p->mr_register(s.ep, s.source, INTEROP_BYTES, 0, &s.source_mr);
 	if (!err)
-		err = s.p->mr_register(s.ep, s.target, INTEROP_BYTES, QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, &s.target_mr);
+		err = s.p->mr_register(s.ep, s.target, INTEROP_BYTES,
+				       QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ,
+				       &s.target_mr);
 	if (err) {
 		fprintf(stderr, "interop_soft: %s\n", strerror(-err));
 		return 1;
@@ -483,7 +507,8 @@ int main(int argc, char **argv)
 	lengths_matter(&s);
 	interop_io(s.fd, &(struct interop_ask){.op = INTEROP_END}, sizeof(struct interop_ask), 1);
 	s.p->endpoint_stats(s.ep, &stats);
-	printf("{\"own\":\"%s\",\"mtu\":%s,\"checks\":%d,\"failures\":%d,\"tx_packets\":%llu,\"rx_packets\":%"
+	printf("{\"own\":\"%s\",\"mtu\":%s,\"checks\":%d,\"failures\":%d,\"tx_packets\":%llu,\"rx_"
+	       "packets\":%"
 	       "llu,\"icrc_errors\":%llu,"
 	       "\"naks_sent\":%llu,\"naks_received\":%llu,\"retransmitted\":%llu}\n",
 	       argv[1], argv[4], s.checks, s.failures, (unsigned long long)stats.tx_packets,

@@ -3,8 +3,8 @@
  *
  *   spray NAMESPACE-A ADDRESS-A NAMESPACE-B ADDRESS-B DEVICE MEGABYTES     (IPv4 as ::ffff:a.b.c.d)
  *
- * The order-free QP must arrive whole and send next to nothing twice; the standard one, over the same leaf, shows that the
- * leaf was not harmless. Every byte is checked. One line of JSON.
+ * The order-free QP must arrive whole and send next to nothing twice; the standard one, over the
+ * same leaf, shows that the leaf was not harmless. Every byte is checked. One line of JSON.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,7 +57,8 @@ static void enter(const char *name)
 	close(fd);
 }
 
-static void open_end(struct end *e, const char *ns, const char *address, const char *dev, size_t bytes)
+static void open_end(struct end *e, const char *ns, const char *address, const char *dev,
+		     size_t bytes)
 {
 	struct qp_endpoint_attr attr = {.n_planes = 1, .n_sub_ports = {1}, .path_mtu = 1024};
 	int err;
@@ -76,7 +77,8 @@ static void open_end(struct end *e, const char *ns, const char *address, const c
 
 static void make_qp(struct end *e, const char *ns, bool order_free)
 {
-	struct qp_attr attr = {.timeout = 16, .retry_cnt = 7, .window_bytes = 256 << 10, .order_free = order_free};
+	struct qp_attr attr = {
+		.timeout = 16, .retry_cnt = 7, .window_bytes = 256 << 10, .order_free = order_free};
 	struct qp_path paths[4];
 	int err;
 
@@ -92,7 +94,9 @@ static void make_qp(struct end *e, const char *ns, bool order_free)
 
 static void connect_to(struct end *e, const struct end *other, bool order_free)
 {
-	struct qp_remote r = {.address = other->address, .qpn = P->qp_num(other->qp), .psn = P->qp_psn(other->qp),
+	struct qp_remote r = {.address = other->address,
+			      .qpn = P->qp_num(other->qp),
+			      .psn = P->qp_psn(other->qp),
 			      .order_free = order_free};
 	int err = P->qp_connect(e->qp, &r);
 
@@ -103,15 +107,21 @@ static void connect_to(struct end *e, const struct end *other, bool order_free)
 /* Sends all of a's memory; how many completions and notifications came, each in its turn. */
 static bool transfer(struct end *a, struct end *b, unsigned n)
 {
-	struct pollfd fds[2] = {{P->endpoint_fd(a->ep), POLLIN, 0}, {P->endpoint_fd(b->ep), POLLIN, 0}};
+	struct pollfd fds[2] = {{P->endpoint_fd(a->ep), POLLIN, 0},
+				{P->endpoint_fd(b->ep), POLLIN, 0}};
 	unsigned posted = 0, completed = 0, told = 0;
 	double end = now_s() + PATIENCE_S;
 	struct qp_wc wc;
 
 	while ((completed < n || told < n) && now_s() < end) {
-		struct qp_write w = {.wr_id = posted, .data = a->memory + (size_t)posted * CHUNK, .lkey = a->mr.lkey,
-				     .length = CHUNK, .remote_addr = (uintptr_t)b->memory + (size_t)posted * CHUNK,
-				     .rkey = b->mr.rkey, .imm = posted, .flags = QP_WR_IMM};
+		struct qp_write w = {.wr_id = posted,
+				     .data = a->memory + (size_t)posted * CHUNK,
+				     .lkey = a->mr.lkey,
+				     .length = CHUNK,
+				     .remote_addr = (uintptr_t)b->memory + (size_t)posted * CHUNK,
+				     .rkey = b->mr.rkey,
+				     .imm = posted,
+				     .flags = QP_WR_IMM};
 
 		if (posted < n && posted < completed + 4 && !P->post_write(a->qp, &w))
 			posted++;

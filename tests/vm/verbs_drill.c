@@ -17,7 +17,8 @@
 #define STEP_SECONDS 60
 
 /* Until *counter exceeds what it was, or time is up, or something failed. */
-static bool wait_beyond(struct drill_hosts *d, _Atomic uint64_t *counter, uint64_t was, const char *what)
+static bool wait_beyond(struct drill_hosts *d, _Atomic uint64_t *counter, uint64_t was,
+			const char *what)
 {
 	uint64_t end = bed_now_ns() + STEP_SECONDS * UINT64_C(1000000000);
 
@@ -134,7 +135,8 @@ static bool run(struct drill_hosts *d)
 
 int main(int argc, char **argv)
 {
-	static struct drill_hosts d = {.max_bytes = 256u << 10, .patience_s = STEP_SECONDS, .seed = 1};
+	static struct drill_hosts d = {
+		.max_bytes = 256u << 10, .patience_s = STEP_SECONDS, .seed = 1};
 	struct bed_options options = {.provider = "verbs"};
 	bool ok;
 

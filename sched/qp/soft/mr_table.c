@@ -52,7 +52,8 @@ int mr_table_add(struct mr_table *table, void *addr, size_t length, unsigned acc
 	size_t index;
 	int err;
 
-	if (!length || (uintptr_t)addr > UINTPTR_MAX - length || access & ~(QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ))
+	if (!length || (uintptr_t)addr > UINTPTR_MAX - length ||
+	    access & ~(QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ))
 		return -EINVAL;
 	if (find_free(table, &index)) {
 		err = grow(table);
@@ -112,17 +113,20 @@ bool mr_table_local_ok(const struct mr_table *table, uint32_t lkey, const void *
 	return slot && slot->keys.lkey == lkey && inside(slot, (uintptr_t)data, bytes);
 }
 
-bool mr_table_remote_ok(const struct mr_table *table, uint32_t rkey, unsigned access, uint64_t addr, uint64_t bytes)
+bool mr_table_remote_ok(const struct mr_table *table, uint32_t rkey, unsigned access, uint64_t addr,
+			uint64_t bytes)
 {
 	const struct mr_slot *slot;
 
 	if (!bytes)
 		return true;
 	slot = find(table, rkey);
-	return slot && slot->keys.rkey == rkey && slot->access & access && inside(slot, addr, bytes);
+	return slot && slot->keys.rkey == rkey && slot->access & access &&
+	       inside(slot, addr, bytes);
 }
 
-int mr_table_place(const struct mr_table *table, uint32_t rkey, uint64_t addr, const void *data, size_t bytes)
+int mr_table_place(const struct mr_table *table, uint32_t rkey, uint64_t addr, const void *data,
+		   size_t bytes)
 {
 	if (!mr_table_remote_ok(table, rkey, QP_ACCESS_REMOTE_WRITE, addr, bytes))
 		return -EACCES;
@@ -131,7 +135,8 @@ int mr_table_place(const struct mr_table *table, uint32_t rkey, uint64_t addr, c
 	return 0;
 }
 
-int mr_table_place_local(const struct mr_table *table, uint32_t lkey, void *to, const void *data, size_t bytes)
+int mr_table_place_local(const struct mr_table *table, uint32_t lkey, void *to, const void *data,
+			 size_t bytes)
 {
 	if (!mr_table_local_ok(table, lkey, to, bytes))
 		return -EACCES;

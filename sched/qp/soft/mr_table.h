@@ -1,5 +1,6 @@
 /*
- * mr_table.h - memory regions: the only places that a peer's packets may land in or be answered from.
+ * mr_table.h - memory regions: the only places that a peer's packets may land in or be answered
+ * from.
  *
  * Owns the table of regions and their keys. In: registrations, keys and addresses from the wire.
  * Out: bytes placed, or a refusal. The memory itself stays the caller's. Pure (random bits come
@@ -49,13 +50,16 @@ int mr_table_remove(struct mr_table *table, const struct qp_mr *keys);
 bool mr_table_local_ok(const struct mr_table *table, uint32_t lkey, const void *data,
 		       uint64_t bytes);
 /*
- * Whether a peer may access (QP_ACCESS_REMOTE_...) [addr, addr + bytes) with rkey. Nothing is asked of zero bytes (IBTA
- * 9.7.4.1.5).
+ * Whether a peer may access (QP_ACCESS_REMOTE_...) [addr, addr + bytes) with rkey. Nothing is asked
+ * of zero bytes (IBTA 9.7.4.1.5).
  */
-bool mr_table_remote_ok(const struct mr_table *table, uint32_t rkey, unsigned access, uint64_t addr, uint64_t bytes);
+bool mr_table_remote_ok(const struct mr_table *table, uint32_t rkey, unsigned access, uint64_t addr,
+			uint64_t bytes);
 /* Copies data to addr if a peer may write there, else -EACCES and nothing is written. */
-int mr_table_place(const struct mr_table *table, uint32_t rkey, uint64_t addr, const void *data, size_t bytes);
+int mr_table_place(const struct mr_table *table, uint32_t rkey, uint64_t addr, const void *data,
+		   size_t bytes);
 /* The same for memory of the region of lkey: where a receive or a READ of our own said. */
-int mr_table_place_local(const struct mr_table *table, uint32_t lkey, void *to, const void *data, size_t bytes);
+int mr_table_place_local(const struct mr_table *table, uint32_t lkey, void *to, const void *data,
+			 size_t bytes);
 
 #endif

@@ -4,7 +4,8 @@
 
 #define PSN_HALF 0x800000u
 
-void of_receiver_init(struct of_receiver *r, uint32_t path_mtu, uint32_t first_psn, struct qp_stats *stats)
+void of_receiver_init(struct of_receiver *r, uint32_t path_mtu, uint32_t first_psn,
+		      struct qp_stats *stats)
 {
 	memset(r, 0, sizeof(*r));
 	r->path_mtu = path_mtu;
@@ -27,8 +28,9 @@ static enum rc_responder_verdict refuse(struct of_receiver *r, uint8_t syndrome,
 
 static bool is_valid(const struct of_receiver *r, const struct roce_packet *p)
 {
-	return (p->opcode == ROCE_PLACE || p->opcode == ROCE_PLACE_LAST_IMM) && p->payload_bytes <= r->path_mtu &&
-	       p->payload_bytes <= p->dma_bytes && p->dma_bytes <= ROCE_MAX_DMA_BYTES;
+	return (p->opcode == ROCE_PLACE || p->opcode == ROCE_PLACE_LAST_IMM) &&
+	       p->payload_bytes <= r->path_mtu && p->payload_bytes <= p->dma_bytes &&
+	       p->dma_bytes <= ROCE_MAX_DMA_BYTES;
 }
 
 /* The first that is missing may lie further on now. */
@@ -40,7 +42,8 @@ static void advance(struct of_receiver *r)
 	}
 }
 
-enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r, const struct mr_table *regions,
+enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
+						 const struct mr_table *regions,
 						 const struct roce_packet *p, bool can_notify)
 {
 	uint32_t ahead = (p->psn - r->expected_psn) & ROCE_PSN_MASK;
@@ -106,7 +109,8 @@ static uint32_t draw_bitmap(const struct of_receiver *r, uint8_t bitmap[OF_BITMA
 	return bytes;
 }
 
-bool of_receiver_take_answer(struct of_receiver *r, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
+bool of_receiver_take_answer(struct of_receiver *r, uint8_t bitmap[OF_BITMAP_BYTES],
+			     struct roce_packet *out)
 {
 	bool nak = r->syndrome > ROCE_SYNDROME_ACK;
 	uint32_t bytes;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROBE_NS 2000000u /* beyond what a round trip explains: a peer that was not scheduled is no loss */
+/* beyond what a round trip explains: a peer that was not scheduled is no loss */
+#define PROBE_NS 2000000u
 
 static struct rc_request *request_at(const struct of_sender *s, uint64_t i)
 {
@@ -55,7 +56,8 @@ int of_sender_post(struct of_sender *s, const struct rc_work *work)
 	*w = (struct rc_request){
 		.work = *work,
 		.first_psn = s->end,
-		.n_packets = work->length / s->config.path_mtu + (work->length % s->config.path_mtu != 0),
+		.n_packets = work->length / s->config.path_mtu +
+			     (work->length % s->config.path_mtu != 0),
 	};
 	if (!w->n_packets)
 		w->n_packets = 1;
@@ -83,7 +85,8 @@ static const struct rc_request *request_of(const struct of_sender *s, uint64_t p
 static void make_packet(const struct of_sender *s, uint64_t psn, struct roce_packet *out)
 {
 	const struct rc_request *w = request_of(s, psn);
-	uint64_t i = psn - w->first_psn, offset = i * s->config.path_mtu, left = w->work.length - offset;
+	uint64_t i = psn - w->first_psn, offset = i * s->config.path_mtu,
+		 left = w->work.length - offset;
 	bool tells = i + 1 == w->n_packets && w->work.flags & QP_WR_IMM;
 
 	*out = (struct roce_packet){
@@ -100,7 +103,10 @@ static void make_packet(const struct of_sender *s, uint64_t psn, struct roce_pac
 		out->payload = (const uint8_t *)w->work.data + offset;
 }
 
-/* The next to send at or after *psn: the lost ones first, then what never was. False: there is none. */
+/*
+ * The next to send at or after *psn: the lost ones first, then what never was. False: there is
+ * none.
+ */
 static bool next_to_send(const struct of_sender *s, uint64_t *psn, unsigned *lost_left)
 {
 	for (; *lost_left && *psn < s->next; ++*psn) {
@@ -114,11 +120,16 @@ static bool next_to_send(const struct of_sender *s, uint64_t *psn, unsigned *los
 	return *psn < s->end && *psn - s->una < OF_WINDOW;
 }
 
-/* How many packets may go now: a whole burst or all there are, or none, as small batches cost as much as large ones. */
+/*
+ * How many packets may go now: a whole burst or all there are, or none, as small batches cost as
+ * much as large ones.
+ */
 static uint64_t allowance(const struct of_sender *s)
 {
-	uint64_t window = s->window.bytes / s->config.path_mtu, burst = s->config.batch_bytes / s->config.path_mtu;
-	uint64_t room = s->n_out < window ? window - s->n_out : 0, unsent = s->n_lost + (s->end - s->next);
+	uint64_t window = s->window.bytes / s->config.path_mtu,
+		 burst = s->config.batch_bytes / s->config.path_mtu;
+	uint64_t room = s->n_out < window ? window - s->n_out : 0,
+		 unsent = s->n_lost + (s->end - s->next);
 
 	if (burst > window / 2)
 		burst = window / 2;
@@ -173,7 +184,8 @@ void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns)
 	unsigned lost_left = s->n_lost;
 	bool waited = s->timeout_ns;
 
-	for (uint64_t psn = s->una; n_packets && next_to_send(s, &psn, &lost_left); psn++, n_packets--) {
+	for (uint64_t psn = s->una; n_packets && next_to_send(s, &psn, &lost_left);
+	     psn++, n_packets--) {
 		struct of_packet *p = packet_at(s, psn);
 		struct roce_packet wire;
 
@@ -205,8 +217,8 @@ static void lose(struct of_sender *s, struct of_packet *p)
 }
 
 /*
- * Packets that were overtaken by one sent a whole patience later are lost; those overtaken by less will be, if they do
- * not come within a round trip and a patience of their sending.
+ * Packets that were overtaken by one sent a whole patience later are lost; those overtaken by less
+ * will be, if they do not come within a round trip and a patience of their sending.
  */
 static void judge_overtaken(struct of_sender *s, uint64_t now_ns)
 {
@@ -305,7 +317,8 @@ static enum qp_wc_status on_nak(struct of_sender *s, const struct roce_packet *a
 	}
 }
 
-enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet *ack, uint64_t now_ns)
+enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet *ack,
+				   uint64_t now_ns)
 {
 	uint64_t ahead = (ack->psn + 1 - s->una) & ROCE_PSN_MASK, next = s->una + ahead;
 	struct news news = {0};
@@ -316,7 +329,8 @@ enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet
 		return QP_WC_SUCCESS; /* old, or of packets that were never sent */
 	for (uint64_t psn = s->una; psn < next; psn++)
 		on_placed(s, psn, &news);
-	for (uint32_t i = 0; ack->opcode == ROCE_SELECTIVE_ACK && i < ack->payload_bytes * 8 && i < OF_WINDOW; i++)
+	for (uint32_t i = 0;
+	     ack->opcode == ROCE_SELECTIVE_ACK && i < ack->payload_bytes * 8 && i < OF_WINDOW; i++)
 		if (ack->payload[i / 8] >> i % 8 & 1 && next + 1 + i < s->next)
 			on_placed(s, next + 1 + i, &news);
 	s->una = next;
@@ -390,8 +404,10 @@ void of_sender_fail(struct of_sender *s, enum qp_wc_status status)
 	s->overdue_ns = s->probe_ns = s->timeout_ns = s->deadline_ns = 0;
 	while (s->head != s->tail) {
 		const struct rc_request *w = request_at(s, s->head++);
-		bool guilty = s->culprit >= w->first_psn && s->culprit < w->first_psn + w->n_packets;
+		bool guilty =
+			s->culprit >= w->first_psn && s->culprit < w->first_psn + w->n_packets;
 
-		s->config.on_complete(s->config.arg, w->work.wr_id, guilty ? status : QP_WC_FLUSH_ERR, 0);
+		s->config.on_complete(s->config.arg, w->work.wr_id,
+				      guilty ? status : QP_WC_FLUSH_ERR, 0);
 	}
 }

@@ -1,15 +1,16 @@
 /*
- * of_sender.h - the sending half of an order-free connection (docs/order-free.md): posted writes become packets that
- * can each be placed by itself.
+ * of_sender.h - the sending half of an order-free connection (docs/order-free.md): posted writes
+ * become packets that can each be placed by itself.
  *
- * Owns the queue of posted writes, what is known of each packet on its way, the window and the deadline. In: writes,
- * acknowledgements, `now`. Out: packets to send, completions through on_complete in the order of posting. Pure: no
- * socket, no clock; the endpoint's thread.
+ * Owns the queue of posted writes, what is known of each packet on its way, the window and the
+ * deadline. In: writes, acknowledgements, `now`. Out: packets to send, completions through
+ * on_complete in the order of posting. Pure: no socket, no clock; the endpoint's thread.
  *
- * Packets may overtake each other, so one that is missing is not a lost one yet. It is taken for lost when a packet sent
- * a whole round trip (and its usual variation) later is known to have arrived, or when nothing is heard at all; then it
- * alone is sent again. A pause after the last packets is cut short by sending the newest again: its acknowledgement
- * tells of all the others. The window: soft_window.h.
+ * Packets may overtake each other, so one that is missing is not a lost one yet. It is taken for
+ * lost when a packet sent a whole round trip (and its usual variation) later is known to have
+ * arrived, or when nothing is heard at all; then it alone is sent again. A pause after the last
+ * packets is cut short by sending the newest again: its acknowledgement tells of all the others.
+ * The window: soft_window.h.
  */
 #ifndef OF_SENDER_H
 #define OF_SENDER_H
@@ -34,11 +35,12 @@ struct of_sender {
 	uint64_t una, next, end;
 	struct of_packet *packets; /* [una, next), by their low bits: OF_WINDOW of them */
 	unsigned n_out, n_lost;
-	uint64_t newest_placed_ns; /* when the packet was sent that was sent last of those known to be placed */
-	uint64_t srtt_ns, rttvar_ns; /* 0: not known */
-	uint64_t overdue_ns;	     /* when a packet that was overtaken is lost; 0: none was */
+	/* when the packet was sent that was sent last of those known to be placed */
+	uint64_t newest_placed_ns;
+	uint64_t srtt_ns, rttvar_ns;   /* 0: not known */
+	uint64_t overdue_ns;	       /* when a packet that was overtaken is lost; 0: none was */
 	uint64_t probe_ns, timeout_ns; /* nothing heard till then; 0: nothing is waited for */
-	uint64_t deadline_ns;	     /* the earliest of those */
+	uint64_t deadline_ns;	       /* the earliest of those */
 	unsigned retries;
 	struct soft_window window;
 	uint64_t culprit;
@@ -51,12 +53,19 @@ void of_sender_fini(struct of_sender *s); /* completes nothing */
 /* Queues a write (RC_WRITE). -ENOBUFS: queue full; -EOPNOTSUPP: other work, which needs order. */
 int of_sender_post(struct of_sender *s, const struct rc_work *work);
 
-/* The packets to send now, at most max; then what was really handed to the network. As rc_requester_burst(). */
+/*
+ * The packets to send now, at most max; then what was really handed to the network. As
+ * rc_requester_burst().
+ */
 unsigned of_sender_burst(const struct of_sender *s, struct roce_packet *out, unsigned max);
 void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns);
 
-/* ACK or SELECTIVE ACK. 0, or the status that ends the connection: the caller then calls of_sender_fail() with it. */
-enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet *ack, uint64_t now_ns);
+/*
+ * ACK or SELECTIVE ACK. 0, or the status that ends the connection: the caller then calls
+ * of_sender_fail() with it.
+ */
+enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet *ack,
+				   uint64_t now_ns);
 /* The deadline may have passed. 0, or QP_WC_RETRY_EXC_ERR. */
 enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns);
 /* What is on its way is sent again at once. */

@@ -98,7 +98,10 @@ uint64_t rc_requester_unsent_bytes(const struct rc_requester *r)
 
 static uint8_t opcode_of(const struct rc_request *w, uint64_t i)
 {
-	/* first, middle, last, last with immediate, only, only with immediate: SENDs' opcodes, then WRITEs' */
+	/*
+	 * first, middle, last, last with immediate, only, only with immediate: SENDs' opcodes, then
+	 * WRITEs'
+	 */
 	bool first = i == 0, last = i + 1 == w->n_packets, imm = w->work.flags & QP_WR_IMM;
 	uint8_t base = w->work.op == RC_SEND ? ROCE_SEND_FIRST : ROCE_WRITE_FIRST;
 
@@ -111,7 +114,10 @@ static uint8_t opcode_of(const struct rc_request *w, uint64_t i)
 	return (uint8_t)(base + (first ? ROCE_SEND_ONLY : ROCE_SEND_LAST) + imm);
 }
 
-/* The PSN behind the packet that begins at psn: a request for remote memory covers those of its answer. */
+/*
+ * The PSN behind the packet that begins at psn: a request for remote memory covers those of its
+ * answer.
+ */
 static uint64_t psn_after(const struct rc_requester *r, const struct rc_request *w, uint64_t psn)
 {
 	uint64_t end;
@@ -179,10 +185,11 @@ static uint64_t burst_bytes(const struct rc_requester *r)
 }
 
 /*
- * Whether a burst that ends before PSN end, sent bytes in all by then, asks for an answer: every quarter of a window,
- * and whenever nothing can follow until an answer comes.
+ * Whether a burst that ends before PSN end, sent bytes in all by then, asks for an answer: every
+ * quarter of a window, and whenever nothing can follow until an answer comes.
  */
-static bool must_ask(const struct rc_requester *r, uint64_t end, uint64_t sent_bytes, uint64_t room_left)
+static bool must_ask(const struct rc_requester *r, uint64_t end, uint64_t sent_bytes,
+		     uint64_t room_left)
 {
 	uint64_t unsent = r->end_byte - sent_bytes, burst = burst_bytes(r);
 
@@ -199,7 +206,10 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 
 	if (r->rnr_until_ns)
 		return 0;
-	/* an answer that nobody was asked for must not be waited for (the window may have shrunk since) */
+	/*
+	 * an answer that nobody was asked for must not be waited for (the window may have shrunk
+	 * since)
+	 */
 	if (r->una >= r->asked && room < burst)
 		room = burst;
 	/* small super-packets cost as much as large ones: a whole burst, or the queue's end */
@@ -211,7 +221,8 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 	while (psn != r->end && n < max) {
 		const struct rc_request *w = request_at(r, cursor);
 
-		uint64_t after = psn_after(r, w, psn), cost = byte_of(r, w, after) - byte_of(r, w, psn);
+		uint64_t after = psn_after(r, w, psn),
+			 cost = byte_of(r, w, after) - byte_of(r, w, psn);
 		bool is_read = w->work.op == RC_READ;
 
 		/* a request for more than a window that shrank has it to itself */
@@ -228,7 +239,8 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 	/* the answer to a READ comes unasked */
 	if (n)
 		out[n - 1].ack_req = out[n - 1].opcode != ROCE_READ_REQUEST &&
-				     must_ask(r, psn, next_byte(r) + bytes, whole_room > bytes ? whole_room - bytes : 0);
+				     must_ask(r, psn, next_byte(r) + bytes,
+					      whole_room > bytes ? whole_room - bytes : 0);
 	return n;
 }
 
@@ -288,8 +300,7 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 			break;
 		r->head++;
 		r->n_reads -= w->work.op == RC_READ;
-		r->config.on_complete(r->config.arg, w->work.wr_id, QP_WC_SUCCESS,
-				      w->work.length);
+		r->config.on_complete(r->config.arg, w->work.wr_id, QP_WC_SUCCESS, w->work.length);
 	}
 	if (r->next < r->una) {
 		r->next = r->una;
@@ -298,7 +309,8 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 	}
 	if (r->asked < r->una) { /* the answer told more than was asked */
 		r->asked = r->una;
-		r->asked_byte = r->head == r->tail ? r->end_byte : byte_of(r, request_at(r, r->head), r->una);
+		r->asked_byte = r->head == r->tail ? r->end_byte
+						   : byte_of(r, request_at(r, r->head), r->una);
 	}
 	r->deadline_ns = 0;
 	if (r->config.timeout_ns && r->una != r->sent)
@@ -317,7 +329,9 @@ static uint64_t first_read(const struct rc_requester *r)
 	return NO_PSN;
 }
 
-/* What comes behind a read response is here, but not that one: it was lost. Asked for again once. */
+/*
+ * What comes behind a read response is here, but not that one: it was lost. Asked for again once.
+ */
 static void on_missing_response(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 {
 	advance(r, psn, now_ns);
@@ -377,7 +391,8 @@ enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_
 {
 	uint64_t ahead = (ack->psn - r->una) & ROCE_PSN_MASK, psn = r->una + ahead;
 	unsigned kind = SYNDROME_KIND(ack->syndrome);
-	uint64_t read, done = kind == KIND_ACK ? psn + 1 : psn; /* a NAK names the first packet not accepted */
+	/* a NAK names the first packet not accepted */
+	uint64_t read, done = kind == KIND_ACK ? psn + 1 : psn;
 
 	/* behind the window, or a packet that was never sent: an old or a forged answer */
 	if (ahead >= r->sent - r->una || (kind != KIND_ACK && kind != KIND_RNR && kind != KIND_NAK))
@@ -396,7 +411,8 @@ enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_
 enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct roce_packet *p,
 					   uint64_t now_ns)
 {
-	uint64_t ahead = (p->psn - r->una) & ROCE_PSN_MASK, psn = r->una + ahead, read = first_read(r);
+	uint64_t ahead = (p->psn - r->una) & ROCE_PSN_MASK, psn = r->una + ahead,
+		 read = first_read(r);
 	const struct rc_request *w;
 	uint64_t offset;
 
@@ -413,8 +429,9 @@ enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct 
 	r->culprit = psn;
 	if (p->payload_bytes != byte_of(r, w, psn + 1) - byte_of(r, w, psn))
 		return QP_WC_BAD_RESP_ERR;
-	if (mr_table_place_local(r->config.regions, w->work.lkey, (void *)((uintptr_t)w->work.data + offset),
-				 p->payload, p->payload_bytes))
+	if (mr_table_place_local(r->config.regions, w->work.lkey,
+				 (void *)((uintptr_t)w->work.data + offset), p->payload,
+				 p->payload_bytes))
 		return QP_WC_LOC_PROT_ERR;
 	r->config.stats->rx_packets++;
 	r->config.stats->rx_bytes += p->payload_bytes;
@@ -458,9 +475,11 @@ void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status)
 	r->n_reads = 0;
 	while (r->head != r->tail) {
 		const struct rc_request *w = request_at(r, r->head++);
-		bool guilty = r->culprit >= w->first_psn && r->culprit < w->first_psn + w->n_packets;
+		bool guilty =
+			r->culprit >= w->first_psn && r->culprit < w->first_psn + w->n_packets;
 
-		r->config.on_complete(r->config.arg, w->work.wr_id, guilty ? status : QP_WC_FLUSH_ERR, 0);
+		r->config.on_complete(r->config.arg, w->work.wr_id,
+				      guilty ? status : QP_WC_FLUSH_ERR, 0);
 	}
 	r->cursor = r->head;
 }

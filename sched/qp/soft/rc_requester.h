@@ -7,27 +7,28 @@
  * brought into local memory (mr_table), completions through on_complete, in the order of posting.
  * Pure: no socket, no clock; the endpoint's thread.
  *
- * Recovery is go-back-N: a sequence NAK, a missing read response or the timer sets `next` back to the
- * oldest unacknowledged packet. PSNs are kept unwrapped in 64 bits; only their low 24 bits travel. The
- * PSNs of a piece of work are fixed when it is posted, so a retransmission is the same packet again.
+ * Recovery is go-back-N: a sequence NAK, a missing read response or the timer sets `next` back to
+ * the oldest unacknowledged packet. PSNs are kept unwrapped in 64 bits; only their low 24 bits
+ * travel. The PSNs of a piece of work are fixed when it is posted, so a retransmission is the same
+ * packet again.
  *
- * A READ takes a PSN for each packet of its answer (IBTA 9.7.3.1). It is asked for in several requests,
- * each of at most a burst, so that what is on its way back obeys the window as writes do, and a lost
- * answer costs a burst. Their borders are fixed too: a repeated request never spans two first ones, which
- * a responder need not serve.
+ * A READ takes a PSN for each packet of its answer (IBTA 9.7.3.1). It is asked for in several
+ * requests, each of at most a burst, so that what is on its way back obeys the window as writes do,
+ * and a lost answer costs a burst. Their borders are fixed too: a repeated request never spans two
+ * first ones, which a responder need not serve.
  *
  * "Receiver not ready" says when to come back: until then nothing is sent.
  *
  * How a write becomes packets: FIRST, MIDDLE..., LAST. But FIRST is longer than MIDDLE by its RETH,
- * and segmentation offload only cuts equal pieces, so such a write costs two super-packets more. One
- * that raises nothing at the other end therefore goes as a row of WRITE ONLYs, each with a RETH of
- * its own: to any responder these are writes like others.
+ * and segmentation offload only cuts equal pieces, so such a write costs two super-packets more.
+ * One that raises nothing at the other end therefore goes as a row of WRITE ONLYs, each with a RETH
+ * of its own: to any responder these are writes like others.
  *
  * Answers cost both ends a datagram: they are asked for every quarter of a window, and before a
  * pause, not for every burst.
  *
- * Loss also says that a queue overflowed. Go-back-N alone would answer it with the same burst again; so the window
- * shrinks (soft_window.h).
+ * Loss also says that a queue overflowed. Go-back-N alone would answer it with the same burst
+ * again; so the window shrinks (soft_window.h).
  */
 #ifndef RC_REQUESTER_H
 #define RC_REQUESTER_H
@@ -57,8 +58,9 @@ struct rc_requester_config {
 	unsigned rnr_limit; /* as qp_attr.rnr_limit */
 	uint32_t first_psn;
 	uint32_t remote_qpn;
-	const struct mr_table *regions; /* borrowed: where what READs bring may go. NULL: no READ is posted */
-	struct qp_stats *stats;		/* borrowed, counted into */
+	/* borrowed: where what READs bring may go. NULL: no READ is posted */
+	const struct mr_table *regions;
+	struct qp_stats *stats; /* borrowed, counted into */
 	void (*on_complete)(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes);
 	void *arg;
 };
@@ -93,7 +95,8 @@ struct rc_requester {
 	/* PSNs: oldest unacknowledged, to send now, beyond all ever sent, beyond all posted */
 	uint64_t una, next, sent, end;
 	uint64_t end_byte;
-	uint64_t asked, asked_byte; /* beyond the last packet that asked for an answer; payload up to there */
+	/* beyond the last packet that asked for an answer; payload up to there */
+	uint64_t asked, asked_byte;
 	uint64_t deadline_ns; /* 0: nothing is waited for */
 	unsigned retries, rnr_seen;
 	uint64_t rnr_until_ns; /* the receiver is not ready before that; 0: it is */
@@ -126,8 +129,8 @@ enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_
 				      uint64_t now_ns);
 
 /* A READ RESPONSE arrived; as above. */
-enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct roce_packet *response,
-					   uint64_t now_ns);
+enum qp_wc_status rc_requester_on_response(struct rc_requester *r,
+					   const struct roce_packet *response, uint64_t now_ns);
 
 /* The deadline may have passed. 0, or QP_WC_RETRY_EXC_ERR, then as above. */
 enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns);
@@ -135,7 +138,10 @@ enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 /* Goes back to the oldest unacknowledged packet at once. */
 void rc_requester_kick(struct rc_requester *r, uint64_t now_ns);
 
-/* Completes the work that ended the connection with status, all other with FLUSH_ERR, and forgets it. */
+/*
+ * Completes the work that ended the connection with status, all other with FLUSH_ERR, and forgets
+ * it.
+ */
 void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status);
 
 /* Whether anything is queued that was not sent since it was last gone back to. */

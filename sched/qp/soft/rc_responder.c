@@ -11,7 +11,8 @@
 
 int rc_receives_init(struct rc_receives *receives, uint32_t room)
 {
-	*receives = (struct rc_receives){.ring = calloc(room ? room : 1, sizeof(*receives->ring)), .room = room};
+	*receives = (struct rc_receives){.ring = calloc(room ? room : 1, sizeof(*receives->ring)),
+					 .room = room};
 	return receives->ring ? 0 : -ENOMEM;
 }
 
@@ -88,8 +89,8 @@ static bool ends_message(uint8_t opcode)
 
 static bool starts_message(uint8_t opcode)
 {
-	return roce_wire_has_reth(opcode) || opcode == ROCE_SEND_FIRST || opcode == ROCE_SEND_ONLY ||
-	       opcode == ROCE_SEND_ONLY_IMM;
+	return roce_wire_has_reth(opcode) || opcode == ROCE_SEND_FIRST ||
+	       opcode == ROCE_SEND_ONLY || opcode == ROCE_SEND_ONLY_IMM;
 }
 
 static uint32_t packets_of(const struct rc_responder *r, uint32_t bytes)
@@ -97,12 +98,16 @@ static uint32_t packets_of(const struct rc_responder *r, uint32_t bytes)
 	return bytes ? bytes / r->path_mtu + (bytes % r->path_mtu != 0) : 1;
 }
 
-/* Opcodes and lengths of IBTA 9.7.4.1.2 to .6; left: payload that a WRITE owes, this packet's included. */
+/*
+ * Opcodes and lengths of IBTA 9.7.4.1.2 to .6; left: payload that a WRITE owes, this packet's
+ * included.
+ */
 static bool is_valid(const struct rc_responder *r, const struct roce_packet *p, uint32_t left)
 {
 	bool starts = starts_message(p->opcode), is_send = roce_wire_is_send(p->opcode);
 
-	if (!roce_wire_header_bytes(p->opcode) || p->opcode >= ROCE_PLACE || starts == r->in_message)
+	if (!roce_wire_header_bytes(p->opcode) || p->opcode >= ROCE_PLACE ||
+	    starts == r->in_message)
 		return false;
 	if (roce_wire_has_reth(p->opcode) && p->dma_bytes > ROCE_MAX_DMA_BYTES)
 		return false;
@@ -111,8 +116,9 @@ static bool is_valid(const struct rc_responder *r, const struct roce_packet *p, 
 	if (!starts && is_send != r->in_send)
 		return false;
 	if (is_send)
-		return ends_message(p->opcode) ? p->payload_bytes <= r->path_mtu && (starts || p->payload_bytes)
-					       : p->payload_bytes == r->path_mtu;
+		return ends_message(p->opcode)
+			       ? p->payload_bytes <= r->path_mtu && (starts || p->payload_bytes)
+			       : p->payload_bytes == r->path_mtu;
 	if (ends_message(p->opcode))
 		return p->payload_bytes == left && left <= r->path_mtu && (starts || left);
 	return p->payload_bytes == r->path_mtu && left > r->path_mtu;
@@ -188,8 +194,8 @@ static enum rc_responder_verdict take_send(struct rc_responder *r, const struct 
 		r->receive_status = QP_WC_LOC_LEN_ERR;
 		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
 	}
-	if (mr_table_place_local(regions, recv->lkey, (void *)((uintptr_t)recv->data + offset), p->payload,
-				 p->payload_bytes)) {
+	if (mr_table_place_local(regions, recv->lkey, (void *)((uintptr_t)recv->data + offset),
+				 p->payload, p->payload_bytes)) {
 		r->receive_status = QP_WC_LOC_PROT_ERR;
 		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_OPERATION, p->psn);
 	}
@@ -212,13 +218,19 @@ static struct rc_read read_of(const struct rc_responder *r, const struct roce_pa
 static enum rc_responder_verdict take_read(struct rc_responder *r, const struct mr_table *regions,
 					   const struct roce_packet *p)
 {
-	/* asked for twice, and answered since, or there would be no room for one more in the requester's books */
+	/*
+	 * asked for twice, and answered since, or there would be no room for one more in the
+	 * requester's books
+	 */
 	if (r->n_reads == QP_MAX_READS && r->reads[0].again)
 		memmove(r->reads, r->reads + 1, --r->n_reads * sizeof(r->reads[0]));
-	/* more at once than a QP of ours has under way: nobody who keeps to the agreement asks that */
+	/*
+	 * more at once than a QP of ours has under way: nobody who keeps to the agreement asks that
+	 */
 	if (!is_valid(r, p, 0) || r->n_reads == QP_MAX_READS)
 		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
-	if (!mr_table_remote_ok(regions, p->rkey, QP_ACCESS_REMOTE_READ, p->remote_addr, p->dma_bytes))
+	if (!mr_table_remote_ok(regions, p->rkey, QP_ACCESS_REMOTE_READ, p->remote_addr,
+				p->dma_bytes))
 		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p->psn);
 	take_in(r, p, packets_of(r, p->dma_bytes));
 	r->reads[r->n_reads++] = read_of(r, p);
@@ -232,12 +244,13 @@ static uint32_t behind(const struct rc_responder *r, uint32_t psn)
 }
 
 /*
- * A READ asked for again is answered again. Whoever asks has gone back to it, and asks again for all that came
- * after, too: answers that are not out yet from there on are dropped.
+ * A READ asked for again is answered again. Whoever asks has gone back to it, and asks again for
+ * all that came after, too: answers that are not out yet from there on are dropped.
  */
 static void repeat_read(struct rc_responder *r, const struct roce_packet *p)
 {
-	if (p->payload_bytes || p->dma_bytes > ROCE_MAX_DMA_BYTES || packets_of(r, p->dma_bytes) > behind(r, p->psn))
+	if (p->payload_bytes || p->dma_bytes > ROCE_MAX_DMA_BYTES ||
+	    packets_of(r, p->dma_bytes) > behind(r, p->psn))
 		return;
 	while (r->n_reads) {
 		const struct rc_read *last = &r->reads[r->n_reads - 1];
@@ -346,7 +359,8 @@ unsigned rc_responder_read_burst(struct rc_responder *r, const struct mr_table *
 		struct rc_read read = r->reads[i];
 		bool more = true;
 
-		if (!mr_table_remote_ok(regions, read.rkey, QP_ACCESS_REMOTE_READ, read.addr, read.left_bytes)) {
+		if (!mr_table_remote_ok(regions, read.rkey, QP_ACCESS_REMOTE_READ, read.addr,
+					read.left_bytes)) {
 			if (!n) {
 				refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, read.psn);
 				r->n_reads = 0;
@@ -384,7 +398,9 @@ bool rc_responder_take_answer(struct rc_responder *r, struct roce_packet *out)
 	/* a NAK names the first packet that was not accepted */
 	*out = (struct roce_packet){
 		.opcode = ROCE_ACK,
-		.psn = r->dead ? r->refused_psn : nak ? r->expected_psn : r->acked_psn,
+		.psn = r->dead ? r->refused_psn
+		       : nak   ? r->expected_psn
+			       : r->acked_psn,
 		.syndrome = r->syndrome,
 		.msn = r->msn,
 	};

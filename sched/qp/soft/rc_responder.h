@@ -2,16 +2,17 @@
  * rc_responder.h - the answering half of a reliable connection (IBTA 9.7.4, 9.7.5): requests in PSN
  * order are placed into memory regions and receives, or answered from memory regions.
  *
- * Owns the expected PSN, the message under way, the READs still to be answered, the acknowledgement that is
- * due, and the posted receives. In: parsed packets whose ICRC was right. Out: bytes in regions (mr_table), at most one
- * notification per packet, read responses, and one acknowledgement at a time to be fetched. Pure; the
- * endpoint's thread.
+ * Owns the expected PSN, the message under way, the READs still to be answered, the acknowledgement
+ * that is due, and the posted receives. In: parsed packets whose ICRC was right. Out: bytes in
+ * regions (mr_table), at most one notification per packet, read responses, and one acknowledgement
+ * at a time to be fetched. Pure; the endpoint's thread.
  *
- * Acknowledgements are coalesced: whatever a batch of packets deserved, one of them (or a NAK) tells it, and it
- * waits until the READs before it are answered, because a requester takes it for their end. A gap is NAKed once.
- * Duplicates are acknowledged again and never placed again; a duplicate READ is done again from what memory
- * holds now (IBTA 9.7.5.2.4), as a requester asks again only for what it never got. A request that is wrong ends the
- * connection, once its answer is out.
+ * Acknowledgements are coalesced: whatever a batch of packets deserved, one of them (or a NAK)
+ * tells it, and it waits until the READs before it are answered, because a requester takes it for
+ * their end. A gap is NAKed once. Duplicates are acknowledged again and never placed again; a
+ * duplicate READ is done again from what memory holds now (IBTA 9.7.5.2.4), as a requester asks
+ * again only for what it never got. A request that is wrong ends the connection, once its answer is
+ * out.
  */
 #ifndef RC_RESPONDER_H
 #define RC_RESPONDER_H
@@ -47,22 +48,26 @@ struct rc_read {
 struct rc_responder {
 	uint32_t path_mtu;
 	uint32_t expected_psn;
-	/* What acknowledgements name: the last request accepted that was no READ. Only its data answers a READ; and rxe,
-	 * told by a bare ACK, would take one for done whose data was lost. */
+	/*
+	 * What acknowledgements name: the last request accepted that was no READ. Only its data
+	 * answers a READ; and rxe, told by a bare ACK, would take one for done whose data was lost.
+	 */
 	uint32_t acked_psn;
 	uint32_t msn;
-	bool gap_nak_sent; /* said once, until the expected packet arrives; also behind "not ready" */
+	/* said once, until the expected packet arrives; also behind "not ready" */
+	bool gap_nak_sent;
 	bool in_message, in_send;
-	uint64_t addr; /* where the next bytes of the message go; in_send: offset in the oldest receive */
+	/* where the next bytes of the message go; in_send: offset in the oldest receive */
+	uint64_t addr;
 	uint32_t rkey;
 	uint32_t total_bytes, left_bytes;
-	struct rc_receives *receives; /* NULL: endless ones, of zero bytes */
+	struct rc_receives *receives;	  /* NULL: endless ones, of zero bytes */
 	enum qp_wc_status receive_status; /* of the oldest receive, when the connection has ended */
 	struct rc_read reads[QP_MAX_READS];
 	unsigned n_reads;
 	uint8_t syndrome; /* of the acknowledgement that is due; 0 (an ACK with credits): none is */
 	uint32_t refused_psn; /* that a fatal NAK names */
-	bool dead;	  /* a fatal NAK is due or sent: nothing is accepted any more */
+	bool dead;	      /* a fatal NAK is due or sent: nothing is accepted any more */
 	struct qp_stats *stats;
 };
 
@@ -71,8 +76,9 @@ enum rc_responder_verdict {
 	RC_RESPONDER_NOTIFIED,	/* the same, and a message ended that is to be told of */
 	RC_RESPONDER_DUPLICATE, /* seen before; will be acknowledged again */
 	RC_RESPONDER_GAP,	/* ahead of what is expected; dropped */
-	RC_RESPONDER_BUSY,	/* dropped: there is no receive, or its notification has nowhere to go */
-	RC_RESPONDER_REFUSED,	/* fatal: when the answer is out, the QP is in error */
+	/* dropped: there is no receive, or its notification has nowhere to go */
+	RC_RESPONDER_BUSY,
+	RC_RESPONDER_REFUSED, /* fatal: when the answer is out, the QP is in error */
 };
 
 /* A receive that is over. */
@@ -88,7 +94,10 @@ struct rc_notice {
 void rc_responder_init(struct rc_responder *r, uint32_t path_mtu, uint32_t first_psn,
 		       struct rc_receives *receives, struct qp_stats *stats);
 
-/* Takes a request. can_notify: whether a notification has room. *notice is filled on RC_RESPONDER_NOTIFIED. */
+/*
+ * Takes a request. can_notify: whether a notification has room. *notice is filled on
+ * RC_RESPONDER_NOTIFIED.
+ */
 enum rc_responder_verdict rc_responder_on_request(struct rc_responder *r,
 						  const struct mr_table *regions,
 						  const struct roce_packet *packet, bool can_notify,
@@ -100,16 +109,19 @@ static inline bool rc_responder_answer_due(const struct rc_responder *r)
 }
 
 /*
- * The read responses to send now, at most max (the caller adds the QPN); payloads point into regions and are good
- * until the caller does anything else. What was really handed to the network is told by rc_responder_reads_sent().
- * A region that went away meanwhile ends the connection: a NAK is due then.
+ * The read responses to send now, at most max (the caller adds the QPN); payloads point into
+ * regions and are good until the caller does anything else. What was really handed to the network
+ * is told by rc_responder_reads_sent(). A region that went away meanwhile ends the connection: a
+ * NAK is due then.
  */
 unsigned rc_responder_read_burst(struct rc_responder *r, const struct mr_table *regions,
 				 struct roce_packet *out, unsigned max);
 void rc_responder_reads_sent(struct rc_responder *r, unsigned n_packets);
 
-/* Takes the acknowledgement that is due (opcode, psn, syndrome, msn; the caller adds the QPN). False: none is, or
- * READs are to be answered first. */
+/*
+ * Takes the acknowledgement that is due (opcode, psn, syndrome, msn; the caller adds the QPN).
+ * False: none is, or READs are to be answered first.
+ */
 bool rc_responder_take_answer(struct rc_responder *r, struct roce_packet *out);
 
 /* The connection has ended: takes one of the posted receives. False: none is left. */

@@ -130,7 +130,10 @@ static void ids_learn(struct roce_icrc_ids *ids, size_t bytes)
 	ids->bytes = bytes;
 }
 
-/* The same for any id: undoes what the bytes behind the id did to the difference, then the id's own 16 bits. */
+/*
+ * The same for any id: undoes what the bytes behind the id did to the difference, then the id's own
+ * 16 bits.
+ */
 static bool ids_solve(const struct roce_icrc_ids *ids, uint32_t difference, uint16_t *ip_id)
 {
 	uint32_t r = multiply(difference, ids->back_to_id);

@@ -15,9 +15,10 @@
  * receiver knows a segment's place in the batch that it was handed; but a batch may have been cut
  * on the way, so the first id may be any. CRC is linear: one wrong bit of the id changes the CRC by
  * a constant that depends only on how many bytes follow it. Six such constants tell the ids 0..63
- * apart with one pass over the bytes. RDMA devices number their packets as they like: with `any` set, every id
- * is looked for, by running the CRC's difference backwards to where the id stands. A damaged packet then passes
- * with probability 2^-16 instead of 2^-26, so that is for peers known to be devices.
+ * apart with one pass over the bytes. RDMA devices number their packets as they like: with `any`
+ * set, every id is looked for, by running the CRC's difference backwards to where the id stands. A
+ * damaged packet then passes with probability 2^-16 instead of 2^-26, so that is for peers known to
+ * be devices.
  */
 #ifndef ROCE_ICRC_H
 #define ROCE_ICRC_H
@@ -42,8 +43,9 @@ struct roce_flow {
 struct roce_icrc_ids {
 	size_t bytes;
 	uint32_t basis[6];
-	bool any;	      /* accept all ids, not only the first ROCE_ICRC_IDS */
-	uint32_t back_to_id; /* any: multiplies a CRC's difference back over the bytes behind the id */
+	bool any; /* accept all ids, not only the first ROCE_ICRC_IDS */
+	/* any: multiplies a CRC's difference back over the bytes behind the id */
+	uint32_t back_to_id;
 };
 
 /*
@@ -56,8 +58,8 @@ uint32_t roce_icrc_compute(const struct roce_flow *flow, uint16_t ip_id, const u
 
 /*
  * Whether the last four bytes of a UDP payload are its ICRC. On IPv4 *ip_id is the expected id (<
- * ROCE_ICRC_IDS, unless ids->any) and becomes the one that fits. False for payloads too short to hold BTH and ICRC,
- * or over 65,507 bytes.
+ * ROCE_ICRC_IDS, unless ids->any) and becomes the one that fits. False for payloads too short to
+ * hold BTH and ICRC, or over 65,507 bytes.
  */
 bool roce_icrc_verify(const struct roce_flow *flow, struct roce_icrc_ids *ids, uint16_t *ip_id,
 		      const uint8_t *data, size_t bytes);

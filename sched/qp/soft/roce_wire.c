@@ -74,7 +74,10 @@ static unsigned traits(uint8_t opcode)
 		return KNOWN | AETH;
 	case ROCE_UD_SEND_ONLY:
 		return KNOWN | DETH;
-	/* atomics, SEND with invalidate: a peer may ask for them, and is told that the request is invalid */
+	/*
+	 * atomics, SEND with invalidate: a peer may ask for them, and is told that the request is
+	 * invalid
+	 */
 	case 0x13:
 	case 0x14:
 	case 0x16:
@@ -128,7 +131,8 @@ uint64_t roce_wire_rnr_ns(uint8_t syndrome)
 		timer = 32; /* the longest */
 	if (timer == 1)
 		return 10000;
-	return (timer & 1 ? UINT64_C(30000) << (timer - 3) / 2 : UINT64_C(20000) << (timer - 2) / 2);
+	return (timer & 1 ? UINT64_C(30000) << (timer - 3) / 2
+			  : UINT64_C(20000) << (timer - 2) / 2);
 }
 
 size_t roce_wire_packet_bytes(const struct roce_packet *packet)

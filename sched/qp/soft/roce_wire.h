@@ -6,11 +6,12 @@
  * with pointers into the payload, or the bytes. Pure: no state, no allocation, no clock; any
  * thread.
  *
- * Spoken (IBTA 9.2, 9.4): RC SEND and RDMA WRITE in their six forms each, RDMA READ and its responses, RC
- * acknowledge, UD SEND ONLY, and the CNP (A17.9.3). Other RC requests are recognised, so that a responder can refuse them in sequence.
+ * Spoken (IBTA 9.2, 9.4): RC SEND and RDMA WRITE in their six forms each, RDMA READ and its
+ * responses, RC acknowledge, UD SEND ONLY, and the CNP (A17.9.3). Other RC requests are recognised,
+ * so that a responder can refuse them in sequence.
  *
- * From the range that the standard leaves to vendors (BTH opcodes 0xc0..0xff) come three of our own, for QPs whose
- * both ends agreed to place packets in any order (docs/order-free.md):
+ * From the range that the standard leaves to vendors (BTH opcodes 0xc0..0xff) come three of our
+ * own, for QPs whose both ends agreed to place packets in any order (docs/order-free.md):
  *   0xca PLACE          RETH, payload: belongs at remote_addr; dma_bytes is the length of its whole message
  *   0xcb PLACE LAST IMM the same and ImmDt: the message ends here, and its notification is due
  *   0xd1 SELECTIVE ACK  AETH, then a bitmap: bit i of byte i / 8 says that PSN + 2 + i was placed
@@ -59,7 +60,10 @@ enum roce_opcode {
 	ROCE_SELECTIVE_ACK = 0xd1,
 };
 
-/* AETH syndromes (IBTA 9.7.5.2.1): credits are not used; receiver not ready, its timer in the low five bits; NAKs. */
+/*
+ * AETH syndromes (IBTA 9.7.5.2.1): credits are not used; receiver not ready, its timer in the low
+ * five bits; NAKs.
+ */
 enum roce_syndrome {
 	ROCE_SYNDROME_ACK = 0x1f,
 	ROCE_SYNDROME_RNR = 0x20,

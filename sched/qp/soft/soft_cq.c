@@ -26,7 +26,8 @@ int soft_cq_reserve(struct soft_cq *cq, size_t work, size_t receives)
 {
 	size_t max_work = work > cq->max_work ? work : cq->max_work;
 	size_t max_receives = receives > cq->max_receives ? receives : cq->max_receives;
-	size_t room = max_work + max_receives; /* what may be claimed together, though it never was asked for together */
+	/* what may be claimed together, though it never was asked for together */
+	size_t room = max_work + max_receives;
 	struct qp_wc *ring;
 
 	if (room > cq->room) {

@@ -2,9 +2,9 @@
  * soft_cq.h - completions on their way to the application, in order.
  *
  * Owns a ring of struct qp_wc. In: completions of all QPs of an endpoint. Out: the same, first in
- * first out. Pure; the endpoint's thread. Room is made when QPs are created and claimed when work or a
- * receive is posted, or when a message arrives that takes a receive of the provider's own: so a completion
- * always finds a place, and neither kind can take the other's.
+ * first out. Pure; the endpoint's thread. Room is made when QPs are created and claimed when work
+ * or a receive is posted, or when a message arrives that takes a receive of the provider's own: so
+ * a completion always finds a place, and neither kind can take the other's.
  */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H

@@ -15,9 +15,11 @@
 
 #define DEVICES_REFRESH_NS 1000000000u
 #define IDLE_MAX	   64
-#define IDLE_SPINNING	   8 /* from here on: the caller does not wait for the descriptor before it calls */
-#define PUT_OFF_NS	   50000u
-#define PUT_OFF_BYTES	   2048u /* the acknowledgement of more than a few small messages opens a window */
+/* from here on: the caller does not wait for the descriptor before it calls */
+#define IDLE_SPINNING 8
+#define PUT_OFF_NS    50000u
+/* the acknowledgement of more than a few small messages opens a window */
+#define PUT_OFF_BYTES 2048u
 
 uint64_t soft_endpoint_now_ns(void)
 {
@@ -48,15 +50,17 @@ bool soft_endpoint_is_spinning(const struct qp_endpoint *ep)
 	return ep->idleness >= IDLE_SPINNING;
 }
 
-/* An eventfd, not a timer that is due at once: those cost a virtual machine tens of microseconds. */
+/*
+ * An eventfd, not a timer that is due at once: those cost a virtual machine tens of microseconds.
+ */
 static void set_awake(struct qp_endpoint *ep, bool awake)
 {
 	uint64_t count = 1;
 
 	if (ep->is_awake == awake)
 		return;
-	if ((awake ? write(ep->wake_fd, &count, sizeof(count)) : read(ep->wake_fd, &count, sizeof(count))) ==
-	    sizeof(count))
+	if ((awake ? write(ep->wake_fd, &count, sizeof(count))
+		   : read(ep->wake_fd, &count, sizeof(count))) == sizeof(count))
 		ep->is_awake = awake;
 }
 
@@ -98,8 +102,9 @@ static int run_timers(struct qp_endpoint *ep, uint64_t now_ns)
 }
 
 /*
- * To what just arrived. A caller that spins comes back at once, and then they go out with its next call, after what it posts in
- * reply; or, if it does reply, in a pause. late: some were due before this call.
+ * To what just arrived. A caller that spins comes back at once, and then they go out with its next
+ * call, after what it posts in reply; or, if it does reply, in a pause. late: some were due before
+ * this call.
  */
 static bool answers_are_due(struct qp_endpoint *ep, bool late, bool received, uint64_t now_ns)
 {

@@ -5,10 +5,10 @@
  * the timers of one local GPU address. In: datagrams, posted writes, time. Out: datagrams, bytes in
  * regions, completions, control datagrams. One thread.
  *
- * Who does what: soft_endpoint.c life and progress; soft_qp.c QPs; soft_order_free.c what is special about
- * order-free ones; soft_tx.c bursts and answers to sockets; soft_rx.c datagrams to QPs; soft_control.c the control channel; soft_provider.c the
- * table of qp/provider.h. The protocol itself is in rc_requester.c and rc_responder.c, which know
- * no socket.
+ * Who does what: soft_endpoint.c life and progress; soft_qp.c QPs; soft_order_free.c what is
+ * special about order-free ones; soft_tx.c bursts and answers to sockets; soft_rx.c datagrams to
+ * QPs; soft_control.c the control channel; soft_provider.c the table of qp/provider.h. The protocol
+ * itself is in rc_requester.c and rc_responder.c, which know no socket.
  */
 #ifndef SOFT_ENDPOINT_H
 #define SOFT_ENDPOINT_H
@@ -26,13 +26,14 @@
 #include "soft_order_free.h"
 #include "soft_timers.h"
 
-#define SOFT_CONTROL_QPN      0xfa4e
-#define SOFT_QP_BUCKETS	      1024
-#define SOFT_RX_MESSAGES      8
-#define SOFT_RX_BYTES	      65536
-#define SOFT_GSO_BYTES	      65000 /* UDP payload of a super-packet */
-#define SOFT_GSO_SEGMENTS     64
-#define SOFT_TX_PACKETS	      (RC_BURST_PACKETS + 1) /* a burst, and an acknowledgement that it takes along */
+#define SOFT_CONTROL_QPN  0xfa4e
+#define SOFT_QP_BUCKETS	  1024
+#define SOFT_RX_MESSAGES  8
+#define SOFT_RX_BYTES	  65536
+#define SOFT_GSO_BYTES	  65000 /* UDP payload of a super-packet */
+#define SOFT_GSO_SEGMENTS 64
+/* a burst, and an acknowledgement that it takes along */
+#define SOFT_TX_PACKETS	      (RC_BURST_PACKETS + 1)
 #define SOFT_COPY_BYTES	      256 /* payload that costs less to copy than to point at */
 #define SOFT_CONTROL_TX_BYTES (256 << 10)
 
@@ -51,7 +52,7 @@ struct qp {
 	struct rc_requester requester; /* of an order-free QP: only its config is used */
 	struct rc_responder responder;
 	struct soft_order_free *order_free; /* or NULL */
-	struct rc_receives receives; /* attr.receives of them */
+	struct rc_receives receives;	    /* attr.receives of them */
 	struct qp_attr attr;
 	struct qp_remote remote;
 	struct sockaddr_storage remote_at; /* remote.address, port 4791 */
@@ -64,7 +65,8 @@ struct qp {
 	int fd;
 	bool blocked; /* waits for room in its socket */
 	bool no_gso;  /* the device takes no segmentation batches */
-	uint64_t failed_ns; /* it is in error since, and nobody told it to be: soft_qp_error() is due; 0: not so */
+	/* it is in error since, and nobody told it to be: soft_qp_error() is due; 0: not so */
+	uint64_t failed_ns;
 };
 
 /* Scratch space of one burst, too large for a stack. */
@@ -87,8 +89,8 @@ struct soft_rx_scratch {
 };
 
 /*
- * A caller that spins and replies to what arrives is in a conversation. Answers of the transport then wait, so that they delay no
- * reply, here or where they arrive: one tells of several messages.
+ * A caller that spins and replies to what arrives is in a conversation. Answers of the transport
+ * then wait, so that they delay no reply, here or where they arrive: one tells of several messages.
  */
 struct soft_put_off {
 	uint64_t since_ns; /* when the first of those that wait was due */
@@ -158,7 +160,10 @@ static inline void soft_link_append(struct soft_link *list, struct soft_link *li
 #define soft_link_owner(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
 uint64_t soft_endpoint_now_ns(void);
-/* Progress is due although no datagram and no deadline says so: makes the endpoint's descriptor readable. */
+/*
+ * Progress is due although no datagram and no deadline says so: makes the endpoint's descriptor
+ * readable.
+ */
 void soft_endpoint_wake(struct qp_endpoint *ep);
 /* Does the caller come back without waiting for the descriptor, and find nothing most times? */
 bool soft_endpoint_is_spinning(const struct qp_endpoint *ep);
@@ -188,7 +193,10 @@ int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv);
 /* A receive is over; its place in the completion ring was claimed. */
 void soft_qp_notify(struct qp *qp, const struct rc_notice *notice);
 struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn);
-/* The connection cannot go on: the work that is to blame completes with status, the rest is flushed. */
+/*
+ * The connection cannot go on: the work that is to blame completes with status, the rest is
+ * flushed.
+ */
 void soft_qp_fail(struct qp *qp, enum qp_wc_status status);
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
 void soft_qp_set_timer(struct qp *qp);
@@ -208,7 +216,9 @@ void soft_tx_owe_answer(struct qp *qp);
 void soft_tx_answers(struct qp_endpoint *ep);
 /* One QP's: of READs a burst, and the QP stays runnable for the rest. May end the QP. */
 void soft_tx_answer(struct qp *qp);
-/* Tells the peer that a queue marked its packet psn; not more often than it can make sense of that. */
+/*
+ * Tells the peer that a queue marked its packet psn; not more often than it can make sense of that.
+ */
 void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns);
 /* Wakes QPs whose sockets have room again. */
 int soft_tx_unblock(struct qp_endpoint *ep);

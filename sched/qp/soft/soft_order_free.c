@@ -63,7 +63,8 @@ int soft_order_free_fd(const struct qp *qp, const struct qp_path *path)
 static bool is_among(const struct qp_path *path, const struct qp_path *paths, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (paths[i].sub_port == path->sub_port && paths[i].udp_source_port == path->udp_source_port)
+		if (paths[i].sub_port == path->sub_port &&
+		    paths[i].udp_source_port == path->udp_source_port)
 			return true;
 	return false;
 }
@@ -144,8 +145,10 @@ void soft_order_free_on_request(struct qp *qp, const struct roce_packet *packet)
 {
 	struct qp_endpoint *ep = qp->ep;
 	struct of_receiver *rx = &qp->order_free->rx;
-	bool claims = roce_wire_has_imm(packet->opcode), can_notify = claims && !soft_cq_claim(&ep->cq, true);
-	enum rc_responder_verdict verdict = of_receiver_on_request(rx, &ep->regions, packet, can_notify);
+	bool claims = roce_wire_has_imm(packet->opcode),
+	     can_notify = claims && !soft_cq_claim(&ep->cq, true);
+	enum rc_responder_verdict verdict =
+		of_receiver_on_request(rx, &ep->regions, packet, can_notify);
 	struct rc_notice notice;
 
 	/* a notification that waits for its turn keeps its place */

@@ -1,9 +1,10 @@
 /*
- * soft_order_free.h - what an order-free QP has beside the others: the protocol's two halves and several ways out.
+ * soft_order_free.h - what an order-free QP has beside the others: the protocol's two halves and
+ * several ways out.
  *
- * Owns the sockets of all but the way that is in use just now (that one is struct qp's fd), and takes turns over them:
- * one way a batch, so that each batch still is one super-packet. In: paths from the group. Out: which socket is next.
- * The endpoint's thread.
+ * Owns the sockets of all but the way that is in use just now (that one is struct qp's fd), and
+ * takes turns over them: one way a batch, so that each batch still is one super-packet. In: paths
+ * from the group. Out: which socket is next. The endpoint's thread.
  */
 #ifndef SOFT_ORDER_FREE_H
 #define SOFT_ORDER_FREE_H

@@ -131,7 +131,8 @@ static int make_room(struct qp *qp)
 	int err = soft_timers_reserve(&ep->timers, n);
 
 	if (!err)
-		err = soft_cq_reserve(&ep->cq, n * RC_QUEUE_DEPTH, ep->n_receives + receives_of(qp));
+		err = soft_cq_reserve(&ep->cq, n * RC_QUEUE_DEPTH,
+				      ep->n_receives + receives_of(qp));
 	return err ? err : rc_receives_init(&qp->receives, qp->attr.receives);
 }
 
@@ -215,7 +216,8 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 			  qp->attr.receives ? &qp->receives : NULL, &qp->ep->stats);
 	if (qp->order_free) {
 		qp->order_free->tx.config.remote_qpn = remote->qpn;
-		of_receiver_init(&qp->order_free->rx, qp->ep->attr.path_mtu, remote->psn, &qp->ep->stats);
+		of_receiver_init(&qp->order_free->rx, qp->ep->attr.path_mtu, remote->psn,
+				 &qp->ep->stats);
 	}
 	qp->state = SOFT_QP_RTS;
 	return 0;
@@ -232,12 +234,14 @@ void soft_qp_set_timer(struct qp *qp)
 
 bool soft_qp_has_unsent(const struct qp *qp)
 {
-	return qp->order_free ? of_sender_has_unsent(&qp->order_free->tx) : rc_requester_has_unsent(&qp->requester);
+	return qp->order_free ? of_sender_has_unsent(&qp->order_free->tx)
+			      : rc_requester_has_unsent(&qp->requester);
 }
 
 bool soft_qp_answer_due(const struct qp *qp)
 {
-	return qp->order_free ? of_receiver_answer_due(&qp->order_free->rx) : rc_responder_answer_due(&qp->responder);
+	return qp->order_free ? of_receiver_answer_due(&qp->order_free->rx)
+			      : rc_responder_answer_due(&qp->responder);
 }
 
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
@@ -293,7 +297,9 @@ static int replace_socket(struct qp *qp, uint16_t sub_port, uint16_t port)
 	return 0;
 }
 
-/* The same socket where that may be: unprivileged processes may bind a device only once per socket. */
+/*
+ * The same socket where that may be: unprivileged processes may bind a device only once per socket.
+ */
 static int rebind(struct qp *qp, uint16_t sub_port)
 {
 	int err = soft_sock_bind_device(qp->fd, qp->ep->attr.dev[qp->attr.plane][sub_port]);
@@ -340,7 +346,8 @@ void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 	} else {
 		rc_requester_fail(&qp->requester, status);
 	}
-	qp->responder.receives = &qp->receives; /* posted ones there may be although it never was connected */
+	/* posted ones there may be although it never was connected */
+	qp->responder.receives = &qp->receives;
 	while (rc_responder_flush(&qp->responder, &notice))
 		soft_qp_notify(qp, &notice);
 	soft_timers_remove(&qp->ep->timers, &qp->timer);
@@ -356,8 +363,9 @@ void soft_qp_error(struct qp *qp)
 }
 
 /*
- * One with nothing posted has no completion to say so by. It waits a while: what it refused, its NAK tells the sender, who then
- * knows which of its writes is to blame; to be reset first he would send that one again elsewhere.
+ * One with nothing posted has no completion to say so by. It waits a while: what it refused, its
+ * NAK tells the sender, who then knows which of its writes is to blame; to be reset first he would
+ * send that one again elsewhere.
  */
 int soft_qp_status(struct qp *qp)
 {
@@ -428,14 +436,15 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	err = soft_cq_claim(&qp->ep->cq, false);
 	if (err)
 		return err;
-	err = qp->order_free ? of_sender_post(&qp->order_free->tx, work) : rc_requester_post(&qp->requester, work);
+	err = qp->order_free ? of_sender_post(&qp->order_free->tx, work)
+			     : rc_requester_post(&qp->requester, work);
 	if (err) {
 		soft_cq_unclaim(&qp->ep->cq, false);
 		return err;
 	}
 	/*
-	 * At once if next to nothing is under way (latency) or a batch is full; else more posts may still
-	 * make the batch longer, and progress sends what they left.
+	 * At once if next to nothing is under way (latency) or a batch is full; else more posts may
+	 * still make the batch longer, and progress sends what they left.
 	 */
 	if (soft_link_is_alone(&qp->runnable) && (idle || has_a_batch(qp)) &&
 	    !soft_tx_burst(qp, soft_endpoint_now_ns())) {

@@ -49,7 +49,8 @@ static void on_request(struct qp *qp, const struct roce_packet *packet)
 {
 	struct qp_endpoint *ep = qp->ep;
 	/* posted receives have claimed their places already */
-	bool claims = !qp->attr.receives && (roce_wire_has_imm(packet->opcode) || roce_wire_is_send(packet->opcode));
+	bool claims = !qp->attr.receives &&
+		      (roce_wire_has_imm(packet->opcode) || roce_wire_is_send(packet->opcode));
 	bool can_notify = !claims || !soft_cq_claim(&ep->cq, true);
 	struct rc_notice notice;
 	enum rc_responder_verdict verdict =
@@ -77,7 +78,8 @@ static void on_request(struct qp *qp, const struct roce_packet *packet)
 static void slow_down(struct qp *qp)
 {
 	if (qp->order_free)
-		soft_window_marked(&qp->order_free->tx.window, qp->order_free->tx.una, qp->order_free->tx.next);
+		soft_window_marked(&qp->order_free->tx.window, qp->order_free->tx.una,
+				   qp->order_free->tx.next);
 	else
 		soft_window_marked(&qp->requester.window, qp->requester.una, qp->requester.sent);
 }
@@ -172,7 +174,10 @@ static void read_cmsgs(struct msghdr *m, struct arrival *a)
 	}
 }
 
-/* A caller that spins waits for one packet: then the kernel is asked for one, and does not look for a second. */
+/*
+ * A caller that spins waits for one packet: then the kernel is asked for one, and does not look for
+ * a second.
+ */
 static int receive(struct qp_endpoint *ep)
 {
 	struct soft_rx_scratch *rx = &ep->rx;

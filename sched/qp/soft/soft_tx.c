@@ -12,10 +12,14 @@
 
 #define TURNS	16	/* bursts per call: 1 MB, then it is the receiver's turn again */
 #define HOLD_NS 500000u /* how long to wait when the kernel lacked memory */
-#define CNP_NS	50000u	/* between CNPs of one QP: about a round trip, of which the sender heeds one mark */
+/* between CNPs of one QP: about a round trip, of which the sender heeds one mark */
+#define CNP_NS	     50000u
 #define CNP_PSN_BACK (1u << 22)
 
-/* Lays packets out as iovecs: small bytes of neighbours share one, larger payloads are the user's own. */
+/*
+ * Lays packets out as iovecs: small bytes of neighbours share one, larger payloads are the user's
+ * own.
+ */
 struct layout {
 	struct qp *qp;
 	struct soft_tx_scratch *s;
@@ -216,15 +220,16 @@ static void give_back_answer(struct qp *qp, uint8_t syndrome)
 }
 
 /*
- * A packet that goes alone takes an acknowledgement along: as a second segment that costs both ends next to nothing, and
- * as a datagram as much as the packet. Not so behind a long burst, where it would wait; nor if the caller spins, for whom the
- * packet alone is there sooner.
+ * A packet that goes alone takes an acknowledgement along: as a second segment that costs both ends
+ * next to nothing, and as a datagram as much as the packet. Not so behind a long burst, where it
+ * would wait; nor if the caller spins, for whom the packet alone is there sooner.
  */
 static bool add_answer(struct qp *qp, unsigned n)
 {
 	struct soft_tx_scratch *s = &qp->ep->tx;
 
-	return n == 1 && !soft_endpoint_is_spinning(qp->ep) && *syndrome_of(qp) == ROCE_SYNDROME_ACK &&
+	return n == 1 && !soft_endpoint_is_spinning(qp->ep) &&
+	       *syndrome_of(qp) == ROCE_SYNDROME_ACK &&
 	       !(qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) &&
 	       take_answer(qp, s->bitmap, &s->packets[n]);
 }
@@ -255,8 +260,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	else
 		rc_requester_sent(&qp->requester, sent, now_ns);
 	soft_qp_set_timer(qp);
-	return soft_qp_has_unsent(qp) && !qp->blocked &&
-	       qp->hold_until_ns <= now_ns;
+	return soft_qp_has_unsent(qp) && !qp->blocked && qp->hold_until_ns <= now_ns;
 }
 
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
@@ -268,7 +272,8 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 
 		soft_link_remove(&qp->runnable);
 		/* one that waits for its turn does so */
-		if (soft_qp_answer_due(qp) && (soft_link_is_alone(&qp->answering) || !soft_endpoint_is_spinning(ep)))
+		if (soft_qp_answer_due(qp) &&
+		    (soft_link_is_alone(&qp->answering) || !soft_endpoint_is_spinning(ep)))
 			soft_tx_answer(qp);
 		if (soft_tx_burst(qp, now_ns))
 			soft_link_append(&ep->runnable, &qp->runnable);
@@ -290,7 +295,8 @@ static bool answer_reads(struct qp *qp)
 	now_ns = soft_endpoint_now_ns();
 	if (qp->hold_until_ns > now_ns)
 		return false;
-	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets, qp->requester.config.batch_bytes / r->path_mtu);
+	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets,
+				    qp->requester.config.batch_bytes / r->path_mtu);
 	for (unsigned i = 0; i < n; i++)
 		s->packets[i].dest_qpn = qp->remote.qpn;
 	if (n)
@@ -309,19 +315,22 @@ static int send_one(struct qp *qp, const struct roce_packet *packet)
 {
 	uint8_t bytes[ROCE_HEADER_MAX + OF_BITMAP_BYTES + ROCE_ICRC_BYTES];
 	size_t n = roce_wire_build(packet, bytes);
-	uint32_t crc = htole32(roce_icrc_compute(&qp->flow, 0, bytes, n, packet->payload, packet->payload_bytes, 0));
+	uint32_t crc = htole32(roce_icrc_compute(&qp->flow, 0, bytes, n, packet->payload,
+						 packet->payload_bytes, 0));
 
 	if (packet->payload_bytes)
 		memcpy(bytes + n, packet->payload, packet->payload_bytes);
 	n += packet->payload_bytes;
 	memcpy(bytes + n, &crc, sizeof(crc));
-	return sendto(qp->fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&qp->remote_at,
-		      qp->remote_at_bytes) < 0 ? -errno : 0;
+	return sendto(qp->fd, bytes, n + sizeof(crc), MSG_DONTWAIT,
+		      (struct sockaddr *)&qp->remote_at, qp->remote_at_bytes) < 0
+		       ? -errno
+		       : 0;
 }
 
 /*
- * Devices send CNPs with PSN 0. But rdma_rxe, which does not know them, takes whatever is no request for an answer to one; an
- * answer of long ago it ignores. Nobody else looks at a CNP's PSN.
+ * Devices send CNPs with PSN 0. But rdma_rxe, which does not know them, takes whatever is no
+ * request for an answer to one; an answer of long ago it ignores. Nobody else looks at a CNP's PSN.
  */
 void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns)
 {
@@ -356,7 +365,8 @@ void soft_tx_answer(struct qp *qp)
 	if (qp->state != SOFT_QP_RTS || qp->blocked || !answer_reads(qp))
 		return;
 	acknowledge(qp);
-	if ((qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) && !soft_qp_answer_due(qp))
+	if ((qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) &&
+	    !soft_qp_answer_due(qp))
 		soft_qp_fail(qp, QP_WC_FLUSH_ERR);
 }
 

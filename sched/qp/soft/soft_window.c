@@ -59,7 +59,8 @@ void soft_window_marked(struct soft_window *w, uint64_t una, uint64_t sent)
 	w->round_is_marked = true;
 	if (una < w->marked_until || una < w->lost_until)
 		return;
-	set_slow_start(w, (uint32_t)(w->bytes - (uint64_t)w->bytes * w->congestion / SOFT_WINDOW_ALWAYS / 2));
+	set_slow_start(w, (uint32_t)(w->bytes -
+				     (uint64_t)w->bytes * w->congestion / SOFT_WINDOW_ALWAYS / 2));
 	w->bytes = w->slow_start_bytes;
 	w->marked_until = sent;
 }

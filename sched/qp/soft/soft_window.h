@@ -1,15 +1,18 @@
 /*
- * soft_window.h - how much a sender may have on its way: less after a loss or a congestion mark, more as it is acknowledged.
+ * soft_window.h - how much a sender may have on its way: less after a loss or a congestion mark,
+ * more as it is acknowledged.
  *
- * Owns the window of one QP. In: what was acknowledged, lost, marked; positions are PSNs, unwrapped. Out: bytes. Pure: no
- * clock; the endpoint's thread.
+ * Owns the window of one QP. In: what was acknowledged, lost, marked; positions are PSNs,
+ * unwrapped. Out: bytes. Pure: no clock; the endpoint's thread.
  *
- * Losses: RFC 5681. Connections that share a full drop-tail queue would otherwise lock each other out for good.
+ * Losses: RFC 5681. Connections that share a full drop-tail queue would otherwise lock each other
+ * out for good.
  *
- * Marks: a queue that fills up sets CE (RFC 3168), the receiver tells of it by a CNP (IBTA A17.9.3), and there is one answer
- * a round trip: the window shrinks by half the share of round trips that had a mark lately (RFC 8257, with a bit for each
- * round trip in place of a count of marked bytes, which a CNP does not tell). So a queue that marks now and then costs
- * little, and one that marks all the time is given way to as if it lost packets.
+ * Marks: a queue that fills up sets CE (RFC 3168), the receiver tells of it by a CNP (IBTA
+ * A17.9.3), and there is one answer a round trip: the window shrinks by half the share of round
+ * trips that had a mark lately (RFC 8257, with a bit for each round trip in place of a count of
+ * marked bytes, which a CNP does not tell). So a queue that marks now and then costs little, and
+ * one that marks all the time is given way to as if it lost packets.
  */
 #ifndef SOFT_WINDOW_H
 #define SOFT_WINDOW_H
@@ -25,7 +28,8 @@ struct soft_window {
 	uint64_t marked_until;	   /* the same of marks */
 	uint64_t round_end;	   /* what was sent from there on belongs to the next round trip */
 	bool round_is_marked;
-	uint32_t congestion; /* share of round trips that had a mark lately, of SOFT_WINDOW_ALWAYS */
+	/* share of round trips that had a mark lately, of SOFT_WINDOW_ALWAYS */
+	uint32_t congestion;
 };
 
 #define SOFT_WINDOW_ALWAYS 65536u

@@ -23,7 +23,7 @@
 
 #define VERBS_MAX_DEVICES  (FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
 #define VERBS_SEND_DEPTH   128
-#define VERBS_RECV_DEPTH   256 /* notifications that may wait, if nobody says how many */
+#define VERBS_RECV_DEPTH   256	/* notifications that may wait, if nobody says how many */
 #define VERBS_CONTROL_PORT 4798 /* UDP. 4791 is the devices' own */
 #define VERBS_GRAVES	   64
 #define VERBS_MAX_REGIONS  4095
@@ -95,7 +95,7 @@ struct qp {
 	enum verbs_qp_state state;
 	int error; /* it failed by itself: -errno */
 	bool stop_wanted, doomed, armed;
-	unsigned n_receives; /* the device holds */
+	unsigned n_receives;   /* the device holds */
 	uint64_t *receive_ids; /* attr.receives of them: those that were posted, a ring */
 	unsigned first_receive;
 	uint64_t drain_until_ns;
@@ -120,7 +120,7 @@ struct qp_endpoint {
 	struct qp qps; /* ring; this one is its head */
 	struct qp *turn;
 	unsigned n_draining;
-	bool refill_due;	 /* receives of our own were used up, and not posted again yet */
+	bool refill_due; /* receives of our own were used up, and not posted again yet */
 	struct qp *graves[VERBS_GRAVES]; /* stopped QPs keep their numbers for as long as there is
 					    room */
 	unsigned next_grave;

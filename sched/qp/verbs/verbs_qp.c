@@ -22,7 +22,8 @@ static int attr_check(const struct qp_endpoint *ep, const struct qp_attr *attr)
 	if (attr->plane >= ep->attr.n_planes ||
 	    attr->sub_port >= ep->attr.n_sub_ports[attr->plane] || attr->timeout > 31 ||
 	    attr->retry_cnt > 7 || attr->rnr_limit > 7 || attr->receives > QP_MAX_RECEIVES ||
-	    attr->notifications > QP_MAX_RECEIVES || (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
+	    attr->notifications > QP_MAX_RECEIVES ||
+	    (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
 		return -EINVAL;
 	if (!ep->sub_ports[attr->plane][attr->sub_port].has_gid)
 		return -EADDRNOTAVAIL;
@@ -60,7 +61,8 @@ static int to_init(struct qp *qp)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
 				.port_num = qp->port,
-				.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+				.qp_access_flags =
+					IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
 	int err = -ibv_modify_qp(
 		qp->ibv, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 
@@ -84,7 +86,8 @@ static int make(struct qp *qp)
 	if (!qp->receive_ids)
 		return -ENOMEM;
 	errno = 0;
-	qp->cq = ibv_create_cq(d->context, (int)(VERBS_SEND_DEPTH + receive_room(qp)), qp, d->channel, 0);
+	qp->cq = ibv_create_cq(d->context, (int)(VERBS_SEND_DEPTH + receive_room(qp)), qp,
+			       d->channel, 0);
 	if (!qp->cq)
 		return errno ? -errno : -ENOMEM;
 	init.send_cq = init.recv_cq = qp->cq;
@@ -154,7 +157,8 @@ int verbs_qp_status(struct qp *qp)
 	case VERBS_QP_READY:
 		return qp->error;
 	case VERBS_QP_STOPPED:
-		return qp->n_work > 0 || (qp->attr.receives && qp->n_receives); /* not yet reported as flushed */
+		/* not yet reported as flushed */
+		return qp->n_work > 0 || (qp->attr.receives && qp->n_receives);
 	default:
 		return 1;
 	}
@@ -197,7 +201,10 @@ static void start_draining(struct qp *qp)
 	qp->state = VERBS_QP_DRAINING;
 	qp->drain_until_ns = verbs_endpoint_now_ns() + DRAIN_NS;
 	qp->ep->n_draining++;
-	/* all may have been used up until now: that one is flushed is how we know that nothing is placed any more */
+	/*
+	 * all may have been used up until now: that one is flushed is how we know that nothing is
+	 * placed any more
+	 */
 	if (!qp->attr.receives && !qp->n_receives)
 		post_receive(qp, NULL);
 }
@@ -295,8 +302,9 @@ static int find_rkey(struct qp *qp, uint32_t key, uint32_t *rkey)
 {
 	struct qp_endpoint *ep = qp->ep;
 	uint64_t nonce;
-	int err = verbs_keys_lookup(&ep->keys, &qp->remote.address, key, qp->attr.plane, qp->remote.sub_port,
-				    verbs_endpoint_now_ns(), ep->next_nonce, rkey, &nonce);
+	int err = verbs_keys_lookup(&ep->keys, &qp->remote.address, key, qp->attr.plane,
+				    qp->remote.sub_port, verbs_endpoint_now_ns(), ep->next_nonce,
+				    rkey, &nonce);
 
 	if (nonce) {
 		verbs_control_ask(ep, qp, key, nonce);
@@ -306,7 +314,8 @@ static int find_rkey(struct qp *qp, uint32_t key, uint32_t *rkey)
 }
 
 /* wr lacks its memory, and, if it is not a SEND, key is the peer's name of its. */
-static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_sge *sge, uint32_t lkey, uint32_t key)
+static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_sge *sge, uint32_t lkey,
+		uint32_t key)
 {
 	unsigned last = (qp->first + qp->n_work) % VERBS_SEND_DEPTH;
 	bool is_send = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM;
@@ -345,7 +354,8 @@ int verbs_qp_post_write(struct qp *qp, const struct qp_write *w)
 {
 	struct ibv_sge sge = {.addr = (uintptr_t)w->data, .length = w->length};
 	struct ibv_send_wr wr = {.wr_id = w->wr_id,
-				 .opcode = w->flags & QP_WR_IMM ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+				 .opcode = w->flags & QP_WR_IMM ? IBV_WR_RDMA_WRITE_WITH_IMM
+								: IBV_WR_RDMA_WRITE,
 				 .imm_data = htonl(w->imm),
 				 .wr.rdma.remote_addr = w->length ? w->remote_addr : 0};
 
@@ -356,7 +366,8 @@ int verbs_qp_post_send(struct qp *qp, const struct qp_send *s)
 {
 	struct ibv_sge sge = {.addr = (uintptr_t)s->data, .length = s->length};
 	struct ibv_send_wr wr = {.wr_id = s->wr_id,
-				 .opcode = s->flags & QP_WR_IMM ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
+				 .opcode =
+					 s->flags & QP_WR_IMM ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
 				 .imm_data = htonl(s->imm)};
 
 	return s->flags & ~(unsigned)QP_WR_IMM ? -EINVAL : post(qp, &wr, &sge, s->lkey, 0);
@@ -408,7 +419,8 @@ static void report_work(struct qp *qp, enum qp_wc_status status, struct qp_wc *o
 /* The oldest receive is over. */
 static void report_receive(struct qp *qp, enum qp_wc_status status, struct qp_wc *out)
 {
-	*out = (struct qp_wc){.qp = qp, .context = qp->attr.context, .status = status, .is_receive = true};
+	*out = (struct qp_wc){
+		.qp = qp, .context = qp->attr.context, .status = status, .is_receive = true};
 	qp->n_receives--;
 	if (!qp->attr.receives)
 		return;
@@ -446,7 +458,10 @@ static bool on_completion(struct qp *qp, const struct ibv_wc *wc, struct qp_wc *
 	return true;
 }
 
-/* A device that was reset, or never set going, flushes nothing: what it still held is ours to report. */
+/*
+ * A device that was reset, or never set going, flushes nothing: what it still held is ours to
+ * report.
+ */
 static int report_rest(struct qp *qp, struct qp_wc *out, int max)
 {
 	int n = 0;
@@ -504,8 +519,9 @@ static bool arm(struct qp_endpoint *ep)
 }
 
 /*
- * Receives that were used up, posted again only now that nothing waits on any QP: a peer is acknowledged by the
- * device, whether or not anybody polls here, and could else run any distance ahead of what was read (qp/ring.h).
+ * Receives that were used up, posted again only now that nothing waits on any QP: a peer is
+ * acknowledged by the device, whether or not anybody polls here, and could else run any distance
+ * ahead of what was read (qp/ring.h).
  */
 static void refill(struct qp_endpoint *ep)
 {

@@ -63,8 +63,8 @@ static int to_ready_to_receive(struct qp *qp)
 }
 
 /*
- * What the flow label asks for, said outright where the device's own library has a call for it. A device that refuses
- * keeps what the label gave.
+ * What the flow label asks for, said outright where the device's own library has a call for it. A
+ * device that refuses keeps what the label gave.
  */
 static void set_source_port(struct qp *qp)
 {

@@ -28,8 +28,10 @@ START_TEST(what_a_hypervisor_took)
 	struct cpu_times before, after;
 	struct cpu_idle idle;
 
-	ck_assert_int_eq(cpu_parse(&before, "cpu0 100 0 0 100 0 0 0 5\ncpu1 100 0 0 100 0 0 0 0\n"), 0);
-	ck_assert_int_eq(cpu_parse(&after, "cpu0 160 0 0 110 0 0 0 35\ncpu1 100 0 0 200 0 0 0 0\n"), 0);
+	ck_assert_int_eq(cpu_parse(&before, "cpu0 100 0 0 100 0 0 0 5\ncpu1 100 0 0 100 0 0 0 0\n"),
+			 0);
+	ck_assert_int_eq(cpu_parse(&after, "cpu0 160 0 0 110 0 0 0 35\ncpu1 100 0 0 200 0 0 0 0\n"),
+			 0);
 	ck_assert_int_eq(cpu_idle(&before, &after, &idle), 0);
 	ck_assert_double_eq_tol(idle.stolen_percent, 15, 1e-9);
 	ck_assert_int_eq(cpu_idle(&after, &before, &idle), -ERANGE);

@@ -10,7 +10,8 @@
 /* A typing error is found before a lab is asked for anything, and leaves no document behind. */
 START_TEST(a_scenario_has_to_exist)
 {
-	const char *argv[] = {"demo", "--lab", "no-such-lab", "--scenario", "helthy", "--json", "out.json", NULL};
+	const char *argv[] = {"demo",	"--lab",  "no-such-lab", "--scenario",
+			      "helthy", "--json", "out.json",	 NULL};
 	char home[] = "/tmp/check_demo.XXXXXX";
 
 	ck_assert_ptr_nonnull(mkdtemp(home));
@@ -37,8 +38,10 @@ START_TEST(idle_is_of_runs)
 							 "idle_busiest_core_percent", 20. - i)),
 				 0);
 	ck_assert_int_eq(demo_idle(result), 0);
-	ck_assert(json_number_value(json_object_get(result_root(result), "idle_cpu_percent")) == 50);
-	ck_assert(json_number_value(json_object_get(result_root(result), "idle_busiest_core_percent")) == 19);
+	ck_assert(json_number_value(json_object_get(result_root(result), "idle_cpu_percent")) ==
+		  50);
+	ck_assert(json_number_value(
+			  json_object_get(result_root(result), "idle_busiest_core_percent")) == 19);
 	result_destroy(result);
 }
 END_TEST

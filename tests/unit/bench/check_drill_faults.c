@@ -10,15 +10,22 @@
 static struct topo_server servers[2] = {{.name = "s0"}, {.name = "s1"}};
 static struct topo_leaf leaves[2] = {{.name = "l0", .plane = 0}, {.name = "l1", .plane = 1}};
 static struct topo_gpu gpus[2] = {{.name = "g0", .server = 0}, {.name = "g0", .server = 1}};
-static const struct topo topo = {
-	.n_planes = 2, .n_servers = 2, .n_gpus = 2, .n_leaves = 2, .servers = servers, .gpus = gpus, .leaves = leaves};
+static const struct topo topo = {.n_planes = 2,
+				 .n_servers = 2,
+				 .n_gpus = 2,
+				 .n_leaves = 2,
+				 .servers = servers,
+				 .gpus = gpus,
+				 .leaves = leaves};
 
 static int say(struct drill_faults *f, double at_s, const char *words)
 {
 	char line[300];
 
 	snprintf(line, sizeof(line),
-		 "{\"at_s\":1,\"began_s\":1,\"monotonic_s\":%f,\"do\":\"%s\",\"took_ms\":5,\"ok\":true}", at_s, words);
+		 "{\"at_s\":1,\"began_s\":1,\"monotonic_s\":%f,\"do\":\"%s\",\"took_ms\":5,\"ok\":"
+		 "true}",
+		 at_s, words);
 	return drill_faults_line(f, &topo, line);
 }
 
@@ -55,7 +62,8 @@ START_TEST(a_small_loss_is_a_fault_and_heals_none)
 	ck_assert_uint_eq(f.n, 2);
 	ck_assert_str_eq(f.fault[0].kind, "subport-gray");
 	ck_assert_str_eq(f.fault[1].kind, "leaf-loss");
-	ck_assert_int_eq(say(&f, 12, "gray leaf l1 --loss-percent 0.5"), 0); /* another, of the same part */
+	/* another, of the same part */
+	ck_assert_int_eq(say(&f, 12, "gray leaf l1 --loss-percent 0.5"), 0);
 	ck_assert_uint_eq(f.n, 3);
 	ck_assert_uint_eq(f.fault[1].healed_ns, 0);
 	ck_assert_int_eq(say(&f, 13, "gray leaf l1 --loss-percent=0"), 0);
@@ -71,7 +79,10 @@ START_TEST(the_end_is_told)
 {
 	struct drill_faults f = {.n = 0};
 
-	ck_assert_int_eq(drill_faults_line(&f, &topo, "{\"steps\":4,\"converged\":true,\"converged_after_s\":2.5}"), 0);
+	ck_assert_int_eq(
+		drill_faults_line(&f, &topo,
+				  "{\"steps\":4,\"converged\":true,\"converged_after_s\":2.5}"),
+		0);
 	ck_assert(f.over);
 	ck_assert(f.converged);
 	ck_assert_double_eq(f.converged_after_s, 2.5);
@@ -79,7 +90,11 @@ START_TEST(the_end_is_told)
 END_TEST
 
 static const char *const nonsense[] = {
-	"", "[]", "{}", "{\"do\":1}", "{\"do\":\"fail leaf l0\"}",
+	"",
+	"[]",
+	"{}",
+	"{\"do\":1}",
+	"{\"do\":\"fail leaf l0\"}",
 	"{\"do\":\"fail leaf l0\",\"monotonic_s\":-1,\"took_ms\":1,\"ok\":true}",
 	"{\"do\":\"fail leaf l0\",\"monotonic_s\":1e99,\"took_ms\":1,\"ok\":true}",
 	"{\"do\":\"01234567890123456789012345678901234567890123456789012345678901234567890123456789"
@@ -99,9 +114,11 @@ START_TEST(a_step_that_failed_ends_it)
 {
 	struct drill_faults f = {.n = 0};
 
-	ck_assert_int_eq(drill_faults_line(&f, &topo,
-					   "{\"do\":\"fail leaf l0\",\"monotonic_s\":1,\"took_ms\":1,\"ok\":false}"),
-			 -EREMOTEIO);
+	ck_assert_int_eq(
+		drill_faults_line(
+			&f, &topo,
+			"{\"do\":\"fail leaf l0\",\"monotonic_s\":1,\"took_ms\":1,\"ok\":false}"),
+		-EREMOTEIO);
 }
 END_TEST
 
@@ -129,9 +146,11 @@ START_TEST(cost_is_looked_for_until_a_second_after_healing)
 }
 END_TEST
 
-static bool explained(const struct drill_faults *f, double at_s, int src, int dst, unsigned plane, enum fare_verdict verdict)
+static bool explained(const struct drill_faults *f, double at_s, int src, int dst, unsigned plane,
+		      enum fare_verdict verdict)
 {
-	struct observe_event e = {.t_ns = (uint64_t)(at_s * 1e9), .who = (uint16_t)(src * (int)topo.n_gpus + dst)};
+	struct observe_event e = {.t_ns = (uint64_t)(at_s * 1e9),
+				  .who = (uint16_t)(src * (int)topo.n_gpus + dst)};
 
 	e.verdict[plane] = (uint8_t)verdict;
 	return drill_faults_explain(f, &topo, &e, plane, 5000 * MS);
@@ -170,7 +189,7 @@ START_TEST(a_bgpd_explains_lost_probes_and_what_it_was_learning)
 	ck_assert_int_eq(say(&f, 12, "heal plane s1/g0 1"), 0);
 	ck_assert(explained(&f, 17.5, 0, 1, 1, FARE_VERDICT_NO_ROUTE));
 	ck_assert(!explained(&f, 17.5, 0, 1, 0, FARE_VERDICT_NO_ROUTE)); /* not of that plane */
-	ck_assert(explained(&f, 17.5, 0, 1, 1, FARE_VERDICT_OK)); /* one sub-port less */
+	ck_assert(explained(&f, 17.5, 0, 1, 1, FARE_VERDICT_OK));	 /* one sub-port less */
 	ck_assert(!explained(&f, 20.5, 0, 1, 1, FARE_VERDICT_NO_ROUTE));
 	drill_faults_fini(&f);
 }

@@ -8,15 +8,21 @@
 static struct topo_server servers[4];
 static struct topo_leaf leaves[4];
 static struct topo_gpu gpus[4];
-static struct topo topo = {
-	.n_planes = 4, .n_servers = 4, .n_gpus = 4, .n_leaves = 4, .servers = servers, .gpus = gpus, .leaves = leaves};
+static struct topo topo = {.n_planes = 4,
+			   .n_servers = 4,
+			   .n_gpus = 4,
+			   .n_leaves = 4,
+			   .servers = servers,
+			   .gpus = gpus,
+			   .leaves = leaves};
 
 static struct failover_scenario make(enum failover_scenario_id id)
 {
 	struct failover_scenario s;
 
 	for (unsigned i = 0; i < 4; i++) {
-		servers[i] = (struct topo_server){.bgpd_pid = 100 + (int)i, .fared_pid = 200 + (int)i};
+		servers[i] =
+			(struct topo_server){.bgpd_pid = 100 + (int)i, .fared_pid = 200 + (int)i};
 		servers[i].name[0] = 's';
 		leaves[i].name[0] = 'l';
 		gpus[i].server = i;
@@ -35,7 +41,8 @@ START_TEST(each_has_a_name_of_its_own)
 		ck_assert_ptr_nonnull(s.name);
 		ck_assert_uint_ge(s.n_faults, 1);
 		for (int k = 0; k < i; k++)
-			ck_assert_str_ne(s.name, failover_scenario_name((enum failover_scenario_id)k));
+			ck_assert_str_ne(s.name,
+					 failover_scenario_name((enum failover_scenario_id)k));
 	}
 }
 END_TEST
@@ -59,7 +66,8 @@ START_TEST(a_leaf_concerns_everybody)
 
 	for (unsigned src = 0; src < 4; src++)
 		for (unsigned p = 0; p < 4; p++)
-			ck_assert_double_eq(failover_scenario_remains(&s, src, (src + 1) % 4, p), p != 2);
+			ck_assert_double_eq(failover_scenario_remains(&s, src, (src + 1) % 4, p),
+					    p != 2);
 	ck_assert_uint_eq(s.fault[0].n_devices, 8);
 	ck_assert(s.carrier);
 	ck_assert(!make(FAILOVER_LEAF_GRAY).carrier);

@@ -5,7 +5,8 @@
 
 START_TEST(only_what_traffic_begun_anew_does_not_reach_either_is_the_machines)
 {
-	struct failover_trial t = {.back_at_all = false, .after_ratio = 0.64, .control_ratio = 0.65};
+	struct failover_trial t = {
+		.back_at_all = false, .after_ratio = 0.64, .control_ratio = 0.65};
 
 	ck_assert(failover_trial_slowed(&t));
 	t.control_ratio = 0.66; /* 64 of 66: less than 98% */
@@ -22,9 +23,11 @@ END_TEST
 /* One sub-port of four is lost at 100 ms; healed at 500 ms. */
 #define AT_MS(ms) ((ms)*UINT64_C(1000000))
 
-static struct failover_trial decided(uint64_t kernel_ns, uint64_t decided_ns, bool carrier, bool may_not_see)
+static struct failover_trial decided(uint64_t kernel_ns, uint64_t decided_ns, bool carrier,
+				     bool may_not_see)
 {
-	struct failover_scenario s = {.carrier = carrier, .may_not_see = may_not_see, .n_faults = 1};
+	struct failover_scenario s = {
+		.carrier = carrier, .may_not_see = may_not_see, .n_faults = 1};
 	struct failover_decision d = {AT_MS(100), kernel_ns, decided_ns, AT_MS(500)};
 	struct failover_trial t = {.kernel_ms = -1, .decide_ms = -1, .decide_after_kernel_ms = -1};
 
@@ -38,7 +41,8 @@ START_TEST(a_decision_is_timed_from_the_injection_and_the_kernel)
 {
 	struct failover_trial t = decided(AT_MS(103), AT_MS(104), true, false);
 
-	ck_assert(t.kernel_ms == 3 && t.decide_ms == 4 && t.decide_after_kernel_ms == 1 && !t.undecided);
+	ck_assert(t.kernel_ms == 3 && t.decide_ms == 4 && t.decide_after_kernel_ms == 1 &&
+		  !t.undecided);
 	t = decided(AT_MS(105), AT_MS(104), true, false); /* known before the kernel told */
 	ck_assert(t.kernel_ms == 5 && t.decide_ms == 4 && t.decide_after_kernel_ms == 0);
 	t = decided(0, AT_MS(104), false, false); /* no link goes: the kernel has nothing to tell */
@@ -52,7 +56,8 @@ START_TEST(what_was_due_and_not_seen_counts_as_long_as_the_fault)
 
 	ck_assert(t.undecided && t.decide_ms == 400 && t.decide_after_kernel_ms == 397);
 	t = decided(0, 0, true, false);
-	ck_assert(t.undecided && t.decide_ms == 400 && t.decide_after_kernel_ms == 400 && t.kernel_ms == -1);
+	ck_assert(t.undecided && t.decide_ms == 400 && t.decide_after_kernel_ms == 400 &&
+		  t.kernel_ms == -1);
 	t = decided(AT_MS(600), 0, true, false); /* told after the fact */
 	ck_assert(t.undecided && t.decide_after_kernel_ms == 400);
 	t = decided(0, AT_MS(104), true, false); /* the event that it is timed from is missing */

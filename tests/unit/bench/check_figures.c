@@ -37,7 +37,10 @@ START_TEST(the_registry_of_this_tree)
 }
 END_TEST
 
-/* What n is printed for is how often something is measured, not how large it is: no option but these two takes it. */
+/*
+ * What n is printed for is how often something is measured, not how large it is: no option but
+ * these two takes it.
+ */
 START_TEST(n_is_a_number_of_repetitions)
 {
 	char path[512], reason[256];
@@ -49,7 +52,9 @@ START_TEST(n_is_a_number_of_repetitions)
 		const struct figure *f = &list->figures[i];
 		const char *n = strstr(f->command, "{n}");
 
-		ck_assert_msg(!n || strncmp(n - 4, "--n ", 4) == 0 || strncmp(n - 9, "--trials ", 9) == 0, "%s", f->id);
+		ck_assert_msg(!n || strncmp(n - 4, "--n ", 4) == 0 ||
+				      strncmp(n - 9, "--trials ", 9) == 0,
+			      "%s", f->id);
 		/* one run has one duration */
 		ck_assert_msg(!strstr(f->json, "duration_s") || f->n == 1, "%s", f->id);
 	}
@@ -66,7 +71,8 @@ START_TEST(a_good_one)
 	char reason[256];
 	struct figures *list;
 
-	ck_assert_int_eq(load("figures:\n" ENTRY("a/b", "x --n {n} {out}", ">= 0.95", "5, time_limit_s: 7200")
+	ck_assert_int_eq(load("figures:\n" ENTRY("a/b", "x --n {n} {out}", ">= 0.95",
+						 "5, time_limit_s: 7200")
 				      ENTRY("a/c", "x {out}", "== 0", "1"),
 			      &list, reason),
 			 0);

@@ -212,14 +212,17 @@ END_TEST
 
 static enum goals_verdict verdict(const char *json, const char *goal, const char *document)
 {
-	struct figure figure = {.id = (char *)(uintptr_t)"a/b", .json = (char *)(uintptr_t)json,
-				.goal = (char *)(uintptr_t)goal, .n = 2};
+	struct figure figure = {.id = (char *)(uintptr_t) "a/b",
+				.json = (char *)(uintptr_t)json,
+				.goal = (char *)(uintptr_t)goal,
+				.n = 2};
 	struct goals_outcome out = {0};
 	json_t *root = json_loads(document, 0, NULL);
 
 	ck_assert_ptr_nonnull(root);
 	goals_evaluate(&figure, root, &out);
-	ck_assert_int_eq(out.reason[0] != '\0', out.verdict == GOALS_MISSED && strstr(document, "-1"));
+	ck_assert_int_eq(out.reason[0] != '\0',
+			 out.verdict == GOALS_MISSED && strstr(document, "-1"));
 	json_decref(root);
 	return out.verdict;
 }
@@ -250,9 +253,11 @@ START_TEST(what_was_not_seen_is_not_met)
 {
 	ck_assert_int_eq(verdict("max(v)", "<= 2", "{\"v\":[1,2]}"), GOALS_MET);
 	ck_assert_int_eq(verdict("max(v)", "<= 2", "{\"v\":[-1,-1]}"), GOALS_MISSED);
-	ck_assert_int_eq(verdict("max(v)", "<= 2", "{\"v\":[-1,2]}"), GOALS_MISSED); /* not hidden by the others */
+	/* not hidden by the others */
+	ck_assert_int_eq(verdict("max(v)", "<= 2", "{\"v\":[-1,2]}"), GOALS_MISSED);
 	ck_assert_int_eq(verdict("v", "<= 2", "{\"v\":-1}"), GOALS_MISSED);
-	ck_assert_int_eq(verdict("max(v - w)", "<= 2", "{\"v\":[1,2],\"w\":[3,4]}"), GOALS_MET); /* a difference */
+	/* a difference */
+	ck_assert_int_eq(verdict("max(v - w)", "<= 2", "{\"v\":[1,2],\"w\":[3,4]}"), GOALS_MET);
 }
 END_TEST
 

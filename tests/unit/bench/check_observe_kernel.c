@@ -30,7 +30,8 @@ static void setup(void)
 {
 	memset(route, 0, sizeof(route));
 	inet_pton(AF_INET6, "::ffff:198.19.0.2", &route[0].to);
-	k = (struct observe_kernel){.route = route, .n_routes = 1, .on_link = on_link, .on_routes = on_routes};
+	k = (struct observe_kernel){
+		.route = route, .n_routes = 1, .on_link = on_link, .on_routes = on_routes};
 	n_links = n_routes = 0;
 }
 
@@ -58,7 +59,8 @@ static void say_route(uint16_t type, unsigned n, const int *dev, const uint8_t *
 	memcpy(NLMSG_DATA(head), &r, sizeof(r));
 	put(RTA_DST, &to, sizeof(to));
 	for (unsigned i = 0; i < n; i++)
-		hop[i] = (struct rtnexthop){.rtnh_len = sizeof(*hop), .rtnh_hops = hops[i], .rtnh_ifindex = dev[i]};
+		hop[i] = (struct rtnexthop){
+			.rtnh_len = sizeof(*hop), .rtnh_hops = hops[i], .rtnh_ifindex = dev[i]};
 	put(RTA_MULTIPATH, hop, n * sizeof(*hop));
 	observe_kernel_message(&k, head, head->nlmsg_len);
 }
@@ -79,8 +81,10 @@ START_TEST(a_route_is_away_until_it_is_as_it_was)
 	setup();
 	say_route(RTM_NEWROUTE, 2, (const int[]){5, 6}, (const uint8_t[]){24, 24});
 	k.following = true;
-	say_route(RTM_NEWROUTE, 2, (const int[]){6, 5}, (const uint8_t[]){24, 24}); /* order is nothing */
-	say_route(RTM_NEWROUTE, 2, (const int[]){6, 5}, (const uint8_t[]){0, 0});   /* nor is the scale */
+	/* order is nothing */
+	say_route(RTM_NEWROUTE, 2, (const int[]){6, 5}, (const uint8_t[]){24, 24});
+	/* nor is the scale */
+	say_route(RTM_NEWROUTE, 2, (const int[]){6, 5}, (const uint8_t[]){0, 0});
 	ck_assert_uint_eq(n_routes, 0);
 	say_route(RTM_NEWROUTE, 2, (const int[]){5, 6}, (const uint8_t[]){32, 16});
 	say_route(RTM_NEWROUTE, 1, (const int[]){5}, (const uint8_t[]){24});
@@ -125,7 +129,8 @@ START_TEST(truncated_messages_change_nothing)
 	}
 	ck_assert_uint_eq(n_links, 0);
 	setup();
-	for (uint32_t n = sizeof(*head); n < NLMSG_LENGTH(sizeof(struct rtmsg)) + RTA_LENGTH(4); n++) {
+	for (uint32_t n = sizeof(*head); n < NLMSG_LENGTH(sizeof(struct rtmsg)) + RTA_LENGTH(4);
+	     n++) {
 		head->nlmsg_type = RTM_NEWROUTE;
 		observe_kernel_message(&k, head, n);
 	}

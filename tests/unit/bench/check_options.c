@@ -102,7 +102,9 @@ START_TEST(names)
 	listen_to(&file, &saved);
 	ck_assert_int_eq(options_names("only", "pick,pikc", parts, 3, chosen), -EINVAL);
 	heard(file, saved);
-	ck_assert_str_eq(said, "farebench: --only: nothing is named 'pikc'; there are pick, publish, lookup\n");
+	ck_assert_str_eq(
+		said,
+		"farebench: --only: nothing is named 'pikc'; there are pick, publish, lookup\n");
 }
 END_TEST
 

@@ -50,7 +50,8 @@ START_TEST(moved_when_a_window_is_what_it_settles_at)
 	/* a window may begin in the hole, as long as the rest makes up for it */
 	ck_assert_double_ge(moved, 24);
 	ck_assert_double_le(moved, 30);
-	ck_assert_double_lt(recovery_moved_ms(&r, at(1000), at(1800), at(1799 + RECOVERY_HOLD_BINS)), 0);
+	ck_assert_double_lt(
+		recovery_moved_ms(&r, at(1000), at(1800), at(1799 + RECOVERY_HOLD_BINS)), 0);
 	ck_assert_double_lt(recovery_moved_ms(&r, at(1000), at(900), at(2000)), 0);
 	level(1030, 2000, 0);
 	ck_assert_double_lt(recovery_moved_ms(&r, at(1000), at(1800), at(2000)), 0);
@@ -110,7 +111,8 @@ END_TEST
 START_TEST(without_a_healthy_time_nothing_is_restored)
 {
 	a_fault();
-	ck_assert_uint_eq(recovery_restored_ns(&r, at(100), at(100 + RECOVERY_BACK_BINS - 1), at(2000)), 0);
+	ck_assert_uint_eq(
+		recovery_restored_ns(&r, at(100), at(100 + RECOVERY_BACK_BINS - 1), at(2000)), 0);
 	level(0, 1000, 0);
 	ck_assert_uint_eq(recovery_restored_ns(&r, at(100), at(1000), at(2000)), 0);
 }

@@ -5,7 +5,8 @@
 
 static const char *told(const struct result *result, const char *key)
 {
-	const char *text = json_string_value(json_object_get(json_object_get(result_root(result), "environment"), key));
+	const char *text = json_string_value(
+		json_object_get(json_object_get(result_root(result), "environment"), key));
 
 	ck_assert_msg(text && text[0], "environment.%s is missing", key);
 	return text;
@@ -42,7 +43,8 @@ START_TEST(traffic_in_a_lab)
 	ck_assert_ptr_nonnull(strstr(told(result, "observation_point"), "verified"));
 	environment = json_object_get(result_root(result), "environment");
 	ck_assert_int_eq(json_integer_value(json_object_get(environment, "gpus")), 3);
-	ck_assert_int_eq(json_integer_value(json_object_get(environment, "sub_port_rate_bps")), 200000000);
+	ck_assert_int_eq(json_integer_value(json_object_get(environment, "sub_port_rate_bps")),
+			 200000000);
 	result_destroy(result);
 	topo_destroy(topo);
 }

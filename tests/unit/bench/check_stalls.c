@@ -43,10 +43,12 @@ END_TEST
 START_TEST(the_latest_are_kept)
 {
 	for (uint64_t i = 0; i < 3 * STALLS_KEPT; i++)
-		stalls_note(&kept, i * 10 * MS, i * 10 * MS + 2 * MS + (i == 10 || i == 2 * STALLS_KEPT + 10 ? MS : 0));
+		stalls_note(&kept, i * 10 * MS,
+			    i * 10 * MS + 2 * MS + (i == 10 || i == 2 * STALLS_KEPT + 10 ? MS : 0));
 	ck_assert_uint_eq(stalls_longest_in(&kept, 0, 2 * STALLS_KEPT * 10 * MS), 0);
 	ck_assert_uint_eq(stalls_longest_in(&kept, 0, UINT64_MAX), 3 * MS);
-	ck_assert_uint_eq(stalls_longest_in(&kept, (3 * STALLS_KEPT - 1) * 10 * MS, UINT64_MAX), 2 * MS);
+	ck_assert_uint_eq(stalls_longest_in(&kept, (3 * STALLS_KEPT - 1) * 10 * MS, UINT64_MAX),
+			  2 * MS);
 }
 END_TEST
 

@@ -7,7 +7,8 @@
 
 static char *drawing_of(const struct topo *topo, int gpu, int plane)
 {
-	static char *text; /* static: the compiler takes what a stream writes for the stream itself */
+	/* static: the compiler takes what a stream writes for the stream itself */
+	static char *text;
 	static size_t size;
 	FILE *file = open_memstream(&text, &size);
 

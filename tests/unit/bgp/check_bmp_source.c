@@ -27,8 +27,9 @@ struct fixture {
 /* Runs the loop until `text` stands in `in`; fails if that takes too long. */
 static void await(struct fixture *f, const char *in, const char *text)
 {
-	ck_assert_msg(await_text(f->loop, in, text), "never came: %s\npaths:\n%sstates:\n%slogs:\n%s", text,
-		      f->r.paths, f->r.states, f->r.logs);
+	ck_assert_msg(await_text(f->loop, in, text),
+		      "never came: %s\npaths:\n%sstates:\n%slogs:\n%s", text, f->r.paths,
+		      f->r.states, f->r.logs);
 }
 
 static void listen_on(struct fixture *f)

@@ -497,7 +497,10 @@ START_TEST(an_empty_dump_withdraws_nothing_at_once)
 		bmp_end_of_rib(&f.b, N2, family);
 	}
 	send_all(&f);
-	/* N1 may be about to come up: a bgpd that has just started is not to be taken for one that knows */
+	/*
+	 * N1 may be about to come up: a bgpd that has just started is not to be taken for one that
+	 * knows
+	 */
 	ck_assert_str_eq(f.r.states, "syncing\nup\ndown\nsyncing\n");
 	expect_paths(&f.r, P2 " 0/0 up stale 2000000\n" P2 " 0/1 up stale 2000000\n");
 	pass(&f, 2 * SECOND);
@@ -511,7 +514,10 @@ START_TEST(an_empty_dump_withdraws_nothing_at_once)
 }
 END_TEST
 
-/* Station and bgpd have both just started: the dump's End-of-RIBs come before the peers have said anything. */
+/*
+ * Station and bgpd have both just started: the dump's End-of-RIBs come before the peers have said
+ * anything.
+ */
 START_TEST(sessions_that_have_taught_nothing_are_not_in_sync)
 {
 	static const char *const all[] = {N0, N1, N2, "198.18.2.0", "2001:db8:18::"};

@@ -1,4 +1,7 @@
-/* Links against the real kernel, in a network namespace of the test's own. Skipped where none can be made. */
+/*
+ * Links against the real kernel, in a network namespace of the test's own. Skipped where none can
+ * be made.
+ */
 #include "link_neighbors.h"
 
 #include <dlfcn.h>
@@ -91,7 +94,8 @@ START_TEST(addresses_are_read_once_and_after_a_change)
 	ck_assert(has("d1", 2));
 	refresh();
 	ck_assert_uint_eq(n_reads, 2);
-	ip("-6 addr add 2001:db8:18::1/127 dev d1 nodad"); /* two links of one subnet are both told */
+	/* two links of one subnet are both told */
+	ip("-6 addr add 2001:db8:18::1/127 dev d1 nodad");
 	refresh();
 	ck_assert(has("d0", 4));
 	ck_assert(has("d1", 4));
@@ -106,8 +110,10 @@ END_TEST
 START_TEST(an_overrun_is_a_change)
 {
 	refresh();
-	ck_assert_int_eq(system("for i in $(seq 4000); do echo addr add 10.0.$((i / 256)).$((i % 256))/32 dev d0; done |"
-				" ip -batch -"), 0);
+	ck_assert_int_eq(system("for i in $(seq 4000); do echo addr add 10.0.$((i / 256)).$((i % "
+				"256))/32 dev d0; done |"
+				" ip -batch -"),
+			 0);
 	ip("addr add 198.18.1.1/31 dev d1");
 	refresh();
 	ck_assert(has("d1", 2));
@@ -124,7 +130,8 @@ int main(void)
 	int failed;
 
 	if (unshare(CLONE_NEWNET) || system("ip link set lo up") != 0) {
-		puts("skipped: no network namespace of one's own can be made here (root and iproute2 are needed)");
+		puts("skipped: no network namespace of one's own can be made here (root and "
+		     "iproute2 are needed)");
 		return 77;
 	}
 	tcase_add_checked_fixture(tcase, setup, teardown);

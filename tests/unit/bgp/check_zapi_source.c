@@ -16,7 +16,10 @@
 #define ROUTES	500
 #define LINK(i) (100u + (i)) /* its interface's index */
 
-/* A machine of LINKS links, device dN with 2001:db8:18:N::1/64, stands before the library's functions. */
+/*
+ * A machine of LINKS links, device dN with 2001:db8:18:N::1/64, stands before the library's
+ * functions.
+ */
 static struct ifaddrs addresses[LINKS];
 static struct sockaddr_in6 own[LINKS], mask;
 static char names[LINKS][4];
@@ -28,13 +31,15 @@ int getifaddrs(struct ifaddrs **out)
 	memset(mask.sin6_addr.s6_addr, 0xff, 8);
 	mask.sin6_family = AF_INET6;
 	for (unsigned i = 0; i < LINKS; i++) {
-		own[i] = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_addr = addr("2001:db8:18::1")};
+		own[i] = (struct sockaddr_in6){.sin6_family = AF_INET6,
+					       .sin6_addr = addr("2001:db8:18::1")};
 		own[i].sin6_addr.s6_addr[7] = (uint8_t)i;
 		snprintf(names[i], sizeof(names[i]), "d%u", i);
-		addresses[i] = (struct ifaddrs){.ifa_next = i + 1 < LINKS ? &addresses[i + 1] : NULL,
-						.ifa_name = names[i],
-						.ifa_addr = (struct sockaddr *)&own[i],
-						.ifa_netmask = (struct sockaddr *)&mask};
+		addresses[i] =
+			(struct ifaddrs){.ifa_next = i + 1 < LINKS ? &addresses[i + 1] : NULL,
+					 .ifa_name = names[i],
+					 .ifa_addr = (struct sockaddr *)&own[i],
+					 .ifa_netmask = (struct sockaddr *)&mask};
 	}
 	*out = addresses;
 	return 0;
@@ -66,8 +71,9 @@ struct fixture {
 
 static void await(struct fixture *f, const char *in, const char *text)
 {
-	ck_assert_msg(await_text(f->loop, in, text), "never came: %s\npaths:\n%sstates:\n%slogs:\n%s", text,
-		      f->r.paths, f->r.states, f->r.logs);
+	ck_assert_msg(await_text(f->loop, in, text),
+		      "never came: %s\npaths:\n%sstates:\n%slogs:\n%s", text, f->r.paths,
+		      f->r.states, f->r.logs);
 }
 
 static void expect_greeting(struct fixture *f)
@@ -132,17 +138,23 @@ static void listen_there(struct fixture *f, const struct bgp_source_config *conf
 	record_init(&f->r);
 	f->loop = ev_loop_new(0);
 	f->address.sun_family = AF_UNIX;
-	snprintf(f->address.sun_path, sizeof(f->address.sun_path), "/tmp/check_zapi_source.%d", (int)getpid());
+	snprintf(f->address.sun_path, sizeof(f->address.sun_path), "/tmp/check_zapi_source.%d",
+		 (int)getpid());
 	f->listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	ck_assert_int_eq(bind(f->listener, (struct sockaddr *)&f->address, sizeof(f->address)), 0);
 	ck_assert_int_eq(listen(f->listener, 4), 0);
-	ck_assert_int_eq(zapi_source_create(&f->s, f->loop, f->address.sun_path, "8.4.4", config, &f->r.handlers, &f->r), 0);
+	ck_assert_int_eq(zapi_source_create(&f->s, f->loop, f->address.sun_path, "8.4.4", config,
+					    &f->r.handlers, &f->r),
+			 0);
 	await(f, f->r.states, "syncing\n");
 	f->fd = accept(f->listener, NULL, NULL);
 	expect_greeting(f);
 }
 
-/* FRR 8.4's message of a peer that is reached over all links, by link-local next hops as IPv6's are. */
+/*
+ * FRR 8.4's message of a peer that is reached over all links, by link-local next hops as IPv6's
+ * are.
+ */
 static void route_over_all_links(struct bytes *b, unsigned peer)
 {
 	struct in6_addr gateway = addr("fe80::1"), to = addr("2001:db8:19::");
@@ -171,7 +183,8 @@ START_TEST(our_addresses_are_not_read_for_each_route)
 	config.neighbors = neighbors;
 	config.n_neighbors = LINKS;
 	for (unsigned i = 0; i < LINKS; i++) {
-		neighbors[i] = (struct bgp_neighbor){.address = addr("2001:db8:18::2"), .plane = (uint16_t)i};
+		neighbors[i] = (struct bgp_neighbor){.address = addr("2001:db8:18::2"),
+						     .plane = (uint16_t)i};
 		neighbors[i].address.s6_addr[7] = (uint8_t)i;
 	}
 	listen_there(&f, &config);

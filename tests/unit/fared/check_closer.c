@@ -1,4 +1,7 @@
-/* Descriptors handed over are closed, by whatever thread, and after the end of who did. What sleeps: check_control.c. */
+/*
+ * Descriptors handed over are closed, by whatever thread, and after the end of who did. What
+ * sleeps: check_control.c.
+ */
 #include "closer.h"
 
 #include <check.h>

@@ -251,22 +251,26 @@ START_TEST(every_counter_has_a_row_with_its_meaning)
 	static const struct notice_key key = {0};
 	static const struct reflector_handlers reflector_handlers = {0};
 	static const struct prober_handlers prober_handlers = {0};
-	const struct prober_options options = {.times = {.interval_ns = S / 100, .detect_multiplier = 3},
-					       .slow_interval_ns = S,
-					       .max_probes_per_s = 1000,
-					       .turns_beyond_per_s = UINT32_MAX};
+	const struct prober_options options = {
+		.times = {.interval_ns = S / 100, .detect_multiplier = 3},
+		.slow_interval_ns = S,
+		.max_probes_per_s = 1000,
+		.turns_beyond_per_s = UINT32_MAX};
 	struct reflector *reflector;
 	struct prober *prober;
 	json_t *reply;
 	size_t n;
 
-	ck_assert_int_eq(prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
-	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, &key, 0, &reflector_handlers, NULL), 0);
+	ck_assert_int_eq(
+		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
+	ck_assert_int_eq(
+		reflector_create(&reflector, loop, &ports, &key, 0, &reflector_handlers, NULL), 0);
 	commands.report.prober = prober;
 	commands.report.reflector = reflector;
 	reply = ask(&root, "{\"cmd\":\"counters\"}", -1);
 	n = json_array_size(json_object_get(reply, "counters"));
-	ck_assert_uint_eq(n, (sizeof(struct prober_counters) + sizeof(struct reflector_counters)) / sizeof(uint64_t));
+	ck_assert_uint_eq(n, (sizeof(struct prober_counters) + sizeof(struct reflector_counters)) /
+				     sizeof(uint64_t));
 	for (size_t i = 0; i < n; i++)
 		ck_assert_uint_gt(strlen(field(reply, "counters", i, "meaning")), 0);
 	ck_assert_str_eq(field(reply, "counters", 0, "counter"), "sent");
@@ -288,15 +292,14 @@ static int memfd_of_garbage(void)
 	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
 	header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	memset(header, 0xfe, size);
-	*header = (struct conn_shm_header){
-		.magic = CONN_SHM_MAGIC,
-		.version = CONN_SHM_VERSION,
-		.n_entries = 3,
-		.n_qps = 2,
-		.n_paths = 2,
-		.used_entries = 3,
-		.used_qps = UINT32_MAX,
-		.used_paths = UINT32_MAX};
+	*header = (struct conn_shm_header){.magic = CONN_SHM_MAGIC,
+					   .version = CONN_SHM_VERSION,
+					   .n_entries = 3,
+					   .n_qps = 2,
+					   .n_paths = 2,
+					   .used_entries = 3,
+					   .used_qps = UINT32_MAX,
+					   .used_paths = UINT32_MAX};
 	munmap(header, size);
 	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
 	return fd;

@@ -58,7 +58,8 @@ START_TEST(each_edit_has_its_remedy)
 		struct config *b;
 
 		ck_assert_ptr_nonnull(at);
-		snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - before), before, edits[i].to, at + strlen(edits[i].from));
+		snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - before), before, edits[i].to,
+			 at + strlen(edits[i].from));
 		b = parsed(text);
 		config_restart_keys(a, b, keys, sizeof(keys));
 		ck_assert_str_eq(keys, edits[i].restart);

@@ -391,7 +391,10 @@ START_TEST(nor_do_those_in_a_socket_that_is_closed)
 }
 END_TEST
 
-/* While something does not close clients' descriptors are not taken without end, nor are they dropped. */
+/*
+ * While something does not close clients' descriptors are not taken without end, nor are they
+ * dropped.
+ */
 START_TEST(clients_wait_while_too_much_is_to_be_closed)
 {
 	int fd = dial(), other = dial(), ends[2], fds[CLOSER_FULL];
@@ -420,7 +423,9 @@ START_TEST(clients_wait_while_too_much_is_to_be_closed)
 }
 END_TEST
 
-/* Who waits to be accepted keeps the listening socket readable, which must not keep the loop busy. */
+/*
+ * Who waits to be accepted keeps the listening socket readable, which must not keep the loop busy.
+ */
 START_TEST(a_shortage_of_descriptors_makes_clients_wait)
 {
 	int fd, lowest, first = dial();

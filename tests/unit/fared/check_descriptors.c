@@ -1,4 +1,7 @@
-/* The need of descriptors by the rules of udp.h and udp_raw.h, and the limit, which a process may raise. */
+/*
+ * The need of descriptors by the rules of udp.h and udp_raw.h, and the limit, which a process may
+ * raise.
+ */
 #include "descriptors.h"
 
 #include <check.h>
@@ -48,7 +51,10 @@ START_TEST(what_each_address_and_sub_port_takes)
 	ck_assert_uint_eq(needed(1, true, false, false) - none, 8);
 	/* sixteen ports and the reflector's, and two raw ones, beside two counts of each device */
 	ck_assert_uint_eq(needed(1, true, false, true) - none, 17 + 2 + 16);
-	/* each of the seventeen with a set and a socket for each device more, the raw one that sends, too */
+	/*
+	 * each of the seventeen with a set and a socket for each device more, the raw one that
+	 * sends, too
+	 */
 	ck_assert_uint_eq(needed(1, false, true, true) - none, 17 * 10 + 2 + 8 + 16);
 	ck_assert_uint_eq(needed(8, true, true, true) - none, 8 * (19 + 180 + 16));
 }

@@ -150,8 +150,8 @@ static double seconds(void)
 }
 
 /*
- * A veth counts as a link of its own for the kernel, as a NIC does, if its peer has the same number in its namespace. Then a
- * second loss of carrier is told of up to a second late.
+ * A veth counts as a link of its own for the kernel, as a NIC does, if its peer has the same number
+ * in its namespace. Then a second loss of carrier is told of up to a second late.
  */
 START_TEST(carriers_lost_together_are_known_together)
 {
@@ -163,13 +163,15 @@ START_TEST(carriers_lost_together_are_known_together)
 
 	ip("link del a0");
 	for (int i = 0; i < 2; i++) {
-		snprintf(text, sizeof(text), "link add a%d index %d type veth peer name z%d index %d netns %d", i, 100 + i, i,
-			 100 + i, (int)pid);
+		snprintf(text, sizeof(text),
+			 "link add a%d index %d type veth peer name z%d index %d netns %d", i,
+			 100 + i, i, 100 + i, (int)pid);
 		ip(text);
 		snprintf(text, sizeof(text), "link set a%d up", i);
 		ip(text);
 	}
-	snprintf(text, sizeof(text), "nsenter -t %d -n sh -c 'ip link set z0 up; ip link set z1 up'", (int)pid);
+	snprintf(text, sizeof(text),
+		 "nsenter -t %d -n sh -c 'ip link set z0 up; ip link set z1 up'", (int)pid);
 	ck_assert_int_eq(system(text), 0);
 	wait_for(0, LINKS_UP, 200000000);
 	wait_for(1, LINKS_UP, 100000000);
@@ -179,7 +181,8 @@ START_TEST(carriers_lost_together_are_known_together)
 	ev_timer_start(loop, &pause_s);
 	while (!quiet)
 		ev_run(loop, EVRUN_ONCE);
-	snprintf(text, sizeof(text), "nsenter -t %d -n sh -c 'ip link set z0 down; ip link set z1 down'", (int)pid);
+	snprintf(text, sizeof(text),
+		 "nsenter -t %d -n sh -c 'ip link set z0 down; ip link set z1 down'", (int)pid);
 	ck_assert_int_eq(system(text), 0);
 	cut = seconds();
 	wait_for(0, LINKS_NO_CARRIER, 0);
@@ -202,8 +205,8 @@ static void on_settled(struct ev_loop *l, ev_check *w, int revents)
 }
 
 /*
- * The kernel's message waits for the second to be over (see above) while the carrier is back already: that it was away is known
- * all the same, and that it is back as well, in the end.
+ * The kernel's message waits for the second to be over (see above) while the carrier is back
+ * already: that it was away is known all the same, and that it is back as well, in the end.
  */
 START_TEST(a_carrier_lost_for_a_moment_is_known)
 {
@@ -213,13 +216,15 @@ START_TEST(a_carrier_lost_for_a_moment_is_known)
 	ev_check watch;
 
 	ip("link del a0");
-	snprintf(text, sizeof(text), "link add a0 index 100 type veth peer name z0 index 100 netns %d", (int)pid);
+	snprintf(text, sizeof(text),
+		 "link add a0 index 100 type veth peer name z0 index 100 netns %d", (int)pid);
 	ip(text);
 	ip("link set a0 up");
 	snprintf(text, sizeof(text), "nsenter -t %d -n ip link set z0 up", (int)pid);
 	ck_assert_int_eq(system(text), 0);
 	wait_for(0, LINKS_UP, 200000000);
-	snprintf(text, sizeof(text), "nsenter -t %d -n sh -c 'ip link set z0 down; ip link set z0 up'", (int)pid);
+	snprintf(text, sizeof(text),
+		 "nsenter -t %d -n sh -c 'ip link set z0 down; ip link set z0 up'", (int)pid);
 	ck_assert_int_eq(system(text), 0);
 	ev_check_init(&watch, on_settled);
 	watch.data = &seen;

@@ -248,7 +248,10 @@ START_TEST(a_restart_of_bgpd_moves_nothing)
 }
 END_TEST
 
-/* Toward a restarted bgpd, zebra gets the planes back whose sessions come up first: the others wait for theirs. */
+/*
+ * Toward a restarted bgpd, zebra gets the planes back whose sessions come up first: the others wait
+ * for theirs.
+ */
 START_TEST(a_plane_that_a_restarted_bgpd_learns_last_is_kept)
 {
 	everything_fine();
@@ -318,7 +321,10 @@ START_TEST(zebra_alone_shares_out_by_weight)
 	expect(1, 3, FARE_VERDICT_OK, 200 * MBPS);
 	ck_assert(view(1, 3).normalised);
 	ck_assert_int_eq(view(1, 3).teacher, PATH_TEACHER_ZSERV);
-	/* the moment BMP is there, it rules; what it does not teach, and zebra has, is gone if that lasts */
+	/*
+	 * the moment BMP is there, it rules; what it does not teach, and zebra has, is gone if that
+	 * lasts
+	 */
 	teach(PATH_SOURCE_BMP, event_of(1, 0, 100e6));
 	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
 	expect(1, 0, FARE_VERDICT_OK, 100 * MBPS);
@@ -328,7 +334,8 @@ START_TEST(zebra_alone_shares_out_by_weight)
 	expect(1, 2, FARE_VERDICT_OK, 300 * MBPS);
 	withdraw(PATH_SOURCE_ZSERV, 1, 1);
 	expect(1, 1, FARE_VERDICT_NO_ROUTE, 0);
-	teach(PATH_SOURCE_ZSERV, event_of(1, 1, 28)); /* BMP is in sync: zebra alone brings nothing back */
+	/* BMP is in sync: zebra alone brings nothing back */
+	teach(PATH_SOURCE_ZSERV, event_of(1, 1, 28));
 	expect(1, 1, FARE_VERDICT_NO_ROUTE, 0);
 	now += S;
 	expect(1, 3, FARE_VERDICT_NO_ROUTE, 0);
@@ -624,14 +631,16 @@ END_TEST
 START_TEST(a_sub_port_that_returns_is_used_once_it_is_proven)
 {
 	struct in6_addr address = peer_address(1);
-	struct path_probe p = {.judged = true, .answered = true, .permille = 1000, .returning_local = 2};
+	struct path_probe p = {
+		.judged = true, .answered = true, .permille = 1000, .returning_local = 2};
 
 	everything_fine();
 	ck_assert_int_eq(path_table_probe(table, 0, &address, 1, &p), 0);
 	expect(1, 1, FARE_VERDICT_OK, 200 * MBPS);
 	ck_assert_ptr_nonnull(strstr(view(1, 1).reason, "carrier again"));
 	expect(1, 2, FARE_VERDICT_OK, 400 * MBPS);
-	path_table_link(table, 0, 1, 0, false, 0); /* the other goes: better a doubtful one than none */
+	/* the other goes: better a doubtful one than none */
+	path_table_link(table, 0, 1, 0, false, 0);
 	expect(1, 1, FARE_VERDICT_OK, 200 * MBPS);
 	path_table_link(table, 0, 1, 0, true, 200 * MBPS);
 	p.returning_local = 0;
@@ -693,7 +702,8 @@ START_TEST(an_old_notice_changes_nothing)
 	ck_assert_uint_eq(held.boot, 7);
 	ck_assert_uint_eq(held.sequence, 5);
 	ck_assert_uint_eq(view_of(2, 1).usable_bps, 400 * MBPS);
-	now += 6 * S; /* it has expired, and what is older would still be a repetition by who knows whom */
+	/* it has expired, and what is older would still be a repetition by who knows whom */
+	now += 6 * S;
 	ck_assert_int_eq(notice(2, 6, 9, 0), -ESTALE);
 	ck_assert_uint_eq(held.boot, 7);
 	ck_assert_int_eq(notice(2, 8, 1, 0), 0);
@@ -761,7 +771,8 @@ START_TEST(a_former_daemon_s_probe_down_is_kept)
 }
 END_TEST
 
-static void on_route_cut(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane, bool routed, bool was_down)
+static void on_route_cut(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+			 bool routed, bool was_down)
 {
 	(void)arg, (void)gpu, (void)peer, (void)was_down;
 	if (routed && plane == 1)

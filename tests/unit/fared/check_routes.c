@@ -1,4 +1,7 @@
-/* Routes against the real kernel, in a network namespace of the test's own. Skipped where none can be made. */
+/*
+ * Routes against the real kernel, in a network namespace of the test's own. Skipped where none can
+ * be made.
+ */
 #include "routes.h"
 
 #include <arpa/inet.h>
@@ -112,7 +115,8 @@ static void teardown(void)
 
 START_TEST(next_hops_come_and_go)
 {
-	ip("route add 198.19.0.2 nexthop via 198.18.0.0 dev d0 nexthop via 198.18.0.2 dev d1 nexthop via 198.18.0.4 dev d2");
+	ip("route add 198.19.0.2 nexthop via 198.18.0.0 dev d0 nexthop via 198.18.0.2 dev d1 "
+	   "nexthop via 198.18.0.4 dev d2");
 	wait_for(&n_told, 1);
 	told_of("::ffff:198.19.0.2");
 	ck_assert_uint_eq(last_n, 3);
@@ -135,7 +139,8 @@ END_TEST
 
 START_TEST(of_ipv6_too)
 {
-	ip("-6 route add 2001:db8:ff::2 nexthop via 2001:db8::2 dev d0 nexthop via 2001:db8:1::2 dev d1");
+	ip("-6 route add 2001:db8:ff::2 nexthop via 2001:db8::2 dev d0 nexthop via 2001:db8:1::2 "
+	   "dev d1");
 	wait_for(&n_told, 1);
 	told_of("2001:db8:ff::2");
 	ck_assert_uint_eq(last_n, 2);
@@ -181,7 +186,9 @@ START_TEST(an_overrun_is_told)
 {
 	unsigned n;
 
-	ck_assert_int_eq(system("for i in $(seq 40000); do echo route replace 198.19.1.1 via 198.18.0.$((i % 2 * 2)); done | ip -batch -"), 0);
+	ck_assert_int_eq(system("for i in $(seq 40000); do echo route replace 198.19.1.1 via "
+				"198.18.0.$((i % 2 * 2)); done | ip -batch -"),
+			 0);
 	wait_for(&n_lost, 1);
 	do { /* until what did fit has been read, nothing more does */
 		n = n_told;
@@ -203,7 +210,8 @@ int main(void)
 	int failed;
 
 	if (unshare(CLONE_NEWNET) || system("ip link set lo up") != 0) {
-		puts("skipped: no network namespace of one's own can be made here (root and iproute2 are needed)");
+		puts("skipped: no network namespace of one's own can be made here (root and "
+		     "iproute2 are needed)");
 		return 77;
 	}
 	sr = srunner_create(s);

@@ -1,4 +1,7 @@
-/* Rounds over what clients say of their paths: nobody hides anybody else, and what is not told is not known. */
+/*
+ * Rounds over what clients say of their paths: nobody hides anybody else, and what is not told is
+ * not known.
+ */
 #include "traffic.h"
 
 #include <check.h>
@@ -10,7 +13,8 @@
 #include "conn_shm.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-#define HUGE  (CONN_SHM_MAX_BYTES / CONN_SHM_ROW_BYTES - 2) /* rows that a segment has room for at most */
+/* rows that a segment has room for at most */
+#define HUGE (CONN_SHM_MAX_BYTES / CONN_SHM_ROW_BYTES - 2)
 
 static struct flows *flows;
 static struct traffic traffic;
@@ -39,7 +43,8 @@ static void use(struct conn_shm_path *path, bool in_use)
 /* Attaches a client of n_paths rows, all in use. It stays mapped. */
 static struct conn_shm_header *attach(uint32_t n_paths)
 {
-	size_t size = sizeof(struct conn_shm_header) + (size_t)n_paths * sizeof(struct conn_shm_path);
+	size_t size =
+		sizeof(struct conn_shm_header) + (size_t)n_paths * sizeof(struct conn_shm_path);
 	int fd = memfd_create("paths", MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	struct conn_shm_header *header;
 	struct conn_shm_path *paths;
@@ -48,8 +53,10 @@ static struct conn_shm_header *attach(uint32_t n_paths)
 	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
 	header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ck_assert_ptr_ne(header, MAP_FAILED);
-	*header = (struct conn_shm_header){
-		.magic = CONN_SHM_MAGIC, .version = CONN_SHM_VERSION, .n_paths = n_paths, .used_paths = n_paths};
+	*header = (struct conn_shm_header){.magic = CONN_SHM_MAGIC,
+					   .version = CONN_SHM_VERSION,
+					   .n_paths = n_paths,
+					   .used_paths = n_paths};
 	paths = (struct conn_shm_path *)(header + 1);
 	for (uint32_t i = 0; i < n_paths; i++) {
 		paths[i].local_gpu = n_clients;

@@ -27,7 +27,10 @@ START_TEST(nice_work_is_time_to_spare)
 	uint64_t idle, all;
 
 	/* user nice system idle iowait irq softirq steal */
-	ck_assert_int_eq(read_text("cpu  1 20 300 4000 50000 600000 7000000 80000000 0 0\ncpu0 9 9 9\n", &idle, &all), 0);
+	ck_assert_int_eq(
+		read_text("cpu  1 20 300 4000 50000 600000 7000000 80000000 0 0\ncpu0 9 9 9\n",
+			  &idle, &all),
+		0);
 	ck_assert_uint_eq(idle, 20 + 4000 + 50000);
 	ck_assert_uint_eq(all, 87654321);
 }
@@ -35,7 +38,8 @@ END_TEST
 
 START_TEST(what_is_not_understood_is_refused)
 {
-	static const char *const texts[] = {"", "cpu", "cpu 1 2 3 4 5 6 7", "intr 1 2 3 4 5 6 7 8", "cpu a b c d e f g h"};
+	static const char *const texts[] = {"", "cpu", "cpu 1 2 3 4 5 6 7", "intr 1 2 3 4 5 6 7 8",
+					    "cpu a b c d e f g h"};
 	uint64_t idle, all;
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

@@ -1,4 +1,7 @@
-/* The kernel's counts of real devices, in a network namespace of the test's own. Skipped where none can be made. */
+/*
+ * The kernel's counts of real devices, in a network namespace of the test's own. Skipped where none
+ * can be made.
+ */
 #include "device_count.h"
 
 #include <check.h>
@@ -68,14 +71,16 @@ END_TEST
 
 START_TEST(packets_are_counted)
 {
-	const struct sockaddr_in nobody = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(0xc6120002)};
+	const struct sockaddr_in nobody = {
+		.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(0xc6120002)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint64_t before;
 
 	ip("addr add 198.18.0.1/30 dev z0");
 	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_RX_PACKETS), 0);
 	before = now();
-	ck_assert_int_eq(sendto(fd, "x", 1, 0, (const struct sockaddr *)&nobody, sizeof(nobody)), 1);
+	ck_assert_int_eq(sendto(fd, "x", 1, 0, (const struct sockaddr *)&nobody, sizeof(nobody)),
+			 1);
 	while (now() == before) /* 198.18.0.2 is asked for; the test's time limit ends this */
 		sched_yield();
 	close(fd);
@@ -97,13 +102,17 @@ END_TEST
 
 START_TEST(names_are_no_paths)
 {
-	ck_assert_int_eq(device_count_open(&count, "../net/a0", DEVICE_COUNT_CARRIER_DOWN), -ENODEV);
+	ck_assert_int_eq(device_count_open(&count, "../net/a0", DEVICE_COUNT_CARRIER_DOWN),
+			 -ENODEV);
 	ck_assert_int_eq(device_count_open(&count, "", DEVICE_COUNT_CARRIER_DOWN), -ENODEV);
 	ck_assert_int_eq(device_count_open(&count, "..", DEVICE_COUNT_CARRIER_DOWN), -ENODEV);
 }
 END_TEST
 
-/* The same names and numbers, but not the same devices; which stay, as a descriptor holds their namespace. */
+/*
+ * The same names and numbers, but not the same devices; which stay, as a descriptor holds their
+ * namespace.
+ */
 START_TEST(another_namespaces_devices_are_refused)
 {
 	int former = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -128,7 +137,8 @@ int main(void)
 	int failed;
 
 	if (unshare(CLONE_NEWNET) || system("ip link set lo up") != 0) {
-		puts("skipped: no network namespace of one's own can be made here (root and iproute2 are needed)");
+		puts("skipped: no network namespace of one's own can be made here (root and "
+		     "iproute2 are needed)");
 		return 77;
 	}
 	sr = srunner_create(s);

@@ -102,8 +102,10 @@ START_TEST(names_the_sub_port)
 		enum gray_side side;
 		uint32_t sub_port;
 	} cases[] = {
-		{local_1, 40, 2, GRAY_LOCAL, 1},  {local_1_both_ways, 40, 2, GRAY_LOCAL, 1},
-		{remote_0, 40, 2, GRAY_REMOTE, 0}, {remote_0, 80, 8, GRAY_REMOTE, 0},
+		{local_1, 40, 2, GRAY_LOCAL, 1},
+		{local_1_both_ways, 40, 2, GRAY_LOCAL, 1},
+		{remote_0, 40, 2, GRAY_REMOTE, 0},
+		{remote_0, 80, 8, GRAY_REMOTE, 0},
 		{a_tenth_of_remote_3, 256, 4, GRAY_REMOTE, 3},
 	};
 
@@ -142,7 +144,10 @@ static bool a_twentieth(const struct loss_rtt_probe *p)
 	return chance(20) == 0;
 }
 
-/* A fabric that loses 5%, looked at after each of 100,000 probes. Sooner or later chance would make any rule err. */
+/*
+ * A fabric that loses 5%, looked at after each of 100,000 probes. Sooner or later chance would make
+ * any rule err.
+ */
 START_TEST(chance_is_hardly_ever_blamed)
 {
 	unsigned n_wrong = 0, n_suspicions = 0;
@@ -193,12 +198,16 @@ START_TEST(what_is_not_known_is_not_blamed)
 }
 END_TEST
 
-/* A peer that dies when all ports lead to one of its sub-ports: that the other one answered before says nothing. */
+/*
+ * A peer that dies when all ports lead to one of its sub-ports: that the other one answered before
+ * says nothing.
+ */
 START_TEST(what_was_well_before_is_no_evidence)
 {
 	probe(200, 2, none);
 	for (uint32_t i = 0; i < 60; i++, now += 3 * MS) {
-		struct loss_rtt_probe p = {.nonce = i, .local_sub_port = i % 2, .remote = 0, .back = 0};
+		struct loss_rtt_probe p = {
+			.nonce = i, .local_sub_port = i % 2, .remote = 0, .back = 0};
 
 		loss_rtt_sent(&l, now, &p);
 	}
@@ -212,7 +221,11 @@ START_TEST(an_outage_of_all_is_no_evidence)
 {
 	for (uint32_t i = 0; i < 250; i++, now += 3 * MS) {
 		bool away = i >= 60 && i < 160;
-		struct loss_rtt_probe p = {.nonce = i, .local_sub_port = i % 2, .remote = i % 20 == 7, .back = 0}, was;
+		struct loss_rtt_probe p = {.nonce = i,
+					   .local_sub_port = i % 2,
+					   .remote = i % 20 == 7,
+					   .back = 0},
+				      was;
 		uint32_t sequence = loss_rtt_sent(&l, now, &p);
 
 		if (!away)
@@ -223,12 +236,19 @@ START_TEST(an_outage_of_all_is_no_evidence)
 }
 END_TEST
 
-/* Queues are full, and the one of remote sub-port 1 drops most of what comes: no fault, unless nothing gets through. */
+/*
+ * Queues are full, and the one of remote sub-port 1 drops most of what comes: no fault, unless
+ * nothing gets through.
+ */
 START_TEST(full_queues_are_not_blamed)
 {
 	for (uint32_t k = 0; k < 2; k++) {
 		for (uint32_t i = 0; i < 200; i++, now += 3 * MS) {
-			struct loss_rtt_probe p = {.nonce = i, .local_sub_port = i % 2, .remote = i / 2 % 2, .back = 0}, was;
+			struct loss_rtt_probe p = {.nonce = i,
+						   .local_sub_port = i % 2,
+						   .remote = i / 2 % 2,
+						   .back = 0},
+					      was;
 			uint32_t sequence = loss_rtt_sent(&l, now, &p);
 
 			if (i < 20)

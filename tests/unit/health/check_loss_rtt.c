@@ -12,7 +12,8 @@ static void setup(void)
 	loss_rtt_init(&l);
 }
 
-static uint32_t sent(uint64_t now, uint64_t nonce, uint8_t local_sub_port, uint8_t port, bool is_void)
+static uint32_t sent(uint64_t now, uint64_t nonce, uint8_t local_sub_port, uint8_t port,
+		     bool is_void)
 {
 	const struct loss_rtt_probe probe = {
 		.nonce = nonce, .local_sub_port = local_sub_port, .port = port, .void_ = is_void};
@@ -59,7 +60,8 @@ START_TEST(a_clean_run_begins_after_the_newest_that_is_missing)
 	loss_rtt_settle(&l, now - 5 * MS);
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS, 2 * MS), 18);
 	for (uint32_t i = 0; i < 2 * LOSS_RTT_WINDOW; i++, now += 10 * MS)
-		ck_assert(loss_rtt_answered(&l, now + 2 * MS, sent(now, i, 0, 0, false), i, &probe));
+		ck_assert(
+			loss_rtt_answered(&l, now + 2 * MS, sent(now, i, 0, 0, false), i, &probe));
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS), UINT32_MAX);
 }
 END_TEST
@@ -78,13 +80,16 @@ START_TEST(a_late_answer_says_that_nothing_was_lost)
 	ck_assert_uint_eq(l.n_lost, 0);
 	ck_assert_uint_eq(l.n_lost_ever, 0);
 	ck_assert_uint_eq(l.n_decided, 1);
-	ck_assert_uint_eq(l.rtt_peak_ns, 20 * MS); /* queues are full */
+	ck_assert_uint_eq(l.rtt_peak_ns, 20 * MS);	      /* queues are full */
 	for (uint32_t age = 2; age <= LOSS_RTT_WINDOW; age++) /* never sent */
 		ck_assert(!loss_rtt_answered(&l, 30 * MS, s + 1 - age, 0, &probe));
 }
 END_TEST
 
-/* Three probes, then three replies that name none: none is lost. A fourth reply has nothing to answer. */
+/*
+ * Three probes, then three replies that name none: none is lost. A fourth reply has nothing to
+ * answer.
+ */
 START_TEST(answers_that_name_no_probe_count_one_each)
 {
 	struct loss_rtt_probe probe;
@@ -139,7 +144,10 @@ START_TEST(between_two_moments)
 }
 END_TEST
 
-/* Its answer comes with the peer's next probe: it is missed later, and tells nothing of how long packets take. */
+/*
+ * Its answer comes with the peer's next probe: it is missed later, and tells nothing of how long
+ * packets take.
+ */
 START_TEST(a_deferred_answer_is_missed_later)
 {
 	struct loss_rtt_probe probe = {.nonce = 7, .deferred_us = 10000};
@@ -222,7 +230,8 @@ START_TEST(loss_beside_queues_is_loss)
 
 	for (unsigned i = 0; i < 1000; i++) {
 		uint32_t s = sent(i * 3 * MS, i, (uint8_t)(i % 2), 0, false);
-		uint64_t waits = i % 50 == 7 ? 12 * MS : i % 3 * 2 * MS; /* of late 12 ms at most, mostly far less */
+		/* of late 12 ms at most, mostly far less */
+		uint64_t waits = i % 50 == 7 ? 12 * MS : i % 3 * 2 * MS;
 
 		if (i % 10 != 3)
 			loss_rtt_answered(&l, i * 3 * MS + MS / 10 + waits, s, i, &probe);

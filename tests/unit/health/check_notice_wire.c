@@ -56,8 +56,10 @@ START_TEST(comes_back_whole)
 	ck_assert(back.authentic);
 	ck_assert(back.has_stamp && back.has_arrival && back.has_capacity && back.has_ack);
 	ck_assert(back.has_heard && back.has_defer);
-	ck_assert(back.has_echo && back.echo.stamp.sequence == 78 && back.echo.stamp.nonce == t.echo.stamp.nonce);
-	ck_assert(back.echo.arrival.plane == 2 && back.echo.arrival.sub_port == 3 && back.echo.arrival.n_sub_ports == 4);
+	ck_assert(back.has_echo && back.echo.stamp.sequence == 78 &&
+		  back.echo.stamp.nonce == t.echo.stamp.nonce);
+	ck_assert(back.echo.arrival.plane == 2 && back.echo.arrival.sub_port == 3 &&
+		  back.echo.arrival.n_sub_ports == 4);
 	ck_assert_uint_eq(back.stamp.nonce, t.stamp.nonce);
 	ck_assert_uint_eq(back.stamp.sequence, 77);
 	ck_assert_uint_eq(back.arrival.sub_port, 1);
@@ -131,7 +133,8 @@ START_TEST(truncations_are_refused_or_unsigned)
 END_TEST
 
 /* Appends an element to a probe's trailer and says what comes of it. */
-static int with_element(uint8_t type, uint8_t length, const uint8_t *value, struct notice_trailer *back)
+static int with_element(uint8_t type, uint8_t length, const uint8_t *value,
+			struct notice_trailer *back)
 {
 	const struct notice_trailer t = {.has_stamp = true, .has_defer = true};
 	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];

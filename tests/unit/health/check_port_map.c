@@ -61,8 +61,10 @@ static bool run(uint64_t span, uint32_t live, unsigned n_remote, unsigned drop, 
 			++*n_sent;
 		if (drop && chance() % drop == 0)
 			continue;
-		ck_assert(!port_map_arrived(&map, now, probe.slot, nonce + 1, 0, (uint8_t)n_remote));
-		ck_assert(port_map_arrived(&map, now, probe.slot, nonce, leaf(probe.port, n_remote), (uint8_t)n_remote));
+		ck_assert(
+			!port_map_arrived(&map, now, probe.slot, nonce + 1, 0, (uint8_t)n_remote));
+		ck_assert(port_map_arrived(&map, now, probe.slot, nonce, leaf(probe.port, n_remote),
+					   (uint8_t)n_remote));
 		ck_assert(!port_map_arrived(&map, now, probe.slot, nonce, 0, (uint8_t)n_remote));
 		if (port_map_news(&map, list, &n, &why)) {
 			news = true;

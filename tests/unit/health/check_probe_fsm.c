@@ -115,7 +115,8 @@ START_TEST(down_only_on_evidence)
 	bring_down();
 	ck_assert_uint_eq(probe_fsm_permille(&f, &times, now), 0);
 	ck_assert_ptr_nonnull(strstr(f.reason, "in-fabric"));
-	ck_assert_uint_ge(change.n_silent, times.detect_multiplier); /* and it says on what evidence */
+	/* and it says on what evidence */
+	ck_assert_uint_ge(change.n_silent, times.detect_multiplier);
 	ck_assert_uint_ge(change.silent_ns, 9 * MS);
 	ck_assert_uint_eq(change.n_lost, 0);
 }
@@ -150,14 +151,16 @@ START_TEST(recovery_takes_probes_in_a_row_the_hold_and_a_ramp)
 	bring_up();
 	bring_down();
 	for (int i = 0; i < 9; i++)
-		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX, &change));
+		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX,
+					      &change));
 	tick(silence(8)); /* one is late, and comes */
 	ck_assert_uint_eq(f.passes, 9);
 	tick(silence(9)); /* all are missing: the row begins again */
 	ck_assert_uint_eq(f.passes, 0);
 	now = f.hold_until_ns;
 	for (int i = 0; i < 9; i++)
-		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX, &change));
+		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX,
+					      &change));
 	/* one is missing, and two after it were answered: so many are in the row */
 	ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, 2, 2, &change));
 	ck_assert_uint_eq(f.passes, 2);
@@ -209,7 +212,10 @@ START_TEST(a_lossy_path_goes_down_and_needs_a_long_clean_run)
 }
 END_TEST
 
-/* Whoever has begun a long row is asked more often, so that it is over sooner; whoever breaks it, as often as others. */
+/*
+ * Whoever has begun a long row is asked more often, so that it is over sooner; whoever breaks it,
+ * as often as others.
+ */
 START_TEST(a_lossy_path_that_answers_is_asked_more_often)
 {
 	bring_up();

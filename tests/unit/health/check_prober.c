@@ -32,17 +32,20 @@ static int n_heard, n_changes, n_logs;
 static enum probe_state last_state;
 static uint8_t last_returning;
 
-static const struct prober_options options = {.dscp = 26, .slow_interval_ns = 400 * MS, .max_probes_per_s = 10000, .turns_beyond_per_s = UINT32_MAX,
+static const struct prober_options options = {.dscp = 26,
+					      .slow_interval_ns = 400 * MS,
+					      .max_probes_per_s = 10000,
+					      .turns_beyond_per_s = UINT32_MAX,
 					      .times = {
-	.interval_ns = 5 * MS,
-	.detect_multiplier = 3,
-	.recover_probes = 3,
-	.hold_ns = 5 * MS,
-	.hold_max_ns = 100 * MS,
-	.ramp_ns = 20 * MS,
-	.unproven_ns = 1000 * MS,
-	.max_loss_ppm = 20000,
-}};
+						      .interval_ns = 5 * MS,
+						      .detect_multiplier = 3,
+						      .recover_probes = 3,
+						      .hold_ns = 5 * MS,
+						      .hold_max_ns = 100 * MS,
+						      .ramp_ns = 20 * MS,
+						      .unproven_ns = 1000 * MS,
+						      .max_loss_ppm = 20000,
+					      }};
 
 static void on_path(void *arg, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
 		    const struct prober_view *view, const struct probe_fsm_change *change)
@@ -63,8 +66,8 @@ static void on_log(void *arg, int priority, const char *line)
 	n_logs += strstr(line, "clock") != NULL;
 }
 
-static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address, const struct notice_capacity *c,
-			struct notice_ack *told)
+static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address,
+			const struct notice_capacity *c, struct notice_ack *told)
 {
 	(void)arg;
 	ck_assert_uint_eq(gpu, 1);
@@ -94,8 +97,8 @@ static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *to, uint32_
 
 static unsigned n_probes_heard[2];
 
-static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane, uint32_t sub_port,
-		     const struct notice_trailer *probe)
+static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane,
+		     uint32_t sub_port, const struct notice_trailer *probe)
 {
 	(void)arg;
 	ck_assert(gpu < 2 && plane == 0);
@@ -286,8 +289,8 @@ static bool was_answered(void)
 }
 
 /*
- * Nothing was due, for longer than the wheel has slots: that is not being held up, which would make every verdict wait. A
- * machine that is really busy may hold us up once, but not every time.
+ * Nothing was due, for longer than the wheel has slots: that is not being held up, which would make
+ * every verdict wait. A machine that is really busy may hold us up once, but not every time.
  */
 START_TEST(idleness_is_no_lateness)
 {
@@ -344,7 +347,8 @@ static void probe_both_ways(uint32_t turns_beyond_per_s)
 	prober_destroy(prober);
 	both.turns_beyond_per_s = turns_beyond_per_s;
 	n_probes_heard[0] = n_probes_heard[1] = 0;
-	ck_assert_int_eq(prober_create(&prober, loop, &both, &ports, &key, &prober_handlers, NULL), 0);
+	ck_assert_int_eq(prober_create(&prober, loop, &both, &ports, &key, &prober_handlers, NULL),
+			 0);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
 	ck_assert_int_eq(prober_want(prober, 1, &ports.gpus[0].address[0], 0, true, false), 0);
 	reflect(&key);
@@ -367,7 +371,10 @@ START_TEST(two_ends_with_many_probes_take_turns)
 	ck_assert_uint_gt(n_probes_heard[0], 10);
 	ck_assert_uint_gt(n_probes_heard[1], 10);
 	ck_assert(until(has_yielded));
-	/* most answers come with the peer's next probe; now and then one at once, for its round trip */
+	/*
+	 * most answers come with the peer's next probe; now and then one at once, for its round
+	 * trip
+	 */
 	ck_assert(until(has_deferred));
 	ck_assert_uint_gt(counters().sent, counters().deferred * 5 / 4);
 	ck_assert_uint_ge(counters().answered, counters().sent * 9 / 10);
@@ -414,7 +421,8 @@ START_TEST(a_plane_that_comes_late_waits_for_replies)
 	ports.gpus[0].n_planes = 2;
 	ports.gpus[0].n_sub_ports[1] = 1; /* of no device: nothing is answered there */
 	ports.gpus[0].live[1] = 1;
-	ck_assert_int_eq(prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
+	ck_assert_int_eq(
+		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
 	reflect(&key);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
 	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
@@ -465,11 +473,15 @@ static bool reflected_some(void)
 	return c.answered >= 10;
 }
 
-/* The peer's device has carrier, but nothing that it sends out of it arrives yet: its answers leave by the other one. */
+/*
+ * The peer's device has carrier, but nothing that it sends out of it arrives yet: its answers leave
+ * by the other one.
+ */
 START_TEST(answers_avoid_a_sub_port_that_returns)
 {
 	ports.gpus[1].live[0] = 3;
-	ports.gpus[1].ifindex[0][0] = 0x7ffffff0; /* no such device: what is sent there gets nowhere */
+	/* no such device: what is sent there gets nowhere */
+	ports.gpus[1].ifindex[0][0] = 0x7ffffff0;
 	avoided = 2;
 	reflect(&key);
 	ck_assert(until(reflected_some));
@@ -498,7 +510,10 @@ static bool is_not_gray(void)
 	return view().gray_local == 0;
 }
 
-/* bgpd's sessions come back one by one: for a moment the kernel has no route by one sub-port, and one by the other. */
+/*
+ * bgpd's sessions come back one by one: for a moment the kernel has no route by one sub-port, and
+ * one by the other.
+ */
 START_TEST(a_sub_port_without_routes_is_not_blamed_at_once)
 {
 	int lo = ports.gpus[0].ifindex[0][1];
@@ -509,7 +524,8 @@ START_TEST(a_sub_port_without_routes_is_not_blamed_at_once)
 	reflect(&key);
 	ck_assert(until(is_up));
 	lost = view().n_lost;
-	ports.gpus[0].ifindex[0][0] = 0x7ffffff0; /* no such device: what is sent there gets nowhere */
+	/* no such device: what is sent there gets nowhere */
+	ports.gpus[0].ifindex[0][0] = 0x7ffffff0;
 	prober_routed(prober, 0, &peer, 0, 2);
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 1);
 	later = prober_now() + PROBER_UNROUTED_NS / 2;
@@ -525,7 +541,10 @@ START_TEST(a_sub_port_without_routes_is_not_blamed_at_once)
 }
 END_TEST
 
-/* Without any route toward the peer over the plane there is no better way: probes tell, as they do of any dead plane. */
+/*
+ * Without any route toward the peer over the plane there is no better way: probes tell, as they do
+ * of any dead plane.
+ */
 START_TEST(a_plane_without_routes_is_asked_nevertheless)
 {
 	reflect(&key);
@@ -716,8 +735,12 @@ START_TEST(peers_without_traffic_are_probed_slowly)
 	}
 	ck_assert_uint_ge(view().n_sent - before, 50);
 
-	/* acknowledged data replaces probes, all but every eighth; what lies in the future is not heeded */
-	prober_traffic(prober, 0, &peer, 0, prober_now() + 3600000 * MS, prober_now() + 3600000 * MS);
+	/*
+	 * acknowledged data replaces probes, all but every eighth; what lies in the future is not
+	 * heeded
+	 */
+	prober_traffic(prober, 0, &peer, 0, prober_now() + 3600000 * MS,
+		       prober_now() + 3600000 * MS);
 	later = prober_now() + (uint64_t)PATIENCE * 1000 * MS;
 	before = view().n_sent;
 	do {
@@ -771,8 +794,8 @@ static bool has_learned(void)
 }
 
 /*
- * Whoever is bound to the data's port keeps all of its datagrams and sees ours as strays; what others send there is
- * never taken for a probe.
+ * Whoever is bound to the data's port keeps all of its datagrams and sees ours as strays; what
+ * others send there is never taken for a probe.
  */
 START_TEST(learns_where_the_datas_ports_lead)
 {
@@ -805,14 +828,16 @@ START_TEST(learns_where_the_datas_ports_lead)
 	ck_assert(until(has_learned));
 	ck_assert_uint_eq(n_learned, PORT_MAP_SLOTS);
 	for (unsigned i = 0; i < n_learned; i++)
-		ck_assert(learned[i].port >= 49152 && learned[i].local == 1 && learned[i].remote == 1);
+		ck_assert(learned[i].port >= 49152 && learned[i].local == 1 &&
+			  learned[i].remote == 1);
 	reflector_counters(reflector, &c);
 	ck_assert_uint_ge(c.as_data, PORT_MAP_SLOTS);
 	ck_assert_uint_eq(c.malformed, 0);
 	for (int k = udp_receive(data, batch); k > 0; k = udp_receive(data, batch))
 		for (int i = 0; i < k; i++) {
 			const struct udp_packet *in = udp_received(batch, (unsigned)i);
-			bool is_junk = in->length == sizeof(junk) && !memcmp(in->bytes, junk, sizeof(junk));
+			bool is_junk = in->length == sizeof(junk) &&
+				       !memcmp(in->bytes, junk, sizeof(junk));
 
 			junk_seen += is_junk;
 			ours_seen += !is_junk;

@@ -1,6 +1,7 @@
 /*
- * Probes over IPv6, each of whose source ports takes a descriptor for each device, while there are too few of them.
- * Over the loopback device of a network namespace of our own; everything is waited for, nothing is slept for.
+ * Probes over IPv6, each of whose source ports takes a descriptor for each device, while there are
+ * too few of them. Over the loopback device of a network namespace of our own; everything is waited
+ * for, nothing is slept for.
  */
 #include "prober.h"
 
@@ -34,16 +35,17 @@ static const struct prober_options options = {
 	.slow_interval_ns = 400 * MS,
 	.max_probes_per_s = 10000,
 	.turns_beyond_per_s = UINT32_MAX,
-	.times = {
-		.interval_ns = 5 * MS,
-		.detect_multiplier = 3,
-		.recover_probes = 3,
-		.hold_ns = 5 * MS,
-		.hold_max_ns = 100 * MS,
-		.ramp_ns = 20 * MS,
-		.unproven_ns = 1000 * MS,
-		.max_loss_ppm = 20000,
-	},
+	.times =
+		{
+			.interval_ns = 5 * MS,
+			.detect_multiplier = 3,
+			.recover_probes = 3,
+			.hold_ns = 5 * MS,
+			.hold_max_ns = 100 * MS,
+			.ramp_ns = 20 * MS,
+			.unproven_ns = 1000 * MS,
+			.max_loss_ppm = 20000,
+		},
 };
 
 static void on_path(void *arg, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
@@ -64,8 +66,8 @@ static void on_log(void *arg, int priority, const char *line)
 	n_over += priority == LOG_NOTICE && strstr(line, "can be had again");
 }
 
-static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address, const struct notice_capacity *c,
-			struct notice_ack *told)
+static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address,
+			const struct notice_capacity *c, struct notice_ack *told)
 {
 	(void)arg;
 	(void)gpu;
@@ -117,7 +119,8 @@ static void setup(void)
 	ports.gpus[0].address[1] = address("fd77::1");
 	ports.gpus[1].address[1] = peer = address("fd77::2");
 	n_short = n_over = 0;
-	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, &key, 0, &on_reflector, NULL), 0);
+	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, &key, 0, &on_reflector, NULL),
+			 0);
 	ck_assert_int_eq(prober_create(&prober, loop, &options, &ports, &key, &on_prober, NULL), 0);
 	for (uint32_t g = 0; g < 2; g++)
 		ck_assert_int_eq(reflector_pin(reflector, g, ports.gpus[g].ifindex[0][0]), 0);
@@ -253,7 +256,8 @@ int main(void)
 		puts("skipped: a network namespace takes CAP_SYS_ADMIN");
 		return 77;
 	}
-	run("ip link set lo up && ip addr add fd77::1/128 dev lo && ip addr add fd77::2/128 dev lo");
+	run("ip link set lo up && ip addr add fd77::1/128 dev lo && ip addr add fd77::2/128 dev "
+	    "lo");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, probes_leave_by_what_descriptors_there_are);

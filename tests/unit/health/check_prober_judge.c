@@ -15,8 +15,8 @@ static struct prober *p;
 static struct prober_peer *peer;
 static unsigned n_told;
 
-static void on_path(void *arg, uint32_t gpu, const struct in6_addr *address, uint32_t plane, const struct prober_view *view,
-		    const struct probe_fsm_change *change)
+static void on_path(void *arg, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
+		    const struct prober_view *view, const struct probe_fsm_change *change)
 {
 	(void)arg;
 	(void)gpu;
@@ -36,7 +36,8 @@ static void setup(void)
 	peer = calloc(1, sizeof(*peer) + 2 * sizeof(struct prober_path));
 	ck_assert_ptr_nonnull(p);
 	ck_assert_ptr_nonnull(peer);
-	p->times = (struct probe_fsm_times){.interval_ns = INTERVAL, .detect_multiplier = 3, .recover_probes = 3};
+	p->times = (struct probe_fsm_times){
+		.interval_ns = INTERVAL, .detect_multiplier = 3, .recover_probes = 3};
 	p->options.times = p->times;
 	p->tick_ns = INTERVAL / 4;
 	p->ports = &ports;
@@ -91,7 +92,10 @@ START_TEST(what_is_answered_elsewhere_was_sent_late_in_the_silence)
 }
 END_TEST
 
-/* Where a probe may wait behind two bursts, an answer that came elsewhere in the time of one is none to it. */
+/*
+ * Where a probe may wait behind two bursts, an answer that came elsewhere in the time of one is
+ * none to it.
+ */
 START_TEST(slow_links_are_given_longer)
 {
 	uint64_t burst = 10 * MS, silence = INTERVAL + 2 * burst;
@@ -134,7 +138,10 @@ START_TEST(a_plane_that_is_heard_is_given_longer)
 }
 END_TEST
 
-/* Whoever was late gives others time, until it is seen that what was sent since comes back in time where it can. */
+/*
+ * Whoever was late gives others time, until it is seen that what was sent since comes back in time
+ * where it can.
+ */
 START_TEST(lateness_ends_when_others_are_in_time)
 {
 	fall_silent(T0 + 2 * INTERVAL);

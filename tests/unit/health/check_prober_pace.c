@@ -1,4 +1,7 @@
-/* How often a path is probed, and by which of its ends: the real rules, under a clock of the test's own. */
+/*
+ * How often a path is probed, and by which of its ends: the real rules, under a clock of the test's
+ * own.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,7 +213,10 @@ START_TEST(doubt_yields_to_nobody)
 }
 END_TEST
 
-/* Waiting for the peer's next probe is for paths on which nothing has been lost, and peers that take their turns. */
+/*
+ * Waiting for the peer's next probe is for paths on which nothing has been lost, and peers that
+ * take their turns.
+ */
 START_TEST(only_what_is_in_order_waits_for_an_echo)
 {
 	struct prober_path *of;
@@ -272,7 +278,10 @@ START_TEST(answers_with_a_probe_only_if_one_is_due_soon)
 }
 END_TEST
 
-/* Whatever showed that the path works, a reply or data: a probe goes out within an interval after it. */
+/*
+ * Whatever showed that the path works, a reply or data: a probe goes out within an interval after
+ * it.
+ */
 START_TEST(a_skipped_probe_is_late_by_no_interval)
 {
 	struct end a;

@@ -1,4 +1,7 @@
-/* Whether anything comes in over a plane, by what the kernel counts of lo in a network namespace of the test's own. */
+/*
+ * Whether anything comes in over a plane, by what the kernel counts of lo in a network namespace of
+ * the test's own.
+ */
 #include <arpa/inet.h>
 #include <check.h>
 #include <net/if.h>
@@ -19,7 +22,8 @@ static int fd;
 
 static void setup(void)
 {
-	struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in self = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof(self);
 
 	own_sysfs();
@@ -106,7 +110,8 @@ int main(void)
 	int failed;
 
 	if (unshare(CLONE_NEWNET) || system("ip link set lo up") != 0) {
-		puts("skipped: no network namespace of one's own can be made here (root and iproute2 are needed)");
+		puts("skipped: no network namespace of one's own can be made here (root and "
+		     "iproute2 are needed)");
 		return 77;
 	}
 	sr = srunner_create(s);

@@ -31,15 +31,18 @@ static void run(const char *command)
 /* Two links; what is sent into the first one stays in its queue. */
 static void make_links(void)
 {
-	run("ip link add stuck type veth peer name far0 && ip link set far0 up && ip link set stuck up");
-	run("ip link add free type veth peer name far1 && ip link set far1 up && ip link set free up");
+	run("ip link add stuck type veth peer name far0 && ip link set far0 up && ip link set "
+	    "stuck up");
+	run("ip link add free type veth peer name far1 && ip link set far1 up && ip link set free "
+	    "up");
 	run("ip addr add 198.18.9.1/24 dev stuck && ip addr add 198.18.10.1/24 dev free");
 	run("ip neigh add 198.18.9.2 lladdr 02:00:00:00:00:02 dev stuck");
 	run("ip neigh add 198.18.10.2 lladdr 02:00:00:00:00:03 dev free");
 	run("tc qdisc add dev stuck root tbf rate 8kbit burst 1600 limit 4mb");
 }
 
-static unsigned send_by(struct udp_socket *s, struct udp_batch *b, const char *to, const char *device, unsigned n)
+static unsigned send_by(struct udp_socket *s, struct udp_batch *b, const char *to,
+			const char *device, unsigned n)
 {
 	unsigned taken = 0;
 
@@ -76,7 +79,10 @@ START_TEST(what_one_device_keeps_does_not_stop_another)
 }
 END_TEST
 
-/* A device made anew again and again, where descriptors are few: those of its former lives are given up for it. */
+/*
+ * A device made anew again and again, where descriptors are few: those of its former lives are
+ * given up for it.
+ */
 START_TEST(descriptors_of_devices_that_are_gone_are_had_again)
 {
 	struct rlimit few = {24, 24};
@@ -92,7 +98,8 @@ START_TEST(descriptors_of_devices_that_are_gone_are_had_again)
 		struct ifreq r = {.ifr_name = "reborn"};
 
 		run("ip link add reborn type veth peer name other");
-		ck_assert_int_eq(ioctl(asker, SIOCGIFINDEX, &r), 0); /* if_nametoindex() takes a descriptor */
+		/* if_nametoindex() takes a descriptor */
+		ck_assert_int_eq(ioctl(asker, SIOCGIFINDEX, &r), 0);
 		ck_assert_int_eq(udp_pin(s, r.ifr_ifindex), 0);
 		ck_assert(udp_is_pinned(s, r.ifr_ifindex));
 		ck_assert(udp_is_pinned(s, lo)); /* and no other */

@@ -6,7 +6,8 @@
 
 #include "drill_plan.h"
 
-static const struct topology t = {.servers = 4, .gpus_per_server = 2, .planes = 4, .sub_ports = 2, .rate_mbps = 200};
+static const struct topology t = {
+	.servers = 4, .gpus_per_server = 2, .planes = 4, .sub_ports = 2, .rate_mbps = 200};
 static char error[DRILL_PLAN_ERROR_MAX];
 
 static int parse(const char *text, uint64_t seed, struct drill_plan *out)
@@ -30,8 +31,9 @@ START_TEST(steps_come_in_the_order_of_time)
 }
 END_TEST
 
-static const char dice[] = "name: x\nrandom: {faults: 200, every_s: 1, hold_s: 2.5, "
-			   "kinds: [subport, plane, leaf-gray, leaf-gray-one-way, leaf-loss, bgpd, fared, leaf]}\n";
+static const char dice[] =
+	"name: x\nrandom: {faults: 200, every_s: 1, hold_s: 2.5, "
+	"kinds: [subport, plane, leaf-gray, leaf-gray-one-way, leaf-loss, bgpd, fared, leaf]}\n";
 
 START_TEST(a_seed_means_the_same_drill)
 {
@@ -73,7 +75,9 @@ static char leaf_fault(const char *words, unsigned *plane)
 {
 	if (sscanf(words, "fail leaf l%u", plane) == 1)
 		return 'l';
-	return sscanf(words, "gray leaf l%u", plane) == 1 && !strstr(words, "--loss-percent 0") ? 'g' : 0;
+	return sscanf(words, "gray leaf l%u", plane) == 1 && !strstr(words, "--loss-percent 0")
+		       ? 'g'
+		       : 0;
 }
 
 START_TEST(overlapping_faults_are_on_different_parts_and_leave_a_plane)
@@ -100,8 +104,8 @@ START_TEST(overlapping_faults_are_on_different_parts_and_leave_a_plane)
 			if (!broken)
 				continue;
 			n_broken++;
-			ck_assert_msg(j == i || strcmp(plan.steps[i].words, plan.steps[j].words), "%s twice",
-				      plan.steps[i].words);
+			ck_assert_msg(j == i || strcmp(plan.steps[i].words, plan.steps[j].words),
+				      "%s twice", plan.steps[i].words);
 			if (leaf_fault(plan.steps[j].words, &plane))
 				dark |= 1u << plane;
 		}
@@ -133,7 +137,8 @@ static const struct {
 	{"gray leaf l0 --loss-percent 0.5", "gray leaf l0 --loss-percent 0"},
 	{"gray leaf l0 --loss-percent 05", "gray leaf l0 --loss-percent 0"},
 	{"gray subport s1/g0 1 0 --loss-percent=0.5", "gray subport s1/g0 1 0 --loss-percent 0"},
-	{"gray --loss 3 subport --direction from-leaf s1 1 0", "gray subport s1 1 0 --loss-percent 0"},
+	{"gray --loss 3 subport --direction from-leaf s1 1 0",
+	 "gray subport s1 1 0 --loss-percent 0"},
 	{"gray leaf l0 --loss-percent 0", NULL},
 	{"gray leaf l0 --direction to-leaf --loss-percent 0", NULL},
 	{"gray leaf l0 --loss-percent=0.0", NULL},
@@ -156,7 +161,8 @@ END_TEST
 
 START_TEST(undoing_in_an_unshaped_lab)
 {
-	static const struct topology unshaped = {.servers = 2, .gpus_per_server = 1, .planes = 2, .sub_ports = 2};
+	static const struct topology unshaped = {
+		.servers = 2, .gpus_per_server = 1, .planes = 2, .sub_ports = 2};
 	char undo[DRILL_PLAN_WORDS_MAX];
 
 	ck_assert(drill_plan_undo("rate subport s1 1 0 20", &unshaped, undo));

@@ -62,8 +62,10 @@ static void all_up(struct shm_writer *w)
 
 static int try_publish(struct shm_writer *w, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-	struct shm_path path[4] = { { a, FARE_VERDICT_OK, 0 }, { b, FARE_VERDICT_OK, 0 }, { c, FARE_VERDICT_OK, 0 },
-				    { d, FARE_VERDICT_OK, 0 } };
+	struct shm_path path[4] = {{a, FARE_VERDICT_OK, 0},
+				   {b, FARE_VERDICT_OK, 0},
+				   {c, FARE_VERDICT_OK, 0},
+				   {d, FARE_VERDICT_OK, 0}};
 
 	return shm_writer_publish(w, (uint32_t)shm_writer_pair(w, 0, peer.s6_addr), path, 4);
 }
@@ -82,7 +84,7 @@ START_TEST(publishes_to_readers)
 	struct fare_paths paths;
 	struct fare_pair *pair;
 	struct fare *fare;
-	unsigned count[4] = { 0 }, sub[2] = { 0 };
+	unsigned count[4] = {0}, sub[2] = {0};
 
 	ck_assert_str_eq(why_new, "there was none");
 	ck_assert_int_eq(fare_attach(&fare, dir), 0);
@@ -144,7 +146,8 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 	ck_assert_uint_eq(fare_pair_generation(pair), generation);
 	shm_writer_close(w);
 
-	strcpy(gpu.dev[2][1], "other"); /* another configuration: readers move to the new file by themselves */
+	/* another configuration: readers move to the new file by themselves */
+	strcpy(gpu.dev[2][1], "other");
 	w = writer(&why_new);
 	ck_assert_str_eq(why_new, "a local GPU's addresses, planes or devices are others");
 	ck_assert_uint_ne(fare_pair_generation(pair), generation);
@@ -158,13 +161,21 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 }
 END_TEST
 
-/* Killed after it had marked the old file and before the new one was there: readers wait for the next daemon's. */
-/* One GPU is configured anew, another is not, though its number changes: its pairs are never without paths. */
+/*
+ * Killed after it had marked the old file and before the new one was there: readers wait for the
+ * next daemon's.
+ */
+/*
+ * One GPU is configured anew, another is not, though its number changes: its pairs are never
+ * without paths.
+ */
 START_TEST(what_did_not_change_stays_in_force)
 {
-	struct shm_path path[4] = { { 4, FARE_VERDICT_OK, 0 }, { 3, FARE_VERDICT_OK, 0 }, { 2, FARE_VERDICT_OK, 2 },
-				    { 0, FARE_VERDICT_NO_ROUTE, 0 } };
-	struct shm_writer_gpu gpus[2] = { gpu, gpu };
+	struct shm_path path[4] = {{4, FARE_VERDICT_OK, 0},
+				   {3, FARE_VERDICT_OK, 0},
+				   {2, FARE_VERDICT_OK, 2},
+				   {0, FARE_VERDICT_NO_ROUTE, 0}};
+	struct shm_writer_gpu gpus[2] = {gpu, gpu};
 	struct fare_pair *changed, *kept;
 	struct fare_paths paths;
 	struct shm_writer *w;
@@ -176,7 +187,9 @@ START_TEST(what_did_not_change_stays_in_force)
 	for (uint32_t g = 0; g < 2; g++) {
 		for (uint32_t i = 0; i < 8; i++)
 			shm_writer_sub_port(w, g, i / 2, i % 2, true, 100);
-		ck_assert_int_eq(shm_writer_publish(w, (uint32_t)shm_writer_pair(w, g, peer.s6_addr), path, 4), 1);
+		ck_assert_int_eq(shm_writer_publish(
+					 w, (uint32_t)shm_writer_pair(w, g, peer.s6_addr), path, 4),
+				 1);
 	}
 	ck_assert_int_eq(fare_attach(&fare, dir), 0);
 	ck_assert_int_eq(fare_pair_open(&changed, fare, 0, &peer), 0);
@@ -200,7 +213,8 @@ START_TEST(what_did_not_change_stays_in_force)
 	fare_pair_close(kept);
 	shm_writer_close(w);
 
-	ck_assert_int_eq(shm_writer_open(&w, dir, 0600, &gpus[1], 1, &why_new), 0); /* it is the first now */
+	/* it is the first now */
+	ck_assert_int_eq(shm_writer_open(&w, dir, 0600, &gpus[1], 1, &why_new), 0);
 	ck_assert_int_eq(fare_pair_open(&kept, fare, 0, &peer), 0);
 	ck_assert_int_eq(fare_pair_paths(kept, &paths), 0);
 	ck_assert_uint_eq(paths.path[1].usable_bps, 3);
@@ -260,10 +274,14 @@ static struct in6_addr numbered(const char *prefix, int number)
 	return address;
 }
 
-/* Child: whenever asked, another pair, and at once, or a little later, the one that the reader waits for. */
+/*
+ * Child: whenever asked, another pair, and at once, or a little later, the one that the reader
+ * waits for.
+ */
 static void publish_two(struct shm_writer *w, _Atomic int *asked, _Atomic int *done)
 {
-	static const struct shm_path path[4] = { { .usable_bps = 1 }, { .usable_bps = 1 }, { .usable_bps = 1 }, { .usable_bps = 1 } };
+	static const struct shm_path path[4] = {
+		{.usable_bps = 1}, {.usable_bps = 1}, {.usable_bps = 1}, {.usable_bps = 1}};
 
 	for (int i = 0; i < APPEARANCES; i++) {
 		struct in6_addr other = numbered("2001:db8:1::", i), it = numbered("2001:db8::", i);
@@ -278,10 +296,14 @@ static void publish_two(struct shm_writer *w, _Atomic int *asked, _Atomic int *d
 	}
 }
 
-/* A reader that looks while pairs appear either finds its own or is told to look again: it never waits for good. */
+/*
+ * A reader that looks while pairs appear either finds its own or is told to look again: it never
+ * waits for good.
+ */
 START_TEST(a_pair_that_appears_is_found)
 {
-	_Atomic int *asked = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic int *asked =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct shm_writer *w = writer(NULL);
 	struct fare *fare;
 	pid_t child;
@@ -318,7 +340,10 @@ START_TEST(a_pair_that_appears_is_found)
 }
 END_TEST
 
-/* A writer killed at any instruction leaves each snapshot whole: all four planes from one publication. */
+/*
+ * A writer killed at any instruction leaves each snapshot whole: all four planes from one
+ * publication.
+ */
 START_TEST(survives_a_killed_writer)
 {
 	struct shm_writer *w = writer(NULL);
@@ -335,7 +360,10 @@ START_TEST(survives_a_killed_writer)
 		uint64_t seen = 0;
 
 		if (pid == 0) {
-			/* no assertion here: it would be killed in the middle of a message to the runner */
+			/*
+			 * no assertion here: it would be killed in the middle of a message to the
+			 * runner
+			 */
 			for (uint64_t v = 2;; v++)
 				try_publish(w, v, v, v, v);
 		}
@@ -345,7 +373,8 @@ START_TEST(survives_a_killed_writer)
 			if (fare_pair_paths(pair, &paths))
 				continue;
 			for (int p = 1; p < 4; p++)
-				ck_assert_uint_eq(paths.path[p].usable_bps, paths.path[0].usable_bps);
+				ck_assert_uint_eq(paths.path[p].usable_bps,
+						  paths.path[0].usable_bps);
 			seen++;
 		}
 		waitpid(pid, NULL, 0);
@@ -384,7 +413,8 @@ START_TEST(tells_where_ports_lead)
 	ck_assert_int_eq(fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX), 0);
 	ck_assert_int_eq(fare_pair_ports(pair, 4, ports, FARE_PORTS_MAX), -EINVAL);
 	ck_assert_int_eq(fare_pair_ports(pair, 2, ports, FARE_PORTS_MAX), FARE_PORTS_MAX);
-	ck_assert(ports[3].port == 50003 && ports[3].local_sub_port == 1 && ports[3].remote_sub_port == 1);
+	ck_assert(ports[3].port == 50003 && ports[3].local_sub_port == 1 &&
+		  ports[3].remote_sub_port == 1);
 	ck_assert_int_eq(fare_pair_ports(pair, 2, ports, 5), 5);
 	/* what cannot be is left out: no such local sub-port, no such remote one, no port */
 	entries[0] = entry(50000, 2, 0);
@@ -399,7 +429,10 @@ START_TEST(tells_where_ports_lead)
 }
 END_TEST
 
-/* A reader sees one list or the other, never parts of both, though the writer is killed in the middle of writing. */
+/*
+ * A reader sees one list or the other, never parts of both, though the writer is killed in the
+ * middle of writing.
+ */
 START_TEST(ports_survive_a_killed_writer)
 {
 	uint32_t a[SHM_PORTS_MAX], b[SHM_PORTS_MAX], id;
@@ -434,9 +467,11 @@ START_TEST(ports_survive_a_killed_writer)
 		}
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
-		first = shm_writer_ports(w, id, 0, a, SHM_PORTS_MAX - 1); /* takes over, whatever was left */
+		/* takes over, whatever was left */
+		first = shm_writer_ports(w, id, 0, a, SHM_PORTS_MAX - 1);
 		ck_assert(first == 0 || first == 1); /* 0: the writer never got to run */
-		ck_assert_int_eq(fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX), FARE_PORTS_MAX - 1);
+		ck_assert_int_eq(fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX),
+				 FARE_PORTS_MAX - 1);
 	}
 	ck_assert_uint_gt(n_seen, 0);
 	fare_pair_close(pair);
@@ -445,7 +480,10 @@ START_TEST(ports_survive_a_killed_writer)
 }
 END_TEST
 
-/* Whatever the file says, a reader stays within bounds and never posts onto a sub-port that is not there. */
+/*
+ * Whatever the file says, a reader stays within bounds and never posts onto a sub-port that is not
+ * there.
+ */
 START_TEST(distrusts_the_segment)
 {
 	struct shm_writer *w = writer(NULL);
@@ -467,8 +505,8 @@ START_TEST(distrusts_the_segment)
 	srand(4);
 	for (int round = 0; round < 300; round++) {
 		for (int i = 0; i < 2000; i++)
-			map[(size_t)rand() % (offsetof(struct shm_header, pairs) + 2 * sizeof(struct shm_pair))] =
-				(uint8_t)rand();
+			map[(size_t)rand() % (offsetof(struct shm_header, pairs) +
+					      2 * sizeof(struct shm_pair))] = (uint8_t)rand();
 		for (size_t i = 0; i < sizeof(struct shm_ports); i++)
 			map[offsetof(struct shm_header, ports) + i] = (uint8_t)rand();
 		if (fare_pair_open(&pair, fare, 0, &peer))
@@ -477,14 +515,17 @@ START_TEST(distrusts_the_segment)
 			ck_assert_uint_le(paths.n_planes, FARE_MAX_PLANES);
 			for (unsigned p = 0; p < paths.n_planes; p++) {
 				ck_assert_int_lt(paths.path[p].verdict, FARE_VERDICT_COUNT);
-				ck_assert(!paths.path[p].usable_bps || paths.path[p].live_sub_ports);
-				ck_assert_uint_lt(paths.path[p].live_sub_ports, 1u << paths.path[p].n_sub_ports);
+				ck_assert(!paths.path[p].usable_bps ||
+					  paths.path[p].live_sub_ports);
+				ck_assert_uint_lt(paths.path[p].live_sub_ports,
+						  1u << paths.path[p].n_sub_ports);
 			}
 		}
 		n = fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX);
 		ck_assert_int_le(n, FARE_PORTS_MAX);
 		for (int i = 0; i < n; i++)
-			ck_assert(ports[i].local_sub_port < FARE_MAX_SUB_PORTS && ports[i].remote_sub_port < FARE_MAX_SUB_PORTS);
+			ck_assert(ports[i].local_sub_port < FARE_MAX_SUB_PORTS &&
+				  ports[i].remote_sub_port < FARE_MAX_SUB_PORTS);
 		fare_pair_close(pair);
 	}
 	munmap(map, sizeof(struct shm_header));

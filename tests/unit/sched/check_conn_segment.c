@@ -21,7 +21,8 @@ static void teardown(void)
 
 START_TEST(rows_are_lent_apart_and_come_back)
 {
-	struct conn_shm_qp *a = conn_segment_lend_qps(segment, 9), *b = conn_segment_lend_qps(segment, 1);
+	struct conn_shm_qp *a = conn_segment_lend_qps(segment, 9),
+			   *b = conn_segment_lend_qps(segment, 1);
 
 	ck_assert_ptr_nonnull(a);
 	ck_assert_ptr_nonnull(b);
@@ -48,7 +49,9 @@ START_TEST(the_quota_ends)
 }
 END_TEST
 
-/* Where the header says that rows are, they are; and nobody can resize the ground under a reader. */
+/*
+ * Where the header says that rows are, they are; and nobody can resize the ground under a reader.
+ */
 START_TEST(a_reader_finds_the_rows)
 {
 	struct conn_shm_entry *entry = conn_segment_lend_entries(segment, 3);
@@ -65,9 +68,9 @@ START_TEST(a_reader_finds_the_rows)
 	header = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, conn_segment_fd(segment), 0);
 	ck_assert_ptr_ne(header, MAP_FAILED);
 	ck_assert_uint_eq(header->version, CONN_SHM_VERSION);
-	ck_assert_uint_eq((size_t)st.st_size,
-			  sizeof(*header) +
-				  ((size_t)header->n_entries + header->n_qps + header->n_paths) * CONN_SHM_ROW_BYTES);
+	ck_assert_uint_eq((size_t)st.st_size, sizeof(*header) + ((size_t)header->n_entries +
+								 header->n_qps + header->n_paths) *
+									CONN_SHM_ROW_BYTES);
 	rows = (const char *)(header + 1);
 	ck_assert_uint_eq(*(const uint64_t *)(const void *)rows, 2);
 	rows += (size_t)header->n_entries * CONN_SHM_ROW_BYTES;

@@ -175,7 +175,8 @@ START_TEST(eight_keys_are_hashed_as_one_is)
 	srand(11);
 	for (int round = 0; round < 20000; round++) {
 		struct line_hash h = line_hash_from_seed((uint64_t)rand() << 31 | (uint64_t)rand());
-		uint64_t n_lines = round % 3 ? 1 + (uint64_t)rand() % CONN_TABLE_MAX_ENTRIES : UINT32_MAX;
+		uint64_t n_lines =
+			round % 3 ? 1 + (uint64_t)rand() % CONN_TABLE_MAX_ENTRIES : UINT32_MAX;
 
 		for (int i = 0; i < 8; i++)
 			eight[i] = ((uint64_t)rand() << 33 ^ (uint64_t)rand()) >> rand() % 64;

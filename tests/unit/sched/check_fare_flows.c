@@ -1,4 +1,7 @@
-/* The public per-flow face over a real segment: all QPs from the beginning, a daemon that comes back, another configuration. */
+/*
+ * The public per-flow face over a real segment: all QPs from the beginning, a daemon that comes
+ * back, another configuration.
+ */
 #include <arpa/inet.h>
 #include <check.h>
 #include <stdio.h>
@@ -42,9 +45,11 @@ static void publish(void)
 	struct shm_path path[4];
 
 	for (unsigned p = 0; p < 4; p++)
-		path[p] = (struct shm_path){ .usable_bps = 100, .verdict = FARE_VERDICT_OK };
-	ck_assert_int_ge(
-		shm_writer_publish(writer, (uint32_t)shm_writer_pair(writer, 0, peer.s6_addr), path, gpu.n_planes), 0);
+		path[p] = (struct shm_path){.usable_bps = 100, .verdict = FARE_VERDICT_OK};
+	ck_assert_int_ge(shm_writer_publish(writer,
+					    (uint32_t)shm_writer_pair(writer, 0, peer.s6_addr),
+					    path, gpu.n_planes),
+			 0);
 }
 
 static void setup(void)
@@ -97,7 +102,7 @@ static void pick_all(struct fare_flows *flows, unsigned plane[4], unsigned index
 /* An application may start before BGP has told of the peer: its flows get all QPs all the same. */
 START_TEST(early_or_late_all_qps_are_used)
 {
-	struct fare_flows_options options = { .max_flows = FLOWS, .slots_per_sub_port = 2 };
+	struct fare_flows_options options = {.max_flows = FLOWS, .slots_per_sub_port = 2};
 	unsigned plane[4], index[4];
 
 	for (int late = 0; late < 2; late++) {
@@ -117,7 +122,7 @@ END_TEST
 
 START_TEST(a_plane_that_is_no_more_is_left)
 {
-	struct fare_flows_options options = { .max_flows = FLOWS };
+	struct fare_flows_options options = {.max_flows = FLOWS};
 	struct fare_flows *flows;
 	unsigned plane[4], index[4];
 
@@ -137,7 +142,7 @@ END_TEST
 
 static int listen_at(const char *path)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
@@ -146,7 +151,10 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-/* The daemon was away when the application attached, and went away again: its return is noticed by whoever only picks. */
+/*
+ * The daemon was away when the application attached, and went away again: its return is noticed by
+ * whoever only picks.
+ */
 START_TEST(a_pick_offers_its_table_to_a_daemon_that_returns)
 {
 	struct fare_flow_slot slot;

@@ -181,8 +181,8 @@ START_TEST(follows_to_another_segment)
 END_TEST
 
 /*
- * A writer killed after it put another segment in place and before it told the readers of the old one: nobody will write there
- * again, and the next writer adopts the new one.
+ * A writer killed after it put another segment in place and before it told the readers of the old
+ * one: nobody will write there again, and the next writer adopts the new one.
  */
 START_TEST(follows_though_nobody_said_so)
 {

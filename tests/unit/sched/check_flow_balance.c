@@ -1,4 +1,7 @@
-/* Flows by measured bytes: noise moves nothing, elephants are spread by the fewest moves, all comes to rest. */
+/*
+ * Flows by measured bytes: noise moves nothing, elephants are spread by the fewest moves, all comes
+ * to rest.
+ */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +21,7 @@ struct model {
 
 static double worst_over_mean(const struct model *m)
 {
-	double load[FARE_MAX_PLANES] = { 0 }, worst = 0, sum = 0;
+	double load[FARE_MAX_PLANES] = {0}, worst = 0, sum = 0;
 
 	for (unsigned i = 0; i < m->n; i++) {
 		load[m->plane[i]] += m->bytes[i];
@@ -66,14 +69,15 @@ static void place(struct model *m, uint32_t flow, unsigned plane)
 static unsigned tick(struct model *m, double noise)
 {
 	for (unsigned i = 0; i < m->n; i++)
-		flow_balance_account(m->b, i,
-				     (uint64_t)(m->bytes[i] * (1 + noise * (2.0 * rand() / RAND_MAX - 1))));
+		flow_balance_account(
+			m->b, i,
+			(uint64_t)(m->bytes[i] * (1 + noise * (2.0 * rand() / RAND_MAX - 1))));
 	return flow_balance_tick(m->b, &m->w, on_move, m);
 }
 
 START_TEST(noise_moves_nothing)
 {
-	static const uint64_t bps[4] = { 2, 2, 2, 1 };
+	static const uint64_t bps[4] = {2, 2, 2, 1};
 	struct model m;
 
 	srand(1);
@@ -92,7 +96,7 @@ END_TEST
 /* A burst of a single tick, however large, is no reason to move; one that lasts is. */
 START_TEST(waits_for_what_lasts)
 {
-	static const uint64_t bps[2] = { 1, 1 };
+	static const uint64_t bps[2] = {1, 1};
 	struct model m;
 	unsigned waited = 0;
 
@@ -118,12 +122,16 @@ START_TEST(waits_for_what_lasts)
 }
 END_TEST
 
-/* Random loads of all sizes, random weights, planes that die: all comes to rest, and no move made matters worse. */
+/*
+ * Random loads of all sizes, random weights, planes that die: all comes to rest, and no move made
+ * matters worse.
+ */
 START_TEST(comes_to_rest_within_the_band)
 {
 	srand(2);
 	for (int round = 0; round < 300; round++) {
-		unsigned n_planes = 2 + (unsigned)rand() % 3, n = 20 + (unsigned)rand() % 100, still = 0;
+		unsigned n_planes = 2 + (unsigned)rand() % 3, n = 20 + (unsigned)rand() % 100,
+			 still = 0;
 		uint64_t bps[4];
 		struct model m;
 
@@ -157,10 +165,14 @@ START_TEST(comes_to_rest_within_the_band)
 }
 END_TEST
 
-/* Flows none of which weighs anything by itself: as few go as bring the fullest plane within half the band, and no fewer. */
+/*
+ * Flows none of which weighs anything by itself: as few go as bring the fullest plane within half
+ * the band, and no fewer.
+ */
 START_TEST(many_small_ones_are_evened_out)
 {
-	static const uint64_t all[4] = { 2, 2, 2, 2 }, halved[4] = { 2, 2, 2, 1 }, dead[4] = { 2, 2, 2, 0 };
+	static const uint64_t all[4] = {2, 2, 2, 2}, halved[4] = {2, 2, 2, 1},
+			      dead[4] = {2, 2, 2, 0};
 
 	for (unsigned n = 200; n <= MAX; n += 200) {
 		double needed = n / 4.0 - (1 + FLOW_BALANCE_BAND / 2) * n / 7;
@@ -193,10 +205,13 @@ START_TEST(many_small_ones_are_evened_out)
 }
 END_TEST
 
-/* Who shares a plane with an elephant would leave it for nothing, if all of them together are next to nothing. */
+/*
+ * Who shares a plane with an elephant would leave it for nothing, if all of them together are next
+ * to nothing.
+ */
 START_TEST(mice_do_not_flee_in_vain)
 {
-	static const uint64_t bps[2] = { 1, 1 };
+	static const uint64_t bps[2] = {1, 1};
 	struct model m;
 
 	make(&m, 100);
@@ -212,7 +227,9 @@ START_TEST(mice_do_not_flee_in_vain)
 }
 END_TEST
 
-/* The fewest moves after which the fullest plane is within half the band; 99: there is no such way. */
+/*
+ * The fewest moves after which the fullest plane is within half the band; 99: there is no such way.
+ */
 static unsigned brute_force(const struct model *m)
 {
 	unsigned best = 99, ways = 1;
@@ -233,10 +250,12 @@ static unsigned brute_force(const struct model *m)
 	return best;
 }
 
-/* Against all ways to place 7 flows on 3 planes: none where none is needed, one where one suffices. */
+/*
+ * Against all ways to place 7 flows on 3 planes: none where none is needed, one where one suffices.
+ */
 START_TEST(moves_as_few_as_brute_force)
 {
-	static const uint64_t bps[3] = { 2, 1, 1 };
+	static const uint64_t bps[3] = {2, 1, 1};
 	unsigned compared = 0, more = 0;
 
 	srand(3);

@@ -50,7 +50,8 @@ START_TEST(few_flows_of_all_pairs_together_are_proportional)
 		ck_assert(flow_spread_is_few(&s, s.in_use));
 		flow_spread_window(&s, target);
 		for (unsigned p = 0; p < PLANES; p++) {
-			ck_assert_uint_eq(target[p], s.count[p]); /* who is bound by the window has nothing to move */
+			/* who is bound by the window has nothing to move */
+			ck_assert_uint_eq(target[p], s.count[p]);
 			ck_assert(target[p] * 7 < 3 * bps[p] + 7);
 			all += s.count[p];
 			sum[p] += s.count[p];
@@ -101,7 +102,8 @@ START_TEST(targets_are_best_and_ask_of_each_qp_what_it_has)
 	unsigned seed = 3;
 
 	for (unsigned round = 0; round < 200; round++) {
-		uint32_t target[FARE_MAX_PLANES], n_moves, given = 0, taken = 0, flows = 20 + (uint32_t)rand_r(&seed) % 10;
+		uint32_t target[FARE_MAX_PLANES], n_moves,
+			given = 0, taken = 0, flows = 20 + (uint32_t)rand_r(&seed) % 10;
 		uint64_t bps[PLANES];
 		struct flow_spread s;
 
@@ -177,7 +179,10 @@ START_TEST(turns_are_as_many_as_flows)
 }
 END_TEST
 
-/* Small and large ones in turn, eight QPs of equally many flows: each gets its eighth of the bytes, within a large one or two. */
+/*
+ * Small and large ones in turn, eight QPs of equally many flows: each gets its eighth of the bytes,
+ * within a large one or two.
+ */
 START_TEST(turns_cost_their_size)
 {
 	enum { LARGE = 60000, TURNS = 1000 };
@@ -199,9 +204,10 @@ START_TEST(turns_cost_their_size)
 	for (unsigned p = 0; p < PLANES; p++)
 		for (unsigned k = 0; k < s.slots[p]; k++) {
 			ck_assert_uint_eq(s.slot_count[p][k], 10);
-			ck_assert_msg(had[p][k] > sum / 8 - 2 * LARGE && had[p][k] < sum / 8 + 2 * LARGE,
-				      "plane %u, QP %u: %llu of %llu", p, k, (unsigned long long)had[p][k],
-				      (unsigned long long)sum);
+			ck_assert_msg(had[p][k] > sum / 8 - 2 * LARGE &&
+					      had[p][k] < sum / 8 + 2 * LARGE,
+				      "plane %u, QP %u: %llu of %llu", p, k,
+				      (unsigned long long)had[p][k], (unsigned long long)sum);
 		}
 	flow_spread_fini(&s);
 }

@@ -12,8 +12,11 @@ static struct conn_shm_entry entries[MAX];
 
 static struct flow_table *make(unsigned n, double phase, uint64_t expiry)
 {
-	struct flow_table_attr attr = { .entries = entries, .max_flows = MAX, .n_planes = n, .phase = phase,
-					.idle_expiry_ns = expiry };
+	struct flow_table_attr attr = {.entries = entries,
+				       .max_flows = MAX,
+				       .n_planes = n,
+				       .phase = phase,
+				       .idle_expiry_ns = expiry};
 	struct flow_table *t;
 
 	memset(entries, 0, sizeof(entries));
@@ -34,11 +37,13 @@ static void reweight(struct flow_table *t, const uint64_t *bps, unsigned n, unsi
 		*moved = m;
 }
 
-/* Least possible max(count / weight) over all ways to split `flows`: by adding one flow at a time to the plane
- * that stays lowest, which is optimal for this objective. */
+/*
+ * Least possible max(count / weight) over all ways to split `flows`: by adding one flow at a time
+ * to the plane that stays lowest, which is optimal for this objective.
+ */
 static double best_load(const uint64_t *bps, unsigned n, unsigned flows)
 {
-	unsigned c[FARE_MAX_PLANES] = { 0 };
+	unsigned c[FARE_MAX_PLANES] = {0};
 	double worst = 0;
 
 	for (unsigned f = 0; f < flows; f++) {
@@ -70,8 +75,12 @@ static double load_of(const struct flow_table *t, const uint64_t *bps, unsigned 
 	return worst;
 }
 
-/* Fewest moves from counts `from` to any split whose load is at most `load` (brute force over splits). */
-static unsigned fewest_moves(const uint32_t *from, const uint64_t *bps, unsigned n, unsigned flows, double load)
+/*
+ * Fewest moves from counts `from` to any split whose load is at most `load` (brute force over
+ * splits).
+ */
+static unsigned fewest_moves(const uint32_t *from, const uint64_t *bps, unsigned n, unsigned flows,
+			     double load)
 {
 	unsigned best = flows + 1, c[4];
 
@@ -97,7 +106,7 @@ static unsigned fewest_moves(const uint32_t *from, const uint64_t *bps, unsigned
 
 START_TEST(binds_in_proportion_and_keeps)
 {
-	static const uint64_t bps[4] = { 200, 200, 200, 100 };
+	static const uint64_t bps[4] = {200, 200, 200, 100};
 	struct flow_table *t = make(4, 0.3, 0);
 	struct flow_table_stats s;
 	struct flow_slot slot, again;
@@ -143,7 +152,8 @@ START_TEST(moves_the_fewest_on_any_change)
 		reweight(t, b, 4, &moved);
 		flow_table_stats(t, &after);
 		ck_assert_double_eq_tol(load_of(t, b, 4), best_load(b, 4, flows), 1e-9);
-		ck_assert_uint_eq(moved, fewest_moves(before.count, b, 4, flows, best_load(b, 4, flows)));
+		ck_assert_uint_eq(moved,
+				  fewest_moves(before.count, b, 4, flows, best_load(b, 4, flows)));
 		ck_assert_uint_eq(after.needless_moves, 0);
 		flow_table_destroy(t);
 	}
@@ -151,13 +161,13 @@ START_TEST(moves_the_fewest_on_any_change)
 END_TEST
 
 /*
- * The longest distance, in flows, between the number of a plane's flows among any first k and its share of k. Flows are
- * walked in the order of their numbers, as a group's sender does.
+ * The longest distance, in flows, between the number of a plane's flows among any first k and its
+ * share of k. Flows are walked in the order of their numbers, as a group's sender does.
  */
 static double unevenness(struct flow_table *t, unsigned flows, unsigned n)
 {
 	struct flow_table_stats s;
-	double seen[4] = { 0 }, worst = 0;
+	double seen[4] = {0}, worst = 0;
 
 	flow_table_stats(t, &s);
 	for (uint64_t k = 0; k < flows; k++) {
@@ -171,11 +181,15 @@ static double unevenness(struct flow_table *t, unsigned flows, unsigned n)
 	return worst;
 }
 
-/* A plane dies, comes back in steps, shrinks, and is well again: those who walk the flows never miss a plane for long. */
+/*
+ * A plane dies, comes back in steps, shrinks, and is well again: those who walk the flows never
+ * miss a plane for long.
+ */
 START_TEST(a_walk_stays_even)
 {
-	static const uint64_t parts[][4] = { { 4, 4, 4, 4 }, { 0, 4, 4, 4 }, { 1, 4, 4, 4 }, { 2, 4, 4, 4 }, { 3, 4, 4, 4 },
-					     { 4, 4, 4, 4 }, { 4, 2, 4, 4 }, { 4, 4, 4, 4 }, { 4, 0, 4, 2 }, { 4, 4, 4, 4 } };
+	static const uint64_t parts[][4] = {{4, 4, 4, 4}, {0, 4, 4, 4}, {1, 4, 4, 4}, {2, 4, 4, 4},
+					    {3, 4, 4, 4}, {4, 4, 4, 4}, {4, 2, 4, 4}, {4, 4, 4, 4},
+					    {4, 0, 4, 2}, {4, 4, 4, 4}};
 	struct flow_table *t = make(4, 0.3, 0);
 	struct flow_slot slot;
 
@@ -190,10 +204,14 @@ START_TEST(a_walk_stays_even)
 }
 END_TEST
 
-/* Turns are even whatever has moved: no QP is a turn and a half from its share, and every flow has one turn a round. */
+/*
+ * Turns are even whatever has moved: no QP is a turn and a half from its share, and every flow has
+ * one turn a round.
+ */
 START_TEST(turns_are_even_after_any_change)
 {
-	static const uint64_t parts[][4] = { { 4, 4, 4, 4 }, { 0, 4, 4, 4 }, { 1, 4, 4, 4 }, { 4, 4, 4, 4 }, { 4, 0, 4, 2 } };
+	static const uint64_t parts[][4] = {
+		{4, 4, 4, 4}, {0, 4, 4, 4}, {1, 4, 4, 4}, {4, 4, 4, 4}, {4, 0, 4, 2}};
 	struct flow_table *t = make(4, 0.7, 0);
 	struct flow_slot slot;
 	uint64_t key;
@@ -204,8 +222,8 @@ START_TEST(turns_are_even_after_any_change)
 	for (uint64_t k = 0; k < 504; k++)
 		ck_assert_int_eq(flow_table_pick(t, k, 1, &slot), 0);
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		unsigned turns[504] = { 0 }, count[4][2] = { { 0 } };
-		double seen[4][2] = { { 0 } };
+		unsigned turns[504] = {0}, count[4][2] = {{0}};
+		double seen[4][2] = {{0}};
 
 		reweight(t, parts[i], 4, NULL);
 		for (uint64_t k = 0; k < 504; k++) {
@@ -219,7 +237,9 @@ START_TEST(turns_are_even_after_any_change)
 			flow_table_pick(t, key, 1, &slot);
 			seen[slot.plane][slot.index]++;
 			for (unsigned p = 0; p < 8; p++)
-				ck_assert_double_le(fabs(seen[p / 2][p % 2] - (double)k * count[p / 2][p % 2] / 504), 1.5);
+				ck_assert_double_le(fabs(seen[p / 2][p % 2] -
+							 (double)k * count[p / 2][p % 2] / 504),
+						    1.5);
 		}
 		for (unsigned k = 0; k < 504; k++)
 			ck_assert_uint_eq(turns[k], 1);
@@ -231,8 +251,8 @@ END_TEST
 /* One flow a pair: no pair is proportional alone, all pairs together are. */
 START_TEST(few_flows_are_spread_by_phase)
 {
-	static const uint64_t bps[4] = { 2, 2, 2, 1 };
-	unsigned count[4] = { 0 };
+	static const uint64_t bps[4] = {2, 2, 2, 1};
+	unsigned count[4] = {0};
 
 	for (int i = 0; i < 700; i++) {
 		struct flow_table *t = make(4, i / 700.0, 0);
@@ -251,7 +271,7 @@ END_TEST
 
 START_TEST(few_flows_leave_a_dead_plane)
 {
-	static const uint64_t before[4] = { 2, 2, 2, 2 }, after[4] = { 2, 0, 2, 2 };
+	static const uint64_t before[4] = {2, 2, 2, 2}, after[4] = {2, 0, 2, 2};
 	struct flow_table *t = make(4, 0.1, 0);
 	struct flow_slot was[3], slot;
 	struct flow_table_stats s;
@@ -272,10 +292,13 @@ START_TEST(few_flows_leave_a_dead_plane)
 }
 END_TEST
 
-/* A daemon that starts with fewer planes: what is on those that went away leaves them, however many they are. */
+/*
+ * A daemon that starts with fewer planes: what is on those that went away leaves them, however many
+ * they are.
+ */
 START_TEST(flows_leave_a_plane_that_is_no_more)
 {
-	static const uint64_t bps[4] = { 1, 1, 1, 1 };
+	static const uint64_t bps[4] = {1, 1, 1, 1};
 
 	for (unsigned flows = 5; flows <= 400; flows += 395) {
 		struct flow_table *t = make(4, 0, 0);
@@ -306,7 +329,7 @@ END_TEST
 
 START_TEST(expires_and_survives_emptiness)
 {
-	static const uint64_t none[2] = { 0, 0 }, some[2] = { 1, 1 };
+	static const uint64_t none[2] = {0, 0}, some[2] = {1, 1};
 	struct flow_table *t = make(2, 0, 100);
 	struct flow_slot slot;
 	struct flow_table_stats s;
@@ -334,7 +357,7 @@ END_TEST
 /* A full table makes room for a new flow as soon as one of those it comes upon is over. */
 START_TEST(makes_room_when_full)
 {
-	static const uint64_t some[2] = { 1, 1 };
+	static const uint64_t some[2] = {1, 1};
 	struct flow_table *t = make(2, 0, 100);
 	struct flow_slot slot;
 	struct flow_table_stats s;
@@ -356,13 +379,20 @@ START_TEST(makes_room_when_full)
 }
 END_TEST
 
-/* By both indices: the same flows, bound, moved, released and expired at random, and what each pick said still holds. */
+/*
+ * By both indices: the same flows, bound, moved, released and expired at random, and what each pick
+ * said still holds.
+ */
 START_TEST(both_indices_keep_every_binding)
 {
 	for (int kind = 0; kind < 2; kind++) {
-		struct flow_table_attr attr = { .entries = entries, .max_flows = MAX, .n_planes = 2, .slots = { 3, 3 },
-						.seed = 9, .keys_are_qps = kind };
-		static const uint64_t some[2] = { 3, 2 };
+		struct flow_table_attr attr = {.entries = entries,
+					       .max_flows = MAX,
+					       .n_planes = 2,
+					       .slots = {3, 3},
+					       .seed = 9,
+					       .keys_are_qps = kind};
+		static const uint64_t some[2] = {3, 2};
 		static struct flow_slot at[2000];
 		static bool bound[2000];
 		struct flow_slot slot;
@@ -379,7 +409,8 @@ START_TEST(both_indices_keep_every_binding)
 			uint64_t key = kind ? (uint64_t)i << 17 : i * UINT64_C(0x9e3779b97f4a7c15);
 
 			if (rand() % 3 == 0) {
-				ck_assert_int_eq(flow_table_release(t, key), bound[i] ? 0 : -ENOENT);
+				ck_assert_int_eq(flow_table_release(t, key),
+						 bound[i] ? 0 : -ENOENT);
 				n -= bound[i];
 				bound[i] = false;
 				continue;
@@ -396,7 +427,8 @@ START_TEST(both_indices_keep_every_binding)
 			at[i] = slot;
 		}
 		if (kind)
-			ck_assert_int_eq(flow_table_pick(t, UINT64_C(1) << 40, 1, &slot), n == MAX ? -ENOSPC : -EINVAL);
+			ck_assert_int_eq(flow_table_pick(t, UINT64_C(1) << 40, 1, &slot),
+					 n == MAX ? -ENOSPC : -EINVAL);
 		flow_table_destroy(t);
 	}
 }
@@ -404,7 +436,7 @@ END_TEST
 
 START_TEST(an_older_time_ends_nothing)
 {
-	static const uint64_t bps[2] = { 1, 1 };
+	static const uint64_t bps[2] = {1, 1};
 	struct flow_table *t = make(2, 0, 100);
 	struct flow_slot slot;
 
@@ -417,12 +449,19 @@ START_TEST(an_older_time_ends_nothing)
 }
 END_TEST
 
-/* By bytes: one flow carries as much as all others; it gets a plane for itself, and new flows keep away from it. */
+/*
+ * By bytes: one flow carries as much as all others; it gets a plane for itself, and new flows keep
+ * away from it.
+ */
 START_TEST(goes_by_bytes_when_asked)
 {
-	struct flow_table_attr attr = { .entries = entries, .max_flows = MAX, .n_planes = 2, .slots = { 2, 2 },
-					.by_bytes = true, .balance_ns = 10 };
-	static const uint64_t some[2] = { 1, 1 }, other[2] = { 0, 1 };
+	struct flow_table_attr attr = {.entries = entries,
+				       .max_flows = MAX,
+				       .n_planes = 2,
+				       .slots = {2, 2},
+				       .by_bytes = true,
+				       .balance_ns = 10};
+	static const uint64_t some[2] = {1, 1}, other[2] = {0, 1};
 	struct flow_slot elephant, slot;
 	struct flow_table_stats s;
 	struct flow_table *t;

@@ -1,6 +1,7 @@
 /*
- * The segment's protocol between threads: one publishes, others read and pick, all on the same memory, and every value
- * is checked. Under a race detector the same program shows that nothing of it is outside of the memory model.
+ * The segment's protocol between threads: one publishes, others read and pick, all on the same
+ * memory, and every value is checked. Under a race detector the same program shows that nothing of
+ * it is outside of the memory model.
  */
 #include <check.h>
 #include <pthread.h>
@@ -32,7 +33,8 @@ static void publish(uint64_t version, uint32_t pair)
 	struct shm_path path[PLANES];
 
 	for (uint32_t p = 0; p < PLANES; p++)
-		path[p] = (struct shm_path){ bps_of(version, pair, p), (uint32_t)(version * 31), (uint32_t)version };
+		path[p] = (struct shm_path){bps_of(version, pair, p), (uint32_t)(version * 31),
+					    (uint32_t)version};
 	shm_pair_publish(map, pair, path, PLANES);
 	begun[pair] = version;
 }
@@ -49,7 +51,8 @@ static void read_one(uint32_t pair, uint64_t *last)
 	reads++;
 	version = path[0].usable_bps >> 8;
 	for (uint32_t p = 0; p < PLANES; p++)
-		torn += path[p].usable_bps != bps_of(version, pair, p) || path[p].verdict != (uint32_t)(version * 31) ||
+		torn += path[p].usable_bps != bps_of(version, pair, p) ||
+			path[p].verdict != (uint32_t)(version * 31) ||
 			path[p].live_sub_ports != (uint32_t)version;
 	torn += word >> 1 != version; /* one publication a version */
 	back += version < *last;
@@ -59,7 +62,7 @@ static void read_one(uint32_t pair, uint64_t *last)
 
 static void *read_all(void *arg)
 {
-	uint64_t last[PAIRS] = { 0 };
+	uint64_t last[PAIRS] = {0};
 	unsigned n = 0;
 
 	for (; !stop || n < READS; n++) {

@@ -102,12 +102,16 @@ START_TEST(changing_weights_keep_the_bound)
 }
 END_TEST
 
-/* Pieces of any sizes, also such as follow a pattern that goes with the number of planes: by bytes all get their part. */
+/*
+ * Pieces of any sizes, also such as follow a pattern that goes with the number of planes: by bytes
+ * all get their part.
+ */
 START_TEST(pieces_are_paid_for_by_their_size)
 {
 	srand(13);
 	for (unsigned round = 0; round < 200; round++) {
-		unsigned n = 2 + (unsigned)rand() % (FARE_MAX_PLANES - 1), pattern = (unsigned)rand() % 5;
+		unsigned n = 2 + (unsigned)rand() % (FARE_MAX_PLANES - 1),
+			 pattern = (unsigned)rand() % 5;
 		unsigned sizes[4] = {1, SPRAY_FLY_UNIT, 1 + (unsigned)rand() % SPRAY_FLY_UNIT,
 				     1 + (unsigned)rand() % SPRAY_FLY_UNIT};
 		double owed[FARE_MAX_PLANES] = {0}, sum = 0, harmonic = 0, low = 0, high = 0;
@@ -121,7 +125,8 @@ START_TEST(pieces_are_paid_for_by_their_size)
 		}
 		spray_fly_init(&fly, w, n, NULL);
 		for (unsigned t = 0; t < 4000; t++) {
-			unsigned parts = pattern ? sizes[t % pattern % 4] : 1 + (unsigned)rand() % SPRAY_FLY_UNIT;
+			unsigned parts = pattern ? sizes[t % pattern % 4]
+						 : 1 + (unsigned)rand() % SPRAY_FLY_UNIT;
 			double part = (double)parts / SPRAY_FLY_UNIT;
 
 			for (unsigned p = 0; p < n; p++)

@@ -37,7 +37,8 @@ static void deviation(const struct weights *w, double *prefix, double *window)
 START_TEST(fabric_weights_stay_below_one_unit_in_any_window)
 {
 	static const uint32_t v[][4] = {
-		{ 1, 1, 1, 1 }, { 2, 2, 2, 1 }, { 4, 4, 4, 2 }, { 800, 800, 400, 0 }, { 1, 1, 1, 0 }, { 1, 0, 0, 0 },
+		{1, 1, 1, 1},	    {2, 2, 2, 1}, {4, 4, 4, 2},
+		{800, 800, 400, 0}, {1, 1, 1, 0}, {1, 0, 0, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
@@ -54,7 +55,10 @@ START_TEST(fabric_weights_stay_below_one_unit_in_any_window)
 }
 END_TEST
 
-/* Any weights: every prefix within 1 - 1/(2n-2), Tijdeman's bound; hence every window within twice that. */
+/*
+ * Any weights: every prefix within 1 - 1/(2n-2), Tijdeman's bound; hence every window within twice
+ * that.
+ */
 START_TEST(any_weights_keep_the_bound)
 {
 	srand(2);
@@ -80,7 +84,7 @@ END_TEST
 
 START_TEST(unusable_planes_never_appear)
 {
-	static const uint32_t v[4] = { 3, 0, 5, 0 };
+	static const uint32_t v[4] = {3, 0, 5, 0};
 	struct weights w;
 
 	weigh(&w, v, 4);

@@ -12,12 +12,12 @@ START_TEST(reduces_exactly)
 		uint64_t bps[4];
 		uint32_t w[4], sum;
 	} t[] = {
-		{ { 800000000000, 800000000000, 800000000000, 400000000000 }, { 2, 2, 2, 1 }, 7 },
-		{ { 400, 400, 400, 400 }, { 1, 1, 1, 1 }, 4 },
-		{ { 800, 800, 400, 0 }, { 2, 2, 1, 0 }, 5 },
-		{ { 0, 0, 0, 5 }, { 0, 0, 0, 1 }, 1 },
-		{ { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, 0 },
-		{ { 800000000000, 25000000000, 0, 0 }, { 32, 1, 0, 0 }, 33 },
+		{{800000000000, 800000000000, 800000000000, 400000000000}, {2, 2, 2, 1}, 7},
+		{{400, 400, 400, 400}, {1, 1, 1, 1}, 4},
+		{{800, 800, 400, 0}, {2, 2, 1, 0}, 5},
+		{{0, 0, 0, 5}, {0, 0, 0, 1}, 1},
+		{{0, 0, 0, 0}, {0, 0, 0, 0}, 0},
+		{{800000000000, 25000000000, 0, 0}, {32, 1, 0, 0}, 33},
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -33,7 +33,7 @@ END_TEST
 /* Float noise on a bandwidth must not make a period of billions, nor lose a thin plane. */
 START_TEST(rounds_what_is_not_exact)
 {
-	uint64_t bps[3] = { 799999999999, 400000000007, 1 };
+	uint64_t bps[3] = {799999999999, 400000000007, 1};
 	struct weights w;
 
 	weights_from_bps(&w, bps, 3);
@@ -68,11 +68,11 @@ END_TEST
 /* Pairs of 64 GPUs start spread over the period, not in step. */
 START_TEST(phases_are_spread)
 {
-	unsigned bucket[8] = { 0 };
+	unsigned bucket[8] = {0};
 
 	for (unsigned s = 0; s < 64; s++) {
 		for (unsigned d = 0; d < 64; d++) {
-			struct in6_addr a = { 0 }, b = { 0 };
+			struct in6_addr a = {0}, b = {0};
 			double u;
 
 			inet_pton(AF_INET6, "::ffff:198.19.0.0", &a);
@@ -89,15 +89,18 @@ START_TEST(phases_are_spread)
 }
 END_TEST
 
-/* However addresses are spaced: consecutive turns over all destinations of a source, and over all sources of a destination. */
+/*
+ * However addresses are spaced: consecutive turns over all destinations of a source, and over all
+ * sources of a destination.
+ */
 START_TEST(turns_are_consecutive_at_both_ends)
 {
 	for (unsigned fixed = 0; fixed < 20; fixed++) {
-		bool out[41] = { false }, in[41] = { false };
+		bool out[41] = {false}, in[41] = {false};
 		unsigned n_out = 0, n_in = 0;
 
 		for (unsigned other = 0; other < 20; other++) {
-			struct in6_addr a = { 0 }, b = { 0 };
+			struct in6_addr a = {0}, b = {0};
 			unsigned between = (unsigned)abs((int)fixed - (int)other) - 1;
 
 			if (other == fixed)

@@ -19,12 +19,14 @@ END_TEST
 /* The last of them is what a figure asks for: it must not be the last of those that were found. */
 START_TEST(what_is_not_found_counts_as_long_as_it_was_waited_for)
 {
-	const uint64_t down_ns[] = {6000000, 0, 4000000}; /* the last one went down before, and is no find */
+	/* the last one went down before, and is no find */
+	const uint64_t down_ns[] = {6000000, 0, 4000000};
 
 	probes_found_set(&found, down_ns, 3, 5000000);
 	ck_assert_uint_eq(found.n, 1);
 	ck_assert_uint_eq(found.n_paths, 3);
-	ck_assert(found.ms[0] == 1 && found.ms[1] == PROBES_FOUND_MS && found.ms[2] == PROBES_FOUND_MS);
+	ck_assert(found.ms[0] == 1 && found.ms[1] == PROBES_FOUND_MS &&
+		  found.ms[2] == PROBES_FOUND_MS);
 }
 END_TEST
 

@@ -8,18 +8,24 @@
 
 static struct candidate own(uint16_t local, int16_t remote)
 {
-	return (struct candidate){ .port = 50000, .local_sub_port = local, .remote_sub_port = remote, .answered = true,
-				   .used = true };
+	return (struct candidate){.port = 50000,
+				  .local_sub_port = local,
+				  .remote_sub_port = remote,
+				  .answered = true,
+				  .used = true};
 }
 
 static struct candidate other(uint16_t local, int16_t remote)
 {
-	return (struct candidate){ .port = 60000, .local_sub_port = local, .remote_sub_port = remote, .answered = true };
+	return (struct candidate){.port = 60000,
+				  .local_sub_port = local,
+				  .remote_sub_port = remote,
+				  .answered = true};
 }
 
 START_TEST(even_is_as_many_or_one_more)
 {
-	struct candidate c[] = { own(0, 0), own(1, 1), own(0, 0), own(1, 2) };
+	struct candidate c[] = {own(0, 0), own(1, 1), own(0, 0), own(1, 2)};
 
 	ck_assert(candidates_are_even(c, 4, 7));
 	ck_assert(candidates_are_even(c, 1, 1));
@@ -33,7 +39,7 @@ END_TEST
 
 START_TEST(only_answers_name_remotes)
 {
-	struct candidate c[] = { own(0, 3), other(0, 1), other(0, 2), other(0, -1) };
+	struct candidate c[] = {own(0, 3), other(0, 1), other(0, 2), other(0, -1)};
 
 	c[2].answered = false; /* of a list that may be old */
 	c[3].answered = false;
@@ -48,12 +54,12 @@ END_TEST
 START_TEST(what_does_not_help_is_left)
 {
 	const struct candidate refused[] = {
-		other(1, 1),					   /* another local sub-port */
-		other(0, 0),					   /* no better */
-		{ 60000, 0, 1, .answered = true, .used = true },   /* taken */
-		{ 60000, 0, 1, .answered = false },		   /* nobody knows */
+		other(1, 1),				       /* another local sub-port */
+		other(0, 0),				       /* no better */
+		{60000, 0, 1, .answered = true, .used = true}, /* taken */
+		{60000, 0, 1, .answered = false},	       /* nobody knows */
 	};
-	struct candidate c[] = { own(0, 0), own(0, 0), refused[_i], other(0, 1) };
+	struct candidate c[] = {own(0, 0), own(0, 0), refused[_i], other(0, 1)};
 	unsigned from, to = 0;
 
 	ck_assert(!candidates_improve(c, 2, 3, &from, &to));
@@ -68,8 +74,9 @@ END_TEST
 static void even_out(unsigned seed)
 {
 	struct candidate c[OWN + OTHER];
-	unsigned n_remote = 2 + seed % 3, load[4] = { 0 }, moves = 0, excess = 0, from, to;
-	unsigned ceiling = (OWN + n_remote - 1) / n_remote, n_full = OWN % n_remote ? OWN % n_remote : n_remote, over[4];
+	unsigned n_remote = 2 + seed % 3, load[4] = {0}, moves = 0, excess = 0, from, to;
+	unsigned ceiling = (OWN + n_remote - 1) / n_remote,
+		 n_full = OWN % n_remote ? OWN % n_remote : n_remote, over[4];
 
 	srand(seed);
 	for (unsigned i = 0; i < OWN; i++)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct in6_addr a = { .s6_addr = { [15] = 1 } }, b = { .s6_addr = { [15] = 2 } };
+static const struct in6_addr a = {.s6_addr = {[15] = 1}}, b = {.s6_addr = {[15] = 2}};
 static const char text[] = "LANE_RESET";
 static char path[] = "/tmp/check_control_seal.XXXXXX";
 static struct control_seal seal;
@@ -44,7 +44,8 @@ static void teardown(void)
 }
 
 /* From the heap and of exact size, so that a sanitizer sees any over-read. */
-static int open_as(const struct control_seal *s, const struct in6_addr *from, const struct in6_addr *to, size_t length)
+static int open_as(const struct control_seal *s, const struct in6_addr *from,
+		   const struct in6_addr *to, size_t length)
 {
 	uint8_t *copy = malloc(length ? length : 1);
 	const uint8_t *message;
@@ -83,8 +84,9 @@ START_TEST(others_do_not_count)
 {
 	struct control_seal other;
 
-	ck_assert_int_eq(open_as(&seal, &b, &a, sealed_bytes), -EKEYREJECTED); /* sent back to who said it */
-	ck_assert_int_eq(control_seal_load(&other, path, 8), 0);		 /* another job */
+	/* sent back to who said it */
+	ck_assert_int_eq(open_as(&seal, &b, &a, sealed_bytes), -EKEYREJECTED);
+	ck_assert_int_eq(control_seal_load(&other, path, 8), 0); /* another job */
 	ck_assert_int_eq(open_as(&other, &a, &b, sealed_bytes), -EKEYREJECTED);
 	ck_assert_int_eq(control_seal_load(&other, NULL, 7), 0); /* no key */
 	ck_assert_int_eq(open_as(&other, &a, &b, sealed_bytes), -EKEYREJECTED);

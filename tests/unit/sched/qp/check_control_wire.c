@@ -7,8 +7,11 @@
 
 static struct control_message sample(enum control_type type)
 {
-	struct control_message m = { .type = type, .source = 2, .destination = 3, .source_group = 4,
-				     .destination_group = 5 };
+	struct control_message m = {.type = type,
+				    .source = 2,
+				    .destination = 3,
+				    .source_group = 4,
+				    .destination_group = 5};
 
 	if (type == CONTROL_ECHO || type == CONTROL_ECHO_REPLY) {
 		m.echo.nonce = 6;
@@ -28,7 +31,8 @@ static struct control_message sample(enum control_type type)
 		if (type == CONTROL_LANE_OPEN || type == CONTROL_LANE_ACCEPT) {
 			m.lane.n_qps = CONTROL_MAX_QPS;
 			for (unsigned i = 0; i < CONTROL_MAX_QPS; i++)
-				m.lane.qps[i] = (struct control_qp){ 0xfffff0 + i % 16, i, (uint8_t)(i % 8) };
+				m.lane.qps[i] =
+					(struct control_qp){0xfffff0 + i % 16, i, (uint8_t)(i % 8)};
 			m.lane.n_addresses = FARE_MAX_SUB_PORTS;
 			for (unsigned i = 0; i < sizeof(m.lane.addresses); i++)
 				m.lane.addresses[i / 16][i % 16] = (uint8_t)i;
@@ -50,7 +54,8 @@ START_TEST(every_type_comes_back_the_same)
 		ck_assert_int_eq(control_wire_encode(&out, b, sizeof(b)), n);
 		ck_assert_mem_eq(a, b, (size_t)n);
 		for (int cut = 0; cut < n; cut++) {
-			ck_assert_int_eq(control_wire_decode(&out, a, (size_t)cut, &reason), -EBADMSG);
+			ck_assert_int_eq(control_wire_decode(&out, a, (size_t)cut, &reason),
+					 -EBADMSG);
 			ck_assert_ptr_nonnull(reason);
 			ck_assert_int_eq(control_wire_encode(&in, b, (size_t)cut), -EMSGSIZE);
 		}
@@ -65,12 +70,21 @@ START_TEST(refuses_what_is_out_of_range)
 		size_t at;
 		uint8_t value;
 	} t[] = {
-		{ CONTROL_ECHO, 0, 0 },	       { CONTROL_ECHO, 4, 9 },	    { CONTROL_ECHO, 5, 0 },
-		{ CONTROL_ECHO, 5, CONTROL_TYPE_END },
-		{ CONTROL_GROUP_OPEN, 33, 17 }, { CONTROL_GROUP_OPEN, 33, 0 }, { CONTROL_GROUP_OPEN, 34, 1 },
-		{ CONTROL_LANE_OPEN, 33, 16 }, { CONTROL_LANE_OPEN, 35, 65 }, { CONTROL_LANE_OPEN, 35, 0 },
-		{ CONTROL_LANE_READY, 35, 1 }, { CONTROL_LANE_OPEN, 40, 8 },
-		{ CONTROL_LANE_OPEN, 44, 1 },  { CONTROL_LANE_OPEN, 40 + 64 * 8, 1 }, { CONTROL_LANE_OPEN, 41 + 64 * 8, 9 },
+		{CONTROL_ECHO, 0, 0},
+		{CONTROL_ECHO, 4, 9},
+		{CONTROL_ECHO, 5, 0},
+		{CONTROL_ECHO, 5, CONTROL_TYPE_END},
+		{CONTROL_GROUP_OPEN, 33, 17},
+		{CONTROL_GROUP_OPEN, 33, 0},
+		{CONTROL_GROUP_OPEN, 34, 1},
+		{CONTROL_LANE_OPEN, 33, 16},
+		{CONTROL_LANE_OPEN, 35, 65},
+		{CONTROL_LANE_OPEN, 35, 0},
+		{CONTROL_LANE_READY, 35, 1},
+		{CONTROL_LANE_OPEN, 40, 8},
+		{CONTROL_LANE_OPEN, 44, 1},
+		{CONTROL_LANE_OPEN, 40 + 64 * 8, 1},
+		{CONTROL_LANE_OPEN, 41 + 64 * 8, 9},
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -80,7 +94,8 @@ START_TEST(refuses_what_is_out_of_range)
 		int n = control_wire_encode(&m, buf, sizeof(buf));
 
 		buf[t[i].at] = t[i].value;
-		ck_assert_msg(control_wire_decode(&m, buf, (size_t)n, &reason) == -EBADMSG, "row %zu", i);
+		ck_assert_msg(control_wire_decode(&m, buf, (size_t)n, &reason) == -EBADMSG,
+			      "row %zu", i);
 		ck_assert_ptr_nonnull(reason);
 	}
 }

@@ -5,7 +5,8 @@ START_TEST(nobody_connects_unless_asked_to_trust)
 {
 	ck_assert_int_eq(open_domain(0, NULL, false, 0), -ENOKEY);
 	ck_assert_ptr_null(domain[0]);
-	ck_assert_int_eq(open_domain(0, "/nonexistent/key", true, 0), -ENOENT); /* a key that was asked for, and is not */
+	/* a key that was asked for, and is not */
+	ck_assert_int_eq(open_domain(0, "/nonexistent/key", true, 0), -ENOENT);
 	write_key(0, "short");
 	ck_assert_int_eq(open_domain(0, key[0], false, 0), -EKEYREJECTED);
 }
@@ -33,14 +34,20 @@ START_TEST(the_same_key_connects)
 }
 END_TEST
 
-/* The daemon has learned where ports lead: one of those is taken, and what it is known for stands. */
+/*
+ * The daemon has learned where ports lead: one of those is taken, and what it is known for stands.
+ */
 START_TEST(known_ports_are_used)
 {
-	static const uint32_t known[] = { 50001, 50002, 50003 }; /* all from sub-port 0 to sub-port 0 */
+	/* all from sub-port 0 to sub-port 0 */
+	static const uint32_t known[] = {50001, 50002, 50003};
 	struct in6_addr peer = address(1);
 	unsigned port;
 
-	ck_assert_int_ge(shm_writer_ports(writer[0], (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), 0, known, 3), 0);
+	ck_assert_int_ge(shm_writer_ports(writer[0],
+					  (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), 0,
+					  known, 3),
+			 0);
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
 	open_group();
@@ -55,14 +62,20 @@ START_TEST(known_ports_are_used)
 }
 END_TEST
 
-/* Two groups that learn at the same time choose alike: who comes second takes another known port, not any. */
+/*
+ * Two groups that learn at the same time choose alike: who comes second takes another known port,
+ * not any.
+ */
 START_TEST(a_known_port_that_is_taken_is_passed_over)
 {
-	static const uint32_t known[] = { 50001, 50002, 50003 };
+	static const uint32_t known[] = {50001, 50002, 50003};
 	struct in6_addr peer = address(1);
 	struct fare_group *other;
 
-	ck_assert_int_ge(shm_writer_ports(writer[0], (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), 0, known, 3), 0);
+	ck_assert_int_ge(shm_writer_ports(writer[0],
+					  (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), 0,
+					  known, 3),
+			 0);
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
 	open_group();
@@ -75,19 +88,20 @@ START_TEST(a_known_port_that_is_taken_is_passed_over)
 	for (int i = 0; i < 2; i++) {
 		const struct lane_qp *q = &(i ? other : group)->lanes[0].qps[0];
 
-		ck_assert_msg(q->source_port >= 50001 && q->source_port <= 50003, "port %u", q->source_port);
+		ck_assert_msg(q->source_port >= 50001 && q->source_port <= 50003, "port %u",
+			      q->source_port);
 		ck_assert_int_eq(q->remote_sub_port, 0);
 	}
 }
 END_TEST
 
 /*
- * A notification that is placed and acknowledged, and the word that its QP is to go, may be heard in one breath. It must not
- * go with the QP: nobody would send it again.
+ * A notification that is placed and acknowledged, and the word that its QP is to go, may be heard
+ * in one breath. It must not go with the QP: nobody would send it again.
  */
 START_TEST(a_reset_takes_no_notification_with_it)
 {
-	struct fare_write w = { .tag = 5, .flags = FARE_WRITE_NOTIFY };
+	struct fare_write w = {.tag = 5, .flags = FARE_WRITE_NOTIFY};
 
 	connect_trusted();
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
@@ -113,7 +127,10 @@ START_TEST(a_reset_takes_no_notification_with_it)
 }
 END_TEST
 
-/* Fast while anything is under way, slow soon after; and not set anew with every message of request and reply. */
+/*
+ * Fast while anything is under way, slow soon after; and not set anew with every message of request
+ * and reply.
+ */
 START_TEST(the_tick_follows_the_work)
 {
 	unsigned n_changes = 0, n_busy = 0;
@@ -127,7 +144,7 @@ START_TEST(the_tick_follows_the_work)
 	tick = domain[0]->tick_ns;
 	began = domain[0]->now_ns;
 	for (unsigned i = 1; i <= 2000; i++) {
-		struct fare_write w = { .tag = i, .flags = FARE_WRITE_NOTIFY };
+		struct fare_write w = {.tag = i, .flags = FARE_WRITE_NOTIFY};
 
 		ck_assert_int_eq(fare_group_write(group, &w), 0);
 		while (n_completed < i) {
@@ -147,11 +164,14 @@ START_TEST(the_tick_follows_the_work)
 }
 END_TEST
 
-/* Before the poll returns; of a caller that promised to come again, when it does: and its descriptor asks it to. */
+/*
+ * Before the poll returns; of a caller that promised to come again, when it does: and its
+ * descriptor asks it to.
+ */
 START_TEST(what_arrived_is_acknowledged)
 {
-	struct fare_write w = { .tag = 5, .flags = FARE_WRITE_NOTIFY };
-	struct pollfd p = { .events = POLLIN };
+	struct fare_write w = {.tag = 5, .flags = FARE_WRITE_NOTIFY};
+	struct pollfd p = {.events = POLLIN};
 
 	busy_poll = _i == 1;
 	connect_trusted();
@@ -183,11 +203,11 @@ END_TEST
 START_TEST(many_qps_share_a_window)
 {
 	enum { MESSAGES = 16, BYTES = 512 << 10, QPS = 16 };
-	struct fare_group_options options = { .mode = FARE_MODE_SPRAY, .qps_per_sub_port = QPS };
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY, .qps_per_sub_port = QPS};
 	static uint8_t source[BYTES], target[BYTES];
 	struct in6_addr peer = address(1);
 	struct fare_mr *from, *to;
-	struct fare_write w = { .data = source, .length = BYTES, .remote_addr = (uintptr_t)target };
+	struct fare_write w = {.data = source, .length = BYTES, .remote_addr = (uintptr_t)target};
 	const struct lane *lane;
 	uint32_t chunk;
 
@@ -217,7 +237,9 @@ START_TEST(many_qps_share_a_window)
 			posted_bytes += lane->qps[i].posted_bytes;
 		}
 		ck_assert_uint_eq(lane->posted_bytes, posted_bytes);
-		/* the window, a chunk for the wire never to run dry, and the rest of the last one */
+		/*
+		 * the window, a chunk for the wire never to run dry, and the rest of the last one
+		 */
 		ck_assert_uint_lt(posted_bytes, group->options.window_bytes + 2 * chunk);
 		ck_assert_uint_gt(posted_bytes, 0);
 		turn();
@@ -228,19 +250,20 @@ START_TEST(many_qps_share_a_window)
 END_TEST
 
 /*
- * Applications send a word and then a block, a word and then a block: what is in proportion are bytes, over the planes and over
- * each plane's QPs, or whoever got the words would idle.
+ * Applications send a word and then a block, a word and then a block: what is in proportion are
+ * bytes, over the planes and over each plane's QPs, or whoever got the words would idle.
  */
-static const enum fare_mode modes[] = { FARE_MODE_SPRAY, FARE_MODE_PACKET, FARE_MODE_FLOW };
+static const enum fare_mode modes[] = {FARE_MODE_SPRAY, FARE_MODE_PACKET, FARE_MODE_FLOW};
 
 START_TEST(sizes_in_turn_do_not_bend_shares)
 {
 	enum { MESSAGES = 400, BLOCK = 12 << 10, WORD = 8, QPS = 2 };
-	struct fare_group_options options = { .mode = modes[_i], .qps_per_sub_port = QPS, .random_ports = true };
+	struct fare_group_options options = {
+		.mode = modes[_i], .qps_per_sub_port = QPS, .random_ports = true};
 	static uint8_t source[BLOCK], target[BLOCK];
 	struct in6_addr peer = address(1);
 	struct fare_mr *from, *to;
-	struct fare_write w = { .data = source, .remote_addr = (uintptr_t)target };
+	struct fare_write w = {.data = source, .remote_addr = (uintptr_t)target};
 	uint64_t total = (uint64_t)MESSAGES / 2 * (BLOCK + WORD);
 	unsigned posted = 0;
 
@@ -249,7 +272,8 @@ START_TEST(sizes_in_turn_do_not_bend_shares)
 	ck_assert_int_eq(fare_mr_register(&from, domain[0], source, BLOCK, false), 0);
 	ck_assert_int_eq(fare_mr_register(&to, domain[1], target, BLOCK, true), 0);
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
-	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted || group->weights.sum != 4;) {
+	for (time_t end = time(NULL) + 20;
+	     !n_connected || !n_accepted || group->weights.sum != 4;) {
 		ck_assert(time(NULL) < end);
 		turn();
 	}
@@ -269,8 +293,9 @@ START_TEST(sizes_in_turn_do_not_bend_shares)
 		uint64_t bytes = group->stats.plane_bytes[l], chunk = group->options.chunk_bytes;
 
 		/* a unit for the pair's phase, one on the way */
-		ck_assert_msg(bytes > total / 4 - 2 * chunk && bytes < total / 4 + 2 * chunk, "plane %u: %llu of %llu bytes", l,
-			      (unsigned long long)bytes, (unsigned long long)total);
+		ck_assert_msg(bytes > total / 4 - 2 * chunk && bytes < total / 4 + 2 * chunk,
+			      "plane %u: %llu of %llu bytes", l, (unsigned long long)bytes,
+			      (unsigned long long)total);
 	}
 }
 END_TEST
@@ -278,8 +303,8 @@ END_TEST
 /* Lanes come up one by one; what counts is where the schedule of all four begins. */
 START_TEST(a_spray_begins_at_its_pair_s_phase)
 {
-	struct fare_group_options options = { .mode = FARE_MODE_SPRAY, .random_ports = true };
-	static const uint64_t bps[4] = { 1000000000, 1000000000, 1000000000, 1000000000 };
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY, .random_ports = true};
+	static const uint64_t bps[4] = {1000000000, 1000000000, 1000000000, 1000000000};
 	struct in6_addr peer = address(1);
 	struct spray_fly want;
 	unsigned steps;
@@ -297,26 +322,29 @@ START_TEST(a_spray_begins_at_its_pair_s_phase)
 	while (steps--)
 		spray_fly_next(&want);
 	for (unsigned l = 0; l < 4; l++)
-		ck_assert_double_eq_tol(spray_fly_arrears(&group->spray, l), spray_fly_arrears(&want, l), 1e-9);
+		ck_assert_double_eq_tol(spray_fly_arrears(&group->spray, l),
+					spray_fly_arrears(&want, l), 1e-9);
 }
 END_TEST
 
 /*
- * A receiver that takes few events at a time: what its peers are acknowledged for it has, or will have. By row: groups,
- * messages outstanding (0: the default), events a poll, and whether it promises to come again.
+ * A receiver that takes few events at a time: what its peers are acknowledged for it has, or will
+ * have. By row: groups, messages outstanding (0: the default), events a poll, and whether it
+ * promises to come again.
  */
 static const struct {
 	unsigned n_groups, max_messages;
 	int max_events;
 	bool busy_poll;
-} slow_receivers[] = { { 8, 0, 16, false }, { 8, 0, 64, false }, { 1, 128, 16, true }, { 8, 128, 1, false } };
+} slow_receivers[] = {{8, 0, 16, false}, {8, 0, 64, false}, {1, 128, 16, true}, {8, 128, 1, false}};
 
 START_TEST(a_slow_receiver_misses_nothing)
 {
 	enum { MESSAGES = 6000, GROUPS = 8 };
-	struct fare_group_options options = { .mode = modes[_i % 3], .max_messages = slow_receivers[_i / 3].max_messages,
-					      .random_ports = true };
-	unsigned n_groups = slow_receivers[_i / 3].n_groups, n = 0, posted[GROUPS] = { 0 };
+	struct fare_group_options options = {.mode = modes[_i % 3],
+					     .max_messages = slow_receivers[_i / 3].max_messages,
+					     .random_ports = true};
+	unsigned n_groups = slow_receivers[_i / 3].n_groups, n = 0, posted[GROUPS] = {0};
 	static unsigned char got[GROUPS][MESSAGES];
 	struct in6_addr peer = address(1);
 	struct fare_group *groups[GROUPS];
@@ -337,7 +365,8 @@ START_TEST(a_slow_receiver_misses_nothing)
 
 		ck_assert_msg(time(NULL) < end, "%u of %u arrived", n, n_groups * MESSAGES);
 		for (unsigned g = 0; g < n_groups; g++) {
-			struct fare_write w = { .flags = FARE_WRITE_NOTIFY, .tag = g << 24 | posted[g] };
+			struct fare_write w = {.flags = FARE_WRITE_NOTIFY,
+					       .tag = g << 24 | posted[g]};
 
 			for (; posted[g] < MESSAGES && !fare_group_write(groups[g], &w); w.tag++)
 				posted[g]++;
@@ -363,9 +392,9 @@ static const struct {
 	bool trusted;
 	uint64_t secret;
 } strangers[] = {
-	{ "another key, as long as it is", false, 0 },
-	{ NULL, true, 0 },
-	{ "a key of more than 16 bytes", false, 1 },
+	{"another key, as long as it is", false, 0},
+	{NULL, true, 0},
+	{"a key of more than 16 bytes", false, 1},
 };
 
 START_TEST(strangers_do_not_connect)
@@ -377,7 +406,8 @@ START_TEST(strangers_do_not_connect)
 	if (strangers[_i].content)
 		write_key(1, strangers[_i].content);
 	ck_assert_int_eq(open_domain(0, key[0], false, 0), 0);
-	ck_assert_int_eq(open_domain(1, strangers[_i].content ? key[1] : NULL, strangers[_i].trusted, strangers[_i].secret),
+	ck_assert_int_eq(open_domain(1, strangers[_i].content ? key[1] : NULL,
+				     strangers[_i].trusted, strangers[_i].secret),
 			 0);
 	open_group();
 	ck_assert_int_eq(fare_group_open(&back, domain[1], &own, NULL), 0);
@@ -410,14 +440,16 @@ int main(void)
 	tcase_add_test(tc, the_tick_follows_the_work);
 	tcase_add_loop_test(tc, what_arrived_is_acknowledged, 0, 2);
 	tcase_add_test(tc, many_qps_share_a_window);
-	tcase_add_loop_test(tc, strangers_do_not_connect, 0, (int)(sizeof(strangers) / sizeof(strangers[0])));
+	tcase_add_loop_test(tc, strangers_do_not_connect, 0,
+			    (int)(sizeof(strangers) / sizeof(strangers[0])));
 	suite_add_tcase(s, tc);
 	tc = tcase_create("four planes");
 	tcase_add_checked_fixture(tc, setup_four_planes, teardown);
 	tcase_add_test(tc, a_spray_begins_at_its_pair_s_phase);
 	tcase_add_loop_test(tc, a_slow_receiver_misses_nothing, 0,
 			    3 * (int)(sizeof(slow_receivers) / sizeof(slow_receivers[0])));
-	tcase_add_loop_test(tc, sizes_in_turn_do_not_bend_shares, 0, (int)(sizeof(modes) / sizeof(modes[0])));
+	tcase_add_loop_test(tc, sizes_in_turn_do_not_bend_shares, 0,
+			    (int)(sizeof(modes) / sizeof(modes[0])));
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -1,18 +1,20 @@
 /* How a group ends, and what its writes are told. */
 #include "domain_pair.h"
 
-#define NEVER_ANSWERED 100000 /* of GROUP_OPENs: more than are sent in the ten seconds for which it waits */
+/* of GROUP_OPENs: more than are sent in the ten seconds for which it waits */
+#define NEVER_ANSWERED 100000
 
 static void write_one(uint64_t deadline_ns)
 {
-	struct fare_write w = { .flags = FARE_WRITE_NOTIFY, .context = 7, .deadline_ns = deadline_ns };
+	struct fare_write w = {
+		.flags = FARE_WRITE_NOTIFY, .context = 7, .deadline_ns = deadline_ns};
 
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 }
 
 static void look_until(const unsigned *counter, unsigned n)
 {
-	struct pollfd p = { .fd = fare_domain_fd(domain[0]), .events = POLLIN };
+	struct pollfd p = {.fd = fare_domain_fd(domain[0]), .events = POLLIN};
 
 	for (time_t end = time(NULL) + 20; *counter < n;) {
 		ck_assert(time(NULL) < end);
@@ -48,7 +50,8 @@ START_TEST(the_peer_accepts_none)
 
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
-	ck_assert_int_eq(fare_group_open(&group, domain[1], &peer, NULL), 0); /* domain 0 does not */
+	/* domain 0 does not */
+	ck_assert_int_eq(fare_group_open(&group, domain[1], &peer, NULL), 0);
 	write_one(0);
 	TURN_UNTIL(n_closed);
 	expect_end(-ECONNREFUSED);

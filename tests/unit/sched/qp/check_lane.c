@@ -8,17 +8,26 @@
 
 #define STRANGERS_PORT 60123
 
-/* From host 0's address to a QP of host 1: a packet that no group sends, with the number that the QP expects next. */
+/*
+ * From host 0's address to a QP of host 1: a packet that no group sends, with the number that the
+ * QP expects next.
+ */
 static void forge(const struct qp *qp)
 {
 	static const uint8_t payload[4];
-	struct roce_packet p = { .opcode = ROCE_SEND_ONLY, .dest_qpn = qp->qpn, .payload = payload,
-				 .psn = qp->order_free ? qp->order_free->rx.expected_psn : qp->responder.expected_psn,
-				 .payload_bytes = sizeof(payload), .ack_req = true };
-	struct roce_flow flow = { .source = address(0), .destination = address(1), .source_port = STRANGERS_PORT,
-				  .destination_port = ROCE_UDP_PORT };
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(STRANGERS_PORT) };
-	struct sockaddr_in b = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
+	struct roce_packet p = {.opcode = ROCE_SEND_ONLY,
+				.dest_qpn = qp->qpn,
+				.payload = payload,
+				.psn = qp->order_free ? qp->order_free->rx.expected_psn
+						      : qp->responder.expected_psn,
+				.payload_bytes = sizeof(payload),
+				.ack_req = true};
+	struct roce_flow flow = {.source = address(0),
+				 .destination = address(1),
+				 .source_port = STRANGERS_PORT,
+				 .destination_port = ROCE_UDP_PORT};
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(STRANGERS_PORT)};
+	struct sockaddr_in b = {.sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT)};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), no_fragments = IP_PMTUDISC_DO;
 	uint8_t bytes[ROCE_HEADER_MAX + sizeof(payload) + ROCE_ICRC_BYTES];
 	size_t n = roce_wire_build(&p, bytes);
@@ -29,19 +38,24 @@ static void forge(const struct qp *qp)
 	n += sizeof(payload) + sizeof(crc);
 	memcpy(&a.sin_addr, &flow.source.s6_addr[12], 4);
 	memcpy(&b.sin_addr, &flow.destination.s6_addr[12], 4);
-	ck_assert_int_eq(setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &no_fragments, sizeof(no_fragments)), 0);
+	ck_assert_int_eq(
+		setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &no_fragments, sizeof(no_fragments)),
+		0);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
 	ck_assert_int_eq(sendto(fd, bytes, n, 0, (struct sockaddr *)&b, sizeof(b)), (int)n);
 	close(fd);
 }
 
-static const enum fare_mode modes[] = { FARE_MODE_SPRAY, FARE_MODE_PACKET };
+static const enum fare_mode modes[] = {FARE_MODE_SPRAY, FARE_MODE_PACKET};
 
-/* Nothing is posted that could be flushed: its state alone says so. What is written then comes through all the same. */
+/*
+ * Nothing is posted that could be flushed: its state alone says so. What is written then comes
+ * through all the same.
+ */
 START_TEST(a_qp_that_fails_when_idle_is_replaced)
 {
-	struct fare_group_options options = { .mode = modes[_i] };
-	struct fare_write w = { .flags = FARE_WRITE_NOTIFY, .tag = 3 };
+	struct fare_group_options options = {.mode = modes[_i]};
+	struct fare_write w = {.flags = FARE_WRITE_NOTIFY, .tag = 3};
 	struct in6_addr peer = address(1);
 	const struct lane *lane;
 	struct fare_group *acceptor;
@@ -75,7 +89,8 @@ int main(void)
 		return 77;
 	}
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, a_qp_that_fails_when_idle_is_replaced, 0, (int)(sizeof(modes) / sizeof(modes[0])));
+	tcase_add_loop_test(tc, a_qp_that_fails_when_idle_is_replaced, 0,
+			    (int)(sizeof(modes) / sizeof(modes[0])));
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

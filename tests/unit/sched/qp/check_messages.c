@@ -14,10 +14,15 @@ static void open_both(void)
 	ck_assert_int_eq(fare_mr_register(&to, domain[1], target, BYTES, true), 0);
 }
 
-static struct fare_write write_of(const struct fare_mr *mr, const void *data, uint64_t length, uint64_t context)
+static struct fare_write write_of(const struct fare_mr *mr, const void *data, uint64_t length,
+				  uint64_t context)
 {
-	return (struct fare_write){ .mr = (struct fare_mr *)(uintptr_t)mr, .data = data, .length = length,
-				    .remote_addr = (uintptr_t)target, .rkey = fare_mr_rkey(to), .context = context };
+	return (struct fare_write){.mr = (struct fare_mr *)(uintptr_t)mr,
+				   .data = data,
+				   .length = length,
+				   .remote_addr = (uintptr_t)target,
+				   .rkey = fare_mr_rkey(to),
+				   .context = context};
 }
 
 static int write_to(const struct fare_mr *mr, uintptr_t offset, uint64_t length)
@@ -37,7 +42,8 @@ START_TEST(a_write_stays_within_its_region)
 	ck_assert_int_eq(write_to(from, 8, UINT64_MAX), -EINVAL);
 	ck_assert_int_eq(write_to(from, 8, UINT64_MAX - 7), -EINVAL);
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2 + 1), -EINVAL);
-	ck_assert_int_eq(write_to(to, (uintptr_t)target - (uintptr_t)source, 8), -EINVAL); /* the other domain's */
+	/* the other domain's */
+	ck_assert_int_eq(write_to(to, (uintptr_t)target - (uintptr_t)source, 8), -EINVAL);
 	ck_assert_int_eq(write_to(NULL, 0, 8), -EINVAL);
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	ck_assert_int_eq(write_to(from, BYTES / 2 - 1, 1), 0);
@@ -69,7 +75,8 @@ START_TEST(a_region_that_goes_takes_its_writes_alone)
 		struct fare_event e[8];
 		int n = fare_domain_poll(domain[0], e, 8);
 
-		ck_assert_msg(time(NULL) < end, "%u of 2 good ones, %u of 1 bad one completed", n_good, n_bad);
+		ck_assert_msg(time(NULL) < end, "%u of 2 good ones, %u of 1 bad one completed",
+			      n_good, n_bad);
 		for (int i = 0; i < n; i++) {
 			if (e[i].kind != FARE_EVENT_COMPLETED)
 				continue;
@@ -86,16 +93,22 @@ START_TEST(a_region_that_goes_takes_its_writes_alone)
 }
 END_TEST
 
-/* What a device says of its own memory is the message's fault, and no reason to try it on one lane after the other. */
+/*
+ * What a device says of its own memory is the message's fault, and no reason to try it on one lane
+ * after the other.
+ */
 static const struct {
 	enum qp_wc_status wc;
 	int status;
-} blames[] = { { QP_WC_LOC_PROT_ERR, -EINVAL }, { QP_WC_LOC_LEN_ERR, -EINVAL }, { QP_WC_REM_ACCESS_ERR, -EACCES },
-	       { QP_WC_REM_INV_REQ_ERR, -EACCES }, { QP_WC_RETRY_EXC_ERR, 0 } };
+} blames[] = {{QP_WC_LOC_PROT_ERR, -EINVAL},
+	      {QP_WC_LOC_LEN_ERR, -EINVAL},
+	      {QP_WC_REM_ACCESS_ERR, -EACCES},
+	      {QP_WC_REM_INV_REQ_ERR, -EACCES},
+	      {QP_WC_RETRY_EXC_ERR, 0}};
 
 START_TEST(who_is_to_blame_fails_alone)
 {
-	struct qp_wc wc = { .status = blames[_i].wc };
+	struct qp_wc wc = {.status = blames[_i].wc};
 	struct lane_qp *q;
 
 	open_both();
@@ -180,7 +193,8 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, a_write_stays_within_its_region);
 	tcase_add_test(tc, a_region_that_goes_takes_its_writes_alone);
-	tcase_add_loop_test(tc, who_is_to_blame_fails_alone, 0, (int)(sizeof(blames) / sizeof(blames[0])));
+	tcase_add_loop_test(tc, who_is_to_blame_fails_alone, 0,
+			    (int)(sizeof(blames) / sizeof(blames[0])));
 	tcase_add_loop_test(tc, what_ends_at_once_completes_once, 0, 2);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

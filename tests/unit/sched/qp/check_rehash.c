@@ -1,6 +1,6 @@
 /*
- * A lane over a fabric of the test's own making: the provider below answers echoes as a peer behind a hashing leaf would,
- * and time is what the test says.
+ * A lane over a fabric of the test's own making: the provider below answers echoes as a peer behind
+ * a hashing leaf would, and time is what the test says.
  */
 #include <arpa/inet.h>
 #include <check.h>
@@ -40,20 +40,22 @@ static uint16_t leads_to(uint16_t port)
 {
 	uint32_t x = (port ^ salt << 16) * 2654435761u;
 
-	x = (x ^ x >> 15) * 2246822519u; /* so that another salt is another hash, not the same one shifted */
+	/* so that another salt is another hash, not the same one shifted */
+	x = (x ^ x >> 15) * 2246822519u;
 	return (uint16_t)((x >> 16) % n_remotes);
 }
 
 static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
 {
-	struct control_message m, reply = { .type = CONTROL_ECHO_REPLY };
+	struct control_message m, reply = {.type = CONTROL_ECHO_REPLY};
 	const uint8_t *bytes;
 	const char *reason;
 	size_t length;
 
 	(void)ep;
-	ck_assert_int_eq(control_seal_open(&domain.seal, &domain.attr.address, &c->remote, c->data, c->length, &bytes,
-					   &length), 0);
+	ck_assert_int_eq(control_seal_open(&domain.seal, &domain.attr.address, &c->remote, c->data,
+					   c->length, &bytes, &length),
+			 0);
 	ck_assert_int_eq(control_wire_decode(&m, bytes, length, &reason), 0);
 	ck_assert_int_eq(m.type, CONTROL_ECHO);
 	n_echoes++;
@@ -88,18 +90,21 @@ static int on_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
 	return 0;
 }
 
-static struct qp_provider provider = { .echoes_tell_ports = true, .control_send = on_send, .qp_move = on_move,
-				       .qp_spread = on_spread };
+static struct qp_provider provider = {.echoes_tell_ports = true,
+				      .control_send = on_send,
+				      .qp_move = on_move,
+				      .qp_spread = on_spread};
 
 static uint16_t port_of(unsigned i)
 {
-	return group.options.mode == FARE_MODE_PACKET ? lane->ways[i].udp_source_port : lane->qps[i].source_port;
+	return group.options.mode == FARE_MODE_PACKET ? lane->ways[i].udp_source_port
+						      : lane->qps[i].source_port;
 }
 
 /* Which QP of them all gets most, and which least: their difference. */
 static unsigned spread(void)
 {
-	unsigned load[FARE_MAX_SUB_PORTS] = { 0 }, least = QPS, most = 0;
+	unsigned load[FARE_MAX_SUB_PORTS] = {0}, least = QPS, most = 0;
 
 	for (unsigned i = 0; i < QPS; i++)
 		load[leads_to(port_of(i))]++;
@@ -136,10 +141,10 @@ static void begin(enum fare_mode mode)
 
 static void setup(void)
 {
-	struct shm_writer_gpu gpu = { .n_planes = 1, .n_sub_ports = { 4 },
-				      .dev = { { "p0", "p1", "p2", "p3" } } };
+	struct shm_writer_gpu gpu = {
+		.n_planes = 1, .n_sub_ports = {4}, .dev = {{"p0", "p1", "p2", "p3"}}};
 	struct in6_addr own = address(0), peer = address(1);
-	struct shm_path path = { 1000000000, FARE_VERDICT_OK, 0 };
+	struct shm_path path = {1000000000, FARE_VERDICT_OK, 0};
 
 	snprintf(dir, sizeof(dir), "/tmp/fare-check-rehash-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(dir));
@@ -150,10 +155,15 @@ static void setup(void)
 	pair_id = (uint32_t)shm_writer_pair(writer, 0, peer.s6_addr);
 	shm_writer_publish(writer, pair_id, &path, 1);
 	ck_assert_int_eq(fare_attach(&fare, dir), 0);
-	domain = (struct fare_domain){ .fare = fare, .provider = &provider, .attr.address = own, .groups = &group,
-				       .incarnation = 7, .now_ns = 1000 * S };
+	domain = (struct fare_domain){.fare = fare,
+				      .provider = &provider,
+				      .attr.address = own,
+				      .groups = &group,
+				      .incarnation = 7,
+				      .now_ns = 1000 * S};
 	ck_assert_int_eq(control_seal_load(&domain.seal, NULL, 0), 0);
-	group = (struct fare_group){ .domain = &domain, .n_lanes = 1, .id = 1, .peer = peer, .state = GROUP_OPEN };
+	group = (struct fare_group){
+		.domain = &domain, .n_lanes = 1, .id = 1, .peer = peer, .state = GROUP_OPEN};
 	ck_assert_int_eq(fare_pair_open(&group.pair, fare, 0, &peer), 0);
 	ck_assert_int_eq(fare_pair_paths(group.pair, &group.paths), 0);
 	lane = &group.lanes[0];
@@ -168,9 +178,11 @@ static void setup(void)
 
 		while (leads_to(port) != i / 2 % 4)
 			port++;
-		lane->qps[i] = (struct lane_qp){ .qp = (struct qp *)(uintptr_t)(i + 1), .home = i % 2, .sub_port = i % 2,
-						 .source_port = port };
-		lane->ways[i] = (struct qp_path){ i % 2, port };
+		lane->qps[i] = (struct lane_qp){.qp = (struct qp *)(uintptr_t)(i + 1),
+						.home = i % 2,
+						.sub_port = i % 2,
+						.source_port = port};
+		lane->ways[i] = (struct qp_path){i % 2, port};
 	}
 }
 
@@ -208,7 +220,7 @@ START_TEST(an_even_lane_asks_ever_more_seldom)
 }
 END_TEST
 
-static const enum fare_mode modes[] = { FARE_MODE_FLOW, FARE_MODE_SPRAY, FARE_MODE_PACKET };
+static const enum fare_mode modes[] = {FARE_MODE_FLOW, FARE_MODE_SPRAY, FARE_MODE_PACKET};
 
 START_TEST(a_lane_follows_and_moves_few)
 {
@@ -262,7 +274,8 @@ START_TEST(a_lost_remote_does_not_count_and_a_returned_one_does)
 	ck_assert_uint_eq(n_moves, 0);
 	n = n_echoes;
 	run(320 * S);
-	ck_assert_uint_le(n_echoes - n, 14 * (2 * QPS + MAX_CANDIDATES)); /* looked for in vain, and seldom */
+	/* looked for in vain, and seldom */
+	ck_assert_uint_le(n_echoes - n, 14 * (2 * QPS + MAX_CANDIDATES));
 	n_remotes = 4;
 	rehash_hint(&group, 0);
 	run(S);
@@ -286,7 +299,7 @@ END_TEST
 
 START_TEST(the_daemons_news_is_a_hint)
 {
-	const uint32_t list[] = { 51000 | 0u << 16 | 0u << 24, 51001 | 0u << 16 | 1u << 24 };
+	const uint32_t list[] = {51000 | 0u << 16 | 0u << 24, 51001 | 0u << 16 | 1u << 24};
 
 	begin(FARE_MODE_SPRAY);
 	run(200 * S);
@@ -310,14 +323,18 @@ START_TEST(a_port_that_is_taken_is_not_insisted_on)
 }
 END_TEST
 
-/* A sub-port goes while its answers are out: the ways that are drawn anew do not count what nobody answered. */
+/*
+ * A sub-port goes while its answers are out: the ways that are drawn anew do not count what nobody
+ * answered.
+ */
 START_TEST(ways_change_in_the_middle_of_a_round)
 {
 	begin(FARE_MODE_PACKET);
 	run(60 * S);
 	lose_port = port_of(1);
 	rehash_hint(&group, 0);
-	while (lane->rehash.state == REHASH_REST) /* at once, unless the last round has only just begun */
+	/* at once, unless the last round has only just begun */
+	while (lane->rehash.state == REHASH_REST)
 		run(10 * MS);
 	ck_assert_int_eq(lane->rehash.state, REHASH_OWN);
 	group.paths.path[0].live_sub_ports = 1;

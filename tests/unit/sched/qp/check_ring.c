@@ -1,7 +1,7 @@
 /*
- * The ring's sizes against both ways in which a transport acknowledges: a sender, QPs that hold back and overtake
- * each other, and a receiver that polls when it likes, all by chance. What the ring holds is what the real one
- * would.
+ * The ring's sizes against both ways in which a transport acknowledges: a sender, QPs that hold
+ * back and overtake each other, and a receiver that polls when it likes, all by chance. What the
+ * ring holds is what the real one would.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ struct model {
 	unsigned n_qps;
 	struct model_qp qps[MAX_QPS];
 	/* the sender */
-	uint64_t next, lowest; /* outstanding: lowest to next - 1 */
+	uint64_t next, lowest;			 /* outstanding: lowest to next - 1 */
 	bool placed[MAX_M], acknowledged[MAX_M]; /* by number mod m */
-	bool by_device;		/* it acknowledges what it places, at once */
+	bool by_device;				 /* it acknowledges what it places, at once */
 	uint64_t delivered;
 	unsigned wrong;
 	unsigned short seed[3];
@@ -53,19 +53,23 @@ static void acknowledge(struct model *w, uint64_t seq)
 	fill_window(w);
 }
 
-/* One of those outstanding lands by some QP; now and then one that did already, from a lane that died meanwhile. */
+/*
+ * One of those outstanding lands by some QP; now and then one that did already, from a lane that
+ * died meanwhile.
+ */
 static void land(struct model *w)
 {
 	uint64_t seq = w->lowest + chance(w, (unsigned)(w->next - w->lowest));
-	struct ring_record record = { .seq = seq, .bytes = seq * 3, .tag = (uint32_t)seq };
+	struct ring_record record = {.seq = seq, .bytes = seq * 3, .tag = (uint32_t)seq};
 	struct model_qp *q = &w->qps[chance(w, w->n_qps)];
 
 	if (chance(w, 4)) /* mostly the oldest, or windows hardly move */
 		for (seq = w->lowest; seq < w->next - 1 && w->placed[seq % w->m];)
 			seq++;
-	if ((w->placed[seq % w->m] && chance(w, 50)) || q->n == MAX_WAIT || (w->by_device && !q->posted))
+	if ((w->placed[seq % w->m] && chance(w, 50)) || q->n == MAX_WAIT ||
+	    (w->by_device && !q->posted))
 		return;
-	record = (struct ring_record){ .seq = seq, .bytes = seq * 3, .tag = (uint32_t)seq };
+	record = (struct ring_record){.seq = seq, .bytes = seq * 3, .tag = (uint32_t)seq};
 	ring_fill(w->ring.records + seq % w->ring.slots * RING_RECORD_BYTES, &record);
 	w->placed[seq % w->m] = true;
 	q->posted -= w->by_device;
@@ -104,10 +108,11 @@ static bool look(struct model *w, unsigned bursts)
 	return !n;
 }
 
-static void init(struct model *w, uint32_t m, unsigned n_qps, uint32_t slots, unsigned receives, bool by_device)
+static void init(struct model *w, uint32_t m, unsigned n_qps, uint32_t slots, unsigned receives,
+		 bool by_device)
 {
 	memset(w, 0, sizeof(*w));
-	*w = (struct model){ .m = m, .n_qps = n_qps, .by_device = by_device, .seed = { 1, 2, 3 } };
+	*w = (struct model){.m = m, .n_qps = n_qps, .by_device = by_device, .seed = {1, 2, 3}};
 	ck_assert_int_eq(ring_init(&w->ring, slots), 0);
 	for (unsigned i = 0; i < n_qps; i++)
 		w->qps[i].posted = receives;
@@ -133,7 +138,8 @@ static uint64_t finish(struct model *w)
 static uint64_t run_device(struct model *w, unsigned rounds, bool eager)
 {
 	for (unsigned r = 0; r < rounds; r++) {
-		for (unsigned k = chance(w, 3) ? chance(w, 20) : chance(w, 2000); k; k--) /* the application is away */
+		/* the application is away */
+		for (unsigned k = chance(w, 3) ? chance(w, 20) : chance(w, 2000); k; k--)
 			land(w);
 		for (bool nothing = false; !nothing;) {
 			nothing = look(w, eager ? 20 : 40);
@@ -151,7 +157,7 @@ static uint64_t run_device(struct model *w, unsigned rounds, bool eager)
 static const struct {
 	uint32_t m;
 	unsigned n_qps;
-} shapes[] = { { 64, 1 }, { 128, 1 }, { 64, 2 }, { 128, 2 }, { 64, 8 }, { 128, 8 }, { 1, 4 }, { 3, 64 }, { 128, 64 } };
+} shapes[] = {{64, 1}, {128, 1}, {64, 2}, {128, 2}, {64, 8}, {128, 8}, {1, 4}, {3, 64}, {128, 64}};
 
 #define N_SHAPES ((int)(sizeof(shapes) / sizeof(shapes[0])))
 
@@ -169,7 +175,10 @@ START_TEST(a_device_never_overruns_it)
 }
 END_TEST
 
-/* What the model is for: a ring that holds no more than twice what may be outstanding, and receives without end. */
+/*
+ * What the model is for: a ring that holds no more than twice what may be outstanding, and receives
+ * without end.
+ */
 START_TEST(a_ring_without_room_is_overrun)
 {
 	static struct model w;
@@ -203,7 +212,7 @@ END_TEST
 
 START_TEST(each_is_taken_once)
 {
-	struct ring_record in = { .seq = 3, .bytes = 1ull << 40, .tag = 77, .is_void = true }, out;
+	struct ring_record in = {.seq = 3, .bytes = 1ull << 40, .tag = 77, .is_void = true}, out;
 	struct ring ring;
 
 	ck_assert_int_eq(ring_init(&ring, 64), 0);

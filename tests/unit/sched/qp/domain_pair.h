@@ -1,6 +1,6 @@
 /*
- * domain_pair.h - two domains in one process, over the loopback device of a private network namespace, each with a
- * segment of its own as a daemon would publish it.
+ * domain_pair.h - two domains in one process, over the loopback device of a private network
+ * namespace, each with a segment of its own as a daemon would publish it.
  */
 #ifndef DOMAIN_PAIR_H
 #define DOMAIN_PAIR_H
@@ -56,7 +56,7 @@ static inline void write_key(int host, const char *content)
 static inline void setup(void)
 {
 	for (int h = 0; h < 2; h++) {
-		struct shm_writer_gpu gpu = { .n_planes = n_planes };
+		struct shm_writer_gpu gpu = {.n_planes = n_planes};
 		struct in6_addr own = address(h), peer = address(1 - h);
 		struct shm_path path[FARE_MAX_PLANES];
 
@@ -67,12 +67,13 @@ static inline void setup(void)
 		for (unsigned p = 0; p < n_planes; p++) {
 			gpu.n_sub_ports[p] = 1;
 			strcpy(gpu.dev[p][0], "lo");
-			path[p] = (struct shm_path){ 1000000000, FARE_VERDICT_OK, 0 };
+			path[p] = (struct shm_path){1000000000, FARE_VERDICT_OK, 0};
 		}
 		ck_assert_int_eq(shm_writer_open(&writer[h], dir[h], 0600, &gpu, 1, NULL), 0);
 		for (unsigned p = 0; p < n_planes; p++)
 			shm_writer_sub_port(writer[h], 0, p, 0, true, 1000000000);
-		shm_writer_publish(writer[h], (uint32_t)shm_writer_pair(writer[h], 0, peer.s6_addr), path, n_planes);
+		shm_writer_publish(writer[h], (uint32_t)shm_writer_pair(writer[h], 0, peer.s6_addr),
+				   path, n_planes);
 		ck_assert_int_eq(fare_attach(&fare[h], dir[h]), 0);
 	}
 	n_connected = n_accepted = n_closed = n_completed = n_received = n_released = 0;
@@ -102,8 +103,12 @@ static inline void teardown(void)
 
 static inline int open_domain(int host, const char *key_file, bool trusted, uint64_t secret)
 {
-	struct fare_domain_options options = { .key_file = key_file, .trusted_network = trusted, .secret = secret,
-					       .accept = host == 1, .path_mtu = 1024, .busy_poll = busy_poll };
+	struct fare_domain_options options = {.key_file = key_file,
+					      .trusted_network = trusted,
+					      .secret = secret,
+					      .accept = host == 1,
+					      .path_mtu = 1024,
+					      .busy_poll = busy_poll};
 
 	return fare_domain_open(&domain[host], fare[host], 0, &options);
 }
@@ -139,7 +144,8 @@ static inline void look(int h)
 /* One look at both ends; waits for either to have something to do. */
 static inline void turn(void)
 {
-	struct pollfd p[2] = { { fare_domain_fd(domain[0]), POLLIN, 0 }, { fare_domain_fd(domain[1]), POLLIN, 0 } };
+	struct pollfd p[2] = {{fare_domain_fd(domain[0]), POLLIN, 0},
+			      {fare_domain_fd(domain[1]), POLLIN, 0}};
 
 	poll(p, 2, 20);
 	look(0);
@@ -177,7 +183,7 @@ static inline uint64_t rejected(void)
 
 static inline int loopback_of_our_own(void)
 {
-	struct ifreq ifr = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
 	int fd, rc;
 
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))

@@ -107,11 +107,16 @@ START_TEST(reading_and_writing_are_rights_of_their_own)
 
 	ck_assert(!mr_table_remote_ok(&table, mr.rkey, QP_ACCESS_REMOTE_READ, at(0), 1));
 	ck_assert_int_eq(mr_table_add(&table, memory, 8, QP_ACCESS_REMOTE_READ, 1, &read_only), 0);
-	ck_assert_int_eq(mr_table_add(&table, memory, 8, QP_ACCESS_REMOTE_READ | QP_ACCESS_REMOTE_WRITE, 2, &both), 0);
-	ck_assert(mr_table_remote_ok(&table, read_only.rkey, QP_ACCESS_REMOTE_READ, (uintptr_t)memory, 8));
-	ck_assert(!mr_table_remote_ok(&table, read_only.rkey, QP_ACCESS_REMOTE_READ, (uintptr_t)memory, 9));
+	ck_assert_int_eq(mr_table_add(&table, memory, 8,
+				      QP_ACCESS_REMOTE_READ | QP_ACCESS_REMOTE_WRITE, 2, &both),
+			 0);
+	ck_assert(mr_table_remote_ok(&table, read_only.rkey, QP_ACCESS_REMOTE_READ,
+				     (uintptr_t)memory, 8));
+	ck_assert(!mr_table_remote_ok(&table, read_only.rkey, QP_ACCESS_REMOTE_READ,
+				      (uintptr_t)memory, 9));
 	ck_assert(!may_write(read_only.rkey, (uintptr_t)memory, 8));
-	ck_assert(mr_table_remote_ok(&table, both.rkey, QP_ACCESS_REMOTE_READ, (uintptr_t)memory, 8));
+	ck_assert(
+		mr_table_remote_ok(&table, both.rkey, QP_ACCESS_REMOTE_READ, (uintptr_t)memory, 8));
 	ck_assert(may_write(both.rkey, (uintptr_t)memory, 8));
 }
 END_TEST

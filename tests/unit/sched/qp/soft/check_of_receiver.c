@@ -20,7 +20,8 @@ static void setup(void)
 	memset(payload, 0x5a, sizeof(payload));
 	memset(&stats, 0, sizeof(stats));
 	mr_table_init(&regions);
-	ck_assert_int_eq(mr_table_add(&regions, memory, 7 * MTU, QP_ACCESS_REMOTE_WRITE, 77, &mr), 0);
+	ck_assert_int_eq(mr_table_add(&regions, memory, 7 * MTU, QP_ACCESS_REMOTE_WRITE, 77, &mr),
+			 0);
 	of_receiver_init(&r, MTU, FIRST, &stats);
 }
 
@@ -151,7 +152,8 @@ START_TEST(an_untold_notification_keeps_its_place)
 	for (unsigned i = 1; i < OF_WINDOW; i++) {
 		p = packet(ROCE_PLACE, i);
 		p.remote_addr = (uintptr_t)memory;
-		ck_assert_int_eq(of_receiver_on_request(&r, &regions, &p, true), RC_RESPONDER_PLACED);
+		ck_assert_int_eq(of_receiver_on_request(&r, &regions, &p, true),
+				 RC_RESPONDER_PLACED);
 	}
 	p = packet(ROCE_PLACE_LAST_IMM, OF_WINDOW);
 	p.remote_addr = (uintptr_t)memory;
@@ -170,7 +172,8 @@ static const struct {
 	uint32_t dma, bytes, rkey_flip;
 	int offset;
 } wrong[] = {
-	{ROCE_WRITE_ONLY, ROCE_SYNDROME_NAK_INVALID_REQUEST, 4, 4, 0, 0}, /* it thinks that order matters */
+	/* it thinks that order matters */
+	{ROCE_WRITE_ONLY, ROCE_SYNDROME_NAK_INVALID_REQUEST, 4, 4, 0, 0},
 	{ROCE_SEND_ONLY, ROCE_SYNDROME_NAK_INVALID_REQUEST, 4, 4, 0, 0},
 	{ROCE_READ_REQUEST, ROCE_SYNDROME_NAK_INVALID_REQUEST, 4, 0, 0, 0},
 	{ROCE_PLACE, ROCE_SYNDROME_NAK_INVALID_REQUEST, 3, 4, 0, 0},
@@ -216,7 +219,8 @@ int main(void)
 	tcase_add_test(t, without_room_to_tell_it_never_came);
 	tcase_add_test(t, the_window_is_bounded);
 	tcase_add_test(t, an_untold_notification_keeps_its_place);
-	tcase_add_loop_test(t, wrong_requests_end_the_connection, 0, (int)(sizeof(wrong) / sizeof(wrong[0])));
+	tcase_add_loop_test(t, wrong_requests_end_the_connection, 0,
+			    (int)(sizeof(wrong) / sizeof(wrong[0])));
 	suite_add_tcase(s, t);
 	srunner_run_all(sr, CK_NORMAL);
 	failed = srunner_ntests_failed(sr);

@@ -1,6 +1,6 @@
 /*
- * The sender alone, and both halves of an order-free connection across a channel that loses, doubles and shuffles
- * packets as a seed says.
+ * The sender alone, and both halves of an order-free connection across a channel that loses,
+ * doubles and shuffles packets as a seed says.
  */
 #include <check.h>
 #include <errno.h>
@@ -52,7 +52,12 @@ static void start(uint32_t window, uint32_t batch, unsigned retries)
 
 static void post(uint64_t id, uint32_t bytes, unsigned flags)
 {
-	struct rc_work w = {.wr_id = id, .data = source, .length = bytes, .remote_addr = 1000, .rkey = 5, .flags = flags,
+	struct rc_work w = {.wr_id = id,
+			    .data = source,
+			    .length = bytes,
+			    .remote_addr = 1000,
+			    .rkey = 5,
+			    .flags = flags,
 			    .imm = (uint32_t)id};
 
 	ck_assert_int_eq(of_sender_post(&s, &w), 0);
@@ -73,9 +78,13 @@ static unsigned send_all(uint64_t now)
 /* last: the last packet before the first missing; placed: bits of those behind that. */
 static enum qp_wc_status answer(int last, uint32_t placed, uint64_t now)
 {
-	uint8_t bitmap[4] = {(uint8_t)placed, (uint8_t)(placed >> 8), (uint8_t)(placed >> 16), (uint8_t)(placed >> 24)};
-	struct roce_packet p = {.opcode = placed ? ROCE_SELECTIVE_ACK : ROCE_ACK, .psn = (FIRST + (uint32_t)last) & ROCE_PSN_MASK,
-				.syndrome = ROCE_SYNDROME_ACK, .payload = bitmap, .payload_bytes = 4};
+	uint8_t bitmap[4] = {(uint8_t)placed, (uint8_t)(placed >> 8), (uint8_t)(placed >> 16),
+			     (uint8_t)(placed >> 24)};
+	struct roce_packet p = {.opcode = placed ? ROCE_SELECTIVE_ACK : ROCE_ACK,
+				.psn = (FIRST + (uint32_t)last) & ROCE_PSN_MASK,
+				.syndrome = ROCE_SYNDROME_ACK,
+				.payload = bitmap,
+				.payload_bytes = 4};
 
 	return of_sender_on_ack(&s, &p, now);
 }
@@ -230,7 +239,9 @@ END_TEST
 
 START_TEST(naks_find_the_guilty_and_a_peer_that_wants_order_is_told_apart)
 {
-	struct roce_packet nak = {.opcode = ROCE_ACK, .psn = (FIRST + 1) & ROCE_PSN_MASK, .syndrome = ROCE_SYNDROME_NAK_REMOTE_ACCESS};
+	struct roce_packet nak = {.opcode = ROCE_ACK,
+				  .psn = (FIRST + 1) & ROCE_PSN_MASK,
+				  .syndrome = ROCE_SYNDROME_NAK_REMOTE_ACCESS};
 
 	start(64 * MTU, 64 * MTU, 2);
 	for (unsigned i = 0; i < 3; i++)
@@ -304,7 +315,8 @@ static uint32_t draw(uint32_t n)
 	return seed % n;
 }
 
-static void channel_put(struct world *w, struct in_flight *channel, const struct roce_packet *p, uint64_t step)
+static void channel_put(struct world *w, struct in_flight *channel, const struct roce_packet *p,
+			uint64_t step)
 {
 	unsigned copies = draw(20) == 0 ? 0 : draw(20) == 0 ? 2 : 1;
 
@@ -313,7 +325,8 @@ static void channel_put(struct world *w, struct in_flight *channel, const struct
 
 		if (f->live)
 			continue;
-		*f = (struct in_flight){.packet = *p, .due = step + 1 + draw(w->spread), .live = true};
+		*f = (struct in_flight){
+			.packet = *p, .due = step + 1 + draw(w->spread), .live = true};
 		if (p->opcode == ROCE_SELECTIVE_ACK) {
 			memcpy(f->bitmap, p->payload, p->payload_bytes);
 			f->packet.payload = f->bitmap;
@@ -358,7 +371,9 @@ static void deliver(struct world *w, uint64_t step)
 	struct in_flight *f;
 
 	while ((f = channel_get(w->forth, step))) {
-		ck_assert_int_ne(of_receiver_on_request(&w->rx, &w->regions, &f->packet, draw(10) != 0), RC_RESPONDER_REFUSED);
+		ck_assert_int_ne(
+			of_receiver_on_request(&w->rx, &w->regions, &f->packet, draw(10) != 0),
+			RC_RESPONDER_REFUSED);
 		if (draw(4))
 			take_notices(w);
 		if (draw(5) == 0 && of_receiver_take_answer(&w->rx, bitmap, &reply))
@@ -375,14 +390,18 @@ static uint32_t plan(struct world *w)
 	uint32_t total = 0;
 
 	for (unsigned i = 0; i < ITEMS; i++) {
-		w->items[i] = (struct item){.length = draw(5) == 0 ? 0 : draw(7000), .offset = total, .imm = draw(3) == 0};
+		w->items[i] = (struct item){.length = draw(5) == 0 ? 0 : draw(7000),
+					    .offset = total,
+					    .imm = draw(3) == 0};
 		total += w->items[i].length;
 	}
 	ck_assert_uint_lt(total, sizeof(source));
 	for (uint32_t i = 0; i < total; i++)
 		source[i] = (uint8_t)draw(256);
 	w->target = calloc(1, total + 1);
-	ck_assert_int_eq(mr_table_add(&w->regions, w->target, total + 1, QP_ACCESS_REMOTE_WRITE, draw(UINT32_MAX), &w->mr), 0);
+	ck_assert_int_eq(mr_table_add(&w->regions, w->target, total + 1, QP_ACCESS_REMOTE_WRITE,
+				      draw(UINT32_MAX), &w->mr),
+			 0);
 	return total;
 }
 
@@ -390,9 +409,13 @@ static void post_more(struct world *w)
 {
 	while (w->posted < ITEMS && draw(6)) {
 		const struct item *it = &w->items[w->posted];
-		struct rc_work work = {.wr_id = w->posted, .data = source + it->offset, .length = it->length,
-				       .remote_addr = (uintptr_t)w->target + it->offset, .rkey = w->mr.rkey,
-				       .flags = it->imm ? QP_WR_IMM : 0, .imm = w->posted};
+		struct rc_work work = {.wr_id = w->posted,
+				       .data = source + it->offset,
+				       .length = it->length,
+				       .remote_addr = (uintptr_t)w->target + it->offset,
+				       .rkey = w->mr.rkey,
+				       .flags = it->imm ? QP_WR_IMM : 0,
+				       .imm = w->posted};
 
 		if (of_sender_post(&s, &work))
 			break;
@@ -455,11 +478,16 @@ START_TEST(spraying_over_uneven_paths_repeats_nothing)
 	unsigned turn = 0;
 
 	w->target = calloc(1, 1000 * MTU);
-	ck_assert_int_eq(mr_table_add(&w->regions, w->target, 1000 * MTU, QP_ACCESS_REMOTE_WRITE, 77, &w->mr), 0);
+	ck_assert_int_eq(mr_table_add(&w->regions, w->target, 1000 * MTU, QP_ACCESS_REMOTE_WRITE,
+				      77, &w->mr),
+			 0);
 	start(64 * MTU, 8 * MTU, 3);
 	of_receiver_init(&w->rx, MTU, FIRST, &stats);
 	for (unsigned i = 0; i < 100; i++) {
-		struct rc_work work = {.wr_id = i, .data = source, .length = 10 * MTU, .rkey = w->mr.rkey,
+		struct rc_work work = {.wr_id = i,
+				       .data = source,
+				       .length = 10 * MTU,
+				       .rkey = w->mr.rkey,
 				       .remote_addr = (uintptr_t)w->target + i * 10 * MTU};
 
 		ck_assert_int_eq(of_sender_post(&s, &work), 0);
@@ -472,7 +500,9 @@ START_TEST(spraying_over_uneven_paths_repeats_nothing)
 			for (unsigned k = 0; k < CHANNEL; k++) {
 				if (w->forth[k].live)
 					continue;
-				w->forth[k] = (struct in_flight){.packet = p[i], .due = step + 4 + turn % 2 * 4, .live = true};
+				w->forth[k] = (struct in_flight){.packet = p[i],
+								 .due = step + 4 + turn % 2 * 4,
+								 .live = true};
 				break;
 			}
 		turn++;

@@ -70,8 +70,8 @@ static enum qp_wc_status answer(struct rc_requester *r, uint32_t psn, uint8_t sy
 
 START_TEST(messages_are_cut_as_the_opcodes_say)
 {
-	static const uint8_t want[] = {ROCE_WRITE_FIRST, ROCE_WRITE_MIDDLE, ROCE_WRITE_LAST_IMM,
-				       ROCE_WRITE_ONLY,	 ROCE_WRITE_ONLY,   ROCE_WRITE_ONLY,
+	static const uint8_t want[] = {ROCE_WRITE_FIRST, ROCE_WRITE_MIDDLE,  ROCE_WRITE_LAST_IMM,
+				       ROCE_WRITE_ONLY,	 ROCE_WRITE_ONLY,    ROCE_WRITE_ONLY,
 				       ROCE_WRITE_ONLY,	 ROCE_WRITE_ONLY_IMM};
 	struct roce_packet p[RC_BURST_PACKETS];
 	struct rc_requester r;
@@ -79,7 +79,7 @@ START_TEST(messages_are_cut_as_the_opcodes_say)
 	start(&r, 1 << 16, 2 * MTU, 1);
 	post(&r, 1, 2 * MTU + 1, QP_WR_IMM);
 	post(&r, 2, MTU, 0);
-	post(&r, 3, 3 * MTU, 0); /* a row, although more than a batch */
+	post(&r, 3, 3 * MTU, 0);	/* a row, although more than a batch */
 	r.config.batch_bytes = 1 << 16; /* one burst shows all */
 	post(&r, 4, 0, QP_WR_IMM);
 	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), sizeof(want));
@@ -102,7 +102,10 @@ START_TEST(answers_are_asked_for_now_and_then)
 
 	start(&r, 18 * MTU, 2 * MTU, 1);
 	post(&r, 1, 40 * MTU, 0);
-	/* a quarter of the window is four packets and a half: every third burst asks, and the last that fits */
+	/*
+	 * a quarter of the window is four packets and a half: every third burst asks, and the last
+	 * that fits
+	 */
 	for (unsigned i = 1; i <= 9; i++) {
 		ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
 		ck_assert(!p[0].ack_req);
@@ -110,7 +113,9 @@ START_TEST(answers_are_asked_for_now_and_then)
 		rc_requester_sent(&r, 2, 1);
 	}
 	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
-	/* the window shrank, and all that was asked for has come: what waits must not wait for ever */
+	/*
+	 * the window shrank, and all that was asked for has come: what waits must not wait for ever
+	 */
 	ck_assert_int_eq(answer(&r, 0xfffffd + 17, ROCE_SYNDROME_ACK, 2), 0);
 	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
 	rc_requester_sent(&r, 2, 3);
@@ -332,7 +337,12 @@ END_TEST
 
 static void post_read(struct rc_requester *r, uint64_t id, uint32_t bytes)
 {
-	struct rc_work w = {.op = RC_READ, .wr_id = id, .data = source, .length = bytes, .remote_addr = 1000, .rkey = 5};
+	struct rc_work w = {.op = RC_READ,
+			    .wr_id = id,
+			    .data = source,
+			    .length = bytes,
+			    .remote_addr = 1000,
+			    .rkey = 5};
 
 	ck_assert_int_eq(rc_requester_post(r, &w), 0);
 }
@@ -358,7 +368,12 @@ START_TEST(a_read_is_asked_for_in_pieces_that_fit_the_window)
 		ck_assert_uint_eq(p[i].payload_bytes, 0);
 	}
 	/* a piece is asked for again from where it broke off to its own end, not beyond */
-	ck_assert_int_eq(rc_requester_on_ack(&r, &(struct roce_packet){.psn = (psn + 3) & ROCE_PSN_MASK, .syndrome = ROCE_SYNDROME_NAK_SEQUENCE}, 2), 0);
+	ck_assert_int_eq(
+		rc_requester_on_ack(&r,
+				    &(struct roce_packet){.psn = (psn + 3) & ROCE_PSN_MASK,
+							  .syndrome = ROCE_SYNDROME_NAK_SEQUENCE},
+				    2),
+		0);
 	ck_assert_uint_eq(r.una, psn); /* no acknowledgement stands for a read response */
 	ck_assert_uint_eq(r.next, psn);
 	ck_assert_uint_eq(stats.tx_bytes, 0);
@@ -366,10 +381,14 @@ START_TEST(a_read_is_asked_for_in_pieces_that_fit_the_window)
 }
 END_TEST
 
-static struct roce_packet response(uint32_t psn, uint8_t opcode, const void *payload, uint32_t bytes)
+static struct roce_packet response(uint32_t psn, uint8_t opcode, const void *payload,
+				   uint32_t bytes)
 {
-	return (struct roce_packet){.opcode = opcode, .psn = psn & ROCE_PSN_MASK, .syndrome = ROCE_SYNDROME_ACK,
-				    .payload = payload, .payload_bytes = bytes};
+	return (struct roce_packet){.opcode = opcode,
+				    .psn = psn & ROCE_PSN_MASK,
+				    .syndrome = ROCE_SYNDROME_ACK,
+				    .payload = payload,
+				    .payload_bytes = bytes};
 }
 
 START_TEST(responses_land_in_order_and_a_missing_one_is_asked_for_again)
@@ -395,7 +414,8 @@ START_TEST(responses_land_in_order_and_a_missing_one_is_asked_for_again)
 	ck_assert_uint_eq(p[2].psn, (psn + 5) & ROCE_PSN_MASK);
 	rc_requester_sent(&r, 3, 1);
 	a = response(psn + 1, ROCE_READ_RESPONSE_FIRST, from, MTU);
-	ck_assert_int_eq(rc_requester_on_response(&r, &a, 2), 0); /* says that the write before it is placed */
+	/* says that the write before it is placed */
+	ck_assert_int_eq(rc_requester_on_response(&r, &a, 2), 0);
 	ck_assert_uint_eq(done.n, 1);
 	ck_assert_uint_eq(to[MTU - 1], 0x33);
 	a = response(psn + 3, ROCE_READ_RESPONSE_MIDDLE, from, MTU);
@@ -405,7 +425,8 @@ START_TEST(responses_land_in_order_and_a_missing_one_is_asked_for_again)
 	ck_assert_uint_eq(p[0].psn, (psn + 2) & ROCE_PSN_MASK);
 	ck_assert_uint_eq(p[0].dma_bytes, 2 * MTU + 1);
 	rc_requester_sent(&r, 2, 4);
-	ck_assert_int_eq(rc_requester_on_response(&r, &a, 5), 0); /* another of those behind the gap */
+	/* another of those behind the gap */
+	ck_assert_int_eq(rc_requester_on_response(&r, &a, 5), 0);
 	ck_assert_int_eq(answer(&r, psn + 5, ROCE_SYNDROME_ACK, 5), 0);
 	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0); /* once is enough */
 	a = response(psn + 2, ROCE_READ_RESPONSE_FIRST, from, MTU);
@@ -483,8 +504,10 @@ START_TEST(not_ready_is_waited_out_and_counted)
 	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_RNR | 12, now), 0);
 	ck_assert_uint_eq(done.n, 1); /* the first was taken */
 	ck_assert_uint_eq(r.deadline_ns, now + 640000);
-	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_RNR | 12, now), 0);		/* the same */
-	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_NAK_SEQUENCE, now), 0); /* of no use now */
+	/* the same */
+	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_RNR | 12, now), 0);
+	/* of no use now */
+	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_NAK_SEQUENCE, now), 0);
 	rc_requester_kick(&r, now);
 	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
 	ck_assert_uint_eq(r.window.bytes, 64 * MTU); /* nothing was lost */
@@ -515,7 +538,8 @@ START_TEST(the_guilty_work_gets_the_status)
 	post(&r, 3, 4, 0);
 	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
 	/* the answer to the read was lost; the write behind it has a bad key */
-	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_NAK_REMOTE_ACCESS, 2), QP_WC_REM_ACCESS_ERR);
+	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_NAK_REMOTE_ACCESS, 2),
+			 QP_WC_REM_ACCESS_ERR);
 	rc_requester_fail(&r, QP_WC_REM_ACCESS_ERR);
 	ck_assert_int_eq(done.status[0], QP_WC_FLUSH_ERR);
 	ck_assert_int_eq(done.status[1], QP_WC_REM_ACCESS_ERR);

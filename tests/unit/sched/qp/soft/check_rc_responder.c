@@ -287,7 +287,9 @@ static void with_library(void)
 {
 	for (unsigned i = 0; i < sizeof(library); i++)
 		library[i] = (uint8_t)(i * 7 + i / 256);
-	ck_assert_int_eq(mr_table_add(&regions, library, sizeof(library), QP_ACCESS_REMOTE_READ, 9, &readable), 0);
+	ck_assert_int_eq(mr_table_add(&regions, library, sizeof(library), QP_ACCESS_REMOTE_READ, 9,
+				      &readable),
+			 0);
 }
 
 static enum rc_responder_verdict take_read(uint32_t n, uint32_t offset, uint32_t bytes)
@@ -299,7 +301,8 @@ static enum rc_responder_verdict take_read(uint32_t n, uint32_t offset, uint32_t
 	return rc_responder_on_request(&r, &regions, &p, true, &notice);
 }
 
-static void expect_response(const struct roce_packet *p, uint8_t opcode, uint32_t n, uint32_t offset, uint32_t bytes)
+static void expect_response(const struct roce_packet *p, uint8_t opcode, uint32_t n,
+			    uint32_t offset, uint32_t bytes)
 {
 	ck_assert_uint_eq(p->opcode, opcode);
 	ck_assert_uint_eq(p->psn, (FIRST + n) & ROCE_PSN_MASK);
@@ -313,7 +316,8 @@ START_TEST(a_read_is_answered_before_what_follows_is_acknowledged)
 
 	with_library();
 	ck_assert_int_eq(take_read(0, 3, 2 * MTU + 1), RC_RESPONDER_PLACED);
-	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 3, 4, 4), RC_RESPONDER_PLACED); /* three numbers were used */
+	/* three numbers were used */
+	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 3, 4, 4), RC_RESPONDER_PLACED);
 	ck_assert(!rc_responder_take_answer(&r, p));
 	ck_assert_uint_eq(rc_responder_read_burst(&r, &regions, p, 8), 3);
 	expect_response(&p[0], ROCE_READ_RESPONSE_FIRST, 0, 3, MTU);
@@ -367,7 +371,9 @@ START_TEST(reads_obey_rights_and_bounds)
 	struct roce_packet p = packet(ROCE_READ_REQUEST, 0, 4, 0);
 
 	with_library();
-	ck_assert_int_eq(rc_responder_on_request(&r, &regions, &p, true, &notice), RC_RESPONDER_REFUSED); /* write only */
+	/* write only */
+	ck_assert_int_eq(rc_responder_on_request(&r, &regions, &p, true, &notice),
+			 RC_RESPONDER_REFUSED);
 	expect_answer(ROCE_SYNDROME_NAK_REMOTE_ACCESS, 0, 0);
 	rc_responder_init(&r, MTU, FIRST, NULL, &stats);
 	ck_assert_int_eq(take_read(0, 1, sizeof(library)), RC_RESPONDER_REFUSED);
@@ -377,7 +383,8 @@ START_TEST(reads_obey_rights_and_bounds)
 	for (unsigned i = 0; i < QP_MAX_READS; i++)
 		ck_assert_int_eq(take_read(i, 0, 1), RC_RESPONDER_PLACED);
 	ck_assert_int_eq(take_read(QP_MAX_READS, 0, 1), RC_RESPONDER_REFUSED);
-	ck_assert(!rc_responder_take_answer(&r, &p)); /* those before it are answered all the same */
+	/* those before it are answered all the same */
+	ck_assert(!rc_responder_take_answer(&r, &p));
 	for (unsigned i = 0; i < QP_MAX_READS; i++) {
 		ck_assert_uint_eq(rc_responder_read_burst(&r, &regions, &p, 1), 1);
 		expect_response(&p, ROCE_READ_RESPONSE_ONLY, i, 0, 1);

@@ -62,12 +62,28 @@ START_TEST(known_bytes_are_parsed)
 END_TEST
 
 static const uint8_t opcodes[] = {
-	ROCE_SEND_FIRST,	  ROCE_SEND_MIDDLE,	    ROCE_SEND_LAST,
-	ROCE_SEND_LAST_IMM,	  ROCE_SEND_ONLY,	    ROCE_SEND_ONLY_IMM,
-	ROCE_READ_RESPONSE_FIRST, ROCE_READ_RESPONSE_MIDDLE, ROCE_READ_RESPONSE_LAST,
-	ROCE_READ_RESPONSE_ONLY,  ROCE_READ_REQUEST,	    ROCE_PLACE,
-	ROCE_PLACE_LAST_IMM,	  ROCE_SELECTIVE_ACK,	    ROCE_WRITE_FIRST, ROCE_WRITE_MIDDLE,   ROCE_WRITE_LAST, ROCE_WRITE_LAST_IMM,
-	ROCE_WRITE_ONLY,  ROCE_WRITE_ONLY_IMM, ROCE_ACK,	ROCE_UD_SEND_ONLY,
+	ROCE_SEND_FIRST,
+	ROCE_SEND_MIDDLE,
+	ROCE_SEND_LAST,
+	ROCE_SEND_LAST_IMM,
+	ROCE_SEND_ONLY,
+	ROCE_SEND_ONLY_IMM,
+	ROCE_READ_RESPONSE_FIRST,
+	ROCE_READ_RESPONSE_MIDDLE,
+	ROCE_READ_RESPONSE_LAST,
+	ROCE_READ_RESPONSE_ONLY,
+	ROCE_READ_REQUEST,
+	ROCE_PLACE,
+	ROCE_PLACE_LAST_IMM,
+	ROCE_SELECTIVE_ACK,
+	ROCE_WRITE_FIRST,
+	ROCE_WRITE_MIDDLE,
+	ROCE_WRITE_LAST,
+	ROCE_WRITE_LAST_IMM,
+	ROCE_WRITE_ONLY,
+	ROCE_WRITE_ONLY_IMM,
+	ROCE_ACK,
+	ROCE_UD_SEND_ONLY,
 };
 
 START_TEST(every_opcode_survives_the_wire)
@@ -108,7 +124,8 @@ END_TEST
 /* As devices send it, but for the PSN, which is 0 there (soft_tx.c says why it is not here). */
 START_TEST(a_cnp_is_what_devices_send)
 {
-	static const uint8_t wire[28] = {0x81, 0x00, 0xff, 0xff, 0x40, 0x00, 0x00, 0xd2, 0x00, 0xab, 0xcd, 0xef};
+	static const uint8_t wire[28] = {0x81, 0x00, 0xff, 0xff, 0x40, 0x00,
+					 0x00, 0xd2, 0x00, 0xab, 0xcd, 0xef};
 	static const uint8_t zeros[ROCE_CNP_BYTES];
 	struct roce_packet p = {.opcode = ROCE_CNP,
 				.dest_qpn = 0xd2,
@@ -138,9 +155,10 @@ START_TEST(receiver_not_ready_says_how_long)
 	static const struct {
 		uint8_t timer;
 		uint64_t us;
-	} known_times[] = {{0, 655360}, {1, 10},    {2, 20},	 {3, 30},     {4, 40},	    {5, 60},
-			   {6, 80},	{7, 120},   {8, 160},	 {12, 640},   {13, 960},    {14, 1280},
-			   {21, 15360}, {22, 20480}, {23, 30720}, {30, 327680}, {31, 491520}};
+	} known_times[] = {{0, 655360},	 {1, 10},     {2, 20},	   {3, 30},	{4, 40},
+			   {5, 60},	 {6, 80},     {7, 120},	   {8, 160},	{12, 640},
+			   {13, 960},	 {14, 1280},  {21, 15360}, {22, 20480}, {23, 30720},
+			   {30, 327680}, {31, 491520}};
 
 	for (size_t i = 0; i < sizeof(known_times) / sizeof(known_times[0]); i++)
 		ck_assert_uint_eq(roce_wire_rnr_ns(ROCE_SYNDROME_RNR | known_times[i].timer),

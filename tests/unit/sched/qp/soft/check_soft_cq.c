@@ -64,7 +64,10 @@ START_TEST(room_is_claimed_and_given_back)
 }
 END_TEST
 
-/* Four QPs of a receive each go, one of many receives comes: what either may claim has its place, together. */
+/*
+ * Four QPs of a receive each go, one of many receives comes: what either may claim has its place,
+ * together.
+ */
 START_TEST(neither_kind_takes_the_others_room)
 {
 	struct soft_cq cq;
@@ -73,7 +76,8 @@ START_TEST(neither_kind_takes_the_others_room)
 	soft_cq_init(&cq);
 	ck_assert_int_eq(soft_cq_reserve(&cq, 4 * 256, 4), 0);
 	ck_assert_int_eq(soft_cq_reserve(&cq, 256, 1024), 0);
-	ck_assert_uint_ge(cq.room, cq.max_work + cq.max_receives); /* or the pushes below would end the process */
+	/* or the pushes below would end the process */
+	ck_assert_uint_ge(cq.room, cq.max_work + cq.max_receives);
 	for (; n < 4 * 256; n++)
 		push(&cq, 0, n, false);
 	for (; n < 4 * 256 + 1024; n++)

@@ -4,7 +4,10 @@
 #include "qp/soft/roce_wire.h"
 #include "soft_pair.h"
 
-/* What is unacknowledged goes again the new way, and in order: the other end misses nothing, so it complains of nothing. */
+/*
+ * What is unacknowledged goes again the new way, and in order: the other end misses nothing, so it
+ * complains of nothing.
+ */
 START_TEST(another_source_port_loses_nothing)
 {
 	struct qp_control c = {.remote = address("::ffff:127.0.0.3"), .plane = 1, .sub_port = 1};
@@ -125,7 +128,8 @@ START_TEST(paths_change_under_way)
 	RUN_UNTIL(n_wa == 1 && n_wb == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
 	ck_assert_mem_eq(from, to, BYTES);
-	ck_assert_int_eq(P->qp_spread(qa, (struct qp_path[]){{1, 50400}}, 1), 0); /* nothing was left open */
+	/* nothing was left open */
+	ck_assert_int_eq(P->qp_spread(qa, (struct qp_path[]){{1, 50400}}, 1), 0);
 	close_pair();
 }
 END_TEST

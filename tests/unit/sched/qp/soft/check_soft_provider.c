@@ -304,8 +304,8 @@ static bool is_readable(struct qp_endpoint *ep)
 }
 
 /*
- * Acknowledgements wait for a pause, and come: the last ones when nobody spins any more, and without anything sent twice. And
- * whoever owes one does not sleep: its descriptor says so at once.
+ * Acknowledgements wait for a pause, and come: the last ones when nobody spins any more, and
+ * without anything sent twice. And whoever owes one does not sleep: its descriptor says so at once.
  */
 START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 {
@@ -319,8 +319,13 @@ START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 		spin();
 	for (unsigned i = 1; i <= 206; i++) {
 		w = write_of(i, 0, 64, QP_WR_IMM);
-		reply = (struct qp_write){.wr_id = i, .data = to, .lkey = mb.lkey, .length = 64, .remote_addr = (uintptr_t)from + 4096,
-					  .rkey = back.rkey, .flags = QP_WR_IMM};
+		reply = (struct qp_write){.wr_id = i,
+					  .data = to,
+					  .lkey = mb.lkey,
+					  .length = 64,
+					  .remote_addr = (uintptr_t)from + 4096,
+					  .rkey = back.rkey,
+					  .flags = QP_WR_IMM};
 		ck_assert_int_eq(P->post_write(qa, &w), 0);
 		while (n_received(wb, n_wb) < i)
 			spin();
@@ -341,7 +346,8 @@ START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 	P->endpoint_stats(a, &stats[0]);
 	P->endpoint_stats(b, &stats[1]);
 	for (unsigned i = 0; i < 2; i++)
-		ck_assert_uint_eq(stats[i].timeouts + stats[i].retransmitted_packets + stats[i].naks_sent, 0);
+		ck_assert_uint_eq(
+			stats[i].timeouts + stats[i].retransmitted_packets + stats[i].naks_sent, 0);
 	close_pair();
 }
 END_TEST
@@ -523,7 +529,8 @@ END_TEST
 
 static const struct {
 	uint32_t mtu, bytes;
-} read_shapes[] = {{4096, 0}, {4096, 1}, {4096, 4096}, {4096, BYTES}, {1024, BYTES - 1}, {256, 70001}};
+} read_shapes[] = {{4096, 0},	  {4096, 1},	     {4096, 4096},
+		   {4096, BYTES}, {1024, BYTES - 1}, {256, 70001}};
 
 START_TEST(a_read_brings_the_peers_memory)
 {
@@ -591,7 +598,8 @@ int main(void)
 	tcase_add_test(t, a_send_waits_for_its_receive_or_gives_up);
 	tcase_add_test(t, a_send_too_long_ends_both_ends);
 	tcase_add_test(t, posted_receives_are_flushed_even_without_a_peer);
-	tcase_add_loop_test(t, a_read_brings_the_peers_memory, 0, (int)(sizeof(read_shapes) / sizeof(read_shapes[0])));
+	tcase_add_loop_test(t, a_read_brings_the_peers_memory, 0,
+			    (int)(sizeof(read_shapes) / sizeof(read_shapes[0])));
 	tcase_add_test(t, a_read_of_what_is_not_open_is_refused);
 	suite_add_tcase(s, t);
 	return run_suite(s);

@@ -73,8 +73,10 @@ static void mark(const struct qp *qp, int traffic_class)
 {
 	bool v4 = IN6_IS_ADDR_V4MAPPED(&qp->flow.source);
 
-	ck_assert_int_eq(setsockopt(qp->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
-				    sizeof(traffic_class)), 0);
+	ck_assert_int_eq(setsockopt(qp->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
+				    v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
+				    sizeof(traffic_class)),
+			 0);
 }
 
 static uint32_t window_of(const struct qp *qp)
@@ -82,7 +84,10 @@ static uint32_t window_of(const struct qp *qp)
 	return qp->order_free ? qp->order_free->tx.window.bytes : qp->requester.window.bytes;
 }
 
-/* The receiver says so, seldom enough, and the sender has less under way; and none of that costs a packet. */
+/*
+ * The receiver says so, seldom enough, and the sender has less under way; and none of that costs a
+ * packet.
+ */
 START_TEST(a_marked_packet_slows_its_sender_down)
 {
 	static const uint8_t ecn[] = {0, 1, 2, 3}; /* Not-ECT, ECT(1), ECT(0), CE */

@@ -15,7 +15,10 @@ static void setup(void)
 	soft_window_init(&w, MOST, MTU, una);
 }
 
-/* A round trip: a window full goes out, and is acknowledged packet by packet. n_marks of them are told of. */
+/*
+ * A round trip: a window full goes out, and is acknowledged packet by packet. n_marks of them are
+ * told of.
+ */
 static void round_trip(unsigned n_marks)
 {
 	sent = una + w.bytes / MTU;
@@ -66,7 +69,10 @@ START_TEST(silence_starts_again_slowly_and_doubles)
 }
 END_TEST
 
-/* However often it is told: once. And what shrank for a loss does not shrink for the queue that lost it. */
+/*
+ * However often it is told: once. And what shrank for a loss does not shrink for the queue that
+ * lost it.
+ */
 START_TEST(a_mark_counts_once_a_round_trip)
 {
 	sent = una + 64;
@@ -117,7 +123,8 @@ START_TEST(two_share_a_queue)
 	soft_window_init(&b, MOST, MTU, 0);
 	b.bytes = b.slow_start_bytes = 2 * MTU;
 	for (unsigned i = 0; i < 2000; i++, at += 64) {
-		if (a.bytes + b.bytes > 40 * MTU) { /* what the link and the queue's threshold hold */
+		if (a.bytes + b.bytes > 40 * MTU) {
+			/* what the link and the queue's threshold hold */
 			soft_window_marked(&a, at, at + 64);
 			soft_window_marked(&b, at, at + 64);
 		}

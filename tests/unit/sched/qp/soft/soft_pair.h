@@ -1,6 +1,7 @@
 /*
- * soft_pair.h - two endpoints of the soft provider in one process, over real sockets on the loopback device of a private
- * network namespace. Progress is only made when an endpoint's descriptor says so: a missing wake-up is a test that fails.
+ * soft_pair.h - two endpoints of the soft provider in one process, over real sockets on the
+ * loopback device of a private network namespace. Progress is only made when an endpoint's
+ * descriptor says so: a missing wake-up is a test that fails.
  */
 #ifndef SOFT_PAIR_H
 #define SOFT_PAIR_H
@@ -79,9 +80,13 @@ static inline struct qp_attr attr_of(uint8_t timeout, uint8_t retry, uint32_t wi
 
 static inline void join(struct qp *x, struct qp *y, const char *x_at, const char *y_at)
 {
-	struct qp_remote to_y = {.address = address(y_at), .qpn = P->qp_num(y), .psn = P->qp_psn(y),
+	struct qp_remote to_y = {.address = address(y_at),
+				 .qpn = P->qp_num(y),
+				 .psn = P->qp_psn(y),
 				 .order_free = both_order_free};
-	struct qp_remote to_x = {.address = address(x_at), .qpn = P->qp_num(x), .psn = P->qp_psn(x),
+	struct qp_remote to_x = {.address = address(x_at),
+				 .qpn = P->qp_num(x),
+				 .psn = P->qp_psn(x),
 				 .order_free = both_order_free};
 
 	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
