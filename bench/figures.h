@@ -4,15 +4,15 @@
  * Owns: the list, immutable once read. In: YAML; out: figures whose goals are understood. Thread:
  * any.
  *
- * 	figures:
- *	  - id: demo/spray-of-optimum		group/name, unique
- * 	    what: in words
- *	    command: farebench ... {out}	for bash -c; writes JSON to the file that {out} stands for; {n} is n
- *	    json: min(runs[...].ratio)		selector.h has the syntax
- *	    goal: ">= 0.95"			>= <= > < == and a number
- *	    n: 5				repetitions behind the figure; beyond 1 the command takes it as {n}
- *	    cheap: false			true: quick enough for every change
- *	    time_limit_s: 7200			optional: the command may take so long, 1..86400
+ *	figures:
+ *	  - id: demo/spray-of-optimum	group/name, unique
+ *	    what: in words
+ *	    command: farebench ... {out}	for bash -c; writes JSON to the file {out}; {n} is n
+ *	    json: min(runs[...].ratio)	selector.h has the syntax
+ *	    goal: ">= 0.95"		>= <= > < == and a number
+ *	    n: 5			repetitions behind the figure; {n} in the command
+ *	    cheap: false		true: quick enough for every change
+ *	    time_limit_s: 7200		optional: limit of the command, 1..86400
  */
 #ifndef FIGURES_H
 #define FIGURES_H

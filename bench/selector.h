@@ -4,13 +4,13 @@
  * Owns: nothing; pure. In: an expression and a JSON value; out: numbers, or one number. Thread:
  * any.
  *
- *	expression = fold "(" list ")" | list		without a fold all numbers are kept
+ *	expression = fold "(" list ")" | list	without a fold all numbers are kept
  *	fold       = "min" | "median" | "max"
- *	list       = path [ ("-" | "/") path ]		element by element, in the order of the file; as many
- * 							on both sides, or one on the right
+ *	list       = path [ ("-" | "/") path ]	element by element, in the order of the file; as
+ *						many on both sides, or one on the right
  *	path       = step { "." step }
  *	step       = name [ "[" filter { "," filter } "]" ]
- *	filter     = name ("=" | "!=") text		compared as text; numbers as JSON prints them
+ *	filter     = name ("=" | "!=") text	compared as text; numbers as JSON prints them
  *
  * `runs[scenario!=healthy,strategy=fare-spray].ratio` visits the elements of the array `runs` that
  * pass every filter. Operators stand between blanks ("a - b"), so that names may hold "-" and "/".

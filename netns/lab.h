@@ -2,14 +2,15 @@
  * lab.h - a lab as a whole: up, down, and what is kept of it in between.
  *
  * Owns /run/farelab/NAME and the namespaces fl-NAME-*. In: a topology file. Out: namespaces, shaped
- *links, FRR (and fared) running in them; or, on any error, nothing at all. One process at a time
- *changes a lab: whoever does holds its lock. Single-threaded programs only.
+ * links, FRR (and fared) running in them; or, on any error, nothing at all. One process at a time
+ * changes a lab: it holds the lab's lock. Single-threaded programs only.
  *
  *	/run/farelab/NAME/topology.yaml   the file as it was given
- *	                 /lab.json        phase, who builds or owns it, fared's path
- *	                 /faults.json     what is broken on purpose (fault_state.h)
- *	                 /HOST/           PID files, logs, fared.yaml, frr/ (frr's own), fared/
- *(fared's run_dir)
+ *	                 /lab.json        phase, process that builds or owns it, path of fared
+ *	                 /faults.json     faults in force (fault_state.h)
+ *	                 /HOST/           PID files, logs, fared.yaml
+ *	                 /HOST/frr/       FRR's own files
+ *	                 /HOST/fared/     fared's run_dir
  */
 #ifndef LAB_H
 #define LAB_H

@@ -1,15 +1,19 @@
 /*
- * plan.h - who is called what, and which address and AS number everybody has.
+ * plan.h - the names, addresses and AS numbers of a lab.
  *
  * Owns the numbering of a lab and nothing else. In: a topology and indices. Out: names, addresses,
- *AS numbers, and back from the names that an operator types to indices. Pure; any thread.
+ * AS numbers, and indices from the names that an operator types. Pure; any thread.
  *
- *	server i  s<i>    AS 64513+i (4200000000+i where more than 500 servers would meet the
- *leaves' range) leaf p    l<p>    AS 65101+p GPU       g<j> within its server; numbered through the
- *lab as global = i * gpus_per_server + j sub-link  number ((global * planes) + plane) * sub_ports +
- *sub: 198.18.0.0 + 2 * number is the leaf's end and the next address the server's (/31); likewise
- *2001:db8:18:: (/127) loopback  198.19.0.1 + global, 2001:db8:19::1 + global devices
- *g<j>p<plane>s<sub> on the server, s<i>g<j>s<sub> on the leaf
+ *	server i    s<i>    AS 64513+i (4200000000+i where more than 500 servers would reach the
+ *	                    leaves' range)
+ *	leaf p      l<p>    AS 65101+p
+ *	GPU         g<j>    within its server; numbered through the lab as
+ *	                    global = i * gpus_per_server + j
+ *	sub-link            number = (global * planes + plane) * sub_ports + sub:
+ *	                    198.18.0.0 + 2 * number is the leaf's end, the next address the
+ *	                    server's (/31); likewise 2001:db8:18:: (/127)
+ *	loopback            198.19.0.1 + global, 2001:db8:19::1 + global
+ *	devices             g<j>p<plane>s<sub> on the server, s<i>g<j>s<sub> on the leaf
  */
 #ifndef PLAN_H
 #define PLAN_H

@@ -2,8 +2,8 @@
  * topology.h - what a lab is made of, as its YAML file says.
  *
  * Owns the meaning of the keys: their defaults, their ranges, and how they bound one another. In:
- *the bytes of a file. Out: one struct of plain numbers, or one line that names the file, the line
- *and the key at fault. Pure: nothing is opened, nothing is kept. Any thread.
+ * the bytes of a file. Out: one struct of plain numbers, or one line that names the file, the line
+ * and the key at fault. Pure: nothing is opened, nothing is kept. Any thread.
  *
  *	name: demo                 lab's name where --name is not given
  *	servers: 4                 GPU servers (required)
@@ -17,8 +17,7 @@
  *	bgp_timers: {keepalive_s: 1, hold_s: 3}
  *	probe_interval_ms: 10      fared's health.interval_ms; absent: fared's own default
  *	probe_multiplier: 5        fared's health.multiplier; absent: fared's own default
- *	graceful_restart_s: 20     how long a neighbour keeps the routes of a dead bgpd; 0 turns it
- *off
+ *	graceful_restart_s: 20     how long a neighbour keeps the routes of a dead bgpd; 0: off
  */
 #ifndef TOPOLOGY_H
 #define TOPOLOGY_H

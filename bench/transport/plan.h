@@ -53,11 +53,15 @@ int plan_add(struct plan *plan, enum plan_part part, const struct transport_case
 int plan_run(struct plan *plan, struct transport_net *net, struct progress *progress);
 
 /*
- * {"goodput": [{method, bytes, qps, n, gbps, gbps_min, gbps_max, of_ceiling, cpu_s_per_gb,
- *  handover_ns, why}...], "qps": ..., "cpu": ..., "latency": [{method, bytes, n, p50_us,
- *  p50_us_min, p50_us_max, p99_us, p999_us, worst_us, handover_ns, why}...], "handover": {n, ns,
- *  ns_min, ns_max, taken_again}}; medians over repetitions; why: in words, only where not all of
- *  them ran.
+ * Medians over repetitions:
+ *
+ *	goodput, qps, cpu  [{method, bytes, qps, n, gbps, gbps_min, gbps_max, of_ceiling,
+ *			     cpu_s_per_gb, handover_ns, why}...]
+ *	latency            [{method, bytes, n, p50_us, p50_us_min, p50_us_max, p99_us, p999_us,
+ *			     worst_us, handover_ns, why}...]
+ *	handover           {n, ns, ns_min, ns_max, taken_again}
+ *
+ * why: the reason, where not all repetitions ran.
  */
 json_t *plan_json(const struct plan *plan);
 

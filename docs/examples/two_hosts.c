@@ -2,13 +2,15 @@
  * two_hosts.c - libfare in a hundred lines: one GPU writes into another's memory over all planes at
  * once.
  *
- *   receiver:  two_hosts receive                         prints what the sender needs, then what
- * arrives sender:    two_hosts send PEER ADDRESS KEY [COUNT]   PEER: the receiver's loopback, as
- * IPv6 or ::ffff:a.b.c.d
+ *   receiver:  two_hosts receive
+ *              prints what the sender needs, then each message that arrives
+ *   sender:    two_hosts send PEER ADDRESS KEY [COUNT]
+ *              PEER: the receiver's loopback, as IPv6 or ::ffff:a.b.c.d
  *
  * Both attach to the daemon at $FARE_RUN_DIR (default /run/fared) and use $FARE_PROVIDER (default
- * soft). With $FARE_KEY_FILE, they talk only to who has the same key. Build: cc two_hosts.c
- * $(pkg-config --cflags --libs libfare)
+ * soft). With $FARE_KEY_FILE, they accept only a peer that has the same key.
+ *
+ * Build: cc two_hosts.c $(pkg-config --cflags --libs libfare)
  */
 #include <arpa/inet.h>
 #include <fare.h>

@@ -3,19 +3,23 @@
  *
  * They travel as UD SEND datagrams beside the QPs, over every plane, so that the loss of any plane
  * does not take the handshake with it. Big-endian. A message names both ends' incarnations (one
- * random number per life of a process's domain) and groups, so that nothing from a former life is
- * mistaken for the present.
+ * random number for each time that a process opens a domain) and groups, so that a message of an
+ * earlier incarnation is never taken for one of the present.
  *
- *   ECHO            -> ECHO_REPLY        which remote sub-port does this UDP source port lead to?
- *   GROUP_OPEN      -> GROUP_CHALLENGE, if it does not name the life that it reaches: the opener asks again, naming it
- *                   -> GROUP_ACCEPT | GROUP_REFUSE
- *   LANE_OPEN       -> LANE_ACCEPT | LANE_REFUSE,  then LANE_READY       a lane's QPs, numbered by epoch
- *   LANE_RESET      -> LANE_RESET_ACK    my QPs of that epoch are in error; yours must be, too
- *   GROUP_CLOSE, GROUP_GONE              the group is over; there is no such group
+ *   request       answer
+ *   ECHO          ECHO_REPLY         which remote sub-port does this UDP source port lead to?
+ *   GROUP_OPEN    GROUP_CHALLENGE    the request does not name the receiver's incarnation: the
+ *                                    opener asks again, naming it
+ *                 GROUP_ACCEPT | GROUP_REFUSE
+ *   LANE_OPEN     LANE_ACCEPT | LANE_REFUSE; then the opener sends LANE_READY
+ *                                    a lane's QPs, numbered by epoch
+ *   LANE_RESET    LANE_RESET_ACK     my QPs of that epoch are in error; yours must be, too
+ *   GROUP_CLOSE                      the group is over
+ *   GROUP_GONE                       there is no such group
  *
- * Who may send them is control_seal.h's business. A message that was recorded and comes again is
- * harmless: it names a life that is over, a group that is gone, or an epoch that has passed; or it
- * says again what still holds.
+ * control_seal.h authenticates them. A recorded message that is sent again does no harm: it names
+ * an incarnation that is over, a group that is gone, or an epoch that has passed; or it repeats
+ * what still holds.
  */
 #ifndef CONTROL_WIRE_H
 #define CONTROL_WIRE_H

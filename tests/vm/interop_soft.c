@@ -2,7 +2,9 @@
  * interop_soft.c - the soft provider's end of the conformance test, toward a device driven by
  * interop_device.
  *
- *   interop_soft OWN-ADDRESS PEER-ADDRESS DEVICE PATH-MTU [lossy]     (IPv4 as ::ffff:a.b.c.d; listens for the peer)
+ *   interop_soft OWN-ADDRESS PEER-ADDRESS DEVICE PATH-MTU [lossy]
+ *
+ * Addresses: IPv4 as ::ffff:a.b.c.d. This end listens for the peer.
  *
  * WRITEs, SENDs and READs in both directions of lengths around every boundary, with and without
  * immediates, byte for byte; PSN wrap; receiver not ready; wrong key, right, bounds and packet

@@ -12,9 +12,10 @@
  *
  * From the range that the standard leaves to vendors (BTH opcodes 0xc0..0xff) come three of our
  * own, for QPs whose both ends agreed to place packets in any order (docs/order-free.md):
- *   0xca PLACE          RETH, payload: belongs at remote_addr; dma_bytes is the length of its whole message
- *   0xcb PLACE LAST IMM the same and ImmDt: the message ends here, and its notification is due
- *   0xd1 SELECTIVE ACK  AETH, then a bitmap: bit i of byte i / 8 says that PSN + 2 + i was placed
+ *   0xca PLACE           RETH, payload: belongs at remote_addr; dma_bytes is the length of the
+ *                        whole message
+ *   0xcb PLACE LAST IMM  RETH, ImmDt, payload: the last packet; the notification is due
+ *   0xd1 SELECTIVE ACK   AETH, bitmap: bit i of byte i / 8 says that PSN + 2 + i was placed
  * The ICRC is of roce_icrc.h.
  */
 #ifndef ROCE_WIRE_H

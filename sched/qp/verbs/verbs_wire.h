@@ -7,12 +7,12 @@
  *   magic 4, version 1, type 1, zero 2, then
  *   GROUP      the group's own message (control_wire.h), to the end
  *   KEY_QUERY  nonce 8, key 4                     which rkeys has this region of yours?
- *   KEY_REPLY  nonce 8, key 4, n 1, n x { plane 1, sub-port 1, rkey 4 }; n = 0: there is no such
- * region
+ *   KEY_REPLY  nonce 8, key 4, n 1, n x { plane 1, sub-port 1, rkey 4 }
+ *                                                 n = 0: there is no such region
  *
- * Why keys are asked for: an rkey belongs to a device, and a peer whose planes are several devices
- * has several for one region. Applications pass on a single key, which names the region; this turns
- * it into the rkey of one device.
+ * An rkey belongs to a device, and a peer whose planes are several devices has several for one
+ * region. Applications pass on a single key, which names the region; this channel translates it
+ * into the rkey of each device.
  */
 #ifndef VERBS_WIRE_H
 #define VERBS_WIRE_H
