@@ -3,6 +3,7 @@
 #include <cyaml/cyaml.h>
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,9 @@ static const cyaml_schema_field_t figures_fields[] = {
 	CYAML_FIELD_STRING_PTR("json", CYAML_FLAG_POINTER, struct figure, json, 1, 500),
 	CYAML_FIELD_STRING_PTR("goal", CYAML_FLAG_POINTER, struct figure, goal, 3, 50),
 	CYAML_FIELD_UINT("n", CYAML_FLAG_DEFAULT, struct figure, n),
+	CYAML_FIELD_UINT("full_n", CYAML_FLAG_OPTIONAL, struct figure, full_n),
+	CYAML_FIELD_BOOL("full", CYAML_FLAG_OPTIONAL, struct figure, full),
+	CYAML_FIELD_UINT("duration_s", CYAML_FLAG_DEFAULT, struct figure, duration_s),
 	CYAML_FIELD_BOOL("cheap", CYAML_FLAG_DEFAULT, struct figure, cheap),
 	CYAML_FIELD_UINT("time_limit_s", CYAML_FLAG_OPTIONAL, struct figure, time_limit_s),
 	CYAML_FIELD_END,
@@ -85,9 +89,13 @@ static int figures_check(const struct figures *list, char *reason, size_t size)
 			return -EBADMSG;
 		}
 		/* else it would be printed, whatever the command repeats */
-		if (figure->n > 1 && !strstr(figure->command, "{n}")) {
+		if ((figure->n > 1 || figure->full_n) && !strstr(figure->command, "{n}")) {
 			snprintf(reason, size, "%s: n is %u, and the command has no {n} to be told",
 				 figure->id, figure->n);
+			return -EBADMSG;
+		}
+		if (figure->duration_s == 0) {
+			snprintf(reason, size, "%s: duration_s: at least 1", figure->id);
 			return -EBADMSG;
 		}
 		if (figure->time_limit_s > FIGURES_MAX_TIME_S) {
@@ -104,7 +112,16 @@ static int figures_check(const struct figures *list, char *reason, size_t size)
 	return 0;
 }
 
-int figures_load(struct figures **out, const char *path, char *reason, size_t reason_size)
+static void figures_make_full(struct figure *figure)
+{
+	if (!figure->full_n)
+		return;
+	figure->duration_s = (unsigned)((uint64_t)figure->duration_s * figure->full_n / figure->n);
+	figure->n = figure->full_n;
+}
+
+int figures_load(struct figures **out, const char *path, bool full, char *reason,
+		 size_t reason_size)
 {
 	struct figures_reason context = {reason, reason_size};
 	struct figures *list = NULL;
@@ -122,11 +139,14 @@ int figures_load(struct figures **out, const char *path, char *reason, size_t re
 		return bad == CYAML_ERR_FILE_OPEN ? -ENOENT : -EBADMSG;
 	}
 	err = figures_check(list, reason, reason_size);
-	if (err)
+	if (err) {
 		figures_destroy(list);
-	else
-		*out = list;
-	return err;
+		return err;
+	}
+	for (unsigned i = 0; full && i < list->figures_count; i++)
+		figures_make_full(&list->figures[i]);
+	*out = list;
+	return 0;
 }
 
 void figures_destroy(struct figures *figures)

@@ -11,21 +11,28 @@
  *	    json: min(runs[...].ratio)	selector.h has the syntax
  *	    goal: ">= 0.95"		>= <= > < == and a number
  *	    n: 5			repetitions behind the figure; {n} in the command
+ *	    full_n: 20			optional: the same with --full
+ *	    full: false			optional; true: measured with --full alone, as it takes long
+ *	    duration_s: 120		how long the command takes with n repetitions, about
  *	    cheap: false		true: quick enough for every change
  *	    time_limit_s: 7200		optional: limit of the command, 1..86400
+ *
+ * Without --full the commands of a group take FIGURES_GROUP_S at most, in the sum of duration_s.
  */
 #ifndef FIGURES_H
 #define FIGURES_H
 
 #define FIGURES_MAX_TIME_S (24 * 3600)
+#define FIGURES_GROUP_S	   900
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct figure {
 	char *id, *what, *command, *json, *goal;
-	unsigned n;
-	bool cheap;
+	unsigned n, full_n; /* full_n 0: n */
+	bool cheap, full;
+	unsigned duration_s;   /* of the command, about */
 	unsigned time_limit_s; /* 0: it names none */
 };
 
@@ -34,8 +41,12 @@ struct figures {
 	unsigned figures_count;
 };
 
-/* -EBADMSG: *reason says which figure and what. The list is the caller's: figures_destroy(). */
-int figures_load(struct figures **out, const char *path, char *reason, size_t reason_size);
+/*
+ * full: n becomes full_n, and duration_s is scaled with it. -EBADMSG: *reason says which figure and
+ * what. The list is the caller's: figures_destroy().
+ */
+int figures_load(struct figures **out, const char *path, bool full, char *reason,
+		 size_t reason_size);
 void figures_destroy(struct figures *figures); /* NULL is fine */
 
 /* Does value meet goal? 1, 0, or -EBADMSG: goal is none. */

@@ -27,7 +27,7 @@ struct goals {
 	const char *keep;	 /* where documents stay; NULL: they do not */
 	const char **selections; /* none: everything */
 	int n_selections;
-	bool cheap, list;
+	bool cheap, full, list;
 	uint64_t timeout_s; /* 0: what each figure says */
 	struct figures *figures;
 	struct goals_outcome *outcomes; /* one per figure */
@@ -40,6 +40,8 @@ static const struct options_entry goals_table[] = {
 	{"group", 'g', "GROUP",
 	 "only these figures; may be said more than once, like the arguments"},
 	{"cheap", 'c', NULL, "only what is quick enough for every change"},
+	{"full", 'u', NULL,
+	 "also figures that take long, and as many repetitions as the registry promises (hours)"},
 	{"list", 'l', NULL, "say what would be measured, and how; measure nothing"},
 	{"timeout", 't', "SECONDS", "how long a command may take (what its figure says, or 1800)"},
 	{"keep", 'k', "DIR",
@@ -209,7 +211,7 @@ static bool goals_wants(const struct goals *goals, const struct figure *figure)
 
 	for (int i = 0; i < goals->n_selections; i++)
 		selected |= figures_selected(figure, goals->selections[i]);
-	return selected && (!goals->cheap || figure->cheap);
+	return selected && (!goals->cheap || figure->cheap) && (goals->full || !figure->full);
 }
 
 /*
@@ -297,15 +299,43 @@ static void goals_all(struct goals *goals)
 	goals_show_sum(goals->outcomes, goals->figures->figures_count, goals->out);
 }
 
+static void goals_duration(unsigned seconds, char *out, size_t size)
+{
+	if (seconds < 120)
+		snprintf(out, size, "%u s", seconds);
+	else
+		snprintf(out, size, "%u min", (seconds + 30) / 60);
+}
+
+static void goals_list_end(unsigned total_s, unsigned left_out)
+{
+	char text[32];
+
+	goals_duration(total_s, text, sizeof(text));
+	printf("about %s in all, as figures of one command share its run", text);
+	if (left_out)
+		printf("; %u more take long and need --full", left_out);
+	putchar('\n');
+}
+
+/* Duration: of the figure's command, which it may share with others. */
 static void goals_list(const struct goals *goals)
 {
+	unsigned total_s = 0, left_out = 0;
+
 	for (unsigned i = 0; i < goals->figures->figures_count; i++) {
 		const struct figure *figure = &goals->figures->figures[i];
+		char text[32];
 
-		if (goals_wants(goals, figure))
-			printf("%-32s %-10s %s\n    %s\n    %s\n", figure->id, figure->goal,
-			       figure->what, figure->command, figure->json);
+		left_out += figure->full && !goals->full;
+		if (!goals_wants(goals, figure))
+			continue;
+		total_s += goals_is_first(goals, i) ? figure->duration_s : 0;
+		goals_duration(figure->duration_s, text, sizeof(text));
+		printf("%-32s %-10s %8s  %s\n    %s\n    %s\n", figure->id, figure->goal, text,
+		       figure->what, figure->command, figure->json);
 	}
+	goals_list_end(total_s, left_out);
 }
 
 /* Commands in the registry name farelab, farebench and $FARE_BIN: those next to this program come
@@ -404,6 +434,9 @@ static int goals_option(struct goals *goals, int option)
 	case 'c':
 		goals->cheap = true;
 		return 0;
+	case 'u':
+		goals->full = true;
+		return 0;
 	case 'l':
 		goals->list = true;
 		return 0;
@@ -441,7 +474,9 @@ static int goals_check_selections(const struct goals *goals)
 	for (unsigned i = 0; i < goals->figures->figures_count; i++)
 		if (goals_wants(goals, &goals->figures->figures[i]))
 			return 0;
-	fputs("farebench check: none of these figures is cheap\n", stderr);
+	fprintf(stderr, "farebench check: %s\n",
+		goals->cheap ? "none of these figures is cheap"
+			     : "these figures take long: add --full to measure them");
 	return -ENOENT;
 }
 
@@ -449,7 +484,7 @@ static int goals_open(struct goals *goals)
 {
 	struct figures *figures;
 	char reason[512];
-	int err = figures_load(&figures, goals->path, reason, sizeof(reason));
+	int err = figures_load(&figures, goals->path, goals->full, reason, sizeof(reason));
 
 	if (err) {
 		fprintf(stderr, "farebench check: %s: %s\n", goals->path, reason);

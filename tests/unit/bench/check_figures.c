@@ -7,7 +7,11 @@
 
 #include "figures.h"
 
-static int load(const char *text, struct figures **list, char *reason)
+#define ENTRY(id, command, goal, n)                                                                \
+	"  - {id: " id ", what: w, command: \"" command "\", json: a.b, goal: \"" goal "\", n: " n \
+	", cheap: true, duration_s: 60}\n"
+
+static int load_as(const char *text, bool full, struct figures **list, char *reason)
 {
 	char path[] = "/tmp/check_figures.XXXXXX";
 	int fd = mkstemp(path), err;
@@ -15,10 +19,62 @@ static int load(const char *text, struct figures **list, char *reason)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	close(fd);
-	err = figures_load(list, path, reason, 256);
+	err = figures_load(list, path, full, reason, 256);
 	unlink(path);
 	return err;
 }
+
+static int load(const char *text, struct figures **list, char *reason)
+{
+	return load_as(text, false, list, reason);
+}
+
+/* Without --full each group is measured within FIGURES_GROUP_S; commands are shared in a group. */
+START_TEST(no_group_takes_long)
+{
+	char path[512], reason[256];
+	struct figures *list;
+
+	snprintf(path, sizeof(path), "%s/docs/figures.yaml", getenv("FARE_SOURCE_DIR"));
+	ck_assert_int_eq(figures_load(&list, path, false, reason, sizeof(reason)), 0);
+	for (unsigned i = 0; i < list->figures_count; i++) {
+		size_t group = strcspn(list->figures[i].id, "/") + 1;
+		unsigned seconds = 0;
+
+		for (unsigned j = 0; j < list->figures_count; j++) {
+			const struct figure *f = &list->figures[j];
+			bool shared = f->full || strncmp(f->id, list->figures[i].id, group) != 0;
+
+			for (unsigned k = 0; k < j && !shared; k++)
+				shared = !list->figures[k].full && f->n == list->figures[k].n &&
+					 strcmp(f->command, list->figures[k].command) == 0;
+			seconds += shared ? 0 : f->duration_s;
+		}
+		ck_assert_msg(seconds <= FIGURES_GROUP_S, "%s: %u s", list->figures[i].id, seconds);
+	}
+	figures_destroy(list);
+}
+END_TEST
+
+START_TEST(full_repeats_more)
+{
+	static const char text[] =
+		"figures:\n" ENTRY("a/b", "x --n {n} {out}", ">= 0.95", "5, full_n: 20")
+			ENTRY("a/c", "x {out}", "== 0", "1, full: true");
+	char reason[256];
+	struct figures *list;
+
+	ck_assert_int_eq(load_as(text, false, &list, reason), 0);
+	ck_assert_uint_eq(list->figures[0].n, 5);
+	ck_assert_uint_eq(list->figures[0].duration_s, 60);
+	ck_assert(!list->figures[0].full && list->figures[1].full);
+	figures_destroy(list);
+	ck_assert_int_eq(load_as(text, true, &list, reason), 0);
+	ck_assert_uint_eq(list->figures[0].n, 20);
+	ck_assert_uint_eq(list->figures[0].duration_s, 240);
+	figures_destroy(list);
+}
+END_TEST
 
 START_TEST(the_registry_of_this_tree)
 {
@@ -29,7 +85,7 @@ START_TEST(the_registry_of_this_tree)
 
 	ck_assert_ptr_nonnull(source);
 	snprintf(path, sizeof(path), "%s/docs/figures.yaml", source);
-	ck_assert_msg(figures_load(&list, path, reason, sizeof(reason)) == 0, "%s", reason);
+	ck_assert_msg(figures_load(&list, path, false, reason, sizeof(reason)) == 0, "%s", reason);
 	for (unsigned i = 0; i < list->figures_count; i++)
 		demo += figures_selected(&list->figures[i], "demo");
 	ck_assert_uint_ge(demo, 5);
@@ -47,7 +103,7 @@ START_TEST(n_is_a_number_of_repetitions)
 	struct figures *list;
 
 	snprintf(path, sizeof(path), "%s/docs/figures.yaml", getenv("FARE_SOURCE_DIR"));
-	ck_assert_int_eq(figures_load(&list, path, reason, sizeof(reason)), 0);
+	ck_assert_int_eq(figures_load(&list, path, false, reason, sizeof(reason)), 0);
 	for (unsigned i = 0; i < list->figures_count; i++) {
 		const struct figure *f = &list->figures[i];
 		const char *n = strstr(f->command, "{n}");
@@ -61,10 +117,6 @@ START_TEST(n_is_a_number_of_repetitions)
 	figures_destroy(list);
 }
 END_TEST
-
-#define ENTRY(id, command, goal, n)                                                                \
-	"  - {id: " id ", what: w, command: \"" command "\", json: a.b, goal: \"" goal "\", n: " n \
-	", cheap: true}\n"
 
 START_TEST(a_good_one)
 {
@@ -106,6 +158,7 @@ START_TEST(bad_ones_say_why)
 			 ENTRY("a/b", "x {out}", ">= 1", "1"),
 		 "twice"},
 		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "1, time_limit_s: 86401"), "a day"},
+		{"figures:\n" ENTRY("a/b", "x {out}", ">= 1", "1, full_n: 9"), "no {n}"},
 		{"figures:\n  - {id: a/b}\n", "issing"},
 		{"figurines: []\n", "nexpected"},
 		{"figures: [\n", ""},
@@ -122,7 +175,8 @@ START_TEST(bad_ones_say_why)
 	struct figures *list;
 	char reason[256];
 
-	ck_assert_int_eq(figures_load(&list, "/nonexistent", reason, sizeof(reason)), -ENOENT);
+	ck_assert_int_eq(figures_load(&list, "/nonexistent", false, reason, sizeof(reason)),
+			 -ENOENT);
 }
 END_TEST
 
@@ -148,6 +202,8 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, the_registry_of_this_tree);
+	tcase_add_test(tcase, no_group_takes_long);
+	tcase_add_test(tcase, full_repeats_more);
 	tcase_add_test(tcase, n_is_a_number_of_repetitions);
 	tcase_add_test(tcase, a_good_one);
 	tcase_add_test(tcase, bad_ones_say_why);

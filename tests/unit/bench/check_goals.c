@@ -31,7 +31,7 @@ static void add_n(char *text, size_t size, const char *id, const char *command, 
 	snprintf(text + used, size - used,
 		 "  - id: %s\n    what: something\n    command: >-\n      %s\n    json: %s\n    "
 		 "goal: \"%s\"\n    n: %u\n"
-		 "    cheap: %s\n",
+		 "    cheap: %s\n    duration_s: 1\n",
 		 id, command, json, goal, n, strncmp(id, "a/", 2) == 0 ? "true" : "false");
 }
 
