@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "data_file.h"
 #include "fluid.h"
 #include "fluid_pattern.h"
 #include "options.h"
@@ -185,7 +186,7 @@ static int fluid_command_fabric(struct fluid_command *c)
 static int fluid_command_parse(struct fluid_command *c, int argc, char **argv)
 {
 	struct option table[OPTIONS_MAX];
-	char error[TOPOLOGY_ERROR_MAX];
+	char error[TOPOLOGY_ERROR_MAX], why[DATA_FILE_ERROR_MAX], path[PATH_MAX];
 	int option;
 
 	options_getopt(fluid_command_options, table);
@@ -201,7 +202,11 @@ static int fluid_command_parse(struct fluid_command *c, int argc, char **argv)
 		fputs(COMMAND ": one topology file is expected\n", stderr);
 		return -EINVAL;
 	}
-	if (topology_load(argv[optind], &c->topology, error)) {
+	if (data_file_find(data_file_topologies(), argv[optind], path, why)) {
+		fprintf(stderr, COMMAND ": %s\n", why);
+		return -EINVAL;
+	}
+	if (topology_load(path, &c->topology, error)) {
 		fprintf(stderr, COMMAND ": %s\n", error);
 		return -EINVAL;
 	}

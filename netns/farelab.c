@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "data_file.h"
 #include "drill.h"
 #include "faults.h"
 #include "lab.h"
@@ -76,14 +77,26 @@ static int wait_for(const struct lab *lab, double seconds)
 	return failed(rc);
 }
 
+/* The file that name stands for; 0, or -errno after saying where it was looked for. */
+static int find_file(const char *folder, const char *name, char path[PATH_MAX])
+{
+	char error[DATA_FILE_ERROR_MAX];
+	int rc = data_file_find(folder, name, path, error);
+
+	if (rc)
+		say("%s", error);
+	return rc;
+}
+
 static int command_up(const struct options *o, int argc, char **argv)
 {
+	char path[PATH_MAX];
 	const struct lab_up_options up = {
-		.topology_path = argv[0], .name = o->name, .fared = o->fared};
+		.topology_path = path, .name = o->name, .fared = o->fared};
 	struct lab lab;
 
 	(void)argc;
-	if (lab_up(&up, &lab))
+	if (find_file(data_file_topologies(), argv[0], path) || lab_up(&up, &lab))
 		return 1;
 	return o->wait_s < 0 ? 0 : wait_for(&lab, o->wait_s);
 }
@@ -211,9 +224,12 @@ static int command_exec(const struct options *o, int argc, char **argv)
 
 static int command_run(const struct options *o, int argc, char **argv)
 {
-	struct lab_up_options up = {.topology_path = argv[0], .name = o->name, .fared = o->fared};
+	char path[PATH_MAX];
+	struct lab_up_options up = {.topology_path = path, .name = o->name, .fared = o->fared};
 
 	(void)argc;
+	if (find_file(data_file_topologies(), argv[0], path))
+		return 1;
 	return run_command(&up, o->wait_s < 0 ? 120 : o->wait_s, argv + 1);
 }
 
@@ -325,26 +341,27 @@ static int command_rate(const struct options *o, int argc, char **argv)
 static int command_drill(const struct options *o, int argc, char **argv)
 {
 	uint64_t seed = (uint64_t)o->seed;
+	char path[PATH_MAX];
 	struct lab lab;
 
 	(void)argc;
-	if (lab_open(argv[0], &lab))
+	if (lab_open(argv[0], &lab) || find_file(data_file_drills(), argv[1], path))
 		return 1;
 	if (o->seed < 0 && getrandom(&seed, 4, 0) != 4)
 		return 1;
-	return failed(drill_run(&lab, argv[1], o->seed < 0 ? seed & UINT32_MAX : seed,
+	return failed(drill_run(&lab, path, o->seed < 0 ? seed & UINT32_MAX : seed,
 				(uint32_t)o->faults, o->json));
 }
 
 static const struct command commands[] = {
-	{"up", 1, command_up, "TOPOLOGY.yaml [--name NAME] [--fared PATH] [--wait SECONDS]"},
+	{"up", 1, command_up, "TOPOLOGY [--name NAME] [--fared PATH] [--wait SECONDS]"},
 	{"down", 1, command_down, "NAME"},
 	{"list", 0, command_list, ""},
 	{"sweep", 0, command_sweep, ""},
 	{"status", 1, command_status, "NAME [--json] [--wait SECONDS]"},
-	{"exec", 3, command_exec, "NAME HOST -- CMD..."},
+	{"exec", 3, command_exec, "NAME HOST -- COMMAND..."},
 	{"run", 2, command_run,
-	 "TOPOLOGY.yaml [--name NAME] [--fared PATH] [--wait SECONDS] -- CMD..."},
+	 "TOPOLOGY [--name NAME] [--fared PATH] [--wait SECONDS] -- COMMAND..."},
 	{"fail", 3, command_fail,
 	 "NAME subport GPU PLANE SUB | plane GPU PLANE | leaf LEAF | bgpd HOST | fared HOST"},
 	{"heal", 3, command_heal, "NAME (as for fail)"},
@@ -352,18 +369,44 @@ static const struct command commands[] = {
 	 "NAME leaf LEAF | subport GPU PLANE SUB [--loss-percent P] [--direction "
 	 "both|from-leaf|to-leaf]"},
 	{"rate", 6, command_rate, "NAME subport GPU PLANE SUB MBPS"},
-	{"drill", 2, command_drill, "NAME PLAN.yaml [--seed N] [--faults N] [--json]"},
+	{"drill", 2, command_drill, "NAME PLAN [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(*commands))
 
+static const char options_help[] =
+	"\n"
+	"  --name NAME          name of the lab: 1 to 32 of a-z, 0-9 and '-' (the topology's)\n"
+	"  --fared PATH         start this fared on every server (none is started)\n"
+	"  --wait SECONDS       0 to 86400: wait up to so long until the lab has converged\n"
+	"                       (up, status: do not wait; run: 120)\n"
+	"  --json               status: one JSON object; drill: one JSON object a line\n"
+	"  --seed N             0 to 4294967295: seed of a random plan (random; it is printed)\n"
+	"  --faults N           1 to 5000: random faults, instead of the plan's number; 0: the "
+	"plan's (0)\n"
+	"  --loss-percent P     0 to 100: share of packets that is dropped; 0 heals (100)\n"
+	"  --direction D        both, from-leaf or to-leaf: the other direction stays as it is "
+	"(both)\n"
+	"\n"
+	"farelab --version prints the version. TOPOLOGY and PLAN: a path, or the name of a file in "
+	"the\n"
+	"current directory, or else in the first or the second of these:\n";
+
 static int usage(FILE *out, const struct command *only)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (!only || only == &commands[i])
-			fprintf(out, "%s farelab %s %s\n", i == 0 || only ? "usage:" : "      ",
-				commands[i].name, commands[i].usage);
+			fprintf(out, "%s farelab %s%s%s\n", i == 0 || only ? "usage:" : "      ",
+				commands[i].name, *commands[i].usage ? " " : "", commands[i].usage);
+	if (!only)
+		fprintf(out, "%s  %s\n  %s\n", options_help, data_file_topologies(),
+			data_file_drills());
+	fputs(only ? "`farelab --help` lists the options with their defaults; see farelab(8).\n"
+		   : "\nExit status: 0 done; 1 failed, with the reason on stderr; 2 wrong usage. "
+		     "run and exec\n"
+		     "return the command's. See farelab(8).\n",
+	      out);
 	return out == stdout ? 0 : 2;
 }
 

@@ -34,8 +34,11 @@ cc -Wall -Wextra -Werror -o "$work/two_hosts" "$example" $(pkg-config --cflags -
 export LD_LIBRARY_PATH=$(pkg-config --variable=libdir libfare)
 ldd "$work/two_hosts" | grep -q "libfare.so.0 => $prefix" || failed "it is linked with another libfare"
 [ "$("$work/two_hosts" 2>&1 | cut -c 1-6)" = usage: ] || failed "it does not start"
-for page in man3/fare.3 man8/fared.8 man8/farectl.8 man5/fared.yaml.5; do
-	[ -s "$prefix/share/man/$page" ] || failed "no manual page $page"
+for page in "$here"/docs/man/*.[1-9]; do
+	[ -s "$prefix/share/man/man${page##*.}/${page##*/}" ] || failed "no manual page ${page##*/}"
+done
+for kind in topologies drills; do
+	diff -r "$here/netns/$kind" "$prefix/share/fare/$kind" || failed "the $kind are not installed"
 done
 (umask 077; head -c 24 /dev/urandom | base64 >"$work/key")
 
