@@ -354,7 +354,8 @@ static int parse(struct drill *d, int argc, char **argv)
 		}
 	}
 	if (!err && optind + 1 != argc) {
-		fprintf(stderr, "farebench drill: which plan? netns/drills has some\n");
+		fprintf(stderr, "farebench drill: which plan? `farelab --help` names the folder of "
+				"those installed\n");
 		err = -EINVAL;
 	}
 	if (!err && !d->lab_name)

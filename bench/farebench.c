@@ -53,10 +53,14 @@ static void farebench_usage(FILE *file)
 		if (farebench_commands[i].help)
 			fprintf(file, "  %-10s %s\n", farebench_commands[i].name,
 				farebench_commands[i].help);
-	fputs("\nfarebench COMMAND --help tells a command's options. All but fluid and sched need "
-	      "root: "
-	      "they enter\n"
-	      "network namespaces. Traffic stays inside the lab.\n",
+	fputs("\nfarebench COMMAND --help lists a command's options; farebench --version prints "
+	      "the version.\n"
+	      "All commands but fluid and sched need root, because they enter network namespaces; "
+	      "check needs\n"
+	      "what the commands behind its figures need. Traffic stays inside the lab.\n"
+	      "Exit status: 0 measured (check: all goals met); 1 failed, with the reason on "
+	      "stderr; 2 wrong\n"
+	      "usage; failover: 128 + N if signal N stopped it. See farebench(1).\n",
 	      file);
 }
 

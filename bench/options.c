@@ -23,9 +23,9 @@ void options_help(const char *command, const struct options_entry *entries)
 {
 	printf("usage: %s [OPTIONS]\n\n", command);
 	for (; entries->name; entries++)
-		printf("  --%s%s%-*s %s\n", entries->name, entries->argument ? " " : "",
-		       20 - (int)strlen(entries->name), entries->argument ? entries->argument : "",
-		       entries->help);
+		printf("  --%s %-*s %s\n", entries->name, 20 - (int)strlen(entries->name),
+		       entries->argument ? entries->argument : "", entries->help);
+	puts("\nDefaults are in parentheses. farebench(1) has units, ranges and examples.");
 }
 
 int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)

@@ -24,15 +24,19 @@ static int usage(FILE *to)
 	fputs("usage: fared [--config FILE] [--run-dir DIR] [--check-config] [--foreground]\n"
 	      "\n"
 	      "  -c, --config FILE   configuration (default " DEFAULT_CONFIG ")\n"
-	      "  -C, --check-config  say whether the configuration is right, and exit\n"
-	      "  -r, --run-dir DIR   instead of the configuration's run_dir\n"
-	      "  -f, --foreground    stay in the foreground (fared always does; the service "
-	      "manager supervises it)\n"
+	      "  -C, --check-config  check the configuration, print the result, and exit\n"
+	      "  -r, --run-dir DIR   run directory (default: the configuration's run_dir, or "
+	      "/run/fared)\n"
+	      "  -f, --foreground    ignored: fared always stays in the foreground\n"
 	      "  -V, --version       print the version and exit\n"
 	      "  -h, --help          print this and exit\n"
 	      "\n"
-	      "SIGHUP reads the configuration again, SIGTERM ends the daemon; what it published "
-	      "stays in force.\n",
+	      "SIGHUP reads the configuration again. SIGTERM and SIGINT end the daemon; what it "
+	      "published\n"
+	      "stays in force.\n"
+	      "Exit status: 0 ended by a signal, or the check passed; 1 it could not start, or "
+	      "the\n"
+	      "configuration is wrong; 2 wrong usage. See fared(8) and fared.yaml(5).\n",
 	      to);
 	return to == stdout ? 0 : 2;
 }
