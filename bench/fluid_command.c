@@ -36,7 +36,7 @@ struct fluid_command {
 };
 
 static const struct options_entry fluid_command_options[] = {
-	{"test", 't', "NAME", "all-to-all or kv (all-to-all)"},
+	{"test", 't', "NAMES", "of all-to-all,kv (all-to-all)"},
 	{"gpus", 'g', "N", "as many GPUs instead of the file's, up to 65,536"},
 	{"peers", 'p', "N", "GPUs that each sends to in all-to-all (all; 64 beyond 1,024 GPUs)"},
 	{"qps", 'q', "LIST", "QPs a pair, up to 64 each (1,4,16)"},
