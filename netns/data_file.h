@@ -12,10 +12,8 @@
 
 #define DATA_FILE_ERROR_MAX (2 * PATH_MAX)
 
-/*
- * The data directory of this installation, fixed when it was configured, has one folder for each
- * kind of file.
- */
+/* The data directory of this installation, fixed when it was configured, has one folder for each
+ * kind of file. */
 const char *data_file_topologies(void);
 const char *data_file_drills(void);
 

@@ -1,7 +1,5 @@
-/*
- * The lookup of topologies and drill plans by name: the current directory first, then the data
- * directory.
- */
+/* The lookup of topologies and drill plans by name: the current directory first, then the data
+ * directory. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
