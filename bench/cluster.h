@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cluster.h - the workers of a benchmark, one process per GPU, as the coordinator sees them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * converge.h - how long a lab takes from nothing until every server knows every GPU over every
  * plane.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpu.h - how idle the machine is, and how much of it a hypervisor takes: /proc/stat between two
  * moments.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * demo.h - the demonstration: four scenarios, two tests, four strategies (or others), side by side
  * in one run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * demo_parts.c - what the demo measures: steady goodput and verdicts, time to shift, daemons
  * killed.

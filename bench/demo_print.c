@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * demo_print.c - what the demo found, on the terminal and as a page with a drawing of the fabric.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * drill.h - `farebench drill PLAN`: traffic through a drill, and what each of its faults cost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* drill_faults.c - see drill_faults.h */
 #include "drill_faults.h"
 

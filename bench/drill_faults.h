@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * drill_faults.h - the faults of a drill, from the lines that `farelab drill --json` prints, and
  * what they cost.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* drill_report.c - see drill_report.h */
 #include "drill_report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * drill_report.h - a drill told: entries of the document, tables, a page.
  *

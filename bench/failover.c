@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* failover.c - see failover.h */
 #include "failover.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * failover.h - what a fault costs, from the moment it happens: decided, moved, restored.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* failover_fault.c - see failover_fault.h */
 #include "failover_fault.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * failover_fault.h - faults that begin at a known moment.
  *

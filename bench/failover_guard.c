@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* failover_guard.c - see failover_guard.h */
 #include "failover_guard.h"
 

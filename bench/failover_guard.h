@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * failover_guard.h - undoes the fault that a benchmark leaves behind, however it ends.
  *

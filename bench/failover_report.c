@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* failover_report.c - see failover_report.h */
 #include "failover_report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * failover_report.h - many trials told in few lines: entries of the document, tables, a page with
  * pictures.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* failover_scenario.c - see failover_scenario.h */
 #include "failover_scenario.h"
 

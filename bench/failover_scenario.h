@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * failover_scenario.h - the faults that `farebench failover` injects, and what each ought to do.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* failover_trial.c - see failover_trial.h */
 #include "failover_trial.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * failover_trial.h - one fault under traffic, from a healthy fabric to a healthy fabric.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* failover_weights.c - see failover_weights.h */
 #include "failover_weights.h"
 

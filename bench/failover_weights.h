@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * failover_weights.h - what the observer's record says of a fault: decided, returned, needless.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * farebench.c - the benchmark's commands: a registry, and nothing else.
  */

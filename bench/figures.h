@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * figures.h - the registry of promised figures: docs/figures.yaml, read and checked.
  *

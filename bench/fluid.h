@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fluid.h - a fabric as fluid: flows share links max-min fairly, and finish.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fluid_command.h - `farebench fluid`: how long a pattern takes on a fabric that need not exist.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fluid_internal.h - what the fluid solver is made of, shared by its two files only.
  *

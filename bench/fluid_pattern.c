@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "fluid_pattern.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fluid_pattern.h - who sends to whom over which plane, for fabrics of any size.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * goals.h - measures the promised figures again and holds them against their goals.
  *

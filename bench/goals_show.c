@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * goals_show.c - what came of the promised figures: lines, JSON, a page.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * handover.h - how far apart two cores are: the time that a cache line takes from one to the other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* interrupt.c - see interrupt.h */
 #include "interrupt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interrupt.h - Ctrl-C that waits until somebody asks for it.
  *

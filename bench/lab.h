@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lab.h - the lab as the benchmark drives it: farelab's commands, and the kernel's routes as proof.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * moe.h - who sends how much to whom when a mixture-of-experts layer dispatches its tokens.
  *

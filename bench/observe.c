@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* observe.c - see observe.h */
 #include "observe.h"
 

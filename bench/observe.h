@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * observe.h - what happens in a lab, and when, to a quarter of a millisecond: published weights,
  * carrier, kernel routes.

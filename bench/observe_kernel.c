@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* observe_kernel.c - see observe_kernel.h */
 #include "observe_kernel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * observe_kernel.h - one server kernel's links and routes, followed by netlink.
  *

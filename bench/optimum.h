@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * optimum.h - what no strategy can beat on a fabric, and what a proportional split would reach.
  *

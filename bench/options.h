@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * options.h - one table of options per command: parsing and --help come from the same lines.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pattern.h - the bytes that benchmark messages carry, and the proof that they arrived.
  *

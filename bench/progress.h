@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * progress.h - one live line on a terminal, or a line per step where there is none.
  *

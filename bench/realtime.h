@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * realtime.h - who measures, and the hand that breaks things, do not wait behind the traffic that
  * they are about.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* recovery.c - see recovery.h */
 #include "recovery.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * recovery.h - what a fault did to goodput, from bytes per millisecond.
  *

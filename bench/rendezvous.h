@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rendezvous.h - how the coordinator and the workers talk: a stream socket, a line of JSON per
  * message.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * report.h - what a benchmark found, as one page: text, tables and pictures in a single HTML file.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * report_plot.h - from series of numbers to a picture: a script for gnuplot, and what becomes of
  * its answer.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * result.h - what a benchmark found: entries of repetitions, as tables and as JSON.
  *

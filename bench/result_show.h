@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * result_show.h - what a benchmark found, for people: tables on a terminal, tables and pictures on
  * a page.

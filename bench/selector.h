@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * selector.h - picks numbers out of a command's JSON, for goals to be held against.
  *

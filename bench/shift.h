@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * shift.h - how long traffic took to find its feet after a fault, from the times messages were
  * verified.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * strategy.h - the ways to spread traffic that are compared, all over the same transport.
  *

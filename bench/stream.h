@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream.h - the books of one direction between two GPUs: which slot carries which message.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * table.h - tables for a terminal: columns as wide as their widest cell, counted in characters.
  *

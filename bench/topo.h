@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * topo.h - the fabric under test: what `farelab status NAME --json` says, as capacities.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * topo_draw.h - a picture of the fabric: servers and their GPUs below, leaves above, a line per
  * sub-port.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * traffic.h - one run of traffic among the workers: what all tests share.
  *

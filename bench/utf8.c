@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "utf8.h"
 
 uint32_t utf8_take(const char **text)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * utf8.h - takes text apart that may not be what it claims to be.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * worker.h - one GPU of the benchmark: a process that sends, receives and verifies.
  *

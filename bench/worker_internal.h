@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * worker_internal.h - what the three files of a worker share: its state, and what each offers the
  * others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * worker_requests.c - what the coordinator may ask of a worker (worker.h has the list).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * worker_streams.c - the messages of a worker: posted as the books allow, verified, credited,
  * counted.

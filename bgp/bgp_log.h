@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bgp_log.h - log lines that a peer can trigger, bounded in rate.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "bgp_message.h"
 
 int bgp_message_take(struct octets *in, uint8_t *type, struct octets *body,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bgp_message.h - what is common to BGP messages (RFC 4271 4.1): the header, and the two families
  * fared knows.

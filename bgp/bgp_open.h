@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bgp_open.h - BGP OPEN (RFC 4271 4.2) and the capabilities that change how a session's routes are
  * read or kept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bgp_source.h - what every teacher of routes (the BMP station, the zebra socket) says to whoever
  * listens.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "bgp_update.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bgp_update.h - BGP UPDATE (RFC 4271 4.3, RFC 4760) of IPv4 and IPv6 unicast, and what FARE reads
  * from it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bmp_parse.h - one BMP version 3 message (RFC 7854) from bytes to a struct.
  *

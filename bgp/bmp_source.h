@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bmp_source.h - BMP station (RFC 7854) toward the local bgpd: the source of raw path bandwidth.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bmp_station.h - the station's side of BMP (RFC 7854): which sessions bgpd has, what each taught,
  * how long it counts after the session or bgpd itself is gone.

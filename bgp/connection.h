@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * connection.h - a stream connection to one of FRR's daemons, for ever: lost, it is tried again.
  *

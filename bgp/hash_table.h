@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * hash_table.h - uthash with the two settings that hold wherever this project uses it.
  *

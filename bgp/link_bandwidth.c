@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "link_bandwidth.h"
 
 #include <math.h>

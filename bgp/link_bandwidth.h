@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * link_bandwidth.h - the Link Bandwidth extended community (RFC 10005;
  * draft-ietf-idr-link-bandwidth before it).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * link_neighbors.h - which neighbours share a link with us, by interface.
  *

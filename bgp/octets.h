@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * octets.h - a bounded reader of network-order bytes, on which every parser of this directory
  * stands.

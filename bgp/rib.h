@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rib.h - what each session taught, and what follows from it for each path.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * zapi_parse.h - zebra's client protocol (zapi version 6), as far as hearing of BGP routes needs
  * it.

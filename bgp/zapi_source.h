@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * zapi_source.h - zebra's zserv socket: what is really installed, and the fallback teacher when BMP
  * is absent.

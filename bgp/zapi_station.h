@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * zapi_station.h - the listener's side of zebra's socket: which planes zebra has installed for each
  * peer.

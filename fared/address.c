@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* address.c - see address.h */
 #include "address.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * address.h - addresses as text; IPv4 is ::ffff:a.b.c.d inside the daemon and a.b.c.d outside.
  *

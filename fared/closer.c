@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* closer.c - see closer.h */
 #include "closer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * closer.h - closes what others have passed to us, on a thread that may sleep over it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* config.c - see config.h: what the values mean, and whether they make sense together */
 #include "config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * config.h - fared.yaml, parsed whole and immutable afterwards.
  *

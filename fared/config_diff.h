@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * config_diff.h - what differs between two configurations, and who must act on it (pure).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * config_yaml.h - from YAML text to typed, still unchecked values.
  *

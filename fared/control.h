@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * control.h - RUN_DIR/control.sock: who may ask, how lines come in and replies go out.
  *

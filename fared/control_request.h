@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * control_request.h - one line of JSON from a client, checked.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * daemon.h - everything wired together: sources -> path table -> shared memory, and the operator's
  * socket.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* daemon_events.c - see daemon_internal.h: what sources, links and the path table have to say */
 #include <stdio.h>
 #include <string.h>

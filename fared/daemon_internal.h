@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * daemon_internal.h - the one struct of the process, shared by the daemon's own files and nobody
  * else.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* daemon_reload.c - see daemon_internal.h: SIGHUP */
 #include <errno.h>
 #include <stdio.h>

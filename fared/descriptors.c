@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* descriptors.c - see descriptors.h */
 #include "descriptors.h"
 

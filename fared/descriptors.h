@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * descriptors.h - how many file descriptors the daemon may open, and how many it will need.
  *

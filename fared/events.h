@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * events.h - the last things that happened, for whoever asks later.
  *

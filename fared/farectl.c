@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * farectl.c - the operator's tool: options, one request (or its pages) over RUN_DIR/control.sock,
  * and the reply.

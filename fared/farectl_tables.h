@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * farectl_tables.h - replies of the daemon as tables for people.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * flows.h - the connection tables, QPs and paths that applications let the daemon see.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * links.h - carrier and speed of the local sub-ports, from the kernel.
  *

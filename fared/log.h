@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * log.h - one line per thing that happened, on a file descriptor.
  *

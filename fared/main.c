@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c - fared: options, configuration, and off it goes (daemon.c does the rest) */
 #include <errno.h>
 #include <getopt.h>

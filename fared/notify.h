@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * notify.h - the service manager's notification socket (sd_notify(3)), without its library.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * path_rules.h - the ordered rules that end every path with exactly one verdict.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* path_table.c - see path_table.h; the rules themselves are in path_rules.c */
 #include "path_table_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * path_table.h - what every path (local GPU, peer, plane) is worth, and why.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * path_table_internal.h - what the table holds; for its two files alone (path_table.h).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * path_table_view.c - see path_table.h: what others may ask of the table, and the names of what it
  * says

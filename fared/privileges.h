@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * privileges.h - giving up what the daemon does not need.
  *

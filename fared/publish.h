@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * publish.h - from the path table to shared memory, once per loop iteration.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * report_counters.c - see report.h: what prober and reflector have counted since the daemon began
  */

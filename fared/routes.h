@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * routes.h - by which devices the kernel routes to a host, told whenever that changes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* traffic.c - see traffic.h */
 #include "traffic.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * traffic.h - what clients say of their paths, read in rounds.
  *

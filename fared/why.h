@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * why.h - the answer to "why is this path worth that?", in words.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* cpu_idle.c - see cpu_idle.h */
 #include "cpu_idle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpu_idle.h - whether the machine has any time to spare, as the kernel counts it.
  *

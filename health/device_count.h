@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * device_count.h - one of the counts that the kernel keeps of a network device, read without the
  * kernel's locks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * gray.h - which sub-ports of one path lose what they are given while the rest of the path works.
  *

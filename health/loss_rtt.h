@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * loss_rtt.h - what the probes of one path have shown: which were lost, and how long the others
  * took.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
  * report (or a later probe's echo of it), a capacity notice and its acknowledgement.

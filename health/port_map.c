@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* port_map.c - see port_map.h */
 #include "port_map.h"
 

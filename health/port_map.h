@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * port_map.h - which UDP source ports lead out of which local sub-port into which remote one, on
  * one path.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * probe_fsm.h - whether one path works, judged by its probes alone.
  *

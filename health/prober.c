@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* prober.c - see prober.h: sessions and their timing */
 #include "prober.h"
 

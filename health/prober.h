@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * prober.h - probes every path that routing teaches, and says which of them work (SBFDInitiator,
  * RFC 7880 section 7.3).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * prober_internal.h - the prober's one struct, for its own files alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* prober_io.c - see prober_internal.h: the sockets, probes out, replies in */
 #include "prober_internal.h"
 

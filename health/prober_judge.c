@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* prober_judge.c - see prober_internal.h: what is known of a path, and what follows from it */
 #include "prober_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* prober_pace.c - see prober_internal.h: how often a path is probed, and which probe need not be
  * sent */
 #include "cpu_idle.h"

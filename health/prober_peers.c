@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* prober_peers.c - see prober_internal.h: sessions by (local GPU, peer) and by discriminator */
 #include "prober_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* prober_ports.c - see prober_internal.h: where the data's source ports lead */
 #include "prober_internal.h"
 

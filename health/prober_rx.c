@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * prober_rx.c - see prober_internal.h: whether anything at all comes in over a plane, whoever sent
  * it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * prober_told.c - see prober_internal.h: what the daemon says of routes, links, capacity and
  * traffic

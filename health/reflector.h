@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * reflector.h - answers S-BFD probes (SBFDReflector, RFC 7880 section 7.2), without any state of a
  * session.

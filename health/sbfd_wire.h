@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sbfd_wire.h - the S-BFD control packet (RFC 5880 section 4.1, as RFC 7880 and 7881 use it).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sub_ports.h - which device is which sub-port, as the prober and the reflector both need it.
  *

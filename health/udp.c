@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* udp.c - see udp.h */
 #include "udp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * udp.h - UDP sockets as probing wants them: pinned to a device per packet, in batches.
  *

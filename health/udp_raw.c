@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* udp_raw.c - see udp_raw.h */
 #include "udp_raw.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * udp_raw.h - UDP datagrams to a port that somebody else's socket owns: sent from any source port,
  * and heard beside it.

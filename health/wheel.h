@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * wheel.h - which of many entries is due, without looking at the others.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * data_file.h - where a topology or a drill plan lies that was named on the command line.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * drill.h - runs a plan of faults against a lab that is up, and tells what each took to heal.
  *

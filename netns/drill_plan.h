@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * drill_plan.h - a schedule of faults, as a file says it or as a seed makes it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * drill_random.h - faults by chance, of which a seed means the same everywhere.
  *

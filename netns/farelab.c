@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * farelab - a fabric of planes on one machine: network namespaces, shaped links, FRR everywhere,
  * and faults.

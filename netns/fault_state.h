@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fault_state.h - what of a lab is broken on purpose.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * faults.h - breaking a lab on purpose, and putting it right again.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * forwarding.h - does a leaf forward, as a whole and from each of its links.
  *

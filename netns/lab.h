@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lab.h - a lab as a whole: up, down, and what is kept of it in between.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The names of a lab's parts, and its daemons one by one: what lab.c, faults and status share. */
 #include <errno.h>
 #include <stdio.h>

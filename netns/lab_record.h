@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lab_record.h - what tells one run of farelab about a lab that another one made: its lock and its
  * lab.json.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * links.h - the wires of a lab: veth pairs between namespaces, addresses, shapers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * netns.h - network namespaces: made, entered, emptied of processes, removed.
  *

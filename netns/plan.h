@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * plan.h - the names, addresses and AS numbers of a lab.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * process.h - the programs that farelab starts: batches fed through a pipe, and daemons that
  * outlive it.

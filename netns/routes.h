@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * routes.h - a snapshot of the kernel's routing table, for questions about host routes.
  *

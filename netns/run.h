@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * run.h - a lab for the length of one command, gone afterwards whatever happens.
  *

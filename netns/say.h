@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * say.h - how farelab talks to whoever runs it: one line on stderr, first what failed, then what to
  * do next.

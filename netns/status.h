@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * status.h - is the lab what it should be by now, and if not, what is missing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON that programs read of a lab's state. */
 #include "status.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * topology.h - what a lab is made of, as its YAML file says.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * vty.h - a question to an FRR daemon over its vty socket, without starting vtysh for each.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * attach.h - inside of struct fare and struct fare_pair: the client's view of the daemon (private
  * to libfare).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conn_segment.h - the client's end of conn_shm.h: makes the segment and lends rows of it.
  *

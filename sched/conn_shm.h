@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conn_shm.h - a client's own segment: its connection tables, QPs and paths as the daemon and the
  * operator see them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conn_table.h - (destination, QPN) -> slot for 1k to 16M connections (pure; memory given, or from
  * mmap once).

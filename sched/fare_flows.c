@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fare_flows.c - the public per-flow face: the daemon's weights of a pair over its connection
  * table.

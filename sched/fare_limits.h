@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fare_limits.h - the sizes that the shared memory and the API agree on.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* fare_spray.c - the public per-packet face: the daemon's weights of a pair as an exact schedule.
  */
 #include <errno.h>

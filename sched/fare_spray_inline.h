@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fare_spray_inline.h - the pick of fare.h without a call: for loops that send a packet every few
  * nanoseconds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "fare_verdict.h"
 
 const char *fare_verdict_name(enum fare_verdict verdict)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fare_verdict.h - the one verdict that every path carries (DESIGN: path state and weight).
  *

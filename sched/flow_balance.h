@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * flow_balance.h - flows apportioned by the bytes they carry, not by their number (pure).
  *

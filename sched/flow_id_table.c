@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "flow_id_table.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * flow_id_table.h - 64-bit flow id -> 32-bit slot, 1k to 16M flows (pure; memory from mmap once, at
  * creation).

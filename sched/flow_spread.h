@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * flow_spread.h - how many flows of one pair each plane and QP carries, how many it should, and
  * whose turn it is (pure).

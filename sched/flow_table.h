@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * flow_table.h - the connection table of one pair: flow key -> (plane, QP index), pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * line_hash.h - the home line of a key (private to sched/).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * line_match.h - which lanes of a 64-byte line hold a value: one compare per instruction set
  * (private to sched/).

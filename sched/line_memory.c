@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "line_memory.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * line_memory.h - memory for the lines of a table (private to sched/).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * shm_layout.h - the daemon's shared-memory segment, byte for byte.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * shm_pair.h - how a pair's paths are published and read, word by word (private to sched/; pure).
  *

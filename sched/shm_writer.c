@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "shm_writer.h"
 
 #include <errno.h>

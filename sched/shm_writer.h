@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * shm_writer.h - the daemon's hand on the segment of shm_layout.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "simd.h"
 
 bool simd_has(enum simd_isa isa)

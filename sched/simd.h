@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * simd.h - which vector instructions this processor has, asked at run time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * spray_cursor.h - one thread's place in the schedule of one pair, through every change of weights
  * (pure).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * spray_fly.h - the exact interleaved schedule for weights of any size, computed pick by pick
  * (pure).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * spray_heads.h - the heads of all sprays of one struct fare, side by side (private to libfare).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * spray_run.h - one weight vector's whole schedule, planes and sub-ports, shared by all pairs that
  * have it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * spray_table.h - the exact interleaved schedule of one weight vector (pure).
  *

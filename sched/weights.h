@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * weights.h - bandwidths in, small integer weights out (pure).
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # lib_symbols.sh LIBRARY: the shared library exports what fare.h declares, versioned, and nothing else.
 set -u
 here=$(dirname "${BASH_SOURCE[0]}")

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* probes.c - see probes.h: options, the order of things, and what is said of them */
 #include "probes.h"
 

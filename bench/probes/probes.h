@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * probes.h - what probing costs: the real prober and reflector in one namespace, their peers in
  * another, joined by a veth for each sub-port of each plane; and FRR's bfdd with as many sessions,

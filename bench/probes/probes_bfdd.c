@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * probes_bfdd.c - see probes.h: FRR's BFD daemon, multihop sessions between loopbacks, no zebra
  * needed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* probes_calm.c - see probes.h: does a lab whose cores are all busy stay calm? */
 #include <errno.h>
 #include <jansson.h>

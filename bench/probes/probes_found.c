@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* probes_found.c - see probes_found.h */
 #include "probes_found.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * probes_found.h - how long it took to find that a plane had fallen silent, path by path.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* probes_net.c - see probes.h */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* probes_peers.c - see probes.h: all peers in one process, as cheaply as can be */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* probes_unit.c - see probes.h: the prober and reflector under test, in a process of their own */
 #include <errno.h>
 #include <ev.h>

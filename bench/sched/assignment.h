@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * assignment.h - how evenly sources that know nothing of each other fill the planes: an all-to-all,
  * as fluid.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lookup_bench.h - all hash tables side by side, in turns, so that what disturbs the machine
  * disturbs all.

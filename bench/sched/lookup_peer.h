@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lookup_peer.h - what a hash table must offer to be measured beside the others.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* lookup_peers.c - the peers that this build has. */
 #include "lookup_peer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "memory_floor.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * memory_floor.h - what memory itself costs in this run: no table can be faster.
  *

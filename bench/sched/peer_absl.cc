@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 // peer_absl.cc - absl::flat_hash_map, reserved at once, with its own hash and its own prefetch for
 // batches.
 #include <cerrno>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* peer_ck.c - Concurrency Kit's ck_ht: direct keys, one writer, twice the room, our mix as its
  * hash. */
 #include <errno.h>

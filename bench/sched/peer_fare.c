@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* peer_fare.c - our own two tables, measured as the others are. */
 #include "conn_table.h"
 #include "flow_id_table.h"

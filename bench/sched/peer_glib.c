@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* peer_glib.c - GHashTable with keys and values held in its pointers, and a hash that uses all of a
  * key. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* peer_rte.c - DPDK rte_hash: CRC hash, an 8-byte compare, no locks; its memory in huge pages where
  * the kernel gives them. */
 #include <errno.h>

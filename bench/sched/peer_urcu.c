@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* peer_urcu.c - liburcu's cds_lfht with the cheapest readers it has (qsbr), sized at once, nodes in
  * one block. */
 #include <errno.h>

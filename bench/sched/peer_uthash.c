@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* peer_uthash.c - uthash with our mix as its hash and its entries in one block. */
 #include <errno.h>
 #include <stdlib.h>

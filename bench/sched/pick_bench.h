@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pick_bench.h - what a packet's pick costs, and how far planes stray from their share, ours and
  * others'.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pick_peers.h - other ways to choose a plane for each packet, each in its best form.
  *

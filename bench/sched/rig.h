@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rig.h - a daemon's segment and clients of it, all in this process: the real thing, without a
  * fabric.

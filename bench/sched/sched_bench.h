@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sched_bench.h - `farebench sched`: the scheduler's hot path beside its peers, all in one run.
  *

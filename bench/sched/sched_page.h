@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sched_page.h - the results of farebench sched as tables and as a page with pictures.
  *

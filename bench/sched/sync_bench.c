@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "sync_bench.h"
 
 #include <errno.h>

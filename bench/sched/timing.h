@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * timing.h - a clock, a generator of repeatable chance, and memory that peers and ourselves get
  * alike.

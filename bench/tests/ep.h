@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ep.h - expert-parallel all-to-all dispatch among all GPUs (methodology 7.1), two rounds
  * overlapping.

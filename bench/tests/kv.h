@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * kv.h - point-to-point KV-cache transfer: one-sided writes from one GPU to another
  * (methodology 5.1).

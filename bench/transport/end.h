@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * end.h - one measurement of one method: both ends forked, driven by the same loops, every method
  * alike.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * method.h - one way to write messages from one process to another, as `farebench transport` drives
  * it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * libfare's QP group over the soft provider: one plane, or four, per flow or sprayed. The path
  * table that it attaches to says that all planes work alike.

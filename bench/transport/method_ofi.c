@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * libfabric: reliable endpoints, fi_write with delivery told.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ceiling: what a UDP socket with segmentation offload can carry when every segment has a RoCE
  * header and an ICRC that both ends compute, and its payload is copied to where it belongs; nothing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The soft provider by itself: RC QPs of one plane, no group above them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * TCP sockets, one connection per QP: length-less messages behind a slot number, small ones
  * gathered into large writes and read through a buffer, large ones read to where they belong.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * UCX over TCP: ucp_put_nbx. Completion is local: the data have been taken, not placed.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * net.h - two network namespaces joined by one veth pair per plane, for two processes to write to
  * each other.

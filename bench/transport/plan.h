@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * plan.h - what `farebench transport` measures: a list of points, each method beside the others,
  * and what came out.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * shaped.h - `farebench transport --shaped`: what is left of a fabric of shaped planes when a
  * sub-port is lost at the far end.

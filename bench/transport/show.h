@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * show.h - the results of `farebench transport` for people: tables on the terminal, a page, and the
  * JSON as a file.

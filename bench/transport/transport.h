@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * transport.h - `farebench transport`: the soft provider and the QP group beside other ways to move
  * bytes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * two_hosts.c - libfare in a hundred lines: one GPU writes into another's memory over all planes at
  * once.

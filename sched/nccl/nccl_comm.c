@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "nccl/nccl_comm.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * nccl_comm.h - communicators of NCCL's plugin: one QP group each, and what goes over it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * nccl_fare.c - NCCL's network over QP groups, libnccl-net-fare.so: the table that NCCL calls.
  *

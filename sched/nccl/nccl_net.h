@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * nccl_net.h - the part of NCCL's network plugin interface, version 8, that a plugin must agree on
  * with NCCL.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/candidates.h"
 
 #include "fare_limits.h"

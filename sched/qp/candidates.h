@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * candidates.h - UDP source ports whose way is known, or being asked for; whether those in use are
  * even, and what would make them so (pure).

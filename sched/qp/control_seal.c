@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/control_seal.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * control_seal.h - who may speak to a group: control messages under HMAC-SHA256 (pure but for
  * reading the key).

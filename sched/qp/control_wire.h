@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * control_wire.h - the group's control messages, bytes to struct and back (pure).
  *

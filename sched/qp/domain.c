@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * domain.c - one local GPU's endpoint: opens it, polls it, and hands what arrives to the group
  * concerned.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dump.c - fare_group_dump(): a group's insides in words, for whoever wonders why nothing moves.
  *

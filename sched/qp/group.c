@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * group.c - a group: its making, its handshake with the peer, the weights in force, the turn of the
  * wheel.

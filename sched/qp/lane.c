@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lane.c - the life of a lane: learn ports, make QPs, shake hands, carry (rehash.c), die without a
  * ghost, come back.

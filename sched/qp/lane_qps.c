@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lane_qps.c - the QPs of a lane: made where there is life, from source ports that suit, connected,
  * moved from a sub-port that is down to one that is up. When, is lane.c's.

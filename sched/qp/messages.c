@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * messages.c - messages over lanes: cut into chunks, placed by the mode in force, completed exactly
  * once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ports.c - which UDP source port leads to which remote sub-port (DESIGN: entropy, the far half of
  * the path).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * provider.h - the small operations table between the QP group and what carries bytes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rehash.c - a lane that is up notices when its source ports lead elsewhere than they did, and
  * follows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ring.h - the ring that notifications arrive in, and why none is overwritten before it is read.
  *

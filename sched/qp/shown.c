@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * shown.c - a group's QPs and paths as the daemon and the operator see them (conn_shm.h).
  *

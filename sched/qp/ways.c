@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ways.c - the ways that an order-free lane's one QP leaves by: as many (local sub-port, source
  * port) pairs as the lane would have QPs in the other modes, evenly over the live local sub-ports

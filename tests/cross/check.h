@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check.h - as much of Check's face as the unit tests of the tables use, in one header.
  *

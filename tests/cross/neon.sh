@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
 # neon.sh: the tables' own unit tests, built for aarch64 and run by qemu-user; exit status 77: no such tools here.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # conformance.sh BUILD: docs/conformance.md has every row of the specifications that the project answers to, once, and
 # what a row points to is there: sources, tests, figures, farebench's commands. Whether it does what the row says is not
 # for a script to know.

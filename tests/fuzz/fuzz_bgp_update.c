@@ -1,4 +1,5 @@
 /* links: bgp */
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One UPDATE's body behind a byte of options: whatever comes, the parser keeps inside its bytes,
  * and all that it calls valid can be walked to the end.

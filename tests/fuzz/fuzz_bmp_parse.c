@@ -1,4 +1,5 @@
 /* links: bgp */
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A BMP stream as bgpd sends it. The station gets it whole and once more cut in two: both must tell
  * the same paths. Whatever comes, each single message also keeps inside its bytes.

@@ -1,4 +1,5 @@
 /* links: fared_core */
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* fared.yaml from an adversary: parsed whole or refused with a reason, and never half. */
 #include <stdint.h>
 #include <stdlib.h>

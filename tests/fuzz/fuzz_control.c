@@ -1,4 +1,5 @@
 /* links: fared_core */
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Control requests from an adversary: refused with a reason, or within their bounds. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* links: sched */
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A sequence of UDP payloads, each behind two bytes: a length in words of four, and flags. What
  * parses must survive being built again; requests then go to a responder whose region and receives

@@ -1,4 +1,5 @@
 /* links: health */
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* links: netns_core */
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Any bytes as a topology file: refused with a reason, or a topology whose numbers are all in
  * range. */
 #include <stdint.h>

@@ -1,4 +1,5 @@
 /* links: bgp */
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A stream from zebra behind a byte that picks FRR's version. The station gets it whole and cut in
  * two: both must tell the same paths.

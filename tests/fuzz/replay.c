@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Replays a fuzz corpus without libFuzzer: every file named, or every file of a directory named,
  * goes through LLVMFuzzerTestOneInput() once. A run that found no input fails: a test that cannot

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bed.h - a bed for tests of QP groups: two GPUs, their planes, and a parent that plays both
  * daemons.

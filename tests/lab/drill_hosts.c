@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "drill_hosts.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * drill_hosts.h - the two applications of a drill: a sender whose messages must all arrive, once
  * and whole.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ghost_write.c - packets of a dead plane that come back from the grave: nothing of them may land.
  *

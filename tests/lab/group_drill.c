@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * group_drill.c - a QP group under fire: two hosts without a router (bed.h), and a parent that
  * breaks planes at random.

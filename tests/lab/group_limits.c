@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * group_limits.c - a QP group at its limits: no plane left, and writes with deadlines.
  *

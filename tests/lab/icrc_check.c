@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * icrc_check.c - checks the ICRC of every RoCEv2 frame in a capture, from the bytes on the wire
  * alone.

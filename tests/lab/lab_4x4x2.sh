@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # The demonstration's fabric comes up, converges within 15 s, says so, carries packets, and goes without a trace.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # FARE in SUN, Figure 1: 64 GPUs on four planes with two sub-ports each come up and converge within a minute.
 . "$(dirname "$0")/lib.sh"
 

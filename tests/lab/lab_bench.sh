@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
 # What farebench says of a small fabric is true at the edges too: of messages that are large against the time measured.
 # A loaded machine can take goodput away, never add to it, so the lower bounds are wide.
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # `--fared`: the program is started on every server with its configuration, killed, and started again on its own.
 . "$(dirname "$0")/lib.sh"
 

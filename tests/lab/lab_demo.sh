@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
 # The whole path, as the demo runs it, for one fault: a lost sub-port is learned by BGP, the weight halves for that one pair and
 # plane, traffic follows, every byte is verified; then daemons are killed in mid-transfer. The bounds on goodput are wide, and a
 # loaded machine gets three attempts at them, for all it can do is take goodput away; whatever must hold at any speed (every byte,

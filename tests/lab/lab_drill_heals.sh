@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # `farelab drill` heals at the end whatever its plan broke: small losses, rates, and also when it is stopped half-way.
 . "$(dirname "$0")/lib.sh"
 

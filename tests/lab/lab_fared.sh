@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # fared against real FRR and real links: what it learns, what each fault makes of a path, and that neither the death
 # of bgpd nor its own moves anything. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
 # FARE_BIN: the directory of fared, farectl and farelab.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Faults show where they should, as they should, and heal: seen from another server's bgpd and kernel.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Gray failure drops the stated share, in the stated direction, with carrier up and the sub-port said to be up.
 . "$(dirname "$0")/lib.sh"
 

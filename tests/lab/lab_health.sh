@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Plane health end to end: probes run and dissect as BFD, a gray leaf goes probe-down and comes back by itself, a lost
 # sub-port is told peer to peer before BGP tells it, a prober that dies moves nothing, foreign reflectors are used,
 # forged packets change nothing.

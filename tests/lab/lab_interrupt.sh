@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # A benchmark that is stopped in the middle of a fault leaves none, whatever stopped it; and what one left all the same
 # is seen, and healed. What breaks links and forwarding here is not farelab, which therefore has no record of it.
 . "$(dirname "$0")/lib.sh"

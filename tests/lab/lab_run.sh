@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # `farelab run` leaves nothing, however it ends; what even it cannot clean up, `sweep` does, and nothing else.
 . "$(dirname "$0")/lib.sh"
 

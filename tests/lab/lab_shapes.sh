@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Other shapes of a fabric: one plane, two GPUs in a server, IPv6 beside IPv4.
 . "$(dirname "$0")/lib.sh"
 

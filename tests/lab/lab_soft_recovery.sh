@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # lab_soft_recovery.sh - the soft provider across links that lose: queues that overflow, and a
 # sub-port that dies under its QPs until they move to the other one. Every byte is compared at
 # the receiver; no write may fail. And before anything is lost: how many datagrams it takes.

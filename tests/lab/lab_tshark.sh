@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # lab_tshark.sh - what the soft provider puts on a wire, seen by others: tshark dissects every
 # frame as RoCEv2 with the opcodes that were meant, and a checker of its own finds every ICRC
 # right. IPv4 and IPv6, segmentation offload off, so that batches are cut into the packets that a

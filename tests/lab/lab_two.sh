@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Labs side by side do not touch each other; what is refused leaves nothing.
 . "$(dirname "$0")/lib.sh"
 

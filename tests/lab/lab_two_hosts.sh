@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # As a user would: everything installed under a prefix, docs/examples/two_hosts.c compiled against that, and run between two
 # GPU servers of a lab, with the installed daemon, real FRR and a shared key: both planes carry, and farectl shows the QPs. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
 set -u

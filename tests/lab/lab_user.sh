@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # fared started by an ordinary user: `group` is given what the manual says, or the start fails and says why.
 # Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed). FARE_BIN: the directory of fared.
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # Common ground of the lab tests: needs, names, cleaning up, and waiting on conditions.
 # Sourced with bash; expects FARE_BIN to be the directory of the built programs.
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * nccl_harness.c - loads libnccl-net-fare.so by dlopen, as NCCL does, and moves data through it
  * between two network namespaces while a plane is killed and healed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ports_follow.c - a group's QPs load the peer's sub-ports evenly; then the leaf hashes anew, under
  * way, and they do again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ports_gain.c - what choosing source ports gains: how evenly a group's QPs load the peer's
  * sub-ports behind a leaf that hashes addresses and ports.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sched_kill.c - the shared memory of the scheduler under a writer that is killed again and again
  * (kill -9).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * slow_receiver.c - a receiver that stays away again and again, as long as anything is acknowledged
  * for it, and then takes few events at a time: of many small writes with notification each arrives,

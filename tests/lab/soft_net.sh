@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # soft_net.sh - sourced: two namespaces joined by two veth pairs, for programs over the soft
 # provider.
 #

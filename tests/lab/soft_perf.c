@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * soft_perf.c - two processes in two network namespaces that write to each other through the soft
  * provider.

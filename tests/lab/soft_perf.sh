@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # soft_perf.sh - throughput, latency and loss recovery of the soft provider between two
 # namespaces of this machine. A measurement, not a test. Absolute figures are the machine's;
 # nothing here is a NIC.

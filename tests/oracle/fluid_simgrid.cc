@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fluid_simgrid.cc - completion times of `farebench fluid` beside SimGrid's.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
 # usage: fluid_simgrid.sh [JSON]
 # Solves all-to-all and KV on up to 64 GPUs with `farebench fluid` and, flow by flow, with SimGrid; completion times,
 # the last and each flow's own, must agree within 1e-5 of each other. 77: SimGrid is not there.

@@ -10,7 +10,9 @@ mapfile -t sources < <(git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 [ ${#sources[@]} -gt 0 ] || { echo "no source files found"; exit 1; }
 mapfile -t scripts < <(git ls-files -co --exclude-standard fare .ci/run '*.sh' '*CMakeLists.txt' tests/vm/vm tests/vm/kernel)
 
-if ! clang-format-14 --dry-run -Werror "${sources[@]}" 2>&1 | grep -E 'error:' | head -n 20; then :; else
+differences=$(clang-format-14 --dry-run "${sources[@]}" 2>&1)
+if [ -n "$differences" ]; then
+	grep -E '(warning|error):' <<<"$differences" | head -n 20
 	echo "not as .clang-format says: run ./fare format"
 	bad=1
 fi

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* own_sysfs.h - /sys as the network namespace that a test has made for itself has it */
 #ifndef OWN_SYSFS_H
 #define OWN_SYSFS_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # fabric.sh - sourced inside the VM: two GPUs and their leaves for rdma_rxe.
 #
 # Stock rxe looks up routes in the initial namespace only, so both GPUs live there, each with its own devices, and are

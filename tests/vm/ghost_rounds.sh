@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
 # ghost_rounds.sh ROUNDS [EACH]: ghost_write over devices, a guest of its own for every EACH (250) rounds, because rdma_rxe's kernel
 # does not live through a thousand. Prints one document: {"ghost": [one of each guest], "guests_lost": N}. A guest that dies
 # of its own kernel has told nothing: its rounds are done again, in at most as many guests as were planned.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # inside_bed.sh PLANES SUB_PORTS PROGRAM [ARG...]: inside the VM: the fabric, then a program of tests/lab over its devices.
 set -u
 . tests/vm/fabric.sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # inside_drill.sh PLANES SUB_PORTS MODE: inside the VM: the fabric, then the drill over it.
 set -u
 . tests/vm/fabric.sh

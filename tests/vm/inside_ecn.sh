@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # inside_ecn.sh: inside the VM, for its kernel has queues that mark: two hosts send to a third through a leaf whose port to it is a
 # tenth as fast. The queue marks (RED with ECN), the receiver says so (CNP), and both senders make room: nothing is lost, and they
 # share. Before that the same queue drops instead, to show that it would.

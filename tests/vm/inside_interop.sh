@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # inside_interop.sh: inside the VM: the device's end of interop.sh, on rdma_rxe over eth0.
 set -u
 sysctl -qw net.ipv6.conf.eth0.accept_dad=0

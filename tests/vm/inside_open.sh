@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # inside_open.sh: inside the VM: every way in which opening a verbs endpoint fails has an error of its own.
 set -u
 failed=0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # inside_spray.sh MEGABYTES: inside the VM: two hosts and between them a leaf that delays every packet by another time.
 set -u
 modprobe sch_netem || exit 1

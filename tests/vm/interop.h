@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interop.h - what the two ends of the conformance test say to each other over TCP: the soft end
  * asks, the device's end does and answers. Both run on one machine and its guest: structs travel as

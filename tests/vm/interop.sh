@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
 # interop.sh: the soft provider here against rdma_rxe in the VM, over a tap: IPv4 and IPv6, clean, then with the guest
 # losing packets and all of them marked (CE); then what crossed the wire in front of an independent dissector.
 set -uo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interop_device.c - the device's end of the conformance test: plain libibverbs, none of our code.
  *

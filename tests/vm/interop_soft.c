@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interop_soft.c - the soft provider's end of the conformance test, toward a device driven by
  * interop_device.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
 # run.sh SECONDS SCRIPT [ARG...]: runs a script of this directory under a kernel with RDMA: this machine's, if it has
 # rdma_rxe and is meant to be used so (FARE_RXE_HERE=1), else in the VM.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * spray.c - one order-free QP, and a standard one beside it, across a leaf that shuffles packets.
  *

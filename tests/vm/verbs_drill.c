@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * verbs_drill.c - a QP group over the verbs provider, between two GPUs of fabric.sh, under faults
  * of every kind in turn.

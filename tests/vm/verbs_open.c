@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * verbs_open.c - opens a verbs endpoint on one device and says how it went: "ok", or the errno's
  * name.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mr_table.h - memory regions: the only places that a peer's packets may land in or be answered
  * from.

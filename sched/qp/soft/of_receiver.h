@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * of_receiver.h - the receiving half of an order-free connection (docs/order-free.md): packets are
  * placed as they come, messages are told of in their order.

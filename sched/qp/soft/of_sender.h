@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * of_sender.h - the sending half of an order-free connection (docs/order-free.md): posted writes
  * become packets that can each be placed by itself.

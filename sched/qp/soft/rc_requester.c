@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "rc_requester.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rc_requester.h - the asking half of a reliable connection (IBTA 9.7): posted work becomes
  * packets, acknowledged packets and read responses become completions.

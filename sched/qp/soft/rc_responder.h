@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rc_responder.h - the answering half of a reliable connection (IBTA 9.7.4, 9.7.5): requests in PSN
  * order are placed into memory regions and receives, or answered from memory regions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "roce_icrc.h"
 
 #include <endian.h>

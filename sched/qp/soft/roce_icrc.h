@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * roce_icrc.h - the invariant CRC of RoCEv2 packets (IBTA 7.8.1, annex A17.3.2).
  *

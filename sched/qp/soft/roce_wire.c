@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "roce_wire.h"
 
 #include <endian.h>

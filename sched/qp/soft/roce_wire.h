@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * roce_wire.h - the bytes of RoCEv2 packets: BTH and the extension headers that this provider
  * speaks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * soft_endpoint.h - what the files of the soft provider share: the endpoint and its QPs.
  *

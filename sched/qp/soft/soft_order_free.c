@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "soft_order_free.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * soft_order_free.h - what an order-free QP has beside the others: the protocol's two halves and
  * several ways out.

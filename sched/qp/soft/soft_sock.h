@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * soft_sock.h - how the provider's UDP sockets are set up.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * soft_timers.h - deadlines of many QPs in one heap.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "soft_window.h"
 
 #define GAIN_SHIFT 4 /* RFC 8257 4.2: g = 1/16 */

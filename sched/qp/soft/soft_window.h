@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * soft_window.h - how much a sender may have on its way: less after a loss or a congestion mark,
  * more as it is acknowledged.

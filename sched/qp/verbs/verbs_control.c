@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The group's messages and the questions for keys travel as UDP datagrams between kernel sockets,
  * not over UD QPs: a peer is known by its loopback address, which is no GID; only the kernel's

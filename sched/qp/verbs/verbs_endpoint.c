@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/verbs/verbs_endpoint.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * verbs_endpoint.h - what the files of the verbs provider share: devices, sub-ports, regions, QPs,
  * workers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/verbs/verbs_keys.h"
 
 #include <errno.h>

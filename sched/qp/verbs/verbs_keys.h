@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * verbs_keys.h - what peers said their regions' rkeys are, device by device (pure).
  *

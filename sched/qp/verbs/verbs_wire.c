@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/verbs/verbs_wire.h"
 
 #include <errno.h>

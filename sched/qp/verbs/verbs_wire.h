@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * verbs_wire.h - datagrams of the verbs provider's control channel, bytes to struct and back
  * (pure).

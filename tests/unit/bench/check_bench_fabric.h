@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_bench_fabric.h - a fabric for tests, as JSON in the shape of `farelab status --json`, and
  * parsed.

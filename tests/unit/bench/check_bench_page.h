@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * check_bench_page.h - pages for tests: a gnuplot that answers without drawing (a fixture), and the
  * page read back.

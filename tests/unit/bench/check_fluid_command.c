@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* `farebench fluid` from its arguments to its JSON; no lab, no root. */
 #include <check.h>
 #include <getopt.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Who sends to whom: every pair once, all alike; and what choices make of it against the optimum.
  */
 #include <check.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bgp_await.h - runs a loop until what its callbacks write down holds a word, and not for ever.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bgp_record.h - a small fabric for tests, and handlers that write down what a source says, one
  * line per call.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bgp_test.h - what the tests of bgp/ share: bytes from hex, files, addresses, and BMP messages to
  * order.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "bgp_log.h"
 
 #include "bgp_record.h"

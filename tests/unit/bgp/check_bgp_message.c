@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "bgp_message.h"
 
 #include "bgp_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The shell against a scripted bgpd on a loopback socket: pieces of messages, garbage, loss,
  * return. */
 #include "bmp_source.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* A connection against a scripted daemon on a unix socket. */
 #include "connection.h"
 

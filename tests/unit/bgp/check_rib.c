@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "rib.h"
 
 #include "bgp_record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The shell against a scripted zebra on a unix socket. */
 #include "zapi_source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Addresses and prefixes as text. */
 #include "address.h"
 

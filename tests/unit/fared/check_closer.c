@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Descriptors handed over are closed, by whatever thread, and after the end of who did. What
  * sleeps: check_control.c.

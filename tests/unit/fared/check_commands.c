@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What requests do and who may: replies of the whole chain behind the socket, without the socket.
  */
 #include "commands.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* fared.yaml: a good file means what it says; each kind of mistake names its line, key and remedy.
  */
 #include "config.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What of a changed fared.yaml a reload can do, and what needs a restart. */
 #include <check.h>
 #include <stdio.h>

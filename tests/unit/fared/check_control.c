@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The control socket: replies, pipelining, descriptors, bounds, and clients that misbehave. */
 #include "control.h"
 

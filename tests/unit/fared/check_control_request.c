@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Requests of the control socket: what is taken, and that everything else is refused with a reason.
  */
 #include "control_request.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The need of descriptors by the rules of udp.h and udp_raw.h, and the limit, which a process may
  * raise.

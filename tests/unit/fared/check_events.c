@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The event ring: coalescing within an iteration, order, bounds. */
 #include "events.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Connection tables of applications: the seals, the sizes, and entries that lie. */
 #include "flows.h"
 

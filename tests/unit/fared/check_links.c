@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Links against the real kernel, in a network namespace of the test's own. Skipped where none can
  * be made. */
 #include "links.h"

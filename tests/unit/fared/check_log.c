@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Log lines: one line each whatever the text, levels, and the budget for what others trigger. */
 #include "log.h"
 

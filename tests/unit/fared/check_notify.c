@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The service manager's socket: what is sent, and that nothing is sent where nobody listens. */
 #include "notify.h"
 

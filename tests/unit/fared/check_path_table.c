@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The path table: every verdict, in the order of the rules, and what the numbers are. */
 #include "path_table.h"
 

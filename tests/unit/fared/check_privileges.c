@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Whom files are given to, by root and by others, who may do that with groups of theirs alone. */
 #include "privileges.h"
 

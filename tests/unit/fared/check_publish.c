@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* From the path table to the real segment and back: a second daemon adopts what the first
  * published. */
 #include "publish.h"

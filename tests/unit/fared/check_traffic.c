@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Rounds over what clients say of their paths: nobody hides anybody else, and what is not told is
  * not known.

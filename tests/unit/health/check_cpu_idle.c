@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What the kernel counts, and what passes for time to spare. */
 #include "cpu_idle.h"
 

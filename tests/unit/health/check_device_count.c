@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel's counts of real devices, in a network namespace of the test's own. Skipped where none
  * can be made.

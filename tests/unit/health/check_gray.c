@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Whom losses are blamed on: one sub-port, or nobody in particular. */
 #include <check.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Port maps against a simulated leaf: a hash that only asking reveals, and that changes. */
 #include <check.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Prober and reflector against each other over the loopback device: two "GPUs" with a plane or two
  * each, all of them on lo. No privilege is needed. Everything is waited for, nothing is slept for.

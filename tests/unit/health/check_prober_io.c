@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Probes over IPv6, each of whose source ports takes a descriptor for each device, while there are
  * too few of them. Over the loopback device of a network namespace of our own; everything is waited

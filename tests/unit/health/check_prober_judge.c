@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What is concluded from silence: the real rules, under a clock of the test's own. */
 #include <check.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How often a path is probed, and by which of its ends: the real rules, under a clock of the test's
  * own.

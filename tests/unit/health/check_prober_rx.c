@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Whether anything comes in over a plane, by what the kernel counts of lo in a network namespace of
  * the test's own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Sockets of probes and their answers, on links of our own, one of which hardly sends. */
 #include "udp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The wheel against a plain list: what is due, when, and once. */
 #include <check.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Configuration files: fared.yaml to the letter, and what of FRR's a lab stands or falls with. */
 #include <check.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The lookup of topologies and drill plans by name: the current directory first, then the data
  * directory. */
 #include <check.h>

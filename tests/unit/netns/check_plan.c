@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The address plan: examples worked by hand, and that no two things in a lab share a number. */
 #include <arpa/inet.h>
 #include <check.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Pid files: a pid that somebody else got since is not ours. */
 #include <check.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Topology files: what a good one means, and where a bad one is at fault. */
 #include <check.h>
 #include <dirent.h>

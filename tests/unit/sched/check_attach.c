@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The daemon's segment from both sides: what the writer publishes, a reader sees; through adoption,
  * replacement, a writer killed at any moment, and a scribbled file. */
 #include <arpa/inet.h>

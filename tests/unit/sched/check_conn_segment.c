@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows of a client's segment: lent apart, returned, and what a reader of the memfd finds. */
 #include "conn_segment.h"
 

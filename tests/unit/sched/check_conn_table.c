@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The connection table against a model: every instruction set, lines crowded on purpose, counts
  * recomputed. */
 #include <check.h>

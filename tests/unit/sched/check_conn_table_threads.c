@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Both tables under a writer that inserts, moves, erases and expires while readers look up, singly
  * and in batches, with every instruction set. Values are checked: a slot tells whose it is and how

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The public per-flow face over a real segment: all QPs from the beginning, a daemon that comes
  * back, another configuration.

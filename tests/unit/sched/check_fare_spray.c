@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The public pick, inlined and called, over a real segment: shared runs, changes, deaths, another
  * segment in its place. */
 #include <arpa/inet.h>

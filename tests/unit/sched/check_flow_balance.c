@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Flows by measured bytes: noise moves nothing, elephants are spread by the fewest moves, all comes
  * to rest.

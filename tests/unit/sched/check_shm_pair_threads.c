@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The segment's protocol between threads: one publishes, others read and pick, all on the same
  * memory, and every value is checked. Under a race detector the same program shows that nothing of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs that are shared, and cursors over them through every change of weights: a million picks and
  * more. */
 #include <check.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* 64 GPUs, all to all, one plane halved: within 2% of the optimum at 1, 4 and 16 QPs a pair; other
  * ways are not. */
 #include <check.h>

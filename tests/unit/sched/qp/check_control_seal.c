@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The envelope of control messages: what has the key opens it, and nothing else does. */
 #include "qp/control_seal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Who may connect to whom, and what a group does over real sockets. */
 #include "domain_pair.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* How a group ends, and what its writes are told. */
 #include "domain_pair.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What lanes do about QPs that fail. */
 #include <endian.h>
 

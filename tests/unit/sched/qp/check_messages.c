@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Every write that is accepted completes once, whatever becomes of it or its neighbours. */
 #include "domain_pair.h"
 

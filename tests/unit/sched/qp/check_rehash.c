@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A lane over a fabric of the test's own making: the provider below answers echoes as a peer behind
  * a hashing leaf would, and time is what the test says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ring's sizes against both ways in which a transport acknowledges: a sender, QPs that hold
  * back and overtake each other, and a receiver that polls when it likes, all by chance. What the

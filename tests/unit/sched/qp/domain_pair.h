@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * domain_pair.h - two domains in one process, over the loopback device of a private network
  * namespace, each with a segment of its own as a daemon would publish it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The sender alone, and both halves of an order-free connection across a channel that loses,
  * doubles and shuffles packets as a seed says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The requester alone, and both halves of a connection across a simulated channel that loses,
  * doubles and reorders packets as a seed says.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What arrives and is not meant, or bears a mark. */
 #include <endian.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * soft_pair.h - two endpoints of the soft provider in one process, over real sockets on the
  * loopback device of a private network namespace. Progress is only made when an endpoint's

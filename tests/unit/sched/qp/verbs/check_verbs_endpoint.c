@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What can be checked of the endpoint anywhere; the rest runs on real devices, in tests/vm. */
 #include <arpa/inet.h>
 #include <check.h>
