@@ -28,6 +28,7 @@ struct fare {
 	struct fare_pair *pairs;
 	int control_fd;
 	uint64_t refresh_due_ns;
+	uint64_t n_segments; /* mapped so far */
 	struct conn_segment *segment;
 	struct spray_runs *runs;
 	struct spray_heads spray_heads;
@@ -244,9 +245,16 @@ static void follow_retired(struct fare *fare)
 		return;
 	}
 	fare->map = map;
+	fare->n_segments++;
 	for (struct fare_pair *p = fare->pairs; p; p = p->next)
 		pair_resolve(p);
 	munmap((void *)old, sizeof(*old));
+}
+
+uint64_t attach_generation(const struct fare *fare)
+{
+	return (fare->n_segments << 48) +
+	       atomic_load_explicit(&fare->map->generation, memory_order_acquire);
 }
 
 void attach_refresh(struct fare *fare, uint64_t now_ns)

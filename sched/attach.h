@@ -25,6 +25,11 @@ void attach_refresh(struct fare *fare, uint64_t now_ns);
  * its successor.
  */
 bool attach_retired(const struct fare *fare);
+/*
+ * Changes whenever anything that the daemon publishes may have: one look for the pairs of all
+ * groups.
+ */
+uint64_t attach_generation(const struct fare *fare);
 /* The client's own segment, which the daemon sees. */
 struct conn_segment *attach_segment(const struct fare *fare);
 /*

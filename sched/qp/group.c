@@ -161,22 +161,16 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 {
 	struct fare_group *group = calloc(1, sizeof(*group));
 	const struct qp_provider *provider = domain->provider;
-	int err = domain_reserve_events(domain);
+	int err;
 
 	*out = NULL;
-	if (!group || err) {
-		free(group);
+	if (!group)
 		return -ENOMEM;
-	}
 	group->domain = domain;
 	group->opener = opener;
 	group->due_ns = opener ? 0 : domain->now_ns + STILLBORN_NS;
 	group->peer = *peer;
-	group->id = domain->next_group_id++;
 	group->replay = (struct chunk_list){NO_CHUNK, NO_CHUNK, 0};
-	group->next = domain->groups;
-	domain->groups = group;
-	domain->n_groups++;
 	err = fill_options(group, options);
 	if (!err)
 		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, peer);
@@ -192,6 +186,10 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 		err = provider->mr_register(domain->endpoint, group->ring.records,
 					    (size_t)group->ring.slots * RING_RECORD_BYTES,
 					    QP_ACCESS_REMOTE_WRITE, &group->rx_mr);
+	if (!err) {
+		err = engine_add(domain, group);
+		group->is_listed = !err;
+	}
 	if (err) {
 		group_destroy(group);
 		return err;
@@ -205,8 +203,9 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 void group_destroy(struct fare_group *group)
 {
 	struct fare_domain *domain = group->domain;
-	struct fare_group **link;
 
+	if (group->is_listed)
+		engine_remove(domain, group);
 	shown_destroy(group);
 	for (unsigned l = 0; l < FARE_MAX_PLANES; l++)
 		if (group->lanes[l].qps)
@@ -219,11 +218,6 @@ void group_destroy(struct fare_group *group)
 	conn_segment_return(attach_segment(domain->fare), group->flow_entries,
 			    group->options.flows);
 	fare_pair_close(group->pair);
-	domain_forget_events(domain, group);
-	for (link = &domain->groups; *link != group; link = &(*link)->next)
-		;
-	*link = group->next;
-	domain->n_groups--;
 	free(group->messages);
 	free(group->chunks);
 	free(group->tx_records);
@@ -292,7 +286,7 @@ void group_send(struct fare_group *group, struct control_message *message)
 	message->destination_group = group->peer_id;
 	message->destination = group->peer_incarnation;
 	if (group->options.mode == FARE_MODE_KERNEL) {
-		domain_send(group->domain, &group->peer, message, QP_ANY_PLANE, 0, 0);
+		engine_send(group->domain, &group->peer, message, QP_ANY_PLANE, 0, 0);
 		return;
 	}
 	for (int usable = 1; usable >= 0; usable--) {
@@ -303,7 +297,7 @@ void group_send(struct fare_group *group, struct control_message *message)
 			if (!path->live_sub_ports || (usable && !path->usable_bps))
 				continue;
 			group->control_turn = turn + 1;
-			domain_send(group->domain, &group->peer, message, (uint16_t)p,
+			engine_send(group->domain, &group->peer, message, (uint16_t)p,
 				    ports_local_sub_port(group, p, turn / n), 0);
 			return;
 		}
@@ -330,7 +324,7 @@ static void emit(struct fare_group *group, enum fare_event_kind kind, unsigned p
 	struct fare_event e = {
 		.kind = kind, .group = group, .plane = (uint16_t)plane, .status = status};
 
-	domain_event(group->domain, &e);
+	engine_event(group->domain, &e);
 }
 
 /* Why, is CLOSED's to say: of the writes one knows only that it ended before they did. */
@@ -355,7 +349,7 @@ void group_closed(struct fare_group *group, int status)
 		m->in_use = false;
 		group->n_messages--;
 		group->n_deadlines -= m->write.deadline_ns != 0;
-		domain_event(group->domain, &e);
+		engine_event(group->domain, &e);
 	}
 	if (group->opener || group->announced)
 		emit(group, FARE_EVENT_CLOSED, 0, status);
@@ -493,12 +487,16 @@ void group_reweight(struct fare_group *group)
 		group->chunks[i].lane = UINT16_MAX;
 }
 
+bool group_paths_changed(const struct fare_group *group)
+{
+	return fare_pair_generation(group->pair) != group->generation;
+}
+
 static void follow_paths(struct fare_group *group)
 {
 	struct fare_paths old = group->paths, now;
 
-	if (fare_pair_generation(group->pair) == group->generation ||
-	    fare_pair_paths(group->pair, &now))
+	if (!group_paths_changed(group) || fare_pair_paths(group->pair, &now))
 		return;
 	group->generation = now.generation;
 	group->paths = now;
@@ -576,6 +574,38 @@ void group_step(struct fare_group *group)
 		lane_step(group, l);
 	announce(group);
 	messages_step(group);
+}
+
+static uint64_t earliest_deadline(const struct fare_group *group)
+{
+	uint64_t due_ns = ENGINE_NEVER;
+
+	for (uint32_t i = 0; group->n_deadlines && i < group->options.max_messages; i++) {
+		const struct message *m = &group->messages[i];
+
+		if (m->in_use && !m->late && m->write.deadline_ns && m->write.deadline_ns < due_ns)
+			due_ns = m->write.deadline_ns;
+	}
+	return due_ns;
+}
+
+uint64_t group_due_ns(const struct fare_group *group)
+{
+	uint64_t due_ns = earliest_deadline(group);
+
+	if (group->state == GROUP_CLOSED)
+		return ENGINE_NEVER;
+	if (group->closing || group->is_stalled)
+		return group->domain->now_ns;
+	if (!group->announced && group->state == (group->opener ? GROUP_OPENING : GROUP_OPEN) &&
+	    group->due_ns < due_ns)
+		due_ns = group->due_ns;
+	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->n_lanes; l++) {
+		uint64_t lane_ns = lane_due_ns(group, l);
+
+		due_ns = lane_ns < due_ns ? lane_ns : due_ns;
+	}
+	return due_ns;
 }
 
 bool group_busy(const struct fare_group *group)

@@ -18,20 +18,17 @@
 #include "qp/candidates.h"
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
+#include "qp/engine.h"
 #include "qp/provider.h"
 #include "qp/ring.h"
+#include "qp/soft/soft_timers.h"
 #include "spray_fly.h"
 
 #define MAX_MESSAGES   128
 #define PENDING_PER_QP 16 /* chunks assigned to a QP beyond what it may have on the wire */
 #define NO_CHUNK       UINT32_MAX
 #define MAX_CANDIDATES 128
-#define EVENT_QUEUE    4096
-/*
- * more than one group can have to say without being asked: all writes late or over, all lanes
- * shifted, closed
- */
-#define EVENTS_PER_GROUP (2 * MAX_MESSAGES + 2 * FARE_MAX_PLANES + 4)
+#define MAX_GROUPS     4096
 
 struct chunk {
 	uint32_t next;	  /* in its list */
@@ -148,7 +145,12 @@ enum group_state {
 
 struct fare_group {
 	struct fare_domain *domain;
-	struct fare_group *next;
+	struct fare_group *prev, *next;		/* all of the domain */
+	struct fare_group *run_prev, *run_next; /* those to be stepped */
+	struct soft_timer timer;
+	bool is_listed, is_runnable, is_busy;
+	/* a chunk was not posted, or a record found no chunk: no completion brings that back */
+	bool is_stalled;
 	enum group_state state;
 	bool opener, announced; /* announced: CONNECTED or ACCEPTED was said */
 	/* the peer closed: -errno to close with, once what it had sent before is delivered */
@@ -226,38 +228,41 @@ struct fare_domain {
 	struct qp_endpoint_attr attr;
 	struct control_seal seal;
 	uint64_t incarnation;
-	uint32_t next_group_id;
-	struct fare_group *groups;
-	unsigned n_groups;
 	struct fare_mr *regions;
+	/* never 0; a simulation's is seeded */
+	uint64_t (*random)(void *arg);
+	void *random_arg;
+	uint64_t now_ns; /* of the current poll */
+
+	/* engine.c */
+	struct fare_group *groups, *run_queue, *scan;
+	struct fare_group *slots[MAX_GROUPS]; /* by id */
+	uint32_t next_generation;
+	unsigned n_groups, n_busy;
+	struct soft_timers timers;
+	uint64_t scan_due_ns;
+	uint64_t generation; /* of what the daemon published */
+	bool drained;	     /* the provider has no completions that it was not asked for */
+	struct fare_event *events;
+	uint32_t event_head, event_count, event_room, events_unasked;
+	uint64_t control_rejected;
+
+	/* domain.c */
 	int epoll_fd, timer_fd;
 	uint64_t tick_ns; /* between ticks of timer_fd; it is not asked before the next is due */
 	uint64_t tick_due_ns;
-	uint64_t now_ns; /* of the current poll */
-	bool drained;	 /* the provider has no completions that it was not asked for */
-	struct fare_event *events;
-	uint32_t event_head, event_count, event_room;
-	uint64_t control_rejected;
 };
 
-/* domain.c */
-uint64_t domain_random(void);
+static inline uint64_t domain_random(const struct fare_domain *domain)
+{
+	return domain->random(domain->random_arg);
+}
+
+/* regions.c */
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
 /* length bytes at data belong to the region, which is one of the domain's. */
 bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,
 		     uint64_t length);
-void domain_event(struct fare_domain *domain, const struct fare_event *event);
-int domain_hear(struct fare_domain *domain);
-int domain_reserve_events(struct fare_domain *domain); /* before a group is added */
-/* A group ends: events not yet taken would name whatever is allocated in its place next. */
-void domain_forget_events(struct fare_domain *domain, const struct fare_group *group);
-/*
- * Sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the channel's
- * own).
- */
-void domain_send(struct fare_domain *domain, const struct in6_addr *remote,
-		 struct control_message *message, uint16_t plane, uint16_t sub_port,
-		 uint16_t source_port);
 
 /* group.c */
 int group_create(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
@@ -265,6 +270,9 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 		 unsigned n_lanes);
 void group_destroy(struct fare_group *group);
 void group_step(struct fare_group *group);
+/* When it is to be stepped although nothing happens to it; not later than now: at once. */
+uint64_t group_due_ns(const struct fare_group *group);
+bool group_paths_changed(const struct fare_group *group);
 void group_on_control(struct fare_group *group, const struct control_message *message);
 /* over the next live plane in turn */
 void group_send(struct fare_group *group, struct control_message *message);
@@ -290,6 +298,7 @@ void messages_recall(struct fare_group *group, struct lane_qp *q);
 
 /* lane.c */
 void lane_step(struct fare_group *group, unsigned lane);
+uint64_t lane_due_ns(const struct fare_group *group, unsigned lane);
 void lane_on_control(struct fare_group *group, const struct control_message *message);
 void lane_kill(struct fare_group *group, unsigned lane);    /* QPs to error, peer to be told */
 void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back */
@@ -316,6 +325,7 @@ int ways_replace(struct fare_group *group, unsigned lane, unsigned i, uint16_t p
 /* rehash.c */
 void rehash_start(struct fare_group *group, unsigned lane); /* the lane is up */
 void rehash_hint(struct fare_group *group, unsigned lane);  /* something changed: ask soon */
+uint64_t rehash_due_ns(const struct fare_group *group, unsigned lane);
 void rehash_step(struct fare_group *group, unsigned lane);
 
 /* ports.c */

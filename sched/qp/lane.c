@@ -319,6 +319,27 @@ void lane_step(struct fare_group *group, unsigned l)
 	lane->sends++;
 }
 
+uint64_t lane_due_ns(const struct fare_group *group, unsigned l)
+{
+	const struct lane *lane = &group->lanes[l];
+
+	/* devices change a QP's state in their own time, and tell nobody */
+	if (lane->state == LANE_CONNECTING || lane_qps_status(group, l) > 0)
+		return group->domain->now_ns;
+	switch (lane->state) {
+	case LANE_DOWN:
+		return group->opener && group_plane_usable(group, l) ? lane->due_ns : ENGINE_NEVER;
+	case LANE_UP:
+		return rehash_due_ns(group, l);
+	case LANE_RESETTING:
+		if (lane->ack_owed || (lane->confirmed && !lane_qps_posted(lane)))
+			return group->domain->now_ns;
+		return lane->confirmed ? ENGINE_NEVER : lane->due_ns;
+	default:
+		return lane->due_ns;
+	}
+}
+
 static void on_open(struct fare_group *group, unsigned l, const struct control_message *m)
 {
 	struct lane *lane = &group->lanes[l];

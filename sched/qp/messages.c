@@ -246,8 +246,10 @@ static void queue_notification(struct fare_group *group, struct message *m)
 					   .tag = m->write.tag,
 					   .is_void = m->status != 0};
 
-	if (i == NO_CHUNK)
-		return; /* tried again by group_step() */
+	if (i == NO_CHUNK) {
+		group->is_stalled = true;
+		return;
+	}
 	m->notifying = true;
 	m->open_chunks++;
 	ring_fill(group->tx_records + record_at(group, m), &record);
@@ -285,7 +287,7 @@ static void message_advance(struct fare_group *group, struct message *m)
 		group->stats.messages_completed++;
 		group->stats.bytes_completed += m->write.length;
 	}
-	domain_event(group->domain, &e);
+	engine_event(group->domain, &e);
 }
 
 static void chunk_done(struct fare_group *group, uint32_t i)
@@ -332,11 +334,11 @@ static bool post_next(struct fare_group *group, struct lane_qp *q)
 			refuse_chunk(group, q, err);
 			continue;
 		}
-		/*
-		 * full, asking, or no longer connected: lane_step() or messages_step() sees to it
-		 */
-		if (err)
+		/* full, asking for a key, or no longer connected: messages_step() tries again */
+		if (err) {
+			group->is_stalled = true;
 			return false;
+		}
 		list_take(group, &q->pending);
 		q->posted++;
 		q->posted_bytes += group->chunks[i].length;
@@ -460,7 +462,7 @@ static void deliver(struct fare_group *group, uint32_t imm)
 	e.bytes = record.bytes;
 	e.tag = record.tag;
 	if (!record.is_void)
-		domain_event(group->domain, &e);
+		engine_event(group->domain, &e);
 }
 
 /* ---- completing ---- */
@@ -564,7 +566,7 @@ static void expire(struct fare_group *group, struct message *m)
 
 	m->late = true;
 	m->status = -ETIMEDOUT;
-	domain_event(group->domain, &e);
+	engine_event(group->domain, &e);
 	message_advance(group, m);
 }
 
@@ -585,6 +587,7 @@ static void check_deadlines(struct fare_group *group)
  */
 void messages_step(struct fare_group *group)
 {
+	group->is_stalled = false;
 	for (uint32_t i = 0; group->n_messages && i < group->options.max_messages; i++) {
 		struct message *m = &group->messages[i];
 
@@ -634,5 +637,6 @@ int fare_group_write(struct fare_group *group, const struct fare_write *write)
 	if (group->state == GROUP_OPEN)
 		pump(group);
 	group->writing = false;
+	engine_wake(group);
 	return 0;
 }

@@ -167,7 +167,8 @@ static void add_random(struct fare_group *group, unsigned l)
 	for (unsigned s = 0; s < live; s++) {
 		for (unsigned k = 0; k < wanted && learning->n < base + room / live * (s + 1);
 		     k++) {
-			uint16_t port = (uint16_t)(PORT_FIRST + domain_random() % PORT_COUNT);
+			uint16_t port =
+				(uint16_t)(PORT_FIRST + domain_random(group->domain) % PORT_COUNT);
 
 			if (!port_taken(group, port))
 				add(learning, port, ports_local_sub_port(group, l, s), -1);
@@ -180,7 +181,7 @@ void ports_start(struct fare_group *group, unsigned l)
 	struct learning *learning = &group->lanes[l].learning;
 
 	memset(learning, 0, sizeof(*learning));
-	learning->nonce = domain_random();
+	learning->nonce = domain_random(group->domain);
 	add_known(group, l);
 	learning->known = covers(group, l);
 	if (!learning->known)
@@ -192,7 +193,7 @@ void ports_start_own(struct fare_group *group, unsigned l, bool wide)
 	struct learning *learning = &group->lanes[l].learning;
 
 	memset(learning, 0, sizeof(*learning));
-	learning->nonce = domain_random();
+	learning->nonce = domain_random(group->domain);
 	add_own(group, l);
 	if (!wide)
 		return;
@@ -214,7 +215,7 @@ void ports_send(struct fare_group *group, unsigned l)
 			continue;
 		m.echo.nonce = learning->nonce;
 		m.echo.candidate = (uint16_t)i;
-		domain_send(group->domain, &group->peer, &m, (uint16_t)l, c->local_sub_port,
+		engine_send(group->domain, &group->peer, &m, (uint16_t)l, c->local_sub_port,
 			    c->port);
 	}
 	learning->sends++;

@@ -213,6 +213,11 @@ static void judge(struct fare_group *group, unsigned l)
 	rest(group, l, moved);
 }
 
+uint64_t rehash_due_ns(const struct fare_group *group, unsigned l)
+{
+	return follows(group, l) ? group->lanes[l].rehash.due_ns : ENGINE_NEVER;
+}
+
 void rehash_step(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];

@@ -21,7 +21,7 @@ static uint16_t new_port(struct fare_group *group, unsigned l, unsigned i, uint1
 	const struct candidate *c =
 		group->options.random_ports ? NULL : ports_choose(group, l, i, local);
 
-	return c ? c->port : (uint16_t)(PORT_FIRST + domain_random() % PORT_COUNT);
+	return c ? c->port : (uint16_t)(PORT_FIRST + domain_random(group->domain) % PORT_COUNT);
 }
 
 /* One of the ways in force that leaves by local, and is not among the n chosen before. */

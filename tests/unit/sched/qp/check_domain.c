@@ -109,13 +109,13 @@ START_TEST(a_reset_takes_no_notification_with_it)
 	for (time_t end = time(NULL) + 20; !n_completed;) {
 		ck_assert(time(NULL) < end);
 		look(0);
-		ck_assert_int_ge(domain_hear(domain[1]), 0);
+		ck_assert_int_ge(engine_hear(domain[1]), 0);
 	}
 	lane_kill(group, 0);
 	for (time_t end = time(NULL) + 20; domain[1]->groups->lanes[0].state == LANE_UP;) {
 		ck_assert(time(NULL) < end);
 		look(0);
-		ck_assert_int_ge(domain_hear(domain[1]), 0);
+		ck_assert_int_ge(engine_hear(domain[1]), 0);
 	}
 	ck_assert_uint_eq(n_received, 0);
 	for (time_t end = time(NULL) + 20; !n_received || group->lanes[0].state != LANE_UP;) {

@@ -28,6 +28,7 @@ static uint32_t pair_id;
 /* the fabric */
 static unsigned salt, n_remotes, lose_port, n_echoes, n_moves, n_refused;
 static bool refuse;
+static uint64_t random_state = 2411;
 
 static struct in6_addr address(int host)
 {
@@ -35,6 +36,14 @@ static struct in6_addr address(int host)
 
 	inet_pton(AF_INET6, host ? "::ffff:127.0.0.3" : "::ffff:127.0.0.2", &a);
 	return a;
+}
+
+static uint64_t seeded(void *state)
+{
+	uint64_t *x = state;
+
+	*x = *x * 6364136223846793005u + 1442695040888963407u;
+	return *x >> 16 | 1;
 }
 
 static uint16_t leads_to(uint16_t port)
@@ -160,6 +169,8 @@ static void setup(void)
 				      .provider = &provider,
 				      .attr.address = own,
 				      .groups = &group,
+				      .random = seeded,
+				      .random_arg = &random_state,
 				      .incarnation = 7,
 				      .now_ns = 1000 * S};
 	ck_assert_int_eq(control_seal_load(&domain.seal, NULL, 0), 0);

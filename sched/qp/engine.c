@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * engine.c - dispatch, run queue, timers, events (engine.h).
+ *
+ * Messages for groups that do not exist are answered GROUP_GONE, so that a peer that outlived this
+ * process learns of it; echoes are answered without state.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "qp/internal.h"
+
+/* A group's id: its slot, and above that a number that changes when the slot is used again. */
+#define SLOT_BITS 12
+_Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
+
+#define POLL_BATCH	 64
+#define POLL_ROUNDS	 4
+#define EVENTS_PER_ROUND (2 * POLL_BATCH + 2 * FARE_MAX_PLANES)
+#define EVENT_QUEUE	 4096
+/*
+ * A QP that fails by itself (a device's port, a forged packet) while nothing is posted on it raises
+ * no completion. So idle groups are looked at in turn, SCAN_GROUPS every SCAN_NS: with 1,024 groups
+ * each within 1.3 s.
+ */
+#define SCAN_NS	    20000000u
+#define SCAN_GROUPS 16
+
+/* ---- events ---- */
+
+void engine_event(struct fare_domain *domain, const struct fare_event *event)
+{
+	if (domain->event_count == domain->event_room)
+		return; /* cannot be: polling stops long before (room_for_events) */
+	domain->events[(domain->event_head + domain->event_count) % domain->event_room] = *event;
+	domain->event_count++;
+}
+
+static int reserve_events(struct fare_domain *domain, uint32_t more)
+{
+	uint32_t room = EVENT_QUEUE + domain->events_unasked + more;
+	struct fare_event *events;
+
+	if (room <= domain->event_room)
+		return 0;
+	room += room / 4;
+	events = calloc(room, sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < domain->event_count; i++)
+		events[i] = domain->events[(domain->event_head + i) % domain->event_room];
+	free(domain->events);
+	domain->events = events;
+	domain->event_room = room;
+	domain->event_head = 0;
+	return 0;
+}
+
+static void forget_events(struct fare_domain *domain, const struct fare_group *group)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < domain->event_count; i++) {
+		struct fare_event *e =
+			&domain->events[(domain->event_head + i) % domain->event_room];
+
+		if (e->group != group)
+			domain->events[(domain->event_head + kept++) % domain->event_room] = *e;
+	}
+	domain->event_count = kept;
+}
+
+static bool room_for_events(const struct fare_domain *domain)
+{
+	return domain->event_room - domain->event_count >
+	       POLL_ROUNDS * EVENTS_PER_ROUND + domain->events_unasked;
+}
+
+int engine_take_events(struct fare_domain *domain, struct fare_event *events, int max)
+{
+	int n = 0;
+
+	while (n < max && domain->event_count) {
+		events[n++] = domain->events[domain->event_head];
+		domain->event_head = (domain->event_head + 1) % domain->event_room;
+		domain->event_count--;
+	}
+	return n;
+}
+
+/* ---- groups ---- */
+
+/* Unfinished writes late or over, lanes shifted, the group's own state. */
+static uint32_t events_of(const struct fare_group *group)
+{
+	return 2 * group->options.max_messages + 2 * group->n_lanes + 4;
+}
+
+int engine_add(struct fare_domain *domain, struct fare_group *group)
+{
+	uint32_t slot = 0;
+	int err = reserve_events(domain, events_of(group));
+
+	if (!err)
+		err = soft_timers_reserve(&domain->timers, domain->n_groups + 1);
+	if (err)
+		return err;
+	if (domain->n_groups >= MAX_GROUPS)
+		return -EUSERS;
+	while (domain->slots[slot])
+		slot++;
+	domain->slots[slot] = group;
+	group->id = domain->next_generation++ << SLOT_BITS | slot;
+	domain->events_unasked += events_of(group);
+	domain->n_groups++;
+	DL_APPEND(domain->groups, group);
+	engine_wake(group);
+	return 0;
+}
+
+void engine_remove(struct fare_domain *domain, struct fare_group *group)
+{
+	forget_events(domain, group);
+	soft_timers_remove(&domain->timers, &group->timer);
+	if (group->is_runnable)
+		DL_DELETE2(domain->run_queue, group, run_prev, run_next);
+	domain->slots[group->id % MAX_GROUPS] = NULL;
+	if (domain->scan == group)
+		domain->scan = group->next;
+	DL_DELETE(domain->groups, group);
+	domain->n_busy -= group->is_busy;
+	domain->events_unasked -= events_of(group);
+	domain->n_groups--;
+}
+
+static struct fare_group *group_by_id(struct fare_domain *domain, uint32_t id)
+{
+	struct fare_group *group = domain->slots[id % MAX_GROUPS];
+
+	return group && group->id == id ? group : NULL;
+}
+
+static struct fare_group *group_by_opener(struct fare_domain *domain,
+					  const struct control_message *m)
+{
+	struct fare_group *group;
+
+	DL_FOREACH (domain->groups, group)
+		if (!group->opener && group->peer_incarnation == m->source &&
+		    group->peer_id == m->source_group)
+			break;
+	return group;
+}
+
+/* ---- control messages ---- */
+
+void engine_send(struct fare_domain *domain, const struct in6_addr *remote,
+		 struct control_message *message, uint16_t plane, uint16_t sub_port,
+		 uint16_t source_port)
+{
+	uint8_t buf[QP_CONTROL_MAX];
+	struct qp_control control = {.remote = *remote,
+				     .plane = plane,
+				     .sub_port = sub_port,
+				     .udp_source_port = source_port,
+				     .data = buf};
+	int n;
+
+	message->source = domain->incarnation;
+	n = control_wire_encode(message, buf + CONTROL_SEAL_BYTES,
+				sizeof(buf) - CONTROL_SEAL_BYTES);
+	if (n < 0)
+		return;
+	control_seal_close(&domain->seal, &domain->attr.address, remote, buf, (size_t)n);
+	control.length = CONTROL_SEAL_BYTES + (size_t)n;
+	domain->provider->control_send(domain->endpoint, &control);
+}
+
+/* A peer opens a group toward us: once per (incarnation, group), however often it asks. */
+static void on_group_open(struct fare_domain *domain, const struct qp_control *c,
+			  const struct control_message *m)
+{
+	struct fare_group_options options = {
+		.mode = (enum fare_mode)m->open.mode,
+		.qps_per_sub_port = m->open.qps_per_sub_port,
+		.flows = m->open.flows,
+		.chunk_bytes = m->open.chunk_bytes,
+		.window_bytes = m->open.window_bytes,
+		.max_messages = m->open.max_messages,
+		.random_ports = m->open.random_ports != 0,
+	};
+	struct control_message reply = {.type = CONTROL_GROUP_ACCEPT,
+					.destination = m->source,
+					.destination_group = m->source_group};
+	struct fare_group *group = group_by_opener(domain, m);
+	int err = domain->options.accept ? 0 : -ECONNREFUSED;
+
+	/*
+	 * It may be a delayed copy for an earlier incarnation of this process: an opener that is
+	 * there asks again and names this one.
+	 */
+	if (m->destination != domain->incarnation) {
+		reply.type = CONTROL_GROUP_CHALLENGE;
+		engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+		return;
+	}
+
+	if (group && group->state == GROUP_CLOSED) {
+		group = NULL;
+		err = -ECANCELED;
+	}
+	if (!group && !err)
+		err = group_create(&group, domain, &c->remote, &options, false,
+				   m->open.qps_per_lane, m->open.n_lanes);
+	if (!group) {
+		reply.type = CONTROL_GROUP_REFUSE;
+		reply.error = (uint32_t)-err;
+		engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+		return;
+	}
+	group->peer_id = m->source_group;
+	group->peer_incarnation = m->source;
+	group->peer_ring_addr = m->open.ring_addr;
+	group->peer_ring_rkey = m->open.ring_rkey;
+	group->state = GROUP_OPEN;
+	engine_wake(group);
+	reply.source_group = group->id;
+	group_fill_open(group, &reply);
+	engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+}
+
+static void on_echo(struct fare_domain *domain, const struct qp_control *c,
+		    const struct control_message *m)
+{
+	struct control_message reply = {.type = CONTROL_ECHO_REPLY,
+					.destination = m->source,
+					.destination_group = m->source_group};
+
+	reply.echo.nonce = m->echo.nonce;
+	reply.echo.candidate = m->echo.candidate;
+	reply.echo.plane = c->plane;
+	reply.echo.sub_port = c->sub_port;
+	engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+}
+
+void engine_on_control(void *arg, const struct qp_control *c)
+{
+	struct fare_domain *domain = arg;
+	struct control_message m;
+	struct fare_group *group;
+	const uint8_t *message;
+	const char *reason;
+	size_t length;
+
+	if (control_seal_open(&domain->seal, &c->remote, &domain->attr.address, c->data, c->length,
+			      &message, &length) ||
+	    control_wire_decode(&m, message, length, &reason)) {
+		domain->control_rejected++;
+		return;
+	}
+	if (m.type == CONTROL_ECHO) {
+		on_echo(domain, c, &m);
+		return;
+	}
+	if (m.type == CONTROL_GROUP_OPEN) {
+		on_group_open(domain, c, &m);
+		return;
+	}
+	/* meant for an earlier incarnation of this process, or from another peer: no such group */
+	group = m.destination == domain->incarnation ? group_by_id(domain, m.destination_group)
+						     : NULL;
+	if (group && memcmp(&group->peer, &c->remote, sizeof(c->remote)))
+		group = NULL;
+	if (group) {
+		group_on_control(group, &m);
+		engine_wake(group);
+	} else if (m.type != CONTROL_GROUP_GONE && m.type != CONTROL_GROUP_CLOSE) {
+		struct control_message gone = {.type = CONTROL_GROUP_GONE,
+					       .destination = m.source,
+					       .destination_group = m.source_group,
+					       .source_group = m.destination_group};
+
+		engine_send(domain, &c->remote, &gone, c->plane, c->sub_port, 0);
+	}
+}
+
+/* ---- the turn ---- */
+
+void engine_wake(struct fare_group *group)
+{
+	if (group->is_runnable)
+		return;
+	group->is_runnable = true;
+	DL_APPEND2(group->domain->run_queue, group, run_prev, run_next);
+}
+
+static void step(struct fare_domain *domain, struct fare_group *group)
+{
+	uint64_t due_ns;
+	bool busy;
+
+	group_step(group);
+	if (group_stillborn(group)) {
+		group_destroy(group);
+		return;
+	}
+	busy = group_busy(group);
+	domain->n_busy += (unsigned)busy - (unsigned)group->is_busy;
+	group->is_busy = busy;
+	due_ns = group_due_ns(group);
+	soft_timers_set(&domain->timers, &group->timer, due_ns == ENGINE_NEVER ? 0 : due_ns);
+}
+
+/* Groups that are woken meanwhile, by this or by each other, wait for the next round. */
+static void step_groups(struct fare_domain *domain)
+{
+	struct fare_group *last, *group;
+	struct soft_timer *timer;
+
+	while ((timer = soft_timers_expire(&domain->timers, domain->now_ns)))
+		engine_wake(
+			(struct fare_group *)((char *)timer - offsetof(struct fare_group, timer)));
+	last = domain->run_queue ? domain->run_queue->run_prev : NULL;
+	while ((group = domain->run_queue)) {
+		bool is_last = group == last;
+
+		DL_DELETE2(domain->run_queue, group, run_prev, run_next);
+		group->is_runnable = false;
+		step(domain, group);
+		if (is_last)
+			break;
+	}
+}
+
+/* The daemon has published something: groups whose own pair changed are woken. */
+static void follow_daemon(struct fare_domain *domain)
+{
+	uint64_t generation = attach_generation(domain->fare);
+	struct fare_group *group;
+
+	if (generation == domain->generation)
+		return;
+	domain->generation = generation;
+	DL_FOREACH (domain->groups, group)
+		if (group_paths_changed(group))
+			engine_wake(group);
+}
+
+static void scan(struct fare_domain *domain)
+{
+	if (domain->now_ns < domain->scan_due_ns)
+		return;
+	domain->scan_due_ns = domain->now_ns + SCAN_NS;
+	for (unsigned i = 0; i < SCAN_GROUPS && i < domain->n_groups; i++) {
+		struct fare_group *group = domain->scan ? domain->scan : domain->groups;
+
+		domain->scan = group->next;
+		engine_wake(group);
+	}
+}
+
+int engine_hear(struct fare_domain *domain)
+{
+	domain->drained = false;
+	return domain->provider->endpoint_progress(domain->endpoint);
+}
+
+/*
+ * All completions that there are, as a lane that ends waits for that; but no more than there is
+ * room for their events.
+ */
+static int take_completions(struct fare_domain *domain)
+{
+	struct qp_wc wc[POLL_BATCH];
+	int n, total = 0;
+
+	do {
+		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);
+		/* fewer than asked for may mean that it looks at each QP in turn */
+		domain->drained = n == 0;
+		total += n;
+		for (int i = 0; i < n; i++) {
+			struct lane_qp *q = wc[i].context;
+
+			messages_on_completion(q->group, &wc[i]);
+			engine_wake(q->group);
+		}
+	} while (n && room_for_events(domain));
+	return total;
+}
+
+static int progress(struct fare_domain *domain)
+{
+	int n, err, rounds = domain->options.busy_poll ? 1 : POLL_ROUNDS;
+
+	if (!domain->drained)
+		take_completions(domain); /* there was no room for their events */
+	/*
+	 * Nothing new is taken in before all is read that arrived, as it might overwrite that
+	 * (ring.h). All rounds are taken even if events are there: only an idle round sends the
+	 * ACKs held back, and an application that has its last message may not poll again.
+	 */
+	for (int round = 0; round < rounds && domain->drained; round++) {
+		err = engine_hear(domain);
+		if (err < 0)
+			return err;
+		n = take_completions(domain);
+		if (n == 0 && err == 0)
+			break;
+		step_groups(domain);
+	}
+	return 0;
+}
+
+int engine_poll(struct fare_domain *domain, uint64_t now_ns)
+{
+	int err;
+
+	domain->now_ns = now_ns;
+	if (!room_for_events(domain))
+		return 0;
+	err = progress(domain);
+	if (err)
+		return err;
+	follow_daemon(domain);
+	scan(domain);
+	step_groups(domain);
+	return 0;
+}
+
+uint64_t engine_due_ns(const struct fare_domain *domain)
+{
+	uint64_t next = soft_timers_next(&domain->timers);
+
+	if (domain->run_queue)
+		return domain->now_ns;
+	if (domain->groups && (!next || next > domain->scan_due_ns))
+		return domain->scan_due_ns;
+	return next ? next : ENGINE_NEVER;
+}
+
+bool engine_busy(const struct fare_domain *domain)
+{
+	return domain->n_busy > 0;
+}
+
+int engine_init(struct fare_domain *domain)
+{
+	domain->incarnation = domain_random(domain);
+	domain->next_generation = (uint32_t)domain_random(domain) >> SLOT_BITS;
+	soft_timers_init(&domain->timers);
+	return reserve_events(domain, 0);
+}
+
+void engine_fini(struct fare_domain *domain)
+{
+	while (domain->groups)
+		fare_group_close(domain->groups);
+	soft_timers_fini(&domain->timers);
+	free(domain->events);
+	domain->events = NULL;
+}

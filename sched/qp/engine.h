@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * engine.h - the groups of one domain, and which of them have something to do.
+ *
+ * Solely owns: the list of groups and its indices, the run queue, the timers of groups, the queue
+ * of events for the application. In: control messages, completions, `now`. Out: control messages
+ * and work requests to the provider; events. It opens nothing and reads no clock: domain.c does,
+ * or a simulation (tests/sim).
+ *
+ * A group is stepped when something happened to it (engine_wake()) or when the time has come that
+ * it named after its last step (group_due_ns()). A group with nothing to do is never looked at.
+ *
+ * Thread: the domain's.
+ */
+#ifndef QP_ENGINE_H
+#define QP_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fare.h"
+#include "qp/provider.h"
+
+struct fare_domain;
+struct fare_group;
+struct control_message;
+
+#define ENGINE_NEVER UINT64_MAX
+
+/* The domain's provider, endpoint attributes, seal and random() are set before. 0 or -ENOMEM. */
+int engine_init(struct fare_domain *domain);
+void engine_fini(struct fare_domain *domain); /* destroys all groups */
+
+/* qp_endpoint_attr.on_control, with the domain as argument. */
+void engine_on_control(void *domain, const struct qp_control *control);
+/*
+ * Takes in what arrived and steps the groups concerned. 0, or the provider's -errno. Nothing is
+ * taken in while the application leaves no room for events: that is the back-pressure.
+ */
+int engine_poll(struct fare_domain *domain, uint64_t now_ns);
+/* Takes in what arrives until nothing is left to read; used by lanes that wait for silence. */
+int engine_hear(struct fare_domain *domain);
+/* When engine_poll() is due although nothing arrives; ENGINE_NEVER: not at all. */
+uint64_t engine_due_ns(const struct fare_domain *domain);
+/* Whether a write, a handshake or a lane's end is under way. */
+bool engine_busy(const struct fare_domain *domain);
+
+int engine_take_events(struct fare_domain *domain, struct fare_event *events, int max);
+void engine_event(struct fare_domain *domain, const struct fare_event *event);
+
+/*
+ * A group is added: it gets its id, and its events have room from now on. -ENOMEM, -EUSERS: nothing
+ * changed.
+ */
+int engine_add(struct fare_domain *domain, struct fare_group *group);
+/* And removed; its events that were not taken go, as they would name what takes its place. */
+void engine_remove(struct fare_domain *domain, struct fare_group *group);
+/* The group is stepped at the next poll. */
+void engine_wake(struct fare_group *group);
+
+/*
+ * Seals and sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the
+ * channel's own). Loss is normal: all messages are repeated.
+ */
+void engine_send(struct fare_domain *domain, const struct in6_addr *remote,
+		 struct control_message *message, uint16_t plane, uint16_t sub_port,
+		 uint16_t source_port);
+
+#endif
