@@ -164,6 +164,13 @@ enum fare_mode {
 	FARE_MODE_PACKET,
 };
 
+/* FARE_MODE_KERNEL: how messages use QPs, as applications over a kernel's multipath do. */
+enum fare_kernel_placement {
+	FARE_KERNEL_STRIPE, /* each message is cut evenly over all QPs, and waits for the slowest */
+	FARE_KERNEL_HASH,   /* each message goes to one QP, by a hash: independent flows */
+	FARE_KERNEL_LEAST,  /* each message goes to the QP with the least outstanding */
+};
+
 struct fare_domain_options {
 	/* "soft" (NULL too) or "verbs"; a group needs the same at both ends */
 	const char *provider;
@@ -206,6 +213,7 @@ struct fare_group_options {
 	uint32_t backoff_max_ms;
 	/* leave source ports to chance (to measure what learning them gains) */
 	bool random_ports;
+	enum fare_kernel_placement kernel_placement;
 };
 
 struct fare_mr; /* registered memory */
@@ -259,8 +267,11 @@ int fare_domain_fd(const struct fare_domain *domain);
 /* Does what is due and takes up to max events. Never blocks. >= 0: events taken; -errno: broken. */
 int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max);
 
+#define FARE_REMOTE_WRITE 1u
+#define FARE_REMOTE_READ  2u
+/* rights: what peers that know the key may do; FARE_REMOTE_*, 0 for local use alone. */
 int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
-		     bool remote_write);
+		     unsigned rights);
 void fare_mr_deregister(struct fare_mr *mr);
 uint32_t fare_mr_rkey(const struct fare_mr *mr);
 
@@ -300,6 +311,22 @@ struct fare_write {
  * or never before close.
  */
 int fare_group_write(struct fare_group *group, const struct fare_write *write);
+
+struct fare_read {
+	void *data; /* inside mr; what it holds is undefined until FARE_EVENT_COMPLETED */
+	struct fare_mr *mr;
+	uint64_t length;
+	uint64_t remote_addr; /* in a region that the peer registered with FARE_REMOTE_READ */
+	uint32_t rkey;
+	uint64_t context;
+	uint64_t deadline_ns; /* as of a write: data is yours again at FARE_EVENT_RELEASED */
+};
+/*
+ * Queues an RDMA READ: length bytes at remote_addr come to data. Errors and completion as of
+ * fare_group_write(). A plane's death replays what it carried; nothing of the old attempt lands
+ * after completion.
+ */
+int fare_group_read(struct fare_group *group, const struct fare_read *read);
 
 struct fare_group_stats {
 	uint64_t messages_completed, bytes_completed, chunks_posted, chunks_replayed;

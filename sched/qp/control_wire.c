@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAGIC	0x46415245u /* "FARE" */
-#define VERSION 4
+#define VERSION 5
 
 /*
  * A cursor that remembers having run out: every access is checked, the caller asks once at the end.
@@ -51,7 +51,7 @@ static bool has_qps(enum control_type type)
 	return type == CONTROL_LANE_OPEN || type == CONTROL_LANE_ACCEPT;
 }
 
-static bool is_lane(enum control_type type)
+bool control_wire_is_lane(enum control_type type)
 {
 	return type >= CONTROL_LANE_OPEN && type <= CONTROL_LANE_RESET_ACK;
 }
@@ -60,7 +60,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 {
 	struct cursor c = {buf, (uint8_t *)buf + size, false};
 
-	if (is_lane(m->type) &&
+	if (control_wire_is_lane(m->type) &&
 	    (m->lane.n_qps > CONTROL_MAX_QPS || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
 		return -EINVAL;
 	put(&c, MAGIC, 4);
@@ -86,14 +86,18 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 		put(&c, m->open.window_bytes, 4);
 		put(&c, m->open.max_messages, 4);
 		put(&c, m->open.random_ports, 1);
+		put(&c, m->open.kernel_placement, 1);
 		put(&c, m->open.ring_addr, 8);
 		put(&c, m->open.ring_rkey, 4);
 	} else if (m->type == CONTROL_GROUP_REFUSE) {
 		put(&c, m->error, 4);
-	} else if (is_lane(m->type)) {
+	} else if (control_wire_is_lane(m->type)) {
 		put(&c, m->lane.lane, 2);
 		put(&c, has_qps(m->type) ? m->lane.n_qps : 0, 2);
 		put(&c, m->lane.epoch, 4);
+		put(&c, m->lane.seen.floor, 8);
+		put(&c, m->lane.seen.bits[0], 8);
+		put(&c, m->lane.seen.bits[1], 8);
 		for (unsigned i = 0; has_qps(m->type) && i < m->lane.n_qps; i++) {
 			put(&c, (uint64_t)m->lane.qps[i].sub_port << 24 | m->lane.qps[i].qpn, 4);
 			put(&c, m->lane.qps[i].psn, 4);
@@ -117,6 +121,7 @@ static const char *decode_open(struct control_message *out, struct cursor *c)
 	out->open.window_bytes = (uint32_t)get(c, 4);
 	out->open.max_messages = (uint32_t)get(c, 4);
 	out->open.random_ports = (uint8_t)get(c, 1);
+	out->open.kernel_placement = (uint8_t)get(c, 1);
 	out->open.ring_addr = get(c, 8);
 	out->open.ring_rkey = (uint32_t)get(c, 4);
 	if (out->open.n_lanes == 0 || out->open.n_lanes > FARE_MAX_PLANES)
@@ -142,6 +147,9 @@ static const char *decode_lane(struct control_message *out, struct cursor *c)
 	out->lane.lane = (uint16_t)get(c, 2);
 	out->lane.n_qps = (uint16_t)get(c, 2);
 	out->lane.epoch = (uint32_t)get(c, 4);
+	out->lane.seen.floor = get(c, 8);
+	out->lane.seen.bits[0] = get(c, 8);
+	out->lane.seen.bits[1] = get(c, 8);
 	if (out->lane.lane >= FARE_MAX_PLANES)
 		return "lane out of range";
 	if (out->lane.n_qps > CONTROL_MAX_QPS || (out->lane.n_qps > 0) != has_qps(out->type))
@@ -186,7 +194,7 @@ int control_wire_decode(struct control_message *out, const void *buf, size_t len
 		*reason = decode_open(out, &c);
 	} else if (out->type == CONTROL_GROUP_REFUSE) {
 		out->error = (uint32_t)get(&c, 4);
-	} else if (is_lane(out->type)) {
+	} else if (control_wire_is_lane(out->type)) {
 		*reason = decode_lane(out, &c);
 	}
 	if (c.failed)

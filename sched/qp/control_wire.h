@@ -25,10 +25,12 @@
 #ifndef CONTROL_WIRE_H
 #define CONTROL_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "fare_limits.h"
+#include "qp/ring.h"
 
 #define CONTROL_MAX_QPS 64 /* per lane: one message must hold them */
 
@@ -73,6 +75,7 @@ struct control_message {
 			uint16_t qps_per_lane;
 			uint32_t qps_per_sub_port, flows, chunk_bytes, window_bytes, max_messages;
 			uint8_t random_ports;
+			uint8_t kernel_placement;
 			uint64_t ring_addr;
 			uint32_t ring_rkey;
 		} open;
@@ -81,6 +84,12 @@ struct control_message {
 			uint16_t lane;
 			uint16_t n_qps;
 			uint32_t epoch;
+			/*
+			 * Records that the sender of this message has taken. In LANE_RESET and
+			 * LANE_RESET_ACK it is complete for QPs of that epoch: nothing of theirs is
+			 * left to be read.
+			 */
+			struct ring_seen seen;
 			struct control_qp qps[CONTROL_MAX_QPS];
 			/*
 			 * sub-ports that are devices with addresses of their own; 0: all answer to
@@ -92,6 +101,7 @@ struct control_message {
 	};
 };
 
+bool control_wire_is_lane(enum control_type type); /* m.lane is in force */
 /* Bytes written, or -EMSGSIZE, -EINVAL (a field out of range). */
 int control_wire_encode(const struct control_message *message, void *buf, size_t size);
 /* 0, or -EBADMSG with *reason (static) set; ranges of lanes, counts, QPNs and PSNs are checked. */

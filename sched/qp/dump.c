@@ -17,6 +17,15 @@ static const char *const lane_states[] = {
 	[LANE_RESETTING] = "resetting",
 };
 
+static const char *const record_states[] = {
+	[RECORD_NONE] = "to come",
+	[RECORD_WAITS] = "waits",
+	[RECORD_OUT] = "on its way",
+	[RECORD_PAIRED] = "on its way behind the data",
+	[RECORD_UNKNOWN] = "not known to be taken",
+	[RECORD_DONE] = "placed",
+};
+
 static double ms(uint64_t from, uint64_t to)
 {
 	return ((double)to - (double)from) / 1e6;
@@ -60,16 +69,14 @@ static void dump_message(const struct fare_group *group, uint32_t i, int fd)
 	const struct message *m = &group->messages[i];
 
 	dprintf(fd,
-		"  message %u: tag %u, %llu bytes, cut %llu, acknowledged %llu, %u chunks open, "
-		"ghosts 0x%x, status %d",
-		i, m->write.tag, (unsigned long long)m->write.length,
-		(unsigned long long)m->assigned, (unsigned long long)m->acked, m->open_chunks,
-		m->ghosts, m->status);
-	if (m->write.flags & FARE_WRITE_NOTIFY)
-		dprintf(fd, ", notification %llu %s", (unsigned long long)m->notify_seq,
-			m->notified    ? "placed"
-			: m->notifying ? "on its way"
-				       : "to come");
+		"  %s %u: tag %u, %llu bytes, cut %llu, placed %llu, %u chunks open, stale lanes "
+		"0x%x, status %d",
+		m->is_read ? "read" : "write", i, m->write.tag, (unsigned long long)m->write.length,
+		(unsigned long long)m->assigned, (unsigned long long)m->placed, m->open_chunks,
+		m->stale_lanes, m->status);
+	if (m->has_number)
+		dprintf(fd, ", record %llu %s", (unsigned long long)m->record_number,
+			record_states[m->record]);
 	dprintf(fd, "\n");
 }
 
@@ -80,13 +87,13 @@ void fare_group_dump(const struct fare_group *group, int fd)
 	for (uint32_t i = group->free_chunk; i != NO_CHUNK; i = group->chunks[i].next)
 		free_chunks++;
 	dprintf(fd,
-		"group %u (%s, peer's %u): %s%s, %u messages outstanding, next %llu, first uncut "
-		"%llu, replay %u chunks, "
+		"group %u (%s, peer's %u): %s%s, %u messages outstanding, next record %llu, first "
+		"unfinished %llu, replay %u chunks, "
 		"%u of %u chunks free, notifications delivered below %llu, deaths %llu, rebuilds "
 		"%llu, replayed %llu\n",
 		group->id, group->opener ? "opener" : "acceptor", group->peer_id,
 		group_states[group->state], group->closing ? " (closing)" : "", group->n_messages,
-		(unsigned long long)group->next_seq, (unsigned long long)group->cut_seq,
+		(unsigned long long)group->next_record, (unsigned long long)group->record_floor,
 		group->replay.n, free_chunks, group->n_chunks,
 		(unsigned long long)group->ring.floor, (unsigned long long)group->stats.path_deaths,
 		(unsigned long long)group->stats.path_rebuilds,

@@ -191,6 +191,7 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 		.window_bytes = m->open.window_bytes,
 		.max_messages = m->open.max_messages,
 		.random_ports = m->open.random_ports != 0,
+		.kernel_placement = (enum fare_kernel_placement)m->open.kernel_placement,
 	};
 	struct control_message reply = {.type = CONTROL_GROUP_ACCEPT,
 					.destination = m->source,
@@ -385,7 +386,7 @@ static int take_completions(struct fare_domain *domain)
 		for (int i = 0; i < n; i++) {
 			struct lane_qp *q = wc[i].context;
 
-			messages_on_completion(q->group, &wc[i]);
+			transfer_on_completion(q->group, &wc[i]);
 			engine_wake(q->group);
 		}
 	} while (n && room_for_events(domain));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "qp/internal.h"
+#include "qp/placement.h"
 
 /* three batches: one on each of two shaped hops, one on its way */
 #define DEFAULT_WINDOW	 (192u << 10)
@@ -20,7 +21,6 @@
 #define WIRE_OVERHEAD  64u    /* headers and ICRC of a segment, rounded up */
 #define OPEN_RESEND_NS UINT64_C(20000000)
 #define OPEN_TRIES     500
-#define PHASE_STEPS    1024 /* of a schedule that may have no period to take a part of */
 /* a peer that opened a group and then falls silent */
 #define STILLBORN_NS UINT64_C(60000000000)
 
@@ -34,9 +34,9 @@ static int fill_options(struct fare_group *group, const struct fare_group_option
 	uint32_t mtu = group->domain->attr.path_mtu;
 
 	*o = *in;
-	if (o->mode > FARE_MODE_PACKET || o->qps_per_sub_port > CONTROL_MAX_QPS ||
-	    o->max_messages > MAX_MESSAGES || o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) ||
-	    o->window_bytes > (1u << 30))
+	if (o->mode > FARE_MODE_PACKET || o->kernel_placement > FARE_KERNEL_LEAST ||
+	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
+	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30))
 		return -EINVAL;
 	/* where a QP is its device's, the kernel's routing has no say */
 	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
@@ -127,27 +127,20 @@ static int make_tables(struct fare_group *group)
 				       .by_bytes = group->options.flows_by_bytes,
 				       .idle_expiry_ns =
 					       group->options.idle_expiry_ms * UINT64_C(1000000)};
-	unsigned qps = group->n_lanes * group->lanes[0].n_qps;
-	uint32_t slots = ring_slots(group->options.max_messages, qps);
+	int err = transfer_init(group);
 
-	/* per QP: what is pending, and what is on the wire at most */
-	group->n_chunks =
-		qps * (PENDING_PER_QP + group->qp_window_bytes / group->options.chunk_bytes + 4) +
-		2 * group->options.max_messages;
-	group->messages = calloc(group->options.max_messages, sizeof(*group->messages));
-	group->chunks = calloc(group->n_chunks, sizeof(*group->chunks));
-	group->tx_records = calloc(slots, RING_RECORD_BYTES);
-	if (ring_init(&group->ring, slots) || !group->messages || !group->chunks ||
-	    !group->tx_records)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < group->n_chunks; i++)
-		group->chunks[i].next = i + 1 < group->n_chunks ? i + 1 : NO_CHUNK;
+	if (err)
+		return err;
 	if (group->options.mode != FARE_MODE_FLOW)
 		return 0;
 	group->flow_entries =
 		conn_segment_lend_entries(attach_segment(domain->fare), attr.max_flows);
+	/* where the segment has no rows left the group works all the same, unseen by farectl */
 	if (!group->flow_entries)
-		return -ENOSPC;
+		group->flow_entries = group->own_entries =
+			calloc(attr.max_flows, sizeof(*group->own_entries));
+	if (!group->flow_entries)
+		return -ENOMEM;
 	attr.entries = group->flow_entries;
 	attach_pair_identity(group->pair, &attr.peer, &attr.local_gpu);
 	for (unsigned l = 0; l < group->n_lanes; l++)
@@ -170,7 +163,6 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 	group->opener = opener;
 	group->due_ns = opener ? 0 : domain->now_ns + STILLBORN_NS;
 	group->peer = *peer;
-	group->replay = (struct chunk_list){NO_CHUNK, NO_CHUNK, 0};
 	err = fill_options(group, options);
 	if (!err)
 		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, peer);
@@ -180,8 +172,8 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 		err = make_tables(group);
 	if (!err)
 		err = provider->mr_register(domain->endpoint, group->tx_records,
-					    (size_t)group->ring.slots * RING_RECORD_BYTES, 0,
-					    &group->tx_mr);
+					    (size_t)group->options.max_messages * RING_RECORD_BYTES,
+					    0, &group->tx_mr);
 	if (!err)
 		err = provider->mr_register(domain->endpoint, group->ring.records,
 					    (size_t)group->ring.slots * RING_RECORD_BYTES,
@@ -215,13 +207,12 @@ void group_destroy(struct fare_group *group)
 	if (group->tx_mr.lkey)
 		domain->provider->mr_deregister(domain->endpoint, &group->tx_mr);
 	flow_table_destroy(group->flows);
-	conn_segment_return(attach_segment(domain->fare), group->flow_entries,
-			    group->options.flows);
+	if (!group->own_entries)
+		conn_segment_return(attach_segment(domain->fare), group->flow_entries,
+				    group->options.flows);
+	free(group->own_entries);
 	fare_pair_close(group->pair);
-	free(group->messages);
-	free(group->chunks);
-	free(group->tx_records);
-	ring_fini(&group->ring);
+	transfer_fini(group);
 	free(group);
 }
 
@@ -282,6 +273,8 @@ void group_send(struct fare_group *group, struct control_message *message)
 {
 	unsigned n = group->domain->attr.n_planes;
 
+	if (control_wire_is_lane(message->type))
+		ring_seen(&group->ring, &message->lane.seen);
 	message->source_group = group->id;
 	message->destination_group = group->peer_id;
 	message->destination = group->peer_incarnation;
@@ -315,6 +308,7 @@ void group_fill_open(const struct fare_group *group, struct control_message *m)
 	m->open.window_bytes = group->options.window_bytes;
 	m->open.max_messages = group->options.max_messages;
 	m->open.random_ports = group->options.random_ports;
+	m->open.kernel_placement = (uint8_t)group->options.kernel_placement;
 	m->open.ring_addr = (uint64_t)(uintptr_t)group->ring.records;
 	m->open.ring_rkey = group->rx_mr.rkey;
 }
@@ -335,22 +329,7 @@ void group_closed(struct fare_group *group, int status)
 	group->state = GROUP_CLOSED;
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		lane_kill(group, l);
-	for (uint32_t i = 0; i < group->options.max_messages; i++) {
-		struct message *m = &group->messages[i];
-		struct fare_event e = {.kind = FARE_EVENT_COMPLETED,
-				       .group = group,
-				       .context = m->write.context,
-				       .status = -ECANCELED};
-
-		if (!m->in_use)
-			continue;
-		if (m->late)
-			e.kind = FARE_EVENT_RELEASED;
-		m->in_use = false;
-		group->n_messages--;
-		group->n_deadlines -= m->write.deadline_ns != 0;
-		engine_event(group->domain, &e);
-	}
+	transfer_cancel(group);
 	if (group->opener || group->announced)
 		emit(group, FARE_EVENT_CLOSED, 0, status);
 }
@@ -384,6 +363,8 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		group_closed(group, -ECANCELED); /* the peer restarted: what it had of us is gone */
 		return;
 	}
+	if (control_wire_is_lane(m->type))
+		ring_seen_merge(&group->peer_seen, &m->lane.seen);
 	switch (m->type) {
 	case CONTROL_ECHO_REPLY:
 		ports_on_reply(group, m);
@@ -430,27 +411,6 @@ void group_announce(struct fare_group *group)
 
 /* ---- weights in force ---- */
 
-/*
- * The schedule goes on under other bandwidths. After nothing at all, or before anything, it begins
- * anew at the pair's phase: lanes come up one by one, and sources that all began with the first
- * would go round together.
- */
-static void spray_follow(struct fare_group *group, const uint64_t *bps)
-{
-	double arrears[FARE_MAX_PLANES];
-	bool goes_on = group->spray.sum && group->stats.chunks_posted;
-
-	if (!memcmp(bps, group->spray_bps, group->n_lanes * sizeof(*bps)))
-		return;
-	memcpy(group->spray_bps, bps, group->n_lanes * sizeof(*bps));
-	for (unsigned l = 0; l < group->n_lanes; l++)
-		arrears[l] = spray_fly_arrears(&group->spray, l);
-	spray_fly_init(&group->spray, bps, group->n_lanes, goes_on ? arrears : NULL);
-	for (unsigned i = goes_on ? 0 : (unsigned)(attach_pair_phase(group->pair) * PHASE_STEPS); i;
-	     i--)
-		spray_fly_next(&group->spray);
-}
-
 void group_reweight(struct fare_group *group)
 {
 	uint64_t bps[FARE_MAX_PLANES];
@@ -464,9 +424,10 @@ void group_reweight(struct fare_group *group)
 				 ? 1
 				 : group->paths.path[l].usable_bps;
 	}
-	if (group->options.mode == FARE_MODE_SPRAY || group->options.mode == FARE_MODE_PACKET)
-		spray_follow(group, bps);
 	weights_from_bps(&w, bps, group->n_lanes);
+	/* in bandwidths, not in weights: the schedule is exact for those */
+	if (group->placement->follow)
+		group->placement->follow(group, bps, &w);
 	if (w.n == group->weights.n && !memcmp(w.w, group->weights.w, sizeof(w.w)))
 		return;
 	if (group->announced && !w.sum != !group->weights.sum)
@@ -476,15 +437,7 @@ void group_reweight(struct fare_group *group)
 		    group->announced)
 			emit(group, FARE_EVENT_SHIFTED, l, 0);
 	group->weights = w;
-	if (group->flows)
-		flow_table_reweight(group->flows, &w);
-	/* what was assigned by the old weights and not yet posted is placed by the new ones */
-	for (unsigned l = 0; l < group->n_lanes; l++)
-		for (unsigned i = 0; i < group->lanes[l].n_qps; i++)
-			messages_recall(group, &group->lanes[l].qps[i]);
-	for (uint32_t i = group->replay.head, n = group->replay.n; n;
-	     n--, i = group->chunks[i].next)
-		group->chunks[i].lane = UINT16_MAX;
+	transfer_place_anew(group);
 }
 
 bool group_paths_changed(const struct fare_group *group)
@@ -568,12 +521,13 @@ void group_step(struct fare_group *group)
 	follow_paths(group);
 	if (group->state == GROUP_OPENING) {
 		step_opening(group);
+		transfer_check_deadlines(group);
 		return;
 	}
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		lane_step(group, l);
 	announce(group);
-	messages_step(group);
+	transfer_step(group);
 }
 
 static uint64_t earliest_deadline(const struct fare_group *group)

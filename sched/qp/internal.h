@@ -30,14 +30,16 @@
 #define MAX_CANDIDATES 128
 #define MAX_GROUPS     4096
 
+struct placement;
+
 struct chunk {
 	uint32_t next;	  /* in its list */
 	uint32_t message; /* index into messages */
 	uint32_t length;
 	uint64_t offset;
-	uint16_t lane, qp;
-	bool notify;
 	uint64_t flow;
+	uint16_t lane, qp;
+	bool is_record;
 };
 
 struct chunk_list {
@@ -54,6 +56,7 @@ struct lane_qp {
 	uint64_t posted_bytes;
 	uint64_t sprayed_bytes; /* that the spray gave it since it was made */
 	struct chunk_list pending;
+	uint64_t pending_bytes;
 	struct fare_group *group; /* struct qp_wc.context leads here */
 	uint16_t lane, index;
 };
@@ -122,19 +125,33 @@ struct lane {
 	struct rehash rehash;
 };
 
+enum record_state {
+	RECORD_NONE,
+	RECORD_WAITS,	/* for a number, a chunk, or for its pair to be resolved */
+	RECORD_OUT,	/* a chunk of its own carries it */
+	RECORD_PAIRED,	/* posted right behind the data, on the same QP */
+	RECORD_UNKNOWN, /* it was paired, and flushed: the peer will say whether it took it */
+	RECORD_DONE,
+};
+
 struct message {
-	/* numbers only those with FARE_WRITE_NOTIFY, so that the receiver sees no gap */
-	uint64_t notify_seq;
-	bool in_use, notifying, notified;
-	bool late;		 /* its deadline passed, and that was said */
-	int status;		 /* first error: no more chunks are placed, those out are awaited */
-	uint32_t open_chunks;	 /* cut and not yet placed for good */
+	struct message *cut_prev, *cut_next;
 	struct fare_write write; /* its mr is not looked at again: it may be gone */
-	uint32_t lkey;
-	uint64_t assigned; /* bytes cut into chunks, n_cut of them */
+	uint64_t number;	 /* counts the group's messages */
+	uint64_t assigned;	 /* bytes cut into chunks, n_cut of them */
 	uint64_t n_cut;
-	uint64_t acked;	 /* bytes placed */
-	uint32_t ghosts; /* lanes on which an old attempt may still be under way */
+	uint64_t placed;	/* bytes */
+	uint64_t record_number; /* if has_number */
+	uint32_t lkey;
+	uint32_t open_chunks; /* of data: cut, and not yet placed for good */
+	uint32_t stale_lanes; /* bit l: an attempt on lane l may still be under way */
+	uint32_t parked;      /* the chunk cut last, which no QP takes now */
+	uint32_t held;	      /* the data of a pair that was flushed */
+	uint32_t kernel_qp;   /* placements hash and least: its QP */
+	int status;	      /* first error: nothing more is placed, what is out is awaited */
+	enum record_state record;
+	bool in_use, is_read, is_queued, has_number;
+	bool late; /* its deadline passed, and that was reported */
 };
 
 enum group_state {
@@ -149,7 +166,7 @@ struct fare_group {
 	struct fare_group *run_prev, *run_next; /* those to be stepped */
 	struct soft_timer timer;
 	bool is_listed, is_runnable, is_busy;
-	/* a chunk was not posted, or a record found no chunk: no completion brings that back */
+	/* a chunk was not posted although there is room: no completion brings that back */
 	bool is_stalled;
 	enum group_state state;
 	bool opener, announced; /* announced: CONNECTED or ACCEPTED was said */
@@ -189,27 +206,30 @@ struct fare_group {
 	uint64_t spray_bps[FARE_MAX_PLANES]; /* its weights */
 	struct flow_table *flows;
 	struct conn_shm_entry *flow_entries;
+	struct conn_shm_entry *own_entries; /* where the segment had none left */
 	uint64_t flow_turn;
 	unsigned kernel_turn;
 
-	/* what is on its way */
+	/* transfer.c: what is on its way */
+	const struct placement *placement;
 	struct message *messages; /* options.max_messages of them */
-	uint64_t next_seq, next_notify_seq;
-	uint64_t cut_seq;		  /* first message not wholly cut into chunks */
+	struct message *cut;	  /* those not wholly cut, in their order */
+	unsigned message_turn;
+	uint64_t next_number;
 	unsigned n_messages, n_deadlines; /* outstanding; with a deadline */
 	struct chunk *chunks;
-	uint32_t n_chunks, free_chunk;
+	uint32_t n_chunks, max_chunks, free_chunk;
 	struct chunk_list replay; /* to be placed before anything new */
-	/*
-	 * within fare_group_write(), which completes nothing: who does not poll has no room for
-	 * events
-	 */
-	bool writing;
+	bool posting;		  /* within an operation of the application: nothing completes */
+	bool ends_wait;		  /* a message came to its end meanwhile */
+	bool records_wait;	  /* for a number or a chunk */
 
 	/*
-	 * notifications: our records leave from tx_records, for a ring like our own; the peer's
-	 * arrive in ring
+	 * Records: ours leave from tx_records, for a ring like our own; the peer's arrive in ring.
 	 */
+	uint64_t next_record, record_floor; /* numbers below the floor are done */
+	bool *records;			    /* number modulo max_messages: unfinished */
+	struct ring_seen peer_seen;	    /* what the peer has said that it took */
 	uint8_t *tx_records;
 	struct ring ring;
 	struct qp_mr tx_mr, rx_mr;
@@ -288,13 +308,20 @@ void group_fill_open(const struct fare_group *group, struct control_message *mes
  * placed anew.
  */
 void group_reweight(struct fare_group *group);
-/* messages.c */
-void messages_step(struct fare_group *group);
-void messages_on_completion(struct fare_group *group, const struct qp_wc *wc);
+/* transfer.c */
+int transfer_init(struct fare_group *group); /* -ENOMEM: transfer_fini() all the same */
+void transfer_fini(struct fare_group *group);
+void transfer_step(struct fare_group *group);
+void transfer_check_deadlines(struct fare_group *group);
+void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc);
 /* A lane's old QPs are gone at both ends: what waited for that may complete. */
-void messages_lane_confirmed(struct fare_group *group, unsigned lane);
-/* its unposted chunks, to be placed anew */
-void messages_recall(struct fare_group *group, struct lane_qp *q);
+void transfer_lane_confirmed(struct fare_group *group, unsigned lane);
+/* Its unposted chunks go back, to be placed anew. */
+void transfer_recall(struct fare_group *group, struct lane_qp *q);
+/* The same for all QPs, and what waits for one: the weights changed. */
+void transfer_place_anew(struct fare_group *group);
+/* The group is closed: all messages complete with -ECANCELED. */
+void transfer_cancel(struct fare_group *group);
 
 /* lane.c */
 void lane_step(struct fare_group *group, unsigned lane);

@@ -111,7 +111,7 @@ static void to_down(struct fare_group *group, unsigned l)
 	lane->attempted = true;
 	set_state(group, l, LANE_DOWN);
 	lane->due_ns = now + lane->backoff_ns;
-	messages_lane_confirmed(group, l);
+	transfer_lane_confirmed(group, l);
 }
 
 void lane_drained(struct fare_group *group, unsigned l)
@@ -140,7 +140,7 @@ static void reset(struct fare_group *group, unsigned l, bool confirmed)
 		if (!lane->qps[i].qp)
 			continue;
 		group->domain->provider->qp_error(lane->qps[i].qp);
-		messages_recall(group, &lane->qps[i]);
+		transfer_recall(group, &lane->qps[i]);
 	}
 	if (was_up) {
 		group->stats.path_deaths++;
@@ -157,8 +157,6 @@ void lane_kill(struct fare_group *group, unsigned l)
 		reset(group, l, true); /* nobody was told of any QP */
 	} else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING) {
 		reset(group, l, false);
-		if (lane_qps_status(group, l) <= 0)
-			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 	}
 }
 
@@ -245,7 +243,7 @@ static void step_resetting(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	if (lane->ack_owed) {
+	if (lane->ack_owed && group->domain->drained) {
 		lane->ack_owed = false;
 		send_plain(group, l, CONTROL_LANE_RESET_ACK, lane->ack_epoch);
 	}
@@ -307,6 +305,8 @@ void lane_step(struct fare_group *group, unsigned l)
 							  : CONTROL_LANE_ACCEPT);
 		break;
 	case LANE_RESETTING:
+		if (!group->domain->drained)
+			return; /* the message says which records were taken, once and for all */
 		if (!lane->confirmed)
 			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 		break;
@@ -413,7 +413,8 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 			reset(group, l, true);
 		}
 	}
-	lane->ack_owed = lane->state == LANE_RESETTING && lane_qps_status(group, l) > 0;
+	lane->ack_owed = lane->state == LANE_RESETTING &&
+			 (lane_qps_status(group, l) > 0 || !group->domain->drained);
 	lane->ack_epoch = m->lane.epoch;
 	if (!lane->ack_owed)
 		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);

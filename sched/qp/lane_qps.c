@@ -124,6 +124,7 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 		q->posted_bytes = 0;
 		q->sprayed_bytes = 0;
 		q->pending = (struct chunk_list){NO_CHUNK, NO_CHUNK, 0};
+		q->pending_bytes = 0;
 	}
 	return 0;
 }

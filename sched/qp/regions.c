@@ -7,6 +7,10 @@
 
 #include "qp/internal.h"
 
+_Static_assert(FARE_REMOTE_WRITE == QP_ACCESS_REMOTE_WRITE &&
+		       FARE_REMOTE_READ == QP_ACCESS_REMOTE_READ,
+	       "rights are passed on");
+
 struct fare_mr {
 	struct fare_domain *domain;
 	struct fare_mr *next;
@@ -16,19 +20,22 @@ struct fare_mr {
 };
 
 int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
-		     bool remote_write)
+		     unsigned rights)
 {
 	struct fare_mr *mr = calloc(1, sizeof(*mr));
 	int err;
 
 	*out = NULL;
+	if (rights & ~(FARE_REMOTE_WRITE | FARE_REMOTE_READ)) {
+		free(mr);
+		return -EINVAL;
+	}
 	if (!mr)
 		return -ENOMEM;
 	mr->domain = domain;
 	mr->addr = (uintptr_t)addr;
 	mr->length = length;
-	err = domain->provider->mr_register(domain->endpoint, addr, length,
-					    remote_write ? QP_ACCESS_REMOTE_WRITE : 0, &mr->mr);
+	err = domain->provider->mr_register(domain->endpoint, addr, length, rights, &mr->mr);
 	if (err) {
 		free(mr);
 		return err;

@@ -83,3 +83,32 @@ bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out)
 				    .is_void = words[3] != 0};
 	return true;
 }
+
+void ring_seen(const struct ring *ring, struct ring_seen *out)
+{
+	*out = (struct ring_seen){.floor = ring->floor};
+	for (uint64_t i = 0; i < RING_SEEN_SPAN && i < ring->slots; i++) {
+		uint64_t seq = ring->floor + i;
+
+		if (ring->seen[seq % ring->slots / BITS] & bit_of(seq))
+			out->bits[i / BITS] |= bit_of(i);
+	}
+}
+
+bool ring_seen_has(const struct ring_seen *seen, uint64_t number)
+{
+	uint64_t i = number - seen->floor;
+
+	return number < seen->floor || (i < RING_SEEN_SPAN && seen->bits[i / BITS] & bit_of(i));
+}
+
+void ring_seen_merge(struct ring_seen *seen, const struct ring_seen *more)
+{
+	/* a control message that was overtaken says less, and nothing that is wrong */
+	if (more->floor < seen->floor)
+		return;
+	if (more->floor > seen->floor)
+		*seen = (struct ring_seen){.floor = more->floor};
+	for (unsigned w = 0; w < RING_SEEN_SPAN / BITS; w++)
+		seen->bits[w] |= more->bits[w];
+}

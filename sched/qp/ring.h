@@ -46,6 +46,13 @@ struct ring_record {
 	bool is_void; /* keeps the numbers without a gap, and tells of nothing */
 };
 
+/* Which numbers a receiver has taken: all below floor, and floor + i where bit i is set. */
+struct ring_seen {
+	uint64_t floor;
+	uint64_t bits[2];
+};
+#define RING_SEEN_SPAN 128u /* as many messages as may be unfinished (fare_group_options) */
+
 struct ring {
 	uint32_t slots;
 	uint8_t *records; /* slots x RING_RECORD_BYTES, written by the peer */
@@ -66,5 +73,9 @@ void ring_fill(uint8_t record[RING_RECORD_BYTES], const struct ring_record *in);
  * nonsense.
  */
 bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out);
+void ring_seen(const struct ring *ring, struct ring_seen *out);
+bool ring_seen_has(const struct ring_seen *seen, uint64_t number);
+/* What was taken stays taken: adds what another message of the peer said. */
+void ring_seen_merge(struct ring_seen *seen, const struct ring_seen *more);
 
 #endif

@@ -82,10 +82,10 @@ START_TEST(refuses_what_is_out_of_range)
 		{CONTROL_LANE_OPEN, 35, 65},
 		{CONTROL_LANE_OPEN, 35, 0},
 		{CONTROL_LANE_READY, 35, 1},
-		{CONTROL_LANE_OPEN, 40, 8},
-		{CONTROL_LANE_OPEN, 44, 1},
-		{CONTROL_LANE_OPEN, 40 + 64 * 8, 1},
-		{CONTROL_LANE_OPEN, 41 + 64 * 8, 9},
+		{CONTROL_LANE_OPEN, 64, 8},
+		{CONTROL_LANE_OPEN, 68, 1},
+		{CONTROL_LANE_OPEN, 64 + 64 * 8, 1},
+		{CONTROL_LANE_OPEN, 65 + 64 * 8, 9},
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {

@@ -80,7 +80,7 @@ START_TEST(a_late_write_is_released)
 	write_one(1);
 	group->state = GROUP_OPEN; /* as if it had opened, and no lane had come up */
 	group->peer_incarnation = 1;
-	messages_step(group);
+	transfer_step(group);
 	look_until(&n_completed, 1);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(completed.context, 7);
@@ -88,6 +88,34 @@ START_TEST(a_late_write_is_released)
 	look_until(&n_closed, 1);
 	ck_assert_uint_eq(n_completed, 1);
 	ck_assert_uint_eq(n_released, 1);
+}
+END_TEST
+
+/* Nobody is there to open the group with: a deadline passes all the same, and memory is free. */
+START_TEST(a_deadline_passes_while_the_group_opens)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	open_group();
+	write_one((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + 50000000u);
+	look_until(&n_released, 1);
+	ck_assert_uint_eq(n_completed, 1);
+	ck_assert_int_eq(completed.status, -ETIMEDOUT);
+	ck_assert_uint_eq(n_closed, 0);
+}
+END_TEST
+
+/* The segment has 131,072 rows for flows, 504 of which a group takes by default. */
+START_TEST(more_groups_than_the_segment_has_rows_for)
+{
+	enum { GROUPS = 300 };
+	struct in6_addr peer = address(1);
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	for (unsigned i = 0; i < GROUPS; i++)
+		ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, NULL), 0);
 }
 END_TEST
 
@@ -107,6 +135,8 @@ int main(void)
 	tcase_add_test(tc, the_peer_accepts_none);
 	tcase_add_test(tc, the_peer_closes);
 	tcase_add_test(tc, a_late_write_is_released);
+	tcase_add_test(tc, a_deadline_passes_while_the_group_opens);
+	tcase_add_test(tc, more_groups_than_the_segment_has_rows_for);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "qp/placement.h"
+
+#include <string.h>
+
+#include "qp/internal.h"
+
+#define PHASE_STEPS 1024 /* of a schedule that may have no period to take a part of */
+
+/* ---- flow ---- */
+
+/* The next flow in turn of those that are bound; until all are, one more is bound each time. */
+static uint64_t next_flow(struct fare_group *group, uint32_t bytes)
+{
+	uint64_t flow = group->flow_turn % group->options.flows;
+	struct flow_table_stats stats;
+	struct flow_slot slot;
+
+	flow_table_stats(group->flows, &stats);
+	if (stats.in_use < group->options.flows &&
+	    !flow_table_pick(group->flows, flow, group->domain->now_ns, &slot))
+		group->flow_turn++;
+	(void)flow_table_turn(group->flows, bytes, &flow); /* none is bound: flow stays */
+	return flow;
+}
+
+static bool choose_flow(struct fare_group *group, struct chunk *c)
+{
+	struct flow_slot slot;
+
+	if (c->flow == UINT64_MAX)
+		c->flow = next_flow(group, c->length);
+	if (flow_table_pick(group->flows, c->flow, group->domain->now_ns, &slot) ||
+	    !group->weights.w[slot.plane])
+		return false;
+	c->lane = slot.plane;
+	c->qp = slot.index;
+	return true;
+}
+
+static void follow_flow(struct fare_group *group, const uint64_t *bps, const struct weights *w)
+{
+	(void)bps;
+	flow_table_reweight(group->flows, w);
+}
+
+/* ---- spray ---- */
+
+/* How many parts of the schedule's unit, a whole chunk, this one is. */
+static unsigned parts_of(const struct fare_group *group, const struct chunk *c)
+{
+	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + group->options.chunk_bytes - 1) /
+			 group->options.chunk_bytes;
+
+	return parts < 1 ? 1 : parts > SPRAY_FLY_UNIT ? SPRAY_FLY_UNIT : (unsigned)parts;
+}
+
+/* By bytes: of two sizes in turn, each of two QPs would else get one size. */
+static struct lane_qp *least_sprayed(struct lane *lane)
+{
+	struct lane_qp *least = lane->qps;
+
+	for (unsigned i = 1; i < lane->n_qps; i++)
+		if (lane->qps[i].sprayed_bytes < least->sprayed_bytes)
+			least = &lane->qps[i];
+	return least;
+}
+
+static bool choose_spray(struct fare_group *group, struct chunk *c)
+{
+	int plane = spray_fly_next_part(&group->spray, parts_of(group, c));
+	struct lane_qp *q;
+
+	if (plane < 0)
+		return false;
+	q = least_sprayed(&group->lanes[plane]);
+	q->sprayed_bytes += c->length;
+	c->lane = q->lane;
+	c->qp = q->index;
+	return true;
+}
+
+/*
+ * The schedule goes on under other bandwidths. After nothing at all, or before anything, it begins
+ * anew at the pair's phase: lanes come up one by one, and sources that all began with the first
+ * would use the same plane at the same time.
+ */
+static void follow_spray(struct fare_group *group, const uint64_t *bps, const struct weights *w)
+{
+	double arrears[FARE_MAX_PLANES];
+	bool goes_on = group->spray.sum && group->stats.chunks_posted;
+	unsigned steps = (unsigned)(attach_pair_phase(group->pair) * PHASE_STEPS);
+
+	(void)w;
+	if (!memcmp(bps, group->spray_bps, group->n_lanes * sizeof(*bps)))
+		return;
+	memcpy(group->spray_bps, bps, group->n_lanes * sizeof(*bps));
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		arrears[l] = spray_fly_arrears(&group->spray, l);
+	spray_fly_init(&group->spray, bps, group->n_lanes, goes_on ? arrears : NULL);
+	for (; !goes_on && steps; steps--)
+		spray_fly_next(&group->spray);
+}
+
+/* ---- the kernel's multipath ---- */
+
+static unsigned kernel_qps(const struct fare_group *group)
+{
+	return group->lanes[0].n_qps * group->n_lanes;
+}
+
+static void use_qp(const struct fare_group *group, struct chunk *c, unsigned i)
+{
+	c->lane = (uint16_t)(i / group->lanes[0].n_qps);
+	c->qp = (uint16_t)(i % group->lanes[0].n_qps);
+}
+
+static bool usable(const struct fare_group *group, unsigned i)
+{
+	return group->weights.w[i / group->lanes[0].n_qps] > 0;
+}
+
+static bool choose_stripe(struct fare_group *group, struct chunk *c)
+{
+	for (unsigned k = 0, total = kernel_qps(group); k < total; k++) {
+		unsigned i = group->kernel_turn++ % total;
+
+		if (!usable(group, i))
+			continue;
+		use_qp(group, c, i);
+		return true;
+	}
+	return false;
+}
+
+static unsigned first_usable(const struct fare_group *group, unsigned i)
+{
+	unsigned total = kernel_qps(group);
+
+	for (unsigned k = 0; k < total; k++)
+		if (usable(group, (i + k) % total))
+			return (i + k) % total;
+	return total;
+}
+
+static unsigned least_under_way(const struct fare_group *group)
+{
+	unsigned total = kernel_qps(group), least = total;
+	uint64_t bytes = UINT64_MAX;
+
+	for (unsigned k = 0; k < total; k++) {
+		unsigned i = (group->kernel_turn + k) % total;
+		const struct lane_qp *q =
+			&group->lanes[i / group->lanes[0].n_qps].qps[i % group->lanes[0].n_qps];
+
+		if (usable(group, i) && q->posted_bytes + q->pending_bytes < bytes) {
+			bytes = q->posted_bytes + q->pending_bytes;
+			least = i;
+		}
+	}
+	return least;
+}
+
+/* A message keeps its QP while that is usable. */
+static bool choose_message(struct fare_group *group, struct chunk *c, bool by_hash)
+{
+	struct message *m = &group->messages[c->message];
+	unsigned i = m->kernel_qp;
+
+	if (i >= kernel_qps(group) || !usable(group, i)) {
+		i = by_hash ? first_usable(group, (unsigned)((m->number * 2654435761u >> 16) %
+							     kernel_qps(group)))
+			    : least_under_way(group);
+		if (i >= kernel_qps(group))
+			return false;
+		group->kernel_turn++;
+		m->kernel_qp = i;
+	}
+	use_qp(group, c, i);
+	return true;
+}
+
+static bool choose_hash(struct fare_group *group, struct chunk *c)
+{
+	return choose_message(group, c, true);
+}
+
+static bool choose_least(struct fare_group *group, struct chunk *c)
+{
+	return choose_message(group, c, false);
+}
+
+/* ---- all ---- */
+
+bool placement_shortest(struct fare_group *group, struct chunk *c)
+{
+	struct lane_qp *best = NULL;
+
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		for (unsigned i = 0; group->weights.w[l] && i < group->lanes[l].n_qps; i++)
+			if (!best || group->lanes[l].qps[i].posted_bytes < best->posted_bytes)
+				best = &group->lanes[l].qps[i];
+	if (!best)
+		return false;
+	c->lane = best->lane;
+	c->qp = best->index;
+	return true;
+}
+
+const struct placement *placement_of(const struct fare_group *group)
+{
+	static const struct placement modes[] = {
+		[FARE_MODE_FLOW] = {choose_flow, follow_flow, false},
+		[FARE_MODE_SPRAY] = {choose_spray, follow_spray, false},
+		[FARE_MODE_PACKET] = {choose_spray, follow_spray, false},
+	};
+	static const struct placement kernel[] = {
+		[FARE_KERNEL_STRIPE] = {choose_stripe, NULL, false},
+		[FARE_KERNEL_HASH] = {choose_hash, NULL, true},
+		[FARE_KERNEL_LEAST] = {choose_least, NULL, true},
+	};
+
+	return group->options.mode == FARE_MODE_KERNEL ? &kernel[group->options.kernel_placement]
+						       : &modes[group->options.mode];
+}

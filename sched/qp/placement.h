@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * placement.h - which QP a chunk goes to: one table of functions for each way to choose.
+ *
+ * Owns: nothing; the state of a way to choose (turns, schedule, connection table) is the group's.
+ * In: a chunk, the weights in force. Out: the chunk's lane and QP. Pure; the domain's thread.
+ *
+ *	flow	the connection table binds flows to QPs; a message's chunks take flows in turn
+ *	spray	the exact schedule over planes, by bytes; then the plane's QP with the fewest
+ *	stripe	FARE_KERNEL_STRIPE: chunks are dealt evenly to all QPs
+ *	hash	FARE_KERNEL_HASH: all of a message to one QP, by a hash of its number
+ *	least	FARE_KERNEL_LEAST: all of a message to the QP with the fewest bytes under way
+ */
+#ifndef QP_PLACEMENT_H
+#define QP_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct chunk;
+struct fare_group;
+struct weights;
+
+struct placement {
+	/* Sets the chunk's lane and QP. False: no plane is usable. */
+	bool (*choose)(struct fare_group *group, struct chunk *chunk);
+	/* Other weights are in force; bps has n_lanes entries. NULL: nothing to do. */
+	void (*follow)(struct fare_group *group, const uint64_t *bps, const struct weights *w);
+	/* Messages do not wait for each other's QPs: one that finds its QP full is passed over. */
+	bool independent;
+};
+
+/* Of a group's options, which are in range. */
+const struct placement *placement_of(const struct fare_group *group);
+/* The QP with the fewest bytes under way on any usable lane: for a record. */
+bool placement_shortest(struct fare_group *group, struct chunk *chunk);
+
+#endif
