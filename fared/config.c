@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,33 +19,16 @@
 
 #define HEALTH_INTERVAL_MS	3
 #define HEALTH_SLOW_INTERVAL_MS 1000
-/* 10 Tb/s a sub-port: more is a slip of the pen */
-#define MAX_SPEED_MBPS UINT64_C(10000000)
 
 /* the control socket's path has to fit a socket address */
 #define RUN_DIR_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/control.sock"))
 
 struct check {
-	const struct config_yaml *yaml;
+	const struct strict_yaml *yaml;
 	const struct config_raw *raw;
-	const char *name;
-	struct config_error *error;
 };
 
-/* Fills in the error: file, line, key, what is wrong and what to do. */
-__attribute__((format(printf, 3, 4))) static int wrong(const struct check *c, const char *key,
-						       const char *format, ...)
-{
-	char what[300];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(what, sizeof(what), format, ap);
-	va_end(ap);
-	snprintf(c->error->text, sizeof(c->error->text), "%s:%u: %s: %s", c->name,
-		 config_yaml_line(c->yaml, key), key, what);
-	return -EINVAL;
-}
+#define wrong(c, key, ...) strict_yaml_wrong((c)->yaml, key, __VA_ARGS__)
 
 static int take_text(const struct check *c, const char *key, const char *value,
 		     const char *otherwise, char *out, size_t size)
@@ -62,17 +44,14 @@ static int take_text(const struct check *c, const char *key, const char *value,
 	return 0;
 }
 
-static int take_number(const struct check *c, const char *key, const int64_t *value,
-		       uint64_t otherwise, uint64_t min, uint64_t max, uint64_t *out)
+static uint64_t number_or(const int64_t *value, uint64_t otherwise)
 {
-	int64_t number = value ? *value : (int64_t)otherwise;
+	return value ? (uint64_t)*value : otherwise;
+}
 
-	*out = otherwise;
-	if (number < (int64_t)min || number > (int64_t)max)
-		return wrong(c, key, "%lld is out of range; give %llu to %llu", (long long)number,
-			     (unsigned long long)min, (unsigned long long)max);
-	*out = (uint64_t)number;
-	return 0;
+static double fraction_or(const double *value, double otherwise)
+{
+	return value ? *value : otherwise;
 }
 
 static bool run_dir_fits(const char *run_dir)
@@ -123,11 +102,8 @@ static int take_bmp(const struct check *c, struct config *config)
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&config->bmp_address;
 	struct sockaddr_in *v4 = (struct sockaddr_in *)&config->bmp_address;
 	const char *text = raw->bmp_address && *raw->bmp_address ? raw->bmp_address : "127.0.0.1";
-	uint64_t port = 0;
-	int rc = take_number(c, "bgp.bmp_port", raw->bmp_port, 5001, 1, 65535, &port);
+	uint64_t port = number_or(raw->bmp_port, 5001);
 
-	if (rc)
-		return rc;
 	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
 		v4->sin_family = AF_INET;
 		v4->sin_port = htons((uint16_t)port);
@@ -170,24 +146,17 @@ static int take_prefixes(const struct check *c, struct config *config)
 static int take_bgp(const struct check *c, struct config *config)
 {
 	const struct config_raw_bgp *raw = c->raw->bgp;
-	uint64_t max_as_path = 0, stale_s = 0;
 	int rc;
 
 	if ((rc = take_bmp(c, config)) ||
-	    (rc = take_number(c, "bgp.max_as_path", raw->max_as_path, 2, 0, 255, &max_as_path)) ||
-	    (rc = take_number(c, "bgp.stale_s", raw->stale_s, 120, 0, 86400, &stale_s)) ||
 	    (rc = take_text(c, "bgp.zserv_path", raw->zserv_path, "", config->zserv_path,
 			    sizeof(config->zserv_path))) ||
 	    (rc = take_text(c, "bgp.frr_version", raw->frr_version, "", config->frr_version,
 			    sizeof(config->frr_version))))
 		return rc;
-	config->stale_ns = stale_s * UINT64_C(1000000000);
-	config->bgp.max_as_path = (unsigned)max_as_path;
-	config->bgp.bandwidth_scale = raw->bandwidth_scale ? *raw->bandwidth_scale : 1;
-	if (!isfinite(config->bgp.bandwidth_scale) || config->bgp.bandwidth_scale <= 0 ||
-	    config->bgp.bandwidth_scale > 1e9)
-		return wrong(c, "bgp.bandwidth_scale",
-			     "must be above 0 and at most 1e9; 1 outside of labs");
+	config->stale_ns = number_or(raw->stale_s, 120) * UINT64_C(1000000000);
+	config->bgp.max_as_path = (unsigned)number_or(raw->max_as_path, 2);
+	config->bgp.bandwidth_scale = fraction_or(raw->bandwidth_scale, 1);
 	if (config->zserv_path[0] && config->zserv_path[0] != '/')
 		return wrong(c, "bgp.zserv_path",
 			     "not an absolute path; FRR's is usually /var/run/frr/zserv.api");
@@ -196,61 +165,40 @@ static int take_bgp(const struct check *c, struct config *config)
 
 /* ---- health -------------------------------------------------------------- */
 
-/* Milliseconds, with a fraction, as nanoseconds. */
-static int take_interval(const struct check *c, const char *key, const double *value,
-			 double otherwise, uint64_t *out)
+static uint64_t ms_to_ns(uint64_t ms)
 {
-	double ms = value ? *value : otherwise;
-
-	if (!(ms >= 1 && ms <= 10000))
-		return wrong(c, key, "give 1 to 10000");
-	*out = (uint64_t)llround(ms * 1e6);
-	return 0;
+	return ms * UINT64_C(1000000);
 }
 
 static int take_health(const struct check *c, struct config *config)
 {
 	static const struct config_raw_health none;
 	const struct config_raw_health *raw = c->raw->health ? c->raw->health : &none;
-	uint64_t multiplier, budget, dscp, recover, hold_ms, hold_max_ms, ramp_ms;
 	struct config_health *h = &config->health;
-	double loss = raw->max_loss_percent ? *raw->max_loss_percent : 2;
-	int rc;
+	int rc = take_text(c, "health.key_file", raw->key_file, "", h->key_file,
+			   sizeof(h->key_file));
 
-	h->enabled = !raw->enabled || *raw->enabled;
-	h->realtime = !raw->realtime || *raw->realtime;
-	if ((rc = take_interval(c, "health.interval_ms", raw->interval_ms, HEALTH_INTERVAL_MS,
-				&h->interval_ns)) ||
-	    (rc = take_interval(c, "health.slow_interval_ms", raw->slow_interval_ms,
-				HEALTH_SLOW_INTERVAL_MS, &h->slow_interval_ns)) ||
-	    (rc = take_number(c, "health.max_probes_per_s", raw->max_probes_per_s,
-			      PROBER_MAX_PROBES_PER_S, 100, 1000000, &budget)) ||
-	    (rc = take_number(c, "health.multiplier", raw->multiplier, 3, 2, 50, &multiplier)) ||
-	    (rc = take_number(c, "health.dscp", raw->dscp, 26, 0, 63, &dscp)) ||
-	    (rc = take_number(c, "health.recover_probes", raw->recover_probes, 10, 1, 1000,
-			      &recover)) ||
-	    (rc = take_number(c, "health.hold_ms", raw->hold_ms, 50, 0, 60000, &hold_ms)) ||
-	    (rc = take_number(c, "health.hold_max_ms", raw->hold_max_ms, 10000, 0, 3600000,
-			      &hold_max_ms)) ||
-	    (rc = take_number(c, "health.ramp_ms", raw->ramp_ms, 200, 0, 60000, &ramp_ms)) ||
-	    (rc = take_text(c, "health.key_file", raw->key_file, "", h->key_file,
-			    sizeof(h->key_file))))
+	if (rc)
 		return rc;
-	if (!(loss > 0 && loss <= 100))
-		return wrong(c, "health.max_loss_percent", "give more than 0, at most 100");
-	if (hold_max_ms < hold_ms)
-		return wrong(c, "health.hold_max_ms",
-			     "less than health.hold_ms; give at least that");
 	if (h->key_file[0] && h->key_file[0] != '/')
 		return wrong(c, "health.key_file", "not an absolute path");
-	h->max_probes_per_s = (uint32_t)budget;
-	h->multiplier = (uint32_t)multiplier;
-	h->dscp = (uint8_t)dscp;
-	h->recover_probes = (uint32_t)recover;
-	h->max_loss_ppm = (uint32_t)lround(loss * 1e4);
-	h->hold_ns = hold_ms * UINT64_C(1000000);
-	h->hold_max_ns = hold_max_ms * UINT64_C(1000000);
-	h->ramp_ns = ramp_ms * UINT64_C(1000000);
+	h->enabled = !raw->enabled || *raw->enabled;
+	h->key_file_line = strict_yaml_line(c->yaml, "health.key_file");
+	h->realtime = !raw->realtime || *raw->realtime;
+	h->interval_ns = (uint64_t)llround(fraction_or(raw->interval_ms, HEALTH_INTERVAL_MS) * 1e6);
+	h->slow_interval_ns = (uint64_t)llround(
+		fraction_or(raw->slow_interval_ms, HEALTH_SLOW_INTERVAL_MS) * 1e6);
+	h->max_probes_per_s = (uint32_t)number_or(raw->max_probes_per_s, PROBER_MAX_PROBES_PER_S);
+	h->multiplier = (uint32_t)number_or(raw->multiplier, 3);
+	h->dscp = (uint8_t)number_or(raw->dscp, 26);
+	h->recover_probes = (uint32_t)number_or(raw->recover_probes, 10);
+	h->max_loss_ppm = (uint32_t)lround(fraction_or(raw->max_loss_percent, 2) * 1e4);
+	h->hold_ns = ms_to_ns(number_or(raw->hold_ms, 50));
+	h->hold_max_ns = ms_to_ns(number_or(raw->hold_max_ms, 10000));
+	h->ramp_ns = ms_to_ns(number_or(raw->ramp_ms, 200));
+	if (h->hold_max_ns < h->hold_ns)
+		return wrong(c, "health.hold_max_ms",
+			     "less than health.hold_ms; give at least that");
 	return 0;
 }
 
@@ -304,7 +252,6 @@ static int take_sub_port(const struct check *c, const struct config *config, con
 			 const struct config_raw_sub_port *raw, struct config_sub_port *out)
 {
 	char key[96], *dev = out->dev;
-	uint64_t mbps = 0;
 	int rc;
 
 	snprintf(key, sizeof(key), "%s.dev", base);
@@ -316,11 +263,8 @@ static int take_sub_port(const struct check *c, const struct config *config, con
 	if (dev_is_taken(config, dev))
 		return wrong(c, key, "%s is already another sub-port; a device belongs to one",
 			     dev);
-	snprintf(key, sizeof(key), "%s.speed_mbps", base);
-	rc = take_number(c, key, raw->speed_mbps, 0, 0, MAX_SPEED_MBPS, &mbps);
-	if (rc)
-		return rc;
-	out->speed_bps = mbps * 1000000;
+	out->line = strict_yaml_line(c->yaml, key);
+	out->speed_bps = number_or(raw->speed_mbps, 0) * 1000000;
 	return 0;
 }
 
@@ -454,9 +398,9 @@ static int take_neighbors(const struct check *c, struct config *config)
 int config_parse(struct config **out, const char *text, size_t length, const char *name,
 		 struct config_error *error)
 {
-	struct check c = {.name = name, .error = error};
 	struct config *config;
-	struct config_yaml *yaml;
+	struct strict_yaml *yaml;
+	struct check c;
 	int rc;
 
 	*out = NULL;
@@ -465,13 +409,13 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 		snprintf(error->text, sizeof(error->text),
 			 "%s:1: larger than %u bytes; this is no fared.yaml", name,
 			 CONFIG_MAX_BYTES);
-		return -EINVAL;
+		return -EBADMSG;
 	}
-	rc = config_yaml_parse(&yaml, text, length, name, error);
+	rc = strict_yaml_load(&yaml, name, text, length, &config_yaml_schema, error->text,
+			      sizeof(error->text));
 	if (rc)
 		return rc;
-	c.yaml = yaml;
-	c.raw = config_yaml_raw(yaml);
+	c = (struct check){yaml, strict_yaml_values(yaml)};
 	config = calloc(1, sizeof(*config));
 	rc = config ? take_top(&c, config) : -ENOMEM;
 	if (!rc)
@@ -482,7 +426,7 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 		rc = take_gpus(&c, config);
 	if (!rc)
 		rc = take_neighbors(&c, config);
-	config_yaml_destroy(yaml);
+	strict_yaml_destroy(yaml);
 	if (rc) {
 		config_destroy(config);
 		return rc;

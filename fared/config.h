@@ -21,6 +21,7 @@
 
 struct config_sub_port {
 	char dev[FARE_DEV_NAME_MAX];
+	unsigned line;	    /* of dev in the file */
 	uint64_t speed_bps; /* 0: what the driver says */
 };
 
@@ -47,6 +48,7 @@ struct config_health {
 	uint32_t max_loss_ppm;
 	uint64_t hold_ns, hold_max_ns, ramp_ns;
 	char key_file[256]; /* "": no capacity notices */
+	unsigned key_file_line;
 };
 
 struct config {
@@ -69,7 +71,7 @@ struct config_error {
 	char text[512];
 };
 
-/* Parses text (borrowed, length bytes). name is the file's, for errors. 0, -EINVAL or -ENOMEM; *out
+/* Parses text (borrowed, length bytes). name is the file's, for errors. 0, -EBADMSG or -ENOMEM; *out
  * NULL on error. */
 int config_parse(struct config **out, const char *text, size_t length, const char *name,
 		 struct config_error *error);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * config_yaml.h - from YAML text to typed, still unchecked values.
+ * config_yaml.h - the keys of fared.yaml, with their types and ranges.
  *
- * Solely owns: the schema of fared.yaml. In: bytes. Out: struct config_raw as written in the file,
- * and the line of any key in it. Thread: any. libcyaml's and libyaml's codes are translated here
- * and go no further.
+ * Solely owns: the schema of fared.yaml, for strict_yaml_load(), whose values are a struct
+ * config_raw: as written in the file, each in its range, not yet checked against one another.
  */
 #ifndef CONFIG_YAML_H
 #define CONFIG_YAML_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "config.h"
+#include "fare_limits.h"
+#include "strict_yaml.h"
 
 struct config_raw_sub_port {
 	char *dev;
@@ -47,7 +47,7 @@ struct config_raw_bgp {
 };
 
 struct config_raw_health {
-	int *enabled, *realtime; /* 0 or 1 */
+	bool *enabled, *realtime;
 	double *interval_ms, *slow_interval_ms;
 	int64_t *max_probes_per_s;
 	int64_t *multiplier;
@@ -69,15 +69,6 @@ struct config_raw {
 	unsigned n_gpus;
 };
 
-struct config_yaml; /* a parsed file: the values, and where each stood */
-
-/* 0, -EINVAL with error filled in, or -ENOMEM. text need not outlive the call. */
-int config_yaml_parse(struct config_yaml **out, const char *text, size_t length, const char *name,
-		      struct config_error *error);
-void config_yaml_destroy(struct config_yaml *y);
-const struct config_raw *config_yaml_raw(const struct config_yaml *y);
-/* The line of a key ("local_gpus[0].planes[1].sub_ports"), or of the nearest thing around it that
- * exists. */
-unsigned config_yaml_line(const struct config_yaml *y, const char *key);
+extern const struct strict_yaml_schema config_yaml_schema;
 
 #endif

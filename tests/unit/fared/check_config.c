@@ -43,6 +43,22 @@ static void edit(char *out, size_t size, const char *from, const char *to)
 	snprintf(out, size, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
 }
 
+START_TEST(fractions_are_plain_decimals)
+{
+	struct config_error error;
+	struct config *c;
+	char text[2048];
+
+	edit(text, sizeof(text), "local_gpus:",
+	     "health: {interval_ms: 1.5, max_loss_percent: 0.5, enabled: false}\nlocal_gpus:");
+	ck_assert_msg(!parse(&c, text, &error), "%s", error.text);
+	ck_assert_uint_eq(c->health.interval_ns, 1500000);
+	ck_assert_uint_eq(c->health.max_loss_ppm, 5000);
+	ck_assert(!c->health.enabled);
+	config_destroy(c);
+}
+END_TEST
+
 START_TEST(a_good_file)
 {
 	const struct sockaddr_in *bmp;
@@ -110,6 +126,38 @@ static const struct {
 	{"local_gpus:", "health: {enabled: maybe}\nlocal_gpus:", "f.yaml:9:", "enabled"},
 	{"local_gpus:", "health: {key_file: k}\nlocal_gpus:", "f.yaml:9:", "key_file"},
 	{"local_gpus:", "health: {max_loss_percent: 0}\nlocal_gpus:", "f.yaml:9:", "max_loss"},
+	{"speed_mbps: 200", "speed_mbps: 400G", "f.yaml:14: local_gpus[0].planes[0].sub_ports[0].",
+	 "speed_mbps: \"400G\" is not a number of megabits per second: a decimal integer from 0 to "
+	 "10000000 is expected"},
+	{"speed_mbps: 200", "speed_mbps: 400e3", "f.yaml:14:", "\"400e3\" is not a number"},
+	{"speed_mbps: 200", "speed_mbps: 400.5", "f.yaml:14:", "\"400.5\" is not a number"},
+	{"speed_mbps: 200", "speed_mbps: 400_000", "f.yaml:14:", "\"400_000\" is not a number"},
+	{"speed_mbps: 200", "speed_mbps: 0100", "f.yaml:14:", "\"0100\" is not a number"},
+	{"speed_mbps: 200", "speed_mbps: 0x10", "f.yaml:14:", "\"0x10\" is not a number"},
+	{"speed_mbps: 200", "speed_mbps: +200", "f.yaml:14:", "\"+200\" is not a number"},
+	{"speed_mbps: 200", "speed_mbps: 18446744073709551816", "f.yaml:14:", "out of range"},
+	{"bmp_port: 5002", "bmp_port: '5002,'", "f.yaml:5: bgp.bmp_port", "from 1 to 65535"},
+	{"bmp_port: 5002", "bmp_port: 50 02", "f.yaml:5: bgp.bmp_port",
+	 "\"50 02\" is not a number"},
+	{"bmp_port: 5002", "bmp_port:", "f.yaml:", "bmp_port"},
+	{"bandwidth_scale: 200", "bandwidth_scale: 1e3", "f.yaml:6:", "\"1e3\" is not a number"},
+	{"bandwidth_scale: 200", "bandwidth_scale: inf", "f.yaml:6:", "\"inf\" is not a number"},
+	{"local_gpus:", "health: {interval_ms: 10ms}\nlocal_gpus:",
+	 "f.yaml:9: health.interval_ms: ",
+	 "\"10ms\" is not a number of milliseconds: a decimal number from 1 to 10000"},
+	{"local_gpus:", "health: {max_loss_percent: 2%}\nlocal_gpus:", "f.yaml:9:",
+	 "\"2%\" is not a number of percent: a decimal number above 0 and at most 100"},
+	{"local_gpus:", "health:\n  enabled: yes\nlocal_gpus:", "f.yaml:10: health.enabled: ",
+	 "\"yes\": true or false is expected"},
+	{"node: s0\n", "", "f.yaml:1: node: ", "required key is missing at the top level"},
+	{"dev: a1, ", "", "f.yaml:15: local_gpus[0].planes[0].sub_ports[1].dev: ",
+	 "missing in the mapping that begins on this line"},
+	{"[198.18.0.0]", "198.18.0.0",
+	 "f.yaml:14: local_gpus[0].planes[0].sub_ports[0].neighbors: ",
+	 "a list is expected (lines that begin with '- ')"},
+	{"node: s0", "node: [s0]", "f.yaml:1: node: ", "one value is expected, not a list"},
+	{"bmp_port: 5002", "bmp_prt: 5002", "f.yaml:5: bgp.bmp_prt: ", "known are bmp_address, "},
+	{"local_gpus:", "health: on\nlocal_gpus:", "f.yaml:9: health: ", "a mapping is expected"},
 	{"local_gpus:", "health: {hold_ms: 9, hold_max_ms: 8}\nlocal_gpus:", "f.yaml:9:",
 	 "hold_max_ms"},
 };
@@ -176,6 +224,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, a_good_file);
+	tcase_add_test(tc, fractions_are_plain_decimals);
 	tcase_add_loop_test(tc, a_mistake, 0, (int)(sizeof(mistakes) / sizeof(mistakes[0])));
 	tcase_add_test(tc, a_run_dir_of_the_command_line);
 	tcase_add_test(tc, every_truncation_is_survived);
