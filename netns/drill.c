@@ -121,9 +121,11 @@ static int read_plan(const struct lab *lab, const char *path, uint64_t seed, uin
 	int rc = !text ? -ENOMEM : !in ? -errno : size == PLAN_BYTES_MAX ? -EFBIG : 0;
 
 	if (!rc)
-		rc = drill_plan_parse(text, size, &lab->topology, seed, faults, plan, error);
-	if (rc)
-		say("%s: %s", path, *error ? error : strerror(-rc));
+		rc = drill_plan_parse(path, text, size, &lab->topology, seed, faults, plan, error);
+	if (rc && *error)
+		say("%s", error);
+	else if (rc)
+		say("%s: %s", path, strerror(-rc));
 	if (in)
 		fclose(in);
 	free(text);

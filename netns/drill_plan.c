@@ -2,13 +2,14 @@
 /* drill_plan.c - see drill_plan.h */
 #include "drill_plan.h"
 
-#include <cyaml/cyaml.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "drill_random.h"
+#include "strict_yaml.h"
 
 #define MAX_STEPS  10000u
 #define MAX_TIME_S 86400.
@@ -56,8 +57,16 @@ static const cyaml_schema_field_t plan_fields[] = {
 	CYAML_FIELD_MAPPING_PTR("random", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 				struct plan_yaml, random, random_fields),
 	CYAML_FIELD_END};
-static const cyaml_schema_value_t plan_schema = {
+static const cyaml_schema_value_t plan_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct plan_yaml, plan_fields)};
+static const struct strict_yaml_range ranges[] = {
+	{"at_s", .max = MAX_TIME_S},
+	{"faults", .max = MAX_STEPS / 2},
+	{"every_s", .max = MAX_TIME_S, .above_min = true},
+	{"hold_s", .max = MAX_TIME_S},
+	{.key = NULL},
+};
+static const struct strict_yaml_schema plan_schema = {&plan_value, ranges};
 
 /* ---- undoing ---------------------------------------------------------------- */
 
@@ -67,6 +76,7 @@ struct words {
 	const char *named[MAX_NAMED];
 	unsigned n_named;
 	double loss_percent;
+	const char *no_number; /* a word that should be one; NULL: all are right */
 };
 
 /*
@@ -85,6 +95,7 @@ static void take_words(const char *from, struct words *w)
 {
 	const char *value;
 	char *save = NULL;
+	double unused;
 
 	*w = (struct words){.loss_percent = 100};
 	snprintf(w->text, sizeof(w->text), "%s", from);
@@ -99,9 +110,14 @@ static void take_words(const char *from, struct words *w)
 		is_loss = is_option(word, "--loss-percent", &value);
 		if (!value)
 			value = strtok_r(NULL, " ", &save);
-		if (is_loss && value)
-			w->loss_percent = strtod(value, NULL);
+		if (is_loss && value &&
+		    !decimal_parse(value, strlen(value), false, &w->loss_percent))
+			w->no_number = value;
 	}
+	/* a verb, a kind and a name, then numbers: "rate subport s1 1 0 400" */
+	for (unsigned i = 3; i < w->n_named; i++)
+		if (!decimal_parse(w->named[i], strlen(w->named[i]), true, &unused))
+			w->no_number = w->named[i];
 }
 
 /* The first n words that name something, and what is put after them. false: it is too long. */
@@ -147,44 +163,44 @@ bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL
 
 /* ---- the plan --------------------------------------------------------------- */
 
-static int refuse(char *error, const char *why, const char *what)
-{
-	snprintf(error, DRILL_PLAN_ERROR_MAX, "%s: %.100s", why, what);
-	return -EBADMSG;
-}
-
-static bool is_time(double s)
-{
-	return s >= 0 && s <= MAX_TIME_S;
-}
-
 static bool is_verb(const char *words)
 {
 	return !strncmp(words, "fail ", 5) || !strncmp(words, "heal ", 5) ||
 	       !strncmp(words, "gray ", 5) || !strncmp(words, "rate ", 5);
 }
 
-static int take_steps(const struct plan_yaml *y, struct drill_plan *plan, char *error)
+static int take_steps(const struct strict_yaml *file, struct drill_plan *plan)
 {
+	const struct plan_yaml *y = strict_yaml_values(file);
+
 	for (unsigned i = 0; i < y->n_steps; i++) {
 		struct drill_step *s = &plan->steps[plan->n_steps];
+		const char *text = y->steps[i].words;
+		struct words w;
+		char key[32];
 
-		if (!is_time(y->steps[i].at_s))
-			return refuse(error, "steps: at_s is not within a day", y->steps[i].words);
-		if (!is_verb(y->steps[i].words))
-			return refuse(error, "steps: begin with fail, heal, gray or rate",
-				      y->steps[i].words);
+		snprintf(key, sizeof(key), "steps[%u].do", i);
+		take_words(text, &w);
+		if (!is_verb(text))
+			return strict_yaml_wrong(
+				file, key, "\"%s\" does not begin with fail, heal, gray or rate",
+				text);
+		if (w.no_number)
+			return strict_yaml_wrong(
+				file, key, "\"%s\" is not a number: a decimal number is expected",
+				w.no_number);
 		s->at_s = y->steps[i].at_s;
-		snprintf(s->words, sizeof(s->words), "%s", y->steps[i].words);
+		snprintf(s->words, sizeof(s->words), "%s", text);
 		plan->n_steps++;
 	}
 	return 0;
 }
 
-static int take_random(const struct random_yaml *y, const struct topology *t, uint64_t seed,
-		       struct drill_plan *plan, char *error)
+static int take_random(const struct strict_yaml *file, const struct topology *t, uint64_t seed,
+		       uint32_t faults, struct drill_plan *plan)
 {
-	struct drill_random random = {.faults = y->faults,
+	const struct random_yaml *y = ((const struct plan_yaml *)strict_yaml_values(file))->random;
+	struct drill_random random = {.faults = faults,
 				      .every_s = y->every_s,
 				      .hold_s = y->hold_s,
 				      .n_kinds = y->n_kinds,
@@ -192,18 +208,19 @@ static int take_random(const struct random_yaml *y, const struct topology *t, ui
 	const char *bad = "";
 	int rc;
 
-	if (!is_time(y->every_s * y->faults) || !is_time(y->hold_s) || !(y->every_s > 0))
-		return refuse(error, "random", "every_s and hold_s have to fit a day");
+	if (y->every_s * faults > MAX_TIME_S)
+		return strict_yaml_wrong(file, "random.every_s", "%u faults at %g s exceed a day",
+					 faults, y->every_s);
 	for (unsigned i = 0; i < plan->n_steps; i++)
 		if (plan->steps[i].at_s > random.start_s)
 			random.start_s = plan->steps[i].at_s;
 	rc = drill_random_draw(&random, t, seed, plan->steps + plan->n_steps, &bad);
 	if (rc == -EINVAL)
-		return refuse(error, "random: there is no such kind", bad);
+		return strict_yaml_wrong(file, "random.kinds", "there is no kind \"%s\"", bad);
 	if (rc == -EDOM)
-		return refuse(error, "random",
-			      "nothing is left to break; raise every_s or lower hold_s");
-	plan->n_steps += rc ? 0 : 2 * y->faults;
+		return strict_yaml_wrong(file, "random",
+					 "nothing is left to break; raise every_s or lower hold_s");
+	plan->n_steps += rc ? 0 : 2 * faults;
 	return rc;
 }
 
@@ -214,67 +231,46 @@ static int by_time(const void *a, const void *b)
 	return (x->at_s > y->at_s) - (x->at_s < y->at_s);
 }
 
-static int take(const struct plan_yaml *y, const struct topology *t, uint64_t seed,
-		struct drill_plan *plan, char *error)
+/* faults: of random, when not 0. */
+static int take(const struct strict_yaml *file, const struct topology *t, uint64_t seed,
+		uint32_t faults, struct drill_plan *plan)
 {
-	size_t most = y->n_steps;
+	const struct plan_yaml *y = strict_yaml_values(file);
+	size_t most;
 	int rc;
 
-	if (y->random && y->random->faults > MAX_STEPS / 2)
-		return refuse(error, "random: faults", "5000 at most");
-	most += y->random ? 2 * (size_t)y->random->faults : 0;
+	if (!y->random || !faults)
+		faults = y->random ? y->random->faults : 0;
+	most = y->n_steps + 2 * (size_t)faults;
+	if (faults > MAX_STEPS / 2)
+		return strict_yaml_wrong(file, "random.faults", "%u at most", MAX_STEPS / 2);
 	if (!most)
-		return refuse(error, y->name, "neither steps nor random");
+		return strict_yaml_wrong(file, "name", "\"%s\" has neither steps nor random faults",
+					 y->name);
 	plan->steps = calloc(most, sizeof(*plan->steps));
 	if (!plan->steps)
 		return -ENOMEM;
 	snprintf(plan->name, sizeof(plan->name), "%s", y->name);
-	rc = take_steps(y, plan, error);
+	rc = take_steps(file, plan);
 	if (!rc && y->random)
-		rc = take_random(y->random, t, seed, plan, error);
+		rc = take_random(file, t, seed, faults, plan);
 	if (!rc)
 		qsort(plan->steps, plan->n_steps, sizeof(*plan->steps), by_time);
 	return rc;
 }
 
-/* The first thing that libcyaml has to say is what is wrong. */
-__attribute__((format(printf, 3, 0))) static void on_cyaml_log(cyaml_log_t level, void *arg,
-							       const char *format, va_list args)
+int drill_plan_parse(const char *file, const char *text, size_t size, const struct topology *t,
+		     uint64_t seed, uint32_t faults, struct drill_plan *out, char *error)
 {
-	char *error = arg;
-
-	if (level >= CYAML_LOG_ERROR && !*error)
-		vsnprintf(error, DRILL_PLAN_ERROR_MAX, format, args);
-}
-
-int drill_plan_parse(const char *text, size_t size, const struct topology *t, uint64_t seed,
-		     uint32_t faults, struct drill_plan *out, char *error)
-{
-	const cyaml_config_t config = {
-		.log_fn = on_cyaml_log,
-		.log_ctx = error,
-		.log_level = CYAML_LOG_ERROR,
-		.mem_fn = cyaml_mem,
-		.flags = CYAML_CFG_NO_ALIAS,
-	};
 	struct drill_plan plan = {.n_steps = 0};
-	struct plan_yaml *yaml = NULL;
-	cyaml_err_t e;
-	int rc;
+	struct strict_yaml *yaml;
+	int rc = strict_yaml_load(&yaml, file, text, size, &plan_schema, error,
+				  DRILL_PLAN_ERROR_MAX);
 
-	*error = '\0';
-	if (!size || memchr(text, '\0', size))
-		return refuse(error, "the plan is", size ? "not text" : "empty");
-	e = cyaml_load_data((const uint8_t *)text, size, &config, &plan_schema,
-			    (cyaml_data_t **)&yaml, NULL);
-	if (e != CYAML_OK || !yaml) {
-		error[strcspn(error, "\n")] = '\0';
-		return e == CYAML_ERR_OOM ? -ENOMEM : -EBADMSG;
-	}
-	if (yaml->random && faults)
-		yaml->random->faults = faults;
-	rc = take(yaml, t, seed, &plan, error);
-	cyaml_free(&config, &plan_schema, yaml, 0);
+	if (rc)
+		return rc;
+	rc = take(yaml, t, seed, faults, &plan);
+	strict_yaml_destroy(yaml);
 	if (rc)
 		drill_plan_fini(&plan);
 	else

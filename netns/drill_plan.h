@@ -27,7 +27,7 @@
 #include "topology.h"
 
 #define DRILL_PLAN_WORDS_MAX 96
-#define DRILL_PLAN_ERROR_MAX 256
+#define DRILL_PLAN_ERROR_MAX 512
 
 struct drill_step {
 	double at_s;			  /* from the start */
@@ -41,11 +41,12 @@ struct drill_plan {
 };
 
 /*
- * faults: that many random ones; 0: as many as the plan says. 0; -EBADMSG with error
- * (DRILL_PLAN_ERROR_MAX bytes) filled in; -ENOMEM. The plan is the caller's.
+ * file is only a name for the error line. faults: that many random ones; 0: as many as the plan
+ * says. 0; -EBADMSG with "file:line: key: why" in error (DRILL_PLAN_ERROR_MAX bytes), or -ENOMEM.
+ * The plan is the caller's.
  */
-int drill_plan_parse(const char *text, size_t size, const struct topology *t, uint64_t seed,
-		     uint32_t faults, struct drill_plan *out, char *error);
+int drill_plan_parse(const char *file, const char *text, size_t size, const struct topology *t,
+		     uint64_t seed, uint32_t faults, struct drill_plan *out, char *error);
 void drill_plan_fini(struct drill_plan *plan);
 
 /*

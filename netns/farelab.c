@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "data_file.h"
+#include "decimal.h"
 #include "drill.h"
 #include "faults.h"
 #include "lab.h"
@@ -411,14 +412,11 @@ static int usage(FILE *out, const struct command *only)
 	return out == stdout ? 0 : 2;
 }
 
-static int parse_real(const char *what, const char *text, double most, double *out)
+static int parse_decimal(const char *what, const char *text, bool whole, double most, double *out)
 {
-	char *rest;
-
-	*out = strtod(text, &rest);
-	if (rest != text && !*rest && *out >= 0 && *out <= most)
+	if (decimal_parse(text, strlen(text), whole, out) && *out <= most)
 		return 0;
-	say("%s %s: give a number from 0 to %g", what, text, most);
+	say("%s %s: give a %snumber from 0 to %.10g", what, text, whole ? "whole " : "", most);
 	return -EINVAL;
 }
 
@@ -432,16 +430,16 @@ static int parse_option(int c, struct options *o)
 		o->fared = optarg;
 		return 0;
 	case 'w':
-		return parse_real("--wait", optarg, 86400, &o->wait_s);
+		return parse_decimal("--wait", optarg, false, 86400, &o->wait_s);
 	case 'j':
 		o->json = true;
 		return 0;
 	case 's':
-		return parse_real("--seed", optarg, 4294967295., &o->seed);
+		return parse_decimal("--seed", optarg, true, 4294967295., &o->seed);
 	case 'F':
-		return parse_real("--faults", optarg, 5000, &o->faults);
+		return parse_decimal("--faults", optarg, true, 5000, &o->faults);
 	case 'l':
-		return parse_real("--loss-percent", optarg, 100, &o->loss_percent);
+		return parse_decimal("--loss-percent", optarg, false, 100, &o->loss_percent);
 	case 'd':
 		o->direction = optarg;
 		if (!strcmp(optarg, "both") || !strcmp(optarg, "from-leaf") ||

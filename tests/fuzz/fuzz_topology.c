@@ -4,6 +4,7 @@
  * range. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "topology.h"
 
@@ -16,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int rc = topology_parse("f", (const char *)data, size, &t, error);
 
 	if (rc) {
-		if (!error[0] || t.servers)
+		if (!error[0] || t.servers || strstr(error, "f:1: libcyaml"))
 			abort();
 		return 0;
 	}

@@ -13,7 +13,7 @@ static char error[DRILL_PLAN_ERROR_MAX];
 
 static int parse(const char *text, uint64_t seed, struct drill_plan *out)
 {
-	return drill_plan_parse(text, strlen(text), &t, seed, 0, out, error);
+	return drill_plan_parse("plan.yaml", text, strlen(text), &t, seed, 0, out, error);
 }
 
 START_TEST(steps_come_in_the_order_of_time)
@@ -122,7 +122,8 @@ START_TEST(as_many_faults_as_were_asked_for)
 {
 	struct drill_plan plan;
 
-	ck_assert_int_eq(drill_plan_parse(dice, strlen(dice), &t, 1, 17, &plan, error), 0);
+	ck_assert_int_eq(drill_plan_parse("plan.yaml", dice, strlen(dice), &t, 1, 17, &plan, error),
+			 0);
 	ck_assert_uint_eq(plan.n_steps, 34);
 	drill_plan_fini(&plan);
 }
@@ -172,25 +173,62 @@ START_TEST(undoing_in_an_unshaped_lab)
 }
 END_TEST
 
-static const char *const mistakes[] = {
-	"",
-	"name: x\n",
-	"name: x\nsteps:\n  - {at_s: -1, do: fail leaf l0}\n",
-	"name: x\nsteps:\n  - {at_s: .nan, do: fail leaf l0}\n",
-	"name: x\nsteps:\n  - {at_s: 1, do: rm -rf /}\n",
-	"name: x\nrandom: {faults: 9, every_s: 1, hold_s: 1, kinds: [earthquake]}\n",
-	"name: x\nrandom: {faults: 99999, every_s: 1, hold_s: 1, kinds: [leaf]}\n",
-	"name: x\nrandom: {faults: 9, every_s: 0, hold_s: 1, kinds: [leaf]}\n",
-	"name: x\nrandom: {faults: 99, every_s: 1, hold_s: 900, kinds: [leaf]}\n",
-	"steps: [",
+#define STEPS  "name: x\nsteps:\n  - {at_s: 0, do: heal leaf l0}\n"
+#define RANDOM "name: x\nrandom:\n"
+
+static const struct {
+	const char *text, *error; /* as it begins */
+} mistakes[] = {
+	{"", "plan.yaml:1: the file is empty"},
+	{"name: x\n", "plan.yaml:1: name: \"x\" has neither steps nor random faults"},
+	{STEPS "  - {at_s: -1, do: fail leaf l0}\n",
+	 "plan.yaml:4: steps[1].at_s: -1 is out of range"},
+	{STEPS "  - {at_s: .nan, do: fail leaf l0}\n",
+	 "plan.yaml:4: steps[1].at_s: \".nan\" is not"},
+	{STEPS "  - {at_s: 10ms, do: fail leaf l0}\n",
+	 "plan.yaml:4: steps[1].at_s: \"10ms\" is not a number of seconds: a decimal number from 0 "
+	 "to "
+	 "86400 is expected"},
+	{STEPS "  - {at_s: 1e3, do: fail leaf l0}\n", "plan.yaml:4: steps[1].at_s: \"1e3\" is not"},
+	{STEPS "  - {at_s: 0100, do: fail leaf l0}\n",
+	 "plan.yaml:4: steps[1].at_s: \"0100\" is not"},
+	{STEPS "  - {at_s: 1_0, do: fail leaf l0}\n", "plan.yaml:4: steps[1].at_s: \"1_0\" is not"},
+	{STEPS "  - {do: fail leaf l0}\n",
+	 "plan.yaml:4: steps[1].at_s: this required key is missing"},
+	{STEPS "  - {at_s: 1, do: rm -rf /}\n",
+	 "plan.yaml:4: steps[1].do: \"rm -rf /\" does not begin with fail, heal, gray or rate"},
+	{STEPS "  - {at_s: 1, do: rate subport s1 1 0 400G}\n",
+	 "plan.yaml:4: steps[1].do: \"400G\" is not a number"},
+	{STEPS "  - {at_s: 1, do: rate subport s1 1 0 400_000}\n",
+	 "plan.yaml:4: steps[1].do: \"400_000\" is not a number"},
+	{STEPS "  - {at_s: 1, do: gray leaf l0 --loss-percent 2%}\n",
+	 "plan.yaml:4: steps[1].do: \"2%\" is not a number"},
+	{STEPS "  - {at_s: 1, do: gray leaf l0 --loss-percent=1e1}\n",
+	 "plan.yaml:4: steps[1].do: \"1e1\" is not a number"},
+	{RANDOM "  {faults: 9, every_s: 1, hold_s: 1, kinds: [earthquake]}\n",
+	 "plan.yaml:3: random.kinds: there is no kind \"earthquake\""},
+	{RANDOM "  {faults: 99999, every_s: 1, hold_s: 1, kinds: [leaf]}\n",
+	 "plan.yaml:3: random.faults: 99999 is out of range"},
+	{RANDOM "  {faults: 2%, every_s: 1, hold_s: 1, kinds: [leaf]}\n",
+	 "plan.yaml:3: random.faults: \"2%\" is not a number: a decimal integer from 0 to 5000"},
+	{RANDOM "  {faults: 9, every_s: 0, hold_s: 1, kinds: [leaf]}\n",
+	 "plan.yaml:3: random.every_s: 0 is out of range"},
+	{RANDOM "  {faults: 99, every_s: 86400, hold_s: 1, kinds: [leaf]}\n",
+	 "plan.yaml:3: random.every_s: 99 faults at 86400 s exceed a day"},
+	{RANDOM "  {faults: 99, every_s: 1, hold_s: 900, kinds: [leaf]}\n",
+	 "plan.yaml:2: random: nothing is left"},
+	{RANDOM "  {faults: 9, every_s: 1, hold_s: 1, kinds: leaf}\n",
+	 "plan.yaml:3: random.kinds: a list is expected"},
+	{"steps: [", "plan.yaml:2: not YAML"},
 };
 
 START_TEST(mistakes_are_named)
 {
 	struct drill_plan plan;
 
-	ck_assert_int_eq(parse(mistakes[_i], 0, &plan), -EBADMSG);
-	ck_assert_str_ne(error, "");
+	ck_assert_int_eq(parse(mistakes[_i].text, 0, &plan), -EBADMSG);
+	ck_assert_msg(!strncmp(error, mistakes[_i].error, strlen(mistakes[_i].error)),
+		      "'%s' is not '%s'", error, mistakes[_i].error);
 }
 END_TEST
 

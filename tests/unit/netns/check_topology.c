@@ -64,7 +64,7 @@ static const struct {
 	const char *says;
 } bad[] = {
 	{"", 1, "empty"},
-	{"servers: 4\nplanes: 2\n", 1, "sub_ports: required key is missing"},
+	{"servers: 4\nplanes: 2\n", 1, "sub_ports: this required key is missing at the top level"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nswitches: 3\nmtu: 1500\n", 4,
 	 "switches: there is no such key"},
 	{"servers: 4\nplanes: 2\nsub_ports: two\n", 3, "sub_ports"},
@@ -89,10 +89,24 @@ static const struct {
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 1000000\n", 4,
 	 "rate_mbps: 1000000 is out"},
 	{"servers: [4]\nplanes: 2\nsub_ports: 2\n", 1, "servers"},
-	{"servers: 4\nservers: 5\nplanes: 2\nsub_ports: 2\n", 0, "already seen"},
+	{"servers: 4\nservers: 5\nplanes: 2\nsub_ports: 2\n", 2, "given twice (first on line 1)"},
 	{"- servers\n", 1, ""},
 	{"servers: 4\nplanes: 2\nsub_ports: {\n", 0, ""},
-	{"servers: 4\nplanes: &a 2\nsub_ports: *a\n", 3, ""},
+	{"servers: 4\nplanes: &a 2\nsub_ports: *a\n", 2,
+	 "sub_ports: what is on this line is used again by an alias"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 400G\n", 4,
+	 "rate_mbps: \"400G\" is not a number of megabits per second: a decimal integer from 0 to "
+	 "100000 is expected"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 40e3\n", 4, "\"40e3\" is not a number"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 400.5\n", 4, "\"400.5\" is not a"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 40_000\n", 4, "\"40_000\" is not a"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 0100\n", 4, "\"0100\" is not a number"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nprobe_interval_ms: 10ms\n", 4, "\"10ms\" is not"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2%\n", 3, "sub_ports: \"2%\" is not a number"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nmtu: '9000,'\n", 4, "\"9000,\" is not a number"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nipv6: yes\n", 4, "ipv6: \"yes\": true or false"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nbgp_timers:\n  keepalive_s: 1s\n", 5,
+	 "bgp_timers.keepalive_s: \"1s\" is not a number of seconds"},
 };
 
 START_TEST(bad_files)
@@ -121,7 +135,7 @@ START_TEST(zero_byte)
 	struct topology t;
 
 	ck_assert_int_eq(topology_parse("lab.yaml", text, sizeof(text), &t, error), -EBADMSG);
-	ck_assert(strstr(error, "zero byte") != NULL);
+	ck_assert(strstr(error, "lab.yaml:1: not YAML") != NULL);
 }
 END_TEST
 
