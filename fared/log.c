@@ -9,7 +9,8 @@
 
 void log_init(struct log *log, int fd, int level)
 {
-	*log = (struct log){.fd = fd, .level = level, .tokens = LOG_BURST};
+	*log = (struct log){
+		.fd = fd, .level = level, .is_terminal = isatty(fd), .tokens = LOG_BURST};
 }
 
 /* Text from outside may hold anything: a line stays one line, and printable. */
@@ -24,11 +25,13 @@ __attribute__((format(printf, 4, 0))) static void
 emit(struct log *log, int priority, const char *topic, const char *format, va_list ap)
 {
 	char line[LOG_LINE_MAX];
-	int head, body;
+	int head = 0, body;
 	ssize_t written;
 
-	head = snprintf(line, sizeof(line), "<%d>%s: ", priority, topic);
-	if (head < 0 || (size_t)head >= sizeof(line) - 1)
+	if (!log->is_terminal)
+		head = snprintf(line, sizeof(line), "<%d>", priority);
+	head += snprintf(line + head, sizeof(line) - (size_t)head, "%s: ", topic);
+	if ((size_t)head >= sizeof(line) - 1)
 		return;
 	body = vsnprintf(line + head, sizeof(line) - 1 - (size_t)head, format, ap);
 	if (body < 0)

@@ -2,7 +2,8 @@
 /*
  * log.h - one line per thing that happened, on a file descriptor.
  *
- * Solely owns: how a log line looks ("<5>path: plane=2 ..."), the level, and the budget of lines
+ * Solely owns: how a log line looks ("<5>path: plane=2 ...", without "<5>" on a
+ * terminal), the level, and the budget of lines
  * that others can trigger. In: printf-style text, topic first, key=value after. Out: one write()
  * per line, so that lines of several processes do not mix. Thread: any one.
  */
@@ -18,6 +19,7 @@
 struct log {
 	int fd;
 	int level;	   /* lines of a higher number are dropped */
+	bool is_terminal;  /* "<5>" is for journald: a person reads this one */
 	double tokens;	   /* budget of limited lines */
 	uint64_t token_ns; /* when it was last topped up */
 	uint64_t suppressed;

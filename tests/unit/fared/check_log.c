@@ -3,7 +3,9 @@
 #include "log.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,6 +50,23 @@ START_TEST(a_line_is_a_line)
 }
 END_TEST
 
+START_TEST(a_terminal_gets_no_priorities)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), terminal;
+	struct log log;
+
+	ck_assert_int_ge(master, 0);
+	ck_assert(!grantpt(master) && !unlockpt(master));
+	terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+	ck_assert_int_ge(terminal, 0);
+	log_init(&log, terminal, LOG_INFO);
+	log_line(&log, LOG_ERR, "config", "f.yaml:1");
+	ck_assert_str_eq(written(master), "config: f.yaml:1\r\n");
+	close(terminal);
+	close(master);
+}
+END_TEST
+
 START_TEST(others_lines_have_a_budget)
 {
 	uint64_t now = UINT64_C(1000000000000);
@@ -85,6 +104,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, a_line_is_a_line);
+	tcase_add_test(tc, a_terminal_gets_no_priorities);
 	tcase_add_test(tc, others_lines_have_a_budget);
 	tcase_add_test(tc, levels_have_names);
 	suite_add_tcase(s, tc);
