@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,28 @@ START_TEST(undoing_in_an_unshaped_lab)
 }
 END_TEST
 
+START_TEST(shipped_plans)
+{
+	char pattern[512], text[65536];
+	glob_t files;
+
+	ck_assert_ptr_nonnull(getenv("FARE_SOURCE_DIR"));
+	snprintf(pattern, sizeof(pattern), "%s/netns/drills/*.yaml", getenv("FARE_SOURCE_DIR"));
+	ck_assert_int_eq(glob(pattern, 0, NULL, &files), 0);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		FILE *f = fopen(files.gl_pathv[i], "r");
+		struct drill_plan plan;
+
+		ck_assert_ptr_nonnull(f);
+		text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+		fclose(f);
+		ck_assert_msg(!parse(text, 1, &plan), "%s: %s", files.gl_pathv[i], error);
+		drill_plan_fini(&plan);
+	}
+	globfree(&files);
+}
+END_TEST
+
 #define STEPS  "name: x\nsteps:\n  - {at_s: 0, do: heal leaf l0}\n"
 #define RANDOM "name: x\nrandom:\n"
 
@@ -246,6 +269,7 @@ int main(void)
 	tcase_add_test(tc, as_many_faults_as_were_asked_for);
 	tcase_add_loop_test(tc, undoing, 0, sizeof(undone) / sizeof(undone[0]));
 	tcase_add_test(tc, undoing_in_an_unshaped_lab);
+	tcase_add_test(tc, shipped_plans);
 	tcase_add_loop_test(tc, mistakes_are_named, 0, sizeof(mistakes) / sizeof(mistakes[0]));
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
