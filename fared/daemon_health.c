@@ -3,15 +3,14 @@
 #include "daemon_health.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "address.h"
 #include "daemon_internal.h"
+#include "key_file.h"
 #include "routes.h"
 #include "shm_layout.h"
 #include "traffic.h"
@@ -355,36 +354,9 @@ static void on_kernel_routes_lost(void *arg)
 
 /* ---- life ---------------------------------------------------------------- */
 
-static bool is_space(uint8_t c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* The file's bytes, without white space at its end: a key that an editor has touched still works.
- */
-static int read_key(const char *path, struct notice_key *key)
-{
-	uint8_t bytes[NOTICE_WIRE_KEY_MAX + 8];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, bytes, sizeof(bytes));
-	close(fd);
-	if (n < 0)
-		return -EIO;
-	while (n && is_space(bytes[n - 1]))
-		n--;
-	if ((size_t)n < NOTICE_WIRE_KEY_MIN || (size_t)n > NOTICE_WIRE_KEY_MAX)
-		return -EINVAL;
-	memcpy(key->bytes, bytes, (size_t)n);
-	key->length = (size_t)n;
-	return 0;
-}
-
 static int take_key(struct daemon_health *h, const struct config_health *config, struct log *log)
 {
+	char why[400];
 	int rc;
 
 	if (!config->key_file[0]) {
@@ -393,10 +365,9 @@ static int take_key(struct daemon_health *h, const struct config_health *config,
 			 "our lost links from BGP alone");
 		return 0;
 	}
-	rc = read_key(config->key_file, &h->key);
+	rc = key_file_read(config->key_file, &h->key, why, sizeof(why));
 	if (rc)
-		log_line(log, LOG_ERR, "health", "%s: %s; a key has %u to %u bytes",
-			 config->key_file, strerror(-rc), NOTICE_WIRE_KEY_MIN, NOTICE_WIRE_KEY_MAX);
+		log_line(log, LOG_ERR, "health", "health.key_file: %s", why);
 	return rc;
 }
 

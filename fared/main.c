@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c - fared: options, configuration, and off it goes (daemon.c does the rest) */
-#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "config.h"
+#include "config_check.h"
 #include "daemon.h"
 #include "log.h"
 #include "privileges.h"
@@ -83,28 +82,35 @@ static int parse_options(int argc, char **argv, struct options *out)
 }
 
 /* Loads the configuration and looks up what it names on this machine. 0, or an exit status with the
- * error printed. */
+ * error logged. */
 static int load(const struct options *options, struct config **config,
-		struct privileges *privileges)
+		struct privileges *privileges, struct log *log)
 {
 	struct config_error error;
 	char why[200];
 
 	if (config_load(config, options->config, &error)) {
-		fprintf(stderr, "<3>config: %s\n", error.text);
+		log_line(log, LOG_ERR, "config", "%s", error.text);
 		return 1;
 	}
+	if (!options->check_only)
+		log->level = (*config)->log_level;
 	if (options->run_dir && config_override_run_dir(*config, options->run_dir, &error)) {
-		fprintf(stderr, "<3>config: %s\n", error.text);
-		config_destroy(*config);
+		log_line(log, LOG_ERR, "config", "%s", error.text);
 		return 2;
 	}
 	if (privileges_resolve(privileges, (*config)->user, (*config)->group, why, sizeof(why))) {
-		fprintf(stderr, "<3>config: %s: %s\n", options->config, why);
-		config_destroy(*config);
+		log_line(log, LOG_ERR, "config", "%s: %s", options->config, why);
 		return 1;
 	}
-	return 0;
+	return config_check(*config, options->config, log) ? 1 : 0;
+}
+
+static void print_right(const char *path, const struct config *config)
+{
+	printf("%s: right (%u local GPU%s, %zu BGP neighbour%s)\n", path, config->n_gpus,
+	       config->n_gpus == 1 ? "" : "s", config->bgp.n_neighbors,
+	       config->bgp.n_neighbors == 1 ? "" : "s");
 }
 
 int main(int argc, char **argv)
@@ -118,17 +124,15 @@ int main(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	rc = load(&options, &config, &privileges);
-	if (rc)
-		return rc;
-	if (options.check_only) {
-		printf("%s: right (%u local GPUs, %zu BGP neighbours)\n", options.config,
-		       config->n_gpus, config->bgp.n_neighbors);
+	log_init(&log, STDERR_FILENO, LOG_WARNING);
+	rc = load(&options, &config, &privileges, &log);
+	if (!rc && options.check_only)
+		print_right(options.config, config);
+	if (rc || options.check_only) {
 		config_destroy(config);
-		return 0;
+		return rc;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	log_init(&log, STDERR_FILENO, config->log_level);
 	if (daemon_create(&daemon, config, options.config, options.run_dir, &privileges, &log))
 		return 1;
 	rc = daemon_run(daemon);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* config_check.c - see config_check.h */
+#include "config_check.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "config.h"
+#include "key_file.h"
+#include "log.h"
+
+static int check_key(const struct config_health *health, const char *path, struct log *log)
+{
+	struct notice_key key;
+	char why[400];
+	int rc;
+
+	if (!health->enabled || !health->key_file[0])
+		return 0;
+	rc = key_file_read(health->key_file, &key, why, sizeof(why));
+	explicit_bzero(&key, sizeof(key));
+	if (rc)
+		log_line(log, LOG_ERR, "config", "%s:%u: health.key_file: %s", path,
+			 health->key_file_line, why);
+	return rc;
+}
+
+static void check_planes(const struct config *config, uint32_t g, const char *path, struct log *log)
+{
+	const struct config_gpu *gpu = &config->gpus[g];
+
+	for (uint32_t p = 0; p < gpu->n_planes; p++)
+		for (uint32_t s = 0; s < gpu->planes[p].n_sub_ports; s++) {
+			const struct config_sub_port *port = &gpu->planes[p].sub_ports[s];
+
+			if (if_nametoindex(port->dev) || errno != ENODEV)
+				continue;
+			log_line(log, LOG_WARNING, "config",
+				 "%s:%u: local_gpus[%u].planes[%u].sub_ports[%u].dev: warning: "
+				 "there is no interface %s now; fared uses it once it appears",
+				 path, port->line, g, p, s, port->dev);
+		}
+}
+
+int config_check(const struct config *config, const char *path, struct log *log)
+{
+	for (uint32_t g = 0; g < config->n_gpus; g++)
+		check_planes(config, g, path, log);
+	return check_key(&config->health, path, log);
+}
