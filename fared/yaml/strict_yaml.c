@@ -165,7 +165,10 @@ static int load_values(struct strict_yaml *y, const char *text, size_t length)
 	if (e == CYAML_OK && y->values)
 		return 0;
 	y->values = NULL;
-	return e == CYAML_ERR_OOM ? -ENOMEM : refuse(y, 1, "libcyaml: %s", cyaml_strerror(e));
+	if (e == CYAML_ERR_OOM)
+		return -ENOMEM;
+	refuse(y, 1, "libcyaml: %s", cyaml_strerror(e));
+	return -EINVAL;
 }
 
 int strict_yaml_load(struct strict_yaml **out, const char *name, const char *text, size_t length,

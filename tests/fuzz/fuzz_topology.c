@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Any bytes as a topology file: refused with a reason, or a topology whose numbers are all in
  * range. */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "topology.h"
 
@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct topology t = {0};
 	int rc = topology_parse("f", (const char *)data, size, &t, error);
 
-	if (rc) {
-		if (!error[0] || t.servers || strstr(error, "f:1: libcyaml"))
+	if (rc) { /* -EINVAL: libcyaml refuses what our own check let pass */
+		if (!error[0] || t.servers || rc == -EINVAL)
 			abort();
 		return 0;
 	}
