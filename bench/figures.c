@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "figures.h"
 
-#include <cyaml/cyaml.h>
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIGURES_MAX 1000
+#include "strict_yaml.h"
+#include "text_file.h"
+
+#define FIGURES_MAX	  1000
+#define FIGURES_MAX_BYTES 1000000
 
 static const cyaml_schema_field_t figures_fields[] = {
 	CYAML_FIELD_STRING_PTR("id", CYAML_FLAG_POINTER, struct figure, id, 3, 100),
@@ -31,86 +33,74 @@ static const cyaml_schema_value_t figures_entry = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct figure, figures_fields),
 };
 
+struct figures_values {
+	struct figure *figures;
+	unsigned figures_count;
+};
+
 static const cyaml_schema_field_t figures_root_fields[] = {
-	CYAML_FIELD_SEQUENCE("figures", CYAML_FLAG_POINTER, struct figures, figures, &figures_entry,
-			     1, FIGURES_MAX),
+	CYAML_FIELD_SEQUENCE("figures", CYAML_FLAG_POINTER, struct figures_values, figures,
+			     &figures_entry, 1, FIGURES_MAX),
 	CYAML_FIELD_END,
 };
 
 static const cyaml_schema_value_t figures_root = {
-	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct figures, figures_root_fields),
+	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct figures_values, figures_root_fields),
 };
 
-struct figures_reason {
-	char *text;
-	size_t size;
+static const struct strict_yaml_range figures_ranges[] = {
+	{"n", .min = 1, .max = 1000000},
+	{"full_n", .min = 1, .max = 1000000},
+	{"duration_s", .min = 1, .max = FIGURES_MAX_TIME_S},
+	{"time_limit_s", .min = 1, .max = FIGURES_MAX_TIME_S},
+	{.key = NULL},
 };
 
-/* The first line that libcyaml says is the nearest to what is wrong; the others are its back-trace.
- */
-__attribute__((format(printf, 3, 0))) static void figures_log(cyaml_log_t level, void *context,
-							      const char *format, va_list ap)
-{
-	struct figures_reason *reason = context;
+static const struct strict_yaml_schema figures_schema = {&figures_root, figures_ranges};
 
-	if (level >= CYAML_LOG_ERROR && !reason->text[0])
-		vsnprintf(reason->text, reason->size, format, ap);
+static int figures_wrong(const struct figures *list, unsigned i, const char *key, const char *what)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "figures[%u].%s", i, key);
+	return strict_yaml_wrong(list->file, path, "%s: %s", list->figures[i].id, what);
 }
 
-static const cyaml_config_t *figures_config(cyaml_config_t *config, struct figures_reason *reason)
+static int figures_check_one(const struct figures *list, unsigned i)
 {
-	*config = (cyaml_config_t){
-		.log_fn = figures_log,
-		.log_ctx = reason,
-		.mem_fn = cyaml_mem,
-		.log_level = CYAML_LOG_ERROR,
-	};
-	return config;
-}
+	const struct figure *figure = &list->figures[i];
+	const char *slash = strchr(figure->id, '/');
 
-static int figures_check(const struct figures *list, char *reason, size_t size)
-{
-	for (unsigned i = 0; i < list->figures_count; i++) {
-		const struct figure *figure = &list->figures[i];
-		const char *slash = strchr(figure->id, '/');
-
-		if (!slash || slash == figure->id || !slash[1]) {
-			snprintf(reason, size, "%s: an id is group/name", figure->id);
-			return -EBADMSG;
-		}
-		if (figures_goal_met(figure->goal, 0) < 0) {
-			snprintf(reason, size,
-				 "%s: goal \"%s\": an operator and a number are expected",
-				 figure->id, figure->goal);
-			return -EBADMSG;
-		}
-		if (figure->n == 0 || !strstr(figure->command, "{out}")) {
-			snprintf(reason, size, "%s: %s", figure->id,
-				 figure->n ? "the command has no {out}" : "n is 0");
-			return -EBADMSG;
-		}
-		/* else it would be printed, whatever the command repeats */
-		if ((figure->n > 1 || figure->full_n) && !strstr(figure->command, "{n}")) {
-			snprintf(reason, size, "%s: n is %u, and the command has no {n} to be told",
-				 figure->id, figure->n);
-			return -EBADMSG;
-		}
-		if (figure->duration_s == 0) {
-			snprintf(reason, size, "%s: duration_s: at least 1", figure->id);
-			return -EBADMSG;
-		}
-		if (figure->time_limit_s > FIGURES_MAX_TIME_S) {
-			snprintf(reason, size, "%s: time_limit_s: at most a day", figure->id);
-			return -EBADMSG;
-		}
-		for (unsigned j = 0; j < i; j++) {
-			if (strcmp(list->figures[j].id, figure->id) != 0)
-				continue;
-			snprintf(reason, size, "%s appears twice", figure->id);
-			return -EBADMSG;
-		}
-	}
+	if (!slash || slash == figure->id || !slash[1])
+		return figures_wrong(list, i, "id", "an id is group/name");
+	if (figures_goal_met(figure->goal, 0) < 0)
+		return figures_wrong(list, i, "goal", "an operator and a number are expected");
+	if (!strstr(figure->command, "{out}"))
+		return figures_wrong(list, i, "command", "the command has no {out}");
+	/* else n would be printed, whatever the command repeats */
+	if ((figure->n > 1 || figure->full_n) && !strstr(figure->command, "{n}"))
+		return figures_wrong(list, i, "n", "the command has no {n} to be told");
+	for (unsigned j = 0; j < i; j++)
+		if (strcmp(list->figures[j].id, figure->id) == 0)
+			return figures_wrong(list, i, "id", "appears twice");
 	return 0;
+}
+
+static int figures_parse(struct figures *list, const char *path, const char *text, size_t size,
+			 char *reason, size_t reason_size)
+{
+	const struct figures_values *values;
+	int rc = strict_yaml_load(&list->file, path, text, size, &figures_schema, reason,
+				  reason_size);
+
+	if (rc)
+		return rc;
+	values = strict_yaml_values(list->file);
+	list->figures = values->figures;
+	list->figures_count = values->figures_count;
+	for (unsigned i = 0; !rc && i < list->figures_count; i++)
+		rc = figures_check_one(list, i);
+	return rc;
 }
 
 static void figures_make_full(struct figure *figure)
@@ -124,25 +114,23 @@ static void figures_make_full(struct figure *figure)
 int figures_load(struct figures **out, const char *path, bool full, char *reason,
 		 size_t reason_size)
 {
-	struct figures_reason context = {reason, reason_size};
 	struct figures *list = NULL;
-	cyaml_config_t config;
-	cyaml_err_t bad;
-	int err;
+	size_t size;
+	char *text;
+	int rc = text_file_read(path, FIGURES_MAX_BYTES, &text, &size);
 
-	reason[0] = '\0';
-	bad = cyaml_load_file(path, figures_config(&config, &context), &figures_root,
-			      (cyaml_data_t **)&list, NULL);
-	reason[strcspn(reason, "\n")] = '\0';
-	if (bad != CYAML_OK || !list) {
-		if (!reason[0])
-			snprintf(reason, reason_size, "%s", bad ? cyaml_strerror(bad) : "empty");
-		return bad == CYAML_ERR_FILE_OPEN ? -ENOENT : -EBADMSG;
+	if (!rc) {
+		list = calloc(1, sizeof(*list));
+		rc = list ? 0 : -ENOMEM;
 	}
-	err = figures_check(list, reason, reason_size);
-	if (err) {
+	if (rc)
+		snprintf(reason, reason_size, "%s: %s", path, strerror(-rc));
+	else
+		rc = figures_parse(list, path, text, size, reason, reason_size);
+	free(text);
+	if (rc) {
 		figures_destroy(list);
-		return err;
+		return rc;
 	}
 	for (unsigned i = 0; full && i < list->figures_count; i++)
 		figures_make_full(&list->figures[i]);
@@ -152,11 +140,10 @@ int figures_load(struct figures **out, const char *path, bool full, char *reason
 
 void figures_destroy(struct figures *figures)
 {
-	char nothing[1] = "x"; /* nobody reads it: freeing reports nothing worth keeping */
-	struct figures_reason context = {nothing, sizeof(nothing)};
-	cyaml_config_t config;
-
-	cyaml_free(figures_config(&config, &context), &figures_root, figures, 0);
+	if (!figures)
+		return;
+	strict_yaml_destroy(figures->file);
+	free(figures);
 }
 
 int figures_goal_met(const char *goal, double value)

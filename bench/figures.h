@@ -40,11 +40,12 @@ struct figure {
 struct figures {
 	struct figure *figures;
 	unsigned figures_count;
+	struct strict_yaml *file; /* owns the figures */
 };
 
 /*
- * full: n becomes full_n, and duration_s is scaled with it. -EBADMSG: *reason says which figure and
- * what. The list is the caller's: figures_destroy().
+ * full: n becomes full_n, and duration_s is scaled with it. -errno: *reason says file, line, figure
+ * and what. The list is the caller's: figures_destroy().
  */
 int figures_load(struct figures **out, const char *path, bool full, char *reason,
 		 size_t reason_size);

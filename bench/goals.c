@@ -488,7 +488,7 @@ static int goals_open(struct goals *goals)
 	int err = figures_load(&figures, goals->path, goals->full, reason, sizeof(reason));
 
 	if (err) {
-		fprintf(stderr, "farebench check: %s: %s\n", goals->path, reason);
+		fprintf(stderr, "farebench check: %s\n", reason);
 		return err;
 	}
 	goals->figures = figures;

@@ -4,18 +4,17 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "address.h"
 #include "config_yaml.h"
 #include "log.h"
 #include "prober.h"
+#include "text_file.h"
 
 #define HEALTH_INTERVAL_MS	3
 #define HEALTH_SLOW_INTERVAL_MS 1000
@@ -404,13 +403,6 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 	int rc;
 
 	*out = NULL;
-	snprintf(error->text, sizeof(error->text), "%s: out of memory", name);
-	if (length > CONFIG_MAX_BYTES) {
-		snprintf(error->text, sizeof(error->text),
-			 "%s:1: larger than %u bytes; this is no fared.yaml", name,
-			 CONFIG_MAX_BYTES);
-		return -EBADMSG;
-	}
 	rc = strict_yaml_load(&yaml, name, text, length, &config_yaml_schema, error->text,
 			      sizeof(error->text));
 	if (rc)
@@ -435,42 +427,19 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 	return 0;
 }
 
-static ssize_t read_whole(int fd, char *text, size_t size)
-{
-	size_t length = 0;
-	ssize_t n;
-
-	while (length < size && (n = read(fd, text + length, size - length)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		length += (size_t)n;
-	}
-	return (ssize_t)length;
-}
-
 int config_load(struct config **out, const char *path, struct config_error *error)
 {
-	char *text = malloc(CONFIG_MAX_BYTES + 1);
-	ssize_t length;
-	int fd, rc;
+	size_t length;
+	char *text;
+	int rc = text_file_read(path, CONFIG_MAX_BYTES, &text, &length);
 
 	*out = NULL;
-	snprintf(error->text, sizeof(error->text), "%s: out of memory", path);
-	if (!text)
-		return -ENOMEM;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -errno : read_whole(fd, text, CONFIG_MAX_BYTES + 1);
-	if (fd >= 0)
-		close(fd);
-	if (length < 0) {
-		rc = (int)length;
+	if (rc) {
 		snprintf(error->text, sizeof(error->text), "%s: %s; name the file with --config",
 			 path, strerror(-rc));
-	} else {
-		rc = config_parse(out, text, (size_t)length, path, error);
+		return rc;
 	}
+	rc = config_parse(out, text, length, path, error);
 	free(text);
 	return rc;
 }

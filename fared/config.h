@@ -71,8 +71,8 @@ struct config_error {
 	char text[512];
 };
 
-/* Parses text (borrowed, length bytes). name is the file's, for errors. 0, -EBADMSG or -ENOMEM; *out
- * NULL on error. */
+/* Parses text (borrowed, length bytes). name is the file's, for errors. 0, -EBADMSG or -ENOMEM; on
+ * error *out is NULL. */
 int config_parse(struct config **out, const char *text, size_t length, const char *name,
 		 struct config_error *error);
 /* The same from a file; -errno if it cannot be read. */

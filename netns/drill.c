@@ -15,6 +15,7 @@
 #include "drill_plan.h"
 #include "say.h"
 #include "status.h"
+#include "text_file.h"
 
 #define PLAN_BYTES_MAX 1000000
 #define MAX_WORDS      12
@@ -115,19 +116,17 @@ static int do_words(const struct lab *lab, const char *words, const sigset_t *ma
 static int read_plan(const struct lab *lab, const char *path, uint64_t seed, uint32_t faults,
 		     struct drill_plan *plan)
 {
-	char error[DRILL_PLAN_ERROR_MAX] = "", *text = malloc(PLAN_BYTES_MAX);
-	FILE *in = fopen(path, "re");
-	size_t size = in && text ? fread(text, 1, PLAN_BYTES_MAX, in) : 0;
-	int rc = !text ? -ENOMEM : !in ? -errno : size == PLAN_BYTES_MAX ? -EFBIG : 0;
+	char error[DRILL_PLAN_ERROR_MAX], *text;
+	size_t size;
+	int rc = text_file_read(path, PLAN_BYTES_MAX, &text, &size);
 
-	if (!rc)
-		rc = drill_plan_parse(path, text, size, &lab->topology, seed, faults, plan, error);
-	if (rc && *error)
-		say("%s", error);
-	else if (rc)
+	if (rc) {
 		say("%s: %s", path, strerror(-rc));
-	if (in)
-		fclose(in);
+		return rc;
+	}
+	rc = drill_plan_parse(path, text, size, &lab->topology, seed, faults, plan, error);
+	if (rc)
+		say("%s", error);
 	free(text);
 	return rc;
 }

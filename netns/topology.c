@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "strict_yaml.h"
+#include "text_file.h"
 
 /* The file as libcyaml fills it: pointers, so that an absent key and a zero are two things. */
 struct timers_yaml {
@@ -153,28 +154,15 @@ int topology_parse(const char *file, const char *text, size_t size, struct topol
 
 int topology_load(const char *path, struct topology *out, char *error)
 {
-	char *text = malloc(TOPOLOGY_FILE_MAX + 1);
-	FILE *f = fopen(path, "re");
-	size_t size = 0;
-	int rc = 0;
+	size_t size;
+	char *text;
+	int rc = text_file_read(path, TOPOLOGY_FILE_MAX, &text, &size);
 
-	if (!text || !f) {
-		rc = text ? -errno : -ENOMEM;
+	if (rc) {
 		snprintf(error, TOPOLOGY_ERROR_MAX, "%.200s: %s", path, strerror(-rc));
-		goto out;
+		return rc;
 	}
-	size = fread(text, 1, TOPOLOGY_FILE_MAX + 1, f);
-	if (ferror(f))
-		rc = -EIO;
-	else if (size > TOPOLOGY_FILE_MAX)
-		rc = -EFBIG;
-	if (rc)
-		snprintf(error, TOPOLOGY_ERROR_MAX, "%.200s: %s", path, strerror(-rc));
-	else
-		rc = topology_parse(path, text, size, out, error);
-out:
-	if (f)
-		fclose(f);
+	rc = topology_parse(path, text, size, out, error);
 	free(text);
 	return rc;
 }

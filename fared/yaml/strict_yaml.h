@@ -39,9 +39,9 @@ struct strict_yaml_schema {
 struct strict_yaml;
 
 /*
- * name is the file's, for errors. text is not needed after the call; name, schema and error (for
- * strict_yaml_wrong()) are borrowed until strict_yaml_destroy(). 0; -EBADMSG or -ENOMEM with the
- * reason in error; -EINVAL: libcyaml refuses what the check let pass, which is a defect of ours.
+ * name is the file's, for errors. text is not needed after the call; schema is borrowed until
+ * strict_yaml_destroy(), name and error until the last strict_yaml_wrong(). 0; -EBADMSG or -ENOMEM
+ * with the reason in error; -EINVAL: libcyaml refuses what the check let pass, a defect of ours.
  */
 int strict_yaml_load(struct strict_yaml **out, const char *name, const char *text, size_t length,
 		     const struct strict_yaml_schema *schema, char *error, size_t error_size);

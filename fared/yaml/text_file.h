@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * text_file.h - a small file, read whole.
+ *
+ * Owns nothing. In: a path, which may be a pipe. Out: bytes that the caller frees. Thread: any.
+ */
+#ifndef TEXT_FILE_H
+#define TEXT_FILE_H
+
+#include <stddef.h>
+
+/* 0, with *text the caller's; -errno, with *text NULL: -EFBIG if there are more than max bytes. */
+int text_file_read(const char *path, size_t max, char **text, size_t *size);
+
+#endif
