@@ -329,12 +329,15 @@ static int command_rate(const struct options *o, int argc, char **argv)
 	struct lab lab;
 
 	(void)o;
-	if (argc != 6 || strcmp(argv[1], "subport")) {
-		say("usage: farelab rate NAME subport GPU PLANE SUB MBPS");
-		return 1;
-	}
 	if (lab_open(argv[0], &lab))
 		return 1;
+	if (!strcmp(argv[1], "all") && argc == 3)
+		return parse_number("rate in Mbit/s", argv[2], 100001, &mbps) ||
+		       faults_rate_all(&lab, mbps);
+	if (argc != 6 || strcmp(argv[1], "subport")) {
+		say("what to rate: subport GPU PLANE SUB MBPS, or all MBPS");
+		return 1;
+	}
 	return parse_port(&lab, argv + 2, &gpu, &plane, &sub) ||
 	       parse_number("rate in Mbit/s", argv[5], 100001, &mbps) ||
 	       faults_rate(&lab, gpu, plane, sub, mbps);
@@ -370,7 +373,7 @@ static const struct command commands[] = {
 	{"gray", 3, command_gray,
 	 "NAME leaf LEAF | subport GPU PLANE SUB [--loss-percent P] [--direction "
 	 "both|from-leaf|to-leaf]"},
-	{"rate", 6, command_rate, "NAME subport GPU PLANE SUB MBPS"},
+	{"rate", 3, command_rate, "NAME subport GPU PLANE SUB MBPS | all MBPS"},
 	{"drill", 2, command_drill, "NAME PLAN [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
 };

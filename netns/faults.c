@@ -9,6 +9,7 @@
 
 #include "fault_state.h"
 #include "forwarding.h"
+#include "lab_record.h"
 #include "links.h"
 #include "process.h"
 #include "say.h"
@@ -226,5 +227,23 @@ int faults_rate(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned s
 		rc = links_shape(leaf, link.leaf_dev, rate_mbps, t->queue_bytes);
 	if (!rc)
 		state.links[plan_link_number(t, gpu, plane, sub)].rate_mbps = rate_mbps;
+	return end(lab, &state, rc);
+}
+
+int faults_rate_all(struct lab *lab, unsigned rate_mbps)
+{
+	struct fault_state state;
+	int rc = begin(lab, &state);
+
+	if (rc)
+		return rc;
+	lab->topology.rate_mbps = rate_mbps;
+	for (unsigned k = 0; k < state.n_links; k++)
+		state.links[k].rate_mbps = rate_mbps;
+	rc = links_shape_all(lab);
+	if (!rc)
+		rc = lab_record_set_rate(lab->name, rate_mbps);
+	if (!rc)
+		rc = lab_fared_reconfigure(lab);
 	return end(lab, &state, rc);
 }

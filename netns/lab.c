@@ -162,6 +162,7 @@ int lab_open(const char *name, struct lab *out)
 		fprintf(stderr, "%s\n", error);
 		return rc;
 	}
+	lab_record_rate(name, &lab.topology.rate_mbps);
 	snprintf(lab.name, sizeof(lab.name), "%s", name);
 	*out = lab;
 	return 0;

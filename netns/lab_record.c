@@ -65,23 +65,59 @@ void lab_record_unlock(const char *name, int fd, bool lab_is_gone)
 	close(fd);
 }
 
-int lab_record_write(const struct lab *lab, const char *phase, const pid_t owners[2])
+/* Takes o; NULL: -ENOMEM. Readers see the old record or the new one. */
+static int replace_record(const char *name, json_t *o)
 {
 	char path[LAB_PATH_MAX], next[LAB_PATH_MAX];
+	int rc = o ? 0 : -ENOMEM;
+
+	lab_record_path(name, "lab.json", path);
+	lab_record_path(name, "lab.json.next", next);
+	if (!rc && (json_dump_file(o, next, JSON_INDENT(1)) || rename(next, path)))
+		rc = errno ? -errno : -EIO;
+	json_decref(o);
+	return rc;
+}
+
+int lab_record_write(const struct lab *lab, const char *phase, const pid_t owners[2])
+{
 	json_t *o = json_pack("{s:s, s:s, s:[], s:s}", "lab", lab->name, "phase", phase, "owners",
 			      "fared", lab->fared);
-	int rc = 0;
 
 	for (unsigned i = 0; i < 2 && owners[i]; i++)
 		json_array_append_new(json_object_get(o, "owners"),
 				      json_pack("{s:i, s:I}", "pid", (int)owners[i], "start",
 						(json_int_t)process_start_time(owners[i])));
-	lab_record_path(lab->name, "lab.json", path);
-	lab_record_path(lab->name, "lab.json.next", next);
-	if (!o || json_dump_file(o, next, JSON_INDENT(1)) || rename(next, path))
-		rc = errno ? -errno : -EIO;
+	return replace_record(lab->name, o);
+}
+
+static json_t *load_record(const char *name)
+{
+	char path[LAB_PATH_MAX];
+
+	lab_record_path(name, "lab.json", path);
+	return json_load_file(path, 0, NULL);
+}
+
+int lab_record_set_rate(const char *name, unsigned rate_mbps)
+{
+	json_t *o = load_record(name);
+
+	if (!o)
+		return -EBADMSG;
+	json_object_set_new(o, "rate_mbps", json_integer(rate_mbps));
+	return replace_record(name, o);
+}
+
+bool lab_record_rate(const char *name, unsigned *rate_mbps)
+{
+	json_t *o = load_record(name), *rate = json_object_get(o, "rate_mbps");
+	bool found = json_is_integer(rate);
+
+	if (found)
+		*rate_mbps = (unsigned)json_integer_value(rate);
 	json_decref(o);
-	return rc;
+	return found;
 }
 
 static bool owner_alive(const json_t *owners)
@@ -104,13 +140,10 @@ static bool owner_alive(const json_t *owners)
  * path. */
 bool lab_record_up(const char *name, char fared[PATH_MAX])
 {
-	char path[LAB_PATH_MAX];
+	json_t *o = load_record(name);
 	const char *phase, *program;
 	bool up;
-	json_t *o;
 
-	lab_record_path(name, "lab.json", path);
-	o = json_load_file(path, 0, NULL);
 	phase = json_string_value(json_object_get(o, "phase"));
 	program = json_string_value(json_object_get(o, "fared"));
 	up = phase && !strcmp(phase, "up") && owner_alive(json_object_get(o, "owners"));
@@ -122,13 +155,10 @@ bool lab_record_up(const char *name, char fared[PATH_MAX])
 
 bool lab_record_owned(const char *name, pid_t owner)
 {
-	char path[LAB_PATH_MAX];
+	json_t *o = load_record(name), *one;
 	bool owned = false;
-	json_t *o, *one;
 	size_t i;
 
-	lab_record_path(name, "lab.json", path);
-	o = json_load_file(path, 0, NULL);
 	json_array_foreach (json_object_get(o, "owners"), i, one)
 		owned |= json_integer_value(json_object_get(one, "pid")) == owner;
 	json_decref(o);

@@ -4,7 +4,7 @@
  * lab.json.
  *
  * Owns /run/farelab/.locks/NAME and /run/farelab/NAME/lab.json. The lock is a file of its own,
- * because the lab's directory comes and goes under it. For lab.c and lab_up.c only; single-threaded
+ * because the lab's directory comes and goes under it. For lab.c, lab_up.c and faults.c only; single-threaded
  * programs only.
  */
 #ifndef LAB_RECORD_H
@@ -26,6 +26,9 @@ int lab_record_write(const struct lab *lab, const char *phase, const pid_t owner
  * path. */
 bool lab_record_up(const char *name, char fared[PATH_MAX]);
 bool lab_record_owned(const char *name, pid_t owner);
+/* The rate that replaces the topology file's: recorded, and read. false: there is none. */
+int lab_record_set_rate(const char *name, unsigned rate_mbps);
+bool lab_record_rate(const char *name, unsigned *rate_mbps);
 /* "up", "building" (somebody is at it right now) or "dead". */
 const char *lab_record_phase(const char *name);
 

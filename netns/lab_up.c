@@ -97,15 +97,38 @@ static int close_file(FILE *f)
 static int write_fared_config(const struct lab *lab, struct plan_host host, const char *version)
 {
 	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], key[LAB_PATH_MAX];
-	FILE *f = create_file(lab, host, "fared.yaml");
+	char next[LAB_PATH_MAX], path[LAB_PATH_MAX];
+	FILE *f;
+	int rc;
 
+	lab_path(lab, host, "fared.yaml", path);
+	lab_path(lab, host, "fared.yaml.next", next);
+	f = fopen(next, "we");
 	if (!f)
 		return -errno;
 	lab_path(lab, host, "fared", run_dir);
 	lab_path(lab, host, "frr/zserv.api", zserv);
 	lab_record_path(lab->name, KEY_FILE, key);
 	config_fared(f, &lab->topology, host.index, run_dir, zserv, version, key);
-	return close_file(f);
+	rc = close_file(f);
+	return !rc && rename(next, path) ? -errno : rc;
+}
+
+int lab_fared_reconfigure(const struct lab *lab)
+{
+	char version[32];
+	int rc = 0;
+
+	frr_version(version);
+	for (unsigned k = 0; !rc && k < lab->topology.servers; k++) {
+		struct plan_host host = {false, k};
+		pid_t pid = lab_daemon_pid(lab, host, LAB_FARED);
+
+		rc = write_fared_config(lab, host, version);
+		if (!rc && pid && kill(pid, SIGHUP))
+			rc = -errno;
+	}
+	return rc;
 }
 
 static int write_frr_configs(const struct lab *lab, struct plan_host host)

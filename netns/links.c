@@ -56,11 +56,19 @@ static void address_lines(FILE *in, const struct topology *t, const struct plan_
 	fprintf(in, "link set %s up\n", dev);
 }
 
+static void shape_line(FILE *in, const char *dev, unsigned rate_mbps, unsigned queue_bytes)
+{
+	if (rate_mbps)
+		fprintf(in,
+			"qdisc replace dev %s root handle 1: tbf rate %umbit burst %u limit %u\n",
+			dev, rate_mbps, TBF_BURST_BYTES, queue_bytes);
+	else
+		fprintf(in, "qdisc replace dev %s root noqueue\n", dev);
+}
+
 static void shaper_line(FILE *in, const struct topology *t, const struct plan_link *link, bool leaf)
 {
-	fprintf(in, "qdisc add dev %s root handle 1: tbf rate %umbit burst %u limit %u\n",
-		leaf ? link->leaf_dev : link->server_dev, t->rate_mbps, TBF_BURST_BYTES,
-		t->queue_bytes);
+	shape_line(in, leaf ? link->leaf_dev : link->server_dev, t->rate_mbps, t->queue_bytes);
 }
 
 /* Calls one of the two line writers for every sub-link that ends at host. */
@@ -104,27 +112,35 @@ static int make_pairs(const struct lab *lab)
 	return process_batch_end(&batch);
 }
 
+/* Every sub-link that ends at host, at the topology's rate. */
+static int shape_host(const struct lab *lab, struct plan_host host)
+{
+	char netns[PLAN_NETNS_NAME_MAX];
+	const char *const tc[] = {"tc", "-n", netns, "-batch", "-", NULL};
+	struct process_batch batch;
+	int rc;
+
+	lab_netns(lab, host, netns);
+	rc = process_batch_start(&batch, tc);
+	if (rc)
+		return rc;
+	each_link_of(batch.in, &lab->topology, host, shaper_line);
+	return process_batch_end(&batch);
+}
+
 static int make_host(const struct lab *lab, struct plan_host host)
 {
 	char netns[PLAN_NETNS_NAME_MAX];
 	const char *const ip[] = {"ip", "-n", netns, "-batch", "-", NULL};
-	const char *const tc[] = {"tc", "-n", netns, "-batch", "-", NULL};
 	const struct topology *t = &lab->topology;
 	struct process_batch batch;
 	int rc;
 
 	lab_netns(lab, host, netns);
 	/* Shapers first: a link must never be up without its rate. */
-	if (t->rate_mbps) {
-		rc = process_batch_start(&batch, tc);
-		if (rc)
-			return rc;
-		each_link_of(batch.in, t, host, shaper_line);
-		rc = process_batch_end(&batch);
-		if (rc)
-			return rc;
-	}
-	rc = process_batch_start(&batch, ip);
+	rc = t->rate_mbps ? shape_host(lab, host) : 0;
+	if (!rc)
+		rc = process_batch_start(&batch, ip);
 	if (rc)
 		return rc;
 	fputs("link set lo up\n", batch.in);
@@ -176,13 +192,17 @@ int links_shape(const char *netns, const char *dev, unsigned rate_mbps, unsigned
 
 	if (rc)
 		return rc;
-	if (rate_mbps)
-		fprintf(batch.in,
-			"qdisc replace dev %s root handle 1: tbf rate %umbit burst %u limit %u\n",
-			dev, rate_mbps, TBF_BURST_BYTES, queue_bytes);
-	else
-		fprintf(batch.in, "qdisc replace dev %s root noqueue\n", dev);
+	shape_line(batch.in, dev, rate_mbps, queue_bytes);
 	return process_batch_end(&batch);
+}
+
+int links_shape_all(const struct lab *lab)
+{
+	int rc = 0;
+
+	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
+		rc = shape_host(lab, plan_host_at(&lab->topology, k));
+	return rc;
 }
 
 bool links_carrier(int any_socket, const char *dev)

@@ -22,6 +22,8 @@ int links_set_up(const char *netns, const char *dev, bool up);
 
 /* Reshapes the egress of a device; rate_mbps 0 takes the shaper away. */
 int links_shape(const char *netns, const char *dev, unsigned rate_mbps, unsigned queue_bytes);
+/* Both ends of every sub-link, to the rate that lab->topology has. */
+int links_shape_all(const struct lab *lab);
 
 /* Carrier of a device of the namespace that this thread is in, as the kernel says it now. */
 bool links_carrier(int any_socket, const char *dev);

@@ -92,6 +92,14 @@ lab heal "$lab" plane s1 2
 expect s1 "$s0" 2 "$whole"
 expect s0 "$s1" 2 "$whole"
 
+echo "# another rate for the whole lab: fared follows"
+lab rate "$lab" all $((rate / 2000000))
+expect s0 "$s1" 1 "ok $rate"
+expect s3 "$s2" 0 "ok $rate"
+lab rate "$lab" all $((rate / 1000000))
+expect s0 "$s1" 1 "$whole"
+expect s3 "$s2" 0 "$whole"
+
 echo "# drain and undrain"
 ctl s0 drain all 3 >/dev/null || failed "drain"
 for peer in "$s1" "$s2" "$s3"; do is s0 "$peer" 3 "drained 0" || failed "not drained at once"; done

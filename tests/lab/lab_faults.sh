@@ -86,6 +86,19 @@ farelab rate "$LAB" subport s3 3 1 50 || fail "rate"
 tc -n "fl-$LAB-l3" qdisc show dev s3g0s1 | grep -q 'rate 50Mbit' || fail "the leaf's end kept its rate"
 tc -n "fl-$LAB-s3" qdisc show dev g0p3s1 | grep -q 'rate 50Mbit' || fail "the server's end kept its rate"
 farelab status "$LAB" --json | grep -q '"rate_bps":50000000' || fail "status has the old rate"
+
+# The rate of the lab as a whole: both ends of every sub-link, also of one that had a rate of its own; other faults stay. A lab
+# without fared has its configuration changed all the same.
+farelab fail "$LAB" subport s2 0 1 && farelab rate "$LAB" all 80 || fail "rate all"
+status=$(farelab status "$LAB" --wait 20 --json) || fail "not converged after rate all"
+[ "$(grep -o '"rate_bps":80000000' <<<"$status" | wc -l)" = 32 ] || fail "some rate is not 80 Mbit/s"
+[ "$(grep -o '"up":false' <<<"$status" | wc -l)" = 1 ] || fail "rate all changed another fault"
+for end in l3:s3g0s1 s3:g0p3s1 l0:s0g0s0; do
+	tc -n "fl-$LAB-${end%:*}" qdisc show dev "${end#*:}" | grep -q 'rate 80Mbit' || fail "$end kept its rate"
+done
+grep -q 'bandwidth_scale: 80$' "/run/farelab/$LAB/s1/fared.yaml" || fail "fared's unit of bandwidth is not the rate"
+[ "$(grep -c 'speed_mbps: 80,' "/run/farelab/$LAB/s1/fared.yaml")" = 8 ] || fail "fared's speeds are not the rate"
+
 for words in "subport s9 0 0" "subport s0 4 0" "subport s0 0 2" "plane s0/g1 0" "leaf s0" "leaf l4" "bgpd x" \
 	"cable s0" "fared s0"; do
 	farelab fail "$LAB" $words 2>"$SCRATCH/error" && fail "'fail $words' succeeded"
