@@ -6,11 +6,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 int cpu_parse(struct cpu_times *out, const char *text)
 {
 	out->n_cores = 0;
+	out->at_s = 0;
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
 		unsigned core;
@@ -36,10 +38,11 @@ int cpu_parse(struct cpu_times *out, const char *text)
 
 int cpu_read(struct cpu_times *out)
 {
+	int err, fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	struct timespec now;
 	char text[65536];
 	size_t used = 0;
 	ssize_t n = 0;
-	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
@@ -49,33 +52,37 @@ int cpu_read(struct cpu_times *out)
 	if (n < 0)
 		return -EIO;
 	text[used] = '\0';
-	return cpu_parse(out, text);
+	err = cpu_parse(out, text);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	out->at_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return err;
 }
 
 int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, struct cpu_idle *out)
 {
-	uint64_t idle_sum = 0, stolen_sum = 0, all_sum = 0;
+	double ticks = (after->at_s - before->at_s) * (double)sysconf(_SC_CLK_TCK);
+	double idle_sum = 0, stolen_sum = 0, all_sum = 0;
 
 	if (before->n_cores != after->n_cores)
 		return -ERANGE;
 	out->busiest_core_percent = 100;
 	for (uint32_t i = 0; i < after->n_cores; i++) {
-		uint64_t idle = after->idle[i] - before->idle[i],
-			 all = after->all[i] - before->all[i];
-		double percent;
+		double idle = (double)(after->idle[i] - before->idle[i]),
+		       all = (double)(after->all[i] - before->all[i]), percent;
 
 		if (after->all[i] <= before->all[i] || after->idle[i] < before->idle[i] ||
 		    after->stolen[i] < before->stolen[i])
 			return -ERANGE;
-		percent = 100.0 * (double)idle / (double)all;
+		all = all > ticks ? all : ticks;
+		percent = 100.0 * idle / all;
 		if (percent < out->busiest_core_percent)
 			out->busiest_core_percent = percent;
 		idle_sum += idle;
-		stolen_sum += after->stolen[i] - before->stolen[i];
+		stolen_sum += (double)(after->stolen[i] - before->stolen[i]);
 		all_sum += all;
 	}
-	out->mean_percent = 100.0 * (double)idle_sum / (double)all_sum;
-	out->stolen_percent = 100.0 * (double)stolen_sum / (double)all_sum;
+	out->mean_percent = 100.0 * idle_sum / all_sum;
+	out->stolen_percent = 100.0 * stolen_sum / all_sum;
 	return 0;
 }
 

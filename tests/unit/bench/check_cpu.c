@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <errno.h>
+#include <unistd.h>
 
 #include "cpu.h"
 
@@ -39,6 +40,25 @@ START_TEST(what_a_hypervisor_took)
 }
 END_TEST
 
+/* A core that was busy for less than a tick at a time: its counters do not add up to the time. */
+START_TEST(shares_are_of_the_time_that_passed)
+{
+	struct cpu_times before, after;
+	struct cpu_idle idle;
+
+	ck_assert_int_eq(cpu_parse(&before, "cpu0 100 0 0 100 0 0 0 0\ncpu1 100 0 0 100 0 0 0 0\n"),
+			 0);
+	ck_assert_int_eq(cpu_parse(&after, "cpu0 100 0 0 180 0 0 0 10\ncpu1 140 0 0 160 0 0 0 0\n"),
+			 0);
+	before.at_s = 7;
+	after.at_s = 7 + 100. / (double)sysconf(_SC_CLK_TCK);
+	ck_assert_int_eq(cpu_idle(&before, &after, &idle), 0);
+	ck_assert_double_eq_tol(idle.mean_percent, 70, 1e-9);
+	ck_assert_double_eq_tol(idle.busiest_core_percent, 60, 1e-9);
+	ck_assert_double_eq_tol(idle.stolen_percent, 5, 1e-9);
+}
+END_TEST
+
 START_TEST(no_time_or_no_cores)
 {
 	struct cpu_times times;
@@ -57,6 +77,7 @@ START_TEST(this_machine)
 
 	ck_assert_int_eq(cpu_read(&times), 0);
 	ck_assert_uint_ge(times.n_cores, 1);
+	ck_assert(times.at_s > 0);
 }
 END_TEST
 
@@ -69,6 +90,7 @@ int main(void)
 
 	tcase_add_test(tcase, idle_shares);
 	tcase_add_test(tcase, what_a_hypervisor_took);
+	tcase_add_test(tcase, shares_are_of_the_time_that_passed);
 	tcase_add_test(tcase, no_time_or_no_cores);
 	tcase_add_test(tcase, this_machine);
 	suite_add_tcase(suite, tcase);
