@@ -158,6 +158,10 @@ bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL
 	if (!strncmp(words, "rate ", 5) && w.n_named == 6 &&
 	    strtoul(w.named[5], NULL, 10) != t->rate_mbps)
 		return join(&w, 5, rate, out);
+	/* rate all MBPS */
+	if (!strncmp(words, "rate all ", 9) && w.n_named == 3 &&
+	    strtoul(w.named[2], NULL, 10) != t->rate_mbps)
+		return join(&w, 2, rate, out);
 	return false;
 }
 

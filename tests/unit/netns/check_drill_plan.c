@@ -149,6 +149,9 @@ static const struct {
 	{"rate subport s1/g1 1 0 0", "rate subport s1/g1 1 0 200"},
 	{"rate subport s1 1 0 200", NULL},
 	{"rate subport s1 1 0", NULL}, /* farelab refuses it */
+	{"rate all 80", "rate all 200"},
+	{"rate all 200", NULL},
+	{"rate all", NULL},
 };
 
 START_TEST(undoing)
