@@ -6,17 +6,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "options.h"
+#include "trial_order.h"
 
 #define DEMO_CONVERGE_S 30
 #define DEMO_PATHS_MS	30000
+/*
+ * How long a trial's repetition waits for idle cores: with six trials in a row that may fail, what
+ * else runs on a machine now and then has a minute to end.
+ */
+#define DEMO_BUSY_NS	  UINT64_C(10000000000)
+#define DEMO_BUSY_LOOK_NS UINT64_C(250000000)
 
 struct demo_command {
 	const char *lab_name, *json_path, *html_path, *only;
 	bool quick;
-	uint64_t n, n_shift, qps, strategies[STRATEGY_COUNT];
+	uint64_t n, n_shift, qps, seed, strategies[STRATEGY_COUNT];
 	int n_strategies;
+	bool has_seed;
 };
 
 static const struct options_entry demo_table[] = {
@@ -24,9 +33,10 @@ static const struct options_entry demo_table[] = {
 	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
 	{"html", 'P', "FILE", "write them there as a page with pictures"},
 	{"quick", 'q', NULL, "fewer and shorter repetitions: to see it work, not for figures"},
-	{"n", 'n', "N", "repetitions of each measurement (5)"},
+	{"n", 'n', "N", "repetitions of each measurement (5; of killed daemons 3)"},
 	{"trials", 't', "N", "trials of each shift (2)"},
 	{"qps", 'Q', "N", "QPs per pair, all planes together (one per sub-port)"},
+	{"seed", 'x', "N", "of the order of the measurements (by chance)"},
 	{"scenario", 's', "NAME",
 	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos"},
 	{"strategy", 'S', "NAMES",
@@ -37,7 +47,7 @@ static const struct options_entry demo_table[] = {
 static const char *const demo_names[DEMO_SCENARIOS + 1] = {"healthy", "sub-port-lost", "plane-lost",
 							   "leaf-dead", "chaos"};
 
-static int demo_refresh(struct demo *demo)
+int demo_refresh(struct demo *demo)
 {
 	struct topo *topo;
 	int err = lab_status(&demo->lab, DEMO_CONVERGE_S, &topo);
@@ -56,6 +66,54 @@ int demo_fault(struct demo *demo, const struct demo_scenario *scenario, bool fai
 			  : 0;
 
 	return err ? err : demo_refresh(demo);
+}
+
+bool demo_wanted(const struct demo *demo, const struct demo_scenario *scenario)
+{
+	return !demo->only || strcmp(demo->only, scenario->name) == 0;
+}
+
+int demo_idle_for(struct demo *demo, uint64_t ns, struct cpu_idle *idle)
+{
+	struct cpu_times before, after;
+	int err = cpu_read(&before);
+
+	if (!err)
+		err = cluster_sleep_until(demo->cluster, cluster_now_ns() + ns);
+	if (!err)
+		err = cpu_read(&after);
+	return err ? err : cpu_idle(&before, &after, idle);
+}
+
+/* Until every core has at least half of the idle time that it had without traffic. */
+static int demo_await_idle(struct demo *demo)
+{
+	uint64_t end_ns = cluster_now_ns() + DEMO_BUSY_NS;
+	struct cpu_idle idle;
+	int err;
+
+	do
+		err = demo_idle_for(demo, DEMO_BUSY_LOOK_NS, &idle);
+	while (!err && idle.busiest_core_percent < demo->unloaded_core_percent / 2 &&
+	       cluster_now_ns() < end_ns);
+	return err;
+}
+
+int demo_counts(struct demo *demo, const struct cpu_idle *idle, bool *counts)
+{
+	int err = trial_guard_judge(&demo->guard, idle);
+
+	*counts = !err;
+	if (err == -EAGAIN)
+		return demo_await_idle(demo);
+	if (err == -EBUSY)
+		fprintf(stderr,
+			"\nfarebench demo: this machine is too busy: in %u trials in a row a core "
+			"was idle for less than %.1f%%\n"
+			"of the time, and figures would tell of the machine. Stop what else runs, "
+			"and try again.\n",
+			TRIAL_GUARD_IN_A_ROW + 1, TRIAL_GUARD_PERCENT);
+	return err;
 }
 
 int demo_weights(struct demo *demo, enum strategy strategy)
@@ -103,6 +161,22 @@ static int demo_scenarios(struct demo *demo)
 	return 0;
 }
 
+/* How many there are to show the progress of. */
+static unsigned demo_steps(const struct demo *demo, unsigned strategies)
+{
+	unsigned chaos =
+		!demo->only || demo->only == demo_names[DEMO_SCENARIOS] ? demo->n_chaos : 0;
+	unsigned steady = 0, shifts = 0;
+
+	for (int i = 0; i < DEMO_SCENARIOS; i++) {
+		bool wanted = !demo->only || demo->only == demo_names[i];
+
+		steady += wanted;
+		shifts += wanted && i > 0;
+	}
+	return steady * strategies * TRIAL_ORDER_TESTS * demo->n + shifts * strategies + chaos;
+}
+
 static void demo_configure(struct demo *demo, const struct demo_command *c)
 {
 	unsigned strategies = 0;
@@ -112,19 +186,28 @@ static void demo_configure(struct demo *demo, const struct demo_command *c)
 	for (int s = 0; s < STRATEGY_COUNT; s++)
 		strategies += demo->wanted[s];
 	demo->n = c->n ? (unsigned)c->n : c->quick ? 3 : 5;
+	demo->n_chaos = c->n ? (unsigned)c->n : 3;
 	demo->n_shift = c->n_shift ? (unsigned)c->n_shift : c->quick ? 1 : 2;
 	demo->only = c->only;
 	demo->kv = (struct kv_options){.src = 0, .size_bytes = 1 << 20, .depth = 8, .warm_s = 0.2};
-	demo->kv.measure_s = c->quick ? 0.3 : 0.4;
+	demo->kv.measure_s = 0.4; /* trial_guard.h stands on it */
 	demo->shift_kv = (struct kv_options){.src = 0, .size_bytes = 1 << 17, .depth = 32};
 	demo->ep.moe = ep_default_moe();
 	demo->ep.measure_s = c->quick ? 0.3 : 0.5;
 	demo->kv.traffic.qps = demo->shift_kv.traffic.qps = demo->ep.traffic.qps = (unsigned)c->qps;
 	while (demo->ep.moe.experts % demo->topo->n_gpus && demo->ep.moe.experts < MOE_MAX_EXPERTS)
 		demo->ep.moe.experts++;
-	progress_init(&demo->progress, (c->only ? 1 : DEMO_SCENARIOS) * strategies * 2 +
-					       (c->only ? 1 : DEMO_SCENARIOS - 1) * strategies +
-					       demo->n);
+	progress_init(&demo->progress, demo_steps(demo, strategies));
+}
+
+static int demo_seed(struct demo *demo, const struct demo_command *c)
+{
+	uint32_t drawn = 0;
+
+	if (!c->has_seed && getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
+		return -EIO;
+	demo->seed = demo->random = c->has_seed ? c->seed : drawn;
+	return result_set(demo->result, "order_seed", json_integer((json_int_t)demo->seed));
 }
 
 static int demo_open(struct demo *demo, const struct demo_command *c)
@@ -139,7 +222,7 @@ static int demo_open(struct demo *demo, const struct demo_command *c)
 	demo_configure(demo, c);
 	err = demo_scenarios(demo);
 	if (!err)
-		err = result_describe(demo->result, demo->topo);
+		err = demo_seed(demo, c);
 	arena = ep_arena_bytes(demo->topo, &demo->ep);
 	kv_arena = kv_arena_bytes(&demo->kv);
 	shift_arena = kv_arena_bytes(&demo->shift_kv);
@@ -151,7 +234,9 @@ static int demo_open(struct demo *demo, const struct demo_command *c)
 		err = cluster_await_paths(demo->cluster, demo->topo, DEMO_PATHS_MS);
 	if (!err)
 		err = lab_weights(&demo->lab, demo->topo, false);
-	return err;
+	if (!err)
+		err = demo_rate(demo);
+	return err ? err : result_describe(demo->result, demo->topo);
 }
 
 /* Was the machine itself the limit anywhere? Without runs there is nothing to tell. */
@@ -213,6 +298,10 @@ static int demo_parse(struct demo_command *c, int argc, char **argv)
 		case 't':
 			err = options_number("trials", optarg, 1, RESULT_MAX_N, &c->n_shift);
 			break;
+		case 'x':
+			err = options_number("seed", optarg, 0, UINT32_MAX, &c->seed);
+			c->has_seed = true;
+			break;
 		case 'Q':
 			err = options_number("qps", optarg, 1, 256, &c->qps);
 			break;
@@ -258,12 +347,11 @@ int demo_main(int argc, char **argv)
 		err = demo_shifts(&demo);
 	if (!err && (!c.only || c.only == demo_names[DEMO_SCENARIOS]))
 		err = demo_chaos(&demo);
-	/* a lab that goes on living gets its weights back, also after a failure */
-	if (demo.weights == 1 && lab_weights(&demo.lab, demo.topo, false) && !err)
-		err = -EREMOTEIO;
 	progress_fini(&demo.progress);
 	if (!err)
 		err = demo_idle(demo.result);
+	if (!err)
+		err = result_set(demo.result, "trials_repeated", json_integer(demo.guard.repeated));
 	if (!err)
 		err = result_set(demo.result, "duration_s",
 				 json_real(progress_seconds(&demo.progress)));
@@ -275,11 +363,16 @@ int demo_main(int argc, char **argv)
 		err = demo_page(&demo, report);
 	if (!err && report)
 		err = report_write(report, c.html_path);
-	if (err)
+	/* a lab that goes on living gets its weights and its rate back, also after a failure */
+	if (demo.weights == 1 && lab_weights(&demo.lab, demo.topo, false) && !err)
+		err = -EREMOTEIO;
+	if (demo_rate_restore(&demo) && !err)
+		err = -EREMOTEIO;
+	if (err && err != -EBUSY)
 		fprintf(stderr, "farebench demo: failed: %s\n", strerror(-err));
 	report_destroy(report);
 	cluster_destroy(demo.cluster);
 	topo_destroy(demo.topo);
 	result_destroy(demo.result);
-	return err ? 1 : 0;
+	return err == -EBUSY ? DEMO_EXIT_BUSY : err ? 1 : 0;
 }

@@ -16,24 +16,49 @@
 	"from injection until goodput is back at 90% of what it settles at, for 300 ms (bins of "  \
 	"10 ms; farelab's own running time is inside)"
 
-#define DEMO_LITTLE_IDLE 10 /* percent of the machine */
-#define DEMO_TEXT	 200
+#define DEMO_TEXT 600
 
 /* What of the machine was idle at least; "" if no goodput was measured. */
 static void demo_idle_text(const struct demo *demo, char *text, size_t size)
 {
-	const json_t *idle = json_object_get(result_root(demo->result), "idle_cpu_percent");
-	double percent = json_number_value(idle);
+	const json_t *root = result_root(demo->result),
+		     *idle = json_object_get(root, "idle_cpu_percent");
+	int used = snprintf(text, size,
+			    "Trials repeated because a core had no idle time: %u. Order of trials: "
+			    "seed %llu.",
+			    demo->guard.repeated, (unsigned long long)demo->seed);
 
-	text[0] = '\0';
-	if (!idle)
-		return;
-	snprintf(text, size, "Least idle CPU of any measurement: %.0f%% of the machine.%s", percent,
-		 /* the machine, and not the strategy, may have been the limit somewhere */
-		 percent < DEMO_LITTLE_IDLE ? " That is little: some figures may tell of the "
-					      "machine rather than of the strategies."
-					    : "");
+	if (idle)
+		snprintf(text + used, size - (size_t)used,
+			 " Least idle CPU of any measurement (median of its trials): %.0f%% of the "
+			 "machine, %.0f%% of the busiest core.",
+			 json_number_value(idle),
+			 json_number_value(json_object_get(root, "idle_busiest_core_percent")));
 }
+
+/* Which rate, and what it was chosen by. */
+static void demo_rate_text(const struct demo *demo, char *text, size_t size)
+{
+	const json_t *rate = json_object_get(result_root(demo->result), "rate");
+	double given = json_number_value(json_object_get(rate, "given_mbps")),
+	       mbps = json_number_value(json_object_get(rate, "sub_port_mbps"));
+	char from[64] = "the lab's own";
+
+	if (mbps != given)
+		snprintf(from, sizeof(from), "lowered from the lab's %.0f", given);
+	snprintf(text, size,
+		 "The rate: %.0f Mb/s a sub-port, %s. Measured before all else: under the heaviest "
+		 "traffic, all-to-all, this machine is then %.0f%% idle (%.0f%% is asked for), its "
+		 "busiest core %.0f%%; without traffic %.0f%%.",
+		 mbps, from, json_number_value(json_object_get(rate, "idle_cpu_percent")),
+		 json_number_value(json_object_get(rate, "wanted_idle_cpu_percent")),
+		 json_number_value(json_object_get(rate, "idle_busiest_core_percent")),
+		 json_number_value(json_object_get(rate, "unloaded_idle_cpu_percent")));
+}
+
+#define DEMO_SCALE                                                                                 \
+	"Links stand for faster ones. Times do not scale with them: time-outs, probes and BGP's "  \
+	"timers are those of a real fabric, transfers are slower."
 
 static bool demo_has(const struct demo *demo, const char *list)
 {
@@ -56,8 +81,7 @@ static void demo_print_why(const struct demo *demo)
 int demo_print(const struct demo *demo)
 {
 	const struct topo *topo = demo->topo;
-	double mbps = (double)topo->gpus[0].plane[0].sub_port[0].rate_bps / 1e6;
-	char idle[DEMO_TEXT];
+	char text[DEMO_TEXT];
 	int err;
 
 	printf("\nThe fabric: %u GPUs x %u planes x %u sub-ports.\n", topo->n_gpus, topo->n_planes,
@@ -65,12 +89,13 @@ int demo_print(const struct demo *demo)
 	printf("  real:     FRR's bgpd and zebra, the kernel's routing and multipath hash, the "
 	       "RoCEv2 wire format,\n"
 	       "            every byte of every message (checked at the receiver)\n");
-	printf("  emulated: links (veth shaped to %.0f Mb/s stand for as many Gb/s), switches "
-	       "(namespaces),\n"
-	       "            GPUs (processes with host memory)\n",
-	       mbps);
+	printf("  emulated: links (veth shaped to %u Mb/s), switches (namespaces), GPUs (processes "
+	       "with host memory)\n",
+	       demo_rate_mbps(topo));
 	printf("  observed: in endpoint software; payload only; optimum = what no strategy can "
 	       "beat at this MTU\n\n");
+	demo_rate_text(demo, text, sizeof(text));
+	printf("%s\n" DEMO_SCALE "\n\n", text);
 	if (demo_has(demo, "runs"))
 		printf("Goodput, median of n repetitions with fresh QPs\n\n");
 	err = result_show_runs(demo->result, stdout, NULL);
@@ -88,16 +113,15 @@ int demo_print(const struct demo *demo)
 	if (err)
 		return err;
 	demo_print_why(demo);
-	demo_idle_text(demo, idle, sizeof(idle));
-	printf("\n%.0f s in all.%s%s\n", progress_seconds(&demo->progress), idle[0] ? " " : "",
-	       idle);
+	demo_idle_text(demo, text, sizeof(text));
+	printf("\n%.0f s in all. %s\n", progress_seconds(&demo->progress), text);
 	return 0;
 }
 
 /* ---- the page ----------------------------------------------------------------------------------
  */
 
-/* The worst and the middle of all medians of a strategy; n = 0: it was not measured. */
+/* The lowest and the middle of all medians of a strategy; n = 0: it was not measured. */
 static void demo_page_strategy(const struct demo *demo, enum strategy strategy,
 			       struct stats_summary *out)
 {
@@ -117,8 +141,8 @@ static void demo_page_strategy(const struct demo *demo, enum strategy strategy,
 
 static int demo_page_summary(const struct demo *demo, struct report *report)
 {
-	static const char *const headers[] = {"strategy", "worst, of optimum", "median",
-					      "measurements"};
+	static const char *const headers[] = {"strategy", "lowest median, of optimum",
+					      "middle median", "measurements"};
 	struct table *table;
 	int err;
 
@@ -192,7 +216,7 @@ static void demo_page_why(const struct demo *demo, struct report *report)
 
 int demo_page(const struct demo *demo, struct report *report)
 {
-	char idle[DEMO_TEXT];
+	char text[DEMO_TEXT];
 	int err;
 
 	report_text(report,
@@ -203,9 +227,11 @@ int demo_page(const struct demo *demo, struct report *report)
 		    "sprayed in "
 		    "proportion (fare-spray). All over the same transport, in one run.");
 	err = demo_page_summary(demo, report);
-	demo_idle_text(demo, idle, sizeof(idle));
-	if (idle[0])
-		report_text(report, "%s", idle);
+	demo_rate_text(demo, text, sizeof(text));
+	report_text(report, "%s", text);
+	report_text(report, "%s", DEMO_SCALE);
+	demo_idle_text(demo, text, sizeof(text));
+	report_text(report, "%s", text);
 	if (!err)
 		err = demo_page_fabric(demo, report);
 	report_heading(report, "Goodput");

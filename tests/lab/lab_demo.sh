@@ -1,45 +1,115 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The whole path, as the demo runs it, for one fault: a lost sub-port is learned by BGP, the weight halves for that one pair and
-# plane, traffic follows, every byte is verified; then daemons are killed in mid-transfer. The bounds on goodput are wide, and a
-# loaded machine gets three attempts at them, for all it can do is take goodput away; whatever must hold at any speed (every byte,
-# no message lost) is asked of each attempt. The promised figures are those of docs/figures.yaml.
+# The demo finds a rate, says so, measures at it, and lets no trial count during which a core had no idle time. No bound on goodput
+# here: those are in docs/figures.yaml. Where others use the machine the demo may end with status 3; then that is what is checked,
+# and the test is skipped for what it could not see.
 . "$(dirname "$0")/lib.sh"
 
-SOURCE=${FARE_SOURCE_DIR:?the source tree}
 ATTEMPTS=3
+BUSY=3 # the demo's exit status: too slow or too busy a machine
 
-# scenario NAME [OPTION...]: the demo of that one in a lab of its own, results in $SCRATCH/NAME.json
-scenario() {
-	farelab run "$SOURCE/netns/topologies/4x4x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" -- \
-		"$FARE_BIN/farebench" demo --quick --scenario "$@" --json "$SCRATCH/$1.json" >"$SCRATCH/$1.log" 2>&1 ||
-		{ tail -n 40 "$SCRATCH/$1.log"; fail "farebench demo --scenario $1"; }
+hogs=()
+hog() {
+	for ((core = $(nproc); core > 0; core--)); do
+		sh -c 'while :; do :; done' &
+		hogs+=($!)
+	done
+}
+unhog() {
+	[ ${#hogs[@]} = 0 ] || kill "${hogs[@]}"
+	hogs=()
+}
+# not a lab's affair, but whoever ends this test ends them
+trap 'unhog; on_exit' EXIT
+
+demo() {
+	"$FARE_BIN/farebench" demo --lab "$LAB" --quick "$@" --json "$SCRATCH/demo.json" >"$SCRATCH/out" 2>"$SCRATCH/err"
 }
 
-# of NAME FILTER: what the filter says of that scenario's results; fails where it says false
-of() {
-	jq -er "$2" "$SCRATCH/$1.json"
+# said_busy: the demo ended with $BUSY; it has said what it measured and what to do, and gave no figure
+said_busy() {
+	grep -q 'farebench demo: this machine is too .*busy' "$SCRATCH/err" || fail "status $BUSY without a reason"
+	grep -q 'Stop what else runs' "$SCRATCH/err" || fail "status $BUSY without advice"
+	[ ! -s "$SCRATCH/out" ] && [ ! -e "$SCRATCH/demo.json" ] || fail "status $BUSY, and figures all the same"
 }
 
-# too_slow: prints each bound on goodput that is not met; fails where all are
-too_slow() {
-	of sub-port-lost '[.runs[] | select(.test == "kv") | {key: .strategy, value: .ratio}] | from_entries as $kv
-		| ("fare-flow", "fare-spray") | . as $s
-		| (if $kv[.] < 0.85 then "kv \($s) does not reach 85% of optimum" else empty end),
-		  (if $kv[.] <= $kv.ecmp then "kv \($s) is not ahead of ecmp" else empty end)'
+# measured OPTION...: the demo; as often as there are attempts, if the machine is busy
+measured() {
+	local attempt status
+	for ((attempt = 1; attempt <= ATTEMPTS; attempt++)); do
+		rm -f "$SCRATCH/demo.json"
+		demo "$@"
+		status=$?
+		[ $status != $BUSY ] && break
+		said_busy
+		echo "attempt $attempt: $(grep 'too .*busy' "$SCRATCH/err")"
+	done
+	[ $status = $BUSY ] && skip "this machine was too busy for farebench demo $*, $ATTEMPTS times"
+	[ $status = 0 ] || { tail -n 40 "$SCRATCH/err"; fail "farebench demo $*: status $status"; }
 }
 
-for ((attempt = 1; attempt <= ATTEMPTS; attempt++)); do
-	scenario sub-port-lost
-	of sub-port-lost '.runs[] | "\(.test) \(.strategy) \(.ratio * 1000 | round / 10)% of optimum, \(.stolen_percent | round)% stolen"'
-	of sub-port-lost '.runs | length == 8' >/dev/null || fail "eight measurements"
-	unmet=$(too_slow) || break
-	echo "attempt $attempt: ${unmet//$'\n'/; }"
-	[ "$attempt" -lt "$ATTEMPTS" ] || fail "$unmet"
-done
+# holds WHAT FILTER: of the results
+holds() {
+	jq -e "$2" "$SCRATCH/demo.json" >/dev/null || fail "$1: $(jq -c '{rate, rate_steps, trials_repeated}' "$SCRATCH/demo.json")"
+}
 
-scenario chaos --n 2
-of chaos '.chaos[] | "chaos: \(.messages_lost) lost, longest gap \(.longest_gap_ms) ms"'
-of chaos '.chaos | length == 2' >/dev/null || fail "daemons are killed as often as --n says"
-of chaos 'has("idle_cpu_percent") | not' >/dev/null || fail "idle time of a run that was none"
-of chaos 'all(.chaos[]; .messages_lost == 0)' >/dev/null || fail "nothing lost while daemons were killed"
+rates() {
+	farelab status "$LAB" --json | grep -o '"rate_bps":[0-9]*' | sort | uniq -c | xargs
+}
+
+farelab up "$TOPOLOGIES/4x4x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait 30 || fail "not converged"
+
+# All cores taken: no rate holds, and the slowest useful one says so.
+hog
+rm -f "$SCRATCH/demo.json"
+demo --scenario healthy
+[ $? = $BUSY ] || fail "a machine without idle time is not status $BUSY"
+said_busy
+grep -q '50 Mb/s a sub-port, the slowest useful rate' "$SCRATCH/err" || fail "the slowest useful rate is not told"
+unhog
+[ "$(rates)" = '32 rate_bps:200000000' ] || fail "the lab did not get its rate back: $(rates)"
+
+measured --scenario sub-port-lost --seed 7
+jq -r '.runs[] | "\(.test) \(.strategy) \(.ratio * 1000 | round / 10)% of optimum, \(.idle_cpu_percent | round)% idle"' "$SCRATCH/demo.json"
+grep "^The rate: $(jq .rate.sub_port_mbps "$SCRATCH/demo.json") Mb/s" "$SCRATCH/out" || fail "the rate is not printed"
+grep -q '^[0-9]* s in all. Trials repeated because a core had no idle time: [0-9]*. Order of trials: seed 7\.' "$SCRATCH/out" ||
+	fail "repeated trials and seed are not printed"
+holds "the rate is none between the slowest and the lab's" \
+	'.rate | .slowest_mbps == 50 and .given_mbps == 200 and .sub_port_mbps >= 50 and .sub_port_mbps <= 200'
+holds "the rate does not leave what it should" '.rate.idle_cpu_percent >= .rate.wanted_idle_cpu_percent'
+holds "the steps do not end at the rate" '.rate_steps[-1].sub_port_mbps == .rate.sub_port_mbps'
+holds "the figures are of another rate" '.environment.sub_port_rate_bps == .rate.sub_port_mbps * 1000000'
+holds "seed or repeated trials are missing" '.order_seed == 7 and (.trials_repeated | type == "number")'
+holds "eight measurements" '.runs | length == 8'
+holds "each of three trials" 'all(.runs[]; .n == 3)'
+holds "a measurement counts without idle time" 'all(.runs[]; .idle_busiest_core_percent >= 2.5)'
+holds "the verdict" 'all(.why[]; .right)'
+[ "$(rates)" = '32 rate_bps:200000000' ] || fail "the lab did not get its rate back: $(rates)"
+
+# All cores taken for a while, once the rate is found: trials of that time are repeated.
+rm -f "$SCRATCH/demo.json"
+demo --scenario healthy --strategy fare-spray --n 5 &
+pid=$!
+within 120 eval 'grep -q "^\[" "$SCRATCH/err" || ended $pid' || fail "no measurement begins"
+hog
+sleep 4 # longer than any trial of the whole fabric by fare-spray: one lies within
+unhog
+wait $pid
+status=$?
+if [ $status = $BUSY ]; then
+	said_busy
+elif [ $status = 0 ]; then
+	holds "no trial was repeated" '.trials_repeated >= 1'
+	holds "repeated trials are left out" 'all(.runs[]; .n == 5)'
+	echo "repeated: $(jq .trials_repeated "$SCRATCH/demo.json")"
+else
+	tail -n 40 "$SCRATCH/err"
+	fail "farebench demo beside a hog: status $status"
+fi
+
+measured --scenario chaos --n 2
+jq -r '.chaos[] | "chaos: \(.messages_lost) lost, longest gap \(.longest_gap_ms) ms"' "$SCRATCH/demo.json"
+holds "daemons are killed as often as --n says" '.chaos | length == 2'
+holds "idle time of a run that was none" 'has("idle_cpu_percent") | not'
+holds "nothing lost while daemons were killed" 'all(.chaos[]; .messages_lost == 0)'
+exit 0
