@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * demo_steady.c - goodput of every strategy in every scenario, in random order, and what farectl
  * says of the path that suffers.

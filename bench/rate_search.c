@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "rate_search.h"
 
 #define WINDOW_BITS   (192u * 1024 * 8)

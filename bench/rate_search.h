@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rate_search.h - at which link rate this machine has time to spare.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "trial_guard.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * trial_guard.h - which trials count: those during which every core had idle time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * trial_order.h - in which order the trials of a scenario are made.
  *

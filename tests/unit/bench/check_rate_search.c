@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The rate that leaves the machine time to spare: which holds, which is next, and that it ends. */
 #include <check.h>
 
