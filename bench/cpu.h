@@ -6,10 +6,10 @@
  * Owns: nothing. In: the text of /proc/stat; out: shares. cpu_parse() and cpu_idle() are pure.
  * Thread: any.
  *
- * Shares are of the time that passed. The sum of a core's counters will not do: a kernel that counts
- * work by ticks counts idle time exactly, and misses most of what runs for less than a tick while
- * the tick is stopped. With fared's probes alone the counters of a core then add up to 82% of the
- * time, and a sum would call 99% of it idle.
+ * Shares are of the time that passed. The sum of a core's counters will not do: a kernel that
+ * counts work by ticks counts idle time exactly, and misses most of what runs for less than a tick
+ * while the tick is stopped. With fared's probes alone the counters of a core then add up to 82% of
+ * the time, and a sum would call 99% of it idle.
  */
 #ifndef CPU_H
 #define CPU_H

@@ -5,8 +5,8 @@
  *
  * Owns: the order of things, and the lab's rate while it runs. In: a lab that is up; out: tables,
  * and the document of result.h with "rate", "rate_steps", "order_seed", "trials_repeated", "shift",
- * "chaos", "why", "duration_s" and, if there are runs, "idle_cpu_percent". A wrong byte, a lost or a
- * repeated message ends it with status 1; a machine that is too slow or too busy with
+ * "chaos", "why", "duration_s" and, if there are runs, "idle_cpu_percent". A wrong byte, a lost or
+ * a repeated message ends it with status 1; a machine that is too slow or too busy with
  * DEMO_EXIT_BUSY, and then there are no figures. Thread: the process has one.
  */
 #ifndef DEMO_H

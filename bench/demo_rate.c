@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * demo_rate.c - the link rate at which this machine is not what limits: found by the demo's heaviest
- * traffic, before anything is measured.
+ * demo_rate.c - the link rate at which this machine is not what limits: found by the demo's
+ * heaviest traffic, before anything is measured.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -40,8 +40,9 @@ int faults_gray_leaf(struct lab *lab, unsigned plane, unsigned from_leaf_ppm, un
 int faults_rate(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub,
 		unsigned rate_mbps);
 /*
- * Another rate for the lab as a whole, as if its topology file had it: every sub-link, whatever rate
- * it had; fared's speed_mbps and bandwidth_scale, with a reload. BGP's weights are ratios and stay.
+ * Another rate for the lab as a whole, as if its topology file had it: every sub-link, whatever
+ * rate it had; fared's speed_mbps and bandwidth_scale, with a reload. BGP's weights are ratios and
+ * stay.
  */
 int faults_rate_all(struct lab *lab, unsigned rate_mbps);
 

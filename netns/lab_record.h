@@ -4,8 +4,8 @@
  * lab.json.
  *
  * Owns /run/farelab/.locks/NAME and /run/farelab/NAME/lab.json. The lock is a file of its own,
- * because the lab's directory comes and goes under it. For lab.c, lab_up.c and faults.c only; single-threaded
- * programs only.
+ * because the lab's directory comes and goes under it. For lab.c, lab_up.c and faults.c only;
+ * single-threaded programs only.
  */
 #ifndef LAB_RECORD_H
 #define LAB_RECORD_H
