@@ -98,8 +98,9 @@ static const char *const nonsense[] = {
 	"{\"do\":\"fail leaf l0\"}",
 	"{\"do\":\"fail leaf l0\",\"monotonic_s\":-1,\"took_ms\":1,\"ok\":true}",
 	"{\"do\":\"fail leaf l0\",\"monotonic_s\":1e99,\"took_ms\":1,\"ok\":true}",
-	"{\"do\":\"01234567890123456789012345678901234567890123456789012345678901234567890123456789"
-	"01234567890123456789\",\"monotonic_s\":1,\"took_ms\":1,\"ok\":true}",
+	("{\"do\":"
+	 "\"01234567890123456789012345678901234567890123456789012345678901234567890123456789"
+	 "01234567890123456789\",\"monotonic_s\":1,\"took_ms\":1,\"ok\":true}"),
 };
 
 START_TEST(nonsense_is_refused)
