@@ -56,11 +56,13 @@ static void check_conn(uint32_t i, uint32_t slot, uint64_t version_before)
 	}
 	looked++;
 	wrong += slot >> SLOT_TAG != conn_slot(i, 0) >> SLOT_TAG;
-	/* the writer gets nowhere near 128 versions further while one lookup runs, unless the
-	 * reader is off its core */
+	/*
+	 * a slot has but 8 bits of the version: they tell as long as the writer got nowhere near
+	 * 128 versions further while the reader was off its core
+	 */
 	if (i < STABLE)
 		went_back += (uint8_t)(slot - version_before) > 200 &&
-			     (uint8_t)(version_done[i] - version_before) < 100;
+			     version_done[i] - version_before < 100;
 }
 
 static void check_flow(uint32_t i, uint32_t slot, uint64_t version_before)
