@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define AWAIT_S 20.0
+#include "patience.h"
 
 static inline void await_on_late(struct ev_loop *loop, ev_timer *timer, int events)
 {
@@ -26,7 +26,7 @@ static inline bool await_text(struct ev_loop *loop, const char *in, const char *
 	bool late = false;
 	ev_timer timer;
 
-	ev_timer_init(&timer, await_on_late, AWAIT_S, 0.0);
+	ev_timer_init(&timer, await_on_late, PATIENCE_S, 0.0);
 	timer.data = &late;
 	ev_timer_start(loop, &timer);
 	while (!strstr(in, text) && !late)

@@ -234,24 +234,38 @@ static inline void bmp_end_of_rib(struct bytes *b, const char *neighbor, bool v6
 	bmp_monitoring(b, neighbor, 0, &u);
 }
 
-/* One test per suite entry, run with the usual Check machinery. */
-#define RUN_TESTS(name, ...)                                                                       \
+static inline int run_tests(const char *name, const TTest *const *tests, size_t n)
+{
+	Suite *suite = suite_create(name);
+	TCase *tcase = tcase_create(name);
+	SRunner *runner;
+	int failed;
+
+	for (size_t i = 0; i < n; i++)
+		tcase_add_test(tcase, tests[i]);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
+
+/* One test per suite entry, run with the usual Check machinery, once enter() has returned 0. */
+#define RUN_TESTS_IN(enter, name, ...)                                                             \
 	int main(void)                                                                             \
 	{                                                                                          \
 		const TTest *tests[] = {__VA_ARGS__};                                              \
-		Suite *suite = suite_create(name);                                                 \
-		TCase *tcase = tcase_create(name);                                                 \
-		SRunner *runner;                                                                   \
-		int failed;                                                                        \
+		int skip = enter();                                                                \
                                                                                                    \
-		for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)                      \
-			tcase_add_test(tcase, tests[i]);                                           \
-		suite_add_tcase(suite, tcase);                                                     \
-		runner = srunner_create(suite);                                                    \
-		srunner_run_all(runner, CK_ENV);                                                   \
-		failed = srunner_ntests_failed(runner);                                            \
-		srunner_free(runner);                                                              \
-		return failed ? 1 : 0;                                                             \
+		return skip ? skip : run_tests(name, tests, sizeof(tests) / sizeof(tests[0]));     \
 	}
+
+static inline int anywhere(void)
+{
+	return 0;
+}
+
+#define RUN_TESTS(name, ...) RUN_TESTS_IN(anywhere, name, __VA_ARGS__)
 
 #endif

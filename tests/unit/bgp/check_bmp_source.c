@@ -8,6 +8,7 @@
 
 #include "bgp_await.h"
 #include "bgp_record.h"
+#include "own_net.h"
 
 #define N0   "198.18.0.0"
 #define N2   "198.18.1.0"
@@ -228,5 +229,6 @@ START_TEST(refuses_what_it_cannot_connect_to)
 }
 END_TEST
 
-RUN_TESTS("bmp_source", learns_in_pieces, garbage_then_a_good_stream, loss_is_stale_then_gone,
-	  waits_for_a_bgpd_that_starts_later, a_large_table, refuses_what_it_cannot_connect_to)
+RUN_TESTS_IN(own_net, "bmp_source", learns_in_pieces, garbage_then_a_good_stream,
+	     loss_is_stale_then_gone, waits_for_a_bgpd_that_starts_later, a_large_table,
+	     refuses_what_it_cannot_connect_to)

@@ -11,6 +11,7 @@
 #include <sched.h>
 
 #include "bgp_record.h"
+#include "own_net.h"
 
 static unsigned n_reads;
 
@@ -128,13 +129,10 @@ int main(void)
 	Suite *suite = suite_create("link_neighbors");
 	TCase *tcase = tcase_create("netns");
 	SRunner *runner;
-	int failed;
+	int failed, skip = own_net();
 
-	if (unshare(CLONE_NEWNET) || system("ip link set lo up") != 0) {
-		puts("skipped: no network namespace of one's own can be made here (root and "
-		     "iproute2 are needed)");
-		return 77;
-	}
+	if (skip)
+		return skip;
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, by_address_of_either_family);

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 30000
-#define MANY	    (2 * CLOSER_FULL)
+#include "patience.h"
+
+#define MANY (2 * CLOSER_FULL)
 
 /* The reading end of a pipe whose n writing ends have been handed over. */
 static int hand_over(struct closer *c, unsigned n)
@@ -31,7 +32,7 @@ static void await_end(int reading)
 {
 	struct pollfd p = {.fd = reading};
 
-	ck_assert_int_eq(poll(&p, 1, PATIENCE_MS), 1);
+	ck_assert_int_eq(poll(&p, 1, PATIENCE_S * 1000), 1);
 	close(reading);
 }
 

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATIENCE_S 10.
+#include "own_net.h"
+#include "patience.h"
 
 static struct ev_loop *loop;
 static struct routes *routes;
@@ -208,13 +209,10 @@ int main(void)
 	Suite *s = suite_create("routes");
 	TCase *tc = tcase_create("netns");
 	SRunner *sr;
-	int failed;
+	int failed, skip = own_net();
 
-	if (unshare(CLONE_NEWNET) || system("ip link set lo up") != 0) {
-		puts("skipped: no network namespace of one's own can be made here (root and "
-		     "iproute2 are needed)");
-		return 77;
-	}
+	if (skip)
+		return skip;
 	sr = srunner_create(s);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);

@@ -11,7 +11,6 @@
 #include <ev.h>
 #include <fcntl.h>
 #include <net/if.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,11 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "own_net.h"
+#include "patience.h"
 #include "reflector.h"
 
-#define MS	 UINT64_C(1000000)
-#define PATIENCE 10.
+#define MS UINT64_C(1000000)
 
 static struct ev_loop *loop;
 static struct sub_ports ports;
@@ -144,12 +144,12 @@ static void on_late(struct ev_loop *l, ev_timer *w, int revents)
 /* Runs the loop until condition() or patience is over. */
 static bool until(bool (*condition)(void))
 {
-	ev_tstamp end = ev_time() + PATIENCE;
+	ev_tstamp end = ev_time() + PATIENCE_S;
 
 	while (!condition()) {
 		ev_timer late;
 
-		ev_timer_init(&late, on_late, PATIENCE, 0.);
+		ev_timer_init(&late, on_late, PATIENCE_S, 0.);
 		ev_timer_start(loop, &late);
 		ev_run(loop, EVRUN_ONCE);
 		ev_timer_stop(loop, &late);
@@ -250,14 +250,11 @@ int main(void)
 	Suite *suite = suite_create("prober_io");
 	TCase *tc = tcase_create("all");
 	SRunner *runner;
-	int failed;
+	int failed, skip = own_net();
 
-	/* goes with the process, whatever becomes of it */
-	if (unshare(CLONE_NEWNET)) {
-		puts("skipped: a network namespace takes CAP_SYS_ADMIN");
-		return 77;
-	}
-	run("ip link set lo up && ip addr add fd77::1/128 dev lo && ip addr add fd77::2/128 dev "
+	if (skip)
+		return skip;
+	run("ip addr add fd77::1/128 dev lo && ip addr add fd77::2/128 dev "
 	    "lo");
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);

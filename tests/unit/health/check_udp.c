@@ -5,13 +5,14 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <net/if.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "own_net.h"
 
 #define PACKETS 2000u /* far more than the default send buffer holds */
 
@@ -116,13 +117,10 @@ int main(void)
 	Suite *suite = suite_create("udp");
 	TCase *t = tcase_create("core");
 	SRunner *runner;
-	int failed;
+	int failed, skip = own_net();
 
-	/* goes with the process, whatever becomes of it */
-	if (unshare(CLONE_NEWNET)) {
-		puts("skipped: a network namespace takes CAP_SYS_ADMIN");
-		return 77;
-	}
+	if (skip)
+		return skip;
 	tcase_add_test(t, what_one_device_keeps_does_not_stop_another);
 	tcase_add_test(t, descriptors_of_devices_that_are_gone_are_had_again);
 	suite_add_tcase(suite, t);

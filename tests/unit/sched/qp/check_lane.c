@@ -83,12 +83,10 @@ int main(void)
 	Suite *s = suite_create("lane");
 	TCase *tc = tcase_create("failing");
 	SRunner *sr;
-	int failed;
+	int failed, skip = own_net();
 
-	if (loopback_of_our_own()) {
-		printf("skipped: no network namespace of our own\n");
-		return 77;
-	}
+	if (skip)
+		return skip;
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, a_qp_that_fails_when_idle_is_replaced, 0,
 			    (int)(sizeof(modes) / sizeof(modes[0])));

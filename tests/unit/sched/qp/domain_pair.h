@@ -9,19 +9,17 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
-#include <net/if.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fare.h"
+#include "own_net.h"
+#include "patience.h"
 #include "qp/internal.h"
 #include "shm_writer.h"
 
@@ -159,7 +157,7 @@ static inline void connect_trusted(void)
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
 	open_group();
-	for (time_t end = time(NULL) + 20; !n_connected || !n_accepted;) {
+	for (time_t end = time(NULL) + PATIENCE_S; !n_connected || !n_accepted;) {
 		ck_assert(time(NULL) < end);
 		turn();
 	}
@@ -168,7 +166,7 @@ static inline void connect_trusted(void)
 /* Both ends go on until condition; fails when patience ends. */
 #define TURN_UNTIL(condition)                                                                      \
 	do {                                                                                       \
-		for (time_t patience = time(NULL) + 20; !(condition);) {                           \
+		for (time_t patience = time(NULL) + PATIENCE_S; !(condition);) {                   \
 			ck_assert_msg(time(NULL) < patience, "never came true: " #condition);      \
 			turn();                                                                    \
 		}                                                                                  \
@@ -180,19 +178,6 @@ static inline uint64_t rejected(void)
 
 	fare_group_stats(group, &stats);
 	return stats.control_rejected;
-}
-
-static inline int loopback_of_our_own(void)
-{
-	struct ifreq ifr = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	int fd, rc;
-
-	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		return -1;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	rc = fd < 0 ? -1 : ioctl(fd, SIOCSIFFLAGS, &ifr);
-	close(fd);
-	return rc;
 }
 
 #endif

@@ -18,7 +18,7 @@ START_TEST(another_source_port_loses_nothing)
 	struct qp *q;
 	uint16_t old;
 
-	open_default();
+	open_patient();
 	old = P->qp_source_port(qa);
 	taken.udp_source_port = 50500;
 	ck_assert_int_eq(P->qp_create(a, &taken, &q), 0);

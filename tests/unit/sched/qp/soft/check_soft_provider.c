@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "soft_pair.h"
@@ -314,7 +315,7 @@ START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 	struct qp_write w, reply;
 	struct qp_mr back;
 
-	open_default();
+	open_patient();
 	ck_assert_int_eq(P->mr_register(a, from, BYTES, QP_ACCESS_REMOTE_WRITE, &back), 0);
 	for (unsigned i = 0; i < 100; i++)
 		spin();
@@ -349,6 +350,108 @@ START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 	for (unsigned i = 0; i < 2; i++)
 		ck_assert_uint_eq(
 			stats[i].timeouts + stats[i].retransmitted_packets + stats[i].naks_sent, 0);
+	close_pair();
+}
+END_TEST
+
+/*
+ * The clock stands before the library's function: it is the real one until it is stopped, so that
+ * no pause in a conversation is one of the machine's.
+ */
+static uint64_t stopped_ns;
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	if (clock != CLOCK_MONOTONIC || !stopped_ns)
+		return (int)syscall(SYS_clock_gettime, clock, out);
+	out->tv_sec = (time_t)(stopped_ns / 1000000000);
+	out->tv_nsec = (long)(stopped_ns % 1000000000);
+	return 0;
+}
+
+static void stop_clock(void)
+{
+	struct timespec t;
+
+	ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &t), 0);
+	stopped_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* That this namespace has sent, whoever did. */
+static unsigned datagrams(void)
+{
+	FILE *snmp = fopen("/proc/thread-self/net/snmp", "r");
+	unsigned n = 0, in, none, errors;
+	char line[1024];
+
+	ck_assert_ptr_nonnull(snmp);
+	while (fgets(line, sizeof(line), snmp) &&
+	       sscanf(line, "Udp: %u %u %u %u", &in, &none, &errors, &n) != 4)
+		;
+	fclose(snmp);
+	return n;
+}
+
+/* Whoever spins finds nothing most times. */
+static void spin_one(struct qp_endpoint *ep, struct qp_wc *wc, int *n)
+{
+	for (unsigned i = 0; i < 10; i++) {
+		ck_assert_int_ge(P->endpoint_progress(ep), 0);
+		*n += P->poll(ep, wc + *n, 2048 - *n);
+	}
+}
+
+/* n messages one way, and each one's reply as soon as it is there. */
+static void converse(unsigned n, uint32_t back_rkey)
+{
+	unsigned want_b = n_received(wb, n_wb), want_a = n_received(wa, n_wa);
+
+	for (unsigned i = 1; i <= n; i++) {
+		struct qp_write w = write_of(i, 0, 16, QP_WR_IMM);
+		struct qp_write reply = {.wr_id = i,
+					 .data = to,
+					 .lkey = mb.lkey,
+					 .length = 16,
+					 .remote_addr = (uintptr_t)from + 4096,
+					 .rkey = back_rkey,
+					 .flags = QP_WR_IMM};
+
+		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		spin_one(a, wa, &n_wa);
+		for (want_b++; n_received(wb, n_wb) < want_b; n_wb += P->poll(b, wb + n_wb, 1))
+			ck_assert_int_ge(P->endpoint_progress(b), 0);
+		ck_assert_int_eq(P->post_write(qb, &reply), 0);
+		spin_one(b, wb, &n_wb);
+		for (want_a++; n_received(wa, n_wa) < want_a; n_wa += P->poll(a, wa + n_wa, 1))
+			ck_assert_int_ge(P->endpoint_progress(a), 0);
+	}
+}
+
+/*
+ * Of callers that spin, and reply to what they are told of: acknowledgements wait for a pause, and
+ * then one of each end tells of all. Who does not know of a pause sends as many datagrams again.
+ */
+START_TEST(a_conversation_takes_no_acknowledgements_between)
+{
+	enum { MESSAGES = 30 }; /* fewer bytes than are ever left unacknowledged */
+	struct qp_mr back;
+	unsigned sent;
+
+	open_patient();
+	ck_assert_int_eq(P->mr_register(a, from, BYTES, QP_ACCESS_REMOTE_WRITE, &back), 0);
+	for (unsigned i = 0; i < 100; i++)
+		spin();
+	stop_clock();
+	converse(4, back.rkey); /* it takes a reply or two to be one */
+	sent = datagrams();
+	converse(MESSAGES, back.rkey);
+	ck_assert_uint_eq(datagrams() - sent, 2 * MESSAGES);
+	ck_assert_uint_lt(n_wa - n_received(wa, n_wa), 4 + MESSAGES);
+	stopped_ns += 1000000;
+	while (n_wa + n_wb < 4 * (4 + MESSAGES))
+		spin();
+	ck_assert_uint_eq(datagrams() - sent, 2 * MESSAGES + 2);
+	stopped_ns = 0;
 	close_pair();
 }
 END_TEST
@@ -405,7 +508,7 @@ END_TEST
 /* Both ends may read and write; from is a's, to is b's. */
 static void open_readable(uint16_t receives, uint8_t rnr_limit, uint32_t mtu)
 {
-	struct qp_attr attr = attr_of(16, 7, 0);
+	struct qp_attr attr = attr_of(22, 7, 0); /* as open_patient() */
 	unsigned both = QP_ACCESS_REMOTE_READ | QP_ACCESS_REMOTE_WRITE;
 
 	attr.receives = receives;
@@ -593,6 +696,7 @@ int main(void)
 	tcase_add_test(t, one_process_serves_an_address);
 	tcase_add_test(t, control_datagrams_tell_where_they_came_from);
 	tcase_add_test(t, a_conversation_of_callers_that_spin_is_acknowledged);
+	tcase_add_test(t, a_conversation_takes_no_acknowledgements_between);
 	tcase_add_test(t, moving_and_kicking_lose_nothing);
 	tcase_add_test(t, an_early_peer_waits_for_connect);
 	tcase_add_test(t, sends_land_in_posted_receives);
