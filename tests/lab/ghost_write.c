@@ -14,7 +14,7 @@
  *
  * soft: a bed of its own (bed.h). verbs: the devices of tests/vm/fabric.sh with 2 planes
  * and 2 sub-ports (there a QP cannot move: every round is of the first kind). Exit 77: not root.
- * What takes longer than --patience seconds (20) fails. One line of JSON at the end.
+ * What takes longer than --patience seconds (60) fails. One line of JSON at the end.
  */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -371,7 +371,7 @@ int main(int argc, char **argv)
 						{"patience", 1, 0, 'w'},
 						{"json", 1, 0, 'j'},
 						{0, 0, 0, 0}};
-	static struct drill d = {.rounds = 12, .patience_ns = UINT64_C(20000000000)};
+	static struct drill d = {.rounds = 12, .patience_ns = UINT64_C(60000000000)};
 	struct bed_options bed = {.provider = "soft", .planes = 2, .sub_ports = 2, .mtu = 1500};
 	uint64_t start;
 	bool ok = false;

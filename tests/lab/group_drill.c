@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 {
 	static struct drill d = {
 		.options = {.provider = "soft", .planes = 4, .sub_ports = 2, .rate_mbps = 200},
-		.hosts = {.mode = FARE_MODE_SPRAY, .max_bytes = 1u << 20, .patience_s = 10},
+		.hosts = {.mode = FARE_MODE_SPRAY, .max_bytes = 1u << 20, .patience_s = 60},
 		.seconds = 5};
 	bool ok = false;
 	FILE *json;

@@ -28,7 +28,7 @@
 
 #define MESSAGES 16
 #define SLOT	 (96u << 10)
-#define LIMIT_NS UINT64_C(30000000000)
+#define LIMIT_NS UINT64_C(90000000000)
 #define LATE_NS	 UINT64_C(60000000)
 
 enum fabric { FINE, SAID_DOWN, GRAY };

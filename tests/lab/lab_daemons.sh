@@ -15,7 +15,7 @@ fared_pid() { # SERVER
 	farelab status "$LAB" --json | grep -o "\"name\":\"$1\",\"netns\".*" | grep -o '"fared":[a-z0-9]*' | head -1 | cut -d: -f2
 }
 
-farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$SCRATCH/stand-in" --wait 20 || fail "up"
+farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$SCRATCH/stand-in" --wait $PATIENCE_S || fail "up"
 [ "$(sort "$SCRATCH/started" | xargs)" = "/run/farelab/$LAB/s0/fared.yaml /run/farelab/$LAB/s1/fared.yaml" ] ||
 	fail "not started once for each server: $(xargs <"$SCRATCH/started")"
 pid=$(fared_pid s1)
@@ -32,7 +32,7 @@ farelab heal "$LAB" fared s0 || fail "healing what is well is an error"
 farelab status "$LAB" || fail "status does not see that fared is back"
 pid=$(fared_pid s0)
 farelab down "$LAB" || fail "down"
-gone "$LAB" && within 5 ended "$pid" || fail "down left something"
+gone "$LAB" && within ended "$pid" || fail "down left something"
 
 # One that never comes up: nobody is told that all is well.
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared /bin/false --wait 3 2>"$SCRATCH/error" &&

@@ -7,7 +7,7 @@ SEED=${FARE_DRILL_SEED:-$((RANDOM * 32768 + RANDOM))}
 FAULTS=${FARE_DRILL_FAULTS:-25}
 echo "seed $SEED, $FAULTS faults; FARE_DRILL_SEED and FARE_DRILL_FAULTS change them"
 
-farelab up "$TOPOLOGIES/4x4x2-drill.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait 30 || fail "not converged"
+farelab up "$TOPOLOGIES/4x4x2-drill.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S || fail "not converged"
 export FARELAB_NAME=$LAB
 
 "$FARE_BIN/farebench" drill "$TOPOLOGIES/../drills/random.yaml" --seed "$SEED" --faults "$FAULTS" \

@@ -3,7 +3,7 @@
 # Gray failure drops the stated share, in the stated direction, with carrier up and the sub-port said to be up.
 . "$(dirname "$0")/lib.sh"
 
-farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --wait 20 || fail "not converged"
+farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --wait $PATIENCE_S || fail "not converged"
 N=5000
 
 # UDP datagrams that the kernel of HOST took in, whether or not somebody listened
@@ -13,15 +13,16 @@ udp_in() {
 
 # lost FROM_HOST TO_HOST ADDRESS: how many of N datagrams across one sub-link do not arrive
 lost() {
-	local before=$(udp_in "$2") now=-1 last=-2
+	local before=$(udp_in "$2") now=-1 last still=0
 	farelab exec "$LAB" "$1" -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0);
 		$to = sockaddr_in(9, inet_aton($ARGV[0]));
 		for (1..$ARGV[1]) { send(S, "x" x 64, 0, $to); select(undef, undef, undef, 0.001) if $_ % 100 == 0 }' \
 		"$3" $N
-	until [ "$now" = "$last" ]; do
+	until [ "$now" -ge $((before + N)) ] || [ $still = 10 ]; do # all are there, or a second long no more came
 		last=$now
 		sleep 0.1
 		now=$(udp_in "$2")
+		[ "$now" = "$last" ] && still=$((still + 1)) || still=0
 	done
 	echo $((N - (now - before)))
 }
@@ -59,7 +60,7 @@ check "100% of one sub-port, to the leaf" s0 l0 198.18.0.0 100
 check "100% of one sub-port, from the leaf" l0 s0 198.18.0.1 100
 check "its sibling" s0 l0 198.18.0.2 0
 farelab gray "$LAB" subport s0 0 0 --loss-percent 0 || fail "heal gray subport"
-farelab status "$LAB" --wait 30 || fail "not converged after healing"
+farelab status "$LAB" --wait $PATIENCE_S || fail "not converged after healing"
 farelab gray "$LAB" leaf l0 --loss-percent 101 2>/dev/null && fail "101% was taken"
 farelab gray "$LAB" leaf l0 --direction sideways 2>/dev/null && fail "a direction of sideways was taken"
 exit 0

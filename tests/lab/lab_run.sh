@@ -1,6 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # `farelab run` leaves nothing, however it ends; what even it cannot clean up, `sweep` does, and nothing else.
+
+# sweep takes every dead lab that it finds: it shall find none but this test's, though other tests run on this machine
+if [ "$(id -u)" = 0 ] && [ -z "${FARE_OWN_RUN:-}" ]; then
+	export FARE_OWN_RUN=1
+	exec unshare --mount sh -c 'mkdir -p /run/netns /run/farelab && mount -t tmpfs none /run/netns &&
+		mount -t tmpfs none /run/farelab && exec bash "$0"' "$0"
+fi
 . "$(dirname "$0")/lib.sh"
 
 run() {
@@ -21,7 +28,7 @@ start() {
 	"$FARELAB" run "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" -- \
 		sh -c "sleep $1 & touch '$SCRATCH/started'; wait" >/dev/null 2>&1 &
 	front=$!
-	within 30 test -e "$SCRATCH/started" || fail "the command did not start"
+	within test -e "$SCRATCH/started" || fail "the command did not start"
 	command=$(pgrep -P $front -x sh)
 	child=$(pgrep -P "$command" -x sleep)
 	supervisor=$(pgrep -P $front -x farelab)
@@ -29,8 +36,8 @@ start() {
 }
 start 6543
 kill -9 $front
-within 15 gone "$LAB" || fail "kill -9 of the front left something"
-within 5 ended "$child" || fail "kill -9 of the front left the command's child"
+within gone "$LAB" || fail "kill -9 of the front left something"
+within ended "$child" || fail "kill -9 of the front left the command's child"
 
 start 6544
 kill -9 "$command"
@@ -52,16 +59,16 @@ for pause in 0.02 0.05 0.1 0.2 0.4; do
 	front=$!
 	sleep $pause
 	kill -9 $front
-	within 15 gone "$LAB" || fail "kill -9 after $pause s of building left something"
+	within gone "$LAB" || fail "kill -9 after $pause s of building left something"
 done
 
 # Both at once: sweep finds it; a living lab stays.
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "${LAB}a" || fail "up"
 start 6546
 kill -9 $front "$supervisor"
-within 5 sh -c "'$FARELAB' list | grep -q '^$LAB dead'" || fail "list does not know it for dead"
+within sh -c "'$FARELAB' list | grep -q '^$LAB dead'" || fail "list does not know it for dead"
 farelab sweep || fail "sweep"
-within 5 gone "$LAB" || fail "sweep left something"
+within gone "$LAB" || fail "sweep left something"
 kill "$child"
 farelab list | grep -q "^${LAB}a up" || fail "sweep took a living lab"
 ip netns add "fl-${LAB}b-s0" && farelab sweep

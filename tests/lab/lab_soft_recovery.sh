@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # lab_soft_recovery.sh - the soft provider across links that lose: queues that overflow, and a
 # sub-port that dies under its QPs until they move to the other one. Every byte is compared at
-# the receiver; no write may fail. And before anything is lost: how many datagrams it takes.
+# the receiver; no write may fail.
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./soft_net.sh
@@ -30,7 +30,7 @@ shape() { # RATE LIMIT
 run() { # DESCRIPTION ARGS...
 	local what=$1
 	shift
-	timeout 90 "$FARE_BIN/soft_perf" "$@" $p-a $p-b 198.19.0.1 198.19.0.2 >"$work/out" 2>&1 || fail "$what"
+	timeout 300 "$FARE_BIN/soft_perf" "$@" $p-a $p-b 198.19.0.1 198.19.0.2 >"$work/out" 2>&1 || fail "$what"
 	echo "$what:"
 	cat "$work/out"
 }
@@ -38,11 +38,14 @@ field() { sed -n "s/^A: .*$1.*/\1/p" "$work/out"; }
 
 datagrams() { ip netns exec $p-a awk '$1 == "Udp:" && $2 ~ /^[0-9]/ { print $5 }' /proc/net/snmp; }
 
-# of ends that spin, a reply takes the acknowledgement of what it replies to along: 11,000 messages one way
+# 11,000 messages each way: A sends each once, and at most one acknowledgement of each; what goes again, at either end, is
+# on top. How few suffice, of ends that are not kept off their cores: unit/sched/qp/soft/check_soft_provider.
 before=$(datagrams)
 run "ping-pong" -m lat -s 64 -t 1
 sent=$(($(datagrams) - before))
-[ "$sent" -lt 16500 ] || fail "$sent datagrams for 11,000 messages: acknowledgements go alone"
+again=$(sed -n 's/^[AB]: .*(\([0-9]*\) again).*/\1/p' "$work/out" | awk '{ n += $1 } END { print n + 0 }')
+[ "$sent" -ge 11000 ] && [ "$sent" -le $((2 * (11000 + again))) ] ||
+	fail "$sent datagrams for 11,000 messages, $again again: some are acknowledged more than once"
 
 # 16 windows of 128 KiB into two queues of 256 KiB
 shape 200mbit 262144

@@ -52,7 +52,7 @@ captured() { [ "$(count 'infiniband.bth.opcode < 0x0c')" -ge "$1" ]; }
 start_capture() {
 	ip netns exec $p-b dumpcap -q -P -i s0 -f 'udp port 4791' -s 9000 -B 64 -w "$work/raw" 2>"$work/log" &
 	capture=$!
-	wait_for 10 grep -q '^File:' "$work/log" || fail "dumpcap did not start: $(cat "$work/log")"
+	wait_for 60 grep -q '^File:' "$work/log" || fail "dumpcap did not start: $(cat "$work/log")"
 }
 
 end_capture() {
@@ -64,10 +64,10 @@ end_capture() {
 one_run() { # FAMILY ADDRESS_A ADDRESS_B
 	local requests opcode n
 	start_capture
-	timeout 60 "$FARE_BIN/soft_perf" -m check -s 1048576 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
+	timeout 300 "$FARE_BIN/soft_perf" -m check -s 1048576 -q 3 -B $p-a $p-b "$2" "$3" >"$work/out" ||
 		fail "soft_perf ($1): $(cat "$work/out")"
 	requests=$(sed -n 's/^A: .* tx \([0-9]*\) packets.*/\1/p' "$work/out")
-	wait_for 20 captured "$requests" || {
+	wait_for 60 captured "$requests" || {
 		end_capture
 		fail "$1: $requests packets were sent, $(count 'infiniband.bth.opcode < 0x0c') captured: $(tail -n 1 "$work/log")"
 	}
@@ -98,9 +98,9 @@ order_free_run() {
 	local opcode
 	start_capture
 	# nothing shuffles here, so it finds its standard QP too good: what counts is that every byte was right
-	timeout 60 "$FARE_BIN/spray" $p-a ::ffff:198.19.0.1 $p-b ::ffff:198.19.0.2 s0 4 >"$work/out"
+	timeout 300 "$FARE_BIN/spray" $p-a ::ffff:198.19.0.1 $p-b ::ffff:198.19.0.2 s0 4 >"$work/out"
 	grep -q order_free "$work/out" && ! grep -q wrong "$work/out" || fail "spray: $(cat "$work/out")"
-	wait_for 20 enough_order_free || fail "order-free: packets are missing in the capture"
+	wait_for 60 enough_order_free || fail "order-free: packets are missing in the capture"
 	end_capture
 	[ "$(count '_ws.malformed')" = 0 ] || fail "order-free: tshark calls a frame malformed"
 	for opcode in 202 203; do

@@ -4,9 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 
 # One's name starts with the other's: the prefix must not be enough.
-farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --wait 20 &
+farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --wait $PATIENCE_S &
 first=$!
-farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB-x" --wait 20 || fail "second lab"
+farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB-x" --wait $PATIENCE_S || fail "second lab"
 trap 'farelab down "$LAB-x" 2>/dev/null; on_exit' EXIT
 wait $first || fail "first lab"
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" 2>"$SCRATCH/error" && fail "a name was taken twice"
@@ -39,7 +39,7 @@ for pause in 0.02 0.05 0.1 0.2; do
 	sleep $pause
 	kill -TERM $up 2>/dev/null
 	if wait $up; then
-		farelab status "$LAB" --wait 20 2>/dev/null || fail "said to be up after SIGTERM, and is not"
+		farelab status "$LAB" --wait $PATIENCE_S 2>/dev/null || fail "said to be up after SIGTERM, and is not"
 		farelab down "$LAB"
 	fi
 	gone "$LAB" || fail "SIGTERM after $pause s of building left something"

@@ -55,7 +55,7 @@ two_hosts() {
 
 two_hosts s1 receive >"$work/receiver" 2>&1 &
 receiver=$!
-for ((i = 0; i < 200; i++)); do
+for ((i = 0; i < 1800; i++)); do
 	grep -q '^two_hosts send' "$work/receiver" && break
 	kill -0 $receiver 2>/dev/null || failed "the receiver ended"
 	sleep 0.05

@@ -40,7 +40,7 @@ local_gpus:
 EOF
 # starts GROUP: whether fared starts, in a network namespace of its own, as that user of that group, without a capability
 starts() {
-	local limit=$((SECONDS + 20))
+	local limit=$((SECONDS + 90))
 
 	: >"$dir/log"
 	unshare -n setpriv --reuid $user --regid $user --groups "$1" --bounding-set -all --inh-caps -all \

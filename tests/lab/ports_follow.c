@@ -24,7 +24,7 @@
 #define BYTES	 (8u << 20) /* a portion */
 #define EVEN	 1.1
 #define HURT	 1.2
-#define LIMIT_NS UINT64_C(60000000000)
+#define LIMIT_NS UINT64_C(180000000000)
 
 static const enum fare_mode modes[] = {FARE_MODE_FLOW, FARE_MODE_SPRAY, FARE_MODE_PACKET};
 static const char *const names[] = {"flow", "spray", "packet"};

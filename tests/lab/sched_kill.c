@@ -41,7 +41,8 @@
 #define KEYS	400u
 #define STABLE	150u /* of them: never erased */
 #define ENTRIES 350u
-#define SHIFT	8 /* of a version in usable_bps: below it stands whose it is */
+#define LIMIT_S 120u /* more than its time, until enough was seen */
+#define SHIFT	8    /* of a version in usable_bps: below it stands whose it is */
 
 enum wrong { TORN, BACKWARDS, PLANE, SUB_PORT, SLOT, MISSING, WRONGS };
 
@@ -376,17 +377,28 @@ static int write_json(const struct drill *drill, uint64_t kills, uint64_t wrong)
 	return fclose(file) ? -errno : 0;
 }
 
+static bool is_enough(const struct drill *drill, uint64_t kills)
+{
+	const struct board *board = drill->board;
+
+	return kills >= 20 * drill->seconds && board->published >= 20 * drill->seconds &&
+	       board->written >= 5 * drill->seconds && board->adopted >= 5 * drill->seconds &&
+	       board->snapshots >= 1000 && board->lookups >= 10000;
+}
+
 static int drill_run(struct drill *drill)
 {
-	uint64_t end = now_ns() + drill->seconds * UINT64_C(1000000000), seed = drill->seed,
-		 kills = 0, total = 0;
+	uint64_t end = now_ns() + drill->seconds * UINT64_C(1000000000),
+		 limit = end + LIMIT_S * UINT64_C(1000000000), seed = drill->seed, kills = 0,
+		 total = 0;
 	struct board *board = drill->board;
 	pid_t reader[READERS];
 	int status, bad = 0;
 
 	for (unsigned i = 0; i < READERS; i++)
 		reader[i] = start(drill, false, drill->seed + i);
-	while (now_ns() < end && !bad) {
+	/* a drill in which writers hardly wrote, or readers hardly read, shows nothing: it goes on */
+	while (!bad && (now_ns() < end || (!is_enough(drill, kills) && now_ns() < limit))) {
 		bad = !kill_one(drill, &seed);
 		kills++;
 	}
@@ -407,9 +419,7 @@ static int drill_run(struct drill *drill)
 	       (unsigned long long)drill->seed);
 	if (bad)
 		puts("a reader or a writer ended by itself");
-	/* a drill in which writers hardly wrote, or readers hardly read, shows nothing */
-	if (kills < 20 * drill->seconds || board->published < kills || board->snapshots < 1000 ||
-	    board->lookups < 10000 || board->written < kills / 4) {
+	if (!is_enough(drill, kills)) {
 		puts("too little happened to tell");
 		bad = 1;
 	}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * own_net.h - a network namespace of the test's own: fixed addresses and ports meet nobody else's,
  * and all of it goes with the process.

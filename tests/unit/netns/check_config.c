@@ -102,6 +102,7 @@ START_TEST(server_filters_each_gpu)
 	char *text = server_text(&pairs, 1);
 
 	has(text, "router bgp 64514\n");
+	has(text, " coalesce-time 10\n"); /* a new session is told at once */
 	has(text, "ip prefix-list SELF4-G1 seq 5 permit 198.19.0.4/32\n");
 	has(text, "neighbor LEAF4-G1 prefix-list SELF4-G1 out\n");
 	has(text, "neighbor LEAF6-G0 prefix-list SELF6-G0 out\n");
