@@ -44,6 +44,7 @@ struct demo {
 	unsigned given_mbps;	      /* of a sub-port, as the lab came */
 	double unloaded_core_percent; /* idle share of the busiest core without traffic */
 	struct trial_guard guard;
+	bool even_busy;	       /* measure without idle time, too, and say so in the results */
 	uint64_t seed, random; /* of the order of trials; as it is by now */
 	int weights;	       /* in force: 1 equal, 0 by bandwidth */
 	const char *only;      /* a scenario's name, or NULL */

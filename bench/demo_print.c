@@ -28,6 +28,11 @@ static void demo_idle_text(const struct demo *demo, char *text, size_t size)
 			    "seed %llu.",
 			    demo->guard.repeated, (unsigned long long)demo->seed);
 
+	if (demo->even_busy)
+		used += snprintf(
+			text + used, size - (size_t)used,
+			" Measured even without idle time (--even-busy): these figures may "
+			"tell of the machine.");
 	if (idle)
 		snprintf(text + used, size - (size_t)used,
 			 " Least idle CPU of any measurement (median of its trials): %.0f%% of the "

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The demo finds a rate, says so, measures at it, and lets no trial count during which a core had no idle time. No bound on goodput
 # here: those are in docs/figures.yaml. Where others use the machine the demo may end with status 3; then that is what is checked,
-# and the test is skipped for what it could not see.
+# and the rest with --even-busy.
 . "$(dirname "$0")/lib.sh"
 
-ATTEMPTS=3
+ATTEMPTS=2
+busy=0
 BUSY=3 # the demo's exit status: too slow or too busy a machine
 
 hogs=()
@@ -44,7 +45,11 @@ measured() {
 		said_busy
 		echo "attempt $attempt: $(grep 'too .*busy' "$SCRATCH/err")"
 	done
-	[ $status = $BUSY ] && skip "this machine was too busy for farebench demo $*, $ATTEMPTS times"
+	if [ $status = $BUSY ]; then
+		busy=1
+		demo --even-busy "$@"
+		status=$?
+	fi
 	[ $status = 0 ] || { tail -n 40 "$SCRATCH/err"; fail "farebench demo $*: status $status"; }
 }
 
@@ -76,13 +81,13 @@ grep -q '^[0-9]* s in all. Trials repeated because a core had no idle time: [0-9
 	fail "repeated trials and seed are not printed"
 holds "the rate is none between the slowest and the lab's" \
 	'.rate | .slowest_mbps == 50 and .given_mbps == 200 and .sub_port_mbps >= 50 and .sub_port_mbps <= 200'
-holds "the rate does not leave what it should" '.rate.idle_cpu_percent >= .rate.wanted_idle_cpu_percent'
+[ $busy = 1 ] || holds "the rate does not leave what it should" '.rate.idle_cpu_percent >= .rate.wanted_idle_cpu_percent'
 holds "the steps do not end at the rate" '.rate_steps[-1].sub_port_mbps == .rate.sub_port_mbps'
 holds "the figures are of another rate" '.environment.sub_port_rate_bps == .rate.sub_port_mbps * 1000000'
 holds "seed or repeated trials are missing" '.order_seed == 7 and (.trials_repeated | type == "number")'
 holds "eight measurements" '.runs | length == 8'
 holds "each of three trials" 'all(.runs[]; .n == 3)'
-holds "a measurement counts without idle time" 'all(.runs[]; .idle_busiest_core_percent >= 2.5)'
+[ $busy = 1 ] || holds "a measurement counts without idle time" 'all(.runs[]; .idle_busiest_core_percent >= 2.5)'
 holds "the verdict" 'all(.why[]; .right)'
 [ "$(rates)" = '32 rate_bps:200000000' ] || fail "the lab did not get its rate back: $(rates)"
 

@@ -397,7 +397,9 @@ static int drill_run(struct drill *drill)
 
 	for (unsigned i = 0; i < READERS; i++)
 		reader[i] = start(drill, false, drill->seed + i);
-	/* a drill in which writers hardly wrote, or readers hardly read, shows nothing: it goes on */
+	/*
+	 * a drill in which writers hardly wrote, or readers hardly read, shows nothing: it goes on
+	 */
 	while (!bad && (now_ns() < end || (!is_enough(drill, kills) && now_ns() < limit))) {
 		bad = !kill_one(drill, &seed);
 		kills++;
