@@ -23,6 +23,7 @@
 #include "device_count.h"
 
 #define RECEIVE_BYTES (1 << 20)
+#define ERRORS_MAX    1000  /* in one go: of a socket that gives nothing but errors */
 #define RETRY_S	      0.5   /* after a dump that could not even be asked for */
 #define LOOK_S	      0.002 /* how often the counts of lost carriers are read */
 #define OPER_UP	      6	    /* RFC 2863 ifOperStatus */
@@ -326,15 +327,21 @@ static int on_invalid(struct sockaddr_nl *who, struct nlmsgerr *error, void *arg
 	return NL_SKIP;
 }
 
-/* Reads what is there. Anything but "no more" means that messages were lost. */
+/*
+ * Reads what is there. Anything but "no more" means that messages were lost. The kernel says so
+ * once, and drops what follows in silence until nothing is left unread: a dump asked for earlier
+ * would miss that, too.
+ */
 static void receive(struct links *l)
 {
+	unsigned n_errors = 0;
 	int rc;
 
 	do {
 		rc = nl_recvmsgs_default(l->socket);
-	} while (rc >= 0 && !(l->dump_again && !l->dumping));
-	if (rc < 0 && rc != -NLE_AGAIN) {
+		n_errors += rc < 0 && rc != -NLE_AGAIN;
+	} while (rc != -NLE_AGAIN && n_errors < ERRORS_MAX);
+	if (n_errors) {
 		l->handlers.on_log(
 			l->arg, LOG_WARNING,
 			"the kernel's link messages overran or were unreadable; asking for all");

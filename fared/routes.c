@@ -12,6 +12,7 @@
 #include <string.h>
 
 /* a bgpd that restarts has all of them deleted and added again at once */
+#define ERRORS_MAX    1000 /* in one go: of a socket that gives nothing but errors */
 #define RECEIVE_BYTES (4 << 20)
 #define MESSAGE_BYTES 65536
 
@@ -82,17 +83,23 @@ static int on_message(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
+/*
+ * The kernel says once that messages were lost, and drops what follows in silence until nothing is
+ * left unread: only then is all that is known known to be old.
+ */
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct routes *r = w->data;
+	unsigned n_errors = 0;
 	int rc;
 
 	(void)loop;
 	(void)revents;
 	do {
 		rc = nl_recvmsgs_default(r->socket);
-	} while (rc >= 0);
-	if (rc != -NLE_AGAIN)
+		n_errors += rc < 0 && rc != -NLE_AGAIN;
+	} while (rc != -NLE_AGAIN && n_errors < ERRORS_MAX);
+	if (n_errors)
 		r->handlers.on_lost(r->arg);
 }
 

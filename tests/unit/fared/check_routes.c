@@ -57,11 +57,12 @@ static void wait_for(const unsigned *what, unsigned n)
 
 	ev_timer_init(&limit, on_timeout, PATIENCE_S, 0.);
 	limit.data = &late;
+	ev_now_update(loop); /* the loop may not have turned for long */
 	ev_timer_start(loop, &limit);
 	while (*what < n && !late)
 		ev_run(loop, EVRUN_ONCE);
 	ev_timer_stop(loop, &limit);
-	ck_assert_msg(!late, "%u of %u", *what, n);
+	ck_assert_msg(*what >= n, "%u of %u", *what, n);
 }
 
 static void ip(const char *arguments)
@@ -188,14 +189,14 @@ START_TEST(an_overrun_is_told)
 {
 	unsigned n;
 
-	ck_assert_int_eq(system("for i in $(seq 40000); do echo route replace 198.19.1.1 via "
-				"198.18.0.$((i % 2 * 2)); done | ip -batch -"),
+	ck_assert_int_eq(system("awk 'BEGIN { for (i = 0; i < 40000; i++) print "
+				"\"route replace 198.19.1.1 via 198.18.0.\" i % 2 * 2 }' | "
+				"ip -batch -"),
 			 0);
 	wait_for(&n_lost, 1);
-	do { /* until what did fit has been read, nothing more does */
-		n = n_told;
-		ev_run(loop, EVRUN_NOWAIT);
-	} while (n_told != n);
+	n = n_told; /* what did fit has been told, and nothing of it comes after the loss */
+	ev_run(loop, EVRUN_NOWAIT);
+	ck_assert_uint_eq(n_told, n);
 	ip("route add 198.19.0.2 via 198.18.0.0");
 	do
 		wait_for(&n_told, n_told + 1);
