@@ -255,6 +255,7 @@ static unsigned turns_in(double seconds)
 	ev_timer over;
 
 	ev_timer_init(&over, on_over, seconds, 0.);
+	ev_now_update(loop);
 	ev_timer_start(loop, &over);
 	ev_run(loop, 0);
 	ev_timer_stop(loop, &over);

@@ -150,11 +150,12 @@ static bool until(bool (*condition)(void))
 		ev_timer late;
 
 		ev_timer_init(&late, on_late, PATIENCE_S, 0.);
+		ev_now_update(loop);
 		ev_timer_start(loop, &late);
 		ev_run(loop, EVRUN_ONCE);
 		ev_timer_stop(loop, &late);
 		if (ev_time() > end)
-			return false;
+			return condition();
 	}
 	return true;
 }
