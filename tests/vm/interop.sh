@@ -30,8 +30,12 @@ ip -n "$ns" addr add 198.18.100.1/24 dev tap0
 ip -n "$ns" addr add 2001:db8:100::1/64 dev tap0 nodad
 ip netns exec "$ns" tshark -q -i tap0 -f 'udp port 4791' -w "$pcap" 2>/dev/null &
 capture=$!
+until [ -s "$pcap" ]; do # it listens once it has written its header
+	kill -0 $capture || exit 1
+	sleep 0.1
+done
 
-soft() { ip netns exec "$ns" timeout 400 "$FARE_BIN/interop_soft" "$1" "$2" tap0 "${@:3}"; }
+soft() { ip netns exec "$ns" timeout 900 "$FARE_BIN/interop_soft" "$1" "$2" tap0 "${@:3}"; }
 { # one after the other, as the guest comes to them
 	failed=0
 	for lossy in "" lossy; do
@@ -43,7 +47,7 @@ soft() { ip netns exec "$ns" timeout 400 "$FARE_BIN/interop_soft" "$1" "$2" tap0
 	exit $failed
 } &
 softs=$!
-ip netns exec "$ns" tests/vm/vm -k "$kernel" -t 400 -n tap0 -- env FARE_BIN="$FARE_BIN" bash tests/vm/inside_interop.sh
+ip netns exec "$ns" tests/vm/vm -k "$kernel" -t 900 -n tap0 -- env FARE_BIN="$FARE_BIN" bash tests/vm/inside_interop.sh
 guest=$?
 # also the one that waits for the guest: whoever reads our output would wait with it
 [ $guest = 0 ] || kill $softs $(pgrep -P $softs) 2>/dev/null

@@ -24,7 +24,7 @@
 #include "interop.h"
 #include "qp/provider.h"
 
-#define PATIENCE_S 60
+#define PATIENCE_S 180
 
 struct soft {
 	const struct qp_provider *p;

@@ -15,7 +15,7 @@
 
 #include "drill_hosts.h"
 
-#define STEP_SECONDS 60
+#define STEP_SECONDS 180
 
 /* Until *counter exceeds what it was, or time is up, or something failed. */
 static bool wait_beyond(struct drill_hosts *d, _Atomic uint64_t *counter, uint64_t was,
