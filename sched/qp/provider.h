@@ -38,9 +38,13 @@ struct qp_mr {
 #define QP_MAX_READS 4
 
 struct qp_attr {
-	uint16_t plane;		  /* or QP_ANY_PLANE: socket not bound to a device */
-	uint16_t sub_port;	  /* ignored with QP_ANY_PLANE */
-	uint16_t udp_source_port; /* 49152..65535 (RoCEv2 annex A17.9.2); 0: a random free one */
+	uint16_t plane;	   /* or QP_ANY_PLANE: socket not bound to a device */
+	uint16_t sub_port; /* ignored with QP_ANY_PLANE */
+	/*
+	 * 49152..65535 (RoCEv2 annex A17.9.2); QPs may share one. 0: one of the pool that starts at
+	 * FARE_SOURCE_PORT_FIRST; a random one with QP_ANY_PLANE, or where devices choose
+	 */
+	uint16_t udp_source_port;
 	uint8_t timeout;   /* local ACK timeout: 4.096 us x 2^timeout, 0 = none (IBTA 9.7.6.1.3) */
 	uint8_t retry_cnt; /* 0..7 */
 	/* receiver-not-ready answers in a row that end the QP, 1..7; 0: none do, it waits */

@@ -4,85 +4,33 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "soft_sock.h"
 
 #define CONTROL_QKEY 0x46415245u /* "FARE"; keeps out strays that happen to name the QPN */
 
-struct tx_socket {
-	int fd;
-	uint16_t port;
-	bool ours_to_close; /* opened for one datagram */
-};
-
-static int *cached_fd(struct qp_endpoint *ep, const struct qp_control *c, uint16_t **port)
+static struct soft_socket **own_socket(struct qp_endpoint *ep, const struct qp_control *c)
 {
-	if (c->plane == QP_ANY_PLANE) {
-		*port = &ep->any_control_port;
-		return &ep->any_control_fd;
-	}
-	*port = &ep->control_port[c->plane][c->sub_port];
-	return &ep->control_fd[c->plane][c->sub_port];
+	return c->plane == QP_ANY_PLANE ? &ep->any_control : &ep->control[c->plane][c->sub_port];
 }
 
-static const char *device_of(const struct qp_endpoint *ep, const struct qp_control *c)
+/*
+ * With a source port asked for it is a QP's socket, or as good as one: a leaf hashes the datagram
+ * as it would hash the QP's packets.
+ */
+static int get_socket(struct qp_endpoint *ep, const struct qp_control *c, struct soft_socket **out)
 {
-	return c->plane == QP_ANY_PLANE ? NULL : ep->attr.dev[c->plane][c->sub_port];
-}
+	struct soft_socket **own = own_socket(ep, c);
+	int err = 0;
 
-/* The socket of the QP that sends from there; -1: none does. */
-static int find_owner(const struct qp_endpoint *ep, const struct qp_control *c)
-{
-	const struct qp_path path = {c->sub_port, c->udp_source_port};
-
-	for (const struct soft_link *l = ep->qps.next; l != &ep->qps; l = l->next) {
-		const struct qp *qp = soft_link_owner(l, const struct qp, all);
-		int fd = -1;
-
-		if (qp->attr.plane != c->plane)
-			continue;
-		if (qp->order_free)
-			fd = soft_order_free_fd(qp, &path);
-		else if (qp->attr.udp_source_port == c->udp_source_port &&
-			 (c->plane == QP_ANY_PLANE || qp->attr.sub_port == c->sub_port))
-			fd = qp->fd;
-		if (fd >= 0)
-			return fd;
-	}
-	return -1;
-}
-
-/* A socket with the source port asked for: the leaf hashes it as it would hash a QP's packets. */
-static int pick_port(struct qp_endpoint *ep, const struct qp_control *c, struct tx_socket *out)
-{
-	out->port = c->udp_source_port;
-	out->fd = find_owner(ep, c);
-	if (out->fd >= 0)
-		return 0;
-	out->fd = soft_sock_open_tx(&ep->attr.address, &out->port, device_of(ep, c),
-				    SOFT_CONTROL_TX_BYTES);
-	out->ours_to_close = out->fd >= 0;
-	return out->fd < 0 ? out->fd : 0;
-}
-
-static int pick(struct qp_endpoint *ep, const struct qp_control *c, struct tx_socket *out)
-{
-	uint16_t *port;
-	int *fd;
-
-	*out = (struct tx_socket){.fd = -1};
 	if (c->udp_source_port)
-		return pick_port(ep, c, out);
-	fd = cached_fd(ep, c, &port);
-	if (*fd < 0) {
-		*port = 0;
-		*fd = soft_sock_open_tx(&ep->attr.address, port, device_of(ep, c),
-					SOFT_CONTROL_TX_BYTES);
-	}
-	out->fd = *fd;
-	out->port = *port;
-	return *fd < 0 ? *fd : 0;
+		return soft_sockets_get(&ep->sockets, c->plane, c->sub_port, c->udp_source_port,
+					SOFT_CONTROL_TX_BYTES, out);
+	if (!*own)
+		err = soft_sockets_get_own(&ep->sockets, c->plane, c->sub_port,
+					   SOFT_CONTROL_TX_BYTES, own);
+	*out = *own;
+	return err;
 }
 
 static bool is_valid(const struct qp_endpoint *ep, const struct qp_control *c)
@@ -93,11 +41,11 @@ static bool is_valid(const struct qp_endpoint *ep, const struct qp_control *c)
 	return !IN6_IS_ADDR_V4MAPPED(&ep->attr.address) == !IN6_IS_ADDR_V4MAPPED(&c->remote);
 }
 
-static int transmit(struct qp_endpoint *ep, const struct qp_control *c, const struct tx_socket *s)
+static int transmit(struct qp_endpoint *ep, const struct qp_control *c, int fd, uint16_t port)
 {
 	struct roce_flow flow = {.source = ep->attr.address,
 				 .destination = c->remote,
-				 .source_port = s->port,
+				 .source_port = port,
 				 .destination_port = ROCE_UDP_PORT};
 	struct roce_packet p = {.opcode = ROCE_UD_SEND_ONLY,
 				.dest_qpn = SOFT_CONTROL_QPN,
@@ -118,34 +66,29 @@ static int transmit(struct qp_endpoint *ep, const struct qp_control *c, const st
 	memset(bytes + n + c->length, 0, pad);
 	n += c->length + pad;
 	memcpy(bytes + n, &crc, sizeof(crc));
-	return sendto(s->fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&to,
-		      to_bytes) < 0
+	return sendto(fd, bytes, n + sizeof(crc), MSG_DONTWAIT, (struct sockaddr *)&to, to_bytes) <
+			       0
 		       ? -errno
 		       : 0;
 }
 
 int soft_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 {
-	struct tx_socket s;
-	uint16_t *port;
-	int err, *fd;
+	struct soft_socket *socket;
+	int err;
 
 	if (c->length > QP_CONTROL_MAX)
 		return -EMSGSIZE;
 	if (!is_valid(ep, c))
 		return -EINVAL;
-	err = pick(ep, c, &s);
+	err = get_socket(ep, c, &socket);
 	if (err)
 		return err;
-	err = transmit(ep, c, &s);
-	if (s.ours_to_close)
-		close(s.fd);
-	if (err == -ENODEV && !c->udp_source_port) {
-		/* the device was made anew under its name: the next datagram opens a socket */
-		fd = cached_fd(ep, c, &port);
-		close(*fd);
-		*fd = -1;
-	}
+	err = transmit(ep, c, socket->fd, socket->port);
+	if (err == -ENODEV)
+		soft_sockets_renew(&ep->sockets, socket, soft_endpoint_now_ns());
+	if (c->udp_source_port)
+		soft_sockets_put(&ep->sockets, socket);
 	return err;
 }
 
@@ -165,14 +108,4 @@ void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *pa
 	}
 	soft_endpoint_find_device(ep, ifindex, &c.plane, &c.sub_port);
 	ep->attr.on_control(ep->attr.arg, &c);
-}
-
-void soft_control_close(struct qp_endpoint *ep)
-{
-	if (ep->any_control_fd >= 0)
-		close(ep->any_control_fd);
-	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
-		for (unsigned s = 0; s < FARE_MAX_SUB_PORTS; s++)
-			if (ep->control_fd[p][s] >= 0)
-				close(ep->control_fd[p][s]);
 }

@@ -23,27 +23,27 @@ static struct qp_wc *at(const struct soft_cq *cq, size_t i)
 	return &cq->ring[place < cq->room ? place : place - cq->room];
 }
 
-int soft_cq_reserve(struct soft_cq *cq, size_t work, size_t receives)
+void soft_cq_allow(struct soft_cq *cq, size_t work, size_t receives)
 {
-	size_t max_work = work > cq->max_work ? work : cq->max_work;
-	size_t max_receives = receives > cq->max_receives ? receives : cq->max_receives;
-	/* what may be claimed together, though it never was asked for together */
-	size_t room = max_work + max_receives;
-	struct qp_wc *ring;
+	if (work > cq->max_work)
+		cq->max_work = work;
+	if (receives > cq->max_receives)
+		cq->max_receives = receives;
+}
 
-	if (room > cq->room) {
-		ring = calloc(room, sizeof(*ring));
-		if (!ring)
-			return -ENOMEM;
-		for (size_t i = 0; i < cq->n; i++)
-			ring[i] = *at(cq, i);
-		free(cq->ring);
-		cq->ring = ring;
-		cq->room = room;
-		cq->first = 0;
-	}
-	cq->max_work = max_work;
-	cq->max_receives = max_receives;
+static int grow(struct soft_cq *cq)
+{
+	size_t room = cq->room ? cq->room * 2 : 64;
+	struct qp_wc *ring = malloc(room * sizeof(*ring));
+
+	if (!ring)
+		return -ENOMEM;
+	for (size_t i = 0; i < cq->n; i++)
+		ring[i] = *at(cq, i);
+	free(cq->ring);
+	cq->ring = ring;
+	cq->room = room;
+	cq->first = 0;
 	return 0;
 }
 
@@ -53,6 +53,8 @@ int soft_cq_claim(struct soft_cq *cq, bool is_receive)
 
 	if (*n >= (is_receive ? cq->max_receives : cq->max_work))
 		return -ENOBUFS;
+	if (cq->n_receives + cq->n_work == cq->room && grow(cq))
+		return -ENOMEM;
 	++*n;
 	return 0;
 }

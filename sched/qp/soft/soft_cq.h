@@ -3,9 +3,10 @@
  * soft_cq.h - completions on their way to the application, in order.
  *
  * Owns a ring of struct qp_wc. In: completions of all QPs of an endpoint. Out: the same, first in
- * first out. Pure; the endpoint's thread. Room is made when QPs are created and claimed when work
- * or a receive is posted, or when a message arrives that takes a receive of the provider's own: so
- * a completion always finds a place, and neither kind can take the other's.
+ * first out. Pure; the endpoint's thread. A place is claimed when work or a receive is posted, or
+ * when a message arrives that takes a receive of the provider's own: so a completion always finds
+ * one. How many may be claimed grows with the QPs, and is counted for each kind, so that neither
+ * can take the other's. The ring grows with what is claimed: idle QPs take no memory here.
  */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
@@ -25,9 +26,9 @@ struct soft_cq {
 
 void soft_cq_init(struct soft_cq *cq);
 void soft_cq_fini(struct soft_cq *cq);
-/* Room for so many pieces of work and so many receives, in all; neither ever shrinks. -ENOMEM. */
-int soft_cq_reserve(struct soft_cq *cq, size_t work, size_t receives);
-/* The completion will have room. -ENOBUFS: poll first. */
+/* So many pieces of work and so many receives may be claimed, in all; neither ever shrinks. */
+void soft_cq_allow(struct soft_cq *cq, size_t work, size_t receives);
+/* The completion will have room. -ENOBUFS: poll first; -ENOMEM. */
 int soft_cq_claim(struct soft_cq *cq, bool is_receive);
 void soft_cq_unclaim(struct soft_cq *cq, bool is_receive);
 /* The caller pushes only what it claimed. */

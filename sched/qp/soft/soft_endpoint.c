@@ -194,7 +194,7 @@ static bool attr_is_valid(const struct qp_endpoint_attr *attr)
 
 static int watch(struct qp_endpoint *ep, int fd)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = UINT64_MAX};
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
 
 	return epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
@@ -206,6 +206,7 @@ static int open_descriptors(struct qp_endpoint *ep)
 	ep->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (ep->epoll_fd < 0)
 		return -errno;
+	ep->sockets.epoll_fd = ep->epoll_fd;
 	ep->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (ep->timer_fd < 0)
 		return -errno;
@@ -227,8 +228,8 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		for (unsigned s = 0; s < FARE_MAX_SUB_PORTS; s++)
 			ep->attr.dev[p][s][FARE_DEV_NAME_MAX - 1] = '\0';
-	ep->epoll_fd = ep->timer_fd = ep->wake_fd = ep->rx_fd = ep->any_control_fd = -1;
-	memset(ep->control_fd, 0xff, sizeof(ep->control_fd));
+	ep->epoll_fd = ep->timer_fd = ep->wake_fd = ep->rx_fd = -1;
+	soft_sockets_init(&ep->sockets, &ep->attr);
 	soft_link_init(&ep->qps);
 	soft_link_init(&ep->runnable);
 	soft_link_init(&ep->answering);
@@ -274,7 +275,7 @@ void soft_endpoint_destroy(struct qp_endpoint *ep)
 		return;
 	while (!soft_link_is_alone(&ep->qps))
 		soft_qp_destroy(soft_link_owner(ep->qps.next, struct qp, all));
-	soft_control_close(ep);
+	soft_sockets_fini(&ep->sockets);
 	close_if_open(ep->rx_fd);
 	close_if_open(ep->timer_fd);
 	close_if_open(ep->wake_fd);

@@ -2,14 +2,14 @@
 /*
  * soft_endpoint.h - what the files of the soft provider share: the endpoint and its QPs.
  *
- * Owns one receiving socket, the QPs' sending sockets, the memory regions, the completion ring and
- * the timers of one local GPU address. In: datagrams, posted writes, time. Out: datagrams, bytes in
+ * Owns one receiving socket, the sending sockets, the memory regions, the completion ring and the
+ * timers of one local GPU address. In: datagrams, posted writes, time. Out: datagrams, bytes in
  * regions, completions, control datagrams. One thread.
  *
- * Who does what: soft_endpoint.c life and progress; soft_qp.c QPs; soft_order_free.c what is
- * special about order-free ones; soft_tx.c bursts and answers to sockets; soft_rx.c datagrams to
- * QPs; soft_control.c the control channel; soft_provider.c the table of qp/provider.h. The protocol
- * itself is in rc_requester.c and rc_responder.c, which know no socket.
+ * Who does what: soft_endpoint.c life and progress; soft_sockets.c sending sockets; soft_qp.c QPs;
+ * soft_order_free.c what is special about order-free ones; soft_tx.c bursts and answers to sockets;
+ * soft_rx.c datagrams to QPs; soft_control.c the control channel; soft_provider.c the table of
+ * qp/provider.h. The protocol itself is in rc_requester.c and rc_responder.c, which know no socket.
  */
 #ifndef SOFT_ENDPOINT_H
 #define SOFT_ENDPOINT_H
@@ -24,7 +24,9 @@
 #include "rc_responder.h"
 #include "roce_icrc.h"
 #include "soft_cq.h"
+#include "soft_list.h"
 #include "soft_order_free.h"
+#include "soft_sockets.h"
 #include "soft_timers.h"
 
 #define SOFT_CONTROL_QPN  0xfa4e
@@ -36,19 +38,14 @@
 /* a burst, and an acknowledgement that it takes along */
 #define SOFT_TX_PACKETS	      (RC_BURST_PACKETS + 1)
 #define SOFT_COPY_BYTES	      256 /* payload that costs less to copy than to point at */
-#define SOFT_CONTROL_TX_BYTES (256 << 10)
+#define SOFT_CONTROL_TX_BYTES (256u << 10)
 
 enum soft_qp_state { SOFT_QP_RESET, SOFT_QP_RTS, SOFT_QP_ERR };
 
-/* Intrusive ring: a QP is on the list, or links to itself. */
-struct soft_link {
-	struct soft_link *prev, *next;
-};
-
 struct qp {
 	struct qp_endpoint *ep;
-	struct qp *bucket_next; /* same hash of QPN */
-	struct soft_link all, runnable, answering;
+	struct qp *bucket_next;				    /* same hash of QPN */
+	struct soft_link all, runnable, answering, waiting; /* waiting: for room in its socket */
 	struct soft_timer timer;
 	struct rc_requester requester; /* of an order-free QP: only its config is used */
 	struct rc_responder responder;
@@ -63,9 +60,8 @@ struct qp {
 	uint32_t qpn, first_psn;
 	uint64_t hold_until_ns; /* the kernel had no memory for a packet: not before that time */
 	uint64_t cnp_sent_ns;
-	int fd;
-	bool blocked; /* waits for room in its socket */
-	bool no_gso;  /* the device takes no segmentation batches */
+	struct soft_socket *socket; /* shared */
+	bool no_gso;		    /* the device takes no segmentation batches */
 	/* it is in error since, and nobody told it to be: soft_qp_error() is due; 0: not so */
 	uint64_t failed_ns;
 };
@@ -110,7 +106,7 @@ struct qp_endpoint {
 	struct roce_icrc_ids icrc_ids;
 	struct soft_link qps, runnable, answering;
 	struct qp *buckets[SOFT_QP_BUCKETS];
-	size_t n_qps, n_blocked;
+	size_t n_qps;
 	size_t n_receives; /* that QPs may have claimed in the completion ring */
 	uint32_t next_qpn;
 	int epoll_fd, timer_fd, wake_fd, rx_fd;
@@ -121,44 +117,14 @@ struct qp_endpoint {
 	unsigned idleness; /* grows with calls of progress that find nothing, falls with others */
 	uint64_t devices_read_ns; /* when ifindex was last looked up */
 	unsigned ifindex[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
-	int control_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS]; /* -1: not opened yet */
-	uint16_t control_port[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
-	int any_control_fd; /* QP_ANY_PLANE */
-	uint16_t any_control_port;
+	struct soft_sockets sockets;
+	/* the control channel's own: data of QPs would be in its way. NULL: not open yet */
+	struct soft_socket *control[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	struct soft_socket *any_control; /* QP_ANY_PLANE */
 	uint32_t control_psn;
 	struct soft_tx_scratch tx;
 	struct soft_rx_scratch rx;
 };
-
-static inline void soft_link_init(struct soft_link *link)
-{
-	link->prev = link->next = link;
-}
-
-static inline bool soft_link_is_alone(const struct soft_link *link)
-{
-	return link->next == link;
-}
-
-static inline void soft_link_remove(struct soft_link *link)
-{
-	link->prev->next = link->next;
-	link->next->prev = link->prev;
-	soft_link_init(link);
-}
-
-/* Puts link at the end of list, unless it is on it already. */
-static inline void soft_link_append(struct soft_link *list, struct soft_link *link)
-{
-	if (!soft_link_is_alone(link))
-		return;
-	link->prev = list->prev;
-	link->next = list;
-	list->prev->next = link;
-	list->prev = link;
-}
-
-#define soft_link_owner(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
 
 uint64_t soft_endpoint_now_ns(void);
 /*
@@ -201,6 +167,8 @@ struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn);
 void soft_qp_fail(struct qp *qp, enum qp_wc_status status);
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
 void soft_qp_set_timer(struct qp *qp);
+/* It has its turn with the next soft_tx_run(); not if it is in error. */
+void soft_qp_schedule(struct qp *qp);
 /* Room that a socket of the QP needs below it. */
 uint32_t soft_qp_tx_bytes(const struct qp *qp);
 bool soft_qp_has_unsent(const struct qp *qp);
@@ -223,7 +191,6 @@ void soft_tx_answer(struct qp *qp);
 void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns);
 /* Wakes QPs whose sockets have room again. */
 int soft_tx_unblock(struct qp_endpoint *ep);
-void soft_tx_forget_block(struct qp *qp);
 
 /* Takes datagrams that wait, within the work budget; > 0 if there were any. */
 int soft_rx_run(struct qp_endpoint *ep, uint64_t now_ns);
@@ -231,6 +198,5 @@ int soft_rx_run(struct qp_endpoint *ep, uint64_t now_ns);
 int soft_control_send(struct qp_endpoint *ep, const struct qp_control *control);
 void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *packet,
 			    const struct roce_flow *flow, unsigned ifindex);
-void soft_control_close(struct qp_endpoint *ep);
 
 #endif

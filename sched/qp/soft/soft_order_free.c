@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "soft_endpoint.h"
 #include "soft_sock.h"
@@ -28,7 +28,7 @@ void soft_order_free_begin(struct qp *qp)
 {
 	struct soft_order_free *of = qp->order_free;
 
-	of->legs[0] = (struct soft_leg){{qp->attr.sub_port, qp->attr.udp_source_port}, qp->fd};
+	of->legs[0] = (struct soft_leg){{qp->attr.sub_port, qp->attr.udp_source_port}, qp->socket};
 	of->n_legs = 1;
 }
 
@@ -37,28 +37,12 @@ void soft_order_free_destroy(struct qp *qp)
 	struct soft_order_free *of = qp->order_free;
 
 	for (unsigned i = 0; i < of->n_legs; i++)
-		close(of->legs[i].fd);
+		soft_sockets_put(&qp->ep->sockets, of->legs[i].socket);
 	if (of->n_legs)
-		qp->fd = -1;
+		qp->socket = NULL;
 	of_sender_fini(&of->tx);
 	free(of);
 	qp->order_free = NULL;
-}
-
-static const struct soft_leg *find(const struct soft_order_free *of, const struct qp_path *path)
-{
-	for (unsigned i = 0; i < of->n_legs; i++)
-		if (of->legs[i].path.sub_port == path->sub_port &&
-		    of->legs[i].path.udp_source_port == path->udp_source_port)
-			return &of->legs[i];
-	return NULL;
-}
-
-int soft_order_free_fd(const struct qp *qp, const struct qp_path *path)
-{
-	const struct soft_leg *leg = find(qp->order_free, path);
-
-	return leg ? leg->fd : -1;
 }
 
 static bool is_among(const struct qp_path *path, const struct qp_path *paths, unsigned n)
@@ -81,26 +65,27 @@ static int check_paths(const struct qp *qp, const struct qp_path *paths, unsigne
 	return 0;
 }
 
-/* Those there are stay open; in: all n of legs, or none of those that are new. */
-static int open_new(struct qp *qp, const struct qp_path *paths, unsigned n, struct soft_leg *legs)
+static void put_legs(struct qp *qp, const struct soft_leg *legs, unsigned n)
 {
-	int err = 0;
+	for (unsigned i = 0; i < n; i++)
+		soft_sockets_put(&qp->ep->sockets, legs[i].socket);
+}
 
+/* All n of legs, or none. */
+static int get_legs(struct qp *qp, const struct qp_path *paths, unsigned n, struct soft_leg *legs)
+{
 	for (unsigned i = 0; i < n; i++) {
-		const struct soft_leg *old = find(qp->order_free, &paths[i]);
+		int err = soft_sockets_get(&qp->ep->sockets, qp->attr.plane, paths[i].sub_port,
+					   paths[i].udp_source_port, soft_qp_tx_bytes(qp),
+					   &legs[i].socket);
 
-		legs[i] = (struct soft_leg){.path = paths[i], .fd = old ? old->fd : -1};
-		if (old || err)
-			continue;
-		legs[i].fd = soft_sock_open_tx(&qp->ep->attr.address, &legs[i].path.udp_source_port,
-					       qp->ep->attr.dev[qp->attr.plane][paths[i].sub_port],
-					       soft_qp_tx_bytes(qp));
-		err = legs[i].fd < 0 ? legs[i].fd : 0;
+		if (err) {
+			put_legs(qp, legs, i);
+			return err;
+		}
+		legs[i].path = paths[i];
 	}
-	for (unsigned i = 0; err && i < n; i++)
-		if (legs[i].fd >= 0 && !find(qp->order_free, &paths[i]))
-			close(legs[i].fd);
-	return err;
+	return 0;
 }
 
 static void use(struct qp *qp, unsigned turn)
@@ -108,7 +93,7 @@ static void use(struct qp *qp, unsigned turn)
 	struct soft_order_free *of = qp->order_free;
 
 	of->turn = turn;
-	qp->fd = of->legs[turn].fd;
+	qp->socket = of->legs[turn].socket;
 	qp->attr.sub_port = of->legs[turn].path.sub_port;
 	qp->attr.udp_source_port = qp->flow.source_port = of->legs[turn].path.udp_source_port;
 }
@@ -120,17 +105,17 @@ int soft_order_free_spread(struct qp *qp, const struct qp_path *paths, unsigned 
 	int err = check_paths(qp, paths, n);
 
 	if (!err)
-		err = open_new(qp, paths, n, legs);
+		err = get_legs(qp, paths, n, legs);
 	if (err)
 		return err;
-	soft_tx_forget_block(qp);
-	for (unsigned i = 0; i < of->n_legs; i++)
-		if (!is_among(&of->legs[i].path, paths, n))
-			close(of->legs[i].fd);
-	for (unsigned i = 0; i < n; i++)
-		of->legs[i] = legs[i];
+	put_legs(qp, of->legs, of->n_legs);
+	memcpy(of->legs, legs, n * sizeof(*legs));
 	of->n_legs = n;
 	use(qp, 0);
+	if (!soft_link_is_alone(&qp->waiting)) { /* for room in a socket that it may not have now */
+		soft_link_remove(&qp->waiting);
+		soft_qp_schedule(qp);
+	}
 	return 0;
 }
 
@@ -138,8 +123,14 @@ void soft_order_free_turn(struct qp *qp)
 {
 	struct soft_order_free *of = qp->order_free;
 
-	if (of->n_legs > 1 && !qp->blocked)
-		use(qp, (of->turn + 1) % of->n_legs);
+	for (unsigned i = 1; i <= of->n_legs; i++) {
+		unsigned turn = (of->turn + i) % of->n_legs;
+
+		if (of->legs[turn].socket->is_full)
+			continue;
+		use(qp, turn);
+		return;
+	}
 }
 
 void soft_order_free_on_request(struct qp *qp, const struct roce_packet *packet)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "soft_sock.h"
 
@@ -69,12 +68,6 @@ static bool attr_is_valid(const struct qp_endpoint *ep, const struct qp_attr *at
 	       attr->receives <= QP_MAX_RECEIVES && !(attr->order_free && attr->receives);
 }
 
-static const char *device_of(const struct qp *qp)
-{
-	return qp->attr.plane == QP_ANY_PLANE ? NULL
-					      : qp->ep->attr.dev[qp->attr.plane][qp->attr.sub_port];
-}
-
 /* Payload that fills a super-packet: whole packets, within both of its limits. */
 static uint32_t batch_bytes(uint32_t path_mtu)
 {
@@ -112,11 +105,14 @@ uint32_t soft_qp_tx_bytes(const struct qp *qp)
 	return qp->requester.config.window_bytes * 2 + (256u << 10);
 }
 
-static int open_socket(struct qp *qp)
+static int get_socket(struct qp *qp)
 {
-	qp->fd = soft_sock_open_tx(&qp->ep->attr.address, &qp->attr.udp_source_port, device_of(qp),
-				   soft_qp_tx_bytes(qp));
-	return qp->fd < 0 ? qp->fd : 0;
+	int err = soft_sockets_get(&qp->ep->sockets, qp->attr.plane, qp->attr.sub_port,
+				   qp->attr.udp_source_port, soft_qp_tx_bytes(qp), &qp->socket);
+
+	if (!err)
+		qp->attr.udp_source_port = qp->socket->port;
+	return err;
 }
 
 /* Receives that a QP may have claimed. */
@@ -131,9 +127,7 @@ static int make_room(struct qp *qp)
 	size_t n = ep->n_qps + 1;
 	int err = soft_timers_reserve(&ep->timers, n);
 
-	if (!err)
-		err = soft_cq_reserve(&ep->cq, n * RC_QUEUE_DEPTH,
-				      ep->n_receives + receives_of(qp));
+	soft_cq_allow(&ep->cq, n * RC_QUEUE_DEPTH, ep->n_receives + receives_of(qp));
 	return err ? err : rc_receives_init(&qp->receives, qp->attr.receives);
 }
 
@@ -147,7 +141,7 @@ static int init_qp(struct qp *qp)
 	if (!err)
 		err = init_requester(qp);
 	if (!err)
-		err = open_socket(qp);
+		err = get_socket(qp);
 	if (!err)
 		err = assign_qpn(qp->ep, qp);
 	if (!err && qp->order_free)
@@ -159,8 +153,7 @@ static void release(struct qp *qp)
 {
 	if (qp->order_free)
 		soft_order_free_destroy(qp);
-	if (qp->fd >= 0)
-		close(qp->fd);
+	soft_sockets_put(&qp->ep->sockets, qp->socket);
 	rc_requester_fini(&qp->requester);
 	rc_receives_fini(&qp->receives);
 	free(qp);
@@ -179,10 +172,10 @@ int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp
 		return -ENOMEM;
 	qp->ep = ep;
 	qp->attr = *attr;
-	qp->fd = -1;
 	soft_link_init(&qp->all);
 	soft_link_init(&qp->runnable);
 	soft_link_init(&qp->answering);
+	soft_link_init(&qp->waiting);
 	err = init_qp(qp);
 	if (err) {
 		release(qp);
@@ -258,12 +251,18 @@ void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 		qp->hold_until_ns = 0;
 	soft_qp_set_timer(qp);
 	if (soft_qp_has_unsent(qp) || soft_qp_answer_due(qp))
+		soft_qp_schedule(qp);
+}
+
+void soft_qp_schedule(struct qp *qp)
+{
+	if (qp->state == SOFT_QP_RTS)
 		soft_link_append(&qp->ep->runnable, &qp->runnable);
 }
 
 static void run_soon(struct qp *qp)
 {
-	soft_link_append(&qp->ep->runnable, &qp->runnable);
+	soft_qp_schedule(qp);
 	soft_endpoint_wake(qp->ep);
 }
 
@@ -280,36 +279,20 @@ void soft_qp_kick(struct qp *qp)
 	run_soon(qp);
 }
 
-static int replace_socket(struct qp *qp, uint16_t sub_port, uint16_t port)
+static int change_socket(struct qp *qp, uint16_t sub_port, uint16_t port)
 {
-	const struct qp_attr old = qp->attr;
-	int old_fd = qp->fd, err;
+	struct soft_socket *socket;
+	int err = soft_sockets_get(&qp->ep->sockets, qp->attr.plane, sub_port, port,
+				   soft_qp_tx_bytes(qp), &socket);
 
-	qp->attr.sub_port = sub_port;
-	qp->attr.udp_source_port = port;
-	err = open_socket(qp);
-	if (err) {
-		qp->attr = old;
-		qp->fd = old_fd;
+	if (err)
 		return err;
-	}
-	qp->flow.source_port = port;
-	close(old_fd);
+	soft_link_remove(&qp->waiting);
+	soft_sockets_put(&qp->ep->sockets, qp->socket);
+	qp->socket = socket;
+	qp->attr.sub_port = sub_port;
+	qp->attr.udp_source_port = qp->flow.source_port = port;
 	return 0;
-}
-
-/*
- * The same socket where that may be: unprivileged processes may bind a device only once per socket.
- */
-static int rebind(struct qp *qp, uint16_t sub_port)
-{
-	int err = soft_sock_bind_device(qp->fd, qp->ep->attr.dev[qp->attr.plane][sub_port]);
-
-	if (err == -EPERM)
-		return replace_socket(qp, sub_port, qp->attr.udp_source_port);
-	if (!err)
-		qp->attr.sub_port = sub_port;
-	return err;
 }
 
 int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
@@ -324,11 +307,8 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 		return -EINVAL;
 	if (qp->state != SOFT_QP_RTS)
 		return -ENOTCONN;
-	soft_tx_forget_block(qp);
-	if (udp_source_port && udp_source_port != qp->attr.udp_source_port)
-		err = replace_socket(qp, sub_port, udp_source_port);
-	else
-		err = rebind(qp, sub_port);
+	err = change_socket(qp, sub_port,
+			    udp_source_port ? udp_source_port : qp->attr.udp_source_port);
 	soft_qp_kick(qp);
 	return err;
 }
@@ -354,7 +334,7 @@ void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 	soft_timers_remove(&qp->ep->timers, &qp->timer);
 	soft_link_remove(&qp->runnable);
 	soft_link_remove(&qp->answering);
-	soft_tx_forget_block(qp);
+	soft_link_remove(&qp->waiting);
 }
 
 void soft_qp_error(struct qp *qp)

@@ -43,7 +43,7 @@ static void on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t 
 	}
 	soft_qp_set_timer(qp);
 	if (soft_qp_has_unsent(qp))
-		soft_link_append(&qp->ep->runnable, &qp->runnable);
+		soft_qp_schedule(qp);
 }
 
 static void on_request(struct qp *qp, const struct roce_packet *packet)

@@ -124,10 +124,15 @@ int soft_sock_open_rx(const struct in6_addr *address)
 	return fd;
 }
 
-int soft_sock_bind_device(int fd, const char *dev)
+static int bind_device(int fd, const char *dev)
 {
 	return setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, dev, (socklen_t)strlen(dev) + 1) ? -errno
 											    : 0;
+}
+
+void soft_sock_set_tx_bytes(int fd, uint32_t tx_bytes)
+{
+	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, (int)tx_bytes);
 }
 
 static int setup_tx(int fd, bool v4, const char *dev, uint32_t tx_bytes)
@@ -144,24 +149,33 @@ static int setup_tx(int fd, bool v4, const char *dev, uint32_t tx_bytes)
 			err = set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, TRAFFIC_CLASS);
 	}
 	if (!err && dev && dev[0])
-		err = soft_sock_bind_device(fd, dev);
+		err = bind_device(fd, dev);
+	if (!err)
+		err = set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	/* it never reads: what strangers send to this port must not take memory */
 	(void)set_int(fd, SOL_SOCKET, SO_RCVBUF, 0);
-	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, (int)tx_bytes);
+	soft_sock_set_tx_bytes(fd, tx_bytes);
 	return err;
+}
+
+int soft_sock_random_port(uint16_t *port)
+{
+	uint16_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EIO;
+	*port = (uint16_t)(SOFT_PORT_FIRST + random % (SOFT_PORT_LAST - SOFT_PORT_FIRST + 1));
+	return 0;
 }
 
 static int bind_random(int fd, const struct in6_addr *address, uint16_t *port)
 {
 	int err = -EADDRINUSE;
-	uint16_t random;
 
 	for (unsigned i = 0; i < PORT_TRIES && err == -EADDRINUSE; i++) {
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return -EIO;
-		*port = (uint16_t)(SOFT_PORT_FIRST +
-				   random % (SOFT_PORT_LAST - SOFT_PORT_FIRST + 1));
-		err = bind_to(fd, address, *port);
+		err = soft_sock_random_port(port);
+		if (!err)
+			err = bind_to(fd, address, *port);
 	}
 	return err;
 }
@@ -174,7 +188,7 @@ int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char
 	if (fd < 0)
 		return fd;
 	err = setup_tx(fd, IN6_IS_ADDR_V4MAPPED(address), dev, tx_bytes);
-	/* after the device: two sockets may own one port on two devices */
+	/* after the device: sockets of two devices may own one port */
 	if (!err)
 		err = *port ? bind_to(fd, address, *port) : bind_random(fd, address, port);
 	if (err) {

@@ -29,15 +29,17 @@
 int soft_sock_open_rx(const struct in6_addr *address);
 
 /*
- * A sending socket at (address, *port); *port 0: a free one is chosen and stored. dev NULL or
- * empty: the kernel routes. tx_bytes: how much may wait in queues below it. A descriptor or -errno;
- * -EADDRINUSE, -ENODEV.
+ * A sending socket at (address, *port), which other sockets of this user may share: it receives
+ * nothing. *port 0: a free one is chosen and stored. dev NULL or empty: the kernel routes.
+ * tx_bytes: how much may wait in queues below it. A descriptor or -errno; -EADDRINUSE: a socket
+ * that shares nothing has the port; -ENODEV.
  */
 int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev,
 		      uint32_t tx_bytes);
-
-/* Moves a sending socket to another device. 0 or -errno (-EPERM: needs CAP_NET_RAW). */
-int soft_sock_bind_device(int fd, const char *dev);
+/* How much may wait below it from now on; as much of it as privilege allows. */
+void soft_sock_set_tx_bytes(int fd, uint32_t tx_bytes);
+/* A random source port of RoCEv2's range. 0 or -EIO. */
+int soft_sock_random_port(uint16_t *port);
 
 /* (address, port) as the kernel wants it; IPv4-mapped becomes AF_INET. Returns the length. */
 socklen_t soft_sock_address(struct sockaddr_storage *out, const struct in6_addr *address,

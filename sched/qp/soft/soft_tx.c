@@ -115,27 +115,18 @@ static unsigned lay_burst(struct qp *qp, unsigned n_packets)
 	return l.n_runs;
 }
 
+/* Until its socket has room again. */
 static void block(struct qp *qp)
 {
-	struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT, .data.u64 = qp->qpn};
-
-	if (qp->blocked)
-		return;
-	if (epoll_ctl(qp->ep->epoll_fd, EPOLL_CTL_ADD, qp->fd, &event)) {
+	if (soft_sockets_set_full(&qp->ep->sockets, qp->socket))
 		qp->hold_until_ns = soft_endpoint_now_ns() + HOLD_NS;
-		return;
-	}
-	qp->blocked = true;
-	qp->ep->n_blocked++;
+	else
+		soft_link_append(&qp->socket->waiting, &qp->waiting);
 }
 
-void soft_tx_forget_block(struct qp *qp)
+static bool is_blocked(const struct qp *qp)
 {
-	if (!qp->blocked)
-		return;
-	epoll_ctl(qp->ep->epoll_fd, EPOLL_CTL_DEL, qp->fd, NULL);
-	qp->blocked = false;
-	qp->ep->n_blocked--;
+	return !soft_link_is_alone(&qp->waiting);
 }
 
 /*
@@ -152,6 +143,9 @@ static bool on_send_error(struct qp *qp, int err, unsigned run_packets, uint64_t
 	case ENOMEM:
 		qp->hold_until_ns = now_ns + HOLD_NS;
 		return false;
+	case ENODEV: /* to the next packet it may be there again */
+		soft_sockets_renew(&qp->ep->sockets, qp->socket, now_ns);
+		return true;
 	case EIO: /* no checksum offload on this device, so no segmentation either */
 		if (run_packets > 1) {
 			qp->no_gso = true;
@@ -178,7 +172,7 @@ static unsigned send_packets(struct qp *qp, unsigned n, uint64_t now_ns)
 	unsigned n_runs = lay_burst(qp, n), run = 0, sent = 0;
 
 	while (run < n_runs) {
-		int done = send_runs(qp->fd, &s->messages[run], n_runs - run);
+		int done = send_runs(qp->socket->fd, &s->messages[run], n_runs - run);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -239,7 +233,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 {
 	unsigned n, n_answers, sent;
 
-	if (qp->state != SOFT_QP_RTS || qp->blocked || qp->hold_until_ns > now_ns)
+	if (qp->state != SOFT_QP_RTS || is_blocked(qp) || qp->hold_until_ns > now_ns)
 		return false;
 	if (qp->order_free) {
 		n = of_sender_burst(&qp->order_free->tx, qp->ep->tx.packets, RC_BURST_PACKETS);
@@ -250,6 +244,10 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	}
 	if (!n)
 		return false;
+	if (qp->socket->is_full) { /* others filled it */
+		block(qp);
+		return false;
+	}
 	qp->ep->put_off.replied |= !soft_link_is_alone(&qp->ep->answering);
 	n_answers = add_answer(qp, n);
 	sent = send_packets(qp, n + n_answers, now_ns);
@@ -261,7 +259,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	else
 		rc_requester_sent(&qp->requester, sent, now_ns);
 	soft_qp_set_timer(qp);
-	return soft_qp_has_unsent(qp) && !qp->blocked && qp->hold_until_ns <= now_ns;
+	return soft_qp_has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
 }
 
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
@@ -277,7 +275,7 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 		    (soft_link_is_alone(&qp->answering) || !soft_endpoint_is_spinning(ep)))
 			soft_tx_answer(qp);
 		if (soft_tx_burst(qp, now_ns))
-			soft_link_append(&ep->runnable, &qp->runnable);
+			soft_qp_schedule(qp);
 		turns++;
 	}
 	return turns;
@@ -306,8 +304,8 @@ static bool answer_reads(struct qp *qp)
 		return true;
 	if (qp->hold_until_ns > now_ns)
 		soft_qp_set_timer(qp);
-	else if (!qp->blocked)
-		soft_link_append(&qp->ep->runnable, &qp->runnable);
+	else if (!is_blocked(qp))
+		soft_qp_schedule(qp);
 	return false;
 }
 
@@ -323,7 +321,7 @@ static int send_one(struct qp *qp, const struct roce_packet *packet)
 		memcpy(bytes + n, packet->payload, packet->payload_bytes);
 	n += packet->payload_bytes;
 	memcpy(bytes + n, &crc, sizeof(crc));
-	return sendto(qp->fd, bytes, n + sizeof(crc), MSG_DONTWAIT,
+	return sendto(qp->socket->fd, bytes, n + sizeof(crc), MSG_DONTWAIT,
 		      (struct sockaddr *)&qp->remote_at, qp->remote_at_bytes) < 0
 		       ? -errno
 		       : 0;
@@ -342,7 +340,7 @@ void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns)
 				  .payload = zeros,
 				  .payload_bytes = sizeof(zeros)};
 
-	if (now_ns - qp->cnp_sent_ns < CNP_NS || qp->blocked)
+	if (now_ns - qp->cnp_sent_ns < CNP_NS || qp->socket->is_full)
 		return;
 	qp->cnp_sent_ns = now_ns;
 	if (!send_one(qp, &cnp)) /* or the next mark tells */
@@ -363,7 +361,13 @@ static void acknowledge(struct qp *qp)
 
 void soft_tx_answer(struct qp *qp)
 {
-	if (qp->state != SOFT_QP_RTS || qp->blocked || !answer_reads(qp))
+	if (qp->state != SOFT_QP_RTS || is_blocked(qp))
+		return;
+	if (qp->socket->is_full) {
+		block(qp);
+		return;
+	}
+	if (!answer_reads(qp))
 		return;
 	acknowledge(qp);
 	if ((qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) &&
@@ -381,22 +385,31 @@ void soft_tx_answers(struct qp_endpoint *ep)
 	}
 }
 
+static void wake_waiting(struct soft_socket *socket)
+{
+	while (!soft_link_is_alone(&socket->waiting)) {
+		struct qp *qp = soft_link_owner(socket->waiting.next, struct qp, waiting);
+
+		soft_link_remove(&qp->waiting);
+		soft_qp_schedule(qp);
+	}
+}
+
 int soft_tx_unblock(struct qp_endpoint *ep)
 {
 	struct epoll_event events[16];
 	int n, woken = 0;
 
-	if (!ep->n_blocked)
+	if (!ep->sockets.n_full)
 		return 0;
 	n = epoll_wait(ep->epoll_fd, events, 16, 0);
 	for (int i = 0; i < n; i++) {
-		struct qp *qp = soft_qp_find(ep, (uint32_t)events[i].data.u64);
+		struct soft_socket *socket = events[i].data.ptr;
 
-		if (!qp || !qp->blocked)
+		if (!socket)
 			continue;
-		soft_tx_forget_block(qp);
-		soft_tx_answer(qp);
-		soft_link_append(&ep->runnable, &qp->runnable);
+		soft_sockets_clear_full(&ep->sockets, socket);
+		wake_waiting(socket);
 		woken++;
 	}
 	return woken;

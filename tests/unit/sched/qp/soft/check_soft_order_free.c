@@ -25,11 +25,11 @@ START_TEST(another_source_port_loses_nothing)
 	w = write_of(1, 0, BYTES, QP_WR_IMM);
 	ck_assert_int_eq(P->post_write(qa, &w), 0);
 	ck_assert_int_eq(P->qp_move(qa, 1, 1000), -EINVAL);
-	ck_assert_int_eq(P->qp_move(qa, 1, 50500), -EADDRINUSE);
-	ck_assert_uint_eq(P->qp_source_port(qa), old);
+	ck_assert_int_eq(P->qp_move(qa, 1, 50500), 0); /* shared with q */
+	ck_assert_uint_eq(P->qp_source_port(qa), 50500);
 	ck_assert_int_eq(P->qp_move(qa, 1, 50501), 0);
 	ck_assert_uint_eq(P->qp_source_port(qa), 50501);
-	c.udp_source_port = 50501; /* the QP's own socket: that port cannot be had a second time */
+	c.udp_source_port = 50501; /* the QP's own socket */
 	ck_assert_int_eq(P->control_send(a, &c), 0);
 	RUN_UNTIL(n_wa == 1 && n_wb == 1 && n_heard == 1);
 	ck_assert_uint_eq(heard.udp_source_port, 50501);
@@ -39,7 +39,7 @@ START_TEST(another_source_port_loses_nothing)
 	ck_assert_uint_eq(s.naks_received + s.timeouts, 0);
 	P->endpoint_stats(b, &s);
 	ck_assert_uint_eq(s.icrc_errors, 0);
-	taken.udp_source_port = old; /* was given up */
+	taken.udp_source_port = old;
 	ck_assert_int_eq(P->qp_create(a, &taken, &q), 0);
 	close_pair();
 }

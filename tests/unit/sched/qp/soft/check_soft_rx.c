@@ -74,7 +74,7 @@ static void mark(const struct qp *qp, int traffic_class)
 {
 	bool v4 = IN6_IS_ADDR_V4MAPPED(&qp->flow.source);
 
-	ck_assert_int_eq(setsockopt(qp->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
+	ck_assert_int_eq(setsockopt(qp->socket->fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
 				    v4 ? IP_TOS : IPV6_TCLASS, &traffic_class,
 				    sizeof(traffic_class)),
 			 0);
