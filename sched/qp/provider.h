@@ -81,6 +81,8 @@ struct qp_remote {
 	uint16_t sub_port;	 /* the other end's, that its QP is made for */
 	bool order_free;	 /* its QP places packets in any order */
 	struct in6_addr device;	 /* where that sub-port's device answers; all zero: at address */
+	/* UDP port at which its endpoint receives; 0: 4791, as RDMA devices do. Soft only */
+	uint16_t udp_port;
 };
 
 #define QP_MAX_RECEIVES 1024
@@ -179,6 +181,8 @@ struct qp_control {
 	uint16_t sub_port;
 	/* tx: source port to use, 0: the channel's own; rx: the sender's */
 	uint16_t udp_source_port;
+	/* tx: UDP port at which the other end receives, 0: 4791. rx: 0, only it can tell */
+	uint16_t remote_port;
 	const void *data;
 	size_t length;
 };
@@ -191,6 +195,11 @@ struct qp_endpoint_attr {
 	uint32_t path_mtu; /* payload bytes a packet: 256, 512, 1024, 2048 or 4096 */
 	/* soft: peers may be RDMA devices, whose IPv4 ids a socket cannot foretell (roce_icrc.h) */
 	bool device_peers;
+	/*
+	 * Soft: UDP port to receive at. 0: 4791 if no other process has it at this address, or else
+	 * the next port above it that is free: endpoint_port() says which. Peers must be told.
+	 */
+	uint16_t udp_port;
 	/* a control datagram arrived; control and its data are borrowed for the call */
 	void (*on_control)(void *arg, const struct qp_control *control);
 	void *arg;
@@ -209,9 +218,11 @@ struct qp_provider {
 	 * sub-port and source port: echoes tell where a QP's port leads.
 	 */
 	bool echoes_tell_ports;
-	/* 0 or -errno. *out NULL on error. attr is copied. */
+	/* 0 or -errno (-EADDRINUSE: no port to receive at). *out NULL on error. attr is copied. */
 	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
+	/* UDP port at which it receives. NULL: 4791 */
+	uint16_t (*endpoint_port)(const struct qp_endpoint *ep);
 	/*
 	 * A descriptor that polls readable when progress is due (sockets and timers). Owned by ep.
 	 */

@@ -43,10 +43,11 @@ static bool is_valid(const struct qp_endpoint *ep, const struct qp_control *c)
 
 static int transmit(struct qp_endpoint *ep, const struct qp_control *c, int fd, uint16_t port)
 {
+	uint16_t remote_port = c->remote_port ? c->remote_port : ROCE_UDP_PORT;
 	struct roce_flow flow = {.source = ep->attr.address,
 				 .destination = c->remote,
 				 .source_port = port,
-				 .destination_port = ROCE_UDP_PORT};
+				 .destination_port = remote_port};
 	struct roce_packet p = {.opcode = ROCE_UD_SEND_ONLY,
 				.dest_qpn = SOFT_CONTROL_QPN,
 				.src_qpn = SOFT_CONTROL_QPN,
@@ -58,7 +59,7 @@ static int transmit(struct qp_endpoint *ep, const struct qp_control *c, int fd, 
 	uint32_t pad = roce_wire_pad_bytes(p.payload_bytes), crc;
 	size_t n = roce_wire_build(&p, bytes);
 	struct sockaddr_storage to;
-	socklen_t to_bytes = soft_sock_address(&to, &c->remote, ROCE_UDP_PORT);
+	socklen_t to_bytes = soft_sock_address(&to, &c->remote, remote_port);
 
 	crc = htole32(roce_icrc_compute(&flow, 0, bytes, n, c->data, c->length, pad));
 	if (c->length)

@@ -14,6 +14,10 @@
 
 #include "soft_sock.h"
 
+/* processes at one address; each has a GPU, or a share of one */
+#define PORTS 64
+/* where an endpoint of the other provider receives its control channel */
+#define VERBS_PORT	   4798
 #define DEVICES_REFRESH_NS 1000000000u
 #define IDLE_MAX	   64
 /* from here on: the caller does not wait for the descriptor before it calls */
@@ -199,6 +203,25 @@ static int watch(struct qp_endpoint *ep, int fd)
 	return epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+/*
+ * One process at an address is found where RDMA devices are. Those that start later take the next
+ * port that is free.
+ */
+static int open_rx(struct qp_endpoint *ep)
+{
+	uint16_t first = ep->attr.udp_port ? ep->attr.udp_port : ROCE_UDP_PORT;
+	uint16_t last = ep->attr.udp_port ? first : first + PORTS - 1;
+	int fd = -EADDRINUSE;
+
+	for (uint16_t port = first; port <= last && fd == -EADDRINUSE; port++) {
+		if (port == VERBS_PORT)
+			continue;
+		ep->port = port;
+		fd = soft_sock_open_rx_at(&ep->attr.address, port);
+	}
+	return fd;
+}
+
 static int open_descriptors(struct qp_endpoint *ep)
 {
 	int err;
@@ -213,7 +236,7 @@ static int open_descriptors(struct qp_endpoint *ep)
 	ep->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (ep->wake_fd < 0)
 		return -errno;
-	ep->rx_fd = soft_sock_open_rx(&ep->attr.address);
+	ep->rx_fd = open_rx(ep);
 	if (ep->rx_fd < 0)
 		return ep->rx_fd;
 	err = watch(ep, ep->timer_fd);

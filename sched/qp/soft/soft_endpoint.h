@@ -53,7 +53,7 @@ struct qp {
 	struct rc_receives receives;	    /* attr.receives of them */
 	struct qp_attr attr;
 	struct qp_remote remote;
-	struct sockaddr_storage remote_at; /* remote.address, port 4791 */
+	struct sockaddr_storage remote_at; /* remote.address, remote.udp_port */
 	socklen_t remote_at_bytes;
 	struct roce_flow flow; /* of what it sends */
 	enum soft_qp_state state;
@@ -109,6 +109,7 @@ struct qp_endpoint {
 	size_t n_qps;
 	size_t n_receives; /* that QPs may have claimed in the completion ring */
 	uint32_t next_qpn;
+	uint16_t port; /* it receives there */
 	int epoll_fd, timer_fd, wake_fd, rx_fd;
 	uint64_t armed_ns; /* what timer_fd is set to; 0: off */
 	bool is_awake;	   /* wake_fd is readable */

@@ -6,6 +6,11 @@ static int endpoint_fd(struct qp_endpoint *ep)
 	return ep->epoll_fd;
 }
 
+static uint16_t endpoint_port(const struct qp_endpoint *ep)
+{
+	return ep->port;
+}
+
 static void endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
 {
 	*out = ep->stats;
@@ -50,6 +55,7 @@ const struct qp_provider qp_soft_provider = {
 	.echoes_tell_ports = true,
 	.endpoint_create = soft_endpoint_create,
 	.endpoint_destroy = soft_endpoint_destroy,
+	.endpoint_port = endpoint_port,
 	.endpoint_fd = endpoint_fd,
 	.endpoint_progress = soft_endpoint_progress,
 	.endpoint_stats = endpoint_stats,

@@ -191,6 +191,7 @@ int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp
 int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 {
 	const struct in6_addr *local = &qp->ep->attr.address;
+	uint16_t port = remote->udp_port ? remote->udp_port : ROCE_UDP_PORT;
 
 	if (qp->state != SOFT_QP_RESET || remote->qpn > QPN_MASK || remote->psn > ROCE_PSN_MASK ||
 	    !IN6_IS_ADDR_V4MAPPED(local) != !IN6_IS_ADDR_V4MAPPED(&remote->address))
@@ -198,12 +199,12 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	if (qp->attr.order_free != remote->order_free)
 		return -EPROTONOSUPPORT;
 	qp->remote = *remote;
-	qp->remote_at_bytes = soft_sock_address(&qp->remote_at, &remote->address, ROCE_UDP_PORT);
+	qp->remote_at_bytes = soft_sock_address(&qp->remote_at, &remote->address, port);
 	qp->flow = (struct roce_flow){
 		.source = *local,
 		.destination = remote->address,
 		.source_port = qp->attr.udp_source_port,
-		.destination_port = ROCE_UDP_PORT,
+		.destination_port = port,
 	};
 	qp->requester.config.remote_qpn = remote->qpn;
 	rc_responder_init(&qp->responder, qp->ep->attr.path_mtu, remote->psn,

@@ -110,13 +110,18 @@ static int setup_rx(int fd, bool v4)
 
 int soft_sock_open_rx(const struct in6_addr *address)
 {
+	return soft_sock_open_rx_at(address, ROCE_UDP_PORT);
+}
+
+int soft_sock_open_rx_at(const struct in6_addr *address, uint16_t port)
+{
 	int fd = open_udp(address), err;
 
 	if (fd < 0)
 		return fd;
 	err = setup_rx(fd, IN6_IS_ADDR_V4MAPPED(address));
 	if (!err)
-		err = bind_to(fd, address, ROCE_UDP_PORT);
+		err = bind_to(fd, address, port);
 	if (err) {
 		close(fd);
 		return err;

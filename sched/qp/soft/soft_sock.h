@@ -23,10 +23,11 @@
 #define SOFT_PORT_LAST 65535
 
 /*
- * The receiving socket: (address, 4791), with segmentation offload and arrival device reported. A
- * descriptor or -errno; -EADDRINUSE: another process serves this address.
+ * A receiving socket at (address, 4791), or at (address, port), with segmentation offload and
+ * arrival device reported. A descriptor or -errno; -EADDRINUSE: another process receives there.
  */
 int soft_sock_open_rx(const struct in6_addr *address);
+int soft_sock_open_rx_at(const struct in6_addr *address, uint16_t port);
 
 /*
  * A sending socket at (address, *port), which other sockets of this user may share: it receives

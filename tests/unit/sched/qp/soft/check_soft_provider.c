@@ -249,17 +249,57 @@ START_TEST(numbers_are_distinct_and_ports_are_shared)
 }
 END_TEST
 
-START_TEST(one_process_serves_an_address)
+START_TEST(what_an_endpoint_is_told_is_checked)
 {
 	struct qp_endpoint_attr attr = {.address = address("::ffff:127.0.0.2"), .path_mtu = 1024};
 	struct qp_endpoint *ep;
 
 	open_default();
+	attr.udp_port = 4791; /* that one and no other */
 	ck_assert_int_eq(P->endpoint_create(&ep, &attr), -EADDRINUSE);
 	ck_assert_ptr_null(ep);
+	attr.udp_port = 5000;
 	attr.path_mtu = 1000;
 	ck_assert_int_eq(P->endpoint_create(&ep, &attr), -EINVAL);
 	P->endpoint_destroy(NULL);
+	close_pair();
+}
+END_TEST
+
+/* As processes of one user on one GPU do: each has its port, and is written to there. */
+START_TEST(several_endpoints_share_an_address)
+{
+	static const char *const ends[][2] = {{"::ffff:127.0.0.2", "::ffff:127.0.0.3"},
+					      {"2001:db8::2", "2001:db8::3"}};
+	struct qp_endpoint *first[2];
+	struct qp_attr attr = attr_of(16, 7, 0);
+	struct qp_control c = {.plane = 1, .sub_port = 1, .data = "probe", .length = 5};
+	struct qp_write w;
+
+	first[0] = endpoint(ends[_i][0], 4096);
+	first[1] = endpoint(ends[_i][1], 4096);
+	ck_assert_uint_eq(P->endpoint_port(first[1]), 4791);
+	a = endpoint(ends[_i][0], 4096);
+	b = endpoint(ends[_i][1], 4096);
+	ck_assert_uint_eq(P->endpoint_port(a), 4792);
+	ck_assert_uint_eq(P->endpoint_port(b), 4792);
+	P->endpoint_destroy(first[0]);
+	P->endpoint_destroy(first[1]);
+	attr.udp_source_port = 50000;
+	ck_assert_int_eq(P->qp_create(a, &attr, &qa), 0);
+	ck_assert_int_eq(P->qp_create(b, &attr, &qb), 0);
+	remote_port = 4792;
+	join(qa, qb, ends[_i][0], ends[_i][1]);
+	register_memory();
+	w = write_of(1, 0, BYTES, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	RUN_UNTIL(n_wa == 1 && n_wb == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
+	ck_assert_mem_eq(from, to, BYTES);
+	c.remote = address(ends[_i][1]);
+	c.remote_port = 4792;
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	RUN_UNTIL(n_heard == 1);
 	close_pair();
 }
 END_TEST
@@ -723,7 +763,8 @@ int main(void)
 	tcase_add_test(t, a_wrong_rkey_is_refused);
 	tcase_add_test(t, what_was_promised_is_checked_at_the_post);
 	tcase_add_test(t, numbers_are_distinct_and_ports_are_shared);
-	tcase_add_test(t, one_process_serves_an_address);
+	tcase_add_test(t, what_an_endpoint_is_told_is_checked);
+	tcase_add_loop_test(t, several_endpoints_share_an_address, 0, 2);
 	tcase_add_test(t, control_datagrams_tell_where_they_came_from);
 	tcase_add_test(t, a_conversation_of_callers_that_spin_is_acknowledged);
 	tcase_add_test(t, a_conversation_takes_no_acknowledgements_between);

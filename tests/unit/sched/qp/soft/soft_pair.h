@@ -32,6 +32,7 @@ static struct qp_control heard;
 static uint8_t heard_data[QP_CONTROL_MAX];
 static unsigned n_heard;
 static bool both_order_free;
+static uint16_t remote_port; /* of both ends; 0: 4791 */
 
 static inline struct in6_addr address(const char *text)
 {
@@ -84,14 +85,26 @@ static inline void join(struct qp *x, struct qp *y, const char *x_at, const char
 	struct qp_remote to_y = {.address = address(y_at),
 				 .qpn = P->qp_num(y),
 				 .psn = P->qp_psn(y),
+				 .udp_port = remote_port,
 				 .order_free = both_order_free};
 	struct qp_remote to_x = {.address = address(x_at),
 				 .qpn = P->qp_num(x),
 				 .psn = P->qp_psn(x),
+				 .udp_port = remote_port,
 				 .order_free = both_order_free};
 
 	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
 	ck_assert_int_eq(P->qp_connect(y, &to_x), 0);
+}
+
+static inline void register_memory(void)
+{
+	from = malloc(BYTES);
+	to = calloc(1, BYTES);
+	for (unsigned i = 0; i < BYTES; i++)
+		from[i] = (uint8_t)(i * 7919 >> 5);
+	ck_assert_int_eq(P->mr_register(a, from, BYTES, 0, &ma), 0);
+	ck_assert_int_eq(P->mr_register(b, to, BYTES, QP_ACCESS_REMOTE_WRITE, &mb), 0);
 }
 
 static inline void open_pair(const char *a_at, const char *b_at, uint32_t mtu, struct qp_attr attr)
@@ -101,12 +114,7 @@ static inline void open_pair(const char *a_at, const char *b_at, uint32_t mtu, s
 	ck_assert_int_eq(P->qp_create(a, &attr, &qa), 0);
 	ck_assert_int_eq(P->qp_create(b, &attr, &qb), 0);
 	join(qa, qb, a_at, b_at);
-	from = malloc(BYTES);
-	to = calloc(1, BYTES);
-	for (unsigned i = 0; i < BYTES; i++)
-		from[i] = (uint8_t)(i * 7919 >> 5);
-	ck_assert_int_eq(P->mr_register(a, from, BYTES, 0, &ma), 0);
-	ck_assert_int_eq(P->mr_register(b, to, BYTES, QP_ACCESS_REMOTE_WRITE, &mb), 0);
+	register_memory();
 }
 
 static inline void open_default(void)
