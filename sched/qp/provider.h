@@ -196,6 +196,11 @@ struct qp_endpoint_attr {
 	/* soft: peers may be RDMA devices, whose IPv4 ids a socket cannot foretell (roce_icrc.h) */
 	bool device_peers;
 	/*
+	 * Soft: no acknowledgement is due when endpoint_progress() returns. Otherwise, if the
+	 * caller is taken for one that spins, those may wait for its next call.
+	 */
+	bool acknowledge_now;
+	/*
 	 * Soft: UDP port to receive at. 0: 4791 if no other process has it at this address, or else
 	 * the next port above it that is free: endpoint_port() says which. Peers must be told.
 	 */

@@ -115,7 +115,7 @@ static bool answers_are_due(struct qp_endpoint *ep, bool late, bool received, ui
 {
 	const struct soft_put_off *p = &ep->put_off;
 
-	if (!soft_endpoint_is_spinning(ep))
+	if (ep->attr.acknowledge_now || !soft_endpoint_is_spinning(ep))
 		return true;
 	if (!late) {
 		ep->put_off.since_ns = now_ns;

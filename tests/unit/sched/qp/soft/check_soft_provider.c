@@ -526,6 +526,34 @@ START_TEST(a_conversation_takes_no_acknowledgements_between)
 }
 END_TEST
 
+/*
+ * A caller that looked often and found nothing is taken for one that spins. If it promised no such
+ * thing, the call that takes a message in acknowledges it: there may be no other call.
+ */
+START_TEST(one_call_takes_a_message_in_and_acknowledges_it)
+{
+	struct qp_write w;
+
+	acknowledge_now = true;
+	open_default();
+	for (unsigned i = 0; i < 100; i++)
+		spin();
+	w = write_of(1, 0, 64, QP_WR_IMM);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	while (!n_wb) {
+		ck_assert_int_ge(P->endpoint_progress(b), 0);
+		n_wb += P->poll(b, wb, 1);
+	}
+	for (time_t end = time(NULL) + PATIENCE; !n_wa;) { /* b does nothing more */
+		ck_assert_int_lt(time(NULL), end);
+		ck_assert_int_ge(P->endpoint_progress(a), 0);
+		n_wa += P->poll(a, wa, 1);
+	}
+	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
+	close_pair();
+}
+END_TEST
+
 START_TEST(moving_and_kicking_lose_nothing)
 {
 	struct qp_attr any = attr_of(16, 7, 0);
@@ -768,6 +796,7 @@ int main(void)
 	tcase_add_test(t, control_datagrams_tell_where_they_came_from);
 	tcase_add_test(t, a_conversation_of_callers_that_spin_is_acknowledged);
 	tcase_add_test(t, a_conversation_takes_no_acknowledgements_between);
+	tcase_add_test(t, one_call_takes_a_message_in_and_acknowledges_it);
 	tcase_add_test(t, moving_and_kicking_lose_nothing);
 	tcase_add_test(t, an_early_peer_waits_for_connect);
 	tcase_add_test(t, sends_land_in_posted_receives);

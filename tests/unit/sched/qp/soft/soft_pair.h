@@ -31,7 +31,7 @@ static int n_wa, n_wb;
 static struct qp_control heard;
 static uint8_t heard_data[QP_CONTROL_MAX];
 static unsigned n_heard;
-static bool both_order_free;
+static bool both_order_free, acknowledge_now;
 static uint16_t remote_port; /* of both ends; 0: 4791 */
 
 static inline struct in6_addr address(const char *text)
@@ -59,6 +59,7 @@ static inline struct qp_endpoint *endpoint(const char *at, uint32_t mtu)
 		.n_planes = 2,
 		.n_sub_ports = {1, 2},
 		.path_mtu = mtu,
+		.acknowledge_now = acknowledge_now,
 		.on_control = on_control,
 	};
 	struct qp_endpoint *ep;
