@@ -248,6 +248,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= bytes;
 	}
 	rc_receives_fini(&t.receives);
+	of_receiver_fini(&t.order_free);
 	mr_table_fini(&t.regions);
 	return 0;
 }

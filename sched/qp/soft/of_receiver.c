@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "of_receiver.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define PSN_HALF 0x800000u
+#define PSN_HALF     0x800000u
+#define NOTICES_KEPT 16 /* that an idle QP has memory for */
 
 void of_receiver_init(struct of_receiver *r, uint32_t path_mtu, uint32_t first_psn,
 		      struct qp_stats *stats)
 {
 	memset(r, 0, sizeof(*r));
 	r->path_mtu = path_mtu;
-	r->expected_psn = r->told_psn = first_psn & ROCE_PSN_MASK;
+	r->expected_psn = first_psn & ROCE_PSN_MASK;
 	r->stats = stats;
+}
+
+void of_receiver_fini(struct of_receiver *r)
+{
+	free(r->notices);
+	memset(r, 0, sizeof(*r));
 }
 
 static bool is_seen(const struct of_receiver *r, uint32_t psn)
@@ -43,13 +52,51 @@ static void advance(struct of_receiver *r)
 	}
 }
 
+/* Of one more notification. 0, -ENOBUFS or -ENOMEM. */
+static int make_room(struct of_receiver *r)
+{
+	unsigned room = r->notices_room ? r->notices_room * 2 : NOTICES_KEPT;
+	struct of_notice *notices;
+
+	if (r->n_notices == OF_WINDOW)
+		return -ENOBUFS;
+	if (r->first_notice + r->n_notices < r->notices_room)
+		return 0;
+	if (r->n_notices < r->notices_room / 2)
+		room = r->notices_room; /* there is room in front */
+	notices = malloc(room * sizeof(*notices));
+	if (!notices)
+		return -ENOMEM;
+	for (unsigned i = 0; i < r->n_notices; i++)
+		notices[i] = r->notices[r->first_notice + i];
+	free(r->notices);
+	r->notices = notices;
+	r->notices_room = room;
+	r->first_notice = 0;
+	return 0;
+}
+
+/* Whether PSN a comes before b; no two are half a circle apart. */
+static bool is_before(uint32_t a, uint32_t b)
+{
+	return ((a - b) & ROCE_PSN_MASK) >= PSN_HALF;
+}
+
+/* Into its place, mostly the last. */
+static void add_notice(struct of_receiver *r, const struct roce_packet *p)
+{
+	struct of_notice *n = &r->notices[r->first_notice + r->n_notices++];
+
+	for (; n > &r->notices[r->first_notice] && is_before(p->psn, n[-1].psn); n--)
+		n[0] = n[-1];
+	*n = (struct of_notice){p->psn, p->imm, p->dma_bytes};
+}
+
 enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
 						 const struct mr_table *regions,
 						 const struct roce_packet *p, bool can_notify)
 {
 	uint32_t ahead = (p->psn - r->expected_psn) & ROCE_PSN_MASK;
-	/* a place whose notification was not taken yet is not free */
-	uint32_t untold = (p->psn - r->told_psn) & ROCE_PSN_MASK;
 
 	if (r->dead || (ahead >= OF_WINDOW && ahead < PSN_HALF))
 		return RC_RESPONDER_GAP;
@@ -59,14 +106,12 @@ enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
 	}
 	if (!is_valid(r, p))
 		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
-	if (roce_wire_has_imm(p->opcode) && (!can_notify || untold >= OF_WINDOW))
+	if (roce_wire_has_imm(p->opcode) && (!can_notify || make_room(r)))
 		return RC_RESPONDER_BUSY;
 	if (mr_table_place(regions, p->rkey, p->remote_addr, p->payload, p->payload_bytes))
 		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p->psn);
-	if (roce_wire_has_imm(p->opcode)) {
-		r->notices[p->psn % OF_WINDOW] = (struct of_notice){true, p->imm, p->dma_bytes};
-		r->n_notices++;
-	}
+	if (roce_wire_has_imm(p->opcode))
+		add_notice(r, p);
 	r->seen[p->psn % OF_WINDOW / 64] |= UINT64_C(1) << p->psn % 64;
 	advance(r);
 	r->stats->rx_packets++;
@@ -78,21 +123,25 @@ enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
 
 bool of_receiver_take_notice(struct of_receiver *r, struct rc_notice *out)
 {
-	if (!r->n_notices)
-		r->told_psn = r->expected_psn;
-	while (r->told_psn != r->expected_psn) {
-		struct of_notice *n = &r->notices[r->told_psn % OF_WINDOW];
+	const struct of_notice *n;
 
-		r->told_psn = (r->told_psn + 1) & ROCE_PSN_MASK;
-		if (!n->due)
-			continue;
-		*out = (struct rc_notice){.has_imm = true, .imm = n->imm, .bytes = n->bytes};
-		n->due = false;
-		r->msn = (r->msn + 1) & ROCE_PSN_MASK;
-		r->n_notices--;
+	if (!r->n_notices)
+		return false;
+	n = &r->notices[r->first_notice];
+	if (!is_before(n->psn, r->expected_psn))
+		return false;
+	*out = (struct rc_notice){.has_imm = true, .imm = n->imm, .bytes = n->bytes};
+	r->msn = (r->msn + 1) & ROCE_PSN_MASK;
+	r->first_notice++;
+	if (--r->n_notices)
 		return true;
+	r->first_notice = 0;
+	if (r->notices_room > NOTICES_KEPT) {
+		free(r->notices);
+		r->notices = NULL;
+		r->notices_room = 0;
 	}
-	return false;
+	return true;
 }
 
 /* Bytes of bitmap, a multiple of four: what has come behind the first that is missing. */

@@ -26,20 +26,19 @@
 #define OF_BITMAP_BYTES (OF_WINDOW / 8)
 
 struct of_notice {
-	bool due;
-	uint32_t imm, bytes;
+	uint32_t psn, imm, bytes;
 };
 
 struct of_receiver {
 	uint32_t path_mtu;
 	uint32_t expected_psn; /* the first that is missing */
-	uint32_t told_psn;     /* notifications before it are taken */
 	uint32_t msn;	       /* notifications taken */
 	/* by the low bits of the PSN; only those from expected_psn on */
 	uint64_t seen[OF_WINDOW / 64];
-	struct of_notice notices[OF_WINDOW];
-	unsigned n_notices; /* accepted and not taken */
-	uint8_t syndrome;   /* of the answer that is due; 0: none is */
+	/* accepted and not taken, in their order: n of them from first on; room: for so many */
+	struct of_notice *notices;
+	unsigned first_notice, n_notices, notices_room;
+	uint8_t syndrome; /* of the answer that is due; 0: none is */
 	uint32_t refused_psn;
 	bool dead;
 	struct qp_stats *stats;
@@ -47,6 +46,7 @@ struct of_receiver {
 
 void of_receiver_init(struct of_receiver *r, uint32_t path_mtu, uint32_t first_psn,
 		      struct qp_stats *stats);
+void of_receiver_fini(struct of_receiver *r);
 
 /*
  * Takes a request; can_notify: whether one more notification has room. RC_RESPONDER_PLACED,

@@ -2,32 +2,27 @@
 #include "of_sender.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* beyond what a round trip explains: a peer that was not scheduled is no loss */
 #define PROBE_NS 2000000u
+/* packets that an idle QP has memory for */
+#define OF_PACKETS_KEPT 64
 
 static struct rc_request *request_at(const struct of_sender *s, uint64_t i)
 {
-	return &s->queue[i & (RC_QUEUE_DEPTH - 1)];
+	return soft_ring_at(&s->queue, sizeof(struct rc_request), i);
 }
 
 static struct of_packet *packet_at(const struct of_sender *s, uint64_t psn)
 {
-	return &s->packets[psn & (OF_WINDOW - 1)];
+	return soft_ring_at(&s->packets, sizeof(struct of_packet), psn);
 }
 
 int of_sender_init(struct of_sender *s, const struct rc_requester_config *config)
 {
 	memset(s, 0, sizeof(*s));
 	s->config = *config;
-	s->queue = calloc(RC_QUEUE_DEPTH, sizeof(*s->queue));
-	s->packets = calloc(OF_WINDOW, sizeof(*s->packets));
-	if (!s->queue || !s->packets) {
-		of_sender_fini(s);
-		return -ENOMEM;
-	}
 	if (s->config.window_bytes < config->path_mtu)
 		s->config.window_bytes = config->path_mtu;
 	if (s->config.window_bytes > OF_WINDOW * config->path_mtu)
@@ -40,29 +35,40 @@ int of_sender_init(struct of_sender *s, const struct rc_requester_config *config
 
 void of_sender_fini(struct of_sender *s)
 {
-	free(s->queue);
-	free(s->packets);
+	soft_ring_fini(&s->queue);
+	soft_ring_fini(&s->packets);
 	memset(s, 0, sizeof(*s));
+}
+
+/* For one more write of n packets, which are not to lack memory once they are on their way. */
+static int make_room(struct of_sender *s, uint32_t n)
+{
+	uint64_t packets = s->end + n - s->una;
+	int err = soft_ring_reserve(&s->queue, sizeof(struct rc_request), s->head, s->tail,
+				    (uint32_t)(s->tail - s->head) + 1);
+
+	if (packets > OF_WINDOW)
+		packets = OF_WINDOW;
+	return err ? err
+		   : soft_ring_reserve(&s->packets, sizeof(struct of_packet), s->una, s->next,
+				       (uint32_t)packets);
 }
 
 int of_sender_post(struct of_sender *s, const struct rc_work *work)
 {
+	uint32_t n = work->length / s->config.path_mtu + (work->length % s->config.path_mtu != 0);
 	struct rc_request *w;
 
 	if (work->op != RC_WRITE)
 		return -EOPNOTSUPP;
 	if (s->tail - s->head >= RC_QUEUE_DEPTH)
 		return -ENOBUFS;
+	n = n ? n : 1;
+	if (make_room(s, n))
+		return -ENOMEM;
 	w = request_at(s, s->tail++);
-	*w = (struct rc_request){
-		.work = *work,
-		.first_psn = s->end,
-		.n_packets = work->length / s->config.path_mtu +
-			     (work->length % s->config.path_mtu != 0),
-	};
-	if (!w->n_packets)
-		w->n_packets = 1;
-	s->end += w->n_packets;
+	*w = (struct rc_request){.work = *work, .first_psn = s->end, .n_packets = n};
+	s->end += n;
 	return 0;
 }
 
@@ -295,6 +301,10 @@ static void complete(struct of_sender *s)
 			break;
 		s->head++;
 		s->config.on_complete(s->config.arg, w->work.wr_id, QP_WC_SUCCESS, w->work.length);
+	}
+	if (s->head == s->tail) {
+		soft_ring_trim(&s->queue, RC_QUEUE_KEPT);
+		soft_ring_trim(&s->packets, OF_PACKETS_KEPT);
 	}
 }
 

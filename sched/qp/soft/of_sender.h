@@ -30,11 +30,11 @@ struct of_packet {
 
 struct of_sender {
 	struct rc_requester_config config; /* regions, rnr_limit: of no use here */
-	struct rc_request *queue;	   /* RC_QUEUE_DEPTH */
+	struct soft_ring queue;		   /* of struct rc_request */
 	uint64_t head, tail;
 	/* PSNs, unwrapped: oldest not placed, never sent, never posted */
 	uint64_t una, next, end;
-	struct of_packet *packets; /* [una, next), by their low bits: OF_WINDOW of them */
+	struct soft_ring packets; /* of struct of_packet: [una, next), at most OF_WINDOW */
 	unsigned n_out, n_lost;
 	/* when the packet was sent that was sent last of those known to be placed */
 	uint64_t newest_placed_ns;
@@ -47,11 +47,14 @@ struct of_sender {
 	uint64_t culprit;
 };
 
-/* 0 or -ENOMEM. config is copied; remote_qpn may be set later, before the first burst. */
+/* 0. config is copied; remote_qpn may be set later, before the first burst. */
 int of_sender_init(struct of_sender *s, const struct rc_requester_config *config);
 void of_sender_fini(struct of_sender *s); /* completes nothing */
 
-/* Queues a write (RC_WRITE). -ENOBUFS: queue full; -EOPNOTSUPP: other work, which needs order. */
+/*
+ * Queues a write (RC_WRITE). -ENOBUFS: queue full; -EOPNOTSUPP: other work, which needs order;
+ * -ENOMEM.
+ */
 int of_sender_post(struct of_sender *s, const struct rc_work *work);
 
 /*

@@ -2,7 +2,6 @@
 #include "rc_requester.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SYNDROME_KIND(s) ((s) >> 5)
@@ -13,15 +12,12 @@
 
 static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 {
-	return &r->queue[i & (RC_QUEUE_DEPTH - 1)];
+	return soft_ring_at(&r->queue, sizeof(struct rc_request), i);
 }
 
 int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config)
 {
 	memset(r, 0, sizeof(*r));
-	r->queue = calloc(RC_QUEUE_DEPTH, sizeof(*r->queue));
-	if (!r->queue)
-		return -ENOMEM;
 	r->config = *config;
 	if (r->config.window_bytes < config->path_mtu)
 		r->config.window_bytes = config->path_mtu;
@@ -43,7 +39,7 @@ int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *
 
 void rc_requester_fini(struct rc_requester *r)
 {
-	free(r->queue);
+	soft_ring_fini(&r->queue);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -53,6 +49,9 @@ int rc_requester_post(struct rc_requester *r, const struct rc_work *work)
 
 	if (r->tail - r->head >= RC_QUEUE_DEPTH)
 		return -ENOBUFS;
+	if (soft_ring_reserve(&r->queue, sizeof(*w), r->head, r->tail,
+			      (uint32_t)(r->tail - r->head) + 1))
+		return -ENOMEM;
 	w = request_at(r, r->tail++);
 	w->work = *work;
 	w->first_psn = r->end;
@@ -303,6 +302,8 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 		r->n_reads -= w->work.op == RC_READ;
 		r->config.on_complete(r->config.arg, w->work.wr_id, QP_WC_SUCCESS, w->work.length);
 	}
+	if (r->head == r->tail)
+		soft_ring_trim(&r->queue, RC_QUEUE_KEPT);
 	if (r->next < r->una) {
 		r->next = r->una;
 		if (r->cursor < r->head)

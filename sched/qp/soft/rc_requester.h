@@ -41,9 +41,11 @@
 #include "mr_table.h"
 #include "qp/provider.h"
 #include "roce_wire.h"
+#include "soft_ring.h"
 #include "soft_window.h"
 
 #define RC_QUEUE_DEPTH	 256 /* pieces of work; a power of two */
+#define RC_QUEUE_KEPT	 16  /* those that an idle QP has memory for */
 #define RC_BURST_PACKETS 64  /* most packets that one burst holds */
 #define RC_WINDOW_MAX	 (64u << 20)
 
@@ -90,8 +92,8 @@ struct rc_request {
 
 struct rc_requester {
 	struct rc_requester_config config;
-	/* indexed by the low bits of: oldest unacknowledged, the one that holds next, free */
-	struct rc_request *queue;
+	/* of struct rc_request: oldest unacknowledged, the one that holds next, free */
+	struct soft_ring queue;
 	uint64_t head, cursor, tail;
 	/* PSNs: oldest unacknowledged, to send now, beyond all ever sent, beyond all posted */
 	uint64_t una, next, sent, end;
@@ -108,11 +110,11 @@ struct rc_requester {
 	struct soft_window window;
 };
 
-/* 0 or -ENOMEM. config is copied; remote_qpn may be set later, before the first burst. */
+/* 0. config is copied; remote_qpn may be set later, before the first burst. */
 int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config);
 void rc_requester_fini(struct rc_requester *r); /* completes nothing */
 
-/* Queues work; its data is borrowed until its completion. -ENOBUFS: queue full. */
+/* Queues work; its data is borrowed until its completion. -ENOBUFS: queue full; -ENOMEM. */
 int rc_requester_post(struct rc_requester *r, const struct rc_work *work);
 
 /*

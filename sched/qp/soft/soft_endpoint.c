@@ -306,6 +306,7 @@ void soft_endpoint_destroy(struct qp_endpoint *ep)
 	mr_table_fini(&ep->regions);
 	soft_cq_fini(&ep->cq);
 	soft_timers_fini(&ep->timers);
+	free(ep->buckets);
 	free(ep->rx.bytes);
 	free(ep);
 }

@@ -7,9 +7,10 @@
  * regions, completions, control datagrams. One thread.
  *
  * Who does what: soft_endpoint.c life and progress; soft_sockets.c sending sockets; soft_qp.c QPs;
- * soft_order_free.c what is special about order-free ones; soft_tx.c bursts and answers to sockets;
- * soft_rx.c datagrams to QPs; soft_control.c the control channel; soft_provider.c the table of
- * qp/provider.h. The protocol itself is in rc_requester.c and rc_responder.c, which know no socket.
+ * soft_tx.c bursts and answers to sockets; soft_rx.c datagrams to QPs; soft_control.c the control
+ * channel; soft_provider.c the table of qp/provider.h. Two protocols stand behind soft_protocol.h:
+ * soft_rc.c over rc_requester.c and rc_responder.c, soft_order_free.c over of_sender.c and
+ * of_receiver.c. Those four know no socket.
  */
 #ifndef SOFT_ENDPOINT_H
 #define SOFT_ENDPOINT_H
@@ -26,11 +27,11 @@
 #include "soft_cq.h"
 #include "soft_list.h"
 #include "soft_order_free.h"
+#include "soft_protocol.h"
 #include "soft_sockets.h"
 #include "soft_timers.h"
 
 #define SOFT_CONTROL_QPN  0xfa4e
-#define SOFT_QP_BUCKETS	  1024
 #define SOFT_RX_MESSAGES  8
 #define SOFT_RX_BYTES	  65536
 #define SOFT_GSO_BYTES	  65000 /* UDP payload of a super-packet */
@@ -47,10 +48,11 @@ struct qp {
 	struct qp *bucket_next;				    /* same hash of QPN */
 	struct soft_link all, runnable, answering, waiting; /* waiting: for room in its socket */
 	struct soft_timer timer;
-	struct rc_requester requester; /* of an order-free QP: only its config is used */
+	const struct soft_protocol *protocol;
+	struct rc_requester requester;
 	struct rc_responder responder;
-	struct soft_order_free *order_free; /* or NULL */
 	struct rc_receives receives;	    /* attr.receives of them */
+	struct soft_order_free *order_free; /* or NULL: the three above are in use */
 	struct qp_attr attr;
 	struct qp_remote remote;
 	struct sockaddr_storage remote_at; /* remote.address, remote.udp_port */
@@ -58,6 +60,7 @@ struct qp {
 	struct roce_flow flow; /* of what it sends */
 	enum soft_qp_state state;
 	uint32_t qpn, first_psn;
+	uint32_t batch_bytes;	/* payload that fills a super-packet */
 	uint64_t hold_until_ns; /* the kernel had no memory for a packet: not before that time */
 	uint64_t cnp_sent_ns;
 	struct soft_socket *socket; /* shared */
@@ -105,8 +108,8 @@ struct qp_endpoint {
 	struct soft_timers timers;
 	struct roce_icrc_ids icrc_ids;
 	struct soft_link qps, runnable, answering;
-	struct qp *buckets[SOFT_QP_BUCKETS];
-	size_t n_qps;
+	struct qp **buckets; /* by QPN */
+	size_t n_buckets, n_qps;
 	size_t n_receives; /* that QPs may have claimed in the completion ring */
 	uint32_t next_qpn;
 	uint16_t port; /* it receives there */
@@ -172,8 +175,6 @@ void soft_qp_set_timer(struct qp *qp);
 void soft_qp_schedule(struct qp *qp);
 /* Room that a socket of the QP needs below it. */
 uint32_t soft_qp_tx_bytes(const struct qp *qp);
-bool soft_qp_has_unsent(const struct qp *qp);
-bool soft_qp_answer_due(const struct qp *qp);
 int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
 
 /* Sends what round-robin turns and the work budget allow; > 0 if anything was sent. */

@@ -8,39 +8,41 @@
 #include "soft_endpoint.h"
 #include "soft_sock.h"
 
-int soft_order_free_create(struct qp *qp, const struct rc_requester_config *config)
+static int create(struct qp *qp)
 {
 	struct soft_order_free *of = calloc(1, sizeof(*of));
-	int err;
 
 	if (!of)
 		return -ENOMEM;
-	err = of_sender_init(&of->tx, config);
-	if (err) {
-		free(of);
-		return err;
-	}
+	/* the QP's socket is the first path's */
+	of->legs[0] = (struct soft_leg){{qp->attr.sub_port, qp->attr.udp_source_port}, qp->socket};
+	of->n_legs = 1;
 	qp->order_free = of;
 	return 0;
 }
 
-void soft_order_free_begin(struct qp *qp)
+static int start(struct qp *qp, const struct rc_requester_config *config)
 {
-	struct soft_order_free *of = qp->order_free;
-
-	of->legs[0] = (struct soft_leg){{qp->attr.sub_port, qp->attr.udp_source_port}, qp->socket};
-	of->n_legs = 1;
+	of_receiver_init(&qp->order_free->rx, config->path_mtu, qp->remote.psn, config->stats);
+	return of_sender_init(&qp->order_free->tx, config);
 }
 
-void soft_order_free_destroy(struct qp *qp)
+static void put_legs(struct qp *qp, const struct soft_leg *legs, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		soft_sockets_put(&qp->ep->sockets, legs[i].socket);
+}
+
+static void destroy(struct qp *qp)
 {
 	struct soft_order_free *of = qp->order_free;
 
-	for (unsigned i = 0; i < of->n_legs; i++)
-		soft_sockets_put(&qp->ep->sockets, of->legs[i].socket);
-	if (of->n_legs)
-		qp->socket = NULL;
+	if (!of)
+		return;
+	put_legs(qp, of->legs, of->n_legs);
+	qp->socket = NULL;
 	of_sender_fini(&of->tx);
+	of_receiver_fini(&of->rx);
 	free(of);
 	qp->order_free = NULL;
 }
@@ -63,12 +65,6 @@ static int check_paths(const struct qp *qp, const struct qp_path *paths, unsigne
 		    paths[i].udp_source_port < SOFT_PORT_FIRST || is_among(&paths[i], paths, i))
 			return -EINVAL;
 	return 0;
-}
-
-static void put_legs(struct qp *qp, const struct soft_leg *legs, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		soft_sockets_put(&qp->ep->sockets, legs[i].socket);
 }
 
 /* All n of legs, or none. */
@@ -119,21 +115,95 @@ int soft_order_free_spread(struct qp *qp, const struct qp_path *paths, unsigned 
 	return 0;
 }
 
-void soft_order_free_turn(struct qp *qp)
+/* The next batch leaves by the next path whose socket has room; by this one if none has. */
+static void turn(struct qp *qp)
 {
 	struct soft_order_free *of = qp->order_free;
 
 	for (unsigned i = 1; i <= of->n_legs; i++) {
-		unsigned turn = (of->turn + i) % of->n_legs;
+		unsigned next = (of->turn + i) % of->n_legs;
 
-		if (of->legs[turn].socket->is_full)
+		if (of->legs[next].socket->is_full)
 			continue;
-		use(qp, turn);
+		use(qp, next);
 		return;
 	}
 }
 
-void soft_order_free_on_request(struct qp *qp, const struct roce_packet *packet)
+static int post(struct qp *qp, const struct rc_work *work)
+{
+	return of_sender_post(&qp->order_free->tx, work);
+}
+
+static unsigned burst(struct qp *qp, struct roce_packet *out, unsigned max)
+{
+	unsigned n = of_sender_burst(&qp->order_free->tx, out, max);
+
+	if (n)
+		turn(qp);
+	return n;
+}
+
+static void sent(struct qp *qp, unsigned n_packets, uint64_t now_ns)
+{
+	of_sender_sent(&qp->order_free->tx, n_packets, now_ns);
+}
+
+static bool has_unsent(const struct qp *qp)
+{
+	return of_sender_has_unsent(&qp->order_free->tx);
+}
+
+static uint64_t unsent_bytes(const struct qp *qp)
+{
+	return of_sender_unsent_bytes(&qp->order_free->tx);
+}
+
+static bool is_idle(const struct qp *qp)
+{
+	return !has_unsent(qp) && !qp->order_free->tx.n_out;
+}
+
+static uint64_t deadline_ns(const struct qp *qp)
+{
+	return qp->order_free->tx.deadline_ns;
+}
+
+static enum qp_wc_status on_timer(struct qp *qp, uint64_t now_ns)
+{
+	return of_sender_on_timer(&qp->order_free->tx, now_ns);
+}
+
+static enum qp_wc_status on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
+{
+	if (packet->opcode == ROCE_ACK || packet->opcode == ROCE_SELECTIVE_ACK)
+		return of_sender_on_ack(&qp->order_free->tx, packet, now_ns);
+	return QP_WC_SUCCESS;
+}
+
+static void kick(struct qp *qp, uint64_t now_ns)
+{
+	of_sender_kick(&qp->order_free->tx, now_ns);
+}
+
+static void slow_down(struct qp *qp)
+{
+	struct of_sender *tx = &qp->order_free->tx;
+
+	soft_window_marked(&tx->window, tx->una, tx->next);
+}
+
+static void fail(struct qp *qp, enum qp_wc_status status)
+{
+	struct of_receiver *rx = &qp->order_free->rx;
+
+	of_sender_fail(&qp->order_free->tx, status);
+	/* nothing waits to be told any more */
+	for (; rx->n_notices; rx->n_notices--)
+		soft_cq_unclaim(&qp->ep->cq, true);
+}
+
+static void on_request(struct qp *qp, const struct roce_packet *packet)
 {
 	struct qp_endpoint *ep = qp->ep;
 	struct of_receiver *rx = &qp->order_free->rx;
@@ -152,10 +222,45 @@ void soft_order_free_on_request(struct qp *qp, const struct roce_packet *packet)
 	soft_tx_owe_answer(qp);
 }
 
-void soft_order_free_forget(struct qp *qp)
+static bool answer_due(const struct qp *qp)
 {
-	struct of_receiver *rx = &qp->order_free->rx;
-
-	for (; rx->n_notices; rx->n_notices--)
-		soft_cq_unclaim(&qp->ep->cq, true);
+	return of_receiver_answer_due(&qp->order_free->rx);
 }
+
+static bool take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
+{
+	return of_receiver_take_answer(&qp->order_free->rx, bitmap, out);
+}
+
+static uint8_t *syndrome(struct qp *qp)
+{
+	return &qp->order_free->rx.syndrome;
+}
+
+static bool is_dead(const struct qp *qp)
+{
+	return qp->order_free->rx.dead;
+}
+
+const struct soft_protocol soft_order_free = {
+	.create = create,
+	.start = start,
+	.destroy = destroy,
+	.post = post,
+	.burst = burst,
+	.sent = sent,
+	.has_unsent = has_unsent,
+	.unsent_bytes = unsent_bytes,
+	.is_idle = is_idle,
+	.deadline_ns = deadline_ns,
+	.on_timer = on_timer,
+	.on_answer = on_answer,
+	.kick = kick,
+	.slow_down = slow_down,
+	.fail = fail,
+	.on_request = on_request,
+	.answer_due = answer_due,
+	.take_answer = take_answer,
+	.syndrome = syndrome,
+	.is_dead = is_dead,
+};

@@ -25,18 +25,8 @@ struct soft_order_free {
 	unsigned n_legs, turn;
 };
 
-/* Makes qp->order_free. 0 or -ENOMEM. */
-int soft_order_free_create(struct qp *qp, const struct rc_requester_config *config);
-/* The QP has its socket: it is the first path. */
-void soft_order_free_begin(struct qp *qp);
-/* Gives back every path's socket, the QP's included. */
-void soft_order_free_destroy(struct qp *qp);
 int soft_order_free_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
 /* The next batch leaves by the next path whose socket has room; by this one if none has. */
 void soft_order_free_turn(struct qp *qp);
-/* A request arrived. */
-void soft_order_free_on_request(struct qp *qp, const struct roce_packet *packet);
-/* The QP is in error: nothing waits to be told any more. */
-void soft_order_free_forget(struct qp *qp);
 
 #endif

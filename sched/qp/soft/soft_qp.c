@@ -12,18 +12,45 @@
 #define QPN_MASK	     0xffffffu
 #define REFUSED_NS	     UINT64_C(100000000)
 
-static struct qp **bucket_of(struct qp_endpoint *ep, uint32_t qpn)
+static struct qp **bucket_of(const struct qp_endpoint *ep, uint32_t qpn)
 {
-	return &ep->buckets[qpn & (SOFT_QP_BUCKETS - 1)];
+	return &ep->buckets[qpn & (ep->n_buckets - 1)];
 }
 
 struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn)
 {
-	struct qp *qp = ep->buckets[qpn & (SOFT_QP_BUCKETS - 1)];
+	struct qp *qp = ep->n_buckets ? *bucket_of(ep, qpn) : NULL;
 
 	while (qp && qp->qpn != qpn)
 		qp = qp->bucket_next;
 	return qp;
+}
+
+static void add_to_bucket(struct qp_endpoint *ep, struct qp *qp)
+{
+	struct qp **at = bucket_of(ep, qp->qpn);
+
+	qp->bucket_next = *at;
+	*at = qp;
+}
+
+/* As many buckets as QPs: numbers count up, so a bucket holds one or two. */
+static int make_buckets(struct qp_endpoint *ep)
+{
+	size_t n = ep->n_buckets ? ep->n_buckets * 2 : 64;
+	struct qp **buckets;
+
+	if (ep->n_qps < ep->n_buckets)
+		return 0;
+	buckets = calloc(n, sizeof(struct qp *));
+	if (!buckets)
+		return -ENOMEM;
+	free(ep->buckets);
+	ep->buckets = buckets;
+	ep->n_buckets = n;
+	for (struct soft_link *l = ep->qps.next; l != &ep->qps; l = l->next)
+		add_to_bucket(ep, soft_link_owner(l, struct qp, all));
+	return 0;
 }
 
 /* QPNs count up from a random start: one is not seen again before all others were. */
@@ -36,8 +63,7 @@ static int assign_qpn(struct qp_endpoint *ep, struct qp *qp)
 		if (qpn < 2 || qpn == QPN_MASK || qpn == SOFT_CONTROL_QPN || soft_qp_find(ep, qpn))
 			continue;
 		qp->qpn = qpn;
-		qp->bucket_next = *bucket_of(ep, qpn);
-		*bucket_of(ep, qpn) = qp;
+		add_to_bucket(ep, qp);
 		return 0;
 	}
 	return -ENOSPC;
@@ -76,33 +102,35 @@ static uint32_t batch_bytes(uint32_t path_mtu)
 	return (packets < SOFT_GSO_SEGMENTS ? packets : SOFT_GSO_SEGMENTS) * path_mtu;
 }
 
-static int init_requester(struct qp *qp)
+static uint32_t window_of(const struct qp *qp)
+{
+	return qp->attr.window_bytes ? qp->attr.window_bytes : WINDOW_DEFAULT;
+}
+
+static struct rc_requester_config config_of(struct qp *qp)
 {
 	const struct qp_attr *attr = &qp->attr;
-	struct rc_requester_config config = {
+
+	return (struct rc_requester_config){
 		.path_mtu = qp->ep->attr.path_mtu,
-		.window_bytes = attr->window_bytes ? attr->window_bytes : WINDOW_DEFAULT,
-		.batch_bytes = batch_bytes(qp->ep->attr.path_mtu),
+		.window_bytes = window_of(qp),
+		.batch_bytes = qp->batch_bytes,
 		.timeout_ns = attr->timeout ? 4096ull << attr->timeout : 0,
 		.retry_cnt = attr->retry_cnt,
 		.rnr_limit = attr->rnr_limit,
 		.regions = &qp->ep->regions,
 		.first_psn = qp->first_psn,
+		.remote_qpn = qp->remote.qpn,
 		.stats = &qp->ep->stats,
 		.on_complete = on_complete,
 		.arg = qp,
 	};
-
-	if (!attr->order_free)
-		return rc_requester_init(&qp->requester, &config);
-	qp->requester.config = config;
-	return soft_order_free_create(qp, &config);
 }
 
 uint32_t soft_qp_tx_bytes(const struct qp *qp)
 {
 	/* the kernel counts its own overhead too: ample for a window and answers */
-	return qp->requester.config.window_bytes * 2 + (256u << 10);
+	return window_of(qp) * 2 + (256u << 10);
 }
 
 static int get_socket(struct qp *qp)
@@ -125,10 +153,10 @@ static int make_room(struct qp *qp)
 {
 	struct qp_endpoint *ep = qp->ep;
 	size_t n = ep->n_qps + 1;
-	int err = soft_timers_reserve(&ep->timers, n);
+	int err = make_buckets(ep);
 
 	soft_cq_allow(&ep->cq, n * RC_QUEUE_DEPTH, ep->n_receives + receives_of(qp));
-	return err ? err : rc_receives_init(&qp->receives, qp->attr.receives);
+	return err ? err : soft_timers_reserve(&ep->timers, n);
 }
 
 static int init_qp(struct qp *qp)
@@ -136,26 +164,20 @@ static int init_qp(struct qp *qp)
 	int err = soft_endpoint_random(&qp->first_psn, sizeof(qp->first_psn));
 
 	qp->first_psn &= ROCE_PSN_MASK;
+	qp->protocol = qp->attr.order_free ? &soft_order_free : &soft_rc;
 	if (!err)
 		err = make_room(qp);
 	if (!err)
-		err = init_requester(qp);
-	if (!err)
 		err = get_socket(qp);
 	if (!err)
-		err = assign_qpn(qp->ep, qp);
-	if (!err && qp->order_free)
-		soft_order_free_begin(qp);
-	return err;
+		err = qp->protocol->create(qp);
+	return err ? err : assign_qpn(qp->ep, qp);
 }
 
 static void release(struct qp *qp)
 {
-	if (qp->order_free)
-		soft_order_free_destroy(qp);
+	qp->protocol->destroy(qp);
 	soft_sockets_put(&qp->ep->sockets, qp->socket);
-	rc_requester_fini(&qp->requester);
-	rc_receives_fini(&qp->receives);
 	free(qp);
 }
 
@@ -192,6 +214,8 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 {
 	const struct in6_addr *local = &qp->ep->attr.address;
 	uint16_t port = remote->udp_port ? remote->udp_port : ROCE_UDP_PORT;
+	struct rc_requester_config config;
+	int err;
 
 	if (qp->state != SOFT_QP_RESET || remote->qpn > QPN_MASK || remote->psn > ROCE_PSN_MASK ||
 	    !IN6_IS_ADDR_V4MAPPED(local) != !IN6_IS_ADDR_V4MAPPED(&remote->address))
@@ -206,43 +230,26 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 		.source_port = qp->attr.udp_source_port,
 		.destination_port = port,
 	};
-	qp->requester.config.remote_qpn = remote->qpn;
-	rc_responder_init(&qp->responder, qp->ep->attr.path_mtu, remote->psn,
-			  qp->attr.receives ? &qp->receives : NULL, &qp->ep->stats);
-	if (qp->order_free) {
-		qp->order_free->tx.config.remote_qpn = remote->qpn;
-		of_receiver_init(&qp->order_free->rx, qp->ep->attr.path_mtu, remote->psn,
-				 &qp->ep->stats);
-	}
-	qp->state = SOFT_QP_RTS;
-	return 0;
+	qp->batch_bytes = batch_bytes(qp->ep->attr.path_mtu);
+	config = config_of(qp);
+	err = qp->protocol->start(qp, &config);
+	if (!err)
+		qp->state = SOFT_QP_RTS;
+	return err;
 }
 
 void soft_qp_set_timer(struct qp *qp)
 {
-	uint64_t when = qp->order_free ? qp->order_free->tx.deadline_ns : qp->requester.deadline_ns;
+	uint64_t when = qp->protocol->deadline_ns(qp);
 
 	if (qp->hold_until_ns && (!when || qp->hold_until_ns < when))
 		when = qp->hold_until_ns;
 	soft_timers_set(&qp->ep->timers, &qp->timer, when);
 }
 
-bool soft_qp_has_unsent(const struct qp *qp)
-{
-	return qp->order_free ? of_sender_has_unsent(&qp->order_free->tx)
-			      : rc_requester_has_unsent(&qp->requester);
-}
-
-bool soft_qp_answer_due(const struct qp *qp)
-{
-	return qp->order_free ? of_receiver_answer_due(&qp->order_free->rx)
-			      : rc_responder_answer_due(&qp->responder);
-}
-
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 {
-	enum qp_wc_status status = qp->order_free ? of_sender_on_timer(&qp->order_free->tx, now_ns)
-						  : rc_requester_on_timer(&qp->requester, now_ns);
+	enum qp_wc_status status = qp->protocol->on_timer(qp, now_ns);
 
 	if (status) {
 		soft_qp_fail(qp, status);
@@ -251,7 +258,7 @@ void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 	if (qp->hold_until_ns <= now_ns)
 		qp->hold_until_ns = 0;
 	soft_qp_set_timer(qp);
-	if (soft_qp_has_unsent(qp) || soft_qp_answer_due(qp))
+	if (qp->protocol->has_unsent(qp) || qp->protocol->answer_due(qp))
 		soft_qp_schedule(qp);
 }
 
@@ -271,10 +278,7 @@ void soft_qp_kick(struct qp *qp)
 {
 	if (qp->state != SOFT_QP_RTS)
 		return;
-	if (qp->order_free)
-		of_sender_kick(&qp->order_free->tx, soft_endpoint_now_ns());
-	else
-		rc_requester_kick(&qp->requester, soft_endpoint_now_ns());
+	qp->protocol->kick(qp, soft_endpoint_now_ns());
 	qp->hold_until_ns = 0;
 	soft_qp_set_timer(qp);
 	run_soon(qp);
@@ -316,22 +320,11 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 
 void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 {
-	struct rc_notice notice;
-
 	if (qp->state == SOFT_QP_ERR)
 		return;
 	qp->state = SOFT_QP_ERR;
 	qp->failed_ns = soft_endpoint_now_ns();
-	if (qp->order_free) {
-		of_sender_fail(&qp->order_free->tx, status);
-		soft_order_free_forget(qp);
-	} else {
-		rc_requester_fail(&qp->requester, status);
-	}
-	/* posted ones there may be although it never was connected */
-	qp->responder.receives = &qp->receives;
-	while (rc_responder_flush(&qp->responder, &notice))
-		soft_qp_notify(qp, &notice);
+	qp->protocol->fail(qp, status);
 	soft_timers_remove(&qp->ep->timers, &qp->timer);
 	soft_link_remove(&qp->runnable);
 	soft_link_remove(&qp->answering);
@@ -391,23 +384,9 @@ void soft_qp_notify(struct qp *qp, const struct rc_notice *notice)
 	soft_cq_push(&qp->ep->cq, &wc);
 }
 
-static bool is_idle(const struct qp *qp)
-{
-	return !soft_qp_has_unsent(qp) &&
-	       (qp->order_free ? !qp->order_free->tx.n_out : rc_requester_is_idle(&qp->requester));
-}
-
-static bool has_a_batch(const struct qp *qp)
-{
-	uint64_t unsent_bytes = qp->order_free ? of_sender_unsent_bytes(&qp->order_free->tx)
-					       : rc_requester_unsent_bytes(&qp->requester);
-
-	return unsent_bytes >= qp->requester.config.batch_bytes;
-}
-
 static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 {
-	bool idle = is_idle(qp);
+	bool idle;
 	int err;
 
 	if (qp->state != SOFT_QP_RTS)
@@ -418,8 +397,8 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	err = soft_cq_claim(&qp->ep->cq, false);
 	if (err)
 		return err;
-	err = qp->order_free ? of_sender_post(&qp->order_free->tx, work)
-			     : rc_requester_post(&qp->requester, work);
+	idle = qp->protocol->is_idle(qp);
+	err = qp->protocol->post(qp, work);
 	if (err) {
 		soft_cq_unclaim(&qp->ep->cq, false);
 		return err;
@@ -428,7 +407,8 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	 * At once if next to nothing is under way (latency) or a batch is full; else more posts may
 	 * still make the batch longer, and progress sends what they left.
 	 */
-	if (soft_link_is_alone(&qp->runnable) && (idle || has_a_batch(qp)) &&
+	if (soft_link_is_alone(&qp->runnable) &&
+	    (idle || qp->protocol->unsent_bytes(qp) >= qp->batch_bytes) &&
 	    !soft_tx_burst(qp, soft_endpoint_now_ns())) {
 		soft_endpoint_rearm(qp->ep);
 		return 0;

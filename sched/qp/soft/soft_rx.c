@@ -26,63 +26,15 @@ struct arrival {
 /* An acknowledgement or a read response. */
 static void on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
 {
-	enum qp_wc_status status;
-
-	if (qp->order_free)
-		status = roce_wire_is_read_response(packet->opcode)
-				 ? QP_WC_SUCCESS
-				 : of_sender_on_ack(&qp->order_free->tx, packet, now_ns);
-	else if (packet->opcode == ROCE_ACK)
-		status = rc_requester_on_ack(&qp->requester, packet, now_ns);
-	else
-		status = rc_requester_on_response(&qp->requester, packet, now_ns);
+	enum qp_wc_status status = qp->protocol->on_answer(qp, packet, now_ns);
 
 	if (status) {
 		soft_qp_fail(qp, status);
 		return;
 	}
 	soft_qp_set_timer(qp);
-	if (soft_qp_has_unsent(qp))
+	if (qp->protocol->has_unsent(qp))
 		soft_qp_schedule(qp);
-}
-
-static void on_request(struct qp *qp, const struct roce_packet *packet)
-{
-	struct qp_endpoint *ep = qp->ep;
-	/* posted receives have claimed their places already */
-	bool claims = !qp->attr.receives &&
-		      (roce_wire_has_imm(packet->opcode) || roce_wire_is_send(packet->opcode));
-	bool can_notify = !claims || !soft_cq_claim(&ep->cq, true);
-	struct rc_notice notice;
-	enum rc_responder_verdict verdict =
-		rc_responder_on_request(&qp->responder, &ep->regions, packet, can_notify, &notice);
-
-	if (claims && can_notify && verdict != RC_RESPONDER_NOTIFIED)
-		soft_cq_unclaim(&ep->cq, true);
-	switch (verdict) {
-	case RC_RESPONDER_NOTIFIED:
-		soft_qp_notify(qp, &notice);
-		break;
-	case RC_RESPONDER_REFUSED: /* soft_tx_answer() goes on */
-	case RC_RESPONDER_GAP:
-	case RC_RESPONDER_BUSY:
-	case RC_RESPONDER_DUPLICATE:
-		ep->stats.rx_dropped++;
-		break;
-	case RC_RESPONDER_PLACED:
-		break;
-	}
-	soft_tx_owe_answer(qp);
-}
-
-/* What this end has under way, READs included, meets a queue that fills up. */
-static void slow_down(struct qp *qp)
-{
-	if (qp->order_free)
-		soft_window_marked(&qp->order_free->tx.window, qp->order_free->tx.una,
-				   qp->order_free->tx.next);
-	else
-		soft_window_marked(&qp->requester.window, qp->requester.una, qp->requester.sent);
 }
 
 /* Whoever asked for the packet is who can ask for less: of a READ's answer that is this end. */
@@ -91,7 +43,7 @@ static void on_mark(struct qp *qp, const struct roce_packet *packet, uint64_t no
 	if (roce_wire_is_request(packet->opcode))
 		soft_tx_cnp(qp, packet->psn, now_ns);
 	else if (roce_wire_is_read_response(packet->opcode))
-		slow_down(qp);
+		qp->protocol->slow_down(qp);
 }
 
 static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
@@ -113,14 +65,11 @@ static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
 		on_mark(qp, packet, now_ns);
 	if (packet->opcode == ROCE_CNP) {
 		ep->stats.cnps_received++;
-		slow_down(qp);
-	} else if (packet->opcode == ROCE_ACK || roce_wire_is_read_response(packet->opcode) ||
-		   (packet->opcode == ROCE_SELECTIVE_ACK && qp->order_free)) {
-		on_answer(qp, packet, now_ns);
-	} else if (roce_wire_is_request(packet->opcode) && qp->order_free) {
-		soft_order_free_on_request(qp, packet);
+		qp->protocol->slow_down(qp);
 	} else if (roce_wire_is_request(packet->opcode)) {
-		on_request(qp, packet);
+		qp->protocol->on_request(qp, packet);
+	} else {
+		on_answer(qp, packet, now_ns);
 	}
 }
 

@@ -184,24 +184,19 @@ static unsigned send_packets(struct qp *qp, unsigned n, uint64_t now_ns)
 	return sent;
 }
 
-static uint8_t *syndrome_of(struct qp *qp)
-{
-	return qp->order_free ? &qp->order_free->rx.syndrome : &qp->responder.syndrome;
-}
-
 void soft_tx_owe_answer(struct qp *qp)
 {
-	if (!soft_qp_answer_due(qp))
+	if (!qp->protocol->answer_due(qp))
 		return;
-	qp->ep->put_off.urgent |= qp->responder.n_reads || *syndrome_of(qp) > ROCE_SYNDROME_ACK;
+	qp->ep->put_off.urgent |=
+		qp->responder.n_reads || *qp->protocol->syndrome(qp) > ROCE_SYNDROME_ACK;
 	soft_link_append(&qp->ep->answering, &qp->answering);
 }
 
 /* The answer that is due; its payload points into bitmap. False: none is. */
 static bool take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
 {
-	if (qp->order_free ? !of_receiver_take_answer(&qp->order_free->rx, bitmap, out)
-			   : !rc_responder_take_answer(&qp->responder, out))
+	if (!qp->protocol->take_answer(qp, bitmap, out))
 		return false;
 	out->dest_qpn = qp->remote.qpn;
 	return true;
@@ -210,8 +205,10 @@ static bool take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES], struct r
 /* It was taken, and the network did not take it: it is due again, unless a newer one is. */
 static void give_back_answer(struct qp *qp, uint8_t syndrome)
 {
-	if (!*syndrome_of(qp))
-		*syndrome_of(qp) = syndrome;
+	uint8_t *due = qp->protocol->syndrome(qp);
+
+	if (!*due)
+		*due = syndrome;
 }
 
 /*
@@ -224,8 +221,7 @@ static bool add_answer(struct qp *qp, unsigned n)
 	struct soft_tx_scratch *s = &qp->ep->tx;
 
 	return n == 1 && !soft_endpoint_is_spinning(qp->ep) &&
-	       *syndrome_of(qp) == ROCE_SYNDROME_ACK &&
-	       !(qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) &&
+	       *qp->protocol->syndrome(qp) == ROCE_SYNDROME_ACK && !qp->protocol->is_dead(qp) &&
 	       take_answer(qp, s->bitmap, &s->packets[n]);
 }
 
@@ -235,13 +231,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 
 	if (qp->state != SOFT_QP_RTS || is_blocked(qp) || qp->hold_until_ns > now_ns)
 		return false;
-	if (qp->order_free) {
-		n = of_sender_burst(&qp->order_free->tx, qp->ep->tx.packets, RC_BURST_PACKETS);
-		if (n)
-			soft_order_free_turn(qp);
-	} else {
-		n = rc_requester_burst(&qp->requester, qp->ep->tx.packets, RC_BURST_PACKETS);
-	}
+	n = qp->protocol->burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS);
 	if (!n)
 		return false;
 	if (qp->socket->is_full) { /* others filled it */
@@ -254,12 +244,9 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	if (sent < n + n_answers && n_answers)
 		give_back_answer(qp, ROCE_SYNDROME_ACK);
 	sent = sent < n ? sent : n;
-	if (qp->order_free)
-		of_sender_sent(&qp->order_free->tx, sent, now_ns);
-	else
-		rc_requester_sent(&qp->requester, sent, now_ns);
+	qp->protocol->sent(qp, sent, now_ns);
 	soft_qp_set_timer(qp);
-	return soft_qp_has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
+	return qp->protocol->has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
 }
 
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
@@ -271,7 +258,7 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 
 		soft_link_remove(&qp->runnable);
 		/* one that waits for its turn does so */
-		if (soft_qp_answer_due(qp) &&
+		if (qp->protocol->answer_due(qp) &&
 		    (soft_link_is_alone(&qp->answering) || !soft_endpoint_is_spinning(ep)))
 			soft_tx_answer(qp);
 		if (soft_tx_burst(qp, now_ns))
@@ -294,8 +281,7 @@ static bool answer_reads(struct qp *qp)
 	now_ns = soft_endpoint_now_ns();
 	if (qp->hold_until_ns > now_ns)
 		return false;
-	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets,
-				    qp->requester.config.batch_bytes / r->path_mtu);
+	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets, qp->batch_bytes / r->path_mtu);
 	for (unsigned i = 0; i < n; i++)
 		s->packets[i].dest_qpn = qp->remote.qpn;
 	if (n)
@@ -349,7 +335,7 @@ void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns)
 
 static void acknowledge(struct qp *qp)
 {
-	uint8_t bitmap[OF_BITMAP_BYTES], syndrome = *syndrome_of(qp);
+	uint8_t bitmap[OF_BITMAP_BYTES], syndrome = *qp->protocol->syndrome(qp);
 	struct roce_packet answer;
 
 	if (take_answer(qp, bitmap, &answer) && send_one(qp, &answer) == -EAGAIN) {
@@ -370,8 +356,7 @@ void soft_tx_answer(struct qp *qp)
 	if (!answer_reads(qp))
 		return;
 	acknowledge(qp);
-	if ((qp->order_free ? qp->order_free->rx.dead : qp->responder.dead) &&
-	    !soft_qp_answer_due(qp))
+	if (qp->protocol->is_dead(qp) && !qp->protocol->answer_due(qp))
 		soft_qp_fail(qp, QP_WC_FLUSH_ERR);
 }
 

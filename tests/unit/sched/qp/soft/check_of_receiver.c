@@ -28,6 +28,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+	of_receiver_fini(&r);
 	mr_table_fini(&regions);
 }
 
@@ -145,7 +146,7 @@ START_TEST(the_window_is_bounded)
 }
 END_TEST
 
-START_TEST(an_untold_notification_keeps_its_place)
+START_TEST(untold_notifications_keep_their_order)
 {
 	struct roce_packet p;
 
@@ -158,13 +159,36 @@ START_TEST(an_untold_notification_keeps_its_place)
 	}
 	p = packet(ROCE_PLACE_LAST_IMM, OF_WINDOW);
 	p.remote_addr = (uintptr_t)memory;
-	ck_assert_int_eq(of_receiver_on_request(&r, &regions, &p, true), RC_RESPONDER_BUSY);
-	ck_assert(of_receiver_take_notice(&r, &notice));
-	ck_assert_uint_eq(notice.imm, 0);
-	ck_assert(!of_receiver_take_notice(&r, &notice));
 	ck_assert_int_eq(of_receiver_on_request(&r, &regions, &p, true), RC_RESPONDER_PLACED);
 	ck_assert(of_receiver_take_notice(&r, &notice));
+	ck_assert_uint_eq(notice.imm, 0);
+	ck_assert(of_receiver_take_notice(&r, &notice));
 	ck_assert_uint_eq(notice.imm, OF_WINDOW);
+}
+END_TEST
+
+/* Those that wait for an earlier packet: in the order of PSNs, as many as the window holds. */
+START_TEST(notifications_that_wait_are_told_in_order)
+{
+	uint32_t last = OF_WINDOW - 1;
+
+	for (uint32_t i = 0; i < last; i++) { /* 1, last, 2, last - 1, ... */
+		struct roce_packet p =
+			packet(ROCE_PLACE_LAST_IMM, i % 2 ? last - i / 2 : 1 + i / 2);
+
+		p.remote_addr = (uintptr_t)memory;
+		ck_assert_int_eq(of_receiver_on_request(&r, &regions, &p, true),
+				 RC_RESPONDER_PLACED);
+		ck_assert(!of_receiver_take_notice(&r, &notice));
+	}
+	ck_assert_uint_eq(r.n_notices, last);
+	ck_assert_int_eq(take(ROCE_PLACE, 0, true), RC_RESPONDER_PLACED);
+	for (uint32_t i = 1; i <= last; i++) {
+		ck_assert(of_receiver_take_notice(&r, &notice));
+		ck_assert_uint_eq(notice.imm, i);
+	}
+	ck_assert(!of_receiver_take_notice(&r, &notice));
+	ck_assert_uint_le(r.notices_room, 16); /* what was large is given back */
 }
 END_TEST
 
@@ -219,7 +243,8 @@ int main(void)
 	tcase_add_test(t, notifications_keep_their_order);
 	tcase_add_test(t, without_room_to_tell_it_never_came);
 	tcase_add_test(t, the_window_is_bounded);
-	tcase_add_test(t, an_untold_notification_keeps_its_place);
+	tcase_add_test(t, notifications_that_wait_are_told_in_order);
+	tcase_add_test(t, untold_notifications_keep_their_order);
 	tcase_add_loop_test(t, wrong_requests_end_the_connection, 0,
 			    (int)(sizeof(wrong) / sizeof(wrong[0])));
 	suite_add_tcase(s, t);

@@ -464,6 +464,7 @@ START_TEST(nothing_is_lost_over_a_bad_channel)
 	ck_assert_uint_gt(stats.retransmitted_packets, 0);
 	ck_assert_uint_eq(s.n_out + s.n_lost, 0);
 	of_sender_fini(&s);
+	of_receiver_fini(&w->rx);
 	mr_table_fini(&w->regions);
 	free(w->target);
 	free(w);
@@ -517,6 +518,7 @@ START_TEST(spraying_over_uneven_paths_repeats_nothing)
 	ck_assert_uint_eq(done.n, 100);
 	ck_assert_uint_eq(stats.retransmitted_packets, 0);
 	of_sender_fini(&s);
+	of_receiver_fini(&w->rx);
 	mr_table_fini(&w->regions);
 	free(w->target);
 	free(w);

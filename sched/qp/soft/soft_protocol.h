@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * soft_protocol.h - what the engine asks of a protocol: the standard's reliable connection
+ * (soft_rc.c) and order-free placement (soft_order_free.c) stand behind one table.
+ *
+ * Owns nothing. The engine (sockets, lists, timers, completions) calls; a protocol decides what is
+ * sent, what is placed, and when to come back. One thread.
+ */
+#ifndef SOFT_PROTOCOL_H
+#define SOFT_PROTOCOL_H
+
+#include "of_receiver.h"
+#include "rc_requester.h"
+#include "roce_wire.h"
+
+struct soft_protocol {
+	/* Before anything is connected. 0 or -ENOMEM. */
+	int (*create)(struct qp *qp);
+	/* The peer is known: qp->remote. config is copied. 0 or -ENOMEM. */
+	int (*start)(struct qp *qp, const struct rc_requester_config *config);
+	void (*destroy)(struct qp *qp);
+
+	/* ---- what this end asks ---- */
+	/* 0, -ENOBUFS, -EOPNOTSUPP, -ENOMEM. */
+	int (*post)(struct qp *qp, const struct rc_work *work);
+	/* As rc_requester_burst() and rc_requester_sent(). */
+	unsigned (*burst)(struct qp *qp, struct roce_packet *out, unsigned max);
+	void (*sent)(struct qp *qp, unsigned n_packets, uint64_t now_ns);
+	bool (*has_unsent)(const struct qp *qp);
+	uint64_t (*unsent_bytes)(const struct qp *qp);
+	bool (*is_idle)(const struct qp *qp); /* next to nothing is under way */
+	uint64_t (*deadline_ns)(const struct qp *qp);
+	/* These two: 0, or the status that ends the connection. */
+	enum qp_wc_status (*on_timer)(struct qp *qp, uint64_t now_ns);
+	enum qp_wc_status (*on_answer)(struct qp *qp, const struct roce_packet *packet,
+				       uint64_t now_ns);
+	void (*kick)(struct qp *qp, uint64_t now_ns);
+	void (*slow_down)(struct qp *qp); /* a queue on the way fills up */
+	/* The QP is in error: completes all work. */
+	void (*fail)(struct qp *qp, enum qp_wc_status status);
+
+	/* ---- what it answers ---- */
+	void (*on_request)(struct qp *qp, const struct roce_packet *packet);
+	bool (*answer_due)(const struct qp *qp);
+	/* Its payload may point into bitmap; the caller adds the QPN. False: none is due now. */
+	bool (*take_answer)(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES],
+			    struct roce_packet *out);
+	/* Of the answer that is due; 0: none is. */
+	uint8_t *(*syndrome)(struct qp *qp);
+	bool (*is_dead)(const struct qp *qp); /* once its answer is out, the QP is in error */
+};
+
+extern const struct soft_protocol soft_rc, soft_order_free;
+
+#endif
