@@ -19,6 +19,7 @@
 
 #include "fare_limits.h"
 
+struct control_seal;
 struct qp_endpoint; /* one per process and local GPU address; holds QPs and memory regions */
 struct qp;
 
@@ -205,6 +206,12 @@ struct qp_endpoint_attr {
 	 * the next port above it that is free: endpoint_port() says which. Peers must be told.
 	 */
 	uint16_t udp_port;
+	/*
+	 * What authenticates the messages of the provider's own (verbs: the questions for rkeys and
+	 * their answers); borrowed for the endpoint's life. With it, none counts that does not have
+	 * the key. NULL: they go, and count, without.
+	 */
+	const struct control_seal *control_key;
 	/* a control datagram arrived; control and its data are borrowed for the call */
 	void (*on_control)(void *arg, const struct qp_control *control);
 	void *arg;

@@ -14,11 +14,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "qp/control_seal.h"
 #include "qp/soft/soft_sock.h"
 
-#define TX_BYTES (256 << 10)
-#define RX_BYTES (1 << 20)
-#define RX_MAX	 256 /* datagrams a turn */
+#define TX_BYTES   (256 << 10)
+#define RX_BYTES   (1 << 20)
+#define RX_MAX	   256		       /* datagrams a turn */
+#define NETDEVS_NS UINT64_C(100000000) /* how long a reading of the bonds is good */
 
 int verbs_control_open(struct qp_endpoint *ep)
 {
@@ -58,6 +60,17 @@ static int transmit(int fd, const struct in6_addr *to, const void *buf, size_t b
 											: 0;
 }
 
+/* A socket bound to the sub-port's netdev; *port 0: a free one is chosen and stored. */
+static int open_tx(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port, uint16_t *port)
+{
+	const char *dev = ep->attr.dev[plane][sub_port];
+	struct verbs_netdev netdev;
+
+	verbs_netdev_read(&netdev, VERBS_NETDEV_SYSFS, dev);
+	return soft_sock_open_tx(&ep->attr.address, port, verbs_netdev_socket_device(&netdev, dev),
+				 TX_BYTES);
+}
+
 /* By the sub-port's standing socket, or by one of the moment if a source port is asked for. */
 static int send_over(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
 		     uint16_t source_port, const struct in6_addr *to, const void *buf, size_t bytes)
@@ -65,8 +78,7 @@ static int send_over(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
 	int *fd = &ep->tx_fd[plane][sub_port], err, own;
 
 	if (source_port) {
-		own = soft_sock_open_tx(&ep->attr.address, &source_port,
-					ep->attr.dev[plane][sub_port], TX_BYTES);
+		own = open_tx(ep, plane, sub_port, &source_port);
 		if (own < 0)
 			return own;
 		err = transmit(own, to, buf, bytes);
@@ -75,8 +87,7 @@ static int send_over(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
 	}
 	if (*fd < 0) {
 		ep->tx_port[plane][sub_port] = 0;
-		*fd = soft_sock_open_tx(&ep->attr.address, &ep->tx_port[plane][sub_port],
-					ep->attr.dev[plane][sub_port], TX_BYTES);
+		*fd = open_tx(ep, plane, sub_port, &ep->tx_port[plane][sub_port]);
 	}
 	if (*fd < 0)
 		return *fd;
@@ -118,27 +129,70 @@ int verbs_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 	return send_message(ep, c->plane, c->sub_port, c->udp_source_port, &c->remote, &m);
 }
 
+/* A question for keys, or the answer: authenticated if there is a key. */
+static void send_keys(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
+		      const struct in6_addr *to, const struct verbs_wire_message *m)
+{
+	uint8_t buf[VERBS_WIRE_MAX];
+	struct verbs_wire_message envelope = {.type = VERBS_WIRE_AUTHENTICATED, .payload = buf};
+	int n;
+
+	if (!ep->attr.control_key) {
+		send_message(ep, plane, sub_port, 0, to, m);
+		return;
+	}
+	n = verbs_wire_encode(m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
+	if (n < 0)
+		return;
+	control_seal_close(ep->attr.control_key, &ep->attr.address, to, buf, (size_t)n);
+	envelope.payload_bytes = CONTROL_SEAL_BYTES + (size_t)n;
+	send_message(ep, plane, sub_port, 0, to, &envelope);
+}
+
 void verbs_control_ask(struct qp_endpoint *ep, const struct qp *qp, uint32_t key, uint64_t nonce)
 {
 	struct verbs_wire_message m = {.type = VERBS_WIRE_KEY_QUERY, .key = key, .nonce = nonce};
 
-	send_message(ep, qp->attr.plane, qp->attr.sub_port, 0, &qp->remote.address, &m);
+	send_keys(ep, qp->attr.plane, qp->attr.sub_port, &qp->remote.address, &m);
 }
 
-static void find_sub_port(const struct qp_endpoint *ep, unsigned ifindex, struct qp_control *c)
+/* Read again at most so often: bonds are made and dissolved while the endpoint is open. */
+static void refresh_netdevs(struct qp_endpoint *ep)
+{
+	uint64_t now = verbs_endpoint_now_ns();
+
+	if (ep->netdevs_read_ns && now - ep->netdevs_read_ns < NETDEVS_NS)
+		return;
+	ep->netdevs_read_ns = now;
+	for (uint16_t p = 0; p < ep->attr.n_planes; p++)
+		for (uint16_t s = 0; s < ep->attr.n_sub_ports[p]; s++)
+			verbs_netdev_read(&ep->netdevs[p][s], VERBS_NETDEV_SYSFS,
+					  ep->attr.dev[p][s]);
+}
+
+/*
+ * Where a datagram arrived. Of a bond with several members that are sub-ports the first stands for
+ * all: the kernel does not say which of them it was.
+ */
+static void find_sub_port(struct qp_endpoint *ep, unsigned ifindex, struct qp_control *c)
 {
 	char name[IF_NAMESIZE];
 
 	c->plane = QP_ANY_PLANE;
 	if (!ifindex || !if_indextoname(ifindex, name))
 		return;
-	for (uint16_t p = 0; p < ep->attr.n_planes; p++) {
-		for (uint16_t s = 0; s < ep->attr.n_sub_ports[p]; s++) {
-			if (strncmp(ep->attr.dev[p][s], name, FARE_DEV_NAME_MAX))
-				continue;
-			c->plane = p;
-			c->sub_port = s;
-			return;
+	for (int by_bond = 0; by_bond <= 1; by_bond++) {
+		if (by_bond)
+			refresh_netdevs(ep);
+		for (uint16_t p = 0; p < ep->attr.n_planes; p++) {
+			for (uint16_t s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+				if (by_bond ? !verbs_netdev_is_bond_of(&ep->netdevs[p][s], ifindex)
+					    : strncmp(ep->attr.dev[p][s], name, FARE_DEV_NAME_MAX))
+					continue;
+				c->plane = p;
+				c->sub_port = s;
+				return;
+			}
 		}
 	}
 }
@@ -161,24 +215,55 @@ static unsigned arrival_ifindex(struct msghdr *m)
 	return 0;
 }
 
-static void on_message(struct qp_endpoint *ep, struct qp_control *c, struct verbs_wire_message *m)
+static int on_keys(struct qp_endpoint *ep, const struct qp_control *c, struct verbs_wire_message *m)
 {
-	switch (m->type) {
-	case VERBS_WIRE_GROUP:
+	if (m->type == VERBS_WIRE_KEY_REPLY) {
+		verbs_keys_answer(&ep->keys, &c->remote, m, verbs_endpoint_now_ns());
+		return 0;
+	}
+	if (m->type != VERBS_WIRE_KEY_QUERY)
+		return -EBADMSG;
+	m->type = VERBS_WIRE_KEY_REPLY;
+	verbs_region_answer(ep, m);
+	send_keys(ep, c->plane, c->sub_port, &c->remote, m);
+	return 0;
+}
+
+/*
+ * A question that is recorded and sent again is answered to its first sender, who did not ask; an
+ * answer that is recorded carries a nonce that is over.
+ */
+static int on_authenticated(struct qp_endpoint *ep, const struct qp_control *c,
+			    const struct verbs_wire_message *envelope)
+{
+	struct verbs_wire_message m;
+	const uint8_t *message;
+	const char *reason;
+	size_t length, at;
+	int err;
+
+	if (!ep->attr.control_key)
+		return -EKEYREJECTED;
+	err = control_seal_open(ep->attr.control_key, &c->remote, &ep->attr.address,
+				envelope->payload, envelope->payload_bytes, &message, &length);
+	if (!err)
+		err = verbs_wire_decode(&m, message, length, &reason, &at);
+	return err ? err : on_keys(ep, c, &m);
+}
+
+/* 0, or -errno: it does not count. */
+static int on_message(struct qp_endpoint *ep, struct qp_control *c, struct verbs_wire_message *m)
+{
+	if (m->type == VERBS_WIRE_GROUP) {
 		c->data = m->payload;
 		c->length = m->payload_bytes;
 		if (ep->attr.on_control)
 			ep->attr.on_control(ep->attr.arg, c);
-		break;
-	case VERBS_WIRE_KEY_QUERY:
-		m->type = VERBS_WIRE_KEY_REPLY;
-		verbs_region_answer(ep, m);
-		send_message(ep, c->plane, c->sub_port, 0, &c->remote, m);
-		break;
-	case VERBS_WIRE_KEY_REPLY:
-		verbs_keys_answer(&ep->keys, &c->remote, m, verbs_endpoint_now_ns());
-		break;
+		return 0;
 	}
+	if (m->type == VERBS_WIRE_AUTHENTICATED)
+		return on_authenticated(ep, c, m);
+	return ep->attr.control_key ? -EKEYREJECTED : on_keys(ep, c, m);
 }
 
 int verbs_control_receive(struct qp_endpoint *ep)
@@ -211,7 +296,7 @@ int verbs_control_receive(struct qp_endpoint *ep)
 		}
 		soft_sock_read_address(&from, &c.remote, &c.udp_source_port);
 		find_sub_port(ep, arrival_ifindex(&h), &c);
-		on_message(ep, &c, &m);
+		ep->stats.rx_dropped += on_message(ep, &c, &m) != 0;
 	}
 	return n;
 }

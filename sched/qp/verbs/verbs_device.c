@@ -19,18 +19,10 @@ static int set_nonblocking(int fd)
 /* A member of a bond has no GIDs: the bond's device has. 0: none. */
 static unsigned master_of(const char *dev)
 {
-	char path[96];
-	unsigned index = 0;
-	FILE *f;
+	struct verbs_netdev netdev;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/master/ifindex", dev);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%u", &index) != 1)
-		index = 0;
-	fclose(f);
-	return index;
+	verbs_netdev_read(&netdev, VERBS_NETDEV_SYSFS, dev);
+	return netdev.master;
 }
 
 /* All GIDs of a device. *out is the caller's to free. Returns how many, or -errno. */

@@ -11,7 +11,7 @@
  * Who does what: verbs_device.c devices, GIDs and their events; verbs_region.c memory on every
  * device; verbs_qp.c QPs; verbs_worker.c the blocking part of a QP's life; verbs_control.c
  * datagrams; verbs_endpoint.c life, progress and the table of qp/provider.h. Pure: verbs_wire.c,
- * verbs_keys.c.
+ * verbs_keys.c; verbs_netdev.c but for reading sysfs.
  */
 #ifndef VERBS_ENDPOINT_H
 #define VERBS_ENDPOINT_H
@@ -21,6 +21,7 @@
 
 #include "qp/provider.h"
 #include "qp/verbs/verbs_keys.h"
+#include "qp/verbs/verbs_netdev.h"
 
 #define VERBS_MAX_DEVICES  (FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
 #define VERBS_SEND_DEPTH   128
@@ -132,6 +133,8 @@ struct qp_endpoint {
 	int done_fd;
 
 	int epoll_fd, timer_fd, control_fd;
+	struct verbs_netdev netdevs[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	uint64_t netdevs_read_ns; /* 0: never */
 	int tx_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	uint16_t tx_port[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 };

@@ -2,6 +2,7 @@
 #include "qp/verbs/verbs_wire.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define MAGIC	  0x46415642u /* "FAVB" */
@@ -26,9 +27,15 @@ static uint64_t get(const uint8_t *at, unsigned bytes)
 	return v;
 }
 
+/* whose body is the sender's own, to the end */
+static bool has_payload(enum verbs_wire_type type)
+{
+	return type == VERBS_WIRE_GROUP || type == VERBS_WIRE_AUTHENTICATED;
+}
+
 static size_t encoded_bytes(const struct verbs_wire_message *m)
 {
-	if (m->type == VERBS_WIRE_GROUP)
+	if (has_payload(m->type))
 		return VERBS_WIRE_HEADER + m->payload_bytes;
 	return m->type == VERBS_WIRE_KEY_QUERY ? COUNT_AT : KEYS_AT + (size_t)m->n_keys * KEY_BYTES;
 }
@@ -38,7 +45,7 @@ int verbs_wire_encode(const struct verbs_wire_message *m, void *buf, size_t size
 	uint8_t *b = buf;
 	size_t n = encoded_bytes(m);
 
-	if (m->type < VERBS_WIRE_GROUP || m->type > VERBS_WIRE_KEY_REPLY)
+	if (m->type < VERBS_WIRE_GROUP || m->type > VERBS_WIRE_AUTHENTICATED)
 		return -EINVAL;
 	if (n > size || n > VERBS_WIRE_MAX || m->n_keys > VERBS_WIRE_MAX_KEYS)
 		return -EMSGSIZE;
@@ -46,7 +53,7 @@ int verbs_wire_encode(const struct verbs_wire_message *m, void *buf, size_t size
 	put(b + 4, VERSION, 1);
 	put(b + 5, m->type, 1);
 	put(b + 6, 0, 2);
-	if (m->type == VERBS_WIRE_GROUP) {
+	if (has_payload(m->type)) {
 		if (m->payload_bytes)
 			memcpy(b + VERBS_WIRE_HEADER, m->payload, m->payload_bytes);
 		return (int)n;
@@ -109,7 +116,7 @@ int verbs_wire_decode(struct verbs_wire_message *out, const void *buf, size_t le
 	if (b[4] != VERSION)
 		return bad(reason, at, "unknown version", 4);
 	out->type = (enum verbs_wire_type)b[5];
-	if (out->type == VERBS_WIRE_GROUP) {
+	if (has_payload(out->type)) {
 		out->payload = b + VERBS_WIRE_HEADER;
 		out->payload_bytes = length - VERBS_WIRE_HEADER;
 		return 0;

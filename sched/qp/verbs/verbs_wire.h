@@ -10,6 +10,11 @@
  *   KEY_QUERY  nonce 8, key 4                     which rkeys has this region of yours?
  *   KEY_REPLY  nonce 8, key 4, n 1, n x { plane 1, sub-port 1, rkey 4 }
  *                                                 n = 0: there is no such region
+ *   AUTHENTICATED
+ *              an envelope (control_seal.h) around a whole KEY_QUERY or KEY_REPLY, to the end
+ *
+ * What a GROUP message carries has an envelope of its own. An endpoint that has a key takes KEY_*
+ * from an AUTHENTICATED only.
  *
  * An rkey belongs to a device, and a peer whose planes are several devices has several for one
  * region. Applications pass on a single key, which names the region; this channel translates it
@@ -27,7 +32,12 @@
 #define VERBS_WIRE_MAX_KEYS (FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
 #define VERBS_WIRE_MAX	    (VERBS_WIRE_HEADER + 1024) /* header and QP_CONTROL_MAX */
 
-enum verbs_wire_type { VERBS_WIRE_GROUP = 1, VERBS_WIRE_KEY_QUERY, VERBS_WIRE_KEY_REPLY };
+enum verbs_wire_type {
+	VERBS_WIRE_GROUP = 1,
+	VERBS_WIRE_KEY_QUERY,
+	VERBS_WIRE_KEY_REPLY,
+	VERBS_WIRE_AUTHENTICATED,
+};
 
 struct verbs_wire_key {
 	uint8_t plane, sub_port;
@@ -36,7 +46,7 @@ struct verbs_wire_key {
 
 struct verbs_wire_message {
 	enum verbs_wire_type type;
-	const void *payload; /* GROUP: borrowed */
+	const void *payload; /* GROUP, AUTHENTICATED: borrowed */
 	size_t payload_bytes;
 	uint64_t nonce;
 	uint32_t key;
