@@ -31,9 +31,15 @@ struct qp_mr {
 	uint32_t rkey;
 };
 
-/* What peers may do; the owner of a region may read and write it in any case. */
+/* What peers may do; the owner of a region may read and write it, unless it says otherwise. */
 #define QP_ACCESS_REMOTE_WRITE 1u
 #define QP_ACCESS_REMOTE_READ  2u
+/*
+ * The owner only reads: memory that cannot be written may be registered. Nothing may land there:
+ * not with QP_ACCESS_REMOTE_WRITE, which needs local write, and no receive or READ of the owner's. Verbs
+ * only; -EINVAL from soft.
+ */
+#define QP_ACCESS_LOCAL_READ_ONLY 4u
 
 /* requests for remote memory that one QP has under way: every device can serve as many */
 #define QP_MAX_READS 4
@@ -254,6 +260,17 @@ struct qp_provider {
 
 	int (*mr_register)(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
 			   struct qp_mr *out);
+	/*
+	 * Registers length bytes from offset of a dma-buf (a GPU's memory): peers and work requests
+	 * name them by iova onward. fd is borrowed for the call. -EOPNOTSUPP: the device, its
+	 * driver or the kernel cannot. NULL: the provider cannot. qp/mr_dmabuf.h has the way out.
+	 */
+	int (*mr_register_dmabuf)(struct qp_endpoint *ep, int fd, uint64_t offset, size_t length,
+				  uint64_t iova, unsigned access, struct qp_mr *out);
+	/*
+	 * When it returns, no device reads or writes the region any more, whatever is outstanding:
+	 * work on it ends in error.
+	 */
 	int (*mr_deregister)(struct qp_endpoint *ep, const struct qp_mr *mr);
 
 	int (*qp_create)(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);

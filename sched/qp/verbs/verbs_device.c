@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verbs_device.c - the devices behind the sub-ports: found and opened, lost, and opened again.
+ *
+ *   UP --fatal event, unbinding-> LOST --back-off over--> OPENING --found--> REGISTERING --> UP
+ *                                     <------------- not there, or not fit
+ */
 #include "qp/verbs/verbs_endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define BACKOFF_FIRST_NS UINT64_C(100000000)
+#define BACKOFF_MAX_NS	 UINT64_C(5000000000)
+#define CHECK_NS	 UINT64_C(250000000)
+
+/* ---- contexts ---- */
 
 static int set_nonblocking(int fd)
 {
@@ -16,155 +27,80 @@ static int set_nonblocking(int fd)
 	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? -errno : 0;
 }
 
-/* A member of a bond has no GIDs: the bond's device has. 0: none. */
-static unsigned master_of(const char *dev)
-{
-	struct verbs_netdev netdev;
-
-	verbs_netdev_read(&netdev, VERBS_NETDEV_SYSFS, dev);
-	return netdev.master;
-}
-
-/* All GIDs of a device. *out is the caller's to free. Returns how many, or -errno. */
-static ssize_t read_gids(struct ibv_context *context, struct ibv_gid_entry **out)
-{
-	struct ibv_device_attr device;
-	struct ibv_port_attr port;
-	size_t room = 0;
-	ssize_t n;
-
-	*out = NULL;
-	if (ibv_query_device(context, &device))
-		return -EIO;
-	for (uint8_t p = 1; p <= device.phys_port_cnt; p++)
-		if (!ibv_query_port(context, p, &port) && port.gid_tbl_len > 0)
-			room += (size_t)port.gid_tbl_len;
-	if (!room)
-		return 0;
-	*out = calloc(room, sizeof(**out));
-	if (!*out)
-		return -ENOMEM;
-	n = ibv_query_gid_table(context, *out, room, 0);
-	if (n < 0) {
-		free(*out);
-		*out = NULL;
-	}
-	return n;
-}
-
-static bool is_link_local(const union ibv_gid *gid)
-{
-	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
-}
-
-static bool fits(const struct in6_addr *address, const struct ibv_gid_entry *e, unsigned ifindex,
-		 unsigned master)
-{
-	struct in6_addr gid;
-
-	memcpy(&gid, e->gid.raw, sizeof(gid));
-	return e->gid_type == IBV_GID_TYPE_ROCE_V2 && !is_link_local(&e->gid) &&
-	       e->gid_index <= UINT8_MAX &&
-	       (e->ndev_ifindex == ifindex || (master && e->ndev_ifindex == master)) &&
-	       !IN6_IS_ADDR_V4MAPPED(&gid) == !IN6_IS_ADDR_V4MAPPED(address);
-}
-
 /*
- * The GPU's own address if the device has it as a GID; else the first of its family. (An address on
- * the loopback makes no GID: then each sub-port answers to an address of its own, which the
- * handshake tells the peer.)
+ * Of a lost device each of these may be refused; closing its descriptor ends what is left in the
+ * kernel.
  */
-static const struct ibv_gid_entry *choose_gid(const struct qp_endpoint *ep,
-					      const struct ibv_gid_entry *gids, ssize_t n,
-					      unsigned ifindex, unsigned master)
+static void close_handle(struct verbs_handle *h)
 {
-	const struct ibv_gid_entry *best = NULL;
-
-	for (ssize_t i = 0; i < n; i++) {
-		if (!fits(&ep->attr.address, &gids[i], ifindex, master))
-			continue;
-		if (!memcmp(gids[i].gid.raw, &ep->attr.address, 16))
-			return &gids[i];
-		if (!best || gids[i].gid_index < best->gid_index)
-			best = &gids[i];
-	}
-	return best;
+	if (h->channel)
+		ibv_destroy_comp_channel(h->channel);
+	if (h->pd)
+		ibv_dealloc_pd(h->pd);
+	ibv_close_device(h->context);
+	free(h);
 }
 
-/* Whether the device is that of (p, s), and if so what it has to offer there. */
-static bool look_at(struct qp_endpoint *ep, unsigned device, const struct ibv_gid_entry *gids,
-		    ssize_t n, unsigned p, unsigned s)
+void verbs_handle_put(struct verbs_handle *h)
 {
-	struct verbs_sub_port *sp = &ep->sub_ports[p][s];
-	unsigned ifindex = if_nametoindex(ep->attr.dev[p][s]),
-		 master = master_of(ep->attr.dev[p][s]);
-	const struct ibv_gid_entry *gid = choose_gid(ep, gids, n, ifindex, master), *any = gid;
-	struct ibv_port_attr port;
-
-	for (ssize_t i = 0; !any && i < n; i++)
-		if (ifindex &&
-		    (gids[i].ndev_ifindex == ifindex || (master && gids[i].ndev_ifindex == master)))
-			any = &gids[i];
-	if (!any)
-		return false;
-	sp->device = device;
-	sp->port = (uint8_t)any->port_num;
-	sp->has_gid = gid != NULL;
-	if (gid) {
-		sp->gid = gid->gid;
-		sp->gid_index = (uint8_t)gid->gid_index;
-	}
-	if (!ibv_query_port(ep->devices[device].context, sp->port, &port)) {
-		sp->up = port.state == IBV_PORT_ACTIVE;
-		sp->active_mtu = port.active_mtu;
-	}
-	return true;
+	if (!--h->users)
+		close_handle(h);
 }
 
-static int prepare(struct verbs_device *d)
+/* Takes the device: it is closed if that fails. */
+static int make_handle(struct verbs_handle **out, struct ibv_context *device)
 {
+	struct verbs_handle *h = calloc(1, sizeof(*h));
 	int err;
 
-	d->pd = ibv_alloc_pd(d->context);
-	d->channel = d->pd ? ibv_create_comp_channel(d->context) : NULL;
-	if (!d->channel)
-		return errno ? -errno : -ENOMEM;
-	err = set_nonblocking(d->channel->fd);
-	return err ? err : set_nonblocking(d->context->async_fd);
+	*out = NULL;
+	if (!h) {
+		ibv_close_device(device);
+		return -ENOMEM;
+	}
+	errno = 0;
+	h->context = device;
+	h->users = 1;
+	h->pd = ibv_alloc_pd(device);
+	h->channel = h->pd ? ibv_create_comp_channel(device) : NULL;
+	err = h->channel ? set_nonblocking(h->channel->fd) : errno ? -errno : -ENOMEM;
+	if (!err)
+		err = set_nonblocking(device->async_fd);
+	if (err) {
+		close_handle(h);
+		return err;
+	}
+	*out = h;
+	return 0;
 }
 
-static void close_device(struct verbs_device *d)
-{
-	if (d->channel)
-		ibv_destroy_comp_channel(d->channel);
-	if (d->pd)
-		ibv_dealloc_pd(d->pd);
-	if (d->context)
-		ibv_close_device(d->context);
-	memset(d, 0, sizeof(*d));
-}
+/* ---- the first time ---- */
 
 /* Keeps the device if some sub-port not yet found is on it. */
 static int try_device(struct qp_endpoint *ep, struct ibv_context *context,
 		      bool found[][FARE_MAX_SUB_PORTS])
 {
-	unsigned device = ep->n_devices;
+	struct verbs_device *device = &ep->devices[ep->n_devices];
 	struct ibv_gid_entry *gids;
 	bool wanted = false;
-	ssize_t n = read_gids(context, &gids);
+	ssize_t n = verbs_gid_read(context, &gids);
 
-	ep->devices[device] = (struct verbs_device){.context = context};
-	for (unsigned p = 0; n > 0 && p < ep->attr.n_planes; p++)
-		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
-			if (!found[p][s] && look_at(ep, device, gids, n, p, s))
-				wanted = found[p][s] = true;
+	for (unsigned p = 0; n > 0 && p < ep->attr.n_planes; p++) {
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+			if (found[p][s] || !verbs_gid_find(ep, context, gids, n, p, s))
+				continue;
+			ep->sub_ports[p][s].device = ep->n_devices;
+			wanted = found[p][s] = true;
+		}
+	}
 	free(gids);
 	if (!wanted) {
-		close_device(&ep->devices[device]);
+		ibv_close_device(context);
 		return 0;
 	}
 	ep->n_devices++; /* from here on closed with the endpoint */
-	return prepare(&ep->devices[device]);
+	snprintf(device->name, sizeof(device->name), "%s", ibv_get_device_name(context->device));
+	return make_handle(&device->handle, context);
 }
 
 static int judge(const struct qp_endpoint *ep, bool found[][FARE_MAX_SUB_PORTS], int not_opened)
@@ -222,94 +158,215 @@ int verbs_device_open_all(struct qp_endpoint *ep)
 void verbs_device_close_all(struct qp_endpoint *ep)
 {
 	for (unsigned d = 0; d < ep->n_devices; d++)
-		close_device(&ep->devices[d]);
+		if (ep->devices[d].handle)
+			verbs_handle_put(ep->devices[d].handle);
 	ep->n_devices = 0;
 }
 
-/* ---- events ---- */
+/* ---- lost, and back ---- */
 
-static void fail_qps(struct qp_endpoint *ep, unsigned device, unsigned port, int error)
+static void set_state(struct qp_endpoint *ep, struct verbs_device *d, enum verbs_device_state to)
 {
-	for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
-		if (qp->device == device && (!port || qp->port == port) && !qp->error)
-			qp->error = error;
+	ep->n_lost += (d->state == VERBS_DEVICE_UP) - (to == VERBS_DEVICE_UP);
+	d->state = to;
 }
 
-static void on_port(struct qp_endpoint *ep, unsigned device, unsigned port, bool up)
+static void wait_longer(struct verbs_device *d)
+{
+	uint64_t twice = 2 * d->backoff_ns;
+
+	d->backoff_ns = !twice ? BACKOFF_FIRST_NS : twice < BACKOFF_MAX_NS ? twice : BACKOFF_MAX_NS;
+	d->due_ns = verbs_endpoint_now_ns() + d->backoff_ns;
+}
+
+void verbs_device_lose(struct qp_endpoint *ep, unsigned device)
+{
+	struct verbs_device *d = &ep->devices[device];
+	struct verbs_handle *h = d->handle;
+
+	verbs_endpoint_unwatch(ep, device);
+	h->lost = true;
+	for (unsigned p = 0; p < ep->attr.n_planes; p++)
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
+			if (ep->sub_ports[p][s].device == device)
+				ep->sub_ports[p][s].up = ep->sub_ports[p][s].has_gid = false;
+	verbs_qp_lose_all(ep, h);
+	verbs_region_forget_device(ep, device);
+	d->handle = NULL;
+	set_state(ep, d, VERBS_DEVICE_LOST);
+	wait_longer(d);
+	verbs_handle_put(h);
+}
+
+/* The plane of the first of its sub-ports: its worker has little else to do now. */
+static unsigned plane_of(const struct qp_endpoint *ep, unsigned device)
 {
 	for (unsigned p = 0; p < ep->attr.n_planes; p++)
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
-			if (ep->sub_ports[p][s].device == device &&
-			    ep->sub_ports[p][s].port == port)
-				ep->sub_ports[p][s].up = up;
-	if (!up)
-		fail_qps(ep, device, port, -ENETDOWN);
+			if (ep->sub_ports[p][s].device == device)
+				return p;
+	return 0;
 }
 
-/* A sub-port's address moved to another place in the table, changed, or went: QPs that used the old
- * one are no good. */
-static void follow_gids(struct qp_endpoint *ep, unsigned device)
+static bool is_ours(const struct qp_endpoint *ep, unsigned device, struct ibv_context *context)
 {
 	struct ibv_gid_entry *gids;
-	ssize_t n = read_gids(ep->devices[device].context, &gids);
+	ssize_t n = verbs_gid_read(context, &gids);
+	bool ours = false;
 
-	for (unsigned p = 0; n >= 0 && p < ep->attr.n_planes; p++) {
-		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
-			struct verbs_sub_port *sp = &ep->sub_ports[p][s], old = *sp;
+	for (unsigned p = 0; n > 0 && p < ep->attr.n_planes; p++)
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
+			ours |= ep->sub_ports[p][s].device == device &&
+				verbs_gid_is_device_of(ep, gids, n, p, s);
+	free(gids);
+	return ours;
+}
 
-			if (sp->device != device)
-				continue;
-			if (!look_at(ep, device, gids, n, p, s))
-				sp->has_gid = false;
-			if (old.has_gid && (!sp->has_gid || sp->gid_index != old.gid_index ||
-					    memcmp(&sp->gid, &old.gid, sizeof(old.gid))))
-				for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
-					if (qp->attr.plane == p && qp->attr.sub_port == s &&
-					    !qp->error)
-						qp->error = -EADDRNOTAVAIL;
+/* Of another slot: not to be opened in vain. It may have another name than before. */
+static bool is_taken(const struct qp_endpoint *ep, unsigned device, const char *name)
+{
+	for (unsigned d = 0; d < ep->n_devices; d++)
+		if (d != device && !strcmp(ep->devices[d].name, name))
+			return true;
+	return false;
+}
+
+/*
+ * On a worker. Of the endpoint it reads what does not change while it runs: the configuration,
+ * which slot a sub-port belongs to, and names, as no other device is opened meanwhile.
+ */
+int verbs_device_reopen(struct qp_endpoint *ep, unsigned device)
+{
+	struct verbs_device *d = &ep->devices[device];
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	int err = -ENODEV;
+
+	if (!list)
+		return errno ? -errno : -ENODEV;
+	for (unsigned i = 0; err && list[i]; i++) {
+		struct ibv_context *context;
+
+		if (is_taken(ep, device, ibv_get_device_name(list[i])))
+			continue;
+		context = ibv_open_device(list[i]);
+		if (!context)
+			continue;
+		if (is_ours(ep, device, context))
+			err = make_handle(&d->opened, context);
+		else
+			ibv_close_device(context);
+	}
+	ibv_free_device_list(list);
+	return err;
+}
+
+/* 0, or -errno: it cannot serve now. */
+static int adopt(struct qp_endpoint *ep, unsigned device, struct verbs_handle *h)
+{
+	struct verbs_device *d = &ep->devices[device];
+	struct ibv_gid_entry *gids;
+	ssize_t n = verbs_gid_read(h->context, &gids);
+	int err = n < 0 ? (int)n : 0;
+
+	for (unsigned p = 0; !err && p < ep->attr.n_planes; p++) {
+		for (unsigned s = 0; !err && s < ep->attr.n_sub_ports[p]; s++) {
+			const struct verbs_sub_port *sp = &ep->sub_ports[p][s];
+
+			if (sp->device == device && verbs_gid_find(ep, h->context, gids, n, p, s) &&
+			    128u << sp->active_mtu < ep->attr.path_mtu)
+				err = -EMSGSIZE;
 		}
 	}
 	free(gids);
-}
-
-static void on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_async_event *e)
-{
-	struct qp *qp;
-
-	switch (e->event_type) {
-	case IBV_EVENT_PORT_ERR:
-		on_port(ep, device, (unsigned)e->element.port_num, false);
-		break;
-	case IBV_EVENT_PORT_ACTIVE:
-		on_port(ep, device, (unsigned)e->element.port_num, true);
-		follow_gids(ep, device);
-		break;
-	case IBV_EVENT_GID_CHANGE:
-		follow_gids(ep, device);
-		break;
-	case IBV_EVENT_DEVICE_FATAL:
-		fail_qps(ep, device, 0, -ENODEV);
-		break;
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-		qp = e->element.qp->qp_context;
-		if (!qp->error)
-			qp->error = -EIO;
-		break;
-	default:
-		break; /* of no consequence here */
+	if (err)
+		return err;
+	d->handle = h;
+	err = verbs_endpoint_watch(ep, device);
+	if (err) {
+		d->handle = NULL;
+		return err;
 	}
+	snprintf(d->name, sizeof(d->name), "%s", ibv_get_device_name(h->context->device));
+	return 0;
 }
 
-int verbs_device_events(struct qp_endpoint *ep, unsigned device)
+void verbs_device_on_reopened(struct qp_endpoint *ep)
 {
-	struct ibv_async_event e;
+	unsigned device = ep->open_job.device;
+	struct verbs_device *d = &ep->devices[device];
+	struct verbs_handle *h = d->opened;
+	int err = ep->open_job.result;
+
+	ep->open_job.kind = VERBS_IDLE;
+	d->opened = NULL;
+	if (!err)
+		err = ep->closing ? -ECANCELED : adopt(ep, device, h);
+	if (!err) {
+		d->next_region = 0;
+		set_state(ep, d, VERBS_DEVICE_REGISTERING);
+		return;
+	}
+	if (h)
+		verbs_handle_put(h);
+	set_state(ep, d, VERBS_DEVICE_LOST);
+	wait_longer(d);
+}
+
+static int step(struct qp_endpoint *ep, unsigned device, uint64_t now_ns)
+{
+	struct verbs_device *d = &ep->devices[device];
+
+	switch (d->state) {
+	case VERBS_DEVICE_UP:
+	case VERBS_DEVICE_OPENING:
+		return 0;
+	case VERBS_DEVICE_LOST:
+		if (now_ns < d->due_ns || ep->open_job.kind != VERBS_IDLE)
+			return 0;
+		set_state(ep, d, VERBS_DEVICE_OPENING);
+		verbs_worker_submit_open(ep, device, plane_of(ep, device));
+		return 1;
+	case VERBS_DEVICE_REGISTERING:
+		/* one a turn: to pin much memory takes long, and other planes carry meanwhile */
+		if (!verbs_region_restore_next(ep, device, &d->next_region)) {
+			set_state(ep, d, VERBS_DEVICE_UP);
+			d->backoff_ns = 0;
+		}
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * A driver that cannot take a device away from its users reports nothing: to unbind it waits until
+ * they have closed it. That it is to go shows in sysfs only.
+ */
+static bool is_unbinding(const struct verbs_device *d)
+{
+	return d->handle && access(d->handle->context->device->dev_path, F_OK);
+}
+
+static int check_all(struct qp_endpoint *ep, uint64_t now_ns)
+{
 	int n = 0;
 
-	for (; !ibv_get_async_event(ep->devices[device].context, &e); n++) {
-		on_event(ep, device, &e);
-		ibv_ack_async_event(&e);
+	if (now_ns < ep->check_due_ns)
+		return 0;
+	ep->check_due_ns = now_ns + CHECK_NS;
+	for (unsigned d = 0; d < ep->n_devices; d++) {
+		if (!is_unbinding(&ep->devices[d]))
+			continue;
+		verbs_device_lose(ep, d);
+		n++;
 	}
+	return n;
+}
+
+int verbs_device_step(struct qp_endpoint *ep, uint64_t now_ns)
+{
+	int n = check_all(ep, now_ns);
+
+	for (unsigned d = 0; ep->n_lost && d < ep->n_devices; d++)
+		n += step(ep, d, now_ns);
 	return n;
 }

@@ -10,8 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EVENTS	   32
-#define RECHECK_NS 20000000 /* while QPs drain */
+#define EVENTS		32
+#define RECHECK_NS	20000000  /* while QPs drain */
+#define RECHECK_LOST_NS 100000000 /* while a device is lost */
 
 enum watch_kind { WATCH_CHANNEL, WATCH_ASYNC, WATCH_CONTROL, WATCH_DONE, WATCH_TIMER };
 
@@ -54,6 +55,22 @@ static int watch(struct qp_endpoint *ep, int fd, enum watch_kind kind, unsigned 
 	return epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
+int verbs_endpoint_watch(struct qp_endpoint *ep, unsigned device)
+{
+	const struct verbs_handle *h = ep->devices[device].handle;
+	int err = watch(ep, h->channel->fd, WATCH_CHANNEL, device);
+
+	return err ? err : watch(ep, h->context->async_fd, WATCH_ASYNC, device);
+}
+
+void verbs_endpoint_unwatch(struct qp_endpoint *ep, unsigned device)
+{
+	const struct verbs_handle *h = ep->devices[device].handle;
+
+	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, h->channel->fd, NULL);
+	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, h->context->async_fd, NULL);
+}
+
 static int watch_all(struct qp_endpoint *ep)
 {
 	int err;
@@ -67,11 +84,8 @@ static int watch_all(struct qp_endpoint *ep)
 		err = watch(ep, ep->control_fd, WATCH_CONTROL, 0);
 	if (!err)
 		err = watch(ep, ep->done_fd, WATCH_DONE, 0);
-	for (unsigned d = 0; !err && d < ep->n_devices; d++) {
-		err = watch(ep, ep->devices[d].channel->fd, WATCH_CHANNEL, d);
-		if (!err)
-			err = watch(ep, ep->devices[d].context->async_fd, WATCH_ASYNC, d);
-	}
+	for (unsigned d = 0; !err && d < ep->n_devices; d++)
+		err = verbs_endpoint_watch(ep, d);
 	return err;
 }
 
@@ -147,13 +161,13 @@ static void endpoint_destroy(struct qp_endpoint *ep)
 
 /* Completion queues are looked at by poll in any case: what matters here is that they are no longer
  * armed. */
-static int take_channel(struct verbs_device *d)
+static int take_channel(const struct verbs_handle *h)
 {
 	struct ibv_cq *cq;
 	void *context;
 	int n = 0;
 
-	for (; !ibv_get_cq_event(d->channel, &cq, &context); n++) {
+	for (; h && !ibv_get_cq_event(h->channel, &cq, &context); n++) {
 		struct qp *qp = context;
 
 		qp->armed = false;
@@ -169,9 +183,9 @@ static int take(struct qp_endpoint *ep, uint64_t what)
 
 	switch ((enum watch_kind)(what >> 32)) {
 	case WATCH_CHANNEL:
-		return take_channel(&ep->devices[index]);
+		return take_channel(ep->devices[index].handle);
 	case WATCH_ASYNC:
-		return verbs_device_events(ep, index);
+		return verbs_event_take(ep, index);
 	case WATCH_CONTROL:
 		return verbs_control_receive(ep);
 	case WATCH_DONE:
@@ -187,13 +201,18 @@ static int endpoint_progress(struct qp_endpoint *ep)
 	struct itimerspec again = {.it_value.tv_nsec = RECHECK_NS};
 	struct epoll_event e[EVENTS];
 	int n = epoll_wait(ep->epoll_fd, e, EVENTS, 0), did = 0;
+	uint64_t now_ns = verbs_endpoint_now_ns();
 
 	for (int i = 0; i < n; i++)
 		did += take(ep, e[i].data.u64);
-	if (ep->n_draining) {
-		did += verbs_qp_check_drains(ep, verbs_endpoint_now_ns());
-		timerfd_settime(ep->timer_fd, 0, &again, NULL);
-	}
+	did += verbs_device_step(ep, now_ns);
+	if (ep->n_draining)
+		did += verbs_qp_check_drains(ep, now_ns);
+	else if (ep->n_lost)
+		again.it_value.tv_nsec = RECHECK_LOST_NS;
+	else
+		return did;
+	timerfd_settime(ep->timer_fd, 0, &again, NULL);
 	return did;
 }
 
@@ -224,7 +243,7 @@ static int sub_port_address(struct qp_endpoint *ep, uint16_t plane, uint16_t sub
 
 static uint32_t num(const struct qp *qp)
 {
-	return qp->ibv->qp_num;
+	return qp->qpn;
 }
 
 static uint32_t psn(const struct qp *qp)
@@ -252,6 +271,7 @@ const struct qp_provider qp_verbs_provider = {
 	.endpoint_stats = endpoint_stats,
 	.sub_port_address = sub_port_address,
 	.mr_register = verbs_region_register,
+	.mr_register_dmabuf = verbs_region_register_dmabuf,
 	.mr_deregister = verbs_region_deregister,
 	.qp_create = verbs_qp_create,
 	.qp_num = num,

@@ -8,10 +8,15 @@
  * device events, datagrams. Out: completions, control datagrams. One thread, plus a worker per
  * plane that alone makes the kernel calls which may block.
  *
- * Who does what: verbs_device.c devices, GIDs and their events; verbs_region.c memory on every
- * device; verbs_qp.c QPs; verbs_worker.c the blocking part of a QP's life; verbs_control.c
- * datagrams; verbs_endpoint.c life, progress and the table of qp/provider.h. Pure: verbs_wire.c,
- * verbs_keys.c; verbs_netdev.c but for reading sysfs.
+ * Who does what: verbs_device.c devices, their loss and their return; verbs_gid.c which device and
+ * GID a sub-port has; verbs_event.c what devices report; verbs_region.c memory on every device;
+ * verbs_qp.c QPs; verbs_worker.c the calls that block; verbs_control.c datagrams; verbs_endpoint.c
+ * life, progress and the table of qp/provider.h. Pure: verbs_wire.c, verbs_keys.c; verbs_netdev.c
+ * but for reading sysfs.
+ *
+ * A device may be lost (unbound, reset after a fatal error) and come back. What was made on it has
+ * its handle, which stays open until the last QP of it is gone; what is made later has another. So
+ * an old QP never meets a new handle's memory.
  */
 #ifndef VERBS_ENDPOINT_H
 #define VERBS_ENDPOINT_H
@@ -30,10 +35,29 @@
 #define VERBS_GRAVES	   64
 #define VERBS_MAX_REGIONS  4095
 
-struct verbs_device {
+/* A device, opened. */
+struct verbs_handle {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
+	unsigned users; /* QPs, and the device whose present handle it is */
+	bool lost;	/* its device is gone or going, or does not work any more */
+};
+
+enum verbs_device_state {
+	VERBS_DEVICE_UP,
+	VERBS_DEVICE_LOST,	  /* tried again when the back-off is over */
+	VERBS_DEVICE_OPENING,	  /* with a worker */
+	VERBS_DEVICE_REGISTERING, /* open; regions are registered again, one a turn */
+};
+
+struct verbs_device {
+	char name[IBV_SYSFS_NAME_MAX];
+	enum verbs_device_state state;
+	struct verbs_handle *handle; /* NULL: lost */
+	uint64_t due_ns, backoff_ns;
+	uint32_t next_region;
+	struct verbs_handle *opened; /* by the worker; the data thread's when the job is back */
 };
 
 /* A sub-port as configured, and where it was found. */
@@ -47,20 +71,37 @@ struct verbs_sub_port {
 	enum ibv_mtu active_mtu;
 };
 
+/* What a region was registered with, to do so again on a device that comes back. */
+struct verbs_memory {
+	void *addr;
+	size_t length;
+	unsigned access;
+	int dmabuf_fd; /* ours; -1: host memory at addr */
+	uint64_t dmabuf_offset, iova;
+};
+
 struct verbs_region {
 	uint32_t key; /* 0: free. What applications pass on: names the region, on whatever device */
 	uint32_t generation;
-	unsigned access;
-	struct ibv_mr **mr; /* one per device */
+	struct verbs_memory memory;
+	struct ibv_mr **mr; /* one per device; NULL: it is not there now */
 };
 
-enum verbs_job_kind { VERBS_IDLE, VERBS_CONNECT, VERBS_STOP, VERBS_HALT, VERBS_DESTROY };
+enum verbs_job_kind {
+	VERBS_IDLE,
+	VERBS_CONNECT,
+	VERBS_STOP,
+	VERBS_HALT,
+	VERBS_DESTROY,
+	VERBS_OPEN, /* of a device; the others are a QP's */
+};
 
 struct verbs_job {
 	struct verbs_job *next;
 	enum verbs_job_kind kind; /* the data thread's, while the job is not queued */
 	int result;		  /* 0 or -errno */
 	struct qp *qp;
+	unsigned device; /* VERBS_OPEN: index into devices */
 };
 
 /* One thread per plane: a plane whose neighbour does not answer must not hold up another's QPs. */
@@ -80,8 +121,8 @@ enum verbs_qp_state {
 	VERBS_QP_STOPPING,   /* with the worker: ERR */
 	VERBS_QP_DRAINING,   /* ERR; flushes are awaited: behind the last of them nothing is placed
 				any more */
-	VERBS_QP_HALTING,    /* with the worker: RESET, as a device did not flush */
-	VERBS_QP_STOPPED,    /* nothing is sent or placed. What was not reported is flushed by us */
+	VERBS_QP_HALTING, /* RESET, as a device did not flush: with the worker, or to be tried again */
+	VERBS_QP_STOPPED, /* nothing is sent or placed. What was not reported is flushed by us */
 };
 
 struct qp {
@@ -90,12 +131,14 @@ struct qp {
 	struct qp_attr attr;
 	struct qp_remote remote;
 	unsigned device;
+	struct verbs_handle *handle;
 	uint8_t port, gid_index;
-	struct ibv_qp *ibv;
+	struct ibv_qp *ibv; /* NULL: ended by the worker, as the device would not reset it */
 	struct ibv_cq *cq;
-	uint32_t first_psn;
+	uint32_t qpn, first_psn;
 	enum verbs_qp_state state;
-	int error; /* it failed by itself: -errno */
+	int error;	/* it failed by itself: -errno */
+	bool cq_failed; /* no completion comes any more, flushes neither */
 	bool stop_wanted, doomed, armed;
 	unsigned n_receives;   /* the device holds */
 	uint64_t *receive_ids; /* attr.receives of them: those that were posted, a ring */
@@ -121,8 +164,11 @@ struct qp_endpoint {
 
 	struct qp qps; /* ring; this one is its head */
 	struct qp *turn;
-	unsigned n_draining;
-	bool refill_due; /* receives of our own were used up, and not posted again yet */
+	unsigned n_draining; /* QPs in DRAINING, or HALTING until a device answers */
+	unsigned n_lost;     /* devices not UP */
+	uint64_t check_due_ns;
+	struct verbs_job open_job; /* one device at a time is opened again */
+	bool refill_due;	   /* receives of our own were used up, and not posted again yet */
 	struct qp *graves[VERBS_GRAVES]; /* stopped QPs keep their numbers for as long as there is
 					    room */
 	unsigned next_grave;
@@ -150,14 +196,49 @@ uint64_t verbs_endpoint_random(void); /* never 0 */
  */
 int verbs_device_open_all(struct qp_endpoint *ep);
 void verbs_device_close_all(struct qp_endpoint *ep);
+/*
+ * The device is gone, or does not work any more: its QPs have failed, its regions are registered
+ * nowhere there, its quarantined QPs end. It is opened again in verbs_device_step().
+ */
+void verbs_device_lose(struct qp_endpoint *ep, unsigned device);
+/* Finds devices that are unbinding; brings lost ones back, a step at a time. > 0: did something. */
+int verbs_device_step(struct qp_endpoint *ep, uint64_t now_ns);
+/* The worker's part: finds the device of the slot's sub-ports and opens it. 0 or -errno. */
+int verbs_device_reopen(struct qp_endpoint *ep, unsigned device);
+/* The data thread's: the job came back. */
+void verbs_device_on_reopened(struct qp_endpoint *ep);
+/* One user less; the last one closes it. */
+void verbs_handle_put(struct verbs_handle *handle);
+/* Descriptors of a device's context are watched by the endpoint. 0 or -errno. */
+int verbs_endpoint_watch(struct qp_endpoint *ep, unsigned device);
+void verbs_endpoint_unwatch(struct qp_endpoint *ep, unsigned device);
+
+/* All GIDs of a device. *out is the caller's to free. Returns how many, or -errno. */
+ssize_t verbs_gid_read(struct ibv_context *context, struct ibv_gid_entry **out);
+/* Whether the GIDs' device is that of sub-port (p, s). */
+bool verbs_gid_is_device_of(const struct qp_endpoint *ep, const struct ibv_gid_entry *gids,
+			    ssize_t n, unsigned p, unsigned s);
+/* If so, fills in what it offers there: port, GID, state, MTU. */
+bool verbs_gid_find(struct qp_endpoint *ep, struct ibv_context *context,
+		    const struct ibv_gid_entry *gids, ssize_t n, unsigned p, unsigned s);
+
 /* Takes what a device has to tell; QPs concerned are marked as failed. > 0 if anything was. */
-int verbs_device_events(struct qp_endpoint *ep, unsigned device);
+int verbs_event_take(struct qp_endpoint *ep, unsigned device);
 
 int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
 			  struct qp_mr *out);
+int verbs_region_register_dmabuf(struct qp_endpoint *ep, int fd, uint64_t offset, size_t length,
+				 uint64_t iova, unsigned access, struct qp_mr *out);
 int verbs_region_deregister(struct qp_endpoint *ep, const struct qp_mr *mr);
 void verbs_region_free_all(struct qp_endpoint *ep);
-/* 0 or -EINVAL: no such region. */
+/* The device is lost: regions are registered there no more. */
+void verbs_region_forget_device(struct qp_endpoint *ep, unsigned device);
+/*
+ * It is back: registers the next region from *next on that is not registered there. False: there is
+ * none. A region that cannot be (its memory is gone) is left out.
+ */
+bool verbs_region_restore_next(struct qp_endpoint *ep, unsigned device, uint32_t *next);
+/* 0 or -EINVAL: no such region, or not on that device now. */
 int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, unsigned device, uint32_t *lkey);
 /* Fills in keys and n_keys (none if peers have no business there). */
 void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply);
@@ -175,6 +256,8 @@ int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *recv);
 int verbs_qp_poll_all(struct qp_endpoint *ep, struct qp_wc *wc, int max);
 /* A job of the QP's came back from its worker. */
 void verbs_qp_on_done(struct qp *qp);
+/* The device is lost: its QPs have failed, and those in quarantine end. */
+void verbs_qp_lose_all(struct qp_endpoint *ep, const struct verbs_handle *handle);
 /* Devices that flush in no reasonable time are reset. > 0 if any is. */
 int verbs_qp_check_drains(struct qp_endpoint *ep, uint64_t now_ns);
 void verbs_qp_bury_all(struct qp_endpoint *ep);
@@ -184,7 +267,9 @@ int verbs_worker_start_all(struct qp_endpoint *ep);
 /* Finishes what is queued, then ends. */
 void verbs_worker_stop_all(struct qp_endpoint *ep);
 void verbs_worker_submit(struct qp *qp, enum verbs_job_kind kind);
-/* Hands finished jobs to verbs_qp_on_done(). > 0 if there were any. */
+/* To the worker of the plane: opens the device. */
+void verbs_worker_submit_open(struct qp_endpoint *ep, unsigned device, unsigned plane);
+/* Hands finished jobs to verbs_qp_on_done(), verbs_device_on_reopened(). > 0 if there were any. */
 int verbs_worker_reap(struct qp_endpoint *ep);
 
 int verbs_control_open(struct qp_endpoint *ep);

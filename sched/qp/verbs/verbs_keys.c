@@ -72,6 +72,23 @@ int verbs_keys_lookup(struct verbs_keys *keys, const struct in6_addr *peer, uint
 	return -EAGAIN;
 }
 
+void verbs_keys_forget(struct verbs_keys *keys, const struct in6_addr *peer, uint16_t plane,
+		       uint16_t sub_port)
+{
+	if (plane >= FARE_MAX_PLANES || sub_port >= FARE_MAX_SUB_PORTS)
+		return;
+	for (unsigned set = 0; set < VERBS_KEYS_SETS; set++) {
+		for (unsigned i = 0; i < VERBS_KEYS_WAYS; i++) {
+			struct verbs_key_entry *e = &keys->entries[set][i];
+
+			if (e->state == VERBS_KEY_FREE || !IN6_ARE_ADDR_EQUAL(&e->peer, peer))
+				continue;
+			e->has[plane] &= (uint8_t) ~(1u << sub_port);
+			e->nonce = 0; /* an answer under way may be older than this */
+		}
+	}
+}
+
 int verbs_keys_answer(struct verbs_keys *keys, const struct in6_addr *peer,
 		      const struct verbs_wire_message *m, uint64_t now_ns)
 {

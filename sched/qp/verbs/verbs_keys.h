@@ -47,6 +47,9 @@ void verbs_keys_init(struct verbs_keys *keys);
 int verbs_keys_lookup(struct verbs_keys *keys, const struct in6_addr *peer, uint32_t key,
 		      uint16_t plane, uint16_t sub_port, uint64_t now_ns, uint64_t random,
 		      uint32_t *rkey, uint64_t *nonce);
+/* What was learned of the peer's device at (plane, sub_port), or is being asked, does not hold. */
+void verbs_keys_forget(struct verbs_keys *keys, const struct in6_addr *peer, uint16_t plane,
+		       uint16_t sub_port);
 /* Takes a KEY_REPLY from peer. 0, or -ENOENT: nobody asked that. */
 int verbs_keys_answer(struct verbs_keys *keys, const struct in6_addr *peer,
 		      const struct verbs_wire_message *m, uint64_t now_ns);

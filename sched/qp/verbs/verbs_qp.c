@@ -26,6 +26,8 @@ static int attr_check(const struct qp_endpoint *ep, const struct qp_attr *attr)
 	    attr->notifications > QP_MAX_RECEIVES ||
 	    (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
 		return -EINVAL;
+	if (ep->devices[ep->sub_ports[attr->plane][attr->sub_port].device].state != VERBS_DEVICE_UP)
+		return -ENODEV; /* lost: it is looked for */
 	if (!ep->sub_ports[attr->plane][attr->sub_port].has_gid)
 		return -EADDRNOTAVAIL;
 	return ep->sub_ports[attr->plane][attr->sub_port].up ? 0 : -ENETDOWN;
@@ -72,7 +74,7 @@ static int to_init(struct qp *qp)
 
 static int make(struct qp *qp)
 {
-	struct verbs_device *d = &qp->ep->devices[qp->device];
+	const struct verbs_handle *h = qp->handle;
 	struct ibv_qp_init_attr init = {
 		.qp_context = qp,
 		.qp_type = IBV_QPT_RC,
@@ -87,14 +89,15 @@ static int make(struct qp *qp)
 	if (!qp->receive_ids)
 		return -ENOMEM;
 	errno = 0;
-	qp->cq = ibv_create_cq(d->context, (int)(VERBS_SEND_DEPTH + receive_room(qp)), qp,
-			       d->channel, 0);
+	qp->cq = ibv_create_cq(h->context, (int)(VERBS_SEND_DEPTH + receive_room(qp)), qp,
+			       h->channel, 0);
 	if (!qp->cq)
 		return errno ? -errno : -ENOMEM;
 	init.send_cq = init.recv_cq = qp->cq;
-	qp->ibv = ibv_create_qp(d->pd, &init);
+	qp->ibv = ibv_create_qp(h->pd, &init);
 	if (!qp->ibv)
 		return errno ? -errno : -ENOMEM;
+	qp->qpn = qp->ibv->qp_num;
 	return to_init(qp);
 }
 
@@ -116,6 +119,7 @@ int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct q
 	if (!qp->attr.udp_source_port)
 		qp->attr.udp_source_port = (uint16_t)(PORT_FIRST | verbs_endpoint_random());
 	qp->device = sp->device;
+	qp->handle = ep->devices[sp->device].handle;
 	qp->port = sp->port;
 	qp->gid_index = sp->gid_index;
 	qp->first_psn = (uint32_t)verbs_endpoint_random() & QPN_MASK;
@@ -129,6 +133,7 @@ int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct q
 		free(qp);
 		return err;
 	}
+	qp->handle->users++;
 	qp->prev = ep->qps.prev;
 	qp->next = &ep->qps;
 	qp->prev->next = qp->next->prev = qp;
@@ -146,6 +151,11 @@ int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	if (remote->order_free)
 		return -EPROTONOSUPPORT;
 	qp->remote = *remote;
+	/*
+	 * the peer's device may have been lost and come back, and its regions have other keys: this
+	 * QP is the first to meet them
+	 */
+	verbs_keys_forget(&qp->ep->keys, &remote->address, qp->attr.plane, remote->sub_port);
 	qp->state = VERBS_QP_CONNECTING;
 	verbs_worker_submit(qp, VERBS_CONNECT);
 	return 0;
@@ -216,18 +226,47 @@ static void stop_draining(struct qp *qp, enum verbs_qp_state state)
 	qp->ep->n_draining--;
 }
 
+static void halt(struct qp *qp)
+{
+	qp->state = VERBS_QP_HALTING;
+	verbs_worker_submit(qp, VERBS_HALT);
+}
+
 int verbs_qp_check_drains(struct qp_endpoint *ep, uint64_t now_ns)
 {
 	int n = 0;
 
 	for (struct qp *qp = ep->qps.next; ep->n_draining && qp != &ep->qps; qp = qp->next) {
-		if (qp->state != VERBS_QP_DRAINING || now_ns < qp->drain_until_ns)
+		bool refused = qp->state == VERBS_QP_HALTING && qp->job.kind == VERBS_IDLE;
+
+		if (!refused && qp->state != VERBS_QP_DRAINING)
 			continue;
-		stop_draining(qp, VERBS_QP_HALTING);
-		verbs_worker_submit(qp, VERBS_HALT);
+		if (now_ns < qp->drain_until_ns && (refused || !qp->cq_failed))
+			continue;
+		halt(qp);
 		n++;
 	}
 	return n;
+}
+
+/*
+ * A device that refused is asked again. One that is gone has ended its QPs: the kernel answers EIO
+ * for it, and reports the loss only when all that was made on it has been ended.
+ */
+static void on_halted(struct qp *qp)
+{
+	if (qp->job.result && !(qp->handle->lost && qp->job.result == -EIO)) {
+		qp->drain_until_ns = verbs_endpoint_now_ns() + DRAIN_NS;
+		return;
+	}
+	stop_draining(qp, VERBS_QP_STOPPED);
+}
+
+static void free_qp(struct qp *qp)
+{
+	verbs_handle_put(qp->handle);
+	free(qp->receive_ids);
+	free(qp);
 }
 
 void verbs_qp_on_done(struct qp *qp)
@@ -236,8 +275,7 @@ void verbs_qp_on_done(struct qp *qp)
 
 	qp->job.kind = VERBS_IDLE;
 	if (kind == VERBS_DESTROY) {
-		free(qp->receive_ids);
-		free(qp);
+		free_qp(qp);
 	} else if (qp->doomed) {
 		verbs_worker_submit(qp, VERBS_DESTROY);
 	} else if (kind == VERBS_CONNECT) {
@@ -249,7 +287,7 @@ void verbs_qp_on_done(struct qp *qp)
 	} else if (kind == VERBS_STOP) {
 		start_draining(qp);
 	} else if (kind == VERBS_HALT) {
-		qp->state = VERBS_QP_STOPPED;
+		on_halted(qp);
 	}
 }
 
@@ -276,11 +314,11 @@ void verbs_qp_destroy(struct qp *qp)
 	qp->prev->next = qp->next;
 	qp->next->prev = qp->prev;
 	qp->doomed = true;
-	if (qp->state == VERBS_QP_DRAINING)
+	if (qp->state == VERBS_QP_DRAINING || qp->state == VERBS_QP_HALTING)
 		ep->n_draining--;
 	if (qp->job.kind != VERBS_IDLE)
 		return; /* verbs_qp_on_done() goes on */
-	if (qp->state == VERBS_QP_STOPPED)
+	if (qp->state == VERBS_QP_STOPPED && !qp->handle->lost)
 		bury(qp);
 	else
 		verbs_worker_submit(qp, VERBS_DESTROY);
@@ -294,6 +332,19 @@ void verbs_qp_bury_all(struct qp_endpoint *ep)
 		if (ep->graves[i])
 			verbs_worker_submit(ep->graves[i], VERBS_DESTROY);
 	memset(ep->graves, 0, sizeof(ep->graves));
+}
+
+void verbs_qp_lose_all(struct qp_endpoint *ep, const struct verbs_handle *handle)
+{
+	for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
+		if (qp->handle == handle && !qp->error)
+			qp->error = -ENODEV;
+	for (unsigned i = 0; i < VERBS_GRAVES; i++) {
+		if (!ep->graves[i] || ep->graves[i]->handle != handle)
+			continue;
+		verbs_worker_submit(ep->graves[i], VERBS_DESTROY);
+		ep->graves[i] = NULL;
+	}
 }
 
 /* ---- work ---- */
@@ -485,7 +536,7 @@ static int poll_one(struct qp *qp, struct qp_wc *out, int max)
 		qp->armed = false; /* look again before sleeping */
 	if (qp->state == VERBS_QP_DRAINING && !qp->n_work && !qp->n_receives)
 		stop_draining(qp, VERBS_QP_STOPPED);
-	if (n == 0 && qp->state == VERBS_QP_STOPPED)
+	if (n <= 0 && qp->state == VERBS_QP_STOPPED) /* < 0: the queue failed */
 		reported += report_rest(qp, out + reported, max - reported);
 	return reported;
 }

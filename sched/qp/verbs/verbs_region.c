@@ -2,7 +2,9 @@
 #include "qp/verbs/verbs_endpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define INDEX_BITS	12
 #define INDEX_MASK	((1u << INDEX_BITS) - 1)
@@ -35,45 +37,134 @@ static void release(struct qp_endpoint *ep, struct verbs_region *r)
 	for (unsigned d = 0; r->mr && d < ep->n_devices; d++)
 		if (r->mr[d])
 			ibv_dereg_mr(r->mr[d]);
+	if (r->memory.dmabuf_fd >= 0)
+		close(r->memory.dmabuf_fd);
 	free(r->mr);
 	r->mr = NULL;
 	r->key = 0;
 }
 
-int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
-			  struct qp_mr *out)
+static int rights_of(unsigned access)
 {
-	struct verbs_region *r = find_free(ep);
-	int rights = IBV_ACCESS_LOCAL_WRITE;
+	int rights = access & QP_ACCESS_LOCAL_READ_ONLY ? 0 : IBV_ACCESS_LOCAL_WRITE;
 
-	if (!length || access & ~(QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ))
-		return -EINVAL;
-	if (!r)
-		return -ENOSPC;
 	if (access & QP_ACCESS_REMOTE_WRITE)
 		rights |= IBV_ACCESS_REMOTE_WRITE;
 	if (access & QP_ACCESS_REMOTE_READ)
 		rights |= IBV_ACCESS_REMOTE_READ;
-	r->mr = calloc(ep->n_devices, sizeof(struct ibv_mr *));
-	if (!r->mr)
-		return -ENOMEM;
-	for (unsigned d = 0; d < ep->n_devices; d++) {
-		r->mr[d] = ibv_reg_mr(ep->devices[d].pd, addr, length, rights);
-		if (!r->mr[d]) {
-			int err = errno ? -errno : -ENOMEM;
+	return rights;
+}
 
-			release(ep, r);
-			return err;
-		}
+static int register_on(struct qp_endpoint *ep, struct verbs_region *r, unsigned device)
+{
+	struct ibv_pd *pd = ep->devices[device].handle->pd;
+	const struct verbs_memory *m = &r->memory;
+	int rights = rights_of(m->access);
+
+	errno = 0;
+	if (m->dmabuf_fd >= 0)
+		r->mr[device] = ibv_reg_dmabuf_mr(pd, m->dmabuf_offset, m->length, m->iova,
+						  m->dmabuf_fd, rights);
+	else
+		r->mr[device] = ibv_reg_mr(pd, m->addr, m->length, rights);
+	if (r->mr[device])
+		return 0;
+	return errno ? -errno : -ENOMEM;
+}
+
+static int check(const struct verbs_memory *m)
+{
+	const unsigned all =
+		QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ | QP_ACCESS_LOCAL_READ_ONLY;
+
+	if (!m->length || m->access & ~all ||
+	    (m->access & QP_ACCESS_LOCAL_READ_ONLY && m->access & QP_ACCESS_REMOTE_WRITE))
+		return -EINVAL;
+	return 0;
+}
+
+/* On every device that is there; a lost one gets it when it is back. Takes memory->dmabuf_fd. */
+static int add(struct qp_endpoint *ep, const struct verbs_memory *memory, struct qp_mr *out)
+{
+	struct verbs_region *r = find_free(ep);
+	int err = 0;
+
+	if (r)
+		r->mr = calloc(ep->n_devices, sizeof(struct ibv_mr *));
+	if (!r || !r->mr) {
+		if (memory->dmabuf_fd >= 0)
+			close(memory->dmabuf_fd);
+		return r ? -ENOMEM : -ENOSPC;
 	}
-	r->access = access;
-	/* counts up from a random start: no key comes back before all others of its place were used
+	r->memory = *memory;
+	for (unsigned d = 0; !err && d < ep->n_devices; d++)
+		if (ep->devices[d].handle)
+			err = register_on(ep, r, d);
+	if (err) {
+		release(ep, r);
+		return err;
+	}
+	/*
+	 * counts up from a random start: no key comes back before all others of its place were used
 	 */
 	r->generation = r->generation ? r->generation + 1 : (uint32_t)verbs_endpoint_random() | 1;
 	r->key =
 		(r->generation & GENERATION_MASK) << INDEX_BITS | ((uint32_t)(r - ep->regions) + 1);
 	out->lkey = out->rkey = r->key;
 	return 0;
+}
+
+int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
+			  struct qp_mr *out)
+{
+	struct verbs_memory m = {.addr = addr, .length = length, .access = access, .dmabuf_fd = -1};
+	int err = check(&m);
+
+	return err ? err : add(ep, &m, out);
+}
+
+/* The descriptor is duplicated: a device that comes back needs it again. */
+int verbs_region_register_dmabuf(struct qp_endpoint *ep, int fd, uint64_t offset, size_t length,
+				 uint64_t iova, unsigned access, struct qp_mr *out)
+{
+	struct verbs_memory m = {
+		.length = length, .access = access, .dmabuf_offset = offset, .iova = iova};
+	int err = check(&m);
+
+	if (err)
+		return err;
+	m.dmabuf_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (m.dmabuf_fd < 0)
+		return -errno;
+	err = add(ep, &m, out);
+	/* a library or kernel without the call, a driver without it */
+	return err == -ENOSYS || err == -ENOTSUP || err == -EPROTONOSUPPORT ? -EOPNOTSUPP : err;
+}
+
+void verbs_region_forget_device(struct qp_endpoint *ep, unsigned device)
+{
+	for (uint32_t i = 0; i < VERBS_MAX_REGIONS; i++) {
+		struct verbs_region *r = &ep->regions[i];
+
+		if (!r->key || !r->mr[device])
+			continue;
+		/* refused if the device is gone: the kernel has ended it, the library forgets it */
+		ibv_dereg_mr(r->mr[device]);
+		r->mr[device] = NULL;
+	}
+}
+
+bool verbs_region_restore_next(struct qp_endpoint *ep, unsigned device, uint32_t *next)
+{
+	while (*next < VERBS_MAX_REGIONS) {
+		struct verbs_region *r = &ep->regions[(*next)++];
+
+		if (!r->key || r->mr[device])
+			continue;
+		register_on(ep, r, device);
+		return true;
+	}
+	return false;
 }
 
 int verbs_region_deregister(struct qp_endpoint *ep, const struct qp_mr *mr)
@@ -99,7 +190,7 @@ int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, unsigned devic
 {
 	const struct verbs_region *r = find(ep, key);
 
-	if (!r)
+	if (!r || !r->mr[device])
 		return -EINVAL;
 	*lkey = r->mr[device]->lkey;
 	return 0;
@@ -110,12 +201,16 @@ void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message
 	const struct verbs_region *r = find(ep, reply->key);
 
 	reply->n_keys = 0;
-	if (!r || !r->access)
+	if (!r || !(r->memory.access & (QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ)))
 		return;
-	for (unsigned p = 0; p < ep->attr.n_planes; p++)
-		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
+	for (unsigned p = 0; p < ep->attr.n_planes; p++) {
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+			const struct ibv_mr *mr = r->mr[ep->sub_ports[p][s].device];
+
+			if (!mr)
+				continue; /* lost: the peer asks again when it is back */
 			reply->keys[reply->n_keys++] = (struct verbs_wire_key){
-				.plane = (uint8_t)p,
-				.sub_port = (uint8_t)s,
-				.rkey = r->mr[ep->sub_ports[p][s].device]->rkey};
+				.plane = (uint8_t)p, .sub_port = (uint8_t)s, .rkey = mr->rkey};
+		}
+	}
 }

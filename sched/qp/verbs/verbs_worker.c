@@ -107,7 +107,20 @@ static int to_state(struct qp *qp, enum ibv_qp_state state)
 	return -ibv_modify_qp(qp->ibv, &a, IBV_QP_STATE);
 }
 
-static int do_job(struct verbs_job *job)
+/* A QP that the device does not reset is ended. */
+static int halt(struct qp *qp)
+{
+	int err;
+
+	if (!to_state(qp, IBV_QPS_RESET))
+		return 0;
+	err = -ibv_destroy_qp(qp->ibv);
+	if (!err)
+		qp->ibv = NULL;
+	return err;
+}
+
+static int do_job(struct qp_endpoint *ep, struct verbs_job *job)
 {
 	struct qp *qp = job->qp;
 
@@ -117,11 +130,14 @@ static int do_job(struct verbs_job *job)
 	case VERBS_STOP:
 		return to_state(qp, IBV_QPS_ERR);
 	case VERBS_HALT:
-		return to_state(qp, IBV_QPS_RESET);
+		return halt(qp);
 	case VERBS_DESTROY:
-		ibv_destroy_qp(qp->ibv);
+		if (qp->ibv)
+			ibv_destroy_qp(qp->ibv);
 		ibv_destroy_cq(qp->cq);
 		return 0;
+	case VERBS_OPEN:
+		return verbs_device_reopen(ep, job->device);
 	case VERBS_IDLE:
 		break;
 	}
@@ -160,7 +176,7 @@ static void *work(void *arg)
 	struct verbs_job *job;
 
 	while ((job = next_job(w))) {
-		job->result = do_job(job);
+		job->result = do_job(w->ep, job);
 		hand_back(w->ep, job);
 	}
 	return NULL;
@@ -215,24 +231,35 @@ void verbs_worker_stop_all(struct qp_endpoint *ep)
 	ep->closing = true;
 }
 
-void verbs_worker_submit(struct qp *qp, enum verbs_job_kind kind)
+static void submit(struct qp_endpoint *ep, unsigned plane, struct verbs_job *job)
 {
-	struct verbs_worker *w = &qp->ep->workers[qp->attr.plane];
+	struct verbs_worker *w = &ep->workers[plane];
 
-	qp->job = (struct verbs_job){.kind = kind, .qp = qp};
-	if (qp->ep->closing) {
-		qp->job.result = do_job(&qp->job);
-		hand_back(qp->ep, &qp->job);
+	if (ep->closing) {
+		job->result = do_job(ep, job);
+		hand_back(ep, job);
 		return;
 	}
 	pthread_mutex_lock(&w->lock);
 	if (w->first)
-		w->last->next = &qp->job;
+		w->last->next = job;
 	else
-		w->first = &qp->job;
-	w->last = &qp->job;
+		w->first = job;
+	w->last = job;
 	pthread_cond_signal(&w->wake);
 	pthread_mutex_unlock(&w->lock);
+}
+
+void verbs_worker_submit(struct qp *qp, enum verbs_job_kind kind)
+{
+	qp->job = (struct verbs_job){.kind = kind, .qp = qp};
+	submit(qp->ep, qp->attr.plane, &qp->job);
+}
+
+void verbs_worker_submit_open(struct qp_endpoint *ep, unsigned device, unsigned plane)
+{
+	ep->open_job = (struct verbs_job){.kind = VERBS_OPEN, .device = device};
+	submit(ep, plane, &ep->open_job);
 }
 
 int verbs_worker_reap(struct qp_endpoint *ep)
@@ -249,7 +276,10 @@ int verbs_worker_reap(struct qp_endpoint *ep)
 	pthread_mutex_unlock(&ep->done_lock);
 	for (; job; job = next, n++) {
 		next = job->next;
-		verbs_qp_on_done(job->qp);
+		if (job->kind == VERBS_OPEN)
+			verbs_device_on_reopened(ep);
+		else
+			verbs_qp_on_done(job->qp);
 	}
 	return n;
 }

@@ -106,6 +106,29 @@ START_TEST(a_device_that_was_not_named_is_asked_for_again)
 }
 END_TEST
 
+START_TEST(a_device_made_anew_is_asked_for_again)
+{
+	struct verbs_wire_message m = reply(7, 42);
+	uint64_t nonce;
+	uint32_t rkey = 0;
+
+	verbs_keys_lookup(&keys, &peer, 7, 0, 1, 1000, 42, &rkey, &nonce);
+	verbs_keys_answer(&keys, &peer, &m, 2000);
+	verbs_keys_forget(&keys, &other, 0, 1);
+	verbs_keys_forget(&keys, &peer, FARE_MAX_PLANES, 0);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 0, 1, 2001, 43, &rkey, &nonce), 0);
+	verbs_keys_forget(&keys, &peer, 0, 1);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 3, 0, 2001, 43, &rkey, &nonce), 0);
+	ck_assert_int_eq(verbs_keys_lookup(&keys, &peer, 7, 0, 1, 2001, 43, &rkey, &nonce),
+			 -EAGAIN);
+	ck_assert_uint_eq(nonce, 43);
+	/* an answer that was under way when the device came back may name the old key */
+	verbs_keys_forget(&keys, &peer, 0, 1);
+	m.nonce = 43;
+	ck_assert_int_eq(verbs_keys_answer(&keys, &peer, &m, 2002), -ENOENT);
+}
+END_TEST
+
 START_TEST(stays_bounded_and_forgets_the_longest_unused)
 {
 	uint64_t nonce;
@@ -139,6 +162,7 @@ int main(void)
 	tcase_add_test(t, believes_nobody_who_was_not_asked);
 	tcase_add_test(t, a_refusal_holds_for_a_while);
 	tcase_add_test(t, a_device_that_was_not_named_is_asked_for_again);
+	tcase_add_test(t, a_device_made_anew_is_asked_for_again);
 	tcase_add_test(t, stays_bounded_and_forgets_the_longest_unused);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verbs_event.c - what devices report (IBTA 11.6.3): ports, GIDs, QPs, completion queues and
+ * devices that fail.
+ */
+#include "qp/verbs/verbs_endpoint.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(struct qp *qp, int error)
+{
+	if (!qp->error)
+		qp->error = error;
+}
+
+static void fail_port(struct qp_endpoint *ep, unsigned device, unsigned port, int error)
+{
+	for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
+		if (qp->device == device && qp->port == port)
+			fail(qp, error);
+}
+
+static void on_port(struct qp_endpoint *ep, unsigned device, unsigned port, bool up)
+{
+	for (unsigned p = 0; p < ep->attr.n_planes; p++)
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
+			if (ep->sub_ports[p][s].device == device &&
+			    ep->sub_ports[p][s].port == port)
+				ep->sub_ports[p][s].up = up;
+	if (!up)
+		fail_port(ep, device, port, -ENETDOWN);
+}
+
+/* A sub-port's address moved to another place in the table, changed, or went: QPs that used the old
+ * one are no good. */
+static void follow_gids(struct qp_endpoint *ep, unsigned device)
+{
+	struct ibv_gid_entry *gids;
+	struct ibv_context *context = ep->devices[device].handle->context;
+	ssize_t n = verbs_gid_read(context, &gids);
+
+	for (unsigned p = 0; n >= 0 && p < ep->attr.n_planes; p++) {
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+			struct verbs_sub_port *sp = &ep->sub_ports[p][s], old = *sp;
+
+			if (sp->device != device)
+				continue;
+			if (!verbs_gid_find(ep, context, gids, n, p, s))
+				sp->has_gid = false;
+			if (old.has_gid && (!sp->has_gid || sp->gid_index != old.gid_index ||
+					    memcmp(&sp->gid, &old.gid, sizeof(old.gid))))
+				for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
+					if (qp->attr.plane == p && qp->attr.sub_port == s)
+						fail(qp, -EADDRNOTAVAIL);
+		}
+	}
+	free(gids);
+}
+
+/* True: the device is lost. */
+static bool on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_async_event *e)
+{
+	struct qp *qp;
+
+	switch (e->event_type) {
+	case IBV_EVENT_PORT_ERR:
+		on_port(ep, device, (unsigned)e->element.port_num, false);
+		return false;
+	case IBV_EVENT_PORT_ACTIVE:
+		on_port(ep, device, (unsigned)e->element.port_num, true);
+		follow_gids(ep, device);
+		return false;
+	case IBV_EVENT_GID_CHANGE:
+		follow_gids(ep, device);
+		return false;
+	case IBV_EVENT_DEVICE_FATAL:
+		return true;
+	case IBV_EVENT_CQ_ERR: /* each QP has its own: the QP made in its place gets another */
+		qp = e->element.cq->cq_context;
+		qp->cq_failed = true;
+		fail(qp, -EIO);
+		return false;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		fail(e->element.qp->qp_context, -EIO);
+		return false;
+	default:
+		return false; /* of no consequence here */
+	}
+}
+
+int verbs_event_take(struct qp_endpoint *ep, unsigned device)
+{
+	struct verbs_handle *handle = ep->devices[device].handle;
+	struct ibv_async_event e;
+	bool lost = false;
+	int n = 0;
+
+	if (!handle)
+		return 0;
+	for (; !ibv_get_async_event(handle->context, &e); n++) {
+		lost |= on_event(ep, device, &e);
+		ibv_ack_async_event(&e);
+	}
+	if (lost || errno != EAGAIN) /* else it was unbound, and nothing more will come */
+		verbs_device_lose(ep, device);
+	return n + lost;
+}

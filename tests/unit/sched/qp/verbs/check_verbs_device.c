@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * check_verbs_device.c - two verbs endpoints over one fake device: how QPs end, and what happens
+ * when a completion queue fails, or the device is lost and comes back.
+ */
+#include <check.h>
+#include <poll.h>
+
+#include "fake_verbs.h"
+#include "qp/control_seal.h"
+#include "qp/provider.h"
+#include "qp/verbs/verbs_wire.h"
+
+#define BYTES	     4096
+#define CONTROL_PORT 4798
+#define LIMIT_MS     20000
+
+static const struct qp_provider *const v = &qp_verbs_provider;
+static struct qp_endpoint *ep[2];
+static struct qp *qp[2];
+static uint8_t memory[2][BYTES];
+static struct qp_mr mr[2];
+static struct control_seal key = {.secret = "0123456789abcdef", .length = 16};
+static struct qp_wc last[2];
+static unsigned n_wc[2];
+
+static struct qp_endpoint_attr attr_of(int end)
+{
+	struct qp_endpoint_attr attr = {.n_planes = 1,
+					.n_sub_ports = {1},
+					.path_mtu = 1024,
+					.dev = {{"lo"}},
+					.control_key = &key};
+
+	inet_pton(AF_INET6, fake_address(2 + (unsigned)end), &attr.address);
+	return attr;
+}
+
+static void turn(void)
+{
+	struct qp_wc wc[16];
+
+	for (int end = 0; end < 2; end++) {
+		int n;
+
+		if (!ep[end])
+			continue;
+		v->endpoint_progress(ep[end]);
+		while ((n = v->poll(ep[end], wc, 16)) > 0) {
+			last[end] = wc[n - 1];
+			n_wc[end] += (unsigned)n;
+		}
+	}
+}
+
+/* Turns until the condition holds. */
+#define until(condition)                                                                           \
+	do {                                                                                       \
+		int ms_ = 0;                                                                       \
+		for (; !(condition) && ms_ < LIMIT_MS; ms_++) {                                    \
+			turn();                                                                    \
+			poll(NULL, 0, 1);                                                          \
+		}                                                                                  \
+		ck_assert_msg(ms_ < LIMIT_MS, "in vain: %s", #condition);                          \
+	} while (0)
+
+static int make_qp(int end)
+{
+	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6, .notifications = 16};
+
+	return v->qp_create(ep[end], &attr, &qp[end]);
+}
+
+static void connect_qps(void)
+{
+	for (int end = 0; end < 2; end++) {
+		struct qp_endpoint_attr other = attr_of(!end);
+		struct qp_remote remote = {.address = other.address,
+					   .qpn = v->qp_num(qp[!end]),
+					   .psn = v->qp_psn(qp[!end])};
+
+		ck_assert_int_eq(v->qp_connect(qp[end], &remote), 0);
+	}
+	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
+}
+
+static void set_up(void)
+{
+	for (int end = 0; end < 2; end++) {
+		struct qp_endpoint_attr attr = attr_of(end);
+
+		ck_assert_int_eq(v->endpoint_create(&ep[end], &attr), 0);
+		ck_assert_int_eq(v->mr_register(ep[end], memory[end], BYTES, QP_ACCESS_REMOTE_WRITE,
+						&mr[end]),
+				 0);
+		ck_assert_int_eq(make_qp(end), 0);
+	}
+	connect_qps();
+}
+
+static void tear_down(void)
+{
+	FAKE_LOCKED(fake.block_modify = fake.refuse_modify = fake.refuse_destroy = false);
+	for (int end = 0; end < 2; end++)
+		v->endpoint_destroy(ep[end]);
+	ck_assert_uint_eq(fake.n_opened, fake.n_closed);
+}
+
+/* Memory of end 0 to that of end 1. */
+static int post(uint64_t wr_id)
+{
+	struct qp_write w = {.wr_id = wr_id,
+			     .data = memory[0],
+			     .lkey = mr[0].lkey,
+			     .length = BYTES,
+			     .remote_addr = (uintptr_t)memory[1],
+			     .rkey = mr[1].rkey};
+
+	return v->post_write(qp[0], &w);
+}
+
+static void check_write(uint8_t pattern)
+{
+	unsigned before = n_wc[0];
+
+	memset(memory[0], pattern, BYTES);
+	until(post(7) == 0);
+	until(n_wc[0] > before);
+	ck_assert_int_eq(last[0].status, QP_WC_SUCCESS);
+	ck_assert_mem_eq(memory[0], memory[1], BYTES);
+}
+
+/* Both QPs end, and others take their place. */
+static void replace_qps(void)
+{
+	for (int end = 0; end < 2; end++)
+		v->qp_error(qp[end]);
+	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
+	for (int end = 0; end < 2; end++)
+		v->qp_destroy(qp[end]);
+	until(make_qp(0) == 0);
+	until(make_qp(1) == 0);
+	connect_qps();
+}
+
+/* ---- the end of a QP ---- */
+
+START_TEST(a_qp_is_not_quiet_before_its_device_is)
+{
+	check_write(1);
+	FAKE_LOCKED(fake.held = true);
+	memset(memory[0], 2, BYTES);
+	for (uint64_t i = 0; i < 3; i++)
+		ck_assert_int_eq(post(i), 0);
+	FAKE_LOCKED(fake.block_modify = true);
+	v->qp_error(qp[0]); /* returns, although the device does not */
+	pthread_mutex_lock(&fake.lock);
+	while (!fake.n_modify_blocked)
+		pthread_cond_wait(&fake.changed, &fake.lock);
+	pthread_mutex_unlock(&fake.lock);
+	for (int i = 0; i < 100; i++) {
+		turn();
+		ck_assert_int_gt(v->qp_status(qp[0]), 0);
+	}
+	/* and rightly: the device still sends */
+	FAKE_LOCKED(fake.held = false; fake_work(); fake.held = true);
+	ck_assert_int_eq(memory[1][0], 2);
+	n_wc[0] = 0;
+	memset(memory[0], 3, BYTES);
+	FAKE_LOCKED(fake.block_modify = false);
+	until(v->qp_status(qp[0]) == 0);
+	ck_assert_uint_eq(n_wc[0], 3); /* each is reported before the QP is quiet */
+	FAKE_LOCKED(fake.held = false);
+	for (int i = 0; i < 100; i++)
+		turn();
+	ck_assert_int_eq(memory[1][0], 2); /* nothing is sent any more */
+}
+END_TEST
+
+START_TEST(a_device_that_neither_flushes_nor_resets_is_not_trusted)
+{
+	check_write(1); /* and the key is known */
+	FAKE_LOCKED(fake.held = fake.no_flush = true);
+	ck_assert_int_eq(post(5), 0);
+	FAKE_LOCKED(fake.refuse_modify = fake.refuse_destroy = true);
+	v->qp_error(qp[0]);
+	for (int ms = 0; ms < 600; ms++) { /* three times as long as it is waited for */
+		turn();
+		poll(NULL, 0, 1);
+		ck_assert_int_gt(v->qp_status(qp[0]), 0);
+	}
+	FAKE_LOCKED(fake.refuse_destroy = false); /* it is ended at last */
+	until(v->qp_status(qp[0]) == 0);
+	ck_assert_uint_eq(last[0].wr_id, 5);
+	ck_assert_int_eq(last[0].status, QP_WC_FLUSH_ERR);
+}
+END_TEST
+
+START_TEST(a_failed_completion_queue_ends_its_qp_alone)
+{
+	check_write(1);
+	FAKE_LOCKED(fake.held = true);
+	ck_assert_int_eq(post(9), 0);
+	fake_cq_error(v->qp_num(qp[0]));
+	until(v->qp_status(qp[0]) < 0);
+	ck_assert_int_eq(v->qp_status(qp[1]), 0);
+	ck_assert_int_eq(post(10), -ENOTCONN);
+	v->qp_error(qp[0]);
+	until(v->qp_status(qp[0]) == 0);
+	ck_assert_uint_eq(last[0].wr_id, 9); /* the queue does not report it: the provider does */
+	ck_assert_int_eq(last[0].status, QP_WC_FLUSH_ERR);
+	FAKE_LOCKED(fake.held = false);
+	replace_qps();
+	check_write(2);
+}
+END_TEST
+
+/* ---- the loss of a device ---- */
+
+static void lose_and_find_again(bool ended)
+{
+	check_write(1);
+	fake_fatal(ended);
+	until(v->qp_status(qp[0]) == -ENODEV && v->qp_status(qp[1]) == -ENODEV);
+	for (int end = 0; ended && end < 2; end++) {
+		struct qp_attr attr = {.timeout = 14};
+		struct in6_addr address;
+		struct qp *none;
+
+		ck_assert_int_eq(v->qp_create(ep[end], &attr, &none), -ENODEV);
+		ck_assert_int_eq(v->sub_port_address(ep[end], 0, 0, &address), -EADDRNOTAVAIL);
+	}
+	for (int end = 0; end < 2; end++)
+		v->qp_error(qp[end]);
+	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
+	FAKE_LOCKED(fake.unbound = false);
+	replace_qps();
+	check_write(2); /* under the same keys, which now stand for others of the device */
+	until(fake.n_opened - fake.n_closed == 2);
+}
+
+START_TEST(a_device_that_is_taken_away_is_opened_again)
+{
+	lose_and_find_again(true);
+}
+END_TEST
+
+START_TEST(a_device_that_reports_a_fatal_error_is_opened_again)
+{
+	lose_and_find_again(false);
+}
+END_TEST
+
+START_TEST(regions_come_and_go_while_the_device_is_lost)
+{
+	static uint8_t more[BYTES];
+	struct qp_mr other;
+
+	fake_fatal(true);
+	until(v->qp_status(qp[0]) == -ENODEV && v->qp_status(qp[1]) == -ENODEV);
+	ck_assert_int_eq(v->mr_register(ep[1], more, BYTES, QP_ACCESS_REMOTE_WRITE, &other), 0);
+	ck_assert_int_eq(v->mr_deregister(ep[1], &mr[1]), 0);
+	mr[1] = other;
+	FAKE_LOCKED(fake.unbound = false);
+	replace_qps();
+	memset(memory[0], 5, BYTES);
+	struct qp_write w = {.data = memory[0],
+			     .lkey = mr[0].lkey,
+			     .length = BYTES,
+			     .remote_addr = (uintptr_t)more,
+			     .rkey = other.rkey};
+	until(v->post_write(qp[0], &w) == 0);
+	until(more[BYTES - 1] == 5);
+}
+END_TEST
+
+START_TEST(a_driver_that_waits_for_its_users_is_not_kept_waiting)
+{
+	char path[] = "/tmp/fake_verbs.XXXXXX";
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	snprintf(fake.device.d.dev_path, sizeof(fake.device.d.dev_path), "%s", path);
+	for (int i = 0; i < 10; i++)
+		turn();
+	ck_assert_int_eq(v->qp_status(qp[0]), 0);
+	FAKE_LOCKED(fake.unbound = true);
+	unlink(path);
+	until(v->qp_status(qp[0]) == -ENODEV && v->qp_status(qp[1]) == -ENODEV);
+	for (int end = 0; end < 2; end++)
+		v->qp_error(qp[end]);
+	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
+	for (int end = 0; end < 2; end++)
+		v->qp_destroy(qp[end]);
+	until(fake.n_closed == fake.n_opened); /* that is what it waits for */
+	snprintf(fake.device.d.dev_path, sizeof(fake.device.d.dev_path), "/");
+	FAKE_LOCKED(fake.unbound = false);
+	until(make_qp(0) == 0);
+	until(make_qp(1) == 0);
+	connect_qps();
+	check_write(3);
+}
+END_TEST
+
+/* ---- keys ---- */
+
+/* A stranger's socket, where answers to an endpoint's address go. */
+static int stranger(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CONTROL_PORT)};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	inet_pton(AF_INET, fake_address(9) + strlen("::ffff:"), &at.sin_addr);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+static void send_to_end_1(int fd, const struct verbs_wire_message *m)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(CONTROL_PORT)};
+	uint8_t buf[VERBS_WIRE_MAX];
+	int n = verbs_wire_encode(m, buf, sizeof(buf));
+
+	inet_pton(AF_INET, fake_address(3) + strlen("::ffff:"), &to.sin_addr);
+	ck_assert_int_eq(sendto(fd, buf, (size_t)n, 0, (struct sockaddr *)&to, sizeof(to)), n);
+}
+
+static void send_query(int fd, const struct control_seal *seal, const char *from)
+{
+	struct verbs_wire_message m = {
+		.type = VERBS_WIRE_KEY_QUERY, .key = mr[1].rkey, .nonce = 1234};
+	struct verbs_wire_message envelope = {.type = VERBS_WIRE_AUTHENTICATED};
+	struct in6_addr me, to;
+	uint8_t buf[VERBS_WIRE_MAX];
+	int n;
+
+	if (!seal) {
+		send_to_end_1(fd, &m);
+		return;
+	}
+	inet_pton(AF_INET6, from, &me);
+	inet_pton(AF_INET6, fake_address(3), &to);
+	n = verbs_wire_encode(&m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
+	control_seal_close(seal, &me, &to, buf, (size_t)n);
+	envelope.payload = buf;
+	envelope.payload_bytes = CONTROL_SEAL_BYTES + (size_t)n;
+	send_to_end_1(fd, &envelope);
+}
+
+/* Whether end 1 answers what is in its socket now. */
+static bool is_answered(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint8_t buf[VERBS_WIRE_MAX];
+
+	for (int i = 0; i < 20; i++)
+		turn(); /* loopback delivers at once */
+	if (poll(&p, 1, 0) != 1)
+		return false;
+	ck_assert_int_gt(recv(fd, buf, sizeof(buf), 0), 0);
+	return true;
+}
+
+START_TEST(keys_are_told_to_those_who_have_the_key)
+{
+	struct control_seal wrong = {.secret = "0123456789abcdeF", .length = 16};
+	int fd = stranger();
+
+	send_query(fd, NULL, NULL);
+	ck_assert_msg(!is_answered(fd), "a bare question was answered");
+	send_query(fd, &wrong, fake_address(9));
+	ck_assert_msg(!is_answered(fd), "a forged question was answered");
+	send_query(fd, &key, fake_address(8));
+	ck_assert_msg(!is_answered(fd), "a question recorded elsewhere was answered");
+	send_query(fd, &key, fake_address(9));
+	ck_assert(is_answered(fd));
+	close(fd);
+}
+END_TEST
+
+START_TEST(an_answer_counts_only_with_the_key)
+{
+	struct qp_stats before, after;
+	struct verbs_wire_message m = {.type = VERBS_WIRE_KEY_REPLY,
+				       .key = mr[0].rkey,
+				       .nonce = 1,
+				       .n_keys = 1,
+				       .keys = {{0, 0, 99}}};
+	int fd = stranger();
+
+	v->endpoint_stats(ep[1], &before);
+	send_to_end_1(fd, &m);
+	for (int i = 0; i < 20; i++)
+		turn();
+	v->endpoint_stats(ep[1], &after);
+	ck_assert_uint_eq(after.rx_dropped, before.rx_dropped + 1);
+	close(fd);
+	check_write(4); /* those of the endpoints themselves count */
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(rights_are_those_asked_for)
+{
+	static const uint8_t constant[BYTES];
+	void *read_only = (void *)(uintptr_t)constant;
+	struct qp_mr out;
+
+	ck_assert_int_eq(v->mr_register(ep[0], read_only, BYTES,
+					QP_ACCESS_LOCAL_READ_ONLY | QP_ACCESS_REMOTE_WRITE, &out),
+			 -EINVAL);
+	ck_assert_int_eq(v->mr_register(ep[0], read_only, BYTES, 8, &out), -EINVAL);
+	ck_assert_int_eq(v->mr_register(ep[0], read_only, BYTES,
+					QP_ACCESS_LOCAL_READ_ONLY | QP_ACCESS_REMOTE_READ, &out),
+			 0);
+	for (unsigned i = 0; i < FAKE_OBJECTS; i++)
+		if (fake.mrs[i] && fake.mrs[i]->m.addr == read_only)
+			ck_assert_int_eq(fake.mrs[i]->access, IBV_ACCESS_REMOTE_READ);
+}
+END_TEST
+
+START_TEST(a_dma_buf_is_registered_where_the_device_can_and_again)
+{
+	int fd = eventfd(0, 0); /* stands for a dma-buf */
+	struct qp_mr out;
+	unsigned n = 0;
+
+	fake.dmabuf_error = EOPNOTSUPP;
+	ck_assert_int_eq(v->mr_register_dmabuf(ep[0], fd, 0, BYTES, 0x1000, 0, &out), -EOPNOTSUPP);
+	fake.dmabuf_error = EPROTONOSUPPORT;
+	ck_assert_int_eq(v->mr_register_dmabuf(ep[0], fd, 0, BYTES, 0x1000, 0, &out), -EOPNOTSUPP);
+	ck_assert_int_eq(v->mr_register_dmabuf(ep[0], -1, 0, BYTES, 0x1000, 0, &out), -EBADF);
+	fake.dmabuf_error = 0;
+	ck_assert_int_eq(v->mr_register_dmabuf(ep[0], fd, 0, BYTES, 0x1000, 0, &out), 0);
+	close(fd); /* the endpoint has its own */
+	fake_fatal(true);
+	until(v->qp_status(qp[0]) == -ENODEV && v->qp_status(qp[1]) == -ENODEV);
+	FAKE_LOCKED(fake.unbound = false);
+	replace_qps();
+	for (unsigned i = 0; i < FAKE_OBJECTS; i++)
+		n += fake.mrs[i] && fake.mrs[i]->in_use && fake.mrs[i]->is_dmabuf &&
+		     fake.mrs[i]->iova == 0x1000;
+	ck_assert_uint_eq(n, 1);
+	ck_assert_int_eq(v->mr_deregister(ep[0], &out), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("verbs_device");
+	TCase *t = tcase_create("core");
+	SRunner *r;
+	int failed;
+
+	tcase_add_checked_fixture(t, set_up, tear_down);
+	tcase_add_test(t, a_qp_is_not_quiet_before_its_device_is);
+	tcase_add_test(t, a_device_that_neither_flushes_nor_resets_is_not_trusted);
+	tcase_add_test(t, a_failed_completion_queue_ends_its_qp_alone);
+	tcase_add_test(t, a_device_that_is_taken_away_is_opened_again);
+	tcase_add_test(t, a_device_that_reports_a_fatal_error_is_opened_again);
+	tcase_add_test(t, regions_come_and_go_while_the_device_is_lost);
+	tcase_add_test(t, a_driver_that_waits_for_its_users_is_not_kept_waiting);
+	tcase_add_test(t, keys_are_told_to_those_who_have_the_key);
+	tcase_add_test(t, an_answer_counts_only_with_the_key);
+	tcase_add_test(t, rights_are_those_asked_for);
+	tcase_add_test(t, a_dma_buf_is_registered_where_the_device_can_and_again);
+	suite_add_tcase(s, t);
+	r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
