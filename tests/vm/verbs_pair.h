@@ -31,7 +31,7 @@ struct pair {
 	unsigned n_done[2], n_failed[2], n_received[2]; /* completions */
 };
 
-static uint64_t pair_now_ns(void)
+static inline uint64_t pair_now_ns(void)
 {
 	struct timespec t;
 
@@ -57,7 +57,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void pair_fail(const char
 			pair_fail("%s: %s", #what, strerrorname_np(-err_));                        \
 	} while (0)
 
-static void pair_turn(struct pair *p)
+static inline void pair_turn(struct pair *p)
 {
 	struct qp_wc wc[32];
 	int n;
@@ -89,7 +89,7 @@ static void pair_turn(struct pair *p)
 		}                                                                                  \
 	} while (0)
 
-static int pair_status(struct pair *p)
+static inline int pair_status(struct pair *p)
 {
 	int worst = 0;
 
@@ -105,14 +105,14 @@ static int pair_status(struct pair *p)
 	return worst;
 }
 
-static int pair_make_qp(struct pair *p, int e, unsigned i)
+static inline int pair_make_qp(struct pair *p, int e, unsigned i)
 {
 	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6, .notifications = 256};
 
 	return p->v->qp_create(p->ep[e], &attr, &p->qp[e][i]);
 }
 
-static void pair_connect(struct pair *p, unsigned n_qps)
+static inline void pair_connect(struct pair *p, unsigned n_qps)
 {
 	p->n_qps = n_qps;
 	for (int e = 0; e < 2; e++)
@@ -132,7 +132,7 @@ static void pair_connect(struct pair *p, unsigned n_qps)
 }
 
 /* To error, until the devices are done with them; then they go. */
-static void pair_end_qps(struct pair *p)
+static inline void pair_end_qps(struct pair *p)
 {
 	for (int e = 0; e < 2; e++)
 		for (unsigned i = 0; i < p->n_qps; i++)
@@ -144,7 +144,7 @@ static void pair_end_qps(struct pair *p)
 	p->n_qps = 0;
 }
 
-static void pair_open(struct pair *p)
+static inline void pair_open(struct pair *p)
 {
 	p->v = &qp_verbs_provider;
 	pair_check(control_seal_load(&p->key, NULL, 4711));
@@ -161,15 +161,15 @@ static void pair_open(struct pair *p)
 	}
 }
 
-static void pair_close(struct pair *p)
+static inline void pair_close(struct pair *p)
 {
 	for (int e = 0; e < 2; e++)
 		p->v->endpoint_destroy(p->ep[e]);
 }
 
 /* From data of end 0 to the same place of end 1; waits for the key and for room. */
-static void pair_write(struct pair *p, unsigned i, const uint8_t *data, uint32_t length,
-		       uint32_t lkey, uint64_t remote_addr, uint32_t rkey, unsigned flags)
+static inline void pair_write(struct pair *p, unsigned i, const uint8_t *data, uint32_t length,
+			      uint32_t lkey, uint64_t remote_addr, uint32_t rkey, unsigned flags)
 {
 	struct qp_write w = {.data = data,
 			     .lkey = lkey,
