@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Entries lie in an array sorted by address. reach[i] is the largest end of entries 0 to i: a search
+ * for what covers or meets a range starts at the last entry that begins early enough, and goes down
+ * until no earlier one reaches far enough. Insertion and removal move the array's tail: regions are
+ * some thousands at most, and registering one costs far more.
+ */
+#include "qp/mr_cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct list {
+	struct mr_cache_entry *first, *last;
+};
+
+struct mr_cache {
+	struct mr_cache_attr attr;
+	struct mr_cache_stats stats;
+	struct mr_cache_entry **entries; /* by addr */
+	uintptr_t *reach;
+	unsigned n;	    /* in the table: not stale */
+	struct list unused; /* the one unused for longest first */
+	struct list stale;
+};
+
+static uintptr_t end_of(const struct mr_cache_entry *e)
+{
+	return e->addr + e->length;
+}
+
+static void list_append(struct list *list, struct mr_cache_entry *e)
+{
+	e->prev = list->last;
+	e->next = NULL;
+	if (list->last)
+		list->last->next = e;
+	else
+		list->first = e;
+	list->last = e;
+}
+
+static void list_remove(struct list *list, struct mr_cache_entry *e)
+{
+	if (e->prev)
+		e->prev->next = e->next;
+	else
+		list->first = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	else
+		list->last = e->prev;
+}
+
+/* ---- the table ---- */
+
+/* How many entries begin at addr or before. */
+static unsigned count_up_to(const struct mr_cache *c, uintptr_t addr)
+{
+	unsigned low = 0, high = c->n;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (c->entries[middle]->addr <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void update_reach(struct mr_cache *c, unsigned from)
+{
+	for (unsigned i = from; i < c->n; i++) {
+		uintptr_t before = i ? c->reach[i - 1] : 0, end = end_of(c->entries[i]);
+
+		c->reach[i] = before > end ? before : end;
+	}
+}
+
+static void insert(struct mr_cache *c, struct mr_cache_entry *e)
+{
+	unsigned at = count_up_to(c, e->addr);
+
+	memmove(&c->entries[at + 1], &c->entries[at], (c->n - at) * sizeof(e));
+	c->entries[at] = e;
+	c->n++;
+	update_reach(c, at);
+}
+
+static void take_out(struct mr_cache *c, unsigned at)
+{
+	c->n--;
+	memmove(&c->entries[at], &c->entries[at + 1], (c->n - at) * sizeof(c->entries[0]));
+	update_reach(c, at);
+}
+
+static unsigned index_of(const struct mr_cache *c, const struct mr_cache_entry *e)
+{
+	unsigned at = count_up_to(c, e->addr) - 1;
+
+	while (c->entries[at] != e)
+		at--;
+	return at;
+}
+
+static bool serves(const struct mr_cache_entry *e, unsigned access)
+{
+	const unsigned remote = QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ;
+
+	if (access & ~e->access & remote)
+		return false;
+	return !(e->access & QP_ACCESS_LOCAL_READ_ONLY) || access & QP_ACCESS_LOCAL_READ_ONLY;
+}
+
+static struct mr_cache_entry *find(const struct mr_cache *c, uintptr_t addr, uintptr_t end,
+				   unsigned access)
+{
+	for (unsigned i = count_up_to(c, addr); i && c->reach[i - 1] >= end; i--) {
+		struct mr_cache_entry *e = c->entries[i - 1];
+
+		if (end_of(e) >= end && serves(e, access))
+			return e;
+	}
+	return NULL;
+}
+
+/* ---- entries ---- */
+
+static void end(struct mr_cache *c, struct mr_cache_entry *e)
+{
+	c->attr.remove(c->attr.arg, &e->mr);
+	c->stats.regions--;
+	c->stats.bytes -= e->length;
+	free(e);
+}
+
+static void evict_oldest(struct mr_cache *c)
+{
+	struct mr_cache_entry *e = c->unused.first;
+
+	list_remove(&c->unused, e);
+	take_out(c, index_of(c, e));
+	end(c, e);
+	c->stats.evictions++;
+}
+
+/* False: all are in use. */
+static bool evict_one(struct mr_cache *c)
+{
+	if (!c->unused.first)
+		return false;
+	evict_oldest(c);
+	return true;
+}
+
+static bool has_room(const struct mr_cache *c, size_t length)
+{
+	return c->stats.regions < c->attr.max_regions &&
+	       (!c->attr.max_bytes ||
+		(length <= c->attr.max_bytes && c->stats.bytes <= c->attr.max_bytes - length));
+}
+
+static int make_room(struct mr_cache *c, size_t length)
+{
+	if (c->attr.max_bytes && length > c->attr.max_bytes)
+		return -ENOSPC;
+	while (!has_room(c, length)) {
+		if (!evict_one(c))
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+static int add(struct mr_cache *c, void *addr, size_t length, unsigned access,
+	       struct mr_cache_entry **out)
+{
+	struct mr_cache_entry *e;
+	int err = make_room(c, length);
+
+	if (err)
+		return err;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->addr = (uintptr_t)addr;
+	e->length = length;
+	e->access = access;
+	do
+		err = c->attr.add(c->attr.arg, addr, length, access, &e->mr);
+	while ((err == -ENOSPC || err == -ENOMEM) && evict_one(c));
+	if (err) {
+		free(e);
+		return err;
+	}
+	c->stats.regions++;
+	c->stats.bytes += length;
+	insert(c, e);
+	*out = e;
+	return 0;
+}
+
+/* ---- the interface ---- */
+
+int mr_cache_create(struct mr_cache **out, const struct mr_cache_attr *attr)
+{
+	struct mr_cache *c;
+
+	*out = NULL;
+	if (!attr->max_regions || !attr->add || !attr->remove)
+		return -EINVAL;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->attr = *attr;
+	c->entries = calloc(attr->max_regions, sizeof(*c->entries));
+	c->reach = calloc(attr->max_regions, sizeof(*c->reach));
+	if (!c->entries || !c->reach) {
+		mr_cache_destroy(c);
+		return -ENOMEM;
+	}
+	*out = c;
+	return 0;
+}
+
+void mr_cache_destroy(struct mr_cache *c)
+{
+	if (!c)
+		return;
+	while (c->n)
+		end(c, c->entries[--c->n]);
+	while (c->stale.first) {
+		struct mr_cache_entry *e = c->stale.first;
+
+		list_remove(&c->stale, e);
+		end(c, e);
+	}
+	free(c->entries);
+	free(c->reach);
+	free(c);
+}
+
+int mr_cache_get(struct mr_cache *c, void *addr, size_t length, unsigned access,
+		 struct mr_cache_entry **out)
+{
+	struct mr_cache_entry *e;
+	int err;
+
+	*out = NULL;
+	if (!length || length > UINTPTR_MAX - (uintptr_t)addr)
+		return -EINVAL;
+	e = find(c, (uintptr_t)addr, (uintptr_t)addr + length, access);
+	if (e) {
+		c->stats.hits++;
+		if (!e->users)
+			list_remove(&c->unused, e);
+	} else {
+		c->stats.misses++;
+		err = add(c, addr, length, access, &e);
+		if (err)
+			return err;
+	}
+	e->users++;
+	*out = e;
+	return 0;
+}
+
+void mr_cache_put(struct mr_cache *c, struct mr_cache_entry *e)
+{
+	if (--e->users)
+		return;
+	if (!e->stale) {
+		list_append(&c->unused, e);
+		return;
+	}
+	list_remove(&c->stale, e);
+	end(c, e);
+}
+
+unsigned mr_cache_invalidate(struct mr_cache *c, const void *addr, size_t length)
+{
+	uintptr_t begin = (uintptr_t)addr;
+	uintptr_t last = length > UINTPTR_MAX - begin ? UINTPTR_MAX : begin + length - 1;
+	unsigned met = 0;
+
+	if (!length)
+		return 0;
+	for (unsigned i = count_up_to(c, last); i && c->reach[i - 1] > begin; i--) {
+		struct mr_cache_entry *e = c->entries[i - 1];
+
+		if (end_of(e) <= begin)
+			continue;
+		met++;
+		take_out(c, i - 1);
+		if (e->users) {
+			e->stale = true;
+			list_append(&c->stale, e);
+			continue;
+		}
+		list_remove(&c->unused, e);
+		end(c, e);
+	}
+	c->stats.invalidations += met;
+	return met;
+}
+
+void mr_cache_trim(struct mr_cache *c)
+{
+	while (evict_one(c))
+		;
+}
+
+void mr_cache_stats(const struct mr_cache *c, struct mr_cache_stats *out)
+{
+	*out = c->stats;
+}
