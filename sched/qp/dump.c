@@ -6,6 +6,7 @@
  * message.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "qp/internal.h"
 
@@ -45,8 +46,13 @@ static void dump_lane(const struct fare_group *group, unsigned l, int fd)
 		ms(now, lane->due_ns), lane->sends, (double)lane->backoff_ns / 1e6);
 	if (lane->state == LANE_RESETTING)
 		dprintf(fd, ", peer's QPs %s", lane->confirmed ? "gone" : "not known to be gone");
-	if (lane->state == LANE_LEARNING)
-		dprintf(fd, ", %u of %u echoes back", lane->learning.replies, lane->learning.n);
+	if (lane->state == LANE_LEARNING && lane->path) {
+		const struct port_path *path = port_entry_path(lane->path);
+
+		dprintf(fd, ", %u of %u echoes back", path->n_answered, path->n_asked);
+	}
+	if (lane->error)
+		dprintf(fd, ", last failed: %s", strerror(-lane->error));
 	dprintf(fd, "\n");
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		const struct lane_qp *q = &lane->qps[i];

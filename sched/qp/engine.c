@@ -247,6 +247,30 @@ static void on_echo(struct fare_domain *domain, const struct qp_control *c,
 	engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
 }
 
+/*
+ * An opener that names the id of a group that was just accepted is alive after that. So what other
+ * incarnations opened from its address before is lost: they restarted, and will not say so. (A
+ * delayed GROUP_OPEN alone proves nothing. Where several processes share an address, this is to
+ * compare the remote UDP port, too.)
+ */
+static void prove_peer(struct fare_domain *domain, struct fare_group *group)
+{
+	struct fare_group *other;
+
+	if (group->opener || group->peer_proven || group->state != GROUP_OPEN)
+		return;
+	group->peer_proven = true;
+	/* the list is in the order of making */
+	for (other = domain->groups; other != group; other = other->next) {
+		if (!other->peer_incarnation ||
+		    other->peer_incarnation == group->peer_incarnation ||
+		    memcmp(&other->peer, &group->peer, sizeof(group->peer)))
+			continue;
+		group_closed(other, -ECANCELED);
+		engine_wake(other);
+	}
+}
+
 void engine_on_control(void *arg, const struct qp_control *c)
 {
 	struct fare_domain *domain = arg;
@@ -262,8 +286,14 @@ void engine_on_control(void *arg, const struct qp_control *c)
 		domain->control_rejected++;
 		return;
 	}
+	port_cache_heard(domain, &c->remote);
 	if (m.type == CONTROL_ECHO) {
 		on_echo(domain, c, &m);
+		return;
+	}
+	if (m.type == CONTROL_ECHO_REPLY) {
+		if (m.destination == domain->incarnation)
+			port_cache_on_reply(domain, &c->remote, &m);
 		return;
 	}
 	if (m.type == CONTROL_GROUP_OPEN) {
@@ -277,6 +307,7 @@ void engine_on_control(void *arg, const struct qp_control *c)
 		group = NULL;
 	if (group) {
 		group_on_control(group, &m);
+		prove_peer(domain, group);
 		engine_wake(group);
 	} else if (m.type != CONTROL_GROUP_GONE && m.type != CONTROL_GROUP_CLOSE) {
 		struct control_message gone = {.type = CONTROL_GROUP_GONE,
@@ -321,6 +352,7 @@ static void step_groups(struct fare_domain *domain)
 	struct fare_group *last, *group;
 	struct soft_timer *timer;
 
+	port_cache_step(domain);
 	while ((timer = soft_timers_expire(&domain->timers, domain->now_ns)))
 		engine_wake(
 			(struct fare_group *)((char *)timer - offsetof(struct fare_group, timer)));
@@ -434,13 +466,13 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 
 uint64_t engine_due_ns(const struct fare_domain *domain)
 {
-	uint64_t next = soft_timers_next(&domain->timers);
+	uint64_t next = soft_timers_next(&domain->timers), ports_ns = port_cache_due_ns(domain);
 
 	if (domain->run_queue)
 		return domain->now_ns;
-	if (domain->groups && (!next || next > domain->scan_due_ns))
-		return domain->scan_due_ns;
-	return next ? next : ENGINE_NEVER;
+	next = next ? next : ENGINE_NEVER;
+	next = ports_ns < next ? ports_ns : next;
+	return domain->groups && next > domain->scan_due_ns ? domain->scan_due_ns : next;
 }
 
 bool engine_busy(const struct fare_domain *domain)
@@ -453,6 +485,7 @@ int engine_init(struct fare_domain *domain)
 	domain->incarnation = domain_random(domain);
 	domain->next_generation = (uint32_t)domain_random(domain) >> SLOT_BITS;
 	soft_timers_init(&domain->timers);
+	port_cache_init(&domain->ports);
 	return reserve_events(domain, 0);
 }
 
@@ -461,6 +494,7 @@ void engine_fini(struct fare_domain *domain)
 	while (domain->groups)
 		fare_group_close(domain->groups);
 	soft_timers_fini(&domain->timers);
+	port_cache_fini(&domain->ports);
 	free(domain->events);
 	domain->events = NULL;
 }

@@ -15,12 +15,14 @@
 #define DEFAULT_MESSAGES 64u
 #define DEFAULT_BACKOFF	 1000u /* ms */
 /* 7 x 8 x 9: exact for the periods that one lost sub-port or plane makes */
-#define DEFAULT_FLOWS  504u
-#define MAX_FLOWS      4096u
-#define BATCH_BYTES    65000u /* a super-packet with its headers fits 64 KiB */
-#define WIRE_OVERHEAD  64u    /* headers and ICRC of a segment, rounded up */
-#define OPEN_RESEND_NS UINT64_C(20000000)
-#define OPEN_TRIES     500
+#define DEFAULT_FLOWS 504u
+#define MAX_FLOWS     4096u
+#define BATCH_BYTES   65000u /* a super-packet with its headers fits 64 KiB */
+#define WIRE_OVERHEAD 64u    /* headers and ICRC of a segment, rounded up */
+/* for an opener's first lane to come up, once the peer has accepted: some tries of each plane */
+#define CONNECT_NS UINT64_C(10000000000)
+/* a peer that did not answer so many GROUP_OPENs keeps no other group waiting */
+#define YIELD_SENDS 4
 /* a peer that opened a group and then falls silent */
 #define STILLBORN_NS UINT64_C(60000000000)
 
@@ -106,15 +108,7 @@ static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lan
 	if (!per_lane || per_lane > CONTROL_MAX_QPS || group->n_lanes > FARE_MAX_PLANES)
 		return -EINVAL;
 	share_window(group, window / group->n_lanes, per_lane, per_lane < m ? per_lane : m);
-	for (unsigned l = 0; l < group->n_lanes; l++) {
-		group->lanes[l].n_qps = per_lane;
-		group->lanes[l].n_ports =
-			group->options.mode == FARE_MODE_PACKET ? n_ports : per_lane;
-		group->lanes[l].qps = calloc(per_lane, sizeof(struct lane_qp));
-		if (!group->lanes[l].qps)
-			return -ENOMEM;
-	}
-	return 0;
+	return lanes_create(group, group->n_lanes, per_lane, n_ports);
 }
 
 static int make_tables(struct fare_group *group)
@@ -166,8 +160,10 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 	err = fill_options(group, options);
 	if (!err)
 		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, peer);
-	if (!err)
-		err = shape(group, qps_per_lane, n_lanes);
+	if (!err) {
+		group->port_peer = port_cache_get_peer(domain, peer);
+		err = group->port_peer ? shape(group, qps_per_lane, n_lanes) : -ENOMEM;
+	}
 	if (!err)
 		err = make_tables(group);
 	if (!err)
@@ -199,9 +195,9 @@ void group_destroy(struct fare_group *group)
 	if (group->is_listed)
 		engine_remove(domain, group);
 	shown_destroy(group);
-	for (unsigned l = 0; l < FARE_MAX_PLANES; l++)
-		if (group->lanes[l].qps)
-			lane_qps_free(group, l);
+	handshake_end(group);
+	lanes_destroy(group);
+	port_cache_put_peer(domain, group->port_peer);
 	if (group->rx_mr.rkey)
 		domain->provider->mr_deregister(domain->endpoint, &group->rx_mr);
 	if (group->tx_mr.lkey)
@@ -327,6 +323,7 @@ void group_closed(struct fare_group *group, int status)
 	if (group->state == GROUP_CLOSED)
 		return;
 	group->state = GROUP_CLOSED;
+	handshake_end(group);
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		lane_kill(group, l);
 	transfer_cancel(group);
@@ -366,9 +363,6 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 	if (control_wire_is_lane(m->type))
 		ring_seen_merge(&group->peer_seen, &m->lane.seen);
 	switch (m->type) {
-	case CONTROL_ECHO_REPLY:
-		ports_on_reply(group, m);
-		break;
 	case CONTROL_GROUP_ACCEPT:
 		if (!group->opener || group->state != GROUP_OPENING)
 			break;
@@ -382,6 +376,7 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		group->peer_ring_addr = m->open.ring_addr;
 		group->peer_ring_rkey = m->open.ring_rkey;
 		group->state = GROUP_OPEN;
+		group->due_ns = group->domain->now_ns + CONNECT_NS;
 		break;
 	case CONTROL_GROUP_REFUSE:
 		if (group->state == GROUP_OPENING)
@@ -454,13 +449,12 @@ static void follow_paths(struct fare_group *group)
 	group->generation = now.generation;
 	group->paths = now;
 	for (unsigned l = 0; l < group->n_lanes && group->options.mode != FARE_MODE_KERNEL; l++) {
+		/* sub-ports came or went, here or there: the leaf hashes over others than before */
+		lane_follow_path(group, l,
+				 now.path[l].usable_bps != old.path[l].usable_bps ||
+					 now.path[l].live_sub_ports != old.path[l].live_sub_ports);
 		if (group->lanes[l].state != LANE_UP)
 			continue;
-		lane_qps_follow_sub_ports(group, l);
-		/* sub-ports came or went, here or there: the leaf hashes over others than before */
-		if (now.path[l].usable_bps != old.path[l].usable_bps ||
-		    now.path[l].live_sub_ports != old.path[l].live_sub_ports)
-			rehash_hint(group, l);
 		/*
 		 * what is queued toward a link that just went is lost: ask again now, not a timeout
 		 * later
@@ -478,6 +472,7 @@ static void follow_paths(struct fare_group *group)
 
 static void announce(struct fare_group *group)
 {
+	bool patient = group->opener && group->domain->now_ns <= group->due_ns;
 	unsigned up = 0, waiting = 0;
 
 	if (group->announced)
@@ -491,25 +486,32 @@ static void announce(struct fare_group *group)
 	 * the opener waits for every lane that can come up; the acceptor may speak as soon as one
 	 * did
 	 */
-	if (!up || (group->opener && waiting))
-		return;
-	group_announce(group);
+	if (up && !(patient && waiting)) {
+		handshake_end(group);
+		group_announce(group);
+	} else if (group->opener && !up && !patient) {
+		group_closed(group, lanes_error(group));
+	}
 }
 
 static void step_opening(struct fare_group *group)
 {
 	struct control_message m = {.type = CONTROL_GROUP_OPEN};
+	uint64_t now = group->domain->now_ns;
 
-	if (!group->opener || group->domain->now_ns < group->due_ns)
+	if (!group->opener || now < group->due_ns || !handshake_begin(group))
 		return;
-	if (group->sends > OPEN_TRIES) {
+	if (!group->sends)
+		group->opening_ns = now;
+	if (now - group->opening_ns > HANDSHAKE_SILENT_NS) {
 		group_closed(group, -ETIMEDOUT);
 		return;
 	}
 	group_fill_open(group, &m);
 	group_send(group, &m);
-	group->sends++;
-	group->due_ns = group->domain->now_ns + OPEN_RESEND_NS;
+	group->due_ns = now + handshake_resend_ns(port_peer_rtt(group->port_peer), group->sends++);
+	if (group->sends > YIELD_SENDS)
+		handshake_yield(group);
 }
 
 void group_step(struct fare_group *group)
@@ -551,8 +553,7 @@ uint64_t group_due_ns(const struct fare_group *group)
 		return ENGINE_NEVER;
 	if (group->closing || group->is_stalled)
 		return group->domain->now_ns;
-	if (!group->announced && group->state == (group->opener ? GROUP_OPENING : GROUP_OPEN) &&
-	    group->due_ns < due_ns)
+	if (!group->announced && group->turn != HANDSHAKE_WAITING && group->due_ns < due_ns)
 		due_ns = group->due_ns;
 	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->n_lanes; l++) {
 		uint64_t lane_ns = lane_due_ns(group, l);
@@ -564,10 +565,11 @@ uint64_t group_due_ns(const struct fare_group *group)
 
 bool group_busy(const struct fare_group *group)
 {
-	if (group->n_messages || group->state == GROUP_OPENING)
+	if (group->n_messages ||
+	    (group->state == GROUP_OPENING && group->turn != HANDSHAKE_WAITING))
 		return true;
 	for (unsigned l = 0; l < group->n_lanes; l++)
-		if (group->lanes[l].state != LANE_UP && group->lanes[l].state != LANE_DOWN)
+		if (lane_is_busy(group, l))
 			return true;
 	return false;
 }

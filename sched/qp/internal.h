@@ -19,6 +19,9 @@
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
 #include "qp/engine.h"
+#include "qp/handshake.h"
+#include "qp/port_cache.h"
+#include "qp/port_path.h"
 #include "qp/provider.h"
 #include "qp/ring.h"
 #include "qp/soft/soft_timers.h"
@@ -27,7 +30,6 @@
 #define MAX_MESSAGES   128
 #define PENDING_PER_QP 16 /* chunks assigned to a QP beyond what it may have on the wire */
 #define NO_CHUNK       UINT32_MAX
-#define MAX_CANDIDATES 128
 #define MAX_GROUPS     4096
 
 struct placement;
@@ -51,8 +53,7 @@ struct lane_qp {
 	uint16_t home;	   /* sub-port it was made for */
 	uint16_t sub_port; /* where it is now */
 	uint16_t source_port;
-	int8_t remote_sub_port; /* where source_port leads from its home; -1: not known */
-	uint32_t posted;	/* chunks the provider holds */
+	uint32_t posted; /* chunks the provider holds */
 	uint64_t posted_bytes;
 	uint64_t sprayed_bytes; /* that the spray gave it since it was made */
 	struct chunk_list pending;
@@ -64,7 +65,7 @@ struct lane_qp {
 enum lane_state {
 	/* no QPs. The opener rebuilds when the path works and the back-off is over */
 	LANE_DOWN,
-	LANE_LEARNING,	 /* echoes under way to learn which source ports lead where */
+	LANE_LEARNING,	 /* until the port cache knows enough of the path */
 	LANE_OPENING,	 /* opener: LANE_OPEN sent */
 	LANE_CONNECTING, /* opener: LANE_ACCEPT came, its QPs are on their way to RTS */
 	LANE_ACCEPTING,	 /* acceptor: LANE_ACCEPT sent, its QPs already receive */
@@ -73,45 +74,30 @@ enum lane_state {
 	LANE_RESETTING,
 };
 
-struct learning {
-	uint64_t nonce; /* 0: none under way */
-	/* the daemon's probes have learned enough: one answer proves that the plane carries */
-	bool known;
-	unsigned n, replies;
-	unsigned n_own; /* the first of them are the lane's own ways, in use */
-	unsigned sends;
-	struct candidate candidates[MAX_CANDIDATES];
-};
-
-enum rehash_state {
-	REHASH_REST,
-	REHASH_OWN,  /* echoes under way from the ports in use */
-	REHASH_WIDE, /* and from others that might be better */
-};
-
-struct rehash {
-	enum rehash_state state;
-	uint32_t seen;	      /* of the daemon's list: its sequence */
-	uint32_t met;	      /* bit r: a port led to remote sub-port r when last looked */
-	uint64_t due_ns;      /* next round, or next sending within one */
-	uint64_t began_ns;    /* the last round */
-	uint64_t interval_ns; /* to the next round, if this one finds nothing */
+/* What the peer's LANE_OPEN said, while it is being answered. */
+struct lane_offer {
+	struct control_qp qps[CONTROL_MAX_QPS];
+	uint16_t n_addresses;
+	uint8_t addresses[FARE_MAX_SUB_PORTS][16];
 };
 
 struct lane {
+	struct fare_group *group;
+	uint16_t index; /* within the group */
 	enum lane_state state;
 	uint32_t epoch;
 	bool confirmed; /* RESETTING: the peer's QPs are known to be gone */
 	bool attempted; /* was once tried to the end */
+	int error;	/* -errno: why it is not up; 0: no attempt failed since it was */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
 	/* source ports that it needs: one a QP, or, FARE_MODE_PACKET, all for one */
 	unsigned n_ports;
-	struct qp_path ways[QP_MAX_PATHS]; /* FARE_MODE_PACKET: those in force */
+	struct qp_path *ways; /* FARE_MODE_PACKET: room for n_ports; n_ways are in force */
 	unsigned n_ways;
-	struct control_qp peer_qps[CONTROL_MAX_QPS]; /* acceptor: of the LANE_OPEN being answered */
-	uint16_t n_peer_addresses;
-	uint8_t peer_addresses[FARE_MAX_SUB_PORTS][16];
+	struct lane_offer *offer;	    /* acceptor, LEARNING: to be answered */
+	struct port_entry *path;	    /* NULL: its ports are left to chance */
+	struct lane *path_prev, *path_next; /* all lanes of that path */
 	bool ack_owed; /* LANE_RESET_ACK for ack_epoch, as soon as our QPs are known to be quiet */
 	uint32_t ack_epoch;
 	uint64_t due_ns;   /* next action: resend, give up, rebuild */
@@ -121,8 +107,6 @@ struct lane {
 	unsigned sends;
 	unsigned post_turn;    /* and who may post next */
 	uint64_t posted_bytes; /* of all its QPs */
-	struct learning learning;
-	struct rehash rehash;
 };
 
 enum record_state {
@@ -162,8 +146,10 @@ enum group_state {
 
 struct fare_group {
 	struct fare_domain *domain;
-	struct fare_group *prev, *next;		/* all of the domain */
-	struct fare_group *run_prev, *run_next; /* those to be stepped */
+	struct fare_group *prev, *next;		  /* all of the domain */
+	struct fare_group *run_prev, *run_next;	  /* those to be stepped */
+	struct fare_group *turn_prev, *turn_next; /* those that wait to shake hands */
+	enum handshake_turn turn;
 	struct soft_timer timer;
 	bool is_listed, is_runnable, is_busy;
 	/* a chunk was not posted although there is room: no completion brings that back */
@@ -174,7 +160,10 @@ struct fare_group {
 	int closing;
 	uint32_t id, peer_id;
 	uint64_t peer_incarnation;
+	/* acceptor: a message named its id, which is as old as the group: the opener is alive */
+	bool peer_proven;
 	struct in6_addr peer;
+	struct port_peer *port_peer;
 	struct fare_pair *pair;
 	struct fare_group_options options; /* defaults filled in */
 	/*
@@ -191,9 +180,14 @@ struct fare_group {
 	struct fare_paths paths;
 	uint64_t generation; /* of paths */
 	unsigned n_lanes;
-	struct lane lanes[FARE_MAX_PLANES];
+	struct lane *lanes;
 	unsigned control_turn; /* which plane and sub-port carry the next control message */
-	uint64_t due_ns;       /* opener: GROUP_OPEN resend; acceptor not yet announced: given up */
+	/*
+	 * while not announced; opener: the next GROUP_OPEN, then the end of waiting for a lane;
+	 * acceptor: it is given up
+	 */
+	uint64_t due_ns;
+	uint64_t opening_ns; /* the first GROUP_OPEN */
 	unsigned sends;
 
 	struct conn_shm_qp *shown_qps;	   /* n_lanes x n_qps; NULL: none was left */
@@ -239,6 +233,11 @@ struct fare_group {
 	struct fare_group_stats stats;
 };
 
+struct handshake_pace {
+	unsigned n_active;
+	struct fare_group *waiting;
+};
+
 struct fare_domain {
 	struct fare *fare;
 	unsigned local_gpu;
@@ -266,6 +265,9 @@ struct fare_domain {
 	struct fare_event *events;
 	uint32_t event_head, event_count, event_room, events_unasked;
 	uint64_t control_rejected;
+
+	struct port_cache ports;
+	struct handshake_pace pace;
 
 	/* domain.c */
 	int epoll_fd, timer_fd;
@@ -324,11 +326,19 @@ void transfer_place_anew(struct fare_group *group);
 void transfer_cancel(struct fare_group *group);
 
 /* lane.c */
+int lanes_create(struct fare_group *group, unsigned n_lanes, unsigned n_qps, unsigned n_ports);
+void lanes_destroy(struct fare_group *group);
 void lane_step(struct fare_group *group, unsigned lane);
 uint64_t lane_due_ns(const struct fare_group *group, unsigned lane);
+/* A handshake or its end is under way, and not for so long that a slow tick will do. */
+bool lane_is_busy(const struct fare_group *group, unsigned lane);
+/* Why no lane is up: -errno of one that failed; -ENETUNREACH: none was tried. */
+int lanes_error(const struct fare_group *group);
 void lane_on_control(struct fare_group *group, const struct control_message *message);
 void lane_kill(struct fare_group *group, unsigned lane);    /* QPs to error, peer to be told */
 void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back */
+/* The path changed. */
+void lane_follow_path(struct fare_group *group, unsigned lane, bool hashes_anew);
 
 /* lane_qps.c */
 bool lane_qps_exist(const struct lane *lane);
@@ -341,37 +351,30 @@ int lane_qps_connect(struct fare_group *group, unsigned lane, const struct contr
 void lane_qps_follow_sub_ports(struct fare_group *group, unsigned lane);
 void lane_qps_kick(struct fare_group *group, unsigned lane);
 void lane_qps_destroy(struct fare_group *group, unsigned lane);
-void lane_qps_free(struct fare_group *group, unsigned lane); /* and the room for them */
 
 /* ways.c */
 /* FARE_MODE_PACKET: the lane's QP leaves by its live sub-ports, evenly, from now on. */
 int ways_set(struct fare_group *group, unsigned lane);
 /* Way i leaves from another source port. 0 or -errno: nothing has changed then. */
 int ways_replace(struct fare_group *group, unsigned lane, unsigned i, uint16_t port);
-
-/* rehash.c */
-void rehash_start(struct fare_group *group, unsigned lane); /* the lane is up */
-void rehash_hint(struct fare_group *group, unsigned lane);  /* something changed: ask soon */
-uint64_t rehash_due_ns(const struct fare_group *group, unsigned lane);
-void rehash_step(struct fare_group *group, unsigned lane);
+/* None is in force any more. */
+void ways_clear(struct lane *lane);
 
 /* ports.c */
-void ports_start(struct fare_group *group, unsigned lane);
-/* The ways that an up lane has; wide: and others. ports_send() asks. */
-void ports_start_own(struct fare_group *group, unsigned lane, bool wide);
-void ports_send(struct fare_group *group, unsigned lane);
-/* enough is known to choose well */
-bool ports_learned(const struct fare_group *group, unsigned lane);
-void ports_on_reply(struct fare_group *group, const struct control_message *message);
-/*
- * The source port for QP i of a lane, so that the lane's QPs cover the remote sub-ports evenly;
- * NULL: any will do.
- */
-struct candidate *ports_choose(struct fare_group *group, unsigned lane, unsigned i,
-			       uint16_t local_sub_port);
-void ports_refuse(struct candidate *candidate); /* chosen, but somebody else has it */
 /* The i-th QP's local sub-port: round-robin over those that are up. */
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i);
+/* The remote sub-port to which a port leads; -1: not known. */
+int8_t ports_remote(const struct lane *lane, unsigned local, uint16_t port);
+/* One QP or way of the lane more (or less, by = -1) leaves by that port. */
+void ports_use(struct lane *lane, unsigned local, uint16_t port, int by);
+/* What is known would give each QP a port, and each remote sub-port its part of them. */
+bool ports_cover(const struct lane *lane);
+/* The lane has more than one source port, so it may be uneven. */
+bool ports_can_be_uneven(const struct lane *lane);
+/* It loads these remote sub-ports evenly, as far as is known. */
+bool ports_are_even(const struct lane *lane, uint32_t remotes);
+/* As few QPs as it takes to make the lane even get other ports. Whether any did. */
+bool ports_even_out(struct lane *lane);
 
 /* shown.c */
 void shown_create(struct fare_group *group);

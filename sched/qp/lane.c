@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lane.c - the life of a lane: learn ports, make QPs, shake hands, carry (rehash.c), die without a
- * ghost, come back.
+ * lane.c - the life of a lane: learn ports (port_cache.h), make QPs, shake hands, carry, die
+ * without a stale write, come back.
  *
  *            opener                                  acceptor
  *   DOWN -> LEARNING -> OPENING --LANE_OPEN-->   DOWN -> LEARNING
@@ -21,17 +21,15 @@
  */
 #include "qp/internal.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define RESEND_FIRST_NS UINT64_C(2000000)
-#define RESEND_MAX_NS	UINT64_C(100000000)
-#define LEARN_RESEND_NS UINT64_C(5000000) /* doubling from round to round */
-#define LEARN_SENDS	5		  /* rounds before going on with what came back: 155 ms */
-/* rounds before a plane that answered nothing is given up: 1.3 s */
-#define LEARN_SENDS_NONE 8
-#define GIVE_UP_NS	 UINT64_C(2000000000)
+#define CONNECT_NS	 UINT64_C(2000000000) /* for a device, to bring its QP to RTS */
 #define BACKOFF_FIRST_NS UINT64_C(10000000)
 #define STABLE_NS	 UINT64_C(10000000000) /* up that long: the back-off starts afresh */
+/* a handshake that takes longer waits for the other end, and that may take long */
+#define BUSY_NS UINT64_C(1000000000)
 
 static uint64_t now_ns(const struct fare_group *group)
 {
@@ -50,9 +48,20 @@ static void set_state(struct fare_group *group, unsigned l, enum lane_state stat
 
 static uint64_t resend_after(const struct lane *lane)
 {
-	uint64_t ns = RESEND_FIRST_NS << (lane->sends < 8 ? lane->sends : 8);
+	return handshake_resend_ns(port_peer_rtt(lane->group->port_peer), lane->sends);
+}
 
-	return ns < RESEND_MAX_NS ? ns : RESEND_MAX_NS;
+/*
+ * The peer does not answer, and nothing else came from it either. One that is only slow (its
+ * process opens a thousand groups, or waits for a core) answers in the end; a lane that was given
+ * up meanwhile would have to be made again.
+ */
+static bool is_silent(const struct lane *lane)
+{
+	uint64_t heard_ns = port_peer_heard_ns(lane->group->port_peer);
+	uint64_t since_ns = heard_ns > lane->since_ns ? heard_ns : lane->since_ns;
+
+	return now_ns(lane->group) - since_ns > HANDSHAKE_SILENT_NS;
 }
 
 static void send_plain(struct fare_group *group, unsigned l, enum control_type type, uint32_t epoch)
@@ -95,6 +104,85 @@ static void send_with_qps(struct fare_group *group, unsigned l, enum control_typ
 	group_send(group, &m);
 }
 
+/* ---- making and ending them ---- */
+
+int lanes_create(struct fare_group *group, unsigned n_lanes, unsigned n_qps, unsigned n_ports)
+{
+	const struct fare_group_options *o = &group->options;
+	bool is_packet = o->mode == FARE_MODE_PACKET;
+	int err = 0;
+
+	if (is_packet && n_ports > QP_MAX_PATHS)
+		n_ports = QP_MAX_PATHS;
+	group->lanes = calloc(n_lanes, sizeof(*group->lanes));
+	if (!group->lanes)
+		return -ENOMEM;
+	group->n_lanes = n_lanes;
+	for (unsigned l = 0; l < n_lanes && !err; l++) {
+		struct lane *lane = &group->lanes[l];
+
+		lane->group = group;
+		lane->index = (uint16_t)l;
+		lane->n_qps = n_qps;
+		lane->n_ports = is_packet ? n_ports : n_qps;
+		lane->qps = calloc(n_qps, sizeof(*lane->qps));
+		if (is_packet)
+			lane->ways = calloc(n_ports, sizeof(*lane->ways));
+		if (!lane->qps || (is_packet && !lane->ways))
+			err = -ENOMEM;
+		else if (o->mode != FARE_MODE_KERNEL && !o->random_ports)
+			err = port_cache_attach(lane);
+	}
+	return err;
+}
+
+void lanes_destroy(struct fare_group *group)
+{
+	for (unsigned l = 0; group->lanes && l < group->n_lanes; l++) {
+		struct lane *lane = &group->lanes[l];
+
+		if (lane->qps)
+			lane_qps_destroy(group, l);
+		port_cache_detach(lane);
+		free(lane->offer);
+		free(lane->ways);
+		free(lane->qps);
+	}
+	free(group->lanes);
+	group->lanes = NULL;
+}
+
+void lane_follow_path(struct fare_group *group, unsigned l, bool hashes_anew)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (lane->path)
+		port_cache_follow(lane);
+	if (lane->state != LANE_UP)
+		return;
+	lane_qps_follow_sub_ports(group, l);
+	if (lane->path && hashes_anew)
+		port_cache_hint(lane);
+}
+
+bool lane_is_busy(const struct fare_group *group, unsigned l)
+{
+	const struct lane *lane = &group->lanes[l];
+
+	return lane->state != LANE_UP && lane->state != LANE_DOWN &&
+	       now_ns(group) - lane->since_ns < BUSY_NS;
+}
+
+int lanes_error(const struct fare_group *group)
+{
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		if (group->lanes[l].error)
+			return group->lanes[l].error;
+	return -ENETUNREACH;
+}
+
+/* ---- the life of one ---- */
+
 /* Nothing of the old epoch is left at either end. */
 static void to_down(struct fare_group *group, unsigned l)
 {
@@ -102,6 +190,8 @@ static void to_down(struct fare_group *group, unsigned l)
 	uint64_t now = now_ns(group), max = group->options.backoff_max_ms * UINT64_C(1000000);
 
 	lane_qps_destroy(group, l);
+	free(lane->offer);
+	lane->offer = NULL;
 	if (lane->up_since_ns && now - lane->up_since_ns > STABLE_NS)
 		lane->backoff_ns = 0;
 	lane->backoff_ns = lane->backoff_ns ? lane->backoff_ns * 2 : BACKOFF_FIRST_NS;
@@ -133,7 +223,7 @@ static void reset(struct fare_group *group, unsigned l, bool confirmed)
 	struct lane *lane = &group->lanes[l];
 	bool was_up = lane->state == LANE_UP;
 
-	lane->learning.nonce = 0;
+	port_cache_doubt(lane);
 	lane->confirmed = confirmed;
 	set_state(group, l, LANE_RESETTING);
 	for (unsigned i = 0; i < lane->n_qps; i++) {
@@ -160,52 +250,57 @@ void lane_kill(struct fare_group *group, unsigned l)
 	}
 }
 
-static void begin_learning(struct fare_group *group, unsigned l)
+/* It cannot be made, or it failed: why is kept until it is up. */
+static void fail(struct fare_group *group, unsigned l, int error)
 {
-	set_state(group, l, LANE_LEARNING);
-	if (group->options.mode == FARE_MODE_KERNEL || group->options.random_ports)
-		return;
-	ports_start(group, l);
+	group->lanes[l].error = error;
+	lane_kill(group, l);
 }
 
-/* Ports are known, or as many as came back: QPs are made. */
+static int make_qps(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+	const struct lane_offer *offer = lane->offer;
+	int err = lane_qps_create(group, l);
+
+	if (!err && offer)
+		err = lane_qps_connect(group, l, offer->qps, offer->addresses, offer->n_addresses);
+	free(lane->offer);
+	lane->offer = NULL;
+	return err;
+}
+
+/* Enough is known of the path: QPs are made. */
 static void learned(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
+	int err = make_qps(group, l);
 
-	if (lane_qps_create(group, l) ||
-	    (!group->opener && lane_qps_connect(group, l, lane->peer_qps, lane->peer_addresses,
-						lane->n_peer_addresses))) {
+	if (err) {
+		lane->error = err;
 		reset(group, l, true);
 		if (!group->opener)
 			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
 		return;
 	}
-	lane->learning.nonce = 0;
+	/* only now: an epoch is a set of QPs */
+	lane->epoch += group->opener;
 	set_state(group, l, group->opener ? LANE_OPENING : LANE_ACCEPTING);
 }
 
 static void step_learning(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
-	struct learning *learning = &lane->learning;
+	int ready = 0;
 
-	if (!learning->nonce || ports_learned(group, l)) {
+	if (lane->path) {
+		port_cache_read_list(lane);
+		ready = port_cache_ready(lane);
+	}
+	if (ready < 0)
+		fail(group, l, ready);
+	else if (ready == 0)
 		learned(group, l);
-		return;
-	}
-	if (now_ns(group) < lane->due_ns)
-		return;
-	if (learning->replies && learning->sends >= LEARN_SENDS) {
-		learned(group, l);
-		return;
-	}
-	if (learning->sends >= LEARN_SENDS_NONE) {
-		lane_kill(group, l); /* the plane does not answer: not a plane to build on */
-		return;
-	}
-	lane->due_ns = now_ns(group) + (LEARN_RESEND_NS << learning->sends);
-	ports_send(group, l);
 }
 
 static void up(struct fare_group *group, unsigned l)
@@ -214,10 +309,15 @@ static void up(struct fare_group *group, unsigned l)
 
 	set_state(group, l, LANE_UP);
 	lane->attempted = true;
+	lane->error = 0;
 	lane->up_since_ns = now_ns(group);
 	group->stats.path_rebuilds += lane->epoch > 1;
 	lane_qps_follow_sub_ports(group, l);
-	rehash_start(group, l);
+	if (lane->path && lane->state == LANE_UP) {
+		ports_even_out(lane);
+		port_cache_watch(lane);
+		shown_lane(group, l);
+	}
 	group_reweight(group);
 }
 
@@ -227,8 +327,8 @@ static void step_connecting(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 	int s = lane_qps_status(group, l);
 
-	if (s < 0 || now_ns(group) - lane->since_ns > GIVE_UP_NS) {
-		lane_kill(group, l);
+	if (s < 0 || now_ns(group) - lane->since_ns > CONNECT_NS) {
+		fail(group, l, s < 0 ? s : -ETIMEDOUT);
 		return;
 	}
 	if (s > 0)
@@ -263,7 +363,7 @@ void lane_step(struct fare_group *group, unsigned l)
 	}
 	if (s < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING ||
 		      lane->state == LANE_OPENING)) {
-		lane_kill(group, l);
+		fail(group, l, s);
 		return;
 	}
 	if (lane->state == LANE_CONNECTING) {
@@ -280,7 +380,8 @@ void lane_step(struct fare_group *group, unsigned l)
 		return;
 	}
 	if (lane->state == LANE_UP) {
-		rehash_step(group, l);
+		if (lane->path)
+			port_cache_read_list(lane);
 		return;
 	}
 	if (now < lane->due_ns)
@@ -288,14 +389,14 @@ void lane_step(struct fare_group *group, unsigned l)
 	switch (lane->state) {
 	case LANE_DOWN:
 		if (group->opener && group->state == GROUP_OPEN && group_plane_usable(group, l)) {
-			lane->epoch++;
-			begin_learning(group, l);
+			set_state(group, l, LANE_LEARNING);
+			step_learning(group, l);
 		}
 		return;
 	case LANE_OPENING:
 	case LANE_ACCEPTING:
-		if (now - lane->since_ns > GIVE_UP_NS) {
-			lane_kill(group, l);
+		if (is_silent(lane)) {
+			fail(group, l, -ETIMEDOUT);
 			return;
 		}
 		if (s > 0)
@@ -329,8 +430,9 @@ uint64_t lane_due_ns(const struct fare_group *group, unsigned l)
 	switch (lane->state) {
 	case LANE_DOWN:
 		return group->opener && group_plane_usable(group, l) ? lane->due_ns : ENGINE_NEVER;
+	case LANE_LEARNING: /* the port cache wakes it */
 	case LANE_UP:
-		return rehash_due_ns(group, l);
+		return ENGINE_NEVER;
 	case LANE_RESETTING:
 		if (lane->ack_owed || (lane->confirmed && !lane_qps_posted(lane)))
 			return group->domain->now_ns;
@@ -371,11 +473,16 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
 		return;
 	}
+	lane->offer = malloc(sizeof(*lane->offer));
+	if (!lane->offer) {
+		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
+		return;
+	}
+	memcpy(lane->offer->qps, m->lane.qps, sizeof(lane->offer->qps));
+	memcpy(lane->offer->addresses, m->lane.addresses, sizeof(lane->offer->addresses));
+	lane->offer->n_addresses = m->lane.n_addresses;
 	lane->epoch = m->lane.epoch;
-	memcpy(lane->peer_qps, m->lane.qps, sizeof(lane->peer_qps));
-	memcpy(lane->peer_addresses, m->lane.addresses, sizeof(lane->peer_addresses));
-	lane->n_peer_addresses = m->lane.n_addresses;
-	begin_learning(group, l);
+	set_state(group, l, LANE_LEARNING);
 }
 
 static void on_accept(struct fare_group *group, unsigned l, const struct control_message *m)
@@ -385,9 +492,14 @@ static void on_accept(struct fare_group *group, unsigned l, const struct control
 	if (!group->opener || m->lane.epoch != lane->epoch || m->lane.n_qps != lane->n_qps)
 		return;
 	if (lane->state == LANE_OPENING) {
-		if (lane_qps_connect(group, l, m->lane.qps, m->lane.addresses,
-				     m->lane.n_addresses)) {
-			lane_kill(group, l);
+		int err = lane_qps_connect(group, l, m->lane.qps, m->lane.addresses,
+					   m->lane.n_addresses);
+
+		/* from the first sending: one that was lost makes it longer, never too short */
+		handshake_rtt_sample(port_peer_rtt(group->port_peer),
+				     now_ns(group) - lane->since_ns);
+		if (err) {
+			fail(group, l, err);
 			return;
 		}
 		set_state(group, l, LANE_CONNECTING);
@@ -439,8 +551,10 @@ void lane_on_control(struct fare_group *group, const struct control_message *m)
 			up(group, l);
 		break;
 	case CONTROL_LANE_REFUSE:
-		if (lane->state == LANE_OPENING && m->lane.epoch == lane->epoch)
+		if (lane->state == LANE_OPENING && m->lane.epoch == lane->epoch) {
+			lane->error = -ECONNREFUSED;
 			reset(group, l, true); /* the acceptor made no QPs */
+		}
 		break;
 	case CONTROL_LANE_RESET:
 		on_reset(group, l, m);

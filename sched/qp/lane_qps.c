@@ -44,55 +44,62 @@ uint32_t lane_qps_posted(const struct lane *lane)
 	return n;
 }
 
+/* A QP of a mode whose QPs have one source port each, chosen for them. */
+static bool has_port(const struct lane *lane)
+{
+	return lane->path && lane->group->options.mode != FARE_MODE_PACKET;
+}
+
 void lane_qps_destroy(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
+	ways_clear(lane);
 	for (unsigned i = 0; i < lane->n_qps; i++) {
-		if (lane->qps[i].qp)
-			group->domain->provider->qp_destroy(lane->qps[i].qp);
-		lane->qps[i].qp = NULL;
+		struct lane_qp *q = &lane->qps[i];
+
+		if (!q->qp)
+			continue;
+		if (has_port(lane))
+			ports_use(lane, q->sub_port, q->source_port, -1);
+		group->domain->provider->qp_destroy(q->qp);
+		q->qp = NULL;
 	}
 }
 
-void lane_qps_free(struct fare_group *group, unsigned l)
+/* From the port that suits QP i best. What another endpoint has taken is passed over. */
+static int create_qp(struct fare_group *group, struct lane_qp *q, struct qp_attr *attr,
+		     struct port_pick *pick)
 {
-	lane_qps_destroy(group, l);
-	free(group->lanes[l].qps);
-	group->lanes[l].qps = NULL;
-}
-
-/*
- * From the port that suits QP i best. Two groups whose lanes learn at the same time choose alike:
- * what the other has taken meanwhile is passed over, and a random port is for when nothing is left.
- */
-static int create_qp(struct fare_group *group, unsigned l, unsigned i, struct qp_attr *attr)
-{
-	struct lane_qp *q = &group->lanes[l].qps[i];
-	bool choose = group->options.mode != FARE_MODE_KERNEL &&
-		      group->options.mode != FARE_MODE_PACKET && !group->options.random_ports;
-	struct candidate *known;
+	const struct qp_provider *provider = group->domain->provider;
+	struct lane *lane = &group->lanes[q->lane];
+	struct port_path *path = has_port(lane) ? port_entry_path(lane->path) : NULL;
+	struct port_slot *slot;
 	int err;
 
 	do {
-		known = choose ? ports_choose(group, l, i, attr->sub_port) : NULL;
-		attr->udp_source_port = known ? known->port : 0;
-		q->remote_sub_port = known ? (int8_t)known->remote_sub_port : -1;
-		err = group->domain->provider->qp_create(group->domain->endpoint, attr, &q->qp);
-		if (err == -EADDRINUSE && known)
-			ports_refuse(known);
-	} while (err == -EADDRINUSE && known);
-	return err;
+		slot = path ? port_path_pick(path, pick, attr->sub_port, false) : NULL;
+		attr->udp_source_port = slot ? port_path_port(path, slot) : 0;
+		err = provider->qp_create(group->domain->endpoint, attr, &q->qp);
+		if (err == -EADDRINUSE && slot)
+			port_path_refuse(path, pick, attr->sub_port, attr->udp_source_port);
+	} while (err == -EADDRINUSE && slot);
+	if (err)
+		return err;
+	q->source_port = provider->qp_source_port(q->qp);
+	if (path)
+		ports_use(lane, q->sub_port, q->source_port, 1);
+	return 0;
 }
 
 int lane_qps_create(struct fare_group *group, unsigned l)
 {
-	const struct qp_provider *provider = group->domain->provider;
 	struct lane *lane = &group->lanes[l];
 	bool kernel = group->options.mode == FARE_MODE_KERNEL,
 	     packet = group->options.mode == FARE_MODE_PACKET;
 	uint16_t notifications =
 		ring_receives(group->options.max_messages, group->n_lanes * lane->n_qps);
+	struct port_pick pick = {0};
 	int err;
 
 	lane->posted_bytes = 0;
@@ -108,18 +115,16 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 
 		q->home = q->sub_port = attr.sub_port =
 			kernel ? 0 : ports_local_sub_port(group, l, i);
-		err = create_qp(group, l, i, &attr);
-		lane->n_ways = 0;
+		q->group = group;
+		q->lane = (uint16_t)l;
+		q->index = (uint16_t)i;
+		err = create_qp(group, q, &attr, &pick);
 		if (!err && packet)
 			err = ways_set(group, l);
 		if (err) {
 			lane_qps_destroy(group, l);
 			return err;
 		}
-		q->group = group;
-		q->lane = (uint16_t)l;
-		q->index = (uint16_t)i;
-		q->source_port = provider->qp_source_port(q->qp);
 		q->posted = 0;
 		q->posted_bytes = 0;
 		q->sprayed_bytes = 0;
@@ -182,17 +187,16 @@ void lane_qps_follow_sub_ports(struct fare_group *group, unsigned l)
 		uint16_t want = live >> q->home & 1 ? q->home : ports_local_sub_port(group, l, i);
 		int err;
 
-		if (spread && q->home != ports_local_sub_port(group, l, i)) {
-			q->home = ports_local_sub_port(group, l, i);
-			q->remote_sub_port = -1;
-		}
 		if (spread)
-			want = q->home;
+			want = q->home = ports_local_sub_port(group, l, i);
 		if (!q->qp || q->sub_port == want)
 			continue;
 		err = group->domain->provider->qp_move(q->qp, want, 0);
-		if (!err)
+		if (!err) {
+			ports_use(lane, q->sub_port, q->source_port, -1);
 			q->sub_port = want;
+			ports_use(lane, q->sub_port, q->source_port, 1);
+		}
 		stuck |= err == -EOPNOTSUPP;
 	}
 	shown_lane(group, l);

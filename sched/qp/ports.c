@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ports.c - which UDP source port leads to which remote sub-port (DESIGN: entropy, the far half of
- * the path).
- *
- * The leaf hashes (addresses, ports) over its links to the peer. Candidate source ports are those
- * that the daemon's probes have learned (fare_pair_ports); where they are not enough for all of a
- * lane's QPs, random ones. Before the QPs are made, echoes go out from the candidates over each
- * live local sub-port; the peer says on which of its sub-ports each arrived. QP ports are then
- * chosen so that the lane covers the remote sub-ports evenly. An echo that comes back also proves
- * that the plane carries packets both ways: a lane is not built on a plane that answers nothing. So
- * with known ports one answer is enough, and what an answer says counts for more than what was
- * learned before.
- *
- * Once the lane is up, rehash.c asks again in the same way, for its own ports first.
+ * ports.c - the source ports of one lane: what it needs of its path (port_cache.h), whether they
+ * are even over the remote sub-ports, and the fewest moves that make them so.
  */
+#include <errno.h>
+
 #include "qp/internal.h"
 
-#include <string.h>
-
-#define PORT_FIRST		49152u /* RoCEv2 source ports: annex A17, 17.9.2 */
-#define PORT_COUNT		16384u
-#define CANDIDATES_PER_SUB_PORT 8u
+#define OWN_MAX (CONTROL_MAX_QPS > QP_MAX_PATHS ? CONTROL_MAX_QPS : QP_MAX_PATHS)
+#define ALL_MAX (OWN_MAX + FARE_MAX_SUB_PORTS * FARE_SOURCE_PORTS)
 
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i)
 {
@@ -34,239 +22,152 @@ uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, uns
 	return (uint16_t)__builtin_ctz(live);
 }
 
-static bool port_taken(const struct fare_group *group, uint16_t port)
+int8_t ports_remote(const struct lane *lane, unsigned local, uint16_t port)
 {
-	bool taken = false;
+	const struct port_slot *slot =
+		lane->path ? port_path_slot(port_entry_path(lane->path), local, port) : NULL;
 
-	for (const struct fare_group *g = group->domain->groups; g && !taken; g = g->next) {
-		for (unsigned l = 0; l < g->n_lanes && !taken; l++) {
-			const struct lane *lane = &g->lanes[l];
-
-			for (unsigned i = 0; i < lane->n_qps && !taken; i++)
-				taken = lane->qps[i].qp && lane->qps[i].source_port == port;
-			for (unsigned i = 0; i < lane->n_ways && !taken; i++)
-				taken = lane->qps[0].qp && lane->ways[i].udp_source_port == port;
-		}
-	}
-	return taken;
+	return slot && slot->source != PORT_UNKNOWN ? (int8_t)slot->remote : -1;
 }
 
-/* The i-th distinct remote sub-port that replies named; how many there are. */
-static int remotes_of(const struct learning *learning, int *remotes)
+void ports_use(struct lane *lane, unsigned local, uint16_t port, int by)
 {
-	int n = 0;
+	struct port_slot *slot =
+		lane->path ? port_path_slot(port_entry_path(lane->path), local, port) : NULL;
 
-	for (int r = 0; r < FARE_MAX_SUB_PORTS; r++)
-		for (unsigned k = 0; k < learning->n; k++)
-			if (learning->candidates[k].remote_sub_port == r) {
-				remotes[n++] = r;
-				break;
-			}
-	return n;
+	if (slot)
+		slot->n_users = (uint16_t)(slot->n_users + by);
 }
 
-/*
- * The candidate for QP i: of those that leave by its local sub-port, one to the remote sub-port
- * that has the fewest QPs so far; among equals diagonally, so that (local, remote) pairs are even,
- * too. NULL: none is left.
- */
-static struct candidate *take(struct learning *learning, unsigned i, uint16_t local, unsigned live)
+static bool is_packet(const struct lane *lane)
 {
-	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(learning, remotes);
-	unsigned load[FARE_MAX_SUB_PORTS] = {0}, rank[FARE_MAX_SUB_PORTS] = {0};
-	struct candidate *best = NULL;
-
-	for (int r = 0; r < n; r++)
-		rank[remotes[(i + i / live + (unsigned)r) % (unsigned)n]] = (unsigned)r;
-	for (unsigned k = 0; k < learning->n; k++)
-		if (learning->candidates[k].used && learning->candidates[k].remote_sub_port >= 0)
-			load[learning->candidates[k].remote_sub_port]++;
-	for (unsigned k = 0; k < learning->n; k++) {
-		struct candidate *c = &learning->candidates[k];
-		int r = c->remote_sub_port, b = best ? best->remote_sub_port : 0;
-
-		if (c->used || c->local_sub_port != local || r < 0)
-			continue;
-		if (!best || load[r] < load[b] || (load[r] == load[b] && rank[r] < rank[b]))
-			best = c;
-	}
-	if (best)
-		best->used = true;
-	return best;
+	return lane->group->options.mode == FARE_MODE_PACKET;
 }
 
-/*
- * Whether what is known would give every QP a port, and every remote sub-port as many QPs as any
- * other, or one more.
- */
-static bool covers(const struct fare_group *group, unsigned l)
+bool ports_can_be_uneven(const struct lane *lane)
 {
-	struct learning trial = group->lanes[l].learning;
-	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	unsigned load[FARE_MAX_SUB_PORTS] = {0}, least = UINT32_MAX, most = 0;
-	int remotes[FARE_MAX_SUB_PORTS], n = remotes_of(&trial, remotes);
+	return lane->path && (is_packet(lane) ? lane->n_ways : lane->n_qps) > 1;
+}
 
-	for (unsigned i = 0; i < group->lanes[l].n_ports; i++) {
-		const struct candidate *c =
-			live ? take(&trial, i, ports_local_sub_port(group, l, i), live) : NULL;
+bool ports_cover(const struct lane *lane)
+{
+	struct port_path *path = port_entry_path(lane->path);
+	struct port_pick pick = {0};
+	unsigned least = UINT32_MAX, most = 0;
+	uint32_t remotes = port_path_remotes(path);
 
-		if (!c)
+	for (unsigned i = 0; i < lane->n_ports; i++) {
+		unsigned local = ports_local_sub_port(lane->group, lane->index, i);
+		const struct port_slot *slot = port_path_pick(path, &pick, local, is_packet(lane));
+
+		if (!slot || slot->source == PORT_UNKNOWN)
 			return false;
-		load[c->remote_sub_port]++;
 	}
-	for (int r = 0; r < n; r++) {
-		least = load[remotes[r]] < least ? load[remotes[r]] : least;
-		most = load[remotes[r]] > most ? load[remotes[r]] : most;
+	for (; remotes; remotes &= remotes - 1) {
+		unsigned load = pick.load[__builtin_ctz(remotes)];
+
+		least = load < least ? load : least;
+		most = load > most ? load : most;
 	}
 	return most - least <= 1;
 }
 
-static void add(struct learning *learning, uint16_t port, uint16_t local, int16_t remote)
+/* ---- evenness ---- */
+
+static struct candidate candidate(const struct lane *lane, unsigned local, uint16_t port, bool used)
 {
-	learning->candidates[learning->n++] = (struct candidate){
-		.port = port, .local_sub_port = local, .remote_sub_port = remote};
+	int8_t remote = ports_remote(lane, local, port);
+
+	return (struct candidate){.port = port,
+				  .local_sub_port = (uint16_t)local,
+				  .remote_sub_port = remote,
+				  .answered = remote >= 0,
+				  .used = used};
 }
 
-static void add_own(struct fare_group *group, unsigned l)
+static unsigned list_own(const struct lane *lane, struct candidate *c)
 {
-	struct lane *lane = &group->lanes[l];
-	struct learning *learning = &lane->learning;
+	unsigned n = is_packet(lane) ? lane->n_ways : lane->n_qps;
 
-	if (group->options.mode == FARE_MODE_PACKET)
-		for (unsigned i = 0; i < lane->n_ways; i++)
-			add(learning, lane->ways[i].udp_source_port, lane->ways[i].sub_port, -1);
-	else
-		for (unsigned i = 0; i < lane->n_qps; i++)
-			add(learning, lane->qps[i].source_port, lane->qps[i].sub_port, -1);
-	learning->n_own = learning->n;
-	for (unsigned i = 0; i < learning->n; i++)
-		learning->candidates[i].used = true;
+	for (unsigned i = 0; i < n; i++)
+		c[i] = is_packet(lane) ? candidate(lane, lane->ways[i].sub_port,
+						   lane->ways[i].udp_source_port, true)
+				       : candidate(lane, lane->qps[i].sub_port,
+						   lane->qps[i].source_port, true);
+	return n;
 }
 
-static void add_known(struct fare_group *group, unsigned l)
+static bool is_among(const struct candidate *c, unsigned n, unsigned local, uint16_t port)
 {
-	struct learning *learning = &group->lanes[l].learning;
-	struct fare_port known[FARE_PORTS_MAX];
-	int n = fare_pair_ports(group->pair, l, known, FARE_PORTS_MAX);
-
-	for (int i = 0; i < n; i++)
-		if (group->paths.path[l].live_sub_ports >> known[i].local_sub_port & 1 &&
-		    !port_taken(group, known[i].port))
-			add(learning, known[i].port, known[i].local_sub_port,
-			    known[i].remote_sub_port);
+	for (unsigned i = 0; i < n; i++)
+		if (c[i].local_sub_port == local && c[i].port == port)
+			return true;
+	return false;
 }
 
-static void add_random(struct fare_group *group, unsigned l)
+/* Those that the lane does not use; of equals, what others use least comes first. */
+static unsigned list_others(const struct lane *lane, struct candidate *c, unsigned n_own)
 {
-	struct learning *learning = &group->lanes[l].learning;
-	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-	unsigned per_qp = live ? (group->lanes[l].n_ports + live - 1) / live : 0;
-	unsigned wanted = CANDIDATES_PER_SUB_PORT + 3 * per_qp, base = learning->n,
-		 room = MAX_CANDIDATES - base;
+	struct port_path *path = port_entry_path(lane->path);
+	unsigned n = n_own, users[ALL_MAX];
 
-	for (unsigned s = 0; s < live; s++) {
-		for (unsigned k = 0; k < wanted && learning->n < base + room / live * (s + 1);
-		     k++) {
-			uint16_t port =
-				(uint16_t)(PORT_FIRST + domain_random(group->domain) % PORT_COUNT);
+	for (unsigned s = 0; s < path->n_sub_ports; s++) {
+		for (unsigned p = 0; p < FARE_SOURCE_PORTS; p++) {
+			uint16_t port = (uint16_t)(FARE_SOURCE_PORT_FIRST + p);
+			unsigned n_users = port_path_slot(path, s, port)->n_users, at = n;
 
-			if (!port_taken(group, port))
-				add(learning, port, ports_local_sub_port(group, l, s), -1);
+			if (!(path->live >> s & 1) || is_among(c, n_own, s, port))
+				continue;
+			for (; at > n_own && users[at - 1] > n_users; at--) {
+				c[at] = c[at - 1];
+				users[at] = users[at - 1];
+			}
+			c[at] = candidate(lane, s, port, false);
+			users[at] = n_users;
+			n++;
 		}
 	}
+	return n;
 }
 
-void ports_start(struct fare_group *group, unsigned l)
+bool ports_are_even(const struct lane *lane, uint32_t remotes)
 {
-	struct learning *learning = &group->lanes[l].learning;
+	struct candidate c[OWN_MAX];
+	unsigned n = list_own(lane, c);
 
-	memset(learning, 0, sizeof(*learning));
-	learning->nonce = domain_random(group->domain);
-	add_known(group, l);
-	learning->known = covers(group, l);
-	if (!learning->known)
-		add_random(group, l);
+	return candidates_are_even(c, n, remotes);
 }
 
-void ports_start_own(struct fare_group *group, unsigned l, bool wide)
+/* QP or way i leaves from another port from now on. */
+static int move(struct lane *lane, unsigned i, uint16_t port)
 {
-	struct learning *learning = &group->lanes[l].learning;
+	struct fare_group *group = lane->group;
+	struct lane_qp *q = &lane->qps[i];
+	int err;
 
-	memset(learning, 0, sizeof(*learning));
-	learning->nonce = domain_random(group->domain);
-	add_own(group, l);
-	if (!wide)
-		return;
-	add_known(group, l);
-	add_random(group, l);
+	if (is_packet(lane))
+		return ways_replace(group, lane->index, i, port);
+	err = group->domain->provider->qp_move(q->qp, q->sub_port, port);
+	if (err)
+		return err;
+	ports_use(lane, q->sub_port, q->source_port, -1);
+	q->source_port = port;
+	ports_use(lane, q->sub_port, q->source_port, 1);
+	return 0;
 }
 
-void ports_send(struct fare_group *group, unsigned l)
+bool ports_even_out(struct lane *lane)
 {
-	struct learning *learning = &group->lanes[l].learning;
-	struct control_message m = {.type = CONTROL_ECHO,
-				    .source_group = group->id,
-				    .destination = group->peer_incarnation};
+	struct candidate c[ALL_MAX];
+	unsigned n_own = list_own(lane, c), n = list_others(lane, c, n_own), from, to;
+	bool moved = false;
 
-	for (unsigned i = 0; i < learning->n; i++) {
-		struct candidate *c = &learning->candidates[i];
-
-		if (c->answered)
+	while (candidates_improve(c, n_own, n, &from, &to)) {
+		c[to].used = true; /* by us now, or by another endpoint */
+		if (move(lane, from, c[to].port))
 			continue;
-		m.echo.nonce = learning->nonce;
-		m.echo.candidate = (uint16_t)i;
-		engine_send(group->domain, &group->peer, &m, (uint16_t)l, c->local_sub_port,
-			    c->port);
+		c[from] = c[to];
+		moved = true;
 	}
-	learning->sends++;
-}
-
-void ports_on_reply(struct fare_group *group, const struct control_message *m)
-{
-	for (unsigned l = 0; l < group->n_lanes; l++) {
-		struct learning *learning = &group->lanes[l].learning;
-		struct candidate *c = &learning->candidates[m->echo.candidate % MAX_CANDIDATES];
-
-		if (!learning->nonce || learning->nonce != m->echo.nonce ||
-		    m->echo.candidate >= learning->n)
-			continue;
-		/*
-		 * the echo of one plane must have arrived on that plane of the peer, or the planes
-		 * are miswired
-		 */
-		if (m->echo.plane != l || m->echo.sub_port >= FARE_MAX_SUB_PORTS || c->answered)
-			return;
-		c->answered = true;
-		c->remote_sub_port = (int16_t)m->echo.sub_port;
-		learning->replies++;
-		return;
-	}
-}
-
-struct candidate *ports_choose(struct fare_group *group, unsigned l, unsigned i,
-			       uint16_t local_sub_port)
-{
-	unsigned live = (unsigned)__builtin_popcount(group->paths.path[l].live_sub_ports);
-
-	return live ? take(&group->lanes[l].learning, i, local_sub_port, live) : NULL;
-}
-
-void ports_refuse(struct candidate *c)
-{
-	c->used = false;
-	c->remote_sub_port = -1; /* never chosen again, and no load */
-}
-
-/* All replies are in, or enough for every QP to get the remote sub-port it should. */
-bool ports_learned(const struct fare_group *group, unsigned l)
-{
-	const struct learning *learning = &group->lanes[l].learning;
-
-	if (learning->replies == learning->n)
-		return learning->n > 0;
-	/*
-	 * with replies outstanding a remote sub-port may still show itself: trust half of them to
-	 * have met all
-	 */
-	return learning->replies >= (learning->known ? 1 : learning->n / 2) && covers(group, l);
+	return moved;
 }

@@ -46,7 +46,8 @@ static void show_qp(struct fare_group *group, unsigned l, unsigned i, enum conn_
 	row->index = (uint16_t)i;
 	row->udp_source_port = q->qp ? q->source_port : 0;
 	row->local_sub_port = (uint8_t)q->sub_port;
-	row->remote_sub_port = q->qp && q->sub_port == q->home ? q->remote_sub_port : -1;
+	row->remote_sub_port =
+		q->qp ? ports_remote(&group->lanes[l], q->sub_port, q->source_port) : -1;
 	row->qpn = q->qp ? group->domain->provider->qp_num(q->qp) : 0;
 	row->state = q->qp || state == CONN_SHM_QP_UNUSED ? state : CONN_SHM_QP_DOWN;
 	row->since_ns = group->lanes[l].since_ns;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ways.c - the ways that an order-free lane's one QP leaves by: as many (local sub-port, source
- * port) pairs as the lane would have QPs in the other modes, evenly over the live local sub-ports
- * and, by what ports.c learned, the remote ones.
+ * ways.c - the source-port paths by which an order-free lane's one QP leaves: as many (local
+ * sub-port, source port) pairs as the lane would have QPs in the other modes, evenly over the live
+ * local sub-ports and, by what the port cache knows, the remote ones.
  *
- * Owns struct lane's ways. A way stays while its sub-port lives; when that is back, it gets the
+ * Owns struct lane's ways. One stays while its sub-port is up; when a sub-port is back, it gets the
  * same one or, if it never had one, a new port.
  */
 #include <errno.h>
@@ -12,46 +12,66 @@
 
 #include "qp/internal.h"
 
-#define PORT_FIRST 49152u
-#define PORT_COUNT 16384u
-#define TRIES	   8 /* ports may be taken by others */
+#define TRIES	   8
+#define PORT_COUNT (65536u - FARE_SOURCE_PORT_FIRST)
 
-static uint16_t new_port(struct fare_group *group, unsigned l, unsigned i, uint16_t local)
+static bool is_among(const struct qp_path *chosen, unsigned n, struct qp_path path)
 {
-	const struct candidate *c =
-		group->options.random_ports ? NULL : ports_choose(group, l, i, local);
-
-	return c ? c->port : (uint16_t)(PORT_FIRST + domain_random(group->domain) % PORT_COUNT);
+	for (unsigned i = 0; i < n; i++)
+		if (chosen[i].sub_port == path.sub_port &&
+		    chosen[i].udp_source_port == path.udp_source_port)
+			return true;
+	return false;
 }
 
-/* One of the ways in force that leaves by local, and is not among the n chosen before. */
+/* One of n ports from FARE_SOURCE_PORT_FIRST on, and none that is among those chosen. */
+static uint16_t random_port(struct fare_group *group, uint16_t local, unsigned n_ports,
+			    const struct qp_path *chosen, unsigned n)
+{
+	unsigned p = (unsigned)(domain_random(group->domain) % n_ports);
+	struct qp_path path = {.sub_port = local};
+
+	do
+		path.udp_source_port = (uint16_t)(FARE_SOURCE_PORT_FIRST + p++ % n_ports);
+	while (is_among(chosen, n, path));
+	return path.udp_source_port;
+}
+
+/* One of those in force that leaves by local, and is not among the n chosen before. */
 static const struct qp_path *find(const struct lane *lane, uint16_t local,
 				  const struct qp_path *chosen, unsigned n)
 {
-	for (unsigned i = 0; i < lane->n_ways; i++) {
-		bool taken = lane->ways[i].sub_port != local;
-
-		for (unsigned k = 0; k < n && !taken; k++)
-			taken = chosen[k].sub_port == local &&
-				chosen[k].udp_source_port == lane->ways[i].udp_source_port;
-		if (!taken)
+	for (unsigned i = 0; i < lane->n_ways; i++)
+		if (lane->ways[i].sub_port == local && !is_among(chosen, n, lane->ways[i]))
 			return &lane->ways[i];
-	}
 	return NULL;
 }
 
-static unsigned choose(struct fare_group *group, unsigned l, struct qp_path *out)
+/* refused: what suited best, or the pool as a whole, is in use by other endpoints. */
+static unsigned choose(struct fare_group *group, unsigned l, struct qp_path *out, bool refused)
 {
 	const struct lane *lane = &group->lanes[l];
-	unsigned n = lane->n_ports < QP_MAX_PATHS ? lane->n_ports : QP_MAX_PATHS;
+	struct port_path *path = lane->path && !refused ? port_entry_path(lane->path) : NULL;
+	unsigned n_ports = refused ? PORT_COUNT : FARE_SOURCE_PORTS;
+	struct port_pick pick = {0};
 
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < lane->n_ports; i++) {
 		uint16_t local = ports_local_sub_port(group, l, i);
 		const struct qp_path *old = find(lane, local, out, i);
+		const struct port_slot *slot;
 
-		out[i] = old ? *old : (struct qp_path){local, new_port(group, l, i, local)};
+		if (old) {
+			out[i] = *old;
+			if (path)
+				port_path_note(path, &pick, local, old->udp_source_port);
+			continue;
+		}
+		slot = path ? port_path_pick(path, &pick, local, true) : NULL;
+		out[i].sub_port = local;
+		out[i].udp_source_port = slot ? port_path_port(path, slot)
+					      : random_port(group, local, n_ports, out, i);
 	}
-	return n;
+	return lane->n_ports;
 }
 
 static bool is_in_force(const struct lane *lane, const struct qp_path *ways, unsigned n)
@@ -64,6 +84,13 @@ static bool is_in_force(const struct lane *lane, const struct qp_path *ways, uns
 	return same;
 }
 
+void ways_clear(struct lane *lane)
+{
+	for (unsigned i = 0; i < lane->n_ways; i++)
+		ports_use(lane, lane->ways[i].sub_port, lane->ways[i].udp_source_port, -1);
+	lane->n_ways = 0;
+}
+
 /* In force from now on, or nothing has changed. */
 static int spread(struct fare_group *group, unsigned l, const struct qp_path *ways, unsigned n)
 {
@@ -72,8 +99,11 @@ static int spread(struct fare_group *group, unsigned l, const struct qp_path *wa
 
 	if (err)
 		return err;
+	ways_clear(lane);
 	memcpy(lane->ways, ways, n * sizeof(*ways));
 	lane->n_ways = n;
+	for (unsigned i = 0; i < n; i++)
+		ports_use(lane, ways[i].sub_port, ways[i].udp_source_port, 1);
 	lane->qps[0].sub_port = ways[0].sub_port;
 	lane->qps[0].source_port = ways[0].udp_source_port;
 	return 0;
@@ -84,7 +114,7 @@ int ways_replace(struct fare_group *group, unsigned l, unsigned i, uint16_t port
 	struct lane *lane = &group->lanes[l];
 	struct qp_path ways[QP_MAX_PATHS];
 
-	memcpy(ways, lane->ways, sizeof(ways));
+	memcpy(ways, lane->ways, lane->n_ways * sizeof(*ways));
 	ways[i].udp_source_port = port;
 	return spread(group, l, ways, lane->n_ways);
 }
@@ -96,7 +126,7 @@ int ways_set(struct fare_group *group, unsigned l)
 	int err = -EADDRINUSE;
 
 	for (unsigned i = 0; err == -EADDRINUSE && i < TRIES; i++) {
-		unsigned n = choose(group, l, ways);
+		unsigned n = choose(group, l, ways, i > 0);
 
 		if (is_in_force(lane, ways, n))
 			return 0;

@@ -41,7 +41,7 @@ END_TEST
 START_TEST(known_ports_are_used)
 {
 	/* all from sub-port 0 to sub-port 0 */
-	static const uint32_t known[] = {50001, 50002, 50003};
+	static const uint32_t known[] = {49160, 49161, 49162};
 	struct in6_addr peer = address(1);
 	unsigned port;
 
@@ -57,16 +57,17 @@ START_TEST(known_ports_are_used)
 		turn();
 	}
 	port = group->lanes[0].qps[0].source_port;
-	ck_assert_msg(port >= 50001 && port <= 50003, "port %u", port);
-	ck_assert_int_eq(group->lanes[0].qps[0].remote_sub_port, 0);
-	ck_assert_uint_le(group->lanes[0].learning.n, 3); /* nothing else was tried */
+	ck_assert_msg(port >= 49160 && port <= 49162, "port %u", port);
+	ck_assert_int_eq(ports_remote(&group->lanes[0], 0, (uint16_t)port), 0);
+	/* nothing else was tried, but for the proof that the plane answers */
+	ck_assert_uint_eq(port_entry_path(group->lanes[0].path)->n_asked, 1);
 }
 END_TEST
 
 /* Two groups that learn at the same time choose alike; QPs may share a port. */
 START_TEST(two_groups_use_known_ports)
 {
-	static const uint32_t known[] = {50001, 50002, 50003};
+	static const uint32_t known[] = {49160, 49161, 49162};
 	struct in6_addr peer = address(1);
 	struct fare_group *other;
 
@@ -85,9 +86,9 @@ START_TEST(two_groups_use_known_ports)
 	for (int i = 0; i < 2; i++) {
 		const struct lane_qp *q = &(i ? other : group)->lanes[0].qps[0];
 
-		ck_assert_msg(q->source_port >= 50001 && q->source_port <= 50003, "port %u",
+		ck_assert_msg(q->source_port >= 49160 && q->source_port <= 49162, "port %u",
 			      q->source_port);
-		ck_assert_int_eq(q->remote_sub_port, 0);
+		ck_assert_int_eq(ports_remote(&q->group->lanes[0], 0, q->source_port), 0);
 	}
 }
 END_TEST

@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "qp/port_cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* out of memory is an error to return: the hash table leaves hh.tbl NULL */
+#define HASH_NONFATAL_OOM 1
+/* the default's jump table does not pass clang's -Wimplicit-fallthrough */
+#define HASH_FUNCTION HASH_FNV
+#include <uthash.h>
+#include <utlist.h>
+
+#include "qp/internal.h"
+
+/* Ports of each local sub-port asked for at first, and more each time that those did not do. */
+#define LEARN_STEP 4u
+/* rounds before going on with what came back, if anything did */
+#define LEARN_SENDS 4
+/* a plane over which nothing came back, while the peer is heard over others */
+#define LEARN_SILENT_NS UINT64_C(1300000000)
+/* an answer proves for so long that the plane carries */
+#define PROOF_NS UINT64_C(1000000000)
+/* for an answer from ports in use: the QPs' own time-out, beyond the longest queue that fills up */
+#define WAIT_NS	    UINT64_C(134000000)
+#define WATCH_SENDS 3
+#define FIRST_NS    (2 * WAIT_NS)
+/* what echoes have just told is not asked for again at once */
+#define AFTER_LEARNING_NS (8 * FIRST_NS)
+#define MAX_NS		  UINT64_C(32000000000)
+
+struct port_peer {
+	struct in6_addr address;
+	unsigned n_refs;
+	uint64_t heard_ns;
+	struct handshake_rtt rtt;
+	struct port_entry *entries[FARE_MAX_PLANES];
+	UT_hash_handle hh;
+};
+
+enum port_state {
+	PORT_REST,
+	PORT_LEARN, /* for lanes that are to be made */
+	PORT_OWN,   /* echoes under way from the ports in use */
+	PORT_WIDE,  /* and from all others */
+};
+
+struct port_entry {
+	struct fare_domain *domain;
+	struct port_peer *peer;
+	uint16_t plane;
+	enum port_state state;
+	/* all ports of live sub-ports were asked for, and nothing changed since */
+	bool is_complete;
+	struct lane *lanes;	/* that use it */
+	uint32_t list_sequence; /* of the daemon's list, as read */
+	uint64_t began_ns;	/* the last exchange */
+	uint64_t due_ns;	/* next round of the exchange under way */
+	unsigned rounds;	/* of the ports asked for last */
+	uint32_t met;		/* bit r: a port led to remote sub-port r when all were asked */
+	uint64_t proven_ns;	/* the last answer; 0: doubted */
+	uint64_t failed_ns;	/* an exchange ended without any answer */
+	/* ports in use are asked for again: when, and how long after that; 0: no lane is up */
+	uint64_t watch_ns, interval_ns;
+	struct soft_timer timer;
+	struct port_path path; /* last: as long as it has sub-ports */
+};
+
+/* ---- peers and entries ---- */
+
+void port_cache_init(struct port_cache *cache)
+{
+	memset(cache, 0, sizeof(*cache));
+	soft_timers_init(&cache->timers);
+}
+
+void port_cache_fini(struct port_cache *cache)
+{
+	soft_timers_fini(&cache->timers);
+}
+
+static struct port_peer *find_peer(struct fare_domain *domain, const struct in6_addr *address)
+{
+	struct port_peer *peer;
+
+	HASH_FIND(hh, domain->ports.peers, address, sizeof(*address), peer);
+	return peer;
+}
+
+struct port_peer *port_cache_get_peer(struct fare_domain *domain, const struct in6_addr *address)
+{
+	struct port_peer *peer = find_peer(domain, address);
+
+	if (!peer) {
+		peer = calloc(1, sizeof(*peer));
+		if (!peer)
+			return NULL;
+		peer->address = *address;
+		HASH_ADD(hh, domain->ports.peers, address, sizeof(*address), peer);
+		if (!peer->hh.tbl) {
+			free(peer);
+			return NULL;
+		}
+	}
+	peer->n_refs++;
+	return peer;
+}
+
+void port_cache_put_peer(struct fare_domain *domain, struct port_peer *peer)
+{
+	if (!peer || --peer->n_refs)
+		return;
+	HASH_DEL(domain->ports.peers, peer);
+	free(peer);
+}
+
+void port_cache_heard(struct fare_domain *domain, const struct in6_addr *address)
+{
+	struct port_peer *peer = find_peer(domain, address);
+
+	if (peer)
+		peer->heard_ns = domain->now_ns;
+}
+
+uint64_t port_peer_heard_ns(const struct port_peer *peer)
+{
+	return peer->heard_ns;
+}
+
+struct handshake_rtt *port_peer_rtt(struct port_peer *peer)
+{
+	return &peer->rtt;
+}
+
+struct port_path *port_entry_path(struct port_entry *entry)
+{
+	return &entry->path;
+}
+
+static int make_entry(struct port_entry **out, struct lane *lane)
+{
+	struct fare_domain *domain = lane->group->domain;
+	unsigned n_sub_ports = domain->attr.n_sub_ports[lane->index];
+	struct port_entry *entry;
+
+	if (soft_timers_reserve(&domain->ports.timers, domain->ports.n_entries + 1))
+		return -ENOMEM;
+	entry = calloc(1, offsetof(struct port_entry, path) + port_path_bytes(n_sub_ports));
+	if (!entry)
+		return -ENOMEM;
+	entry->domain = domain;
+	entry->peer = lane->group->port_peer;
+	entry->plane = lane->index;
+	entry->path.n_sub_ports = (uint16_t)n_sub_ports;
+	domain->ports.n_entries++;
+	*out = entry;
+	return 0;
+}
+
+int port_cache_attach(struct lane *lane)
+{
+	struct port_entry **entry = &lane->group->port_peer->entries[lane->index];
+	int err = *entry ? 0 : make_entry(entry, lane);
+
+	if (err)
+		return err;
+	lane->path = *entry;
+	DL_APPEND2((*entry)->lanes, lane, path_prev, path_next);
+	return 0;
+}
+
+void port_cache_detach(struct lane *lane)
+{
+	struct port_entry *entry = lane->path;
+
+	if (!entry)
+		return;
+	lane->path = NULL;
+	DL_DELETE2(entry->lanes, lane, path_prev, path_next);
+	if (entry->lanes)
+		return;
+	soft_timers_remove(&entry->domain->ports.timers, &entry->timer);
+	entry->domain->ports.n_entries--;
+	entry->peer->entries[entry->plane] = NULL;
+	free(entry);
+}
+
+/* ---- timing ---- */
+
+static bool tells_ports(const struct port_entry *entry)
+{
+	return entry->domain->provider->echoes_tell_ports;
+}
+
+static void set_timer(struct port_entry *entry)
+{
+	uint64_t when_ns = entry->state == PORT_REST ? entry->watch_ns : entry->due_ns;
+
+	soft_timers_set(&entry->domain->ports.timers, &entry->timer, when_ns);
+}
+
+static void set_state(struct port_entry *entry, enum port_state state)
+{
+	entry->state = state;
+	entry->rounds = 0;
+	if (state == PORT_REST)
+		port_path_end(&entry->path);
+	else
+		entry->began_ns = entry->domain->now_ns;
+	set_timer(entry);
+}
+
+static void wake_lanes(struct port_entry *entry)
+{
+	struct lane *lane;
+
+	DL_FOREACH2(entry->lanes, lane, path_next)
+	if (lane->state == LANE_LEARNING)
+		engine_wake(lane->group);
+}
+
+/* One round: an echo from each port that was asked for and not answered. */
+static void send_round(struct port_entry *entry, uint64_t wait_ns)
+{
+	struct control_message m = {.type = CONTROL_ECHO};
+	struct port_echo echo;
+	unsigned i = 0;
+
+	port_path_sent(&entry->path, entry->domain->now_ns);
+	entry->rounds++;
+	while (port_path_next_echo(&entry->path, &i, &echo)) {
+		m.echo.nonce = entry->path.nonce;
+		m.echo.candidate = echo.candidate;
+		engine_send(entry->domain, &entry->peer->address, &m, entry->plane, echo.local,
+			    tells_ports(entry) ? echo.port : 0);
+	}
+	entry->due_ns = entry->domain->now_ns + wait_ns;
+	set_timer(entry);
+}
+
+static void send_learning(struct port_entry *entry)
+{
+	send_round(entry, handshake_resend_ns(&entry->peer->rtt, entry->rounds));
+}
+
+/* ---- learning ---- */
+
+static bool covers(struct port_entry *entry, const struct lane *lane)
+{
+	unsigned n = (unsigned)__builtin_popcount(port_path_remotes(&entry->path));
+
+	if (!tells_ports(entry) || entry->is_complete)
+		return true;
+	/* fewer remote sub-ports than there are here: others may show themselves */
+	if (n < entry->path.n_sub_ports && n < lane->n_ports)
+		return false;
+	return ports_cover(lane);
+}
+
+static bool covers_all(struct port_entry *entry)
+{
+	struct lane *lane;
+
+	DL_FOREACH2(entry->lanes, lane, path_next)
+	if (lane->state == LANE_LEARNING && !covers(entry, lane))
+		return false;
+	return true;
+}
+
+static void begin_learning(struct port_entry *entry)
+{
+	port_path_begin(&entry->path, domain_random(entry->domain));
+	if (covers_all(entry)) /* a proof is enough */
+		port_path_ask_more(&entry->path, 1, true);
+	else
+		port_path_ask_more(&entry->path, LEARN_STEP, false);
+	set_state(entry, PORT_LEARN);
+	send_learning(entry);
+}
+
+static void end_learning(struct port_entry *entry)
+{
+	entry->met |= port_path_remotes(&entry->path);
+	set_state(entry, PORT_REST);
+	wake_lanes(entry);
+}
+
+/* What was asked for is answered, or will not be. */
+static void judge_learning(struct port_entry *entry)
+{
+	if (covers_all(entry)) {
+		end_learning(entry);
+		return;
+	}
+	if (!port_path_ask_more(&entry->path, LEARN_STEP, false)) {
+		entry->is_complete = true;
+		end_learning(entry);
+		return;
+	}
+	entry->rounds = 0;
+	send_learning(entry);
+}
+
+/* Silent on this plane only; or on all, and for so long that it is not merely slow. */
+static bool is_silent(const struct port_entry *entry)
+{
+	uint64_t now = entry->domain->now_ns, heard_ns = entry->peer->heard_ns;
+	uint64_t since_ns = heard_ns > entry->began_ns ? heard_ns : entry->began_ns;
+
+	if (now - since_ns > HANDSHAKE_SILENT_NS)
+		return true;
+	return heard_ns > entry->began_ns && now - entry->began_ns > LEARN_SILENT_NS;
+}
+
+static void step_learning(struct port_entry *entry)
+{
+	if (port_path_all_answered(&entry->path)) {
+		judge_learning(entry);
+	} else if (entry->domain->now_ns < entry->due_ns) {
+		return;
+	} else if (entry->path.n_answered && entry->rounds >= LEARN_SENDS) {
+		judge_learning(entry);
+	} else if (!entry->path.n_answered && is_silent(entry)) {
+		entry->failed_ns = entry->domain->now_ns;
+		end_learning(entry);
+	} else {
+		send_learning(entry);
+	}
+}
+
+int port_cache_ready(struct lane *lane)
+{
+	struct port_entry *entry = lane->path;
+
+	if (entry->failed_ns > lane->since_ns)
+		return -EHOSTUNREACH;
+	if (entry->state == PORT_LEARN)
+		return 1;
+	if (entry->proven_ns && entry->domain->now_ns - entry->proven_ns < PROOF_NS &&
+	    covers(entry, lane))
+		return 0;
+	begin_learning(entry);
+	return 1;
+}
+
+/* ---- watching the ports in use ---- */
+
+static void rest(struct port_entry *entry, bool changed)
+{
+	uint64_t interval_ns = changed ? FIRST_NS : entry->interval_ns;
+
+	/* paths that began together need not ask together */
+	entry->watch_ns = entry->domain->now_ns + interval_ns -
+			  domain_random(entry->domain) % (interval_ns / 4);
+	entry->interval_ns = interval_ns < MAX_NS / 2 ? interval_ns * 2 : MAX_NS;
+	if (entry->state != PORT_LEARN)
+		set_state(entry, PORT_REST);
+}
+
+static bool can_be_uneven(const struct port_entry *entry)
+{
+	const struct lane *lane;
+
+	DL_FOREACH2(entry->lanes, lane, path_next)
+	if (lane->state == LANE_UP && ports_can_be_uneven(lane))
+		return true;
+	return false;
+}
+
+static bool all_even(const struct port_entry *entry, uint32_t remotes)
+{
+	const struct lane *lane;
+
+	DL_FOREACH2(entry->lanes, lane, path_next)
+	if (lane->state == LANE_UP && ports_can_be_uneven(lane) && !ports_are_even(lane, remotes))
+		return false;
+	return true;
+}
+
+static void begin_own(struct port_entry *entry)
+{
+	if (!can_be_uneven(entry)) {
+		entry->watch_ns = 0;
+		set_timer(entry);
+		return;
+	}
+	port_path_begin(&entry->path, domain_random(entry->domain));
+	if (!port_path_ask_used(&entry->path)) {
+		rest(entry, false);
+		return;
+	}
+	set_state(entry, PORT_OWN);
+	send_round(entry, WAIT_NS);
+}
+
+/* What the ports in use answered stands; the others are asked, too. */
+static void begin_wide(struct port_entry *entry)
+{
+	port_path_forget(&entry->path);
+	entry->is_complete = false;
+	if (!port_path_ask_more(&entry->path, FARE_SOURCE_PORTS, false)) {
+		rest(entry, false);
+		return;
+	}
+	set_state(entry, PORT_WIDE);
+	send_round(entry, WAIT_NS);
+}
+
+static void judge_own(struct port_entry *entry)
+{
+	uint32_t remotes = port_path_remotes(&entry->path) | entry->met;
+	unsigned n = (unsigned)__builtin_popcount(remotes);
+
+	/* a plane that loses echoes has another trouble: nothing to conclude */
+	if (!port_path_all_answered(&entry->path))
+		rest(entry, false);
+	/*
+	 * Fewer remote sub-ports than there are here: may be all that there are, or one is back
+	 * that these ports do not meet. So others are asked, in vain where the peer has fewer.
+	 */
+	else if ((n < entry->path.n_asked && n < entry->path.n_sub_ports) ||
+		 !all_even(entry, remotes))
+		begin_wide(entry);
+	else
+		rest(entry, false);
+}
+
+static void judge_wide(struct port_entry *entry)
+{
+	bool moved = false;
+	struct lane *lane;
+
+	entry->is_complete = true;
+	entry->met = port_path_remotes(&entry->path);
+	DL_FOREACH2(entry->lanes, lane, path_next)
+	{
+		if (lane->state != LANE_UP || !ports_can_be_uneven(lane))
+			continue;
+		moved |= ports_even_out(lane);
+		shown_lane(lane->group, lane->index);
+	}
+	rest(entry, moved);
+	wake_lanes(entry);
+}
+
+static void step_watching(struct port_entry *entry)
+{
+	if (!port_path_all_answered(&entry->path)) {
+		if (entry->domain->now_ns < entry->due_ns)
+			return;
+		if (entry->rounds < WATCH_SENDS) {
+			send_round(entry, WAIT_NS);
+			return;
+		}
+	}
+	if (entry->state == PORT_OWN)
+		judge_own(entry);
+	else
+		judge_wide(entry);
+}
+
+/* Not sooner than an answer takes: what changes faster than that cannot be followed. */
+static void watch_soon(struct port_entry *entry)
+{
+	uint64_t soonest_ns = entry->began_ns + WAIT_NS, now = entry->domain->now_ns;
+
+	entry->interval_ns = FIRST_NS;
+	entry->watch_ns = soonest_ns > now ? soonest_ns : now;
+	set_timer(entry);
+}
+
+static bool is_only_listed(const struct lane *lane)
+{
+	const struct port_path *path = &lane->path->path;
+
+	for (unsigned i = 0; i < path->n_sub_ports * FARE_SOURCE_PORTS; i++)
+		if (path->slots[i].n_users && path->slots[i].source == PORT_LISTED)
+			return true;
+	return false;
+}
+
+void port_cache_watch(struct lane *lane)
+{
+	struct port_entry *entry = lane->path;
+
+	if (!tells_ports(entry) || !ports_can_be_uneven(lane))
+		return;
+	/* a plane that just came back may not have its final routes; a list may be old */
+	if (lane->epoch > 1 || is_only_listed(lane)) {
+		watch_soon(entry);
+	} else if (!entry->watch_ns) {
+		entry->interval_ns = AFTER_LEARNING_NS;
+		rest(entry, false);
+	}
+}
+
+void port_cache_hint(struct lane *lane)
+{
+	struct port_entry *entry = lane->path;
+
+	entry->is_complete = false;
+	if (!entry->watch_ns)
+		return;
+	/* half of a round's answers may be old news */
+	if (entry->state == PORT_OWN || entry->state == PORT_WIDE)
+		set_state(entry, PORT_REST);
+	watch_soon(entry);
+}
+
+void port_cache_doubt(struct lane *lane)
+{
+	if (lane->path && lane->path->state == PORT_REST)
+		lane->path->proven_ns = 0;
+}
+
+/* ---- what comes in ---- */
+
+static void read_list(struct port_entry *entry, const struct fare_pair *pair)
+{
+	struct fare_port known[FARE_PORTS_MAX];
+	int n = fare_pair_ports(pair, entry->plane, known, FARE_PORTS_MAX);
+
+	for (int i = 0; i < n; i++)
+		port_path_list(&entry->path, known[i].local_sub_port, known[i].port,
+			       known[i].remote_sub_port);
+}
+
+void port_cache_follow(struct lane *lane)
+{
+	struct port_entry *entry = lane->path;
+	uint32_t live = lane->group->paths.path[lane->index].live_sub_ports;
+
+	if (live == entry->path.live)
+		return;
+	port_path_set_live(&entry->path, live);
+	entry->is_complete = false;
+}
+
+void port_cache_read_list(struct lane *lane)
+{
+	struct port_entry *entry = lane->path;
+	uint32_t sequence = attach_pair_ports_sequence(lane->group->pair, lane->index);
+
+	if (sequence == entry->list_sequence)
+		return;
+	entry->list_sequence = sequence;
+	read_list(entry, lane->group->pair);
+	port_cache_hint(lane);
+}
+
+/*
+ * One process at a time has the address. So a group whose peer was another incarnation before the
+ * exchange began has lost it. (Where several processes share an address, this and the key of
+ * port_peer are to compare the remote UDP port, too.)
+ */
+static void close_lost(struct port_entry *entry, uint64_t incarnation)
+{
+	struct lane *lane;
+
+	DL_FOREACH2(entry->lanes, lane, path_next)
+	{
+		struct fare_group *group = lane->group;
+
+		if (!lane->up_since_ns || lane->up_since_ns >= entry->began_ns ||
+		    group->peer_incarnation == incarnation)
+			continue;
+		group_closed(group, -ECANCELED);
+		engine_wake(group);
+	}
+}
+
+void port_cache_on_reply(struct fare_domain *domain, const struct in6_addr *remote,
+			 const struct control_message *m)
+{
+	struct port_peer *peer = find_peer(domain, remote);
+	struct port_entry *entry;
+	enum port_reply reply;
+	uint64_t rtt_ns;
+
+	/* an echo must have arrived on its own plane of the peer: else planes are miswired */
+	if (!peer || m->echo.plane >= FARE_MAX_PLANES || !peer->entries[m->echo.plane])
+		return;
+	entry = peer->entries[m->echo.plane];
+	reply = port_path_on_reply(&entry->path, domain->now_ns, m->echo.nonce, m->echo.candidate,
+				   m->echo.sub_port, tells_ports(entry), &rtt_ns);
+	if (reply == PORT_REPLY_STRAY)
+		return;
+	if (rtt_ns)
+		handshake_rtt_sample(&peer->rtt, rtt_ns);
+	entry->proven_ns = domain->now_ns;
+	if (reply == PORT_REPLY_CHANGED) {
+		port_path_forget(&entry->path);
+		entry->is_complete = false;
+	}
+	close_lost(entry, m->source);
+	if (port_path_all_answered(&entry->path)) {
+		entry->due_ns = domain->now_ns;
+		set_timer(entry);
+	}
+}
+
+void port_cache_step(struct fare_domain *domain)
+{
+	struct soft_timer *timer;
+
+	while ((timer = soft_timers_expire(&domain->ports.timers, domain->now_ns))) {
+		struct port_entry *entry =
+			(struct port_entry *)((char *)timer - offsetof(struct port_entry, timer));
+
+		if (entry->state == PORT_LEARN)
+			step_learning(entry);
+		else if (entry->state != PORT_REST)
+			step_watching(entry);
+		else if (entry->watch_ns && domain->now_ns >= entry->watch_ns)
+			begin_own(entry);
+	}
+}
+
+uint64_t port_cache_due_ns(const struct fare_domain *domain)
+{
+	uint64_t next = soft_timers_next(&domain->ports.timers);
+
+	return next ? next : ENGINE_NEVER;
+}

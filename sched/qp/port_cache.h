@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * port_cache.h - what a domain knows of its peers' paths: where source ports lead, and whether a
+ * plane answers. All groups toward a peer share it.
+ *
+ * Solely owns: one entry for each peer (round trip, last sign of life) and for each (peer, plane)
+ * that a lane uses (port_path.h), the echoes under way, and when to ask again. In: lanes that are
+ * about to be made, lanes that are up, changes of the path and of the daemon's list, replies, now.
+ * Out: echoes; groups that are woken; source ports that lanes move to (ports.c). Opens nothing and
+ * reads no clock. Thread: the domain's.
+ *
+ * However many groups open toward a peer, one exchange for each path serves them all. It learns
+ * where ports lead, and proves that the plane carries packets both ways: a lane is not built on a
+ * plane that answers nothing. Where the daemon's list (fare_pair_ports()) covers what the lanes
+ * need, one answer is enough.
+ *
+ * A leaf hashes anew whenever its links to the peer become fewer or more. So the ports in use are
+ * asked for again: on a change of the path or of the daemon's list; else after FIRST_NS, twice
+ * that, and so on up to MAX_NS. (Carrier returns seconds before BGP does, and no message says when
+ * the leaf is done. With doubling intervals, what it did last is noticed after no longer than it
+ * took to do it.) If a port leads elsewhere than before, nothing else that was known of the path
+ * counts; all ports are asked for, and each lane moves the fewest QPs that make it even.
+ *
+ * Where echoes do not travel as QPs' packets do (qp_provider.echoes_tell_ports), they prove only
+ * that the plane answers.
+ */
+#ifndef PORT_CACHE_H
+#define PORT_CACHE_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "qp/handshake.h"
+#include "qp/soft/soft_timers.h"
+
+struct control_message;
+struct lane;
+struct port_entry; /* one (peer, plane) */
+struct port_peer;
+
+struct port_cache {
+	struct port_peer *peers; /* a hash by address */
+	struct soft_timers timers;
+	unsigned n_entries;
+};
+
+void port_cache_init(struct port_cache *cache);
+void port_cache_fini(struct port_cache *cache); /* all lanes are detached */
+
+/* The peer of a group. NULL: no memory. */
+struct port_peer *port_cache_get_peer(struct fare_domain *domain, const struct in6_addr *address);
+void port_cache_put_peer(struct fare_domain *domain, struct port_peer *peer); /* NULL is fine */
+/* An authenticated message came from there. */
+void port_cache_heard(struct fare_domain *domain, const struct in6_addr *address);
+uint64_t port_peer_heard_ns(const struct port_peer *peer);
+struct handshake_rtt *port_peer_rtt(struct port_peer *peer);
+
+/* The lane uses its path from now on. 0 or -ENOMEM. */
+int port_cache_attach(struct lane *lane);
+void port_cache_detach(struct lane *lane);
+struct port_path *port_entry_path(struct port_entry *entry);
+
+/*
+ * A lane in LANE_LEARNING: 0: enough is known to make its QPs; > 0: its group is woken when that
+ * may be so; -EHOSTUNREACH: the plane does not answer.
+ */
+int port_cache_ready(struct lane *lane);
+/* The lane is up: its ports are to be watched. */
+void port_cache_watch(struct lane *lane);
+/* A lane's QPs died: that the plane answered before proves nothing now. */
+void port_cache_doubt(struct lane *lane);
+/* The path changed: ask soon. */
+void port_cache_hint(struct lane *lane);
+/* Its live sub-ports may have changed. */
+void port_cache_follow(struct lane *lane);
+/* The daemon's list may have changed. */
+void port_cache_read_list(struct lane *lane);
+
+void port_cache_on_reply(struct fare_domain *domain, const struct in6_addr *remote,
+			 const struct control_message *reply);
+/* Does what is due. */
+void port_cache_step(struct fare_domain *domain);
+/* ENGINE_NEVER: nothing. */
+uint64_t port_cache_due_ns(const struct fare_domain *domain);
+
+#endif

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lanes over a fabric of the test's own making: the provider below answers echoes as a peer behind
+ * a hashing leaf would, and time is what the test says.
+ */
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "qp/internal.h"
+#include "shm_writer.h"
+
+#define QPS 8
+#define MS  UINT64_C(1000000)
+#define S   (1000 * MS)
+
+static char dir[40];
+static struct shm_writer *writer;
+static struct fare *fare;
+static struct fare_domain domain;
+static struct fare_group group;
+static struct lane *lane; /* of the group: up, with QPs */
+static uint32_t pair_id;
+
+/* the fabric */
+static unsigned salt, n_remotes, lose_port, n_echoes, n_moves, n_refused;
+static bool refuse, silent;
+static uint64_t peers_incarnation;
+static uint64_t random_state = 2411;
+
+static struct in6_addr address(int host)
+{
+	struct in6_addr a;
+
+	inet_pton(AF_INET6, host ? "::ffff:127.0.0.3" : "::ffff:127.0.0.2", &a);
+	return a;
+}
+
+static uint64_t seeded(void *state)
+{
+	uint64_t *x = state;
+
+	*x = *x * 6364136223846793005u + 1442695040888963407u;
+	return *x >> 16 | 1;
+}
+
+static uint16_t leads_to(uint16_t port)
+{
+	uint32_t x = (port ^ salt << 16) * 2654435761u;
+
+	/* so that another salt is another hash, not the same one shifted */
+	x = (x ^ x >> 15) * 2246822519u;
+	return (uint16_t)((x >> 16) % n_remotes);
+}
+
+static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
+{
+	struct control_message m, reply = {.type = CONTROL_ECHO_REPLY, .source = peers_incarnation};
+	const uint8_t *bytes;
+	const char *reason;
+	size_t length;
+
+	(void)ep;
+	ck_assert_int_eq(control_seal_open(&domain.seal, &domain.attr.address, &c->remote, c->data,
+					   c->length, &bytes, &length),
+			 0);
+	ck_assert_int_eq(control_wire_decode(&m, bytes, length, &reason), 0);
+	if (m.type == CONTROL_LANE_RESET)
+		return 0;
+	ck_assert_int_eq(m.type, CONTROL_ECHO);
+	n_echoes++;
+	if (silent || c->udp_source_port == lose_port)
+		return 0;
+	reply.echo = m.echo;
+	reply.echo.plane = c->plane;
+	reply.echo.sub_port = leads_to(c->udp_source_port);
+	port_cache_on_reply(&domain, &c->remote, &reply);
+	return 0;
+}
+
+static int on_move(struct qp *qp, uint16_t sub_port, uint16_t port)
+{
+	(void)qp;
+	ck_assert_uint_lt(sub_port, 2);
+	if (refuse && n_refused < 3) {
+		n_refused++;
+		return -EADDRINUSE;
+	}
+	ck_assert_uint_ge(port, FARE_SOURCE_PORT_FIRST);
+	ck_assert_uint_lt(port, FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS);
+	n_moves++;
+	return 0;
+}
+
+static int on_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
+{
+	(void)qp;
+	(void)paths;
+	ck_assert_uint_eq(n, QPS);
+	n_moves++;
+	return 0;
+}
+
+static struct qp_provider provider = {.echoes_tell_ports = true,
+				      .control_send = on_send,
+				      .qp_move = on_move,
+				      .qp_spread = on_spread};
+
+static uint16_t port_of(unsigned i)
+{
+	return group.options.mode == FARE_MODE_PACKET ? lane->ways[i].udp_source_port
+						      : lane->qps[i].source_port;
+}
+
+/* Which QP of them all gets most, and which least: their difference. */
+static unsigned spread(void)
+{
+	unsigned load[FARE_MAX_SUB_PORTS] = {0}, least = QPS, most = 0;
+
+	for (unsigned i = 0; i < QPS; i++)
+		load[leads_to(port_of(i))]++;
+	for (unsigned r = 0; r < n_remotes; r++) {
+		least = load[r] < least ? load[r] : least;
+		most = load[r] > most ? load[r] : most;
+	}
+	return most - least;
+}
+
+/* Some port of the pool leads to each of the peer's sub-ports, from one in two there. */
+static bool can_be_even(void)
+{
+	unsigned load[FARE_MAX_SUB_PORTS] = {0};
+
+	for (unsigned p = 0; p < FARE_SOURCE_PORTS; p++)
+		load[leads_to((uint16_t)(FARE_SOURCE_PORT_FIRST + p))]++;
+	for (unsigned r = 0; r < n_remotes; r++)
+		if (load[r] < QPS / 4)
+			return false;
+	return true;
+}
+
+/* The next salt under which the lane is uneven, and could be even. */
+static void rehash(void)
+{
+	do
+		salt++;
+	while (spread() <= 1 || !can_be_even());
+}
+
+/* As long as that, a look every 10 ms. */
+static void run(uint64_t ns)
+{
+	for (uint64_t end = domain.now_ns + ns; domain.now_ns < end; domain.now_ns += 10 * MS) {
+		for (unsigned l = 0; l < group.n_lanes && group.lanes[l].path; l++)
+			port_cache_read_list(&group.lanes[l]);
+		port_cache_step(&domain);
+	}
+}
+
+/* The lane has no QPs yet: what it is to learn is learned. */
+static void learn(void)
+{
+	lane->state = LANE_LEARNING;
+	lane->since_ns = domain.now_ns;
+	port_cache_read_list(lane);
+	for (unsigned i = 0; i < 1000 && port_cache_ready(lane) > 0; i++)
+		run(10 * MS);
+	ck_assert_int_eq(port_cache_ready(lane), 0);
+}
+
+/* As lane_qps.c and ways.c do. */
+static void choose_ports(void)
+{
+	struct port_path *path = port_entry_path(lane->path);
+	struct port_pick pick = {0};
+
+	for (unsigned i = 0; i < QPS; i++) {
+		uint16_t local = ports_local_sub_port(&group, 0, i);
+		struct port_slot *slot = port_path_pick(path, &pick, local, true);
+		uint16_t port = port_path_port(path, slot);
+
+		ports_use(lane, local, port, 1);
+		if (group.options.mode == FARE_MODE_PACKET) {
+			lane->ways[lane->n_ways++] = (struct qp_path){local, port};
+			continue;
+		}
+		lane->qps[i] = (struct lane_qp){.qp = (struct qp *)(uintptr_t)(i + 1),
+						.home = local,
+						.sub_port = local,
+						.source_port = port};
+	}
+	if (group.options.mode == FARE_MODE_PACKET)
+		lane->qps[0].qp = (struct qp *)(uintptr_t)1;
+}
+
+static void make(enum fare_mode mode)
+{
+	group.options.mode = mode;
+	ck_assert_int_eq(lanes_create(&group, 1, mode == FARE_MODE_PACKET ? 1 : QPS, QPS), 0);
+	lane = &group.lanes[0];
+	if (lane->path)
+		port_cache_follow(lane);
+}
+
+/* A lane whose ports are even is up. */
+static void begin(enum fare_mode mode)
+{
+	make(mode);
+	learn();
+	choose_ports();
+	ck_assert_uint_le(spread(), 1);
+	lane->state = LANE_UP;
+	lane->up_since_ns = domain.now_ns;
+	port_cache_watch(lane);
+	n_echoes = 0;
+}
+
+static void setup(void)
+{
+	struct shm_writer_gpu gpu = {
+		.n_planes = 1, .n_sub_ports = {4}, .dev = {{"p0", "p1", "p2", "p3"}}};
+	struct in6_addr own = address(0), peer = address(1);
+	struct shm_path path = {1000000000, FARE_VERDICT_OK, 0};
+
+	snprintf(dir, sizeof(dir), "/tmp/fare-check-rehash-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	memcpy(gpu.address[0], &own, sizeof(own));
+	ck_assert_int_eq(shm_writer_open(&writer, dir, 0600, &gpu, 1, NULL), 0);
+	for (uint32_t s = 0; s < 2; s++) /* the others are down here */
+		shm_writer_sub_port(writer, 0, 0, s, true, 1000000000);
+	pair_id = (uint32_t)shm_writer_pair(writer, 0, peer.s6_addr);
+	shm_writer_publish(writer, pair_id, &path, 1);
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	domain = (struct fare_domain){.fare = fare,
+				      .provider = &provider,
+				      .attr = {.address = own, .n_planes = 1, .n_sub_ports = {4}},
+				      .groups = &group,
+				      .random = seeded,
+				      .random_arg = &random_state,
+				      .incarnation = 7,
+				      .now_ns = 1000 * S};
+	ck_assert_int_eq(control_seal_load(&domain.seal, NULL, 0), 0);
+	port_cache_init(&domain.ports);
+	group = (struct fare_group){.domain = &domain,
+				    .id = 1,
+				    .peer = peer,
+				    .peer_incarnation = 99,
+				    .is_runnable = true, /* it is stepped by hand */
+				    .state = GROUP_OPEN};
+	ck_assert_int_eq(fare_pair_open(&group.pair, fare, 0, &peer), 0);
+	ck_assert_int_eq(fare_pair_paths(group.pair, &group.paths), 0);
+	group.port_peer = port_cache_get_peer(&domain, &peer);
+	peers_incarnation = 99;
+	n_remotes = 4;
+	lose_port = salt = n_echoes = n_moves = n_refused = 0;
+	refuse = silent = false;
+	provider.echoes_tell_ports = true;
+	while (!can_be_even())
+		salt++;
+}
+
+static void teardown(void)
+{
+	char command[64];
+
+	for (unsigned l = 0; l < group.n_lanes; l++)
+		for (unsigned i = 0; i < group.lanes[l].n_qps; i++)
+			group.lanes[l].qps[i].qp = NULL;
+	lanes_destroy(&group);
+	port_cache_put_peer(&domain, group.port_peer);
+	port_cache_fini(&domain.ports);
+	fare_pair_close(group.pair);
+	fare_detach(fare);
+	shm_writer_close(writer);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(an_even_lane_asks_ever_more_seldom)
+{
+	unsigned n;
+
+	begin(FARE_MODE_SPRAY);
+	run(1 * S);
+	ck_assert_uint_eq(n_echoes, 0); /* it has just learned */
+	run(30 * S);
+	n = n_echoes / QPS;
+	ck_assert_uint_eq(n_echoes % QPS, 0); /* from its own ports alone */
+	ck_assert_uint_ge(n, 3);
+	ck_assert_uint_le(n, 5);
+	run(100 * S);
+	n = n_echoes;
+	run(320 * S);
+	ck_assert_uint_ge(n_echoes - n, 9 * QPS);
+	ck_assert_uint_le(n_echoes - n, 14 * QPS);
+	ck_assert_uint_eq(n_moves, 0);
+	for (unsigned i = 0; i < QPS; i++)
+		ck_assert_int_eq(ports_remote(lane, lane->qps[i].sub_port, port_of(i)),
+				 leads_to(port_of(i)));
+}
+END_TEST
+
+static const enum fare_mode modes[] = {FARE_MODE_FLOW, FARE_MODE_SPRAY, FARE_MODE_PACKET};
+
+START_TEST(a_lane_follows_and_moves_few)
+{
+	begin(modes[_i]);
+	run(60 * S);
+	for (unsigned r = 0; r < 50; r++) {
+		unsigned half;
+
+		n_remotes = 4 - r % 3;
+		rehash();
+		half = spread();
+		n_moves = 0;
+		port_cache_hint(lane);
+		run(S);
+		ck_assert_uint_le(spread(), 1);
+		ck_assert_uint_le(n_moves, QPS);
+		if (n_remotes == 2)
+			ck_assert_uint_eq(n_moves, half / 2);
+	}
+	/* and what nobody says is found, too */
+	run(200 * S);
+	n_remotes = 4;
+	rehash();
+	run(40 * S);
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
+/* The carrier is back, the route is not: the leaf hashes anew some time after the hint. */
+START_TEST(what_comes_after_the_hint_is_not_missed)
+{
+	begin(FARE_MODE_SPRAY);
+	run(100 * S);
+	port_cache_hint(lane);
+	run((uint64_t)(_i + 1) * S);
+	rehash();
+	run((uint64_t)(_i + 2) * S);
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
+START_TEST(a_lost_remote_does_not_count_and_a_returned_one_does)
+{
+	unsigned n;
+
+	begin(FARE_MODE_SPRAY);
+	run(60 * S);
+	n_remotes = 1;
+	port_cache_hint(lane);
+	run(200 * S);
+	ck_assert_uint_eq(n_moves, 0);
+	n = n_echoes;
+	run(320 * S);
+	/* looked for in vain, and seldom */
+	ck_assert_uint_le(n_echoes - n, 14 * 2 * FARE_SOURCE_PORTS);
+	n_remotes = 4;
+	port_cache_hint(lane);
+	run(S);
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
+START_TEST(half_the_answers_are_no_reason_to_move)
+{
+	begin(FARE_MODE_SPRAY);
+	run(60 * S);
+	rehash();
+	lose_port = port_of(3);
+	run(100 * S);
+	ck_assert_uint_eq(n_moves, 0);
+	lose_port = 0;
+	run(40 * S);
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
+START_TEST(the_daemons_news_is_a_hint)
+{
+	const uint32_t list[] = {FARE_SOURCE_PORT_FIRST | 0u << 16 | 0u << 24,
+				 (FARE_SOURCE_PORT_FIRST + 1) | 0u << 16 | 1u << 24};
+
+	begin(FARE_MODE_SPRAY);
+	run(200 * S);
+	rehash();
+	ck_assert_int_ge(shm_writer_ports(writer, pair_id, 0, list, 2), 0);
+	run(S);
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
+START_TEST(a_port_that_is_taken_is_not_insisted_on)
+{
+	begin(FARE_MODE_SPRAY);
+	run(60 * S);
+	n_remotes = 2; /* ports to spare */
+	rehash();
+	refuse = true;
+	port_cache_hint(lane);
+	run(S);
+	ck_assert_uint_eq(n_refused, 3);
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
+/*
+ * A sub-port goes while its answers are out: the ways that are drawn anew do not count what nobody
+ * answered.
+ */
+START_TEST(ways_change_in_the_middle_of_a_round)
+{
+	unsigned before;
+
+	n_remotes = 2; /* from one sub-port alone, all of them can be even */
+	while (!can_be_even())
+		salt++;
+	begin(FARE_MODE_PACKET);
+	run(60 * S);
+	lose_port = port_of(1);
+	before = n_echoes;
+	port_cache_hint(lane);
+	while (n_echoes == before)
+		run(10 * MS);
+	group.paths.path[0].live_sub_ports = 1;
+	port_cache_follow(lane);
+	ck_assert_int_eq(ways_set(&group, 0), 0);
+	port_cache_hint(lane);
+	lose_port = 0;
+	run(S);
+	for (unsigned i = 0; i < QPS; i++)
+		ck_assert_uint_eq(lane->ways[i].sub_port, 0);
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
+/* Why a lane leaves everything as it is: row by row. */
+START_TEST(who_does_not_ask)
+{
+	provider.echoes_tell_ports = _i != 1;
+	group.options.random_ports = _i == 2;
+	make(_i == 0 ? FARE_MODE_KERNEL : FARE_MODE_SPRAY);
+	ck_assert_int_eq(!lane->path, _i == 0 || _i == 2);
+	if (_i == 3)
+		lane->n_qps = lane->n_ports = 1;
+	lane->state = LANE_UP;
+	if (lane->path)
+		port_cache_watch(lane);
+	run(100 * S);
+	ck_assert_uint_eq(n_echoes, 0);
+}
+END_TEST
+
+/* ---- learning ---- */
+
+/* Some ports, and only as many as it takes; what one lane has learned, the others know. */
+START_TEST(one_exchange_serves_all)
+{
+	struct fare_group others[64];
+	unsigned n;
+
+	make(FARE_MODE_SPRAY);
+	learn();
+	n = n_echoes;
+	ck_assert_uint_ge(n, QPS);
+	ck_assert_uint_le(n, 2 * FARE_SOURCE_PORTS);
+	for (unsigned i = 0; i < 64; i++) {
+		others[i] = (struct fare_group){.domain = &domain,
+						.options.mode = FARE_MODE_SPRAY,
+						.pair = group.pair,
+						.paths = group.paths,
+						.port_peer = group.port_peer};
+		ck_assert_int_eq(lanes_create(&others[i], 1, QPS, QPS), 0);
+		others[i].lanes[0].state = LANE_LEARNING;
+		others[i].lanes[0].since_ns = domain.now_ns;
+		ck_assert_int_eq(port_cache_ready(&others[i].lanes[0]), 0);
+	}
+	ck_assert_uint_eq(n_echoes, n);
+	for (unsigned i = 0; i < 64; i++)
+		lanes_destroy(&others[i]);
+	/* an old proof proves nothing; what was learned stands */
+	run(2 * S);
+	n_echoes = 0;
+	learn();
+	ck_assert_uint_eq(n_echoes, 2); /* one from each live sub-port */
+	/* nor does one from before its QPs died */
+	port_cache_doubt(lane);
+	n_echoes = 0;
+	learn();
+	ck_assert_uint_eq(n_echoes, 2);
+}
+END_TEST
+
+/* Ports of a pair are shared only once each has a user. */
+START_TEST(groups_use_all_ports_before_they_share)
+{
+	struct port_path *path;
+
+	make(FARE_MODE_SPRAY);
+	learn();
+	path = port_entry_path(lane->path);
+	for (unsigned i = 0; i < 2 * FARE_SOURCE_PORTS * FARE_SOURCE_PORTS; i++) {
+		struct port_pick pick = {0};
+		struct port_slot *slot = port_path_pick(path, &pick, i % 2, false);
+		unsigned r = slot->remote;
+
+		ck_assert_uint_ne(slot->source, PORT_UNKNOWN);
+		for (unsigned p = 0; p < FARE_SOURCE_PORTS; p++) {
+			const struct port_slot *other = &path->slots[i % 2 * FARE_SOURCE_PORTS + p];
+
+			if (other->source != PORT_UNKNOWN && other->remote == r)
+				ck_assert_uint_le(slot->n_users, other->n_users);
+		}
+		slot->n_users++;
+	}
+}
+END_TEST
+
+/* The daemon knows enough: one echo a sub-port, to prove that the plane carries. */
+START_TEST(the_daemons_list_is_enough)
+{
+	uint32_t list[FARE_SOURCE_PORTS];
+
+	for (unsigned i = 0; i < FARE_SOURCE_PORTS; i++)
+		list[i] = (FARE_SOURCE_PORT_FIRST + i) | (i % 2) << 16 |
+			  (uint32_t)leads_to((uint16_t)(FARE_SOURCE_PORT_FIRST + i)) << 24;
+	ck_assert_int_ge(shm_writer_ports(writer, pair_id, 0, list, FARE_SOURCE_PORTS), 0);
+	make(FARE_MODE_SPRAY);
+	learn();
+	ck_assert_uint_eq(n_echoes, 2);
+}
+END_TEST
+
+static void expect_silence_for(uint64_t ns)
+{
+	uint64_t begin = domain.now_ns;
+
+	lane->state = LANE_LEARNING;
+	lane->since_ns = begin;
+	while (port_cache_ready(lane) > 0) {
+		if (ns == 1300 * MS)
+			port_cache_heard(&domain, &group.peer); /* over another plane */
+		run(10 * MS);
+	}
+	ck_assert_int_eq(port_cache_ready(lane), -EHOSTUNREACH);
+	ck_assert_uint_ge(domain.now_ns - begin, ns);
+	ck_assert_uint_le(domain.now_ns - begin, ns + 700 * MS);
+}
+
+/* A peer that is silent altogether may only be slow: it is waited for longer. */
+START_TEST(a_plane_that_does_not_answer_is_given_up)
+{
+	silent = true;
+	make(FARE_MODE_SPRAY);
+	expect_silence_for(_i ? 1300 * MS : 10 * S);
+	/* seldom, although it waits long */
+	ck_assert_uint_le(n_echoes, 8 * 2 * 40);
+	/* and the next try is a new one */
+	silent = false;
+	domain.now_ns += MS;
+	learn();
+}
+END_TEST
+
+START_TEST(lost_echoes_are_repeated)
+{
+	make(FARE_MODE_SPRAY);
+	lose_port = FARE_SOURCE_PORT_FIRST;
+	learn();
+	ck_assert_int_eq(ports_remote(lane, 0, FARE_SOURCE_PORT_FIRST), -1);
+	choose_ports();
+	ck_assert_uint_le(spread(), 1);
+}
+END_TEST
+
+/* The address answers as another process: what the group had there is gone. */
+START_TEST(a_peer_that_restarted_is_noticed)
+{
+	begin(FARE_MODE_SPRAY);
+	run(10 * S);
+	ck_assert_int_eq(group.state, GROUP_OPEN);
+	peers_incarnation = 100;
+	group.opener = true;
+	for (unsigned i = 0; i < QPS; i++) /* nothing for group_closed() to end */
+		lane->qps[i].qp = NULL;
+	port_cache_hint(lane);
+	run(S);
+	ck_assert_int_eq(group.state, GROUP_CLOSED);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("port_cache");
+	TCase *tc = tcase_create("following");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, an_even_lane_asks_ever_more_seldom);
+	tcase_add_loop_test(tc, a_lane_follows_and_moves_few, 0, 3);
+	tcase_add_loop_test(tc, what_comes_after_the_hint_is_not_missed, 0, 6);
+	tcase_add_test(tc, a_lost_remote_does_not_count_and_a_returned_one_does);
+	tcase_add_test(tc, half_the_answers_are_no_reason_to_move);
+	tcase_add_test(tc, the_daemons_news_is_a_hint);
+	tcase_add_test(tc, a_port_that_is_taken_is_not_insisted_on);
+	tcase_add_test(tc, ways_change_in_the_middle_of_a_round);
+	tcase_add_loop_test(tc, who_does_not_ask, 0, 4);
+	tcase_add_test(tc, one_exchange_serves_all);
+	tcase_add_test(tc, groups_use_all_ports_before_they_share);
+	tcase_add_test(tc, the_daemons_list_is_enough);
+	tcase_add_loop_test(tc, a_plane_that_does_not_answer_is_given_up, 0, 2);
+	tcase_add_test(tc, lost_echoes_are_repeated);
+	tcase_add_test(tc, a_peer_that_restarted_is_noticed);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
