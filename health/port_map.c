@@ -41,10 +41,37 @@ static void forget(struct port_map *m, struct port_map_slot *s)
 	*s = (struct port_map_slot){.local = s->local, .remote = -1};
 }
 
+/* A port of the pool that the slot's sub-port has not tried; if there is none, any other. */
+static uint16_t draw(struct port_map *m, const struct port_map_slot *s, uint32_t random)
+{
+	for (unsigned k = 0; k < PORT_MAP_POOL; k++) {
+		unsigned p = (random + k) % PORT_MAP_POOL;
+
+		if (m->drawn[s->local] >> p & 1)
+			continue;
+		m->drawn[s->local] |= (uint16_t)(1u << p);
+		return (uint16_t)(PORT_MAP_POOL_FIRST + p);
+	}
+	return (uint16_t)(PORT_MAP_FIRST_PORT + random % PORT_COUNT);
+}
+
+/* The pool may be drawn from again, except for what has a slot. */
+static void renew_pool(struct port_map *m)
+{
+	memset(m->drawn, 0, sizeof(m->drawn));
+	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++) {
+		const struct port_map_slot *s = &m->slots[i];
+
+		if (s->port && s->port - PORT_MAP_POOL_FIRST < PORT_MAP_POOL)
+			m->drawn[s->local] |= (uint16_t)(1u << (s->port - PORT_MAP_POOL_FIRST));
+	}
+}
+
 static void believe_none(struct port_map *m, uint64_t now)
 {
 	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
 		set_verified(m, &m->slots[i], false);
+	renew_pool(m);
 	m->tries = 0;
 	m->next_ns = now;
 }
@@ -65,6 +92,7 @@ static void follow_live(struct port_map *m, uint32_t live)
 		m->slots[i].local = local;
 		forget(m, &m->slots[i]);
 	}
+	renew_pool(m);
 }
 
 static uint64_t pace(const struct port_map *m)
@@ -103,10 +131,12 @@ bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t non
 	s = now >= m->next_ns ? choose(m, now) : NULL;
 	if (!s)
 		return false;
-	if (s->pending && ++s->misses >= MISSES_MAX)
+	if (s->pending && ++s->misses >= MISSES_MAX) {
 		forget(m, s);
+		renew_pool(m); /* it was no port's fault: all may be drawn again */
+	}
 	if (!s->port)
-		s->port = (uint16_t)(PORT_MAP_FIRST_PORT + (nonce >> 32) % PORT_COUNT);
+		s->port = draw(m, s, (uint32_t)(nonce >> 32));
 	s->pending = true;
 	s->nonce = nonce;
 	s->sent_ns = now;

@@ -135,7 +135,7 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	counter = &r->counters.malformed;
 	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) ||
 	    as_data != t.has_return ||
-	    (as_data && (t.has_capacity || t.back.port < UDP_FIRST_PORT)))
+	    (as_data && (t.has_capacity || t.back.port < UDP_DYNAMIC_PORT)))
 		goto drop;
 	if (!as_data && hand_over(s, &in->from, plane, sub_port, &t) && !t.has_capacity) {
 		r->counters.deferred++;

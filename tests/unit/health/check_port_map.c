@@ -43,6 +43,11 @@ static void setup(void)
 	n = 0;
 }
 
+static bool is_of_pool(uint16_t port)
+{
+	return port >= PORT_MAP_POOL_FIRST && port < PORT_MAP_POOL_FIRST + PORT_MAP_POOL;
+}
+
 /* Runs for so long; a lossy network drops one in `drop` (0: none). True once there was news. */
 static bool run(uint64_t span, uint32_t live, unsigned n_remote, unsigned drop, unsigned *n_sent)
 {
@@ -57,7 +62,7 @@ static bool run(uint64_t span, uint32_t live, unsigned n_remote, unsigned drop, 
 		if (!port_map_next(&map, now, live, nonce, &probe))
 			continue;
 		ck_assert(live >> probe.local & 1);
-		ck_assert_uint_ge(probe.port, PORT_MAP_FIRST_PORT);
+		ck_assert(is_of_pool(probe.port) || probe.port >= PORT_MAP_FIRST_PORT);
 		if (n_sent)
 			++*n_sent;
 		if (drop && chance() % drop == 0)
@@ -94,6 +99,33 @@ START_TEST(covers_every_pair_evenly)
 			ck_assert_uint_eq(count(l, r), 4);
 	for (uint32_t i = 0; i < n; i++)
 		ck_assert_uint_eq(leaf(list[i].port, 2), list[i].remote);
+}
+END_TEST
+
+/* Where the pool has enough ports for each pair, nothing else is in the list; and no port twice. */
+START_TEST(ports_of_the_pool_come_first)
+{
+	for (seed = 1; seed <= 20; seed++) {
+		unsigned other = 0;
+
+		port_map_init(&map);
+		run(2000 * MS, 3, 2, 0, NULL);
+		ck_assert_uint_eq(n, PORT_MAP_SLOTS);
+		for (uint32_t i = 0; i < n; i++) {
+			other += !is_of_pool(list[i].port);
+			for (uint32_t k = 0; k < i; k++)
+				ck_assert(list[i].port != list[k].port ||
+					  list[i].local != list[k].local);
+		}
+		/* of 16 ports at least 4 lead to each of two remote sub-ports, nearly always */
+		ck_assert_uint_le(other, 2);
+		/* lost probes are no reason to leave the pool */
+		run(3000 * MS, 3, 2, 1, NULL);
+		run(5000 * MS, 3, 2, 0, NULL);
+		for (uint32_t i = 0; i < n; i++)
+			other -= !is_of_pool(list[i].port);
+		ck_assert_uint_eq(other, 0);
+	}
 }
 END_TEST
 
@@ -192,6 +224,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, covers_every_pair_evenly);
+	tcase_add_test(tc, ports_of_the_pool_come_first);
 	tcase_add_test(tc, covers_every_pair_in_spite_of_loss);
 	tcase_add_test(tc, once_learned_it_only_keeps_watch);
 	tcase_add_test(tc, notices_that_the_leaf_hashes_anew);
