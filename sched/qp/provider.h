@@ -36,8 +36,8 @@ struct qp_mr {
 #define QP_ACCESS_REMOTE_READ  2u
 /*
  * The owner only reads: memory that cannot be written may be registered. Nothing may land there:
- * not with QP_ACCESS_REMOTE_WRITE, which needs local write, and no receive or READ of the owner's. Verbs
- * only; -EINVAL from soft.
+ * not with QP_ACCESS_REMOTE_WRITE, which needs local write, and no receive or READ of the owner's.
+ * Verbs only; -EINVAL from soft.
  */
 #define QP_ACCESS_LOCAL_READ_ONLY 4u
 

@@ -78,12 +78,14 @@ static void open_end(struct end *e, const char *ns, const char *address, const c
 
 static void make_qp(struct end *e, const char *ns, bool order_free)
 {
-	struct qp_attr attr = {
-		/* the leaf loses nothing: the order-free QP must not repeat what a busy machine delays */
-		.timeout = order_free ? 22 : 16,
-		.retry_cnt = 7,
-		.window_bytes = 256 << 10,
-		.order_free = order_free};
+	struct qp_attr attr = {/*
+		 * the leaf loses nothing: the order-free QP must not repeat what a busy machine
+		 * delays
+		 */
+			       .timeout = order_free ? 22 : 16,
+			       .retry_cnt = 7,
+			       .window_bytes = 256 << 10,
+			       .order_free = order_free};
 	struct qp_path paths[4];
 	int err;
 

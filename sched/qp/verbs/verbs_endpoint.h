@@ -121,7 +121,8 @@ enum verbs_qp_state {
 	VERBS_QP_STOPPING,   /* with the worker: ERR */
 	VERBS_QP_DRAINING,   /* ERR; flushes are awaited: behind the last of them nothing is placed
 				any more */
-	VERBS_QP_HALTING, /* RESET, as a device did not flush: with the worker, or to be tried again */
+	/* RESET, as a device did not flush: with the worker, or to be tried again */
+	VERBS_QP_HALTING,
 	VERBS_QP_STOPPED, /* nothing is sent or placed. What was not reported is flushed by us */
 };
 
