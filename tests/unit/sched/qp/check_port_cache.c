@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "qp/internal.h"
+#include "qp/placement.h"
 #include "shm_writer.h"
 
 #define QPS 8
@@ -250,6 +251,7 @@ static void setup(void)
 				    .peer_incarnation = 99,
 				    .is_runnable = true, /* it is stepped by hand */
 				    .state = GROUP_OPEN};
+	group.placement = placement_of(&group);
 	ck_assert_int_eq(fare_pair_open(&group.pair, fare, 0, &peer), 0);
 	ck_assert_int_eq(fare_pair_paths(group.pair, &group.paths), 0);
 	group.port_peer = port_cache_get_peer(&domain, &peer);
