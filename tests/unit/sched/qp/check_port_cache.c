@@ -249,6 +249,7 @@ static void setup(void)
 				    .id = 1,
 				    .peer = peer,
 				    .peer_incarnation = 99,
+				    .options.mode = FARE_MODE_SPRAY,
 				    .is_runnable = true, /* it is stepped by hand */
 				    .state = GROUP_OPEN};
 	group.placement = placement_of(&group);
