@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* beyond what a round trip explains: a peer that was not scheduled is no loss */
-#define PROBE_NS 2000000u
 /* packets that an idle QP has memory for */
 #define OF_PACKETS_KEPT 64
 
@@ -29,6 +27,7 @@ int of_sender_init(struct of_sender *s, const struct rc_requester_config *config
 		s->config.window_bytes = OF_WINDOW * config->path_mtu;
 	s->una = s->next = s->end = config->first_psn & ROCE_PSN_MASK;
 	s->culprit = s->una;
+	soft_rtt_init(&s->rtt, config->timeout_ns, config->retry_cnt);
 	soft_window_init(&s->window, s->config.window_bytes, config->path_mtu, s->una);
 	return 0;
 }
@@ -169,21 +168,19 @@ static void set_deadline(struct of_sender *s)
 			s->deadline_ns = when[i];
 }
 
-/* A round trip, and what it usually varies by. */
-static uint64_t patience_ns(const struct of_sender *s)
-{
-	return s->srtt_ns + 4 * s->rttvar_ns;
-}
-
-/* Something was heard, or something went out while nothing was waited for. */
+/*
+ * Something was heard, or something went out while nothing was waited for. A whole time-out later
+ * the newest packet is sent again, and only then, if that is not answered either, all are.
+ */
 static void wait_anew(struct of_sender *s, uint64_t now_ns)
 {
-	bool waits = s->una != s->next && s->config.timeout_ns;
+	uint64_t timeout = soft_rtt_timeout_ns(&s->rtt), limit = soft_rtt_limit_ns(&s->rtt);
+	bool waits = s->una != s->next && s->config.timeout_ns, probes = waits && s->rtt.srtt_ns;
 
-	s->timeout_ns = waits ? now_ns + s->config.timeout_ns : 0;
-	s->probe_ns = waits && s->srtt_ns ? now_ns + 2 * patience_ns(s) + PROBE_NS : 0;
-	if (s->probe_ns >= s->timeout_ns)
-		s->probe_ns = 0;
+	s->heard_ns = now_ns;
+	s->probe_ns = probes ? now_ns + timeout : 0;
+	timeout <<= probes;
+	s->timeout_ns = waits ? now_ns + (timeout < limit ? timeout : limit) : 0;
 }
 
 void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns)
@@ -229,13 +226,13 @@ static void lose(struct of_sender *s, struct of_packet *p)
  */
 static void judge_overtaken(struct of_sender *s, uint64_t now_ns)
 {
-	uint64_t patience = patience_ns(s);
+	uint64_t patience = soft_rtt_usual_ns(&s->rtt);
 	bool any = false;
 
 	s->overdue_ns = 0;
-	for (uint64_t psn = s->una; s->n_out && s->srtt_ns && psn < s->next; psn++) {
+	for (uint64_t psn = s->una; s->n_out && s->rtt.srtt_ns && psn < s->next; psn++) {
 		struct of_packet *p = packet_at(s, psn);
-		uint64_t overdue = p->sent_ns + s->srtt_ns + patience;
+		uint64_t overdue = p->sent_ns + s->rtt.srtt_ns + patience;
 
 		if (p->state != OF_OUT || p->sent_ns >= s->newest_placed_ns)
 			continue;
@@ -252,26 +249,11 @@ static void judge_overtaken(struct of_sender *s, uint64_t now_ns)
 
 /* ---- answers ---- */
 
-static void measure(struct of_sender *s, uint64_t rtt_ns)
-{
-	uint64_t error = rtt_ns > s->srtt_ns ? rtt_ns - s->srtt_ns : s->srtt_ns - rtt_ns;
-
-	rtt_ns = rtt_ns ? rtt_ns : 1;
-	if (!s->srtt_ns) { /* RFC 6298 2.2, 2.3 */
-		s->srtt_ns = rtt_ns;
-		s->rttvar_ns = rtt_ns / 2;
-		return;
-	}
-	s->rttvar_ns += error / 4 - s->rttvar_ns / 4;
-	s->srtt_ns += rtt_ns / 8 - s->srtt_ns / 8;
-	if (!s->srtt_ns)
-		s->srtt_ns = 1;
-}
-
 /* What one acknowledgement tells. */
 struct news {
 	unsigned placed;
 	uint64_t newest_ns; /* of packets sent once */
+	bool was_late;	    /* one that was taken for lost, and not sent again */
 };
 
 static void on_placed(struct of_sender *s, uint64_t psn, struct news *news)
@@ -284,6 +266,7 @@ static void on_placed(struct of_sender *s, uint64_t psn, struct news *news)
 		s->n_out--;
 	else
 		s->n_lost--;
+	news->was_late |= p->state == OF_LOST && !p->again;
 	p->state = OF_PLACED;
 	news->placed++;
 	if (!p->again && p->sent_ns > news->newest_ns)
@@ -328,6 +311,26 @@ static enum qp_wc_status on_nak(struct of_sender *s, const struct roce_packet *a
 	}
 }
 
+/* The first answer after a time-out: packets that it took for lost are only late. */
+static void judge_timeout(struct of_sender *s, const struct news *news)
+{
+	if (!s->timed_out)
+		return;
+	s->timed_out = false;
+	if (!news->was_late)
+		return;
+	s->window = s->window_before;
+	for (uint64_t psn = s->una; s->n_lost && psn < s->next; psn++) {
+		struct of_packet *p = packet_at(s, psn);
+
+		if (p->state != OF_LOST || p->again)
+			continue;
+		p->state = OF_OUT;
+		s->n_lost--;
+		s->n_out++;
+	}
+}
+
 enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet *ack,
 				   uint64_t now_ns)
 {
@@ -348,10 +351,11 @@ enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet
 	complete(s);
 	if (!news.placed)
 		return QP_WC_SUCCESS;
+	judge_timeout(s, &news);
 	if (news.newest_ns && news.newest_ns <= now_ns)
-		measure(s, now_ns - news.newest_ns);
+		soft_rtt_measured(&s->rtt, now_ns - news.newest_ns);
+	soft_rtt_heard(&s->rtt);
 	soft_window_acked(&s->window, (uint64_t)news.placed * s->config.path_mtu, s->una, s->next);
-	s->retries = 0;
 	judge_overtaken(s, now_ns);
 	wait_anew(s, now_ns);
 	set_deadline(s);
@@ -379,18 +383,30 @@ static void probe(struct of_sender *s)
 	}
 }
 
+/* Nothing was heard: as if all were lost. */
+static void time_out(struct of_sender *s, uint64_t now_ns)
+{
+	uint64_t next, limit = s->heard_ns + soft_rtt_limit_ns(&s->rtt);
+
+	if (!s->timed_out)
+		s->window_before = s->window;
+	s->timed_out = true;
+	soft_window_lost(&s->window, true, s->una, s->next);
+	lose_all(s);
+	soft_rtt_back_off(&s->rtt);
+	next = now_ns + soft_rtt_timeout_ns(&s->rtt);
+	s->timeout_ns = next < limit ? next : limit;
+	s->probe_ns = s->overdue_ns = 0;
+}
+
 enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns)
 {
 	if (s->timeout_ns && now_ns >= s->timeout_ns) {
 		s->config.stats->timeouts++;
 		s->culprit = s->una;
-		if (s->retries >= s->config.retry_cnt)
+		if (now_ns >= s->heard_ns + soft_rtt_limit_ns(&s->rtt))
 			return QP_WC_RETRY_EXC_ERR;
-		s->retries++;
-		soft_window_lost(&s->window, true, s->una, s->next);
-		lose_all(s);
-		s->timeout_ns = now_ns + s->config.timeout_ns;
-		s->probe_ns = s->overdue_ns = 0;
+		time_out(s, now_ns);
 	}
 	if (s->probe_ns && now_ns >= s->probe_ns)
 		probe(s);
@@ -403,6 +419,8 @@ enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns)
 void of_sender_kick(struct of_sender *s, uint64_t now_ns)
 {
 	lose_all(s);
+	s->timed_out = false;
+	soft_rtt_new_path(&s->rtt);
 	wait_anew(s, now_ns);
 	s->overdue_ns = 0;
 	set_deadline(s);

@@ -11,7 +11,8 @@
  * lost when a packet sent a whole round trip (and its usual variation) later is known to have
  * arrived, or when nothing is heard at all; then it alone is sent again. A pause after the last
  * packets is cut short by sending the newest again: its acknowledgement tells of all the others.
- * The window: soft_window.h.
+ * A time-out that comes too early is undone as far as it can be: the first answer tells of packets
+ * that were not sent again. The window: soft_window.h.
  */
 #ifndef OF_SENDER_H
 #define OF_SENDER_H
@@ -38,12 +39,13 @@ struct of_sender {
 	unsigned n_out, n_lost;
 	/* when the packet was sent that was sent last of those known to be placed */
 	uint64_t newest_placed_ns;
-	uint64_t srtt_ns, rttvar_ns;   /* 0: not known */
+	struct soft_rtt rtt;
 	uint64_t overdue_ns;	       /* when a packet that was overtaken is lost; 0: none was */
 	uint64_t probe_ns, timeout_ns; /* nothing heard till then; 0: nothing is waited for */
 	uint64_t deadline_ns;	       /* the earliest of those */
-	unsigned retries;
-	struct soft_window window;
+	uint64_t heard_ns;	       /* the last progress, or when waiting began */
+	bool timed_out;		       /* and nothing was heard since */
+	struct soft_window window, window_before; /* before the time-out */
 	uint64_t culprit;
 };
 

@@ -26,7 +26,8 @@ int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *
 	r->una = r->next = r->sent = r->end = config->first_psn & ROCE_PSN_MASK;
 	r->culprit = r->asked = r->una;
 	soft_window_init(&r->window, r->config.window_bytes, config->path_mtu, r->una);
-	r->resumed_at = NO_PSN;
+	r->resumed_at = r->timed_psn = NO_PSN;
+	soft_rtt_init(&r->rtt, config->timeout_ns, config->retry_cnt);
 	/* QP_MAX_READS of them fill the window */
 	r->read_packets = r->config.window_bytes / QP_MAX_READS;
 	if (r->read_packets > config->batch_bytes)
@@ -244,15 +245,36 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 	return n;
 }
 
+/* When to look again, if nothing is heard until then. */
+static void set_deadline(struct rc_requester *r, uint64_t now_ns)
+{
+	uint64_t next = now_ns + soft_rtt_timeout_ns(&r->rtt);
+	uint64_t limit = r->heard_ns + soft_rtt_limit_ns(&r->rtt);
+
+	r->deadline_ns = 0;
+	if (r->config.timeout_ns && r->una != r->sent)
+		r->deadline_ns = next < limit ? next : limit;
+}
+
+/* [from, next) was sent just now, the last of it with a request for an answer if asks. */
+static void time_answer(struct rc_requester *r, uint64_t from, bool asks, uint64_t now_ns)
+{
+	/* sent again: which of them an answer is to, nobody could tell */
+	if (r->timed_psn >= from && r->timed_psn < r->next)
+		r->timed_psn = NO_PSN;
+	if (!asks || r->timed_psn != NO_PSN || r->next <= r->sent)
+		return;
+	r->timed_psn = r->next - 1;
+	r->timed_ns = now_ns;
+}
+
 void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_ns)
 {
 	bool asks = false; /* a READ does */
-	uint64_t room;
+	uint64_t room, from = r->next;
 
 	if (!n_packets)
 		return;
-	if (r->config.timeout_ns && !r->deadline_ns)
-		r->deadline_ns = now_ns + r->config.timeout_ns;
 	r->config.stats->tx_packets += n_packets;
 	while (n_packets--) {
 		const struct rc_request *w = request_at(r, r->cursor);
@@ -266,21 +288,48 @@ void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_
 		if (after == w->first_psn + w->n_packets)
 			r->cursor++;
 	}
-	if (r->sent < r->next)
-		r->sent = r->next;
 	room = bytes_in_flight(r);
 	room = room < r->window.bytes ? r->window.bytes - room : 0;
-	if (asks || must_ask(r, r->next, next_byte(r), room)) {
+	asks |= must_ask(r, r->next, next_byte(r), room);
+	if (asks) {
 		r->asked = r->next;
 		r->asked_byte = next_byte(r);
+	}
+	time_answer(r, from, asks, now_ns);
+	if (r->sent < r->next)
+		r->sent = r->next;
+	if (!r->deadline_ns) {
+		r->heard_ns = now_ns;
+		set_deadline(r, now_ns);
 	}
 }
 
 static void go_back(struct rc_requester *r)
 {
+	r->timed_out = false;
 	r->next = r->asked = r->una;
 	r->cursor = r->head;
 	r->asked_byte = next_byte(r);
+}
+
+/*
+ * The first progress after a time-out: all before psn is placed. The other end takes packets in
+ * their order, so if that is more than was sent again, the first ones have arrived after all.
+ */
+static void judge_timeout(struct rc_requester *r, uint64_t psn)
+{
+	if (!r->timed_out)
+		return;
+	r->timed_out = false;
+	if (psn <= r->next)
+		return;
+	r->window = r->window_before;
+	r->asked = r->asked_before;
+	r->asked_byte = r->asked_byte_before;
+	r->next = r->sent;
+	while (r->cursor != r->tail &&
+	       request_at(r, r->cursor)->first_psn + request_at(r, r->cursor)->n_packets <= r->next)
+		r->cursor++;
 }
 
 /* All packets before psn are placed, at the other end or, being answers to READs, here. */
@@ -290,9 +339,14 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 		return;
 	r->rnr_until_ns = 0;
 	r->rnr_seen = 0;
+	judge_timeout(r, psn);
+	if (r->timed_psn != NO_PSN && r->timed_psn < psn) {
+		soft_rtt_measured(&r->rtt, now_ns - r->timed_ns);
+		r->timed_psn = NO_PSN;
+	}
+	soft_rtt_heard(&r->rtt);
 	soft_window_acked(&r->window, (psn - r->una) * r->config.path_mtu, psn, r->sent);
 	r->una = psn;
-	r->retries = 0;
 	while (r->head != r->tail) {
 		const struct rc_request *w = request_at(r, r->head);
 
@@ -314,9 +368,8 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 		r->asked_byte = r->head == r->tail ? r->end_byte
 						   : byte_of(r, request_at(r, r->head), r->una);
 	}
-	r->deadline_ns = 0;
-	if (r->config.timeout_ns && r->una != r->sent)
-		r->deadline_ns = now_ns + r->config.timeout_ns;
+	r->heard_ns = now_ns;
+	set_deadline(r, now_ns);
 }
 
 /* The oldest PSN that a read response is owed for; NO_PSN: none is. */
@@ -383,7 +436,7 @@ static enum qp_wc_status on_rnr(struct rc_requester *r, uint8_t syndrome, uint64
 	if (r->config.rnr_limit && ++r->rnr_seen >= r->config.rnr_limit)
 		return QP_WC_RNR_RETRY_EXC_ERR;
 	r->rnr_until_ns = r->deadline_ns = now_ns + roce_wire_rnr_ns(syndrome);
-	r->retries = 0; /* it lives */
+	r->heard_ns = now_ns; /* it lives */
 	go_back(r);
 	return QP_WC_SUCCESS;
 }
@@ -441,23 +494,36 @@ enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct 
 	return QP_WC_SUCCESS;
 }
 
+/* Nothing was heard: as if all were lost, which the first answer may disprove. */
+static void send_again(struct rc_requester *r)
+{
+	if (!r->timed_out) {
+		r->window_before = r->window;
+		r->asked_before = r->asked;
+		r->asked_byte_before = r->asked_byte;
+	}
+	soft_window_lost(&r->window, true, r->una, r->sent);
+	go_back(r);
+	r->timed_out = true;
+}
+
 enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 {
 	if (!r->deadline_ns || now_ns < r->deadline_ns)
 		return QP_WC_SUCCESS;
 	if (r->rnr_until_ns) { /* not a loss: the time to come back */
 		r->rnr_until_ns = r->deadline_ns = 0;
+		r->heard_ns = now_ns;
 		return QP_WC_SUCCESS;
 	}
 	r->config.stats->timeouts++;
 	r->resumed_at = NO_PSN;
 	r->culprit = r->una;
-	if (r->retries >= r->config.retry_cnt)
+	if (now_ns >= r->heard_ns + soft_rtt_limit_ns(&r->rtt))
 		return QP_WC_RETRY_EXC_ERR;
-	r->retries++;
-	r->deadline_ns = now_ns + r->config.timeout_ns;
-	soft_window_lost(&r->window, true, r->una, r->sent);
-	go_back(r);
+	soft_rtt_back_off(&r->rtt);
+	set_deadline(r, now_ns);
+	send_again(r);
 	return QP_WC_SUCCESS;
 }
 
@@ -465,8 +531,9 @@ void rc_requester_kick(struct rc_requester *r, uint64_t now_ns)
 {
 	if (r->una == r->next || r->rnr_until_ns)
 		return;
-	if (r->deadline_ns)
-		r->deadline_ns = now_ns + r->config.timeout_ns;
+	soft_rtt_new_path(&r->rtt);
+	r->heard_ns = now_ns;
+	set_deadline(r, now_ns);
 	go_back(r);
 }
 

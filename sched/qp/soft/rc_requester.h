@@ -28,6 +28,9 @@
  * Answers cost both ends a datagram: they are asked for every quarter of a window, and before a
  * pause, not for every burst.
  *
+ * A time-out may come too early. An answer that then tells of more than what was sent again shows
+ * that the packets were only late (RFC 5682): all is as before it.
+ *
  * Loss also says that a queue overflowed. Go-back-N alone would answer it with the same burst
  * again; so the window shrinks (soft_window.h).
  */
@@ -42,6 +45,7 @@
 #include "qp/provider.h"
 #include "roce_wire.h"
 #include "soft_ring.h"
+#include "soft_rtt.h"
 #include "soft_window.h"
 
 #define RC_QUEUE_DEPTH	 256 /* pieces of work; a power of two */
@@ -55,9 +59,9 @@ struct rc_requester_config {
 	uint32_t window_bytes;
 	/* payload worth waiting for: a burst is this long unless the queue ends */
 	uint32_t batch_bytes;
-	uint64_t timeout_ns; /* 0: none */
-	/* timeouts in a row, without progress, that are survived; 7 is seven */
-	unsigned retry_cnt;
+	/* until a round trip is measured, then soft_rtt.h; 0: none ever */
+	uint64_t timeout_ns;
+	unsigned retry_cnt; /* (retry_cnt + 1) x timeout_ns of silence are survived, or more */
 	unsigned rnr_limit; /* as qp_attr.rnr_limit */
 	uint32_t first_psn;
 	uint32_t remote_qpn;
@@ -101,7 +105,15 @@ struct rc_requester {
 	/* beyond the last packet that asked for an answer; payload up to there */
 	uint64_t asked, asked_byte;
 	uint64_t deadline_ns; /* 0: nothing is waited for */
-	unsigned retries, rnr_seen;
+	uint64_t heard_ns;    /* the last progress, or when waiting began */
+	struct soft_rtt rtt;
+	/* the packet whose answer is timed, and when it was sent; NO_PSN: none is */
+	uint64_t timed_psn, timed_ns;
+	/* the timer has expired, and nothing was heard since: what was so before */
+	bool timed_out;
+	struct soft_window window_before;
+	uint64_t asked_before, asked_byte_before;
+	unsigned rnr_seen;
 	uint64_t rnr_until_ns; /* the receiver is not ready before that; 0: it is */
 	unsigned n_reads;      /* READs in the queue */
 	uint32_t read_packets; /* PSNs that one request for remote memory covers */

@@ -23,6 +23,8 @@
 /* from here on: the caller does not wait for the descriptor before it calls */
 #define IDLE_SPINNING 8
 #define PUT_OFF_NS    50000u
+/* however long the conversation: far below a sender's shortest time-out */
+#define PUT_OFF_MOST_NS 1000000u
 /* the acknowledgement of more than a few small messages opens a window */
 #define PUT_OFF_BYTES 2048u
 
@@ -121,7 +123,8 @@ static bool answers_are_due(struct qp_endpoint *ep, bool late, bool received, ui
 		ep->put_off.since_ns = now_ns;
 		return false;
 	}
-	if (p->urgent || p->bytes > PUT_OFF_BYTES || !(p->replied || p->converses))
+	if (p->urgent || p->bytes > PUT_OFF_BYTES || !(p->replied || p->converses) ||
+	    now_ns >= p->since_ns + PUT_OFF_MOST_NS)
 		return true;
 	return !received && now_ns >= p->since_ns + PUT_OFF_NS;
 }

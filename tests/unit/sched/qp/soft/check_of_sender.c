@@ -219,21 +219,45 @@ END_TEST
 
 START_TEST(silence_ends_after_the_retries)
 {
-	start(64 * MTU, 64 * MTU, 2);
+	start(64 * MTU, 64 * MTU, 7);
 	post(1, 3 * MTU, 0);
 	ck_assert_uint_eq(send_all(1), 3);
-	for (unsigned i = 0; i < 2; i++) {
-		ck_assert_int_eq(of_sender_on_timer(&s, s.deadline_ns), 0);
+	for (unsigned i = 0; i < 7; i++) {
+		uint64_t now = s.deadline_ns;
+
+		ck_assert_uint_eq(now, 1 + (i + 1) * (uint64_t)TIMEOUT);
+		ck_assert_int_eq(of_sender_on_timer(&s, now), 0);
 		ck_assert_uint_eq(s.n_lost, 3);
 		ck_assert_uint_eq(s.window.bytes, MTU);
-		ck_assert_uint_eq(send_all(s.deadline_ns - TIMEOUT), 1);
-		of_sender_kick(&s, s.deadline_ns - TIMEOUT);
+		ck_assert_uint_eq(send_all(now), 1);
 	}
+	ck_assert_uint_eq(s.deadline_ns, 1 + 8 * (uint64_t)TIMEOUT);
 	ck_assert_int_eq(of_sender_on_timer(&s, s.deadline_ns - 1), 0);
 	ck_assert_int_eq(of_sender_on_timer(&s, s.deadline_ns), QP_WC_RETRY_EXC_ERR);
 	of_sender_fail(&s, QP_WC_RETRY_EXC_ERR);
 	ck_assert_uint_eq(done.n, 1);
 	ck_assert_int_eq(done.status[0], QP_WC_RETRY_EXC_ERR);
+	of_sender_fini(&s);
+}
+END_TEST
+
+/* The timer was too early: the answer tells of packets that were not sent again. */
+START_TEST(packets_that_were_only_late_are_not_sent_again)
+{
+	uint64_t now;
+
+	start(16 * MTU, 4 * MTU, 7);
+	post(1, 20 * MTU, 0);
+	ck_assert_uint_eq(send_all(1), 16);
+	now = s.deadline_ns;
+	ck_assert_int_eq(of_sender_on_timer(&s, now), 0);
+	ck_assert_uint_eq(send_all(now), 1);
+	answer(3, 0, now + 1000);
+	ck_assert_uint_eq(s.n_lost, 0);
+	ck_assert_uint_eq(s.window.bytes, 16 * MTU);
+	ck_assert_uint_eq(s.rtt.srtt_ns, now + 999);
+	ck_assert_uint_eq(send_all(now + 1000), 4);
+	ck_assert_uint_eq(stats.retransmitted_packets, 1);
 	of_sender_fini(&s);
 }
 END_TEST
@@ -539,6 +563,7 @@ int main(void)
 	tcase_add_test(t, a_straggler_that_was_overtaken_is_given_up_in_time);
 	tcase_add_test(t, the_newest_is_sent_again_when_nothing_more_is_heard);
 	tcase_add_test(t, silence_ends_after_the_retries);
+	tcase_add_test(t, packets_that_were_only_late_are_not_sent_again);
 	tcase_add_test(t, naks_find_the_guilty_and_a_peer_that_wants_order_is_told_apart);
 	tcase_add_test(t, answers_outside_the_window_change_nothing);
 	tcase_add_loop_test(t, nothing_is_lost_over_a_bad_channel, 1, 61);

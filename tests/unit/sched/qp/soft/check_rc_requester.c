@@ -266,42 +266,46 @@ START_TEST(answers_outside_the_window_change_nothing)
 }
 END_TEST
 
+/* Nothing was ever measured: the time-out is what was said, retry_cnt times. */
 START_TEST(silence_ends_after_the_retries)
 {
 	struct roce_packet p[RC_BURST_PACKETS];
 	struct rc_requester r;
 	uint64_t now = 5;
 
-	start(&r, 1 << 16, 1 << 16, 2);
+	start(&r, 1 << 16, 1 << 16, 7);
 	post(&r, 1, MTU, 0);
 	post(&r, 2, MTU, 0);
 	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), now);
 	ck_assert_uint_eq(r.deadline_ns, now + TIMEOUT_NS);
 	ck_assert_int_eq(rc_requester_on_timer(&r, now + TIMEOUT_NS - 1), 0);
 	ck_assert(!rc_requester_has_unsent(&r));
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 7; i++) {
 		now = r.deadline_ns;
+		ck_assert_uint_eq(now, 5 + (i + 1) * TIMEOUT_NS);
 		ck_assert_int_eq(rc_requester_on_timer(&r, now), 0);
 		ck_assert(rc_requester_has_unsent(&r));
 		rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), now);
 	}
+	ck_assert_uint_eq(r.deadline_ns, 5 + 8 * TIMEOUT_NS);
 	ck_assert_int_eq(rc_requester_on_timer(&r, r.deadline_ns), QP_WC_RETRY_EXC_ERR);
 	rc_requester_fail(&r, QP_WC_RETRY_EXC_ERR);
 	ck_assert_uint_eq(done.n, 2);
 	ck_assert_int_eq(done.status[0], QP_WC_RETRY_EXC_ERR);
 	ck_assert_int_eq(done.status[1], QP_WC_FLUSH_ERR);
-	ck_assert_uint_eq(stats.timeouts, 3);
+	ck_assert_uint_eq(stats.timeouts, 8);
 	ck_assert_uint_eq(r.deadline_ns, 0);
 	rc_requester_fini(&r);
 }
 END_TEST
 
-START_TEST(progress_restarts_timer_and_retries)
+/* ... of what was sent again nothing is measured, so the time-out stays as long as it was. */
+START_TEST(progress_restarts_the_timer)
 {
 	struct roce_packet p[RC_BURST_PACKETS];
 	struct rc_requester r;
 
-	start(&r, 1 << 16, 1 << 16, 1);
+	start(&r, 1 << 16, 1 << 16, 7);
 	post(&r, 1, 4 * MTU, 0);
 	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
 	for (unsigned i = 0; i < 3; i++) {
@@ -310,10 +314,45 @@ START_TEST(progress_restarts_timer_and_retries)
 		ck_assert_int_eq(rc_requester_on_timer(&r, now), 0);
 		rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), now);
 		answer(&r, 0xfffffd + i, ROCE_SYNDROME_ACK, now + 7);
-		ck_assert_uint_eq(r.deadline_ns, now + 7 + TIMEOUT_NS);
+		ck_assert_uint_eq(r.deadline_ns, now + 7 + (i ? 4 : 2) * TIMEOUT_NS);
 	}
-	answer(&r, 0xfffffd + 3, ROCE_SYNDROME_ACK, 9);
+	ck_assert_uint_eq(r.rtt.srtt_ns, 0);
+	answer(&r, 0xfffffd + 3, ROCE_SYNDROME_ACK, r.heard_ns + 9);
 	ck_assert_uint_eq(r.deadline_ns, 0);
+	rc_requester_fini(&r);
+}
+END_TEST
+
+/* The timer was too early: the answer tells of more than what was sent again. */
+START_TEST(packets_that_were_only_late_are_not_sent_again)
+{
+	struct roce_packet p[RC_BURST_PACKETS];
+	struct rc_requester r;
+	uint64_t now = 10;
+
+	start(&r, 16 * MTU, 4 * MTU, 7);
+	post(&r, 1, 16 * MTU, 0);
+	post(&r, 2, 16 * MTU, 0);
+	for (unsigned i = 0; i < 4; i++)
+		rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), now);
+	ck_assert_uint_eq(r.next - r.una, 16);
+	for (unsigned i = 0; i < 2; i++) {
+		now = r.deadline_ns;
+		ck_assert_int_eq(rc_requester_on_timer(&r, now), 0);
+		ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+		rc_requester_sent(&r, 1, now);
+	}
+	now += TIMEOUT_NS;
+	answer(&r, 0xfffffd + 3, ROCE_SYNDROME_ACK, now);
+	ck_assert_uint_eq(r.window.bytes, 16 * MTU);
+	ck_assert_uint_eq(r.rtt.srtt_ns, now - 10); /* the last of the first burst was timed */
+	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 4);
+	ck_assert_uint_eq(p[0].psn, (0xfffffd + 16) & ROCE_PSN_MASK); /* what comes next */
+	rc_requester_sent(&r, 4, now);
+	ck_assert_uint_eq(stats.retransmitted_packets, 2);
+	ck_assert_uint_eq(r.deadline_ns, now + soft_rtt_timeout_ns(&r.rtt));
+	answer(&r, 0xfffffd + 15, ROCE_SYNDROME_ACK, now + 1);
+	ck_assert_uint_eq(done.n, 1);
 	rc_requester_fini(&r);
 }
 END_TEST
@@ -792,6 +831,7 @@ START_TEST(nothing_is_lost_over_a_bad_channel)
 	start(&w->tx, MTU * (1 + draw(40)), MTU * (1 + draw(16)), 7);
 	w->tx.config.timeout_ns = 40 * STEP_NS;
 	w->tx.config.retry_cnt = 1000;
+	soft_rtt_init(&w->tx.rtt, 40 * STEP_NS, 1000);
 	w->tx.config.regions = &w->regions;
 	rc_responder_init(&w->rx, MTU, 0xfffffd, w->has_receives ? &w->receives : NULL, &stats);
 	for (; done.n < ITEMS && step < 1000000; step++) {
@@ -835,7 +875,8 @@ int main(void)
 	tcase_add_test(t, a_gap_is_sent_again_from_its_start);
 	tcase_add_test(t, answers_outside_the_window_change_nothing);
 	tcase_add_test(t, silence_ends_after_the_retries);
-	tcase_add_test(t, progress_restarts_timer_and_retries);
+	tcase_add_test(t, progress_restarts_the_timer);
+	tcase_add_test(t, packets_that_were_only_late_are_not_sent_again);
 	tcase_add_test(t, a_late_answer_after_going_back_skips_what_arrived);
 	tcase_add_test(t, a_read_is_asked_for_in_pieces_that_fit_the_window);
 	tcase_add_test(t, responses_land_in_order_and_a_missing_one_is_asked_for_again);

@@ -351,12 +351,23 @@ START_TEST(control_datagrams_tell_where_they_came_from)
 }
 END_TEST
 
+/* The longest time that this process did not get to run, so that time-outs may have passed. */
+static uint64_t spun_ns, longest_pause_ns;
+
 static void spin(void)
 {
+	struct timespec t;
+	uint64_t now_ns;
+
 	ck_assert_int_ge(P->endpoint_progress(a), 0);
 	ck_assert_int_ge(P->endpoint_progress(b), 0);
 	n_wa += P->poll(a, wa + n_wa, 2048 - n_wa);
 	n_wb += P->poll(b, wb + n_wb, 2048 - n_wb);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (spun_ns && now_ns - spun_ns > longest_pause_ns)
+		longest_pause_ns = now_ns - spun_ns;
+	spun_ns = now_ns;
 }
 
 static unsigned n_received(const struct qp_wc *wc, int n)
@@ -418,8 +429,9 @@ START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 	P->endpoint_stats(a, &stats[0]);
 	P->endpoint_stats(b, &stats[1]);
 	for (unsigned i = 0; i < 2; i++)
-		ck_assert_uint_eq(
-			stats[i].timeouts + stats[i].retransmitted_packets + stats[i].naks_sent, 0);
+		ck_assert(longest_pause_ns > 1000000 ||
+			  stats[i].timeouts + stats[i].retransmitted_packets + stats[i].naks_sent ==
+				  0);
 	close_pair();
 }
 END_TEST

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * soft_rtt.h - when a sender that hears nothing sends again, and when it gives up.
+ *
+ * Owns the measured round trip of one QP and how often the time-out was doubled. In: round trips of
+ * packets that were sent once (Karn's rule), time-outs. Out: durations. Pure: no clock; the
+ * endpoint's thread.
+ *
+ * RFC 6298: the time-out is the round trip and four times its mean variation, and doubles while
+ * nothing is heard. Until a round trip is measured, it is what the QP's attributes say
+ * (timeout_ns); and it does not double beyond that, because attempts must not be fewer than those
+ * attributes promise: where queues overflow, several in a row are lost. An answer that may be to
+ * either of two packets measures nothing; then the time-out stays doubled until one is measured.
+ *
+ * A peer may be silent for (retry_cnt + 1) x timeout_ns, as with a time-out that never changes.
+ * Where queues are so full that a round trip comes near that, it is four time-outs: a path that
+ * works is not given up.
+ */
+#ifndef SOFT_RTT_H
+#define SOFT_RTT_H
+
+#include <stdint.h>
+
+/*
+ * The shortest time-out. Round trips in a conversation do not show how long the other end's thread
+ * may wait for a core: a time slice of the kernel's scheduler, 3 to 4 ms.
+ */
+#define SOFT_RTT_MIN_NS 4000000u
+
+struct soft_rtt {
+	uint64_t first_ns;   /* the time-out before anything is measured; 0: there is none */
+	uint64_t give_up_ns; /* silence that ends the connection, at least */
+	uint64_t srtt_ns, rttvar_ns; /* 0: not measured */
+	unsigned doublings;	     /* since something was heard */
+	unsigned raised;	     /* doublings that stay until a round trip is measured */
+};
+
+void soft_rtt_init(struct soft_rtt *rtt, uint64_t timeout_ns, unsigned retry_cnt);
+void soft_rtt_measured(struct soft_rtt *rtt, uint64_t rtt_ns);
+/* A time-out passed. */
+void soft_rtt_back_off(struct soft_rtt *rtt);
+/* Something was heard, whether it was measured or not. */
+void soft_rtt_heard(struct soft_rtt *rtt);
+/* The path has changed. */
+void soft_rtt_new_path(struct soft_rtt *rtt);
+
+/* A round trip and what it usually varies by; 0: not measured. */
+uint64_t soft_rtt_usual_ns(const struct soft_rtt *rtt);
+/* How long to wait for an answer. */
+uint64_t soft_rtt_timeout_ns(const struct soft_rtt *rtt);
+/* How long to wait for any answer at all. */
+uint64_t soft_rtt_limit_ns(const struct soft_rtt *rtt);
+
+#endif
