@@ -119,6 +119,26 @@ static bool step_gid(struct drill_hosts *d, int host, unsigned plane)
 	return wait_beyond(d, &d->shared->plane_bytes[plane], bytes, "traffic on the new GID");
 }
 
+/* A device is deleted, which waits for its users to let it go, and made again. */
+static bool step_device(struct drill_hosts *d, int host, unsigned plane)
+{
+	uint64_t deaths = d->shared->deaths, rebuilds, bytes;
+
+	if (bed_run("timeout 30 rdma link delete r%dp%us0", host, plane) ||
+	    !wait_beyond(d, &d->shared->deaths, deaths, "death by a device that went"))
+		return false;
+	bytes = d->shared->plane_bytes[plane];
+	if (d->bed.options.sub_ports == 1 && !wait_traffic(d, 20, "traffic without the device"))
+		return false;
+	rebuilds = d->shared->rebuilds;
+	if (bed_run("rdma link add r%dp%us0 type rxe netdev h%dp%us0", host, plane, host, plane))
+		return false;
+	/* with a second sub-port the lane may have been rebuilt on that alone */
+	return (d->bed.options.sub_ports > 1 ||
+		wait_beyond(d, &d->shared->rebuilds, rebuilds, "rebuilding on the device")) &&
+	       wait_beyond(d, &d->shared->plane_bytes[plane], bytes, "traffic on it");
+}
+
 static bool run(struct drill_hosts *d)
 {
 	unsigned planes = d->bed.options.planes;
@@ -126,7 +146,8 @@ static bool run(struct drill_hosts *d)
 
 	ok = wait_traffic(d, 30, "the first messages") && step_gray(d, 1 % planes) &&
 	     step_told(d, 2 % planes) && step_link(d, 3 % planes) && step_gid(d, 0, 0) &&
-	     step_gid(d, 1, 0) && wait_traffic(d, 20, "the last messages");
+	     step_gid(d, 1, 0) && step_device(d, 0, 1 % planes) && step_device(d, 1, 2 % planes) &&
+	     wait_traffic(d, 20, "the last messages");
 	for (unsigned p = 0; p < planes; p++)
 		ok &= d->shared->plane_bytes[p] > 0;
 	if (!ok)

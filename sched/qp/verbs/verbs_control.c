@@ -224,8 +224,8 @@ static int on_keys(struct qp_endpoint *ep, const struct qp_control *c, struct ve
 	if (m->type != VERBS_WIRE_KEY_QUERY)
 		return -EBADMSG;
 	m->type = VERBS_WIRE_KEY_REPLY;
-	verbs_region_answer(ep, m);
-	send_keys(ep, c->plane, c->sub_port, &c->remote, m);
+	if (verbs_region_answer(ep, m))
+		send_keys(ep, c->plane, c->sub_port, &c->remote, m);
 	return 0;
 }
 

@@ -33,18 +33,36 @@ static int set_nonblocking(int fd)
  */
 static void close_handle(struct verbs_handle *h)
 {
+	for (unsigned i = 0; h->mr && i < VERBS_MAX_REGIONS; i++)
+		if (h->mr[i])
+			ibv_dereg_mr(h->mr[i]);
 	if (h->channel)
 		ibv_destroy_comp_channel(h->channel);
 	if (h->pd)
 		ibv_dealloc_pd(h->pd);
 	ibv_close_device(h->context);
+	free(h->mr);
 	free(h);
 }
 
-void verbs_handle_put(struct verbs_handle *h)
+void verbs_handle_put(struct qp_endpoint *ep, struct verbs_handle *h)
 {
-	if (!--h->users)
-		close_handle(h);
+	struct verbs_handle **link = &ep->handles;
+
+	if (--h->users)
+		return;
+	while (*link && *link != h)
+		link = &(*link)->next;
+	if (*link)
+		*link = h->next;
+	close_handle(h);
+}
+
+static void keep_handle(struct qp_endpoint *ep, unsigned device, struct verbs_handle *h)
+{
+	ep->devices[device].handle = h;
+	h->next = ep->handles;
+	ep->handles = h;
 }
 
 /* Takes the device: it is closed if that fails. */
@@ -61,7 +79,8 @@ static int make_handle(struct verbs_handle **out, struct ibv_context *device)
 	errno = 0;
 	h->context = device;
 	h->users = 1;
-	h->pd = ibv_alloc_pd(device);
+	h->mr = calloc(VERBS_MAX_REGIONS, sizeof(*h->mr));
+	h->pd = h->mr ? ibv_alloc_pd(device) : NULL;
 	h->channel = h->pd ? ibv_create_comp_channel(device) : NULL;
 	err = h->channel ? set_nonblocking(h->channel->fd) : errno ? -errno : -ENOMEM;
 	if (!err)
@@ -81,9 +100,11 @@ static int try_device(struct qp_endpoint *ep, struct ibv_context *context,
 		      bool found[][FARE_MAX_SUB_PORTS])
 {
 	struct verbs_device *device = &ep->devices[ep->n_devices];
+	struct verbs_handle *h;
 	struct ibv_gid_entry *gids;
 	bool wanted = false;
 	ssize_t n = verbs_gid_read(context, &gids);
+	int err;
 
 	for (unsigned p = 0; n > 0 && p < ep->attr.n_planes; p++) {
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
@@ -98,9 +119,11 @@ static int try_device(struct qp_endpoint *ep, struct ibv_context *context,
 		ibv_close_device(context);
 		return 0;
 	}
-	ep->n_devices++; /* from here on closed with the endpoint */
 	snprintf(device->name, sizeof(device->name), "%s", ibv_get_device_name(context->device));
-	return make_handle(&device->handle, context);
+	err = make_handle(&h, context);
+	if (!err)
+		keep_handle(ep, ep->n_devices++, h); /* from here on closed with the endpoint */
+	return err;
 }
 
 static int judge(const struct qp_endpoint *ep, bool found[][FARE_MAX_SUB_PORTS], int not_opened)
@@ -159,7 +182,7 @@ void verbs_device_close_all(struct qp_endpoint *ep)
 {
 	for (unsigned d = 0; d < ep->n_devices; d++)
 		if (ep->devices[d].handle)
-			verbs_handle_put(ep->devices[d].handle);
+			verbs_handle_put(ep, ep->devices[d].handle);
 	ep->n_devices = 0;
 }
 
@@ -184,18 +207,17 @@ void verbs_device_lose(struct qp_endpoint *ep, unsigned device)
 	struct verbs_device *d = &ep->devices[device];
 	struct verbs_handle *h = d->handle;
 
-	verbs_endpoint_unwatch(ep, device);
+	verbs_endpoint_unwatch(ep, h);
 	h->lost = true;
 	for (unsigned p = 0; p < ep->attr.n_planes; p++)
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
 			if (ep->sub_ports[p][s].device == device)
 				ep->sub_ports[p][s].up = ep->sub_ports[p][s].has_gid = false;
 	verbs_qp_lose_all(ep, h);
-	verbs_region_forget_device(ep, device);
 	d->handle = NULL;
 	set_state(ep, d, VERBS_DEVICE_LOST);
 	wait_longer(d);
-	verbs_handle_put(h);
+	verbs_handle_put(ep, h);
 }
 
 /* The plane of the first of its sub-ports: its worker has little else to do now. */
@@ -280,12 +302,10 @@ static int adopt(struct qp_endpoint *ep, unsigned device, struct verbs_handle *h
 	free(gids);
 	if (err)
 		return err;
-	d->handle = h;
-	err = verbs_endpoint_watch(ep, device);
-	if (err) {
-		d->handle = NULL;
+	err = verbs_endpoint_watch(ep, device, h);
+	if (err)
 		return err;
-	}
+	keep_handle(ep, device, h);
 	snprintf(d->name, sizeof(d->name), "%s", ibv_get_device_name(h->context->device));
 	return 0;
 }
@@ -307,7 +327,7 @@ void verbs_device_on_reopened(struct qp_endpoint *ep)
 		return;
 	}
 	if (h)
-		verbs_handle_put(h);
+		verbs_handle_put(ep, h);
 	set_state(ep, d, VERBS_DEVICE_LOST);
 	wait_longer(d);
 }

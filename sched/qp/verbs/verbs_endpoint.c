@@ -55,20 +55,17 @@ static int watch(struct qp_endpoint *ep, int fd, enum watch_kind kind, unsigned 
 	return epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
-int verbs_endpoint_watch(struct qp_endpoint *ep, unsigned device)
+int verbs_endpoint_watch(struct qp_endpoint *ep, unsigned device, const struct verbs_handle *handle)
 {
-	const struct verbs_handle *h = ep->devices[device].handle;
-	int err = watch(ep, h->channel->fd, WATCH_CHANNEL, device);
+	int err = watch(ep, handle->channel->fd, WATCH_CHANNEL, device);
 
-	return err ? err : watch(ep, h->context->async_fd, WATCH_ASYNC, device);
+	return err ? err : watch(ep, handle->context->async_fd, WATCH_ASYNC, device);
 }
 
-void verbs_endpoint_unwatch(struct qp_endpoint *ep, unsigned device)
+void verbs_endpoint_unwatch(struct qp_endpoint *ep, const struct verbs_handle *handle)
 {
-	const struct verbs_handle *h = ep->devices[device].handle;
-
-	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, h->channel->fd, NULL);
-	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, h->context->async_fd, NULL);
+	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, handle->channel->fd, NULL);
+	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, handle->context->async_fd, NULL);
 }
 
 static int watch_all(struct qp_endpoint *ep)
@@ -85,7 +82,7 @@ static int watch_all(struct qp_endpoint *ep)
 	if (!err)
 		err = watch(ep, ep->done_fd, WATCH_DONE, 0);
 	for (unsigned d = 0; !err && d < ep->n_devices; d++)
-		err = verbs_endpoint_watch(ep, d);
+		err = verbs_endpoint_watch(ep, d, ep->devices[d].handle);
 	return err;
 }
 

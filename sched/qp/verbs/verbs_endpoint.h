@@ -35,13 +35,15 @@
 #define VERBS_GRAVES	   64
 #define VERBS_MAX_REGIONS  4095
 
-/* A device, opened. */
+/* A device, opened; and what is registered on it. */
 struct verbs_handle {
+	struct verbs_handle *next; /* in qp_endpoint.handles: present ones and lost ones */
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
-	unsigned users; /* QPs, and the device whose present handle it is */
-	bool lost;	/* its device is gone or going, or does not work any more */
+	struct ibv_mr **mr; /* VERBS_MAX_REGIONS, as regions; NULL: not registered here */
+	unsigned users;	    /* QPs, and the device whose present handle it is */
+	bool lost;	    /* its device is gone or going, or does not work any more */
 };
 
 enum verbs_device_state {
@@ -84,7 +86,6 @@ struct verbs_region {
 	uint32_t key; /* 0: free. What applications pass on: names the region, on whatever device */
 	uint32_t generation;
 	struct verbs_memory memory;
-	struct ibv_mr **mr; /* one per device; NULL: it is not there now */
 };
 
 enum verbs_job_kind {
@@ -155,6 +156,7 @@ struct qp_endpoint {
 	struct qp_endpoint_attr attr;
 	struct qp_stats stats;
 	struct verbs_device devices[VERBS_MAX_DEVICES];
+	struct verbs_handle *handles;
 	unsigned n_devices;
 	struct verbs_sub_port sub_ports[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	struct verbs_region *regions; /* VERBS_MAX_REGIONS */
@@ -198,8 +200,9 @@ uint64_t verbs_endpoint_random(void); /* never 0 */
 int verbs_device_open_all(struct qp_endpoint *ep);
 void verbs_device_close_all(struct qp_endpoint *ep);
 /*
- * The device is gone, or does not work any more: its QPs have failed, its regions are registered
- * nowhere there, its quarantined QPs end. It is opened again in verbs_device_step().
+ * The device is gone, or does not work any more: its QPs have failed, its quarantined ones end. Its
+ * regions stay registered until its last QP is gone: a peer's packet that met none would be answered
+ * as an error of the peer's. It is opened again in verbs_device_step().
  */
 void verbs_device_lose(struct qp_endpoint *ep, unsigned device);
 /* Finds devices that are unbinding; brings lost ones back, a step at a time. > 0: did something. */
@@ -208,11 +211,12 @@ int verbs_device_step(struct qp_endpoint *ep, uint64_t now_ns);
 int verbs_device_reopen(struct qp_endpoint *ep, unsigned device);
 /* The data thread's: the job came back. */
 void verbs_device_on_reopened(struct qp_endpoint *ep);
-/* One user less; the last one closes it. */
-void verbs_handle_put(struct verbs_handle *handle);
+/* One user less; the last one ends what is registered, and closes it. */
+void verbs_handle_put(struct qp_endpoint *ep, struct verbs_handle *handle);
 /* Descriptors of a device's context are watched by the endpoint. 0 or -errno. */
-int verbs_endpoint_watch(struct qp_endpoint *ep, unsigned device);
-void verbs_endpoint_unwatch(struct qp_endpoint *ep, unsigned device);
+int verbs_endpoint_watch(struct qp_endpoint *ep, unsigned device,
+			 const struct verbs_handle *handle);
+void verbs_endpoint_unwatch(struct qp_endpoint *ep, const struct verbs_handle *handle);
 
 /* All GIDs of a device. *out is the caller's to free. Returns how many, or -errno. */
 ssize_t verbs_gid_read(struct ibv_context *context, struct ibv_gid_entry **out);
@@ -232,17 +236,19 @@ int verbs_region_register_dmabuf(struct qp_endpoint *ep, int fd, uint64_t offset
 				 uint64_t iova, unsigned access, struct qp_mr *out);
 int verbs_region_deregister(struct qp_endpoint *ep, const struct qp_mr *mr);
 void verbs_region_free_all(struct qp_endpoint *ep);
-/* The device is lost: regions are registered there no more. */
-void verbs_region_forget_device(struct qp_endpoint *ep, unsigned device);
 /*
  * It is back: registers the next region from *next on that is not registered there. False: there is
  * none. A region that cannot be (its memory is gone) is left out.
  */
 bool verbs_region_restore_next(struct qp_endpoint *ep, unsigned device, uint32_t *next);
 /* 0 or -EINVAL: no such region, or not on that device now. */
-int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, unsigned device, uint32_t *lkey);
-/* Fills in keys and n_keys (none if peers have no business there). */
-void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply);
+int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, const struct verbs_handle *handle,
+		      uint32_t *lkey);
+/*
+ * Fills in keys and n_keys (none if peers have no business there). False: there is no answer now, as
+ * all devices are lost; the peer asks again.
+ */
+bool verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply);
 
 int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
 int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote);

@@ -264,7 +264,7 @@ static void on_halted(struct qp *qp)
 
 static void free_qp(struct qp *qp)
 {
-	verbs_handle_put(qp->handle);
+	verbs_handle_put(qp->ep, qp->handle);
 	free(qp->receive_ids);
 	free(qp);
 }
@@ -382,7 +382,7 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_sge *sge, uint
 	if (sge->length > 1u << 31)
 		return -EINVAL;
 	if (sge->length) {
-		if (verbs_region_lkey(qp->ep, lkey, qp->device, &sge->lkey))
+		if (verbs_region_lkey(qp->ep, lkey, qp->handle, &sge->lkey))
 			return -EINVAL;
 		err = is_send ? 0 : find_rkey(qp, key, &wr->wr.rdma.rkey);
 		if (err)
@@ -444,7 +444,7 @@ int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *r)
 	if (qp->state > VERBS_QP_READY || qp->error)
 		return -ENOTCONN;
 	if (!qp->attr.receives ||
-	    (r->length && verbs_region_lkey(qp->ep, r->lkey, qp->device, &sge.lkey)))
+	    (r->length && verbs_region_lkey(qp->ep, r->lkey, qp->handle, &sge.lkey)))
 		return -EINVAL;
 	if (qp->n_receives == qp->attr.receives)
 		return -ENOBUFS;

@@ -32,15 +32,23 @@ static struct verbs_region *find_free(struct qp_endpoint *ep)
 	return NULL;
 }
 
+static unsigned index_of(const struct qp_endpoint *ep, const struct verbs_region *r)
+{
+	return (unsigned)(r - ep->regions);
+}
+
+/* Of lost devices, too: what is left of their QPs must not reach it any more. */
 static void release(struct qp_endpoint *ep, struct verbs_region *r)
 {
-	for (unsigned d = 0; r->mr && d < ep->n_devices; d++)
-		if (r->mr[d])
-			ibv_dereg_mr(r->mr[d]);
+	unsigned i = index_of(ep, r);
+
+	for (struct verbs_handle *h = ep->handles; h; h = h->next) {
+		if (h->mr[i])
+			ibv_dereg_mr(h->mr[i]);
+		h->mr[i] = NULL;
+	}
 	if (r->memory.dmabuf_fd >= 0)
 		close(r->memory.dmabuf_fd);
-	free(r->mr);
-	r->mr = NULL;
 	r->key = 0;
 }
 
@@ -55,19 +63,20 @@ static int rights_of(unsigned access)
 	return rights;
 }
 
-static int register_on(struct qp_endpoint *ep, struct verbs_region *r, unsigned device)
+static int register_on(const struct qp_endpoint *ep, const struct verbs_region *r,
+		       struct verbs_handle *h)
 {
-	struct ibv_pd *pd = ep->devices[device].handle->pd;
+	struct ibv_mr **mr = &h->mr[index_of(ep, r)];
 	const struct verbs_memory *m = &r->memory;
 	int rights = rights_of(m->access);
 
 	errno = 0;
 	if (m->dmabuf_fd >= 0)
-		r->mr[device] = ibv_reg_dmabuf_mr(pd, m->dmabuf_offset, m->length, m->iova,
-						  m->dmabuf_fd, rights);
+		*mr = ibv_reg_dmabuf_mr(h->pd, m->dmabuf_offset, m->length, m->iova, m->dmabuf_fd,
+					rights);
 	else
-		r->mr[device] = ibv_reg_mr(pd, m->addr, m->length, rights);
-	if (r->mr[device])
+		*mr = ibv_reg_mr(h->pd, m->addr, m->length, rights);
+	if (*mr)
 		return 0;
 	return errno ? -errno : -ENOMEM;
 }
@@ -89,17 +98,15 @@ static int add(struct qp_endpoint *ep, const struct verbs_memory *memory, struct
 	struct verbs_region *r = find_free(ep);
 	int err = 0;
 
-	if (r)
-		r->mr = calloc(ep->n_devices, sizeof(struct ibv_mr *));
-	if (!r || !r->mr) {
+	if (!r) {
 		if (memory->dmabuf_fd >= 0)
 			close(memory->dmabuf_fd);
-		return r ? -ENOMEM : -ENOSPC;
+		return -ENOSPC;
 	}
 	r->memory = *memory;
 	for (unsigned d = 0; !err && d < ep->n_devices; d++)
 		if (ep->devices[d].handle)
-			err = register_on(ep, r, d);
+			err = register_on(ep, r, ep->devices[d].handle);
 	if (err) {
 		release(ep, r);
 		return err;
@@ -141,27 +148,16 @@ int verbs_region_register_dmabuf(struct qp_endpoint *ep, int fd, uint64_t offset
 	return err == -ENOSYS || err == -ENOTSUP || err == -EPROTONOSUPPORT ? -EOPNOTSUPP : err;
 }
 
-void verbs_region_forget_device(struct qp_endpoint *ep, unsigned device)
-{
-	for (uint32_t i = 0; i < VERBS_MAX_REGIONS; i++) {
-		struct verbs_region *r = &ep->regions[i];
-
-		if (!r->key || !r->mr[device])
-			continue;
-		/* refused if the device is gone: the kernel has ended it, the library forgets it */
-		ibv_dereg_mr(r->mr[device]);
-		r->mr[device] = NULL;
-	}
-}
-
 bool verbs_region_restore_next(struct qp_endpoint *ep, unsigned device, uint32_t *next)
 {
+	struct verbs_handle *h = ep->devices[device].handle;
+
 	while (*next < VERBS_MAX_REGIONS) {
 		struct verbs_region *r = &ep->regions[(*next)++];
 
-		if (!r->key || r->mr[device])
+		if (!r->key || h->mr[index_of(ep, r)])
 			continue;
-		register_on(ep, r, device);
+		register_on(ep, r, h);
 		return true;
 	}
 	return false;
@@ -186,26 +182,30 @@ void verbs_region_free_all(struct qp_endpoint *ep)
 	ep->regions = NULL;
 }
 
-int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, unsigned device, uint32_t *lkey)
+int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, const struct verbs_handle *handle,
+		      uint32_t *lkey)
 {
 	const struct verbs_region *r = find(ep, key);
+	const struct ibv_mr *mr = r ? handle->mr[index_of(ep, r)] : NULL;
 
-	if (!r || !r->mr[device])
+	if (!mr)
 		return -EINVAL;
-	*lkey = r->mr[device]->lkey;
+	*lkey = mr->lkey;
 	return 0;
 }
 
-void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply)
+bool verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply)
 {
 	const struct verbs_region *r = find(ep, reply->key);
 
 	reply->n_keys = 0;
 	if (!r || !(r->memory.access & (QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ)))
-		return;
+		return true;
 	for (unsigned p = 0; p < ep->attr.n_planes; p++) {
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
-			const struct ibv_mr *mr = r->mr[ep->sub_ports[p][s].device];
+			const struct verbs_handle *h =
+				ep->devices[ep->sub_ports[p][s].device].handle;
+			const struct ibv_mr *mr = h ? h->mr[index_of(ep, r)] : NULL;
 
 			if (!mr)
 				continue; /* lost: the peer asks again when it is back */
@@ -213,4 +213,5 @@ void verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message
 				.plane = (uint8_t)p, .sub_port = (uint8_t)s, .rkey = mr->rkey};
 		}
 	}
+	return reply->n_keys > 0;
 }

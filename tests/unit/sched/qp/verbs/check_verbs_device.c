@@ -251,6 +251,38 @@ START_TEST(a_device_that_reports_a_fatal_error_is_opened_again)
 }
 END_TEST
 
+/*
+ * A device may still work when it is reported as lost. What a peer had posted must not meet a region
+ * that is gone: that would be an error of the peer's, and end its message.
+ */
+START_TEST(a_peer_of_a_lost_device_is_not_refused)
+{
+	struct qp_mr other;
+
+	check_write(1);
+	fake_fatal_to(false, 1, 1);
+	FAKE_LOCKED(fake.unbound = true);
+	until(v->qp_status(qp[1]) == -ENODEV);
+	ck_assert_int_eq(v->qp_status(qp[0]), 0);
+	check_write(2);
+	/* another region's key is not known here, and nobody says that there is none */
+	ck_assert_int_eq(v->mr_register(ep[1], memory[1], BYTES, QP_ACCESS_REMOTE_WRITE, &other),
+			 0);
+	mr[1] = other;
+	for (int ms = 0; ms < 50; ms++) {
+		ck_assert_int_eq(post(1), -EAGAIN);
+		turn();
+		poll(NULL, 0, 1);
+	}
+	v->qp_error(qp[0]);
+	v->qp_error(qp[1]);
+	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
+	FAKE_LOCKED(fake.unbound = false);
+	replace_qps();
+	check_write(3);
+}
+END_TEST
+
 START_TEST(regions_come_and_go_while_the_device_is_lost)
 {
 	static uint8_t more[BYTES];
@@ -460,6 +492,7 @@ int main(void)
 	tcase_add_test(t, a_failed_completion_queue_ends_its_qp_alone);
 	tcase_add_test(t, a_device_that_is_taken_away_is_opened_again);
 	tcase_add_test(t, a_device_that_reports_a_fatal_error_is_opened_again);
+	tcase_add_test(t, a_peer_of_a_lost_device_is_not_refused);
 	tcase_add_test(t, regions_come_and_go_while_the_device_is_lost);
 	tcase_add_test(t, a_driver_that_waits_for_its_users_is_not_kept_waiting);
 	tcase_add_test(t, keys_are_told_to_those_who_have_the_key);

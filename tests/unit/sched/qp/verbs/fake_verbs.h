@@ -587,26 +587,40 @@ static void fake_raise(struct fake_context *c, struct ibv_async_event e)
 		abort();
 }
 
-/* The device reports that it is broken. ended: and the kernel takes it away. */
-static void fake_fatal(bool ended)
+static void fake_end(struct fake_context *c)
+{
+	c->ended = true;
+	for (unsigned i = 0; i < FAKE_OBJECTS; i++) {
+		if (fake.qps[i] && fake.qps[i]->q.context == &c->c)
+			fake.qps[i]->in_use = false;
+		if (fake.mrs[i] && fake.mrs[i]->m.context == &c->c)
+			fake.mrs[i]->in_use = false;
+	}
+}
+
+/*
+ * The device reports that it is broken, to those who opened it first and last as counted from 0.
+ * ended: and the kernel takes it away.
+ */
+static void fake_fatal_to(bool ended, unsigned first, unsigned last)
 {
 	pthread_mutex_lock(&fake.lock);
 	fake.unbound = ended;
-	for (unsigned i = 0; i < FAKE_OBJECTS; i++) {
+	for (unsigned i = first; i <= last && i < FAKE_OBJECTS; i++) {
 		struct fake_context *c = fake.contexts[i];
 
 		if (!c || c->ended)
 			continue;
-		c->ended = ended;
-		for (unsigned k = 0; ended && k < FAKE_OBJECTS; k++) {
-			if (fake.qps[k] && fake.qps[k]->q.context == &c->c)
-				fake.qps[k]->in_use = false;
-			if (fake.mrs[k] && fake.mrs[k]->m.context == &c->c)
-				fake.mrs[k]->in_use = false;
-		}
+		if (ended)
+			fake_end(c);
 		fake_raise(c, (struct ibv_async_event){.event_type = IBV_EVENT_DEVICE_FATAL});
 	}
 	pthread_mutex_unlock(&fake.lock);
+}
+
+static void fake_fatal(bool ended)
+{
+	fake_fatal_to(ended, 0, FAKE_OBJECTS - 1);
 }
 
 static void fake_cq_error(uint32_t qpn)
