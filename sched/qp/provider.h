@@ -232,6 +232,25 @@ struct qp_stats {
 struct qp_provider {
 	const char *name;
 	/*
+	 * False: a write's completion at the sender says that its bytes are there to be read at the
+	 * receiver, by whatever QP the receiver then hears of it.
+	 *
+	 * True: it says only that the responder has taken the request, and the standard's rule is
+	 * all there is. IBTA volume 1, 9.5, o9-20: an application shall not depend on the contents
+	 * of an RDMA WRITE's buffer at the responder before the completion there of that WRITE's
+	 * own immediate, or of a later SEND or WRITE with immediate, or an update by a later ATOMIC
+	 * - later on the same QP, as only there requests are carried out in their order. (A READ by
+	 * the sender behind the WRITE on that QP flushes it, too.) Nothing orders one QP or one
+	 * device against another: an immediate on one can be seen before bytes of the other,
+	 * whatever was acknowledged to the sender before it posted.
+	 *
+	 * So then a message's notification comes by every QP that placed bytes of it: an immediate
+	 * behind the bytes, on each (QP_WR_IMM on its last write, or a WRITE of zero bytes), and the
+	 * receiver reads when all have come. Nothing has to be acknowledged first: on one QP they
+	 * are in order. What is replayed on another QP needs its immediate there.
+	 */
+	bool notify_per_qp;
+	/*
 	 * A leaf sees no difference between a control datagram and a QP's packets from the same
 	 * sub-port and source port: echoes tell where a QP's port leads.
 	 */
