@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Entries lie in an array sorted by address. reach[i] is the largest end of entries 0 to i: a
+ * Entries lie in an array sorted by address. reach[i] is the largest end of entries 0 to i. A
  * search for what covers or meets a range starts at the last entry that begins early enough, and
- * goes down until no earlier one reaches far enough. Insertion and removal move the array's tail:
- * regions are some thousands at most, and registering one costs far more.
+ * goes down for as long as an earlier one reaches far enough. Insertion and removal move the
+ * array's tail: regions are some thousands at most, and registering one costs far more.
  */
 #include "qp/mr_cache.h"
 

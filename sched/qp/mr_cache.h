@@ -14,9 +14,9 @@
  * Consequence: peers may reach a region with remote rights for as long as it is kept, until
  * mr_cache_invalidate().
  *
- * The cache cannot see that memory was freed or mapped anew. Whoever does that, or hears of it,
- * must call mr_cache_invalidate() first: else a later request for the same addresses is served by a
- * region of the old pages.
+ * The cache cannot see that memory is freed or mapped anew. Whoever does that must call
+ * mr_cache_invalidate() first: else a later request for the same addresses is served by a region of
+ * the old pages.
  */
 #ifndef MR_CACHE_H
 #define MR_CACHE_H
@@ -62,7 +62,7 @@ int mr_cache_create(struct mr_cache **out, const struct mr_cache_attr *attr);
 void mr_cache_destroy(struct mr_cache *cache);
 /*
  * A region that covers [addr, addr + length) with these rights: held until mr_cache_put(). 0, or
- * -EINVAL (empty, or it wraps), -ENOSPC (the bound is reached and everything is in use), -ENOMEM,
+ * -EINVAL (empty, or it wraps), -ENOSPC (the bound is reached and all regions are in use), -ENOMEM,
  * or what add said. If that is -ENOSPC or -ENOMEM, unused regions go first.
  */
 int mr_cache_get(struct mr_cache *cache, void *addr, size_t length, unsigned access,

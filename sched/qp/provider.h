@@ -35,9 +35,9 @@ struct qp_mr {
 #define QP_ACCESS_REMOTE_WRITE 1u
 #define QP_ACCESS_REMOTE_READ  2u
 /*
- * The owner only reads: memory that cannot be written may be registered. Nothing may land there:
- * not with QP_ACCESS_REMOTE_WRITE, which needs local write, and no receive or READ of the owner's.
- * Verbs only; -EINVAL from soft.
+ * The owner only reads: memory that cannot be written may be registered. No receive or READ of the
+ * owner's may land there. -EINVAL with QP_ACCESS_REMOTE_WRITE, which needs local write, and from
+ * the soft provider.
  */
 #define QP_ACCESS_LOCAL_READ_ONLY 4u
 
@@ -245,7 +245,7 @@ struct qp_provider {
 	 * whatever was acknowledged to the sender before it posted.
 	 *
 	 * So then a message's notification comes by every QP that placed bytes of it: an immediate
-	 * behind the bytes, on each (QP_WR_IMM on its last write, or a WRITE of zero bytes), and the
+	 * behind the bytes, on each (QP_WR_IMM on its last write, or a WRITE of zero bytes). The
 	 * receiver reads when all have come. Nothing has to be acknowledged first: on one QP they
 	 * are in order. What is replayed on another QP needs its immediate there.
 	 */

@@ -9,9 +9,9 @@
  *   one     a write on each QP; when all are acknowledged, an immediate on the first
  *   every   a write and behind it an immediate of zero bytes, on each QP
  *   last    a write with immediate on each QP
- * It asserts that each way delivers as many notifications as it must, and all bytes. Packets are the
- * devices' own counts: data and immediates one way, acknowledgements the other. Times are printed
- * and not judged: this is emulated.
+ * It asserts that each way delivers as many notifications as it must, and all bytes. Packets are
+ * the devices' own counts: data and immediates one way, acknowledgements the other. Times are
+ * printed and not judged: this is emulated.
  */
 #include "verbs_pair.h"
 

@@ -156,7 +156,7 @@ static inline void pair_open(struct pair *p)
 
 		inet_pton(AF_INET6, e ? "::ffff:198.19.0.2" : "::ffff:198.19.0.1", &p->address[e]);
 		attr.address = p->address[e];
-		strcpy(attr.dev[0][0], e ? "h1p0s0" : "h0p0s0");
+		snprintf(attr.dev[0][0], sizeof(attr.dev[0][0]), "h%cp0s0", '0' + e);
 		pair_check(p->v->endpoint_create(&p->ep[e], &attr));
 	}
 }

@@ -122,9 +122,8 @@ enum verbs_qp_state {
 	VERBS_QP_STOPPING,   /* with the worker: ERR */
 	VERBS_QP_DRAINING,   /* ERR; flushes are awaited: behind the last of them nothing is placed
 				any more */
-	/* RESET, as a device did not flush: with the worker, or to be tried again */
-	VERBS_QP_HALTING,
-	VERBS_QP_STOPPED, /* nothing is sent or placed. What was not reported is flushed by us */
+	VERBS_QP_HALTING,    /* RESET, as a device did not flush: with the worker, or refused */
+	VERBS_QP_STOPPED,    /* nothing is sent or placed. What was not reported is flushed by us */
 };
 
 struct qp {
@@ -201,8 +200,8 @@ int verbs_device_open_all(struct qp_endpoint *ep);
 void verbs_device_close_all(struct qp_endpoint *ep);
 /*
  * The device is gone, or does not work any more: its QPs have failed, its quarantined ones end. Its
- * regions stay registered until its last QP is gone: a peer's packet that met none would be answered
- * as an error of the peer's. It is opened again in verbs_device_step().
+ * regions stay registered until its last QP is gone: a peer's packet that met none would be
+ * answered as an error of the peer's. It is opened again in verbs_device_step().
  */
 void verbs_device_lose(struct qp_endpoint *ep, unsigned device);
 /* Finds devices that are unbinding; brings lost ones back, a step at a time. > 0: did something. */
@@ -245,8 +244,8 @@ bool verbs_region_restore_next(struct qp_endpoint *ep, unsigned device, uint32_t
 int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, const struct verbs_handle *handle,
 		      uint32_t *lkey);
 /*
- * Fills in keys and n_keys (none if peers have no business there). False: there is no answer now, as
- * all devices are lost; the peer asks again.
+ * Fills in keys and n_keys (none if peers have no business there). False: there is no answer now,
+ * as all devices are lost; the peer asks again.
  */
 bool verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply);
 

@@ -252,8 +252,8 @@ START_TEST(a_device_that_reports_a_fatal_error_is_opened_again)
 END_TEST
 
 /*
- * A device may still work when it is reported as lost. What a peer had posted must not meet a region
- * that is gone: that would be an error of the peer's, and end its message.
+ * A device may still work when it is reported as lost. What a peer had posted must not meet a
+ * region that is gone: that would be an error of the peer's, and end its message.
  */
 START_TEST(a_peer_of_a_lost_device_is_not_refused)
 {

@@ -4,8 +4,8 @@
  * asks for, and what no software device can be made to do.
  *
  * The linker takes these functions instead of the library's. Work is carried out when a completion
- * queue is polled, unless held; a queue pair sends to any other of the device, in whatever
- * endpoint. A lock covers all: the provider's workers call in, too.
+ * queue is polled, unless held; a queue pair sends to any other of the device, in any endpoint.
+ * A lock covers all: the provider's workers call in, too.
  */
 #ifndef FAKE_VERBS_H
 #define FAKE_VERBS_H
