@@ -185,17 +185,17 @@ void tables_qps(const json_t *reply)
 	const json_t *row;
 	size_t i;
 
-	printf("%-16s %8s %3s %-39s %5s %5s %-10s %8s %8s %10s %11s %9s %16s\n", "CLIENT", "PID",
+	printf("%-16s %8s %3s %-39s %5s %5s %-10s %8s %8s %10s %11s %9s %16s %s\n", "CLIENT", "PID",
 	       "GPU", "PEER", "PLANE", "INDEX", "STATE", "QPN", "UDP PORT", "LOCAL PORT",
-	       "REMOTE PORT", "FOR s", "BYTES");
+	       "REMOTE PORT", "FOR s", "BYTES", "ERROR");
 	json_array_foreach (json_object_get(reply, "qps"), i, row)
-		printf("%-16s %8s %3s %-39s %5s %5s %-10s %8s %8s %10s %11s %9s %16s\n",
+		printf("%-16s %8s %3s %-39s %5s %5s %-10s %8s %8s %10s %11s %9s %16s %s\n",
 		       text(row, "client"), number(row, "pid", a),
 		       number(row, "local_gpu_index", b), text(row, "peer"),
 		       number(row, "plane", c), number(row, "index", d), text(row, "state"),
 		       number(row, "qpn", e), number(row, "udp_source_port", f),
 		       number(row, "local_sub_port", g), number(row, "remote_sub_port", h),
-		       seconds(row, "since_s", k), number(row, "bytes", l));
+		       seconds(row, "since_s", k), number(row, "bytes", l), text(row, "error"));
 }
 
 void tables_event_head(void)

@@ -306,6 +306,7 @@ static bool tell_qp(const struct teller *to, const struct client *c, uint32_t id
 		.remote_sub_port = q->remote_sub_port < 0 ? -1 : q->remote_sub_port,
 		.qpn = q->qpn,
 		.state = state_name(q->state),
+		.error = q->error,
 		.since_ns = q->since_ns,
 		.bytes = q->bytes,
 	};

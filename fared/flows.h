@@ -51,6 +51,7 @@ struct flow_qp {
 	int remote_sub_port; /* -1: not known */
 	uint32_t qpn;
 	const char *state;
+	int error; /* errno: why it is not up; 0: nothing failed */
 	uint64_t since_ns;
 	uint64_t bytes;
 };

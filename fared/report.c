@@ -323,11 +323,13 @@ static void add_qp(void *arg, const struct flow_qp *q)
 	memcpy(&address, q->peer, sizeof(address));
 	json_array_append_new(
 		to->rows,
-		json_pack("{s:s, s:i, s:I, s:I, s:s, s:o, s:i, s:s, s:I, s:o, s:i, s:o, s:f, s:I}",
+		json_pack("{s:s, s:i, s:I, s:I, s:s, s:o, s:i, s:s, s:s?, s:I, s:o, s:i, s:o, s:f, "
+			  "s:I}",
 			  "client", q->name, "pid", (int)q->pid, "group", (json_int_t)q->group,
 			  "local_gpu_index", (json_int_t)q->local_gpu, "peer",
 			  address_format(&address, peer), "plane", known(q->plane), "index",
-			  (int)q->index, "state", q->state, "qpn", (json_int_t)q->qpn,
+			  (int)q->index, "state", q->state, "error",
+			  q->error ? strerror(q->error) : NULL, "qpn", (json_int_t)q->qpn,
 			  "udp_source_port", known(q->udp_source_port ? q->udp_source_port : -1),
 			  "local_sub_port", (int)q->local_sub_port, "remote_sub_port",
 			  known(q->remote_sub_port), "since_s", report_age_s(to->r, q->since_ns),

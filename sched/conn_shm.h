@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define CONN_SHM_MAGIC	   UINT64_C(0x46415245434f4e4e) /* "FARECONN" */
-#define CONN_SHM_VERSION   2
+#define CONN_SHM_VERSION   3
 #define CONN_SHM_MAX_BYTES (16u << 20)
 #define CONN_SHM_ROW_BYTES 64
 #define CONN_SHM_MAX_PATHS 16384u /* what is beyond is not looked at */
@@ -69,7 +69,8 @@ struct conn_shm_qp {
 	uint8_t local_sub_port;
 	int8_t remote_sub_port; /* -1: not known */
 	uint32_t qpn;
-	uint32_t state;		/* enum conn_shm_qp_state */
+	uint16_t state;		/* enum conn_shm_qp_state */
+	uint16_t error;		/* errno: why it is not up; 0: nothing failed */
 	uint64_t since_ns;	/* of the state */
 	_Atomic uint64_t bytes; /* payload acknowledged since the group was opened */
 };

@@ -157,9 +157,9 @@ static struct fare_group *group_by_opener(struct fare_domain *domain,
 
 /* ---- control messages ---- */
 
-void engine_send(struct fare_domain *domain, const struct in6_addr *remote,
-		 struct control_message *message, uint16_t plane, uint16_t sub_port,
-		 uint16_t source_port)
+int engine_send(struct fare_domain *domain, const struct in6_addr *remote,
+		struct control_message *message, uint16_t plane, uint16_t sub_port,
+		uint16_t source_port)
 {
 	uint8_t buf[QP_CONTROL_MAX];
 	struct qp_control control = {.remote = *remote,
@@ -173,10 +173,10 @@ void engine_send(struct fare_domain *domain, const struct in6_addr *remote,
 	n = control_wire_encode(message, buf + CONTROL_SEAL_BYTES,
 				sizeof(buf) - CONTROL_SEAL_BYTES);
 	if (n < 0)
-		return;
+		return n;
 	control_seal_close(&domain->seal, &domain->attr.address, remote, buf, (size_t)n);
 	control.length = CONTROL_SEAL_BYTES + (size_t)n;
-	domain->provider->control_send(domain->endpoint, &control);
+	return domain->provider->control_send(domain->endpoint, &control);
 }
 
 /* A peer opens a group toward us: once per (incarnation, group), however often it asks. */

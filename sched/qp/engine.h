@@ -61,10 +61,10 @@ void engine_wake(struct fare_group *group);
 
 /*
  * Seals and sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the
- * channel's own). Loss is normal: all messages are repeated.
+ * channel's own). 0, or -errno: it was not sent. Loss is normal: all messages are repeated.
  */
-void engine_send(struct fare_domain *domain, const struct in6_addr *remote,
-		 struct control_message *message, uint16_t plane, uint16_t sub_port,
-		 uint16_t source_port);
+int engine_send(struct fare_domain *domain, const struct in6_addr *remote,
+		struct control_message *message, uint16_t plane, uint16_t sub_port,
+		uint16_t source_port);
 
 #endif

@@ -61,6 +61,8 @@ struct port_entry {
 	uint32_t met;		/* bit r: a port led to remote sub-port r when all were asked */
 	uint64_t proven_ns;	/* the last answer; 0: doubted */
 	uint64_t failed_ns;	/* an exchange ended without any answer */
+	int error;		/* why */
+	int send_error;		/* of the last round, if no echo was sent at all */
 	/* ports in use are asked for again: when, and how long after that; 0: no lane is up */
 	uint64_t watch_ns, interval_ns;
 	struct soft_timer timer;
@@ -225,16 +227,20 @@ static void send_round(struct port_entry *entry, uint64_t wait_ns)
 {
 	struct control_message m = {.type = CONTROL_ECHO};
 	struct port_echo echo;
-	unsigned i = 0;
+	unsigned i = 0, n_sent = 0;
+	int err = 0, rc;
 
 	port_path_sent(&entry->path, entry->domain->now_ns);
 	entry->rounds++;
 	while (port_path_next_echo(&entry->path, &i, &echo)) {
 		m.echo.nonce = entry->path.nonce;
 		m.echo.candidate = echo.candidate;
-		engine_send(entry->domain, &entry->peer->address, &m, entry->plane, echo.local,
-			    tells_ports(entry) ? echo.port : 0);
+		rc = engine_send(entry->domain, &entry->peer->address, &m, entry->plane, echo.local,
+				 tells_ports(entry) ? echo.port : 0);
+		n_sent += !rc;
+		err = rc ? rc : err;
 	}
+	entry->send_error = n_sent ? 0 : err;
 	entry->due_ns = entry->domain->now_ns + wait_ns;
 	set_timer(entry);
 }
@@ -313,6 +319,13 @@ static bool is_silent(const struct port_entry *entry)
 	return heard_ns > entry->began_ns && now - entry->began_ns > LEARN_SILENT_NS;
 }
 
+static void fail_learning(struct port_entry *entry, int error)
+{
+	entry->failed_ns = entry->domain->now_ns;
+	entry->error = error;
+	end_learning(entry);
+}
+
 static void step_learning(struct port_entry *entry)
 {
 	if (port_path_all_answered(&entry->path)) {
@@ -321,9 +334,10 @@ static void step_learning(struct port_entry *entry)
 		return;
 	} else if (entry->path.n_answered && entry->rounds >= LEARN_SENDS) {
 		judge_learning(entry);
+	} else if (entry->send_error && entry->rounds >= LEARN_SENDS) {
+		fail_learning(entry, entry->send_error);
 	} else if (!entry->path.n_answered && is_silent(entry)) {
-		entry->failed_ns = entry->domain->now_ns;
-		end_learning(entry);
+		fail_learning(entry, -EHOSTUNREACH);
 	} else {
 		send_learning(entry);
 	}
@@ -334,7 +348,7 @@ int port_cache_ready(struct lane *lane)
 	struct port_entry *entry = lane->path;
 
 	if (entry->failed_ns > lane->since_ns)
-		return -EHOSTUNREACH;
+		return entry->error;
 	if (entry->state == PORT_LEARN)
 		return 1;
 	if (entry->proven_ns && entry->domain->now_ns - entry->proven_ns < PROOF_NS &&

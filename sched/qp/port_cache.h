@@ -63,7 +63,7 @@ struct port_path *port_entry_path(struct port_entry *entry);
 
 /*
  * A lane in LANE_LEARNING: 0: enough is known to make its QPs; > 0: its group is woken when that
- * may be so; -EHOSTUNREACH: the plane does not answer.
+ * may be so; -EHOSTUNREACH: the plane does not answer; another -errno: no echo could be sent.
  */
 int port_cache_ready(struct lane *lane);
 /* The lane is up: its ports are to be watched. */

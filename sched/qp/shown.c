@@ -49,7 +49,8 @@ static void show_qp(struct fare_group *group, unsigned l, unsigned i, enum conn_
 	row->remote_sub_port =
 		q->qp ? ports_remote(&group->lanes[l], q->sub_port, q->source_port) : -1;
 	row->qpn = q->qp ? group->domain->provider->qp_num(q->qp) : 0;
-	row->state = q->qp || state == CONN_SHM_QP_UNUSED ? state : CONN_SHM_QP_DOWN;
+	row->state = (uint16_t)(q->qp || state == CONN_SHM_QP_UNUSED ? state : CONN_SHM_QP_DOWN);
+	row->error = (uint16_t)-group->lanes[l].error;
 	row->since_ns = group->lanes[l].since_ns;
 	conn_shm_write_end(&row->seq, odd);
 }

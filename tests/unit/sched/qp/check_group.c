@@ -118,6 +118,68 @@ START_TEST(more_groups_than_the_segment_has_rows_for)
 }
 END_TEST
 
+/* ---- the opener restarts ---- */
+
+/* It ends without a word, and another process of its host begins. */
+static void restart_opener(void)
+{
+	group->state = GROUP_CLOSED; /* so that closing it tells nobody */
+	fare_domain_close(domain[0]);
+	domain[0] = NULL;
+	n_connected = n_accepted = n_closed = 0;
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	open_group();
+}
+
+static void connect_both(void)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+}
+
+START_TEST(a_restarted_openers_old_groups_are_closed)
+{
+	struct fare_group *old;
+
+	connect_both();
+	old = domain[1]->groups;
+	restart_opener();
+	TURN_UNTIL(n_connected && n_accepted && n_closed);
+	ck_assert_uint_eq(n_closed, 1);
+	ck_assert_int_eq(closed_status, -ECANCELED);
+	ck_assert_int_eq(old->state, GROUP_CLOSED);
+	ck_assert_int_eq(old->next->state, GROUP_OPEN);
+	fare_group_close(old);
+}
+END_TEST
+
+/* A copy of what an earlier incarnation sent arrives late: the present one's groups stay. */
+START_TEST(a_late_group_open_closes_nothing)
+{
+	struct control_message late = {.type = CONTROL_GROUP_OPEN, .source_group = 77};
+	struct in6_addr peer = address(1);
+	uint64_t was, is;
+
+	connect_both();
+	was = domain[0]->incarnation;
+	restart_opener();
+	TURN_UNTIL(n_connected && n_accepted && n_closed);
+	is = domain[0]->incarnation;
+	group_fill_open(group, &late);
+	late.destination = domain[1]->incarnation;
+	domain[0]->incarnation = was;
+	engine_send(domain[0], &peer, &late, 0, 0, 0);
+	domain[0]->incarnation = is;
+	TURN_UNTIL(domain[1]->n_groups == 3); /* it is accepted, and not heard of again */
+	write_one(0);
+	TURN_UNTIL(n_received);
+	ck_assert_uint_eq(n_closed, 1);
+	ck_assert_int_eq(group->state, GROUP_OPEN);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("group");
@@ -134,6 +196,8 @@ int main(void)
 	tcase_add_test(tc, a_late_write_is_released);
 	tcase_add_test(tc, a_deadline_passes_while_the_group_opens);
 	tcase_add_test(tc, more_groups_than_the_segment_has_rows_for);
+	tcase_add_test(tc, a_restarted_openers_old_groups_are_closed);
+	tcase_add_test(tc, a_late_group_open_closes_nothing);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What lanes do about QPs that fail. */
+/* What lanes do about QPs that fail, or cannot be made. */
 #include <endian.h>
 
 #include "domain_pair.h"
@@ -78,6 +78,124 @@ START_TEST(a_qp_that_fails_when_idle_is_replaced)
 }
 END_TEST
 
+/* ---- QPs that cannot be made ---- */
+
+static struct qp_provider failing;
+static unsigned n_tries;
+static int failing_plane; /* -1: all; 99: none */
+
+static int create_or_fail(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out)
+{
+	if (failing_plane != -1 && attr->plane != failing_plane)
+		return qp_soft_provider.qp_create(ep, attr, out);
+	n_tries++;
+	return -EMFILE;
+}
+
+static void open_failing(int host, int plane)
+{
+	/* four planes are one device here: an echo cannot tell them apart */
+	struct fare_group_options options = {.random_ports = plane >= 0};
+	struct in6_addr peer = address(1);
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	failing = qp_soft_provider;
+	failing.qp_create = create_or_fail;
+	failing_plane = plane;
+	n_tries = 0;
+	domain[host]->provider = &failing;
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+}
+
+/* What fare_group_dump() says of it. */
+static bool dump_has(const char *text)
+{
+	static char dump[8192];
+	FILE *f = tmpfile();
+	size_t n;
+
+	ck_assert_ptr_nonnull(f);
+	fare_group_dump(group, fileno(f));
+	rewind(f);
+	n = fread(dump, 1, sizeof(dump) - 1, f);
+	dump[n] = 0;
+	fclose(f);
+	return strstr(dump, text);
+}
+
+START_TEST(a_group_that_gets_no_qp_ends_with_the_reason)
+{
+	unsigned n_turns = 0;
+
+	open_failing(0, -1);
+	for (time_t end = time(NULL) + 4; time(NULL) < end; n_turns++)
+		turn();
+	ck_assert_uint_eq(n_connected, 0);
+	ck_assert_int_eq(group->lanes[0].error, -EMFILE);
+	ck_assert(dump_has("Too many open files"));
+	ck_assert_uint_eq(group->lanes[0].epoch, 0); /* the peer was offered nothing */
+	/* 10 ms, doubling up to a second */
+	ck_assert_uint_ge(n_tries, 7);
+	ck_assert_uint_le(n_tries, 12);
+	/* and between them the domain is idle: a tick is 20 ms */
+	ck_assert_uint_le(n_turns, 600);
+	group->due_ns = domain[0]->now_ns; /* as if so long had passed */
+	TURN_UNTIL(n_closed);
+	ck_assert_int_eq(closed_status, -EMFILE);
+}
+END_TEST
+
+START_TEST(a_plane_that_gets_no_qp_says_why)
+{
+	open_failing(0, 2);
+	TURN_UNTIL(n_connected);
+	ck_assert_int_eq(group->lanes[1].error, 0);
+	ck_assert_int_eq(group->lanes[2].error, -EMFILE);
+	ck_assert_int_eq(group->shown_qps[2].error, EMFILE);
+	ck_assert_int_eq(group->shown_qps[2].state, CONN_SHM_QP_DOWN);
+	ck_assert(dump_has("Too many open files"));
+	failing_plane = 99;
+	TURN_UNTIL(group->lanes[2].state == LANE_UP);
+	ck_assert_int_eq(group->lanes[2].error, 0);
+	ck_assert_int_eq(group->shown_qps[2].error, 0);
+	ck_assert(!dump_has("Too many open files"));
+}
+END_TEST
+
+START_TEST(the_peer_gets_no_qp)
+{
+	open_failing(1, -1);
+	TURN_UNTIL(n_tries >= 3);
+	TURN_UNTIL(group->lanes[0].error);
+	ck_assert_int_eq(group->lanes[0].error, -ECONNREFUSED);
+	ck_assert_int_eq(domain[1]->groups->lanes[0].error, -EMFILE);
+	failing_plane = 99;
+	TURN_UNTIL(n_connected && n_accepted);
+}
+END_TEST
+
+/* Not even an echo can be sent: that is the reason, and not that the plane is silent. */
+static int send_or_fail(struct qp_endpoint *ep, const struct qp_control *c)
+{
+	return c->udp_source_port ? -EMFILE : qp_soft_provider.control_send(ep, c);
+}
+
+START_TEST(echoes_that_cannot_be_sent_are_the_reason)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	failing = qp_soft_provider;
+	failing.control_send = send_or_fail;
+	domain[0]->provider = &failing;
+	open_group();
+	TURN_UNTIL(group->lanes[0].error);
+	ck_assert_int_eq(group->lanes[0].error, -EMFILE);
+	domain[0]->provider = &qp_soft_provider;
+	TURN_UNTIL(n_connected);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lane");
@@ -90,6 +208,16 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, a_qp_that_fails_when_idle_is_replaced, 0,
 			    (int)(sizeof(modes) / sizeof(modes[0])));
+	suite_add_tcase(s, tc);
+	tc = tcase_create("unmade");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, a_group_that_gets_no_qp_ends_with_the_reason);
+	tcase_add_test(tc, the_peer_gets_no_qp);
+	tcase_add_test(tc, echoes_that_cannot_be_sent_are_the_reason);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("four planes");
+	tcase_add_checked_fixture(tc, setup_four_planes, teardown);
+	tcase_add_test(tc, a_plane_that_gets_no_qp_says_why);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
