@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+#include "fabric.h"
+#include "weights.h"
+
+struct fare_pair {
+	struct fare *fare;
+	struct in6_addr peer;
+	unsigned host; /* of the peer */
+};
+
+/* Rows are plain memory: nobody reads them. */
+struct conn_segment {
+	int unused;
+};
+
+void daemon_init(struct sim *sim, unsigned host)
+{
+	struct fare *fare = &sim->daemon[host].fare;
+
+	memset(fare, 0, sizeof(*fare));
+	fare->sim = sim;
+	fare->host = host;
+	fare->generation = 1;
+	fare->late_ns = prng_log(&sim->prng, LOOP_MS / 10, 300 * LOOP_MS);
+	fare->ports = (enum daemon_ports)prng_below(&sim->prng, 3);
+	fare->ports_sequence = 2;
+	for (unsigned p = 0; p < sim->config.n_planes; p++)
+		fare->bps[p] = prng_between(&sim->prng, 1, 4) * UINT64_C(100000000000);
+	for (unsigned peer = 0; peer < sim->config.n_hosts; peer++)
+		fare->pair_generation[peer] = 1;
+	daemon_publish(sim, host);
+}
+
+static void judge(const struct fare *fare, unsigned peer, struct fare_paths *out)
+{
+	const struct sim *sim = fare->sim;
+
+	out->n_planes = sim->config.n_planes;
+	for (unsigned p = 0; p < out->n_planes; p++) {
+		struct fare_path *path = &out->path[p];
+		unsigned there = 0;
+
+		path->n_sub_ports = sim->config.n_sub_ports[p];
+		for (unsigned s = 0; s < path->n_sub_ports; s++) {
+			if (sim->fabric->port[fare->host][p][s].has_carrier)
+				path->live_sub_ports |= 1u << s;
+			there += sim->fabric->port[peer][p][s].has_carrier;
+		}
+		path->usable_bps =
+			fare->bps[p] * (unsigned)__builtin_popcount(path->live_sub_ports);
+		if (!there || fare->is_lying[p])
+			path->usable_bps = 0;
+		path->verdict = path->usable_bps ? FARE_VERDICT_OK : FARE_VERDICT_NO_ROUTE;
+	}
+}
+
+void daemon_publish(struct sim *sim, unsigned host)
+{
+	struct fare *fare = &sim->daemon[host].fare;
+
+	if (sim_now_ns(sim) < fare->frozen_until_ns) {
+		loop_add(&sim->loop, fare->frozen_until_ns, LOOP_DAEMON, host, 0, NULL);
+		return;
+	}
+	for (unsigned peer = 0; peer < sim->config.n_hosts; peer++) {
+		struct fare_paths now = {0};
+
+		judge(fare, peer, &now);
+		now.generation = fare->paths[peer].generation;
+		if (!memcmp(&now, &fare->paths[peer], sizeof(now)))
+			continue;
+		fare->paths[peer] = now;
+		fare->paths[peer].generation = ++fare->pair_generation[peer];
+		fare->generation++;
+		for (unsigned p = 0; p < now.n_planes; p++)
+			SIM_TRACE(sim, "daemon %u: peer %u plane %u usable %llu live %x", host,
+				  peer, p, (unsigned long long)now.path[p].usable_bps,
+				  now.path[p].live_sub_ports);
+	}
+	fare->ports_sequence += 2;
+}
+
+void daemon_changed(struct sim *sim)
+{
+	for (unsigned h = 0; h < sim->config.n_hosts; h++)
+		loop_add(&sim->loop,
+			 sim_now_ns(sim) + prng_below(&sim->prng, sim->daemon[h].fare.late_ns),
+			 LOOP_DAEMON, h, 0, NULL);
+}
+
+/* ---- what attach.h and fare.h promise ---- */
+
+uint64_t attach_generation(const struct fare *fare)
+{
+	return fare->generation;
+}
+
+int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu,
+		   const struct in6_addr *peer)
+{
+	struct fare_pair *pair = calloc(1, sizeof(*pair));
+
+	(void)local_gpu;
+	*out = pair;
+	if (!pair)
+		return -ENOMEM;
+	*pair = (struct fare_pair){.fare = fare, .peer = *peer, .host = sim_host_of(peer)};
+	return 0;
+}
+
+void fare_pair_close(struct fare_pair *pair)
+{
+	free(pair);
+}
+
+uint64_t fare_pair_generation(const struct fare_pair *pair)
+{
+	return pair->fare->paths[pair->host].generation;
+}
+
+int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out)
+{
+	*out = pair->fare->paths[pair->host];
+	return 0;
+}
+
+int fare_pair_ports(const struct fare_pair *pair, unsigned plane, struct fare_port *out,
+		    unsigned max)
+{
+	const struct fare *fare = pair->fare;
+	unsigned n = 0;
+
+	for (unsigned i = 0; fare->ports != PORTS_UNKNOWN && i < FARE_PORTS_MAX && n < max; i++) {
+		uint16_t port = (uint16_t)(50000 + 16 * plane + i);
+		int to = fabric_leads_to(fare->sim, fare->host, pair->host, plane, port);
+		unsigned m = fare->sim->config.n_sub_ports[plane];
+
+		if (fare->ports == PORTS_WRONG)
+			to = (to + 1) % (int)m;
+		if (to >= 0)
+			out[n++] = (struct fare_port){port, (uint8_t)(i % m), (uint8_t)to};
+	}
+	return (int)n;
+}
+
+double attach_pair_phase(const struct fare_pair *pair)
+{
+	struct in6_addr own = sim_address(pair->fare->host);
+
+	return weights_phase(&own, &pair->peer);
+}
+
+int64_t attach_pair_turn(const struct fare_pair *pair)
+{
+	struct in6_addr own = sim_address(pair->fare->host);
+
+	return weights_turn(&own, &pair->peer, 0);
+}
+
+uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane)
+{
+	(void)plane;
+	return pair->fare->ports_sequence;
+}
+
+void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, uint32_t *local_gpu)
+{
+	*peer = pair->peer;
+	*local_gpu = 0;
+}
+
+struct conn_segment *attach_segment(const struct fare *fare)
+{
+	static struct conn_segment segment;
+
+	(void)fare;
+	return &segment;
+}
+
+struct conn_shm_entry *conn_segment_lend_entries(struct conn_segment *segment, uint32_t n)
+{
+	(void)segment;
+	return calloc(n, sizeof(struct conn_shm_entry));
+}
+
+struct conn_shm_qp *conn_segment_lend_qps(struct conn_segment *segment, uint32_t n)
+{
+	(void)segment;
+	return calloc(n, sizeof(struct conn_shm_qp));
+}
+
+struct conn_shm_path *conn_segment_lend_paths(struct conn_segment *segment, uint32_t n)
+{
+	(void)segment;
+	return calloc(n, sizeof(struct conn_shm_path));
+}
+
+void conn_segment_return(struct conn_segment *segment, void *rows, uint32_t n)
+{
+	(void)segment;
+	(void)n;
+	free(rows);
+}

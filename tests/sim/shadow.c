@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "shadow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app.h"
+
+static struct shadow *shadow_of(const struct sim *sim)
+{
+	return &sim->app->shadow;
+}
+
+static struct shadow_write *write_of(const struct sim *sim, uint32_t id)
+{
+	struct shadow *s = shadow_of(sim);
+
+	return id && id <= s->n_writes ? &s->writes[id - 1] : NULL;
+}
+
+/* ---- what a write's bytes are ---- */
+
+static uint64_t word_of(uint32_t id, uint32_t i)
+{
+	return prng_mix((uint64_t)id << 32 | i);
+}
+
+static void fill(uint32_t id, uint8_t *to, uint32_t length)
+{
+	for (uint32_t i = 0; i < length; i += 8) {
+		uint64_t w = word_of(id, i / 8);
+
+		memcpy(to + i, &w, length - i < 8 ? length - i : 8);
+	}
+}
+
+/* Bytes [from, from + length) of the write; from is a multiple of 8. */
+static bool is_right(uint32_t id, uint32_t from, const uint8_t *data, uint32_t length)
+{
+	for (uint32_t i = 0; i < length; i += 8) {
+		uint64_t w = word_of(id, (from + i) / 8);
+
+		if (memcmp(data + i, &w, length - i < 8 ? length - i : 8))
+			return false;
+	}
+	return true;
+}
+
+static bool is_same_process(const struct sim *sim, unsigned host, uint32_t number)
+{
+	return sim->host[host].process && sim->host[host].process->number == number;
+}
+
+/* ---- slots ---- */
+
+static void return_tx(struct sim *sim, uint32_t id)
+{
+	const struct shadow_write *w = write_of(sim, id);
+
+	if (w->tx_slot < 0 || !is_same_process(sim, w->from, w->from_process) ||
+	    shadow_of(sim)->tx_owner[w->from][w->tx_slot] != id)
+		return;
+	shadow_of(sim)->tx_owner[w->from][w->tx_slot] = 0;
+	memset(sim->host[w->from].process->tx[w->tx_slot], 0xa5, HOST_SLOT_BYTES);
+}
+
+static bool owns_rx(const struct sim *sim, uint32_t id)
+{
+	const struct shadow_write *w = write_of(sim, id);
+
+	return w->rx_slot >= 0 && is_same_process(sim, w->to, w->to_process) &&
+	       shadow_of(sim)->rx_owner[w->to][w->rx_slot] == id;
+}
+
+static void return_rx(struct sim *sim, uint32_t id)
+{
+	const struct shadow_write *w = write_of(sim, id);
+
+	if (!owns_rx(sim, id))
+		return;
+	shadow_of(sim)->rx_owner[w->to][w->rx_slot] = 0;
+	memset(sim->host[w->to].process->rx[w->rx_slot], 0x5a, HOST_SLOT_BYTES);
+}
+
+static bool is_in_place(const struct sim *sim, uint32_t id)
+{
+	const struct shadow_write *w = write_of(sim, id);
+
+	return is_right(id, 0, sim->host[w->to].process->rx[w->rx_slot] + w->offset, w->length);
+}
+
+/* ---- NICs ---- */
+
+uint32_t shadow_on_read(struct sim *sim, unsigned host, const void *at, uint32_t length,
+			uint64_t remote_addr)
+{
+	const struct process *process = sim->host[host].process;
+	uintptr_t offset = (uintptr_t)at - (uintptr_t)process->tx;
+	uint32_t id;
+
+	(void)length;
+	(void)remote_addr;
+	if (offset >= sizeof(process->tx))
+		return 0;
+	id = shadow_of(sim)->tx_owner[host][offset / HOST_SLOT_BYTES];
+	if (!id)
+		sim_violation(sim, "read", "host %u: a NIC reads slot %u, which was given back",
+			      host, (unsigned)(offset / HOST_SLOT_BYTES));
+	return id;
+}
+
+static const char *why_not(const struct sim *sim, uint32_t id, uint32_t packet_id, uint32_t from,
+			   const void *data, uint32_t length)
+{
+	const struct shadow_write *w = write_of(sim, id);
+	const struct shadow_end *end;
+
+	if (!w)
+		return "which no write has";
+	if (packet_id && packet_id != id)
+		return "which another write has by now";
+	if (from < w->offset || from + length > w->offset + w->length)
+		return "beyond its write";
+	if (w->is_completed && !w->is_late && !w->status)
+		return "whose write was completed";
+	end = &shadow_of(sim)->ends[w->end];
+	if (end->other >= 0 && shadow_of(sim)->ends[end->other].is_closed &&
+	    (sim->is_strict || !sim->config.is_device))
+		return "whose group is closed";
+	if (!is_right(id, from - w->offset, data, length))
+		return "and it is not what was written";
+	return NULL;
+}
+
+void shadow_on_place(struct sim *sim, unsigned host, uint64_t addr, const void *data,
+		     uint32_t length, uint32_t packet_id)
+{
+	const struct process *process = sim->host[host].process;
+	uint64_t offset = addr - (uint64_t)(uintptr_t)process->rx;
+	unsigned slot = (unsigned)(offset / HOST_SLOT_BYTES);
+	const char *why;
+
+	shadow_of(sim)->n_placed++;
+	if (offset >= sizeof(process->rx)) {
+		if (packet_id)
+			sim_violation(sim, "place", "host %u: write %u lands outside of its slot",
+				      host, packet_id);
+		return;
+	}
+	why = why_not(sim, shadow_of(sim)->rx_owner[host][slot], packet_id,
+		      (uint32_t)(offset % HOST_SLOT_BYTES), data, length);
+	SIM_TRACE(sim, "host %u: write %u placed, slot %u offset %u length %u", host, packet_id,
+		  slot, (unsigned)(offset % HOST_SLOT_BYTES), length);
+	if (why)
+		sim_violation(sim, "place", "host %u: bytes of write %u land in slot %u, %s", host,
+			      packet_id, slot, why);
+}
+
+/* ---- writes ---- */
+
+static int free_slot(const uint32_t *owner, struct prng *prng)
+{
+	unsigned first = (unsigned)prng_below(prng, HOST_SLOTS);
+
+	for (unsigned i = 0; i < HOST_SLOTS; i++)
+		if (!owner[(first + i) % HOST_SLOTS])
+			return (int)((first + i) % HOST_SLOTS);
+	return -1;
+}
+
+uint32_t shadow_begin(struct sim *sim, const struct shadow_write *in)
+{
+	struct shadow *s = shadow_of(sim);
+	struct shadow_write *w = &s->writes[s->n_writes];
+	uint32_t id = s->n_writes + 1;
+
+	if (s->n_writes == SHADOW_WRITES)
+		return 0;
+	*w = *in;
+	w->tx_slot = w->rx_slot = -1;
+	if (w->length) {
+		w->tx_slot = free_slot(s->tx_owner[w->from], &sim->prng);
+		w->rx_slot = free_slot(s->rx_owner[w->to], &sim->prng);
+		if (w->tx_slot < 0 || w->rx_slot < 0)
+			return 0;
+		s->tx_owner[w->from][w->tx_slot] = id;
+		fill(id, sim->host[w->from].process->tx[w->tx_slot] + w->offset, w->length);
+		if (w->has_bad_key)
+			w->rx_slot = -1;
+		else
+			s->rx_owner[w->to][w->rx_slot] = id;
+	}
+	s->n_writes++;
+	s->ends[w->end].n_unfinished++;
+	return id;
+}
+
+void shadow_cancel_begin(struct sim *sim, uint32_t id)
+{
+	struct shadow *s = shadow_of(sim);
+
+	return_tx(sim, id);
+	return_rx(sim, id);
+	s->ends[s->writes[id - 1].end].n_unfinished--;
+	s->n_writes--;
+}
+
+static const char *why_not_status(const struct sim *sim, const struct shadow_write *w, int status)
+{
+	switch (status) {
+	case 0:
+		return w->has_bad_key ? "although its key is wrong" : NULL;
+	case -ECANCELED:
+		return NULL; /* shadow_on_closed() */
+	case -ETIMEDOUT:
+		return w->deadline_ns && sim_now_ns(sim) >= w->deadline_ns ? NULL
+									   : "before its deadline";
+	case -EACCES:
+		return w->has_bad_key || !is_same_process(sim, w->to, w->to_process)
+			       ? NULL
+			       : "although its key is right";
+	default:
+		return "which is none of fare.h's";
+	}
+}
+
+void shadow_on_completed(struct sim *sim, int end, uint32_t id, int status)
+{
+	struct shadow_write *w = write_of(sim, id);
+	const char *why;
+
+	if (!w || w->end != end || w->is_abandoned) {
+		sim_violation(sim, "complete", "end %d: COMPLETED of write %u, which it has not",
+			      end, id);
+		return;
+	}
+	SIM_TRACE(sim, "host %u: write %u completed, status %d", w->from, id, status);
+	if (w->is_completed) {
+		sim_violation(sim, "complete", "write %u completes twice", id);
+		return;
+	}
+	why = why_not_status(sim, w, status);
+	if (why)
+		sim_violation(sim, "status", "write %u has status %d, %s", id, status, why);
+	w->is_completed = true;
+	w->status = status;
+	shadow_of(sim)->n_completed++;
+	if (status == -ETIMEDOUT) {
+		w->is_late = true;
+		return;
+	}
+	shadow_of(sim)->ends[end].n_unfinished--;
+	if (!status && owns_rx(sim, id) && !is_in_place(sim, id))
+		sim_violation(sim, "lost", "write %u is completed, and its bytes are not in place",
+			      id);
+	/* devices go on reading until their QPs are quiet: defect T4 */
+	if (status != -ECANCELED || !sim->config.is_device || sim->is_strict)
+		return_tx(sim, id);
+	if (status != -ECANCELED && (status || !w->notify || w->is_received))
+		return_rx(sim, id);
+}
+
+void shadow_on_released(struct sim *sim, int end, uint32_t id, int status)
+{
+	struct shadow_write *w = write_of(sim, id);
+
+	if (!w || w->end != end || !w->is_late || w->is_released) {
+		sim_violation(sim, "release", "end %d: RELEASED of write %u, which is not late",
+			      end, id);
+		return;
+	}
+	SIM_TRACE(sim, "host %u: write %u released", w->from, id);
+	w->is_released = true;
+	shadow_of(sim)->ends[end].n_unfinished--;
+	if (status != -ECANCELED || !sim->config.is_device || sim->is_strict)
+		return_tx(sim, id);
+	/* the group closed: at the peer only its own CLOSED ends it */
+	if (status != -ECANCELED)
+		return_rx(sim, id);
+}
+
+void shadow_on_received(struct sim *sim, int end, uint32_t tag, uint64_t bytes)
+{
+	struct shadow *s = shadow_of(sim);
+	struct shadow_write *w = write_of(sim, tag);
+
+	SIM_TRACE(sim, "host %u: write %u received", s->ends[end].host, tag);
+	if (!w || !w->notify || w->to != s->ends[end].host ||
+	    (w->length && w->to_process != s->ends[end].process) ||
+	    (s->ends[end].other >= 0 && s->ends[end].other != w->end)) {
+		sim_violation(sim, "receive", "end %d: RECEIVED of write %u, which is not for it",
+			      end, tag);
+		return;
+	}
+	s->n_received++;
+	if (w->is_received || bytes != w->length || w->has_bad_key)
+		sim_violation(sim, "receive", "write %u: RECEIVED %s", tag,
+			      w->is_received ? "twice" : "with wrong length, or a wrong key");
+	w->is_received = true;
+	if (w->length && !w->is_released && (!owns_rx(sim, tag) || !is_in_place(sim, tag)))
+		sim_violation(sim, "receive", "write %u: RECEIVED before its bytes are in place",
+			      tag);
+	return_rx(sim, tag);
+}
+
+void shadow_on_closed(struct sim *sim, int end)
+{
+	struct shadow *s = shadow_of(sim);
+
+	s->ends[end].is_closed = true;
+	for (uint32_t id = 1; id <= s->n_writes; id++) {
+		const struct shadow_write *w = write_of(sim, id);
+
+		if (w->end == end && !w->is_abandoned &&
+		    !(w->is_late ? w->is_released : w->is_completed))
+			sim_violation(sim, "close", "write %u was not finished before CLOSED", id);
+		if (s->ends[end].other >= 0 && w->end == s->ends[end].other && w->notify &&
+		    w->is_completed && !w->status && !w->is_received)
+			sim_violation(sim, "lost",
+				      "write %u was completed, and CLOSED comes before RECEIVED",
+				      id);
+	}
+}
+
+void shadow_abandon(struct sim *sim, int end)
+{
+	struct shadow *s = shadow_of(sim);
+
+	s->ends[end].group = NULL;
+	s->ends[end].is_closed = true;
+	s->ends[end].n_unfinished = 0;
+	for (uint32_t id = 1; id <= s->n_writes; id++) {
+		struct shadow_write *w = write_of(sim, id);
+
+		if (w->end != end || w->is_abandoned ||
+		    (w->is_late ? w->is_released : w->is_completed))
+			continue;
+		w->is_abandoned = true;
+		/* a device reads until the QPs that were destroyed are quiet */
+		if (!sim->config.is_device)
+			return_tx(sim, id);
+	}
+}
+
+void shadow_on_process(struct sim *sim, unsigned host)
+{
+	memset(shadow_of(sim)->tx_owner[host], 0, sizeof(shadow_of(sim)->tx_owner[host]));
+	memset(shadow_of(sim)->rx_owner[host], 0, sizeof(shadow_of(sim)->rx_owner[host]));
+}
+
+void shadow_check_deadlines(struct sim *sim, unsigned host)
+{
+	struct shadow *s = shadow_of(sim);
+
+	for (uint32_t id = 1; id <= s->n_writes; id++) {
+		const struct shadow_write *w = write_of(sim, id);
+		const struct shadow_end *end = &s->ends[w->end];
+
+		if (w->from != host || w->is_completed || w->is_abandoned || !w->deadline_ns ||
+		    sim_now_ns(sim) < w->deadline_ns || end->is_closed)
+			continue;
+		/* a group that opens does not look at deadlines: defect T8 */
+		if (end->is_announced || sim->is_strict)
+			sim_violation(sim, "deadline",
+				      "write %u: its deadline passed, and nothing was said", id);
+	}
+}
+
+int shadow_add_end(struct sim *sim, const struct shadow_end *in)
+{
+	struct shadow *s = shadow_of(sim);
+	int i = (int)s->n_ends;
+
+	if (s->n_ends == SHADOW_ENDS)
+		return -1;
+	s->ends[i] = *in;
+	s->ends[i].other = -1;
+	if (sim->host[in->peer].process)
+		s->ends[i].peer_process = sim->host[in->peer].process->number;
+	s->n_ends++;
+	for (int k = 0; k < i; k++)
+		if (s->ends[k].key.incarnation == in->key.incarnation &&
+		    s->ends[k].key.id == in->key.id && s->ends[k].is_opener != in->is_opener) {
+			s->ends[k].other = i;
+			s->ends[i].other = k;
+			s->ends[i].peer_process = s->ends[k].process;
+			s->ends[k].peer_process = s->ends[i].process;
+		}
+	return i;
+}
+
+int shadow_end_of(const struct sim *sim, const struct fare_group *group)
+{
+	const struct shadow *s = shadow_of(sim);
+
+	for (unsigned i = s->n_ends; i--;)
+		if (s->ends[i].group == group)
+			return (int)i;
+	return -1;
+}
+
+bool shadow_is_excused(const struct sim *sim, int i)
+{
+	const struct shadow_end *ends = shadow_of(sim)->ends, *end = &ends[i];
+	bool is_orphan = end->other >= 0 ? !ends[end->other].group
+					 : !is_same_process(sim, end->peer, end->peer_process);
+
+	return !sim->is_strict && is_orphan && (!end->is_opener || !end->n_unfinished);
+}
+
+bool shadow_is_settled(const struct sim *sim)
+{
+	const struct shadow *s = shadow_of(sim);
+
+	for (uint32_t id = 1; id <= s->n_writes; id++) {
+		const struct shadow_write *w = write_of(sim, id);
+
+		if (w->is_abandoned || shadow_is_excused(sim, w->end))
+			continue;
+		if (!(w->is_late ? w->is_released : w->is_completed))
+			return false;
+		if (w->notify && !w->status && !w->is_received &&
+		    is_same_process(sim, w->to, w->to_process) &&
+		    !(s->ends[w->end].other >= 0 && s->ends[s->ends[w->end].other].is_closed))
+			return false;
+	}
+	return true;
+}

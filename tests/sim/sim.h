@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sim.h - one schedule: hosts, fabric, daemons, applications, and what was found wrong.
+ *
+ * One struct sim is reused from schedule to schedule; a seed decides everything that happens in
+ * one. Hosts are named by index, as are the writes and group ends of the applications.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loop.h"
+#include "prng.h"
+
+#define SIM_HOSTS     4
+#define SIM_PLANES    4
+#define SIM_SUB_PORTS 3
+#define SIM_MTU	      64
+#define SIM_START_NS  (1000 * LOOP_S)
+
+struct fabric;
+struct daemon;
+struct host;
+struct app;
+
+/* What the seed chose for the whole schedule. */
+struct sim_config {
+	uint64_t seed;
+	unsigned n_hosts, n_planes, n_sub_ports[SIM_PLANES];
+	bool is_device;	      /* QPs are a device's: they go on without the process */
+	bool is_multi_device; /* each sub-port is one: QPs cannot move */
+	uint64_t fault_ns;    /* faults and writes end that long after the start */
+};
+
+struct sim {
+	struct sim_config config;
+	struct loop loop;
+	struct prng prng; /* of the schedule; the parts have their own */
+	struct fabric *fabric;
+	struct daemon *daemon; /* SIM_HOSTS of them */
+	struct host *host;     /* SIM_HOSTS of them */
+	struct app *app;
+	bool is_traced, is_strict;
+	bool is_healed; /* all faults are mended */
+	/* the first violation */
+	const char *check;
+	char what[160];
+	uint64_t failed_ns;
+	uint64_t n_events;
+};
+
+static inline uint64_t sim_now_ns(const struct sim *sim)
+{
+	return sim->loop.now_ns;
+}
+
+/* A check failed. The first is kept, and ends the schedule. */
+void sim_violation(struct sim *sim, const char *check, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A line of the log, if it is wanted. */
+void sim_trace_line(const struct sim *sim, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+#define SIM_TRACE(sim, ...)                                                                        \
+	do {                                                                                       \
+		if ((sim)->is_traced)                                                              \
+			sim_trace_line(sim, __VA_ARGS__);                                          \
+	} while (0)
+
+struct in6_addr sim_address(unsigned host);	      /* ::ffff:10.0.0.host */
+unsigned sim_host_of(const struct in6_addr *address); /* SIM_HOSTS: nobody */
+
+#endif
