@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "qp/internal.h"
+#include "qp/planted.h"
 
 /* A group's id: its slot, and above that a number that changes when the slot is used again. */
 #define SLOT_BITS 12
@@ -123,7 +124,8 @@ int engine_add(struct fare_domain *domain, struct fare_group *group)
 
 void engine_remove(struct fare_domain *domain, struct fare_group *group)
 {
-	forget_events(domain, group);
+	if (!PLANTED(events_kept))
+		forget_events(domain, group);
 	soft_timers_remove(&domain->timers, &group->timer);
 	if (group->is_runnable)
 		DL_DELETE2(domain->run_queue, group, run_prev, run_next);
@@ -309,7 +311,8 @@ void engine_on_control(void *arg, const struct qp_control *c)
 		group_on_control(group, &m);
 		prove_peer(domain, group);
 		engine_wake(group);
-	} else if (m.type != CONTROL_GROUP_GONE && m.type != CONTROL_GROUP_CLOSE) {
+	} else if (m.type != CONTROL_GROUP_GONE && m.type != CONTROL_GROUP_CLOSE &&
+		   !PLANTED(gone_unsaid)) {
 		struct control_message gone = {.type = CONTROL_GROUP_GONE,
 					       .destination = m.source,
 					       .destination_group = m.source_group,

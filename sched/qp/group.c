@@ -9,6 +9,7 @@
 
 #include "qp/internal.h"
 #include "qp/placement.h"
+#include "qp/planted.h"
 
 /* three batches: one on each of two shaped hops, one on its way */
 #define DEFAULT_WINDOW	 (192u << 10)
@@ -198,7 +199,7 @@ void group_destroy(struct fare_group *group)
 	handshake_end(group);
 	lanes_destroy(group);
 	port_cache_put_peer(domain, group->port_peer);
-	if (group->rx_mr.rkey)
+	if (group->rx_mr.rkey && !PLANTED(region_leaked))
 		domain->provider->mr_deregister(domain->endpoint, &group->rx_mr);
 	if (group->tx_mr.lkey)
 		domain->provider->mr_deregister(domain->endpoint, &group->tx_mr);
@@ -387,7 +388,9 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		/*
 		 * its last notifications may have arrived in the same breath, and wait to be polled
 		 */
-		if (group->state == GROUP_OPEN && !group->closing)
+		if (group->state == GROUP_OPEN && PLANTED(closed_at_once))
+			group_closed(group, -ECANCELED);
+		else if (group->state == GROUP_OPEN && !group->closing)
 			group->closing = -ECANCELED;
 		break;
 	default:
@@ -547,7 +550,7 @@ static uint64_t earliest_deadline(const struct fare_group *group)
 
 uint64_t group_due_ns(const struct fare_group *group)
 {
-	uint64_t due_ns = earliest_deadline(group);
+	uint64_t due_ns = PLANTED(deadline_unwatched) ? ENGINE_NEVER : earliest_deadline(group);
 
 	if (group->state == GROUP_CLOSED)
 		return ENGINE_NEVER;

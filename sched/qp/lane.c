@@ -20,6 +20,7 @@
  * its ACK for the last byte placed.
  */
 #include "qp/internal.h"
+#include "qp/planted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -213,7 +214,7 @@ void lane_drained(struct fare_group *group, unsigned l)
 	 * must not be among them
 	 */
 	if (lane->state == LANE_RESETTING && lane->confirmed && lane_qps_posted(lane) == 0 &&
-	    lane_qps_status(group, l) <= 0 && group->domain->drained)
+	    lane_qps_status(group, l) <= 0 && (group->domain->drained || PLANTED(undrained)))
 		to_down(group, l);
 }
 
@@ -224,7 +225,7 @@ static void reset(struct fare_group *group, unsigned l, bool confirmed)
 	bool was_up = lane->state == LANE_UP;
 
 	port_cache_doubt(lane);
-	lane->confirmed = confirmed;
+	lane->confirmed = confirmed || PLANTED(confirmed_alone);
 	set_state(group, l, LANE_RESETTING);
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		if (!lane->qps[i].qp)
@@ -388,7 +389,8 @@ void lane_step(struct fare_group *group, unsigned l)
 		return;
 	switch (lane->state) {
 	case LANE_DOWN:
-		if (group->opener && group->state == GROUP_OPEN && group_plane_usable(group, l)) {
+		if (group->opener && group->state == GROUP_OPEN && group_plane_usable(group, l) &&
+		    !(PLANTED(gives_up) && lane->epoch > 2)) {
 			set_state(group, l, LANE_LEARNING);
 			step_learning(group, l);
 		}
@@ -408,7 +410,7 @@ void lane_step(struct fare_group *group, unsigned l)
 	case LANE_RESETTING:
 		if (!group->domain->drained)
 			return; /* the message says which records were taken, once and for all */
-		if (!lane->confirmed)
+		if (!lane->confirmed && !(PLANTED(reset_once) && lane->sends))
 			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 		break;
 	case LANE_LEARNING:
@@ -514,7 +516,7 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 {
 	struct lane *lane = &group->lanes[l];
 
-	if (m->lane.epoch >= lane->epoch) {
+	if (m->lane.epoch >= lane->epoch || PLANTED(any_epoch)) {
 		/* its LANE_OPEN, if still on its way, comes too late */
 		if (m->lane.epoch > lane->epoch && !group->opener)
 			lane->epoch = m->lane.epoch;
@@ -526,7 +528,8 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 		}
 	}
 	lane->ack_owed = lane->state == LANE_RESETTING &&
-			 (lane_qps_status(group, l) > 0 || !group->domain->drained);
+			 ((lane_qps_status(group, l) > 0 && !PLANTED(ack_before_quiet)) ||
+			  (!group->domain->drained && !PLANTED(ack_before_read)));
 	lane->ack_epoch = m->lane.epoch;
 	if (!lane->ack_owed)
 		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);

@@ -4,6 +4,7 @@
  * moved from a sub-port that is down to one that is up. When, is lane.c's.
  */
 #include "qp/internal.h"
+#include "qp/planted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ void lane_qps_destroy(struct fare_group *group, unsigned l)
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		struct lane_qp *q = &lane->qps[i];
 
-		if (!q->qp)
+		if (!q->qp || (PLANTED(qp_leaked) && i && lane->epoch > 1))
 			continue;
 		if (has_port(lane))
 			ports_use(lane, q->sub_port, q->source_port, -1);

@@ -10,7 +10,33 @@
 
 #ifdef FARE_PLANTED
 /* name, what is wrong */
-#define PLANTED_LIST(X) X(qpn_reused, "a new QP gets the number of the one before it")
+#define PLANTED_LIST(X)                                                                            \
+	X(ack_before_quiet, "LANE_RESET is acknowledged while a device still places")              \
+	X(ack_before_read, "LANE_RESET is acknowledged before all completions were read")          \
+	X(any_epoch, "LANE_RESET of an earlier epoch ends a lane")                                 \
+	X(closed_at_once, "a group closes before what the peer sent before is delivered")          \
+	X(completed_twice, "a write with a deadline stays in use after its completion")            \
+	X(confirmed_alone, "a lane that ends does not wait for the peer's word")                   \
+	X(deadline_unwatched, "a deadline is noticed only when something else happens")            \
+	X(duplicates_placed, "a packet that arrived before is placed again")                       \
+	X(events_kept, "events that name a group stay when it is destroyed")                       \
+	X(gap_accepted, "a packet out of order counts as the expected one")                        \
+	X(gives_up, "a lane is rebuilt twice and no more")                                         \
+	X(gone_unsaid, "a message for a group that does not exist is not answered")                \
+	X(notified_early, "a notification does not wait for all bytes")                            \
+	X(notified_twice, "notifications that are sent again are delivered again")                 \
+	X(pair_assumed, "a pair that was flushed counts as received")                              \
+	X(pair_replayed, "a pair is replayed without the peer's word")                             \
+	X(psn_wrap, "the distance of two PSNs is not taken modulo 2^24")                           \
+	X(qp_leaked, "the second QP of a rebuilt lane is not destroyed")                           \
+	X(qp_reused, "a new QP has the number and first PSN of one before it")                     \
+	X(recalled_lost, "chunks that wait for a QP are forgotten when its lane ends")             \
+	X(region_leaked, "the ring stays registered when its group is destroyed")                  \
+	X(released_early, "a write is released at its deadline, whatever is under way")            \
+	X(replay_lost, "chunks of a dead lane are not sent again")                                 \
+	X(reset_once, "LANE_RESET is not repeated")                                                \
+	X(stale_writes, "a write completes although an attempt of it may still land")              \
+	X(undrained, "a lane ends with completions that were not read")
 
 #define PLANTED_ENUM(name, what) PLANTED_##name,
 enum planted { PLANTED_none, PLANTED_LIST(PLANTED_ENUM) PLANTED_END };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/ring.h"
+#include "qp/planted.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -69,8 +70,9 @@ bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out)
 	       sizeof(words));
 	seq = be64toh(words[0]);
 	/* written by the peer: anything outside of the window is a duplicate or nonsense */
-	if ((uint32_t)seq != imm || seq < ring->floor || seq - ring->floor >= ring->slots ||
-	    *word_of(ring, seq) & bit_of(seq))
+	if (((uint32_t)seq != imm || seq < ring->floor || seq - ring->floor >= ring->slots ||
+	     *word_of(ring, seq) & bit_of(seq)) &&
+	    !PLANTED(notified_twice))
 		return false;
 	*word_of(ring, seq) |= bit_of(seq);
 	while (*word_of(ring, ring->floor) & bit_of(ring->floor)) {

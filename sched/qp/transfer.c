@@ -31,6 +31,7 @@
 
 #include "qp/internal.h"
 #include "qp/placement.h"
+#include "qp/planted.h"
 
 /* ---- chunk lists ---- */
 
@@ -116,7 +117,7 @@ void transfer_recall(struct fare_group *group, struct lane_qp *q)
 	uint32_t i, first = NO_CHUNK;
 
 	/* keeps their order at the head of the replay list: reversed twice */
-	while ((i = list_take(group, &q->pending)) != NO_CHUNK) {
+	while ((i = list_take(group, &q->pending)) != NO_CHUNK && !PLANTED(recalled_lost)) {
 		group->chunks[i].next = first;
 		group->chunks[i].lane = UINT16_MAX;
 		first = i;
@@ -244,7 +245,7 @@ static void finish(struct fare_group *group, struct message *m)
 	if (m->has_number)
 		free_number(group, m);
 	cut_remove(group, m);
-	m->in_use = false;
+	m->in_use = PLANTED(completed_twice) && m->write.deadline_ns && !m->status;
 	group->n_messages--;
 	group->n_deadlines -= m->write.deadline_ns != 0;
 	if (!m->status) {
@@ -264,8 +265,9 @@ static bool wants_record(const struct message *m)
 /* Completes a message that is at its end; or queues its record, if that is what is left. */
 static void advance(struct fare_group *group, struct message *m)
 {
-	if (!m->in_use || m->open_chunks || m->stale_lanes || m->record == RECORD_OUT ||
-	    m->record == RECORD_PAIRED || (!m->status && m->placed < m->write.length))
+	if (!m->in_use || (m->open_chunks && !PLANTED(notified_early)) || m->stale_lanes ||
+	    m->record == RECORD_OUT || m->record == RECORD_PAIRED ||
+	    (!m->status && m->placed < m->write.length && !PLANTED(notified_early)))
 		return;
 	if (wants_record(m))
 		queue_record(group, m);
@@ -658,12 +660,14 @@ static void on_flushed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	struct message *m = message_of(group, i);
 	bool is_pair = m->record == RECORD_PAIRED;
 
-	if (is_pair || !(lane->state == LANE_RESETTING && lane->confirmed))
+	if ((is_pair || !(lane->state == LANE_RESETTING && lane->confirmed)) &&
+	    !PLANTED(stale_writes))
 		m->stale_lanes |= 1u << q->lane;
 	group->chunks[i].lane = UINT16_MAX;
 	group->stats.chunks_replayed++;
-	if (!is_pair) {
-		list_append(group, &group->replay, i);
+	if (!is_pair || PLANTED(pair_replayed)) {
+		if (!PLANTED(replay_lost))
+			list_append(group, &group->replay, i);
 		return;
 	}
 	if (group->chunks[i].is_record) {
@@ -681,7 +685,8 @@ static void resolve_pair(struct fare_group *group, struct message *m)
 
 	m->held = NO_CHUNK;
 	m->record = RECORD_WAITS;
-	if (i != NO_CHUNK && ring_seen_has(&group->peer_seen, m->record_number)) {
+	if (i != NO_CHUNK &&
+	    (ring_seen_has(&group->peer_seen, m->record_number) || PLANTED(pair_assumed))) {
 		m->record = RECORD_DONE;
 		m->placed += group->chunks[i].length;
 		m->open_chunks--;
@@ -764,6 +769,8 @@ static void expire(struct fare_group *group, struct message *m)
 	m->late = true;
 	m->status = -ETIMEDOUT;
 	engine_event(group->domain, &e);
+	if (PLANTED(released_early))
+		m->stale_lanes = m->open_chunks = 0;
 	sweep_all(group);
 	if (m->parked != NO_CHUNK)
 		place_parked(group, m);

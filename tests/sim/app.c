@@ -38,7 +38,8 @@ void app_init(struct sim *sim)
 	app->is_ending = false;
 	choose_options(sim, &app->options);
 	app->budget = (unsigned)prng_log(p, 6, 100);
-	app->write_per_mille = (unsigned)prng_between(p, 50, 700);
+	memset(app->wanted, 0, sizeof(app->wanted));
+	app->write_per_mille = prng_chance(p, 300) ? (unsigned)prng_between(p, 50, 600) : 10;
 	app->bare_per_mille = 50;
 	app->notify_per_mille = (unsigned)prng_between(p, 200, 1000);
 	app->deadline_per_mille = prng_chance(p, 400) ? 400 : 0;
@@ -214,11 +215,23 @@ static void work(struct sim *sim, unsigned host)
 		if (intent->host == host && intent->end < 0)
 			host_wake_at(sim, host, intent->retry_ns);
 	}
-	for (unsigned i = 0; i < app->shadow.n_ends; i++)
-		while (app->shadow.ends[i].host == host && app->shadow.ends[i].group &&
-		       app->budget && !sim->is_healed &&
-		       prng_chance(&h->prng, app->write_per_mille))
+	for (unsigned i = 0; i < app->shadow.n_ends; i++) {
+		if (app->shadow.ends[i].host != host || !app->shadow.ends[i].group)
+			continue;
+		while (app->budget && !sim->is_healed &&
+		       (app->wanted[host] || prng_chance(&h->prng, app->write_per_mille))) {
+			app->wanted[host] -= app->wanted[host] > 0;
 			write_some(sim, (int)i);
+			if (prng_chance(&h->prng, 300))
+				break; /* another end's turn */
+		}
+	}
+}
+
+void app_want(struct sim *sim, unsigned host)
+{
+	sim->app->wanted[host] += 1 + (unsigned)prng_below(&sim->prng, 4);
+	host_wake(sim, host);
 }
 
 /* ---- events ---- */

@@ -25,7 +25,8 @@ struct app {
 	struct app_intent intents[APP_INTENTS];
 	unsigned n_intents;
 	struct fare_group_options options;
-	unsigned budget; /* writes left */
+	unsigned budget;	    /* writes left */
+	unsigned wanted[SIM_HOSTS]; /* writes, as soon as the process runs */
 	unsigned write_per_mille, bare_per_mille, notify_per_mille, deadline_per_mille;
 	unsigned bad_key_per_mille;
 	bool is_ending; /* nothing is opened any more */
@@ -35,6 +36,8 @@ void app_init(struct sim *sim);
 void app_on_start(struct sim *sim, unsigned host);
 void app_on_end(struct sim *sim, unsigned host);
 void app_on_events(struct sim *sim, unsigned host, const struct fare_event *events, int n);
+/* The application wants to write. */
+void app_want(struct sim *sim, unsigned host);
 /* Closes a group of that host, if it has one. */
 void app_close_some(struct sim *sim, unsigned host);
 void app_close_end(struct sim *sim, int end);

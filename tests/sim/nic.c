@@ -55,7 +55,7 @@ struct qp_endpoint {
 	struct mr_table regions;
 	unsigned n_regions, n_qps;
 	struct qp *qps;
-	uint32_t next_qpn;
+	uint32_t next_qpn, reused_psn;
 	struct packet *rx_head, *rx_tail;
 	unsigned n_rx;
 	struct qp_wc *cq;
@@ -499,9 +499,11 @@ int nic_create(struct qp_endpoint **out, struct sim *sim, unsigned host,
 	ep->attr = *attr;
 	ep->prng.state = prng_next(&sim->prng);
 	ep->next_qpn = (uint32_t)prng_next(&ep->prng) & QPN_MASK;
+	ep->reused_psn = ep->next_qpn >> 1;
 	ep->device_due_ns = NEVER;
 	ep->device_token = prng_next(&ep->prng) & ~UINT64_C(0xffffffff);
-	ep->change_most_ns = prng_log(&ep->prng, LOOP_US, 60 * LOOP_MS);
+	ep->change_most_ns =
+		prng_chance(&ep->prng, 200) ? 0 : prng_log(&ep->prng, LOOP_US, 60 * LOOP_MS);
 	ep->partial_per_mille = prng_chance(&ep->prng, 500) ? 300 : 0;
 	ep->acks_wait = prng_chance(&ep->prng, 300);
 	mr_table_init(&ep->regions);
@@ -644,12 +646,14 @@ static int qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct 
 	qp->first_psn = (uint32_t)prng_next(&ep->prng) & QPN_MASK;
 	if (prng_chance(&ep->prng, 250))
 		qp->first_psn |= 0xfffff0u;
+	if (PLANTED(qp_reused))
+		qp->first_psn = ep->reused_psn;
 	err = init_machines(qp);
 	if (err) {
 		qp_free(qp);
 		return err;
 	}
-	if (!PLANTED(qpn_reused))
+	if (!PLANTED(qp_reused))
 		ep->next_qpn++;
 	do
 		qp->qpn = ep->next_qpn & QPN_MASK;
@@ -684,8 +688,13 @@ static uint16_t qp_source_port(const struct qp *qp)
 static void begin_change(struct qp *qp, enum nic_state state)
 {
 	qp->state = state;
-	qp->change_ns = now_of(qp->ep) + 1 + prng_below(&qp->ep->prng, qp->ep->change_most_ns);
-	device_rearm(qp->ep);
+	if (qp->ep->change_most_ns) {
+		qp->change_ns =
+			now_of(qp->ep) + 1 + prng_below(&qp->ep->prng, qp->ep->change_most_ns);
+		device_rearm(qp->ep);
+	} else {
+		change(qp);
+	}
 }
 
 static int qp_connect(struct qp *qp, const struct qp_remote *remote)

@@ -41,14 +41,13 @@ static inline bool prng_chance(struct prng *p, unsigned per_mille)
 	return prng_below(p, 1000) < per_mille;
 }
 
-/* Of every order of magnitude between low and high equally often. */
+/* low .. high, of every order of magnitude between them equally often. */
 static inline uint64_t prng_log(struct prng *p, uint64_t low, uint64_t high)
 {
-	uint64_t top = low;
+	unsigned doublings = 63u - (unsigned)__builtin_clzll(high / low);
+	uint64_t from = low << prng_below(p, doublings + 1), to = from * 2;
 
-	while (top < high && prng_chance(p, 700))
-		top *= 2;
-	return prng_between(p, low, top < high ? top : high);
+	return prng_between(p, from, to < high ? to : high);
 }
 
 #endif

@@ -19,7 +19,7 @@
 #include "nic.h"
 
 #define MAX_FAULTS 16
-#define MAX_LOOKS  48
+#define LOOKS	   12 /* times that the applications write, whatever happens */
 /* several times 10 s, which a handshake that nobody answers takes, and back-offs */
 #define QUIET_NS    (40 * LOOP_S)
 #define LATE_NS	    (6 * LOOP_S)   /* the longest that a packet is held */
@@ -128,6 +128,13 @@ static void set_carrier(struct sim *sim, const struct fault *f, bool has_carrier
 	daemon_changed(sim);
 }
 
+static unsigned other_host(struct sim *sim, unsigned host)
+{
+	unsigned n = sim->config.n_hosts;
+
+	return (host + 1 + (unsigned)prng_below(&sim->prng, n - 1)) % n;
+}
+
 static void begin_fault(struct sim *sim, const struct fault *f)
 {
 	struct link *link = &sim->fabric->port[f->host][f->plane][f->sub_port].link[f->direction];
@@ -153,6 +160,13 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 		break;
 	case FAULT_HOLD_PLANE:
 		set_plane(sim, f, false, until_ns);
+		if (!prng_chance(p, 600))
+			break;
+		/* and one end's daemon is quick to find out: what is held is of dead QPs then */
+		fare = &sim->daemon[prng_chance(p, 500) ? f->host : other_host(sim, f->host)].fare;
+		fare->is_lying[f->plane] = true;
+		loop_add(&sim->loop, sim_now_ns(sim) + prng_log(p, 5 * LOOP_US, 5 * LOOP_MS),
+			 LOOP_DAEMON, fare->host, 0, NULL);
 		break;
 	case FAULT_LOSS:
 		link->loss_per_mille = (uint32_t)prng_log(p, 5, 500);
@@ -223,8 +237,10 @@ static void end_fault(struct sim *sim, const struct fault *f)
 	case FAULT_JITTER:
 		link->jitter_ns = 0;
 		break;
+	case FAULT_HOLD_PLANE:
 	case FAULT_DAEMON_LIES:
-		sim->daemon[f->host].fare.is_lying[f->plane] = false;
+		for (unsigned h = 0; h < sim->config.n_hosts; h++)
+			sim->daemon[h].fare.is_lying[f->plane] = false;
 		daemon_changed(sim);
 		break;
 	case FAULT_KILL:
@@ -261,7 +277,7 @@ static void choose_config(struct sim *sim, uint64_t seed)
 
 	*c = (struct sim_config){.seed = seed};
 	c->n_hosts = prng_chance(p, 700) ? 2 : 3 + (unsigned)prng_below(p, 2);
-	c->n_planes = 1 + (unsigned)prng_below(p, SIM_PLANES);
+	c->n_planes = prng_chance(p, 150) ? 1 : 2 + (unsigned)prng_below(p, SIM_PLANES - 1);
 	c->is_device = prng_chance(p, 350);
 	c->is_multi_device = prng_chance(p, 500);
 	c->n_sub_ports[0] = 1 + (unsigned)prng_below(p, prng_chance(p, 100) ? SIM_SUB_PORTS : 2);
@@ -291,9 +307,14 @@ static void choose_faults(struct schedule *s)
 		if ((f->kind == FAULT_KILL || f->kind == FAULT_CLOSE) && prng_chance(p, 500))
 			f->kind = FAULT_HOLD_PLANE;
 		loop_add(&sim->loop, at_ns, LOOP_STEP, i, 0, NULL);
+		/* writes are under way when it begins, and are begun while it lasts */
+		for (unsigned k = 0; k < 3; k++)
+			loop_add(&sim->loop, at_ns - 20 * LOOP_US + prng_below(p, 60 * LOOP_US),
+				 LOOP_STEP, STEP_LOOK | (k ? f->host : other_host(sim, f->host)), 0,
+				 NULL);
 		loop_add(&sim->loop, at_ns + f->length_ns, LOOP_STEP, STEP_END | i, 0, NULL);
 	}
-	for (unsigned i = 0; i < MAX_LOOKS; i++)
+	for (unsigned i = 0; i < LOOKS; i++)
 		loop_add(&sim->loop, sim_now_ns(sim) + prng_below(p, length_ns), LOOP_STEP,
 			 STEP_LOOK | (unsigned)prng_below(p, sim->config.n_hosts), 0, NULL);
 	loop_add(&sim->loop, sim_now_ns(sim) + length_ns, LOOP_STEP, STEP_HEAL, 0, NULL);
@@ -314,7 +335,7 @@ static void step(struct schedule *s, uint32_t index)
 		end_fault(sim, &s->faults[index & 0xff]);
 		break;
 	case STEP_LOOK:
-		host_wake(sim, index & 0xff);
+		app_want(sim, index & 0xff);
 		break;
 	case STEP_HEAL:
 		heal(sim);
@@ -403,6 +424,22 @@ static bool is_empty(const struct sim *sim)
 	return true;
 }
 
+/* Where nothing went wrong, no lane may end. */
+static void check_calm(const struct schedule *s)
+{
+	const struct shadow *sh = &s->sim.app->shadow;
+	struct fare_group_stats stats;
+
+	for (unsigned i = 0; !s->n_faults && i < sh->n_ends; i++) {
+		if (!sh->ends[i].group || s->sim.app->bad_key_per_mille)
+			continue;
+		fare_group_stats(sh->ends[i].group, &stats);
+		if (stats.path_deaths || stats.duplicate_notifications)
+			sim_violation((struct sim *)&s->sim, "calm",
+				      "end %u: a lane ended, and nothing is broken", i);
+	}
+}
+
 /* One end of each group is closed, and the other must hear of it. */
 static void close_groups(struct schedule *s)
 {
@@ -468,6 +505,7 @@ bool schedule_run(struct sim *sim, uint64_t seed)
 			      app_unrest(sim) ? app_unrest(sim) : "it is well only now");
 	run_until(s, is_nothing_late, LATE_NS);
 	run_until(s, is_never, SETTLE_NS);
+	check_calm(s);
 	if (!sim->check)
 		close_groups(s);
 	clean_up(sim);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "of_receiver.h"
+#include "qp/planted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,7 +101,7 @@ enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
 
 	if (r->dead || (ahead >= OF_WINDOW && ahead < PSN_HALF))
 		return RC_RESPONDER_GAP;
-	if (ahead >= PSN_HALF || is_seen(r, p->psn)) {
+	if ((ahead >= PSN_HALF || is_seen(r, p->psn)) && !PLANTED(duplicates_placed)) {
 		r->syndrome = r->syndrome ? r->syndrome : ROCE_SYNDROME_ACK;
 		return RC_RESPONDER_DUPLICATE;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rc_requester.h"
+#include "qp/planted.h"
 
 #include <errno.h>
 #include <string.h>
@@ -449,6 +450,8 @@ enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_
 	/* a NAK names the first packet not accepted */
 	uint64_t read, done = kind == KIND_ACK ? psn + 1 : psn;
 
+	if (PLANTED(psn_wrap))
+		ahead = ack->psn - r->una;
 	/* behind the window, or a packet that was never sent: an old or a forged answer */
 	if (ahead >= r->sent - r->una || (kind != KIND_ACK && kind != KIND_RNR && kind != KIND_NAK))
 		return QP_WC_SUCCESS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rc_responder.h"
+#include "qp/planted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -303,9 +304,10 @@ enum rc_responder_verdict rc_responder_on_request(struct rc_responder *r,
 
 	if (r->dead)
 		return RC_RESPONDER_GAP;
-	if (ahead >= PSN_HALF)
+	if (ahead >= PSN_HALF && !PLANTED(duplicates_placed))
 		return on_duplicate(r, packet);
-	if (ahead) {
+	if (ahead && !(PLANTED(gap_accepted) && ahead < PSN_HALF) &&
+	    !(PLANTED(duplicates_placed) && ahead >= PSN_HALF)) {
 		if (!r->gap_nak_sent) {
 			r->gap_nak_sent = true;
 			r->syndrome = ROCE_SYNDROME_NAK_SEQUENCE;
