@@ -44,6 +44,7 @@ void app_init(struct sim *sim)
 	app->notify_per_mille = (unsigned)prng_between(p, 200, 1000);
 	app->deadline_per_mille = prng_chance(p, 400) ? 400 : 0;
 	app->bad_key_per_mille = prng_chance(p, 100) ? 60 : 0;
+	app->leave_per_mille = prng_chance(p, 250) ? (unsigned)prng_log(p, 10, 200) : 0;
 	app->n_intents = 1 + (unsigned)prng_below(p, sim->config.n_hosts == 2 ? 2 : 4);
 	for (unsigned i = 0; i < app->n_intents; i++) {
 		struct app_intent *intent = &app->intents[i];
@@ -289,6 +290,9 @@ static void on_event(struct sim *sim, unsigned host, const struct fare_event *e)
 		break;
 	case FARE_EVENT_COMPLETED:
 		shadow_on_completed(sim, end, (uint32_t)e->context, e->status);
+		if (!e->status && !sim->is_healed &&
+		    prng_chance(&sim->host[host].prng, sim->app->leave_per_mille))
+			app_close_end(sim, end);
 		break;
 	case FARE_EVENT_RELEASED:
 		shadow_on_released(sim, end, (uint32_t)e->context, e->status);
@@ -306,15 +310,20 @@ static void on_event(struct sim *sim, unsigned host, const struct fare_event *e)
 
 void app_on_events(struct sim *sim, unsigned host, const struct fare_event *events, int n)
 {
-	const struct fare_group *closed = NULL;
+	const struct fare_group *closed[8];
+	unsigned n_closed = 0;
 
 	for (int i = 0; i < n; i++) {
-		/* defect T20: what a batch says of a group that was closed by an event of it */
-		if (events[i].group == closed)
+		bool is_gone = false;
+
+		/* defect T20: a batch names groups that were closed because of an event before */
+		for (unsigned k = 0; k < n_closed; k++)
+			is_gone |= events[i].group == closed[k];
+		if (is_gone)
 			continue;
 		on_event(sim, host, &events[i]);
-		if (events[i].kind == FARE_EVENT_CLOSED)
-			closed = events[i].group;
+		if (shadow_end_of(sim, events[i].group) < 0 && n_closed < 8)
+			closed[n_closed++] = events[i].group;
 	}
 	if (!host_has_events(sim, host))
 		shadow_check_deadlines(sim, host);

@@ -29,7 +29,8 @@ struct app {
 	unsigned wanted[SIM_HOSTS]; /* writes, as soon as the process runs */
 	unsigned write_per_mille, bare_per_mille, notify_per_mille, deadline_per_mille;
 	unsigned bad_key_per_mille;
-	bool is_ending; /* nothing is opened any more */
+	unsigned leave_per_mille; /* a group is closed as soon as a write of it is completed */
+	bool is_ending;		  /* nothing is opened any more */
 };
 
 void app_init(struct sim *sim);

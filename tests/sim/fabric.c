@@ -23,6 +23,8 @@ void fabric_init(struct sim *sim)
 	memset(f->port, 0, sizeof(f->port));
 	f->prng.state = prng_next(&sim->prng);
 	f->salt = (uint32_t)prng_next(&f->prng);
+	f->is_recording = false;
+	f->n_recorded = 0;
 	for (unsigned h = 0; h < sim->config.n_hosts; h++)
 		for (unsigned p = 0; p < sim->config.n_planes; p++)
 			for (unsigned s = 0; s < sim->config.n_sub_ports[p]; s++) {
@@ -172,6 +174,28 @@ static bool choose_port(struct sim *sim, struct packet *packet)
 	}
 }
 
+static void record(struct fabric *f, const struct packet *packet)
+{
+	memcpy(&f->records[f->n_recorded++ % FABRIC_RECORDS], packet,
+	       offsetof(struct packet, data) + packet->length);
+}
+
+void fabric_replay(struct sim *sim)
+{
+	struct fabric *f = sim->fabric;
+	unsigned n = f->n_recorded < FABRIC_RECORDS ? f->n_recorded : FABRIC_RECORDS;
+	const struct packet *old = &f->records[n ? prng_below(&f->prng, n) : 0];
+	struct packet *packet;
+
+	if (!n)
+		return;
+	packet = fabric_packet(sim);
+	memcpy(packet, old, offsetof(struct packet, data) + old->length);
+	packet->roce.payload = packet->data;
+	packet->sub_port = 0;
+	loop_add(&sim->loop, sim_now_ns(sim) + 1000, LOOP_PACKET, packet->to, 0, packet);
+}
+
 void fabric_send(struct sim *sim, struct packet *packet)
 {
 	struct port *out;
@@ -185,6 +209,8 @@ void fabric_send(struct sim *sim, struct packet *packet)
 	}
 	out = &sim->fabric->port[packet->from][packet->plane][packet->sub_port];
 	to = fabric_leads_to(sim, packet->from, packet->to, packet->plane, packet->source_port);
+	if (packet->is_control && sim->fabric->is_recording)
+		record(sim->fabric, packet);
 	if (!out->has_carrier || to < 0) {
 		fabric_free(sim, packet);
 		return;

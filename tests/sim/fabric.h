@@ -44,11 +44,17 @@ struct port {
 	bool is_routed; /* the leaf's hash counts it */
 };
 
+#define FABRIC_RECORDS 64
+
 struct fabric {
 	struct port port[SIM_HOSTS][SIM_PLANES][SIM_SUB_PORTS];
 	uint32_t salt; /* of the leaves' hash */
 	struct prng prng;
 	struct packet *unused;
+	/* control messages, to be sent again by whoever recorded them */
+	bool is_recording;
+	unsigned n_recorded;
+	struct packet records[FABRIC_RECORDS];
 };
 
 void fabric_init(struct sim *sim);
@@ -59,6 +65,8 @@ void fabric_send(struct sim *sim, struct packet *packet);
 /* Where the leaf sends what comes from that source port; -1: nowhere. */
 int fabric_leads_to(const struct sim *sim, unsigned from, unsigned to, unsigned plane,
 		    uint16_t source_port);
+/* One of the recorded control messages arrives again, by a healthy path. */
+void fabric_replay(struct sim *sim);
 /* All links as new; what is held is let go soon. */
 void fabric_heal(struct sim *sim);
 /* Packets under way are dropped: the schedule ended early. */

@@ -21,6 +21,7 @@ enum loop_kind {
 	LOOP_HOST,   /* index: its process is scheduled */
 	LOOP_DEVICE, /* index: its device has something to do */
 	LOOP_DAEMON, /* index: its daemon publishes */
+	LOOP_REPLAY, /* a recorded control message is sent again */
 	LOOP_STEP,   /* of the schedule */
 	LOOP_KINDS,
 };

@@ -19,6 +19,7 @@
 #include "nic.h"
 
 #define MAX_FAULTS 16
+#define REPLAYS	   24
 #define LOOKS	   12 /* times that the applications write, whatever happens */
 /* several times 10 s, which a handshake that nobody answers takes, and back-offs */
 #define QUIET_NS    (40 * LOOP_S)
@@ -42,15 +43,16 @@ enum fault_kind {
 	FAULT_WEIGHT,
 	FAULT_STOP, /* the process is not scheduled */
 	FAULT_KILL,
-	FAULT_CLOSE, /* the application closes a group */
-	FAULT_BREAK, /* a QP fails by itself */
+	FAULT_CLOSE,  /* the application closes a group */
+	FAULT_BREAK,  /* a QP fails by itself */
+	FAULT_REPLAY, /* recorded control messages are sent again */
 	FAULT_KINDS,
 };
 
 static const char *const fault_names[] = {
 	"carrier lost",	   "black link", "black plane",	 "held link",	"held plane",  "loss",
 	"copies",	   "jitter",	 "rehash",	 "daemon away", "daemon lies", "weight",
-	"process stopped", "kill",	 "group closed", "QP broken",
+	"process stopped", "kill",	 "group closed", "QP broken",	"replay",
 };
 
 struct fault {
@@ -205,6 +207,11 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 		if (sim->host[f->host].nic)
 			nic_break_qp(sim->host[f->host].nic);
 		break;
+	case FAULT_REPLAY:
+		for (unsigned i = 0; i < REPLAYS; i++)
+			loop_add(&sim->loop, sim_now_ns(sim) + prng_below(p, f->length_ns),
+				 LOOP_REPLAY, 0, 0, NULL);
+		break;
 	case FAULT_KINDS:
 		break;
 	}
@@ -297,7 +304,9 @@ static void choose_faults(struct schedule *s)
 		struct fault *f = &s->faults[i];
 		uint64_t at_ns = sim_now_ns(sim) + prng_below(p, length_ns);
 
-		f->kind = (enum fault_kind)prng_below(p, FAULT_KINDS);
+		/* stale packets need it */
+		f->kind = prng_chance(p, 200) ? FAULT_HOLD_PLANE
+					      : (enum fault_kind)prng_below(p, FAULT_KINDS);
 		f->host = (unsigned)prng_below(p, sim->config.n_hosts);
 		f->plane = (unsigned)prng_below(p, sim->config.n_planes);
 		f->sub_port = (unsigned)prng_below(p, sim->config.n_sub_ports[f->plane]);
@@ -306,6 +315,7 @@ static void choose_faults(struct schedule *s)
 		/* these end groups, and with them most of what there is to see */
 		if ((f->kind == FAULT_KILL || f->kind == FAULT_CLOSE) && prng_chance(p, 500))
 			f->kind = FAULT_HOLD_PLANE;
+		sim->fabric->is_recording |= f->kind == FAULT_REPLAY;
 		loop_add(&sim->loop, at_ns, LOOP_STEP, i, 0, NULL);
 		/* writes are under way when it begins, and are begun while it lasts */
 		for (unsigned k = 0; k < 3; k++)
@@ -363,6 +373,9 @@ static void handle(struct schedule *s, const struct loop_event *e)
 		break;
 	case LOOP_DAEMON:
 		daemon_publish(sim, e->index);
+		break;
+	case LOOP_REPLAY:
+		fabric_replay(sim);
 		break;
 	case LOOP_STEP:
 		step(s, e->index);
