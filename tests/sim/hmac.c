@@ -15,11 +15,14 @@ static void absorb(struct hmac_sha256_ctx *ctx, size_t length, const uint8_t *da
 	uint64_t h, word;
 
 	memcpy(&h, ctx, sizeof(h));
-	for (size_t i = 0; i < length; i += sizeof(word)) {
-		word = 0;
-		memcpy(&word, data + i, length - i < sizeof(word) ? length - i : sizeof(word));
-		h = prng_mix(h ^ word) + length;
+	for (; length >= sizeof(word); length -= sizeof(word), data += sizeof(word)) {
+		memcpy(&word, data, sizeof(word));
+		h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 29;
 	}
+	word = length;
+	memcpy(&word, data, length);
+	h = prng_mix(h ^ word);
 	memcpy(ctx, &h, sizeof(h));
 }
 

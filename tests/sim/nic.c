@@ -161,6 +161,21 @@ static void send_packet(struct qp *qp, const struct roce_packet *roce, const str
 	fabric_send(ep->sim, p);
 }
 
+/* A device reads by the key: memory that is not registered any more ends the QP. */
+static bool may_read(const struct qp_endpoint *ep, const struct roce_packet *p)
+{
+	for (size_t i = 0; i < ep->regions.n_slots; i++) {
+		const struct mr_slot *slot = &ep->regions.slots[i];
+
+		if (slot->live && p->payload >= slot->addr &&
+		    p->payload + p->payload_bytes <= slot->addr + slot->length)
+			return true;
+	}
+	return !p->payload_bytes || !ep->is_device;
+}
+
+static void fail(struct qp *qp, enum qp_wc_status status);
+
 static const struct qp_path *path_of(const struct qp *qp)
 {
 	return &qp->paths[qp->turn % qp->n_paths];
@@ -177,6 +192,10 @@ static void transmit(struct qp *qp)
 		if (!n)
 			return;
 		for (unsigned i = 0; i < n; i++) {
+			if (!may_read(qp->ep, &packets[i])) {
+				fail(qp, QP_WC_LOC_PROT_ERR);
+				return;
+			}
 			send_packet(qp, &packets[i], path_of(qp));
 			qp->turn += qp->of_tx != NULL;
 		}
