@@ -347,6 +347,15 @@ static void on_challenge(struct fare_group *group, const struct control_message 
 	group->due_ns = group->domain->now_ns;
 }
 
+/* Its last notifications may have arrived before, and wait to be polled. */
+static void on_peer_gone(struct fare_group *group)
+{
+	if (group->state != GROUP_OPEN || PLANTED(closed_at_once))
+		group_closed(group, -ECANCELED);
+	else if (!group->closing)
+		group->closing = -ECANCELED;
+}
+
 void group_on_control(struct fare_group *group, const struct control_message *m)
 {
 	if (group->state == GROUP_CLOSED)
@@ -358,7 +367,7 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		return;
 	}
 	if (group->peer_incarnation && m->source != group->peer_incarnation) {
-		group_closed(group, -ECANCELED); /* the peer restarted: what it had of us is gone */
+		on_peer_gone(group); /* it restarted: what it had of us is gone */
 		return;
 	}
 	if (control_wire_is_lane(m->type))
@@ -385,13 +394,8 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		break;
 	case CONTROL_GROUP_CLOSE:
 	case CONTROL_GROUP_GONE:
-		/*
-		 * its last notifications may have arrived in the same breath, and wait to be polled
-		 */
-		if (group->state == GROUP_OPEN && PLANTED(closed_at_once))
-			group_closed(group, -ECANCELED);
-		else if (group->state == GROUP_OPEN && !group->closing)
-			group->closing = -ECANCELED;
+		if (group->state == GROUP_OPEN)
+			on_peer_gone(group);
 		break;
 	default:
 		if (group->state == GROUP_OPEN)
