@@ -51,9 +51,14 @@ static int receive(struct fare_domain *domain, uint8_t *memory, struct fare_mr *
 	for (;;) {
 		struct fare_event e = next_event(domain);
 
-		if (e.kind == FARE_EVENT_RECEIVED) /* all of it is in place, exactly once */
+		if (e.kind == FARE_EVENT_RECEIVED) { /* all of it is in place, exactly once */
+			struct fare_write reply = {.flags = FARE_WRITE_NOTIFY, .tag = e.tag};
+
 			printf("message %u: %llu bytes, the first says %u\n", e.tag,
 			       (unsigned long long)e.bytes, memory[0]);
+			/* read: the sender may write to the memory again */
+			check(fare_group_write(e.group, &reply), "reply");
+		}
 		if (e.kind == FARE_EVENT_CLOSED)
 			return 0;
 	}
@@ -70,24 +75,33 @@ static int send_all(struct fare_domain *domain, uint8_t *memory, struct fare_mr 
 				   .remote_addr = strtoull(argv[3], NULL, 0),
 				   .rkey = (uint32_t)strtoul(argv[4], NULL, 0)};
 	struct fare_group_stats stats;
+	unsigned n_connected = 0, n_written = 0, n_completed = 0, n_replies = 0;
 	struct fare_group *group;
 	struct in6_addr peer;
 
 	if (inet_pton(AF_INET6, argv[2], &peer) != 1)
 		check(-22, argv[2]);
 	check(fare_group_open(&group, domain, &peer, &options), "open");
-	while (write.tag < count) {
+	for (;;) {
 		struct fare_event e = next_event(domain);
 
 		if (e.kind == FARE_EVENT_CLOSED)
 			check(e.status ? e.status : -103, "group");
-		if (e.kind != FARE_EVENT_CONNECTED && e.kind != FARE_EVENT_COMPLETED)
+		if (e.kind == FARE_EVENT_COMPLETED)
+			check(e.status, "write");
+		/*
+		 * COMPLETED says that the memory here may be used again; the receiver's reply, that
+		 * the memory there may. They come in any order.
+		 */
+		n_completed += e.kind == FARE_EVENT_COMPLETED;
+		n_replies += e.kind == FARE_EVENT_RECEIVED;
+		n_connected += e.kind == FARE_EVENT_CONNECTED;
+		if (!n_connected || n_completed < n_written || n_replies < n_written)
 			continue;
-		check(e.status, "write");
-		if (e.kind == FARE_EVENT_COMPLETED && ++write.tag == count)
+		if (n_written == count)
 			break;
-		memset(memory, (int)write.tag,
-		       MESSAGE_BYTES); /* ours again: nobody reads it any more */
+		write.tag = n_written++;
+		memset(memory, (int)write.tag, MESSAGE_BYTES);
 		check(fare_group_write(group, &write), "write");
 	}
 	fare_group_stats(group, &stats);
@@ -118,7 +132,8 @@ int main(int argc, char **argv)
 	}
 	check(fare_attach(&fare, getenv("FARE_RUN_DIR")), "attach");
 	check(fare_domain_open(&domain, fare, 0, &options), "domain");
-	check(fare_mr_register(&mr, domain, memory, MESSAGE_BYTES, !sending), "memory");
+	check(fare_mr_register(&mr, domain, memory, MESSAGE_BYTES, sending ? 0 : FARE_REMOTE_WRITE),
+	      "memory");
 	rc = sending ? send_all(domain, memory, mr, argv, argc > 5 ? (unsigned)atoi(argv[5]) : 10)
 		     : receive(domain, memory, mr);
 	fare_domain_close(domain);
