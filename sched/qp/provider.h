@@ -90,6 +90,11 @@ struct qp_remote {
 	struct in6_addr device;	 /* where that sub-port's device answers; all zero: at address */
 	/* UDP port at which its endpoint receives; 0: 4791, as RDMA devices do. Soft only */
 	uint16_t udp_port;
+	/*
+	 * The largest path MTU that its endpoint takes; 0: this endpoint's. Packets are as large as
+	 * both take. Both ends must be told, as both count the packets of a READ. Soft only
+	 */
+	uint32_t path_mtu;
 };
 
 #define QP_MAX_RECEIVES 1024
@@ -152,7 +157,8 @@ struct qp_recv {
 /* Values are those of enum ibv_wc_status. */
 enum qp_wc_status {
 	QP_WC_SUCCESS = 0,
-	QP_WC_LOC_LEN_ERR = 1,	/* a receive was too short for the SEND */
+	/* a receive was too short for the SEND; or a device for a packet of the path MTU */
+	QP_WC_LOC_LEN_ERR = 1,
 	QP_WC_LOC_PROT_ERR = 4, /* local memory is not registered any more */
 	QP_WC_FLUSH_ERR = 5,
 	QP_WC_BAD_RESP_ERR = 8, /* the peer answered what it must not */
@@ -199,7 +205,13 @@ struct qp_endpoint_attr {
 	uint16_t n_planes;
 	uint16_t n_sub_ports[FARE_MAX_PLANES];
 	char dev[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS][FARE_DEV_NAME_MAX];
-	uint32_t path_mtu; /* payload bytes a packet: 256, 512, 1024, 2048 or 4096 */
+	/*
+	 * Payload bytes a packet: 256, 512, 1024, 2048 or 4096. Soft: 0 is the largest that the
+	 * devices of all sub-ports carry (1024 if none exists yet); -EMSGSIZE if it is more than
+	 * that, and then *max_path_mtu, unless NULL, says how much they carry.
+	 */
+	uint32_t path_mtu;
+	uint32_t *max_path_mtu;
 	/* soft: peers may be RDMA devices, whose IPv4 ids a socket cannot foretell (roce_icrc.h) */
 	bool device_peers;
 	/*
@@ -227,6 +239,8 @@ struct qp_stats {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* payload bytes */
 	uint64_t retransmitted_packets, timeouts, naks_sent, naks_received, icrc_errors, rx_dropped;
 	uint64_t cnps_sent, cnps_received; /* IBTA A17.9.3: of packets that a full queue marked */
+	/* that a device was too small for, not counted as sent: each ended its QP (LOC_LEN_ERR) */
+	uint64_t too_long_packets;
 };
 
 struct qp_provider {
@@ -260,6 +274,8 @@ struct qp_provider {
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
 	/* UDP port at which it receives. NULL: 4791 */
 	uint16_t (*endpoint_port)(const struct qp_endpoint *ep);
+	/* Payload bytes of its packets. NULL: attr.path_mtu */
+	uint32_t (*endpoint_path_mtu)(const struct qp_endpoint *ep);
 	/*
 	 * A descriptor that polls readable when progress is due (sockets and timers). Owned by ep.
 	 */

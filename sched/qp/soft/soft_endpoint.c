@@ -12,10 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "soft_mtu.h"
 #include "soft_sock.h"
 
 /* processes at one address; each has a GPU, or a share of one */
 #define PORTS 64
+/* that any Ethernet carries */
+#define PATH_MTU_DEFAULT 1024
 /* where an endpoint of the other provider receives its control channel */
 #define VERBS_PORT	   4798
 #define DEVICES_REFRESH_NS 1000000000u
@@ -189,9 +192,8 @@ bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_
 
 static bool attr_is_valid(const struct qp_endpoint_attr *attr)
 {
-	uint32_t mtu = attr->path_mtu;
-
-	if (mtu < 256 || mtu > 4096 || mtu & (mtu - 1) || attr->n_planes > FARE_MAX_PLANES)
+	if ((attr->path_mtu && !soft_mtu_is_valid(attr->path_mtu)) ||
+	    attr->n_planes > FARE_MAX_PLANES)
 		return false;
 	for (unsigned p = 0; p < attr->n_planes; p++)
 		if (attr->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
@@ -265,6 +267,20 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 	soft_timers_init(&ep->timers);
 }
 
+/* What was asked for, or what devices allow; a device that is made later must carry as much. */
+static int choose_path_mtu(struct qp_endpoint_attr *attr)
+{
+	uint32_t most;
+	bool known = !soft_mtu_of_devices(attr, &most);
+
+	if (attr->max_path_mtu)
+		*attr->max_path_mtu = known ? most : 0;
+	attr->max_path_mtu = NULL; /* the caller's */
+	if (!attr->path_mtu)
+		attr->path_mtu = known ? most : PATH_MTU_DEFAULT;
+	return known && (!most || attr->path_mtu > most) ? -EMSGSIZE : 0;
+}
+
 int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr)
 {
 	struct qp_endpoint *ep;
@@ -279,6 +295,8 @@ int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr
 	init_endpoint(ep, attr);
 	ep->rx.bytes = aligned_alloc(4096, (size_t)SOFT_RX_MESSAGES * SOFT_RX_BYTES);
 	err = ep->rx.bytes ? soft_endpoint_random(&ep->next_qpn, sizeof(ep->next_qpn)) : -ENOMEM;
+	if (!err)
+		err = choose_path_mtu(&ep->attr);
 	if (!err)
 		err = open_descriptors(ep);
 	if (err) {

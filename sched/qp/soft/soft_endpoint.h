@@ -60,11 +60,13 @@ struct qp {
 	struct roce_flow flow; /* of what it sends */
 	enum soft_qp_state state;
 	uint32_t qpn, first_psn;
+	uint32_t path_mtu;	/* that both ends take */
 	uint32_t batch_bytes;	/* payload that fills a super-packet */
 	uint64_t hold_until_ns; /* the kernel had no memory for a packet: not before that time */
 	uint64_t cnp_sent_ns;
 	struct soft_socket *socket; /* shared */
 	bool no_gso;		    /* the device takes no segmentation batches */
+	bool is_too_long;	    /* ... nor a packet: soft_qp_fail() is due */
 	/* it is in error since, and nobody told it to be: soft_qp_error() is due; 0: not so */
 	uint64_t failed_ns;
 };

@@ -11,6 +11,11 @@ static uint16_t endpoint_port(const struct qp_endpoint *ep)
 	return ep->port;
 }
 
+static uint32_t endpoint_path_mtu(const struct qp_endpoint *ep)
+{
+	return ep->attr.path_mtu;
+}
+
 static void endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
 {
 	*out = ep->stats;
@@ -56,6 +61,7 @@ const struct qp_provider qp_soft_provider = {
 	.endpoint_create = soft_endpoint_create,
 	.endpoint_destroy = soft_endpoint_destroy,
 	.endpoint_port = endpoint_port,
+	.endpoint_path_mtu = endpoint_path_mtu,
 	.endpoint_fd = endpoint_fd,
 	.endpoint_progress = soft_endpoint_progress,
 	.endpoint_stats = endpoint_stats,

@@ -146,7 +146,12 @@ static bool on_send_error(struct qp *qp, int err, unsigned run_packets, uint64_t
 	case ENODEV: /* to the next packet it may be there again */
 		soft_sockets_renew(&qp->ep->sockets, qp->socket, now_ns);
 		return true;
-	case EIO: /* no checksum offload on this device, so no segmentation either */
+	case EMSGSIZE:
+		qp->is_too_long = true;
+		qp->ep->stats.too_long_packets++;
+		return false;
+	case EIO:    /* no checksum offload on this device, so no segmentation either */
+	case EINVAL: /* or a segment is too long for it: alone it will be told so */
 		if (run_packets > 1) {
 			qp->no_gso = true;
 			return false;
@@ -225,6 +230,13 @@ static bool add_answer(struct qp *qp, unsigned n)
 	       take_answer(qp, s->bitmap, &s->packets[n]);
 }
 
+/* Its device carries less than it did: to send the packet again would help nobody. */
+static void fail_too_long(struct qp *qp)
+{
+	soft_qp_fail(qp, QP_WC_LOC_LEN_ERR);
+	soft_endpoint_wake(qp->ep); /* completions wait */
+}
+
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 {
 	unsigned n, n_answers, sent;
@@ -245,6 +257,10 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 		give_back_answer(qp, ROCE_SYNDROME_ACK);
 	sent = sent < n ? sent : n;
 	qp->protocol->sent(qp, sent, now_ns);
+	if (qp->is_too_long) {
+		fail_too_long(qp);
+		return false;
+	}
 	soft_qp_set_timer(qp);
 	return qp->protocol->has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
 }
@@ -286,6 +302,10 @@ static bool answer_reads(struct qp *qp)
 		s->packets[i].dest_qpn = qp->remote.qpn;
 	if (n)
 		rc_responder_reads_sent(r, send_packets(qp, n, now_ns));
+	if (qp->is_too_long) {
+		fail_too_long(qp);
+		return false;
+	}
 	if (!r->n_reads)
 		return true;
 	if (qp->hold_until_ns > now_ns)

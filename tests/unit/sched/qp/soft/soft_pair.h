@@ -32,7 +32,8 @@ static struct qp_control heard;
 static uint8_t heard_data[QP_CONTROL_MAX];
 static unsigned n_heard;
 static bool both_order_free, acknowledge_now;
-static uint16_t remote_port; /* of both ends; 0: 4791 */
+static uint16_t remote_port;	    /* of both ends; 0: 4791 */
+static uint32_t remote_path_mtu[2]; /* of a and b; 0: not told */
 
 static inline struct in6_addr address(const char *text)
 {
@@ -87,11 +88,13 @@ static inline void join(struct qp *x, struct qp *y, const char *x_at, const char
 				 .qpn = P->qp_num(y),
 				 .psn = P->qp_psn(y),
 				 .udp_port = remote_port,
+				 .path_mtu = remote_path_mtu[1],
 				 .order_free = both_order_free};
 	struct qp_remote to_x = {.address = address(x_at),
 				 .qpn = P->qp_num(x),
 				 .psn = P->qp_psn(x),
 				 .udp_port = remote_port,
+				 .path_mtu = remote_path_mtu[0],
 				 .order_free = both_order_free};
 
 	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
