@@ -303,7 +303,7 @@ struct qp_provider {
 	int (*mr_register_dmabuf)(struct qp_endpoint *ep, int fd, uint64_t offset, size_t length,
 				  uint64_t iova, unsigned access, struct qp_mr *out);
 	/*
-	 * When it returns, no device reads or writes the region any more, whatever is outstanding:
+	 * When it returns, no device reads or writes the region any more, whatever is outstanding;
 	 * work on it ends in error.
 	 */
 	int (*mr_deregister)(struct qp_endpoint *ep, const struct qp_mr *mr);
@@ -322,8 +322,9 @@ struct qp_provider {
 	 * Devices change a QP's state in their own time. > 0: a change is under way (it connects,
 	 * or it is in error and not yet known to have placed its last byte); 0: none is; -errno: it
 	 * failed without being told to (its port, its GID, its connecting, something that the peer
-	 * or a stranger sent), qp_error() is due. Soft: never > 0. NULL: changes are done when the
-	 * call returns, and none fails by itself.
+	 * or a stranger sent, its completion queue, its device: -ENODEV), qp_error() is due. While
+	 * a device is lost, qp_create says -ENODEV, too; it comes back by itself. Soft: never > 0.
+	 * NULL: changes are done when the call returns, and none fails by itself.
 	 */
 	int (*qp_status)(struct qp *qp);
 	/*
@@ -343,11 +344,17 @@ struct qp_provider {
 	/* Sends again at once from the oldest unacknowledged packet (the path just changed). */
 	void (*qp_kick)(struct qp *qp);
 	/*
-	 * To ERR: what is outstanding, posted receives too, completes with FLUSH_ERR; once
-	 * qp_status says 0, nothing more is sent or placed. Idempotent.
+	 * To ERR: what is outstanding, posted receives too, completes with FLUSH_ERR. Never blocks:
+	 * the device does it in its own time. Once qp_status says 0, all of it was polled, nothing
+	 * more is sent or placed, and the memory of what was posted is not read or written any
+	 * more. Until then it is the device's, a message's that was given up, too. Idempotent.
 	 */
 	void (*qp_error)(struct qp *qp);
-	/* its QPN is not handed out again for as long as possible */
+	/*
+	 * Its QPN is not handed out again for as long as possible. Completions not yet polled go
+	 * with it. If qp_status does not say 0 before, a device may use the memory of what was
+	 * posted for a while after the call: until mr_deregister or endpoint_destroy return.
+	 */
 	void (*qp_destroy)(struct qp *qp);
 	/*
 	 * Queues a write. 0, -ENOBUFS (queue full: wait for completions), -EINVAL, -ENOTCONN (not

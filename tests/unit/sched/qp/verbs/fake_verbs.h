@@ -83,7 +83,7 @@ static struct fake {
 /* Address k (2 and 3 are the device's GIDs), of this process alone: tests run beside each other. */
 static const char *fake_address(unsigned k)
 {
-	static char text[FAKE_OBJECTS][64];
+	static _Thread_local char text[FAKE_OBJECTS][64];
 
 	snprintf(text[k], sizeof(text[k]), "::ffff:127.%u.%u.%u", (unsigned)getpid() >> 8 & 127,
 		 (unsigned)getpid() & 255, k);
@@ -107,10 +107,10 @@ struct ibv_device **ibv_get_device_list(int *n)
 	pthread_mutex_lock(&fake.lock);
 	if (!fake.unbound)
 		list[0] = &fake.device.d;
-	pthread_mutex_unlock(&fake.lock);
 	snprintf(fake.device.d.name, sizeof(fake.device.d.name), "fake0");
 	if (!fake.device.d.dev_path[0])
 		snprintf(fake.device.d.dev_path, sizeof(fake.device.d.dev_path), "/");
+	pthread_mutex_unlock(&fake.lock);
 	if (n)
 		*n = list[0] != NULL;
 	return list;
