@@ -65,6 +65,11 @@ static void keep_handle(struct qp_endpoint *ep, unsigned device, struct verbs_ha
 	ep->handles = h;
 }
 
+static bool is_in_sysfs(const struct ibv_context *device)
+{
+	return !access(device->device->dev_path, F_OK);
+}
+
 /* Takes the device: it is closed if that fails. */
 static int make_handle(struct verbs_handle **out, struct ibv_context *device)
 {
@@ -76,9 +81,10 @@ static int make_handle(struct verbs_handle **out, struct ibv_context *device)
 		ibv_close_device(device);
 		return -ENOMEM;
 	}
-	errno = 0;
 	h->context = device;
 	h->users = 1;
+	h->in_sysfs = is_in_sysfs(device);
+	errno = 0;
 	h->mr = calloc(VERBS_MAX_REGIONS, sizeof(*h->mr));
 	h->pd = h->mr ? ibv_alloc_pd(device) : NULL;
 	h->channel = h->pd ? ibv_create_comp_channel(device) : NULL;
@@ -363,7 +369,7 @@ static int step(struct qp_endpoint *ep, unsigned device, uint64_t now_ns)
  */
 static bool is_unbinding(const struct verbs_device *d)
 {
-	return d->handle && access(d->handle->context->device->dev_path, F_OK);
+	return d->handle && d->handle->in_sysfs && !is_in_sysfs(d->handle->context);
 }
 
 static int check_all(struct qp_endpoint *ep, uint64_t now_ns)

@@ -44,6 +44,7 @@ struct verbs_handle {
 	struct ibv_mr **mr; /* VERBS_MAX_REGIONS, as regions; NULL: not registered here */
 	unsigned users;	    /* QPs, and the device whose present handle it is */
 	bool lost;	    /* its device is gone or going, or does not work any more */
+	bool in_sysfs;	    /* it was when it was opened (a container may have none) */
 };
 
 enum verbs_device_state {
