@@ -275,8 +275,7 @@ void rib_stale(struct rib *rib, unsigned neighbor, enum bgp_family family)
 {
 	struct route *route;
 
-	DL_FOREACH2(rib->neighbors[neighbor].routes, route, neighbor_next)
-	{
+	DL_FOREACH2 (rib->neighbors[neighbor].routes, route, neighbor_next) {
 		if (route->stale || !rib_in_family(route, family))
 			continue;
 		route->stale = true;
@@ -344,11 +343,11 @@ static void rib_result(const struct rib *rib, const struct path *path, struct bg
 	event->bandwidth_kind = BGP_BANDWIDTH_ABSENT;
 	event->reachable = path->routes != NULL;
 	event->stale = event->reachable;
-	DL_FOREACH2(path->routes, route, path_next)
-	event->stale &= route->stale;
-	DL_FOREACH2(path->routes, route, path_next)
-	if (route->stale == event->stale)
-		rib_fold(event, &route->value);
+	DL_FOREACH2 (path->routes, route, path_next)
+		event->stale &= route->stale;
+	DL_FOREACH2 (path->routes, route, path_next)
+		if (route->stale == event->stale)
+			rib_fold(event, &route->value);
 }
 
 static bool rib_differs(const struct bgp_path_event *a, const struct bgp_path_event *b)

@@ -215,9 +215,12 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 		group = NULL;
 		err = -ECANCELED;
 	}
-	if (!group && !err)
+	if (!group && !err) {
 		err = group_create(&group, domain, &c->remote, &options, false,
 				   m->open.qps_per_lane, m->open.n_lanes);
+		if (!err)
+			lanes_prepare(group);
+	}
 	if (!group) {
 		reply.type = CONTROL_GROUP_REFUSE;
 		reply.error = (uint32_t)-err;

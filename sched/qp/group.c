@@ -24,6 +24,8 @@
 #define CONNECT_NS UINT64_C(10000000000)
 /* a peer that did not answer so many GROUP_OPENs keeps no other group waiting */
 #define YIELD_SENDS 4
+/* nor does one that was silent for so long since */
+#define YIELD_NS UINT64_C(1000000000)
 /* a peer that opened a group and then falls silent */
 #define STILLBORN_NS UINT64_C(60000000000)
 
@@ -338,11 +340,19 @@ bool group_stillborn(const struct fare_group *group)
 	       (group->state == GROUP_CLOSED || group->domain->now_ns > group->due_ns);
 }
 
+/* The first answer to GROUP_OPEN. */
+static void measure(struct fare_group *group)
+{
+	if (group->sends == 1)
+		port_peer_measured(group->port_peer, group->domain->now_ns - group->opening_ns);
+}
+
 /* The peer lives, and wants to be named: ask again, now. */
 static void on_challenge(struct fare_group *group, const struct control_message *m)
 {
 	if (!group->opener || group->state != GROUP_OPENING || group->peer_incarnation == m->source)
 		return;
+	measure(group);
 	group->peer_incarnation = m->source;
 	group->due_ns = group->domain->now_ns;
 }
@@ -498,6 +508,8 @@ static void announce(struct fare_group *group)
 		group_announce(group);
 	} else if (group->opener && !up && !patient) {
 		group_closed(group, lanes_error(group));
+	} else if (!waiting || port_peer_silence_ns(group->port_peer) > YIELD_NS) {
+		handshake_yield(group);
 	}
 }
 
@@ -508,15 +520,17 @@ static void step_opening(struct fare_group *group)
 
 	if (!group->opener || now < group->due_ns || !handshake_begin(group))
 		return;
-	if (!group->sends)
+	if (!group->sends) {
 		group->opening_ns = now;
+		lanes_prepare(group);
+	}
 	if (now - group->opening_ns > HANDSHAKE_SILENT_NS) {
 		group_closed(group, -ETIMEDOUT);
 		return;
 	}
 	group_fill_open(group, &m);
 	group_send(group, &m);
-	group->due_ns = now + handshake_resend_ns(port_peer_rtt(group->port_peer), group->sends++);
+	group->due_ns = now + port_peer_resend_ns(group->port_peer, group->sends++);
 	if (group->sends > YIELD_SENDS)
 		handshake_yield(group);
 }

@@ -9,10 +9,11 @@
 #define LEAST_NS UINT64_C(5000000)  /* a tick of the domain and a queue that fills up meanwhile */
 #define MOST_NS	 UINT64_C(500000000)
 /*
- * Groups at a time: with 16 planes and the largest messages (1 KiB) they fill a quarter of a
- * receive buffer of 4 MiB, which is what a process without privilege gets.
+ * Groups at a time. Each has under way, for each plane, a message and some echoes. Far more would
+ * overrun the receive buffer of a process without privilege (some hundred datagrams); far fewer
+ * would wait for round trips, each of which takes as long as the peer's process waits for a core.
  */
-#define ACTIVE_MAX 64
+#define ACTIVE_MAX 128
 
 void handshake_rtt_sample(struct handshake_rtt *rtt, uint64_t ns)
 {

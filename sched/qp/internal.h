@@ -328,6 +328,8 @@ void transfer_cancel(struct fare_group *group);
 /* lane.c */
 int lanes_create(struct fare_group *group, unsigned n_lanes, unsigned n_qps, unsigned n_ports);
 void lanes_destroy(struct fare_group *group);
+/* The group shakes hands: what its lanes need to know is asked for meanwhile. */
+void lanes_prepare(struct fare_group *group);
 void lane_step(struct fare_group *group, unsigned lane);
 uint64_t lane_due_ns(const struct fare_group *group, unsigned lane);
 /* A handshake or its end is under way, and not for so long that a slow tick will do. */

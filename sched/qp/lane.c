@@ -27,6 +27,7 @@
 #include <string.h>
 
 #define CONNECT_NS	 UINT64_C(2000000000) /* for a device, to bring its QP to RTS */
+#define RESET_RESEND_NS	 UINT64_C(5000000)    /* at most, doubled each time */
 #define BACKOFF_FIRST_NS UINT64_C(10000000)
 #define STABLE_NS	 UINT64_C(10000000000) /* up that long: the back-off starts afresh */
 /* a handshake that takes longer waits for the other end, and that may take long */
@@ -49,7 +50,17 @@ static void set_state(struct fare_group *group, unsigned l, enum lane_state stat
 
 static uint64_t resend_after(const struct lane *lane)
 {
-	return handshake_resend_ns(port_peer_rtt(lane->group->port_peer), lane->sends);
+	const struct port_peer *peer = lane->group->port_peer;
+	uint64_t ns;
+
+	/* the answer to what makes a lane takes a round trip of the other end's, too */
+	if (lane->state != LANE_RESETTING)
+		return port_peer_resend_ns(peer, lane->sends + 1);
+	/* writes wait for a lane's end, and the plane that took the message may be the dead one */
+	ns = port_peer_resend_ns(peer, lane->sends);
+	return lane->sends < 4 && ns > RESET_RESEND_NS << lane->sends
+		       ? RESET_RESEND_NS << lane->sends
+		       : ns;
 }
 
 /*
@@ -59,10 +70,8 @@ static uint64_t resend_after(const struct lane *lane)
  */
 static bool is_silent(const struct lane *lane)
 {
-	uint64_t heard_ns = port_peer_heard_ns(lane->group->port_peer);
-	uint64_t since_ns = heard_ns > lane->since_ns ? heard_ns : lane->since_ns;
-
-	return now_ns(lane->group) - since_ns > HANDSHAKE_SILENT_NS;
+	return now_ns(lane->group) - lane->since_ns > HANDSHAKE_SILENT_NS &&
+	       port_peer_silence_ns(lane->group->port_peer) > HANDSHAKE_SILENT_NS;
 }
 
 static void send_plain(struct fare_group *group, unsigned l, enum control_type type, uint32_t epoch)
@@ -151,6 +160,13 @@ void lanes_destroy(struct fare_group *group)
 	}
 	free(group->lanes);
 	group->lanes = NULL;
+}
+
+void lanes_prepare(struct fare_group *group)
+{
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		if (group->lanes[l].path && group_plane_usable(group, l))
+			port_cache_prepare(&group->lanes[l]);
 }
 
 void lane_follow_path(struct fare_group *group, unsigned l, bool hashes_anew)
@@ -497,9 +513,6 @@ static void on_accept(struct fare_group *group, unsigned l, const struct control
 		int err = lane_qps_connect(group, l, m->lane.qps, m->lane.addresses,
 					   m->lane.n_addresses);
 
-		/* from the first sending: one that was lost makes it longer, never too short */
-		handshake_rtt_sample(port_peer_rtt(group->port_peer),
-				     now_ns(group) - lane->since_ns);
 		if (err) {
 			fail(group, l, err);
 			return;

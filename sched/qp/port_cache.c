@@ -18,7 +18,11 @@
 #define LEARN_STEP 4u
 /* rounds before going on with what came back, if anything did */
 #define LEARN_SENDS 4
-/* a plane over which nothing came back, while the peer is heard over others */
+/*
+ * A plane over which nothing came back, while the peer was heard over others after so many rounds,
+ * and for so long. (A peer that is slow answers late over all planes.)
+ */
+#define LEARN_MISSED	4
 #define LEARN_SILENT_NS UINT64_C(1300000000)
 /* an answer proves for so long that the plane carries */
 #define PROOF_NS UINT64_C(1000000000)
@@ -31,6 +35,7 @@
 #define MAX_NS		  UINT64_C(32000000000)
 
 struct port_peer {
+	struct fare_domain *domain;
 	struct in6_addr address;
 	unsigned n_refs;
 	uint64_t heard_ns;
@@ -58,11 +63,14 @@ struct port_entry {
 	uint64_t began_ns;	/* the last exchange */
 	uint64_t due_ns;	/* next round of the exchange under way */
 	unsigned rounds;	/* of the ports asked for last */
-	uint32_t met;		/* bit r: a port led to remote sub-port r when all were asked */
-	uint64_t proven_ns;	/* the last answer; 0: doubted */
-	uint64_t failed_ns;	/* an exchange ended without any answer */
-	int error;		/* why */
-	int send_error;		/* of the last round, if no echo was sent at all */
+	uint64_t sent_ns;	/* the last one */
+	/* those after which nothing came over this plane, but something over others */
+	unsigned missed;
+	uint32_t met;	    /* bit r: a port led to remote sub-port r when all were asked */
+	uint64_t proven_ns; /* the last answer; 0: doubted */
+	uint64_t failed_ns; /* an exchange ended without any answer */
+	int error;	    /* why */
+	int send_error;	    /* of the last round, if no echo was sent at all */
 	/* ports in use are asked for again: when, and how long after that; 0: no lane is up */
 	uint64_t watch_ns, interval_ns;
 	struct soft_timer timer;
@@ -98,6 +106,7 @@ struct port_peer *port_cache_get_peer(struct fare_domain *domain, const struct i
 		peer = calloc(1, sizeof(*peer));
 		if (!peer)
 			return NULL;
+		peer->domain = domain;
 		peer->address = *address;
 		HASH_ADD(hh, domain->ports.peers, address, sizeof(*address), peer);
 		if (!peer->hh.tbl) {
@@ -125,14 +134,20 @@ void port_cache_heard(struct fare_domain *domain, const struct in6_addr *address
 		peer->heard_ns = domain->now_ns;
 }
 
-uint64_t port_peer_heard_ns(const struct port_peer *peer)
+uint64_t port_peer_silence_ns(const struct port_peer *peer)
 {
-	return peer->heard_ns;
+	return peer->domain->now_ns - peer->heard_ns;
 }
 
-struct handshake_rtt *port_peer_rtt(struct port_peer *peer)
+void port_peer_measured(struct port_peer *peer, uint64_t rtt_ns)
 {
-	return &peer->rtt;
+	handshake_rtt_sample(&peer->rtt, rtt_ns);
+	handshake_rtt_sample(&peer->domain->ports.rtt, rtt_ns);
+}
+
+uint64_t port_peer_resend_ns(const struct port_peer *peer, unsigned n)
+{
+	return handshake_resend_ns(peer->rtt.smooth_ns ? &peer->rtt : &peer->domain->ports.rtt, n);
 }
 
 struct port_path *port_entry_path(struct port_entry *entry)
@@ -205,7 +220,7 @@ static void set_timer(struct port_entry *entry)
 static void set_state(struct port_entry *entry, enum port_state state)
 {
 	entry->state = state;
-	entry->rounds = 0;
+	entry->rounds = entry->missed = 0;
 	if (state == PORT_REST)
 		port_path_end(&entry->path);
 	else
@@ -217,9 +232,9 @@ static void wake_lanes(struct port_entry *entry)
 {
 	struct lane *lane;
 
-	DL_FOREACH2(entry->lanes, lane, path_next)
-	if (lane->state == LANE_LEARNING)
-		engine_wake(lane->group);
+	DL_FOREACH2 (entry->lanes, lane, path_next)
+		if (lane->state == LANE_LEARNING)
+			engine_wake(lane->group);
 }
 
 /* One round: an echo from each port that was asked for and not answered. */
@@ -241,13 +256,14 @@ static void send_round(struct port_entry *entry, uint64_t wait_ns)
 		err = rc ? rc : err;
 	}
 	entry->send_error = n_sent ? 0 : err;
+	entry->sent_ns = entry->domain->now_ns;
 	entry->due_ns = entry->domain->now_ns + wait_ns;
 	set_timer(entry);
 }
 
 static void send_learning(struct port_entry *entry)
 {
-	send_round(entry, handshake_resend_ns(&entry->peer->rtt, entry->rounds));
+	send_round(entry, port_peer_resend_ns(entry->peer, entry->rounds));
 }
 
 /* ---- learning ---- */
@@ -264,13 +280,19 @@ static bool covers(struct port_entry *entry, const struct lane *lane)
 	return ports_cover(lane);
 }
 
+/* It waits for what is learned, or will. */
+static bool is_to_be_made(const struct lane *lane)
+{
+	return lane->state == LANE_LEARNING || (lane->state == LANE_DOWN && !lane->attempted);
+}
+
 static bool covers_all(struct port_entry *entry)
 {
 	struct lane *lane;
 
-	DL_FOREACH2(entry->lanes, lane, path_next)
-	if (lane->state == LANE_LEARNING && !covers(entry, lane))
-		return false;
+	DL_FOREACH2 (entry->lanes, lane, path_next)
+		if (is_to_be_made(lane) && !covers(entry, lane))
+			return false;
 	return true;
 }
 
@@ -308,15 +330,31 @@ static void judge_learning(struct port_entry *entry)
 	send_learning(entry);
 }
 
-/* Silent on this plane only; or on all, and for so long that it is not merely slow. */
+/*
+ * An acceptor asks only because its peer has proven the plane just now, both ways. So it is in no
+ * hurry to give it up, which costs the peer the QPs that it has made.
+ */
+static bool an_opener_waits(const struct port_entry *entry)
+{
+	const struct lane *lane;
+
+	DL_FOREACH2 (entry->lanes, lane, path_next)
+		if (lane->state == LANE_LEARNING && lane->group->opener)
+			return true;
+	return false;
+}
+
+/* On this plane only; or on all, and for so long that the peer is not merely slow. */
 static bool is_silent(const struct port_entry *entry)
 {
-	uint64_t now = entry->domain->now_ns, heard_ns = entry->peer->heard_ns;
-	uint64_t since_ns = heard_ns > entry->began_ns ? heard_ns : entry->began_ns;
+	uint64_t took_ns = entry->domain->now_ns - entry->began_ns;
 
-	if (now - since_ns > HANDSHAKE_SILENT_NS)
+	if (took_ns > HANDSHAKE_SILENT_NS &&
+	    port_peer_silence_ns(entry->peer) > HANDSHAKE_SILENT_NS)
 		return true;
-	return heard_ns > entry->began_ns && now - entry->began_ns > LEARN_SILENT_NS;
+	return entry->missed >= LEARN_MISSED &&
+	       took_ns > LEARN_SILENT_NS + 4 * port_peer_resend_ns(entry->peer, 0) &&
+	       an_opener_waits(entry);
 }
 
 static void fail_learning(struct port_entry *entry, int error)
@@ -330,9 +368,12 @@ static void step_learning(struct port_entry *entry)
 {
 	if (port_path_all_answered(&entry->path)) {
 		judge_learning(entry);
-	} else if (entry->domain->now_ns < entry->due_ns) {
 		return;
-	} else if (entry->path.n_answered && entry->rounds >= LEARN_SENDS) {
+	}
+	if (entry->domain->now_ns < entry->due_ns)
+		return;
+	entry->missed += entry->peer->heard_ns > entry->sent_ns;
+	if (entry->path.n_answered && entry->rounds >= LEARN_SENDS) {
 		judge_learning(entry);
 	} else if (entry->send_error && entry->rounds >= LEARN_SENDS) {
 		fail_learning(entry, entry->send_error);
@@ -343,6 +384,21 @@ static void step_learning(struct port_entry *entry)
 	}
 }
 
+static bool is_ready(struct port_entry *entry, const struct lane *lane)
+{
+	return entry->proven_ns && entry->domain->now_ns - entry->proven_ns < PROOF_NS &&
+	       covers(entry, lane);
+}
+
+void port_cache_prepare(struct lane *lane)
+{
+	struct port_entry *entry = lane->path;
+
+	port_cache_read_list(lane);
+	if (entry->state != PORT_LEARN && entry->path.live && !is_ready(entry, lane))
+		begin_learning(entry);
+}
+
 int port_cache_ready(struct lane *lane)
 {
 	struct port_entry *entry = lane->path;
@@ -351,8 +407,7 @@ int port_cache_ready(struct lane *lane)
 		return entry->error;
 	if (entry->state == PORT_LEARN)
 		return 1;
-	if (entry->proven_ns && entry->domain->now_ns - entry->proven_ns < PROOF_NS &&
-	    covers(entry, lane))
+	if (is_ready(entry, lane))
 		return 0;
 	begin_learning(entry);
 	return 1;
@@ -376,9 +431,9 @@ static bool can_be_uneven(const struct port_entry *entry)
 {
 	const struct lane *lane;
 
-	DL_FOREACH2(entry->lanes, lane, path_next)
-	if (lane->state == LANE_UP && ports_can_be_uneven(lane))
-		return true;
+	DL_FOREACH2 (entry->lanes, lane, path_next)
+		if (lane->state == LANE_UP && ports_can_be_uneven(lane))
+			return true;
 	return false;
 }
 
@@ -386,9 +441,10 @@ static bool all_even(const struct port_entry *entry, uint32_t remotes)
 {
 	const struct lane *lane;
 
-	DL_FOREACH2(entry->lanes, lane, path_next)
-	if (lane->state == LANE_UP && ports_can_be_uneven(lane) && !ports_are_even(lane, remotes))
-		return false;
+	DL_FOREACH2 (entry->lanes, lane, path_next)
+		if (lane->state == LANE_UP && ports_can_be_uneven(lane) &&
+		    !ports_are_even(lane, remotes))
+			return false;
 	return true;
 }
 
@@ -447,8 +503,7 @@ static void judge_wide(struct port_entry *entry)
 
 	entry->is_complete = true;
 	entry->met = port_path_remotes(&entry->path);
-	DL_FOREACH2(entry->lanes, lane, path_next)
-	{
+	DL_FOREACH2 (entry->lanes, lane, path_next) {
 		if (lane->state != LANE_UP || !ports_can_be_uneven(lane))
 			continue;
 		moved |= ports_even_out(lane);
@@ -572,8 +627,7 @@ static void close_lost(struct port_entry *entry, uint64_t incarnation)
 {
 	struct lane *lane;
 
-	DL_FOREACH2(entry->lanes, lane, path_next)
-	{
+	DL_FOREACH2 (entry->lanes, lane, path_next) {
 		struct fare_group *group = lane->group;
 
 		if (!lane->up_since_ns || lane->up_since_ns >= entry->began_ns ||
@@ -601,7 +655,7 @@ void port_cache_on_reply(struct fare_domain *domain, const struct in6_addr *remo
 	if (reply == PORT_REPLY_STRAY)
 		return;
 	if (rtt_ns)
-		handshake_rtt_sample(&peer->rtt, rtt_ns);
+		port_peer_measured(peer, rtt_ns);
 	entry->proven_ns = domain->now_ns;
 	if (reply == PORT_REPLY_CHANGED) {
 		port_path_forget(&entry->path);

@@ -43,6 +43,7 @@ struct port_cache {
 	struct port_peer *peers; /* a hash by address */
 	struct soft_timers timers;
 	unsigned n_entries;
+	struct handshake_rtt rtt; /* of all peers */
 };
 
 void port_cache_init(struct port_cache *cache);
@@ -53,14 +54,20 @@ struct port_peer *port_cache_get_peer(struct fare_domain *domain, const struct i
 void port_cache_put_peer(struct fare_domain *domain, struct port_peer *peer); /* NULL is fine */
 /* An authenticated message came from there. */
 void port_cache_heard(struct fare_domain *domain, const struct in6_addr *address);
-uint64_t port_peer_heard_ns(const struct port_peer *peer);
-struct handshake_rtt *port_peer_rtt(struct port_peer *peer);
+/* How long ago that was. */
+uint64_t port_peer_silence_ns(const struct port_peer *peer);
+/* A round trip was measured. */
+void port_peer_measured(struct port_peer *peer, uint64_t rtt_ns);
+/* handshake_resend_ns() of this peer; before anything is measured, of all peers. */
+uint64_t port_peer_resend_ns(const struct port_peer *peer, unsigned n);
 
 /* The lane uses its path from now on. 0 or -ENOMEM. */
 int port_cache_attach(struct lane *lane);
 void port_cache_detach(struct lane *lane);
 struct port_path *port_entry_path(struct port_entry *entry);
 
+/* The lane will soon be in LANE_LEARNING: what it will need is asked for. */
+void port_cache_prepare(struct lane *lane);
 /*
  * A lane in LANE_LEARNING: 0: enough is known to make its QPs; > 0: its group is woken when that
  * may be so; -EHOSTUNREACH: the plane does not answer; another -errno: no echo could be sent.

@@ -79,7 +79,8 @@ if command -v tshark >/dev/null; then
 	}
 	within ports_sent || fail "sixteen datagrams, four times, did not arrive"
 	tshark -r "$capture" -T fields -e udp.srcport -e frame.interface_name 2>/dev/null | sort -u | tr '\t' ' ' >"$SCRATCH/arrived"
-	cut -d' ' -f1,3 "$SCRATCH/list" | diff - "$SCRATCH/arrived" || fail "ports lead elsewhere than the list says"
+	# one port may be in the list for both local sub-ports
+	cut -d' ' -f1,3 "$SCRATCH/list" | sort -u | diff - "$SCRATCH/arrived" || fail "ports lead elsewhere than the list says"
 fi
 
 # ---- a gray leaf ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 #include "qp/internal.h"
 
 #define MS UINT64_C(1000000)
-#define N  200
+#define N  400
 
 static struct fare_domain domain;
 static struct fare_group groups[N];

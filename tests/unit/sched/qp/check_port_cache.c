@@ -558,6 +558,7 @@ static void expect_silence_for(uint64_t ns)
 START_TEST(a_plane_that_does_not_answer_is_given_up)
 {
 	silent = true;
+	group.opener = true;
 	make(FARE_MODE_SPRAY);
 	expect_silence_for(_i ? 1300 * MS : 10 * S);
 	/* seldom, although it waits long */
@@ -566,6 +567,24 @@ START_TEST(a_plane_that_does_not_answer_is_given_up)
 	silent = false;
 	domain.now_ns += MS;
 	learn();
+}
+END_TEST
+
+/* The opener has proven the plane: to give it up would cost it its QPs. */
+START_TEST(an_acceptor_is_patient)
+{
+	silent = true;
+	make(FARE_MODE_SPRAY);
+	lane->state = LANE_LEARNING;
+	lane->since_ns = domain.now_ns;
+	for (unsigned i = 0; i < 3000; i++) {
+		port_cache_heard(&domain, &group.peer);
+		ck_assert_int_gt(port_cache_ready(lane), 0);
+		run(10 * MS);
+	}
+	silent = false;
+	run(S);
+	ck_assert_int_eq(port_cache_ready(lane), 0);
 }
 END_TEST
 
@@ -617,6 +636,7 @@ int main(void)
 	tcase_add_test(tc, groups_use_all_ports_before_they_share);
 	tcase_add_test(tc, the_daemons_list_is_enough);
 	tcase_add_loop_test(tc, a_plane_that_does_not_answer_is_given_up, 0, 2);
+	tcase_add_test(tc, an_acceptor_is_patient);
 	tcase_add_test(tc, lost_echoes_are_repeated);
 	tcase_add_test(tc, a_peer_that_restarted_is_noticed);
 	suite_add_tcase(s, tc);
