@@ -246,7 +246,9 @@ struct fare_event {
 	 * -ETIMEDOUT (nobody answered for 10 s: no such peer, or one with another provider, key or
 	 * secret), -ECONNREFUSED (the peer accepts no groups), -EUSERS (it has no room for one
 	 * more), -EPROTO (it has other planes than we), or another errno for which it could not
-	 * make its half
+	 * make its half. Or no lane of a group that opens came up for 10 s: -EHOSTUNREACH (no plane
+	 * answers), -ENETUNREACH (no plane is usable), -ECONNREFUSED (the peer cannot make its
+	 * QPs), or why this end cannot: -EMFILE, -ENODEV, -ENOMEM
 	 */
 	int status;
 	uint32_t tag;	/* of the peer's fare_write */
