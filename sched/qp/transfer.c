@@ -141,9 +141,9 @@ void transfer_place_anew(struct fare_group *group)
 	i = group->replay.head;
 	for (uint32_t n = group->replay.n; n; n--, i = group->chunks[i].next)
 		group->chunks[i].lane = UINT16_MAX;
-	DL_FOREACH2(group->cut, m, cut_next)
-	if (m->parked != NO_CHUNK)
-		group->chunks[m->parked].lane = UINT16_MAX;
+	DL_FOREACH2 (group->cut, m, cut_next)
+		if (m->parked != NO_CHUNK)
+			group->chunks[m->parked].lane = UINT16_MAX;
 }
 
 /* ---- messages not wholly cut, in their order ---- */
