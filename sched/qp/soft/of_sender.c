@@ -174,13 +174,14 @@ static void set_deadline(struct of_sender *s)
  */
 static void wait_anew(struct of_sender *s, uint64_t now_ns)
 {
-	uint64_t timeout = soft_rtt_timeout_ns(&s->rtt), limit = soft_rtt_limit_ns(&s->rtt);
+	uint64_t timeout = soft_rtt_timeout_ns(&s->rtt), from = now_ns;
 	bool waits = s->una != s->next && s->config.timeout_ns, probes = waits && s->rtt.srtt_ns;
 
 	s->heard_ns = now_ns;
 	s->probe_ns = probes ? now_ns + timeout : 0;
-	timeout <<= probes;
-	s->timeout_ns = waits ? now_ns + (timeout < limit ? timeout : limit) : 0;
+	if (probes)
+		from += timeout;
+	s->timeout_ns = waits ? soft_rtt_deadline_ns(&s->rtt, s->heard_ns, from) : 0;
 }
 
 void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns)
@@ -386,16 +387,13 @@ static void probe(struct of_sender *s)
 /* Nothing was heard: as if all were lost. */
 static void time_out(struct of_sender *s, uint64_t now_ns)
 {
-	uint64_t next, limit = s->heard_ns + soft_rtt_limit_ns(&s->rtt);
-
 	if (!s->timed_out)
 		s->window_before = s->window;
 	s->timed_out = true;
 	soft_window_lost(&s->window, true, s->una, s->next);
 	lose_all(s);
 	soft_rtt_back_off(&s->rtt);
-	next = now_ns + soft_rtt_timeout_ns(&s->rtt);
-	s->timeout_ns = next < limit ? next : limit;
+	s->timeout_ns = soft_rtt_deadline_ns(&s->rtt, s->heard_ns, now_ns);
 	s->probe_ns = s->overdue_ns = 0;
 }
 
@@ -404,7 +402,7 @@ enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns)
 	if (s->timeout_ns && now_ns >= s->timeout_ns) {
 		s->config.stats->timeouts++;
 		s->culprit = s->una;
-		if (now_ns >= s->heard_ns + soft_rtt_limit_ns(&s->rtt))
+		if (soft_rtt_gives_up(&s->rtt, s->heard_ns, now_ns))
 			return QP_WC_RETRY_EXC_ERR;
 		time_out(s, now_ns);
 	}

@@ -249,12 +249,9 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 /* When to look again, if nothing is heard until then. */
 static void set_deadline(struct rc_requester *r, uint64_t now_ns)
 {
-	uint64_t next = now_ns + soft_rtt_timeout_ns(&r->rtt);
-	uint64_t limit = r->heard_ns + soft_rtt_limit_ns(&r->rtt);
+	bool waits = r->config.timeout_ns && r->una != r->sent;
 
-	r->deadline_ns = 0;
-	if (r->config.timeout_ns && r->una != r->sent)
-		r->deadline_ns = next < limit ? next : limit;
+	r->deadline_ns = waits ? soft_rtt_deadline_ns(&r->rtt, r->heard_ns, now_ns) : 0;
 }
 
 /* [from, next) was sent just now, the last of it with a request for an answer if asks. */
@@ -438,6 +435,7 @@ static enum qp_wc_status on_rnr(struct rc_requester *r, uint8_t syndrome, uint64
 		return QP_WC_RNR_RETRY_EXC_ERR;
 	r->rnr_until_ns = r->deadline_ns = now_ns + roce_wire_rnr_ns(syndrome);
 	r->heard_ns = now_ns; /* it lives */
+	soft_rtt_heard(&r->rtt);
 	go_back(r);
 	return QP_WC_SUCCESS;
 }
@@ -522,7 +520,7 @@ enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 	r->config.stats->timeouts++;
 	r->resumed_at = NO_PSN;
 	r->culprit = r->una;
-	if (now_ns >= r->heard_ns + soft_rtt_limit_ns(&r->rtt))
+	if (soft_rtt_gives_up(&r->rtt, r->heard_ns, now_ns))
 		return QP_WC_RETRY_EXC_ERR;
 	soft_rtt_back_off(&r->rtt);
 	set_deadline(r, now_ns);

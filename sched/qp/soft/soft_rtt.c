@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "soft_rtt.h"
 
-#define DOUBLINGS_MAX  16 /* far beyond any limit, and no overflow */
-#define LIMIT_TIMEOUTS 4
+#define DOUBLINGS_MAX 16 /* far beyond any limit, and no overflow */
 
 void soft_rtt_init(struct soft_rtt *rtt, uint64_t timeout_ns, unsigned retry_cnt)
 {
 	*rtt = (struct soft_rtt){.first_ns = timeout_ns,
-				 .give_up_ns = timeout_ns * (retry_cnt + 1)};
+				 .give_up_ns = timeout_ns * (retry_cnt + 1),
+				 .retry_cnt = retry_cnt};
 }
 
 void soft_rtt_measured(struct soft_rtt *rtt, uint64_t rtt_ns)
@@ -69,9 +69,14 @@ uint64_t soft_rtt_timeout_ns(const struct soft_rtt *rtt)
 	return doubled < most ? doubled : most;
 }
 
-uint64_t soft_rtt_limit_ns(const struct soft_rtt *rtt)
+uint64_t soft_rtt_deadline_ns(const struct soft_rtt *rtt, uint64_t heard_ns, uint64_t now_ns)
 {
-	uint64_t least = rtt->srtt_ns || rtt->raised ? LIMIT_TIMEOUTS * base_ns(rtt) : 0;
+	uint64_t next = now_ns + soft_rtt_timeout_ns(rtt), end = heard_ns + rtt->give_up_ns;
 
-	return rtt->give_up_ns > least ? rtt->give_up_ns : least;
+	return rtt->doublings >= rtt->retry_cnt && end > now_ns && end < next ? end : next;
+}
+
+bool soft_rtt_gives_up(const struct soft_rtt *rtt, uint64_t heard_ns, uint64_t now_ns)
+{
+	return rtt->doublings >= rtt->retry_cnt && now_ns >= heard_ns + rtt->give_up_ns;
 }

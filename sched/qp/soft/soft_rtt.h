@@ -12,13 +12,14 @@
  * attributes promise: where queues overflow, several in a row are lost. An answer that may be to
  * either of two packets measures nothing; then the time-out stays doubled until one is measured.
  *
- * A peer may be silent for (retry_cnt + 1) x timeout_ns, as with a time-out that never changes.
- * Where queues are so full that a round trip comes near that, it is four time-outs: a path that
- * works is not given up.
+ * A peer is given up after (retry_cnt + 1) x timeout_ns of silence, as with a time-out that never
+ * changes, and after retry_cnt attempts. The latter is later where a path is congested, and where
+ * this process itself did not get to run: neither is a reason to give up.
  */
 #ifndef SOFT_RTT_H
 #define SOFT_RTT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -30,8 +31,9 @@
 struct soft_rtt {
 	uint64_t first_ns;   /* the time-out before anything is measured; 0: there is none */
 	uint64_t give_up_ns; /* silence that ends the connection, at least */
+	unsigned retry_cnt;  /* attempts before that, at least */
 	uint64_t srtt_ns, rttvar_ns; /* 0: not measured */
-	unsigned doublings;	     /* since something was heard */
+	unsigned doublings;	     /* attempts since something was heard */
 	unsigned raised;	     /* doublings that stay until a round trip is measured */
 };
 
@@ -48,7 +50,8 @@ void soft_rtt_new_path(struct soft_rtt *rtt);
 uint64_t soft_rtt_usual_ns(const struct soft_rtt *rtt);
 /* How long to wait for an answer. */
 uint64_t soft_rtt_timeout_ns(const struct soft_rtt *rtt);
-/* How long to wait for any answer at all. */
-uint64_t soft_rtt_limit_ns(const struct soft_rtt *rtt);
+/* When to look again, if nothing is heard; heard_ns: when something was. */
+uint64_t soft_rtt_deadline_ns(const struct soft_rtt *rtt, uint64_t heard_ns, uint64_t now_ns);
+bool soft_rtt_gives_up(const struct soft_rtt *rtt, uint64_t heard_ns, uint64_t now_ns);
 
 #endif

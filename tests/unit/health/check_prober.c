@@ -18,6 +18,7 @@
 
 #include "own_net.h"
 #include "patience.h"
+#include "prober_internal.h"
 #include "reflector.h"
 #include "udp_raw.h"
 

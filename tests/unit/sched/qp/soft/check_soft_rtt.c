@@ -39,10 +39,29 @@ START_TEST(the_timeout_follows_round_trips)
 	for (unsigned i = 0; i < 1000; i++)
 		soft_rtt_measured(&rtt, 20000);
 	ck_assert_uint_eq(soft_rtt_timeout_ns(&rtt), SOFT_RTT_MIN_NS);
-	ck_assert_uint_eq(soft_rtt_limit_ns(&rtt), 8 * FIRST_NS);
-	for (unsigned i = 0; i < 1000; i++)
-		soft_rtt_measured(&rtt, 900 * MS);
-	ck_assert_uint_ge(soft_rtt_limit_ns(&rtt), 4 * 899 * MS); /* congested, and it lives */
+}
+END_TEST
+
+/* Neither a path whose queues are full is given up, nor one of a process that did not run. */
+START_TEST(attempts_count_as_well_as_time)
+{
+	struct soft_rtt rtt;
+	uint64_t now = 1;
+
+	soft_rtt_init(&rtt, FIRST_NS, 7);
+	for (unsigned i = 0; i < 100; i++)
+		soft_rtt_measured(&rtt, _i ? 600 * MS : 20000);
+	now += 5000 * MS;
+	for (unsigned i = 0; i < 7; i++) {
+		ck_assert(!soft_rtt_gives_up(&rtt, 1, now));
+		ck_assert_uint_eq(soft_rtt_deadline_ns(&rtt, 1, now),
+				  now + soft_rtt_timeout_ns(&rtt));
+		now = soft_rtt_deadline_ns(&rtt, 1, now);
+		soft_rtt_back_off(&rtt);
+	}
+	ck_assert(soft_rtt_gives_up(&rtt, 1, now));
+	soft_rtt_heard(&rtt);
+	ck_assert(!soft_rtt_gives_up(&rtt, now, now + 8 * FIRST_NS));
 }
 END_TEST
 
@@ -196,6 +215,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(t, the_timeout_follows_round_trips);
+	tcase_add_loop_test(t, attempts_count_as_well_as_time, 0, 2);
 	tcase_add_loop_test(t, a_queue_that_grows_is_no_loss, 0, 4);
 	tcase_add_loop_test(t, a_dead_path_is_given_up_in_time, 0, 2);
 	suite_add_tcase(s, t);
