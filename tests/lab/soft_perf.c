@@ -106,6 +106,11 @@ static void on_control(void *arg, const struct qp_control *control)
 		s->n_control++;
 }
 
+static bool reads(const struct options *o)
+{
+	return !strcmp(o->mode, "read");
+}
+
 static void open_side(struct side *s, const struct options *o, unsigned who, int peer_fd)
 {
 	struct qp_endpoint_attr attr = {
@@ -130,9 +135,10 @@ static void open_side(struct side *s, const struct options *o, unsigned who, int
 	s->memory = calloc(1, s->memory_bytes);
 	if (!s->memory)
 		die("memory", ENOMEM);
-	if (who == 0)
+	if (who == reads(o)) /* where the bytes come from */
 		fill(s->memory, s->memory_bytes);
-	err = P->mr_register(s->ep, s->memory, s->memory_bytes, QP_ACCESS_REMOTE_WRITE, &s->mr);
+	err = P->mr_register(s->ep, s->memory, s->memory_bytes,
+			     reads(o) ? QP_ACCESS_REMOTE_READ : QP_ACCESS_REMOTE_WRITE, &s->mr);
 	if (err)
 		die("region", err);
 }
@@ -218,7 +224,13 @@ static void post(struct side *s, unsigned qp, uint64_t slot, uint32_t bytes, uns
 			     .rkey = s->remote_rkey,
 			     .imm = bytes,
 			     .flags = flags};
-	int err = P->post_write(s->qp[qp], &w);
+	struct qp_read r = {.wr_id = qp,
+			    .data = s->memory + offset,
+			    .lkey = s->mr.lkey,
+			    .length = bytes,
+			    .remote_addr = s->remote_base + offset,
+			    .rkey = s->remote_rkey};
+	int err = reads(s->o) ? P->post_read(s->qp[qp], &r) : P->post_write(s->qp[qp], &w);
 
 	if (err)
 		die("post", err);
@@ -291,9 +303,9 @@ static void send_bandwidth(struct side *s)
 		total += reap(s, done, NULL);
 	}
 	t = now_s() - start;
-	printf("bw: %u QPs, %u-byte writes, path MTU %u: %.2f Gb/s (%lu writes in %.2f s)\n",
-	       s->o->qps, s->o->bytes, s->o->path_mtu, (double)total * s->o->bytes * 8 / t / 1e9,
-	       total, t);
+	printf("%s: %u QPs, %u-byte %s, path MTU %u: %.2f Gb/s (%lu writes in %.2f s)\n",
+	       s->o->mode, s->o->qps, s->o->bytes, reads(s->o) ? "reads" : "writes", s->o->path_mtu,
+	       (double)total * s->o->bytes * 8 / t / 1e9, total, t);
 	report(s, "A", t);
 }
 
@@ -424,12 +436,19 @@ static void run_a(const struct options *o, int fd)
 
 	open_side(&s, o, 0, fd);
 	exchange(&s);
-	if (!strcmp(o->mode, "bw"))
+	if (!strcmp(o->mode, "bw") || reads(o))
 		send_bandwidth(&s);
 	else if (!strcmp(o->mode, "lat"))
 		send_latency(&s);
 	else
 		send_check(&s);
+	if (reads(o)) {
+		size_t same;
+
+		verify(&s, &same);
+		if (same + 8 < s.memory_bytes)
+			die("not every byte was read", EIO);
+	}
 	if (write(fd, &byte, 1) != 1 || recv(fd, &byte, 1, MSG_WAITALL) != 1)
 		die("end", EPIPE);
 	P->endpoint_destroy(s.ep);
@@ -448,7 +467,8 @@ static void pin(unsigned core)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: soft_perf [-m bw|lat|check] [-q QPS] [-d DEPTH] [-s BYTES] [-t SECONDS] "
+		"usage: soft_perf [-m bw|read|lat|check] [-q QPS] [-d DEPTH] [-s BYTES] [-t "
+		"SECONDS] "
 		"[-w WINDOW] "
 		"[-p PATH_MTU] [-o ACK_TIMEOUT] [-r RETRIES] [-u SUB_PORTS] [-M SECONDS] [-B] [-k] "
 		"[-n] "

@@ -18,6 +18,7 @@ run() {
 	timeout 120 "$FARE_BIN/soft_perf" "$@" $p-a $p-b 198.19.0.1 198.19.0.2
 }
 run -t "$seconds" -w 1048576
+run -m read -t "$seconds" -w 1048576
 run -t "$seconds" -q 8 -u 2
 run -t "$seconds" -q 8 -u 2 -s 61440
 run -m lat -s 64 -t 3
