@@ -491,7 +491,8 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
 		return;
 	}
-	lane->offer = malloc(sizeof(*lane->offer));
+	if (!lane->offer) /* one that is learning has that of an epoch that the opener gave up */
+		lane->offer = malloc(sizeof(*lane->offer));
 	if (!lane->offer) {
 		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
 		return;
