@@ -258,11 +258,12 @@ static void on_echo(struct fare_domain *domain, const struct qp_control *c,
  * delayed GROUP_OPEN alone proves nothing. Where several processes share an address, this is to
  * compare the remote UDP port, too.)
  */
-static void prove_peer(struct fare_domain *domain, struct fare_group *group)
+static void prove_peer(struct fare_domain *domain, struct fare_group *group, uint64_t source)
 {
 	struct fare_group *other;
 
-	if (group->opener || group->peer_proven || group->state != GROUP_OPEN)
+	if (group->opener || group->peer_proven || group->state != GROUP_OPEN ||
+	    source != group->peer_incarnation)
 		return;
 	group->peer_proven = true;
 	/* the list is in the order of making */
@@ -271,7 +272,7 @@ static void prove_peer(struct fare_domain *domain, struct fare_group *group)
 		    other->peer_incarnation == group->peer_incarnation ||
 		    memcmp(&other->peer, &group->peer, sizeof(group->peer)))
 			continue;
-		group_closed(other, -ECANCELED);
+		group_on_peer_gone(other);
 		engine_wake(other);
 	}
 }
@@ -312,7 +313,7 @@ void engine_on_control(void *arg, const struct qp_control *c)
 		group = NULL;
 	if (group) {
 		group_on_control(group, &m);
-		prove_peer(domain, group);
+		prove_peer(domain, group, m.source);
 		engine_wake(group);
 	} else if (m.type != CONTROL_GROUP_GONE && m.type != CONTROL_GROUP_CLOSE &&
 		   !PLANTED(gone_unsaid)) {

@@ -358,7 +358,7 @@ static void on_challenge(struct fare_group *group, const struct control_message 
 }
 
 /* Its last notifications may have arrived before, and wait to be polled. */
-static void on_peer_gone(struct fare_group *group)
+void group_on_peer_gone(struct fare_group *group)
 {
 	if (group->state != GROUP_OPEN || PLANTED(closed_at_once))
 		group_closed(group, -ECANCELED);
@@ -377,7 +377,7 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		return;
 	}
 	if (group->peer_incarnation && m->source != group->peer_incarnation) {
-		on_peer_gone(group); /* it restarted: what it had of us is gone */
+		group_on_peer_gone(group); /* it restarted: what it had of us is gone */
 		return;
 	}
 	if (control_wire_is_lane(m->type))
@@ -405,7 +405,7 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 	case CONTROL_GROUP_CLOSE:
 	case CONTROL_GROUP_GONE:
 		if (group->state == GROUP_OPEN)
-			on_peer_gone(group);
+			group_on_peer_gone(group);
 		break;
 	default:
 		if (group->state == GROUP_OPEN)

@@ -303,6 +303,8 @@ bool group_stillborn(const struct fare_group *group);
 bool group_busy(const struct fare_group *group);
 bool group_plane_usable(const struct fare_group *group, unsigned lane);
 void group_closed(struct fare_group *group, int status);
+/* It closes once everything that arrived was read. */
+void group_on_peer_gone(struct fare_group *group);
 void group_announce(struct fare_group *group); /* tells the application of it, once */
 void group_fill_open(const struct fare_group *group, struct control_message *message);
 /*
