@@ -67,8 +67,9 @@ void host_start(struct sim *sim, unsigned i)
 	h->domain = domain;
 	h->process = process;
 	process->number = (uint32_t)prng_next(&h->prng) | 1;
-	if (fare_mr_register(&process->tx_mr, domain, process->tx, sizeof(process->tx), false) ||
-	    fare_mr_register(&process->rx_mr, domain, process->rx, sizeof(process->rx), true))
+	if (fare_mr_register(&process->tx_mr, domain, process->tx, sizeof(process->tx), 0) ||
+	    fare_mr_register(&process->rx_mr, domain, process->rx, sizeof(process->rx),
+			     FARE_REMOTE_WRITE))
 		abort();
 	SIM_TRACE(sim, "host %u: a process starts", i);
 	app_on_start(sim, i);

@@ -357,6 +357,7 @@ static void qp_free(struct qp *qp)
 {
 	if (qp->of_tx) {
 		of_sender_fini(qp->of_tx);
+		of_receiver_fini(qp->of_rx);
 		free(qp->of_tx);
 		free(qp->of_rx);
 	}
