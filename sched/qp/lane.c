@@ -374,7 +374,7 @@ void lane_step(struct fare_group *group, unsigned l)
 	int s = lane_qps_status(group, l);
 
 	if (lane->state == LANE_RESETTING) {
-		if (s > 0)
+		if (s > 0 && !PLANTED(ack_before_quiet))
 			return;
 		step_resetting(group, l);
 	}
@@ -542,7 +542,7 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 		}
 	}
 	lane->ack_owed = lane->state == LANE_RESETTING &&
-			 ((lane_qps_status(group, l) > 0 && !PLANTED(ack_before_quiet)) ||
+			 (lane_qps_status(group, l) > 0 ||
 			  (!group->domain->drained && !PLANTED(ack_before_read)));
 	lane->ack_epoch = m->lane.epoch;
 	if (!lane->ack_owed)

@@ -160,6 +160,12 @@ static void write_some(struct sim *sim, int e)
 
 	if (!to->process || end->is_closed)
 		return;
+	/*
+	 * An end that refuses a write while it has writes of its own resets the lane before its NAK
+	 * is heard; the write is sent again, and again: a known defect.
+	 */
+	if (app->bad_key_per_mille && !end->is_opener && !sim->is_strict)
+		return;
 	/* an opener cannot know of memory of a process that came later */
 	if (end->other >= 0 && app->shadow.ends[end->other].process != to->process->number)
 		return;
@@ -168,9 +174,7 @@ static void write_some(struct sim *sim, int e)
 	w.length = choose_length(sim, p);
 	w.offset = 8 * (uint32_t)prng_below(p, 8);
 	w.notify = !w.length || prng_chance(p, app->notify_per_mille);
-	/* refused writes at both ends at once end a lane for ever: a known defect */
-	w.has_bad_key = w.length && (end->is_opener || sim->is_strict) &&
-			prng_chance(p, app->bad_key_per_mille);
+	w.has_bad_key = w.length && prng_chance(p, app->bad_key_per_mille);
 	if (prng_chance(p, app->deadline_per_mille))
 		w.deadline_ns = sim_now_ns(sim) + prng_log(p, 10 * LOOP_US, 4 * LOOP_S);
 	id = shadow_begin(sim, &w);

@@ -523,7 +523,7 @@ int nic_create(struct qp_endpoint **out, struct sim *sim, unsigned host,
 	ep->device_due_ns = NEVER;
 	ep->device_token = prng_next(&ep->prng) & ~UINT64_C(0xffffffff);
 	ep->change_most_ns =
-		prng_chance(&ep->prng, 200) ? 0 : prng_log(&ep->prng, 10 * LOOP_US, 60 * LOOP_MS);
+		prng_chance(&ep->prng, 200) ? 0 : prng_log(&ep->prng, 50 * LOOP_US, 60 * LOOP_MS);
 	ep->partial_per_mille = prng_chance(&ep->prng, 500) ? 300 : 0;
 	ep->acks_wait = prng_chance(&ep->prng, 300);
 	mr_table_init(&ep->regions);

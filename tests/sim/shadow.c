@@ -360,10 +360,8 @@ void shadow_check_deadlines(struct sim *sim, unsigned host)
 		if (w->from != host || w->is_completed || w->is_abandoned || !w->deadline_ns ||
 		    sim_now_ns(sim) < w->deadline_ns || end->is_closed)
 			continue;
-		/* a group that opens does not look at deadlines: defect T8 */
-		if (end->is_announced || sim->is_strict)
-			sim_violation(sim, "deadline",
-				      "write %u: its deadline passed, and nothing was said", id);
+		sim_violation(sim, "deadline",
+			      "write %u: its deadline passed, and nothing was said", id);
 	}
 }
 
