@@ -61,6 +61,7 @@ static int describe(struct fare_domain *domain)
 	}
 	attr->path_mtu = domain->options.path_mtu ? domain->options.path_mtu : 4096;
 	attr->acknowledge_now = !domain->options.busy_poll;
+	attr->control_key = &domain->seal;
 	attr->on_control = engine_on_control;
 	attr->arg = domain;
 	return 0;

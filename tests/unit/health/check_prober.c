@@ -755,8 +755,8 @@ START_TEST(the_reflector_answers_only_what_it_should)
 END_TEST
 
 /*
- * Two in each interval of the slow kind, instead of 80. A turn of the loop that was held up may make
- * an answer late: its peer is then asked at full speed for a while.
+ * Two in each interval of the slow kind, instead of 80. A turn of the loop that was held up may
+ * make an answer late: its peer is then asked at full speed for a while.
  */
 static uint64_t most_sent_slowly_since(uint64_t start_ns)
 {
