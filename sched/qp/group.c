@@ -528,6 +528,8 @@ static void step_opening(struct fare_group *group)
 		group_closed(group, -ETIMEDOUT);
 		return;
 	}
+	if (group->sends)
+		handshake_congested(group->domain);
 	group_fill_open(group, &m);
 	group_send(group, &m);
 	group->due_ns = now + port_peer_resend_ns(group->port_peer, group->sends++);

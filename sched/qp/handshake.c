@@ -5,15 +5,17 @@
 
 #include "qp/internal.h"
 
-#define FIRST_NS UINT64_C(20000000) /* before anything is measured */
-#define LEAST_NS UINT64_C(5000000)  /* a tick of the domain and a queue that fills up meanwhile */
+#define FIRST_NS UINT64_C(100000000) /* before anything is measured */
+#define LEAST_NS UINT64_C(5000000)   /* a tick of the domain and a queue that fills up meanwhile */
 #define MOST_NS	 UINT64_C(500000000)
 /*
- * Groups at a time. Each has under way, for each plane, a message and some echoes. Far more would
- * overrun the receive buffer of a process without privilege (some hundred datagrams); far fewer
- * would wait for round trips, each of which takes as long as the peer's process waits for a core.
+ * Groups at a time, to begin with: with 4 planes, each has some 30 datagrams under way, and the
+ * receive buffer of a process without privilege holds some hundred. One more with each that is
+ * done: so their number doubles from round trip to round trip as long as nothing is lost.
  */
-#define ACTIVE_MAX 128
+#define ACTIVE_MIN 16
+#define ACTIVE_MAX 256
+#define CUT_NS	   UINT64_C(50000000)
 
 void handshake_rtt_sample(struct handshake_rtt *rtt, uint64_t ns)
 {
@@ -54,7 +56,9 @@ static void let_in(struct fare_domain *domain)
 	struct handshake_pace *pace = &domain->pace;
 	struct fare_group *group;
 
-	while (pace->n_active < ACTIVE_MAX && (group = pace->waiting)) {
+	if (pace->limit < ACTIVE_MIN)
+		pace->limit = ACTIVE_MIN;
+	while (pace->n_active < pace->limit && (group = pace->waiting)) {
 		DL_DELETE2(pace->waiting, group, turn_prev, turn_next);
 		group->turn = HANDSHAKE_ACTIVE;
 		pace->n_active++;
@@ -74,6 +78,17 @@ bool handshake_begin(struct fare_group *group)
 	return group->turn != HANDSHAKE_WAITING;
 }
 
+void handshake_congested(struct fare_domain *domain)
+{
+	struct handshake_pace *pace = &domain->pace;
+
+	/* what is lost together is one event */
+	if (domain->now_ns < pace->cut_ns + CUT_NS)
+		return;
+	pace->cut_ns = domain->now_ns;
+	pace->limit /= 2;
+}
+
 void handshake_yield(struct fare_group *group)
 {
 	if (group->turn != HANDSHAKE_ACTIVE)
@@ -85,6 +100,9 @@ void handshake_yield(struct fare_group *group)
 
 void handshake_end(struct fare_group *group)
 {
+	struct handshake_pace *pace = &group->domain->pace;
+
+	pace->limit += group->turn == HANDSHAKE_ACTIVE && pace->limit < ACTIVE_MAX;
 	leave(group);
 	group->turn = HANDSHAKE_NONE;
 	let_in(group->domain);

@@ -46,6 +46,11 @@ enum handshake_turn {
  * each other's time-outs.
  */
 bool handshake_begin(struct fare_group *group);
+/*
+ * An answer did not come in time: it or the question was lost where too much arrived at once, or
+ * others keep the peer busy. Fewer shake hands at a time from now on; with each that is done, more.
+ */
+void handshake_congested(struct fare_domain *domain);
 /* Its peer is silent: others need not wait for that. */
 void handshake_yield(struct fare_group *group);
 /* It is connected, or over. Harmless if it is not under way. */

@@ -234,7 +234,8 @@ struct fare_group {
 };
 
 struct handshake_pace {
-	unsigned n_active;
+	unsigned n_active, limit;
+	uint64_t cut_ns; /* when limit was last cut */
 	struct fare_group *waiting;
 };
 

@@ -14,8 +14,6 @@
 
 #include "qp/internal.h"
 
-/* Ports of each local sub-port asked for at first, and more each time that those did not do. */
-#define LEARN_STEP 4u
 /* rounds before going on with what came back, if anything did */
 #define LEARN_SENDS 4
 /*
@@ -296,13 +294,28 @@ static bool covers_all(struct port_entry *entry)
 	return true;
 }
 
+/*
+ * Of each local sub-port: what a lane needs, and one to choose from. More are asked for if those do
+ * not do: a peer that many others open to has room for some hundred datagrams.
+ */
+static unsigned step_of(const struct port_entry *entry)
+{
+	unsigned n_live = (unsigned)__builtin_popcount(entry->path.live), most = 1;
+	const struct lane *lane;
+
+	DL_FOREACH2 (entry->lanes, lane, path_next)
+		if (is_to_be_made(lane) && lane->n_ports > most)
+			most = lane->n_ports;
+	return n_live ? (most + n_live - 1) / n_live + 1 : 1;
+}
+
 static void begin_learning(struct port_entry *entry)
 {
 	port_path_begin(&entry->path, domain_random(entry->domain));
 	if (covers_all(entry)) /* a proof is enough */
 		port_path_ask_more(&entry->path, 1, true);
 	else
-		port_path_ask_more(&entry->path, LEARN_STEP, false);
+		port_path_ask_more(&entry->path, step_of(entry), false);
 	set_state(entry, PORT_LEARN);
 	send_learning(entry);
 }
@@ -321,7 +334,7 @@ static void judge_learning(struct port_entry *entry)
 		end_learning(entry);
 		return;
 	}
-	if (!port_path_ask_more(&entry->path, LEARN_STEP, false)) {
+	if (!port_path_ask_more(&entry->path, step_of(entry), false)) {
 		entry->is_complete = true;
 		end_learning(entry);
 		return;
@@ -380,6 +393,7 @@ static void step_learning(struct port_entry *entry)
 	} else if (!entry->path.n_answered && is_silent(entry)) {
 		fail_learning(entry, -EHOSTUNREACH);
 	} else {
+		handshake_congested(entry->domain);
 		send_learning(entry);
 	}
 }

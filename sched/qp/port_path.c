@@ -167,9 +167,15 @@ bool port_path_ask_more(struct port_path *path, unsigned n, bool known_first)
 
 	for (unsigned s = 0; s < path->n_sub_ports; s++) {
 		unsigned left = is_live(path, s) ? n : 0;
+		/*
+		 * A leaf may not look at where a packet comes in. So each sub-port begins with
+		 * other ports: those that lead one way would else do so from all.
+		 */
+		unsigned first = s * FARE_SOURCE_PORTS / path->n_sub_ports;
 
 		for (int turn = 0; turn <= 1; turn++) {
-			for (unsigned p = 0; p < FARE_SOURCE_PORTS && left; p++) {
+			for (unsigned k = 0; k < FARE_SOURCE_PORTS && left; k++) {
+				unsigned p = (first + k) % FARE_SOURCE_PORTS;
 				const struct port_slot *slot =
 					&path->slots[s * FARE_SOURCE_PORTS + p];
 

@@ -55,10 +55,13 @@ bool ports_cover(const struct lane *lane)
 	struct port_pick pick = {0};
 	unsigned least = UINT32_MAX, most = 0;
 	uint32_t remotes = port_path_remotes(path);
+	unsigned n_live = (unsigned)__builtin_popcount(path->live);
+	/* no port twice, as long as there are enough */
+	bool distinct = is_packet(lane) || lane->n_ports <= n_live * FARE_SOURCE_PORTS;
 
 	for (unsigned i = 0; i < lane->n_ports; i++) {
 		unsigned local = ports_local_sub_port(lane->group, lane->index, i);
-		const struct port_slot *slot = port_path_pick(path, &pick, local, is_packet(lane));
+		const struct port_slot *slot = port_path_pick(path, &pick, local, distinct);
 
 		if (!slot || slot->source == PORT_UNKNOWN)
 			return false;

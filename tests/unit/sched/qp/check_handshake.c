@@ -31,8 +31,8 @@ START_TEST(intervals_follow_the_round_trip)
 {
 	struct handshake_rtt rtt = {0};
 
-	ck_assert_uint_eq(handshake_resend_ns(&rtt, 0), 20 * MS);
-	ck_assert_uint_eq(handshake_resend_ns(&rtt, 2), 80 * MS);
+	ck_assert_uint_eq(handshake_resend_ns(&rtt, 0), 100 * MS);
+	ck_assert_uint_eq(handshake_resend_ns(&rtt, 2), 400 * MS);
 	handshake_rtt_sample(&rtt, 40 * MS);
 	ck_assert_uint_eq(handshake_resend_ns(&rtt, 0), 120 * MS); /* RFC 6298 (2.2) */
 	for (unsigned i = 0; i < 100; i++)
@@ -65,22 +65,53 @@ START_TEST(so_many_at_a_time_and_in_order)
 	ck_assert_uint_eq(count(HANDSHAKE_ACTIVE), begun);
 	ck_assert(!handshake_begin(&groups[N - 1])); /* to ask again changes nothing */
 	ck_assert(handshake_begin(&groups[0]));
-	handshake_end(&groups[0]);
+	handshake_end(&groups[0]); /* one place is free, and one more there is */
 	ck_assert_int_eq(groups[begun].turn, HANDSHAKE_ACTIVE);
 	ck_assert(groups[begun].is_runnable);
-	ck_assert_int_eq(groups[begun + 1].turn, HANDSHAKE_WAITING);
+	ck_assert_int_eq(groups[begun + 1].turn, HANDSHAKE_ACTIVE);
+	ck_assert_int_eq(groups[begun + 2].turn, HANDSHAKE_WAITING);
 	/* one that is closed while it waits */
-	handshake_end(&groups[begun + 1]);
+	handshake_end(&groups[begun + 2]);
 	handshake_end(&groups[begun]);
-	ck_assert_int_eq(groups[begun + 2].turn, HANDSHAKE_ACTIVE);
+	ck_assert_int_eq(groups[begun + 3].turn, HANDSHAKE_ACTIVE);
 	/* it may be over twice */
 	handshake_end(&groups[0]);
 	for (unsigned i = 1; i < N; i++)
-		if (i != begun && i != begun + 1)
+		if (i != begun && i != begun + 2)
 			handshake_end(&groups[i]);
 	ck_assert_uint_eq(domain.pace.n_active, 0);
 	ck_assert_ptr_null(domain.pace.waiting);
 	ck_assert_uint_eq(count(HANDSHAKE_NONE), N);
+}
+END_TEST
+
+START_TEST(losses_cut_their_number)
+{
+	unsigned begun = 0, most;
+
+	domain.now_ns = 1000 * MS;
+	for (unsigned i = 0; i < N; i++)
+		begun += handshake_begin(&groups[i]);
+	for (unsigned i = 0; i < 2 * begun; i++)
+		handshake_end(&groups[i]);
+	most = domain.pace.n_active;
+	ck_assert_uint_eq(most, 3 * begun);
+	handshake_congested(&domain);
+	handshake_congested(&domain); /* the same event */
+	for (unsigned i = 2 * begun; domain.pace.n_active > most / 2; i++)
+		handshake_end(&groups[i]);
+	ck_assert_uint_ge(domain.pace.n_active, most / 2);
+	for (unsigned i = 0; i < 20; i++) {
+		domain.now_ns += 100 * MS;
+		handshake_congested(&domain);
+	}
+	for (unsigned i = 0; i < N; i++)
+		handshake_end(&groups[i]);
+	ck_assert_uint_eq(domain.pace.n_active, 0);
+	domain.pace.limit = 0;
+	for (unsigned i = begun = 0; i < N; i++)
+		begun += handshake_begin(&groups[i]);
+	ck_assert_uint_gt(begun, 0); /* never none */
 }
 END_TEST
 
@@ -115,6 +146,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, intervals_follow_the_round_trip);
 	tcase_add_test(tc, so_many_at_a_time_and_in_order);
+	tcase_add_test(tc, losses_cut_their_number);
 	tcase_add_test(tc, one_that_yields_goes_on_and_lets_others_in);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
