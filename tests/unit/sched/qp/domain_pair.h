@@ -88,7 +88,7 @@ static inline void setup_four_planes(void)
 
 static inline void teardown(void)
 {
-	char command[64];
+	char command[128];
 
 	for (int h = 0; h < 2; h++) {
 		fare_domain_close(domain[h]);
