@@ -10,10 +10,27 @@
 #define KIND_RNR	 1
 #define KIND_NAK	 3
 #define NO_PSN		 UINT64_MAX
+#define READ_BORDER	 3 /* LAST, FIRST and one more */
 
 static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 {
 	return soft_ring_at(&r->queue, sizeof(struct rc_request), i);
+}
+
+/*
+ * PSNs of one request for remote memory: QP_MAX_READS of them fill the window, so that there is
+ * always one to answer. The first and the last response are longer than the others by their AETH,
+ * and segmentation cuts equal pieces: a super-packet ends behind LAST, FIRST and one more. So the
+ * others should be whole super-packets.
+ */
+static uint32_t read_packets_of(const struct rc_requester_config *c)
+{
+	uint32_t most = c->window_bytes / QP_MAX_READS / c->path_mtu;
+	uint32_t batch = c->batch_bytes / c->path_mtu;
+
+	if (batch && most >= batch)
+		return most / batch * batch + READ_BORDER;
+	return most ? most : 1;
 }
 
 int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config)
@@ -29,13 +46,7 @@ int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *
 	soft_window_init(&r->window, r->config.window_bytes, config->path_mtu, r->una);
 	r->resumed_at = r->timed_psn = NO_PSN;
 	soft_rtt_init(&r->rtt, config->timeout_ns, config->retry_cnt);
-	/* QP_MAX_READS of them fill the window */
-	r->read_packets = r->config.window_bytes / QP_MAX_READS;
-	if (r->read_packets > config->batch_bytes)
-		r->read_packets = config->batch_bytes;
-	r->read_packets /= config->path_mtu;
-	if (!r->read_packets)
-		r->read_packets = 1;
+	r->read_packets = read_packets_of(&r->config);
 	return 0;
 }
 
@@ -227,8 +238,11 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 			 cost = byte_of(r, w, after) - byte_of(r, w, psn);
 		bool is_read = w->work.op == RC_READ;
 
-		/* a request for more than a window that shrank has it to itself */
-		if (bytes + cost > room && (n || in_flight || !is_read))
+		/*
+		 * a request for remote memory may be for more than a burst; and one for more than a
+		 * window that shrank has it to itself
+		 */
+		if (bytes + cost > (is_read ? whole_room : room) && (n || in_flight || !is_read))
 			break;
 		if (is_read && reads++ == QP_MAX_READS)
 			break;

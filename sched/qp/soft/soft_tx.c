@@ -74,25 +74,32 @@ static void set_segment_size(struct msghdr *m, uint8_t *cmsg, uint16_t bytes)
 
 /*
  * One run: packets of one size, then at most one shorter: what segmentation offload can send as
- * one. Returns how many of the n packets it took.
+ * one. How many of the n packets it takes.
  */
+static unsigned run_length(const struct qp *qp, const struct roce_packet *packets, unsigned n)
+{
+	unsigned most = qp->no_gso ? 1 : SOFT_GSO_SEGMENTS, taken = 0;
+	size_t size = roce_wire_packet_bytes(packets), total = 0, bytes = size;
+
+	while (taken < n && taken < most && bytes == size) {
+		bytes = roce_wire_packet_bytes(&packets[taken]);
+		total += bytes;
+		if (bytes > size || total > SOFT_GSO_BYTES)
+			break;
+		taken++;
+	}
+	return taken;
+}
+
+/* Returns how many of the n packets it took. */
 static unsigned lay_run(struct layout *l, const struct roce_packet *packets, unsigned n)
 {
-	unsigned most = l->qp->no_gso ? 1 : SOFT_GSO_SEGMENTS, taken = 0;
-	size_t size = roce_wire_packet_bytes(packets), total = 0, bytes;
+	unsigned taken = run_length(l->qp, packets, n);
 	struct mmsghdr *m = &l->s->messages[l->n_runs];
 	struct iovec *first = l->iov;
 
-	while (taken < n && taken < most) {
-		bytes = roce_wire_packet_bytes(&packets[taken]);
-		if (bytes > size || total + bytes > SOFT_GSO_BYTES)
-			break;
-		lay_packet(l, &packets[taken], (uint16_t)taken);
-		total += bytes;
-		taken++;
-		if (bytes < size)
-			break;
-	}
+	for (unsigned i = 0; i < taken; i++)
+		lay_packet(l, &packets[i], (uint16_t)i);
 	close_iov(l);
 	memset(m, 0, sizeof(*m));
 	m->msg_hdr.msg_name = &l->qp->remote_at;
@@ -100,7 +107,8 @@ static unsigned lay_run(struct layout *l, const struct roce_packet *packets, uns
 	m->msg_hdr.msg_iov = first;
 	m->msg_hdr.msg_iovlen = (size_t)(l->iov - first);
 	if (taken > 1)
-		set_segment_size(&m->msg_hdr, l->s->cmsg[l->n_runs], (uint16_t)size);
+		set_segment_size(&m->msg_hdr, l->s->cmsg[l->n_runs],
+				 (uint16_t)roce_wire_packet_bytes(packets));
 	l->s->run_packets[l->n_runs++] = taken;
 	return taken;
 }
@@ -284,6 +292,16 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 	return turns;
 }
 
+/* Of n packets, those of the first two runs: the border of two READs, and a whole super-packet. */
+static unsigned two_runs(const struct qp *qp, const struct roce_packet *packets, unsigned n)
+{
+	unsigned taken = 0;
+
+	for (unsigned run = 0; run < 2 && taken < n; run++)
+		taken += run_length(qp, &packets[taken], n - taken);
+	return taken;
+}
+
 /* A burst of read responses. True: there is nothing left of them. */
 static bool answer_reads(struct qp *qp)
 {
@@ -297,7 +315,8 @@ static bool answer_reads(struct qp *qp)
 	now_ns = soft_endpoint_now_ns();
 	if (qp->hold_until_ns > now_ns)
 		return false;
-	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets, qp->batch_bytes / r->path_mtu);
+	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets, RC_BURST_PACKETS);
+	n = two_runs(qp, s->packets, n);
 	for (unsigned i = 0; i < n; i++)
 		s->packets[i].dest_qpn = qp->remote.qpn;
 	if (n)

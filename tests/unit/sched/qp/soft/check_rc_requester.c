@@ -395,10 +395,8 @@ START_TEST(a_read_is_asked_for_in_pieces_that_fit_the_window)
 
 	start(&r, 8 * MTU, 64 * MTU, 7); /* so two packets a piece */
 	post_read(&r, 1, 11 * MTU + 3);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2); /* half the window */
-	rc_requester_sent(&r, 2, 1);
-	ck_assert_uint_eq(rc_requester_burst(&r, p + 2, RC_BURST_PACKETS), 2);
-	rc_requester_sent(&r, 2, 1);
+	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 4); /* all of the window */
+	rc_requester_sent(&r, 4, 1);
 	ck_assert_uint_eq(rc_requester_burst(&r, p + 4, RC_BURST_PACKETS), 0);
 	for (unsigned i = 0; i < 4; i++) {
 		ck_assert_uint_eq(p[i].opcode, ROCE_READ_REQUEST);
@@ -417,6 +415,21 @@ START_TEST(a_read_is_asked_for_in_pieces_that_fit_the_window)
 	ck_assert_uint_eq(r.una, psn); /* no acknowledgement stands for a read response */
 	ck_assert_uint_eq(r.next, psn);
 	ck_assert_uint_eq(stats.tx_bytes, 0);
+	rc_requester_fini(&r);
+}
+END_TEST
+
+/* Whole super-packets between the three packets around the border of two requests. */
+START_TEST(a_piece_of_a_read_makes_whole_super_packets)
+{
+	struct roce_packet p[RC_BURST_PACKETS];
+	struct rc_requester r;
+
+	start(&r, 128 * MTU, 8 * MTU, 7);
+	post_read(&r, 1, 1000 * MTU);
+	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 3);
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_uint_eq(p[i].dma_bytes, (4 * 8 + 3) * MTU);
 	rc_requester_fini(&r);
 }
 END_TEST
@@ -878,6 +891,7 @@ int main(void)
 	tcase_add_test(t, progress_restarts_the_timer);
 	tcase_add_test(t, packets_that_were_only_late_are_not_sent_again);
 	tcase_add_test(t, a_late_answer_after_going_back_skips_what_arrived);
+	tcase_add_test(t, a_piece_of_a_read_makes_whole_super_packets);
 	tcase_add_test(t, a_read_is_asked_for_in_pieces_that_fit_the_window);
 	tcase_add_test(t, responses_land_in_order_and_a_missing_one_is_asked_for_again);
 	tcase_add_test(t, a_response_of_the_wrong_length_or_without_memory_is_fatal);
