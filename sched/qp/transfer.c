@@ -338,8 +338,9 @@ static void pair_record(struct fare_group *group, struct lane_qp *q, uint32_t da
 	bool had_number = m->has_number;
 	uint32_t i;
 
+	/* while an attempt of before may still land, nobody may be told that all is in place */
 	if (!(m->write.flags & FARE_WRITE_NOTIFY) || m->n_cut != 1 ||
-	    m->assigned < m->write.length || m->record == RECORD_DONE)
+	    m->assigned < m->write.length || m->record == RECORD_DONE || m->stale_lanes)
 		return;
 	if (!had_number && !number_is_free(group))
 		return;
