@@ -341,6 +341,7 @@ bool lane_is_busy(const struct fare_group *group, unsigned lane);
 int lanes_error(const struct fare_group *group);
 void lane_on_control(struct fare_group *group, const struct control_message *message);
 void lane_kill(struct fare_group *group, unsigned lane);    /* QPs to error, peer to be told */
+void lane_refused(struct fare_group *group, unsigned lane); /* the same, after a NAK */
 void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back */
 /* The path changed. */
 void lane_follow_path(struct fare_group *group, unsigned lane, bool hashes_anew);

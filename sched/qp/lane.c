@@ -29,6 +29,7 @@
 #define CONNECT_NS	 UINT64_C(2000000000) /* for a device, to bring its QP to RTS */
 #define RESET_RESEND_NS	 UINT64_C(5000000)    /* at most, doubled each time */
 #define BACKOFF_FIRST_NS UINT64_C(10000000)
+#define REFUSED_NS	 UINT64_C(100000000)   /* for a NAK to arrive, as in soft_qp.c */
 #define STABLE_NS	 UINT64_C(10000000000) /* up that long: the back-off starts afresh */
 /* a handshake that takes longer waits for the other end, and that may take long */
 #define BUSY_NS UINT64_C(1000000000)
@@ -265,6 +266,20 @@ void lane_kill(struct fare_group *group, unsigned l)
 	} else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING) {
 		reset(group, l, false);
 	}
+}
+
+/*
+ * A QP ended, and not because of what was posted on it: most likely it refused a write of the peer.
+ * Its NAK tells the peer which. A LANE_RESET that overtakes it would make the peer send that write
+ * again, on the next epoch, for ever.
+ */
+void lane_refused(struct fare_group *group, unsigned l)
+{
+	bool was_up = group->lanes[l].state == LANE_UP;
+
+	lane_kill(group, l);
+	if (was_up && group->lanes[l].state == LANE_RESETTING)
+		group->lanes[l].due_ns = now_ns(group) + REFUSED_NS;
 }
 
 /* It cannot be made, or it failed: why is kept until it is up. */

@@ -750,7 +750,10 @@ void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc)
 	if (status_of(wc->status))
 		message_of(group, i)->status = status_of(wc->status);
 	on_flushed(group, q, i);
-	lane_kill(group, q->lane);
+	if (wc->status == QP_WC_FLUSH_ERR)
+		lane_refused(group, q->lane);
+	else
+		lane_kill(group, q->lane);
 	lane_drained(group, q->lane);
 }
 
