@@ -546,7 +546,8 @@ void group_step(struct fare_group *group)
 	follow_paths(group);
 	if (group->state == GROUP_OPENING) {
 		step_opening(group);
-		transfer_check_deadlines(group);
+		if (!PLANTED(deadline_opening))
+			transfer_check_deadlines(group);
 		return;
 	}
 	for (unsigned l = 0; l < group->n_lanes; l++)

@@ -17,6 +17,7 @@
 	X(closed_at_once, "a group closes before what the peer sent before is delivered")          \
 	X(completed_twice, "a write with a deadline stays in use after its completion")            \
 	X(confirmed_alone, "a lane that ends does not wait for the peer's word")                   \
+	X(deadline_opening, "deadlines are ignored while a group opens")                           \
 	X(deadline_unwatched, "a deadline is noticed only when something else happens")            \
 	X(duplicates_placed, "a packet that arrived before is placed again")                       \
 	X(events_kept, "events that name a group stay when it is destroyed")                       \

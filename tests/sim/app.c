@@ -17,7 +17,7 @@ static void choose_options(struct sim *sim, struct fare_group_options *o)
 		.flows = 4 + (uint32_t)prng_below(p, 20),
 		.chunk_bytes = SIM_MTU * (1 + (uint32_t)prng_below(p, 4)),
 		.window_bytes = SIM_MTU * (uint32_t)prng_between(p, 4, 24),
-		.max_messages = 2 + (uint32_t)prng_below(p, 12),
+		.max_messages = (uint32_t)prng_log(p, 2, 14),
 		.backoff_max_ms = (uint32_t)prng_log(p, 10, 200),
 		.random_ports = prng_chance(p, 500),
 		.flows_by_bytes = prng_chance(p, 300),
@@ -43,7 +43,7 @@ void app_init(struct sim *sim)
 	app->bare_per_mille = 50;
 	app->notify_per_mille = (unsigned)prng_between(p, 200, 1000);
 	app->deadline_per_mille = prng_chance(p, 400) ? 400 : 0;
-	app->bad_key_per_mille = prng_chance(p, 100) ? 60 : 0;
+	app->bad_key_per_mille = prng_chance(p, 200) ? (unsigned)prng_log(p, 20, 300) : 0;
 	app->leave_per_mille = prng_chance(p, 250) ? (unsigned)prng_log(p, 10, 200) : 0;
 	app->n_intents = 1 + (unsigned)prng_below(p, sim->config.n_hosts == 2 ? 2 : 4);
 	for (unsigned i = 0; i < app->n_intents; i++) {
@@ -160,12 +160,6 @@ static void write_some(struct sim *sim, int e)
 
 	if (!to->process || end->is_closed)
 		return;
-	/*
-	 * An end that refuses a write while it has writes of its own resets the lane before its NAK
-	 * is heard; the write is sent again, and again: a known defect.
-	 */
-	if (app->bad_key_per_mille && !end->is_opener && !sim->is_strict)
-		return;
 	/* an opener cannot know of memory of a process that came later */
 	if (end->other >= 0 && app->shadow.ends[end->other].process != to->process->number)
 		return;
@@ -174,7 +168,7 @@ static void write_some(struct sim *sim, int e)
 	w.length = choose_length(sim, p);
 	w.offset = 8 * (uint32_t)prng_below(p, 8);
 	w.notify = !w.length || prng_chance(p, app->notify_per_mille);
-	w.has_bad_key = w.length && prng_chance(p, app->bad_key_per_mille);
+	w.has_bad_key = w.length && end->is_opener && prng_chance(p, app->bad_key_per_mille);
 	if (prng_chance(p, app->deadline_per_mille))
 		w.deadline_ns = sim_now_ns(sim) + prng_log(p, 10 * LOOP_US, 4 * LOOP_S);
 	id = shadow_begin(sim, &w);
