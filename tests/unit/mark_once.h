@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mark_once.h - included before every unit test: an assertion that holds is reported once for each
  * place.

@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 #include <ifaddrs.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
 
@@ -36,6 +38,19 @@ static void ip(const char *arguments)
 	ck_assert_msg(system(command) == 0, "%s", command);
 }
 
+/* An IPv6 address: a worker of the kernel tells of it, when it gets to it. */
+static void ip_and_wait(const char *arguments)
+{
+	struct sockaddr_nl of = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_IPV6_IFADDR};
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	char byte;
+
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&of, sizeof(of)), 0);
+	ip(arguments);
+	ck_assert_int_gt(recv(fd, &byte, sizeof(byte), 0), 0);
+	close(fd);
+}
+
 static bool has(const char *device, unsigned neighbor)
 {
 	return link_neighbors_has(links, if_nametoindex(device), neighbor);
@@ -54,7 +69,7 @@ static void setup(void)
 	ip("link add d1 type veth peer name p1");
 	ip("addr add 198.18.0.1/31 dev d0");
 	ip("addr add 198.18.0.3/31 dev d1");
-	ip("-6 addr add 2001:db8:18::1/127 dev d0 nodad");
+	ip_and_wait("-6 addr add 2001:db8:18::1/127 dev d0 nodad");
 	record_init(&r);
 	ck_assert_int_eq(link_neighbors_create(&links, &r.config), 0);
 	n_reads = 0;
@@ -97,7 +112,7 @@ START_TEST(addresses_are_read_once_and_after_a_change)
 	refresh();
 	ck_assert_uint_eq(n_reads, 2);
 	/* two links of one subnet are both told */
-	ip("-6 addr add 2001:db8:18::1/127 dev d1 nodad");
+	ip_and_wait("-6 addr add 2001:db8:18::1/127 dev d1 nodad");
 	refresh();
 	ck_assert(has("d0", 4));
 	ck_assert(has("d1", 4));
