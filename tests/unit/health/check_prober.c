@@ -764,8 +764,8 @@ static bool is_idle(void)
 }
 
 /*
- * Three intervals of the slow kind: a probe or two in each, instead of 80. False: a reply was overdue
- * meanwhile, as a busy machine makes it, and the peer was rightly asked at full speed.
+ * Three intervals of the slow kind: a probe or two in each, instead of 80. False: a reply was
+ * overdue meanwhile, as a busy machine makes it, and the peer was rightly asked at full speed.
  */
 static bool is_probed_slowly(void)
 {

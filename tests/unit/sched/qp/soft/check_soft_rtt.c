@@ -201,7 +201,8 @@ START_TEST(a_dead_path_is_given_up_in_time)
 	}
 	ck_assert_int_eq(status, QP_WC_RETRY_EXC_ERR);
 	ck_assert_uint_eq(now, died + 8 * FIRST_NS);
-	ck_assert_uint_ge(stats.timeouts, 7); /* 100, 200, 400, ... ms: tried early, and all the time */
+	/* 100, 200, 400, ... ms: tried early, and all the time */
+	ck_assert_uint_ge(stats.timeouts, 7);
 	rc_requester_fini(&rc);
 	of_sender_fini(&of);
 }
