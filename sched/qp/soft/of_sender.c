@@ -6,6 +6,8 @@
 
 /* packets that an idle QP has memory for */
 #define OF_PACKETS_KEPT 64
+/* beyond what a round trip explains: a time slice of the other end's scheduler, 3 to 4 ms */
+#define PROBE_NS 4000000u
 
 static struct rc_request *request_at(const struct of_sender *s, uint64_t i)
 {
@@ -169,19 +171,19 @@ static void set_deadline(struct of_sender *s)
 }
 
 /*
- * Something was heard, or something went out while nothing was waited for. A whole time-out later
- * the newest packet is sent again, and only then, if that is not answered either, all are.
+ * Something was heard, or something went out while nothing was waited for. After twice the usual
+ * round trip the newest packet alone is sent again, which costs little; all are after the time-out.
  */
 static void wait_anew(struct of_sender *s, uint64_t now_ns)
 {
-	uint64_t timeout = soft_rtt_timeout_ns(&s->rtt), from = now_ns;
-	bool waits = s->una != s->next && s->config.timeout_ns, probes = waits && s->rtt.srtt_ns;
+	uint64_t probe = 2 * soft_rtt_usual_ns(&s->rtt) + PROBE_NS;
+	bool waits = s->una != s->next && s->config.timeout_ns;
 
 	s->heard_ns = now_ns;
-	s->probe_ns = probes ? now_ns + timeout : 0;
-	if (probes)
-		from += timeout;
-	s->timeout_ns = waits ? soft_rtt_deadline_ns(&s->rtt, s->heard_ns, from) : 0;
+	s->timeout_ns = waits ? soft_rtt_deadline_ns(&s->rtt, s->heard_ns, now_ns) : 0;
+	s->probe_ns = waits && s->rtt.srtt_ns ? now_ns + probe : 0;
+	if (s->probe_ns >= s->timeout_ns)
+		s->probe_ns = 0;
 }
 
 void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns)

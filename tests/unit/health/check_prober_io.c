@@ -221,7 +221,7 @@ START_TEST(probes_leave_by_what_descriptors_there_are)
 {
 	unsigned n_known = 0;
 
-	allow(3);
+	allow(4); /* one of which the count of a device may take, if a reply was overdue */
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
 	ck_assert(until(many_answered));
 	ck_assert(until(three_ports_known));
@@ -229,7 +229,8 @@ START_TEST(probes_leave_by_what_descriptors_there_are)
 	ck_assert_uint_eq(view().n_downs, 0);
 	for (unsigned i = 0; i < PROBER_PORTS; i++)
 		n_known += view().remote_sub_port[i] == 0;
-	ck_assert_uint_eq(n_known, 3);
+	ck_assert_uint_ge(n_known, 3);
+	ck_assert_uint_le(n_known, 4);
 	ck_assert_uint_eq(counters().unsent, 0);
 	ck_assert_int_eq(n_short, 1);
 	ck_assert_int_eq(n_over, 0);
