@@ -50,6 +50,5 @@ run 22 ecn # a busy machine delays; 17 s, and what is sent again was lost
 # a packet that is lost is NAKed; one that is late, on this slow machine, may be sent twice at a time-out
 [ "$naks" = 0 ] && [ "$again" -le "$timeouts" ] || fail "packets were lost although the queue marks"
 echo "$rates $dropping $jfi" | awk '{
-	printf "{\"ecn\":{\"over_dropping_ratio\":%.3f,\"jfi_ratio\":%s}}
-", ($1 + $2) / ($3 + $4), $5
+	printf "{\"ecn\":{\"over_dropping_ratio\":%.3f,\"jfi_ratio\":%s}}\n", ($1 + $2) / ($3 + $4), $5
 	exit !($1 > 0 && $2 > 0) }' || fail "a sender gets nothing through"
