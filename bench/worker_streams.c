@@ -245,6 +245,7 @@ static void worker_on_event(struct worker *w, const struct fare_event *event)
 	case FARE_EVENT_RESUMED:
 	case FARE_EVENT_RELEASED:
 	case FARE_EVENT_SHIFTED:
+	case FARE_EVENT_MESSAGE: /* none are sent */
 		break;
 	}
 	if (err)

@@ -171,12 +171,35 @@ enum fare_kernel_placement {
 	FARE_KERNEL_LEAST,  /* each message goes to the QP with the least outstanding */
 };
 
+/* What a peer that opens a group says of itself, and what it is answered. */
+struct fare_request {
+	struct in6_addr peer;
+	const void *data; /* its private_data; borrowed for the call */
+	uint32_t bytes;
+	/* to be filled in; fare_group_private() of the peer shows it */
+	uint32_t reply_bytes;
+	uint8_t reply[FARE_PRIVATE_MAX];
+};
+
 struct fare_domain_options {
 	/* "soft" (NULL too) or "verbs"; a group needs the same at both ends */
 	const char *provider;
-	int family;	   /* AF_INET (0 too) or AF_INET6 */
-	uint32_t path_mtu; /* bytes; 0: 4096 */
-	bool accept;	   /* answer groups that peers open toward this GPU */
+	int family; /* AF_INET (0 too) or AF_INET6 */
+	/*
+	 * Payload bytes of a packet: 256, 512, 1024, 2048 or 4096; 0: the most that the devices of
+	 * all planes carry. A group uses the smaller of both ends'. If it is more than the devices
+	 * carry, fare_domain_open() is -EMSGSIZE, and *max_path_mtu, unless NULL, what they do.
+	 */
+	uint32_t path_mtu;
+	uint32_t *max_path_mtu;
+	bool accept; /* answer groups that peers open toward this GPU */
+	/*
+	 * Asked once for each group that a peer wants, within fare_domain_poll(): 0 to accept it,
+	 * or -errno, with which it is refused: the peer's FARE_EVENT_CLOSED says so. It calls no
+	 * function of this domain. NULL: all are accepted.
+	 */
+	int (*on_request)(void *arg, struct fare_request *request);
+	void *on_request_arg;
 	/*
 	 * Who may connect. Both ends need the same key: a file of 16 to 64 bytes (white space at
 	 * its end not counted) that not everybody may read. Without one, only where trusted_network
@@ -214,6 +237,18 @@ struct fare_group_options {
 	/* leave source ports to chance (to measure what learning them gains) */
 	bool random_ports;
 	enum fare_kernel_placement kernel_placement;
+	/*
+	 * The longest message of fare_group_send(), up to FARE_MESSAGE_MAX; 0: none are sent. Each
+	 * end keeps memory for max_messages of them at least. The opener's value counts.
+	 */
+	uint32_t message_bytes;
+	/* RECEIVED and MESSAGE come in the order in which they were posted. The opener's counts. */
+	bool in_order;
+	/* up to FARE_PRIVATE_MAX bytes for fare_request.data of the peer; copied */
+	const void *private_data;
+	uint32_t private_bytes;
+	/* class of the group's packets: IP DSCP, 0..63; InfiniBand service level, 0..15 */
+	uint8_t dscp, service_level;
 };
 
 struct fare_mr; /* registered memory */
@@ -225,6 +260,11 @@ enum fare_event_kind {
 	FARE_EVENT_COMPLETED,
 	/* group, tag, bytes: a peer's write with notification is placed as a whole, exactly once */
 	FARE_EVENT_RECEIVED,
+	/*
+	 * group, tag, bytes, data: a peer's fare_group_send() arrived, exactly once; data is yours
+	 * until the next fare_domain_poll()
+	 */
+	FARE_EVENT_MESSAGE,
 	/* group, plane: traffic moved because the plane's weight changed (or its QPs died) */
 	FARE_EVENT_SHIFTED,
 	/* group, status: it is over; writes outstanding have completed with -ECANCELED before */
@@ -246,14 +286,22 @@ struct fare_event {
 	 * -ETIMEDOUT (nobody answered for 10 s: no such peer, or one with another provider, key or
 	 * secret), -ECONNREFUSED (the peer accepts no groups), -EUSERS (it has no room for one
 	 * more), -EPROTO (it has other planes than we), or another errno for which it could not
-	 * make its half. Or no lane of a group that opens came up for 10 s: -EHOSTUNREACH (no plane
+	 * make its half, or that its on_request answered; -ESTALE (the process that the address
+	 * named is gone, another has its place); 0 (fare_group_disconnect()).
+	 * Or no lane of a group that opens came up for 10 s: -EHOSTUNREACH (no plane
 	 * answers), -ENETUNREACH (no plane is usable), -ECONNREFUSED (the peer cannot make its
 	 * QPs), or why this end cannot: -EMFILE, -ENODEV, -ENOMEM
 	 */
 	int status;
 	uint32_t tag;	/* of the peer's fare_write */
-	uint64_t bytes; /* of that write */
+	uint64_t bytes; /* of that write or message */
 	uint16_t plane;
+	/*
+	 * RECEIVED, MESSAGE: counts the peer's notified writes and messages from 0. Without
+	 * in_order, events may come in another order, and numbers of failed ones are left out.
+	 */
+	uint64_t sequence;
+	const void *data;
 };
 
 /*
@@ -278,15 +326,46 @@ void fare_mr_deregister(struct fare_mr *mr);
 uint32_t fare_mr_rkey(const struct fare_mr *mr);
 
 /*
- * Opens a group toward peer (which must accept). Connects in the background: FARE_EVENT_CONNECTED.
+ * Opens a group toward the first process at peer's address (which must accept). Connects in the
+ * background: FARE_EVENT_CONNECTED.
  */
 int fare_group_open(struct fare_group **out, struct fare_domain *domain,
 		    const struct in6_addr *peer, const struct fare_group_options *options);
-/* No event names the group any more; writes not completed have an unknown outcome. NULL is fine. */
+/*
+ * Where this domain is reached: which GPU, and which of the processes that serve it. Opaque bytes
+ * that mean the same on every machine; applications hand them to peers, as they do with rkeys.
+ */
+#define FARE_ADDRESS_BYTES 32
+struct fare_address {
+	uint8_t bytes[FARE_ADDRESS_BYTES];
+};
+void fare_domain_address(const struct fare_domain *domain, struct fare_address *out);
+/* As fare_group_open(), toward that process and no other. -EINVAL: not such an address. */
+int fare_group_open_to(struct fare_group **out, struct fare_domain *domain,
+		       const struct fare_address *peer, const struct fare_group_options *options);
+/*
+ * Ends the group in good order: what is outstanding completes with -ECANCELED, once no device uses
+ * its memory any more; then comes FARE_EVENT_CLOSED with status 0. The peer is told.
+ */
+void fare_group_disconnect(struct fare_group *group);
+/*
+ * No event names the group any more; writes not completed have an unknown outcome. With the
+ * "verbs" provider a device may use their memory for a while: it is yours again after
+ * fare_mr_deregister(), or if the group was CLOSED before. NULL is fine.
+ */
 void fare_group_close(struct fare_group *group);
+/* What the peer said of itself when the group opened; NULL, *bytes 0: nothing, or not yet. */
+const void *fare_group_private(const struct fare_group *group, size_t *bytes);
 void fare_group_peer(const struct fare_group *group, struct in6_addr *out);
 void fare_group_set_context(struct fare_group *group, void *context);
 void *fare_group_context(const struct fare_group *group);
+
+/* Local memory of one write or read; FARE_PIECES_MAX of them at most. */
+struct fare_piece {
+	void *data; /* inside mr; a write only reads it */
+	struct fare_mr *mr;
+	uint64_t length;
+};
 
 #define FARE_WRITE_NOTIFY 1u /* raise FARE_EVENT_RECEIVED at the peer, after all of it is placed */
 struct fare_write {
@@ -306,13 +385,37 @@ struct fare_write {
 	 * more. The write counts as outstanding until then.
 	 */
 	uint64_t deadline_ns;
+	/*
+	 * Gathered from these, one behind the other at remote_addr: data, mr and length are 0 then.
+	 * The array is copied; the memory is the write's as data's would be.
+	 */
+	const struct fare_piece *pieces;
+	unsigned n_pieces;
 };
 /*
  * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. -EINVAL: data is not wholly
  * within mr, or that is another domain's. -ENOTCONN: the group is closed. Completes exactly once,
- * or never before close.
+ * or never before close. One that fits a chunk (chunk_bytes) takes one round trip with its
+ * notification; a longer one two.
  */
 int fare_group_write(struct fare_group *group, const struct fare_write *write);
+/* Queues n of them at once. How many were queued, from the first on; -errno: not even that. */
+int fare_group_write_many(struct fare_group *group, const struct fare_write *writes, unsigned n);
+
+/* A message, into memory of the peer's library: its FARE_EVENT_MESSAGE. */
+struct fare_send {
+	const void *data; /* copied: yours when fare_group_send() returns */
+	uint32_t length;  /* up to fare_group_options.message_bytes */
+	uint32_t tag;
+	uint64_t context;
+	uint64_t deadline_ns; /* as of a write */
+};
+/*
+ * Queues it. COMPLETED: the peer has it, and delivers it exactly once. -EMSGSIZE: too long; else as
+ * fare_group_write(). What was written and COMPLETED before is visible to the peer when it gets the
+ * message.
+ */
+int fare_group_send(struct fare_group *group, const struct fare_send *send);
 
 struct fare_read {
 	void *data; /* inside mr; what it holds is undefined until FARE_EVENT_COMPLETED */
@@ -322,6 +425,8 @@ struct fare_read {
 	uint32_t rkey;
 	uint64_t context;
 	uint64_t deadline_ns; /* as of a write: data is yours again at FARE_EVENT_RELEASED */
+	const struct fare_piece *pieces; /* scattered to these; as of a write */
+	unsigned n_pieces;
 };
 /*
  * Queues an RDMA READ: length bytes at remote_addr come to data. Errors and completion as of

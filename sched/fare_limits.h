@@ -20,4 +20,8 @@
 #define FARE_SOURCE_PORT_FIRST 49152
 #define FARE_SOURCE_PORTS      16
 
+#define FARE_PRIVATE_MAX 256  /* bytes that each end may say when a group opens */
+#define FARE_MESSAGE_MAX 4096 /* bytes of one fare_group_send() */
+#define FARE_PIECES_MAX	 8    /* of one fare_write or fare_read */
+
 #endif

@@ -195,6 +195,7 @@ static void on_event(struct device *device, const struct fare_event *e)
 		if (comm)
 			comm->closed = true;
 		break;
+	case FARE_EVENT_MESSAGE:
 	case FARE_EVENT_SHIFTED:
 	case FARE_EVENT_BLOCKED:
 	case FARE_EVENT_RESUMED:

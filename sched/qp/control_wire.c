@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAGIC	0x46415245u /* "FARE" */
-#define VERSION 5
+#define VERSION 6
 
 /*
  * A cursor that remembers having run out: every access is checked, the caller asks once at the end.
@@ -40,6 +40,19 @@ static uint64_t get(struct cursor *c, unsigned bytes)
 	return v;
 }
 
+/* NULL: there are not so many. */
+static const uint8_t *get_bytes(struct cursor *c, size_t bytes)
+{
+	const uint8_t *at = c->at;
+
+	if (c->failed || (size_t)(c->end - c->at) < bytes) {
+		c->failed = true;
+		return NULL;
+	}
+	c->at += bytes;
+	return at;
+}
+
 static void put_bytes(struct cursor *c, const uint8_t *from, size_t bytes)
 {
 	while (bytes--)
@@ -49,6 +62,11 @@ static void put_bytes(struct cursor *c, const uint8_t *from, size_t bytes)
 static bool has_qps(enum control_type type)
 {
 	return type == CONTROL_LANE_OPEN || type == CONTROL_LANE_ACCEPT;
+}
+
+static bool is_open(enum control_type type)
+{
+	return type == CONTROL_GROUP_OPEN || type == CONTROL_GROUP_ACCEPT;
 }
 
 bool control_wire_is_lane(enum control_type type)
@@ -63,10 +81,12 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 	if (control_wire_is_lane(m->type) &&
 	    (m->lane.n_qps > CONTROL_MAX_QPS || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
 		return -EINVAL;
+	if (is_open(m->type) && m->open.private_bytes > FARE_PRIVATE_MAX)
+		return -EINVAL;
 	put(&c, MAGIC, 4);
 	put(&c, VERSION, 1);
 	put(&c, m->type, 1);
-	put(&c, 0, 2);
+	put(&c, m->source_port, 2);
 	put(&c, m->source, 8);
 	put(&c, m->destination, 8);
 	put(&c, m->source_group, 4);
@@ -76,7 +96,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 		put(&c, m->echo.candidate, 2);
 		put(&c, m->echo.plane, 2);
 		put(&c, m->echo.sub_port, 2);
-	} else if (m->type == CONTROL_GROUP_OPEN || m->type == CONTROL_GROUP_ACCEPT) {
+	} else if (is_open(m->type)) {
 		put(&c, m->open.mode, 1);
 		put(&c, m->open.n_lanes, 1);
 		put(&c, m->open.qps_per_lane, 2);
@@ -87,8 +107,15 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 		put(&c, m->open.max_messages, 4);
 		put(&c, m->open.random_ports, 1);
 		put(&c, m->open.kernel_placement, 1);
+		put(&c, m->open.in_order, 1);
+		put(&c, m->open.dscp, 1);
+		put(&c, m->open.service_level, 1);
+		put(&c, m->open.message_bytes, 2);
+		put(&c, m->open.path_mtu, 4);
 		put(&c, m->open.ring_addr, 8);
 		put(&c, m->open.ring_rkey, 4);
+		put(&c, m->open.private_bytes, 2);
+		put_bytes(&c, m->open.private_data, m->open.private_bytes);
 	} else if (m->type == CONTROL_GROUP_REFUSE) {
 		put(&c, m->error, 4);
 	} else if (control_wire_is_lane(m->type)) {
@@ -110,6 +137,19 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 	return c.failed ? -EMSGSIZE : (int)(c.at - (uint8_t *)buf);
 }
 
+/* What the receiver would pass on to sockets and devices. */
+static const char *check_class(const struct control_message *m)
+{
+	uint32_t mtu = m->open.path_mtu;
+
+	if (m->open.dscp > 63 || m->open.service_level > 15 || m->open.in_order > 1)
+		return "class or order out of range";
+	/* which powers of two, is the provider's to say */
+	if (!mtu || mtu > 4096 || mtu & (mtu - 1))
+		return "path MTU is no power of two up to 4096";
+	return NULL;
+}
+
 static const char *decode_open(struct control_message *out, struct cursor *c)
 {
 	out->open.mode = (uint8_t)get(c, 1);
@@ -122,13 +162,22 @@ static const char *decode_open(struct control_message *out, struct cursor *c)
 	out->open.max_messages = (uint32_t)get(c, 4);
 	out->open.random_ports = (uint8_t)get(c, 1);
 	out->open.kernel_placement = (uint8_t)get(c, 1);
+	out->open.in_order = (uint8_t)get(c, 1);
+	out->open.dscp = (uint8_t)get(c, 1);
+	out->open.service_level = (uint8_t)get(c, 1);
+	out->open.message_bytes = (uint16_t)get(c, 2);
+	out->open.path_mtu = (uint32_t)get(c, 4);
 	out->open.ring_addr = get(c, 8);
 	out->open.ring_rkey = (uint32_t)get(c, 4);
+	out->open.private_bytes = (uint16_t)get(c, 2);
+	out->open.private_data = get_bytes(c, out->open.private_bytes);
 	if (out->open.n_lanes == 0 || out->open.n_lanes > FARE_MAX_PLANES)
 		return "number of lanes out of range";
 	if (out->open.qps_per_lane == 0 || out->open.qps_per_lane > CONTROL_MAX_QPS)
 		return "QPs per lane out of range";
-	return NULL;
+	if (out->open.private_bytes > FARE_PRIVATE_MAX)
+		return "more private data than there may be";
+	return check_class(out);
 }
 
 static const char *decode_addresses(struct control_message *out, struct cursor *c)
@@ -178,7 +227,7 @@ int control_wire_decode(struct control_message *out, const void *buf, size_t len
 	if (*reason)
 		return -EBADMSG;
 	out->type = (enum control_type)get(&c, 1);
-	get(&c, 2);
+	out->source_port = (uint16_t)get(&c, 2);
 	out->source = get(&c, 8);
 	out->destination = get(&c, 8);
 	out->source_group = (uint32_t)get(&c, 4);
@@ -190,7 +239,7 @@ int control_wire_decode(struct control_message *out, const void *buf, size_t len
 		out->echo.candidate = (uint16_t)get(&c, 2);
 		out->echo.plane = (uint16_t)get(&c, 2);
 		out->echo.sub_port = (uint16_t)get(&c, 2);
-	} else if (out->type == CONTROL_GROUP_OPEN || out->type == CONTROL_GROUP_ACCEPT) {
+	} else if (is_open(out->type)) {
 		*reason = decode_open(out, &c);
 	} else if (out->type == CONTROL_GROUP_REFUSE) {
 		out->error = (uint32_t)get(&c, 4);
@@ -199,8 +248,8 @@ int control_wire_decode(struct control_message *out, const void *buf, size_t len
 	}
 	if (c.failed)
 		*reason = "truncated"; /* before any complaint about what was read past the end */
-	else if (!*reason && out->source == 0)
-		*reason = "no source incarnation";
+	else if (!*reason && (out->source == 0 || out->source_port == 0))
+		*reason = "no source incarnation, or no port";
 	/* up to three bytes of padding may follow; nothing reads them */
 	return *reason ? -EBADMSG : 0;
 }

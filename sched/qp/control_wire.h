@@ -62,6 +62,7 @@ struct control_qp {
 struct control_message {
 	enum control_type type;
 	uint64_t source, destination;		  /* incarnations; destination 0: not yet known */
+	uint16_t source_port;			  /* UDP, where the sender receives; not 0 */
 	uint32_t source_group, destination_group; /* 0: none */
 	union {
 		struct {
@@ -76,8 +77,15 @@ struct control_message {
 			uint32_t qps_per_sub_port, flows, chunk_bytes, window_bytes, max_messages;
 			uint8_t random_ports;
 			uint8_t kernel_placement;
+			uint8_t in_order;
+			uint8_t dscp, service_level;
+			uint16_t message_bytes;
+			uint32_t path_mtu; /* the largest that the sender takes */
 			uint64_t ring_addr;
 			uint32_t ring_rkey;
+			/* the application's; decoded: within the datagram */
+			const uint8_t *private_data;
+			uint16_t private_bytes;
 		} open;
 		uint32_t error; /* GROUP_REFUSE: errno */
 		struct {	/* LANE_*; qps only in LANE_OPEN and LANE_ACCEPT */

@@ -59,7 +59,8 @@ static int describe(struct fare_domain *domain)
 			attr->dev[p][s][FARE_DEV_NAME_MAX - 1] = 0;
 		}
 	}
-	attr->path_mtu = domain->options.path_mtu ? domain->options.path_mtu : 4096;
+	attr->path_mtu = domain->options.path_mtu;
+	attr->max_path_mtu = domain->options.max_path_mtu;
 	attr->acknowledge_now = !domain->options.busy_poll;
 	attr->control_key = &domain->seal;
 	attr->on_control = engine_on_control;
@@ -131,8 +132,10 @@ int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local
 		err = describe(domain);
 	if (!err)
 		err = domain->provider->endpoint_create(&domain->endpoint, &domain->attr);
-	if (!err)
+	if (!err) {
+		engine_begin(domain);
 		err = watch(domain);
+	}
 	if (err) {
 		fare_domain_close(domain);
 		return err;
@@ -155,6 +158,13 @@ void fare_domain_close(struct fare_domain *domain)
 	if (domain->timer_fd >= 0)
 		close(domain->timer_fd);
 	free(domain);
+}
+
+void fare_domain_address(const struct fare_domain *domain, struct fare_address *out)
+{
+	const struct peer_address own = {domain->attr.address, domain->port};
+
+	peer_address_encode(&own, domain->incarnation, out);
 }
 
 int fare_domain_fd(const struct fare_domain *domain)

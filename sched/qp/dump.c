@@ -10,7 +10,7 @@
 
 #include "qp/internal.h"
 
-static const char *const group_states[] = {"opening", "open", "closed"};
+static const char *const group_states[] = {"opening", "open", "ending", "closed"};
 static const char *const lane_states[] = {
 	[LANE_DOWN] = "down",		[LANE_LEARNING] = "learning",
 	[LANE_OPENING] = "opening",	[LANE_CONNECTING] = "connecting",

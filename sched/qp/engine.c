@@ -60,6 +60,22 @@ static int reserve_events(struct fare_domain *domain, uint32_t more)
 	return 0;
 }
 
+static struct inbox *inbox_of(const struct fare_event *e)
+{
+	return e->data ? (struct inbox *)((uintptr_t)e->data - offsetof(struct inbox, bytes))
+		       : NULL;
+}
+
+static void free_handed(struct fare_domain *domain)
+{
+	struct inbox *data;
+
+	while ((data = domain->handed)) {
+		domain->handed = data->next;
+		free(data);
+	}
+}
+
 static void forget_events(struct fare_domain *domain, const struct fare_group *group)
 {
 	uint32_t kept = 0;
@@ -70,6 +86,8 @@ static void forget_events(struct fare_domain *domain, const struct fare_group *g
 
 		if (e->group != group)
 			domain->events[(domain->event_head + kept++) % domain->event_room] = *e;
+		else
+			free(inbox_of(e));
 	}
 	domain->event_count = kept;
 }
@@ -85,6 +103,12 @@ int engine_take_events(struct fare_domain *domain, struct fare_event *events, in
 	int n = 0;
 
 	while (n < max && domain->event_count) {
+		struct inbox *data = inbox_of(&domain->events[domain->event_head]);
+
+		if (data) {
+			data->next = domain->handed;
+			domain->handed = data;
+		}
 		events[n++] = domain->events[domain->event_head];
 		domain->event_head = (domain->event_head + 1) % domain->event_room;
 		domain->event_count--;
@@ -94,10 +118,12 @@ int engine_take_events(struct fare_domain *domain, struct fare_event *events, in
 
 /* ---- groups ---- */
 
-/* Unfinished writes late or over, lanes shifted, the group's own state. */
+/* Unfinished writes late or over, lanes shifted, the group's own state, records kept for later. */
 static uint32_t events_of(const struct fare_group *group)
 {
-	return 2 * group->options.max_messages + 2 * group->n_lanes + 4;
+	uint32_t early = group->early ? group->ring.slots : 0;
+
+	return 2 * group->options.max_messages + 2 * group->n_lanes + 4 + early;
 }
 
 int engine_add(struct fare_domain *domain, struct fare_group *group)
@@ -159,12 +185,13 @@ static struct fare_group *group_by_opener(struct fare_domain *domain,
 
 /* ---- control messages ---- */
 
-int engine_send(struct fare_domain *domain, const struct in6_addr *remote,
+int engine_send(struct fare_domain *domain, const struct peer_address *remote,
 		struct control_message *message, uint16_t plane, uint16_t sub_port,
 		uint16_t source_port)
 {
 	uint8_t buf[QP_CONTROL_MAX];
-	struct qp_control control = {.remote = *remote,
+	struct qp_control control = {.remote = remote->address,
+				     .remote_port = remote->port,
 				     .plane = plane,
 				     .sub_port = sub_port,
 				     .udp_source_port = source_port,
@@ -172,19 +199,47 @@ int engine_send(struct fare_domain *domain, const struct in6_addr *remote,
 	int n;
 
 	message->source = domain->incarnation;
+	message->source_port = domain->port;
 	n = control_wire_encode(message, buf + CONTROL_SEAL_BYTES,
 				sizeof(buf) - CONTROL_SEAL_BYTES);
 	if (n < 0)
 		return n;
-	control_seal_close(&domain->seal, &domain->attr.address, remote, buf, (size_t)n);
+	control_seal_close(&domain->seal, &domain->attr.address, &remote->address, buf, (size_t)n);
 	control.length = CONTROL_SEAL_BYTES + (size_t)n;
 	return domain->provider->control_send(domain->endpoint, &control);
 }
 
-/* A peer opens a group toward us: once per (incarnation, group), however often it asks. */
-static void on_group_open(struct fare_domain *domain, const struct qp_control *c,
-			  const struct control_message *m)
+/* The answer goes the way that the question came. */
+static void reply_to(struct fare_domain *domain, const struct qp_control *c,
+		     const struct control_message *m, struct control_message *reply)
 {
+	const struct peer_address to = {c->remote, m->source_port};
+
+	engine_send(domain, &to, reply, c->plane, c->sub_port, 0);
+}
+
+/* What the application says to a peer that wants a group. 0, or why not. */
+static int ask_application(struct fare_domain *domain, const struct qp_control *c,
+			   const struct control_message *m, struct fare_request *request)
+{
+	int err;
+
+	if (!domain->options.accept)
+		return -ECONNREFUSED;
+	if (!domain->options.on_request)
+		return 0;
+	*request = (struct fare_request){
+		.peer = c->remote, .data = m->open.private_data, .bytes = m->open.private_bytes};
+	err = domain->options.on_request(domain->options.on_request_arg, request);
+	if (err > 0 || err < -4095)
+		err = -ECONNREFUSED;
+	return !err && request->reply_bytes > FARE_PRIVATE_MAX ? -EINVAL : err;
+}
+
+static int accept_group(struct fare_group **out, struct fare_domain *domain,
+			const struct qp_control *c, const struct control_message *m)
+{
+	struct fare_request request = {0};
 	struct fare_group_options options = {
 		.mode = (enum fare_mode)m->open.mode,
 		.qps_per_sub_port = m->open.qps_per_sub_port,
@@ -194,12 +249,31 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 		.max_messages = m->open.max_messages,
 		.random_ports = m->open.random_ports != 0,
 		.kernel_placement = (enum fare_kernel_placement)m->open.kernel_placement,
+		.in_order = m->open.in_order != 0,
+		.message_bytes = m->open.message_bytes,
+		.dscp = m->open.dscp,
+		.service_level = m->open.service_level,
+		.private_data = request.reply,
 	};
+	const struct peer_address from = {c->remote, m->source_port};
+	int err = ask_application(domain, c, m, &request);
+
+	*out = NULL;
+	options.private_bytes = request.reply_bytes;
+	if (!err)
+		err = group_create(out, domain, &from, &options, m);
+	return err;
+}
+
+/* A peer opens a group toward us: once per (incarnation, group), however often it asks. */
+static void on_group_open(struct fare_domain *domain, const struct qp_control *c,
+			  const struct control_message *m)
+{
 	struct control_message reply = {.type = CONTROL_GROUP_ACCEPT,
 					.destination = m->source,
 					.destination_group = m->source_group};
 	struct fare_group *group = group_by_opener(domain, m);
-	int err = domain->options.accept ? 0 : -ECONNREFUSED;
+	int err = 0;
 
 	/*
 	 * It may be a delayed copy for an earlier incarnation of this process: an opener that is
@@ -207,35 +281,28 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 	 */
 	if (m->destination != domain->incarnation) {
 		reply.type = CONTROL_GROUP_CHALLENGE;
-		engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+		reply_to(domain, c, m, &reply);
 		return;
 	}
 
-	if (group && group->state == GROUP_CLOSED) {
+	if (group && group_is_over(group)) {
 		group = NULL;
 		err = -ECANCELED;
-	}
-	if (!group && !err) {
-		err = group_create(&group, domain, &c->remote, &options, false,
-				   m->open.qps_per_lane, m->open.n_lanes);
+	} else if (!group) {
+		err = accept_group(&group, domain, c, m);
 		if (!err)
 			lanes_prepare(group);
 	}
 	if (!group) {
 		reply.type = CONTROL_GROUP_REFUSE;
 		reply.error = (uint32_t)-err;
-		engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+		reply_to(domain, c, m, &reply);
 		return;
 	}
-	group->peer_id = m->source_group;
-	group->peer_incarnation = m->source;
-	group->peer_ring_addr = m->open.ring_addr;
-	group->peer_ring_rkey = m->open.ring_rkey;
-	group->state = GROUP_OPEN;
 	engine_wake(group);
 	reply.source_group = group->id;
 	group_fill_open(group, &reply);
-	engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+	reply_to(domain, c, m, &reply);
 }
 
 static void on_echo(struct fare_domain *domain, const struct qp_control *c,
@@ -249,14 +316,13 @@ static void on_echo(struct fare_domain *domain, const struct qp_control *c,
 	reply.echo.candidate = m->echo.candidate;
 	reply.echo.plane = c->plane;
 	reply.echo.sub_port = c->sub_port;
-	engine_send(domain, &c->remote, &reply, c->plane, c->sub_port, 0);
+	reply_to(domain, c, m, &reply);
 }
 
 /*
  * An opener that names the id of a group that was just accepted is alive after that. So what other
- * incarnations opened from its address before is lost: they restarted, and will not say so. (A
- * delayed GROUP_OPEN alone proves nothing. Where several processes share an address, this is to
- * compare the remote UDP port, too.)
+ * incarnations opened from its address and port before is lost: they restarted, and will not say
+ * so. (A delayed GROUP_OPEN alone proves nothing.)
  */
 static void prove_peer(struct fare_domain *domain, struct fare_group *group, uint64_t source)
 {
@@ -270,7 +336,7 @@ static void prove_peer(struct fare_domain *domain, struct fare_group *group, uin
 	for (other = domain->groups; other != group; other = other->next) {
 		if (!other->peer_incarnation ||
 		    other->peer_incarnation == group->peer_incarnation ||
-		    memcmp(&other->peer, &group->peer, sizeof(group->peer)))
+		    !peer_address_equal(&other->peer, &group->peer))
 			continue;
 		group_on_peer_gone(other);
 		engine_wake(other);
@@ -280,6 +346,7 @@ static void prove_peer(struct fare_domain *domain, struct fare_group *group, uin
 void engine_on_control(void *arg, const struct qp_control *c)
 {
 	struct fare_domain *domain = arg;
+	struct peer_address from = {.address = c->remote};
 	struct control_message m;
 	struct fare_group *group;
 	const uint8_t *message;
@@ -292,14 +359,15 @@ void engine_on_control(void *arg, const struct qp_control *c)
 		domain->control_rejected++;
 		return;
 	}
-	port_cache_heard(domain, &c->remote);
+	from.port = m.source_port;
+	port_cache_heard(domain, &from);
 	if (m.type == CONTROL_ECHO) {
 		on_echo(domain, c, &m);
 		return;
 	}
 	if (m.type == CONTROL_ECHO_REPLY) {
 		if (m.destination == domain->incarnation)
-			port_cache_on_reply(domain, &c->remote, &m);
+			port_cache_on_reply(domain, &from, &m);
 		return;
 	}
 	if (m.type == CONTROL_GROUP_OPEN) {
@@ -309,7 +377,7 @@ void engine_on_control(void *arg, const struct qp_control *c)
 	/* meant for an earlier incarnation of this process, or from another peer: no such group */
 	group = m.destination == domain->incarnation ? group_by_id(domain, m.destination_group)
 						     : NULL;
-	if (group && memcmp(&group->peer, &c->remote, sizeof(c->remote)))
+	if (group && (!peer_address_equal(&group->peer, &from) || group_is_over(group)))
 		group = NULL;
 	if (group) {
 		group_on_control(group, &m);
@@ -322,7 +390,7 @@ void engine_on_control(void *arg, const struct qp_control *c)
 					       .destination_group = m.source_group,
 					       .source_group = m.destination_group};
 
-		engine_send(domain, &c->remote, &gone, c->plane, c->sub_port, 0);
+		reply_to(domain, c, &m, &gone);
 	}
 }
 
@@ -459,6 +527,7 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 {
 	int err;
 
+	free_handed(domain);
 	domain->now_ns = now_ns;
 	if (!room_for_events(domain))
 		return 0;
@@ -496,10 +565,22 @@ int engine_init(struct fare_domain *domain)
 	return reserve_events(domain, 0);
 }
 
+void engine_begin(struct fare_domain *domain)
+{
+	const struct qp_provider *provider = domain->provider;
+
+	domain->port = provider->endpoint_port ? provider->endpoint_port(domain->endpoint)
+					       : provider->first_port;
+	domain->path_mtu = provider->endpoint_path_mtu
+				   ? provider->endpoint_path_mtu(domain->endpoint)
+				   : domain->attr.path_mtu;
+}
+
 void engine_fini(struct fare_domain *domain)
 {
 	while (domain->groups)
 		fare_group_close(domain->groups);
+	free_handed(domain);
 	soft_timers_fini(&domain->timers);
 	port_cache_fini(&domain->ports);
 	free(domain->events);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "fare.h"
+#include "qp/peer_address.h"
 #include "qp/provider.h"
 
 struct fare_domain;
@@ -30,6 +31,8 @@ struct control_message;
 
 /* The domain's provider, endpoint attributes, seal and random() are set before. 0 or -ENOMEM. */
 int engine_init(struct fare_domain *domain);
+/* The endpoint is made: the domain learns its port and path MTU. */
+void engine_begin(struct fare_domain *domain);
 void engine_fini(struct fare_domain *domain); /* destroys all groups */
 
 /* qp_endpoint_attr.on_control, with the domain as argument. */
@@ -63,7 +66,7 @@ void engine_wake(struct fare_group *group);
  * Seals and sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the
  * channel's own). 0, or -errno: it was not sent. Loss is normal: all messages are repeated.
  */
-int engine_send(struct fare_domain *domain, const struct in6_addr *remote,
+int engine_send(struct fare_domain *domain, const struct peer_address *remote,
 		struct control_message *message, uint16_t plane, uint16_t sub_port,
 		uint16_t source_port);
 

@@ -31,17 +31,22 @@
 
 static void follow_paths(struct fare_group *group);
 
+static void tell_closed(struct fare_group *group);
+
 /* ---- making and ending a group ---- */
 
 static int fill_options(struct fare_group *group, const struct fare_group_options *in)
 {
 	struct fare_group_options *o = &group->options;
-	uint32_t mtu = group->domain->attr.path_mtu;
+	uint32_t mtu = group->domain->path_mtu;
 
 	*o = *in;
+	o->private_data = NULL; /* the caller's */
 	if (o->mode > FARE_MODE_PACKET || o->kernel_placement > FARE_KERNEL_LEAST ||
 	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
-	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30))
+	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
+	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > 63 || o->service_level > 15 ||
+	    o->private_bytes > FARE_PRIVATE_MAX)
 		return -EINVAL;
 	/* where a QP is its device's, the kernel's routing has no say */
 	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
@@ -73,7 +78,7 @@ static unsigned widest_plane(const struct fare_domain *domain)
 static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_qps,
 			 unsigned n_sub_ports)
 {
-	uint32_t mtu = group->domain->attr.path_mtu;
+	uint32_t mtu = group->domain->path_mtu;
 	uint64_t window = lane_bytes / n_sub_ports;
 
 	window = window < mtu ? mtu : window > UINT32_MAX ? UINT32_MAX : window;
@@ -84,7 +89,7 @@ static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned
 	group->qp_room_bytes = lane_bytes / n_qps + group->options.chunk_bytes;
 }
 
-static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lanes)
+static int shape(struct fare_group *group, const struct control_message *offer)
 {
 	const struct fare_domain *domain = group->domain;
 	unsigned m = widest_plane(domain), n_ports = m * group->options.qps_per_sub_port,
@@ -100,13 +105,14 @@ static int shape(struct fare_group *group, unsigned qps_per_lane, unsigned n_lan
 	}
 	if (group->options.mode == FARE_MODE_PACKET)
 		per_lane = 1;
-	if (!group->opener) { /* the acceptor mirrors the opener */
-		if (group->options.mode != FARE_MODE_KERNEL && n_lanes != group->n_lanes)
+	if (offer) { /* the acceptor mirrors the opener */
+		if (group->options.mode != FARE_MODE_KERNEL &&
+		    offer->open.n_lanes != group->n_lanes)
 			return -EPROTO;
-		if (group->options.mode == FARE_MODE_PACKET && qps_per_lane != 1)
+		if (group->options.mode == FARE_MODE_PACKET && offer->open.qps_per_lane != 1)
 			return -EPROTO;
-		group->n_lanes = n_lanes;
-		per_lane = qps_per_lane;
+		group->n_lanes = offer->open.n_lanes;
+		per_lane = offer->open.qps_per_lane;
 	}
 	if (!per_lane || per_lane > CONTROL_MAX_QPS || group->n_lanes > FARE_MAX_PLANES)
 		return -EINVAL;
@@ -145,9 +151,36 @@ static int make_tables(struct fare_group *group)
 	return flow_table_create(&group->flows, &attr);
 }
 
-int group_create(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
-		 const struct fare_group_options *options, bool opener, unsigned qps_per_lane,
-		 unsigned n_lanes)
+static int keep_private(uint8_t **out, uint16_t *bytes, const void *data, uint32_t n)
+{
+	*bytes = (uint16_t)n;
+	if (!n)
+		return 0;
+	*out = malloc(n);
+	if (!*out)
+		return -ENOMEM;
+	memcpy(*out, data, n);
+	return 0;
+}
+
+/* What the peer says of itself, once: in its GROUP_OPEN or GROUP_ACCEPT. */
+static int learn_peer(struct fare_group *group, const struct control_message *m)
+{
+	group->peer_id = m->source_group;
+	group->peer_incarnation = m->source;
+	group->peer_ring_addr = m->open.ring_addr;
+	group->peer_ring_rkey = m->open.ring_rkey;
+	group->peer_path_mtu = m->open.path_mtu;
+	if (m->open.path_mtu < group->path_mtu)
+		group->path_mtu = m->open.path_mtu;
+	group->state = GROUP_OPEN;
+	return keep_private(&group->peer_private, &group->peer_private_bytes, m->open.private_data,
+			    m->open.private_bytes);
+}
+
+int group_create(struct fare_group **out, struct fare_domain *domain,
+		 const struct peer_address *peer, const struct fare_group_options *options,
+		 const struct control_message *offer)
 {
 	struct fare_group *group = calloc(1, sizeof(*group));
 	const struct qp_provider *provider = domain->provider;
@@ -157,26 +190,32 @@ int group_create(struct fare_group **out, struct fare_domain *domain, const stru
 	if (!group)
 		return -ENOMEM;
 	group->domain = domain;
-	group->opener = opener;
-	group->due_ns = opener ? 0 : domain->now_ns + STILLBORN_NS;
+	group->opener = !offer;
+	group->due_ns = offer ? domain->now_ns + STILLBORN_NS : 0;
 	group->peer = *peer;
+	group->path_mtu = domain->path_mtu;
 	err = fill_options(group, options);
 	if (!err)
-		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, peer);
+		err = keep_private(&group->own_private, &group->own_private_bytes,
+				   options->private_data, options->private_bytes);
+	if (!err)
+		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, &peer->address);
 	if (!err) {
 		group->port_peer = port_cache_get_peer(domain, peer);
-		err = group->port_peer ? shape(group, qps_per_lane, n_lanes) : -ENOMEM;
+		err = group->port_peer ? shape(group, offer) : -ENOMEM;
 	}
+	if (!err && offer)
+		err = learn_peer(group, offer);
 	if (!err)
 		err = make_tables(group);
 	if (!err)
-		err = provider->mr_register(domain->endpoint, group->tx_records,
-					    (size_t)group->options.max_messages * RING_RECORD_BYTES,
-					    0, &group->tx_mr);
+		err = provider->mr_register(domain->endpoint, group->tx_records, group->tx_bytes, 0,
+					    &group->tx_mr);
 	if (!err)
 		err = provider->mr_register(domain->endpoint, group->ring.records,
-					    (size_t)group->ring.slots * RING_RECORD_BYTES,
-					    QP_ACCESS_REMOTE_WRITE, &group->rx_mr);
+					    (size_t)group->ring.slots * group->ring.record_bytes,
+					    QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ,
+					    &group->rx_mr);
 	if (!err) {
 		err = engine_add(domain, group);
 		group->is_listed = !err;
@@ -212,32 +251,60 @@ void group_destroy(struct fare_group *group)
 	free(group->own_entries);
 	fare_pair_close(group->pair);
 	transfer_fini(group);
+	free(group->own_private);
+	free(group->peer_private);
 	free(group);
 }
+
+static const struct fare_group_options defaults;
 
 int fare_group_open(struct fare_group **out, struct fare_domain *domain,
 		    const struct in6_addr *peer, const struct fare_group_options *options)
 {
-	static const struct fare_group_options defaults;
+	const struct peer_address first = {*peer, domain->provider->first_port};
 
-	return group_create(out, domain, peer, options ? options : &defaults, true, 0, 0);
+	return group_create(out, domain, &first, options ? options : &defaults, NULL);
+}
+
+int fare_group_open_to(struct fare_group **out, struct fare_domain *domain,
+		       const struct fare_address *peer, const struct fare_group_options *options)
+{
+	struct peer_address to;
+	uint64_t incarnation;
+	int err = peer_address_decode(peer, &to, &incarnation);
+
+	*out = NULL;
+	if (!err)
+		err = group_create(out, domain, &to, options ? options : &defaults, NULL);
+	if (err)
+		return err;
+	(*out)->peer_incarnation = incarnation;
+	(*out)->names_process = true;
+	return 0;
+}
+
+void fare_group_disconnect(struct fare_group *group)
+{
+	group_end(group, 0);
 }
 
 void fare_group_close(struct fare_group *group)
 {
-	struct control_message m = {.type = CONTROL_GROUP_CLOSE};
-
 	if (!group)
 		return;
-	/* a courtesy: a peer that misses all of them learns by GROUP_GONE when it next asks */
-	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->domain->attr.n_planes; l++)
-		group_send(group, &m);
+	tell_closed(group);
 	group_destroy(group);
 }
 
 void fare_group_peer(const struct fare_group *group, struct in6_addr *out)
 {
-	*out = group->peer;
+	*out = group->peer.address;
+}
+
+const void *fare_group_private(const struct fare_group *group, size_t *bytes)
+{
+	*bytes = group->peer_private_bytes;
+	return group->peer_private;
 }
 
 void fare_group_set_context(struct fare_group *group, void *context)
@@ -308,6 +375,13 @@ void group_fill_open(const struct fare_group *group, struct control_message *m)
 	m->open.max_messages = group->options.max_messages;
 	m->open.random_ports = group->options.random_ports;
 	m->open.kernel_placement = (uint8_t)group->options.kernel_placement;
+	m->open.in_order = group->options.in_order;
+	m->open.message_bytes = (uint16_t)group->options.message_bytes;
+	m->open.dscp = group->options.dscp;
+	m->open.service_level = group->options.service_level;
+	m->open.path_mtu = group->domain->path_mtu;
+	m->open.private_data = group->own_private;
+	m->open.private_bytes = group->own_private_bytes;
 	m->open.ring_addr = (uint64_t)(uintptr_t)group->ring.records;
 	m->open.ring_rkey = group->rx_mr.rkey;
 }
@@ -320,18 +394,53 @@ static void emit(struct fare_group *group, enum fare_event_kind kind, unsigned p
 	engine_event(group->domain, &e);
 }
 
-/* Why, is CLOSED's to say: of the writes one knows only that it ended before they did. */
-void group_closed(struct fare_group *group, int status)
+/* A courtesy: a peer that misses all of them learns by GROUP_GONE when it next asks. */
+static void tell_closed(struct fare_group *group)
 {
-	if (group->state == GROUP_CLOSED)
+	struct control_message m = {.type = CONTROL_GROUP_CLOSE};
+
+	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->domain->attr.n_planes; l++)
+		group_send(group, &m);
+}
+
+bool group_is_over(const struct fare_group *group)
+{
+	return group->state == GROUP_ENDING || group->state == GROUP_CLOSED;
+}
+
+/* No device sends from or places into the memory of its messages any more. */
+static bool is_quiet(const struct fare_group *group)
+{
+	for (unsigned l = 0; l < group->n_lanes; l++)
+		if (lane_qps_exist(&group->lanes[l]) &&
+		    (lane_qps_posted(&group->lanes[l]) || lane_qps_status(group, l) > 0))
+			return false;
+	return true;
+}
+
+/* Why, is CLOSED's to say: of the writes one knows only that it ended before they did. */
+static void step_ending(struct fare_group *group)
+{
+	transfer_check_deadlines(group);
+	if (!group->domain->drained || (!is_quiet(group) && !PLANTED(freed_while_used)))
 		return;
 	group->state = GROUP_CLOSED;
+	transfer_cancel(group);
+	if (group->opener || group->announced)
+		emit(group, FARE_EVENT_CLOSED, 0, group->end_status);
+}
+
+void group_end(struct fare_group *group, int status)
+{
+	if (group_is_over(group))
+		return;
+	tell_closed(group);
+	group->state = GROUP_ENDING;
+	group->end_status = status;
 	handshake_end(group);
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		lane_kill(group, l);
-	transfer_cancel(group);
-	if (group->opener || group->announced)
-		emit(group, FARE_EVENT_CLOSED, 0, status);
+	engine_wake(group);
 }
 
 bool group_stillborn(const struct fare_group *group)
@@ -353,6 +462,10 @@ static void on_challenge(struct fare_group *group, const struct control_message 
 	if (!group->opener || group->state != GROUP_OPENING || group->peer_incarnation == m->source)
 		return;
 	measure(group);
+	if (group->names_process) {
+		group_end(group, -ESTALE);
+		return;
+	}
 	group->peer_incarnation = m->source;
 	group->due_ns = group->domain->now_ns;
 }
@@ -361,14 +474,14 @@ static void on_challenge(struct fare_group *group, const struct control_message 
 void group_on_peer_gone(struct fare_group *group)
 {
 	if (group->state != GROUP_OPEN || PLANTED(closed_at_once))
-		group_closed(group, -ECANCELED);
+		group_end(group, -ECANCELED);
 	else if (!group->closing)
 		group->closing = -ECANCELED;
 }
 
 void group_on_control(struct fare_group *group, const struct control_message *m)
 {
-	if (group->state == GROUP_CLOSED)
+	if (group_is_over(group))
 		return;
 	if (!group->opener)
 		group->due_ns = group->domain->now_ns + STILLBORN_NS;
@@ -388,19 +501,16 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 			break;
 		if (m->open.n_lanes != group->n_lanes ||
 		    m->open.qps_per_lane != group->lanes[0].n_qps) {
-			group_closed(group, -EPROTO);
+			group_end(group, -EPROTO);
 			break;
 		}
-		group->peer_incarnation = m->source;
-		group->peer_id = m->source_group;
-		group->peer_ring_addr = m->open.ring_addr;
-		group->peer_ring_rkey = m->open.ring_rkey;
-		group->state = GROUP_OPEN;
 		group->due_ns = group->domain->now_ns + CONNECT_NS;
+		if (learn_peer(group, m))
+			group_end(group, -ENOMEM);
 		break;
 	case CONTROL_GROUP_REFUSE:
 		if (group->state == GROUP_OPENING)
-			group_closed(group, m->error < 4096 ? -(int)m->error : -EPROTO);
+			group_end(group, m->error < 4096 ? -(int)m->error : -EPROTO);
 		break;
 	case CONTROL_GROUP_CLOSE:
 	case CONTROL_GROUP_GONE:
@@ -507,7 +617,7 @@ static void announce(struct fare_group *group)
 		handshake_end(group);
 		group_announce(group);
 	} else if (group->opener && !up && !patient) {
-		group_closed(group, lanes_error(group));
+		group_end(group, lanes_error(group));
 	} else if (!waiting || port_peer_silence_ns(group->port_peer) > YIELD_NS) {
 		handshake_yield(group);
 	}
@@ -525,7 +635,7 @@ static void step_opening(struct fare_group *group)
 		lanes_prepare(group);
 	}
 	if (now - group->opening_ns > HANDSHAKE_SILENT_NS) {
-		group_closed(group, -ETIMEDOUT);
+		group_end(group, -ETIMEDOUT);
 		return;
 	}
 	if (group->sends)
@@ -540,8 +650,10 @@ static void step_opening(struct fare_group *group)
 void group_step(struct fare_group *group)
 {
 	if (group->closing && group->domain->drained)
-		group_closed(group, group->closing);
-	if (group->state == GROUP_CLOSED)
+		group_end(group, group->closing);
+	if (group->state == GROUP_ENDING)
+		step_ending(group);
+	if (group_is_over(group))
 		return;
 	follow_paths(group);
 	if (group->state == GROUP_OPENING) {
@@ -575,7 +687,7 @@ uint64_t group_due_ns(const struct fare_group *group)
 
 	if (group->state == GROUP_CLOSED)
 		return ENGINE_NEVER;
-	if (group->closing || group->is_stalled)
+	if (group->state == GROUP_ENDING || group->closing || group->is_stalled)
 		return group->domain->now_ns;
 	if (!group->announced && group->turn != HANDSHAKE_WAITING && group->due_ns < due_ns)
 		due_ns = group->due_ns;
@@ -589,7 +701,7 @@ uint64_t group_due_ns(const struct fare_group *group)
 
 bool group_busy(const struct fare_group *group)
 {
-	if (group->n_messages ||
+	if (group->n_messages || group->state == GROUP_ENDING ||
 	    (group->state == GROUP_OPENING && group->turn != HANDSHAKE_WAITING))
 		return true;
 	for (unsigned l = 0; l < group->n_lanes; l++)

@@ -20,6 +20,7 @@
 #include "qp/control_wire.h"
 #include "qp/engine.h"
 #include "qp/handshake.h"
+#include "qp/peer_address.h"
 #include "qp/port_cache.h"
 #include "qp/port_path.h"
 #include "qp/provider.h"
@@ -30,6 +31,7 @@
 #define MAX_MESSAGES   128
 #define PENDING_PER_QP 16 /* chunks assigned to a QP beyond what it may have on the wire */
 #define NO_CHUNK       UINT32_MAX
+#define NO_MESSAGE     UINT32_MAX /* of a chunk: a flush (flush.h) */
 #define MAX_GROUPS     4096
 
 struct placement;
@@ -58,7 +60,8 @@ struct lane_qp {
 	uint64_t sprayed_bytes; /* that the spray gave it since it was made */
 	struct chunk_list pending;
 	uint64_t pending_bytes;
-	struct fare_group *group; /* struct qp_wc.context leads here */
+	bool is_dirty, is_flush_due; /* flush.c */
+	struct fare_group *group;    /* struct qp_wc.context leads here */
 	uint16_t lane, index;
 };
 
@@ -132,15 +135,19 @@ struct message {
 	uint32_t parked;      /* the chunk cut last, which no QP takes now */
 	uint32_t held;	      /* the data of a pair that was flushed */
 	uint32_t kernel_qp;   /* placements hash and least: its QP */
+	uint32_t send_bytes;  /* of a message that is its record */
+	uint64_t flush_round; /* its record waits for that; 0: for none */
 	int status;	      /* first error: nothing more is placed, what is out is awaited */
 	enum record_state record;
-	bool in_use, is_read, is_queued, has_number;
+	bool in_use, is_read, is_send, is_queued, has_number;
 	bool late; /* its deadline passed, and that was reported */
 };
 
 enum group_state {
 	GROUP_OPENING,
 	GROUP_OPEN,
+	/* nothing is sent or taken any more; memory is held until no device uses it */
+	GROUP_ENDING,
 	GROUP_CLOSED,
 };
 
@@ -158,11 +165,16 @@ struct fare_group {
 	bool opener, announced; /* announced: CONNECTED or ACCEPTED was said */
 	/* the peer closed: -errno to close with, once what it had sent before is delivered */
 	int closing;
+	int end_status; /* ENDING: what CLOSED will say */
 	uint32_t id, peer_id;
 	uint64_t peer_incarnation;
 	/* acceptor: a message named its id, which is as old as the group: the opener is alive */
 	bool peer_proven;
-	struct in6_addr peer;
+	struct peer_address peer;
+	bool names_process; /* opener: of that incarnation alone, or none */
+	uint32_t path_mtu, peer_path_mtu;
+	uint8_t *own_private, *peer_private; /* NULL: none */
+	uint16_t own_private_bytes, peer_private_bytes;
 	struct port_peer *port_peer;
 	struct fare_pair *pair;
 	struct fare_group_options options; /* defaults filled in */
@@ -218,19 +230,37 @@ struct fare_group {
 	bool ends_wait;		  /* a message came to its end meanwhile */
 	bool records_wait;	  /* for a number or a chunk */
 
+	struct kept_piece *pieces; /* pieces.c */
+
 	/*
-	 * Records: ours leave from tx_records, for a ring like our own; the peer's arrive in ring.
+	 * records.c: ours leave from tx_records, for a ring like our own; the peer's arrive in
+	 * ring.
 	 */
 	uint64_t next_record, record_floor; /* numbers below the floor are done */
 	bool *records;			    /* number modulo max_messages: unfinished */
 	struct ring_seen peer_seen;	    /* what the peer has said that it took */
 	uint8_t *tx_records;
+	size_t tx_bytes;
+	struct early_record *early; /* in_order: number modulo the ring's slots */
+	uint64_t next_told;	    /* in_order */
 	struct ring ring;
 	struct qp_mr tx_mr, rx_mr;
+
+	/* flush.c */
+	unsigned n_dirty, n_flushing;
+	uint64_t flush_rounds, flush_wanted; /* done; the last that is waited for */
+	uint32_t unflushed_lanes;	     /* bit l: until it is quiet at both ends */
+
 	uint64_t peer_ring_addr;
 	uint32_t peer_ring_rkey;
 
 	struct fare_group_stats stats;
+};
+
+/* What arrived by fare_group_send(): the application's until the poll after it was told. */
+struct inbox {
+	struct inbox *next;
+	uint8_t bytes[];
 };
 
 struct handshake_pace {
@@ -246,6 +276,8 @@ struct fare_domain {
 	const struct qp_provider *provider;
 	struct qp_endpoint *endpoint;
 	struct qp_endpoint_attr attr;
+	uint16_t port;	   /* UDP, where peers reach this process */
+	uint32_t path_mtu; /* the largest that the endpoint takes */
 	struct control_seal seal;
 	uint64_t incarnation;
 	struct fare_mr *regions;
@@ -265,6 +297,7 @@ struct fare_domain {
 	bool drained;	     /* the provider has no completions that it was not asked for */
 	struct fare_event *events;
 	uint32_t event_head, event_count, event_room, events_unasked;
+	struct inbox *handed; /* named by events of the last poll */
 	uint64_t control_rejected;
 
 	struct port_cache ports;
@@ -288,9 +321,10 @@ bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr,
 		     uint64_t length);
 
 /* group.c */
-int group_create(struct fare_group **out, struct fare_domain *domain, const struct in6_addr *peer,
-		 const struct fare_group_options *options, bool opener, unsigned qps_per_lane,
-		 unsigned n_lanes);
+/* offer: the GROUP_OPEN of a peer; NULL: this end opens it. */
+int group_create(struct fare_group **out, struct fare_domain *domain,
+		 const struct peer_address *peer, const struct fare_group_options *options,
+		 const struct control_message *offer);
 void group_destroy(struct fare_group *group);
 void group_step(struct fare_group *group);
 /* When it is to be stepped although nothing happens to it; not later than now: at once. */
@@ -301,9 +335,15 @@ void group_on_control(struct fare_group *group, const struct control_message *me
 void group_send(struct fare_group *group, struct control_message *message);
 /* the application never heard of it, and need not */
 bool group_stillborn(const struct fare_group *group);
+/* It ends, or has ended: the peer is told that there is no such group. */
+bool group_is_over(const struct fare_group *group);
 bool group_busy(const struct fare_group *group);
 bool group_plane_usable(const struct fare_group *group, unsigned lane);
-void group_closed(struct fare_group *group, int status);
+/*
+ * It is over. CLOSED follows, and before it -ECANCELED of all writes, once no device uses their
+ * memory any more.
+ */
+void group_end(struct fare_group *group, int status);
 /* It closes once everything that arrived was read. */
 void group_on_peer_gone(struct fare_group *group);
 void group_announce(struct fare_group *group); /* tells the application of it, once */
@@ -325,7 +365,7 @@ void transfer_lane_confirmed(struct fare_group *group, unsigned lane);
 void transfer_recall(struct fare_group *group, struct lane_qp *q);
 /* The same for all QPs, and what waits for one: the weights changed. */
 void transfer_place_anew(struct fare_group *group);
-/* The group is closed: all messages complete with -ECANCELED. */
+/* The group is over, and all its QPs are quiet: all messages complete with -ECANCELED. */
 void transfer_cancel(struct fare_group *group);
 
 /* lane.c */

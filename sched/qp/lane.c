@@ -19,6 +19,7 @@
  * state before it is reached: LANE_ACCEPT and LANE_READY wait for the connection, LANE_RESET and
  * its ACK for the last byte placed.
  */
+#include "qp/flush.h"
 #include "qp/internal.h"
 #include "qp/planted.h"
 
@@ -244,6 +245,7 @@ static void reset(struct fare_group *group, unsigned l, bool confirmed)
 	port_cache_doubt(lane);
 	lane->confirmed = confirmed || PLANTED(confirmed_alone);
 	set_state(group, l, LANE_RESETTING);
+	flush_lane_dies(group, l);
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		if (!lane->qps[i].qp)
 			continue;

@@ -21,11 +21,14 @@
 	X(deadline_unwatched, "a deadline is noticed only when something else happens")            \
 	X(duplicates_placed, "a packet that arrived before is placed again")                       \
 	X(events_kept, "events that name a group stay when it is destroyed")                       \
+	X(flush_left_out, "a record leaves before other QPs' bytes are flushed")                   \
+	X(freed_while_used, "a group that ends hands memory back while a device uses it")          \
 	X(gap_accepted, "a packet out of order counts as the expected one")                        \
 	X(gives_up, "a lane is rebuilt twice and no more")                                         \
 	X(gone_unsaid, "a message for a group that does not exist is not answered")                \
 	X(notified_early, "a notification does not wait for all bytes")                            \
 	X(notified_twice, "notifications that are sent again are delivered again")                 \
+	X(order_ignored, "records that come early are told of at once")                            \
 	X(pair_assumed, "a pair that was flushed counts as received")                              \
 	X(pair_replayed, "a pair is replayed without the peer's word")                             \
 	X(psn_wrap, "the distance of two PSNs is not taken modulo 2^24")                           \

@@ -34,7 +34,7 @@
 
 struct port_peer {
 	struct fare_domain *domain;
-	struct in6_addr address;
+	struct peer_address address;
 	unsigned n_refs;
 	uint64_t heard_ns;
 	struct handshake_rtt rtt;
@@ -88,15 +88,16 @@ void port_cache_fini(struct port_cache *cache)
 	soft_timers_fini(&cache->timers);
 }
 
-static struct port_peer *find_peer(struct fare_domain *domain, const struct in6_addr *address)
+static struct port_peer *find_peer(struct fare_domain *domain, const struct peer_address *address)
 {
 	struct port_peer *peer;
 
-	HASH_FIND(hh, domain->ports.peers, address, sizeof(*address), peer);
+	HASH_FIND(hh, domain->ports.peers, address, PEER_ADDRESS_KEY_BYTES, peer);
 	return peer;
 }
 
-struct port_peer *port_cache_get_peer(struct fare_domain *domain, const struct in6_addr *address)
+struct port_peer *port_cache_get_peer(struct fare_domain *domain,
+				      const struct peer_address *address)
 {
 	struct port_peer *peer = find_peer(domain, address);
 
@@ -106,7 +107,7 @@ struct port_peer *port_cache_get_peer(struct fare_domain *domain, const struct i
 			return NULL;
 		peer->domain = domain;
 		peer->address = *address;
-		HASH_ADD(hh, domain->ports.peers, address, sizeof(*address), peer);
+		HASH_ADD(hh, domain->ports.peers, address, PEER_ADDRESS_KEY_BYTES, peer);
 		if (!peer->hh.tbl) {
 			free(peer);
 			return NULL;
@@ -124,7 +125,7 @@ void port_cache_put_peer(struct fare_domain *domain, struct port_peer *peer)
 	free(peer);
 }
 
-void port_cache_heard(struct fare_domain *domain, const struct in6_addr *address)
+void port_cache_heard(struct fare_domain *domain, const struct peer_address *address)
 {
 	struct port_peer *peer = find_peer(domain, address);
 
@@ -625,7 +626,9 @@ void port_cache_read_list(struct lane *lane)
 	struct port_entry *entry = lane->path;
 	uint32_t sequence = attach_pair_ports_sequence(lane->group->pair, lane->index);
 
-	if (sequence == entry->list_sequence)
+	/* the daemon asks at the port of RDMA devices, and a leaf hashes ports, too */
+	if (sequence == entry->list_sequence ||
+	    entry->peer->address.port != entry->domain->provider->first_port)
 		return;
 	entry->list_sequence = sequence;
 	read_list(entry, lane->group->pair);
@@ -633,9 +636,8 @@ void port_cache_read_list(struct lane *lane)
 }
 
 /*
- * One process at a time has the address. So a group whose peer was another incarnation before the
- * exchange began has lost it. (Where several processes share an address, this and the key of
- * port_peer are to compare the remote UDP port, too.)
+ * One process at a time has an address and port. So a group whose peer was another incarnation
+ * before the exchange began has lost it.
  */
 static void close_lost(struct port_entry *entry, uint64_t incarnation)
 {
@@ -647,12 +649,11 @@ static void close_lost(struct port_entry *entry, uint64_t incarnation)
 		if (!lane->up_since_ns || lane->up_since_ns >= entry->began_ns ||
 		    group->peer_incarnation == incarnation)
 			continue;
-		group_closed(group, -ECANCELED);
-		engine_wake(group);
+		group_end(group, -ECANCELED);
 	}
 }
 
-void port_cache_on_reply(struct fare_domain *domain, const struct in6_addr *remote,
+void port_cache_on_reply(struct fare_domain *domain, const struct peer_address *remote,
 			 const struct control_message *m)
 {
 	struct port_peer *peer = find_peer(domain, remote);

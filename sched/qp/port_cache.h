@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "qp/handshake.h"
+#include "qp/peer_address.h"
 #include "qp/soft/soft_timers.h"
 
 struct control_message;
@@ -40,7 +41,7 @@ struct port_entry; /* one (peer, plane) */
 struct port_peer;
 
 struct port_cache {
-	struct port_peer *peers; /* a hash by address */
+	struct port_peer *peers; /* a hash by address and port: what a leaf hashes */
 	struct soft_timers timers;
 	unsigned n_entries;
 	struct handshake_rtt rtt; /* of all peers */
@@ -50,10 +51,11 @@ void port_cache_init(struct port_cache *cache);
 void port_cache_fini(struct port_cache *cache); /* all lanes are detached */
 
 /* The peer of a group. NULL: no memory. */
-struct port_peer *port_cache_get_peer(struct fare_domain *domain, const struct in6_addr *address);
+struct port_peer *port_cache_get_peer(struct fare_domain *domain,
+				      const struct peer_address *address);
 void port_cache_put_peer(struct fare_domain *domain, struct port_peer *peer); /* NULL is fine */
 /* An authenticated message came from there. */
-void port_cache_heard(struct fare_domain *domain, const struct in6_addr *address);
+void port_cache_heard(struct fare_domain *domain, const struct peer_address *address);
 /* How long ago that was. */
 uint64_t port_peer_silence_ns(const struct port_peer *peer);
 /* A round trip was measured. */
@@ -84,7 +86,7 @@ void port_cache_follow(struct lane *lane);
 /* The daemon's list may have changed. */
 void port_cache_read_list(struct lane *lane);
 
-void port_cache_on_reply(struct fare_domain *domain, const struct in6_addr *remote,
+void port_cache_on_reply(struct fare_domain *domain, const struct peer_address *remote,
 			 const struct control_message *reply);
 /* Does what is due. */
 void port_cache_step(struct fare_domain *domain);

@@ -245,6 +245,8 @@ struct qp_stats {
 
 struct qp_provider {
 	const char *name;
+	/* UDP port of the first process at an address: where it is looked for unless told better */
+	uint16_t first_port;
 	/*
 	 * False: a write's completion at the sender says that its bytes are there to be read at the
 	 * receiver, by whatever QP the receiver then hears of it.
@@ -272,7 +274,7 @@ struct qp_provider {
 	/* 0 or -errno (-EADDRINUSE: no port to receive at). *out NULL on error. attr is copied. */
 	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
-	/* UDP port at which it receives. NULL: 4791 */
+	/* UDP port at which it receives. NULL: first_port */
 	uint16_t (*endpoint_port)(const struct qp_endpoint *ep);
 	/* Payload bytes of its packets. NULL: attr.path_mtu */
 	uint32_t (*endpoint_path_mtu)(const struct qp_endpoint *ep);

@@ -11,6 +11,9 @@
 /* a QP whose receives are used up makes its sender wait for the better part of a millisecond */
 #define FEWEST 4u
 #define BITS   64u
+/* flags of a record */
+#define VOID	1u
+#define MESSAGE 2u
 
 uint16_t ring_receives(uint32_t max_messages, unsigned n_qps)
 {
@@ -19,20 +22,25 @@ uint16_t ring_receives(uint32_t max_messages, unsigned n_qps)
 	return (uint16_t)(n > FEWEST ? n : FEWEST);
 }
 
-uint32_t ring_slots(uint32_t max_messages, unsigned n_qps)
+uint32_t ring_record_bytes(uint32_t payload)
 {
-	uint32_t least = 2 * max_messages + n_qps * ring_receives(max_messages, n_qps),
-		 slots = BITS;
+	return RING_RECORD_BYTES + (payload + 7) / 8 * 8;
+}
+
+uint32_t ring_slots(uint32_t max_messages, uint32_t receives)
+{
+	uint32_t least = 2 * max_messages + receives, slots = BITS;
 
 	while (slots < least)
 		slots *= 2;
 	return slots;
 }
 
-int ring_init(struct ring *ring, uint32_t slots)
+int ring_init(struct ring *ring, uint32_t slots, uint32_t record_bytes)
 {
 	*ring = (struct ring){.slots = slots,
-			      .records = calloc(slots, RING_RECORD_BYTES),
+			      .record_bytes = record_bytes,
+			      .records = calloc(slots, record_bytes),
 			      .seen = calloc(slots / BITS, sizeof(*ring->seen))};
 	return ring->records && ring->seen ? 0 : -ENOMEM;
 }
@@ -46,8 +54,9 @@ void ring_fini(struct ring *ring)
 
 void ring_fill(uint8_t record[RING_RECORD_BYTES], const struct ring_record *in)
 {
-	const uint64_t words[RING_RECORD_BYTES / 8] = {htobe64(in->seq), htobe64(in->bytes),
-						       htobe64(in->tag), htobe64(in->is_void)};
+	const uint64_t words[RING_RECORD_BYTES / 8] = {
+		htobe64(in->seq), htobe64(in->bytes), htobe64(in->tag),
+		htobe64((in->is_void ? VOID : 0) | (in->is_message ? MESSAGE : 0))};
 
 	memcpy(record, words, sizeof(words));
 }
@@ -64,11 +73,12 @@ static uint64_t bit_of(uint64_t seq)
 
 bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out)
 {
-	uint64_t words[RING_RECORD_BYTES / 8], seq;
+	const uint8_t *at = ring->records + (size_t)(imm % ring->slots) * ring->record_bytes;
+	uint64_t words[RING_RECORD_BYTES / 8], seq, flags;
 
-	memcpy(words, ring->records + (size_t)(imm % ring->slots) * RING_RECORD_BYTES,
-	       sizeof(words));
+	memcpy(words, at, sizeof(words));
 	seq = be64toh(words[0]);
+	flags = be64toh(words[3]);
 	/* written by the peer: anything outside of the window is a duplicate or nonsense */
 	if (((uint32_t)seq != imm || seq < ring->floor || seq - ring->floor >= ring->slots ||
 	     *word_of(ring, seq) & bit_of(seq)) &&
@@ -82,7 +92,9 @@ bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out)
 	*out = (struct ring_record){.seq = seq,
 				    .bytes = be64toh(words[1]),
 				    .tag = (uint32_t)be64toh(words[2]),
-				    .is_void = words[3] != 0};
+				    .is_void = flags & VOID,
+				    .is_message = flags & MESSAGE,
+				    .payload = at + RING_RECORD_BYTES};
 	return true;
 }
 

@@ -37,13 +37,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RING_RECORD_BYTES 32
+#define RING_RECORD_BYTES 32 /* without payload */
 
 struct ring_record {
 	uint64_t seq;
 	uint64_t bytes; /* of the message */
 	uint32_t tag;
-	bool is_void; /* keeps the numbers without a gap, and tells of nothing */
+	bool is_void;		/* keeps the numbers without a gap, and tells of nothing */
+	bool is_message;	/* bytes of payload follow; not checked */
+	const uint8_t *payload; /* where, in the ring; for ring_take() to fill in */
 };
 
 /* Which numbers a receiver has taken: all below floor, and floor + i where bit i is set. */
@@ -55,16 +57,23 @@ struct ring_seen {
 
 struct ring {
 	uint32_t slots;
-	uint8_t *records; /* slots x RING_RECORD_BYTES, written by the peer */
+	uint32_t record_bytes;
+	uint8_t *records; /* slots x record_bytes, written by the peer */
 	uint64_t *seen;	  /* one bit a slot */
 	uint64_t floor;	  /* every sequence number below was taken */
 };
 
 /* How many receives each of the group's n_qps QPs keeps posted. */
 uint16_t ring_receives(uint32_t max_messages, unsigned n_qps);
-/* A power of two, the same at both ends, which agree in all of it. */
-uint32_t ring_slots(uint32_t max_messages, unsigned n_qps);
-int ring_init(struct ring *ring, uint32_t slots); /* -ENOMEM: ring_fini() all the same */
+/*
+ * A power of two, the same at both ends, which agree in all of it. receives: those that all QPs of
+ * a group together keep posted at a device; 0: soft.
+ */
+uint32_t ring_slots(uint32_t max_messages, uint32_t receives);
+/* Of a record with room for a payload. */
+uint32_t ring_record_bytes(uint32_t payload);
+/* -ENOMEM: ring_fini() all the same */
+int ring_init(struct ring *ring, uint32_t slots, uint32_t record_bytes);
 void ring_fini(struct ring *ring);
 /* What the sender writes to the slot. */
 void ring_fill(uint8_t record[RING_RECORD_BYTES], const struct ring_record *in);

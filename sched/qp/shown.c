@@ -24,7 +24,7 @@ static void show_path(struct fare_group *group, unsigned l, bool in_use)
 	struct conn_shm_path *row = &group->shown_paths[l];
 	uint64_t odd = conn_shm_write_begin(&row->seq);
 
-	memcpy(row->peer, &group->peer, sizeof(row->peer));
+	memcpy(row->peer, &group->peer.address, sizeof(row->peer));
 	row->local_gpu = group->domain->local_gpu;
 	row->plane = plane_of(group, l);
 	row->in_use = in_use;
@@ -39,7 +39,7 @@ static void show_qp(struct fare_group *group, unsigned l, unsigned i, enum conn_
 	const struct lane_qp *q = &group->lanes[l].qps[i];
 	uint64_t odd = conn_shm_write_begin(&row->seq);
 
-	memcpy(row->peer, &group->peer, sizeof(row->peer));
+	memcpy(row->peer, &group->peer.address, sizeof(row->peer));
 	row->local_gpu = group->domain->local_gpu;
 	row->group = group->id;
 	row->plane = plane_of(group, l);
@@ -81,8 +81,10 @@ void shown_destroy(struct fare_group *group)
 		if (group->shown_paths)
 			show_path(group, l, false);
 	}
-	conn_segment_return(segment, group->shown_qps, n_rows(group));
-	conn_segment_return(segment, group->shown_paths, group->n_lanes);
+	if (group->shown_qps)
+		conn_segment_return(segment, group->shown_qps, n_rows(group));
+	if (group->shown_paths)
+		conn_segment_return(segment, group->shown_paths, group->n_lanes);
 }
 
 void shown_lane(struct fare_group *group, unsigned l)

@@ -2,7 +2,7 @@
 /*
  * transfer.c - messages over lanes: cut into chunks, placed, replayed, completed exactly once.
  *
- * Solely owns: a group's messages, its chunks and their lists, the numbers of its records. In:
+ * Solely owns: a group's messages, and which list a chunk is in. In:
  * operations of the application, completions of the provider, confirmed ends of lanes, `now` (the
  * domain's). Out: work requests, events. Pure; the domain's thread.
  *
@@ -13,13 +13,12 @@
  * then a packet of the old attempt may land. When all bytes are placed and no lane is stale, the
  * message completes; if it notifies, after its record was placed.
  *
- * A record is an RDMA WRITE with immediate into the peer's ring (ring.h). Records are numbered when
- * they are made, without a gap; the receiver takes each number once, so a record may be replayed.
- * At most max_messages are unfinished, all numbers within max_messages of each other.
+ * Records are records.h's. A message of fare_group_send() is nothing but its record.
  *
  * A message of one chunk has its record posted right behind the chunk, on the same QP (a pair): one
  * round trip instead of two. An RC QP places the record after the data (IBTA o9-20), so the record
- * tells the truth. But if the lane then dies, the sender cannot know whether the receiver was told
+ * tells the truth. (Where bytes may be acknowledged before they can be seen, flush.h says when a
+ * record may leave.) But if the lane then dies, the sender cannot know whether the receiver was told
  * and uses the memory again; a replay of the data would overwrite that. So a pair is not replayed
  * before the peer has said which records it took (control_wire.h, `seen`): if this one, the message
  * is done; if not, it never will be, and both are replayed.
@@ -29,83 +28,13 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "qp/chunks.h"
+#include "qp/flush.h"
 #include "qp/internal.h"
+#include "qp/pieces.h"
 #include "qp/placement.h"
 #include "qp/planted.h"
-
-/* ---- chunk lists ---- */
-
-static void list_append(struct fare_group *group, struct chunk_list *list, uint32_t i)
-{
-	group->chunks[i].next = NO_CHUNK;
-	if (list->n++)
-		group->chunks[list->tail].next = i;
-	else
-		list->head = i;
-	list->tail = i;
-}
-
-static void list_prepend(struct fare_group *group, struct chunk_list *list, uint32_t i)
-{
-	group->chunks[i].next = list->n ? list->head : NO_CHUNK;
-	if (!list->n++)
-		list->tail = i;
-	list->head = i;
-}
-
-static uint32_t list_take(struct fare_group *group, struct chunk_list *list)
-{
-	uint32_t i = list->head;
-
-	if (!list->n)
-		return NO_CHUNK;
-	list->head = group->chunks[i].next;
-	list->n--;
-	return i;
-}
-
-/* Room for chunks grows with what is used; indices stay. -ENOMEM, -ENOBUFS: no more. */
-static int grow_chunks(struct fare_group *group)
-{
-	uint32_t n = group->n_chunks ? 2 * group->n_chunks : 16;
-	struct chunk *chunks;
-
-	if (group->n_chunks == group->max_chunks)
-		return -ENOBUFS;
-	if (n > group->max_chunks)
-		n = group->max_chunks;
-	chunks = realloc(group->chunks, n * sizeof(*chunks));
-	if (!chunks)
-		return -ENOMEM;
-	group->chunks = chunks;
-	for (uint32_t i = group->n_chunks; i < n; i++)
-		chunks[i].next = i + 1 < n ? i + 1 : NO_CHUNK;
-	group->free_chunk = group->n_chunks;
-	group->n_chunks = n;
-	return 0;
-}
-
-static uint32_t chunk_alloc(struct fare_group *group, uint32_t message, uint32_t length)
-{
-	uint32_t i;
-
-	if (group->free_chunk == NO_CHUNK && grow_chunks(group))
-		return NO_CHUNK;
-	i = group->free_chunk;
-	group->free_chunk = group->chunks[i].next;
-	group->chunks[i] = (struct chunk){.next = NO_CHUNK,
-					  .lane = UINT16_MAX,
-					  .flow = UINT64_MAX,
-					  .message = message,
-					  .length = length};
-	return i;
-}
-
-static void chunk_free(struct fare_group *group, uint32_t i)
-{
-	group->chunks[i].next = group->free_chunk;
-	group->free_chunk = i;
-}
+#include "qp/records.h"
 
 static struct message *message_of(struct fare_group *group, uint32_t chunk)
 {
@@ -117,7 +46,7 @@ void transfer_recall(struct fare_group *group, struct lane_qp *q)
 	uint32_t i, first = NO_CHUNK;
 
 	/* keeps their order at the head of the replay list: reversed twice */
-	while ((i = list_take(group, &q->pending)) != NO_CHUNK && !PLANTED(recalled_lost)) {
+	while ((i = chunk_take(group, &q->pending)) != NO_CHUNK && !PLANTED(recalled_lost)) {
 		group->chunks[i].next = first;
 		group->chunks[i].lane = UINT16_MAX;
 		first = i;
@@ -126,7 +55,7 @@ void transfer_recall(struct fare_group *group, struct lane_qp *q)
 	while (first != NO_CHUNK) {
 		i = first;
 		first = group->chunks[i].next;
-		list_prepend(group, &group->replay, i);
+		chunk_prepend(group, &group->replay, i);
 	}
 }
 
@@ -161,60 +90,12 @@ static void cut_remove(struct fare_group *group, struct message *m)
 	m->is_queued = false;
 }
 
-/* ---- records ---- */
+/* ---- completing ---- */
 
-/* Numbers in use stay within max_messages of each other. */
-static bool number_is_free(const struct fare_group *group)
+/* One that tells of nothing need not wait for what cannot be seen yet. */
+static bool may_tell(struct fare_group *group, struct message *m)
 {
-	return group->next_record - group->record_floor < group->options.max_messages;
-}
-
-static void take_number(struct fare_group *group, struct message *m)
-{
-	m->record_number = group->next_record++;
-	m->has_number = true;
-	group->records[m->record_number % group->options.max_messages] = true;
-}
-
-static void free_number(struct fare_group *group, struct message *m)
-{
-	uint32_t max = group->options.max_messages;
-
-	group->records[m->record_number % max] = false;
-	while (group->record_floor < group->next_record &&
-	       !group->records[group->record_floor % max])
-		group->record_floor++;
-}
-
-/* Where a record lies here, and in the peer's ring. */
-static size_t record_here(const struct fare_group *group, const struct message *m)
-{
-	return m->record_number % group->options.max_messages * RING_RECORD_BYTES;
-}
-
-static size_t record_there(const struct fare_group *group, const struct message *m)
-{
-	return m->record_number % group->ring.slots * RING_RECORD_BYTES;
-}
-
-static int post_record(struct fare_group *group, struct lane_qp *q, uint32_t i)
-{
-	struct message *m = message_of(group, i);
-	const struct ring_record record = {.seq = m->record_number,
-					   .bytes = m->write.length,
-					   .tag = m->write.tag,
-					   .is_void = m->status != 0};
-	struct qp_write w = {.wr_id = i,
-			     .data = group->tx_records + record_here(group, m),
-			     .lkey = group->tx_mr.lkey,
-			     .length = RING_RECORD_BYTES,
-			     .remote_addr = group->peer_ring_addr + record_there(group, m),
-			     .rkey = group->peer_ring_rkey,
-			     .imm = (uint32_t)m->record_number,
-			     .flags = QP_WR_IMM};
-
-	ring_fill(group->tx_records + record_here(group, m), &record);
-	return group->domain->provider->post_write(q->qp, &w);
+	return m->status || flush_allows(group, m);
 }
 
 /* Its record is to be placed, by whichever QP has least to do. */
@@ -222,7 +103,9 @@ static void queue_record(struct fare_group *group, struct message *m)
 {
 	uint32_t i;
 
-	i = chunk_alloc(group, (uint32_t)(m - group->messages), RING_RECORD_BYTES);
+	i = may_tell(group, m)
+		    ? chunk_alloc(group, (uint32_t)(m - group->messages), record_bytes(m))
+		    : NO_CHUNK;
 	if (i == NO_CHUNK) {
 		m->record = RECORD_WAITS;
 		group->records_wait = true;
@@ -230,10 +113,8 @@ static void queue_record(struct fare_group *group, struct message *m)
 	}
 	m->record = RECORD_OUT;
 	group->chunks[i].is_record = true;
-	list_prepend(group, &group->replay, i);
+	chunk_prepend(group, &group->replay, i);
 }
-
-/* ---- completing ---- */
 
 static void finish(struct fare_group *group, struct message *m)
 {
@@ -243,14 +124,14 @@ static void finish(struct fare_group *group, struct message *m)
 			       .status = m->status};
 
 	if (m->has_number)
-		free_number(group, m);
+		record_free_number(group, m);
 	cut_remove(group, m);
 	m->in_use = PLANTED(completed_twice) && m->write.deadline_ns && !m->status;
 	group->n_messages--;
 	group->n_deadlines -= m->write.deadline_ns != 0;
 	if (!m->status) {
 		group->stats.messages_completed++;
-		group->stats.bytes_completed += m->write.length;
+		group->stats.bytes_completed += m->write.length + m->send_bytes;
 	}
 	engine_event(group->domain, &e);
 }
@@ -259,7 +140,7 @@ static void finish(struct fare_group *group, struct message *m)
 static bool wants_record(const struct message *m)
 {
 	return m->record != RECORD_DONE &&
-	       (m->has_number || (!m->status && m->write.flags & FARE_WRITE_NOTIFY));
+	       (m->has_number || (!m->status && (m->write.flags & FARE_WRITE_NOTIFY)));
 }
 
 /* Completes a message that is at its end; or queues its record, if that is what is left. */
@@ -306,10 +187,10 @@ static void sweep(struct fare_group *group, struct chunk_list *list, uint64_t *b
 	struct chunk_list kept = {NO_CHUNK, NO_CHUNK, 0}, gone = kept;
 	uint32_t i;
 
-	while ((i = list_take(group, list)) != NO_CHUNK)
-		list_append(group, wanted(group, i) ? &kept : &gone, i);
+	while ((i = chunk_take(group, list)) != NO_CHUNK)
+		chunk_append(group, wanted(group, i) ? &kept : &gone, i);
 	*list = kept;
-	while ((i = list_take(group, &gone)) != NO_CHUNK) {
+	while ((i = chunk_take(group, &gone)) != NO_CHUNK) {
 		*bytes -= group->chunks[i].length;
 		chunk_done(group, i);
 	}
@@ -335,27 +216,22 @@ static void sweep_all(struct fare_group *group)
 static void pair_record(struct fare_group *group, struct lane_qp *q, uint32_t data)
 {
 	struct message *m = message_of(group, data);
-	bool had_number = m->has_number;
 	uint32_t i;
 
 	/* while an attempt of before may still land, nobody may be told that all is in place */
 	if (!(m->write.flags & FARE_WRITE_NOTIFY) || m->n_cut != 1 ||
-	    m->assigned < m->write.length || m->record == RECORD_DONE || m->stale_lanes)
-		return;
-	if (!had_number && !number_is_free(group))
+	    m->assigned < m->write.length || m->record == RECORD_DONE || m->stale_lanes ||
+	    !flush_is_clean(group) || !record_has_number(group, m))
 		return;
 	i = chunk_alloc(group, group->chunks[data].message, RING_RECORD_BYTES);
 	if (i == NO_CHUNK)
-		return;
-	if (!had_number)
-		take_number(group, m);
+		return; /* the number stays the message's */
 	group->chunks[i].is_record = true;
 	group->chunks[i].lane = q->lane;
 	group->chunks[i].qp = q->index;
-	if (post_record(group, q, i)) {
+	if (record_post(group, q, i)) {
 		chunk_free(group, i);
-		m->record = had_number ? m->record : RECORD_NONE;
-		return; /* the number stays the message's */
+		return;
 	}
 	m->record = RECORD_PAIRED;
 	q->posted++;
@@ -366,32 +242,31 @@ static void pair_record(struct fare_group *group, struct lane_qp *q, uint32_t da
 static int post_data(struct fare_group *group, struct lane_qp *q, uint32_t i)
 {
 	const struct qp_provider *provider = group->domain->provider;
-	struct chunk *c = &group->chunks[i];
-	struct message *m = &group->messages[c->message];
+	const struct chunk *c = &group->chunks[i];
+	const struct message *m = &group->messages[c->message];
+	uint64_t remote_addr = m->write.remote_addr + c->offset;
+	uint32_t lkey = m->lkey;
+	uint8_t *data = m->write.n_pieces ? pieces_at(group, m, c->offset, &lkey)
+					  : (uint8_t *)(uintptr_t)m->write.data + c->offset;
 
-	if (m->is_read) {
-		struct qp_read r = {.wr_id = i,
-				    .data = (uint8_t *)(uintptr_t)m->write.data + c->offset,
-				    .lkey = m->lkey,
-				    .length = c->length,
-				    .remote_addr = m->write.remote_addr + c->offset,
-				    .rkey = m->write.rkey};
-
-		return provider->post_read(q->qp, &r);
-	}
-	struct qp_write w = {.wr_id = i,
-			     .data = (const uint8_t *)m->write.data + c->offset,
-			     .lkey = m->lkey,
-			     .length = c->length,
-			     .remote_addr = m->write.remote_addr + c->offset,
-			     .rkey = m->write.rkey};
-
-	return provider->post_write(q->qp, &w);
+	if (m->is_read)
+		return provider->post_read(q->qp, &(struct qp_read){.wr_id = i,
+								    .data = data,
+								    .lkey = lkey,
+								    .length = c->length,
+								    .remote_addr = remote_addr,
+								    .rkey = m->write.rkey});
+	return provider->post_write(q->qp, &(struct qp_write){.wr_id = i,
+							      .data = data,
+							      .lkey = lkey,
+							      .length = c->length,
+							      .remote_addr = remote_addr,
+							      .rkey = m->write.rkey});
 }
 
 static uint32_t take_pending(struct fare_group *group, struct lane_qp *q)
 {
-	uint32_t i = list_take(group, &q->pending);
+	uint32_t i = chunk_take(group, &q->pending);
 
 	q->pending_bytes -= group->chunks[i].length;
 	return i;
@@ -407,18 +282,9 @@ static void refuse_chunk(struct fare_group *group, struct lane_qp *q, int status
 
 	message_of(group, i)->status = status;
 	group->chunks[i].lane = UINT16_MAX;
-	list_append(group, &group->replay, i); /* where pump() finds it */
+	chunk_append(group, &group->replay, i); /* where pump() finds it */
 	if (group->chunks[i].is_record)
-		group_closed(group, -ECANCELED);
-}
-
-static bool has_number(struct fare_group *group, uint32_t i)
-{
-	struct message *m = message_of(group, i);
-
-	if (!m->has_number && number_is_free(group))
-		take_number(group, m);
-	return m->has_number;
+		group_end(group, -ECANCELED);
 }
 
 /* Until an older record is done: transfer_step() queues it again. */
@@ -465,11 +331,11 @@ static bool post_next(struct fare_group *group, struct lane_qp *q)
 			chunk_done(group, take_pending(group, q));
 			continue;
 		}
-		if (group->chunks[i].is_record && !has_number(group, i)) {
+		if (group->chunks[i].is_record && !record_has_number(group, message_of(group, i))) {
 			put_record_off(group, q);
 			continue;
 		}
-		err = group->chunks[i].is_record ? post_record(group, q, i)
+		err = group->chunks[i].is_record ? record_post(group, q, i)
 						 : post_data(group, q, i);
 		if (err == -EACCES || err == -EINVAL) {
 			refuse_chunk(group, q, err);
@@ -511,9 +377,9 @@ static bool assign(struct fare_group *group, uint32_t i)
 		return false;
 	q->pending_bytes += c->length;
 	if (c->is_record)
-		list_prepend(group, &q->pending, i);
+		chunk_prepend(group, &q->pending, i);
 	else
-		list_append(group, &q->pending, i);
+		chunk_append(group, &q->pending, i);
 	post_next(group, q);
 	return true;
 }
@@ -527,7 +393,7 @@ static bool assign(struct fare_group *group, uint32_t i)
  */
 static uint32_t cut_length(const struct fare_group *group, const struct message *m)
 {
-	uint64_t mtu = group->domain->attr.path_mtu, left = m->write.length - m->assigned;
+	uint64_t mtu = group->path_mtu, left = m->write.length - m->assigned;
 	uint64_t packets = (m->write.length + mtu - 1) / mtu,
 		 unit = group->options.chunk_bytes / mtu;
 	uint64_t chunks, end;
@@ -535,6 +401,10 @@ static uint32_t cut_length(const struct fare_group *group, const struct message 
 	unit = unit ? unit : 1;
 	chunks = (packets + unit - 1) / unit;
 	/* chunk i covers packets [i * packets / chunks, (i + 1) * packets / chunks) */
+	if (m->write.n_pieces) { /* a work request names one piece of memory */
+		left = pieces_left(group, m, m->assigned);
+		return (uint32_t)(unit * mtu < left ? unit * mtu : left);
+	}
 	end = (m->n_cut + 1) * packets / chunks * mtu - m->assigned;
 	return (uint32_t)(end < left ? end : left);
 }
@@ -603,11 +473,11 @@ static void pump(struct fare_group *group)
 {
 	uint32_t i;
 
-	while ((i = list_take(group, &group->replay)) != NO_CHUNK) {
+	while ((i = chunk_take(group, &group->replay)) != NO_CHUNK) {
 		if (!wanted(group, i)) {
 			chunk_done(group, i);
 		} else if (!assign(group, i)) {
-			list_prepend(group, &group->replay, i);
+			chunk_prepend(group, &group->replay, i);
 			return;
 		}
 	}
@@ -615,24 +485,6 @@ static void pump(struct fare_group *group)
 }
 
 /* ---- what arrives ---- */
-
-static void deliver(struct fare_group *group, uint32_t imm)
-{
-	struct fare_event e = {.kind = FARE_EVENT_RECEIVED, .group = group};
-	struct ring_record record;
-
-	if (group->state != GROUP_OPEN)
-		return;
-	if (!ring_take(&group->ring, imm, &record)) {
-		group->stats.duplicate_notifications++;
-		return;
-	}
-	group_announce(group); /* its data may overtake the last message of the handshake */
-	e.bytes = record.bytes;
-	e.tag = record.tag;
-	if (!record.is_void)
-		engine_event(group->domain, &e);
-}
 
 static void on_placed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 {
@@ -644,6 +496,8 @@ static void on_placed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 		m->record = RECORD_DONE;
 	} else {
 		m->placed += c->length;
+		if (m->record != RECORD_PAIRED && !m->is_read)
+			flush_data_placed(group, q);
 		group->stats.plane_bytes[q->lane] += c->length;
 		if (group->flows)
 			flow_table_account(group->flows, c->flow, c->length, q->source_port);
@@ -668,7 +522,7 @@ static void on_flushed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	group->stats.chunks_replayed++;
 	if (!is_pair || PLANTED(pair_replayed)) {
 		if (!PLANTED(replay_lost))
-			list_append(group, &group->replay, i);
+			chunk_append(group, &group->replay, i);
 		return;
 	}
 	if (group->chunks[i].is_record) {
@@ -693,12 +547,13 @@ static void resolve_pair(struct fare_group *group, struct message *m)
 		m->open_chunks--;
 		chunk_free(group, i);
 	} else if (i != NO_CHUNK) {
-		list_append(group, &group->replay, i);
+		chunk_append(group, &group->replay, i);
 	}
 }
 
 void transfer_lane_confirmed(struct fare_group *group, unsigned lane)
 {
+	flush_lane_quiet(group, lane);
 	for (uint32_t i = 0; i < group->options.max_messages; i++) {
 		struct message *m = &group->messages[i];
 
@@ -734,7 +589,7 @@ void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc)
 
 	if (wc->is_receive) {
 		if (wc->status == QP_WC_SUCCESS && wc->has_imm)
-			deliver(group, wc->imm);
+			record_deliver(group, wc->imm);
 		return;
 	}
 	if (i >= group->n_chunks || !q->posted)
@@ -742,14 +597,20 @@ void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc)
 	q->posted--;
 	q->posted_bytes -= group->chunks[i].length;
 	group->lanes[q->lane].posted_bytes -= group->chunks[i].length;
-	if (wc->status == QP_WC_SUCCESS) {
+	if (group->chunks[i].message == NO_MESSAGE) {
+		flush_on_read(group, q, wc->status == QP_WC_SUCCESS);
+		chunk_free(group, i);
+	} else if (wc->status == QP_WC_SUCCESS) {
 		on_placed(group, q, i);
+	} else {
+		if (status_of(wc->status))
+			message_of(group, i)->status = status_of(wc->status);
+		on_flushed(group, q, i);
+	}
+	if (wc->status == QP_WC_SUCCESS) {
 		drain(group, &group->lanes[q->lane]);
 		return;
 	}
-	if (status_of(wc->status))
-		message_of(group, i)->status = status_of(wc->status);
-	on_flushed(group, q, i);
 	if (wc->status == QP_WC_FLUSH_ERR)
 		lane_refused(group, q->lane);
 	else
@@ -810,6 +671,7 @@ void transfer_step(struct fare_group *group)
 	group->is_stalled = false;
 	advance_waiting(group);
 	transfer_check_deadlines(group);
+	flush_step(group);
 	pump(group);
 	for (unsigned l = 0; group->n_messages && l < group->n_lanes; l++)
 		if (group->lanes[l].state == LANE_UP)
@@ -851,61 +713,142 @@ static struct message *message_alloc(struct fare_group *group)
 	return NULL;
 }
 
-static int queue(struct fare_group *group, const struct fare_write *write, bool is_read)
-{
-	struct message *m;
+/* What an application asks for, in one form. */
+struct operation {
+	struct fare_write write;
+	bool is_read;
+	bool is_send; /* of send_bytes at send_data */
+	const void *send_data;
+	uint32_t send_bytes;
+};
 
-	if (group->state == GROUP_CLOSED)
+static bool tells_peer(const struct operation *op)
+{
+	return op->is_send || op->write.flags & FARE_WRITE_NOTIFY;
+}
+
+static int check(const struct fare_group *group, const struct operation *op)
+{
+	const struct fare_write *w = &op->write;
+
+	if (group_is_over(group))
 		return -ENOTCONN;
-	if (write->length &&
-	    (!write->data || !write->mr ||
-	     !domain_mr_holds(group->domain, write->mr, write->data, write->length)))
+	if (w->n_pieces)
+		return pieces_check(group, w);
+	if (w->length &&
+	    (!w->data || !w->mr || !domain_mr_holds(group->domain, w->mr, w->data, w->length)))
 		return -EINVAL;
-	if (group->n_messages == group->options.max_messages)
-		return -ENOBUFS;
+	if (op->send_bytes > group->options.message_bytes ||
+	    (op->is_send && !group->options.message_bytes))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/*
+ * Nothing completes in here, as the queue of events has no room for what an application that does
+ * not poll would pile up.
+ */
+static int queue(struct fare_group *group, const struct operation *op)
+{
+	const struct fare_write *w = &op->write;
+	struct message *m;
+	int err = check(group, op);
+
+	if (!err && (group->n_messages == group->options.max_messages ||
+		     (group->options.in_order && tells_peer(op) && !record_number_is_free(group))))
+		err = -ENOBUFS;
+	if (!err && w->n_pieces)
+		err = pieces_reserve(group);
+	if (err)
+		return err;
 	m = message_alloc(group);
 	*m = (struct message){.in_use = true,
-			      .is_read = is_read,
-			      .write = *write,
+			      .is_read = op->is_read,
+			      .is_send = op->is_send,
+			      .send_bytes = op->send_bytes,
+			      .write = *w,
 			      .number = group->next_number++,
 			      .kernel_qp = UINT32_MAX,
 			      .parked = NO_CHUNK,
 			      .held = NO_CHUNK,
-			      .lkey = write->length ? domain_mr_lkey(write->mr) : 0};
+			      .lkey = w->length && !w->n_pieces ? domain_mr_lkey(w->mr) : 0};
+	if (op->is_send)
+		m->write.flags |= FARE_WRITE_NOTIFY;
+	if (w->n_pieces)
+		m->write.length = pieces_keep(group, m, w);
+	record_keep(group, m, op->send_data);
+	if (group->options.in_order && tells_peer(op))
+		record_take_number(group, m);
 	group->n_messages++;
-	group->n_deadlines += write->deadline_ns != 0;
-	/*
-	 * Nothing completes in here, as the queue of events has no room for what an application
-	 * that does not poll would pile up.
-	 */
+	group->n_deadlines += w->deadline_ns != 0;
 	group->posting = true;
-	if (write->length)
+	if (m->write.length)
 		cut_append(group, m);
 	else
 		advance(group, m);
+	group->posting = false;
+	return 0;
+}
+
+static void go(struct fare_group *group)
+{
+	group->posting = true;
 	if (group->state == GROUP_OPEN)
 		pump(group);
 	group->posting = false;
 	engine_wake(group);
-	return 0;
+}
+
+static int queue_one(struct fare_group *group, const struct operation *op)
+{
+	int err = queue(group, op);
+
+	if (!err)
+		go(group);
+	return err;
 }
 
 int fare_group_write(struct fare_group *group, const struct fare_write *write)
 {
-	return queue(group, write, false);
+	return queue_one(group, &(struct operation){.write = *write});
+}
+
+int fare_group_write_many(struct fare_group *group, const struct fare_write *writes, unsigned n)
+{
+	unsigned done = 0;
+	int err = 0;
+
+	while (done < n && !err) {
+		err = queue(group, &(struct operation){.write = writes[done]});
+		done += !err;
+	}
+	if (done)
+		go(group);
+	return done ? (int)done : err;
+}
+
+int fare_group_send(struct fare_group *group, const struct fare_send *send)
+{
+	return queue_one(group, &(struct operation){.write = {.tag = send->tag,
+							      .context = send->context,
+							      .deadline_ns = send->deadline_ns},
+						    .is_send = true,
+						    .send_data = send->data,
+						    .send_bytes = send->length});
 }
 
 int fare_group_read(struct fare_group *group, const struct fare_read *read)
 {
-	const struct fare_write as_write = {.data = read->data,
-					    .mr = read->mr,
-					    .length = read->length,
-					    .remote_addr = read->remote_addr,
-					    .rkey = read->rkey,
-					    .context = read->context,
-					    .deadline_ns = read->deadline_ns};
-
-	return queue(group, &as_write, true);
+	return queue_one(group, &(struct operation){.write = {.data = (const void *)read->data,
+							      .mr = read->mr,
+							      .length = read->length,
+							      .remote_addr = read->remote_addr,
+							      .rkey = read->rkey,
+							      .context = read->context,
+							      .deadline_ns = read->deadline_ns,
+							      .pieces = read->pieces,
+							      .n_pieces = read->n_pieces},
+						    .is_read = true});
 }
 
 int transfer_init(struct fare_group *group)
@@ -921,19 +864,17 @@ int transfer_init(struct fare_group *group)
 		2 * max;
 	group->placement = placement_of(group);
 	group->messages = calloc(max, sizeof(*group->messages));
-	group->records = calloc(max, sizeof(*group->records));
-	group->tx_records = calloc(max, RING_RECORD_BYTES);
-	if (ring_init(&group->ring, ring_slots(max, n_qps)) || !group->messages ||
-	    !group->records || !group->tx_records)
+	if (!group->messages)
 		return -ENOMEM;
-	return 0;
+	return records_init(group, ring_slots(max, group->domain->provider->notify_per_qp
+							   ? n_qps * ring_receives(max, n_qps)
+							   : 0));
 }
 
 void transfer_fini(struct fare_group *group)
 {
 	free(group->messages);
-	free(group->records);
+	free(group->pieces);
 	free(group->chunks);
-	free(group->tx_records);
-	ring_fini(&group->ring);
+	records_fini(group);
 }

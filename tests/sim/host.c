@@ -64,6 +64,7 @@ void host_start(struct sim *sim, unsigned i)
 	    nic_create(&h->nic, sim, i, &domain->attr))
 		abort();
 	domain->endpoint = h->nic;
+	engine_begin(domain);
 	h->domain = domain;
 	h->process = process;
 	process->number = (uint32_t)prng_next(&h->prng) | 1;
@@ -166,8 +167,8 @@ static void trace_groups(struct sim *sim, unsigned i, const struct fare_domain *
 				      names[g->lanes[l].state], g->lanes[l].epoch,
 				      g->lanes[l].confirmed ? "c" : "");
 		SIM_TRACE(sim, "host %u: group %x to %u state %u%s messages %u replay %u lanes%s",
-			  i, g->id, sim_host_of(&g->peer), g->state, g->closing ? " closing" : "",
-			  g->n_messages, g->replay.n, line);
+			  i, g->id, sim_host_of(&g->peer.address), g->state,
+			  g->closing ? " closing" : "", g->n_messages, g->replay.n, line);
 	}
 }
 

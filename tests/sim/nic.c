@@ -887,6 +887,7 @@ static int control_send(struct qp_endpoint *ep, const struct qp_control *control
 
 const struct qp_provider qp_soft_provider = {
 	.name = "sim-soft",
+	.first_port = 4791,
 	.echoes_tell_ports = true,
 	.endpoint_progress = endpoint_progress,
 	.endpoint_stats = endpoint_stats,
@@ -910,6 +911,7 @@ const struct qp_provider qp_soft_provider = {
 
 const struct qp_provider nic_device_provider = {
 	.name = "sim-device",
+	.first_port = 4798,
 	.endpoint_progress = endpoint_progress,
 	.endpoint_stats = endpoint_stats,
 	.mr_register = mr_register,

@@ -57,6 +57,7 @@ static int poll_completions(struct qp_endpoint *ep, struct qp_wc *wc, int max)
 
 const struct qp_provider qp_soft_provider = {
 	.name = "soft",
+	.first_port = ROCE_UDP_PORT,
 	.echoes_tell_ports = true,
 	.endpoint_create = soft_endpoint_create,
 	.endpoint_destroy = soft_endpoint_destroy,

@@ -261,6 +261,7 @@ static void kick(struct qp *qp)
 
 const struct qp_provider qp_verbs_provider = {
 	.name = "verbs",
+	.first_port = VERBS_CONTROL_PORT,
 	.notify_per_qp = true,
 	.endpoint_create = endpoint_create,
 	.endpoint_destroy = endpoint_destroy,

@@ -10,6 +10,7 @@ static struct control_message sample(enum control_type type)
 {
 	struct control_message m = {.type = type,
 				    .source = 2,
+				    .source_port = 4791,
 				    .destination = 3,
 				    .source_group = 4,
 				    .destination_group = 5};
@@ -24,6 +25,11 @@ static struct control_message sample(enum control_type type)
 		m.open.qps_per_lane = 2;
 		m.open.ring_addr = UINT64_C(0x123456789abcdef0);
 		m.open.ring_rkey = 0xfedcba98;
+		m.open.path_mtu = 1024;
+		m.open.message_bytes = 4096;
+		m.open.dscp = 26;
+		m.open.private_data = (const uint8_t *)"job 7, rank 3";
+		m.open.private_bytes = 13;
 	} else if (type == CONTROL_GROUP_REFUSE) {
 		m.error = EPROTO;
 	} else if (type >= CONTROL_LANE_OPEN && type <= CONTROL_LANE_RESET_ACK) {
@@ -75,6 +81,12 @@ START_TEST(refuses_what_is_out_of_range)
 		{CONTROL_ECHO, 4, 9},
 		{CONTROL_ECHO, 5, 0},
 		{CONTROL_ECHO, 5, CONTROL_TYPE_END},
+		{CONTROL_GROUP_CLOSE, 6, 0},	/* with the next byte: no port */
+		{CONTROL_GROUP_OPEN, 58, 2},	/* in order */
+		{CONTROL_GROUP_OPEN, 59, 64},	/* DSCP */
+		{CONTROL_GROUP_OPEN, 60, 16},	/* service level */
+		{CONTROL_GROUP_OPEN, 66, 0x30}, /* path MTU */
+		{CONTROL_GROUP_OPEN, 79, 2},	/* private bytes */
 		{CONTROL_GROUP_OPEN, 33, 17},
 		{CONTROL_GROUP_OPEN, 33, 0},
 		{CONTROL_GROUP_OPEN, 34, 1},
@@ -95,6 +107,8 @@ START_TEST(refuses_what_is_out_of_range)
 		int n = control_wire_encode(&m, buf, sizeof(buf));
 
 		buf[t[i].at] = t[i].value;
+		if (t[i].type == CONTROL_GROUP_CLOSE)
+			buf[7] = 0;
 		ck_assert_msg(control_wire_decode(&m, buf, (size_t)n, &reason) == -EBADMSG,
 			      "row %zu", i);
 		ck_assert_ptr_nonnull(reason);

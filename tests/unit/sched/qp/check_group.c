@@ -83,7 +83,7 @@ START_TEST(a_late_write_is_released)
 	look_until(&n_completed, 1);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(completed.context, 7);
-	group_closed(group, -ECANCELED);
+	group_end(group, -ECANCELED);
 	look_until(&n_closed, 1);
 	ck_assert_uint_eq(n_completed, 1);
 	ck_assert_uint_eq(n_released, 1);
@@ -159,7 +159,6 @@ END_TEST
 START_TEST(a_late_group_open_closes_nothing)
 {
 	struct control_message late = {.type = CONTROL_GROUP_OPEN, .source_group = 77};
-	struct in6_addr peer = address(1);
 	uint64_t was, is;
 
 	connect_both();
@@ -170,7 +169,7 @@ START_TEST(a_late_group_open_closes_nothing)
 	group_fill_open(group, &late);
 	late.destination = domain[1]->incarnation;
 	domain[0]->incarnation = was;
-	engine_send(domain[0], &peer, &late, 0, 0, 0);
+	engine_send(domain[0], &group->peer, &late, 0, 0, 0);
 	domain[0]->incarnation = is;
 	TURN_UNTIL(domain[1]->n_groups == 3); /* it is accepted, and not heard of again */
 	write_one(0);

@@ -114,7 +114,7 @@ static void init(struct model *w, uint32_t m, unsigned n_qps, uint32_t slots, un
 {
 	memset(w, 0, sizeof(*w));
 	*w = (struct model){.m = m, .n_qps = n_qps, .by_device = by_device, .seed = {1, 2, 3}};
-	ck_assert_int_eq(ring_init(&w->ring, slots), 0);
+	ck_assert_int_eq(ring_init(&w->ring, slots, RING_RECORD_BYTES), 0);
 	for (unsigned i = 0; i < n_qps; i++)
 		w->qps[i].posted = receives;
 	fill_window(w);
@@ -169,7 +169,7 @@ START_TEST(a_device_never_overruns_it)
 	unsigned n = shapes[_i].n_qps;
 	uint64_t delivered;
 
-	init(&w, m, n, ring_slots(m, n), ring_receives(m, n), true);
+	init(&w, m, n, ring_slots(m, n * ring_receives(m, n)), ring_receives(m, n), true);
 	ck_assert_uint_eq(run_device(&w, 4000, false), 0);
 	delivered = w.delivered;
 	ck_assert_uint_gt(delivered, 4000);
@@ -195,7 +195,7 @@ START_TEST(nor_does_what_is_heard)
 	static struct model w;
 	uint32_t m = shapes[_i].m;
 
-	init(&w, m, shapes[_i].n_qps, ring_slots(m, shapes[_i].n_qps), 0, false);
+	init(&w, m, shapes[_i].n_qps, ring_slots(m, 0), 0, false);
 	for (unsigned r = 0; r < 20000; r++) {
 		for (unsigned k = chance(&w, 3 * m + 1); k; k--)
 			land(&w);
@@ -216,7 +216,7 @@ START_TEST(each_is_taken_once)
 	struct ring_record in = {.seq = 3, .bytes = 1ull << 40, .tag = 77, .is_void = true}, out;
 	struct ring ring;
 
-	ck_assert_int_eq(ring_init(&ring, 64), 0);
+	ck_assert_int_eq(ring_init(&ring, 64, RING_RECORD_BYTES), 0);
 	ring_fill(ring.records + 3 * RING_RECORD_BYTES, &in);
 	ck_assert(!ring_take(&ring, 4, &out)); /* nothing was written there */
 	ck_assert(!ring_take(&ring, 3 + 64, &out));
@@ -235,7 +235,8 @@ START_TEST(sizes)
 {
 	for (uint32_t m = 1; m <= MAX_M; m++)
 		for (unsigned n = 1; n <= 2048; n++) {
-			uint32_t slots = ring_slots(m, n), receives = ring_receives(m, n);
+			uint32_t receives = ring_receives(m, n),
+				 slots = ring_slots(m, n * receives);
 
 			ck_assert_uint_ge(receives, 4);
 			ck_assert_uint_ge(slots, 2 * m + n * receives);

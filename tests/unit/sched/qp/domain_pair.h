@@ -28,9 +28,14 @@ static struct shm_writer *writer[2];
 static struct fare *fare[2];
 static struct fare_domain *domain[2];
 static struct fare_group *group;
-static unsigned n_connected, n_accepted, n_closed, n_completed, n_received, n_released;
+static unsigned n_connected, n_accepted, n_closed, n_completed, n_received, n_released, n_messages;
 static int closed_status;
 static struct fare_event completed, received; /* the last ones */
+/* The messages that arrived, one behind the other, and their tags and numbers. */
+static uint8_t arrived[1 << 16];
+static size_t n_arrived;
+static uint32_t arrived_tags[256];
+static uint64_t arrived_sequences[256];
 static bool busy_poll;
 static unsigned n_planes = 1; /* all over the one device that there is */
 
@@ -75,7 +80,9 @@ static inline void setup(void)
 				   path, n_planes);
 		ck_assert_int_eq(fare_attach(&fare[h], dir[h]), 0);
 	}
-	n_connected = n_accepted = n_closed = n_completed = n_received = n_released = 0;
+	n_connected = n_accepted = n_closed = n_completed = n_received = n_released = n_messages =
+		0;
+	n_arrived = 0;
 	busy_poll = false;
 }
 
@@ -119,6 +126,15 @@ static inline void open_group(void)
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, NULL), 0);
 }
 
+static inline void on_message(const struct fare_event *e)
+{
+	ck_assert_uint_le(n_arrived + e->bytes, sizeof(arrived));
+	memcpy(arrived + n_arrived, e->data, e->bytes);
+	n_arrived += e->bytes;
+	arrived_tags[n_messages % 256] = e->tag;
+	arrived_sequences[n_messages++ % 256] = e->sequence;
+}
+
 static inline void look(int h)
 {
 	struct fare_event e[8];
@@ -135,6 +151,8 @@ static inline void look(int h)
 			completed = e[i];
 		if (e[i].kind == FARE_EVENT_RECEIVED)
 			received = e[i];
+		if (e[i].kind == FARE_EVENT_MESSAGE)
+			on_message(&e[i]);
 		if (e[i].kind == FARE_EVENT_CLOSED)
 			closed_status = e[i].status;
 	}
