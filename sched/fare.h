@@ -242,7 +242,10 @@ struct fare_group_options {
 	 * end keeps memory for max_messages of them at least. The opener's value counts.
 	 */
 	uint32_t message_bytes;
-	/* RECEIVED and MESSAGE come in the order in which they were posted. The opener's counts. */
+	/*
+	 * RECEIVED and MESSAGE come in the order in which they were posted, and so do the COMPLETED
+	 * of those. The opener's counts.
+	 */
 	bool in_order;
 	/* up to FARE_PRIVATE_MAX bytes for fare_request.data of the peer; copied */
 	const void *private_data;
@@ -430,8 +433,8 @@ struct fare_read {
 };
 /*
  * Queues an RDMA READ: length bytes at remote_addr come to data. Errors and completion as of
- * fare_group_write(). A plane's death replays what it carried; nothing of the old attempt lands
- * after completion.
+ * fare_group_write(); -EOPNOTSUPP in FARE_MODE_PACKET. A plane's death replays what it carried;
+ * nothing of the old attempt lands after completion.
  */
 int fare_group_read(struct fare_group *group, const struct fare_read *read);
 

@@ -16,6 +16,10 @@ void flush_data_placed(struct fare_group *group, struct lane_qp *q)
 {
 	if (!is_needed(group) || q->is_dirty)
 		return;
+	if (group->lanes[q->lane].state != LANE_UP) { /* no READ goes this way any more */
+		group->unflushed_lanes |= 1u << q->lane;
+		return;
+	}
 	q->is_dirty = true;
 	group->n_dirty++;
 }

@@ -18,10 +18,10 @@
  * A message of one chunk has its record posted right behind the chunk, on the same QP (a pair): one
  * round trip instead of two. An RC QP places the record after the data (IBTA o9-20), so the record
  * tells the truth. (Where bytes may be acknowledged before they can be seen, flush.h says when a
- * record may leave.) But if the lane then dies, the sender cannot know whether the receiver was told
- * and uses the memory again; a replay of the data would overwrite that. So a pair is not replayed
- * before the peer has said which records it took (control_wire.h, `seen`): if this one, the message
- * is done; if not, it never will be, and both are replayed.
+ * record may leave.) But if the lane then dies, the sender cannot know whether the receiver was
+ * told and uses the memory again; a replay of the data would overwrite that. So a pair is not
+ * replayed before the peer has said which records it took (control_wire.h, `seen`): if this one,
+ * the message is done; if not, it never will be, and both are replayed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -123,8 +123,10 @@ static void finish(struct fare_group *group, struct message *m)
 			       .context = m->write.context,
 			       .status = m->status};
 
-	if (m->has_number)
+	if (m->has_number) {
 		record_free_number(group, m);
+		group->ends_wait |= group->options.in_order; /* those behind it */
+	}
 	cut_remove(group, m);
 	m->in_use = PLANTED(completed_twice) && m->write.deadline_ns && !m->status;
 	group->n_messages--;
@@ -143,18 +145,29 @@ static bool wants_record(const struct message *m)
 	       (m->has_number || (!m->status && (m->write.flags & FARE_WRITE_NOTIFY)));
 }
 
+/*
+ * In order means at this end, too: were a later message known to be there, and the group closed
+ * before those in front of it are, the peer could never be told of it.
+ */
+static bool is_next(const struct fare_group *group, const struct message *m)
+{
+	return !group->options.in_order || !m->has_number ||
+	       m->record_number == group->record_floor;
+}
+
 /* Completes a message that is at its end; or queues its record, if that is what is left. */
 static void advance(struct fare_group *group, struct message *m)
 {
-	if (!m->in_use || (m->open_chunks && !PLANTED(notified_early)) || m->stale_lanes ||
-	    m->record == RECORD_OUT || m->record == RECORD_PAIRED ||
+	/* once it is over the peer tells its application of nothing more: transfer_cancel() */
+	if (!m->in_use || group_is_over(group) || (m->open_chunks && !PLANTED(notified_early)) ||
+	    m->stale_lanes || m->record == RECORD_OUT || m->record == RECORD_PAIRED ||
 	    (!m->status && m->placed < m->write.length && !PLANTED(notified_early)))
 		return;
 	if (wants_record(m))
 		queue_record(group, m);
 	else if (group->posting)
 		group->ends_wait = true; /* transfer_step() completes it */
-	else
+	else if (is_next(group, m))
 		finish(group, m);
 }
 
@@ -659,11 +672,14 @@ void transfer_check_deadlines(struct fare_group *group)
  */
 static void advance_waiting(struct fare_group *group)
 {
-	if (!group->ends_wait && !group->records_wait)
-		return;
-	group->ends_wait = group->records_wait = false;
-	for (uint32_t i = 0; i < group->options.max_messages; i++)
-		advance(group, &group->messages[i]);
+	bool again = group->ends_wait || group->records_wait;
+
+	while (again) {
+		group->ends_wait = group->records_wait = false;
+		for (uint32_t i = 0; i < group->options.max_messages; i++)
+			advance(group, &group->messages[i]);
+		again = group->ends_wait;
+	}
 }
 
 void transfer_step(struct fare_group *group)
@@ -733,6 +749,9 @@ static int check(const struct fare_group *group, const struct operation *op)
 
 	if (group_is_over(group))
 		return -ENOTCONN;
+	/* a responder that takes packets in any order answers no READ */
+	if (op->is_read && group->options.mode == FARE_MODE_PACKET)
+		return -EOPNOTSUPP;
 	if (w->n_pieces)
 		return pieces_check(group, w);
 	if (w->length &&

@@ -22,6 +22,8 @@ static void choose_options(struct sim *sim, struct fare_group_options *o)
 		.random_ports = prng_chance(p, 500),
 		.flows_by_bytes = prng_chance(p, 300),
 	};
+	o->message_bytes = prng_chance(p, 500) ? (uint32_t)prng_between(p, 1, 3 * SIM_MTU) : 0;
+	o->in_order = prng_chance(p, 300);
 	if (o->mode == FARE_MODE_KERNEL)
 		o->qps = 1 + (uint32_t)prng_below(p, 6);
 }
@@ -32,6 +34,7 @@ void app_init(struct sim *sim)
 	struct prng *p = &sim->prng;
 
 	app->shadow.n_ends = app->shadow.n_writes = 0;
+	app->shadow.clock = 0;
 	app->shadow.n_placed = app->shadow.n_received = app->shadow.n_completed = 0;
 	memset(app->shadow.tx_owner, 0, sizeof(app->shadow.tx_owner));
 	memset(app->shadow.rx_owner, 0, sizeof(app->shadow.rx_owner));
@@ -43,6 +46,11 @@ void app_init(struct sim *sim)
 	app->bare_per_mille = 50;
 	app->notify_per_mille = (unsigned)prng_between(p, 200, 1000);
 	app->deadline_per_mille = prng_chance(p, 400) ? 400 : 0;
+	app->send_per_mille = app->options.message_bytes ? (unsigned)prng_between(p, 50, 700) : 0;
+	/* an order-free QP takes no READ */
+	app->read_per_mille = app->options.mode != FARE_MODE_PACKET && prng_chance(p, 400)
+				      ? (unsigned)prng_between(p, 50, 500)
+				      : 0;
 	app->bad_key_per_mille = prng_chance(p, 200) ? (unsigned)prng_log(p, 20, 300) : 0;
 	app->leave_per_mille = prng_chance(p, 250) ? (unsigned)prng_log(p, 10, 200) : 0;
 	app->n_intents = 1 + (unsigned)prng_below(p, sim->config.n_hosts == 2 ? 2 : 4);
@@ -94,6 +102,17 @@ static void forget(struct sim *sim, int end)
 	}
 }
 
+/* In good order: its memory comes back before CLOSED, after which it is closed. */
+static void disconnect(struct sim *sim, int i)
+{
+	struct shadow_end *end = &sim->app->shadow.ends[i];
+
+	SIM_TRACE(sim, "host %u: disconnects end %d", end->host, i);
+	end->is_leaving = true;
+	fare_group_disconnect(end->group);
+	host_wake(sim, end->host);
+}
+
 void app_close_end(struct sim *sim, int i)
 {
 	struct shadow_end *end = &sim->app->shadow.ends[i];
@@ -106,6 +125,14 @@ void app_close_end(struct sim *sim, int i)
 	host_wake(sim, end->host);
 }
 
+static void leave(struct sim *sim, int end)
+{
+	if (prng_chance(&sim->prng, 500))
+		disconnect(sim, end);
+	else
+		app_close_end(sim, end);
+}
+
 void app_close_some(struct sim *sim, unsigned host)
 {
 	struct shadow *s = &sim->app->shadow;
@@ -115,7 +142,7 @@ void app_close_some(struct sim *sim, unsigned host)
 		unsigned i = (first + k) % s->n_ends;
 
 		if (s->ends[i].group && s->ends[i].host == host) {
-			app_close_end(sim, (int)i);
+			leave(sim, (int)i);
 			return;
 		}
 	}
@@ -147,6 +174,78 @@ static uint32_t choose_length(struct sim *sim, struct prng *p)
 	return (uint32_t)prng_between(p, 1, prng_chance(p, 500) ? SIM_MTU : HOST_SLOT_BYTES - 56);
 }
 
+/* Which of the three it is, and what there is to say of it. */
+static void choose_operation(struct sim *sim, const struct shadow_end *end, struct prng *p,
+			     struct shadow_write *w)
+{
+	const struct app *app = sim->app;
+
+	w->is_send = prng_chance(p, app->send_per_mille);
+	w->is_read = !w->is_send && prng_chance(p, app->read_per_mille);
+	w->offset = 8 * (uint32_t)prng_below(p, 8);
+	if (w->is_send)
+		w->length = (uint32_t)prng_below(p, app->options.message_bytes + 1);
+	else
+		w->length = choose_length(sim, p);
+	w->notify = w->is_send ||
+		    (!w->is_read && (!w->length || prng_chance(p, app->notify_per_mille)));
+	w->has_bad_key = w->length && !w->is_send && end->is_opener &&
+			 prng_chance(p, app->bad_key_per_mille);
+	if (prng_chance(p, app->deadline_per_mille))
+		w->deadline_ns = sim_now_ns(sim) + prng_log(p, 10 * LOOP_US, 4 * LOOP_S);
+}
+
+static int post_write(struct sim *sim, struct fare_group *group, uint32_t id,
+		      const struct shadow_write *w)
+{
+	const struct process *from = sim->host[w->from].process, *to = sim->host[w->to].process;
+	struct fare_write out = {.length = w->length,
+				 .tag = id,
+				 .context = id,
+				 .flags = w->notify ? FARE_WRITE_NOTIFY : 0,
+				 .deadline_ns = w->deadline_ns};
+
+	if (w->length) {
+		out.data = from->tx[w->tx_slot] + w->offset;
+		out.mr = from->tx_mr;
+		out.remote_addr =
+			(uint64_t)(uintptr_t)to->rx[w->rx_slot < 0 ? 0 : w->rx_slot] + w->offset;
+		out.rkey = fare_mr_rkey(to->rx_mr) ^ (w->has_bad_key ? 0x5555u : 0);
+	}
+	return fare_group_write(group, &out);
+}
+
+static int post_read(struct sim *sim, struct fare_group *group, uint32_t id,
+		     const struct shadow_write *w)
+{
+	struct process *from = sim->host[w->from].process, *to = sim->host[w->to].process;
+	struct fare_read in = {.length = w->length, .context = id, .deadline_ns = w->deadline_ns};
+
+	if (w->length) {
+		in.data = from->tx[w->tx_slot] + w->offset;
+		in.mr = from->tx_mr;
+		in.remote_addr = (uint64_t)(uintptr_t)to->ro + w->offset;
+		in.rkey = fare_mr_rkey(to->ro_mr) ^ (w->has_bad_key ? 0x5555u : 0);
+	}
+	return fare_group_read(group, &in);
+}
+
+static int post_send(struct fare_group *group, uint32_t id, const struct shadow_write *w)
+{
+	uint8_t data[FARE_MESSAGE_MAX];
+	const struct fare_send out = {.data = data,
+				      .length = w->length,
+				      .tag = id,
+				      .context = id,
+				      .deadline_ns = w->deadline_ns};
+	int err;
+
+	shadow_fill(id, data, w->length);
+	err = fare_group_send(group, &out);
+	memset(data, 0, sizeof(data)); /* it was copied */
+	return err;
+}
+
 static void write_some(struct sim *sim, int e)
 {
 	struct app *app = sim->app;
@@ -154,50 +253,37 @@ static void write_some(struct sim *sim, int e)
 	struct host *from = &sim->host[end->host], *to = &sim->host[end->peer];
 	struct prng *p = &from->prng;
 	struct shadow_write w = {.end = e, .from = end->host, .to = end->peer};
-	struct fare_write out = {0};
 	uint32_t id;
 	int err;
 
-	if (!to->process || end->is_closed)
+	if (!to->process || end->is_closed || end->is_leaving)
 		return;
 	/* an opener cannot know of memory of a process that came later */
 	if (end->other >= 0 && app->shadow.ends[end->other].process != to->process->number)
 		return;
 	w.from_process = from->process->number;
 	w.to_process = to->process->number;
-	w.length = choose_length(sim, p);
-	w.offset = 8 * (uint32_t)prng_below(p, 8);
-	w.notify = !w.length || prng_chance(p, app->notify_per_mille);
-	w.has_bad_key = w.length && end->is_opener && prng_chance(p, app->bad_key_per_mille);
-	if (prng_chance(p, app->deadline_per_mille))
-		w.deadline_ns = sim_now_ns(sim) + prng_log(p, 10 * LOOP_US, 4 * LOOP_S);
+	choose_operation(sim, end, p, &w);
 	id = shadow_begin(sim, &w);
 	if (!id)
 		return;
 	w = app->shadow.writes[id - 1];
-	out.length = w.length;
-	out.tag = id;
-	out.context = id;
-	out.flags = w.notify ? FARE_WRITE_NOTIFY : 0;
-	out.deadline_ns = w.deadline_ns;
-	if (w.length) {
-		out.data = from->process->tx[w.tx_slot] + w.offset;
-		out.mr = from->process->tx_mr;
-		out.remote_addr =
-			(uint64_t)(uintptr_t)to->process->rx[w.rx_slot < 0 ? 0 : w.rx_slot] +
-			w.offset;
-		out.rkey = fare_mr_rkey(to->process->rx_mr) ^ (w.has_bad_key ? 0x5555u : 0);
-	}
-	err = fare_group_write(end->group, &out);
+	err = w.is_send	  ? post_send(end->group, id, &w)
+	      : w.is_read ? post_read(sim, end->group, id, &w)
+			  : post_write(sim, end->group, id, &w);
 	if (err) {
 		shadow_cancel_begin(sim, id);
 		if (err != -ENOBUFS && err != -ENOTCONN)
-			sim_violation(sim, "write", "fare_group_write() returned %d", err);
+			sim_violation(sim, "write", "an operation returned %d", err);
 		return;
 	}
 	app->budget--;
-	SIM_TRACE(sim, "host %u: write %u, end %d, slots %d to %u/%d, length %u%s%s deadline %llu",
-		  w.from, id, e, w.tx_slot, w.to, w.rx_slot, w.length, w.notify ? " notify" : "",
+	SIM_TRACE(sim, "host %u: %s %u, end %d, slots %d to %u/%d, length %u%s%s deadline %llu",
+		  w.from,
+		  w.is_send   ? "message"
+		  : w.is_read ? "read"
+			      : "write",
+		  id, e, w.tx_slot, w.to, w.rx_slot, w.length, w.notify ? " notify" : "",
 		  w.has_bad_key ? " bad key" : "", (unsigned long long)w.deadline_ns);
 }
 
@@ -290,13 +376,14 @@ static void on_event(struct sim *sim, unsigned host, const struct fare_event *e)
 		shadow_on_completed(sim, end, (uint32_t)e->context, e->status);
 		if (!e->status && !sim->is_healed &&
 		    prng_chance(&sim->host[host].prng, sim->app->leave_per_mille))
-			app_close_end(sim, end);
+			leave(sim, end);
 		break;
 	case FARE_EVENT_RELEASED:
 		shadow_on_released(sim, end, (uint32_t)e->context, e->status);
 		break;
 	case FARE_EVENT_RECEIVED:
-		shadow_on_received(sim, end, e->tag, e->bytes);
+	case FARE_EVENT_MESSAGE:
+		shadow_on_received(sim, end, e);
 		break;
 	case FARE_EVENT_CLOSED:
 		on_closed(sim, end, e->status);

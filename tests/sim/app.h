@@ -28,6 +28,7 @@ struct app {
 	unsigned budget;	    /* writes left */
 	unsigned wanted[SIM_HOSTS]; /* writes, as soon as the process runs */
 	unsigned write_per_mille, bare_per_mille, notify_per_mille, deadline_per_mille;
+	unsigned send_per_mille, read_per_mille; /* of the operations */
 	unsigned bad_key_per_mille;
 	unsigned leave_per_mille; /* a group is closed as soon as a write of it is completed */
 	bool is_ending;		  /* nothing is opened any more */

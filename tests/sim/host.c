@@ -9,6 +9,7 @@
 #include "daemon.h"
 #include "nic.h"
 #include "qp/internal.h"
+#include "shadow.h"
 
 #define EVENTS_MAX 32
 
@@ -68,7 +69,11 @@ void host_start(struct sim *sim, unsigned i)
 	h->domain = domain;
 	h->process = process;
 	process->number = (uint32_t)prng_next(&h->prng) | 1;
+	memset(process->tx, 0xa5, sizeof(process->tx));
+	shadow_fill_ro(process->number, process->ro, sizeof(process->ro));
 	if (fare_mr_register(&process->tx_mr, domain, process->tx, sizeof(process->tx), 0) ||
+	    fare_mr_register(&process->ro_mr, domain, process->ro, sizeof(process->ro),
+			     FARE_REMOTE_READ) ||
 	    fare_mr_register(&process->rx_mr, domain, process->rx, sizeof(process->rx),
 			     FARE_REMOTE_WRITE))
 		abort();

@@ -23,7 +23,8 @@ struct qp_endpoint;
 struct process {
 	uint32_t number; /* never 0; another one each time */
 	uint8_t tx[HOST_SLOTS][HOST_SLOT_BYTES], rx[HOST_SLOTS][HOST_SLOT_BYTES];
-	struct fare_mr *tx_mr, *rx_mr, *spare_mr;
+	uint8_t ro[HOST_SLOT_BYTES + 64]; /* for peers to read */
+	struct fare_mr *tx_mr, *rx_mr, *ro_mr, *spare_mr;
 };
 
 struct host {

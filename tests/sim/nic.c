@@ -44,6 +44,8 @@ struct qp {
 	struct of_receiver *of_rx;
 	struct qp_path paths[QP_MAX_PATHS];
 	unsigned n_paths, turn;
+	uint32_t *hidden; /* a device's: writes placed that nothing flushed, one a packet */
+	unsigned n_hidden, hidden_room;
 };
 
 struct qp_endpoint {
@@ -130,6 +132,30 @@ static void notify(struct qp *qp, const struct rc_notice *notice)
 		cq_push(qp->ep, &wc);
 }
 
+/* ---- what can be seen ---- */
+
+/*
+ * As little as the standard promises: what a device placed is visible once an immediate of that QP
+ * or a READ over it came behind, or the QP is quiet.
+ */
+static void hide(struct qp *qp, uint32_t write_id)
+{
+	if (!qp->ep->is_device || !write_id)
+		return;
+	if (qp->n_hidden == qp->hidden_room) {
+		qp->hidden_room = qp->hidden_room ? 2 * qp->hidden_room : 16;
+		qp->hidden = realloc(qp->hidden, qp->hidden_room * sizeof(*qp->hidden));
+	}
+	qp->hidden[qp->n_hidden++] = write_id;
+	shadow_hide(qp->ep->sim, write_id);
+}
+
+static void reveal(struct qp *qp)
+{
+	while (qp->n_hidden)
+		shadow_reveal(qp->ep->sim, qp->hidden[--qp->n_hidden]);
+}
+
 /* ---- sending ---- */
 
 static bool is_live(const struct qp *qp)
@@ -212,6 +238,7 @@ static void fail(struct qp *qp, enum qp_wc_status status)
 
 	if (qp->state == NIC_ERR)
 		return;
+	reveal(qp);
 	qp->state = NIC_ERR;
 	qp->has_failed = true;
 	qp->failed_ns = now_of(qp->ep);
@@ -225,6 +252,18 @@ static void fail(struct qp *qp, enum qp_wc_status status)
 	qp->is_answering = false;
 }
 
+static void answer_reads(struct qp *qp)
+{
+	struct roce_packet out[BURST];
+	unsigned n;
+
+	while ((n = rc_responder_read_burst(&qp->responder, &qp->ep->regions, out, BURST))) {
+		for (unsigned i = 0; i < n; i++)
+			send_packet(qp, &out[i], path_of(qp));
+		rc_responder_reads_sent(&qp->responder, n);
+	}
+}
+
 static void answer(struct qp *qp)
 {
 	uint8_t bitmap[OF_BITMAP_BYTES];
@@ -233,6 +272,8 @@ static void answer(struct qp *qp)
 	qp->is_answering = false;
 	if (!is_live(qp))
 		return;
+	if (!qp->of_rx)
+		answer_reads(qp);
 	if (qp->of_rx ? of_receiver_take_answer(qp->of_rx, bitmap, &out)
 		      : rc_responder_take_answer(&qp->responder, &out))
 		send_packet(qp, &out, path_of(qp));
@@ -258,6 +299,8 @@ static void on_answer(struct qp *qp, const struct roce_packet *roce)
 
 	if (qp->of_tx)
 		status = of_sender_on_ack(qp->of_tx, roce, now_ns);
+	else if (roce_wire_is_read_response(roce->opcode))
+		status = rc_requester_on_response(&qp->requester, roce, now_ns);
 	else
 		status = rc_requester_on_ack(&qp->requester, roce, now_ns);
 	if (status)
@@ -277,6 +320,10 @@ static void on_request(struct qp *qp, const struct packet *p)
 	} else {
 		verdict = rc_responder_on_request(&qp->responder, &ep->regions, &p->roce, true,
 						  &notice);
+		if (p->length && verdict == RC_RESPONDER_PLACED)
+			hide(qp, p->write_id);
+		if (verdict == RC_RESPONDER_NOTIFIED || p->roce.opcode == ROCE_READ_REQUEST)
+			reveal(qp);
 		if (verdict == RC_RESPONDER_NOTIFIED)
 			notify(qp, &notice);
 	}
@@ -294,7 +341,8 @@ static void on_packet(struct qp_endpoint *ep, const struct packet *p)
 
 	if (!qp || !is_live(qp) || qp->peer != p->from)
 		return;
-	if (p->roce.opcode == ROCE_ACK || p->roce.opcode == ROCE_SELECTIVE_ACK)
+	if (p->roce.opcode == ROCE_ACK || p->roce.opcode == ROCE_SELECTIVE_ACK ||
+	    roce_wire_is_read_response(p->roce.opcode))
 		on_answer(qp, &p->roce);
 	else
 		on_request(qp, p);
@@ -363,6 +411,7 @@ static void qp_free(struct qp *qp)
 	}
 	rc_requester_fini(&qp->requester);
 	rc_receives_fini(&qp->receives);
+	free(qp->hidden);
 	free(qp);
 }
 
@@ -839,6 +888,29 @@ static int post_write(struct qp *qp, const struct qp_write *w)
 	return 0;
 }
 
+static int post_read(struct qp *qp, const struct qp_read *r)
+{
+	struct rc_work work = {.op = RC_READ,
+			       .wr_id = r->wr_id,
+			       .lkey = r->lkey,
+			       .data = r->data,
+			       .length = r->length,
+			       .remote_addr = r->remote_addr,
+			       .rkey = r->rkey};
+	int err;
+
+	if (qp->state != NIC_RTS)
+		return -ENOTCONN;
+	if (!mr_table_local_ok(&qp->ep->regions, r->lkey, r->data, r->length))
+		return -EINVAL;
+	err = rc_requester_post(&qp->requester, &work);
+	if (err)
+		return err;
+	transmit(qp);
+	device_rearm(qp->ep);
+	return 0;
+}
+
 /* A look at every QP found nothing: used receives are posted again. */
 static void replenish(struct qp_endpoint *ep)
 {
@@ -905,12 +977,14 @@ const struct qp_provider qp_soft_provider = {
 	.qp_error = qp_error,
 	.qp_destroy = qp_destroy,
 	.post_write = post_write,
+	.post_read = post_read,
 	.poll = poll_completions,
 	.control_send = control_send,
 };
 
 const struct qp_provider nic_device_provider = {
 	.name = "sim-device",
+	.notify_per_qp = true,
 	.first_port = 4798,
 	.endpoint_progress = endpoint_progress,
 	.endpoint_stats = endpoint_stats,
@@ -927,6 +1001,7 @@ const struct qp_provider nic_device_provider = {
 	.qp_error = qp_error,
 	.qp_destroy = qp_destroy,
 	.post_write = post_write,
+	.post_read = post_read,
 	.poll = poll_completions,
 	.control_send = control_send,
 };

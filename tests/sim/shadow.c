@@ -26,13 +26,18 @@ static uint64_t word_of(uint32_t id, uint32_t i)
 	return prng_mix((uint64_t)id << 32 | i);
 }
 
-static void fill(uint32_t id, uint8_t *to, uint32_t length)
+void shadow_fill(uint32_t id, uint8_t *to, uint32_t length)
 {
 	for (uint32_t i = 0; i < length; i += 8) {
 		uint64_t w = word_of(id, i / 8);
 
 		memcpy(to + i, &w, length - i < 8 ? length - i : 8);
 	}
+}
+
+void shadow_fill_ro(uint32_t process, uint8_t *to, uint32_t length)
+{
+	shadow_fill(process | 1u << 31, to, length);
 }
 
 /* Bytes [from, from + length) of the write; from is a multiple of 8. */
@@ -83,6 +88,15 @@ static void return_rx(struct sim *sim, uint32_t id)
 	memset(sim->host[w->to].process->rx[w->rx_slot], 0x5a, HOST_SLOT_BYTES);
 }
 
+/* Whoever lands there later is found out when the slot is taken again. */
+static bool is_untouched(const uint8_t *slot)
+{
+	for (unsigned i = 0; i < HOST_SLOT_BYTES; i++)
+		if (slot[i] != 0xa5)
+			return false;
+	return true;
+}
+
 static bool is_in_place(const struct sim *sim, uint32_t id)
 {
 	const struct shadow_write *w = write_of(sim, id);
@@ -90,7 +104,31 @@ static bool is_in_place(const struct sim *sim, uint32_t id)
 	return is_right(id, 0, sim->host[w->to].process->rx[w->rx_slot] + w->offset, w->length);
 }
 
+static bool is_read_right(const struct sim *sim, uint32_t id)
+{
+	const struct shadow_write *w = write_of(sim, id);
+
+	return is_right(w->to_process | 1u << 31, w->offset,
+			sim->host[w->from].process->tx[w->tx_slot] + w->offset, w->length);
+}
+
 /* ---- NICs ---- */
+
+void shadow_hide(struct sim *sim, uint32_t id)
+{
+	struct shadow_write *w = write_of(sim, id);
+
+	if (w)
+		w->n_hidden++;
+}
+
+void shadow_reveal(struct sim *sim, uint32_t id)
+{
+	struct shadow_write *w = write_of(sim, id);
+
+	if (w && w->n_hidden)
+		w->n_hidden--;
+}
 
 uint32_t shadow_on_read(struct sim *sim, unsigned host, const void *at, uint32_t length,
 			uint64_t remote_addr)
@@ -179,14 +217,21 @@ uint32_t shadow_begin(struct sim *sim, const struct shadow_write *in)
 		return 0;
 	*w = *in;
 	w->tx_slot = w->rx_slot = -1;
-	if (w->length) {
+	w->begun = ++s->clock;
+	if (w->length && !w->is_send) {
 		w->tx_slot = free_slot(s->tx_owner[w->from], &sim->prng);
 		w->rx_slot = free_slot(s->rx_owner[w->to], &sim->prng);
 		if (w->tx_slot < 0 || w->rx_slot < 0)
 			return 0;
+		if (!is_untouched(sim->host[w->from].process->tx[w->tx_slot]))
+			sim_violation(sim, "stale",
+				      "host %u: slot %d was written to after it was given back",
+				      w->from, w->tx_slot);
 		s->tx_owner[w->from][w->tx_slot] = id;
-		fill(id, sim->host[w->from].process->tx[w->tx_slot] + w->offset, w->length);
-		if (w->has_bad_key)
+		if (!w->is_read)
+			shadow_fill(id, sim->host[w->from].process->tx[w->tx_slot] + w->offset,
+				    w->length);
+		if (w->has_bad_key || w->is_read)
 			w->rx_slot = -1;
 		else
 			s->rx_owner[w->to][w->rx_slot] = id;
@@ -245,6 +290,7 @@ void shadow_on_completed(struct sim *sim, int end, uint32_t id, int status)
 		sim_violation(sim, "status", "write %u has status %d, %s", id, status, why);
 	w->is_completed = true;
 	w->status = status;
+	w->done = status ? 0 : ++shadow_of(sim)->clock;
 	shadow_of(sim)->n_completed++;
 	if (status == -ETIMEDOUT) {
 		w->is_late = true;
@@ -254,9 +300,10 @@ void shadow_on_completed(struct sim *sim, int end, uint32_t id, int status)
 	if (!status && owns_rx(sim, id) && !is_in_place(sim, id))
 		sim_violation(sim, "lost", "write %u is completed, and its bytes are not in place",
 			      id);
-	/* devices go on reading until their QPs are quiet: defect T4 */
-	if (status != -ECANCELED || !sim->config.is_device || sim->is_strict)
-		return_tx(sim, id);
+	if (!status && w->is_read && w->length && !is_read_right(sim, id))
+		sim_violation(sim, "lost", "read %u is completed, and its bytes are not in place",
+			      id);
+	return_tx(sim, id);
 	if (status != -ECANCELED && (status || !w->notify || w->is_received))
 		return_rx(sim, id);
 }
@@ -273,21 +320,49 @@ void shadow_on_released(struct sim *sim, int end, uint32_t id, int status)
 	SIM_TRACE(sim, "host %u: write %u released", w->from, id);
 	w->is_released = true;
 	shadow_of(sim)->ends[end].n_unfinished--;
-	if (status != -ECANCELED || !sim->config.is_device || sim->is_strict)
-		return_tx(sim, id);
+	return_tx(sim, id);
 	/* the group closed: at the peer only its own CLOSED ends it */
 	if (status != -ECANCELED)
 		return_rx(sim, id);
 }
 
-void shadow_on_received(struct sim *sim, int end, uint32_t tag, uint64_t bytes)
+/* What its sender saw completed before it began, is there to be seen. */
+static uint32_t hidden_before(const struct sim *sim, const struct shadow_write *w)
 {
+	const struct shadow *s = shadow_of(sim);
+
+	for (uint32_t id = 1; id <= s->n_writes; id++) {
+		const struct shadow_write *before = write_of(sim, id);
+
+		if (before->end == w->end && before->n_hidden &&
+		    (before == w || (before->done && before->done < w->begun)))
+			return id;
+	}
+	return 0;
+}
+
+static void check_order(struct sim *sim, struct shadow_end *end, const struct fare_event *e)
+{
+	if (sim->app->options.in_order && end->n_told++ &&
+	    (e->sequence <= end->last_sequence || e->tag <= end->last_tag))
+		sim_violation(sim, "order", "%u (number %llu) comes after %u (number %llu)", e->tag,
+			      (unsigned long long)e->sequence, end->last_tag,
+			      (unsigned long long)end->last_sequence);
+	end->last_sequence = e->sequence;
+	end->last_tag = e->tag;
+}
+
+void shadow_on_received(struct sim *sim, int end, const struct fare_event *event)
+{
+	uint32_t tag = event->tag, hidden;
+	uint64_t bytes = event->bytes;
 	struct shadow *s = shadow_of(sim);
 	struct shadow_write *w = write_of(sim, tag);
 
 	SIM_TRACE(sim, "host %u: write %u received", s->ends[end].host, tag);
 	if (!w || !w->notify || w->to != s->ends[end].host ||
-	    (w->length && w->to_process != s->ends[end].process) ||
+	    w->is_send != (event->kind == FARE_EVENT_MESSAGE) ||
+	    (w->length && !w->is_send && w->to_process != s->ends[end].process) ||
 	    (s->ends[end].other >= 0 && s->ends[end].other != w->end)) {
 		sim_violation(sim, "receive", "end %d: RECEIVED of write %u, which is not for it",
 			      end, tag);
@@ -298,7 +373,15 @@ void shadow_on_received(struct sim *sim, int end, uint32_t tag, uint64_t bytes)
 		sim_violation(sim, "receive", "write %u: RECEIVED %s", tag,
 			      w->is_received ? "twice" : "with wrong length, or a wrong key");
 	w->is_received = true;
-	if (w->length && !w->is_released && (!owns_rx(sim, tag) || !is_in_place(sim, tag)))
+	check_order(sim, &s->ends[end], event);
+	hidden = hidden_before(sim, w);
+	if (hidden)
+		sim_violation(sim, "visible", "write %u: RECEIVED while bytes of %u cannot be seen",
+			      tag, hidden);
+	if (w->is_send && !is_right(tag, 0, event->data, w->length))
+		sim_violation(sim, "receive", "message %u has other bytes", tag);
+	if (w->length && !w->is_send && !w->is_released &&
+	    (!owns_rx(sim, tag) || !is_in_place(sim, tag)))
 		sim_violation(sim, "receive", "write %u: RECEIVED before its bytes are in place",
 			      tag);
 	return_rx(sim, tag);
@@ -315,8 +398,9 @@ void shadow_on_closed(struct sim *sim, int end)
 		if (w->end == end && !w->is_abandoned &&
 		    !(w->is_late ? w->is_released : w->is_completed))
 			sim_violation(sim, "close", "write %u was not finished before CLOSED", id);
-		if (s->ends[end].other >= 0 && w->end == s->ends[end].other && w->notify &&
-		    w->is_completed && !w->status && !w->is_received)
+		if (!s->ends[end].is_leaving && s->ends[end].other >= 0 &&
+		    w->end == s->ends[end].other && w->notify && w->is_completed && !w->status &&
+		    !w->is_received)
 			sim_violation(sim, "lost",
 				      "write %u was completed, and CLOSED comes before RECEIVED",
 				      id);

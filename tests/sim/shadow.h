@@ -12,8 +12,9 @@
  *             at its sender and not RECEIVED, and the receiver's end is open; it has the value that
  *             the sender wrote
  *   complete  once, with a status that fare.h allows; with status 0 all bytes are in place
- *   receive   once, with the right length, after all bytes are in place; before CLOSED if the
- *             sender was told of success
+ *   receive   once, with the right length, after all bytes are in place and can be seen, and all of
+ *             what its sender saw completed before it began; before CLOSED if the sender was told
+ *             of success, unless the receiver itself leaves; in order, if that was asked for
  * Whoever gets a slot back writes other bytes over it at once.
  */
 #ifndef SIM_SHADOW_H
@@ -22,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fare.h"
 #include "host.h"
 #include "sim.h"
 
@@ -35,7 +37,9 @@ struct shadow_end {
 	uint32_t process;
 	struct host_group_key key;
 	bool is_opener;
-	bool is_announced, is_closed;
+	bool is_announced, is_closed, is_leaving;
+	uint64_t n_told, last_sequence; /* notifications of the peer's */
+	uint32_t last_tag;
 	int other;	       /* the peer's end; -1: not known */
 	uint32_t peer_process; /* that it talks to, as far as is known */
 	unsigned n_unfinished;
@@ -49,6 +53,10 @@ struct shadow_write {
 	uint32_t offset, length;
 	uint64_t deadline_ns;
 	bool notify, has_bad_key;
+	bool is_send, is_read;
+	unsigned n_hidden; /* packets that a device placed, and that nothing flushed yet */
+	uint64_t begun,
+		done; /* when: turns of the shadow's clock; done 0: not completed with success */
 	bool is_completed, is_late, is_released, is_received;
 	bool is_abandoned; /* its process died, or closed the group */
 	int status;
@@ -62,6 +70,7 @@ struct shadow {
 	/* ids; 0: the application's own */
 	uint32_t tx_owner[SIM_HOSTS][HOST_SLOTS], rx_owner[SIM_HOSTS][HOST_SLOTS];
 	uint64_t n_placed, n_received, n_completed;
+	uint64_t clock;
 };
 
 /* ---- by the NIC ---- */
@@ -72,6 +81,9 @@ uint32_t shadow_on_read(struct sim *sim, unsigned host, const void *at, uint32_t
 /* Before or after the copy: data are the bytes. */
 void shadow_on_place(struct sim *sim, unsigned host, uint64_t addr, const void *data,
 		     uint32_t length, uint32_t write_id);
+/* A packet was placed and cannot be seen yet; later: it can. */
+void shadow_hide(struct sim *sim, uint32_t write_id);
+void shadow_reveal(struct sim *sim, uint32_t write_id);
 
 /* ---- by the application ---- */
 
@@ -80,7 +92,12 @@ uint32_t shadow_begin(struct sim *sim, const struct shadow_write *write);
 void shadow_cancel_begin(struct sim *sim, uint32_t id); /* it was refused */
 void shadow_on_completed(struct sim *sim, int end, uint32_t id, int status);
 void shadow_on_released(struct sim *sim, int end, uint32_t id, int status);
-void shadow_on_received(struct sim *sim, int end, uint32_t tag, uint64_t bytes);
+/* RECEIVED or MESSAGE. */
+void shadow_on_received(struct sim *sim, int end, const struct fare_event *event);
+/* The bytes of a message. */
+void shadow_fill(uint32_t id, uint8_t *to, uint32_t length);
+/* What a process has for others to read. */
+void shadow_fill_ro(uint32_t process, uint8_t *to, uint32_t length);
 void shadow_on_closed(struct sim *sim, int end); /* CLOSED was taken */
 /* The application closes it, or its process ends. */
 void shadow_abandon(struct sim *sim, int end);

@@ -10,6 +10,14 @@ static void write_one(uint64_t deadline_ns)
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 }
 
+static void connect_both(void)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+}
+
 static void look_until(const unsigned *counter, unsigned n)
 {
 	struct pollfd p = {.fd = fare_domain_fd(domain[0]), .events = POLLIN};
@@ -67,6 +75,19 @@ START_TEST(the_peer_closes)
 	write_one(0);
 	TURN_UNTIL(n_closed);
 	expect_end(-ECANCELED);
+}
+END_TEST
+
+/* What is outstanding comes back before CLOSED, and the peer learns of it. */
+START_TEST(a_group_is_disconnected)
+{
+	connect_both();
+	write_one(0);
+	fare_group_disconnect(group);
+	ck_assert_int_eq(fare_group_write(group, &(struct fare_write){0}), -ENOTCONN);
+	TURN_UNTIL(n_closed == 2);
+	ck_assert_uint_eq(n_completed, 1);
+	ck_assert_int_eq(completed.status, -ECANCELED);
 }
 END_TEST
 
@@ -131,14 +152,6 @@ static void restart_opener(void)
 	open_group();
 }
 
-static void connect_both(void)
-{
-	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
-	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
-	open_group();
-	TURN_UNTIL(n_connected && n_accepted);
-}
-
 START_TEST(a_restarted_openers_old_groups_are_closed)
 {
 	struct fare_group *old;
@@ -192,6 +205,7 @@ int main(void)
 	tcase_add_test(tc, nobody_answers);
 	tcase_add_test(tc, the_peer_accepts_none);
 	tcase_add_test(tc, the_peer_closes);
+	tcase_add_test(tc, a_group_is_disconnected);
 	tcase_add_test(tc, a_late_write_is_released);
 	tcase_add_test(tc, a_deadline_passes_while_the_group_opens);
 	tcase_add_test(tc, more_groups_than_the_segment_has_rows_for);

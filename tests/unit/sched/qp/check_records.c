@@ -141,7 +141,7 @@ int main(void)
 
 	if (skip)
 		return skip;
-	tcase_add_checked_fixture(tc, setup_four_planes, teardown);
+	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, messages_arrive_whole);
 	tcase_add_test(tc, both_ends_send);
 	tcase_add_test(tc, too_long_is_refused);
