@@ -11,6 +11,12 @@
  * Addresses are struct in6_addr, IPv4 as ::ffff:a.b.c.d. Times are CLOCK_MONOTONIC nanoseconds.
  * Functions return 0 or -errno unless they say otherwise. A struct fare and everything opened on it
  * are used by one thread at a time; a process may attach several times, once a thread.
+ *
+ * Structures grow at their end from release to release, and 0 in a new field means what was so
+ * before: fill them with designated initialisers. Functions NAME_sized() take their size; those
+ * without that suffix pass it, so that a program runs with the library of a later release. With an
+ * older one, -E2BIG says that it asks for what that does not have. Bindings of other languages call
+ * NAME_sized().
  */
 #ifndef FARE_H
 #define FARE_H
@@ -126,8 +132,13 @@ struct fare_flow_slot {
 struct fare_flows_stats {
 	uint64_t binds, moves, needless_moves, expiries;
 };
-int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
-		    const struct fare_flows_options *options);
+int fare_flows_open_sized(struct fare_flows **out, struct fare_pair *pair,
+			  const struct fare_flows_options *options, size_t size);
+static inline int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
+				  const struct fare_flows_options *options)
+{
+	return fare_flows_open_sized(out, pair, options, sizeof(*options));
+}
 void fare_flows_close(struct fare_flows *flows);
 /*
  * Where flow goes now. Binds it to the most underserved slot on first use; afterwards it stays
@@ -143,7 +154,12 @@ int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns,
 void fare_flows_account(struct fare_flows *flows, uint64_t key, uint64_t bytes);
 int fare_flows_release(struct fare_flows *flows, uint64_t key);	       /* -ENOENT */
 unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns); /* how many were forgotten */
-void fare_flows_stats(const struct fare_flows *flows, struct fare_flows_stats *out);
+void fare_flows_stats_sized(const struct fare_flows *flows, struct fare_flows_stats *out,
+			    size_t size);
+static inline void fare_flows_stats(const struct fare_flows *flows, struct fare_flows_stats *out)
+{
+	fare_flows_stats_sized(flows, out, sizeof(*out));
+}
 
 /* ---- 3. QP group ----------------------------------------------------------------------------- */
 
@@ -311,14 +327,28 @@ struct fare_event {
  * -ENOKEY: neither key_file nor trusted_network. -EKEYREJECTED: no such key, or everybody may read
  * it.
  */
-int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
-		     const struct fare_domain_options *options);
+int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
+			   const struct fare_domain_options *options, size_t size);
+static inline int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
+				   const struct fare_domain_options *options)
+{
+	return fare_domain_open_sized(out, fare, local_gpu, options, sizeof(*options));
+}
 /* closes its groups and regions; NULL is fine */
 void fare_domain_close(struct fare_domain *domain);
 /* polls readable when fare_domain_poll() is due */
 int fare_domain_fd(const struct fare_domain *domain);
-/* Does what is due and takes up to max events. Never blocks. >= 0: events taken; -errno: broken. */
-int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max);
+/*
+ * Does what is due and takes up to max events. Never blocks. >= 0: events taken; -errno: broken. Of
+ * events taken together, later ones may name a group that the application closes on account of an
+ * earlier one: they are to be skipped, as group may be free by then.
+ */
+int fare_domain_poll_sized(struct fare_domain *domain, struct fare_event *events, int max,
+			   size_t size);
+static inline int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max)
+{
+	return fare_domain_poll_sized(domain, events, max, sizeof(*events));
+}
 
 #define FARE_REMOTE_WRITE 1u
 #define FARE_REMOTE_READ  2u
@@ -332,8 +362,15 @@ uint32_t fare_mr_rkey(const struct fare_mr *mr);
  * Opens a group toward the first process at peer's address (which must accept). Connects in the
  * background: FARE_EVENT_CONNECTED.
  */
-int fare_group_open(struct fare_group **out, struct fare_domain *domain,
-		    const struct in6_addr *peer, const struct fare_group_options *options);
+int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
+			  const struct in6_addr *peer, const struct fare_group_options *options,
+			  size_t size);
+static inline int fare_group_open(struct fare_group **out, struct fare_domain *domain,
+				  const struct in6_addr *peer,
+				  const struct fare_group_options *options)
+{
+	return fare_group_open_sized(out, domain, peer, options, sizeof(*options));
+}
 /*
  * Where this domain is reached: which GPU, and which of the processes that serve it. Opaque bytes
  * that mean the same on every machine; applications hand them to peers, as they do with rkeys.
@@ -344,8 +381,15 @@ struct fare_address {
 };
 void fare_domain_address(const struct fare_domain *domain, struct fare_address *out);
 /* As fare_group_open(), toward that process and no other. -EINVAL: not such an address. */
-int fare_group_open_to(struct fare_group **out, struct fare_domain *domain,
-		       const struct fare_address *peer, const struct fare_group_options *options);
+int fare_group_open_to_sized(struct fare_group **out, struct fare_domain *domain,
+			     const struct fare_address *peer,
+			     const struct fare_group_options *options, size_t size);
+static inline int fare_group_open_to(struct fare_group **out, struct fare_domain *domain,
+				     const struct fare_address *peer,
+				     const struct fare_group_options *options)
+{
+	return fare_group_open_to_sized(out, domain, peer, options, sizeof(*options));
+}
 /*
  * Ends the group in good order: what is outstanding completes with -ECANCELED, once no device uses
  * its memory any more; then comes FARE_EVENT_CLOSED with status 0. The peer is told.
@@ -401,9 +445,19 @@ struct fare_write {
  * or never before close. One that fits a chunk (chunk_bytes) takes one round trip with its
  * notification; a longer one two.
  */
-int fare_group_write(struct fare_group *group, const struct fare_write *write);
+int fare_group_write_sized(struct fare_group *group, const struct fare_write *write, size_t size);
+static inline int fare_group_write(struct fare_group *group, const struct fare_write *write)
+{
+	return fare_group_write_sized(group, write, sizeof(*write));
+}
 /* Queues n of them at once. How many were queued, from the first on; -errno: not even that. */
-int fare_group_write_many(struct fare_group *group, const struct fare_write *writes, unsigned n);
+int fare_group_write_many_sized(struct fare_group *group, const struct fare_write *writes,
+				unsigned n, size_t size);
+static inline int fare_group_write_many(struct fare_group *group, const struct fare_write *writes,
+					unsigned n)
+{
+	return fare_group_write_many_sized(group, writes, n, sizeof(*writes));
+}
 
 /* A message, into memory of the peer's library: its FARE_EVENT_MESSAGE. */
 struct fare_send {
@@ -418,7 +472,11 @@ struct fare_send {
  * fare_group_write(). What was written and COMPLETED before is visible to the peer when it gets the
  * message.
  */
-int fare_group_send(struct fare_group *group, const struct fare_send *send);
+int fare_group_send_sized(struct fare_group *group, const struct fare_send *send, size_t size);
+static inline int fare_group_send(struct fare_group *group, const struct fare_send *send)
+{
+	return fare_group_send_sized(group, send, sizeof(*send));
+}
 
 struct fare_read {
 	void *data; /* inside mr; what it holds is undefined until FARE_EVENT_COMPLETED */
@@ -436,7 +494,11 @@ struct fare_read {
  * fare_group_write(); -EOPNOTSUPP in FARE_MODE_PACKET. A plane's death replays what it carried;
  * nothing of the old attempt lands after completion.
  */
-int fare_group_read(struct fare_group *group, const struct fare_read *read);
+int fare_group_read_sized(struct fare_group *group, const struct fare_read *read, size_t size);
+static inline int fare_group_read(struct fare_group *group, const struct fare_read *read)
+{
+	return fare_group_read_sized(group, read, sizeof(*read));
+}
 
 struct fare_group_stats {
 	uint64_t messages_completed, bytes_completed, chunks_posted, chunks_replayed;
@@ -451,7 +513,12 @@ struct fare_group_stats {
 	uint64_t control_rejected;
 	uint64_t flow_moves, flow_needless_moves;
 };
-void fare_group_stats(const struct fare_group *group, struct fare_group_stats *out);
+void fare_group_stats_sized(const struct fare_group *group, struct fare_group_stats *out,
+			    size_t size);
+static inline void fare_group_stats(const struct fare_group *group, struct fare_group_stats *out)
+{
+	fare_group_stats_sized(group, out, sizeof(*out));
+}
 /* Writes the state of every lane, QP and outstanding write to a descriptor, as text for people. */
 void fare_group_dump(const struct fare_group *group, int fd);
 

@@ -10,6 +10,7 @@
 #include "attach.h"
 #include "fare.h"
 #include "flow_table.h"
+#include "sized.h"
 
 #define DEFAULT_FLOWS 1024u
 
@@ -37,14 +38,14 @@ static void follow(struct fare_flows *flows)
 	flow_table_reweight(flows->table, &w);
 }
 
-int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
-		    const struct fare_flows_options *options)
+static int open_flows(struct fare_flows **out, struct fare_pair *pair,
+		      const struct fare_flows_options *options)
 {
 	struct flow_table_attr attr = {.turn = attach_pair_turn(pair)};
 	struct conn_segment *segment = attach_segment(attach_pair_owner(pair));
 	struct fare_flows *flows;
 	struct fare_paths paths;
-	uint32_t k = options && options->slots_per_sub_port ? options->slots_per_sub_port : 1;
+	uint32_t k = options->slots_per_sub_port ? options->slots_per_sub_port : 1;
 	int err;
 
 	*out = NULL;
@@ -57,7 +58,7 @@ int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
 	if (!flows)
 		return -ENOMEM;
 	flows->pair = pair;
-	flows->max_flows = options && options->max_flows ? options->max_flows : DEFAULT_FLOWS;
+	flows->max_flows = options->max_flows ? options->max_flows : DEFAULT_FLOWS;
 	flows->entries = conn_segment_lend_entries(segment, flows->max_flows);
 	if (!flows->entries) {
 		free(flows);
@@ -66,9 +67,9 @@ int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
 	attr.entries = flows->entries;
 	attr.max_flows = flows->max_flows;
 	attr.n_planes = paths.n_planes;
-	attr.idle_expiry_ns = options ? options->idle_expiry_ns : 0;
-	attr.by_bytes = options && options->by_bytes;
-	attr.balance_ns = options ? options->balance_ns : 0;
+	attr.idle_expiry_ns = options->idle_expiry_ns;
+	attr.by_bytes = options->by_bytes;
+	attr.balance_ns = options->balance_ns;
 	attach_pair_identity(pair, &attr.peer, &attr.local_gpu);
 	for (unsigned p = 0; p < paths.n_planes; p++) {
 		uint32_t n = (paths.path[p].n_sub_ports ? paths.path[p].n_sub_ports : 1) * k;
@@ -85,6 +86,16 @@ int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
 	conn_segment_pickers(segment, 1);
 	*out = flows;
 	return 0;
+}
+
+int fare_flows_open_sized(struct fare_flows **out, struct fare_pair *pair,
+			  const struct fare_flows_options *given, size_t size)
+{
+	struct fare_flows_options options;
+	int err = sized_in(&options, sizeof(options), given, size);
+
+	*out = NULL;
+	return err ? err : open_flows(out, pair, &options);
 }
 
 void fare_flows_close(struct fare_flows *flows)
@@ -133,13 +144,16 @@ unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns)
 	return flow_table_expire(flows->table, now_ns);
 }
 
-void fare_flows_stats(const struct fare_flows *flows, struct fare_flows_stats *out)
+void fare_flows_stats_sized(const struct fare_flows *flows, struct fare_flows_stats *out,
+			    size_t size)
 {
 	struct flow_table_stats s;
 
 	flow_table_stats(flows->table, &s);
-	out->binds = s.binds;
-	out->moves = s.moves;
-	out->needless_moves = s.needless_moves;
-	out->expiries = s.expiries;
+	sized_out(out, size,
+		  &(struct fare_flows_stats){.binds = s.binds,
+					     .moves = s.moves,
+					     .needless_moves = s.needless_moves,
+					     .expiries = s.expiries},
+		  sizeof(*out));
 }

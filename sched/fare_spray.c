@@ -119,3 +119,8 @@ int fare_spray_next(struct fare_spray *spray, struct fare_slot *out)
 	spray->head.at = c->at;
 	return 0;
 }
+
+int fare_spray_next_1(struct fare_spray *spray, struct fare_slot *out)
+{
+	return fare_spray_next(spray, out);
+}

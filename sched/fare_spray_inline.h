@@ -30,6 +30,12 @@ struct fare_spray_head {
 	struct fare_spray_body *body;
 };
 
+/*
+ * fare_spray_next(), by this layout of the head. A release with another layout has no such symbol:
+ * a program built with this header is not loaded with it, instead of reading what is not there.
+ */
+int fare_spray_next_1(struct fare_spray *spray, struct fare_slot *out);
+
 /* Exactly fare_spray_next(). */
 static inline int fare_spray_pick(struct fare_spray *spray, struct fare_slot *out)
 {
@@ -39,7 +45,7 @@ static inline int fare_spray_pick(struct fare_spray *spray, struct fare_slot *ou
 
 	if (__builtin_expect(__atomic_load_n(head->word, __ATOMIC_ACQUIRE) != head->seen, 0) ||
 	    __builtin_expect(slot.plane == FARE_SPRAY_END, 0))
-		return fare_spray_next(spray, out);
+		return fare_spray_next_1(spray, out);
 	head->at = at + 1;
 	*out = slot;
 	return 0;

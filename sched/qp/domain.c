@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "qp/internal.h"
+#include "sized.h"
 
 /* while anything is under way: how late a change of paths is noticed */
 #define TICK_BUSY_NS 2000000
@@ -102,14 +103,18 @@ static const struct qp_provider *provider_by_name(const char *name)
 	return strcmp(name, qp_verbs_provider.name) ? NULL : &qp_verbs_provider;
 }
 
-int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
-		     const struct fare_domain_options *options)
+int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
+			   const struct fare_domain_options *given, size_t size)
 {
-	const struct qp_provider *provider = provider_by_name(options ? options->provider : NULL);
+	struct fare_domain_options options;
+	const struct qp_provider *provider;
 	struct fare_domain *domain;
-	int err;
+	int err = sized_in(&options, sizeof(options), given, size);
 
 	*out = NULL;
+	if (err)
+		return err;
+	provider = provider_by_name(options.provider);
 	if (!provider)
 		return -EPROTONOSUPPORT;
 	domain = calloc(1, sizeof(*domain));
@@ -117,8 +122,7 @@ int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local
 		return -ENOMEM;
 	domain->fare = fare;
 	domain->local_gpu = local_gpu;
-	if (options)
-		domain->options = *options;
+	domain->options = options;
 	domain->provider = provider;
 	err = -ENOKEY;
 	if (domain->options.key_file || domain->options.trusted_network)
@@ -199,7 +203,19 @@ static bool take_tick(struct fare_domain *domain)
 	return true;
 }
 
-int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max)
+/* Into an array of events as another release knows them. */
+static int take_sized(struct fare_domain *domain, struct fare_event *events, int max, size_t size)
+{
+	struct fare_event e;
+	int n;
+
+	for (n = 0; n < max && engine_take_events(domain, &e, 1); n++)
+		sized_out((uint8_t *)events + (size_t)n * size, size, &e, sizeof(e));
+	return n;
+}
+
+int fare_domain_poll_sized(struct fare_domain *domain, struct fare_event *events, int max,
+			   size_t size)
 {
 	uint64_t now_ns = monotonic_ns();
 	bool ticked;
@@ -211,5 +227,6 @@ int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int 
 	if (err)
 		return err;
 	set_tick(domain, ticked);
-	return engine_take_events(domain, events, max);
+	return size == sizeof(*events) ? engine_take_events(domain, events, max)
+				       : take_sized(domain, events, max, size);
 }

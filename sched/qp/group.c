@@ -10,6 +10,7 @@
 #include "qp/internal.h"
 #include "qp/placement.h"
 #include "qp/planted.h"
+#include "sized.h"
 
 /* three batches: one on each of two shaped hops, one on its way */
 #define DEFAULT_WINDOW	 (192u << 10)
@@ -256,18 +257,29 @@ void group_destroy(struct fare_group *group)
 	free(group);
 }
 
-static const struct fare_group_options defaults;
+static int open_group(struct fare_group **out, struct fare_domain *domain,
+		      const struct peer_address *peer, const struct fare_group_options *given,
+		      size_t size)
+{
+	struct fare_group_options options;
+	int err = sized_in(&options, sizeof(options), given, size);
 
-int fare_group_open(struct fare_group **out, struct fare_domain *domain,
-		    const struct in6_addr *peer, const struct fare_group_options *options)
+	*out = NULL;
+	return err ? err : group_create(out, domain, peer, &options, NULL);
+}
+
+int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
+			  const struct in6_addr *peer, const struct fare_group_options *options,
+			  size_t size)
 {
 	const struct peer_address first = {*peer, domain->provider->first_port};
 
-	return group_create(out, domain, &first, options ? options : &defaults, NULL);
+	return open_group(out, domain, &first, options, size);
 }
 
-int fare_group_open_to(struct fare_group **out, struct fare_domain *domain,
-		       const struct fare_address *peer, const struct fare_group_options *options)
+int fare_group_open_to_sized(struct fare_group **out, struct fare_domain *domain,
+			     const struct fare_address *peer,
+			     const struct fare_group_options *options, size_t size)
 {
 	struct peer_address to;
 	uint64_t incarnation;
@@ -275,7 +287,7 @@ int fare_group_open_to(struct fare_group **out, struct fare_domain *domain,
 
 	*out = NULL;
 	if (!err)
-		err = group_create(out, domain, &to, options ? options : &defaults, NULL);
+		err = open_group(out, domain, &to, options, size);
 	if (err)
 		return err;
 	(*out)->peer_incarnation = incarnation;
@@ -710,12 +722,13 @@ bool group_busy(const struct fare_group *group)
 	return false;
 }
 
-void fare_group_stats(const struct fare_group *group, struct fare_group_stats *out)
+void fare_group_stats_sized(const struct fare_group *group, struct fare_group_stats *given,
+			    size_t size)
 {
+	struct fare_group_stats stats = group->stats, *out = &stats;
 	struct flow_table_stats flows;
 	struct qp_stats qp;
 
-	*out = group->stats;
 	if (group->flows) {
 		flow_table_stats(group->flows, &flows);
 		out->flow_moves = flows.moves;
@@ -726,4 +739,5 @@ void fare_group_stats(const struct fare_group *group, struct fare_group_stats *o
 	out->timeouts = qp.timeouts;
 	out->icrc_errors = qp.icrc_errors;
 	out->control_rejected = group->domain->control_rejected;
+	sized_out(given, size, out, sizeof(*out));
 }

@@ -35,6 +35,7 @@
 #include "qp/placement.h"
 #include "qp/planted.h"
 #include "qp/records.h"
+#include "sized.h"
 
 static struct message *message_of(struct fare_group *group, uint32_t chunk)
 {
@@ -827,47 +828,64 @@ static int queue_one(struct fare_group *group, const struct operation *op)
 	return err;
 }
 
-int fare_group_write(struct fare_group *group, const struct fare_write *write)
+int fare_group_write_sized(struct fare_group *group, const struct fare_write *write, size_t size)
 {
-	return queue_one(group, &(struct operation){.write = *write});
+	struct operation op = {0};
+	int err = sized_in(&op.write, sizeof(op.write), write, size);
+
+	return err ? err : queue_one(group, &op);
 }
 
-int fare_group_write_many(struct fare_group *group, const struct fare_write *writes, unsigned n)
+int fare_group_write_many_sized(struct fare_group *group, const struct fare_write *writes,
+				unsigned n, size_t size)
 {
+	struct operation op = {0};
 	unsigned done = 0;
 	int err = 0;
 
-	while (done < n && !err) {
-		err = queue(group, &(struct operation){.write = writes[done]});
-		done += !err;
+	for (; done < n; done++) {
+		err = sized_in(&op.write, sizeof(op.write), (const uint8_t *)writes + done * size,
+			       size);
+		if (!err)
+			err = queue(group, &op);
+		if (err)
+			break;
 	}
 	if (done)
 		go(group);
 	return done ? (int)done : err;
 }
 
-int fare_group_send(struct fare_group *group, const struct fare_send *send)
+int fare_group_send_sized(struct fare_group *group, const struct fare_send *given, size_t size)
 {
-	return queue_one(group, &(struct operation){.write = {.tag = send->tag,
-							      .context = send->context,
-							      .deadline_ns = send->deadline_ns},
-						    .is_send = true,
-						    .send_data = send->data,
-						    .send_bytes = send->length});
+	struct operation op = {.is_send = true};
+	struct fare_send send;
+	int err = sized_in(&send, sizeof(send), given, size);
+
+	op.write.tag = send.tag;
+	op.write.context = send.context;
+	op.write.deadline_ns = send.deadline_ns;
+	op.send_data = send.data;
+	op.send_bytes = send.length;
+	return err ? err : queue_one(group, &op);
 }
 
-int fare_group_read(struct fare_group *group, const struct fare_read *read)
+int fare_group_read_sized(struct fare_group *group, const struct fare_read *given, size_t size)
 {
-	return queue_one(group, &(struct operation){.write = {.data = (const void *)read->data,
-							      .mr = read->mr,
-							      .length = read->length,
-							      .remote_addr = read->remote_addr,
-							      .rkey = read->rkey,
-							      .context = read->context,
-							      .deadline_ns = read->deadline_ns,
-							      .pieces = read->pieces,
-							      .n_pieces = read->n_pieces},
-						    .is_read = true});
+	struct operation op = {.is_read = true};
+	struct fare_read read;
+	int err = sized_in(&read, sizeof(read), given, size);
+
+	op.write.data = read.data;
+	op.write.mr = read.mr;
+	op.write.length = read.length;
+	op.write.remote_addr = read.remote_addr;
+	op.write.rkey = read.rkey;
+	op.write.context = read.context;
+	op.write.deadline_ns = read.deadline_ns;
+	op.write.pieces = read.pieces;
+	op.write.n_pieces = read.n_pieces;
+	return err ? err : queue_one(group, &op);
 }
 
 int transfer_init(struct fare_group *group)
