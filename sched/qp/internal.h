@@ -32,6 +32,7 @@
 #define PENDING_PER_QP 16 /* chunks assigned to a QP beyond what it may have on the wire */
 #define NO_CHUNK       UINT32_MAX
 #define NO_MESSAGE     UINT32_MAX /* of a chunk: a flush (flush.h) */
+#define KNOWN_KEYS     64
 #define MAX_GROUPS     4096
 
 struct placement;
@@ -227,8 +228,9 @@ struct fare_group {
 	uint32_t n_chunks, max_chunks, free_chunk;
 	struct chunk_list replay; /* to be placed before anything new */
 	bool posting;		  /* within an operation of the application: nothing completes */
-	bool ends_wait;		  /* a message came to its end meanwhile */
-	bool records_wait;	  /* for a number or a chunk */
+	uint64_t known_keys[KNOWN_KEYS]; /* a chunk by them was placed; in no order */
+	bool ends_wait;			 /* a message came to its end meanwhile */
+	bool records_wait;		 /* for a number or a chunk */
 
 	struct kept_piece *pieces; /* pieces.c */
 

@@ -436,6 +436,35 @@ static uint32_t cut(struct fare_group *group, struct message *m)
 	return i;
 }
 
+/*
+ * A wrong key costs the lane that meets it, as a responder ends the QP. So the first chunk by a key
+ * that is not known to be good goes alone: were all of a long message sent at once, it would end
+ * every lane.
+ */
+static uint64_t *key_place(struct fare_group *group, const struct message *m, uint64_t *key)
+{
+	*key = (uint64_t)m->write.rkey << 2 | (uint64_t)m->is_read << 1 | 1;
+	return &group->known_keys[*key * UINT64_C(0x9e3779b97f4a7c15) >> 58];
+}
+_Static_assert(KNOWN_KEYS == 1 << (64 - 58), "the hash's bits");
+
+static bool key_is_known(struct fare_group *group, const struct message *m)
+{
+	uint64_t key;
+
+	return *key_place(group, m, &key) == key;
+}
+
+static void key_is(struct fare_group *group, const struct message *m, bool good)
+{
+	uint64_t key, *place = key_place(group, m, &key);
+
+	if (good)
+		*place = key;
+	else if (*place == key)
+		*place = 0;
+}
+
 /* The chunk that found no QP before. False: it finds none now. */
 static bool place_parked(struct fare_group *group, struct message *m)
 {
@@ -451,22 +480,31 @@ static bool place_parked(struct fare_group *group, struct message *m)
 	return true;
 }
 
-/* Cuts and places a message as far as QPs take it. False: one does not. */
-static bool place_message(struct fare_group *group, struct message *m)
+enum placing {
+	PLACED_ALL,
+	PLACING_FULL,  /* the QP that is next takes no more, or there are no more chunks */
+	PLACING_WAITS, /* for its first chunk to come back */
+};
+
+/* Cuts and places a message as far as QPs take it. */
+static enum placing place_message(struct fare_group *group, struct message *m)
 {
 	if (!place_parked(group, m))
-		return false;
+		return PLACING_FULL;
 	while (m->in_use && !m->status && m->assigned < m->write.length) {
-		uint32_t i = cut(group, m);
+		uint32_t i;
 
+		if (m->n_cut && !m->placed && !key_is_known(group, m))
+			return PLACING_WAITS;
+		i = cut(group, m);
 		if (i == NO_CHUNK)
-			return false;
+			return PLACING_FULL;
 		if (!assign(group, i)) {
 			m->parked = i;
-			return false;
+			return PLACING_FULL;
 		}
 	}
-	return true;
+	return PLACED_ALL;
 }
 
 /* New messages in their order. One that has to wait makes the others wait, or is passed over. */
@@ -476,9 +514,11 @@ static void place_new(struct fare_group *group)
 
 	DL_FOREACH_SAFE2(group->cut, m, next, cut_next)
 	{
-		if (place_message(group, m))
+		enum placing how = place_message(group, m);
+
+		if (how == PLACED_ALL)
 			cut_remove(group, m);
-		else if (!group->placement->independent)
+		else if (how == PLACING_FULL && !group->placement->independent)
 			return;
 	}
 }
@@ -510,6 +550,7 @@ static void on_placed(struct fare_group *group, struct lane_qp *q, uint32_t i)
 		m->record = RECORD_DONE;
 	} else {
 		m->placed += c->length;
+		key_is(group, m, true);
 		if (m->record != RECORD_PAIRED && !m->is_read)
 			flush_data_placed(group, q);
 		group->stats.plane_bytes[q->lane] += c->length;
@@ -596,6 +637,14 @@ static int status_of(enum qp_wc_status status)
 	}
 }
 
+static void refused(struct fare_group *group, struct message *m, int status)
+{
+	if (!status)
+		return;
+	m->status = status;
+	key_is(group, m, false);
+}
+
 void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc)
 {
 	struct lane_qp *q = wc->context;
@@ -617,8 +666,7 @@ void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc)
 	} else if (wc->status == QP_WC_SUCCESS) {
 		on_placed(group, q, i);
 	} else {
-		if (status_of(wc->status))
-			message_of(group, i)->status = status_of(wc->status);
+		refused(group, message_of(group, i), status_of(wc->status));
 		on_flushed(group, q, i);
 	}
 	if (wc->status == QP_WC_SUCCESS) {

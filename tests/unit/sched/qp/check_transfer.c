@@ -130,6 +130,31 @@ START_TEST(who_is_to_blame_fails_alone)
 }
 END_TEST
 
+/* The QP that meets it ends, as the standard has it; seven others do not. */
+START_TEST(a_wrong_key_costs_one_lane)
+{
+	struct in6_addr peer = address(1);
+	struct fare_group_options options = {
+		.mode = FARE_MODE_KERNEL, .qps = 8, .chunk_bytes = 1024};
+	struct fare_write bad;
+
+	open_both();
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+	TURN_UNTIL(n_connected && n_accepted);
+	bad = write_of(from, source, BYTES / 2, 1);
+	bad.rkey ^= 0x5555;
+	ck_assert_int_eq(fare_group_write(group, &bad), 0);
+	TURN_UNTIL(n_completed == 1);
+	ck_assert_int_eq(completed.status, -EACCES);
+	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
+	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
+	TURN_UNTIL(n_completed == 3);
+	ck_assert_int_eq(completed.status, 0);
+	ck_assert_uint_eq(group->stats.path_deaths, 1);
+}
+END_TEST
+
 static int refuse_write(struct qp *qp, const struct qp_write *w)
 {
 	(void)qp;
@@ -335,6 +360,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, a_write_stays_within_its_region);
 	tcase_add_test(tc, a_region_that_goes_takes_its_writes_alone);
+	tcase_add_test(tc, a_wrong_key_costs_one_lane);
 	tcase_add_loop_test(tc, who_is_to_blame_fails_alone, 0,
 			    (int)(sizeof(blames) / sizeof(blames[0])));
 	tcase_add_loop_test(tc, what_ends_at_once_completes_once, 0, 2);
