@@ -108,6 +108,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 		put(&c, m->open.random_ports, 1);
 		put(&c, m->open.kernel_placement, 1);
 		put(&c, m->open.in_order, 1);
+		put(&c, m->open.follows_rate, 1);
 		put(&c, m->open.dscp, 1);
 		put(&c, m->open.service_level, 1);
 		put(&c, m->open.message_bytes, 2);
@@ -142,8 +143,9 @@ static const char *check_class(const struct control_message *m)
 {
 	uint32_t mtu = m->open.path_mtu;
 
-	if (m->open.dscp > 63 || m->open.service_level > 15 || m->open.in_order > 1)
-		return "class or order out of range";
+	if (m->open.dscp > 63 || m->open.service_level > 15 || m->open.in_order > 1 ||
+	    m->open.follows_rate > 1)
+		return "class, order or rate out of range";
 	/* which powers of two, is the provider's to say */
 	if (!mtu || mtu > 4096 || mtu & (mtu - 1))
 		return "path MTU is no power of two up to 4096";
@@ -163,6 +165,7 @@ static const char *decode_open(struct control_message *out, struct cursor *c)
 	out->open.random_ports = (uint8_t)get(c, 1);
 	out->open.kernel_placement = (uint8_t)get(c, 1);
 	out->open.in_order = (uint8_t)get(c, 1);
+	out->open.follows_rate = (uint8_t)get(c, 1);
 	out->open.dscp = (uint8_t)get(c, 1);
 	out->open.service_level = (uint8_t)get(c, 1);
 	out->open.message_bytes = (uint16_t)get(c, 2);

@@ -77,7 +77,7 @@ struct control_message {
 			uint32_t qps_per_sub_port, flows, chunk_bytes, window_bytes, max_messages;
 			uint8_t random_ports;
 			uint8_t kernel_placement;
-			uint8_t in_order;
+			uint8_t in_order, follows_rate;
 			uint8_t dscp, service_level;
 			uint16_t message_bytes;
 			uint32_t path_mtu; /* the largest that the sender takes */

@@ -209,13 +209,20 @@ int engine_send(struct fare_domain *domain, const struct peer_address *remote,
 	return domain->provider->control_send(domain->endpoint, &control);
 }
 
-/* The answer goes the way that the question came. */
+/*
+ * The answer goes the way that the question came; but not by a sub-port that is down, or loses
+ * packets on their way out: a leaf that does not know yet sends what comes in by it.
+ */
 static void reply_to(struct fare_domain *domain, const struct qp_control *c,
 		     const struct control_message *m, struct control_message *reply)
 {
 	const struct peer_address to = {c->remote, m->source_port};
+	uint32_t live = port_cache_live(domain, &to, c->plane);
+	uint16_t sub_port = c->sub_port;
 
-	engine_send(domain, &to, reply, c->plane, c->sub_port, 0);
+	if (live && (sub_port >= FARE_MAX_SUB_PORTS || !(live >> sub_port & 1)))
+		sub_port = (uint16_t)__builtin_ctz(live);
+	engine_send(domain, &to, reply, c->plane, sub_port, 0);
 }
 
 /* What the application says to a peer that wants a group. 0, or why not. */

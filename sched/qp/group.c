@@ -13,7 +13,10 @@
 #include "sized.h"
 
 /* three batches: one on each of two shaped hops, one on its way */
-#define DEFAULT_WINDOW	 (192u << 10)
+#define DEFAULT_WINDOW (192u << 10)
+/* on slow links: as long as that takes at the rate of a sub-port */
+#define WINDOW_MS	 64u
+#define CHUNK_MS	 8u
 #define DEFAULT_MESSAGES 64u
 #define DEFAULT_BACKOFF	 1000u /* ms */
 /* 7 x 8 x 9: exact for the periods that one lost sub-port or plane makes */
@@ -36,7 +39,8 @@ static void tell_closed(struct fare_group *group);
 
 /* ---- making and ending a group ---- */
 
-static int fill_options(struct fare_group *group, const struct fare_group_options *in)
+static int fill_options(struct fare_group *group, const struct fare_group_options *in,
+			const struct control_message *offer)
 {
 	struct fare_group_options *o = &group->options;
 	uint32_t mtu = group->domain->path_mtu;
@@ -55,6 +59,9 @@ static int fill_options(struct fare_group *group, const struct fare_group_option
 	/* packets that overtake each other need a responder that lets them */
 	if (o->mode == FARE_MODE_PACKET && !group->domain->provider->qp_spread)
 		return -EOPNOTSUPP;
+	group->follows_rate =
+		offer ? offer->open.follows_rate
+		      : o->mode != FARE_MODE_KERNEL && !o->chunk_bytes && !o->window_bytes;
 	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
 	o->flows = o->flows ? o->flows : DEFAULT_FLOWS;
 	o->max_messages = o->max_messages ? o->max_messages : DEFAULT_MESSAGES;
@@ -75,6 +82,15 @@ static unsigned widest_plane(const struct fare_domain *domain)
 	return m;
 }
 
+/* What a lane of n_qps may have posted, and each of them. */
+static void set_rooms(struct fare_group *group, unsigned n_qps)
+{
+	uint64_t lane_bytes = (uint64_t)group->window_bytes * group->n_sharing;
+
+	group->lane_room_bytes = lane_bytes + (uint64_t)group->n_sharing * group->unit_bytes;
+	group->qp_room_bytes = lane_bytes / n_qps + group->unit_bytes;
+}
+
 /* Of a lane of n_qps that leave by n_sub_ports. */
 static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_qps,
 			 unsigned n_sub_ports)
@@ -86,8 +102,48 @@ static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned
 	group->qp_window_bytes = (uint32_t)window;
 	if (group->options.chunk_bytes > group->qp_window_bytes)
 		group->options.chunk_bytes = group->qp_window_bytes / mtu * mtu;
-	group->lane_room_bytes = lane_bytes + (uint64_t)n_sub_ports * group->options.chunk_bytes;
-	group->qp_room_bytes = lane_bytes / n_qps + group->options.chunk_bytes;
+	group->unit_bytes = group->options.chunk_bytes;
+	group->n_sharing = n_sub_ports;
+	group->window_bytes = (uint32_t)window;
+	set_rooms(group, n_qps);
+}
+
+/* The slowest sub-port that is in use; 0: none is. */
+static uint64_t slowest_bps(const struct fare_group *group)
+{
+	uint64_t slowest = 0;
+
+	for (unsigned p = 0; p < group->paths.n_planes; p++) {
+		const struct fare_path *path = &group->paths.path[p];
+		unsigned n = (unsigned)__builtin_popcount(path->live_sub_ports);
+
+		if (path->usable_bps && n && (!slowest || path->usable_bps / n < slowest))
+			slowest = path->usable_bps / n;
+	}
+	return slowest;
+}
+
+static uint32_t lesser(uint64_t bytes, uint32_t most, uint32_t mtu)
+{
+	bytes = bytes / mtu * mtu;
+	return bytes > most ? most : bytes < mtu ? mtu : (uint32_t)bytes;
+}
+
+/*
+ * The defaults are for links of 100 Mb/s and more. On slower ones a chunk of 64 KB is what all
+ * others wait for at the end of a transfer, and a window of three is a queue of a second where
+ * several peers meet. So both follow the rate, unless the application has said how much.
+ */
+static void follow_rate(struct fare_group *group)
+{
+	uint64_t bps = slowest_bps(group);
+	uint32_t mtu = group->path_mtu;
+
+	if (!group->follows_rate || !bps)
+		return;
+	group->unit_bytes = lesser(bps / 8 * CHUNK_MS / 1000, group->options.chunk_bytes, mtu);
+	group->window_bytes = lesser(bps / 8 * WINDOW_MS / 1000, group->qp_window_bytes, mtu);
+	set_rooms(group, group->lanes[0].n_qps);
 }
 
 static int shape(struct fare_group *group, const struct control_message *offer)
@@ -195,7 +251,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	group->due_ns = offer ? domain->now_ns + STILLBORN_NS : 0;
 	group->peer = *peer;
 	group->path_mtu = domain->path_mtu;
-	err = fill_options(group, options);
+	err = fill_options(group, options, offer);
 	if (!err)
 		err = keep_private(&group->own_private, &group->own_private_bytes,
 				   options->private_data, options->private_bytes);
@@ -388,6 +444,7 @@ void group_fill_open(const struct fare_group *group, struct control_message *m)
 	m->open.random_ports = group->options.random_ports;
 	m->open.kernel_placement = (uint8_t)group->options.kernel_placement;
 	m->open.in_order = group->options.in_order;
+	m->open.follows_rate = group->follows_rate;
 	m->open.message_bytes = (uint16_t)group->options.message_bytes;
 	m->open.dscp = group->options.dscp;
 	m->open.service_level = group->options.service_level;
@@ -587,6 +644,7 @@ static void follow_paths(struct fare_group *group)
 		return;
 	group->generation = now.generation;
 	group->paths = now;
+	follow_rate(group);
 	for (unsigned l = 0; l < group->n_lanes && group->options.mode != FARE_MODE_KERNEL; l++) {
 		/* sub-ports came or went, here or there: the leaf hashes over others than before */
 		lane_follow_path(group, l,

@@ -33,6 +33,7 @@
 #define NO_CHUNK       UINT32_MAX
 #define NO_MESSAGE     UINT32_MAX /* of a chunk: a flush (flush.h) */
 #define KNOWN_KEYS     64
+#define WINDOW_UNITS   16 /* chunks that a window holds at most where both follow the rate */
 #define MAX_GROUPS     4096
 
 struct placement;
@@ -188,6 +189,10 @@ struct fare_group {
 	 */
 	uint32_t qp_window_bytes;
 	uint64_t lane_room_bytes, qp_room_bytes;
+	/* in force: of a sub-port, of a chunk; no more than the options say */
+	uint32_t window_bytes, unit_bytes;
+	unsigned n_sharing; /* sub-ports of a lane that its QPs share */
+	bool follows_rate;
 	void *context;
 
 	struct fare_paths paths;

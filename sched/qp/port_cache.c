@@ -133,6 +133,16 @@ void port_cache_heard(struct fare_domain *domain, const struct peer_address *add
 		peer->heard_ns = domain->now_ns;
 }
 
+uint32_t port_cache_live(struct fare_domain *domain, const struct peer_address *address,
+			 unsigned plane)
+{
+	const struct port_peer *peer = find_peer(domain, address);
+
+	return peer && plane < FARE_MAX_PLANES && peer->entries[plane]
+		       ? peer->entries[plane]->path.live
+		       : 0;
+}
+
 uint64_t port_peer_silence_ns(const struct port_peer *peer)
 {
 	return peer->domain->now_ns - peer->heard_ns;

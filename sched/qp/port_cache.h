@@ -63,6 +63,10 @@ void port_peer_measured(struct port_peer *peer, uint64_t rtt_ns);
 /* handshake_resend_ns() of this peer; before anything is measured, of all peers. */
 uint64_t port_peer_resend_ns(const struct port_peer *peer, unsigned n);
 
+/* Bit s: local sub-port s toward that plane is up, and loses nothing. 0: not known, or none is. */
+uint32_t port_cache_live(struct fare_domain *domain, const struct peer_address *address,
+			 unsigned plane);
+
 /* The lane uses its path from now on. 0 or -ENOMEM. */
 int port_cache_attach(struct lane *lane);
 void port_cache_detach(struct lane *lane);

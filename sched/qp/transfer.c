@@ -408,8 +408,7 @@ static bool assign(struct fare_group *group, uint32_t i)
 static uint32_t cut_length(const struct fare_group *group, const struct message *m)
 {
 	uint64_t mtu = group->path_mtu, left = m->write.length - m->assigned;
-	uint64_t packets = (m->write.length + mtu - 1) / mtu,
-		 unit = group->options.chunk_bytes / mtu;
+	uint64_t packets = (m->write.length + mtu - 1) / mtu, unit = group->unit_bytes / mtu;
 	uint64_t chunks, end;
 
 	unit = unit ? unit : 1;
@@ -940,12 +939,13 @@ int transfer_init(struct fare_group *group)
 {
 	uint32_t max = group->options.max_messages;
 	unsigned n_qps = group->n_lanes * group->lanes[0].n_qps;
+	uint32_t most = group->qp_window_bytes / group->options.chunk_bytes;
 
 	group->replay = (struct chunk_list){NO_CHUNK, NO_CHUNK, 0};
 	group->free_chunk = NO_CHUNK;
 	/* of each QP: what is pending, and what is on the wire at most; a record of each message */
 	group->max_chunks =
-		n_qps * (PENDING_PER_QP + group->qp_window_bytes / group->options.chunk_bytes + 4) +
+		n_qps * (PENDING_PER_QP + (most > WINDOW_UNITS ? most : WINDOW_UNITS) + 4) +
 		2 * max;
 	group->placement = placement_of(group);
 	group->messages = calloc(max, sizeof(*group->messages));

@@ -83,10 +83,11 @@ START_TEST(refuses_what_is_out_of_range)
 		{CONTROL_ECHO, 5, CONTROL_TYPE_END},
 		{CONTROL_GROUP_CLOSE, 6, 0},	/* with the next byte: no port */
 		{CONTROL_GROUP_OPEN, 58, 2},	/* in order */
-		{CONTROL_GROUP_OPEN, 59, 64},	/* DSCP */
-		{CONTROL_GROUP_OPEN, 60, 16},	/* service level */
-		{CONTROL_GROUP_OPEN, 66, 0x30}, /* path MTU */
-		{CONTROL_GROUP_OPEN, 79, 2},	/* private bytes */
+		{CONTROL_GROUP_OPEN, 59, 2},	/* follows the rate */
+		{CONTROL_GROUP_OPEN, 60, 64},	/* DSCP */
+		{CONTROL_GROUP_OPEN, 61, 16},	/* service level */
+		{CONTROL_GROUP_OPEN, 67, 0x30}, /* path MTU */
+		{CONTROL_GROUP_OPEN, 80, 2},	/* private bytes */
 		{CONTROL_GROUP_OPEN, 33, 17},
 		{CONTROL_GROUP_OPEN, 33, 0},
 		{CONTROL_GROUP_OPEN, 34, 1},

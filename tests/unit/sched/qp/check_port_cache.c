@@ -30,6 +30,7 @@ static uint32_t pair_id;
 /* the fabric */
 static unsigned salt, n_remotes, lose_port, n_echoes, n_moves, n_refused;
 static bool refuse, silent;
+static uint16_t replied_by;
 static uint64_t peers_incarnation;
 static uint64_t random_state = 2411;
 
@@ -72,6 +73,10 @@ static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
 	ck_assert_int_eq(control_wire_decode(&m, bytes, length, &reason), 0);
 	if (m.type == CONTROL_LANE_RESET || m.type == CONTROL_GROUP_CLOSE)
 		return 0;
+	if (m.type == CONTROL_ECHO_REPLY) {
+		replied_by = c->sub_port;
+		return 0;
+	}
 	ck_assert_int_eq(m.type, CONTROL_ECHO);
 	n_echoes++;
 	if (silent || c->udp_source_port == lose_port)
@@ -602,6 +607,39 @@ START_TEST(lost_echoes_are_repeated)
 }
 END_TEST
 
+/* The peer asks; its echo came in by that sub-port. */
+static void ask_by(uint16_t sub_port)
+{
+	struct control_message m = {
+		.type = CONTROL_ECHO, .source = peers_incarnation, .source_port = PORT};
+	struct in6_addr peer = address(1);
+	uint8_t buf[QP_CONTROL_MAX];
+	struct qp_control c = {.remote = peer, .sub_port = sub_port, .data = buf};
+	int n = control_wire_encode(&m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
+
+	control_seal_close(&domain.seal, &peer, &domain.attr.address, buf, (size_t)n);
+	c.length = CONTROL_SEAL_BYTES + (size_t)n;
+	replied_by = UINT16_MAX;
+	engine_on_control(&domain, &c);
+}
+
+/* A leaf that does not know yet sends what comes in by it: the answer would be lost. */
+START_TEST(a_sub_port_that_is_down_answers_nothing)
+{
+	begin(FARE_MODE_SPRAY);
+	ask_by(0);
+	ck_assert_uint_eq(replied_by, 0);
+	group.paths.path[0].live_sub_ports = 0x2;
+	port_cache_follow(lane);
+	ask_by(1);
+	ck_assert_uint_eq(replied_by, 1);
+	ask_by(0);
+	ck_assert_uint_eq(replied_by, 1);
+	ask_by(QP_ANY_PLANE); /* not known */
+	ck_assert_uint_eq(replied_by, 1);
+}
+END_TEST
+
 /* The address answers as another process: what the group had there is gone. */
 START_TEST(a_peer_that_restarted_is_noticed)
 {
@@ -629,6 +667,7 @@ int main(void)
 	tcase_add_test(tc, an_even_lane_asks_ever_more_seldom);
 	tcase_add_loop_test(tc, a_lane_follows_and_moves_few, 0, 3);
 	tcase_add_loop_test(tc, what_comes_after_the_hint_is_not_missed, 0, 6);
+	tcase_add_test(tc, a_sub_port_that_is_down_answers_nothing);
 	tcase_add_test(tc, a_lost_remote_does_not_count_and_a_returned_one_does);
 	tcase_add_test(tc, half_the_answers_are_no_reason_to_move);
 	tcase_add_test(tc, the_daemons_news_is_a_hint);
