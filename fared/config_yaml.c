@@ -2,6 +2,8 @@
 /* config_yaml.c - see config_yaml.h */
 #include "config_yaml.h"
 
+#include "roce_ports.h"
+
 #define TEXT_MAX 255 /* of any string in the file */
 
 #define MUST	CYAML_FLAG_POINTER
@@ -88,7 +90,7 @@ static const struct strict_yaml_range ranges[] = {
 	{"slow_interval_ms", .min = 1, .max = 10000},
 	{"max_probes_per_s", .min = 100, .max = 1000000},
 	{"multiplier", .min = 2, .max = 50},
-	{"dscp", .max = 63},
+	{"dscp", .max = DSCP_MAX},
 	{"recover_probes", .min = 1, .max = 1000},
 	{"max_loss_percent", .max = 100, .above_min = true},
 	{"hold_ms", .max = 60000},

@@ -122,9 +122,6 @@ static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 	char text[ADDRESS_TEXT_MAX];
 
 	_Static_assert(PORT_MAP_SLOTS == SHM_PORTS_MAX, "what is learned is what is published");
-	_Static_assert(PORT_MAP_POOL_FIRST == FARE_SOURCE_PORT_FIRST &&
-			       PORT_MAP_POOL == FARE_SOURCE_PORTS,
-		       "the ports tried first are those that processes send data from");
 	for (uint32_t i = 0; i < n; i++)
 		packed[i] = entries[i].port | (uint32_t)entries[i].local << 16 |
 			    (uint32_t)entries[i].remote << 24;

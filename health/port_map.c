@@ -15,7 +15,7 @@
 #define MISSES_MAX  3u
 /* a port in two leads to each of two; a remote sub-port that is down is never met */
 #define TRIES_MAX  96u
-#define PORT_COUNT (65536u - PORT_MAP_FIRST_PORT)
+#define PORT_COUNT (ROCE_SOURCE_PORT_LAST + 1 - FARE_LEARNED_PORT_FIRST)
 
 void port_map_init(struct port_map *m)
 {
@@ -44,15 +44,15 @@ static void forget(struct port_map *m, struct port_map_slot *s)
 /* A port of the pool that the slot's sub-port has not tried; if there is none, any other. */
 static uint16_t draw(struct port_map *m, const struct port_map_slot *s, uint32_t random)
 {
-	for (unsigned k = 0; k < PORT_MAP_POOL; k++) {
-		unsigned p = (random + k) % PORT_MAP_POOL;
+	for (unsigned k = 0; k < FARE_SOURCE_PORTS; k++) {
+		unsigned p = (random + k) % FARE_SOURCE_PORTS;
 
 		if (m->drawn[s->local] >> p & 1)
 			continue;
 		m->drawn[s->local] |= (uint16_t)(1u << p);
-		return (uint16_t)(PORT_MAP_POOL_FIRST + p);
+		return (uint16_t)(FARE_SOURCE_PORT_FIRST + p);
 	}
-	return (uint16_t)(PORT_MAP_FIRST_PORT + random % PORT_COUNT);
+	return (uint16_t)(FARE_LEARNED_PORT_FIRST + random % PORT_COUNT);
 }
 
 /* The pool may be drawn from again, except for what has a slot. */
@@ -62,8 +62,8 @@ static void renew_pool(struct port_map *m)
 	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++) {
 		const struct port_map_slot *s = &m->slots[i];
 
-		if (s->port && s->port - PORT_MAP_POOL_FIRST < PORT_MAP_POOL)
-			m->drawn[s->local] |= (uint16_t)(1u << (s->port - PORT_MAP_POOL_FIRST));
+		if (s->port && s->port - FARE_SOURCE_PORT_FIRST < FARE_SOURCE_PORTS)
+			m->drawn[s->local] |= (uint16_t)(1u << (s->port - FARE_SOURCE_PORT_FIRST));
 	}
 }
 

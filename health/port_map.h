@@ -10,8 +10,8 @@
  *
  * The leaf hashes (addresses, ports) over its links to the peer: chance decides where a port leads,
  * and only trying tells. Ports are drawn until every (local, remote) pair has its share of the
- * slots or enough have been tried, and each is tried again for ever after. Those of the pool come
- * first: processes send data from them. One that leads elsewhere
+ * slots or enough have been tried, and each is tried again for ever after. Those of the pool
+ * (FARE_SOURCE_PORTS) come first: processes send data from them. One that leads elsewhere
  * than before means that the leaf hashes anew: then none of the others is believed until it has
  * been tried again.
  */
@@ -21,15 +21,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "roce_ports.h"
+
 #define PORT_MAP_SLOTS 16u
-/*
- * The ports that processes send data from (sched/fare_limits.h: FARE_SOURCE_PORT_FIRST, _PORTS):
- * these are tried first. fared/daemon_health.c asserts that both are the same.
- */
-#define PORT_MAP_POOL_FIRST 49152u
-#define PORT_MAP_POOL	    16u
-/* the others are drawn from here to 65535, of RoCEv2's 49152..65535 (IBTA A17, 17.9.2) */
-#define PORT_MAP_FIRST_PORT 53248u
 
 #define PORT_MAP_LOCALS 32 /* as many as live has bits */
 
@@ -53,7 +47,7 @@ struct port_map {
 	bool answered_ever, rehashed;
 	uint8_t n_verified; /* slots */
 	uint32_t silent;    /* probes since the last answer */
-	/* bit p: the local sub-port's port PORT_MAP_POOL_FIRST + p has, or had, a slot */
+	/* bit p: the local sub-port's port FARE_SOURCE_PORT_FIRST + p has, or had, a slot */
 	uint16_t drawn[PORT_MAP_LOCALS];
 	uint64_t next_ns, doubted_ns;
 	struct port_map_slot slots[PORT_MAP_SLOTS];

@@ -15,11 +15,6 @@
 #define WATCH_BURST 4u
 #define SCAN_PEERS  256u /* looked at at a time */
 
-/* Who sends data binds such a port to its own address: no socket of the prober's may hold it. */
-_Static_assert(UDP_FIRST_PORT >= PORT_MAP_POOL_FIRST + PORT_MAP_POOL &&
-		       UDP_LAST_PORT < PORT_MAP_FIRST_PORT,
-	       "a port found for data may be one of the prober's own");
-
 static bool is_due(const struct prober_path *path)
 {
 	return path->wanted && (path->fsm.state == PROBE_UP || path->fsm.state == PROBE_SUSPECT) &&

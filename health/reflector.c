@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "roce_ports.h"
 #include "udp.h"
 #include "udp_raw.h"
 
@@ -135,7 +136,7 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	counter = &r->counters.malformed;
 	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) ||
 	    as_data != t.has_return ||
-	    (as_data && (t.has_capacity || t.back.port < UDP_DYNAMIC_PORT)))
+	    (as_data && (t.has_capacity || t.back.port < ROCE_SOURCE_PORT_FIRST)))
 		goto drop;
 	if (!as_data && hand_over(s, &in->from, plane, sub_port, &t) && !t.has_capacity) {
 		r->counters.deferred++;

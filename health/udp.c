@@ -11,9 +11,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "roce_ports.h"
+
 #define MAX_PINS      128u
 #define CONTROL_BYTES 96
-#define PORT_COUNT    (UDP_LAST_PORT - UDP_FIRST_PORT + 1)
+#define PORT_COUNT    (FARE_PROBE_PORT_LAST - FARE_PROBE_PORT_FIRST + 1)
 #define PORT_TRIES    64u
 #define HOP_LIMIT     255
 #define SOCKET_BUFFER (4 << 20)
@@ -146,7 +148,8 @@ static int bind_dynamic(int fd, const struct in6_addr *address)
 
 		if (getrandom(&port, sizeof(port), 0) != sizeof(port))
 			return -EIO;
-		length = name_of(address, (uint16_t)(UDP_FIRST_PORT + port % PORT_COUNT), &name);
+		length = name_of(address, (uint16_t)(FARE_PROBE_PORT_FIRST + port % PORT_COUNT),
+				 &name);
 		if (!bind(fd, (struct sockaddr *)&name, length))
 			return 0;
 		if (errno != EADDRINUSE)

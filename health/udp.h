@@ -21,13 +21,6 @@
 
 #define UDP_BATCH	 32u
 #define UDP_PACKET_BYTES 320u
-#define UDP_DYNAMIC_PORT 49152u /* from here on: the dynamic range (RFC 6335) */
-/*
- * To UDP_LAST_PORT: where a port is drawn by chance. Above the ports that processes of this server
- * send data from (port_map.h), which they bind on the same address.
- */
-#define UDP_FIRST_PORT 49168u
-#define UDP_LAST_PORT  53247u
 
 struct udp_packet {
 	uint8_t *bytes; /* UDP_PACKET_BYTES of room */

@@ -32,7 +32,7 @@ static bool is_v4(const struct in6_addr *a)
 }
 
 /*
- * Passes datagrams to UDP_RAW_PORT that hold an S-BFD packet and our trailer. X: where UDP begins;
+ * Passes datagrams to ROCE_UDP_PORT that hold an S-BFD packet and our trailer. X: where UDP begins;
  * the kernel shows raw IPv4 sockets the IP header too, IPv6 ones not. RoCE cannot look like that:
  * the fourth octet of its header belongs to the partition key, and FARE in the middle of its
  * payload is no accident.
@@ -43,7 +43,7 @@ static int filter(int fd, bool v4, bool deaf)
 		v4 ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0)
 		   : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 0),
 		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UDP_RAW_PORT, 0, 7),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_UDP_PORT, 0, 7),
 		BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_BYTES + 3),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SBFD_WIRE_BYTES, 0, 5),
 		BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_BYTES),
@@ -253,7 +253,7 @@ int udp_raw_send(struct udp_raw *r, const struct udp_packet *p)
 			   .msg_control = control,
 			   .msg_controllen = sizeof(control)};
 	struct udphdr head = {.source = htons(p->from_port),
-			      .dest = htons(UDP_RAW_PORT),
+			      .dest = htons(ROCE_UDP_PORT),
 			      /* checksum: IPv4 none, IPv6 the kernel's */
 			      .len = htons((uint16_t)vector.iov_len)};
 	int fd = fd_for(r, p->ifindex);

@@ -4,7 +4,7 @@
  * and heard beside it.
  *
  * Solely owns: raw sockets, and a kernel filter on the hearing ones that lets through nothing but
- * our probes to UDP_RAW_PORT; whoever is bound to that port still gets all of its datagrams, ours
+ * our probes to ROCE_UDP_PORT; whoever is bound to that port still gets all of its datagrams, ours
  * too, and drops ours as it drops any stray. In: addresses, packets. Out: packets as of udp.h.
  * Thread: the loop's. Opening takes CAP_NET_RAW; using does not.
  *
@@ -14,9 +14,8 @@
 #ifndef UDP_RAW_H
 #define UDP_RAW_H
 
+#include "roce_ports.h"
 #include "udp.h"
-
-#define UDP_RAW_PORT 4791 /* RoCEv2 */
 
 struct udp_raw;
 
@@ -30,7 +29,7 @@ void udp_raw_close(struct udp_raw *r); /* NULL is fine */
 int udp_raw_fd(const struct udp_raw *r);
 /* One datagram into p->bytes (UDP_PACKET_BYTES of room): 1, or 0: none. */
 int udp_raw_receive(struct udp_raw *r, struct udp_packet *p);
-/* From p->from, from_port, to p->to, UDP_RAW_PORT, by p->ifindex. 0 or -errno. */
+/* From p->from, from_port, to p->to, ROCE_UDP_PORT, by p->ifindex. 0 or -errno. */
 int udp_raw_send(struct udp_raw *r, const struct udp_packet *p);
 
 #endif

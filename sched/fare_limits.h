@@ -12,14 +12,6 @@
 #define FARE_MAX_PAIRS	    4096
 #define FARE_DEV_NAME_MAX   16 /* IFNAMSIZ */
 
-/*
- * UDP source ports that an endpoint's QPs use where the caller asks for none in particular: from
- * the range of RoCEv2 (A17.9.2). There are as many as a leaf needs to be spread over 8 sub-ports,
- * and so few that the sockets, one for each port of a sub-port, are a fixed number.
- */
-#define FARE_SOURCE_PORT_FIRST 49152
-#define FARE_SOURCE_PORTS      16
-
 #define FARE_PRIVATE_MAX 256  /* bytes that each end may say when a group opens */
 #define FARE_MESSAGE_MAX 4096 /* bytes of one fare_group_send() */
 #define FARE_PIECES_MAX	 8    /* of one fare_write or fare_read */

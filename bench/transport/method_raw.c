@@ -18,6 +18,7 @@
 #include "qp/soft/roce_icrc.h"
 #include "qp/soft/roce_wire.h"
 #include "qp/soft/soft_sock.h"
+#include "roce_ports.h"
 
 #define HEADER_BYTES  28 /* BTH and RETH on every segment */
 #define BATCH_BYTES   65000
@@ -62,7 +63,7 @@ static int raw_open(struct transport_end *end, void **state)
 	struct raw *r = calloc(1, sizeof(*r));
 	struct in6_addr local = transport_address(end->local),
 			remote = transport_address(end->remote);
-	uint16_t port = (uint16_t)(SOFT_PORT_FIRST + end->who);
+	uint16_t port = (uint16_t)(ROCE_SOURCE_PORT_FIRST + end->who);
 	uint64_t base = (uintptr_t)end->memory;
 
 	*state = r;
@@ -72,13 +73,13 @@ static int raw_open(struct transport_end *end, void **state)
 		return -EOPNOTSUPP; /* equal segments only */
 	r->end = end;
 	r->rx_fd = soft_sock_open_rx(&local);
-	r->tx_fd = soft_sock_open_tx(&local, &port, "p0", 4 * WINDOW_BYTES);
+	r->tx_fd = soft_sock_open_tx(&local, &port, "p0", FARE_DSCP, 4 * WINDOW_BYTES);
 	if (r->rx_fd < 0 || r->tx_fd < 0)
 		return r->rx_fd < 0 ? r->rx_fd : r->tx_fd;
 	r->peer_bytes = soft_sock_address(&r->peer, &remote, ROCE_UDP_PORT);
 	r->tx_flow = (struct roce_flow){local, remote, port, ROCE_UDP_PORT};
-	r->rx_flow = (struct roce_flow){remote, local, (uint16_t)(SOFT_PORT_FIRST + !end->who),
-					ROCE_UDP_PORT};
+	r->rx_flow = (struct roce_flow){
+		remote, local, (uint16_t)(ROCE_SOURCE_PORT_FIRST + !end->who), ROCE_UDP_PORT};
 	r->per_message = (unsigned)((end->bytes + TRANSPORT_PATH_MTU - 1) / TRANSPORT_PATH_MTU);
 	return transport_exchange(end, &base, &r->base, sizeof(base));
 }

@@ -34,6 +34,7 @@ static int make_qps(struct soft_method *s, struct soft_card *mine)
 	for (unsigned i = 0; !err && i < s->end->qps; i++) {
 		struct qp_attr attr = {.timeout = 15, /* as a group's */
 				       .retry_cnt = 7,
+				       .dscp = FARE_DSCP,
 				       .window_bytes = window > WINDOW_BYTES ? WINDOW_BYTES
 						       : window < WINDOW_MIN ? WINDOW_MIN
 									     : window};

@@ -112,6 +112,7 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 				       .order_free = packet,
 				       .notifications = notifications,
 				       .window_bytes = group->qp_window_bytes,
+				       .dscp = FARE_DSCP,
 				       .context = q};
 
 		q->home = q->sub_port = attr.sub_port =

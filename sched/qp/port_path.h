@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "fare_limits.h"
+#include "roce_ports.h"
 
 #define PORT_PATH_SENDS 8 /* whose times are kept, to measure round trips */
 

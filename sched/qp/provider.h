@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "fare_limits.h"
+#include "roce_ports.h"
 
 struct control_seal;
 struct qp_endpoint; /* one per process and local GPU address; holds QPs and memory regions */
@@ -25,6 +26,8 @@ struct qp;
 
 /* plane and sub_port of a QP that the kernel's own routing steers (the ECMP baselines) */
 #define QP_ANY_PLANE UINT16_MAX
+
+#define QP_MAX_SERVICE_LEVEL 15
 
 struct qp_mr {
 	uint32_t lkey;
@@ -77,6 +80,10 @@ struct qp_attr {
 	bool order_free;
 	/* unacknowledged payload kept on the wire; 0: the provider's default */
 	uint32_t window_bytes;
+	/* 0..63: of all packets that this end sends (RFC 2474). ECT(0) is added (RFC 3168) */
+	uint8_t dscp;
+	/* 0..15 (IBTA 7.6.5), of which a device may make a priority. Soft: no use for it */
+	uint8_t service_level;
 	void *context; /* comes back in struct qp_wc */
 };
 
@@ -219,6 +226,7 @@ struct qp_endpoint_attr {
 	 * caller is taken for one that spins, those may wait for its next call.
 	 */
 	bool acknowledge_now;
+	uint8_t control_dscp; /* 0..63: of control datagrams */
 	/*
 	 * Soft: UDP port to receive at. 0: 4791 if no other process has it at this address, or else
 	 * the next port above it that is free: endpoint_port() says which. Peers must be told.

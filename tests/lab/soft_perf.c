@@ -113,8 +113,11 @@ static bool reads(const struct options *o)
 
 static void open_side(struct side *s, const struct options *o, unsigned who, int peer_fd)
 {
-	struct qp_endpoint_attr attr = {
-		.n_planes = 1, .path_mtu = o->path_mtu, .on_control = on_control, .arg = s};
+	struct qp_endpoint_attr attr = {.n_planes = 1,
+					.path_mtu = o->path_mtu,
+					.control_dscp = FARE_DSCP,
+					.on_control = on_control,
+					.arg = s};
 	int err;
 
 	memset(s, 0, sizeof(*s));
@@ -150,6 +153,7 @@ static void make_qps(struct side *s, struct hello *mine)
 				       .sub_port = (uint16_t)(i % s->o->sub_ports),
 				       .timeout = (uint8_t)s->o->timeout,
 				       .retry_cnt = (uint8_t)s->o->retry,
+				       .dscp = FARE_DSCP,
 				       .window_bytes = s->o->window};
 		int err = P->qp_create(s->ep, &attr, &s->qp[i]);
 

@@ -17,8 +17,6 @@
 
 #include "verbs_pair.h"
 
-#define CONTROL_PORT 4798
-
 static unsigned n_arrived, n_elsewhere;
 
 static void on_control(void *arg, const struct qp_control *c)
@@ -31,7 +29,7 @@ static void on_control(void *arg, const struct qp_control *c)
 /* In a process of its own: returns what comes, to the control port. */
 static void run_leaf(int ready)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CONTROL_PORT)};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(FARE_CONTROL_PORT)};
 	int ns = open("/run/netns/leaf", O_RDONLY | O_CLOEXEC), fd;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -47,7 +45,7 @@ static void run_leaf(int ready)
 		uint8_t buf[2048];
 		ssize_t n = recvfrom(fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &length);
 
-		from.sin_port = htons(CONTROL_PORT);
+		from.sin_port = htons(FARE_CONTROL_PORT);
 		sendto(fd, buf, (size_t)n, 0, (struct sockaddr *)&from, length);
 	}
 }

@@ -26,7 +26,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROCE_UDP_PORT	   4791
 #define ROCE_PKEY	   0xffff
 #define ROCE_PSN_MASK	   0xffffffu
 #define ROCE_BTH_BYTES	   12

@@ -16,19 +16,19 @@ static struct soft_socket **own_socket(struct qp_endpoint *ep, const struct qp_c
 
 /*
  * With a source port asked for it is a QP's socket, or as good as one: a leaf hashes the datagram
- * as it would hash the QP's packets.
+ * as it would hash the QP's packets. (It hashes no DSCP.)
  */
 static int get_socket(struct qp_endpoint *ep, const struct qp_control *c, struct soft_socket **out)
 {
+	struct soft_socket_key key = {c->plane, c->sub_port, c->udp_source_port,
+				      ep->attr.control_dscp};
 	struct soft_socket **own = own_socket(ep, c);
 	int err = 0;
 
 	if (c->udp_source_port)
-		return soft_sockets_get(&ep->sockets, c->plane, c->sub_port, c->udp_source_port,
-					SOFT_CONTROL_TX_BYTES, out);
+		return soft_sockets_get(&ep->sockets, key, SOFT_CONTROL_TX_BYTES, out);
 	if (!*own)
-		err = soft_sockets_get_own(&ep->sockets, c->plane, c->sub_port,
-					   SOFT_CONTROL_TX_BYTES, own);
+		err = soft_sockets_get_own(&ep->sockets, key, SOFT_CONTROL_TX_BYTES, own);
 	*out = *own;
 	return err;
 }
@@ -85,7 +85,7 @@ int soft_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 	err = get_socket(ep, c, &socket);
 	if (err)
 		return err;
-	err = transmit(ep, c, socket->fd, socket->port);
+	err = transmit(ep, c, socket->fd, socket->key.port);
 	if (err == -ENODEV)
 		soft_sockets_renew(&ep->sockets, socket, soft_endpoint_now_ns());
 	if (c->udp_source_port)

@@ -15,12 +15,8 @@
 #include "soft_mtu.h"
 #include "soft_sock.h"
 
-/* processes at one address; each has a GPU, or a share of one */
-#define PORTS 64
 /* that any Ethernet carries */
-#define PATH_MTU_DEFAULT 1024
-/* where an endpoint of the other provider receives its control channel */
-#define VERBS_PORT	   4798
+#define PATH_MTU_DEFAULT   1024
 #define DEVICES_REFRESH_NS 1000000000u
 #define IDLE_MAX	   64
 /* from here on: the caller does not wait for the descriptor before it calls */
@@ -193,7 +189,7 @@ bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_
 static bool attr_is_valid(const struct qp_endpoint_attr *attr)
 {
 	if ((attr->path_mtu && !soft_mtu_is_valid(attr->path_mtu)) ||
-	    attr->n_planes > FARE_MAX_PLANES)
+	    attr->n_planes > FARE_MAX_PLANES || attr->control_dscp > DSCP_MAX)
 		return false;
 	for (unsigned p = 0; p < attr->n_planes; p++)
 		if (attr->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
@@ -215,11 +211,11 @@ static int watch(struct qp_endpoint *ep, int fd)
 static int open_rx(struct qp_endpoint *ep)
 {
 	uint16_t first = ep->attr.udp_port ? ep->attr.udp_port : ROCE_UDP_PORT;
-	uint16_t last = ep->attr.udp_port ? first : first + PORTS - 1;
+	uint16_t last = ep->attr.udp_port ? first : first + FARE_PROCESS_PORTS - 1;
 	int fd = -EADDRINUSE;
 
 	for (uint16_t port = first; port <= last && fd == -EADDRINUSE; port++) {
-		if (port == VERBS_PORT)
+		if (port == FARE_CONTROL_PORT)
 			continue;
 		ep->port = port;
 		fd = soft_sock_open_rx_at(&ep->attr.address, port);

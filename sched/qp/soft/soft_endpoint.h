@@ -175,8 +175,8 @@ void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
 void soft_qp_set_timer(struct qp *qp);
 /* It has its turn with the next soft_tx_run(); not if it is in error. */
 void soft_qp_schedule(struct qp *qp);
-/* Room that a socket of the QP needs below it. */
-uint32_t soft_qp_tx_bytes(const struct qp *qp);
+/* A socket for what it sends by path; port 0 as in qp_attr. As soft_sockets_get(). */
+int soft_qp_get_socket(struct qp *qp, const struct qp_path *path, struct soft_socket **out);
 int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
 
 /* Sends what round-robin turns and the work budget allow; > 0 if anything was sent. */

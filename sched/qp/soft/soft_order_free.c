@@ -62,7 +62,8 @@ static int check_paths(const struct qp *qp, const struct qp_path *paths, unsigne
 		return -EINVAL;
 	for (unsigned i = 0; i < n; i++)
 		if (paths[i].sub_port >= qp->ep->attr.n_sub_ports[qp->attr.plane] ||
-		    paths[i].udp_source_port < SOFT_PORT_FIRST || is_among(&paths[i], paths, i))
+		    paths[i].udp_source_port < ROCE_SOURCE_PORT_FIRST ||
+		    is_among(&paths[i], paths, i))
 			return -EINVAL;
 	return 0;
 }
@@ -71,9 +72,7 @@ static int check_paths(const struct qp *qp, const struct qp_path *paths, unsigne
 static int get_legs(struct qp *qp, const struct qp_path *paths, unsigned n, struct soft_leg *legs)
 {
 	for (unsigned i = 0; i < n; i++) {
-		int err = soft_sockets_get(&qp->ep->sockets, qp->attr.plane, paths[i].sub_port,
-					   paths[i].udp_source_port, soft_qp_tx_bytes(qp),
-					   &legs[i].socket);
+		int err = soft_qp_get_socket(qp, &paths[i], &legs[i].socket);
 
 		if (err) {
 			put_legs(qp, legs, i);

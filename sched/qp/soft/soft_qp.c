@@ -89,7 +89,9 @@ static bool attr_is_valid(const struct qp_endpoint *ep, const struct qp_attr *at
 	if (attr->plane != QP_ANY_PLANE && (attr->plane >= ep->attr.n_planes ||
 					    attr->sub_port >= ep->attr.n_sub_ports[attr->plane]))
 		return false;
-	if (attr->udp_source_port && attr->udp_source_port < SOFT_PORT_FIRST)
+	if (attr->udp_source_port && attr->udp_source_port < ROCE_SOURCE_PORT_FIRST)
+		return false;
+	if (attr->dscp > DSCP_MAX || attr->service_level > QP_MAX_SERVICE_LEVEL)
 		return false;
 	return attr->timeout < 32 && attr->retry_cnt < 8 && attr->rnr_limit < 8 &&
 	       attr->receives <= QP_MAX_RECEIVES && !(attr->order_free && attr->receives);
@@ -128,19 +130,23 @@ static struct rc_requester_config config_of(struct qp *qp)
 	};
 }
 
-uint32_t soft_qp_tx_bytes(const struct qp *qp)
+int soft_qp_get_socket(struct qp *qp, const struct qp_path *path, struct soft_socket **out)
 {
+	struct soft_socket_key key = {qp->attr.plane, path->sub_port, path->udp_source_port,
+				      qp->attr.dscp};
 	/* the kernel counts its own overhead too: ample for a window and answers */
-	return window_of(qp) * 2 + (256u << 10);
+	uint32_t tx_bytes = window_of(qp) * 2 + (256u << 10);
+
+	return soft_sockets_get(&qp->ep->sockets, key, tx_bytes, out);
 }
 
 static int get_socket(struct qp *qp)
 {
-	int err = soft_sockets_get(&qp->ep->sockets, qp->attr.plane, qp->attr.sub_port,
-				   qp->attr.udp_source_port, soft_qp_tx_bytes(qp), &qp->socket);
+	struct qp_path path = {qp->attr.sub_port, qp->attr.udp_source_port};
+	int err = soft_qp_get_socket(qp, &path, &qp->socket);
 
 	if (!err)
-		qp->attr.udp_source_port = qp->socket->port;
+		qp->attr.udp_source_port = qp->socket->key.port;
 	return err;
 }
 
@@ -292,9 +298,9 @@ void soft_qp_kick(struct qp *qp)
 
 static int change_socket(struct qp *qp, uint16_t sub_port, uint16_t port)
 {
+	struct qp_path path = {sub_port, port};
 	struct soft_socket *socket;
-	int err = soft_sockets_get(&qp->ep->sockets, qp->attr.plane, sub_port, port,
-				   soft_qp_tx_bytes(qp), &socket);
+	int err = soft_qp_get_socket(qp, &path, &socket);
 
 	if (err)
 		return err;
@@ -314,7 +320,7 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 		return -EOPNOTSUPP;
 	if (qp->attr.plane == QP_ANY_PLANE || sub_port >= qp->ep->attr.n_sub_ports[qp->attr.plane])
 		return -EINVAL;
-	if (udp_source_port && udp_source_port < SOFT_PORT_FIRST)
+	if (udp_source_port && udp_source_port < ROCE_SOURCE_PORT_FIRST)
 		return -EINVAL;
 	if (qp->state != SOFT_QP_RTS)
 		return -ENOTCONN;

@@ -7,10 +7,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "roce_wire.h"
+#include "roce_ports.h"
 
 #define RX_BUFFER_BYTES (16 << 20)
-#define TRAFFIC_CLASS	(26 << 2 | 2) /* DSCP 26, ECT(0) */
 #define PORT_TRIES	64
 
 #ifndef UDP_NO_CHECK6_RX
@@ -140,19 +139,19 @@ void soft_sock_set_tx_bytes(int fd, uint32_t tx_bytes)
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, (int)tx_bytes);
 }
 
-static int setup_tx(int fd, bool v4, const char *dev, uint32_t tx_bytes)
+int soft_sock_set_dscp(int fd, bool v4, uint8_t dscp)
 {
-	int err;
+	return v4 ? set_int(fd, IPPROTO_IP, IP_TOS, ROCE_TRAFFIC_CLASS(dscp))
+		  : set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, ROCE_TRAFFIC_CLASS(dscp));
+}
 
-	if (v4) {
-		err = set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
-		if (!err)
-			err = set_int(fd, IPPROTO_IP, IP_TOS, TRAFFIC_CLASS);
-	} else {
-		err = set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
-		if (!err)
-			err = set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, TRAFFIC_CLASS);
-	}
+static int setup_tx(int fd, bool v4, const char *dev, uint8_t dscp, uint32_t tx_bytes)
+{
+	int err = v4 ? set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+		     : set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+
+	if (!err)
+		err = soft_sock_set_dscp(fd, v4, dscp);
 	if (!err && dev && dev[0])
 		err = bind_device(fd, dev);
 	if (!err)
@@ -169,7 +168,8 @@ int soft_sock_random_port(uint16_t *port)
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return -EIO;
-	*port = (uint16_t)(SOFT_PORT_FIRST + random % (SOFT_PORT_LAST - SOFT_PORT_FIRST + 1));
+	*port = (uint16_t)(ROCE_SOURCE_PORT_FIRST +
+			   random % (ROCE_SOURCE_PORT_LAST - ROCE_SOURCE_PORT_FIRST + 1));
 	return 0;
 }
 
@@ -185,14 +185,14 @@ static int bind_random(int fd, const struct in6_addr *address, uint16_t *port)
 	return err;
 }
 
-int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev,
+int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev, uint8_t dscp,
 		      uint32_t tx_bytes)
 {
 	int fd = open_udp(address), err;
 
 	if (fd < 0)
 		return fd;
-	err = setup_tx(fd, IN6_IS_ADDR_V4MAPPED(address), dev, tx_bytes);
+	err = setup_tx(fd, IN6_IS_ADDR_V4MAPPED(address), dev, dscp, tx_bytes);
 	/* after the device: sockets of two devices may own one port */
 	if (!err)
 		err = *port ? bind_to(fd, address, *port) : bind_random(fd, address, port);

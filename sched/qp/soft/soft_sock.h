@@ -15,12 +15,9 @@
 #define SOFT_SOCK_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
-
-#define SOFT_PORT_FIRST                                                                            \
-	49152 /* RoCEv2 A17.9.2: source ports carry entropy, from the dynamic range */
-#define SOFT_PORT_LAST 65535
 
 /*
  * A receiving socket at (address, 4791), or at (address, port), with segmentation offload and
@@ -32,11 +29,13 @@ int soft_sock_open_rx_at(const struct in6_addr *address, uint16_t port);
 /*
  * A sending socket at (address, *port), which other sockets of this user may share: it receives
  * nothing. *port 0: a free one is chosen and stored. dev NULL or empty: the kernel routes.
- * tx_bytes: how much may wait in queues below it. A descriptor or -errno; -EADDRINUSE: a socket
- * that shares nothing has the port; -ENODEV.
+ * dscp: of its packets, with ECT(0). tx_bytes: how much may wait in queues below it. A descriptor
+ * or -errno; -EADDRINUSE: a socket that shares nothing has the port; -ENODEV.
  */
-int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev,
+int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev, uint8_t dscp,
 		      uint32_t tx_bytes);
+/* What it sends from now on has that DSCP, and ECT(0) (RFC 3168). 0 or -errno. */
+int soft_sock_set_dscp(int fd, bool v4, uint8_t dscp);
 /* How much may wait below it from now on; as much of it as privilege allows. */
 void soft_sock_set_tx_bytes(int fd, uint32_t tx_bytes);
 /* A random source port of RoCEv2's range. 0 or -EIO. */

@@ -20,39 +20,45 @@ void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_at
 	sockets->epoll_fd = -1;
 }
 
-static struct soft_socket **bucket_of(struct soft_sockets *sockets, uint16_t plane,
-				      uint16_t sub_port, uint16_t port)
+static struct soft_socket **bucket_of(struct soft_sockets *sockets, struct soft_socket_key key)
 {
-	uint32_t key = ((uint32_t)plane * FARE_MAX_SUB_PORTS + sub_port) * FARE_SOURCE_PORTS + port;
+	uint32_t place =
+		((uint32_t)key.plane * FARE_MAX_SUB_PORTS + key.sub_port) * FARE_SOURCE_PORTS +
+		key.port;
 
-	return &sockets->buckets[key % SOFT_SOCKET_BUCKETS];
+	return &sockets->buckets[(place + key.dscp * 37u) % SOFT_SOCKET_BUCKETS];
 }
 
-static struct soft_socket *find(struct soft_sockets *sockets, uint16_t plane, uint16_t sub_port,
-				uint16_t port)
+static bool is_same(struct soft_socket_key a, struct soft_socket_key b)
 {
-	struct soft_socket *s = *bucket_of(sockets, plane, sub_port, port);
+	return a.plane == b.plane && a.sub_port == b.sub_port && a.port == b.port &&
+	       a.dscp == b.dscp;
+}
 
-	while (s && (s->plane != plane || s->sub_port != sub_port || s->port != port))
+static struct soft_socket *find(struct soft_sockets *sockets, struct soft_socket_key key)
+{
+	struct soft_socket *s = *bucket_of(sockets, key);
+
+	while (s && !is_same(s->key, key))
 		s = s->next;
 	return s;
 }
 
-static bool is_of_pool(const struct soft_socket *s)
+static bool is_of_pool(struct soft_socket_key key)
 {
-	return s->plane != QP_ANY_PLANE && s->port >= FARE_SOURCE_PORT_FIRST &&
-	       s->port < FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS;
+	return key.plane != QP_ANY_PLANE && key.port >= FARE_SOURCE_PORT_FIRST &&
+	       key.port < FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS;
 }
 
-static const char *device_of(const struct soft_sockets *sockets, const struct soft_socket *s)
+static const char *device_of(const struct soft_sockets *sockets, struct soft_socket_key key)
 {
-	return s->plane == QP_ANY_PLANE ? NULL : sockets->attr->dev[s->plane][s->sub_port];
+	return key.plane == QP_ANY_PLANE ? NULL : sockets->attr->dev[key.plane][key.sub_port];
 }
 
 static int open_fd(const struct soft_sockets *sockets, struct soft_socket *s)
 {
-	int fd = soft_sock_open_tx(&sockets->attr->address, &s->port, device_of(sockets, s),
-				   s->tx_bytes);
+	int fd = soft_sock_open_tx(&sockets->attr->address, &s->key.port,
+				   device_of(sockets, s->key), s->key.dscp, s->tx_bytes);
 
 	if (fd < 0)
 		return fd;
@@ -60,40 +66,41 @@ static int open_fd(const struct soft_sockets *sockets, struct soft_socket *s)
 	return 0;
 }
 
-static int open_new(struct soft_sockets *sockets, const struct soft_socket *wanted,
+static int open_new(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,
 		    struct soft_socket **out)
 {
-	struct soft_socket *s = malloc(sizeof(*s)), **bucket;
+	struct soft_socket *s = calloc(1, sizeof(*s)), **bucket;
 	int err;
 
 	if (!s)
 		return -ENOMEM;
-	*s = *wanted;
+	s->key = key;
+	s->tx_bytes = tx_bytes;
 	err = open_fd(sockets, s);
 	if (err) {
 		free(s);
 		return err;
 	}
 	soft_link_init(&s->waiting);
-	bucket = bucket_of(sockets, s->plane, s->sub_port, s->port);
+	bucket = bucket_of(sockets, key);
 	s->next = *bucket;
 	*bucket = s;
 	*out = s;
 	return 0;
 }
 
-static int get(struct soft_sockets *sockets, const struct soft_socket *wanted,
+static int get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,
 	       struct soft_socket **out)
 {
-	struct soft_socket *s = find(sockets, wanted->plane, wanted->sub_port, wanted->port);
+	struct soft_socket *s = find(sockets, key);
 	int err = 0;
 
 	if (!s)
-		err = open_new(sockets, wanted, &s);
+		err = open_new(sockets, key, tx_bytes, &s);
 	if (err)
 		return err;
-	if (s->tx_bytes < wanted->tx_bytes) {
-		s->tx_bytes = wanted->tx_bytes;
+	if (s->tx_bytes < tx_bytes) {
+		s->tx_bytes = tx_bytes;
 		soft_sock_set_tx_bytes(s->fd, s->tx_bytes);
 	}
 	s->users++;
@@ -101,15 +108,15 @@ static int get(struct soft_sockets *sockets, const struct soft_socket *wanted,
 	return 0;
 }
 
-static unsigned users_of(struct soft_sockets *sockets, const struct soft_socket *wanted)
+static unsigned users_of(struct soft_sockets *sockets, struct soft_socket_key key)
 {
-	const struct soft_socket *s = find(sockets, wanted->plane, wanted->sub_port, wanted->port);
+	const struct soft_socket *s = find(sockets, key);
 
 	return s ? s->users : 0;
 }
 
 /* The port of the pool with the fewest users; from a random one on, so that runs differ. */
-static int get_of_pool(struct soft_sockets *sockets, struct soft_socket wanted,
+static int get_of_pool(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,
 		       struct soft_socket **out)
 {
 	bool refused[FARE_SOURCE_PORTS] = {false};
@@ -124,15 +131,15 @@ static int get_of_pool(struct soft_sockets *sockets, struct soft_socket wanted,
 		for (unsigned i = 0; i < FARE_SOURCE_PORTS; i++) {
 			unsigned k = (start + i) % FARE_SOURCE_PORTS, users;
 
-			wanted.port = (uint16_t)(FARE_SOURCE_PORT_FIRST + k);
-			users = refused[k] ? UINT32_MAX : users_of(sockets, &wanted);
+			key.port = (uint16_t)(FARE_SOURCE_PORT_FIRST + k);
+			users = refused[k] ? UINT32_MAX : users_of(sockets, key);
 			if (users < fewest) {
 				fewest = users;
 				best = k;
 			}
 		}
-		wanted.port = (uint16_t)(FARE_SOURCE_PORT_FIRST + best);
-		err = get(sockets, &wanted, out);
+		key.port = (uint16_t)(FARE_SOURCE_PORT_FIRST + best);
+		err = get(sockets, key, tx_bytes, out);
 		if (err != -EADDRINUSE)
 			return err;
 		refused[best] = true;
@@ -140,42 +147,38 @@ static int get_of_pool(struct soft_sockets *sockets, struct soft_socket wanted,
 	return -EADDRINUSE;
 }
 
-int soft_sockets_get(struct soft_sockets *sockets, uint16_t plane, uint16_t sub_port, uint16_t port,
-		     uint32_t tx_bytes, struct soft_socket **out)
+int soft_sockets_get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,
+		     struct soft_socket **out)
 {
-	struct soft_socket wanted = {.plane = plane,
-				     .sub_port = plane == QP_ANY_PLANE ? 0 : sub_port,
-				     .port = port,
-				     .tx_bytes = tx_bytes};
-
-	if (port)
-		return get(sockets, &wanted, out);
-	if (plane == QP_ANY_PLANE)
-		return soft_sockets_get_own(sockets, plane, sub_port, tx_bytes, out);
-	return get_of_pool(sockets, wanted, out);
+	if (key.plane == QP_ANY_PLANE)
+		key.sub_port = 0;
+	if (key.port)
+		return get(sockets, key, tx_bytes, out);
+	if (key.plane == QP_ANY_PLANE)
+		return soft_sockets_get_own(sockets, key, tx_bytes, out);
+	return get_of_pool(sockets, key, tx_bytes, out);
 }
 
-int soft_sockets_get_own(struct soft_sockets *sockets, uint16_t plane, uint16_t sub_port,
+int soft_sockets_get_own(struct soft_sockets *sockets, struct soft_socket_key key,
 			 uint32_t tx_bytes, struct soft_socket **out)
 {
-	struct soft_socket wanted = {.plane = plane,
-				     .sub_port = plane == QP_ANY_PLANE ? 0 : sub_port,
-				     .tx_bytes = tx_bytes};
 	int err = -EADDRINUSE;
 
+	if (key.plane == QP_ANY_PLANE)
+		key.sub_port = 0;
 	for (unsigned i = 0; i < OWN_TRIES && err == -EADDRINUSE; i++) {
-		err = soft_sock_random_port(&wanted.port);
-		if (!err && (is_of_pool(&wanted) || users_of(sockets, &wanted)))
+		err = soft_sock_random_port(&key.port);
+		if (!err && (is_of_pool(key) || users_of(sockets, key)))
 			err = -EADDRINUSE;
 		if (!err)
-			err = get(sockets, &wanted, out);
+			err = get(sockets, key, tx_bytes, out);
 	}
 	return err;
 }
 
 static void destroy(struct soft_sockets *sockets, struct soft_socket *s)
 {
-	struct soft_socket **at = bucket_of(sockets, s->plane, s->sub_port, s->port);
+	struct soft_socket **at = bucket_of(sockets, s->key);
 
 	while (*at != s)
 		at = &(*at)->next;
@@ -187,7 +190,7 @@ static void destroy(struct soft_sockets *sockets, struct soft_socket *s)
 
 void soft_sockets_put(struct soft_sockets *sockets, struct soft_socket *s)
 {
-	if (s && !--s->users && !is_of_pool(s))
+	if (s && !--s->users && !is_of_pool(s->key))
 		destroy(sockets, s);
 }
 

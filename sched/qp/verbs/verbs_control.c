@@ -3,7 +3,7 @@
  * The group's messages and the questions for keys travel as UDP datagrams between kernel sockets,
  * not over UD QPs: a peer is known by its loopback address, which is no GID; only the kernel's
  * routing leads there. A socket bound to a sub-port's netdev leaves by that sub-port. (On
- * VERBS_CONTROL_PORT: what a leaf's hash does with it says nothing of port 4791, so echoes tell
+ * FARE_CONTROL_PORT: what a leaf's hash does with it says nothing of port 4791, so echoes tell
  * that a plane answers, and, where sub-ports are one device, nothing of how its QPs spread.)
  */
 #include "qp/verbs/verbs_endpoint.h"
@@ -26,7 +26,7 @@ int verbs_control_open(struct qp_endpoint *ep)
 {
 	bool v4 = IN6_IS_ADDR_V4MAPPED(&ep->attr.address);
 	struct sockaddr_storage at;
-	socklen_t length = soft_sock_address(&at, &ep->attr.address, VERBS_CONTROL_PORT);
+	socklen_t length = soft_sock_address(&at, &ep->attr.address, FARE_CONTROL_PORT);
 	int one = 1, bytes = RX_BYTES;
 
 	ep->control_fd =
@@ -36,6 +36,7 @@ int verbs_control_open(struct qp_endpoint *ep)
 	setsockopt(ep->control_fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	if (setsockopt(ep->control_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
 		       v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one)) ||
+	    soft_sock_set_dscp(ep->control_fd, v4, ep->attr.control_dscp) ||
 	    bind(ep->control_fd, (struct sockaddr *)&at, length))
 		return -errno;
 	return 0;
@@ -54,7 +55,7 @@ void verbs_control_close(struct qp_endpoint *ep)
 static int transmit(int fd, const struct in6_addr *to, const void *buf, size_t bytes)
 {
 	struct sockaddr_storage at;
-	socklen_t length = soft_sock_address(&at, to, VERBS_CONTROL_PORT);
+	socklen_t length = soft_sock_address(&at, to, FARE_CONTROL_PORT);
 
 	return sendto(fd, buf, bytes, MSG_DONTWAIT, (struct sockaddr *)&at, length) < 0 ? -errno
 											: 0;
@@ -68,7 +69,7 @@ static int open_tx(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_po
 
 	verbs_netdev_read(&netdev, VERBS_NETDEV_SYSFS, dev);
 	return soft_sock_open_tx(&ep->attr.address, port, verbs_netdev_socket_device(&netdev, dev),
-				 TX_BYTES);
+				 ep->attr.control_dscp, TX_BYTES);
 }
 
 /* By the sub-port's standing socket, or by one of the moment if a source port is asked for. */

@@ -40,7 +40,7 @@ static int attr_check(const struct qp_endpoint_attr *attr)
 	uint32_t mtu = attr->path_mtu;
 
 	if (mtu < 256 || mtu > 4096 || mtu & (mtu - 1) || !attr->n_planes ||
-	    attr->n_planes > FARE_MAX_PLANES)
+	    attr->n_planes > FARE_MAX_PLANES || attr->control_dscp > DSCP_MAX)
 		return -EINVAL;
 	for (unsigned p = 0; p < attr->n_planes; p++)
 		if (attr->n_sub_ports[p] > FARE_MAX_SUB_PORTS)
@@ -261,7 +261,7 @@ static void kick(struct qp *qp)
 
 const struct qp_provider qp_verbs_provider = {
 	.name = "verbs",
-	.first_port = VERBS_CONTROL_PORT,
+	.first_port = FARE_CONTROL_PORT,
 	.notify_per_qp = true,
 	.endpoint_create = endpoint_create,
 	.endpoint_destroy = endpoint_destroy,

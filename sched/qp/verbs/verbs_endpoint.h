@@ -28,12 +28,11 @@
 #include "qp/verbs/verbs_keys.h"
 #include "qp/verbs/verbs_netdev.h"
 
-#define VERBS_MAX_DEVICES  (FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
-#define VERBS_SEND_DEPTH   128
-#define VERBS_RECV_DEPTH   256	/* notifications that may wait, if nobody says how many */
-#define VERBS_CONTROL_PORT 4798 /* UDP. 4791 is the devices' own */
-#define VERBS_GRAVES	   64
-#define VERBS_MAX_REGIONS  4095
+#define VERBS_MAX_DEVICES (FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
+#define VERBS_SEND_DEPTH  128
+#define VERBS_RECV_DEPTH  256 /* notifications that may wait, if nobody says how many */
+#define VERBS_GRAVES	  64
+#define VERBS_MAX_REGIONS 4095
 
 /* A device, opened; and what is registered on it. */
 struct verbs_handle {

@@ -8,7 +8,6 @@
 
 #define RECV_ID	   UINT64_MAX /* wr_id of receives: an error completion has no other mark */
 #define QPN_MASK   0xffffffu
-#define PORT_FIRST 49152u
 #define DRAIN_NS   UINT64_C(200000000)
 #define POLL_BATCH 16
 
@@ -23,8 +22,9 @@ static int attr_check(const struct qp_endpoint *ep, const struct qp_attr *attr)
 	if (attr->plane >= ep->attr.n_planes ||
 	    attr->sub_port >= ep->attr.n_sub_ports[attr->plane] || attr->timeout > 31 ||
 	    attr->retry_cnt > 7 || attr->rnr_limit > 7 || attr->receives > QP_MAX_RECEIVES ||
-	    attr->notifications > QP_MAX_RECEIVES ||
-	    (attr->udp_source_port && attr->udp_source_port < PORT_FIRST))
+	    attr->notifications > QP_MAX_RECEIVES || attr->dscp > DSCP_MAX ||
+	    attr->service_level > QP_MAX_SERVICE_LEVEL ||
+	    (attr->udp_source_port && attr->udp_source_port < ROCE_SOURCE_PORT_FIRST))
 		return -EINVAL;
 	if (ep->devices[ep->sub_ports[attr->plane][attr->sub_port].device].state != VERBS_DEVICE_UP)
 		return -ENODEV; /* lost: it is looked for */
@@ -117,7 +117,8 @@ int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct q
 	qp->ep = ep;
 	qp->attr = *attr;
 	if (!qp->attr.udp_source_port)
-		qp->attr.udp_source_port = (uint16_t)(PORT_FIRST | verbs_endpoint_random());
+		qp->attr.udp_source_port =
+			(uint16_t)(ROCE_SOURCE_PORT_FIRST | verbs_endpoint_random());
 	qp->device = sp->device;
 	qp->handle = ep->devices[sp->device].handle;
 	qp->port = sp->port;

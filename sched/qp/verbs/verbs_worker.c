@@ -10,11 +10,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define TRAFFIC_CLASS (26 << 2 | 2) /* DSCP 26, ECT(0) */
-#define HOP_LIMIT     64
-#define RNR_TIMER     12 /* 0.64 ms */
-#define MAX_RETRY     6	 /* 7 means "for ever" to some devices */
-#define PORT_BITS     0x3fffu
+#define HOP_LIMIT 64
+#define RNR_TIMER 12 /* 0.64 ms */
+#define MAX_RETRY 6  /* 7 means "for ever" to some devices */
+#define PORT_BITS 0x3fffu
 
 static enum ibv_mtu mtu_code(uint32_t bytes)
 {
@@ -50,10 +49,11 @@ static int to_ready_to_receive(struct qp *qp)
 		.min_rnr_timer = RNR_TIMER,
 		.ah_attr = {.is_global = 1,
 			    .port_num = qp->port,
+			    .sl = qp->attr.service_level,
 			    .grh = {.sgid_index = qp->gid_index,
 				    .flow_label = flow_label(qp->attr.udp_source_port),
 				    .hop_limit = HOP_LIMIT,
-				    .traffic_class = TRAFFIC_CLASS}},
+				    .traffic_class = (uint8_t)ROCE_TRAFFIC_CLASS(qp->attr.dscp)}},
 	};
 
 	memcpy(&a.ah_attr.grh.dgid, to, sizeof(a.ah_attr.grh.dgid));

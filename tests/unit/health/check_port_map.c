@@ -45,7 +45,7 @@ static void setup(void)
 
 static bool is_of_pool(uint16_t port)
 {
-	return port >= PORT_MAP_POOL_FIRST && port < PORT_MAP_POOL_FIRST + PORT_MAP_POOL;
+	return port >= FARE_SOURCE_PORT_FIRST && port < FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS;
 }
 
 /* Runs for so long; a lossy network drops one in `drop` (0: none). True once there was news. */
@@ -62,7 +62,7 @@ static bool run(uint64_t span, uint32_t live, unsigned n_remote, unsigned drop, 
 		if (!port_map_next(&map, now, live, nonce, &probe))
 			continue;
 		ck_assert(live >> probe.local & 1);
-		ck_assert(is_of_pool(probe.port) || probe.port >= PORT_MAP_FIRST_PORT);
+		ck_assert(is_of_pool(probe.port) || probe.port >= FARE_LEARNED_PORT_FIRST);
 		if (n_sent)
 			++*n_sent;
 		if (drop && chance() % drop == 0)

@@ -885,7 +885,7 @@ START_TEST(learns_where_the_datas_ports_lead)
 	unsigned junk_seen = 0, ours_seen = 0;
 
 	ck_assert_int_eq(udp_batch_create(&batch), 0);
-	ck_assert_int_eq(udp_open(&data, &peer, UDP_RAW_PORT, 0), 0);
+	ck_assert_int_eq(udp_open(&data, &peer, ROCE_UDP_PORT, 0), 0);
 	ck_assert_int_eq(udp_open(&from, &stranger, 0, 0), 0);
 	reflect(&key);
 	for (int i = 0; i < 10; i++) {
@@ -894,7 +894,7 @@ START_TEST(learns_where_the_datas_ports_lead)
 		out->length = sizeof(junk);
 		out->from = stranger;
 		out->to = peer;
-		out->to_port = UDP_RAW_PORT;
+		out->to_port = ROCE_UDP_PORT;
 		out->ifindex = (int)if_nametoindex("lo");
 	}
 	ck_assert_uint_eq(udp_send(from, batch), 10);

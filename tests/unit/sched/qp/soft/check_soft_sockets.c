@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* QPs that share a socket, and what happens when it is full. */
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "qp/soft/soft_endpoint.h"
@@ -126,7 +127,7 @@ START_TEST(source_ports_are_shared_between_processes)
 {
 	uint16_t port = FARE_SOURCE_PORT_FIRST;
 	struct in6_addr at = address("::ffff:127.0.0.2");
-	int fd = soft_sock_open_tx(&at, &port, "lo", 65536);
+	int fd = soft_sock_open_tx(&at, &port, "lo", 0, 65536);
 	struct qp_attr attr = attr_of(16, 7, 0);
 	struct qp *q;
 
@@ -137,6 +138,123 @@ START_TEST(source_ports_are_shared_between_processes)
 	ck_assert_uint_eq(P->qp_source_port(q), port);
 	close(fd);
 	close_pair();
+}
+END_TEST
+
+static int at_end;
+static const char *const ends[][2] = {{"::ffff:127.0.0.2", "::ffff:127.0.0.3"},
+				      {"2001:db8::2", "2001:db8::3"}};
+
+/* In the place of an endpoint: hears what arrives, and its traffic class. */
+static int receiver(const char *at)
+{
+	struct in6_addr address_of = address(at);
+	int fd = soft_sock_open_rx(&address_of), flags = fcntl(fd, F_GETFL);
+	struct timeval most = {.tv_sec = PATIENCE_S};
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_SETFL, flags & ~O_NONBLOCK), 0);
+	ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)), 0);
+	return fd;
+}
+
+/* DSCP and ECN of the next datagram. */
+static int traffic_class(int fd)
+{
+	_Alignas(struct cmsghdr) uint8_t cmsg[256];
+	uint8_t bytes[8192];
+	struct iovec iov = {bytes, sizeof(bytes)};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = cmsg,
+			   .msg_controllen = sizeof(cmsg)};
+	int out = -1;
+
+	ck_assert_int_gt(recvmsg(fd, &m, 0), 0);
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)
+			out = *CMSG_DATA(c);
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)
+			memcpy(&out, CMSG_DATA(c), sizeof(out));
+	}
+	return out;
+}
+
+static struct qp *to_receiver(uint8_t dscp, bool order_free)
+{
+	struct qp_remote remote = {
+		.address = address(ends[at_end][1]), .qpn = 77, .order_free = order_free};
+	struct qp_attr attr = attr_of(22, 7, 0);
+	struct qp *q;
+
+	attr.udp_source_port = FARE_SOURCE_PORT_FIRST;
+	attr.dscp = dscp;
+	attr.order_free = order_free;
+	ck_assert_int_eq(P->qp_create(a, &attr, &q), 0);
+	ck_assert_int_eq(P->qp_connect(q, &remote), 0);
+	return q;
+}
+
+static void post_empty(struct qp *q)
+{
+	struct qp_write w = {.flags = QP_WR_IMM};
+
+	ck_assert_int_eq(P->post_write(q, &w), 0);
+}
+
+/*
+ * QPs of one source port and different DSCPs; an order-free one after it was told to leave by other
+ * ports; and the control channel, from a port of its own and from the QPs'.
+ */
+START_TEST(packets_carry_the_dscp_that_was_asked_for)
+{
+	static const struct qp_path paths[] = {{1, 50000}, {1, 50001}};
+	struct qp_control c = {.plane = 1, .sub_port = 1, .data = "x", .length = 1};
+	struct qp *q[3];
+	int fd;
+
+	at_end = _i;
+	control_dscp = 34;
+	fd = receiver(ends[at_end][1]);
+	a = endpoint(ends[at_end][0], 1024);
+	q[0] = to_receiver(46, false);
+	q[1] = to_receiver(0, false);
+	q[2] = to_receiver(63, true);
+	ck_assert_uint_eq(P->qp_source_port(q[0]), P->qp_source_port(q[1]));
+	post_empty(q[0]);
+	ck_assert_int_eq(traffic_class(fd), 46 << 2 | 2); /* ECT(0) */
+	post_empty(q[1]);
+	ck_assert_int_eq(traffic_class(fd), 2);
+	ck_assert_int_eq(P->qp_spread(q[2], paths, 2), 0);
+	post_empty(q[2]);
+	ck_assert_int_eq(traffic_class(fd), 63 << 2 | 2);
+	c.remote = address(ends[at_end][1]);
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	ck_assert_int_eq(traffic_class(fd), 34 << 2 | 2);
+	c.udp_source_port = P->qp_source_port(q[0]);
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	ck_assert_int_eq(traffic_class(fd), 34 << 2 | 2);
+	close(fd);
+	P->endpoint_destroy(a);
+}
+END_TEST
+
+START_TEST(a_class_that_does_not_exist_is_refused)
+{
+	struct qp_endpoint_attr wrong = {.address = address("::ffff:127.0.0.2"),
+					 .control_dscp = 64};
+	struct qp_attr attr = attr_of(16, 7, 0);
+
+	a = endpoint("::ffff:127.0.0.2", 1024);
+	attr.dscp = 64;
+	ck_assert_int_eq(P->qp_create(a, &attr, &qa), -EINVAL);
+	attr.dscp = 63;
+	attr.service_level = 16;
+	ck_assert_int_eq(P->qp_create(a, &attr, &qa), -EINVAL);
+	attr.service_level = 15;
+	ck_assert_int_eq(P->qp_create(a, &attr, &qa), 0);
+	ck_assert_int_eq(P->endpoint_create(&b, &wrong), -EINVAL);
+	P->endpoint_destroy(a);
 }
 END_TEST
 
@@ -207,6 +325,8 @@ int main(void)
 	tcase_add_test(t, descriptors_grow_with_ports_and_not_with_peers);
 	tcase_add_test(t, source_ports_are_shared_between_processes);
 	tcase_add_test(t, a_port_that_is_taken_is_passed_over);
+	tcase_add_loop_test(t, packets_carry_the_dscp_that_was_asked_for, 0, 2);
+	tcase_add_test(t, a_class_that_does_not_exist_is_refused);
 	tcase_add_test(t, a_device_made_anew_is_used);
 	tcase_add_test(t, a_qp_that_ends_when_its_socket_has_room_is_forgotten);
 	tcase_add_test(t, qps_that_share_a_full_socket_all_go_on);

@@ -12,7 +12,7 @@
 #include "qp/verbs/verbs_wire.h"
 
 #define BYTES	     4096
-#define CONTROL_PORT 4798
+#define CONTROL_DSCP 34
 #define LIMIT_MS     20000
 
 static const struct qp_provider *const v = &qp_verbs_provider;
@@ -30,7 +30,8 @@ static struct qp_endpoint_attr attr_of(int end)
 					.n_sub_ports = {1},
 					.path_mtu = 1024,
 					.dev = {{"lo"}},
-					.control_key = &key};
+					.control_key = &key,
+					.control_dscp = CONTROL_DSCP};
 
 	inet_pton(AF_INET6, fake_address(2 + (unsigned)end), &attr.address);
 	return attr;
@@ -340,7 +341,7 @@ END_TEST
 /* A stranger's socket, where answers to an endpoint's address go. */
 static int stranger(void)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CONTROL_PORT)};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(FARE_CONTROL_PORT)};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
 	inet_pton(AF_INET, fake_address(9) + strlen("::ffff:"), &at.sin_addr);
@@ -348,9 +349,27 @@ static int stranger(void)
 	return fd;
 }
 
+/* DSCP and ECN of the next datagram. */
+static int traffic_class(int fd)
+{
+	_Alignas(struct cmsghdr) uint8_t cmsg[64];
+	uint8_t bytes[VERBS_WIRE_MAX];
+	struct iovec iov = {bytes, sizeof(bytes)};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = cmsg,
+			   .msg_controllen = sizeof(cmsg)};
+	struct cmsghdr *c;
+
+	ck_assert_int_gt(recvmsg(fd, &m, 0), 0);
+	c = CMSG_FIRSTHDR(&m);
+	ck_assert(c && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS);
+	return *CMSG_DATA(c);
+}
+
 static void send_to_end_1(int fd, const struct verbs_wire_message *m)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(CONTROL_PORT)};
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(FARE_CONTROL_PORT)};
 	uint8_t buf[VERBS_WIRE_MAX];
 	int n = verbs_wire_encode(m, buf, sizeof(buf));
 
@@ -453,6 +472,45 @@ START_TEST(rights_are_those_asked_for)
 }
 END_TEST
 
+/* ---- classes ---- */
+
+START_TEST(a_qp_has_the_class_that_was_asked_for)
+{
+	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6, .dscp = 46, .service_level = 5};
+	struct qp_endpoint_attr other = attr_of(1);
+	struct qp_remote remote = {.address = other.address, .qpn = 1};
+	struct qp *q;
+
+	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q), 0);
+	ck_assert_int_eq(v->qp_connect(q, &remote), 0);
+	until(v->qp_status(q) == 0);
+	FAKE_LOCKED(struct fake_qp *f = fake_find_qp(v->qp_num(q));
+		    ck_assert_uint_eq(f->av.grh.traffic_class, 46 << 2 | 2);
+		    ck_assert_uint_eq(f->av.sl, 5));
+	attr.dscp = 64;
+	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q), -EINVAL);
+	attr.dscp = 0;
+	attr.service_level = 16;
+	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q), -EINVAL);
+}
+END_TEST
+
+START_TEST(control_datagrams_have_the_class_that_was_asked_for)
+{
+	struct qp_control c = {.data = "x", .length = 1};
+	int fd = stranger(), on = 1;
+
+	ck_assert_int_eq(setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)), 0);
+	inet_pton(AF_INET6, fake_address(9), &c.remote);
+	ck_assert_int_eq(v->control_send(ep[0], &c), 0);
+	ck_assert_int_eq(traffic_class(fd), CONTROL_DSCP << 2 | 2);
+	c.plane = QP_ANY_PLANE; /* by the receiving socket */
+	ck_assert_int_eq(v->control_send(ep[0], &c), 0);
+	ck_assert_int_eq(traffic_class(fd), CONTROL_DSCP << 2 | 2);
+	close(fd);
+}
+END_TEST
+
 START_TEST(a_dma_buf_is_registered_where_the_device_can_and_again)
 {
 	int fd = eventfd(0, 0); /* stands for a dma-buf */
@@ -498,6 +556,8 @@ int main(void)
 	tcase_add_test(t, keys_are_told_to_those_who_have_the_key);
 	tcase_add_test(t, an_answer_counts_only_with_the_key);
 	tcase_add_test(t, rights_are_those_asked_for);
+	tcase_add_test(t, a_qp_has_the_class_that_was_asked_for);
+	tcase_add_test(t, control_datagrams_have_the_class_that_was_asked_for);
 	tcase_add_test(t, a_dma_buf_is_registered_where_the_device_can_and_again);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -49,6 +49,7 @@ struct fake_qp {
 	unsigned n_rq;
 	enum ibv_qp_state state;
 	uint32_t dest;
+	struct ibv_ah_attr av;
 };
 
 struct fake_mr {
@@ -350,6 +351,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		err = EINVAL;
 	if (!err && mask & IBV_QP_STATE)
 		q->state = attr->qp_state;
+	if (!err && mask & IBV_QP_AV)
+		q->av = attr->ah_attr;
 	if (!err && mask & IBV_QP_DEST_QPN)
 		q->dest = attr->dest_qp_num;
 	if (!err && q->state == IBV_QPS_ERR)
