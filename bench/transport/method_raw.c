@@ -64,6 +64,7 @@ static int raw_open(struct transport_end *end, void **state)
 	struct in6_addr local = transport_address(end->local),
 			remote = transport_address(end->remote);
 	uint16_t port = (uint16_t)(ROCE_SOURCE_PORT_FIRST + end->who);
+	uint16_t rx_port = ROCE_UDP_PORT;
 	uint64_t base = (uintptr_t)end->memory;
 
 	*state = r;
@@ -72,7 +73,7 @@ static int raw_open(struct transport_end *end, void **state)
 	if (end->bytes > TRANSPORT_PATH_MTU && end->bytes % TRANSPORT_PATH_MTU)
 		return -EOPNOTSUPP; /* equal segments only */
 	r->end = end;
-	r->rx_fd = soft_sock_open_rx(&local);
+	r->rx_fd = soft_sock_open_rx(&local, &rx_port, 1);
 	r->tx_fd = soft_sock_open_tx(&local, &port, "p0", FARE_DSCP, 4 * WINDOW_BYTES);
 	if (r->rx_fd < 0 || r->tx_fd < 0)
 		return r->rx_fd < 0 ? r->rx_fd : r->tx_fd;

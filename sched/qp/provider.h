@@ -95,7 +95,11 @@ struct qp_remote {
 	uint16_t sub_port;	 /* the other end's, that its QP is made for */
 	bool order_free;	 /* its QP places packets in any order */
 	struct in6_addr device;	 /* where that sub-port's device answers; all zero: at address */
-	/* UDP port at which its endpoint receives; 0: 4791, as RDMA devices do. Soft only */
+	/*
+	 * The other end's endpoint_port(); 0: first_port. Soft: packets go there. Verbs: packets go
+	 * to ROCE_UDP_PORT in any case, as a device knows no other; the provider asks for rkeys
+	 * there.
+	 */
 	uint16_t udp_port;
 	/*
 	 * The largest path MTU that its endpoint takes; 0: this endpoint's. Packets are as large as
@@ -201,7 +205,7 @@ struct qp_control {
 	uint16_t sub_port;
 	/* tx: source port to use, 0: the channel's own; rx: the sender's */
 	uint16_t udp_source_port;
-	/* tx: UDP port at which the other end receives, 0: 4791. rx: 0, only it can tell */
+	/* tx: the other end's endpoint_port(); 0: first_port. rx: 0, only it can tell */
 	uint16_t remote_port;
 	const void *data;
 	size_t length;
@@ -228,8 +232,9 @@ struct qp_endpoint_attr {
 	bool acknowledge_now;
 	uint8_t control_dscp; /* 0..63: of control datagrams */
 	/*
-	 * Soft: UDP port to receive at. 0: 4791 if no other process has it at this address, or else
-	 * the next port above it that is free: endpoint_port() says which. Peers must be told.
+	 * UDP port to receive at: soft all, verbs its control datagrams. 0: first_port if no other
+	 * process has it at this address, or else the next port above it that is free:
+	 * endpoint_port() says which. Peers must be told.
 	 */
 	uint16_t udp_port;
 	/*
@@ -282,7 +287,7 @@ struct qp_provider {
 	/* 0 or -errno (-EADDRINUSE: no port to receive at). *out NULL on error. attr is copied. */
 	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
-	/* UDP port at which it receives. NULL: first_port */
+	/* UDP port at which it receives: qp_endpoint_attr.udp_port. NULL: first_port */
 	uint16_t (*endpoint_port)(const struct qp_endpoint *ep);
 	/* Payload bytes of its packets. NULL: attr.path_mtu */
 	uint32_t (*endpoint_path_mtu)(const struct qp_endpoint *ep);

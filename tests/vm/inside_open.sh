@@ -24,6 +24,7 @@ expect EADDRNOTAVAIL "an address of the other family only" "$open" d0 2001:db8:1
 expect ENODEV "a device, but not on this sub-port" "$open" d1 ::ffff:198.19.0.1
 expect ok "the largest MTU that fits" "$open" d0 ::ffff:198.19.0.1 4096
 expect EOPNOTSUPP "placement in any order" "$open" d0 ::ffff:198.19.0.1 1024 order-free
+expect "4798 4799 ok" "two processes at one address" "$open" d0 ::ffff:198.19.0.1 1024 twice
 ip link set d0 mtu 1500
 expect EMSGSIZE "a port MTU below the path MTU" "$open" d0 ::ffff:198.19.0.1 4096
 chmod 600 /dev/infiniband/uverbs*

@@ -210,17 +210,9 @@ static int watch(struct qp_endpoint *ep, int fd)
  */
 static int open_rx(struct qp_endpoint *ep)
 {
-	uint16_t first = ep->attr.udp_port ? ep->attr.udp_port : ROCE_UDP_PORT;
-	uint16_t last = ep->attr.udp_port ? first : first + FARE_PROCESS_PORTS - 1;
-	int fd = -EADDRINUSE;
-
-	for (uint16_t port = first; port <= last && fd == -EADDRINUSE; port++) {
-		if (port == FARE_CONTROL_PORT)
-			continue;
-		ep->port = port;
-		fd = soft_sock_open_rx_at(&ep->attr.address, port);
-	}
-	return fd;
+	ep->port = ep->attr.udp_port ? ep->attr.udp_port : ROCE_UDP_PORT;
+	return soft_sock_open_rx(&ep->attr.address, &ep->port,
+				 ep->attr.udp_port ? 1 : FARE_PROCESS_PORTS);
 }
 
 static int open_descriptors(struct qp_endpoint *ep)

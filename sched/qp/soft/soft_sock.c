@@ -107,12 +107,20 @@ static int setup_rx(int fd, bool v4)
 	return err;
 }
 
-int soft_sock_open_rx(const struct in6_addr *address)
+int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, unsigned n)
 {
-	return soft_sock_open_rx_at(address, ROCE_UDP_PORT);
+	uint16_t first = *port;
+	int err = -EADDRINUSE;
+
+	for (unsigned i = 0; i < n && err == -EADDRINUSE; i++) {
+		*port = (uint16_t)(first + i);
+		if (!i || *port != FARE_CONTROL_PORT)
+			err = bind_to(fd, address, *port);
+	}
+	return err;
 }
 
-int soft_sock_open_rx_at(const struct in6_addr *address, uint16_t port)
+int soft_sock_open_rx(const struct in6_addr *address, uint16_t *port, unsigned n)
 {
 	int fd = open_udp(address), err;
 
@@ -120,7 +128,7 @@ int soft_sock_open_rx_at(const struct in6_addr *address, uint16_t port)
 		return fd;
 	err = setup_rx(fd, IN6_IS_ADDR_V4MAPPED(address));
 	if (!err)
-		err = bind_to(fd, address, port);
+		err = soft_sock_bind_free(fd, address, port, n);
 	if (err) {
 		close(fd);
 		return err;

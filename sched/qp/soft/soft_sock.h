@@ -20,11 +20,15 @@
 #include <sys/socket.h>
 
 /*
- * A receiving socket at (address, 4791), or at (address, port), with segmentation offload and
- * arrival device reported. A descriptor or -errno; -EADDRINUSE: another process receives there.
+ * Binds to the first of n ports, from *port on, that no other process at that address has, and
+ * stores it; FARE_CONTROL_PORT only if it is the first. 0 or -errno; -EADDRINUSE: all are taken.
  */
-int soft_sock_open_rx(const struct in6_addr *address);
-int soft_sock_open_rx_at(const struct in6_addr *address, uint16_t port);
+int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, unsigned n);
+/*
+ * A receiving socket bound so, with segmentation offload and arrival device reported. A descriptor
+ * or -errno.
+ */
+int soft_sock_open_rx(const struct in6_addr *address, uint16_t *port, unsigned n);
 
 /*
  * A sending socket at (address, *port), which other sockets of this user may share: it receives

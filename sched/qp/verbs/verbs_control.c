@@ -22,12 +22,18 @@
 #define RX_MAX	   256		       /* datagrams a turn */
 #define NETDEVS_NS UINT64_C(100000000) /* how long a reading of the bonds is good */
 
+/* One process at an address is found at FARE_CONTROL_PORT; those that start later say where. */
+static int bind_control(struct qp_endpoint *ep)
+{
+	ep->port = ep->attr.udp_port ? ep->attr.udp_port : FARE_CONTROL_PORT;
+	return soft_sock_bind_free(ep->control_fd, &ep->attr.address, &ep->port,
+				   ep->attr.udp_port ? 1 : FARE_PROCESS_PORTS);
+}
+
 int verbs_control_open(struct qp_endpoint *ep)
 {
 	bool v4 = IN6_IS_ADDR_V4MAPPED(&ep->attr.address);
-	struct sockaddr_storage at;
-	socklen_t length = soft_sock_address(&at, &ep->attr.address, FARE_CONTROL_PORT);
-	int one = 1, bytes = RX_BYTES;
+	int one = 1, bytes = RX_BYTES, err;
 
 	ep->control_fd =
 		socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -35,11 +41,10 @@ int verbs_control_open(struct qp_endpoint *ep)
 		return -errno;
 	setsockopt(ep->control_fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	if (setsockopt(ep->control_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
-		       v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one)) ||
-	    soft_sock_set_dscp(ep->control_fd, v4, ep->attr.control_dscp) ||
-	    bind(ep->control_fd, (struct sockaddr *)&at, length))
+		       v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one)))
 		return -errno;
-	return 0;
+	err = soft_sock_set_dscp(ep->control_fd, v4, ep->attr.control_dscp);
+	return err ? err : bind_control(ep);
 }
 
 void verbs_control_close(struct qp_endpoint *ep)
@@ -52,13 +57,15 @@ void verbs_control_close(struct qp_endpoint *ep)
 				close(ep->tx_fd[p][s]);
 }
 
-static int transmit(int fd, const struct in6_addr *to, const void *buf, size_t bytes)
+static int transmit(int fd, const struct qp_control *c)
 {
 	struct sockaddr_storage at;
-	socklen_t length = soft_sock_address(&at, to, FARE_CONTROL_PORT);
+	socklen_t length = soft_sock_address(&at, &c->remote,
+					     c->remote_port ? c->remote_port : FARE_CONTROL_PORT);
 
-	return sendto(fd, buf, bytes, MSG_DONTWAIT, (struct sockaddr *)&at, length) < 0 ? -errno
-											: 0;
+	return sendto(fd, c->data, c->length, MSG_DONTWAIT, (struct sockaddr *)&at, length) < 0
+		       ? -errno
+		       : 0;
 }
 
 /* A socket bound to the sub-port's netdev; *port 0: a free one is chosen and stored. */
@@ -73,26 +80,24 @@ static int open_tx(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_po
 }
 
 /* By the sub-port's standing socket, or by one of the moment if a source port is asked for. */
-static int send_over(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
-		     uint16_t source_port, const struct in6_addr *to, const void *buf, size_t bytes)
+static int send_over(struct qp_endpoint *ep, const struct qp_control *c)
 {
-	int *fd = &ep->tx_fd[plane][sub_port], err, own;
+	int *fd = &ep->tx_fd[c->plane][c->sub_port], err, own;
+	uint16_t port = c->udp_source_port;
 
-	if (source_port) {
-		own = open_tx(ep, plane, sub_port, &source_port);
+	if (port) {
+		own = open_tx(ep, c->plane, c->sub_port, &port);
 		if (own < 0)
 			return own;
-		err = transmit(own, to, buf, bytes);
+		err = transmit(own, c);
 		close(own);
 		return err;
 	}
-	if (*fd < 0) {
-		ep->tx_port[plane][sub_port] = 0;
-		*fd = open_tx(ep, plane, sub_port, &ep->tx_port[plane][sub_port]);
-	}
+	if (*fd < 0)
+		*fd = open_tx(ep, c->plane, c->sub_port, &port);
 	if (*fd < 0)
 		return *fd;
-	err = transmit(*fd, to, buf, bytes);
+	err = transmit(*fd, c);
 	if (err == -ENODEV) { /* made anew under its name: the next datagram opens a socket */
 		close(*fd);
 		*fd = -1;
@@ -100,20 +105,23 @@ static int send_over(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
 	return err;
 }
 
-static int send_message(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
-			uint16_t source_port, const struct in6_addr *to,
+/* m, to where c says; c's own data does not count. */
+static int send_message(struct qp_endpoint *ep, const struct qp_control *c,
 			const struct verbs_wire_message *m)
 {
+	struct qp_control datagram = *c;
 	uint8_t buf[VERBS_WIRE_MAX];
 	int n = verbs_wire_encode(m, buf, sizeof(buf));
 
 	if (n < 0)
 		return n;
+	datagram.data = buf;
+	datagram.length = (size_t)n;
 	/* an answer to what arrived on no sub-port of ours: the receiving socket sends it by the
 	 * kernel's routing */
-	if (plane == QP_ANY_PLANE)
-		return transmit(ep->control_fd, to, buf, (size_t)n);
-	return send_over(ep, plane, sub_port, source_port, to, buf, (size_t)n);
+	if (c->plane == QP_ANY_PLANE)
+		return transmit(ep->control_fd, &datagram);
+	return send_over(ep, &datagram);
 }
 
 int verbs_control_send(struct qp_endpoint *ep, const struct qp_control *c)
@@ -127,34 +135,39 @@ int verbs_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 	     (c->plane >= ep->attr.n_planes || c->sub_port >= ep->attr.n_sub_ports[c->plane])) ||
 	    !IN6_IS_ADDR_V4MAPPED(&ep->attr.address) != !IN6_IS_ADDR_V4MAPPED(&c->remote))
 		return -EINVAL;
-	return send_message(ep, c->plane, c->sub_port, c->udp_source_port, &c->remote, &m);
+	return send_message(ep, c, &m);
 }
 
 /* A question for keys, or the answer: authenticated if there is a key. */
-static void send_keys(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
-		      const struct in6_addr *to, const struct verbs_wire_message *m)
+static void send_keys(struct qp_endpoint *ep, const struct qp_control *c,
+		      const struct verbs_wire_message *m)
 {
 	uint8_t buf[VERBS_WIRE_MAX];
 	struct verbs_wire_message envelope = {.type = VERBS_WIRE_AUTHENTICATED, .payload = buf};
 	int n;
 
 	if (!ep->attr.control_key) {
-		send_message(ep, plane, sub_port, 0, to, m);
+		send_message(ep, c, m);
 		return;
 	}
 	n = verbs_wire_encode(m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
 	if (n < 0)
 		return;
-	control_seal_close(ep->attr.control_key, &ep->attr.address, to, buf, (size_t)n);
+	control_seal_close(ep->attr.control_key, &ep->attr.address, &c->remote, buf, (size_t)n);
 	envelope.payload_bytes = CONTROL_SEAL_BYTES + (size_t)n;
-	send_message(ep, plane, sub_port, 0, to, &envelope);
+	send_message(ep, c, &envelope);
 }
 
 void verbs_control_ask(struct qp_endpoint *ep, const struct qp *qp, uint32_t key, uint64_t nonce)
 {
-	struct verbs_wire_message m = {.type = VERBS_WIRE_KEY_QUERY, .key = key, .nonce = nonce};
+	struct verbs_wire_message m = {
+		.type = VERBS_WIRE_KEY_QUERY, .key = key, .nonce = nonce, .port = ep->port};
+	struct qp_control to = {.remote = qp->peer.address,
+				.remote_port = qp->peer.port,
+				.plane = qp->attr.plane,
+				.sub_port = qp->attr.sub_port};
 
-	send_keys(ep, qp->attr.plane, qp->attr.sub_port, &qp->remote.address, &m);
+	send_keys(ep, &to, &m);
 }
 
 /* Read again at most so often: bonds are made and dissolved while the endpoint is open. */
@@ -218,6 +231,11 @@ static unsigned arrival_ifindex(struct msghdr *m)
 
 static int on_keys(struct qp_endpoint *ep, const struct qp_control *c, struct verbs_wire_message *m)
 {
+	struct qp_control back = {.remote = c->remote,
+				  .remote_port = m->port,
+				  .plane = c->plane,
+				  .sub_port = c->sub_port};
+
 	if (m->type == VERBS_WIRE_KEY_REPLY) {
 		verbs_keys_answer(&ep->keys, &c->remote, m, verbs_endpoint_now_ns());
 		return 0;
@@ -226,7 +244,7 @@ static int on_keys(struct qp_endpoint *ep, const struct qp_control *c, struct ve
 		return -EBADMSG;
 	m->type = VERBS_WIRE_KEY_REPLY;
 	if (verbs_region_answer(ep, m))
-		send_keys(ep, c->plane, c->sub_port, &c->remote, m);
+		send_keys(ep, &back, m);
 	return 0;
 }
 

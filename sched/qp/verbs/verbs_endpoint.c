@@ -238,6 +238,11 @@ static int sub_port_address(struct qp_endpoint *ep, uint16_t plane, uint16_t sub
 	return 0;
 }
 
+static uint16_t endpoint_port(const struct qp_endpoint *ep)
+{
+	return ep->port;
+}
+
 static uint32_t num(const struct qp *qp)
 {
 	return qp->qpn;
@@ -265,6 +270,7 @@ const struct qp_provider qp_verbs_provider = {
 	.notify_per_qp = true,
 	.endpoint_create = endpoint_create,
 	.endpoint_destroy = endpoint_destroy,
+	.endpoint_port = endpoint_port,
 	.endpoint_fd = endpoint_fd,
 	.endpoint_progress = endpoint_progress,
 	.endpoint_stats = endpoint_stats,

@@ -131,6 +131,7 @@ struct qp {
 	struct qp *prev, *next;
 	struct qp_attr attr;
 	struct qp_remote remote;
+	struct verbs_key_peer peer; /* who is asked for rkeys */
 	unsigned device;
 	struct verbs_handle *handle;
 	uint8_t port, gid_index;
@@ -181,10 +182,10 @@ struct qp_endpoint {
 	int done_fd;
 
 	int epoll_fd, timer_fd, control_fd;
+	uint16_t port; /* UDP: control_fd receives there */
 	struct verbs_netdev netdevs[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	uint64_t netdevs_read_ns; /* 0: never */
 	int tx_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
-	uint16_t tx_port[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 };
 
 uint64_t verbs_endpoint_now_ns(void);

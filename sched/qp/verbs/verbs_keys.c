@@ -2,6 +2,7 @@
 #include "qp/verbs/verbs_keys.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 void verbs_keys_init(struct verbs_keys *keys)
@@ -9,33 +10,50 @@ void verbs_keys_init(struct verbs_keys *keys)
 	memset(keys, 0, sizeof(*keys));
 }
 
-static struct verbs_key_entry *set_of(struct verbs_keys *keys, const struct in6_addr *peer,
+static struct verbs_key_entry *set_of(struct verbs_keys *keys, const struct in6_addr *address,
 				      uint32_t key)
 {
 	uint64_t low;
 
-	memcpy(&low, peer->s6_addr + 8, sizeof(low));
+	memcpy(&low, address->s6_addr + 8, sizeof(low));
 	low = (low ^ key) * UINT64_C(0x9e3779b97f4a7c15);
 	return keys->entries[low >> 32 & (VERBS_KEYS_SETS - 1)];
 }
 
-static struct verbs_key_entry *find(struct verbs_keys *keys, const struct in6_addr *peer,
+static bool is_peer(const struct verbs_key_entry *e, const struct verbs_key_peer *peer)
+{
+	return e->state != VERBS_KEY_FREE && e->peer.port == peer->port &&
+	       IN6_ARE_ADDR_EQUAL(&e->peer.address, &peer->address);
+}
+
+static struct verbs_key_entry *find(struct verbs_keys *keys, const struct verbs_key_peer *peer,
 				    uint32_t key)
 {
-	struct verbs_key_entry *set = set_of(keys, peer, key);
+	struct verbs_key_entry *set = set_of(keys, &peer->address, key);
 
 	for (unsigned i = 0; i < VERBS_KEYS_WAYS; i++)
-		if (set[i].state != VERBS_KEY_FREE && set[i].key == key &&
-		    IN6_ARE_ADDR_EQUAL(&set[i].peer, peer))
+		if (set[i].key == key && is_peer(&set[i], peer))
+			return &set[i];
+	return NULL;
+}
+
+static struct verbs_key_entry *find_asked(struct verbs_keys *keys, const struct in6_addr *from,
+					  uint32_t key, uint64_t nonce)
+{
+	struct verbs_key_entry *set = set_of(keys, from, key);
+
+	for (unsigned i = 0; i < VERBS_KEYS_WAYS; i++)
+		if (set[i].state != VERBS_KEY_FREE && set[i].key == key && set[i].nonce &&
+		    set[i].nonce == nonce && IN6_ARE_ADDR_EQUAL(&set[i].peer.address, from))
 			return &set[i];
 	return NULL;
 }
 
 /* A free place, or that of the entry unused for longest. */
-static struct verbs_key_entry *make(struct verbs_keys *keys, const struct in6_addr *peer,
+static struct verbs_key_entry *make(struct verbs_keys *keys, const struct verbs_key_peer *peer,
 				    uint32_t key)
 {
-	struct verbs_key_entry *set = set_of(keys, peer, key), *e = set;
+	struct verbs_key_entry *set = set_of(keys, &peer->address, key), *e = set;
 
 	for (unsigned i = 1; i < VERBS_KEYS_WAYS && e->state != VERBS_KEY_FREE; i++)
 		if (set[i].state == VERBS_KEY_FREE || set[i].used_ns < e->used_ns)
@@ -44,7 +62,7 @@ static struct verbs_key_entry *make(struct verbs_keys *keys, const struct in6_ad
 	return e;
 }
 
-int verbs_keys_lookup(struct verbs_keys *keys, const struct in6_addr *peer, uint32_t key,
+int verbs_keys_lookup(struct verbs_keys *keys, const struct verbs_key_peer *peer, uint32_t key,
 		      uint16_t plane, uint16_t sub_port, uint64_t now_ns, uint64_t random,
 		      uint32_t *rkey, uint64_t *nonce)
 {
@@ -72,7 +90,7 @@ int verbs_keys_lookup(struct verbs_keys *keys, const struct in6_addr *peer, uint
 	return -EAGAIN;
 }
 
-void verbs_keys_forget(struct verbs_keys *keys, const struct in6_addr *peer, uint16_t plane,
+void verbs_keys_forget(struct verbs_keys *keys, const struct verbs_key_peer *peer, uint16_t plane,
 		       uint16_t sub_port)
 {
 	if (plane >= FARE_MAX_PLANES || sub_port >= FARE_MAX_SUB_PORTS)
@@ -81,7 +99,7 @@ void verbs_keys_forget(struct verbs_keys *keys, const struct in6_addr *peer, uin
 		for (unsigned i = 0; i < VERBS_KEYS_WAYS; i++) {
 			struct verbs_key_entry *e = &keys->entries[set][i];
 
-			if (e->state == VERBS_KEY_FREE || !IN6_ARE_ADDR_EQUAL(&e->peer, peer))
+			if (!is_peer(e, peer))
 				continue;
 			e->has[plane] &= (uint8_t) ~(1u << sub_port);
 			e->nonce = 0; /* an answer under way may be older than this */
@@ -89,12 +107,12 @@ void verbs_keys_forget(struct verbs_keys *keys, const struct in6_addr *peer, uin
 	}
 }
 
-int verbs_keys_answer(struct verbs_keys *keys, const struct in6_addr *peer,
+int verbs_keys_answer(struct verbs_keys *keys, const struct in6_addr *from,
 		      const struct verbs_wire_message *m, uint64_t now_ns)
 {
-	struct verbs_key_entry *e = find(keys, peer, m->key);
+	struct verbs_key_entry *e = find_asked(keys, from, m->key, m->nonce);
 
-	if (!e || !e->nonce || e->nonce != m->nonce)
+	if (!e)
 		return -ENOENT;
 	e->nonce = 0;
 	e->answered_ns = now_ns;

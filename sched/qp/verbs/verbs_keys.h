@@ -6,8 +6,8 @@
  * `now`. Out: an rkey, or that a question is due. Bounded: an old answer makes room for a new one
  * and is asked for again if needed. One thread.
  *
- * A reply counts only if it carries the nonce of a question that is open, and comes from the peer
- * that was asked.
+ * A reply counts only if it carries the nonce of a question that is open, and comes from the
+ * address that was asked. The nonce says which process there answers.
  */
 #ifndef VERBS_KEYS_H
 #define VERBS_KEYS_H
@@ -24,9 +24,15 @@
 
 enum verbs_key_state { VERBS_KEY_FREE, VERBS_KEY_ASKED, VERBS_KEY_KNOWN, VERBS_KEY_REFUSED };
 
+/* A process: several may be at one address, each with regions of its own. */
+struct verbs_key_peer {
+	struct in6_addr address;
+	uint16_t port; /* of its control channel */
+};
+
 struct verbs_key_entry {
 	enum verbs_key_state state;
-	struct in6_addr peer;
+	struct verbs_key_peer peer;
 	uint32_t key;
 	uint64_t nonce;
 	uint64_t asked_ns, answered_ns, used_ns; /* asked_ns 0: never */
@@ -44,14 +50,14 @@ void verbs_keys_init(struct verbs_keys *keys);
  * such region; -EAGAIN: not known yet. With -EAGAIN, *nonce is that of the KEY_QUERY to send now,
  * or 0 if one is under way. random: 8 random bytes, not 0, for a new question.
  */
-int verbs_keys_lookup(struct verbs_keys *keys, const struct in6_addr *peer, uint32_t key,
+int verbs_keys_lookup(struct verbs_keys *keys, const struct verbs_key_peer *peer, uint32_t key,
 		      uint16_t plane, uint16_t sub_port, uint64_t now_ns, uint64_t random,
 		      uint32_t *rkey, uint64_t *nonce);
 /* What was learned of the peer's device at (plane, sub_port), or is being asked, does not hold. */
-void verbs_keys_forget(struct verbs_keys *keys, const struct in6_addr *peer, uint16_t plane,
+void verbs_keys_forget(struct verbs_keys *keys, const struct verbs_key_peer *peer, uint16_t plane,
 		       uint16_t sub_port);
-/* Takes a KEY_REPLY from peer. 0, or -ENOENT: nobody asked that. */
-int verbs_keys_answer(struct verbs_keys *keys, const struct in6_addr *peer,
+/* Takes a KEY_REPLY from that address. 0, or -ENOENT: nobody there was asked that. */
+int verbs_keys_answer(struct verbs_keys *keys, const struct in6_addr *from,
 		      const struct verbs_wire_message *m, uint64_t now_ns);
 
 #endif

@@ -152,11 +152,13 @@ int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	if (remote->order_free)
 		return -EPROTONOSUPPORT;
 	qp->remote = *remote;
+	qp->peer = (struct verbs_key_peer){remote->address,
+					   remote->udp_port ? remote->udp_port : FARE_CONTROL_PORT};
 	/*
 	 * the peer's device may have been lost and come back, and its regions have other keys: this
 	 * QP is the first to meet them
 	 */
-	verbs_keys_forget(&qp->ep->keys, &remote->address, qp->attr.plane, remote->sub_port);
+	verbs_keys_forget(&qp->ep->keys, &qp->peer, qp->attr.plane, remote->sub_port);
 	qp->state = VERBS_QP_CONNECTING;
 	verbs_worker_submit(qp, VERBS_CONNECT);
 	return 0;
@@ -355,9 +357,8 @@ static int find_rkey(struct qp *qp, uint32_t key, uint32_t *rkey)
 {
 	struct qp_endpoint *ep = qp->ep;
 	uint64_t nonce;
-	int err = verbs_keys_lookup(&ep->keys, &qp->remote.address, key, qp->attr.plane,
-				    qp->remote.sub_port, verbs_endpoint_now_ns(), ep->next_nonce,
-				    rkey, &nonce);
+	int err = verbs_keys_lookup(&ep->keys, &qp->peer, key, qp->attr.plane, qp->remote.sub_port,
+				    verbs_endpoint_now_ns(), ep->next_nonce, rkey, &nonce);
 
 	if (nonce) {
 		verbs_control_ask(ep, qp, key, nonce);

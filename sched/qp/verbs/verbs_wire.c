@@ -8,7 +8,9 @@
 #define MAGIC	  0x46415642u /* "FAVB" */
 #define VERSION	  1
 #define QUERY_AT  VERBS_WIRE_HEADER
-#define COUNT_AT  (QUERY_AT + 12)
+#define PORT_AT	  (QUERY_AT + 12) /* KEY_QUERY */
+#define QUERY_END (PORT_AT + 2)
+#define COUNT_AT  (QUERY_AT + 12) /* KEY_REPLY */
 #define KEYS_AT	  (COUNT_AT + 1)
 #define KEY_BYTES 6
 
@@ -37,7 +39,8 @@ static size_t encoded_bytes(const struct verbs_wire_message *m)
 {
 	if (has_payload(m->type))
 		return VERBS_WIRE_HEADER + m->payload_bytes;
-	return m->type == VERBS_WIRE_KEY_QUERY ? COUNT_AT : KEYS_AT + (size_t)m->n_keys * KEY_BYTES;
+	return m->type == VERBS_WIRE_KEY_QUERY ? QUERY_END
+					       : KEYS_AT + (size_t)m->n_keys * KEY_BYTES;
 }
 
 int verbs_wire_encode(const struct verbs_wire_message *m, void *buf, size_t size)
@@ -60,8 +63,10 @@ int verbs_wire_encode(const struct verbs_wire_message *m, void *buf, size_t size
 	}
 	put(b + QUERY_AT, m->nonce, 8);
 	put(b + QUERY_AT + 8, m->key, 4);
-	if (m->type == VERBS_WIRE_KEY_QUERY)
+	if (m->type == VERBS_WIRE_KEY_QUERY) {
+		put(b + PORT_AT, m->port, 2);
 		return (int)n;
+	}
 	put(b + COUNT_AT, m->n_keys, 1);
 	for (unsigned i = 0; i < m->n_keys; i++) {
 		uint8_t *at = b + KEYS_AT + (size_t)i * KEY_BYTES;
@@ -123,11 +128,14 @@ int verbs_wire_decode(struct verbs_wire_message *out, const void *buf, size_t le
 	}
 	if (out->type != VERBS_WIRE_KEY_QUERY && out->type != VERBS_WIRE_KEY_REPLY)
 		return bad(reason, at, "unknown type", 5);
-	if (length < COUNT_AT)
+	if (length < PORT_AT)
 		return bad(reason, at, "truncated", length);
 	out->nonce = get(b + QUERY_AT, 8);
 	out->key = (uint32_t)get(b + QUERY_AT + 8, 4);
 	if (out->type == VERBS_WIRE_KEY_REPLY)
 		return decode_keys(out, b, length, reason, at);
-	return length == COUNT_AT ? 0 : bad(reason, at, "bytes after the end", COUNT_AT);
+	if (length < QUERY_END)
+		return bad(reason, at, "truncated", length);
+	out->port = (uint16_t)get(b + PORT_AT, 2);
+	return length == QUERY_END ? 0 : bad(reason, at, "bytes after the end", QUERY_END);
 }

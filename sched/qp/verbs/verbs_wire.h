@@ -7,7 +7,8 @@
  *
  *   magic 4, version 1, type 1, zero 2, then
  *   GROUP      the group's own message (control_wire.h), to the end
- *   KEY_QUERY  nonce 8, key 4                     which rkeys has this region of yours?
+ *   KEY_QUERY  nonce 8, key 4, port 2             which rkeys has this region of yours? port: where
+ *                                                 the control channel of who asks receives
  *   KEY_REPLY  nonce 8, key 4, n 1, n x { plane 1, sub-port 1, rkey 4 }
  *                                                 n = 0: there is no such region
  *   AUTHENTICATED
@@ -50,6 +51,7 @@ struct verbs_wire_message {
 	size_t payload_bytes;
 	uint64_t nonce;
 	uint32_t key;
+	uint16_t port; /* KEY_QUERY */
 	uint8_t n_keys;
 	struct verbs_wire_key keys[VERBS_WIRE_MAX_KEYS];
 };

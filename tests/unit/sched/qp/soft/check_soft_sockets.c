@@ -149,7 +149,8 @@ static const char *const ends[][2] = {{"::ffff:127.0.0.2", "::ffff:127.0.0.3"},
 static int receiver(const char *at)
 {
 	struct in6_addr address_of = address(at);
-	int fd = soft_sock_open_rx(&address_of), flags = fcntl(fd, F_GETFL);
+	uint16_t port = ROCE_UDP_PORT;
+	int fd = soft_sock_open_rx(&address_of, &port, 1), flags = fcntl(fd, F_GETFL);
 	struct timeval most = {.tv_sec = PATIENCE_S};
 
 	ck_assert_int_ge(fd, 0);

@@ -16,13 +16,13 @@
 #define LIMIT_MS     20000
 
 static const struct qp_provider *const v = &qp_verbs_provider;
-static struct qp_endpoint *ep[2];
+static struct qp_endpoint *ep[3]; /* the third only where a test says so */
 static struct qp *qp[2];
-static uint8_t memory[2][BYTES];
-static struct qp_mr mr[2];
+static uint8_t memory[3][BYTES];
+static struct qp_mr mr[3];
 static struct control_seal key = {.secret = "0123456789abcdef", .length = 16};
-static struct qp_wc last[2];
-static unsigned n_wc[2];
+static struct qp_wc last[3];
+static unsigned n_wc[3];
 
 static struct qp_endpoint_attr attr_of(int end)
 {
@@ -41,7 +41,7 @@ static void turn(void)
 {
 	struct qp_wc wc[16];
 
-	for (int end = 0; end < 2; end++) {
+	for (int end = 0; end < 3; end++) {
 		int n;
 
 		if (!ep[end])
@@ -102,7 +102,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	FAKE_LOCKED(fake.block_modify = fake.refuse_modify = fake.refuse_destroy = false);
-	for (int end = 0; end < 2; end++)
+	for (int end = 0; end < 3; end++)
 		v->endpoint_destroy(ep[end]);
 	ck_assert_uint_eq(fake.n_opened, fake.n_closed);
 }
@@ -472,6 +472,75 @@ START_TEST(rights_are_those_asked_for)
 }
 END_TEST
 
+/* ---- several processes at an address ---- */
+
+static void count_control(void *arg, const struct qp_control *c)
+{
+	(void)c;
+	++*(unsigned *)arg;
+}
+
+/* From end 0 to end 2, which is at the address of end 1. */
+static struct qp *connect_to_third(void)
+{
+	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6, .notifications = 16};
+	struct qp *q[2];
+
+	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q[0]), 0);
+	ck_assert_int_eq(v->qp_create(ep[2], &attr, &q[1]), 0);
+	for (int end = 0; end < 2; end++) {
+		struct qp_remote remote = {.address = attr_of(!end).address,
+					   .qpn = v->qp_num(q[!end]),
+					   .psn = v->qp_psn(q[!end]),
+					   .udp_port = v->endpoint_port(ep[end ? 0 : 2])};
+
+		ck_assert_int_eq(v->qp_connect(q[end], &remote), 0);
+	}
+	until(v->qp_status(q[0]) == 0 && v->qp_status(q[1]) == 0);
+	return q[0];
+}
+
+/* The last of three is known by its port alone: it tells the rkey, and hears what is sent to it. */
+START_TEST(processes_at_an_address_have_ports_of_their_own)
+{
+	unsigned n_control[2] = {0}, before = n_wc[0];
+	struct qp_endpoint_attr attr = attr_of(1);
+	struct qp_control c = {.data = "x", .length = 1, .remote = attr.address};
+	struct qp_endpoint *second;
+	struct qp_write w;
+	struct qp *q;
+
+	attr.on_control = count_control;
+	attr.arg = &n_control[0];
+	ck_assert_int_eq(v->endpoint_create(&second, &attr), 0);
+	attr.arg = &n_control[1];
+	ck_assert_int_eq(v->endpoint_create(&ep[2], &attr), 0);
+	ck_assert_uint_eq(v->endpoint_port(ep[1]), FARE_CONTROL_PORT);
+	ck_assert_uint_eq(v->endpoint_port(second), FARE_CONTROL_PORT + 1);
+	ck_assert_uint_eq(v->endpoint_port(ep[2]), FARE_CONTROL_PORT + 2);
+	v->endpoint_destroy(second);
+	attr.udp_port = FARE_CONTROL_PORT; /* that one and no other */
+	ck_assert_int_eq(v->endpoint_create(&second, &attr), -EADDRINUSE);
+	ck_assert_int_eq(v->mr_register(ep[2], memory[2], BYTES, QP_ACCESS_REMOTE_WRITE, &mr[2]),
+			 0);
+	q = connect_to_third();
+	memset(memory[0], 9, BYTES);
+	w = (struct qp_write){.data = memory[0],
+			      .lkey = mr[0].lkey,
+			      .length = BYTES,
+			      .remote_addr = (uintptr_t)memory[2],
+			      .rkey = mr[2].rkey};
+	until(v->post_write(q, &w) == 0);
+	until(n_wc[0] > before);
+	ck_assert_int_eq(last[0].status, QP_WC_SUCCESS);
+	ck_assert_mem_eq(memory[0], memory[2], BYTES);
+	c.remote_port = v->endpoint_port(ep[2]);
+	ck_assert_int_eq(v->control_send(ep[0], &c), 0);
+	until(n_control[1] == 1);
+	ck_assert_uint_eq(n_control[0], 0);
+}
+END_TEST
+
 /* ---- classes ---- */
 
 START_TEST(a_qp_has_the_class_that_was_asked_for)
@@ -556,6 +625,7 @@ int main(void)
 	tcase_add_test(t, keys_are_told_to_those_who_have_the_key);
 	tcase_add_test(t, an_answer_counts_only_with_the_key);
 	tcase_add_test(t, rights_are_those_asked_for);
+	tcase_add_test(t, processes_at_an_address_have_ports_of_their_own);
 	tcase_add_test(t, a_qp_has_the_class_that_was_asked_for);
 	tcase_add_test(t, control_datagrams_have_the_class_that_was_asked_for);
 	tcase_add_test(t, a_dma_buf_is_registered_where_the_device_can_and_again);

@@ -17,6 +17,7 @@ static struct verbs_wire_message sample(enum verbs_wire_type type)
 	}
 	m.nonce = UINT64_C(0x0123456789abcdef);
 	m.key = 0xfedcba98;
+	m.port = type == VERBS_WIRE_KEY_QUERY ? 4799 : 0;
 	if (type == VERBS_WIRE_KEY_REPLY)
 		for (m.n_keys = 0; m.n_keys < VERBS_WIRE_MAX_KEYS; m.n_keys++)
 			m.keys[m.n_keys] = (struct verbs_wire_key){m.n_keys / 8, m.n_keys % 8,
