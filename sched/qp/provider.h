@@ -102,8 +102,9 @@ struct qp_remote {
 	 */
 	uint16_t udp_port;
 	/*
-	 * The largest path MTU that its endpoint takes; 0: this endpoint's. Packets are as large as
-	 * both take. Both ends must be told, as both count the packets of a READ. Soft only
+	 * The other end's endpoint_path_mtu(); 0: as this end's. Packets are as large as both take.
+	 * Both ends must be told: a responder refuses packets of another size (IBTA 9.7.4.1.6), and
+	 * both count the packets of a READ.
 	 */
 	uint32_t path_mtu;
 };
@@ -211,15 +212,29 @@ struct qp_control {
 	size_t length;
 };
 
+#define QP_PATH_MTU_DEFAULT 1024 /* that any Ethernet carries */
+
+/* One of the five that InfiniBand knows. */
+static inline bool qp_path_mtu_is_valid(uint32_t path_mtu)
+{
+	return path_mtu >= 256 && path_mtu <= 4096 && !(path_mtu & (path_mtu - 1));
+}
+
+/* What two ends agree on; remote 0: not told. */
+static inline uint32_t qp_path_mtu_common(uint32_t local, uint32_t remote)
+{
+	return remote && remote < local ? remote : local;
+}
+
 struct qp_endpoint_attr {
 	struct in6_addr address; /* the local GPU's loopback; IPv4 as ::ffff:a.b.c.d */
 	uint16_t n_planes;
 	uint16_t n_sub_ports[FARE_MAX_PLANES];
 	char dev[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS][FARE_DEV_NAME_MAX];
 	/*
-	 * Payload bytes a packet: 256, 512, 1024, 2048 or 4096. Soft: 0 is the largest that the
-	 * devices of all sub-ports carry (1024 if none exists yet); -EMSGSIZE if it is more than
-	 * that, and then *max_path_mtu, unless NULL, says how much they carry.
+	 * Payload bytes a packet: 256, 512, 1024, 2048 or 4096. 0 is the largest that the devices
+	 * of all sub-ports carry (QP_PATH_MTU_DEFAULT if none says). -EMSGSIZE if it is more than
+	 * that. *max_path_mtu, unless NULL, is set to what they carry (0: none says).
 	 */
 	uint32_t path_mtu;
 	uint32_t *max_path_mtu;
@@ -289,7 +304,7 @@ struct qp_provider {
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
 	/* UDP port at which it receives: qp_endpoint_attr.udp_port. NULL: first_port */
 	uint16_t (*endpoint_port)(const struct qp_endpoint *ep);
-	/* Payload bytes of its packets. NULL: attr.path_mtu */
+	/* Payload bytes of its packets; a QP may have agreed on less. NULL: attr.path_mtu */
 	uint32_t (*endpoint_path_mtu)(const struct qp_endpoint *ep);
 	/*
 	 * A descriptor that polls readable when progress is due (sockets and timers). Owned by ep.

@@ -26,6 +26,7 @@ expect ok "the largest MTU that fits" "$open" d0 ::ffff:198.19.0.1 4096
 expect EOPNOTSUPP "placement in any order" "$open" d0 ::ffff:198.19.0.1 1024 order-free
 expect "4798 4799 ok" "two processes at one address" "$open" d0 ::ffff:198.19.0.1 1024 twice
 ip link set d0 mtu 1500
+expect "1024 ok" "the path MTU that a port carries" "$open" d0 ::ffff:198.19.0.1 0
 expect EMSGSIZE "a port MTU below the path MTU" "$open" d0 ::ffff:198.19.0.1 4096
 chmod 600 /dev/infiniband/uverbs*
 expect EACCES "no permission" setpriv --reuid 65534 --clear-groups "$open" d0 ::ffff:198.19.0.1

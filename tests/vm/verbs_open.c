@@ -7,6 +7,7 @@
  *
  * order-free: and then makes an order-free QP, and says how that went. twice: and then opens
  * another, as a second process would, and says at which ports their control channels receive.
+ * PATH_MTU 0: says what it is then.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -50,6 +51,8 @@ int main(int argc, char **argv)
 	err = P->endpoint_create(&ep, &attr);
 	if (!err && argc > 4)
 		err = strcmp(argv[4], "twice") ? make_order_free(ep) : open_another(ep, &attr);
+	if (!err && argc > 3 && !attr.path_mtu)
+		printf("%u ", P->endpoint_path_mtu(ep));
 	puts(err ? strerrorname_np(-err) : "ok");
 	P->endpoint_destroy(ep);
 	return 0;

@@ -15,8 +15,6 @@
 #include "soft_mtu.h"
 #include "soft_sock.h"
 
-/* that any Ethernet carries */
-#define PATH_MTU_DEFAULT   1024
 #define DEVICES_REFRESH_NS 1000000000u
 #define IDLE_MAX	   64
 /* from here on: the caller does not wait for the descriptor before it calls */
@@ -188,7 +186,7 @@ bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_
 
 static bool attr_is_valid(const struct qp_endpoint_attr *attr)
 {
-	if ((attr->path_mtu && !soft_mtu_is_valid(attr->path_mtu)) ||
+	if ((attr->path_mtu && !qp_path_mtu_is_valid(attr->path_mtu)) ||
 	    attr->n_planes > FARE_MAX_PLANES || attr->control_dscp > DSCP_MAX)
 		return false;
 	for (unsigned p = 0; p < attr->n_planes; p++)
@@ -265,7 +263,7 @@ static int choose_path_mtu(struct qp_endpoint_attr *attr)
 		*attr->max_path_mtu = known ? most : 0;
 	attr->max_path_mtu = NULL; /* the caller's */
 	if (!attr->path_mtu)
-		attr->path_mtu = known ? most : PATH_MTU_DEFAULT;
+		attr->path_mtu = known ? most : QP_PATH_MTU_DEFAULT;
 	return known && (!most || attr->path_mtu > most) ? -EMSGSIZE : 0;
 }
 

@@ -15,11 +15,6 @@
 #define IPV6_BYTES 40u
 #define UDP_BYTES  8u
 
-bool soft_mtu_is_valid(uint32_t path_mtu)
-{
-	return path_mtu >= LEAST && path_mtu <= MOST && !(path_mtu & (path_mtu - 1));
-}
-
 uint32_t soft_mtu_fitting(uint32_t device_mtu, bool ipv6)
 {
 	uint32_t headers =

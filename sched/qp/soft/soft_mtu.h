@@ -12,8 +12,6 @@
 
 #include "qp/provider.h"
 
-/* One of the five that InfiniBand knows (IBTA 4.2, MTU). */
-bool soft_mtu_is_valid(uint32_t path_mtu);
 /* The largest whose packets a device of device_mtu bytes carries; 0: none. */
 uint32_t soft_mtu_fitting(uint32_t device_mtu, bool ipv6);
 /*

@@ -23,7 +23,7 @@ static int create(struct qp *qp)
 
 static int start(struct qp *qp, const struct rc_requester_config *config)
 {
-	of_receiver_init(&qp->order_free->rx, qp->ep->attr.path_mtu, qp->remote.psn, config->stats);
+	of_receiver_init(&qp->order_free->rx, config->path_mtu, qp->remote.psn, config->stats);
 	return of_sender_init(&qp->order_free->tx, config);
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "soft_mtu.h"
 #include "soft_sock.h"
 
 #define WINDOW_DEFAULT	     (128u << 10)
@@ -227,7 +226,7 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	if (qp->state != SOFT_QP_RESET || remote->qpn > QPN_MASK || remote->psn > ROCE_PSN_MASK ||
 	    !IN6_IS_ADDR_V4MAPPED(local) != !IN6_IS_ADDR_V4MAPPED(&remote->address))
 		return -EINVAL;
-	if (remote->path_mtu && !soft_mtu_is_valid(remote->path_mtu))
+	if (remote->path_mtu && !qp_path_mtu_is_valid(remote->path_mtu))
 		return -EINVAL;
 	if (qp->attr.order_free != remote->order_free)
 		return -EPROTONOSUPPORT;
@@ -239,9 +238,7 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 		.source_port = qp->attr.udp_source_port,
 		.destination_port = port,
 	};
-	qp->path_mtu = qp->ep->attr.path_mtu;
-	if (remote->path_mtu && remote->path_mtu < qp->path_mtu)
-		qp->path_mtu = remote->path_mtu;
+	qp->path_mtu = qp_path_mtu_common(qp->ep->attr.path_mtu, remote->path_mtu);
 	qp->batch_bytes = batch_bytes(qp->path_mtu);
 	config = config_of(qp);
 	err = qp->protocol->start(qp, &config);

@@ -132,21 +132,50 @@ static int try_device(struct qp_endpoint *ep, struct ibv_context *context,
 	return err;
 }
 
-static int judge(const struct qp_endpoint *ep, bool found[][FARE_MAX_SUB_PORTS], int not_opened)
+/* The largest path MTU that all ports carry; 0: none says. */
+static uint32_t most_path_mtu(const struct qp_endpoint *ep)
+{
+	uint32_t most = 0;
+
+	for (unsigned p = 0; p < ep->attr.n_planes; p++) {
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+			enum ibv_mtu code = ep->sub_ports[p][s].active_mtu;
+
+			if (code && (!most || 128u << code < most))
+				most = 128u << code;
+		}
+	}
+	return most;
+}
+
+/* What was asked for, or what ports carry. */
+static int choose_path_mtu(struct qp_endpoint *ep)
+{
+	uint32_t most = most_path_mtu(ep);
+
+	if (ep->attr.max_path_mtu)
+		*ep->attr.max_path_mtu = most;
+	ep->attr.max_path_mtu = NULL; /* the caller's */
+	if (!ep->attr.path_mtu)
+		ep->attr.path_mtu = most ? most : QP_PATH_MTU_DEFAULT;
+	return most && ep->attr.path_mtu > most ? -EMSGSIZE : 0;
+}
+
+static int judge(struct qp_endpoint *ep, bool found[][FARE_MAX_SUB_PORTS], int not_opened)
 {
 	bool any_gid = false;
-	uint32_t mtu;
+	int err;
 
 	for (unsigned p = 0; p < ep->attr.n_planes; p++) {
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
 			if (!found[p][s])
 				return not_opened ? not_opened : -ENODEV;
 			any_gid |= ep->sub_ports[p][s].has_gid;
-			mtu = 128u << ep->sub_ports[p][s].active_mtu;
-			if (mtu < ep->attr.path_mtu)
-				return -EMSGSIZE;
 		}
 	}
+	err = choose_path_mtu(ep);
+	if (err)
+		return err;
 	return any_gid ? 0 : -EADDRNOTAVAIL;
 }
 

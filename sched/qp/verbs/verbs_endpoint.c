@@ -37,9 +37,7 @@ uint64_t verbs_endpoint_random(void)
 
 static int attr_check(const struct qp_endpoint_attr *attr)
 {
-	uint32_t mtu = attr->path_mtu;
-
-	if (mtu < 256 || mtu > 4096 || mtu & (mtu - 1) || !attr->n_planes ||
+	if ((attr->path_mtu && !qp_path_mtu_is_valid(attr->path_mtu)) || !attr->n_planes ||
 	    attr->n_planes > FARE_MAX_PLANES || attr->control_dscp > DSCP_MAX)
 		return -EINVAL;
 	for (unsigned p = 0; p < attr->n_planes; p++)
@@ -243,6 +241,11 @@ static uint16_t endpoint_port(const struct qp_endpoint *ep)
 	return ep->port;
 }
 
+static uint32_t endpoint_path_mtu(const struct qp_endpoint *ep)
+{
+	return ep->attr.path_mtu;
+}
+
 static uint32_t num(const struct qp *qp)
 {
 	return qp->qpn;
@@ -271,6 +274,7 @@ const struct qp_provider qp_verbs_provider = {
 	.endpoint_create = endpoint_create,
 	.endpoint_destroy = endpoint_destroy,
 	.endpoint_port = endpoint_port,
+	.endpoint_path_mtu = endpoint_path_mtu,
 	.endpoint_fd = endpoint_fd,
 	.endpoint_progress = endpoint_progress,
 	.endpoint_stats = endpoint_stats,

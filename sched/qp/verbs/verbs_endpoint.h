@@ -138,6 +138,7 @@ struct qp {
 	struct ibv_qp *ibv; /* NULL: ended by the worker, as the device would not reset it */
 	struct ibv_cq *cq;
 	uint32_t qpn, first_psn;
+	uint32_t path_mtu; /* that both ends take */
 	enum verbs_qp_state state;
 	int error;	/* it failed by itself: -errno */
 	bool cq_failed; /* no completion comes any more, flushes neither */
@@ -195,7 +196,7 @@ uint64_t verbs_endpoint_random(void); /* never 0 */
  * Finds the device behind every sub-port and opens it. -ENOSYS: the kernel has no RDMA. -ENODEV: it
  * has, but no device for some sub-port. -EACCES: there are devices that we may not open.
  * -EADDRNOTAVAIL: no sub-port has a RoCEv2 GID of the address's family. -EMSGSIZE: a port's MTU is
- * below attr.path_mtu.
+ * below attr.path_mtu. Sets attr.path_mtu if it is 0.
  */
 int verbs_device_open_all(struct qp_endpoint *ep);
 void verbs_device_close_all(struct qp_endpoint *ep);

@@ -149,9 +149,12 @@ int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	if (qp->state != VERBS_QP_MADE || remote->qpn > QPN_MASK || remote->psn > QPN_MASK ||
 	    !IN6_IS_ADDR_V4MAPPED(&qp->ep->attr.address) != !IN6_IS_ADDR_V4MAPPED(&remote->address))
 		return -EINVAL;
+	if (remote->path_mtu && !qp_path_mtu_is_valid(remote->path_mtu))
+		return -EINVAL;
 	if (remote->order_free)
 		return -EPROTONOSUPPORT;
 	qp->remote = *remote;
+	qp->path_mtu = qp_path_mtu_common(qp->ep->attr.path_mtu, remote->path_mtu);
 	qp->peer = (struct verbs_key_peer){remote->address,
 					   remote->udp_port ? remote->udp_port : FARE_CONTROL_PORT};
 	/*

@@ -42,7 +42,7 @@ static int to_ready_to_receive(struct qp *qp)
 					    : &qp->remote.device;
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR,
-		.path_mtu = mtu_code(qp->ep->attr.path_mtu),
+		.path_mtu = mtu_code(qp->path_mtu),
 		.dest_qp_num = qp->remote.qpn,
 		.rq_psn = qp->remote.psn,
 		.max_dest_rd_atomic = QP_MAX_READS,

@@ -541,6 +541,54 @@ START_TEST(processes_at_an_address_have_ports_of_their_own)
 }
 END_TEST
 
+/* ---- path MTU ---- */
+
+static enum ibv_mtu path_mtu_with(uint32_t remote_path_mtu)
+{
+	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6};
+	struct qp_remote remote = {
+		.address = attr_of(1).address, .qpn = 1, .path_mtu = remote_path_mtu};
+	enum ibv_mtu out;
+	struct qp *q;
+
+	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q), 0);
+	ck_assert_int_eq(v->qp_connect(q, &remote), 0);
+	until(v->qp_status(q) == 0);
+	FAKE_LOCKED(out = fake_find_qp(v->qp_num(q))->path_mtu);
+	return out;
+}
+
+START_TEST(qps_have_the_smaller_path_mtu_of_both_ends)
+{
+	struct qp_remote wrong = {.address = attr_of(1).address, .qpn = 1, .path_mtu = 1500};
+	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6};
+	struct qp *q;
+
+	ck_assert_uint_eq(v->endpoint_path_mtu(ep[0]), 1024);
+	ck_assert_int_eq(path_mtu_with(0), IBV_MTU_1024);
+	ck_assert_int_eq(path_mtu_with(512), IBV_MTU_512);
+	ck_assert_int_eq(path_mtu_with(4096), IBV_MTU_1024);
+	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q), 0);
+	ck_assert_int_eq(v->qp_connect(q, &wrong), -EINVAL);
+}
+END_TEST
+
+START_TEST(ports_say_how_much_they_carry)
+{
+	struct qp_endpoint_attr attr = attr_of(1);
+	uint32_t most = 7;
+
+	fake.active_mtu = IBV_MTU_2048;
+	attr.max_path_mtu = &most;
+	attr.path_mtu = 4096;
+	ck_assert_int_eq(v->endpoint_create(&ep[2], &attr), -EMSGSIZE);
+	ck_assert_uint_eq(most, 2048);
+	attr.path_mtu = 0;
+	ck_assert_int_eq(v->endpoint_create(&ep[2], &attr), 0);
+	ck_assert_uint_eq(v->endpoint_path_mtu(ep[2]), 2048);
+}
+END_TEST
+
 /* ---- classes ---- */
 
 START_TEST(a_qp_has_the_class_that_was_asked_for)
@@ -626,6 +674,8 @@ int main(void)
 	tcase_add_test(t, an_answer_counts_only_with_the_key);
 	tcase_add_test(t, rights_are_those_asked_for);
 	tcase_add_test(t, processes_at_an_address_have_ports_of_their_own);
+	tcase_add_test(t, qps_have_the_smaller_path_mtu_of_both_ends);
+	tcase_add_test(t, ports_say_how_much_they_carry);
 	tcase_add_test(t, a_qp_has_the_class_that_was_asked_for);
 	tcase_add_test(t, control_datagrams_have_the_class_that_was_asked_for);
 	tcase_add_test(t, a_dma_buf_is_registered_where_the_device_can_and_again);

@@ -50,6 +50,7 @@ struct fake_qp {
 	enum ibv_qp_state state;
 	uint32_t dest;
 	struct ibv_ah_attr av;
+	enum ibv_mtu path_mtu;
 };
 
 struct fake_mr {
@@ -73,6 +74,7 @@ static struct fake {
 	bool refuse_destroy;
 	bool no_flush; /* a queue pair in error does not flush */
 	int dmabuf_error;
+	enum ibv_mtu active_mtu; /* of a port; 0: 4096 bytes */
 	unsigned n_opened, n_closed, n_modify_blocked;
 	uint32_t next_number;
 	struct fake_context *contexts[FAKE_OBJECTS];
@@ -351,6 +353,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		err = EINVAL;
 	if (!err && mask & IBV_QP_STATE)
 		q->state = attr->qp_state;
+	if (!err && mask & IBV_QP_PATH_MTU)
+		q->path_mtu = attr->path_mtu;
 	if (!err && mask & IBV_QP_AV)
 		q->av = attr->ah_attr;
 	if (!err && mask & IBV_QP_DEST_QPN)
@@ -533,7 +537,7 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 
 	(void)port;
 	attr->state = IBV_PORT_ACTIVE;
-	attr->active_mtu = IBV_MTU_4096;
+	attr->active_mtu = fake.active_mtu ? fake.active_mtu : IBV_MTU_4096;
 	attr->gid_tbl_len = 4;
 	return fake_ended(context) ? EIO : 0;
 }
