@@ -353,7 +353,10 @@ struct qp_provider {
 	 * or it is in error and not yet known to have placed its last byte); 0: none is; -errno: it
 	 * failed without being told to (its port, its GID, its connecting, something that the peer
 	 * or a stranger sent, its completion queue, its device: -ENODEV), qp_error() is due. While
-	 * a device is lost, qp_create says -ENODEV, too; it comes back by itself. Soft: never > 0.
+	 * a device is lost, qp_create says -ENODEV, too; it comes back by itself. Soft: never > 0;
+	 * and one that refused what the peer asked takes no more posts, but says so only after as
+	 * long as it would itself send again. Until then what was posted goes on, as the peer's
+	 * answer may still come, and the refusal is repeated when the peer asks again.
 	 * NULL: changes are done when the call returns, and none fails by itself.
 	 */
 	int (*qp_status)(struct qp *qp);

@@ -20,10 +20,11 @@
 #define QPN_MASK     0xffffffu
 /* what arrived and was not read: a socket's buffer */
 #define RX_ROOM 512
-/* as soft_qp.c: a NAK is heard before the QP that sent it counts as failed */
-#define REFUSED_NS (100 * LOOP_MS)
+/* as soft_qp.c: how long a QP that failed by itself does not count as failed */
+#define FAILED_NS (100 * LOOP_MS)
 
-enum nic_state { NIC_RESET, NIC_CONNECTING, NIC_RTS, NIC_ENDING, NIC_ERR };
+/* NIC_REFUSING: SOFT_QP_REFUSING of soft_endpoint.h; a device's is in error at once */
+enum nic_state { NIC_RESET, NIC_CONNECTING, NIC_RTS, NIC_REFUSING, NIC_ENDING, NIC_ERR };
 
 struct qp {
 	struct qp *next;
@@ -160,7 +161,7 @@ static void reveal(struct qp *qp)
 
 static bool is_live(const struct qp *qp)
 {
-	return qp->state == NIC_RTS || qp->state == NIC_ENDING;
+	return qp->state == NIC_RTS || qp->state == NIC_REFUSING || qp->state == NIC_ENDING;
 }
 
 static void send_packet(struct qp *qp, const struct roce_packet *roce, const struct qp_path *path)
@@ -232,24 +233,57 @@ static void transmit(struct qp *qp)
 	}
 }
 
-static void fail(struct qp *qp, enum qp_wc_status status)
+static void complete_all(struct qp *qp, enum qp_wc_status status)
 {
-	struct rc_notice notice;
-
-	if (qp->state == NIC_ERR)
-		return;
-	reveal(qp);
-	qp->state = NIC_ERR;
-	qp->has_failed = true;
-	qp->failed_ns = now_of(qp->ep);
 	if (qp->of_tx)
 		of_sender_fail(qp->of_tx, status);
 	else
 		rc_requester_fail(&qp->requester, status);
+}
+
+static void end(struct qp *qp)
+{
+	struct rc_notice notice;
+
+	reveal(qp);
+	qp->state = NIC_ERR;
 	qp->responder.receives = &qp->receives;
 	while (rc_responder_flush(&qp->responder, &notice))
 		;
 	qp->is_answering = false;
+}
+
+static bool is_dead(const struct qp *qp)
+{
+	return qp->of_rx ? qp->of_rx->dead : qp->responder.dead;
+}
+
+/* A device's QP is in error at once, whatever it owes the peer. */
+static void fail(struct qp *qp, enum qp_wc_status status)
+{
+	if (qp->state == NIC_ERR)
+		return;
+	complete_all(qp, status);
+	if (qp->state == NIC_REFUSING)
+		return;
+	qp->has_failed = true;
+	qp->failed_ns = now_of(qp->ep);
+	if (is_dead(qp) && !qp->ep->is_device)
+		qp->state = NIC_REFUSING;
+	else
+		end(qp);
+}
+
+/* The answer to a request that is wrong is out. */
+static void refuse(struct qp *qp)
+{
+	if (qp->ep->is_device) {
+		fail(qp, QP_WC_FLUSH_ERR);
+	} else if (qp->state == NIC_RTS) {
+		qp->state = NIC_REFUSING;
+		qp->has_failed = true;
+		qp->failed_ns = now_of(qp->ep);
+	}
 }
 
 static void answer_reads(struct qp *qp)
@@ -277,8 +311,8 @@ static void answer(struct qp *qp)
 	if (qp->of_rx ? of_receiver_take_answer(qp->of_rx, bitmap, &out)
 		      : rc_responder_take_answer(&qp->responder, &out))
 		send_packet(qp, &out, path_of(qp));
-	if (qp->of_rx ? qp->of_rx->dead : qp->responder.dead)
-		fail(qp, QP_WC_FLUSH_ERR);
+	if (is_dead(qp))
+		refuse(qp);
 }
 
 /* ---- receiving ---- */
@@ -790,14 +824,17 @@ static int qp_connect(struct qp *qp, const struct qp_remote *remote)
 
 static int qp_status(struct qp *qp)
 {
+	uint64_t refusing_ns = (UINT64_C(4096) << qp->attr.timeout) * (qp->attr.retry_cnt + 1);
+	uint64_t wait_ns = qp->state == NIC_REFUSING ? refusing_ns : FAILED_NS;
+
 	if (qp->change_ns)
 		return 1;
-	return qp->has_failed && now_of(qp->ep) - qp->failed_ns > REFUSED_NS ? -EIO : 0;
+	return qp->has_failed && now_of(qp->ep) - qp->failed_ns > wait_ns ? -EIO : 0;
 }
 
 static void qp_kick(struct qp *qp)
 {
-	if (qp->state != NIC_RTS)
+	if (qp->state != NIC_RTS && qp->state != NIC_REFUSING)
 		return;
 	if (qp->of_tx)
 		of_sender_kick(qp->of_tx, now_of(qp->ep));
@@ -813,7 +850,7 @@ static int qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 		return -EOPNOTSUPP;
 	if (qp->attr.plane == QP_ANY_PLANE)
 		return -EINVAL;
-	if (qp->state != NIC_RTS)
+	if (qp->state != NIC_RTS && qp->state != NIC_REFUSING)
 		return -ENOTCONN;
 	if (udp_source_port && udp_source_port != qp->paths[0].udp_source_port &&
 	    port_is_taken(qp->ep, udp_source_port))
@@ -839,7 +876,8 @@ static void qp_error(struct qp *qp)
 	bool was_error = qp->state == NIC_ERR, had_failed = qp->has_failed;
 
 	if (!qp->ep->is_device || qp->state == NIC_RESET) {
-		fail(qp, QP_WC_FLUSH_ERR);
+		complete_all(qp, QP_WC_FLUSH_ERR);
+		end(qp);
 		qp->has_failed = false;
 		return;
 	}

@@ -29,11 +29,20 @@ static bool is_seen(const struct of_receiver *r, uint32_t psn)
 	return r->seen[psn % OF_WINDOW / 64] >> psn % 64 & 1;
 }
 
-static enum rc_responder_verdict refuse(struct of_receiver *r, uint8_t syndrome, uint32_t psn)
+static enum rc_responder_verdict refuse(struct of_receiver *r, uint8_t syndrome,
+					const struct roce_packet *p)
 {
+	rc_refusal_set(&r->refusal, p, syndrome);
 	r->syndrome = syndrome;
-	r->refused_psn = psn;
 	r->dead = true;
+	return RC_RESPONDER_REFUSED;
+}
+
+static enum rc_responder_verdict refuse_again(struct of_receiver *r, const struct roce_packet *p)
+{
+	if (!rc_refusal_is_of(&r->refusal, p))
+		return RC_RESPONDER_GAP;
+	r->syndrome = r->refusal.syndrome;
 	return RC_RESPONDER_REFUSED;
 }
 
@@ -99,18 +108,20 @@ enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
 {
 	uint32_t ahead = (p->psn - r->expected_psn) & ROCE_PSN_MASK;
 
-	if (r->dead || (ahead >= OF_WINDOW && ahead < PSN_HALF))
+	if (r->dead)
+		return refuse_again(r, p);
+	if (ahead >= OF_WINDOW && ahead < PSN_HALF)
 		return RC_RESPONDER_GAP;
 	if ((ahead >= PSN_HALF || is_seen(r, p->psn)) && !PLANTED(duplicates_placed)) {
 		r->syndrome = r->syndrome ? r->syndrome : ROCE_SYNDROME_ACK;
 		return RC_RESPONDER_DUPLICATE;
 	}
 	if (!is_valid(r, p))
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	if (roce_wire_has_imm(p->opcode) && (!can_notify || make_room(r)))
 		return RC_RESPONDER_BUSY;
 	if (mr_table_place(regions, p->rkey, p->remote_addr, p->payload, p->payload_bytes))
-		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
 	if (roce_wire_has_imm(p->opcode))
 		add_notice(r, p);
 	r->seen[p->psn % OF_WINDOW / 64] |= UINT64_C(1) << p->psn % 64;
@@ -171,7 +182,7 @@ bool of_receiver_take_answer(struct of_receiver *r, uint8_t bitmap[OF_BITMAP_BYT
 	bytes = nak ? 0 : draw_bitmap(r, bitmap);
 	*out = (struct roce_packet){
 		.opcode = bytes ? ROCE_SELECTIVE_ACK : ROCE_ACK,
-		.psn = nak ? r->refused_psn : (r->expected_psn - 1) & ROCE_PSN_MASK,
+		.psn = nak ? r->refusal.request.psn : (r->expected_psn - 1) & ROCE_PSN_MASK,
 		.syndrome = r->syndrome,
 		.msn = r->msn,
 		.payload = bitmap,

@@ -39,8 +39,8 @@ struct of_receiver {
 	struct of_notice *notices;
 	unsigned first_notice, n_notices, notices_room;
 	uint8_t syndrome; /* of the answer that is due; 0: none is */
-	uint32_t refused_psn;
-	bool dead;
+	struct rc_refusal refusal;
+	bool dead; /* as in rc_responder.h */
 	struct qp_stats *stats;
 };
 

@@ -68,11 +68,20 @@ void rc_responder_init(struct rc_responder *r, uint32_t path_mtu, uint32_t first
 	r->stats = stats;
 }
 
-static enum rc_responder_verdict refuse(struct rc_responder *r, uint8_t syndrome, uint32_t psn)
+static enum rc_responder_verdict refuse(struct rc_responder *r, uint8_t syndrome,
+					const struct roce_packet *p)
 {
+	rc_refusal_set(&r->refusal, p, syndrome);
 	r->syndrome = syndrome;
-	r->refused_psn = psn;
 	r->dead = true;
+	return RC_RESPONDER_REFUSED;
+}
+
+static enum rc_responder_verdict refuse_again(struct rc_responder *r, const struct roce_packet *p)
+{
+	if (!rc_refusal_is_of(&r->refusal, p))
+		return RC_RESPONDER_GAP;
+	r->syndrome = r->refusal.syndrome;
 	return RC_RESPONDER_REFUSED;
 }
 
@@ -166,11 +175,11 @@ static enum rc_responder_verdict take_write(struct rc_responder *r, const struct
 	uint32_t rkey = starts ? p->rkey : r->rkey;
 
 	if (!is_valid(r, p, left))
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	/* the whole before its first byte is placed, and each piece again: a region may go */
 	if (!mr_table_remote_ok(regions, rkey, QP_ACCESS_REMOTE_WRITE, addr, left) ||
 	    mr_table_place(regions, rkey, addr, p->payload, p->payload_bytes))
-		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
 
 	if (starts)
 		r->total_bytes = p->dma_bytes;
@@ -191,15 +200,15 @@ static enum rc_responder_verdict take_send(struct rc_responder *r, const struct 
 	uint64_t offset = starts_message(p->opcode) ? 0 : r->addr;
 
 	if (!is_valid(r, p, 0))
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	if (offset + p->payload_bytes > recv->length) {
 		r->receive_status = QP_WC_LOC_LEN_ERR;
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	}
 	if (mr_table_place_local(regions, recv->lkey, (void *)((uintptr_t)recv->data + offset),
 				 p->payload, p->payload_bytes)) {
 		r->receive_status = QP_WC_LOC_PROT_ERR;
-		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_OPERATION, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_OPERATION, p);
 	}
 	r->in_send = true;
 	r->addr = offset + p->payload_bytes;
@@ -230,10 +239,10 @@ static enum rc_responder_verdict take_read(struct rc_responder *r, const struct 
 	 * more at once than a QP of ours has under way: nobody who keeps to the agreement asks that
 	 */
 	if (!is_valid(r, p, 0) || r->n_reads == QP_MAX_READS)
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	if (!mr_table_remote_ok(regions, p->rkey, QP_ACCESS_REMOTE_READ, p->remote_addr,
 				p->dma_bytes))
-		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p->psn);
+		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
 	take_in(r, p, packets_of(r, p->dma_bytes));
 	r->reads[r->n_reads++] = read_of(r, p);
 	return RC_RESPONDER_PLACED;
@@ -303,7 +312,7 @@ enum rc_responder_verdict rc_responder_on_request(struct rc_responder *r,
 	uint32_t ahead = (packet->psn - r->expected_psn) & ROCE_PSN_MASK;
 
 	if (r->dead)
-		return RC_RESPONDER_GAP;
+		return refuse_again(r, packet);
 	if (ahead >= PSN_HALF && !PLANTED(duplicates_placed))
 		return on_duplicate(r, packet);
 	if (ahead && !(PLANTED(gap_accepted) && ahead < PSN_HALF) &&
@@ -353,6 +362,19 @@ static bool step(struct rc_read *read, uint32_t bytes)
 	return read->left_bytes;
 }
 
+/* Its memory has gone. Who asked asks again for what is left. */
+static void refuse_read(struct rc_responder *r, const struct rc_read *read)
+{
+	struct roce_packet p = {.opcode = ROCE_READ_REQUEST,
+				.psn = read->psn,
+				.remote_addr = read->addr,
+				.rkey = read->rkey,
+				.dma_bytes = read->left_bytes};
+
+	refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, &p);
+	r->n_reads = 0;
+}
+
 unsigned rc_responder_read_burst(struct rc_responder *r, const struct mr_table *regions,
 				 struct roce_packet *out, unsigned max)
 {
@@ -364,10 +386,8 @@ unsigned rc_responder_read_burst(struct rc_responder *r, const struct mr_table *
 
 		if (!mr_table_remote_ok(regions, read.rkey, QP_ACCESS_REMOTE_READ, read.addr,
 					read.left_bytes)) {
-			if (!n) {
-				refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, read.psn);
-				r->n_reads = 0;
-			}
+			if (!n)
+				refuse_read(r, &read);
 			return n;
 		}
 		while (more && n < max) {
@@ -401,7 +421,7 @@ bool rc_responder_take_answer(struct rc_responder *r, struct roce_packet *out)
 	/* a NAK names the first packet that was not accepted */
 	*out = (struct roce_packet){
 		.opcode = ROCE_ACK,
-		.psn = r->dead ? r->refused_psn
+		.psn = r->dead ? r->refusal.request.psn
 		       : nak   ? r->expected_psn
 			       : r->acked_psn,
 		.syndrome = r->syndrome,

@@ -12,13 +12,15 @@
  * tells it, and it waits until the READs before it are answered, because a requester takes it for
  * their end. A gap is NAKed once. Duplicates are acknowledged again and never placed again; a
  * duplicate READ is done again from what memory holds now (IBTA 9.7.5.2.4), as a requester asks
- * again only for what it never got. A request that is wrong ends the connection, once its answer is
- * out.
+ * again only for what it never got. A request that is wrong ends the connection. It is refused
+ * again when it comes again, as its NAK may have been lost; another request is not, as it may be
+ * right, and the wrong one a stranger's: its sender learns in time that the connection is over.
  */
 #ifndef RC_RESPONDER_H
 #define RC_RESPONDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "mr_table.h"
@@ -46,6 +48,29 @@ struct rc_read {
 	bool again; /* answered before, at least in part */
 };
 
+/* The request that ended a connection, and what its NAK says. */
+struct rc_refusal {
+	struct roce_packet request; /* without its payload */
+	uint8_t syndrome;
+};
+
+static inline void rc_refusal_set(struct rc_refusal *refusal, const struct roce_packet *request,
+				  uint8_t syndrome)
+{
+	*refusal = (struct rc_refusal){*request, syndrome};
+	refusal->request.payload = NULL;
+}
+
+/* The same request has come again. */
+static inline bool rc_refusal_is_of(const struct rc_refusal *refusal, const struct roce_packet *p)
+{
+	const struct roce_packet *r = &refusal->request;
+
+	return p->opcode == r->opcode && p->psn == r->psn && p->remote_addr == r->remote_addr &&
+	       p->rkey == r->rkey && p->dma_bytes == r->dma_bytes &&
+	       p->payload_bytes == r->payload_bytes;
+}
+
 struct rc_responder {
 	uint32_t path_mtu;
 	uint32_t expected_psn;
@@ -67,8 +92,8 @@ struct rc_responder {
 	struct rc_read reads[QP_MAX_READS];
 	unsigned n_reads;
 	uint8_t syndrome; /* of the acknowledgement that is due; 0 (an ACK with credits): none is */
-	uint32_t refused_psn; /* that a fatal NAK names */
-	bool dead;	      /* a fatal NAK is due or sent: nothing is accepted any more */
+	struct rc_refusal refusal;
+	bool dead; /* a fatal NAK is due or sent: nothing is accepted any more */
 	struct qp_stats *stats;
 };
 
@@ -79,7 +104,7 @@ enum rc_responder_verdict {
 	RC_RESPONDER_GAP,	/* ahead of what is expected; dropped */
 	/* dropped: there is no receive, or its notification has nowhere to go */
 	RC_RESPONDER_BUSY,
-	RC_RESPONDER_REFUSED, /* fatal: when the answer is out, the QP is in error */
+	RC_RESPONDER_REFUSED, /* fatal: when the answer is out, the QP takes nothing any more */
 };
 
 /* A receive that is over. */

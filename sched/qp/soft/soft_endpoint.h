@@ -41,7 +41,19 @@
 #define SOFT_COPY_BYTES	      256 /* payload that costs less to copy than to point at */
 #define SOFT_CONTROL_TX_BYTES (256u << 10)
 
-enum soft_qp_state { SOFT_QP_RESET, SOFT_QP_RTS, SOFT_QP_ERR };
+enum soft_qp_state {
+	SOFT_QP_RESET,
+	SOFT_QP_RTS,
+	/*
+	 * It has refused what the peer asked. The standard has it in error at once (IBTA 9.9.3).
+	 * But then two ends that refuse each other's writes would not hear each other's NAK, and a
+	 * NAK that is lost would not come again. So what was posted is still sent, answers to it
+	 * count, and the NAK is repeated when the request is; until the owner, who learns of it
+	 * from soft_qp_status(), has the QP end.
+	 */
+	SOFT_QP_REFUSING,
+	SOFT_QP_ERR,
+};
 
 struct qp {
 	struct qp_endpoint *ep;
@@ -67,7 +79,7 @@ struct qp {
 	struct soft_socket *socket; /* shared */
 	bool no_gso;		    /* the device takes no segmentation batches */
 	bool is_too_long;	    /* ... nor a packet: soft_qp_fail() is due */
-	/* it is in error since, and nobody told it to be: soft_qp_error() is due; 0: not so */
+	/* it has refused or failed then, and soft_qp_error() is due; 0: not so */
 	uint64_t failed_ns;
 };
 
@@ -166,11 +178,18 @@ int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv);
 /* A receive is over; its place in the completion ring was claimed. */
 void soft_qp_notify(struct qp *qp, const struct rc_notice *notice);
 struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn);
+/* Packets of it go out and come in. */
+static inline bool soft_qp_is_live(const struct qp *qp)
+{
+	return qp->state == SOFT_QP_RTS || qp->state == SOFT_QP_REFUSING;
+}
 /*
  * The connection cannot go on: the work that is to blame completes with status, the rest is
  * flushed.
  */
 void soft_qp_fail(struct qp *qp, enum qp_wc_status status);
+/* What the peer asked was refused. Idempotent. */
+void soft_qp_refuse(struct qp *qp);
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
 void soft_qp_set_timer(struct qp *qp);
 /* It has its turn with the next soft_tx_run(); not if it is in error. */

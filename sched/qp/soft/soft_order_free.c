@@ -194,10 +194,14 @@ static void slow_down(struct qp *qp)
 
 static void fail(struct qp *qp, enum qp_wc_status status)
 {
+	of_sender_fail(&qp->order_free->tx, status);
+}
+
+/* What waits for packets before it does so in vain. */
+static void end_receives(struct qp *qp)
+{
 	struct of_receiver *rx = &qp->order_free->rx;
 
-	of_sender_fail(&qp->order_free->tx, status);
-	/* nothing waits to be told any more */
 	for (; rx->n_notices; rx->n_notices--)
 		soft_cq_unclaim(&qp->ep->cq, true);
 }
@@ -262,4 +266,5 @@ const struct soft_protocol soft_order_free = {
 	.take_answer = take_answer,
 	.syndrome = syndrome,
 	.is_dead = is_dead,
+	.end_receives = end_receives,
 };

@@ -36,7 +36,7 @@ struct soft_protocol {
 				       uint64_t now_ns);
 	void (*kick)(struct qp *qp, uint64_t now_ns);
 	void (*slow_down)(struct qp *qp); /* a queue on the way fills up */
-	/* The QP is in error: completes all work. */
+	/* Completes all work. */
 	void (*fail)(struct qp *qp, enum qp_wc_status status);
 
 	/* ---- what it answers ---- */
@@ -47,7 +47,9 @@ struct soft_protocol {
 			    struct roce_packet *out);
 	/* Of the answer that is due; 0: none is. */
 	uint8_t *(*syndrome)(struct qp *qp);
-	bool (*is_dead)(const struct qp *qp); /* once its answer is out, the QP is in error */
+	bool (*is_dead)(const struct qp *qp); /* once its answer is out: soft_qp_refuse() */
+	/* Nothing is accepted any more: completes all receives. */
+	void (*end_receives)(struct qp *qp);
 };
 
 extern const struct soft_protocol soft_rc, soft_order_free;

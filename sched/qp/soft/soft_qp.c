@@ -273,7 +273,7 @@ void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 
 void soft_qp_schedule(struct qp *qp)
 {
-	if (qp->state == SOFT_QP_RTS)
+	if (soft_qp_is_live(qp))
 		soft_link_append(&qp->ep->runnable, &qp->runnable);
 }
 
@@ -285,7 +285,7 @@ static void run_soon(struct qp *qp)
 
 void soft_qp_kick(struct qp *qp)
 {
-	if (qp->state != SOFT_QP_RTS)
+	if (!soft_qp_is_live(qp))
 		return;
 	qp->protocol->kick(qp, soft_endpoint_now_ns());
 	qp->hold_until_ns = 0;
@@ -319,7 +319,7 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 		return -EINVAL;
 	if (udp_source_port && udp_source_port < ROCE_SOURCE_PORT_FIRST)
 		return -EINVAL;
-	if (qp->state != SOFT_QP_RTS)
+	if (!soft_qp_is_live(qp))
 		return -ENOTCONN;
 	err = change_socket(qp, sub_port,
 			    udp_source_port ? udp_source_port : qp->attr.udp_source_port);
@@ -327,33 +327,65 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 	return err;
 }
 
-void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
+static void end(struct qp *qp)
 {
-	if (qp->state == SOFT_QP_ERR)
-		return;
 	qp->state = SOFT_QP_ERR;
-	qp->failed_ns = soft_endpoint_now_ns();
-	qp->protocol->fail(qp, status);
+	qp->protocol->end_receives(qp);
 	soft_timers_remove(&qp->ep->timers, &qp->timer);
 	soft_link_remove(&qp->runnable);
 	soft_link_remove(&qp->answering);
 	soft_link_remove(&qp->waiting);
 }
 
+void soft_qp_refuse(struct qp *qp)
+{
+	if (qp->state != SOFT_QP_RTS)
+		return;
+	qp->state = SOFT_QP_REFUSING;
+	qp->failed_ns = soft_endpoint_now_ns();
+	qp->protocol->end_receives(qp);
+}
+
+void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
+{
+	if (qp->state == SOFT_QP_ERR)
+		return;
+	qp->protocol->fail(qp, status);
+	if (qp->protocol->is_dead(qp)) { /* its answer may not be out yet, or be lost */
+		soft_qp_refuse(qp);
+		soft_qp_set_timer(qp);
+		return;
+	}
+	qp->failed_ns = soft_endpoint_now_ns();
+	end(qp);
+}
+
 void soft_qp_error(struct qp *qp)
 {
-	soft_qp_fail(qp, QP_WC_FLUSH_ERR);
+	if (qp->state != SOFT_QP_ERR) {
+		qp->protocol->fail(qp, QP_WC_FLUSH_ERR);
+		end(qp);
+	}
 	qp->failed_ns = 0;
+}
+
+/* As long as it would itself send again before it gives up: about as long as its peer does. */
+static uint64_t refusing_ns(const struct qp *qp)
+{
+	return qp->attr.timeout ? (UINT64_C(4096) << qp->attr.timeout) * (qp->attr.retry_cnt + 1)
+				: REFUSED_NS;
 }
 
 /*
  * One with nothing posted has no completion to say so by. It waits a while: what it refused, its
- * NAK tells the sender, who then knows which of its writes is to blame; to be reset first he would
+ * NAK tells the sender, who then knows which of its writes is to blame; to be reset first it would
  * send that one again elsewhere.
  */
 int soft_qp_status(struct qp *qp)
 {
-	return qp->failed_ns && soft_endpoint_now_ns() - qp->failed_ns > REFUSED_NS ? -EIO : 0;
+	uint64_t wait_ns = qp->state == SOFT_QP_REFUSING ? refusing_ns(qp) : REFUSED_NS;
+
+	return qp->failed_ns && soft_endpoint_now_ns() - qp->failed_ns > wait_ns ? -EIO : 0;
 }
 
 void soft_qp_destroy(struct qp *qp)
@@ -475,7 +507,7 @@ int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv)
 {
 	int err;
 
-	if (qp->state == SOFT_QP_ERR)
+	if (qp->state > SOFT_QP_RTS)
 		return -ENOTCONN;
 	if (!qp->attr.receives || recv->length > ROCE_MAX_DMA_BYTES ||
 	    !mr_table_local_ok(&qp->ep->regions, recv->lkey, recv->data, recv->length))

@@ -86,9 +86,13 @@ static void slow_down(struct qp *qp)
 
 static void fail(struct qp *qp, enum qp_wc_status status)
 {
+	rc_requester_fail(&qp->requester, status);
+}
+
+static void end_receives(struct qp *qp)
+{
 	struct rc_notice notice;
 
-	rc_requester_fail(&qp->requester, status);
 	/* posted ones there may be although it never was connected */
 	qp->responder.receives = &qp->receives;
 	while (rc_responder_flush(&qp->responder, &notice))
@@ -157,4 +161,5 @@ const struct soft_protocol soft_rc = {
 	.take_answer = take_answer,
 	.syndrome = syndrome,
 	.is_dead = is_dead,
+	.end_receives = end_receives,
 };

@@ -56,7 +56,7 @@ static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
 		return;
 	}
 	qp = soft_qp_find(ep, packet->dest_qpn);
-	if (!qp || qp->state != SOFT_QP_RTS ||
+	if (!qp || !soft_qp_is_live(qp) ||
 	    !IN6_ARE_ADDR_EQUAL(&qp->remote.address, &a->flow.source)) {
 		ep->stats.rx_dropped++;
 		return;

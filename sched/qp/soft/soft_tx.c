@@ -249,7 +249,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 {
 	unsigned n, n_answers, sent;
 
-	if (qp->state != SOFT_QP_RTS || is_blocked(qp) || qp->hold_until_ns > now_ns)
+	if (!soft_qp_is_live(qp) || is_blocked(qp) || qp->hold_until_ns > now_ns)
 		return false;
 	n = qp->protocol->burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS);
 	if (!n)
@@ -386,7 +386,7 @@ static void acknowledge(struct qp *qp)
 
 void soft_tx_answer(struct qp *qp)
 {
-	if (qp->state != SOFT_QP_RTS || is_blocked(qp))
+	if (!soft_qp_is_live(qp) || is_blocked(qp))
 		return;
 	if (qp->socket->is_full) {
 		block(qp);
@@ -396,7 +396,7 @@ void soft_tx_answer(struct qp *qp)
 		return;
 	acknowledge(qp);
 	if (qp->protocol->is_dead(qp) && !qp->protocol->answer_due(qp))
-		soft_qp_fail(qp, QP_WC_FLUSH_ERR);
+		soft_qp_refuse(qp);
 }
 
 void soft_tx_answers(struct qp_endpoint *ep)

@@ -224,8 +224,14 @@ START_TEST(wrong_requests_end_the_connection)
 	ck_assert_uint_eq(a.syndrome, wrong[_i].syndrome);
 	ck_assert_uint_eq(a.opcode, ROCE_ACK);
 	ck_assert_uint_eq(a.psn, (FIRST + 2) & ROCE_PSN_MASK);
-	ck_assert_int_eq(take(ROCE_PLACE, 0, true), RC_RESPONDER_GAP);
-	ck_assert_uint_eq(stats.naks_sent, 1);
+	/* a right one, of who did not send that, is not answered; the same is again */
+	ck_assert_int_eq(take(ROCE_PLACE, 2, true), RC_RESPONDER_GAP);
+	ck_assert(!of_receiver_answer_due(&r));
+	ck_assert_int_eq(of_receiver_on_request(&r, &regions, &p, true), RC_RESPONDER_REFUSED);
+	a = answer();
+	ck_assert_uint_eq(a.syndrome, wrong[_i].syndrome);
+	ck_assert_uint_eq(a.psn, (FIRST + 2) & ROCE_PSN_MASK);
+	ck_assert_uint_eq(stats.naks_sent, 2);
 	ck_assert_uint_eq(r.n_notices, 0);
 }
 END_TEST

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A QP that refuses what its peer asks. */
+#include <errno.h>
+
+#include "qp/soft/soft_endpoint.h"
+#include "soft_pair.h"
+
+static struct qp_mr back; /* memory of a */
+
+static void open_refusing(struct qp_attr attr, bool order_free)
+{
+	both_order_free = attr.order_free = order_free;
+	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", 4096, attr);
+	ck_assert_int_eq(P->mr_register(a, from, BYTES, QP_ACCESS_REMOTE_WRITE, &back), 0);
+}
+
+/* With a key that the peer does not know. */
+static void post_bad(struct qp *qp, uint64_t id)
+{
+	struct qp_write w = write_of(id, 0, 64, 0);
+
+	if (qp == qb)
+		w = (struct qp_write){.wr_id = id,
+				      .data = to,
+				      .lkey = mb.lkey,
+				      .length = 64,
+				      .remote_addr = (uintptr_t)from,
+				      .rkey = back.rkey};
+	w.rkey ^= 1;
+	ck_assert_int_eq(P->post_write(qp, &w), 0);
+}
+
+/* As if the network had lost all that is under way to ep. */
+static void lose_packets(struct qp_endpoint *ep)
+{
+	uint8_t bytes[SOFT_RX_BYTES];
+
+	while (recv(ep->rx_fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+}
+
+/* The NAKs cross: each QP has refused before it hears that it is refused. */
+START_TEST(two_that_refuse_each_other_both_hear_of_it)
+{
+	open_refusing(attr_of(16, 7, 0), _i == 1);
+	post_bad(qa, 1);
+	post_bad(qb, 2);
+	RUN_UNTIL(n_wa == 1 && n_wb == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_REM_ACCESS_ERR);
+	ck_assert_uint_eq(wa[0].wr_id, 1);
+	ck_assert_int_eq(wb[0].status, QP_WC_REM_ACCESS_ERR);
+	ck_assert_uint_eq(wb[0].wr_id, 2);
+	close_pair();
+}
+END_TEST
+
+START_TEST(a_lost_refusal_is_repeated)
+{
+	struct qp_stats stats;
+
+	open_refusing(attr_of(16, 7, 0), _i == 1);
+	post_bad(qa, 1);
+	do {
+		run_once();
+		P->endpoint_stats(b, &stats);
+	} while (!stats.naks_sent);
+	lose_packets(a);
+	RUN_UNTIL(n_wa == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_REM_ACCESS_ERR);
+	P->endpoint_stats(b, &stats);
+	ck_assert_uint_ge(stats.naks_sent, 2);
+	close_pair();
+}
+END_TEST
+
+/* Nothing new is posted on it; what was waits for the peer's answer until the owner ends it. */
+START_TEST(one_that_refuses_takes_no_more_posts)
+{
+	struct qp_write w = {.wr_id = 2, .length = 64};
+	struct qp_stats stats;
+
+	open_refusing(attr_of(16, 7, 0), _i == 1);
+	w.data = to;
+	w.lkey = mb.lkey;
+	w.remote_addr = (uintptr_t)from + 4096;
+	w.rkey = back.rkey;
+	post_bad(qa, 1);
+	ck_assert_int_eq(P->post_write(qb, &w), 0);
+	do {
+		ck_assert_int_ge(P->endpoint_progress(b), 0);
+		P->endpoint_stats(b, &stats);
+	} while (!stats.naks_sent);
+	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN);
+	ck_assert_int_eq(P->poll(b, wb, 1), 0);
+	ck_assert_int_eq(P->qp_status(qb), 0);
+	P->qp_error(qb);
+	ck_assert_int_eq(P->poll(b, wb, 2), 1);
+	ck_assert_uint_eq(wb[0].wr_id, 2);
+	ck_assert_int_eq(wb[0].status, QP_WC_FLUSH_ERR);
+	close_pair();
+}
+END_TEST
+
+/* Its owner learns of it, after (retries + 1) x 17 ms. */
+START_TEST(a_refusal_is_told_to_the_owner_at_last)
+{
+	open_refusing(attr_of(12, 3, 0), _i == 1);
+	post_bad(qa, 1);
+	RUN_UNTIL(n_wa == 1);
+	RUN_UNTIL(P->qp_status(qb) == -EIO);
+	ck_assert_uint_ge(soft_endpoint_now_ns() - qb->failed_ns, 4 * (UINT64_C(4096) << 12));
+	P->qp_error(qb);
+	ck_assert_int_eq(P->qp_status(qb), 0);
+	ck_assert_int_eq(qb->state, SOFT_QP_ERR);
+	close_pair();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("soft_qp");
+	TCase *t = tcase_create("all");
+	int skip = enter_namespace();
+
+	if (skip)
+		return skip;
+	tcase_add_loop_test(t, two_that_refuse_each_other_both_hear_of_it, 0, 2);
+	tcase_add_loop_test(t, a_lost_refusal_is_repeated, 0, 2);
+	tcase_add_loop_test(t, one_that_refuses_takes_no_more_posts, 0, 2);
+	tcase_add_loop_test(t, a_refusal_is_told_to_the_owner_at_last, 0, 2);
+	suite_add_tcase(s, t);
+	return run_suite(s);
+}
