@@ -74,7 +74,7 @@ static int raw_open(struct transport_end *end, void **state)
 		return -EOPNOTSUPP; /* equal segments only */
 	r->end = end;
 	r->rx_fd = soft_sock_open_rx(&local, &rx_port, 1);
-	r->tx_fd = soft_sock_open_tx(&local, &port, "p0", FARE_DSCP, 4 * WINDOW_BYTES);
+	r->tx_fd = soft_sock_open_tx(&local, port, "p0", FARE_DSCP, 4 * WINDOW_BYTES);
 	if (r->rx_fd < 0 || r->tx_fd < 0)
 		return r->rx_fd < 0 ? r->rx_fd : r->tx_fd;
 	r->peer_bytes = soft_sock_address(&r->peer, &remote, ROCE_UDP_PORT);

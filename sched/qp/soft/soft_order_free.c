@@ -245,26 +245,4 @@ static bool is_dead(const struct qp *qp)
 	return qp->order_free->rx.dead;
 }
 
-const struct soft_protocol soft_order_free = {
-	.create = create,
-	.start = start,
-	.destroy = destroy,
-	.post = post,
-	.burst = burst,
-	.sent = sent,
-	.has_unsent = has_unsent,
-	.unsent_bytes = unsent_bytes,
-	.is_idle = is_idle,
-	.deadline_ns = deadline_ns,
-	.on_timer = on_timer,
-	.on_answer = on_answer,
-	.kick = kick,
-	.slow_down = slow_down,
-	.fail = fail,
-	.on_request = on_request,
-	.answer_due = answer_due,
-	.take_answer = take_answer,
-	.syndrome = syndrome,
-	.is_dead = is_dead,
-	.end_receives = end_receives,
-};
+const struct soft_protocol soft_order_free = SOFT_PROTOCOL_OF_FILE;

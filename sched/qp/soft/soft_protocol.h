@@ -52,6 +52,18 @@ struct soft_protocol {
 	void (*end_receives)(struct qp *qp);
 };
 
+/* The table of a file whose functions are named as the entries. */
+#define SOFT_PROTOCOL_OF_FILE                                                                      \
+	{                                                                                          \
+		.create = create, .start = start, .destroy = destroy, .post = post,                \
+		.burst = burst, .sent = sent, .has_unsent = has_unsent,                            \
+		.unsent_bytes = unsent_bytes, .is_idle = is_idle, .deadline_ns = deadline_ns,      \
+		.on_timer = on_timer, .on_answer = on_answer, .kick = kick,                        \
+		.slow_down = slow_down, .fail = fail, .on_request = on_request,                    \
+		.answer_due = answer_due, .take_answer = take_answer, .syndrome = syndrome,        \
+		.is_dead = is_dead, .end_receives = end_receives,                                  \
+	}
+
 extern const struct soft_protocol soft_rc, soft_order_free;
 
 #endif

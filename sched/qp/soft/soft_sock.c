@@ -10,7 +10,6 @@
 #include "roce_ports.h"
 
 #define RX_BUFFER_BYTES (16 << 20)
-#define PORT_TRIES	64
 
 #ifndef UDP_NO_CHECK6_RX
 #define UDP_NO_CHECK6_RX 102
@@ -181,19 +180,7 @@ int soft_sock_random_port(uint16_t *port)
 	return 0;
 }
 
-static int bind_random(int fd, const struct in6_addr *address, uint16_t *port)
-{
-	int err = -EADDRINUSE;
-
-	for (unsigned i = 0; i < PORT_TRIES && err == -EADDRINUSE; i++) {
-		err = soft_sock_random_port(port);
-		if (!err)
-			err = bind_to(fd, address, *port);
-	}
-	return err;
-}
-
-int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev, uint8_t dscp,
+int soft_sock_open_tx(const struct in6_addr *address, uint16_t port, const char *dev, uint8_t dscp,
 		      uint32_t tx_bytes)
 {
 	int fd = open_udp(address), err;
@@ -203,7 +190,7 @@ int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char
 	err = setup_tx(fd, IN6_IS_ADDR_V4MAPPED(address), dev, dscp, tx_bytes);
 	/* after the device: sockets of two devices may own one port */
 	if (!err)
-		err = *port ? bind_to(fd, address, *port) : bind_random(fd, address, port);
+		err = bind_to(fd, address, port);
 	if (err) {
 		close(fd);
 		return err;

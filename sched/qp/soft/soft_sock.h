@@ -31,12 +31,12 @@ int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, 
 int soft_sock_open_rx(const struct in6_addr *address, uint16_t *port, unsigned n);
 
 /*
- * A sending socket at (address, *port), which other sockets of this user may share: it receives
- * nothing. *port 0: a free one is chosen and stored. dev NULL or empty: the kernel routes.
+ * A sending socket at (address, port), which other sockets of this user may share: it receives
+ * nothing. dev NULL or empty: the kernel routes.
  * dscp: of its packets, with ECT(0). tx_bytes: how much may wait in queues below it. A descriptor
  * or -errno; -EADDRINUSE: a socket that shares nothing has the port; -ENODEV.
  */
-int soft_sock_open_tx(const struct in6_addr *address, uint16_t *port, const char *dev, uint8_t dscp,
+int soft_sock_open_tx(const struct in6_addr *address, uint16_t port, const char *dev, uint8_t dscp,
 		      uint32_t tx_bytes);
 /* What it sends from now on has that DSCP, and ECT(0) (RFC 3168). 0 or -errno. */
 int soft_sock_set_dscp(int fd, bool v4, uint8_t dscp);

@@ -57,8 +57,8 @@ static const char *device_of(const struct soft_sockets *sockets, struct soft_soc
 
 static int open_fd(const struct soft_sockets *sockets, struct soft_socket *s)
 {
-	int fd = soft_sock_open_tx(&sockets->attr->address, &s->key.port,
-				   device_of(sockets, s->key), s->key.dscp, s->tx_bytes);
+	int fd = soft_sock_open_tx(&sockets->attr->address, s->key.port, device_of(sockets, s->key),
+				   s->key.dscp, s->tx_bytes);
 
 	if (fd < 0)
 		return fd;

@@ -68,8 +68,8 @@ static int transmit(int fd, const struct qp_control *c)
 		       : 0;
 }
 
-/* A socket bound to the sub-port's netdev; *port 0: a free one is chosen and stored. */
-static int open_tx(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port, uint16_t *port)
+/* A socket bound to the sub-port's netdev. */
+static int open_tx(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port, uint16_t port)
 {
 	const char *dev = ep->attr.dev[plane][sub_port];
 	struct verbs_netdev netdev;
@@ -79,22 +79,36 @@ static int open_tx(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_po
 				 ep->attr.control_dscp, TX_BYTES);
 }
 
+/* From a random port; one that somebody has who shares nothing is another one the next time. */
+static int open_standing(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port)
+{
+	uint16_t port;
+	int err = soft_sock_random_port(&port);
+
+	return err ? err : open_tx(ep, plane, sub_port, port);
+}
+
+/* From the source port that is asked for: by a socket of the moment. */
+static int send_from(const struct qp_endpoint *ep, const struct qp_control *c)
+{
+	int fd = open_tx(ep, c->plane, c->sub_port, c->udp_source_port), err;
+
+	if (fd < 0)
+		return fd;
+	err = transmit(fd, c);
+	close(fd);
+	return err;
+}
+
 /* By the sub-port's standing socket, or by one of the moment if a source port is asked for. */
 static int send_over(struct qp_endpoint *ep, const struct qp_control *c)
 {
-	int *fd = &ep->tx_fd[c->plane][c->sub_port], err, own;
-	uint16_t port = c->udp_source_port;
+	int *fd = &ep->tx_fd[c->plane][c->sub_port], err;
 
-	if (port) {
-		own = open_tx(ep, c->plane, c->sub_port, &port);
-		if (own < 0)
-			return own;
-		err = transmit(own, c);
-		close(own);
-		return err;
-	}
+	if (c->udp_source_port)
+		return send_from(ep, c);
 	if (*fd < 0)
-		*fd = open_tx(ep, c->plane, c->sub_port, &port);
+		*fd = open_standing(ep, c->plane, c->sub_port);
 	if (*fd < 0)
 		return *fd;
 	err = transmit(*fd, c);

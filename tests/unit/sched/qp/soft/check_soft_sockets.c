@@ -127,7 +127,7 @@ START_TEST(source_ports_are_shared_between_processes)
 {
 	uint16_t port = FARE_SOURCE_PORT_FIRST;
 	struct in6_addr at = address("::ffff:127.0.0.2");
-	int fd = soft_sock_open_tx(&at, &port, "lo", 0, 65536);
+	int fd = soft_sock_open_tx(&at, port, "lo", 0, 65536);
 	struct qp_attr attr = attr_of(16, 7, 0);
 	struct qp *q;
 
