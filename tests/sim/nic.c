@@ -67,6 +67,7 @@ struct qp_endpoint {
 	uint64_t change_most_ns;    /* how long a device takes to change a QP's state, at most */
 	unsigned partial_per_mille; /* how often poll() gives less than there is */
 	bool acks_wait;		    /* until the next progress, as with busy_poll */
+	uint16_t foreign_ports;	    /* of the pool: a socket of another user has them */
 	uint64_t device_due_ns, device_token;
 };
 
@@ -609,6 +610,8 @@ int nic_create(struct qp_endpoint **out, struct sim *sim, unsigned host,
 		prng_chance(&ep->prng, 200) ? 0 : prng_log(&ep->prng, 50 * LOOP_US, 60 * LOOP_MS);
 	ep->partial_per_mille = prng_chance(&ep->prng, 500) ? 300 : 0;
 	ep->acks_wait = prng_chance(&ep->prng, 300);
+	if (!ep->is_device && prng_chance(&ep->prng, 100))
+		ep->foreign_ports = (uint16_t)(prng_next(&ep->prng) & prng_next(&ep->prng));
 	mr_table_init(&ep->regions);
 	return 0;
 }
@@ -691,13 +694,15 @@ static int mr_deregister(struct qp_endpoint *ep, const struct qp_mr *mr)
 	return err;
 }
 
+/*
+ * QPs of all processes of a user share ports. (Echoes from such a port would be refused, too, and a
+ * lane would learn for ever: not modelled.)
+ */
 static bool port_is_taken(const struct qp_endpoint *ep, uint16_t port)
 {
-	for (const struct qp *qp = ep->qps; qp; qp = qp->next)
-		for (unsigned i = 0; i < qp->n_paths; i++)
-			if (qp->paths[i].udp_source_port == port)
-				return true;
-	return false;
+	unsigned p = port - FARE_SOURCE_PORT_FIRST;
+
+	return p < FARE_SOURCE_PORTS && ep->foreign_ports >> p & 1;
 }
 
 static int init_machines(struct qp *qp)
@@ -738,7 +743,7 @@ static int qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct 
 	int err;
 
 	*out = NULL;
-	if (attr->udp_source_port && port_is_taken(ep, attr->udp_source_port))
+	if (port_is_taken(ep, attr->udp_source_port))
 		return -EADDRINUSE;
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
@@ -761,10 +766,10 @@ static int qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct 
 	do
 		qp->qpn = ep->next_qpn & QPN_MASK;
 	while ((qp->qpn < 2 || find(ep, qp->qpn)) && ++ep->next_qpn);
-	qp->paths[0] = (struct qp_path){attr->sub_port,
-					attr->udp_source_port
-						? attr->udp_source_port
-						: (uint16_t)(49152 + prng_below(&ep->prng, 16384))};
+	qp->paths[0] = (struct qp_path){
+		attr->sub_port, attr->udp_source_port ? attr->udp_source_port
+						      : (uint16_t)(ROCE_SOURCE_PORT_FIRST +
+								   prng_below(&ep->prng, 16384))};
 	qp->n_paths = 1;
 	qp->next = ep->qps;
 	ep->qps = qp;
@@ -852,8 +857,7 @@ static int qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 		return -EINVAL;
 	if (qp->state != NIC_RTS && qp->state != NIC_REFUSING)
 		return -ENOTCONN;
-	if (udp_source_port && udp_source_port != qp->paths[0].udp_source_port &&
-	    port_is_taken(qp->ep, udp_source_port))
+	if (port_is_taken(qp->ep, udp_source_port))
 		return -EADDRINUSE;
 	qp->paths[0].sub_port = sub_port;
 	if (udp_source_port)
@@ -866,6 +870,9 @@ static int qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
 {
 	if (!qp->of_tx)
 		return -EOPNOTSUPP;
+	for (unsigned i = 0; i < n; i++)
+		if (port_is_taken(qp->ep, paths[i].udp_source_port))
+			return -EADDRINUSE;
 	memcpy(qp->paths, paths, n * sizeof(*paths));
 	qp->n_paths = n;
 	return 0;
@@ -997,7 +1004,7 @@ static int control_send(struct qp_endpoint *ep, const struct qp_control *control
 
 const struct qp_provider qp_soft_provider = {
 	.name = "sim-soft",
-	.first_port = 4791,
+	.first_port = ROCE_UDP_PORT,
 	.echoes_tell_ports = true,
 	.endpoint_progress = endpoint_progress,
 	.endpoint_stats = endpoint_stats,
@@ -1023,7 +1030,7 @@ const struct qp_provider qp_soft_provider = {
 const struct qp_provider nic_device_provider = {
 	.name = "sim-device",
 	.notify_per_qp = true,
-	.first_port = 4798,
+	.first_port = FARE_CONTROL_PORT,
 	.endpoint_progress = endpoint_progress,
 	.endpoint_stats = endpoint_stats,
 	.mr_register = mr_register,
