@@ -132,7 +132,7 @@ int engine_add(struct fare_domain *domain, struct fare_group *group)
 	int err = reserve_events(domain, events_of(group));
 
 	if (!err)
-		err = soft_timers_reserve(&domain->timers, domain->n_groups + 1);
+		err = timers_reserve(&domain->timers, domain->n_groups + 1);
 	if (err)
 		return err;
 	if (domain->n_groups >= MAX_GROUPS)
@@ -152,7 +152,7 @@ void engine_remove(struct fare_domain *domain, struct fare_group *group)
 {
 	if (!PLANTED(events_kept))
 		forget_events(domain, group);
-	soft_timers_remove(&domain->timers, &group->timer);
+	timers_remove(&domain->timers, &group->timer);
 	if (group->is_runnable)
 		DL_DELETE2(domain->run_queue, group, run_prev, run_next);
 	domain->slots[group->id % MAX_GROUPS] = NULL;
@@ -425,17 +425,17 @@ static void step(struct fare_domain *domain, struct fare_group *group)
 	domain->n_busy += (unsigned)busy - (unsigned)group->is_busy;
 	group->is_busy = busy;
 	due_ns = group_due_ns(group);
-	soft_timers_set(&domain->timers, &group->timer, due_ns == ENGINE_NEVER ? 0 : due_ns);
+	timers_set(&domain->timers, &group->timer, due_ns == ENGINE_NEVER ? 0 : due_ns);
 }
 
 /* Groups that are woken meanwhile, by this or by each other, wait for the next round. */
 static void step_groups(struct fare_domain *domain)
 {
 	struct fare_group *last, *group;
-	struct soft_timer *timer;
+	struct timer *timer;
 
 	port_cache_step(domain);
-	while ((timer = soft_timers_expire(&domain->timers, domain->now_ns)))
+	while ((timer = timers_expire(&domain->timers, domain->now_ns)))
 		engine_wake(
 			(struct fare_group *)((char *)timer - offsetof(struct fare_group, timer)));
 	last = domain->run_queue ? domain->run_queue->run_prev : NULL;
@@ -549,7 +549,7 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 
 uint64_t engine_due_ns(const struct fare_domain *domain)
 {
-	uint64_t next = soft_timers_next(&domain->timers), ports_ns = port_cache_due_ns(domain);
+	uint64_t next = timers_next(&domain->timers), ports_ns = port_cache_due_ns(domain);
 
 	if (domain->run_queue)
 		return domain->now_ns;
@@ -567,7 +567,7 @@ int engine_init(struct fare_domain *domain)
 {
 	domain->incarnation = domain_random(domain);
 	domain->next_generation = (uint32_t)domain_random(domain) >> SLOT_BITS;
-	soft_timers_init(&domain->timers);
+	timers_init(&domain->timers);
 	port_cache_init(&domain->ports);
 	return reserve_events(domain, 0);
 }
@@ -588,7 +588,7 @@ void engine_fini(struct fare_domain *domain)
 	while (domain->groups)
 		fare_group_close(domain->groups);
 	free_handed(domain);
-	soft_timers_fini(&domain->timers);
+	timers_fini(&domain->timers);
 	port_cache_fini(&domain->ports);
 	free(domain->events);
 	domain->events = NULL;

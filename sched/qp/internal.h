@@ -25,7 +25,7 @@
 #include "qp/port_path.h"
 #include "qp/provider.h"
 #include "qp/ring.h"
-#include "qp/soft/soft_timers.h"
+#include "qp/timers.h"
 #include "spray_fly.h"
 
 #define MAX_MESSAGES   128
@@ -159,7 +159,7 @@ struct fare_group {
 	struct fare_group *run_prev, *run_next;	  /* those to be stepped */
 	struct fare_group *turn_prev, *turn_next; /* those that wait to shake hands */
 	enum handshake_turn turn;
-	struct soft_timer timer;
+	struct timer timer;
 	bool is_listed, is_runnable, is_busy;
 	/* a chunk was not posted although there is room: no completion brings that back */
 	bool is_stalled;
@@ -298,7 +298,7 @@ struct fare_domain {
 	struct fare_group *slots[MAX_GROUPS]; /* by id */
 	uint32_t next_generation;
 	unsigned n_groups, n_busy;
-	struct soft_timers timers;
+	struct timers timers;
 	uint64_t scan_due_ns;
 	uint64_t generation; /* of what the daemon published */
 	bool drained;	     /* the provider has no completions that it was not asked for */

@@ -71,7 +71,7 @@ struct port_entry {
 	int send_error;	    /* of the last round, if no echo was sent at all */
 	/* ports in use are asked for again: when, and how long after that; 0: no lane is up */
 	uint64_t watch_ns, interval_ns;
-	struct soft_timer timer;
+	struct timer timer;
 	struct port_path path; /* last: as long as it has sub-ports */
 };
 
@@ -80,12 +80,12 @@ struct port_entry {
 void port_cache_init(struct port_cache *cache)
 {
 	memset(cache, 0, sizeof(*cache));
-	soft_timers_init(&cache->timers);
+	timers_init(&cache->timers);
 }
 
 void port_cache_fini(struct port_cache *cache)
 {
-	soft_timers_fini(&cache->timers);
+	timers_fini(&cache->timers);
 }
 
 static struct port_peer *find_peer(struct fare_domain *domain, const struct peer_address *address)
@@ -170,7 +170,7 @@ static int make_entry(struct port_entry **out, struct lane *lane)
 	unsigned n_sub_ports = domain->attr.n_sub_ports[lane->index];
 	struct port_entry *entry;
 
-	if (soft_timers_reserve(&domain->ports.timers, domain->ports.n_entries + 1))
+	if (timers_reserve(&domain->ports.timers, domain->ports.n_entries + 1))
 		return -ENOMEM;
 	entry = calloc(1, offsetof(struct port_entry, path) + port_path_bytes(n_sub_ports));
 	if (!entry)
@@ -206,7 +206,7 @@ void port_cache_detach(struct lane *lane)
 	DL_DELETE2(entry->lanes, lane, path_prev, path_next);
 	if (entry->lanes)
 		return;
-	soft_timers_remove(&entry->domain->ports.timers, &entry->timer);
+	timers_remove(&entry->domain->ports.timers, &entry->timer);
 	entry->domain->ports.n_entries--;
 	entry->peer->entries[entry->plane] = NULL;
 	free(entry);
@@ -223,7 +223,7 @@ static void set_timer(struct port_entry *entry)
 {
 	uint64_t when_ns = entry->state == PORT_REST ? entry->watch_ns : entry->due_ns;
 
-	soft_timers_set(&entry->domain->ports.timers, &entry->timer, when_ns);
+	timers_set(&entry->domain->ports.timers, &entry->timer, when_ns);
 }
 
 static void set_state(struct port_entry *entry, enum port_state state)
@@ -695,9 +695,9 @@ void port_cache_on_reply(struct fare_domain *domain, const struct peer_address *
 
 void port_cache_step(struct fare_domain *domain)
 {
-	struct soft_timer *timer;
+	struct timer *timer;
 
-	while ((timer = soft_timers_expire(&domain->ports.timers, domain->now_ns))) {
+	while ((timer = timers_expire(&domain->ports.timers, domain->now_ns))) {
 		struct port_entry *entry =
 			(struct port_entry *)((char *)timer - offsetof(struct port_entry, timer));
 
@@ -712,7 +712,7 @@ void port_cache_step(struct fare_domain *domain)
 
 uint64_t port_cache_due_ns(const struct fare_domain *domain)
 {
-	uint64_t next = soft_timers_next(&domain->ports.timers);
+	uint64_t next = timers_next(&domain->ports.timers);
 
 	return next ? next : ENGINE_NEVER;
 }

@@ -33,7 +33,7 @@
 
 #include "qp/handshake.h"
 #include "qp/peer_address.h"
-#include "qp/soft/soft_timers.h"
+#include "qp/timers.h"
 
 struct control_message;
 struct lane;
@@ -42,7 +42,7 @@ struct port_peer;
 
 struct port_cache {
 	struct port_peer *peers; /* a hash by address and port: what a leaf hashes */
-	struct soft_timers timers;
+	struct timers timers;
 	unsigned n_entries;
 	struct handshake_rtt rtt; /* of all peers */
 };

@@ -76,7 +76,7 @@ void soft_endpoint_wake(struct qp_endpoint *ep)
 
 void soft_endpoint_rearm(struct qp_endpoint *ep)
 {
-	uint64_t next = soft_timers_next(&ep->timers);
+	uint64_t next = timers_next(&ep->timers);
 
 	/* an alarm that comes too early is harmless, and cheaper than moving it */
 	if (!ep->in_progress && next && (!ep->armed_ns || next < ep->armed_ns))
@@ -88,7 +88,7 @@ static void rearm_after(struct qp_endpoint *ep, uint64_t now_ns)
 {
 	bool is_due = !soft_link_is_alone(&ep->runnable) || !soft_link_is_alone(&ep->answering);
 	bool rang = ep->armed_ns && ep->armed_ns <= now_ns;
-	uint64_t next = soft_timers_next(&ep->timers);
+	uint64_t next = timers_next(&ep->timers);
 
 	set_awake(ep, is_due);
 	if (next != ep->armed_ns && (rang || (next && (!ep->armed_ns || next < ep->armed_ns))))
@@ -97,10 +97,10 @@ static void rearm_after(struct qp_endpoint *ep, uint64_t now_ns)
 
 static int run_timers(struct qp_endpoint *ep, uint64_t now_ns)
 {
-	struct soft_timer *timer;
+	struct timer *timer;
 	int n = 0;
 
-	for (; (timer = soft_timers_expire(&ep->timers, now_ns)); n++)
+	for (; (timer = timers_expire(&ep->timers, now_ns)); n++)
 		soft_qp_on_timer(soft_link_owner(timer, struct qp, timer), now_ns);
 	return n;
 }
@@ -250,7 +250,7 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 	ep->icrc_ids.any = attr->device_peers;
 	mr_table_init(&ep->regions);
 	soft_cq_init(&ep->cq);
-	soft_timers_init(&ep->timers);
+	timers_init(&ep->timers);
 }
 
 /* What was asked for, or what devices allow; a device that is made later must carry as much. */
@@ -312,7 +312,7 @@ void soft_endpoint_destroy(struct qp_endpoint *ep)
 	close_if_open(ep->epoll_fd);
 	mr_table_fini(&ep->regions);
 	soft_cq_fini(&ep->cq);
-	soft_timers_fini(&ep->timers);
+	timers_fini(&ep->timers);
 	free(ep->buckets);
 	free(ep->rx.bytes);
 	free(ep);

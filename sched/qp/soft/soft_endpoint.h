@@ -21,6 +21,7 @@
 
 #include "mr_table.h"
 #include "qp/provider.h"
+#include "qp/timers.h"
 #include "rc_requester.h"
 #include "rc_responder.h"
 #include "roce_icrc.h"
@@ -29,7 +30,6 @@
 #include "soft_order_free.h"
 #include "soft_protocol.h"
 #include "soft_sockets.h"
-#include "soft_timers.h"
 
 #define SOFT_CONTROL_QPN  0xfa4e
 #define SOFT_RX_MESSAGES  8
@@ -59,7 +59,7 @@ struct qp {
 	struct qp_endpoint *ep;
 	struct qp *bucket_next;				    /* same hash of QPN */
 	struct soft_link all, runnable, answering, waiting; /* waiting: for room in its socket */
-	struct soft_timer timer;
+	struct timer timer;
 	const struct soft_protocol *protocol;
 	struct rc_requester requester;
 	struct rc_responder responder;
@@ -119,7 +119,7 @@ struct qp_endpoint {
 	struct qp_stats stats;
 	struct mr_table regions;
 	struct soft_cq cq;
-	struct soft_timers timers;
+	struct timers timers;
 	struct roce_icrc_ids icrc_ids;
 	struct soft_link qps, runnable, answering;
 	struct qp **buckets; /* by QPN */

@@ -162,7 +162,7 @@ static int make_room(struct qp *qp)
 	int err = make_buckets(ep);
 
 	soft_cq_allow(&ep->cq, n * RC_QUEUE_DEPTH, ep->n_receives + receives_of(qp));
-	return err ? err : soft_timers_reserve(&ep->timers, n);
+	return err ? err : timers_reserve(&ep->timers, n);
 }
 
 static int init_qp(struct qp *qp)
@@ -253,7 +253,7 @@ void soft_qp_set_timer(struct qp *qp)
 
 	if (qp->hold_until_ns && (!when || qp->hold_until_ns < when))
 		when = qp->hold_until_ns;
-	soft_timers_set(&qp->ep->timers, &qp->timer, when);
+	timers_set(&qp->ep->timers, &qp->timer, when);
 }
 
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
@@ -331,7 +331,7 @@ static void end(struct qp *qp)
 {
 	qp->state = SOFT_QP_ERR;
 	qp->protocol->end_receives(qp);
-	soft_timers_remove(&qp->ep->timers, &qp->timer);
+	timers_remove(&qp->ep->timers, &qp->timer);
 	soft_link_remove(&qp->runnable);
 	soft_link_remove(&qp->answering);
 	soft_link_remove(&qp->waiting);

@@ -4,30 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "qp/soft/soft_timers.h"
+#include "qp/timers.h"
 
 START_TEST(later_is_lazy_and_still_right)
 {
-	struct soft_timers t;
-	struct soft_timer a = {0}, b = {0};
+	struct timers t;
+	struct timer a = {0}, b = {0};
 
-	soft_timers_init(&t);
-	ck_assert_uint_eq(soft_timers_next(&t), 0);
-	ck_assert_int_eq(soft_timers_reserve(&t, 2), 0);
-	soft_timers_set(&t, &a, 10);
-	soft_timers_set(&t, &b, 20);
-	soft_timers_set(&t, &a, 30);
-	ck_assert_uint_le(soft_timers_next(&t), 20);
-	ck_assert_ptr_null(soft_timers_expire(&t, 15));
-	ck_assert_uint_eq(soft_timers_next(&t), 20);
-	ck_assert_ptr_eq(soft_timers_expire(&t, 30), &b);
-	ck_assert_ptr_eq(soft_timers_expire(&t, 30), &a);
-	ck_assert_ptr_null(soft_timers_expire(&t, 1000));
-	soft_timers_set(&t, &a, 50);
-	soft_timers_set(&t, &a, 0);
-	ck_assert_ptr_null(soft_timers_expire(&t, 1000));
-	ck_assert_uint_eq(soft_timers_next(&t), 0);
-	soft_timers_fini(&t);
+	timers_init(&t);
+	ck_assert_uint_eq(timers_next(&t), 0);
+	ck_assert_int_eq(timers_reserve(&t, 2), 0);
+	timers_set(&t, &a, 10);
+	timers_set(&t, &b, 20);
+	timers_set(&t, &a, 30);
+	ck_assert_uint_le(timers_next(&t), 20);
+	ck_assert_ptr_null(timers_expire(&t, 15));
+	ck_assert_uint_eq(timers_next(&t), 20);
+	ck_assert_ptr_eq(timers_expire(&t, 30), &b);
+	ck_assert_ptr_eq(timers_expire(&t, 30), &a);
+	ck_assert_ptr_null(timers_expire(&t, 1000));
+	timers_set(&t, &a, 50);
+	timers_set(&t, &a, 0);
+	ck_assert_ptr_null(timers_expire(&t, 1000));
+	ck_assert_uint_eq(timers_next(&t), 0);
+	timers_fini(&t);
 }
 END_TEST
 
@@ -44,30 +44,30 @@ static bool overdue(const uint64_t *model, unsigned n, uint64_t now)
 START_TEST(random_use_agrees_with_a_list)
 {
 	enum { N = 40 };
-	struct soft_timer timer[N];
+	struct timer timer[N];
 	uint64_t model[N] = {0}, now = 0;
-	struct soft_timers t;
+	struct timers t;
 
 	memset(timer, 0, sizeof(timer));
 	srandom((unsigned)_i);
-	soft_timers_init(&t);
-	ck_assert_int_eq(soft_timers_reserve(&t, N), 0);
+	timers_init(&t);
+	ck_assert_int_eq(timers_reserve(&t, N), 0);
 	for (unsigned step = 0; step < 4000; step++) {
 		long i = random() % N;
-		struct soft_timer *gone;
+		struct timer *gone;
 
 		switch (random() % 4) {
 		case 0:
-			soft_timers_remove(&t, &timer[i]);
+			timers_remove(&t, &timer[i]);
 			model[i] = 0;
 			break;
 		case 1:
 			model[i] = random() % 8 ? now + 1 + (uint64_t)random() % 300 : 0;
-			soft_timers_set(&t, &timer[i], model[i]);
+			timers_set(&t, &timer[i], model[i]);
 			break;
 		default:
 			now += (uint64_t)random() % 5;
-			while ((gone = soft_timers_expire(&t, now))) {
+			while ((gone = timers_expire(&t, now))) {
 				i = gone - timer;
 				ck_assert(model[i] && model[i] <= now);
 				model[i] = 0;
@@ -75,15 +75,15 @@ START_TEST(random_use_agrees_with_a_list)
 			ck_assert(!overdue(model, N, now));
 		}
 		/* with an empty heap this is the end of time: then the model must be empty too */
-		ck_assert(!overdue(model, N, soft_timers_next(&t) - 1));
+		ck_assert(!overdue(model, N, timers_next(&t) - 1));
 	}
-	soft_timers_fini(&t);
+	timers_fini(&t);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("soft_timers");
+	Suite *s = suite_create("timers");
 	TCase *t = tcase_create("all");
 	SRunner *r = srunner_create(s);
 	int failed;

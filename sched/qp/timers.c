@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "soft_timers.h"
+#include "qp/timers.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void soft_timers_init(struct soft_timers *timers)
+void timers_init(struct timers *timers)
 {
 	memset(timers, 0, sizeof(*timers));
 }
 
-void soft_timers_fini(struct soft_timers *timers)
+void timers_fini(struct timers *timers)
 {
 	free(timers->heap);
 	memset(timers, 0, sizeof(*timers));
 }
 
-int soft_timers_reserve(struct soft_timers *timers, size_t n)
+int timers_reserve(struct timers *timers, size_t n)
 {
 	size_t room = timers->room ? timers->room : 16;
-	struct soft_timer **heap;
+	struct timer **heap;
 
 	if (n <= timers->room)
 		return 0;
 	while (room < n)
 		room *= 2;
-	heap = realloc(timers->heap, (room + 1) * sizeof(struct soft_timer *));
+	heap = realloc(timers->heap, (room + 1) * sizeof(struct timer *));
 	if (!heap)
 		return -ENOMEM;
 	timers->heap = heap;
@@ -33,13 +33,13 @@ int soft_timers_reserve(struct soft_timers *timers, size_t n)
 	return 0;
 }
 
-static void put(struct soft_timers *timers, size_t place, struct soft_timer *timer)
+static void put(struct timers *timers, size_t place, struct timer *timer)
 {
 	timers->heap[place] = timer;
 	timer->place = place;
 }
 
-static void sift_up(struct soft_timers *timers, struct soft_timer *timer)
+static void sift_up(struct timers *timers, struct timer *timer)
 {
 	size_t at = timer->place;
 
@@ -48,7 +48,7 @@ static void sift_up(struct soft_timers *timers, struct soft_timer *timer)
 	put(timers, at, timer);
 }
 
-static void sift_down(struct soft_timers *timers, struct soft_timer *timer)
+static void sift_down(struct timers *timers, struct timer *timer)
 {
 	size_t at = timer->place, child;
 
@@ -64,7 +64,7 @@ static void sift_down(struct soft_timers *timers, struct soft_timer *timer)
 	put(timers, at, timer);
 }
 
-void soft_timers_set(struct soft_timers *timers, struct soft_timer *timer, uint64_t when_ns)
+void timers_set(struct timers *timers, struct timer *timer, uint64_t when_ns)
 {
 	timer->when_ns = when_ns;
 	if (!when_ns || (timer->place && timer->queued_ns <= when_ns))
@@ -75,9 +75,9 @@ void soft_timers_set(struct soft_timers *timers, struct soft_timer *timer, uint6
 	sift_up(timers, timer);
 }
 
-void soft_timers_remove(struct soft_timers *timers, struct soft_timer *timer)
+void timers_remove(struct timers *timers, struct timer *timer)
 {
-	struct soft_timer *last;
+	struct timer *last;
 
 	timer->when_ns = 0;
 	if (!timer->place)
@@ -91,10 +91,10 @@ void soft_timers_remove(struct soft_timers *timers, struct soft_timer *timer)
 	timer->place = 0;
 }
 
-struct soft_timer *soft_timers_expire(struct soft_timers *timers, uint64_t now_ns)
+struct timer *timers_expire(struct timers *timers, uint64_t now_ns)
 {
 	while (timers->n && timers->heap[1]->queued_ns <= now_ns) {
-		struct soft_timer *timer = timers->heap[1];
+		struct timer *timer = timers->heap[1];
 
 		if (timer->when_ns > now_ns) {
 			timer->queued_ns = timer->when_ns;
@@ -102,16 +102,16 @@ struct soft_timer *soft_timers_expire(struct soft_timers *timers, uint64_t now_n
 			continue;
 		}
 		if (!timer->when_ns) {
-			soft_timers_remove(timers, timer);
+			timers_remove(timers, timer);
 			continue;
 		}
-		soft_timers_remove(timers, timer);
+		timers_remove(timers, timer);
 		return timer;
 	}
 	return NULL;
 }
 
-uint64_t soft_timers_next(const struct soft_timers *timers)
+uint64_t timers_next(const struct timers *timers)
 {
 	return timers->n ? timers->heap[1]->queued_ns : 0;
 }
