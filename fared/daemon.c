@@ -292,9 +292,9 @@ static void allow_descriptors(struct daemon *d)
 			 (unsigned long long)limit, needed, needed);
 }
 
-static bool start_health(struct daemon *d)
+static bool start_health(struct daemon *d, const struct privileges *p)
 {
-	int rc = daemon_health_create(&d->health, d);
+	int rc = daemon_health_create(&d->health, d, p->uid);
 
 	return step(d, rc, "health",
 		    rc == -EADDRINUSE ? "does another S-BFD reflector hold UDP 7784 here?"
@@ -315,7 +315,7 @@ static bool start(struct daemon *d, const struct privileges *p)
 		  "is another fared running there, and may we write there?") ||
 	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?") ||
 	    !step(d, flows_create(&d->flows), "flows", "memory?") ||
-	    !step(d, create_table(d), "path table", "memory?") || !start_health(d) ||
+	    !step(d, create_table(d), "path table", "memory?") || !start_health(d, p) ||
 	    !step(d,
 		  publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, daemon_now_ns()),
 		  "shared memory", "is the run directory on a file system with room?") ||

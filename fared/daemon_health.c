@@ -384,7 +384,7 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 	}
 }
 
-int daemon_health_create(struct daemon_health **out, struct daemon *d)
+int daemon_health_create(struct daemon_health **out, struct daemon *d, uid_t owner)
 {
 	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports,
 							 on_drain};
@@ -407,6 +407,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		.max_probes_per_s = c->max_probes_per_s,
 		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
 		.dscp = c->dscp,
+		.owner = owner,
 	};
 	struct daemon_health *h;
 	int rc;
@@ -421,7 +422,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	describe_ports(h, d->config);
 	rc = take_key(h, c, d->log);
 	if (!rc)
-		rc = reflector_create(&h->reflector, d->loop, &h->ports, &h->key, c->dscp,
+		rc = reflector_create(&h->reflector, d->loop, &h->ports, &h->key, c->dscp, owner,
 				      &on_reflector, h);
 	if (!rc)
 		rc = prober_create(&h->prober, d->loop, &options, &h->ports, &h->key, &on_prober,

@@ -22,9 +22,10 @@ struct daemon_health;
 
 /*
  * Reads the key and opens the sockets: before privileges are dropped, and before links and former
- * state are known. *out is NULL, and 0 returned, if health is off. 0 or -errno.
+ * state are known. owner: the user that the process will become then. *out is NULL, and 0 returned,
+ * if health is off. 0 or -errno.
  */
-int daemon_health_create(struct daemon_health **out, struct daemon *d);
+int daemon_health_create(struct daemon_health **out, struct daemon *d, uid_t owner);
 void daemon_health_destroy(struct daemon_health *h); /* NULL is fine, as below */
 
 void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,

@@ -461,7 +461,7 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct prober
 	if (!rc)
 		rc = udp_batch_create(&p->in);
 	if (!rc)
-		rc = prober_io_open(p, options->dscp);
+		rc = prober_io_open(p);
 	if (!rc)
 		rc = prober_ports_open(p, options->dscp);
 	if (!rc)

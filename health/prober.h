@@ -38,6 +38,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "notice_wire.h"
 #include "port_map.h"
@@ -111,6 +112,7 @@ struct prober_options {
 	/* probes of paths probed fast, if nobody took turns; UINT32_MAX: never */
 	uint32_t turns_beyond_per_s;
 	uint8_t dscp;
+	uid_t owner; /* of the sockets, see udp_open() */
 };
 
 struct prober_counters {

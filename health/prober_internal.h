@@ -221,7 +221,7 @@ bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *
  */
 void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		      const struct notice_echo *echo, uint64_t now);
-int prober_io_open(struct prober *p, uint8_t dscp);
+int prober_io_open(struct prober *p);
 void prober_io_close(struct prober *p);
 /* Whether the peer is still to be told what our ports carry. */
 bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now);

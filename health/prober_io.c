@@ -485,7 +485,7 @@ void prober_io_watch(struct prober *p, bool watch)
 
 /* ---- life ---------------------------------------------------------------- */
 
-static int open_one(struct prober *p, uint32_t g, int family, uint8_t i, uint8_t dscp)
+static int open_one(struct prober *p, uint32_t g, int family, uint8_t i)
 {
 	struct prober_socket *s = &p->sockets[g][family][i];
 	int rc = udp_batch_create(&s->out);
@@ -493,7 +493,7 @@ static int open_one(struct prober *p, uint32_t g, int family, uint8_t i, uint8_t
 	if (rc)
 		return rc;
 	s->address = p->ports->gpus[g].address[family];
-	rc = udp_open(&s->udp, &s->address, 0, dscp);
+	rc = udp_open(&s->udp, &s->address, 0, p->options.dscp, p->options.owner);
 	if (rc)
 		return rc;
 	s->prober = p;
@@ -508,7 +508,7 @@ static int open_one(struct prober *p, uint32_t g, int family, uint8_t i, uint8_t
 	return 0;
 }
 
-int prober_io_open(struct prober *p, uint8_t dscp)
+int prober_io_open(struct prober *p)
 {
 	for (uint32_t g = 0; g < p->ports->n_gpus; g++)
 		for (int family = 0; family < 2; family++)
@@ -517,7 +517,7 @@ int prober_io_open(struct prober *p, uint8_t dscp)
 
 				if (IN6_IS_ADDR_UNSPECIFIED(&p->ports->gpus[g].address[family]))
 					continue;
-				rc = open_one(p, g, family, i, dscp);
+				rc = open_one(p, g, family, i);
 				if (rc)
 					return rc;
 			}

@@ -270,10 +270,10 @@ static int open_raw(struct socket *s)
 }
 
 static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address,
-		       uint8_t dscp)
+		       uint8_t dscp, uid_t owner)
 {
 	struct socket *s = &r->sockets[r->n_sockets];
-	int rc = udp_open(&s->udp, address, SBFD_WIRE_PORT, dscp);
+	int rc = udp_open(&s->udp, address, SBFD_WIRE_PORT, dscp, owner);
 
 	if (rc)
 		return rc;
@@ -289,7 +289,7 @@ static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr 
 }
 
 int reflector_create(struct reflector **out, struct ev_loop *loop, const struct sub_ports *ports,
-		     const struct notice_key *key, uint8_t dscp,
+		     const struct notice_key *key, uint8_t dscp, uid_t owner,
 		     const struct reflector_handlers *handlers, void *arg)
 {
 	struct reflector *r = calloc(1, sizeof(*r));
@@ -311,7 +311,7 @@ int reflector_create(struct reflector **out, struct ev_loop *loop, const struct 
 
 			if (IN6_IS_ADDR_UNSPECIFIED(address))
 				continue;
-			rc = open_socket(r, g, address, dscp);
+			rc = open_socket(r, g, address, dscp, owner);
 			if (rc)
 				goto failed;
 		}

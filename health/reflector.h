@@ -54,10 +54,12 @@ struct reflector_counters {
 		limited, forged;
 };
 
-/* ports and key are borrowed for the reflector's life. 0 or -errno; -EADDRINUSE: another S-BFD
- * runs. Without CAP_NET_RAW probes to the data's port go unanswered. */
+/*
+ * ports and key are borrowed for the reflector's life. owner: see udp_open(). 0 or -errno;
+ * -EADDRINUSE: another S-BFD runs. Without CAP_NET_RAW probes to the data's port go unanswered.
+ */
 int reflector_create(struct reflector **out, struct ev_loop *loop, const struct sub_ports *ports,
-		     const struct notice_key *key, uint8_t dscp,
+		     const struct notice_key *key, uint8_t dscp, uid_t owner,
 		     const struct reflector_handlers *handlers, void *arg);
 void reflector_destroy(struct reflector *r);
 /*

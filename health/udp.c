@@ -28,6 +28,7 @@ struct udp_socket {
 	struct in6_addr address;
 	uint16_t port;
 	uint8_t dscp;
+	uid_t owner;
 	int fd;	      /* hears all devices that have no pin */
 	int ready_fd; /* IPv6: an epoll set of fd and the pins; else -1 */
 	unsigned n_pins;
@@ -158,27 +159,49 @@ static int bind_dynamic(int fd, const struct in6_addr *address)
 	return -EADDRINUSE;
 }
 
-/* A descriptor bound to address and port (0: by chance), and to the device if there is one. */
-static int open_fd(const struct in6_addr *address, uint16_t port, uint8_t dscp, int ifindex)
+static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
 {
-	bool v4 = is_v4(address);
 	struct sockaddr_storage name;
 	socklen_t length = name_of(address, port, &name);
+
+	if (!port)
+		return bind_dynamic(fd, address);
+	return bind(fd, (struct sockaddr *)&name, length) ? -errno : 0;
+}
+
+/*
+ * Lets pins bind the address and port of a socket that is bound already. Not by SO_REUSEADDR, which
+ * for UDP asks for no owner: any local user could bind them too, and take what arrives. With
+ * SO_REUSEPORT the kernel refuses sockets of another owner. Pins are made after privileges are
+ * dropped, so the owner is the user that the daemon becomes.
+ */
+static int share_port(int fd, uid_t owner)
+{
+	if (owner != geteuid() && fchown(fd, owner, (gid_t)-1))
+		return -errno;
+	return set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+}
+
+/*
+ * A descriptor bound to the socket's address and to port (0: by chance); ifindex: a pin's device,
+ * or 0. What is no pin is bound before it shares: a second daemon gets -EADDRINUSE.
+ */
+static int open_fd(const struct udp_socket *s, uint16_t port, int ifindex)
+{
+	bool v4 = is_v4(&s->address);
 	int rc, fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
-	rc = set_options(fd, v4, dscp);
+	rc = set_options(fd, v4, s->dscp);
 	if (!rc && ifindex)
 		rc = set(fd, SOL_SOCKET, SO_BINDTOIFINDEX, ifindex);
-	if (!rc && !v4 && port) /* pins share it */
-		rc = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (!rc && ifindex)
+		rc = share_port(fd, s->owner);
 	if (!rc)
-		rc = !port					  ? bind_dynamic(fd, address)
-		     : bind(fd, (struct sockaddr *)&name, length) ? -errno
-								  : 0;
-	if (!rc && !v4 && !port)
-		rc = set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+		rc = bind_to(fd, &s->address, port);
+	if (!rc && !v4 && !ifindex)
+		rc = share_port(fd, s->owner);
 	if (rc) {
 		close(fd);
 		return rc;
@@ -204,7 +227,8 @@ static uint16_t bound_port(int fd)
 					       : ((struct sockaddr_in6 *)&name)->sin6_port);
 }
 
-int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port, uint8_t dscp)
+int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port, uint8_t dscp,
+	     uid_t owner)
 {
 	struct udp_socket *s = calloc(1, sizeof(*s));
 	int rc = 0;
@@ -214,8 +238,9 @@ int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t p
 		return -ENOMEM;
 	s->address = *address;
 	s->dscp = dscp;
+	s->owner = owner;
 	s->ready_fd = -1;
-	s->fd = open_fd(address, port, dscp, 0);
+	s->fd = open_fd(s, port, 0);
 	if (s->fd < 0)
 		rc = s->fd;
 	else
@@ -302,9 +327,9 @@ static int pin_for(struct udp_socket *s, int ifindex)
 		memmove(s->pins, s->pins + 1, (MAX_PINS - 1) * sizeof(s->pins[0]));
 		s->n_pins--;
 	}
-	fd = open_fd(&s->address, s->port, s->dscp, ifindex);
+	fd = open_fd(s, s->port, ifindex);
 	if (udp_is_shortage(fd) && drop_dead_pins(s))
-		fd = open_fd(&s->address, s->port, s->dscp, ifindex);
+		fd = open_fd(s, s->port, ifindex);
 	if (fd < 0)
 		return fd;
 	rc = watch(s, fd);

@@ -7,8 +7,9 @@
  *
  * A packet is pinned to a device: IPv4 by IP_PKTINFO, with one socket for all devices. IPv6 takes
  * the device there for a hint if the source address is given too; so it has a socket more for each
- * device, bound to it. Neither needs a privilege. Replies may come in on any sub-port of the plane;
- * all of a port's sockets are read as one.
+ * device, bound to it. They share the port, and no other user's socket can. Neither needs a
+ * privilege. Replies may come in on any sub-port of the plane; all of a port's sockets are read as
+ * one.
  */
 #ifndef UDP_H
 #define UDP_H
@@ -39,10 +40,12 @@ int udp_batch_create(struct udp_batch **out);
 void udp_batch_destroy(struct udp_batch *b);
 
 /*
- * A non-blocking socket bound to address and port (0: by chance), sending with
- * hop limit 255 and that DSCP. address need not exist yet. 0 or -errno.
+ * A non-blocking socket bound to address and port (0: by chance), sending with hop limit 255 and
+ * that DSCP. address need not exist yet. owner: the user that the process is or will become; no
+ * other user can bind the same. 0 or -errno; -EADDRINUSE: the port is taken.
  */
-int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port, uint8_t dscp);
+int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port, uint8_t dscp,
+	     uid_t owner);
 void udp_close(struct udp_socket *s);	/* NULL is fine */
 int udp_fd(const struct udp_socket *s); /* readable when something has come in */
 uint16_t udp_port(const struct udp_socket *s);

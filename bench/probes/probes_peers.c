@@ -273,8 +273,8 @@ pid_t probes_peers_start(const struct probes_net *net, const struct probes_load 
 	sched_setscheduler(0, SCHED_RR, &rr);
 	s.load = load;
 	if (getppid() != parent || probes_net_enter(net->far) || udp_batch_create(&s.in) ||
-	    udp_batch_create(&s.out) || udp_open(&s.answers, &any, SBFD_WIRE_PORT, 26) ||
-	    udp_open(&s.asks, &any, 50000, 26)) {
+	    udp_batch_create(&s.out) || udp_open(&s.answers, &any, SBFD_WIRE_PORT, 26, geteuid()) ||
+	    udp_open(&s.asks, &any, 50000, 26, geteuid())) {
 		fprintf(stderr, "farebench: the peers cannot start\n");
 		_exit(1);
 	}

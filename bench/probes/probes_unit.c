@@ -242,7 +242,8 @@ static int start(struct unit *u)
 	int rc;
 
 	probes_net_ports(&u->ports);
-	rc = reflector_create(&u->reflector, u->loop, &u->ports, &no_key, 26, &on_reflector, u);
+	rc = reflector_create(&u->reflector, u->loop, &u->ports, &no_key, 26, geteuid(),
+			      &on_reflector, u);
 	if (!rc)
 		rc = prober_create(&u->prober, u->loop, &options, &u->ports, &no_key, &on_prober,
 				   u);

@@ -264,8 +264,9 @@ START_TEST(every_counter_has_a_row_with_its_meaning)
 
 	ck_assert_int_eq(
 		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
-	ck_assert_int_eq(
-		reflector_create(&reflector, loop, &ports, &key, 0, &reflector_handlers, NULL), 0);
+	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, &key, 0, geteuid(),
+					  &reflector_handlers, NULL),
+			 0);
 	commands.report.prober = prober;
 	commands.report.reflector = reflector;
 	reply = ask(&root, "{\"cmd\":\"counters\"}", -1);

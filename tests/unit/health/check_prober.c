@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "own_net.h"
 #include "patience.h"
@@ -180,8 +181,9 @@ static void setup(void)
 
 static void reflect(const struct notice_key *with)
 {
-	ck_assert_int_eq(
-		reflector_create(&reflector, loop, &ports, with, 26, &reflector_handlers, NULL), 0);
+	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, with, 26, geteuid(),
+					  &reflector_handlers, NULL),
+			 0);
 }
 
 static void teardown(void)
@@ -718,7 +720,7 @@ START_TEST(the_reflector_answers_only_what_it_should)
 	struct udp_socket *fd;
 	int low = 64;
 
-	ck_assert_int_eq(udp_open(&fd, &stranger, 0, 0), 0);
+	ck_assert_int_eq(udp_open(&fd, &stranger, 0, 0, geteuid()), 0);
 	reflect(&key);
 	ck_assert_int_eq(udp_batch_create(&out), 0);
 	for (int i = 0; i < 4; i++) {
@@ -885,8 +887,8 @@ START_TEST(learns_where_the_datas_ports_lead)
 	unsigned junk_seen = 0, ours_seen = 0;
 
 	ck_assert_int_eq(udp_batch_create(&batch), 0);
-	ck_assert_int_eq(udp_open(&data, &peer, ROCE_UDP_PORT, 0), 0);
-	ck_assert_int_eq(udp_open(&from, &stranger, 0, 0), 0);
+	ck_assert_int_eq(udp_open(&data, &peer, ROCE_UDP_PORT, 0, geteuid()), 0);
+	ck_assert_int_eq(udp_open(&from, &stranger, 0, 0, geteuid()), 0);
 	reflect(&key);
 	for (int i = 0; i < 10; i++) {
 		out = udp_next(batch);

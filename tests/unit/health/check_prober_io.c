@@ -120,8 +120,9 @@ static void setup(void)
 	ports.gpus[0].address[1] = address("fd77::1");
 	ports.gpus[1].address[1] = peer = address("fd77::2");
 	n_short = n_over = 0;
-	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, &key, 0, &on_reflector, NULL),
-			 0);
+	ck_assert_int_eq(
+		reflector_create(&reflector, loop, &ports, &key, 0, geteuid(), &on_reflector, NULL),
+		0);
 	ck_assert_int_eq(prober_create(&prober, loop, &options, &ports, &key, &on_prober, NULL), 0);
 	for (uint32_t g = 0; g < 2; g++)
 		ck_assert_int_eq(reflector_pin(reflector, g, ports.gpus[g].ifindex[0][0]), 0);

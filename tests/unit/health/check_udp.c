@@ -4,12 +4,14 @@
 
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "own_net.h"
@@ -72,7 +74,7 @@ START_TEST(what_one_device_keeps_does_not_stop_another)
 	struct udp_batch *b;
 
 	make_links();
-	ck_assert_int_eq(udp_open(&s, &address, 0, 0), 0);
+	ck_assert_int_eq(udp_open(&s, &address, 0, 0, geteuid()), 0);
 	ck_assert_int_eq(udp_batch_create(&b), 0);
 	ck_assert_uint_eq(send_by(s, b, "198.18.9.2", "stuck", PACKETS), PACKETS);
 	ck_assert_uint_eq(send_by(s, b, "198.18.10.2", "free", 10), 10);
@@ -94,7 +96,7 @@ START_TEST(descriptors_of_devices_that_are_gone_are_had_again)
 
 	ck_assert_int_eq(inet_pton(AF_INET6, "2001:db8::1", &address), 1);
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-	ck_assert_int_eq(udp_open(&s, &address, 0, 0), 0);
+	ck_assert_int_eq(udp_open(&s, &address, 0, 0, geteuid()), 0);
 	ck_assert_int_eq(udp_pin(s, lo), 0);
 	for (unsigned life = 0; life < 40; life++) {
 		struct ifreq r = {.ifr_name = "reborn"};
@@ -112,17 +114,82 @@ START_TEST(descriptors_of_devices_that_are_gone_are_had_again)
 }
 END_TEST
 
+#define SOMEBODY ((uid_t)64001)
+#define STRANGER ((uid_t)65534)
+
+static bool become(uid_t uid)
+{
+	return !setresgid(uid, uid, uid) && !setresuid(uid, uid, uid);
+}
+
+/* The errno of bind() on a socket of that device (0: none), with all options that share a port. */
+static int bind_result(const struct in6_addr *address, uint16_t port, int ifindex)
+{
+	struct sockaddr_in6 name = {
+		.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = *address};
+	int fd = socket(AF_INET6, SOCK_DGRAM, 0), on = 1, rc;
+
+	ck_assert(!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+		  !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) &&
+		  !setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &ifindex, sizeof(ifindex)));
+	rc = bind(fd, (struct sockaddr *)&name, sizeof(name)) ? errno : 0;
+	close(fd);
+	return rc;
+}
+
+/* In a process of its own, which is that user. */
+static void nobody_else_binds(const struct in6_addr *address, uint16_t port)
+{
+	const struct in6_addr any = IN6ADDR_ANY_INIT;
+	int status, lo = (int)if_nametoindex("lo");
+	pid_t child = fork();
+
+	if (!child)
+		_exit(!become(STRANGER) || bind_result(address, port, 0) != EADDRINUSE ||
+		      bind_result(address, port, lo) != EADDRINUSE ||
+		      bind_result(&any, port, lo) != EADDRINUSE);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_msg(status == 0, "another user took port %u", port);
+}
+
+/* Sockets are opened by root; those of devices also later, by the user that root has become. */
+START_TEST(a_port_is_shared_with_its_owner_alone)
+{
+	struct udp_socket *reflector, *initiator, *second;
+	int lo = (int)if_nametoindex("lo");
+	struct in6_addr address;
+
+	ck_assert_int_eq(inet_pton(AF_INET6, "::1", &address), 1);
+	ck_assert_int_eq(udp_open(&reflector, &address, 7784, 0, SOMEBODY), 0);
+	ck_assert_int_eq(udp_open(&initiator, &address, 0, 0, SOMEBODY), 0);
+	ck_assert_int_eq(udp_open(&second, &address, 7784, 0, SOMEBODY), -EADDRINUSE);
+	nobody_else_binds(&address, 7784);
+	nobody_else_binds(&address, udp_port(initiator));
+	ck_assert_int_eq(udp_pin(reflector, lo), 0);
+	nobody_else_binds(&address, 7784);
+	ck_assert(become(SOMEBODY));
+	ck_assert_int_eq(udp_pin(initiator, lo), 0);
+	udp_close(reflector);
+	udp_close(initiator);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("udp");
 	TCase *t = tcase_create("core");
 	SRunner *runner;
+	bool is_root = geteuid() == 0; /* and not of a user namespace alone */
 	int failed, skip = own_net();
 
 	if (skip)
 		return skip;
 	tcase_add_test(t, what_one_device_keeps_does_not_stop_another);
 	tcase_add_test(t, descriptors_of_devices_that_are_gone_are_had_again);
+	if (is_root)
+		tcase_add_test(t, a_port_is_shared_with_its_owner_alone);
+	else
+		puts("skipped: who shares a port: it takes root to become somebody else");
 	suite_add_tcase(suite, t);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
