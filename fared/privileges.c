@@ -6,7 +6,6 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/capability.h>
@@ -54,24 +53,48 @@ static int failed(const char *what, char *why, size_t why_size)
 	return rc;
 }
 
-/* Leaving uid 0 clears permitted and effective sets; the bounding set is emptied so that nothing
- * brings them back. */
+/* Without CAP_SETPCAP it stays as it is, and no_new_privs alone keeps exec() from giving more. */
 static int empty_bounding_set(void)
 {
 	for (cap_value_t c = 0; cap_get_bound(c) >= 0; c++)
-		if (cap_get_bound(c) == 1 && cap_drop_bound(c))
+		if (cap_get_bound(c) == 1 && cap_drop_bound(c) && errno != EPERM)
 			return -1;
 	return 0;
 }
 
-static bool has_any_capability(void)
+/*
+ * Ambient ones too: what leaves the inheritable set leaves the ambient set (capabilities(7)). Root
+ * that stays root keeps one, because zebra's socket is open to its own user only (mode 0700).
+ */
+static int drop_capabilities(void)
 {
-	cap_t now = cap_get_proc(), none = cap_init();
-	bool any = !now || !none || cap_compare(now, none) != 0;
+	const cap_value_t kept = CAP_DAC_OVERRIDE;
+	cap_t now = cap_get_proc(), next = cap_init();
+	cap_flag_value_t has = CAP_CLEAR;
+	int rc = now && next ? 0 : -1;
 
+	if (!rc && geteuid() == 0)
+		rc = cap_get_flag(now, kept, CAP_PERMITTED, &has);
+	if (!rc)
+		rc = cap_set_flag(next, CAP_PERMITTED, 1, &kept, has);
+	if (!rc)
+		rc = cap_set_flag(next, CAP_EFFECTIVE, 1, &kept, has);
+	if (!rc)
+		rc = cap_set_proc(next);
 	cap_free(now);
-	cap_free(none);
-	return any;
+	cap_free(next);
+	return rc;
+}
+
+static int become(const struct privileges *p, char *why, size_t why_size)
+{
+	if (initgroups(p->user, p->gid))
+		return failed("initgroups", why, why_size);
+	if (setresgid(p->gid, p->gid, p->gid))
+		return failed("setresgid", why, why_size);
+	if (setresuid(p->uid, p->uid, p->uid))
+		return failed("setresuid", why, why_size);
+	return 0;
 }
 
 #define REALTIME_PRIORITY 10 /* above nothing else that is real-time, as a rule */
@@ -90,21 +113,15 @@ int privileges_give(const char *path, uid_t uid, gid_t gid)
 
 int privileges_drop(const struct privileges *p, char *why, size_t why_size)
 {
+	int rc = 0;
+
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failed("no_new_privs", why, why_size);
-	if (!p->user[0] || p->uid == geteuid())
-		return 0;
 	if (empty_bounding_set())
 		return failed("capability bounding set", why, why_size);
-	if (initgroups(p->user, p->gid))
-		return failed("initgroups", why, why_size);
-	if (setresgid(p->gid, p->gid, p->gid))
-		return failed("setresgid", why, why_size);
-	if (setresuid(p->uid, p->uid, p->uid))
-		return failed("setresuid", why, why_size);
-	if (has_any_capability()) {
-		errno = EPERM;
-		return failed("a capability survived leaving root", why, why_size);
-	}
-	return 0;
+	if (p->user[0] && p->uid != geteuid())
+		rc = become(p, why, why_size);
+	if (!rc && drop_capabilities())
+		rc = failed("capabilities", why, why_size);
+	return rc;
 }

@@ -6,8 +6,8 @@
  * changed for good. Thread: the main one, before any other exists.
  *
  * No capability is kept, though its scheduling class and open raw sockets are: rtnetlink may be
- * read, ethtool's speed asked and BMP spoken without any. zebra's socket is opened through the
- * user's supplementary groups (add the user to FRR's).
+ * read, ethtool's speed asked and BMP spoken without any. Root that stays root keeps
+ * CAP_DAC_OVERRIDE, for zebra's socket; another user has to be one that may open it.
  */
 #ifndef PRIVILEGES_H
 #define PRIVILEGES_H
@@ -37,8 +37,10 @@ int privileges_realtime(void);
  * (CAP_CHOWN) nor a member.
  */
 int privileges_give(const char *path, uid_t uid, gid_t gid);
-/* Becomes that user if one is set, drops every capability, sets no_new_privs. 0 or -errno with why
- * in words. */
+/*
+ * Becomes that user if one is set, drops the capabilities (see above) in every case, and sets
+ * no_new_privs. 0 or -errno with why in words.
+ */
 int privileges_drop(const struct privileges *p, char *why, size_t why_size);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whom files are given to, by root and by others, who may do that with groups of theirs alone. */
+/*
+ * Whom files are given to, by root and by others, who may do that with groups of theirs alone; and
+ * which capabilities are left.
+ */
 #include "privileges.h"
 
 #include <check.h>
@@ -9,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +87,87 @@ START_TEST(and_is_told_where_it_is_no_member)
 }
 END_TEST
 
+static bool is_effective(cap_value_t c)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+	cap_t now = cap_get_proc();
+
+	ck_assert_int_eq(cap_get_flag(now, c, CAP_EFFECTIVE, &value), 0);
+	cap_free(now);
+	return value == CAP_SET;
+}
+
+/* Permitted, effective, inheritable and ambient sets hold that one, or nothing (-1). */
+static void assert_capabilities(int kept)
+{
+	cap_t now = cap_get_proc(), expected = cap_init();
+	cap_value_t c = kept;
+
+	if (kept >= 0)
+		ck_assert(!cap_set_flag(expected, CAP_PERMITTED, 1, &c, CAP_SET) &&
+			  !cap_set_flag(expected, CAP_EFFECTIVE, 1, &c, CAP_SET));
+	ck_assert_int_eq(cap_compare(now, expected), 0);
+	for (c = 0; cap_get_bound(c) >= 0; c++)
+		ck_assert_int_eq(cap_get_ambient(c), 0);
+	ck_assert_int_eq(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
+	cap_free(now);
+	cap_free(expected);
+}
+
+static void drop(const char *user)
+{
+	struct privileges p;
+	char why[200] = "";
+
+	ck_assert_int_eq(privileges_resolve(&p, user, "", why, sizeof(why)), 0);
+	ck_assert_msg(!privileges_drop(&p, why, sizeof(why)), "%s", why);
+}
+
+/* As a service manager starts an ordinary user with AmbientCapabilities=. */
+static void become_somebody_with_ambient_capabilities(void)
+{
+	const cap_value_t given[] = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_DAC_OVERRIDE, CAP_SETUID};
+	cap_t caps = cap_init();
+
+	ck_assert_int_eq(prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), 0);
+	become_somebody();
+	for (int set = CAP_EFFECTIVE; set <= CAP_INHERITABLE; set++)
+		ck_assert_int_eq(cap_set_flag(caps, (cap_flag_t)set, 4, given, CAP_SET), 0);
+	ck_assert_int_eq(cap_set_proc(caps), 0);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(cap_set_ambient(given[i], CAP_SET), 0);
+	cap_free(caps);
+	ck_assert(is_effective(CAP_NET_ADMIN));
+}
+
+START_TEST(ambient_capabilities_are_given_up)
+{
+	become_somebody_with_ambient_capabilities();
+	drop("");
+	assert_capabilities(-1);
+	ck_assert_uint_eq(geteuid(), SOMEBODY);
+}
+END_TEST
+
+START_TEST(root_that_stays_root_keeps_one)
+{
+	ck_assert(is_effective(CAP_DAC_OVERRIDE));
+	drop("");
+	assert_capabilities(CAP_DAC_OVERRIDE);
+	drop("root"); /* the user that it is */
+	assert_capabilities(CAP_DAC_OVERRIDE);
+	ck_assert_uint_eq(geteuid(), 0);
+}
+END_TEST
+
+START_TEST(root_that_becomes_a_user_keeps_none)
+{
+	drop("nobody");
+	assert_capabilities(-1);
+	ck_assert_uint_ne(geteuid(), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("privileges");
@@ -97,6 +183,9 @@ int main(void)
 	tcase_add_test(tc, root_gives_to_user_and_group);
 	tcase_add_test(tc, a_user_gives_to_a_group_of_its_own);
 	tcase_add_test(tc, and_is_told_where_it_is_no_member);
+	tcase_add_test(tc, ambient_capabilities_are_given_up);
+	tcase_add_test(tc, root_that_stays_root_keeps_one);
+	tcase_add_test(tc, root_that_becomes_a_user_keeps_none);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);
