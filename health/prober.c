@@ -35,8 +35,7 @@ uint64_t prober_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* SplitMix64 from a random seed: unpredictable enough for 64 bits that are heeded once, for 100 ms.
- */
+/* SplitMix64: spreads times. Who sees one can compute all: not for what others must not guess. */
 uint64_t prober_random(struct prober *p)
 {
 	uint64_t z = p->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -458,6 +457,8 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct prober
 	/* later lives have larger numbers; a peer tells if the clock went back (prober_io.c) */
 	p->boot = clock_ns(CLOCK_REALTIME);
 	rc = getrandom(&p->random, sizeof(p->random), 0) == sizeof(p->random) ? 0 : -EIO;
+	if (!rc)
+		rc = nonces_init(&p->nonces);
 	if (!rc)
 		rc = udp_batch_create(&p->in);
 	if (!rc)

@@ -25,7 +25,8 @@
  * counts only if it comes in over the same plane, with a hop limit of 254 or 255, our discriminator
  * and the 64 random bits of a probe still undecided. A reflector that returns no stamp is somebody
  * else's: used, matched by its discriminator alone whatever plane it answers over (so only the way
- * there is proven), and marked.
+ * there is proven), and marked; but not within ten seconds of a reply that did return one, from the
+ * same peer over any plane.
  *
  * Where the data's source ports lead is another question, for a leaf hashes the destination port
  * too: a few probes a second go to the data's port from ports like the data's (port_map.h), past

@@ -16,6 +16,7 @@
 #include "device_count.h"
 #include "gray.h"
 #include "loss_rtt.h"
+#include "nonces.h"
 #include "port_map.h"
 #include "prober.h"
 #include "udp.h"
@@ -71,6 +72,7 @@ struct prober_peer {
 	uint32_t gpu, index, n_planes;
 	uint64_t active_until_ns; /* it has traffic, or a path of it is suspect: probed fast */
 	uint64_t overdue_ns;	  /* a path of it was overdue, last */
+	uint64_t stamped_ns;	  /* it last repeated a stamp of ours; 0: never */
 	uint32_t acked;		  /* sequence of the newest notice that it has acknowledged */
 	/*
 	 * it knows a later life of ours than our clock says: notices to it are of this one. 0: it
@@ -125,7 +127,8 @@ struct prober {
 	const struct prober_handlers *handlers;
 	void *arg;
 	uint64_t boot, random;
-	bool said_outlived; /* that a peer knows a later life of ours */
+	struct nonces nonces; /* of stamps and discriminators */
+	bool said_outlived;   /* that a peer knows a later life of ours */
 	uint64_t tick_ns, armed_ns, counted_ns;
 	/* we ran late: until then silence may be our own before it is a plane's */
 	uint64_t late_ns, late_until_ns;

@@ -15,6 +15,11 @@
 #define RETRY_NS (1000 * PROBER_MS_NS)
 /* so long all that are asked for must be had before the shortage is over */
 #define AGAIN_NS (2000 * PROBER_MS_NS)
+/*
+ * A peer that repeated stamps may run another reflector once it has repeated none, over any plane,
+ * for so long: by then BGP (hold time 9 s: 3 x 3 s) has withdrawn what a dead server advertised.
+ */
+#define FOREIGN_NS (10000 * PROBER_MS_NS)
 
 /* ---- probes -------------------------------------------------------------- */
 
@@ -259,7 +264,7 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	 * must count, or a dead path would go unnoticed.
 	 */
 	probe = (struct loss_rtt_probe){
-		.nonce = prober_random(p),
+		.nonce = nonces_next(&p->nonces),
 		.local_sub_port = way.sub_port,
 		.port = way.port,
 		.remote = path->remote[way.port],
@@ -373,9 +378,32 @@ void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane
 		p->counters.unknown++;
 		return;
 	}
+	peer->stamped_ns = now;
 	learn(path, &probe, &echo->arrival, -1, now);
 	p->counters.answered++;
 	prober_answered(p, peer, plane, before, now);
+}
+
+/*
+ * A reply without a stamp proves little: its discriminator is the session's, not the probe's, and
+ * it may arrive over any plane. So it is accepted only from a peer that does not stamp. Otherwise a
+ * host that spoofs the peer's address could keep a dead path of that peer up.
+ */
+static bool is_foreign(const struct prober_peer *peer, uint64_t now)
+{
+	return !peer->stamped_ns || now >= peer->stamped_ns + FOREIGN_NS;
+}
+
+/* Whether the reply answers a probe that waits for one: *probe is it. */
+static bool is_answer(struct prober_peer *peer, struct prober_path *path,
+		      const struct notice_trailer *t, uint64_t now, struct loss_rtt_probe *probe)
+{
+	if (!t->has_stamp)
+		return is_foreign(peer, now) && loss_rtt_answered_one(&path->loss, now, probe);
+	if (!loss_rtt_answered(&path->loss, now, t->stamp.sequence, t->stamp.nonce, probe))
+		return false;
+	peer->stamped_ns = now;
+	return true;
 }
 
 /* Ordered guards; each is counted. */
@@ -418,9 +446,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	path = &peer->paths[plane];
 	before = path->loss.newest_answered;
 	prober_plane_heard(p, s->gpu, arrived, now);
-	if (t.has_stamp
-		    ? !loss_rtt_answered(&path->loss, now, t.stamp.sequence, t.stamp.nonce, &probe)
-		    : !loss_rtt_answered_one(&path->loss, now, &probe))
+	if (!is_answer(peer, path, &t, now, &probe))
 		goto drop;
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;

@@ -43,7 +43,7 @@ static void init_path(struct prober *p, struct prober_path *path, uint32_t place
 	uint32_t high;
 
 	do
-		high = (uint32_t)(prober_random(p) >> 48);
+		high = (uint32_t)(nonces_next(&p->nonces) >> 48);
 	while (!high);
 	path->discriminator = high << 16 | place;
 	path->permille = 1000;

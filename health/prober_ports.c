@@ -28,7 +28,7 @@ static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	const struct prober_socket *s = &p->sockets[peer->gpu][v6][0];
 	struct prober_path *path = &peer->paths[plane];
 	struct notice_trailer t = {.has_stamp = true, .has_return = true, .back = {s->port}};
-	uint64_t nonce = prober_random(p);
+	uint64_t nonce = nonces_next(&p->nonces);
 	uint8_t bytes[UDP_PACKET_BYTES];
 	struct udp_packet out = {.bytes = bytes, .from = s->address, .to = peer->address};
 	struct notice_ends ends = {s->address, peer->address};

@@ -756,6 +756,91 @@ START_TEST(the_reflector_answers_only_what_it_should)
 }
 END_TEST
 
+/* SplitMix64 turned back: the state behind one output gives all that follow. */
+static uint64_t state_behind(uint64_t z)
+{
+	z = (z ^ (z >> 31) ^ (z >> 62)) * UINT64_C(0x319642b2d24d8ec3);
+	z = (z ^ (z >> 27) ^ (z >> 54)) * UINT64_C(0x96de1b173f119089);
+	return z ^ (z >> 30) ^ (z >> 60);
+}
+
+static uint64_t output_of(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/* Whoever receives a probe must not know what the next one carries. */
+START_TEST(one_nonce_does_not_give_the_next)
+{
+	const struct loss_rtt_probe *ring;
+
+	ck_assert(until(has_sent));
+	ring = prober->peers[0]->paths[0].loss.ring;
+	for (unsigned i = 1; i < 5; i++)
+		for (uint64_t k = 1; k < 16; k++)
+			ck_assert_uint_ne(ring[i + 1].nonce,
+					  output_of(state_behind(ring[i].nonce) +
+						    k * UINT64_C(0x9e3779b97f4a7c15)));
+}
+END_TEST
+
+/* Answers what has come in as a reflector does that knows nothing of stamps. */
+static void reflect_without_stamps(struct udp_socket *s, struct udp_batch *in,
+				   struct udp_batch *out)
+{
+	int n = udp_receive(s, in);
+
+	for (int i = 0; i < n; i++) {
+		const struct udp_packet *probe = udp_received(in, (unsigned)i);
+		struct udp_packet *reply = udp_next(out);
+		struct sbfd_wire_error error;
+		struct sbfd_packet p;
+
+		ck_assert_int_eq(sbfd_wire_decode(probe->bytes, probe->length, &p, &error), 0);
+		p = sbfd_wire_reflection(&p, false, 0);
+		sbfd_wire_encode(&p, reply->bytes);
+		reply->length = SBFD_WIRE_BYTES;
+		reply->from = peer;
+		reply->to = probe->from;
+		reply->to_port = probe->from_port;
+		reply->ifindex = probe->ifindex;
+	}
+	udp_send(s, out);
+}
+
+/* As the peer's address can be spoofed: who stamped a moment ago does so still. */
+START_TEST(a_peer_that_stamps_is_not_answered_for_without_a_stamp)
+{
+	struct prober_counters before, c;
+	struct udp_batch *in, *out;
+	struct udp_socket *fd;
+
+	reflect(&key);
+	ck_assert(until(is_up));
+	reflector_destroy(reflector);
+	reflector = NULL;
+	ck_assert_int_eq(udp_open(&fd, &peer, SBFD_WIRE_PORT, 0, geteuid()), 0);
+	ck_assert(!udp_batch_create(&in) && !udp_batch_create(&out));
+	prober_counters(prober, &before);
+	do {
+		turn();
+		reflect_without_stamps(fd, in, out);
+		prober_counters(prober, &c);
+		ck_assert(!view().third_party);
+	} while (c.unknown < before.unknown + 10);
+	prober->peers[0]->stamped_ns = 1; /* long ago: it may run another reflector by now */
+	do {
+		turn();
+		reflect_without_stamps(fd, in, out);
+	} while (!view().third_party);
+	udp_batch_destroy(in);
+	udp_batch_destroy(out);
+	udp_close(fd);
+}
+END_TEST
+
 /* Nothing has the prober ask its only peer at full speed. */
 static bool is_idle(void)
 {
@@ -955,6 +1040,8 @@ int main(void)
 	tcase_add_test(tc, a_life_that_none_can_outlive_is_not_heeded);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
+	tcase_add_test(tc, one_nonce_does_not_give_the_next);
+	tcase_add_test(tc, a_peer_that_stamps_is_not_answered_for_without_a_stamp);
 	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
 	tcase_add_test(tc, being_held_up_hurries_no_idle_peer);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
