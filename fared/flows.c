@@ -4,17 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "conn_shm.h"
 #include "fare_limits.h"
 
-#define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-#define TRIES	     4
+#define TRIES 4
 
 enum table { ENTRIES, QPS, PATHS, TABLES };
 
@@ -53,20 +55,51 @@ static int refuse(int rc, const char *text, char *why, size_t why_size)
 	return rc;
 }
 
+/*
+ * Marks pages dirty that were only ever read. Short of memory, the kernel swaps dirty ones, and
+ * frees the others: that leaves a hole.
+ */
+static int keep_pages(int fd, off_t size)
+{
+	int rc;
+
+	do
+		rc = fallocate(fd, 0, 0, size);
+	while (rc && errno == EINTR);
+	return rc;
+}
+
+/*
+ * Reading it later must neither fail (SIGBUS) nor cost the daemon memory. So it is sealed against
+ * resizing, and of tmpfs: a hugetlb page cannot be had where their pool is empty. And it has no
+ * holes, which a read would fill at the reader's cost. F_SEAL_FUTURE_WRITE keeps the client from
+ * punching any, and leaves it the mapping that it has. The seals are checked first, because a call
+ * on a file that is no memfd might block.
+ */
 static int check_descriptor(int fd, struct stat *st, char *why, size_t why_size)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs fs;
 
-	if (seals < 0 || (seals & SEALS_NEEDED) != SEALS_NEEDED)
+	if (seals < 0 || (seals & CONN_SHM_SEALS) != CONN_SHM_SEALS)
 		return refuse(-EPERM,
-			      "not a memfd sealed with F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL",
+			      "not a memfd sealed with F_SEAL_SHRINK, F_SEAL_GROW, "
+			      "F_SEAL_FUTURE_WRITE and F_SEAL_SEAL",
 			      why, why_size);
+	if (fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
+		return refuse(-EPERM, "not of ordinary pages (a hugetlb file)", why, why_size);
 	if (fstat(fd, st))
 		return refuse(-errno, "its size cannot be read", why, why_size);
 	if (st->st_size < (off_t)sizeof(struct conn_shm_header))
 		return refuse(-EBADMSG, "smaller than its header", why, why_size);
 	if (st->st_size > (off_t)CONN_SHM_MAX_BYTES)
 		return refuse(-EFBIG, "larger than 16 MiB", why, why_size);
+	if (lseek(fd, 0, SEEK_HOLE) != st->st_size)
+		return refuse(-EBADMSG, "it has holes: write to all of its pages first", why,
+			      why_size);
+	if (keep_pages(fd, st->st_size))
+		return refuse(-errno, "its pages cannot be kept: is it open for writing?", why,
+			      why_size);
 	return 0;
 }
 

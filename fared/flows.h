@@ -5,8 +5,8 @@
  * Solely owns: the read-only mappings of clients' segments (sched/conn_shm.h). In: memfds from the
  * control socket. Out: rows, one consistent copy each. Thread: the loop's. A client writes its
  * segment at any time and may write anything: no byte read from it is used as a size, an index or a
- * pointer without a check, sizes are taken from the descriptor when it is attached, and the seals
- * that make that safe are demanded.
+ * pointer without a check, sizes are taken from the descriptor when it is attached, and what makes
+ * that safe is demanded: seals, ordinary pages, no holes.
  */
 #ifndef FLOWS_H
 #define FLOWS_H
@@ -72,7 +72,7 @@ void flows_destroy(struct flows *f);
 /*
  * Maps a client's segment. Borrows fd. name ("" : the one in the segment's header) is cleaned and
  * cut to 31 characters. Returns the client's id (>= 0), or -errno with why in words: -ENOSPC (too
- * many clients), -EPERM (seals), -EFBIG, -EBADMSG (header), ...
+ * many clients), -EPERM (seals, hugetlb), -EFBIG, -EBADMSG (header, holes), ...
  */
 int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why, size_t why_size);
 void flows_detach(struct flows *f, int client);

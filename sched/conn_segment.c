@@ -45,15 +45,16 @@ int conn_segment_create(struct conn_segment **out)
 	if (!segment)
 		return -ENOMEM;
 	segment->fd = memfd_create("fare-connections", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (segment->fd >= 0 && !ftruncate(segment->fd, (off_t)BYTES) &&
-	    !fcntl(segment->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	if (segment->fd >= 0 && !ftruncate(segment->fd, (off_t)BYTES))
 		map = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
-	if (map == MAP_FAILED) {
+	if (map != MAP_FAILED)
+		segment->header = map;
+	if (map == MAP_FAILED || fcntl(segment->fd, F_ADD_SEALS, CONN_SHM_SEALS)) {
 		err = -errno;
 		conn_segment_destroy(segment);
 		return err;
 	}
-	segment->header = map;
+	memset(map, 0, BYTES); /* the daemon takes no holes */
 	describe(segment->header);
 	*out = segment;
 	return 0;

@@ -3,8 +3,9 @@
  * conn_shm.h - a client's own segment: its connection tables, QPs and paths as the daemon and the
  * operator see them.
  *
- * A memfd that the client makes, seals against resizing and passes over the control socket. The
- * client is the only writer; the daemon maps it read-only and trusts no byte of it. After the
+ * A memfd that the client makes, writes to as a whole, seals (CONN_SHM_SEALS) and passes over the
+ * control socket. The client is the only writer, by the mapping that it made before; the daemon
+ * maps it read-only and trusts no byte of it. After the
  * header: n_entries rows of struct conn_shm_entry, then n_qps of struct conn_shm_qp, then n_paths
  * of struct conn_shm_path. All rows are 64 bytes and begin with their own sequence number: even =
  * stable, odd = being written, 0 = never used. Fields that are _Atomic are outside of that guard.
@@ -13,12 +14,15 @@
 #ifndef CONN_SHM_H
 #define CONN_SHM_H
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #define CONN_SHM_MAGIC	   UINT64_C(0x46415245434f4e4e) /* "FARECONN" */
 #define CONN_SHM_VERSION   3
 #define CONN_SHM_MAX_BYTES (16u << 20)
+/* no resizing, and no hole: what the daemon reads is there */
+#define CONN_SHM_SEALS	   (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 #define CONN_SHM_ROW_BYTES 64
 #define CONN_SHM_MAX_PATHS 16384u /* what is beyond is not looked at */
 

@@ -13,7 +13,6 @@
 
 #include "conn_shm.h"
 
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 /* rows that a segment has room for at most */
 #define HUGE (CONN_SHM_MAX_BYTES / CONN_SHM_ROW_BYTES - 2)
 
@@ -54,6 +53,7 @@ static struct conn_shm_header *attach(uint32_t n_paths)
 	ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
 	header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ck_assert_ptr_ne(header, MAP_FAILED);
+	memset(header, 0, size);
 	*header = (struct conn_shm_header){.magic = CONN_SHM_MAGIC,
 					   .version = CONN_SHM_VERSION,
 					   .n_paths = n_paths,
@@ -63,7 +63,7 @@ static struct conn_shm_header *attach(uint32_t n_paths)
 		paths[i].local_gpu = n_clients;
 		use(&paths[i], true);
 	}
-	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, SEALS), 0);
+	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, CONN_SHM_SEALS), 0);
 	ck_assert_int_eq(flows_attach(flows, fd, "app", 42, why, sizeof(why)), (int)n_clients++);
 	close(fd);
 	return header;

@@ -51,7 +51,8 @@ START_TEST(the_quota_ends)
 END_TEST
 
 /*
- * Where the header says that rows are, they are; and nobody can resize the ground under a reader.
+ * Where the header says that rows are, they are; nobody can resize them under a reader, and no page
+ * is missing.
  */
 START_TEST(a_reader_finds_the_rows)
 {
@@ -66,6 +67,8 @@ START_TEST(a_reader_finds_the_rows)
 	atomic_store(&qp->seq, 4);
 	conn_shm_write_end(&path->seq, conn_shm_write_begin(&path->seq));
 	ck_assert_int_eq(fstat(conn_segment_fd(segment), &st), 0);
+	ck_assert_int_eq(fcntl(conn_segment_fd(segment), F_GET_SEALS), CONN_SHM_SEALS);
+	ck_assert_int_eq(lseek(conn_segment_fd(segment), 0, SEEK_HOLE), st.st_size);
 	header = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, conn_segment_fd(segment), 0);
 	ck_assert_ptr_ne(header, MAP_FAILED);
 	ck_assert_uint_eq(header->version, CONN_SHM_VERSION);
