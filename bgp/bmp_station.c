@@ -117,10 +117,10 @@ static void bmp_station_resolve(struct bmp_station *s, unsigned i)
 
 /* ---- the stream begins and ends ---- */
 
-void bmp_station_connected(struct bmp_station *s, uint64_t now_ns)
+void bmp_station_connected(struct bmp_station *s)
 {
 	s->n_buffer = 0;
-	s->sync_ns = bmp_station_after(now_ns, BMP_STATION_SYNC_QUIET_NS);
+	s->sync_ns = BMP_STATION_NEVER;
 	bmp_station_set_state(s, BGP_SOURCE_SYNCING, "connected to bgpd");
 }
 
@@ -179,7 +179,10 @@ static bool bmp_station_all_ended(const struct bmp_station *s)
 	return any;
 }
 
-/* Called for every message that tells of the table: the table counts as whole once they cease. */
+/*
+ * Called for the Initiation, with which a router begins (RFC 7854 4.3), and for every message that
+ * tells of the table: the table counts as whole once they cease.
+ */
 static void bmp_station_progress(struct bmp_station *s, uint64_t now_ns)
 {
 	if (s->state == BGP_SOURCE_SYNCING)
@@ -434,6 +437,7 @@ static void bmp_station_initiation(struct bmp_station *s, const struct bmp_messa
 	bmp_station_text(&m->initiation.name, name);
 	bgp_log(&s->log, now_ns, LOG_INFO, "bmp: connected router=\"%s\" name=\"%s\"", description,
 		name);
+	bmp_station_progress(s, now_ns);
 }
 
 static int bmp_station_dispatch(struct bmp_station *s, const struct bmp_message *m, uint64_t now_ns,

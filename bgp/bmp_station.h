@@ -24,7 +24,7 @@
 #define BMP_STATION_QUIET_NS (5ull * 1000000000)
 /* ... and a session that never goes quiet is swept after this. */
 #define BMP_STATION_QUIET_LIMIT_NS (120ull * 1000000000)
-/* No message for this long after connecting, and the initial table counts as whole. */
+/* No message for this long after the Initiation, and the initial table counts as whole. */
 #define BMP_STATION_SYNC_QUIET_NS (2ull * 1000000000)
 #define BMP_STATION_NEVER	  UINT64_MAX
 
@@ -36,8 +36,11 @@ int bmp_station_create(struct bmp_station **out, uint64_t stale_ns,
 		       const struct bgp_source_handlers *handlers, void *arg);
 void bmp_station_destroy(struct bmp_station *s); /* NULL is fine; no callback */
 
-/* The byte stream from bgpd begins anew. */
-void bmp_station_connected(struct bmp_station *s, uint64_t now_ns);
+/*
+ * The byte stream from bgpd begins anew. Until something is said over it nothing follows: a kernel
+ * accepts connections also for a bgpd that is stopped.
+ */
+void bmp_station_connected(struct bmp_station *s);
 /*
  * Bytes of that stream, cut anywhere. 0; or -EBADMSG (framing lost), -ESHUTDOWN (bgpd said
  * goodbye), -ENOMEM: then the stream is of no more use, and *reason says why (a literal).

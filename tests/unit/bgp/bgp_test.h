@@ -112,6 +112,18 @@ static inline void bmp_peer_header(struct bytes *b, const char *neighbor, uint8_
 	hex(b, "0000fe4d c613ff01 00000000 00000000");
 }
 
+/* What a router says first, and calls itself. */
+static inline void bmp_initiation(struct bytes *b, const char *description)
+{
+	size_t start;
+
+	bmp_begin(b, &start, 4);
+	be(b, 1, 2);
+	be(b, strlen(description), 2);
+	raw(b, description, strlen(description));
+	bmp_end(b, start);
+}
+
 static inline void bgp_header(struct bytes *b, uint8_t type, size_t body)
 {
 	hex(b, "ffffffffffffffffffffffffffffffff");

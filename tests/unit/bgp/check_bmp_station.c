@@ -28,7 +28,7 @@ static void begin(struct fixture *f)
 	f->now_ns = 1000 * SECOND;
 	ck_assert_int_eq(bmp_station_create(&f->s, STALE_NS, &f->r.config, &f->r.handlers, &f->r),
 			 0);
-	bmp_station_connected(f->s, f->now_ns);
+	bmp_station_connected(f->s);
 }
 
 static void end(struct fixture *f)
@@ -460,7 +460,8 @@ START_TEST(a_restarted_bgpd_withdraws_nothing_by_starting)
 
 	settle(&f, -1, false);
 	bmp_station_lost(f.s, "gone", f.now_ns);
-	bmp_station_connected(f.s, f.now_ns);
+	bmp_station_connected(f.s);
+	bmp_initiation(&f.b, "FRRouting 8.4.4");
 	bmp_peer_down(&f.b, N0, 2, 0);
 	bmp_peer_down(&f.b, N1, 2, 0);
 	bmp_peer_down(&f.b, N2, 2, 0);
@@ -482,6 +483,29 @@ START_TEST(a_restarted_bgpd_withdraws_nothing_by_starting)
 }
 END_TEST
 
+/* The kernel accepts for a bgpd that is stopped: its silence is not the end of an empty table. */
+START_TEST(a_source_that_says_nothing_withdraws_nothing)
+{
+	struct fixture f;
+
+	begin(&f);
+	bmp_initiation(&f.b, "FRRouting 8.4.4");
+	pass(&f, 60 * SECOND);
+	ck_assert_uint_eq(bmp_station_deadline_ns(f.s), BMP_STATION_NEVER);
+	ck_assert_int_eq(bmp_station_receive(f.s, f.b.p, f.b.n - 1, f.now_ns, &(const char *){0}),
+			 0); /* nor is a message that is cut short */
+	pass(&f, 60 * SECOND);
+	ck_assert_str_eq(f.r.states, "syncing\n");
+	ck_assert_int_eq(
+		bmp_station_receive(f.s, f.b.p + f.b.n - 1, 1, f.now_ns, &(const char *){0}), 0);
+	pass(&f, BMP_STATION_SYNC_QUIET_NS - 1);
+	ck_assert_str_eq(f.r.states, "syncing\n");
+	pass(&f, 1);
+	ck_assert_str_eq(f.r.states, "syncing\nup\n");
+	end(&f);
+}
+END_TEST
+
 /* The station came back just after the sessions did: the dump ends before the peers had anything to
  * say. */
 START_TEST(an_empty_dump_withdraws_nothing_at_once)
@@ -490,7 +514,7 @@ START_TEST(an_empty_dump_withdraws_nothing_at_once)
 
 	settle(&f, 120, true);
 	bmp_station_lost(f.s, "gone", f.now_ns);
-	bmp_station_connected(f.s, f.now_ns);
+	bmp_station_connected(f.s);
 	bmp_peer_up(&f.b, N0, 120, true);
 	bmp_peer_up(&f.b, N2, 120, true);
 	for (int family = 0; family < 2; family++) {
@@ -556,7 +580,7 @@ START_TEST(replays_a_restart_of_frr)
 	bmp_station_lost(f.s, "gone", f.now_ns);
 	bmp_station_commit(f.s);
 	f.r.paths[0] = '\0';
-	bmp_station_connected(f.s, f.now_ns);
+	bmp_station_connected(f.s);
 	for (size_t i = 0; i < size; i++) { /* a commit after every byte: nothing may flicker */
 		ck_assert_int_eq(bmp_station_receive(f.s, data + i, 1, f.now_ns, &reason), 0);
 		bmp_station_commit(f.s);
@@ -575,7 +599,7 @@ START_TEST(a_source_that_flaps_does_not_extend_the_wait)
 	bmp_station_lost(f.s, "gone", f.now_ns);
 	for (int i = 0; i < 11; i++) {
 		pass(&f, 10 * SECOND);
-		bmp_station_connected(f.s, f.now_ns);
+		bmp_station_connected(f.s);
 		bmp_station_lost(f.s, "gone", f.now_ns);
 	}
 	bmp_station_commit(f.s);
@@ -650,7 +674,7 @@ RUN_TESTS("bmp_station", learns_and_coalesces, any_cut_of_the_stream_is_the_same
 	  peer_down_by_reason, restart_time_is_kept_and_not_extended, restart_ends_with_end_of_rib,
 	  restart_ends_with_quiet, restart_that_lost_its_forwarding_state,
 	  a_lost_source_leaves_everything_stale, a_restarted_bgpd_withdraws_nothing_by_starting,
-	  an_empty_dump_withdraws_nothing_at_once, replays_a_restart_of_frr,
-	  sessions_that_have_taught_nothing_are_not_in_sync,
+	  a_source_that_says_nothing_withdraws_nothing, an_empty_dump_withdraws_nothing_at_once,
+	  replays_a_restart_of_frr, sessions_that_have_taught_nothing_are_not_in_sync,
 	  a_source_that_flaps_does_not_extend_the_wait, warns_once_of_a_truncated_sum,
 	  scale_and_strangers, logs_are_limited)
