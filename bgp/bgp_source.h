@@ -69,6 +69,11 @@ struct bgp_source_handlers {
 	 * syslog.h
 	 */
 	void (*on_log)(void *arg, int priority, const char *line);
+	/*
+	 * How the router at the other end describes itself ("FRRouting 10.1"), as soon as it does:
+	 * printable, short-lived. BMP alone knows; may be NULL
+	 */
+	void (*on_router)(void *arg, const char *description);
 };
 
 struct bgp_source_config {

@@ -437,6 +437,8 @@ static void bmp_station_initiation(struct bmp_station *s, const struct bmp_messa
 	bmp_station_text(&m->initiation.name, name);
 	bgp_log(&s->log, now_ns, LOG_INFO, "bmp: connected router=\"%s\" name=\"%s\"", description,
 		name);
+	if (s->handlers.on_router)
+		s->handlers.on_router(s->arg, description);
 	bmp_station_progress(s, now_ns);
 }
 

@@ -36,6 +36,7 @@ int zapi_parse_version(const char *text, struct zapi_layout *out)
 		return -EPROTONOSUPPORT;
 	ten = major == 10;
 	*out = (struct zapi_layout){
+		.release = (uint16_t)(major * 100 + minor),
 		.redistribute_add = ten ? 12 : 11,
 		.hello = ten ? 19 : 18,
 		.route_add = ten ? 31 : 30,

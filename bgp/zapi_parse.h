@@ -19,6 +19,8 @@
 
 /* What changed between FRR 8.4 and 10.x. */
 struct zapi_layout {
+	/* 804: FRR 8.4; 0: not known */
+	uint16_t release;
 	uint16_t redistribute_add, hello, route_add, route_del; /* commands */
 	uint8_t bgp, sharp;   /* route types: what is heard, what a listener claims */
 	uint8_t weight_bytes; /* of a nexthop: 4, 8 from 10.1 */

@@ -15,11 +15,13 @@
 
 struct zapi_source {
 	struct zapi_layout layout;
+	struct ev_loop *loop;
+	struct sockaddr_un address;
 	struct bgp_source_handlers handlers;
 	void *arg;
 	struct link_neighbors *links;
 	struct zapi_station *station;
-	struct connection *connection;
+	struct connection *connection; /* NULL: FRR's release is not known */
 };
 
 static bool zapi_source_on_link(void *arg, uint32_t ifindex, unsigned neighbor)
@@ -92,41 +94,7 @@ static uint64_t zapi_source_settle(void *arg)
 
 /* ---- life ---- */
 
-/* What the installed zebra says of its version; the daemon itself tells nobody over its socket. */
-static int zapi_source_ask_version(char *out, size_t size)
-{
-	FILE *f = popen("/usr/lib/frr/zebra --version 2>/dev/null", "re");
-	bool got;
-
-	if (!f)
-		return -errno;
-	got = fgets(out, (int)size, f) != NULL;
-	pclose(f);
-	return got ? 0 : -EPROTONOSUPPORT;
-}
-
-static int zapi_source_layout(struct zapi_layout *out, const char *frr_version,
-			      const struct bgp_source_handlers *handlers, void *arg)
-{
-	char asked[128] = "", line[256];
-
-	if (!frr_version) {
-		if (zapi_source_ask_version(asked, sizeof(asked)) == 0)
-			asked[strcspn(asked, "\r\n")] = '\0';
-		frr_version = asked;
-	}
-	if (zapi_parse_version(frr_version, out) == 0)
-		return 0;
-	snprintf(line, sizeof(line),
-		 "zapi: FRR version \"%.100s\" is not known (8.4 to 10.x are): set frr_version",
-		 frr_version);
-	handlers->on_log(arg, LOG_ERR, line);
-	return -EPROTONOSUPPORT;
-}
-
-int zapi_source_create(struct zapi_source **out, struct ev_loop *loop, const char *path,
-		       const char *frr_version, const struct bgp_source_config *config,
-		       const struct bgp_source_handlers *handlers, void *arg)
+static int zapi_source_connect(struct zapi_source *s)
 {
 	static const struct connection_handlers mine = {
 		.on_connected = zapi_source_on_connected,
@@ -135,33 +103,77 @@ int zapi_source_create(struct zapi_source **out, struct ev_loop *loop, const cha
 		.on_tick = zapi_source_on_tick,
 		.settle = zapi_source_settle,
 	};
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	return connection_create(&s->connection, s->loop, (const struct sockaddr *)&s->address,
+				 sizeof(s->address), "zebra", &mine, s);
+}
+
+/* Whether the release is known; else the log says that it is not, and layout.release is 0. */
+static bool zapi_source_take_version(struct zapi_source *s, const char *frr_version)
+{
+	char line[256];
+
+	if (zapi_parse_version(frr_version, &s->layout) == 0)
+		return true;
+	s->layout = (struct zapi_layout){0};
+	snprintf(line, sizeof(line),
+		 "zapi: FRR version \"%.100s\" is not known (8.4 to 10.x are): nothing is compared "
+		 "with zebra",
+		 frr_version);
+	s->handlers.on_log(s->arg, LOG_ERR, line);
+	return false;
+}
+
+int zapi_source_create(struct zapi_source **out, struct ev_loop *loop, const char *path,
+		       const char *frr_version, const struct bgp_source_config *config,
+		       const struct bgp_source_handlers *handlers, void *arg)
+{
 	struct zapi_source *s;
 	int err;
 
 	*out = NULL;
-	if (strlen(path) >= sizeof(address.sun_path))
+	if (strlen(path) >= sizeof(s->address.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(address.sun_path, path);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->loop = loop;
+	s->address.sun_family = AF_UNIX;
+	strcpy(s->address.sun_path, path);
 	s->handlers = *handlers;
 	s->arg = arg;
-	err = zapi_source_layout(&s->layout, frr_version, handlers, arg);
-	if (!err)
-		err = link_neighbors_create(&s->links, config);
+	err = link_neighbors_create(&s->links, config);
+	if (!err && frr_version)
+		zapi_source_take_version(s, frr_version);
 	if (!err)
 		err = zapi_station_create(&s->station, &s->layout, config, handlers, arg,
 					  zapi_source_on_link, s);
-	if (!err)
-		err = connection_create(&s->connection, loop, (const struct sockaddr *)&address,
-					sizeof(address), "zebra", &mine, s);
+	if (!err && s->layout.release)
+		err = zapi_source_connect(s);
 	if (err)
 		zapi_source_destroy(s);
 	else
 		*out = s;
 	return err;
+}
+
+void zapi_source_set_version(struct zapi_source *s, const char *frr_version)
+{
+	uint16_t before = s->layout.release;
+	bool known = zapi_source_take_version(s, frr_version);
+	char reason[96];
+
+	if (known && s->layout.release == before)
+		return;
+	connection_destroy(s->connection);
+	s->connection = NULL;
+	snprintf(reason, sizeof(reason), known ? "%.60s: connecting anew" : "%.60s is not known",
+		 frr_version);
+	zapi_station_lost(s->station, reason);
+	zapi_station_commit(s->station);
+	zapi_station_set_layout(s->station, &s->layout);
+	if (known && zapi_source_connect(s))
+		s->handlers.on_log(s->arg, LOG_ERR, "zapi: no memory to connect to zebra");
 }
 
 void zapi_source_destroy(struct zapi_source *s)

@@ -20,6 +20,8 @@ struct zapi_station {
 	struct rib *rib;
 	enum bgp_source_state state;
 	uint64_t sync_ns; /* while syncing: the table counts as whole then */
+	bool shown;	  /* a BGP route, since it is connected */
+	bool unread;	  /* a message, since then, that could not be read */
 	char down_reason[96];
 	struct bgp_log log;
 	struct zapi_message message; /* large: kept off the stack */
@@ -65,6 +67,11 @@ void zapi_station_destroy(struct zapi_station *s)
 	free(s);
 }
 
+void zapi_station_set_layout(struct zapi_station *s, const struct zapi_layout *layout)
+{
+	s->layout = *layout;
+}
+
 static void zapi_station_set_state(struct zapi_station *s, enum bgp_source_state state,
 				   const char *reason)
 {
@@ -75,8 +82,9 @@ static void zapi_station_set_state(struct zapi_station *s, enum bgp_source_state
 void zapi_station_connected(struct zapi_station *s, uint64_t now_ns)
 {
 	s->n_buffer = 0;
-	s->sync_ns = now_ns + ZAPI_STATION_QUIET_NS;
-	zapi_station_set_state(s, BGP_SOURCE_SYNCING, "connected to zebra");
+	s->shown = s->unread = false;
+	s->sync_ns = now_ns + ZAPI_STATION_EMPTY_NS;
+	zapi_station_set_state(s, BGP_SOURCE_SYNCING, "connected to zebra, no route shown yet");
 }
 
 void zapi_station_lost(struct zapi_station *s, const char *reason)
@@ -123,7 +131,7 @@ static void zapi_station_route(struct zapi_station *s, uint64_t now_ns)
 	const struct zapi_nexthop *nexthop;
 	struct rib_route route;
 
-	if (!s->message.bgp || !rib_is_peer(s->rib, &s->message.prefix))
+	if (!rib_is_peer(s->rib, &s->message.prefix))
 		return;
 	for (unsigned i = 0; i < s->config->n_neighbors; i++) {
 		nexthop = zapi_station_nexthop(s, i);
@@ -139,20 +147,33 @@ static void zapi_station_route(struct zapi_station *s, uint64_t now_ns)
 	}
 }
 
+/* It may have been the route of any path: none counts as missing until the next connection. */
+static void zapi_station_misread(struct zapi_station *s, const struct octets_error *error,
+				 uint64_t now_ns)
+{
+	bgp_log(&s->log, now_ns, LOG_WARNING, "zapi: message ignored reason=\"%s\" offset=%zu",
+		error->reason, error->offset);
+	if (s->unread)
+		return;
+	s->unread = true;
+	s->sync_ns = now_ns + ZAPI_STATION_EMPTY_NS;
+	zapi_station_set_state(s, BGP_SOURCE_SYNCING,
+			       "a message of zebra's cannot be read: nothing is compared with it");
+}
+
 static void zapi_station_message(struct zapi_station *s, const uint8_t *data, size_t length,
 				 uint64_t now_ns)
 {
 	struct octets_error error;
 
 	if (zapi_parse(&s->layout, data, length, &s->message, &error)) {
-		bgp_log(&s->log, now_ns, LOG_WARNING,
-			"zapi: message ignored reason=\"%s\" offset=%zu", error.reason,
-			error.offset);
+		zapi_station_misread(s, &error, now_ns);
 		return;
 	}
-	if (s->message.kind == ZAPI_OTHER)
+	if (s->message.kind == ZAPI_OTHER || !s->message.bgp)
 		return;
-	if (s->state == BGP_SOURCE_SYNCING)
+	s->shown = true;
+	if (s->state == BGP_SOURCE_SYNCING && !s->unread)
 		s->sync_ns = now_ns + ZAPI_STATION_QUIET_NS;
 	zapi_station_route(s, now_ns);
 }
@@ -202,7 +223,8 @@ void zapi_station_tick(struct zapi_station *s, uint64_t now_ns)
 	for (unsigned i = 0; i < s->config->n_neighbors; i++)
 		for (enum bgp_family f = 0; f < BGP_FAMILY_COUNT; f++)
 			rib_sweep(s->rib, i, f);
-	zapi_station_set_state(s, BGP_SOURCE_UP, "installed routes went quiet");
+	if (s->shown && !s->unread)
+		zapi_station_set_state(s, BGP_SOURCE_UP, "installed routes went quiet");
 }
 
 void zapi_station_commit(struct zapi_station *s)

@@ -9,8 +9,12 @@
  *
  * Zebra tells a route with all its nexthops at once. A nexthop is a neighbour by its address; IPv6
  * nexthops are link-local, so they are one by their interface, which only the caller knows. zebra
- * gives no sign of the end of its table: quiet is taken for it. What it taught before it went is
- * stale until then, however long it is away.
+ * gives no sign of the end of its table: quiet after its first route is taken for it. What it
+ * taught before it went is stale until then, however long it is away.
+ *
+ * A zebra that has shown no route, or sent a message that cannot be read, is not in sync: it may
+ * wait for bgpd, or be of another release than the layout is for. So no path counts as not
+ * installed. What an earlier connection showed is removed after a while.
  */
 #ifndef ZAPI_STATION_H
 #define ZAPI_STATION_H
@@ -18,6 +22,8 @@
 #include "zapi_parse.h"
 
 #define ZAPI_STATION_QUIET_NS (1ull * 1000000000)
+/* Far longer than bgpd needs to learn its routes after a start (12 s for 64 servers). */
+#define ZAPI_STATION_EMPTY_NS (60ull * 1000000000)
 #define ZAPI_STATION_NEVER    UINT64_MAX
 
 struct zapi_station;
@@ -33,6 +39,8 @@ int zapi_station_create(struct zapi_station **out, const struct zapi_layout *lay
 			bool (*on_link)(void *arg, uint32_t ifindex, unsigned neighbor),
 			void *on_link_arg);
 void zapi_station_destroy(struct zapi_station *s); /* NULL is fine; no callback */
+/* For the next connection; copied. */
+void zapi_station_set_layout(struct zapi_station *s, const struct zapi_layout *layout);
 
 /* As their counterparts in bmp_station.h. */
 void zapi_station_connected(struct zapi_station *s, uint64_t now_ns);

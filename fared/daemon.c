@@ -56,7 +56,15 @@ struct path_table_times daemon_times(const struct config *config)
 
 /* ---- sources ------------------------------------------------------------- */
 
-/* Starts both sources as config says; a version of FRR that nobody knows costs the cross-check, not
+/* Which FRR zebra is, as far as is known: BMP names what runs, the configuration what ran once. */
+static const char *frr_version(const struct daemon *d, const struct config *config)
+{
+	if (d->frr_version[0])
+		return d->frr_version;
+	return config->frr_version[0] ? config->frr_version : NULL;
+}
+
+/* Starts both sources as config says; a zebra that cannot be spoken to costs the cross-check, not
  * the daemon. */
 int daemon_start_sources(struct daemon *d, struct config *config)
 {
@@ -71,13 +79,11 @@ int daemon_start_sources(struct daemon *d, struct config *config)
 		return rc;
 	}
 	if (config->zserv_path[0]) {
-		rc = zapi_source_create(&zapi, d->loop, config->zserv_path,
-					config->frr_version[0] ? config->frr_version : NULL,
+		rc = zapi_source_create(&zapi, d->loop, config->zserv_path, frr_version(d, config),
 					&config->bgp, &daemon_source_handlers,
 					&d->hooks[PATH_SOURCE_ZSERV]);
 		if (rc)
-			log_line(d->log, LOG_WARNING, "zserv",
-				 "no cross-check against zebra: %s; set bgp.frr_version",
+			log_line(d->log, LOG_WARNING, "zserv", "no cross-check against zebra: %s",
 				 strerror(-rc));
 	}
 	bmp_source_destroy(d->bmp);
@@ -89,6 +95,10 @@ int daemon_start_sources(struct daemon *d, struct config *config)
 	d->source_config = config;
 	path_table_source_replaced(d->table, PATH_SOURCE_BMP, true, daemon_now_ns());
 	path_table_source_replaced(d->table, PATH_SOURCE_ZSERV, zapi != NULL, daemon_now_ns());
+	if (zapi && !frr_version(d, config))
+		path_table_source_state(d->table, PATH_SOURCE_ZSERV, BGP_SOURCE_DOWN,
+					"waiting for BMP to name FRR's release (bgp.frr_version)",
+					daemon_now_ns());
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "address.h"
 #include "daemon_internal.h"
 #include "report.h"
+#include "zapi_source.h"
 
 void daemon_say(struct daemon *d, const struct event *event)
 {
@@ -155,8 +156,22 @@ static void on_source_log(void *arg, int priority, const char *line)
 		    "%s", line);
 }
 
+/* bgpd and zebra are of one FRR: what BMP says of one decides how the other is spoken to. */
+static void on_router(void *arg, const char *description)
+{
+	const struct hook *hook = arg;
+	struct daemon *d = hook->daemon;
+
+	if (!strstr(description, "FRR"))
+		return;
+	snprintf(d->frr_version, sizeof(d->frr_version), "%s", description);
+	if (d->zapi)
+		zapi_source_set_version(d->zapi, description);
+}
+
 const struct bgp_source_handlers daemon_source_handlers = {
 	.on_path = on_path,
 	.on_state = on_state,
 	.on_log = on_source_log,
+	.on_router = on_router,
 };

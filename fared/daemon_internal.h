@@ -48,6 +48,7 @@ struct daemon {
 	struct control *control;
 	struct bmp_source *bmp;
 	struct zapi_source *zapi;
+	char frr_version[64]; /* as BMP last named it; "": it has not */
 	struct hook hooks[PATH_SOURCE_COUNT];
 	uint64_t started_ns;
 	uint64_t watchdog_ns; /* 0: none */

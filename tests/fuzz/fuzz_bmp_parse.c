@@ -66,7 +66,8 @@ static struct tally feed(const uint8_t *data, size_t size, size_t cut)
 					   .n_own_addresses = 1,
 					   .bandwidth_scale = 1,
 					   .max_as_path = 2};
-	struct bgp_source_handlers handlers = {on_path, on_state, on_log};
+	struct bgp_source_handlers handlers = {
+		.on_path = on_path, .on_state = on_state, .on_log = on_log};
 	uint64_t now_ns = 1000000000ull;
 	struct tally tally = {0, 0};
 	struct bmp_station *s;

@@ -54,7 +54,8 @@ static uint64_t feed(const struct zapi_layout *layout, const uint8_t *data, size
 					   .peer_prefixes = prefixes,
 					   .n_peer_prefixes = 2,
 					   .bandwidth_scale = 1};
-	struct bgp_source_handlers handlers = {on_path, on_state, on_log};
+	struct bgp_source_handlers handlers = {
+		.on_path = on_path, .on_state = on_state, .on_log = on_log};
 	struct zapi_station *s;
 	const char *reason = NULL;
 	uint64_t sum = 0;

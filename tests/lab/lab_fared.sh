@@ -141,13 +141,16 @@ sed -i 's/bmp_port: .*/bmp_port: 5001/' "$config"
 	failed "a reload took paths away"
 echo "ok: reloaded, and refused to"
 
-echo "# fared of s0 is killed and restarted: the segment is adopted, no weight moves"
+echo "# fared of s0 is killed and restarted: the segment is adopted, no weight moves; that its configuration names another"
+echo "# release of FRR than runs makes no difference once BMP has named it"
 before=$(for p in "$s1" "$s2" "$s3"; do weights s0 "$p"; done)
 dir=$(fared_dir s0)
 head -c 32 "$dir/paths.shm" >/dev/null || failed "no segment"
 inode=$(stat -c %i "$dir/paths.shm")
 lab fail "$lab" fared s0
 [ "$(stat -c %i "$dir/paths.shm")" = "$inode" ] || failed "the segment went with the daemon"
+cp "$config" "/tmp/$lab.right"
+sed -i 's/frr_version: .*/frr_version: "10.7"/' "$config"
 lab heal "$lab" fared s0
 answers() { ctl s0 -j show version >"/tmp/$lab.version" 2>/dev/null; }
 await "fared to answer" answers
@@ -157,6 +160,10 @@ await "paths to be ok after fared's return" verdicts_are s0 "$s2" '["ok"]'
 [ "$(for p in "$s1" "$s2" "$s3"; do weights s0 "$p"; done)" = "$before" ] || failed "weights moved over fared's restart"
 moves=$(ctl s0 -j show events | jq -c '[.events[] | select(.topic == "path") | select((.from | sub("^[a-z-]+ "; "")) != (.to | sub("^[a-z-]+ "; "")))]')
 [ "$moves" = "[]" ] || failed "published differently after the restart: $moves"
+zserv_is_up() { [ "$(ctl s0 -j show planes | jq -r '.sources[] | select(.source == "zserv").state')" = up ]; }
+await "zebra to be understood" zserv_is_up
+[ "$(verdicts s0 "$s2")" = '["ok"]' ] || failed "a stale frr_version takes paths away"
+cp "/tmp/$lab.right" "$config"
 echo "ok: adopted $(jq .pairs_adopted "/tmp/$lab.version") pairs; no bandwidth was republished differently"
 
 echo "# a second fared, not root, whose BMP never comes: zebra's relative weights, marked as such"

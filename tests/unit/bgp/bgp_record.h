@@ -20,6 +20,7 @@ struct record {
 	char paths[8192]; /* "peer gpu/plane up 250000" and the like, one per line */
 	char states[2048];
 	char logs[8192];
+	char routers[256];
 	unsigned n_paths;
 };
 
@@ -67,6 +68,13 @@ static inline void record_on_log(void *arg, int priority, const char *line)
 	record_line(r->logs, sizeof(r->logs), line);
 }
 
+static inline void record_on_router(void *arg, const char *description)
+{
+	struct record *r = arg;
+
+	record_line(r->routers, sizeof(r->routers), description);
+}
+
 static inline void record_init(struct record *r)
 {
 	static const struct {
@@ -95,7 +103,8 @@ static inline void record_init(struct record *r)
 					       .n_own_addresses = 2,
 					       .bandwidth_scale = 1,
 					       .max_as_path = 2};
-	r->handlers = (struct bgp_source_handlers){record_on_path, record_on_state, record_on_log};
+	r->handlers = (struct bgp_source_handlers){record_on_path, record_on_state, record_on_log,
+						   record_on_router};
 }
 
 /* What came since the last look must be exactly this; events of one commit are compared in any

@@ -498,6 +498,7 @@ START_TEST(a_source_that_says_nothing_withdraws_nothing)
 	ck_assert_str_eq(f.r.states, "syncing\n");
 	ck_assert_int_eq(
 		bmp_station_receive(f.s, f.b.p + f.b.n - 1, 1, f.now_ns, &(const char *){0}), 0);
+	ck_assert_str_eq(f.r.routers, "FRRouting 8.4.4\n");
 	pass(&f, BMP_STATION_SYNC_QUIET_NS - 1);
 	ck_assert_str_eq(f.r.states, "syncing\n");
 	pass(&f, 1);

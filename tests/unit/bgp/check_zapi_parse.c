@@ -39,6 +39,7 @@ START_TEST(layout_by_version)
 			      cases[i].text);
 		if (cases[i].err)
 			continue;
+		ck_assert_uint_ne(l.release, 0);
 		ck_assert_msg(l.route_add == cases[i].route_add &&
 				      l.route_del == cases[i].route_add + 1 &&
 				      l.bgp == cases[i].bgp &&

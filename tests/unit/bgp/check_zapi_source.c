@@ -3,6 +3,7 @@
 #include "zapi_source.h"
 
 #include <ev.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <sys/socket.h>
@@ -121,9 +122,10 @@ START_TEST(learns_loses_and_learns_again)
 	f.r.states[0] = f.r.paths[0] = '\0';
 	close(f.fd);
 	await(&f, f.r.paths, P2 " 0/0 up stale relative 50\n");
-	await(&f, f.r.states, "syncing\n"); /* back by itself; and now zebra teaches nothing */
+	await(&f, f.r.states, "syncing\n"); /* back by itself; and now zebra teaches IPv6 alone */
 	f.fd = accept(f.listener, NULL, NULL);
 	expect_greeting(&f);
+	ck_assert_int_eq(write(f.fd, data + 181, 292 - 181), 292 - 181);
 	await(&f, f.r.paths, P2 " 0/0 gone\n");
 
 	zapi_source_destroy(f.s);
@@ -135,7 +137,7 @@ START_TEST(learns_loses_and_learns_again)
 }
 END_TEST
 
-static void listen_there(struct fixture *f, const struct bgp_source_config *config)
+static void listen_only(struct fixture *f)
 {
 	record_init(&f->r);
 	f->loop = ev_loop_new(0);
@@ -145,6 +147,20 @@ static void listen_there(struct fixture *f, const struct bgp_source_config *conf
 	f->listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	ck_assert_int_eq(bind(f->listener, (struct sockaddr *)&f->address, sizeof(f->address)), 0);
 	ck_assert_int_eq(listen(f->listener, 4), 0);
+}
+
+static void stop(struct fixture *f)
+{
+	zapi_source_destroy(f->s);
+	close(f->fd);
+	close(f->listener);
+	unlink(f->address.sun_path);
+	ev_loop_destroy(f->loop);
+}
+
+static void listen_there(struct fixture *f, const struct bgp_source_config *config)
+{
+	listen_only(f);
 	ck_assert_int_eq(zapi_source_create(&f->s, f->loop, f->address.sun_path, "8.4.4", config,
 					    &f->r.handlers, &f->r),
 			 0);
@@ -204,29 +220,70 @@ START_TEST(our_addresses_are_not_read_for_each_route)
 	ck_assert_ptr_nonnull(strstr(f.r.paths, "2001:db8:19::2 0/7 up relative absent\n"));
 	ck_assert_uint_eq(n_reads, 1); /* nobody changes an address of this namespace */
 	ck_assert_str_eq(f.r.logs, "");
-
-	zapi_source_destroy(f.s);
-	close(f.fd);
-	close(f.listener);
-	unlink(f.address.sun_path);
-	ev_loop_destroy(f.loop);
+	stop(&f);
 }
 END_TEST
 
-START_TEST(refuses_an_unknown_version)
+/* -1: all that is due now is done, and nobody has connected. */
+static int accept_if_any(struct fixture *f)
 {
-	struct zapi_source *s;
-	struct record r;
+	for (int i = 0; i < 20; i++)
+		ev_run(f->loop, EVRUN_NOWAIT);
+	return accept4(f->listener, NULL, NULL, SOCK_NONBLOCK);
+}
 
-	record_init(&r);
-	ck_assert_int_eq(
-		zapi_source_create(&s, EV_DEFAULT, "/nowhere", "12.1", &r.config, &r.handlers, &r),
-		-EPROTONOSUPPORT);
-	ck_assert_ptr_null(s);
-	ck_assert_ptr_nonnull(strstr(r.logs, "FRR version \"12.1\" is not known"));
+/* FRR is upgraded while it is connected to: BMP names another release. */
+START_TEST(speaks_the_release_that_it_is_told)
+{
+	struct bytes want = {.n = 0};
+	struct fixture f = {.fd = -1};
+	uint8_t got[64];
+
+	listen_only(&f);
+	ck_assert_int_eq(fcntl(f.listener, F_SETFL, O_NONBLOCK), 0);
+	ck_assert_int_eq(zapi_source_create(&f.s, f.loop, f.address.sun_path, NULL, &f.r.config,
+					    &f.r.handlers, &f.r),
+			 0);
+	ck_assert_int_eq(accept_if_any(&f), -1); /* nobody has said yet */
+	zapi_source_set_version(f.s, "FRRouting 12.1");
+	ck_assert_int_eq(accept_if_any(&f), -1);
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "\"FRRouting 12.1\" is not known"));
+	zapi_source_set_version(f.s, "FRRouting 8.4.4");
+	await(&f, f.r.states, "syncing\n");
+	f.fd = accept_if_any(&f);
+	expect_greeting(&f);
+	zapi_source_set_version(f.s, "FRRouting 8.4.9"); /* speaks as 8.4.4 does */
+	ck_assert_int_eq(accept_if_any(&f), -1);
+	f.r.states[0] = '\0';
+	zapi_source_set_version(f.s, "FRRouting 10.7.0");
+	await(&f, f.r.states, "syncing\n");
+	ck_assert_int_eq(recv(f.fd, got, sizeof(got), 0), 0); /* the old connection has ended */
+	close(f.fd);
+	f.fd = accept_if_any(&f);
+	hex(&want, "0012fe06000000000013 18 0000 00000000 00"
+		   "000efe0600000000000c 01 0a 0000 000efe0600000000000c 02 0a 0000");
+	ck_assert_int_eq(recv(f.fd, got, want.n, 0), (ssize_t)want.n);
+	ck_assert_mem_eq(got, want.p, want.n);
+	stop(&f);
+}
+END_TEST
+
+START_TEST(waits_where_the_configured_version_is_unknown)
+{
+	struct fixture f = {.fd = -1};
+
+	listen_only(&f);
+	ck_assert_int_eq(fcntl(f.listener, F_SETFL, O_NONBLOCK), 0);
+	ck_assert_int_eq(zapi_source_create(&f.s, f.loop, f.address.sun_path, "12.1", &f.r.config,
+					    &f.r.handlers, &f.r),
+			 0);
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "FRR version \"12.1\" is not known"));
+	ck_assert_int_eq(accept_if_any(&f), -1);
+	stop(&f);
 	zapi_source_destroy(NULL);
 }
 END_TEST
 
 RUN_TESTS_IN(own_net, "zapi_source", learns_loses_and_learns_again,
-	     our_addresses_are_not_read_for_each_route, refuses_an_unknown_version)
+	     our_addresses_are_not_read_for_each_route, speaks_the_release_that_it_is_told,
+	     waits_where_the_configured_version_is_unknown)

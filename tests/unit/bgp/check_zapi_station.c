@@ -105,6 +105,85 @@ START_TEST(stale_until_the_table_is_through)
 }
 END_TEST
 
+static void tick_until(struct zapi_station *s, uint64_t until_ns)
+{
+	while (zapi_station_deadline_ns(s) <= until_ns)
+		zapi_station_tick(s, zapi_station_deadline_ns(s));
+	zapi_station_commit(s);
+}
+
+/* bgpd may be about to teach zebra. What was shown before a restart goes in the end. */
+START_TEST(a_zebra_that_shows_nothing_is_never_in_sync)
+{
+	struct zapi_station *s;
+	const char *reason;
+	struct record r;
+	size_t size;
+	uint8_t *data = load("frr-8.4.4-drill.zapi", &size);
+
+	s = station(&r);
+	tick_until(s, 1000 * SECOND);
+	ck_assert_str_eq(r.states, "syncing\n");
+	ck_assert_int_eq(zapi_station_receive(s, data, 181, 1000 * SECOND, &reason), 0);
+	tick_until(s, 1001 * SECOND);
+	expect_paths(&r, P2 " 0/0 up relative 50\n");
+	ck_assert_str_eq(r.states, "syncing\nup\n");
+	zapi_station_lost(s, "gone");
+	zapi_station_connected(s, 2000 * SECOND);
+	tick_until(s, 2000 * SECOND + ZAPI_STATION_EMPTY_NS - 1);
+	expect_paths(&r, P2 " 0/0 up stale relative 50\n");
+	tick_until(s, 3000 * SECOND);
+	expect_paths(&r, P2 " 0/0 gone\n");
+	ck_assert_str_eq(r.states, "syncing\nup\ndown\nsyncing\n");
+	zapi_station_destroy(s);
+	free(data);
+}
+END_TEST
+
+/* FRR 10.1's message of P2 over N0 with weight 50; or, with a label, as nobody here reads it. */
+static void route_of_10_1(struct bytes *b, bool label)
+{
+	hex(b, "0034 fe06 00000000 001f 0a 0000 00000000 00000001 01 02 20 c6130002 0001 00000000 "
+	       "03");
+	hex(b, label ? "06" : "04");
+	hex(b, "c6120000 00000002 0000000000000032");
+}
+
+START_TEST(a_zebra_of_another_release_is_never_in_sync)
+{
+	struct bytes b = {.n = 0};
+	struct zapi_layout layout;
+	struct zapi_station *s;
+	const char *reason;
+	struct record r;
+
+	s = station(&r);
+	route_of_10_1(&b, false);
+	ck_assert_int_eq(zapi_station_receive(s, b.p, b.n, SECOND, &reason), 0);
+	tick_until(s, 1000 * SECOND);
+	expect_paths(&r, "");
+	ck_assert_str_eq(r.states, "syncing\n");
+	zapi_station_lost(s, "FRR 10.1");
+	ck_assert_int_eq(zapi_parse_version("FRRouting 10.1", &layout), 0);
+	zapi_station_set_layout(s, &layout);
+	zapi_station_connected(s, 1000 * SECOND);
+	ck_assert_int_eq(zapi_station_receive(s, b.p, b.n, 1000 * SECOND, &reason), 0);
+	tick_until(s, 1001 * SECOND);
+	expect_paths(&r, P2 " 0/0 up relative 50\n");
+	ck_assert_str_eq(r.states, "syncing\ndown\nsyncing\nup\n");
+	b.n = 0;
+	route_of_10_1(&b, true); /* may have been of any path */
+	ck_assert_int_eq(zapi_station_receive(s, b.p, b.n, 1002 * SECOND, &reason), 0);
+	b.n = 0;
+	route_of_10_1(&b, false);
+	ck_assert_int_eq(zapi_station_receive(s, b.p, b.n, 1002 * SECOND, &reason), 0);
+	tick_until(s, 2000 * SECOND);
+	ck_assert_str_eq(r.states, "syncing\ndown\nsyncing\nup\nsyncing\n");
+	expect_paths(&r, "");
+	zapi_station_destroy(s);
+}
+END_TEST
+
 /* A flood of the largest messages goes through the fixed buffer, however it is cut. */
 START_TEST(largest_messages)
 {
@@ -127,4 +206,5 @@ START_TEST(largest_messages)
 END_TEST
 
 RUN_TESTS("zapi_station", replays_a_drill_of_frr, stale_until_the_table_is_through,
+	  a_zebra_that_shows_nothing_is_never_in_sync, a_zebra_of_another_release_is_never_in_sync,
 	  largest_messages)
