@@ -3,22 +3,82 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bmp_station.h"
 #include "connection.h"
+#include "socket_owner.h"
 
 struct bmp_source {
 	struct bmp_station *station;
 	struct connection *connection;
+	uid_t owner;
+	int fd; /* the connection's, while there is one */
+	bool trusted;
+	char reason[96];
 };
+
+/*
+ * While bgpd does not listen, the kernel may choose bgpd's port as the source port. TCP then
+ * connects the socket to itself, and bgpd could not bind the port any more.
+ */
+static bool bmp_source_is_own_end(int fd)
+{
+	struct sockaddr_storage ours = {0}, theirs = {0};
+	socklen_t ours_bytes = sizeof(ours), theirs_bytes = sizeof(theirs);
+
+	return !getsockname(fd, (struct sockaddr *)&ours, &ours_bytes) &&
+	       !getpeername(fd, (struct sockaddr *)&theirs, &theirs_bytes) &&
+	       ours_bytes == theirs_bytes && !memcmp(&ours, &theirs, ours_bytes);
+}
+
+/*
+ * BMP has no authentication (RFC 7854 11), and while bgpd is down any local user may listen at its
+ * port. So the kernel is asked which user's process accepted the connection. For another machine
+ * it cannot tell, and the connection is accepted.
+ */
+static int bmp_source_check_owner(struct bmp_source *s, const char **reason)
+{
+	uid_t uid = 0;
+	int rc = socket_owner_is_local(s->fd) ? socket_owner_uid(s->fd, &uid) : 0;
+
+	s->trusted = !rc && (uid == 0 || uid == s->owner);
+	if (s->trusted)
+		return 0;
+	if (rc)
+		snprintf(s->reason, sizeof(s->reason),
+			 "refused: the owner of the BMP connection is not known: %s",
+			 strerror(-rc));
+	else
+		snprintf(s->reason, sizeof(s->reason),
+			 "refused: uid %u is at the BMP port, neither root nor bgp.bmp_user",
+			 (unsigned)uid);
+	*reason = s->reason;
+	return -EPERM;
+}
+
+/* Closing sends a reset: a process that never closes its end cannot keep bgpd from the port. */
+static void bmp_source_reset(int fd)
+{
+	const struct linger reset = {.l_onoff = 1};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+}
 
 static int bmp_source_on_connected(void *arg, int fd, uint64_t now_ns)
 {
 	struct bmp_source *s = arg;
 
-	(void)fd; /* a station only listens */
 	(void)now_ns;
+	if (bmp_source_is_own_end(fd)) {
+		bmp_source_reset(fd);
+		return -ECONNREFUSED;
+	}
+	s->fd = fd;
+	s->trusted = false;
 	bmp_station_connected(s->station);
 	return 0;
 }
@@ -28,6 +88,10 @@ static int bmp_source_on_bytes(void *arg, const uint8_t *bytes, size_t n, uint64
 {
 	struct bmp_source *s = arg;
 
+	if (!s->trusted && bmp_source_check_owner(s, reason)) {
+		bmp_source_reset(s->fd);
+		return -EPERM;
+	}
 	return bmp_station_receive(s->station, bytes, n, now_ns, reason);
 }
 
@@ -56,7 +120,7 @@ static uint64_t bmp_source_settle(void *arg)
 }
 
 int bmp_source_create(struct bmp_source **out, struct ev_loop *loop,
-		      const struct sockaddr_storage *address, uint64_t stale_ns,
+		      const struct sockaddr_storage *address, uid_t owner, uint64_t stale_ns,
 		      const struct bgp_source_config *config,
 		      const struct bgp_source_handlers *handlers, void *arg)
 {
@@ -78,6 +142,7 @@ int bmp_source_create(struct bmp_source **out, struct ev_loop *loop,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->owner = owner;
 	err = bmp_station_create(&s->station, stale_ns, config, handlers, arg);
 	if (!err)
 		err = connection_create(&s->connection, loop, (const struct sockaddr *)address,

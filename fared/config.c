@@ -149,6 +149,8 @@ static int take_bgp(const struct check *c, struct config *config)
 	int rc;
 
 	if ((rc = take_bmp(c, config)) ||
+	    (rc = take_text(c, "bgp.bmp_user", raw->bmp_user, "", config->bmp_user,
+			    sizeof(config->bmp_user))) ||
 	    (rc = take_text(c, "bgp.zserv_path", raw->zserv_path, "", config->zserv_path,
 			    sizeof(config->zserv_path))) ||
 	    (rc = take_text(c, "bgp.frr_version", raw->frr_version, "", config->frr_version,

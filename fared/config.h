@@ -58,6 +58,7 @@ struct config {
 	char user[64], group[64];
 	struct sockaddr_storage bmp_address;
 	char bmp_text[64]; /* the same for people: "127.0.0.1:5001" */
+	char bmp_user[64]; /* "" : frr, if there is one */
 	uint64_t stale_ns;
 	char zserv_path[108];	      /* "" : no cross-check */
 	char frr_version[32];	      /* "" : find out */

@@ -48,6 +48,7 @@ void config_restart_keys(const struct config *a, const struct config *b, char *o
 		{"run_dir", strcmp(a->run_dir, b->run_dir) != 0},
 		{"user", strcmp(a->user, b->user) != 0},
 		{"group", strcmp(a->group, b->group) != 0},
+		{"bgp.bmp_user", strcmp(a->bmp_user, b->bmp_user) != 0},
 		{"health", health_differs(&a->health, &b->health)},
 		{"local_gpus (other than speed_mbps and neighbors)", gpus_differ(a, b)},
 	};

@@ -39,6 +39,7 @@ static const cyaml_schema_value_t gpu_value = {
 static const cyaml_schema_field_t bgp_fields[] = {
 	CYAML_FIELD_STRING_PTR("bmp_address", MAY, struct config_raw_bgp, bmp_address, 0, TEXT_MAX),
 	CYAML_FIELD_INT_PTR("bmp_port", MAY_NUM, struct config_raw_bgp, bmp_port),
+	CYAML_FIELD_STRING_PTR("bmp_user", MAY, struct config_raw_bgp, bmp_user, 0, TEXT_MAX),
 	CYAML_FIELD_FLOAT_PTR("bandwidth_scale", MAY_NUM, struct config_raw_bgp, bandwidth_scale),
 	CYAML_FIELD_INT_PTR("max_as_path", MAY_NUM, struct config_raw_bgp, max_as_path),
 	CYAML_FIELD_INT_PTR("stale_s", MAY_NUM, struct config_raw_bgp, stale_s),

@@ -37,6 +37,7 @@ struct config_raw_gpu {
 struct config_raw_bgp {
 	char *bmp_address;
 	int64_t *bmp_port;
+	char *bmp_user;
 	double *bandwidth_scale;
 	int64_t *max_as_path;
 	int64_t *stale_s;

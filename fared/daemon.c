@@ -70,8 +70,8 @@ int daemon_start_sources(struct daemon *d, struct config *config)
 {
 	struct zapi_source *zapi = NULL;
 	struct bmp_source *bmp;
-	int rc = bmp_source_create(&bmp, d->loop, &config->bmp_address, config->stale_ns,
-				   &config->bgp, &daemon_source_handlers,
+	int rc = bmp_source_create(&bmp, d->loop, &config->bmp_address, d->bmp_uid,
+				   config->stale_ns, &config->bgp, &daemon_source_handlers,
 				   &d->hooks[PATH_SOURCE_BMP]);
 
 	if (rc) {
@@ -366,6 +366,7 @@ int daemon_create(struct daemon **out, struct config *config, const char *path, 
 		return -ENOMEM;
 	}
 	d->log = log;
+	d->bmp_uid = privileges->bmp_uid;
 	d->lock_fd = -1;
 	d->config = d->source_config = config;
 	d->started_ns = daemon_now_ns();

@@ -47,6 +47,7 @@ struct daemon {
 	struct flows *flows;
 	struct control *control;
 	struct bmp_source *bmp;
+	uid_t bmp_uid; /* bgpd's user */
 	struct zapi_source *zapi;
 	char frr_version[64]; /* as BMP last named it; "": it has not */
 	struct hook hooks[PATH_SOURCE_COUNT];

@@ -99,7 +99,8 @@ static int load(const struct options *options, struct config **config,
 		log_line(log, LOG_ERR, "config", "%s", error.text);
 		return 2;
 	}
-	if (privileges_resolve(privileges, (*config)->user, (*config)->group, why, sizeof(why))) {
+	if (privileges_resolve(privileges, (*config)->user, (*config)->group, (*config)->bmp_user,
+			       why, sizeof(why))) {
 		log_line(log, LOG_ERR, "config", "%s: %s", options->config, why);
 		return 1;
 	}

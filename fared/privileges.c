@@ -2,30 +2,50 @@
 /* privileges.c - see privileges.h */
 #include "privileges.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-int privileges_resolve(struct privileges *out, const char *user, const char *group, char *why,
-		       size_t why_size)
+static int no_such(const char *key, const char *kind, const char *name, const char *remedy,
+		   char *why, size_t why_size)
+{
+	snprintf(why, why_size, "%s: no %s '%s' here; %s", key, kind, name, remedy);
+	return -ENOENT;
+}
+
+/* A name, or a number: a container may have no name for a user outside of it. */
+static uid_t uid_of(const char *user)
+{
+	const struct passwd *pw = getpwnam(user);
+	unsigned long number;
+	char *end;
+
+	if (pw)
+		return pw->pw_uid;
+	number = strtoul(user, &end, 10);
+	return isdigit((unsigned char)*user) && !*end && number < UINT32_MAX ? (uid_t)number
+									     : (uid_t)-1;
+}
+
+int privileges_resolve(struct privileges *out, const char *user, const char *group,
+		       const char *bmp_user, char *why, size_t why_size)
 {
 	*out = (struct privileges){.uid = geteuid(), .gid = getegid(), .socket_gid = (gid_t)-1};
 	if (*user) {
 		const struct passwd *pw = getpwnam(user);
 
-		if (!pw) {
-			snprintf(why, why_size,
-				 "user: no user '%s' here; create it (adduser --system) or leave "
-				 "it out",
-				 user);
-			return -ENOENT;
-		}
+		if (!pw)
+			return no_such("user", "user", user,
+				       "create it (adduser --system) or leave it out", why,
+				       why_size);
 		out->uid = pw->pw_uid;
 		out->gid = pw->pw_gid;
 		snprintf(out->user, sizeof(out->user), "%s", user);
@@ -33,15 +53,16 @@ int privileges_resolve(struct privileges *out, const char *user, const char *gro
 	if (*group) {
 		const struct group *gr = getgrnam(group);
 
-		if (!gr) {
-			snprintf(why, why_size,
-				 "group: no group '%s' here; create it (addgroup --system) or "
-				 "leave it out",
-				 group);
-			return -ENOENT;
-		}
+		if (!gr)
+			return no_such("group", "group", group,
+				       "create it (addgroup --system) or leave it out", why,
+				       why_size);
 		out->socket_gid = gr->gr_gid;
 	}
+	out->bmp_uid = uid_of(*bmp_user ? bmp_user : "frr");
+	if (*bmp_user && out->bmp_uid == (uid_t)-1)
+		return no_such("bgp.bmp_user", "user", bmp_user,
+			       "name the one that bgpd runs as, or leave it out", why, why_size);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * privileges.h - giving up what the daemon does not need.
  *
- * Owns nothing. In: user and group names of the configuration. Out: the process's credentials,
+ * Owns nothing. In: names of users and groups in the configuration. Out: the process's credentials,
  * changed for good. Thread: the main one, before any other exists.
  *
  * No capability is kept, though its scheduling class and open raw sockets are: rtnetlink may be
@@ -20,12 +20,15 @@ struct privileges {
 	uid_t uid;
 	gid_t gid;	  /* the user's own group */
 	gid_t socket_gid; /* of `group`: who may read and ask; (gid_t)-1: nobody */
+	uid_t bmp_uid;	  /* of `bgp.bmp_user`; (uid_t)-1: no such user */
 	char user[64];	  /* "" : stay who we are */
 };
 
-/* Looks both names up ("" : none). 0, or -ENOENT with why in words. */
-int privileges_resolve(struct privileges *out, const char *user, const char *group, char *why,
-		       size_t why_size);
+/*
+ * Looks the names up ("" : none; bmp_user: frr, if there is one). 0, or -ENOENT with why in words.
+ */
+int privileges_resolve(struct privileges *out, const char *user, const char *group,
+		       const char *bmp_user, char *why, size_t why_size);
 /*
  * Runs before whatever is not real-time, so that a busy machine is not taken for a dead plane.
  * Before privileges_drop(): it takes CAP_SYS_NICE (or RLIMIT_RTPRIO), and lasts. 0 or -errno.

@@ -4,6 +4,7 @@
 #include "bmp_source.h"
 
 #include <ev.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bgp_await.h"
@@ -14,6 +15,9 @@
 #define N2   "198.18.1.0"
 #define P2   "198.19.0.2"
 #define UNIT "47f42400"
+
+#define BGPD	 ((uid_t)64001)
+#define STRANGER ((uid_t)65534)
 
 struct fixture {
 	struct record r;
@@ -60,7 +64,7 @@ static void begin(struct fixture *f)
 
 static void start(struct fixture *f, uint64_t stale_ns)
 {
-	ck_assert_int_eq(bmp_source_create(&f->s, f->loop, &f->to, stale_ns, &f->r.config,
+	ck_assert_int_eq(bmp_source_create(&f->s, f->loop, &f->to, BGPD, stale_ns, &f->r.config,
 					   &f->r.handlers, &f->r),
 			 0);
 	ck_assert_str_eq(f->r.states, ""); /* no callback from within */
@@ -215,6 +219,99 @@ START_TEST(a_large_table)
 }
 END_TEST
 
+/*
+ * A process of that user accepts one connection, sends what is in f->b, and holds on to it until
+ * *until is closed; then it says whether it met a reset.
+ */
+static pid_t teach_as(struct fixture *f, uid_t uid, int *until)
+{
+	int ends[2];
+	pid_t child;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	child = fork();
+	if (!child) {
+		char byte;
+
+		close(ends[1]);
+		f->fd = setresuid(uid, uid, uid) ? -1 : accept(f->listener, NULL, NULL);
+		close(f->listener);
+		if (f->fd < 0 || write(f->fd, f->b.p, f->b.n) != (ssize_t)f->b.n ||
+		    read(ends[0], &byte, 1) != 0)
+			_exit(2);
+		_exit(recv(f->fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == ECONNRESET);
+	}
+	close(ends[0]);
+	*until = ends[1];
+	return child;
+}
+
+static bool met_a_reset(pid_t child, int until)
+{
+	int status;
+
+	close(until);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+	return WEXITSTATUS(status) == 1;
+}
+
+/* Any local user may listen while bgpd is down. Its routes are refused, and bgpd can bind again. */
+START_TEST(only_bgpds_user_is_accepted)
+{
+	struct fixture f;
+	int until, off = 0;
+	pid_t child;
+
+	if (geteuid() != 0) {
+		puts("skipped: it takes root to become somebody else");
+		return;
+	}
+	begin(&f);
+	bmp_peer_up(&f.b, N0, -1, false);
+	bmp_route(&f.b, N0, P2, UNIT);
+	setsockopt(f.listener, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off));
+	child = teach_as(&f, STRANGER, &until);
+	close(f.listener);
+	start(&f, 60000000000ull);
+	await(&f, f.r.states, "down\n");
+	ck_assert_str_eq(f.r.states, "syncing\ndown\n");
+	ck_assert_str_eq(f.r.paths, "");
+	listen_on(&f); /* though the stranger does not close what it accepted */
+	ck_assert(met_a_reset(child, until));
+	child = teach_as(&f, BGPD, &until);
+	await(&f, f.r.paths, P2 " 0/0 up 1000000\n");
+	ck_assert(!met_a_reset(child, until));
+	end(&f);
+}
+END_TEST
+
+static void source_ports(unsigned first, unsigned last)
+{
+	char range[32];
+
+	snprintf(range, sizeof(range), "%u %u", first, last);
+	ck_assert(own_net_write("/proc/sys/net/ipv4/ip_local_port_range", range));
+}
+
+/* The one source port that the kernel can choose is bgpd's own. */
+START_TEST(is_not_connected_to_itself)
+{
+	struct fixture f;
+
+	begin(&f);
+	close(f.listener);
+	source_ports(ntohs(f.address.sin_port), ntohs(f.address.sin_port));
+	start(&f, 1000000000ull);
+	await(&f, f.r.states, "down\n");
+	ck_assert_str_eq(f.r.states, "down\n");
+	source_ports(32768, 60999);
+	listen_on(&f);
+	accept_one(&f);
+	end(&f);
+}
+END_TEST
+
 START_TEST(refuses_what_it_cannot_connect_to)
 {
 	struct sockaddr_storage odd = {.ss_family = AF_UNIX};
@@ -222,8 +319,9 @@ START_TEST(refuses_what_it_cannot_connect_to)
 	struct record r;
 
 	record_init(&r);
-	ck_assert_int_eq(bmp_source_create(&s, EV_DEFAULT, &odd, 1, &r.config, &r.handlers, &r),
-			 -EAFNOSUPPORT);
+	ck_assert_int_eq(
+		bmp_source_create(&s, EV_DEFAULT, &odd, BGPD, 1, &r.config, &r.handlers, &r),
+		-EAFNOSUPPORT);
 	ck_assert_ptr_null(s);
 	bmp_source_destroy(NULL);
 }
@@ -231,4 +329,5 @@ END_TEST
 
 RUN_TESTS_IN(own_net, "bmp_source", learns_in_pieces, garbage_then_a_good_stream,
 	     loss_is_stale_then_gone, waits_for_a_bgpd_that_starts_later, a_large_table,
+	     only_bgpds_user_is_accepted, is_not_connected_to_itself,
 	     refuses_what_it_cannot_connect_to)

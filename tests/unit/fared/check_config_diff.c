@@ -42,6 +42,7 @@ START_TEST(each_edit_has_its_remedy)
 		{"speed_mbps: 200", "speed_mbps: 100", "", false},
 		{"stale_s: 60", "stale_s: 61", "", true},
 		{"5002", "5003", "", true},
+		{"5002", "5002\n  bmp_user: bird", "bgp.bmp_user", false},
 		{"198.19.0.0/16", "198.19.0.0/17", "", true},
 		{"198.18.0.2", "198.18.0.6", "", true},
 		{"node: s0", "node: s1", "node", false},

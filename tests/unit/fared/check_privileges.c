@@ -119,7 +119,7 @@ static void drop(const char *user)
 	struct privileges p;
 	char why[200] = "";
 
-	ck_assert_int_eq(privileges_resolve(&p, user, "", why, sizeof(why)), 0);
+	ck_assert_int_eq(privileges_resolve(&p, user, "", "", why, sizeof(why)), 0);
 	ck_assert_msg(!privileges_drop(&p, why, sizeof(why)), "%s", why);
 }
 
@@ -168,6 +168,28 @@ START_TEST(root_that_becomes_a_user_keeps_none)
 }
 END_TEST
 
+START_TEST(names_are_looked_up)
+{
+	struct privileges p;
+	char why[200] = "";
+
+	ck_assert_int_eq(privileges_resolve(&p, "", "", "root", why, sizeof(why)), 0);
+	ck_assert_uint_eq(p.bmp_uid, 0);
+	ck_assert_int_eq(privileges_resolve(&p, "", "", "64123", why, sizeof(why)), 0);
+	ck_assert_uint_eq(p.bmp_uid, 64123);
+	ck_assert_int_eq(privileges_resolve(&p, "", "", "4294967295", why, sizeof(why)), -ENOENT);
+	ck_assert_int_eq(privileges_resolve(&p, "", "", "-1", why, sizeof(why)), -ENOENT);
+	why[0] = '\0';
+	ck_assert_int_eq(privileges_resolve(&p, "", "", "", why, sizeof(why)), 0); /* frr or none */
+	ck_assert_str_eq(why, "");
+	ck_assert_int_eq(privileges_resolve(&p, "", "", "no such", why, sizeof(why)), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(why, "bgp.bmp_user: no user 'no such' here"));
+	ck_assert_int_eq(privileges_resolve(&p, "no such", "", "", why, sizeof(why)), -ENOENT);
+	ck_assert_int_eq(privileges_resolve(&p, "", "no such", "", why, sizeof(why)), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(why, "group: no group 'no such' here"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("privileges");
@@ -183,6 +205,7 @@ int main(void)
 	tcase_add_test(tc, root_gives_to_user_and_group);
 	tcase_add_test(tc, a_user_gives_to_a_group_of_its_own);
 	tcase_add_test(tc, and_is_told_where_it_is_no_member);
+	tcase_add_test(tc, names_are_looked_up);
 	tcase_add_test(tc, ambient_capabilities_are_given_up);
 	tcase_add_test(tc, root_that_stays_root_keeps_one);
 	tcase_add_test(tc, root_that_becomes_a_user_keeps_none);
