@@ -44,6 +44,8 @@ struct control {
 	int fd;
 	ev_io accept;
 	ev_timer again; /* active: clients that are to wait do, until then */
+	ev_timer turn;	/* active: a request waits, for the next turn of the loop */
+	unsigned next;	/* the client whose turn it is */
 	bool has_said;	/* that they wait */
 	struct closer *closer;
 	struct client clients[CONTROL_MAX_CLIENTS];
@@ -103,8 +105,6 @@ static bool append(struct client *c, const json_t *reply)
 	return true;
 }
 
-static void handle_input(struct client *c);
-
 /* Sends what the socket takes. While something is left nothing is read. false: the client is gone.
  */
 static bool flush(struct client *c)
@@ -135,8 +135,37 @@ static bool flush(struct client *c)
 	c->out = NULL;
 	c->out_length = c->out_sent = 0;
 	ev_io_stop(control->loop, &c->tx);
-	ev_io_start(control->loop, &c->rx);
 	return true;
+}
+
+static bool has_request(const struct client *c)
+{
+	return !c->out && memchr(c->in, '\n', c->in_length);
+}
+
+static void await_turn(struct control *control)
+{
+	if (ev_is_active(&control->turn))
+		return;
+	ev_timer_set(&control->turn, 0., 0.);
+	ev_timer_start(control->loop, &control->turn);
+}
+
+/* Next for a client: its reply leaves; or its request waits for its turn; or it is read. */
+static void go_on(struct client *c)
+{
+	struct control *control = c->control;
+
+	if (c->out)
+		return;
+	if (!has_request(c) && c->in_length == sizeof(c->in)) {
+		drop(c, "request too long");
+	} else if (has_request(c)) {
+		ev_io_stop(control->loop, &c->rx);
+		await_turn(control);
+	} else {
+		ev_io_start(control->loop, &c->rx);
+	}
 }
 
 /* A client whose last reply has left, if that is what on_request asked for. */
@@ -154,8 +183,8 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (flush(c) && !dropped_when_told(c) && !c->out)
-		handle_input(c); /* a further request may wait in the buffer */
+	if (flush(c) && !dropped_when_told(c))
+		go_on(c);
 }
 
 static void on_slow(struct ev_loop *loop, ev_timer *w, int revents)
@@ -176,8 +205,8 @@ void control_tell_watchers(struct control *control, const json_t *event)
 			drop(c, "too far behind");
 		else if (!append(c, event))
 			drop(c, "out of memory");
-		else if (flush(c) && !c->out)
-			handle_input(c);
+		else if (flush(c))
+			go_on(c);
 	}
 }
 
@@ -206,23 +235,39 @@ static bool answer(struct client *c, const char *line, size_t length)
 	return flush(c) && !dropped_when_told(c);
 }
 
-/* Answers the whole lines in the buffer, one at a time, and stops while a reply is still on its way
- * out. */
-static void handle_input(struct client *c)
+/* Answers the first line in the buffer. */
+static void take_request(struct client *c)
 {
-	char line[CONTROL_REQUEST_MAX + 1], *end;
+	char line[CONTROL_REQUEST_MAX + 1], *end = memchr(c->in, '\n', c->in_length);
+	size_t length = (size_t)(end - c->in);
 
-	while (!c->out && (end = memchr(c->in, '\n', c->in_length))) {
-		size_t length = (size_t)(end - c->in);
+	memcpy(line, c->in, length);
+	c->in_length -= length + 1;
+	memmove(c->in, end + 1, c->in_length);
+	if (answer(c, line, length))
+		go_on(c);
+}
 
-		memcpy(line, c->in, length);
-		c->in_length -= length + 1;
-		memmove(c->in, end + 1, c->in_length);
-		if (!answer(c, line, length))
-			return;
+/*
+ * One request in each turn of the loop, clients in turn. So probes wait for one reply at most,
+ * however many clients ask.
+ */
+static void on_turn(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct control *control = w->data;
+
+	(void)loop;
+	(void)revents;
+	for (unsigned i = 0; i < CONTROL_MAX_CLIENTS; i++) {
+		struct client *c = &control->clients[control->next];
+
+		control->next = (control->next + 1) % CONTROL_MAX_CLIENTS;
+		if (!c->control || !has_request(c))
+			continue;
+		await_turn(control); /* there may be more */
+		take_request(c);
+		return;
 	}
-	if (c->in_length == sizeof(c->in) && !memchr(c->in, '\n', c->in_length))
-		drop(c, "request too long");
 }
 
 /* Keeps the first descriptor of a request and has the rest closed. */
@@ -283,8 +328,8 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 	ev_timer_stop(loop, w);
 	ev_io_start(loop, &control->accept);
 	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
-		if (control->clients[i].control && !control->clients[i].out)
-			ev_io_start(loop, &control->clients[i].rx);
+		if (control->clients[i].control)
+			go_on(&control->clients[i]);
 }
 
 /*
@@ -315,7 +360,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	}
 	take_descriptors(c, &msg);
 	c->in_length += (size_t)n;
-	handle_input(c);
+	go_on(c);
 }
 
 /* ---- who ----------------------------------------------------------------- */
@@ -470,7 +515,8 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 	}
 	ev_io_init(&c->accept, on_accept, c->fd, EV_READ);
 	ev_timer_init(&c->again, on_again, 0., PAUSE_S);
-	c->accept.data = c->again.data = c;
+	ev_init(&c->turn, on_turn);
+	c->accept.data = c->again.data = c->turn.data = c;
 	ev_io_start(loop, &c->accept);
 	*out = c;
 	return 0;
@@ -485,6 +531,7 @@ void control_destroy(struct control *c)
 			drop(&c->clients[i], NULL);
 	ev_io_stop(c->loop, &c->accept);
 	ev_timer_stop(c->loop, &c->again);
+	ev_timer_stop(c->loop, &c->turn);
 	close(c->fd);
 	unlink(c->path);
 	closer_destroy(c->closer);

@@ -8,12 +8,12 @@
  *
  * Who: root and the daemon's own uid may all; members of `group` may read (the socket's mode keeps
  * others out, and credentials are checked again here). Bounds: CONTROL_MAX_CLIENTS clients, one
- * request in hand per client (the next is read once the reply has left), CONTROL_REQUEST_MAX bytes
- * a request, a client that takes nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES
- * of events behind, is dropped. Where no descriptor can be had for a new client, none is accepted
- * for a second at a time. Clients' descriptors, and those that they pass, are closed elsewhere
- * (closer.h), for that may take as long as they like; where too many wait for it, neither is
- * anything read.
+ * request in hand per client (the next is read once the reply has left), one request answered in
+ * each turn of the loop (clients in turn), CONTROL_REQUEST_MAX bytes a request, a client that takes
+ * nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES of events behind, is dropped.
+ * Where no descriptor can be had for a new client, none is accepted for a second at a time.
+ * Clients' descriptors, and those that they pass, are closed elsewhere (closer.h), for that may
+ * take as long as they like; where too many wait for it, neither is anything read.
  */
 #ifndef CONTROL_H
 #define CONTROL_H

@@ -9,7 +9,7 @@
  *           "why" or "drain" or "undrain" or "watch" or "attach" or "counters" or "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
- *                 "cursor" and "limit" page through it
+ *                 "cursor" and "limit" page through it, to where "next_cursor" is null
  *   flows, qps:   "cursor", "limit"
  *   events:       "after" (a sequence number), "limit"
  *   why:          "peer" (an address), and "plane" if only one is of interest
@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define CONTROL_REQUEST_MAX 4096 /* bytes of a line, newline not counted */
-#define CONTROL_LIMIT_MAX   4096 /* rows of one reply */
+#define CONTROL_LIMIT_MAX   4096 /* rows that may be asked for; a reply may hold fewer */
 
 enum control_command {
 	CONTROL_PLANES,

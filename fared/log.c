@@ -2,15 +2,65 @@
 /* log.c - see log.h */
 #include "log.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/*
+ * Opens a pipe or a terminal once more: O_NONBLOCK on stderr itself would be set for all processes
+ * that share it. If it cannot be opened (another user's pipe, no /proc), fd itself is used.
+ */
+static int open_nonblocking(int fd)
+{
+	char path[32];
+	struct stat st;
+	int own;
+
+	if (fstat(fd, &st) || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return own < 0 ? fd : own;
+}
 
 void log_init(struct log *log, int fd, int level)
 {
-	*log = (struct log){
-		.fd = fd, .level = level, .is_terminal = isatty(fd), .tokens = LOG_BURST};
+	*log = (struct log){.fd = open_nonblocking(fd),
+			    .level = level,
+			    .is_terminal = isatty(fd),
+			    .tokens = LOG_BURST};
+}
+
+/* false: the reader does not take it now. A line is shorter than what poll() promises room for. */
+static bool take_line(int fd, const char *line, size_t length)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+	ssize_t n = send(fd, line, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (n < 0 && errno == ENOTSOCK && poll(&p, 1, 0) == 1)
+		n = write(fd, line, length);
+	return n >= 0;
+}
+
+static void put_line(struct log *log, const char *line)
+{
+	char note[100];
+
+	if (log->untaken) {
+		snprintf(note, sizeof(note),
+			 "%slog: lines dropped, the log's reader is slow n=%llu\n",
+			 log->is_terminal ? "" : "<4>", (unsigned long long)log->untaken);
+		if (take_line(log->fd, note, strlen(note)))
+			log->untaken = 0;
+	}
+	if (log->untaken || !take_line(log->fd, line, strlen(line)))
+		log->untaken++;
 }
 
 /* Text from outside may hold anything: a line stays one line, and printable. */
@@ -26,7 +76,6 @@ emit(struct log *log, int priority, const char *topic, const char *format, va_li
 {
 	char line[LOG_LINE_MAX];
 	int head = 0, body;
-	ssize_t written;
 
 	if (!log->is_terminal)
 		head = snprintf(line, sizeof(line), "<%d>", priority);
@@ -38,8 +87,7 @@ emit(struct log *log, int priority, const char *topic, const char *format, va_li
 		return;
 	clean(line);
 	strcat(line, "\n"); /* the size given to vsnprintf left room for it */
-	written = write(log->fd, line, strlen(line));
-	(void)written; /* nowhere left to complain */
+	put_line(log, line);
 }
 
 void log_line(struct log *log, int priority, const char *topic, const char *format, ...)

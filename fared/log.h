@@ -2,10 +2,13 @@
 /*
  * log.h - one line per thing that happened, on a file descriptor.
  *
- * Solely owns: how a log line looks ("<5>path: plane=2 ...", without "<5>" on a
- * terminal), the level, and the budget of lines
- * that others can trigger. In: printf-style text, topic first, key=value after. Out: one write()
- * per line, so that lines of several processes do not mix. Thread: any one.
+ * Solely owns: how a log line looks ("<5>path: plane=2 ...", without "<5>" on a terminal), the
+ * level, and the budget of lines that others can trigger. In: printf-style text, topic first,
+ * key=value after. Out: one write() per line, so that lines of several processes do not mix.
+ * Thread: any one.
+ *
+ * Writing never waits for the log's reader. A line that the reader does not take is dropped and
+ * counted, and the next line says how many were. A regular file takes every line.
  */
 #ifndef LOG_H
 #define LOG_H
@@ -23,8 +26,10 @@ struct log {
 	double tokens;	   /* budget of limited lines */
 	uint64_t token_ns; /* when it was last topped up */
 	uint64_t suppressed;
+	uint64_t untaken; /* lines dropped since the log's reader last took one */
 };
 
+/* fd (borrowed, and for good) is written to, its flags are left as they are. */
 void log_init(struct log *log, int fd, int level);
 void log_line(struct log *log, int priority, const char *topic, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

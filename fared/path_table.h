@@ -213,6 +213,9 @@ bool path_table_find(const struct path_table *t, uint32_t gpu, const struct in6_
 		     uint32_t *pair);
 bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 		     struct path_view *out);
+/* Of that, what counting paths takes: of so many that views would take too long. */
+bool path_table_verdict(const struct path_table *t, uint32_t pair, uint32_t plane,
+			enum fare_verdict *verdict, uint64_t *usable_bps);
 void path_table_source(const struct path_table *t, enum path_source source,
 		       struct path_source_view *out);
 /* Live local bandwidth of a plane and how many sub-ports make it up; 0 if there is no such plane.

@@ -69,6 +69,16 @@ bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 	return true;
 }
 
+bool path_table_verdict(const struct path_table *t, uint32_t pair, uint32_t plane,
+			enum fare_verdict *verdict, uint64_t *usable_bps)
+{
+	if (pair >= t->n_pairs || plane >= t->pairs[pair]->n_planes)
+		return false;
+	*verdict = t->pairs[pair]->paths[plane].result.verdict;
+	*usable_bps = t->pairs[pair]->paths[plane].result.usable_bps;
+	return true;
+}
+
 void path_table_source(const struct path_table *t, enum path_source source,
 		       struct path_source_view *out)
 {

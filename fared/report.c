@@ -8,10 +8,20 @@
 #include "config.h"
 
 #define NS_PER_S 1e9
+/*
+ * Of a page, whatever limit was asked for: a millisecond's work. The loop probes every three, and
+ * one request is answered a turn (control.h).
+ */
+#define PAGE_ROWS 64u
 
 double report_age_s(const struct report *r, uint64_t since_ns)
 {
 	return r->now_ns > since_ns ? (double)(r->now_ns - since_ns) / NS_PER_S : 0;
+}
+
+static uint32_t page_rows(const struct control_request *request)
+{
+	return request->limit < PAGE_ROWS ? request->limit : PAGE_ROWS;
 }
 
 /* Pages of a reply: rows, and the cursor of the next page or null. */
@@ -60,11 +70,18 @@ struct tally {
 	uint32_t by_verdict[FARE_VERDICT_COUNT];
 };
 
-static void count_path(struct tally *tally, const struct path_view *view)
+/* false: there is no such path. */
+static bool count_path(const struct report *r, uint32_t pair, uint32_t plane, struct tally *tally,
+		       uint64_t *usable_bps)
 {
+	enum fare_verdict verdict;
+
+	if (!path_table_verdict(r->table, pair, plane, &verdict, usable_bps))
+		return false;
 	tally->n++;
-	tally->usable += view->usable_bps > 0;
-	tally->by_verdict[view->verdict]++;
+	tally->usable += *usable_bps > 0;
+	tally->by_verdict[verdict]++;
+	return true;
 }
 
 static json_t *verdicts(const struct tally *tally)
@@ -78,33 +95,35 @@ static json_t *verdicts(const struct tally *tally)
 	return out;
 }
 
-static json_t *plane_row(const struct report *r, uint32_t gpu, uint32_t plane)
+static json_t *plane_row(const struct report *r, uint32_t gpu, uint32_t plane,
+			 const struct tally *tally)
 {
-	struct tally tally = {0};
-	struct path_view view;
-	uint64_t local_bps;
 	uint32_t n_live;
+	uint64_t local_bps = path_table_local_bps(r->table, gpu, plane, &n_live);
 
-	for (uint32_t i = 0; i < path_table_n_pairs(r->table); i++)
-		if (path_table_view(r->table, i, plane, &view) && view.local_gpu == gpu)
-			count_path(&tally, &view);
-	local_bps = path_table_local_bps(r->table, gpu, plane, &n_live);
 	return json_pack("{s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:o, s:o}", "local_gpu",
 			 r->config->gpus[gpu].name, "local_gpu_index", (int)gpu, "plane",
 			 (int)plane, "local_bps", (json_int_t)local_bps, "live_sub_ports",
 			 (int)n_live, "configured_sub_ports",
-			 (int)r->config->gpus[gpu].planes[plane].n_sub_ports, "paths", (int)tally.n,
-			 "usable_paths", (int)tally.usable, "verdicts", verdicts(&tally),
-			 "sub_ports", sub_port_rows(r, gpu, plane));
+			 (int)r->config->gpus[gpu].planes[plane].n_sub_ports, "paths",
+			 (int)tally->n, "usable_paths", (int)tally->usable, "verdicts",
+			 verdicts(tally), "sub_ports", sub_port_rows(r, gpu, plane));
 }
 
 json_t *report_planes(const struct report *r)
 {
+	struct tally tallies[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES] = {0};
 	json_t *planes = json_array(), *sources = json_array();
+	struct in6_addr peer;
+	uint64_t bps;
+	uint32_t gpu;
 
+	for (uint32_t i = 0; path_table_pair(r->table, i, &gpu, &peer); i++)
+		for (uint32_t p = 0; count_path(r, i, p, &tallies[gpu][p], &bps); p++)
+			;
 	for (uint32_t g = 0; g < r->config->n_gpus; g++)
 		for (uint32_t p = 0; p < r->config->gpus[g].n_planes; p++)
-			json_array_append_new(planes, plane_row(r, g, p));
+			json_array_append_new(planes, plane_row(r, g, p, &tallies[g][p]));
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		json_array_append_new(sources, source_row(r, s));
 	return json_pack("{s:b, s:o, s:o}", "ok", 1, "planes", planes, "sources", sources);
@@ -117,13 +136,10 @@ static json_t *peer_row(const struct report *r, uint32_t pair, uint32_t gpu,
 {
 	char text[ADDRESS_TEXT_MAX];
 	struct tally tally = {0};
-	struct path_view view;
-	uint64_t usable_bps = 0;
+	uint64_t usable_bps = 0, bps;
 
-	for (uint32_t p = 0; path_table_view(r->table, pair, p, &view); p++) {
-		count_path(&tally, &view);
-		usable_bps += view.usable_bps;
-	}
+	for (uint32_t p = 0; count_path(r, pair, p, &tally, &bps); p++)
+		usable_bps += bps;
 	return json_pack("{s:s, s:i, s:s, s:I, s:i, s:i, s:o}", "local_gpu",
 			 r->config->gpus[gpu].name, "local_gpu_index", (int)gpu, "peer",
 			 address_format(peer, text), "usable_bps", (json_int_t)usable_bps, "planes",
@@ -143,7 +159,7 @@ json_t *report_peers(const struct report *r, const struct control_request *reque
 	struct in6_addr peer;
 	uint32_t gpu;
 
-	for (; i < n && json_array_size(rows) < request->limit; i++)
+	for (; i < n && json_array_size(rows) < page_rows(request); i++)
 		if (path_table_pair(r->table, (uint32_t)i, &gpu, &peer) && wanted(request, &peer))
 			json_array_append_new(rows, peer_row(r, (uint32_t)i, gpu, &peer));
 	return page("peers", rows, i < n, i);
@@ -242,6 +258,17 @@ static json_t *path_row(const struct report *r, const struct path_view *v)
 				 : json_null());
 }
 
+/* Cheap, unlike a view: most paths of a large table are none of those asked for. */
+static bool path_wanted(const struct report *r, const struct control_request *request,
+			uint32_t pair, uint32_t plane)
+{
+	struct in6_addr peer;
+	uint32_t gpu;
+
+	return (!request->has_plane || request->plane == plane) &&
+	       path_table_pair(r->table, pair, &gpu, &peer) && wanted(request, &peer);
+}
+
 /* The cursor counts (pair, plane) as pair * FARE_MAX_PLANES + plane, so a page may end inside a
  * pair. */
 json_t *report_paths(const struct report *r, const struct control_request *request)
@@ -250,13 +277,12 @@ json_t *report_paths(const struct report *r, const struct control_request *reque
 	json_t *rows = json_array();
 	struct path_view view;
 
-	for (; i < n && json_array_size(rows) < request->limit; i++) {
+	for (; i < n && json_array_size(rows) < page_rows(request); i++) {
 		uint32_t pair = (uint32_t)(i / FARE_MAX_PLANES),
 			 plane = (uint32_t)(i % FARE_MAX_PLANES);
 
-		if (request->has_plane && request->plane != plane)
-			continue;
-		if (path_table_view(r->table, pair, plane, &view) && wanted(request, &view.peer))
+		if (path_wanted(r, request, pair, plane) &&
+		    path_table_view(r->table, pair, plane, &view))
 			json_array_append_new(rows, path_row(r, &view));
 	}
 	return page("paths", rows, i < n, i);
@@ -305,7 +331,7 @@ json_t *report_flows(const struct report *r, const struct control_request *reque
 	unsigned torn;
 	bool done;
 
-	flows_read(r->flows, &cursor, request->limit, &done, &torn, add_flow, &to);
+	flows_read(r->flows, &cursor, page_rows(request), &done, &torn, add_flow, &to);
 	return clients_page(r, "flows", to.rows, !done, cursor, torn);
 }
 
@@ -343,7 +369,7 @@ json_t *report_qps(const struct report *r, const struct control_request *request
 	unsigned torn;
 	bool done;
 
-	flows_read_qps(r->flows, &cursor, request->limit, &done, &torn, add_qp, &to);
+	flows_read_qps(r->flows, &cursor, page_rows(request), &done, &torn, add_qp, &to);
 	return clients_page(r, "qps", to.rows, !done, cursor, torn);
 }
 
@@ -365,7 +391,7 @@ json_t *report_events(const struct report *r, const struct control_request *requ
 	json_t *rows = json_array();
 	const struct event *e;
 
-	while (json_array_size(rows) < request->limit && (e = events_after(r->events, after))) {
+	while (json_array_size(rows) < page_rows(request) && (e = events_after(r->events, after))) {
 		json_array_append_new(rows, report_event(e));
 		after = e->seq;
 	}

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* a bgpd that restarts has all of them deleted and added again at once */
-#define ERRORS_MAX    1000 /* in one go: of a socket that gives nothing but errors */
+#define MESSAGES_MAX  64 /* in one turn of the loop: probes are not kept waiting */
 #define RECEIVE_BYTES (4 << 20)
 #define MESSAGE_BYTES 65536
 
@@ -21,6 +21,7 @@ struct routes {
 	struct routes_handlers handlers;
 	void *arg;
 	struct nl_sock *socket;
+	bool lost; /* messages, since all was read */
 	ev_io io;
 };
 
@@ -91,16 +92,20 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct routes *r = w->data;
 	unsigned n_errors = 0;
-	int rc;
+	int rc = 0;
 
 	(void)loop;
 	(void)revents;
-	do {
+	for (unsigned i = 0; i < MESSAGES_MAX && rc != -NLE_AGAIN; i++) {
 		rc = nl_recvmsgs_default(r->socket);
 		n_errors += rc < 0 && rc != -NLE_AGAIN;
-	} while (rc != -NLE_AGAIN && n_errors < ERRORS_MAX);
-	if (n_errors)
-		r->handlers.on_lost(r->arg);
+	}
+	r->lost |= n_errors > 0;
+	/* or of a socket that gives nothing but errors */
+	if (!r->lost || (rc != -NLE_AGAIN && n_errors < MESSAGES_MAX))
+		return;
+	r->lost = false;
+	r->handlers.on_lost(r->arg);
 }
 
 static int open_socket(struct routes *r)

@@ -178,6 +178,43 @@ START_TEST(pages_join_without_gap_or_overlap)
 }
 END_TEST
 
+/* A page is short, and the first one has what is asked for, however many paths there are. */
+START_TEST(a_large_table_is_asked_in_bounded_steps)
+{
+	struct bgp_path_event e = {.peer = {.s6_addr = {[10] = 0xff, 0xff, 198, 19, 1, 0}},
+				   .reachable = true,
+				   .bandwidth_kind = BGP_BANDWIDTH_ABSENT};
+	json_t *reply;
+	size_t n;
+
+	for (unsigned peer = 0; peer < 200; peer++) {
+		e.peer.s6_addr[15] = (uint8_t)peer;
+		ck_assert_int_eq(path_table_teach(commands.table, PATH_SOURCE_BMP, &e, S), 0);
+	}
+	publish_run(publish, S, NULL, NULL);
+	reply = ask(&root, "{\"cmd\":\"paths\"}", -1);
+	n = json_array_size(json_object_get(reply, "paths"));
+	ck_assert_uint_gt(n, 0);
+	ck_assert_uint_le(n, 64);
+	ck_assert(json_is_integer(json_object_get(reply, "next_cursor")));
+	json_decref(reply);
+	reply = ask(&root, "{\"cmd\":\"peers\",\"limit\":4096}", -1);
+	ck_assert_uint_le(json_array_size(json_object_get(reply, "peers")), 64);
+	ck_assert(json_is_integer(json_object_get(reply, "next_cursor")));
+	json_decref(reply);
+	reply = ask(&root, "{\"cmd\":\"paths\",\"peer\":\"198.19.1.199\",\"plane\":0}", -1);
+	ck_assert_uint_eq(json_array_size(json_object_get(reply, "paths")), 1);
+	ck_assert_str_eq(field(reply, "paths", 0, "peer"), "198.19.1.199");
+	ck_assert(json_is_null(json_object_get(reply, "next_cursor")));
+	json_decref(reply);
+	reply = ask(&root, "{\"cmd\":\"planes\"}", -1);
+	ck_assert_int_eq(json_integer_value(json_object_get(
+				 json_array_get(json_object_get(reply, "planes"), 0), "paths")),
+			 203);
+	json_decref(reply);
+}
+END_TEST
+
 START_TEST(planes_and_sources)
 {
 	json_t *reply = ask(&root, "{\"cmd\":\"planes\"}", -1);
@@ -345,6 +382,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, pages_join_without_gap_or_overlap);
+	tcase_add_test(tc, a_large_table_is_asked_in_bounded_steps);
 	tcase_add_test(tc, planes_and_sources);
 	tcase_add_test(tc, draining_is_for_the_privileged);
 	tcase_add_test(tc, why_names_rule_inputs_and_what_next);

@@ -218,6 +218,33 @@ START_TEST(a_client_that_takes_nothing_is_not_served_ahead)
 }
 END_TEST
 
+/* Probes wait for one reply at most, whoever asks how much at once. */
+START_TEST(one_request_a_turn)
+{
+	enum { EACH = 100, LINE = 17 };
+	int fds[2] = {dial(), dial()};
+	unsigned n_turns = 0;
+	char back[EACH * 64];
+
+	turn();
+	for (int c = 0; c < 2; c++)
+		for (int i = 0; i < EACH; i++)
+			ck_assert_int_eq(send(fds[c], "{\"cmd\":\"planes\"}\n", LINE, 0), LINE);
+	while (n_requests < 2 * EACH) {
+		int before = n_requests;
+
+		ev_run(loop, EVRUN_NOWAIT);
+		ck_assert_int_le(n_requests, before + 1);
+		ck_assert_uint_lt(n_turns++, 10 * EACH);
+		if (n_requests == EACH) /* the one who came first is not served first */
+			ck_assert_int_lt(recv(fds[0], back, sizeof(back), 0), EACH * 28 * 2 / 3);
+	}
+	ck_assert_int_eq(n_gone, 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+END_TEST
+
 START_TEST(a_watcher_that_falls_behind_is_dropped)
 {
 	json_t *event = json_pack("{s:o}", "fill", json_sprintf("%065536d", 0));
@@ -467,6 +494,7 @@ int main(void)
 	tcase_add_test(tc, descriptors_come_with_the_request);
 	tcase_add_test(tc, clients_are_bounded);
 	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);
+	tcase_add_test(tc, one_request_a_turn);
 	tcase_add_test(tc, a_watcher_that_falls_behind_is_dropped);
 	tcase_add_test(tc, a_descriptor_that_closes_slowly_holds_nothing_up);
 	tcase_add_test(tc, nor_do_those_beyond_the_first);

@@ -3,10 +3,12 @@
 #include "log.h"
 
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static char text[1 << 16];
@@ -97,6 +99,47 @@ START_TEST(others_lines_have_a_budget)
 }
 END_TEST
 
+/* The reader of a pipe, or of a socket as the journal has, is stopped: lines are dropped. */
+static void drops_lines_of(int reading, int writing)
+{
+	int flags = fcntl(writing, F_GETFL), n_given = 0;
+	struct log log;
+	ssize_t n;
+
+	log_init(&log, writing, LOG_INFO);
+	while (!log.untaken) {
+		log_line(&log, LOG_INFO, "path", "%0*d", 900, n_given);
+		n_given++;
+	}
+	log_line(&log, LOG_INFO, "path", "left out");
+	log_line(&log, LOG_INFO, "path", "left out");
+	ck_assert_uint_eq(log.untaken, 3);
+	ck_assert_int_eq(fcntl(writing, F_GETFL), flags); /* which others share */
+	do						  /* the reader goes on */
+		n = recv(reading, text, sizeof(text), MSG_DONTWAIT);
+	while (n > 0);
+	if (errno == ENOTSOCK)
+		for (n = 0; n < n_given - 1;)
+			n += lines(written(reading));
+	log_line(&log, LOG_INFO, "path", "end");
+	ck_assert_str_eq(written(reading),
+			 "<4>log: lines dropped, the log's reader is slow n=3\n<6>path: end\n");
+	ck_assert_uint_eq(log.untaken, 0);
+	close(reading);
+	close(writing);
+}
+
+START_TEST(a_reader_that_is_stopped_stops_nobody)
+{
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	drops_lines_of(ends[0], ends[1]);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	drops_lines_of(ends[0], ends[1]);
+}
+END_TEST
+
 START_TEST(levels_have_names)
 {
 	ck_assert_int_eq(log_level_parse("warning"), LOG_WARNING);
@@ -115,6 +158,7 @@ int main(void)
 	tcase_add_test(tc, a_line_is_a_line);
 	tcase_add_test(tc, a_terminal_gets_no_priorities);
 	tcase_add_test(tc, others_lines_have_a_budget);
+	tcase_add_test(tc, a_reader_that_is_stopped_stops_nobody);
 	tcase_add_test(tc, levels_have_names);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

@@ -185,6 +185,23 @@ START_TEST(what_is_no_host_in_the_main_table_is_not_told)
 }
 END_TEST
 
+/* While bgpd learns anew there may be many: the loop does other things in between. */
+START_TEST(a_turn_takes_no_more_than_some)
+{
+	const unsigned n_routes = 1000;
+
+	ck_assert_int_eq(system("awk 'BEGIN { for (i = 0; i < 1000; i++) print "
+				"\"route replace 198.19.1.1 via 198.18.0.\" i % 2 * 2 }' | "
+				"ip -batch -"),
+			 0);
+	ev_run(loop, EVRUN_ONCE);
+	ck_assert_uint_gt(n_told, 0);
+	ck_assert_uint_lt(n_told, n_routes / 5);
+	wait_for(&n_told, n_routes);
+	ck_assert_uint_eq(n_lost, 0);
+}
+END_TEST
+
 START_TEST(an_overrun_is_told)
 {
 	unsigned n;
@@ -221,6 +238,7 @@ int main(void)
 	tcase_add_test(tc, of_ipv6_too);
 	tcase_add_test(tc, next_hop_objects_are_looked_through);
 	tcase_add_test(tc, what_is_no_host_in_the_main_table_is_not_told);
+	tcase_add_test(tc, a_turn_takes_no_more_than_some);
 	tcase_add_test(tc, an_overrun_is_told);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
