@@ -266,7 +266,10 @@ struct fare_group_options {
 	/* up to FARE_PRIVATE_MAX bytes for fare_request.data of the peer; copied */
 	const void *private_data;
 	uint32_t private_bytes;
-	/* class of the group's packets: IP DSCP, 0..63; InfiniBand service level, 0..15 */
+	/*
+	 * Class of the group's packets: IP DSCP, 1..63 (0: 26; FARE_DSCP_ZERO: 0), and InfiniBand
+	 * service level, 0..15. The opener's counts.
+	 */
 	uint8_t dscp, service_level;
 };
 

@@ -64,6 +64,7 @@ static int describe(struct fare_domain *domain)
 	attr->max_path_mtu = domain->options.max_path_mtu;
 	attr->acknowledge_now = !domain->options.busy_poll;
 	attr->control_key = &domain->seal;
+	attr->control_dscp = FARE_DSCP;
 	attr->on_control = engine_on_control;
 	attr->arg = domain;
 	return 0;

@@ -50,8 +50,8 @@ static int fill_options(struct fare_group *group, const struct fare_group_option
 	if (o->mode > FARE_MODE_PACKET || o->kernel_placement > FARE_KERNEL_LEAST ||
 	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
-	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > 63 || o->service_level > 15 ||
-	    o->private_bytes > FARE_PRIVATE_MAX)
+	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > FARE_DSCP_ZERO ||
+	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX)
 		return -EINVAL;
 	/* where a QP is its device's, the kernel's routing has no say */
 	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
@@ -62,6 +62,8 @@ static int fill_options(struct fare_group *group, const struct fare_group_option
 	group->follows_rate =
 		offer ? offer->open.follows_rate
 		      : o->mode != FARE_MODE_KERNEL && !o->chunk_bytes && !o->window_bytes;
+	if (!offer)
+		o->dscp = !o->dscp ? FARE_DSCP : o->dscp == FARE_DSCP_ZERO ? 0 : o->dscp;
 	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
 	o->flows = o->flows ? o->flows : DEFAULT_FLOWS;
 	o->max_messages = o->max_messages ? o->max_messages : DEFAULT_MESSAGES;

@@ -112,7 +112,8 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 				       .order_free = packet,
 				       .notifications = notifications,
 				       .window_bytes = group->qp_window_bytes,
-				       .dscp = FARE_DSCP,
+				       .dscp = group->options.dscp,
+				       .service_level = group->options.service_level,
 				       .context = q};
 
 		q->home = q->sub_port = attr.sub_port =

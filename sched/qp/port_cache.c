@@ -263,6 +263,8 @@ static void send_round(struct port_entry *entry, uint64_t wait_ns)
 				 tells_ports(entry) ? echo.port : 0);
 		n_sent += !rc;
 		err = rc ? rc : err;
+		if (rc == -EADDRINUSE)
+			port_path_unusable(&entry->path, &echo);
 	}
 	entry->send_error = n_sent ? 0 : err;
 	entry->sent_ns = entry->domain->now_ns;
@@ -338,20 +340,29 @@ static void end_learning(struct port_entry *entry)
 	wake_lanes(entry);
 }
 
+static void fail_learning(struct port_entry *entry, int error)
+{
+	entry->failed_ns = entry->domain->now_ns;
+	entry->error = error;
+	end_learning(entry);
+}
+
 /* What was asked for is answered, or will not be. */
 static void judge_learning(struct port_entry *entry)
 {
-	if (covers_all(entry)) {
+	bool is_proven = entry->proven_ns >= entry->began_ns;
+
+	if (covers_all(entry) && is_proven) {
 		end_learning(entry);
-		return;
-	}
-	if (!port_path_ask_more(&entry->path, step_of(entry), false)) {
+	} else if (port_path_ask_more(&entry->path, step_of(entry), false)) {
+		entry->rounds = 0;
+		send_learning(entry);
+	} else if (is_proven) {
 		entry->is_complete = true;
 		end_learning(entry);
-		return;
+	} else { /* other processes have all the ports */
+		fail_learning(entry, entry->send_error ? entry->send_error : -EHOSTUNREACH);
 	}
-	entry->rounds = 0;
-	send_learning(entry);
 }
 
 /*
@@ -379,13 +390,6 @@ static bool is_silent(const struct port_entry *entry)
 	return entry->missed >= LEARN_MISSED &&
 	       took_ns > LEARN_SILENT_NS + 4 * port_peer_resend_ns(entry->peer, 0) &&
 	       an_opener_waits(entry);
-}
-
-static void fail_learning(struct port_entry *entry, int error)
-{
-	entry->failed_ns = entry->domain->now_ns;
-	entry->error = error;
-	end_learning(entry);
 }
 
 static void step_learning(struct port_entry *entry)

@@ -237,6 +237,15 @@ bool port_path_next_echo(const struct port_path *path, unsigned *i, struct port_
 	return false;
 }
 
+void port_path_unusable(struct port_path *path, const struct port_echo *echo)
+{
+	unsigned p = echo->port - FARE_SOURCE_PORT_FIRST;
+
+	path->answered[echo->local] |= (uint16_t)(1u << p);
+	path->n_answered++;
+	path->slots[echo->local * FARE_SOURCE_PORTS + p].source = PORT_UNKNOWN;
+}
+
 /* Of the round that the reply answers: so a round that is sent again does not blur it. */
 static uint64_t round_trip(const struct port_path *path, uint64_t now_ns, uint16_t candidate)
 {

@@ -103,6 +103,9 @@ struct port_echo {
 /* The echoes of a round, one after the other from *i = 0: those not answered yet. */
 bool port_path_next_echo(const struct port_path *path, unsigned *i, struct port_echo *out);
 
+/* It cannot be sent, as another process has the port: it is not asked again in this exchange. */
+void port_path_unusable(struct port_path *path, const struct port_echo *echo);
+
 enum port_reply {
 	PORT_REPLY_STRAY,   /* no such echo is under way, or it was answered before */
 	PORT_REPLY_GOOD,    /* as was known, or nothing was known */

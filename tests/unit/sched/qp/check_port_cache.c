@@ -31,6 +31,7 @@ static uint32_t pair_id;
 static unsigned salt, n_remotes, lose_port, n_echoes, n_moves, n_refused;
 static bool refuse, silent;
 static uint16_t replied_by;
+static unsigned n_taken; /* first ports of the pool that another process has */
 static uint64_t peers_incarnation;
 static uint64_t random_state = 2411;
 
@@ -79,6 +80,8 @@ static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
 	}
 	ck_assert_int_eq(m.type, CONTROL_ECHO);
 	n_echoes++;
+	if (c->udp_source_port && c->udp_source_port - FARE_SOURCE_PORT_FIRST < n_taken)
+		return -EADDRINUSE;
 	if (silent || c->udp_source_port == lose_port)
 		return 0;
 	reply.echo = m.echo;
@@ -268,6 +271,7 @@ static void setup(void)
 	n_remotes = 4;
 	lose_port = salt = n_echoes = n_moves = n_refused = 0;
 	refuse = silent = false;
+	n_taken = 0;
 	provider.echoes_tell_ports = true;
 	while (!can_be_even())
 		salt++;
@@ -607,6 +611,26 @@ START_TEST(lost_echoes_are_repeated)
 }
 END_TEST
 
+/* What other processes have of the pool is passed over; if that is all of it, it is said. */
+START_TEST(ports_of_another_process)
+{
+	begin(FARE_MODE_SPRAY);
+	for (unsigned i = 0; i < QPS; i++)
+		ports_use(lane, lane->qps[i].sub_port, port_of(i), -1);
+	lane->state = LANE_DOWN;
+	port_cache_doubt(lane);
+	port_path_forget(port_entry_path(lane->path));
+	n_taken = FARE_SOURCE_PORTS / 2;
+	learn();
+	port_cache_doubt(lane);
+	n_taken = FARE_SOURCE_PORTS;
+	lane->since_ns = domain.now_ns;
+	for (unsigned i = 0; i < 100 && port_cache_ready(lane) > 0; i++)
+		run(10 * MS);
+	ck_assert_int_eq(port_cache_ready(lane), -EADDRINUSE);
+}
+END_TEST
+
 /* The peer asks; its echo came in by that sub-port. */
 static void ask_by(uint16_t sub_port)
 {
@@ -667,6 +691,7 @@ int main(void)
 	tcase_add_test(tc, an_even_lane_asks_ever_more_seldom);
 	tcase_add_loop_test(tc, a_lane_follows_and_moves_few, 0, 3);
 	tcase_add_loop_test(tc, what_comes_after_the_hint_is_not_missed, 0, 6);
+	tcase_add_test(tc, ports_of_another_process);
 	tcase_add_test(tc, a_sub_port_that_is_down_answers_nothing);
 	tcase_add_test(tc, a_lost_remote_does_not_count_and_a_returned_one_does);
 	tcase_add_test(tc, half_the_answers_are_no_reason_to_move);
