@@ -355,11 +355,41 @@ static inline int fare_domain_poll(struct fare_domain *domain, struct fare_event
 
 #define FARE_REMOTE_WRITE 1u
 #define FARE_REMOTE_READ  2u
-/* rights: what peers that know the key may do; FARE_REMOTE_*, 0 for local use alone. */
+/*
+ * rights: what peers that know the key may do; FARE_REMOTE_*, 0 for local use alone. The range is
+ * not rounded: nothing beside it can be reached.
+ */
 int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
 		     unsigned rights);
+/* When it returns, nothing reads or writes the memory any more; messages of it fail. */
 void fare_mr_deregister(struct fare_mr *mr);
+/* What peers name it by: fare_write.rkey, fare_read.rkey. */
 uint32_t fare_mr_rkey(const struct fare_mr *mr);
+/* The address of its first byte, for fare_write.data here and remote_addr there. */
+uint64_t fare_mr_addr(const struct fare_mr *mr);
+
+/*
+ * length bytes from offset of a dma-buf: memory of a GPU, or of another device. iova is the address
+ * wanted (0: any); fare_mr_addr() says which it is. fd is borrowed for the call. Where no device of
+ * the domain can reach it (the "soft" provider), it is mapped if its exporter allows, the CPU moves
+ * the bytes, and fare_mr_sync() has to be called before a write from it and after what arrived in
+ * it. -EOPNOTSUPP: neither can. -EINVAL: no dma-buf, or not so long.
+ */
+int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, int fd,
+			    uint64_t offset, size_t length, uint64_t iova, unsigned rights);
+/* 0 or -errno; nothing to do for other memory, and where a device reaches it by itself. */
+int fare_mr_sync(const struct fare_mr *mr);
+
+/*
+ * As fare_mr_register(), from a cache of the domain's 1,024 latest regions: registering costs more
+ * than a small transfer. Given back by fare_mr_deregister(), it stays registered for the next
+ * fare_mr_get() that lies within it and asks for no other rights - and peers that have the key may
+ * reach it until then. Before memory is freed or mapped anew, fare_mr_invalidate() must be told:
+ * the cache cannot see it. -ENOSPC: 1,024 are in use.
+ */
+int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
+		unsigned rights);
+void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t length);
 
 /*
  * Opens a group toward the first process at peer's address (which must accept). Connects in the

@@ -154,8 +154,7 @@ void fare_domain_close(struct fare_domain *domain)
 	if (!domain)
 		return;
 	engine_fini(domain);
-	while (domain->regions)
-		fare_mr_deregister(domain->regions);
+	regions_fini(domain);
 	if (domain->endpoint)
 		domain->provider->endpoint_destroy(domain->endpoint);
 	if (domain->epoll_fd >= 0)

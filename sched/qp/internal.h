@@ -288,6 +288,7 @@ struct fare_domain {
 	struct control_seal seal;
 	uint64_t incarnation;
 	struct fare_mr *regions;
+	struct mr_cache *mr_cache; /* NULL: nothing was taken from it yet */
 	/* never 0; a simulation's is seeded */
 	uint64_t (*random)(void *arg);
 	void *random_arg;
@@ -322,6 +323,7 @@ static inline uint64_t domain_random(const struct fare_domain *domain)
 }
 
 /* regions.c */
+void regions_fini(struct fare_domain *domain);
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
 /* length bytes at data belong to the region, which is one of the domain's. */
 bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * regions.c - registered memory of a domain: what applications name by a struct fare_mr.
+ *
+ * Owns the regions and the domain's cache of them. One that came from the cache borrows a region of
+ * the cache's (mr_cache.h).
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 #include "qp/internal.h"
+#include "qp/mr_cache.h"
+#include "qp/mr_dmabuf.h"
+
+#define CACHED_REGIONS 1024
 
 _Static_assert(FARE_REMOTE_WRITE == QP_ACCESS_REMOTE_WRITE &&
 		       FARE_REMOTE_READ == QP_ACCESS_REMOTE_READ,
@@ -13,50 +21,152 @@ _Static_assert(FARE_REMOTE_WRITE == QP_ACCESS_REMOTE_WRITE &&
 
 struct fare_mr {
 	struct fare_domain *domain;
-	struct fare_mr *next;
+	struct fare_mr *prev, *next;
 	uintptr_t addr;
 	size_t length;
 	struct qp_mr mr;
+	struct mr_cache_entry *cached; /* NULL: its own */
+	struct mr_dmabuf dmabuf;       /* is_dmabuf */
+	bool is_dmabuf;
 };
 
-int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
-		     unsigned rights)
+static int make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr, size_t length,
+		unsigned rights)
 {
-	struct fare_mr *mr = calloc(1, sizeof(*mr));
-	int err;
-
 	*out = NULL;
-	if (rights & ~(FARE_REMOTE_WRITE | FARE_REMOTE_READ)) {
-		free(mr);
+	if (rights & ~(FARE_REMOTE_WRITE | FARE_REMOTE_READ))
 		return -EINVAL;
-	}
-	if (!mr)
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
 		return -ENOMEM;
-	mr->domain = domain;
-	mr->addr = (uintptr_t)addr;
-	mr->length = length;
-	err = domain->provider->mr_register(domain->endpoint, addr, length, rights, &mr->mr);
+	(*out)->domain = domain;
+	(*out)->addr = addr;
+	(*out)->length = length;
+	return 0;
+}
+
+static int keep(struct fare_mr **out, struct fare_mr *mr, int err)
+{
 	if (err) {
 		free(mr);
 		return err;
 	}
-	mr->next = domain->regions;
-	domain->regions = mr;
+	DL_APPEND(mr->domain->regions, mr);
 	*out = mr;
 	return 0;
 }
 
+int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
+		     unsigned rights)
+{
+	struct fare_mr *mr;
+	int err = make(&mr, domain, (uintptr_t)addr, length, rights);
+
+	*out = NULL;
+	if (err)
+		return err;
+	err = domain->provider->mr_register(domain->endpoint, addr, length, rights, &mr->mr);
+	return keep(out, mr, err);
+}
+
+int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, int fd,
+			    uint64_t offset, size_t length, uint64_t iova, unsigned rights)
+{
+	struct fare_mr *mr;
+	int err = make(&mr, domain, 0, length, rights);
+
+	*out = NULL;
+	if (err)
+		return err;
+	err = mr_dmabuf_register(&mr->dmabuf, domain->provider, domain->endpoint, fd, offset,
+				 length, iova, rights);
+	mr->is_dmabuf = true;
+	mr->mr = mr->dmabuf.mr;
+	mr->addr = (uintptr_t)mr->dmabuf.addr;
+	return keep(out, mr, err);
+}
+
+/* ---- the cache ---- */
+
+static int add(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out)
+{
+	struct fare_domain *domain = arg;
+
+	return domain->provider->mr_register(domain->endpoint, addr, length, access, out);
+}
+
+static void take_away(void *arg, const struct qp_mr *mr)
+{
+	struct fare_domain *domain = arg;
+
+	domain->provider->mr_deregister(domain->endpoint, mr);
+}
+
+static int make_cache(struct fare_domain *domain)
+{
+	const struct mr_cache_attr attr = {
+		.max_regions = CACHED_REGIONS, .add = add, .remove = take_away, .arg = domain};
+
+	return domain->mr_cache ? 0 : mr_cache_create(&domain->mr_cache, &attr);
+}
+
+int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
+		unsigned rights)
+{
+	struct fare_mr *mr;
+	int err = make(&mr, domain, (uintptr_t)addr, length, rights);
+
+	*out = NULL;
+	if (err)
+		return err;
+	err = make_cache(domain);
+	if (!err)
+		err = mr_cache_get(domain->mr_cache, addr, length, rights, &mr->cached);
+	if (!err)
+		mr->mr = mr->cached->mr;
+	return keep(out, mr, err);
+}
+
+void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t length)
+{
+	if (domain->mr_cache)
+		mr_cache_invalidate(domain->mr_cache, addr, length);
+}
+
+void regions_fini(struct fare_domain *domain)
+{
+	while (domain->regions)
+		fare_mr_deregister(domain->regions);
+	mr_cache_destroy(domain->mr_cache);
+}
+
+/* ---- each ---- */
+
 void fare_mr_deregister(struct fare_mr *mr)
 {
-	struct fare_mr **link;
+	struct fare_domain *domain;
 
 	if (!mr)
 		return;
-	for (link = &mr->domain->regions; *link != mr; link = &(*link)->next)
-		;
-	*link = mr->next;
-	mr->domain->provider->mr_deregister(mr->domain->endpoint, &mr->mr);
+	domain = mr->domain;
+	DL_DELETE(domain->regions, mr);
+	if (mr->cached)
+		mr_cache_put(domain->mr_cache, mr->cached);
+	else if (mr->is_dmabuf)
+		mr_dmabuf_deregister(&mr->dmabuf, domain->provider, domain->endpoint);
+	else
+		domain->provider->mr_deregister(domain->endpoint, &mr->mr);
 	free(mr);
+}
+
+int fare_mr_sync(const struct fare_mr *mr)
+{
+	return mr->is_dmabuf ? mr_dmabuf_sync(&mr->dmabuf) : 0;
+}
+
+uint64_t fare_mr_addr(const struct fare_mr *mr)
+{
+	return mr->addr;
 }
 
 uint32_t fare_mr_rkey(const struct fare_mr *mr)

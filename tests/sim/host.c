@@ -88,8 +88,7 @@ static void end(struct sim *sim, unsigned i)
 
 	app_on_end(sim, i);
 	engine_fini(h->domain);
-	while (h->domain->regions)
-		fare_mr_deregister(h->domain->regions);
+	regions_fini(h->domain);
 	if (nic_n_regions(h->nic))
 		sim_violation(sim, "leak", "host %u: %u regions are left", i,
 			      nic_n_regions(h->nic));
