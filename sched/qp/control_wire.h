@@ -16,6 +16,7 @@
  *                                    a lane's QPs, numbered by epoch
  *   LANE_RESET    LANE_RESET_ACK     my QPs of that epoch are in error; yours must be, too
  *   GROUP_CLOSE                      the group is over
+ *   GROUP_ALIVE   GROUP_GONE, or nothing: the group of which nothing else is heard is there
  *   GROUP_GONE                       there is no such group
  *
  * control_seal.h authenticates them. A recorded message that is sent again does no harm: it names
@@ -49,6 +50,7 @@ enum control_type {
 	CONTROL_LANE_RESET,
 	CONTROL_LANE_RESET_ACK,
 	CONTROL_GROUP_CHALLENGE,
+	CONTROL_GROUP_ALIVE,
 	CONTROL_TYPE_END,
 };
 

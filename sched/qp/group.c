@@ -30,6 +30,11 @@
 #define YIELD_SENDS 4
 /* nor does one that was silent for so long since */
 #define YIELD_NS UINT64_C(1000000000)
+/*
+ * An idle end hears of a peer that restarted, or whose GROUP_CLOSE was lost, because that one does
+ * not know the group: asked so often, and up to half as long again by chance.
+ */
+#define ALIVE_NS UINT64_C(20000000000)
 /* a peer that opened a group and then falls silent */
 #define STILLBORN_NS UINT64_C(60000000000)
 
@@ -583,6 +588,8 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 		if (group->state == GROUP_OPENING)
 			group_end(group, m->error < 4096 ? -(int)m->error : -EPROTO);
 		break;
+	case CONTROL_GROUP_ALIVE: /* it is here: that is all */
+		break;
 	case CONTROL_GROUP_CLOSE:
 	case CONTROL_GROUP_GONE:
 		if (group->state == GROUP_OPEN)
@@ -669,6 +676,18 @@ static void follow_paths(struct fare_group *group)
 
 /* ---- the turn of the wheel ---- */
 
+static void ask_alive(struct fare_group *group)
+{
+	struct control_message m = {.type = CONTROL_GROUP_ALIVE};
+	uint64_t now = group->domain->now_ns;
+
+	if (now < group->alive_ns)
+		return;
+	if (group->alive_ns && !PLANTED(alive_unasked))
+		group_send(group, &m);
+	group->alive_ns = now + ALIVE_NS + domain_random(group->domain) % (ALIVE_NS / 2);
+}
+
 static void announce(struct fare_group *group)
 {
 	bool patient = group->opener && group->domain->now_ns <= group->due_ns;
@@ -737,6 +756,7 @@ void group_step(struct fare_group *group)
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		lane_step(group, l);
 	announce(group);
+	ask_alive(group);
 	transfer_step(group);
 }
 
@@ -763,6 +783,8 @@ uint64_t group_due_ns(const struct fare_group *group)
 		return group->domain->now_ns;
 	if (!group->announced && group->turn != HANDSHAKE_WAITING && group->due_ns < due_ns)
 		due_ns = group->due_ns;
+	if (group->state == GROUP_OPEN && group->alive_ns < due_ns)
+		due_ns = group->alive_ns;
 	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->n_lanes; l++) {
 		uint64_t lane_ns = lane_due_ns(group, l);
 

@@ -206,6 +206,7 @@ struct fare_group {
 	 */
 	uint64_t due_ns;
 	uint64_t opening_ns; /* the first GROUP_OPEN */
+	uint64_t alive_ns;   /* the next GROUP_ALIVE */
 	unsigned sends;
 
 	struct conn_shm_qp *shown_qps;	   /* n_lanes x n_qps; NULL: none was left */

@@ -13,6 +13,7 @@
 #define PLANTED_LIST(X)                                                                            \
 	X(ack_before_quiet, "LANE_RESET is acknowledged while a device still places")              \
 	X(ack_before_read, "LANE_RESET is acknowledged before all completions were read")          \
+	X(alive_unasked, "an idle end does not ask whether its peer still has the group")          \
 	X(any_epoch, "LANE_RESET of an earlier epoch ends a lane")                                 \
 	X(closed_at_once, "a group closes before what the peer sent before is delivered")          \
 	X(completed_twice, "a write with a deadline stays in use after its completion")            \

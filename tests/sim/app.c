@@ -436,8 +436,6 @@ const char *app_unrest(const struct sim *sim)
 
 		if (!end->group)
 			continue;
-		if (shadow_is_excused(sim, (int)i))
-			continue;
 		if (end->other < 0 || !s->ends[end->other].group)
 			return "a group has one end only";
 		if (!host_group_is_whole(end->group))

@@ -26,7 +26,7 @@ struct options {
 	double seconds;
 	uint64_t seed, schedules; /* 0: as many as the time allows */
 	unsigned jobs;
-	bool is_traced, is_strict, prints_digest, goes_on;
+	bool is_traced, prints_digest, goes_on;
 	const char *json;
 };
 
@@ -47,9 +47,8 @@ static void report(const struct sim *sim)
 {
 	printf("violation: seed %llu at %.6f ms: %s: %s\n", (unsigned long long)sim->config.seed,
 	       (double)(sim->failed_ns - SIM_START_NS) / 1e6, sim->check, sim->what);
-	printf("  again: sim --schedules 1 --seed %llu --trace%s%s%s\n",
-	       (unsigned long long)sim->config.seed, sim->is_strict ? " --strict" : "",
-	       planted_active ? " --plant " : "",
+	printf("  again: sim --schedules 1 --seed %llu --trace%s%s\n",
+	       (unsigned long long)sim->config.seed, planted_active ? " --plant " : "",
 	       planted_active ? plants[planted_active].name : "");
 	fflush(stdout);
 }
@@ -63,7 +62,6 @@ static struct result run(const struct options *o, uint64_t first, uint64_t step)
 
 	schedule_create(&sim);
 	sim->is_traced = o->is_traced;
-	sim->is_strict = o->is_strict;
 	for (uint64_t seed = first;; seed += step) {
 		if (o->schedules ? r.schedules >= o->schedules : now_s() - start_s >= o->seconds)
 			break;
@@ -225,7 +223,6 @@ static void usage(FILE *f)
 	      "  --jobs N         processes side by side (default 1)\n"
 	      "  --trace          print everything that happens\n"
 	      "  --keep-going     do not stop at the first violation\n"
-	      "  --strict         check what known defects violate, too\n"
 	      "  --digest         print seed and digest of each schedule\n"
 	      "  --json FILE      the summary as JSON (-: standard output)\n"
 	      "  --plant NAME     switch on a planted defect\n"
@@ -238,14 +235,19 @@ static void usage(FILE *f)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"seconds", 1, NULL, 's'},     {"schedules", 1, NULL, 'n'},
-		{"seed", 1, NULL, 'e'},	       {"jobs", 1, NULL, 'j'},
-		{"trace", 0, NULL, 't'},       {"keep-going", 0, NULL, 'k'},
-		{"strict", 0, NULL, 'x'},      {"digest", 0, NULL, 'd'},
-		{"json", 1, NULL, 'o'},	       {"plant", 1, NULL, 'p'},
-		{"list-plants", 0, NULL, 'l'}, {"find-plants", 0, NULL, 'f'},
-		{"help", 0, NULL, 'h'},	       {0}};
+	static const struct option longs[] = {{"seconds", 1, NULL, 's'},
+					      {"schedules", 1, NULL, 'n'},
+					      {"seed", 1, NULL, 'e'},
+					      {"jobs", 1, NULL, 'j'},
+					      {"trace", 0, NULL, 't'},
+					      {"keep-going", 0, NULL, 'k'},
+					      {"digest", 0, NULL, 'd'},
+					      {"json", 1, NULL, 'o'},
+					      {"plant", 1, NULL, 'p'},
+					      {"list-plants", 0, NULL, 'l'},
+					      {"find-plants", 0, NULL, 'f'},
+					      {"help", 0, NULL, 'h'},
+					      {0}};
 	struct options o = {.seconds = 10, .seed = (uint64_t)time(NULL), .jobs = 1};
 	bool finds_plants = false;
 	struct result r;
@@ -270,9 +272,6 @@ int main(int argc, char **argv)
 			break;
 		case 'k':
 			o.goes_on = true;
-			break;
-		case 'x':
-			o.is_strict = true;
 			break;
 		case 'd':
 			o.prints_digest = true;

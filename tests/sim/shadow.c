@@ -164,7 +164,7 @@ static const char *why_not(const struct sim *sim, uint32_t id, uint32_t packet_i
 		return "whose write was completed";
 	end = &shadow_of(sim)->ends[w->end];
 	if (end->other >= 0 && shadow_of(sim)->ends[end->other].is_closed &&
-	    (sim->is_strict || !sim->config.is_device))
+	    (!sim->config.is_device || shadow_of(sim)->ends[end->other].was_told))
 		return "whose group is closed";
 	if (!is_right(id, from - w->offset, data, length))
 		return "and it is not what was written";
@@ -391,7 +391,7 @@ void shadow_on_closed(struct sim *sim, int end)
 {
 	struct shadow *s = shadow_of(sim);
 
-	s->ends[end].is_closed = true;
+	s->ends[end].is_closed = s->ends[end].was_told = true;
 	for (uint32_t id = 1; id <= s->n_writes; id++) {
 		const struct shadow_write *w = write_of(sim, id);
 
@@ -482,15 +482,6 @@ int shadow_end_of(const struct sim *sim, const struct fare_group *group)
 	return -1;
 }
 
-bool shadow_is_excused(const struct sim *sim, int i)
-{
-	const struct shadow_end *ends = shadow_of(sim)->ends, *end = &ends[i];
-	bool is_orphan = end->other >= 0 ? !ends[end->other].group
-					 : !is_same_process(sim, end->peer, end->peer_process);
-
-	return !sim->is_strict && is_orphan && (!end->is_opener || !end->n_unfinished);
-}
-
 bool shadow_is_settled(const struct sim *sim)
 {
 	const struct shadow *s = shadow_of(sim);
@@ -498,7 +489,7 @@ bool shadow_is_settled(const struct sim *sim)
 	for (uint32_t id = 1; id <= s->n_writes; id++) {
 		const struct shadow_write *w = write_of(sim, id);
 
-		if (w->is_abandoned || shadow_is_excused(sim, w->end))
+		if (w->is_abandoned)
 			continue;
 		if (!(w->is_late ? w->is_released : w->is_completed))
 			return false;

@@ -38,6 +38,7 @@ struct shadow_end {
 	struct host_group_key key;
 	bool is_opener;
 	bool is_announced, is_closed, is_leaving;
+	bool was_told;			/* by CLOSED: no device uses its memory any more */
 	uint64_t n_told, last_sequence; /* notifications of the peer's */
 	uint32_t last_tag;
 	int other;	       /* the peer's end; -1: not known */
@@ -105,11 +106,6 @@ void shadow_on_process(struct sim *sim, unsigned host); /* begins, or ends */
 /* After a poll of which all events were taken. */
 void shadow_check_deadlines(struct sim *sim, unsigned host);
 int shadow_add_end(struct sim *sim, const struct shadow_end *end);
-/*
- * The process that it talks to is gone, or has closed its end: an end that is idle, or an acceptor,
- * does not learn of it (defect T9). Not with --strict.
- */
-bool shadow_is_excused(const struct sim *sim, int end);
 int shadow_end_of(const struct sim *sim, const struct fare_group *group);
 bool shadow_is_settled(const struct sim *sim); /* no write is unfinished, no notification missing */
 

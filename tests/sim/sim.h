@@ -43,7 +43,7 @@ struct sim {
 	struct daemon *daemon; /* SIM_HOSTS of them */
 	struct host *host;     /* SIM_HOSTS of them */
 	struct app *app;
-	bool is_traced, is_strict;
+	bool is_traced;
 	bool is_healed; /* all faults are mended */
 	/* the first violation */
 	const char *check;

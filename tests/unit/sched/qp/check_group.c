@@ -168,6 +168,21 @@ START_TEST(a_restarted_openers_old_groups_are_closed)
 }
 END_TEST
 
+/* Nobody opens anything any more, and no QP would notice. */
+START_TEST(an_idle_end_asks_whether_its_peer_is_there)
+{
+	connect_both();
+	group->state = GROUP_CLOSED;
+	fare_domain_close(domain[0]);
+	domain[0] = NULL;
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	domain[1]->groups->alive_ns = 1; /* it is time */
+	engine_wake(domain[1]->groups);
+	TURN_UNTIL(n_closed);
+	ck_assert_int_eq(closed_status, -ECANCELED);
+}
+END_TEST
+
 /* A copy of what an earlier incarnation sent arrives late: the present one's groups stay. */
 START_TEST(a_late_group_open_closes_nothing)
 {
@@ -210,6 +225,7 @@ int main(void)
 	tcase_add_test(tc, a_deadline_passes_while_the_group_opens);
 	tcase_add_test(tc, more_groups_than_the_segment_has_rows_for);
 	tcase_add_test(tc, a_restarted_openers_old_groups_are_closed);
+	tcase_add_test(tc, an_idle_end_asks_whether_its_peer_is_there);
 	tcase_add_test(tc, a_late_group_open_closes_nothing);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
