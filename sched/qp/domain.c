@@ -70,13 +70,15 @@ static int describe(struct fare_domain *domain)
 	return 0;
 }
 
+/* interval_ns 0: no more. */
 static int start_ticking(struct fare_domain *domain, uint64_t interval_ns)
 {
 	struct itimerspec tick = {.it_interval.tv_nsec = (long)interval_ns,
 				  .it_value.tv_nsec = (long)interval_ns};
 
 	domain->tick_ns = interval_ns;
-	domain->tick_due_ns = monotonic_ns() + interval_ns; /* never later than the timer itself */
+	/* never later than the timer itself */
+	domain->tick_due_ns = interval_ns ? monotonic_ns() + interval_ns : UINT64_MAX;
 	return timerfd_settime(domain->timer_fd, 0, &tick, NULL);
 }
 
@@ -87,7 +89,7 @@ static int watch(struct fare_domain *domain)
 
 	domain->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	domain->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (domain->epoll_fd < 0 || domain->timer_fd < 0 || start_ticking(domain, TICK_IDLE_NS))
+	if (domain->epoll_fd < 0 || domain->timer_fd < 0 || start_ticking(domain, 0))
 		return -errno;
 	fds[0] = domain->timer_fd;
 	fds[1] = domain->provider->endpoint_fd(domain->endpoint);
@@ -176,14 +178,20 @@ int fare_domain_fd(const struct fare_domain *domain)
 	return domain->epoll_fd;
 }
 
+void domain_has_groups(struct fare_domain *domain)
+{
+	if (!domain->tick_ns)
+		start_ticking(domain, TICK_BUSY_NS);
+}
+
 /*
- * A fast tick only while something is under way: an idle application should cost nothing. It ends
+ * None without groups, and a fast one only while something is under way: an idle application should cost nothing. It ends
  * with a tick, not with the message: request and reply are idle after each, and to set a timer may
  * cost as much as to send one.
  */
 static void set_tick(struct fare_domain *domain, bool ticked)
 {
-	uint64_t ns = engine_busy(domain) ? TICK_BUSY_NS : TICK_IDLE_NS;
+	uint64_t ns = !domain->n_groups ? 0 : engine_busy(domain) ? TICK_BUSY_NS : TICK_IDLE_NS;
 
 	if ((domain->tick_ns == TICK_BUSY_NS && !ticked) || domain->tick_ns == ns)
 		return;

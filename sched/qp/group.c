@@ -328,7 +328,11 @@ static int open_group(struct fare_group **out, struct fare_domain *domain,
 	int err = sized_in(&options, sizeof(options), given, size);
 
 	*out = NULL;
-	return err ? err : group_create(out, domain, peer, &options, NULL);
+	if (!err)
+		err = group_create(out, domain, peer, &options, NULL);
+	if (!err)
+		domain_has_groups(domain);
+	return err;
 }
 
 int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,

@@ -323,6 +323,9 @@ static inline uint64_t domain_random(const struct fare_domain *domain)
 	return domain->random(domain->random_arg);
 }
 
+/* domain.c: the application opens a group, and is to look soon. */
+void domain_has_groups(struct fare_domain *domain);
+
 /* regions.c */
 void regions_fini(struct fare_domain *domain);
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
