@@ -4,327 +4,238 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define POLL_EVENTS 32
-#define POLL_ROUNDS 64
+#include "nccl/nccl_listener.h"
 
-ncclResult_t comm_failed(const struct device *device, const char *what, int err)
-{
-	if (device->log)
-		device->log(NCCL_LOG_WARN, NCCL_NET, __FILE__, __LINE__, "NET/FARE: %s: %s", what,
-			    strerror(-err));
-	return ncclSystemError;
-}
+/* what COMPLETED is of: data has its tag, 32 bits */
+#define CONTEXT_HELLO (UINT64_C(1) << 32) /* | communicator's number */
+#define CONTEXT_OTHER (UINT64_C(2) << 32) /* nobody waits for it */
 
-/* ---- communicators ---- */
+/* ---- making and ending ---- */
 
-struct comm *comm_create(struct device *device, struct fare_group *group, bool sender)
+struct comm *comm_create(struct peer_group *group, uint16_t number, enum comm_state state,
+			 uint64_t listener)
 {
 	struct comm *comm = calloc(1, sizeof(*comm));
 
 	if (!comm)
 		return NULL;
-	comm->device = device;
 	comm->group = group;
-	comm->sender = sender;
-	comm->ring = calloc(REQUESTS, sizeof(*comm->ring));
-	if (!comm->ring || fare_mr_register(&comm->ring_mr, device->domain, comm->ring,
-					    REQUESTS * sizeof(*comm->ring), sender)) {
-		free(comm->ring);
+	comm->number = number;
+	comm->state = state;
+	comm->listener = listener;
+	HASH_ADD(hh, group->comms, number, sizeof(comm->number), comm);
+	if (!comm->hh.tbl) {
 		free(comm);
 		return NULL;
 	}
-	comm->next = device->comms;
-	device->comms = comm;
 	return comm;
 }
 
-void comm_destroy(struct comm *comm)
+void comm_free(struct comm *comm)
 {
-	struct comm **link = &comm->device->comms;
-
-	while (*link != comm)
-		link = &(*link)->next;
-	*link = comm->next;
-	if (comm->group)
-		fare_group_close(comm->group);
-	fare_mr_deregister(comm->ring_mr);
-	free(comm->ring);
+	if (comm->state == COMM_LEAVING)
+		comm->group->n_leaving--;
+	HASH_DEL(comm->group->comms, comm);
 	free(comm);
 }
 
-static struct comm *comm_of(struct device *device, const struct fare_group *group)
+struct comm *comm_find(struct peer_group *group, uint16_t number)
 {
-	struct comm *comm = device->comms;
+	struct comm *comm;
 
-	while (comm && comm->group != group)
-		comm = comm->next;
+	HASH_FIND(hh, group->comms, &number, sizeof(number), comm);
 	return comm;
 }
 
-/* ---- the greeting ---- */
-
-static void fill_pieces(struct comm *comm)
+struct comm *comm_after(const struct comm *comm)
 {
-	uint64_t ring = (uint64_t)(uintptr_t)comm->ring;
-	uint32_t key = fare_mr_rkey(comm->ring_mr);
-	const uint32_t pieces[PIECES] = {(uint32_t)comm->listener,
-					 (uint32_t)(comm->listener >> 24),
-					 (uint32_t)ring,
-					 (uint32_t)(ring >> 24),
-					 (uint32_t)(ring >> 48),
-					 key,
-					 key >> 24};
-
-	for (unsigned i = 0; i < PIECES; i++)
-		comm->pieces[i] = pieces[i] & TAG_MASK;
+	return comm->hh.next;
 }
 
-/* Sends what the group takes of it; called again until all is sent. */
-ncclResult_t comm_greet(struct comm *comm)
+int comm_says_hello(struct comm *comm)
 {
-	fill_pieces(comm);
-	while (comm->n_pieces < PIECES) {
-		struct fare_write w = {.flags = FARE_WRITE_NOTIFY,
-				       .context = UINT64_MAX,
-				       .tag = (TAG_HELLO + comm->n_pieces) << TAG_BITS |
-					      comm->pieces[comm->n_pieces]};
-		int err = fare_group_write(comm->group, &w);
+	const struct wire_message m = {
+		.kind = WIRE_HELLO, .comm = comm->number, .listener = comm->listener};
+	int err = 0;
 
-		if (err == -ENOBUFS)
-			return ncclSuccess;
-		if (err)
-			return comm_failed(comm->device, "greeting", err);
-		comm->n_pieces++;
-	}
-	comm->greeted = true;
-	return ncclSuccess;
+	if (!comm->hello_queued)
+		err = peer_group_send(comm->group, &m, CONTEXT_HELLO | comm->number);
+	comm->hello_queued |= !err;
+	return err;
 }
 
-static void on_piece(struct comm *comm, unsigned i, uint32_t value)
+void comm_leave(struct comm *comm)
 {
-	const uint32_t *p = comm->pieces;
+	if (comm->state == COMM_LEAVING)
+		return;
+	comm->state = COMM_LEAVING;
+	comm->group->n_leaving++;
+}
 
-	if (i >= PIECES || comm->sender)
-		return;
-	comm->pieces[i] = value;
-	comm->has_pieces |= 1u << i;
-	if (comm->has_pieces != (1u << PIECES) - 1)
-		return;
-	comm->listener = p[0] | (uint64_t)p[1] << 24;
-	comm->peer_ring = p[2] | (uint64_t)p[3] << 24 | (uint64_t)p[4] << 48;
-	comm->peer_ring_key = p[5] | p[6] << 24;
-	comm->greeted = true;
+bool comm_is_leaving(const struct comm *comm)
+{
+	return comm->state == COMM_LEAVING;
+}
+
+bool comm_says_bye(struct comm *comm)
+{
+	const struct wire_message m = {.kind = WIRE_BYE, .comm = comm->number};
+
+	return peer_group_send(comm->group, &m, CONTEXT_OTHER) != -ENOBUFS;
 }
 
 /* ---- events ---- */
 
-static void on_credit(struct comm *comm, uint32_t id)
+void comm_on_hello(struct peer_group *group, const struct wire_message *m)
 {
-	uint32_t place = id % REQUESTS;
+	struct comm *comm;
 
-	/* written by the peer: only a new one, within the ring, is believed */
-	if (!comm->sender || ((id - comm->oldest_id) & TAG_MASK) >= REQUESTS ||
-	    comm->ring[place].id != id || comm->credit_state[place] != CREDIT_AWAITED)
+	if (comm_find(group, m->comm))
 		return;
-	comm->credits[place] = comm->ring[place];
-	comm->credit_state[place] = CREDIT_HERE;
+	comm = comm_create(group, m->comm, COMM_WAITING, m->listener);
+	if (comm && !listener_exists(group->device, m->listener))
+		comm_leave(comm);
 }
 
-static void on_data(struct comm *comm, uint32_t id, uint64_t bytes)
+void comm_on_credit(struct comm *comm, const struct credit *credit)
 {
-	struct request *r = &comm->requests[id % REQUESTS];
+	if (comm && comm->group->opened)
+		credits_add(&comm->credits, credit);
+}
 
-	if (comm->sender || !r->in_use || r->done || comm->ring[id % REQUESTS].id != id)
+void comm_on_bye(struct comm *comm)
+{
+	if (!comm || comm->state == COMM_LEAVING)
 		return;
-	if (bytes > comm->ring[id % REQUESTS].size)
+	if (comm->state == COMM_WAITING) /* NCCL has not seen it */
+		comm_leave(comm);
+	else
+		comm->state = COMM_OVER;
+}
+
+void comm_on_data(struct comm *comm, uint16_t id, uint64_t bytes)
+{
+	struct request *r = comm ? &comm->requests[id % NCCL_REQUESTS] : NULL;
+
+	if (!r || comm->group->opened || !r->in_use || r->done || r->id != id)
+		return;
+	if (bytes > r->size)
 		r->status = -EMSGSIZE; /* not what was allowed: its neighbour's memory may be hit */
-	r->size = (int)(bytes < INT_MAX ? bytes : INT_MAX);
+	r->size = bytes;
 	r->done = true;
 }
 
-static void on_received(struct comm *comm, const struct fare_event *e)
+static void on_written(struct comm *comm, uint16_t id, int status)
 {
-	uint32_t kind = e->tag >> TAG_BITS, value = e->tag & TAG_MASK;
+	struct request *r = &comm->requests[id % NCCL_REQUESTS];
 
-	if (kind == TAG_CREDIT)
-		on_credit(comm, value);
-	else if (kind == TAG_DATA)
-		on_data(comm, value, e->bytes);
-	else
-		on_piece(comm, kind - TAG_HELLO, value);
-}
-
-static void on_completed(struct comm *comm, const struct fare_event *e)
-{
-	struct request *r;
-
-	if (e->context >= REQUESTS) /* of the greeting */
+	if (!r->in_use || r->id != id)
 		return;
-	r = &comm->requests[e->context];
-	if (e->status)
-		r->status = e->status;
-	r->credit_out = false;
-	if (comm->sender)
-		r->done = true;
+	r->status = status;
+	r->done = true;
 }
 
-static void on_event(struct device *device, const struct fare_event *e)
+void comm_on_completed(struct peer_group *group, const struct fare_event *event)
 {
-	struct comm *comm = comm_of(device, e->group);
+	bool is_hello = event->context & CONTEXT_HELLO;
+	struct comm *comm =
+		comm_find(group, (uint16_t)(is_hello ? event->context : event->context >> 16));
 
-	switch (e->kind) {
-	case FARE_EVENT_ACCEPTED:
-		if (!comm)
-			comm_create(device, e->group, false);
-		break;
-	case FARE_EVENT_CONNECTED:
-		if (comm)
-			comm->connected = true;
-		break;
-	case FARE_EVENT_RECEIVED:
-		if (comm)
-			on_received(comm, e);
-		break;
-	case FARE_EVENT_COMPLETED:
-		if (comm)
-			on_completed(comm, e);
-		break;
-	case FARE_EVENT_CLOSED:
-		if (comm)
-			comm->closed = true;
-		break;
-	case FARE_EVENT_MESSAGE:
-	case FARE_EVENT_SHIFTED:
-	case FARE_EVENT_BLOCKED:
-	case FARE_EVENT_RESUMED:
-	case FARE_EVENT_RELEASED: /* no write of ours has a deadline */
-		break;
-	}
-}
-
-/* Groups that strangers opened and closed again, and nobody accepted. No event names them any more.
- */
-static void sweep(struct device *device)
-{
-	struct comm *next;
-
-	for (struct comm *c = device->comms; c; c = next) {
-		next = c->next;
-		if (!c->sender && !c->connected && c->closed)
-			comm_destroy(c);
-	}
-}
-
-ncclResult_t comm_progress(struct device *device)
-{
-	struct fare_event events[POLL_EVENTS];
-	int n = POLL_EVENTS;
-
-	for (int round = 0; n == POLL_EVENTS && round < POLL_ROUNDS; round++) {
-		n = fare_domain_poll(device->domain, events, POLL_EVENTS);
-		if (n < 0)
-			return comm_failed(device, "poll", n);
-		for (int i = 0; i < n; i++)
-			on_event(device, &events[i]);
-	}
-	if (n < POLL_EVENTS)
-		sweep(device);
-	return ncclSuccess;
+	if (!comm || event->context & CONTEXT_OTHER)
+		return;
+	if (!is_hello)
+		on_written(comm, (uint16_t)event->context, event->status);
+	else if (!event->status && comm->state == COMM_GREETING)
+		comm->state = COMM_GREETED;
 }
 
 /* ---- data ---- */
 
-/* The oldest credit of that tag, or NULL. One that was overtaken may have the tag, too: nothing
- * goes past it. */
-static struct credit *find_credit(struct comm *comm, int tag)
+static struct request *take_request(struct comm *comm, uint16_t id, size_t size)
 {
-	for (uint32_t i = 0; i < REQUESTS; i++) {
-		uint32_t place = (comm->oldest_id + i) % REQUESTS;
+	struct request *r = &comm->requests[id % NCCL_REQUESTS];
 
-		if (comm->credit_state[place] == CREDIT_AWAITED)
-			return NULL;
-		if (comm->credit_state[place] == CREDIT_HERE && comm->credits[place].tag == tag)
-			return &comm->credits[place];
-	}
-	return NULL;
+	*r = (struct request){.comm = comm, .id = id, .in_use = true, .size = size};
+	return r;
 }
 
-static void use_up(struct comm *comm, const struct credit *credit)
+static bool is_free(const struct comm *comm, uint16_t id)
 {
-	comm->credit_state[credit->id % REQUESTS] = CREDIT_USED;
-	while (comm->credit_state[comm->oldest_id % REQUESTS] == CREDIT_USED) {
-		comm->credit_state[comm->oldest_id % REQUESTS] = CREDIT_AWAITED;
-		comm->oldest_id = (comm->oldest_id + 1) & TAG_MASK;
-	}
+	return !comm->requests[id % NCCL_REQUESTS].in_use;
 }
 
-static struct request *free_request(struct comm *comm)
+static ncclResult_t result_of(const struct comm *comm, const char *what, int err)
 {
-	for (unsigned i = 0; i < REQUESTS; i++)
-		if (!comm->requests[i].in_use)
-			return &comm->requests[i];
-	return NULL;
+	if (!err || err == -ENOBUFS)
+		return ncclSuccess;
+	return err == -ENOTCONN ? ncclRemoteError : device_failed(comm->group->device, what, err);
 }
 
-ncclResult_t comm_send(struct comm *comm, void *data, int size, int tag, struct fare_mr *mr,
-		       void **request)
+ncclResult_t comm_send(struct comm *comm, void *data, size_t size, int tag, struct fare_mr *mr,
+		       struct request **request)
 {
-	struct credit *credit = find_credit(comm, tag);
-	struct request *r = free_request(comm);
-	struct fare_write w = {
-		.data = data, .mr = mr, .length = (uint64_t)size, .flags = FARE_WRITE_NOTIFY};
+	const struct credit *credit = credits_find(&comm->credits, tag);
+	struct fare_write w = {.data = data, .mr = mr, .length = size, .flags = FARE_WRITE_NOTIFY};
 	int err;
 
-	if (comm->closed)
+	if (comm->state == COMM_OVER)
 		return ncclRemoteError;
-	if (!credit || !r)
-		return ncclSuccess; /* again later */
-	if ((uint32_t)size > credit->size)
+	if (!credit || !is_free(comm, credit->id))
+		return ncclSuccess;
+	if (size > credit->size)
 		return ncclInvalidUsage;
 	w.remote_addr = credit->address;
 	w.rkey = credit->rkey;
-	w.tag = TAG_DATA << TAG_BITS | credit->id;
-	w.context = (uint64_t)(r - comm->requests);
-	err = fare_group_write(comm->group, &w);
+	w.tag = wire_data_tag(comm->number, credit->id);
+	w.context = w.tag;
+	err = fare_group_write(comm->group->group, &w);
 	if (err)
-		return err == -ENOBUFS ? ncclSuccess : comm_failed(comm->device, "write", err);
-	use_up(comm, credit);
-	*r = (struct request){.comm = comm, .in_use = true, .size = size};
-	*request = r;
+		return result_of(comm, "write", err);
+	*request = take_request(comm, credit->id, size);
+	credits_use(&comm->credits, credit->id);
 	return ncclSuccess;
 }
 
-ncclResult_t comm_receive(struct comm *comm, void *data, int size, int tag, struct fare_mr *mr,
-			  void **request)
+ncclResult_t comm_receive(struct comm *comm, void *data, size_t size, int tag, struct fare_mr *mr,
+			  struct request **request)
 {
-	uint32_t place = comm->next_id % REQUESTS;
-	struct request *r = &comm->requests[place];
-	struct fare_write w = {.data = &comm->ring[place],
-			       .mr = comm->ring_mr,
-			       .length = sizeof(struct credit),
-			       .remote_addr = comm->peer_ring + place * sizeof(struct credit),
-			       .rkey = comm->peer_ring_key,
-			       .tag = TAG_CREDIT << TAG_BITS | comm->next_id,
-			       .flags = FARE_WRITE_NOTIFY,
-			       .context = place};
+	const struct wire_message m = {.kind = WIRE_CREDIT,
+				       .comm = comm->number,
+				       .credit = {.address = (uint64_t)(uintptr_t)data,
+						  .size = size,
+						  .rkey = fare_mr_rkey(mr),
+						  .tag = tag,
+						  .id = comm->next_id}};
 	int err;
 
-	if (comm->closed)
+	if (comm->state == COMM_OVER)
 		return ncclRemoteError;
-	if (r->in_use || r->credit_out)
+	if (!is_free(comm, comm->next_id))
 		return ncclSuccess;
-	comm->ring[place] = (struct credit){.address = (uint64_t)(uintptr_t)data,
-					    .rkey = fare_mr_rkey(mr),
-					    .size = (uint32_t)size,
-					    .tag = tag,
-					    .id = comm->next_id};
-	err = fare_group_write(comm->group, &w);
+	err = peer_group_send(comm->group, &m, CONTEXT_OTHER);
 	if (err)
-		return err == -ENOBUFS ? ncclSuccess : comm_failed(comm->device, "credit", err);
-	*r = (struct request){.comm = comm, .in_use = true, .credit_out = true};
-	comm->next_id = (comm->next_id + 1) & TAG_MASK;
-	*request = r;
+		return result_of(comm, "credit", err);
+	*request = take_request(comm, comm->next_id++, size);
+	return ncclSuccess;
+}
+
+/*
+ * A receive that the peer has closed its communicator before is never done. A send is, or has
+ * failed, before its group is closed.
+ */
+ncclResult_t comm_test(struct request *request, int *done, int *size)
+{
+	struct comm *comm = request->comm;
+
+	*done = 0;
+	if (request->status || (!request->done && comm->state == COMM_OVER && !comm->group->opened))
+		return ncclRemoteError;
+	if (!request->done)
+		return ncclSuccess;
+	*done = 1;
+	if (size)
+		*size = request->size < INT_MAX ? (int)request->size : INT_MAX;
+	request->in_use = false;
 	return ncclSuccess;
 }

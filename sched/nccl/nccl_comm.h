@@ -1,93 +1,88 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nccl_comm.h - communicators of NCCL's plugin: one QP group each, and what goes over it.
+ * nccl_comm.h - communicators of NCCL's, sending or receiving, and their requests.
  *
- * Solely owns: communicators, their requests and rings of credits. In: events of a device's domain.
- * Out: requests that are done. Thread: whoever holds the device's lock.
+ * Solely owns: communicators and requests. In: what the peer says (nccl_wire.h); isend, irecv,
+ * test. Out: requests that are done. Thread: whoever holds the device's lock.
  *
- * The connecting end says by bare notifications which listener is meant and where its ring of
- * credits is (24 bits each: notifications may overtake one another). A receive is a credit, the
- * buffer's place and key, written into that ring. A send takes the oldest credit of its tag and
- * writes there; the notification completes the receive. Whatever a plane's death does to any of
- * these, a group delivers each exactly once.
+ * A receive tells the peer a buffer, as a credit. A send takes the oldest credit of its tag and
+ * writes there; the notification of that completes the receive. A group delivers each exactly once,
+ * whatever becomes of a plane.
  */
 #ifndef NCCL_COMM_H
 #define NCCL_COMM_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
-#include "fare.h"
-#include "nccl/nccl_net.h"
+/* out of memory is an error to return: the hash table leaves hh.tbl NULL */
+#define HASH_NONFATAL_OOM 1
+/* the default's jump table does not pass clang's -Wimplicit-fallthrough */
+#define HASH_FUNCTION HASH_FNV
+#include <uthash.h>
 
-#define REQUESTS 64 /* outstanding per communicator and direction; the ring has as many places */
-
-/* kinds of notification: the tag's high byte; 24 bits are left to say something */
-#define TAG_HELLO  0x10u /* and pieces after it */
-#define TAG_CREDIT 0x20u
-#define TAG_DATA   0x30u
-#define TAG_BITS   24
-#define TAG_MASK   ((1u << TAG_BITS) - 1)
-#define PIECES	   7 /* listener 2, ring address 3, ring key 2 */
-
-/* As it stands in the ring. Both ends are of one byte order, as NCCL itself requires. */
-struct credit {
-	uint64_t address;
-	uint32_t rkey, size;
-	int32_t tag;
-	uint32_t id;
-};
-
-enum credit_state { CREDIT_AWAITED, CREDIT_HERE, CREDIT_USED };
+#include "nccl/nccl_credits.h"
+#include "nccl/nccl_peer_group.h"
 
 struct request {
 	struct comm *comm;
+	uint16_t id; /* of the credit; its place is id modulo NCCL_REQUESTS */
 	bool in_use, done;
-	bool credit_out; /* its credit's write is not completed yet: the place is not free */
-	int status, size;
+	int status;
+	size_t size; /* of the receive's buffer, then of what came */
+};
+
+enum comm_state {
+	COMM_GREETING,	/* sending: the listener's end does not have our HELLO yet */
+	COMM_GREETED,	/* sending: so it has */
+	COMM_WAITING,	/* receiving: its listener is to accept it */
+	COMM_RECEIVING, /* accepted */
+	COMM_OVER,	/* the peer closed it */
+	COMM_LEAVING,	/* NCCL closed it here, and the peer is still to be told */
 };
 
 struct comm {
-	struct comm *next;
-	struct device *device;
-	struct fare_group *group;
-	bool sender, connected, greeted, closed; /* receiver, connected: accept() gave it away */
+	UT_hash_handle hh; /* of its group's, by number */
+	struct peer_group *group;
+	uint16_t number;
+	enum comm_state state;
 	uint64_t listener;
-	uint32_t pieces[PIECES], n_pieces, has_pieces;
-
-	struct credit *ring; /* sender: written by the receiver. Receiver: what it writes from */
-	struct fare_mr *ring_mr;
-	uint64_t peer_ring;
-	uint32_t peer_ring_key;
-	struct credit credits[REQUESTS]; /* sender: by id modulo REQUESTS, from oldest_id on */
-	enum credit_state credit_state[REQUESTS];
-	uint32_t next_id, oldest_id;
-	struct request requests[REQUESTS];
+	bool hello_queued;
+	struct credits credits; /* sending */
+	uint16_t next_id;	/* receiving */
+	struct request requests[NCCL_REQUESTS];
 };
 
-struct device {
-	pthread_mutex_t lock; /* of all that follows, and of every communicator on it */
-	struct fare *fare;
-	struct fare_domain *domain;
-	struct in6_addr address;
-	char name[16];
-	struct comm *comms;
-	ncclDebugLogger_t log;
-};
+/* NULL: no memory. */
+struct comm *comm_create(struct peer_group *group, uint16_t number, enum comm_state state,
+			 uint64_t listener);
+void comm_free(struct comm *comm);
+struct comm *comm_find(struct peer_group *group, uint16_t number);
+struct comm *comm_after(const struct comm *comm);
 
-/* Says what failed and why; returns ncclSystemError. */
-ncclResult_t comm_failed(const struct device *device, const char *what, int err);
-/* Takes over the group. NULL: no memory. */
-struct comm *comm_create(struct device *device, struct fare_group *group, bool sender);
-void comm_destroy(struct comm *comm);
-/* Sends what the group takes of the greeting; to be called until comm->greeted. */
-ncclResult_t comm_greet(struct comm *comm);
-/* Takes the domain's events. */
-ncclResult_t comm_progress(struct device *device);
+/*
+ * Queues what the peer's end needs to know first, unless it is queued. 0 or -errno; -ENOBUFS: poll
+ * first.
+ */
+int comm_says_hello(struct comm *comm);
+/* Of no use to NCCL any more. peer_group_sweep() frees it. */
+void comm_leave(struct comm *comm);
+bool comm_is_leaving(const struct comm *comm);
+/* true: the peer is told, or cannot be. */
+bool comm_says_bye(struct comm *comm);
+
+/* What the peer says; comm is NULL if it named one that is not there (any more). */
+void comm_on_hello(struct peer_group *group, const struct wire_message *m);
+void comm_on_credit(struct comm *comm, const struct credit *credit);
+void comm_on_bye(struct comm *comm); /* or the group's end */
+void comm_on_data(struct comm *comm, uint16_t id, uint64_t bytes);
+void comm_on_completed(struct peer_group *group, const struct fare_event *event);
+
 /* Both succeed with *request NULL if they cannot go on yet. */
-ncclResult_t comm_send(struct comm *comm, void *data, int size, int tag, struct fare_mr *mr,
-		       void **request);
-ncclResult_t comm_receive(struct comm *comm, void *data, int size, int tag, struct fare_mr *mr,
-			  void **request);
+ncclResult_t comm_send(struct comm *comm, void *data, size_t size, int tag, struct fare_mr *mr,
+		       struct request **request);
+ncclResult_t comm_receive(struct comm *comm, void *data, size_t size, int tag, struct fare_mr *mr,
+			  struct request **request);
+/* Done: the request is free for another. */
+ncclResult_t comm_test(struct request *request, int *done, int *size);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nccl_net.h - the part of NCCL's network plugin interface, version 8, that a plugin must agree on
- * with NCCL.
+ * nccl_net.h - the part of NCCL's network plugin interface, versions 8 to 10, that a plugin must
+ * agree on with NCCL.
  *
  * Declared here by ourselves: names, order and types are the interface, and NCCL finds them by
- * layout alone. In: nothing. Out: types. The plugin exports one object, ncclNetPlugin_v8. Functions
- * that cannot go on yet succeed with a NULL result and are called again. Threads: NCCL's proxies;
+ * layout alone. In: nothing. Out: types. The plugin exports one object for each version,
+ * ncclNetPlugin_v8 to _v10, and NCCL takes the newest that it knows: later releases take version
+ * 10, too. (There is no version 11 here, as two layouts of that name are public.) Functions that
+ * cannot go on yet succeed with a NULL result and are called again. Threads: NCCL's proxies;
  * different communicators may be on different threads.
  */
 #ifndef NCCL_NET_H
@@ -14,8 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NCCL_NET_HANDLE_MAXSIZE 128
-#define NCCL_PTR_HOST		1
+#define NCCL_NET_HANDLE_MAXSIZE	  128
+#define NCCL_NET_MAX_DEVS_PER_NIC 4
+#define NCCL_PTR_HOST		  1
 
 typedef enum {
 	ncclSuccess = 0,
@@ -37,6 +40,12 @@ typedef enum {
 
 typedef void (*ncclDebugLogger_t)(ncclDebugLogLevel level, unsigned long flags, const char *file,
 				  int line, const char *format, ...);
+/* version 10: for events of the network's own, of which this has none */
+typedef ncclResult_t (*ncclProfilerCallback_t)(void **event, int type, void *parent,
+					       int64_t plugin_id, void *data);
+
+/* for devices that GPUs drive: none here */
+typedef struct ncclNetDeviceHandle ncclNetDeviceHandle_t;
 
 typedef struct {
 	char *name;
@@ -46,15 +55,42 @@ typedef struct {
 	int regIsGlobal; /* memory is registered with the device, not with a communicator */
 	int speed;	 /* Mbit/s */
 	int port;
-	float latency; /* us */
+	float latency; /* us; 0: NCCL's own figure */
 	int maxComms;
 	int maxRecvs;	   /* receives that one irecv may group */
 	int netDeviceType; /* 0: the host drives it */
 	int netDeviceVersion;
 } ncclNetProperties_v8_t;
 
-typedef struct ncclNetDeviceHandle_v8
-	ncclNetDeviceHandle_v8_t; /* for devices that GPUs drive: none here */
+/* devices that NCCL may use as one */
+typedef struct {
+	int ndevs;
+	int devs[NCCL_NET_MAX_DEVS_PER_NIC];
+} ncclNetVDeviceProps_v9_t;
+
+/* of version 10, too */
+typedef struct {
+	char *name;
+	char *pciPath;
+	uint64_t guid;
+	int ptrSupport;
+	int regIsGlobal;
+	int forceFlush; /* call iflush even where the GPU would not need it */
+	int speed;
+	int port;
+	float latency;
+	int maxComms;
+	int maxRecvs;
+	int netDeviceType;
+	int netDeviceVersion;
+	ncclNetVDeviceProps_v9_t vProps;
+	size_t maxP2pBytes; /* of one send */
+	size_t maxCollBytes;
+} ncclNetProperties_v9_t;
+
+typedef struct {
+	int trafficClass; /* -1: none in particular */
+} ncclNetCommConfig_v10_t;
 
 typedef struct {
 	const char *name;
@@ -63,9 +99,9 @@ typedef struct {
 	ncclResult_t (*getProperties)(int dev, ncclNetProperties_v8_t *out);
 	ncclResult_t (*listen)(int dev, void *handle, void **listen_comm);
 	ncclResult_t (*connect)(int dev, void *handle, void **send_comm,
-				ncclNetDeviceHandle_v8_t **dev_comm);
+				ncclNetDeviceHandle_t **dev_comm);
 	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,
-			       ncclNetDeviceHandle_v8_t **dev_comm);
+			       ncclNetDeviceHandle_t **dev_comm);
 	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);
 	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type, uint64_t offset,
 				    int fd, void **mr);
@@ -83,5 +119,63 @@ typedef struct {
 	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);
 	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
 } ncclNet_v8_t;
+
+typedef struct {
+	const char *name;
+	ncclResult_t (*init)(ncclDebugLogger_t log);
+	ncclResult_t (*devices)(int *n);
+	ncclResult_t (*getProperties)(int dev, ncclNetProperties_v9_t *out);
+	ncclResult_t (*listen)(int dev, void *handle, void **listen_comm);
+	ncclResult_t (*connect)(int dev, void *handle, void **send_comm,
+				ncclNetDeviceHandle_t **dev_comm);
+	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,
+			       ncclNetDeviceHandle_t **dev_comm);
+	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);
+	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type, uint64_t offset,
+				    int fd, void **mr);
+	ncclResult_t (*deregMr)(void *comm, void *mr);
+	ncclResult_t (*isend)(void *send_comm, void *data, size_t size, int tag, void *mr,
+			      void **request);
+	ncclResult_t (*irecv)(void *recv_comm, int n, void **data, size_t *sizes, int *tags,
+			      void **mr, void **request);
+	ncclResult_t (*iflush)(void *recv_comm, int n, void **data, int *sizes, void **mr,
+			       void **request);
+	ncclResult_t (*test)(void *request, int *done, int *sizes);
+	ncclResult_t (*closeSend)(void *send_comm);
+	ncclResult_t (*closeRecv)(void *recv_comm);
+	ncclResult_t (*closeListen)(void *listen_comm);
+	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);
+	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
+	ncclResult_t (*makeVDevice)(int *dev, ncclNetVDeviceProps_v9_t *props);
+} ncclNet_v9_t;
+
+typedef struct {
+	const char *name;
+	ncclResult_t (*init)(ncclDebugLogger_t log, ncclProfilerCallback_t profile);
+	ncclResult_t (*devices)(int *n);
+	ncclResult_t (*getProperties)(int dev, ncclNetProperties_v9_t *out);
+	ncclResult_t (*listen)(int dev, void *handle, void **listen_comm);
+	ncclResult_t (*connect)(int dev, ncclNetCommConfig_v10_t *config, void *handle,
+				void **send_comm, ncclNetDeviceHandle_t **dev_comm);
+	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,
+			       ncclNetDeviceHandle_t **dev_comm);
+	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);
+	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type, uint64_t offset,
+				    int fd, void **mr);
+	ncclResult_t (*deregMr)(void *comm, void *mr);
+	ncclResult_t (*isend)(void *send_comm, void *data, size_t size, int tag, void *mr,
+			      void *profile, void **request);
+	ncclResult_t (*irecv)(void *recv_comm, int n, void **data, size_t *sizes, int *tags,
+			      void **mr, void **profile, void **request);
+	ncclResult_t (*iflush)(void *recv_comm, int n, void **data, int *sizes, void **mr,
+			       void **request);
+	ncclResult_t (*test)(void *request, int *done, int *sizes);
+	ncclResult_t (*closeSend)(void *send_comm);
+	ncclResult_t (*closeRecv)(void *recv_comm);
+	ncclResult_t (*closeListen)(void *listen_comm);
+	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);
+	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
+	ncclResult_t (*makeVDevice)(int *dev, ncclNetVDeviceProps_v9_t *props);
+} ncclNet_v10_t;
 
 #endif

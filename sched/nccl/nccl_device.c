@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "nccl/nccl_device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nccl/nccl_peer_group.h"
+#include "nccl/nccl_properties.h"
+
+#define POLL_EVENTS 32
+#define POLL_ROUNDS 64 /* then the caller goes on, however much arrives */
+
+ncclResult_t device_failed(const struct device *device, const char *what, int err)
+{
+	if (device->log)
+		device->log(NCCL_LOG_WARN, NCCL_NET, __FILE__, __LINE__, "NET/FARE: %s: %s", what,
+			    strerror(-err));
+	return ncclSystemError;
+}
+
+void device_info(const struct device *device, const char *what)
+{
+	if (device->log)
+		device->log(NCCL_LOG_INFO, NCCL_NET, __FILE__, __LINE__, "NET/FARE: %s: %s",
+			    device->name, what);
+}
+
+/* ---- what there is ---- */
+
+static ncclResult_t attach(const struct device *device, struct fare **out)
+{
+	int err = fare_attach(out, getenv("FARE_RUN_DIR"));
+
+	return err ? device_failed(device, "no daemon to attach to", err) : ncclSuccess;
+}
+
+/* A GPU may have a card for each plane, and NCCL takes one path: that of the first. */
+static char *pci_path(const struct attach_gpu *gpu)
+{
+	char name[FARE_DEV_NAME_MAX], *path = NULL;
+
+	for (unsigned p = 0; p < gpu->n_planes && !path; p++) {
+		for (unsigned s = 0; s < gpu->n_sub_ports[p] && !path; s++) {
+			memcpy(name, gpu->shm->sub_ports[p][s].dev, sizeof(name));
+			name[sizeof(name) - 1] = 0;
+			path = properties_pci_path("/sys/class/net", name);
+		}
+	}
+	return path;
+}
+
+static void describe(struct device *d, const struct fare *fare, unsigned gpu)
+{
+	struct in6_addr address = {0};
+	struct attach_gpu shown;
+
+	d->gpu = gpu;
+	d->family = AF_INET;
+	if (fare_local_address(fare, gpu, AF_INET, &address)) {
+		d->family = AF_INET6;
+		fare_local_address(fare, gpu, AF_INET6, &address);
+	}
+	d->guid = properties_guid(&address);
+	if (attach_local_gpu(fare, gpu, &shown))
+		d->pci_path = pci_path(&shown);
+	snprintf(d->name, sizeof(d->name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
+	pthread_mutex_init(&d->lock, NULL);
+}
+
+ncclResult_t device_list(struct device devices[FARE_MAX_LOCAL_GPUS], int *n, ncclDebugLogger_t log)
+{
+	ncclResult_t result;
+	struct fare *fare;
+
+	for (unsigned i = 0; i < FARE_MAX_LOCAL_GPUS; i++)
+		devices[i].log = log;
+	result = attach(&devices[0], &fare);
+	if (result != ncclSuccess)
+		return result;
+	*n = (int)fare_n_local_gpus(fare);
+	for (int i = 0; i < *n; i++)
+		describe(&devices[i], fare, (unsigned)i);
+	fare_detach(fare);
+	return ncclSuccess;
+}
+
+ncclResult_t device_speed_mbps(const struct device *device, int *mbps)
+{
+	struct attach_gpu gpu;
+	struct fare *fare;
+	ncclResult_t result = attach(device, &fare);
+
+	if (result != ncclSuccess)
+		return result;
+	*mbps = attach_local_gpu(fare, device->gpu, &gpu) ? properties_speed_mbps(&gpu) : 0;
+	fare_detach(fare);
+	return ncclSuccess;
+}
+
+/* ---- the domain ---- */
+
+static ncclResult_t open_domain(struct device *d)
+{
+	struct fare_domain_options options = {
+		.provider = getenv("FARE_PROVIDER"),
+		.family = d->family,
+		.accept = true,
+		.on_request = peer_group_on_request,
+		.key_file = getenv("FARE_KEY_FILE"),
+		.trusted_network = getenv("FARE_TRUSTED_NETWORK") != NULL,
+	};
+	int err = fare_domain_open(&d->domain, d->fare, d->gpu, &options);
+
+	if (!err)
+		return ncclSuccess;
+	return device_failed(
+		d,
+		err == -ENOKEY ? "FARE_KEY_FILE names no key, and FARE_TRUSTED_NETWORK is not set"
+			       : "domain",
+		err);
+}
+
+ncclResult_t device_open(struct device *device)
+{
+	ncclResult_t result;
+
+	if (device->domain)
+		return ncclSuccess;
+	result = attach(device, &device->fare);
+	if (result == ncclSuccess)
+		result = open_domain(device);
+	if (result != ncclSuccess) {
+		fare_detach(device->fare);
+		device->fare = NULL;
+	}
+	return result;
+}
+
+ncclResult_t device_progress(struct device *device)
+{
+	struct fare_event events[POLL_EVENTS];
+	int n = POLL_EVENTS;
+
+	for (int round = 0; n == POLL_EVENTS && round < POLL_ROUNDS; round++) {
+		n = fare_domain_poll(device->domain, events, POLL_EVENTS);
+		if (n < 0)
+			return device_failed(device, "poll", n);
+		for (int i = 0; i < n; i++)
+			peer_group_on_event(device, &events[i]);
+		/* now that no event is left which names a group that this closes */
+		peer_group_sweep(device);
+	}
+	return ncclSuccess;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nccl_device.h - a local GPU as a device of NCCL's: its domain, and the poll that moves all on it.
+ *
+ * Solely owns: the attachment to the daemon and the domain, opened when something first needs them
+ * (each process of a server uses the device of one GPU, and opens that alone), and open until the
+ * process ends, as NCCL does not say when it has done with a network. In: $FARE_RUN_DIR,
+ * $FARE_PROVIDER, $FARE_KEY_FILE, $FARE_TRUSTED_NETWORK; the domain's events. Out: events, to
+ * nccl_peer_group.h. Thread: NCCL calls from several; whoever holds the device's lock.
+ */
+#ifndef NCCL_DEVICE_H
+#define NCCL_DEVICE_H
+
+#include <pthread.h>
+
+#include "fare.h"
+#include "nccl/nccl_net.h"
+
+struct peer_group;
+struct listener;
+
+struct device {
+	pthread_mutex_t lock; /* of all that is opened on it */
+	unsigned gpu;
+	char name[16];
+	char *pci_path; /* NULL: none */
+	uint64_t guid;
+	int family;
+	ncclDebugLogger_t log;
+
+	struct fare *fare; /* both NULL until device_open() */
+	struct fare_domain *domain;
+	struct peer_group *groups;
+	struct listener *listeners;
+	uint64_t last_listener;
+};
+
+/* Says what failed and why; returns ncclSystemError. */
+ncclResult_t device_failed(const struct device *device, const char *what, int err);
+/* Says what happened, to who asked for it (NCCL_DEBUG=INFO). */
+void device_info(const struct device *device, const char *what);
+/* Fills in what the daemon publishes of each local GPU. Nothing stays open. */
+ncclResult_t device_list(struct device devices[FARE_MAX_LOCAL_GPUS], int *n, ncclDebugLogger_t log);
+ncclResult_t device_speed_mbps(const struct device *device, int *mbps);
+/* Opens the domain unless it is open. */
+ncclResult_t device_open(struct device *device);
+/* Polls the domain, and hands its events on. Never blocks. */
+ncclResult_t device_progress(struct device *device);
+
+#endif

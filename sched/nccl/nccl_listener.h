@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nccl_listener.h - how communicators come about: listen, connect, accept.
+ *
+ * Solely owns: listeners, and the handle that NCCL carries from listen() to connect(). Thread:
+ * whoever holds the device's lock.
+ */
+#ifndef NCCL_LISTENER_H
+#define NCCL_LISTENER_H
+
+#include <stdbool.h>
+
+#include "nccl/nccl_device.h"
+
+struct comm;
+
+struct listener {
+	struct listener *prev, *next; /* of the device's */
+	struct device *device;
+	uint64_t id; /* no other of the device has or had it */
+};
+
+/* Opens the device's domain unless it is open. handle: NCCL_NET_HANDLE_MAXSIZE bytes. */
+ncclResult_t listener_create(struct listener **out, struct device *device, void *handle);
+void listener_destroy(struct listener *listener);
+bool listener_exists(const struct device *device, uint64_t id);
+/* A communicator that the peer connected to it, or NULL: none yet. */
+struct comm *listener_accept(struct listener *listener);
+/*
+ * Toward the listener that the handle names, which also keeps how far this is. *out NULL: call
+ * again, with the same handle.
+ */
+ncclResult_t listener_connect(struct comm **out, struct device *device, void *handle, uint8_t dscp);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nccl_peer_group.h - one QP group toward one process of the peer's, and the communicators on it.
+ *
+ * Solely owns: the group. In: the domain's events. Out: to the communicator that each is for. All
+ * communicators that this process connects toward the same process share one group (NCCL has one or
+ * more for each channel), and all that the peer connects share the one that the peer opened: two a
+ * pair of processes, however many channels. A group that was opened here closes with its last
+ * communicator, one that the peer opened when the peer closes it. Thread: whoever holds the
+ * device's lock.
+ */
+#ifndef NCCL_PEER_GROUP_H
+#define NCCL_PEER_GROUP_H
+
+#include <stdbool.h>
+
+#include "nccl/nccl_device.h"
+#include "nccl/nccl_wire.h"
+
+struct comm;
+
+struct peer_group {
+	struct peer_group *prev, *next; /* of the device's */
+	struct device *device;
+	struct fare_group *group;
+	bool opened; /* by us, toward: */
+	struct fare_address peer;
+	uint8_t dscp;
+	bool connected, closed;
+	struct comm *comms; /* by number */
+	uint16_t last_comm; /* the number that was given last */
+	unsigned n_leaving; /* closed by NCCL; the peer is not told yet */
+};
+
+/* Opens one, or gives the one that is open. 0 or -errno. */
+int peer_group_open(struct peer_group **out, struct device *device, const struct fare_address *peer,
+		    uint8_t dscp);
+/* A number that no communicator of an opened group has. */
+uint16_t peer_group_new_number(struct peer_group *group);
+/* context: COMPLETED has it. 0 or -errno; -ENOBUFS: poll first. */
+int peer_group_send(struct peer_group *group, const struct wire_message *m, uint64_t context);
+
+/* For fare_domain_options: refuses who does not speak as we do. */
+int peer_group_on_request(void *arg, struct fare_request *request);
+void peer_group_on_event(struct device *device, const struct fare_event *event);
+/*
+ * Frees communicators that NCCL closed, once the peer is told, and groups that nobody needs. Not
+ * while events that were taken wait to be looked at: they may name such a group.
+ */
+void peer_group_sweep(struct device *device);
+
+#endif

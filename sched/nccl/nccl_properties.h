@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nccl_properties.h - what NCCL is told of a GPU's network devices.
+ *
+ * Owns nothing. In: an address, a network device's name, /sys. Out: numbers and a path.
+ */
+#ifndef NCCL_PROPERTIES_H
+#define NCCL_PROPERTIES_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+
+#include "attach.h"
+
+/* Differs from one address to the next; never 0. NCCL takes devices of one guid for one card. */
+uint64_t properties_guid(const struct in6_addr *address);
+/*
+ * The PCI function of a network device, as its path below /sys/devices, to be freed; NULL if it has
+ * none (veth, rxe over it, bonds, virtio), as NCCL places the device by the path's last part.
+ * sys_class_net: "/sys/class/net".
+ */
+char *properties_pci_path(const char *sys_class_net, const char *device);
+/* Of all sub-ports that are up. */
+int properties_speed_mbps(const struct attach_gpu *gpu);
+
+#endif

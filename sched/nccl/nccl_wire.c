@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "nccl/nccl_wire.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#define WORDS (WIRE_BYTES / 8)
+
+void wire_encode(const struct wire_message *m, uint8_t out[WIRE_BYTES])
+{
+	const struct credit *c = &m->credit;
+	uint64_t words[WORDS] = {(uint64_t)m->kind << 48 | (uint64_t)m->comm << 32};
+
+	if (m->kind == WIRE_HELLO)
+		words[1] = m->listener;
+	if (m->kind == WIRE_CREDIT) {
+		words[0] |= (uint64_t)c->id << 16;
+		words[1] = c->address;
+		words[2] = c->size;
+		words[3] = (uint64_t)c->rkey << 32 | (uint32_t)c->tag;
+	}
+	for (unsigned i = 0; i < WORDS; i++)
+		words[i] = htobe64(words[i]);
+	memcpy(out, words, WIRE_BYTES);
+}
+
+int wire_decode(const void *data, size_t bytes, struct wire_message *out)
+{
+	uint64_t words[WORDS];
+
+	if (bytes != WIRE_BYTES)
+		return -EBADMSG;
+	memcpy(words, data, WIRE_BYTES);
+	for (unsigned i = 0; i < WORDS; i++)
+		words[i] = be64toh(words[i]);
+	*out = (struct wire_message){.kind = (enum wire_kind)(words[0] >> 48),
+				     .comm = (uint16_t)(words[0] >> 32)};
+	switch (out->kind) {
+	case WIRE_HELLO:
+		out->listener = words[1];
+		return 0;
+	case WIRE_CREDIT:
+		out->credit = (struct credit){.address = words[1],
+					      .size = words[2],
+					      .rkey = (uint32_t)(words[3] >> 32),
+					      .tag = (int32_t)words[3],
+					      .id = (uint16_t)(words[0] >> 16)};
+		return 0;
+	case WIRE_BYE:
+		return 0;
+	}
+	return -EBADMSG;
+}

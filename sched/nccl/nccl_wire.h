@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nccl_wire.h - what two plugins tell each other over a group, byte for byte (pure).
+ *
+ * A group carries the communicators of its opener, each with a number that the opener chose. The
+ * opener says HELLO (this communicator is for that listener), the other end CREDIT (a receive: a
+ * buffer's place, key and size), each of them BYE (I closed it). Data is a write into a credit's
+ * buffer, whose notification names communicator and credit.
+ *
+ *   kind (2) | communicator (2) | credit's id (2) | 0 (2) | listener or address (8) | size (8) |
+ *   rkey (4) | NCCL's tag (4), big-endian
+ */
+#ifndef NCCL_WIRE_H
+#define NCCL_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_BYTES 32
+/* private data of both ends of a group: another number if any of the above changes */
+#define WIRE_GREETING "libnccl-net-fare 2"
+
+enum wire_kind { WIRE_HELLO = 1, WIRE_CREDIT = 2, WIRE_BYE = 3 };
+
+/* A receive that waits for data. */
+struct credit {
+	uint64_t address, size;
+	uint32_t rkey;
+	int32_t tag; /* NCCL's: the send has the same */
+	uint16_t id; /* counts a communicator's receives */
+};
+
+struct wire_message {
+	enum wire_kind kind;
+	uint16_t comm;
+	uint64_t listener;    /* HELLO */
+	struct credit credit; /* CREDIT */
+};
+
+void wire_encode(const struct wire_message *m, uint8_t out[WIRE_BYTES]);
+/* 0, or -EBADMSG: not what wire_encode() makes. */
+int wire_decode(const void *data, size_t bytes, struct wire_message *out);
+
+/* The tag of data's notification. */
+static inline uint32_t wire_data_tag(uint16_t comm, uint16_t credit_id)
+{
+	return (uint32_t)comm << 16 | credit_id;
+}
+
+#endif
