@@ -16,9 +16,10 @@
 #include "qp/internal.h"
 #include "sized.h"
 
-/* while anything is under way: how late a change of paths is noticed */
+/* how late a change of paths is noticed while anything is under way */
 #define TICK_BUSY_NS 2000000
-#define TICK_IDLE_NS 20000000
+/* and while nothing is: whoever writes looks for himself */
+#define TICK_IDLE_NS 100000000
 
 /* 8 bytes never block or come short once the pool is seeded; 0 means "none" everywhere here. */
 static uint64_t system_random(void *arg)
@@ -178,9 +179,9 @@ int fare_domain_fd(const struct fare_domain *domain)
 	return domain->epoll_fd;
 }
 
-void domain_has_groups(struct fare_domain *domain)
+void domain_has_work(struct fare_domain *domain)
 {
-	if (!domain->tick_ns)
+	if (domain->tick_ns != TICK_BUSY_NS)
 		start_ticking(domain, TICK_BUSY_NS);
 }
 

@@ -35,7 +35,7 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
 void engine_event(struct fare_domain *domain, const struct fare_event *event)
 {
 	if (domain->event_count == domain->event_room)
-		return; /* cannot be: polling stops long before (room_for_events) */
+		return; /* cannot be: polling stops long before (engine_has_room) */
 	domain->events[(domain->event_head + domain->event_count) % domain->event_room] = *event;
 	domain->event_count++;
 }
@@ -92,7 +92,7 @@ static void forget_events(struct fare_domain *domain, const struct fare_group *g
 	domain->event_count = kept;
 }
 
-static bool room_for_events(const struct fare_domain *domain)
+bool engine_has_room(const struct fare_domain *domain)
 {
 	return domain->event_room - domain->event_count >
 	       POLL_ROUNDS * EVENTS_PER_ROUND + domain->events_unasked;
@@ -503,7 +503,7 @@ static int take_completions(struct fare_domain *domain)
 			transfer_on_completion(q->group, &wc[i]);
 			engine_wake(q->group);
 		}
-	} while (n && room_for_events(domain));
+	} while (n && engine_has_room(domain));
 	return total;
 }
 
@@ -536,7 +536,7 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 
 	free_handed(domain);
 	domain->now_ns = now_ns;
-	if (!room_for_events(domain))
+	if (!engine_has_room(domain))
 		return 0;
 	err = progress(domain);
 	if (err)

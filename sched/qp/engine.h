@@ -49,6 +49,8 @@ uint64_t engine_due_ns(const struct fare_domain *domain);
 /* Whether a write, a handshake or a lane's end is under way. */
 bool engine_busy(const struct fare_domain *domain);
 
+/* Nothing that a group may say now finds no room. */
+bool engine_has_room(const struct fare_domain *domain);
 int engine_take_events(struct fare_domain *domain, struct fare_event *events, int max);
 void engine_event(struct fare_domain *domain, const struct fare_event *event);
 

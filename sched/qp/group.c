@@ -38,8 +38,6 @@
 /* a peer that opened a group and then falls silent */
 #define STILLBORN_NS UINT64_C(60000000000)
 
-static void follow_paths(struct fare_group *group);
-
 static void tell_closed(struct fare_group *group);
 
 /* ---- making and ending a group ---- */
@@ -289,7 +287,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 		return err;
 	}
 	shown_create(group);
-	follow_paths(group);
+	group_follow_paths(group);
 	*out = group;
 	return 0;
 }
@@ -331,7 +329,7 @@ static int open_group(struct fare_group **out, struct fare_domain *domain,
 	if (!err)
 		err = group_create(out, domain, peer, &options, NULL);
 	if (!err)
-		domain_has_groups(domain);
+		domain_has_work(domain);
 	return err;
 }
 
@@ -649,7 +647,7 @@ bool group_paths_changed(const struct fare_group *group)
 	return fare_pair_generation(group->pair) != group->generation;
 }
 
-static void follow_paths(struct fare_group *group)
+void group_follow_paths(struct fare_group *group)
 {
 	struct fare_paths old = group->paths, now;
 
@@ -750,7 +748,7 @@ void group_step(struct fare_group *group)
 		step_ending(group);
 	if (group_is_over(group))
 		return;
-	follow_paths(group);
+	group_follow_paths(group);
 	if (group->state == GROUP_OPENING) {
 		step_opening(group);
 		if (!PLANTED(deadline_opening))

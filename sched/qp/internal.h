@@ -323,8 +323,8 @@ static inline uint64_t domain_random(const struct fare_domain *domain)
 	return domain->random(domain->random_arg);
 }
 
-/* domain.c: the application opens a group, and is to look soon. */
-void domain_has_groups(struct fare_domain *domain);
+/* domain.c: something begins, and the application is to look soon. */
+void domain_has_work(struct fare_domain *domain);
 
 /* regions.c */
 void regions_fini(struct fare_domain *domain);
@@ -343,6 +343,7 @@ void group_step(struct fare_group *group);
 /* When it is to be stepped although nothing happens to it; not later than now: at once. */
 uint64_t group_due_ns(const struct fare_group *group);
 bool group_paths_changed(const struct fare_group *group);
+void group_follow_paths(struct fare_group *group); /* what the daemon says is in force */
 void group_on_control(struct fare_group *group, const struct control_message *message);
 /* over the next live plane in turn */
 void group_send(struct fare_group *group, struct control_message *message);

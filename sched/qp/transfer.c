@@ -859,6 +859,10 @@ static int queue(struct fare_group *group, const struct operation *op)
 
 static void go(struct fare_group *group)
 {
+	domain_has_work(group->domain);
+	/* an application that was idle may not have looked for a while */
+	if (group_paths_changed(group) && engine_has_room(group->domain))
+		group_follow_paths(group);
 	group->posting = true;
 	if (group->state == GROUP_OPEN)
 		pump(group);

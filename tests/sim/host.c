@@ -157,7 +157,7 @@ void host_wake(struct sim *sim, unsigned i)
 		host_wake_at(sim, i, sim_now_ns(sim) + lateness(sim, h));
 }
 
-void domain_has_groups(struct fare_domain *domain)
+void domain_has_work(struct fare_domain *domain)
 {
 	(void)domain; /* applications look again after everything that they do */
 }
