@@ -186,9 +186,9 @@ void domain_has_work(struct fare_domain *domain)
 }
 
 /*
- * None without groups, and a fast one only while something is under way: an idle application should cost nothing. It ends
- * with a tick, not with the message: request and reply are idle after each, and to set a timer may
- * cost as much as to send one.
+ * None without groups, and a fast one only while something is under way: an idle application should
+ * cost nothing. It ends with a tick, not with the message: request and reply are idle after each,
+ * and to set a timer may cost as much as to send one.
  */
 static void set_tick(struct fare_domain *domain, bool ticked)
 {
