@@ -46,6 +46,7 @@ struct driver {
 	struct transport_end end;
 	struct stage *stage;
 	void *state;
+	uint64_t n_awaited;	  /* messages of the other end, where it notifies of them */
 	uint64_t last[MAX_SLOTS]; /* the number of each slot's last message; 0: none yet */
 };
 
@@ -269,11 +270,18 @@ static void settle(struct driver *d)
 		fail(d, "the other end has gone", -EPIPE);
 }
 
+/* The next message of the other end has been told of, if the method tells. */
+static bool was_told(const struct driver *d)
+{
+	return !d->c->method->told || d->c->method->told(d->state) >= d->n_awaited;
+}
+
 static void await_number(struct driver *d, unsigned slot, uint64_t number)
 {
 	unsigned done[16], rounds = 0;
 
-	while (*stamp(d, slot) != number) {
+	d->n_awaited++;
+	while (*stamp(d, slot) != number || !was_told(d)) {
 		if (!progress(d, done, 16))
 			rest(d);
 		if (++rounds % (1u << 24) == 0)
@@ -319,7 +327,8 @@ static void pong(struct driver *d)
 		uint64_t next = number + 1, seen;
 		unsigned done[16];
 
-		while ((seen = *stamp(d, 0)) != next && seen != UINT64_MAX)
+		d->n_awaited++;
+		while (((seen = *stamp(d, 0)) != next && seen != UINT64_MAX) || !was_told(d))
 			if (!progress(d, done, 16))
 				rest(d);
 		number = seen;

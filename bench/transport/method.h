@@ -55,6 +55,8 @@ struct transport_method {
 	 * to done. >= 0: how many; -errno: broken.
 	 */
 	int (*progress)(void *state, unsigned *done, int max);
+	/* How many messages the other end has notified of. NULL: who waits looks at memory alone. */
+	uint64_t (*told)(void *state);
 	/* Becomes readable when progress is due; -1: the method can only spin. NULL: the same. */
 	int (*fd)(void *state);
 	void (*close)(void *state);
@@ -81,7 +83,8 @@ static inline struct in6_addr transport_address(const char *ipv4)
 
 extern const struct transport_method transport_soft;
 extern const struct transport_method transport_group_plane, transport_group_busy,
-	transport_group_flow, transport_group_spray, transport_group_packet;
+	transport_group_flow, transport_group_spray, transport_group_packet,
+	transport_group_notified;
 extern const struct transport_method transport_raw, transport_udp;
 extern const struct transport_method transport_tcp, transport_tcp_tuned;
 

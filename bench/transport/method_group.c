@@ -25,7 +25,8 @@ struct group_method {
 	struct fare_mr *mr;
 	struct fare_group *group; /* end 0 opens it, end 1 accepts it */
 	struct group_card theirs;
-	bool connected;
+	bool connected, notifies;
+	uint64_t n_told;
 };
 
 static int poll_events(struct group_method *g, unsigned *done, int max)
@@ -41,6 +42,7 @@ static int poll_events(struct group_method *g, unsigned *done, int max)
 			return e[i].status;
 		if (e[i].kind == FARE_EVENT_COMPLETED)
 			done[n_done++] = (unsigned)e[i].context;
+		g->n_told += e[i].kind == FARE_EVENT_RECEIVED;
 		if (e[i].kind == FARE_EVENT_CONNECTED || e[i].kind == FARE_EVENT_ACCEPTED) {
 			g->group = e[i].group;
 			g->connected = true;
@@ -136,6 +138,20 @@ static int open_busy(struct transport_end *end, void **state)
 	return open_mode(end, state, FARE_MODE_SPRAY, true);
 }
 
+static int open_notified(struct transport_end *end, void **state)
+{
+	int err = open_mode(end, state, FARE_MODE_SPRAY, true);
+
+	if (*state)
+		((struct group_method *)*state)->notifies = true;
+	return err;
+}
+
+static uint64_t group_told(void *state)
+{
+	return ((struct group_method *)state)->n_told;
+}
+
 static int open_packet(struct transport_end *end, void **state)
 {
 	return open_mode(end, state, FARE_MODE_PACKET, false);
@@ -150,6 +166,7 @@ static int group_post(void *state, unsigned slot)
 			       .length = g->end->bytes,
 			       .remote_addr = g->theirs.base + offset,
 			       .rkey = g->theirs.rkey,
+			       .flags = g->notifies ? FARE_WRITE_NOTIFY : 0,
 			       .context = slot};
 	int err = fare_group_write(g->group, &w);
 
@@ -204,3 +221,11 @@ const struct transport_method transport_group_packet = {
 	.what = "libfare's QP group, four planes, one order-free QP each",
 	.n_planes = 4,
 	GROUP_METHOD(open_packet)};
+const struct transport_method transport_group_notified = {
+	.name = "group-4-notified",
+	.what = "four planes, sprayed, which promises to poll; each write notified and answered "
+		"when that is told",
+	.is_probe = true,
+	.n_planes = 4,
+	.told = group_told,
+	GROUP_METHOD(open_notified)};

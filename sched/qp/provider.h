@@ -121,6 +121,11 @@ struct qp_path {
 enum qp_wr_flags {
 	/* with immediate; after a WRITE it raises a receive completion at the other end */
 	QP_WR_IMM = 1 << 0,
+	/*
+	 * Of a write: the caller posts another on this QP before anything else, which may go in
+	 * the same batch. Soft: it leaves with that one, even if that is refused. Others: nothing.
+	 */
+	QP_WR_MORE = 1 << 1,
 };
 
 /* One RDMA WRITE. data stays the caller's and must not change until completion. length may be 0. */

@@ -224,10 +224,10 @@ static void sweep_all(struct fare_group *group)
 /* ---- posting ---- */
 
 /*
- * Posts the record of a message right behind its only chunk. If that does not work out now, the
- * record follows by itself when the chunk is acknowledged.
+ * The chunk of a record that is to be posted right behind its message's only chunk of data. If that
+ * is not possible now (NO_CHUNK), the record follows by itself when the data is acknowledged.
  */
-static void pair_record(struct fare_group *group, struct lane_qp *q, uint32_t data)
+static uint32_t begin_pair(struct fare_group *group, struct lane_qp *q, uint32_t data)
 {
 	struct message *m = message_of(group, data);
 	uint32_t i;
@@ -236,24 +236,29 @@ static void pair_record(struct fare_group *group, struct lane_qp *q, uint32_t da
 	if (!(m->write.flags & FARE_WRITE_NOTIFY) || m->n_cut != 1 ||
 	    m->assigned < m->write.length || m->record == RECORD_DONE || m->stale_lanes ||
 	    !flush_is_clean(group) || !record_has_number(group, m))
-		return;
+		return NO_CHUNK;
 	i = chunk_alloc(group, group->chunks[data].message, RING_RECORD_BYTES);
 	if (i == NO_CHUNK)
-		return; /* the number stays the message's */
+		return i; /* the number stays the message's */
 	group->chunks[i].is_record = true;
 	group->chunks[i].lane = q->lane;
 	group->chunks[i].qp = q->index;
-	if (record_post(group, q, i)) {
-		chunk_free(group, i);
+	return i;
+}
+
+static void end_pair(struct fare_group *group, struct lane_qp *q, uint32_t record)
+{
+	if (record_post(group, q, record)) {
+		chunk_free(group, record);
 		return;
 	}
-	m->record = RECORD_PAIRED;
+	message_of(group, record)->record = RECORD_PAIRED;
 	q->posted++;
 	q->posted_bytes += RING_RECORD_BYTES;
 	group->lanes[q->lane].posted_bytes += RING_RECORD_BYTES;
 }
 
-static int post_data(struct fare_group *group, struct lane_qp *q, uint32_t i)
+static int post_data(struct fare_group *group, struct lane_qp *q, uint32_t i, unsigned flags)
 {
 	const struct qp_provider *provider = group->domain->provider;
 	const struct chunk *c = &group->chunks[i];
@@ -275,7 +280,8 @@ static int post_data(struct fare_group *group, struct lane_qp *q, uint32_t i)
 							      .lkey = lkey,
 							      .length = c->length,
 							      .remote_addr = remote_addr,
-							      .rkey = m->write.rkey});
+							      .rkey = m->write.rkey,
+							      .flags = flags});
 }
 
 static uint32_t take_pending(struct fare_group *group, struct lane_qp *q)
@@ -327,8 +333,30 @@ static void posted(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	group->lanes[q->lane].posted_bytes += group->chunks[i].length;
 	group->stats.chunks_posted++;
 	shown_posted(group, q->lane);
-	if (!group->chunks[i].is_record)
-		pair_record(group, q, i);
+}
+
+static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
+{
+	uint32_t record;
+	int err;
+
+	if (group->chunks[i].is_record) {
+		err = record_post(group, q, i);
+		if (!err)
+			posted(group, q, i);
+		return err;
+	}
+	record = begin_pair(group, q, i);
+	err = post_data(group, q, i, record == NO_CHUNK ? 0 : QP_WR_MORE);
+	if (!err)
+		posted(group, q, i);
+	if (record == NO_CHUNK)
+		return err;
+	if (err)
+		chunk_free(group, record);
+	else
+		end_pair(group, q, record);
+	return err;
 }
 
 /*
@@ -349,8 +377,7 @@ static bool post_next(struct fare_group *group, struct lane_qp *q)
 			put_record_off(group, q);
 			continue;
 		}
-		err = group->chunks[i].is_record ? record_post(group, q, i)
-						 : post_data(group, q, i);
+		err = post_chunk(group, q, i);
 		if (err == -EACCES || err == -EINVAL) {
 			refuse_chunk(group, q, err);
 			continue;
@@ -359,7 +386,6 @@ static bool post_next(struct fare_group *group, struct lane_qp *q)
 			group->is_stalled |= !q->posted;
 			return false;
 		}
-		posted(group, q, i);
 		return true;
 	}
 	return false;

@@ -74,6 +74,7 @@ struct qp {
 	uint32_t qpn, first_psn;
 	uint32_t path_mtu;	/* that both ends take */
 	uint32_t batch_bytes;	/* payload that fills a super-packet */
+	bool is_held;		/* what was posted leaves with what is posted next */
 	uint64_t hold_until_ns; /* the kernel had no memory for a packet: not before that time */
 	uint64_t cnp_sent_ns;
 	struct soft_socket *socket; /* shared */

@@ -425,25 +425,35 @@ void soft_qp_notify(struct qp *qp, const struct rc_notice *notice)
 	soft_cq_push(&qp->ep->cq, &wc);
 }
 
-static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
+static int accept_work(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 {
-	bool idle;
 	int err;
 
 	if (qp->state != SOFT_QP_RTS)
 		return -ENOTCONN;
-	if (work->flags & ~(unsigned)QP_WR_IMM || work->length > ROCE_MAX_DMA_BYTES ||
+	if (work->flags & ~(unsigned)(QP_WR_IMM | QP_WR_MORE) ||
+	    work->length > ROCE_MAX_DMA_BYTES ||
 	    !mr_table_local_ok(&qp->ep->regions, lkey, work->data, work->length))
 		return -EINVAL;
 	err = soft_cq_claim(&qp->ep->cq, false);
 	if (err)
 		return err;
-	idle = qp->protocol->is_idle(qp);
 	err = qp->protocol->post(qp, work);
-	if (err) {
+	if (err)
 		soft_cq_unclaim(&qp->ep->cq, false);
+	return err;
+}
+
+static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
+{
+	bool idle = qp->is_held || (qp->state == SOFT_QP_RTS && qp->protocol->is_idle(qp));
+	int err = accept_work(qp, work, lkey);
+
+	if (err && (!qp->is_held || qp->state != SOFT_QP_RTS))
 		return err;
-	}
+	qp->is_held = !err && idle && (work->flags & QP_WR_MORE);
+	if (qp->is_held)
+		return 0;
 	/*
 	 * At once if next to nothing is under way (latency) or a batch is full; else more posts may
 	 * still make the batch longer, and progress sends what they left.
@@ -452,10 +462,10 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	    (idle || qp->protocol->unsent_bytes(qp) >= qp->batch_bytes) &&
 	    !soft_tx_burst(qp, soft_endpoint_now_ns())) {
 		soft_endpoint_rearm(qp->ep);
-		return 0;
+		return err;
 	}
 	run_soon(qp);
-	return 0;
+	return err;
 }
 
 int soft_qp_post_write(struct qp *qp, const struct qp_write *w)
