@@ -55,7 +55,7 @@ struct transport_method {
 	 * to done. >= 0: how many; -errno: broken.
 	 */
 	int (*progress)(void *state, unsigned *done, int max);
-	/* How many messages the other end has notified of. NULL: who waits looks at memory alone. */
+	/* How many messages the other end has notified of. NULL: only memory tells. */
 	uint64_t (*told)(void *state);
 	/* Becomes readable when progress is due; -1: the method can only spin. NULL: the same. */
 	int (*fd)(void *state);

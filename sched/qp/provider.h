@@ -126,6 +126,11 @@ enum qp_wr_flags {
 	 * the same batch. Soft: it leaves with that one, even if that is refused. Others: nothing.
 	 */
 	QP_WR_MORE = 1 << 1,
+	/*
+	 * Soft: it may wait for the next endpoint_progress(), so that others join it, even if the
+	 * QP has nothing else to do now. Others: nothing.
+	 */
+	QP_WR_LATER = 1 << 2,
 };
 
 /* One RDMA WRITE. data stays the caller's and must not change until completion. length may be 0. */

@@ -223,6 +223,8 @@ static void sweep_all(struct fare_group *group)
 
 /* ---- posting ---- */
 
+#define AT_ONCE 4 /* outstanding messages that are sent without waiting for others */
+
 /*
  * The chunk of a record that is to be posted right behind its message's only chunk of data. If that
  * is not possible now (NO_CHUNK), the record follows by itself when the data is acknowledged.
@@ -335,6 +337,15 @@ static void posted(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	shown_posted(group, q->lane);
 }
 
+/*
+ * One message alone is sent at once. Of many, each would leave in a datagram of its own where its
+ * QP happens to have nothing else to do: they leave together at the next poll.
+ */
+static unsigned haste(const struct fare_group *group)
+{
+	return group->n_messages > AT_ONCE ? QP_WR_LATER : 0;
+}
+
 static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 {
 	uint32_t record;
@@ -347,7 +358,7 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 		return err;
 	}
 	record = begin_pair(group, q, i);
-	err = post_data(group, q, i, record == NO_CHUNK ? 0 : QP_WR_MORE);
+	err = post_data(group, q, i, (record == NO_CHUNK ? 0 : QP_WR_MORE) | haste(group));
 	if (!err)
 		posted(group, q, i);
 	if (record == NO_CHUNK)

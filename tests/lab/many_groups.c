@@ -4,7 +4,7 @@
  * cost afterwards.
  *
  *   many_groups [--groups N] [--peers P] [--processes K] [--busy B] [--random-ports]
- *               [--limit-s S] [--limit-cpu-s S] [--json FILE]
+ *               [--settle-s S] [--limit-s S] [--limit-cpu-s S] [--json FILE]
  *
  * Two hosts (bed.h), 4 planes of 2 sub-ports, cables. Host 1 has P addresses (1..1023), each a GPU
  * with a domain of its own, in K processes; host 0 has one process with one domain. That opens one
@@ -18,7 +18,9 @@
  *   idle_poll_us   a fare_domain_poll() with nothing to do, CPU time
  *   write_us       a 64-byte write with notification on one group, until COMPLETED, CPU time of
  *                  the opener; the others idle
- * idle_poll_over_1 and write_over_1: over the same with one group. B processes spin all the while.
+ * Both are measured S seconds (1.5) after the last CONNECTED: while a path is new its ports are asked
+ * for again, ever more seldom. idle_poll_over_1 and write_over_1: over the same with one group. B
+ * processes spin all the while.
  * Fails if a group does not connect, if anything died, or beyond a limit. Exit 77: not root.
  */
 #include <errno.h>
@@ -46,9 +48,9 @@
 #define PLANES	      4
 #define SUB_PORTS     2
 #define LIMIT_NS      UINT64_C(120000000000)
-#define SETTLE_NS     UINT64_C(1500000000)
-#define POLLS	      2000
-#define WRITES	      300
+#define SETTLE_S      1.5
+#define POLLS	      20000
+#define WRITES	      2000
 #define PAYLOAD	      64
 
 struct shared {
@@ -66,7 +68,7 @@ struct test {
 	struct bed bed;
 	unsigned groups, peers, processes, busy;
 	bool random_ports;
-	double limit_s, limit_cpu_s;
+	double settle_s, limit_s, limit_cpu_s;
 	struct shared *shared;
 	pid_t children[MAX_PROCESSES], spinners[64];
 	struct shm_writer *own;			       /* host 0's segment */
@@ -328,7 +330,7 @@ static bool measure(struct test *t, struct cost *cost)
 	struct fare_event e[64];
 	uint64_t began;
 
-	idle(t, SETTLE_NS);
+	idle(t, (uint64_t)(t->settle_s * 1e9));
 	began = process_cpu_ns();
 	for (unsigned i = 0; i < POLLS; i++)
 		fare_domain_poll(t->domain, e, 64);
@@ -408,7 +410,7 @@ static bool opener(struct test *t)
 	if (!open_groups(t, 1) || !measure(t, &t->one))
 		return false;
 	fare_group_close(t->opened[0]);
-	idle(t, SETTLE_NS);
+	idle(t, (uint64_t)(t->settle_s * 1e9));
 	before = allocated();
 	peers_began = peers_cpu_ns(t);
 	began = bed_now_ns();
@@ -484,10 +486,11 @@ static void report(const struct test *t, FILE *to, bool ok)
 
 static bool parse(struct test *t, int argc, char **argv, const char **json)
 {
-	static const struct option options[] = {
-		{"groups", 1, 0, 'g'},	    {"peers", 1, 0, 'p'},	 {"processes", 1, 0, 'k'},
-		{"busy", 1, 0, 'b'},	    {"random-ports", 0, 0, 'r'}, {"limit-s", 1, 0, 's'},
-		{"limit-cpu-s", 1, 0, 'c'}, {"json", 1, 0, 'j'},	 {0, 0, 0, 0}};
+	static const struct option options[] = {{"groups", 1, 0, 'g'},	     {"peers", 1, 0, 'p'},
+						{"processes", 1, 0, 'k'},    {"busy", 1, 0, 'b'},
+						{"random-ports", 0, 0, 'r'}, {"limit-s", 1, 0, 's'},
+						{"limit-cpu-s", 1, 0, 'c'},  {"json", 1, 0, 'j'},
+						{"settle-s", 1, 0, 'w'},     {0, 0, 0, 0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -505,6 +508,8 @@ static bool parse(struct test *t, int argc, char **argv, const char **json)
 			t->limit_s = atof(optarg);
 		else if (c == 'c')
 			t->limit_cpu_s = atof(optarg);
+		else if (c == 'w')
+			t->settle_s = atof(optarg);
 		else if (c == 'j')
 			*json = optarg;
 		else
@@ -518,7 +523,7 @@ static bool parse(struct test *t, int argc, char **argv, const char **json)
 
 int main(int argc, char **argv)
 {
-	static struct test t = {.groups = 64, .peers = 1, .processes = 4};
+	static struct test t = {.groups = 64, .peers = 1, .processes = 4, .settle_s = SETTLE_S};
 	struct bed_options bed = {.provider = "soft", .planes = PLANES, .sub_ports = SUB_PORTS};
 	const char *json = NULL;
 	bool ok = false;

@@ -431,7 +431,7 @@ static int accept_work(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 
 	if (qp->state != SOFT_QP_RTS)
 		return -ENOTCONN;
-	if (work->flags & ~(unsigned)(QP_WR_IMM | QP_WR_MORE) ||
+	if (work->flags & ~(unsigned)(QP_WR_IMM | QP_WR_MORE | QP_WR_LATER) ||
 	    work->length > ROCE_MAX_DMA_BYTES ||
 	    !mr_table_local_ok(&qp->ep->regions, lkey, work->data, work->length))
 		return -EINVAL;
@@ -459,7 +459,8 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	 * still make the batch longer, and progress sends what they left.
 	 */
 	if (soft_link_is_alone(&qp->runnable) &&
-	    (idle || qp->protocol->unsent_bytes(qp) >= qp->batch_bytes) &&
+	    ((idle && !(work->flags & QP_WR_LATER)) ||
+	     qp->protocol->unsent_bytes(qp) >= qp->batch_bytes) &&
 	    !soft_tx_burst(qp, soft_endpoint_now_ns())) {
 		soft_endpoint_rearm(qp->ep);
 		return err;

@@ -416,7 +416,7 @@ int verbs_qp_post_write(struct qp *qp, const struct qp_write *w)
 				 .imm_data = htonl(w->imm),
 				 .wr.rdma.remote_addr = w->length ? w->remote_addr : 0};
 
-	return w->flags & ~(unsigned)(QP_WR_IMM | QP_WR_MORE)
+	return w->flags & ~(unsigned)(QP_WR_IMM | QP_WR_MORE | QP_WR_LATER)
 		       ? -EINVAL
 		       : post(qp, &wr, &sge, w->lkey, w->rkey);
 }
