@@ -18,9 +18,9 @@
  *   idle_poll_us   a fare_domain_poll() with nothing to do, CPU time
  *   write_us       a 64-byte write with notification on one group, until COMPLETED, CPU time of
  *                  the opener; the others idle
- * Both are measured S seconds (1.5) after the last CONNECTED: while a path is new its ports are asked
- * for again, ever more seldom. idle_poll_over_1 and write_over_1: over the same with one group. B
- * processes spin all the while.
+ * Both are measured S seconds (1.5) after the last CONNECTED: while a path is new its ports are
+ * asked for again, ever more seldom. idle_poll_over_1 and write_over_1: over the same with one
+ * group. B processes spin all the while.
  * Fails if a group does not connect, if anything died, or beyond a limit. Exit 77: not root.
  */
 #include <errno.h>
