@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# As a user would: everything installed under a prefix, docs/examples/two_hosts.c compiled against that, and run between two
+# As a user would: everything installed under a prefix, docs/examples/*.c compiled against that, and two_hosts run between two
 # GPU servers of a lab, with the installed daemon, real FRR and a shared key: both planes carry, and farectl shows the QPs. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
 set -u
 
@@ -29,12 +29,15 @@ prefix=$work/prefix
 cmake --install "$(dirname "$bin")" --prefix "$prefix" >"$work/install" 2>&1 || failed "cmake --install"
 pc=$(find "$prefix" -name libfare.pc)
 export PKG_CONFIG_PATH=${pc%/*}
-example=$(find "$prefix" -name two_hosts.c)
-cc -Wall -Wextra -Werror -o "$work/two_hosts" "$example" $(pkg-config --cflags --libs libfare) >"$work/cc" 2>&1 ||
-	failed "the example does not compile against what was installed"
 export LD_LIBRARY_PATH=$(pkg-config --variable=libdir libfare)
-ldd "$work/two_hosts" | grep -q "libfare.so.0 => $prefix" || failed "it is linked with another libfare"
-[ "$("$work/two_hosts" 2>&1 | cut -c 1-6)" = usage: ] || failed "it does not start"
+for source in "$here"/docs/examples/*.c; do
+	example=$(basename "$source" .c)
+	cc -Wall -Wextra -Werror -o "$work/$example" "$(find "$prefix" -name "$example.c")" \
+		$(pkg-config --cflags --libs libfare) >"$work/cc" 2>&1 ||
+		failed "$example does not compile against what was installed"
+	ldd "$work/$example" | grep -q "libfare.so.0 => $prefix" || failed "$example is linked with another libfare"
+	[ "$("$work/$example" 2>&1 | cut -c 1-6)" = usage: ] || failed "$example does not start"
+done
 for page in "$here"/docs/man/*.[1-9]; do
 	[ -s "$prefix/share/man/man${page##*.}/${page##*/}" ] || failed "no manual page ${page##*/}"
 done
