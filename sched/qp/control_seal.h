@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * control_seal.h - who may speak to a group: control messages under HMAC-SHA256 (pure but for
- * reading the key).
+ * control_seal.h - authenticates control messages with HMAC-SHA256 (pure, except that it reads the
+ * key file).
  *
- * Owns the envelope's bytes. In: a control message and both ends' addresses. Out: a datagram, or
- * the message that was in one, if its sender has the key. Thread: any.
+ * Owns the format of the envelope. In: a control message and both ends' addresses. Out: a datagram;
+ * or the message of a datagram whose sender has the key. Thread: any.
  *
- *   tag (32) | length (2, big-endian) | message | up to three bytes of padding, which nothing reads
+ *   tag (32) | length (2, big-endian) | message | up to three bytes of padding, which are not read
  *
- * The tag covers sender's and receiver's address, length and message: one that was meant for
- * somebody else, or that comes back to its sender, does not count. It does not make a message
- * fresh; what the message says does (control_wire.h: both ends' incarnations, groups, epochs).
+ * The tag covers the addresses of sender and receiver, the length and the message. So a message
+ * that was meant for another receiver, or that is reflected to its sender, is rejected. The tag
+ * does not protect against replay. Incarnations, groups and epochs in the message do
+ * (control_wire.h).
  */
 #ifndef CONTROL_SEAL_H
 #define CONTROL_SEAL_H
@@ -30,20 +31,22 @@ struct control_seal {
 };
 
 /*
- * The key of path (NULL: none), 16 to 64 bytes, white space at its end not counted, and the job's
- * number: both ends must have both. -EKEYREJECTED: the file has another size, or everybody may read
- * it; or what opening and reading it said.
+ * Loads the key in the file path (NULL: no key), 16 to 64 bytes without white space at its end, and
+ * the job's number. Both ends must have the same of both. -EKEYREJECTED: the key has another
+ * length, or others than owner and group have access to the file. Otherwise -errno of open() and
+ * read().
  */
 int control_seal_load(struct control_seal *out, const char *path, uint64_t job);
 
 /*
- * Seals the message that begins at datagram + CONTROL_SEAL_BYTES; the datagram is that much longer.
+ * Authenticates the message that begins at datagram + CONTROL_SEAL_BYTES. The datagram then has
+ * CONTROL_SEAL_BYTES + message_length bytes.
  */
 void control_seal_close(const struct control_seal *seal, const struct in6_addr *from,
 			const struct in6_addr *to, uint8_t *datagram, size_t message_length);
 /*
- * The message within and its length, or -EBADMSG (no envelope), -EKEYREJECTED (not by one who has
- * the key).
+ * Stores where the message begins and its length. -EBADMSG: no valid envelope. -EKEYREJECTED: the
+ * sender does not have the key.
  */
 int control_seal_open(const struct control_seal *seal, const struct in6_addr *from,
 		      const struct in6_addr *to, const uint8_t *datagram, size_t length,

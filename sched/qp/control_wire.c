@@ -9,7 +9,8 @@
 #define VERSION 6
 
 /*
- * A cursor that remembers having run out: every access is checked, the caller asks once at the end.
+ * A cursor whose accesses are all checked. After one that does not fit, `failed` stays set, so the
+ * caller checks it once at the end.
  */
 struct cursor {
 	uint8_t *at;
@@ -40,7 +41,7 @@ static uint64_t get(struct cursor *c, unsigned bytes)
 	return v;
 }
 
-/* NULL: there are not so many. */
+/* NULL: fewer bytes are left. */
 static const uint8_t *get_bytes(struct cursor *c, size_t bytes)
 {
 	const uint8_t *at = c->at;
@@ -138,7 +139,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 	return c.failed ? -EMSGSIZE : (int)(c.at - (uint8_t *)buf);
 }
 
-/* What the receiver would pass on to sockets and devices. */
+/* Values that the receiver passes on to sockets and devices. */
 static const char *check_class(const struct control_message *m)
 {
 	uint32_t mtu = m->open.path_mtu;
@@ -146,7 +147,7 @@ static const char *check_class(const struct control_message *m)
 	if (m->open.dscp > 63 || m->open.service_level > 15 || m->open.in_order > 1 ||
 	    m->open.follows_rate > 1)
 		return "class, order or rate out of range";
-	/* which powers of two, is the provider's to say */
+	/* the provider checks for a minimum */
 	if (!mtu || mtu > 4096 || mtu & (mtu - 1))
 		return "path MTU is no power of two up to 4096";
 	return NULL;
@@ -250,9 +251,9 @@ int control_wire_decode(struct control_message *out, const void *buf, size_t len
 		*reason = decode_lane(out, &c);
 	}
 	if (c.failed)
-		*reason = "truncated"; /* before any complaint about what was read past the end */
+		*reason = "truncated"; /* other reasons may come from bytes past the end */
 	else if (!*reason && (out->source == 0 || out->source_port == 0))
 		*reason = "no source incarnation, or no port";
-	/* up to three bytes of padding may follow; nothing reads them */
+	/* up to three bytes of padding may follow; they are not read */
 	return *reason ? -EBADMSG : 0;
 }

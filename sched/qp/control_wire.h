@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * control_wire.h - the group's control messages, bytes to struct and back (pure).
+ * control_wire.h - format of a group's control messages: encodes and decodes them (pure).
  *
- * They travel as UD SEND datagrams beside the QPs, over every plane, so that the loss of any plane
- * does not take the handshake with it. Big-endian. A message names both ends' incarnations (one
- * random number for each time that a process opens a domain) and groups, so that a message of an
- * earlier incarnation is never taken for one of the present.
+ * They are sent as datagrams beside the QPs, over all usable planes in turn, so that the loss of a
+ * plane does not end the handshake. Big-endian. A message names both ends' groups and incarnations.
+ * An incarnation is a random number for each domain that a process opens. So a message of an
+ * earlier incarnation is never mistaken for a current one.
  *
  *   request       answer
- *   ECHO          ECHO_REPLY         which remote sub-port does this UDP source port lead to?
+ *   ECHO          ECHO_REPLY         to which remote sub-port does this UDP source port lead?
  *   GROUP_OPEN    GROUP_CHALLENGE    the request does not name the receiver's incarnation: the
- *                                    opener asks again, naming it
+ *                                    opener sends it again with that incarnation
  *                 GROUP_ACCEPT | GROUP_REFUSE
  *   LANE_OPEN     LANE_ACCEPT | LANE_REFUSE; then the opener sends LANE_READY
  *                                    a lane's QPs, numbered by epoch
- *   LANE_RESET    LANE_RESET_ACK     my QPs of that epoch are in error; yours must be, too
- *   GROUP_CLOSE                      the group is over
- *   GROUP_ALIVE   GROUP_GONE, or nothing: the group of which nothing else is heard is there
- *   GROUP_GONE                       there is no such group
+ *   LANE_RESET    LANE_RESET_ACK     the sender's QPs of that epoch are in error, and so must be
+ *                                    the receiver's
+ *   GROUP_CLOSE                      the sender has ended the group
+ *   GROUP_ALIVE   GROUP_GONE, or no answer if the group exists: sent for a group from whose peer
+ *                                    nothing else arrives
+ *   GROUP_GONE                       the receiver of the last message has no such group
  *
- * control_seal.h authenticates them. A recorded message that is sent again does no harm: it names
- * an incarnation that is over, a group that is gone, or an epoch that has passed; or it repeats
- * what still holds.
+ * control_seal.h authenticates them. A recorded message that is sent again has no effect: it names
+ * an earlier incarnation, a group that has ended or an earlier epoch, or it repeats what is still
+ * true.
  */
 #ifndef CONTROL_WIRE_H
 #define CONTROL_WIRE_H
@@ -33,7 +35,7 @@
 #include "fare_limits.h"
 #include "qp/ring.h"
 
-#define CONTROL_MAX_QPS 64 /* per lane: one message must hold them */
+#define CONTROL_MAX_QPS 64 /* of a lane: as many as one message can hold */
 
 enum control_type {
 	CONTROL_ECHO = 1,
@@ -57,13 +59,13 @@ enum control_type {
 struct control_qp {
 	uint32_t qpn; /* 24 bits */
 	uint32_t psn; /* 24 bits */
-	/* that it is made for, at the end that names it: its device, where those differ */
+	/* sub-port of the sender that the QP is made for; with verbs, it has its own device */
 	uint8_t sub_port;
 };
 
 struct control_message {
 	enum control_type type;
-	uint64_t source, destination;		  /* incarnations; destination 0: not yet known */
+	uint64_t source, destination;		  /* incarnations; destination 0: not known yet */
 	uint16_t source_port;			  /* UDP, where the sender receives; not 0 */
 	uint32_t source_group, destination_group; /* 0: none */
 	union {
@@ -96,22 +98,22 @@ struct control_message {
 			uint32_t epoch;
 			/*
 			 * Records that the sender of this message has taken. In LANE_RESET and
-			 * LANE_RESET_ACK it is complete for QPs of that epoch: nothing of theirs is
-			 * left to be read.
+			 * LANE_RESET_ACK it is final for QPs of that epoch: no completion of theirs
+			 * is left to be read.
 			 */
 			struct ring_seen seen;
 			struct control_qp qps[CONTROL_MAX_QPS];
 			/*
-			 * sub-ports that are devices with addresses of their own; 0: all answer to
-			 * the GPU's
+			 * number of sub-ports whose devices have their own addresses; 0: all use
+			 * the GPU's address
 			 */
 			uint16_t n_addresses;
-			uint8_t addresses[FARE_MAX_SUB_PORTS][16]; /* all zero: has none now */
+			uint8_t addresses[FARE_MAX_SUB_PORTS][16]; /* all zero: no address now */
 		} lane;
 	};
 };
 
-bool control_wire_is_lane(enum control_type type); /* m.lane is in force */
+bool control_wire_is_lane(enum control_type type); /* m.lane is used */
 /* Bytes written, or -EMSGSIZE, -EINVAL (a field out of range). */
 int control_wire_encode(const struct control_message *message, void *buf, size_t size);
 /* 0, or -EBADMSG with *reason (static) set; ranges of lanes, counts, QPNs and PSNs are checked. */

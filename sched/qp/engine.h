@@ -7,8 +7,9 @@
  * and work requests to the provider; events. It opens nothing and reads no clock: domain.c does,
  * or a simulation (tests/sim).
  *
- * A group is stepped when something happened to it (engine_wake()) or when the time has come that
- * it named after its last step (group_due_ns()). A group with nothing to do is never looked at.
+ * A group is stepped when something happened to it (engine_wake()), or at the time that
+ * group_due_ns() gave after its last step. Groups with nothing to do are stepped only by the scan
+ * for QPs that failed by themselves (engine.c).
  *
  * Thread: the domain's.
  */
@@ -31,22 +32,23 @@ struct control_message;
 
 /* The domain's provider, endpoint attributes, seal and random() are set before. 0 or -ENOMEM. */
 int engine_init(struct fare_domain *domain);
-/* The endpoint is made: the domain learns its port and path MTU. */
+/* Call once the endpoint is made: the domain gets its port and path MTU. */
 void engine_begin(struct fare_domain *domain);
 void engine_fini(struct fare_domain *domain); /* destroys all groups */
 
 /* qp_endpoint_attr.on_control, with the domain as argument. */
 void engine_on_control(void *domain, const struct qp_control *control);
 /*
- * Takes in what arrived and steps the groups concerned. 0, or the provider's -errno. Nothing is
- * taken in while the application leaves no room for events: that is the back-pressure.
+ * Receives what arrived and steps the groups concerned. 0, or the provider's -errno. While the
+ * queue has no room for events that the application has not taken, nothing is received. The
+ * consequence is that peers slow down.
  */
 int engine_poll(struct fare_domain *domain, uint64_t now_ns);
-/* Takes in what arrives until nothing is left to read; used by lanes that wait for silence. */
+/* Receives once what arrived. >= 0, or the provider's -errno. Completions are not taken. */
 int engine_hear(struct fare_domain *domain);
 /* When engine_poll() is due although nothing arrives; ENGINE_NEVER: not at all. */
 uint64_t engine_due_ns(const struct fare_domain *domain);
-/* Whether a write, a handshake or a lane's end is under way. */
+/* True: an operation, a handshake or the end of a lane is under way. */
 bool engine_busy(const struct fare_domain *domain);
 
 /* Nothing that a group may say now finds no room. */
@@ -55,18 +57,19 @@ int engine_take_events(struct fare_domain *domain, struct fare_event *events, in
 void engine_event(struct fare_domain *domain, const struct fare_event *event);
 
 /*
- * A group is added: it gets its id, and its events have room from now on. -ENOMEM, -EUSERS: nothing
- * changed.
+ * Adds a group: it gets its id, and the queue has room for its events. -ENOMEM, -EUSERS (the
+ * domain has MAX_GROUPS): nothing was changed.
  */
 int engine_add(struct fare_domain *domain, struct fare_group *group);
-/* And removed; its events that were not taken go, as they would name what takes its place. */
+/* Removes a group, and its events that were not taken: its memory may become another group. */
 void engine_remove(struct fare_domain *domain, struct fare_group *group);
 /* The group is stepped at the next poll. */
 void engine_wake(struct fare_group *group);
 
 /*
- * Seals and sends over plane/sub_port (QP_ANY_PLANE: kernel's choice) from source_port (0: the
- * channel's own). 0, or -errno: it was not sent. Loss is normal: all messages are repeated.
+ * Authenticates and sends a message over plane and sub_port (QP_ANY_PLANE: the kernel chooses) from
+ * source_port (0: the channel's own). 0, or -errno: it was not sent. Messages may be lost: senders
+ * repeat them.
  */
 int engine_send(struct fare_domain *domain, const struct peer_address *remote,
 		struct control_message *message, uint16_t plane, uint16_t sub_port,

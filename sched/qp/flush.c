@@ -16,7 +16,7 @@ void flush_data_placed(struct fare_group *group, struct lane_qp *q)
 {
 	if (!is_needed(group) || q->is_dirty)
 		return;
-	if (group->lanes[q->lane].state != LANE_UP) { /* no READ goes this way any more */
+	if (group->lanes[q->lane].state != LANE_UP) { /* no READ can be posted on it any more */
 		group->unflushed_lanes |= 1u << q->lane;
 		return;
 	}
@@ -31,7 +31,7 @@ bool flush_is_clean(const struct fare_group *group)
 
 bool flush_allows(struct fare_group *group, struct message *m)
 {
-	/* data acknowledged while a round is under way may have missed its READ */
+	/* data that was acknowledged after a round began may not be covered by its READs */
 	if (!m->flush_round && !flush_is_clean(group))
 		m->flush_round = group->flush_rounds + 1 + (group->n_flushing != 0);
 	if (m->flush_round > group->flush_wanted)
@@ -104,7 +104,7 @@ bool flush_step(struct fare_group *group)
 	if (!group->n_flushing)
 		begin_round(group);
 	if (!group->n_flushing)
-		return end_round(group); /* what was dirty has gone with its lane */
+		return end_round(group); /* the lanes of all dirty QPs have ended */
 	post_due(group);
 	return false;
 }

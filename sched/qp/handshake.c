@@ -5,13 +5,13 @@
 
 #include "qp/internal.h"
 
-#define FIRST_NS UINT64_C(100000000) /* before anything is measured */
-#define LEAST_NS UINT64_C(5000000)   /* a tick of the domain and a queue that fills up meanwhile */
+#define FIRST_NS UINT64_C(100000000) /* before a round trip was measured */
+#define LEAST_NS UINT64_C(5000000)   /* a tick of the domain (2 ms), and time in queues */
 #define MOST_NS	 UINT64_C(500000000)
 /*
- * Groups at a time, to begin with: with 4 planes, each has some 30 datagrams under way, and the
- * receive buffer of a process without privilege holds some hundred. One more with each that is
- * done: so their number doubles from round trip to round trip as long as nothing is lost.
+ * The limit at first. With 4 planes a group has about 30 datagrams under way, and the receive
+ * buffer of a process without privileges holds some hundred. Each handshake that ends raises the
+ * limit by one. So it doubles with each round trip as long as nothing is lost.
  */
 #define ACTIVE_MIN 16
 #define ACTIVE_MAX 256
@@ -82,7 +82,7 @@ void handshake_congested(struct fare_domain *domain)
 {
 	struct handshake_pace *pace = &domain->pace;
 
-	/* what is lost together is one event */
+	/* losses within CUT_NS count as one */
 	if (domain->now_ns < pace->cut_ns + CUT_NS)
 		return;
 	pace->cut_ns = domain->now_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handshake.h - when a handshake message is sent again, and how many groups may shake hands at a
- * time (pure).
+ * handshake.h - when a handshake message is sent again, and how many groups of a domain have a
+ * handshake under way at a time (pure).
  *
  * Solely owns: a peer's round trip as measured; the queue of groups that wait for their turn. In:
  * round trips, groups that begin and end their handshake. Out: intervals; groups that are woken
@@ -17,8 +17,9 @@ struct fare_domain;
 struct fare_group;
 
 /*
- * A peer that was silent for so long does not answer: as long as a group waits for the answer to
- * its GROUP_OPEN. Before that it may only be slow: its process waits for a core.
+ * A peer from which nothing has come for this time is given up. It is also how long a group waits
+ * for the answer to its GROUP_OPEN. A peer that is silent for less may only be slow, because its
+ * process waits for a core.
  */
 #define HANDSHAKE_SILENT_NS UINT64_C(10000000000)
 
@@ -37,23 +38,23 @@ enum handshake_turn {
 	HANDSHAKE_NONE,
 	HANDSHAKE_WAITING,
 	HANDSHAKE_ACTIVE,
-	HANDSHAKE_YIELDED, /* goes on, but others need not wait for it */
+	HANDSHAKE_YIELDED, /* goes on, but does not count against the limit */
 };
 
 /*
- * Whether an opener may begin or go on. false: it waits, and is woken when its turn has come.
- * Groups of one domain that open at the same time would otherwise flood the peers' sockets, and
- * each other's time-outs.
+ * True: an opener may begin or go on. False: it waits, and is woken when it may begin. Without a
+ * limit, groups of one domain that open at the same time would overflow the peers' sockets, and
+ * their messages would time out.
  */
 bool handshake_begin(struct fare_group *group);
 /*
- * An answer did not come in time: it or the question was lost where too much arrived at once, or
- * others keep the peer busy. Fewer shake hands at a time from now on; with each that is done, more.
+ * An answer did not come in time: it or the request was lost in a full queue, or the peer is busy.
+ * The limit is halved. Each handshake that ends raises it by one.
  */
 void handshake_congested(struct fare_domain *domain);
-/* Its peer is silent: others need not wait for that. */
+/* The group's peer is silent: the group does not count against the limit any more. */
 void handshake_yield(struct fare_group *group);
-/* It is connected, or over. Harmless if it is not under way. */
+/* The group is connected, or has ended. Without effect if no handshake is under way. */
 void handshake_end(struct fare_group *group);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * internal.h - what the files of sched/qp/ share of their insides.
+ * internal.h - structures and functions that the files of sched/qp/ share.
  *
  * Ownership: a domain owns its endpoint, event queue and groups; a group owns its messages, chunks
  * and lanes; a lane owns its QPs. Chunks are named by index. Everything runs on the thread that
  * calls fare_domain_poll().
  *
- * A lane is the set of QPs that live and die together: one per plane, or, in FARE_MODE_KERNEL, as
- * many as it takes to hold the QPs asked for.
+ * A lane is a set of QPs that are made and end together. There is one lane for each plane. In
+ * FARE_MODE_KERNEL there are as many lanes as the QPs that were asked for need.
  */
 #ifndef QP_INTERNAL_H
 #define QP_INTERNAL_H
@@ -29,11 +29,11 @@
 #include "spray_fly.h"
 
 #define MAX_MESSAGES   128
-#define PENDING_PER_QP 16 /* chunks assigned to a QP beyond what it may have on the wire */
+#define PENDING_PER_QP 16 /* chunks assigned to a QP and not yet posted */
 #define NO_CHUNK       UINT32_MAX
-#define NO_MESSAGE     UINT32_MAX /* of a chunk: a flush (flush.h) */
+#define NO_MESSAGE     UINT32_MAX /* chunk.message of the READ of a flush (flush.h) */
 #define KNOWN_KEYS     64
-#define WINDOW_UNITS   16 /* chunks that a window holds at most where both follow the rate */
+#define WINDOW_UNITS   16 /* most chunks in a window, if both follow the rate of the link */
 #define MAX_GROUPS     4096
 
 struct placement;
@@ -54,32 +54,35 @@ struct chunk_list {
 
 struct lane_qp {
 	struct qp *qp;
-	uint16_t home;	   /* sub-port it was made for */
-	uint16_t sub_port; /* where it is now */
+	uint16_t home;	   /* sub-port that the QP was made for */
+	uint16_t sub_port; /* sub-port that the QP uses now */
 	uint16_t source_port;
-	uint32_t posted; /* chunks the provider holds */
+	uint32_t posted; /* chunks that were posted and have not completed */
 	uint64_t posted_bytes;
-	uint64_t sprayed_bytes; /* that the spray gave it since it was made */
+	uint64_t sprayed_bytes; /* assigned to this QP by the spray since the QP was made */
 	struct chunk_list pending;
 	uint64_t pending_bytes;
 	bool is_dirty, is_flush_due; /* flush.c */
-	struct fare_group *group;    /* struct qp_wc.context leads here */
+	struct fare_group *group;    /* qp_wc.context points to this struct lane_qp */
 	uint16_t lane, index;
 };
 
 enum lane_state {
-	/* no QPs. The opener rebuilds when the path works and the back-off is over */
+	/* no QPs. The opener rebuilds when the path is usable and the back-off is over */
 	LANE_DOWN,
-	LANE_LEARNING,	 /* until the port cache knows enough of the path */
-	LANE_OPENING,	 /* opener: LANE_OPEN sent */
-	LANE_CONNECTING, /* opener: LANE_ACCEPT came, its QPs are on their way to RTS */
-	LANE_ACCEPTING,	 /* acceptor: LANE_ACCEPT sent, its QPs already receive */
+	LANE_LEARNING,	 /* until the port cache knows enough source ports of the path */
+	LANE_OPENING,	 /* opener: LANE_OPEN was sent */
+	LANE_CONNECTING, /* opener: LANE_ACCEPT arrived, the QPs are changing to RTS */
+	LANE_ACCEPTING,	 /* acceptor: LANE_ACCEPT was sent, the QPs can receive */
 	LANE_UP,
-	/* own QPs in error; waiting for their flushes and for the peer's word that its are, too */
+	/*
+	 * own QPs are in error; waiting until their work requests are flushed, and until the peer
+	 * confirms that its QPs are in error
+	 */
 	LANE_RESETTING,
 };
 
-/* What the peer's LANE_OPEN said, while it is being answered. */
+/* Content of the peer's LANE_OPEN, kept until it is answered. */
 struct lane_offer {
 	struct control_qp qps[CONTROL_MAX_QPS];
 	uint16_t n_addresses;
@@ -91,64 +94,66 @@ struct lane {
 	uint16_t index; /* within the group */
 	enum lane_state state;
 	uint32_t epoch;
-	bool confirmed; /* RESETTING: the peer's QPs are known to be gone */
-	bool attempted; /* was once tried to the end */
-	int error;	/* -errno: why it is not up; 0: no attempt failed since it was */
+	bool confirmed; /* RESETTING: the peer's QPs are known to be in error, or were never made */
+	bool attempted; /* an attempt to bring the lane up has succeeded or failed */
+	int error;	/* -errno of the last failed attempt; 0: none failed since it was up */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
-	/* source ports that it needs: one a QP, or, FARE_MODE_PACKET, all for one */
+	/* source ports that the lane needs: one for each QP; FARE_MODE_PACKET: all for one QP */
 	unsigned n_ports;
-	struct qp_path *ways; /* FARE_MODE_PACKET: room for n_ports; n_ways are in force */
+	struct qp_path *ways; /* FARE_MODE_PACKET: path set, room for n_ports; n_ways in use */
 	unsigned n_ways;
-	struct lane_offer *offer;	    /* acceptor, LEARNING: to be answered */
-	struct port_entry *path;	    /* NULL: its ports are left to chance */
+	struct lane_offer *offer;	    /* acceptor, LEARNING: not answered yet */
+	struct port_entry *path;	    /* NULL: source ports are random */
 	struct lane *path_prev, *path_next; /* all lanes of that path */
-	bool ack_owed; /* LANE_RESET_ACK for ack_epoch, as soon as our QPs are known to be quiet */
+	/* LANE_RESET_ACK for ack_epoch is to be sent once all own completions have been read */
+	bool ack_owed;
 	uint32_t ack_epoch;
-	uint64_t due_ns;   /* next action: resend, give up, rebuild */
-	uint64_t since_ns; /* of the state */
+	uint64_t due_ns;   /* of the next action: resend, give up, rebuild */
+	uint64_t since_ns; /* when the state began */
 	uint64_t backoff_ns;
 	uint64_t up_since_ns;
 	unsigned sends;
-	unsigned post_turn;    /* and who may post next */
+	unsigned post_turn;    /* index of the QP that may post next */
 	uint64_t posted_bytes; /* of all its QPs */
 };
 
 enum record_state {
 	RECORD_NONE,
-	RECORD_WAITS,	/* for a number, a chunk, or for its pair to be resolved */
+	RECORD_WAITS,	/* for a number, for a chunk, or for a flush (flush.h) */
 	RECORD_OUT,	/* a chunk of its own carries it */
 	RECORD_PAIRED,	/* posted right behind the data, on the same QP */
-	RECORD_UNKNOWN, /* it was paired, and flushed: the peer will say whether it took it */
-	RECORD_DONE,
+	RECORD_UNKNOWN, /* the pair was flushed; the peer will say whether it took the record */
+	RECORD_DONE,	/* acknowledged, or taken by the peer */
 };
 
 struct message {
 	struct message *cut_prev, *cut_next;
-	struct fare_write write; /* its mr is not looked at again: it may be gone */
+	struct fare_write write; /* its mr is not used: it may be deregistered meanwhile */
 	uint64_t number;	 /* counts the group's messages */
-	uint64_t assigned;	 /* bytes cut into chunks, n_cut of them */
+	uint64_t assigned;	 /* bytes that were cut into n_cut chunks */
 	uint64_t n_cut;
 	uint64_t placed;	/* bytes */
 	uint64_t record_number; /* if has_number */
 	uint32_t lkey;
-	uint32_t open_chunks; /* of data: cut, and not yet placed for good */
-	uint32_t stale_lanes; /* bit l: an attempt on lane l may still be under way */
-	uint32_t parked;      /* the chunk cut last, which no QP takes now */
-	uint32_t held;	      /* the data of a pair that was flushed */
+	uint32_t open_chunks; /* chunks of data that were cut and are not placed yet */
+	uint32_t stale_lanes; /* bit l: packets of an attempt on lane l may still arrive */
+	uint32_t parked;      /* the chunk that was cut last, if no QP could take it */
+	uint32_t held;	      /* the data chunk of a pair that was flushed */
 	uint32_t kernel_qp;   /* placements hash and least: its QP */
-	uint32_t send_bytes;  /* of a message that is its record */
-	uint64_t flush_round; /* its record waits for that; 0: for none */
-	int status;	      /* first error: nothing more is placed, what is out is awaited */
+	uint32_t send_bytes;  /* fare_group_send(): bytes of the message */
+	uint64_t flush_round; /* number of the flush that its record waits for; 0: none */
+	/* first error: no more chunks are posted, and those that were posted are awaited */
+	int status;
 	enum record_state record;
 	bool in_use, is_read, is_send, is_queued, has_number;
-	bool late; /* its deadline passed, and that was reported */
+	bool late; /* its deadline passed and -ETIMEDOUT was reported */
 };
 
 enum group_state {
 	GROUP_OPENING,
 	GROUP_OPEN,
-	/* nothing is sent or taken any more; memory is held until no device uses it */
+	/* nothing is sent or delivered; waits until no device uses memory of messages */
 	GROUP_ENDING,
 	GROUP_CLOSED,
 };
@@ -156,24 +161,27 @@ enum group_state {
 struct fare_group {
 	struct fare_domain *domain;
 	struct fare_group *prev, *next;		  /* all of the domain */
-	struct fare_group *run_prev, *run_next;	  /* those to be stepped */
-	struct fare_group *turn_prev, *turn_next; /* those that wait to shake hands */
+	struct fare_group *run_prev, *run_next;	  /* run queue */
+	struct fare_group *turn_prev, *turn_next; /* groups that wait to begin a handshake */
 	enum handshake_turn turn;
 	struct timer timer;
 	bool is_listed, is_runnable, is_busy;
-	/* a chunk was not posted although there is room: no completion brings that back */
+	/* a chunk could not be posted although there is room: no completion will retry it */
 	bool is_stalled;
 	enum group_state state;
-	bool opener, announced; /* announced: CONNECTED or ACCEPTED was said */
-	/* the peer closed: -errno to close with, once what it had sent before is delivered */
+	bool opener, announced; /* announced: CONNECTED or ACCEPTED was queued */
+	/* the peer ended the group: -errno to end with, after what it had sent is delivered */
 	int closing;
-	int end_status; /* ENDING: what CLOSED will say */
+	int end_status; /* ENDING: status of the CLOSED event to come */
 	uint32_t id, peer_id;
 	uint64_t peer_incarnation;
-	/* acceptor: a message named its id, which is as old as the group: the opener is alive */
+	/*
+	 * acceptor: a message named this group's id, so the opener is alive (a delayed GROUP_OPEN
+	 * cannot name it)
+	 */
 	bool peer_proven;
 	struct peer_address peer;
-	bool names_process; /* opener: of that incarnation alone, or none */
+	bool names_process; /* opener: only the incarnation that the application named counts */
 	uint32_t path_mtu, peer_path_mtu;
 	uint8_t *own_private, *peer_private; /* NULL: none */
 	uint16_t own_private_bytes, peer_private_bytes;
@@ -181,17 +189,17 @@ struct fare_group {
 	struct fare_pair *pair;
 	struct fare_group_options options; /* defaults filled in */
 	/*
-	 * options.window_bytes belongs to a sub-port, and whichever of its QPs has something to
-	 * send may use it: divided among them for good, it would leave each of many less than a
-	 * batch. What a lane has posted keeps to the windows of its sub-ports; what one QP has, to
-	 * its part of that, so that a path that stalls does not stop the others. Both and a chunk
-	 * more, for the wire never to run dry.
+	 * options.window_bytes belongs to a sub-port. All QPs of the sub-port share it. If it were
+	 * divided among many QPs, each would have less than a batch. A lane may have posted the
+	 * windows of its sub-ports. A QP may have posted its part of that, so that one path that
+	 * stalls does not stop the others. Beyond that, one chunk more for each sub-port of the
+	 * lane, and one more for the QP, keeps the sender from waiting for the next chunk.
 	 */
 	uint32_t qp_window_bytes;
 	uint64_t lane_room_bytes, qp_room_bytes;
-	/* in force: of a sub-port, of a chunk; no more than the options say */
+	/* in force now: window of a sub-port, size of a chunk; not above the options */
 	uint32_t window_bytes, unit_bytes;
-	unsigned n_sharing; /* sub-ports of a lane that its QPs share */
+	unsigned n_sharing; /* sub-ports of a lane, which its QPs share */
 	bool follows_rate;
 	void *context;
 
@@ -199,65 +207,66 @@ struct fare_group {
 	uint64_t generation; /* of paths */
 	unsigned n_lanes;
 	struct lane *lanes;
-	unsigned control_turn; /* which plane and sub-port carry the next control message */
+	unsigned control_turn; /* chooses plane and sub-port of the next control message */
 	/*
-	 * while not announced; opener: the next GROUP_OPEN, then the end of waiting for a lane;
-	 * acceptor: it is given up
+	 * while not announced. Opener: when to send the next GROUP_OPEN; after GROUP_ACCEPT: how
+	 * long to wait for lanes. Acceptor: when the group is given up
 	 */
 	uint64_t due_ns;
-	uint64_t opening_ns; /* the first GROUP_OPEN */
-	uint64_t alive_ns;   /* the next GROUP_ALIVE */
+	uint64_t opening_ns; /* when the first GROUP_OPEN was sent */
+	uint64_t alive_ns;   /* when to send the next GROUP_ALIVE */
 	unsigned sends;
 
-	struct conn_shm_qp *shown_qps;	   /* n_lanes x n_qps; NULL: none was left */
-	struct conn_shm_path *shown_paths; /* n_lanes; NULL too in FARE_MODE_KERNEL */
+	/* exported state; NULL: the segment had no rows left */
+	struct conn_shm_qp *shown_qps;	   /* n_lanes x n_qps */
+	struct conn_shm_path *shown_paths; /* n_lanes; NULL also in FARE_MODE_KERNEL */
 
-	/* what decides */
+	/* what placement.c decides by */
 	struct weights weights; /* usable planes whose lane is up */
-	/* FARE_MODE_SPRAY, _PACKET: lanes in turn, chunks paid for by their bytes */
+	/* FARE_MODE_SPRAY, _PACKET: schedule over lanes, by bytes */
 	struct spray_fly spray;
-	uint64_t spray_bps[FARE_MAX_PLANES]; /* its weights */
+	uint64_t spray_bps[FARE_MAX_PLANES]; /* bandwidths that the schedule was made for */
 	struct flow_table *flows;
 	struct conn_shm_entry *flow_entries;
-	struct conn_shm_entry *own_entries; /* where the segment had none left */
+	struct conn_shm_entry *own_entries; /* used if the segment had no rows left */
 	uint64_t flow_turn;
 	unsigned kernel_turn;
 
-	/* transfer.c: what is on its way */
+	/* transfer.c: messages and chunks */
 	const struct placement *placement;
 	struct message *messages; /* options.max_messages of them */
-	struct message *cut;	  /* those not wholly cut, in their order */
+	struct message *cut;	  /* messages that are not wholly cut into chunks, in order */
 	unsigned message_turn;
 	uint64_t next_number;
 	unsigned n_messages, n_deadlines; /* outstanding; with a deadline */
 	struct chunk *chunks;
 	uint32_t n_chunks, max_chunks, free_chunk;
-	struct chunk_list replay; /* to be placed before anything new */
+	struct chunk_list replay; /* chunks to be placed before new ones */
 	bool posting;		  /* within an operation of the application: nothing completes */
-	uint64_t known_keys[KNOWN_KEYS]; /* a chunk by them was placed; in no order */
-	bool ends_wait;			 /* a message came to its end meanwhile */
-	bool records_wait;		 /* for a number or a chunk */
+	uint64_t known_keys[KNOWN_KEYS]; /* a chunk with this key was placed; a hash table */
+	bool ends_wait;			 /* a message is done and has not completed yet */
+	bool records_wait;		 /* a record waits for a number, a chunk or a flush */
 
 	struct kept_piece *pieces; /* pieces.c */
 
 	/*
-	 * records.c: ours leave from tx_records, for a ring like our own; the peer's arrive in
-	 * ring.
+	 * records.c: own records are sent from tx_records to the peer's ring, which has the layout
+	 * of ring. The peer's records arrive in ring.
 	 */
-	uint64_t next_record, record_floor; /* numbers below the floor are done */
-	bool *records;			    /* number modulo max_messages: unfinished */
-	struct ring_seen peer_seen;	    /* what the peer has said that it took */
+	uint64_t next_record, record_floor; /* all numbers below the floor are done */
+	bool *records;			    /* number modulo max_messages: in use */
+	struct ring_seen peer_seen;	    /* records that the peer has taken, as it said */
 	uint8_t *tx_records;
 	size_t tx_bytes;
 	struct early_record *early; /* in_order: number modulo the ring's slots */
-	uint64_t next_told;	    /* in_order */
+	uint64_t next_told;	    /* in_order: number of the next record to deliver */
 	struct ring ring;
 	struct qp_mr tx_mr, rx_mr;
 
 	/* flush.c */
 	unsigned n_dirty, n_flushing;
-	uint64_t flush_rounds, flush_wanted; /* done; the last that is waited for */
-	uint32_t unflushed_lanes;	     /* bit l: until it is quiet at both ends */
+	uint64_t flush_rounds, flush_wanted; /* rounds done; last round that is waited for */
+	uint32_t unflushed_lanes; /* bit l: not flushed until lane l is quiet at both ends */
 
 	uint64_t peer_ring_addr;
 	uint32_t peer_ring_rkey;
@@ -265,7 +274,7 @@ struct fare_group {
 	struct fare_group_stats stats;
 };
 
-/* What arrived by fare_group_send(): the application's until the poll after it was told. */
+/* Bytes of a fare_group_send() that arrived. The application may read them until its next poll. */
 struct inbox {
 	struct inbox *next;
 	uint8_t bytes[];
@@ -273,7 +282,7 @@ struct inbox {
 
 struct handshake_pace {
 	unsigned n_active, limit;
-	uint64_t cut_ns; /* when limit was last cut */
+	uint64_t cut_ns; /* when limit was last halved */
 	struct fare_group *waiting;
 };
 
@@ -289,8 +298,8 @@ struct fare_domain {
 	struct control_seal seal;
 	uint64_t incarnation;
 	struct fare_mr *regions;
-	struct mr_cache *mr_cache; /* NULL: nothing was taken from it yet */
-	/* never 0; a simulation's is seeded */
+	struct mr_cache *mr_cache; /* NULL: fare_mr_get() was not called yet */
+	/* never returns 0; a simulation has a seeded one */
 	uint64_t (*random)(void *arg);
 	void *random_arg;
 	uint64_t now_ns; /* of the current poll */
@@ -303,10 +312,10 @@ struct fare_domain {
 	struct timers timers;
 	uint64_t scan_due_ns;
 	uint64_t generation; /* of what the daemon published */
-	bool drained;	     /* the provider has no completions that it was not asked for */
+	bool drained;	     /* all completions of the provider were taken */
 	struct fare_event *events;
 	uint32_t event_head, event_count, event_room, events_unasked;
-	struct inbox *handed; /* named by events of the last poll */
+	struct inbox *handed; /* data of events of the last poll */
 	uint64_t control_rejected;
 
 	struct port_cache ports;
@@ -314,7 +323,7 @@ struct fare_domain {
 
 	/* domain.c */
 	int epoll_fd, timer_fd;
-	uint64_t tick_ns; /* between ticks of timer_fd; it is not asked before the next is due */
+	uint64_t tick_ns; /* interval of timer_fd, which is not read before tick_due_ns */
 	uint64_t tick_due_ns;
 };
 
@@ -329,42 +338,42 @@ void domain_has_work(struct fare_domain *domain);
 /* regions.c */
 void regions_fini(struct fare_domain *domain);
 uint32_t domain_mr_lkey(const struct fare_mr *mr);
-/* length bytes at data belong to the region, which is one of the domain's. */
+/* True: length bytes at data lie within the region, and the region is the domain's. */
 bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,
 		     uint64_t length);
 
 /* group.c */
-/* offer: the GROUP_OPEN of a peer; NULL: this end opens it. */
+/* offer: the GROUP_OPEN of a peer; NULL: this end opens the group. */
 int group_create(struct fare_group **out, struct fare_domain *domain,
 		 const struct peer_address *peer, const struct fare_group_options *options,
 		 const struct control_message *offer);
 void group_destroy(struct fare_group *group);
 void group_step(struct fare_group *group);
-/* When it is to be stepped although nothing happens to it; not later than now: at once. */
+/* When the group has to be stepped although nothing happens to it; now or before: at once. */
 uint64_t group_due_ns(const struct fare_group *group);
 bool group_paths_changed(const struct fare_group *group);
 void group_follow_paths(struct fare_group *group); /* what the daemon says is in force */
 void group_on_control(struct fare_group *group, const struct control_message *message);
-/* over the next live plane in turn */
+/* Sends over the usable planes in turn. */
 void group_send(struct fare_group *group, struct control_message *message);
-/* the application never heard of it, and need not */
+/* The application has received no event of the group, and the group ended or is given up. */
 bool group_stillborn(const struct fare_group *group);
-/* It ends, or has ended: the peer is told that there is no such group. */
+/* The group ends or has ended: messages of the peer are answered with GROUP_GONE. */
 bool group_is_over(const struct fare_group *group);
 bool group_busy(const struct fare_group *group);
 bool group_plane_usable(const struct fare_group *group, unsigned lane);
 /*
- * It is over. CLOSED follows, and before it -ECANCELED of all writes, once no device uses their
- * memory any more.
+ * Ends the group. Once no device uses memory of its messages any more, they complete with
+ * -ECANCELED and CLOSED follows.
  */
 void group_end(struct fare_group *group, int status);
-/* It closes once everything that arrived was read. */
+/* The peer has ended the group: it is ended here once everything that arrived was read. */
 void group_on_peer_gone(struct fare_group *group);
-void group_announce(struct fare_group *group); /* tells the application of it, once */
+void group_announce(struct fare_group *group); /* queues CONNECTED or ACCEPTED, once */
 void group_fill_open(const struct fare_group *group, struct control_message *message);
 /*
- * The weights in force changed, or a lane came or went: schedules follow, unposted chunks are
- * placed anew.
+ * Call when usable bandwidths changed, or a lane came up or ended. Schedules follow, and chunks
+ * that were not posted are assigned again.
  */
 void group_reweight(struct fare_group *group);
 /* transfer.c */
@@ -373,36 +382,36 @@ void transfer_fini(struct fare_group *group);
 void transfer_step(struct fare_group *group);
 void transfer_check_deadlines(struct fare_group *group);
 void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc);
-/* A lane's old QPs are gone at both ends: what waited for that may complete. */
+/* A lane's old QPs are gone at both ends: messages that waited for that may complete. */
 void transfer_lane_confirmed(struct fare_group *group, unsigned lane);
-/* Its unposted chunks go back, to be placed anew. */
+/* Takes back the QP's chunks that were not posted; they are assigned again. */
 void transfer_recall(struct fare_group *group, struct lane_qp *q);
-/* The same for all QPs, and what waits for one: the weights changed. */
+/* The same for all QPs, and for chunks that wait for a QP: the weights changed. */
 void transfer_place_anew(struct fare_group *group);
-/* The group is over, and all its QPs are quiet: all messages complete with -ECANCELED. */
+/* The group has ended and all its QPs are quiet: all messages complete with -ECANCELED. */
 void transfer_cancel(struct fare_group *group);
 
 /* lane.c */
 int lanes_create(struct fare_group *group, unsigned n_lanes, unsigned n_qps, unsigned n_ports);
 void lanes_destroy(struct fare_group *group);
-/* The group shakes hands: what its lanes need to know is asked for meanwhile. */
+/* During the group's handshake, asks where source ports lead that its lanes will need. */
 void lanes_prepare(struct fare_group *group);
 void lane_step(struct fare_group *group, unsigned lane);
 uint64_t lane_due_ns(const struct fare_group *group, unsigned lane);
-/* A handshake or its end is under way, and not for so long that a slow tick will do. */
+/* The lane changes its state, and has done so for less than a second: the fast tick is needed. */
 bool lane_is_busy(const struct fare_group *group, unsigned lane);
-/* Why no lane is up: -errno of one that failed; -ENETUNREACH: none was tried. */
+/* Why no lane is up: -errno of a lane that failed; -ENETUNREACH: none was tried. */
 int lanes_error(const struct fare_group *group);
 void lane_on_control(struct fare_group *group, const struct control_message *message);
-void lane_kill(struct fare_group *group, unsigned lane);    /* QPs to error, peer to be told */
-void lane_refused(struct fare_group *group, unsigned lane); /* the same, after a NAK */
-void lane_drained(struct fare_group *group, unsigned lane); /* a flush came back */
-/* The path changed. */
+void lane_kill(struct fare_group *group, unsigned lane);    /* QPs to error, LANE_RESET follows */
+void lane_refused(struct fare_group *group, unsigned lane); /* the same, LANE_RESET is delayed */
+void lane_drained(struct fare_group *group, unsigned lane); /* a work request was flushed */
+/* The published path changed. hashes_anew: the leaf may use other links for each source port. */
 void lane_follow_path(struct fare_group *group, unsigned lane, bool hashes_anew);
 
 /* lane_qps.c */
 bool lane_qps_exist(const struct lane *lane);
-/* < 0: one failed by itself; > 0: one is changing state; 0: all are where they were sent. */
+/* < 0: a QP failed by itself; > 0: a QP is changing its state; 0: no change is under way. */
 int lane_qps_status(const struct fare_group *group, unsigned lane);
 uint32_t lane_qps_posted(const struct lane *lane);
 int lane_qps_create(struct fare_group *group, unsigned lane); /* all of them, or none and -errno */
@@ -413,33 +422,33 @@ void lane_qps_kick(struct fare_group *group, unsigned lane);
 void lane_qps_destroy(struct fare_group *group, unsigned lane);
 
 /* ways.c */
-/* FARE_MODE_PACKET: the lane's QP leaves by its live sub-ports, evenly, from now on. */
+/* FARE_MODE_PACKET: from now on the lane's QP sends by all live sub-ports, evenly. */
 int ways_set(struct fare_group *group, unsigned lane);
-/* Way i leaves from another source port. 0 or -errno: nothing has changed then. */
+/* Source-port path i gets another source port. 0, or -errno: nothing was changed. */
 int ways_replace(struct fare_group *group, unsigned lane, unsigned i, uint16_t port);
-/* None is in force any more. */
+/* The lane has no path set any more. */
 void ways_clear(struct lane *lane);
 
 /* ports.c */
-/* The i-th QP's local sub-port: round-robin over those that are up. */
+/* Local sub-port of the i-th QP: round-robin over the live ones. */
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i);
 /* The remote sub-port to which a port leads; -1: not known. */
 int8_t ports_remote(const struct lane *lane, unsigned local, uint16_t port);
-/* One QP or way of the lane more (or less, by = -1) leaves by that port. */
+/* One QP or source-port path of the lane more (by = -1: less) uses that port. */
 void ports_use(struct lane *lane, unsigned local, uint16_t port, int by);
-/* What is known would give each QP a port, and each remote sub-port its part of them. */
+/* Enough ports are known for each QP, and for each remote sub-port to get its part of them. */
 bool ports_cover(const struct lane *lane);
-/* The lane has more than one source port, so it may be uneven. */
+/* The lane has more than one source port, so its load may be uneven. */
 bool ports_can_be_uneven(const struct lane *lane);
-/* It loads these remote sub-ports evenly, as far as is known. */
+/* The lane's ports are even over these remote sub-ports, as far as is known. */
 bool ports_are_even(const struct lane *lane, uint32_t remotes);
-/* As few QPs as it takes to make the lane even get other ports. Whether any did. */
+/* The fewest QPs that make the lane even get other ports. True: at least one did. */
 bool ports_even_out(struct lane *lane);
 
 /* shown.c */
 void shown_create(struct fare_group *group);
 void shown_destroy(struct fare_group *group);
-/* its state, or one of its QPs' sub-ports, changed */
+/* Call when the lane's state or the sub-port of one of its QPs changed. */
 void shown_lane(struct fare_group *group, unsigned lane);
 void shown_posted(struct fare_group *group, unsigned lane);
 void shown_acked(struct fare_group *group, const struct lane_qp *q, uint32_t bytes);

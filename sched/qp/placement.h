@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * placement.h - which QP a chunk goes to: one table of functions for each way to choose.
+ * placement.h - which QP a chunk goes to: one table of functions for each placement.
  *
- * Owns: nothing; the state of a way to choose (turns, schedule, connection table) is the group's.
- * In: a chunk, the weights in force. Out: the chunk's lane and QP. Pure; the domain's thread.
+ * Owns nothing: turns, schedule and connection table are the group's. In: a chunk, the weights in
+ * force. Out: the chunk's lane and QP. Pure; the domain's thread.
  *
  *	flow	the connection table binds flows to QPs; a message's chunks take flows in turn
  *	spray	the exact schedule over planes, by bytes; then the plane's QP with the fewest
@@ -26,11 +26,11 @@ struct placement {
 	bool (*choose)(struct fare_group *group, struct chunk *chunk);
 	/* Other weights are in force; bps has n_lanes entries. NULL: nothing to do. */
 	void (*follow)(struct fare_group *group, const uint64_t *bps, const struct weights *w);
-	/* Messages do not wait for each other's QPs: one that finds its QP full is passed over. */
+	/* A message whose QP takes no more does not make later messages wait. */
 	bool independent;
 };
 
-/* Of a group's options, which are in range. */
+/* The placement of a group's options, which were checked. */
 const struct placement *placement_of(const struct fare_group *group);
 /* The QP with the fewest bytes under way on any usable lane: for a record. */
 bool placement_shortest(struct fare_group *group, struct chunk *chunk);

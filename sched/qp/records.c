@@ -9,7 +9,7 @@
 #include "qp/internal.h"
 #include "qp/planted.h"
 
-/* A record that came before its turn. */
+/* A record that arrived before an earlier one. */
 struct early_record {
 	bool is_there;
 	struct ring_record record;
@@ -28,7 +28,7 @@ int records_init(struct fare_group *group, uint32_t slots)
 	uint32_t max = group->options.max_messages;
 
 	group->records = calloc(max, sizeof(*group->records));
-	/* and room for what a flush reads (flush.h) */
+	/* the last FLUSH_BYTES are where a flush reads to (flush.h) */
 	group->tx_bytes = max * slot_bytes(group) + FLUSH_BYTES;
 	group->tx_records = calloc(1, group->tx_bytes);
 	if (group->options.in_order)
@@ -79,7 +79,7 @@ void record_free_number(struct fare_group *group, struct message *m)
 		group->record_floor++;
 }
 
-/* Where a message's record lies here. */
+/* Where a message's record lies in this end's memory. */
 static uint8_t *record_here(const struct fare_group *group, const struct message *m)
 {
 	return group->tx_records + (size_t)(m - group->messages) * slot_bytes(group);
@@ -149,7 +149,7 @@ static void tell_in_order(struct fare_group *group, const struct ring_record *re
 	}
 }
 
-/* The slot is written again once the peer knows that its message arrived: it is copied. */
+/* The peer may write to the slot again after the acknowledgement, so the message is copied. */
 static int copy_message(const struct fare_group *group, const struct ring_record *record,
 			struct inbox **out)
 {
@@ -177,10 +177,10 @@ void record_deliver(struct fare_group *group, uint32_t imm)
 		group->stats.duplicate_notifications++;
 		return;
 	}
-	group_announce(group); /* its data may overtake the last message of the handshake */
+	group_announce(group); /* data may overtake the last message of the handshake */
 	err = copy_message(group, &record, &data);
 	if (err)
-		group_end(group, err); /* the peer was told that it is here */
+		group_end(group, err); /* it was acknowledged, and will not be sent again */
 	else if (group->early && !PLANTED(order_ignored))
 		tell_in_order(group, &record, data);
 	else

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECEIVES 512u /* of all QPs of a group, as long as that leaves each the fewest */
-/* a QP whose receives are used up makes its sender wait for the better part of a millisecond */
+#define RECEIVES 512u /* of all QPs of a group together, if each gets FEWEST or more */
+/* least for each QP: while it has no receive, its sender waits 0.64 ms (RNR timer of verbs) */
 #define FEWEST 4u
 #define BITS   64u
 /* flags of a record */
@@ -79,7 +79,7 @@ bool ring_take(struct ring *ring, uint32_t imm, struct ring_record *out)
 	memcpy(words, at, sizeof(words));
 	seq = be64toh(words[0]);
 	flags = be64toh(words[3]);
-	/* written by the peer: anything outside of the window is a duplicate or nonsense */
+	/* the peer wrote it: a number outside of the window is a duplicate or not valid */
 	if (((uint32_t)seq != imm || seq < ring->floor || seq - ring->floor >= ring->slots ||
 	     *word_of(ring, seq) & bit_of(seq)) &&
 	    !PLANTED(notified_twice))
@@ -118,7 +118,7 @@ bool ring_seen_has(const struct ring_seen *seen, uint64_t number)
 
 void ring_seen_merge(struct ring_seen *seen, const struct ring_seen *more)
 {
-	/* a control message that was overtaken says less, and nothing that is wrong */
+	/* a control message that was overtaken says less than is known, but nothing wrong */
 	if (more->floor < seen->floor)
 		return;
 	if (more->floor > seen->floor)
