@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * candidates.h - UDP source ports whose way is known, or being asked for; whether those in use are
- * even, and what would make them so (pure).
+ * candidates.h - UDP source ports of which it is known where they lead; whether those in use are
+ * even over the remote sub-ports, and which change makes them more even (pure).
  *
- * Owns nothing. A lane's ways, in use, are the first n_own of n; the others are what it might take
- * instead.
+ * Owns nothing. Of n candidates, the first n_own are the ports that a lane uses. It may use the
+ * others instead.
  */
 #ifndef CANDIDATES_H
 #define CANDIDATES_H
@@ -16,21 +16,21 @@ struct candidate {
 	uint16_t port;
 	uint16_t local_sub_port;
 	int16_t remote_sub_port; /* -1: not known */
-	bool answered;		 /* by the peer, to our own echo */
+	bool answered;		 /* remote_sub_port is known */
 	bool used;
 };
 
-/* Bit r: one that was answered leads to remote sub-port r. */
+/* Bit r: a candidate that was answered leads to remote sub-port r. */
 uint32_t candidates_remotes(const struct candidate *c, unsigned n);
 /*
- * Each of these remote sub-ports gets as many of the n as any other, or one more; and no other gets
- * any.
+ * True: the numbers of candidates that lead to each of these remote sub-ports differ by at most
+ * one, and no candidate leads to another.
  */
 bool candidates_are_even(const struct candidate *c, unsigned n, uint32_t remotes);
 /*
- * One step toward even: way *from (< n_own) had better be candidate *to, which is unused, was
- * answered, and leaves by the same local sub-port. Each step taken brings the loads closer, so
- * there is a last one. false: there is none.
+ * Finds one change that makes the loads more even: candidate *from (< n_own) is to be replaced by
+ * *to, which is not used, was answered, and has the same local sub-port. Each change brings the
+ * loads closer, so repeated calls end. False: no change helps.
  */
 bool candidates_improve(const struct candidate *c, unsigned n_own, unsigned n, unsigned *from,
 			unsigned *to);

@@ -6,7 +6,7 @@
 
 #include "qp/internal.h"
 
-/* Room for chunks grows with what is used; indices stay. -ENOMEM, -ENOBUFS: no more. */
+/* Doubles the array. Indices of chunks stay. -ENOMEM; -ENOBUFS: it has max_chunks. */
 static int grow(struct fare_group *group)
 {
 	uint32_t n = group->n_chunks ? 2 * group->n_chunks : 16;

@@ -13,13 +13,13 @@
 struct chunk_list;
 struct fare_group;
 
-/* A new chunk of that message; NO_CHUNK: no memory, or as many as there may be. */
+/* A new chunk of that message. NO_CHUNK: no memory, or max_chunks are in use. */
 uint32_t chunk_alloc(struct fare_group *group, uint32_t message, uint32_t length);
 void chunk_free(struct fare_group *group, uint32_t i);
 
 void chunk_append(struct fare_group *group, struct chunk_list *list, uint32_t i);
 void chunk_prepend(struct fare_group *group, struct chunk_list *list, uint32_t i);
-/* The first; NO_CHUNK: none is left. */
+/* Removes and returns the first chunk. NO_CHUNK: the list is empty. */
 uint32_t chunk_take(struct fare_group *group, struct chunk_list *list);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * domain.c - the shell around engine.c: one local GPU's endpoint, clock, timer and descriptor.
+ * domain.c - the shell around engine.c: endpoint, clock, timer and descriptor of one local GPU.
  *
- * Owns the endpoint and what fare_domain_fd() polls.
+ * Owns the endpoint and the descriptor of fare_domain_fd().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 #include "qp/internal.h"
 #include "sized.h"
 
-/* how late a change of paths is noticed while anything is under way */
+/* Interval of the tick, by which a change of paths is noticed, while something is under way; */
 #define TICK_BUSY_NS 2000000
-/* and while nothing is: whoever writes looks for himself */
+/* and while nothing is: an operation that is queued follows the paths by itself */
 #define TICK_IDLE_NS 100000000
 
-/* 8 bytes never block or come short once the pool is seeded; 0 means "none" everywhere here. */
+/* getrandom() of 8 bytes is never short. 0 means "none" wherever the result is used. */
 static uint64_t system_random(void *arg)
 {
 	uint64_t v = 0;
@@ -78,7 +78,7 @@ static int start_ticking(struct fare_domain *domain, uint64_t interval_ns)
 				  .it_value.tv_nsec = (long)interval_ns};
 
 	domain->tick_ns = interval_ns;
-	/* never later than the timer itself */
+	/* not later than the timer expires */
 	domain->tick_due_ns = interval_ns ? monotonic_ns() + interval_ns : UINT64_MAX;
 	return timerfd_settime(domain->timer_fd, 0, &tick, NULL);
 }
@@ -186,9 +186,10 @@ void domain_has_work(struct fare_domain *domain)
 }
 
 /*
- * None without groups, and a fast one only while something is under way: an idle application should
- * cost nothing. It ends with a tick, not with the message: request and reply are idle after each,
- * and to set a timer may cost as much as to send one.
+ * There is no tick without groups, and a fast one only while something is under way, so that an
+ * idle application costs nothing. It becomes slow at a tick and not at the end of a message. Reason:
+ * with requests and replies a domain is idle after each message, and setting a timer may cost as
+ * much as sending one.
  */
 static void set_tick(struct fare_domain *domain, bool ticked)
 {
@@ -199,7 +200,7 @@ static void set_tick(struct fare_domain *domain, bool ticked)
 	start_ticking(domain, ns);
 }
 
-/* True: one was due. */
+/* Takes a tick that is due. True: there was one. */
 static bool take_tick(struct fare_domain *domain)
 {
 	uint64_t expirations;
@@ -212,7 +213,7 @@ static bool take_tick(struct fare_domain *domain)
 	return true;
 }
 
-/* Into an array of events as another release knows them. */
+/* Takes events into an array of another release's struct fare_event. */
 static int take_sized(struct fare_domain *domain, struct fare_event *events, int max, size_t size)
 {
 	struct fare_event e;
@@ -230,7 +231,7 @@ int fare_domain_poll_sized(struct fare_domain *domain, struct fare_event *events
 	bool ticked;
 	int err;
 
-	domain->now_ns = now_ns; /* take_tick() looks at it */
+	domain->now_ns = now_ns; /* take_tick() uses it */
 	ticked = take_tick(domain);
 	err = engine_poll(domain, now_ns);
 	if (err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dump.c - fare_group_dump(): a group's insides in words, for whoever wonders why nothing moves.
+ * dump.c - fare_group_dump(): the state of a group as text, to see what it waits for.
  *
- * Reads only. One line for the group, one for each lane, QP with anything to do, and outstanding
- * message.
+ * Reads only. One line for the group, for each lane, for each QP that has something to do, and for
+ * each outstanding message.
  */
 #include <stdio.h>
 #include <string.h>

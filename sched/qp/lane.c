@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lane.c - the life of a lane: learn ports (port_cache.h), make QPs, shake hands, carry, die
- * without a stale write, come back.
+ * lane.c - the state machine of a lane: learn source ports (port_cache.h), make QPs, connect them,
+ * carry traffic, end without a stale write, and be rebuilt.
  *
  *            opener                                  acceptor
  *   DOWN -> LEARNING -> OPENING --LANE_OPEN-->   DOWN -> LEARNING
@@ -10,14 +10,14 @@
  *                       UP      --LANE_READY-->  UP
  *   any with QPs -> RESETTING --LANE_RESET--> (QPs to error) ; <-LANE_RESET_ACK-- ; -> DOWN
  *
- * Losing nothing, exactly: chunks of a dead lane are sent again elsewhere at once, but count as
- * done only when the lane's old QPs are in error here, drained here, and in error at the peer,
- * which LANE_RESET_ACK (or the peer's own LANE_RESET) says. Until then RESETTING holds, and no new
- * epoch begins. The opener alone rebuilds.
+ * When a lane ends, its chunks are sent again on other lanes at once. Their messages complete only
+ * when the lane's old QPs are in error and drained at this end, and in error at the peer. The peer
+ * confirms that with LANE_RESET_ACK, or with a LANE_RESET of its own. Until then the state is
+ * RESETTING, and no new epoch begins. Only the opener rebuilds.
  *
- * Where a device changes a QP's state in its own time (provider.h, qp_status), nobody is told of a
- * state before it is reached: LANE_ACCEPT and LANE_READY wait for the connection, LANE_RESET and
- * its ACK for the last byte placed.
+ * A device changes the state of a QP in its own time (provider.h, qp_status). A message is sent
+ * only after the state that it announces is reached: LANE_ACCEPT when the QPs can receive,
+ * LANE_READY when they are connected, LANE_RESET and LANE_RESET_ACK when the last byte is placed.
  */
 #include "qp/flush.h"
 #include "qp/internal.h"
@@ -27,12 +27,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONNECT_NS	 UINT64_C(2000000000) /* for a device, to bring its QP to RTS */
-#define RESET_RESEND_NS	 UINT64_C(5000000)    /* at most, doubled each time */
+#define CONNECT_NS	 UINT64_C(2000000000) /* time that a device has to bring its QP to RTS */
+#define RESET_RESEND_NS	 UINT64_C(5000000)    /* at most, at first; doubled each time */
 #define BACKOFF_FIRST_NS UINT64_C(10000000)
-#define REFUSED_NS	 UINT64_C(100000000)   /* for a NAK to arrive, as in soft_qp.c */
-#define STABLE_NS	 UINT64_C(10000000000) /* up that long: the back-off starts afresh */
-/* a handshake that takes longer waits for the other end, and that may take long */
+#define REFUSED_NS	 UINT64_C(100000000)   /* time for a NAK to arrive, as in soft_qp.c */
+#define STABLE_NS	 UINT64_C(10000000000) /* after so long up, back-off starts again */
+/* a handshake that takes longer waits for the peer: then the slow tick is enough */
 #define BUSY_NS UINT64_C(1000000000)
 
 static uint64_t now_ns(const struct fare_group *group)
@@ -55,10 +55,10 @@ static uint64_t resend_after(const struct lane *lane)
 	const struct port_peer *peer = lane->group->port_peer;
 	uint64_t ns;
 
-	/* the answer to what makes a lane takes a round trip of the other end's, too */
+	/* before the peer answers, it may need a round trip of its own (echoes) */
 	if (lane->state != LANE_RESETTING)
 		return port_peer_resend_ns(peer, lane->sends + 1);
-	/* writes wait for a lane's end, and the plane that took the message may be the dead one */
+	/* messages wait for this one, and the plane that carried it may be the dead one */
 	ns = port_peer_resend_ns(peer, lane->sends);
 	return lane->sends < 4 && ns > RESET_RESEND_NS << lane->sends
 		       ? RESET_RESEND_NS << lane->sends
@@ -66,9 +66,9 @@ static uint64_t resend_after(const struct lane *lane)
 }
 
 /*
- * The peer does not answer, and nothing else came from it either. One that is only slow (its
- * process opens a thousand groups, or waits for a core) answers in the end; a lane that was given
- * up meanwhile would have to be made again.
+ * The peer does not answer, and nothing else has come from it either. A peer that is only slow (its
+ * process opens a thousand groups, or waits for a core) will answer. If the lane were given up
+ * meanwhile, it would have to be made again.
  */
 static bool is_silent(const struct lane *lane)
 {
@@ -116,7 +116,7 @@ static void send_with_qps(struct fare_group *group, unsigned l, enum control_typ
 	group_send(group, &m);
 }
 
-/* ---- making and ending them ---- */
+/* ---- creating and destroying lanes ---- */
 
 int lanes_create(struct fare_group *group, unsigned n_lanes, unsigned n_qps, unsigned n_ports)
 {
@@ -200,9 +200,9 @@ int lanes_error(const struct fare_group *group)
 	return -ENETUNREACH;
 }
 
-/* ---- the life of one ---- */
+/* ---- states ---- */
 
-/* Nothing of the old epoch is left at either end. */
+/* RESETTING -> DOWN: nothing of the old epoch is left at either end. */
 static void to_down(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
@@ -228,15 +228,15 @@ void lane_drained(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 
 	/*
-	 * a QP takes its completions with it: a notification that was placed, and acknowledged,
-	 * must not be among them
+	 * destroying a QP drops its completions, and none may be of a record that was placed and
+	 * acknowledged: so all completions are taken before (drained)
 	 */
 	if (lane->state == LANE_RESETTING && lane->confirmed && lane_qps_posted(lane) == 0 &&
 	    lane_qps_status(group, l) <= 0 && (group->domain->drained || PLANTED(undrained)))
 		to_down(group, l);
 }
 
-/* QPs to error. confirmed: the peer's are known to be, or never came to be. */
+/* QPs to error. confirmed: the peer's QPs are known to be in error, or were never connected. */
 static void reset(struct fare_group *group, unsigned l, bool confirmed)
 {
 	struct lane *lane = &group->lanes[l];
@@ -264,16 +264,16 @@ void lane_kill(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 
 	if (lane->state == LANE_LEARNING) {
-		reset(group, l, true); /* nobody was told of any QP */
+		reset(group, l, true); /* no QPs were made, so the peer knows of none */
 	} else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING) {
 		reset(group, l, false);
 	}
 }
 
 /*
- * A QP ended, and not because of what was posted on it: most likely it refused a write of the peer.
- * Its NAK tells the peer which. A LANE_RESET that overtakes it would make the peer send that write
- * again, on the next epoch, for ever.
+ * A QP ended for a reason that is not a work request of this end. Most likely it refused an
+ * operation of the peer. Its NAK tells the peer which one. If LANE_RESET overtook the NAK, the peer
+ * would send that operation again on the next epoch, without end. So LANE_RESET is delayed.
  */
 void lane_refused(struct fare_group *group, unsigned l)
 {
@@ -284,7 +284,7 @@ void lane_refused(struct fare_group *group, unsigned l)
 		group->lanes[l].due_ns = now_ns(group) + REFUSED_NS;
 }
 
-/* It cannot be made, or it failed: why is kept until it is up. */
+/* The lane failed or cannot be made. The reason is kept until the lane is up. */
 static void fail(struct fare_group *group, unsigned l, int error)
 {
 	group->lanes[l].error = error;
@@ -304,7 +304,7 @@ static int make_qps(struct fare_group *group, unsigned l)
 	return err;
 }
 
-/* Enough is known of the path: QPs are made. */
+/* LEARNING -> OPENING or ACCEPTING: enough is known of the path, QPs are made. */
 static void learned(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
@@ -317,7 +317,7 @@ static void learned(struct fare_group *group, unsigned l)
 			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
 		return;
 	}
-	/* only now: an epoch is a set of QPs */
+	/* not before: an epoch numbers a set of QPs */
 	lane->epoch += group->opener;
 	set_state(group, l, group->opener ? LANE_OPENING : LANE_ACCEPTING);
 }
@@ -355,7 +355,7 @@ static void up(struct fare_group *group, unsigned l)
 	group_reweight(group);
 }
 
-/* Opener: its QPs were told where the peer's are. */
+/* Opener: its QPs have the addresses of the peer's and are changing to RTS. */
 static void step_connecting(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
@@ -372,7 +372,7 @@ static void step_connecting(struct fare_group *group, unsigned l)
 		send_plain(group, l, CONTROL_LANE_READY, lane->epoch);
 }
 
-/* Quiet at last: the peer that asked is told, and what waited for our own flushes goes on. */
+/* The QPs of this end are quiet: sends a LANE_RESET_ACK that is due; DOWN if all is confirmed. */
 static void step_resetting(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
@@ -442,7 +442,7 @@ void lane_step(struct fare_group *group, unsigned l)
 		break;
 	case LANE_RESETTING:
 		if (!group->domain->drained)
-			return; /* the message says which records were taken, once and for all */
+			return; /* the message has to say which records were taken, finally */
 		if (!lane->confirmed && !(PLANTED(reset_once) && lane->sends))
 			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 		break;
@@ -459,13 +459,13 @@ uint64_t lane_due_ns(const struct fare_group *group, unsigned l)
 {
 	const struct lane *lane = &group->lanes[l];
 
-	/* devices change a QP's state in their own time, and tell nobody */
+	/* a device reports no change of a QP's state, so it has to be polled */
 	if (lane->state == LANE_CONNECTING || lane_qps_status(group, l) > 0)
 		return group->domain->now_ns;
 	switch (lane->state) {
 	case LANE_DOWN:
 		return group->opener && group_plane_usable(group, l) ? lane->due_ns : ENGINE_NEVER;
-	case LANE_LEARNING: /* the port cache wakes it */
+	case LANE_LEARNING: /* the port cache wakes the group */
 	case LANE_UP:
 		return ENGINE_NEVER;
 	case LANE_RESETTING:
@@ -487,15 +487,15 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 		if ((lane->state == LANE_ACCEPTING || lane->state == LANE_UP) &&
 		    lane_qps_status(group, l) == 0)
 			send_with_qps(group, l, CONTROL_LANE_ACCEPT);
-		/* that epoch is over */
+		/* that epoch has ended */
 		else if (lane->state == LANE_DOWN)
 			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
-		return; /* learning: the answer comes */
+		return; /* LEARNING: the answer follows */
 	}
 	if (lane->state == LANE_RESETTING || lane_qps_exist(lane)) {
 		/*
-		 * a new epoch begins only after the opener saw the old one dead: our half goes, the
-		 * next try finds us DOWN
+		 * the opener begins a new epoch only after the old one has ended at its end. So the
+		 * QPs of this end go to error, and the opener's next LANE_OPEN finds the lane DOWN
 		 */
 		if (lane->state == LANE_RESETTING)
 			lane->confirmed = true;
@@ -508,7 +508,7 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
 		return;
 	}
-	if (!lane->offer) /* one that is learning has that of an epoch that the opener gave up */
+	if (!lane->offer) /* in LEARNING there is one, of an epoch that the opener gave up */
 		lane->offer = malloc(sizeof(*lane->offer));
 	if (!lane->offer) {
 		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
@@ -542,13 +542,13 @@ static void on_accept(struct fare_group *group, unsigned l, const struct control
 	}
 }
 
-/* The peer's QPs of that epoch are in error: ours follow, and nothing of it can land any more. */
+/* The peer's QPs of that epoch are in error: those of this end go to error too. */
 static void on_reset(struct fare_group *group, unsigned l, const struct control_message *m)
 {
 	struct lane *lane = &group->lanes[l];
 
 	if (m->lane.epoch >= lane->epoch || PLANTED(any_epoch)) {
-		/* its LANE_OPEN, if still on its way, comes too late */
+		/* a LANE_OPEN of that epoch that arrives later must be ignored */
 		if (m->lane.epoch > lane->epoch && !group->opener)
 			lane->epoch = m->lane.epoch;
 		if (lane->state == LANE_RESETTING) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lane_qps.c - the QPs of a lane: made where there is life, from source ports that suit, connected,
- * moved from a sub-port that is down to one that is up. When, is lane.c's.
+ * lane_qps.c - the QPs of a lane: made on live sub-ports, with suitable source ports; connected;
+ * moved from a sub-port that is down to a live one. lane.c decides when.
  */
 #include "qp/internal.h"
 #include "qp/planted.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 134 ms: beyond the longest queue a shaped last hop builds up under incast */
+/* 4.096 us x 2^15 = 134 ms: longer than the queue of a shaped last hop under incast */
 #define ACK_TIMEOUT 15
 #define RETRY_COUNT 7
 
@@ -45,7 +45,7 @@ uint32_t lane_qps_posted(const struct lane *lane)
 	return n;
 }
 
-/* A QP of a mode whose QPs have one source port each, chosen for them. */
+/* The lane's QPs have one source port each, which is chosen for them. */
 static bool has_port(const struct lane *lane)
 {
 	return lane->path && lane->group->options.mode != FARE_MODE_PACKET;
@@ -68,7 +68,7 @@ void lane_qps_destroy(struct fare_group *group, unsigned l)
 	}
 }
 
-/* From the port that suits QP i best. What another endpoint has taken is passed over. */
+/* Makes a QP with the most suitable source port. Ports that another process has are skipped. */
 static int create_qp(struct fare_group *group, struct lane_qp *q, struct qp_attr *attr,
 		     struct port_pick *pick)
 {
@@ -160,7 +160,7 @@ int lane_qps_connect(struct fare_group *group, unsigned l, const struct control_
 }
 
 /*
- * A live sub-port carries none of the lane's QPs although there are enough: it was down when they
+ * A live sub-port has none of the lane's QPs although there are enough QPs: it was down when they
  * were made.
  */
 static bool uneven(const struct lane *lane, uint32_t live)
@@ -172,7 +172,7 @@ static bool uneven(const struct lane *lane, uint32_t live)
 	return (live & ~homes) && (unsigned)__builtin_popcount(live & homes) < lane->n_qps;
 }
 
-/* QPs leave a sub-port that went down for one that is up, and go home when it is back. */
+/* QPs move from a sub-port that went down to a live one, and back when their own is live again. */
 void lane_qps_follow_sub_ports(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
@@ -206,8 +206,8 @@ void lane_qps_follow_sub_ports(struct fare_group *group, unsigned l)
 	}
 	shown_lane(group, l);
 	/*
-	 * a QP cannot leave its device: new ones are made where there is life, while other planes
-	 * carry
+	 * with verbs a QP cannot leave its device: the lane is rebuilt on live sub-ports, while
+	 * other planes carry
 	 */
 	if (stuck)
 		lane_kill(group, l);

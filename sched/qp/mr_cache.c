@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Entries lie in an array sorted by address. reach[i] is the largest end of entries 0 to i. A
- * search for what covers or meets a range starts at the last entry that begins early enough, and
- * goes down for as long as an earlier one reaches far enough. Insertion and removal move the
- * array's tail: regions are some thousands at most, and registering one costs far more.
+ * search for entries that cover or overlap a range starts at the last entry that begins early
+ * enough, and goes down as long as reach says that an earlier entry ends late enough. Insertion and
+ * removal move the tail of the array. There are some thousand entries at most, and registering a
+ * region costs far more.
  */
 #include "qp/mr_cache.h"
 
@@ -20,8 +21,8 @@ struct mr_cache {
 	struct mr_cache_stats stats;
 	struct mr_cache_entry **entries; /* by addr */
 	uintptr_t *reach;
-	unsigned n;	    /* in the table: not stale */
-	struct list unused; /* the one unused for longest first */
+	unsigned n;	    /* in the table; stale ones are not */
+	struct list unused; /* longest unused first */
 	struct list stale;
 };
 

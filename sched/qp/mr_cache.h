@@ -3,20 +3,20 @@
  * mr_cache.h - memory regions kept for the next use, because registering costs more than a small
  * transfer.
  *
- * Solely owns the table of regions by address range and rights, and who uses them. In: ranges that
- * are about to be used, are used no more, or are no longer what they were. Out: calls to register
- * and deregister (the owner's). Pure. One thread.
+ * Solely owns the table of regions by address range and rights, and how many users each has. In:
+ * ranges that are about to be used, are not used any more, or whose pages change. Out: calls of the
+ * owner's functions that register and deregister. Pure. One thread.
  *
  * A request is served by any region that covers its range and has all its rights. Ranges are not
- * rounded to pages: a region with remote rights would let peers in where nobody said so. A region
- * that nobody uses stays until the bound needs its place; the one unused for longest goes first.
+ * rounded to pages: otherwise peers could reach bytes beside a region with remote rights. A region
+ * without users is kept until its place is needed; the one that has been unused for longest goes
+ * first.
  *
  * Consequence: peers may reach a region with remote rights for as long as it is kept, until
  * mr_cache_invalidate().
  *
- * The cache cannot see that memory is freed or mapped anew. Whoever does that must call
- * mr_cache_invalidate() first: else a later request for the same addresses is served by a region of
- * the old pages.
+ * The cache cannot see that memory is freed or mapped anew. Call mr_cache_invalidate() before that.
+ * Otherwise a later request for the same addresses is served by a region of the old pages.
  */
 #ifndef MR_CACHE_H
 #define MR_CACHE_H
@@ -29,7 +29,7 @@
 
 struct mr_cache;
 
-/* One region. What is above the line may be read while it is held. */
+/* One region. A user may read the fields above the line. */
 struct mr_cache_entry {
 	struct qp_mr mr;
 	uintptr_t addr;
@@ -37,13 +37,13 @@ struct mr_cache_entry {
 	unsigned access; /* QP_ACCESS_... */
 	/* ---- */
 	unsigned users;
-	bool stale; /* serves no request any more, ends with its last user */
-	struct mr_cache_entry *next, *prev; /* of those unused, or of those stale */
+	bool stale; /* was invalidated: serves no request, and is removed with its last user */
+	struct mr_cache_entry *next, *prev; /* list of unused regions, or of stale ones */
 };
 
 struct mr_cache_attr {
 	unsigned max_regions; /* at least 1 */
-	uint64_t max_bytes;   /* of all regions together; 0: no bound */
+	uint64_t max_bytes;   /* of all regions together; 0: no limit */
 	/* 0 or -errno, as mr_register of qp/provider.h */
 	int (*add)(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out);
 	void (*remove)(void *arg, const struct qp_mr *mr);
@@ -52,28 +52,30 @@ struct mr_cache_attr {
 
 struct mr_cache_stats {
 	uint64_t hits, misses, evictions, invalidations;
-	unsigned regions; /* registered now, stale ones too */
+	unsigned regions; /* registered now, including stale ones */
 	uint64_t bytes;
 };
 
 /* 0, -EINVAL, -ENOMEM. attr is copied. */
 int mr_cache_create(struct mr_cache **out, const struct mr_cache_attr *attr);
-/* Removes all regions. Entries that are still held are void. NULL is fine. */
+/* Removes all regions, also those that have users. NULL is fine. */
 void mr_cache_destroy(struct mr_cache *cache);
 /*
- * A region that covers [addr, addr + length) with these rights: held until mr_cache_put(). 0, or
- * -EINVAL (empty, or it wraps), -ENOSPC (the bound is reached and all regions are in use), -ENOMEM,
- * or what add said. If that is -ENOSPC or -ENOMEM, unused regions go first.
+ * Gives a region that covers [addr, addr + length) with these rights; the caller is its user until
+ * mr_cache_put(). 0, or -EINVAL (the range is empty or wraps around), -ENOSPC (the limit is reached
+ * and all regions have users), -ENOMEM, or what add returned. If add returns -ENOSPC or -ENOMEM,
+ * unused regions are removed and add is called again.
  */
 int mr_cache_get(struct mr_cache *cache, void *addr, size_t length, unsigned access,
 		 struct mr_cache_entry **out);
 void mr_cache_put(struct mr_cache *cache, struct mr_cache_entry *entry);
 /*
- * [addr, addr + length) is no longer what it was, or is about to be: no region that meets it serves
- * another request. Those in use are removed when they are put. Returns how many it met.
+ * The pages of [addr, addr + length) change: no region that overlaps the range serves another
+ * request. Regions with users are removed with their last mr_cache_put(), the others at once.
+ * Returns how many regions overlapped.
  */
 unsigned mr_cache_invalidate(struct mr_cache *cache, const void *addr, size_t length);
-/* Removes what nobody uses. */
+/* Removes all regions without users. */
 void mr_cache_trim(struct mr_cache *cache);
 void mr_cache_stats(const struct mr_cache *cache, struct mr_cache_stats *out);
 

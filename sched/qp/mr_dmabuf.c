@@ -28,7 +28,7 @@ static void unmap(struct mr_dmabuf *m)
 	*m = (struct mr_dmabuf){.fd = -1};
 }
 
-/* From the beginning of a page; addr is that of the first byte asked for. */
+/* Maps from the beginning of a page. m->addr is the address of the byte at offset. */
 static int map(struct mr_dmabuf *m, int fd, uint64_t offset, size_t length, unsigned access)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), lead = offset % page;
@@ -40,7 +40,7 @@ static int map(struct mr_dmabuf *m, int fd, uint64_t offset, size_t length, unsi
 	m->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (m->fd < 0)
 		return -errno;
-	/* from here on the CPU has it; refused by what is no dma-buf */
+	/* from here on the CPU may use the memory. Fails if fd is no dma-buf */
 	if (sync_ioctl(m->fd, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW))
 		return -EINVAL;
 	at = mmap(NULL, length + lead, prot, MAP_SHARED, m->fd, (off_t)(offset - lead));
@@ -63,7 +63,7 @@ static int register_mapped(struct mr_dmabuf *m, const struct qp_provider *provid
 	if (!err)
 		return 0;
 	unmap(m);
-	/* a device that cannot pin a mapping that has no pages of its own */
+	/* -EFAULT: a device cannot pin a mapping that has no pages of its own */
 	return err == -EFAULT ? -EOPNOTSUPP : err;
 }
 

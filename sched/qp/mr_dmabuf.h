@@ -2,12 +2,13 @@
 /*
  * mr_dmabuf.h - a dma-buf (a GPU's memory, udmabuf) as a memory region of any provider.
  *
- * Owns the region's registration and, where needed, its mapping. In: a dma-buf's descriptor. Out: a
- * region, and the address that it is named by. The endpoint's thread.
+ * Owns the region's registration and, if there is one, its mapping. In: the descriptor of a dma-buf.
+ * Out: a region, and the address by which it is named. The endpoint's thread.
  *
- * A device that can reaches the memory by itself (qp_provider.mr_register_dmabuf). Else the dma-buf
- * is mapped, if its exporter allows, and registered as host memory: then the CPU moves the bytes
- * (soft), and mr_dmabuf_sync() has to be called whenever the memory changes hands.
+ * If the provider can, the device reaches the memory by itself (qp_provider.mr_register_dmabuf).
+ * Otherwise the dma-buf is mapped, if its exporter allows it, and registered as host memory. With
+ * the soft provider the CPU then moves the bytes. mr_dmabuf_sync() has to be called between use by
+ * the CPU and use by a device.
  */
 #ifndef MR_DMABUF_H
 #define MR_DMABUF_H
@@ -21,14 +22,14 @@ struct mr_dmabuf {
 	struct qp_mr mr;
 	uint64_t addr;	  /* names the first byte, for peers and for work requests */
 	void *map;	  /* NULL: the device needs none */
-	size_t map_bytes; /* from a page's boundary */
-	int fd;		  /* ours, for synchronisation; -1 */
+	size_t map_bytes; /* from the beginning of a page */
+	int fd;		  /* own duplicate, for mr_dmabuf_sync(); -1: not mapped */
 };
 
 /*
- * length bytes from offset. iova: the address wanted; addr is another where the memory is mapped.
- * access as for mr_register. fd is borrowed for the call. 0 or -errno: -EOPNOTSUPP (neither the
- * device nor the CPU reaches it), -EINVAL (nonsense, or no dma-buf), -EBADF.
+ * Registers length bytes from offset. iova: the address wanted; out->addr differs from it if the
+ * memory is mapped. access as for mr_register. fd is borrowed for the call. 0 or -errno: -EOPNOTSUPP
+ * (neither the device nor the CPU reaches it), -EINVAL (wrong arguments, or no dma-buf), -EBADF.
  */
 int mr_dmabuf_register(struct mr_dmabuf *out, const struct qp_provider *provider,
 		       struct qp_endpoint *ep, int fd, uint64_t offset, size_t length,
@@ -36,9 +37,10 @@ int mr_dmabuf_register(struct mr_dmabuf *out, const struct qp_provider *provider
 void mr_dmabuf_deregister(struct mr_dmabuf *m, const struct qp_provider *provider,
 			  struct qp_endpoint *ep);
 /*
- * What the CPU wrote is there for devices, and what devices wrote for the CPU (DMA_BUF_IOCTL_SYNC).
- * Call it before a write from the region is posted, and before what arrived is reported. Nothing to
- * do, and 0, where a device reaches the memory by itself. 0 or -errno.
+ * Makes what the CPU wrote visible to devices, and what devices wrote to the CPU
+ * (DMA_BUF_IOCTL_SYNC). Call it before a write from the region is posted, and before the
+ * application uses what arrived. 0 or -errno. If the device reaches the memory by itself, it does
+ * nothing and returns 0.
  */
 int mr_dmabuf_sync(const struct mr_dmabuf *m);
 

@@ -4,8 +4,8 @@
  * receives (pure).
  *
  * Several processes may serve one GPU's address, each at a port of its own. Applications exchange
- * struct fare_address, which also names the incarnation: memory keys that came with it are of that
- * process, and of no other that may have its port later.
+ * struct fare_address, which also names the incarnation. Reason: memory keys that came with it are
+ * valid in that process only, and another process may have its port later.
  *
  *   version (1) | 0 (1) | port (2) | incarnation (8) | address (16) | 0 (4), big-endian
  */
@@ -24,7 +24,7 @@ struct peer_address {
 	struct in6_addr address; /* IPv4 as ::ffff:a.b.c.d */
 	uint16_t port;		 /* host order, not 0 */
 };
-/* what a hash takes: no padding */
+/* bytes that a hash is made of: without the padding at the end */
 #define PEER_ADDRESS_KEY_BYTES (offsetof(struct peer_address, port) + sizeof(uint16_t))
 
 static inline bool peer_address_equal(const struct peer_address *a, const struct peer_address *b)
@@ -34,7 +34,7 @@ static inline bool peer_address_equal(const struct peer_address *a, const struct
 
 void peer_address_encode(const struct peer_address *address, uint64_t incarnation,
 			 struct fare_address *out);
-/* 0, or -EINVAL: not what peer_address_encode() makes. */
+/* 0, or -EINVAL: peer_address_encode() makes no such bytes. */
 int peer_address_decode(const struct fare_address *in, struct peer_address *out,
 			uint64_t *incarnation);
 

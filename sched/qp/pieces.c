@@ -54,7 +54,7 @@ uint64_t pieces_keep(struct fare_group *group, const struct message *m,
 	return length;
 }
 
-/* The piece that *offset lies in; *offset becomes the offset within it. */
+/* Returns the piece in which *offset lies, and sets *offset to the offset within that piece. */
 static const struct kept_piece *find(const struct fare_group *group, const struct message *m,
 				     uint64_t *offset)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pieces.h - messages gathered from, or scattered to, several pieces of local memory (pure).
+ * pieces.h - messages that are gathered from, or scattered to, several pieces of local memory
+ * (pure).
  *
- * A chunk lies within one piece, so that any provider can post it. Owns: the pieces of a group's
- * messages, FARE_PIECES_MAX for each, once a message has any.
+ * A chunk lies within one piece, because a work request of a provider names one. Owns: the pieces of
+ * a group's messages. There is room for FARE_PIECES_MAX of each message once one has pieces.
  */
 #ifndef QP_PIECES_H
 #define QP_PIECES_H
@@ -20,14 +21,15 @@ struct kept_piece {
 	uint32_t lkey;
 };
 
-/* Each piece lies within its region, and their lengths together do not overflow. 0 or -EINVAL. */
+/* Each piece must lie within its region, and the sum of lengths must not overflow. 0 or -EINVAL. */
 int pieces_check(const struct fare_group *group, const struct fare_write *write);
-int pieces_reserve(struct fare_group *group); /* room for those of any message. 0 or -ENOMEM */
-/* The length of all of them together. */
+int pieces_reserve(struct fare_group *group); /* makes room for all messages. 0 or -ENOMEM */
+/* Copies the write's pieces, which were checked. Returns the sum of their lengths. */
 uint64_t pieces_keep(struct fare_group *group, const struct message *m,
 		     const struct fare_write *write);
 /* Bytes from offset to the end of the piece that offset lies in. */
 uint64_t pieces_left(const struct fare_group *group, const struct message *m, uint64_t offset);
+/* Local address of the byte at offset of the message, and its region's key. */
 uint8_t *pieces_at(const struct fare_group *group, const struct message *m, uint64_t offset,
 		   uint32_t *lkey);
 

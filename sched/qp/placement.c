@@ -5,11 +5,11 @@
 
 #include "qp/internal.h"
 
-#define PHASE_STEPS 1024 /* of a schedule that may have no period to take a part of */
+#define PHASE_STEPS 1024 /* steps for a phase of 1: the schedule may have no short period */
 
 /* ---- flow ---- */
 
-/* The next flow in turn of those that are bound; until all are, one more is bound each time. */
+/* The next bound flow in turn. Each call binds one more flow until all are bound. */
 static uint64_t next_flow(struct fare_group *group, uint32_t bytes)
 {
 	uint64_t flow = group->flow_turn % group->options.flows;
@@ -20,7 +20,7 @@ static uint64_t next_flow(struct fare_group *group, uint32_t bytes)
 	if (stats.in_use < group->options.flows &&
 	    !flow_table_pick(group->flows, flow, group->domain->now_ns, &slot))
 		group->flow_turn++;
-	(void)flow_table_turn(group->flows, bytes, &flow); /* none is bound: flow stays */
+	(void)flow_table_turn(group->flows, bytes, &flow); /* flow is unchanged if none is bound */
 	return flow;
 }
 
@@ -46,7 +46,7 @@ static void follow_flow(struct fare_group *group, const uint64_t *bps, const str
 
 /* ---- spray ---- */
 
-/* How many parts of the schedule's unit, a whole chunk, this one is. */
+/* The length of a chunk in parts; a whole chunk has SPRAY_FLY_UNIT parts. */
 static unsigned parts_of(const struct fare_group *group, const struct chunk *c)
 {
 	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + group->options.chunk_bytes - 1) /
@@ -55,7 +55,7 @@ static unsigned parts_of(const struct fare_group *group, const struct chunk *c)
 	return parts < 1 ? 1 : parts > SPRAY_FLY_UNIT ? SPRAY_FLY_UNIT : (unsigned)parts;
 }
 
-/* By bytes: of two sizes in turn, each of two QPs would else get one size. */
+/* By bytes: otherwise, if two sizes alternate, one of two QPs would get all the large chunks. */
 static struct lane_qp *least_sprayed(struct lane *lane)
 {
 	struct lane_qp *least = lane->qps;
@@ -81,9 +81,9 @@ static bool choose_spray(struct fare_group *group, struct chunk *c)
 }
 
 /*
- * The schedule goes on under other bandwidths. After nothing at all, or before anything, it begins
- * anew at the pair's phase: lanes come up one by one, and sources that all began with the first
- * would use the same plane at the same time.
+ * Other bandwidths: the schedule goes on with each lane's arrears. If no lane was usable, or nothing
+ * was posted yet, it begins at the pair's phase. Reason: lanes come up one by one, and sources that
+ * all begin with the first lane would use the same plane at the same time.
  */
 static void follow_spray(struct fare_group *group, const uint64_t *bps, const struct weights *w)
 {
@@ -161,7 +161,7 @@ static unsigned least_under_way(const struct fare_group *group)
 	return least;
 }
 
-/* A message keeps its QP while that is usable. */
+/* A message keeps its QP while the QP's lane is usable. */
 static bool choose_message(struct fare_group *group, struct chunk *c, bool by_hash)
 {
 	struct message *m = &group->messages[c->message];

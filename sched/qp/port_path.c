@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* An echo's number: its slot, and above that the number of the round that it was sent in. */
+/* The number of an echo: its slot in the low bits, the number of its round above. */
 #define SLOT_BITS 7
 _Static_assert(FARE_MAX_SUB_PORTS *FARE_SOURCE_PORTS <= 1 << SLOT_BITS, "slots");
 _Static_assert(FARE_SOURCE_PORTS <= 16, "a mask of ports has 16 bits");
@@ -77,7 +77,7 @@ static void note(struct port_pick *pick, unsigned local, unsigned p, const struc
 	pick->pair[local][slot->remote]++;
 }
 
-/* Least is best. Counts of other groups saturate: there they only break ties. */
+/* The lowest cost is best. Users of other groups saturate, because they only break ties. */
 static uint64_t cost_of(const struct port_pick *pick, const struct port_slot *slot, unsigned local,
 			bool taken, const uint32_t *others)
 {
@@ -168,8 +168,9 @@ bool port_path_ask_more(struct port_path *path, unsigned n, bool known_first)
 	for (unsigned s = 0; s < path->n_sub_ports; s++) {
 		unsigned left = is_live(path, s) ? n : 0;
 		/*
-		 * A leaf may not look at where a packet comes in. So each sub-port begins with
-		 * other ports: those that lead one way would else do so from all.
+		 * The hash of a leaf may not include the link of arrival. Then a port leads to the
+		 * same remote sub-port from all local ones. So each local sub-port begins with
+		 * other ports.
 		 */
 		unsigned first = s * FARE_SOURCE_PORTS / path->n_sub_ports;
 
@@ -246,7 +247,7 @@ void port_path_unusable(struct port_path *path, const struct port_echo *echo)
 	path->slots[echo->local * FARE_SOURCE_PORTS + p].source = PORT_UNKNOWN;
 }
 
-/* Of the round that the reply answers: so a round that is sent again does not blur it. */
+/* Measured from the round that the reply answers, also if later rounds were sent meanwhile. */
 static uint64_t round_trip(const struct port_path *path, uint64_t now_ns, uint16_t candidate)
 {
 	unsigned round = candidate >> SLOT_BITS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ports.c - the source ports of one lane: what it needs of its path (port_cache.h), whether they
- * are even over the remote sub-ports, and the fewest moves that make them so.
+ * ports.c - the source ports of one lane: which it needs to know of its path (port_cache.h), whether
+ * they are even over the remote sub-ports, and the fewest moves that make them even.
  */
 #include <errno.h>
 
@@ -56,7 +56,7 @@ bool ports_cover(const struct lane *lane)
 	unsigned least = UINT32_MAX, most = 0;
 	uint32_t remotes = port_path_remotes(path);
 	unsigned n_live = (unsigned)__builtin_popcount(path->live);
-	/* no port twice, as long as there are enough */
+	/* no port is picked twice if there are enough */
 	bool distinct = is_packet(lane) || lane->n_ports <= n_live * FARE_SOURCE_PORTS;
 
 	for (unsigned i = 0; i < lane->n_ports; i++) {
@@ -108,7 +108,7 @@ static bool is_among(const struct candidate *c, unsigned n, unsigned local, uint
 	return false;
 }
 
-/* Those that the lane does not use; of equals, what others use least comes first. */
+/* Appends ports that the lane does not use, those with the fewest users first. */
 static unsigned list_others(const struct lane *lane, struct candidate *c, unsigned n_own)
 {
 	struct port_path *path = port_entry_path(lane->path);
@@ -141,7 +141,7 @@ bool ports_are_even(const struct lane *lane, uint32_t remotes)
 	return candidates_are_even(c, n, remotes);
 }
 
-/* QP or way i leaves from another port from now on. */
+/* QP or source-port path i gets another source port. 0 or -errno. */
 static int move(struct lane *lane, unsigned i, uint16_t port)
 {
 	struct fare_group *group = lane->group;
@@ -166,7 +166,7 @@ bool ports_even_out(struct lane *lane)
 	bool moved = false;
 
 	while (candidates_improve(c, n_own, n, &from, &to)) {
-		c[to].used = true; /* by us now, or by another endpoint */
+		c[to].used = true; /* by this lane now, or by another process */
 		if (move(lane, from, c[to].port))
 			continue;
 		c[from] = c[to];

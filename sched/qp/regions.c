@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * regions.c - registered memory of a domain: what applications name by a struct fare_mr.
+ * regions.c - registered memory of a domain: struct fare_mr.
  *
- * Owns the regions and the domain's cache of them. One that came from the cache borrows a region of
- * the cache's (mr_cache.h).
+ * Owns the regions and the domain's cache of them. A struct fare_mr of fare_mr_get() borrows a
+ * region of the cache (mr_cache.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ struct fare_mr {
 	uintptr_t addr;
 	size_t length;
 	struct qp_mr mr;
-	struct mr_cache_entry *cached; /* NULL: its own */
-	struct mr_dmabuf dmabuf;       /* is_dmabuf */
+	struct mr_cache_entry *cached; /* NULL: not from the cache */
+	struct mr_dmabuf dmabuf;       /* used if is_dmabuf */
 	bool is_dmabuf;
 };
 
@@ -140,7 +140,7 @@ void regions_fini(struct fare_domain *domain)
 	mr_cache_destroy(domain->mr_cache);
 }
 
-/* ---- each ---- */
+/* ---- regions of all kinds ---- */
 
 void fare_mr_deregister(struct fare_mr *mr)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * shown.c - a group's QPs and paths as the daemon and the operator see them (conn_shm.h).
+ * shown.c - exported state: a group's QPs and paths in the client's segment (conn_shm.h), for the
+ * daemon and the operator.
  *
- * Writes the group's rows of the client's segment and reads none back. Where the segment has no
- * rows left the group works all the same, unseen.
+ * Writes the group's rows and decides nothing by them. If the segment has no rows left, the group
+ * works, and is not seen.
  */
 #include "qp/internal.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ways.c - the source-port paths by which an order-free lane's one QP leaves: as many (local
- * sub-port, source port) pairs as the lane would have QPs in the other modes, evenly over the live
- * local sub-ports and, by what the port cache knows, the remote ones.
+ * ways.c - the path set of an order-free lane: the source-port paths that its one QP uses in turn.
+ * There are as many (local sub-port, source port) pairs as the lane would have QPs in the other
+ * modes. They are even over the live local sub-ports and, as far as the port cache knows, over the
+ * remote ones.
  *
- * Owns struct lane's ways. One stays while its sub-port is up; when a sub-port is back, it gets the
- * same one or, if it never had one, a new port.
+ * Owns lane.ways. A path stays while its sub-port is live; a sub-port that comes back gets a port
+ * anew.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static bool is_among(const struct qp_path *chosen, unsigned n, struct qp_path pa
 	return false;
 }
 
-/* One of n ports from FARE_SOURCE_PORT_FIRST on, and none that is among those chosen. */
+/* A random one of n_ports ports from FARE_SOURCE_PORT_FIRST on, not among the n chosen. */
 static uint16_t random_port(struct fare_group *group, uint16_t local, unsigned n_ports,
 			    const struct qp_path *chosen, unsigned n)
 {
@@ -37,7 +38,7 @@ static uint16_t random_port(struct fare_group *group, uint16_t local, unsigned n
 	return path.udp_source_port;
 }
 
-/* One of those in force that leaves by local, and is not among the n chosen before. */
+/* A path in use that leaves by sub-port local and is not among the n chosen. */
 static const struct qp_path *find(const struct lane *lane, uint16_t local,
 				  const struct qp_path *chosen, unsigned n)
 {
@@ -47,7 +48,7 @@ static const struct qp_path *find(const struct lane *lane, uint16_t local,
 	return NULL;
 }
 
-/* refused: what suited best, or the pool as a whole, is in use by other endpoints. */
+/* refused: other endpoints have ports of the first choice; all ports are drawn from then. */
 static unsigned choose(struct fare_group *group, unsigned l, struct qp_path *out, bool refused)
 {
 	const struct lane *lane = &group->lanes[l];
@@ -91,7 +92,7 @@ void ways_clear(struct lane *lane)
 	lane->n_ways = 0;
 }
 
-/* In force from now on, or nothing has changed. */
+/* Makes the n paths the lane's path set. 0, or -errno: nothing was changed. */
 static int spread(struct fare_group *group, unsigned l, const struct qp_path *ways, unsigned n)
 {
 	struct lane *lane = &group->lanes[l];
