@@ -16,9 +16,12 @@
 #include "qp/internal.h"
 #include "sized.h"
 
-/* Interval of the tick, by which a change of paths is noticed, while something is under way; */
+/*
+ * Interval of the tick, which wakes an application that waits. A change of paths is noticed so late
+ * at most: while something is under way, and otherwise. An operation that is queued when nothing is
+ * under way follows the paths at once (transfer.c).
+ */
 #define TICK_BUSY_NS 2000000
-/* and while nothing is: an operation that is queued follows the paths by itself */
 #define TICK_IDLE_NS 100000000
 
 /* getrandom() of 8 bytes is never short. 0 means "none" wherever the result is used. */

@@ -72,8 +72,8 @@ void port_path_forget(struct port_path *path);
 /*
  * The most suitable port of a local sub-port for a lane. The criteria in order: known before
  * unknown; leads to the remote sub-port that the lane uses least; has the (local, remote) pair that
- * the lane uses least; is not used by the lane (distinct: this is required); has the fewest users in
- * other groups. The pick is noted in *pick. NULL: no port is left.
+ * the lane uses least; is not used by the lane (distinct: this is required); other groups
+ * use its remote sub-port least, then the port itself. The pick is noted in *pick. NULL: no port is left.
  */
 struct port_slot *port_path_pick(struct port_path *path, struct port_pick *pick, unsigned local,
 				 bool distinct);
