@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mr_table.h - memory regions: the only places that a peer's packets may land in or be answered
+ * mr_table.h - memory regions: the only memory that packets of a peer may be written to or answered
  * from.
  *
  * Owns the table of regions and their keys. In: registrations, keys and addresses from the wire.
  * Out: bytes placed, or a refusal. The memory itself stays the caller's. Pure (random bits come
  * in); the endpoint's thread.
  *
- * A key is the slot's index in its upper half and random bits in its lower half: a stale or guessed
- * key finds a slot whose bits differ. Local and remote key have bits of their own.
+ * The upper half of a key is the slot's index, the lower half is random. So a stale or guessed key
+ * finds a slot whose random bits differ. Local and remote key have different random bits.
  */
 #ifndef MR_TABLE_H
 #define MR_TABLE_H
@@ -32,7 +32,7 @@ struct mr_slot {
 struct mr_table {
 	struct mr_slot *slots;
 	size_t n_slots;
-	size_t next; /* where the search for a free slot starts: a freed slot waits its turn */
+	size_t next; /* where the search for a free slot starts, so that a freed one is used late */
 };
 
 void mr_table_init(struct mr_table *table);
@@ -47,19 +47,19 @@ int mr_table_add(struct mr_table *table, void *addr, size_t length, unsigned acc
 /* -ENOENT: no such region (any more). */
 int mr_table_remove(struct mr_table *table, const struct qp_mr *keys);
 
-/* Whether [data, data + bytes) lies inside the region of lkey. Nothing is asked of zero bytes. */
+/* True: [data, data + bytes) lies inside the region of lkey, or bytes is 0. */
 bool mr_table_local_ok(const struct mr_table *table, uint32_t lkey, const void *data,
 		       uint64_t bytes);
 /*
- * Whether a peer may access (QP_ACCESS_REMOTE_...) [addr, addr + bytes) with rkey. Nothing is asked
- * of zero bytes (IBTA 9.7.4.1.5).
+ * True: a peer may access (QP_ACCESS_REMOTE_...) [addr, addr + bytes) with rkey, or bytes is 0, for
+ * which no check is made (IBTA 9.7.4.1.5).
  */
 bool mr_table_remote_ok(const struct mr_table *table, uint32_t rkey, unsigned access, uint64_t addr,
 			uint64_t bytes);
 /* Copies data to addr if a peer may write there, else -EACCES and nothing is written. */
 int mr_table_place(const struct mr_table *table, uint32_t rkey, uint64_t addr, const void *data,
 		   size_t bytes);
-/* The same for memory of the region of lkey: where a receive or a READ of our own said. */
+/* The same for the region of lkey, for a receive or a READ of this end. */
 int mr_table_place_local(const struct mr_table *table, uint32_t lkey, void *to, const void *data,
 			 size_t bytes);
 

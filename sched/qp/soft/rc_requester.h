@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rc_requester.h - the asking half of a reliable connection (IBTA 9.7): posted work becomes
- * packets, acknowledged packets and read responses become completions.
+ * rc_requester.h - the requester of a reliable connection (IBTA 9.7): posted work becomes packets;
+ * acknowledgements and read responses become completions.
  *
  * Owns the queue of posted work, the sending PSN, the window and the retransmission timer's
- * deadline. In: work, acknowledgements, read responses, `now`. Out: packets to send, what a READ
- * brought into local memory (mr_table), completions through on_complete, in the order of posting.
- * Pure: no socket, no clock; the endpoint's thread.
+ * deadline. In: work, acknowledgements, read responses, `now`. Out: packets to send, data of READs
+ * in local memory (mr_table), completions through on_complete in the order of posting. Pure: no
+ * socket, no clock; the endpoint's thread.
  *
  * Recovery is go-back-N: a sequence NAK, a missing read response or the timer sets `next` back to
- * the oldest unacknowledged packet. PSNs are kept unwrapped in 64 bits; only their low 24 bits
- * travel. The PSNs of a piece of work are fixed when it is posted, so a retransmission is the same
+ * the oldest unacknowledged packet. PSNs are kept unwrapped in 64 bits; packets carry the low 24
+ * bits. The PSNs of a piece of work are fixed when it is posted, so a retransmission is the same
  * packet again.
  *
- * A READ takes a PSN for each packet of its answer (IBTA 9.7.3.1). It is asked for in several
- * requests, each of at most a burst, so that what is on its way back obeys the window as writes do,
- * and a lost answer costs a burst. Their borders are fixed too: a repeated request never spans two
- * first ones, which a responder need not serve.
+ * A READ uses one PSN for each packet of its answer (IBTA 9.7.3.1). It is sent as several requests,
+ * each for at most a burst. So answers on their way obey the window as writes do, and a lost answer
+ * costs one burst. The borders of these requests are fixed: a repeated request never spans two of
+ * the first ones, which a responder need not serve.
  *
- * "Receiver not ready" says when to come back: until then nothing is sent.
+ * After "receiver not ready" nothing is sent for the time that it names.
  *
- * How a write becomes packets: FIRST, MIDDLE..., LAST. But FIRST is longer than MIDDLE by its RETH,
- * and segmentation offload only cuts equal pieces, so such a write costs two super-packets more.
- * One that raises nothing at the other end therefore goes as a row of WRITE ONLYs, each with a RETH
- * of its own: to any responder these are writes like others.
+ * A write with immediate becomes FIRST, MIDDLE..., LAST. FIRST is longer than MIDDLE by its RETH.
+ * Segmentation offload cuts equal pieces only, so such a write takes two more super-packets. A write
+ * without immediate therefore becomes a row of WRITE ONLYs, each with its own RETH. To a responder
+ * these are separate writes.
  *
- * Answers cost both ends a datagram: they are asked for every quarter of a window, and before a
- * pause, not for every burst.
+ * An answer costs each end a datagram. So answers are requested for each quarter of a window and
+ * before a pause, not for each burst.
  *
- * A time-out may come too early. An answer that then tells of more than what was sent again shows
- * that the packets were only late (RFC 5682): all is as before it.
+ * A time-out may be too early. If the next answer acknowledges more than was sent again, the packets
+ * were only late (RFC 5682), and the state is as before the time-out.
  *
- * Loss also says that a queue overflowed. Go-back-N alone would answer it with the same burst
- * again; so the window shrinks (soft_window.h).
+ * A loss may mean that a queue overflowed. Go-back-N alone would send the same burst again, so the
+ * window shrinks (soft_window.h).
  */
 #ifndef RC_REQUESTER_H
 #define RC_REQUESTER_H
@@ -49,32 +49,33 @@
 #include "soft_window.h"
 
 #define RC_QUEUE_DEPTH	 256 /* pieces of work; a power of two */
-#define RC_QUEUE_KEPT	 16  /* those that an idle QP has memory for */
-#define RC_BURST_PACKETS 64  /* most packets that one burst holds */
+#define RC_QUEUE_KEPT	 16  /* pieces of work for which an idle QP keeps memory */
+#define RC_BURST_PACKETS 64  /* most packets of a burst */
 #define RC_WINDOW_MAX	 (64u << 20)
 
 struct rc_requester_config {
 	uint32_t path_mtu; /* payload bytes a packet */
 	/* unacknowledged payload; raised to path_mtu, cut to RC_WINDOW_MAX */
 	uint32_t window_bytes;
-	/* payload worth waiting for: a burst is this long unless the queue ends */
+	/* payload of a burst, unless less is queued */
 	uint32_t batch_bytes;
-	/* until a round trip is measured, then soft_rtt.h; 0: none ever */
+	/* time-out until a round trip is measured (soft_rtt.h); 0: no time-out */
 	uint64_t timeout_ns;
-	unsigned retry_cnt; /* (retry_cnt + 1) x timeout_ns of silence are survived, or more */
+	unsigned
+		retry_cnt; /* the QP fails after (retry_cnt + 1) x timeout_ns without answer, or later */
 	unsigned rnr_limit; /* as qp_attr.rnr_limit */
 	uint32_t first_psn;
 	uint32_t remote_qpn;
-	/* borrowed: where what READs bring may go. NULL: no READ is posted */
+	/* borrowed: local memory that READs may write to. NULL: no READ is posted */
 	const struct mr_table *regions;
-	struct qp_stats *stats; /* borrowed, counted into */
+	struct qp_stats *stats; /* borrowed; counters are increased */
 	void (*on_complete)(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes);
 	void *arg;
 };
 
 enum rc_op { RC_WRITE, RC_SEND, RC_READ };
 
-/* What is posted: qp_write, qp_send or qp_read. data is not written to, but by a READ. */
+/* Posted work: a qp_write, qp_send or qp_read. Only a READ writes to data. */
 struct rc_work {
 	enum rc_op op;
 	uint64_t wr_id;
@@ -96,28 +97,28 @@ struct rc_request {
 
 struct rc_requester {
 	struct rc_requester_config config;
-	/* of struct rc_request: oldest unacknowledged, the one that holds next, free */
+	/* of struct rc_request; head: oldest unacknowledged, cursor: contains next, tail: free */
 	struct soft_ring queue;
 	uint64_t head, cursor, tail;
-	/* PSNs: oldest unacknowledged, to send now, beyond all ever sent, beyond all posted */
+	/* PSNs: oldest unacknowledged, to send next, beyond all sent, beyond all posted */
 	uint64_t una, next, sent, end;
 	uint64_t end_byte;
-	/* beyond the last packet that asked for an answer; payload up to there */
+	/* PSN beyond the last packet that requested an answer; payload up to there */
 	uint64_t asked, asked_byte;
-	uint64_t deadline_ns; /* 0: nothing is waited for */
-	uint64_t heard_ns;    /* the last progress, or when waiting began */
+	uint64_t deadline_ns; /* 0: no answer is awaited */
+	uint64_t heard_ns;    /* when the last progress was made, or waiting began */
 	struct soft_rtt rtt;
-	/* the packet whose answer is timed, and when it was sent; NO_PSN: none is */
+	/* the packet whose round trip is measured, and when it was sent; NO_PSN: none */
 	uint64_t timed_psn, timed_ns;
-	/* the timer has expired, and nothing was heard since: what was so before */
+	/* the timer has expired, and no answer arrived since; state before that */
 	bool timed_out;
 	struct soft_window window_before;
 	uint64_t asked_before, asked_byte_before;
 	unsigned rnr_seen;
-	uint64_t rnr_until_ns; /* the receiver is not ready before that; 0: it is */
+	uint64_t rnr_until_ns; /* the receiver is not ready before that time; 0: it is ready */
 	unsigned n_reads;      /* READs in the queue */
 	uint32_t read_packets; /* PSNs that one request for remote memory covers */
-	uint64_t resumed_at;   /* the una for which a missing read response was answered already */
+	uint64_t resumed_at;   /* the una at which a missing read response was requested again */
 	uint64_t culprit;      /* the PSN that ended the connection */
 	struct soft_window window;
 };
@@ -130,15 +131,15 @@ void rc_requester_fini(struct rc_requester *r); /* completes nothing */
 int rc_requester_post(struct rc_requester *r, const struct rc_work *work);
 
 /*
- * The packets to send now, at most max; 0: nothing to send, or not worth a burst yet. Changes
- * nothing: what was really handed to the network is told by rc_requester_sent().
+ * The packets to send now, at most max; 0: nothing to send, or too little for a burst. Changes
+ * nothing: call rc_requester_sent() with the number that was handed to the network.
  */
 unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *out, unsigned max);
 void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_ns);
 
 /*
  * An acknowledgement arrived. 0, or the status that ends the connection: the caller then calls
- * rc_requester_fail() with it. What does not belong to the window is ignored.
+ * rc_requester_fail() with it. An acknowledgement outside of the window is ignored.
  */
 enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_packet *ack,
 				      uint64_t now_ns);
@@ -154,16 +155,16 @@ enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 void rc_requester_kick(struct rc_requester *r, uint64_t now_ns);
 
 /*
- * Completes the work that ended the connection with status, all other with FLUSH_ERR, and forgets
- * it.
+ * Completes the work that ended the connection with status and all other work with FLUSH_ERR. The
+ * queue is empty then.
  */
 void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status);
 
-/* Whether anything is queued that was not sent since it was last gone back to. */
+/* True: packets are queued that were not sent, or not sent again after going back. */
 bool rc_requester_has_unsent(const struct rc_requester *r);
 /* Queued payload bytes not sent yet. */
 uint64_t rc_requester_unsent_bytes(const struct rc_requester *r);
-/* Nothing, or no more than one packet, is under way: the next one need not wait for company. */
+/* At most one packet is under way: the next one need not wait for a full burst. */
 static inline bool rc_requester_is_idle(const struct rc_requester *r)
 {
 	return r->next - r->una <= 1;

@@ -2,7 +2,7 @@
 /*
  * roce_icrc.h - the invariant CRC of RoCEv2 packets (IBTA 7.8.1, annex A17.3.2).
  *
- * Owns the rules of what is hashed and what is masked. In: the flow's addresses and ports, the
+ * Owns the rules which bytes count and which are masked. In: the flow's addresses and ports, the
  * bytes of a packet. Out: the CRC, or whether it is right. Pure; any thread, one struct
  * roce_icrc_ids per thread.
  *
@@ -11,15 +11,16 @@
  * checksum; BTH with ones in byte 4; all that follows, pad included. The CRC is that of zlib, sent
  * little-endian.
  *
- * IPv4's identification is hashed although a UDP socket never sees it. A sender whose socket is
- * unconnected and forbids fragmentation sends 0, and i for segment i of a segmentation batch. A
- * receiver knows a segment's place in the batch that it was handed; but a batch may have been cut
- * on the way, so the first id may be any. CRC is linear: one wrong bit of the id changes the CRC by
- * a constant that depends only on how many bytes follow it. Six such constants tell the ids 0..63
- * apart with one pass over the bytes. RDMA devices number their packets as they like: with `any`
- * set, every id is looked for, by running the CRC's difference backwards to where the id stands. A
- * damaged packet then passes with probability 2^-16 instead of 2^-26, so that is for peers known to
- * be devices.
+ * IPv4's identification (id) is hashed, although a UDP socket never sees it. A socket that is not
+ * connected and forbids fragmentation sends id 0, and id i for segment i of a segmentation batch. A
+ * receiver knows the place of a segment in the batch that it received. But a batch may have been cut
+ * on its way, so its first id is not known.
+ *
+ * CRC is linear: a wrong bit of the id changes the CRC by a constant that depends only on the number
+ * of bytes behind it. With six such constants the ids 0..63 are distinguished in one pass over the
+ * bytes. RDMA devices choose other ids. With `any` set, every id is tried, by running the difference
+ * of the CRC backwards to the place of the id. A damaged packet then passes with probability 2^-16
+ * instead of 2^-26, so `any` is only for peers that are known to be devices.
  */
 #ifndef ROCE_ICRC_H
 #define ROCE_ICRC_H
@@ -40,7 +41,7 @@ struct roce_flow {
 	uint16_t destination_port;
 };
 
-/* What id bits do to the CRC at the last seen length. Zero-initialise; belongs to one thread. */
+/* Change of the CRC by each bit of the id, for the last length. Zero at first; one thread. */
 struct roce_icrc_ids {
 	size_t bytes;
 	uint32_t basis[6];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * soft_cq.h - completions on their way to the application, in order.
+ * soft_cq.h - the completion queue of an endpoint.
  *
  * Owns a ring of struct qp_wc. In: completions of all QPs of an endpoint. Out: the same, first in
- * first out. Pure; the endpoint's thread. A place is claimed when work or a receive is posted, or
- * when a message arrives that takes a receive of the provider's own: so a completion always finds
- * one. How many may be claimed grows with the QPs, and is counted for each kind, so that neither
- * can take the other's. The ring grows with what is claimed: idle QPs take no memory here.
+ * first out. Pure; the endpoint's thread.
+ *
+ * A place is claimed when work or a receive is posted, or when a message arrives that uses a receive
+ * of the provider itself. So each completion has a place. The limit of claimed places grows with the
+ * number of QPs. Work and receives have separate limits, so that neither can use up the other's. The
+ * ring grows with the places that are claimed, so idle QPs take no memory.
  */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
@@ -26,15 +28,15 @@ struct soft_cq {
 
 void soft_cq_init(struct soft_cq *cq);
 void soft_cq_fini(struct soft_cq *cq);
-/* So many pieces of work and so many receives may be claimed, in all; neither ever shrinks. */
+/* Sets the limits of places for work and for receives, of all QPs. They never shrink. */
 void soft_cq_allow(struct soft_cq *cq, size_t work, size_t receives);
-/* The completion will have room. -ENOBUFS: poll first; -ENOMEM. */
+/* Claims a place for a completion. 0, -ENOBUFS (poll first), -ENOMEM. */
 int soft_cq_claim(struct soft_cq *cq, bool is_receive);
 void soft_cq_unclaim(struct soft_cq *cq, bool is_receive);
 /* The caller pushes only what it claimed. */
 void soft_cq_push(struct soft_cq *cq, const struct qp_wc *wc);
 int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max); /* how many were taken */
-/* Forgets the completions of a QP that ceases to exist. */
+/* Removes the completions of a QP that is destroyed. */
 void soft_cq_purge(struct soft_cq *cq, const struct qp *qp);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * soft_endpoint.h - what the files of the soft provider share: the endpoint and its QPs.
+ * soft_endpoint.h - structures and functions that the files of the soft provider share: the endpoint
+ * and its QPs.
  *
  * Owns one receiving socket, the sending sockets, the memory regions, the completion ring and the
  * timers of one local GPU address. In: datagrams, posted writes, time. Out: datagrams, bytes in
  * regions, completions, control datagrams. One thread.
  *
- * Who does what: soft_endpoint.c life and progress; soft_sockets.c sending sockets; soft_qp.c QPs;
- * soft_tx.c bursts and answers to sockets; soft_rx.c datagrams to QPs; soft_control.c the control
- * channel; soft_provider.c the table of qp/provider.h. Two protocols stand behind soft_protocol.h:
- * soft_rc.c over rc_requester.c and rc_responder.c, soft_order_free.c over of_sender.c and
- * of_receiver.c. Those four know no socket.
+ * Files: soft_endpoint.c creates the endpoint and makes progress; soft_sockets.c has the sending
+ * sockets; soft_qp.c the QPs; soft_tx.c sends bursts and answers; soft_rx.c gives datagrams to QPs;
+ * soft_control.c is the control channel; soft_provider.c the table of qp/provider.h. Two protocols
+ * implement soft_protocol.h: soft_rc.c with rc_requester.c and rc_responder.c, and soft_order_free.c
+ * with of_sender.c and of_receiver.c. Those last four use no socket.
  */
 #ifndef SOFT_ENDPOINT_H
 #define SOFT_ENDPOINT_H
@@ -36,20 +37,20 @@
 #define SOFT_RX_BYTES	  65536
 #define SOFT_GSO_BYTES	  65000 /* UDP payload of a super-packet */
 #define SOFT_GSO_SEGMENTS 64
-/* a burst, and an acknowledgement that it takes along */
+/* a burst, and one acknowledgement that is sent with it */
 #define SOFT_TX_PACKETS	      (RC_BURST_PACKETS + 1)
-#define SOFT_COPY_BYTES	      256 /* payload that costs less to copy than to point at */
+#define SOFT_COPY_BYTES	      256 /* payload up to this is copied: cheaper than an iovec */
 #define SOFT_CONTROL_TX_BYTES (256u << 10)
 
 enum soft_qp_state {
 	SOFT_QP_RESET,
 	SOFT_QP_RTS,
 	/*
-	 * It has refused what the peer asked. The standard has it in error at once (IBTA 9.9.3).
-	 * But then two ends that refuse each other's writes would not hear each other's NAK, and a
-	 * NAK that is lost would not come again. So what was posted is still sent, answers to it
-	 * count, and the NAK is repeated when the request is; until the owner, who learns of it
-	 * from soft_qp_status(), has the QP end.
+	 * The QP has refused a request of the peer. By the standard it would be in error at once
+	 * (IBTA 9.9.3). But then two ends that refuse each other's writes would not receive each
+	 * other's NAK, and a lost NAK would not be repeated. So posted work is still sent, answers
+	 * to it are accepted, and the NAK is repeated when the request arrives again. This ends
+	 * when the owner, to which soft_qp_status() reports it, calls soft_qp_error().
 	 */
 	SOFT_QP_REFUSING,
 	SOFT_QP_ERR,
@@ -58,29 +59,29 @@ enum soft_qp_state {
 struct qp {
 	struct qp_endpoint *ep;
 	struct qp *bucket_next;				    /* same hash of QPN */
-	struct soft_link all, runnable, answering, waiting; /* waiting: for room in its socket */
+	struct soft_link all, runnable, answering, waiting; /* waiting: its socket is full */
 	struct timer timer;
 	const struct soft_protocol *protocol;
 	struct rc_requester requester;
 	struct rc_responder responder;
 	struct rc_receives receives;	    /* attr.receives of them */
-	struct soft_order_free *order_free; /* or NULL: the three above are in use */
+	struct soft_order_free *order_free; /* NULL: the three above are used */
 	struct qp_attr attr;
 	struct qp_remote remote;
 	struct sockaddr_storage remote_at; /* remote.address, remote.udp_port */
 	socklen_t remote_at_bytes;
-	struct roce_flow flow; /* of what it sends */
+	struct roce_flow flow; /* addresses and ports of packets that it sends */
 	enum soft_qp_state state;
 	uint32_t qpn, first_psn;
-	uint32_t path_mtu;	/* that both ends take */
+	uint32_t path_mtu;	/* the smaller one of both ends */
 	uint32_t batch_bytes;	/* payload that fills a super-packet */
-	bool is_held;		/* what was posted leaves with what is posted next */
-	uint64_t hold_until_ns; /* the kernel had no memory for a packet: not before that time */
+	bool is_held;		/* posted work is sent with what is posted next (provider.h) */
+	uint64_t hold_until_ns; /* the kernel had no memory for a packet: wait until then */
 	uint64_t cnp_sent_ns;
 	struct soft_socket *socket; /* shared */
-	bool no_gso;		    /* the device takes no segmentation batches */
-	bool is_too_long;	    /* ... nor a packet: soft_qp_fail() is due */
-	/* it has refused or failed then, and soft_qp_error() is due; 0: not so */
+	bool no_gso;		    /* the device refuses segmentation batches */
+	bool is_too_long;	    /* the device refuses a packet: soft_qp_fail() is due */
+	/* when it refused a request or failed, so that soft_qp_error() is due; 0: it did not */
 	uint64_t failed_ns;
 };
 
@@ -104,15 +105,16 @@ struct soft_rx_scratch {
 };
 
 /*
- * A caller that spins and replies to what arrives is in a conversation. Answers of the transport
- * then wait, so that they delay no reply, here or where they arrive: one tells of several messages.
+ * Delayed ACKs. A caller that polls without waiting and replies to what arrives is in a
+ * conversation. Then acknowledgements wait, so that they delay no reply at either end, and one of
+ * them acknowledges several messages.
  */
 struct soft_put_off {
-	uint64_t since_ns; /* when the first of those that wait was due */
-	size_t bytes;	   /* received since the last ones went out */
-	bool replied;	   /* something was sent while they waited */
-	bool converses;	   /* ... and while those before them did */
-	bool urgent;	   /* one of them is no mere acknowledgement */
+	uint64_t since_ns; /* when the first delayed ACK was due */
+	size_t bytes;	   /* received since ACKs were sent last */
+	bool replied;	   /* the caller sent something while ACKs were delayed */
+	bool converses;	   /* ... and also while those before were delayed */
+	bool urgent;	   /* one of the delayed answers is not a plain ACK */
 };
 
 struct qp_endpoint {
@@ -125,19 +127,19 @@ struct qp_endpoint {
 	struct soft_link qps, runnable, answering;
 	struct qp **buckets; /* by QPN */
 	size_t n_buckets, n_qps;
-	size_t n_receives; /* that QPs may have claimed in the completion ring */
+	size_t n_receives; /* receives of all QPs: their limit in the completion queue */
 	uint32_t next_qpn;
-	uint16_t port; /* it receives there */
+	uint16_t port; /* UDP port at which it receives */
 	int epoll_fd, timer_fd, wake_fd, rx_fd;
-	uint64_t armed_ns; /* what timer_fd is set to; 0: off */
+	uint64_t armed_ns; /* when timer_fd expires; 0: off */
 	bool is_awake;	   /* wake_fd is readable */
 	bool in_progress;
 	struct soft_put_off put_off;
-	unsigned idleness; /* grows with calls of progress that find nothing, falls with others */
+	unsigned idleness; /* rises with calls of progress that find nothing, falls with others */
 	uint64_t devices_read_ns; /* when ifindex was last looked up */
 	unsigned ifindex[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	struct soft_sockets sockets;
-	/* the control channel's own: data of QPs would be in its way. NULL: not open yet */
+	/* of the control channel, apart from data, which could fill a socket. NULL: not open yet */
 	struct soft_socket *control[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	struct soft_socket *any_control; /* QP_ANY_PLANE */
 	uint32_t control_psn;
@@ -147,17 +149,16 @@ struct qp_endpoint {
 
 uint64_t soft_endpoint_now_ns(void);
 /*
- * Progress is due although no datagram and no deadline says so: makes the endpoint's descriptor
- * readable.
+ * Makes the endpoint's descriptor readable, because progress is due without a datagram or deadline.
  */
 void soft_endpoint_wake(struct qp_endpoint *ep);
-/* Does the caller come back without waiting for the descriptor, and find nothing most times? */
+/* True: the caller polls without waiting for the descriptor, and mostly finds nothing. */
 bool soft_endpoint_is_spinning(const struct qp_endpoint *ep);
-/* A deadline may have moved closer outside of progress. */
+/* Sets the timer again: a deadline may have moved closer outside of progress. */
 void soft_endpoint_rearm(struct qp_endpoint *ep);
 /* n random bytes; 0 or -EIO. */
 int soft_endpoint_random(void *out, size_t bytes);
-/* The sub-port that an ifindex is; false if none. */
+/* Finds the sub-port with that ifindex. False: there is none. */
 bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plane,
 			       uint16_t *sub_port);
 
@@ -176,47 +177,46 @@ int soft_qp_post_write(struct qp *qp, const struct qp_write *write);
 int soft_qp_post_send(struct qp *qp, const struct qp_send *send);
 int soft_qp_post_read(struct qp *qp, const struct qp_read *read);
 int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv);
-/* A receive is over; its place in the completion ring was claimed. */
+/* A receive completed; its place in the completion queue was claimed. */
 void soft_qp_notify(struct qp *qp, const struct rc_notice *notice);
 struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn);
-/* Packets of it go out and come in. */
+/* The QP sends and receives packets. */
 static inline bool soft_qp_is_live(const struct qp *qp)
 {
 	return qp->state == SOFT_QP_RTS || qp->state == SOFT_QP_REFUSING;
 }
 /*
- * The connection cannot go on: the work that is to blame completes with status, the rest is
- * flushed.
+ * Ends the connection: the work that caused it completes with status, the rest is flushed.
  */
 void soft_qp_fail(struct qp *qp, enum qp_wc_status status);
-/* What the peer asked was refused. Idempotent. */
+/* A request of the peer was refused: the QP goes to SOFT_QP_REFUSING. Idempotent. */
 void soft_qp_refuse(struct qp *qp);
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
 void soft_qp_set_timer(struct qp *qp);
-/* It has its turn with the next soft_tx_run(); not if it is in error. */
+/* The next soft_tx_run() serves the QP, unless it is in error. */
 void soft_qp_schedule(struct qp *qp);
-/* A socket for what it sends by path; port 0 as in qp_attr. As soft_sockets_get(). */
+/* A socket for packets of the QP on path; port 0 as in qp_attr. As soft_sockets_get(). */
 int soft_qp_get_socket(struct qp *qp, const struct qp_path *path, struct soft_socket **out);
 int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
 
-/* Sends what round-robin turns and the work budget allow; > 0 if anything was sent. */
+/* Serves runnable QPs in turn, within the work budget; > 0 if anything was sent. */
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns);
-/* One burst of one QP. False: it has nothing (more) to send now. */
+/* Sends one burst of one QP. False: it has nothing more to send now. */
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns);
-/* What has arrived may be due an answer: soft_tx_answers() sends it. */
+/* An answer may be due for what has arrived: soft_tx_answers() will send it. */
 void soft_tx_owe_answer(struct qp *qp);
-/* Sends the answers that arrived packets deserved. */
+/* Sends the answers that are due. */
 void soft_tx_answers(struct qp_endpoint *ep);
-/* One QP's: of READs a burst, and the QP stays runnable for the rest. May end the QP. */
+/* Those of one QP; at most a burst of read responses, the QP stays runnable. May end the QP. */
 void soft_tx_answer(struct qp *qp);
 /*
- * Tells the peer that a queue marked its packet psn; not more often than it can make sense of that.
+ * Sends a CNP: a queue marked the peer's packet psn. CNPs of a QP have a least interval.
  */
 void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns);
 /* Wakes QPs whose sockets have room again. */
 int soft_tx_unblock(struct qp_endpoint *ep);
 
-/* Takes datagrams that wait, within the work budget; > 0 if there were any. */
+/* Receives datagrams, within the work budget; > 0 if there were any. */
 int soft_rx_run(struct qp_endpoint *ep, uint64_t now_ns);
 
 int soft_control_send(struct qp_endpoint *ep, const struct qp_control *control);

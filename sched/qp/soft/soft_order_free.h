@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * soft_order_free.h - what an order-free QP has beside the others: the protocol's two halves and
- * several paths.
+ * soft_order_free.h - state of an order-free QP: sender, receiver and path set.
  *
- * Owns the path set (the sockets are shared), and takes turns over it: one path a batch, so that
- * each batch still is one super-packet. In: paths from the group. Out: which socket is next. The
- * endpoint's thread.
+ * Owns the path set; the sockets are shared. Batches use the paths in turn, one path for each batch,
+ * so that a batch still is one super-packet. In: paths from the group. Out: the socket of the next
+ * batch. The endpoint's thread.
  */
 #ifndef SOFT_ORDER_FREE_H
 #define SOFT_ORDER_FREE_H
@@ -26,7 +25,7 @@ struct soft_order_free {
 };
 
 int soft_order_free_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
-/* The next batch leaves by the next path whose socket has room; by this one if none has. */
+/* The next batch uses the next path whose socket has room; the same one if none has room. */
 void soft_order_free_turn(struct qp *qp);
 
 #endif

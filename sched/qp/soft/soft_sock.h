@@ -6,10 +6,10 @@
  * Out: sockets whose datagrams the other end can check (roce_icrc.h), and socket addresses. Any
  * thread.
  *
- * All are unconnected: a connected UDP socket gets a random multipath hash at every open, and IP
- * ids that nobody can predict. All forbid fragmentation, for the same id's sake. One receives
- * everything, unbound to a device, because a peer's answer may arrive on any sub-port; the others
- * only send.
+ * No socket is connected: a connected UDP socket gets a random multipath hash at every open, and IP
+ * ids that cannot be predicted. All forbid fragmentation, so that the IP id is 0 (roce_icrc.h). One
+ * socket receives everything. It is bound to no device, because answers of a peer may arrive on any
+ * sub-port. The others only send.
  */
 #ifndef SOFT_SOCK_H
 #define SOFT_SOCK_H
@@ -25,27 +25,27 @@
  */
 int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, unsigned n);
 /*
- * A receiving socket bound so, with segmentation offload and arrival device reported. A descriptor
- * or -errno.
+ * A receiving socket that is bound in this way, takes segmentation batches (GRO) and reports the
+ * arrival device. A descriptor or -errno.
  */
 int soft_sock_open_rx(const struct in6_addr *address, uint16_t *port, unsigned n);
 
 /*
  * A sending socket at (address, port), which other sockets of this user may share: it receives
- * nothing. dev NULL or empty: the kernel routes.
- * dscp: of its packets, with ECT(0). tx_bytes: how much may wait in queues below it. A descriptor
- * or -errno; -EADDRINUSE: a socket that shares nothing has the port; -ENODEV.
+ * nothing. dev: the device of its packets; NULL or empty: the kernel routes. dscp: of its packets,
+ * with ECT(0). tx_bytes: size of its send buffer. A descriptor or -errno; -EADDRINUSE: a socket that
+ * does not share has the port; -ENODEV.
  */
 int soft_sock_open_tx(const struct in6_addr *address, uint16_t port, const char *dev, uint8_t dscp,
 		      uint32_t tx_bytes);
-/* What it sends from now on has that DSCP, and ECT(0) (RFC 3168). 0 or -errno. */
+/* Packets that are sent from now on have that DSCP, and ECT(0) (RFC 3168). 0 or -errno. */
 int soft_sock_set_dscp(int fd, bool v4, uint8_t dscp);
-/* How much may wait below it from now on; as much of it as privilege allows. */
+/* Sets the size of the send buffer, or as much of it as privileges allow. */
 void soft_sock_set_tx_bytes(int fd, uint32_t tx_bytes);
 /* A random source port of RoCEv2's range. 0 or -EIO. */
 int soft_sock_random_port(uint16_t *port);
 
-/* (address, port) as the kernel wants it; IPv4-mapped becomes AF_INET. Returns the length. */
+/* (address, port) as a socket address; IPv4-mapped becomes AF_INET. Returns the length. */
 socklen_t soft_sock_address(struct sockaddr_storage *out, const struct in6_addr *address,
 			    uint16_t port);
 /* The reverse; family is AF_INET or AF_INET6. */
