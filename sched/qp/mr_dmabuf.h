@@ -2,8 +2,8 @@
 /*
  * mr_dmabuf.h - a dma-buf (a GPU's memory, udmabuf) as a memory region of any provider.
  *
- * Owns the region's registration and, if there is one, its mapping. In: the descriptor of a dma-buf.
- * Out: a region, and the address by which it is named. The endpoint's thread.
+ * Owns the region's registration and, if there is one, its mapping. In: the descriptor of a
+ * dma-buf. Out: a region, and the address by which it is named. The endpoint's thread.
  *
  * If the provider can, the device reaches the memory by itself (qp_provider.mr_register_dmabuf).
  * Otherwise the dma-buf is mapped, if its exporter allows it, and registered as host memory. With
@@ -28,8 +28,9 @@ struct mr_dmabuf {
 
 /*
  * Registers length bytes from offset. iova: the address wanted; out->addr differs from it if the
- * memory is mapped. access as for mr_register. fd is borrowed for the call. 0 or -errno: -EOPNOTSUPP
- * (neither the device nor the CPU reaches it), -EINVAL (wrong arguments, or no dma-buf), -EBADF.
+ * memory is mapped. access as for mr_register. fd is borrowed for the call. 0 or -errno:
+ * -EOPNOTSUPP (neither the device nor the CPU reaches it), -EINVAL (wrong arguments, or no
+ * dma-buf), -EBADF.
  */
 int mr_dmabuf_register(struct mr_dmabuf *out, const struct qp_provider *provider,
 		       struct qp_endpoint *ep, int fd, uint64_t offset, size_t length,

@@ -3,8 +3,8 @@
  * pieces.h - messages that are gathered from, or scattered to, several pieces of local memory
  * (pure).
  *
- * A chunk lies within one piece, because a work request of a provider names one. Owns: the pieces of
- * a group's messages. There is room for FARE_PIECES_MAX of each message once one has pieces.
+ * A chunk lies within one piece, because a work request of a provider names one. Owns: the pieces
+ * of a group's messages. There is room for FARE_PIECES_MAX of each message once one has pieces.
  */
 #ifndef QP_PIECES_H
 #define QP_PIECES_H

@@ -81,9 +81,9 @@ static bool choose_spray(struct fare_group *group, struct chunk *c)
 }
 
 /*
- * Other bandwidths: the schedule goes on with each lane's arrears. If no lane was usable, or nothing
- * was posted yet, it begins at the pair's phase. Reason: lanes come up one by one, and sources that
- * all begin with the first lane would use the same plane at the same time.
+ * Other bandwidths: the schedule goes on with each lane's arrears. If no lane was usable, or
+ * nothing was posted yet, it begins at the pair's phase. Reason: lanes come up one by one, and
+ * sources that all begin with the first lane would use the same plane at the same time.
  */
 static void follow_spray(struct fare_group *group, const uint64_t *bps, const struct weights *w)
 {

@@ -72,8 +72,8 @@ void port_path_forget(struct port_path *path);
 /*
  * The most suitable port of a local sub-port for a lane. The criteria in order: known before
  * unknown; leads to the remote sub-port that the lane uses least; has the (local, remote) pair that
- * the lane uses least; is not used by the lane (distinct: this is required); other groups
- * use its remote sub-port least, then the port itself. The pick is noted in *pick. NULL: no port is left.
+ * the lane uses least; is not used by the lane (distinct: this is required); other groups use its
+ * remote sub-port least, then the port itself. The pick is noted in *pick. NULL: no port is left.
  */
 struct port_slot *port_path_pick(struct port_path *path, struct port_pick *pick, unsigned local,
 				 bool distinct);
@@ -100,7 +100,7 @@ void port_path_sent(struct port_path *path, uint64_t now_ns);
 struct port_echo {
 	uint16_t local, port, candidate;
 };
-/* The echoes of a round, one after the other from *i = 0: those not answered yet. False: no more. */
+/* Gives the unanswered echoes of a round one after the other, from *i = 0. False: no more. */
 bool port_path_next_echo(const struct port_path *path, unsigned *i, struct port_echo *out);
 
 /* Another process has the port, so the echo cannot be sent: it is not asked again this time. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ports.c - the source ports of one lane: which it needs to know of its path (port_cache.h), whether
- * they are even over the remote sub-ports, and the fewest moves that make them even.
+ * ports.c - the source ports of one lane: which it needs to know of its path (port_cache.h),
+ * whether they are even over the remote sub-ports, and the fewest moves that make them even.
  */
 #include <errno.h>
 

@@ -178,7 +178,7 @@ struct qp_recv {
 /* Values are those of enum ibv_wc_status. */
 enum qp_wc_status {
 	QP_WC_SUCCESS = 0,
-	/* a receive was shorter than the SEND; or a packet of the path MTU exceeds the device's MTU */
+	/* a receive was shorter than the SEND; or a packet is above the MTU of a device */
 	QP_WC_LOC_LEN_ERR = 1,
 	QP_WC_LOC_PROT_ERR = 4, /* local memory is not registered */
 	QP_WC_FLUSH_ERR = 5,
@@ -349,8 +349,9 @@ struct qp_provider {
 	uint16_t (*qp_source_port)(const struct qp *qp);
 	/*
 	 * RESET -> RTS. The change may still be under way when it returns (qp_status).
-	 * -EPROTONOSUPPORT: one end is order-free and the other is not. Reason: a standard responder
-	 * answers the first packet out of order with a sequence error, and drops what follows.
+	 * -EPROTONOSUPPORT: one end is order-free and the other is not. Reason: a standard
+	 * responder answers the first packet out of order with a sequence error, and drops what
+	 * follows.
 	 */
 	int (*qp_connect)(struct qp *qp, const struct qp_remote *remote);
 	/*
@@ -371,10 +372,10 @@ struct qp_provider {
 	 */
 	int (*qp_status)(struct qp *qp);
 	/*
-	 * Moves a QP in RTS to another local sub-port of its plane, another source port (0: the same
-	 * as before), or both, and kicks it: all that is unacknowledged is sent again on the new
-	 * path. So the receiver misses nothing there, and what still arrives on the old path is a
-	 * duplicate. 0, or the QP was not moved: -EOPNOTSUPP (a device cannot), -EINVAL,
+	 * Moves a QP in RTS to another local sub-port of its plane, another source port (0: the
+	 * same as before), or both, and kicks it: all that is unacknowledged is sent again on the
+	 * new path. So the receiver misses nothing there, and what still arrives on the old path is
+	 * a duplicate. 0, or the QP was not moved: -EOPNOTSUPP (a device cannot), -EINVAL,
 	 * -EADDRINUSE, -ENODEV.
 	 */
 	int (*qp_move)(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
@@ -394,15 +395,15 @@ struct qp_provider {
 	 */
 	void (*qp_error)(struct qp *qp);
 	/*
-	 * The QPN is not given to a new QP for as long as possible. Completions that were not polled
-	 * are dropped. If qp_status did not say 0 before, a device may use the memory of work
-	 * requests after the call, until mr_deregister or endpoint_destroy returns.
+	 * The QPN is not given to a new QP for as long as possible. Completions that were not
+	 * polled are dropped. If qp_status did not say 0 before, a device may use the memory of
+	 * work requests after the call, until mr_deregister or endpoint_destroy returns.
 	 */
 	void (*qp_destroy)(struct qp *qp);
 	/*
 	 * Queues a write. 0, -ENOBUFS (the queue is full: wait for completions), -EINVAL, -ENOTCONN
-	 * (not in RTS), -EAGAIN (verbs: the peer is being asked for the rkey on its device; try again
-	 * soon), -EACCES (verbs: the peer answered that it has no such region).
+	 * (not in RTS), -EAGAIN (verbs: the peer is being asked for the rkey on its device; try
+	 * again soon), -EACCES (verbs: the peer answered that it has no such region).
 	 */
 	int (*post_write)(struct qp *qp, const struct qp_write *write);
 	/* The same; all three complete in the order in which they were posted. */

@@ -3,9 +3,9 @@
  * of_receiver.h - the receiving half of an order-free connection (docs/order-free.md): packets are
  * placed when they arrive, and notifications are delivered in the order of posting.
  *
- * Owns which PSNs have arrived, the notifications that wait for earlier packets, and the answer that
- * is due. In: parsed packets whose ICRC was right. Out: bytes in regions (mr_table), notifications
- * in the order of posting, one answer at a time. Pure; the endpoint's thread.
+ * Owns which PSNs have arrived, the notifications that wait for earlier packets, and the answer
+ * that is due. In: parsed packets whose ICRC was right. Out: bytes in regions (mr_table),
+ * notifications in the order of posting, one answer at a time. Pure; the endpoint's thread.
  *
  * Each packet names its address, so only notifications wait for earlier packets. A duplicate is
  * acknowledged again and never placed again. New packets lie within OF_WINDOW PSNs of the first one

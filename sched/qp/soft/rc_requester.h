@@ -21,15 +21,15 @@
  * After "receiver not ready" nothing is sent for the time that it names.
  *
  * A write with immediate becomes FIRST, MIDDLE..., LAST. FIRST is longer than MIDDLE by its RETH.
- * Segmentation offload cuts equal pieces only, so such a write takes two more super-packets. A write
- * without immediate therefore becomes a row of WRITE ONLYs, each with its own RETH. To a responder
- * these are separate writes.
+ * Segmentation offload cuts equal pieces only, so such a write takes two more super-packets. A
+ * write without immediate therefore becomes a row of WRITE ONLYs, each with its own RETH. To a
+ * responder these are separate writes.
  *
  * An answer costs each end a datagram. So answers are requested for each quarter of a window and
  * before a pause, not for each burst.
  *
- * A time-out may be too early. If the next answer acknowledges more than was sent again, the packets
- * were only late (RFC 5682), and the state is as before the time-out.
+ * A time-out may be too early. If the next answer acknowledges more than was sent again, the
+ * packets were only late (RFC 5682), and the state is as before the time-out.
  *
  * A loss may mean that a queue overflowed. Go-back-N alone would send the same burst again, so the
  * window shrinks (soft_window.h).
@@ -61,8 +61,7 @@ struct rc_requester_config {
 	uint32_t batch_bytes;
 	/* time-out until a round trip is measured (soft_rtt.h); 0: no time-out */
 	uint64_t timeout_ns;
-	unsigned
-		retry_cnt; /* the QP fails after (retry_cnt + 1) x timeout_ns without answer, or later */
+	unsigned retry_cnt; /* least time before it fails: (retry_cnt + 1) x timeout_ns */
 	unsigned rnr_limit; /* as qp_attr.rnr_limit */
 	uint32_t first_psn;
 	uint32_t remote_qpn;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rc_responder.h - the responder of a reliable connection (IBTA 9.7.4, 9.7.5): requests in PSN order
- * are placed into memory regions and receives, or answered from memory regions.
+ * rc_responder.h - the responder of a reliable connection (IBTA 9.7.4, 9.7.5): requests in PSN
+ * order are placed into memory regions and receives, or answered from memory regions.
  *
  * Owns the expected PSN, the message under way, the READs to be answered, the acknowledgement that
  * is due, and the posted receives. In: parsed packets whose ICRC was right. Out: bytes in regions

@@ -13,14 +13,14 @@
  *
  * IPv4's identification (id) is hashed, although a UDP socket never sees it. A socket that is not
  * connected and forbids fragmentation sends id 0, and id i for segment i of a segmentation batch. A
- * receiver knows the place of a segment in the batch that it received. But a batch may have been cut
- * on its way, so its first id is not known.
+ * receiver knows the place of a segment in the batch that it received. But a batch may have been
+ * cut on its way, so its first id is not known.
  *
- * CRC is linear: a wrong bit of the id changes the CRC by a constant that depends only on the number
- * of bytes behind it. With six such constants the ids 0..63 are distinguished in one pass over the
- * bytes. RDMA devices choose other ids. With `any` set, every id is tried, by running the difference
- * of the CRC backwards to the place of the id. A damaged packet then passes with probability 2^-16
- * instead of 2^-26, so `any` is only for peers that are known to be devices.
+ * CRC is linear: a wrong bit of the id changes the CRC by a constant that depends only on the
+ * number of bytes behind it. With six such constants the ids 0..63 are distinguished in one pass
+ * over the bytes. RDMA devices choose other ids. With `any` set, every id is tried, by running the
+ * difference of the CRC backwards to the place of the id. A damaged packet then passes with
+ * probability 2^-16 instead of 2^-26, so `any` is only for peers that are known to be devices.
  */
 #ifndef ROCE_ICRC_H
 #define ROCE_ICRC_H

@@ -5,10 +5,10 @@
  * Owns a ring of struct qp_wc. In: completions of all QPs of an endpoint. Out: the same, first in
  * first out. Pure; the endpoint's thread.
  *
- * A place is claimed when work or a receive is posted, or when a message arrives that uses a receive
- * of the provider itself. So each completion has a place. The limit of claimed places grows with the
- * number of QPs. Work and receives have separate limits, so that neither can use up the other's. The
- * ring grows with the places that are claimed, so idle QPs take no memory.
+ * A place is claimed when work or a receive is posted, or when a message arrives that uses a
+ * receive of the provider itself. So each completion has a place. The limit of claimed places grows
+ * with the number of QPs. Work and receives have separate limits, so that neither can use up the
+ * other's. The ring grows with the places that are claimed, so idle QPs take no memory.
  */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H

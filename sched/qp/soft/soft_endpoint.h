@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * soft_endpoint.h - structures and functions that the files of the soft provider share: the endpoint
- * and its QPs.
+ * soft_endpoint.h - structures and functions that the files of the soft provider share: the
+ * endpoint and its QPs.
  *
  * Owns one receiving socket, the sending sockets, the memory regions, the completion ring and the
  * timers of one local GPU address. In: datagrams, posted writes, time. Out: datagrams, bytes in
@@ -10,8 +10,8 @@
  * Files: soft_endpoint.c creates the endpoint and makes progress; soft_sockets.c has the sending
  * sockets; soft_qp.c the QPs; soft_tx.c sends bursts and answers; soft_rx.c gives datagrams to QPs;
  * soft_control.c is the control channel; soft_provider.c the table of qp/provider.h. Two protocols
- * implement soft_protocol.h: soft_rc.c with rc_requester.c and rc_responder.c, and soft_order_free.c
- * with of_sender.c and of_receiver.c. Those last four use no socket.
+ * implement soft_protocol.h: soft_rc.c with rc_requester.c and rc_responder.c, and
+ * soft_order_free.c with of_sender.c and of_receiver.c. Those last four use no socket.
  */
 #ifndef SOFT_ENDPOINT_H
 #define SOFT_ENDPOINT_H

@@ -2,9 +2,9 @@
 /*
  * soft_order_free.h - state of an order-free QP: sender, receiver and path set.
  *
- * Owns the path set; the sockets are shared. Batches use the paths in turn, one path for each batch,
- * so that a batch still is one super-packet. In: paths from the group. Out: the socket of the next
- * batch. The endpoint's thread.
+ * Owns the path set; the sockets are shared. Batches use the paths in turn, one path for each
+ * batch, so that a batch still is one super-packet. In: paths from the group. Out: the socket of
+ * the next batch. The endpoint's thread.
  */
 #ifndef SOFT_ORDER_FREE_H
 #define SOFT_ORDER_FREE_H

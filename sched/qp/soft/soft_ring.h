@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * soft_ring.h - memory of a ring whose items are numbered by counters that only grow: item i lies at
- * i modulo room.
+ * soft_ring.h - memory of a ring whose items are numbered by counters that only grow: item i lies
+ * at i modulo room.
  *
  * Owns the memory; items and counters are the user's. In: the number of items needed. Out: room for
  * them. Pure; one thread.

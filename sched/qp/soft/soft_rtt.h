@@ -12,9 +12,9 @@
  * promise: several in a row are lost where queues overflow. An answer that may belong to either of
  * two packets measures nothing. Then the time-out stays doubled until a round trip is measured.
  *
- * A peer is given up when both (retry_cnt + 1) x timeout_ns have passed without an answer, as with a
- * constant time-out, and retry_cnt attempts were made. On a congested path, or if this process did
- * not run, the attempts take longer; neither is a reason to give up.
+ * A peer is given up when both (retry_cnt + 1) x timeout_ns have passed without an answer, as with
+ * a constant time-out, and retry_cnt attempts were made. On a congested path, or if this process
+ * did not run, the attempts take longer; neither is a reason to give up.
  */
 #ifndef SOFT_RTT_H
 #define SOFT_RTT_H

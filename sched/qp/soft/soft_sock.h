@@ -33,8 +33,8 @@ int soft_sock_open_rx(const struct in6_addr *address, uint16_t *port, unsigned n
 /*
  * A sending socket at (address, port), which other sockets of this user may share: it receives
  * nothing. dev: the device of its packets; NULL or empty: the kernel routes. dscp: of its packets,
- * with ECT(0). tx_bytes: size of its send buffer. A descriptor or -errno; -EADDRINUSE: a socket that
- * does not share has the port; -ENODEV.
+ * with ECT(0). tx_bytes: size of its send buffer. A descriptor or -errno; -EADDRINUSE: a socket
+ * that does not share has the port; -ENODEV.
  */
 int soft_sock_open_tx(const struct in6_addr *address, uint16_t port, const char *dev, uint8_t dscp,
 		      uint32_t tx_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * soft_sockets.h - an endpoint's sending sockets: one for each (plane, sub-port, source port, DSCP),
- * shared by all QPs with these values.
+ * soft_sockets.h - an endpoint's sending sockets: one for each (plane, sub-port, source port,
+ * DSCP), shared by all QPs with these values.
  *
  * Owns the sockets, the number of users of each, and the list of QPs that wait for room in one. In:
  * users. Out: descriptors to send from. One thread.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * soft_window.h - how many bytes a sender may have unacknowledged: fewer after a loss or a congestion
- * mark, more with acknowledgements.
+ * soft_window.h - how many bytes a sender may have unacknowledged: fewer after a loss or a
+ * congestion mark, more with acknowledgements.
  *
  * Owns the window of one QP. In: acknowledgements, losses, marks; positions are PSNs, unwrapped.
  * Out: bytes. Pure: no clock; the endpoint's thread.
@@ -11,9 +11,9 @@
  *
  * Marks: a queue that fills sets CE (RFC 3168), and the receiver answers with a CNP (IBTA A17.9.3).
  * The window reacts once for each round trip: it shrinks by half the share of recent round trips
- * that had a mark. This is RFC 8257 with one bit for each round trip, because a CNP does not say how
- * many bytes were marked. So a queue that marks now and then costs little, and one that always marks
- * has the effect of losses.
+ * that had a mark. This is RFC 8257 with one bit for each round trip, because a CNP does not say
+ * how many bytes were marked. So a queue that marks now and then costs little, and one that always
+ * marks has the effect of losses.
  */
 #ifndef SOFT_WINDOW_H
 #define SOFT_WINDOW_H
