@@ -190,9 +190,9 @@ void domain_has_work(struct fare_domain *domain)
 
 /*
  * There is no tick without groups, and a fast one only while something is under way, so that an
- * idle application costs nothing. It becomes slow at a tick and not at the end of a message. Reason:
- * with requests and replies a domain is idle after each message, and setting a timer may cost as
- * much as sending one.
+ * idle application costs nothing. It becomes slow at a tick and not at the end of a message.
+ * Reason: with requests and replies a domain is idle after each message, and setting a timer may
+ * cost as much as sending one.
  */
 static void set_tick(struct fare_domain *domain, bool ticked)
 {

@@ -51,7 +51,7 @@ uint64_t engine_due_ns(const struct fare_domain *domain);
 /* True: an operation, a handshake or the end of a lane is under way. */
 bool engine_busy(const struct fare_domain *domain);
 
-/* Nothing that a group may say now finds no room. */
+/* True: the queue has room for all events that a step of a group may add. */
 bool engine_has_room(const struct fare_domain *domain);
 int engine_take_events(struct fare_domain *domain, struct fare_event *events, int max);
 void engine_event(struct fare_domain *domain, const struct fare_event *event);

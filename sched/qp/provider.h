@@ -121,8 +121,8 @@ enum qp_wr_flags {
 	/* with immediate, which raises a receive completion at the other end */
 	QP_WR_IMM = 1 << 0,
 	/*
-	 * Of a write: the caller posts another on this QP before anything else, which may go in
-	 * the same batch. Soft: it leaves with that one, even if that is refused. Others: nothing.
+	 * Of a write: the caller's next call posts another write on this QP. Soft sends both in
+	 * one batch; if the next one is refused, this one is sent alone. Verbs ignores it.
 	 */
 	QP_WR_MORE = 1 << 1,
 	/*
