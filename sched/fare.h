@@ -12,11 +12,11 @@
  * Functions return 0 or -errno unless they say otherwise. A struct fare and everything opened on it
  * are used by one thread at a time; a process may attach several times, once a thread.
  *
- * Structures grow at their end from release to release, and 0 in a new field means what was so
- * before: fill them with designated initialisers. Functions NAME_sized() take their size; those
- * without that suffix pass it, so that a program runs with the library of a later release. With an
- * older one, -E2BIG says that it asks for what that does not have. Bindings of other languages call
- * NAME_sized().
+ * Structures of options, operations, events and statistics grow at their end from release to
+ * release, and 0 in a new field means what was so before: fill them with designated initialisers.
+ * Functions NAME_sized() take their size; those without that suffix pass it, so that a program runs
+ * with the library of a later release. With an older one, -E2BIG says that it asks for what that
+ * does not have. Bindings of other languages call NAME_sized().
  */
 #ifndef FARE_H
 #define FARE_H
@@ -204,15 +204,15 @@ struct fare_domain_options {
 	/*
 	 * Payload bytes of a packet: 256, 512, 1024, 2048 or 4096; 0: the most that the devices of
 	 * all planes carry. A group uses the smaller of both ends'. If it is more than the devices
-	 * carry, fare_domain_open() is -EMSGSIZE, and *max_path_mtu, unless NULL, what they do.
+	 * carry, fare_domain_open() is -EMSGSIZE. *max_path_mtu, unless NULL, becomes what they do.
 	 */
 	uint32_t path_mtu;
 	uint32_t *max_path_mtu;
 	bool accept; /* answer groups that peers open toward this GPU */
 	/*
-	 * Asked once for each group that a peer wants, within fare_domain_poll(): 0 to accept it,
-	 * or -errno, with which it is refused: the peer's FARE_EVENT_CLOSED says so. It calls no
-	 * function of this domain. NULL: all are accepted.
+	 * Asked for each group that a peer wants, within fare_domain_poll(): 0 to accept it, or
+	 * -errno, with which it is refused: the peer's FARE_EVENT_CLOSED says so. Asked again if
+	 * that answer was lost. It calls no function of this domain. NULL: all are accepted.
 	 */
 	int (*on_request)(void *arg, struct fare_request *request);
 	void *on_request_arg;
@@ -234,6 +234,7 @@ struct fare_domain_options {
 	bool busy_poll;
 };
 
+/* The acceptor takes mode, sizes and counts from the opener. */
 struct fare_group_options {
 	enum fare_mode mode;
 	uint32_t qps_per_sub_port; /* k; 0: 1 */
@@ -241,9 +242,12 @@ struct fare_group_options {
 	uint32_t qps;
 	/* FARE_MODE_FLOW: flows a group spreads its chunks over; 0: 504 */
 	uint32_t flows;
-	/* unit posted at once; 0: the largest batch the provider sends whole */
+	/*
+	 * Unit posted at once; 0: the largest batch the provider sends whole. Unacknowledged bytes
+	 * per sub-port; 0: 192 KiB. Where both are 0, both are less on links below 100 Mb/s.
+	 */
 	uint32_t chunk_bytes;
-	uint32_t window_bytes;	 /* unacknowledged bytes per sub-port; 0: 192 KiB */
+	uint32_t window_bytes;
 	uint32_t max_messages;	 /* outstanding at once; 0: 64 */
 	uint32_t idle_expiry_ms; /* FARE_MODE_FLOW: connection-table expiry; 0: never */
 	/* FARE_MODE_FLOW: flows placed by the bytes they are measured to carry */
@@ -294,7 +298,10 @@ enum fare_event_kind {
 	/* group: no plane carries; writes queue until max_messages, then -ENOBUFS */
 	FARE_EVENT_BLOCKED,
 	FARE_EVENT_RESUMED, /* group: a plane carries again; what was queued is on its way */
-	/* group, context, status: a write past its deadline touches no memory any more */
+	/*
+	 * group, context, status: a write past its deadline touches no memory any more. 0 never;
+	 * -ETIMEDOUT, or what would have been COMPLETED's
+	 */
 	FARE_EVENT_RELEASED,
 };
 struct fare_event {
@@ -308,7 +315,8 @@ struct fare_event {
 	 * -ETIMEDOUT (nobody answered for 10 s: no such peer, or one with another provider, key or
 	 * secret), -ECONNREFUSED (the peer accepts no groups), -EUSERS (it has no room for one
 	 * more), -EPROTO (it has other planes than we), or another errno for which it could not
-	 * make its half, or that its on_request answered; -ESTALE (the process that the address
+	 * make its half, or that its on_request answered; -ENOMEM, -EPROTO (a message came that
+	 * cannot be kept, or cannot be); -ESTALE (the process that the address
 	 * named is gone, another has its place); 0 (fare_group_disconnect()).
 	 * Or no lane of a group that opens came up for 10 s: -EHOSTUNREACH (no plane
 	 * answers), -ENETUNREACH (no plane is usable), -ECONNREFUSED (the peer cannot make its
@@ -327,8 +335,8 @@ struct fare_event {
 };
 
 /*
- * -ENOKEY: neither key_file nor trusted_network. -EKEYREJECTED: no such key, or everybody may read
- * it.
+ * -ENOKEY: neither key_file nor trusted_network. -EKEYREJECTED: a key of another length, or others
+ * have access to its file. What opening the file said.
  */
 int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
 			   const struct fare_domain_options *options, size_t size);
@@ -361,7 +369,10 @@ static inline int fare_domain_poll(struct fare_domain *domain, struct fare_event
  */
 int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
 		     unsigned rights);
-/* When it returns, nothing reads or writes the memory any more; messages of it fail. */
+/*
+ * When it returns, nothing reads or writes the memory any more, and messages of it fail; one of
+ * fare_mr_get() is only given back to the cache.
+ */
 void fare_mr_deregister(struct fare_mr *mr);
 /* What peers name it by: fare_write.rkey, fare_read.rkey. */
 uint32_t fare_mr_rkey(const struct fare_mr *mr);
@@ -393,7 +404,8 @@ void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t len
 
 /*
  * Opens a group toward the first process at peer's address (which must accept). Connects in the
- * background: FARE_EVENT_CONNECTED.
+ * background: FARE_EVENT_CONNECTED. -EINVAL: an option out of range. -EOPNOTSUPP: a mode that the
+ * provider does not have. -EUSERS: 4,096 groups are open. -ENOMEM, -ENOSPC.
  */
 int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 			  const struct in6_addr *peer, const struct fare_group_options *options,
@@ -466,17 +478,20 @@ struct fare_write {
 	 */
 	uint64_t deadline_ns;
 	/*
-	 * Gathered from these, one behind the other at remote_addr: data, mr and length are 0 then.
+	 * Gathered from these, one behind the other at remote_addr: length is 0 then, data and mr
+	 * are not looked at.
 	 * The array is copied; the memory is the write's as data's would be.
 	 */
 	const struct fare_piece *pieces;
 	unsigned n_pieces;
 };
 /*
- * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding, poll first. -EINVAL: data is not wholly
+ * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding (in_order: and the oldest of them is not
+ * finished), poll first. -EINVAL: data is not wholly
  * within mr, or that is another domain's. -ENOTCONN: the group is closed. Completes exactly once,
  * or never before close. One that fits a chunk (chunk_bytes) takes one round trip with its
- * notification; a longer one two.
+ * notification; a longer one two, and over devices three, for the bytes to be visible (IBTA volume
+ * 1, 9.5, o9-20). The first by a key that no other message has used takes one more.
  */
 int fare_group_write_sized(struct fare_group *group, const struct fare_write *write, size_t size);
 static inline int fare_group_write(struct fare_group *group, const struct fare_write *write)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fare_verdict.h - the one verdict that every path carries (DESIGN: path state and weight).
+ * fare_verdict.h - the one verdict that every path carries (docs/architecture.md).
  *
  * Exactly one per path, the first that applies in the order of this enum's comments; an operator
  * reads the name.

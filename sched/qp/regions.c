@@ -14,6 +14,7 @@
 #include "qp/mr_dmabuf.h"
 
 #define CACHED_REGIONS 1024
+#define PAGE_BYTES     4096u
 
 _Static_assert(FARE_REMOTE_WRITE == QP_ACCESS_REMOTE_WRITE &&
 		       FARE_REMOTE_READ == QP_ACCESS_REMOTE_READ,
@@ -78,6 +79,9 @@ int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, in
 	*out = NULL;
 	if (err)
 		return err;
+	/* NULL names no memory; a device wants the same offset within a page */
+	if (!iova)
+		iova = PAGE_BYTES + offset % PAGE_BYTES;
 	err = mr_dmabuf_register(&mr->dmabuf, domain->provider, domain->endpoint, fd, offset,
 				 length, iova, rights);
 	mr->is_dmabuf = true;
