@@ -384,75 +384,91 @@ static void step_resetting(struct fare_group *group, unsigned l)
 	lane_drained(group, l);
 }
 
+static void sent(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	lane->due_ns = now_ns(group) + resend_after(lane);
+	lane->sends++;
+}
+
+static void step_down(struct fare_group *group, unsigned l)
+{
+	if (!group->opener || group->state != GROUP_OPEN || !group_plane_usable(group, l) ||
+	    (PLANTED(gives_up) && group->lanes[l].epoch > 2))
+		return;
+	set_state(group, l, LANE_LEARNING);
+	step_learning(group, l);
+}
+
+/* OPENING and ACCEPTING: what the peer has not answered is sent again. */
+static void step_asking(struct fare_group *group, unsigned l, int status)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (is_silent(lane)) {
+		fail(group, l, -ETIMEDOUT);
+		return;
+	}
+	if (status > 0)
+		return; /* not yet able to receive */
+	send_with_qps(group, l,
+		      lane->state == LANE_OPENING ? CONTROL_LANE_OPEN : CONTROL_LANE_ACCEPT);
+	sent(group, l);
+}
+
+/* RESETTING: the peer is told again, until it says that its QPs are gone, too. */
+static void step_telling(struct fare_group *group, unsigned l)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (!group->domain->drained)
+		return; /* the message says which records were taken, once and for all */
+	if (!lane->confirmed && !(PLANTED(reset_once) && lane->sends))
+		send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
+	sent(group, l);
+}
+
+/* It does not wait for a time, but for its QPs, the port cache, or the daemon. True: done. */
+static bool step_now(struct fare_group *group, unsigned l, int status)
+{
+	struct lane *lane = &group->lanes[l];
+
+	if (status < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING ||
+			   lane->state == LANE_OPENING))
+		fail(group, l, status);
+	else if (lane->state == LANE_CONNECTING)
+		step_connecting(group, l);
+	else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING &&
+		 !group_plane_usable(group, l))
+		lane_kill(group, l);
+	else if (lane->state == LANE_LEARNING)
+		step_learning(group, l);
+	else if (lane->state != LANE_UP)
+		return false;
+	else if (lane->path)
+		port_cache_read_list(lane);
+	return true;
+}
+
 void lane_step(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
-	uint64_t now = now_ns(group);
-	int s = lane_qps_status(group, l);
+	int status = lane_qps_status(group, l);
 
 	if (lane->state == LANE_RESETTING) {
-		if (s > 0 && !PLANTED(ack_before_quiet))
+		if (status > 0 && !PLANTED(ack_before_quiet))
 			return;
 		step_resetting(group, l);
 	}
-	if (s < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING ||
-		      lane->state == LANE_OPENING)) {
-		fail(group, l, s);
+	if (step_now(group, l, status) || now_ns(group) < lane->due_ns)
 		return;
-	}
-	if (lane->state == LANE_CONNECTING) {
-		step_connecting(group, l);
-		return;
-	}
-	if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING &&
-	    !group_plane_usable(group, l)) {
-		lane_kill(group, l);
-		return;
-	}
-	if (lane->state == LANE_LEARNING) {
-		step_learning(group, l);
-		return;
-	}
-	if (lane->state == LANE_UP) {
-		if (lane->path)
-			port_cache_read_list(lane);
-		return;
-	}
-	if (now < lane->due_ns)
-		return;
-	switch (lane->state) {
-	case LANE_DOWN:
-		if (group->opener && group->state == GROUP_OPEN && group_plane_usable(group, l) &&
-		    !(PLANTED(gives_up) && lane->epoch > 2)) {
-			set_state(group, l, LANE_LEARNING);
-			step_learning(group, l);
-		}
-		return;
-	case LANE_OPENING:
-	case LANE_ACCEPTING:
-		if (is_silent(lane)) {
-			fail(group, l, -ETIMEDOUT);
-			return;
-		}
-		if (s > 0)
-			return; /* not yet able to receive */
-		send_with_qps(group, l,
-			      lane->state == LANE_OPENING ? CONTROL_LANE_OPEN
-							  : CONTROL_LANE_ACCEPT);
-		break;
-	case LANE_RESETTING:
-		if (!group->domain->drained)
-			return; /* the message has to say which records were taken, finally */
-		if (!lane->confirmed && !(PLANTED(reset_once) && lane->sends))
-			send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
-		break;
-	case LANE_LEARNING:
-	case LANE_CONNECTING:
-	case LANE_UP:
-		break;
-	}
-	lane->due_ns = now + resend_after(lane);
-	lane->sends++;
+	if (lane->state == LANE_DOWN)
+		step_down(group, l);
+	else if (lane->state == LANE_RESETTING)
+		step_telling(group, l);
+	else
+		step_asking(group, l, status);
 }
 
 uint64_t lane_due_ns(const struct fare_group *group, unsigned l)
