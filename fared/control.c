@@ -459,8 +459,10 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 
 /* ---- life ---------------------------------------------------------------- */
 
-/* Bound under a name of its own with its final mode, then renamed: no moment at which others could
- * connect. */
+/*
+ * Bound under a name of its own with its final mode, then renamed: no moment at which others could
+ * connect. By umask, as chmod() would follow a link that the owner of the directory puts there.
+ */
 static int listen_at(struct control *c, uid_t uid, gid_t gid)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -470,13 +472,11 @@ static int listen_at(struct control *c, uid_t uid, gid_t gid)
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s", c->path);
 	at.sun_path[strlen(at.sun_path) - 1] = '_'; /* control.soc_ */
 	unlink(at.sun_path);
-	mask = umask(0777);
+	mask = umask(0777 & ~MODE);
 	rc = bind(c->fd, (struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
 	umask(mask);
 	if (!rc)
 		rc = privileges_give(at.sun_path, uid, gid);
-	if (!rc && chmod(at.sun_path, MODE))
-		rc = -errno;
 	if (!rc && listen(c->fd, 64))
 		rc = -errno;
 	if (!rc && rename(at.sun_path, c->path))

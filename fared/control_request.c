@@ -10,6 +10,9 @@
 
 #include "address.h"
 #include "fare_limits.h"
+#include "utf8.h"
+
+#define KEY_SHOWN 40 /* bytes of an argument that there is none of */
 
 enum argument {
 	ARG_PEER = 1 << 0,
@@ -159,8 +162,8 @@ static int take_arguments(json_t *root, struct control_request *out, const struc
 		for (i = 0; i < n && strcmp(arguments[i].name, key); i++)
 			;
 		if (i == n || !(commands[out->command].may & arguments[i].bit))
-			return bad(r, "\"%s\" takes no \"%.40s\"", commands[out->command].name,
-				   key);
+			return bad(r, "\"%s\" takes no \"%.*s\"", commands[out->command].name,
+				   utf8_fit(key, KEY_SHOWN), key);
 		rc = take_argument(arguments[i].bit, key, value, out, r);
 		if (rc)
 			return rc;

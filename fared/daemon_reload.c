@@ -6,6 +6,7 @@
 
 #include "config_diff.h"
 #include "daemon_internal.h"
+#include "utf8.h"
 
 static void put_in_force(struct daemon *d, struct config *new)
 {
@@ -62,7 +63,8 @@ void daemon_on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
 		log_line(d->log, LOG_ERR, "config", "reload refused, nothing changed: %s", why);
 		e.priority = LOG_ERR;
 		snprintf(e.to, sizeof(e.to), "refused, nothing changed");
-		snprintf(e.reason, sizeof(e.reason), "%.127s", why);
+		snprintf(e.reason, sizeof(e.reason), "%.*s", utf8_fit(why, sizeof(e.reason) - 1),
+			 why);
 	} else {
 		snprintf(e.to, sizeof(e.to), "in force");
 		snprintf(e.reason, sizeof(e.reason), "SIGHUP");

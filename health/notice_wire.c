@@ -148,7 +148,7 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 	case ELEMENT_ARRIVAL:
 		if (length != ARRIVAL_BYTES || out->has_arrival)
 			return "an arrival report of wrong length, or a second one";
-		if (v[1] >= v[2])
+		if (v[1] >= v[2] || v[2] > NOTICE_WIRE_MAX_SUB_PORTS)
 			return "an arrival on a sub-port that the plane does not have";
 		out->has_arrival = true;
 		out->arrival = (struct notice_arrival){v[0], v[1], v[2]};

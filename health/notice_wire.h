@@ -26,11 +26,12 @@
 
 #include "sbfd_wire.h"
 
-#define NOTICE_WIRE_MAX_BYTES  320u /* of the whole datagram, BFD packet included */
-#define NOTICE_WIRE_MAX_PLANES 16u
-#define NOTICE_WIRE_KEY_MIN    16u
-#define NOTICE_WIRE_KEY_MAX    64u
-#define NOTICE_WIRE_ANY	       UINT64_MAX /* a plane that is not limited by the sender */
+#define NOTICE_WIRE_MAX_BYTES	  320u /* of the whole datagram, BFD packet included */
+#define NOTICE_WIRE_MAX_PLANES	  16u
+#define NOTICE_WIRE_MAX_SUB_PORTS 8u
+#define NOTICE_WIRE_KEY_MIN	  16u
+#define NOTICE_WIRE_KEY_MAX	  64u
+#define NOTICE_WIRE_ANY		  UINT64_MAX /* a plane that is not limited by the sender */
 
 /* Sent by the prober, repeated word for word by the reflector. */
 struct notice_stamp {

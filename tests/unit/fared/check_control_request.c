@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,23 @@ START_TEST(what_is_taken)
 	ck_assert_uint_eq(r.limit, CONTROL_LIMIT_MAX);
 	ck_assert_int_eq(parse("{\"cmd\":\"qps\",\"cursor\":4}", &r, why, sizeof(why)), 0);
 	ck_assert_int_eq(r.command, CONTROL_QPS);
+}
+END_TEST
+
+/* Half a character in the answer would make no JSON: the client would be dropped without a word. */
+START_TEST(a_name_is_cut_between_characters)
+{
+	struct control_request r;
+	char why[200], line[120];
+
+	/* 39 bytes, and a character of two */
+	snprintf(line, sizeof(line), "{\"cmd\":\"planes\",\"%039d\xc3\xa4xx\":1}", 0);
+	ck_assert_int_eq(parse(line, &r, why, sizeof(why)), -EBADMSG);
+	ck_assert_ptr_nonnull(strstr(why, "takes no \"0"));
+	ck_assert_ptr_null(strchr(why, '\xc3'));
+	json_t *answer = json_pack("{s:s}", "error", why);
+	ck_assert_ptr_nonnull(answer);
+	json_decref(answer);
 }
 END_TEST
 
@@ -108,6 +126,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, what_is_taken);
+	tcase_add_test(tc, a_name_is_cut_between_characters);
 	tcase_add_loop_test(tc, what_is_refused, 0, (int)(sizeof(refused) / sizeof(refused[0])));
 	tcase_add_test(tc, length_is_bounded);
 	suite_add_tcase(s, tc);

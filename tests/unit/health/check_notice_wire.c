@@ -200,6 +200,9 @@ START_TEST(second_and_misfit_elements_are_refused)
 	ck_assert_uint_eq(error.offset, n);
 	bytes[n - 2] = 2; /* sub-port 2 of 2 */
 	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), -EBADMSG);
+	bytes[n - 2] = 8; /* of 9: more than there may be */
+	bytes[n - 1] = 9;
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), -EBADMSG);
 }
 END_TEST
 
