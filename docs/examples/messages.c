@@ -6,50 +6,15 @@
  *   server:    messages serve              prints its address, then repeats what it is sent
  *   client:    messages ask ADDRESS TEXT...
  *
- * $FARE_RUN_DIR: the daemon's run directory (default /run/fared). $FARE_KEY_FILE: only a peer with
- * the same key can connect; without it the network is trusted.
- *
- * Build: cc messages.c $(pkg-config --cflags --libs libfare)
+ * Build: cc messages.c $(pkg-config --cflags --libs libfare)    (example.h lies beside it)
  */
-#include <errno.h>
-#include <fare.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "example.h"
 
 #define MESSAGE_BYTES 256
 
-static void check(int err, const char *what)
-{
-	if (err >= 0)
-		return;
-	fprintf(stderr, "messages: %s: %s\n", what, strerror(-err));
-	exit(1);
-}
-
-static struct fare_event next_event(struct fare_domain *domain)
-{
-	struct pollfd p = {.fd = fare_domain_fd(domain), .events = POLLIN};
-	struct fare_event event;
-	int n;
-
-	while (!(n = fare_domain_poll(domain, &event, 1)))
-		poll(&p, 1, -1);
-	check(n, "poll");
-	return event;
-}
-
 static void serve(struct fare_domain *domain)
 {
-	struct fare_address own;
-
-	fare_domain_address(domain, &own);
-	printf("messages ask ");
-	for (int i = 0; i < FARE_ADDRESS_BYTES; i++)
-		printf("%02x", own.bytes[i]);
-	printf(" TEXT...\n");
-	fflush(stdout);
+	print_address(domain, "messages ask"); /* and TEXT... */
 	for (;;) {
 		struct fare_event e = next_event(domain);
 
@@ -108,35 +73,21 @@ static void ask(struct fare_domain *domain, const struct fare_address *peer, cha
 	}
 }
 
-static int parse_address(const char *text, struct fare_address *out)
-{
-	if (strlen(text) != 2 * FARE_ADDRESS_BYTES)
-		return -EINVAL;
-	for (int i = 0; i < FARE_ADDRESS_BYTES; i++)
-		if (sscanf(text + 2 * i, "%2hhx", &out->bytes[i]) != 1)
-			return -EINVAL;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	bool asking = argc >= 4 && !strcmp(argv[1], "ask");
-	const char *key_file = getenv("FARE_KEY_FILE");
-	struct fare_domain_options options = {.provider = getenv("FARE_PROVIDER"),
-					      .accept = !asking,
-					      .key_file = key_file,
-					      .trusted_network = !key_file};
+	struct fare_domain_options options = {.accept = !asking};
 	struct fare_domain *domain;
-	struct fare_address peer;
+	struct fare_address peer = {{0}};
 	struct fare *fare;
 
 	if (!asking && (argc != 2 || strcmp(argv[1], "serve"))) {
 		fprintf(stderr, "usage: messages serve | ask ADDRESS TEXT...\n");
 		return 2;
 	}
-	check(asking ? parse_address(argv[2], &peer) : 0, "ADDRESS");
-	check(fare_attach(&fare, getenv("FARE_RUN_DIR")), "attach");
-	check(fare_domain_open(&domain, fare, 0, &options), "domain");
+	if (asking)
+		peer = parse_address(argv[2]);
+	domain = open_domain(&fare, options);
 	if (asking)
 		ask(domain, &peer, argv + 3, (unsigned)argc - 3);
 	else

@@ -8,40 +8,13 @@
  *   sender:    two_hosts send PEER ADDRESS KEY [COUNT]
  *              PEER: the receiver's loopback, as IPv6 or ::ffff:a.b.c.d
  *
- * Both attach to the daemon at $FARE_RUN_DIR (default /run/fared) and use $FARE_PROVIDER (default
- * soft). With $FARE_KEY_FILE, they accept only a peer that has the same key.
- *
- * Build: cc two_hosts.c $(pkg-config --cflags --libs libfare)
+ * Build: cc two_hosts.c $(pkg-config --cflags --libs libfare)    (example.h lies beside it)
  */
 #include <arpa/inet.h>
-#include <fare.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "example.h"
 
 #define MESSAGE_BYTES (4u << 20)
-
-static void check(int err, const char *what)
-{
-	if (err >= 0)
-		return;
-	fprintf(stderr, "two_hosts: %s: %s\n", what, strerror(-err));
-	exit(1);
-}
-
-/* The next event, however long it takes: everything happens within fare_domain_poll(). */
-static struct fare_event next_event(struct fare_domain *domain)
-{
-	struct pollfd p = {.fd = fare_domain_fd(domain), .events = POLLIN};
-	struct fare_event event;
-	int n;
-
-	while (!(n = fare_domain_poll(domain, &event, 1)))
-		poll(&p, 1, -1);
-	check(n, "poll");
-	return event;
-}
 
 static int receive(struct fare_domain *domain, uint8_t *memory, struct fare_mr *mr)
 {
@@ -115,10 +88,7 @@ static int send_all(struct fare_domain *domain, uint8_t *memory, struct fare_mr 
 
 int main(int argc, char **argv)
 {
-	struct fare_domain_options options = {.provider = getenv("FARE_PROVIDER"),
-					      .accept = true,
-					      .key_file = getenv("FARE_KEY_FILE"),
-					      .trusted_network = !getenv("FARE_KEY_FILE")};
+	struct fare_domain_options options = {.accept = true};
 	uint8_t *memory = calloc(1, MESSAGE_BYTES);
 	bool sending = argc >= 5 && !strcmp(argv[1], "send");
 	struct fare_domain *domain;
@@ -130,8 +100,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: two_hosts receive | send PEER ADDRESS KEY [COUNT]\n");
 		return 2;
 	}
-	check(fare_attach(&fare, getenv("FARE_RUN_DIR")), "attach");
-	check(fare_domain_open(&domain, fare, 0, &options), "domain");
+	domain = open_domain(&fare, options);
 	check(fare_mr_register(&mr, domain, memory, MESSAGE_BYTES, sending ? 0 : FARE_REMOTE_WRITE),
 	      "memory");
 	rc = sending ? send_all(domain, memory, mr, argv, argc > 5 ? (unsigned)atoi(argv[5]) : 10)
