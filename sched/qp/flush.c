@@ -76,45 +76,51 @@ static void begin_round(struct fare_group *group)
 	group->n_dirty = 0;
 }
 
+/* Without its ring, or this end's memory, a group is none. */
+static void post_due_of(struct fare_group *group, struct lane_qp *q)
+{
+	int err = post_read(group, q);
+
+	q->is_flush_due = err != 0;
+	group->is_stalled |= err != 0;
+	if (err == -EACCES || err == -EINVAL)
+		group_end(group, -ECANCELED);
+}
+
 static void post_due(struct fare_group *group)
 {
 	for (unsigned l = 0; l < group->n_lanes; l++)
-		for (unsigned k = 0; k < group->lanes[l].n_qps; k++) {
-			struct lane_qp *q = &group->lanes[l].qps[k];
-
-			if (!q->is_flush_due)
-				continue;
-			q->is_flush_due = post_read(group, q) != 0;
-			group->is_stalled |= q->is_flush_due;
-		}
+		for (unsigned k = 0; k < group->lanes[l].n_qps; k++)
+			if (group->lanes[l].qps[k].is_flush_due)
+				post_due_of(group, &group->lanes[l].qps[k]);
 }
 
-static bool end_round(struct fare_group *group)
+static void end_round(struct fare_group *group)
 {
 	if (group->n_flushing)
-		return false;
+		return;
 	group->flush_rounds++;
-	return !group->unflushed_lanes;
+	engine_wake(group); /* records may wait for that */
 }
 
-bool flush_step(struct fare_group *group)
+void flush_step(struct fare_group *group)
 {
 	if (!group->n_flushing && group->flush_wanted <= group->flush_rounds)
-		return false;
+		return;
 	if (!group->n_flushing)
 		begin_round(group);
-	if (!group->n_flushing)
-		return end_round(group); /* the lanes of all dirty QPs have ended */
-	post_due(group);
-	return false;
+	if (group->n_flushing)
+		post_due(group);
+	else
+		end_round(group); /* the lanes of all dirty QPs have ended */
 }
 
-bool flush_on_read(struct fare_group *group, struct lane_qp *q, bool success)
+void flush_on_read(struct fare_group *group, struct lane_qp *q, bool success)
 {
 	group->n_flushing--;
 	if (!success)
 		group->unflushed_lanes |= 1u << q->lane;
-	return end_round(group);
+	end_round(group);
 }
 
 void flush_lane_dies(struct fare_group *group, unsigned l)
@@ -135,10 +141,7 @@ void flush_lane_dies(struct fare_group *group, unsigned l)
 	}
 }
 
-bool flush_lane_quiet(struct fare_group *group, unsigned l)
+void flush_lane_quiet(struct fare_group *group, unsigned l)
 {
-	bool was = group->unflushed_lanes >> l & 1;
-
 	group->unflushed_lanes &= ~(1u << l);
-	return was && !group->unflushed_lanes;
 }

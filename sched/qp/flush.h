@@ -38,13 +38,13 @@ void flush_data_placed(struct fare_group *group, struct lane_qp *q);
 bool flush_is_clean(const struct fare_group *group);
 /* True: the message's record may leave. If not, flush_step() will flush what it waits for. */
 bool flush_allows(struct fare_group *group, struct message *m);
-/* Posts the READs that are due. True: messages that waited for the flush may go on. */
-bool flush_step(struct fare_group *group);
-/* A READ of flush_step() completed. True: messages that waited for the flush may go on. */
-bool flush_on_read(struct fare_group *group, struct lane_qp *q, bool success);
+/* Posts the READs that are due. The group ends if the peer refuses them. */
+void flush_step(struct fare_group *group);
+/* A READ of flush_step() completed. The group is woken if messages may go on. */
+void flush_on_read(struct fare_group *group, struct lane_qp *q, bool success);
 /* The lane ends: what was not flushed is visible once the lane is quiet at both ends. */
 void flush_lane_dies(struct fare_group *group, unsigned lane);
-/* The lane is quiet at both ends. True: messages that waited for that may go on. */
-bool flush_lane_quiet(struct fare_group *group, unsigned lane);
+/* The lane is quiet at both ends. */
+void flush_lane_quiet(struct fare_group *group, unsigned lane);
 
 #endif

@@ -49,8 +49,8 @@ static void follow_flow(struct fare_group *group, const uint64_t *bps, const str
 /* The length of a chunk in parts; a whole chunk has SPRAY_FLY_UNIT parts. */
 static unsigned parts_of(const struct fare_group *group, const struct chunk *c)
 {
-	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + group->options.chunk_bytes - 1) /
-			 group->options.chunk_bytes;
+	uint64_t parts =
+		((uint64_t)c->length * SPRAY_FLY_UNIT + group->unit_bytes - 1) / group->unit_bytes;
 
 	return parts < 1 ? 1 : parts > SPRAY_FLY_UNIT ? SPRAY_FLY_UNIT : (unsigned)parts;
 }
