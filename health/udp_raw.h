@@ -4,9 +4,9 @@
  * and heard beside it.
  *
  * Solely owns: raw sockets, and a kernel filter on the hearing ones that lets through nothing but
- * our probes to ROCE_UDP_PORT; whoever is bound to that port still gets all of its datagrams, ours
- * too, and drops ours as it drops any stray. In: addresses, packets. Out: packets as of udp.h.
- * Thread: the loop's. Opening takes CAP_NET_RAW; using does not.
+ * our probes to ROCE_UDP_PORT. A process that is bound to that port still gets every datagram, our
+ * probes too, and drops those as it drops anything that is not RoCEv2. In: addresses, packets. Out:
+ * packets as of udp.h. Thread: the loop's. Opening takes CAP_NET_RAW; using does not.
  *
  * A NIC that takes that port for itself (RoCE in hardware) hides these datagrams from the kernel:
  * then none is answered.

@@ -248,7 +248,7 @@ struct fare_group_options {
 	 */
 	uint32_t chunk_bytes;
 	uint32_t window_bytes;
-	uint32_t max_messages;	 /* outstanding at once; 0: 64 */
+	uint32_t max_messages;	 /* outstanding at once, up to FARE_MESSAGES_MAX; 0: 64 */
 	uint32_t idle_expiry_ms; /* FARE_MODE_FLOW: connection-table expiry; 0: never */
 	/* FARE_MODE_FLOW: flows placed by the bytes they are measured to carry */
 	bool flows_by_bytes;

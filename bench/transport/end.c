@@ -270,7 +270,7 @@ static void settle(struct driver *d)
 		fail(d, "the other end has gone", -EPIPE);
 }
 
-/* The next message of the other end has been told of, if the method tells. */
+/* The other end's next message was notified, if the method notifies. */
 static bool was_told(const struct driver *d)
 {
 	return !d->c->method->told || d->c->method->told(d->state) >= d->n_awaited;

@@ -3,7 +3,7 @@
  * nccl_comm.h - communicators of NCCL's, sending or receiving, and their requests.
  *
  * Solely owns: communicators and requests. In: what the peer says (nccl_wire.h); isend, irecv,
- * test. Out: requests that are done. Thread: whoever holds the device's lock.
+ * test. Out: requests that are done. Thread: any that holds the device's lock.
  *
  * A receive tells the peer a buffer, as a credit. A send takes the oldest credit of its tag and
  * writes there; the notification of that completes the receive. A group delivers each exactly once,

@@ -3,7 +3,7 @@
  * nccl_listener.h - how communicators come about: listen, connect, accept.
  *
  * Solely owns: listeners, and the handle that NCCL carries from listen() to connect(). Thread:
- * whoever holds the device's lock.
+ * any that holds the device's lock.
  */
 #ifndef NCCL_LISTENER_H
 #define NCCL_LISTENER_H

@@ -10,9 +10,6 @@
 
 #include "nccl/nccl_comm.h"
 
-/* the most that a group may have; all its communicators share them */
-#define MAX_MESSAGES 128
-
 /* ---- making and ending ---- */
 
 /* A line for each group: how many there are is what sharing them is about. */
@@ -62,7 +59,8 @@ int peer_group_open(struct peer_group **out, struct device *device, const struct
 		    uint8_t dscp)
 {
 	struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
-					     .max_messages = MAX_MESSAGES,
+					     /* all communicators share them */
+					     .max_messages = FARE_MESSAGES_MAX,
 					     .message_bytes = WIRE_BYTES,
 					     .private_data = WIRE_GREETING,
 					     .private_bytes = sizeof(WIRE_GREETING),

@@ -6,7 +6,7 @@
  * communicators that this process connects toward the same process share one group (NCCL has one or
  * more for each channel), and all that the peer connects share the one that the peer opened: two a
  * pair of processes, however many channels. A group that was opened here closes with its last
- * communicator, one that the peer opened when the peer closes it. Thread: whoever holds the
+ * communicator, one that the peer opened when the peer closes it. Thread: any that holds the
  * device's lock.
  */
 #ifndef NCCL_PEER_GROUP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nccl_properties.h - what NCCL is told of a GPU's network devices.
+ * nccl_properties.h - the properties of a GPU's network devices, as NCCL asks for them.
  *
  * Owns nothing. In: an address, a network device's name, /sys. Out: numbers and a path.
  */

@@ -7,23 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "qp/group_shape.h"
 #include "qp/internal.h"
 #include "qp/placement.h"
 #include "qp/planted.h"
 #include "sized.h"
 
-/* three batches: one on each of two shaped hops, one on its way */
-#define DEFAULT_WINDOW (192u << 10)
-/* on slow links: as long as that takes at the rate of a sub-port */
-#define WINDOW_MS	 64u
-#define CHUNK_MS	 8u
-#define DEFAULT_MESSAGES 64u
-#define DEFAULT_BACKOFF	 1000u /* ms */
-/* 7 x 8 x 9: exact for the periods that one lost sub-port or plane makes */
-#define DEFAULT_FLOWS 504u
-#define MAX_FLOWS     4096u
-#define BATCH_BYTES   65000u /* a super-packet with its headers fits 64 KiB */
-#define WIRE_OVERHEAD 64u    /* headers and ICRC of a segment, rounded up */
 /* for an opener's first lane to come up, once the peer has accepted: some tries of each plane */
 #define CONNECT_NS UINT64_C(10000000000)
 /* a peer that did not answer so many GROUP_OPENs keeps no other group waiting */
@@ -38,149 +27,7 @@
 /* a peer that opened a group and then falls silent */
 #define STILLBORN_NS UINT64_C(60000000000)
 
-static void tell_closed(struct fare_group *group);
-
 /* ---- making and ending a group ---- */
-
-static int fill_options(struct fare_group *group, const struct fare_group_options *in,
-			const struct control_message *offer)
-{
-	struct fare_group_options *o = &group->options;
-	uint32_t mtu = group->domain->path_mtu;
-
-	*o = *in;
-	o->private_data = NULL; /* the caller's */
-	if (o->mode > FARE_MODE_PACKET || o->kernel_placement > FARE_KERNEL_LEAST ||
-	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > MAX_MESSAGES ||
-	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
-	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > FARE_DSCP_ZERO ||
-	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX)
-		return -EINVAL;
-	/* where a QP is its device's, the kernel's routing has no say */
-	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
-		return -EOPNOTSUPP;
-	/* packets that overtake each other need a responder that lets them */
-	if (o->mode == FARE_MODE_PACKET && !group->domain->provider->qp_spread)
-		return -EOPNOTSUPP;
-	group->follows_rate =
-		offer ? offer->open.follows_rate
-		      : o->mode != FARE_MODE_KERNEL && !o->chunk_bytes && !o->window_bytes;
-	if (!offer)
-		o->dscp = !o->dscp ? FARE_DSCP : o->dscp == FARE_DSCP_ZERO ? 0 : o->dscp;
-	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
-	o->flows = o->flows ? o->flows : DEFAULT_FLOWS;
-	o->max_messages = o->max_messages ? o->max_messages : DEFAULT_MESSAGES;
-	o->backoff_max_ms = o->backoff_max_ms ? o->backoff_max_ms : DEFAULT_BACKOFF;
-	o->window_bytes = o->window_bytes ? o->window_bytes : DEFAULT_WINDOW;
-	if (!o->chunk_bytes)
-		o->chunk_bytes = BATCH_BYTES / (mtu + WIRE_OVERHEAD) * mtu;
-	return 0;
-}
-
-/* How many sub-ports the fattest plane has here: every lane has that many QPs times k. */
-static unsigned widest_plane(const struct fare_domain *domain)
-{
-	unsigned m = 1;
-
-	for (unsigned p = 0; p < domain->attr.n_planes; p++)
-		m = domain->attr.n_sub_ports[p] > m ? domain->attr.n_sub_ports[p] : m;
-	return m;
-}
-
-/* What a lane of n_qps may have posted, and each of them. */
-static void set_rooms(struct fare_group *group, unsigned n_qps)
-{
-	uint64_t lane_bytes = (uint64_t)group->window_bytes * group->n_sharing;
-
-	group->lane_room_bytes = lane_bytes + (uint64_t)group->n_sharing * group->unit_bytes;
-	group->qp_room_bytes = lane_bytes / n_qps + group->unit_bytes;
-}
-
-/* Of a lane of n_qps that leave by n_sub_ports. */
-static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_qps,
-			 unsigned n_sub_ports)
-{
-	uint32_t mtu = group->domain->path_mtu;
-	uint64_t window = lane_bytes / n_sub_ports;
-
-	window = window < mtu ? mtu : window > UINT32_MAX ? UINT32_MAX : window;
-	group->qp_window_bytes = (uint32_t)window;
-	if (group->options.chunk_bytes > group->qp_window_bytes)
-		group->options.chunk_bytes = group->qp_window_bytes / mtu * mtu;
-	group->unit_bytes = group->options.chunk_bytes;
-	group->n_sharing = n_sub_ports;
-	group->window_bytes = (uint32_t)window;
-	set_rooms(group, n_qps);
-}
-
-/* The slowest sub-port that is in use; 0: none is. */
-static uint64_t slowest_bps(const struct fare_group *group)
-{
-	uint64_t slowest = 0;
-
-	for (unsigned p = 0; p < group->paths.n_planes; p++) {
-		const struct fare_path *path = &group->paths.path[p];
-		unsigned n = (unsigned)__builtin_popcount(path->live_sub_ports);
-
-		if (path->usable_bps && n && (!slowest || path->usable_bps / n < slowest))
-			slowest = path->usable_bps / n;
-	}
-	return slowest;
-}
-
-static uint32_t lesser(uint64_t bytes, uint32_t most, uint32_t mtu)
-{
-	bytes = bytes / mtu * mtu;
-	return bytes > most ? most : bytes < mtu ? mtu : (uint32_t)bytes;
-}
-
-/*
- * The defaults are for links of 100 Mb/s and more. On slower ones a chunk of 64 KB is what all
- * others wait for at the end of a transfer, and a window of three is a queue of a second where
- * several peers meet. So both follow the rate, unless the application has said how much.
- */
-static void follow_rate(struct fare_group *group)
-{
-	uint64_t bps = slowest_bps(group);
-	uint32_t mtu = group->path_mtu;
-
-	if (!group->follows_rate || !bps)
-		return;
-	group->unit_bytes = lesser(bps / 8 * CHUNK_MS / 1000, group->options.chunk_bytes, mtu);
-	group->window_bytes = lesser(bps / 8 * WINDOW_MS / 1000, group->qp_window_bytes, mtu);
-	set_rooms(group, group->lanes[0].n_qps);
-}
-
-static int shape(struct fare_group *group, const struct control_message *offer)
-{
-	const struct fare_domain *domain = group->domain;
-	unsigned m = widest_plane(domain), n_ports = m * group->options.qps_per_sub_port,
-		 per_lane = n_ports, total;
-	uint64_t window = (uint64_t)group->options.window_bytes * m * domain->attr.n_planes;
-
-	group->n_lanes = domain->attr.n_planes;
-	if (group->options.mode == FARE_MODE_KERNEL) {
-		total = group->options.qps ? group->options.qps : per_lane * domain->attr.n_planes;
-		/* as few QPs as possible share a fate: the kernel's paths fail one by one */
-		group->n_lanes = total < FARE_MAX_PLANES ? total : FARE_MAX_PLANES;
-		per_lane = (total + group->n_lanes - 1) / group->n_lanes;
-	}
-	if (group->options.mode == FARE_MODE_PACKET)
-		per_lane = 1;
-	if (offer) { /* the acceptor mirrors the opener */
-		if (group->options.mode != FARE_MODE_KERNEL &&
-		    offer->open.n_lanes != group->n_lanes)
-			return -EPROTO;
-		if (group->options.mode == FARE_MODE_PACKET && offer->open.qps_per_lane != 1)
-			return -EPROTO;
-		group->n_lanes = offer->open.n_lanes;
-		per_lane = offer->open.qps_per_lane;
-	}
-	if (!per_lane || per_lane > CONTROL_MAX_QPS || group->n_lanes > FARE_MAX_PLANES)
-		return -EINVAL;
-	share_window(group, window / group->n_lanes, per_lane, per_lane < m ? per_lane : m);
-	return lanes_create(group, group->n_lanes, per_lane, n_ports);
-}
 
 static int make_tables(struct fare_group *group)
 {
@@ -256,7 +103,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	group->due_ns = offer ? domain->now_ns + STILLBORN_NS : 0;
 	group->peer = *peer;
 	group->path_mtu = domain->path_mtu;
-	err = fill_options(group, options, offer);
+	err = shape_options(group, options, offer);
 	if (!err)
 		err = keep_private(&group->own_private, &group->own_private_bytes,
 				   options->private_data, options->private_bytes);
@@ -264,7 +111,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, &peer->address);
 	if (!err) {
 		group->port_peer = port_cache_get_peer(domain, peer);
-		err = group->port_peer ? shape(group, offer) : -ENOMEM;
+		err = group->port_peer ? shape_lanes(group, offer) : -ENOMEM;
 	}
 	if (!err && offer)
 		err = learn_peer(group, offer);
@@ -316,6 +163,15 @@ void group_destroy(struct fare_group *group)
 	free(group->own_private);
 	free(group->peer_private);
 	free(group);
+}
+
+/* A courtesy: a peer that misses all of them learns by GROUP_GONE when it next asks. */
+static void tell_closed(struct fare_group *group)
+{
+	struct control_message m = {.type = CONTROL_GROUP_CLOSE};
+
+	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->domain->attr.n_planes; l++)
+		group_send(group, &m);
 }
 
 static int open_group(struct fare_group **out, struct fare_domain *domain,
@@ -470,15 +326,6 @@ static void emit(struct fare_group *group, enum fare_event_kind kind, unsigned p
 		.kind = kind, .group = group, .plane = (uint16_t)plane, .status = status};
 
 	engine_event(group->domain, &e);
-}
-
-/* A courtesy: a peer that misses all of them learns by GROUP_GONE when it next asks. */
-static void tell_closed(struct fare_group *group)
-{
-	struct control_message m = {.type = CONTROL_GROUP_CLOSE};
-
-	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->domain->attr.n_planes; l++)
-		group_send(group, &m);
 }
 
 bool group_is_over(const struct fare_group *group)
@@ -655,7 +502,7 @@ void group_follow_paths(struct fare_group *group)
 		return;
 	group->generation = now.generation;
 	group->paths = now;
-	follow_rate(group);
+	shape_follow_rate(group);
 	for (unsigned l = 0; l < group->n_lanes && group->options.mode != FARE_MODE_KERNEL; l++) {
 		/* sub-ports came or went, here or there: the leaf hashes over others than before */
 		lane_follow_path(group, l,

@@ -28,7 +28,6 @@
 #include "qp/timers.h"
 #include "spray_fly.h"
 
-#define MAX_MESSAGES   128
 #define PENDING_PER_QP 16 /* chunks assigned to a QP and not yet posted */
 #define NO_CHUNK       UINT32_MAX
 #define NO_MESSAGE     UINT32_MAX /* chunk.message of the READ of a flush (flush.h) */
@@ -376,7 +375,20 @@ void group_fill_open(const struct fare_group *group, struct control_message *mes
  * that were not posted are assigned again.
  */
 void group_reweight(struct fare_group *group);
+/* operations.c: what an application asks for, in one form. */
+struct operation {
+	struct fare_write write;
+	bool is_read;
+	bool is_send; /* of send_bytes at send_data */
+	const void *send_data;
+	uint32_t send_bytes;
+};
+
 /* transfer.c */
+/* The operation was checked. 0, -ENOBUFS, -ENOMEM. */
+int transfer_queue(struct fare_group *group, const struct operation *op);
+/* What was queued begins. */
+void transfer_go(struct fare_group *group);
 int transfer_init(struct fare_group *group); /* -ENOMEM: transfer_fini() all the same */
 void transfer_fini(struct fare_group *group);
 void transfer_step(struct fare_group *group);

@@ -29,7 +29,7 @@
 	X(gone_unsaid, "a message for a group that does not exist is not answered")                \
 	X(notified_early, "a notification does not wait for all bytes")                            \
 	X(notified_twice, "notifications that are sent again are delivered again")                 \
-	X(order_ignored, "records that come early are told of at once")                            \
+	X(order_ignored, "records that come early are delivered at once")                          \
 	X(pair_assumed, "a pair that was flushed counts as received")                              \
 	X(pair_replayed, "a pair is replayed without the peer's word")                             \
 	X(psn_wrap, "the distance of two PSNs is not taken modulo 2^24")                           \

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/ring.h"
-#include "qp/planted.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fare_limits.h"
+#include "qp/planted.h"
+
+_Static_assert(RING_SEEN_SPAN == FARE_MESSAGES_MAX, "one bit each");
 
 #define RECEIVES 512u /* of all QPs of a group together, if each gets FEWEST or more */
 /* least for each QP: while it has no receive, its sender waits 0.64 ms (RNR timer of verbs) */

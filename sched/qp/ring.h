@@ -55,7 +55,7 @@ struct ring_seen {
 	uint64_t floor;
 	uint64_t bits[2];
 };
-#define RING_SEEN_SPAN 128u /* the most messages that may be outstanding (MAX_MESSAGES) */
+#define RING_SEEN_SPAN 128u /* FARE_MESSAGES_MAX */
 
 struct ring {
 	uint32_t slots;

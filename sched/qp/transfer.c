@@ -2,11 +2,11 @@
 /*
  * transfer.c - messages over lanes: cut into chunks, placed, replayed, completed exactly once.
  *
- * Solely owns: a group's messages, and which list a chunk is in. In:
- * operations of the application, completions of the provider, confirmed ends of lanes, `now` (the
- * domain's). Out: work requests, events. Pure; the domain's thread.
+ * Solely owns: a group's messages, and which list a chunk is in. In: operations of the application
+ * (operations.c), completions of the provider, confirmed ends of lanes, `now` (the domain's). Out:
+ * work requests, events. Pure; the domain's thread.
  *
- * Life of a message: queued by fare_group_write() or fare_group_read(); cut into chunks; each chunk
+ * Life of a message: queued; cut into chunks; each chunk
  * is given to a QP (placement.h), waits in that QP's short list, is posted, and comes back
  * acknowledged or flushed. Flushed chunks are replayed elsewhere before anything new. Their message
  * remembers the lane as stale until the lane's old QPs are known to be gone at both ends: until
@@ -35,7 +35,6 @@
 #include "qp/placement.h"
 #include "qp/planted.h"
 #include "qp/records.h"
-#include "sized.h"
 
 static struct message *message_of(struct fare_group *group, uint32_t chunk)
 {
@@ -147,8 +146,8 @@ static bool wants_record(const struct message *m)
 }
 
 /*
- * In order means at this end, too: were a later message known to be there, and the group closed
- * before those in front of it are, the peer could never be told of it.
+ * Completions are in order, too. If a later message completed first and the group closed then, the
+ * receiver would never deliver it, because those in front of it are missing.
  */
 static bool is_next(const struct fare_group *group, const struct message *m)
 {
@@ -799,7 +798,7 @@ void transfer_cancel(struct fare_group *group)
 	}
 }
 
-/* ---- operations ---- */
+/* ---- what is asked for ---- */
 
 static struct message *message_alloc(struct fare_group *group)
 {
@@ -814,54 +813,25 @@ static struct message *message_alloc(struct fare_group *group)
 	return NULL;
 }
 
-/* What an application asks for, in one form. */
-struct operation {
-	struct fare_write write;
-	bool is_read;
-	bool is_send; /* of send_bytes at send_data */
-	const void *send_data;
-	uint32_t send_bytes;
-};
-
 static bool tells_peer(const struct operation *op)
 {
 	return op->is_send || op->write.flags & FARE_WRITE_NOTIFY;
-}
-
-static int check(const struct fare_group *group, const struct operation *op)
-{
-	const struct fare_write *w = &op->write;
-
-	if (group_is_over(group))
-		return -ENOTCONN;
-	/* a responder that takes packets in any order answers no READ */
-	if (op->is_read && group->options.mode == FARE_MODE_PACKET)
-		return -EOPNOTSUPP;
-	if (w->n_pieces)
-		return pieces_check(group, w);
-	if (w->length &&
-	    (!w->data || !w->mr || !domain_mr_holds(group->domain, w->mr, w->data, w->length)))
-		return -EINVAL;
-	if (op->send_bytes > group->options.message_bytes ||
-	    (op->is_send && !group->options.message_bytes))
-		return -EMSGSIZE;
-	return 0;
 }
 
 /*
  * Nothing completes in here, as the queue of events has no room for what an application that does
  * not poll would pile up.
  */
-static int queue(struct fare_group *group, const struct operation *op)
+int transfer_queue(struct fare_group *group, const struct operation *op)
 {
 	const struct fare_write *w = &op->write;
 	struct message *m;
-	int err = check(group, op);
+	int err = 0;
 
-	if (!err && (group->n_messages == group->options.max_messages ||
-		     (group->options.in_order && tells_peer(op) && !record_number_is_free(group))))
-		err = -ENOBUFS;
-	if (!err && w->n_pieces)
+	if (group->n_messages == group->options.max_messages ||
+	    (group->options.in_order && tells_peer(op) && !record_number_is_free(group)))
+		return -ENOBUFS;
+	if (w->n_pieces)
 		err = pieces_reserve(group);
 	if (err)
 		return err;
@@ -894,7 +864,7 @@ static int queue(struct fare_group *group, const struct operation *op)
 	return 0;
 }
 
-static void go(struct fare_group *group)
+void transfer_go(struct fare_group *group)
 {
 	domain_has_work(group->domain);
 	/* an application that was idle may not have looked for a while */
@@ -905,75 +875,6 @@ static void go(struct fare_group *group)
 		pump(group);
 	group->posting = false;
 	engine_wake(group);
-}
-
-static int queue_one(struct fare_group *group, const struct operation *op)
-{
-	int err = queue(group, op);
-
-	if (!err)
-		go(group);
-	return err;
-}
-
-int fare_group_write_sized(struct fare_group *group, const struct fare_write *write, size_t size)
-{
-	struct operation op = {0};
-	int err = sized_in(&op.write, sizeof(op.write), write, size);
-
-	return err ? err : queue_one(group, &op);
-}
-
-int fare_group_write_many_sized(struct fare_group *group, const struct fare_write *writes,
-				unsigned n, size_t size)
-{
-	struct operation op = {0};
-	unsigned done = 0;
-	int err = 0;
-
-	for (; done < n; done++) {
-		err = sized_in(&op.write, sizeof(op.write), (const uint8_t *)writes + done * size,
-			       size);
-		if (!err)
-			err = queue(group, &op);
-		if (err)
-			break;
-	}
-	if (done)
-		go(group);
-	return done ? (int)done : err;
-}
-
-int fare_group_send_sized(struct fare_group *group, const struct fare_send *given, size_t size)
-{
-	struct operation op = {.is_send = true};
-	struct fare_send send;
-	int err = sized_in(&send, sizeof(send), given, size);
-
-	op.write.tag = send.tag;
-	op.write.context = send.context;
-	op.write.deadline_ns = send.deadline_ns;
-	op.send_data = send.data;
-	op.send_bytes = send.length;
-	return err ? err : queue_one(group, &op);
-}
-
-int fare_group_read_sized(struct fare_group *group, const struct fare_read *given, size_t size)
-{
-	struct operation op = {.is_read = true};
-	struct fare_read read;
-	int err = sized_in(&read, sizeof(read), given, size);
-
-	op.write.data = read.data;
-	op.write.mr = read.mr;
-	op.write.length = read.length;
-	op.write.remote_addr = read.remote_addr;
-	op.write.rkey = read.rkey;
-	op.write.context = read.context;
-	op.write.deadline_ns = read.deadline_ns;
-	op.write.pieces = read.pieces;
-	op.write.n_pieces = read.n_pieces;
-	return err ? err : queue_one(group, &op);
 }
 
 int transfer_init(struct fare_group *group)

@@ -79,7 +79,7 @@ static int open_tx(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_po
 				 ep->attr.control_dscp, TX_BYTES);
 }
 
-/* From a random port; one that somebody has who shares nothing is another one the next time. */
+/* From a random source port. If another user has it, this fails; the next attempt takes another. */
 static int open_standing(const struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port)
 {
 	uint16_t port;
