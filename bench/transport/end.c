@@ -132,7 +132,8 @@ static bool try_post(struct driver *d, unsigned slot, uint64_t number)
 {
 	int err;
 
-	*stamp(d, slot) = number;
+	if (!d->c->method->reads) /* what is read, the other end has stamped */
+		*stamp(d, slot) = number;
 	err = d->c->method->post(d->state, slot);
 	if (err && err != -EAGAIN)
 		fail(d, "post", err);
@@ -221,39 +222,15 @@ static void receive_goodput(struct driver *d)
 	d->stage->rx_cpu_s = cpu_s() - cpu;
 }
 
-/*
- * The sender tells the last numbers; the receiver waits for them and compares everything. Both keep
- * things going.
- */
-static void settle(struct driver *d)
+/* Of the last messages only: a number of 0 stands for a slot that had none. Waits for what is still on its way. */
+static void compare_slots(struct driver *d, const uint64_t want[MAX_SLOTS])
 {
-	uint64_t want[MAX_SLOTS];
-	double end = now_s() + DRAIN_S;
 	uint8_t *right = malloc(d->end.stride);
+	double end = now_s() + DRAIN_S;
 	unsigned done[64];
-	char byte = 0;
 
 	if (!right)
 		fail(d, "memory", -ENOMEM);
-	if (d->end.who == 0) {
-		if (write(d->end.oob, d->last, sizeof(d->last)) != sizeof(d->last))
-			fail(d, "the other end has gone", -EPIPE);
-		while (recv(d->end.oob, &byte, 1, MSG_DONTWAIT) != 1) {
-			progress(d, done, 64);
-			if (now_s() > end)
-				fail(d, "the receiver does not see all", -ETIMEDOUT);
-		}
-		free(right);
-		return;
-	}
-	for (size_t got = 0; got < sizeof(want);) {
-		ssize_t n = recv(d->end.oob, (char *)want + got, sizeof(want) - got, MSG_DONTWAIT);
-
-		got += n > 0 ? (size_t)n : 0;
-		progress(d, done, 64);
-		if (n == 0)
-			fail(d, "the sender has gone", -EPIPE);
-	}
 	for (unsigned slot = 0; slot < d->end.slots; slot++) {
 		while (want[slot] && *stamp(d, slot) != want[slot]) {
 			progress(d, done, 64);
@@ -266,6 +243,60 @@ static void settle(struct driver *d)
 			fail(d, "wrong bytes arrived", -EBADMSG);
 	}
 	free(right);
+}
+
+static void await_verdict(struct driver *d)
+{
+	double end = now_s() + DRAIN_S;
+	unsigned done[64];
+	char byte;
+
+	while (recv(d->end.oob, &byte, 1, MSG_DONTWAIT) != 1) {
+		progress(d, done, 64);
+		if (now_s() > end)
+			fail(d, "the receiver does not see all", -ETIMEDOUT);
+	}
+}
+
+static void receive_numbers(struct driver *d, uint64_t want[MAX_SLOTS])
+{
+	size_t bytes = MAX_SLOTS * sizeof(want[0]);
+	unsigned done[64];
+
+	for (size_t got = 0; got < bytes;) {
+		ssize_t n = recv(d->end.oob, (char *)want + got, bytes - got, MSG_DONTWAIT);
+
+		got += n > 0 ? (size_t)n : 0;
+		progress(d, done, 64);
+		if (n == 0)
+			fail(d, "the sender has gone", -EPIPE);
+	}
+}
+
+/* Where a READ's bytes come from, every slot has one number for good. */
+static uint64_t standing_number(unsigned slot)
+{
+	return slot + 1;
+}
+
+/* Whoever posted tells the last numbers; whoever holds the copies compares everything. Both keep things going. */
+static void settle(struct driver *d)
+{
+	bool reads = d->c->method->reads, compares = d->end.who == (reads ? 0 : 1);
+	uint64_t want[MAX_SLOTS];
+	char byte = 0;
+
+	if (!reads && !compares && write(d->end.oob, d->last, sizeof(d->last)) != sizeof(d->last))
+		fail(d, "the other end has gone", -EPIPE);
+	if (!compares) {
+		await_verdict(d);
+		return;
+	}
+	if (!reads)
+		receive_numbers(d, want);
+	for (unsigned slot = 0; reads && slot < MAX_SLOTS; slot++)
+		want[slot] = d->last[slot] ? standing_number(slot) : 0;
+	compare_slots(d, want);
 	if (write(d->end.oob, &byte, 1) != 1)
 		fail(d, "the other end has gone", -EPIPE);
 }
@@ -352,15 +383,17 @@ static void goodbye(struct driver *d)
 static int open_end(struct driver *d)
 {
 	struct transport_end *end = &d->end;
+	bool reads = d->c->method->reads, is_source = end->who == (reads ? 1 : 0);
 
 	end->memory = mmap(NULL, end->memory_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (end->memory == MAP_FAILED)
 		return -ENOMEM;
-	for (unsigned slot = 0; slot < end->slots && end->who == 0; slot++)
-		fill(end->memory + slot * end->stride, end->bytes, slot);
-	for (unsigned slot = 0; slot < end->slots; slot++)
-		*stamp(d, slot) = 0;
+	for (unsigned slot = 0; slot < end->slots; slot++) {
+		if (is_source)
+			fill(end->memory + slot * end->stride, end->bytes, slot);
+		*stamp(d, slot) = is_source && reads ? standing_number(slot) : 0;
+	}
 	return d->c->method->open(end, &d->state);
 }
 

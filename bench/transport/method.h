@@ -4,7 +4,7 @@
  * it.
  *
  * Owns: nothing; the interface. Both ends hold the same number of slots of equal size; post(slot)
- * writes this end's slot over the other end's slot of the same number. One end, one thread, one
+ * writes this end's slot over the other end's slot of the same number, or reads it from there. One end, one thread, one
  * process.
  *
  * All methods are driven by the same loops (end.c): messages under way are the driver's business,
@@ -43,8 +43,9 @@ struct transport_end {
 
 struct transport_method {
 	const char *name, *what;
-	bool many_qps;	   /* end.qps may be more than 1 */
-	bool is_probe;	   /* latency only */
+	bool many_qps; /* end.qps may be more than 1 */
+	bool is_probe; /* latency only */
+	bool reads;    /* goodput only: post(slot) fetches the other end's slot into this end's */
 	unsigned n_planes; /* that a path table must call usable; 0: it asks none */
 	/* Connects both ends. 0 or -errno (-EOPNOTSUPP: not on this machine). */
 	int (*open)(struct transport_end *end, void **state);
@@ -81,14 +82,14 @@ static inline struct in6_addr transport_address(const char *ipv4)
 	return out;
 }
 
-extern const struct transport_method transport_soft;
+extern const struct transport_method transport_soft, transport_soft_read;
 extern const struct transport_method transport_group_plane, transport_group_busy,
-	transport_group_flow, transport_group_spray, transport_group_packet,
+	transport_group_flow, transport_group_spray, transport_group_packet, transport_group_read,
 	transport_group_notified;
 extern const struct transport_method transport_raw, transport_udp;
 extern const struct transport_method transport_tcp, transport_tcp_tuned;
 
-#define TRANSPORT_MAX_METHODS 16
+#define TRANSPORT_MAX_METHODS 20
 
 /*
  * All methods that work here, the ceiling first; returns how many. Peers' libraries come as modules

@@ -114,7 +114,8 @@ static int open_mode(struct transport_end *end, void **state, enum fare_mode mod
 	if (!err)
 		err = fare_domain_open(&g->domain, g->fare, 0, &options);
 	if (!err)
-		err = fare_mr_register(&g->mr, g->domain, end->memory, end->memory_bytes, true);
+		err = fare_mr_register(&g->mr, g->domain, end->memory, end->memory_bytes,
+				       FARE_REMOTE_WRITE | FARE_REMOTE_READ);
 	if (err)
 		return err;
 	mine = (struct group_card){(uintptr_t)end->memory, fare_mr_rkey(g->mr)};
@@ -173,6 +174,21 @@ static int group_post(void *state, unsigned slot)
 	return err == -ENOBUFS ? -EAGAIN : err;
 }
 
+static int group_post_read(void *state, unsigned slot)
+{
+	struct group_method *g = state;
+	size_t offset = slot * g->end->stride;
+	struct fare_read r = {.data = g->end->memory + offset,
+			      .mr = g->mr,
+			      .length = g->end->bytes,
+			      .remote_addr = g->theirs.base + offset,
+			      .rkey = g->theirs.rkey,
+			      .context = slot};
+	int err = fare_group_read(g->group, &r);
+
+	return err == -ENOBUFS ? -EAGAIN : err;
+}
+
 static int group_progress(void *state, unsigned *done, int max)
 {
 	return poll_events(state, done, max);
@@ -193,33 +209,45 @@ static void group_close(void *state)
 }
 
 #define GROUP_METHOD(OPEN)                                                                         \
-	.many_qps = true, .open = OPEN, .post = group_post, .progress = group_progress,            \
-	.fd = group_fd, .close = group_close
+	.many_qps = true, .open = OPEN, .progress = group_progress, .fd = group_fd,                \
+	.close = group_close
 
 const struct transport_method transport_group_plane = {.name = "group-1",
 						       .what = "libfare's QP group over one plane",
 						       .n_planes = 1,
+						       .post = group_post,
 						       GROUP_METHOD(open_spray)};
 const struct transport_method transport_group_busy = {
 	.name = "group-1-busy",
 	.what = "the same, and promises to poll (busy_poll)",
 	.is_probe = true,
 	.n_planes = 1,
+	.post = group_post,
 	GROUP_METHOD(open_busy)};
 const struct transport_method transport_group_flow = {
 	.name = "group-4-flow",
 	.what = "libfare's QP group, four planes, per flow",
 	.n_planes = 4,
+	.post = group_post,
 	GROUP_METHOD(open_flow)};
 const struct transport_method transport_group_spray = {
 	.name = "group-4-spray",
 	.what = "libfare's QP group, four planes, sprayed",
 	.n_planes = 4,
+	.post = group_post,
+	GROUP_METHOD(open_spray)};
+const struct transport_method transport_group_read = {
+	.name = "group-4-read",
+	.what = "libfare's QP group, four planes, sprayed, fetched by RDMA READ",
+	.reads = true,
+	.n_planes = 4,
+	.post = group_post_read,
 	GROUP_METHOD(open_spray)};
 const struct transport_method transport_group_packet = {
 	.name = "group-4-packet",
 	.what = "libfare's QP group, four planes, one order-free QP each",
 	.n_planes = 4,
+	.post = group_post,
 	GROUP_METHOD(open_packet)};
 const struct transport_method transport_group_notified = {
 	.name = "group-4-notified",
@@ -228,4 +256,5 @@ const struct transport_method transport_group_notified = {
 	.is_probe = true,
 	.n_planes = 4,
 	.told = group_told,
+	.post = group_post,
 	GROUP_METHOD(open_notified)};

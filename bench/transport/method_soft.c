@@ -64,8 +64,8 @@ static int soft_open(struct transport_end *end, void **state)
 	s->end = end;
 	err = P->endpoint_create(&s->ep, &attr);
 	if (!err)
-		err = P->mr_register(s->ep, end->memory, end->memory_bytes, QP_ACCESS_REMOTE_WRITE,
-				     &s->mr);
+		err = P->mr_register(s->ep, end->memory, end->memory_bytes,
+				     QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, &s->mr);
 	if (!err)
 		err = make_qps(s, mine);
 	if (err)
@@ -101,6 +101,21 @@ static int soft_post(void *state, unsigned slot)
 	return err == -ENOBUFS ? -EAGAIN : err;
 }
 
+static int soft_post_read(void *state, unsigned slot)
+{
+	struct soft_method *s = state;
+	size_t offset = slot * s->end->stride;
+	struct qp_read r = {.wr_id = slot,
+			    .data = s->end->memory + offset,
+			    .lkey = s->mr.lkey,
+			    .length = (uint32_t)s->end->bytes,
+			    .remote_addr = s->theirs.base + offset,
+			    .rkey = s->theirs.rkey};
+	int err = P->post_read(s->qp[slot % s->end->qps], &r);
+
+	return err == -ENOBUFS ? -EAGAIN : err;
+}
+
 static int soft_progress(void *state, unsigned *done, int max)
 {
 	struct soft_method *s = state;
@@ -131,13 +146,13 @@ static void soft_close(void *state)
 	free(s);
 }
 
+#define SOFT_METHOD(POST)                                                                          \
+	.many_qps = true, .open = soft_open, .post = POST, .progress = soft_progress,              \
+	.fd = soft_fd, .close = soft_close
+
 const struct transport_method transport_soft = {
-	.name = "soft",
-	.what = "soft RoCEv2: RC QPs of one plane",
-	.many_qps = true,
-	.open = soft_open,
-	.post = soft_post,
-	.progress = soft_progress,
-	.fd = soft_fd,
-	.close = soft_close,
-};
+	.name = "soft", .what = "soft RoCEv2: RC QPs of one plane", SOFT_METHOD(soft_post)};
+const struct transport_method transport_soft_read = {.name = "soft-read",
+						     .what = "the same, fetched by RDMA READ",
+						     .reads = true,
+						     SOFT_METHOD(soft_post_read)};

@@ -158,8 +158,8 @@ static int add_all(struct transport *t, enum plan_part part, size_t bytes, unsig
 					   .latency = part == PLAN_LATENCY,
 					   .block = part == PLAN_CPU};
 
-		if ((m->is_probe && !c.latency) || (part == PLAN_QPS && !m->many_qps) ||
-		    (c.block && !m->fd))
+		if ((m->is_probe && !c.latency) || (m->reads && c.latency) ||
+		    (part == PLAN_QPS && !m->many_qps) || (c.block && !m->fd))
 			continue;
 		err = plan_add(t->plan, part, &c);
 	}
