@@ -17,6 +17,6 @@ done
 for symbol in $declared; do
 	grep -qx "$symbol@@FARE_0.1" <<<"$exported" || { echo "declared, but not exported: $symbol"; failed=1; }
 done
-readelf -d "$1" | grep -q 'SONAME.*\[libfare.so.0\]' || { echo "no SONAME libfare.so.0"; failed=1; }
+readelf -d "$1" | grep -q 'SONAME.*\[libfare.so.1\]' || { echo "no SONAME libfare.so.1"; failed=1; }
 echo "$(wc -w <<<"$exported") symbols"
 exit $failed

@@ -222,7 +222,7 @@ static void receive_goodput(struct driver *d)
 	d->stage->rx_cpu_s = cpu_s() - cpu;
 }
 
-/* Of the last messages only: a number of 0 stands for a slot that had none. Waits for what is still on its way. */
+/* A number of 0 stands for a slot that had no message. Waits for what is still on its way. */
 static void compare_slots(struct driver *d, const uint64_t want[MAX_SLOTS])
 {
 	uint8_t *right = malloc(d->end.stride);
@@ -279,7 +279,10 @@ static uint64_t standing_number(unsigned slot)
 	return slot + 1;
 }
 
-/* Whoever posted tells the last numbers; whoever holds the copies compares everything. Both keep things going. */
+/*
+ * Whoever posted tells the last numbers; whoever holds the copies compares everything. Both keep
+ * things going.
+ */
 static void settle(struct driver *d)
 {
 	bool reads = d->c->method->reads, compares = d->end.who == (reads ? 0 : 1);

@@ -4,8 +4,8 @@
  * it.
  *
  * Owns: nothing; the interface. Both ends hold the same number of slots of equal size; post(slot)
- * writes this end's slot over the other end's slot of the same number, or reads it from there. One end, one thread, one
- * process.
+ * writes this end's slot over the other end's slot of the same number, or reads it from there. One
+ * end, one thread, one process.
  *
  * All methods are driven by the same loops (end.c): messages under way are the driver's business,
  * and what arrived is read from memory by the driver, so no method can count what it did not

@@ -6,7 +6,7 @@
 set -u
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
-bin=${FARE_BIN:-$here/build/dev/bin}
+bin=${FARE_BIN:-$here/build/release/bin}
 topology=$here/netns/topologies/4x4x2.yaml
 lab=fdt$$
 

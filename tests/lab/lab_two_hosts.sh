@@ -5,7 +5,7 @@
 set -u
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
-bin=${FARE_BIN:-$here/build/dev/bin}
+bin=${FARE_BIN:-$here/build/release/bin}
 lab=fth$$
 work=$(mktemp -d /tmp/$lab.XXXXXX)
 
@@ -35,7 +35,7 @@ for source in "$here"/docs/examples/*.c; do
 	cc -Wall -Wextra -Werror -o "$work/$example" "$(find "$prefix" -name "$example.c")" \
 		$(pkg-config --cflags --libs libfare) >"$work/cc" 2>&1 ||
 		failed "$example does not compile against what was installed"
-	ldd "$work/$example" | grep -q "libfare.so.0 => $prefix" || failed "$example is linked with another libfare"
+	ldd "$work/$example" | grep -q "libfare.so.1 => $prefix" || failed "$example is linked with another libfare"
 	[ "$("$work/$example" 2>&1 | cut -c 1-6)" = usage: ] || failed "$example does not start"
 done
 for page in "$here"/docs/man/*.[1-9]; do

@@ -5,7 +5,7 @@
 set -u
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
-bin=${FARE_BIN:-$here/build/dev/bin}
+bin=${FARE_BIN:-$here/build/release/bin}
 user=64001 group=users
 
 skip() { echo "skipped: $*"; exit 77; }

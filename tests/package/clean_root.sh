@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# clean_root.sh DIRECTORY: installs the packages in DIRECTORY on a new Debian root that has nothing else, builds a lab there with
+# the installed programs, and looks at the daemon that runs: user, capabilities, modes of its files. Removing the packages leaves
+# nothing but the configuration, purging not even that. Takes some minutes and 1 GB under /var/tmp; needs root and debootstrap.
+set -euo pipefail
+debs=$(readlink -f "${1:?where the packages are}")
+[ "$(id -u)" = 0 ] || { echo "SKIP: not root"; exit 77; }
+command -v debootstrap >/dev/null || { echo "SKIP: debootstrap is not installed"; exit 77; }
+
+# mounts and processes of the root end with this namespace
+if [ "${IN_OWN_NAMESPACE:-}" != 1 ]; then
+	export IN_OWN_NAMESPACE=1
+	exec unshare --mount --pid --fork --kill-child --propagation private "$0" "$debs"
+fi
+root=$(mktemp -d /var/tmp/fare-root.XXXXXX)
+chmod 755 "$root"
+trap 'umount -R "$root" 2>/dev/null; rm -rf --one-file-system "$root" "$root.log"' EXIT
+say() { echo "clean_root: $*" >&2; }
+fail() { echo "FAIL: $*"; exit 1; }
+within() { # COMMAND...: until it succeeds
+	local end=$((SECONDS + 60))
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.1
+	done
+}
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"; }
+
+# the mirror that this machine uses itself
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
+say "a new root in $root"
+debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
+	tail "$root.log"
+	grep -q "Failed getting release file" "$root.log" && { echo "SKIP: no Debian mirror can be reached"; exit 77; }
+	fail "debootstrap"
+}
+mount --bind "$root" "$root" && mount --make-private "$root" # ip(8) wants / to be a mount
+for d in proc sys dev; do mount --rbind "/$d" "$root/$d"; done
+mount -t proc proc "$root/proc"
+mount -t tmpfs run "$root/run"
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # a root without an init: packages start nothing
+chmod 755 "$root/usr/sbin/policy-rc.d"
+mkdir "$root/debs"
+cp "$debs"/*.deb "$root/debs"
+
+say "installing"
+inside sh -c 'apt-get install -y --no-install-recommends /debs/*.deb' >"$root/install.log" 2>&1 ||
+	{ tail -n 20 "$root/install.log"; fail "the packages do not install"; }
+[ "$(stat -c '%a %U %G' "$root/etc/fared/fared.yaml")" = "644 root root" ] || fail "/etc/fared/fared.yaml: $(stat -c '%a %U %G' "$root/etc/fared/fared.yaml")"
+inside getent group fare >/dev/null || fail "there is no group fare"
+said=$(inside fared --check-config 2>&1) && fail "the default configuration passes, though it names no GPU"
+[[ $said = *missing* ]] || fail "the default configuration does not say what is missing: $said"
+for example in "$root"/usr/share/doc/fared/examples/*.yaml; do
+	inside fared --check-config --config "/usr/share/doc/fared/examples/$(basename "$example")" >"$root/check.log" 2>&1 ||
+		grep -q "key_file" "$root/check.log" || { cat "$root/check.log"; fail "$(basename "$example") is not right"; }
+done
+for page in 8:fared 8:farectl 5:fared.yaml 3:fare 8:farelab 1:farebench; do
+	[ -e "$root/usr/share/man/man${page%%:*}/${page#*:}.${page%%:*}.gz" ] || fail "no manual page ${page#*:}"
+done
+inside bash -c '. /usr/share/bash-completion/completions/farectl && COMP_WORDS=(farectl show p) COMP_CWORD=2 && _farectl &&
+	echo "${COMPREPLY[*]}"' | grep -q peers || fail "bash completes nothing"
+
+say "a lab with what is installed"
+inside sh -c 'ip link set lo up; exec farelab up 2x2x2.yaml --name clean --fared /usr/sbin/fared --wait 60' || fail "the lab does not converge"
+ctl() { inside farectl -s /run/farelab/clean/s0/fared "$@"; }
+all_ok() { ctl -j show paths | grep -o '"verdict": *"[a-z-]*"' | sort | uniq -c | grep -q '^ *2 .*"ok"'; }
+within all_ok || { ctl show paths; fail "not every path is ok"; }
+ctl show paths
+pid=$(pgrep -o -x fared)
+[ "$(readlink "/proc/$pid/root")" = "$root" ] || fail "fared $pid runs elsewhere: $(readlink "/proc/$pid/root")"
+grep -E '^(Cap(Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' "/proc/$pid/status"
+[ "$(awk '/^NoNewPrivs/ { print $2 }' "/proc/$pid/status")" = 1 ] || fail "fared may gain privileges"
+[ "$(awk '/^CapAmb/ { print $2 }' "/proc/$pid/status")" = 0000000000000000 ] || fail "fared keeps ambient capabilities"
+[ "$(stat -c %a "$root/run/farelab/clean/s0/fared")" = 755 ] || fail "run directory: mode $(stat -c %a "$root/run/farelab/clean/s0/fared")"
+find "$root/run/farelab/clean/s0/fared" -perm /002 ! -type l | grep . && fail "others may write this"
+inside farelab down clean
+
+say "removing"
+inside apt-get remove -y fared farelab farebench libfare1 libnccl-net-fare libfare-dev >/dev/null 2>&1 || fail "the packages do not go"
+[ ! -e "$root/usr/sbin/fared" ] && [ -e "$root/etc/fared/fared.yaml" ] || fail "removed wrongly"
+inside apt-get purge -y fared >/dev/null 2>&1 || fail "the configuration does not go"
+[ ! -e "$root/etc/fared" ] || fail "/etc/fared stays after purge"
+say "all held"
