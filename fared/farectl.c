@@ -6,22 +6,15 @@
  * Links nothing of the daemon: what it knows is the JSON on the socket. Tables are in
  * farectl_tables.c.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
 
+#include "control_client.h"
 #include "farectl_tables.h"
-
-#define DEFAULT_RUN_DIR "/run/fared"
-#define REPLY_TIMEOUT_S 10
 
 struct options {
 	const char *run_dir;
@@ -49,7 +42,8 @@ static const char help[] =
 	"\n"
 	"PEER is the address of a peer GPU, PLANE a number from 0.\n"
 	"\n"
-	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " DEFAULT_RUN_DIR ")\n"
+	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " CONTROL_CLIENT_RUN_DIR
+	")\n"
 	"  -j, --json                 print the daemon's JSON, one document (watch: one a line)\n"
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
@@ -64,104 +58,23 @@ static int usage(const char *problem)
 	return 2;
 }
 
-/* ---- the socket ---------------------------------------------------------- */
-
-static FILE *connect_to(const char *run_dir)
+/* The connection, or NULL with the reason printed. */
+static struct control_client *connect_to(const char *run_dir)
 {
-	struct timeval limit = {.tv_sec = REPLY_TIMEOUT_S};
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	int n = snprintf(at.sun_path, sizeof(at.sun_path), "%s/control.sock", run_dir), fd;
-	FILE *stream;
+	struct control_client *c = NULL;
+	char why[256];
 
-	if (n < 0 || (size_t)n >= sizeof(at.sun_path)) {
-		fprintf(stderr, "farectl: %s: too long a path for a socket\n", run_dir);
-		return NULL;
-	}
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at))) {
-		fprintf(stderr,
-			"farectl: %s: %s; is fared running, is this its run directory (-s), and "
-			"may you use it?\n",
-			at.sun_path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	stream = fdopen(fd, "r");
-	if (!stream)
-		close(fd);
-	return stream;
+	if (control_client_open(&c, run_dir, why, sizeof(why)))
+		fprintf(stderr, "farectl: %s\n", why);
+	return c;
 }
 
-/* One line from the daemon as JSON; NULL with the reason printed. */
-static json_t *read_reply(FILE *stream)
+/* The reply as it is; where there is none, the reason is printed. */
+static json_t *told(const struct control_client *c, json_t *reply)
 {
-	char *line = NULL;
-	json_error_t error;
-	size_t size = 0;
-	json_t *reply;
-
-	errno = 0;
-	if (getline(&line, &size, stream) < 0) {
-		fprintf(stderr, "farectl: no reply: %s\n",
-			errno ? strerror(errno) : "the daemon closed the connection");
-		free(line);
-		return NULL;
-	}
-	reply = json_loads(line, 0, &error);
 	if (!reply)
-		fprintf(stderr, "farectl: not JSON from the daemon: %s\n", error.text);
-	free(line);
+		fprintf(stderr, "farectl: %s\n", control_client_why(c));
 	return reply;
-}
-
-/* Sends request (borrowed) and returns the reply if it says ok; else NULL with the error printed.
- */
-static json_t *ask(FILE *stream, const json_t *request)
-{
-	char *text = json_dumps(request, JSON_COMPACT);
-	json_t *reply;
-
-	if (!text)
-		return NULL;
-	/* a client that was refused has the reason waiting, although nothing can be sent any more
-	 */
-	send(fileno(stream), text, strlen(text), MSG_NOSIGNAL);
-	send(fileno(stream), "\n", 1, MSG_NOSIGNAL);
-	free(text);
-	reply = read_reply(stream);
-	if (reply && !json_is_true(json_object_get(reply, "ok"))) {
-		const char *error = json_string_value(json_object_get(reply, "error"));
-
-		fprintf(stderr, "farectl: %s\n", error ? error : "refused");
-		json_decref(reply);
-		return NULL;
-	}
-	return reply;
-}
-
-/* Asks for page after page and returns the first reply with all rows in it. */
-static json_t *ask_all(FILE *stream, json_t *request, const char *rows_key, const char *cursor_key)
-{
-	json_t *whole = ask(stream, request), *next;
-
-	while (whole && (next = json_object_get(whole, "next_cursor")) && json_is_integer(next)) {
-		json_t *more;
-
-		json_object_set(request, cursor_key, next);
-		more = ask(stream, request);
-		if (!more) {
-			json_decref(whole);
-			return NULL;
-		}
-		json_array_extend(json_object_get(whole, rows_key),
-				  json_object_get(more, rows_key));
-		json_object_set(whole, "next_cursor", json_object_get(more, "next_cursor"));
-		json_decref(more);
-	}
-	return whole;
 }
 
 /* ---- commands ------------------------------------------------------------ */
@@ -195,17 +108,17 @@ static int run(const struct options *options, json_t *request, const char *rows_
 	       void (*print)(const json_t *reply))
 {
 	bool events = rows_key && !strcmp(rows_key, "events");
-	FILE *stream = connect_to(options->run_dir);
+	struct control_client *c = connect_to(options->run_dir);
+	json_t *reply = NULL;
 	int rc = 1;
 
-	if (stream) {
-		rc = finish(
-			options,
-			rows_key ? ask_all(stream, request, rows_key, events ? "after" : "cursor")
-				 : ask(stream, request),
-			print);
-		fclose(stream);
-	}
+	if (c && rows_key)
+		reply = control_client_ask_all(c, request, rows_key, events ? "after" : "cursor");
+	else if (c)
+		reply = control_client_ask(c, request);
+	if (c)
+		rc = finish(options, told(c, reply), print);
+	control_client_close(c);
 	json_decref(request);
 	return rc;
 }
@@ -268,21 +181,19 @@ static int on_peer(const struct options *options, int argc, char **argv, bool ne
 
 static int watch(const struct options *options)
 {
-	FILE *stream = connect_to(options->run_dir);
-	struct timeval forever = {0};
+	struct control_client *c = connect_to(options->run_dir);
 	json_t *request, *reply;
 
-	if (!stream)
+	if (!c)
 		return 1;
 	request = json_pack("{s:s}", "cmd", "watch");
-	reply = ask(stream, request);
+	reply = told(c, control_client_ask(c, request));
 	json_decref(request);
-	setsockopt(fileno(stream), SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
 	if (reply && !options->json)
 		tables_event_head();
 	while (reply && !ferror(stdout)) {
 		json_decref(reply);
-		reply = read_reply(stream);
+		reply = told(c, control_client_next(c));
 		if (reply && options->json) {
 			json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
 			putchar('\n');
@@ -292,7 +203,7 @@ static int watch(const struct options *options)
 		fflush(stdout);
 	}
 	json_decref(reply);
-	fclose(stream);
+	control_client_close(c);
 	return 1; /* only the daemon's end, or ours, stops a watch */
 }
 
@@ -320,7 +231,7 @@ int main(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	struct options options = {.run_dir = DEFAULT_RUN_DIR};
+	struct options options = {.run_dir = CONTROL_CLIENT_RUN_DIR};
 	int o;
 
 	while ((o = getopt_long(argc, argv, "s:jVh", longs, NULL)) != -1) {

@@ -55,7 +55,7 @@ for example in "$root"/usr/share/doc/fared/examples/*.yaml; do
 	inside fared --check-config --config "/usr/share/doc/fared/examples/$(basename "$example")" >"$root/check.log" 2>&1 ||
 		grep -q "key_file" "$root/check.log" || { cat "$root/check.log"; fail "$(basename "$example") is not right"; }
 done
-for page in 8:fared 8:farectl 5:fared.yaml 3:fare 8:farelab 1:farebench; do
+for page in 8:fared 8:farectl 8:fared-exporter 5:fared.yaml 3:fare 8:farelab 1:farebench; do
 	[ -e "$root/usr/share/man/man${page%%:*}/${page#*:}.${page%%:*}.gz" ] || fail "no manual page ${page#*:}"
 done
 inside bash -c '. /usr/share/bash-completion/completions/farectl && COMP_WORDS=(farectl show p) COMP_CWORD=2 && _farectl &&
@@ -67,11 +67,13 @@ ctl() { inside farectl -s /run/farelab/clean/s0/fared "$@"; }
 all_ok() { ctl -j show paths | grep -o '"verdict": *"[a-z-]*"' | sort | uniq -c | grep -q '^ *2 .*"ok"'; }
 within all_ok || { ctl show paths; fail "not every path is ok"; }
 ctl show paths
-pid=$(pgrep -o -x fared)
-[ "$(readlink "/proc/$pid/root")" = "$root" ] || fail "fared $pid runs elsewhere: $(readlink "/proc/$pid/root")"
-grep -E '^(Cap(Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' "/proc/$pid/status"
-[ "$(awk '/^NoNewPrivs/ { print $2 }' "/proc/$pid/status")" = 1 ] || fail "fared may gain privileges"
-[ "$(awk '/^CapAmb/ { print $2 }' "/proc/$pid/status")" = 0000000000000000 ] || fail "fared keeps ambient capabilities"
+inside fared-exporter -s /run/farelab/clean/s0/fared --once >"$root/metrics" && grep -q '^fared_path_verdict.*"ok"} 1$' "$root/metrics" ||
+	fail "no metrics"
+read -r pid _ <"$root/run/farelab/clean/s0/fared.pid" && proc=$root/proc/$pid # the namespace's own numbers
+[ "$(cat "$proc/comm")" = fared ] || fail "$proc is no fared"
+grep -E '^(Cap(Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' "$proc/status"
+[ "$(awk '/^NoNewPrivs/ { print $2 }' "$proc/status")" = 1 ] || fail "fared may gain privileges"
+[ "$(awk '/^CapAmb/ { print $2 }' "$proc/status")" = 0000000000000000 ] || fail "fared keeps ambient capabilities"
 [ "$(stat -c %a "$root/run/farelab/clean/s0/fared")" = 755 ] || fail "run directory: mode $(stat -c %a "$root/run/farelab/clean/s0/fared")"
 find "$root/run/farelab/clean/s0/fared" -perm /002 ! -type l | grep . && fail "others may write this"
 inside farelab down clean

@@ -103,4 +103,11 @@ _fared() {
 complete -F _farectl farectl
 complete -F _farelab farelab
 complete -F _farebench farebench
+_fared_exporter() {
+	local words cword cur command n_after last
+	_fare_begin
+	_fare_reply "$(_fare_words fared-exporter | grep ^-)"
+}
+
 complete -o default -F _fared fared
+complete -F _fared_exporter fared-exporter

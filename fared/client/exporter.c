@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * exporter.c - fared-exporter: the daemon's state for Prometheus, over HTTP.
+ *
+ * A process of its own, without privileges, so that no HTTP is spoken where probes are sent. Each
+ * scrape asks the daemon anew over its control socket, on the one thread that there is: scrapers
+ * wait for each other.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control_client.h"
+#include "metrics.h"
+
+#define DEFAULT_LISTEN	"127.0.0.1:9795"
+#define MAX_CONNECTIONS 16
+#define IDLE_TIMEOUT_S	10
+
+struct exporter {
+	const char *run_dir;
+};
+
+static const char help[] =
+	"usage: fared-exporter [-s RUN_DIR] [-l ADDRESS:PORT]\n"
+	"\n"
+	"Answers GET /metrics with what fared knows, as OpenMetrics text.\n"
+	"\n"
+	"  -l, --listen ADDRESS:PORT  where it listens (default " DEFAULT_LISTEN
+	"; [ADDRESS]:PORT for IPv6)\n"
+	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " CONTROL_CLIENT_RUN_DIR
+	")\n"
+	"  -o, --once                 print the metrics and exit\n"
+	"  -V, --version              print the version and exit\n"
+	"  -h, --help                 print this and exit\n"
+	"\n"
+	"It must be in the group that may ask the daemon (fared.yaml(5), group). While the daemon "
+	"is "
+	"away,\n"
+	"fared_up is 0 and the reason is on stderr.\n"
+	"Exit status: 0 ended by a signal; 1 it cannot listen there (--once: the daemon did not "
+	"answer);\n"
+	"2 wrong usage. See fared-exporter(8).\n";
+
+/* ---- one scrape ---------------------------------------------------------- */
+
+static json_t *ask(struct control_client *c, const char *what, bool paged)
+{
+	json_t *request = json_pack("{s:s}", "cmd", what);
+	json_t *reply = paged ? control_client_ask_all(c, request, what, "cursor")
+			      : control_client_ask(c, request);
+
+	if (!reply)
+		fprintf(stderr, "<4>fared-exporter: %s: %s\n", what, control_client_why(c));
+	json_decref(request);
+	return reply;
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Text from malloc(), or NULL (out of memory). *answered: the daemon did. */
+static char *scrape(const struct exporter *e, size_t *bytes, bool *answered)
+{
+	struct metrics_replies r = {0};
+	struct control_client *c = NULL;
+	double start = now_s();
+	char why[256], *text = NULL;
+	FILE *to;
+
+	if (control_client_open(&c, e->run_dir, why, sizeof(why))) {
+		fprintf(stderr, "<4>fared-exporter: %s\n", why);
+	} else if ((r.version = ask(c, "version", false))) {
+		r.planes = ask(c, "planes", false);
+		r.paths = ask(c, "paths", true);
+		r.qps = ask(c, "qps", true);
+		r.counters = ask(c, "counters", false);
+	}
+	control_client_close(c);
+	r.scrape_s = now_s() - start;
+	*answered = r.version != NULL;
+	to = open_memstream(&text, bytes);
+	if (to) {
+		metrics_write(to, &r);
+		fclose(to);
+	}
+	json_decref((json_t *)(uintptr_t)r.version);
+	json_decref((json_t *)(uintptr_t)r.planes);
+	json_decref((json_t *)(uintptr_t)r.paths);
+	json_decref((json_t *)(uintptr_t)r.qps);
+	json_decref((json_t *)(uintptr_t)r.counters);
+	return text;
+}
+
+/* ---- HTTP ---------------------------------------------------------------- */
+
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type,
+			     char *text, size_t bytes, enum MHD_ResponseMemoryMode mode)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(bytes, text, mode);
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
+{
+	return reply(connection, status, "text/plain; charset=utf-8", (char *)(uintptr_t)why,
+		     strlen(why), MHD_RESPMEM_PERSISTENT);
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_bytes, void **request)
+{
+	size_t bytes;
+	bool answered;
+	char *text;
+
+	(void)version, (void)upload, (void)request;
+	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
+		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+	if (*upload_bytes)
+		return MHD_NO;
+	if (strcmp(url, "/metrics"))
+		return refuse(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
+	text = scrape(arg, &bytes, &answered);
+	if (!text)
+		return MHD_NO;
+	return reply(connection, MHD_HTTP_OK, METRICS_CONTENT_TYPE, text, bytes,
+		     MHD_RESPMEM_MUST_FREE);
+}
+
+/* "ADDRESS:PORT" or "[ADDRESS]:PORT"; numbers only, so that no resolver is asked. 0 or -EINVAL. */
+static int parse_listen(const char *text, struct sockaddr_storage *out)
+{
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+				       .ai_socktype = SOCK_STREAM};
+	const char *colon = strrchr(text, ':');
+	struct addrinfo *found;
+	char host[64];
+	size_t n;
+
+	if (!colon || colon == text)
+		return -EINVAL;
+	n = (size_t)(colon - text);
+	if (*text == '[' && colon[-1] == ']')
+		text++, n -= 2;
+	if (n >= sizeof(host))
+		return -EINVAL;
+	memcpy(host, text, n);
+	host[n] = 0;
+	if (getaddrinfo(host, colon + 1, &hints, &found))
+		return -EINVAL;
+	memcpy(out, found->ai_addr, found->ai_addrlen);
+	freeaddrinfo(found);
+	return 0;
+}
+
+static int serve(struct exporter *e, const char *listen_at, const struct sockaddr_storage *at)
+{
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG |
+			 (at->ss_family == AF_INET6 ? MHD_USE_IPv6 : 0);
+	struct MHD_Daemon *http;
+	sigset_t ends;
+	int got;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &ends, NULL); /* before the other thread is made */
+	http = MHD_start_daemon(flags, 0, NULL, NULL, on_request, e, MHD_OPTION_SOCK_ADDR, at,
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
+				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
+	if (!http) {
+		fprintf(stderr, "<3>fared-exporter: cannot listen at %s: %s\n", listen_at,
+			strerror(errno));
+		return 1;
+	}
+	fprintf(stderr, "<6>fared-exporter: listening at %s\n", listen_at);
+	sigwait(&ends, &got);
+	MHD_stop_daemon(http);
+	return 0;
+}
+
+static int print_once(const struct exporter *e)
+{
+	bool answered;
+	size_t bytes;
+	char *text = scrape(e, &bytes, &answered);
+
+	if (text)
+		fwrite(text, 1, bytes, stdout);
+	free(text);
+	return text && answered && !fflush(stdout) ? 0 : 1;
+}
+
+static int usage(const char *problem)
+{
+	fprintf(stderr, "fared-exporter: %s; fared-exporter --help lists the options\n", problem);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"listen", required_argument, NULL, 'l'},
+		{"socket-dir", required_argument, NULL, 's'},
+		{"once", no_argument, NULL, 'o'},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	struct exporter e = {.run_dir = CONTROL_CLIENT_RUN_DIR};
+	const char *listen_at = DEFAULT_LISTEN;
+	struct sockaddr_storage at;
+	bool once = false;
+	int o;
+
+	while ((o = getopt_long(argc, argv, "l:s:oVh", longs, NULL)) != -1) {
+		switch (o) {
+		case 'l':
+			listen_at = optarg;
+			break;
+		case 's':
+			e.run_dir = optarg;
+			break;
+		case 'o':
+			once = true;
+			break;
+		case 'V':
+			puts("fared-exporter " FARE_VERSION);
+			return 0;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			return usage("unknown option");
+		}
+	}
+	if (optind != argc)
+		return usage("it takes no arguments");
+	if (parse_listen(listen_at, &at))
+		return usage("--listen: ADDRESS:PORT, as numbers");
+	return once ? print_once(&e) : serve(&e, listen_at, &at);
+}

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Metrics end to end: fared-exporter beside a daemon, a real Prometheus that scrapes it and has our alert rules loaded; every query
+# of the Grafana board is answered, and faults raise the alerts that are meant for them.
+. "$(dirname "$0")/lib.sh"
+command -v prometheus >/dev/null && command -v promtool >/dev/null || skip "prometheus is not installed"
+OPS=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../docs/ops" && pwd)
+
+promtool check rules "$OPS/prometheus/alerts.yaml" >/dev/null || fail "the alert rules are not right"
+promtool test rules "$(dirname "${BASH_SOURCE[0]}")/alerts_test.yaml" || fail "an alert is not what it should be"
+
+farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S || fail "not converged"
+RUN=/run/farelab/$LAB/s0/fared
+once() { "$FARE_BIN/fared-exporter" -s "$RUN" --once; }
+once >"$SCRATCH/metrics" || fail "the daemon does not answer the exporter"
+[ "$(tail -1 "$SCRATCH/metrics")" = "# EOF" ] || fail "no end"
+[ -z "$(grep -v '^#' "$SCRATCH/metrics" | cut -d' ' -f1 | sort | uniq -d)" ] || fail "a sample twice"
+
+# ---- a real Prometheus ---------------------------------------------------------------------------
+cat >"$SCRATCH/prometheus.yaml" <<END
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [$OPS/prometheus/alerts.yaml]
+scrape_configs:
+  - job_name: fared
+    static_configs: [{targets: ['127.0.0.1:9795']}]
+END
+farelab exec "$LAB" s0 -- "$FARE_BIN/fared-exporter" -s "$RUN" 2>"$SCRATCH/exporter.log" &
+farelab exec "$LAB" s0 -- prometheus --config.file="$SCRATCH/prometheus.yaml" --storage.tsdb.path="$SCRATCH/tsdb" \
+	--web.listen-address=127.0.0.1:9090 >"$SCRATCH/prometheus.log" 2>&1 &
+query() { farelab exec "$LAB" s0 -- promtool query instant http://127.0.0.1:9090 "$1" 2>&1; }
+has() { query "$1" | grep -q '=>'; }
+within has 'up{job="fared"} == 1' || { cat "$SCRATCH/exporter.log"; tail -3 "$SCRATCH/prometheus.log"; fail "Prometheus does not scrape"; }
+within has 'fared_path_verdict{peer="198.19.0.2",plane="1",verdict="ok"}' || fail "no verdict: $(query fared_path_verdict)"
+within has 'rate(fared_path_probes_sent_total{plane="0"}[10s]) > 0' || fail "no probes are counted"
+
+# ---- the board -----------------------------------------------------------------------------------
+jq -r '.panels[].targets[].expr' "$OPS/grafana/fared.json" | sed 's/\$instance/.*/g' >"$SCRATCH/queries"
+[ "$(wc -l <"$SCRATCH/queries")" -ge 15 ] || fail "a board without queries"
+while IFS= read -r expr; do
+	query "$expr" </dev/null | grep -iE 'error|bad_data' && fail "the board asks what Prometheus does not understand: $expr"
+done <"$SCRATCH/queries"
+# every metric that the board or an alert names exists
+for name in $(cat "$SCRATCH/queries" "$OPS/prometheus/alerts.yaml" | grep -oE 'fared_[a-z_0-9]*[a-z0-9]' | sort -u | grep -v 'fared_path_qp_bytes'); do
+	grep -q "^# TYPE ${name%_total} " "$SCRATCH/metrics" || [ "$name" = fared_ ] || fail "nobody exports $name"
+done
+
+# ---- faults --------------------------------------------------------------------------------------
+farelab fail "$LAB" subport s0 0 1 || fail "fail subport"
+within has 'ALERTS{alertname="FaredSubPortDown",device="g0p0s1"}' || fail "a lost sub-port raises nothing: $(query ALERTS)"
+farelab fail "$LAB" leaf l1 || fail "fail leaf"
+within has 'ALERTS{alertname="FaredPlaneDown",plane="1"}' || fail "a lost plane raises nothing: $(query ALERTS)"
+farelab fail "$LAB" fared s0 || fail "fail fared"
+within has 'ALERTS{alertname="FaredDown"}' || fail "a dead daemon raises nothing: $(query ALERTS)"
+once >"$SCRATCH/dead" && fail "a dead daemon is told as a live one"
+grep -q '^fared_up 0$' "$SCRATCH/dead" || fail "no fared_up for a dead daemon: $(cat "$SCRATCH/dead")"
+
+# ---- strange clients -----------------------------------------------------------------------------
+http() { # TEXT: the first line of the answer to it
+	farelab exec "$LAB" s0 -- perl -MIO::Socket::IP -e '$s = IO::Socket::IP->new(PeerHost => "127.0.0.1", PeerPort => 9795) or die;
+		print $s $ARGV[0]; shutdown($s, 1); print scalar <$s>' "$1" 2>/dev/null
+}
+http $'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' | grep -q ' 200 ' || fail "GET /metrics: $(http $'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n')"
+http $'GET /etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n' | grep -q ' 404 ' || fail "another path is not refused"
+http $'DELETE /metrics HTTP/1.1\r\nHost: x\r\n\r\n' | grep -q ' 405 ' || fail "another method is not refused"
+for i in $(seq 40); do # more than it takes at once, and none of it HTTP
+	http "$(head -c 3000 /dev/urandom | tr -d '\0')" >/dev/null
+done
+http $'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' | grep -q ' 200 ' || fail "garbage ended the exporter: $(cat "$SCRATCH/exporter.log")"
+exit 0
