@@ -75,35 +75,57 @@ static int nlri_take(struct octets *o, enum bgp_family family, bool add_path,
 	    octets_copy(o, address + base / 8, (bits + 7) / 8))
 		return -EBADMSG;
 	out->prefix.length = (uint8_t)(base + bits);
-	if (bits % 8)
-		address[(base + bits) / 8] &= (uint8_t)(0xff << (8 - bits % 8));
+	if (bits % 8) {
+		uint8_t *last = &address[(base + bits) / 8],
+			kept = (uint8_t)(0xff << (8 - bits % 8));
+
+		out->has_host_bits = *last & ~kept;
+		*last &= kept;
+	}
 	return 0;
 }
 
-static bool nlri_valid(struct octets o, enum bgp_family family, bool add_path)
+/* How well bytes read as prefixes in one of the two forms. */
+enum nlri_fit {
+	NLRI_UNREADABLE,
+	NLRI_ODD, /* readable, but with bits set after a prefix's length: no router sends those */
+	NLRI_CLEAN,
+};
+
+static enum nlri_fit nlri_fit(struct octets o, enum bgp_family family, bool add_path)
 {
+	enum nlri_fit fit = NLRI_CLEAN;
 	struct bgp_nlri_prefix prefix;
 
-	while (o.left > 0)
+	while (o.left > 0) {
 		if (nlri_take(&o, family, add_path, &prefix))
-			return false;
-	return true;
+			return NLRI_UNREADABLE;
+		if (prefix.has_host_bits)
+			fit = NLRI_ODD;
+	}
+	return fit;
 }
 
 /*
  * A router that negotiated add-path with its peer should show path ids to its station as well;
- * FRR's BMP does not. So the negotiated form is tried first, and the plain one if that does not
- * come out even.
+ * FRR's BMP does not, and nothing in the message tells. So both forms are tried, and the one that
+ * reads better is taken. Where both read equally well, the first octet decides: path ids are
+ * counted from small numbers, so theirs is 0, which in the plain form would be a default route.
  */
+static bool has_path_ids(struct octets o, enum bgp_family family)
+{
+	enum nlri_fit with = nlri_fit(o, family, true), plain = nlri_fit(o, family, false);
+
+	return with == plain ? o.left > 0 && o.p[0] == 0 : with > plain;
+}
+
 static int nlri_open(struct octets o, enum bgp_family family,
 		     const struct bgp_update_options *options, struct bgp_nlri *out,
 		     struct octets_error *error)
 {
-	bool add_path = options->add_path[family];
+	bool add_path = options->add_path[family] && has_path_ids(o, family);
 
-	if (add_path && !nlri_valid(o, family, true))
-		add_path = false;
-	if (!add_path && !nlri_valid(o, family, false))
+	if (nlri_fit(o, family, add_path) == NLRI_UNREADABLE)
 		return octets_fail(&o, error, "prefixes cannot be read");
 	*out = (struct bgp_nlri){.bytes = o, .family = family, .add_path = add_path};
 	return 0;

@@ -33,6 +33,7 @@ struct bgp_nlri {
 
 struct bgp_nlri_prefix {
 	struct bgp_prefix prefix; /* host bits cleared */
+	bool has_host_bits;	  /* they were set */
 	uint32_t path_id;	  /* 0 without add-path */
 };
 

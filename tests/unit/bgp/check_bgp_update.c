@@ -288,6 +288,36 @@ START_TEST(add_path)
 }
 END_TEST
 
+/* The same bytes can be prefixes with path ids and without. */
+START_TEST(add_path_negotiated_but_not_shown)
+{
+	static const char *const plain_hosts[] = {"01", "08", "00", "20"};
+	struct bgp_update_options options = plain;
+	struct octets_error error;
+	struct bgp_update u;
+
+	options.add_path[BGP_FAMILY_IPV4] = true;
+	for (size_t i = 0; i < sizeof(plain_hosts) / sizeof(plain_hosts[0]); i++) {
+		char digits[80], expected[160];
+
+		snprintf(digits, sizeof(digits), "000f 20c61300%s 20c6130002 20c6130003 0000",
+			 plain_hosts[i]);
+		snprintf(expected, sizeof(expected),
+			 "::ffff:198.19.0.%lu/128#0 ::ffff:198.19.0.2/128#0 "
+			 "::ffff:198.19.0.3/128#0 ",
+			 strtoul(plain_hosts[i], NULL, 16));
+		ck_assert_int_eq(parse(digits, &options, &u, &error), 0);
+		expect_prefixes(u.withdrawn[0], expected);
+	}
+	/* path id 0 reads as four default routes too */
+	ck_assert_int_eq(parse("0009 00000000 20c6130002 0000", &options, &u, &error), 0);
+	expect_prefixes(u.withdrawn[0], "::ffff:198.19.0.2/128#0 ");
+	/* no form reads without a bit too many: the one that can be read is taken */
+	ck_assert_int_eq(parse("0005 1fc6130003 0000", &options, &u, &error), 0);
+	expect_prefixes(u.withdrawn[0], "::ffff:198.19.0.2/127#0 ");
+}
+END_TEST
+
 START_TEST(clears_host_bits)
 {
 	struct octets_error error;
@@ -301,4 +331,4 @@ END_TEST
 
 RUN_TESTS("bgp_update", reads_what_frr_sends, any_cut_is_an_error, end_of_rib, as_paths,
 	  malformed_attributes_withdraw, unreadable_prefixes_refuse_the_whole, add_path,
-	  clears_host_bits)
+	  add_path_negotiated_but_not_shown, clears_host_bits)
