@@ -4,37 +4,99 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <syslog.h>
 
-#include "address.h"
+#include "config.h"
+#include "drain_file.h"
+#include "utf8.h"
 #include "why.h"
+
+/* false: there is no local GPU of that name. */
+static bool rule_of(const struct commands *c, const struct control_request *request,
+		    struct drain_rule *out)
+{
+	const struct config *config = c->report.config;
+
+	*out = (struct drain_rule){.has_gpu = request->gpu[0] != '\0',
+				   .has_peer = request->has_peer,
+				   .has_plane = request->has_plane,
+				   .has_sub_port = request->has_sub_port,
+				   .peer = request->peer,
+				   .plane = request->plane,
+				   .sub_port = request->sub_port};
+	while (out->has_gpu && out->gpu < config->n_gpus &&
+	       strcmp(config->gpus[out->gpu].name, request->gpu) != 0)
+		out->gpu++;
+	return out->gpu < config->n_gpus;
+}
+
+static void say_drained(struct commands *c, const struct control_client *client,
+			const struct drain_rule *rule, const char *what, bool drained,
+			uint32_t n_paths)
+{
+	struct event event = {.priority = LOG_NOTICE,
+			      .plane = rule->has_plane ? (int)rule->plane : -1,
+			      .topic = "drain"};
+
+	snprintf(event.subject, sizeof(event.subject), "%.*s",
+		 utf8_fit(what, sizeof(event.subject) - 1), what);
+	snprintf(event.to, sizeof(event.to), "%s", drained ? "drained" : "undrained");
+	snprintf(event.reason, sizeof(event.reason), "asked for by uid=%u pid=%d paths=%u",
+		 (unsigned)client->uid, (int)client->pid, n_paths);
+	events_add(c->events, &event, c->report.now_ns, c->wall_ns);
+}
+
+/* First in the table, which checks them; then in the file; or in neither. */
+static json_t *put_drains_in_force(struct commands *c, const struct drain_set *next)
+{
+	const struct drain_set before = *path_table_drains(c->table);
+	char why[160];
+	int rc;
+
+	if (path_table_set_drains(c->table, next))
+		return control_error(
+			"no such plane or sub-port here; farectl show planes lists them");
+	rc = drain_file_save(c->report.config, next);
+	if (!rc)
+		return NULL;
+	path_table_set_drains(c->table, &before);
+	snprintf(why, sizeof(why), "%.100s/" DRAIN_FILE_NAME " cannot be written: %s",
+		 c->report.config->run_dir, strerror(-rc));
+	return control_error(why);
+}
 
 static json_t *drain(struct commands *c, const struct control_client *client,
 		     const struct control_request *request)
 {
-	struct event event = {
-		.priority = LOG_NOTICE, .plane = (int)request->plane, .topic = "drain"};
+	struct drain_set next = *path_table_drains(c->table);
 	bool drained = request->command == CONTROL_DRAIN;
-	char peer[ADDRESS_TEXT_MAX] = "all";
-	int n;
+	const struct drain_rule *wider;
+	char what[128], why[200];
+	struct drain_rule rule;
+	json_t *error;
+	uint32_t n;
 
 	if (!client->privileged)
 		return control_error(
 			"permission denied: draining is for root and the daemon's user");
-	n = path_table_drain(c->table, request->has_peer ? &request->peer : NULL, request->plane,
-			     drained);
-	if (n == -ENOENT)
-		return control_error("no such peer; farectl show peers lists them");
-	if (n < 0)
-		return control_error("no such plane; farectl show planes lists them");
-	if (request->has_peer)
-		address_format(&request->peer, peer);
-	snprintf(event.subject, sizeof(event.subject), "%s", peer);
-	snprintf(event.to, sizeof(event.to), "%s", drained ? "drained" : "undrained");
-	snprintf(event.reason, sizeof(event.reason), "asked for by uid=%u pid=%d paths=%d",
-		 (unsigned)client->uid, (int)client->pid, n);
-	events_add(c->events, &event, c->report.now_ns, c->wall_ns);
-	return json_pack("{s:b, s:i}", "ok", 1, "paths", n);
+	if (!rule_of(c, request, &rule))
+		return control_error("no such local GPU; farectl show planes lists them");
+	if (drained && drain_set_add(&next, &rule))
+		return control_error("too many drains; farectl show drains lists them");
+	if (!drained && drain_set_remove(&next, &rule, &wider) == -EBUSY) {
+		snprintf(why, sizeof(why), "it is drained as a part of '%s': undrain that",
+			 drain_file_text(c->report.config, wider, what, sizeof(what)));
+		return control_error(why);
+	}
+	error = put_drains_in_force(c, &next);
+	if (error)
+		return error;
+	n = path_table_drain_count(c->table, &rule);
+	drain_file_text(c->report.config, &rule, what, sizeof(what));
+	say_drained(c, client, &rule, what, drained, n);
+	return json_pack("{s:b, s:s, s:s, s:i}", "ok", 1, "what", what, "now",
+			 drained ? "drained" : "undrained", "paths", (int)n);
 }
 
 static json_t *attach(struct commands *c, struct control_client *client,
@@ -74,6 +136,8 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 		return report_events(&c->report, request);
 	case CONTROL_WHY:
 		return why_reply(&c->report, request);
+	case CONTROL_DRAINS:
+		return report_drains(&c->report);
 	case CONTROL_DRAIN:
 	case CONTROL_UNDRAIN:
 		return drain(c, client, request);

@@ -22,7 +22,11 @@ enum argument {
 	ARG_LIMIT = 1 << 4,
 	ARG_NAME = 1 << 5,
 	ARG_PID = 1 << 6,
+	ARG_SUB_PORT = 1 << 7,
+	ARG_GPU = 1 << 8,
 };
+
+#define ARG_DRAIN (ARG_PEER | ARG_PLANE | ARG_SUB_PORT | ARG_GPU)
 
 static const struct {
 	const char *name;
@@ -35,8 +39,9 @@ static const struct {
 	[CONTROL_QPS] = {"qps", ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_EVENTS] = {"events", ARG_AFTER | ARG_LIMIT, 0},
 	[CONTROL_WHY] = {"why", ARG_PEER | ARG_PLANE, ARG_PEER},
-	[CONTROL_DRAIN] = {"drain", ARG_PEER | ARG_PLANE, ARG_PEER | ARG_PLANE},
-	[CONTROL_UNDRAIN] = {"undrain", ARG_PEER | ARG_PLANE, ARG_PEER | ARG_PLANE},
+	[CONTROL_DRAINS] = {"drains", 0, 0},
+	[CONTROL_DRAIN] = {"drain", ARG_DRAIN, ARG_PEER},
+	[CONTROL_UNDRAIN] = {"undrain", ARG_DRAIN, ARG_PEER},
 	[CONTROL_WATCH] = {"watch", 0, 0},
 	[CONTROL_ATTACH] = {"attach", ARG_NAME | ARG_PID, 0},
 	[CONTROL_COUNTERS] = {"counters", 0, 0},
@@ -47,8 +52,9 @@ static const struct {
 	const char *name;
 	enum argument bit;
 } arguments[] = {
-	{"peer", ARG_PEER},   {"plane", ARG_PLANE}, {"cursor", ARG_CURSOR}, {"after", ARG_AFTER},
-	{"limit", ARG_LIMIT}, {"name", ARG_NAME},   {"pid", ARG_PID},
+	{"peer", ARG_PEER},   {"plane", ARG_PLANE},	  {"cursor", ARG_CURSOR},
+	{"after", ARG_AFTER}, {"limit", ARG_LIMIT},	  {"name", ARG_NAME},
+	{"pid", ARG_PID},     {"sub_port", ARG_SUB_PORT}, {"gpu", ARG_GPU},
 };
 
 struct reply {
@@ -113,6 +119,15 @@ static int take_peer(const json_t *value, struct control_request *out, const str
 	return 0;
 }
 
+static int take_text(const json_t *value, const char *name, char *out, size_t size,
+		     const struct reply *r)
+{
+	if (!json_string_length(value))
+		return bad(r, "\"%s\" must be a string that is not empty", name);
+	snprintf(out, size, "%s", json_string_value(value));
+	return 0;
+}
+
 static int take_argument(enum argument bit, const char *name, const json_t *value,
 			 struct control_request *out, const struct reply *r)
 {
@@ -136,11 +151,17 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 			return bad(r, "\"limit\" must be at least 1");
 		out->limit = (uint32_t)number;
 		return rc;
+	case ARG_SUB_PORT:
+		rc = take_integer(value, name, FARE_MAX_SUB_PORTS - 1, &number, r);
+		out->sub_port = (uint32_t)number;
+		out->has_sub_port = true;
+		return rc;
+	case ARG_GPU:
+		if (json_string_length(value) >= sizeof(out->gpu))
+			return bad(r, "\"gpu\" is no name of a local GPU");
+		return take_text(value, name, out->gpu, sizeof(out->gpu), r);
 	case ARG_NAME:
-		if (!json_string_length(value))
-			return bad(r, "\"name\" must be a string that is not empty");
-		snprintf(out->name, sizeof(out->name), "%s", json_string_value(value));
-		return 0;
+		return take_text(value, name, out->name, sizeof(out->name), r);
 	case ARG_PID: /* the kernel tells the truth of it; accepted for the reader's sake */
 		return take_integer(value, name, INT32_MAX, &number, r);
 	}
@@ -173,6 +194,8 @@ static int take_arguments(json_t *root, struct control_request *out, const struc
 		if (commands[out->command].must & ~seen & arguments[i].bit)
 			return bad(r, "\"%s\" needs \"%s\"", commands[out->command].name,
 				   arguments[i].name);
+	if (out->has_sub_port && (!out->has_plane || out->has_peer))
+		return bad(r, "a \"sub_port\" is one of a \"plane\", toward \"all\"");
 	return 0;
 }
 

@@ -6,14 +6,15 @@
  * any. Pure.
  *
  *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or
- *           "why" or "drain" or "undrain" or "watch" or "attach" or "counters" or "version", ...}
+ *           "why" or "drains" or "drain" or "undrain" or "watch" or "attach" or "counters" or "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it, to where "next_cursor" is null
  *   flows, qps:   "cursor", "limit"
  *   events:       "after" (a sequence number), "limit"
  *   why:          "peer" (an address), and "plane" if only one is of interest
- *   drain:        "peer" (an address or "all") and "plane"; undrain alike
+ *   drain:        "peer" (an address or "all"), and "plane", "sub_port" (of a plane toward all)
+ *                 and "gpu" (a name) if it is not to be any; undrain alike
  *   attach:       one memfd beside the line (SCM_RIGHTS), "pid", and "name" if it is not to be
  *                 the one in the memfd's header
  */
@@ -36,6 +37,7 @@ enum control_command {
 	CONTROL_QPS,
 	CONTROL_EVENTS,
 	CONTROL_WHY,
+	CONTROL_DRAINS,
 	CONTROL_DRAIN,
 	CONTROL_UNDRAIN,
 	CONTROL_WATCH,
@@ -51,6 +53,9 @@ struct control_request {
 	struct in6_addr peer;
 	bool has_plane;
 	uint32_t plane;
+	bool has_sub_port; /* then also has_plane, and not has_peer */
+	uint32_t sub_port;
+	char gpu[32];	 /* "": any */
 	uint64_t cursor; /* of events: after */
 	uint32_t limit;	 /* 1..CONTROL_LIMIT_MAX */
 	char name[32];

@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "daemon_internal.h"
 #include "descriptors.h"
+#include "drain_file.h"
 #include "notify.h"
 #include "shm_layout.h"
 #include "zapi_source.h"
@@ -244,6 +245,30 @@ static int create_table(struct daemon *d)
 	return path_table_create(&d->table, gpus, d->config->n_gpus, &times);
 }
 
+/* Before any path is known, so that none is in use for a moment that must not be. */
+static void restore_drains(struct daemon *d)
+{
+	struct drain_set former, kept = {0};
+	char why[400], text[128];
+
+	if (drain_file_load(d->config, &former, why, sizeof(why)))
+		log_line(d->log, LOG_ERR, "drain", "former drains are not in force: %s", why);
+	for (uint32_t i = 0; i < former.n; i++) {
+		struct drain_set next = kept;
+
+		if (drain_set_add(&next, &former.rules[i]) ||
+		    path_table_set_drains(d->table, &next)) {
+			log_line(d->log, LOG_WARNING, "drain",
+				 "former drain left out: %s: no such plane or sub-port any more",
+				 drain_file_text(d->config, &former.rules[i], text, sizeof(text)));
+			continue;
+		}
+		kept = next;
+		log_line(d->log, LOG_NOTICE, "drain", "still drained: %s",
+			 drain_file_text(d->config, &former.rules[i], text, sizeof(text)));
+	}
+}
+
 static void start_watchers(struct daemon *d)
 {
 	ev_prepare_init(&d->prepare, on_prepare);
@@ -325,8 +350,10 @@ static bool start(struct daemon *d, const struct privileges *p)
 		  "is another fared running there, and may we write there?") ||
 	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?") ||
 	    !step(d, flows_create(&d->flows), "flows", "memory?") ||
-	    !step(d, create_table(d), "path table", "memory?") || !start_health(d, p) ||
-	    !step(d,
+	    !step(d, create_table(d), "path table", "memory?") || !start_health(d, p))
+		return false;
+	restore_drains(d);
+	if (!step(d,
 		  publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, daemon_now_ns()),
 		  "shared memory", "is the run directory on a file system with room?") ||
 	    !step(d, give_segment(d->config, p), "shared memory's owner",

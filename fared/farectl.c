@@ -18,6 +18,7 @@
 
 struct options {
 	const char *run_dir;
+	const char *gpu; /* NULL: any */
 	bool json;
 };
 
@@ -36,14 +37,19 @@ static const char help[] =
 	"  show version               the daemon's version, age and published pairs\n"
 	"  why PEER [PLANE]           why a path has its verdict, from which inputs, where to look "
 	"next\n"
-	"  drain PEER|all PLANE       take a plane out of use toward a peer, or toward all\n"
-	"  undrain PEER|all PLANE     put it back into use\n"
+	"  drain PEER|all [PLANE [SUB_PORT]]\n"
+	"                             take out of use: a plane, a path, a peer, a local sub-port, "
+	"or all\n"
+	"  undrain PEER|all [PLANE [SUB_PORT]]\n"
+	"                             put it back into use\n"
+	"  show drains                what is drained\n"
 	"  watch                      events as they come, until interrupted\n"
 	"\n"
-	"PEER is the address of a peer GPU, PLANE a number from 0.\n"
+	"PEER is the address of a peer GPU, PLANE and SUB_PORT are numbers from 0.\n"
 	"\n"
 	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " CONTROL_CLIENT_RUN_DIR
 	")\n"
+	"  -g, --gpu NAME             drain, undrain: of this local GPU only\n"
 	"  -j, --json                 print the daemon's JSON, one document (watch: one a line)\n"
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
@@ -79,15 +85,15 @@ static json_t *told(const struct control_client *c, json_t *reply)
 
 /* ---- commands ------------------------------------------------------------ */
 
-/* "PLANE" as the daemon wants it; false: not a number. */
-static bool add_plane(json_t *request, const char *text)
+/* A number as the daemon wants it; false: text is none. */
+static bool add_number(json_t *request, const char *key, const char *text)
 {
 	char *end;
-	long plane = strtol(text, &end, 10);
+	long number = strtol(text, &end, 10);
 
-	if (!*text || *end || plane < 0)
+	if (!*text || *end || number < 0)
 		return false;
-	return !json_object_set_new(request, "plane", json_integer(plane));
+	return !json_object_set_new(request, key, json_integer(number));
 }
 
 static int finish(const struct options *options, json_t *reply, void (*print)(const json_t *reply))
@@ -131,13 +137,10 @@ static int show(const struct options *options, int argc, char **argv)
 		int max_args;
 		void (*print)(const json_t *reply);
 	} tables[] = {
-		{"planes", false, 0, tables_planes},
-		{"peers", true, 0, tables_peers},
-		{"paths", true, 2, tables_paths},
-		{"flows", true, 0, tables_flows},
-		{"qps", true, 0, tables_qps},
-		{"events", true, 0, tables_events},
-		{"counters", false, 0, tables_counters},
+		{"planes", false, 0, tables_planes},   {"peers", true, 0, tables_peers},
+		{"paths", true, 2, tables_paths},      {"flows", true, 0, tables_flows},
+		{"qps", true, 0, tables_qps},	       {"events", true, 0, tables_events},
+		{"drains", false, 0, tables_drains},   {"counters", false, 0, tables_counters},
 		{"version", false, 0, tables_version},
 	};
 	const char *what = argc > 0 ? argv[0] : "";
@@ -152,30 +155,35 @@ static int show(const struct options *options, int argc, char **argv)
 		request = json_pack("{s:s}", "cmd", what);
 		if (argc > 1)
 			json_object_set_new(request, "peer", json_string(argv[1]));
-		if (argc > 2 && !add_plane(request, argv[2])) {
+		if (argc > 2 && !add_number(request, "plane", argv[2])) {
 			json_decref(request);
 			return usage("PLANE is a number");
 		}
 		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
 	}
-	return usage("show what? planes, peers, paths, flows, qps, events, counters or version");
+	return usage("show what? planes, peers, paths, drains, flows, qps, events, "
+		     "counters or version");
 }
 
-static int on_peer(const struct options *options, int argc, char **argv, bool needs_plane,
+/* COMMAND PEER [PLANE [SUB_PORT]], of which the last is for drains. */
+static int on_peer(const struct options *options, int argc, char **argv, bool is_drain,
 		   void (*print)(const json_t *reply))
 {
 	json_t *request;
 
-	if (argc < (needs_plane ? 3 : 2) || argc > 3)
-		return usage(needs_plane ? "give PEER|all and PLANE"
-					 : "give PEER and, if you like, PLANE");
+	if (argc < 2 || argc > (is_drain ? 4 : 3))
+		return usage(is_drain ? "give PEER|all and, if you like, PLANE and SUB_PORT"
+				      : "give PEER and, if you like, PLANE");
 	request = json_pack("{s:s, s:s}", "cmd", argv[0], "peer", argv[1]);
 	if (!request)
 		return usage("PEER is an address");
-	if (argc == 3 && !add_plane(request, argv[2])) {
+	if ((argc > 2 && !add_number(request, "plane", argv[2])) ||
+	    (argc > 3 && !add_number(request, "sub_port", argv[3]))) {
 		json_decref(request);
-		return usage("PLANE is a number");
+		return usage("PLANE and SUB_PORT are numbers");
 	}
+	if (is_drain && options->gpu)
+		json_object_set_new(request, "gpu", json_string(options->gpu));
 	return run(options, request, NULL, print);
 }
 
@@ -226,6 +234,7 @@ int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{"socket-dir", required_argument, NULL, 's'},
+		{"gpu", required_argument, NULL, 'g'},
 		{"json", no_argument, NULL, 'j'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
@@ -234,10 +243,13 @@ int main(int argc, char **argv)
 	struct options options = {.run_dir = CONTROL_CLIENT_RUN_DIR};
 	int o;
 
-	while ((o = getopt_long(argc, argv, "s:jVh", longs, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "s:g:jVh", longs, NULL)) != -1) {
 		switch (o) {
 		case 's':
 			options.run_dir = optarg;
+			break;
+		case 'g':
+			options.gpu = optarg;
 			break;
 		case 'j':
 			options.json = true;

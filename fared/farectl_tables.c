@@ -15,6 +15,13 @@ static const char *text(const json_t *row, const char *key)
 	return value && *value ? value : "-";
 }
 
+static const char *any(const json_t *row, const char *key)
+{
+	const char *value = json_string_value(json_object_get(row, key));
+
+	return value ? value : "all";
+}
+
 static const char *number(const json_t *row, const char *key, char cell[CELL])
 {
 	const json_t *value = json_object_get(row, key);
@@ -279,7 +286,21 @@ void tables_why(const json_t *reply)
 
 void tables_drain(const json_t *reply)
 {
-	char a[CELL];
+	json_int_t n = json_integer_value(json_object_get(reply, "paths"));
 
-	printf("paths concerned: %s\n", number(reply, "paths", a));
+	printf("%s: %lld path%s %s\n", text(reply, "what"), (long long)n, n == 1 ? "" : "s",
+	       text(reply, "now"));
+}
+
+void tables_drains(const json_t *reply)
+{
+	char a[CELL], b[CELL], c[CELL];
+	const json_t *row;
+	size_t i;
+
+	printf("%-8s %-39s %5s %8s %9s\n", "GPU", "PEER", "PLANE", "SUB-PORT", "PATHS");
+	json_array_foreach (json_object_get(reply, "drains"), i, row)
+		printf("%-8s %-39s %5s %8s %9s\n", any(row, "gpu"), any(row, "peer"),
+		       number(row, "plane", a), number(row, "sub_port", b),
+		       number(row, "paths", c));
 }

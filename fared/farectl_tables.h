@@ -20,6 +20,7 @@ void tables_counters(const json_t *reply);
 void tables_version(const json_t *reply);
 void tables_why(const json_t *reply);
 void tables_drain(const json_t *reply);
+void tables_drains(const json_t *reply);
 void tables_event_head(void);
 void tables_event(const json_t *event);
 

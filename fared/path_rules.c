@@ -94,15 +94,15 @@ static void teach_bmp(struct judgement *j)
 	bool missing = is_missing(j, b->since_ns, away || b->stale);
 
 	if ((away || b->stale) && missing) {
-		j->no_route = "BMP's word is old and zebra has no route over this plane";
+		j->no_route = "BMP is not in sync and zebra has no route over this plane";
 		return;
 	}
 	j->teacher = PATH_TEACHER_BMP;
 	j->uninstalled = missing;
 	if (away)
 		j->stale = j->f->sources[PATH_SOURCE_BMP].state == BGP_SOURCE_SYNCING
-				   ? "the BMP session is synchronising; kept as last taught"
-				   : "the BMP session is away; kept as last taught";
+				   ? "the BMP session is synchronising; kept as last learned"
+				   : "the BMP session is away; kept as last learned";
 	else if (b->stale)
 		j->stale = "bgpd has lost or not yet re-learned it (graceful restart); kept as "
 			   "last taught";
@@ -134,9 +134,8 @@ static void teach_zserv(struct judgement *j)
 	uint64_t ripe = f->sources[PATH_SOURCE_BMP].since_ns + f->times->fallback_ns;
 
 	if (!is_taught(f, PATH_SOURCE_ZSERV)) {
-		j->no_route = f->belief[PATH_SOURCE_BMP].known
-				      ? "BMP no longer vouches for it and zebra has no route"
-				      : "no source has taught it";
+		j->no_route = f->belief[PATH_SOURCE_BMP].known ? "neither BMP nor zebra has a route"
+							       : "not learned from any source";
 		return;
 	}
 	if (f->now_ns < ripe) {
@@ -166,7 +165,7 @@ static bool is_kept_for_zebra(struct judgement *j)
 	    !is_taught(f, PATH_SOURCE_ZSERV) || f->now_ns >= ripe)
 		return false;
 	j->teacher = f->before;
-	j->stale = "BMP is in sync and has not taught it yet; kept, for zebra has installed it";
+	j->stale = "BMP is in sync and has not advertised it yet; kept, for zebra has installed it";
 	sooner(&j->deadline_ns, ripe);
 	return true;
 }
@@ -181,14 +180,14 @@ static void find_teacher(struct judgement *j)
 	bool adopted = f->adopted && !bmp->known &&
 		       (answered || f->now_ns < f->adopted_ns + f->times->stale_ns);
 
-	j->no_route = "no source has taught it";
+	j->no_route = "not learned from any source";
 	if (is_taught(f, PATH_SOURCE_BMP))
 		teach_bmp(j);
 	else if (is_up(f, PATH_SOURCE_BMP) && is_kept_for_zebra(j))
 		;
 	else if (is_up(f, PATH_SOURCE_BMP) || (bmp->known && speaks(f, PATH_SOURCE_BMP)))
 		j->no_route = bmp->known ? "BMP has withdrawn it"
-					 : "BMP is in sync and does not teach it";
+					 : "BMP is in sync and does not advertise it";
 	else if (adopted)
 		teach_adopted(j);
 	else
@@ -197,7 +196,13 @@ static void find_teacher(struct judgement *j)
 
 static const char *rule_drained(const struct judgement *j)
 {
-	return j->f->drained ? "an operator drained it" : NULL;
+	const struct path_facts *f = j->f;
+
+	if (f->drained)
+		return "an operator drained it";
+	if (f->has_drained_sub_ports && !f->n_live_sub_ports && f->n_up_sub_ports)
+		return "an operator drained the only local sub-ports with carrier";
+	return NULL;
 }
 
 static const char *rule_local_down(const struct judgement *j)
@@ -226,7 +231,7 @@ static const char *rule_zero_bandwidth(const struct judgement *j)
 
 static const char *rule_not_installed(const struct judgement *j)
 {
-	return j->uninstalled ? "BMP teaches it, but zebra has not installed it over this plane"
+	return j->uninstalled ? "BMP advertises it, but zebra has not installed it over this plane"
 			      : NULL;
 }
 
@@ -287,21 +292,61 @@ static const char *rule_gray(const struct judgement *j)
 	return p->gray_remote ? remote[__builtin_ctz(p->gray_remote)] : NULL;
 }
 
+static const char *rule_sub_port_drained(const struct judgement *j)
+{
+	return j->f->has_drained_sub_ports
+		       ? "an operator drained a local sub-port; counted without it"
+		       : NULL;
+}
+
+static const char *rule_sub_port_down(const struct judgement *j)
+{
+	return j->f->n_up_sub_ports < j->f->n_sub_ports
+		       ? "a local sub-port has no carrier; counted without it"
+		       : NULL;
+}
+
+static const char *rule_relative(const struct judgement *j)
+{
+	return j->teacher == PATH_TEACHER_ZSERV
+		       ? "BMP is away: local bandwidth shared out by zebra's relative weights"
+		       : NULL;
+}
+
+static const char *rule_not_advertised(const struct judgement *j)
+{
+	switch (j->f->belief[PATH_SOURCE_BMP].kind) {
+	case BGP_BANDWIDTH_ABSENT:
+		return "no bandwidth advertised: the local bandwidth counts";
+	case BGP_BANDWIDTH_INVALID:
+		return "the advertised bandwidth is invalid: the local bandwidth counts";
+	case BGP_BANDWIDTH_VALUE:
+		break;
+	}
+	return NULL;
+}
+
+static const char *rule_noticed(const struct judgement *j)
+{
+	const struct path_facts *f = j->f;
+
+	return (double)f->noticed_bps < f->belief[PATH_SOURCE_BMP].bps &&
+			       f->noticed_bps < f->local_bps
+		       ? "the peer says that its own ports carry less than BGP advertises"
+		       : NULL;
+}
+
+static const char *rule_advertised_less(const struct judgement *j)
+{
+	return j->f->belief[PATH_SOURCE_BMP].bps < (double)j->f->local_bps
+		       ? "BGP advertises less than the local links carry"
+		       : NULL;
+}
+
 static const char *rule_ok(const struct judgement *j)
 {
-	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
-
-	if (j->teacher == PATH_TEACHER_ZSERV)
-		return "BMP is away: local bandwidth shared out by zebra's relative weights";
-	if (b->kind == BGP_BANDWIDTH_ABSENT)
-		return "no bandwidth advertised: the local bandwidth counts";
-	if (b->kind == BGP_BANDWIDTH_INVALID)
-		return "the advertised bandwidth is invalid: the local bandwidth counts";
-	if ((double)j->f->noticed_bps < b->bps && j->f->noticed_bps < j->f->local_bps)
-		return "the peer says that its own ports carry less than BGP advertises";
-	return b->bps < (double)j->f->local_bps
-		       ? "the advertised bandwidth is the smaller"
-		       : "the local bandwidth is the smaller, or both agree";
+	(void)j;
+	return "no limit beyond the local links";
 }
 
 /*
@@ -342,6 +387,20 @@ static const struct rule {
 	 "that sub-port's cable and transceivers, at both ends; it comes back by itself once "
 	 "probes "
 	 "pass on it"},
+	{FARE_VERDICT_OK, true, rule_sub_port_drained,
+	 "farectl undrain, when the work on that sub-port is done"},
+	{FARE_VERDICT_OK, true, rule_sub_port_down,
+	 "that sub-port's cable and port: farectl show planes; ip -br link"},
+	{FARE_VERDICT_OK, true, rule_relative,
+	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
+	 "sources' state"},
+	{FARE_VERDICT_OK, true, rule_not_advertised,
+	 "the leaf of that plane: its link-bandwidth route-map"},
+	{FARE_VERDICT_OK, true, rule_noticed,
+	 "the peer's own cables and ports toward the plane: farectl show planes, on that server"},
+	{FARE_VERDICT_OK, true, rule_advertised_less,
+	 "nothing, if the peer's ports are slower than these; else its cables and ports toward the "
+	 "plane: farectl show planes, on that server"},
 	{FARE_VERDICT_OK, true, rule_ok, "nothing: the path is in use"},
 };
 

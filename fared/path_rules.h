@@ -21,7 +21,9 @@ struct path_facts {
 	uint64_t noticed_bps; /* what the peer says its own ports carry; UINT64_MAX: no limit */
 	uint64_t notice_expires_ns;
 	uint64_t local_bps;
-	uint32_t n_live_sub_ports;
+	uint32_t n_live_sub_ports; /* that are used */
+	uint32_t n_up_sub_ports, n_sub_ports;
+	bool has_drained_sub_ports;
 	double largest_weight; /* of zebra's weights toward this peer, over its planes; 0: none */
 	bool installed_elsewhere;     /* zebra has a route to this peer over some plane */
 	uint64_t installed_change_ns; /* when zebra's route to this peer last gained or lost a plane

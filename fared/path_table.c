@@ -89,7 +89,7 @@ static int get_pair(struct path_table *t, uint32_t gpu, const struct in6_addr *p
 	pair->id = t->n_pairs;
 	pair->n_planes = n_planes;
 	for (uint32_t p = 0; p < n_planes; p++)
-		pair->paths[p].drained = t->drained_all[p];
+		pair->paths[p].drained = drain_set_has_path(&t->drains, gpu, peer, p);
 	HASH_ADD(hh, t->by_key, key, sizeof(pair->key), pair);
 	if (!pair->hh.tbl) {
 		free(pair);
@@ -251,8 +251,6 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
 	path = &pair->paths[plane];
 	if (path->evaluated)
 		return -EBUSY;
-	if (verdict == FARE_VERDICT_DRAINED)
-		path->drained = true; /* an operator's word outlives the daemon */
 	if (t->probing && (verdict == FARE_VERDICT_PROBE_DOWN || verdict == FARE_VERDICT_RAMPING))
 		path->probe = (struct path_probe){
 			.judged = true,
@@ -269,34 +267,57 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
 	return 0;
 }
 
-int path_table_drain(struct path_table *t, const struct in6_addr *peer, uint32_t plane,
-		     bool drained)
-{
-	bool known = !peer;
-	int n = 0;
+/* ---- drains -------------------------------------------------------------- */
 
-	for (uint32_t g = 0;; g++) {
-		if (g == t->n_gpus)
-			return -EINVAL;
-		if (has_plane(t, g, plane))
-			break;
+/* Some local GPU has to have it: what a rule names has to exist, so that a slip is seen. */
+static bool names_what_exists(const struct path_table *t, const struct drain_rule *rule)
+{
+	for (uint32_t g = 0; g < t->n_gpus; g++) {
+		if (rule->has_gpu && rule->gpu != g)
+			continue;
+		if (rule->has_plane && !has_plane(t, g, rule->plane))
+			continue;
+		if (!rule->has_sub_port ||
+		    (rule->has_plane && !rule->has_peer &&
+		     rule->sub_port < t->gpus[g].shape.n_sub_ports[rule->plane]))
+			return true;
 	}
+	return false;
+}
+
+int path_table_set_drains(struct path_table *t, const struct drain_set *drains)
+{
+	for (uint32_t i = 0; i < drains->n; i++)
+		if (!names_what_exists(t, &drains->rules[i]))
+			return -EINVAL;
+	t->drains = *drains;
+	for (uint32_t g = 0; g < t->n_gpus; g++)
+		for (uint32_t p = 0; p < t->gpus[g].shape.n_planes; p++)
+			t->gpus[g].drained[p] = drain_set_sub_ports(drains, g, p);
 	for (uint32_t i = 0; i < t->n_pairs; i++) {
 		struct pair *pair = t->pairs[i];
 
-		if (peer && memcmp(&pair->key.peer, peer, sizeof(*peer)))
-			continue;
-		known = true;
-		if (plane >= pair->n_planes)
-			continue;
-		pair->paths[plane].drained = drained;
+		for (uint32_t p = 0; p < pair->n_planes; p++)
+			pair->paths[p].drained =
+				drain_set_has_path(drains, pair->key.local_gpu, &pair->key.peer, p);
 		pair->dirty = true;
-		n++;
 	}
-	if (!known)
-		return -ENOENT;
-	if (!peer)
-		t->drained_all[plane] = drained;
+	return 0;
+}
+
+const struct drain_set *path_table_drains(const struct path_table *t)
+{
+	return &t->drains;
+}
+
+uint32_t path_table_drain_count(const struct path_table *t, const struct drain_rule *rule)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_pairs; i++)
+		for (uint32_t p = 0; p < t->pairs[i]->n_planes; p++)
+			n += drain_rule_concerns(rule, t->pairs[i]->key.local_gpu,
+						 &t->pairs[i]->key.peer, p);
 	return n;
 }
 
@@ -357,6 +378,32 @@ static struct path_facts peer_facts(const struct path_table *t, const struct pai
 	return f;
 }
 
+/*
+ * Bit s: local sub-port s is not used though it may be up. If only doubtful ones are up, they are
+ * used; drained ones never are.
+ */
+uint32_t path_table_unused(const struct path_table *t, const struct pair *pair, uint32_t plane)
+{
+	const struct path_probe *probe = &pair->paths[plane].probe;
+	uint32_t drained = t->gpus[pair->key.local_gpu].drained[plane], n_left;
+	uint32_t all = drained | probe->gray_local | probe->returning_local;
+
+	local_bps(t, pair->key.local_gpu, plane, all, &n_left);
+	return n_left ? all : drained;
+}
+
+static void add_local(const struct path_table *t, const struct pair *pair, uint32_t plane,
+		      struct path_facts *f)
+{
+	uint32_t gpu = pair->key.local_gpu;
+
+	local_bps(t, gpu, plane, 0, &f->n_up_sub_ports);
+	f->n_sub_ports = t->gpus[gpu].shape.n_sub_ports[plane];
+	f->has_drained_sub_ports = t->gpus[gpu].drained[plane] != 0;
+	f->local_bps =
+		local_bps(t, gpu, plane, path_table_unused(t, pair, plane), &f->n_live_sub_ports);
+}
+
 /* facts: the peer's, copied and completed with the path's own. */
 static void judge(const struct path_table *t, const struct pair *pair, uint32_t plane,
 		  struct path_facts facts, struct path_result *out)
@@ -377,12 +424,7 @@ static void judge(const struct path_table *t, const struct pair *pair, uint32_t 
 	facts.adopted_ns = path->adopted_ns;
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		facts.belief[s] = path_table_belief(t, path, s);
-	facts.local_bps = local_bps(t, pair->key.local_gpu, plane,
-				    path->probe.gray_local | path->probe.returning_local,
-				    &facts.n_live_sub_ports);
-	if (!facts.n_live_sub_ports) /* the others went down: better a doubtful one than none */
-		facts.local_bps =
-			local_bps(t, pair->key.local_gpu, plane, 0, &facts.n_live_sub_ports);
+	add_local(t, pair, plane, &facts);
 	path_rules_apply(&facts, out);
 }
 

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "bgp_source.h"
+#include "drain_set.h"
 #include "fare_limits.h"
 #include "fare_verdict.h"
 
@@ -108,7 +109,9 @@ struct path_view {
 	bool normalised; /* usable_bps follows relative weights: only ratios within one peer mean
 			    anything */
 	bool drained;
-	uint64_t local_bps; /* live local bandwidth toward the plane */
+	uint32_t drained_sub_ports; /* bit s: local sub-port s */
+	uint32_t unused_sub_ports;  /* those, and doubtful ones: not to be used though up */
+	uint64_t local_bps;	    /* live local bandwidth toward the plane */
 	uint32_t n_live_sub_ports;
 	uint32_t n_sub_ports;
 	uint64_t
@@ -191,11 +194,13 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
 		     uint32_t plane, enum fare_verdict verdict, uint64_t usable_bps, uint64_t now);
 
 /*
- * Takes a plane toward peer out of use, or back in; peer NULL: toward every peer, later ones
- * included. Returns how many paths it concerns, -ENOENT (no such peer) or -EINVAL (no such plane).
+ * Puts other drains in force, for paths to come as well. drains is copied. -EINVAL: a rule of a local
+ * GPU, plane or sub-port that there is not (nothing is changed).
  */
-int path_table_drain(struct path_table *t, const struct in6_addr *peer, uint32_t plane,
-		     bool drained);
+int path_table_set_drains(struct path_table *t, const struct drain_set *drains);
+const struct drain_set *path_table_drains(const struct path_table *t);
+/* How many paths a rule concerns at present. */
+uint32_t path_table_drain_count(const struct path_table *t, const struct drain_rule *rule);
 
 /*
  * Re-evaluates what may have changed. handlers may be NULL. Returns when to call again at the

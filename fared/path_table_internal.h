@@ -5,6 +5,7 @@
 #ifndef PATH_TABLE_INTERNAL_H
 #define PATH_TABLE_INTERNAL_H
 
+#include "drain_set.h"
 #include "hash_table.h"
 #include "path_rules.h"
 #include "path_table.h"
@@ -51,6 +52,7 @@ struct link {
 struct gpu {
 	struct path_table_gpu shape;
 	struct link links[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	uint32_t drained[FARE_MAX_PLANES]; /* bit s: sub-port s */
 };
 
 struct path_table {
@@ -59,7 +61,7 @@ struct path_table {
 	struct gpu gpus[FARE_MAX_LOCAL_GPUS];
 	struct path_source_view sources[PATH_SOURCE_COUNT];
 	uint32_t epoch[PATH_SOURCE_COUNT];
-	bool drained_all[FARE_MAX_PLANES];
+	struct drain_set drains;
 	bool probing;
 	void (*on_route)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			 bool routed, bool was_down);
@@ -72,6 +74,7 @@ struct path_table {
 /* NULL: no such pair. */
 struct pair *path_table_locate(const struct path_table *t, uint32_t gpu,
 			       const struct in6_addr *peer);
+uint32_t path_table_unused(const struct path_table *t, const struct pair *pair, uint32_t plane);
 struct path_belief path_table_belief(const struct path_table *t, const struct path *path,
 				     enum path_source s);
 

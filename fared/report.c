@@ -6,6 +6,7 @@
 
 #include "address.h"
 #include "config.h"
+#include "drain_file.h"
 
 #define NS_PER_S 1e9
 /*
@@ -241,7 +242,7 @@ static json_t *path_row(const struct report *r, const struct path_view *v)
 	char text[ADDRESS_TEXT_MAX];
 
 	return json_pack("{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o, s:s, s:o, s:i, s:i, s:s, s:s, "
-			 "s:s, s:b, s:b, s:s, s:f, s:o, s:o}",
+			 "s:s, s:b, s:b, s:i, s:s, s:f, s:o, s:o}",
 			 "local_gpu", r->config->gpus[v->local_gpu].name, "local_gpu_index",
 			 (int)v->local_gpu, "peer", address_format(&v->peer, text), "plane",
 			 (int)v->plane, "verdict", fare_verdict_name(v->verdict), "usable_bps",
@@ -251,8 +252,9 @@ static json_t *path_row(const struct report *r, const struct path_view *v)
 			 (int)v->n_live_sub_ports, "configured_sub_ports", (int)v->n_sub_ports,
 			 "teacher", path_teacher_name(v->teacher), "bmp", belief_word(bmp), "zserv",
 			 belief_word(zserv), "normalised", v->normalised, "drained", v->drained,
-			 "reason", v->reason, "since_s", report_age_s(r, v->since_ns), "probe",
-			 probe_json(r, v), "noticed_bps",
+			 "drained_sub_ports", (int)v->drained_sub_ports, "reason", v->reason,
+			 "since_s", report_age_s(r, v->since_ns), "probe", probe_json(r, v),
+			 "noticed_bps",
 			 v->noticed && v->noticed_bps != UINT64_MAX
 				 ? json_integer((json_int_t)v->noticed_bps)
 				 : json_null());
@@ -286,6 +288,21 @@ json_t *report_paths(const struct report *r, const struct control_request *reque
 			json_array_append_new(rows, path_row(r, &view));
 	}
 	return page("paths", rows, i < n, i);
+}
+
+json_t *report_drains(const struct report *r)
+{
+	const struct drain_set *set = path_table_drains(r->table);
+	json_t *rows = json_array();
+
+	for (uint32_t i = 0; i < set->n; i++) {
+		json_t *row = drain_file_rule(r->config, &set->rules[i]);
+
+		json_object_set_new(row, "paths",
+				    json_integer(path_table_drain_count(r->table, &set->rules[i])));
+		json_array_append_new(rows, row);
+	}
+	return json_pack("{s:b, s:o}", "ok", 1, "drains", rows);
 }
 
 /* ---- flows and QPs ------------------------------------------------------- */

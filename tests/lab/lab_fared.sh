@@ -141,6 +141,18 @@ sed -i 's/bmp_port: .*/bmp_port: 5001/' "$config"
 	failed "a reload took paths away"
 echo "ok: reloaded, and refused to"
 
+echo "# what is drained toward all stays so over a restart, and a sub-port's drain takes its half"
+ctl s0 drain all 3 >/dev/null || failed "drain before a restart"
+ctl s0 drain all 2 1 >/dev/null || failed "drain of a sub-port"
+is s0 "$s1" 2 "ok $rate" || failed "a drained sub-port still counts"
+lab fail "$lab" fared s0
+lab heal "$lab" fared s0
+expect s0 "$s1" 3 "drained 0"
+expect s0 "$s1" 2 "ok $rate"
+ctl s0 undrain all >/dev/null || failed "undrain all"
+expect s0 "$s1" 3 "$whole"
+expect s0 "$s1" 2 "$whole"
+
 echo "# fared of s0 is killed and restarted: the segment is adopted, no weight moves; that its configuration names another"
 echo "# release of FRR than runs makes no difference once BMP has named it"
 before=$(for p in "$s1" "$s2" "$s3"; do weights s0 "$p"; done)

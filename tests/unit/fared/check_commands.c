@@ -15,6 +15,7 @@
 
 #include "config.h"
 #include "conn_shm.h"
+#include "drain_file.h"
 #include "shm_layout.h"
 
 #define S    UINT64_C(1000000000)
@@ -107,7 +108,9 @@ static void teardown(void)
 	config_destroy(config);
 	snprintf(path, sizeof(path), "%s/" SHM_NAME, dir);
 	unlink(path);
-	rmdir(dir);
+	snprintf(path, sizeof(path), "%s/" DRAIN_FILE_NAME, dir);
+	unlink(path);
+	ck_assert_int_eq(rmdir(dir), 0);
 }
 
 /* The reply to a line of text; the caller frees it. It must survive being written and read again.
@@ -250,6 +253,56 @@ START_TEST(draining_is_for_the_privileged)
 }
 END_TEST
 
+static bool says(const char *line, const char *expected)
+{
+	json_t *reply = ask(&root, line, -1);
+	char *text = json_dumps(reply, JSON_COMPACT);
+	bool found = strstr(text, expected) != NULL;
+
+	if (!found)
+		fprintf(stderr, "%s: %s\n", line, text);
+	free(text);
+	json_decref(reply);
+	return found;
+}
+
+/* Toward peers that the next daemon learns, too: they are not in the segment. */
+START_TEST(a_drain_is_kept_for_the_next_daemon)
+{
+	struct drain_set left;
+	char why[200];
+
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"all\",\"plane\":1}", "\"paths\":3"));
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"198.19.0.77\"}", "\"paths\":0"));
+	ck_assert_int_eq(drain_file_load(config, &left, why, sizeof(why)), 0);
+	ck_assert_uint_eq(left.n, 2);
+	ck_assert(left.rules[0].has_plane && !left.rules[0].has_peer && left.rules[0].plane == 1);
+	ck_assert(says("{\"cmd\":\"drains\"}",
+		       "{\"gpu\":null,\"peer\":\"198.19.0.77\",\"plane\":null,\"sub_port\":null,"
+		       "\"paths\":0}"));
+	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"198.19.0.2\",\"plane\":1}",
+		       "as a part of 'all plane 1'"));
+	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\"}", "\"ok\":true"));
+	ck_assert_int_eq(drain_file_load(config, &left, why, sizeof(why)), 0);
+	ck_assert_uint_eq(left.n, 0);
+}
+END_TEST
+
+START_TEST(a_drain_that_cannot_be_kept_is_refused)
+{
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"all\",\"plane\":2}", "no such plane"));
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"all\",\"plane\":1,\"sub_port\":1}",
+		       "no such plane or sub-port"));
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"all\",\"gpu\":\"g7\"}", "no such local GPU"));
+	snprintf(config->run_dir, sizeof(config->run_dir), "/nonexistent");
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"all\",\"plane\":1}", "cannot be written"));
+	snprintf(config->run_dir, sizeof(config->run_dir), "%s", dir);
+	ck_assert(says("{\"cmd\":\"paths\",\"peer\":\"198.19.0.2\",\"plane\":1}",
+		       "\"verdict\":\"ok\""));
+	ck_assert_uint_eq(path_table_drains(commands.table)->n, 0);
+}
+END_TEST
+
 START_TEST(why_names_rule_inputs_and_what_next)
 {
 	json_t *reply = ask(&root, "{\"cmd\":\"why\",\"peer\":\"198.19.0.3\",\"plane\":1}", -1);
@@ -385,6 +438,8 @@ int main(void)
 	tcase_add_test(tc, a_large_table_is_asked_in_bounded_steps);
 	tcase_add_test(tc, planes_and_sources);
 	tcase_add_test(tc, draining_is_for_the_privileged);
+	tcase_add_test(tc, a_drain_is_kept_for_the_next_daemon);
+	tcase_add_test(tc, a_drain_that_cannot_be_kept_is_refused);
 	tcase_add_test(tc, why_names_rule_inputs_and_what_next);
 	tcase_add_test(tc, counters_of_what_does_not_run_are_no_rows);
 	tcase_add_test(tc, every_counter_has_a_row_with_its_meaning);

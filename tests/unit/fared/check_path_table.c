@@ -103,6 +103,20 @@ static void everything_fine(void)
 		expect(1, p, FARE_VERDICT_OK, 400 * MBPS);
 }
 
+/* Adds a drain of a plane, toward a peer or (0) all of them, or takes it away. */
+static int set_drain(unsigned peer, uint32_t plane, bool drained)
+{
+	struct drain_rule rule = {.has_plane = true, .plane = plane, .has_peer = peer != 0};
+	struct drain_set next = *path_table_drains(table);
+	const struct drain_rule *wider;
+	int rc;
+
+	if (peer)
+		rule.peer = peer_address(peer);
+	rc = drained ? drain_set_add(&next, &rule) : drain_set_remove(&next, &rule, &wider);
+	return rc < 0 ? rc : path_table_set_drains(table, &next);
+}
+
 START_TEST(smaller_of_local_and_advertised)
 {
 	everything_fine();
@@ -129,9 +143,9 @@ START_TEST(order_of_rules)
 	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
 	path_table_link(table, 0, 0, 1, false, 0);
 	expect(1, 0, FARE_VERDICT_LOCAL_DOWN, 0);
-	ck_assert_int_eq(path_table_drain(table, NULL, 0, true), 1);
+	ck_assert_int_eq(set_drain(0, 0, true), 0);
 	expect(1, 0, FARE_VERDICT_DRAINED, 0);
-	ck_assert_int_eq(path_table_drain(table, NULL, 0, false), 1);
+	ck_assert_int_eq(set_drain(0, 0, false), 0);
 	expect(1, 0, FARE_VERDICT_LOCAL_DOWN, 0);
 }
 END_TEST
@@ -426,34 +440,71 @@ START_TEST(an_answered_adopted_path_outlives_its_time_and_asks_for_no_turn)
 }
 END_TEST
 
-START_TEST(a_drain_outlives_the_daemon)
+START_TEST(a_drain_holds_for_adopted_paths)
 {
 	struct in6_addr a = peer_address(1);
 
+	ck_assert_int_eq(set_drain(1, 0, true), 0);
 	ck_assert_int_eq(path_table_adopt(table, 0, &a, 0, FARE_VERDICT_DRAINED, 0, now), 0);
 	for (unsigned p = 0; p < 4; p++)
 		teach(PATH_SOURCE_BMP, event_of(1, p, 400e6));
 	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
 	expect(1, 0, FARE_VERDICT_DRAINED, 0);
 	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
-	ck_assert_int_eq(path_table_drain(table, &a, 0, false), 1);
+	ck_assert_int_eq(set_drain(1, 0, false), 0);
 	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
 }
 END_TEST
 
 START_TEST(drain_all_holds_for_peers_to_come)
 {
-	struct in6_addr a = peer_address(1), unknown = peer_address(77);
-
 	everything_fine();
-	ck_assert_int_eq(path_table_drain(table, NULL, 1, true), 1);
+	ck_assert_int_eq(set_drain(0, 1, true), 0);
 	teach(PATH_SOURCE_BMP, event_of(2, 1, 400e6));
 	expect(2, 1, FARE_VERDICT_DRAINED, 0);
-	ck_assert_int_eq(path_table_drain(table, &a, 1, false), 1);
+	ck_assert_int_eq(set_drain(1, 1, false), -EBUSY); /* a part of it: not by itself */
+	expect(1, 1, FARE_VERDICT_DRAINED, 0);
+	ck_assert_int_eq(set_drain(0, 4, true), -EINVAL);
+	ck_assert_int_eq(set_drain(0, 1, false), 0);
+	expect(2, 1, FARE_VERDICT_OK, 400 * MBPS);
+}
+END_TEST
+
+static void drain_sub_ports(uint32_t n)
+{
+	struct drain_set next = {0};
+
+	for (uint32_t s = 0; s < n; s++) {
+		struct drain_rule rule = {
+			.has_plane = true, .plane = 2, .has_sub_port = true, .sub_port = s};
+
+		ck_assert_int_eq(drain_set_add(&next, &rule), 0);
+	}
+	ck_assert_int_eq(path_table_set_drains(table, &next), 0);
+}
+
+START_TEST(a_drained_sub_port_takes_its_part_away)
+{
+	struct drain_set nonesuch = {.n = 1, .rules = {{.has_plane = true, .has_sub_port = true}}};
+	struct path_view v;
+
+	everything_fine();
+	drain_sub_ports(1);
+	expect(1, 2, FARE_VERDICT_OK, 200 * MBPS);
 	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
-	expect(2, 1, FARE_VERDICT_DRAINED, 0);
-	ck_assert_int_eq(path_table_drain(table, &unknown, 1, true), -ENOENT);
-	ck_assert_int_eq(path_table_drain(table, NULL, 4, true), -EINVAL);
+	v = view(1, 2);
+	ck_assert_uint_eq(v.unused_sub_ports, 1);
+	ck_assert_ptr_nonnull(strstr(v.reason, "drained a local sub-port"));
+	/* the one that is left goes down: the drained one is not taken instead */
+	path_table_link(table, 0, 2, 1, false, 0);
+	expect(1, 2, FARE_VERDICT_DRAINED, 0);
+	path_table_link(table, 0, 2, 1, true, 200 * MBPS);
+	drain_sub_ports(2);
+	expect(1, 2, FARE_VERDICT_DRAINED, 0);
+	drain_sub_ports(0);
+	expect(1, 2, FARE_VERDICT_OK, 400 * MBPS);
+	nonesuch.rules[0].sub_port = 2;
+	ck_assert_int_eq(path_table_set_drains(table, &nonesuch), -EINVAL);
 }
 END_TEST
 
@@ -559,7 +610,7 @@ START_TEST(whatever_comes_the_invariants_hold)
 					200 * MBPS);
 			break;
 		case 2:
-			path_table_drain(table, NULL, plane, !(rand() % 3));
+			set_drain(0, plane, !(rand() % 3));
 			break;
 		default:
 			teach((enum path_source)(rand() % 2), e);
@@ -825,7 +876,8 @@ int main(void)
 	tcase_add_test(tc, what_is_taught_anew_is_fresh_before_the_sync_ends);
 	tcase_add_test(tc, adopted_paths_do_not_live_for_ever);
 	tcase_add_test(tc, an_answered_adopted_path_outlives_its_time_and_asks_for_no_turn);
-	tcase_add_test(tc, a_drain_outlives_the_daemon);
+	tcase_add_test(tc, a_drain_holds_for_adopted_paths);
+	tcase_add_test(tc, a_drained_sub_port_takes_its_part_away);
 	tcase_add_test(tc, drain_all_holds_for_peers_to_come);
 	tcase_add_test(tc, a_replaced_source_must_teach_again);
 	tcase_add_test(tc, no_speed_is_local_down_with_its_own_reason);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* drain_set.c - see drain_set.h */
+#include "drain_set.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+static bool same_peer(const struct drain_rule *rule, const struct in6_addr *peer)
+{
+	return IN6_ARE_ADDR_EQUAL(&rule->peer, peer);
+}
+
+/* Whether all that b drains is drained by a. */
+static bool covers(const struct drain_rule *a, const struct drain_rule *b)
+{
+	return (!a->has_gpu || (b->has_gpu && b->gpu == a->gpu)) &&
+	       (!a->has_peer || (b->has_peer && same_peer(a, &b->peer))) &&
+	       (!a->has_plane || (b->has_plane && b->plane == a->plane)) &&
+	       (!a->has_sub_port || (b->has_sub_port && b->sub_port == a->sub_port));
+}
+
+/* Whether there is something that both drain. */
+static bool overlap(const struct drain_rule *a, const struct drain_rule *b)
+{
+	return (!a->has_gpu || !b->has_gpu || a->gpu == b->gpu) &&
+	       (!a->has_peer || !b->has_peer || same_peer(a, &b->peer)) &&
+	       (!a->has_plane || !b->has_plane || a->plane == b->plane) &&
+	       (!a->has_sub_port || !b->has_sub_port || a->sub_port == b->sub_port);
+}
+
+static uint32_t drop_covered(struct drain_set *set, const struct drain_rule *rule)
+{
+	uint32_t kept = 0, n = set->n;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!covers(rule, &set->rules[i]))
+			set->rules[kept++] = set->rules[i];
+	set->n = kept;
+	return n - kept;
+}
+
+int drain_set_add(struct drain_set *set, const struct drain_rule *rule)
+{
+	for (uint32_t i = 0; i < set->n; i++)
+		if (covers(&set->rules[i], rule))
+			return 0;
+	drop_covered(set, rule);
+	if (set->n == DRAIN_RULES_MAX)
+		return -ENOSPC;
+	set->rules[set->n++] = *rule;
+	return 0;
+}
+
+int drain_set_remove(struct drain_set *set, const struct drain_rule *rule,
+		     const struct drain_rule **wider)
+{
+	uint32_t dropped = drop_covered(set, rule);
+
+	*wider = NULL;
+	for (uint32_t i = 0; !dropped && i < set->n && !*wider; i++)
+		if (overlap(rule, &set->rules[i]))
+			*wider = &set->rules[i];
+	return *wider ? -EBUSY : (int)dropped;
+}
+
+bool drain_rule_concerns(const struct drain_rule *rule, uint32_t gpu, const struct in6_addr *peer,
+			 uint32_t plane)
+{
+	return (!rule->has_gpu || rule->gpu == gpu) && (!rule->has_peer || same_peer(rule, peer)) &&
+	       (!rule->has_plane || rule->plane == plane);
+}
+
+bool drain_set_has_path(const struct drain_set *set, uint32_t gpu, const struct in6_addr *peer,
+			uint32_t plane)
+{
+	for (uint32_t i = 0; i < set->n; i++)
+		if (!set->rules[i].has_sub_port &&
+		    drain_rule_concerns(&set->rules[i], gpu, peer, plane))
+			return true;
+	return false;
+}
+
+uint32_t drain_set_sub_ports(const struct drain_set *set, uint32_t gpu, uint32_t plane)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct drain_rule *rule = &set->rules[i];
+
+		if (rule->has_sub_port && rule->plane == plane &&
+		    (!rule->has_gpu || rule->gpu == gpu))
+			mask |= 1u << rule->sub_port;
+	}
+	return mask;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * drain_set.h - which paths and local sub-ports operators have taken out of use.
+ *
+ * Solely owns: what a drain covers, and how drains combine. In: rules, one per command. Out: whether
+ * a path or a sub-port is drained. Thread: any. Pure.
+ *
+ * A set holds no rule that another one covers. So there is one answer to "what is drained", it does
+ * not depend on the order of commands, and it holds for peers that are not known yet.
+ */
+#ifndef DRAIN_SET_H
+#define DRAIN_SET_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DRAIN_RULES_MAX 64 /* each path is compared with each rule when the set changes */
+
+/* What is not given means: any. A sub-port needs a plane, and no peer: it is a local port. */
+struct drain_rule {
+	bool has_gpu, has_peer, has_plane, has_sub_port;
+	uint32_t gpu;
+	struct in6_addr peer;
+	uint32_t plane;
+	uint32_t sub_port;
+};
+
+struct drain_set {
+	uint32_t n;
+	struct drain_rule rules[DRAIN_RULES_MAX];
+};
+
+/* 0, also if it is covered already; -ENOSPC. Rules that it covers are dropped. */
+int drain_set_add(struct drain_set *set, const struct drain_rule *rule);
+/*
+ * Drops the rules that rule covers, and returns how many there were. -EBUSY: there is none, and a
+ * wider or crossing rule (*wider) drains what it names, or a part of it: nothing has changed.
+ */
+int drain_set_remove(struct drain_set *set, const struct drain_rule *rule,
+		     const struct drain_rule **wider);
+bool drain_set_has_path(const struct drain_set *set, uint32_t gpu, const struct in6_addr *peer,
+			uint32_t plane);
+/* Bit s: local sub-port s is drained. */
+uint32_t drain_set_sub_ports(const struct drain_set *set, uint32_t gpu, uint32_t plane);
+/* Whether a rule covers the path, which one of a sub-port does in part. */
+bool drain_rule_concerns(const struct drain_rule *rule, uint32_t gpu, const struct in6_addr *peer,
+			 uint32_t plane);
+
+#endif
