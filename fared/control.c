@@ -29,6 +29,7 @@ struct client {
 	int passed_fd; /* came with the request being read; -1: none */
 	ev_io rx, tx;
 	ev_timer slow;
+	ev_timer idle; /* since it connected, or its last reply left */
 	char in[CONTROL_REQUEST_MAX + 1];
 	size_t in_length;
 	char *out;
@@ -40,6 +41,7 @@ struct control {
 	struct control_handlers handlers;
 	void *arg;
 	gid_t gid;
+	double idle_s;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	int fd;
 	ev_io accept;
@@ -77,6 +79,7 @@ static void drop(struct client *c, const char *why)
 	ev_io_stop(control->loop, &c->rx);
 	ev_io_stop(control->loop, &c->tx);
 	ev_timer_stop(control->loop, &c->slow);
+	ev_timer_stop(control->loop, &c->idle);
 	hang_up(control, c->fd);
 	closer_take(control->closer, c->passed_fd);
 	free(c->out);
@@ -135,6 +138,7 @@ static bool flush(struct client *c)
 	c->out = NULL;
 	c->out_length = c->out_sent = 0;
 	ev_io_stop(control->loop, &c->tx);
+	ev_timer_again(control->loop, &c->idle);
 	return true;
 }
 
@@ -192,6 +196,18 @@ static void on_slow(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	drop(w->data, "takes no data");
+}
+
+/* Watching and an attached table are uses of a connection on which nothing more is asked. */
+static void on_idle(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct client *c = w->data;
+
+	(void)revents;
+	if (c->who.watching || c->who.attached >= 0)
+		ev_timer_stop(loop, w);
+	else if (!c->out)
+		drop(c, "asks nothing");
 }
 
 void control_tell_watchers(struct control *control, const json_t *event)
@@ -402,7 +418,9 @@ static void start_client(struct control *control, struct client *c, int fd,
 	ev_io_init(&c->rx, on_readable, fd, EV_READ);
 	ev_io_init(&c->tx, on_writable, fd, EV_WRITE);
 	ev_timer_init(&c->slow, on_slow, 0., CONTROL_SLOW_S);
-	c->rx.data = c->tx.data = c->slow.data = c;
+	ev_timer_init(&c->idle, on_idle, 0., control->idle_s);
+	c->rx.data = c->tx.data = c->slow.data = c->idle.data = c;
+	ev_timer_again(control->loop, &c->idle);
 	ev_io_start(control->loop, &c->rx);
 }
 
@@ -417,6 +435,29 @@ static void refuse(struct control *control, int fd, const char *why)
 	control->handlers.on_log(control->arg, LOG_INFO, line);
 }
 
+/* A free place that it may have, or NULL and why not. */
+static struct client *find_place(struct control *control, const struct control_client *who,
+				 const char **why)
+{
+	unsigned n_free = 0, n_own = 0;
+	struct client *place = NULL;
+
+	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
+		struct client *c = &control->clients[i];
+
+		n_own += c->control && c->who.uid == who->uid;
+		n_free += !c->control;
+		if (!c->control && !place)
+			place = c;
+	}
+	*why = NULL;
+	if (!n_free || (!who->privileged && n_free <= CONTROL_KEPT))
+		*why = "too many clients; close one and try again";
+	else if (!who->privileged && n_own >= CONTROL_PER_USER)
+		*why = "too many clients of this user; close one and try again";
+	return *why ? NULL : place;
+}
+
 static bool is_shortage(int rc)
 {
 	return rc == EMFILE || rc == ENFILE || rc == ENOBUFS || rc == ENOMEM;
@@ -426,6 +467,8 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct control *control = w->data;
 	struct control_client who;
+	struct client *place;
+	const char *refusal;
 	char why[120];
 	int fd;
 
@@ -448,13 +491,11 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 		       "permission denied: only root, the daemon's user and its group may ask");
 		return;
 	}
-	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
-		if (control->clients[i].control)
-			continue;
-		start_client(control, &control->clients[i], fd, &who);
-		return;
-	}
-	refuse(control, fd, "too many clients; close one and try again");
+	place = find_place(control, &who, &refusal);
+	if (place)
+		start_client(control, place, fd, &who);
+	else
+		refuse(control, fd, refusal);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -497,6 +538,7 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 	c->handlers = *handlers;
 	c->arg = arg;
 	c->gid = gid;
+	c->idle_s = CONTROL_IDLE_S;
 	rc = snprintf(c->path, sizeof(c->path), "%s/" CONTROL_NAME, run_dir);
 	if (rc < 0 || (size_t)rc >= sizeof(c->path)) {
 		free(c);
@@ -520,6 +562,11 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 	ev_io_start(loop, &c->accept);
 	*out = c;
 	return 0;
+}
+
+void control_set_idle_s(struct control *c, double idle_s)
+{
+	c->idle_s = idle_s;
 }
 
 void control_destroy(struct control *c)

@@ -10,7 +10,10 @@
  * others out, and credentials are checked again here). Bounds: CONTROL_MAX_CLIENTS clients, one
  * request in hand per client (the next is read once the reply has left), one request answered in
  * each turn of the loop (clients in turn), CONTROL_REQUEST_MAX bytes a request, a client that takes
- * nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES of events behind, is dropped.
+ * nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES of events behind, is dropped;
+ * and one that asks nothing for CONTROL_IDLE_S seconds, unless it watches or has attached a table.
+ * CONTROL_PER_USER clients of each user; the last CONTROL_KEPT places are for root and the daemon's
+ * own uid, whom these limits do not bind.
  * Where no descriptor can be had for a new client, none is accepted for a second at a time.
  * Clients' descriptors, and those that they pass, are closed elsewhere (closer.h), for that may
  * take as long as they like; where too many wait for it, neither is anything read.
@@ -28,7 +31,10 @@
 #define CONTROL_NAME	    "control.sock"
 #define CONTROL_MAX_CLIENTS 128
 #define CONTROL_MAX_PASSED  253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
+#define CONTROL_KEPT	    16
+#define CONTROL_PER_USER    64
 #define CONTROL_SLOW_S	    10.
+#define CONTROL_IDLE_S	    60.
 #define CONTROL_WATCH_BYTES (1u << 20)
 
 struct ev_loop;
@@ -66,6 +72,8 @@ json_t *control_error(const char *text);
  */
 int control_create(struct control **out, struct ev_loop *loop, const char *run_dir, uid_t uid,
 		   gid_t gid, const struct control_handlers *handlers, void *arg);
+/* Another time than CONTROL_IDLE_S, for clients to come. */
+void control_set_idle_s(struct control *c, double idle_s);
 /* Closes everything and removes the socket. */
 void control_destroy(struct control *c);
 /* Sends one line of JSON (borrowed) to every watcher. */

@@ -31,10 +31,7 @@ static int open_nonblocking(int fd)
 
 void log_init(struct log *log, int fd, int level)
 {
-	*log = (struct log){.fd = open_nonblocking(fd),
-			    .level = level,
-			    .is_terminal = isatty(fd),
-			    .tokens = LOG_BURST};
+	*log = (struct log){.fd = open_nonblocking(fd), .level = level, .is_terminal = isatty(fd)};
 }
 
 /* false: the reader does not take it now. A line is shorter than what poll() promises room for. */
@@ -101,28 +98,51 @@ void log_line(struct log *log, int priority, const char *topic, const char *form
 	va_end(ap);
 }
 
+static struct log_budget *budget_of(struct log *log, const char *topic)
+{
+	struct log_budget *b = log->budgets;
+
+	while (b->topic[0] && strcmp(b->topic, topic) != 0 && b < &log->budgets[LOG_BUDGETS - 1])
+		b++;
+	if (!b->topic[0]) {
+		snprintf(b->topic, sizeof(b->topic), "%s", topic);
+		b->tokens = LOG_BURST;
+	}
+	return b;
+}
+
+static bool spend(struct log_budget *b, uint64_t now_ns)
+{
+	if (now_ns > b->token_ns) {
+		b->tokens += (double)(now_ns - b->token_ns) * 1e-9 * LOG_PER_SECOND;
+		b->token_ns = now_ns;
+	}
+	if (b->tokens > LOG_BURST)
+		b->tokens = LOG_BURST;
+	if (b->tokens < 1) {
+		b->suppressed++;
+		return false;
+	}
+	b->tokens--;
+	return true;
+}
+
 void log_limited(struct log *log, uint64_t now_ns, int priority, const char *topic,
 		 const char *format, ...)
 {
+	struct log_budget *budget;
 	va_list ap;
 
 	if (priority > log->level)
 		return;
-	if (now_ns > log->token_ns) {
-		log->tokens += (double)(now_ns - log->token_ns) * 1e-9 * LOG_PER_SECOND;
-		log->token_ns = now_ns;
-	}
-	if (log->tokens > LOG_BURST)
-		log->tokens = LOG_BURST;
-	if (log->tokens < 1) {
-		log->suppressed++;
+	budget = budget_of(log, topic);
+	if (!spend(budget, now_ns))
 		return;
-	}
-	log->tokens--;
-	if (log->suppressed) {
-		log_line(log, LOG_WARNING, "log", "lines left out by the rate limit n=%llu",
-			 (unsigned long long)log->suppressed);
-		log->suppressed = 0;
+	if (budget->suppressed) {
+		log_line(log, LOG_WARNING, "log",
+			 "lines left out by the rate limit topic=%s n=%llu", topic,
+			 (unsigned long long)budget->suppressed);
+		budget->suppressed = 0;
 	}
 	va_start(ap, format);
 	emit(log, priority, topic, format, ap);

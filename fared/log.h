@@ -3,7 +3,7 @@
  * log.h - one line per thing that happened, on a file descriptor.
  *
  * Solely owns: how a log line looks ("<5>path: plane=2 ...", without "<5>" on a terminal), the
- * level, and the budget of lines that others can trigger. In: printf-style text, topic first,
+ * level, and the budgets of lines that others can trigger. In: printf-style text, topic first,
  * key=value after. Out: one write() per line, so that lines of several processes do not mix.
  * Thread: any one.
  *
@@ -19,13 +19,21 @@
 
 #define LOG_LINE_MAX 1024
 
-struct log {
-	int fd;
-	int level;	   /* lines of a higher number are dropped */
-	bool is_terminal;  /* "<5>" is for journald: a person reads this one */
-	double tokens;	   /* budget of limited lines */
+/* Of the lines of one topic. */
+struct log_budget {
+	char topic[12];
+	double tokens;
 	uint64_t token_ns; /* when it was last topped up */
 	uint64_t suppressed;
+};
+
+#define LOG_BUDGETS 16 /* more topics than these share the last one */
+
+struct log {
+	int fd;
+	int level;	  /* lines of a higher number are dropped */
+	bool is_terminal; /* "<5>" is for journald: a person reads this one */
+	struct log_budget budgets[LOG_BUDGETS];
 	uint64_t untaken; /* lines dropped since the log's reader last took one */
 };
 
@@ -35,7 +43,8 @@ void log_line(struct log *log, int priority, const char *topic, const char *form
 	__attribute__((format(printf, 4, 5)));
 /*
  * As log_line(), for lines that a peer, a client or FRR can trigger: LOG_BURST at once,
- * LOG_PER_SECOND after that. The number left out is told as soon as a line gets through.
+ * LOG_PER_SECOND after that, of each topic: those who trigger lines of one topic cannot hide those
+ * of others. The number left out is told as soon as a line of the topic gets through.
  */
 #define LOG_BURST      50
 #define LOG_PER_SECOND 10

@@ -73,6 +73,36 @@ static void teardown(void)
 	ck_assert_int_eq(rmdir(dir), 0); /* the socket has been removed */
 }
 
+/* Credentials are those of the moment at which a socket is connected. */
+#define GROUP 65534
+
+static int dial(void);
+
+static int dial_as(uid_t uid)
+{
+	int fd;
+
+	ck_assert(!setegid(GROUP) && !seteuid(uid));
+	fd = dial();
+	ck_assert(!seteuid(0) && !setegid(0));
+	return fd;
+}
+
+/* A socket that members of GROUP may use. */
+static bool setup_for_group(void)
+{
+	static const struct control_handlers handlers = {on_request, on_gone, on_log};
+
+	if (geteuid() != 0) {
+		printf("skipped: only root can be several users\n");
+		return false;
+	}
+	control_destroy(control);
+	ck_assert_int_eq(chmod(dir, 0755), 0);
+	ck_assert_int_eq(control_create(&control, loop, dir, 0, GROUP, &handlers, NULL), 0);
+	return true;
+}
+
 static int dial(void)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -192,6 +222,72 @@ START_TEST(clients_are_bounded)
 	close(extra);
 	for (int i = 1; i < CONTROL_MAX_CLIENTS; i++)
 		close(fds[i]);
+}
+END_TEST
+
+static bool is_served(int fd)
+{
+	return strstr(talk(fd, "{\"cmd\":\"planes\"}\n", 17), "planes") != NULL;
+}
+
+static bool is_refused(int fd, const char *why)
+{
+	char back[200];
+	ssize_t n;
+
+	turn();
+	n = recv(fd, back, sizeof(back) - 1, 0);
+	back[n < 0 ? 0 : n] = '\0';
+	return strstr(back, why) != NULL;
+}
+
+START_TEST(users_cannot_lock_one_another_out)
+{
+	int fds[CONTROL_MAX_CLIENTS + 1], n = 0;
+	uid_t uid = 1001;
+
+	if (!setup_for_group())
+		return;
+	while (n < CONTROL_PER_USER)
+		ck_assert(is_served(fds[n++] = dial_as(uid)));
+	ck_assert(is_refused(fds[n] = dial_as(uid), "of this user"));
+	close(fds[n]);
+	while (n < CONTROL_MAX_CLIENTS - CONTROL_KEPT)
+		ck_assert(is_served(fds[n++] = dial_as(uid + 1)));
+	ck_assert(is_refused(fds[n] = dial_as(uid + 2), "too many clients;"));
+	close(fds[n]);
+	while (n < CONTROL_MAX_CLIENTS)
+		ck_assert(is_served(fds[n++] = dial())); /* root */
+	ck_assert(is_refused(fds[n] = dial(), "too many clients;"));
+	close(fds[n]);
+	while (n)
+		close(fds[--n]);
+}
+END_TEST
+
+static unsigned turns_in(double seconds);
+
+/* Whoever asks, watches or has a table attached stays; whoever merely sits on a place does not. */
+START_TEST(idle_clients_are_dropped)
+{
+	int idle, asks, watches;
+
+	control_set_idle_s(control, 0.4);
+	idle = dial();
+	asks = dial();
+	watches = dial();
+	ck_assert_ptr_nonnull(strstr(talk(watches, "{\"cmd\":\"watch\"}\n", 16), "ok"));
+	ck_assert_int_eq(send(idle, "{\"cmd\"", 6, 0), 6); /* a part of a request is none */
+	for (int i = 0; i < 8; i++) {
+		ck_assert(is_served(asks));
+		turns_in(0.1);
+	}
+	ck_assert_int_eq(n_gone, 1);
+	ck_assert(is_served(asks));
+	ck_assert(is_served(watches));
+	close(idle);
+	close(asks);
+	close(watches);
 }
 END_TEST
 
@@ -493,6 +589,8 @@ int main(void)
 	tcase_add_test(tc, too_long_a_line_ends_it);
 	tcase_add_test(tc, descriptors_come_with_the_request);
 	tcase_add_test(tc, clients_are_bounded);
+	tcase_add_test(tc, users_cannot_lock_one_another_out);
+	tcase_add_test(tc, idle_clients_are_dropped);
 	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);
 	tcase_add_test(tc, one_request_a_turn);
 	tcase_add_test(tc, a_watcher_that_falls_behind_is_dropped);

@@ -99,6 +99,33 @@ START_TEST(others_lines_have_a_budget)
 }
 END_TEST
 
+/* Whoever fills the budget of one topic does not hide another's lines. */
+START_TEST(each_topic_has_its_own_budget)
+{
+	uint64_t now = UINT64_C(1000000000000);
+	char topic[16];
+	struct log log;
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	log_init(&log, ends[1], LOG_INFO);
+	for (int i = 0; i < 1000; i++)
+		log_limited(&log, now, LOG_INFO, "control", "client dropped");
+	ck_assert_int_eq(lines(written(ends[0])), LOG_BURST);
+	log_limited(&log, now, LOG_NOTICE, "path", "ok -> probe-down");
+	ck_assert_str_eq(written(ends[0]), "<5>path: ok -> probe-down\n");
+	/* more topics than there are budgets: bounded all the same */
+	for (int i = 0; i < 100; i++)
+		for (int line = 0; line < 100; line++) {
+			snprintf(topic, sizeof(topic), "topic%d", i);
+			log_limited(&log, now, LOG_INFO, topic, "x");
+		}
+	ck_assert_int_le(lines(written(ends[0])), LOG_BUDGETS * LOG_BURST);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 /* The reader of a pipe, or of a socket as the journal has, is stopped: lines are dropped. */
 static void drops_lines_of(int reading, int writing)
 {
@@ -158,6 +185,7 @@ int main(void)
 	tcase_add_test(tc, a_line_is_a_line);
 	tcase_add_test(tc, a_terminal_gets_no_priorities);
 	tcase_add_test(tc, others_lines_have_a_budget);
+	tcase_add_test(tc, each_topic_has_its_own_budget);
 	tcase_add_test(tc, a_reader_that_is_stopped_stops_nobody);
 	tcase_add_test(tc, levels_have_names);
 	suite_add_tcase(s, tc);
