@@ -26,6 +26,7 @@
 #define INSTALLED_NS UINT64_C(1000000000)
 #define RESTART_NS   UINT64_C(10000000000) /* bgpd restarts well within this */
 #define FALLBACK_NS  UINT64_C(3000000000)
+#define FORGET_NS    UINT64_C(3600000000000) /* an hour: time to look at a peer that went away */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -52,6 +53,7 @@ struct path_table_times daemon_times(const struct config *config)
 		.installed_ns = INSTALLED_NS,
 		.restart_ns = RESTART_NS,
 		.fallback_ns = FALLBACK_NS,
+		.forget_ns = FORGET_NS,
 	};
 }
 
@@ -372,6 +374,7 @@ static bool start(struct daemon *d, const struct privileges *p)
 	if (!step(d, rc, why, "leave `user` out to stay root") ||
 	    !step(d, daemon_start_sources(d, d->config), "sources", "see above"))
 		return false;
+	path_table_set_on_forget(d->table, daemon_on_forget, d);
 	publish_stats(d->publish, &stats);
 	log_line(d->log, LOG_NOTICE, "daemon",
 		 "started version=" FARE_VERSION

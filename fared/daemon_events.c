@@ -60,6 +60,24 @@ void daemon_on_change(void *arg, const struct path_change *change)
 	daemon_say(d, &e);
 }
 
+void daemon_on_forget(void *arg, uint32_t pair)
+{
+	struct event e = {.priority = LOG_INFO, .plane = -1, .topic = "peer", .to = "forgotten"};
+	struct daemon *d = arg;
+	char text[ADDRESS_TEXT_MAX];
+	struct in6_addr peer;
+	uint32_t gpu;
+
+	if (!path_table_pair(d->table, pair, &gpu, &peer))
+		return;
+	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
+		 address_format(&peer, text));
+	snprintf(e.reason, sizeof(e.reason), "no route to it over any plane for long");
+	daemon_say(d, &e);
+	publish_forget(d->publish, pair);
+	daemon_health_forget(d->health, pair);
+}
+
 static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 		    enum links_state old, enum links_state state, uint64_t bps)
 {

@@ -316,6 +316,12 @@ void daemon_health_turn(struct daemon_health *h)
 	}
 }
 
+void daemon_health_forget(struct daemon_health *h, uint32_t pair)
+{
+	if (h)
+		h->refused[pair] = false;
+}
+
 const struct prober *daemon_health_prober(const struct daemon_health *h)
 {
 	return h ? h->prober : NULL;

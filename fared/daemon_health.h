@@ -32,6 +32,8 @@ void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, u
 			enum links_state state, uint64_t bps);
 /* Once per turn of the loop: tells peers if this turn changed what our ports carry. */
 void daemon_health_turn(struct daemon_health *h);
+/* The path table forgets a pair. */
+void daemon_health_forget(struct daemon_health *h, uint32_t pair);
 const struct prober *daemon_health_prober(const struct daemon_health *h);
 const struct reflector *daemon_health_reflector(const struct daemon_health *h);
 

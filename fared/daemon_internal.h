@@ -72,6 +72,7 @@ struct path_table_times daemon_times(const struct config *config);
 void daemon_say(struct daemon *d, const struct event *event);
 void daemon_on_event(void *arg, const struct event *event);
 void daemon_on_change(void *arg, const struct path_change *change);
+void daemon_on_forget(void *arg, uint32_t pair);
 extern const struct links_handlers daemon_links_handlers;
 extern const struct bgp_source_handlers daemon_source_handlers;
 

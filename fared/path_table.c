@@ -42,15 +42,16 @@ void path_table_destroy(struct path_table *t)
 	if (!t)
 		return;
 	HASH_CLEAR(hh, t->by_key);
-	for (uint32_t i = 0; i < t->n_pairs; i++)
+	for (uint32_t i = 0; i < t->end; i++)
 		free(t->pairs[i]);
 	free(t);
 }
 
 static void mark_all(struct path_table *t)
 {
-	for (uint32_t i = 0; i < t->n_pairs; i++)
-		t->pairs[i]->dirty = true;
+	for (uint32_t i = 0; i < t->end; i++)
+		if (t->pairs[i])
+			t->pairs[i]->dirty = true;
 }
 
 void path_table_set_times(struct path_table *t, const struct path_table_times *times)
@@ -71,31 +72,90 @@ struct pair *path_table_locate(const struct path_table *t, uint32_t gpu,
 	return pair;
 }
 
+void path_table_set_on_forget(struct path_table *t, void (*on_forget)(void *arg, uint32_t pair),
+			      void *arg)
+{
+	t->on_forget = on_forget;
+	t->on_forget_arg = arg;
+}
+
+static void forget(struct path_table *t, struct pair *pair)
+{
+	if (t->on_forget)
+		t->on_forget(t->on_forget_arg, pair->id);
+	HASH_DEL(t->by_key, pair);
+	t->pairs[pair->id] = NULL;
+	t->n_pairs--;
+	while (t->end && !t->pairs[t->end - 1])
+		t->end--;
+	free(pair);
+}
+
+/* false: all have routes. */
+static bool forget_longest_gone(struct path_table *t)
+{
+	struct pair *oldest = NULL;
+
+	for (uint32_t i = 0; i < t->end; i++) {
+		struct pair *pair = t->pairs[i];
+
+		if (pair && pair->gone_ns && (!oldest || pair->gone_ns < oldest->gone_ns))
+			oldest = pair;
+	}
+	if (oldest)
+		forget(t, oldest);
+	return oldest != NULL;
+}
+
+static uint32_t free_id(const struct path_table *t)
+{
+	uint32_t id = 0;
+
+	if (t->n_pairs == t->end)
+		return t->end;
+	while (t->pairs[id])
+		id++;
+	return id;
+}
+
+static struct pair *pair_create(const struct path_table *t, uint32_t gpu,
+				const struct in6_addr *peer)
+{
+	uint32_t n_planes = t->gpus[gpu].shape.n_planes;
+	struct pair *pair = calloc(1, sizeof(*pair) + n_planes * sizeof(pair->paths[0]));
+
+	if (!pair)
+		return NULL;
+	pair->key = (struct pair_key){*peer, gpu};
+	pair->id = free_id(t);
+	pair->n_planes = n_planes;
+	for (uint32_t p = 0; p < n_planes; p++)
+		pair->paths[p].drained = drain_set_has_path(&t->drains, gpu, peer, p);
+	return pair;
+}
+
 static int get_pair(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		    struct pair **out)
 {
-	uint32_t n_planes = t->gpus[gpu].shape.n_planes;
 	struct pair *pair = path_table_locate(t, gpu, peer);
 
 	*out = pair;
 	if (pair)
 		return 0;
-	if (t->n_pairs == FARE_MAX_PAIRS)
+	if (t->n_pairs == FARE_MAX_PAIRS && !forget_longest_gone(t))
 		return -ENOSPC;
-	pair = calloc(1, sizeof(*pair) + n_planes * sizeof(pair->paths[0]));
+	pair = pair_create(t, gpu, peer);
 	if (!pair)
 		return -ENOMEM;
-	pair->key = (struct pair_key){*peer, gpu};
-	pair->id = t->n_pairs;
-	pair->n_planes = n_planes;
-	for (uint32_t p = 0; p < n_planes; p++)
-		pair->paths[p].drained = drain_set_has_path(&t->drains, gpu, peer, p);
 	HASH_ADD(hh, t->by_key, key, sizeof(pair->key), pair);
 	if (!pair->hh.tbl) {
 		free(pair);
 		return -ENOMEM;
 	}
-	t->pairs[t->n_pairs++] = pair;
+	t->pairs[pair->id] = pair;
+	t->n_pairs++;
+	if (pair->id == t->end)
+		t->end++;
 	*out = pair;
 	return 0;
 }
@@ -119,8 +179,8 @@ int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t
 		return 0;
 	link->up = up;
 	link->speed_bps = speed_bps;
-	for (uint32_t i = 0; i < t->n_pairs; i++)
-		if (t->pairs[i]->key.local_gpu == gpu)
+	for (uint32_t i = 0; i < t->end; i++)
+		if (t->pairs[i] && t->pairs[i]->key.local_gpu == gpu)
 			t->pairs[i]->dirty = true;
 	return 0;
 }
@@ -294,10 +354,10 @@ int path_table_set_drains(struct path_table *t, const struct drain_set *drains)
 	for (uint32_t g = 0; g < t->n_gpus; g++)
 		for (uint32_t p = 0; p < t->gpus[g].shape.n_planes; p++)
 			t->gpus[g].drained[p] = drain_set_sub_ports(drains, g, p);
-	for (uint32_t i = 0; i < t->n_pairs; i++) {
+	for (uint32_t i = 0; i < t->end; i++) {
 		struct pair *pair = t->pairs[i];
 
-		for (uint32_t p = 0; p < pair->n_planes; p++)
+		for (uint32_t p = 0; pair && p < pair->n_planes; p++)
 			pair->paths[p].drained =
 				drain_set_has_path(drains, pair->key.local_gpu, &pair->key.peer, p);
 		pair->dirty = true;
@@ -314,8 +374,8 @@ uint32_t path_table_drain_count(const struct path_table *t, const struct drain_r
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < t->n_pairs; i++)
-		for (uint32_t p = 0; p < t->pairs[i]->n_planes; p++)
+	for (uint32_t i = 0; i < t->end; i++)
+		for (uint32_t p = 0; t->pairs[i] && p < t->pairs[i]->n_planes; p++)
 			n += drain_rule_concerns(rule, t->pairs[i]->key.local_gpu,
 						 &t->pairs[i]->key.peer, p);
 	return n;
@@ -455,6 +515,22 @@ static bool settle(struct pair *pair, uint32_t plane, const struct path_result *
 	return true;
 }
 
+/* When a pair without routes is to be forgotten. */
+static void note_gone(const struct path_table *t, struct pair *pair,
+		      const struct path_result *results, uint64_t now)
+{
+	bool gone = true;
+
+	for (uint32_t p = 0; p < pair->n_planes; p++)
+		gone &= results[p].teacher == PATH_TEACHER_NONE;
+	if (!gone)
+		pair->gone_ns = 0;
+	else if (!pair->gone_ns)
+		pair->gone_ns = now;
+	if (gone && t->times.forget_ns)
+		pair->deadline_ns = pair->gone_ns + t->times.forget_ns;
+}
+
 /* Before anything is said of the pair: who is told may come back with path_table_probe(). */
 static void tell_routes(struct path_table *t, struct pair *pair, const struct path_result *results)
 {
@@ -488,6 +564,7 @@ static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 	for (uint32_t p = 0; pair->dirty && p < pair->n_planes; p++)
 		judge(t, pair, p, facts, &results[p]);
 	pair->dirty = false;
+	note_gone(t, pair, results, now);
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
 		uint64_t deadline;
 
@@ -510,16 +587,27 @@ static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 		handlers->on_pair(arg, pair->id, pair->n_planes);
 }
 
+static bool is_forgettable(const struct path_table *t, const struct pair *pair, uint64_t now)
+{
+	return t->times.forget_ns && pair->gone_ns && now >= pair->gone_ns + t->times.forget_ns;
+}
+
 uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
 			     const struct path_table_handlers *handlers, void *arg)
 {
 	uint64_t next = 0;
 
-	for (uint32_t i = 0; i < t->n_pairs; i++) {
+	for (uint32_t i = 0; i < t->end; i++) {
 		struct pair *pair = t->pairs[i];
 
+		if (!pair)
+			continue;
 		if (pair->dirty || (pair->deadline_ns && pair->deadline_ns <= now))
 			evaluate_pair(t, pair, now, handlers, arg);
+		if (is_forgettable(t, pair, now)) {
+			forget(t, pair);
+			continue;
+		}
 		if (pair->deadline_ns && (!next || pair->deadline_ns < next))
 			next = pair->deadline_ns;
 	}

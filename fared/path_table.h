@@ -51,6 +51,7 @@ struct path_table_times {
 	uint64_t restart_ns; /* how long, if BMP's word is old and zebra has no route to the peer at
 				all */
 	uint64_t fallback_ns; /* how long BMP may be away before zebra's weights are used */
+	uint64_t forget_ns;   /* how long a peer without any route is kept; 0: for ever */
 };
 
 /* What one source believes of one path. */
@@ -146,14 +147,22 @@ int path_table_create(struct path_table **out, const struct path_table_gpu *gpus
 void path_table_destroy(struct path_table *t); /* NULL is fine */
 void path_table_set_times(struct path_table *t, const struct path_table_times *times);
 
+/*
+ * on_forget is told of a pair that is about to be forgotten: for forget_ns it has had no route over
+ * any plane, or there are FARE_MAX_PAIRS and it has been without for longest. Its id may be used
+ * again for another one.
+ */
+void path_table_set_on_forget(struct path_table *t, void (*on_forget)(void *arg, uint32_t pair),
+			      void *arg);
+
 /* A local sub-port's state. speed_bps counts only while up. 0 or -EINVAL. */
 int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t sub_port, bool up,
 		    uint64_t speed_bps);
 
 /*
  * What a source says of a path; creates the pair on first mention. 0; -EINVAL: no such GPU or
- * plane, or a bandwidth that is not a number >= 0 (nothing is changed); -ENOSPC: FARE_MAX_PAIRS
- * reached; -ENOMEM.
+ * plane, or a bandwidth that is not a number >= 0 (nothing is changed); -ENOSPC: there are
+ * FARE_MAX_PAIRS with routes; -ENOMEM.
  */
 int path_table_teach(struct path_table *t, enum path_source source,
 		     const struct bgp_path_event *event, uint64_t now);
@@ -209,6 +218,8 @@ uint32_t path_table_drain_count(const struct path_table *t, const struct drain_r
 uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
 			     const struct path_table_handlers *handlers, void *arg);
 
+/* Ids of pairs are less than that; some may be free. */
+uint32_t path_table_end(const struct path_table *t);
 uint32_t path_table_n_pairs(const struct path_table *t);
 uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu);
 /* false: no such pair. */

@@ -40,6 +40,7 @@ struct pair {
 	uint32_t n_planes;
 	bool dirty;
 	uint64_t deadline_ns;
+	uint64_t gone_ns;	   /* no route over any plane since then; 0: there is one */
 	struct path_notice notice; /* boot 0: none yet */
 	struct path paths[];	   /* n_planes */
 };
@@ -66,9 +67,12 @@ struct path_table {
 	void (*on_route)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			 bool routed, bool was_down);
 	void *on_route_arg;
+	void (*on_forget)(void *arg, uint32_t pair);
+	void *on_forget_arg;
 	uint32_t n_pairs;
-	struct pair *pairs[FARE_MAX_PAIRS];
-	struct pair *by_key; /* the same, hashed */
+	uint32_t end;			    /* ids are less */
+	struct pair *pairs[FARE_MAX_PAIRS]; /* NULL: free */
+	struct pair *by_key;		    /* the same, hashed */
 };
 
 /* NULL: no such pair. */

@@ -5,6 +5,11 @@
  */
 #include "path_table_internal.h"
 
+uint32_t path_table_end(const struct path_table *t)
+{
+	return t->end;
+}
+
 uint32_t path_table_n_pairs(const struct path_table *t)
 {
 	return t->n_pairs;
@@ -18,7 +23,7 @@ uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu)
 bool path_table_pair(const struct path_table *t, uint32_t pair, uint32_t *local_gpu,
 		     struct in6_addr *peer)
 {
-	if (pair >= t->n_pairs)
+	if (pair >= t->end || !t->pairs[pair])
 		return false;
 	*local_gpu = t->pairs[pair]->key.local_gpu;
 	*peer = t->pairs[pair]->key.peer;
@@ -39,7 +44,7 @@ bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 {
 	const struct path *path;
 
-	if (pair >= t->n_pairs || plane >= t->pairs[pair]->n_planes)
+	if (pair >= t->end || !t->pairs[pair] || plane >= t->pairs[pair]->n_planes)
 		return false;
 	path = &t->pairs[pair]->paths[plane];
 	*out = (struct path_view){
@@ -74,7 +79,7 @@ bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 bool path_table_verdict(const struct path_table *t, uint32_t pair, uint32_t plane,
 			enum fare_verdict *verdict, uint64_t *usable_bps)
 {
-	if (pair >= t->n_pairs || plane >= t->pairs[pair]->n_planes)
+	if (pair >= t->end || !t->pairs[pair] || plane >= t->pairs[pair]->n_planes)
 		return false;
 	*verdict = t->pairs[pair]->paths[plane].result.verdict;
 	*usable_bps = t->pairs[pair]->paths[plane].result.usable_bps;

@@ -154,6 +154,11 @@ static int segment_pair(struct publish *p, uint32_t pair)
 	return p->segment_pair[pair];
 }
 
+void publish_forget(struct publish *p, uint32_t pair)
+{
+	p->segment_pair[pair] = -1;
+}
+
 int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
 		  const uint32_t *entries, uint32_t n)
 {

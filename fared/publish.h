@@ -37,6 +37,8 @@ void publish_destroy(struct publish *p);
 
 void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 		  enum links_state state, uint64_t speed_bps);
+/* The table forgets the pair: path_table_set_on_forget(). */
+void publish_forget(struct publish *p, uint32_t pair);
 /* Where source ports lead, entries as in shm_layout.h. 0, or -errno (-ENOENT: no such pair yet). */
 int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
 		  const uint32_t *entries, uint32_t n);

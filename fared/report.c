@@ -119,8 +119,10 @@ json_t *report_planes(const struct report *r)
 	uint64_t bps;
 	uint32_t gpu;
 
-	for (uint32_t i = 0; path_table_pair(r->table, i, &gpu, &peer); i++)
-		for (uint32_t p = 0; count_path(r, i, p, &tallies[gpu][p], &bps); p++)
+	for (uint32_t i = 0; i < path_table_end(r->table); i++)
+		for (uint32_t p = 0; path_table_pair(r->table, i, &gpu, &peer) &&
+				     count_path(r, i, p, &tallies[gpu][p], &bps);
+		     p++)
 			;
 	for (uint32_t g = 0; g < r->config->n_gpus; g++)
 		for (uint32_t p = 0; p < r->config->gpus[g].n_planes; p++)
@@ -155,7 +157,7 @@ static bool wanted(const struct control_request *request, const struct in6_addr 
 
 json_t *report_peers(const struct report *r, const struct control_request *request)
 {
-	uint64_t i = request->cursor, n = path_table_n_pairs(r->table);
+	uint64_t i = request->cursor, n = path_table_end(r->table);
 	json_t *rows = json_array();
 	struct in6_addr peer;
 	uint32_t gpu;
@@ -275,7 +277,7 @@ static bool path_wanted(const struct report *r, const struct control_request *re
  * pair. */
 json_t *report_paths(const struct report *r, const struct control_request *request)
 {
-	uint64_t i = request->cursor, n = (uint64_t)path_table_n_pairs(r->table) * FARE_MAX_PLANES;
+	uint64_t i = request->cursor, n = (uint64_t)path_table_end(r->table) * FARE_MAX_PLANES;
 	json_t *rows = json_array();
 	struct path_view view;
 

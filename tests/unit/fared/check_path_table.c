@@ -586,6 +586,116 @@ START_TEST(the_table_is_bounded)
 }
 END_TEST
 
+/* ---- peers that go away ---------------------------------------------------- */
+
+static uint32_t forgotten[8];
+static unsigned n_forgotten;
+
+static void on_forget(void *arg, uint32_t pair)
+{
+	ck_assert_ptr_eq(arg, table);
+	forgotten[n_forgotten++ % 8] = pair;
+}
+
+static uint32_t pair_of(unsigned peer)
+{
+	struct in6_addr a = peer_address(peer);
+	uint32_t pair;
+
+	return path_table_find(table, 0, &a, &pair) ? pair : UINT32_MAX;
+}
+
+static uint64_t evaluate(void)
+{
+	return path_table_evaluate(table, now, NULL, NULL);
+}
+
+START_TEST(a_peer_without_routes_is_forgotten)
+{
+	struct path_table_times forgetful = times;
+	uint32_t first;
+
+	forgetful.forget_ns = 3600 * S;
+	path_table_set_times(table, &forgetful);
+	path_table_set_on_forget(table, on_forget, table);
+	everything_fine();
+	teach(PATH_SOURCE_BMP, event_of(2, 0, 400e6));
+	teach(PATH_SOURCE_ZSERV, event_of(2, 0, 25));
+	evaluate();
+	first = pair_of(1);
+	for (unsigned p = 0; p < 4; p++) {
+		withdraw(PATH_SOURCE_BMP, 1, p);
+		withdraw(PATH_SOURCE_ZSERV, 1, p);
+	}
+	ck_assert_uint_eq(evaluate(), now + 3600 * S);
+	now += 3600 * S - 1;
+	evaluate();
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0); /* an operator may still ask why */
+	now += 1;
+	evaluate();
+	ck_assert_uint_eq(n_forgotten, 1);
+	ck_assert_uint_eq(forgotten[0], first);
+	ck_assert_uint_eq(pair_of(1), UINT32_MAX);
+	ck_assert_uint_eq(path_table_n_pairs(table), 1);
+	expect(2, 0, FARE_VERDICT_OK, 400 * MBPS);
+	/* back, and known anew, under the id that is free */
+	teach(PATH_SOURCE_BMP, event_of(3, 0, 200e6));
+	teach(PATH_SOURCE_ZSERV, event_of(3, 0, 25));
+	ck_assert_uint_eq(pair_of(3), first);
+	expect(3, 0, FARE_VERDICT_OK, 200 * MBPS);
+	expect(2, 0, FARE_VERDICT_OK, 400 * MBPS);
+}
+END_TEST
+
+START_TEST(one_that_comes_back_in_time_is_not)
+{
+	struct path_table_times forgetful = times;
+
+	forgetful.forget_ns = 100 * S;
+	path_table_set_times(table, &forgetful);
+	path_table_set_on_forget(table, on_forget, table);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	for (int i = 0; i < 5; i++) {
+		teach(PATH_SOURCE_BMP, event_of(1, 0, 400e6));
+		evaluate();
+		now += 500 * S;
+		evaluate();
+		withdraw(PATH_SOURCE_BMP, 1, 0);
+		evaluate();
+		now += 60 * S;
+		evaluate();
+	}
+	ck_assert_uint_eq(n_forgotten, 0);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
+/* Addresses that come and go, many times as many as there is room for. */
+START_TEST(churn_does_not_fill_the_table)
+{
+	path_table_set_on_forget(table, on_forget, table);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 400e6)); /* stays */
+	for (unsigned i = 0; i < 3 * FARE_MAX_PAIRS; i++) {
+		struct bgp_path_event e = event_of(0, 0, 1e6);
+
+		e.peer.s6_addr[13] = (uint8_t)(20 + (i >> 16));
+		e.peer.s6_addr[14] = (uint8_t)(i >> 8);
+		e.peer.s6_addr[15] = (uint8_t)i;
+		teach(PATH_SOURCE_BMP, e);
+		e.reachable = false;
+		teach(PATH_SOURCE_BMP, e);
+		if (i % 64 == 0 || path_table_n_pairs(table) == FARE_MAX_PAIRS) {
+			now += S;
+			evaluate();
+		}
+	}
+	ck_assert_uint_eq(n_forgotten, 2 * FARE_MAX_PAIRS + 1);
+	ck_assert_uint_le(path_table_end(table), FARE_MAX_PAIRS);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+}
+END_TEST
+
 /* Whatever the inputs, every path has one verdict, is worth nothing unless usable, and never more
  * than its links. */
 START_TEST(whatever_comes_the_invariants_hold)
@@ -617,7 +727,7 @@ START_TEST(whatever_comes_the_invariants_hold)
 		}
 		next = path_table_evaluate(table, now, NULL, NULL);
 		ck_assert(!next || next > now);
-		for (uint32_t n = 0; n < path_table_n_pairs(table); n++)
+		for (uint32_t n = 0; n < path_table_end(table); n++)
 			for (uint32_t p = 0; path_table_view(table, n, p, &v); p++) {
 				bool usable = v.verdict == FARE_VERDICT_OK ||
 					      v.verdict == FARE_VERDICT_STALE;
@@ -883,6 +993,9 @@ int main(void)
 	tcase_add_test(tc, no_speed_is_local_down_with_its_own_reason);
 	tcase_add_test(tc, only_what_changed_is_told);
 	tcase_add_test(tc, the_table_is_bounded);
+	tcase_add_test(tc, a_peer_without_routes_is_forgotten);
+	tcase_add_test(tc, one_that_comes_back_in_time_is_not);
+	tcase_add_test(tc, churn_does_not_fill_the_table);
 	tcase_add_test(tc, whatever_comes_the_invariants_hold);
 	tcase_add_test(tc, probes_take_away_and_give_back_in_steps);
 	tcase_add_test(tc, a_sub_port_that_returns_is_used_once_it_is_proven);
