@@ -572,7 +572,7 @@ void bmp_station_tick(struct bmp_station *s, uint64_t now_ns)
 		if (s->sessions[i].sweep_ns <= now_ns)
 			bmp_station_resolve(s, i);
 	if (s->sync_ns <= now_ns)
-		bmp_station_in_sync(s, "initial table went quiet");
+		bmp_station_in_sync(s, "initial sync complete");
 }
 
 void bmp_station_commit(struct bmp_station *s)

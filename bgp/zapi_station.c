@@ -224,7 +224,7 @@ void zapi_station_tick(struct zapi_station *s, uint64_t now_ns)
 		for (enum bgp_family f = 0; f < BGP_FAMILY_COUNT; f++)
 			rib_sweep(s->rib, i, f);
 	if (s->shown && !s->unread)
-		zapi_station_set_state(s, BGP_SOURCE_UP, "installed routes went quiet");
+		zapi_station_set_state(s, BGP_SOURCE_UP, "initial sync complete");
 }
 
 void zapi_station_commit(struct zapi_station *s)

@@ -42,6 +42,14 @@ static bool is_noise(const struct probe_fsm_change *change)
 	return change->new_state == PROBE_SUSPECT || change->old_state == PROBE_SUSPECT;
 }
 
+/* A plane whose route came after the others': its first replies are waited for, as at every start. */
+static bool waits_for_first_reply(const struct prober_view *view,
+				  const struct probe_fsm_change *change)
+{
+	return change->old_state == PROBE_UNPROVEN && change->new_state == PROBE_DOWN &&
+	       view->where == PROBE_LOCAL;
+}
+
 static void say_transition(struct daemon *d, uint32_t gpu, const struct in6_addr *peer,
 			   uint32_t plane, const struct probe_fsm_change *change)
 {
@@ -83,7 +91,7 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	struct daemon_health *h = arg;
 
 	path_table_probe(h->daemon->table, gpu, peer, plane, &probe);
-	if (change)
+	if (change && !waits_for_first_reply(view, change))
 		say_transition(h->daemon, gpu, peer, plane, change);
 }
 
@@ -130,7 +138,7 @@ static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 		return;
 	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
 		 address_format(peer, text));
-	snprintf(e.reason, sizeof(e.reason), "the leaf hashes flows otherwise than before");
+	snprintf(e.reason, sizeof(e.reason), "leaf ECMP hash changed");
 	daemon_say(d, &e);
 }
 
@@ -146,12 +154,12 @@ static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const str
 		return;
 	h->refused[pair] = refused;
 	if (refused)
-		log_limited(d->log, daemon_now_ns(), LOG_WARNING, "health",
-			    "capacity notice refused gpu=%s peer=%s: it is of a life before one "
-			    "that is known, so the peer's clock "
-			    "has gone back; set it there (the peer has been told, and goes on as a "
-			    "later life by itself)",
-			    d->config->gpus[gpu].name, address_format(peer, text));
+		log_limited(
+			d->log, daemon_now_ns(), LOG_WARNING, "health",
+			"capacity notice refused gpu=%s peer=%s: it is of an earlier incarnation "
+			"than one that is known, so the peer's clock has gone back; set it there "
+			"(the peer has been told, and takes a later incarnation by itself)",
+			d->config->gpus[gpu].name, address_format(peer, text));
 }
 
 static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,

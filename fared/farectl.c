@@ -6,6 +6,7 @@
  * Links nothing of the daemon: what it knows is the JSON on the socket. Tables are in
  * farectl_tables.c.
  */
+#include <arpa/inet.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -83,6 +84,53 @@ static json_t *told(const struct control_client *c, json_t *reply)
 	return reply;
 }
 
+/* ---- order ----------------------------------------------------------------- */
+
+struct sort_key {
+	json_int_t gpu, plane;
+	unsigned char peer[17]; /* IPv4 first */
+	json_t *row;
+};
+
+static struct sort_key key_of(json_t *row)
+{
+	const char *peer = json_string_value(json_object_get(row, "peer"));
+	struct sort_key key = {.gpu = json_integer_value(json_object_get(row, "local_gpu_index")),
+			       .plane = json_integer_value(json_object_get(row, "plane")),
+			       .row = row};
+
+	key.peer[0] = peer && strchr(peer, ':');
+	if (peer)
+		inet_pton(key.peer[0] ? AF_INET6 : AF_INET, peer, key.peer + 1);
+	return key;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct sort_key *x = a, *y = b;
+	int order = (x->gpu > y->gpu) - (x->gpu < y->gpu);
+
+	if (!order)
+		order = memcmp(x->peer, y->peer, sizeof(x->peer));
+	return order ? order : (x->plane > y->plane) - (x->plane < y->plane);
+}
+
+/* The daemon lists peers in the order in which it learned them. */
+static void sort_rows(json_t *rows)
+{
+	size_t n = json_array_size(rows);
+	struct sort_key *keys = n ? calloc(n, sizeof(*keys)) : NULL;
+
+	if (!keys)
+		return;
+	for (size_t i = 0; i < n; i++)
+		keys[i] = key_of(json_incref(json_array_get(rows, i)));
+	qsort(keys, n, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < n; i++)
+		json_array_set_new(rows, i, keys[i].row);
+	free(keys);
+}
+
 /* ---- commands ------------------------------------------------------------ */
 
 /* A number as the daemon wants it; false: text is none. */
@@ -122,6 +170,8 @@ static int run(const struct options *options, json_t *request, const char *rows_
 		reply = control_client_ask_all(c, request, rows_key, events ? "after" : "cursor");
 	else if (c)
 		reply = control_client_ask(c, request);
+	if (rows_key && (!strcmp(rows_key, "peers") || !strcmp(rows_key, "paths")))
+		sort_rows(json_object_get(reply, rows_key));
 	if (c)
 		rc = finish(options, told(c, reply), print);
 	control_client_close(c);

@@ -246,7 +246,7 @@ void tables_counters(const json_t *reply)
 	size_t i;
 
 	if (!json_array_size(json_object_get(reply, "counters")))
-		puts("nothing is probed: fared.yaml says health: enabled: no");
+		puts("nothing is probed: fared.yaml says health: enabled: false");
 	else
 		printf("%-10s %-14s %16s  %s\n", "PART", "COUNTER", "COUNT", "MEANING");
 	json_array_foreach (json_object_get(reply, "counters"), i, row)

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As long as a path without a reply yet is not judged by probes (daemon_health.c, unproven_ns). */
+#define FIRST_REPLY_NS UINT64_C(1000000000)
+
 int path_table_create(struct path_table **out, const struct path_table_gpu *gpus, uint32_t n_gpus,
 		      const struct path_table_times *times)
 {
@@ -319,7 +322,10 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
 	path->adopted_bps = usable_bps;
 	path->adopted_ns = now;
 	/* the next evaluation reports the step from what readers see now */
-	path->evaluated = true;
+	path->evaluated = path->told = true;
+	path->told_verdict = verdict;
+	path->told_bps = usable_bps;
+	path->was_usable = usable_bps > 0;
 	path->since_ns = now;
 	path->result = (struct path_result){
 		.verdict = verdict, .usable_bps = usable_bps, .reason = "adopted", .look_next = ""};
@@ -488,31 +494,59 @@ static void judge(const struct path_table *t, const struct pair *pair, uint32_t 
 	path_rules_apply(&facts, out);
 }
 
-/* Whether a verdict is news. */
+/*
+ * A plane whose route comes a moment after the others' waits for its first replies: that is how a
+ * healthy start looks, and no news. If they do not come, it is.
+ */
+static bool waits_for_first_reply(struct path *path, uint64_t now)
+{
+	if (path->was_usable || path->result.verdict != FARE_VERDICT_PROBE_DOWN)
+		return false;
+	if (!path->waits_till)
+		path->waits_till = now + FIRST_REPLY_NS;
+	return now < path->waits_till;
+}
+
+/* Takes a verdict; whether it is news. */
 static bool settle(struct pair *pair, uint32_t plane, const struct path_result *result,
 		   uint64_t now, struct path_change *change)
 {
 	struct path *path = &pair->paths[plane];
-	struct path_result old = path->result;
 
+	if (!path->evaluated || path->result.verdict != result->verdict ||
+	    path->result.usable_bps != result->usable_bps)
+		path->since_ns = now;
+	path->evaluated = true;
 	path->result = *result;
+	path->was_usable |= result->usable_bps > 0;
+	if (waits_for_first_reply(path, now))
+		return false;
 	*change = (struct path_change){
+		.pair = pair->id,
 		.peer = pair->key.peer,
 		.local_gpu = pair->key.local_gpu,
 		.plane = plane,
-		.is_new = !path->evaluated,
-		.old_verdict = old.verdict,
+		.is_new = !path->told,
+		.old_verdict = path->told_verdict,
 		.new_verdict = result->verdict,
-		.old_bps = old.usable_bps,
+		.old_bps = path->told_bps,
 		.new_bps = result->usable_bps,
 		.reason = result->reason,
 	};
-	if (path->evaluated && old.verdict == result->verdict &&
-	    old.usable_bps == result->usable_bps)
+	if (path->told && path->told_verdict == result->verdict &&
+	    path->told_bps == result->usable_bps)
 		return false;
-	path->evaluated = true;
-	path->since_ns = now;
+	path->told = true;
+	path->told_verdict = result->verdict;
+	path->told_bps = result->usable_bps;
 	return true;
+}
+
+/* What was due has just been done: a time that is past would have the loop turn for ever. */
+static void await(struct pair *pair, uint64_t deadline, uint64_t now)
+{
+	if (deadline > now && (!pair->deadline_ns || deadline < pair->deadline_ns))
+		pair->deadline_ns = deadline;
 }
 
 /* When a pair without routes is to be forgotten. */
@@ -528,7 +562,7 @@ static void note_gone(const struct path_table *t, struct pair *pair,
 	else if (!pair->gone_ns)
 		pair->gone_ns = now;
 	if (gone && t->times.forget_ns)
-		pair->deadline_ns = pair->gone_ns + t->times.forget_ns;
+		await(pair, pair->gone_ns + t->times.forget_ns, now);
 }
 
 /* Before anything is said of the pair: who is told may come back with path_table_probe(). */
@@ -566,20 +600,10 @@ static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 	pair->dirty = false;
 	note_gone(t, pair, results, now);
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
-		uint64_t deadline;
-
-		if (settle(pair, p, &results[p], now, &change)) {
-			change.pair = pair->id;
-			if (handlers && handlers->on_change)
-				handlers->on_change(arg, &change);
-		}
-		/*
-		 * what was due has just been done: a time that is past would have the loop turn for
-		 * ever
-		 */
-		deadline = pair->paths[p].result.deadline_ns;
-		if (deadline > now && (!pair->deadline_ns || deadline < pair->deadline_ns))
-			pair->deadline_ns = deadline;
+		if (settle(pair, p, &results[p], now, &change) && handlers && handlers->on_change)
+			handlers->on_change(arg, &change);
+		await(pair, results[p].deadline_ns, now);
+		await(pair, pair->paths[p].waits_till, now);
 	}
 	/* live sub-ports are published too, so a pair is handed over even if only those moved; the
 	 * writer compares and writes nothing that is the same */

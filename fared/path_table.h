@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * path_table.h - what every path (local GPU, peer, plane) is worth, and why.
+ * path_table.h - the usable bandwidth of every path (local GPU, peer, plane), and why.
  *
  * Solely owns: path state. Nothing else in the daemon decides a verdict or a bandwidth. In: link
  * state, what the BMP station and zebra's socket believe, drain commands, and `now`. Out: for each

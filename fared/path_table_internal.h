@@ -19,6 +19,11 @@ struct path {
 	struct belief belief[PATH_SOURCE_COUNT];
 	bool drained;
 	bool evaluated;
+	bool was_usable;     /* once, in this daemon or the former one */
+	uint64_t waits_till; /* its first replies are waited for, and nothing is told; 0: not yet */
+	bool told;	     /* on_change has been, of: */
+	enum fare_verdict told_verdict;
+	uint64_t told_bps;
 	bool adopted;
 	uint64_t adopted_bps;
 	uint64_t adopted_ns;

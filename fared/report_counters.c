@@ -23,19 +23,19 @@ struct row {
 
 static const struct row prober_rows[] = {
 	PROBER(sent, "probes sent"),
-	PROBER(answered, "answers to them that were heeded"),
-	PROBER(skipped, "probes spared, because data over the path had just been acknowledged"),
+	PROBER(answered, "replies to them that were accepted"),
+	PROBER(skipped, "probes suppressed, because data over the path had just been acknowledged"),
 	PROBER(yielded, "probes put off, because the peer had just sent one"),
 	PROBER(deferred, "probes sent that the peer's next probe is to answer"),
 	PROBER(acknowledged, "peers that acknowledged a capacity notice of ours"),
 	PROBER(ports_sent, "probes sent to the data's port, to learn where source ports lead"),
-	PROBER(ports_answered, "answers to those"),
+	PROBER(ports_answered, "replies to those"),
 	PROBER(unsent,
 	       "probes not sent, nor counted as lost: this process may open no more descriptors"),
 	PROBER(late_ticks, "times the clock was late: this machine is short of CPU time"),
-	PROBER(malformed, "dropped: no S-BFD answer"),
+	PROBER(malformed, "dropped: no S-BFD reply"),
 	PROBER(hop_limit, "dropped: hop limit below 254, not from this fabric"),
-	PROBER(unknown, "dropped: no such session, or no probe that waits for this answer"),
+	PROBER(unknown, "dropped: no such session, or no probe that waits for this reply"),
 	PROBER(wrong_plane, "dropped: came in over another plane than its probe went out"),
 };
 
@@ -48,7 +48,7 @@ static const struct row reflector_rows[] = {
 	REFLECTOR(discriminator, "dropped: meant for another address than it came to"),
 	REFLECTOR(wrong_device, "dropped: came in by a device that is no sub-port of the GPU"),
 	REFLECTOR(limited, "dropped: more a second than are answered"),
-	REFLECTOR(forged, "capacity notices not heeded: not signed with our key"),
+	REFLECTOR(forged, "capacity notices rejected: not authenticated with our key"),
 };
 
 static void add(json_t *to, const char *part, const struct row *rows, size_t n,

@@ -51,7 +51,7 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 		return;
 	}
 	if (!b->known)
-		snprintf(worth, sizeof(worth), "has never spoken of this path");
+		snprintf(worth, sizeof(worth), "never advertised this path");
 	else if (!b->reachable)
 		snprintf(worth, sizeof(worth), "unreachable for %.1f s",
 			 report_age_s(r, b->since_ns));
@@ -73,9 +73,16 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 		    report_age_s(r, b->heard_ns));
 }
 
+static const char *times_text(uint64_t n, char *out, size_t size)
+{
+	if (n > 1)
+		snprintf(out, size, "%llu times", (unsigned long long)n);
+	return n == 0 ? "never" : n == 1 ? "once" : out;
+}
+
 static void say_probe(const struct report *r, const struct path_view *v, json_t *lines)
 {
-	char ports[256] = "";
+	char ports[256] = "", downs[32];
 	struct prober_view p;
 	size_t length = 0;
 
@@ -89,9 +96,9 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 	    p.reason);
 	say(lines,
 	    "              %.2f%% of the last %u lost; round trip p50 %.3g ms, p99 %.3g ms; "
-	    "%llu sent, down %llu times%s",
+	    "%llu sent, went down %s%s",
 	    p.loss_ppm / 1e4, p.n_window, (double)p.rtt_p50_ns / 1e6, (double)p.rtt_p99_ns / 1e6,
-	    (unsigned long long)p.n_sent, (unsigned long long)p.n_downs,
+	    (unsigned long long)p.n_sent, times_text(p.n_downs, downs, sizeof(downs)),
 	    p.third_party ? "; a foreign reflector (no arrival reports)" : "");
 	if (p.hold_ms)
 		say(lines, "              held down for another %u ms: it has been flapping",
@@ -118,7 +125,7 @@ static void say_path(const struct report *r, const struct path_view *v, json_t *
 	say(lines, "%s -> %s, plane %u: %s, usable %.6g Gb/s", r->config->gpus[v->local_gpu].name,
 	    address_format(&v->peer, peer), v->plane, fare_verdict_name(v->verdict),
 	    (double)v->usable_bps / 1e9);
-	say(lines, "  because:    %s (rule %u of the list; so for %.1f s)", v->reason, v->rule,
+	say(lines, "  because:    %s (rule %u of fared(8); for %.1f s)", v->reason, v->rule,
 	    report_age_s(r, v->since_ns));
 	if (v->normalised)
 		say(lines, "  note:       from relative weights: only the ratio between this "
@@ -171,7 +178,7 @@ json_t *why_reply(const struct report *r, const struct control_request *request)
 		return json_pack("{s:b, s:o}", "ok", 1, "why", paths);
 	json_decref(paths);
 	return control_error(known ? "no such plane; farectl show planes lists them"
-				   : "no source has ever taught that peer: is it inside "
+				   : "not learned from any source: is that peer inside "
 				     "bgp.peer_prefixes, and a host route? "
 				     "farectl show peers lists those known");
 }

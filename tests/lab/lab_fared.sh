@@ -72,6 +72,10 @@ for peer in "$s1" "$s2" "$s3"; do
 	for plane in 0 1 2 3; do expect s0 "$peer" $plane "$whole"; done
 done
 
+echo "# peers are listed in the order of their addresses; why names what limits a path"
+[ "$(ctl s0 -j show peers | jq -c '[.peers[].peer]')" = "[\"$s1\",\"$s2\",\"$s3\"]" ] || failed "peers unsorted: $(ctl s0 show peers)"
+ctl s0 why "$s1" 1 | grep -q 'look next:  nothing' || failed "why finds fault with a whole path"
+
 echo "# one sub-port of s1 on plane 1 fails: half, at both ends, on that plane alone"
 lab fail "$lab" subport s1 1 0
 expect s0 "$s1" 1 "$half"

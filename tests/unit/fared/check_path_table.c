@@ -130,6 +130,27 @@ START_TEST(smaller_of_local_and_advertised)
 }
 END_TEST
 
+/* A usable path that is less than it could be names what limits it, and where to look. */
+START_TEST(what_limits_a_usable_path_is_named)
+{
+	struct path_view v;
+
+	everything_fine();
+	v = view(1, 0);
+	ck_assert_str_eq(v.look_next, "nothing: the path is in use");
+	path_table_link(table, 0, 0, 1, false, 200 * MBPS);
+	v = view(1, 0);
+	ck_assert_int_eq(v.verdict, FARE_VERDICT_OK);
+	ck_assert_ptr_nonnull(strstr(v.reason, "no carrier"));
+	ck_assert_ptr_nonnull(strstr(v.look_next, "cable"));
+	teach(PATH_SOURCE_BMP, event_of(1, 1, 200e6));
+	v = view(1, 1);
+	ck_assert_int_eq(v.verdict, FARE_VERDICT_OK);
+	ck_assert_ptr_nonnull(strstr(v.reason, "less than the local links"));
+	ck_assert_ptr_nonnull(strstr(v.look_next, "on that server"));
+}
+END_TEST
+
 START_TEST(order_of_rules)
 {
 	everything_fine();
@@ -953,12 +974,41 @@ START_TEST(a_path_that_has_to_pass_first_is_never_ok_before)
 	path_table_evaluate(table, now, &handlers, &seen);
 	seen.changes = 0;
 	teach(PATH_SOURCE_BMP, event_of(2, 1, 400e6));
+	ck_assert_uint_eq(path_table_evaluate(table, now, &handlers, &seen), now + S);
+	expect(2, 1, FARE_VERDICT_PROBE_DOWN, 0);
+	/* as every start has it: told only if it lasts */
+	ck_assert_int_eq(seen.changes, 0);
+	now += S;
 	ck_assert_uint_eq(path_table_evaluate(table, now, &handlers, &seen), 0);
 	ck_assert_int_eq(seen.changes, 1);
+	ck_assert_int_eq(seen.last.old_verdict, FARE_VERDICT_NO_ROUTE);
 	ck_assert_int_eq(seen.last.new_verdict, FARE_VERDICT_PROBE_DOWN);
 	ck_assert_uint_eq(seen.last.new_bps, 0);
 	path_table_evaluate(table, now, &handlers, &seen);
 	ck_assert_int_eq(seen.changes, 1);
+}
+END_TEST
+
+START_TEST(a_healthy_start_tells_of_no_probe_down)
+{
+	static const struct path_table_handlers handlers = {on_change, NULL};
+	struct seen seen = {0};
+
+	path_table_set_probing(table, on_route_cut, NULL);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	teach(PATH_SOURCE_BMP, event_of(2, 1, 400e6));
+	path_table_evaluate(table, now, &handlers, &seen);
+	seen.changes = 0;
+	now += S / 100;
+	probe(2, 1, 1000);
+	path_table_evaluate(table, now, &handlers, &seen);
+	ck_assert_int_eq(seen.changes, 1);
+	ck_assert(seen.last.is_new && seen.last.new_verdict == FARE_VERDICT_OK);
+	/* once it has been in use, each loss is told at once */
+	probe(2, 1, 0);
+	path_table_evaluate(table, now, &handlers, &seen);
+	ck_assert_int_eq(seen.changes, 2);
+	ck_assert_int_eq(seen.last.new_verdict, FARE_VERDICT_PROBE_DOWN);
 }
 END_TEST
 
@@ -971,6 +1021,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, smaller_of_local_and_advertised);
+	tcase_add_test(tc, what_limits_a_usable_path_is_named);
 	tcase_add_test(tc, order_of_rules);
 	tcase_add_test(tc, less_than_a_bit_is_nothing);
 	tcase_add_test(tc, absent_and_invalid_use_local_for_that_path_alone);
@@ -1005,6 +1056,7 @@ int main(void)
 	tcase_add_test(tc, a_route_that_returns_waits_for_probes);
 	tcase_add_test(tc, a_former_daemon_s_probe_down_is_kept);
 	tcase_add_test(tc, a_path_that_has_to_pass_first_is_never_ok_before);
+	tcase_add_test(tc, a_healthy_start_tells_of_no_probe_down);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);
