@@ -270,25 +270,51 @@ static int take_sub_port(const struct check *c, const struct config *config, con
 	return 0;
 }
 
+static int take_sub_ports(const struct check *c, struct config *config, unsigned g, unsigned entry,
+			  struct config_plane *plane)
+{
+	const struct config_raw_plane *raw = &c->raw->gpus[g].planes[entry];
+	char base[64];
+
+	for (unsigned s = 0; s < raw->n_sub_ports; s++) {
+		int rc;
+
+		snprintf(base, sizeof(base), "local_gpus[%u].planes[%u].sub_ports[%u]", g, entry,
+			 s);
+		rc = take_sub_port(c, config, base, &raw->sub_ports[s], &plane->sub_ports[s]);
+		if (rc)
+			return rc;
+		plane->n_sub_ports = s + 1;
+	}
+	return 0;
+}
+
+/* Planes are numbered on from the entry before, unless an entry says which one it is. */
 static int take_planes(const struct check *c, struct config *config, unsigned g)
 {
 	const struct config_raw_gpu *raw = &c->raw->gpus[g];
 	struct config_gpu *gpu = &config->gpus[g];
+	uint64_t next = 0;
 
-	for (unsigned p = 0; p < raw->n_planes; p++) {
-		gpu->n_planes = p + 1;
-		for (unsigned s = 0; s < raw->planes[p].n_sub_ports; s++) {
-			char base[64];
-			int rc;
+	for (unsigned entry = 0; entry < raw->n_planes; entry++, next++) {
+		uint64_t number = number_or(raw->planes[entry].plane, next);
+		char key[64];
+		int rc;
 
-			snprintf(base, sizeof(base), "local_gpus[%u].planes[%u].sub_ports[%u]", g,
-				 p, s);
-			rc = take_sub_port(c, config, base, &raw->planes[p].sub_ports[s],
-					   &gpu->planes[p].sub_ports[s]);
-			if (rc)
-				return rc;
-			gpu->planes[p].n_sub_ports = s + 1;
-		}
+		snprintf(key, sizeof(key), "local_gpus[%u].planes[%u].plane", g, entry);
+		if (number < next)
+			return wrong(c, key,
+				     "not above the plane before it; list planes in the "
+				     "order of their numbers");
+		if (number >= FARE_MAX_PLANES)
+			return wrong(c, key, "plane %u; the largest number is %d", (unsigned)number,
+				     FARE_MAX_PLANES - 1);
+		next = number;
+		gpu->n_planes = (uint32_t)number + 1;
+		gpu->planes[number].entry = entry;
+		rc = take_sub_ports(c, config, g, entry, &gpu->planes[number]);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -351,17 +377,18 @@ static size_t count_neighbors(const struct config_raw *raw)
 static int take_plane_neighbors(const struct check *c, struct config *config,
 				struct bgp_neighbor *all, unsigned g, unsigned p)
 {
-	const struct config_raw_plane *plane = &c->raw->gpus[g].planes[p];
+	unsigned entry = config->gpus[g].planes[p].entry;
+	const struct config_raw_plane *plane = &c->raw->gpus[g].planes[entry];
 
-	for (unsigned s = 0; s < plane->n_sub_ports; s++)
+	for (unsigned s = 0; s < config->gpus[g].planes[p].n_sub_ports; s++)
 		for (unsigned i = 0; i < plane->sub_ports[s].n_neighbors; i++) {
 			const char *text = plane->sub_ports[s].neighbors[i];
 			char key[96];
 			int rc;
 
 			snprintf(key, sizeof(key),
-				 "local_gpus[%u].planes[%u].sub_ports[%u].neighbors[%u]", g, p, s,
-				 i);
+				 "local_gpus[%u].planes[%u].sub_ports[%u].neighbors[%u]", g, entry,
+				 s, i);
 			rc = take_neighbor(c, config, all, key, text ? text : "",
 					   (struct bgp_neighbor){.local_gpu = (uint16_t)g,
 								 .plane = (uint16_t)p,
@@ -383,7 +410,7 @@ static int take_neighbors(const struct check *c, struct config *config)
 	if (!all || !own)
 		return -ENOMEM;
 	for (unsigned g = 0; g < c->raw->n_gpus; g++) {
-		for (unsigned p = 0; p < c->raw->gpus[g].n_planes; p++) {
+		for (unsigned p = 0; p < config->gpus[g].n_planes; p++) {
 			rc = take_plane_neighbors(c, config, all, g, p);
 			if (rc)
 				return rc;

@@ -26,14 +26,15 @@ struct config_sub_port {
 };
 
 struct config_plane {
-	uint32_t n_sub_ports;
+	uint32_t n_sub_ports; /* 0: this server is not connected to it */
+	unsigned entry;	      /* its place in the file's list */
 	struct config_sub_port sub_ports[FARE_MAX_SUB_PORTS];
 };
 
 struct config_gpu {
 	char name[32];
 	struct in6_addr address[2]; /* [0] IPv4 as ::ffff:a.b.c.d, [1] IPv6; all zero: none */
-	uint32_t n_planes;
+	uint32_t n_planes;	    /* the largest number and 1 */
 	struct config_plane planes[FARE_MAX_PLANES];
 };
 

@@ -39,7 +39,7 @@ static void check_planes(const struct config *config, uint32_t g, const char *pa
 			log_line(log, LOG_WARNING, "config",
 				 "%s:%u: local_gpus[%u].planes[%u].sub_ports[%u].dev: warning: "
 				 "there is no interface %s now; fared uses it once it appears",
-				 path, port->line, g, p, s, port->dev);
+				 path, port->line, g, gpu->planes[p].entry, s, port->dev);
 		}
 }
 

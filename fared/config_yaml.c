@@ -22,6 +22,7 @@ static const cyaml_schema_field_t sub_port_fields[] = {
 static const cyaml_schema_value_t sub_port_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct config_raw_sub_port, sub_port_fields)};
 static const cyaml_schema_field_t plane_fields[] = {
+	CYAML_FIELD_INT_PTR("plane", MAY_NUM, struct config_raw_plane, plane),
 	CYAML_FIELD_SEQUENCE_COUNT("sub_ports", CYAML_FLAG_POINTER, struct config_raw_plane,
 				   sub_ports, n_sub_ports, &sub_port_value, 1, FARE_MAX_SUB_PORTS),
 	CYAML_FIELD_END};
@@ -83,6 +84,7 @@ static const cyaml_schema_value_t top_value = {
 
 static const struct strict_yaml_range ranges[] = {
 	{"speed_mbps", .max = 10000000}, /* 10 Tb/s a sub-port: more is a slip of the pen */
+	{"plane", .max = FARE_MAX_PLANES - 1},
 	{"bmp_port", .min = 1, .max = 65535},
 	{"bandwidth_scale", .max = 1e9, .above_min = true},
 	{"max_as_path", .max = 255},

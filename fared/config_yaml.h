@@ -22,6 +22,7 @@ struct config_raw_sub_port {
 };
 
 struct config_raw_plane {
+	int64_t *plane;
 	struct config_raw_sub_port *sub_ports;
 	unsigned n_sub_ports;
 };

@@ -306,7 +306,7 @@ static void tell_capacity(struct daemon_health *h, uint32_t gpu)
 		bps[p] = 0;
 		for (uint32_t s = 0; s < g->n_sub_ports[p]; s++)
 			bps[p] += h->bps[gpu][p][s];
-		if (g->live[p] == (1u << g->n_sub_ports[p]) - 1)
+		if (g->n_sub_ports[p] && g->live[p] == (1u << g->n_sub_ports[p]) - 1)
 			bps[p] = NOTICE_WIRE_ANY;
 	}
 	prober_tell_capacity(h->prober, gpu, bps, g->n_planes);

@@ -207,6 +207,8 @@ static const char *rule_drained(const struct judgement *j)
 
 static const char *rule_local_down(const struct judgement *j)
 {
+	if (j->f->n_sub_ports == 0)
+		return "this server is not connected to this plane (fared.yaml)";
 	if (j->f->n_live_sub_ports == 0)
 		return "no local sub-port toward this plane has carrier";
 	if (j->f->local_bps == 0)

@@ -23,8 +23,7 @@ int path_table_create(struct path_table **out, const struct path_table_gpu *gpus
 		if (gpus[g].n_planes == 0 || gpus[g].n_planes > FARE_MAX_PLANES)
 			return -EINVAL;
 		for (uint32_t p = 0; p < gpus[g].n_planes; p++)
-			if (gpus[g].n_sub_ports[p] == 0 ||
-			    gpus[g].n_sub_ports[p] > FARE_MAX_SUB_PORTS)
+			if (gpus[g].n_sub_ports[p] > FARE_MAX_SUB_PORTS)
 				return -EINVAL;
 	}
 	t = calloc(1, sizeof(*t));

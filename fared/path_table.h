@@ -41,8 +41,8 @@ enum path_teacher {
 };
 
 struct path_table_gpu {
-	uint32_t n_planes; /* 1..FARE_MAX_PLANES */
-	uint32_t n_sub_ports[FARE_MAX_PLANES];
+	uint32_t n_planes;		       /* 1..FARE_MAX_PLANES */
+	uint32_t n_sub_ports[FARE_MAX_PLANES]; /* 0: not connected to that plane */
 };
 
 struct path_table_times {

@@ -182,6 +182,23 @@ await "zebra to be understood" zserv_is_up
 cp "/tmp/$lab.right" "$config"
 echo "ok: adopted $(jq .pairs_adopted "/tmp/$lab.version") pairs; no bandwidth was republished differently"
 
+echo "# s3 has no ports toward plane 1 any more: it says so, and its other planes keep their numbers"
+config3=$(dirname "$(fared_dir s3)")/fared.yaml
+cp "$config3" "/tmp/$lab.right"
+awk '/- sub_ports:/ { n++; if (n == 3) { print "      - plane: 2"; print "        sub_ports:"; next } } n != 2' \
+	"/tmp/$lab.right" >"$config3"
+lab fail "$lab" fared s3
+lab heal "$lab" fared s3
+expect s3 "$s2" 1 "local-down 0"
+expect s3 "$s2" 2 "$whole"
+expect s2 "$s3" 1 "zero-bandwidth 0"
+expect s2 "$s3" 2 "$whole"
+cp "/tmp/$lab.right" "$config3"
+lab fail "$lab" fared s3
+lab heal "$lab" fared s3
+expect s3 "$s2" 1 "$whole"
+expect s2 "$s3" 1 "$whole"
+
 echo "# a second fared, not root, whose BMP never comes: zebra's relative weights, marked as such"
 lab fail "$lab" subport s1 1 0
 expect s0 "$s1" 1 "$half"

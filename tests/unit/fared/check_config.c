@@ -96,6 +96,32 @@ START_TEST(a_good_file)
 }
 END_TEST
 
+/* A server without a port toward plane 1 says so. */
+START_TEST(a_plane_may_be_left_out)
+{
+	struct config_error error;
+	struct config *c;
+	char text[2048];
+
+	edit(text, sizeof(text), "      - sub_ports:\n          - {dev: b0",
+	     "      - plane: 2\n        sub_ports:\n          - {dev: b0");
+	ck_assert_msg(!parse(&c, text, &error), "%s", error.text);
+	ck_assert_uint_eq(c->gpus[0].n_planes, 3);
+	ck_assert_uint_eq(c->gpus[0].planes[0].n_sub_ports, 2);
+	ck_assert_uint_eq(c->gpus[0].planes[1].n_sub_ports, 0);
+	ck_assert_uint_eq(c->gpus[0].planes[2].n_sub_ports, 1);
+	ck_assert_str_eq(c->gpus[0].planes[2].sub_ports[0].dev, "b0");
+	ck_assert_uint_eq(c->bgp.n_neighbors, 3);
+	ck_assert_uint_eq(c->bgp.neighbors[2].plane, 2);
+	config_destroy(c);
+	edit(text, sizeof(text), "      - sub_ports:\n          - {dev: b0",
+	     "      - plane: 2\n        sub_ports:\n          - {dev: b0, neighbors: [x]}\n#");
+	ck_assert_int_eq(parse(&c, text, &error), -EBADMSG);
+	/* the place in the file's list, not the plane's number */
+	ck_assert_msg(strstr(error.text, "planes[1].sub_ports[0].neighbors[0]"), "%s", error.text);
+}
+END_TEST
+
 static const struct {
 	const char *from, *to, *line, *says;
 } mistakes[] = {
@@ -158,6 +184,15 @@ static const struct {
 	{"node: s0", "node: [s0]", "f.yaml:1: node: ", "one value is expected, not a list"},
 	{"bmp_port: 5002", "bmp_prt: 5002", "f.yaml:5: bgp.bmp_prt: ", "known are bmp_address, "},
 	{"local_gpus:", "health: on\nlocal_gpus:", "f.yaml:9: health: ", "a mapping is expected"},
+	{"      - sub_ports:\n          - {dev: b0",
+	 "      - plane: 0\n        sub_ports:\n          - {dev: b0",
+	 "f.yaml:16: local_gpus[0].planes[1].plane: ", "in the order of their numbers"},
+	{"      - sub_ports:\n          - {dev: b0",
+	 "      - plane: 16\n        sub_ports:\n          - {dev: b0",
+	 "f.yaml:16: local_gpus[0].planes[1].plane: ", "16"},
+	{"      - sub_ports:\n          - {dev: a0",
+	 "      - plane: 15\n        sub_ports:\n          - {dev: a0",
+	 "f.yaml:", "the largest number is 15"},
 	{"local_gpus:", "health: {hold_ms: 9, hold_max_ms: 8}\nlocal_gpus:", "f.yaml:9:",
 	 "hold_max_ms"},
 };
@@ -224,6 +259,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, a_good_file);
+	tcase_add_test(tc, a_plane_may_be_left_out);
 	tcase_add_test(tc, fractions_are_plain_decimals);
 	tcase_add_loop_test(tc, a_mistake, 0, (int)(sizeof(mistakes) / sizeof(mistakes[0])));
 	tcase_add_test(tc, a_run_dir_of_the_command_line);

@@ -151,6 +151,28 @@ START_TEST(what_limits_a_usable_path_is_named)
 }
 END_TEST
 
+/* The fabric has three planes; this server has ports toward the first and the last. */
+START_TEST(a_plane_without_ports_is_local_down)
+{
+	static const struct path_table_gpu gap = {.n_planes = 3, .n_sub_ports = {1, 0, 1}};
+	struct path_view v;
+
+	path_table_destroy(table);
+	ck_assert_int_eq(path_table_create(&table, &gap, 1, &times), 0);
+	for (uint32_t p = 0; p < 3; p += 2) {
+		path_table_link(table, 0, p, 0, true, 400 * MBPS);
+		teach(PATH_SOURCE_BMP, event_of(1, p, 400e6));
+	}
+	ck_assert_int_eq(path_table_link(table, 0, 1, 0, true, 400 * MBPS), -EINVAL);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	expect(1, 1, FARE_VERDICT_LOCAL_DOWN, 0);
+	expect(1, 2, FARE_VERDICT_OK, 400 * MBPS);
+	v = view(1, 1);
+	ck_assert_ptr_nonnull(strstr(v.reason, "not connected"));
+}
+END_TEST
+
 START_TEST(order_of_rules)
 {
 	everything_fine();
@@ -1022,6 +1044,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, smaller_of_local_and_advertised);
 	tcase_add_test(tc, what_limits_a_usable_path_is_named);
+	tcase_add_test(tc, a_plane_without_ports_is_local_down);
 	tcase_add_test(tc, order_of_rules);
 	tcase_add_test(tc, less_than_a_bit_is_nothing);
 	tcase_add_test(tc, absent_and_invalid_use_local_for_that_path_alone);
