@@ -6,7 +6,8 @@
  * any. Pure.
  *
  *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or
- *           "why" or "drains" or "drain" or "undrain" or "watch" or "attach" or "counters" or "version", ...}
+ *           "why" or "drains" or "drain" or "undrain" or "watch" or "attach" or "counters" or
+ *           "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it, to where "next_cursor" is null

@@ -2,8 +2,8 @@
 /*
  * drain_file.h - drains, kept across restarts of the daemon: RUN_DIR/drains.json.
  *
- * Solely owns: that file. In: the drains in force. Out: those that a former daemon left. Thread: the
- * loop's. The run directory is on tmpfs as a rule: drains last as long as the published segment
+ * Solely owns: that file. In: the drains in force. Out: those that a former daemon left. Thread:
+ * the loop's. The run directory is on tmpfs as a rule: drains last as long as the published segment
  * does.
  */
 #ifndef DRAIN_FILE_H
@@ -28,8 +28,8 @@ const char *drain_file_text(const struct config *config, const struct drain_rule
 /* Replaces the file as a whole. 0 or -errno. */
 int drain_file_save(const struct config *config, const struct drain_set *set);
 /*
- * 0, also if there is no file (*out is empty then), or -errno with *out empty and why in words. Rules
- * of local GPUs that the configuration does not name are left out.
+ * 0, also if there is no file (*out is empty then), or -errno with *out empty and why in words.
+ * Rules of local GPUs that the configuration does not name are left out.
  */
 int drain_file_load(const struct config *config, struct drain_set *out, char *why, size_t why_size);
 /* The same of its text. */

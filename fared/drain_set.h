@@ -2,8 +2,8 @@
 /*
  * drain_set.h - which paths and local sub-ports operators have taken out of use.
  *
- * Solely owns: what a drain covers, and how drains combine. In: rules, one per command. Out: whether
- * a path or a sub-port is drained. Thread: any. Pure.
+ * Solely owns: what a drain covers, and how drains combine. In: rules, one per command. Out:
+ * whether a path or a sub-port is drained. Thread: any. Pure.
  *
  * A set holds no rule that another one covers. So there is one answer to "what is drained", it does
  * not depend on the order of commands, and it holds for peers that are not known yet.

@@ -16,11 +16,13 @@
 
 #include "control_client.h"
 #include "farectl_tables.h"
+#include "farectl_top.h"
 
 struct options {
 	const char *run_dir;
 	const char *gpu; /* NULL: any */
 	bool json;
+	struct farectl_top_options top;
 };
 
 static const char help[] =
@@ -45,12 +47,17 @@ static const char help[] =
 	"                             put it back into use\n"
 	"  show drains                what is drained\n"
 	"  watch                      events as they come, until interrupted\n"
+	"  top                        planes, degraded paths and events, live\n"
 	"\n"
 	"PEER is the address of a peer GPU, PLANE and SUB_PORT are numbers from 0.\n"
 	"\n"
 	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " CONTROL_CLIENT_RUN_DIR
 	")\n"
 	"  -g, --gpu NAME             drain, undrain: of this local GPU only\n"
+	"  -a, --all                  top: all paths, not only degraded ones\n"
+	"  -b, --batch                top: plain text instead of a screen\n"
+	"  -i, --interval SECONDS     top: 0.1 to 60 between two looks (default 1)\n"
+	"  -n, --rounds N             top: end after so many (default: until q)\n"
 	"  -j, --json                 print the daemon's JSON, one document (watch: one a line)\n"
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
@@ -277,7 +284,25 @@ static int command(const struct options *options, int argc, char **argv)
 		return on_peer(options, argc, argv, true, tables_drain);
 	if (!strcmp(argv[0], "watch"))
 		return argc == 1 ? watch(options) : usage("watch takes no arguments");
+	if (!strcmp(argv[0], "top"))
+		return argc == 1 ? farectl_top(&options->top) : usage("top takes no arguments");
 	return usage("unknown command");
+}
+
+/* Of top. False: text is no such number. */
+static bool parse_top(struct farectl_top_options *top, int option, const char *text)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (!*text || *end)
+		return false;
+	if (option == 'i') {
+		top->interval_s = number;
+		return number >= 0.1 && number <= 60;
+	}
+	top->rounds = number >= 1 && number <= 1e9 ? (unsigned)number : 0;
+	return top->rounds == number;
 }
 
 int main(int argc, char **argv)
@@ -286,14 +311,18 @@ int main(int argc, char **argv)
 		{"socket-dir", required_argument, NULL, 's'},
 		{"gpu", required_argument, NULL, 'g'},
 		{"json", no_argument, NULL, 'j'},
+		{"all", no_argument, NULL, 'a'},
+		{"batch", no_argument, NULL, 'b'},
+		{"interval", required_argument, NULL, 'i'},
+		{"rounds", required_argument, NULL, 'n'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	struct options options = {.run_dir = CONTROL_CLIENT_RUN_DIR};
+	struct options options = {.run_dir = CONTROL_CLIENT_RUN_DIR, .top = {.interval_s = 1}};
 	int o;
 
-	while ((o = getopt_long(argc, argv, "s:g:jVh", longs, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "s:g:jabi:n:Vh", longs, NULL)) != -1) {
 		switch (o) {
 		case 's':
 			options.run_dir = optarg;
@@ -303,6 +332,17 @@ int main(int argc, char **argv)
 			break;
 		case 'j':
 			options.json = true;
+			break;
+		case 'a':
+			options.top.all_paths = true;
+			break;
+		case 'b':
+			options.top.batch = true;
+			break;
+		case 'i':
+		case 'n':
+			if (!parse_top(&options.top, o, optarg))
+				return usage("--interval: 0.1 to 60; --rounds: 1 or more");
 			break;
 		case 'V':
 			puts("farectl " FARE_VERSION);
@@ -314,5 +354,6 @@ int main(int argc, char **argv)
 			return usage("unknown option");
 		}
 	}
+	options.top.run_dir = options.run_dir;
 	return command(&options, argc - optind, argv + optind);
 }

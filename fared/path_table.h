@@ -203,8 +203,8 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
 		     uint32_t plane, enum fare_verdict verdict, uint64_t usable_bps, uint64_t now);
 
 /*
- * Puts other drains in force, for paths to come as well. drains is copied. -EINVAL: a rule of a local
- * GPU, plane or sub-port that there is not (nothing is changed).
+ * Puts other drains in force, for paths to come as well. drains is copied. -EINVAL: a rule of a
+ * local GPU, plane or sub-port that there is not (nothing is changed).
  */
 int path_table_set_drains(struct path_table *t, const struct drain_set *drains);
 const struct drain_set *path_table_drains(const struct path_table *t);

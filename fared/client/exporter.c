@@ -16,11 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "control_client.h"
 #include "metrics.h"
+#include "snapshot.h"
 
 #define DEFAULT_LISTEN	"127.0.0.1:9795"
 #define MAX_CONNECTIONS 16
@@ -53,56 +53,23 @@ static const char help[] =
 
 /* ---- one scrape ---------------------------------------------------------- */
 
-static json_t *ask(struct control_client *c, const char *what, bool paged)
-{
-	json_t *request = json_pack("{s:s}", "cmd", what);
-	json_t *reply = paged ? control_client_ask_all(c, request, what, "cursor")
-			      : control_client_ask(c, request);
-
-	if (!reply)
-		fprintf(stderr, "<4>fared-exporter: %s: %s\n", what, control_client_why(c));
-	json_decref(request);
-	return reply;
-}
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Text from malloc(), or NULL (out of memory). *answered: the daemon did. */
 static char *scrape(const struct exporter *e, size_t *bytes, bool *answered)
 {
-	struct metrics_replies r = {0};
-	struct control_client *c = NULL;
-	double start = now_s();
-	char why[256], *text = NULL;
+	struct snapshot snapshot;
+	char *text = NULL;
 	FILE *to;
 
-	if (control_client_open(&c, e->run_dir, why, sizeof(why))) {
-		fprintf(stderr, "<4>fared-exporter: %s\n", why);
-	} else if ((r.version = ask(c, "version", false))) {
-		r.planes = ask(c, "planes", false);
-		r.paths = ask(c, "paths", true);
-		r.qps = ask(c, "qps", true);
-		r.counters = ask(c, "counters", false);
-	}
-	control_client_close(c);
-	r.scrape_s = now_s() - start;
-	*answered = r.version != NULL;
+	*answered = !snapshot_take(&snapshot, e->run_dir,
+				   SNAPSHOT_PATHS | SNAPSHOT_QPS | SNAPSHOT_COUNTERS, 0);
+	if (snapshot.why[0])
+		fprintf(stderr, "<4>fared-exporter: %s\n", snapshot.why);
 	to = open_memstream(&text, bytes);
 	if (to) {
-		metrics_write(to, &r);
+		metrics_write(to, &snapshot);
 		fclose(to);
 	}
-	json_decref((json_t *)(uintptr_t)r.version);
-	json_decref((json_t *)(uintptr_t)r.planes);
-	json_decref((json_t *)(uintptr_t)r.paths);
-	json_decref((json_t *)(uintptr_t)r.qps);
-	json_decref((json_t *)(uintptr_t)r.counters);
+	snapshot_free(&snapshot);
 	return text;
 }
 

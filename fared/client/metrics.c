@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "path_sums.h"
+
 enum type { GAUGE, COUNTER };
 
 struct label {
@@ -302,64 +304,6 @@ static json_t *configured_sources(const json_t *sources)
 	return kept;
 }
 
-static json_t *gpu_name(const json_t *planes, json_int_t index)
-{
-	const json_t *plane;
-	size_t i;
-
-	json_array_foreach (planes, i, plane)
-		if (json_integer_value(json_object_get(plane, "local_gpu_index")) == index)
-			return json_object_get(plane, "local_gpu");
-	return NULL;
-}
-
-/* The row of qp's path in sums, which is made if there is none. NULL: the QP has no plane. */
-static json_t *sum_of(json_t *sums, const json_t *qp, const json_t *planes)
-{
-	json_int_t gpu = json_integer_value(json_object_get(qp, "local_gpu_index")),
-		   plane = json_integer_value(json_object_get(qp, "plane"));
-	const char *peer = json_string_value(json_object_get(qp, "peer"));
-	char key[128];
-	json_t *row;
-
-	if (!peer || !json_is_integer(json_object_get(qp, "plane")) || !gpu_name(planes, gpu))
-		return NULL;
-	snprintf(key, sizeof(key), "%" JSON_INTEGER_FORMAT " %s %" JSON_INTEGER_FORMAT, gpu, peer,
-		 plane);
-	row = json_object_get(sums, key);
-	if (row)
-		return row;
-	row = json_pack("{s:O, s:s, s:I, s:I, s:f}", "local_gpu", gpu_name(planes, gpu), "peer",
-			peer, "plane", plane, "qps", (json_int_t)0, "bytes", 0.0);
-	json_object_set_new(sums, key, row);
-	return row;
-}
-
-/* QPs and bytes of each path, over all applications. */
-static json_t *path_sums(const json_t *qps, const json_t *planes)
-{
-	json_t *sums = json_object(), *rows = json_array(), *row;
-	const json_t *qp;
-	const char *key;
-	size_t i;
-
-	json_array_foreach (qps, i, qp) {
-		row = sum_of(sums, qp, planes);
-		if (!row)
-			continue;
-		json_object_set_new(
-			row, "qps",
-			json_integer(json_integer_value(json_object_get(row, "qps")) + 1));
-		json_object_set_new(row, "bytes",
-				    json_real(json_real_value(json_object_get(row, "bytes")) +
-					      json_number_value(json_object_get(qp, "bytes"))));
-	}
-	json_object_foreach (sums, key, row)
-		json_array_append(rows, row);
-	json_decref(sums);
-	return rows;
-}
-
 static const struct family qp_families[] = {
 	{"fared_path_qps", GAUGE, "QPs of attached applications on the path.", "qps", 1, {ON_PATH}},
 	{"fared_path_qp_bytes",
@@ -388,25 +332,25 @@ static void write_counter(FILE *to, const json_t *row)
 	fprintf(to, "%s_total %.15g\n", name, json_number_value(json_object_get(row, "count")));
 }
 
-void metrics_write(FILE *to, const struct metrics_replies *r)
+void metrics_write(FILE *to, const struct snapshot *s)
 {
-	const json_t *planes = json_object_get(r->planes, "planes"), *row;
+	const json_t *planes = json_object_get(s->planes, "planes"), *row;
 	json_t *ports = flat_sub_ports(planes),
-	       *sources = configured_sources(json_object_get(r->planes, "sources")),
-	       *sums = path_sums(json_object_get(r->qps, "qps"), planes);
+	       *sources = configured_sources(json_object_get(s->planes, "sources")),
+	       *sums = path_sums_of(json_object_get(s->qps, "qps"), planes);
 	size_t i;
 
 	write_head(to, "fared_up", GAUGE, "1 if the daemon answered.");
-	fprintf(to, "fared_up %d\n", r->version != NULL);
+	fprintf(to, "fared_up %d\n", s->version != NULL);
 	write_head(to, "fared_scrape_duration_seconds", GAUGE, "Time that the daemon took.");
-	fprintf(to, "fared_scrape_duration_seconds %.6f\n", r->scrape_s);
-	write_families(to, FAMILIES(version_families), r->version);
+	fprintf(to, "fared_scrape_duration_seconds %.6f\n", s->took_s);
+	write_families(to, FAMILIES(version_families), s->version);
 	write_families(to, FAMILIES(source_families), sources);
 	write_families(to, FAMILIES(plane_families), planes);
 	write_families(to, FAMILIES(sub_port_families), ports);
-	write_families(to, FAMILIES(path_families), json_object_get(r->paths, "paths"));
+	write_families(to, FAMILIES(path_families), json_object_get(s->paths, "paths"));
 	write_families(to, FAMILIES(qp_families), sums);
-	json_array_foreach (json_object_get(r->counters, "counters"), i, row)
+	json_array_foreach (json_object_get(s->counters, "counters"), i, row)
 		write_counter(to, row);
 	fputs("# EOF\n", to);
 	json_decref(ports);

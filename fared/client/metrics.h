@@ -2,7 +2,7 @@
 /*
  * metrics.h - replies of the daemon as OpenMetrics text (version 1.0.0).
  *
- * Owns nothing. In: replies (borrowed), or NULL where one could not be had. Out: text, ended by
+ * Owns nothing. In: replies (borrowed). Out: text, ended by
  * "# EOF". Pure. Thread: any. A member that is missing or null has no sample: the daemon may be of
  * another version.
  *
@@ -12,16 +12,12 @@
 #ifndef METRICS_H
 #define METRICS_H
 
-#include <jansson.h>
 #include <stdio.h>
+
+#include "snapshot.h"
 
 #define METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-struct metrics_replies {
-	const json_t *version, *planes, *paths, *qps, *counters;
-	double scrape_s; /* how long it took to get them */
-};
-
-void metrics_write(FILE *to, const struct metrics_replies *r);
+void metrics_write(FILE *to, const struct snapshot *s);
 
 #endif

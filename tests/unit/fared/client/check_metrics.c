@@ -8,7 +8,7 @@
 
 static char *text;
 
-static void write_all(const struct metrics_replies *r)
+static void write_all(const struct snapshot *r)
 {
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
@@ -53,7 +53,7 @@ START_TEST(a_path)
 		       "3, \"usable_bps\": 400000000000, \"advertised_bps\": null, \"verdict\": "
 		       "\"ok\", \"drained\": false, \"probe\": {\"loss_ppm\": 250000, \"sent\": "
 		       "7}}]}");
-	const struct metrics_replies r = {.version = version, .paths = paths};
+	const struct snapshot r = {.version = version, .paths = paths};
 
 	write_all(&r);
 	has("fared_up 1");
@@ -76,7 +76,7 @@ END_TEST
 
 START_TEST(no_daemon)
 {
-	write_all(&(struct metrics_replies){0});
+	write_all(&(struct snapshot){0});
 	has("fared_up 0");
 	has_not("fared_uptime_seconds");
 	ck_assert_str_eq(text + strlen(text) - 6, "# EOF\n");
@@ -87,7 +87,7 @@ START_TEST(labels_are_escaped)
 {
 	json_t *version = json("{\"version\": \"a\\\"b\\\\c\\nd\", \"node\": 5}");
 
-	write_all(&(struct metrics_replies){.version = version});
+	write_all(&(struct snapshot){.version = version});
 	has("fared_build_info{version=\"a\\\"b\\\\c\\nd\",node=\"5\"} 1");
 	json_decref(version);
 }
@@ -105,7 +105,7 @@ START_TEST(qps_are_summed_by_path)
 			   "{\"local_gpu_index\": 9, \"peer\": \"p\", \"plane\": 0},"
 			   "{\"peer\": 4}, 7, null]}");
 
-	write_all(&(struct metrics_replies){.planes = planes, .qps = qps});
+	write_all(&(struct snapshot){.planes = planes, .qps = qps});
 	has("fared_path_qps{gpu=\"g7\",peer=\"p\",plane=\"0\"} 2");
 	has("fared_path_qp_bytes{gpu=\"g7\",peer=\"p\",plane=\"0\"} 15");
 	has("fared_path_qps{gpu=\"g7\",peer=\"q\",plane=\"0\"} 1");
@@ -122,7 +122,7 @@ START_TEST(sub_ports_and_sources)
 		"\"sources\": [{\"source\": \"bmp\", \"configured\": true, \"state\": \"up\"}, "
 		"{\"source\": \"zserv\", \"configured\": false, \"state\": \"down\"}]}");
 
-	write_all(&(struct metrics_replies){.planes = planes});
+	write_all(&(struct snapshot){.planes = planes});
 	has("fared_sub_port_up{gpu=\"g0\",plane=\"1\",sub_port=\"0\",device=\"eth0\"} 1");
 	has("fared_source_state{source=\"bmp\",state=\"up\"} 1");
 	has_not("source=\"zserv\"");
@@ -138,7 +138,7 @@ START_TEST(counters_of_any_name)
 		     "\"count\": 12, \"meaning\": \"probes\\nsent\"}, {\"part\": \"a b\", "
 		     "\"counter\": \"c{d\", \"count\": \"x\"}, {\"part\": 3}, []]}");
 
-	write_all(&(struct metrics_replies){.counters = counters});
+	write_all(&(struct snapshot){.counters = counters});
 	has("# TYPE fared_prober_sent counter");
 	has("# HELP fared_prober_sent probes\\nsent");
 	has("fared_prober_sent_total 12");
@@ -152,13 +152,13 @@ START_TEST(replies_of_other_shapes)
 	static const char *const shapes[] = {
 		"[]", "{}",
 		"{\"paths\": 5, \"planes\": {}, \"qps\": \"\", \"counters\": true, \"sources\": 1}",
-		"{\"paths\": [[], {}, {\"probe\": 5}, {\"usable_bps\": {}}], \"planes\": [7, {}, "
-		"{\"sub_ports\": [1, {}, null]}], \"qps\": [{}], \"counters\": [{}]}"};
+		("{\"paths\": [[], {}, {\"probe\": 5}, {\"usable_bps\": {}}], \"planes\": [7, {}, "
+		 "{\"sub_ports\": [1, {}, null]}], \"qps\": [{}], \"counters\": [{}]}")};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		json_t *v = json(shapes[i]);
 
-		write_all(&(struct metrics_replies){v, v, v, v, v, 0});
+		write_all(&(struct snapshot){v, v, v, v, v, v, 0, 0, ""});
 		ck_assert_str_eq(text + strlen(text) - 6, "# EOF\n");
 		teardown();
 		json_decref(v);
