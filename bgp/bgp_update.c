@@ -12,6 +12,7 @@ enum {
 	ATTRIBUTE_MP_UNREACH = 15,
 	ATTRIBUTE_EXTENDED_COMMUNITIES = 16,
 	ATTRIBUTE_AS4_PATH = 17,
+	ATTRIBUTE_IPV6_COMMUNITIES = 25, /* RFC 5701 */
 	FLAG_OPTIONAL = 0x80,
 	FLAG_TRANSITIVE = 0x40,
 	FLAG_EXTENDED_LENGTH = 0x10,
@@ -42,6 +43,7 @@ struct walk {
 	unsigned n_attributes;
 	struct as_path as_path;
 	struct as_path as4_path;
+	struct link_bandwidth extended; /* of 64 bits, which counts where there is one */
 };
 
 static bool walk_saw(const struct walk *w, uint8_t type)
@@ -221,6 +223,14 @@ static const char *communities_read(struct walk *w, struct octets o)
 	return NULL;
 }
 
+static const char *ipv6_communities_read(struct walk *w, struct octets o)
+{
+	if (o.left % 20 != 0)
+		return "IPv6 EXTENDED COMMUNITIES is no multiple of 20 bytes";
+	link_bandwidth_read_extended(o.p, o.left, &w->extended);
+	return NULL;
+}
+
 /* RFC 7606 3(c): the optional and transitive bits must be those that the attribute's definition
  * fixes. */
 static bool flags_wrong(uint8_t type, uint8_t flags)
@@ -236,6 +246,7 @@ static bool flags_wrong(uint8_t type, uint8_t flags)
 	case ATTRIBUTE_MP_UNREACH:
 		return kind != FLAG_OPTIONAL;
 	case ATTRIBUTE_EXTENDED_COMMUNITIES:
+	case ATTRIBUTE_IPV6_COMMUNITIES:
 		return kind != (FLAG_OPTIONAL | FLAG_TRANSITIVE);
 	default:
 		return false;
@@ -271,6 +282,9 @@ static int attribute_read(struct walk *w, uint8_t type, struct octets value,
 		return mp_unreach_read(w, value, error);
 	case ATTRIBUTE_EXTENDED_COMMUNITIES:
 		wrong = communities_read(w, value);
+		break;
+	case ATTRIBUTE_IPV6_COMMUNITIES:
+		wrong = ipv6_communities_read(w, value);
 		break;
 	default:
 		break;
@@ -357,7 +371,8 @@ static void mandatory_check(struct walk *w, const struct octets *at)
 int bgp_update_parse(struct octets o, const struct bgp_update_options *options,
 		     struct bgp_update *out, struct octets_error *error)
 {
-	struct walk w = {.options = options, .out = out};
+	struct walk w = {
+		.options = options, .out = out, .extended = {.kind = BGP_BANDWIDTH_ABSENT}};
 	struct octets withdrawn, attributes;
 	uint16_t withdrawn_bytes, attribute_bytes;
 
@@ -371,6 +386,8 @@ int bgp_update_parse(struct octets o, const struct bgp_update_options *options,
 	    nlri_open(o, BGP_FAMILY_IPV4, options, &out->reached[PLAIN], error) ||
 	    attributes_walk(&w, attributes, error))
 		return -EBADMSG;
+	if (w.extended.kind != BGP_BANDWIDTH_ABSENT)
+		out->bandwidth = w.extended;
 	mandatory_check(&w, &attributes);
 	as_path_judge(&w);
 	if (withdrawn.left > 0 || o.left > 0 || w.n_attributes > 1 || out->treat_as_withdraw)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { TYPE_TRANSITIVE = 0x00, TYPE_NON_TRANSITIVE = 0x40, SUB_TYPE_LINK_BANDWIDTH = 0x04 };
+enum { TYPE_AS4 = 0x02, SUB_TYPE_EXTENDED_LINK_BANDWIDTH = 0x06, EXTENDED_BYTES = 20 };
 
 #define LINK_BANDWIDTH_MEGABIT_BYTES 125000.0
 #define LINK_BANDWIDTH_2_32	     4294967296.0
@@ -42,6 +43,31 @@ static double link_bandwidth_float32(const uint8_t *p)
 	return (double)value;
 }
 
+/* The lowest counts. */
+static void link_bandwidth_take(struct link_bandwidth *out, double bytes_per_s)
+{
+	if (out->kind != BGP_BANDWIDTH_VALUE || bytes_per_s < out->bytes_per_s)
+		out->bytes_per_s = bytes_per_s;
+	out->kind = BGP_BANDWIDTH_VALUE;
+}
+
+void link_bandwidth_read_extended(const uint8_t *communities, size_t length,
+				  struct link_bandwidth *out)
+{
+	*out = (struct link_bandwidth){.kind = BGP_BANDWIDTH_ABSENT};
+	for (size_t i = 0; i + EXTENDED_BYTES <= length; i += EXTENDED_BYTES) {
+		const uint8_t *c = communities + i;
+		uint64_t bytes_per_s = 0;
+
+		if ((c[0] | TYPE_NON_TRANSITIVE) != (TYPE_AS4 | TYPE_NON_TRANSITIVE) ||
+		    c[1] != SUB_TYPE_EXTENDED_LINK_BANDWIDTH)
+			continue;
+		for (unsigned b = 4; b < 12; b++)
+			bytes_per_s = bytes_per_s << 8 | c[b];
+		link_bandwidth_take(out, (double)bytes_per_s);
+	}
+}
+
 void link_bandwidth_read(const uint8_t *communities, size_t length, struct link_bandwidth *out)
 {
 	double value;
@@ -59,10 +85,7 @@ void link_bandwidth_read(const uint8_t *communities, size_t length, struct link_
 				out->kind = BGP_BANDWIDTH_INVALID;
 			continue;
 		}
-		value = fabs(value); /* minus zero is zero */
-		if (out->kind != BGP_BANDWIDTH_VALUE || value < out->bytes_per_s)
-			out->bytes_per_s = value;
-		out->kind = BGP_BANDWIDTH_VALUE;
+		link_bandwidth_take(out, fabs(value)); /* minus zero is zero */
 	}
 	if (out->kind == BGP_BANDWIDTH_VALUE)
 		out->looks_truncated = link_bandwidth_looks_truncated(out->bytes_per_s);

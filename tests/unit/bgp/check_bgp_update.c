@@ -329,6 +329,39 @@ START_TEST(clears_host_bits)
 }
 END_TEST
 
+/* 400 Gb/s, which 32 bits do not hold, beside a community that was cut to them; either order. */
+#define EXTENDED "c01914 02060000 0000000ba43b7400 0000fe4d 00000000"
+
+START_TEST(extended_bandwidth_counts)
+{
+	static const char *const attributes[] = {
+		ORIGIN PATH NEXT_HOP EXTENDED,
+		ORIGIN PATH NEXT_HOP BANDWIDTH EXTENDED,
+		ORIGIN PATH NEXT_HOP EXTENDED BANDWIDTH,
+	};
+	struct bgp_update u;
+
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		ck_assert_int_eq(parse_attributes(attributes[i], "20 c6130002", &plain, &u), 0);
+		ck_assert(!u.treat_as_withdraw);
+		ck_assert_int_eq(u.bandwidth.kind, BGP_BANDWIDTH_VALUE);
+		ck_assert(u.bandwidth.bytes_per_s == 50e9);
+	}
+	/* others of that attribute do not hide the plain community */
+	ck_assert_int_eq(parse_attributes(ORIGIN PATH NEXT_HOP BANDWIDTH
+					  "c01914 00020000 0000000ba43b7400 0000fe4d 00000000",
+					  "20 c6130002", &plain, &u),
+			 0);
+	ck_assert(u.bandwidth.bytes_per_s == 250000);
+	/* RFC 7606 7.15: a length that is none withdraws */
+	ck_assert_int_eq(parse_attributes(ORIGIN PATH NEXT_HOP "c01913 02060000 0000000ba43b7400 "
+							       "0000fe4d 000000",
+					  "20 c6130002", &plain, &u),
+			 0);
+	ck_assert(u.treat_as_withdraw);
+}
+END_TEST
+
 RUN_TESTS("bgp_update", reads_what_frr_sends, any_cut_is_an_error, end_of_rib, as_paths,
 	  malformed_attributes_withdraw, unreadable_prefixes_refuse_the_whole, add_path,
-	  add_path_negotiated_but_not_shown, clears_host_bits)
+	  add_path_negotiated_but_not_shown, clears_host_bits, extended_bandwidth_counts)

@@ -48,6 +48,44 @@ START_TEST(reads_every_form)
 }
 END_TEST
 
+static const struct {
+	const char *communities;
+	enum bgp_bandwidth_kind kind;
+	double bytes_per_s;
+} extended_cases[] = {
+	{"", BGP_BANDWIDTH_ABSENT, 0},
+	/* type, sub-type, two bytes, 64 bits of bytes/s, the AS, four bytes */
+	{"02060000 0000001cc4fcb800 0000fe4d 00000000", BGP_BANDWIDTH_VALUE, 123563980800.0},
+	{"42060000 0000001cc4fcb800 0000fe4d 00000000", BGP_BANDWIDTH_VALUE, 123563980800.0},
+	{"02060000 0000000000000000 0000fe4d 00000000", BGP_BANDWIDTH_VALUE, 0},
+	{"02060000 ffffffffffffffff 0000fe4d 00000000", BGP_BANDWIDTH_VALUE,
+	 18446744073709551615.0},
+	{"02040000 0000001cc4fcb800 0000fe4d 00000000", BGP_BANDWIDTH_ABSENT, 0},
+	{"00060000 0000001cc4fcb800 0000fe4d 00000000", BGP_BANDWIDTH_ABSENT, 0},
+	{"82060000 0000001cc4fcb800 0000fe4d 00000000", BGP_BANDWIDTH_ABSENT, 0},
+	{"02060000 0000001cc4fcb800 0000fe4d 000000", BGP_BANDWIDTH_ABSENT, 0}, /* 19 bytes */
+	{"02060000 0000001cc4fcb800 0000fe4d 00000000 02060000 00000000000000ff 0000fe4d 00000000",
+	 BGP_BANDWIDTH_VALUE, 255}, /* the lowest */
+};
+
+START_TEST(reads_every_extended_form)
+{
+	struct link_bandwidth bandwidth;
+
+	for (size_t i = 0; i < sizeof(extended_cases) / sizeof(extended_cases[0]); i++) {
+		struct bytes b = {.n = 0};
+
+		hex(&b, extended_cases[i].communities);
+		link_bandwidth_read_extended(b.p, b.n, &bandwidth);
+		ck_assert_msg(bandwidth.kind == extended_cases[i].kind, "case %zu: kind %d", i,
+			      bandwidth.kind);
+		ck_assert_msg(bandwidth.bytes_per_s == extended_cases[i].bytes_per_s,
+			      "case %zu: %f", i, bandwidth.bytes_per_s);
+		ck_assert(!bandwidth.looks_truncated);
+	}
+}
+END_TEST
+
 START_TEST(knows_a_truncated_sum)
 {
 	const double cut[] = {
@@ -72,4 +110,4 @@ START_TEST(knows_a_truncated_sum)
 }
 END_TEST
 
-RUN_TESTS("link_bandwidth", reads_every_form, knows_a_truncated_sum)
+RUN_TESTS("link_bandwidth", reads_every_form, reads_every_extended_form, knows_a_truncated_sum)

@@ -103,7 +103,7 @@ END_TEST
 START_TEST(each_topic_has_its_own_budget)
 {
 	uint64_t now = UINT64_C(1000000000000);
-	char topic[16];
+	char topic[24];
 	struct log log;
 	int ends[2];
 
