@@ -12,6 +12,11 @@
 #include "utf8.h"
 #include "why.h"
 
+static json_t *not_permitted(void)
+{
+	return control_error("permission denied: this is for root and the daemon's user");
+}
+
 /* false: there is no local GPU of that name. */
 static bool rule_of(const struct commands *c, const struct control_request *request,
 		    struct drain_rule *out)
@@ -78,8 +83,7 @@ static json_t *drain(struct commands *c, const struct control_client *client,
 	uint32_t n;
 
 	if (!client->privileged)
-		return control_error(
-			"permission denied: draining is for root and the daemon's user");
+		return not_permitted();
 	if (!rule_of(c, request, &rule))
 		return control_error("no such local GPU; farectl show planes lists them");
 	if (drained && drain_set_add(&next, &rule))
@@ -147,6 +151,14 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 				 (json_int_t)events_last_seq(c->events));
 	case CONTROL_ATTACH:
 		return attach(c, client, request, fd);
+	case CONTROL_CONFIG:
+		return report_config(&c->report, request);
+	case CONTROL_RELOAD:
+		return client->privileged ? c->handlers->on_reload(c->arg, client, request)
+					  : not_permitted();
+	case CONTROL_CONFIRM:
+		return client->privileged ? c->handlers->on_confirm(c->arg, client)
+					  : not_permitted();
 	case CONTROL_COUNTERS:
 		return report_counters(&c->report);
 	case CONTROL_VERSION:

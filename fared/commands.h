@@ -12,12 +12,21 @@
 #include "control.h"
 #include "report.h"
 
+/* What is for the daemon as a whole: each returns the reply. Only asked for operators. */
+struct commands_handlers {
+	json_t *(*on_reload)(void *arg, const struct control_client *client,
+			     const struct control_request *request);
+	json_t *(*on_confirm)(void *arg, const struct control_client *client);
+};
+
 struct commands {
 	struct report report; /* now_ns is set by the caller before each request */
 	struct path_table *table;
 	struct events *events;
 	struct flows *flows;
 	uint64_t wall_ns;
+	const struct commands_handlers *handlers;
+	void *arg;
 };
 
 json_t *commands_answer(struct commands *c, struct control_client *client,

@@ -453,6 +453,7 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 		config_destroy(config);
 		return rc;
 	}
+	config->n_owners = 1;
 	*out = config;
 	return 0;
 }
@@ -474,9 +475,15 @@ int config_load(struct config **out, const char *path, struct config_error *erro
 	return rc;
 }
 
+struct config *config_take(struct config *config)
+{
+	config->n_owners++;
+	return config;
+}
+
 void config_destroy(struct config *config)
 {
-	if (!config)
+	if (!config || (config->n_owners && --config->n_owners))
 		return;
 	free((void *)config->bgp.neighbors);
 	free((void *)config->bgp.peer_prefixes);

@@ -53,6 +53,7 @@ struct config_health {
 };
 
 struct config {
+	unsigned n_owners;
 	char node[64];
 	char run_dir[256]; /* absolute */
 	int log_level;	   /* as in syslog.h */
@@ -79,7 +80,9 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 		 struct config_error *error);
 /* The same from a file; -errno if it cannot be read. */
 int config_load(struct config **out, const char *path, struct config_error *error);
-void config_destroy(struct config *config); /* NULL is fine */
+/* One more owner, who calls config_destroy() as well. */
+struct config *config_take(struct config *config);
+void config_destroy(struct config *config); /* NULL is fine; frees it for the last owner */
 /* --run-dir: overrides the file's, before the configuration is put to use. -EINVAL: not absolute,
  * or too long. */
 int config_override_run_dir(struct config *config, const char *run_dir, struct config_error *error);

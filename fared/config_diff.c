@@ -1,88 +1,126 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* config_diff.c - see config_diff.h */
 #include "config_diff.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static bool gpus_differ(const struct config *a, const struct config *b)
+static int by_key(const void *a, const void *b)
 {
-	if (a->n_gpus != b->n_gpus)
-		return true;
-	for (uint32_t g = 0; g < a->n_gpus; g++) {
-		const struct config_gpu *x = &a->gpus[g], *y = &b->gpus[g];
+	return strcmp(((const struct config_entry *)a)->key, ((const struct config_entry *)b)->key);
+}
 
-		if (strcmp(x->name, y->name) ||
-		    memcmp(x->address, y->address, sizeof(x->address)) ||
-		    x->n_planes != y->n_planes)
-			return true;
-		for (uint32_t p = 0; p < x->n_planes; p++) {
-			if (x->planes[p].n_sub_ports != y->planes[p].n_sub_ports)
-				return true;
-			for (uint32_t s = 0; s < x->planes[p].n_sub_ports; s++)
-				if (strcmp(x->planes[p].sub_ports[s].dev,
-					   y->planes[p].sub_ports[s].dev))
-					return true;
-		}
+/* The value moves from the entry to the change. */
+static char *take_value(struct config_entry *entry)
+{
+	char *value = entry ? entry->value : NULL;
+
+	if (entry)
+		entry->value = NULL;
+	return value;
+}
+
+static void add(struct config_diff *diff, struct config_entry *a, struct config_entry *b)
+{
+	struct config_change *change = &diff->changes[diff->n++];
+	const struct config_entry *either = a ? a : b;
+
+	snprintf(change->key, sizeof(change->key), "%s", either->key);
+	change->effect = either->effect;
+	/* a sub-port that there is, or is not, is more than a change of its speed */
+	if (!a || !b)
+		change->effect = CONFIG_RESTART;
+	change->before = take_value(a);
+	change->after = take_value(b);
+}
+
+/* Both in the order of their keys. */
+static void compare(struct config_diff *diff, struct config_list *a, struct config_list *b)
+{
+	size_t i = 0, j = 0;
+
+	while (i < a->n || j < b->n) {
+		int order = i == a->n	? 1
+			    : j == b->n ? -1
+					: strcmp(a->entries[i].key, b->entries[j].key);
+
+		if (order < 0)
+			add(diff, &a->entries[i++], NULL);
+		else if (order > 0)
+			add(diff, NULL, &b->entries[j++]);
+		else if (strcmp(a->entries[i++].value, b->entries[j++].value) != 0)
+			add(diff, &a->entries[i - 1], &b->entries[j - 1]);
 	}
+}
+
+int config_diff_create(struct config_diff **out, const struct config *a, const struct config *b)
+{
+	struct config_list *x = NULL, *y = NULL;
+	struct config_diff *diff = NULL;
+	int rc = config_list_create(&x, a);
+
+	*out = NULL;
+	if (!rc)
+		rc = config_list_create(&y, b);
+	if (!rc)
+		diff = calloc(1, sizeof(*diff));
+	if (diff)
+		diff->changes = calloc(x->n + y->n, sizeof(*diff->changes));
+	if (!rc && (!diff || !diff->changes))
+		rc = -ENOMEM;
+	if (!rc) {
+		qsort(x->entries, x->n, sizeof(*x->entries), by_key);
+		qsort(y->entries, y->n, sizeof(*y->entries), by_key);
+		compare(diff, x, y);
+		*out = diff;
+	} else {
+		config_diff_destroy(diff);
+	}
+	config_list_destroy(x);
+	config_list_destroy(y);
+	return rc;
+}
+
+void config_diff_destroy(struct config_diff *diff)
+{
+	if (!diff)
+		return;
+	for (size_t i = 0; i < diff->n; i++) {
+		free(diff->changes[i].before);
+		free(diff->changes[i].after);
+	}
+	free(diff->changes);
+	free(diff);
+}
+
+bool config_diff_has(const struct config_diff *diff, enum config_effect effect)
+{
+	for (size_t i = 0; i < diff->n; i++)
+		if (diff->changes[i].effect == effect)
+			return true;
 	return false;
 }
 
-static bool health_differs(const struct config_health *a, const struct config_health *b)
+const char *config_diff_keys(const struct config_diff *diff, enum config_effect effect, char *out,
+			     size_t size)
 {
-	return a->enabled != b->enabled || a->realtime != b->realtime ||
-	       a->slow_interval_ns != b->slow_interval_ns ||
-	       a->max_probes_per_s != b->max_probes_per_s || a->interval_ns != b->interval_ns ||
-	       a->multiplier != b->multiplier || a->dscp != b->dscp ||
-	       a->recover_probes != b->recover_probes || a->max_loss_ppm != b->max_loss_ppm ||
-	       a->hold_ns != b->hold_ns || a->hold_max_ns != b->hold_max_ns ||
-	       a->ramp_ns != b->ramp_ns || strcmp(a->key_file, b->key_file);
-}
-
-void config_restart_keys(const struct config *a, const struct config *b, char *out, size_t size)
-{
-	const struct {
-		const char *key;
-		bool differs;
-	} keys[] = {
-		{"node", strcmp(a->node, b->node) != 0},
-		{"run_dir", strcmp(a->run_dir, b->run_dir) != 0},
-		{"user", strcmp(a->user, b->user) != 0},
-		{"group", strcmp(a->group, b->group) != 0},
-		{"bgp.bmp_user", strcmp(a->bmp_user, b->bmp_user) != 0},
-		{"health", health_differs(&a->health, &b->health)},
-		{"local_gpus (other than speed_mbps and neighbors)", gpus_differ(a, b)},
-	};
 	size_t length = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i].differs && length < size)
-			length += (size_t)snprintf(out + length, size - length, "%s%s",
-						   length ? ", " : "", keys[i].key);
-}
+	for (size_t i = 0; i < diff->n; i++) {
+		int n;
 
-static bool neighbors_differ(const struct bgp_source_config *a, const struct bgp_source_config *b)
-{
-	if (a->n_neighbors != b->n_neighbors || a->n_peer_prefixes != b->n_peer_prefixes)
-		return true;
-	for (size_t i = 0; i < a->n_neighbors; i++)
-		if (!IN6_ARE_ADDR_EQUAL(&a->neighbors[i].address, &b->neighbors[i].address) ||
-		    a->neighbors[i].local_gpu != b->neighbors[i].local_gpu ||
-		    a->neighbors[i].plane != b->neighbors[i].plane ||
-		    a->neighbors[i].sub_port != b->neighbors[i].sub_port)
-			return true;
-	for (size_t i = 0; i < a->n_peer_prefixes; i++)
-		if (!IN6_ARE_ADDR_EQUAL(&a->peer_prefixes[i].address,
-					&b->peer_prefixes[i].address) ||
-		    a->peer_prefixes[i].length != b->peer_prefixes[i].length)
-			return true;
-	return false;
-}
-
-bool config_sources_differ(const struct config *a, const struct config *b)
-{
-	return strcmp(a->bmp_text, b->bmp_text) || a->stale_ns != b->stale_ns ||
-	       strcmp(a->zserv_path, b->zserv_path) || strcmp(a->frr_version, b->frr_version) ||
-	       a->bgp.bandwidth_scale != b->bgp.bandwidth_scale ||
-	       a->bgp.max_as_path != b->bgp.max_as_path || neighbors_differ(&a->bgp, &b->bgp);
+		if (diff->changes[i].effect != effect)
+			continue;
+		n = snprintf(out + length, size - length, "%s%s", length ? ", " : "",
+			     diff->changes[i].key);
+		if (n < 0 || (size_t)n >= size - length) {
+			out[length] = '\0'; /* whole keys only */
+			break;
+		}
+		length += (size_t)n;
+	}
+	return out;
 }

@@ -24,6 +24,8 @@ enum argument {
 	ARG_PID = 1 << 6,
 	ARG_SUB_PORT = 1 << 7,
 	ARG_GPU = 1 << 8,
+	ARG_DRY_RUN = 1 << 9,
+	ARG_CONFIRM = 1 << 10,
 };
 
 #define ARG_DRAIN (ARG_PEER | ARG_PLANE | ARG_SUB_PORT | ARG_GPU)
@@ -45,6 +47,9 @@ static const struct {
 	[CONTROL_WATCH] = {"watch", 0, 0},
 	[CONTROL_ATTACH] = {"attach", ARG_NAME | ARG_PID, 0},
 	[CONTROL_COUNTERS] = {"counters", 0, 0},
+	[CONTROL_CONFIG] = {"config", ARG_CURSOR | ARG_LIMIT, 0},
+	[CONTROL_RELOAD] = {"reload", ARG_DRY_RUN | ARG_CONFIRM, 0},
+	[CONTROL_CONFIRM] = {"confirm", 0, 0},
 	[CONTROL_VERSION] = {"version", 0, 0},
 };
 
@@ -52,9 +57,10 @@ static const struct {
 	const char *name;
 	enum argument bit;
 } arguments[] = {
-	{"peer", ARG_PEER},   {"plane", ARG_PLANE},	  {"cursor", ARG_CURSOR},
-	{"after", ARG_AFTER}, {"limit", ARG_LIMIT},	  {"name", ARG_NAME},
-	{"pid", ARG_PID},     {"sub_port", ARG_SUB_PORT}, {"gpu", ARG_GPU},
+	{"peer", ARG_PEER},	  {"plane", ARG_PLANE},	      {"cursor", ARG_CURSOR},
+	{"after", ARG_AFTER},	  {"limit", ARG_LIMIT},	      {"name", ARG_NAME},
+	{"pid", ARG_PID},	  {"sub_port", ARG_SUB_PORT}, {"gpu", ARG_GPU},
+	{"dry_run", ARG_DRY_RUN}, {"confirm_s", ARG_CONFIRM},
 };
 
 struct reply {
@@ -156,6 +162,17 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 		out->sub_port = (uint32_t)number;
 		out->has_sub_port = true;
 		return rc;
+	case ARG_DRY_RUN:
+		if (!json_is_boolean(value))
+			return bad(r, "\"dry_run\" must be true or false");
+		out->dry_run = json_is_true(value);
+		return 0;
+	case ARG_CONFIRM:
+		rc = take_integer(value, name, CONTROL_CONFIRM_MAX, &number, r);
+		if (!rc && !number)
+			return bad(r, "\"confirm_s\" must be at least 1");
+		out->confirm_s = (uint32_t)number;
+		return rc;
 	case ARG_GPU:
 		if (json_string_length(value) >= sizeof(out->gpu))
 			return bad(r, "\"gpu\" is no name of a local GPU");
@@ -196,6 +213,8 @@ static int take_arguments(json_t *root, struct control_request *out, const struc
 				   arguments[i].name);
 	if (out->has_sub_port && (!out->has_plane || out->has_peer))
 		return bad(r, "a \"sub_port\" is one of a \"plane\", toward \"all\"");
+	if (out->dry_run && out->confirm_s)
+		return bad(r, "with \"dry_run\" there is nothing to confirm");
 	return 0;
 }
 

@@ -7,7 +7,7 @@
  *
  *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or
  *           "why" or "drains" or "drain" or "undrain" or "watch" or "attach" or "counters" or
- *           "version", ...}
+ *           "config" or "reload" or "confirm" or "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it, to where "next_cursor" is null
@@ -16,6 +16,9 @@
  *   why:          "peer" (an address), and "plane" if only one is of interest
  *   drain:        "peer" (an address or "all"), and "plane", "sub_port" (of a plane toward all)
  *                 and "gpu" (a name) if it is not to be any; undrain alike
+ *   config:       "cursor", "limit"
+ *   reload:       "dry_run" (true: only tell what differs), "confirm_s" (undone after so many
+ *                 seconds unless "confirm" comes)
  *   attach:       one memfd beside the line (SCM_RIGHTS), "pid", and "name" if it is not to be
  *                 the one in the memfd's header
  */
@@ -27,8 +30,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONTROL_REQUEST_MAX 4096 /* bytes of a line, newline not counted */
-#define CONTROL_LIMIT_MAX   4096 /* rows that may be asked for; a reply may hold fewer */
+#define CONTROL_REQUEST_MAX 4096  /* bytes of a line, newline not counted */
+#define CONTROL_CONFIRM_MAX 86400 /* seconds */
+#define CONTROL_LIMIT_MAX   4096  /* rows that may be asked for; a reply may hold fewer */
 
 enum control_command {
 	CONTROL_PLANES,
@@ -44,6 +48,9 @@ enum control_command {
 	CONTROL_WATCH,
 	CONTROL_ATTACH,
 	CONTROL_COUNTERS,
+	CONTROL_CONFIG,
+	CONTROL_RELOAD,
+	CONTROL_CONFIRM,
 	CONTROL_VERSION,
 	CONTROL_COMMAND_COUNT,
 };
@@ -56,9 +63,11 @@ struct control_request {
 	uint32_t plane;
 	bool has_sub_port; /* then also has_plane, and not has_peer */
 	uint32_t sub_port;
-	char gpu[32];	 /* "": any */
-	uint64_t cursor; /* of events: after */
-	uint32_t limit;	 /* 1..CONTROL_LIMIT_MAX */
+	char gpu[32]; /* "": any */
+	bool dry_run;
+	uint32_t confirm_s; /* 0: no confirmation is waited for */
+	uint64_t cursor;    /* of events: after */
+	uint32_t limit;	    /* 1..CONTROL_LIMIT_MAX */
 	char name[32];
 };
 

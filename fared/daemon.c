@@ -23,6 +23,7 @@
 
 #define SEGMENT_MODE 0640
 #define HEARTBEAT_S  0.25 /* readers call a heartbeat of a second ago dead */
+#define STATUS_S     1.
 #define INSTALLED_NS UINT64_C(1000000000)
 #define RESTART_NS   UINT64_C(10000000000) /* bgpd restarts well within this */
 #define FALLBACK_NS  UINT64_C(3000000000)
@@ -91,11 +92,10 @@ int daemon_start_sources(struct daemon *d, struct config *config)
 	}
 	bmp_source_destroy(d->bmp);
 	zapi_source_destroy(d->zapi);
-	if (d->source_config != d->config)
-		config_destroy(d->source_config);
+	config_destroy(d->source_config);
 	d->bmp = bmp;
 	d->zapi = zapi;
-	d->source_config = config;
+	d->source_config = config_take(config);
 	path_table_source_replaced(d->table, PATH_SOURCE_BMP, true, daemon_now_ns());
 	path_table_source_replaced(d->table, PATH_SOURCE_ZSERV, zapi != NULL, daemon_now_ns());
 	if (zapi && !frr_version(d, config))
@@ -136,15 +136,37 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 static void on_heartbeat(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct daemon *d = w->data;
-	uint64_t now = daemon_now_ns();
 
 	(void)loop;
 	(void)revents;
-	publish_heartbeat(d->publish, now);
-	if (!d->watchdog_ns || now - d->pinged_ns < d->watchdog_ns / 2)
-		return;
+	publish_heartbeat(d->publish, daemon_now_ns());
+}
+
+static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
 	notify_send("WATCHDOG=1");
-	d->pinged_ns = now;
+}
+
+/* For systemctl status: what an operator would ask first. */
+static void on_status(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct daemon *d = w->data;
+	char status[sizeof(d->status)];
+	uint32_t n_paths, n_usable;
+
+	(void)loop;
+	(void)revents;
+	path_table_count(d->table, &n_paths, &n_usable);
+	snprintf(status, sizeof(status), "%u peer%s, %u of %u paths usable%s",
+		 path_table_n_pairs(d->table), path_table_n_pairs(d->table) == 1 ? "" : "s",
+		 n_usable, n_paths, d->undo ? "; a reload waits for confirmation" : "");
+	if (!strcmp(status, d->status))
+		return;
+	memcpy(d->status, status, sizeof(status));
+	notify_status("%s", status);
 }
 
 static void on_stop(struct ev_loop *loop, ev_signal *w, int revents)
@@ -157,6 +179,8 @@ static void on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 }
 
 /* ---- control ------------------------------------------------------------- */
+
+static const struct commands_handlers command_handlers = {daemon_on_reload, daemon_on_confirm};
 
 static json_t *on_request(void *arg, struct control_client *client,
 			  const struct control_request *request, int fd)
@@ -177,6 +201,8 @@ static json_t *on_request(void *arg, struct control_client *client,
 		.events = d->events,
 		.flows = d->flows,
 		.wall_ns = daemon_wall_ns(),
+		.handlers = &command_handlers,
+		.arg = d,
 	};
 	json_t *reply;
 
@@ -276,16 +302,32 @@ static void start_watchers(struct daemon *d)
 	ev_prepare_init(&d->prepare, on_prepare);
 	ev_init(&d->deadline, on_deadline);
 	ev_timer_init(&d->heartbeat, on_heartbeat, 0., HEARTBEAT_S);
+	ev_timer_init(&d->undo_timer, daemon_on_undo, 0., 0.);
 	ev_signal_init(&d->term, on_stop, SIGTERM);
 	ev_signal_init(&d->interrupt, on_stop, SIGINT);
 	ev_signal_init(&d->hangup, daemon_on_hangup, SIGHUP);
 	d->prepare.data = d->deadline.data = d->heartbeat.data = d;
+	d->undo_timer.data = d->status_timer.data = d;
 	d->term.data = d->interrupt.data = d->hangup.data = d;
 	ev_prepare_start(d->loop, &d->prepare);
 	ev_timer_start(d->loop, &d->heartbeat);
 	ev_signal_start(d->loop, &d->term);
 	ev_signal_start(d->loop, &d->interrupt);
 	ev_signal_start(d->loop, &d->hangup);
+}
+
+/* What the service manager is told, if one listens. */
+static void start_notifying(struct daemon *d)
+{
+	double watchdog_s = (double)notify_watchdog_ns() / 1e9;
+
+	notify_send("READY=1");
+	ev_timer_init(&d->watchdog, on_watchdog, 0., watchdog_s);
+	ev_timer_init(&d->status_timer, on_status, 0., STATUS_S);
+	if (watchdog_s > 0)
+		ev_timer_start(d->loop, &d->watchdog);
+	if (notify_has_manager())
+		ev_timer_start(d->loop, &d->status_timer);
 }
 
 /* One step of starting; on failure says which, and what to look at. */
@@ -302,8 +344,17 @@ static bool step(struct daemon *d, int rc, const char *what, const char *hint)
 static void become_realtime(struct daemon *d)
 {
 	const struct config_health *h = &d->config->health;
-	int rc = h->enabled && h->realtime ? privileges_realtime() : 0;
+	int rc;
 
+	if (!h->enabled || !h->realtime)
+		return;
+	rc = privileges_lock_memory();
+	if (rc)
+		log_line(d->log, LOG_WARNING, "health",
+			 "memory is not locked: %s; when memory is short probes may run late: set "
+			 "LimitMEMLOCK=infinity (or ulimit -Hl unlimited), or start as root",
+			 strerror(-rc));
+	rc = privileges_realtime();
 	if (rc)
 		log_line(d->log, LOG_WARNING, "health",
 			 "not real-time: %s; on a busy machine probes may run late: start as root, "
@@ -398,9 +449,8 @@ int daemon_create(struct daemon **out, struct config *config, const char *path, 
 	d->log = log;
 	d->bmp_uid = privileges->bmp_uid;
 	d->lock_fd = -1;
-	d->config = d->source_config = config;
+	d->config = config;
 	d->started_ns = daemon_now_ns();
-	d->watchdog_ns = notify_watchdog_ns();
 	snprintf(d->path, sizeof(d->path), "%s", path);
 	snprintf(d->run_dir, sizeof(d->run_dir), "%s", run_dir ? run_dir : "");
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
@@ -418,7 +468,7 @@ int daemon_create(struct daemon **out, struct config *config, const char *path, 
 
 int daemon_run(struct daemon *d)
 {
-	notify_send("READY=1");
+	start_notifying(d);
 	ev_run(d->loop, 0);
 	notify_send("STOPPING=1");
 	return d->rc;
@@ -437,8 +487,8 @@ void daemon_destroy(struct daemon *d)
 	path_table_destroy(d->table);
 	flows_destroy(d->flows);
 	events_destroy(d->events);
-	if (d->source_config != d->config)
-		config_destroy(d->source_config);
+	config_destroy(d->source_config);
+	config_destroy(d->undo);
 	config_destroy(d->config);
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);

@@ -4,7 +4,7 @@
  * else.
  *
  * daemon.c starts, wires and ends; daemon_events.c is what sources, links and the path table call
- * back into; daemon_reload.c is SIGHUP.
+ * back into; daemon_reload.c puts another configuration in force.
  */
 #ifndef DAEMON_INTERNAL_H
 #define DAEMON_INTERNAL_H
@@ -39,6 +39,8 @@ struct daemon {
 	struct config *config;	      /* in force */
 	struct config *source_config; /* what the sources borrow; config, or an older one that
 					 differs elsewhere */
+	struct config *undo; /* put in force again unless the reload is confirmed; NULL: none */
+	ev_timer undo_timer;
 	struct path_table *table;
 	struct events *events;
 	struct publish *publish;
@@ -52,18 +54,19 @@ struct daemon {
 	char frr_version[64]; /* as BMP last named it; "": it has not */
 	struct hook hooks[PATH_SOURCE_COUNT];
 	uint64_t started_ns;
-	uint64_t watchdog_ns; /* 0: none */
-	uint64_t pinged_ns;
+	char status[120]; /* as the service manager knows it */
 	ev_prepare prepare;
-	ev_timer deadline, heartbeat;
+	ev_timer deadline, heartbeat, watchdog, status_timer;
 	ev_signal term, interrupt, hangup;
 };
 
 uint64_t daemon_now_ns(void);  /* CLOCK_MONOTONIC */
 uint64_t daemon_wall_ns(void); /* CLOCK_REALTIME */
 
-/* Starts both sources as config (which they borrow) says, and only then lets go of the old ones. 0
- * or -errno. */
+/*
+ * Starts both sources as config says, which they share, and only then lets go of the old ones. 0 or
+ * -errno.
+ */
 int daemon_start_sources(struct daemon *d, struct config *config);
 /* The path table's times for a configuration. */
 struct path_table_times daemon_times(const struct config *config);
@@ -78,5 +81,9 @@ extern const struct bgp_source_handlers daemon_source_handlers;
 
 /* daemon_reload.c */
 void daemon_on_hangup(struct ev_loop *loop, ev_signal *w, int revents);
+void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents);
+json_t *daemon_on_reload(void *arg, const struct control_client *client,
+			 const struct control_request *request);
+json_t *daemon_on_confirm(void *arg, const struct control_client *client);
 
 #endif

@@ -1,47 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* daemon_reload.c - see daemon_internal.h: SIGHUP */
+/*
+ * daemon_reload.c - see daemon_internal.h: another configuration, by SIGHUP or farectl
+ *
+ * The file is parsed and checked whole, and compared with what is in force. Then all of it is put
+ * in force, or none and the reason is told. One that waits for confirmation is undone when its time
+ * is over: the configuration before it is put in force again; the file stays as it is.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_diff.h"
 #include "daemon_internal.h"
+#include "notify.h"
 #include "utf8.h"
 
+#define CHANGES_SHOWN 256 /* in a reply: a millisecond's work */
+
+/* ---- putting it in force ------------------------------------------------- */
+
+/* Takes new. */
 static void put_in_force(struct daemon *d, struct config *new)
 {
 	struct path_table_times times = daemon_times(new);
-	struct config *old = d->config;
 
 	links_set_config(d->links, new);
 	path_table_set_times(d->table, &times);
 	d->log->level = new->log_level;
+	config_destroy(d->config);
 	d->config = new;
-	if (old != d->source_config) /* else the sources still borrow it */
-		config_destroy(old);
 }
 
-/* Parse, validate, swap; or change nothing and say why. */
-static int reload(struct daemon *d, char *why, size_t why_size)
+/* Takes new, also on error. */
+static int swap(struct daemon *d, struct config *new, const struct config_diff *diff, char *why,
+		size_t why_size)
 {
-	struct config_error error;
-	struct config *new;
-	char keys[200];
-	int rc = config_load(&new, d->path, &error);
+	int rc = config_diff_has(diff, CONFIG_SOURCES) ? daemon_start_sources(d, new) : 0;
 
-	if (!rc && d->run_dir[0])
-		rc = config_override_run_dir(new, d->run_dir, &error);
 	if (rc) {
-		snprintf(why, why_size, "%s", error.text);
-		return rc;
-	}
-	config_restart_keys(d->config, new, keys, sizeof(keys));
-	if (keys[0]) {
-		snprintf(why, why_size, "these need a restart: %s", keys);
-		config_destroy(new);
-		return -EBUSY;
-	}
-	if (config_sources_differ(d->source_config, new) && (rc = daemon_start_sources(d, new))) {
 		snprintf(why, why_size, "the sources cannot be started: %s", strerror(-rc));
 		config_destroy(new);
 		return rc;
@@ -50,24 +46,210 @@ static int reload(struct daemon *d, char *why, size_t why_size)
 	return 0;
 }
 
-void daemon_on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
+/* ---- what is told -------------------------------------------------------- */
+
+static void say(struct daemon *d, int priority, const char *to, const char *reason)
 {
 	struct event e = {
-		.priority = LOG_NOTICE, .plane = -1, .topic = "config", .subject = "reload"};
+		.priority = priority, .plane = -1, .topic = "config", .subject = "reload"};
+
+	snprintf(e.to, sizeof(e.to), "%s", to);
+	snprintf(e.reason, sizeof(e.reason), "%.*s", utf8_fit(reason, sizeof(e.reason) - 1),
+		 reason);
+	daemon_say(d, &e);
+}
+
+static void log_changes(struct daemon *d, const struct config_diff *diff)
+{
+	for (size_t i = 0; i < diff->n; i++)
+		log_limited(d->log, daemon_now_ns(), LOG_NOTICE, "config", "%s: %s -> %s",
+			    diff->changes[i].key,
+			    diff->changes[i].before ? diff->changes[i].before : "(none)",
+			    diff->changes[i].after ? diff->changes[i].after : "(none)");
+}
+
+static json_t *changes_json(const struct config_diff *diff)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < diff->n && i < CHANGES_SHOWN; i++) {
+		const struct config_change *c = &diff->changes[i];
+
+		json_array_append_new(rows, json_pack("{s:s, s:s?, s:s?, s:s}", "key", c->key,
+						      "before", c->before, "after", c->after,
+						      "reload", config_effect_name(c->effect)));
+	}
+	return rows;
+}
+
+/* ---- confirmation -------------------------------------------------------- */
+
+static void forget_undo(struct daemon *d)
+{
+	ev_timer_stop(d->loop, &d->undo_timer);
+	config_destroy(d->undo);
+	d->undo = NULL;
+}
+
+void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
+{
 	struct daemon *d = w->data;
-	char why[600];
+	struct config_diff *diff;
+	char why[200] = "";
+	int rc = config_diff_create(&diff, d->config, d->undo);
 
 	(void)loop;
 	(void)revents;
-	if (reload(d, why, sizeof(why))) {
-		log_line(d->log, LOG_ERR, "config", "reload refused, nothing changed: %s", why);
-		e.priority = LOG_ERR;
-		snprintf(e.to, sizeof(e.to), "refused, nothing changed");
-		snprintf(e.reason, sizeof(e.reason), "%.*s", utf8_fit(why, sizeof(e.reason) - 1),
+	if (rc)
+		snprintf(why, sizeof(why), "%s", strerror(-rc));
+	else
+		rc = swap(d, config_take(d->undo), diff, why, sizeof(why));
+	forget_undo(d);
+	if (rc) {
+		log_line(d->log, LOG_ERR, "config", "reload not confirmed, but not undone: %s",
 			 why);
+		say(d, LOG_ERR, "not undone", why);
 	} else {
-		snprintf(e.to, sizeof(e.to), "in force");
-		snprintf(e.reason, sizeof(e.reason), "SIGHUP");
+		log_changes(d, diff);
+		say(d, LOG_WARNING, "undone", "not confirmed in time");
 	}
-	daemon_say(d, &e);
+	config_diff_destroy(diff);
+}
+
+static void await_confirmation(struct daemon *d, struct config *before, unsigned seconds)
+{
+	d->undo = before;
+	ev_now_update(d->loop);
+	ev_timer_set(&d->undo_timer, seconds, 0.);
+	ev_timer_start(d->loop, &d->undo_timer);
+}
+
+/* ---- a reload ------------------------------------------------------------ */
+
+/* What a reload found. */
+struct outcome {
+	struct config_diff *diff; /* NULL: the file cannot be read, or is wrong */
+	bool applied;
+	char why[600]; /* not, if it was to be */
+};
+
+/* Parses, checks, compares. *new is the caller's. */
+static int read_anew(struct daemon *d, struct config **new, struct outcome *out)
+{
+	struct config_error error;
+	int rc = config_load(new, d->path, &error);
+
+	if (!rc && d->run_dir[0])
+		rc = config_override_run_dir(*new, d->run_dir, &error);
+	if (rc)
+		snprintf(out->why, sizeof(out->why), "%s", error.text);
+	else
+		rc = config_diff_create(&out->diff, d->config, *new);
+	return rc;
+}
+
+static int check_reloadable(const struct daemon *d, struct outcome *out)
+{
+	char keys[400];
+
+	if (d->undo) {
+		snprintf(out->why, sizeof(out->why),
+			 "the reload before waits for confirmation: farectl confirm, or wait");
+		return -EBUSY;
+	}
+	if (!config_diff_has(out->diff, CONFIG_RESTART))
+		return 0;
+	snprintf(out->why, sizeof(out->why), "these need a restart: %s",
+		 config_diff_keys(out->diff, CONFIG_RESTART, keys, sizeof(keys)));
+	return -EBUSY;
+}
+
+static int reload(struct daemon *d, bool dry_run, unsigned confirm_s, struct outcome *out)
+{
+	struct config *new, *before;
+	int rc;
+
+	*out = (struct outcome){0};
+	rc = read_anew(d, &new, out);
+	if (!rc)
+		rc = check_reloadable(d, out);
+	if (rc || dry_run) {
+		config_destroy(new);
+		return rc;
+	}
+	before = config_take(d->config);
+	rc = swap(d, new, out->diff, out->why, sizeof(out->why));
+	out->applied = !rc;
+	if (out->applied && confirm_s && out->diff->n)
+		await_confirmation(d, before, confirm_s);
+	else
+		config_destroy(before);
+	return rc;
+}
+
+/* As reload(), with the log, the events and the service manager told. */
+static int reload_openly(struct daemon *d, unsigned confirm_s, const char *asked_by,
+			 struct outcome *out)
+{
+	int rc;
+
+	notify_reloading(daemon_now_ns());
+	rc = reload(d, false, confirm_s, out);
+	if (out->applied) {
+		log_changes(d, out->diff);
+		say(d, LOG_NOTICE, "in force", asked_by);
+	} else {
+		log_line(d->log, LOG_ERR, "config", "reload refused, nothing changed: %s",
+			 out->why);
+		say(d, LOG_ERR, "refused, nothing changed", out->why);
+	}
+	notify_send("READY=1");
+	return rc;
+}
+
+void daemon_on_hangup(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct outcome out;
+
+	(void)loop;
+	(void)revents;
+	reload_openly(w->data, 0, "SIGHUP", &out);
+	config_diff_destroy(out.diff);
+}
+
+json_t *daemon_on_reload(void *arg, const struct control_client *client,
+			 const struct control_request *request)
+{
+	struct daemon *d = arg;
+	struct outcome out;
+	char who[80];
+	json_t *reply;
+	int rc;
+
+	snprintf(who, sizeof(who), "asked for by uid=%u pid=%d", (unsigned)client->uid,
+		 (int)client->pid);
+	rc = request->dry_run ? reload(d, true, 0, &out)
+			      : reload_openly(d, request->confirm_s, who, &out);
+	if (rc && !out.why[0])
+		snprintf(out.why, sizeof(out.why), "%s", strerror(-rc));
+	reply = json_pack("{s:b, s:b, s:b, s:s*, s:i, s:I, s:o}", "ok", !rc, "dry_run",
+			  request->dry_run, "in_force", out.applied, "error", rc ? out.why : NULL,
+			  "confirm_s", d->undo ? (int)request->confirm_s : 0, "n_changes",
+			  (json_int_t)(out.diff ? out.diff->n : 0), "changes",
+			  out.diff ? changes_json(out.diff) : json_array());
+	config_diff_destroy(out.diff);
+	return reply;
+}
+
+json_t *daemon_on_confirm(void *arg, const struct control_client *client)
+{
+	struct daemon *d = arg;
+	char who[80];
+
+	if (!d->undo)
+		return control_error("no reload waits for confirmation");
+	forget_undo(d);
+	snprintf(who, sizeof(who), "by uid=%u pid=%d", (unsigned)client->uid, (int)client->pid);
+	say(d, LOG_NOTICE, "confirmed", who);
+	return json_pack("{s:b}", "ok", 1);
 }

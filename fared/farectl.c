@@ -20,7 +20,9 @@
 
 struct options {
 	const char *run_dir;
-	const char *gpu; /* NULL: any */
+	const char *gpu;     /* NULL: any */
+	const char *confirm; /* seconds, as given; NULL: not */
+	bool dry_run;
 	bool json;
 	struct farectl_top_options top;
 };
@@ -46,6 +48,10 @@ static const char help[] =
 	"  undrain PEER|all [PLANE [SUB_PORT]]\n"
 	"                             put it back into use\n"
 	"  show drains                what is drained\n"
+	"  show config                the configuration in force, and what a reload does with each "
+	"key\n"
+	"  reload [-n] [-c SECONDS]   read the configuration again, and tell what differs\n"
+	"  confirm                    keep what a reload -c has put in force\n"
 	"  watch                      events as they come, until interrupted\n"
 	"  top                        planes, degraded paths and events, live\n"
 	"\n"
@@ -57,7 +63,9 @@ static const char help[] =
 	"  -a, --all                  top: all paths, not only degraded ones\n"
 	"  -b, --batch                top: plain text instead of a screen\n"
 	"  -i, --interval SECONDS     top: 0.1 to 60 between two looks (default 1)\n"
-	"  -n, --rounds N             top: end after so many (default: until q)\n"
+	"  -r, --rounds N             top: end after so many (default: until q)\n"
+	"  -n, --dry-run              reload: only tell what differs\n"
+	"  -c, --confirm SECONDS      reload: undo it unless 'farectl confirm' comes in time\n"
 	"  -j, --json                 print the daemon's JSON, one document (watch: one a line)\n"
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
@@ -194,11 +202,11 @@ static int show(const struct options *options, int argc, char **argv)
 		int max_args;
 		void (*print)(const json_t *reply);
 	} tables[] = {
-		{"planes", false, 0, tables_planes},   {"peers", true, 0, tables_peers},
-		{"paths", true, 2, tables_paths},      {"flows", true, 0, tables_flows},
-		{"qps", true, 0, tables_qps},	       {"events", true, 0, tables_events},
-		{"drains", false, 0, tables_drains},   {"counters", false, 0, tables_counters},
-		{"version", false, 0, tables_version},
+		{"planes", false, 0, tables_planes}, {"peers", true, 0, tables_peers},
+		{"paths", true, 2, tables_paths},    {"flows", true, 0, tables_flows},
+		{"qps", true, 0, tables_qps},	     {"events", true, 0, tables_events},
+		{"drains", false, 0, tables_drains}, {"counters", false, 0, tables_counters},
+		{"config", true, 0, tables_config},  {"version", false, 0, tables_version},
 	};
 	const char *what = argc > 0 ? argv[0] : "";
 
@@ -219,7 +227,7 @@ static int show(const struct options *options, int argc, char **argv)
 		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
 	}
 	return usage("show what? planes, peers, paths, drains, flows, qps, events, "
-		     "counters or version");
+		     "counters, config or version");
 }
 
 /* COMMAND PEER [PLANE [SUB_PORT]], of which the last is for drains. */
@@ -272,6 +280,38 @@ static int watch(const struct options *options)
 	return 1; /* only the daemon's end, or ours, stops a watch */
 }
 
+/* What differs is of interest when it is refused, too. */
+static int reload(const struct options *options)
+{
+	json_t *request = json_pack("{s:s, s:b}", "cmd", "reload", "dry_run", options->dry_run);
+	struct control_client *c;
+	json_t *reply;
+	int rc = 1;
+
+	if (options->confirm && !add_number(request, "confirm_s", options->confirm)) {
+		json_decref(request);
+		return usage("SECONDS is a number");
+	}
+	c = connect_to(options->run_dir);
+	/* a refusal tells what differs, too */
+	reply = c ? told(c, control_client_exchange(c, request)) : NULL;
+	if (reply) {
+		bool refused = !json_is_true(json_object_get(reply, "ok"));
+
+		if (refused)
+			fprintf(stderr, "farectl: %s\n", control_client_why(c));
+		rc = finish(options, reply, tables_reload) || refused;
+	}
+	control_client_close(c);
+	json_decref(request);
+	return rc;
+}
+
+static int confirm(const struct options *options)
+{
+	return run(options, json_pack("{s:s}", "cmd", "confirm"), NULL, tables_confirm);
+}
+
 static int command(const struct options *options, int argc, char **argv)
 {
 	if (argc == 0)
@@ -282,6 +322,10 @@ static int command(const struct options *options, int argc, char **argv)
 		return on_peer(options, argc, argv, false, tables_why);
 	if (!strcmp(argv[0], "drain") || !strcmp(argv[0], "undrain"))
 		return on_peer(options, argc, argv, true, tables_drain);
+	if (!strcmp(argv[0], "reload"))
+		return argc == 1 ? reload(options) : usage("reload takes no arguments");
+	if (!strcmp(argv[0], "confirm"))
+		return argc == 1 ? confirm(options) : usage("confirm takes no arguments");
 	if (!strcmp(argv[0], "watch"))
 		return argc == 1 ? watch(options) : usage("watch takes no arguments");
 	if (!strcmp(argv[0], "top"))
@@ -310,11 +354,13 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {
 		{"socket-dir", required_argument, NULL, 's'},
 		{"gpu", required_argument, NULL, 'g'},
+		{"dry-run", no_argument, NULL, 'n'},
+		{"confirm", required_argument, NULL, 'c'},
 		{"json", no_argument, NULL, 'j'},
 		{"all", no_argument, NULL, 'a'},
 		{"batch", no_argument, NULL, 'b'},
 		{"interval", required_argument, NULL, 'i'},
-		{"rounds", required_argument, NULL, 'n'},
+		{"rounds", required_argument, NULL, 'r'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -322,13 +368,19 @@ int main(int argc, char **argv)
 	struct options options = {.run_dir = CONTROL_CLIENT_RUN_DIR, .top = {.interval_s = 1}};
 	int o;
 
-	while ((o = getopt_long(argc, argv, "s:g:jabi:n:Vh", longs, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "s:g:nc:jabi:r:Vh", longs, NULL)) != -1) {
 		switch (o) {
 		case 's':
 			options.run_dir = optarg;
 			break;
 		case 'g':
 			options.gpu = optarg;
+			break;
+		case 'n':
+			options.dry_run = true;
+			break;
+		case 'c':
+			options.confirm = optarg;
 			break;
 		case 'j':
 			options.json = true;
@@ -340,7 +392,7 @@ int main(int argc, char **argv)
 			options.top.batch = true;
 			break;
 		case 'i':
-		case 'n':
+		case 'r':
 			if (!parse_top(&options.top, o, optarg))
 				return usage("--interval: 0.1 to 60; --rounds: 1 or more");
 			break;

@@ -304,3 +304,42 @@ void tables_drains(const json_t *reply)
 		       number(row, "plane", a), number(row, "sub_port", b),
 		       number(row, "paths", c));
 }
+
+void tables_config(const json_t *reply)
+{
+	const json_t *row;
+	size_t i;
+
+	printf("%-50s %-8s %s\n", "KEY", "RELOAD", "VALUE");
+	json_array_foreach (json_object_get(reply, "config"), i, row)
+		printf("%-50s %-8s %s\n", text(row, "key"), text(row, "reload"),
+		       text(row, "value"));
+}
+
+void tables_reload(const json_t *reply)
+{
+	const json_t *changes = json_object_get(reply, "changes"), *row;
+	json_int_t n = json_integer_value(json_object_get(reply, "n_changes"));
+	json_int_t confirm_s = json_integer_value(json_object_get(reply, "confirm_s"));
+	size_t i;
+
+	if (n)
+		printf("%-50s %-8s %s\n", "KEY", "RELOAD", "CHANGE");
+	json_array_foreach (changes, i, row)
+		printf("%-50s %-8s %s -> %s\n", text(row, "key"), text(row, "reload"),
+		       text(row, "before"), text(row, "after"));
+	if ((size_t)n > json_array_size(changes))
+		printf("(%lld more)\n", (long long)n - (long long)json_array_size(changes));
+	if (json_is_true(json_object_get(reply, "in_force")))
+		printf("in force: %lld change%s\n", (long long)n, n == 1 ? "" : "s");
+	else
+		printf("nothing changed\n");
+	if (confirm_s)
+		printf("undone in %lld s unless: farectl confirm\n", (long long)confirm_s);
+}
+
+void tables_confirm(const json_t *reply)
+{
+	(void)reply;
+	puts("confirmed");
+}

@@ -21,6 +21,9 @@ void tables_version(const json_t *reply);
 void tables_why(const json_t *reply);
 void tables_drain(const json_t *reply);
 void tables_drains(const json_t *reply);
+void tables_config(const json_t *reply);
+void tables_reload(const json_t *reply);
+void tables_confirm(const json_t *reply);
 void tables_event_head(void);
 void tables_event(const json_t *event);
 

@@ -3,12 +3,21 @@
 #include "notify.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+bool notify_has_manager(void)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+
+	return path && *path;
+}
 
 int notify_send(const char *state)
 {
@@ -17,7 +26,7 @@ int notify_send(const char *state)
 	size_t length;
 	int fd, rc = 0;
 
-	if (!path || !*path)
+	if (!notify_has_manager())
 		return 0;
 	length = strlen(path);
 	if (length >= sizeof(to.sun_path) || (path[0] != '/' && path[0] != '@'))
@@ -33,6 +42,30 @@ int notify_send(const char *state)
 		rc = -errno;
 	close(fd);
 	return rc;
+}
+
+int notify_reloading(uint64_t now_ns)
+{
+	char state[64];
+
+	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
+		 (unsigned long long)(now_ns / 1000));
+	return notify_send(state);
+}
+
+int notify_status(const char *format, ...)
+{
+	char state[256] = "STATUS=";
+	size_t head = strlen(state);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(state + head, sizeof(state) - head, format, ap);
+	va_end(ap);
+	for (char *c = state + head; *c; c++)
+		if (*c == '\n')
+			*c = ' '; /* it would begin another assignment */
+	return notify_send(state);
 }
 
 uint64_t notify_watchdog_ns(void)

@@ -221,6 +221,7 @@ uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
 /* Ids of pairs are less than that; some may be free. */
 uint32_t path_table_end(const struct path_table *t);
 uint32_t path_table_n_pairs(const struct path_table *t);
+void path_table_count(const struct path_table *t, uint32_t *n_paths, uint32_t *n_usable);
 uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu);
 /* false: no such pair. */
 bool path_table_pair(const struct path_table *t, uint32_t pair, uint32_t *local_gpu,

@@ -15,6 +15,16 @@ uint32_t path_table_n_pairs(const struct path_table *t)
 	return t->n_pairs;
 }
 
+void path_table_count(const struct path_table *t, uint32_t *n_paths, uint32_t *n_usable)
+{
+	*n_paths = *n_usable = 0;
+	for (uint32_t i = 0; i < t->end; i++)
+		for (uint32_t p = 0; t->pairs[i] && p < t->pairs[i]->n_planes; p++) {
+			++*n_paths;
+			*n_usable += t->pairs[i]->paths[p].result.usable_bps > 0;
+		}
+}
+
 uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu)
 {
 	return gpu < t->n_gpus ? t->gpus[gpu].shape.n_planes : 0;

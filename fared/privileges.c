@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static int no_such(const char *key, const char *kind, const char *name, const char *remedy,
@@ -125,6 +127,16 @@ int privileges_realtime(void)
 	const struct sched_param p = {.sched_priority = REALTIME_PRIORITY};
 
 	return sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &p) ? -errno : 0;
+}
+
+/* ONFAULT: what clients pass and never fill takes no memory. */
+int privileges_lock_memory(void)
+{
+	const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+
+	if (setrlimit(RLIMIT_MEMLOCK, &none))
+		return -errno;
+	return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) ? -errno : 0;
 }
 
 int privileges_give(const char *path, uid_t uid, gid_t gid)

@@ -35,6 +35,12 @@ int privileges_resolve(struct privileges *out, const char *user, const char *gro
  */
 int privileges_realtime(void);
 /*
+ * Keeps in memory what has been touched, now and later, so that no probe waits for the disk. Before
+ * privileges_drop(): afterwards each mapping counts against RLIMIT_MEMLOCK, which is lifted first.
+ * 0 or -errno; -EPERM: the limit cannot be lifted, and nothing is locked.
+ */
+int privileges_lock_memory(void);
+/*
  * Gives a file of ours to group gid, which a process without privileges may do where it is a
  * member, and as root to uid as well. (gid_t)-1: its group stays. 0 or -errno; -EPERM: neither root
  * (CAP_CHOWN) nor a member.

@@ -40,6 +40,7 @@ json_t *report_version(const struct report *r);
 json_t *report_planes(const struct report *r);
 json_t *report_peers(const struct report *r, const struct control_request *request);
 json_t *report_paths(const struct report *r, const struct control_request *request);
+json_t *report_config(const struct report *r, const struct control_request *request);
 json_t *report_drains(const struct report *r);
 json_t *report_flows(const struct report *r, const struct control_request *request);
 json_t *report_qps(const struct report *r, const struct control_request *request);

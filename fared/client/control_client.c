@@ -98,9 +98,10 @@ static json_t *read_reply(struct control_client *c)
 	return reply;
 }
 
-json_t *control_client_ask(struct control_client *c, const json_t *request)
+json_t *control_client_exchange(struct control_client *c, const json_t *request)
 {
 	char *text = json_dumps(request, JSON_COMPACT);
+	const char *error;
 	json_t *reply;
 
 	if (!text) {
@@ -112,14 +113,20 @@ json_t *control_client_ask(struct control_client *c, const json_t *request)
 	send(fileno(c->stream), "\n", 1, MSG_NOSIGNAL);
 	free(text);
 	reply = read_reply(c);
-	if (reply && !json_is_true(json_object_get(reply, "ok"))) {
-		const char *error = json_string_value(json_object_get(reply, "error"));
-
+	error = json_string_value(json_object_get(reply, "error"));
+	if (reply)
 		snprintf(c->why, sizeof(c->why), "%s", error ? error : "refused");
-		json_decref(reply);
-		return NULL;
-	}
 	return reply;
+}
+
+json_t *control_client_ask(struct control_client *c, const json_t *request)
+{
+	json_t *reply = control_client_exchange(c, request);
+
+	if (json_is_true(json_object_get(reply, "ok")))
+		return reply;
+	json_decref(reply);
+	return NULL;
 }
 
 json_t *control_client_ask_all(struct control_client *c, json_t *request, const char *rows_key,

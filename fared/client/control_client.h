@@ -20,10 +20,12 @@ struct control_client;
 int control_client_open(struct control_client **out, const char *run_dir, char *why,
 			size_t why_size);
 void control_client_close(struct control_client *c);
-/* A reply that says ok; NULL: control_client_why(). */
+/* The reply, if it says ok; NULL: control_client_why(). */
 json_t *control_client_ask(struct control_client *c, const json_t *request);
+/* The same, whether the reply says ok or not; where not, control_client_why() is its error. */
+json_t *control_client_exchange(struct control_client *c, const json_t *request);
 /*
- * The same for rows that come in pages: page after page, and the first reply with all rows under
+ * As control_client_ask(), for rows that come in pages: page after page, and the first reply with all rows under
  * rows_key. The cursor of the next page goes into request under cursor_key.
  */
 json_t *control_client_ask_all(struct control_client *c, json_t *request, const char *rows_key,

@@ -145,6 +145,24 @@ sed -i 's/bmp_port: .*/bmp_port: 5001/' "$config"
 	failed "a reload took paths away"
 echo "ok: reloaded, and refused to"
 
+echo "# farectl reload: what differs is shown, put in force, refused as a whole, undone, and no weight moves"
+sed -i 's/stale_s: .*/stale_s: 91/' "$config"
+ctl s0 reload --dry-run | grep -q '^bgp.stale_s  *sources  *90 -> 91$' || failed "dry run: $(ctl s0 reload --dry-run)"
+value() { ctl s0 -j show config | jq -r --arg k "$1" '.config[] | select(.key == $k).value'; }
+[ "$(value bgp.stale_s)" = 90 ] || failed "a dry run changes something"
+ctl s0 reload --confirm 2 >/dev/null || failed "reload on trial"
+[ "$(value bgp.stale_s)" = 91 ] || failed "not in force: $(value bgp.stale_s)"
+undone() { [ "$(value bgp.stale_s)" = 90 ]; }
+await "the reload to be undone" undone
+ctl s0 reload >/dev/null || failed "reload"
+[ "$(value bgp.stale_s)" = 91 ] || failed "not in force"
+sed -i 's/interval_ms: .*/interval_ms: 7/; s/^node: .*/node: other/' "$config"
+out=$(ctl s0 reload 2>&1) && failed "a reload that needs a restart was taken"
+echo "$out" | grep -q 'need a restart: .*node' || failed "keys are not named: $out"
+sed -i 's/^node: .*/node: s0/' "$config"
+await "paths to be ok after reloads" verdicts_are s0 "$s2" '["ok"]'
+[ "$(weights s0 "$s2")" = "$before" ] || failed "weights differ after reloads"
+
 echo "# what is drained toward all stays so over a restart, and a sub-port's drain takes its half"
 ctl s0 drain all 3 >/dev/null || failed "drain before a restart"
 ctl s0 drain all 2 1 >/dev/null || failed "drain of a sub-port"

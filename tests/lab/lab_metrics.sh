@@ -18,10 +18,10 @@ once >"$SCRATCH/metrics" || fail "the daemon does not answer the exporter"
 
 # ---- farectl top -------------------------------------------------------------------------------
 top() { "$FARE_BIN/farectl" -s "$RUN" top "$@"; }
-top -b -n 2 -i 0.1 >"$SCRATCH/top" || fail "top ends with $?"
+top -b -r 2 -i 0.1 >"$SCRATCH/top" || fail "top ends with $?"
 [ "$(grep -c '^fared .* on s0' "$SCRATCH/top")" = 2 ] || fail "not two screens: $(cat "$SCRATCH/top")"
 grep -q 'every path carries what its local sub-ports do' "$SCRATCH/top" || fail "a healthy lab is degraded: $(cat "$SCRATCH/top")"
-TERM=xterm script -qec "stty cols 150 rows 40; $FARE_BIN/farectl -s $RUN top -n 2 -i 0.1" "$SCRATCH/typescript" </dev/null >/dev/null ||
+TERM=xterm script -qec "stty cols 150 rows 40; $FARE_BIN/farectl -s $RUN top -r 2 -i 0.1" "$SCRATCH/typescript" </dev/null >/dev/null ||
 	fail "top on a terminal: $(cat "$SCRATCH/typescript")"
 grep -q 'every path carries' "$SCRATCH/typescript" || fail "top draws nothing on a terminal"
 "$FARE_BIN/farectl" -s "$SCRATCH" top 2>"$SCRATCH/top" && fail "top of no daemon ends well"
@@ -58,7 +58,7 @@ done
 # ---- faults --------------------------------------------------------------------------------------
 farelab fail "$LAB" subport s0 0 1 || fail "fail subport"
 within has 'ALERTS{alertname="FaredSubPortDown",device="g0p0s1"}' || fail "a lost sub-port raises nothing: $(query ALERTS)"
-top -b -n 1 | grep -q '0.200 .* 1/2 .*g0p0s1' || fail "top does not show the lost sub-port: $(top -b -n 1)"
+top -b -r 1 | grep -q '0.200 .* 1/2 .*g0p0s1' || fail "top does not show the lost sub-port: $(top -b -r 1)"
 farelab fail "$LAB" leaf l1 || fail "fail leaf"
 within has 'ALERTS{alertname="FaredPlaneDown",plane="1"}' || fail "a lost plane raises nothing: $(query ALERTS)"
 farelab fail "$LAB" fared s0 || fail "fail fared"

@@ -45,6 +45,21 @@ static void on_log(void *arg, int priority, const char *line)
 	(void)line;
 }
 
+static json_t *on_reload(void *arg, const struct control_client *client,
+			 const struct control_request *request)
+{
+	(void)arg, (void)client;
+	return json_pack("{s:b, s:i}", "ok", 1, "confirm_s", (int)request->confirm_s);
+}
+
+static json_t *on_confirm(void *arg, const struct control_client *client)
+{
+	(void)arg, (void)client;
+	return json_pack("{s:b, s:b}", "ok", 1, "confirmed", 1);
+}
+
+static const struct commands_handlers handlers_of_daemon = {on_reload, on_confirm};
+
 static void setup(void)
 {
 	static const char format[] =
@@ -64,7 +79,7 @@ static void setup(void)
 	ck_assert_msg(!config_parse(&config, text, strlen(text), "f", &error), "%s", error.text);
 	loop = ev_loop_new(EVFLAG_AUTO);
 	ck_assert_int_eq(links_create(&links, loop, config, &handlers, NULL), 0);
-	commands = (struct commands){.wall_ns = 1};
+	commands = (struct commands){.wall_ns = 1, .handlers = &handlers_of_daemon};
 	ck_assert_int_eq(path_table_create(&commands.table, &shape, 1, &times), 0);
 	ck_assert_int_eq(publish_create(&publish, config, commands.table, 0600, S), 0);
 	ck_assert_int_eq(events_create(&commands.events, NULL, NULL), 0);
@@ -303,6 +318,31 @@ START_TEST(a_drain_that_cannot_be_kept_is_refused)
 }
 END_TEST
 
+START_TEST(reloading_is_for_the_privileged)
+{
+	struct control_client reader = {.uid = 1000, .attached = -1};
+	static const char *const lines[] = {"{\"cmd\":\"reload\"}", "{\"cmd\":\"confirm\"}",
+					    "{\"cmd\":\"reload\",\"dry_run\":true}"};
+
+	for (int i = 0; i < 3; i++) {
+		json_t *reply = ask(&reader, lines[i], -1);
+
+		ck_assert(!ok(reply));
+		json_decref(reply);
+	}
+	ck_assert(says("{\"cmd\":\"reload\",\"confirm_s\":9}", "\"confirm_s\":9"));
+	ck_assert(says("{\"cmd\":\"confirm\"}", "\"confirmed\":true"));
+}
+END_TEST
+
+START_TEST(the_configuration_is_shown_with_its_defaults)
+{
+	ck_assert(says("{\"cmd\":\"config\"}", "{\"key\":\"health.interval_ms\",\"value\":\"3\","
+					       "\"reload\":\"restart\"}"));
+	ck_assert(says("{\"cmd\":\"config\",\"cursor\":0,\"limit\":1}", "\"next_cursor\":1"));
+}
+END_TEST
+
 START_TEST(why_names_rule_inputs_and_what_next)
 {
 	json_t *reply = ask(&root, "{\"cmd\":\"why\",\"peer\":\"198.19.0.3\",\"plane\":1}", -1);
@@ -439,6 +479,8 @@ int main(void)
 	tcase_add_test(tc, planes_and_sources);
 	tcase_add_test(tc, draining_is_for_the_privileged);
 	tcase_add_test(tc, a_drain_is_kept_for_the_next_daemon);
+	tcase_add_test(tc, reloading_is_for_the_privileged);
+	tcase_add_test(tc, the_configuration_is_shown_with_its_defaults);
 	tcase_add_test(tc, a_drain_that_cannot_be_kept_is_refused);
 	tcase_add_test(tc, why_names_rule_inputs_and_what_next);
 	tcase_add_test(tc, counters_of_what_does_not_run_are_no_rows);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of a changed fared.yaml a reload can do, and what needs a restart. */
+/* What differs between two files: each key with both values, and what a reload can do of it. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "config_diff.h"
 
 static const char before[] = "node: s0\n"
@@ -31,65 +32,133 @@ static struct config *parsed(const char *text)
 	return c;
 }
 
-START_TEST(each_edit_has_its_remedy)
+/* before with the first `from` replaced by `to`. */
+static struct config *edited(const char *from, const char *to)
 {
-	static const struct {
-		const char *from, *to, *restart;
-		bool sources;
-	} edits[] = {
-		{"node: s0", "node: s0", "", false},
-		{"warning", "debug", "", false},
-		{"speed_mbps: 200", "speed_mbps: 100", "", false},
-		{"stale_s: 60", "stale_s: 61", "", true},
-		{"5002", "5003", "", true},
-		{"5002", "5002\n  bmp_user: bird", "bgp.bmp_user", false},
-		{"198.19.0.0/16", "198.19.0.0/17", "", true},
-		{"198.18.0.2", "198.18.0.6", "", true},
-		{"node: s0", "node: s1", "node", false},
-		{"name: g0", "name: g1", "local_gpus (other than speed_mbps and neighbors)", false},
-		{"dev: a1", "dev: a2", "local_gpus (other than speed_mbps and neighbors)", false},
-		{"/run/x", "/run/y", "run_dir", false},
-		{"local_gpus:", "health: {interval_ms: 4}\nlocal_gpus:", "health", false},
-		{"local_gpus:", "health: {key_file: /k}\nlocal_gpus:", "health", false},
-	};
-	struct config *a = parsed(before);
+	const char *at = strstr(before, from);
+	char text[2048];
 
-	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
-		const char *at = strstr(before, edits[i].from);
-		char text[2048], keys[200];
-		struct config *b;
+	ck_assert_ptr_nonnull(at);
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - before), before, to, at + strlen(from));
+	return parsed(text);
+}
 
-		ck_assert_ptr_nonnull(at);
-		snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - before), before, edits[i].to,
-			 at + strlen(edits[i].from));
-		b = parsed(text);
-		config_restart_keys(a, b, keys, sizeof(keys));
-		ck_assert_str_eq(keys, edits[i].restart);
-		ck_assert_int_eq(config_sources_differ(a, b), edits[i].sources);
-		config_destroy(b);
+#define PORT "local_gpus[0].planes[0].sub_ports[0]."
+
+static const struct {
+	const char *from, *to;
+	const char *key, *old, *new; /* key NULL: nothing differs */
+	enum config_effect effect;
+} edits[] = {
+	{"node: s0", "node: s0", NULL, NULL, NULL, 0},
+	{"warning", "debug", "log_level", "warning", "debug", CONFIG_AT_ONCE},
+	{"speed_mbps: 200", "speed_mbps: 100", PORT "speed_mbps", "200", "100", CONFIG_AT_ONCE},
+	{"speed_mbps: 200, ", "", PORT "speed_mbps", "200", "0", CONFIG_AT_ONCE},
+	{"stale_s: 60", "stale_s: 61", "bgp.stale_s", "60", "61", CONFIG_SOURCES},
+	{"5002", "5003", "bgp.bmp_port", "5002", "5003", CONFIG_SOURCES},
+	{"5002", "5002\n  bmp_address: \"::1\"", "bgp.bmp_address", "127.0.0.1", "[::1]",
+	 CONFIG_SOURCES},
+	{"5002", "5002\n  max_as_path: 3", "bgp.max_as_path", "2", "3", CONFIG_SOURCES},
+	{"5002", "5002\n  bandwidth_scale: 2.5", "bgp.bandwidth_scale", "1", "2.5", CONFIG_SOURCES},
+	{"5002", "5002\n  zserv_path: /z", "bgp.zserv_path", "", "/z", CONFIG_SOURCES},
+	{"5002", "5002\n  frr_version: \"8.4\"", "bgp.frr_version", "", "8.4", CONFIG_SOURCES},
+	{"5002", "5002\n  bmp_user: bird", "bgp.bmp_user", "", "bird", CONFIG_RESTART},
+	{"198.19.0.0/16", "198.19.0.0/17, \"2001:db8::/48\"", "bgp.peer_prefixes",
+	 "[198.19.0.0/16]", "[198.19.0.0/17, 2001:db8::/48]", CONFIG_SOURCES},
+	{"198.18.0.0", "198.18.0.0, 198.18.0.6", PORT "neighbors", "[198.18.0.0]",
+	 "[198.18.0.0, 198.18.0.6]", CONFIG_SOURCES},
+	{"node: s0", "node: s1", "node", "s0", "s1", CONFIG_RESTART},
+	{"node: s0", "node: s0\nuser: u", "user", "", "u", CONFIG_RESTART},
+	{"node: s0", "node: s0\ngroup: g", "group", "", "g", CONFIG_RESTART},
+	{"name: g0", "name: g1", "local_gpus[0].name", "g0", "g1", CONFIG_RESTART},
+	{"[198.19.0.1]", "[198.19.0.1, \"2001:db8::1\"]", "local_gpus[0].addresses", "[198.19.0.1]",
+	 "[198.19.0.1, 2001:db8::1]", CONFIG_RESTART},
+	{"dev: a0", "dev: a2", PORT "dev", "a0", "a2", CONFIG_RESTART},
+	{"      - sub_ports:", "      - plane: 1\n        sub_ports:",
+	 "local_gpus[0].planes[0].plane", "0", "1", CONFIG_RESTART},
+	{"/run/x", "/run/y", "run_dir", "/run/x", "/run/y", CONFIG_RESTART},
+#define HEALTH(key, given, old, new)                                                               \
+	{                                                                                          \
+		"local_gpus:", "health: {" key ": " given "}\nlocal_gpus:", "health." key, old,    \
+			new, CONFIG_RESTART                                                        \
 	}
+	HEALTH("enabled", "false", "true", "false"),
+	HEALTH("realtime", "false", "true", "false"),
+	HEALTH("interval_ms", "2.5", "3", "2.5"),
+	HEALTH("slow_interval_ms", "10", "1000", "10"),
+	HEALTH("multiplier", "4", "3", "4"),
+	HEALTH("max_probes_per_s", "1000", "25200", "1000"),
+	HEALTH("dscp", "10", "26", "10"),
+	HEALTH("recover_probes", "11", "10", "11"),
+	HEALTH("max_loss_percent", "0.5", "2", "0.5"),
+	HEALTH("hold_ms", "60", "50", "60"),
+	HEALTH("hold_max_ms", "20000", "10000", "20000"),
+	HEALTH("ramp_ms", "0", "200", "0"),
+	HEALTH("key_file", "/k", "", "/k"),
+};
+
+START_TEST(each_edit_is_told_with_both_values)
+{
+	struct config *a = parsed(before), *b = edited(edits[_i].from, edits[_i].to);
+	struct config_diff *diff;
+	const struct config_change *c;
+
+	ck_assert_int_eq(config_diff_create(&diff, a, b), 0);
+	ck_assert_uint_eq(diff->n, edits[_i].key ? 1 : 0);
+	if (edits[_i].key) {
+		c = &diff->changes[0];
+		ck_assert_str_eq(c->key, edits[_i].key);
+		ck_assert_str_eq(c->before, edits[_i].old);
+		ck_assert_str_eq(c->after, edits[_i].new);
+		ck_assert_int_eq(c->effect, edits[_i].effect);
+		ck_assert(config_diff_has(diff, edits[_i].effect));
+	}
+	config_diff_destroy(diff);
 	config_destroy(a);
+	config_destroy(b);
 }
 END_TEST
 
-START_TEST(several_are_named_and_a_short_line_is_cut)
+/* Every key that a file may have is in the table above, so that none is forgotten in the list. */
+START_TEST(every_key_is_listed)
 {
-	static const char after[] = "node: s1\n"
-				    "run_dir: /run/y\n"
-				    "bgp: {peer_prefixes: [198.19.0.0/16]}\n"
-				    "local_gpus:\n"
-				    "  - name: g0\n"
-				    "    addresses: [198.19.0.1]\n"
-				    "    planes:\n"
-				    "      - sub_ports:\n"
-				    "          - {dev: a0, neighbors: [198.18.0.0]}\n";
-	struct config *a = parsed(before), *b = parsed(after);
-	char keys[200], line[8];
+	struct config *c = parsed(before);
+	struct config_list *list;
 
-	config_restart_keys(a, b, keys, sizeof(keys));
-	ck_assert_str_eq(keys, "node, run_dir, local_gpus (other than speed_mbps and neighbors)");
-	config_restart_keys(a, b, line, sizeof(line));
-	ck_assert_str_eq(line, "node, r");
+	ck_assert_int_eq(config_list_create(&list, c), 0);
+	for (size_t i = 0; i < list->n; i++) {
+		bool found = strstr(list->entries[i].key, "sub_ports[1].") != NULL;
+
+		for (size_t e = 0; !found && e < sizeof(edits) / sizeof(edits[0]); e++)
+			found = edits[e].key && !strcmp(edits[e].key, list->entries[i].key);
+		ck_assert_msg(found, "%s", list->entries[i].key);
+	}
+	config_list_destroy(list);
+	config_destroy(c);
+}
+END_TEST
+
+START_TEST(a_sub_port_more_or_less_needs_a_restart)
+{
+	struct config *a = parsed(before);
+	struct config *b = edited("          - {dev: a1, neighbors: [198.18.0.2]}\n", "");
+	struct config_diff *diff;
+	char keys[400], cut[45];
+
+	ck_assert_int_eq(config_diff_create(&diff, a, b), 0);
+	ck_assert_uint_eq(diff->n, 3);
+	for (size_t i = 0; i < diff->n; i++) {
+		ck_assert_int_eq(diff->changes[i].effect, CONFIG_RESTART);
+		ck_assert(diff->changes[i].before && !diff->changes[i].after);
+	}
+	ck_assert_str_eq(config_diff_keys(diff, CONFIG_RESTART, keys, sizeof(keys)),
+			 "local_gpus[0].planes[0].sub_ports[1].dev, "
+			 "local_gpus[0].planes[0].sub_ports[1].neighbors, "
+			 "local_gpus[0].planes[0].sub_ports[1].speed_mbps");
+	ck_assert_str_eq(config_diff_keys(diff, CONFIG_RESTART, cut, sizeof(cut)),
+			 "local_gpus[0].planes[0].sub_ports[1].dev");
+	ck_assert_str_eq(config_diff_keys(diff, CONFIG_SOURCES, keys, sizeof(keys)), "");
+	config_diff_destroy(diff);
 	config_destroy(a);
 	config_destroy(b);
 }
@@ -102,8 +171,10 @@ int main(void)
 	SRunner *runner;
 	int failed;
 
-	tcase_add_test(t, each_edit_has_its_remedy);
-	tcase_add_test(t, several_are_named_and_a_short_line_is_cut);
+	tcase_add_loop_test(t, each_edit_is_told_with_both_values, 0,
+			    (int)(sizeof(edits) / sizeof(edits[0])));
+	tcase_add_test(t, every_key_is_listed);
+	tcase_add_test(t, a_sub_port_more_or_less_needs_a_restart);
 	suite_add_tcase(suite, t);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -31,6 +31,34 @@ START_TEST(ready_arrives)
 }
 END_TEST
 
+START_TEST(each_message_is_one_datagram)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = "@check_notify"};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	char text[512], name[64];
+
+	snprintf(name, sizeof(name), "@check_notify.%d", (int)getpid());
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", name);
+	at.sun_path[0] = '\0'; /* abstract */
+	ck_assert_int_eq(
+		bind(fd, (struct sockaddr *)&at, (socklen_t)(sizeof(at.sun_family) + strlen(name))),
+		0);
+	setenv("NOTIFY_SOCKET", name, 1);
+	ck_assert(notify_has_manager());
+	ck_assert_int_eq(notify_reloading(UINT64_C(12345678901)), 0);
+	text[recv(fd, text, sizeof(text) - 1, 0)] = '\0';
+	ck_assert_str_eq(text, "RELOADING=1\nMONOTONIC_USEC=12345678");
+	ck_assert_int_eq(notify_status("%d peers\nREADY=1", 3), 0);
+	text[recv(fd, text, sizeof(text) - 1, 0)] = '\0';
+	ck_assert_str_eq(text, "STATUS=3 peers READY=1"); /* no second assignment */
+	ck_assert_int_eq(notify_status("%0400d", 1), 0);
+	ck_assert_int_lt(recv(fd, text, sizeof(text) - 1, 0), 256);
+	close(fd);
+	unsetenv("NOTIFY_SOCKET");
+	ck_assert(!notify_has_manager());
+}
+END_TEST
+
 START_TEST(no_manager_no_message)
 {
 	unsetenv("NOTIFY_SOCKET");
@@ -68,6 +96,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, ready_arrives);
+	tcase_add_test(tc, each_message_is_one_datagram);
 	tcase_add_test(tc, no_manager_no_message);
 	tcase_add_test(tc, the_watchdog_is_half_its_period_and_ours);
 	suite_add_tcase(s, tc);

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -190,6 +192,54 @@ START_TEST(names_are_looked_up)
 }
 END_TEST
 
+static unsigned long locked_kb(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	unsigned long kb = 0;
+	char line[200];
+
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "VmLck: %lu kB", &kb);
+	fclose(f);
+	return kb;
+}
+
+/* And memory that is mapped after privileges are gone is neither refused nor left out. */
+START_TEST(memory_is_locked)
+{
+	const size_t size = 64 << 20;
+	char *more;
+
+#if defined(__SANITIZE_ADDRESS__)
+	puts("skipped: under the address sanitizer mlockall() does nothing");
+	return;
+#endif
+	if (!is_effective(CAP_SYS_RESOURCE) || !is_effective(CAP_IPC_LOCK)) {
+		puts("skipped: this root has no CAP_SYS_RESOURCE or CAP_IPC_LOCK");
+		return;
+	}
+	ck_assert_uint_eq(locked_kb(), 0);
+	ck_assert_int_eq(privileges_lock_memory(), 0);
+	ck_assert_uint_gt(locked_kb(), 0);
+	drop("nobody");
+	more = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(more, MAP_FAILED);
+	ck_assert_uint_ge(locked_kb(), size >> 10);
+}
+END_TEST
+
+START_TEST(memory_is_not_locked_where_the_limit_stands)
+{
+	const struct rlimit low = {1 << 16, 1 << 16};
+
+	ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &low), 0);
+	become_somebody();
+	ck_assert_int_eq(privileges_lock_memory(), -EPERM);
+	ck_assert_uint_eq(locked_kb(), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("privileges");
@@ -209,6 +259,8 @@ int main(void)
 	tcase_add_test(tc, ambient_capabilities_are_given_up);
 	tcase_add_test(tc, root_that_stays_root_keeps_one);
 	tcase_add_test(tc, root_that_becomes_a_user_keeps_none);
+	tcase_add_test(tc, memory_is_locked);
+	tcase_add_test(tc, memory_is_not_locked_where_the_limit_stands);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);
