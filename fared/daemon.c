@@ -391,7 +391,7 @@ static bool start_health(struct daemon *d, const struct privileges *p)
 
 /* The order matters: nothing is published before the links are known, nothing learned before it can
  * be published. */
-static bool start(struct daemon *d, const struct privileges *p)
+static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mode sandbox)
 {
 	static const struct control_handlers on_control = {on_request, on_gone, on_control_log};
 	struct publish_stats stats;
@@ -425,6 +425,9 @@ static bool start(struct daemon *d, const struct privileges *p)
 	if (!step(d, rc, why, "leave `user` out to stay root") ||
 	    !step(d, daemon_start_sources(d, d->config), "sources", "see above"))
 		return false;
+	rc = sandbox_enter(sandbox, why, sizeof(why));
+	if (!step(d, rc, why, "--seccomp off starts without the filter"))
+		return false;
 	path_table_set_on_forget(d->table, daemon_on_forget, d);
 	publish_stats(d->publish, &stats);
 	log_line(d->log, LOG_NOTICE, "daemon",
@@ -435,7 +438,7 @@ static bool start(struct daemon *d, const struct privileges *p)
 	return true;
 }
 
-int daemon_create(struct daemon **out, struct config *config, const char *path, const char *run_dir,
+int daemon_create(struct daemon **out, struct config *config, const struct daemon_options *options,
 		  const struct privileges *privileges, struct log *log)
 {
 	struct daemon *d = calloc(1, sizeof(*d));
@@ -451,12 +454,13 @@ int daemon_create(struct daemon **out, struct config *config, const char *path, 
 	d->lock_fd = -1;
 	d->config = config;
 	d->started_ns = daemon_now_ns();
-	snprintf(d->path, sizeof(d->path), "%s", path);
-	snprintf(d->run_dir, sizeof(d->run_dir), "%s", run_dir ? run_dir : "");
+	snprintf(d->path, sizeof(d->path), "%s", options->path);
+	snprintf(d->run_dir, sizeof(d->run_dir), "%s", options->run_dir ? options->run_dir : "");
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		d->hooks[s] = (struct hook){d, s};
 	d->loop = ev_loop_new(EVFLAG_AUTO);
-	if (!step(d, d->loop ? 0 : -ENOMEM, "event loop", "memory?") || !start(d, privileges)) {
+	if (!step(d, d->loop ? 0 : -ENOMEM, "event loop", "memory?") ||
+	    !start(d, privileges, options->sandbox)) {
 		rc = d->rc;
 		daemon_destroy(d);
 		return rc;

@@ -15,12 +15,18 @@
 #include "config.h"
 #include "log.h"
 #include "privileges.h"
+#include "sandbox.h"
 
 struct daemon;
 
-/* Takes config (also on error). path is what SIGHUP reads again; run_dir, if not NULL, overrides
- * the file's. */
-int daemon_create(struct daemon **out, struct config *config, const char *path, const char *run_dir,
+struct daemon_options {
+	const char *path;    /* of the configuration: read again by a reload */
+	const char *run_dir; /* overrides the file's; NULL: does not */
+	enum sandbox_mode sandbox;
+};
+
+/* Takes config (also on error). */
+int daemon_create(struct daemon **out, struct config *config, const struct daemon_options *options,
 		  const struct privileges *privileges, struct log *log);
 /* Runs until SIGTERM or SIGINT. 0 or -errno. */
 int daemon_run(struct daemon *d);

@@ -14,19 +14,21 @@
 #define DEFAULT_CONFIG "/etc/fared/fared.yaml"
 
 struct options {
-	const char *config;
-	const char *run_dir;
+	struct daemon_options daemon;
 	bool check_only;
 };
 
 static int usage(FILE *to)
 {
-	fputs("usage: fared [--config FILE] [--run-dir DIR] [--check-config] [--foreground]\n"
+	fputs("usage: fared [--config FILE] [--run-dir DIR] [--check-config]\n"
+	      "             [--seccomp kill|log|off] [--foreground]\n"
 	      "\n"
 	      "  -c, --config FILE   configuration (default " DEFAULT_CONFIG ")\n"
 	      "  -C, --check-config  check the configuration, print the result, and exit\n"
 	      "  -r, --run-dir DIR   run directory (default: the configuration's run_dir, or "
 	      "/run/fared)\n"
+	      "  -S, --seccomp MODE  system calls beyond those it needs: kill (default), log or "
+	      "off\n"
 	      "  -f, --foreground    ignored: fared always stays in the foreground\n"
 	      "  -V, --version       print the version and exit\n"
 	      "  -h, --help          print this and exit\n"
@@ -48,6 +50,7 @@ static int parse_options(int argc, char **argv, struct options *out)
 		{"config", required_argument, NULL, 'c'},
 		{"check-config", no_argument, NULL, 'C'},
 		{"run-dir", required_argument, NULL, 'r'},
+		{"seccomp", required_argument, NULL, 'S'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
@@ -55,17 +58,21 @@ static int parse_options(int argc, char **argv, struct options *out)
 	};
 	int o;
 
-	*out = (struct options){.config = DEFAULT_CONFIG};
-	while ((o = getopt_long(argc, argv, "c:Cr:fVh", options, NULL)) != -1) {
+	*out = (struct options){.daemon.path = DEFAULT_CONFIG};
+	while ((o = getopt_long(argc, argv, "c:Cr:S:fVh", options, NULL)) != -1) {
 		switch (o) {
 		case 'c':
-			out->config = optarg;
+			out->daemon.path = optarg;
 			break;
 		case 'C':
 			out->check_only = true;
 			break;
 		case 'r':
-			out->run_dir = optarg;
+			out->daemon.run_dir = optarg;
+			break;
+		case 'S':
+			if (sandbox_mode_parse(optarg, &out->daemon.sandbox))
+				return usage(stderr);
 			break;
 		case 'f':
 			break;
@@ -89,22 +96,23 @@ static int load(const struct options *options, struct config **config,
 	struct config_error error;
 	char why[200];
 
-	if (config_load(config, options->config, &error)) {
+	if (config_load(config, options->daemon.path, &error)) {
 		log_line(log, LOG_ERR, "config", "%s", error.text);
 		return 1;
 	}
 	if (!options->check_only)
 		log->level = (*config)->log_level;
-	if (options->run_dir && config_override_run_dir(*config, options->run_dir, &error)) {
+	if (options->daemon.run_dir &&
+	    config_override_run_dir(*config, options->daemon.run_dir, &error)) {
 		log_line(log, LOG_ERR, "config", "%s", error.text);
 		return 2;
 	}
 	if (privileges_resolve(privileges, (*config)->user, (*config)->group, (*config)->bmp_user,
 			       why, sizeof(why))) {
-		log_line(log, LOG_ERR, "config", "%s: %s", options->config, why);
+		log_line(log, LOG_ERR, "config", "%s: %s", options->daemon.path, why);
 		return 1;
 	}
-	return config_check(*config, options->config, log) ? 1 : 0;
+	return config_check(*config, options->daemon.path, log) ? 1 : 0;
 }
 
 static void print_right(const char *path, const struct config *config)
@@ -128,13 +136,13 @@ int main(int argc, char **argv)
 	log_init(&log, STDERR_FILENO, LOG_WARNING);
 	rc = load(&options, &config, &privileges, &log);
 	if (!rc && options.check_only)
-		print_right(options.config, config);
+		print_right(options.daemon.path, config);
 	if (rc || options.check_only) {
 		config_destroy(config);
 		return rc;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	if (daemon_create(&daemon, config, options.config, options.run_dir, &privileges, &log))
+	if (daemon_create(&daemon, config, &options.daemon, &privileges, &log))
 		return 1;
 	rc = daemon_run(daemon);
 	daemon_destroy(daemon);

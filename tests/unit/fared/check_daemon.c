@@ -47,6 +47,7 @@ static void write_config(const char *level, const char *stale_s, const char *mor
 /* The daemon's process: as main() does. */
 static int run(void)
 {
+	const struct daemon_options options = {.path = config_path};
 	struct privileges privileges;
 	struct config_error error;
 	struct daemon *daemon;
@@ -64,7 +65,7 @@ static int run(void)
 	}
 	if (privileges_resolve(&privileges, "", "", "", why, sizeof(why)))
 		return 4;
-	if (daemon_create(&daemon, config, config_path, NULL, &privileges, &log))
+	if (daemon_create(&daemon, config, &options, &privileges, &log))
 		return 5;
 	rc = daemon_run(daemon);
 	daemon_destroy(daemon);

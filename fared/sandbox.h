@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sandbox.h - the system calls that the running daemon may make (seccomp).
+ *
+ * Solely owns: the list of them. In: nothing. Out: the process's filter, for good. Thread: the main
+ * one, after start-up; threads that there are, and later ones, are bound by it as well.
+ *
+ * The daemon reads what peers, FRR and applications send. Whoever takes it over by that finds: no
+ * new program, no other process, no executable memory, no socket but UNIX, IP and netlink, no change
+ * of credentials, mounts or namespaces.
+ */
+#ifndef SANDBOX_H
+#define SANDBOX_H
+
+#include <stddef.h>
+
+enum sandbox_mode {
+	SANDBOX_KILL, /* a call that is not on the list ends the process (SIGSYS) */
+	SANDBOX_LOG,  /* the kernel logs it, and it is made */
+	SANDBOX_OFF,
+};
+
+/* "kill", "log", "off". 0 or -EINVAL. */
+int sandbox_mode_parse(const char *name, enum sandbox_mode *out);
+/*
+ * Needs no_new_privs, which privileges_drop() sets. 0 or -errno with why in words. In a build with a
+ * sanitizer, which makes calls of its own, it does nothing.
+ */
+int sandbox_enter(enum sandbox_mode mode, char *why, size_t why_size);
+
+#endif
