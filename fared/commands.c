@@ -12,9 +12,13 @@
 #include "utf8.h"
 #include "why.h"
 
-static json_t *not_permitted(void)
+static json_t *not_permitted(enum control_role role)
 {
-	return control_error("permission denied: this is for root and the daemon's user");
+	return control_error(
+		role == CONTROL_OPERATOR
+			? "permission denied: for root, the daemon's user and operator_group only"
+			: "permission denied: for root, the daemon's user, operator_group and "
+			  "attach_group only");
 }
 
 /* false: there is no local GPU of that name. */
@@ -82,8 +86,6 @@ static json_t *drain(struct commands *c, const struct control_client *client,
 	json_t *error;
 	uint32_t n;
 
-	if (!client->privileged)
-		return not_permitted();
 	if (!rule_of(c, request, &rule))
 		return control_error("no such local GPU; farectl show planes lists them");
 	if (drained && drain_set_add(&next, &rule))
@@ -122,9 +124,28 @@ static json_t *attach(struct commands *c, struct control_client *client,
 	return json_pack("{s:b, s:i}", "ok", 1, "client", id);
 }
 
+static enum control_role needed_role(enum control_command command)
+{
+	switch (command) {
+	case CONTROL_DRAIN:
+	case CONTROL_UNDRAIN:
+	case CONTROL_RELOAD:
+	case CONTROL_CONFIRM:
+		return CONTROL_OPERATOR;
+	case CONTROL_ATTACH:
+		return CONTROL_APPLICATION;
+	default:
+		return CONTROL_READER;
+	}
+}
+
 json_t *commands_answer(struct commands *c, struct control_client *client,
 			const struct control_request *request, int fd)
 {
+	enum control_role needed = needed_role(request->command);
+
+	if (client->role < needed)
+		return not_permitted(needed);
 	switch (request->command) {
 	case CONTROL_PLANES:
 		return report_planes(&c->report);
@@ -154,11 +175,9 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 	case CONTROL_CONFIG:
 		return report_config(&c->report, request);
 	case CONTROL_RELOAD:
-		return client->privileged ? c->handlers->on_reload(c->arg, client, request)
-					  : not_permitted();
+		return c->handlers->on_reload(c->arg, client, request);
 	case CONTROL_CONFIRM:
-		return client->privileged ? c->handlers->on_confirm(c->arg, client)
-					  : not_permitted();
+		return c->handlers->on_confirm(c->arg, client);
 	case CONTROL_COUNTERS:
 		return report_counters(&c->report);
 	case CONTROL_VERSION:

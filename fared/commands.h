@@ -3,8 +3,8 @@
  * commands.h - what each request on the control socket does.
  *
  * Owns nothing. In: a checked request and who sent it. Out: the reply; drains to the path table,
- * connection tables to flows. Thread: the loop's. Reading is for whoever the socket admits,
- * changing for root and the daemon's own uid.
+ * connection tables to flows. Thread: the loop's. Who may what: enum
+ * control_role.
  */
 #ifndef COMMANDS_H
 #define COMMANDS_H

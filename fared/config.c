@@ -81,12 +81,19 @@ static int take_top(const struct check *c, struct config *config)
 			    sizeof(config->run_dir))) ||
 	    (rc = take_text(c, "user", raw->user, "", config->user, sizeof(config->user))) ||
 	    (rc = take_text(c, "group", raw->group, "", config->group, sizeof(config->group))) ||
+	    (rc = take_text(c, "attach_group", raw->attach_group, "", config->attach_group,
+			    sizeof(config->attach_group))) ||
+	    (rc = take_text(c, "operator_group", raw->operator_group, "", config->operator_group,
+			    sizeof(config->operator_group))) ||
 	    (rc = take_text(c, "log_level", raw->log_level, "info", level, sizeof(level))))
 		return rc;
 	config->log_level = log_level_parse(level);
 	if (config->log_level < 0)
 		return wrong(c, "log_level",
 			     "'%s' is no level; give debug, info, notice, warning or err", level);
+	if (!config->group[0] && (config->attach_group[0] || config->operator_group[0]))
+		return wrong(c, config->attach_group[0] ? "attach_group" : "operator_group",
+			     "without group, whose members alone may use the socket; give both");
 	if (!run_dir_fits(config->run_dir))
 		return wrong(c, "run_dir",
 			     "'%.100s' must begin with / and have at most %zu characters",

@@ -57,7 +57,7 @@ struct config {
 	char node[64];
 	char run_dir[256]; /* absolute */
 	int log_level;	   /* as in syslog.h */
-	char user[64], group[64];
+	char user[64], group[64], attach_group[64], operator_group[64];
 	struct sockaddr_storage bmp_address;
 	char bmp_text[64]; /* the same for people: "127.0.0.1:5001" */
 	char bmp_user[64]; /* "" : frr, if there is one */

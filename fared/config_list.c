@@ -133,6 +133,8 @@ static void add_top(struct writer *w, const struct config *c)
 	add(w, "run_dir", "%s", c->run_dir);
 	add(w, "user", "%s", c->user);
 	add(w, "group", "%s", c->group);
+	add(w, "attach_group", "%s", c->attach_group);
+	add(w, "operator_group", "%s", c->operator_group);
 	w->effect = CONFIG_AT_ONCE;
 	add(w, "log_level", "%s", log_level_name(c->log_level));
 }

@@ -40,7 +40,7 @@ struct control {
 	struct ev_loop *loop;
 	struct control_handlers handlers;
 	void *arg;
-	gid_t gid;
+	struct control_groups groups;
 	double idle_s;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	int fd;
@@ -398,7 +398,7 @@ static bool in_group(int fd, const struct ucred *who, gid_t gid)
 	return false;
 }
 
-static bool admit(const struct control *control, int fd, struct control_client *who)
+static bool admit(const struct control_groups *groups, int fd, struct control_client *who)
 {
 	struct ucred cred;
 	socklen_t length = sizeof(cred);
@@ -407,8 +407,13 @@ static bool admit(const struct control *control, int fd, struct control_client *
 		return false;
 	*who = (struct control_client){
 		.uid = cred.uid, .gid = cred.gid, .pid = cred.pid, .attached = -1};
-	who->privileged = cred.uid == 0 || cred.uid == geteuid();
-	return who->privileged || in_group(fd, &cred, control->gid);
+	if (cred.uid == 0 || cred.uid == geteuid() || in_group(fd, &cred, groups->operate))
+		who->role = CONTROL_OPERATOR;
+	else if (in_group(fd, &cred, groups->attach))
+		who->role = CONTROL_APPLICATION;
+	else
+		return in_group(fd, &cred, groups->read);
+	return true;
 }
 
 static void start_client(struct control *control, struct client *c, int fd,
@@ -451,9 +456,9 @@ static struct client *find_place(struct control *control, const struct control_c
 			place = c;
 	}
 	*why = NULL;
-	if (!n_free || (!who->privileged && n_free <= CONTROL_KEPT))
+	if (!n_free || (who->role != CONTROL_OPERATOR && n_free <= CONTROL_KEPT))
 		*why = "too many clients; close one and try again";
-	else if (!who->privileged && n_own >= CONTROL_PER_USER)
+	else if (who->role != CONTROL_OPERATOR && n_own >= CONTROL_PER_USER)
 		*why = "too many clients of this user; close one and try again";
 	return *why ? NULL : place;
 }
@@ -486,9 +491,10 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	}
 	control->has_said = false;
-	if (!admit(control, fd, &who)) {
+	if (!admit(&control->groups, fd, &who)) {
 		refuse(control, fd,
-		       "permission denied: only root, the daemon's user and its group may ask");
+		       "permission denied: only root, the daemon's user and members of its group "
+		       "may ask");
 		return;
 	}
 	place = find_place(control, &who, &refusal);
@@ -526,7 +532,8 @@ static int listen_at(struct control *c, uid_t uid, gid_t gid)
 }
 
 int control_create(struct control **out, struct ev_loop *loop, const char *run_dir, uid_t uid,
-		   gid_t gid, const struct control_handlers *handlers, void *arg)
+		   const struct control_groups *groups, const struct control_handlers *handlers,
+		   void *arg)
 {
 	struct control *c = calloc(1, sizeof(*c));
 	int rc;
@@ -537,7 +544,7 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 	c->loop = loop;
 	c->handlers = *handlers;
 	c->arg = arg;
-	c->gid = gid;
+	c->groups = *groups;
 	c->idle_s = CONTROL_IDLE_S;
 	rc = snprintf(c->path, sizeof(c->path), "%s/" CONTROL_NAME, run_dir);
 	if (rc < 0 || (size_t)rc >= sizeof(c->path)) {
@@ -547,7 +554,7 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	rc = c->fd < 0 ? -errno : closer_create(&c->closer);
 	if (!rc)
-		rc = listen_at(c, uid, gid);
+		rc = listen_at(c, uid, groups->read);
 	if (rc) {
 		closer_destroy(c->closer);
 		if (c->fd >= 0)

@@ -6,14 +6,14 @@
  * descriptor per request. Out: on_request for each checked request, replies, events to watchers.
  * Thread: the loop's.
  *
- * Who: root and the daemon's own uid may all; members of `group` may read (the socket's mode keeps
- * others out, and credentials are checked again here). Bounds: CONTROL_MAX_CLIENTS clients, one
+ * Who: see enum control_role (the socket's mode keeps others out, and credentials are checked again
+ * here). Bounds: CONTROL_MAX_CLIENTS clients, one
  * request in hand per client (the next is read once the reply has left), one request answered in
  * each turn of the loop (clients in turn), CONTROL_REQUEST_MAX bytes a request, a client that takes
  * nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES of events behind, is dropped;
  * and one that asks nothing for CONTROL_IDLE_S seconds, unless it watches or has attached a table.
- * CONTROL_PER_USER clients of each user; the last CONTROL_KEPT places are for root and the daemon's
- * own uid, whom these limits do not bind.
+ * CONTROL_PER_USER clients of each user; the last CONTROL_KEPT places are for root, the daemon's
+ * own uid and other operators, whom these limits do not bind.
  * Where no descriptor can be had for a new client, none is accepted for a second at a time.
  * Clients' descriptors, and those that they pass, are closed elsewhere (closer.h), for that may
  * take as long as they like; where too many wait for it, neither is anything read.
@@ -40,14 +40,26 @@
 struct ev_loop;
 struct control;
 
+/* Each may do what those before it may. */
+enum control_role {
+	CONTROL_READER,	     /* of the group `read`: ask */
+	CONTROL_APPLICATION, /* of the group `attach`: attach a table, which steers probing */
+	CONTROL_OPERATOR,    /* root, the daemon's own uid, of the group `operate`: drain, reload */
+};
+
+/* (gid_t)-1: nobody. Members of the others have to be members of `read`, whose the socket is. */
+struct control_groups {
+	gid_t read, attach, operate;
+};
+
 struct control_client {
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
-	bool privileged; /* root or the daemon's own uid */
-	bool watching;	 /* set by on_request: gets events from now on */
-	bool finished;	 /* set by on_request: the connection ends once this reply has left */
-	int attached;	 /* set by on_request: id of its connection table; -1: none */
+	enum control_role role;
+	bool watching; /* set by on_request: gets events from now on */
+	bool finished; /* set by on_request: the connection ends once this reply has left */
+	int attached;  /* set by on_request: id of its connection table; -1: none */
 };
 
 struct control_handlers {
@@ -67,11 +79,12 @@ struct control_handlers {
 json_t *control_error(const char *text);
 
 /*
- * Listens in run_dir, replacing what a former daemon left. gid: the group that may read, (gid_t)-1:
- * none; uid: who will own the socket, if we are root. 0 or -errno; -EPERM: see privileges_give().
+ * Listens in run_dir, replacing what a former daemon left. uid: who will own the socket, if we are
+ * root. 0 or -errno; -EPERM: see privileges_give().
  */
 int control_create(struct control **out, struct ev_loop *loop, const char *run_dir, uid_t uid,
-		   gid_t gid, const struct control_handlers *handlers, void *arg);
+		   const struct control_groups *groups, const struct control_handlers *handlers,
+		   void *arg);
 /* Another time than CONTROL_IDLE_S, for clients to come. */
 void control_set_idle_s(struct control *c, double idle_s);
 /* Closes everything and removes the socket. */

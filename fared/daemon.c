@@ -394,6 +394,7 @@ static bool start_health(struct daemon *d, const struct privileges *p)
 static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mode sandbox)
 {
 	static const struct control_handlers on_control = {on_request, on_gone, on_control_log};
+	const struct control_groups groups = {p->socket_gid, p->attach_gid, p->operator_gid};
 	struct publish_stats stats;
 	char why[200] = "";
 	int rc;
@@ -416,7 +417,7 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 	    !step(d, links_create(&d->links, d->loop, d->config, &daemon_links_handlers, d),
 		  "rtnetlink", "is netlink allowed here?") ||
 	    !step(d,
-		  control_create(&d->control, d->loop, d->config->run_dir, p->uid, p->socket_gid,
+		  control_create(&d->control, d->loop, d->config->run_dir, p->uid, &groups,
 				 &on_control, d),
 		  "control socket", "may we write in the run directory?"))
 		return false;

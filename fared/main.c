@@ -88,11 +88,18 @@ static int parse_options(int argc, char **argv, struct options *out)
 	return optind == argc ? -1 : usage(stderr);
 }
 
+static struct privileges_names names_in(const struct config *config)
+{
+	return (struct privileges_names){config->user, config->group, config->attach_group,
+					 config->operator_group, config->bmp_user};
+}
+
 /* Loads the configuration and looks up what it names on this machine. 0, or an exit status with the
  * error logged. */
 static int load(const struct options *options, struct config **config,
 		struct privileges *privileges, struct log *log)
 {
+	struct privileges_names names;
 	struct config_error error;
 	char why[200];
 
@@ -100,6 +107,7 @@ static int load(const struct options *options, struct config **config,
 		log_line(log, LOG_ERR, "config", "%s", error.text);
 		return 1;
 	}
+	names = names_in(*config);
 	if (!options->check_only)
 		log->level = (*config)->log_level;
 	if (options->daemon.run_dir &&
@@ -107,8 +115,7 @@ static int load(const struct options *options, struct config **config,
 		log_line(log, LOG_ERR, "config", "%s", error.text);
 		return 2;
 	}
-	if (privileges_resolve(privileges, (*config)->user, (*config)->group, (*config)->bmp_user,
-			       why, sizeof(why))) {
+	if (privileges_resolve(privileges, &names, why, sizeof(why))) {
 		log_line(log, LOG_ERR, "config", "%s: %s", options->daemon.path, why);
 		return 1;
 	}

@@ -37,33 +37,49 @@ static uid_t uid_of(const char *user)
 									     : (uid_t)-1;
 }
 
-int privileges_resolve(struct privileges *out, const char *user, const char *group,
-		       const char *bmp_user, char *why, size_t why_size)
+static int gid_of(const char *key, const char *name, gid_t *out, char *why, size_t why_size)
 {
-	*out = (struct privileges){.uid = geteuid(), .gid = getegid(), .socket_gid = (gid_t)-1};
-	if (*user) {
-		const struct passwd *pw = getpwnam(user);
+	const struct group *gr;
+
+	*out = (gid_t)-1;
+	if (!*name)
+		return 0;
+	gr = getgrnam(name);
+	if (!gr)
+		return no_such(key, "group", name, "create it (addgroup --system) or leave it out",
+			       why, why_size);
+	*out = gr->gr_gid;
+	return 0;
+}
+
+int privileges_resolve(struct privileges *out, const struct privileges_names *names, char *why,
+		       size_t why_size)
+{
+	int rc;
+
+	*out = (struct privileges){.uid = geteuid(), .gid = getegid()};
+	if (*names->user) {
+		const struct passwd *pw = getpwnam(names->user);
 
 		if (!pw)
-			return no_such("user", "user", user,
+			return no_such("user", "user", names->user,
 				       "create it (adduser --system) or leave it out", why,
 				       why_size);
 		out->uid = pw->pw_uid;
 		out->gid = pw->pw_gid;
-		snprintf(out->user, sizeof(out->user), "%s", user);
+		snprintf(out->user, sizeof(out->user), "%s", names->user);
 	}
-	if (*group) {
-		const struct group *gr = getgrnam(group);
-
-		if (!gr)
-			return no_such("group", "group", group,
-				       "create it (addgroup --system) or leave it out", why,
-				       why_size);
-		out->socket_gid = gr->gr_gid;
-	}
-	out->bmp_uid = uid_of(*bmp_user ? bmp_user : "frr");
-	if (*bmp_user && out->bmp_uid == (uid_t)-1)
-		return no_such("bgp.bmp_user", "user", bmp_user,
+	rc = gid_of("group", names->group, &out->socket_gid, why, why_size);
+	if (!rc)
+		rc = gid_of("attach_group", names->attach_group, &out->attach_gid, why, why_size);
+	if (!rc)
+		rc = gid_of("operator_group", names->operator_group, &out->operator_gid, why,
+			    why_size);
+	if (rc)
+		return rc;
+	out->bmp_uid = uid_of(*names->bmp_user ? names->bmp_user : "frr");
+	if (*names->bmp_user && out->bmp_uid == (uid_t)-1)
+		return no_such("bgp.bmp_user", "user", names->bmp_user,
 			       "name the one that bgpd runs as, or leave it out", why, why_size);
 	return 0;
 }

@@ -18,17 +18,23 @@
 
 struct privileges {
 	uid_t uid;
-	gid_t gid;	  /* the user's own group */
-	gid_t socket_gid; /* of `group`: who may read and ask; (gid_t)-1: nobody */
-	uid_t bmp_uid;	  /* of `bgp.bmp_user`; (uid_t)-1: no such user */
-	char user[64];	  /* "" : stay who we are */
+	gid_t gid; /* the user's own group */
+	/* (gid_t)-1: nobody */
+	gid_t socket_gid;   /* of `group`: who may read and ask */
+	gid_t attach_gid;   /* of `attach_group` */
+	gid_t operator_gid; /* of `operator_group` */
+	uid_t bmp_uid;	    /* of `bgp.bmp_user`; (uid_t)-1: no such user */
+	char user[64];	    /* "" : stay who we are */
 };
 
-/*
- * Looks the names up ("" : none; bmp_user: frr, if there is one). 0, or -ENOENT with why in words.
- */
-int privileges_resolve(struct privileges *out, const char *user, const char *group,
-		       const char *bmp_user, char *why, size_t why_size);
+/* As configured; "": none. */
+struct privileges_names {
+	const char *user, *group, *attach_group, *operator_group, *bmp_user;
+};
+
+/* Looks the names up (no bmp_user: frr, if there is one). 0, or -ENOENT with why in words. */
+int privileges_resolve(struct privileges *out, const struct privileges_names *names, char *why,
+		       size_t why_size);
 /*
  * Runs before whatever is not real-time, so that a busy machine is not taken for a dead plane.
  * Before privileges_drop(): it takes CAP_SYS_NICE (or RLIMIT_RTPRIO), and lasts. 0 or -errno.

@@ -27,7 +27,7 @@ static struct config *config;
 static struct links *links;
 static struct commands commands;
 static struct publish *publish;
-static struct control_client root = {.privileged = true, .attached = -1};
+static struct control_client root = {.role = CONTROL_OPERATOR, .attached = -1};
 
 static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 		    enum links_state old, enum links_state state, uint64_t bps)
@@ -318,18 +318,53 @@ START_TEST(a_drain_that_cannot_be_kept_is_refused)
 }
 END_TEST
 
-START_TEST(reloading_is_for_the_privileged)
+static bool is_permitted(enum control_role role, const char *line)
 {
-	struct control_client reader = {.uid = 1000, .attached = -1};
-	static const char *const lines[] = {"{\"cmd\":\"reload\"}", "{\"cmd\":\"confirm\"}",
-					    "{\"cmd\":\"reload\",\"dry_run\":true}"};
+	struct control_client client = {.uid = 1000, .attached = -1, .role = role};
+	json_t *reply = ask(&client, line, -1);
+	const char *error = json_string_value(json_object_get(reply, "error"));
+	bool permitted = !error || !strstr(error, "permission denied");
 
-	for (int i = 0; i < 3; i++) {
-		json_t *reply = ask(&reader, lines[i], -1);
+	json_decref(reply);
+	return permitted;
+}
 
-		ck_assert(!ok(reply));
-		json_decref(reply);
-	}
+START_TEST(readers_applications_and_operators_are_apart)
+{
+	static const struct {
+		const char *line;
+		enum control_role needed;
+	} commands_of[] = {
+		{"{\"cmd\":\"planes\"}", CONTROL_READER},
+		{"{\"cmd\":\"peers\"}", CONTROL_READER},
+		{"{\"cmd\":\"paths\"}", CONTROL_READER},
+		{"{\"cmd\":\"flows\"}", CONTROL_READER},
+		{"{\"cmd\":\"qps\"}", CONTROL_READER},
+		{"{\"cmd\":\"events\"}", CONTROL_READER},
+		{"{\"cmd\":\"why\",\"peer\":\"198.19.0.2\"}", CONTROL_READER},
+		{"{\"cmd\":\"drains\"}", CONTROL_READER},
+		{"{\"cmd\":\"watch\"}", CONTROL_READER},
+		{"{\"cmd\":\"counters\"}", CONTROL_READER},
+		{"{\"cmd\":\"config\"}", CONTROL_READER},
+		{"{\"cmd\":\"version\"}", CONTROL_READER},
+		{"{\"cmd\":\"attach\"}", CONTROL_APPLICATION},
+		{"{\"cmd\":\"drain\",\"peer\":\"all\"}", CONTROL_OPERATOR},
+		{"{\"cmd\":\"undrain\",\"peer\":\"all\"}", CONTROL_OPERATOR},
+		{"{\"cmd\":\"reload\"}", CONTROL_OPERATOR},
+		{"{\"cmd\":\"reload\",\"dry_run\":true}", CONTROL_OPERATOR},
+		{"{\"cmd\":\"confirm\"}", CONTROL_OPERATOR},
+	};
+
+	for (size_t i = 0; i < sizeof(commands_of) / sizeof(commands_of[0]); i++)
+		for (int role = CONTROL_READER; role <= CONTROL_OPERATOR; role++)
+			ck_assert_msg(is_permitted((enum control_role)role, commands_of[i].line) ==
+					      (role >= (int)commands_of[i].needed),
+				      "%s by role %d", commands_of[i].line, role);
+}
+END_TEST
+
+START_TEST(reloading_is_the_daemons)
+{
 	ck_assert(says("{\"cmd\":\"reload\",\"confirm_s\":9}", "\"confirm_s\":9"));
 	ck_assert(says("{\"cmd\":\"confirm\"}", "\"confirmed\":true"));
 }
@@ -439,7 +474,7 @@ static int memfd_of_garbage(void)
 
 START_TEST(a_connection_table_full_of_garbage_is_shown_as_it_is)
 {
-	struct control_client client = {.pid = 77, .attached = -1};
+	struct control_client client = {.pid = 77, .attached = -1, .role = CONTROL_APPLICATION};
 	int fd = memfd_of_garbage();
 	json_t *reply = ask(&client, "{\"cmd\":\"attach\",\"name\":\"caf\\u00e9 \\u001b[2J\"}", -1);
 
@@ -479,7 +514,8 @@ int main(void)
 	tcase_add_test(tc, planes_and_sources);
 	tcase_add_test(tc, draining_is_for_the_privileged);
 	tcase_add_test(tc, a_drain_is_kept_for_the_next_daemon);
-	tcase_add_test(tc, reloading_is_for_the_privileged);
+	tcase_add_test(tc, readers_applications_and_operators_are_apart);
+	tcase_add_test(tc, reloading_is_the_daemons);
 	tcase_add_test(tc, the_configuration_is_shown_with_its_defaults);
 	tcase_add_test(tc, a_drain_that_cannot_be_kept_is_refused);
 	tcase_add_test(tc, why_names_rule_inputs_and_what_next);

@@ -132,6 +132,7 @@ static const struct {
 	{"node: s0", "node: s0\nnode: s1", "f.yaml:2:", "given twice"},
 	{"run_dir: /run/x", "run_dir: run/x", "f.yaml:2:", "run_dir"},
 	{"warning", "loud", "f.yaml:3:", "log_level"},
+	{"node: s0", "node: s0\noperator_group: ops", "f.yaml:2: operator_group: ", "give both"},
 	{"bandwidth_scale: 200", "bandwidth_scale: 0", "f.yaml:6:", "bandwidth_scale"},
 	{"bandwidth_scale: 200", "bandwidth_scale: .nan", "f.yaml:6:", "bandwidth_scale"},
 	{"198.19.0.0/16", "198.19.0.1/16", "f.yaml:8:", "peer_prefixes[0]"},

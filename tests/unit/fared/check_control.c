@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -24,12 +25,14 @@ static struct control *control;
 static char dir[] = "/tmp/check_control.XXXXXX";
 static int n_requests, n_gone, n_with_fd, n_waits;
 static bool big_replies;
+static enum control_role role; /* of the last who asked */
 
 static json_t *on_request(void *arg, struct control_client *client,
 			  const struct control_request *request, int fd)
 {
 	(void)arg;
 	n_requests++;
+	role = client->role;
 	n_with_fd += fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC;
 	if (request->command == CONTROL_WATCH)
 		client->watching = true;
@@ -54,6 +57,8 @@ static void on_log(void *arg, int priority, const char *line)
 	n_waits += strstr(line, "clients have to wait") != NULL;
 }
 
+static const struct control_groups nobody = {(gid_t)-1, (gid_t)-1, (gid_t)-1};
+
 static void setup(void)
 {
 	static const struct control_handlers handlers = {on_request, on_gone, on_log};
@@ -62,7 +67,7 @@ static void setup(void)
 	loop = ev_loop_new(EVFLAG_AUTO);
 	n_requests = n_gone = n_with_fd = n_waits = 0;
 	big_replies = false;
-	ck_assert_int_eq(control_create(&control, loop, dir, geteuid(), (gid_t)-1, &handlers, NULL),
+	ck_assert_int_eq(control_create(&control, loop, dir, geteuid(), &nobody, &handlers, NULL),
 			 0);
 }
 
@@ -74,18 +79,28 @@ static void teardown(void)
 }
 
 /* Credentials are those of the moment at which a socket is connected. */
-#define GROUP 65534
+#define GROUP	  65534
+#define ATTACHERS 64011
+#define OPERATORS 64012
+
+static const struct control_groups groups = {GROUP, ATTACHERS, OPERATORS};
 
 static int dial(void);
 
-static int dial_as(uid_t uid)
+/* Also of that group; 0: of no other. */
+static int dial_of(uid_t uid, gid_t also)
 {
 	int fd;
 
-	ck_assert(!setegid(GROUP) && !seteuid(uid));
+	ck_assert(!setgroups(also ? 1 : 0, &also) && !setegid(GROUP) && !seteuid(uid));
 	fd = dial();
-	ck_assert(!seteuid(0) && !setegid(0));
+	ck_assert(!seteuid(0) && !setegid(0) && !setgroups(0, NULL));
 	return fd;
+}
+
+static int dial_as(uid_t uid)
+{
+	return dial_of(uid, 0);
 }
 
 /* A socket that members of GROUP may use. */
@@ -99,7 +114,7 @@ static bool setup_for_group(void)
 	}
 	control_destroy(control);
 	ck_assert_int_eq(chmod(dir, 0755), 0);
-	ck_assert_int_eq(control_create(&control, loop, dir, 0, GROUP, &handlers, NULL), 0);
+	ck_assert_int_eq(control_create(&control, loop, dir, 0, &groups, &handlers, NULL), 0);
 	return true;
 }
 
@@ -240,6 +255,29 @@ static bool is_refused(int fd, const char *why)
 	back[n < 0 ? 0 : n] = '\0';
 	return strstr(back, why) != NULL;
 }
+
+START_TEST(groups_make_roles)
+{
+	static const struct {
+		uid_t uid;
+		gid_t also;
+		enum control_role role;
+	} who[] = {{1001, 0, CONTROL_READER},
+		   {1001, ATTACHERS, CONTROL_APPLICATION},
+		   {1001, OPERATORS, CONTROL_OPERATOR},
+		   {0, 0, CONTROL_OPERATOR}};
+
+	if (!setup_for_group())
+		return;
+	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
+		int fd = dial_of(who[i].uid, who[i].also);
+
+		ck_assert(is_served(fd));
+		ck_assert_int_eq(role, who[i].role);
+		close(fd);
+	}
+}
+END_TEST
 
 START_TEST(users_cannot_lock_one_another_out)
 {
@@ -589,6 +627,7 @@ int main(void)
 	tcase_add_test(tc, too_long_a_line_ends_it);
 	tcase_add_test(tc, descriptors_come_with_the_request);
 	tcase_add_test(tc, clients_are_bounded);
+	tcase_add_test(tc, groups_make_roles);
 	tcase_add_test(tc, users_cannot_lock_one_another_out);
 	tcase_add_test(tc, idle_clients_are_dropped);
 	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);

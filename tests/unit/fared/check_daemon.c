@@ -38,15 +38,20 @@ static void write_config(const char *level, const char *stale_s, const char *mor
 		"bgp: {bmp_port: 5999, stale_s: %s, peer_prefixes: [198.19.0.0/16]}\n"
 		"health: {realtime: false}\n"
 		"local_gpus:\n"
-		"  - {name: g0, addresses: [127.0.0.1], planes: [{sub_ports: [{dev: lo, "
-		"speed_mbps: 400, neighbors: [198.18.0.0]}]}]}\n",
+		"  - name: g0\n    addresses: [127.0.0.1]\n    planes:\n"
+		"    - sub_ports: [{dev: lo, speed_mbps: 400, neighbors: [198.18.0.0]}]\n",
 		dir, level, more, stale_s);
+	/* enough of them that lists are as long as those of a real server */
+	for (int plane = 1; plane < 16; plane++)
+		fprintf(f, "    - sub_ports: [{dev: nonesuch%d, neighbors: [198.18.0.%d]}]\n",
+			plane, plane);
 	fclose(f);
 }
 
 /* The daemon's process: as main() does. */
 static int run(void)
 {
+	const struct privileges_names names = {"", "", "", "", ""};
 	const struct daemon_options options = {.path = config_path};
 	struct privileges privileges;
 	struct config_error error;
@@ -63,7 +68,7 @@ static int run(void)
 		fprintf(stderr, "%s\n", error.text);
 		return 3;
 	}
-	if (privileges_resolve(&privileges, "", "", "", why, sizeof(why)))
+	if (privileges_resolve(&privileges, &names, why, sizeof(why)))
 		return 4;
 	if (daemon_create(&daemon, config, &options, &privileges, &log))
 		return 5;

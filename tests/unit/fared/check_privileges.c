@@ -116,12 +116,20 @@ static void assert_capabilities(int kept)
 	cap_free(expected);
 }
 
+static int resolve(struct privileges *p, const char *user, const char *group, const char *bmp_user,
+		   char *why, size_t size)
+{
+	const struct privileges_names names = {user, group, "", "", bmp_user};
+
+	return privileges_resolve(p, &names, why, size);
+}
+
 static void drop(const char *user)
 {
 	struct privileges p;
 	char why[200] = "";
 
-	ck_assert_int_eq(privileges_resolve(&p, user, "", "", why, sizeof(why)), 0);
+	ck_assert_int_eq(resolve(&p, user, "", "", why, sizeof(why)), 0);
 	ck_assert_msg(!privileges_drop(&p, why, sizeof(why)), "%s", why);
 }
 
@@ -172,23 +180,32 @@ END_TEST
 
 START_TEST(names_are_looked_up)
 {
+	struct privileges_names names = {"", "", "", "", ""};
 	struct privileges p;
 	char why[200] = "";
 
-	ck_assert_int_eq(privileges_resolve(&p, "", "", "root", why, sizeof(why)), 0);
+	ck_assert_int_eq(resolve(&p, "", "", "root", why, sizeof(why)), 0);
 	ck_assert_uint_eq(p.bmp_uid, 0);
-	ck_assert_int_eq(privileges_resolve(&p, "", "", "64123", why, sizeof(why)), 0);
+	ck_assert_int_eq(resolve(&p, "", "", "64123", why, sizeof(why)), 0);
 	ck_assert_uint_eq(p.bmp_uid, 64123);
-	ck_assert_int_eq(privileges_resolve(&p, "", "", "4294967295", why, sizeof(why)), -ENOENT);
-	ck_assert_int_eq(privileges_resolve(&p, "", "", "-1", why, sizeof(why)), -ENOENT);
+	ck_assert_int_eq(resolve(&p, "", "", "4294967295", why, sizeof(why)), -ENOENT);
+	ck_assert_int_eq(resolve(&p, "", "", "-1", why, sizeof(why)), -ENOENT);
 	why[0] = '\0';
-	ck_assert_int_eq(privileges_resolve(&p, "", "", "", why, sizeof(why)), 0); /* frr or none */
+	ck_assert_int_eq(resolve(&p, "", "", "", why, sizeof(why)), 0); /* frr or none */
 	ck_assert_str_eq(why, "");
-	ck_assert_int_eq(privileges_resolve(&p, "", "", "no such", why, sizeof(why)), -ENOENT);
+	ck_assert_int_eq(resolve(&p, "", "", "no such", why, sizeof(why)), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(why, "bgp.bmp_user: no user 'no such' here"));
-	ck_assert_int_eq(privileges_resolve(&p, "no such", "", "", why, sizeof(why)), -ENOENT);
-	ck_assert_int_eq(privileges_resolve(&p, "", "no such", "", why, sizeof(why)), -ENOENT);
+	ck_assert_int_eq(resolve(&p, "no such", "", "", why, sizeof(why)), -ENOENT);
+	ck_assert_int_eq(resolve(&p, "", "no such", "", why, sizeof(why)), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(why, "group: no group 'no such' here"));
+	names.operator_group = "no such";
+	ck_assert_int_eq(privileges_resolve(&p, &names, why, sizeof(why)), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(why, "operator_group: no group 'no such' here"));
+	names = (struct privileges_names){"", "root", "daemon", "root", ""};
+	ck_assert_int_eq(privileges_resolve(&p, &names, why, sizeof(why)), 0);
+	ck_assert_uint_eq(p.socket_gid, 0);
+	ck_assert_uint_eq(p.attach_gid, 1);
+	ck_assert_uint_eq(p.operator_gid, 0);
 }
 END_TEST
 
