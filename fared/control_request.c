@@ -10,6 +10,7 @@
 
 #include "address.h"
 #include "fare_limits.h"
+#include "log.h"
 #include "utf8.h"
 
 #define KEY_SHOWN 40 /* bytes of an argument that there is none of */
@@ -26,9 +27,13 @@ enum argument {
 	ARG_GPU = 1 << 8,
 	ARG_DRY_RUN = 1 << 9,
 	ARG_CONFIRM = 1 << 10,
+	ARG_SINCE = 1 << 11,
+	ARG_TOPIC = 1 << 12,
+	ARG_LEVEL = 1 << 13,
 };
 
-#define ARG_DRAIN (ARG_PEER | ARG_PLANE | ARG_SUB_PORT | ARG_GPU)
+#define ARG_EVENTS (ARG_AFTER | ARG_LIMIT | ARG_SINCE | ARG_TOPIC | ARG_LEVEL | ARG_PLANE)
+#define ARG_DRAIN  (ARG_PEER | ARG_PLANE | ARG_SUB_PORT | ARG_GPU)
 
 static const struct {
 	const char *name;
@@ -39,7 +44,7 @@ static const struct {
 	[CONTROL_PATHS] = {"paths", ARG_PEER | ARG_PLANE | ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_FLOWS] = {"flows", ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_QPS] = {"qps", ARG_CURSOR | ARG_LIMIT, 0},
-	[CONTROL_EVENTS] = {"events", ARG_AFTER | ARG_LIMIT, 0},
+	[CONTROL_EVENTS] = {"events", ARG_EVENTS, 0},
 	[CONTROL_WHY] = {"why", ARG_PEER | ARG_PLANE, ARG_PEER},
 	[CONTROL_DRAINS] = {"drains", 0, 0},
 	[CONTROL_DRAIN] = {"drain", ARG_DRAIN, ARG_PEER},
@@ -60,7 +65,8 @@ static const struct {
 	{"peer", ARG_PEER},	  {"plane", ARG_PLANE},	      {"cursor", ARG_CURSOR},
 	{"after", ARG_AFTER},	  {"limit", ARG_LIMIT},	      {"name", ARG_NAME},
 	{"pid", ARG_PID},	  {"sub_port", ARG_SUB_PORT}, {"gpu", ARG_GPU},
-	{"dry_run", ARG_DRY_RUN}, {"confirm_s", ARG_CONFIRM},
+	{"dry_run", ARG_DRY_RUN}, {"confirm_s", ARG_CONFIRM}, {"since_ns", ARG_SINCE},
+	{"topic", ARG_TOPIC},	  {"level", ARG_LEVEL},
 };
 
 struct reply {
@@ -162,6 +168,17 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 		out->sub_port = (uint32_t)number;
 		out->has_sub_port = true;
 		return rc;
+	case ARG_SINCE:
+		return take_integer(value, name, INT64_MAX, &out->since_ns, r);
+	case ARG_TOPIC:
+		if (json_string_length(value) >= sizeof(out->topic))
+			return bad(r, "no such \"topic\"");
+		return take_text(value, name, out->topic, sizeof(out->topic), r);
+	case ARG_LEVEL:
+		out->level = json_is_string(value) ? log_level_parse(json_string_value(value)) : -1;
+		if (out->level < 0)
+			return bad(r, "\"level\" must be debug, info, notice, warning or err");
+		return 0;
 	case ARG_DRY_RUN:
 		if (!json_is_boolean(value))
 			return bad(r, "\"dry_run\" must be true or false");
@@ -226,7 +243,7 @@ int control_request_parse(const char *line, size_t length, struct control_reques
 	json_t *root;
 	int rc;
 
-	*out = (struct control_request){.limit = CONTROL_LIMIT_MAX};
+	*out = (struct control_request){.limit = CONTROL_LIMIT_MAX, .level = LOG_DEBUG};
 	if (length > CONTROL_REQUEST_MAX)
 		return bad(&r, "longer than %d bytes", CONTROL_REQUEST_MAX);
 	root = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);

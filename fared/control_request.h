@@ -12,7 +12,8 @@
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it, to where "next_cursor" is null
  *   flows, qps:   "cursor", "limit"
- *   events:       "after" (a sequence number), "limit"
+ *   events:       "after" (a sequence number), "limit"; "since_ns" (CLOCK_REALTIME), "topic",
+ *                 "plane" and "level" (as in fared.yaml) narrow it down
  *   why:          "peer" (an address), and "plane" if only one is of interest
  *   drain:        "peer" (an address or "all"), and "plane", "sub_port" (of a plane toward all)
  *                 and "gpu" (a name) if it is not to be any; undrain alike
@@ -63,7 +64,10 @@ struct control_request {
 	uint32_t plane;
 	bool has_sub_port; /* then also has_plane, and not has_peer */
 	uint32_t sub_port;
-	char gpu[32]; /* "": any */
+	char gpu[32];	   /* "": any */
+	uint64_t since_ns; /* events: CLOCK_REALTIME; 0: all */
+	char topic[12];	   /* "": all */
+	int level;	   /* no less important than this (syslog.h) */
 	bool dry_run;
 	uint32_t confirm_s; /* 0: no confirmation is waited for */
 	uint64_t cursor;    /* of events: after */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "control_client.h"
 #include "farectl_tables.h"
@@ -20,8 +21,9 @@
 
 struct options {
 	const char *run_dir;
-	const char *gpu;     /* NULL: any */
-	const char *confirm; /* seconds, as given; NULL: not */
+	const char *gpu;			   /* NULL: any */
+	const char *confirm;			   /* seconds, as given; NULL: not */
+	const char *since, *topic, *level, *plane; /* of events; NULL: all */
 	bool dry_run;
 	bool json;
 	struct farectl_top_options top;
@@ -36,7 +38,9 @@ static const char help[] =
 	"  show paths [PEER [PLANE]]  every path: verdict, bandwidth, reason\n"
 	"  show flows                 flows of the applications that are attached\n"
 	"  show qps                   their QPs: peer, plane, UDP source port, sub-ports, state\n"
-	"  show events                recent events, oldest first\n"
+	"  show events                recent events, oldest first; see --since, --topic, --level "
+	"and "
+	"--plane\n"
 	"  show counters              probes and replies, sent and dropped, and what each count "
 	"means\n"
 	"  show version               the daemon's version, age and published pairs\n"
@@ -66,6 +70,13 @@ static const char help[] =
 	"  -r, --rounds N             top: end after so many (default: until q)\n"
 	"  -n, --dry-run              reload: only tell what differs\n"
 	"  -c, --confirm SECONDS      reload: undo it unless 'farectl confirm' comes in time\n"
+	"  -S, --since WHEN           show events: of the last 90s, 10m, 2h, 3d, or since "
+	"HH:MM[:SS] "
+	"or\n"
+	"                             'YYYY-MM-DD HH:MM[:SS]'\n"
+	"  -t, --topic TOPIC          show events: path, link, source, probe, drain, config, ...\n"
+	"  -l, --level LEVEL          show events: at least err, warning, notice, info or debug\n"
+	"  -p, --plane PLANE          show events: of that plane\n"
 	"  -j, --json                 print the daemon's JSON, one document (watch: one a line)\n"
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
@@ -194,6 +205,65 @@ static int run(const struct options *options, json_t *request, const char *rows_
 	return rc;
 }
 
+/* "10m": so long ago; 0: it is no duration. */
+static time_t time_ago(const char *text)
+{
+	static const struct {
+		char unit;
+		long seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (end == text || n < 0 || n > 100000000 || !*end || end[1])
+		return 0;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (units[i].unit == *end)
+			return time(NULL) - n * units[i].seconds;
+	return 0;
+}
+
+/* "13:05", today, or "2026-11-25 13:05:10", in local time; 0: it is neither. */
+static time_t time_of_day(const char *text)
+{
+	static const char *const formats[] = {"%H:%M", "%H:%M:%S", "%Y-%m-%d %H:%M",
+					      "%Y-%m-%d %H:%M:%S"};
+	time_t now = time(NULL);
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		const char *end;
+		struct tm tm;
+
+		localtime_r(&now, &tm);
+		tm.tm_sec = 0;
+		tm.tm_isdst = -1;
+		end = strptime(text, formats[i], &tm);
+		if (end && !*end)
+			return mktime(&tm);
+	}
+	return 0;
+}
+
+static bool add_filters(json_t *request, const struct options *o)
+{
+	if (o->topic)
+		json_object_set_new(request, "topic", json_string(o->topic));
+	if (o->level)
+		json_object_set_new(request, "level", json_string(o->level));
+	if (o->plane && !add_number(request, "plane", o->plane))
+		return false;
+	if (o->since) {
+		time_t when = time_ago(o->since);
+
+		when = when ? when : time_of_day(o->since);
+		if (when <= 0)
+			return false;
+		json_object_set_new(request, "since_ns",
+				    json_integer((json_int_t)when * 1000000000));
+	}
+	return true;
+}
+
 static int show(const struct options *options, int argc, char **argv)
 {
 	static const struct {
@@ -223,6 +293,10 @@ static int show(const struct options *options, int argc, char **argv)
 		if (argc > 2 && !add_number(request, "plane", argv[2])) {
 			json_decref(request);
 			return usage("PLANE is a number");
+		}
+		if (!strcmp(what, "events") && !add_filters(request, options)) {
+			json_decref(request);
+			return usage("no such time (--since 10m, --since 13:05) or plane");
 		}
 		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
 	}
@@ -354,6 +428,10 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {
 		{"socket-dir", required_argument, NULL, 's'},
 		{"gpu", required_argument, NULL, 'g'},
+		{"since", required_argument, NULL, 'S'},
+		{"topic", required_argument, NULL, 't'},
+		{"level", required_argument, NULL, 'l'},
+		{"plane", required_argument, NULL, 'p'},
 		{"dry-run", no_argument, NULL, 'n'},
 		{"confirm", required_argument, NULL, 'c'},
 		{"json", no_argument, NULL, 'j'},
@@ -368,13 +446,25 @@ int main(int argc, char **argv)
 	struct options options = {.run_dir = CONTROL_CLIENT_RUN_DIR, .top = {.interval_s = 1}};
 	int o;
 
-	while ((o = getopt_long(argc, argv, "s:g:nc:jabi:r:Vh", longs, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "s:g:nc:S:t:l:p:jabi:r:Vh", longs, NULL)) != -1) {
 		switch (o) {
 		case 's':
 			options.run_dir = optarg;
 			break;
 		case 'g':
 			options.gpu = optarg;
+			break;
+		case 'S':
+			options.since = optarg;
+			break;
+		case 't':
+			options.topic = optarg;
+			break;
+		case 'l':
+			options.level = optarg;
+			break;
+		case 'p':
+			options.plane = optarg;
 			break;
 		case 'n':
 			options.dry_run = true;

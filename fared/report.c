@@ -404,6 +404,13 @@ json_t *report_event(const struct event *e)
 			 "priority", e->priority);
 }
 
+static bool event_wanted(const struct control_request *request, const struct event *e)
+{
+	return e->wall_ns >= request->since_ns && e->priority <= request->level &&
+	       (!request->topic[0] || !strcmp(e->topic, request->topic)) &&
+	       (!request->has_plane || e->plane == (int)request->plane);
+}
+
 json_t *report_events(const struct report *r, const struct control_request *request)
 {
 	uint64_t after = request->cursor;
@@ -411,7 +418,8 @@ json_t *report_events(const struct report *r, const struct control_request *requ
 	const struct event *e;
 
 	while (json_array_size(rows) < page_rows(request) && (e = events_after(r->events, after))) {
-		json_array_append_new(rows, report_event(e));
+		if (event_wanted(request, e))
+			json_array_append_new(rows, report_event(e));
 		after = e->seq;
 	}
 	return page("events", rows, events_after(r->events, after) != NULL, after);

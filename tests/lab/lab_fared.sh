@@ -163,6 +163,12 @@ sed -i 's/^node: .*/node: s0/' "$config"
 await "paths to be ok after reloads" verdicts_are s0 "$s2" '["ok"]'
 [ "$(weights s0 "$s2")" = "$before" ] || failed "weights differ after reloads"
 
+echo "# events of a topic, of a plane, since a time"
+[ "$(ctl s0 -j show events --topic config | jq -c '[.events[].topic] | unique')" = '["config"]' ] || failed "--topic"
+[ "$(ctl s0 -j show events --since 1h | jq '.events | length')" = "$(ctl s0 -j show events | jq '.events | length')" ] || failed "--since 1h"
+[ "$(ctl s0 -j show events --since '2000-01-01 00:00' --plane 1 | jq -c '[.events[].plane] | unique')" = '[1]' ] || failed "--plane"
+ctl s0 show events --since yesterday 2>/dev/null && failed "a time that is none was taken"
+
 echo "# what is drained toward all stays so over a restart, and a sub-port's drain takes its half"
 ctl s0 drain all 3 >/dev/null || failed "drain before a restart"
 ctl s0 drain all 2 1 >/dev/null || failed "drain of a sub-port"

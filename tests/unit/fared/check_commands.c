@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -378,6 +379,51 @@ START_TEST(the_configuration_is_shown_with_its_defaults)
 }
 END_TEST
 
+/* Of what was told, what is asked for. */
+START_TEST(events_are_filtered)
+{
+	static const struct {
+		const char *filter;
+		int n;
+	} filters[] = {
+		{"", 4},
+		{",\"topic\":\"link\"", 2},
+		{",\"topic\":\"lin\"", 0},
+		{",\"plane\":1", 2},
+		{",\"plane\":1,\"topic\":\"path\"", 1},
+		{",\"level\":\"warning\"", 2},
+		{",\"since_ns\":3000", 2},
+		{",\"since_ns\":3000,\"level\":\"err\"", 1},
+		{",\"since_ns\":5000", 0},
+		{",\"limit\":1", 1},
+		{",\"limit\":1,\"topic\":\"path\"", 1},
+	};
+
+	static const struct event events[] = {
+		{.topic = "path", .plane = 1, .priority = LOG_NOTICE},
+		{.topic = "link", .plane = 0, .priority = LOG_NOTICE},
+		{.topic = "link", .plane = 1, .priority = LOG_WARNING},
+		{.topic = "path", .plane = 0, .priority = LOG_ERR},
+	};
+
+	for (size_t i = 0; i < 4; i++) {
+		events_add(commands.events, &events[i], 1, (i + 1) * 1000);
+		events_flush(commands.events);
+	}
+	for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+		char line[200];
+		json_t *reply;
+
+		snprintf(line, sizeof(line), "{\"cmd\":\"events\"%s}", filters[i].filter);
+		reply = ask(&root, line, -1);
+		ck_assert_msg((int)json_array_size(json_object_get(reply, "events")) ==
+				      filters[i].n,
+			      "%s", line);
+		json_decref(reply);
+	}
+}
+END_TEST
+
 START_TEST(why_names_rule_inputs_and_what_next)
 {
 	json_t *reply = ask(&root, "{\"cmd\":\"why\",\"peer\":\"198.19.0.3\",\"plane\":1}", -1);
@@ -516,6 +562,7 @@ int main(void)
 	tcase_add_test(tc, a_drain_is_kept_for_the_next_daemon);
 	tcase_add_test(tc, readers_applications_and_operators_are_apart);
 	tcase_add_test(tc, reloading_is_the_daemons);
+	tcase_add_test(tc, events_are_filtered);
 	tcase_add_test(tc, the_configuration_is_shown_with_its_defaults);
 	tcase_add_test(tc, a_drain_that_cannot_be_kept_is_refused);
 	tcase_add_test(tc, why_names_rule_inputs_and_what_next);
