@@ -226,6 +226,8 @@ uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu);
 /* false: no such pair. */
 bool path_table_pair(const struct path_table *t, uint32_t pair, uint32_t *local_gpu,
 		     struct in6_addr *peer);
+/* Over some plane, as of the last evaluation. */
+bool path_table_has_route(const struct path_table *t, uint32_t pair);
 bool path_table_find(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t *pair);
 bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,

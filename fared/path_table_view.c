@@ -40,6 +40,11 @@ bool path_table_pair(const struct path_table *t, uint32_t pair, uint32_t *local_
 	return true;
 }
 
+bool path_table_has_route(const struct path_table *t, uint32_t pair)
+{
+	return pair < t->end && t->pairs[pair] && !t->pairs[pair]->gone_ns;
+}
+
 bool path_table_find(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t *pair)
 {

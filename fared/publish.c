@@ -14,12 +14,16 @@
 #include "config.h"
 #include "shm_writer.h"
 
+#define RENEW_NS UINT64_C(60000000000) /* each time all readers attach anew */
+
 struct publish {
 	struct shm_writer *writer;
 	struct path_table *table;
 	void (*on_change)(void *arg, const struct path_change *change);
 	void *arg;
 	struct publish_stats stats;
+	uint64_t now_ns;		      /* of the run that is under way */
+	uint64_t renewed_ns;		      /* 0: not yet */
 	int32_t segment_pair[FARE_MAX_PAIRS]; /* by pair of the table; -1: none yet */
 };
 
@@ -144,14 +148,46 @@ void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_
 	shm_writer_sub_port(p->writer, gpu, plane, sub_port, state == LINKS_UP, speed_bps);
 }
 
+/* Peers without a route are published as such by not being there. */
+static bool is_kept(void *arg, uint32_t gpu, const uint8_t address[16])
+{
+	const struct publish *p = arg;
+	struct in6_addr peer;
+	uint32_t pair;
+
+	memcpy(&peer, address, sizeof(peer));
+	return path_table_find(p->table, gpu, &peer, &pair) && path_table_has_route(p->table, pair);
+}
+
+/* The segment is full of peers of the past, for its pairs are never removed. */
+static int renew(struct publish *p)
+{
+	int rc;
+
+	if (p->renewed_ns && p->now_ns < p->renewed_ns + RENEW_NS)
+		return -EAGAIN;
+	p->renewed_ns = p->now_ns;
+	rc = shm_writer_renew(p->writer, is_kept, p);
+	if (rc)
+		return rc;
+	memset(p->segment_pair, 0xff, sizeof(p->segment_pair));
+	p->stats.renewals++;
+	return 0;
+}
+
 static int segment_pair(struct publish *p, uint32_t pair)
 {
 	struct in6_addr peer;
 	uint32_t gpu;
+	int id;
 
-	if (p->segment_pair[pair] < 0 && path_table_pair(p->table, pair, &gpu, &peer))
-		p->segment_pair[pair] = shm_writer_pair(p->writer, gpu, peer.s6_addr);
-	return p->segment_pair[pair];
+	if (p->segment_pair[pair] >= 0 || !path_table_pair(p->table, pair, &gpu, &peer))
+		return p->segment_pair[pair];
+	id = shm_writer_pair(p->writer, gpu, peer.s6_addr);
+	if (id == -ENOSPC && !renew(p))
+		id = shm_writer_pair(p->writer, gpu, peer.s6_addr);
+	p->segment_pair[pair] = id;
+	return id;
 }
 
 void publish_forget(struct publish *p, uint32_t pair)
@@ -208,6 +244,7 @@ uint64_t publish_run(struct publish *p, uint64_t now_ns,
 	static const struct path_table_handlers handlers = {.on_change = on_change,
 							    .on_pair = on_pair};
 
+	p->now_ns = now_ns;
 	p->on_change = callback;
 	p->arg = arg;
 	return path_table_evaluate(p->table, now_ns, &handlers, p);

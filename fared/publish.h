@@ -23,6 +23,7 @@ struct publish_stats {
 	uint64_t pairs_published; /* publications that changed something */
 	uint64_t pairs_refused;	  /* the segment had no room, or refused */
 	uint32_t pairs_adopted;
+	uint32_t renewals; /* of a segment that was full of pairs without routes */
 	/* the segment was not adopted, or only in part, because of this; NULL: it was */
 	const char *why_new;
 };

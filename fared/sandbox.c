@@ -39,7 +39,7 @@ static const int calls[] = {
 	SCMP_SYS(openat), SCMP_SYS(open), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(stat),
 	SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(lseek), SCMP_SYS(fcntl), SCMP_SYS(fallocate),
 	SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(rename), SCMP_SYS(renameat),
-	SCMP_SYS(renameat2), SCMP_SYS(pipe2),
+	SCMP_SYS(renameat2), SCMP_SYS(fchmod), SCMP_SYS(fchown), SCMP_SYS(lstat), SCMP_SYS(pipe2),
 	/* memory; mapping it has conditions, see below */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(mincore),
 	/* threads, signals, the end */

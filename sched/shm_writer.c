@@ -16,6 +16,19 @@
 
 struct shm_writer {
 	struct shm_header *map;
+	char path[PATH_MAX];
+};
+
+/* A new segment that takes the place of path. */
+struct successor {
+	const char *path;
+	mode_t mode;
+	gid_t gid; /* (gid_t)-1: the process's own */
+	const struct shm_local_gpu *gpus;
+	uint32_t n_gpus;
+	struct shm_header *old;						     /* may be NULL */
+	bool (*keep)(void *arg, uint32_t local_gpu, const uint8_t peer[16]); /* NULL: all */
+	void *arg;
 };
 
 static int gpu_describe(struct shm_local_gpu *out, const struct shm_writer_gpu *in)
@@ -123,29 +136,42 @@ static uint32_t same_gpu(const struct shm_header *old, uint32_t gpu,
 	return g;
 }
 
+/* What was published of a pair, and what is known of its ports, under another id. */
+static void inherit_pair(struct shm_header *map, uint32_t to_id, uint32_t gpu,
+			 const struct shm_header *old, uint32_t id)
+{
+	const struct shm_pair *from = &old->pairs[id];
+	struct shm_pair *to = &map->pairs[to_id];
+
+	memcpy(to->peer, from->peer, sizeof(to->peer));
+	to->local_gpu = gpu;
+	to->n_planes = from->n_planes;
+	memcpy(to->copies[0], from->copies[old->words[id] & 1], sizeof(to->copies[0]));
+	map->words[to_id] = 1u << 1; /* generation 1, copy 0 */
+	for (uint32_t p = 0; p < FARE_MAX_PLANES; p++)
+		if (!(old->ports[id][p].sequence & 1)) /* else it is half written */
+			memcpy(&map->ports[to_id][p], &old->ports[id][p], sizeof(map->ports[0][0]));
+}
+
 /*
  * What was published of local GPUs that are as they were stays in force: their readers need not
  * notice anything.
  */
-static void inherit(struct shm_header *map, const struct shm_header *old,
-		    const struct shm_local_gpu *gpus, uint32_t n_gpus)
+static void inherit(struct shm_header *map, const struct successor *s)
 {
+	const struct shm_header *old = s->old;
 	uint32_t n = 0;
 
 	if (old->version != SHM_VERSION || old->size_bytes != sizeof(*old))
 		return;
 	for (uint32_t i = 0; i < old->n_pairs && i < FARE_MAX_PAIRS; i++) {
 		const struct shm_pair *from = &old->pairs[i];
-		uint32_t g = same_gpu(old, from->local_gpu, gpus, n_gpus);
-		struct shm_pair *to = &map->pairs[n];
+		uint32_t g = same_gpu(old, from->local_gpu, s->gpus, s->n_gpus);
 
-		if (!old->words[i] || g == n_gpus || from->n_planes != gpus[g].n_planes)
+		if (!old->words[i] || g == s->n_gpus || from->n_planes != s->gpus[g].n_planes ||
+		    (s->keep && !s->keep(s->arg, g, from->peer)))
 			continue;
-		memcpy(to->peer, from->peer, sizeof(to->peer));
-		to->local_gpu = g;
-		to->n_planes = from->n_planes;
-		memcpy(to->copies[0], from->copies[old->words[i] & 1], sizeof(to->copies[0]));
-		map->words[n++] = 1u << 1; /* generation 1, copy 0 */
+		inherit_pair(map, n++, g, old, i);
 	}
 	atomic_store(&map->n_pairs, n);
 }
@@ -161,54 +187,67 @@ static void nudge(struct shm_header *old)
 }
 
 /*
- * A new segment in place of path, and of old (may be NULL), visible only once whole. Old is marked
- * first: a daemon killed after that leaves either a retired file, which the next one replaces, or a
- * new one, which its readers look for.
+ * fchmod: the mode asked for, whatever the umask; posix_fallocate: ENOSPC now, not SIGBUS later. On
+ * error nothing is left behind.
  */
-static int create_fresh(struct shm_header **out, const char *path, mode_t mode,
-			const struct shm_local_gpu *gpus, uint32_t n_gpus, struct shm_header *old)
+static int create_file(const char *path, mode_t mode, gid_t gid, struct shm_header **out)
 {
-	char temporary[PATH_MAX];
-	struct shm_header *map;
-	int fd, err;
+	int fd, err = 0;
 
-	if (snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid()) >=
-	    (int)sizeof(temporary))
-		return -ENAMETOOLONG;
-	unlink(temporary);
-	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0)
 		return -errno;
-	/*
-	 * fchmod: the mode asked for, whatever the umask; posix_fallocate: ENOSPC now, not SIGBUS
-	 * later
-	 */
-	err = fchmod(fd, mode) ? errno : posix_fallocate(fd, 0, sizeof(struct shm_header));
-	map = err ? NULL : map_file(fd);
-	if (!err && !map)
+	if (fchmod(fd, mode) || (gid != (gid_t)-1 && fchown(fd, (uid_t)-1, gid)))
+		err = errno;
+	if (!err)
+		err = posix_fallocate(fd, 0, sizeof(struct shm_header));
+	*out = err ? NULL : map_file(fd);
+	if (!err && !*out)
 		err = errno;
 	close(fd);
-	if (err) {
-		unlink(temporary);
-		return -err;
-	}
+	if (err)
+		unlink(path);
+	return -err;
+}
+
+/*
+ * Visible only once whole. The old one is marked first: a daemon killed after that leaves either a
+ * retired file, which the next one replaces, or a new one, which its readers look for.
+ */
+static int create_fresh(struct shm_header **out, const struct successor *s)
+{
+	char temporary[PATH_MAX];
+	struct shm_header *map = NULL;
+	int rc;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.%d", s->path, (int)getpid()) >=
+	    (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	rc = create_file(temporary, s->mode, s->gid, &map);
+	if (rc)
+		return rc;
 	map->magic = SHM_MAGIC;
 	map->version = SHM_VERSION;
 	map->size_bytes = sizeof(*map);
-	memcpy(map->local_gpus, gpus, n_gpus * sizeof(*gpus));
-	atomic_store(&map->n_local_gpus, n_gpus);
-	if (old)
-		inherit(map, old, gpus, n_gpus);
-	if (old)
-		atomic_store_explicit(&old->retired, 1, memory_order_release);
-	if (rename(temporary, path)) {
-		err = errno;
+	memcpy(map->local_gpus, s->gpus, s->n_gpus * sizeof(*s->gpus));
+	atomic_store(&map->n_local_gpus, s->n_gpus);
+	if (s->old) {
+		inherit(map, s);
+		map->incarnation = s->old->incarnation;
+		map->heartbeat_ns = s->old->heartbeat_ns;
+		atomic_store_explicit(&s->old->retired, 1, memory_order_release);
+	}
+	if (rename(temporary, s->path)) {
+		rc = -errno;
 		munmap(map, sizeof(*map));
 		unlink(temporary);
-		return -err;
+		if (s->old)
+			atomic_store_explicit(&s->old->retired, 0, memory_order_release);
+		return rc;
 	}
-	if (old)
-		nudge(old);
+	if (s->old)
+		nudge(s->old);
 	*out = map;
 	return 0;
 }
@@ -248,7 +287,14 @@ int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode,
 	if (why_new)
 		*why_new = why;
 	if (!map) {
-		err = create_fresh(&map, path, mode, described, n_gpus, old);
+		const struct successor s = {.path = path,
+					    .mode = mode,
+					    .gid = (gid_t)-1,
+					    .gpus = described,
+					    .n_gpus = n_gpus,
+					    .old = old};
+
+		err = create_fresh(&map, &s);
 		if (old)
 			munmap(old, sizeof(*old));
 		if (err)
@@ -256,12 +302,38 @@ int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode,
 	}
 	atomic_store_explicit(&map->incarnation, incarnation, memory_order_release);
 	w->map = map;
+	memcpy(w->path, path, sizeof(path));
 	*out = w;
 	w = NULL;
 out:
 	free(described);
 	free(w);
 	return err;
+}
+
+int shm_writer_renew(struct shm_writer *w,
+		     bool (*keep)(void *arg, uint32_t local_gpu, const uint8_t peer[16]), void *arg)
+{
+	struct successor s = {.path = w->path,
+			      .gpus = w->map->local_gpus,
+			      .n_gpus = w->map->n_local_gpus,
+			      .old = w->map,
+			      .keep = keep,
+			      .arg = arg};
+	struct shm_header *map;
+	struct stat st;
+	int rc = lstat(w->path, &st) ? -errno : 0;
+
+	if (rc)
+		return rc;
+	s.mode = st.st_mode & 0777;
+	s.gid = st.st_gid;
+	rc = create_fresh(&map, &s);
+	if (rc)
+		return rc;
+	munmap(w->map, sizeof(*w->map));
+	w->map = map;
+	return 0;
 }
 
 void shm_writer_close(struct shm_writer *w)

@@ -187,6 +187,89 @@ START_TEST(rubbish_in_the_segment_is_not_adopted)
 }
 END_TEST
 
+static struct shm_header *open_segment(void)
+{
+	struct shm_header *map;
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/" SHM_NAME, dir);
+	fd = open(name, O_RDONLY);
+	map = mmap(NULL, sizeof(*map), PROT_READ, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(map, MAP_FAILED);
+	close(fd);
+	return map;
+}
+
+static void teach_peer(struct in6_addr who, bool reachable, uint64_t now)
+{
+	struct bgp_path_event e = {.peer = who,
+				   .reachable = reachable,
+				   .bandwidth_kind = BGP_BANDWIDTH_VALUE,
+				   .advertised_bps = 100e6};
+
+	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), 0);
+}
+
+static void on_forget(void *arg, uint32_t pair)
+{
+	(void)arg;
+	publish_forget(publish, pair);
+}
+
+/* What a reader that attaches now is told of the first plane toward a peer; -1: of no such peer. */
+static int64_t told_of(const struct shm_header *map, const struct in6_addr *who)
+{
+	for (uint32_t i = 0; i < map->n_pairs; i++)
+		if (!memcmp(map->pairs[i].peer, who, sizeof(*who)))
+			return (int64_t)map->pairs[i].copies[map->words[i] & 1][0].usable_bps;
+	return -1;
+}
+
+/* Twice as many peers come and go as a segment has room for; one stays all the while. */
+START_TEST(churn_does_not_fill_the_segment)
+{
+	static const uint32_t port = 50000;
+	struct shm_header *first = open_segment(), *last;
+	struct publish_stats stats;
+	struct in6_addr who = peer;
+	uint64_t now = 10 * S;
+
+	path_table_set_on_forget(table, on_forget, NULL);
+	path_table_source_state(table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "x", 2 * S);
+	teach_peer(peer, true, now);
+	publish_run(publish, now, NULL, NULL);
+	ck_assert_int_eq(publish_ports(publish, 0, &peer, 0, &port, 1), 0);
+	for (uint32_t i = 0; i < 2 * FARE_MAX_PAIRS; i++) {
+		who.s6_addr[13] = 100;
+		who.s6_addr[14] = (uint8_t)(i >> 8);
+		who.s6_addr[15] = (uint8_t)i;
+		now += S / 20;
+		teach_peer(who, true, now);
+		publish_run(publish, now, NULL, NULL);
+		teach_peer(who, false, now);
+		publish_run(publish, now, NULL, NULL);
+	}
+	teach_peer(who, true, now);
+	publish_run(publish, now, NULL, NULL);
+	publish_stats(publish, &stats);
+	ck_assert_uint_eq(stats.pairs_refused, 0);
+	ck_assert_uint_eq(stats.renewals, 2);
+	ck_assert_uint_eq(first->retired, 1);
+	last = open_segment();
+	ck_assert_uint_eq(last->retired, 0);
+	ck_assert_int_eq(told_of(last, &peer), 100 * MBPS);
+	ck_assert_int_eq(told_of(last, &who), 100 * MBPS);
+	ck_assert_uint_eq(last->local_gpus[0].sub_ports[0][0].up, 1);
+	ck_assert_uint_eq(last->incarnation, first->incarnation);
+	for (uint32_t i = 0; i < last->n_pairs; i++)
+		if (!memcmp(last->pairs[i].peer, &peer, sizeof(peer)))
+			ck_assert_uint_eq(last->ports[i][0].entries[0], port);
+	munmap(first, sizeof(*first));
+	munmap(last, sizeof(*last));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("publish");
@@ -197,6 +280,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, published_once_per_change);
 	tcase_add_test(tc, a_restart_moves_nothing);
+	tcase_add_test(tc, churn_does_not_fill_the_segment);
 	tcase_add_test(tc, rubbish_in_the_segment_is_not_adopted);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
