@@ -5,9 +5,9 @@
  * Owns nothing. In: bytes of one request. Out: struct control_request, or why not in words. Thread:
  * any. Pure.
  *
- *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or
- *           "why" or "drains" or "drain" or "undrain" or "watch" or "attach" or "counters" or
- *           "config" or "reload" or "confirm" or "version", ...}
+ *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or "why" or
+ *           "drains" or "drain" or "undrain" or "watch" or "attach" or "counters" or "config" or
+ *           "reload" or "confirm" or "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it, to where "next_cursor" is null

@@ -42,7 +42,9 @@ static bool is_noise(const struct probe_fsm_change *change)
 	return change->new_state == PROBE_SUSPECT || change->old_state == PROBE_SUSPECT;
 }
 
-/* A plane whose route came after the others': it waits for first replies, as at every start. */
+/*
+ * A plane whose route came after the others': its first replies are waited for, as at every start.
+ */
 static bool waits_for_first_reply(const struct prober_view *view,
 				  const struct probe_fsm_change *change)
 {

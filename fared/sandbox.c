@@ -76,7 +76,9 @@ static int allow_calls(scmp_filter_ctx filter)
 	return rc;
 }
 
-/* Memory that cannot be executed; threads, not processes; limits may be read; abort() may end us. */
+/*
+ * Memory that cannot be executed; threads, not processes; limits may be read; abort() may end us.
+ */
 static int allow_with_conditions(scmp_filter_ctx filter)
 {
 	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,

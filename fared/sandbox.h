@@ -6,8 +6,8 @@
  * one, after start-up; threads that there are, and later ones, are bound by it as well.
  *
  * The daemon reads what peers, FRR and applications send. Whoever takes it over by that finds: no
- * new program, no other process, no executable memory, no socket but UNIX, IP and netlink, no change
- * of credentials, mounts or namespaces.
+ * new program, no other process, no executable memory, no socket but UNIX, IP and netlink, no
+ * change of credentials, mounts or namespaces.
  */
 #ifndef SANDBOX_H
 #define SANDBOX_H
@@ -23,8 +23,8 @@ enum sandbox_mode {
 /* "kill", "log", "off". 0 or -EINVAL. */
 int sandbox_mode_parse(const char *name, enum sandbox_mode *out);
 /*
- * Needs no_new_privs, which privileges_drop() sets. 0 or -errno with why in words. In a build with a
- * sanitizer, which makes calls of its own, it does nothing.
+ * Needs no_new_privs, which privileges_drop() sets. 0 or -errno with why in words. In a build with
+ * a sanitizer, which makes calls of its own, it does nothing.
  */
 int sandbox_enter(enum sandbox_mode mode, char *why, size_t why_size);
 

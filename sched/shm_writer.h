@@ -34,8 +34,8 @@ int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode,
 		    const struct shm_writer_gpu *gpus, uint32_t n_gpus, const char **why_new);
 /*
  * Puts a new segment in place of the one that is open, with those of its pairs that are worth
- * keeping, and retires that: readers follow by themselves. Ids of pairs are others afterwards. For a
- * segment that is full of pairs of the past. 0, or -errno and nothing has changed.
+ * keeping, and retires that: readers follow by themselves. Ids of pairs are others afterwards. For
+ * a segment that is full of pairs of the past. 0, or -errno and nothing has changed.
  */
 int shm_writer_renew(struct shm_writer *w,
 		     bool (*keep)(void *arg, uint32_t local_gpu, const uint8_t peer[16]),
