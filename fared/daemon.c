@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +16,6 @@
 #include "bmp_source.h"
 #include "commands.h"
 #include "daemon_internal.h"
-#include "descriptors.h"
 #include "drain_file.h"
 #include "notify.h"
 #include "shm_layout.h"
@@ -362,31 +362,37 @@ static void become_realtime(struct daemon *d)
 			 strerror(-rc));
 }
 
-/* With too few of them the daemon works, and probes that find none are not sent. */
+/* The usual soft limit of 1,024 is for programs that call select(); raising it is no privilege. */
 static void allow_descriptors(struct daemon *d)
 {
-	uint32_t needed = descriptors_needed(d->config);
-	uint64_t limit = 0;
-	int rc = descriptors_raise(&limit);
+	struct rlimit l;
+	int rc = getrlimit(RLIMIT_NOFILE, &l);
 
-	if (rc)
+	l.rlim_cur = l.rlim_max;
+	if (rc || setrlimit(RLIMIT_NOFILE, &l))
 		log_line(d->log, LOG_WARNING, "daemon", "the soft limit of open files stays: %s",
-			 strerror(-rc));
-	if (limit < needed)
-		log_line(d->log, LOG_WARNING, "daemon",
-			 "open files limit=%llu needed=%u: probes that find no descriptor are not "
-			 "sent; "
-			 "set LimitNOFILE= (or ulimit -Hn) to %u or more",
-			 (unsigned long long)limit, needed, needed);
+			 strerror(errno));
 }
 
-static bool start_health(struct daemon *d, const struct privileges *p)
+static const char *health_hint(int rc)
 {
-	int rc = daemon_health_create(&d->health, d, p->uid);
+	switch (rc) {
+	case -EADDRINUSE:
+		return "does another S-BFD reflector hold UDP 7784 here?";
+	case -EPERM:
+		return "probes take CAP_NET_RAW; `health: {enabled: false}` turns probing off";
+	case -EMFILE:
+		return "raise LimitNOFILE= (or ulimit -Hn), see fared(8)";
+	default:
+		return "`health: {enabled: false}` turns probing off";
+	}
+}
 
-	return step(d, rc, "health",
-		    rc == -EADDRINUSE ? "does another S-BFD reflector hold UDP 7784 here?"
-				      : "`health: {enabled: false}` turns probing off");
+static bool start_health(struct daemon *d)
+{
+	int rc = daemon_health_create(&d->health, d);
+
+	return step(d, rc, "health", health_hint(rc));
 }
 
 /* The order matters: nothing is published before the links are known, nothing learned before it can
@@ -404,7 +410,7 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 		  "is another fared running there, and may we write there?") ||
 	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?") ||
 	    !step(d, flows_create(&d->flows), "flows", "memory?") ||
-	    !step(d, create_table(d), "path table", "memory?") || !start_health(d, p))
+	    !step(d, create_table(d), "path table", "memory?") || !start_health(d))
 		return false;
 	restore_drains(d);
 	if (!step(d,

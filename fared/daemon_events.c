@@ -78,7 +78,7 @@ void daemon_on_forget(void *arg, uint32_t pair)
 	daemon_health_forget(d->health, pair);
 }
 
-static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, int ifindex,
 		    enum links_state old, enum links_state state, uint64_t bps)
 {
 	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "link"};
@@ -86,7 +86,7 @@ static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 
 	path_table_link(d->table, gpu, plane, sub_port, state == LINKS_UP, bps);
 	publish_link(d->publish, gpu, plane, sub_port, state, bps);
-	daemon_health_link(d->health, gpu, plane, sub_port, state, bps);
+	daemon_health_link(d->health, gpu, plane, sub_port, ifindex, state, bps);
 	snprintf(e.subject, sizeof(e.subject), "%s",
 		 d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
 	if (old != state)

@@ -3,7 +3,6 @@
 #include "daemon_health.h"
 
 #include <errno.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +26,7 @@ struct daemon_health {
 	uint64_t bps[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	bool changed[FARE_MAX_LOCAL_GPUS];
 	struct notice_key key;
+	struct udp *udp;
 	struct prober *prober;
 	struct reflector *reflector;
 	struct routes *routes;
@@ -262,33 +262,17 @@ static uint64_t burst_ns(const uint64_t *bps, uint32_t n)
 	return slowest ? BURST_BITS * UINT64_C(1000000000) / slowest : 0;
 }
 
-/* Answers first: see reflector_pin(). */
-static void pin_answers(struct daemon_health *h, uint32_t gpu, const char *dev, int ifindex)
-{
-	int rc = reflector_pin(h->reflector, gpu, ifindex);
-
-	if (rc)
-		log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
-			    "peers' probes may go unanswered dev=%s: %s%s", dev, strerror(-rc),
-			    udp_is_shortage(rc) ? "; raise LimitNOFILE= or ulimit -n, see fared(8)"
-						: "");
-}
-
 void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
-			enum links_state state, uint64_t bps)
+			int ifindex, enum links_state state, uint64_t bps)
 {
 	struct sub_ports_gpu *g;
-	const char *dev;
 	uint32_t bit = 1u << sub_port, live;
 
 	if (!h)
 		return;
-	dev = h->daemon->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev;
 	g = &h->ports.gpus[gpu];
 	live = state == LINKS_UP ? g->live[plane] | bit : g->live[plane] & ~bit;
-	g->ifindex[plane][sub_port] = (int)if_nametoindex(dev);
-	if (state == LINKS_UP && g->ifindex[plane][sub_port] > 0)
-		pin_answers(h, gpu, dev, g->ifindex[plane][sub_port]);
+	g->ifindex[plane][sub_port] = ifindex;
 	h->changed[gpu] = true;
 	h->bps[gpu][plane][sub_port] = state == LINKS_UP ? bps : 0;
 	g->burst_ns[plane] = burst_ns(h->bps[gpu][plane], g->n_sub_ports[plane]);
@@ -400,7 +384,7 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 	}
 }
 
-int daemon_health_create(struct daemon_health **out, struct daemon *d, uid_t owner)
+int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
 	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports,
 							 on_drain};
@@ -422,8 +406,6 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d, uid_t own
 		.slow_interval_ns = c->slow_interval_ns,
 		.max_probes_per_s = c->max_probes_per_s,
 		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
-		.dscp = c->dscp,
-		.owner = owner,
 	};
 	struct daemon_health *h;
 	int rc;
@@ -438,11 +420,13 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d, uid_t own
 	describe_ports(h, d->config);
 	rc = take_key(h, c, d->log);
 	if (!rc)
-		rc = reflector_create(&h->reflector, d->loop, &h->ports, &h->key, c->dscp, owner,
+		rc = udp_create(&h->udp, c->dscp);
+	if (!rc)
+		rc = reflector_create(&h->reflector, d->loop, h->udp, &h->ports, &h->key,
 				      &on_reflector, h);
 	if (!rc)
-		rc = prober_create(&h->prober, d->loop, &options, &h->ports, &h->key, &on_prober,
-				   h);
+		rc = prober_create(&h->prober, d->loop, h->udp, &options, &h->ports, &h->key,
+				   &on_prober, h);
 	if (!rc)
 		rc = routes_create(&h->routes, d->loop, &on_routes, h);
 	if (rc) {
@@ -465,5 +449,6 @@ void daemon_health_destroy(struct daemon_health *h)
 	routes_destroy(h->routes);
 	prober_destroy(h->prober);
 	reflector_destroy(h->reflector);
+	udp_destroy(h->udp);
 	free(h);
 }

@@ -25,11 +25,11 @@ struct daemon_health;
  * state are known. owner: the user that the process will become then. *out is NULL, and 0 returned,
  * if health is off. 0 or -errno.
  */
-int daemon_health_create(struct daemon_health **out, struct daemon *d, uid_t owner);
+int daemon_health_create(struct daemon_health **out, struct daemon *d);
 void daemon_health_destroy(struct daemon_health *h); /* NULL is fine, as below */
 
 void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
-			enum links_state state, uint64_t bps);
+			int ifindex, enum links_state state, uint64_t bps);
 /* Once per turn of the loop: tells peers if this turn changed what our ports carry. */
 void daemon_health_turn(struct daemon_health *h);
 /* The path table forgets a pair. */

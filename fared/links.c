@@ -122,8 +122,8 @@ static void set_state(struct links *l, struct port *port, enum links_state state
 
 	if (port->state == state && port->speed_bps == bps)
 		return;
-	l->handlers.on_link(l->arg, port->gpu, port->plane, port->sub_port, port->state, state,
-			    bps);
+	l->handlers.on_link(l->arg, port->gpu, port->plane, port->sub_port, port->ifindex,
+			    port->state, state, bps);
 	port->state = state;
 	port->speed_bps = bps;
 }
@@ -216,6 +216,8 @@ static void on_new_link(struct links *l, const struct ifinfomsg *info, struct nl
 		struct port *port = &l->ports[i];
 
 		if (!strcmp(port->config->dev, name)) {
+			if (port->ifindex && port->ifindex != info->ifi_index)
+				lose_device(l, port); /* made anew, and nobody said so */
 			if (port->ifindex != info->ifi_index) {
 				port->n_lost = 0;
 				open_count(l, port);
@@ -458,7 +460,7 @@ int links_create(struct links **out, struct ev_loop *loop, const struct config *
 	     i++) /* the others have been told while they were learned */
 		if (l->ports[i].state == LINKS_ABSENT)
 			handlers->on_link(arg, l->ports[i].gpu, l->ports[i].plane,
-					  l->ports[i].sub_port, LINKS_ABSENT, LINKS_ABSENT, 0);
+					  l->ports[i].sub_port, 0, LINKS_ABSENT, LINKS_ABSENT, 0);
 	ev_io_set(&l->io, nl_socket_get_fd(l->socket), EV_READ);
 	ev_io_start(loop, &l->io);
 	ev_timer_start(loop, &l->look);

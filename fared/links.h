@@ -28,8 +28,8 @@ enum links_state {
 };
 
 struct links_handlers {
-	/* speed_bps is 0 unless up and known. */
-	void (*on_link)(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+	/* ifindex is 0 if absent; speed_bps is 0 unless up and known. */
+	void (*on_link)(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, int ifindex,
 			enum links_state old, enum links_state state, uint64_t speed_bps);
 	void (*on_log)(void *arg, int priority, const char *line);
 };

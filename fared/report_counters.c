@@ -30,8 +30,6 @@ static const struct row prober_rows[] = {
 	PROBER(acknowledged, "peers that acknowledged a capacity notice of ours"),
 	PROBER(ports_sent, "probes sent to the data's port, to learn where source ports lead"),
 	PROBER(ports_answered, "replies to those"),
-	PROBER(unsent,
-	       "probes not sent, nor counted as lost: this process may open no more descriptors"),
 	PROBER(late_ticks, "times the clock was late: this machine is short of CPU time"),
 	PROBER(malformed, "dropped: no S-BFD reply"),
 	PROBER(hop_limit, "dropped: hop limit below 254, not from this fabric"),

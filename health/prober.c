@@ -279,7 +279,7 @@ bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address
 		prober_io_echoed(p, peer, plane, &probe->echo, now);
 	if (probe->has_heard)
 		yield(p, peer, plane, now);
-	if (!probe->has_defer || !probe->has_stamp || path->unsent ||
+	if (!probe->has_defer || !probe->has_stamp ||
 	    !prober_pace_answers_soon(p, peer, plane, now))
 		return false;
 	path->owes_echo = true;
@@ -364,8 +364,7 @@ static void run(struct prober *p, uint64_t now)
 
 		run_path(p, peer, place % SUB_PORTS_MAX_PLANES, now);
 	}
-	prober_io_flush(p);
-	prober_io_end_shortage(p, now);
+	udp_send(p->udp);
 	arm(p, wheel_next_ns(p->wheel)); /* for the next session that is due; 0: for none */
 }
 
@@ -434,9 +433,9 @@ void prober_counters(const struct prober *p, struct prober_counters *out)
 
 /* ---- life ---------------------------------------------------------------- */
 
-int prober_create(struct prober **out, struct ev_loop *loop, const struct prober_options *options,
-		  const struct sub_ports *ports, const struct notice_key *key,
-		  const struct prober_handlers *handlers, void *arg)
+int prober_create(struct prober **out, struct ev_loop *loop, struct udp *udp,
+		  const struct prober_options *options, const struct sub_ports *ports,
+		  const struct notice_key *key, const struct prober_handlers *handlers, void *arg)
 {
 	struct prober *p = calloc(1, sizeof(*p));
 	int rc;
@@ -445,6 +444,7 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct prober
 	if (!p)
 		return -ENOMEM;
 	p->loop = loop;
+	p->udp = udp;
 	p->options = *options;
 	p->times = options->times;
 	p->ports = ports;
@@ -460,13 +460,10 @@ int prober_create(struct prober **out, struct ev_loop *loop, const struct prober
 	if (!rc)
 		rc = nonces_init(&p->nonces);
 	if (!rc)
-		rc = udp_batch_create(&p->in);
-	if (!rc)
 		rc = prober_io_open(p);
 	if (!rc)
-		rc = prober_ports_open(p, options->dscp);
-	if (!rc)
 		rc = start_clock(p);
+	prober_ports_open(p);
 	if (rc) {
 		prober_destroy(p);
 		return rc;
@@ -490,7 +487,6 @@ void prober_destroy(struct prober *p)
 	}
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		free(p->peers[i]);
-	udp_batch_destroy(p->in);
 	wheel_destroy(p->wheel);
 	free(p);
 }

@@ -39,7 +39,6 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "notice_wire.h"
 #include "port_map.h"
@@ -62,6 +61,7 @@
 
 struct ev_loop;
 struct prober;
+struct udp;
 
 /* One session, as an operator sees it. */
 struct prober_view {
@@ -112,8 +112,6 @@ struct prober_options {
 	uint32_t max_probes_per_s; /* of paths probed fast, all together */
 	/* probes of paths probed fast, if nobody took turns; UINT32_MAX: never */
 	uint32_t turns_beyond_per_s;
-	uint8_t dscp;
-	uid_t owner; /* of the sockets, see udp_open() */
 };
 
 struct prober_counters {
@@ -121,18 +119,17 @@ struct prober_counters {
 	uint64_t ports_sent, ports_answered;
 	uint64_t yielded;    /* probes put off, as the peer had just sent one */
 	uint64_t deferred;   /* probes that asked for no answer of their own */
-	uint64_t unsent;     /* probes for which no descriptor could be had: never sent, nor lost */
 	uint64_t skipped;    /* probes that acknowledgements of data made needless */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };
 
 /*
- * options are copied, ports and key are borrowed for the prober's life. 0 or -errno; a local
+ * options are copied; udp, ports and key are borrowed for the prober's life. 0 or -errno; a local
  * address without a usable socket is an error.
  */
-int prober_create(struct prober **out, struct ev_loop *loop, const struct prober_options *options,
-		  const struct sub_ports *ports, const struct notice_key *key,
-		  const struct prober_handlers *handlers, void *arg);
+int prober_create(struct prober **out, struct ev_loop *loop, struct udp *udp,
+		  const struct prober_options *options, const struct sub_ports *ports,
+		  const struct notice_key *key, const struct prober_handlers *handlers, void *arg);
 void prober_destroy(struct prober *p);
 
 /*

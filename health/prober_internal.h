@@ -20,7 +20,6 @@
 #include "port_map.h"
 #include "prober.h"
 #include "udp.h"
-#include "udp_raw.h"
 #include "wheel.h"
 
 #define PROBER_INDEX_SIZE  (2u * PROBER_MAX_PEERS)
@@ -44,7 +43,6 @@ struct prober_path {
 	/* a probe of the peer's came over it, and the peer has heard us */
 	uint64_t heard_ns;
 	bool owes_echo;
-	bool unsent;		 /* the last time it was due there was no descriptor to send by */
 	struct notice_echo echo; /* of the peer's last probe, if that is owed */
 	/* a sub-port may be to blame for what it loses: the next losses will tell */
 	bool suspicion;
@@ -114,7 +112,6 @@ struct prober_socket {
 	uint16_t port;
 	struct udp_socket *udp; /* NULL: no address of that family */
 	struct in6_addr address;
-	struct udp_batch *out;
 	ev_io io;
 };
 
@@ -140,14 +137,12 @@ struct prober {
 	bool takes_turns; /* so many probes that peers' probes spare ours */
 	/* so many replies that the sockets are read by the tick, not by what comes */
 	bool by_tick;
-	bool is_short;		  /* of descriptors, and that has been said */
-	uint64_t short_until_ns;  /* none is asked for before then */
 	uint64_t answered_before; /* replies by counted_ns */
 	bool traffic_known;	  /* somebody tells which peers have traffic */
 	struct wheel *wheel;	  /* of sessions, by their places */
 	int timer_fd;
 	ev_io timer;
-	struct udp_batch *in;
+	struct udp *udp;
 	struct prober_counters counters;
 	struct prober_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
 	struct prober_notice notices[SUB_PORTS_MAX_GPUS];
@@ -155,8 +150,6 @@ struct prober {
 	uint32_t n_open; /* of them */
 	struct prober_socket *open[PROBER_MAX_SOCKETS];
 	struct pollfd polled[PROBER_MAX_SOCKETS]; /* the same, in the same order */
-	/* NULL: no address of that family, or no privilege */
-	struct udp_raw *raw[SUB_PORTS_MAX_GPUS][2];
 	ev_timer ports_timer;
 	uint32_t ports_turn, ports_watch_turn;
 	uint64_t ports_watched_ns;
@@ -229,16 +222,13 @@ void prober_io_close(struct prober *p);
 /* Whether the peer is still to be told what our ports carry. */
 bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now);
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
-void prober_io_flush(struct prober *p);
-/* says so, once descriptors can be had again */
-void prober_io_end_shortage(struct prober *p, uint64_t now);
 /* reads whatever has come in: answers, and by on_drain() probes */
 void prober_io_drain(struct prober *p);
 /* read as soon as something comes, or when drained alone */
 void prober_io_watch(struct prober *p, bool watch);
 
 /* prober_ports.c */
-int prober_ports_open(struct prober *p, uint8_t dscp);
+void prober_ports_open(struct prober *p);
 void prober_ports_close(struct prober *p);
 void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
 			  const struct notice_trailer *t, uint64_t now);

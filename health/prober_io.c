@@ -2,19 +2,12 @@
 /* prober_io.c - see prober_internal.h: the sockets, probes out, replies in */
 #include "prober_internal.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <syslog.h>
 
 #define MIN_HOP_LIMIT 254
 #define EXPIRY_MS     5000
 #define ROUNDS	      8 /* batches taken from one socket before others get their turn */
-/* so long no descriptor is asked for once there was none */
-#define RETRY_NS (1000 * PROBER_MS_NS)
-/* so long all that are asked for must be had before the shortage is over */
-#define AGAIN_NS (2000 * PROBER_MS_NS)
 /*
  * A peer that repeated stamps may run another reflector once it has repeated none, over any plane,
  * for so long: by then BGP (hold time 9 s: 3 x 3 s) has withdrawn what a dead server advertised.
@@ -34,50 +27,13 @@ static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t live, uint32_t
 }
 
 /*
- * Whether a probe can leave by that device from that port. Not if that takes a descriptor and there
- * is none: what was never sent would count as lost, and take a plane down for our own want. Any
- * other refusal is for probes to find.
- */
-static bool can_leave(struct prober *p, struct prober_socket *s, int ifindex, uint64_t now)
-{
-	char line[200];
-	int rc;
-
-	if (!s->udp || udp_is_pinned(s->udp, ifindex))
-		return true;
-	if (now < p->short_until_ns)
-		return false;
-	rc = udp_pin(s->udp, ifindex);
-	if (!udp_is_shortage(rc))
-		return true;
-	p->short_until_ns = now + RETRY_NS;
-	if (p->is_short)
-		return false;
-	p->is_short = true;
-	snprintf(line, sizeof(line),
-		 "no descriptor to probe by: %s; what cannot be sent counts neither way; "
-		 "raise LimitNOFILE= or ulimit -n, see fared(8)",
-		 strerror(-rc));
-	p->handlers->on_log(p->arg, LOG_WARNING, line);
-	return false;
-}
-
-void prober_io_end_shortage(struct prober *p, uint64_t now)
-{
-	if (!p->is_short || now < p->short_until_ns + AGAIN_NS)
-		return;
-	p->is_short = false;
-	p->handlers->on_log(p->arg, LOG_NOTICE, "descriptors to probe by can be had again");
-}
-
-/*
- * Of those ports the next in turn that leads to the remote sub-port whose turn it is, best one
+ * The next port in turn that leads to the remote sub-port whose turn it is, best one
  * whose answer comes back by the local sub-port it leaves by: then no probe needs two of them.
  * Ports of which nothing is known come first: learning ends by itself. Gray sub-ports are kept out
  * of, if they can be.
  */
-static uint8_t best_port(const struct prober_path *path, uint32_t ports, uint8_t local,
-			 int8_t wanted, uint64_t turn)
+static uint8_t best_port(const struct prober_path *path, uint8_t local, int8_t wanted,
+			 uint64_t turn)
 {
 	int best_score = -1, score;
 	uint8_t best = 0;
@@ -85,8 +41,6 @@ static uint8_t best_port(const struct prober_path *path, uint32_t ports, uint8_t
 	for (unsigned i = 0; i < PROBER_PORTS; i++) {
 		uint8_t port = (uint8_t)((turn + i) % PROBER_PORTS);
 
-		if (!(ports >> port & 1))
-			continue;
 		if (path->remote[port] < 0)
 			return port;
 		score = 4 * !gray_touches(&path->gray, local, path->remote[port],
@@ -107,71 +61,40 @@ struct way {
 	uint32_t gray_port;
 };
 
-/* The best port from which a probe can leave by way->sub_port. false: there is none. */
-static bool take_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
-		      int8_t wanted, uint64_t turn, struct way *w)
-{
-	struct prober_socket *sockets =
-		p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
-	int ifindex = p->ports->gpus[peer->gpu].ifindex[plane][w->sub_port];
-
-	for (uint32_t ports = (1u << PROBER_PORTS) - 1; ports; ports &= ~(1u << w->port)) {
-		w->port = best_port(&peer->paths[plane], ports, w->sub_port, wanted, turn);
-		if (can_leave(p, &sockets[w->port], ifindex, now))
-			return true;
-	}
-	return false;
-}
-
 static uint32_t without(uint32_t all, uint32_t some)
 {
 	return all & ~some ? all & ~some : all;
 }
 
-/*
- * A port that leads to a gray remote sub-port, to try it. false: none does that a probe can leave
- * from.
- */
+/* A port that leads to a gray remote sub-port, to try it. false: none does. */
 static bool take_gray_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
 			   struct way *w)
 {
-	struct prober_socket *sockets =
-		p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
-	int ifindex = p->ports->gpus[peer->gpu].ifindex[plane][w->sub_port];
-	bool any = false;
-
-	for (uint8_t port = 0; port < PROBER_PORTS; port++) {
-		if (peer->paths[plane].remote[port] != (int8_t)w->gray_port)
-			continue;
-		any = true;
-		if (can_leave(p, &sockets[port], ifindex, now)) {
+	for (uint8_t port = 0; port < PROBER_PORTS; port++)
+		if (peer->paths[plane].remote[port] == (int8_t)w->gray_port) {
 			w->port = port;
 			return true;
 		}
-	}
-	if (any)
-		return false;
 	/* none leads there any more, so nothing is gray */
 	gray_forget(&peer->paths[plane].gray, GRAY_REMOTE, w->gray_port);
 	prober_tell_gray(p, peer, plane, now, GRAY_REMOTE, w->gray_port);
 	return false;
 }
 
-/* A gray local sub-port, to try it. false: it is not live, or nothing can leave by it. */
-static bool take_gray_local(struct prober *p, struct prober_peer *peer, uint32_t plane,
-			    uint64_t now, uint64_t turn, struct way *w)
+/* A gray local sub-port, to try it. false: it is not live. */
+static bool take_gray_local(const struct sub_ports_gpu *g, const struct prober_path *path,
+			    uint32_t plane, uint64_t turn, struct way *w)
 {
-	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
-
+	if (!(g->live[plane] >> w->gray_port & 1) || g->ifindex[plane][w->gray_port] <= 0)
+		return false;
 	w->sub_port = (uint8_t)w->gray_port;
-	return g->live[plane] >> w->sub_port & 1 && g->ifindex[plane][w->sub_port] > 0 &&
-	       take_port(p, peer, plane, now, -1, turn, w);
+	w->port = best_port(path, w->sub_port, -1, turn);
+	return true;
 }
 
 /*
  * Local and remote sub-ports in turn, so that any few probes in a row meet all of each; now and
- * then a gray one. false: no local sub-port is live, or nothing can leave by the one whose turn it
- * is.
+ * then a gray one. false: no local sub-port is live.
  */
 static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
 		     struct way *w)
@@ -186,7 +109,7 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 	w->trial = gray_is_due(&path->gray, now, &w->side, &w->gray_port);
 	if (w->trial && w->side == GRAY_LOCAL) {
-		if (take_gray_local(p, peer, plane, now, turn, w))
+		if (take_gray_local(g, path, plane, turn, w))
 			return true;
 		w->trial = false;
 	}
@@ -195,10 +118,9 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	/* a diagonal: (0,0) (1,1) (0,1) (1,0) */
 	if (path->n_remote)
 		wanted = (int8_t)((turn + turn / n_live) % path->n_remote);
-	path->unsent = !take_port(p, peer, plane, now, wanted, turn / n_live, w);
-	p->counters.unsent += path->unsent;
-	w->trial = w->trial && !path->unsent && take_gray_port(p, peer, plane, now, w);
-	return !path->unsent;
+	w->port = best_port(path, w->sub_port, wanted, turn / n_live);
+	w->trial = w->trial && take_gray_port(p, peer, plane, now, w);
+	return true;
 }
 
 bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now)
@@ -253,11 +175,6 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][way.port];
 	if (!s->udp)
 		return;
-	out = udp_next(s->out);
-	if (!out) {
-		udp_send(s->udp, s->out);
-		out = udp_next(s->out);
-	}
 	/*
 	 * A cable is up before the routes over it are: until one probe comes back that way, none
 	 * counts. Nor does the try of a gray sub-port; but where no way avoids what is gray, probes
@@ -289,20 +206,16 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	p->counters.deferred += trailer.has_defer;
 	add_notice(p, peer, now, &trailer);
 	ends = (struct notice_ends){s->address, peer->address};
+	out = udp_next(p->udp);
 	sbfd_wire_encode(&bfd, out->bytes);
 	out->length = notice_wire_encode(&trailer, p->key, &ends, out->bytes);
 	out->from = s->address;
+	out->from_port = s->port;
 	out->to = peer->address;
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = g->ifindex[plane][way.sub_port];
 	path->sent_ns = now;
 	p->counters.sent++;
-}
-
-void prober_io_flush(struct prober *p)
-{
-	for (uint32_t i = 0; i < p->n_open; i++)
-		udp_send(p->open[i]->udp, p->open[i]->out);
 }
 
 /* ---- replies ------------------------------------------------------------- */
@@ -436,7 +349,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	counter = &p->counters.wrong_plane;
 	/* a foreign reflector answers over whatever plane its routing table says */
 	if (!sub_ports_find(p->ports, s->gpu, in->ifindex, &arrived, &sub_port) ||
-	    (t.has_stamp && arrived != plane))
+	    (t.has_stamp && arrived != plane) || (t.has_arrival && t.arrival.plane != plane))
 		goto drop;
 	if (t.has_return) { /* tells where a port leads, and nothing of the path's health */
 		prober_ports_arrived(p, peer, plane, &t, now);
@@ -472,12 +385,12 @@ static void drain(struct prober_socket *s)
 	struct prober *p = s->prober;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		int n = udp_receive(s->udp, p->in);
-		uint64_t now = n > 0 ? prober_now_ns() : 0;
+		unsigned n = udp_receive(p->udp, s->udp);
+		uint64_t now = n ? prober_now_ns() : 0;
 
-		for (int i = 0; i < n; i++)
-			take_reply(p, s, udp_received(p->in, (unsigned)i), now);
-		if (n < (int)UDP_BATCH)
+		for (unsigned i = 0; i < n; i++)
+			take_reply(p, s, udp_received(p->udp, i), now);
+		if (n < UDP_BATCH)
 			return;
 	}
 }
@@ -514,12 +427,10 @@ void prober_io_watch(struct prober *p, bool watch)
 static int open_one(struct prober *p, uint32_t g, int family, uint8_t i)
 {
 	struct prober_socket *s = &p->sockets[g][family][i];
-	int rc = udp_batch_create(&s->out);
+	int rc;
 
-	if (rc)
-		return rc;
 	s->address = p->ports->gpus[g].address[family];
-	rc = udp_open(&s->udp, &s->address, 0, p->options.dscp, p->options.owner);
+	rc = udp_open(&s->udp, &s->address, 0);
 	if (rc)
 		return rc;
 	s->prober = p;
@@ -560,6 +471,5 @@ void prober_io_close(struct prober *p)
 				if (s->udp)
 					ev_io_stop(p->loop, &s->io);
 				udp_close(s->udp);
-				udp_batch_destroy(s->out);
 			}
 }

@@ -2,9 +2,7 @@
 /* prober_ports.c - see prober_internal.h: where the data's source ports lead */
 #include "prober_internal.h"
 
-#include <errno.h>
-#include <string.h>
-#include <syslog.h>
+#include "roce_ports.h"
 
 #define LEARN_S	 0.005
 #define WATCH_S	 0.05
@@ -29,8 +27,6 @@ static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	struct prober_path *path = &peer->paths[plane];
 	struct notice_trailer t = {.has_stamp = true, .has_return = true, .back = {s->port}};
 	uint64_t nonce = nonces_next(&p->nonces);
-	uint8_t bytes[UDP_PACKET_BYTES];
-	struct udp_packet out = {.bytes = bytes, .from = s->address, .to = peer->address};
 	struct notice_ends ends = {s->address, peer->address};
 	struct sbfd_packet bfd = {
 		.state = SBFD_UP,
@@ -41,16 +37,19 @@ static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		.desired_min_tx_us = (uint32_t)(p->times.interval_ns / 1000),
 	};
 	struct port_map_probe probe;
+	struct udp_packet *out;
 
-	if (!p->raw[peer->gpu][v6] || !s->udp ||
-	    !port_map_next(&path->map, now, g->live[plane], nonce, &probe))
+	if (!s->udp || !port_map_next(&path->map, now, g->live[plane], nonce, &probe))
 		return false;
 	t.stamp = (struct notice_stamp){probe.slot, nonce};
-	sbfd_wire_encode(&bfd, bytes);
-	out.length = notice_wire_encode(&t, p->key, &ends, bytes);
-	out.from_port = probe.port;
-	out.ifindex = g->ifindex[plane][probe.local];
-	udp_raw_send(p->raw[peer->gpu][v6], &out); /* refused is as good as lost */
+	out = udp_next(p->udp);
+	sbfd_wire_encode(&bfd, out->bytes);
+	out->length = notice_wire_encode(&t, p->key, &ends, out->bytes);
+	out->from = s->address;
+	out->from_port = probe.port;
+	out->to = peer->address;
+	out->to_port = ROCE_UDP_PORT;
+	out->ifindex = g->ifindex[plane][probe.local];
 	p->counters.ports_sent++;
 	return true;
 }
@@ -102,6 +101,7 @@ static void on_turn(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents;
 	watch(p, now);
 	w->repeat = learn(p, now) ? LEARN_S : WATCH_S;
+	udp_send(p->udp);
 	ev_timer_again(loop, w);
 }
 
@@ -125,41 +125,14 @@ void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t p
 				      rehashed);
 }
 
-int prober_ports_open(struct prober *p, uint8_t dscp)
+void prober_ports_open(struct prober *p)
 {
-	for (uint32_t g = 0; g < p->ports->n_gpus; g++) {
-		const struct sub_ports_gpu *gpu = &p->ports->gpus[g];
-		unsigned n_devices = 0;
-
-		for (uint32_t plane = 0; plane < gpu->n_planes; plane++)
-			n_devices += gpu->n_sub_ports[plane];
-		for (int family = 0; family < 2; family++) {
-			int rc;
-
-			if (IN6_IS_ADDR_UNSPECIFIED(&gpu->address[family]))
-				continue;
-			rc = udp_raw_open(&p->raw[g][family], &gpu->address[family], dscp,
-					  n_devices);
-			if (rc == -EPERM) {
-				p->handlers->on_log(p->arg, LOG_WARNING,
-						    "where the data's source ports lead is not "
-						    "learned: no CAP_NET_RAW");
-				return 0;
-			}
-			if (rc)
-				return rc;
-		}
-	}
 	ev_timer_init(&p->ports_timer, on_turn, WATCH_S, WATCH_S);
 	p->ports_timer.data = p;
 	ev_timer_start(p->loop, &p->ports_timer);
-	return 0;
 }
 
 void prober_ports_close(struct prober *p)
 {
 	ev_timer_stop(p->loop, &p->ports_timer);
-	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)
-		for (int family = 0; family < 2; family++)
-			udp_raw_close(p->raw[g][family]);
 }

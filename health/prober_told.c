@@ -181,7 +181,7 @@ void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, u
 		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
 			if (p->peers[i]->gpu == gpu && p->peers[i]->paths[plane].wanted)
 				prober_io_probe(p, p->peers[i], plane, now);
-	prober_io_flush(p);
+	udp_send(p->udp);
 }
 
 void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,

@@ -10,7 +10,6 @@
 
 #include "roce_ports.h"
 #include "udp.h"
-#include "udp_raw.h"
 
 #define MIN_HOP_LIMIT  254
 #define RATE_PER_S     200000.
@@ -24,9 +23,8 @@ struct socket {
 	struct reflector *reflector;
 	uint32_t gpu;
 	struct in6_addr address;
-	struct udp_socket *udp;
-	struct udp_raw *raw; /* NULL: no privilege */
-	ev_io io, raw_io;
+	struct udp_socket *own, *beside; /* UDP 7784; the data's port */
+	ev_io io, beside_io;
 	unsigned n_burst; /* probes since burst_s */
 	ev_tstamp burst_s;
 	ev_timer tick; /* instead of io, while many come */
@@ -38,7 +36,7 @@ struct reflector {
 	const struct notice_key *key;
 	const struct reflector_handlers *handlers;
 	void *arg;
-	struct udp_batch *in, *out;
+	struct udp *udp;
 	struct reflector_counters counters;
 	double tokens, filled_s;
 	uint32_t n_sockets;
@@ -158,6 +156,7 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 		out->length = notice_wire_encode(&reply, r->key, &back, out->bytes);
 	}
 	out->from = s->address;
+	out->from_port = SBFD_WIRE_PORT;
 	out->to = in->from;
 	out->to_port = as_data ? t.back.port : in->from_port;
 	out->ifindex = way_back(s, in, plane, sub_port);
@@ -169,29 +168,24 @@ drop:
 	return false;
 }
 
-static void answer(struct socket *s, const struct udp_packet *in, bool as_data)
+static unsigned answer_batch(struct socket *s, struct udp_socket *from, bool as_data)
 {
-	struct udp_batch *batch = s->reflector->out;
+	struct udp *udp = s->reflector->udp;
+	unsigned n = udp_receive(udp, from);
 
-	if (!reflect(s, in, as_data, udp_next(batch))) /* as many as came in fit */
-		udp_put_back(batch);
+	for (unsigned i = 0; i < n; i++)
+		if (!reflect(s, udp_received(udp, i), as_data, udp_next(udp)))
+			udp_put_back(udp);
+	udp_send(udp);
+	return n;
 }
 
 static unsigned answer_all(struct socket *s)
 {
-	struct reflector *r = s->reflector;
-	unsigned sum = 0;
+	unsigned sum = 0, n = UDP_BATCH;
 
-	for (int round = 0; round < ROUNDS; round++) {
-		int n = udp_receive(s->udp, r->in);
-
-		for (int i = 0; i < n; i++)
-			answer(s, udp_received(r->in, (unsigned)i), false);
-		udp_send(s->udp, r->out);
-		sum += n > 0 ? (unsigned)n : 0;
-		if (n < (int)UDP_BATCH)
-			break;
-	}
+	for (int round = 0; round < ROUNDS && n == UDP_BATCH; round++)
+		sum += n = answer_batch(s, s->own, false);
 	return sum;
 }
 
@@ -243,37 +237,20 @@ void reflector_drain(struct reflector *r)
 			answer_all(&r->sockets[i]);
 }
 
-/* They are few. The answer leaves by the ordinary socket. */
+/* They are few. */
 static void on_data_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct socket *s = w->data;
-	uint8_t bytes[UDP_PACKET_BYTES];
-	struct udp_packet in = {.bytes = bytes};
 
 	(void)loop;
 	(void)revents;
-	for (unsigned i = 0; i < UDP_BATCH && udp_raw_receive(s->raw, &in); i++)
-		answer(s, &in, true);
-	udp_send(s->udp, s->reflector->out);
+	answer_batch(s, s->beside, true);
 }
 
-static int open_raw(struct socket *s)
-{
-	int rc = udp_raw_open(&s->raw, &s->address, 0, 0);
-
-	if (rc)
-		return rc == -EPERM ? 0 : rc;
-	ev_io_init(&s->raw_io, on_data_readable, udp_raw_fd(s->raw), EV_READ);
-	s->raw_io.data = s;
-	ev_io_start(s->reflector->loop, &s->raw_io);
-	return 0;
-}
-
-static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address,
-		       uint8_t dscp, uid_t owner)
+static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address)
 {
 	struct socket *s = &r->sockets[r->n_sockets];
-	int rc = udp_open(&s->udp, address, SBFD_WIRE_PORT, dscp, owner);
+	int rc = udp_open(&s->own, address, SBFD_WIRE_PORT);
 
 	if (rc)
 		return rc;
@@ -281,15 +258,21 @@ static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr 
 	s->reflector = r;
 	s->gpu = gpu;
 	s->address = *address;
-	ev_io_init(&s->io, on_readable, udp_fd(s->udp), EV_READ);
+	ev_io_init(&s->io, on_readable, udp_fd(s->own), EV_READ);
 	ev_timer_init(&s->tick, on_tick, 0., TICK_S);
-	s->io.data = s->tick.data = s;
+	ev_init(&s->beside_io, on_data_readable);
+	s->io.data = s->tick.data = s->beside_io.data = s;
 	ev_io_start(r->loop, &s->io);
-	return open_raw(s);
+	rc = udp_open_beside(&s->beside, address);
+	if (rc)
+		return rc;
+	ev_io_set(&s->beside_io, udp_fd(s->beside), EV_READ);
+	ev_io_start(r->loop, &s->beside_io);
+	return 0;
 }
 
-int reflector_create(struct reflector **out, struct ev_loop *loop, const struct sub_ports *ports,
-		     const struct notice_key *key, uint8_t dscp, uid_t owner,
+int reflector_create(struct reflector **out, struct ev_loop *loop, struct udp *udp,
+		     const struct sub_ports *ports, const struct notice_key *key,
 		     const struct reflector_handlers *handlers, void *arg)
 {
 	struct reflector *r = calloc(1, sizeof(*r));
@@ -299,27 +282,25 @@ int reflector_create(struct reflector **out, struct ev_loop *loop, const struct 
 	if (rc)
 		return rc;
 	r->loop = loop;
+	r->udp = udp;
 	r->ports = ports;
 	r->key = key;
 	r->handlers = handlers;
 	r->arg = arg;
-	if ((rc = udp_batch_create(&r->in)) || (rc = udp_batch_create(&r->out)))
-		goto failed;
 	for (uint32_t g = 0; g < ports->n_gpus; g++)
 		for (int family = 0; family < 2; family++) {
 			const struct in6_addr *address = &ports->gpus[g].address[family];
 
 			if (IN6_IS_ADDR_UNSPECIFIED(address))
 				continue;
-			rc = open_socket(r, g, address, dscp, owner);
-			if (rc)
-				goto failed;
+			rc = open_socket(r, g, address);
+			if (rc) {
+				reflector_destroy(r);
+				return rc;
+			}
 		}
 	*out = r;
 	return 0;
-failed:
-	reflector_destroy(r);
-	return rc;
 }
 
 void reflector_destroy(struct reflector *r)
@@ -329,24 +310,11 @@ void reflector_destroy(struct reflector *r)
 	for (uint32_t i = 0; i < r->n_sockets; i++) {
 		ev_io_stop(r->loop, &r->sockets[i].io);
 		ev_timer_stop(r->loop, &r->sockets[i].tick);
-		if (r->sockets[i].raw)
-			ev_io_stop(r->loop, &r->sockets[i].raw_io);
-		udp_raw_close(r->sockets[i].raw);
-		udp_close(r->sockets[i].udp);
+		ev_io_stop(r->loop, &r->sockets[i].beside_io);
+		udp_close(r->sockets[i].beside);
+		udp_close(r->sockets[i].own);
 	}
-	udp_batch_destroy(r->in);
-	udp_batch_destroy(r->out);
 	free(r);
-}
-
-int reflector_pin(struct reflector *r, uint32_t gpu, int ifindex)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < r->n_sockets && !rc; i++)
-		if (r->sockets[i].gpu == gpu)
-			rc = udp_pin(r->sockets[i].udp, ifindex);
-	return rc;
 }
 
 void reflector_counters(const struct reflector *r, struct reflector_counters *out)

@@ -4,7 +4,7 @@
  * session.
  *
  * Solely owns: one socket on UDP 7784 per local address, and one that hears probes which travel as
- * data does (udp_raw.h). In: probes; which device is which sub-port, and which of them has only
+ * data does. In: probes; which device is which sub-port, and which of them has only
  * just come back. Out: replies, on the very device where the probe arrived (on another of its plane
  * while that one has carrier and no route yet: what leaves by it is lost); capacity notices that
  * came with an authentic probe. Thread: the loop's.
@@ -25,6 +25,7 @@
 
 struct ev_loop;
 struct reflector;
+struct udp;
 
 struct reflector_handlers {
 	/*
@@ -55,19 +56,13 @@ struct reflector_counters {
 };
 
 /*
- * ports and key are borrowed for the reflector's life. owner: see udp_open(). 0 or -errno;
- * -EADDRINUSE: another S-BFD runs. Without CAP_NET_RAW probes to the data's port go unanswered.
+ * udp, ports and key are borrowed for the reflector's life. 0 or -errno; -EADDRINUSE: another S-BFD
+ * runs; -EPERM: see udp_create().
  */
-int reflector_create(struct reflector **out, struct ev_loop *loop, const struct sub_ports *ports,
-		     const struct notice_key *key, uint8_t dscp, uid_t owner,
+int reflector_create(struct reflector **out, struct ev_loop *loop, struct udp *udp,
+		     const struct sub_ports *ports, const struct notice_key *key,
 		     const struct reflector_handlers *handlers, void *arg);
 void reflector_destroy(struct reflector *r);
-/*
- * Makes what answers take to leave by that device now, before probes of our own may have taken the
- * last descriptor: peers judge the plane by our answers. 0 or -errno; without it each answer tries
- * again.
- */
-int reflector_pin(struct reflector *r, uint32_t gpu, int ifindex);
 /*
  * Hears and answers what has come in, without waiting for the loop: it may be what somebody else is
  * about to miss.

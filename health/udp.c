@@ -1,77 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* udp.c - see udp.h */
-#include "udp.h"
+/* udp.c - see udp.h: receiving sockets; udp_send.c sends */
+#include "udp_internal.h"
 
 #include <errno.h>
-#include <net/if.h>
+#include <linux/filter.h>
+#include <netinet/ip.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "roce_ports.h"
+#include "sbfd_wire.h"
 
-#define MAX_PINS      128u
-#define CONTROL_BYTES 96
-#define PORT_COUNT    (FARE_PROBE_PORT_LAST - FARE_PROBE_PORT_FIRST + 1)
-#define PORT_TRIES    64u
-#define HOP_LIMIT     255
-#define SOCKET_BUFFER (4 << 20)
-
-struct pin {
-	int ifindex, fd;
-};
+#define PORT_COUNT (FARE_PROBE_PORT_LAST - FARE_PROBE_PORT_FIRST + 1)
+#define PORT_TRIES 64u
+#define FARE	   0x46415245 /* how our trailer begins */
+/* a thousand peers' probes at once, of 1 KiB each with what the kernel adds, four times over */
+#define RX_BUFFER_BYTES (4 << 20)
 
 struct udp_socket {
-	struct in6_addr address;
+	int fd;
 	uint16_t port;
-	uint8_t dscp;
-	uid_t owner;
-	int fd;	      /* hears all devices that have no pin */
-	int ready_fd; /* IPv6: an epoll set of fd and the pins; else -1 */
-	unsigned n_pins;
-	struct pin pins[MAX_PINS];
+	bool is_raw, is_v4;
 };
-
-struct udp_batch {
-	unsigned n_out;
-	struct udp_packet packets[UDP_BATCH];
-	struct mmsghdr headers[UDP_BATCH];
-	struct iovec vectors[UDP_BATCH];
-	struct sockaddr_storage names[UDP_BATCH];
-	_Alignas(struct cmsghdr) uint8_t control[UDP_BATCH][CONTROL_BYTES];
-	uint8_t bytes[UDP_BATCH][UDP_PACKET_BYTES];
-};
-
-int udp_batch_create(struct udp_batch **out)
-{
-	struct udp_batch *b = calloc(1, sizeof(*b));
-
-	*out = b;
-	if (!b)
-		return -ENOMEM;
-	for (unsigned i = 0; i < UDP_BATCH; i++) {
-		b->packets[i].bytes = b->bytes[i];
-		b->vectors[i].iov_base = b->bytes[i];
-		b->headers[i].msg_hdr.msg_iov = &b->vectors[i];
-		b->headers[i].msg_hdr.msg_iovlen = 1;
-		b->headers[i].msg_hdr.msg_name = &b->names[i];
-		b->headers[i].msg_hdr.msg_control = b->control[i];
-	}
-	return 0;
-}
-
-void udp_batch_destroy(struct udp_batch *b)
-{
-	free(b);
-}
-
-static bool is_v4(const struct in6_addr *a)
-{
-	return IN6_IS_ADDR_V4MAPPED(a);
-}
 
 static struct in6_addr mapped(const struct in_addr *v4)
 {
@@ -81,13 +33,12 @@ static struct in6_addr mapped(const struct in_addr *v4)
 	return a;
 }
 
-static socklen_t name_of(const struct in6_addr *address, uint16_t port,
-			 struct sockaddr_storage *out)
+socklen_t udp_name(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out)
 {
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
 	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
 
-	if (is_v4(address)) {
+	if (IN6_IS_ADDR_V4MAPPED(address)) {
 		*v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
 		memcpy(&v4->sin_addr, address->s6_addr + 12, 4);
 		return sizeof(*v4);
@@ -97,158 +48,115 @@ static socklen_t name_of(const struct in6_addr *address, uint16_t port,
 	return sizeof(*v6);
 }
 
-static int set(int fd, int level, int name, int value)
+int udp_set(int fd, int level, int name, int value)
 {
 	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
 }
 
-static int set_options(int fd, bool v4, uint8_t dscp)
+static int set_options(int fd, bool v4)
 {
 	int rc;
 
-	if (v4) {
-		/* spares an id for each */
-		if ((rc = set(fd, IPPROTO_IP, IP_TTL, HOP_LIMIT)) ||
-		    (rc = set(fd, IPPROTO_IP, IP_TOS, dscp << 2)) ||
-		    (rc = set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)) ||
-		    (rc = set(fd, IPPROTO_IP, IP_PKTINFO, 1)) ||
-		    (rc = set(fd, IPPROTO_IP, IP_RECVTTL, 1)) ||
-		    (rc = set(fd, IPPROTO_IP, IP_FREEBIND, 1)))
-			return rc;
-	} else {
-		if ((rc = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
-		    (rc = set(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, HOP_LIMIT)) ||
-		    (rc = set(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2)) ||
-		    (rc = set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)) ||
-		    (rc = set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1)) ||
-		    (rc = set(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1)))
-			return rc;
-	}
-	/*
-	 * A burst of a thousand peers at once must not overflow; and what waits in one device's
-	 * queue counts against the socket, which must be able to send by the others meanwhile. Less
-	 * than asked for is fine.
-	 */
-	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BUFFER))
-		set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER);
-	if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BUFFER))
-		set(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BUFFER);
-	return 0;
+	if (v4)
+		(void)((rc = udp_set(fd, IPPROTO_IP, IP_PKTINFO, 1)) ||
+		       (rc = udp_set(fd, IPPROTO_IP, IP_RECVTTL, 1)) ||
+		       (rc = udp_set(fd, IPPROTO_IP, IP_FREEBIND, 1)));
+	else
+		(void)((rc = udp_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
+		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)) ||
+		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1)) ||
+		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1)));
+	/* less than asked for is fine */
+	if (!rc && udp_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RX_BUFFER_BYTES))
+		udp_set(fd, SOL_SOCKET, SO_RCVBUF, RX_BUFFER_BYTES);
+	return rc;
+}
+
+/*
+ * Passes datagrams to ROCE_UDP_PORT that hold an S-BFD packet and our trailer. X: where UDP begins;
+ * the kernel shows raw IPv4 sockets the IP header too, IPv6 ones not. RoCE cannot look like that:
+ * the fourth octet of its header belongs to the partition key, and FARE in the middle of its
+ * payload is no accident.
+ */
+static int filter(int fd, bool v4)
+{
+	struct sock_filter code[] = {
+		v4 ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0)
+		   : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 0),
+		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_UDP_PORT, 0, 7),
+		BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_HEADER_BYTES + 3),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SBFD_WIRE_BYTES, 0, 5),
+		BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_HEADER_BYTES),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xe0), /* BFD version 1 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x20, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_IND, UDP_HEADER_BYTES + SBFD_WIRE_BYTES),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FARE, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, UDP_SLOT_BYTES),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
+}
+
+static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
+{
+	struct sockaddr_storage name;
+	socklen_t length = udp_name(address, port, &name);
+
+	return bind(fd, (struct sockaddr *)&name, length) ? -errno : 0;
 }
 
 /*
  * RFC 7881 section 4 wants the initiator's port from the dynamic range; chance keeps off-path
  * guessers out.
  */
-static int bind_dynamic(int fd, const struct in6_addr *address)
+static int bind_by_chance(struct udp_socket *s, const struct in6_addr *address)
 {
-	for (unsigned i = 0; i < PORT_TRIES; i++) {
-		struct sockaddr_storage name;
-		uint16_t port;
-		socklen_t length;
+	int rc = -EADDRINUSE;
 
-		if (getrandom(&port, sizeof(port), 0) != sizeof(port))
+	for (unsigned i = 0; i < PORT_TRIES && rc == -EADDRINUSE; i++) {
+		uint16_t chance;
+
+		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 			return -EIO;
-		length = name_of(address, (uint16_t)(FARE_PROBE_PORT_FIRST + port % PORT_COUNT),
-				 &name);
-		if (!bind(fd, (struct sockaddr *)&name, length))
-			return 0;
-		if (errno != EADDRINUSE)
-			return -errno;
+		s->port = (uint16_t)(FARE_PROBE_PORT_FIRST + chance % PORT_COUNT);
+		rc = bind_to(s->fd, address, s->port);
 	}
-	return -EADDRINUSE;
+	return rc;
 }
 
-static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
+static int set_up(struct udp_socket *s, const struct in6_addr *address)
 {
-	struct sockaddr_storage name;
-	socklen_t length = name_of(address, port, &name);
+	int type = (s->is_raw ? SOCK_RAW : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, rc = 0;
 
-	if (!port)
-		return bind_dynamic(fd, address);
-	return bind(fd, (struct sockaddr *)&name, length) ? -errno : 0;
-}
-
-/*
- * Lets pins bind the address and port of a socket that is bound already. Not by SO_REUSEADDR, which
- * for UDP asks for no owner: any local user could bind them too, and take what arrives. With
- * SO_REUSEPORT the kernel refuses sockets of another owner. Pins are made after privileges are
- * dropped, so the owner is the user that the daemon becomes.
- */
-static int share_port(int fd, uid_t owner)
-{
-	if (owner != geteuid() && fchown(fd, owner, (gid_t)-1))
+	s->fd = socket(s->is_v4 ? AF_INET : AF_INET6, type, IPPROTO_UDP);
+	if (s->fd < 0)
 		return -errno;
-	return set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-}
-
-/*
- * A descriptor bound to the socket's address and to port (0: by chance); ifindex: a pin's device,
- * or 0. What is no pin is bound before it shares: a second daemon gets -EADDRINUSE.
- */
-static int open_fd(const struct udp_socket *s, uint16_t port, int ifindex)
-{
-	bool v4 = is_v4(&s->address);
-	int rc, fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -errno;
-	rc = set_options(fd, v4, s->dscp);
-	if (!rc && ifindex)
-		rc = set(fd, SOL_SOCKET, SO_BINDTOIFINDEX, ifindex);
-	if (!rc && ifindex)
-		rc = share_port(fd, s->owner);
+	if (s->is_raw) /* first of all: nothing else is ever queued here */
+		rc = filter(s->fd, s->is_v4);
 	if (!rc)
-		rc = bind_to(fd, &s->address, port);
-	if (!rc && !v4 && !ifindex)
-		rc = share_port(fd, s->owner);
-	if (rc) {
-		close(fd);
+		rc = set_options(s->fd, s->is_v4);
+	if (rc)
 		return rc;
-	}
-	return fd;
+	if (s->is_raw || s->port)
+		return bind_to(s->fd, address, s->port);
+	return bind_by_chance(s, address);
 }
 
-static int watch(struct udp_socket *s, int fd)
+static int open_socket(struct udp_socket **out, const struct in6_addr *address,
+		       struct udp_socket like)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-
-	return epoll_ctl(s->ready_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
-static uint16_t bound_port(int fd)
-{
-	struct sockaddr_storage name;
-	socklen_t length = sizeof(name);
-
-	if (getsockname(fd, (struct sockaddr *)&name, &length))
-		return 0;
-	return ntohs(name.ss_family == AF_INET ? ((struct sockaddr_in *)&name)->sin_port
-					       : ((struct sockaddr_in6 *)&name)->sin6_port);
-}
-
-int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port, uint8_t dscp,
-	     uid_t owner)
-{
-	struct udp_socket *s = calloc(1, sizeof(*s));
-	int rc = 0;
+	struct udp_socket *s = malloc(sizeof(*s));
+	int rc;
 
 	*out = NULL;
 	if (!s)
 		return -ENOMEM;
-	s->address = *address;
-	s->dscp = dscp;
-	s->owner = owner;
-	s->ready_fd = -1;
-	s->fd = open_fd(s, port, 0);
-	if (s->fd < 0)
-		rc = s->fd;
-	else
-		s->port = bound_port(s->fd);
-	if (!rc && !is_v4(address)) {
-		s->ready_fd = epoll_create1(EPOLL_CLOEXEC);
-		rc = s->ready_fd < 0 ? -errno : watch(s, s->fd);
-	}
+	*s = like;
+	s->is_v4 = IN6_IS_ADDR_V4MAPPED(address);
+	rc = set_up(s, address);
 	if (rc)
 		udp_close(s);
 	else
@@ -256,14 +164,20 @@ int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t p
 	return rc;
 }
 
+int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port)
+{
+	return open_socket(out, address, (struct udp_socket){.fd = -1, .port = port});
+}
+
+int udp_open_beside(struct udp_socket **out, const struct in6_addr *address)
+{
+	return open_socket(out, address, (struct udp_socket){.fd = -1, .is_raw = true});
+}
+
 void udp_close(struct udp_socket *s)
 {
 	if (!s)
 		return;
-	for (unsigned i = 0; i < s->n_pins; i++)
-		close(s->pins[i].fd);
-	if (s->ready_fd >= 0)
-		close(s->ready_fd);
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s);
@@ -271,7 +185,7 @@ void udp_close(struct udp_socket *s)
 
 int udp_fd(const struct udp_socket *s)
 {
-	return s->ready_fd >= 0 ? s->ready_fd : s->fd;
+	return s->fd;
 }
 
 uint16_t udp_port(const struct udp_socket *s)
@@ -279,88 +193,9 @@ uint16_t udp_port(const struct udp_socket *s)
 	return s->port;
 }
 
-/* The descriptor that sends out of that device; -1: it has none yet. */
-static int pinned(const struct udp_socket *s, int ifindex)
-{
-	if (s->ready_fd < 0)
-		return s->fd;
-	for (unsigned i = 0; i < s->n_pins; i++)
-		if (s->pins[i].ifindex == ifindex)
-			return s->pins[i].fd;
-	return -1;
-}
-
-/*
- * Asks by a descriptor that we have: if_indextoname() would need another, of which there is none.
- */
-static bool is_gone(const struct pin *pin)
-{
-	struct ifreq r = {.ifr_ifindex = pin->ifindex};
-
-	return ioctl(pin->fd, SIOCGIFNAME, &r) < 0 && errno == ENODEV;
-}
-
-/* Closes what sends out of devices that are gone; false: there was none. */
-static bool drop_dead_pins(struct udp_socket *s)
-{
-	unsigned kept = 0, before = s->n_pins;
-
-	for (unsigned i = 0; i < before; i++) {
-		if (is_gone(&s->pins[i]))
-			close(s->pins[i].fd);
-		else
-			s->pins[kept++] = s->pins[i];
-	}
-	s->n_pins = kept;
-	return kept < before;
-}
-
-/* The same, made on first use and kept; -errno. */
-static int pin_for(struct udp_socket *s, int ifindex)
-{
-	int rc, fd = pinned(s, ifindex);
-
-	if (fd >= 0)
-		return fd;
-	if (s->n_pins == MAX_PINS) { /* devices come and go: the oldest is the likeliest gone */
-		close(s->pins[0].fd);
-		memmove(s->pins, s->pins + 1, (MAX_PINS - 1) * sizeof(s->pins[0]));
-		s->n_pins--;
-	}
-	fd = open_fd(s, s->port, ifindex);
-	if (udp_is_shortage(fd) && drop_dead_pins(s))
-		fd = open_fd(s, s->port, ifindex);
-	if (fd < 0)
-		return fd;
-	rc = watch(s, fd);
-	if (rc) {
-		close(fd);
-		return rc;
-	}
-	s->pins[s->n_pins++] = (struct pin){ifindex, fd};
-	return fd;
-}
-
-int udp_pin(struct udp_socket *s, int ifindex)
-{
-	int fd = pin_for(s, ifindex);
-
-	return fd < 0 ? fd : 0;
-}
-
-bool udp_is_pinned(const struct udp_socket *s, int ifindex)
-{
-	return pinned(s, ifindex) >= 0;
-}
-
-bool udp_is_shortage(int rc)
-{
-	return rc == -EMFILE || rc == -ENFILE || rc == -ENOBUFS || rc == -ENOMEM || rc == -ENOSPC;
-}
-
 /* ---- receiving ----------------------------------------------------------- */
 
-void udp_read_control(struct msghdr *m, struct udp_packet *p)
+static void read_control(struct msghdr *m, struct udp_packet *p)
 {
 	p->ifindex = 0;
 	p->hop_limit = -1;
@@ -384,7 +219,7 @@ void udp_read_control(struct msghdr *m, struct udp_packet *p)
 	}
 }
 
-void udp_read_name(const struct sockaddr_storage *name, struct udp_packet *p)
+static void read_name(const struct sockaddr_storage *name, struct udp_packet *p)
 {
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)name;
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)name;
@@ -393,118 +228,53 @@ void udp_read_name(const struct sockaddr_storage *name, struct udp_packet *p)
 	p->from_port = ntohs(name->ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
 }
 
-/* Whichever of the descriptors has something; -1: none. */
-static int ready(const struct udp_socket *s)
+/* A raw socket gives the UDP header too, and before it, in IPv4, the IP header. */
+static void strip(const struct udp_socket *s, struct udp_packet *p)
 {
-	struct epoll_event event;
+	size_t at = s->is_v4 && p->length ? (size_t)(p->bytes[0] & 15) * 4 : 0;
 
-	if (s->ready_fd < 0)
-		return s->fd;
-	return epoll_wait(s->ready_fd, &event, 1, 0) == 1 ? event.data.fd : -1;
+	if (at + UDP_HEADER_BYTES > p->length) {
+		p->length = 0;
+		return;
+	}
+	p->from_port = (uint16_t)(p->bytes[at] << 8 | p->bytes[at + 1]);
+	p->bytes += at + UDP_HEADER_BYTES;
+	p->length -= at + UDP_HEADER_BYTES;
 }
 
-int udp_receive(struct udp_socket *s, struct udp_batch *b)
+/* One that did not fit is none of ours: longer than anything that we send. */
+static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i)
 {
-	int n, fd = ready(s);
+	const struct msghdr *m = &b->headers[i].msg_hdr;
+	struct udp_packet *p = &b->packets[i];
 
-	if (fd < 0)
-		return 0;
+	p->bytes = b->bytes[i];
+	p->length = m->msg_flags & MSG_TRUNC ? 0 : b->headers[i].msg_len;
+	read_name(&b->names[i], p);
+	read_control(&b->headers[i].msg_hdr, p);
+	if (s->is_raw)
+		strip(s, p);
+	if (p->length > UDP_PACKET_BYTES)
+		p->length = 0;
+}
+
+unsigned udp_receive(struct udp *u, struct udp_socket *s)
+{
+	struct udp_buffers *b = &u->in;
+	int n;
 
 	for (unsigned i = 0; i < UDP_BATCH; i++) {
-		b->vectors[i].iov_len = UDP_PACKET_BYTES;
+		b->vectors[i] = (struct iovec){b->bytes[i], UDP_SLOT_BYTES};
 		b->headers[i].msg_hdr.msg_namelen = sizeof(b->names[i]);
-		b->headers[i].msg_hdr.msg_controllen = CONTROL_BYTES;
+		b->headers[i].msg_hdr.msg_controllen = UDP_CONTROL_BYTES;
 	}
-	n = recvmmsg(fd, b->headers, UDP_BATCH, MSG_DONTWAIT, NULL);
-	if (n < 0) /* ICMP errors of earlier sends come up here; they say nothing we heed */
-		return errno == EAGAIN || errno == EINTR || errno == ECONNREFUSED ||
-				       errno == EHOSTUNREACH || errno == ENETUNREACH
-			       ? 0
-			       : -errno;
-	for (int i = 0; i < n; i++) {
-		struct udp_packet *p = &b->packets[i];
-
-		/* one that did not fit is none of ours: longer than anything that we send */
-		p->length = b->headers[i].msg_hdr.msg_flags & MSG_TRUNC ? 0 : b->headers[i].msg_len;
-		udp_read_name(&b->names[i], p);
-		udp_read_control(&b->headers[i].msg_hdr, p);
-	}
-	return n;
+	n = recvmmsg(s->fd, b->headers, UDP_BATCH, MSG_DONTWAIT, NULL);
+	for (int i = 0; i < n; i++)
+		take(s, b, (unsigned)i);
+	return n > 0 ? (unsigned)n : 0;
 }
 
-struct udp_packet *udp_received(struct udp_batch *b, unsigned i)
+const struct udp_packet *udp_received(const struct udp *u, unsigned i)
 {
-	return &b->packets[i];
-}
-
-/* ---- sending ------------------------------------------------------------- */
-
-struct udp_packet *udp_next(struct udp_batch *b)
-{
-	return b->n_out < UDP_BATCH ? &b->packets[b->n_out++] : NULL;
-}
-
-void udp_put_back(struct udp_batch *b)
-{
-	b->n_out--;
-}
-
-size_t udp_write_control(const struct udp_packet *p, struct msghdr *m)
-{
-	struct cmsghdr *c;
-
-	m->msg_controllen = CONTROL_BYTES;
-	c = CMSG_FIRSTHDR(m);
-	if (is_v4(&p->to)) {
-		struct in_pktinfo info = {.ipi_ifindex = p->ifindex};
-
-		memcpy(&info.ipi_spec_dst, p->from.s6_addr + 12, 4);
-		*c = (struct cmsghdr){CMSG_LEN(sizeof(info)), IPPROTO_IP, IP_PKTINFO};
-		memcpy(CMSG_DATA(c), &info, sizeof(info));
-		return CMSG_SPACE(sizeof(info));
-	}
-	struct in6_pktinfo info = {.ipi6_addr = p->from, .ipi6_ifindex = (unsigned)p->ifindex};
-
-	*c = (struct cmsghdr){CMSG_LEN(sizeof(info)), IPPROTO_IPV6, IPV6_PKTINFO};
-	memcpy(CMSG_DATA(c), &info, sizeof(info));
-	return CMSG_SPACE(sizeof(info));
-}
-
-/* Those from `at` on that leave by the same device, as far as one descriptor takes them. */
-static unsigned run_of(const struct udp_socket *s, const struct udp_batch *b, unsigned at)
-{
-	unsigned n = 1;
-
-	if (s->ready_fd < 0)
-		return b->n_out - at;
-	while (at + n < b->n_out && b->packets[at + n].ifindex == b->packets[at].ifindex)
-		n++;
-	return n;
-}
-
-unsigned udp_send(struct udp_socket *s, struct udp_batch *b)
-{
-	unsigned at = 0, taken = 0;
-
-	for (unsigned i = 0; i < b->n_out; i++) {
-		struct udp_packet *p = &b->packets[i];
-		struct msghdr *m = &b->headers[i].msg_hdr;
-
-		b->vectors[i].iov_len = p->length;
-		m->msg_namelen = name_of(&p->to, p->to_port, &b->names[i]);
-		m->msg_controllen = udp_write_control(p, m);
-		m->msg_flags = 0;
-	}
-	while (at < b->n_out) {
-		int fd = pin_for(s, b->packets[at].ifindex), n = -1;
-
-		if (fd >= 0)
-			n = sendmmsg(fd, b->headers + at, run_of(s, b, at), MSG_DONTWAIT);
-		if (fd >= 0 && n < 0 && errno == EINTR)
-			continue;
-		at += n > 0 ? (unsigned)n : 1; /* the one refused is skipped */
-		taken += n > 0 ? (unsigned)n : 0;
-	}
-	b->n_out = 0;
-	return taken;
+	return &u->in.packets[i];
 }

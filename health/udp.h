@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * udp.h - UDP sockets as probing wants them: pinned to a device per packet, in batches.
+ * udp.h - UDP datagrams as probing wants them: sent out of a chosen device, from any source port,
+ * in batches; received with the device and hop limit that they arrived with.
  *
- * Solely owns: the batches' buffers. In: addresses, packets. Out: packets with the device and hop
- * limit they arrived with. Thread: the loop's. Nothing is allocated per packet.
+ * Solely owns: one raw socket per address family to send by, the receiving sockets, the buffers of
+ * both directions. In: addresses, packets. Out: packets. Thread: the loop's. Nothing is allocated
+ * per packet.
  *
- * A packet is pinned to a device: IPv4 by IP_PKTINFO, with one socket for all devices. IPv6 takes
- * the device there for a hint if the source address is given too; so it has a socket more for each
- * device, bound to it. They share the port, and no other user's socket can. Neither needs a
- * privilege. Replies may come in on any sub-port of the plane; all of a port's sockets are read as
- * one.
+ * Sending. Packets leave by a raw socket, with IP and UDP headers of our own (IP_HDRINCL). So one
+ * socket serves all devices and all source ports; a device that was made anew needs no new socket.
+ * The device is given beside each packet (IP_PKTINFO). IPv6 takes it for a mere hint if a source
+ * address is given beside it too; so none is, and routing rules that select by source address do
+ * not apply to probes over IPv6.
+ *
+ * Receiving. One UDP socket per address and port, of all devices, and never sharing the port: no
+ * other process, of whatever user, can bind it and take what arrives. Probes to the data's port
+ * (ROCE_UDP_PORT), which belongs to somebody else, are received beside its owner by a raw socket
+ * with a kernel filter that passes nothing else.
  */
 #ifndef UDP_H
 #define UDP_H
@@ -18,7 +25,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #define UDP_BATCH	 32u
 #define UDP_PACKET_BYTES 320u
@@ -27,54 +33,47 @@ struct udp_packet {
 	uint8_t *bytes; /* UDP_PACKET_BYTES of room */
 	size_t length;
 	struct in6_addr from, to; /* IPv4 as ::ffff:a.b.c.d */
-	/* to_port: of packets to send; from_port: of those received, or sent by udp_raw.h */
-	uint16_t from_port, to_port;
+	uint16_t from_port;
+	uint16_t to_port; /* of packets to send */
 	int ifindex;
-	int hop_limit; /* of received packets; -1: unknown */
+	int hop_limit; /* of received packets; -1: unknown. To send: 0 means 255 */
 };
 
+struct udp;
 struct udp_socket;
-struct udp_batch; /* buffers for UDP_BATCH packets, one direction at a time */
-
-int udp_batch_create(struct udp_batch **out);
-void udp_batch_destroy(struct udp_batch *b);
 
 /*
- * A non-blocking socket bound to address and port (0: by chance), sending with hop limit 255 and
- * that DSCP. address need not exist yet. owner: the user that the process is or will become; no
- * other user can bind the same. 0 or -errno; -EADDRINUSE: the port is taken.
+ * Opens what sends, with that DSCP. 0 or -errno; -EPERM: it takes CAP_NET_RAW, but only here and in
+ * udp_open_beside().
  */
-int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port, uint8_t dscp,
-	     uid_t owner);
+int udp_create(struct udp **out, uint8_t dscp);
+void udp_destroy(struct udp *u); /* NULL is fine */
+
+/*
+ * A non-blocking socket that receives at address and port (0: one of FARE_PROBE_PORT_FIRST to
+ * _LAST, by chance). address need not exist yet. 0 or -errno; -EADDRINUSE: the port is taken.
+ */
+int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port);
+/*
+ * One that receives our probes to ROCE_UDP_PORT; whoever is bound to that port gets them too. A NIC
+ * that takes that port for itself (RoCE in hardware) hides them from the kernel: then none comes.
+ */
+int udp_open_beside(struct udp_socket **out, const struct in6_addr *address);
 void udp_close(struct udp_socket *s);	/* NULL is fine */
 int udp_fd(const struct udp_socket *s); /* readable when something has come in */
 uint16_t udp_port(const struct udp_socket *s);
-/*
- * Makes what packets take to leave by that device, which sending would make otherwise. 0 or -errno;
- * if that is udp_is_shortage(), try again later.
- */
-int udp_pin(struct udp_socket *s, int ifindex);
-bool udp_is_pinned(const struct udp_socket *s, int ifindex);
-/* No descriptor, or no memory for one: no word of the device or the network. */
-bool udp_is_shortage(int rc);
-/* Up to UDP_BATCH packets, or 0 if there are none, or -errno. Valid until the next call on b. */
-int udp_receive(struct udp_socket *s, struct udp_batch *b);
-struct udp_packet *udp_received(struct udp_batch *b, unsigned i);
+/* How many packets were read, up to UDP_BATCH. Valid until the next call on u. */
+unsigned udp_receive(struct udp *u, struct udp_socket *s);
+const struct udp_packet *udp_received(const struct udp *u, unsigned i);
 
-/* The next packet to send, with its bytes to fill in; NULL: the batch is full, send it first. */
-struct udp_packet *udp_next(struct udp_batch *b);
-/* the last one that udp_next() gave is not sent after all */
-void udp_put_back(struct udp_batch *b);
-/* Sends and empties the batch. Packets that the kernel refuses are dropped, as a network would.
- * Returns how many it took. */
-unsigned udp_send(struct udp_socket *s, struct udp_batch *b);
-
+/* The next packet to send, to be filled in; sends first if the batch is full. */
+struct udp_packet *udp_next(struct udp *u);
+/* The last one that udp_next() gave is not sent after all. */
+void udp_put_back(struct udp *u);
 /*
- * For udp_raw.c: what the kernel says beside a packet received, and is told beside one to send (96
- * bytes of room; returns how many it took).
+ * Sends the batch. Packets that the kernel refuses are dropped, as a network would. Returns how
+ * many it took.
  */
-void udp_read_control(struct msghdr *m, struct udp_packet *p);
-void udp_read_name(const struct sockaddr_storage *name, struct udp_packet *p);
-size_t udp_write_control(const struct udp_packet *p, struct msghdr *m);
+unsigned udp_send(struct udp *u);
 
 #endif

@@ -19,9 +19,10 @@
 #include "sub_ports.h"
 #include "udp.h"
 
-#define TICK_NS 1000000
-#define SLOW_NS UINT64_C(1000000000)
-#define N_PATHS (PROBES_MAX_PEERS * PROBES_PLANES)
+#define TICK_NS	 1000000
+#define SLOW_NS	 UINT64_C(1000000000)
+#define ASK_PORT 50000
+#define N_PATHS	 (PROBES_MAX_PEERS * PROBES_PLANES)
 
 struct path {
 	/* the next probe; when one of the other end's came that had heard us */
@@ -36,7 +37,7 @@ struct peers {
 	const struct probes_load *load;
 	struct sub_ports ports;
 	struct udp_socket *answers, *asks;
-	struct udp_batch *in, *out;
+	struct udp *udp;
 	bool take_turns; /* as every server of such a fabric does */
 	uint64_t random;
 	struct path paths[N_PATHS];
@@ -133,7 +134,7 @@ static void answer(struct peers *s, const struct udp_packet *in)
 		return;
 	if (take_turn(s, &in->to, plane, (uint8_t)sub_port, &t))
 		return;
-	out = udp_next(s->out); /* as many as came in fit */
+	out = udp_next(s->udp);
 	p = sbfd_wire_reflection(&p, false, 1000);
 	sbfd_wire_encode(&p, out->bytes);
 	reply.stamp = t.stamp;
@@ -141,6 +142,7 @@ static void answer(struct peers *s, const struct udp_packet *in)
 		(struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port, PROBES_SUB_PORTS};
 	out->length = notice_wire_encode(&reply, &no_key, &back, out->bytes);
 	out->from = in->to;
+	out->from_port = SBFD_WIRE_PORT;
 	out->to = in->from;
 	out->to_port = in->from_port;
 	out->ifindex = in->ifindex;
@@ -148,25 +150,25 @@ static void answer(struct peers *s, const struct udp_packet *in)
 
 static void answer_all(struct peers *s)
 {
-	int n;
+	unsigned n;
 
 	do {
-		n = udp_receive(s->answers, s->in);
-		for (int i = 0; i < n; i++)
-			answer(s, udp_received(s->in, (unsigned)i));
-		udp_send(s->answers, s->out);
-	} while (n == (int)UDP_BATCH);
+		n = udp_receive(s->udp, s->answers);
+		for (unsigned i = 0; i < n; i++)
+			answer(s, udp_received(s->udp, i));
+		udp_send(s->udp);
+	} while (n == UDP_BATCH);
 }
 
 /* What their own probes are answered: that they were is all that is of interest. */
 static void hear_answers(struct peers *s)
 {
-	int n;
+	unsigned n;
 
 	do {
-		n = udp_receive(s->asks, s->in);
-		for (int i = 0; i < n; i++) {
-			const struct udp_packet *in = udp_received(s->in, (unsigned)i);
+		n = udp_receive(s->udp, s->asks);
+		for (unsigned i = 0; i < n; i++) {
+			const struct udp_packet *in = udp_received(s->udp, i);
 			struct notice_ends ends = {in->from, in->to};
 			struct sbfd_wire_error error;
 			struct notice_trailer t;
@@ -177,7 +179,7 @@ static void hear_answers(struct peers *s)
 			    t.has_stamp && t.stamp.sequence < N_PATHS)
 				s->paths[t.stamp.sequence].was_answered = true;
 		}
-	} while (n == (int)UDP_BATCH);
+	} while (n == UDP_BATCH);
 }
 
 /* The probe of one path: the peers' planes in order. */
@@ -196,12 +198,8 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 				.your_discriminator = sbfd_wire_discriminator(&to)};
 	struct notice_ends ends = {probes_net_peer(peer), to};
 	bool in_turn = s->take_turns && now < s->paths[path].heard_ns + 3 * interval;
-	struct udp_packet *out = udp_next(s->out);
+	struct udp_packet *out = udp_next(s->udp);
 
-	if (!out) {
-		udp_send(s->asks, s->out);
-		out = udp_next(s->out);
-	}
 	t.has_defer = in_turn && t.has_heard && ++s->paths[path].n_turns % PROBER_RTT_TURNS;
 	t.has_echo = s->paths[path].owes_echo;
 	t.echo = s->paths[path].echo;
@@ -209,6 +207,7 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = notice_wire_encode(&t, &no_key, &ends, out->bytes);
 	out->from = ends.from;
+	out->from_port = ASK_PORT;
 	out->to = to;
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = s->ports.gpus[0].ifindex[plane][path / 7 % PROBES_SUB_PORTS];
@@ -223,7 +222,7 @@ static void ask_those_due(struct peers *s)
 	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)
 		if (now >= s->paths[path].due_ns && !(silent && path % PROBES_PLANES == 0))
 			ask(s, path, now);
-	udp_send(s->asks, s->out);
+	udp_send(s->udp);
 }
 
 /* Not all at once. */
@@ -272,9 +271,8 @@ pid_t probes_peers_start(const struct probes_net *net, const struct probes_load 
 	probes_net_pin(1);
 	sched_setscheduler(0, SCHED_RR, &rr);
 	s.load = load;
-	if (getppid() != parent || probes_net_enter(net->far) || udp_batch_create(&s.in) ||
-	    udp_batch_create(&s.out) || udp_open(&s.answers, &any, SBFD_WIRE_PORT, 26, geteuid()) ||
-	    udp_open(&s.asks, &any, 50000, 26, geteuid())) {
+	if (getppid() != parent || probes_net_enter(net->far) || udp_create(&s.udp, 26) ||
+	    udp_open(&s.answers, &any, SBFD_WIRE_PORT) || udp_open(&s.asks, &any, ASK_PORT)) {
 		fprintf(stderr, "farebench: the peers cannot start\n");
 		_exit(1);
 	}

@@ -16,6 +16,7 @@
 #include "prober.h"
 #include "probes.h"
 #include "reflector.h"
+#include "udp.h"
 
 #define MS_NS	  UINT64_C(1000000)
 #define WARM_UP_S 3.
@@ -25,6 +26,7 @@ struct unit {
 	const struct probes_load *load;
 	struct ev_loop *loop;
 	struct sub_ports ports;
+	struct udp *udp;
 	struct prober *prober;
 	struct reflector *reflector;
 	ev_timer window, traffic;
@@ -237,16 +239,17 @@ static int start(struct unit *u)
 		.slow_interval_ns = 1000 * MS_NS,
 		.max_probes_per_s = budget_of(u->load),
 		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
-		.dscp = 26,
 	};
 	int rc;
 
 	probes_net_ports(&u->ports);
-	rc = reflector_create(&u->reflector, u->loop, &u->ports, &no_key, 26, geteuid(),
-			      &on_reflector, u);
+	rc = udp_create(&u->udp, 26);
 	if (!rc)
-		rc = prober_create(&u->prober, u->loop, &options, &u->ports, &no_key, &on_prober,
-				   u);
+		rc = reflector_create(&u->reflector, u->loop, u->udp, &u->ports, &no_key,
+				      &on_reflector, u);
+	if (!rc)
+		rc = prober_create(&u->prober, u->loop, u->udp, &options, &u->ports, &no_key,
+				   &on_prober, u);
 	for (uint32_t i = 0; !rc && i < u->load->n_peers; i++) {
 		struct in6_addr peer = probes_net_peer(i);
 

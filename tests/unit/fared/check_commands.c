@@ -30,10 +30,11 @@ static struct commands commands;
 static struct publish *publish;
 static struct control_client root = {.role = CONTROL_OPERATOR, .attached = -1};
 
-static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, int ifindex,
 		    enum links_state old, enum links_state state, uint64_t bps)
 {
 	(void)arg;
+	(void)ifindex;
 	(void)old;
 	(void)bps;
 	ck_assert(gpu == 0 && plane < 2 && sub_port == 0 && state == LINKS_ABSENT);
@@ -473,11 +474,13 @@ START_TEST(every_counter_has_a_row_with_its_meaning)
 	json_t *reply;
 	size_t n;
 
+	/* without a GPU neither has a socket */
 	ck_assert_int_eq(
-		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
-	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, &key, 0, geteuid(),
-					  &reflector_handlers, NULL),
-			 0);
+		prober_create(&prober, loop, NULL, &options, &ports, &key, &prober_handlers, NULL),
+		0);
+	ck_assert_int_eq(
+		reflector_create(&reflector, loop, NULL, &ports, &key, &reflector_handlers, NULL),
+		0);
 	commands.report.prober = prober;
 	commands.report.reflector = reflector;
 	reply = ask(&root, "{\"cmd\":\"counters\"}", -1);

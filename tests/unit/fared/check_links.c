@@ -22,14 +22,17 @@
 static struct ev_loop *loop;
 static struct config *config;
 static struct links *links;
-static int n_told, n_lost, n_warnings;
+static int n_told, n_lost, n_warnings, told_ifindex[2];
 static unsigned lost_in[2]; /* the turn of the loop that told of it */
 static bool foreign_sysfs;
 
-static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, int ifindex,
 		    enum links_state old, enum links_state state, uint64_t bps)
 {
 	(void)arg;
+	ck_assert_int_eq(ifindex > 0, state != LINKS_ABSENT);
+	if (ifindex > 0)
+		told_ifindex[sub_port] = ifindex;
 	(void)gpu;
 	(void)plane;
 	(void)bps;

@@ -21,7 +21,8 @@
 #include "patience.h"
 #include "prober_internal.h"
 #include "reflector.h"
-#include "udp_raw.h"
+#include "roce_ports.h"
+#include "udp.h"
 
 #define MS UINT64_C(1000000)
 
@@ -30,6 +31,7 @@ static struct sub_ports ports;
 static struct notice_key key = {"a key of twenty byte", 20};
 static struct reflector *reflector;
 static struct prober *prober;
+static struct udp *udp;
 static struct in6_addr peer;
 static struct notice_capacity heard;
 static struct notice_ack holds; /* the newest notice that the peer has */
@@ -41,8 +43,7 @@ static ev_timer beat;
 static unsigned n_held_up; /* turns of the loop */
 static uint64_t turned_ns;
 
-static const struct prober_options options = {.dscp = 26,
-					      .slow_interval_ns = 400 * MS,
+static const struct prober_options options = {.slow_interval_ns = 400 * MS,
 					      .max_probes_per_s = 10000,
 					      .turns_beyond_per_s = UINT32_MAX,
 					      .times = {
@@ -155,6 +156,7 @@ static void on_beat(struct ev_loop *l, ev_timer *w, int revents)
 static void setup(void)
 {
 	loop = ev_loop_new(EVFLAG_AUTO);
+	ck_assert_int_eq(udp_create(&udp, 26), 0);
 	memset(&ports, 0, sizeof(ports));
 	ports.n_gpus = 2;
 	for (int g = 0; g < 2; g++) {
@@ -171,7 +173,8 @@ static void setup(void)
 	avoided = 0;
 	n_learned = 0;
 	ck_assert_int_eq(
-		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
+		prober_create(&prober, loop, udp, &options, &ports, &key, &prober_handlers, NULL),
+		0);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
 	n_held_up = 0;
 	turned_ns = 0;
@@ -181,9 +184,9 @@ static void setup(void)
 
 static void reflect(const struct notice_key *with)
 {
-	ck_assert_int_eq(reflector_create(&reflector, loop, &ports, with, 26, geteuid(),
-					  &reflector_handlers, NULL),
-			 0);
+	ck_assert_int_eq(
+		reflector_create(&reflector, loop, udp, &ports, with, &reflector_handlers, NULL),
+		0);
 }
 
 static void teardown(void)
@@ -191,6 +194,7 @@ static void teardown(void)
 	prober_destroy(prober);
 	reflector_destroy(reflector);
 	reflector = NULL;
+	udp_destroy(udp);
 	ev_loop_destroy(loop);
 }
 
@@ -379,8 +383,8 @@ static void probe_both_ways(uint32_t turns_beyond_per_s)
 	prober_destroy(prober);
 	both.turns_beyond_per_s = turns_beyond_per_s;
 	n_probes_heard[0] = n_probes_heard[1] = 0;
-	ck_assert_int_eq(prober_create(&prober, loop, &both, &ports, &key, &prober_handlers, NULL),
-			 0);
+	ck_assert_int_eq(
+		prober_create(&prober, loop, udp, &both, &ports, &key, &prober_handlers, NULL), 0);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
 	ck_assert_int_eq(prober_want(prober, 1, &ports.gpus[0].address[0], 0, true, false), 0);
 	reflect(&key);
@@ -455,7 +459,8 @@ START_TEST(a_plane_that_comes_late_waits_for_replies)
 	ports.gpus[0].n_sub_ports[1] = 1; /* of no device: nothing is answered there */
 	ports.gpus[0].live[1] = 1;
 	ck_assert_int_eq(
-		prober_create(&prober, loop, &options, &ports, &key, &prober_handlers, NULL), 0);
+		prober_create(&prober, loop, udp, &options, &ports, &key, &prober_handlers, NULL),
+		0);
 	reflect(&key);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
 	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
@@ -716,13 +721,8 @@ START_TEST(the_reflector_answers_only_what_it_should)
 				.my_discriminator = 7,
 				.your_discriminator = sbfd_wire_discriminator(&peer)};
 	struct reflector_counters c;
-	struct udp_batch *out;
-	struct udp_socket *fd;
-	int low = 64;
 
-	ck_assert_int_eq(udp_open(&fd, &stranger, 0, 0, geteuid()), 0);
 	reflect(&key);
-	ck_assert_int_eq(udp_batch_create(&out), 0);
 	for (int i = 0; i < 4; i++) {
 		struct udp_packet *packet;
 		struct sbfd_packet q = p;
@@ -731,17 +731,17 @@ START_TEST(the_reflector_answers_only_what_it_should)
 			q.your_discriminator++;
 		if (i == 2)
 			q.demand = false; /* a reply: answering it would never end */
+		packet = udp_next(udp);
 		if (i == 3)
-			ck_assert_int_eq(
-				setsockopt(udp_fd(fd), IPPROTO_IP, IP_TTL, &low, sizeof(low)), 0);
-		packet = udp_next(out);
+			packet->hop_limit = 64;
 		sbfd_wire_encode(&q, packet->bytes);
 		packet->length = SBFD_WIRE_BYTES;
 		packet->from = stranger;
+		packet->from_port = 50000;
 		packet->to = peer;
 		packet->to_port = SBFD_WIRE_PORT;
 		packet->ifindex = (int)if_nametoindex("lo");
-		ck_assert_uint_eq(udp_send(fd, out), 1);
+		ck_assert_uint_eq(udp_send(udp), 1);
 	}
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false), 0);
 	do {
@@ -751,8 +751,6 @@ START_TEST(the_reflector_answers_only_what_it_should)
 	ck_assert_uint_eq(c.discriminator, 1);
 	ck_assert_uint_eq(c.hop_limit, 1);
 	ck_assert_uint_eq(c.malformed, 1);
-	udp_batch_destroy(out);
-	udp_close(fd);
 }
 END_TEST
 
@@ -786,58 +784,85 @@ START_TEST(one_nonce_does_not_give_the_next)
 }
 END_TEST
 
-/* Answers what has come in as a reflector does that knows nothing of stamps. */
-static void reflect_without_stamps(struct udp_socket *s, struct udp_batch *in,
-				   struct udp_batch *out)
+/* Answers what has come in: with a stamp and that plane of arrival, or without. */
+static void reflect_by_hand(struct udp_socket *s, bool stamped, uint8_t plane)
 {
-	int n = udp_receive(s, in);
+	unsigned n = udp_receive(udp, s);
 
-	for (int i = 0; i < n; i++) {
-		const struct udp_packet *probe = udp_received(in, (unsigned)i);
-		struct udp_packet *reply = udp_next(out);
+	for (unsigned i = 0; i < n; i++) {
+		const struct udp_packet *probe = udp_received(udp, i);
+		struct notice_ends ends = {probe->from, peer}, back = {peer, probe->from};
+		struct udp_packet *reply = udp_next(udp);
 		struct sbfd_wire_error error;
+		struct notice_trailer t;
 		struct sbfd_packet p;
 
 		ck_assert_int_eq(sbfd_wire_decode(probe->bytes, probe->length, &p, &error), 0);
+		ck_assert_int_eq(
+			notice_wire_decode(probe->bytes, probe->length, &key, &ends, &t, &error),
+			0);
 		p = sbfd_wire_reflection(&p, false, 0);
 		sbfd_wire_encode(&p, reply->bytes);
 		reply->length = SBFD_WIRE_BYTES;
+		t = (struct notice_trailer){.has_stamp = true,
+					    .stamp = t.stamp,
+					    .has_arrival = true,
+					    .arrival = {plane, 1, 2}};
+		if (stamped)
+			reply->length = notice_wire_encode(&t, &key, &back, reply->bytes);
 		reply->from = peer;
+		reply->from_port = SBFD_WIRE_PORT;
 		reply->to = probe->from;
 		reply->to_port = probe->from_port;
 		reply->ifindex = probe->ifindex;
 	}
-	udp_send(s, out);
+	udp_send(udp);
 }
+
+/* The peer took the probe for one of another plane: its word on this one is worth nothing. */
+START_TEST(a_reply_that_names_another_plane_is_dropped)
+{
+	struct udp_socket *s;
+
+	ck_assert_int_eq(udp_open(&s, &peer, SBFD_WIRE_PORT), 0);
+	do {
+		turn();
+		reflect_by_hand(s, true, 1);
+	} while (counters().wrong_plane < 10);
+	ck_assert_uint_eq(counters().answered, 0);
+	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
+	while (!is_up()) {
+		turn();
+		reflect_by_hand(s, true, 0);
+	}
+	udp_close(s);
+}
+END_TEST
 
 /* As the peer's address can be spoofed: who stamped a moment ago does so still. */
 START_TEST(a_peer_that_stamps_is_not_answered_for_without_a_stamp)
 {
 	struct prober_counters before, c;
-	struct udp_batch *in, *out;
-	struct udp_socket *fd;
+	struct udp_socket *s;
 
 	reflect(&key);
 	ck_assert(until(is_up));
 	reflector_destroy(reflector);
 	reflector = NULL;
-	ck_assert_int_eq(udp_open(&fd, &peer, SBFD_WIRE_PORT, 0, geteuid()), 0);
-	ck_assert(!udp_batch_create(&in) && !udp_batch_create(&out));
+	ck_assert_int_eq(udp_open(&s, &peer, SBFD_WIRE_PORT), 0);
 	prober_counters(prober, &before);
 	do {
 		turn();
-		reflect_without_stamps(fd, in, out);
+		reflect_by_hand(s, false, 0);
 		prober_counters(prober, &c);
 		ck_assert(!view().third_party);
 	} while (c.unknown < before.unknown + 10);
 	prober->peers[0]->stamped_ns = 1; /* long ago: it may run another reflector by now */
 	do {
 		turn();
-		reflect_without_stamps(fd, in, out);
+		reflect_by_hand(s, false, 0);
 	} while (!view().third_party);
-	udp_batch_destroy(in);
-	udp_batch_destroy(out);
-	udp_close(fd);
+	udp_close(s);
 }
 END_TEST
 
@@ -966,25 +991,23 @@ START_TEST(learns_where_the_datas_ports_lead)
 	struct in6_addr stranger = address("::ffff:127.77.0.3");
 	struct reflector_counters c;
 	uint8_t junk[64] = {0x0a, 0, 0xff, 0xff};
-	struct udp_batch *batch;
-	struct udp_socket *data, *from;
+	struct udp_socket *data;
 	struct udp_packet *out;
 	unsigned junk_seen = 0, ours_seen = 0;
 
-	ck_assert_int_eq(udp_batch_create(&batch), 0);
-	ck_assert_int_eq(udp_open(&data, &peer, ROCE_UDP_PORT, 0, geteuid()), 0);
-	ck_assert_int_eq(udp_open(&from, &stranger, 0, 0, geteuid()), 0);
+	ck_assert_int_eq(udp_open(&data, &peer, ROCE_UDP_PORT), 0);
 	reflect(&key);
 	for (int i = 0; i < 10; i++) {
-		out = udp_next(batch);
+		out = udp_next(udp);
 		memcpy(out->bytes, junk, sizeof(junk));
 		out->length = sizeof(junk);
 		out->from = stranger;
+		out->from_port = 50000;
 		out->to = peer;
 		out->to_port = ROCE_UDP_PORT;
 		out->ifindex = (int)if_nametoindex("lo");
 	}
-	ck_assert_uint_eq(udp_send(from, batch), 10);
+	ck_assert_uint_eq(udp_send(udp), 10);
 	ck_assert(until(has_learned));
 	ck_assert_uint_eq(n_learned, PORT_MAP_SLOTS);
 	for (unsigned i = 0; i < n_learned; i++)
@@ -993,9 +1016,9 @@ START_TEST(learns_where_the_datas_ports_lead)
 	reflector_counters(reflector, &c);
 	ck_assert_uint_ge(c.as_data, PORT_MAP_SLOTS);
 	ck_assert_uint_eq(c.malformed, 0);
-	for (int k = udp_receive(data, batch); k > 0; k = udp_receive(data, batch))
-		for (int i = 0; i < k; i++) {
-			const struct udp_packet *in = udp_received(batch, (unsigned)i);
+	for (unsigned k = udp_receive(udp, data); k; k = udp_receive(udp, data))
+		for (unsigned i = 0; i < k; i++) {
+			const struct udp_packet *in = udp_received(udp, i);
 			bool is_junk = in->length == sizeof(junk) &&
 				       !memcmp(in->bytes, junk, sizeof(junk));
 
@@ -1004,9 +1027,7 @@ START_TEST(learns_where_the_datas_ports_lead)
 		}
 	ck_assert_uint_eq(junk_seen, 10);
 	ck_assert_uint_ge(ours_seen, PORT_MAP_SLOTS);
-	udp_batch_destroy(batch);
 	udp_close(data);
-	udp_close(from);
 }
 END_TEST
 
@@ -1042,6 +1063,7 @@ int main(void)
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
 	tcase_add_test(tc, one_nonce_does_not_give_the_next);
 	tcase_add_test(tc, a_peer_that_stamps_is_not_answered_for_without_a_stamp);
+	tcase_add_test(tc, a_reply_that_names_another_plane_is_dropped);
 	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
 	tcase_add_test(tc, being_held_up_hurries_no_idle_peer);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);

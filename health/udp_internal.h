@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* udp_internal.h - buffers of udp.h, for udp.c and udp_send.c alone */
+#ifndef UDP_INTERNAL_H
+#define UDP_INTERNAL_H
+
+#include <sys/socket.h>
+
+#include "udp.h"
+
+#define UDP_HEADER_BYTES  8u
+#define UDP_CONTROL_BYTES 96u
+/* the longest IP header, the UDP header, the payload */
+#define UDP_SLOT_BYTES (60u + UDP_HEADER_BYTES + UDP_PACKET_BYTES)
+
+struct udp_buffers {
+	struct udp_packet packets[UDP_BATCH];
+	struct mmsghdr headers[UDP_BATCH];
+	struct iovec vectors[UDP_BATCH];
+	struct sockaddr_storage names[UDP_BATCH];
+	_Alignas(struct cmsghdr) uint8_t control[UDP_BATCH][UDP_CONTROL_BYTES];
+	_Alignas(8) uint8_t bytes[UDP_BATCH][UDP_SLOT_BYTES];
+};
+
+struct udp {
+	int fds[2]; /* that send: IPv4, IPv6 */
+	uint8_t dscp;
+	unsigned n_out;
+	struct udp_buffers in, out;
+};
+
+socklen_t udp_name(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out);
+/* An integer option; 0 or -errno. */
+int udp_set(int fd, int level, int name, int value);
+
+#endif
