@@ -31,6 +31,7 @@ struct daemon_health {
 	struct reflector *reflector;
 	struct routes *routes;
 	struct traffic traffic;
+	uint64_t sampled_ns;
 	bool refused[FARE_MAX_PAIRS]; /* by pair: its notices are, and that has been said */
 	ev_timer look;
 };
@@ -235,15 +236,35 @@ static void on_traffic_row(void *arg, const struct flow_path *row)
 			       row->acked_ns);
 }
 
-/* While it is not known who has traffic, all peers are taken to have some. */
+/* A client that picks planes itself sends what no row tells of, past the kernel perhaps. */
+static void sample_traffic(struct daemon_health *h, uint64_t now)
+{
+	bool picks, idle = !flows_n_clients(h->daemon->flows);
+
+	if (now < h->sampled_ns + TRAFFIC_SAMPLE_NS)
+		return;
+	picks = flows_have_pickers(h->daemon->flows);
+	h->sampled_ns = now;
+	for (uint32_t g = 0; g < h->ports.n_gpus; g++)
+		for (uint32_t p = 0; p < h->ports.gpus[g].n_planes; p++) {
+			bool sends = traffic_sample(&h->traffic, &h->ports, g, p,
+						    prober_sent(h->prober, g, p), now);
+
+			idle &= !sends;
+			prober_traffic_told(h->prober, g, p, !picks && !sends);
+		}
+	links_watch_closely(h->daemon->links, !idle);
+}
+
 static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct daemon_health *h = w->data;
 
-	(void)loop;
 	(void)revents;
-	prober_traffic_known(h->prober,
-			     traffic_read(&h->traffic, h->daemon->flows, on_traffic_row, h));
+	traffic_read(&h->traffic, h->daemon->flows, on_traffic_row, h);
+	sample_traffic(h, daemon_now_ns());
+	w->repeat = flows_n_clients(h->daemon->flows) ? TRAFFIC_S : TRAFFIC_SAMPLE_NS / 1e9;
+	ev_timer_again(loop, w);
 }
 
 /* ---- links --------------------------------------------------------------- */
@@ -417,6 +438,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	if (!h)
 		return -ENOMEM;
 	h->daemon = d;
+	traffic_init(&h->traffic);
 	describe_ports(h, d->config);
 	rc = take_key(h, c, d->log);
 	if (!rc)
@@ -450,5 +472,6 @@ void daemon_health_destroy(struct daemon_health *h)
 	prober_destroy(h->prober);
 	reflector_destroy(h->reflector);
 	udp_destroy(h->udp);
+	traffic_fini(&h->traffic);
 	free(h);
 }

@@ -23,11 +23,13 @@
 #include "device_count.h"
 
 #define RECEIVE_BYTES (1 << 20)
-#define ERRORS_MAX    1000  /* in one go: of a socket that gives nothing but errors */
-#define RETRY_S	      0.5   /* after a dump that could not even be asked for */
-#define LOOK_S	      0.002 /* how often the counts of lost carriers are read */
-#define OPER_UP	      6	    /* RFC 2863 ifOperStatus */
-#define OPER_UNKNOWN  0
+#define ERRORS_MAX    1000 /* in one go: of a socket that gives nothing but errors */
+#define RETRY_S	      0.5  /* after a dump that could not even be asked for */
+/* how often the counts of lost carriers are read: closely, or not */
+#define LOOK_S	     0.002
+#define LOOK_IDLE_S  0.02
+#define OPER_UP	     6 /* RFC 2863 ifOperStatus */
+#define OPER_UNKNOWN 0
 
 struct port {
 	uint32_t gpu, plane, sub_port;
@@ -488,6 +490,16 @@ void links_set_config(struct links *l, const struct config *config)
 	fill_ports(l, config);
 	for (uint32_t i = 0; i < l->n_ports; i++)
 		set_state(l, &l->ports[i], l->ports[i].state);
+}
+
+void links_watch_closely(struct links *l, bool closely)
+{
+	ev_tstamp every = closely ? LOOK_S : LOOK_IDLE_S;
+
+	if (l->look.repeat == every)
+		return;
+	l->look.repeat = every;
+	ev_timer_again(l->loop, &l->look);
 }
 
 bool links_view(const struct links *l, uint32_t gpu, uint32_t plane, uint32_t sub_port,

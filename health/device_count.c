@@ -19,6 +19,7 @@
 
 static const char *const file_of[] = {
 	[DEVICE_COUNT_RX_PACKETS] = "statistics/rx_packets",
+	[DEVICE_COUNT_TX_PACKETS] = "statistics/tx_packets",
 	[DEVICE_COUNT_CARRIER_DOWN] = "carrier_down_count",
 };
 
@@ -124,6 +125,19 @@ int device_count_read(const struct device_count *c, uint64_t *n)
 	errno = 0;
 	*n = strtoull(text, &end, 10);
 	return errno || *end || end == text ? -EBADMSG : 0;
+}
+
+int device_count_follow(struct device_count *c, int ifindex, enum device_count_of what, uint64_t *n)
+{
+	char dev[IF_NAMESIZE];
+
+	if (c->ifindex != ifindex) {
+		device_count_close(c);
+		if (ifindex > 0 && if_indextoname((unsigned)ifindex, dev))
+			device_count_open(c, dev, what);
+		c->ifindex = ifindex;
+	}
+	return device_count_read(c, n);
 }
 
 void device_count_close(struct device_count *c)

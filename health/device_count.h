@@ -17,15 +17,17 @@
 
 enum device_count_of {
 	DEVICE_COUNT_RX_PACKETS, /* as many packets came in; 64 bits */
+	DEVICE_COUNT_TX_PACKETS, /* ... and went out */
 	/* as often was carrier lost; 32 bits, wraps; Linux 4.16 or later */
 	DEVICE_COUNT_CARRIER_DOWN,
 };
 
 struct device_count {
-	int fd; /* below 0: none */
+	int fd;	     /* below 0: none */
+	int ifindex; /* that device_count_follow() was last asked of */
 };
 
-#define DEVICE_COUNT_NONE ((struct device_count){-1})
+#define DEVICE_COUNT_NONE ((struct device_count){-1, 0})
 
 /*
  * 0, or -errno and *c is none: -ENODEV (no such device), -ENOENT (/sys does not show it, or not
@@ -34,6 +36,9 @@ struct device_count {
 int device_count_open(struct device_count *c, const char *dev, enum device_count_of what);
 /* 0 and *n, or -errno: -ENODEV (the device is gone), -EBADF (none), -EBADMSG (no number). */
 int device_count_read(const struct device_count *c, uint64_t *n);
+/* The same, of whatever device has that number (0: none); opened anew if it is another one. */
+int device_count_follow(struct device_count *c, int ifindex, enum device_count_of what,
+			uint64_t *n);
 void device_count_close(struct device_count *c); /* none is fine */
 
 #endif

@@ -149,7 +149,7 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
  */
 static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t now)
 {
-	bool idle = p->traffic_known && now >= peer->active_until_ns;
+	bool idle = now >= peer->active_until_ns;
 
 	p->overdue_ns = peer->overdue_ns = now;
 	if (idle && (now < p->late_until_ns || now < p->full_until_ns))
@@ -270,6 +270,7 @@ bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address
 	struct prober_path *path;
 
 	prober_plane_heard(p, gpu, plane, now);
+	p->planes[gpu][plane].n_sent++; /* the reply */
 	if (probe->has_heard || probe->has_echo || probe->has_defer)
 		peer = prober_peer_find(p, gpu, address);
 	if (!peer || plane >= peer->n_planes || !peer->paths[plane].wanted)
@@ -447,6 +448,7 @@ int prober_create(struct prober **out, struct ev_loop *loop, struct udp *udp,
 	p->udp = udp;
 	p->options = *options;
 	p->times = options->times;
+	p->perhaps_ns = p->times.interval_ns;
 	p->ports = ports;
 	p->key = key;
 	p->handlers = handlers;

@@ -9,9 +9,9 @@
  * the loop's. Nothing is allocated per packet.
  *
  * Budget: max_probes_per_s for paths that are probed fast, and one per slow_interval for each of
- * the others. If the interval asked for would cost more, all fast paths get a longer one. A slow
- * path turns fast when it has traffic, when a reply is overdue, or when another path of its plane
- * has gone down.
+ * the others. If the interval asked for would cost more, all fast paths get a longer one. A path is
+ * fast when its peer has traffic, when a reply is overdue, or when another path of its plane has
+ * gone down. Paths whose peers perhaps have traffic share what these leave of the budget.
  *
  * Two ends that probe each other need half as many: a probe that came says, if its sender has heard
  * us of late, what one of ours would. Where probes are more than turns_beyond_per_s the ends of a
@@ -160,13 +160,20 @@ void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *
 
 /*
  * When data was last posted toward and acknowledged by a peer over a plane (CLOCK_MONOTONIC; 0:
- * never). Peers without posts for a second are probed slowly, if anybody tells of traffic at all; a
+ * never). Peers with posts within a second are probed fast on all planes. A
  * path with an acknowledgement of within the interval skips its probe, seven times in a row at
  * most: what a client says makes probes fewer, never a path live.
  */
 void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		    uint32_t plane, uint64_t posted_ns, uint64_t acked_ns);
-void prober_traffic_known(struct prober *p, bool known);
+/*
+ * Whether all packets that leave by that plane are known of: by prober_traffic(), or as our own
+ * (prober_sent()). Until the first call they are not. While they are not, every peer may have
+ * traffic there: those without posts share what the budget has left.
+ */
+void prober_traffic_told(struct prober *p, uint32_t local_gpu, uint32_t plane, bool told);
+/* Packets that probing has sent over that plane so far, replies to peers' probes included. */
+uint64_t prober_sent(const struct prober *p, uint32_t local_gpu, uint32_t plane);
 
 /*
  * A probe of that peer came over that sub-port (reflector.h). true: our next one over the plane is

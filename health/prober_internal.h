@@ -88,21 +88,17 @@ struct prober_notice {
 	uint64_t refresh_ns; /* when it becomes news again */
 };
 
-/* What a sub-port's device has received. */
-struct prober_rx {
-	struct device_count count;
-	int ifindex; /* the device that it is of */
-};
-
-/* What comes in over a plane of a GPU, whoever sent it. */
+/* A plane of a GPU: what comes in over it, whoever sent it; and what goes out. */
 struct prober_plane {
-	struct prober_rx rx[SUB_PORTS_MAX_SUB_PORTS];
-	uint64_t sampled_ns; /* last sample; 0: not sampled of late */
+	struct device_count rx[SUB_PORTS_MAX_SUB_PORTS]; /* packets that devices have received */
+	uint64_t sampled_ns;				 /* last sample; 0: not sampled of late */
 	/* something was read from it, or the last sample was larger than the one before */
 	uint64_t heard_ns;
 	uint64_t packets;
 	uint64_t companions_ns;	 /* when its paths were last judged together */
 	uint64_t hurry_until_ns; /* the leaf has lost one peer: ask for the idle ones at once */
+	uint64_t n_sent;	 /* probes, and replies to peers' probes */
+	bool told;		 /* see prober_traffic_told() */
 };
 
 struct prober_socket {
@@ -138,7 +134,7 @@ struct prober {
 	/* so many replies that the sockets are read by the tick, not by what comes */
 	bool by_tick;
 	uint64_t answered_before; /* replies by counted_ns */
-	bool traffic_known;	  /* somebody tells which peers have traffic */
+	uint64_t perhaps_ns;	  /* how often peers are probed that perhaps have traffic */
 	struct wheel *wheel;	  /* of sessions, by their places */
 	int timer_fd;
 	ev_io timer;

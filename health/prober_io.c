@@ -215,6 +215,7 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = g->ifindex[plane][way.sub_port];
 	path->sent_ns = now;
+	p->planes[peer->gpu][plane].n_sent++;
 	p->counters.sent++;
 }
 

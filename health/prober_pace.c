@@ -28,8 +28,13 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static bool is_active(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 		      uint64_t now)
 {
-	return !p->traffic_known || now < peer->active_until_ns ||
-	       now < p->planes[peer->gpu][plane].hurry_until_ns;
+	return now < peer->active_until_ns || now < p->planes[peer->gpu][plane].hurry_until_ns;
+}
+
+/* Of a path that works and has no traffic that we know of. */
+static uint64_t idle_ns(const struct prober *p, const struct prober_peer *peer, uint32_t plane)
+{
+	return p->planes[peer->gpu][plane].told ? p->options.slow_interval_ns : p->perhaps_ns;
 }
 
 static uint64_t interval_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
@@ -45,7 +50,7 @@ static uint64_t interval_of(const struct prober *p, const struct prober_peer *pe
 		interval = prober_larger(interval, DOWN_SLOW_NS);
 	if ((path->fsm.state == PROBE_UP || path->fsm.state == PROBE_UNPROVEN) &&
 	    !is_active(p, peer, plane, now))
-		interval = prober_larger(interval, p->options.slow_interval_ns);
+		interval = prober_larger(interval, idle_ns(p, peer, plane));
 	return interval;
 }
 
@@ -83,25 +88,41 @@ static void look_at_load(struct prober *p, uint64_t now)
 	p->all_ticks = all;
 }
 
+/* What fast paths leave of the budget is shared out among those that perhaps have traffic. */
+static uint64_t perhaps_ns(const struct prober *p, uint64_t n_fast, uint64_t n_perhaps)
+{
+	uint64_t used = n_fast * UINT64_C(1000000000) / p->times.interval_ns,
+		 left = p->options.max_probes_per_s > used ? p->options.max_probes_per_s - used : 0,
+		 fair = left ? n_perhaps * UINT64_C(1000000000) / left : UINT64_MAX;
+
+	return smaller(prober_larger(fair, p->times.interval_ns), p->options.slow_interval_ns);
+}
+
 void prober_pace_share(struct prober *p, uint64_t now)
 {
-	uint64_t n_fast = 0, fair;
+	uint64_t n_fast = 0, n_perhaps = 0, fair;
 
 	if (now < p->counted_ns + COUNT_NS)
 		return;
 	choose_reading(p, now - p->counted_ns);
 	look_at_load(p, now);
 	p->counted_ns = now;
+	p->perhaps_ns = p->options.slow_interval_ns; /* which counts as nothing */
 	/* a slow one counts nothing, an eager one several times */
 	for (uint32_t i = 0; i < p->n_peers; i++)
-		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
-			if (p->peers[i]->paths[plane].wanted)
-				n_fast += p->times.interval_ns /
-					  interval_of(p, p->peers[i], plane, now);
-	p->takes_turns = n_fast * UINT64_C(1000000000) / p->options.times.interval_ns >
-			 p->options.turns_beyond_per_s;
+		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++) {
+			if (!p->peers[i]->paths[plane].wanted)
+				continue;
+			n_fast += p->times.interval_ns / interval_of(p, p->peers[i], plane, now);
+			n_perhaps += !is_active(p, p->peers[i], plane, now) &&
+				     !p->planes[p->peers[i]->gpu][plane].told;
+		}
+	p->takes_turns =
+		(n_fast + n_perhaps) * UINT64_C(1000000000) / p->options.times.interval_ns >
+		p->options.turns_beyond_per_s;
 	fair = n_fast * UINT64_C(1000000000) / p->options.max_probes_per_s;
 	p->times.interval_ns = prober_larger(p->options.times.interval_ns, fair);
+	p->perhaps_ns = perhaps_ns(p, n_fast, n_perhaps);
 }
 
 /* RFC 5880 6.8.7: less than the interval by a random 0 to 25%. */

@@ -50,6 +50,7 @@ static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	out->to = peer->address;
 	out->to_port = ROCE_UDP_PORT;
 	out->ifindex = g->ifindex[plane][probe.local];
+	p->planes[peer->gpu][plane].n_sent++;
 	p->counters.ports_sent++;
 	return true;
 }

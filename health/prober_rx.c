@@ -3,8 +3,6 @@
  * prober_rx.c - see prober_internal.h: whether anything at all comes in over a plane, whoever sent
  * it
  */
-#include <net/if.h>
-
 #include "prober_internal.h"
 
 void prober_rx_open(struct prober *p)
@@ -12,7 +10,7 @@ void prober_rx_open(struct prober *p)
 	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)
 		for (uint32_t plane = 0; plane < SUB_PORTS_MAX_PLANES; plane++)
 			for (uint32_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS; s++)
-				p->planes[g][plane].rx[s].count = DEVICE_COUNT_NONE;
+				p->planes[g][plane].rx[s] = DEVICE_COUNT_NONE;
 }
 
 void prober_rx_close(struct prober *p)
@@ -20,21 +18,7 @@ void prober_rx_close(struct prober *p)
 	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)
 		for (uint32_t plane = 0; plane < SUB_PORTS_MAX_PLANES; plane++)
 			for (uint32_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS; s++)
-				device_count_close(&p->planes[g][plane].rx[s].count);
-}
-
-/* Of the device that is that sub-port now. */
-static bool read_packets(struct prober_rx *rx, int ifindex, uint64_t *packets)
-{
-	char dev[IF_NAMESIZE];
-
-	if (rx->ifindex != ifindex) {
-		device_count_close(&rx->count);
-		rx->ifindex = ifindex;
-		if (ifindex > 0 && if_indextoname((unsigned)ifindex, dev))
-			device_count_open(&rx->count, dev, DEVICE_COUNT_RX_PACKETS);
-	}
-	return !device_count_read(&rx->count, packets);
+				device_count_close(&p->planes[g][plane].rx[s]);
 }
 
 void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
@@ -52,7 +36,8 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 	if (s->sampled_ns == now || now < s->heard_ns + p->times.interval_ns / 2)
 		return;
 	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++)
-		if (read_packets(&s->rx[i], g->ifindex[plane][i], &packets)) {
+		if (!device_count_follow(&s->rx[i], g->ifindex[plane][i], DEVICE_COUNT_RX_PACKETS,
+					 &packets)) {
 			known = true;
 			sum += packets;
 		}

@@ -211,12 +211,18 @@ void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 	prober_rearm(p);
 }
 
-void prober_traffic_known(struct prober *p, bool known)
+void prober_traffic_told(struct prober *p, uint32_t gpu, uint32_t plane, bool told)
 {
-	if (p->traffic_known && !known)
-		for (uint32_t gpu = 0; gpu < p->ports->n_gpus; gpu++)
-			for (uint32_t plane = 0; plane < p->ports->gpus[gpu].n_planes; plane++)
-				prober_wake_idle(p, gpu, plane, prober_now_ns());
-	p->traffic_known = known;
+	bool was_told = p->planes[gpu][plane].told;
+
+	p->planes[gpu][plane].told = told;
+	if (!was_told || told)
+		return;
+	prober_wake_idle(p, gpu, plane, prober_now_ns());
 	prober_rearm(p);
+}
+
+uint64_t prober_sent(const struct prober *p, uint32_t gpu, uint32_t plane)
+{
+	return p->planes[gpu][plane].n_sent;
 }

@@ -277,7 +277,8 @@ static void run(struct unit *u, const struct probes_net *net)
 	u->window.data = u->traffic.data = u;
 	ev_timer_start(u->loop, &u->window);
 	if (u->load->n_active < u->load->n_peers) {
-		prober_traffic_known(u->prober, true);
+		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
+			prober_traffic_told(u->prober, 0, plane, true);
 		ev_init(&u->traffic, on_traffic);
 		u->traffic.repeat = TRAFFIC_S;
 		u->traffic.data = u;

@@ -113,6 +113,11 @@ told_gray() { # SERVER SINCE
 grep_own() { # the server's own sub-port 1 of plane 0
 	told_gray s0 "$before0" | grep -q "local sub-port 1"
 }
+# An application that is not attached: its packets alone have the plane probed fast.
+farelab exec "$LAB" s0 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0);
+	setsockopt(S, SOL_SOCKET, 25, "g0p0s0") or die $!; # SO_BINDTODEVICE
+	for (;;) { send(S, "x", 0, sockaddr_in(9, inet_aton("198.19.0.2"))); select(undef, undef, undef, 0.004) }' &
+talker=$!
 route=$(ip -n "fl-$LAB-s0" route show $PEER | tr -d '\\\n\t')
 fewer=$(echo "$route" | sed 's/nexthop via [0-9.]* dev g0p0s1 weight [0-9]* *//')
 [ "$(echo "$fewer" | grep -o nexthop | wc -l)" = 3 ] || fail "unexpected route: $route"
@@ -123,7 +128,7 @@ before0=$(newest_event s0) before1=$(newest_event s1)
 for i in 1 2 3; do
 	# the fault's own length, not a wait: beyond a second it would rightly be found out
 	ip -n "fl-$LAB-s0" route replace $fewer && sleep 0.2 && ip -n "fl-$LAB-s0" route replace $route || fail "ip route replace"
-	enough=$(($(field 0 probe sent) + 1000)) # seconds: flapping routes are a fault
+	enough=$(($(field 0 probe sent) + 1000)) # seconds: flapping routes are a fault (or a quarter of an hour, without traffic)
 	within probed || fail "no probes: $(field 0 probe)"
 done
 told_gray s0 "$before0" && fail "a sub-port without a route for 200 ms was blamed"
@@ -134,6 +139,7 @@ within grep_own || fail "a sub-port without a route for good is not found out: $
 ip -n "fl-$LAB-s0" route replace $route || fail "ip route replace"
 within is 400000000 0 usable_bps || fail "routes are back: $(field 0 usable_bps): $(field 0 reason)"
 told_gray s1 "$before1" && fail "a peer's sub-port without a route was blamed, though its answers had another way"
+kill $talker
 
 # ---- one part in ten lost ------------------------------------------------------------------------
 farelab gray "$LAB" leaf l1 --loss-percent 10 || fail "lossy leaf"

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds over what clients say of their paths: nobody hides anybody else, and what is not told is
- * not known.
+ * Rounds over what clients say of their paths: nobody hides anybody else. And packets that nobody
+ * tells of, by what the kernel counts of lo in a network namespace of the test's own.
  */
 #include "traffic.h"
 
+#include <arpa/inet.h>
 #include <check.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "conn_shm.h"
+#include "own_net.h"
+#include "own_sysfs.h"
 
 /* rows that a segment has room for at most */
 #define HUGE (CONN_SHM_MAX_BYTES / CONN_SHM_ROW_BYTES - 2)
@@ -24,7 +28,7 @@ static unsigned n_clients;
 static void setup(void)
 {
 	ck_assert_int_eq(flows_create(&flows), 0);
-	traffic = (struct traffic){0};
+	traffic_init(&traffic);
 	memset(n_told, 0, sizeof(n_told));
 	n_clients = 0;
 }
@@ -32,6 +36,7 @@ static void setup(void)
 static void teardown(void)
 {
 	flows_destroy(flows);
+	traffic_fini(&traffic);
 }
 
 static void use(struct conn_shm_path *path, bool in_use)
@@ -75,9 +80,9 @@ static void on_path(void *arg, const struct flow_path *path)
 	n_told[path->local_gpu]++;
 }
 
-static bool look(void)
+static void look(void)
 {
-	return traffic_read(&traffic, flows, on_path, &traffic);
+	traffic_read(&traffic, flows, on_path, &traffic);
 }
 
 START_TEST(a_client_with_all_rows_hides_no_other)
@@ -87,30 +92,13 @@ START_TEST(a_client_with_all_rows_hides_no_other)
 	look();
 	ck_assert_uint_eq(n_told[0], TRAFFIC_ROWS);
 	ck_assert_uint_eq(n_told[1], 0);
-	ck_assert(look()); /* the rest of the round, and not one row of the first client's more */
+	look(); /* the rest of the round, and not one row of the first client's more */
 	ck_assert_uint_eq(n_told[0], TRAFFIC_ROWS);
 	ck_assert_uint_eq(n_told[1], 3);
 	look();
-	ck_assert(look());
+	look();
 	ck_assert_uint_eq(n_told[0], 2 * TRAFFIC_ROWS);
 	ck_assert_uint_eq(n_told[1], 6);
-}
-END_TEST
-
-START_TEST(known_only_after_a_whole_round)
-{
-	attach(10000);
-	attach(10000);
-	attach(10000);
-	ck_assert(!look());
-	ck_assert(look());
-	ck_assert(look()); /* and until the next one has ended */
-	ck_assert(look());
-	for (int i = 0; i < 3; i++) {
-		ck_assert_uint_eq(n_told[i], 2 * 10000);
-		flows_detach(flows, i);
-	}
-	ck_assert(!look());
 }
 END_TEST
 
@@ -119,50 +107,129 @@ START_TEST(who_picks_may_send_anywhere)
 	struct conn_shm_header *picks;
 
 	attach(3);
-	ck_assert(look());
 	picks = attach(0); /* one that only looks on changes nothing */
-	ck_assert(look());
+	ck_assert(!flows_have_pickers(flows));
 	atomic_store(&picks->n_pickers, 2);
-	ck_assert(!look());
-	ck_assert_uint_eq(n_told[0], 9); /* what others tell is heeded all the same */
+	ck_assert(flows_have_pickers(flows));
 	atomic_store(&picks->n_pickers, 0);
-	ck_assert(look());
+	ck_assert(!flows_have_pickers(flows));
 	atomic_store(&picks->n_pickers, UINT32_MAX);
-	ck_assert(!look());
+	ck_assert(flows_have_pickers(flows));
 	flows_detach(flows, 1);
-	ck_assert(look());
+	ck_assert(!flows_have_pickers(flows));
 }
 END_TEST
 
-START_TEST(if_nobody_tells_of_a_path_nothing_is_known)
+START_TEST(rows_that_are_not_in_use_tell_nothing)
 {
 	struct conn_shm_header *groups = attach(1);
-	struct conn_shm_path *path = (struct conn_shm_path *)(groups + 1);
 
-	attach(0);
-	ck_assert(look());
-	use(path, false);
-	ck_assert(!look());
-	use(path, true);
-	ck_assert(look());
-	flows_detach(flows, 0);
-	ck_assert(!look());
+	use((struct conn_shm_path *)(groups + 1), false);
+	look();
+	ck_assert_uint_eq(n_told[0], 0);
+	use((struct conn_shm_path *)(groups + 1), true);
+	look();
+	ck_assert_uint_eq(n_told[0], 1);
+}
+END_TEST
+
+#define T0 (1000 * TRAFFIC_SAMPLE_NS)
+
+static struct sub_ports ports;
+
+static void setup_lo(void)
+{
+	setup();
+	own_sysfs();
+	memset(&ports, 0, sizeof(ports));
+	ports.n_gpus = 1;
+	ports.gpus[0].n_planes = 1;
+	ports.gpus[0].n_sub_ports[0] = 2; /* one of them has no device now */
+	ports.gpus[0].ifindex[0][1] = (int)if_nametoindex("lo");
+}
+
+static void send_packets(unsigned n)
+{
+	struct sockaddr_in self = {.sin_family = AF_INET,
+				   .sin_port = htons(9),
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), port_9, one = 1;
+
+	/* somebody listens: no ICMP comes back */
+	port_9 = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ck_assert_int_eq(setsockopt(port_9, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
+	ck_assert_int_eq(bind(port_9, (struct sockaddr *)&self, sizeof(self)), 0);
+	while (n--)
+		ck_assert_int_eq(sendto(fd, "x", 1, 0, (struct sockaddr *)&self, sizeof(self)), 1);
+	close(fd);
+	close(port_9);
+}
+
+/* n samples after T0 */
+static bool sample(unsigned n, uint64_t own)
+{
+	return traffic_sample(&traffic, &ports, 0, 0, own, T0 + n * TRAFFIC_SAMPLE_NS);
+}
+
+/* The first sample has nothing to compare with, and the plane may have carried anything. */
+static void settle(void)
+{
+	send_packets(TRAFFIC_MIN_PACKETS);
+	ck_assert(sample(0, 0));
+	ck_assert(sample(9, 0));
+	ck_assert(!sample(10, 0));
+}
+
+START_TEST(packets_that_nobody_tells_of_are_traffic)
+{
+	settle();
+	send_packets(TRAFFIC_MIN_PACKETS - 1);
+	ck_assert(!sample(11, 0));
+	send_packets(TRAFFIC_MIN_PACKETS);
+	ck_assert(sample(12, 0));
+	ck_assert(sample(21, 0));
+	ck_assert(!sample(22, 0));
+}
+END_TEST
+
+START_TEST(our_own_packets_are_none)
+{
+	settle();
+	send_packets(50);
+	ck_assert(!sample(11, 50));
+	send_packets(50);
+	ck_assert(sample(12, 50 + 51 - TRAFFIC_MIN_PACKETS - 1));
+}
+END_TEST
+
+START_TEST(what_cannot_be_counted_may_be_traffic)
+{
+	ports.gpus[0].ifindex[0][0] = 0x7ffffff0;
+	for (unsigned i = 0; i < 30; i++)
+		ck_assert(sample(i, 0));
 }
 END_TEST
 
 int main(void)
 {
 	Suite *s = suite_create("traffic");
-	TCase *tc = tcase_create("rounds");
-	SRunner *sr = srunner_create(s);
-	int failed;
+	TCase *tc = tcase_create("rounds"), *counts = tcase_create("counts");
+	SRunner *sr;
+	int failed, skip = own_net();
 
+	if (skip)
+		return skip;
+	sr = srunner_create(s);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, a_client_with_all_rows_hides_no_other);
-	tcase_add_test(tc, known_only_after_a_whole_round);
 	tcase_add_test(tc, who_picks_may_send_anywhere);
-	tcase_add_test(tc, if_nobody_tells_of_a_path_nothing_is_known);
+	tcase_add_test(tc, rows_that_are_not_in_use_tell_nothing);
+	tcase_add_checked_fixture(counts, setup_lo, teardown);
+	tcase_add_test(counts, packets_that_nobody_tells_of_are_traffic);
+	tcase_add_test(counts, our_own_packets_are_none);
+	tcase_add_test(counts, what_cannot_be_counted_may_be_traffic);
 	suite_add_tcase(s, tc);
+	suite_add_tcase(s, counts);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);
 	srunner_free(sr);

@@ -905,7 +905,7 @@ START_TEST(peers_without_traffic_are_probed_slowly)
 
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_traffic_known(prober, true);
+	prober_traffic_told(prober, 0, 0, true);
 	while (!is_probed_slowly())
 		ck_assert_msg(++n < 40, "no 1.2 s without an overdue reply");
 	ck_assert_uint_eq(view().n_downs, 0);
@@ -951,7 +951,7 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_traffic_known(prober, true);
+	prober_traffic_told(prober, 0, 0, true);
 	for (unsigned n = 0;
 	     n < 3;) { /* the test's own limit of time ends it on a machine too busy */
 		ck_assert(until(is_idle));

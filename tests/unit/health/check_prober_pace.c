@@ -48,6 +48,7 @@ static void make(struct end *e, uint64_t seed)
 	e->peer->n_planes = 1;
 	path(e)->wanted = true;
 	path(e)->fsm.state = PROBE_UP;
+	e->prober->perhaps_ns = INTERVAL;
 	path(e)->sent_ns = path(e)->next_ns = START;
 }
 
@@ -205,7 +206,7 @@ START_TEST(doubt_yields_to_nobody)
 		a.prober->notices[0].limited = true;
 		break;
 	default: /* it is asked once a second anyway */
-		a.prober->traffic_known = true;
+		a.prober->planes[0][0].told = true;
 		break;
 	}
 	hear(&a, now);
@@ -296,6 +297,49 @@ START_TEST(a_skipped_probe_is_late_by_no_interval)
 }
 END_TEST
 
+/* Ten paths at 10 ms are 1,000 probes a second; each of n more perhaps has traffic. */
+static uint64_t perhaps_of(uint32_t budget, uint32_t n)
+{
+	struct prober *p = calloc(1, sizeof(*p));
+	uint64_t result;
+
+	ck_assert_ptr_nonnull(p);
+	p->options.times.interval_ns = p->times.interval_ns = INTERVAL;
+	p->options.slow_interval_ns = 100 * INTERVAL;
+	p->options.max_probes_per_s = budget;
+	p->options.turns_beyond_per_s = UINT32_MAX;
+	p->ports = &ports;
+	p->stat_fd = -1;
+	p->n_peers = 10 + n;
+	for (uint32_t i = 0; i < p->n_peers; i++) {
+		struct prober_peer *peer = calloc(1, sizeof(*peer) + sizeof(struct prober_path));
+
+		ck_assert_ptr_nonnull(peer);
+		p->peers[i] = peer;
+		peer->n_planes = 1;
+		peer->paths[0].wanted = true;
+		peer->paths[0].fsm.state = PROBE_UP;
+		peer->active_until_ns = i < 10 ? START + 1 : 0;
+	}
+	prober_pace_share(p, START);
+	ck_assert_uint_eq(p->times.interval_ns, INTERVAL); /* of those that have it for certain */
+	result = p->perhaps_ns;
+	for (uint32_t i = 0; i < p->n_peers; i++)
+		free(p->peers[i]);
+	free(p);
+	return result;
+}
+
+START_TEST(peers_that_perhaps_have_traffic_share_what_is_left)
+{
+	ck_assert_uint_eq(perhaps_of(10000, 10), INTERVAL);
+	ck_assert_uint_eq(perhaps_of(10000, 90), INTERVAL);
+	ck_assert_uint_eq(perhaps_of(10000, 180), 2 * INTERVAL);
+	ck_assert_uint_eq(perhaps_of(1000, 1), 100 * INTERVAL); /* nothing is left */
+	ck_assert_uint_eq(perhaps_of(1001, 900), 100 * INTERVAL);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("health/prober_pace");
@@ -311,6 +355,7 @@ int main(void)
 	tcase_add_loop_test(tc, only_what_is_in_order_waits_for_an_echo, 0, 7);
 	tcase_add_test(tc, answers_with_a_probe_only_if_one_is_due_soon);
 	tcase_add_test(tc, a_skipped_probe_is_late_by_no_interval);
+	tcase_add_test(tc, peers_that_perhaps_have_traffic_share_what_is_left);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
