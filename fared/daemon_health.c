@@ -195,12 +195,12 @@ static void on_drain(void *arg)
 	reflector_drain(h->reflector);
 }
 
-static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		     uint32_t sub_port, const struct notice_trailer *probe)
+static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     bool hears_us)
 {
 	struct daemon_health *h = arg;
 
-	return prober_heard(h->prober, gpu, peer, plane, sub_port, probe);
+	prober_heard(h->prober, gpu, peer, plane, hears_us);
 }
 
 static uint32_t avoided(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
@@ -426,7 +426,6 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 			},
 		.slow_interval_ns = c->slow_interval_ns,
 		.max_probes_per_s = c->max_probes_per_s,
-		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
 	};
 	struct daemon_health *h;
 	int rc;

@@ -24,9 +24,8 @@ struct row {
 static const struct row prober_rows[] = {
 	PROBER(sent, "probes sent"),
 	PROBER(answered, "replies to them that were accepted"),
-	PROBER(skipped, "probes suppressed, because data over the path had just been acknowledged"),
-	PROBER(yielded, "probes put off, because the peer had just sent one"),
-	PROBER(deferred, "probes sent that the peer's next probe is to answer"),
+	PROBER(skipped, "probes suppressed, because data over the path had just been acknowledged, "
+			"or the peer's own probe was"),
 	PROBER(acknowledged, "peers that acknowledged a capacity notice of ours"),
 	PROBER(ports_sent, "probes sent to the data's port, to learn where source ports lead"),
 	PROBER(ports_answered, "replies to those"),
@@ -38,9 +37,8 @@ static const struct row prober_rows[] = {
 };
 
 static const struct row reflector_rows[] = {
-	REFLECTOR(answered, "peers' probes answered at once"),
+	REFLECTOR(answered, "peers' probes answered"),
 	REFLECTOR(as_data, "those of them that came to the data's port"),
-	REFLECTOR(deferred, "peers' probes left to our own next one to answer"),
 	REFLECTOR(malformed, "dropped: no S-BFD probe"),
 	REFLECTOR(hop_limit, "dropped: hop limit below 254, not from this fabric"),
 	REFLECTOR(discriminator, "dropped: meant for another address than it came to"),

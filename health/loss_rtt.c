@@ -68,7 +68,7 @@ static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum s
 
 		if (s == 0 || s == l->next || l->next - s > LOSS_RTT_WINDOW)
 			return 0;
-		if (q->answered && !q->deferred_us && share(what, p, q))
+		if (q->answered && share(what, p, q))
 			return q->sent_ns + NEAR_NS < p->sent_ns ||
 					       q->sent_ns > p->sent_ns + NEAR_NS
 				       ? 0
@@ -143,8 +143,6 @@ static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
 {
 	uint64_t ns = now > p->sent_ns ? now - p->sent_ns : 0;
 
-	if (p->deferred_us)
-		return;
 	p->rtt_us = ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
 	if (l->n_rtt >= RTT_MEMORY) {
 		l->n_rtt = 0;
@@ -241,7 +239,7 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 		if (p->void_ || p->sent_ns < after)
 			continue;
 		if (!since)
-			since = p->sent_ns + p->deferred_us * UINT64_C(1000);
+			since = p->sent_ns;
 		if (++*n == nth)
 			*nth_sent_ns = p->sent_ns;
 	}
@@ -313,8 +311,7 @@ uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t pat
 	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
 
-		if (!p->answered && !p->void_ &&
-		    now > p->sent_ns + p->deferred_us * UINT64_C(1000) + patience_ns)
+		if (!p->answered && !p->void_ && now > p->sent_ns + patience_ns)
 			return n;
 		n += p->answered && !p->void_;
 	}

@@ -30,9 +30,7 @@ struct loss_rtt_probe {
 	/* the sub-ports where it should arrive, and the answer; -1: not known */
 	int8_t remote, back;
 	bool answered, void_; /* void: took a link that died; counts neither way */
-	uint32_t rtt_us;      /* if answered; 0: not measured */
-	/* so much later than others its answer is due, and says nothing of how long it took */
-	uint32_t deferred_us;
+	uint32_t rtt_us;      /* if answered */
 };
 
 struct loss_rtt {

@@ -18,8 +18,6 @@ enum element {
 	ELEMENT_HMAC = 5,
 	ELEMENT_RETURN = 6,
 	ELEMENT_HEARD = 7,
-	ELEMENT_DEFER = 8,
-	ELEMENT_ECHO = 9,
 };
 
 #define STAMP_BYTES	    12u
@@ -28,8 +26,6 @@ enum element {
 #define ACK_BYTES	    12u
 #define RETURN_BYTES	    2u
 #define HEARD_BYTES	    0u
-#define DEFER_BYTES	    0u
-#define ECHO_BYTES	    (STAMP_BYTES + ARRIVAL_BYTES)
 
 static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
 
@@ -68,16 +64,6 @@ static void sign(const struct notice_key *key, const struct notice_ends *ends, c
 	hmac_sha256_digest(&ctx, SHA256_DIGEST_SIZE, digest);
 }
 
-static uint8_t *put_stamp(uint8_t *p, const struct notice_stamp *s)
-{
-	return put(put(p, s->sequence, 4), s->nonce, 8);
-}
-
-static uint8_t *put_arrival(uint8_t *p, const struct notice_arrival *a)
-{
-	return put(put(put(p, a->plane, 1), a->sub_port, 1), a->n_sub_ports, 1);
-}
-
 static uint8_t *put_capacity(uint8_t *p, const struct notice_capacity *c)
 {
 	unsigned n = c->n_planes < NOTICE_WIRE_MAX_PLANES ? c->n_planes : NOTICE_WIRE_MAX_PLANES;
@@ -99,19 +85,18 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 
 	memcpy(p, head, HEAD_BYTES);
 	p += HEAD_BYTES;
-	if (t->has_stamp)
-		p = put_stamp(begin(p, ELEMENT_STAMP, STAMP_BYTES), &t->stamp);
-	if (t->has_arrival)
-		p = put_arrival(begin(p, ELEMENT_ARRIVAL, ARRIVAL_BYTES), &t->arrival);
+	if (t->has_stamp) {
+		p = put(begin(p, ELEMENT_STAMP, STAMP_BYTES), t->stamp.sequence, 4);
+		p = put(p, t->stamp.nonce, 8);
+	}
+	if (t->has_arrival) {
+		p = put(begin(p, ELEMENT_ARRIVAL, ARRIVAL_BYTES), t->arrival.plane, 1);
+		p = put(put(p, t->arrival.sub_port, 1), t->arrival.n_sub_ports, 1);
+	}
 	if (t->has_return)
 		p = put(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
 	if (t->has_heard)
 		p = begin(p, ELEMENT_HEARD, HEARD_BYTES);
-	if (t->has_defer)
-		p = begin(p, ELEMENT_DEFER, DEFER_BYTES);
-	if (t->has_echo)
-		p = put_arrival(put_stamp(begin(p, ELEMENT_ECHO, ECHO_BYTES), &t->echo.stamp),
-				&t->echo.arrival);
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
@@ -127,11 +112,6 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 	return (size_t)(p - out);
 }
 
-static struct notice_stamp get_stamp(const uint8_t *v)
-{
-	return (struct notice_stamp){(uint32_t)get(v, 4), get(v + 4, 8)};
-}
-
 /* One element's value; the caller has checked that length bytes are there. */
 static const char *take(enum element type, const uint8_t *v, size_t length,
 			struct notice_trailer *out)
@@ -143,7 +123,7 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 		if (length != STAMP_BYTES || out->has_stamp)
 			return "a stamp of wrong length, or a second one";
 		out->has_stamp = true;
-		out->stamp = get_stamp(v);
+		out->stamp = (struct notice_stamp){(uint32_t)get(v, 4), get(v + 4, 8)};
 		return NULL;
 	case ELEMENT_ARRIVAL:
 		if (length != ARRIVAL_BYTES || out->has_arrival)
@@ -181,21 +161,6 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 		if (length != HEARD_BYTES || out->has_heard)
 			return "a word of having heard that is not empty, or a second one";
 		out->has_heard = true;
-		return NULL;
-	case ELEMENT_DEFER:
-		if (length != DEFER_BYTES || out->has_defer)
-			return "a deferral that is not empty, or a second one";
-		out->has_defer = true;
-		return NULL;
-	case ELEMENT_ECHO:
-		if (length != ECHO_BYTES || out->has_echo)
-			return "an echo of wrong length, or a second one";
-		if (v[STAMP_BYTES + 1] >= v[STAMP_BYTES + 2])
-			return "an echo from a sub-port that the plane does not have";
-		out->has_echo = true;
-		out->echo.stamp = get_stamp(v);
-		v += STAMP_BYTES;
-		out->echo.arrival = (struct notice_arrival){v[0], v[1], v[2]};
 		return NULL;
 	case ELEMENT_HMAC:
 		return length != SHA256_DIGEST_SIZE ? "an HMAC of wrong length" : NULL;

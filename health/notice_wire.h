@@ -71,28 +71,16 @@ struct notice_ack {
 	uint32_t sequence;
 };
 
-/* In a probe: where the other end's last one arrived that asked for no answer of its own. */
-struct notice_echo {
-	struct notice_stamp stamp;
-	struct notice_arrival arrival;
-};
-
 struct notice_trailer {
-	bool has_stamp, has_arrival, has_capacity, has_ack, has_return, has_echo;
-	/*
-	 * In a probe: the sender's last one over this path was answered. What it arrives over works
-	 * both ways.
-	 */
+	bool has_stamp, has_arrival, has_capacity, has_ack, has_return;
+	/* in a probe: the sender's last one over this path was answered */
 	bool has_heard;
-	/* in a probe: its receiver's next one over this path, with an echo, is answer enough */
-	bool has_defer;
 	bool authentic; /* carries an HMAC, and it is right */
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;
 	struct notice_capacity capacity;
 	struct notice_ack ack;
 	struct notice_return back;
-	struct notice_echo echo;
 };
 
 struct notice_key {

@@ -246,48 +246,16 @@ void prober_rearm(struct prober *p)
 		arm(p, next);
 }
 
-/* The peer hears us, and has just probed: our turn is later. */
-static void yield(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+void prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
+		  bool hears_us)
 {
-	struct prober_path *path = &peer->paths[plane];
-	uint64_t was_due = path->next_ns;
-
-	path->heard_ns = now;
-	path->next_ns = prober_pace_yield_ns(p, peer, plane, now);
-	if (path->next_ns == was_due)
-		return;
-	p->counters.yielded++;
-	prober_schedule(p, peer, plane, now);
-	if (!p->armed_ns || path->next_ns < p->armed_ns)
-		prober_rearm(p);
-}
-
-bool prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
-		  uint32_t sub_port, const struct notice_trailer *probe)
-{
-	struct prober_peer *peer = NULL;
+	struct prober_peer *peer = hears_us ? prober_peer_find(p, gpu, address) : NULL;
 	uint64_t now = prober_now_ns();
-	struct prober_path *path;
 
 	prober_plane_heard(p, gpu, plane, now);
 	p->planes[gpu][plane].n_sent++; /* the reply */
-	if (probe->has_heard || probe->has_echo || probe->has_defer)
-		peer = prober_peer_find(p, gpu, address);
-	if (!peer || plane >= peer->n_planes || !peer->paths[plane].wanted)
-		return false;
-	path = &peer->paths[plane];
-	if (probe->has_echo)
-		prober_io_echoed(p, peer, plane, &probe->echo, now);
-	if (probe->has_heard)
-		yield(p, peer, plane, now);
-	if (!probe->has_defer || !probe->has_stamp ||
-	    !prober_pace_answers_soon(p, peer, plane, now))
-		return false;
-	path->owes_echo = true;
-	path->echo.stamp = probe->stamp;
-	path->echo.arrival = (struct notice_arrival){
-		(uint8_t)plane, (uint8_t)sub_port, (uint8_t)p->ports->gpus[gpu].n_sub_ports[plane]};
-	return true;
+	if (peer && plane < peer->n_planes)
+		peer->paths[plane].acked_ns = now;
 }
 
 /* ---- replies ------------------------------------------------------------- */
@@ -341,10 +309,9 @@ static void run(struct prober *p, uint64_t now)
 
 	/*
 	 * What came in while we were away is heard before anything is judged; what the loop has
-	 * just found is, by its priority. An echo may wait for the reflector's own tick.
+	 * just found is, by its priority.
 	 */
-	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns ||
-	    (p->takes_turns && now < p->overdue_ns + 2 * p->times.interval_ns))
+	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns)
 		prober_io_drain(p);
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
 	/*

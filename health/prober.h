@@ -13,12 +13,9 @@
  * fast when its peer has traffic, when a reply is overdue, or when another path of its plane has
  * gone down. Paths whose peers perhaps have traffic share what these leave of the budget.
  *
- * Two ends that probe each other need half as many: a probe that came says, if its sender has heard
- * us of late, what one of ours would. Where probes are more than turns_beyond_per_s the ends of a
- * path take turns, one probe an interval between them; and while nothing at all is lost, a probe is
- * answered by the other end's next one, which echoes it, but for each fourth, whose answer comes at
- * once and tells how long it took. As soon as one of ours is overdue we wait for no turn and no
- * echo; and three intervals without a probe of ours are the most.
+ * Of two ends that probe each other one suffices: a probe that says that its sender's last one was
+ * answered acknowledges as much as data does, and so its receiver skips its own. Every eighth goes
+ * out all the same, and then the other end skips.
  *
  * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
  * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
@@ -47,15 +44,10 @@
 
 #define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
 /* bgpd's sessions come back within it, one after the other */
-#define PROBER_UNROUTED_NS	  UINT64_C(1000000000)
-#define PROBER_TURNS_BEYOND_PER_S 8000u /* what daemons use: a tenth of a core */
-/*
- * Where turns are taken, one probe in so many is answered at once and tells the round-trip time: of
- * each pair of sub-ports in turn, as no number of sub-ports divides it.
- */
-#define PROBER_RTT_TURNS 11u
+#define PROBER_UNROUTED_NS UINT64_C(1000000000)
 /* what daemons use unless told otherwise: 63 peers over 4 planes, every 10 ms */
 #define PROBER_MAX_PROBES_PER_S 25200u
+#define PROBER_SKIP_MAX		7u /* every eighth probe goes out whatever was acknowledged */
 /* UDP source ports per local address: some for each pair of ends, there and back */
 #define PROBER_PORTS 16u
 
@@ -110,16 +102,12 @@ struct prober_options {
 	struct probe_fsm_times times;
 	uint64_t slow_interval_ns; /* for peers without traffic */
 	uint32_t max_probes_per_s; /* of paths probed fast, all together */
-	/* probes of paths probed fast, if nobody took turns; UINT32_MAX: never */
-	uint32_t turns_beyond_per_s;
 };
 
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
 	uint64_t ports_sent, ports_answered;
-	uint64_t yielded;    /* probes put off, as the peer had just sent one */
-	uint64_t deferred;   /* probes that asked for no answer of their own */
-	uint64_t skipped;    /* probes that acknowledgements of data made needless */
+	uint64_t skipped;    /* probes that acknowledgements, or peers' probes, made needless */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };
 
@@ -176,11 +164,11 @@ void prober_traffic_told(struct prober *p, uint32_t local_gpu, uint32_t plane, b
 uint64_t prober_sent(const struct prober *p, uint32_t local_gpu, uint32_t plane);
 
 /*
- * A probe of that peer came over that sub-port (reflector.h). true: our next one over the plane is
- * its answer.
+ * A probe of that peer came over that plane (reflector.h). hears_us: it says that the peer's last
+ * one was answered, which acknowledges as much as data does.
  */
-bool prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-		  uint32_t sub_port, const struct notice_trailer *probe);
+void prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+		  bool hears_us);
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		 uint32_t plane, struct prober_view *out);

@@ -28,7 +28,6 @@
 /* a peer with traffic that long ago still counts as having some */
 #define PROBER_ACTIVE_NS  (1000 * PROBER_MS_NS)
 #define PROBER_REFRESH_NS (1500 * PROBER_MS_NS)
-#define PROBER_SKIP_MAX	  7u /* every eighth probe goes out whatever was acknowledged */
 
 struct prober_path {
 	bool wanted, answered_ever, third_party;
@@ -37,13 +36,9 @@ struct prober_path {
 	uint64_t answering_since_ns; /* every probe sent since then, but for a stray one, was
 					answered */
 	uint64_t silent_since_ns; /* as loss_rtt_silent_since() last said; 0: nothing is overdue */
-	uint64_t n_turns;	  /* probes sent, for taking turns */
-	uint64_t acked_ns;	  /* data was acknowledged over it */
+	uint64_t n_turns;	  /* probes sent: sub-ports take turns */
+	uint64_t acked_ns;	  /* data was acknowledged over it, or the peer hears us */
 	uint64_t sent_ns;	  /* the last probe */
-	/* a probe of the peer's came over it, and the peer has heard us */
-	uint64_t heard_ns;
-	bool owes_echo;
-	struct notice_echo echo; /* of the peer's last probe, if that is owed */
 	/* a sub-port may be to blame for what it loses: the next losses will tell */
 	bool suspicion;
 	/* what was decided when losses were last held against its sub-ports */
@@ -129,8 +124,7 @@ struct prober {
 	uint64_t overdue_ns;	/* a reply was, last */
 	int stat_fd;
 	uint64_t idle_ticks, all_ticks;
-	uint32_t n_full;  /* counts in a row without idle time */
-	bool takes_turns; /* so many probes that peers' probes spare ours */
+	uint32_t n_full; /* counts in a row without idle time */
 	/* so many replies that the sockets are read by the tick, not by what comes */
 	bool by_tick;
 	uint64_t answered_before; /* replies by counted_ns */
@@ -196,23 +190,8 @@ uint64_t prober_pace_skipped_ns(const struct prober *p, const struct prober_path
 /* When the probe after one that is sent now is due. */
 uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			     uint64_t now);
-/* The peer has just probed the path, and hears us: when our turn is. */
-uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
-			      uint64_t now);
-
-/* Whether the peer's next probe is answer enough to the one that goes out now. */
-bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-			   uint64_t now);
-/* Whether our next probe, when it is due, is answer enough to one that has come. */
-bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer,
-			      uint32_t plane, uint64_t now);
 
 /* prober_io.c */
-/*
- * One of our probes arrived, says one of the peer's, which came by that sub-port of the same plane.
- */
-void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane,
-		      const struct notice_echo *echo, uint64_t now);
 int prober_io_open(struct prober *p);
 void prober_io_close(struct prober *p);
 /* Whether the peer is still to be told what our ports carry. */

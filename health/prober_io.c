@@ -189,21 +189,12 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		.void_ = way.trial ||
 			 ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)),
 	};
-	if (!probe.void_ && probe.remote >= 0 && probe.back >= 0 &&
-	    prober_pace_may_defer(p, peer, plane, now)) {
-		trailer.has_defer = true;
-		probe.deferred_us = (uint32_t)(p->times.interval_ns / 1000);
-	}
 	trailer.stamp.nonce = probe.nonce;
 	trailer.stamp.sequence = loss_rtt_sent(&path->loss, now, &probe);
 	if (way.trial)
 		gray_tried(&path->gray, way.side, way.gray_port, trailer.stamp.sequence, now);
 	if (!path->silent_since_ns && !probe.void_)
-		path->silent_since_ns = now + probe.deferred_us * UINT64_C(1000);
-	trailer.has_echo = path->owes_echo;
-	trailer.echo = path->echo;
-	path->owes_echo = false;
-	p->counters.deferred += trailer.has_defer;
+		path->silent_since_ns = now;
 	add_notice(p, peer, now, &trailer);
 	ends = (struct notice_ends){s->address, peer->address};
 	out = udp_next(p->udp);
@@ -221,17 +212,16 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 /* ---- replies ------------------------------------------------------------- */
 
-/* back: by which of our sub-ports the answer came; -1: by none of its own. */
+/* back: by which of our sub-ports the answer came. */
 static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
-		  const struct notice_arrival *arrival, int back, uint64_t now)
+		  const struct notice_arrival *arrival, uint32_t back, uint64_t now)
 {
 	/* the leaf hashes anew: the data's ports lead elsewhere, too */
 	if (probe->remote >= 0 && probe->remote != (int8_t)arrival->sub_port)
 		port_map_doubt(&path->map, now);
 	path->n_remote = arrival->n_sub_ports;
 	path->remote[probe->port] = (int8_t)arrival->sub_port;
-	if (back >= 0)
-		path->back[probe->port] = (int8_t)back;
+	path->back[probe->port] = (int8_t)back;
 }
 
 /* A gray sub-port's try was answered, if this was one: enough of them and it is in use again. */
@@ -274,28 +264,6 @@ static void heed_ack(struct prober *p, struct prober_peer *peer, const struct no
 		return;
 	peer->acked = c->sequence;
 	p->counters.acknowledged++;
-}
-
-/*
- * Called for what came over the very plane of the path, from its peer. The 64 bits of a probe that
- * is still undecided prove it.
- */
-void prober_io_echoed(struct prober *p, struct prober_peer *peer, uint32_t plane,
-		      const struct notice_echo *echo, uint64_t now)
-{
-	struct prober_path *path = &peer->paths[plane];
-	uint32_t before = path->loss.newest_answered;
-	struct loss_rtt_probe probe;
-
-	if (echo->arrival.plane != plane ||
-	    !loss_rtt_answered(&path->loss, now, echo->stamp.sequence, echo->stamp.nonce, &probe)) {
-		p->counters.unknown++;
-		return;
-	}
-	peer->stamped_ns = now;
-	learn(path, &probe, &echo->arrival, -1, now);
-	p->counters.answered++;
-	prober_answered(p, peer, plane, before, now);
 }
 
 /*
@@ -369,7 +337,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		prober_tell_links(p, peer, plane, now);
 	}
 	if (t.has_arrival) {
-		learn(path, &probe, &t.arrival, (int)sub_port, now);
+		learn(path, &probe, &t.arrival, sub_port, now);
 		heed_trial(p, peer, plane, t.stamp.sequence, now);
 	}
 	if (t.has_ack && t.authentic)

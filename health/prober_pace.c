@@ -15,7 +15,6 @@
  * chance
  */
 #define SATURATED_COUNTS 2u
-#define YIELD_MAX	 3u /* intervals without a probe of ours are the most */
 #define BUSY_PERCENT	 97u
 #define BY_TICK_PER_S                                                                              \
 	8000u /* replies beyond which waking up for each would cost more than it gains */
@@ -117,9 +116,6 @@ void prober_pace_share(struct prober *p, uint64_t now)
 			n_perhaps += !is_active(p, p->peers[i], plane, now) &&
 				     !p->planes[p->peers[i]->gpu][plane].told;
 		}
-	p->takes_turns =
-		(n_fast + n_perhaps) * UINT64_C(1000000000) / p->options.times.interval_ns >
-		p->options.turns_beyond_per_s;
 	fair = n_fast * UINT64_C(1000000000) / p->options.max_probes_per_s;
 	p->times.interval_ns = prober_larger(p->options.times.interval_ns, fair);
 	p->perhaps_ns = perhaps_ns(p, n_fast, n_perhaps);
@@ -136,7 +132,7 @@ bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, u
 {
 	const struct prober_path *path = &peer->paths[plane];
 
-	return path->fsm.state == PROBE_UP && !path->returning && !path->owes_echo &&
+	return path->fsm.state == PROBE_UP && !path->returning &&
 	       path->n_skipped < PROBER_SKIP_MAX && !path->silent_since_ns &&
 	       now < path->acked_ns + p->times.interval_ns &&
 	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
@@ -147,71 +143,8 @@ uint64_t prober_pace_skipped_ns(const struct prober *p, const struct prober_path
 	return path->acked_ns + p->times.interval_ns;
 }
 
-/* Nothing is in doubt, or to be told, or tried. */
-static bool may_yield(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-		      uint64_t now)
-{
-	const struct prober_path *path = &peer->paths[plane];
-
-	return p->takes_turns && path->fsm.state == PROBE_UP && !path->returning &&
-	       !path->third_party &&
-	       !(path->gray.mask[GRAY_LOCAL] | path->gray.mask[GRAY_REMOTE]) &&
-	       interval_of(p, peer, plane, now) <= p->times.interval_ns &&
-	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier &&
-	       !prober_io_has_news(p, peer, now);
-}
-
-/* How far apart two ends see one moment. */
-static uint64_t slack_of(const struct prober *p, const struct prober_path *path)
-{
-	return p->tick_ns + smaller(path->loss.rtt_floor_ns, p->times.interval_ns);
-}
-
 uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			     uint64_t now)
 {
-	const struct prober_path *path = &peer->paths[plane];
-	uint64_t interval = interval_of(p, peer, plane, now);
-
-	/*
-	 * the next turn is the peer's, if it has been taking turns: ours comes only if it misses
-	 * its own
-	 */
-	if (may_yield(p, peer, plane, now) && now < path->heard_ns + YIELD_MAX * interval)
-		return now + interval + slack_of(p, path);
-	return now + jittered(p, interval);
-}
-
-/* Nothing has been lost or is waited for, and the peer takes its turns. */
-bool prober_pace_may_defer(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-			   uint64_t now)
-{
-	const struct prober_path *path = &peer->paths[plane];
-
-	return may_yield(p, peer, plane, now) && !path->silent_since_ns && !path->loss.n_lost &&
-	       !path->loss.n_queued && path->n_turns % PROBER_RTT_TURNS &&
-	       now < path->heard_ns + YIELD_MAX * p->times.interval_ns;
-}
-
-bool prober_pace_answers_soon(const struct prober *p, const struct prober_peer *peer,
-			      uint32_t plane, uint64_t now)
-{
-	return may_yield(p, peer, plane, now) &&
-	       peer->paths[plane].next_ns <= now + p->times.interval_ns;
-}
-
-uint64_t prober_pace_yield_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
-			      uint64_t now)
-{
-	const struct prober_path *path = &peer->paths[plane];
-
-	/*
-	 * two probes that cross are no doubt yet; chance will tell which end comes first from now
-	 * on
-	 */
-	if (!may_yield(p, peer, plane, now) ||
-	    (path->silent_since_ns && now > path->silent_since_ns + slack_of(p, path)))
-		return path->next_ns;
-	return smaller(now + jittered(p, p->times.interval_ns),
-		       path->sent_ns + YIELD_MAX * p->times.interval_ns);
+	return now + jittered(p, interval_of(p, peer, plane, now));
 }

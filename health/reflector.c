@@ -90,17 +90,6 @@ static int way_back(const struct socket *s, const struct udp_packet *in, uint32_
 	return g->ifindex[plane][__builtin_ctz(others)];
 }
 
-/* true: the prober's next probe is the answer. */
-static bool hand_over(struct socket *s, const struct in6_addr *peer, uint32_t plane,
-		      uint32_t sub_port, const struct notice_trailer *t)
-{
-	struct reflector *r = s->reflector;
-
-	return r->handlers->on_heard &&
-	       r->handlers->on_heard(r->arg, s->gpu, peer, plane, sub_port, t) && t->has_defer &&
-	       t->has_stamp;
-}
-
 /*
  * Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted.
  * as_data: it came to the data's port, and says where the answer is to go.
@@ -136,10 +125,8 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	    as_data != t.has_return ||
 	    (as_data && (t.has_capacity || t.back.port < ROCE_SOURCE_PORT_FIRST)))
 		goto drop;
-	if (!as_data && hand_over(s, &in->from, plane, sub_port, &t) && !t.has_capacity) {
-		r->counters.deferred++;
-		return false;
-	}
+	if (r->handlers->on_heard)
+		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane, t.has_heard);
 	p = sbfd_wire_reflection(&p, false, REQUIRED_RX_US);
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = SBFD_WIRE_BYTES;

@@ -36,12 +36,11 @@ struct reflector_handlers {
 	bool (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    const struct notice_capacity *capacity, struct notice_ack *held);
 	/*
-	 * A probe of peer to local_gpu came over that sub-port; it may say that the peer hears us,
-	 * echo one of ours, or ask for no answer of its own (has_defer): true, if that is answered
-	 * by a probe of ours. May be NULL.
+	 * A probe of peer that is answered came over that plane; hears_us: its last one was
+	 * answered. May be NULL.
 	 */
-	bool (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-			 uint32_t sub_port, const struct notice_trailer *probe);
+	void (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+			 bool hears_us);
 	/*
 	 * Bit s: what is sent to peer out of sub-port s of that plane is not known to leave. May be
 	 * NULL.
@@ -51,8 +50,8 @@ struct reflector_handlers {
 };
 
 struct reflector_counters {
-	uint64_t answered, deferred, as_data, malformed, hop_limit, discriminator, wrong_device,
-		limited, forged;
+	uint64_t answered, as_data, malformed, hop_limit, discriminator, wrong_device, limited,
+		forged;
 };
 
 /*

@@ -143,15 +143,10 @@ static int add_load(struct run *r, const char *name, const struct probes_load *l
 			  (int)load->n));
 }
 
-/*
- * Probes of each end, were they a whole interval apart; where they are many, the ends of a path
- * take turns (prober.h).
- */
+/* Probes, were they a whole interval apart. */
 static double wanted_per_s(uint32_t n_active)
 {
-	double all = n_active * PROBES_PLANES * 1000. / INTERVAL_MS;
-
-	return all > PROBER_TURNS_BEYOND_PER_S ? all / 2 : all;
+	return n_active * PROBES_PLANES * 1000. / INTERVAL_MS;
 }
 
 static int run_load(struct run *r, const char *name, uint32_t n_peers, uint32_t n_active,

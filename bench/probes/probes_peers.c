@@ -25,12 +25,10 @@
 #define N_PATHS	 (PROBES_MAX_PEERS * PROBES_PLANES)
 
 struct path {
-	/* the next probe; when one of the other end's came that had heard us */
-	uint64_t due_ns, heard_ns;
+	uint64_t due_ns;   /* the next probe */
+	uint64_t acked_ns; /* one of the other end's came that had heard this end */
 	bool was_answered; /* the last one */
-	bool owes_echo;
-	struct notice_echo echo; /* of the other end's last one */
-	uint32_t n_turns;
+	uint8_t n_skipped;
 };
 
 struct peers {
@@ -38,7 +36,6 @@ struct peers {
 	struct sub_ports ports;
 	struct udp_socket *answers, *asks;
 	struct udp *udp;
-	bool take_turns; /* as every server of such a fabric does */
 	uint64_t random;
 	struct path paths[N_PATHS];
 };
@@ -73,47 +70,12 @@ static uint64_t interval_of(const struct peers *s, uint32_t path)
 							: SLOW_NS;
 }
 
-/*
- * The other end has probed a path, and hears it: our turn is an interval later. See
- * health/prober_pace.c.
- */
-static void hear(struct peers *s, const struct in6_addr *peer, uint32_t plane)
-{
-	uint32_t path = probes_net_index(peer) * PROBES_PLANES + plane;
-
-	if (!s->take_turns || path >= s->load->n_active * PROBES_PLANES)
-		return;
-	s->paths[path].heard_ns = now_ns();
-	s->paths[path].due_ns = s->paths[path].heard_ns + jittered(s, interval_of(s, path));
-}
-
 /* The sub-port by which a packet came in; -1: none of ours. */
 static int find(const struct sub_ports *ports, int ifindex, uint32_t *plane)
 {
 	uint32_t sub_port;
 
 	return sub_ports_find(ports, 0, ifindex, plane, &sub_port) ? (int)sub_port : -1;
-}
-
-/*
- * What came may be answer to the path's last probe, and this end's next one an answer to it: true.
- */
-static bool take_turn(struct peers *s, const struct in6_addr *peer, uint32_t plane,
-		      uint8_t sub_port, const struct notice_trailer *t)
-{
-	uint32_t index = probes_net_index(peer) * PROBES_PLANES + plane;
-	struct path *path = &s->paths[index];
-
-	if (t->has_echo && t->echo.stamp.sequence == index)
-		path->was_answered = true;
-	if (t->has_heard)
-		hear(s, peer, plane);
-	if (!s->take_turns || !t->has_defer || index >= s->load->n_active * PROBES_PLANES)
-		return false;
-	path->owes_echo = true;
-	path->echo.stamp = t->stamp;
-	path->echo.arrival = (struct notice_arrival){(uint8_t)plane, sub_port, PROBES_SUB_PORTS};
-	return true;
 }
 
 static void answer(struct peers *s, const struct udp_packet *in)
@@ -132,8 +94,8 @@ static void answer(struct peers *s, const struct udp_packet *in)
 	if (sub_port < 0 || (silent && plane == 0) ||
 	    notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) || !t.has_stamp)
 		return;
-	if (take_turn(s, &in->to, plane, (uint8_t)sub_port, &t))
-		return;
+	if (t.has_heard)
+		s->paths[probes_net_index(&in->to) * PROBES_PLANES + plane].acked_ns = now_ns();
 	out = udp_next(s->udp);
 	p = sbfd_wire_reflection(&p, false, 1000);
 	sbfd_wire_encode(&p, out->bytes);
@@ -186,7 +148,6 @@ static void hear_answers(struct peers *s)
 static void ask(struct peers *s, uint32_t path, uint64_t now)
 {
 	uint32_t peer = path / PROBES_PLANES, plane = path % PROBES_PLANES;
-	uint64_t interval = interval_of(s, path);
 	struct in6_addr to = probes_net_near_address();
 	struct notice_trailer t = {.has_stamp = true,
 				   .has_heard = s->paths[path].was_answered,
@@ -197,13 +158,8 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 				.my_discriminator = path + 1,
 				.your_discriminator = sbfd_wire_discriminator(&to)};
 	struct notice_ends ends = {probes_net_peer(peer), to};
-	bool in_turn = s->take_turns && now < s->paths[path].heard_ns + 3 * interval;
 	struct udp_packet *out = udp_next(s->udp);
 
-	t.has_defer = in_turn && t.has_heard && ++s->paths[path].n_turns % PROBER_RTT_TURNS;
-	t.has_echo = s->paths[path].owes_echo;
-	t.echo = s->paths[path].echo;
-	s->paths[path].owes_echo = false;
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = notice_wire_encode(&t, &no_key, &ends, out->bytes);
 	out->from = ends.from;
@@ -212,7 +168,21 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = s->ports.gpus[0].ifindex[plane][path / 7 % PROBES_SUB_PORTS];
 	s->paths[path].was_answered = false;
-	s->paths[path].due_ns = now + (in_turn ? interval + interval / 4 : jittered(s, interval));
+	s->paths[path].n_skipped = 0;
+	s->paths[path].due_ns = now + jittered(s, interval_of(s, path));
+}
+
+/* As prober_pace_skips() has it. */
+static bool skips(struct peers *s, uint32_t path, uint64_t now)
+{
+	struct path *of = &s->paths[path];
+	uint64_t interval = interval_of(s, path);
+
+	if (now >= of->acked_ns + interval || of->n_skipped == PROBER_SKIP_MAX)
+		return false;
+	of->n_skipped++;
+	of->due_ns = of->acked_ns + interval;
+	return true;
 }
 
 static void ask_those_due(struct peers *s)
@@ -220,7 +190,8 @@ static void ask_those_due(struct peers *s)
 	uint64_t now = now_ns();
 
 	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)
-		if (now >= s->paths[path].due_ns && !(silent && path % PROBES_PLANES == 0))
+		if (now >= s->paths[path].due_ns && !(silent && path % PROBES_PLANES == 0) &&
+		    !skips(s, path, now))
 			ask(s, path, now);
 	udp_send(s->udp);
 }
@@ -231,8 +202,6 @@ static void begin(struct peers *s)
 	uint64_t now = now_ns();
 
 	s->random = now;
-	s->take_turns = s->load->n_active * PROBES_PLANES * 1000 / s->load->interval_ms >
-			PROBER_TURNS_BEYOND_PER_S;
 	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)
 		s->paths[path].due_ns =
 			now + 4 * (interval_of(s, path) - jittered(s, interval_of(s, path)));

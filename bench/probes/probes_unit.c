@@ -91,12 +91,12 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	return true;
 }
 
-static bool on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		     uint32_t sub_port, const struct notice_trailer *probe)
+static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     bool hears_us)
 {
 	struct unit *u = arg;
 
-	return prober_heard(u->prober, gpu, peer, plane, sub_port, probe);
+	prober_heard(u->prober, gpu, peer, plane, hears_us);
 }
 
 static void on_drain(void *arg)
@@ -238,7 +238,6 @@ static int start(struct unit *u)
 			  .max_loss_ppm = 20000},
 		.slow_interval_ns = 1000 * MS_NS,
 		.max_probes_per_s = budget_of(u->load),
-		.turns_beyond_per_s = PROBER_TURNS_BEYOND_PER_S,
 	};
 	int rc;
 

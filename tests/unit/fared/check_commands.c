@@ -467,8 +467,7 @@ START_TEST(every_counter_has_a_row_with_its_meaning)
 	const struct prober_options options = {
 		.times = {.interval_ns = S / 100, .detect_multiplier = 3},
 		.slow_interval_ns = S,
-		.max_probes_per_s = 1000,
-		.turns_beyond_per_s = UINT32_MAX};
+		.max_probes_per_s = 1000};
 	struct reflector *reflector;
 	struct prober *prober;
 	json_t *reply;

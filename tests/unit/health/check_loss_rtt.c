@@ -145,31 +145,6 @@ START_TEST(between_two_moments)
 }
 END_TEST
 
-/*
- * Its answer comes with the peer's next probe: it is missed later, and tells nothing of how long
- * packets take.
- */
-START_TEST(a_deferred_answer_is_missed_later)
-{
-	struct loss_rtt_probe probe = {.nonce = 7, .deferred_us = 10000};
-	uint64_t nth;
-	uint32_t n, s = loss_rtt_sent(&l, 100 * MS, &probe);
-
-	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 1, &n, &nth), 110 * MS);
-	ck_assert_uint_eq(nth, 100 * MS);
-	ck_assert(loss_rtt_answered(&l, 109 * MS, s, 7, &probe));
-	ck_assert_uint_eq(l.n_rtt, 0);
-	ck_assert_uint_eq(l.rtt_peak_ns, 0);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, 110 * MS, 0), UINT32_MAX);
-	probe.nonce = 8;
-	loss_rtt_sent(&l, 120 * MS, &probe);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, 130 * MS, 0), UINT32_MAX); /* not missing yet */
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, 131 * MS, 0), 0);
-	loss_rtt_settle(&l, 200 * MS);
-	ck_assert_uint_eq(l.n_lost, 1);
-}
-END_TEST
-
 START_TEST(the_window_forgets)
 {
 	struct loss_rtt_probe probe;
@@ -328,7 +303,6 @@ int main(void)
 	tcase_add_test(tc, a_late_answer_says_that_nothing_was_lost);
 	tcase_add_test(tc, answers_that_name_no_probe_count_one_each);
 	tcase_add_test(tc, between_two_moments);
-	tcase_add_test(tc, a_deferred_answer_is_missed_later);
 	tcase_add_test(tc, the_window_forgets);
 	tcase_add_test(tc, loss_is_what_was_lost);
 	tcase_add_test(tc, congestion_is_not_loss);
