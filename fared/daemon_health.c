@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "address.h"
 #include "daemon_internal.h"
+#include "health_loop.h"
 #include "key_file.h"
 #include "routes.h"
 #include "shm_layout.h"
@@ -29,9 +31,10 @@ struct daemon_health {
 	struct udp *udp;
 	struct prober *prober;
 	struct reflector *reflector;
+	struct health_loop *loop;
 	struct routes *routes;
 	struct traffic traffic;
-	uint64_t sampled_ns;
+	uint64_t read_ns, sampled_ns;
 	bool refused[FARE_MAX_PAIRS]; /* by pair: its notices are, and that has been said */
 	ev_timer look;
 };
@@ -192,7 +195,7 @@ static void on_drain(void *arg)
 {
 	struct daemon_health *h = arg;
 
-	reflector_drain(h->reflector);
+	health_loop_drain(h->loop);
 }
 
 static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
@@ -200,7 +203,7 @@ static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 {
 	struct daemon_health *h = arg;
 
-	prober_heard(h->prober, gpu, peer, plane, hears_us);
+	prober_heard(h->prober, gpu, peer, plane, hears_us, daemon_now_ns());
 }
 
 static uint32_t avoided(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
@@ -214,7 +217,7 @@ static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 		     bool routed, bool was_down)
 {
 	struct daemon_health *h = arg;
-	int rc = prober_want(h->prober, gpu, peer, plane, routed, was_down);
+	int rc = prober_want(h->prober, gpu, peer, plane, routed, was_down, daemon_now_ns());
 
 	if (rc)
 		log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
@@ -233,7 +236,7 @@ static void on_traffic_row(void *arg, const struct flow_path *row)
 	memcpy(&peer, row->peer, sizeof(peer));
 	if (row->local_gpu < h->ports.n_gpus)
 		prober_traffic(h->prober, row->local_gpu, &peer, row->plane, row->posted_ns,
-			       row->acked_ns);
+			       row->acked_ns, h->read_ns);
 }
 
 /* A client that picks planes itself sends what no row tells of, past the kernel perhaps. */
@@ -251,7 +254,7 @@ static void sample_traffic(struct daemon_health *h, uint64_t now)
 						    prober_sent(h->prober, g, p), now);
 
 			idle &= !sends;
-			prober_traffic_told(h->prober, g, p, !picks && !sends);
+			prober_traffic_told(h->prober, g, p, !picks && !sends, now);
 		}
 	links_watch_closely(h->daemon->links, !idle);
 }
@@ -261,8 +264,9 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
 	struct daemon_health *h = w->data;
 
 	(void)revents;
+	h->read_ns = daemon_now_ns();
 	traffic_read(&h->traffic, h->daemon->flows, on_traffic_row, h);
-	sample_traffic(h, daemon_now_ns());
+	sample_traffic(h, h->read_ns);
 	w->repeat = flows_n_clients(h->daemon->flows) ? TRAFFIC_S : TRAFFIC_SAMPLE_NS / 1e9;
 	ev_timer_again(loop, w);
 }
@@ -300,7 +304,7 @@ void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, u
 	if (live == g->live[plane])
 		return;
 	g->live[plane] = live;
-	prober_link_changed(h->prober, gpu, plane, sub_port);
+	prober_link_changed(h->prober, gpu, plane, sub_port, daemon_now_ns());
 }
 
 /* A plane whose sub-ports are all up is not limited by us, whatever its speed. */
@@ -316,7 +320,7 @@ static void tell_capacity(struct daemon_health *h, uint32_t gpu)
 		if (g->n_sub_ports[p] && g->live[p] == (1u << g->n_sub_ports[p]) - 1)
 			bps[p] = NOTICE_WIRE_ANY;
 	}
-	prober_tell_capacity(h->prober, gpu, bps, g->n_planes);
+	prober_tell_capacity(h->prober, gpu, bps, g->n_planes, daemon_now_ns());
 }
 
 void daemon_health_turn(struct daemon_health *h)
@@ -360,7 +364,7 @@ static void on_kernel_route(void *arg, const struct in6_addr *host, const int *i
 			if (sub_ports_find(&h->ports, g, ifindex[i], &plane, &sub_port))
 				routed[plane] |= 1u << sub_port;
 		for (plane = 0; plane < h->ports.gpus[g].n_planes; plane++)
-			prober_routed(h->prober, g, host, plane, routed[plane]);
+			prober_routed(h->prober, g, host, plane, routed[plane], daemon_now_ns());
 	}
 }
 
@@ -412,7 +416,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
 	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
 	const struct config_health *c = &d->config->health;
-	const struct prober_options options = {
+	struct prober_options options = {
 		.times =
 			{
 				.interval_ns = c->interval_ns,
@@ -433,6 +437,9 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	*out = NULL;
 	if (!c->enabled)
 		return 0;
+	options.boot = daemon_wall_ns();
+	if (getrandom(&options.seed, sizeof(options.seed), 0) != sizeof(options.seed))
+		return -EIO;
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
@@ -443,11 +450,12 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	if (!rc)
 		rc = udp_create(&h->udp, c->dscp);
 	if (!rc)
-		rc = reflector_create(&h->reflector, d->loop, h->udp, &h->ports, &h->key,
-				      &on_reflector, h);
+		rc = reflector_create(&h->reflector, h->udp, &h->ports, &h->key, &on_reflector, h);
 	if (!rc)
-		rc = prober_create(&h->prober, d->loop, h->udp, &options, &h->ports, &h->key,
-				   &on_prober, h);
+		rc = prober_create(&h->prober, h->udp, &options, &h->ports, &h->key, &on_prober, h,
+				   daemon_now_ns());
+	if (!rc)
+		rc = health_loop_create(&h->loop, d->loop, h->prober, h->reflector);
 	if (!rc)
 		rc = routes_create(&h->routes, d->loop, &on_routes, h);
 	if (rc) {
@@ -468,6 +476,7 @@ void daemon_health_destroy(struct daemon_health *h)
 		return;
 	ev_timer_stop(h->daemon->loop, &h->look);
 	routes_destroy(h->routes);
+	health_loop_destroy(h->loop);
 	prober_destroy(h->prober);
 	reflector_destroy(h->reflector);
 	udp_destroy(h->udp);

@@ -221,7 +221,7 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 {
 	struct prober_view p;
 
-	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, &p))
+	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p))
 		return json_null();
 	return json_pack("{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, "
 			 "s:f, s:i, s:i, s:i, s:o}",

@@ -86,7 +86,8 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 	struct prober_view p;
 	size_t length = 0;
 
-	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, &p)) {
+	if (!r->prober ||
+	    !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p)) {
 		say(lines, "  probes:     %s",
 		    r->prober ? "none sent yet" : "off (health.enabled)");
 		return;

@@ -3,16 +3,9 @@
 #include "prober.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/timerfd.h>
-#include <syslog.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "cpu_idle.h"
 #include "prober_internal.h"
 
 #define MS_NS	    PROBER_MS_NS
@@ -21,19 +14,6 @@
 #define SETTLE_NS   (100 * MS_NS) /* a reply later than that counts as lost */
 #define BLIND_NS    (200 * MS_NS)
 #define STRAY_MAX   1u /* so many lost in a row do not break a run of answers */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t prober_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 /* SplitMix64: spreads times. Who sees one can compute all: not for what others must not guess. */
 uint64_t prober_random(struct prober *p)
@@ -221,36 +201,24 @@ void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t n
 	}
 }
 
-static void arm(struct prober *p, uint64_t next_ns)
-{
-	struct itimerspec at = {.it_interval = {0, 0}};
-
-	p->armed_ns = next_ns;
-	at.it_value.tv_sec = (time_t)(p->armed_ns / 1000000000);
-	at.it_value.tv_nsec = (long)(p->armed_ns % 1000000000);
-	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
-}
-
 /*
- * Something may have become due sooner than the timer thinks. While nothing was, the wheel stood
- * still, and what is put on it before it turns again may look long due: that makes nobody late.
+ * Something may have become due sooner than was said after the last run. While nothing was, the
+ * wheel stood still, and what is put on it before it turns again may look long due: that makes
+ * nobody late.
  */
-void prober_rearm(struct prober *p)
+uint64_t prober_next_ns(struct prober *p, uint64_t now)
 {
 	uint64_t next = wheel_next_ns(p->wheel);
 
-	if (!next)
-		return;
-	next = prober_larger(next, prober_now_ns());
-	if (!p->armed_ns || next < p->armed_ns)
-		arm(p, next);
+	if (next && (!p->armed_ns || next < p->armed_ns))
+		p->armed_ns = prober_larger(next, now);
+	return p->armed_ns;
 }
 
 void prober_heard(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
-		  bool hears_us)
+		  bool hears_us, uint64_t now)
 {
 	struct prober_peer *peer = hears_us ? prober_peer_find(p, gpu, address) : NULL;
-	uint64_t now = prober_now_ns();
 
 	prober_plane_heard(p, gpu, plane, now);
 	p->planes[gpu][plane].n_sent++; /* the reply */
@@ -279,7 +247,6 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		return;
 	path->next_ns = now; /* no more slow probing */
 	prober_schedule(p, peer, plane, now);
-	prober_rearm(p);
 	if (change.old_state == PROBE_UNPROVEN)
 		path->returning = 0; /* all were in use, for want of knowledge, and work */
 	if (change.old_state == PROBE_DOWN || change.old_state == PROBE_UNPROVEN) {
@@ -303,7 +270,7 @@ static void refresh_notices(struct prober *p, uint64_t now)
 	}
 }
 
-static void run(struct prober *p, uint64_t now)
+void prober_run(struct prober *p, uint64_t now)
 {
 	uint32_t place;
 
@@ -312,7 +279,7 @@ static void run(struct prober *p, uint64_t now)
 	 * just found is, by its priority.
 	 */
 	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns)
-		prober_io_drain(p);
+		prober_io_drain(p, now);
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
 	/*
 	 * so late that replies may be stuck as we were (a core, or all of them, taken away by a
@@ -328,29 +295,19 @@ static void run(struct prober *p, uint64_t now)
 	refresh_notices(p, now);
 	prober_pace_share(p, now);
 	while (wheel_take(p->wheel, now, &place)) {
-		struct prober_peer *peer = p->peers[place / SUB_PORTS_MAX_PLANES];
-
-		run_path(p, peer, place % SUB_PORTS_MAX_PLANES, now);
+		if (place == PROBER_PORTS_PLACE)
+			wheel_set(p->wheel, place, prober_ports_run(p, now));
+		else
+			run_path(p, p->peers[place / SUB_PORTS_MAX_PLANES],
+				 place % SUB_PORTS_MAX_PLANES, now);
 	}
 	udp_send(p->udp);
-	arm(p, wheel_next_ns(p->wheel)); /* for the next session that is due; 0: for none */
-}
-
-static void on_tick(struct ev_loop *loop, ev_io *w, int revents)
-{
-	struct prober *p = w->data;
-	uint64_t ticks;
-
-	(void)loop;
-	(void)revents;
-	if (read(p->timer_fd, &ticks, sizeof(ticks)) == sizeof(ticks))
-		run(p, prober_now_ns());
+	p->armed_ns = wheel_next_ns(p->wheel);
 }
 
 /* A quarter of the interval: fine enough for detection, coarse enough to send several at a time. */
-static int start_clock(struct prober *p)
+static int start_clock(struct prober *p, uint64_t now)
 {
-	uint64_t now = prober_now_ns();
 	int rc;
 
 	p->tick_ns = p->times.interval_ns / 4;
@@ -358,29 +315,22 @@ static int start_clock(struct prober *p)
 		p->tick_ns = TICK_MIN_NS;
 	if (p->tick_ns > TICK_MAX_NS)
 		p->tick_ns = TICK_MAX_NS;
-	rc = wheel_create(&p->wheel, PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES, p->tick_ns, now);
-	if (rc)
-		return rc;
-	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (p->timer_fd < 0)
-		return -errno;
-	ev_io_init(&p->timer, on_tick, p->timer_fd, EV_READ);
-	ev_set_priority(&p->timer, EV_MINPRI);
-	p->timer.data = p;
-	ev_io_start(p->loop, &p->timer);
-	return 0;
+	rc = wheel_create(&p->wheel, PROBER_PORTS_PLACE + 1, p->tick_ns, now);
+	if (!rc)
+		wheel_set(p->wheel, PROBER_PORTS_PLACE, now);
+	return rc;
 }
 
 /* ---- what the daemon asks -------------------------------------------------- */
 
 bool prober_path(const struct prober *p, uint32_t gpu, const struct in6_addr *address,
-		 uint32_t plane, struct prober_view *out)
+		 uint32_t plane, uint64_t now, struct prober_view *out)
 {
 	const struct prober_peer *peer = prober_peer_find(p, gpu, address);
 
 	if (!peer || plane >= peer->n_planes || !peer->paths[plane].fsm.reason)
 		return false;
-	view(p, peer, plane, prober_now_ns(), out);
+	view(p, peer, plane, now, out);
 	return true;
 }
 
@@ -401,9 +351,9 @@ void prober_counters(const struct prober *p, struct prober_counters *out)
 
 /* ---- life ---------------------------------------------------------------- */
 
-int prober_create(struct prober **out, struct ev_loop *loop, struct udp *udp,
-		  const struct prober_options *options, const struct sub_ports *ports,
-		  const struct notice_key *key, const struct prober_handlers *handlers, void *arg)
+int prober_create(struct prober **out, struct udp *udp, const struct prober_options *options,
+		  const struct sub_ports *ports, const struct notice_key *key,
+		  const struct prober_handlers *handlers, void *arg, uint64_t now)
 {
 	struct prober *p = calloc(1, sizeof(*p));
 	int rc;
@@ -411,7 +361,6 @@ int prober_create(struct prober **out, struct ev_loop *loop, struct udp *udp,
 	*out = NULL;
 	if (!p)
 		return -ENOMEM;
-	p->loop = loop;
 	p->udp = udp;
 	p->options = *options;
 	p->times = options->times;
@@ -420,19 +369,13 @@ int prober_create(struct prober **out, struct ev_loop *loop, struct udp *udp,
 	p->key = key;
 	p->handlers = handlers;
 	p->arg = arg;
-	p->timer_fd = -1;
+	p->random = options->seed;
 	prober_rx_open(p);
-	p->stat_fd = cpu_idle_open(); /* done without if it must be */
-	/* later lives have larger numbers; a peer tells if the clock went back (prober_io.c) */
-	p->boot = clock_ns(CLOCK_REALTIME);
-	rc = getrandom(&p->random, sizeof(p->random), 0) == sizeof(p->random) ? 0 : -EIO;
-	if (!rc)
-		rc = nonces_init(&p->nonces);
+	rc = nonces_init(&p->nonces);
 	if (!rc)
 		rc = prober_io_open(p);
 	if (!rc)
-		rc = start_clock(p);
-	prober_ports_open(p);
+		rc = start_clock(p, now);
 	if (rc) {
 		prober_destroy(p);
 		return rc;
@@ -446,14 +389,7 @@ void prober_destroy(struct prober *p)
 	if (!p)
 		return;
 	prober_io_close(p);
-	prober_ports_close(p);
 	prober_rx_close(p);
-	if (p->stat_fd >= 0)
-		close(p->stat_fd);
-	if (p->timer_fd >= 0) {
-		ev_io_stop(p->loop, &p->timer);
-		close(p->timer_fd);
-	}
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		free(p->peers[i]);
 	wheel_destroy(p->wheel);

@@ -5,8 +5,9 @@
  *
  * Solely owns: the probing sockets, one session per (local GPU, peer, plane), what each session has
  * shown, and the capacity notices still to be acknowledged. In: which paths are wanted, which
- * devices are up, replies. Out: on_path whenever a path's state or usable share changes. Thread:
- * the loop's. Nothing is allocated per packet.
+ * devices are up, replies, and `now`. Out: probes (udp.h); on_path whenever a path's state or
+ * usable share changes; when it is to run next. Thread: the loop's. Nothing is allocated per
+ * packet. No clock, timer or event loop: those are health_loop.h's.
  *
  * Budget: max_probes_per_s for paths that are probed fast, and one per slow_interval for each of
  * the others. If the interval asked for would cost more, all fast paths get a longer one. A path is
@@ -51,7 +52,6 @@
 /* UDP source ports per local address: some for each pair of ends, there and back */
 #define PROBER_PORTS 16u
 
-struct ev_loop;
 struct prober;
 struct udp;
 
@@ -99,6 +99,8 @@ struct prober_handlers {
 };
 
 struct prober_options {
+	uint64_t boot; /* this incarnation's number: later ones have larger (the wall clock) */
+	uint64_t seed; /* of random times */
 	struct probe_fsm_times times;
 	uint64_t slow_interval_ns; /* for peers without traffic */
 	uint32_t max_probes_per_s; /* of paths probed fast, all together */
@@ -115,10 +117,23 @@ struct prober_counters {
  * options are copied; udp, ports and key are borrowed for the prober's life. 0 or -errno; a local
  * address without a usable socket is an error.
  */
-int prober_create(struct prober **out, struct ev_loop *loop, struct udp *udp,
-		  const struct prober_options *options, const struct sub_ports *ports,
-		  const struct notice_key *key, const struct prober_handlers *handlers, void *arg);
+int prober_create(struct prober **out, struct udp *udp, const struct prober_options *options,
+		  const struct sub_ports *ports, const struct notice_key *key,
+		  const struct prober_handlers *handlers, void *arg, uint64_t now);
 void prober_destroy(struct prober *p);
+
+/* Does all that is due. */
+void prober_run(struct prober *p, uint64_t now);
+/* When prober_run() is to be called, unless something is read or said before; 0: not at all. */
+uint64_t prober_next_ns(struct prober *p, uint64_t now);
+/* The sockets that replies come in by: 0 .. prober_n_sockets() - 1. */
+uint32_t prober_n_sockets(const struct prober *p);
+int prober_fd(const struct prober *p, uint32_t i);
+void prober_read(struct prober *p, uint32_t i, uint64_t now);
+/* So many replies that prober_run() reads them: waking up for each would cost more. */
+bool prober_reads_by_tick(const struct prober *p);
+/* No core has had idle time of late: packets may wait in queues of this machine's own. */
+void prober_machine_full(struct prober *p, uint64_t now);
 
 /*
  * Probe that path, or stop. was_down: only for a path not seen before, see probe_fsm_init(). A path
@@ -126,9 +141,10 @@ void prober_destroy(struct prober *p);
  * before its share is given (back), if its peer reflects at all. 0, -EINVAL, -ENOSPC, -ENOMEM.
  */
 int prober_want(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-		bool wanted, bool was_down);
+		bool wanted, bool was_down, uint64_t now);
 /* A sub-port went up or down; the table that was borrowed already says so. */
-void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, uint32_t sub_port);
+void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, uint32_t sub_port,
+			 uint64_t now);
 /*
  * By which sub-ports of the plane the kernel has routes toward peer (bit s), from now on; before
  * the first call, by all. Those of a plane come and go one by one while bgpd learns anew: as long
@@ -136,7 +152,7 @@ void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, u
  * PROBER_UNROUTED_NS. One that still has none then loses probes as any broken one does.
  */
 void prober_routed(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
-		   uint32_t plane, uint32_t sub_ports);
+		   uint32_t plane, uint32_t sub_ports, uint64_t now);
 void prober_routes_unknown(struct prober *p); /* by all sub-ports toward all peers again */
 /*
  * Tells every peer of a GPU what its ports carry now (NOTICE_WIRE_ANY: not limited), over every
@@ -144,7 +160,7 @@ void prober_routes_unknown(struct prober *p); /* by all sub-ports toward all pee
  * without a key.
  */
 void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *bps,
-			  uint32_t n_planes);
+			  uint32_t n_planes, uint64_t now);
 
 /*
  * When data was last posted toward and acknowledged by a peer over a plane (CLOCK_MONOTONIC; 0:
@@ -153,13 +169,14 @@ void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *
  * most: what a client says makes probes fewer, never a path live.
  */
 void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
-		    uint32_t plane, uint64_t posted_ns, uint64_t acked_ns);
+		    uint32_t plane, uint64_t posted_ns, uint64_t acked_ns, uint64_t now);
 /*
  * Whether all packets that leave by that plane are known of: by prober_traffic(), or as our own
  * (prober_sent()). Until the first call they are not. While they are not, every peer may have
  * traffic there: those without posts share what the budget has left.
  */
-void prober_traffic_told(struct prober *p, uint32_t local_gpu, uint32_t plane, bool told);
+void prober_traffic_told(struct prober *p, uint32_t local_gpu, uint32_t plane, bool told,
+			 uint64_t now);
 /* Packets that probing has sent over that plane so far, replies to peers' probes included. */
 uint64_t prober_sent(const struct prober *p, uint32_t local_gpu, uint32_t plane);
 
@@ -168,10 +185,10 @@ uint64_t prober_sent(const struct prober *p, uint32_t local_gpu, uint32_t plane)
  * one was answered, which acknowledges as much as data does.
  */
 void prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-		  bool hears_us);
+		  bool hears_us, uint64_t now);
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
-		 uint32_t plane, struct prober_view *out);
+		 uint32_t plane, uint64_t now, struct prober_view *out);
 /*
  * Bit s: nothing should leave toward that peer by sub-port s. It has carrier again, and no probe
  * out of it has been answered yet; or prober_routed() says so.

@@ -3,14 +3,13 @@
  * prober_internal.h - the prober's one struct, for its own files alone.
  *
  * prober.c holds sessions and what is done when; prober_told.c what the daemon says; prober_pace.c
- * how often; prober_judge.c their judgement; prober_io.c the sockets, probes and replies;
+ * how often; prober_judge.c their judgement; prober_io.c probes and replies;
  * prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c
  * learns where the data's source ports lead.
  */
 #ifndef PROBER_INTERNAL_H
 #define PROBER_INTERNAL_H
 
-#include <ev.h>
 #include <poll.h>
 
 #include "device_count.h"
@@ -97,24 +96,21 @@ struct prober_plane {
 };
 
 struct prober_socket {
-	struct prober *prober;
 	uint32_t gpu;
 	uint8_t port_index;
 	uint16_t port;
 	struct udp_socket *udp; /* NULL: no address of that family */
 	struct in6_addr address;
-	ev_io io;
 };
 
 struct prober {
-	struct ev_loop *loop;
 	struct probe_fsm_times times; /* interval_ns: the one in force, see prober.h */
 	struct prober_options options;
 	const struct sub_ports *ports;
 	const struct notice_key *key;
 	const struct prober_handlers *handlers;
 	void *arg;
-	uint64_t boot, random;
+	uint64_t random;
 	struct nonces nonces; /* of stamps and discriminators */
 	bool said_outlived;   /* that a peer knows a later life of ours */
 	uint64_t tick_ns, armed_ns, counted_ns;
@@ -122,16 +118,11 @@ struct prober {
 	uint64_t late_ns, late_until_ns;
 	uint64_t full_until_ns; /* the machine is full: likewise */
 	uint64_t overdue_ns;	/* a reply was, last */
-	int stat_fd;
-	uint64_t idle_ticks, all_ticks;
-	uint32_t n_full; /* counts in a row without idle time */
 	/* so many replies that the sockets are read by the tick, not by what comes */
 	bool by_tick;
 	uint64_t answered_before; /* replies by counted_ns */
 	uint64_t perhaps_ns;	  /* how often peers are probed that perhaps have traffic */
 	struct wheel *wheel;	  /* of sessions, by their places */
-	int timer_fd;
-	ev_io timer;
 	struct udp *udp;
 	struct prober_counters counters;
 	struct prober_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
@@ -140,13 +131,15 @@ struct prober {
 	uint32_t n_open; /* of them */
 	struct prober_socket *open[PROBER_MAX_SOCKETS];
 	struct pollfd polled[PROBER_MAX_SOCKETS]; /* the same, in the same order */
-	ev_timer ports_timer;
 	uint32_t ports_turn, ports_watch_turn;
 	uint64_t ports_watched_ns;
 	uint32_t n_peers;
 	struct prober_peer *peers[PROBER_MAX_PEERS];
 	uint32_t index[PROBER_INDEX_SIZE]; /* peer + 1; 0: free */
 };
+
+/* Beside the sessions' in the wheel: when source ports are tried next. */
+#define PROBER_PORTS_PLACE (PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES)
 
 /* A session's place: in the wheel, and in its discriminator. */
 static inline uint32_t prober_place(const struct prober_peer *peer, uint32_t plane)
@@ -159,7 +152,6 @@ static inline uint64_t prober_larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-uint64_t prober_now_ns(void);
 uint64_t prober_random(struct prober *p);
 
 /* prober_peers.c */
@@ -198,13 +190,11 @@ void prober_io_close(struct prober *p);
 bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now);
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* reads whatever has come in: answers, and by on_drain() probes */
-void prober_io_drain(struct prober *p);
-/* read as soon as something comes, or when drained alone */
-void prober_io_watch(struct prober *p, bool watch);
+void prober_io_drain(struct prober *p, uint64_t now);
 
 /* prober_ports.c */
-void prober_ports_open(struct prober *p);
-void prober_ports_close(struct prober *p);
+/* Tries what is due; when the next try is. */
+uint64_t prober_ports_run(struct prober *p, uint64_t now);
 void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
 			  const struct notice_trailer *t, uint64_t now);
 
@@ -249,8 +239,6 @@ void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t
 void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* prober_told.c: bit s: see prober_routed(). */
 uint32_t prober_unrouted(const struct prober_path *path, uint64_t now);
-/* Something may have become due sooner than the timer thinks. */
-void prober_rearm(struct prober *p);
 /* prober.c: the idle paths of a plane are asked within an interval. */
 void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 /* prober.c: tells of a transition (change), or of a step of the ramp if there was one. */

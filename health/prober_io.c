@@ -134,7 +134,7 @@ bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, 
 /* Which life of ours a peer is told of. */
 static uint64_t boot_to(const struct prober *p, const struct prober_peer *peer)
 {
-	return peer->boot > p->boot ? peer->boot : p->boot;
+	return peer->boot > p->options.boot ? peer->boot : p->options.boot;
 }
 
 static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_t now,
@@ -349,46 +349,41 @@ drop:
 	(*counter)++;
 }
 
-static void drain(struct prober_socket *s)
+static void drain(struct prober *p, const struct prober_socket *s, uint64_t now)
 {
-	struct prober *p = s->prober;
+	unsigned n = UDP_BATCH;
 
-	for (int round = 0; round < ROUNDS; round++) {
-		unsigned n = udp_receive(p->udp, s->udp);
-		uint64_t now = n ? prober_now_ns() : 0;
-
+	for (int round = 0; round < ROUNDS && n == UDP_BATCH; round++) {
+		n = udp_receive(p->udp, s->udp);
 		for (unsigned i = 0; i < n; i++)
 			take_reply(p, s, udp_received(p->udp, i), now);
-		if (n < UDP_BATCH)
-			return;
 	}
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+uint32_t prober_n_sockets(const struct prober *p)
 {
-	(void)loop;
-	(void)revents;
-	drain(w->data);
+	return p->n_open;
 }
 
-void prober_io_drain(struct prober *p)
+int prober_fd(const struct prober *p, uint32_t i)
+{
+	return p->polled[i].fd;
+}
+
+void prober_read(struct prober *p, uint32_t i, uint64_t now)
+{
+	drain(p, p->open[i], now);
+}
+
+void prober_io_drain(struct prober *p, uint64_t now)
 {
 	/* one look tells which have something to read: of so many, mostly few */
 	if (poll(p->polled, p->n_open, 0) > 0)
 		for (uint32_t i = 0; i < p->n_open; i++)
 			if (p->polled[i].revents)
-				drain(p->open[i]);
+				drain(p, p->open[i], now);
 	if (p->handlers->on_drain)
 		p->handlers->on_drain(p->arg);
-}
-
-void prober_io_watch(struct prober *p, bool watch)
-{
-	for (uint32_t i = 0; i < p->n_open; i++)
-		if (watch)
-			ev_io_start(p->loop, &p->open[i]->io);
-		else
-			ev_io_stop(p->loop, &p->open[i]->io);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -402,13 +397,9 @@ static int open_one(struct prober *p, uint32_t g, int family, uint8_t i)
 	rc = udp_open(&s->udp, &s->address, 0);
 	if (rc)
 		return rc;
-	s->prober = p;
 	s->gpu = g;
 	s->port_index = i;
 	s->port = udp_port(s->udp);
-	ev_io_init(&s->io, on_readable, udp_fd(s->udp), EV_READ);
-	s->io.data = s;
-	ev_io_start(p->loop, &s->io);
 	p->polled[p->n_open] = (struct pollfd){.fd = udp_fd(s->udp), .events = POLLIN};
 	p->open[p->n_open++] = s;
 	return 0;
@@ -432,13 +423,6 @@ int prober_io_open(struct prober *p)
 
 void prober_io_close(struct prober *p)
 {
-	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)
-		for (int family = 0; family < 2; family++)
-			for (unsigned i = 0; i < PROBER_PORTS; i++) {
-				struct prober_socket *s = &p->sockets[g][family][i];
-
-				if (s->udp)
-					ev_io_stop(p->loop, &s->io);
-				udp_close(s->udp);
-			}
+	for (uint32_t i = 0; i < p->n_open; i++)
+		udp_close(p->open[i]->udp);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* prober_pace.c - see prober_internal.h: how often a path is probed, and which probe need not be
  * sent */
-#include "cpu_idle.h"
 #include "prober_internal.h"
 
 #define SLOW_NS	     (100 * PROBER_MS_NS)  /* for peers that do not reflect */
@@ -10,12 +9,6 @@
 #define COUNT_NS     (100 * PROBER_MS_NS)  /* how often the budget is shared out anew */
 #define SATURATED_NS                                                                               \
 	(500 * PROBER_MS_NS) /* a machine without idle time is taken for full for that long */
-/*
- * ... in a row without idle time: the kernel counts in ticks of 10 ms, and one is soon over by
- * chance
- */
-#define SATURATED_COUNTS 2u
-#define BUSY_PERCENT	 97u
 #define BY_TICK_PER_S                                                                              \
 	8000u /* replies beyond which waking up for each would cost more than it gains */
 
@@ -53,38 +46,26 @@ static uint64_t interval_of(const struct prober *p, const struct prober_peer *pe
 	return interval;
 }
 
-/* Thousands of sessions answer several times within a tick: then they are all heard at its end,
- * with one waking up. */
+/*
+ * Thousands of sessions answer several times within a tick: then they are all heard at its end,
+ * with one waking up.
+ */
 static void choose_reading(struct prober *p, uint64_t elapsed_ns)
 {
-	uint64_t per_s =
-		(p->counters.answered - p->answered_before) * UINT64_C(1000000000) / elapsed_ns;
-	bool by_tick = per_s > BY_TICK_PER_S;
+	uint64_t n = p->counters.answered - p->answered_before;
 
 	p->answered_before = p->counters.answered;
-	if (by_tick == p->by_tick)
-		return;
-	p->by_tick = by_tick;
-	prober_io_watch(p, !by_tick);
+	p->by_tick = n * UINT64_C(1000000000) / elapsed_ns > BY_TICK_PER_S;
 }
 
-/* A machine without idle time lets packets wait in queues of its own: silence is its own before it
- * is a plane's. */
-static void look_at_load(struct prober *p, uint64_t now)
+bool prober_reads_by_tick(const struct prober *p)
 {
-	uint64_t idle, all, busy;
+	return p->by_tick;
+}
 
-	if (p->stat_fd < 0 || cpu_idle_read(p->stat_fd, &idle, &all))
-		return;
-	busy = all - p->all_ticks - (idle - p->idle_ticks);
-	if (p->all_ticks && all > p->all_ticks && 100 * busy > BUSY_PERCENT * (all - p->all_ticks))
-		p->n_full++;
-	else
-		p->n_full = 0;
-	if (p->n_full >= SATURATED_COUNTS)
-		p->full_until_ns = now + SATURATED_NS;
-	p->idle_ticks = idle;
-	p->all_ticks = all;
+void prober_machine_full(struct prober *p, uint64_t now)
+{
+	p->full_until_ns = now + SATURATED_NS;
 }
 
 /* What fast paths leave of the budget is shared out among those that perhaps have traffic. */
@@ -104,7 +85,6 @@ void prober_pace_share(struct prober *p, uint64_t now)
 	if (now < p->counted_ns + COUNT_NS)
 		return;
 	choose_reading(p, now - p->counted_ns);
-	look_at_load(p, now);
 	p->counted_ns = now;
 	p->perhaps_ns = p->options.slow_interval_ns; /* which counts as nothing */
 	/* a slow one counts nothing, an eager one several times */

@@ -4,8 +4,7 @@
 
 #include "roce_ports.h"
 
-#define LEARN_S	 0.005
-#define WATCH_S	 0.05
+#define LEARN_NS (5 * PROBER_MS_NS)
 #define WATCH_NS (50 * PROBER_MS_NS)
 /* probes at a time: at most 3,200 a second while anything is to be learned, */
 #define LEARN_BURST 16u
@@ -94,16 +93,10 @@ static bool learn(struct prober *p, uint64_t now)
 	return learning;
 }
 
-static void on_turn(struct ev_loop *loop, ev_timer *w, int revents)
+uint64_t prober_ports_run(struct prober *p, uint64_t now)
 {
-	struct prober *p = w->data;
-	uint64_t now = prober_now_ns();
-
-	(void)revents;
 	watch(p, now);
-	w->repeat = learn(p, now) ? LEARN_S : WATCH_S;
-	udp_send(p->udp);
-	ev_timer_again(loop, w);
+	return now + (learn(p, now) ? LEARN_NS : WATCH_NS);
 }
 
 void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
@@ -124,16 +117,4 @@ void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t p
 	if (port_map_news(&path->map, entries, &n, &rehashed) && p->handlers->on_ports)
 		p->handlers->on_ports(p->arg, peer->gpu, &peer->address, plane, entries, n,
 				      rehashed);
-}
-
-void prober_ports_open(struct prober *p)
-{
-	ev_timer_init(&p->ports_timer, on_turn, WATCH_S, WATCH_S);
-	p->ports_timer.data = p;
-	ev_timer_start(p->loop, &p->ports_timer);
-}
-
-void prober_ports_close(struct prober *p)
-{
-	ev_timer_stop(p->loop, &p->ports_timer);
 }

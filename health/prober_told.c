@@ -37,7 +37,6 @@ static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	path->next_ns = now + prober_random(p) % p->times.interval_ns;
 	path->silent_since_ns = 0;
 	prober_schedule(p, peer, plane, now);
-	prober_rearm(p);
 	if (!path->fsm.reason) {
 		probe_fsm_init(&path->fsm, &p->times, was_down, now);
 		/*
@@ -70,7 +69,7 @@ static void stop_path(struct prober *p, struct prober_peer *peer, uint32_t plane
 }
 
 int prober_want(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
-		bool wanted, bool was_down)
+		bool wanted, bool was_down, uint64_t now)
 {
 	struct prober_peer *peer;
 	int rc;
@@ -80,12 +79,12 @@ int prober_want(struct prober *p, uint32_t gpu, const struct in6_addr *address, 
 	if (!wanted) {
 		peer = prober_peer_find(p, gpu, address);
 		if (peer && peer->paths[plane].wanted)
-			stop_path(p, peer, plane, prober_now_ns());
+			stop_path(p, peer, plane, now);
 		return 0;
 	}
 	rc = prober_peer_get(p, gpu, address, &peer);
 	if (!rc && !peer->paths[plane].wanted)
-		start_path(p, peer, plane, was_down, prober_now_ns());
+		start_path(p, peer, plane, was_down, now);
 	return rc;
 }
 
@@ -101,7 +100,8 @@ static void disregard(struct prober_path *path, uint32_t sub_ports)
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
 }
 
-void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_t sub_port)
+void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+			 uint64_t now)
 {
 	bool up = p->ports->gpus[gpu].live[plane] >> sub_port & 1;
 
@@ -116,10 +116,10 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 		if (up && path->fsm.state != PROBE_UNPROVEN)
 			path->returning |= (uint8_t)(1u << sub_port);
 		if (path->fsm.state != PROBE_UNPROVEN)
-			prober_tell_links(p, peer, plane, prober_now_ns());
+			prober_tell_links(p, peer, plane, now);
 		path->proven &= ~(1u << sub_port);
 		if (gray_forget(&path->gray, GRAY_LOCAL, sub_port))
-			prober_tell_gray(p, peer, plane, prober_now_ns(), GRAY_LOCAL, sub_port);
+			prober_tell_gray(p, peer, plane, now, GRAY_LOCAL, sub_port);
 		disregard(path, 1u << sub_port);
 	}
 }
@@ -130,10 +130,9 @@ uint32_t prober_unrouted(const struct prober_path *path, uint64_t now)
 }
 
 void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
-		   uint32_t sub_ports)
+		   uint32_t sub_ports, uint64_t now)
 {
 	struct prober_peer *peer = prober_peer_find(p, gpu, address);
-	uint64_t now = prober_now_ns();
 	struct prober_path *path;
 	uint8_t unrouted, either;
 
@@ -160,10 +159,10 @@ void prober_routes_unknown(struct prober *p)
 			p->peers[i]->paths[plane].unrouted = 0;
 }
 
-void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, uint32_t n_planes)
+void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, uint32_t n_planes,
+			  uint64_t now)
 {
 	struct prober_notice *n = &p->notices[gpu];
-	uint64_t now = prober_now_ns();
 
 	if (!p->key->length || n_planes > NOTICE_WIRE_MAX_PLANES)
 		return;
@@ -173,7 +172,7 @@ void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, u
 		n->limited |= bps[i] != NOTICE_WIRE_ANY;
 	}
 	n->capacity.n_planes = (uint8_t)n_planes;
-	n->capacity.boot = p->boot;
+	n->capacity.boot = p->options.boot;
 	n->capacity.sequence++;
 	n->until_ns = now + REPEAT_NS;
 	n->refresh_ns = now + PROBER_REFRESH_NS;
@@ -185,10 +184,9 @@ void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, u
 }
 
 void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
-		    uint64_t posted_ns, uint64_t acked_ns)
+		    uint64_t posted_ns, uint64_t acked_ns, uint64_t now)
 {
 	struct prober_peer *peer = prober_peer_find(p, gpu, address);
-	uint64_t now = prober_now_ns();
 
 	if (!peer || plane >= peer->n_planes)
 		return;
@@ -208,18 +206,15 @@ void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 			prober_schedule(p, peer, i, now);
 		}
 	peer->active_until_ns = posted_ns + PROBER_ACTIVE_NS;
-	prober_rearm(p);
 }
 
-void prober_traffic_told(struct prober *p, uint32_t gpu, uint32_t plane, bool told)
+void prober_traffic_told(struct prober *p, uint32_t gpu, uint32_t plane, bool told, uint64_t now)
 {
 	bool was_told = p->planes[gpu][plane].told;
 
 	p->planes[gpu][plane].told = told;
-	if (!was_told || told)
-		return;
-	prober_wake_idle(p, gpu, plane, prober_now_ns());
-	prober_rearm(p);
+	if (was_told && !told)
+		prober_wake_idle(p, gpu, plane, now);
 }
 
 uint64_t prober_sent(const struct prober *p, uint32_t gpu, uint32_t plane)

@@ -3,10 +3,7 @@
 #include "reflector.h"
 
 #include <errno.h>
-#include <ev.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "roce_ports.h"
 #include "udp.h"
@@ -15,46 +12,35 @@
 #define RATE_PER_S     200000.
 #define BURST	       20000.
 #define REQUIRED_RX_US 1000
-#define BY_TICK_MIN    16u   /* probes within a tick: so many that they are answered at its end */
-#define TICK_S	       0.003 /* unless somebody drains it sooner */
-#define ROUNDS	       8     /* batches taken from one socket before others get their turn */
+#define ROUNDS	       8 /* batches taken from one socket before others get their turn */
 
 struct socket {
-	struct reflector *reflector;
 	uint32_t gpu;
 	struct in6_addr address;
-	struct udp_socket *own, *beside; /* UDP 7784; the data's port */
-	ev_io io, beside_io;
-	unsigned n_burst; /* probes since burst_s */
-	ev_tstamp burst_s;
-	ev_timer tick; /* instead of io, while many come */
+	struct udp_socket *udp;
+	bool as_data; /* hears the data's port, and not UDP 7784 */
 };
 
 struct reflector {
-	struct ev_loop *loop;
 	const struct sub_ports *ports;
 	const struct notice_key *key;
 	const struct reflector_handlers *handlers;
 	void *arg;
 	struct udp *udp;
 	struct reflector_counters counters;
-	double tokens, filled_s;
+	double tokens;
+	uint64_t filled_ns;
 	uint32_t n_sockets;
-	struct socket sockets[2 * SUB_PORTS_MAX_GPUS];
+	struct socket sockets[2 * 2 * SUB_PORTS_MAX_GPUS]; /* families, ports */
 };
 
-static bool may_answer(struct reflector *r)
+static bool may_answer(struct reflector *r, uint64_t now)
 {
-	struct timespec ts;
-	double now_s;
-
 	if (r->tokens < 1) {
-		clock_gettime(CLOCK_MONOTONIC, &ts);
-		now_s = (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-		r->tokens += (now_s - r->filled_s) * RATE_PER_S;
+		r->tokens += (double)(now - r->filled_ns) * RATE_PER_S / 1e9;
 		if (r->tokens > BURST)
 			r->tokens = BURST;
-		r->filled_s = now_s;
+		r->filled_ns = now;
 		if (r->tokens < 1)
 			return false;
 	}
@@ -76,10 +62,9 @@ static void heed(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
  * Where the answer leaves: by the device of arrival, or by another of the plane if that one has no
  * routes.
  */
-static int way_back(const struct socket *s, const struct udp_packet *in, uint32_t plane,
-		    uint32_t sub_port)
+static int way_back(const struct reflector *r, const struct socket *s, const struct udp_packet *in,
+		    uint32_t plane, uint32_t sub_port)
 {
-	const struct reflector *r = s->reflector;
 	const struct sub_ports_gpu *g = &r->ports->gpus[s->gpu];
 	uint32_t avoided =
 		r->handlers->avoided ? r->handlers->avoided(r->arg, s->gpu, &in->from, plane) : 0;
@@ -90,14 +75,11 @@ static int way_back(const struct socket *s, const struct udp_packet *in, uint32_
 	return g->ifindex[plane][__builtin_ctz(others)];
 }
 
-/*
- * Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted.
- * as_data: it came to the data's port, and says where the answer is to go.
- */
-static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
-		    struct udp_packet *out)
+/* Fills in the answer to a probe, or says false: none is due. Ordered guards; each is counted. */
+static bool reflect(struct reflector *r, const struct socket *s, const struct udp_packet *in,
+		    uint64_t now, struct udp_packet *out)
 {
-	struct reflector *r = s->reflector;
+	bool as_data = s->as_data; /* it says where the answer is to go */
 	struct notice_ends ends = {in->from, s->address}, back = {s->address, in->from};
 	struct notice_trailer t, reply = {0};
 	struct sbfd_wire_error error;
@@ -118,7 +100,7 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	if (!sub_ports_find(r->ports, s->gpu, in->ifindex, &plane, &sub_port))
 		goto drop;
 	counter = &r->counters.limited;
-	if (!may_answer(r))
+	if (!may_answer(r, now))
 		goto drop;
 	counter = &r->counters.malformed;
 	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) ||
@@ -146,7 +128,7 @@ static bool reflect(struct socket *s, const struct udp_packet *in, bool as_data,
 	out->from_port = SBFD_WIRE_PORT;
 	out->to = in->from;
 	out->to_port = as_data ? t.back.port : in->from_port;
-	out->ifindex = way_back(s, in, plane, sub_port);
+	out->ifindex = way_back(r, s, in, plane, sub_port);
 	r->counters.answered++;
 	r->counters.as_data += as_data;
 	return true;
@@ -155,112 +137,55 @@ drop:
 	return false;
 }
 
-static unsigned answer_batch(struct socket *s, struct udp_socket *from, bool as_data)
+static unsigned answer_batch(struct reflector *r, const struct socket *s, uint64_t now)
 {
-	struct udp *udp = s->reflector->udp;
-	unsigned n = udp_receive(udp, from);
+	unsigned n = udp_receive(r->udp, s->udp);
 
 	for (unsigned i = 0; i < n; i++)
-		if (!reflect(s, udp_received(udp, i), as_data, udp_next(udp)))
-			udp_put_back(udp);
-	udp_send(udp);
+		if (!reflect(r, s, udp_received(r->udp, i), now, udp_next(r->udp)))
+			udp_put_back(r->udp);
+	udp_send(r->udp);
 	return n;
 }
 
-static unsigned answer_all(struct socket *s)
+unsigned reflector_read(struct reflector *r, uint32_t i, uint64_t now)
 {
 	unsigned sum = 0, n = UDP_BATCH;
 
 	for (int round = 0; round < ROUNDS && n == UDP_BATCH; round++)
-		sum += n = answer_batch(s, s->own, false);
+		sum += n = answer_batch(r, &r->sockets[i], now);
 	return sum;
 }
 
-/*
- * The first of a burst is answered at once; those within a tick after it, if they are many,
- * together.
- */
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+uint32_t reflector_n_sockets(const struct reflector *r)
 {
-	struct socket *s = w->data;
-	ev_tstamp now = ev_now(loop);
-
-	(void)revents;
-	s->n_burst = now < s->burst_s + TICK_S ? s->n_burst : 0;
-	s->burst_s = s->n_burst ? s->burst_s : now;
-	s->n_burst += answer_all(s);
-	if (s->n_burst < BY_TICK_MIN)
-		return;
-	ev_io_stop(loop, &s->io);
-	ev_timer_again(loop, &s->tick);
+	return r->n_sockets;
 }
 
-static void answer_burst(struct socket *s)
+int reflector_fd(const struct reflector *r, uint32_t i)
 {
-	struct ev_loop *loop = s->reflector->loop;
-
-	if (answer_all(s) >= BY_TICK_MIN) {
-		ev_timer_again(loop, &s->tick);
-		return;
-	}
-	s->n_burst = 0;
-	ev_timer_stop(loop, &s->tick);
-	ev_io_start(loop, &s->io);
+	return udp_fd(r->sockets[i].udp);
 }
 
-static void on_tick(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	(void)loop;
-	(void)revents;
-	answer_burst(w->data);
-}
-
-void reflector_drain(struct reflector *r)
-{
-	for (uint32_t i = 0; i < r->n_sockets; i++)
-		if (ev_is_active(&r->sockets[i].tick))
-			answer_burst(&r->sockets[i]);
-		else
-			answer_all(&r->sockets[i]);
-}
-
-/* They are few. */
-static void on_data_readable(struct ev_loop *loop, ev_io *w, int revents)
-{
-	struct socket *s = w->data;
-
-	(void)loop;
-	(void)revents;
-	answer_batch(s, s->beside, true);
-}
-
-static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address)
+static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address,
+		       bool as_data)
 {
 	struct socket *s = &r->sockets[r->n_sockets];
-	int rc = udp_open(&s->own, address, SBFD_WIRE_PORT);
+	int rc = as_data ? udp_open_beside(&s->udp, address)
+			 : udp_open(&s->udp, address, SBFD_WIRE_PORT);
 
 	if (rc)
 		return rc;
 	r->n_sockets++;
-	s->reflector = r;
 	s->gpu = gpu;
 	s->address = *address;
-	ev_io_init(&s->io, on_readable, udp_fd(s->own), EV_READ);
-	ev_timer_init(&s->tick, on_tick, 0., TICK_S);
-	ev_init(&s->beside_io, on_data_readable);
-	s->io.data = s->tick.data = s->beside_io.data = s;
-	ev_io_start(r->loop, &s->io);
-	rc = udp_open_beside(&s->beside, address);
-	if (rc)
-		return rc;
-	ev_io_set(&s->beside_io, udp_fd(s->beside), EV_READ);
-	ev_io_start(r->loop, &s->beside_io);
+	s->as_data = as_data;
 	return 0;
 }
 
-int reflector_create(struct reflector **out, struct ev_loop *loop, struct udp *udp,
-		     const struct sub_ports *ports, const struct notice_key *key,
-		     const struct reflector_handlers *handlers, void *arg)
+int reflector_create(struct reflector **out, struct udp *udp, const struct sub_ports *ports,
+		     const struct notice_key *key, const struct reflector_handlers *handlers,
+		     void *arg)
 {
 	struct reflector *r = calloc(1, sizeof(*r));
 	int rc = r ? 0 : -ENOMEM;
@@ -268,7 +193,6 @@ int reflector_create(struct reflector **out, struct ev_loop *loop, struct udp *u
 	*out = NULL;
 	if (rc)
 		return rc;
-	r->loop = loop;
 	r->udp = udp;
 	r->ports = ports;
 	r->key = key;
@@ -280,7 +204,9 @@ int reflector_create(struct reflector **out, struct ev_loop *loop, struct udp *u
 
 			if (IN6_IS_ADDR_UNSPECIFIED(address))
 				continue;
-			rc = open_socket(r, g, address);
+			rc = open_socket(r, g, address, false);
+			if (!rc)
+				rc = open_socket(r, g, address, true);
 			if (rc) {
 				reflector_destroy(r);
 				return rc;
@@ -294,13 +220,8 @@ void reflector_destroy(struct reflector *r)
 {
 	if (!r)
 		return;
-	for (uint32_t i = 0; i < r->n_sockets; i++) {
-		ev_io_stop(r->loop, &r->sockets[i].io);
-		ev_timer_stop(r->loop, &r->sockets[i].tick);
-		ev_io_stop(r->loop, &r->sockets[i].beside_io);
-		udp_close(r->sockets[i].beside);
-		udp_close(r->sockets[i].own);
-	}
+	for (uint32_t i = 0; i < r->n_sockets; i++)
+		udp_close(r->sockets[i].udp);
 	free(r);
 }
 

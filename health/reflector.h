@@ -23,7 +23,6 @@
 #include "notice_wire.h"
 #include "sub_ports.h"
 
-struct ev_loop;
 struct reflector;
 struct udp;
 
@@ -58,15 +57,15 @@ struct reflector_counters {
  * udp, ports and key are borrowed for the reflector's life. 0 or -errno; -EADDRINUSE: another S-BFD
  * runs; -EPERM: see udp_create().
  */
-int reflector_create(struct reflector **out, struct ev_loop *loop, struct udp *udp,
-		     const struct sub_ports *ports, const struct notice_key *key,
-		     const struct reflector_handlers *handlers, void *arg);
+int reflector_create(struct reflector **out, struct udp *udp, const struct sub_ports *ports,
+		     const struct notice_key *key, const struct reflector_handlers *handlers,
+		     void *arg);
 void reflector_destroy(struct reflector *r);
-/*
- * Hears and answers what has come in, without waiting for the loop: it may be what somebody else is
- * about to miss.
- */
-void reflector_drain(struct reflector *r);
+/* The sockets that probes come in by: 0 .. reflector_n_sockets() - 1. */
+uint32_t reflector_n_sockets(const struct reflector *r);
+int reflector_fd(const struct reflector *r, uint32_t i);
+/* Answers what has come in there. Returns how many packets that were. */
+unsigned reflector_read(struct reflector *r, uint32_t i, uint64_t now);
 void reflector_counters(const struct reflector *r, struct reflector_counters *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "health_loop.h"
 #include "prober.h"
 #include "probes.h"
 #include "reflector.h"
@@ -29,6 +30,7 @@ struct unit {
 	struct udp *udp;
 	struct prober *prober;
 	struct reflector *reflector;
+	struct health_loop *watchers;
 	ev_timer window, traffic;
 	int out;
 	unsigned n_done;
@@ -96,14 +98,14 @@ static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 {
 	struct unit *u = arg;
 
-	prober_heard(u->prober, gpu, peer, plane, hears_us);
+	prober_heard(u->prober, gpu, peer, plane, hears_us, now_ns());
 }
 
 static void on_drain(void *arg)
 {
 	struct unit *u = arg;
 
-	reflector_drain(u->reflector);
+	health_loop_drain(u->watchers);
 }
 
 static uint64_t lost_ever(const struct unit *u)
@@ -115,7 +117,8 @@ static uint64_t lost_ever(const struct unit *u)
 		struct in6_addr peer = probes_net_peer(i);
 
 		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
-			lost += prober_path(u->prober, 0, &peer, plane, &v) ? v.n_lost : 0;
+			lost += prober_path(u->prober, 0, &peer, plane, now_ns(), &v) ? v.n_lost
+										      : 0;
 	}
 	return lost;
 }
@@ -211,7 +214,7 @@ static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
 		struct in6_addr peer = probes_net_peer(i);
 
 		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
-			prober_traffic(u->prober, 0, &peer, plane, now, 0);
+			prober_traffic(u->prober, 0, &peer, plane, now, 0, now);
 	}
 }
 
@@ -244,16 +247,17 @@ static int start(struct unit *u)
 	probes_net_ports(&u->ports);
 	rc = udp_create(&u->udp, 26);
 	if (!rc)
-		rc = reflector_create(&u->reflector, u->loop, u->udp, &u->ports, &no_key,
-				      &on_reflector, u);
+		rc = reflector_create(&u->reflector, u->udp, &u->ports, &no_key, &on_reflector, u);
 	if (!rc)
-		rc = prober_create(&u->prober, u->loop, u->udp, &options, &u->ports, &no_key,
-				   &on_prober, u);
+		rc = prober_create(&u->prober, u->udp, &options, &u->ports, &no_key, &on_prober, u,
+				   now_ns());
+	if (!rc)
+		rc = health_loop_create(&u->watchers, u->loop, u->prober, u->reflector);
 	for (uint32_t i = 0; !rc && i < u->load->n_peers; i++) {
 		struct in6_addr peer = probes_net_peer(i);
 
 		for (uint32_t plane = 0; !rc && plane < PROBES_PLANES; plane++)
-			rc = prober_want(u->prober, 0, &peer, plane, true, false);
+			rc = prober_want(u->prober, 0, &peer, plane, true, false, now_ns());
 	}
 	return rc;
 }
@@ -277,7 +281,7 @@ static void run(struct unit *u, const struct probes_net *net)
 	ev_timer_start(u->loop, &u->window);
 	if (u->load->n_active < u->load->n_peers) {
 		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
-			prober_traffic_told(u->prober, 0, plane, true);
+			prober_traffic_told(u->prober, 0, plane, true, now_ns());
 		ev_init(&u->traffic, on_traffic);
 		u->traffic.repeat = TRAFFIC_S;
 		u->traffic.data = u;

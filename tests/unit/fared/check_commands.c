@@ -475,11 +475,9 @@ START_TEST(every_counter_has_a_row_with_its_meaning)
 
 	/* without a GPU neither has a socket */
 	ck_assert_int_eq(
-		prober_create(&prober, loop, NULL, &options, &ports, &key, &prober_handlers, NULL),
-		0);
+		prober_create(&prober, NULL, &options, &ports, &key, &prober_handlers, NULL, 1), 0);
 	ck_assert_int_eq(
-		reflector_create(&reflector, loop, NULL, &ports, &key, &reflector_handlers, NULL),
-		0);
+		reflector_create(&reflector, NULL, &ports, &key, &reflector_handlers, NULL), 0);
 	commands.report.prober = prober;
 	commands.report.reflector = reflector;
 	reply = ask(&root, "{\"cmd\":\"counters\"}", -1);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "health_loop.h"
 #include "own_net.h"
 #include "patience.h"
 #include "prober_internal.h"
@@ -30,6 +31,7 @@ static struct ev_loop *loop;
 static struct sub_ports ports;
 static struct notice_key key = {"a key of twenty byte", 20};
 static struct reflector *reflector;
+static struct health_loop *prober_loop, *reflector_loop;
 static struct prober *prober;
 static struct udp *udp;
 static struct in6_addr peer;
@@ -112,14 +114,14 @@ static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint3
 	(void)arg;
 	ck_assert(gpu < 2 && plane == 0);
 	n_probes_heard[gpu]++;
-	prober_heard(prober, gpu, from, plane, hears_us);
+	prober_heard(prober, gpu, from, plane, hears_us, health_loop_now_ns());
 }
 
 static void on_drain(void *arg)
 {
 	(void)arg;
-	if (reflector)
-		reflector_drain(reflector);
+	if (reflector_loop)
+		health_loop_drain(reflector_loop);
 }
 
 static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports, on_drain};
@@ -149,6 +151,32 @@ static void on_beat(struct ev_loop *l, ev_timer *w, int revents)
 	(void)revents;
 }
 
+static void stop_prober(void)
+{
+	health_loop_destroy(prober_loop);
+	prober_destroy(prober);
+}
+
+static void start_prober(void)
+{
+	struct prober_options now = options;
+
+	now.boot = 1000 * MS * (uint64_t)time(NULL);
+	now.seed = health_loop_now_ns();
+	ck_assert_int_eq(prober_create(&prober, udp, &now, &ports, &key, &prober_handlers, NULL,
+				       health_loop_now_ns()),
+			 0);
+	ck_assert_int_eq(health_loop_create(&prober_loop, loop, prober, NULL), 0);
+}
+
+static void stop_reflector(void)
+{
+	health_loop_destroy(reflector_loop);
+	reflector_destroy(reflector);
+	reflector = NULL;
+	reflector_loop = NULL;
+}
+
 static void setup(void)
 {
 	loop = ev_loop_new(EVFLAG_AUTO);
@@ -169,10 +197,8 @@ static void setup(void)
 	knows = true;
 	avoided = 0;
 	n_learned = 0;
-	ck_assert_int_eq(
-		prober_create(&prober, loop, udp, &options, &ports, &key, &prober_handlers, NULL),
-		0);
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+	start_prober();
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
 	n_held_up = 0;
 	turned_ns = 0;
 	ev_timer_init(&beat, on_beat, 0.0005, 0.0005);
@@ -181,16 +207,15 @@ static void setup(void)
 
 static void reflect(const struct notice_key *with)
 {
-	ck_assert_int_eq(
-		reflector_create(&reflector, loop, udp, &ports, with, &reflector_handlers, NULL),
-		0);
+	ck_assert_int_eq(reflector_create(&reflector, udp, &ports, with, &reflector_handlers, NULL),
+			 0);
+	ck_assert_int_eq(health_loop_create(&reflector_loop, loop, NULL, reflector), 0);
 }
 
 static void teardown(void)
 {
-	prober_destroy(prober);
-	reflector_destroy(reflector);
-	reflector = NULL;
+	stop_prober();
+	stop_reflector();
 	udp_destroy(udp);
 	ev_loop_destroy(loop);
 }
@@ -202,14 +227,6 @@ static void on_late(struct ev_loop *l, ev_timer *w, int revents)
 	ev_break(l, EVBREAK_ALL);
 }
 
-static uint64_t prober_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /*
  * The loop turns every millisecond: one that takes so much longer that three of them are an
  * interval was held up by the machine.
@@ -219,7 +236,7 @@ static void turn(void)
 	uint64_t now;
 
 	ev_run(loop, EVRUN_ONCE);
-	now = prober_now();
+	now = health_loop_now_ns();
 	n_held_up += turned_ns && now > turned_ns + options.times.interval_ns / 3;
 	turned_ns = now;
 }
@@ -247,7 +264,7 @@ static struct prober_view view(void)
 {
 	struct prober_view v;
 
-	ck_assert(prober_path(prober, 0, &peer, 0, &v));
+	ck_assert(prober_path(prober, 0, &peer, 0, health_loop_now_ns(), &v));
 	return v;
 }
 
@@ -306,7 +323,7 @@ END_TEST
 
 static bool is_later(void)
 {
-	return prober_now() > later;
+	return health_loop_now_ns() > later;
 }
 
 static struct prober_counters counters(void)
@@ -334,16 +351,16 @@ START_TEST(idleness_is_no_lateness)
 	uint64_t late;
 
 	reflect(&key);
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false), 0);
-	ck_assert_int_eq(prober_want(prober, 1, back, 0, false, false), 0);
-	later = prober_now() + 2000 * MS;
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 1, back, 0, false, false, health_loop_now_ns()), 0);
+	later = health_loop_now_ns() + 2000 * MS;
 	ck_assert(until(is_later));
 	answered_before = counters().answered;
 	late = counters().late_ticks;
 	n_held_up = 0;
 	/* two, before the wheel turns again */
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
-	ck_assert_int_eq(prober_want(prober, 1, back, 0, true, false), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 1, back, 0, true, false, health_loop_now_ns()), 0);
 	ck_assert(until(was_answered));
 	ck_assert_uint_le(counters().late_ticks - late, n_held_up);
 }
@@ -357,7 +374,9 @@ static bool has_probed(void)
 START_TEST(two_ends_probe_and_answer_each_other)
 {
 	reflect(&key);
-	ck_assert_int_eq(prober_want(prober, 1, &ports.gpus[0].address[0], 0, true, false), 0);
+	ck_assert_int_eq(prober_want(prober, 1, &ports.gpus[0].address[0], 0, true, false,
+				     health_loop_now_ns()),
+			 0);
 	ck_assert(until(has_probed));
 	ck_assert_uint_gt(n_probes_heard[0], 10);
 	ck_assert_uint_gt(n_probes_heard[1], 10);
@@ -371,8 +390,7 @@ START_TEST(a_peer_that_falls_silent_everywhere_takes_nothing_down)
 {
 	reflect(&key);
 	ck_assert(until(is_up));
-	reflector_destroy(reflector);
-	reflector = NULL;
+	stop_reflector();
 	ck_assert(until(is_unproven));
 	ck_assert_uint_eq(view().permille, 1000);
 	ck_assert_uint_eq(view().n_downs, 0);
@@ -383,9 +401,9 @@ START_TEST(a_path_that_was_away_waits_for_replies)
 {
 	reflect(&key);
 	ck_assert(until(is_up));
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, health_loop_now_ns()), 0);
 	ck_assert_int_eq(view().state, PROBE_DOWN);
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
 	ck_assert_uint_eq(view().permille, 0);
 	ck_assert(until(is_up));
 }
@@ -396,20 +414,18 @@ START_TEST(a_plane_that_comes_late_waits_for_replies)
 {
 	struct prober_view late;
 
-	prober_destroy(prober);
+	stop_prober();
 	ports.gpus[0].n_planes = 2;
 	ports.gpus[0].n_sub_ports[1] = 1; /* of no device: nothing is answered there */
 	ports.gpus[0].live[1] = 1;
-	ck_assert_int_eq(
-		prober_create(&prober, loop, udp, &options, &ports, &key, &prober_handlers, NULL),
-		0);
+	start_prober();
 	reflect(&key);
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
 	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
 	ck_assert(until(is_up));
 	n_changes = 0;
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 1, true, false), 0);
-	ck_assert(prober_path(prober, 0, &peer, 1, &late));
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 1, true, false, health_loop_now_ns()), 0);
+	ck_assert(prober_path(prober, 0, &peer, 1, health_loop_now_ns(), &late));
 	ck_assert_int_eq(late.state, PROBE_DOWN);
 	ck_assert_uint_eq(late.permille, 0);
 	ck_assert_int_eq(n_changes, 1);
@@ -428,10 +444,10 @@ START_TEST(a_sub_port_that_returns_waits_for_an_answer)
 	reflect(&key);
 	ck_assert(until(is_up));
 	ports.gpus[0].live[0] = 0;
-	prober_link_changed(prober, 0, 0, 1);
+	prober_link_changed(prober, 0, 0, 1, health_loop_now_ns());
 	ck_assert_uint_eq(last_returning, 0);
 	ports.gpus[0].live[0] = 2;
-	prober_link_changed(prober, 0, 0, 1);
+	prober_link_changed(prober, 0, 0, 1, health_loop_now_ns());
 	ck_assert_uint_eq(last_returning, 2);
 	ck_assert(until(nothing_returns));
 }
@@ -496,7 +512,7 @@ static uint64_t unrouted_since, lost_before;
 static bool a_moment_is_over(void)
 {
 	struct prober_view v = view();
-	uint64_t now = prober_now();
+	uint64_t now = health_loop_now_ns();
 
 	if (now < unrouted_since + PROBER_UNROUTED_NS) {
 		ck_assert_uint_eq(v.n_lost, lost_before);
@@ -518,16 +534,16 @@ START_TEST(a_sub_port_without_routes_is_not_blamed_at_once)
 	reflect(&key);
 	ck_assert(until(is_up));
 	lost_before = view().n_lost;
-	unrouted_since = prober_now();
+	unrouted_since = health_loop_now_ns();
 	/* no such device: what is sent there gets nowhere */
 	ports.gpus[0].ifindex[0][0] = 0x7ffffff0;
-	prober_routed(prober, 0, &peer, 0, 2);
+	prober_routed(prober, 0, &peer, 0, 2, health_loop_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 1);
 	ck_assert(until(a_moment_is_over));
 	ck_assert(until(is_gray_0)); /* that was no moment */
 	ck_assert_int_eq(view().state, PROBE_UP);
 	ports.gpus[0].ifindex[0][0] = lo;
-	prober_routed(prober, 0, &peer, 0, 3);
+	prober_routed(prober, 0, &peer, 0, 3, health_loop_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
 	ck_assert(until(is_not_gray));
 }
@@ -541,18 +557,18 @@ START_TEST(a_plane_without_routes_is_asked_nevertheless)
 {
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_routed(prober, 0, &peer, 0, 1);
+	prober_routed(prober, 0, &peer, 0, 1, health_loop_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 2);
 	answered_before = counters().answered; /* the only sub-port that is live is asked */
 	ck_assert(until(was_answered));
-	prober_routed(prober, 0, &peer, 0, 0);
+	prober_routed(prober, 0, &peer, 0, 0, health_loop_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
-	prober_routed(prober, 0, &peer, 0, 1);
+	prober_routed(prober, 0, &peer, 0, 1, health_loop_now_ns());
 	prober_routes_unknown(prober);
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
 	/* nobody's, and no such plane */
-	prober_routed(prober, 0, &ports.gpus[0].address[1], 0, 1);
-	prober_routed(prober, 0, &peer, 7, 1);
+	prober_routed(prober, 0, &ports.gpus[0].address[1], 0, 1, health_loop_now_ns());
+	prober_routed(prober, 0, &peer, 7, 1, health_loop_now_ns());
 }
 END_TEST
 
@@ -562,7 +578,7 @@ START_TEST(a_notice_arrives_and_is_acknowledged)
 
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1);
+	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	ck_assert(until(has_heard));
 	ck_assert_uint_eq(heard.bps[0], 123456789);
 	ck_assert_uint_eq(heard.n_planes, 1);
@@ -582,7 +598,7 @@ START_TEST(a_notice_that_is_not_taken_is_not_acknowledged)
 	knows = false;
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1);
+	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	ck_assert(until(was_told_often));
 	ck_assert_uint_eq(counters().acknowledged, 0);
 	knows = true;
@@ -600,14 +616,14 @@ START_TEST(a_clock_that_went_back_is_made_up_for)
 	holds = (struct notice_ack){former, 7};
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1);
+	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	ck_assert(until(has_heard));
 	ck_assert_uint_eq(heard.bps[0], 123456789);
 	ck_assert_uint_eq(heard.boot, former + 1);
 	ck_assert_uint_eq(counters().acknowledged, 1);
 	ck_assert_int_eq(n_logs, 1);
 	first = holds;
-	prober_tell_capacity(prober, 0, more, 1);
+	prober_tell_capacity(prober, 0, more, 1, health_loop_now_ns());
 	while (counters().acknowledged < 2)
 		turn();
 	ck_assert_uint_eq(heard.bps[0], 223456789);
@@ -625,7 +641,7 @@ START_TEST(a_life_that_none_can_outlive_is_not_heeded)
 	holds = (struct notice_ack){UINT64_MAX, 7};
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1);
+	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	ck_assert(until(was_told_often));
 	ck_assert_uint_gt(heard.boot, 0);
 	ck_assert_uint_lt(heard.boot, UINT64_MAX);
@@ -642,7 +658,7 @@ START_TEST(a_notice_under_another_key_is_not_heard)
 
 	reflect(&other);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1);
+	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	n_changes = 0;
 	do {
 		turn();
@@ -685,7 +701,7 @@ START_TEST(the_reflector_answers_only_what_it_should)
 		packet->ifindex = (int)if_nametoindex("lo");
 		ck_assert_uint_eq(udp_send(udp), 1);
 	}
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, health_loop_now_ns()), 0);
 	do {
 		turn();
 		reflector_counters(reflector, &c);
@@ -789,8 +805,7 @@ START_TEST(a_peer_that_stamps_is_not_answered_for_without_a_stamp)
 
 	reflect(&key);
 	ck_assert(until(is_up));
-	reflector_destroy(reflector);
-	reflector = NULL;
+	stop_reflector();
 	ck_assert_int_eq(udp_open(&s, &peer, SBFD_WIRE_PORT), 0);
 	prober_counters(prober, &before);
 	do {
@@ -811,7 +826,7 @@ END_TEST
 /* Nothing has the prober ask its only peer at full speed. */
 static bool is_idle(void)
 {
-	uint64_t now = prober_now();
+	uint64_t now = health_loop_now_ns();
 
 	return now >= prober->peers[0]->active_until_ns &&
 	       now >= prober->planes[0][0].hurry_until_ns && view().state == PROBE_UP;
@@ -828,15 +843,22 @@ static bool is_probed_slowly(void)
 	ck_assert(until(is_idle));
 	n_changes = 0;
 	active_until_ns = prober->peers[0]->active_until_ns;
-	start = prober_now();
+	start = health_loop_now_ns();
 	later = start + 3 * options.slow_interval_ns;
 	before = view().n_sent;
 	ck_assert(until(is_later));
 	if (n_changes || prober->peers[0]->active_until_ns != active_until_ns)
 		return false;
-	n_slow = (prober_now() - start) / options.slow_interval_ns;
+	n_slow = (health_loop_now_ns() - start) / options.slow_interval_ns;
 	ck_assert_uint_le(view().n_sent - before, 4 + 2 * n_slow);
 	return true;
+}
+
+static void post(uint64_t ahead_ns, bool acked)
+{
+	uint64_t now = health_loop_now_ns(), at = now + ahead_ns;
+
+	prober_traffic(prober, 0, &peer, 0, at, acked ? at : 0, now);
 }
 
 START_TEST(peers_without_traffic_are_probed_slowly)
@@ -847,16 +869,16 @@ START_TEST(peers_without_traffic_are_probed_slowly)
 
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_traffic_told(prober, 0, 0, true);
+	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
 	while (!is_probed_slowly())
 		ck_assert_msg(++n < 40, "no 1.2 s without an overdue reply");
 	ck_assert_uint_eq(view().n_downs, 0);
 
 	/* traffic: at full speed within an interval; not slowly, in half the time of that */
-	later = prober_now() + 25 * options.slow_interval_ns;
+	later = health_loop_now_ns() + 25 * options.slow_interval_ns;
 	before = view().n_sent;
 	while (view().n_sent < before + 50 && !is_later()) {
-		prober_traffic(prober, 0, &peer, 0, prober_now(), 0);
+		post(0, false);
 		turn();
 	}
 	ck_assert_uint_ge(view().n_sent - before, 50);
@@ -865,12 +887,11 @@ START_TEST(peers_without_traffic_are_probed_slowly)
 	 * acknowledged data replaces probes, all but every eighth; what lies in the future is not
 	 * heeded
 	 */
-	prober_traffic(prober, 0, &peer, 0, prober_now() + 3600000 * MS,
-		       prober_now() + 3600000 * MS);
-	later = prober_now() + PATIENCE_S * 1000 * MS;
+	post(3600000 * MS, true);
+	later = health_loop_now_ns() + PATIENCE_S * 1000 * MS;
 	before = view().n_sent;
 	do {
-		prober_traffic(prober, 0, &peer, 0, prober_now(), prober_now());
+		post(0, true);
 		turn();
 		prober_counters(prober, &c);
 	} while (c.skipped < 70 && !is_later());
@@ -893,19 +914,18 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 
 	reflect(&key);
 	ck_assert(until(is_up));
-	prober_traffic_told(prober, 0, 0, true);
+	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
 	for (unsigned n = 0;
 	     n < 3;) { /* the test's own limit of time ends it on a machine too busy */
 		ck_assert(until(is_idle));
 		answered_before = counters().answered;
 		ck_assert(until(was_answered)); /* and nothing is under way */
-		reflector_destroy(reflector);
-		reflector = NULL;
+		stop_reflector();
 		answered_before = view().n_sent;
 		ck_assert(until(has_sent_one_more));
 		if (is_idle()) {
 			active_until_ns = prober->peers[0]->active_until_ns;
-			start = prober_now();
+			start = health_loop_now_ns();
 			nanosleep(&held, NULL); /* the answer would wait for us, too */
 			while (prober->late_ns < start)
 				turn();

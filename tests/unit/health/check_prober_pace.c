@@ -80,7 +80,6 @@ static uint64_t perhaps_of(uint32_t budget, uint32_t n)
 	p->options.slow_interval_ns = 100 * INTERVAL;
 	p->options.max_probes_per_s = budget;
 	p->ports = &ports;
-	p->stat_fd = -1;
 	p->n_peers = 10 + n;
 	for (uint32_t i = 0; i < p->n_peers; i++) {
 		struct prober_peer *peer = calloc(1, sizeof(*peer) + sizeof(struct prober_path));
