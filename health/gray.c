@@ -5,20 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MS_NS	   UINT64_C(1000000)
-#define TRY_NS	   (20 * MS_NS)
-#define LATE_NS	   (60000 * MS_NS) /* in use for that long: an honest sub-port again */
-#define PASSES_MIN 16u
-#define PASSES_MAX 2048u
-#define RUN_MIN	   16u /* lost in a row, where queues are full */
-#define REST_MIN   16u /* so many probes must not have touched it */
-#define NEAR_MAX   16u /* local and remote sub-ports take turns: eight of each at most */
-/*
- * Of losses that all sub-ports share, so few windows may look like one sub-port's. Looked at a
- * hundred times a second, for each of a fabric's paths, rare things happen.
- */
-#define CHANCE_MAX	  1e-4
-#define CHANCE_SUSPICIOUS 1e-2
+#include "health_limits.h"
+#define NEAR_MAX 16u /* local and remote sub-ports take turns: eight of each at most */
 
 /* Ways in which a sub-port may lose: the narrowest that explains the losses is taken. */
 enum way { WAY_OUT, WAY_REMOTE, WAY_BACK, WAY_BOTH, WAYS };
@@ -122,11 +110,11 @@ static double chance(const struct tally *with, const struct tally *rest)
 static bool explains(const struct loss_rtt *l, const struct tally *with, const struct tally *rest,
 		     uint32_t max_loss_ppm)
 {
-	if (rest->n < REST_MIN)
+	if (rest->n < HEALTH_RUN)
 		return false;
 	if (l->n_queued)
-		return with->run >= RUN_MIN;
-	return with->lost >= GRAY_LOST_MIN && rest->lost * 8 <= with->lost &&
+		return with->run >= HEALTH_RUN;
+	return with->lost >= HEALTH_GRAY_LOST_MIN && rest->lost * 8 <= with->lost &&
 	       (uint64_t)rest->lost * 1000000 <= (uint64_t)max_loss_ppm * rest->n &&
 	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
 }
@@ -134,14 +122,14 @@ static bool explains(const struct loss_rtt *l, const struct tally *with, const s
 static void condemn(struct gray *g, enum gray_side side, uint32_t s, uint64_t now)
 {
 	struct gray_trial *t = &g->trials[side][s];
-	bool again = t->wanted && now < t->cleared_ns + LATE_NS;
+	bool again = t->wanted && now < t->cleared_ns + HEALTH_HONEST_NS;
 
-	t->wanted = (uint16_t)(!again			? PASSES_MIN
-			       : t->wanted < PASSES_MAX ? 2 * t->wanted
-							: PASSES_MAX);
+	t->wanted = (uint16_t)(!again			       ? HEALTH_RUN
+			       : t->wanted < HEALTH_PASSES_MAX ? 2 * t->wanted
+							       : HEALTH_PASSES_MAX);
 	t->passes = 0;
 	t->sequence = 0;
-	t->next_ns = now + TRY_NS;
+	t->next_ns = now + HEALTH_TRY_NS;
 	g->mask[side] |= (uint8_t)(1u << s);
 }
 
@@ -209,9 +197,9 @@ enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t 
 			if (!explains(l, &with, &rest, max_loss_ppm))
 				continue;
 			p = l->n_queued ? 0 : chance(&with, &rest);
-			if (p <= CHANCE_SUSPICIOUS)
+			if (p <= HEALTH_CHANCE_SUSPICIOUS)
 				finding = GRAY_SUSPICION;
-			if (p > CHANCE_MAX)
+			if (p > HEALTH_CHANCE_MAX)
 				continue;
 			condemn(g, *side, s, now);
 			return GRAY_FOUND;
@@ -236,7 +224,7 @@ void gray_tried(struct gray *g, enum gray_side side, uint32_t s, uint32_t sequen
 	if (t->sequence) /* the one before was not answered */
 		t->passes = 0;
 	t->sequence = sequence;
-	t->next_ns = now + TRY_NS;
+	t->next_ns = now + HEALTH_TRY_NS;
 }
 
 bool gray_answered(struct gray *g, uint32_t sequence, uint64_t now, enum gray_side *side,

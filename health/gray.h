@@ -22,7 +22,6 @@
 #include "loss_rtt.h"
 
 #define GRAY_MAX_SUB_PORTS 8u
-#define GRAY_LOST_MIN	   8u /* losses; fewer are no rate, and gray_blame() finds nothing */
 
 enum gray_side { GRAY_LOCAL, GRAY_REMOTE, GRAY_SIDES };
 

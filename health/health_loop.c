@@ -11,17 +11,12 @@
 #include <unistd.h>
 
 #include "cpu_idle.h"
+#include "health_limits.h"
 #include "prober.h"
 #include "reflector.h"
 
 #define BY_TICK_MIN 16u	  /* probes within a tick: so many that they are answered at its end */
 #define TICK_S	    0.003 /* unless somebody drains it sooner */
-/* how often idle time is looked at: the kernel counts it in ticks of 10 ms */
-#define LOAD_NS	     UINT64_C(100000000)
-#define BUSY_PERCENT 97u
-/* so many times in a row without idle time: one is soon over by chance */
-#define FULL_COUNTS 2u
-
 /* A socket that replies come in by. */
 struct reply_io {
 	struct health_loop *loop;
@@ -90,19 +85,20 @@ static void look_at_load(struct health_loop *l, uint64_t now)
 {
 	uint64_t idle, all, busy;
 
-	if (now < l->load_ns + LOAD_NS)
+	if (now < l->load_ns + HEALTH_LOOK_NS)
 		return;
 	l->load_ns = now;
 	if (l->stat_fd < 0 || cpu_idle_read(l->stat_fd, &idle, &all))
 		return;
 	busy = all - l->all_ticks - (idle - l->idle_ticks);
-	if (l->all_ticks && all > l->all_ticks && 100 * busy > BUSY_PERCENT * (all - l->all_ticks))
+	if (l->all_ticks && all > l->all_ticks &&
+	    100 * busy > HEALTH_BUSY_PERCENT * (all - l->all_ticks))
 		l->n_full++;
 	else
 		l->n_full = 0;
 	l->idle_ticks = idle;
 	l->all_ticks = all;
-	if (l->n_full >= FULL_COUNTS)
+	if (l->n_full >= HEALTH_FULL_LOOKS)
 		prober_machine_full(l->prober, now);
 }
 

@@ -4,13 +4,8 @@
 
 #include <string.h>
 
-#define CONGESTED_NS	UINT64_C(4000000)
-#define CONGESTED_TIMES 8
-#define NEAR		32u /* probes: so far from a lost one its neighbours are looked for, */
-#define NEAR_NS		UINT64_C(300000000) /* and no farther than that */
-/* answers: a second or two. A queue that was long may be so again within a round trip */
-#define PEAK_MEMORY 512u
-#define RTT_MEMORY  8192u /* samples after which older ones count half */
+#include "health_limits.h"
+#define RTT_MEMORY 8192u /* samples after which older ones count half */
 
 void loss_rtt_init(struct loss_rtt *l)
 {
@@ -62,15 +57,15 @@ static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum s
 {
 	const struct loss_rtt_probe *p = &l->ring[sequence % LOSS_RTT_WINDOW];
 
-	for (uint32_t i = 1; i <= NEAR; i++) {
+	for (uint32_t i = 1; i <= HEALTH_NEAR_PROBES; i++) {
 		uint32_t s = step > 0 ? sequence + i : sequence - i;
 		const struct loss_rtt_probe *q = &l->ring[s % LOSS_RTT_WINDOW];
 
 		if (s == 0 || s == l->next || l->next - s > LOSS_RTT_WINDOW)
 			return 0;
 		if (q->answered && share(what, p, q))
-			return q->sent_ns + NEAR_NS < p->sent_ns ||
-					       q->sent_ns > p->sent_ns + NEAR_NS
+			return q->sent_ns + HEALTH_RATE_NS < p->sent_ns ||
+					       q->sent_ns > p->sent_ns + HEALTH_RATE_NS
 				       ? 0
 				       : q->rtt_us * UINT64_C(1000);
 	}
@@ -87,7 +82,8 @@ static bool was_full(const struct loss_rtt *l, uint32_t sequence)
 		for (int step = -1; step <= 1; step += 2) {
 			uint64_t ns = neighbour_ns(l, sequence, what, step);
 
-			if (ns > CONGESTED_NS && ns > CONGESTED_TIMES * l->rtt_floor_ns &&
+			if (ns > HEALTH_CONGESTED_NS &&
+			    ns > HEALTH_CONGESTED_TIMES * l->rtt_floor_ns &&
 			    ns >= l->rtt_peak_ns / 2)
 				return true;
 		}
@@ -158,7 +154,7 @@ static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
 	if (ns >= l->rtt_peak_ns)
 		l->rtt_peak_ns = ns;
 	else
-		l->rtt_peak_ns -= (l->rtt_peak_ns - ns) / PEAK_MEMORY;
+		l->rtt_peak_ns -= (l->rtt_peak_ns - ns) / HEALTH_PEAK_MEMORY;
 }
 
 /* What was taken for lost had been waiting in queues. */

@@ -4,17 +4,17 @@
 
 #include <string.h>
 
-#define MS_NS	 UINT64_C(1000000)
-#define LEARN_NS (5 * MS_NS)
-#define WATCH_NS (125 * MS_NS) /* all slots in two seconds */
+#include "health_limits.h"
+#define LEARN_NS (5 * HEALTH_MS_NS)
+#define WATCH_NS (2000 * HEALTH_MS_NS / PORT_MAP_SLOTS)
 /* nobody answers: a peer without this, or a NIC that swallows the port */
-#define SILENT_NS   (1000 * MS_NS)
-#define PATIENCE_NS (200 * MS_NS)
-#define DOUBT_NS    (500 * MS_NS) /* doubts of one event */
-#define SILENT_MIN  48u
+#define SILENT_NS   (1000 * HEALTH_MS_NS)
+#define PATIENCE_NS HEALTH_BLIND_NS
+#define DOUBT_NS    (500 * HEALTH_MS_NS) /* doubts of one event */
+#define SILENT_MIN  (3 * PORT_MAP_SLOTS)
 #define MISSES_MAX  3u
 /* a port in two leads to each of two; a remote sub-port that is down is never met */
-#define TRIES_MAX  96u
+#define TRIES_MAX  (6 * PORT_MAP_SLOTS)
 #define PORT_COUNT (ROCE_SOURCE_PORT_LAST + 1 - FARE_LEARNED_PORT_FIRST)
 
 void port_map_init(struct port_map *m)

@@ -2,19 +2,7 @@
 /* probe_fsm.c - see probe_fsm.h */
 #include "probe_fsm.h"
 
-#define RAMP_STEPS    4u
-#define CALM_NS	      UINT64_C(3000000000) /* up for that long: the flapping is over */
-#define FORLORN_NS    UINT64_C(3000000000)
-#define QUEUE_BATCHES 256u
-#define QUEUE_MIN_NS  UINT64_C(5000000)
-#define QUEUE_MAX_NS  UINT64_C(100000000)
-/* a lossy path has to answer as many as in that time are asked, ... */
-#define CLEAN_NS  UINT64_C(640000000)
-#define CLEAN_MIN 16u
-#define CLEAN_MAX 200u
-/* ... and is asked so many times as often once it has answered that many */
-#define EAGER_FROM 16u
-#define EAGER	   4u
+#include "health_limits.h"
 
 static const char *down_reason(enum probe_where where, bool lossy)
 {
@@ -58,7 +46,7 @@ static bool go_down(struct probe_fsm *f, const struct probe_fsm_times *t, enum p
 		    const char *reason, uint64_t now, struct probe_fsm_change *change)
 {
 	bool calm = f->state != PROBE_RECOVERING &&
-		    now >= f->recovered_ns + CALM_NS + 2 * f->backoff_ns;
+		    now >= f->recovered_ns + HEALTH_BGP_HOLD_NS + 2 * f->backoff_ns;
 
 	if (!f->n_downs || calm)
 		f->backoff_ns = t->hold_ns;
@@ -114,17 +102,17 @@ bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, ui
 /* A path that lost one probe in twenty passes a short run of replies soon enough by luck. */
 static uint32_t run_wanted(const struct probe_fsm_times *t)
 {
-	uint64_t n = t->interval_ns ? CLEAN_NS / t->interval_ns : CLEAN_MAX;
+	uint64_t n = t->interval_ns ? HEALTH_CLEAN_NS / t->interval_ns : HEALTH_CLEAN_MAX;
 
-	return n < CLEAN_MIN ? CLEAN_MIN : n > CLEAN_MAX ? CLEAN_MAX : (uint32_t)n;
+	return n < HEALTH_RUN ? HEALTH_RUN : n > HEALTH_CLEAN_MAX ? HEALTH_CLEAN_MAX : (uint32_t)n;
 }
 
 uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_times *t)
 {
 	bool eager = f->state == PROBE_DOWN && f->passes_wanted > t->recover_probes &&
-		     f->punctual >= EAGER_FROM;
+		     f->punctual >= HEALTH_RUN;
 
-	return eager ? t->interval_ns / EAGER : t->interval_ns;
+	return eager ? t->interval_ns / HEALTH_EAGER : t->interval_ns;
 }
 
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
@@ -137,11 +125,11 @@ uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
 
 uint64_t probe_fsm_queue(uint64_t burst_ns)
 {
-	uint64_t full = QUEUE_BATCHES * burst_ns;
+	uint64_t full = HEALTH_QUEUE_BATCHES * burst_ns;
 
-	if (!burst_ns || full > QUEUE_MAX_NS)
-		return QUEUE_MAX_NS;
-	return full < QUEUE_MIN_NS ? QUEUE_MIN_NS : full;
+	if (!burst_ns || full > HEALTH_QUEUE_MAX_NS)
+		return HEALTH_QUEUE_MAX_NS;
+	return full < HEALTH_QUEUE_MIN_NS ? HEALTH_QUEUE_MIN_NS : full;
 }
 
 static bool is_silent_for(const struct probe_evidence *e, uint64_t now, uint64_t ns)
@@ -205,7 +193,7 @@ bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now
 	/* a path that waits for its first reply after a break waits for a prober that may be gone
 	 */
 	bool waits_in_vain = f->state == PROBE_DOWN && f->where == PROBE_LOCAL &&
-			     now >= silent_since_ns + FORLORN_NS;
+			     now >= silent_since_ns + HEALTH_BGP_HOLD_NS;
 
 	if (f->state != PROBE_UP && f->state != PROBE_SUSPECT && !waits_in_vain)
 		return false;
@@ -223,8 +211,10 @@ uint32_t probe_fsm_permille(const struct probe_fsm *f, const struct probe_fsm_ti
 	case PROBE_DOWN:
 		return 0;
 	case PROBE_RECOVERING:
-		step = t->ramp_ns ? (now - f->since_ns) * RAMP_STEPS / t->ramp_ns : RAMP_STEPS;
-		return (uint32_t)((step < RAMP_STEPS ? step + 1 : RAMP_STEPS) * 1000 / RAMP_STEPS);
+		step = t->ramp_ns ? (now - f->since_ns) * HEALTH_RAMP_STEPS / t->ramp_ns
+				  : HEALTH_RAMP_STEPS;
+		return (uint32_t)((step < HEALTH_RAMP_STEPS ? step + 1 : HEALTH_RAMP_STEPS) * 1000 /
+				  HEALTH_RAMP_STEPS);
 	case PROBE_UNPROVEN:
 	case PROBE_UP:
 	case PROBE_SUSPECT:

@@ -8,13 +8,6 @@
 
 #include "prober_internal.h"
 
-#define MS_NS	    PROBER_MS_NS
-#define TICK_MIN_NS (MS_NS / 2)
-#define TICK_MAX_NS (10 * MS_NS)
-#define SETTLE_NS   (100 * MS_NS) /* a reply later than that counts as lost */
-#define BLIND_NS    (200 * MS_NS)
-#define STRAY_MAX   1u /* so many lost in a row do not break a run of answers */
-
 /* SplitMix64: spreads times. Who sees one can compute all: not for what others must not guess. */
 uint64_t prober_random(struct prober *p)
 {
@@ -56,7 +49,7 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 		.third_party = path->third_party,
 	};
 	if (path->fsm.state == PROBE_DOWN && path->fsm.hold_until_ns > now)
-		out->hold_ms = (uint32_t)((path->fsm.hold_until_ns - now) / MS_NS);
+		out->hold_ms = (uint32_t)((path->fsm.hold_until_ns - now) / HEALTH_MS_NS);
 	for (unsigned i = 0; i < PROBER_PORTS; i++) {
 		out->remote_sub_port[i] = path->remote[i];
 		out->source_port[i] = p->sockets[peer->gpu][v6][i].port;
@@ -134,7 +127,7 @@ static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t no
 	p->overdue_ns = peer->overdue_ns = now;
 	if (idle && (now < p->late_until_ns || now < p->full_until_ns))
 		return;
-	peer->active_until_ns = prober_larger(peer->active_until_ns, now + PROBER_ACTIVE_NS);
+	peer->active_until_ns = prober_larger(peer->active_until_ns, now + HEALTH_ACTIVE_NS);
 	for (uint32_t plane = 0; idle && plane < peer->n_planes; plane++)
 		if (peer->paths[plane].wanted) {
 			peer->paths[plane].next_ns = now;
@@ -158,14 +151,14 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	uint64_t detect = p->times.interval_ns * p->times.detect_multiplier;
 	bool overdue = prober_is_overdue(p, path, now), quiet;
 
-	loss_rtt_settle(&path->loss, now - SETTLE_NS - path->loss.rtt_peak_ns);
+	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue) {
 		note_overdue(p, peer, now);
 		prober_sample_plane(p, peer->gpu, plane, now);
 	}
 	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_has_losses(path))
 		prober_judge(p, peer, plane, now);
-	if (path->silent_since_ns && now >= path->silent_since_ns + detect + BLIND_NS)
+	if (path->silent_since_ns && now >= path->silent_since_ns + detect + HEALTH_BLIND_NS)
 		prober_judge_blindness(p, peer, now);
 	prober_tell(p, peer, plane, now, NULL);
 	quiet = prober_is_quiet(p, peer, plane, now);
@@ -237,7 +230,7 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	uint64_t nth;
 
 	path->answered_ever = true;
-	if (path->loss.newest_answered - answered_before > STRAY_MAX + 1)
+	if (path->loss.newest_answered - answered_before > HEALTH_STRAY_MAX + 1)
 		path->answering_since_ns = path->loss.newest_answered_sent_ns;
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
 	if (path->fsm.state == PROBE_DOWN)
@@ -265,7 +258,7 @@ static void refresh_notices(struct prober *p, uint64_t now)
 
 		if (!n->limited || now < n->refresh_ns)
 			continue;
-		n->refresh_ns = now + PROBER_REFRESH_NS;
+		n->refresh_ns = now + HEALTH_REFRESH_NS;
 		n->capacity.sequence++;
 	}
 }
@@ -310,11 +303,11 @@ static int start_clock(struct prober *p, uint64_t now)
 {
 	int rc;
 
-	p->tick_ns = p->times.interval_ns / 4;
-	if (p->tick_ns < TICK_MIN_NS)
-		p->tick_ns = TICK_MIN_NS;
-	if (p->tick_ns > TICK_MAX_NS)
-		p->tick_ns = TICK_MAX_NS;
+	p->tick_ns = p->times.interval_ns / HEALTH_TICKS;
+	if (p->tick_ns < HEALTH_TICK_MIN_NS)
+		p->tick_ns = HEALTH_TICK_MIN_NS;
+	if (p->tick_ns > HEALTH_TICK_MAX_NS)
+		p->tick_ns = HEALTH_TICK_MAX_NS;
 	rc = wheel_create(&p->wheel, PROBER_PORTS_PLACE + 1, p->tick_ns, now);
 	if (!rc)
 		wheel_set(p->wheel, PROBER_PORTS_PLACE, now);

@@ -44,11 +44,8 @@
 #include "sub_ports.h"
 
 #define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
-/* bgpd's sessions come back within it, one after the other */
-#define PROBER_UNROUTED_NS UINT64_C(1000000000)
 /* what daemons use unless told otherwise: 63 peers over 4 planes, every 10 ms */
 #define PROBER_MAX_PROBES_PER_S 25200u
-#define PROBER_SKIP_MAX		7u /* every eighth probe goes out whatever was acknowledged */
 /* UDP source ports per local address: some for each pair of ends, there and back */
 #define PROBER_PORTS 16u
 
@@ -149,7 +146,7 @@ void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, u
  * By which sub-ports of the plane the kernel has routes toward peer (bit s), from now on; before
  * the first call, by all. Those of a plane come and go one by one while bgpd learns anew: as long
  * as there are others, what has none is not asked, and what was sent by it says nothing, for up to
- * PROBER_UNROUTED_NS. One that still has none then loses probes as any broken one does.
+ * HEALTH_UNROUTED_NS. One that still has none then loses probes as any broken one does.
  */
 void prober_routed(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		   uint32_t plane, uint32_t sub_ports, uint64_t now);

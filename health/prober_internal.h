@@ -14,6 +14,7 @@
 
 #include "device_count.h"
 #include "gray.h"
+#include "health_limits.h"
 #include "loss_rtt.h"
 #include "nonces.h"
 #include "port_map.h"
@@ -23,10 +24,6 @@
 
 #define PROBER_INDEX_SIZE  (2u * PROBER_MAX_PEERS)
 #define PROBER_MAX_SOCKETS (2 * SUB_PORTS_MAX_GPUS * PROBER_PORTS)
-#define PROBER_MS_NS	   UINT64_C(1000000)
-/* a peer with traffic that long ago still counts as having some */
-#define PROBER_ACTIVE_NS  (1000 * PROBER_MS_NS)
-#define PROBER_REFRESH_NS (1500 * PROBER_MS_NS)
 
 struct prober_path {
 	bool wanted, answered_ever, third_party;

@@ -5,15 +5,6 @@
 #include <poll.h>
 #include <syslog.h>
 
-#define MIN_HOP_LIMIT 254
-#define EXPIRY_MS     5000
-#define ROUNDS	      8 /* batches taken from one socket before others get their turn */
-/*
- * A peer that repeated stamps may run another reflector once it has repeated none, over any plane,
- * for so long: by then BGP (hold time 9 s: 3 x 3 s) has withdrawn what a dead server advertised.
- */
-#define FOREIGN_NS (10000 * PROBER_MS_NS)
-
 /* ---- probes -------------------------------------------------------------- */
 
 /* The next of the live local sub-ports in turn; false: there is no such device now. */
@@ -145,7 +136,7 @@ static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_
 	t->has_capacity = true;
 	t->capacity = p->notices[peer->gpu].capacity;
 	t->capacity.boot = boot_to(p, peer);
-	t->capacity.expiry_ms = EXPIRY_MS;
+	t->capacity.expiry_ms = HEALTH_EXPIRY_MS;
 }
 
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
@@ -273,7 +264,7 @@ static void heed_ack(struct prober *p, struct prober_peer *peer, const struct no
  */
 static bool is_foreign(const struct prober_peer *peer, uint64_t now)
 {
-	return !peer->stamped_ns || now >= peer->stamped_ns + FOREIGN_NS;
+	return !peer->stamped_ns || now >= peer->stamped_ns + HEALTH_FOREIGN_NS;
 }
 
 /* Whether the reply answers a probe that waits for one: *probe is it. */
@@ -308,7 +299,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	    notice_wire_decode(in->bytes, in->length, p->key, &ends, &t, &error))
 		goto drop;
 	counter = &p->counters.hop_limit;
-	if (in->hop_limit < MIN_HOP_LIMIT)
+	if (in->hop_limit < SBFD_WIRE_TTL_MIN)
 		goto drop;
 	counter = &p->counters.unknown;
 	peer = prober_peer_of(p, bfd.your_discriminator, &plane);
@@ -353,7 +344,7 @@ static void drain(struct prober *p, const struct prober_socket *s, uint64_t now)
 {
 	unsigned n = UDP_BATCH;
 
-	for (int round = 0; round < ROUNDS && n == UDP_BATCH; round++) {
+	for (int round = 0; round < UDP_ROUNDS && n == UDP_BATCH; round++) {
 		n = udp_receive(p->udp, s->udp);
 		for (unsigned i = 0; i < n; i++)
 			take_reply(p, s, udp_received(p->udp, i), now);

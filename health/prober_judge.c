@@ -2,18 +2,10 @@
 /* prober_judge.c - see prober_internal.h: what is known of a path, and what follows from it */
 #include "prober_internal.h"
 
-/* fewer losses in a window are no rate; one sub-port is blamed first if it can be */
-#define LOST_MIN      (GRAY_LOST_MIN + 2)
-#define RATE_NS	      (300 * PROBER_MS_NS) /* losses closer together than that are one event, ... */
-#define RATE_PROBES   (LOSS_RTT_WINDOW / 2) /* ... where the window is longer than that */
-#define SUSPICION_MAX 20 /* losses; by then one sub-port is found to blame, or it is the path */
-/* a path that has lost none of so many may be healed: its next loss will tell */
-#define HEALED_RUN   50
-#define BLIND_NS     (200 * PROBER_MS_NS)
-#define HURRY_NS     (1000 * PROBER_MS_NS)
-#define QUIET_BURSTS 6u
-#define ASKED_MAX    64u  /* other peers whose word tells a dead leaf from a dead peer */
-#define SEARCH_MAX   512u /* looked at for them */
+#define RATE_PROBES (LOSS_RTT_WINDOW / 2)
+/* bounds of work: other peers whose word tells a dead leaf from a dead peer, looked at for them */
+#define ASKED_MAX  64u
+#define SEARCH_MAX 512u
 
 /* ---- evidence ------------------------------------------------------------ */
 
@@ -60,7 +52,8 @@ static uint64_t quiet_ns(const struct prober *p, uint64_t burst_ns)
 {
 	uint64_t interval = p->times.interval_ns;
 
-	return 2 * interval + (burst_ns > interval ? QUIET_BURSTS * (burst_ns - interval) : 0);
+	return 2 * interval +
+	       (burst_ns > interval ? HEALTH_QUIET_BURSTS * (burst_ns - interval) : 0);
 }
 
 /*
@@ -98,13 +91,19 @@ void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_
 
 bool prober_has_losses(const struct prober_path *path)
 {
-	return path->loss.n_lost + path->loss.n_queued >= GRAY_LOST_MIN;
+	return path->loss.n_lost + path->loss.n_queued >= HEALTH_GRAY_LOST_MIN;
+}
+
+/* So many in a row, and the path loses less than is tolerated: its next loss will tell. */
+static uint32_t healed_run(const struct prober *p)
+{
+	return p->times.max_loss_ppm ? 1000000 / p->times.max_loss_ppm : UINT32_MAX;
 }
 
 /* Beyond what is tolerated, full queues aside. */
 static bool is_losing(const struct prober *p, const struct prober_path *path)
 {
-	return path->loss.n_lost >= (path->suspicion ? SUSPICION_MAX : LOST_MIN) &&
+	return path->loss.n_lost >= (path->suspicion ? HEALTH_SUSPICION_MAX : HEALTH_LOST_MIN) &&
 	       loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
 }
 
@@ -116,7 +115,7 @@ static bool is_losing(const struct prober *p, const struct prober_path *path)
 static uint64_t silent_since(const struct prober *p, const struct prober_path *path,
 			     uint64_t probes_ns)
 {
-	uint64_t most = probes_ns + PROBER_SKIP_MAX * p->times.interval_ns;
+	uint64_t most = probes_ns + HEALTH_SKIP_MAX * p->times.interval_ns;
 
 	if (!probes_ns || path->acked_ns <= probes_ns)
 		return probes_ns;
@@ -212,7 +211,7 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 	uint64_t from_ns, to_ns;
 
 	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns) ||
-	    to_ns - from_ns < (half_window < RATE_NS ? half_window : RATE_NS))
+	    to_ns - from_ns < (half_window < HEALTH_RATE_NS ? half_window : HEALTH_RATE_NS))
 		return false;
 	loss_rtt_between(ours, from_ns, to_ns, &n_ours, &lost_ours);
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
@@ -249,7 +248,7 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
 			compare(path, &peer->paths[i], times, &e);
 	e.lossy = is_losing(p, path) &&
-		  loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < HEALED_RUN &&
+		  loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < healed_run(p) &&
 		  is_clean_elsewhere(p, peer, plane);
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
@@ -354,7 +353,7 @@ bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 		return false;
 	if (peer->paths[plane].fsm.where == PROBE_IN_FABRIC)
 		judge_companions(p, peer, plane, now);
-	p->planes[peer->gpu][plane].hurry_until_ns = now + HURRY_NS;
+	p->planes[peer->gpu][plane].hurry_until_ns = now + HEALTH_ACTIVE_NS;
 	prober_wake_idle(p, peer->gpu, plane, now);
 	return true;
 }
@@ -370,7 +369,7 @@ void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t
 
 		if (!path->wanted)
 			continue;
-		if (!path->silent_since_ns || now < path->silent_since_ns + BLIND_NS)
+		if (!path->silent_since_ns || now < path->silent_since_ns + HEALTH_BLIND_NS)
 			return;
 		if (path->silent_since_ns > since)
 			since = path->silent_since_ns;

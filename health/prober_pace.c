@@ -3,15 +3,6 @@
  * sent */
 #include "prober_internal.h"
 
-#define SLOW_NS	     (100 * PROBER_MS_NS)  /* for peers that do not reflect */
-#define DOWN_FAST_NS (5000 * PROBER_MS_NS) /* a path down for longer is probed less often ... */
-#define DOWN_SLOW_NS (50 * PROBER_MS_NS)   /* ... this often, until a reply comes */
-#define COUNT_NS     (100 * PROBER_MS_NS)  /* how often the budget is shared out anew */
-#define SATURATED_NS                                                                               \
-	(500 * PROBER_MS_NS) /* a machine without idle time is taken for full for that long */
-#define BY_TICK_PER_S                                                                              \
-	8000u /* replies beyond which waking up for each would cost more than it gains */
-
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -35,11 +26,12 @@ static uint64_t interval_of(const struct prober *p, const struct prober_peer *pe
 	const struct prober_path *path = &peer->paths[plane];
 	uint64_t interval = probe_fsm_interval(&path->fsm, &p->times);
 
-	if (path->fsm.state == PROBE_UNPROVEN && now > path->fsm.since_ns + 20 * interval)
-		interval = prober_larger(interval, SLOW_NS);
+	if (path->fsm.state == PROBE_UNPROVEN &&
+	    now > path->fsm.since_ns + HEALTH_UNPROVEN_FAST * interval)
+		interval = prober_larger(interval, HEALTH_DOUBTFUL_NS);
 	else if (path->fsm.state == PROBE_DOWN && !path->fsm.passes &&
-		 now > path->fsm.since_ns + DOWN_FAST_NS)
-		interval = prober_larger(interval, DOWN_SLOW_NS);
+		 now > path->fsm.since_ns + HEALTH_DOWN_FAST_NS)
+		interval = prober_larger(interval, HEALTH_DOUBTFUL_NS);
 	if ((path->fsm.state == PROBE_UP || path->fsm.state == PROBE_UNPROVEN) &&
 	    !is_active(p, peer, plane, now))
 		interval = prober_larger(interval, idle_ns(p, peer, plane));
@@ -55,7 +47,7 @@ static void choose_reading(struct prober *p, uint64_t elapsed_ns)
 	uint64_t n = p->counters.answered - p->answered_before;
 
 	p->answered_before = p->counters.answered;
-	p->by_tick = n * UINT64_C(1000000000) / elapsed_ns > BY_TICK_PER_S;
+	p->by_tick = n * UINT64_C(1000000000) / elapsed_ns > HEALTH_BY_TICK_PER_S;
 }
 
 bool prober_reads_by_tick(const struct prober *p)
@@ -65,7 +57,7 @@ bool prober_reads_by_tick(const struct prober *p)
 
 void prober_machine_full(struct prober *p, uint64_t now)
 {
-	p->full_until_ns = now + SATURATED_NS;
+	p->full_until_ns = now + HEALTH_FULL_NS;
 }
 
 /* What fast paths leave of the budget is shared out among those that perhaps have traffic. */
@@ -82,7 +74,7 @@ void prober_pace_share(struct prober *p, uint64_t now)
 {
 	uint64_t n_fast = 0, n_perhaps = 0, fair;
 
-	if (now < p->counted_ns + COUNT_NS)
+	if (now < p->counted_ns + HEALTH_LOOK_NS)
 		return;
 	choose_reading(p, now - p->counted_ns);
 	p->counted_ns = now;
@@ -113,7 +105,7 @@ bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, u
 	const struct prober_path *path = &peer->paths[plane];
 
 	return path->fsm.state == PROBE_UP && !path->returning &&
-	       path->n_skipped < PROBER_SKIP_MAX && !path->silent_since_ns &&
+	       path->n_skipped < HEALTH_SKIP_MAX && !path->silent_since_ns &&
 	       now < path->acked_ns + p->times.interval_ns &&
 	       now > peer->overdue_ns + 2 * p->times.interval_ns * p->times.detect_multiplier;
 }

@@ -4,8 +4,8 @@
 
 #include "roce_ports.h"
 
-#define LEARN_NS (5 * PROBER_MS_NS)
-#define WATCH_NS (50 * PROBER_MS_NS)
+#define LEARN_NS (5 * HEALTH_MS_NS)
+#define WATCH_NS (50 * HEALTH_MS_NS)
 /* probes at a time: at most 3,200 a second while anything is to be learned, */
 #define LEARN_BURST 16u
 /* 80 a second while all is known: ordinary probes notice sooner that something has changed */

@@ -7,8 +7,6 @@
 
 #include "prober_internal.h"
 
-#define REPEAT_NS (5000 * PROBER_MS_NS)
-
 /* Does the peer reflect at all, as far as we have seen? */
 static bool reflects(const struct prober_peer *peer)
 {
@@ -147,8 +145,8 @@ void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *addres
 	either = unrouted | path->unrouted;
 	path->unrouted = unrouted;
 	/* routes that come and go for ever are a fault, too */
-	if (now >= path->unrouted_until_ns + PROBER_UNROUTED_NS)
-		path->unrouted_until_ns = now + PROBER_UNROUTED_NS;
+	if (now >= path->unrouted_until_ns + HEALTH_UNROUTED_NS)
+		path->unrouted_until_ns = now + HEALTH_UNROUTED_NS;
 	disregard(path, now < path->unrouted_until_ns ? either : 0);
 }
 
@@ -174,8 +172,8 @@ void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, u
 	n->capacity.n_planes = (uint8_t)n_planes;
 	n->capacity.boot = p->options.boot;
 	n->capacity.sequence++;
-	n->until_ns = now + REPEAT_NS;
-	n->refresh_ns = now + PROBER_REFRESH_NS;
+	n->until_ns = now + HEALTH_REPEAT_NS;
+	n->refresh_ns = now + HEALTH_REFRESH_NS;
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++)
 			if (p->peers[i]->gpu == gpu && p->peers[i]->paths[plane].wanted)
@@ -194,7 +192,7 @@ void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 	if (acked_ns <= now)
 		peer->paths[plane].acked_ns = prober_larger(peer->paths[plane].acked_ns, acked_ns);
 	if (posted_ns > now ||
-	    posted_ns + PROBER_ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
+	    posted_ns + HEALTH_ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
 		return;
 	if (now >= peer->active_until_ns)
 		for (uint32_t i = 0; i < peer->n_planes; i++) {
@@ -205,7 +203,7 @@ void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 			peer->paths[i].next_ns = soon;
 			prober_schedule(p, peer, i, now);
 		}
-	peer->active_until_ns = posted_ns + PROBER_ACTIVE_NS;
+	peer->active_until_ns = posted_ns + HEALTH_ACTIVE_NS;
 }
 
 void prober_traffic_told(struct prober *p, uint32_t gpu, uint32_t plane, bool told, uint64_t now)

@@ -8,11 +8,9 @@
 #include "roce_ports.h"
 #include "udp.h"
 
-#define MIN_HOP_LIMIT  254
 #define RATE_PER_S     200000.
 #define BURST	       20000.
 #define REQUIRED_RX_US 1000
-#define ROUNDS	       8 /* batches taken from one socket before others get their turn */
 
 struct socket {
 	uint32_t gpu;
@@ -91,7 +89,7 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	    in->from_port == SBFD_WIRE_PORT)
 		goto drop;
 	counter = &r->counters.hop_limit;
-	if (in->hop_limit < MIN_HOP_LIMIT)
+	if (in->hop_limit < SBFD_WIRE_TTL_MIN)
 		goto drop;
 	counter = &r->counters.discriminator;
 	if (p.your_discriminator != sbfd_wire_discriminator(&s->address))
@@ -152,7 +150,7 @@ unsigned reflector_read(struct reflector *r, uint32_t i, uint64_t now)
 {
 	unsigned sum = 0, n = UDP_BATCH;
 
-	for (int round = 0; round < ROUNDS && n == UDP_BATCH; round++)
+	for (int round = 0; round < UDP_ROUNDS && n == UDP_BATCH; round++)
 		sum += n = answer_batch(r, &r->sockets[i], now);
 	return sum;
 }

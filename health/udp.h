@@ -28,6 +28,7 @@
 
 #define UDP_BATCH	 32u
 #define UDP_PACKET_BYTES 320u
+#define UDP_ROUNDS	 8 /* batches taken from one socket before others get their turn */
 
 struct udp_packet {
 	uint8_t *bytes; /* UDP_PACKET_BYTES of room */

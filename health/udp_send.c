@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOP_LIMIT 255
+#include "sbfd_wire.h"
 /* where the payload begins: room for IPv6 and UDP headers, and aligned */
 #define PAYLOAD_AT (sizeof(struct ip6_hdr) + UDP_HEADER_BYTES)
 /*
@@ -127,7 +127,7 @@ static void write_udp(const struct udp_packet *p)
 
 static uint8_t hop_limit_of(const struct udp_packet *p)
 {
-	return (uint8_t)(p->hop_limit > 0 ? p->hop_limit : HOP_LIMIT);
+	return (uint8_t)(p->hop_limit > 0 ? p->hop_limit : SBFD_WIRE_TTL);
 }
 
 /* The kernel fills in length and checksum. Not fragmented: so it spares an id for each. */

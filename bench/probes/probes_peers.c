@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "health_limits.h"
 #include "notice_wire.h"
-#include "prober.h"
 #include "probes.h"
 #include "sbfd_wire.h"
 #include "sub_ports.h"
@@ -178,7 +178,7 @@ static bool skips(struct peers *s, uint32_t path, uint64_t now)
 	struct path *of = &s->paths[path];
 	uint64_t interval = interval_of(s, path);
 
-	if (now >= of->acked_ns + interval || of->n_skipped == PROBER_SKIP_MAX)
+	if (now >= of->acked_ns + interval || of->n_skipped == HEALTH_SKIP_MAX)
 		return false;
 	of->n_skipped++;
 	of->due_ns = of->acked_ns + interval;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gray.h"
+#include "health_limits.h"
 
 #define MS    UINT64_C(1000000)
 #define LIMIT 20000u
@@ -181,7 +182,7 @@ START_TEST(a_dead_sub_port_is_found_at_once)
 		probe(1, 2, remote_1);
 	}
 	ck_assert(side == GRAY_REMOTE && sub_port == 1);
-	ck_assert_uint_ge(l.n_lost, GRAY_LOST_MIN);
+	ck_assert_uint_ge(l.n_lost, HEALTH_GRAY_LOST_MIN);
 }
 END_TEST
 

@@ -514,11 +514,11 @@ static bool a_moment_is_over(void)
 	struct prober_view v = view();
 	uint64_t now = health_loop_now_ns();
 
-	if (now < unrouted_since + PROBER_UNROUTED_NS) {
+	if (now < unrouted_since + HEALTH_UNROUTED_NS) {
 		ck_assert_uint_eq(v.n_lost, lost_before);
 		ck_assert_int_eq(v.state, PROBE_UP);
 	}
-	return now > unrouted_since + PROBER_UNROUTED_NS / 2;
+	return now > unrouted_since + HEALTH_UNROUTED_NS / 2;
 }
 
 /*

@@ -6,7 +6,7 @@
 
 #include "prober_internal.h"
 
-#define MS	 PROBER_MS_NS
+#define MS	 HEALTH_MS_NS
 #define INTERVAL (3 * MS)
 #define T0	 (100000 * MS)
 

@@ -6,7 +6,7 @@
 
 #include "prober_internal.h"
 
-#define MS	 PROBER_MS_NS
+#define MS	 HEALTH_MS_NS
 #define INTERVAL (10 * MS)
 #define START	 (100000 * MS) /* long after anything that is zero */
 

@@ -15,8 +15,8 @@
 #include "own_sysfs.h"
 #include "prober_internal.h"
 
-#define T0	    (1000 * PROBER_MS_NS)
-#define INTERVAL_NS (3 * PROBER_MS_NS)
+#define T0	    (1000 * HEALTH_MS_NS)
+#define INTERVAL_NS (3 * HEALTH_MS_NS)
 
 static struct sub_ports ports;
 static struct prober p;
