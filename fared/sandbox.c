@@ -69,10 +69,10 @@ static int allow_calls(scmp_filter_ctx filter)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
 	for (size_t i = 0; i < COUNT(families) && !rc; i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i]));
+				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i], 0));
 	for (size_t i = 0; i < COUNT(requests) && !rc; i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_EQ, requests[i]));
+				      SCMP_A1(SCMP_CMP_EQ, requests[i], 0));
 	return rc;
 }
 
@@ -94,10 +94,10 @@ static int allow_with_conditions(scmp_filter_ctx filter)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (!rc)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-				      SCMP_A2(SCMP_CMP_EQ, 0));
+				      SCMP_A2(SCMP_CMP_EQ, 0, 0));
 	if (!rc)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
 	return rc;
 }
 

@@ -25,8 +25,8 @@ json_t *control_client_ask(struct control_client *c, const json_t *request);
 /* The same, whether the reply says ok or not; where not, control_client_why() is its error. */
 json_t *control_client_exchange(struct control_client *c, const json_t *request);
 /*
- * As control_client_ask(), for rows that come in pages: page after page, and the first reply with all rows under
- * rows_key. The cursor of the next page goes into request under cursor_key.
+ * As control_client_ask(), for rows that come in pages: page after page, and the first reply with
+ * all rows under rows_key. The cursor of the next page goes into request under cursor_key.
  */
 json_t *control_client_ask_all(struct control_client *c, json_t *request, const char *rows_key,
 			       const char *cursor_key);

@@ -60,8 +60,8 @@ grep -q "bring the lab up with --fared" "$SCRATCH/bare.log" || { cat "$SCRATCH/b
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" || fail "no lab"
 
 # the README's way to check a configuration, with one that farelab wrote
-check=$(grep -o 'fared --check-config[^`]*' "$TOPOLOGIES/../../README.md")
-"$FARE_BIN"/${check/FILE//run/farelab/$LAB/s0/fared.yaml} || fail "README: $check"
+check=$(grep -o 'fared --check-config --config.*' "$TOPOLOGIES/../../README.md")
+"$FARE_BIN"/${check//etc\/fared\/fared.yaml//run/farelab/$LAB/s0/fared.yaml} || fail "README: $check"
 
 "$FARE_BIN/farebench" probes --lab "$LAB" --calm 1 --json "$SCRATCH/calm.json" || fail "farebench probes --calm"
 stands_on "$SCRATCH/calm.json"

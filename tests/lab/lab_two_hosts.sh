@@ -39,7 +39,7 @@ for source in "$here"/docs/examples/*.c; do
 	[ "$("$work/$example" 2>&1 | cut -c 1-6)" = usage: ] || failed "$example does not start"
 done
 for page in "$here"/docs/man/*.[1-9]; do
-	[ -s "$prefix/share/man/man${page##*.}/${page##*/}" ] || failed "no manual page ${page##*/}"
+	gunzip -t "$prefix/share/man/man${page##*.}/${page##*/}.gz" 2>/dev/null || failed "no manual page ${page##*/}"
 done
 for kind in topologies drills; do
 	diff -r "$here/netns/$kind" "$prefix/share/fare/$kind" || failed "the $kind are not installed"
