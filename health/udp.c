@@ -53,7 +53,7 @@ int udp_set(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
 }
 
-static int set_options(int fd, bool v4)
+static int set_options(int fd, bool v4, bool is_raw)
 {
 	int rc;
 
@@ -62,7 +62,8 @@ static int set_options(int fd, bool v4)
 		       (rc = udp_set(fd, IPPROTO_IP, IP_RECVTTL, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IP, IP_FREEBIND, 1)));
 	else
-		(void)((rc = udp_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
+		/* a raw socket is of one family anyway, and refuses the option */
+		(void)((rc = is_raw ? 0 : udp_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1)));
@@ -137,7 +138,7 @@ static int set_up(struct udp_socket *s, const struct in6_addr *address)
 	if (s->is_raw) /* first of all: nothing else is ever queued here */
 		rc = filter(s->fd, s->is_v4);
 	if (!rc)
-		rc = set_options(s->fd, s->is_v4);
+		rc = set_options(s->fd, s->is_v4, s->is_raw);
 	if (rc)
 		return rc;
 	if (s->is_raw || s->port)
