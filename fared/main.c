@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* main.c - fared: options, configuration, and off it goes (daemon.c does the rest) */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include "config.h"
 #include "config_check.h"
 #include "daemon.h"
+#include "frr_print.h"
 #include "log.h"
 #include "privileges.h"
 
@@ -15,13 +17,16 @@
 
 struct options {
 	struct daemon_options daemon;
-	bool check_only;
+	bool check_only, print_frr;
+	struct frr_print_options frr;
 };
 
 static int usage(FILE *to)
 {
 	fputs("usage: fared [--config FILE] [--run-dir DIR] [--check-config]\n"
 	      "             [--seccomp kill|log|off] [--foreground]\n"
+	      "       fared --print-frr-config --as N [--config FILE] [--router-id ID]\n"
+	      "             [--leaf ADDRESS,...]\n"
 	      "\n"
 	      "  -c, --config FILE   configuration (default " DEFAULT_CONFIG ")\n"
 	      "  -C, --check-config  check the configuration, print the result, and exit\n"
@@ -29,6 +34,12 @@ static int usage(FILE *to)
 	      "/run/fared)\n"
 	      "  -S, --seccomp MODE  system calls beyond those it needs: kill (default), log or "
 	      "off\n"
+	      "  -P, --print-frr-config\n"
+	      "                      print the bgpd.conf for this configuration, and exit\n"
+	      "  -A, --as N          print: the router's AS\n"
+	      "  -I, --router-id ID  print: its router id (default: the first GPU's IPv4 address)\n"
+	      "  -L, --leaf ADDRESS,...\n"
+	      "                      print: a leaf's, whose servers have these addresses\n"
 	      "  -f, --foreground    ignored: fared always stays in the foreground\n"
 	      "  -V, --version       print the version and exit\n"
 	      "  -h, --help          print this and exit\n"
@@ -51,6 +62,10 @@ static int parse_options(int argc, char **argv, struct options *out)
 		{"check-config", no_argument, NULL, 'C'},
 		{"run-dir", required_argument, NULL, 'r'},
 		{"seccomp", required_argument, NULL, 'S'},
+		{"print-frr-config", no_argument, NULL, 'P'},
+		{"as", required_argument, NULL, 'A'},
+		{"router-id", required_argument, NULL, 'I'},
+		{"leaf", required_argument, NULL, 'L'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
@@ -59,7 +74,7 @@ static int parse_options(int argc, char **argv, struct options *out)
 	int o;
 
 	*out = (struct options){.daemon.path = DEFAULT_CONFIG};
-	while ((o = getopt_long(argc, argv, "c:Cr:S:fVh", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "c:Cr:S:PA:I:L:fVh", options, NULL)) != -1) {
 		switch (o) {
 		case 'c':
 			out->daemon.path = optarg;
@@ -73,6 +88,18 @@ static int parse_options(int argc, char **argv, struct options *out)
 		case 'S':
 			if (sandbox_mode_parse(optarg, &out->daemon.sandbox))
 				return usage(stderr);
+			break;
+		case 'P':
+			out->print_frr = true;
+			break;
+		case 'A':
+			out->frr.as = optarg;
+			break;
+		case 'I':
+			out->frr.router_id = optarg;
+			break;
+		case 'L':
+			out->frr.leaf = optarg;
 			break;
 		case 'f':
 			break;
@@ -129,6 +156,27 @@ static void print_right(const char *path, const struct config *config)
 	       config->bgp.n_neighbors == 1 ? "" : "s");
 }
 
+/* The exit status. Neither interfaces nor users of this machine matter to it. */
+static int print_frr(const struct options *options)
+{
+	struct config_error error;
+	struct config *config;
+	char why[256];
+	int rc;
+
+	if (config_load(&config, options->daemon.path, &error)) {
+		fprintf(stderr, "fared: %s\n", error.text);
+		return 1;
+	}
+	rc = frr_print(stdout, config, &options->frr, why, sizeof(why));
+	if (rc)
+		fprintf(stderr, "fared: %s\n", why);
+	config_destroy(config);
+	if (rc)
+		return rc == -EINVAL ? 2 : 1;
+	return fflush(stdout) ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct privileges privileges;
@@ -140,6 +188,8 @@ int main(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	if (options.print_frr)
+		return print_frr(&options);
 	log_init(&log, STDERR_FILENO, LOG_WARNING);
 	rc = load(&options, &config, &privileges, &log);
 	if (!rc && options.check_only)

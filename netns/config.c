@@ -1,172 +1,115 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config.h"
 
-void config_zebra(FILE *out)
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frr_config.h"
+
+/* From text that plan.c wrote. */
+static struct in6_addr address_of(const char *text)
 {
-	/* Kernel nexthop groups are left one member short after a local flap; a work queue only
-	 * adds delay. */
-	fputs("zebra work-queue 0\n"
-	      "no zebra nexthop kernel enable\n",
-	      out);
+	struct in6_addr out = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+	if (strchr(text, ':'))
+		inet_pton(AF_INET6, text, &out);
+	else
+		inet_pton(AF_INET, text, out.s6_addr + 12);
+	return out;
 }
 
-static void bgpd_base(FILE *out, const struct topology *t, struct plan_host host, uint32_t as)
+static struct frr_config_speaker speaker_of(const struct topology *t, struct plan_host host,
+					    uint32_t as)
 {
-	char router_id[INET_ADDRSTRLEN];
+	struct frr_config_speaker s = {.as = as,
+				       .keepalive_s = t->keepalive_s,
+				       .hold_s = t->hold_s,
+				       .graceful_restart_s = t->graceful_restart_s};
 
-	plan_router_id(t, host, router_id);
-	fprintf(out,
-		"router bgp %u\n"
-		" bgp router-id %s\n"
-		" no bgp ebgp-requires-policy\n"
-		" no bgp network import-check\n"
-		" no bgp default ipv4-unicast\n"
-		" bgp bestpath as-path multipath-relax\n"
-		/*
-		 * A new session is otherwise told nothing for a second, lest another one come up
-		 * meanwhile.
-		 */
-		" coalesce-time 10\n",
-		as, router_id);
-	/* The forwarding state outlives bgpd here, and the neighbours may rely on it for that long.
-	 */
-	if (t->graceful_restart_s)
-		fprintf(out,
-			" bgp graceful-restart\n"
-			" bgp graceful-restart preserve-fw-state\n"
-			" bgp graceful-restart restart-time %u\n"
-			" bgp graceful-restart stalepath-time %u\n"
-			" bgp graceful-restart rib-stale-time %u\n"
-			" bgp graceful-restart select-defer-time 2\n",
-			t->graceful_restart_s, t->graceful_restart_s, t->graceful_restart_s);
+	plan_router_id(t, host, s.router_id);
+	return s;
 }
 
-static void peer_group(FILE *out, const struct topology *t, const char *name)
-{
-	fprintf(out,
-		" neighbor %s peer-group\n"
-		" neighbor %s timers %u %u\n"
-		" neighbor %s timers connect 1\n",
-		name, name, t->keepalive_s, t->hold_s, name);
-}
-
-static void neighbor(FILE *out, const char *address, uint32_t as, const char *group)
-{
-	fprintf(out, " neighbor %s remote-as %u\n neighbor %s peer-group %s\n", address, as,
-		address, group);
-}
-
-static void server_neighbors(FILE *out, const struct topology *t, struct plan_gpu gpu)
+/* Of a GPU: its leaves' addresses, a family after the other. Returns how many. */
+static size_t leaves_of(const struct topology *t, struct plan_gpu gpu, struct in6_addr *out)
 {
 	struct plan_link link;
-	char group[16];
+	size_t n = 0;
 
-	for (unsigned six = 0; six <= t->ipv6; six++) {
-		snprintf(group, sizeof(group), "LEAF%c-G%u", six ? '6' : '4', gpu.gpu % 100);
-		peer_group(out, t, group);
+	for (unsigned six = 0; six <= t->ipv6; six++)
 		for (unsigned plane = 0; plane < t->planes; plane++)
 			for (unsigned sub = 0; sub < t->sub_ports; sub++) {
 				plan_link_at(t, gpu, plane, sub, &link);
-				neighbor(out, six ? link.leaf_v6 : link.leaf_v4,
-					 plan_leaf_as(t, plane), group);
+				out[n++] = address_of(six ? link.leaf_v6 : link.leaf_v4);
 			}
-	}
+	return n;
 }
 
-/* One family of a server: every GPU's loopback, and each only on that GPU's own sub-ports. */
-static void server_family(FILE *out, const struct topology *t, unsigned server, bool six)
+int config_server_bgpd(FILE *out, const struct topology *t, unsigned server)
 {
-	char loopback[INET6_ADDRSTRLEN];
+	const struct frr_config_speaker speaker = speaker_of(
+		t, (struct plan_host){.leaf = false, .index = server}, plan_server_as(t, server));
+	size_t per_gpu = 2u * t->planes * t->sub_ports;
+	struct frr_config_gpu *gpus = calloc(t->gpus_per_server, sizeof(*gpus));
+	struct in6_addr *leaves = calloc(t->gpus_per_server * per_gpu, sizeof(*leaves));
+	struct in6_addr(*own)[2] = calloc(t->gpus_per_server, sizeof(*own));
+	int rc = gpus && leaves && own ? 0 : -ENOMEM;
+	char text[INET6_ADDRSTRLEN];
 
-	fprintf(out, " address-family %s unicast\n  maximum-paths 256\n", six ? "ipv6" : "ipv4");
-	for (unsigned j = 0; j < t->gpus_per_server; j++) {
-		unsigned global = plan_global(t, (struct plan_gpu){server, j});
-		char v = six ? '6' : '4';
+	for (unsigned j = 0; !rc && j < t->gpus_per_server; j++) {
+		struct plan_gpu gpu = {server, j};
 
-		if (six)
-			plan_loopback_v6(global, loopback);
-		else
-			plan_loopback_v4(global, loopback);
-		fprintf(out,
-			"  network %s/%d\n"
-			"  neighbor LEAF%c-G%u activate\n"
-			"  neighbor LEAF%c-G%u soft-reconfiguration inbound\n"
-			"  neighbor LEAF%c-G%u prefix-list SELF%c-G%u out\n",
-			loopback, six ? 128 : 32, v, j, v, j, v, j, v, j);
+		plan_loopback_v4(plan_global(t, gpu), text);
+		own[j][0] = address_of(text);
+		plan_loopback_v6(plan_global(t, gpu), text);
+		own[j][1] = address_of(text);
+		gpus[j] = (struct frr_config_gpu){own[j], 1u + t->ipv6, leaves + j * per_gpu,
+						  leaves_of(t, gpu, leaves + j * per_gpu)};
 	}
-	fputs(" exit-address-family\n", out);
+	if (!rc)
+		frr_config_server(out, &speaker, gpus, t->gpus_per_server, "127.0.0.1",
+				  CONFIG_BMP_PORT);
+	free(gpus);
+	free(leaves);
+	free(own);
+	return rc;
 }
 
-void config_server_bgpd(FILE *out, const struct topology *t, unsigned server)
+static size_t servers_of(const struct topology *t, unsigned plane, struct in6_addr *out)
 {
-	char v4[INET_ADDRSTRLEN], v6[INET6_ADDRSTRLEN];
-
-	for (unsigned j = 0; j < t->gpus_per_server; j++) {
-		unsigned global = plan_global(t, (struct plan_gpu){server, j});
-
-		plan_loopback_v4(global, v4);
-		plan_loopback_v6(global, v6);
-		fprintf(out, "ip prefix-list SELF4-G%u seq 5 permit %s/32\n", j, v4);
-		if (t->ipv6)
-			fprintf(out, "ipv6 prefix-list SELF6-G%u seq 5 permit %s/128\n", j, v6);
-	}
-	bgpd_base(out, t, (struct plan_host){.leaf = false, .index = server},
-		  plan_server_as(t, server));
-	for (unsigned j = 0; j < t->gpus_per_server; j++)
-		server_neighbors(out, t, (struct plan_gpu){server, j});
-	fprintf(out,
-		" bmp targets fared\n"
-		"  bmp listener 127.0.0.1 port %d\n"
-		"  bmp monitor ipv4 unicast pre-policy\n"
-		"%s"
-		" exit\n",
-		CONFIG_BMP_PORT, t->ipv6 ? "  bmp monitor ipv6 unicast pre-policy\n" : "");
-	for (unsigned six = 0; six <= t->ipv6; six++)
-		server_family(out, t, server, six);
-	fputs("exit\n", out);
-}
-
-void config_leaf_bgpd(FILE *out, const struct topology *t, unsigned plane)
-{
+	unsigned links = t->servers * t->gpus_per_server * t->sub_ports;
 	struct plan_link link;
+	size_t n = 0;
 
-	fputs("ip prefix-list LOOPBACKS4 seq 5 permit 198.19.0.0/16 ge 32\n"
-	      "ipv6 prefix-list LOOPBACKS6 seq 5 permit 2001:db8:19::/48 ge 128\n"
-	      "route-map BW permit 10\n"
-	      " set extcommunity bandwidth num-multipaths\n"
-	      "exit\n",
-	      out);
-	bgpd_base(out, t, (struct plan_host){.leaf = true, .index = plane}, plan_leaf_as(t, plane));
-	for (unsigned six = 0; six <= t->ipv6; six++) {
-		const char *group = six ? "GPU6" : "GPU4";
-
-		peer_group(out, t, group);
-		/* The servers call: two ends that call at once cut each other off, and wait to try
-		 * again. */
-		fprintf(out, " neighbor %s passive\n", group);
-		for (unsigned k = 0; k < t->servers * t->gpus_per_server * t->sub_ports; k++) {
+	for (unsigned six = 0; six <= t->ipv6; six++)
+		for (unsigned k = 0; k < links; k++) {
 			unsigned global = k / t->sub_ports, server = global / t->gpus_per_server;
 
 			plan_link_at(t, (struct plan_gpu){server, global % t->gpus_per_server},
 				     plane, k % t->sub_ports, &link);
-			neighbor(out, six ? link.server_v6 : link.server_v4,
-				 plan_server_as(t, server), group);
+			out[n++] = address_of(six ? link.server_v6 : link.server_v4);
 		}
-	}
-	for (unsigned six = 0; six <= t->ipv6; six++) {
-		char v = six ? '6' : '4';
+	return n;
+}
 
-		fprintf(out,
-			" address-family ipv%c unicast\n"
-			"  maximum-paths 256\n"
-			"  neighbor GPU%c activate\n"
-			"  neighbor GPU%c soft-reconfiguration inbound\n"
-			"  neighbor GPU%c prefix-list LOOPBACKS%c out\n"
-			"  neighbor GPU%c route-map BW out\n"
-			" exit-address-family\n",
-			v, v, v, v, v, v);
-	}
-	fputs("exit\n", out);
+int config_leaf_bgpd(FILE *out, const struct topology *t, unsigned plane)
+{
+	const struct frr_config_speaker speaker = speaker_of(
+		t, (struct plan_host){.leaf = true, .index = plane}, plan_leaf_as(t, plane));
+	const struct bgp_prefix loopbacks[] = {{address_of("198.19.0.0"), 96 + 16},
+					       {address_of("2001:db8:19::"), 48}};
+	struct in6_addr *servers =
+		calloc(2u * t->servers * t->gpus_per_server * t->sub_ports, sizeof(*servers));
+	struct frr_config_leaf leaf = {servers, 0, loopbacks, 1u + t->ipv6, false};
+
+	if (!servers)
+		return -ENOMEM;
+	leaf.n_servers = servers_of(t, plane, servers);
+	frr_config_leaf(out, &speaker, &leaf);
+	free(servers);
+	return 0;
 }
 
 static void fared_plane(FILE *out, const struct topology *t, struct plan_gpu gpu, unsigned plane)

@@ -2,12 +2,9 @@
 /*
  * config.h - the configuration files that a lab's daemons read.
  *
- * Owns the text of zebra.conf and bgpd.conf (GPU server and leaf) and of fared.yaml. In: a
- * topology, an index. Out: text on a stream. Pure but for the stream; write errors are left for the
- * caller's ferror().
- *
- * Both ends filter what they send: without that a GPU server is transit, and a dead destination
- * comes back through a neighbour with a bandwidth that nobody has.
+ * Owns the text of fared.yaml, and what of a topology goes into FRR's, which frr_config.h writes.
+ * In: a topology, an index. Out: text on a stream. Pure but for the stream; write errors are left
+ * for the caller's ferror().
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -18,9 +15,9 @@
 
 #define CONFIG_BMP_PORT 5001
 
-void config_zebra(FILE *out);
-void config_server_bgpd(FILE *out, const struct topology *t, unsigned server);
-void config_leaf_bgpd(FILE *out, const struct topology *t, unsigned plane);
+/* 0, or -ENOMEM and nothing is written. */
+int config_server_bgpd(FILE *out, const struct topology *t, unsigned server);
+int config_leaf_bgpd(FILE *out, const struct topology *t, unsigned plane);
 
 /*
  * run_dir: where fared puts its segment and socket; zserv_path: zebra's socket on that server;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "frr_config.h"
 #include "lab_record.h"
 #include "links.h"
 #include "netns.h"
@@ -134,20 +135,21 @@ int lab_fared_reconfigure(const struct lab *lab)
 static int write_frr_configs(const struct lab *lab, struct plan_host host)
 {
 	FILE *f = create_file(lab, host, "frr/zebra.conf");
-	int rc;
+	int rc, closed;
 
 	if (!f)
 		return -errno;
-	config_zebra(f);
+	frr_config_zebra(f);
 	rc = close_file(f);
 	f = rc ? NULL : create_file(lab, host, "frr/bgpd.conf");
 	if (!f)
 		return rc ? rc : -errno;
 	if (host.leaf)
-		config_leaf_bgpd(f, &lab->topology, host.index);
+		rc = config_leaf_bgpd(f, &lab->topology, host.index);
 	else
-		config_server_bgpd(f, &lab->topology, host.index);
-	return close_file(f);
+		rc = config_server_bgpd(f, &lab->topology, host.index);
+	closed = close_file(f);
+	return rc ? rc : closed;
 }
 
 static int make_host_files(const struct lab *lab, struct plan_host host, const char *version)

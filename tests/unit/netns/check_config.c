@@ -128,8 +128,9 @@ START_TEST(leaf_counts_and_filters)
 	has(text, "set extcommunity bandwidth num-multipaths\n");
 	has(text, "neighbor GPU4 route-map BW out\n");
 	has(text, "neighbor GPU4 prefix-list LOOPBACKS4 out\n");
-	has(text, "neighbor 198.18.0.1 remote-as 64513\n");
-	has(text, "neighbor 198.18.0.15 remote-as 64514\n");
+	has(text, "neighbor GPU4 remote-as external\n");
+	has(text, "neighbor 198.18.0.1 peer-group GPU4\n");
+	has(text, "neighbor 198.18.0.15 peer-group GPU4\n");
 	has_not(text, "graceful-restart");
 	has_not(text, "GPU6");
 	free(text);
