@@ -115,7 +115,9 @@ static json_t *attach(struct commands *c, struct control_client *client,
 		return control_error("attach needs one memfd beside the request (SCM_RIGHTS)");
 	if (client->attached >= 0)
 		return control_error("this connection has attached a table already; open another");
-	id = flows_attach(c->flows, fd, request->name, client->pid, why, sizeof(why));
+	id = flows_attach(c->flows, fd, request->name, client->pid,
+			  client->role == CONTROL_OPERATOR ? FLOWS_UNBOUNDED : client->uid, why,
+			  sizeof(why));
 	if (id < 0) {
 		client->finished = true; /* it would only sit on a place that others could use */
 		return control_error(why);

@@ -27,6 +27,7 @@ struct client {
 	/* as checked against size; the header's own are not looked at again */
 	uint32_t n_rows[TABLES];
 	pid_t pid;
+	uid_t uid;
 	char name[32];
 };
 
@@ -136,19 +137,38 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why, size_t why_size)
+/* A free place for one of that user, or NULL and why not. */
+static struct client *find_place(struct flows *f, uid_t uid, const char **why)
 {
-	struct client *client = NULL;
+	struct client *place = NULL;
+	unsigned n_own = 0;
+
+	for (int id = 0; id < FLOWS_MAX_CLIENTS; id++) {
+		struct client *c = &f->clients[id];
+
+		n_own += c->used && uid != FLOWS_UNBOUNDED && c->uid == uid;
+		if (!c->used && !place)
+			place = c;
+	}
+	*why = "64 applications are attached already";
+	if (n_own < FLOWS_PER_USER)
+		return place;
+	*why = "48 applications of this user are attached already";
+	return NULL;
+}
+
+int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, uid_t uid, char *why,
+		 size_t why_size)
+{
+	const char *no_place;
+	struct client *client = find_place(f, uid, &no_place);
 	struct conn_shm_header header;
 	struct stat st;
 	void *map;
-	int id, rc;
+	int rc;
 
-	for (id = 0; id < FLOWS_MAX_CLIENTS && !client; id++)
-		if (!f->clients[id].used)
-			client = &f->clients[id];
 	if (!client)
-		return refuse(-ENOSPC, "64 applications are attached already", why, why_size);
+		return refuse(-ENOSPC, no_place, why, why_size);
 	rc = check_descriptor(fd, &st, why, why_size);
 	if (rc)
 		return rc;
@@ -166,9 +186,10 @@ int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why
 				  .size = (size_t)st.st_size,
 				  .n_rows = {header.n_entries, header.n_qps,
 					     smaller(header.n_paths, CONN_SHM_MAX_PATHS)},
-				  .pid = pid};
+				  .pid = pid,
+				  .uid = uid};
 	set_name(client, name, &header);
-	return id - 1;
+	return (int)(client - f->clients);
 }
 
 void flows_detach(struct flows *f, int client)

@@ -17,6 +17,8 @@
 #include <sys/types.h>
 
 #define FLOWS_MAX_CLIENTS 64
+#define FLOWS_PER_USER	  48
+#define FLOWS_UNBOUNDED	  ((uid_t)-1)
 #define FLOWS_SCAN_MAX	  65536 /* rows looked at per call */
 
 struct flows;
@@ -71,10 +73,13 @@ void flows_destroy(struct flows *f);
 
 /*
  * Maps a client's segment. Borrows fd. name ("" : the one in the segment's header) is cleaned and
- * cut to 31 characters. Returns the client's id (>= 0), or -errno with why in words: -ENOSPC (too
- * many clients), -EPERM (seals, hugetlb), -EFBIG, -EBADMSG (header, holes), ...
+ * cut to 31 characters. uid: whose it is, of whom there are FLOWS_PER_USER; FLOWS_UNBOUNDED: of one
+ * whom that does not bind. Returns the client's id (>= 0), or -errno with why in words: -ENOSPC
+ * (too many clients, in all or of that user), -EPERM (seals, hugetlb), -EFBIG, -EBADMSG (header,
+ * holes), ...
  */
-int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, char *why, size_t why_size);
+int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, uid_t uid, char *why,
+		 size_t why_size);
 void flows_detach(struct flows *f, int client);
 unsigned flows_n_clients(const struct flows *f);
 /* Whether some client picks planes for what no row tells of (conn_shm.h). */

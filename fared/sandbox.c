@@ -13,12 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Whatever their arguments. */
@@ -61,6 +55,15 @@ static const int families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 static const unsigned long requests[] = {SIOCGIFINDEX, SIOCGIFNAME, SIOCGIFHWADDR, SIOCGIFFLAGS,
 					 SIOCETHTOOL,  TCGETS,	    FIONREAD};
 
+/* Allows a call whose argument compares so: equal to a; or, masked with a, equal to b. */
+static int allow_if(scmp_filter_ctx filter, int call, unsigned argument, enum scmp_compare op,
+		    scmp_datum_t a, scmp_datum_t b)
+{
+	const struct scmp_arg_cmp cmp = {argument, op, a, b};
+
+	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &cmp);
+}
+
 static int allow_calls(scmp_filter_ctx filter)
 {
 	int rc = 0;
@@ -68,11 +71,10 @@ static int allow_calls(scmp_filter_ctx filter)
 	for (size_t i = 0; i < COUNT(calls) && !rc; i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
 	for (size_t i = 0; i < COUNT(families) && !rc; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i], 0));
+		rc = allow_if(filter, SCMP_SYS(socket), 0, SCMP_CMP_EQ, (scmp_datum_t)families[i],
+			      0);
 	for (size_t i = 0; i < COUNT(requests) && !rc; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_EQ, requests[i], 0));
+		rc = allow_if(filter, SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, requests[i], 0);
 	return rc;
 }
 
@@ -81,23 +83,19 @@ static int allow_calls(scmp_filter_ctx filter)
  */
 static int allow_with_conditions(scmp_filter_ctx filter)
 {
-	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-				  SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	int rc = allow_if(filter, SCMP_SYS(mmap), 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
 
 	if (!rc)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+		rc = allow_if(filter, SCMP_SYS(mprotect), 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
 	if (!rc)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-				      SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+		rc = allow_if(filter, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD,
+			      CLONE_THREAD);
 	if (!rc) /* its flags are in memory, out of a filter's sight: libc falls back to clone */
 		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (!rc)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-				      SCMP_A2(SCMP_CMP_EQ, 0, 0));
+		rc = allow_if(filter, SCMP_SYS(prlimit64), 2, SCMP_CMP_EQ, 0, 0);
 	if (!rc)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
+		rc = allow_if(filter, SCMP_SYS(tgkill), 0, SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0);
 	return rc;
 }
 
@@ -119,7 +117,7 @@ int sandbox_enter(enum sandbox_mode mode, char *why, size_t why_size)
 	scmp_filter_ctx filter;
 	int rc;
 
-	if (mode == SANDBOX_OFF || IS_SANITIZED)
+	if (mode == SANDBOX_OFF || SANDBOX_IS_SANITIZED)
 		return 0;
 	filter = seccomp_init(mode == SANDBOX_LOG ? SCMP_ACT_LOG : SCMP_ACT_KILL_PROCESS);
 	rc = filter ? 0 : -ENOMEM;

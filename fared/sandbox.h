@@ -14,6 +14,17 @@
 
 #include <stddef.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANDBOX_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANDBOX_IS_SANITIZED 1
+#endif
+#endif
+#ifndef SANDBOX_IS_SANITIZED
+#define SANDBOX_IS_SANITIZED 0
+#endif
+
 enum sandbox_mode {
 	SANDBOX_KILL, /* a call that is not on the list ends the process (SIGSYS) */
 	SANDBOX_LOG,  /* the kernel logs it, and it is made */

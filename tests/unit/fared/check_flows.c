@@ -58,11 +58,12 @@ static size_t size_for(uint32_t n)
 }
 
 static const char *name = "app\n";
+static uid_t uid = FLOWS_UNBOUNDED;
 
 static int attach(int fd)
 {
 	char why[128] = "";
-	int id = flows_attach(flows, fd, name, 42, why, sizeof(why));
+	int id = flows_attach(flows, fd, name, 42, uid, why, sizeof(why));
 
 	ck_assert_msg(id >= 0 || why[0], "refused without a reason");
 	close(fd);
@@ -303,6 +304,23 @@ START_TEST(clients_are_bounded)
 }
 END_TEST
 
+START_TEST(a_user_cannot_take_every_place)
+{
+	uid = 1001;
+	for (int i = 0; i < FLOWS_PER_USER; i++)
+		ck_assert_int_eq(attach(table(1, size_for(1), CONN_SHM_SEALS)), i);
+	ck_assert_int_eq(attach(table(1, size_for(1), CONN_SHM_SEALS)), -ENOSPC);
+	uid = 1002;
+	ck_assert_int_eq(attach(table(1, size_for(1), CONN_SHM_SEALS)), FLOWS_PER_USER);
+	uid = FLOWS_UNBOUNDED;
+	ck_assert_int_eq(attach(table(1, size_for(1), CONN_SHM_SEALS)), FLOWS_PER_USER + 1);
+	flows_detach(flows, 7);
+	uid = 1001;
+	ck_assert_int_eq(attach(table(1, size_for(1), CONN_SHM_SEALS)), 7);
+	uid = FLOWS_UNBOUNDED;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("flows");
@@ -319,6 +337,7 @@ int main(void)
 	tcase_add_test(tc, what_cannot_be_read_for_sure_is_refused);
 	tcase_add_test(tc, a_client_cannot_punch_holes);
 	tcase_add_test(tc, clients_are_bounded);
+	tcase_add_test(tc, a_user_cannot_take_every_place);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

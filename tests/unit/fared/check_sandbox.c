@@ -219,12 +219,6 @@ START_TEST(modes_have_names)
 }
 END_TEST
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
-
 int main(void)
 {
 	Suite *s;
@@ -232,7 +226,7 @@ int main(void)
 	SRunner *sr;
 	int failed;
 
-	if (IS_SANITIZED) {
+	if (SANDBOX_IS_SANITIZED) {
 		puts("skipped: a sanitizer makes calls of its own, and the filter is off");
 		return 77;
 	}

@@ -69,7 +69,8 @@ static struct conn_shm_header *attach(uint32_t n_paths)
 		use(&paths[i], true);
 	}
 	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, CONN_SHM_SEALS), 0);
-	ck_assert_int_eq(flows_attach(flows, fd, "app", 42, why, sizeof(why)), (int)n_clients++);
+	ck_assert_int_eq(flows_attach(flows, fd, "app", 42, FLOWS_UNBOUNDED, why, sizeof(why)),
+			 (int)n_clients++);
 	close(fd);
 	return header;
 }
