@@ -27,6 +27,7 @@ struct daemon_health {
 	struct sub_ports ports;
 	uint64_t bps[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	bool changed[FARE_MAX_LOCAL_GPUS];
+	uint64_t told_drains; /* their generation */
 	struct notice_key key;
 	struct udp *udp;
 	struct prober *prober;
@@ -307,32 +308,50 @@ void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, u
 	prober_link_changed(h->prober, gpu, plane, sub_port, daemon_now_ns());
 }
 
-/* A plane whose sub-ports are all up is not limited by us, whatever its speed. */
+/*
+ * What our ports carry, for peers. A plane whose sub-ports are all in use is not limited by us,
+ * whatever its speed. What is drained toward all peers carries nothing, so that they stop sending
+ * before a cable is pulled.
+ */
+static uint64_t capacity(const struct daemon_health *h, uint32_t gpu, uint32_t plane)
+{
+	const struct sub_ports_gpu *g = &h->ports.gpus[gpu];
+	uint32_t all = (1u << g->n_sub_ports[plane]) - 1;
+	uint32_t drained = path_table_drained(h->daemon->table, gpu, plane);
+	uint64_t bps = 0;
+
+	if (all && (g->live[plane] & ~drained) == all)
+		return NOTICE_WIRE_ANY;
+	for (uint32_t s = 0; s < g->n_sub_ports[plane]; s++)
+		if (!(drained >> s & 1))
+			bps += h->bps[gpu][plane][s];
+	return bps;
+}
+
 static void tell_capacity(struct daemon_health *h, uint32_t gpu)
 {
 	const struct sub_ports_gpu *g = &h->ports.gpus[gpu];
 	uint64_t bps[FARE_MAX_PLANES];
 
-	for (uint32_t p = 0; p < g->n_planes; p++) {
-		bps[p] = 0;
-		for (uint32_t s = 0; s < g->n_sub_ports[p]; s++)
-			bps[p] += h->bps[gpu][p][s];
-		if (g->n_sub_ports[p] && g->live[p] == (1u << g->n_sub_ports[p]) - 1)
-			bps[p] = NOTICE_WIRE_ANY;
-	}
+	for (uint32_t p = 0; p < g->n_planes; p++)
+		bps[p] = capacity(h, gpu, p);
 	prober_tell_capacity(h->prober, gpu, bps, g->n_planes, daemon_now_ns());
 }
 
 void daemon_health_turn(struct daemon_health *h)
 {
+	uint64_t drains;
+
 	if (!h)
 		return;
+	drains = path_table_drains_generation(h->daemon->table);
 	for (uint32_t g = 0; g < h->ports.n_gpus; g++) {
-		if (!h->changed[g])
+		if (!h->changed[g] && h->told_drains == drains)
 			continue;
 		h->changed[g] = false;
 		tell_capacity(h, g);
 	}
+	h->told_drains = drains;
 }
 
 void daemon_health_forget(struct daemon_health *h, uint32_t pair)

@@ -80,6 +80,19 @@ bool drain_set_has_path(const struct drain_set *set, uint32_t gpu, const struct 
 	return false;
 }
 
+bool drain_set_has_plane(const struct drain_set *set, uint32_t gpu, uint32_t plane)
+{
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct drain_rule *rule = &set->rules[i];
+
+		if (!rule->has_peer && !rule->has_sub_port &&
+		    (!rule->has_gpu || rule->gpu == gpu) &&
+		    (!rule->has_plane || rule->plane == plane))
+			return true;
+	}
+	return false;
+}
+
 uint32_t drain_set_sub_ports(const struct drain_set *set, uint32_t gpu, uint32_t plane)
 {
 	uint32_t mask = 0;

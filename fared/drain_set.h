@@ -41,6 +41,8 @@ int drain_set_remove(struct drain_set *set, const struct drain_rule *rule,
 		     const struct drain_rule **wider);
 bool drain_set_has_path(const struct drain_set *set, uint32_t gpu, const struct in6_addr *peer,
 			uint32_t plane);
+/* Toward every peer. */
+bool drain_set_has_plane(const struct drain_set *set, uint32_t gpu, uint32_t plane);
 /* Bit s: local sub-port s is drained. */
 uint32_t drain_set_sub_ports(const struct drain_set *set, uint32_t gpu, uint32_t plane);
 /* Whether a rule covers the path, which one of a sub-port does in part. */

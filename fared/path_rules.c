@@ -240,7 +240,7 @@ static const char *rule_not_installed(const struct judgement *j)
 static const char *rule_peer_down(const struct judgement *j)
 {
 	return j->f->noticed_bps == 0
-		       ? "the peer says that its own ports toward this plane are down"
+		       ? "the peer says that its own ports toward this plane are down or drained"
 		       : NULL;
 }
 
@@ -376,7 +376,9 @@ static const struct rule {
 	{FARE_VERDICT_NOT_INSTALLED, false, rule_not_installed,
 	 "vtysh -c 'show ip route PEER': is the next hop of that plane there and active?"},
 	{FARE_VERDICT_ZERO_BANDWIDTH, false, rule_peer_down,
-	 "the peer's own cables and ports toward the plane: farectl show planes, on that server"},
+	 "the peer's own cables and ports toward the plane: farectl show planes, and show drains, "
+	 "on "
+	 "that server"},
 	{FARE_VERDICT_PROBE_DOWN, false, rule_probe_down,
 	 "the leaf of that plane, then the peer's ports toward it; farectl show paths tells loss "
 	 "and "

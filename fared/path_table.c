@@ -356,6 +356,7 @@ int path_table_set_drains(struct path_table *t, const struct drain_set *drains)
 		if (!names_what_exists(t, &drains->rules[i]))
 			return -EINVAL;
 	t->drains = *drains;
+	t->drains_generation++;
 	for (uint32_t g = 0; g < t->n_gpus; g++)
 		for (uint32_t p = 0; p < t->gpus[g].shape.n_planes; p++)
 			t->gpus[g].drained[p] = drain_set_sub_ports(drains, g, p);
@@ -373,6 +374,20 @@ int path_table_set_drains(struct path_table *t, const struct drain_set *drains)
 const struct drain_set *path_table_drains(const struct path_table *t)
 {
 	return &t->drains;
+}
+
+uint64_t path_table_drains_generation(const struct path_table *t)
+{
+	return t->drains_generation;
+}
+
+uint32_t path_table_drained(const struct path_table *t, uint32_t gpu, uint32_t plane)
+{
+	if (!has_plane(t, gpu, plane))
+		return 0;
+	return drain_set_has_plane(&t->drains, gpu, plane)
+		       ? (1u << t->gpus[gpu].shape.n_sub_ports[plane]) - 1
+		       : t->gpus[gpu].drained[plane];
 }
 
 uint32_t path_table_drain_count(const struct path_table *t, const struct drain_rule *rule)

@@ -208,6 +208,10 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
  */
 int path_table_set_drains(struct path_table *t, const struct drain_set *drains);
 const struct drain_set *path_table_drains(const struct path_table *t);
+/* Changes with each path_table_set_drains(). */
+uint64_t path_table_drains_generation(const struct path_table *t);
+/* Bit s: local sub-port s carries nothing, whoever the peer, because it or its plane is drained. */
+uint32_t path_table_drained(const struct path_table *t, uint32_t gpu, uint32_t plane);
 /* How many paths a rule concerns at present. */
 uint32_t path_table_drain_count(const struct path_table *t, const struct drain_rule *rule);
 

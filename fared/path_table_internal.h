@@ -68,6 +68,7 @@ struct path_table {
 	struct path_source_view sources[PATH_SOURCE_COUNT];
 	uint32_t epoch[PATH_SOURCE_COUNT];
 	struct drain_set drains;
+	uint64_t drains_generation;
 	bool probing;
 	void (*on_route)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			 bool routed, bool was_down);

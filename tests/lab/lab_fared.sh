@@ -107,8 +107,10 @@ expect s3 "$s2" 0 "$whole"
 echo "# drain and undrain"
 ctl s0 drain all 3 >/dev/null || failed "drain"
 for peer in "$s1" "$s2" "$s3"; do is s0 "$peer" 3 "drained 0" || failed "not drained at once"; done
+for host in s1 s2 s3; do expect $host "$s0" 3 "zero-bandwidth 0"; done # they are told
 ctl s0 undrain all 3 >/dev/null || failed "undrain"
 is s0 "$s1" 3 "$whole" || failed "not back at once"
+for host in s1 s2 s3; do expect $host "$s0" 3 "$whole"; done
 
 echo "# bgpd of s0 is killed: stale, weights as they were; then ok again"
 before=$(weights s0 "$s2")
@@ -173,10 +175,13 @@ echo "# what is drained toward all stays so over a restart, and a sub-port's dra
 ctl s0 drain all 3 >/dev/null || failed "drain before a restart"
 ctl s0 drain all 2 1 >/dev/null || failed "drain of a sub-port"
 is s0 "$s1" 2 "ok $rate" || failed "a drained sub-port still counts"
+expect s1 "$s0" 2 "ok $rate"
 lab fail "$lab" fared s0
 lab heal "$lab" fared s0
 expect s0 "$s1" 3 "drained 0"
 expect s0 "$s1" 2 "ok $rate"
+expect s1 "$s0" 3 "zero-bandwidth 0"
+expect s1 "$s0" 2 "ok $rate"
 ctl s0 undrain all >/dev/null || failed "undrain all"
 expect s0 "$s1" 3 "$whole"
 expect s0 "$s1" 2 "$whole"

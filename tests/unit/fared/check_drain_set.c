@@ -88,6 +88,25 @@ START_TEST(each_kind_covers_its_own)
 }
 END_TEST
 
+START_TEST(a_plane_is_drained_toward_all_or_not)
+{
+	struct drain_rule of_gpu = of_plane(4);
+
+	add(of_path(1, 2));
+	add(of_peer(1));
+	add(of_sub_port(0, 2, 0));
+	ck_assert(!drain_set_has_plane(&set, 0, 2));
+	of_gpu.has_gpu = true;
+	of_gpu.gpu = 3;
+	add(of_gpu);
+	ck_assert(drain_set_has_plane(&set, 3, 4) && !drain_set_has_plane(&set, 2, 4));
+	add(of_plane(2));
+	ck_assert(drain_set_has_plane(&set, 0, 2) && !drain_set_has_plane(&set, 0, 3));
+	add(all);
+	ck_assert(drain_set_has_plane(&set, 0, 3));
+}
+END_TEST
+
 START_TEST(what_is_covered_is_not_kept_twice)
 {
 	add(of_path(1, 2));
@@ -138,6 +157,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, each_kind_covers_its_own);
+	tcase_add_test(tc, a_plane_is_drained_toward_all_or_not);
 	tcase_add_test(tc, what_is_covered_is_not_kept_twice);
 	tcase_add_test(tc, undraining_all_empties_it);
 	tcase_add_test(tc, it_is_bounded);

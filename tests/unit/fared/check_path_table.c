@@ -503,6 +503,7 @@ START_TEST(drain_all_holds_for_peers_to_come)
 {
 	everything_fine();
 	ck_assert_int_eq(set_drain(0, 1, true), 0);
+	ck_assert_uint_eq(path_table_drained(table, 0, 1), 3);
 	teach(PATH_SOURCE_BMP, event_of(2, 1, 400e6));
 	expect(2, 1, FARE_VERDICT_DRAINED, 0);
 	ck_assert_int_eq(set_drain(1, 1, false), -EBUSY); /* a part of it: not by itself */
@@ -533,6 +534,8 @@ START_TEST(a_drained_sub_port_takes_its_part_away)
 
 	everything_fine();
 	drain_sub_ports(1);
+	ck_assert_uint_eq(path_table_drained(table, 0, 2), 1);
+	ck_assert_uint_eq(path_table_drained(table, 0, 1), 0);
 	expect(1, 2, FARE_VERDICT_OK, 200 * MBPS);
 	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
 	v = view(1, 2);
