@@ -5,15 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "address.h"
 #include "config.h"
-#include "text_file.h"
 
-#define FILE_BYTES_MAX 65536
+#define FILE_BYTES_MAX 32768 /* 64 rules of 200 bytes at most, and as much again */
 
 struct place {
 	const struct config *config;
@@ -211,22 +210,44 @@ int drain_file_parse(const struct config *config, const char *text, size_t lengt
 	return rc;
 }
 
+/*
+ * Before privileges are dropped, in a directory that another user may own: so no link is followed,
+ * and nothing but a file of bounded size is read.
+ */
+static int read_whole(const char *path, char *text, size_t size, size_t *length)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = 0;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode) || (size_t)st.st_size > size)
+		rc = -EINVAL;
+	n = rc ? 0 : read(fd, text, size);
+	if (n < 0)
+		rc = -errno;
+	close(fd);
+	*length = n > 0 ? (size_t)n : 0;
+	return rc;
+}
+
 int drain_file_load(const struct config *config, struct drain_set *out, char *why, size_t why_size)
 {
-	char path[300], *text;
+	char path[300], text[FILE_BYTES_MAX];
 	size_t length;
 	int rc;
 
 	*out = (struct drain_set){0};
 	snprintf(path, sizeof(path), "%s/" DRAIN_FILE_NAME, config->run_dir);
-	rc = text_file_read(path, FILE_BYTES_MAX, &text, &length);
+	rc = read_whole(path, text, sizeof(text), &length);
 	if (rc == -ENOENT)
 		return 0;
-	if (rc) {
-		snprintf(why, why_size, "%s: %s", path, strerror(-rc));
-		return rc;
-	}
-	rc = drain_file_parse(config, text, length, out, why, why_size);
-	free(text);
+	if (!rc)
+		return drain_file_parse(config, text, length, out, why, why_size);
+	snprintf(why, why_size, "%s: %s; expected is a file of at most %d bytes", path,
+		 rc == -EINVAL ? "not one of ours" : strerror(-rc), FILE_BYTES_MAX);
 	return rc;
 }

@@ -132,6 +132,44 @@ START_TEST(drains_of_former_gpus_are_left_out)
 }
 END_TEST
 
+START_TEST(what_is_not_a_file_of_ours_is_not_read)
+{
+	struct drain_set set;
+	char why[400] = "";
+	FILE *f;
+
+	ck_assert_int_eq(symlink("/etc/passwd", path), 0);
+	ck_assert_int_eq(drain_file_load(config, &set, why, sizeof(why)), -ELOOP);
+	unlink(path);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	ck_assert_int_eq(drain_file_load(config, &set, why, sizeof(why)), -EINVAL);
+	unlink(path);
+	f = fopen(path, "w");
+	ck_assert_int_eq(fprintf(f, "%0*d", 1 << 20, 0), 1 << 20);
+	fclose(f);
+	ck_assert_int_eq(drain_file_load(config, &set, why, sizeof(why)), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(why, path));
+}
+END_TEST
+
+/* As many drains as there may be, each as long as it may be, fit the file that is read. */
+START_TEST(a_full_set_comes_back)
+{
+	struct drain_set set = {.n = DRAIN_RULES_MAX}, back;
+	char why[400];
+
+	for (uint32_t i = 0; i < set.n; i++) {
+		set.rules[i] = (struct drain_rule){
+			.has_gpu = true, .has_peer = true, .has_plane = true, .plane = 15};
+		memset(&set.rules[i].peer, 0xfe, sizeof(set.rules[i].peer));
+		set.rules[i].peer.s6_addr[0] = (uint8_t)i;
+	}
+	ck_assert_int_eq(drain_file_save(config, &set), 0);
+	ck_assert_msg(!drain_file_load(config, &back, why, sizeof(why)), "%s", why);
+	ck_assert_uint_eq(back.n, DRAIN_RULES_MAX);
+}
+END_TEST
+
 START_TEST(what_cannot_be_written_is_an_error)
 {
 	struct drain_set set = {.n = 1};
@@ -153,6 +191,8 @@ int main(void)
 	tcase_add_test(tc, what_was_saved_is_loaded);
 	tcase_add_loop_test(tc, what_is_refused, 0, (int)(sizeof(refused) / sizeof(refused[0])));
 	tcase_add_test(tc, drains_of_former_gpus_are_left_out);
+	tcase_add_test(tc, what_is_not_a_file_of_ours_is_not_read);
+	tcase_add_test(tc, a_full_set_comes_back);
 	tcase_add_test(tc, what_cannot_be_written_is_an_error);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
