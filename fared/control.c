@@ -9,22 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include "closer.h"
-#include "privileges.h"
+#include "control_door.h"
 
-#define MODE	   0660
-#define MAX_GROUPS 1024
 #define PAUSE_S	   1. /* so long clients wait where there are no descriptors, or too many */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
+
+enum { FOR_ALL, FOR_OPERATORS, DOORS };
+
+struct door {
+	struct control *control;
+	struct control_door door;
+	bool for_operators;
+	ev_io accept;
+};
 
 struct client {
 	struct control *control; /* NULL: free slot */
 	struct control_client who;
+	bool by_operators_door;
 	int fd;
 	int passed_fd; /* came with the request being read; -1: none */
 	ev_io rx, tx;
@@ -42,9 +48,7 @@ struct control {
 	void *arg;
 	struct control_groups groups;
 	double idle_s;
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	int fd;
-	ev_io accept;
+	struct door doors[DOORS];
 	ev_timer again; /* active: clients that are to wait do, until then */
 	ev_timer turn;	/* active: a request waits, for the next turn of the loop */
 	unsigned next;	/* the client whose turn it is */
@@ -342,7 +346,8 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 	if (closer_is_full(control->closer))
 		return;
 	ev_timer_stop(loop, w);
-	ev_io_start(loop, &control->accept);
+	for (int i = 0; i < DOORS; i++)
+		ev_io_start(loop, &control->doors[i].accept);
 	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
 		if (control->clients[i].control)
 			go_on(&control->clients[i]);
@@ -365,7 +370,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (waits_for_closer(c->control, w))
+	if (!c->by_operators_door && waits_for_closer(c->control, w))
 		return;
 	n = recvmsg(c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -380,41 +385,6 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 }
 
 /* ---- who ----------------------------------------------------------------- */
-
-static bool in_group(int fd, const struct ucred *who, gid_t gid)
-{
-	gid_t groups[MAX_GROUPS];
-	socklen_t length = sizeof(groups);
-
-	if (gid == (gid_t)-1)
-		return false;
-	if (who->gid == gid)
-		return true;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length))
-		return false;
-	for (size_t i = 0; i < length / sizeof(gid_t); i++)
-		if (groups[i] == gid)
-			return true;
-	return false;
-}
-
-static bool admit(const struct control_groups *groups, int fd, struct control_client *who)
-{
-	struct ucred cred;
-	socklen_t length = sizeof(cred);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &length))
-		return false;
-	*who = (struct control_client){
-		.uid = cred.uid, .gid = cred.gid, .pid = cred.pid, .attached = -1};
-	if (cred.uid == 0 || cred.uid == geteuid() || in_group(fd, &cred, groups->operate))
-		who->role = CONTROL_OPERATOR;
-	else if (in_group(fd, &cred, groups->attach))
-		who->role = CONTROL_APPLICATION;
-	else
-		return in_group(fd, &cred, groups->read);
-	return true;
-}
 
 static void start_client(struct control *control, struct client *c, int fd,
 			 const struct control_client *who)
@@ -468,67 +438,70 @@ static bool is_shortage(int rc)
 	return rc == EMFILE || rc == ENFILE || rc == ENOBUFS || rc == ENOMEM;
 }
 
+/* The next connection; -1: none, or none can be had now. */
+static int accept_next(struct door *door)
+{
+	int fd = accept4(door->door.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	char why[120];
+
+	if (fd >= 0) {
+		door->control->has_said = false;
+	} else if (is_shortage(errno)) {
+		snprintf(why, sizeof(why), "%s; raise LimitNOFILE= or ulimit -n, see fared(8)",
+			 strerror(errno));
+		pause_reading(door->control, &door->accept, why);
+	}
+	return fd;
+}
+
 static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 {
-	struct control *control = w->data;
+	struct door *door = w->data;
+	struct control *control = door->control;
 	struct control_client who;
 	struct client *place;
 	const char *refusal;
-	char why[120];
 	int fd;
 
 	(void)loop;
 	(void)revents;
-	if (waits_for_closer(control, w))
+	if (!door->for_operators && waits_for_closer(control, w))
 		return;
-	fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0) {
-		if (!is_shortage(errno))
-			return;
-		snprintf(why, sizeof(why), "%s; raise LimitNOFILE= or ulimit -n, see fared(8)",
-			 strerror(errno));
-		pause_reading(control, w, why);
+	fd = accept_next(door);
+	if (fd < 0)
 		return;
-	}
-	control->has_said = false;
-	if (!admit(&control->groups, fd, &who)) {
+	if (!control_door_admit(fd, &control->groups, &who) ||
+	    (door->for_operators && who.role != CONTROL_OPERATOR)) {
 		refuse(control, fd,
 		       "permission denied: only root, the daemon's user and members of its group "
 		       "may ask");
 		return;
 	}
 	place = find_place(control, &who, &refusal);
-	if (place)
-		start_client(control, place, fd, &who);
-	else
+	if (!place) {
 		refuse(control, fd, refusal);
+		return;
+	}
+	start_client(control, place, fd, &who);
+	place->by_operators_door = door->for_operators;
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-/*
- * Bound under a name of its own with its final mode, then renamed: no moment at which others could
- * connect. By umask, as chmod() would follow a link that the owner of the directory puts there.
- */
-static int listen_at(struct control *c, uid_t uid, gid_t gid)
+static int open_door(struct control *c, int i, const char *run_dir, const char *name, uid_t uid,
+		     gid_t gid)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	mode_t mask;
-	int rc;
+	struct door *door = &c->doors[i];
+	int rc = control_door_open(&door->door, run_dir, name, uid, gid);
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s", c->path);
-	at.sun_path[strlen(at.sun_path) - 1] = '_'; /* control.soc_ */
-	unlink(at.sun_path);
-	mask = umask(0777 & ~MODE);
-	rc = bind(c->fd, (struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
-	umask(mask);
-	if (!rc)
-		rc = privileges_give(at.sun_path, uid, gid);
-	if (!rc && listen(c->fd, 64))
-		rc = -errno;
-	if (!rc && rename(at.sun_path, c->path))
-		rc = -errno;
-	return rc;
+	if (rc)
+		return rc;
+	door->control = c;
+	door->for_operators = i == FOR_OPERATORS;
+	ev_io_init(&door->accept, on_accept, door->door.fd, EV_READ);
+	door->accept.data = door;
+	ev_io_start(c->loop, &door->accept);
+	return 0;
 }
 
 int control_create(struct control **out, struct ev_loop *loop, const char *run_dir, uid_t uid,
@@ -546,27 +519,19 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 	c->arg = arg;
 	c->groups = *groups;
 	c->idle_s = CONTROL_IDLE_S;
-	rc = snprintf(c->path, sizeof(c->path), "%s/" CONTROL_NAME, run_dir);
-	if (rc < 0 || (size_t)rc >= sizeof(c->path)) {
-		free(c);
-		return -ENAMETOOLONG;
-	}
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	rc = c->fd < 0 ? -errno : closer_create(&c->closer);
-	if (!rc)
-		rc = listen_at(c, uid, groups->read);
-	if (rc) {
-		closer_destroy(c->closer);
-		if (c->fd >= 0)
-			close(c->fd);
-		free(c);
-		return rc;
-	}
-	ev_io_init(&c->accept, on_accept, c->fd, EV_READ);
 	ev_timer_init(&c->again, on_again, 0., PAUSE_S);
 	ev_init(&c->turn, on_turn);
-	c->accept.data = c->again.data = c->turn.data = c;
-	ev_io_start(loop, &c->accept);
+	c->again.data = c->turn.data = c;
+	rc = closer_create(&c->closer);
+	if (!rc)
+		rc = open_door(c, FOR_ALL, run_dir, CONTROL_NAME, uid, groups->read);
+	if (!rc)
+		rc = open_door(c, FOR_OPERATORS, run_dir, CONTROL_OPERATE_NAME, uid,
+			       groups->operate);
+	if (rc) {
+		control_destroy(c);
+		return rc;
+	}
 	*out = c;
 	return 0;
 }
@@ -583,11 +548,14 @@ void control_destroy(struct control *c)
 	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
 		if (c->clients[i].control)
 			drop(&c->clients[i], NULL);
-	ev_io_stop(c->loop, &c->accept);
+	for (int i = 0; i < DOORS; i++) {
+		if (!c->doors[i].control)
+			continue;
+		ev_io_stop(c->loop, &c->doors[i].accept);
+		control_door_close(&c->doors[i].door);
+	}
 	ev_timer_stop(c->loop, &c->again);
 	ev_timer_stop(c->loop, &c->turn);
-	close(c->fd);
-	unlink(c->path);
 	closer_destroy(c->closer);
 	free(c);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * control.h - RUN_DIR/control.sock: who may ask, how lines come in and replies go out.
+ * control.h - RUN_DIR/control.sock and operate.sock: who may ask, how lines come in and replies go
+ * out.
  *
- * Solely owns: the listening unix socket and its clients. In: newline-delimited JSON, at most one
- * descriptor per request. Out: on_request for each checked request, replies, events to watchers.
- * Thread: the loop's.
+ * Solely owns: the listening unix sockets and their clients. In: newline-delimited JSON, at most
+ * one descriptor per request. Out: on_request for each checked request, replies, events to
+ * watchers. Thread: the loop's.
  *
  * Who: see enum control_role (the socket's mode keeps others out, and credentials are checked again
  * here). Bounds: CONTROL_MAX_CLIENTS clients, one
@@ -16,7 +17,8 @@
  * own uid and other operators, whom these limits do not bind.
  * Where no descriptor can be had for a new client, none is accepted for a second at a time.
  * Clients' descriptors, and those that they pass, are closed elsewhere (closer.h), for that may
- * take as long as they like; where too many wait for it, neither is anything read.
+ * take as long as they like; where too many wait for it, neither is anything read. That does not
+ * hold for operate.sock, which operators alone may use: others cannot make them wait.
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -28,14 +30,15 @@
 
 #include "control_request.h"
 
-#define CONTROL_NAME	    "control.sock"
-#define CONTROL_MAX_CLIENTS 128
-#define CONTROL_MAX_PASSED  253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
-#define CONTROL_KEPT	    16
-#define CONTROL_PER_USER    64
-#define CONTROL_SLOW_S	    10.
-#define CONTROL_IDLE_S	    60.
-#define CONTROL_WATCH_BYTES (1u << 20)
+#define CONTROL_NAME	     "control.sock"
+#define CONTROL_OPERATE_NAME "operate.sock"
+#define CONTROL_MAX_CLIENTS  128
+#define CONTROL_MAX_PASSED   253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
+#define CONTROL_KEPT	     16
+#define CONTROL_PER_USER     64
+#define CONTROL_SLOW_S	     10.
+#define CONTROL_IDLE_S	     60.
+#define CONTROL_WATCH_BYTES  (1u << 20)
 
 struct ev_loop;
 struct control;
@@ -79,7 +82,7 @@ struct control_handlers {
 json_t *control_error(const char *text);
 
 /*
- * Listens in run_dir, replacing what a former daemon left. uid: who will own the socket, if we are
+ * Listens in run_dir, replacing what a former daemon left. uid: who will own the sockets, if we are
  * root. 0 or -errno; -EPERM: see privileges_give().
  */
 int control_create(struct control **out, struct ev_loop *loop, const char *run_dir, uid_t uid,
@@ -87,7 +90,7 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 		   void *arg);
 /* Another time than CONTROL_IDLE_S, for clients to come. */
 void control_set_idle_s(struct control *c, double idle_s);
-/* Closes everything and removes the socket. */
+/* Closes everything and removes the sockets. */
 void control_destroy(struct control *c);
 /* Sends one line of JSON (borrowed) to every watcher. */
 void control_tell_watchers(struct control *c, const json_t *event);

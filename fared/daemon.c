@@ -425,7 +425,8 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 	    !step(d,
 		  control_create(&d->control, d->loop, d->config->run_dir, p->uid, &groups,
 				 &on_control, d),
-		  "control socket", "may we write in the run directory?"))
+		  "control sockets",
+		  "may we write in the run directory? Not root: are we members of operator_group?"))
 		return false;
 	become_realtime(d);
 	rc = privileges_drop(p, why, sizeof(why));

@@ -18,30 +18,43 @@ struct control_client {
 	char why[256];
 };
 
-/* A connected socket or -errno with why. */
-static int connect_to(const char *run_dir, char *why, size_t why_size)
+/* A connection, or -errno. */
+static int dial(const char *run_dir, const char *name)
 {
-	struct timeval limit = {.tv_sec = REPLY_TIMEOUT_S};
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	int n = snprintf(at.sun_path, sizeof(at.sun_path), "%s/control.sock", run_dir), fd, err;
+	int n = snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", run_dir, name), fd, err;
 
-	if (n < 0 || (size_t)n >= sizeof(at.sun_path)) {
-		snprintf(why, why_size, "%s: too long a path for a socket", run_dir);
+	if (n < 0 || (size_t)n >= sizeof(at.sun_path))
 		return -ENAMETOOLONG;
-	}
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && !connect(fd, (struct sockaddr *)&at, sizeof(at))) {
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&at, sizeof(at)))
 		return fd;
-	}
 	err = -errno;
-	snprintf(why, why_size,
-		 "%s: %s; is fared running, is this its run directory (-s), and may you use it?",
-		 at.sun_path, strerror(-err));
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+/*
+ * By the operators' socket, where nobody else is in the way, if we may. A socket or -errno with why.
+ */
+static int connect_to(const char *run_dir, char *why, size_t why_size)
+{
+	struct timeval limit = {.tv_sec = REPLY_TIMEOUT_S};
+	int fd = dial(run_dir, "operate.sock");
+
+	if (fd < 0)
+		fd = dial(run_dir, "control.sock");
+	if (fd < 0) {
+		snprintf(why, why_size,
+			 "%s/control.sock: %s; is fared running, is this its run directory (-s), "
+			 "and may you use it?",
+			 run_dir, strerror(-fd));
+		return fd;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	return fd;
 }
 
 int control_client_open(struct control_client **out, const char *run_dir, char *why,

@@ -5,7 +5,7 @@
  *
  * Solely owns: one connection. In: requests (borrowed). Out: replies, the caller's to free. Thread:
  * one at a time; calls wait for the daemon, ten seconds at most. Knows nothing of the daemon but
- * RUN_DIR/control.sock.
+ * RUN_DIR/control.sock, and operate.sock for operators.
  */
 #ifndef CONTROL_CLIENT_H
 #define CONTROL_CLIENT_H

@@ -62,3 +62,5 @@ for file in paths.shm:640 control.sock:660; do
 	[ "$is" = "$user $gid ${file#*:}" ] || failed "${file%:*} is of '$is'"
 	echo "ok: ${file%:*} is of user, group and mode $is"
 done
+is=$(stat -c '%u %a' "$dir/run/operate.sock")
+[ "$is" = "$user 600" ] || failed "operate.sock is of '$is'"

@@ -86,16 +86,22 @@ static void teardown(void)
 static const struct control_groups groups = {GROUP, ATTACHERS, OPERATORS};
 
 static int dial(void);
+static int dial_by(const char *name);
 
 /* Also of that group; 0: of no other. */
-static int dial_of(uid_t uid, gid_t also)
+static int dial_by_of(const char *name, uid_t uid, gid_t also)
 {
 	int fd;
 
 	ck_assert(!setgroups(also ? 1 : 0, &also) && !setegid(GROUP) && !seteuid(uid));
-	fd = dial();
+	fd = dial_by(name);
 	ck_assert(!seteuid(0) && !setegid(0) && !setgroups(0, NULL));
 	return fd;
+}
+
+static int dial_of(uid_t uid, gid_t also)
+{
+	return dial_by_of(CONTROL_NAME, uid, also);
 }
 
 static int dial_as(uid_t uid)
@@ -118,13 +124,25 @@ static bool setup_for_group(void)
 	return true;
 }
 
-static int dial(void)
+/* -1: it may not be used. */
+static int dial_by(const char *name)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s/" CONTROL_NAME, dir);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", dir, name);
+	if (!connect(fd, (struct sockaddr *)&at, sizeof(at)))
+		return fd;
+	ck_assert_int_eq(errno, EACCES);
+	close(fd);
+	return -1;
+}
+
+static int dial(void)
+{
+	int fd = dial_by(CONTROL_NAME);
+
+	ck_assert_int_ge(fd, 0);
 	return fd;
 }
 
@@ -156,7 +174,7 @@ START_TEST(one_line_one_reply)
 
 	snprintf(path, sizeof(path), "%s/" CONTROL_NAME, dir);
 	ck_assert_int_eq(stat(path, &st), 0);
-	ck_assert_uint_eq(st.st_mode & 0777, 0660);
+	ck_assert_uint_eq(st.st_mode & 0777, 0600);
 	ck_assert_str_eq(talk(fd, "{\"cmd\":\"planes\"}\n", 17),
 			 "{\"ok\":true,\"cmd\":\"planes\"}\n");
 	ck_assert_str_eq(talk(fd, "{\"cmd\":", 7), "");
@@ -276,6 +294,29 @@ START_TEST(groups_make_roles)
 		ck_assert_int_eq(role, who[i].role);
 		close(fd);
 	}
+}
+END_TEST
+
+START_TEST(the_operators_socket_is_theirs)
+{
+	struct stat st;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/" CONTROL_OPERATE_NAME, dir);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0600); /* there is no such group */
+	if (!setup_for_group())
+		return;
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(st.st_mode & 0777, 0660);
+	ck_assert_uint_eq(st.st_gid, OPERATORS);
+	ck_assert_int_eq(dial_by_of(CONTROL_OPERATE_NAME, 1001, 0), -1);
+	ck_assert_int_eq(dial_by_of(CONTROL_OPERATE_NAME, 1001, ATTACHERS), -1);
+	fd = dial_by_of(CONTROL_OPERATE_NAME, 1001, OPERATORS);
+	ck_assert(is_served(fd));
+	ck_assert_int_eq(role, CONTROL_OPERATOR);
+	close(fd);
 }
 END_TEST
 
@@ -560,7 +601,7 @@ END_TEST
  */
 START_TEST(clients_wait_while_too_much_is_to_be_closed)
 {
-	int fd = dial(), other = dial(), ends[2], fds[CLOSER_FULL];
+	int fd = dial(), other = dial(), operator, ends[2], fds[CLOSER_FULL];
 	struct lingering l = linger();
 
 	ck_assert_ptr_nonnull(strstr(talk(other, "{\"cmd\":\"planes\"}\n", 17), "planes"));
@@ -577,12 +618,18 @@ START_TEST(clients_wait_while_too_much_is_to_be_closed)
 	ck_assert_int_eq(n_requests, 3);
 	ck_assert_int_eq(n_waits, 1);
 	ck_assert_int_eq(n_gone, 0);
+	/* operators do not wait, whatever others have passed */
+	operator= dial_by(CONTROL_OPERATE_NAME);
+	ck_assert_ptr_nonnull(strstr(talk(operator, "{\"cmd\":\"planes\"}\n", 17), "planes"));
+	ck_assert_ptr_nonnull(strstr(talk(operator, "{\"cmd\":\"peers\"}\n", 16), "peers"));
+	ck_assert_int_eq(n_requests, 5);
 	end_lingering(&l);
 	await_end(ends[0]);
-	while (n_requests < 4)
+	while (n_requests < 6)
 		ev_run(loop, EVRUN_ONCE);
 	close(fd);
 	close(other);
+	close(operator);
 }
 END_TEST
 
@@ -628,6 +675,7 @@ int main(void)
 	tcase_add_test(tc, descriptors_come_with_the_request);
 	tcase_add_test(tc, clients_are_bounded);
 	tcase_add_test(tc, groups_make_roles);
+	tcase_add_test(tc, the_operators_socket_is_theirs);
 	tcase_add_test(tc, users_cannot_lock_one_another_out);
 	tcase_add_test(tc, idle_clients_are_dropped);
 	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);
