@@ -13,16 +13,16 @@
 #include <unistd.h>
 
 #include "closer.h"
-#include "control_door.h"
+#include "control_listener.h"
 
 #define PAUSE_S	   1. /* so long clients wait where there are no descriptors, or too many */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
 
-enum { FOR_ALL, FOR_OPERATORS, DOORS };
+enum { FOR_ALL, FOR_OPERATORS, LISTENERS };
 
-struct door {
+struct listener {
 	struct control *control;
-	struct control_door door;
+	struct control_listener socket;
 	bool for_operators;
 	ev_io accept;
 };
@@ -30,7 +30,7 @@ struct door {
 struct client {
 	struct control *control; /* NULL: free slot */
 	struct control_client who;
-	bool by_operators_door;
+	bool by_operate_socket;
 	int fd;
 	int passed_fd; /* came with the request being read; -1: none */
 	ev_io rx, tx;
@@ -48,7 +48,7 @@ struct control {
 	void *arg;
 	struct control_groups groups;
 	double idle_s;
-	struct door doors[DOORS];
+	struct listener listeners[LISTENERS];
 	ev_timer again; /* active: clients that are to wait do, until then */
 	ev_timer turn;	/* active: a request waits, for the next turn of the loop */
 	unsigned next;	/* the client whose turn it is */
@@ -346,8 +346,8 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 	if (closer_is_full(control->closer))
 		return;
 	ev_timer_stop(loop, w);
-	for (int i = 0; i < DOORS; i++)
-		ev_io_start(loop, &control->doors[i].accept);
+	for (int i = 0; i < LISTENERS; i++)
+		ev_io_start(loop, &control->listeners[i].accept);
 	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
 		if (control->clients[i].control)
 			go_on(&control->clients[i]);
@@ -370,7 +370,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (!c->by_operators_door && waits_for_closer(c->control, w))
+	if (!c->by_operate_socket && waits_for_closer(c->control, w))
 		return;
 	n = recvmsg(c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -439,25 +439,25 @@ static bool is_shortage(int rc)
 }
 
 /* The next connection; -1: none, or none can be had now. */
-static int accept_next(struct door *door)
+static int accept_next(struct listener *listener)
 {
-	int fd = accept4(door->door.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(listener->socket.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	char why[120];
 
 	if (fd >= 0) {
-		door->control->has_said = false;
+		listener->control->has_said = false;
 	} else if (is_shortage(errno)) {
 		snprintf(why, sizeof(why), "%s; raise LimitNOFILE= or ulimit -n, see fared(8)",
 			 strerror(errno));
-		pause_reading(door->control, &door->accept, why);
+		pause_reading(listener->control, &listener->accept, why);
 	}
 	return fd;
 }
 
 static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 {
-	struct door *door = w->data;
-	struct control *control = door->control;
+	struct listener *listener = w->data;
+	struct control *control = listener->control;
 	struct control_client who;
 	struct client *place;
 	const char *refusal;
@@ -465,13 +465,13 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (!door->for_operators && waits_for_closer(control, w))
+	if (!listener->for_operators && waits_for_closer(control, w))
 		return;
-	fd = accept_next(door);
+	fd = accept_next(listener);
 	if (fd < 0)
 		return;
-	if (!control_door_admit(fd, &control->groups, &who) ||
-	    (door->for_operators && who.role != CONTROL_OPERATOR)) {
+	if (!control_listener_admit(fd, &control->groups, &who) ||
+	    (listener->for_operators && who.role != CONTROL_OPERATOR)) {
 		refuse(control, fd,
 		       "permission denied: only root, the daemon's user and members of its group "
 		       "may ask");
@@ -483,24 +483,24 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	}
 	start_client(control, place, fd, &who);
-	place->by_operators_door = door->for_operators;
+	place->by_operate_socket = listener->for_operators;
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-static int open_door(struct control *c, int i, const char *run_dir, const char *name, uid_t uid,
-		     gid_t gid)
+static int open_listener(struct control *c, int i, const char *run_dir, const char *name, uid_t uid,
+			 gid_t gid)
 {
-	struct door *door = &c->doors[i];
-	int rc = control_door_open(&door->door, run_dir, name, uid, gid);
+	struct listener *listener = &c->listeners[i];
+	int rc = control_listener_open(&listener->socket, run_dir, name, uid, gid);
 
 	if (rc)
 		return rc;
-	door->control = c;
-	door->for_operators = i == FOR_OPERATORS;
-	ev_io_init(&door->accept, on_accept, door->door.fd, EV_READ);
-	door->accept.data = door;
-	ev_io_start(c->loop, &door->accept);
+	listener->control = c;
+	listener->for_operators = i == FOR_OPERATORS;
+	ev_io_init(&listener->accept, on_accept, listener->socket.fd, EV_READ);
+	listener->accept.data = listener;
+	ev_io_start(c->loop, &listener->accept);
 	return 0;
 }
 
@@ -524,10 +524,10 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 	c->again.data = c->turn.data = c;
 	rc = closer_create(&c->closer);
 	if (!rc)
-		rc = open_door(c, FOR_ALL, run_dir, CONTROL_NAME, uid, groups->read);
+		rc = open_listener(c, FOR_ALL, run_dir, CONTROL_NAME, uid, groups->read);
 	if (!rc)
-		rc = open_door(c, FOR_OPERATORS, run_dir, CONTROL_OPERATE_NAME, uid,
-			       groups->operate);
+		rc = open_listener(c, FOR_OPERATORS, run_dir, CONTROL_OPERATE_NAME, uid,
+				   groups->operate);
 	if (rc) {
 		control_destroy(c);
 		return rc;
@@ -548,11 +548,11 @@ void control_destroy(struct control *c)
 	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
 		if (c->clients[i].control)
 			drop(&c->clients[i], NULL);
-	for (int i = 0; i < DOORS; i++) {
-		if (!c->doors[i].control)
+	for (int i = 0; i < LISTENERS; i++) {
+		if (!c->listeners[i].control)
 			continue;
-		ev_io_stop(c->loop, &c->doors[i].accept);
-		control_door_close(&c->doors[i].door);
+		ev_io_stop(c->loop, &c->listeners[i].accept);
+		control_listener_close(&c->listeners[i].socket);
 	}
 	ev_timer_stop(c->loop, &c->again);
 	ev_timer_stop(c->loop, &c->turn);

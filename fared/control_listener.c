@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control_door.c - see control_door.h */
-#include "control_door.h"
+/* control_listener.c - see control_listener.h */
+#include "control_listener.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,47 +19,47 @@
  * connect. By umask, as chmod() would follow a link that the owner of the directory puts there.
  * Without a group for it, it is its owner's alone.
  */
-static int listen_at(const struct control_door *door, uid_t uid, gid_t gid)
+static int listen_at(const struct control_listener *listener, uid_t uid, gid_t gid)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	mode_t mask, mode = gid == (gid_t)-1 ? MODE & ~S_IRWXG : MODE;
 	int rc;
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s", door->path);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", listener->path);
 	at.sun_path[strlen(at.sun_path) - 1] = '_'; /* control.soc_ */
 	unlink(at.sun_path);
 	mask = umask(0777 & ~mode);
-	rc = bind(door->fd, (struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
+	rc = bind(listener->fd, (struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
 	umask(mask);
 	if (!rc)
 		rc = privileges_give(at.sun_path, uid, gid);
-	if (!rc && listen(door->fd, 64))
+	if (!rc && listen(listener->fd, 64))
 		rc = -errno;
-	if (!rc && rename(at.sun_path, door->path))
+	if (!rc && rename(at.sun_path, listener->path))
 		rc = -errno;
 	return rc;
 }
 
-int control_door_open(struct control_door *door, const char *run_dir, const char *name, uid_t uid,
-		      gid_t gid)
+int control_listener_open(struct control_listener *listener, const char *run_dir, const char *name,
+			  uid_t uid, gid_t gid)
 {
-	int rc = snprintf(door->path, sizeof(door->path), "%s/%s", run_dir, name);
+	int rc = snprintf(listener->path, sizeof(listener->path), "%s/%s", run_dir, name);
 
-	if (rc < 0 || (size_t)rc >= sizeof(door->path))
+	if (rc < 0 || (size_t)rc >= sizeof(listener->path))
 		return -ENAMETOOLONG;
-	door->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (door->fd < 0)
+	listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (listener->fd < 0)
 		return -errno;
-	rc = listen_at(door, uid, gid);
+	rc = listen_at(listener, uid, gid);
 	if (rc)
-		close(door->fd);
+		close(listener->fd);
 	return rc;
 }
 
-void control_door_close(struct control_door *door)
+void control_listener_close(struct control_listener *listener)
 {
-	close(door->fd);
-	unlink(door->path);
+	close(listener->fd);
+	unlink(listener->path);
 }
 
 static bool in_group(int fd, const struct ucred *who, gid_t gid)
@@ -79,7 +79,7 @@ static bool in_group(int fd, const struct ucred *who, gid_t gid)
 	return false;
 }
 
-bool control_door_admit(int fd, const struct control_groups *groups, struct control_client *who)
+bool control_listener_admit(int fd, const struct control_groups *groups, struct control_client *who)
 {
 	struct ucred cred;
 	socklen_t length = sizeof(cred);
