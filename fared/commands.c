@@ -80,7 +80,7 @@ static json_t *drain(struct commands *c, const struct control_client *client,
 {
 	struct drain_set next = *path_table_drains(c->table);
 	bool drained = request->command == CONTROL_DRAIN;
-	const struct drain_rule *wider;
+	const struct drain_rule *other;
 	char what[128], why[200];
 	struct drain_rule rule;
 	json_t *error;
@@ -90,9 +90,9 @@ static json_t *drain(struct commands *c, const struct control_client *client,
 		return control_error("no such local GPU; farectl show planes lists them");
 	if (drained && drain_set_add(&next, &rule))
 		return control_error("too many drains; farectl show drains lists them");
-	if (!drained && drain_set_remove(&next, &rule, &wider) == -EBUSY) {
-		snprintf(why, sizeof(why), "it is drained as a part of '%s': undrain that",
-			 drain_file_text(c->report.config, wider, what, sizeof(what)));
+	if (!drained && drain_set_remove(&next, &rule, &other) == -EBUSY) {
+		snprintf(why, sizeof(why), "not drained under that name; '%s' is: undrain that",
+			 drain_file_text(c->report.config, other, what, sizeof(what)));
 		return control_error(why);
 	}
 	error = put_drains_in_force(c, &next);

@@ -10,13 +10,18 @@ static bool same_peer(const struct drain_rule *rule, const struct in6_addr *peer
 	return IN6_ARE_ADDR_EQUAL(&rule->peer, peer);
 }
 
-/* Whether all that b drains is drained by a. */
-static bool covers(const struct drain_rule *a, const struct drain_rule *b)
+static bool same(const struct drain_rule *a, const struct drain_rule *b)
 {
-	return (!a->has_gpu || (b->has_gpu && b->gpu == a->gpu)) &&
-	       (!a->has_peer || (b->has_peer && same_peer(a, &b->peer))) &&
-	       (!a->has_plane || (b->has_plane && b->plane == a->plane)) &&
-	       (!a->has_sub_port || (b->has_sub_port && b->sub_port == a->sub_port));
+	return a->has_gpu == b->has_gpu && (!a->has_gpu || a->gpu == b->gpu) &&
+	       a->has_peer == b->has_peer && (!a->has_peer || same_peer(a, &b->peer)) &&
+	       a->has_plane == b->has_plane && (!a->has_plane || a->plane == b->plane) &&
+	       a->has_sub_port == b->has_sub_port &&
+	       (!a->has_sub_port || a->sub_port == b->sub_port);
+}
+
+static bool is_everything(const struct drain_rule *rule)
+{
+	return !rule->has_gpu && !rule->has_peer && !rule->has_plane;
 }
 
 /* Whether there is something that both drain. */
@@ -28,39 +33,38 @@ static bool overlap(const struct drain_rule *a, const struct drain_rule *b)
 	       (!a->has_sub_port || !b->has_sub_port || a->sub_port == b->sub_port);
 }
 
-static uint32_t drop_covered(struct drain_set *set, const struct drain_rule *rule)
-{
-	uint32_t kept = 0, n = set->n;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (!covers(rule, &set->rules[i]))
-			set->rules[kept++] = set->rules[i];
-	set->n = kept;
-	return n - kept;
-}
-
 int drain_set_add(struct drain_set *set, const struct drain_rule *rule)
 {
 	for (uint32_t i = 0; i < set->n; i++)
-		if (covers(&set->rules[i], rule))
+		if (same(&set->rules[i], rule))
 			return 0;
-	drop_covered(set, rule);
 	if (set->n == DRAIN_RULES_MAX)
 		return -ENOSPC;
 	set->rules[set->n++] = *rule;
 	return 0;
 }
 
-int drain_set_remove(struct drain_set *set, const struct drain_rule *rule,
-		     const struct drain_rule **wider)
+static int drop(struct drain_set *set, const struct drain_rule *rule)
 {
-	uint32_t dropped = drop_covered(set, rule);
+	uint32_t kept = 0, n = set->n;
 
-	*wider = NULL;
-	for (uint32_t i = 0; !dropped && i < set->n && !*wider; i++)
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_everything(rule) && !same(rule, &set->rules[i]))
+			set->rules[kept++] = set->rules[i];
+	set->n = kept;
+	return (int)(n - kept);
+}
+
+int drain_set_remove(struct drain_set *set, const struct drain_rule *rule,
+		     const struct drain_rule **other)
+{
+	int dropped = drop(set, rule);
+
+	*other = NULL;
+	for (uint32_t i = 0; !dropped && i < set->n && !*other; i++)
 		if (overlap(rule, &set->rules[i]))
-			*wider = &set->rules[i];
-	return *wider ? -EBUSY : (int)dropped;
+			*other = &set->rules[i];
+	return *other ? -EBUSY : dropped;
 }
 
 bool drain_rule_concerns(const struct drain_rule *rule, uint32_t gpu, const struct in6_addr *peer,

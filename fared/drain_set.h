@@ -5,8 +5,8 @@
  * Solely owns: what a drain covers, and how drains combine. In: rules, one per command. Out:
  * whether a path or a sub-port is drained. Thread: any. Pure.
  *
- * A set holds no rule that another one covers. So there is one answer to "what is drained", it does
- * not depend on the order of commands, and it holds for peers that are not known yet.
+ * What is drained is what any rule covers. A rule stays until it is taken away by its own name: a
+ * cable that was drained stays so when its plane is drained and undrained meanwhile.
  */
 #ifndef DRAIN_SET_H
 #define DRAIN_SET_H
@@ -31,14 +31,14 @@ struct drain_set {
 	struct drain_rule rules[DRAIN_RULES_MAX];
 };
 
-/* 0, also if it is covered already; -ENOSPC. Rules that it covers are dropped. */
+/* 0, also if it is there already; -ENOSPC. */
 int drain_set_add(struct drain_set *set, const struct drain_rule *rule);
 /*
- * Drops the rules that rule covers, and returns how many there were. -EBUSY: there is none, and a
- * wider or crossing rule (*wider) drains what it names, or a part of it: nothing has changed.
+ * Takes that rule away, or all of them if it names nothing, and returns how many that were. -EBUSY:
+ * there is none such, but another one (*other) that drains some of the same; nothing has changed.
  */
 int drain_set_remove(struct drain_set *set, const struct drain_rule *rule,
-		     const struct drain_rule **wider);
+		     const struct drain_rule **other);
 bool drain_set_has_path(const struct drain_set *set, uint32_t gpu, const struct in6_addr *peer,
 			uint32_t plane);
 /* Toward every peer. */

@@ -301,8 +301,9 @@ void tables_drains(const json_t *reply)
 	printf("%-8s %-39s %5s %8s %9s\n", "GPU", "PEER", "PLANE", "SUB-PORT", "PATHS");
 	json_array_foreach (json_object_get(reply, "drains"), i, row)
 		printf("%-8s %-39s %5s %8s %9s\n", any(row, "gpu"), any(row, "peer"),
-		       number(row, "plane", a), number(row, "sub_port", b),
-		       number(row, "paths", c));
+		       json_is_null(json_object_get(row, "plane")) ? "all"
+								   : number(row, "plane", a),
+		       number(row, "sub_port", b), number(row, "paths", c));
 }
 
 void tables_config(const json_t *reply)

@@ -69,7 +69,8 @@ static int allow_calls(scmp_filter_ctx filter)
 	int rc = 0;
 
 	for (size_t i = 0; i < COUNT(calls) && !rc; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+		if (calls[i] >= 0) /* else this processor has no such call */
+			rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
 	for (size_t i = 0; i < COUNT(families) && !rc; i++)
 		rc = allow_if(filter, SCMP_SYS(socket), 0, SCMP_CMP_EQ, (scmp_datum_t)families[i],
 			      0);

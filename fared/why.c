@@ -73,16 +73,16 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 		    report_age_s(r, b->heard_ns));
 }
 
-static const char *times_text(uint64_t n, char *out, size_t size)
+static const char *downs_text(uint64_t n, char *out, size_t size)
 {
 	if (n > 1)
-		snprintf(out, size, "%llu times", (unsigned long long)n);
-	return n == 0 ? "never" : n == 1 ? "once" : out;
+		snprintf(out, size, "went down %llu times", (unsigned long long)n);
+	return n == 0 ? "never down" : n == 1 ? "went down once" : out;
 }
 
 static void say_probe(const struct report *r, const struct path_view *v, json_t *lines)
 {
-	char ports[256] = "", downs[32];
+	char ports[256] = "", downs[48];
 	struct prober_view p;
 	size_t length = 0;
 
@@ -97,9 +97,9 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 	    p.reason);
 	say(lines,
 	    "              %.2f%% of the last %u lost; round trip p50 %.3g ms, p99 %.3g ms; "
-	    "%llu sent, went down %s%s",
+	    "%llu sent, %s%s",
 	    p.loss_ppm / 1e4, p.n_window, (double)p.rtt_p50_ns / 1e6, (double)p.rtt_p99_ns / 1e6,
-	    (unsigned long long)p.n_sent, times_text(p.n_downs, downs, sizeof(downs)),
+	    (unsigned long long)p.n_sent, downs_text(p.n_downs, downs, sizeof(downs)),
 	    p.third_party ? "; a foreign reflector (no arrival reports)" : "");
 	if (p.hold_ms)
 		say(lines, "              held down for another %u ms: it has been flapping",

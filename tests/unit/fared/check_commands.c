@@ -298,7 +298,7 @@ START_TEST(a_drain_is_kept_for_the_next_daemon)
 		       "{\"gpu\":null,\"peer\":\"198.19.0.77\",\"plane\":null,\"sub_port\":null,"
 		       "\"paths\":0}"));
 	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"198.19.0.2\",\"plane\":1}",
-		       "as a part of 'all plane 1'"));
+		       "'all plane 1' is: undrain that"));
 	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\"}", "\"ok\":true"));
 	ck_assert_int_eq(drain_file_load(config, &left, why, sizeof(why)), 0);
 	ck_assert_uint_eq(left.n, 0);

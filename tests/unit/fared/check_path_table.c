@@ -108,12 +108,12 @@ static int set_drain(unsigned peer, uint32_t plane, bool drained)
 {
 	struct drain_rule rule = {.has_plane = true, .plane = plane, .has_peer = peer != 0};
 	struct drain_set next = *path_table_drains(table);
-	const struct drain_rule *wider;
+	const struct drain_rule *other;
 	int rc;
 
 	if (peer)
 		rule.peer = peer_address(peer);
-	rc = drained ? drain_set_add(&next, &rule) : drain_set_remove(&next, &rule, &wider);
+	rc = drained ? drain_set_add(&next, &rule) : drain_set_remove(&next, &rule, &other);
 	return rc < 0 ? rc : path_table_set_drains(table, &next);
 }
 
