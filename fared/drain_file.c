@@ -237,7 +237,7 @@ static int read_whole(const char *path, char *text, size_t size, size_t *length)
 int drain_file_load(const struct config *config, struct drain_set *out, char *why, size_t why_size)
 {
 	char path[300], text[FILE_BYTES_MAX];
-	size_t length;
+	size_t length = 0;
 	int rc;
 
 	*out = (struct drain_set){0};
