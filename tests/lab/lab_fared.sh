@@ -72,6 +72,17 @@ for peer in "$s1" "$s2" "$s3"; do
 	for plane in 0 1 2 3; do expect s0 "$peer" $plane "$whole"; done
 done
 
+echo "# the daemon has given up what it does not need"
+has() { grep -q "^$1:[[:space:]]*$2\$" "/proc/$(pid_of s0 fared)/status" || failed "$1 is not $2: $(grep "^$1:" "/proc/$(pid_of s0 fared)/status")"; }
+has Seccomp 2
+has NoNewPrivs 1
+has CapEff 0000000000000002 # CAP_DAC_OVERRIDE: it stays root here
+has CapBnd 0000000000000000
+for file in control.sock:600 operate.sock:600 paths.shm:640 fared.lock:600; do
+	is=$(stat -c %a "$(fared_dir s0)/${file%:*}")
+	[ "$is" = "${file#*:}" ] || failed "${file%:*} has mode $is"
+done
+
 echo "# peers are listed in the order of their addresses; why names what limits a path"
 [ "$(ctl s0 -j show peers | jq -c '[.peers[].peer]')" = "[\"$s1\",\"$s2\",\"$s3\"]" ] || failed "peers unsorted: $(ctl s0 show peers)"
 ctl s0 why "$s1" 1 | grep -q 'look next:  nothing' || failed "why finds fault with a whole path"
