@@ -36,7 +36,8 @@ static int dial(const char *run_dir, const char *name)
 }
 
 /*
- * By the operators' socket, where nobody else is in the way, if we may. A socket or -errno with why.
+ * By the operators' socket, where nobody else is in the way, if we may. A socket, or -errno with
+ * why.
  */
 static int connect_to(const char *run_dir, char *why, size_t why_size)
 {
