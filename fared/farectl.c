@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "control_client.h"
+#include "farectl_drain.h"
 #include "farectl_tables.h"
 #include "farectl_top.h"
 
@@ -24,6 +25,7 @@ struct options {
 	const char *gpu;			   /* NULL: any */
 	const char *confirm;			   /* seconds, as given; NULL: not */
 	const char *since, *topic, *level, *plane; /* of events; NULL: all */
+	double wait_s;				   /* of a drain; 0: not */
 	bool dry_run;
 	bool json;
 	struct farectl_top_options top;
@@ -64,6 +66,8 @@ static const char help[] =
 	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " CONTROL_CLIENT_RUN_DIR
 	")\n"
 	"  -g, --gpu NAME             drain, undrain: of this local GPU only\n"
+	"  -w, --wait SECONDS         drain: return when no traffic is left, or fail after so "
+	"long\n"
 	"  -a, --all                  top: all paths, not only degraded ones\n"
 	"  -b, --batch                top: plain text instead of a screen\n"
 	"  -i, --interval SECONDS     top: 0.1 to 60 between two looks (default 1)\n"
@@ -386,6 +390,20 @@ static int confirm(const struct options *options)
 	return run(options, json_pack("{s:s}", "cmd", "confirm"), NULL, tables_confirm);
 }
 
+/* What was drained is waited for afterwards. */
+static int drain(const struct options *options, int argc, char **argv)
+{
+	struct quiet_scope scope = {.gpu = options->gpu, .plane = -1, .sub_port = -1};
+	int rc = on_peer(options, argc, argv, true, tables_drain);
+
+	if (rc || options->wait_s <= 0)
+		return rc;
+	scope.peer = strcmp(argv[1], "all") ? argv[1] : NULL;
+	scope.plane = argc > 2 ? atoi(argv[2]) : -1;
+	scope.sub_port = argc > 3 ? atoi(argv[3]) : -1;
+	return farectl_drain_wait(options->run_dir, &scope, options->wait_s);
+}
+
 static int command(const struct options *options, int argc, char **argv)
 {
 	if (argc == 0)
@@ -394,7 +412,9 @@ static int command(const struct options *options, int argc, char **argv)
 		return show(options, argc - 1, argv + 1);
 	if (!strcmp(argv[0], "why"))
 		return on_peer(options, argc, argv, false, tables_why);
-	if (!strcmp(argv[0], "drain") || !strcmp(argv[0], "undrain"))
+	if (!strcmp(argv[0], "drain"))
+		return drain(options, argc, argv);
+	if (!strcmp(argv[0], "undrain"))
 		return on_peer(options, argc, argv, true, tables_drain);
 	if (!strcmp(argv[0], "reload"))
 		return argc == 1 ? reload(options) : usage("reload takes no arguments");
@@ -405,6 +425,15 @@ static int command(const struct options *options, int argc, char **argv)
 	if (!strcmp(argv[0], "top"))
 		return argc == 1 ? farectl_top(&options->top) : usage("top takes no arguments");
 	return usage("unknown command");
+}
+
+/* Of drain. False: text is no such number. */
+static bool parse_wait(double *wait_s, const char *text)
+{
+	char *end;
+
+	*wait_s = strtod(text, &end);
+	return *text && !*end && *wait_s >= 1 && *wait_s <= 86400;
 }
 
 /* Of top. False: text is no such number. */
@@ -435,6 +464,7 @@ int main(int argc, char **argv)
 		{"dry-run", no_argument, NULL, 'n'},
 		{"confirm", required_argument, NULL, 'c'},
 		{"json", no_argument, NULL, 'j'},
+		{"wait", required_argument, NULL, 'w'},
 		{"all", no_argument, NULL, 'a'},
 		{"batch", no_argument, NULL, 'b'},
 		{"interval", required_argument, NULL, 'i'},
@@ -446,7 +476,7 @@ int main(int argc, char **argv)
 	struct options options = {.run_dir = CONTROL_CLIENT_RUN_DIR, .top = {.interval_s = 1}};
 	int o;
 
-	while ((o = getopt_long(argc, argv, "s:g:nc:S:t:l:p:jabi:r:Vh", longs, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "s:g:nc:S:t:l:p:jw:abi:r:Vh", longs, NULL)) != -1) {
 		switch (o) {
 		case 's':
 			options.run_dir = optarg;
@@ -474,6 +504,10 @@ int main(int argc, char **argv)
 			break;
 		case 'j':
 			options.json = true;
+			break;
+		case 'w':
+			if (!parse_wait(&options.wait_s, optarg))
+				return usage("--wait: 1 to 86400 seconds");
 			break;
 		case 'a':
 			options.top.all_paths = true;

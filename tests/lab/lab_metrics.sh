@@ -27,6 +27,19 @@ grep -q 'every path carries' "$SCRATCH/typescript" || fail "top draws nothing on
 "$FARE_BIN/farectl" -s "$SCRATCH" top 2>"$SCRATCH/top" && fail "top of no daemon ends well"
 grep -q 'is fared running' "$SCRATCH/top" || fail "top of no daemon: $(cat "$SCRATCH/top")"
 
+# ---- drain --wait --------------------------------------------------------------------------------
+farelab exec "$LAB" s0 -- "$FARE_BIN/farectl" -s "$RUN" drain all 1 --wait 30 2>"$SCRATCH/drain" || fail "drain --wait: $(cat "$SCRATCH/drain")"
+grep -q quiet "$SCRATCH/drain" || fail "drain --wait says nothing: $(cat "$SCRATCH/drain")"
+# somebody who goes on sending: the other server's leaf, to a device of the plane
+farelab exec "$LAB" l1 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); setsockopt(S, SOL_SOCKET, SO_BINDTODEVICE, "s0g0s0");
+	$SIG{ALRM} = sub { exit }; alarm 60; my $to = sockaddr_in(9, inet_aton("198.18.0.5")); while (1) { send(S, "x" x 1400, 0, $to); select(undef, undef, undef, 0.001) }' &
+busy() { ! farelab exec "$LAB" s0 -- "$FARE_BIN/farectl" -s "$RUN" drain all 1 --wait 1 2>"$SCRATCH/drain"; }
+within busy || fail "a plane that carries traffic is called quiet"
+grep -q 'not quiet after 1 s: g0p1s0 receives' "$SCRATCH/drain" || fail "who sends is not named: $(cat "$SCRATCH/drain")"
+kill $! 2>/dev/null
+farelab exec "$LAB" l1 -- sh -c 'for p in $(ip netns pids $(ip netns identify $$)); do [ "$(cat /proc/$p/comm)" = perl ] && kill $p; done' 2>/dev/null
+"$FARE_BIN/farectl" -s "$RUN" undrain all >/dev/null || fail "undrain"
+
 # ---- a real Prometheus ---------------------------------------------------------------------------
 cat >"$SCRATCH/prometheus.yaml" <<END
 global: {scrape_interval: 1s, evaluation_interval: 1s}
