@@ -22,8 +22,7 @@ struct daemon_health;
 
 /*
  * Reads the key and opens the sockets: before privileges are dropped, and before links and former
- * state are known. owner: the user that the process will become then. *out is NULL, and 0 returned,
- * if health is off. 0 or -errno.
+ * state are known. *out is NULL, and 0 returned, if health is off. 0 or -errno.
  */
 int daemon_health_create(struct daemon_health **out, struct daemon *d);
 void daemon_health_destroy(struct daemon_health *h); /* NULL is fine, as below */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * farectl.c - the operator's tool: options, one request (or its pages) over RUN_DIR/control.sock,
- * and the reply.
+ * farectl.c - the operator's tool: one request (or its pages) over RUN_DIR/control.sock, and the
+ * reply.
  *
- * Links nothing of the daemon: what it knows is the JSON on the socket. Tables are in
- * farectl_tables.c.
+ * Links nothing of the daemon: what it knows is the JSON on the socket. Options are in
+ * farectl_options.c, tables in farectl_tables.c.
  */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -17,83 +17,9 @@
 
 #include "control_client.h"
 #include "farectl_drain.h"
+#include "farectl_options.h"
 #include "farectl_tables.h"
 #include "farectl_top.h"
-
-struct options {
-	const char *run_dir;
-	const char *gpu;			   /* NULL: any */
-	const char *confirm;			   /* seconds, as given; NULL: not */
-	const char *since, *topic, *level, *plane; /* of events; NULL: all */
-	double wait_s;				   /* of a drain; 0: not */
-	bool dry_run;
-	bool json;
-	struct farectl_top_options top;
-};
-
-static const char help[] =
-	"usage: farectl [-s RUN_DIR] [-j] COMMAND\n"
-	"\n"
-	"  show planes                local ports, their bandwidth, usable paths; the route "
-	"sources\n"
-	"  show peers                 every peer, its usable bandwidth over all planes\n"
-	"  show paths [PEER [PLANE]]  every path: verdict, bandwidth, reason\n"
-	"  show flows                 flows of the applications that are attached\n"
-	"  show qps                   their QPs: peer, plane, UDP source port, sub-ports, state\n"
-	"  show events                recent events, oldest first; see --since, --topic, --level "
-	"and "
-	"--plane\n"
-	"  show counters              probes and replies, sent and dropped, and what each count "
-	"means\n"
-	"  show version               the daemon's version, age and published pairs\n"
-	"  why PEER [PLANE]           why a path has its verdict, from which inputs, where to look "
-	"next\n"
-	"  drain PEER|all [PLANE [SUB_PORT]]\n"
-	"                             take out of use: a plane, a path, a peer, a local sub-port, "
-	"or all\n"
-	"  undrain PEER|all [PLANE [SUB_PORT]]\n"
-	"                             put it back into use\n"
-	"  show drains                what is drained\n"
-	"  show config                the configuration in force, and what a reload does with each "
-	"key\n"
-	"  reload [-n] [-c SECONDS]   read the configuration again, and tell what differs\n"
-	"  confirm                    keep what a reload -c has put in force\n"
-	"  watch                      events as they come, until interrupted\n"
-	"  top                        planes, degraded paths and events, live\n"
-	"\n"
-	"PEER is the address of a peer GPU, PLANE and SUB_PORT are numbers from 0.\n"
-	"\n"
-	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " CONTROL_CLIENT_RUN_DIR
-	")\n"
-	"  -g, --gpu NAME             drain, undrain: of this local GPU only\n"
-	"  -w, --wait SECONDS         drain: return when no traffic is left, or fail after so "
-	"long\n"
-	"  -a, --all                  top: all paths, not only degraded ones\n"
-	"  -b, --batch                top: plain text instead of a screen\n"
-	"  -i, --interval SECONDS     top: 0.1 to 60 between two looks (default 1)\n"
-	"  -r, --rounds N             top: end after so many (default: until q)\n"
-	"  -n, --dry-run              reload: only tell what differs\n"
-	"  -c, --confirm SECONDS      reload: undo it unless 'farectl confirm' comes in time\n"
-	"  -S, --since WHEN           show events: of the last 90s, 10m, 2h, 3d, or since "
-	"HH:MM[:SS] "
-	"or\n"
-	"                             'YYYY-MM-DD HH:MM[:SS]'\n"
-	"  -t, --topic TOPIC          show events: path, link, source, probe, drain, config, ...\n"
-	"  -l, --level LEVEL          show events: at least err, warning, notice, info or debug\n"
-	"  -p, --plane PLANE          show events: of that plane\n"
-	"  -j, --json                 print the daemon's JSON, one document (watch: one a line)\n"
-	"  -V, --version              print the version and exit\n"
-	"  -h, --help                 print this and exit\n"
-	"\n"
-	"Exit status: 0 done; 1 the daemon cannot be reached, refuses, or ends during watch; 2 "
-	"wrong\n"
-	"usage. See farectl(8).\n";
-
-static int usage(const char *problem)
-{
-	fprintf(stderr, "farectl: %s; farectl --help lists the commands\n", problem);
-	return 2;
-}
 
 /* The connection, or NULL with the reason printed. */
 static struct control_client *connect_to(const char *run_dir)
@@ -174,7 +100,8 @@ static bool add_number(json_t *request, const char *key, const char *text)
 	return !json_object_set_new(request, key, json_integer(number));
 }
 
-static int finish(const struct options *options, json_t *reply, void (*print)(const json_t *reply))
+static int finish(const struct farectl_options *options, json_t *reply,
+		  void (*print)(const json_t *reply))
 {
 	if (!reply)
 		return 1;
@@ -188,7 +115,7 @@ static int finish(const struct options *options, json_t *reply, void (*print)(co
 	return fflush(stdout) || ferror(stdout) ? 1 : 0;
 }
 
-static int run(const struct options *options, json_t *request, const char *rows_key,
+static int run(const struct farectl_options *options, json_t *request, const char *rows_key,
 	       void (*print)(const json_t *reply))
 {
 	bool events = rows_key && !strcmp(rows_key, "events");
@@ -248,7 +175,7 @@ static time_t time_of_day(const char *text)
 	return 0;
 }
 
-static bool add_filters(json_t *request, const struct options *o)
+static bool add_filters(json_t *request, const struct farectl_options *o)
 {
 	if (o->topic)
 		json_object_set_new(request, "topic", json_string(o->topic));
@@ -268,7 +195,7 @@ static bool add_filters(json_t *request, const struct options *o)
 	return true;
 }
 
-static int show(const struct options *options, int argc, char **argv)
+static int show(const struct farectl_options *options, int argc, char **argv)
 {
 	static const struct {
 		const char *name;
@@ -290,47 +217,47 @@ static int show(const struct options *options, int argc, char **argv)
 		if (strcmp(tables[i].name, what))
 			continue;
 		if (argc - 1 > tables[i].max_args)
-			return usage("too many arguments");
+			return farectl_usage("too many arguments");
 		request = json_pack("{s:s}", "cmd", what);
 		if (argc > 1)
 			json_object_set_new(request, "peer", json_string(argv[1]));
 		if (argc > 2 && !add_number(request, "plane", argv[2])) {
 			json_decref(request);
-			return usage("PLANE is a number");
+			return farectl_usage("PLANE is a number");
 		}
 		if (!strcmp(what, "events") && !add_filters(request, options)) {
 			json_decref(request);
-			return usage("no such time (--since 10m, --since 13:05) or plane");
+			return farectl_usage("no such time (--since 10m, --since 13:05) or plane");
 		}
 		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
 	}
-	return usage("show what? planes, peers, paths, drains, flows, qps, events, "
-		     "counters, config or version");
+	return farectl_usage("show what? planes, peers, paths, drains, flows, qps, events, "
+			     "counters, config or version");
 }
 
 /* COMMAND PEER [PLANE [SUB_PORT]], of which the last is for drains. */
-static int on_peer(const struct options *options, int argc, char **argv, bool is_drain,
+static int on_peer(const struct farectl_options *options, int argc, char **argv, bool is_drain,
 		   void (*print)(const json_t *reply))
 {
 	json_t *request;
 
 	if (argc < 2 || argc > (is_drain ? 4 : 3))
-		return usage(is_drain ? "give PEER|all and, if you like, PLANE and SUB_PORT"
-				      : "give PEER and, if you like, PLANE");
+		return farectl_usage(is_drain ? "give PEER|all and, if you like, PLANE and SUB_PORT"
+					      : "give PEER and, if you like, PLANE");
 	request = json_pack("{s:s, s:s}", "cmd", argv[0], "peer", argv[1]);
 	if (!request)
-		return usage("PEER is an address");
+		return farectl_usage("PEER is an address");
 	if ((argc > 2 && !add_number(request, "plane", argv[2])) ||
 	    (argc > 3 && !add_number(request, "sub_port", argv[3]))) {
 		json_decref(request);
-		return usage("PLANE and SUB_PORT are numbers");
+		return farectl_usage("PLANE and SUB_PORT are numbers");
 	}
 	if (is_drain && options->gpu)
 		json_object_set_new(request, "gpu", json_string(options->gpu));
 	return run(options, request, NULL, print);
 }
 
-static int watch(const struct options *options)
+static int watch(const struct farectl_options *options)
 {
 	struct control_client *c = connect_to(options->run_dir);
 	json_t *request, *reply;
@@ -359,7 +286,7 @@ static int watch(const struct options *options)
 }
 
 /* What differs is of interest when it is refused, too. */
-static int reload(const struct options *options)
+static int reload(const struct farectl_options *options)
 {
 	json_t *request = json_pack("{s:s, s:b}", "cmd", "reload", "dry_run", options->dry_run);
 	struct control_client *c;
@@ -368,7 +295,7 @@ static int reload(const struct options *options)
 
 	if (options->confirm && !add_number(request, "confirm_s", options->confirm)) {
 		json_decref(request);
-		return usage("SECONDS is a number");
+		return farectl_usage("SECONDS is a number");
 	}
 	c = connect_to(options->run_dir);
 	/* a refusal tells what differs, too */
@@ -385,13 +312,13 @@ static int reload(const struct options *options)
 	return rc;
 }
 
-static int confirm(const struct options *options)
+static int confirm(const struct farectl_options *options)
 {
 	return run(options, json_pack("{s:s}", "cmd", "confirm"), NULL, tables_confirm);
 }
 
 /* What was drained is waited for afterwards. */
-static int drain(const struct options *options, int argc, char **argv)
+static int drain(const struct farectl_options *options, int argc, char **argv)
 {
 	struct quiet_scope scope = {.gpu = options->gpu, .plane = -1, .sub_port = -1};
 	int rc = on_peer(options, argc, argv, true, tables_drain);
@@ -404,10 +331,10 @@ static int drain(const struct options *options, int argc, char **argv)
 	return farectl_drain_wait(options->run_dir, &scope, options->wait_s);
 }
 
-static int command(const struct options *options, int argc, char **argv)
+static int command(const struct farectl_options *options, int argc, char **argv)
 {
 	if (argc == 0)
-		return usage("no command");
+		return farectl_usage("no command");
 	if (!strcmp(argv[0], "show"))
 		return show(options, argc - 1, argv + 1);
 	if (!strcmp(argv[0], "why"))
@@ -417,119 +344,21 @@ static int command(const struct options *options, int argc, char **argv)
 	if (!strcmp(argv[0], "undrain"))
 		return on_peer(options, argc, argv, true, tables_drain);
 	if (!strcmp(argv[0], "reload"))
-		return argc == 1 ? reload(options) : usage("reload takes no arguments");
+		return argc == 1 ? reload(options) : farectl_usage("reload takes no arguments");
 	if (!strcmp(argv[0], "confirm"))
-		return argc == 1 ? confirm(options) : usage("confirm takes no arguments");
+		return argc == 1 ? confirm(options) : farectl_usage("confirm takes no arguments");
 	if (!strcmp(argv[0], "watch"))
-		return argc == 1 ? watch(options) : usage("watch takes no arguments");
+		return argc == 1 ? watch(options) : farectl_usage("watch takes no arguments");
 	if (!strcmp(argv[0], "top"))
-		return argc == 1 ? farectl_top(&options->top) : usage("top takes no arguments");
-	return usage("unknown command");
-}
-
-/* Of drain. False: text is no such number. */
-static bool parse_wait(double *wait_s, const char *text)
-{
-	char *end;
-
-	*wait_s = strtod(text, &end);
-	return *text && !*end && *wait_s >= 1 && *wait_s <= 86400;
-}
-
-/* Of top. False: text is no such number. */
-static bool parse_top(struct farectl_top_options *top, int option, const char *text)
-{
-	char *end;
-	double number = strtod(text, &end);
-
-	if (!*text || *end)
-		return false;
-	if (option == 'i') {
-		top->interval_s = number;
-		return number >= 0.1 && number <= 60;
-	}
-	top->rounds = number >= 1 && number <= 1e9 ? (unsigned)number : 0;
-	return top->rounds == number;
+		return argc == 1 ? farectl_top(&options->top)
+				 : farectl_usage("top takes no arguments");
+	return farectl_usage("unknown command");
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"socket-dir", required_argument, NULL, 's'},
-		{"gpu", required_argument, NULL, 'g'},
-		{"since", required_argument, NULL, 'S'},
-		{"topic", required_argument, NULL, 't'},
-		{"level", required_argument, NULL, 'l'},
-		{"plane", required_argument, NULL, 'p'},
-		{"dry-run", no_argument, NULL, 'n'},
-		{"confirm", required_argument, NULL, 'c'},
-		{"json", no_argument, NULL, 'j'},
-		{"wait", required_argument, NULL, 'w'},
-		{"all", no_argument, NULL, 'a'},
-		{"batch", no_argument, NULL, 'b'},
-		{"interval", required_argument, NULL, 'i'},
-		{"rounds", required_argument, NULL, 'r'},
-		{"version", no_argument, NULL, 'V'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	struct options options = {.run_dir = CONTROL_CLIENT_RUN_DIR, .top = {.interval_s = 1}};
-	int o;
+	struct farectl_options options;
+	int rc = farectl_options_parse(&options, argc, argv);
 
-	while ((o = getopt_long(argc, argv, "s:g:nc:S:t:l:p:jw:abi:r:Vh", longs, NULL)) != -1) {
-		switch (o) {
-		case 's':
-			options.run_dir = optarg;
-			break;
-		case 'g':
-			options.gpu = optarg;
-			break;
-		case 'S':
-			options.since = optarg;
-			break;
-		case 't':
-			options.topic = optarg;
-			break;
-		case 'l':
-			options.level = optarg;
-			break;
-		case 'p':
-			options.plane = optarg;
-			break;
-		case 'n':
-			options.dry_run = true;
-			break;
-		case 'c':
-			options.confirm = optarg;
-			break;
-		case 'j':
-			options.json = true;
-			break;
-		case 'w':
-			if (!parse_wait(&options.wait_s, optarg))
-				return usage("--wait: 1 to 86400 seconds");
-			break;
-		case 'a':
-			options.top.all_paths = true;
-			break;
-		case 'b':
-			options.top.batch = true;
-			break;
-		case 'i':
-		case 'r':
-			if (!parse_top(&options.top, o, optarg))
-				return usage("--interval: 0.1 to 60; --rounds: 1 or more");
-			break;
-		case 'V':
-			puts("farectl " FARE_VERSION);
-			return 0;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return usage("unknown option");
-		}
-	}
-	options.top.run_dir = options.run_dir;
-	return command(&options, argc - optind, argv + optind);
+	return rc < 0 ? command(&options, argc - optind, argv + optind) : rc;
 }

@@ -3,19 +3,17 @@
 #include "farectl_top.h"
 
 #include <curses.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "top_model.h"
 #include "top_screen.h"
 
-#define BATCH_WIDTH    160u
-#define BATCH_HEIGHT   10000u
-#define MAX_HEIGHT     1000u
-#define MIN_INTERVAL_S 0.1
-#define MAX_INTERVAL_S 60.0
+#define BATCH_WIDTH  160u
+#define BATCH_HEIGHT 10000u
+#define MAX_HEIGHT   1000u
 
 static int look(struct top_model *m, const char *run_dir)
 {
@@ -144,12 +142,14 @@ static bool on_key(int key, struct top_view *view, const struct top_model *m)
 		view->paused = !view->paused;
 		break;
 	case '+':
-		view->interval_s = view->interval_s / 2 < MIN_INTERVAL_S ? MIN_INTERVAL_S
-									 : view->interval_s / 2;
+		view->interval_s = view->interval_s / 2 < FARECTL_TOP_MIN_INTERVAL_S
+					   ? FARECTL_TOP_MIN_INTERVAL_S
+					   : view->interval_s / 2;
 		break;
 	case '-':
-		view->interval_s = view->interval_s * 2 > MAX_INTERVAL_S ? MAX_INTERVAL_S
-									 : view->interval_s * 2;
+		view->interval_s = view->interval_s * 2 > FARECTL_TOP_MAX_INTERVAL_S
+					   ? FARECTL_TOP_MAX_INTERVAL_S
+					   : view->interval_s * 2;
 		break;
 	case KEY_UP:
 	case KEY_DOWN:
@@ -165,25 +165,18 @@ static bool on_key(int key, struct top_view *view, const struct top_model *m)
 	return true;
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void on_terminal(const struct farectl_top_options *o, struct top_model *m)
 {
 	static struct top_line lines[MAX_HEIGHT];
 	struct top_view view = {.all_paths = o->all_paths, .interval_s = o->interval_s};
-	double next_s = now_s() + o->interval_s;
+	double next_s = snapshot_now_s() + o->interval_s;
 	unsigned rounds = 1;
 	bool goes_on = true;
 
+	setlocale(LC_CTYPE, "");
 	begin_screen();
 	while (goes_on && (!o->rounds || rounds <= o->rounds)) {
-		double wait_s = next_s - now_s();
+		double wait_s = next_s - snapshot_now_s();
 		int key;
 
 		draw(m, &view, lines);
@@ -191,11 +184,11 @@ static void on_terminal(const struct farectl_top_options *o, struct top_model *m
 		key = getch();
 		if (key != ERR)
 			goes_on = on_key(key, &view, m);
-		if (now_s() < next_s)
+		if (snapshot_now_s() < next_s)
 			continue;
 		if (!view.paused)
 			look(m, o->run_dir);
-		next_s = now_s() + view.interval_s;
+		next_s = snapshot_now_s() + view.interval_s;
 		rounds++;
 	}
 	endwin();
@@ -206,7 +199,7 @@ int farectl_top(const struct farectl_top_options *options)
 	struct top_model m = {0};
 	int rc = 0;
 
-	if (options->batch || !isatty(STDOUT_FILENO)) {
+	if (options->batch || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
 		rc = batch(options, &m);
 	} else if (look(&m, options->run_dir)) {
 		fprintf(stderr, "farectl: %s\n", m.why);

@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+#define FARECTL_TOP_MIN_INTERVAL_S 0.1
+#define FARECTL_TOP_MAX_INTERVAL_S 60.0
+
 struct farectl_top_options {
 	const char *run_dir;
 	double interval_s;

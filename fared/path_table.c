@@ -363,7 +363,9 @@ int path_table_set_drains(struct path_table *t, const struct drain_set *drains)
 	for (uint32_t i = 0; i < t->end; i++) {
 		struct pair *pair = t->pairs[i];
 
-		for (uint32_t p = 0; pair && p < pair->n_planes; p++)
+		if (!pair) /* forgotten */
+			continue;
+		for (uint32_t p = 0; p < pair->n_planes; p++)
 			pair->paths[p].drained =
 				drain_set_has_path(drains, pair->key.local_gpu, &pair->key.peer, p);
 		pair->dirty = true;

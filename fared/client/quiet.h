@@ -5,9 +5,9 @@
  * Owns nothing. In: snapshots; byte counts of devices, from sysfs. Out: sums, and what is not quiet
  * in words. Thread: any.
  *
- * Two things are looked at: QPs of attached applications on these paths carry not a byte; and, where
- * the drain is toward all peers, the devices of its sub-ports carry less than 1% of their speed,
- * either way: probes and BGP go on.
+ * Two things are looked at: QPs of attached applications on these paths carry not a byte; and,
+ * where the drain is toward all peers, the devices of its sub-ports carry less than 1% of their
+ * speed, either way: probes and BGP go on.
  */
 #ifndef QUIET_H
 #define QUIET_H

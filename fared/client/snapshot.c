@@ -10,7 +10,7 @@
 
 #include "control_client.h"
 
-static double now_s(void)
+double snapshot_now_s(void)
 {
 	struct timespec t;
 
@@ -39,7 +39,7 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 {
 	struct control_client *c = NULL;
 
-	*s = (struct snapshot){.at_s = now_s()};
+	*s = (struct snapshot){.at_s = snapshot_now_s()};
 	if (!control_client_open(&c, run_dir, s->why, sizeof(s->why)))
 		s->version = ask(s, c, "version", NULL, 0);
 	if (s->version)
@@ -53,7 +53,7 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 	if (s->version && parts & SNAPSHOT_EVENTS)
 		s->events = ask(s, c, "events", "after", events_after);
 	control_client_close(c);
-	s->took_s = now_s() - s->at_s;
+	s->took_s = snapshot_now_s() - s->at_s;
 	return s->version ? 0 : -EREMOTEIO;
 }
 

@@ -60,14 +60,14 @@ static double rate_bps(const struct top_model *m, const json_t *sums, double at_
 
 /* ---- paths --------------------------------------------------------------- */
 
-static bool is_degraded(const struct top_path *p)
+bool top_path_is_degraded(const struct top_path *p)
 {
 	return p->usable_bps < 0.99 * p->local_bps || p->usable_bps <= 0;
 }
 
 static int badness(const struct top_path *p)
 {
-	return p->usable_bps <= 0 ? 2 : is_degraded(p);
+	return p->usable_bps <= 0 ? 2 : top_path_is_degraded(p);
 }
 
 static int by_badness(const void *a, const void *b)
@@ -116,7 +116,7 @@ static struct top_path *paths_of(const struct top_model *m, const struct snapsho
 	json_array_foreach (rows, i, row) {
 		paths[*n] = path_of(row);
 		paths[*n].tx_bps = rate_bps(m, sums, s->at_s, &paths[*n]);
-		*n_degraded += is_degraded(&paths[*n]);
+		*n_degraded += top_path_is_degraded(&paths[*n]);
 		++*n;
 	}
 	qsort(paths, *n, sizeof(*paths), by_badness);
@@ -260,6 +260,7 @@ static void note_event(struct top_model *m, const json_t *row)
 
 int top_model_update(struct top_model *m, const struct snapshot *s)
 {
+	double uptime_s = number(s->version, "uptime_s", 0);
 	const json_t *row;
 	size_t i, n_paths, n_degraded, n_planes;
 	json_t *sums =
@@ -285,7 +286,9 @@ int top_model_update(struct top_model *m, const struct snapshot *s)
 	copy_text(m->node, sizeof(m->node), s->version, "node");
 	copy_text(m->version, sizeof(m->version), s->version, "version");
 	snprintf(m->why, sizeof(m->why), "%s", s->why);
-	m->uptime_s = number(s->version, "uptime_s", 0);
+	if (uptime_s < m->uptime_s) /* another daemon, which counts its events from 1 */
+		m->last_event = 0;
+	m->uptime_s = uptime_s;
 	note_sources(m, json_object_get(s->planes, "sources"));
 	json_array_foreach (json_object_get(s->events, "events"), i, row)
 		note_event(m, row);

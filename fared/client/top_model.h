@@ -36,6 +36,9 @@ struct top_path {
 	double usable_bps, local_bps, tx_bps, loss, rtt_p99_s, since_s; /* below 0: not known */
 };
 
+/* Less than its local sub-ports carry, by more than 1%. */
+bool top_path_is_degraded(const struct top_path *path);
+
 struct top_event {
 	double wall_s;
 	char text[240];

@@ -130,7 +130,7 @@ static enum top_style path_style(const struct top_path *path)
 {
 	if (path->usable_bps <= 0)
 		return path->drained ? TOP_WARN : TOP_BAD;
-	return path->usable_bps < 0.99 * path->local_bps ? TOP_WARN : TOP_PLAIN;
+	return top_path_is_degraded(path) ? TOP_WARN : TOP_PLAIN;
 }
 
 static void put_path(struct page *p, const struct top_path *path)
@@ -147,14 +147,14 @@ static void put_path(struct page *p, const struct top_path *path)
 static void put_paths(struct page *p, const struct top_model *m, const struct top_view *v,
 		      unsigned end)
 {
-	size_t n = v->all_paths ? m->n_paths : m->n_degraded;
+	size_t n = v->all_paths ? m->n_paths : m->n_degraded, first = v->scroll < n ? v->scroll : 0;
 
 	put(p, TOP_HEAD, "%-8s %-39s %5s %-14s %10s %10s %7s %8s %8s  %s", "GPU", "PEER", "PLANE",
 	    "VERDICT", "USABLE", "SENT Gb/s", "LOSS", "RTT99 ms", "FOR", "REASON");
 	if (!n)
 		put(p, TOP_GOOD, "%s",
 		    m->n_paths ? "every path carries what its local sub-ports do" : "no peers yet");
-	for (size_t i = v->scroll; i < n && p->n < end; i++) {
+	for (size_t i = first; i < n && p->n < end; i++) {
 		if (p->n + 1 == end && i + 1 < n) {
 			put(p, TOP_HEAD, "... %zu more", n - i);
 			break;

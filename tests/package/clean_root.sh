@@ -45,7 +45,7 @@ mkdir "$root/debs"
 cp "$debs"/*.deb "$root/debs"
 
 say "installing"
-inside sh -c 'apt-get install -y --no-install-recommends /debs/*.deb' >"$root/install.log" 2>&1 ||
+inside sh -c 'apt-get install -y --no-install-recommends strace /debs/*.deb' >"$root/install.log" 2>&1 ||
 	{ tail -n 20 "$root/install.log"; fail "the packages do not install"; }
 [ "$(stat -c '%a %U %G' "$root/etc/fared/fared.yaml")" = "644 root root" ] || fail "/etc/fared/fared.yaml: $(stat -c '%a %U %G' "$root/etc/fared/fared.yaml")"
 inside getent group fare >/dev/null || fail "there is no group fare"
@@ -76,6 +76,25 @@ grep -E '^(Cap(Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' "$proc/status"
 [ "$(awk '/^CapAmb/ { print $2 }' "$proc/status")" = 0000000000000000 ] || fail "fared keeps ambient capabilities"
 [ "$(stat -c %a "$root/run/farelab/clean/s0/fared")" = 755 ] || fail "run directory: mode $(stat -c %a "$root/run/farelab/clean/s0/fared")"
 find "$root/run/farelab/clean/s0/fared" -perm /002 ! -type l | grep . && fail "others may write this"
+# ---- the unit lets fared make the system calls that it makes, from its start on
+allowed() { # the names in SystemCallFilter=, and what is in its groups
+	sed -n 's/^SystemCallFilter=//p' "$root/lib/systemd/system/fared.service" | tr ' ' '\n' | while read -r item; do expand "$item"; done
+}
+expand() {
+	case $1 in
+	@*) inside systemd-analyze syscall-filter "$1" | sed -n '2,$s/^ *//p' | while read -r item; do case $item in '#'* | '') ;; *) expand "$item" ;; esac; done ;;
+	*) echo "$1" ;;
+	esac
+}
+inside farelab fail clean fared s1 || fail "stop fared of s1"
+inside sh -c 'exec ip netns exec fl-clean-s1 timeout 5 strace -f -qq -o /trace /usr/sbin/fared -c /run/farelab/clean/s1/fared.yaml' 2>/dev/null || true
+sed -nE 's/^[0-9]+ +([a-z0-9_]+)\(.*/\1/p' "$root/trace" | sort -u >"$root/made"
+grep -qx seccomp "$root/made" && grep -qx sendmmsg "$root/made" || fail "fared did not come far under strace: $(tail -3 "$root/trace")"
+allowed | sort -u >"$root/allowed"
+# what starts the program is made before the filter is there; SIGTERM ends it
+beyond=$(comm -23 "$root/made" "$root/allowed" | { grep -vx execve || true; } | xargs)
+[ -z "$beyond" ] || fail "the unit's SystemCallFilter would kill fared at: $beyond"
+
 inside farelab down clean
 
 say "removing"

@@ -739,6 +739,10 @@ START_TEST(churn_does_not_fill_the_table)
 	ck_assert_uint_eq(n_forgotten, 2 * FARE_MAX_PAIRS + 1);
 	ck_assert_uint_le(path_table_end(table), FARE_MAX_PAIRS);
 	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	/* a drain passes over the places of those that were forgotten */
+	ck_assert_int_eq(path_table_set_drains(table, &(struct drain_set){.n = 1}), 0);
+	evaluate();
+	expect(1, 0, FARE_VERDICT_DRAINED, 0);
 }
 END_TEST
 

@@ -152,6 +152,10 @@ START_TEST(events_newest_first)
 	ck_assert_str_eq(model.events[0].text, "b plane 2: x -> y (r)");
 	ck_assert_str_eq(model.events[1].text, "a: x -> y (r)");
 	json_decref(v);
+	/* another daemon counts from 1 */
+	model.uptime_s = 100;
+	ck_assert_int_eq(top_model_update(&model, &(struct snapshot){0}), 0);
+	ck_assert_int_eq(model.last_event, 0);
 }
 END_TEST
 
