@@ -304,6 +304,16 @@ static json_t *configured_sources(const json_t *sources)
 	return kept;
 }
 
+static json_t *values_of(json_t *object)
+{
+	json_t *values = json_array(), *value;
+	const char *key;
+
+	json_object_foreach (object, key, value)
+		json_array_append(values, value);
+	return values;
+}
+
 static const struct family qp_families[] = {
 	{"fared_path_qps", GAUGE, "QPs of attached applications on the path.", "qps", 1, {ON_PATH}},
 	{"fared_path_qp_bytes",
@@ -337,7 +347,8 @@ void metrics_write(FILE *to, const struct snapshot *s)
 	const json_t *planes = json_object_get(s->planes, "planes"), *row;
 	json_t *ports = flat_sub_ports(planes),
 	       *sources = configured_sources(json_object_get(s->planes, "sources")),
-	       *sums = path_sums_of(json_object_get(s->qps, "qps"), planes);
+	       *sums = path_sums_of(json_object_get(s->qps, "qps"), planes),
+	       *paths = values_of(sums);
 	size_t i;
 
 	write_head(to, "fared_up", GAUGE, "1 if the daemon answered.");
@@ -349,11 +360,12 @@ void metrics_write(FILE *to, const struct snapshot *s)
 	write_families(to, FAMILIES(plane_families), planes);
 	write_families(to, FAMILIES(sub_port_families), ports);
 	write_families(to, FAMILIES(path_families), json_object_get(s->paths, "paths"));
-	write_families(to, FAMILIES(qp_families), sums);
+	write_families(to, FAMILIES(qp_families), paths);
 	json_array_foreach (json_object_get(s->counters, "counters"), i, row)
 		write_counter(to, row);
 	fputs("# EOF\n", to);
 	json_decref(ports);
 	json_decref(sources);
+	json_decref(paths);
 	json_decref(sums);
 }

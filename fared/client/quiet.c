@@ -67,13 +67,14 @@ static void look_at_devices(struct quiet_look *out, const struct quiet_scope *sc
 void quiet_look(struct quiet_look *out, const struct quiet_scope *scope, const struct snapshot *s)
 {
 	const json_t *planes = json_object_get(s->planes, "planes"), *row;
-	json_t *sums = path_sums_of(json_object_get(s->qps, "qps"), planes);
+	json_t *sums = path_sums_of(json_object_get(s->qps, "qps"), planes), *sum;
+	const char *key;
 	size_t i;
 
 	*out = (struct quiet_look){.at_s = s->at_s};
-	json_array_foreach (sums, i, row)
-		if (covers(scope, row) && is_text(row, "peer", scope->peer) && scope->sub_port < 0)
-			out->qp_bytes += json_number_value(json_object_get(row, "bytes"));
+	json_object_foreach (sums, key, sum)
+		if (covers(scope, sum) && is_text(sum, "peer", scope->peer) && scope->sub_port < 0)
+			out->qp_bytes += json_number_value(json_object_get(sum, "bytes"));
 	json_array_foreach (planes, i, row)
 		if (covers(scope, row) && !scope->peer)
 			look_at_devices(out, scope, json_object_get(row, "sub_ports"));

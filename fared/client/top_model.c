@@ -29,31 +29,12 @@ static int whole(const json_t *row, const char *key)
 	return (int)json_integer_value(json_object_get(row, key));
 }
 
-static bool same_path(const json_t *sum, const char *gpu, const char *peer, int plane)
-{
-	const char *g = json_string_value(json_object_get(sum, "local_gpu")),
-		   *p = json_string_value(json_object_get(sum, "peer"));
-
-	return g && p && !strcmp(g, gpu) && !strcmp(p, peer) && whole(sum, "plane") == plane;
-}
-
-static double bytes_of(const json_t *sums, const char *gpu, const char *peer, int plane)
-{
-	const json_t *sum;
-	size_t i;
-
-	json_array_foreach (sums, i, sum)
-		if (same_path(sum, gpu, peer, plane))
-			return number(sum, "bytes", 0);
-	return 0;
-}
-
 /* Bytes fall when a QP ends: that is no traffic backwards. */
 static double rate_bps(const struct top_model *m, const json_t *sums, double at_s,
 		       const struct top_path *p)
 {
-	double before = bytes_of(m->sums, p->gpu, p->peer, p->plane),
-	       now = bytes_of(sums, p->gpu, p->peer, p->plane), over_s = at_s - m->sums_at_s;
+	double before = path_sums_bytes(m->sums, p->gpu, p->peer, p->plane),
+	       now = path_sums_bytes(sums, p->gpu, p->peer, p->plane), over_s = at_s - m->sums_at_s;
 
 	return m->sums && over_s > 0 && now > before ? (now - before) * 8 / over_s : 0;
 }
