@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* daemon.c - see daemon.h */
+#include <dirent.h>
 #include <errno.h>
 #include <ev.h>
 #include <fcntl.h>
@@ -230,16 +231,55 @@ static void on_control_log(void *arg, int priority, const char *line)
 
 /* ---- start --------------------------------------------------------------- */
 
+/* Nothing is in it but what a fared leaves there: so it is nobody else's. */
+static bool holds_ours_alone(const char *path)
+{
+	static const char *const ours[] = {
+		".",	  "..",		  "fared.lock", CONTROL_NAME, CONTROL_OPERATE_NAME,
+		SHM_NAME, DRAIN_FILE_NAME};
+	DIR *dir = opendir(path);
+	bool alone = dir != NULL;
+	struct dirent *entry;
+
+	while (alone && (entry = readdir(dir))) {
+		alone = false;
+		for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+			alone |= !strcmp(entry->d_name, ours[i]);
+	}
+	if (dir)
+		closedir(dir);
+	return alone;
+}
+
+/*
+ * The user that we become has to write there: whoever made the directory (systemd, tmpfiles) made
+ * it root's. 0 or -errno; -EACCES: it holds files of others.
+ */
+static int give_run_dir(const char *path, const struct privileges *p)
+{
+	struct stat st;
+
+	if (geteuid() != 0 || !p->user[0])
+		return 0;
+	if (lstat(path, &st))
+		return -errno;
+	if (st.st_uid == p->uid)
+		return 0;
+	if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || !holds_ours_alone(path))
+		return -EACCES;
+	return lchown(path, p->uid, p->gid) ? -errno : 0;
+}
+
 static int lock_run_dir(struct daemon *d, const struct privileges *p)
 {
 	char path[300];
+	int rc;
 
-	if (!mkdir(d->config->run_dir, 0755)) {
-		if (geteuid() == 0 && chown(d->config->run_dir, p->uid, p->gid))
-			return -errno;
-	} else if (errno != EEXIST) {
+	if (mkdir(d->config->run_dir, 0755) && errno != EEXIST)
 		return -errno;
-	}
+	rc = give_run_dir(d->config->run_dir, p);
+	if (rc)
+		return rc;
 	snprintf(path, sizeof(path), "%s/fared.lock", d->config->run_dir);
 	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (d->lock_fd < 0)

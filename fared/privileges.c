@@ -125,10 +125,27 @@ static int drop_capabilities(void)
 	return rc;
 }
 
+/* Files made later are to be of `group`, which takes a member once CAP_CHOWN is gone. */
+static int join_socket_group(const struct privileges *p)
+{
+	gid_t groups[256];
+	int n;
+
+	if (geteuid() != 0 || p->socket_gid == (gid_t)-1)
+		return 0;
+	n = getgroups(255, groups);
+	if (n < 0)
+		return -1;
+	groups[n++] = p->socket_gid;
+	return setgroups((size_t)n, groups);
+}
+
 static int become(const struct privileges *p, char *why, size_t why_size)
 {
 	if (initgroups(p->user, p->gid))
 		return failed("initgroups", why, why_size);
+	if (join_socket_group(p))
+		return failed("setgroups", why, why_size);
 	if (setresgid(p->gid, p->gid, p->gid))
 		return failed("setresgid", why, why_size);
 	if (setresuid(p->uid, p->uid, p->uid))
@@ -170,6 +187,8 @@ int privileges_drop(const struct privileges *p, char *why, size_t why_size)
 		return failed("capability bounding set", why, why_size);
 	if (p->user[0] && p->uid != geteuid())
 		rc = become(p, why, why_size);
+	else if (join_socket_group(p))
+		rc = failed("setgroups", why, why_size);
 	if (!rc && drop_capabilities())
 		rc = failed("capabilities", why, why_size);
 	return rc;

@@ -26,9 +26,9 @@ gone "$LAB" || fail "a missing command left something"
 start() {
 	rm -f "$SCRATCH/started"
 	"$FARELAB" run "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" -- \
-		sh -c "sleep $1 & touch '$SCRATCH/started'; wait" >/dev/null 2>&1 &
+		sh -c "sleep $1 & touch '$SCRATCH/started'; wait" >"$SCRATCH/front" 2>&1 &
 	front=$!
-	within test -e "$SCRATCH/started" || fail "the command did not start"
+	within test -e "$SCRATCH/started" || { cat "$SCRATCH/front"; fail "the command did not start"; }
 	command=$(pgrep -P $front -x sh)
 	child=$(pgrep -P "$command" -x sleep)
 	supervisor=$(pgrep -P $front -x farelab)

@@ -64,3 +64,34 @@ for file in paths.shm:640 control.sock:660; do
 done
 is=$(stat -c '%u %a' "$dir/run/operate.sock")
 [ "$is" = "$user 600" ] || failed "operate.sock is of '$is'"
+
+# ---- started by root, to become a user; the run directory is root's, as a service manager makes it ---
+kill $daemon && wait $daemon 2>/dev/null
+sed -i "s/^group: .*/group: $group\nuser: daemon/" "$dir/fared.yaml"
+rm -rf "$dir/run" && mkdir -m 755 "$dir/run" || exit 1
+as_root() {
+	local limit=$((SECONDS + 90))
+
+	: >"$dir/log"
+	unshare -n "$dir/bin/fared" -c "$dir/fared.yaml" 2>"$dir/log" &
+	daemon=$!
+	until grep -q 'daemon: started' "$dir/log"; do
+		kill -0 $daemon 2>/dev/null || return 1
+		[ $SECONDS -lt $limit ] || failed "neither started nor gone in time"
+		sleep 0.05
+	done
+}
+as_root || failed "it does not start as root"
+[ "$(stat -c %U "$dir/run")" = daemon ] || failed "the run directory stays $(stat -c %U "$dir/run")'s"
+grep -qE "^Groups:.*\b$gid\b" "/proc/$daemon/status" || failed "no member of $group: $(grep Groups "/proc/$daemon/status")"
+grep -q '^CapEff:.*0000000000000000' "/proc/$daemon/status" || failed "it keeps capabilities: $(grep CapEff "/proc/$daemon/status")"
+"$bin/farectl" -s "$dir/run" drain all 0 >/dev/null || failed "a drain is not kept"
+[ "$(stat -c %U "$dir/run/drains.json")" = daemon ] || failed "drains.json is not the daemon's"
+echo "ok: a run directory that root made is given to the user"
+kill $daemon && wait $daemon 2>/dev/null
+daemon=
+chown root "$dir/run" && touch "$dir/run/of-somebody" || exit 1
+as_root && failed "it takes a directory with files of others"
+[ "$(stat -c %U "$dir/run")" = root ] || failed "it took a directory with files of others"
+echo "ok: one with files of others is not: $(tail -1 "$dir/log")"
+daemon=
