@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "health_limits.h"
+#include "health_planted.h"
 #define NEAR_MAX 16u /* local and remote sub-ports take turns: eight of each at most */
 
 /* Ways in which a sub-port may lose: the narrowest that explains the losses is taken. */
@@ -199,7 +200,7 @@ enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t 
 			p = l->n_queued ? 0 : chance(&with, &rest);
 			if (p <= HEALTH_CHANCE_SUSPICIOUS)
 				finding = GRAY_SUSPICION;
-			if (p > HEALTH_CHANCE_MAX)
+			if (p > HEALTH_CHANCE_MAX && !HEALTH_PLANTED(gray_hasty))
 				continue;
 			condemn(g, *side, s, now);
 			return GRAY_FOUND;

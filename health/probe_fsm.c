@@ -3,6 +3,7 @@
 #include "probe_fsm.h"
 
 #include "health_limits.h"
+#include "health_planted.h"
 
 static const char *down_reason(enum probe_where where, bool lossy)
 {
@@ -84,6 +85,8 @@ bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, ui
 	case PROBE_DOWN:
 		f->passes = f->passes < clean_run ? f->passes + 1 : clean_run;
 		f->punctual = f->passes < punctual_run ? f->passes : punctual_run;
+		if (HEALTH_PLANTED(recovers_at_once))
+			f->punctual = f->passes_wanted;
 		if (f->punctual < f->passes_wanted || now < f->hold_until_ns)
 			return false;
 		f->recovered_ns = now;
@@ -142,8 +145,8 @@ static bool is_lost(const struct probe_fsm *f, const struct probe_fsm_times *t, 
 {
 	if (f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns)
 		return false;
-	return e->n_silent >= t->detect_multiplier && e->answers_elsewhere &&
-	       is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns));
+	return (e->n_silent >= t->detect_multiplier || HEALTH_PLANTED(one_is_enough)) &&
+	       e->answers_elsewhere && is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns));
 }
 
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,

@@ -230,6 +230,7 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	uint64_t nth;
 
 	path->answered_ever = true;
+	prober_note_answer(p, path, now);
 	if (path->loss.newest_answered - answered_before > HEALTH_STRAY_MAX + 1)
 		path->answering_since_ns = path->loss.newest_answered_sent_ns;
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
@@ -271,7 +272,7 @@ void prober_run(struct prober *p, uint64_t now)
 	 * What came in while we were away is heard before anything is judged; what the loop has
 	 * just found is, by its priority.
 	 */
-	if (p->by_tick || now > p->armed_ns + 2 * p->tick_ns)
+	if ((p->by_tick || now > p->armed_ns + 2 * p->tick_ns) && !HEALTH_PLANTED(late_undrained))
 		prober_io_drain(p, now);
 	p->counters.late_ticks += now > p->armed_ns + 2 * p->tick_ns;
 	/*

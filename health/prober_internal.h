@@ -10,11 +10,10 @@
 #ifndef PROBER_INTERNAL_H
 #define PROBER_INTERNAL_H
 
-#include <poll.h>
-
 #include "device_count.h"
 #include "gray.h"
 #include "health_limits.h"
+#include "health_planted.h"
 #include "loss_rtt.h"
 #include "nonces.h"
 #include "port_map.h"
@@ -24,6 +23,7 @@
 
 #define PROBER_INDEX_SIZE  (2u * PROBER_MAX_PEERS)
 #define PROBER_MAX_SOCKETS (2 * SUB_PORTS_MAX_GPUS * PROBER_PORTS)
+_Static_assert(PROBER_MAX_SOCKETS <= UDP_POLL_MAX, "one look at all of them");
 
 struct prober_path {
 	bool wanted, answered_ever, third_party;
@@ -35,6 +35,8 @@ struct prober_path {
 	uint64_t n_turns;	  /* probes sent: sub-ports take turns */
 	uint64_t acked_ns;	  /* data was acknowledged over it, or the peer hears us */
 	uint64_t sent_ns;	  /* the last probe */
+	/* what is known from replies over it: see prober_note_answer() */
+	uint64_t fresh_ns, fresh_sent_ns, known_sent_ns;
 	/* a sub-port may be to blame for what it loses: the next losses will tell */
 	bool suspicion;
 	/* what was decided when losses were last held against its sub-ports */
@@ -127,7 +129,7 @@ struct prober {
 	struct prober_socket sockets[SUB_PORTS_MAX_GPUS][2][PROBER_PORTS];
 	uint32_t n_open; /* of them */
 	struct prober_socket *open[PROBER_MAX_SOCKETS];
-	struct pollfd polled[PROBER_MAX_SOCKETS]; /* the same, in the same order */
+	struct udp_socket *polled[PROBER_MAX_SOCKETS]; /* the same, in the same order */
 	uint32_t ports_turn, ports_watch_turn;
 	uint64_t ports_watched_ns;
 	uint32_t n_peers;
@@ -208,6 +210,8 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
+/* A reply came; the newest answered probe was sent then. */
+void prober_note_answer(const struct prober *p, struct prober_path *path, uint64_t now);
 /*
  * Probes answered over a path since the newest one that is missing, and since the newest one that
  * is overdue.

@@ -2,7 +2,6 @@
 /* prober_io.c - see prober_internal.h: the sockets, probes out, replies in */
 #include "prober_internal.h"
 
-#include <poll.h>
 #include <syslog.h>
 
 /* ---- probes -------------------------------------------------------------- */
@@ -128,7 +127,7 @@ static uint64_t boot_to(const struct prober *p, const struct prober_peer *peer)
 	return peer->boot > p->options.boot ? peer->boot : p->options.boot;
 }
 
-static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_t now,
+static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
 		       struct notice_trailer *t)
 {
 	if (!prober_io_has_news(p, peer, now))
@@ -137,6 +136,8 @@ static void add_notice(struct prober *p, const struct prober_peer *peer, uint64_
 	t->capacity = p->notices[peer->gpu].capacity;
 	t->capacity.boot = boot_to(p, peer);
 	t->capacity.expiry_ms = HEALTH_EXPIRY_MS;
+	if (HEALTH_PLANTED(notice_assumed))
+		peer->acked = t->capacity.sequence;
 }
 
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
@@ -358,7 +359,7 @@ uint32_t prober_n_sockets(const struct prober *p)
 
 int prober_fd(const struct prober *p, uint32_t i)
 {
-	return p->polled[i].fd;
+	return udp_fd(p->polled[i]);
 }
 
 void prober_read(struct prober *p, uint32_t i, uint64_t now)
@@ -368,11 +369,13 @@ void prober_read(struct prober *p, uint32_t i, uint64_t now)
 
 void prober_io_drain(struct prober *p, uint64_t now)
 {
+	bool readable[PROBER_MAX_SOCKETS] = {false};
+
 	/* one look tells which have something to read: of so many, mostly few */
-	if (poll(p->polled, p->n_open, 0) > 0)
-		for (uint32_t i = 0; i < p->n_open; i++)
-			if (p->polled[i].revents)
-				drain(p, p->open[i], now);
+	udp_poll(p->polled, p->n_open, readable);
+	for (uint32_t i = 0; i < p->n_open; i++)
+		if (readable[i])
+			drain(p, p->open[i], now);
 	if (p->handlers->on_drain)
 		p->handlers->on_drain(p->arg);
 }
@@ -391,7 +394,7 @@ static int open_one(struct prober *p, uint32_t g, int family, uint8_t i)
 	s->gpu = g;
 	s->port_index = i;
 	s->port = udp_port(s->udp);
-	p->polled[p->n_open] = (struct pollfd){.fd = udp_fd(s->udp), .events = POLLIN};
+	p->polled[p->n_open] = s->udp;
 	p->open[p->n_open++] = s;
 	return 0;
 }

@@ -15,11 +15,36 @@ bool prober_is_overdue(const struct prober *p, const struct prober_path *path, u
 }
 
 /*
+ * A peer that had no CPU time for a while answers over all planes at once, and its replies over one
+ * arrive before those over another. So what a reply tells of other planes counts only once it is
+ * half a tick old.
+ */
+static uint64_t skew_ns(const struct prober *p)
+{
+	return HEALTH_PLANTED(fresh_believed) ? 0 : p->tick_ns / 2;
+}
+
+void prober_note_answer(const struct prober *p, struct prober_path *path, uint64_t now)
+{
+	if (now < path->fresh_ns + skew_ns(p))
+		return;
+	path->known_sent_ns = path->fresh_sent_ns;
+	path->fresh_sent_ns = path->loss.newest_answered_sent_ns;
+	path->fresh_ns = now;
+}
+
+/* When the newest probe was sent whose reply is that old. */
+static uint64_t known_sent_ns(const struct prober *p, const struct prober_path *path, uint64_t now)
+{
+	return now >= path->fresh_ns + skew_ns(p) ? path->fresh_sent_ns : path->known_sent_ns;
+}
+
+/*
  * Since we were late the peer has answered over another plane what was sent after something that is
  * unanswered here.
  */
 static bool is_in_time_elsewhere(const struct prober *p, const struct prober_peer *peer,
-				 uint32_t plane)
+				 uint32_t plane, uint64_t now)
 {
 	uint64_t first_sent;
 	uint32_t n;
@@ -27,7 +52,7 @@ static bool is_in_time_elsewhere(const struct prober *p, const struct prober_pee
 	loss_rtt_silent_since(&peer->paths[plane].loss, p->late_ns, 1, &n, &first_sent);
 	for (uint32_t i = 0; first_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
-		    peer->paths[i].loss.newest_answered_sent_ns >= first_sent)
+		    known_sent_ns(p, &peer->paths[i], now) >= first_sent)
 			return true;
 	return false;
 }
@@ -40,7 +65,7 @@ static bool is_late(const struct prober *p, const struct prober_peer *peer, uint
 		    uint64_t now)
 {
 	return now < p->full_until_ns ||
-	       (now < p->late_until_ns && !is_in_time_elsewhere(p, peer, plane));
+	       (now < p->late_until_ns && !is_in_time_elsewhere(p, peer, plane, now));
 }
 
 /*
@@ -68,7 +93,7 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
 	bool late = is_late(p, peer, plane, now);
 
-	if (!late && now >= s->heard_ns + quiet_ns(p, burst))
+	if ((!late && now >= s->heard_ns + quiet_ns(p, burst)) || HEALTH_PLANTED(queues_ignored))
 		return 0;
 	return probe_fsm_queue(late ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
 }
@@ -119,6 +144,8 @@ static uint64_t silent_since(const struct prober *p, const struct prober_path *p
 
 	if (!probes_ns || path->acked_ns <= probes_ns)
 		return probes_ns;
+	if (HEALTH_PLANTED(acks_believed))
+		return path->acked_ns;
 	return path->acked_ns < most ? path->acked_ns : most;
 }
 
@@ -179,15 +206,16 @@ static uint64_t telling_ns(const struct probe_fsm_times *times, uint64_t burst_n
  * reflecting at all. And it is to answer there one that was sent toward the end of the silence.
  */
 static void compare(const struct prober_path *path, const struct prober_path *other,
-		    const struct probe_fsm_times *times, struct probe_evidence *e)
+		    uint64_t other_sent_ns, const struct probe_fsm_times *times,
+		    struct probe_evidence *e)
 {
 	uint64_t nth_sent, since;
 	uint32_t n;
 
 	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns,
 				      times->detect_multiplier, &n, &nth_sent);
-	if (!nth_sent || other->loss.newest_answered_sent_ns <=
-				 prober_larger(nth_sent, telling_ns(times, e->burst_ns, since)))
+	if (!nth_sent ||
+	    other_sent_ns <= prober_larger(nth_sent, telling_ns(times, e->burst_ns, since)))
 		return;
 	if (e->answers_elsewhere && since >= e->silent_since_ns)
 		return; /* another plane already says more */
@@ -246,10 +274,14 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
-			compare(path, &peer->paths[i], times, &e);
+			compare(path, &peer->paths[i], known_sent_ns(p, &peer->paths[i], now),
+				times, &e);
+	if (HEALTH_PLANTED(elsewhere_unasked))
+		e.answers_elsewhere = nth_sent != 0;
 	e.lossy = is_losing(p, path) &&
-		  loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < healed_run(p) &&
-		  is_clean_elsewhere(p, peer, plane);
+		  (HEALTH_PLANTED(rate_alone) ||
+		   (loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < healed_run(p) &&
+		    is_clean_elsewhere(p, peer, plane)));
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <netinet/ip.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -192,6 +193,18 @@ int udp_fd(const struct udp_socket *s)
 uint16_t udp_port(const struct udp_socket *s)
 {
 	return s->port;
+}
+
+void udp_poll(struct udp_socket *const *sockets, unsigned n, bool *readable)
+{
+	struct pollfd fds[UDP_POLL_MAX];
+
+	for (unsigned i = 0; i < n; i++)
+		fds[i] = (struct pollfd){.fd = sockets[i]->fd, .events = POLLIN};
+	if (poll(fds, n, 0) < 0)
+		n = 0;
+	for (unsigned i = 0; i < n; i++)
+		readable[i] = fds[i].revents;
 }
 
 /* ---- receiving ----------------------------------------------------------- */

@@ -28,6 +28,7 @@
 
 #define UDP_BATCH	 32u
 #define UDP_PACKET_BYTES 320u
+#define UDP_POLL_MAX	 512u
 #define UDP_ROUNDS	 8 /* batches taken from one socket before others get their turn */
 
 struct udp_packet {
@@ -63,6 +64,8 @@ int udp_open_beside(struct udp_socket **out, const struct in6_addr *address);
 void udp_close(struct udp_socket *s);	/* NULL is fine */
 int udp_fd(const struct udp_socket *s); /* readable when something has come in */
 uint16_t udp_port(const struct udp_socket *s);
+/* Which of n sockets (UDP_POLL_MAX at most) have something to read, by one system call. */
+void udp_poll(struct udp_socket *const *sockets, unsigned n, bool *readable);
 /* How many packets were read, up to UDP_BATCH. Valid until the next call on u. */
 unsigned udp_receive(struct udp *u, struct udp_socket *s);
 const struct udp_packet *udp_received(const struct udp *u, unsigned i);

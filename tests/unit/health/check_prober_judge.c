@@ -68,9 +68,11 @@ static void send_one(uint32_t plane, uint64_t at, bool answered)
 	uint32_t sequence = loss_rtt_sent(&path->loss, at, &probe);
 
 	path->sent_ns = at;
-	if (answered)
+	if (answered) {
 		ck_assert(loss_rtt_answered(&path->loss, at, sequence, at, &taken));
-	else if (!path->silent_since_ns)
+		/* as if that had come half a tick ago */
+		path->known_sent_ns = path->fresh_sent_ns = path->loss.newest_answered_sent_ns;
+	} else if (!path->silent_since_ns)
 		path->silent_since_ns = at;
 }
 
@@ -90,6 +92,24 @@ START_TEST(what_is_answered_elsewhere_was_sent_late_in_the_silence)
 	ck_assert(!prober_judge(p, peer, 0, T0 + 9 * MS - 1)); /* three intervals it must be */
 	ck_assert(prober_judge(p, peer, 0, T0 + 9 * MS));
 	ck_assert_uint_eq(n_told, 1);
+}
+END_TEST
+
+/*
+ * A peer that had no CPU time answers everything at once: what comes first over one plane tells
+ * nothing of another one, whose reply is half a tick behind at most.
+ */
+START_TEST(what_has_just_come_tells_nothing_yet)
+{
+	uint64_t at = T0 + 20 * MS, skew = p->tick_ns / 2;
+
+	fall_silent(T0 + 2 * INTERVAL);
+	send_one(1, T0 + 2 * INTERVAL + 1, true);
+	peer->paths[1].known_sent_ns = peer->paths[1].fresh_sent_ns = T0;
+	prober_note_answer(p, &peer->paths[1], at);
+	ck_assert(!prober_judge(p, peer, 0, at));
+	ck_assert(!prober_judge(p, peer, 0, at + skew - 1));
+	ck_assert(prober_judge(p, peer, 0, at + skew));
 }
 END_TEST
 
@@ -191,6 +211,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, what_is_answered_elsewhere_was_sent_late_in_the_silence);
+	tcase_add_test(tc, what_has_just_come_tells_nothing_yet);
 	tcase_add_test(tc, slow_links_are_given_longer);
 	tcase_add_loop_test(tc, slow_planes_are_quiet_for_longer, 1, 15);
 	tcase_add_test(tc, a_plane_that_is_heard_is_given_longer);

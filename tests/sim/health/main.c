@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sim_health - runs schedules, one seed after the other; says how many paths went down falsely, and
+ * how long dead planes took to be found.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "health_planted.h"
+#include "schedule.h"
+
+enum health_planted health_planted_active;
+
+#define PLANT_ENTRY(name, what) {#name, what},
+static const struct plant {
+	const char *name, *what;
+} plants[] = {{"none", ""}, HEALTH_PLANTED_LIST(PLANT_ENTRY)};
+
+static struct schedule_stats stats;
+
+static double now_s(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print_times(enum fault_kind kind)
+{
+	uint32_t n = stats.n_found[kind] < SCHEDULE_TIMES ? stats.n_found[kind] : SCHEDULE_TIMES;
+	float *ms = stats.found_ms[kind];
+
+	if (!n)
+		return;
+	qsort(ms, n, sizeof(*ms), by_size);
+	printf("%-14s found after %.1f / %.1f / %.1f ms (p50 / p99 / max of %u paths)\n",
+	       schedule_fault_name(kind), ms[n / 2], ms[n * 99 / 100], ms[n - 1], n);
+}
+
+/* No false down in N path-hours: the rate is below 3 / N with 95% confidence (rule of three). */
+static void print_stats(double cpu_s)
+{
+	printf("%llu schedules, %.1f path-hours (%.0f a minute of CPU), %llu false downs (95%%: "
+	       "fewer than one in %.1f path-hours), %llu violations\n",
+	       (unsigned long long)stats.schedules, stats.path_hours, stats.path_hours / cpu_s * 60,
+	       (unsigned long long)stats.false_downs,
+	       stats.path_hours / (3 + 2 * (double)stats.false_downs),
+	       (unsigned long long)stats.violations);
+	for (int kind = 0; kind < FAULT_KINDS; kind++)
+		print_times((enum fault_kind)kind);
+}
+
+static void run(uint64_t seed, uint64_t n, double seconds, bool is_traced, bool goes_on)
+{
+	double end = now_s(CLOCK_MONOTONIC) + seconds;
+
+	for (uint64_t i = 0; n ? i < n : now_s(CLOCK_MONOTONIC) < end; i++)
+		if (!schedule_run(seed + i, is_traced, &stats) && !goes_on)
+			return;
+}
+
+/* In a process of its own. How many seeds it took; 0: more than n. */
+static uint64_t find_plant(enum health_planted plant, uint64_t seed, uint64_t n)
+{
+	uint64_t took = 0;
+	int fds[2];
+	pid_t pid;
+
+	if (pipe(fds))
+		return 0;
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		health_planted_active = plant;
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(1);
+		run(seed, n, 0, false, false);
+		took = stats.violations ? stats.schedules : 0;
+		_exit(write(fds[1], &took, sizeof(took)) != sizeof(took));
+	}
+	close(fds[1]);
+	if (read(fds[0], &took, sizeof(took)) != sizeof(took))
+		took = 1; /* it died: that is found, too */
+	close(fds[0]);
+	waitpid(pid, NULL, 0);
+	return took;
+}
+
+static int find_plants(uint64_t seed, uint64_t n)
+{
+	int missed = 0;
+
+	for (int i = 1; i < HEALTH_PLANTED_END; i++) {
+		uint64_t took = find_plant((enum health_planted)i, seed, n);
+
+		if (took)
+			printf("%-20s found by seed %llu\n", plants[i].name,
+			       (unsigned long long)took);
+		else
+			printf("%-20s NOT FOUND in %llu seeds: %s\n", plants[i].name,
+			       (unsigned long long)n, plants[i].what);
+		fflush(stdout);
+		missed += !took;
+	}
+	printf("%d planted defects, %d not found\n", HEALTH_PLANTED_END - 1, missed);
+	return missed ? 1 : 0;
+}
+
+static int set_plant(const char *name)
+{
+	for (int i = 1; i < HEALTH_PLANTED_END; i++)
+		if (!strcmp(plants[i].name, name)) {
+			health_planted_active = (enum health_planted)i;
+			return 0;
+		}
+	return -1;
+}
+
+static int usage(void)
+{
+	fputs("usage: sim_health [--seconds S | --schedules N] [--seed N] [--trace] "
+	      "[--keep-going]\n"
+	      "                  [--plant NAME | --find-plants]\n"
+	      "Exit status: 0, 1 (a violation, or a planted defect that was not found), 2 "
+	      "(usage).\nPlanted defects:\n",
+	      stderr);
+	for (int i = 1; i < HEALTH_PLANTED_END; i++)
+		fprintf(stderr, "  %-20s %s\n", plants[i].name, plants[i].what);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"seconds", 1, NULL, 's'},     {"schedules", 1, NULL, 'n'},
+		{"seed", 1, NULL, 'e'},	       {"trace", 0, NULL, 't'},
+		{"keep-going", 0, NULL, 'k'},  {"plant", 1, NULL, 'p'},
+		{"find-plants", 0, NULL, 'f'}, {0}};
+	uint64_t seed = (uint64_t)time(NULL), n = 0;
+	bool is_traced = false, goes_on = false, finds = false;
+	double seconds = 10;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == 's')
+			seconds = strtod(optarg, NULL);
+		else if (c == 'n')
+			n = strtoull(optarg, NULL, 10);
+		else if (c == 'e')
+			seed = strtoull(optarg, NULL, 10);
+		else if (c == 't')
+			is_traced = true;
+		else if (c == 'k')
+			goes_on = true;
+		else if (c == 'f')
+			finds = true;
+		else if (c != 'p' || set_plant(optarg))
+			return usage();
+	}
+	if (finds)
+		return find_plants(seed, n ? n : 400);
+	run(seed, n, seconds, is_traced, goes_on);
+	print_stats(now_s(CLOCK_PROCESS_CPUTIME_ID));
+	return stats.violations ? 1 : 0;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_count.h"
+#include "nonces.h"
+#include "roce_ports.h"
+
+struct udp_socket {
+	unsigned host;
+	uint16_t port;
+	struct packet *first, *last;
+};
+
+struct udp {
+	unsigned host, n_out;
+	struct udp_packet in[UDP_BATCH], out[UDP_BATCH];
+	uint8_t in_bytes[UDP_BATCH][UDP_PACKET_BYTES], out_bytes[UDP_BATCH][UDP_PACKET_BYTES];
+};
+
+struct net *net_current;
+
+struct in6_addr net_address(unsigned host)
+{
+	struct in6_addr a = {.s6_addr = {[10] = 0xff, 0xff, 10, 0, 0, (uint8_t)(host + 1)}};
+
+	return a;
+}
+
+static unsigned host_of(const struct in6_addr *a)
+{
+	return a->s6_addr[15] - 1u;
+}
+
+int net_ifindex(unsigned host, unsigned plane, unsigned sub_port)
+{
+	return (int)(1 + (host * NET_PLANES + plane) * NET_SUB_PORTS + sub_port);
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static bool before(const struct event *a, const struct event *b)
+{
+	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
+}
+
+void net_add(struct net *net, uint64_t at_ns, enum event_kind kind, unsigned index,
+	     struct packet *packet)
+{
+	struct event e = {at_ns > net->now_ns ? at_ns : net->now_ns, net->sequence++, kind, index,
+			  packet};
+	size_t i = net->n++;
+
+	if (net->n > net->room) {
+		net->room = net->room ? 2 * net->room : 1024;
+		net->heap = realloc(net->heap, net->room * sizeof(*net->heap));
+		if (!net->heap)
+			abort();
+	}
+	for (; i && before(&e, &net->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		net->heap[i] = net->heap[(i - 1) / 2];
+	net->heap[i] = e;
+}
+
+struct event net_next(struct net *net)
+{
+	struct event out = net->heap[0], last = net->heap[--net->n];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < net->n) {
+		if (child + 1 < net->n && before(&net->heap[child + 1], &net->heap[child]))
+			child++;
+		if (!before(&net->heap[child], &last))
+			break;
+		net->heap[i] = net->heap[child];
+		i = child;
+	}
+	net->heap[i] = last;
+	net->now_ns = out.at_ns;
+	return out;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+void net_init(struct net *net, uint64_t seed)
+{
+	memset(net, 0, sizeof(*net));
+	net_current = net;
+	net->prng.state = prng_mix(seed);
+	net->now_ns = 1000 * NET_S;
+	net->n_hosts = (unsigned)prng_between(&net->prng, 2, NET_HOSTS);
+	net->n_planes = (unsigned)prng_between(&net->prng, 2, NET_PLANES);
+	net->n_sub_ports = (unsigned)prng_between(&net->prng, 1, NET_SUB_PORTS);
+	net->salt = (uint32_t)prng_next(&net->prng);
+	for (unsigned h = 0; h < NET_HOSTS; h++)
+		for (unsigned p = 0; p < NET_PLANES; p++)
+			for (unsigned s = 0; s < NET_SUB_PORTS; s++) {
+				struct port *port = &net->port[h][p][s];
+
+				port->has_carrier = true;
+				port->up.delay_ns = prng_between(&net->prng, 1, 8) * NET_US;
+				port->down.delay_ns = prng_between(&net->prng, 1, 8) * NET_US;
+			}
+}
+
+static void recycle(struct net *net, struct packet *packet)
+{
+	packet->next = net->unused;
+	net->unused = packet;
+}
+
+void net_fini(struct net *net)
+{
+	while (net->n) {
+		struct event e = net_next(net);
+
+		if (e.packet)
+			recycle(net, e.packet);
+	}
+	while (net->unused) {
+		struct packet *packet = net->unused;
+
+		net->unused = packet->next;
+		free(packet);
+	}
+	free(net->heap);
+	net_current = NULL;
+}
+
+/* ---- links --------------------------------------------------------------- */
+
+/* When what goes in now comes out; 0: never. */
+static uint64_t through(struct net *net, struct link *link, uint64_t now)
+{
+	uint64_t wait = 0;
+
+	if (link->is_black || prng_chance(&net->prng, link->loss_per_mille))
+		return 0;
+	if (now >= link->queue_from_ns && now < link->queue_to_ns) {
+		if (prng_chance(&net->prng, link->drop_per_mille))
+			return 0;
+		wait = link->queue_ns;
+	} else if (now >= link->queue_to_ns && now < link->queue_to_ns + link->queue_ns) {
+		wait = link->queue_to_ns + link->queue_ns - now; /* it drains */
+	}
+	return now + wait + link->delay_ns;
+}
+
+static void send_packet(struct net *net, unsigned host, const struct udp_packet *p)
+{
+	unsigned device = (unsigned)p->ifindex - 1, to = host_of(&p->to), sub_port;
+	unsigned plane = device / NET_SUB_PORTS % NET_PLANES;
+	struct port *out = &net->port[host][plane][device % NET_SUB_PORTS], *in;
+	struct packet *packet = net->unused;
+	uint64_t at;
+
+	if (to >= net->n_hosts || !out->has_carrier)
+		return;
+	/* the leaf's hash counts what has carrier */
+	sub_port = (unsigned)(prng_mix(prng_mix(net->salt + ((uint64_t)p->from_port << 16) +
+						p->to_port) +
+				       host * 256 + to * 16 + plane) %
+			      net->n_sub_ports);
+	if (!net->port[to][plane][sub_port].has_carrier)
+		sub_port = (sub_port + 1) % net->n_sub_ports;
+	in = &net->port[to][plane][sub_port];
+	at = in->has_carrier ? through(net, &out->up, net->now_ns) : 0;
+	at = at ? through(net, &in->down, at) : 0;
+	if (!at)
+		return;
+	if (packet)
+		net->unused = packet->next;
+	else if (!(packet = malloc(sizeof(*packet))))
+		abort();
+	*packet = (struct packet){.from = p->from,
+				  .to = p->to,
+				  .from_port = p->from_port,
+				  .to_port = p->to_port,
+				  .host = to,
+				  .plane = plane,
+				  .sub_port = sub_port,
+				  .length = p->length};
+	memcpy(packet->bytes, p->bytes, p->length);
+	net_add(net, at, EVENT_PACKET, to, packet);
+}
+
+void net_deliver(struct net *net, struct packet *packet)
+{
+	struct port *port = &net->port[packet->host][packet->plane][packet->sub_port];
+
+	port->n_received++;
+	for (unsigned i = 0; i < net->n_sockets[packet->host]; i++) {
+		struct udp_socket *s = net->sockets[packet->host][i];
+
+		if (s->port != packet->to_port)
+			continue;
+		packet->next = NULL;
+		*(s->first ? &s->last->next : &s->first) = packet;
+		s->last = packet;
+		return;
+	}
+	recycle(net, packet);
+}
+
+bool net_has_waiting(const struct udp_socket *s)
+{
+	return s->first;
+}
+
+/* ---- udp.h ---------------------------------------------------------------- */
+
+struct udp *net_udp(unsigned host)
+{
+	struct udp *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		abort();
+	u->host = host;
+	for (unsigned i = 0; i < UDP_BATCH; i++) {
+		u->in[i].bytes = u->in_bytes[i];
+		u->out[i].bytes = u->out_bytes[i];
+	}
+	return u;
+}
+
+void udp_destroy(struct udp *u)
+{
+	free(u);
+}
+
+static int open_socket(struct udp_socket **out, unsigned host, uint16_t port)
+{
+	struct udp_socket *s = calloc(1, sizeof(*s));
+
+	if (!s || net_current->n_sockets[host] == NET_SOCKETS)
+		abort();
+	*s = (struct udp_socket){.host = host, .port = port};
+	net_current->sockets[host][net_current->n_sockets[host]++] = s;
+	*out = s;
+	return 0;
+}
+
+int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port)
+{
+	struct net *net = net_current;
+	unsigned host = host_of(address);
+
+	if (!port)
+		port = (uint16_t)(FARE_PROBE_PORT_FIRST + 64 * net->n_sockets[host] +
+				  prng_below(&net->prng, 64));
+	return open_socket(out, host, port);
+}
+
+int udp_open_beside(struct udp_socket **out, const struct in6_addr *address)
+{
+	return open_socket(out, host_of(address), ROCE_UDP_PORT);
+}
+
+void udp_close(struct udp_socket *s)
+{
+	struct net *net = net_current;
+	unsigned n = 0;
+
+	if (!s)
+		return;
+	for (unsigned i = 0; i < net->n_sockets[s->host]; i++)
+		if (net->sockets[s->host][i] != s)
+			net->sockets[s->host][n++] = net->sockets[s->host][i];
+	net->n_sockets[s->host] = n;
+	while (s->first) {
+		struct packet *packet = s->first;
+
+		s->first = packet->next;
+		recycle(net, packet);
+	}
+	free(s);
+}
+
+int udp_fd(const struct udp_socket *s)
+{
+	(void)s;
+	return -1;
+}
+
+uint16_t udp_port(const struct udp_socket *s)
+{
+	return s->port;
+}
+
+void udp_poll(struct udp_socket *const *sockets, unsigned n, bool *readable)
+{
+	for (unsigned i = 0; i < n; i++)
+		readable[i] = sockets[i]->first;
+}
+
+unsigned udp_receive(struct udp *u, struct udp_socket *s)
+{
+	unsigned n = 0;
+
+	for (; n < UDP_BATCH && s->first; n++) {
+		struct packet *packet = s->first;
+		struct udp_packet *p = &u->in[n];
+
+		s->first = packet->next;
+		memcpy(p->bytes, packet->bytes, packet->length);
+		p->length = packet->length;
+		p->from = packet->from;
+		p->to = packet->to;
+		p->from_port = packet->from_port;
+		p->to_port = packet->to_port;
+		p->ifindex = net_ifindex(packet->host, packet->plane, packet->sub_port);
+		p->hop_limit = 254;
+		recycle(net_current, packet);
+	}
+	return n;
+}
+
+const struct udp_packet *udp_received(const struct udp *u, unsigned i)
+{
+	return &u->in[i];
+}
+
+struct udp_packet *udp_next(struct udp *u)
+{
+	if (u->n_out == UDP_BATCH)
+		udp_send(u);
+	return &u->out[u->n_out++];
+}
+
+void udp_put_back(struct udp *u)
+{
+	u->n_out--;
+}
+
+unsigned udp_send(struct udp *u)
+{
+	unsigned n = u->n_out;
+
+	for (unsigned i = 0; i < n; i++)
+		send_packet(net_current, u->host, &u->out[i]);
+	u->n_out = 0;
+	return n;
+}
+
+/* ---- device_count.h, nonces.h --------------------------------------------- */
+
+int device_count_follow(struct device_count *c, int ifindex, enum device_count_of what, uint64_t *n)
+{
+	const struct net *net = net_current;
+	unsigned device = (unsigned)ifindex - 1, sub_port = device % NET_SUB_PORTS;
+	unsigned plane = device / NET_SUB_PORTS % NET_PLANES;
+
+	(void)c;
+	if (ifindex <= 0 || what != DEVICE_COUNT_RX_PACKETS)
+		return -ENODEV;
+	*n = net->port[device / NET_SUB_PORTS / NET_PLANES][plane][sub_port].n_received;
+	if (net->now_ns < net->busy_until_ns[plane])
+		*n += net->now_ns / (100 * NET_US);
+	return 0;
+}
+
+void device_count_close(struct device_count *c)
+{
+	*c = DEVICE_COUNT_NONE;
+}
+
+int nonces_init(struct nonces *n)
+{
+	n->n_ready = 0;
+	n->ready[0] = prng_next(&net_current->prng);
+	return 0;
+}
+
+uint64_t nonces_next(struct nonces *n)
+{
+	return prng_mix(n->ready[0] += UINT64_C(0x9e3779b97f4a7c15));
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * net.h - servers, planes, a clock: what the prober and reflector of each server see.
+ *
+ * Solely owns: the clock and the events by it, packets under way, queues and faults of each link,
+ * sockets. It stands in for udp.c, device_count.c and nonces.c. In: packets; faults of the
+ * schedule. Out: packets in sockets, and which server is to be woken when. A seed decides
+ * everything.
+ */
+#ifndef SIM_HEALTH_NET_H
+#define SIM_HEALTH_NET_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "prng.h"
+#include "udp.h"
+
+#define NET_HOSTS     6
+#define NET_PLANES    4
+#define NET_SUB_PORTS 2
+#define NET_SOCKETS   24
+#define NET_US	      UINT64_C(1000)
+#define NET_MS	      UINT64_C(1000000)
+#define NET_S	      UINT64_C(1000000000)
+
+/* One direction of a server's sub-port. */
+struct link {
+	uint64_t delay_ns;
+	uint32_t loss_per_mille;
+	bool is_black;
+	/* a queue fills, stands for a while, dropping what does not fit, and drains */
+	uint64_t queue_from_ns, queue_to_ns, queue_ns;
+	uint32_t drop_per_mille;
+};
+
+struct port {
+	struct link up, down;
+	bool has_carrier;
+	uint64_t n_received;
+};
+
+struct packet {
+	struct packet *next;
+	struct in6_addr from, to;
+	uint16_t from_port, to_port;
+	unsigned host, plane, sub_port; /* where it goes */
+	size_t length;
+	uint8_t bytes[UDP_PACKET_BYTES];
+};
+
+enum event_kind { EVENT_PACKET, EVENT_WAKE, EVENT_STEP };
+
+struct event {
+	uint64_t at_ns, sequence;
+	enum event_kind kind;
+	unsigned index;
+	struct packet *packet;
+};
+
+struct net {
+	uint64_t now_ns, sequence;
+	struct prng prng;
+	unsigned n_hosts, n_planes, n_sub_ports;
+	uint32_t salt;			    /* of the leaves' hash */
+	uint64_t busy_until_ns[NET_PLANES]; /* data comes in at all servers */
+	struct port port[NET_HOSTS][NET_PLANES][NET_SUB_PORTS];
+	unsigned n_sockets[NET_HOSTS];
+	struct udp_socket *sockets[NET_HOSTS][NET_SOCKETS];
+	size_t n, room;
+	struct event *heap;
+	struct packet *unused;
+};
+
+/* The one network of this process: sockets are opened without being told of it. */
+extern struct net *net_current;
+
+struct in6_addr net_address(unsigned host);
+int net_ifindex(unsigned host, unsigned plane, unsigned sub_port);
+void net_init(struct net *net, uint64_t seed);
+void net_fini(struct net *net);
+void net_add(struct net *net, uint64_t at_ns, enum event_kind kind, unsigned index,
+	     struct packet *packet);
+/* The clock moves to it. */
+struct event net_next(struct net *net);
+/* Into the socket that it is for. */
+void net_deliver(struct net *net, struct packet *packet);
+bool net_has_waiting(const struct udp_socket *s);
+struct udp *net_udp(unsigned host);
+
+#endif
