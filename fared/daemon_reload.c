@@ -15,6 +15,8 @@
 #include "notify.h"
 #include "utf8.h"
 
+#define UNDO_AGAIN_S 1. /* an undo that fails is tried again */
+
 #define CHANGES_SHOWN 256 /* in a reply: a millisecond's work */
 
 /* ---- putting it in force ------------------------------------------------- */
@@ -98,18 +100,19 @@ void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
 	char why[200] = "";
 	int rc = config_diff_create(&diff, d->config, d->undo);
 
-	(void)loop;
 	(void)revents;
 	if (rc)
 		snprintf(why, sizeof(why), "%s", strerror(-rc));
 	else
 		rc = swap(d, config_take(d->undo), diff, why, sizeof(why));
-	forget_undo(d);
 	if (rc) {
-		log_line(d->log, LOG_ERR, "config", "reload not confirmed, but not undone: %s",
+		log_line(d->log, LOG_ERR, "config", "reload not confirmed, but not undone yet: %s",
 			 why);
 		say(d, LOG_ERR, "not undone", why);
+		ev_timer_set(w, UNDO_AGAIN_S, 0.);
+		ev_timer_start(loop, w);
 	} else {
+		forget_undo(d);
 		log_changes(d, diff);
 		say(d, LOG_WARNING, "undone", "not confirmed in time");
 	}
@@ -234,8 +237,8 @@ json_t *daemon_on_reload(void *arg, const struct control_client *client,
 		snprintf(out.why, sizeof(out.why), "%s", strerror(-rc));
 	reply = json_pack("{s:b, s:b, s:b, s:s*, s:i, s:I, s:o}", "ok", !rc, "dry_run",
 			  request->dry_run, "in_force", out.applied, "error", rc ? out.why : NULL,
-			  "confirm_s", d->undo ? (int)request->confirm_s : 0, "n_changes",
-			  (json_int_t)(out.diff ? out.diff->n : 0), "changes",
+			  "confirm_s", out.applied && d->undo ? (int)request->confirm_s : 0,
+			  "n_changes", (json_int_t)(out.diff ? out.diff->n : 0), "changes",
 			  out.diff ? changes_json(out.diff) : json_array());
 	config_diff_destroy(out.diff);
 	return reply;

@@ -124,6 +124,9 @@ int sandbox_enter(enum sandbox_mode mode, char *why, size_t why_size)
 	rc = filter ? 0 : -ENOMEM;
 	if (!rc)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+	/* calls of another architecture: the default would end one thread and leave the rest */
+	if (!rc && mode == SANDBOX_KILL)
+		rc = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	if (!rc) /* a tree, not a list: a probe costs a few calls */
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (!rc)

@@ -21,8 +21,11 @@ double snapshot_now_s(void)
 static json_t *ask(struct snapshot *s, struct control_client *c, const char *what,
 		   const char *cursor_key, json_int_t cursor)
 {
-	json_t *request = json_pack("{s:s}", "cmd", what);
-	json_t *reply;
+	json_t *request, *reply;
+
+	if (s->why[0]) /* a reply that came too late would be taken for the next one's */
+		return NULL;
+	request = json_pack("{s:s}", "cmd", what);
 
 	if (cursor_key && cursor)
 		json_object_set_new(request, cursor_key, json_integer(cursor));
