@@ -62,6 +62,13 @@ void record_take_number(struct fare_group *group, struct message *m)
 	group->records[m->record_number % group->options.max_messages] = true;
 }
 
+void record_return_number(struct fare_group *group, struct message *m)
+{
+	group->next_record--;
+	m->has_number = false;
+	group->records[m->record_number % group->options.max_messages] = false;
+}
+
 bool record_has_number(struct fare_group *group, struct message *m)
 {
 	if (!m->has_number && record_number_is_free(group))

@@ -31,6 +31,11 @@ bool record_number_is_free(const struct fare_group *group);
 void record_take_number(struct fare_group *group, struct message *m);
 /* Gives the message a number, if it has none and one is free. True: it has a number. */
 bool record_has_number(struct fare_group *group, struct message *m);
+/*
+ * Takes back the number that was given last, of which nothing was sent: a message that is late
+ * would have to send its record before it is released, because numbers may not be missing.
+ */
+void record_return_number(struct fare_group *group, struct message *m);
 void record_free_number(struct fare_group *group, struct message *m);
 
 /* Copies the bytes of a message to be sent; they are kept until the message completes. */

@@ -240,7 +240,7 @@ static uint32_t begin_pair(struct fare_group *group, struct lane_qp *q, uint32_t
 		return NO_CHUNK;
 	i = chunk_alloc(group, group->chunks[data].message, RING_RECORD_BYTES);
 	if (i == NO_CHUNK)
-		return i; /* the number stays the message's */
+		return i;
 	group->chunks[i].is_record = true;
 	group->chunks[i].lane = q->lane;
 	group->chunks[i].qp = q->index;
@@ -347,6 +347,8 @@ static unsigned haste(const struct fare_group *group)
 
 static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 {
+	struct message *m = message_of(group, i);
+	bool had_number = m->has_number;
 	uint32_t record;
 	int err;
 
@@ -360,6 +362,8 @@ static int post_chunk(struct fare_group *group, struct lane_qp *q, uint32_t i)
 	err = post_data(group, q, i, (record == NO_CHUNK ? 0 : QP_WR_MORE) | haste(group));
 	if (!err)
 		posted(group, q, i);
+	else if (!had_number && m->has_number)
+		record_return_number(group, m);
 	if (record == NO_CHUNK)
 		return err;
 	if (err)

@@ -237,6 +237,38 @@ START_TEST(a_small_message_takes_its_record_along)
 }
 END_TEST
 
+static int take_nothing(struct qp *qp, const struct qp_write *w)
+{
+	(void)qp;
+	(void)w;
+	return -EAGAIN;
+}
+
+/* A number whose record would have to be sent before the memory is handed back. */
+START_TEST(what_was_not_posted_is_released_at_once)
+{
+	struct qp_provider provider = qp_soft_provider;
+	struct fare_write w;
+
+	provider.post_write = take_nothing;
+	open_both();
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+	domain[0]->provider = &provider;
+	w = write_of(from, source, BYTES / 2, 0);
+	w.flags = FARE_WRITE_NOTIFY;
+	w.deadline_ns = group->domain->now_ns + 1000000;
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	TURN_UNTIL(n_released);
+	ck_assert_int_eq(completed.status, -ETIMEDOUT);
+	ck_assert_uint_eq(group->next_record, group->record_floor);
+	domain[0]->provider = &qp_soft_provider;
+	w.deadline_ns = 0;
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	TURN_UNTIL(n_completed == 2 && n_received == 1);
+}
+END_TEST
+
 /*
  * A lane dies when data and record were posted. Taken by the peer (_i == 1) or not, the message is
  * delivered once, and nothing of it is placed after the peer was told.
@@ -367,6 +399,7 @@ int main(void)
 			    (int)(sizeof(blames) / sizeof(blames[0])));
 	tcase_add_loop_test(tc, what_ends_at_once_completes_once, 0, 2);
 	tcase_add_test(tc, a_small_message_takes_its_record_along);
+	tcase_add_test(tc, what_was_not_posted_is_released_at_once);
 	tcase_add_loop_test(tc, a_pair_that_was_taken_is_not_replayed, 0, 2);
 	tcase_add_test(tc, an_old_message_is_no_window);
 	tcase_add_test(tc, a_read_brings_what_the_peer_has);
