@@ -16,6 +16,8 @@
 
 #define SYSFS_ROOM 96
 #define MAC_BYTES  6
+/* device_count_follow(): a file that cannot be opened is tried again every so many readings */
+#define RETRY_READINGS 64u
 
 static const char *const file_of[] = {
 	[DEVICE_COUNT_RX_PACKETS] = "statistics/rx_packets",
@@ -99,11 +101,25 @@ static int check_ours(const char *dev)
 		       : 0;
 }
 
+/*
+ * An RDMA device passes packets that its network device never sees. It has counters of them, but
+ * reading those may wait for the firmware, and a loop of 3 ms cannot.
+ */
+static bool bypasses(const char *dev)
+{
+	char path[SYSFS_ROOM];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/device/infiniband", dev);
+	return access(path, F_OK) == 0;
+}
+
 int device_count_open(struct device_count *c, const char *dev, enum device_count_of what)
 {
 	int rc = check_ours(dev);
 
 	device_count_close(c);
+	if (!rc && what != DEVICE_COUNT_CARRIER_DOWN && bypasses(dev))
+		rc = -EOPNOTSUPP;
 	if (!rc)
 		rc = open_file(dev, file_of[what]);
 	if (rc < 0)
@@ -131,11 +147,16 @@ int device_count_follow(struct device_count *c, int ifindex, enum device_count_o
 {
 	char dev[IF_NAMESIZE];
 
-	if (c->ifindex != ifindex) {
+	bool again = c->fd < 0 && ++c->n_failed % RETRY_READINGS == 0;
+
+	if (c->ifindex != ifindex || again) {
+		uint32_t n_failed = c->ifindex == ifindex ? c->n_failed : 0;
+
 		device_count_close(c);
 		if (ifindex > 0 && if_indextoname((unsigned)ifindex, dev))
 			device_count_open(c, dev, what);
 		c->ifindex = ifindex;
+		c->n_failed = n_failed;
 	}
 	return device_count_read(c, n);
 }

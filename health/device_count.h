@@ -23,20 +23,26 @@ enum device_count_of {
 };
 
 struct device_count {
-	int fd;	     /* below 0: none */
-	int ifindex; /* that device_count_follow() was last asked of */
+	int fd;		   /* below 0: none */
+	int ifindex;	   /* that device_count_follow() was last asked of */
+	uint32_t n_failed; /* its readings in a row without a file */
 };
 
-#define DEVICE_COUNT_NONE ((struct device_count){-1, 0})
+#define DEVICE_COUNT_NONE ((struct device_count){-1, 0, 0})
 
 /*
  * 0, or -errno and *c is none: -ENODEV (no such device), -ENOENT (/sys does not show it, or not
- * this count), -EXDEV (/sys shows another network namespace). What *c had before is closed.
+ * this count), -EXDEV (/sys shows another network namespace), -EOPNOTSUPP (packets of an RDMA
+ * device: most pass the kernel by, and its network device counts the others alone). What *c had
+ * before is closed.
  */
 int device_count_open(struct device_count *c, const char *dev, enum device_count_of what);
 /* 0 and *n, or -errno: -ENODEV (the device is gone), -EBADF (none), -EBADMSG (no number). */
 int device_count_read(const struct device_count *c, uint64_t *n);
-/* The same, of whatever device has that number (0: none); opened anew if it is another one. */
+/*
+ * The same, of whatever device has that number (0: none); opened anew if it is another one, and
+ * tried again every 64th time if it could not be opened.
+ */
 int device_count_follow(struct device_count *c, int ifindex, enum device_count_of what,
 			uint64_t *n);
 void device_count_close(struct device_count *c); /* none is fine */

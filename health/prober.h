@@ -161,8 +161,8 @@ void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *
 
 /*
  * When data was last posted toward and acknowledged by a peer over a plane (CLOCK_MONOTONIC; 0:
- * never). Peers with posts within a second are probed fast on all planes. A
- * path with an acknowledgement of within the interval skips its probe, seven times in a row at
+ * never; a stamp up to an interval later than now counts as now, a later one not at all). Peers
+ * with posts within a second are probed fast on all planes. A path with an acknowledgement of within the interval skips its probe, seven times in a row at
  * most: what a client says makes probes fewer, never a path live.
  */
 void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,

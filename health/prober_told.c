@@ -181,6 +181,17 @@ void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, u
 	udp_send(p->udp);
 }
 
+/*
+ * A client writes while its rows are read: what it stamps may be a moment later than now, and is of
+ * now. 0: a stamp of the future, which is not used.
+ */
+static uint64_t stamp_of(const struct prober *p, uint64_t stamp_ns, uint64_t now)
+{
+	if (stamp_ns > now + p->times.interval_ns)
+		return 0;
+	return stamp_ns < now ? stamp_ns : now;
+}
+
 void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,
 		    uint64_t posted_ns, uint64_t acked_ns, uint64_t now)
 {
@@ -188,11 +199,10 @@ void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 
 	if (!peer || plane >= peer->n_planes)
 		return;
-	/* what a client says of the future is not heeded */
-	if (acked_ns <= now)
-		peer->paths[plane].acked_ns = prober_larger(peer->paths[plane].acked_ns, acked_ns);
-	if (posted_ns > now ||
-	    posted_ns + HEALTH_ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
+	posted_ns = stamp_of(p, posted_ns, now);
+	acked_ns = stamp_of(p, acked_ns, now);
+	peer->paths[plane].acked_ns = prober_larger(peer->paths[plane].acked_ns, acked_ns);
+	if (posted_ns + HEALTH_ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
 		return;
 	if (now >= peer->active_until_ns)
 		for (uint32_t i = 0; i < peer->n_planes; i++) {

@@ -8,11 +8,14 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "own_net.h"
@@ -131,6 +134,60 @@ START_TEST(another_namespaces_devices_are_refused)
 }
 END_TEST
 
+/* A file of the /sys that a test makes for itself. */
+static void put_file(const char *name, int number)
+{
+	char path[100];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/net/a0/%s", name);
+	file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "%d\n", number);
+	fclose(file);
+}
+
+static void make_sysfs(void)
+{
+	ck_assert_int_eq(mount("tmpfs", "/sys", "tmpfs", 0, NULL), 0);
+	ck_assert_int_eq(system("mkdir -p /sys/class/net/a0/statistics /sys/class/net/a0/device"),
+			 0);
+	put_file("ifindex", (int)if_nametoindex("a0"));
+	put_file("statistics/tx_packets", 7);
+	put_file("carrier_down_count", 2);
+}
+
+/* What an RDMA device sends past the kernel is in none of these counts. */
+START_TEST(packets_of_rdma_devices_are_not_known)
+{
+	make_sysfs();
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_TX_PACKETS), 0);
+	ck_assert_uint_eq(now(), 7);
+	ck_assert_int_eq(mkdir("/sys/class/net/a0/device/infiniband", 0755), 0);
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_TX_PACKETS), -EOPNOTSUPP);
+	ck_assert_int_lt(count.fd, 0);
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_CARRIER_DOWN), 0);
+	ck_assert_uint_eq(now(), 2);
+}
+END_TEST
+
+/* As it is when no descriptor is free, or /sys is mounted late. */
+START_TEST(what_could_not_be_opened_is_tried_again)
+{
+	int ifindex = (int)if_nametoindex("a0"), rc = -1;
+	uint64_t n;
+
+	make_sysfs();
+	ck_assert_int_eq(unlink("/sys/class/net/a0/statistics/tx_packets"), 0);
+	ck_assert_int_eq(device_count_follow(&count, ifindex, DEVICE_COUNT_TX_PACKETS, &n), -EBADF);
+	put_file("statistics/tx_packets", 9);
+	for (unsigned i = 0; rc && i < 100; i++)
+		rc = device_count_follow(&count, ifindex, DEVICE_COUNT_TX_PACKETS, &n);
+	ck_assert_int_eq(rc, 0);
+	ck_assert_uint_eq(n, 9);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("device_count");
@@ -148,6 +205,8 @@ int main(void)
 	tcase_add_test(tc, a_device_that_is_gone_says_so);
 	tcase_add_test(tc, names_are_no_paths);
 	tcase_add_test(tc, another_namespaces_devices_are_refused);
+	tcase_add_test(tc, packets_of_rdma_devices_are_not_known);
+	tcase_add_test(tc, what_could_not_be_opened_is_tried_again);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

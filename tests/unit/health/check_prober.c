@@ -861,6 +861,24 @@ static void post(uint64_t ahead_ns, bool acked)
 	prober_traffic(prober, 0, &peer, 0, at, acked ? at : 0, now);
 }
 
+/* A client posts while its rows are read: it always is a moment ahead of the reader's clock. */
+START_TEST(a_post_of_a_moment_ahead_counts)
+{
+	uint64_t now = health_loop_now_ns();
+
+	reflect(&key);
+	ck_assert(until(is_up));
+	ck_assert(until(is_idle));
+	post(3600000 * MS, true);
+	ck_assert(is_idle());
+	ck_assert_uint_lt(prober->peers[0]->paths[0].acked_ns, health_loop_now_ns());
+	post(MS, true);
+	ck_assert_uint_ge(prober->peers[0]->active_until_ns, now + 1000 * MS);
+	ck_assert_uint_ge(prober->peers[0]->paths[0].acked_ns, now);
+	ck_assert_uint_le(prober->peers[0]->paths[0].acked_ns, health_loop_now_ns());
+}
+END_TEST
+
 START_TEST(peers_without_traffic_are_probed_slowly)
 {
 	struct prober_counters c;
@@ -1025,6 +1043,7 @@ int main(void)
 	tcase_add_test(tc, one_nonce_does_not_give_the_next);
 	tcase_add_test(tc, a_peer_that_stamps_is_not_answered_for_without_a_stamp);
 	tcase_add_test(tc, a_reply_that_names_another_plane_is_dropped);
+	tcase_add_test(tc, a_post_of_a_moment_ahead_counts);
 	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
 	tcase_add_test(tc, being_held_up_hurries_no_idle_peer);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
