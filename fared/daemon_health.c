@@ -415,6 +415,18 @@ static int take_key(struct daemon_health *h, const struct config_health *config,
 	return rc;
 }
 
+static int open_udp(struct daemon_health *h, uint8_t dscp, struct log *log)
+{
+	int rc = udp_create(&h->udp, dscp);
+
+	if (!rc && udp_short_bytes(h->udp))
+		log_line(log, LOG_WARNING, "health",
+			 "the send buffer of probes is %u bytes, less than was asked for: it takes "
+			 "CAP_NET_ADMIN; a device whose queue stands still may stop all probes",
+			 udp_short_bytes(h->udp));
+	return rc;
+}
+
 static void describe_ports(struct daemon_health *h, const struct config *config)
 {
 	h->ports.n_gpus = config->n_gpus;
@@ -467,7 +479,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	describe_ports(h, d->config);
 	rc = take_key(h, c, d->log);
 	if (!rc)
-		rc = udp_create(&h->udp, c->dscp);
+		rc = open_udp(h, c->dscp, d->log);
 	if (!rc)
 		rc = reflector_create(&h->reflector, h->udp, &h->ports, &h->key, &on_reflector, h);
 	if (!rc)

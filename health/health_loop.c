@@ -15,8 +15,6 @@
 #include "prober.h"
 #include "reflector.h"
 
-#define BY_TICK_MIN 16u	  /* probes within a tick: so many that they are answered at its end */
-#define TICK_S	    0.003 /* unless somebody drains it sooner */
 /* A socket that replies come in by. */
 struct reply_io {
 	struct health_loop *loop;
@@ -44,7 +42,9 @@ struct health_loop {
 	ev_prepare prepare;
 	bool watches; /* replies, as they come in */
 	uint64_t load_ns, idle_ticks, all_ticks;
-	unsigned n_full; /* looks in a row without idle time */
+	unsigned n_full;    /* looks in a row without idle time */
+	ev_tstamp tick_s;   /* a burst of probes is answered so often */
+	unsigned burst_min; /* so many probes within a tick are a burst */
 	uint32_t n_replies, n_probes;
 	struct reply_io *replies;
 	struct probe_io *probes;
@@ -174,10 +174,10 @@ static void on_probe(struct ev_loop *loop, ev_io *w, int revents)
 	ev_tstamp now = ev_now(loop);
 
 	(void)revents;
-	s->n_burst = now < s->burst_s + TICK_S ? s->n_burst : 0;
+	s->n_burst = now < s->burst_s + s->loop->tick_s ? s->n_burst : 0;
 	s->burst_s = s->n_burst ? s->burst_s : now;
 	s->n_burst += answer_all(s);
-	if (s->n_burst < BY_TICK_MIN)
+	if (s->n_burst < s->loop->burst_min)
 		return;
 	ev_io_stop(loop, &s->io);
 	ev_timer_again(loop, &s->tick);
@@ -187,7 +187,7 @@ static void answer_burst(struct probe_io *s)
 {
 	struct ev_loop *loop = s->loop->loop;
 
-	if (answer_all(s) >= BY_TICK_MIN) {
+	if (answer_all(s) >= s->loop->burst_min) {
 		ev_timer_again(loop, &s->tick);
 		return;
 	}
@@ -212,8 +212,20 @@ void health_loop_drain(struct health_loop *l)
 			answer_all(&l->probes[i]);
 }
 
+/* A reply waits no longer for the tick than the peer's prober is exact. */
+static void set_tick(struct health_loop *l)
+{
+	uint64_t ns = l->prober ? prober_tick_ns(l->prober) : HEALTH_TICK_MIN_NS;
+
+	l->tick_s = (ev_tstamp)ns / 1e9;
+	l->burst_min = (unsigned)(HEALTH_BY_TICK_PER_S * ns / UINT64_C(1000000000));
+	if (l->burst_min < 2)
+		l->burst_min = 2;
+}
+
 static int start_reflector(struct health_loop *l)
 {
+	set_tick(l);
 	l->n_probes = reflector_n_sockets(l->reflector);
 	l->probes = calloc(l->n_probes + 1, sizeof(*l->probes));
 	if (!l->probes)
@@ -223,7 +235,7 @@ static int start_reflector(struct health_loop *l)
 
 		*s = (struct probe_io){.loop = l, .i = i};
 		ev_io_init(&s->io, on_probe, reflector_fd(l->reflector, i), EV_READ);
-		ev_timer_init(&s->tick, on_tick, 0., TICK_S);
+		ev_timer_init(&s->tick, on_tick, 0., l->tick_s);
 		s->io.data = s->tick.data = s;
 		ev_io_start(l->loop, &s->io);
 	}

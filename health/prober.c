@@ -317,6 +317,11 @@ static int start_clock(struct prober *p, uint64_t now)
 
 /* ---- what the daemon asks -------------------------------------------------- */
 
+uint64_t prober_tick_ns(const struct prober *p)
+{
+	return p->tick_ns;
+}
+
 bool prober_path(const struct prober *p, uint32_t gpu, const struct in6_addr *address,
 		 uint32_t plane, uint64_t now, struct prober_view *out)
 {
@@ -341,6 +346,7 @@ uint32_t prober_avoided(const struct prober *p, uint32_t gpu, const struct in6_a
 void prober_counters(const struct prober *p, struct prober_counters *out)
 {
 	*out = p->counters;
+	out->refused = udp_refused(p->udp);
 }
 
 /* ---- life ---------------------------------------------------------------- */

@@ -107,6 +107,7 @@ struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
 	uint64_t ports_sent, ports_answered;
 	uint64_t skipped;    /* probes that acknowledgements, or peers' probes, made needless */
+	uint64_t refused;    /* packets that the kernel did not send, the reflector's included */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
 };
 
@@ -127,6 +128,8 @@ uint64_t prober_next_ns(struct prober *p, uint64_t now);
 uint32_t prober_n_sockets(const struct prober *p);
 int prober_fd(const struct prober *p, uint32_t i);
 void prober_read(struct prober *p, uint32_t i, uint64_t now);
+/* The step of its clock: probes and verdicts are late by no more. */
+uint64_t prober_tick_ns(const struct prober *p);
 /* So many replies that prober_run() reads them: waking up for each would cost more. */
 bool prober_reads_by_tick(const struct prober *p);
 /* No core has had idle time of late: packets may wait in queues of this machine's own. */

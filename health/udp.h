@@ -50,6 +50,11 @@ struct udp_socket;
  */
 int udp_create(struct udp **out, uint8_t dscp);
 void udp_destroy(struct udp *u); /* NULL is fine */
+/*
+ * How large the send buffer is if the kernel gave less than was asked for: then one device whose
+ * queue stands still may keep packets of all others back. 0: as large as asked for.
+ */
+uint32_t udp_short_bytes(const struct udp *u);
 
 /*
  * A non-blocking socket that receives at address and port (0: one of FARE_PROBE_PORT_FIRST to
@@ -79,5 +84,6 @@ void udp_put_back(struct udp *u);
  * many it took.
  */
 unsigned udp_send(struct udp *u);
+uint64_t udp_refused(const struct udp *u); /* packets so far */
 
 #endif

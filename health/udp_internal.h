@@ -24,6 +24,8 @@ struct udp_buffers {
 struct udp {
 	int fds[2]; /* that send: IPv4, IPv6 */
 	uint8_t dscp;
+	uint32_t short_bytes; /* of the smaller send buffer, if it is smaller than asked for */
+	uint64_t n_refused;
 	unsigned n_out;
 	struct udp_buffers in, out;
 };

@@ -3,6 +3,7 @@
 #include "udp_internal.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/udp.h>
@@ -22,16 +23,53 @@
 
 /* ---- life ---------------------------------------------------------------- */
 
-/* IPPROTO_RAW: headers are ours (IP_HDRINCL), and nothing is ever received. */
-static int open_fd(int family)
+/* Packets of protocol 255 come in by such a socket, too; nobody would read them. */
+static int receive_nothing(int fd)
+{
+	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = {1, &drop};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
+}
+
+/*
+ * The header that is sent has its own traffic class. The socket's is for what the kernel decides
+ * before: rules of routing, and the packet's priority in the queues of this machine.
+ */
+static int set_class(int fd, int family, uint8_t dscp)
+{
+	return family == AF_INET ? udp_set(fd, IPPROTO_IP, IP_TOS, dscp << 2)
+				 : udp_set(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
+}
+
+/* The kernel doubles what is asked for, and gives less than that without CAP_NET_ADMIN. */
+static void size_buffer(struct udp *u, int fd)
+{
+	socklen_t length = sizeof(int);
+	int bytes = 0;
+
+	if (udp_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, TX_BUFFER_BYTES))
+		udp_set(fd, SOL_SOCKET, SO_SNDBUF, TX_BUFFER_BYTES);
+	if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, &length) || bytes < 2 * TX_BUFFER_BYTES)
+		u->short_bytes = (uint32_t)bytes;
+}
+
+/* IPPROTO_RAW: headers are ours (IP_HDRINCL). */
+static int open_fd(struct udp *u, int family)
 {
 	int fd = socket(family, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_RAW);
+	int rc;
 
 	if (fd < 0)
 		return -errno;
-	/* less than asked for is fine */
-	if (udp_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, TX_BUFFER_BYTES))
-		udp_set(fd, SOL_SOCKET, SO_SNDBUF, TX_BUFFER_BYTES);
+	rc = receive_nothing(fd);
+	if (!rc)
+		rc = set_class(fd, family, u->dscp);
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	size_buffer(u, fd);
 	return fd;
 }
 
@@ -59,8 +97,8 @@ int udp_create(struct udp **out, uint8_t dscp)
 	u->dscp = dscp;
 	set_up(&u->in);
 	set_up(&u->out);
-	u->fds[0] = open_fd(AF_INET);
-	u->fds[1] = open_fd(AF_INET6);
+	u->fds[0] = open_fd(u, AF_INET);
+	u->fds[1] = open_fd(u, AF_INET6);
 	if (u->fds[0] < 0)
 		rc = u->fds[0];
 	else if (u->fds[1] < 0 && u->fds[1] != -EAFNOSUPPORT) /* a kernel without IPv6 */
@@ -70,6 +108,16 @@ int udp_create(struct udp **out, uint8_t dscp)
 	else
 		*out = u;
 	return rc;
+}
+
+uint32_t udp_short_bytes(const struct udp *u)
+{
+	return u->short_bytes;
+}
+
+uint64_t udp_refused(const struct udp *u)
+{
+	return u->n_refused;
 }
 
 void udp_destroy(struct udp *u)
@@ -238,6 +286,7 @@ unsigned udp_send(struct udp *u)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		u->n_refused += n <= 0;
 		at += n > 0 ? (unsigned)n : 1; /* the one refused is skipped */
 		taken += n > 0 ? (unsigned)n : 0;
 	}

@@ -345,6 +345,12 @@ unsigned udp_send(struct udp *u)
 	return n;
 }
 
+uint64_t udp_refused(const struct udp *u)
+{
+	(void)u;
+	return 0;
+}
+
 /* ---- device_count.h, nonces.h --------------------------------------------- */
 
 int device_count_follow(struct device_count *c, int ifindex, enum device_count_of what, uint64_t *n)

@@ -5,21 +5,25 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/if_packet.h>
 #include <linux/sock_diag.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "own_net.h"
 #include "patience.h"
 #include "roce_ports.h"
+#include "udp_internal.h"
 
 #define PACKETS	 2000u /* far more than the default send buffer holds */
 #define STRANGER ((uid_t)65534)
@@ -111,12 +115,12 @@ START_TEST(what_one_device_keeps_does_not_stop_another)
 END_TEST
 
 /* What arrives at that device, as it is on the wire. */
-static int listen_at(const char *device)
+static int listen_at(const char *device, uint16_t protocol)
 {
 	struct sockaddr_ll name = {.sll_family = AF_PACKET,
-				   .sll_protocol = htons(ETH_P_IPV6),
+				   .sll_protocol = htons(protocol),
 				   .sll_ifindex = (int)if_nametoindex(device)};
-	int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK, htons(ETH_P_IPV6));
+	int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_NONBLOCK, htons(protocol));
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
@@ -142,6 +146,25 @@ static struct ip6_hdr hear(int fd, uint16_t from_port)
 	}
 }
 
+/* The next datagram over IPv4 from that port, its IP header. */
+static struct ip hear4(int fd, uint16_t from_port)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint8_t bytes[500];
+
+	for (;;) {
+		struct ip head;
+		uint16_t port;
+
+		ck_assert_int_eq(poll(&p, 1, PATIENCE_S * 1000), 1);
+		ck_assert_int_ge(recv(fd, bytes, sizeof(bytes), 0), (int)sizeof(head));
+		memcpy(&head, bytes, sizeof(head));
+		memcpy(&port, bytes + sizeof(head), sizeof(port));
+		if (head.ip_p == IPPROTO_UDP && ntohs(port) == from_port)
+			return head;
+	}
+}
+
 static void make_device(const char *name, unsigned metric)
 {
 	char line[400];
@@ -162,7 +185,7 @@ START_TEST(a_packet_leaves_by_its_device)
 	make_device("two", 20);
 	for (unsigned life = 0; life < 3; life++) {
 		for (unsigned i = 0; i < 2; i++) {
-			int fd = listen_at(i ? "far-two" : "far-one");
+			int fd = listen_at(i ? "far-two" : "far-one", ETH_P_IPV6);
 			struct in6_addr from = address("fd81::1");
 			struct ip6_hdr head;
 
@@ -181,6 +204,44 @@ START_TEST(a_packet_leaves_by_its_device)
 }
 END_TEST
 
+START_TEST(a_packet_over_ipv4_leaves_by_its_device)
+{
+	run("ip addr add 198.18.11.1/32 dev lo");
+	for (unsigned i = 0; i < 2; i++) {
+		char line[300];
+
+		snprintf(line, sizeof(line),
+			 "ip link add four%u type veth peer name far-four%u && ip link set four%u "
+			 "up && ip link set far-four%u up && ip neigh add 198.18.11.2 lladdr "
+			 "02:00:00:00:00:02 dev four%u && ip route add 198.18.11.2 dev four%u "
+			 "metric %u",
+			 i, i, i, i, i, i, 10 + i);
+		run(line);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		int fd = listen_at(i ? "far-four1" : "far-four0", ETH_P_IP);
+		struct ip head;
+
+		put("::ffff:198.18.11.1", "::ffff:198.18.11.2", 7784, i ? "four1" : "four0")
+			->from_port = (uint16_t)(49400 + i);
+		ck_assert_uint_eq(udp_send(u), 1);
+		head = hear4(fd, (uint16_t)(49400 + i));
+		ck_assert_uint_eq(head.ip_ttl, 255);
+		ck_assert_uint_eq(head.ip_tos, 26 << 2);
+		ck_assert_uint_eq(ntohl(head.ip_src.s_addr), 0xc6120b01);
+		close(fd);
+	}
+}
+END_TEST
+
+/* The kernel may take its time, even over lo, to hand over what was sent. */
+static void await(const struct udp_socket *s)
+{
+	struct pollfd p = {.fd = udp_fd(s), .events = POLLIN};
+
+	ck_assert_int_eq(poll(&p, 1, PATIENCE_S * 1000), 1);
+}
+
 /* What a peer would see: ports, addresses, hop limit; and the kernel found the checksum right. */
 START_TEST(a_packet_arrives_as_it_was_sent)
 {
@@ -198,6 +259,7 @@ START_TEST(a_packet_arrives_as_it_was_sent)
 		out->bytes[length - 1] = (uint8_t)length;
 		out->hop_limit = length == 64 ? 64 : 0;
 		ck_assert_uint_eq(udp_send(u), 1);
+		await(s);
 		ck_assert_uint_eq(udp_receive(u, s), 1);
 		ck_assert_uint_eq(in->length, length);
 		ck_assert_uint_eq(in->bytes[length - 1], length);
@@ -227,6 +289,7 @@ START_TEST(probes_to_the_data_port)
 	memcpy(put(from, to, ROCE_UDP_PORT, "lo")->bytes, probe, sizeof(probe));
 	memcpy(put(from, to, ROCE_UDP_PORT + 1, "lo")->bytes, probe, sizeof(probe));
 	ck_assert_uint_eq(udp_send(u), 3);
+	await(s);
 	ck_assert_uint_eq(udp_receive(u, s), 1);
 	ck_assert_uint_eq(in->length, 64);
 	ck_assert_mem_eq(in->bytes, probe, sizeof(probe));
@@ -346,6 +409,101 @@ START_TEST(a_port_is_shared_with_nobody)
 }
 END_TEST
 
+/* By rules of routing, and for the queues of this machine, as data of that class is. */
+START_TEST(the_sending_sockets_have_the_class)
+{
+	int value = 0;
+	socklen_t length = sizeof(value);
+
+	ck_assert(!getsockopt(u->fds[0], IPPROTO_IP, IP_TOS, &value, &length));
+	ck_assert_int_eq(value, 26 << 2);
+	ck_assert(!getsockopt(u->fds[0], SOL_SOCKET, SO_PRIORITY, &value, &length));
+	ck_assert_int_ne(value, 0);
+	ck_assert(!getsockopt(u->fds[1], IPPROTO_IPV6, IPV6_TCLASS, &value, &length));
+	ck_assert_int_eq(value, 26 << 2);
+}
+END_TEST
+
+START_TEST(what_the_kernel_refuses_is_counted)
+{
+	run("ip link add closed type veth peer name far-closed");
+	ck_assert_uint_eq(udp_refused(u), 0);
+	put("fd77::1", "fd83::1", 7784, "closed");
+	put("::ffff:127.77.0.1", "::ffff:198.18.200.1", 7784, "closed");
+	put("fd77::1", "fd77::2", 7784, "lo");
+	ck_assert_uint_eq(udp_send(u), 1);
+	ck_assert_uint_eq(udp_refused(u), 2);
+}
+END_TEST
+
+/* In a process of its own, which may open raw sockets and nothing else. */
+static uint32_t short_bytes_without_net_admin(void)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct caps[2] = {
+		{.effective = 1u << CAP_NET_RAW, .permitted = 1u << CAP_NET_RAW}};
+	int fds[2], status;
+	uint32_t bytes = 0;
+	pid_t child;
+
+	ck_assert_int_eq(pipe(fds), 0);
+	child = fork();
+	if (!child) {
+		struct udp *mine;
+
+		if (syscall(SYS_capset, &head, caps) || udp_create(&mine, 26))
+			_exit(1);
+		bytes = udp_short_bytes(mine);
+		_exit(write(fds[1], &bytes, sizeof(bytes)) != sizeof(bytes));
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(read(fds[0], &bytes, sizeof(bytes)), sizeof(bytes));
+	close(fds[0]);
+	close(fds[1]);
+	return bytes;
+}
+
+START_TEST(a_small_send_buffer_is_told_of)
+{
+	uint32_t bytes = short_bytes_without_net_admin();
+
+	ck_assert_uint_gt(bytes, 0);
+	ck_assert_uint_lt(bytes, 1u << 25);
+	if (is_root)
+		ck_assert_uint_eq(udp_short_bytes(u), 0);
+}
+END_TEST
+
+/* Anybody's packets of protocol 255: none waits in the sending sockets for ever. */
+START_TEST(the_sending_sockets_receive_nothing)
+{
+	int fd = socket(_i ? AF_INET6 : AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
+	struct sockaddr_storage to;
+	struct in6_addr here = address(_i ? "fd77::1" : "::ffff:127.77.0.1"),
+			far = address("fd77::2");
+	uint32_t info[SK_MEMINFO_VARS];
+	socklen_t length = udp_name(&here, 0, &to), room = sizeof(info);
+	uint8_t bytes[60] = {0x45, [3] = 60, [8] = 64, [9] = 255, [12] = 127, 77,
+			     0,	   2,	     127,      77,	  0,	      1};
+	struct ip6_hdr six = {.ip6_src = far, .ip6_dst = here};
+
+	six.ip6_flow = htonl(6u << 28);
+	six.ip6_plen = htons(20);
+	six.ip6_nxt = 255;
+	six.ip6_hlim = 64;
+	if (_i)
+		memcpy(bytes, &six, sizeof(six));
+	ck_assert_int_eq(sendto(fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&to, length),
+			 sizeof(bytes));
+	/* it is in every socket that takes it at once, as the one that sent it shows */
+	ck_assert_int_eq(recv(fd, bytes, sizeof(bytes), 0), _i ? 20 : 60);
+	close(fd);
+	ck_assert_int_eq(getsockopt(u->fds[_i], SOL_SOCKET, SO_MEMINFO, info, &room), 0);
+	ck_assert_uint_eq(info[SK_MEMINFO_RMEM_ALLOC], 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("udp");
@@ -363,10 +521,15 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, what_one_device_keeps_does_not_stop_another, 0, 2);
 	tcase_add_test(t, a_packet_leaves_by_its_device);
+	tcase_add_test(t, a_packet_over_ipv4_leaves_by_its_device);
 	tcase_add_loop_test(t, a_packet_arrives_as_it_was_sent, 0, 2);
 	tcase_add_loop_test(t, probes_to_the_data_port, 0, 2);
 	tcase_add_test(t, one_read_takes_what_came_by_all_devices);
 	tcase_add_loop_test(t, a_port_is_shared_with_nobody, 0, 2);
+	tcase_add_test(t, the_sending_sockets_have_the_class);
+	tcase_add_test(t, what_the_kernel_refuses_is_counted);
+	tcase_add_test(t, a_small_send_buffer_is_told_of);
+	tcase_add_loop_test(t, the_sending_sockets_receive_nothing, 0, 2);
 	suite_add_tcase(suite, t);
 	run("ip addr add fd77::1/128 dev lo && ip addr add fd77::2/128 dev lo");
 	make_links();
