@@ -40,7 +40,7 @@ struct port {
 	uint32_t n_lost;	   /* ... and how many there were when it was last up */
 	enum links_state state;
 	uint64_t speed_bps;
-	bool speed_complained;
+	bool speed_complained, vrf_complained;
 };
 
 struct links {
@@ -210,6 +210,36 @@ static enum links_state told_state(struct port *port, const struct ifinfomsg *in
 	return state;
 }
 
+/* What kind of device the sub-port's belongs to; "" if to none. */
+static const char *master_kind(struct nlattr **attrs)
+{
+	static const struct nla_policy policy[IFLA_INFO_MAX + 1] = {
+		[IFLA_INFO_SLAVE_KIND] = {.type = NLA_STRING},
+	};
+	struct nlattr *info[IFLA_INFO_MAX + 1];
+
+	if (!attrs[IFLA_LINKINFO] ||
+	    nla_parse_nested(info, IFLA_INFO_MAX, attrs[IFLA_LINKINFO], policy) < 0 ||
+	    !info[IFLA_INFO_SLAVE_KIND])
+		return "";
+	return nla_get_string(info[IFLA_INFO_SLAVE_KIND]);
+}
+
+/* The sockets that probes come in by are bound to no VRF. */
+static void warn_of_vrf(struct links *l, struct port *port, struct nlattr **attrs)
+{
+	char line[200];
+
+	if (port->vrf_complained || strcmp(master_kind(attrs), "vrf"))
+		return;
+	port->vrf_complained = true;
+	snprintf(line, sizeof(line),
+		 "dev=%s belongs to a VRF: probes over it are received only if "
+		 "net.ipv4.udp_l3mdev_accept is 1",
+		 port->config->dev);
+	l->handlers.on_log(l->arg, LOG_WARNING, line);
+}
+
 static void on_new_link(struct links *l, const struct ifinfomsg *info, struct nlattr **attrs)
 {
 	const char *name = nla_get_string(attrs[IFLA_IFNAME]);
@@ -226,6 +256,7 @@ static void on_new_link(struct links *l, const struct ifinfomsg *info, struct nl
 			}
 			port->ifindex = info->ifi_index;
 			port->seen = true;
+			warn_of_vrf(l, port, attrs);
 			set_state(l, port, told_state(port, info, attrs));
 		} else if (port->ifindex == info->ifi_index) {
 			lose_device(l, port); /* renamed */

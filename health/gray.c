@@ -7,7 +7,6 @@
 
 #include "health_limits.h"
 #include "health_planted.h"
-#define NEAR_MAX 16u /* local and remote sub-ports take turns: eight of each at most */
 
 /* Ways in which a sub-port may lose: the narrowest that explains the losses is taken. */
 enum way { WAY_OUT, WAY_REMOTE, WAY_BACK, WAY_BOTH, WAYS };
@@ -65,7 +64,7 @@ static void count(const struct gray *g, const struct loss_rtt *l, enum way way, 
 			run = lost ? run : 0;
 			continue;
 		}
-		if (answered && !lost && i - i_rest <= NEAR_MAX) {
+		if (answered && !lost && i - i_rest <= HEALTH_NEAR_MAX) {
 			with->lost += n_between;
 			run += n_between;
 			with->run = run > with->run ? run : with->run;
@@ -120,7 +119,7 @@ static bool explains(const struct loss_rtt *l, const struct tally *with, const s
 	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
 }
 
-static void condemn(struct gray *g, enum gray_side side, uint32_t s, uint64_t now)
+static void mark_gray(struct gray *g, enum gray_side side, uint32_t s, uint64_t now)
 {
 	struct gray_trial *t = &g->trials[side][s];
 	bool again = t->wanted && now < t->cleared_ns + HEALTH_HONEST_NS;
@@ -152,7 +151,7 @@ static void add(uint8_t *sub_ports, int8_t s)
 }
 
 /*
- * By which sub-ports of either side those went that were lost: only these can be to blame. false:
+ * By which sub-ports of either side those went that were lost: only these can be at fault. false:
  * none was answered, so all are alike.
  */
 static bool suspects(const struct loss_rtt *l, uint8_t out[GRAY_SIDES])
@@ -175,10 +174,10 @@ static bool suspects(const struct loss_rtt *l, uint8_t out[GRAY_SIDES])
 
 /*
  * Probes that touch what is gray already say nothing of the rest: so the last sub-port in use is
- * never blamed.
+ * never marked.
  */
-enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
-			     uint64_t now, enum gray_side *side, uint32_t *sub_port)
+enum gray_finding gray_find(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
+			    uint64_t now, enum gray_side *side, uint32_t *sub_port)
 {
 	enum gray_finding finding = GRAY_NOTHING;
 	uint8_t suspected[GRAY_SIDES];
@@ -202,7 +201,7 @@ enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t 
 				finding = GRAY_SUSPICION;
 			if (p > HEALTH_CHANCE_MAX && !HEALTH_PLANTED(gray_hasty))
 				continue;
-			condemn(g, *side, s, now);
+			mark_gray(g, *side, s, now);
 			return GRAY_FOUND;
 		}
 	return finding;

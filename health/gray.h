@@ -3,15 +3,15 @@
  * gray.h - which sub-ports of one path lose what they are given while the rest of the path works.
  *
  * Solely owns: the sub-ports found gray, and what each has shown since. In: a window of probes with
- * the sub-ports that each touched (loss_rtt.h), answers, and `now`. Out: whom the losses are to be
- * blamed on; which gray sub-port is to be tried next; when one has earned its return. Thread: any,
- * one at a time. Pure.
+ * the sub-ports that each touched (loss_rtt.h), answers, and `now`. Out: which sub-port explains
+ * the losses; which gray sub-port is to be tried next; when one is in use again. Thread: any, one
+ * at a time. Pure.
  *
  * A probe touches the local sub-port that it leaves by, the remote one that its source port leads
- * to, and the local one that its answer comes in by. A sub-port is to blame if without the probes
- * that touch it there is hardly a loss, and chance would hardly spread losses so. Once out of use
- * it is still tried, now and then, until enough tries in a row are answered: twice as many each
- * time it has deceived.
+ * to, and the local one that its answer comes in by. A sub-port is marked gray if without the
+ * probes that touch it there is hardly a loss, and chance would hardly spread losses so. Once out
+ * of use it is still tried, now and then, until enough tries in a row are answered: twice as many
+ * each time that it was marked again soon after.
  */
 #ifndef GRAY_H
 #define GRAY_H
@@ -46,8 +46,8 @@ struct gray {
 /*
  * GRAY_FOUND: that sub-port alone explains the losses of the window, and is out of use from now on.
  */
-enum gray_finding gray_blame(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
-			     uint64_t now, enum gray_side *side, uint32_t *sub_port);
+enum gray_finding gray_find(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
+			    uint64_t now, enum gray_side *side, uint32_t *sub_port);
 bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t back);
 /* A gray sub-port whose next try is due. */
 bool gray_is_due(const struct gray *g, uint64_t now, enum gray_side *side, uint32_t *sub_port);

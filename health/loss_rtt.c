@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "health_limits.h"
-#define RTT_MEMORY 8192u /* samples after which older ones count half */
 
 void loss_rtt_init(struct loss_rtt *l)
 {
@@ -140,7 +139,7 @@ static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
 	uint64_t ns = now > p->sent_ns ? now - p->sent_ns : 0;
 
 	p->rtt_us = ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
-	if (l->n_rtt >= RTT_MEMORY) {
+	if (l->n_rtt >= HEALTH_RTT_MEMORY) {
 		l->n_rtt = 0;
 		for (unsigned i = 0; i < LOSS_RTT_BUCKETS; i++)
 			l->n_rtt += l->histogram[i] /= 2;
@@ -158,7 +157,7 @@ static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
 }
 
 /* What was taken for lost had been waiting in queues. */
-static void absolve(struct loss_rtt *l, uint32_t sequence)
+static void void_late(struct loss_rtt *l, uint32_t sequence)
 {
 	uint8_t *outcome = &l->outcome[sequence % LOSS_RTT_WINDOW];
 
@@ -180,7 +179,7 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
 		return false;
 	p->answered = true;
 	if (age >= l->next - l->settled) {
-		absolve(l, sequence);
+		void_late(l, sequence);
 		note_rtt(l, now, p);
 		return false;
 	}

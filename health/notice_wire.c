@@ -10,6 +10,7 @@
 #define HEAD_BYTES 8u
 #define VERSION	   1
 
+/* 8 and 9 are retired: older releases sent other things in them, and no new element may. */
 enum element {
 	ELEMENT_STAMP = 1,
 	ELEMENT_ARRIVAL = 2,
@@ -159,7 +160,7 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 		return NULL;
 	case ELEMENT_HEARD:
 		if (length != HEARD_BYTES || out->has_heard)
-			return "a word of having heard that is not empty, or a second one";
+			return "a HEARD element that is not empty, or a second one";
 		out->has_heard = true;
 		return NULL;
 	case ELEMENT_HMAC:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
- * report (or a later probe's echo of it), a capacity notice and its acknowledgement.
+ * report, a capacity notice and its acknowledgement, the port that a reply is to go to, and that
+ * the sender's last probe was answered.
  *
  * Solely owns: those elements' bytes. In: bytes from the network, the key. Out: a checked struct,
  * or -EBADMSG with reason and offset. Thread: any. Pure.
@@ -15,6 +16,8 @@
  * Notices and acknowledgements count only under an HMAC-SHA256, the last element, over everything
  * before it and both addresses. Stamps carry no HMAC: a reply has to repeat 64 random bits that
  * only the probe's sender and the path know, and can do no more than say that the path works.
+ * Neither does "answered" (HEARD): whoever can send in a peer's name delays a verdict by it, no
+ * longer than docs/health.md says (HEALTH_SKIP_MAX), and prevents none.
  */
 #ifndef NOTICE_WIRE_H
 #define NOTICE_WIRE_H
@@ -33,7 +36,7 @@
 #define NOTICE_WIRE_KEY_MAX	  64u
 #define NOTICE_WIRE_ANY		  UINT64_MAX /* a plane that is not limited by the sender */
 
-/* Sent by the prober, repeated word for word by the reflector. */
+/* Sent by the prober, repeated unchanged by the reflector. */
 struct notice_stamp {
 	uint32_t sequence;
 	uint64_t nonce;
@@ -46,8 +49,8 @@ struct notice_arrival {
 
 /* What the sender's own ports toward each plane carry now. */
 struct notice_capacity {
-	uint64_t boot;	   /* the sender's life: later lives have larger numbers */
-	uint32_t sequence; /* within that life */
+	uint64_t boot;	   /* the sender's incarnation: later ones have larger numbers */
+	uint32_t sequence; /* within that incarnation */
 	uint32_t expiry_ms;
 	uint8_t n_planes;
 	uint64_t bps[NOTICE_WIRE_MAX_PLANES]; /* NOTICE_WIRE_ANY: no limit */
@@ -63,8 +66,8 @@ struct notice_return {
 
 /*
  * The newest notice that the receiver holds of the sender, and acknowledges by that. If it is of a
- * later life than the one just sent, the sender's clock has gone back: it goes on with a larger
- * number, so as to be heard.
+ * later incarnation than the one just sent, the sender's clock has gone back: it goes on with a
+ * larger number, so as to be heard.
  */
 struct notice_ack {
 	uint64_t boot;
@@ -102,7 +105,7 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 			  const struct notice_ends *ends, uint8_t *out);
 /*
  * Reads what follows the BFD packet. No trailer of ours: 0, with everything absent. A wrong HMAC is
- * no error: authentic stays false and the caller heeds neither notice nor acknowledgement.
+ * no error: authentic stays false, and the caller uses neither notice nor acknowledgement.
  */
 int notice_wire_decode(const uint8_t *bytes, size_t length, const struct notice_key *key,
 		       const struct notice_ends *ends, struct notice_trailer *out,

@@ -5,16 +5,11 @@
 #include <string.h>
 
 #include "health_limits.h"
-#define LEARN_NS (5 * HEALTH_MS_NS)
-#define WATCH_NS (2000 * HEALTH_MS_NS / PORT_MAP_SLOTS)
-/* nobody answers: a peer without this, or a NIC that swallows the port */
-#define SILENT_NS   (1000 * HEALTH_MS_NS)
-#define PATIENCE_NS HEALTH_BLIND_NS
-#define DOUBT_NS    (500 * HEALTH_MS_NS) /* doubts of one event */
-#define SILENT_MIN  (3 * PORT_MAP_SLOTS)
-#define MISSES_MAX  3u
-/* a port in two leads to each of two; a remote sub-port that is down is never met */
-#define TRIES_MAX  (6 * PORT_MAP_SLOTS)
+
+_Static_assert(HEALTH_PORTS_SILENT_MIN == 3 * PORT_MAP_SLOTS, "three rounds");
+_Static_assert(HEALTH_PORT_NS *PORT_MAP_SLOTS == 2000 * HEALTH_MS_NS, "a round in two seconds");
+_Static_assert(HEALTH_TRIES_MAX == 6 * PORT_MAP_SLOTS, "six rounds");
+
 #define PORT_COUNT (ROCE_SOURCE_PORT_LAST + 1 - FARE_LEARNED_PORT_FIRST)
 
 void port_map_init(struct port_map *m)
@@ -67,7 +62,7 @@ static void renew_pool(struct port_map *m)
 	}
 }
 
-static void believe_none(struct port_map *m, uint64_t now)
+static void doubt_all(struct port_map *m, uint64_t now)
 {
 	for (unsigned i = 0; i < PORT_MAP_SLOTS; i++)
 		set_verified(m, &m->slots[i], false);
@@ -97,12 +92,12 @@ static void follow_live(struct port_map *m, uint32_t live)
 
 static uint64_t pace(const struct port_map *m)
 {
-	if (m->silent >= SILENT_MIN)
-		return SILENT_NS;
-	return port_map_is_settled(m) ? WATCH_NS : LEARN_NS;
+	if (m->silent >= HEALTH_PORTS_SILENT_MIN)
+		return HEALTH_PORTS_SILENT_NS;
+	return port_map_is_settled(m) ? HEALTH_PORT_NS : HEALTH_LEARN_NS;
 }
 
-/* Those not believed first; never one whose answer may still be under way. */
+/* Those in doubt first; never one whose answer may still be under way. */
 static struct port_map_slot *choose(struct port_map *m, uint64_t now)
 {
 	struct port_map_slot *best = NULL;
@@ -110,7 +105,7 @@ static struct port_map_slot *choose(struct port_map *m, uint64_t now)
 	for (unsigned k = 0; k < PORT_MAP_SLOTS; k++) {
 		struct port_map_slot *s = &m->slots[(m->cursor + k) % PORT_MAP_SLOTS];
 
-		if (s->pending && now < s->sent_ns + PATIENCE_NS)
+		if (s->pending && now < s->sent_ns + HEALTH_BLIND_NS)
 			continue;
 		if (!s->verified)
 			return s;
@@ -131,7 +126,7 @@ bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t non
 	s = now >= m->next_ns ? choose(m, now) : NULL;
 	if (!s)
 		return false;
-	if (s->pending && ++s->misses >= MISSES_MAX) {
+	if (s->pending && ++s->misses >= HEALTH_MISSES_MAX) {
 		forget(m, s);
 		renew_pool(m); /* it was no port's fault: all may be drawn again */
 	}
@@ -141,7 +136,7 @@ bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t non
 	s->nonce = nonce;
 	s->sent_ns = now;
 	m->cursor = (uint8_t)((s - m->slots + 1) % PORT_MAP_SLOTS);
-	m->silent += m->silent < SILENT_MIN;
+	m->silent += m->silent < HEALTH_PORTS_SILENT_MIN;
 	m->next_ns = now + pace(m);
 	*out = (struct port_map_probe){(uint8_t)(s - m->slots), s->local, s->port};
 	return true;
@@ -179,12 +174,12 @@ bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t 
 	s->pending = false;
 	s->misses = 0;
 	if (s->remote >= 0 && s->remote != (int8_t)remote) {
-		believe_none(m, now);
+		doubt_all(m, now);
 		m->rehashed = true;
 	}
 	s->remote = (int8_t)remote;
 	set_verified(m, s, true);
-	if (m->tries < TRIES_MAX && is_crowded(m, s)) {
+	if (m->tries < HEALTH_TRIES_MAX && is_crowded(m, s)) {
 		m->tries++;
 		forget(m, s);
 	}
@@ -193,10 +188,10 @@ bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t 
 
 void port_map_doubt(struct port_map *m, uint64_t now)
 {
-	if (!m->answered_ever || (m->doubted_ns && now < m->doubted_ns + DOUBT_NS))
+	if (!m->answered_ever || (m->doubted_ns && now < m->doubted_ns + HEALTH_DOUBT_NS))
 		return;
 	m->doubted_ns = now;
-	believe_none(m, now);
+	doubt_all(m, now);
 }
 
 bool port_map_is_settled(const struct port_map *m)

@@ -12,7 +12,7 @@
  * and only trying tells. Ports are drawn until every (local, remote) pair has its share of the
  * slots or enough have been tried, and each is tried again for ever after. Those of the pool
  * (FARE_SOURCE_PORTS) come first: processes send data from them. One that leads elsewhere
- * than before means that the leaf hashes anew: then none of the others is believed until it has
+ * than before means that the leaf hashes anew: then all others are in doubt until they have
  * been tried again.
  */
 #ifndef PORT_MAP_H
@@ -71,11 +71,11 @@ bool port_map_next(struct port_map *m, uint64_t now, uint32_t live, uint64_t non
 bool port_map_arrived(struct port_map *m, uint64_t now, uint32_t slot, uint64_t nonce,
 		      uint8_t remote, uint8_t n_remote);
 /*
- * Something else on the path arrives elsewhere than before: no slot is believed until it has been
- * tried again.
+ * Something else on the path arrives elsewhere than before: all slots are in doubt until they have
+ * been tried again.
  */
 void port_map_doubt(struct port_map *m, uint64_t now);
-/* Nothing more to draw or to believe anew: from here on it only keeps watch. */
+/* Nothing to draw and nothing in doubt: what is known is tried again now and then. */
 bool port_map_is_settled(const struct port_map *m);
 /* true: the list, sorted, is not what was told last; *rehashed: because the leaf hashes anew. */
 bool port_map_news(struct port_map *m, struct port_map_entry out[PORT_MAP_SLOTS], uint32_t *n,

@@ -67,7 +67,7 @@ void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool s
 {
 	*f = (struct probe_fsm){
 		.state = starts_down ? PROBE_DOWN : PROBE_UNPROVEN,
-		.reason = starts_down ? "down in this daemon's former life, not answered since"
+		.reason = starts_down ? "down before this daemon restarted, not answered since"
 				      : "not answered yet",
 		.since_ns = now,
 		.passes_wanted = t->recover_probes,
@@ -102,7 +102,7 @@ bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, ui
 	return false;
 }
 
-/* A path that lost one probe in twenty passes a short run of replies soon enough by luck. */
+/* A path that loses one probe in twenty passes a short run of replies by chance. */
 static uint32_t run_wanted(const struct probe_fsm_times *t)
 {
 	uint64_t n = t->interval_ns ? HEALTH_CLEAN_NS / t->interval_ns : HEALTH_CLEAN_MAX;
@@ -193,7 +193,7 @@ bool probe_fsm_cut(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_
 bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now,
 		     struct probe_fsm_change *change)
 {
-	/* a path that waits for its first reply after a break waits for a prober that may be gone
+	/* a path that waits for its first reply after a break: the peer's reflector may be gone
 	 */
 	bool waits_in_vain = f->state == PROBE_DOWN && f->where == PROBE_LOCAL &&
 			     now >= silent_since_ns + HEALTH_BGP_HOLD_NS;

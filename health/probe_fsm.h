@@ -49,7 +49,7 @@ struct probe_fsm_times {
 	uint32_t recover_probes;
 	uint64_t hold_ns, hold_max_ns; /* back-off: first, and largest */
 	uint64_t ramp_ns;
-	uint64_t unproven_ns;  /* silence that a path not yet answered is forgiven */
+	uint64_t unproven_ns;  /* so long a path not yet answered is not down for its silence */
 	uint32_t max_loss_ppm; /* of a window of probes */
 };
 
@@ -87,7 +87,7 @@ struct probe_fsm_change {
 	uint32_t n_lost, n_window;
 };
 
-/* starts_down: a former life found it down; replies have to prove otherwise. */
+/* starts_down: it was down before a restart, and has to pass as after any fault. */
 void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool starts_down,
 		    uint64_t now);
 /*
@@ -95,7 +95,7 @@ void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool s
  * probes were answered since the newest that is missing, and since the newest that is overdue
  * (loss_rtt_clean_run()); looked at where the path is down. A reply that comes late breaks no row,
  * only one that does not come: else a busy machine would keep planes down that are whole. But while
- * one is overdue nobody knows which it will be, and the path stays down.
+ * one is overdue it is not known which it will be, and the path stays down.
  */
 bool probe_fsm_answered(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 			uint32_t clean_run, uint32_t punctual_run, struct probe_fsm_change *change);

@@ -196,8 +196,8 @@ void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t n
 
 /*
  * Something may have become due sooner than was said after the last run. While nothing was, the
- * wheel stood still, and what is put on it before it turns again may look long due: that makes
- * nobody late.
+ * wheel did not turn, and what is put on it before it turns again may look long due: this does not
+ * mean that the loop is late.
  */
 uint64_t prober_next_ns(struct prober *p, uint64_t now)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * prober.h - probes every path that routing teaches, and says which of them work (SBFDInitiator,
+ * prober.h - probes every path that routing has, and says which of them work (SBFDInitiator,
  * RFC 7880 section 7.3).
  *
  * Solely owns: the probing sockets, one session per (local GPU, peer, plane), what each session has
@@ -21,8 +21,8 @@
  * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
  * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
  * counts only if it comes in over the same plane, with a hop limit of 254 or 255, our discriminator
- * and the 64 random bits of a probe still undecided. A reflector that returns no stamp is somebody
- * else's: used, matched by its discriminator alone whatever plane it answers over (so only the way
+ * and the 64 random bits of a probe still undecided. A reflector that returns no stamp is not
+ * fared's: used, matched by its discriminator alone whatever plane it answers over (so only the way
  * there is proven), and marked; but not within ten seconds of a reply that did return one, from the
  * same peer over any plane.
  *
@@ -165,8 +165,9 @@ void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *
 /*
  * When data was last posted toward and acknowledged by a peer over a plane (CLOCK_MONOTONIC; 0:
  * never; a stamp up to an interval later than now counts as now, a later one not at all). Peers
- * with posts within a second are probed fast on all planes. A path with an acknowledgement of within the interval skips its probe, seven times in a row at
- * most: what a client says makes probes fewer, never a path live.
+ * with posts within a second are probed fast on all planes. A path with an acknowledgement of
+ * within the interval skips its probe, seven times in a row at most: what a client says makes
+ * probes fewer, never a path live.
  */
 void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		    uint32_t plane, uint64_t posted_ns, uint64_t acked_ns, uint64_t now);

@@ -37,10 +37,10 @@ struct prober_path {
 	uint64_t sent_ns;	  /* the last probe */
 	/* what is known from replies over it: see prober_note_answer() */
 	uint64_t fresh_ns, fresh_sent_ns, known_sent_ns;
-	/* a sub-port may be to blame for what it loses: the next losses will tell */
+	/* one sub-port would explain what it loses, but so would chance */
 	bool suspicion;
-	/* what was decided when losses were last held against its sub-ports */
-	uint32_t blamed_at;
+	/* what was decided when a gray sub-port was last searched for */
+	uint32_t searched_at;
 	uint32_t n_skipped; /* probes that acknowledgements made needless, in a row */
 	uint32_t proven;    /* bit s: a probe out of sub-port s came back since it has carrier */
 	/* bit s: it has carrier again, and no probe out of it has come back yet */
@@ -66,8 +66,8 @@ struct prober_peer {
 	uint64_t stamped_ns;	  /* it last repeated a stamp of ours; 0: never */
 	uint32_t acked;		  /* sequence of the newest notice that it has acknowledged */
 	/*
-	 * it knows a later life of ours than our clock says: notices to it are of this one. 0: it
-	 * does not
+	 * it knows a later incarnation of ours than our clock says: notices to it are of this one.
+	 * 0: it does not
 	 */
 	uint64_t boot;
 	struct prober_path paths[];
@@ -88,15 +88,14 @@ struct prober_plane {
 	/* something was read from it, or the last sample was larger than the one before */
 	uint64_t heard_ns;
 	uint64_t packets;
-	uint64_t companions_ns;	 /* when its paths were last judged together */
-	uint64_t hurry_until_ns; /* the leaf has lost one peer: ask for the idle ones at once */
-	uint64_t n_sent;	 /* probes, and replies to peers' probes */
-	bool told;		 /* see prober_traffic_told() */
+	uint64_t plane_judged_ns; /* when its paths were last judged together */
+	uint64_t hurry_until_ns;  /* the leaf has lost one peer: ask for the idle ones at once */
+	uint64_t n_sent;	  /* probes, and replies to peers' probes */
+	bool told;		  /* see prober_traffic_told() */
 };
 
 struct prober_socket {
 	uint32_t gpu;
-	uint8_t port_index;
 	uint16_t port;
 	struct udp_socket *udp; /* NULL: no address of that family */
 	struct in6_addr address;
@@ -111,7 +110,7 @@ struct prober {
 	void *arg;
 	uint64_t random;
 	struct nonces nonces; /* of stamps and discriminators */
-	bool said_outlived;   /* that a peer knows a later life of ours */
+	bool said_clock_back; /* that a peer knows a later incarnation of ours */
 	uint64_t tick_ns, armed_ns, counted_ns;
 	/* we ran late: until then silence may be our own before it is a plane's */
 	uint64_t late_ns, late_until_ns;
@@ -218,7 +217,7 @@ void prober_note_answer(const struct prober *p, struct prober_path *path, uint64
  */
 void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 		 uint64_t now, uint32_t *clean, uint32_t *punctual);
-/* So many, in full queues or not, that it is to be asked what to blame. */
+/* So many, in full queues or not, that a gray sub-port is to be searched for. */
 bool prober_has_losses(const struct prober_path *path);
 /* Overdue, and for an interval nothing at all has come in over its plane. */
 bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane,

@@ -121,7 +121,7 @@ bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, 
 	       (n->limited || now < n->until_ns);
 }
 
-/* Which life of ours a peer is told of. */
+/* Which incarnation of ours a peer is told of. */
 static uint64_t boot_to(const struct prober *p, const struct prober_peer *peer)
 {
 	return peer->boot > p->options.boot ? peer->boot : p->options.boot;
@@ -217,7 +217,7 @@ static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
 }
 
 /* A gray sub-port's try was answered, if this was one: enough of them and it is in use again. */
-static void heed_trial(struct prober *p, struct prober_peer *peer, uint32_t plane,
+static void take_trial(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		       uint32_t sequence, uint64_t now)
 {
 	struct gray *g = &peer->paths[plane].gray;
@@ -230,27 +230,28 @@ static void heed_trial(struct prober *p, struct prober_peer *peer, uint32_t plan
 }
 
 /*
- * Our clock has gone back since a life of ours that a peer has heard of, which takes no notice of
- * this one. What it says is believed towards itself alone: a peer that says more than is true
- * spoils nothing but what it hears.
+ * Our clock has gone back since an incarnation of ours that a peer knows of: it ignores notices of
+ * this one. What it says is used toward itself alone: a false number harms only the peer that sends
+ * it.
  */
-static void outlive(struct prober *p, struct prober_peer *peer, uint64_t boot)
+static void clock_went_back(struct prober *p, struct prober_peer *peer, uint64_t boot)
 {
-	if (!p->said_outlived)
-		p->handlers->on_log(p->arg, LOG_WARNING,
-				    "a peer knows a later life of this server than this one: its "
-				    "clock has gone back and should be "
-				    "set; notices to such peers go on as of a life later still");
-	p->said_outlived = true;
+	if (!p->said_clock_back)
+		p->handlers->on_log(
+			p->arg, LOG_WARNING,
+			"a peer knows a later incarnation of this server than this one: its "
+			"clock has gone back and should be "
+			"set; notices to such peers go on as of a later incarnation still");
+	p->said_clock_back = true;
 	peer->boot = boot + 1;
 }
 
-static void heed_ack(struct prober *p, struct prober_peer *peer, const struct notice_ack *ack)
+static void take_ack(struct prober *p, struct prober_peer *peer, const struct notice_ack *ack)
 {
 	const struct notice_capacity *c = &p->notices[peer->gpu].capacity;
 
 	if (ack->boot > boot_to(p, peer) && ack->boot < UINT64_MAX)
-		outlive(p, peer, ack->boot);
+		clock_went_back(p, peer, ack->boot);
 	if (ack->boot != boot_to(p, peer) || ack->sequence != c->sequence ||
 	    peer->acked == c->sequence)
 		return;
@@ -330,10 +331,10 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	}
 	if (t.has_arrival) {
 		learn(path, &probe, &t.arrival, sub_port, now);
-		heed_trial(p, peer, plane, t.stamp.sequence, now);
+		take_trial(p, peer, plane, t.stamp.sequence, now);
 	}
 	if (t.has_ack && t.authentic)
-		heed_ack(p, peer, &t.ack);
+		take_ack(p, peer, &t.ack);
 	p->counters.answered++;
 	prober_answered(p, peer, plane, before, now);
 	return;
@@ -392,7 +393,6 @@ static int open_one(struct prober *p, uint32_t g, int family, uint8_t i)
 	if (rc)
 		return rc;
 	s->gpu = g;
-	s->port_index = i;
 	s->port = udp_port(s->udp);
 	p->polled[p->n_open] = s->udp;
 	p->open[p->n_open++] = s;

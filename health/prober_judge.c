@@ -2,10 +2,7 @@
 /* prober_judge.c - see prober_internal.h: what is known of a path, and what follows from it */
 #include "prober_internal.h"
 
-#define RATE_PROBES (LOSS_RTT_WINDOW / 2)
-/* bounds of work: other peers whose word tells a dead leaf from a dead peer, looked at for them */
-#define ASKED_MAX  64u
-#define SEARCH_MAX 512u
+_Static_assert(HEALTH_RATE_PROBES == LOSS_RTT_WINDOW / 2, "half a window");
 
 /* ---- evidence ------------------------------------------------------------ */
 
@@ -165,7 +162,8 @@ static enum probe_where locate(const struct prober *p, const struct prober_peer 
 	uint64_t since = peer->paths[plane].silent_since_ns;
 	uint32_t others = 0, suffering = 0;
 
-	for (uint32_t i = 1; i < p->n_peers && i <= SEARCH_MAX && others < ASKED_MAX; i++) {
+	for (uint32_t i = 1; i < p->n_peers && i <= HEALTH_SEARCH_MAX && others < HEALTH_ASKED_MAX;
+	     i++) {
 		const struct prober_peer *other = p->peers[(peer->index + i) % p->n_peers];
 		const struct prober_path *path = &other->paths[plane];
 
@@ -233,7 +231,7 @@ static void compare(const struct prober_path *path, const struct prober_path *ot
 static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer *peer,
 			       uint32_t plane)
 {
-	uint64_t half_window = RATE_PROBES * p->times.interval_ns;
+	uint64_t half_window = HEALTH_RATE_PROBES * p->times.interval_ns;
 	const struct loss_rtt *ours = &peer->paths[plane].loss;
 	uint32_t n, lost, n_ours, lost_ours;
 	uint64_t from_ns, to_ns;
@@ -294,18 +292,18 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
  * Losses that one sub-port explains take that sub-port out, and not the plane. A foreign reflector
  * does not say which probe it answers: nothing can be told by which it does not.
  */
-static bool blame(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+static bool find_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
 	enum gray_finding finding;
 	enum gray_side side;
 	uint32_t sub_port;
 
-	if (path->third_party || !prober_has_losses(path) || path->blamed_at == path->loss.settled)
+	if (path->third_party || !prober_has_losses(path) ||
+	    path->searched_at == path->loss.settled)
 		return false;
-	path->blamed_at = path->loss.settled;
-	finding =
-		gray_blame(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port);
+	path->searched_at = path->loss.settled;
+	finding = gray_find(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port);
 	path->suspicion = finding == GRAY_SUSPICION;
 	if (finding != GRAY_FOUND)
 		return false;
@@ -322,7 +320,7 @@ static bool judge_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	struct probe_fsm_change change;
 	struct probe_evidence e;
 
-	if (blame(p, peer, plane, now))
+	if (find_gray(p, peer, plane, now))
 		return false;
 	e = gather(p, peer, plane, times, now);
 	if (!probe_fsm_tick(&path->fsm, times, now, &e, &change))
@@ -339,15 +337,15 @@ static bool judge_path(struct prober *p, struct prober_peer *peer, uint32_t plan
  * A leaf that has died shows on its other paths within an interval: one probe less convinces there.
  * What they know does not change within a tick.
  */
-static void judge_companions(struct prober *p, const struct prober_peer *first, uint32_t plane,
+static void judge_same_plane(struct prober *p, const struct prober_peer *first, uint32_t plane,
 			     uint64_t now)
 {
 	struct prober_plane *s = &p->planes[first->gpu][plane];
 	struct probe_fsm_times times = p->times;
 
-	if (s->companions_ns == now)
+	if (s->plane_judged_ns == now)
 		return;
-	s->companions_ns = now;
+	s->plane_judged_ns = now;
 	if (times.detect_multiplier > 2)
 		times.detect_multiplier--;
 	for (uint32_t i = 0; i < p->n_peers; i++) {
@@ -384,7 +382,7 @@ bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 	if (!judge_path(p, peer, plane, &p->times, now))
 		return false;
 	if (peer->paths[plane].fsm.where == PROBE_IN_FABRIC)
-		judge_companions(p, peer, plane, now);
+		judge_same_plane(p, peer, plane, now);
 	p->planes[peer->gpu][plane].hurry_until_ns = now + HEALTH_ACTIVE_NS;
 	prober_wake_idle(p, peer->gpu, plane, now);
 	return true;

@@ -4,14 +4,6 @@
 
 #include "roce_ports.h"
 
-#define LEARN_NS (5 * HEALTH_MS_NS)
-#define WATCH_NS (50 * HEALTH_MS_NS)
-/* probes at a time: at most 3,200 a second while anything is to be learned, */
-#define LEARN_BURST 16u
-/* 80 a second while all is known: ordinary probes notice sooner that something has changed */
-#define WATCH_BURST 4u
-#define SCAN_PEERS  256u /* looked at at a time */
-
 static bool is_due(const struct prober_path *path)
 {
 	return path->wanted && (path->fsm.state == PROBE_UP || path->fsm.state == PROBE_SUSPECT) &&
@@ -59,10 +51,11 @@ static void watch(struct prober *p, uint64_t now)
 {
 	unsigned n_sent = 0;
 
-	if (now < p->ports_watched_ns + WATCH_NS)
+	if (now < p->ports_watched_ns + HEALTH_WATCH_NS)
 		return;
 	p->ports_watched_ns = now;
-	for (uint32_t i = 0; i < p->n_peers && i < SCAN_PEERS && n_sent < WATCH_BURST; i++) {
+	for (uint32_t i = 0; i < p->n_peers && i < HEALTH_SCAN_PEERS && n_sent < HEALTH_WATCH_BURST;
+	     i++) {
 		struct prober_peer *peer = p->peers[p->ports_watch_turn++ % p->n_peers];
 
 		for (uint32_t plane = 0; plane < peer->n_planes; plane++)
@@ -78,7 +71,8 @@ static bool learn(struct prober *p, uint64_t now)
 	bool learning = false;
 	unsigned n_sent = 0;
 
-	for (uint32_t i = 0; i < p->n_peers && i < SCAN_PEERS && n_sent < LEARN_BURST; i++) {
+	for (uint32_t i = 0; i < p->n_peers && i < HEALTH_SCAN_PEERS && n_sent < HEALTH_LEARN_BURST;
+	     i++) {
 		struct prober_peer *peer = p->peers[p->ports_turn++ % p->n_peers];
 
 		for (uint32_t plane = 0; plane < peer->n_planes; plane++) {
@@ -87,7 +81,7 @@ static bool learn(struct prober *p, uint64_t now)
 			if (port_map_is_settled(map) || !is_due(&peer->paths[plane]))
 				continue;
 			n_sent += send_one(p, peer, plane, now);
-			learning |= map->next_ns < now + WATCH_NS;
+			learning |= map->next_ns < now + HEALTH_WATCH_NS;
 		}
 	}
 	return learning;
@@ -96,7 +90,7 @@ static bool learn(struct prober *p, uint64_t now)
 uint64_t prober_ports_run(struct prober *p, uint64_t now)
 {
 	watch(p, now);
-	return now + (learn(p, now) ? LEARN_NS : WATCH_NS);
+	return now + (learn(p, now) ? HEALTH_LEARN_NS : HEALTH_WATCH_NS);
 }
 
 void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,

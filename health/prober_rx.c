@@ -42,7 +42,7 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 			sum += packets;
 		}
 	/*
-	 * after a pause there is nothing to compare with: the benefit of the doubt, as if no count
+	 * after a pause there is nothing to compare with: then something came in, as if no count
 	 * can be read
 	 */
 	if (!known || sum != s->packets || now > s->sampled_ns + 2 * p->times.interval_ns)

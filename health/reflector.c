@@ -5,11 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "health_limits.h"
 #include "roce_ports.h"
 #include "udp.h"
 
-#define RATE_PER_S     200000.
-#define BURST	       20000.
 #define REQUIRED_RX_US 1000
 
 struct socket {
@@ -35,9 +34,9 @@ struct reflector {
 static bool may_answer(struct reflector *r, uint64_t now)
 {
 	if (r->tokens < 1) {
-		r->tokens += (double)(now - r->filled_ns) * RATE_PER_S / 1e9;
-		if (r->tokens > BURST)
-			r->tokens = BURST;
+		r->tokens += (double)(now - r->filled_ns) * HEALTH_REPLIES_PER_S / 1e9;
+		if (r->tokens > HEALTH_REPLIES_BURST)
+			r->tokens = HEALTH_REPLIES_BURST;
 		r->filled_ns = now;
 		if (r->tokens < 1)
 			return false;
@@ -46,8 +45,8 @@ static bool may_answer(struct reflector *r, uint64_t now)
 	return true;
 }
 
-static void heed(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
-		 const struct notice_trailer *t, struct notice_trailer *reply)
+static void take_notice(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
+			const struct notice_trailer *t, struct notice_trailer *reply)
 {
 	if (!t->authentic) {
 		r->counters.forged += r->key->length > 0;
@@ -107,11 +106,11 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 		goto drop;
 	if (r->handlers->on_heard)
 		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane, t.has_heard);
-	p = sbfd_wire_reflection(&p, false, REQUIRED_RX_US);
+	p = sbfd_wire_reflection(&p, REQUIRED_RX_US);
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = SBFD_WIRE_BYTES;
 	if (t.has_capacity)
-		heed(r, s->gpu, &in->from, &t, &reply);
+		take_notice(r, s->gpu, &in->from, &t, &reply);
 	if (t.has_stamp) {
 		reply.has_stamp = reply.has_arrival = true;
 		reply.stamp = t.stamp;

@@ -81,11 +81,11 @@ void sbfd_wire_encode(const struct sbfd_packet *p, uint8_t out[SBFD_WIRE_BYTES])
 	put32(out + 20, 0); /* no echo function in S-BFD */
 }
 
-struct sbfd_packet sbfd_wire_reflection(const struct sbfd_packet *probe, bool admin_down,
+struct sbfd_packet sbfd_wire_reflection(const struct sbfd_packet *probe,
 					uint32_t required_min_rx_us)
 {
 	return (struct sbfd_packet){
-		.state = admin_down ? SBFD_ADMIN_DOWN : SBFD_UP,
+		.state = SBFD_UP,
 		.final = probe->poll,
 		.detect_multiplier = probe->detect_multiplier,
 		.my_discriminator = probe->your_discriminator,

@@ -56,7 +56,7 @@ int sbfd_wire_decode(const uint8_t *bytes, size_t length, struct sbfd_packet *ou
 void sbfd_wire_encode(const struct sbfd_packet *p, uint8_t out[SBFD_WIRE_BYTES]);
 
 /* The reflector's answer (RFC 7880 7.2.2): discriminators swapped, F for P, nothing asked for. */
-struct sbfd_packet sbfd_wire_reflection(const struct sbfd_packet *probe, bool admin_down,
+struct sbfd_packet sbfd_wire_reflection(const struct sbfd_packet *probe,
 					uint32_t required_min_rx_us);
 
 /*

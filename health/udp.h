@@ -15,7 +15,7 @@
  *
  * Receiving. One UDP socket per address and port, of all devices, and never sharing the port: no
  * other process, of whatever user, can bind it and take what arrives. Probes to the data's port
- * (ROCE_UDP_PORT), which belongs to somebody else, are received beside its owner by a raw socket
+ * (ROCE_UDP_PORT), which belongs to other processes, are received beside its owner by a raw socket
  * with a kernel filter that passes nothing else.
  */
 #ifndef UDP_H
@@ -84,6 +84,6 @@ void udp_put_back(struct udp *u);
  * many it took.
  */
 unsigned udp_send(struct udp *u);
-uint64_t udp_refused(const struct udp *u); /* packets so far */
+uint64_t udp_refused(const struct udp *u); /* packets so far; NULL: 0 */
 
 #endif

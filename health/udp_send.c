@@ -117,7 +117,7 @@ uint32_t udp_short_bytes(const struct udp *u)
 
 uint64_t udp_refused(const struct udp *u)
 {
-	return u->n_refused;
+	return u ? u->n_refused : 0;
 }
 
 void udp_destroy(struct udp *u)

@@ -97,7 +97,7 @@ static void answer(struct peers *s, const struct udp_packet *in)
 	if (t.has_heard)
 		s->paths[probes_net_index(&in->to) * PROBES_PLANES + plane].acked_ns = now_ns();
 	out = udp_next(s->udp);
-	p = sbfd_wire_reflection(&p, false, 1000);
+	p = sbfd_wire_reflection(&p, 1000);
 	sbfd_wire_encode(&p, out->bytes);
 	reply.stamp = t.stamp;
 	reply.arrival =

@@ -93,7 +93,7 @@ static bool all(const struct loss_rtt_probe *p)
 
 static bool blame(void)
 {
-	return gray_blame(&g, &l, LIMIT, now, &side, &sub_port) == GRAY_FOUND;
+	return gray_find(&g, &l, LIMIT, now, &side, &sub_port) == GRAY_FOUND;
 }
 
 START_TEST(names_the_sub_port)
@@ -159,7 +159,7 @@ START_TEST(chance_is_hardly_ever_blamed)
 		enum gray_finding finding;
 
 		probe(1, 2, a_twentieth);
-		finding = gray_blame(&g, &l, LIMIT, now, &side, &sub_port);
+		finding = gray_find(&g, &l, LIMIT, now, &side, &sub_port);
 		n_suspicions += finding == GRAY_SUSPICION;
 		if (finding == GRAY_FOUND) {
 			n_wrong++;

@@ -759,7 +759,7 @@ static void reflect_by_hand(struct udp_socket *s, bool stamped, uint8_t plane)
 		ck_assert_int_eq(
 			notice_wire_decode(probe->bytes, probe->length, &key, &ends, &t, &error),
 			0);
-		p = sbfd_wire_reflection(&p, false, 0);
+		p = sbfd_wire_reflection(&p, 0);
 		sbfd_wire_encode(&p, reply->bytes);
 		reply->length = SBFD_WIRE_BYTES;
 		t = (struct notice_trailer){.has_stamp = true,
