@@ -10,10 +10,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "closer.h"
 #include "control_listener.h"
+#include "control_rate.h"
 
 #define PAUSE_S	   1. /* so long clients wait where there are no descriptors, or too many */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
@@ -50,9 +52,10 @@ struct control {
 	double idle_s;
 	struct listener listeners[LISTENERS];
 	ev_timer again; /* active: clients that are to wait do, until then */
-	ev_timer turn;	/* active: a request waits, for the next turn of the loop */
+	ev_timer turn;	/* active: a request waits, for the next turn of the loop or its rate */
 	unsigned next;	/* the client whose turn it is */
 	bool has_said;	/* that they wait */
+	struct control_rate rate;
 	struct closer *closer;
 	struct client clients[CONTROL_MAX_CLIENTS];
 };
@@ -92,9 +95,22 @@ static void drop(struct client *c, const char *why)
 
 /* ---- out ----------------------------------------------------------------- */
 
-static bool append(struct client *c, const json_t *reply)
+/* One line, from malloc(); NULL: no memory, or a text in it is not UTF-8. */
+static char *line_of(const json_t *json, size_t *length)
 {
-	size_t length = json_dumpb(reply, NULL, 0, DUMP_FLAGS);
+	size_t n = json ? json_dumpb(json, NULL, 0, DUMP_FLAGS) : 0;
+	char *line = n ? malloc(n + 1) : NULL;
+
+	if (!line)
+		return NULL;
+	json_dumpb(json, line, n, DUMP_FLAGS);
+	line[n] = '\n';
+	*length = n + 1;
+	return line;
+}
+
+static bool append(struct client *c, const char *line, size_t length)
+{
 	size_t kept = c->out_length - c->out_sent;
 	char *grown;
 
@@ -102,13 +118,12 @@ static bool append(struct client *c, const json_t *reply)
 		memmove(c->out, c->out + c->out_sent, kept);
 	c->out_length = kept;
 	c->out_sent = 0;
-	grown = length ? realloc(c->out, kept + length + 1) : NULL;
+	grown = realloc(c->out, kept + length);
 	if (!grown)
 		return false;
 	c->out = grown;
-	json_dumpb(reply, c->out + kept, length, DUMP_FLAGS);
-	c->out[kept + length] = '\n';
-	c->out_length = kept + length + 1;
+	memcpy(c->out + kept, line, length);
+	c->out_length = kept + length;
 	return true;
 }
 
@@ -151,11 +166,14 @@ static bool has_request(const struct client *c)
 	return !c->out && memchr(c->in, '\n', c->in_length);
 }
 
-static void await_turn(struct control *control)
+/* In so many seconds, or before. */
+static void await_turn(struct control *control, double seconds)
 {
-	if (ev_is_active(&control->turn))
+	if (ev_is_active(&control->turn) &&
+	    ev_timer_remaining(control->loop, &control->turn) <= seconds)
 		return;
-	ev_timer_set(&control->turn, 0., 0.);
+	ev_timer_stop(control->loop, &control->turn);
+	ev_timer_set(&control->turn, seconds, 0.);
 	ev_timer_start(control->loop, &control->turn);
 }
 
@@ -170,7 +188,7 @@ static void go_on(struct client *c)
 		drop(c, "request too long");
 	} else if (has_request(c)) {
 		ev_io_stop(control->loop, &c->rx);
-		await_turn(control);
+		await_turn(control, 0.);
 	} else {
 		ev_io_start(control->loop, &c->rx);
 	}
@@ -214,39 +232,72 @@ static void on_idle(struct ev_loop *loop, ev_timer *w, int revents)
 		drop(c, "asks nothing");
 }
 
+static void tell(struct client *c, const char *line, size_t length)
+{
+	if (c->out_length - c->out_sent + length > CONTROL_WATCH_BYTES)
+		drop(c, "too far behind");
+	else if (!append(c, line, length))
+		drop(c, "out of memory");
+	else if (flush(c))
+		go_on(c);
+}
+
 void control_tell_watchers(struct control *control, const json_t *event)
 {
+	size_t length = 0;
+	char *line = NULL;
+
 	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
 		struct client *c = &control->clients[i];
 
 		if (!c->control || !c->who.watching)
 			continue;
-		if (c->out_length - c->out_sent > CONTROL_WATCH_BYTES)
-			drop(c, "too far behind");
-		else if (!append(c, event))
+		if (!line)
+			line = line_of(event, &length);
+		if (line)
+			tell(c, line, length);
+		else
 			drop(c, "out of memory");
-		else if (flush(c))
-			go_on(c);
 	}
+	free(line);
 }
 
 /* ---- in ------------------------------------------------------------------ */
 
-static bool answer(struct client *c, const char *line, size_t length)
+static bool may_watch(const struct client *c)
+{
+	const struct control *control = c->control;
+	unsigned n = 0;
+
+	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
+		n += control->clients[i].control && control->clients[i].who.watching &&
+		     control->clients[i].who.uid == c->who.uid;
+	return c->who.watching || c->who.role == CONTROL_OPERATOR || n < CONTROL_WATCH_PER_USER;
+}
+
+static json_t *reply_to(struct client *c, const char *line, size_t length)
 {
 	struct control *control = c->control;
 	struct control_request request;
 	char why[200];
-	json_t *reply;
-	bool fine;
 
 	if (control_request_parse(line, length, &request, why, sizeof(why)))
-		reply = control_error(why);
-	else
-		reply = control->handlers.on_request(control->arg, &c->who, &request, c->passed_fd);
-	closer_take(control->closer, c->passed_fd);
+		return control_error(why);
+	if (request.command == CONTROL_WATCH && !may_watch(c))
+		return control_error("too many clients of this user watch; end one and try again");
+	return control->handlers.on_request(control->arg, &c->who, &request, c->passed_fd);
+}
+
+static bool answer(struct client *c, const char *request, size_t request_length)
+{
+	json_t *reply = reply_to(c, request, request_length);
+	size_t length = 0;
+	char *line = line_of(reply, &length);
+	bool fine = line && append(c, line, length);
+
+	closer_take(c->control->closer, c->passed_fd);
 	c->passed_fd = -1;
-	fine = reply && append(c, reply);
+	free(line);
 	json_decref(reply);
 	if (!fine) {
 		drop(c, "out of memory");
@@ -268,26 +319,51 @@ static void take_request(struct client *c)
 		go_on(c);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* 0: it is answered now. */
+static uint64_t must_wait_ns(struct control *control, const struct client *c)
+{
+	return c->who.role == CONTROL_OPERATOR
+		       ? 0
+		       : control_rate_take(&control->rate, c->who.uid, now_ns());
+}
+
 /*
  * One request in each turn of the loop, clients in turn. So probes wait for one reply at most,
- * however many clients ask.
+ * however many clients ask; and those of a user who has asked too much wait.
  */
 static void on_turn(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct control *control = w->data;
+	uint64_t shortest = UINT64_MAX;
 
 	(void)loop;
 	(void)revents;
 	for (unsigned i = 0; i < CONTROL_MAX_CLIENTS; i++) {
 		struct client *c = &control->clients[control->next];
+		uint64_t wait;
 
 		control->next = (control->next + 1) % CONTROL_MAX_CLIENTS;
 		if (!c->control || !has_request(c))
 			continue;
-		await_turn(control); /* there may be more */
+		wait = must_wait_ns(control, c);
+		if (wait) {
+			shortest = wait < shortest ? wait : shortest;
+			continue;
+		}
+		await_turn(control, 0.); /* there may be more */
 		take_request(c);
 		return;
 	}
+	if (shortest != UINT64_MAX)
+		await_turn(control, (double)shortest / 1e9);
 }
 
 /* Keeps the first descriptor of a request and has the rest closed. */
@@ -410,6 +486,20 @@ static void refuse(struct control *control, int fd, const char *why)
 	control->handlers.on_log(control->arg, LOG_INFO, line);
 }
 
+/* So many places are not for it. */
+static unsigned kept_from(enum control_role role)
+{
+	switch (role) {
+	case CONTROL_OPERATOR:
+		return 0;
+	case CONTROL_APPLICATION:
+		return CONTROL_KEPT;
+	case CONTROL_READER:
+		break;
+	}
+	return CONTROL_KEPT + CONTROL_KEPT_ATTACH;
+}
+
 /* A free place that it may have, or NULL and why not. */
 static struct client *find_place(struct control *control, const struct control_client *who,
 				 const char **why)
@@ -426,7 +516,7 @@ static struct client *find_place(struct control *control, const struct control_c
 			place = c;
 	}
 	*why = NULL;
-	if (!n_free || (who->role != CONTROL_OPERATOR && n_free <= CONTROL_KEPT))
+	if (n_free <= kept_from(who->role))
 		*why = "too many clients; close one and try again";
 	else if (who->role != CONTROL_OPERATOR && n_own >= CONTROL_PER_USER)
 		*why = "too many clients of this user; close one and try again";

@@ -13,8 +13,12 @@
  * each turn of the loop (clients in turn), CONTROL_REQUEST_MAX bytes a request, a client that takes
  * nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES of events behind, is dropped;
  * and one that asks nothing for CONTROL_IDLE_S seconds, unless it watches or has attached a table.
- * CONTROL_PER_USER clients of each user; the last CONTROL_KEPT places are for root, the daemon's
- * own uid and other operators, whom these limits do not bind.
+ *
+ * Of each user: CONTROL_PER_USER clients, CONTROL_WATCH_PER_USER of them watching, and as many
+ * requests a second as control_rate.h says; further ones wait. The last CONTROL_KEPT places are for
+ * root, the daemon's own uid and other operators; CONTROL_KEPT_ATTACH before those are not for
+ * clients that may only read. Operators have none of these limits.
+ *
  * Where no descriptor can be had for a new client, none is accepted for a second at a time.
  * Clients' descriptors, and those that they pass, are closed elsewhere (closer.h), for that may
  * take as long as they like; where too many wait for it, neither is anything read. That does not
@@ -30,15 +34,17 @@
 
 #include "control_request.h"
 
-#define CONTROL_NAME	     "control.sock"
-#define CONTROL_OPERATE_NAME "operate.sock"
-#define CONTROL_MAX_CLIENTS  128
-#define CONTROL_MAX_PASSED   253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
-#define CONTROL_KEPT	     16
-#define CONTROL_PER_USER     64
-#define CONTROL_SLOW_S	     10.
-#define CONTROL_IDLE_S	     60.
-#define CONTROL_WATCH_BYTES  (1u << 20)
+#define CONTROL_NAME	       "control.sock"
+#define CONTROL_OPERATE_NAME   "operate.sock"
+#define CONTROL_MAX_CLIENTS    128
+#define CONTROL_MAX_PASSED     253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
+#define CONTROL_KEPT	       16
+#define CONTROL_KEPT_ATTACH    32
+#define CONTROL_PER_USER       64
+#define CONTROL_WATCH_PER_USER 8
+#define CONTROL_SLOW_S	       10.
+#define CONTROL_IDLE_S	       60.
+#define CONTROL_WATCH_BYTES    (128u << 10)
 
 struct ev_loop;
 struct control;
@@ -67,7 +73,7 @@ struct control_client {
 
 struct control_handlers {
 	/*
-	 * Answers a request. fd: the descriptor that came with it, -1: none; borrowed for the call.
+	 * Answers a request; for "watch" there is room among this user's. fd: the descriptor that came with it, -1: none; borrowed for the call.
 	 * Until it is known to be a memfd it may block whoever uses it.
 	 * Returns the reply (ours to free), or NULL for want of memory, which costs the client its
 	 * connection.

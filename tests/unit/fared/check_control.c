@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "closer.h"
+#include "control_rate.h"
 
 static struct ev_loop *loop;
 static struct control *control;
@@ -331,9 +332,13 @@ START_TEST(users_cannot_lock_one_another_out)
 		ck_assert(is_served(fds[n++] = dial_as(uid)));
 	ck_assert(is_refused(fds[n] = dial_as(uid), "of this user"));
 	close(fds[n]);
-	while (n < CONTROL_MAX_CLIENTS - CONTROL_KEPT)
+	while (n < CONTROL_MAX_CLIENTS - CONTROL_KEPT - CONTROL_KEPT_ATTACH)
 		ck_assert(is_served(fds[n++] = dial_as(uid + 1)));
 	ck_assert(is_refused(fds[n] = dial_as(uid + 2), "too many clients;"));
+	close(fds[n]);
+	while (n < CONTROL_MAX_CLIENTS - CONTROL_KEPT) /* readers leave places to applications */
+		ck_assert(is_served(fds[n++] = dial_of(uid + 2, ATTACHERS)));
+	ck_assert(is_refused(fds[n] = dial_of(uid + 2, ATTACHERS), "too many clients;"));
 	close(fds[n]);
 	while (n < CONTROL_MAX_CLIENTS)
 		ck_assert(is_served(fds[n++] = dial())); /* root */
@@ -345,6 +350,95 @@ START_TEST(users_cannot_lock_one_another_out)
 END_TEST
 
 static unsigned turns_in(double seconds);
+
+/* More than CONTROL_RATE_BURST requests at once, of one user over two connections. */
+START_TEST(a_user_who_asks_too_much_waits)
+{
+	enum { EACH = CONTROL_RATE_BURST / 2 + 50, LINE = 17 };
+	static char back[1 << 16], lines[EACH * LINE + 1];
+	int fds[2], other;
+
+	if (!setup_for_group())
+		return;
+	for (int i = 0; i < EACH; i++)
+		memcpy(lines + i * LINE, "{\"cmd\":\"planes\"}\n", LINE);
+	for (int c = 0; c < 2; c++) {
+		fds[c] = dial_as(1001);
+		turn();
+		ck_assert_int_eq(send(fds[c], lines, EACH * LINE, MSG_NOSIGNAL), EACH * LINE);
+	}
+	for (int idle = 0; idle < 3;) { /* until nothing is answered any more for now */
+		int before = n_requests;
+
+		ev_run(loop, EVRUN_NOWAIT);
+		idle = n_requests == before ? idle + 1 : 0;
+		for (int c = 0; c < 2; c++)
+			while (recv(fds[c], back, sizeof(back), 0) > 0)
+				idle = 0;
+	}
+	ck_assert_int_ge(n_requests, CONTROL_RATE_BURST);
+	ck_assert_int_lt(n_requests, 2 * EACH);
+	other = dial_as(1002);
+	ck_assert(is_served(other));
+	close(other);
+	other = dial(); /* root */
+	for (int i = 0; i < 20; i++)
+		ck_assert(is_served(other));
+	while (n_requests < 2 * EACH + 21) /* and then come the rest, at the rate */
+		ev_run(loop, EVRUN_ONCE);
+	for (int c = 0; c < 2; c++)
+		close(fds[c]);
+	close(other);
+}
+END_TEST
+
+START_TEST(watchers_are_few_of_each_user)
+{
+	int fds[CONTROL_WATCH_PER_USER + 2], n = 0;
+
+	if (!setup_for_group())
+		return;
+	while (n < CONTROL_WATCH_PER_USER)
+		ck_assert_ptr_nonnull(
+			strstr(talk(fds[n++] = dial_as(1001), "{\"cmd\":\"watch\"}\n", 16),
+			       "\"ok\":true"));
+	ck_assert_ptr_nonnull(strstr(talk(fds[0], "{\"cmd\":\"watch\"}\n", 16), "\"ok\":true"));
+	ck_assert_ptr_nonnull(
+		strstr(talk(fds[n++] = dial_as(1001), "{\"cmd\":\"watch\"}\n", 16), "watch;"));
+	ck_assert_ptr_nonnull(
+		strstr(talk(fds[n++] = dial_as(1002), "{\"cmd\":\"watch\"}\n", 16), "\"ok\":true"));
+	while (n)
+		close(fds[--n]);
+}
+END_TEST
+
+/* A watcher that does not read holds 128 KiB of ours at most. */
+static size_t backlog_when_dropped(int fd)
+{
+	json_t *event = json_pack("{s:o}", "fill", json_sprintf("%01000d", 0));
+	static char sink[1 << 20];
+	size_t told = 0, taken = 0;
+	ssize_t n;
+
+	while (!n_gone) {
+		control_tell_watchers(control, event);
+		told += 1013; /* {"fill":"..."} and a newline, less than that */
+	}
+	while ((n = recv(fd, sink, sizeof(sink), 0)) > 0)
+		taken += (size_t)n;
+	json_decref(event);
+	return told > taken ? told - taken : 0;
+}
+
+START_TEST(a_watchers_backlog_is_bounded)
+{
+	int fd = dial();
+
+	ck_assert_ptr_nonnull(strstr(talk(fd, "{\"cmd\":\"watch\"}\n", 16), "ok"));
+	ck_assert_uint_le(backlog_when_dropped(fd), CONTROL_WATCH_BYTES + 2048);
+	close(fd);
+}
+END_TEST
 
 /* Whoever asks, watches or has a table attached stays; whoever merely sits on a place does not. */
 START_TEST(idle_clients_are_dropped)
@@ -680,6 +774,9 @@ int main(void)
 	tcase_add_test(tc, idle_clients_are_dropped);
 	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);
 	tcase_add_test(tc, one_request_a_turn);
+	tcase_add_test(tc, a_user_who_asks_too_much_waits);
+	tcase_add_test(tc, watchers_are_few_of_each_user);
+	tcase_add_test(tc, a_watchers_backlog_is_bounded);
 	tcase_add_test(tc, a_watcher_that_falls_behind_is_dropped);
 	tcase_add_test(tc, a_descriptor_that_closes_slowly_holds_nothing_up);
 	tcase_add_test(tc, nor_do_those_beyond_the_first);
