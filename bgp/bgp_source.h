@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bgp_source.h - what every teacher of routes (the BMP station, the zebra socket) says to whoever
- * listens.
+ * bgp_source.h - what every route source (the BMP station, the zebra socket) tells.
  *
  * Owns nothing. In: the neighbours that belong to each local plane. Out: per (local GPU, peer,
  * plane) one event whenever what that source believes changes. All calls and callbacks run on the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * zapi_source.h - zebra's zserv socket: what is really installed, and the fallback teacher when BMP
- * is absent.
+ * zapi_source.h - zebra's zserv socket: what is really installed, and the fallback route source
+ * when BMP is absent.
  *
  * Solely owns: the unix socket to zebra. In: redistributed BGP routes. Out: bgp_source_handlers,
  * with normalised = true (zebra keeps relative weights, not bandwidths). Thread: the loop's.

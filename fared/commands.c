@@ -25,8 +25,6 @@ static json_t *not_permitted(enum control_role role)
 static bool rule_of(const struct commands *c, const struct control_request *request,
 		    struct drain_rule *out)
 {
-	const struct config *config = c->report.config;
-
 	*out = (struct drain_rule){.has_gpu = request->gpu[0] != '\0',
 				   .has_peer = request->has_peer,
 				   .has_plane = request->has_plane,
@@ -34,10 +32,7 @@ static bool rule_of(const struct commands *c, const struct control_request *requ
 				   .peer = request->peer,
 				   .plane = request->plane,
 				   .sub_port = request->sub_port};
-	while (out->has_gpu && out->gpu < config->n_gpus &&
-	       strcmp(config->gpus[out->gpu].name, request->gpu) != 0)
-		out->gpu++;
-	return out->gpu < config->n_gpus;
+	return !out->has_gpu || config_find_gpu(c->report.config, request->gpu, &out->gpu);
 }
 
 static void say_drained(struct commands *c, const struct control_client *client,
@@ -150,7 +145,7 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 		return not_permitted(needed);
 	switch (request->command) {
 	case CONTROL_PLANES:
-		return report_planes(&c->report);
+		return report_planes(&c->report, request);
 	case CONTROL_PEERS:
 		return report_peers(&c->report, request);
 	case CONTROL_PATHS:
@@ -164,7 +159,7 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 	case CONTROL_WHY:
 		return why_reply(&c->report, request);
 	case CONTROL_DRAINS:
-		return report_drains(&c->report);
+		return report_drains(&c->report, request);
 	case CONTROL_DRAIN:
 	case CONTROL_UNDRAIN:
 		return drain(c, client, request);

@@ -465,11 +465,12 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 	return 0;
 }
 
-int config_load(struct config **out, const char *path, struct config_error *error)
+static int load(struct config **out, const char *path, bool is_regular, struct config_error *error)
 {
 	size_t length;
 	char *text;
-	int rc = text_file_read(path, CONFIG_MAX_BYTES, &text, &length);
+	int rc = is_regular ? text_file_read_regular(path, CONFIG_MAX_BYTES, &text, &length)
+			    : text_file_read(path, CONFIG_MAX_BYTES, &text, &length);
 
 	*out = NULL;
 	if (rc) {
@@ -482,10 +483,28 @@ int config_load(struct config **out, const char *path, struct config_error *erro
 	return rc;
 }
 
+int config_load(struct config **out, const char *path, struct config_error *error)
+{
+	return load(out, path, false, error);
+}
+
+int config_load_again(struct config **out, const char *path, struct config_error *error)
+{
+	return load(out, path, true, error);
+}
+
 struct config *config_take(struct config *config)
 {
 	config->n_owners++;
 	return config;
+}
+
+bool config_find_gpu(const struct config *config, const char *name, uint32_t *out)
+{
+	for (*out = 0; *out < config->n_gpus; (*out)++)
+		if (!strcmp(config->gpus[*out].name, name))
+			return true;
+	return false;
 }
 
 void config_destroy(struct config *config)

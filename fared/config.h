@@ -80,8 +80,12 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 		 struct config_error *error);
 /* The same from a file; -errno if it cannot be read. */
 int config_load(struct config **out, const char *path, struct config_error *error);
+/* The same while the daemon runs: it waits for nothing, so the file is a regular one. */
+int config_load_again(struct config **out, const char *path, struct config_error *error);
 /* One more owner, who calls config_destroy() as well. */
 struct config *config_take(struct config *config);
+/* Which local GPU has that name; false: none. */
+bool config_find_gpu(const struct config *config, const char *name, uint32_t *out);
 void config_destroy(struct config *config); /* NULL is fine; frees it for the last owner */
 /* --run-dir: overrides the file's, before the configuration is put to use. -EINVAL: not absolute,
  * or too long. */

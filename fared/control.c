@@ -13,9 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "closer.h"
+#include "deferred_close.h"
 #include "control_listener.h"
 #include "control_rate.h"
+#include "utf8.h"
 
 #define PAUSE_S	   1. /* so long clients wait where there are no descriptors, or too many */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))
@@ -56,20 +57,27 @@ struct control {
 	unsigned next;	/* the client whose turn it is */
 	bool has_said;	/* that they wait */
 	struct control_rate rate;
-	struct closer *closer;
+	struct deferred_close *closing;
 	struct client clients[CONTROL_MAX_CLIENTS];
 };
 
 json_t *control_error(const char *text)
 {
-	return json_pack("{s:b, s:s}", "ok", 0, "error", text);
+	char whole[CONTROL_REQUEST_MAX];
+	json_t *reply;
+
+	/* it may tell of what a client or a file said, cut to fit */
+	snprintf(whole, sizeof(whole), "%s", text);
+	utf8_trim(whole);
+	reply = json_pack("{s:b, s:s}", "ok", 0, "error", whole);
+	return reply ? reply : json_pack("{s:b, s:s}", "ok", 0, "error", "(not UTF-8)");
 }
 
 /* The client hears it at once. Closing may take longer: what it passed may be queued in there. */
 static void hang_up(struct control *control, int fd)
 {
 	shutdown(fd, SHUT_RDWR);
-	closer_take(control->closer, fd);
+	deferred_close_take(control->closing, fd);
 }
 
 static void drop(struct client *c, const char *why)
@@ -88,7 +96,7 @@ static void drop(struct client *c, const char *why)
 	ev_timer_stop(control->loop, &c->slow);
 	ev_timer_stop(control->loop, &c->idle);
 	hang_up(control, c->fd);
-	closer_take(control->closer, c->passed_fd);
+	deferred_close_take(control->closing, c->passed_fd);
 	free(c->out);
 	c->control = NULL;
 }
@@ -295,7 +303,7 @@ static bool answer(struct client *c, const char *request, size_t request_length)
 	char *line = line_of(reply, &length);
 	bool fine = line && append(c, line, length);
 
-	closer_take(c->control->closer, c->passed_fd);
+	deferred_close_take(c->control->closing, c->passed_fd);
 	c->passed_fd = -1;
 	free(line);
 	json_decref(reply);
@@ -382,7 +390,7 @@ static void take_descriptors(struct client *c, struct msghdr *msg)
 			if (c->passed_fd < 0)
 				c->passed_fd = fd;
 			else
-				closer_take(c->control->closer, fd);
+				deferred_close_take(c->control->closing, fd);
 		}
 	}
 }
@@ -405,7 +413,7 @@ static void pause_reading(struct control *control, ev_io *w, const char *why)
 /* Former clients' descriptors are still to be closed: reading brings more. */
 static bool waits_for_closer(struct control *control, ev_io *w)
 {
-	if (!closer_is_full(control->closer))
+	if (!deferred_close_is_full(control->closing))
 		return false;
 	pause_reading(control, w,
 		      "what former ones have passed does not close (a lingering socket, a hung "
@@ -419,7 +427,7 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 	struct control *control = w->data;
 
 	(void)revents;
-	if (closer_is_full(control->closer))
+	if (deferred_close_is_full(control->closing))
 		return;
 	ev_timer_stop(loop, w);
 	for (int i = 0; i < LISTENERS; i++)
@@ -612,7 +620,7 @@ int control_create(struct control **out, struct ev_loop *loop, const char *run_d
 	ev_timer_init(&c->again, on_again, 0., PAUSE_S);
 	ev_init(&c->turn, on_turn);
 	c->again.data = c->turn.data = c;
-	rc = closer_create(&c->closer);
+	rc = deferred_close_create(&c->closing);
 	if (!rc)
 		rc = open_listener(c, FOR_ALL, run_dir, CONTROL_NAME, uid, groups->read);
 	if (!rc)
@@ -646,6 +654,6 @@ void control_destroy(struct control *c)
 	}
 	ev_timer_stop(c->loop, &c->again);
 	ev_timer_stop(c->loop, &c->turn);
-	closer_destroy(c->closer);
+	deferred_close_destroy(c->closing);
 	free(c);
 }

@@ -20,9 +20,9 @@
  * clients that may only read. Operators have none of these limits.
  *
  * Where no descriptor can be had for a new client, none is accepted for a second at a time.
- * Clients' descriptors, and those that they pass, are closed elsewhere (closer.h), for that may
- * take as long as they like; where too many wait for it, neither is anything read. That does not
- * hold for operate.sock, which operators alone may use: others cannot make them wait.
+ * Clients' descriptors, and those that they pass, are closed elsewhere (deferred_close.h), for that
+ * may take as long as they like; where too many wait for it, neither is anything read. That does
+ * not hold for operate.sock, which operators alone may use: others cannot make them wait.
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -73,10 +73,10 @@ struct control_client {
 
 struct control_handlers {
 	/*
-	 * Answers a request; for "watch" there is room among this user's. fd: the descriptor that came with it, -1: none; borrowed for the call.
-	 * Until it is known to be a memfd it may block whoever uses it.
-	 * Returns the reply (ours to free), or NULL for want of memory, which costs the client its
-	 * connection.
+	 * Answers a request; for "watch" there is room among this user's. fd: the descriptor that
+	 * came with it, -1: none; borrowed for the call. Until it is known to be a memfd it may
+	 * block whoever uses it. Returns the reply (ours to free), or NULL for want of memory,
+	 * which costs the client its connection.
 	 */
 	json_t *(*on_request)(void *arg, struct control_client *client,
 			      const struct control_request *request, int fd);

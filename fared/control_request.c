@@ -39,14 +39,14 @@ static const struct {
 	const char *name;
 	unsigned may, must;
 } commands[CONTROL_COMMAND_COUNT] = {
-	[CONTROL_PLANES] = {"planes", 0, 0},
+	[CONTROL_PLANES] = {"planes", ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_PEERS] = {"peers", ARG_PEER | ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_PATHS] = {"paths", ARG_PEER | ARG_PLANE | ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_FLOWS] = {"flows", ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_QPS] = {"qps", ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_EVENTS] = {"events", ARG_EVENTS, 0},
 	[CONTROL_WHY] = {"why", ARG_PEER | ARG_PLANE, ARG_PEER},
-	[CONTROL_DRAINS] = {"drains", 0, 0},
+	[CONTROL_DRAINS] = {"drains", ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_DRAIN] = {"drain", ARG_DRAIN, ARG_PEER},
 	[CONTROL_UNDRAIN] = {"undrain", ARG_DRAIN, ARG_PEER},
 	[CONTROL_WATCH] = {"watch", 0, 0},
@@ -137,6 +137,7 @@ static int take_text(const json_t *value, const char *name, char *out, size_t si
 	if (!json_string_length(value))
 		return bad(r, "\"%s\" must be a string that is not empty", name);
 	snprintf(out, size, "%s", json_string_value(value));
+	utf8_trim(out);
 	return 0;
 }
 

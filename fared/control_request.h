@@ -11,13 +11,12 @@
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it, to where "next_cursor" is null
- *   flows, qps:   "cursor", "limit"
+ *   flows, qps, planes, drains, config: "cursor", "limit"
  *   events:       "after" (a sequence number), "limit"; "since_ns" (CLOCK_REALTIME), "topic",
  *                 "plane" and "level" (as in fared.yaml) narrow it down
  *   why:          "peer" (an address), and "plane" if only one is of interest
  *   drain:        "peer" (an address or "all"), and "plane", "sub_port" (of a plane toward all)
  *                 and "gpu" (a name) if it is not to be any; undrain alike
- *   config:       "cursor", "limit"
  *   reload:       "dry_run" (true: only tell what differs), "confirm_s" (undone after so many
  *                 seconds unless "confirm" comes)
  *   attach:       one memfd beside the line (SCM_RIGHTS), "pid", and "name" if it is not to be

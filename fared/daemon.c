@@ -69,9 +69,11 @@ static const char *frr_version(const struct daemon *d, const struct config *conf
 	return config->frr_version[0] ? config->frr_version : NULL;
 }
 
-/* Starts both sources as config says; a zebra that cannot be spoken to costs the cross-check, not
- * the daemon. */
-int daemon_start_sources(struct daemon *d, struct config *config)
+/*
+ * Starts both sources as config says. At the start of the daemon a zebra that cannot be spoken to
+ * costs the cross-check, and no more; a reload (all_or_none) then changes nothing.
+ */
+int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_none)
 {
 	struct zapi_source *zapi = NULL;
 	struct bmp_source *bmp;
@@ -87,6 +89,10 @@ int daemon_start_sources(struct daemon *d, struct config *config)
 		rc = zapi_source_create(&zapi, d->loop, config->zserv_path, frr_version(d, config),
 					&config->bgp, &daemon_source_handlers,
 					&d->hooks[PATH_SOURCE_ZSERV]);
+		if (rc && all_or_none) {
+			bmp_source_destroy(bmp);
+			return rc;
+		}
 		if (rc)
 			log_line(d->log, LOG_WARNING, "zserv", "no cross-check against zebra: %s",
 				 strerror(-rc));
@@ -134,6 +140,20 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents; /* waking up is all: on_prepare evaluates */
 }
 
+static void say_renewals(struct daemon *d)
+{
+	struct publish_stats stats;
+
+	publish_stats(d->publish, &stats);
+	if (stats.renewals_failed == d->renewals_failed)
+		return;
+	d->renewals_failed = stats.renewals_failed;
+	log_line(d->log, LOG_ERR, "daemon",
+		 "%s/" SHM_NAME " is full of peers of the past and cannot be made anew: %s; "
+		 "applications do not learn of new peers; it is tried again in a minute",
+		 d->config->run_dir, strerror(-stats.renewal_error));
+}
+
 static void on_heartbeat(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct daemon *d = w->data;
@@ -141,6 +161,7 @@ static void on_heartbeat(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	publish_heartbeat(d->publish, daemon_now_ns());
+	say_renewals(d);
 }
 
 static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
@@ -252,8 +273,8 @@ static bool holds_ours_alone(const char *path)
 }
 
 /*
- * The user that we become has to write there: whoever made the directory (systemd, tmpfiles) made
- * it root's. 0 or -errno; -EACCES: it holds files of others.
+ * The user that we become has to write there, and systemd or tmpfiles make the directory as root. 0
+ * or -errno; -EACCES: it holds files of others.
  */
 static int give_run_dir(const char *path, const struct privileges *p)
 {
@@ -471,7 +492,7 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 	become_realtime(d);
 	rc = privileges_drop(p, why, sizeof(why));
 	if (!step(d, rc, why, "leave `user` out to stay root") ||
-	    !step(d, daemon_start_sources(d, d->config), "sources", "see above"))
+	    !step(d, daemon_start_sources(d, d->config, false), "sources", "see above"))
 		return false;
 	rc = sandbox_enter(sandbox, why, sizeof(why));
 	if (!step(d, rc, why, "--seccomp off starts without the filter"))

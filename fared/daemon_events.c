@@ -141,7 +141,7 @@ static void on_path(void *arg, const struct bgp_path_event *event)
 
 	if (hook->source == PATH_SOURCE_BMP)
 		tell_odd_bandwidth(d, event);
-	rc = path_table_teach(d->table, hook->source, event, daemon_now_ns());
+	rc = path_table_route(d->table, hook->source, event, daemon_now_ns());
 	if (rc)
 		log_limited(d->log, daemon_now_ns(), LOG_WARNING, path_source_name(hook->source),
 			    "path refused peer=%s plane=%u: %s", address_format(&event->peer, peer),

@@ -58,16 +58,17 @@ struct daemon {
 	ev_prepare prepare;
 	ev_timer deadline, heartbeat, watchdog, status_timer;
 	ev_signal term, interrupt, hangup;
+	uint32_t renewals_failed; /* of the segment, that have been logged */
 };
 
 uint64_t daemon_now_ns(void);  /* CLOCK_MONOTONIC */
 uint64_t daemon_wall_ns(void); /* CLOCK_REALTIME */
 
 /*
- * Starts both sources as config says, which they share, and only then lets go of the old ones. 0 or
- * -errno.
+ * Starts both sources as config says, which they share, and only then lets go of the old ones.
+ * all_or_none: a zebra that cannot be spoken to is an error, too. 0 or -errno.
  */
-int daemon_start_sources(struct daemon *d, struct config *config);
+int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_none);
 /* The path table's times for a configuration. */
 struct path_table_times daemon_times(const struct config *config);
 

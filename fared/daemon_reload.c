@@ -37,7 +37,7 @@ static void put_in_force(struct daemon *d, struct config *new)
 static int swap(struct daemon *d, struct config *new, const struct config_diff *diff, char *why,
 		size_t why_size)
 {
-	int rc = config_diff_has(diff, CONFIG_SOURCES) ? daemon_start_sources(d, new) : 0;
+	int rc = config_diff_has(diff, CONFIG_SOURCES) ? daemon_start_sources(d, new, true) : 0;
 
 	if (rc) {
 		snprintf(why, why_size, "the sources cannot be started: %s", strerror(-rc));
@@ -140,7 +140,7 @@ struct outcome {
 static int read_anew(struct daemon *d, struct config **new, struct outcome *out)
 {
 	struct config_error error;
-	int rc = config_load(new, d->path, &error);
+	int rc = config_load_again(new, d->path, &error);
 
 	if (!rc && d->run_dir[0])
 		rc = config_override_run_dir(*new, d->run_dir, &error);
@@ -235,6 +235,7 @@ json_t *daemon_on_reload(void *arg, const struct control_client *client,
 			      : reload_openly(d, request->confirm_s, who, &out);
 	if (rc && !out.why[0])
 		snprintf(out.why, sizeof(out.why), "%s", strerror(-rc));
+	utf8_trim(out.why);
 	reply = json_pack("{s:b, s:b, s:b, s:s*, s:i, s:I, s:o}", "ok", !rc, "dry_run",
 			  request->dry_run, "in_force", out.applied, "error", rc ? out.why : NULL,
 			  "confirm_s", out.applied && d->undo ? (int)request->confirm_s : 0,

@@ -133,15 +133,6 @@ static int take_peer(const struct place *at, const json_t *value, struct drain_r
 	return 0;
 }
 
-/* false: no such GPU any more. */
-static bool find_gpu(const struct config *config, const char *name, uint32_t *out)
-{
-	for (*out = 0; *out < config->n_gpus; (*out)++)
-		if (!strcmp(config->gpus[*out].name, name))
-			return true;
-	return false;
-}
-
 static int take_rule(const struct place *at, const json_t *json, struct drain_rule *out)
 {
 	json_t *gpu, *peer, *plane, *sub_port;
@@ -165,7 +156,7 @@ static int take_rule(const struct place *at, const json_t *json, struct drain_ru
 	if (!json_is_string(gpu))
 		return bad(at, "\"gpu\" is no name");
 	out->has_gpu = true;
-	return find_gpu(at->config, json_string_value(gpu), &out->gpu) ? 0 : -ENOENT;
+	return config_find_gpu(at->config, json_string_value(gpu), &out->gpu) ? 0 : -ENOENT;
 }
 
 static int take_set(struct place *at, const json_t *json, struct drain_set *out)

@@ -203,11 +203,11 @@ static int show(const struct farectl_options *options, int argc, char **argv)
 		int max_args;
 		void (*print)(const json_t *reply);
 	} tables[] = {
-		{"planes", false, 0, tables_planes}, {"peers", true, 0, tables_peers},
-		{"paths", true, 2, tables_paths},    {"flows", true, 0, tables_flows},
-		{"qps", true, 0, tables_qps},	     {"events", true, 0, tables_events},
-		{"drains", false, 0, tables_drains}, {"counters", false, 0, tables_counters},
-		{"config", true, 0, tables_config},  {"version", false, 0, tables_version},
+		{"planes", true, 0, tables_planes}, {"peers", true, 0, tables_peers},
+		{"paths", true, 2, tables_paths},   {"flows", true, 0, tables_flows},
+		{"qps", true, 0, tables_qps},	    {"events", true, 0, tables_events},
+		{"drains", true, 0, tables_drains}, {"counters", false, 0, tables_counters},
+		{"config", true, 0, tables_config}, {"version", false, 0, tables_version},
 	};
 	const char *what = argc > 0 ? argv[0] : "";
 

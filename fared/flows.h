@@ -73,8 +73,8 @@ void flows_destroy(struct flows *f);
 
 /*
  * Maps a client's segment. Borrows fd. name ("" : the one in the segment's header) is cleaned and
- * cut to 31 characters. uid: whose it is, of whom there are FLOWS_PER_USER; FLOWS_UNBOUNDED: of one
- * whom that does not bind. Returns the client's id (>= 0), or -errno with why in words: -ENOSPC
+ * cut to 31 characters. uid: its user, who may have FLOWS_PER_USER of them; FLOWS_UNBOUNDED: one
+ * without that limit. Returns the client's id (>= 0), or -errno with why in words: -ENOSPC
  * (too many clients, in all or of that user), -EPERM (seals, hugetlb), -EFBIG, -EBADMSG (header,
  * holes), ...
  */

@@ -8,7 +8,7 @@
 /* What the rules look at: the facts, and which source's word is in force. */
 struct judgement {
 	const struct path_facts *f;
-	enum path_teacher teacher;
+	enum path_route_source route_source;
 	const char *no_route; /* why nobody teaches the path */
 	const char *stale;    /* why the word in force is old, or NULL */
 	bool uninstalled;     /* zebra has disagreed for long enough */
@@ -46,15 +46,15 @@ static bool learns_anew(const struct path_facts *f)
 }
 
 /*
- * true once zebra, in sync, has had no route over this plane for long enough while the teacher, who
- * took its word at taught_since, has one. The two hear of one change 50 to 120 ms apart: a young
- * disagreement is none.
+ * true once zebra, in sync, has had no route over this plane for long enough while the route source
+ * has had one since taught_since. The two learn of one change 50 to 120 ms apart: so a difference
+ * has to last.
  *
- * If the teacher's word is old, zebra may be the one who knows: it has kept the peer's other
- * planes. If it has nothing at all toward the peer, bgpd is more likely between two lives (zebra
- * flushes its routes then); no other plane is left to move to, so there is no hurry. Nor is there
- * while a restarted bgpd learns anew: it installs the planes whose sessions are back first, so that
- * the others are missing for a while, and probes tell of those that do not work.
+ * If what the route source said is old, zebra may know better: it has kept the peer's other planes.
+ * If it has nothing at all toward the peer, bgpd is more likely restarting (zebra flushes its
+ * routes then); no other plane is left to move to, so nothing is urgent. Nor is it while a
+ * restarted bgpd learns anew: it installs the planes whose sessions are back first, so that the
+ * others are missing for a while, and probes tell of those that do not work.
  */
 static bool is_missing(struct judgement *j, uint64_t taught_since, bool old_word)
 {
@@ -87,7 +87,7 @@ static bool speaks(const struct path_facts *f, enum path_source s)
 			       b->heard_ns > f->sources[s].entered_ns);
 }
 
-static void teach_bmp(struct judgement *j)
+static void take_bmp(struct judgement *j)
 {
 	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
 	bool away = !speaks(j->f, PATH_SOURCE_BMP);
@@ -97,7 +97,7 @@ static void teach_bmp(struct judgement *j)
 		j->no_route = "BMP is not in sync and zebra has no route over this plane";
 		return;
 	}
-	j->teacher = PATH_TEACHER_BMP;
+	j->route_source = PATH_FROM_BMP;
 	j->uninstalled = missing;
 	if (away)
 		j->stale = j->f->sources[PATH_SOURCE_BMP].state == BGP_SOURCE_SYNCING
@@ -112,7 +112,7 @@ static void teach_bmp(struct judgement *j)
  * Beyond stale_ns only while its probes are answered: that they are not any more is told, not
  * waited for.
  */
-static void teach_adopted(struct judgement *j)
+static void take_adopted(struct judgement *j)
 {
 	uint64_t stale_at = j->f->adopted_ns + j->f->times->stale_ns;
 
@@ -120,7 +120,7 @@ static void teach_adopted(struct judgement *j)
 		j->no_route = "BMP is not in sync yet and zebra has no route over this plane";
 		return;
 	}
-	j->teacher = PATH_TEACHER_ADOPTED;
+	j->route_source = PATH_FROM_ADOPTED;
 	j->stale = "kept as the former daemon published it; BMP is not in sync yet";
 	if (j->f->now_ns < stale_at)
 		sooner(&j->deadline_ns, stale_at);
@@ -128,7 +128,7 @@ static void teach_adopted(struct judgement *j)
 
 /* zebra's word counts only when BMP has been away for a while: its weights are rounded and
  * relative. */
-static void teach_zserv(struct judgement *j)
+static void take_zserv(struct judgement *j)
 {
 	const struct path_facts *f = j->f;
 	uint64_t ripe = f->sources[PATH_SOURCE_BMP].since_ns + f->times->fallback_ns;
@@ -143,7 +143,7 @@ static void teach_zserv(struct judgement *j)
 		sooner(&j->deadline_ns, ripe);
 		return;
 	}
-	j->teacher = PATH_TEACHER_ZSERV;
+	j->route_source = PATH_FROM_ZSERV;
 	if (!is_up(f, PATH_SOURCE_ZSERV))
 		j->stale = "BMP and zebra are away; kept as zebra last said";
 	else if (f->belief[PATH_SOURCE_ZSERV].stale)
@@ -160,11 +160,11 @@ static bool is_kept_for_zebra(struct judgement *j)
 	const struct path_facts *f = j->f;
 	uint64_t ripe = f->sources[PATH_SOURCE_BMP].since_ns + f->times->installed_ns;
 
-	if ((f->before != PATH_TEACHER_ZSERV && f->before != PATH_TEACHER_ADOPTED) ||
+	if ((f->before != PATH_FROM_ZSERV && f->before != PATH_FROM_ADOPTED) ||
 	    f->belief[PATH_SOURCE_BMP].known || !is_up(f, PATH_SOURCE_ZSERV) ||
 	    !is_taught(f, PATH_SOURCE_ZSERV) || f->now_ns >= ripe)
 		return false;
-	j->teacher = f->before;
+	j->route_source = f->before;
 	j->stale = "BMP is in sync and has not advertised it yet; kept, for zebra has installed it";
 	sooner(&j->deadline_ns, ripe);
 	return true;
@@ -172,7 +172,7 @@ static bool is_kept_for_zebra(struct judgement *j)
 
 /* Whose word is in force? Raw bandwidth first, then what was published before us, then zebra's
  * weights. */
-static void find_teacher(struct judgement *j)
+static void find_route_source(struct judgement *j)
 {
 	const struct path_facts *f = j->f;
 	const struct path_belief *bmp = &f->belief[PATH_SOURCE_BMP];
@@ -182,16 +182,16 @@ static void find_teacher(struct judgement *j)
 
 	j->no_route = "not learned from any source";
 	if (is_taught(f, PATH_SOURCE_BMP))
-		teach_bmp(j);
+		take_bmp(j);
 	else if (is_up(f, PATH_SOURCE_BMP) && is_kept_for_zebra(j))
 		;
 	else if (is_up(f, PATH_SOURCE_BMP) || (bmp->known && speaks(f, PATH_SOURCE_BMP)))
 		j->no_route = bmp->known ? "BMP has withdrawn it"
 					 : "BMP is in sync and does not advertise it";
 	else if (adopted)
-		teach_adopted(j);
+		take_adopted(j);
 	else
-		teach_zserv(j);
+		take_zserv(j);
 }
 
 static const char *rule_drained(const struct judgement *j)
@@ -218,7 +218,7 @@ static const char *rule_local_down(const struct judgement *j)
 
 static const char *rule_no_route(const struct judgement *j)
 {
-	return j->teacher == PATH_TEACHER_NONE ? j->no_route : NULL;
+	return j->route_source == PATH_FROM_NONE ? j->no_route : NULL;
 }
 
 /* Less than one bit per second is nothing: usable_bps is an integer, and 0 must never read "ok". */
@@ -226,7 +226,7 @@ static const char *rule_zero_bandwidth(const struct judgement *j)
 {
 	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
 
-	if (j->teacher == PATH_TEACHER_BMP && b->kind == BGP_BANDWIDTH_VALUE && b->bps < 1)
+	if (j->route_source == PATH_FROM_BMP && b->kind == BGP_BANDWIDTH_VALUE && b->bps < 1)
 		return "the advertised bandwidth is zero";
 	return NULL;
 }
@@ -310,7 +310,7 @@ static const char *rule_sub_port_down(const struct judgement *j)
 
 static const char *rule_relative(const struct judgement *j)
 {
-	return j->teacher == PATH_TEACHER_ZSERV
+	return j->route_source == PATH_FROM_ZSERV
 		       ? "BMP is away: local bandwidth shared out by zebra's relative weights"
 		       : NULL;
 }
@@ -428,19 +428,19 @@ static uint64_t taught_worth(const struct judgement *j)
 	const struct path_belief *b = &f->belief[PATH_SOURCE_BMP];
 	double share;
 
-	switch (j->teacher) {
-	case PATH_TEACHER_BMP:
+	switch (j->route_source) {
+	case PATH_FROM_BMP:
 		return smaller(f->local_bps, far_part(f) * (b->kind == BGP_BANDWIDTH_VALUE
 								    ? b->bps
 								    : (double)f->local_bps));
-	case PATH_TEACHER_ADOPTED:
+	case PATH_FROM_ADOPTED:
 		return smaller(f->local_bps, far_part(f) * (double)f->adopted_bps);
-	case PATH_TEACHER_ZSERV:
+	case PATH_FROM_ZSERV:
 		if (z->kind != BGP_BANDWIDTH_VALUE || f->largest_weight <= 0)
 			return f->local_bps;
 		share = far_part(f) * (double)f->local_bps * (z->bps / f->largest_weight);
 		return share < 1 ? 1 : smaller(f->local_bps, share);
-	case PATH_TEACHER_NONE:
+	case PATH_FROM_NONE:
 		break;
 	}
 	return 0;
@@ -466,7 +466,7 @@ void path_rules_apply(const struct path_facts *facts, struct path_result *out)
 	const char *reason = NULL;
 	uint32_t i;
 
-	find_teacher(&j);
+	find_route_source(&j);
 	for (i = 0; !reason; i++) /* the last rule always applies */
 		reason = rules[i].applies(&j);
 	i--;
@@ -477,11 +477,11 @@ void path_rules_apply(const struct path_facts *facts, struct path_result *out)
 		.rule = i + 1,
 		.reason = reason,
 		.look_next = rules[i].look_next,
-		.teacher = j.teacher,
-		.normalised = j.teacher == PATH_TEACHER_ZSERV,
+		.route_source = j.route_source,
+		.normalised = j.route_source == PATH_FROM_ZSERV,
 		.usable_bps = rules[i].usable ? worth(&j) : 0,
 		.deadline_ns = j.deadline_ns,
-		.routed = j.teacher != PATH_TEACHER_NONE && f->n_live_sub_ports && f->local_bps,
+		.routed = j.route_source != PATH_FROM_NONE && f->n_live_sub_ports && f->local_bps,
 		.noticed = f->noticed_bps != UINT64_MAX,
 	};
 }

@@ -2,7 +2,7 @@
 /*
  * path_rules.h - the ordered rules that end every path with exactly one verdict.
  *
- * Owns nothing. In: everything known of one path, gathered by the path table. Out: teacher,
+ * Owns nothing. In: everything known of one path, gathered by the path table. Out: route source,
  * verdict, bandwidth and reason. Thread: any. Pure.
  */
 #ifndef PATH_RULES_H
@@ -28,8 +28,8 @@ struct path_facts {
 	bool installed_elsewhere;     /* zebra has a route to this peer over some plane */
 	uint64_t installed_change_ns; /* when zebra's route to this peer last gained or lost a plane
 				       */
-	enum path_teacher before;     /* whose word has been in force */
-	bool adopted;		      /* a former daemon published this path as usable */
+	enum path_route_source before; /* in force until now */
+	bool adopted;		       /* a former daemon published this path as usable */
 	uint64_t adopted_bps;
 	uint64_t adopted_ns;
 };
@@ -39,9 +39,9 @@ struct path_result {
 	uint32_t rule; /* 1.. */
 	const char *reason;
 	const char *look_next;
-	enum path_teacher teacher;
+	enum path_route_source route_source;
 	bool normalised;
-	bool routed;  /* live local ports and a teacher: there is something to probe */
+	bool routed;  /* live local ports and a route source: there is something to probe */
 	bool noticed; /* the peer limits it, and says less than BGP */
 	uint64_t usable_bps;
 	uint64_t deadline_ns; /* evaluate again then even if nothing else happens; 0: no need */

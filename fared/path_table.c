@@ -187,7 +187,7 @@ int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t
 	return 0;
 }
 
-int path_table_teach(struct path_table *t, enum path_source source,
+int path_table_route(struct path_table *t, enum path_source source,
 		     const struct bgp_path_event *event, uint64_t now)
 {
 	struct belief *belief;
@@ -316,7 +316,7 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
 	if (t->probing && (verdict == FARE_VERDICT_PROBE_DOWN || verdict == FARE_VERDICT_RAMPING))
 		path->probe = (struct path_probe){
 			.judged = true,
-			.reason = "down in this daemon's former life, not answered since"};
+			.reason = "down before this daemon restarted, not answered since"};
 	path->adopted = usable_bps > 0;
 	path->adopted_bps = usable_bps;
 	path->adopted_ns = now;
@@ -500,7 +500,7 @@ static void judge(const struct path_table *t, const struct pair *pair, uint32_t 
 		facts.noticed_bps = pair->notice.bps[plane];
 		facts.notice_expires_ns = pair->notice.expires_ns;
 	}
-	facts.before = path->result.teacher;
+	facts.before = path->result.route_source;
 	facts.adopted = path->adopted;
 	facts.adopted_bps = path->adopted_bps;
 	facts.adopted_ns = path->adopted_ns;
@@ -572,7 +572,7 @@ static void note_gone(const struct path_table *t, struct pair *pair,
 	bool gone = true;
 
 	for (uint32_t p = 0; p < pair->n_planes; p++)
-		gone &= results[p].teacher == PATH_TEACHER_NONE;
+		gone &= results[p].route_source == PATH_FROM_NONE;
 	if (!gone)
 		pair->gone_ns = 0;
 	else if (!pair->gone_ns)

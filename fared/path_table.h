@@ -33,11 +33,11 @@ enum path_source {
 };
 
 /* Who a path's numbers come from at the moment. */
-enum path_teacher {
-	PATH_TEACHER_NONE,
-	PATH_TEACHER_BMP,     /* raw bandwidth */
-	PATH_TEACHER_ZSERV,   /* relative weights only */
-	PATH_TEACHER_ADOPTED, /* what a former daemon published; nobody has said anything since */
+enum path_route_source {
+	PATH_FROM_NONE,
+	PATH_FROM_BMP,	   /* raw bandwidth */
+	PATH_FROM_ZSERV,   /* relative weights only */
+	PATH_FROM_ADOPTED, /* what a former daemon published; nobody has said anything since */
 };
 
 struct path_table_gpu {
@@ -106,7 +106,7 @@ struct path_view {
 	uint32_t rule;	       /* 1..n: place in the list of rules */
 	uint64_t usable_bps;
 	uint64_t since_ns; /* verdict and bandwidth unchanged since */
-	enum path_teacher teacher;
+	enum path_route_source route_source;
 	bool normalised; /* usable_bps follows relative weights: only ratios within one peer mean
 			    anything */
 	bool drained;
@@ -164,7 +164,7 @@ int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t
  * plane, or a bandwidth that is not a number >= 0 (nothing is changed); -ENOSPC: there are
  * FARE_MAX_PAIRS with routes; -ENOMEM.
  */
-int path_table_teach(struct path_table *t, enum path_source source,
+int path_table_route(struct path_table *t, enum path_source source,
 		     const struct bgp_path_event *event, uint64_t now);
 void path_table_source_state(struct path_table *t, enum path_source source,
 			     enum bgp_source_state state, const char *reason, uint64_t now);
@@ -178,8 +178,8 @@ void path_table_source_replaced(struct path_table *t, enum path_source source, b
 
 /*
  * Paths are probed from now on: on_route (may be NULL) is told when a path becomes routed (local
- * ports and a teacher) or ceases to be; was_down: a former daemon published it as probe-down. May
- * call path_table_probe(), which is heeded before that route is published.
+ * ports and a route source) or ceases to be; was_down: a former daemon published it as probe-down.
+ * May call path_table_probe(), which is heeded before that route is published.
  */
 void path_table_set_probing(struct path_table *t,
 			    void (*on_route)(void *arg, uint32_t local_gpu,
@@ -246,7 +246,7 @@ void path_table_source(const struct path_table *t, enum path_source source,
 uint64_t path_table_local_bps(const struct path_table *t, uint32_t gpu, uint32_t plane,
 			      uint32_t *n_live);
 
-const char *path_teacher_name(enum path_teacher teacher);
+const char *path_route_source_name(enum path_route_source route_source);
 const char *path_source_name(enum path_source source);
 const char *path_source_state_name(enum bgp_source_state state);
 

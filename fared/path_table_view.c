@@ -72,7 +72,7 @@ bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 		.rule = path->result.rule,
 		.usable_bps = path->result.usable_bps,
 		.since_ns = path->since_ns,
-		.teacher = path->result.teacher,
+		.route_source = path->result.route_source,
 		.normalised = path->result.normalised,
 		.drained = path->drained,
 		.drained_sub_ports = t->gpus[t->pairs[pair]->key.local_gpu].drained[plane],
@@ -107,16 +107,16 @@ void path_table_source(const struct path_table *t, enum path_source source,
 	*out = t->sources[source];
 }
 
-const char *path_teacher_name(enum path_teacher teacher)
+const char *path_route_source_name(enum path_route_source route_source)
 {
-	switch (teacher) {
-	case PATH_TEACHER_BMP:
+	switch (route_source) {
+	case PATH_FROM_BMP:
 		return "bmp";
-	case PATH_TEACHER_ZSERV:
+	case PATH_FROM_ZSERV:
 		return "zserv";
-	case PATH_TEACHER_ADOPTED:
+	case PATH_FROM_ADOPTED:
 		return "adopted";
-	case PATH_TEACHER_NONE:
+	case PATH_FROM_NONE:
 		break;
 	}
 	return "none";

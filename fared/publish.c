@@ -168,8 +168,11 @@ static int renew(struct publish *p)
 		return -EAGAIN;
 	p->renewed_ns = p->now_ns;
 	rc = shm_writer_renew(p->writer, is_kept, p);
-	if (rc)
+	if (rc) {
+		p->stats.renewals_failed++;
+		p->stats.renewal_error = rc;
 		return rc;
+	}
 	memset(p->segment_pair, 0xff, sizeof(p->segment_pair));
 	p->stats.renewals++;
 	return 0;

@@ -8,25 +8,20 @@
 #include "config.h"
 #include "drain_file.h"
 
-#define NS_PER_S 1e9
-/*
- * Of a page, whatever limit was asked for: a millisecond's work. The loop probes every three, and
- * one request is answered a turn (control.h).
- */
-#define PAGE_ROWS 64u
+#define NS_PER_S   1e9
+#define DRAIN_ROWS 8u
 
 double report_age_s(const struct report *r, uint64_t since_ns)
 {
 	return r->now_ns > since_ns ? (double)(r->now_ns - since_ns) / NS_PER_S : 0;
 }
 
-static uint32_t page_rows(const struct control_request *request)
+uint32_t report_page_rows(const struct control_request *request)
 {
-	return request->limit < PAGE_ROWS ? request->limit : PAGE_ROWS;
+	return request->limit < REPORT_PAGE_ROWS ? request->limit : REPORT_PAGE_ROWS;
 }
 
-/* Pages of a reply: rows, and the cursor of the next page or null. */
-static json_t *page(const char *key, json_t *rows, bool more, uint64_t cursor)
+json_t *report_page(const char *key, json_t *rows, bool more, uint64_t cursor)
 {
 	return json_pack("{s:b, s:o, s:o}", "ok", 1, key, rows, "next_cursor",
 			 more ? json_integer((json_int_t)cursor) : json_null());
@@ -111,12 +106,13 @@ static json_t *plane_row(const struct report *r, uint32_t gpu, uint32_t plane,
 			 verdicts(tally), "sub_ports", sub_port_rows(r, gpu, plane));
 }
 
-json_t *report_planes(const struct report *r)
+/* The cursor counts (GPU, plane) as gpu * FARE_MAX_PLANES + plane. Sources are in every page. */
+json_t *report_planes(const struct report *r, const struct control_request *request)
 {
 	struct tally tallies[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES] = {0};
-	json_t *planes = json_array(), *sources = json_array();
+	uint64_t at = request->cursor, n = (uint64_t)r->config->n_gpus * FARE_MAX_PLANES, bps;
+	json_t *rows = json_array(), *sources = json_array(), *reply;
 	struct in6_addr peer;
-	uint64_t bps;
 	uint32_t gpu;
 
 	for (uint32_t i = 0; i < path_table_end(r->table); i++)
@@ -124,12 +120,17 @@ json_t *report_planes(const struct report *r)
 				     count_path(r, i, p, &tallies[gpu][p], &bps);
 		     p++)
 			;
-	for (uint32_t g = 0; g < r->config->n_gpus; g++)
-		for (uint32_t p = 0; p < r->config->gpus[g].n_planes; p++)
-			json_array_append_new(planes, plane_row(r, g, p, &tallies[g][p]));
+	for (; at < n && json_array_size(rows) < report_page_rows(request); at++) {
+		uint32_t g = (uint32_t)(at / FARE_MAX_PLANES), p = (uint32_t)(at % FARE_MAX_PLANES);
+
+		if (p < r->config->gpus[g].n_planes)
+			json_array_append_new(rows, plane_row(r, g, p, &tallies[g][p]));
+	}
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		json_array_append_new(sources, source_row(r, s));
-	return json_pack("{s:b, s:o, s:o}", "ok", 1, "planes", planes, "sources", sources);
+	reply = report_page("planes", rows, at < n, at);
+	json_object_set_new(reply, "sources", sources);
+	return reply;
 }
 
 /* ---- peers and paths ----------------------------------------------------- */
@@ -162,10 +163,10 @@ json_t *report_peers(const struct report *r, const struct control_request *reque
 	struct in6_addr peer;
 	uint32_t gpu;
 
-	for (; i < n && json_array_size(rows) < page_rows(request); i++)
+	for (; i < n && json_array_size(rows) < report_page_rows(request); i++)
 		if (path_table_pair(r->table, (uint32_t)i, &gpu, &peer) && wanted(request, &peer))
 			json_array_append_new(rows, peer_row(r, (uint32_t)i, gpu, &peer));
-	return page("peers", rows, i < n, i);
+	return report_page("peers", rows, i < n, i);
 }
 
 static json_t *advertised(const struct path_belief *b)
@@ -252,11 +253,11 @@ static json_t *path_row(const struct report *r, const struct path_view *v)
 			 "advertised_bps", advertised(bmp), "advertised", bandwidth_word(bmp),
 			 "zserv_weight", advertised(zserv), "live_sub_ports",
 			 (int)v->n_live_sub_ports, "configured_sub_ports", (int)v->n_sub_ports,
-			 "teacher", path_teacher_name(v->teacher), "bmp", belief_word(bmp), "zserv",
-			 belief_word(zserv), "normalised", v->normalised, "drained", v->drained,
-			 "drained_sub_ports", (int)v->drained_sub_ports, "reason", v->reason,
-			 "since_s", report_age_s(r, v->since_ns), "probe", probe_json(r, v),
-			 "noticed_bps",
+			 "route_source", path_route_source_name(v->route_source), "bmp",
+			 belief_word(bmp), "zserv", belief_word(zserv), "normalised", v->normalised,
+			 "drained", v->drained, "drained_sub_ports", (int)v->drained_sub_ports,
+			 "reason", v->reason, "since_s", report_age_s(r, v->since_ns), "probe",
+			 probe_json(r, v), "noticed_bps",
 			 v->noticed && v->noticed_bps != UINT64_MAX
 				 ? json_integer((json_int_t)v->noticed_bps)
 				 : json_null());
@@ -281,7 +282,7 @@ json_t *report_paths(const struct report *r, const struct control_request *reque
 	json_t *rows = json_array();
 	struct path_view view;
 
-	for (; i < n && json_array_size(rows) < page_rows(request); i++) {
+	for (; i < n && json_array_size(rows) < report_page_rows(request); i++) {
 		uint32_t pair = (uint32_t)(i / FARE_MAX_PLANES),
 			 plane = (uint32_t)(i % FARE_MAX_PLANES);
 
@@ -289,22 +290,26 @@ json_t *report_paths(const struct report *r, const struct control_request *reque
 		    path_table_view(r->table, pair, plane, &view))
 			json_array_append_new(rows, path_row(r, &view));
 	}
-	return page("paths", rows, i < n, i);
+	return report_page("paths", rows, i < n, i);
 }
 
-json_t *report_drains(const struct report *r)
+/* Each row counts paths over the whole table, so a page has few. */
+json_t *report_drains(const struct report *r, const struct control_request *request)
 {
 	const struct drain_set *set = path_table_drains(r->table);
+	uint32_t most =
+		report_page_rows(request) < DRAIN_ROWS ? report_page_rows(request) : DRAIN_ROWS;
 	json_t *rows = json_array();
+	uint64_t i = request->cursor;
 
-	for (uint32_t i = 0; i < set->n; i++) {
+	for (; i < set->n && json_array_size(rows) < most; i++) {
 		json_t *row = drain_file_rule(r->config, &set->rules[i]);
 
 		json_object_set_new(row, "paths",
 				    json_integer(path_table_drain_count(r->table, &set->rules[i])));
 		json_array_append_new(rows, row);
 	}
-	return json_pack("{s:b, s:o}", "ok", 1, "drains", rows);
+	return report_page("drains", rows, i < set->n, i);
 }
 
 /* ---- flows and QPs ------------------------------------------------------- */
@@ -336,7 +341,7 @@ static void add_flow(void *arg, const struct flow *f)
 static json_t *clients_page(const struct report *r, const char *key, json_t *rows, bool more,
 			    uint64_t cursor, unsigned torn)
 {
-	json_t *reply = page(key, rows, more, cursor);
+	json_t *reply = report_page(key, rows, more, cursor);
 
 	json_object_set_new(reply, "clients", json_integer(flows_n_clients(r->flows)));
 	json_object_set_new(reply, "left_out_while_being_written", json_integer(torn));
@@ -350,7 +355,7 @@ json_t *report_flows(const struct report *r, const struct control_request *reque
 	unsigned torn;
 	bool done;
 
-	flows_read(r->flows, &cursor, page_rows(request), &done, &torn, add_flow, &to);
+	flows_read(r->flows, &cursor, report_page_rows(request), &done, &torn, add_flow, &to);
 	return clients_page(r, "flows", to.rows, !done, cursor, torn);
 }
 
@@ -388,7 +393,7 @@ json_t *report_qps(const struct report *r, const struct control_request *request
 	unsigned torn;
 	bool done;
 
-	flows_read_qps(r->flows, &cursor, page_rows(request), &done, &torn, add_qp, &to);
+	flows_read_qps(r->flows, &cursor, report_page_rows(request), &done, &torn, add_qp, &to);
 	return clients_page(r, "qps", to.rows, !done, cursor, torn);
 }
 
@@ -417,12 +422,13 @@ json_t *report_events(const struct report *r, const struct control_request *requ
 	json_t *rows = json_array();
 	const struct event *e;
 
-	while (json_array_size(rows) < page_rows(request) && (e = events_after(r->events, after))) {
+	while (json_array_size(rows) < report_page_rows(request) &&
+	       (e = events_after(r->events, after))) {
 		if (event_wanted(request, e))
 			json_array_append_new(rows, report_event(e));
 		after = e->seq;
 	}
-	return page("events", rows, events_after(r->events, after) != NULL, after);
+	return report_page("events", rows, events_after(r->events, after) != NULL, after);
 }
 
 json_t *report_version(const struct report *r)

@@ -37,17 +37,27 @@ struct report {
 };
 
 json_t *report_version(const struct report *r);
-json_t *report_planes(const struct report *r);
+json_t *report_planes(const struct report *r, const struct control_request *request);
 json_t *report_peers(const struct report *r, const struct control_request *request);
 json_t *report_paths(const struct report *r, const struct control_request *request);
 json_t *report_config(const struct report *r, const struct control_request *request);
-json_t *report_drains(const struct report *r);
+json_t *report_drains(const struct report *r, const struct control_request *request);
 json_t *report_flows(const struct report *r, const struct control_request *request);
 json_t *report_qps(const struct report *r, const struct control_request *request);
 json_t *report_events(const struct report *r, const struct control_request *request);
 json_t *report_event(const struct event *event);
 /* What prober and reflector have counted since they began; no rows if health is off. */
 json_t *report_counters(const struct report *r);
+
+/*
+ * Of a page, whatever limit was asked for: a millisecond's work. The loop probes every three, and
+ * one request is answered a turn (control.h).
+ */
+#define REPORT_PAGE_ROWS 64u
+
+/* Pages of a reply: rows (taken), and the cursor of the next page or null. */
+json_t *report_page(const char *key, json_t *rows, bool more, uint64_t cursor);
+uint32_t report_page_rows(const struct control_request *request);
 
 /* Seconds since then; 0 if that is yet to come. */
 double report_age_s(const struct report *r, uint64_t since_ns);

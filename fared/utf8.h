@@ -21,4 +21,20 @@ static inline int utf8_fit(const char *text, size_t max)
 	return (int)n;
 }
 
+/* Ends text, which was cut to fit its buffer, with a whole character. */
+static inline void utf8_trim(char *text)
+{
+	size_t n = strlen(text), start = n, bytes;
+	unsigned char first;
+
+	while (start && n - start < 3 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
+		start--;
+	if (!start)
+		return;
+	first = (unsigned char)text[start - 1];
+	bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+	if (n - (start - 1) < bytes)
+		text[start - 1] = '\0';
+}
+
 #endif

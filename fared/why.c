@@ -136,7 +136,7 @@ static void say_path(const struct report *r, const struct path_view *v, json_t *
 		say_belief(r, v, s, lines);
 	say_probe(r, v, lines);
 	say_notice(v, lines);
-	if (v->teacher == PATH_TEACHER_ADOPTED)
+	if (v->route_source == PATH_FROM_ADOPTED)
 		say(lines, "  adopted:    %.6g Gb/s, as the former daemon published it",
 		    (double)v->adopted_bps / 1e9);
 	say(lines, "  look next:  %s", v->look_next);

@@ -46,7 +46,7 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 	if (!control_client_open(&c, run_dir, s->why, sizeof(s->why)))
 		s->version = ask(s, c, "version", NULL, 0);
 	if (s->version)
-		s->planes = ask(s, c, "planes", NULL, 0);
+		s->planes = ask(s, c, "planes", "cursor", 0);
 	if (s->version && parts & SNAPSHOT_PATHS)
 		s->paths = ask(s, c, "paths", "cursor", 0);
 	if (s->version && parts & SNAPSHOT_QPS)

@@ -3,7 +3,7 @@
  * top_screen.h - `farectl top` as lines of text, for any terminal.
  *
  * Solely owns: what goes where. In: a model, the size of the screen. Out: lines with a style. Pure.
- * Thread: any. Whoever draws them is elsewhere (farectl_top.c).
+ * Thread: any. farectl_top.c draws them.
  */
 #ifndef TOP_SCREEN_H
 #define TOP_SCREEN_H

@@ -11,5 +11,7 @@
 
 /* 0, with *text the caller's; -errno, with *text NULL: -EFBIG if there are more than max bytes. */
 int text_file_read(const char *path, size_t max, char **text, size_t *size);
+/* The same, but -EINVAL at once for what is no regular file: a pipe would be waited for. */
+int text_file_read_regular(const char *path, size_t max, char **text, size_t *size);
 
 #endif

@@ -105,7 +105,7 @@ static void setup(void)
 				.bandwidth_kind = BGP_BANDWIDTH_VALUE,
 				.advertised_bps = p ? 1e8 : 4e8};
 
-			ck_assert_int_eq(path_table_teach(commands.table, PATH_SOURCE_BMP, &e, S),
+			ck_assert_int_eq(path_table_route(commands.table, PATH_SOURCE_BMP, &e, S),
 					 0);
 		}
 	path_table_source_state(commands.table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "test \x01\xff", S);
@@ -209,7 +209,7 @@ START_TEST(a_large_table_is_asked_in_bounded_steps)
 
 	for (unsigned peer = 0; peer < 200; peer++) {
 		e.peer.s6_addr[15] = (uint8_t)peer;
-		ck_assert_int_eq(path_table_teach(commands.table, PATH_SOURCE_BMP, &e, S), 0);
+		ck_assert_int_eq(path_table_route(commands.table, PATH_SOURCE_BMP, &e, S), 0);
 	}
 	publish_run(publish, S, NULL, NULL);
 	reply = ask(&root, "{\"cmd\":\"paths\"}", -1);
@@ -244,6 +244,45 @@ START_TEST(planes_and_sources)
 	ck_assert_str_eq(field(reply, "sources", 0, "state"), "up");
 	ck_assert_str_eq(field(reply, "sources", 0, "reason"), "test ??");
 	json_decref(reply);
+}
+END_TEST
+
+START_TEST(planes_and_drains_come_in_pages)
+{
+	char line[100];
+	json_t *reply;
+	size_t n = 0;
+
+	reply = ask(&root, "{\"cmd\":\"planes\",\"limit\":1}", -1);
+	ck_assert_uint_eq(json_array_size(json_object_get(reply, "planes")), 1);
+	snprintf(line, sizeof(line), "{\"cmd\":\"planes\",\"cursor\":%d}",
+		 (int)json_integer_value(json_object_get(reply, "next_cursor")));
+	json_decref(reply);
+	reply = ask(&root, line, -1);
+	ck_assert_uint_eq(json_array_size(json_object_get(reply, "planes")), 1);
+	ck_assert_int_eq(json_integer_value(json_object_get(
+				 json_array_get(json_object_get(reply, "planes"), 0), "plane")),
+			 1);
+	ck_assert(json_is_null(json_object_get(reply, "next_cursor")));
+	json_decref(reply);
+
+	for (int i = 0; i < 20; i++) {
+		snprintf(line, sizeof(line), "{\"cmd\":\"drain\",\"peer\":\"198.19.3.%d\"}", i);
+		reply = ask(&root, line, -1);
+		ck_assert(ok(reply));
+		json_decref(reply);
+	}
+	for (json_int_t cursor = 0; cursor >= 0; json_decref(reply)) {
+		const json_t *next;
+
+		snprintf(line, sizeof(line), "{\"cmd\":\"drains\",\"cursor\":%d}", (int)cursor);
+		reply = ask(&root, line, -1);
+		ck_assert_uint_le(json_array_size(json_object_get(reply, "drains")), 8);
+		n += json_array_size(json_object_get(reply, "drains"));
+		next = json_object_get(reply, "next_cursor");
+		cursor = json_is_null(next) ? -1 : json_integer_value(next);
+	}
+	ck_assert_uint_eq(n, 20);
 }
 END_TEST
 
@@ -558,6 +597,7 @@ int main(void)
 	tcase_add_test(tc, pages_join_without_gap_or_overlap);
 	tcase_add_test(tc, a_large_table_is_asked_in_bounded_steps);
 	tcase_add_test(tc, planes_and_sources);
+	tcase_add_test(tc, planes_and_drains_come_in_pages);
 	tcase_add_test(tc, draining_is_for_the_privileged);
 	tcase_add_test(tc, a_drain_is_kept_for_the_next_daemon);
 	tcase_add_test(tc, readers_applications_and_operators_are_apart);

@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "closer.h"
+#include "deferred_close.h"
 #include "control_rate.h"
 
 static struct ev_loop *loop;
@@ -191,6 +191,32 @@ START_TEST(one_line_one_reply)
 	close(fd);
 	turn();
 	ck_assert_int_eq(n_gone, 1);
+}
+END_TEST
+
+/* An error tells of what came in, cut to fit; half a character would cost the client its reply. */
+START_TEST(an_error_cut_within_a_character_is_told)
+{
+	char text[300], *long_text = text + 50;
+	json_t *reply;
+
+	for (int cut = 1; cut < 4; cut++) {
+		memset(text, 'a', 200);
+		snprintf(text + 196, 5, "%s", "\xf0\x9f\x90\xaa");
+		text[200 - cut] = '\0';
+		reply = control_error(text);
+		ck_assert_ptr_nonnull(reply);
+		ck_assert_uint_eq(json_string_length(json_object_get(reply, "error")), 196);
+		json_decref(reply);
+	}
+	snprintf(text, sizeof(text), "%s", "whole \xc3\xa4");
+	reply = control_error(text);
+	ck_assert_str_eq(json_string_value(json_object_get(reply, "error")), text);
+	json_decref(reply);
+	snprintf(long_text, 20, "%s", "never \xff this");
+	reply = control_error(long_text);
+	ck_assert_ptr_nonnull(json_string_value(json_object_get(reply, "error")));
+	json_decref(reply);
 }
 END_TEST
 
@@ -695,16 +721,16 @@ END_TEST
  */
 START_TEST(clients_wait_while_too_much_is_to_be_closed)
 {
-	int fd = dial(), other = dial(), operator, ends[2], fds[CLOSER_FULL];
+	int fd = dial(), other = dial(), operator, ends[2], fds[DEFERRED_CLOSE_FULL];
 	struct lingering l = linger();
 
 	ck_assert_ptr_nonnull(strstr(talk(other, "{\"cmd\":\"planes\"}\n", 17), "planes"));
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 	pass(fd, "{\"cmd\":\"planes\"}\n", &l.fd, 1);
-	for (unsigned i = 0; i < CLOSER_FULL; i++)
+	for (unsigned i = 0; i < DEFERRED_CLOSE_FULL; i++)
 		fds[i] = dup(ends[1]);
 	close(ends[1]);
-	pass(fd, "{\"cmd\":\"planes\"}\n", fds, CLOSER_FULL);
+	pass(fd, "{\"cmd\":\"planes\"}\n", fds, DEFERRED_CLOSE_FULL);
 	ck_assert(turns_at_once());
 	ck_assert_int_eq(n_requests, 3);
 	ck_assert_str_eq(talk(other, "{\"cmd\":\"peers\"}\n", 16), "");
@@ -765,6 +791,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, one_line_one_reply);
+	tcase_add_test(tc, an_error_cut_within_a_character_is_told);
 	tcase_add_test(tc, too_long_a_line_ends_it);
 	tcase_add_test(tc, descriptors_come_with_the_request);
 	tcase_add_test(tc, clients_are_bounded);

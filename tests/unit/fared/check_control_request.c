@@ -43,6 +43,12 @@ START_TEST(what_is_taken)
 	ck_assert_int_eq(
 		parse("{\"cmd\":\"attach\",\"name\":\"x\",\"pid\":12}", &r, why, sizeof(why)), 0);
 	ck_assert_str_eq(r.name, "x");
+	/* cut to 31 bytes, within a character of two */
+	ck_assert_int_eq(parse("{\"cmd\":\"attach\",\"name\":\"123456789012345678901234567890"
+			       "\xc3\xa4\"}",
+			       &r, why, sizeof(why)),
+			 0);
+	ck_assert_str_eq(r.name, "123456789012345678901234567890");
 	ck_assert_int_eq(parse(" {\"cmd\":\"events\",\"after\":9} ", &r, why, sizeof(why)), 0);
 	ck_assert_uint_eq(r.cursor, 9);
 	ck_assert_uint_eq(r.limit, CONTROL_LIMIT_MAX);

@@ -256,6 +256,18 @@ START_TEST(what_needs_a_restart_is_refused_whole)
 }
 END_TEST
 
+/* Whoever may write the directory could stop the daemon by it. */
+START_TEST(a_pipe_is_no_configuration)
+{
+	ck_assert_int_eq(unlink(config_path), 0);
+	ck_assert_int_eq(mkfifo(config_path, 0600), 0);
+	ck_assert(says(RELOAD, "\"ok\":false"));
+	ck_assert(is_in_force("err"));
+	ck_assert(comes("RELOADING=1"));
+	ck_assert_str_eq(next_message(), "READY=1");
+}
+END_TEST
+
 START_TEST(without_confirmation_it_is_undone)
 {
 	ck_assert(says(CONFIRM, "no reload waits"));
@@ -305,6 +317,7 @@ int main(void)
 	tcase_add_test(tc, sighup_reloads);
 	tcase_add_test(tc, a_dry_run_changes_nothing);
 	tcase_add_test(tc, what_needs_a_restart_is_refused_whole);
+	tcase_add_test(tc, a_pipe_is_no_configuration);
 	tcase_add_test(tc, without_confirmation_it_is_undone);
 	tcase_add_test(tc, with_confirmation_it_stays);
 	suite_add_tcase(s, tc);

@@ -59,7 +59,7 @@ static struct bgp_path_event event_of(unsigned peer, unsigned plane, double bps)
 
 static void teach(enum path_source s, struct bgp_path_event e)
 {
-	ck_assert_int_eq(path_table_teach(table, s, &e, now), 0);
+	ck_assert_int_eq(path_table_route(table, s, &e, now), 0);
 }
 
 static void withdraw(enum path_source s, unsigned peer, unsigned plane)
@@ -226,14 +226,14 @@ START_TEST(nonsense_is_refused_whole)
 
 	everything_fine();
 	e.advertised_bps = NAN;
-	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
+	ck_assert_int_eq(path_table_route(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
 	e.advertised_bps = -1;
-	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
+	ck_assert_int_eq(path_table_route(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
 	e = event_of(9, 4, 1);
-	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
+	ck_assert_int_eq(path_table_route(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
 	e = event_of(9, 0, 1);
 	e.local_gpu = 1;
-	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
+	ck_assert_int_eq(path_table_route(table, PATH_SOURCE_BMP, &e, now), -EINVAL);
 	ck_assert_int_eq(path_table_link(table, 0, 0, 2, true, 1), -EINVAL);
 	ck_assert_uint_eq(path_table_n_pairs(table), 1);
 	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
@@ -378,7 +378,7 @@ START_TEST(zebra_alone_shares_out_by_weight)
 	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
 	expect(1, 3, FARE_VERDICT_OK, 200 * MBPS);
 	ck_assert(view(1, 3).normalised);
-	ck_assert_int_eq(view(1, 3).teacher, PATH_TEACHER_ZSERV);
+	ck_assert_int_eq(view(1, 3).route_source, PATH_FROM_ZSERV);
 	/*
 	 * the moment BMP is there, it rules; what it does not teach, and zebra has, is gone if that
 	 * lasts
@@ -627,7 +627,7 @@ START_TEST(the_table_is_bounded)
 		teach(PATH_SOURCE_BMP, e);
 	}
 	e.peer.s6_addr[13] = 20;
-	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), -ENOSPC);
+	ck_assert_int_eq(path_table_route(table, PATH_SOURCE_BMP, &e, now), -ENOSPC);
 	ck_assert_uint_eq(path_table_n_pairs(table), FARE_MAX_PAIRS);
 }
 END_TEST

@@ -101,7 +101,7 @@ static void teach(uint32_t plane, double bps)
 				   .bandwidth_kind = BGP_BANDWIDTH_VALUE,
 				   .advertised_bps = bps};
 
-	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, 2 * S), 0);
+	ck_assert_int_eq(path_table_route(table, PATH_SOURCE_BMP, &e, 2 * S), 0);
 }
 
 START_TEST(published_once_per_change)
@@ -208,7 +208,7 @@ static void teach_peer(struct in6_addr who, bool reachable, uint64_t now)
 				   .bandwidth_kind = BGP_BANDWIDTH_VALUE,
 				   .advertised_bps = 100e6};
 
-	ck_assert_int_eq(path_table_teach(table, PATH_SOURCE_BMP, &e, now), 0);
+	ck_assert_int_eq(path_table_route(table, PATH_SOURCE_BMP, &e, now), 0);
 }
 
 static void on_forget(void *arg, uint32_t pair)
@@ -270,6 +270,37 @@ START_TEST(churn_does_not_fill_the_segment)
 }
 END_TEST
 
+/* Its directory is gone, so no new one can be made: that is counted, and new peers are refused. */
+START_TEST(a_renewal_that_fails_is_counted)
+{
+	struct publish_stats stats;
+	struct in6_addr who = peer;
+	uint64_t now = 10 * S;
+	char away[64];
+
+	path_table_set_on_forget(table, on_forget, NULL);
+	path_table_source_state(table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "x", 2 * S);
+	snprintf(away, sizeof(away), "%s.away", dir);
+	ck_assert_int_eq(rename(dir, away), 0);
+	for (uint32_t i = 0; i < FARE_MAX_PAIRS + 10; i++) {
+		who.s6_addr[13] = 100;
+		who.s6_addr[14] = (uint8_t)(i >> 8);
+		who.s6_addr[15] = (uint8_t)i;
+		now += S / 20;
+		teach_peer(who, true, now);
+		publish_run(publish, now, NULL, NULL);
+		teach_peer(who, false, now);
+		publish_run(publish, now, NULL, NULL);
+	}
+	publish_stats(publish, &stats);
+	ck_assert_int_eq(rename(away, dir), 0);
+	ck_assert_uint_eq(stats.renewals, 0);
+	ck_assert_uint_eq(stats.renewals_failed, 1);
+	ck_assert_int_eq(stats.renewal_error, -ENOENT);
+	ck_assert_uint_gt(stats.pairs_refused, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("publish");
@@ -280,6 +311,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, published_once_per_change);
 	tcase_add_test(tc, a_restart_moves_nothing);
+	tcase_add_test(tc, a_renewal_that_fails_is_counted);
 	tcase_add_test(tc, churn_does_not_fill_the_segment);
 	tcase_add_test(tc, rubbish_in_the_segment_is_not_adopted);
 	suite_add_tcase(s, tc);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "text_file.h"
@@ -48,6 +49,31 @@ START_TEST(or_not_at_all)
 }
 END_TEST
 
+/* What a running daemon reads: it would wait for the pipe's writer. */
+START_TEST(a_regular_file_alone)
+{
+	char dir[] = "/tmp/check_text_file.XXXXXX", name[64], command[64];
+	FILE *file;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(name, sizeof(name), "%s/fifo", dir);
+	ck_assert_int_eq(mkfifo(name, 0600), 0);
+	ck_assert_int_eq(text_file_read_regular(name, 8, &text, &size), -EINVAL);
+	ck_assert_ptr_null(text);
+	ck_assert_int_eq(text_file_read_regular(dir, 8, &text, &size), -EISDIR);
+	ck_assert_int_eq(text_file_read_regular("/dev/null", 8, &text, &size), -EINVAL);
+	snprintf(name, sizeof(name), "%s/file", dir);
+	file = fopen(name, "w");
+	fputs("node: s0", file);
+	fclose(file);
+	ck_assert_int_eq(text_file_read_regular(name, 8, &text, &size), 0);
+	ck_assert_mem_eq(text, "node: s0", 8);
+	free(text);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("text_file");
@@ -57,6 +83,7 @@ int main(void)
 
 	tcase_add_test(tc, up_to_its_limit);
 	tcase_add_test(tc, or_not_at_all);
+	tcase_add_test(tc, a_regular_file_alone);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

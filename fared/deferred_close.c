@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* closer.c - see closer.h */
-#include "closer.h"
+/* deferred_close.c - see deferred_close.h */
+#include "deferred_close.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct closer {
+struct deferred_close {
 	int tx, rx; /* a pipe of descriptors' numbers: the loop's end, and the thread's */
 	bool running;
 	atomic_uint n_owners; /* the loop, and the thread while it runs */
 	atomic_uint n_waiting;
 };
 
-static void let_go(struct closer *c)
+static void let_go(struct deferred_close *c)
 {
 	if (atomic_fetch_sub(&c->n_owners, 1) > 1)
 		return;
@@ -28,7 +28,7 @@ static void let_go(struct closer *c)
 /* Ends when the other end of the pipe is closed. */
 static void *run(void *arg)
 {
-	struct closer *c = arg;
+	struct deferred_close *c = arg;
 	int fd;
 
 	while (read(c->rx, &fd, sizeof(fd)) == sizeof(fd)) {
@@ -40,7 +40,7 @@ static void *run(void *arg)
 }
 
 /* Signals are the loop's. Without the thread descriptors wait, and the next call tries again. */
-static void start(struct closer *c)
+static void start(struct deferred_close *c)
 {
 	pthread_attr_t detached;
 	sigset_t all, before;
@@ -59,9 +59,9 @@ static void start(struct closer *c)
 	pthread_attr_destroy(&detached);
 }
 
-int closer_create(struct closer **out)
+int deferred_close_create(struct deferred_close **out)
 {
-	struct closer *c = calloc(1, sizeof(*c));
+	struct deferred_close *c = calloc(1, sizeof(*c));
 	int rc, ends[2];
 
 	*out = NULL;
@@ -80,7 +80,7 @@ int closer_create(struct closer **out)
 	return 0;
 }
 
-void closer_destroy(struct closer *c)
+void deferred_close_destroy(struct deferred_close *c)
 {
 	if (!c)
 		return;
@@ -88,7 +88,7 @@ void closer_destroy(struct closer *c)
 	let_go(c);
 }
 
-void closer_take(struct closer *c, int fd)
+void deferred_close_take(struct deferred_close *c, int fd)
 {
 	ssize_t n;
 
@@ -96,14 +96,14 @@ void closer_take(struct closer *c, int fd)
 		return;
 	atomic_fetch_add(&c->n_waiting, 1);
 	n = write(c->tx, &fd, sizeof(fd));
-	/* room for a hundred times CLOSER_FULL; what did not fit would stay open, and counted */
+	/* room for a hundred times DEFERRED_CLOSE_FULL; what did not fit would stay open */
 	(void)n;
 	start(c);
 }
 
-bool closer_is_full(struct closer *c)
+bool deferred_close_is_full(struct deferred_close *c)
 {
-	if (atomic_load(&c->n_waiting) < CLOSER_FULL)
+	if (atomic_load(&c->n_waiting) < DEFERRED_CLOSE_FULL)
 		return false;
 	start(c);
 	return true;

@@ -3,7 +3,7 @@
  * Descriptors handed over are closed, by whatever thread, and after the end of who did. What
  * sleeps: check_control.c.
  */
-#include "closer.h"
+#include "deferred_close.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -13,17 +13,17 @@
 
 #include "patience.h"
 
-#define MANY (2 * CLOSER_FULL)
+#define MANY (2 * DEFERRED_CLOSE_FULL)
 
 /* The reading end of a pipe whose n writing ends have been handed over. */
-static int hand_over(struct closer *c, unsigned n)
+static int hand_over(struct deferred_close *c, unsigned n)
 {
 	int ends[2];
 
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
 	for (unsigned i = 1; i < n; i++)
-		closer_take(c, fcntl(ends[1], F_DUPFD_CLOEXEC, 0));
-	closer_take(c, ends[1]);
+		deferred_close_take(c, fcntl(ends[1], F_DUPFD_CLOEXEC, 0));
+	deferred_close_take(c, ends[1]);
 	return ends[0];
 }
 
@@ -38,43 +38,43 @@ static void await_end(int reading)
 
 START_TEST(what_is_handed_over_is_closed)
 {
-	struct closer *c;
+	struct deferred_close *c;
 
-	ck_assert_int_eq(closer_create(&c), 0);
-	closer_take(c, -1);
+	ck_assert_int_eq(deferred_close_create(&c), 0);
+	deferred_close_take(c, -1);
 	await_end(hand_over(c, 1));
 	await_end(hand_over(c, MANY));
-	ck_assert(!closer_is_full(c));
-	closer_destroy(c);
-	closer_destroy(NULL);
+	ck_assert(!deferred_close_is_full(c));
+	deferred_close_destroy(c);
+	deferred_close_destroy(NULL);
 }
 END_TEST
 
 START_TEST(and_after_the_end_still)
 {
-	struct closer *c;
+	struct deferred_close *c;
 	int reading;
 
-	ck_assert_int_eq(closer_create(&c), 0);
+	ck_assert_int_eq(deferred_close_create(&c), 0);
 	reading = hand_over(c, MANY);
-	closer_destroy(c);
+	deferred_close_destroy(c);
 	await_end(reading);
 }
 END_TEST
 
 START_TEST(nothing_was_handed_over)
 {
-	struct closer *c;
+	struct deferred_close *c;
 
-	ck_assert_int_eq(closer_create(&c), 0);
-	ck_assert(!closer_is_full(c));
-	closer_destroy(c);
+	ck_assert_int_eq(deferred_close_create(&c), 0);
+	ck_assert(!deferred_close_is_full(c));
+	deferred_close_destroy(c);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("closer");
+	Suite *s = suite_create("deferred_close");
 	TCase *tc = tcase_create("all");
 	SRunner *sr;
 	int failed;
