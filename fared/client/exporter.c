@@ -2,9 +2,9 @@
 /*
  * exporter.c - fared-exporter: the daemon's state for Prometheus, over HTTP.
  *
- * A process of its own, without privileges, so that no HTTP is spoken where probes are sent. Each
- * scrape asks the daemon anew over its control socket, on the one thread that there is: scrapers
- * wait for each other.
+ * A process of its own, without privileges, so that no HTTP is spoken where probes are sent. A
+ * scrape asks the daemon over its control socket, on the one thread that there is, at most once a
+ * second: scrapers wait for each other.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,9 +25,13 @@
 #define DEFAULT_LISTEN	"127.0.0.1:9795"
 #define MAX_CONNECTIONS 16
 #define IDLE_TIMEOUT_S	10
+#define KEPT_S		1. /* scrapes within it get the same answer: the daemon is asked once */
 
 struct exporter {
 	const char *run_dir;
+	char *text; /* of the last scrape; NULL: none */
+	size_t bytes;
+	double at_s;
 };
 
 static const char help[] =
@@ -73,6 +77,20 @@ static char *scrape(const struct exporter *e, size_t *bytes, bool *answered)
 	return text;
 }
 
+/* The answer of less than a second ago, or a new one; it stays the exporter's. false: no memory. */
+static bool refresh(struct exporter *e)
+{
+	double now = snapshot_now_s();
+	bool answered;
+
+	if (e->text && now < e->at_s + KEPT_S)
+		return true;
+	free(e->text);
+	e->text = scrape(e, &e->bytes, &answered);
+	e->at_s = snapshot_now_s();
+	return e->text;
+}
+
 /* ---- HTTP ---------------------------------------------------------------- */
 
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type,
@@ -99,9 +117,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_bytes, void **request)
 {
-	size_t bytes;
-	bool answered;
-	char *text;
+	struct exporter *e = arg;
 
 	(void)version, (void)upload, (void)request;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
@@ -110,11 +126,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 		return MHD_NO;
 	if (strcmp(url, "/metrics"))
 		return refuse(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
-	text = scrape(arg, &bytes, &answered);
-	if (!text)
+	if (!refresh(e))
 		return MHD_NO;
-	return reply(connection, MHD_HTTP_OK, METRICS_CONTENT_TYPE, text, bytes,
-		     MHD_RESPMEM_MUST_FREE);
+	return reply(connection, MHD_HTTP_OK, METRICS_CONTENT_TYPE, e->text, e->bytes,
+		     MHD_RESPMEM_MUST_COPY);
 }
 
 /* "ADDRESS:PORT" or "[ADDRESS]:PORT"; numbers only, so that no resolver is asked. 0 or -EINVAL. */
@@ -167,6 +182,7 @@ static int serve(struct exporter *e, const char *listen_at, const struct sockadd
 	fprintf(stderr, "<6>fared-exporter: listening at %s\n", listen_at);
 	sigwait(&ends, &got);
 	MHD_stop_daemon(http);
+	free(e->text);
 	return 0;
 }
 

@@ -9,7 +9,7 @@ command -v jq >/dev/null || skip "jq is not installed"
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S || fail "not converged"
 RUN=/run/farelab/$LAB/s0/fared
 # members of a group may ask, and so may abuse it
-farelab fail "$LAB" fared s0 && sed -i 's/^group: .*/group: "nogroup"/' "/run/farelab/$LAB/s0/fared.yaml" &&
+farelab fail "$LAB" fared s0 && sed -i 's/^group: .*/group: "nogroup"/; s/^log_level: .*/log_level: info/' "/run/farelab/$LAB/s0/fared.yaml" &&
 	farelab heal "$LAB" fared s0 || fail "restart fared with a group"
 MEMBER=(setpriv --reuid nobody --regid nogroup --clear-groups --inh-caps=-all)
 answers() { "$FARE_BIN/farectl" -s "$RUN" show version >/dev/null 2>&1; }
@@ -77,15 +77,26 @@ farelab exec "$LAB" s1 -- timeout 3 perl -MSocket -e 'socket(S, PF_INET, SOCK_DG
 unmoved "$since" "a flood of datagrams"
 
 # ---- no memory -----------------------------------------------------------------------------------
+# Events for watchers that read nothing take memory, and there is none: the log says whom that cost the connection.
 since=$(newest)
+perl -MIO::Socket::UNIX -e 'for (1 .. 60) { my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die; print $s "{\"cmd\": \"watch\"}\n"; push @s, $s }
+	open(my $f, ">", $ARGV[1]); close($f); sleep 600' "$RUN/control.sock" "$SCRATCH/watching" &
+clients=$!
+watching() { [ -e "$SCRATCH/watching" ]; }
+within watching || fail "the watchers did not come"
 limit=$(($(awk '/^VmSize/ { print $2 }' "/proc/$PID/status") * 1024 + 4096))
 prlimit --pid "$PID" --as="$limit:" || fail "prlimit"
-perl -MIO::Socket::UNIX -e '$SIG{PIPE} = "IGNORE"; for (1 .. 100) { my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or next;
-	push @s, $s; print $s ("{\"cmd\": \"paths\"}\n" x 50), "{\"cmd\": \"", "x" x 4000 } sleep 1' "$RUN/control.sock"
+perl -MIO::Socket::UNIX -e '$SIG{PIPE} = "IGNORE"; my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die; $s->autoflush(1);
+	for (1 .. 400) { for my $cmd ("drain", "undrain") { print $s "{\"cmd\": \"$cmd\", \"peer\": \"198.19.99.99\"}\n"; <$s> // exit } }' "$RUN/control.sock"
 for i in 1 2 3 4 5; do
 	for what in paths peers events counters planes qps version; do ctl -j show $what >/dev/null 2>&1; done
 done
 prlimit --pid "$PID" --as=unlimited: || fail "prlimit"
+kill "$clients"
+wait "$clients" 2>/dev/null
+ctl undrain 198.19.99.99 >/dev/null 2>&1
+starved() { grep -q 'reason="out of memory"' "/run/farelab/$LAB/s0/fared.log"; }
+within starved || fail "no allocation failed: $(tail -3 "/run/farelab/$LAB/s0/fared.log")"
 unmoved "$since" "no memory"
 
 # ---- a BMP server that sends garbage -------------------------------------------------------------

@@ -68,6 +68,13 @@ for name in $(cat "$SCRATCH/queries" "$OPS/prometheus/alerts.yaml" | grep -oE 'f
 	grep -q "^# TYPE ${name%_total} " "$SCRATCH/metrics" || [ "$name" = fared_ ] || fail "nobody exports $name"
 done
 
+# ---- many scrapers -------------------------------------------------------------------------------
+# the daemon is asked once a second, however many ask the exporter: SECONDS and the different answers within them
+read -r took answers < <(farelab exec "$LAB" s0 -- perl -MIO::Socket::IP -MTime::HiRes=time -e '$from = time; for (1 .. 60) {
+	$s = IO::Socket::IP->new(PeerHost => "127.0.0.1", PeerPort => 9795) or die; print $s "GET /metrics HTTP/1.0\r\n\r\n";
+	local $/; <$s> =~ /^(fared_scrape_duration_seconds .*)$/m or die; $seen{$1}++ } print int(time - $from + 1), " ", scalar(keys %seen), "\n"')
+[ "${answers:-0}" -ge 1 ] && [ "$answers" -le $((took + 1)) ] || fail "60 scrapes in ${took:-?} s had ${answers:-no} answers of the daemon"
+
 # ---- faults --------------------------------------------------------------------------------------
 farelab fail "$LAB" subport s0 0 1 || fail "fail subport"
 within has 'ALERTS{alertname="FaredSubPortDown",device="g0p0s1"}' || fail "a lost sub-port raises nothing: $(query ALERTS)"

@@ -38,13 +38,12 @@ local_gpus:
     planes:
       - sub_ports: [{dev: none0, speed_mbps: 200, neighbors: [198.18.0.0]}]
 EOF
-# starts GROUP: whether fared starts, in a network namespace of its own, as that user of that group, without a capability
+# starts [COMMAND...]: whether fared starts, by that command, in a network namespace of its own
 starts() {
 	local limit=$((SECONDS + 90))
 
 	: >"$dir/log"
-	unshare -n setpriv --reuid $user --regid $user --groups "$1" --bounding-set -all --inh-caps -all \
-		"$dir/bin/fared" -c "$dir/fared.yaml" 2>"$dir/log" &
+	unshare -n "$@" "$dir/bin/fared" -c "$dir/fared.yaml" 2>"$dir/log" &
 	daemon=$!
 	until grep -q 'daemon: started' "$dir/log"; do
 		kill -0 $daemon 2>/dev/null || return 1
@@ -53,10 +52,13 @@ starts() {
 	done
 }
 
-starts $user && failed "it started, though it is no member of the group"
+# as_user GROUP: as that user of that group, without a capability
+as_user() { starts setpriv --reuid $user --regid $user --groups "$1" --bounding-set -all --inh-caps -all; }
+
+as_user $user && failed "it started, though it is no member of the group"
 grep -q 'leave `group` out' "$dir/log" || failed "it does not say what to do"
 echo "ok: no member, no start: $(tail -1 "$dir/log")"
-starts "$gid" || failed "it does not start"
+as_user "$gid" || failed "it does not start"
 for file in paths.shm:640 control.sock:660; do
 	is=$(stat -c '%u %g %a' "$dir/run/${file%:*}")
 	[ "$is" = "$user $gid ${file#*:}" ] || failed "${file%:*} is of '$is'"
@@ -69,19 +71,7 @@ is=$(stat -c '%u %a' "$dir/run/operate.sock")
 kill $daemon && wait $daemon 2>/dev/null
 sed -i "s/^group: .*/group: $group\nuser: daemon/" "$dir/fared.yaml"
 rm -rf "$dir/run" && mkdir -m 755 "$dir/run" || exit 1
-as_root() {
-	local limit=$((SECONDS + 90))
-
-	: >"$dir/log"
-	unshare -n "$dir/bin/fared" -c "$dir/fared.yaml" 2>"$dir/log" &
-	daemon=$!
-	until grep -q 'daemon: started' "$dir/log"; do
-		kill -0 $daemon 2>/dev/null || return 1
-		[ $SECONDS -lt $limit ] || failed "neither started nor gone in time"
-		sleep 0.05
-	done
-}
-as_root || failed "it does not start as root"
+starts || failed "it does not start as root"
 [ "$(stat -c %U "$dir/run")" = daemon ] || failed "the run directory stays $(stat -c %U "$dir/run")'s"
 grep -qE "^Groups:.*\b$gid\b" "/proc/$daemon/status" || failed "no member of $group: $(grep Groups "/proc/$daemon/status")"
 grep -q '^CapEff:.*0000000000000000' "/proc/$daemon/status" || failed "it keeps capabilities: $(grep CapEff "/proc/$daemon/status")"
@@ -91,7 +81,7 @@ echo "ok: a run directory that root made is given to the user"
 kill $daemon && wait $daemon 2>/dev/null
 daemon=
 chown root "$dir/run" && touch "$dir/run/of-somebody" || exit 1
-as_root && failed "it takes a directory with files of others"
+starts && failed "it takes a directory with files of others"
 [ "$(stat -c %U "$dir/run")" = root ] || failed "it took a directory with files of others"
 echo "ok: one with files of others is not: $(tail -1 "$dir/log")"
 daemon=
