@@ -9,11 +9,11 @@
  * cannot start a program, make a process, map memory that is executable, open a socket but UNIX, IP
  * and netlink ones, or change credentials, mounts or namespaces.
  *
- * What the filter does not prevent: files are opened and sockets connected as the daemon's user may.
- * So code of the process itself can be changed by way of /proc/self/mem (write() goes past page
- * protection); and a daemon that stays root can write root's files, and ask other daemons (systemd,
- * D-Bus) by their sockets to run something. Set `user`; the unit's own restrictions (a read-only
- * system, hidden /proc, no other sockets' directories) are what holds a root daemon.
+ * What the filter does not prevent: files are opened and sockets connected as the daemon's user
+ * may. So code of the process itself can be changed by way of /proc/self/mem (write() goes past
+ * page protection); and a daemon that stays root can write root's files, and ask other daemons
+ * (systemd, D-Bus) by their sockets to run something. Set `user`; the unit's own restrictions (a
+ * read-only system, other daemons' sockets out of reach) are what holds a root daemon.
  */
 #ifndef SANDBOX_H
 #define SANDBOX_H
