@@ -17,6 +17,8 @@
 	X(late_undrained, "a late prober judges before it reads what has come in")                 \
 	X(one_is_enough, "one unanswered probe is silence")                                        \
 	X(recovers_at_once, "one reply ends a path that is down")                                  \
+	X(rows_by_time, "replies are in a row though probes between them were lost")               \
+	X(old_word, "another plane tells of a silence before it can be a full queue's")            \
 	X(notice_assumed, "a notice that was sent counts as acknowledged")                         \
 	X(acks_believed, "what a client says was acknowledged keeps a path up for ever")           \
 	X(gray_hasty, "a sub-port is marked gray whatever chance would do")                        \

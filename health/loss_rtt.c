@@ -5,6 +5,13 @@
 #include <string.h>
 
 #include "health_limits.h"
+#include "health_planted.h"
+
+/* of either side, and source ports, as far as ways are told apart */
+#define SUB_PORTS  8u
+#define PORTS	   16u
+#define WAYS_KNOWN (SUB_PORTS * SUB_PORTS * SUB_PORTS)
+#define WAYS	   (WAYS_KNOWN + SUB_PORTS * PORTS)
 
 void loss_rtt_init(struct loss_rtt *l)
 {
@@ -72,18 +79,31 @@ static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum s
 }
 
 /*
+ * Longer than that a reply takes only by way of a queue: half of what a full one takes, beyond the
+ * shortest of late; of that one a quarter at most, for it may itself have been measured in a queue.
+ */
+static uint64_t congested_ns(const struct loss_rtt *l)
+{
+	uint64_t half = l->full_ns / 2;
+
+	if (!half || half > HEALTH_CONGESTED_NS)
+		half = HEALTH_CONGESTED_NS;
+	return half + (l->rtt_floor_ns < half / 4 ? l->rtt_floor_ns : half / 4);
+}
+
+/*
  * Only a full queue drops, and what gets through it just before or after takes about as long as any
  * did of late.
  */
 static bool was_full(const struct loss_rtt *l, uint32_t sequence)
 {
+	uint64_t congested = congested_ns(l);
+
 	for (enum shared what = SHARED_LOCAL; what < SHARED; what++)
 		for (int step = -1; step <= 1; step += 2) {
 			uint64_t ns = neighbour_ns(l, sequence, what, step);
 
-			if (ns > HEALTH_CONGESTED_NS &&
-			    ns > HEALTH_CONGESTED_TIMES * l->rtt_floor_ns &&
-			    ns >= l->rtt_peak_ns / 2)
+			if (ns > congested && ns >= l->rtt_peak_ns / 2)
 				return true;
 		}
 	return false;
@@ -299,16 +319,41 @@ void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns
 	}
 }
 
-uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns)
+uint64_t loss_rtt_oldest_ns(const struct loss_rtt *l)
 {
+	return l->next > LOSS_RTT_WINDOW ? l->ring[l->next % LOSS_RTT_WINDOW].sent_ns : 0;
+}
+
+/* The cables that a probe takes, there and back; where they are not known, its port. */
+static unsigned way_of(const struct loss_rtt_probe *p)
+{
+	unsigned local = p->local_sub_port % SUB_PORTS;
+
+	if (p->remote < 0 || p->back < 0)
+		return WAYS_KNOWN + local * PORTS + p->port % PORTS;
+	return (local * SUB_PORTS + (unsigned)p->remote % SUB_PORTS) * SUB_PORTS +
+	       (unsigned)p->back % SUB_PORTS;
+}
+
+uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns,
+			    uint64_t skew_ns)
+{
+	uint64_t passed[(WAYS + 63) / 64] = {0}; /* by way: a later probe was answered */
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
+		unsigned way = way_of(p);
 
-		if (!p->answered && !p->void_ && now > p->sent_ns + patience_ns)
+		if (p->void_)
+			continue;
+		if (!p->answered &&
+		    (now > p->sent_ns + patience_ns ||
+		     (passed[way / 64] >> way % 64 & 1 && !HEALTH_PLANTED(rows_by_time))))
 			return n;
-		n += p->answered && !p->void_;
+		n += p->answered;
+		if (p->answered && now >= p->sent_ns + p->rtt_us * UINT64_C(1000) + skew_ns)
+			passed[way / 64] |= UINT64_C(1) << way % 64;
 	}
 	return UINT32_MAX;
 }

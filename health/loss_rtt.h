@@ -44,6 +44,7 @@ struct loss_rtt {
 	uint64_t n_lost_ever, n_sent_ever;
 	uint64_t rtt_peak_ns;  /* the longest of late; decays */
 	uint64_t rtt_floor_ns; /* the shortest of late; creeps up */
+	uint64_t full_ns;      /* the caller's: what a full queue takes; 0: not known */
 	uint32_t histogram[LOSS_RTT_BUCKETS];
 	uint32_t n_rtt;
 };
@@ -66,8 +67,8 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
 bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *probe);
 /*
  * Decides probes sent before `before`. Unanswered ones are lost; or queued, if one next to them in
- * time over one of the same cables took about as long as any did of late, and far longer than need
- * be.
+ * time over one of the same cables took about as long as any did of late, and longer than half a
+ * full queue takes.
  */
 void loss_rtt_settle(struct loss_rtt *l, uint64_t before);
 /* Undecided probes that went out of a sub-port that died say nothing about the path. */
@@ -93,16 +94,21 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_
 bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns);
 /*
  * How many probes were answered after the newest one that is missing: unanswered, decided or not,
- * for longer than patience_ns. Void ones do not count. UINT32_MAX: none of the last LOSS_RTT_WINDOW
- * is missing.
+ * for longer than patience_ns; or overtaken by a later one over the same cables, whose reply is
+ * skew_ns old or older: queues are first in, first out. Void ones do not count. UINT32_MAX: none of
+ * the last LOSS_RTT_WINDOW is missing.
  */
-uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns);
+uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns,
+			    uint64_t skew_ns);
 /*
  * Of the last LOSS_RTT_WINDOW probes those sent from from_ns to to_ns, decided or not, void ones
  * left out: how many, and how many of them are unanswered. What was forgotten counts, too.
  */
 void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n,
 		      uint32_t *n_unanswered);
+
+/* When the oldest probe was sent that loss_rtt_between() knows of; 0: it knows of all. */
+uint64_t loss_rtt_oldest_ns(const struct loss_rtt *l);
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l);
 /* percent 0..100; 0 if nothing was measured. The upper edge of the bucket. */

@@ -151,6 +151,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	uint64_t detect = p->times.interval_ns * p->times.detect_multiplier;
 	bool overdue = prober_is_overdue(p, path, now), quiet;
 
+	path->loss.full_ns = HEALTH_QUEUE_BATCHES * p->ports->gpus[peer->gpu].burst_ns[plane];
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue) {
 		note_overdue(p, peer, now);
@@ -241,8 +242,10 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		return;
 	path->next_ns = now; /* no more slow probing */
 	prober_schedule(p, peer, plane, now);
-	if (change.old_state == PROBE_UNPROVEN)
+	if (change.old_state == PROBE_UNPROVEN) {
 		path->returning = 0; /* all were in use, for want of knowledge, and work */
+		peer->acked = 0;     /* it may have restarted, and know nothing */
+	}
 	if (change.old_state == PROBE_DOWN || change.old_state == PROBE_UNPROVEN) {
 		loss_rtt_forget(&path->loss); /* what was lost before says nothing of now */
 		path->silent_since_ns = 0;

@@ -79,20 +79,29 @@ static uint64_t quiet_ns(const struct prober *p, uint64_t burst_ns)
 }
 
 /*
- * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for.
- * Otherwise replies may be behind what fills it: an allowance for queues that no reply has told of
- * yet, and twice what they took of late. If we ran late ourselves, no link's speed says how long.
+ * How long full queues may keep a reply: an allowance for queues that no reply has told of yet, and
+ * twice what replies took of late. If we ran late ourselves, no link's speed says how long.
  */
+static uint64_t queues_ns(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			  uint64_t now)
+{
+	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
+
+	return probe_fsm_queue(is_late(p, peer, plane, now) ? 0 : burst) +
+	       2 * peer->paths[plane].loss.rtt_peak_ns;
+}
+
+/* A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. */
 static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
 {
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
 	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
-	bool late = is_late(p, peer, plane, now);
 
-	if ((!late && now >= s->heard_ns + quiet_ns(p, burst)) || HEALTH_PLANTED(queues_ignored))
+	if ((!is_late(p, peer, plane, now) && now >= s->heard_ns + quiet_ns(p, burst)) ||
+	    HEALTH_PLANTED(queues_ignored))
 		return 0;
-	return probe_fsm_queue(late ? 0 : burst) + 2 * peer->paths[plane].loss.rtt_peak_ns;
+	return queues_ns(p, peer, plane, now);
 }
 
 /*
@@ -107,8 +116,9 @@ void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_
 	*clean = loss_rtt_clean_run(
 		l, now,
 		probe_fsm_silence(&p->times, p->ports->gpus[peer->gpu].burst_ns[plane]) +
-			margin_of(p, peer, plane, now));
-	*punctual = loss_rtt_clean_run(l, now, p->times.interval_ns + l->rtt_peak_ns);
+			margin_of(p, peer, plane, now),
+		p->tick_ns);
+	*punctual = loss_rtt_clean_run(l, now, p->times.interval_ns + l->rtt_peak_ns, p->tick_ns);
 }
 
 bool prober_has_losses(const struct prober_path *path)
@@ -198,22 +208,31 @@ static uint64_t telling_ns(const struct probe_fsm_times *times, uint64_t burst_n
 	return since_ns + probe_fsm_silence(times, burst_ns) - times->interval_ns;
 }
 
+/* When something came in over the path's plane last, and how long queues may keep it. */
+struct heard {
+	uint64_t at_ns, queues_ns;
+};
+
 /*
  * Holds the silence of one path against what the peer has answered over another plane meanwhile.
  * Only probes sent while that plane was answering count: before, the peer may not have been
  * reflecting at all. And it is to answer there one that was sent toward the end of the silence.
+ * And it is to be sent after what is silent here can have arrived, while something still came in
+ * over this plane: a peer that goes away behind a full queue is silent here for what was sent
+ * before, too.
  */
-static void compare(const struct prober_path *path, const struct prober_path *other,
-		    uint64_t other_sent_ns, const struct probe_fsm_times *times,
-		    struct probe_evidence *e)
+static void compare(const struct prober_path *path, const struct heard *heard,
+		    const struct prober_path *other, uint64_t other_sent_ns,
+		    const struct probe_fsm_times *times, struct probe_evidence *e)
 {
-	uint64_t nth_sent, since;
+	uint64_t nth_sent, since, arrived;
 	uint32_t n;
 
 	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns,
 				      times->detect_multiplier, &n, &nth_sent);
-	if (!nth_sent ||
-	    other_sent_ns <= prober_larger(nth_sent, telling_ns(times, e->burst_ns, since)))
+	arrived = heard->at_ns > since + heard->queues_ns ? since + heard->queues_ns : heard->at_ns;
+	if (!nth_sent || other_sent_ns <= nth_sent || other_sent_ns <= arrived ||
+	    other_sent_ns <= telling_ns(times, e->burst_ns, since))
 		return;
 	if (e->answers_elsewhere && since >= e->silent_since_ns)
 		return; /* another plane already says more */
@@ -223,30 +242,43 @@ static void compare(const struct prober_path *path, const struct prober_path *ot
 }
 
 /*
- * Another plane that works, over which the peer answered meanwhile: of as many probes, sent in the
- * very time in which ours were lost, at most a quarter as many are unanswered. A peer that was away
- * for a moment has lost alike on all planes; and one burst of losses is no rate: what lasts is
- * found as silence.
+ * Over that plane of as many probes, sent in the very time in which ours were lost, at most a
+ * quarter as many are unanswered. Only of the time that both know of: a plane that is probed more
+ * often has forgotten sooner.
  */
-static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer *peer,
-			       uint32_t plane)
+static bool loses_less(const struct prober *p, const struct loss_rtt *ours,
+		       const struct loss_rtt *other, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t half_window = HEALTH_RATE_PROBES * p->times.interval_ns;
-	const struct loss_rtt *ours = &peer->paths[plane].loss;
 	uint32_t n, lost, n_ours, lost_ours;
-	uint64_t from_ns, to_ns;
 
-	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns) ||
-	    to_ns - from_ns < (half_window < HEALTH_RATE_NS ? half_window : HEALTH_RATE_NS))
+	from_ns = prober_larger(from_ns, loss_rtt_oldest_ns(other));
+	if (to_ns < from_ns + (half_window < HEALTH_RATE_NS ? half_window : HEALTH_RATE_NS))
 		return false;
 	loss_rtt_between(ours, from_ns, to_ns, &n_ours, &lost_ours);
+	loss_rtt_between(other, from_ns, to_ns, &n, &lost);
+	return lost_ours >= HEALTH_LOST_MIN && n >= n_ours / 2 && lost <= lost_ours / 4;
+}
+
+/*
+ * Another plane that works, over which the peer answered meanwhile, and afterwards for as long as
+ * ours may have waited. A peer that was away for a moment has lost alike on all planes; and one
+ * burst of losses is no rate: what lasts is found as silence.
+ */
+static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer *peer,
+			       uint32_t plane, uint64_t now)
+{
+	const struct loss_rtt *ours = &peer->paths[plane].loss;
+	uint64_t from_ns, to_ns;
+
+	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns))
+		return false;
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
 		const struct prober_path *path = &peer->paths[i];
 
-		if (i == plane || !path->wanted || path->fsm.state != PROBE_UP)
-			continue;
-		loss_rtt_between(&path->loss, from_ns, to_ns, &n, &lost);
-		if (n >= n_ours / 2 && lost <= lost_ours / 4)
+		if (i != plane && path->wanted && path->fsm.state == PROBE_UP &&
+		    known_sent_ns(p, path, now) > to_ns + ours->rtt_peak_ns &&
+		    loses_less(p, ours, &path->loss, from_ns, to_ns))
 			return true;
 	}
 	return false;
@@ -261,6 +293,8 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 				   .burst_ns = p->ports->gpus[peer->gpu].burst_ns[plane],
 				   .n_lost = path->loss.n_lost,
 				   .n_window = path->loss.n_decided};
+	const struct heard heard = {p->planes[peer->gpu][plane].heard_ns,
+				    HEALTH_PLANTED(old_word) ? 0 : queues_ns(p, peer, plane, now)};
 	uint64_t nth_sent;
 
 	if (path->fsm.state == PROBE_DOWN) { /* more it need not be */
@@ -272,14 +306,15 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
-			compare(path, &peer->paths[i], known_sent_ns(p, &peer->paths[i], now),
-				times, &e);
+			compare(path, &heard, &peer->paths[i],
+				known_sent_ns(p, &peer->paths[i], now), times, &e);
 	if (HEALTH_PLANTED(elsewhere_unasked))
 		e.answers_elsewhere = nth_sent != 0;
 	e.lossy = is_losing(p, path) &&
 		  (HEALTH_PLANTED(rate_alone) ||
-		   (loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns) < healed_run(p) &&
-		    is_clean_elsewhere(p, peer, plane)));
+		   (loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns, p->tick_ns) <
+			    healed_run(p) &&
+		    is_clean_elsewhere(p, peer, plane, now)));
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);

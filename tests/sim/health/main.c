@@ -38,16 +38,15 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_times(enum fault_kind kind)
+static void print_times(const char *what, const char *when, struct schedule_times *t)
 {
-	uint32_t n = stats.n_found[kind] < SCHEDULE_TIMES ? stats.n_found[kind] : SCHEDULE_TIMES;
-	float *ms = stats.found_ms[kind];
+	uint32_t n = t->n < SCHEDULE_TIMES ? t->n : SCHEDULE_TIMES;
 
 	if (!n)
 		return;
-	qsort(ms, n, sizeof(*ms), by_size);
-	printf("%-14s found after %.1f / %.1f / %.1f ms (p50 / p99 / max of %u paths)\n",
-	       schedule_fault_name(kind), ms[n / 2], ms[n * 99 / 100], ms[n - 1], n);
+	qsort(t->ms, n, sizeof(t->ms[0]), by_size);
+	printf("%-14s after %.1f / %.1f / %.1f ms (p50 / p99 / max of %u paths), %s\n", what,
+	       (double)t->ms[n / 2], (double)t->ms[n * 99 / 100], (double)t->ms[n - 1], n, when);
 }
 
 /* No false down in N path-hours: the rate is below 3 / N with 95% confidence (rule of three). */
@@ -59,8 +58,15 @@ static void print_stats(double cpu_s)
 	       (unsigned long long)stats.false_downs,
 	       stats.path_hours / (3 + 2 * (double)stats.false_downs),
 	       (unsigned long long)stats.violations);
-	for (int kind = 0; kind < FAULT_KINDS; kind++)
-		print_times((enum fault_kind)kind);
+	for (int bad = 0; bad < 2; bad++) {
+		const char *when = bad ? "queues, stalls, losses or false claims beside it"
+				       : "nothing else bad";
+
+		for (int kind = 0; kind < FAULT_KINDS; kind++)
+			print_times(schedule_fault_name((enum fault_kind)kind), when,
+				    &stats.found[kind][bad]);
+		print_times("recovered", when, &stats.recovered[bad]);
+	}
 }
 
 static void run(uint64_t seed, uint64_t n, double seconds, bool is_traced, bool goes_on)

@@ -200,14 +200,10 @@ void net_deliver(struct net *net, struct packet *packet)
 		packet->next = NULL;
 		*(s->first ? &s->last->next : &s->first) = packet;
 		s->last = packet;
+		net->n_waiting[packet->host]++;
 		return;
 	}
 	recycle(net, packet);
-}
-
-bool net_has_waiting(const struct udp_socket *s)
-{
-	return s->first;
 }
 
 /* ---- udp.h ---------------------------------------------------------------- */
@@ -274,6 +270,7 @@ void udp_close(struct udp_socket *s)
 		struct packet *packet = s->first;
 
 		s->first = packet->next;
+		net->n_waiting[s->host]--;
 		recycle(net, packet);
 	}
 	free(s);
@@ -305,6 +302,7 @@ unsigned udp_receive(struct udp *u, struct udp_socket *s)
 		struct udp_packet *p = &u->in[n];
 
 		s->first = packet->next;
+		net_current->n_waiting[s->host]--;
 		memcpy(p->bytes, packet->bytes, packet->length);
 		p->length = packet->length;
 		p->from = packet->from;
@@ -358,12 +356,13 @@ int device_count_follow(struct device_count *c, int ifindex, enum device_count_o
 	const struct net *net = net_current;
 	unsigned device = (unsigned)ifindex - 1, sub_port = device % NET_SUB_PORTS;
 	unsigned plane = device / NET_SUB_PORTS % NET_PLANES;
+	unsigned host = device / NET_SUB_PORTS / NET_PLANES;
 
 	(void)c;
 	if (ifindex <= 0 || what != DEVICE_COUNT_RX_PACKETS)
 		return -ENODEV;
-	*n = net->port[device / NET_SUB_PORTS / NET_PLANES][plane][sub_port].n_received;
-	if (net->now_ns < net->busy_until_ns[plane])
+	*n = net->port[host][plane][sub_port].n_received;
+	if (net->now_ns < net->busy_until_ns[host][plane])
 		*n += net->now_ns / (100 * NET_US);
 	return 0;
 }

@@ -63,10 +63,12 @@ struct net {
 	uint64_t now_ns, sequence;
 	struct prng prng;
 	unsigned n_hosts, n_planes, n_sub_ports;
-	uint32_t salt;			    /* of the leaves' hash */
-	uint64_t busy_until_ns[NET_PLANES]; /* data comes in at all servers */
+	uint32_t salt; /* of the leaves' hash */
+	/* data comes in at that server */
+	uint64_t busy_until_ns[NET_HOSTS][NET_PLANES];
 	struct port port[NET_HOSTS][NET_PLANES][NET_SUB_PORTS];
 	unsigned n_sockets[NET_HOSTS];
+	unsigned n_waiting[NET_HOSTS]; /* packets in them */
 	struct udp_socket *sockets[NET_HOSTS][NET_SOCKETS];
 	size_t n, room;
 	struct event *heap;
@@ -86,7 +88,6 @@ void net_add(struct net *net, uint64_t at_ns, enum event_kind kind, unsigned ind
 struct event net_next(struct net *net);
 /* Into the socket that it is for. */
 void net_deliver(struct net *net, struct packet *packet);
-bool net_has_waiting(const struct udp_socket *s);
 struct udp *net_udp(unsigned host);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "health_limits.h"
 #include "server.h"
 
 #define STEP_NS	   (5 * NET_MS)
@@ -35,6 +36,8 @@ struct schedule {
 	unsigned n_faults;
 	/* what else is bad in this schedule */
 	bool has_queues, has_stalls, has_lies, has_loss;
+	bool has_idle;			      /* pairs without traffic, and that is known */
+	bool is_active[NET_HOSTS][NET_HOSTS]; /* has traffic */
 	uint64_t burst_ns;
 	uint64_t down_ns[NET_HOSTS][NET_HOSTS][NET_PLANES]; /* went down last; 0: is not down */
 	bool is_traced, is_violated;
@@ -162,6 +165,17 @@ static void set_links(struct schedule *s)
 	}
 }
 
+/* Two faults may take the carrier of one sub-port: the last to end gives it back. */
+static bool is_unplugged(const struct schedule *s, const struct fault *like)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].is_on && s->faults[i].kind == FAULT_SUB_PORT_DOWN &&
+		    s->faults[i].host == like->host && s->faults[i].plane == like->plane &&
+		    s->faults[i].sub_port == like->sub_port)
+			return true;
+	return false;
+}
+
 /* Restarts of one server may overlap: the last to end starts it. */
 static bool is_away(const struct schedule *s, unsigned host)
 {
@@ -172,18 +186,29 @@ static bool is_away(const struct schedule *s, unsigned host)
 	return false;
 }
 
+/* Of all servers, or of the one whose cables it is. */
+static void stop_data(struct schedule *s, const struct fault *f)
+{
+	bool all = f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_LEAF_LOSSY;
+
+	for (unsigned h = 0; h < s->net.n_hosts; h++)
+		if (all || h == f->host)
+			s->net.busy_until_ns[h][f->plane] = 0;
+}
+
 static void set_fault(struct schedule *s, struct fault *f, bool on)
 {
 	struct port *port = s->net.port[f->host][f->plane];
 
 	f->is_on = on;
+	*(on ? &f->from_ns : &f->to_ns) = s->net.now_ns; /* steps are coarser than what was drawn */
 	say(s, false, "%s %s plane %u host %u sub-port %u", schedule_fault_name(f->kind),
 	    on ? "begins" : "ends", f->plane, f->host, f->sub_port);
 	set_links(s);
 	if (f->kind != FAULT_RESTART)
-		s->net.busy_until_ns[f->plane] = 0;
+		stop_data(s, f);
 	if (f->kind == FAULT_SUB_PORT_DOWN) {
-		port[f->sub_port].has_carrier = !on;
+		port[f->sub_port].has_carrier = !is_unplugged(s, f);
 		server_links(&s->servers[f->host], f->plane, f->sub_port);
 	}
 	if (f->kind == FAULT_RESTART && on)
@@ -202,19 +227,23 @@ static void fill_queue(struct schedule *s)
 	struct port *port = &s->net.port[prng_below(prng, s->net.n_hosts)][plane]
 					[prng_below(prng, s->net.n_sub_ports)];
 	struct link *link = prng_chance(prng, 500) ? &port->up : &port->down;
-	uint64_t now = s->net.now_ns, most = probe_fsm_queue(s->burst_ns);
+	uint64_t now = s->net.now_ns, most = HEALTH_QUEUE_BATCHES * s->burst_ns;
 
+	if (most > HEALTH_QUEUE_MAX_NS)
+		most = HEALTH_QUEUE_MAX_NS;
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].is_on && s->faults[i].plane == plane)
 			return; /* nothing fills a plane that passes nothing */
-	if (now < s->net.busy_until_ns[plane])
-		return;
+	for (unsigned h = 0; h < s->net.n_hosts; h++)
+		if (now < s->net.busy_until_ns[h][plane])
+			return;
 	link->queue_from_ns = now;
 	link->queue_to_ns = now + prng_log(prng, 20 * NET_MS, NET_S);
-	/* a shorter one is not told from a fault: HEALTH_CONGESTED_NS */
+	/* one of less than a half is not told from a fault: HEALTH_CONGESTED_NS */
 	link->queue_ns = prng_between(prng, most * 85 / 100, most * 95 / 100);
 	link->drop_per_mille = (uint32_t)prng_below(prng, 50);
-	s->net.busy_until_ns[plane] = link->queue_to_ns + link->queue_ns;
+	for (unsigned h = 0; h < s->net.n_hosts; h++)
+		s->net.busy_until_ns[h][plane] = link->queue_to_ns + link->queue_ns;
 	say(s, false, "a queue of plane %u takes %.1f ms for %.1f ms, and drops %u in 1000", plane,
 	    (double)link->queue_ns / 1e6, (double)(link->queue_to_ns - now) / 1e6,
 	    link->drop_per_mille);
@@ -253,7 +282,57 @@ static void lie(struct schedule *s, struct server *server)
 		}
 }
 
+/* Applications say where they send. */
+static void post(struct schedule *s, struct server *server)
+{
+	uint64_t now = s->net.now_ns;
+
+	for (unsigned p = 0; server->runs && p < s->net.n_planes; p++)
+		prober_traffic_told(server->prober, 0, p, true, now);
+	for (unsigned to = 0; server->runs && to < s->net.n_hosts; to++) {
+		struct in6_addr peer = net_address(to);
+
+		if (to != server->index && s->is_active[server->index][to])
+			prober_traffic(server->prober, 0, &peer, 0, now, 0, now);
+	}
+}
+
 /* ---- checks ---------------------------------------------------------------- */
+
+/* No fault but this one in the time that counts: other planes can tell. */
+static bool is_alone(const struct schedule *s, const struct fault *f)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (&s->faults[i] != f && s->faults[i].from_ns < f->to_ns &&
+		    f->from_ns < s->faults[i].to_ns + GRACE_NS)
+			return false;
+	return true;
+}
+
+static bool is_calm(const struct schedule *s)
+{
+	return !s->has_queues && !s->has_stalls && !s->has_lies && !s->has_loss;
+}
+
+static void note_time(struct schedule *s, struct schedule_times times[2], uint64_t ns)
+{
+	struct schedule_times *t = &times[!is_calm(s)];
+
+	t->ms[t->n++ % SCHEDULE_TIMES] = (float)((double)ns / 1e6);
+}
+
+/* Of a fault that cuts the path, and is the only one. */
+static void note_found(struct schedule *s, unsigned from, unsigned to, unsigned plane)
+{
+	for (unsigned i = 0; i < s->n_faults; i++) {
+		const struct fault *f = &s->faults[i];
+
+		if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && f->is_on &&
+		    concerns(f, from, to, plane) && is_alone(s, f) && s->is_active[from][to] &&
+		    s->down_ns[from][to][plane] < f->from_ns)
+			note_time(s, s->stats->found[f->kind], s->net.now_ns - f->from_ns);
+	}
+}
 
 static void on_change(void *arg, unsigned from, unsigned to, unsigned plane,
 		      const struct probe_fsm_change *change)
@@ -266,6 +345,7 @@ static void on_change(void *arg, unsigned from, unsigned to, unsigned plane,
 	    change->reason, change->n_silent, (double)change->silent_ns / 1e6, change->n_lost,
 	    change->n_window);
 	if (change->new_state == PROBE_DOWN) {
+		note_found(s, from, to, plane);
 		s->down_ns[from][to][plane] = s->net.now_ns;
 		if (local || is_touched(s, from, to, plane))
 			return;
@@ -276,6 +356,10 @@ static void on_change(void *arg, unsigned from, unsigned to, unsigned plane,
 	if (change->old_state != PROBE_DOWN)
 		return;
 	s->down_ns[from][to][plane] = 0;
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (concerns(&s->faults[i], from, to, plane) && is_alone(s, &s->faults[i]) &&
+		    s->is_active[from][to] && s->net.now_ns > s->faults[i].to_ns)
+			note_time(s, s->stats->recovered, s->net.now_ns - s->faults[i].to_ns);
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].kind == FAULT_LEAF_LOSSY && s->faults[i].is_on &&
 		    concerns(&s->faults[i], from, to, plane) &&
@@ -304,32 +388,19 @@ static void on_gray(void *arg, unsigned from, unsigned to, unsigned plane)
 		say(s, true, "a healthy sub-port is gray: %u->%u plane %u", from, to, plane);
 }
 
-/* No fault but this one in the time that counts: other planes can tell. */
-static bool is_alone(const struct schedule *s, const struct fault *f)
-{
-	for (unsigned i = 0; i < s->n_faults; i++)
-		if (&s->faults[i] != f && s->faults[i].from_ns < f->to_ns &&
-		    f->from_ns < s->faults[i].to_ns + GRACE_NS)
-			return false;
-	return true;
-}
-
-/* At its end: every path that it cut was down by then. */
+/* At its end: every path that it cut was down by then. Idle ones are found when they are asked. */
 static void check_found(struct schedule *s, const struct fault *f)
 {
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++) {
 			uint64_t down = s->down_ns[from][to][f->plane];
-			uint32_t *n = &s->stats->n_found[f->kind];
 
-			if (from == to || !concerns(f, from, to, f->plane))
+			if (from == to || !concerns(f, from, to, f->plane) ||
+			    !s->is_active[from][to])
 				continue;
 			if (down < f->from_ns || down > f->from_ns + FOUND_NS)
 				say(s, true, "%s: %u->%u plane %u is not down",
 				    schedule_fault_name(f->kind), from, to, f->plane);
-			else
-				s->stats->found_ms[f->kind][(*n)++ % SCHEDULE_TIMES] =
-					(float)((double)(down - f->from_ns) / 1e6);
 		}
 }
 
@@ -339,6 +410,9 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 	for (unsigned h = 0; h < s->net.n_hosts; h++) {
 		const struct server *peer = &s->servers[h];
 
+		/* one that has just started is told with the next slow probe */
+		if (s->net.now_ns < peer->boot + NET_S + NOTICE_NS)
+			continue;
 		if (h != f->host && peer->runs && s->servers[f->host].runs &&
 		    (peer->held_bps[f->host][f->plane] != NOTICE_WIRE_ANY) != limited)
 			say(s, true, "%u has not heard that plane %u of %u is %s", h, f->plane,
@@ -350,8 +424,7 @@ static void check_fault(struct schedule *s, struct fault *f)
 {
 	uint64_t now = s->net.now_ns;
 
-	if (f->is_checked || f->to_ns - f->from_ns < NOTICE_NS + STEP_NS ||
-	    now < f->from_ns + NOTICE_NS)
+	if (f->is_checked || !f->is_on || now < f->from_ns + NOTICE_NS)
 		return;
 	f->is_checked = true;
 	if (f->kind == FAULT_SUB_PORT_DOWN)
@@ -397,9 +470,12 @@ static void step(struct schedule *s)
 		fill_queue(s);
 	if (s->has_stalls && is_bad && prng_chance(&s->net.prng, 30))
 		stall_some(s);
-	if (s->has_lies)
-		for (unsigned h = 0; h < s->net.n_hosts; h++)
+	for (unsigned h = 0; h < s->net.n_hosts; h++) {
+		if (s->has_idle)
+			post(s, &s->servers[h]);
+		if (s->has_lies)
 			lie(s, &s->servers[h]);
+	}
 	net_add(&s->net, now + STEP_NS, EVENT_STEP, 0, NULL);
 }
 
@@ -412,7 +488,11 @@ static void begin(struct schedule *s)
 	s->has_stalls = !s->has_queues && prng_chance(prng, 600);
 	s->has_lies = prng_chance(prng, 200);
 	s->has_loss = prng_chance(prng, 300);
-	s->burst_ns = prng_log(prng, NET_US, 400 * NET_US); /* 500 to 1.3 Gb/s */
+	s->has_idle = !s->has_lies && prng_chance(prng, 500);
+	for (unsigned from = 0; from < s->net.n_hosts; from++)
+		for (unsigned to = 0; to < s->net.n_hosts; to++)
+			s->is_active[from][to] = !s->has_idle || prng_chance(prng, 500);
+	s->burst_ns = prng_log(prng, 2 * NET_US, 400 * NET_US); /* 260 to 1.3 Gb/s */
 	s->n_faults = (unsigned)prng_below(prng, MAX_FAULTS + 1);
 	for (unsigned i = 0; i < s->n_faults; i++)
 		draw_fault(s, &s->faults[i]);

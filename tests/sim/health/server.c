@@ -191,6 +191,8 @@ void server_wake(struct server *s, uint64_t at_ns)
 
 static void read_all(struct server *s, uint64_t now)
 {
+	if (!s->net->n_waiting[s->index])
+		return;
 	on_drain(s);
 	for (uint32_t i = 0; i < prober_n_sockets(s->prober); i++)
 		prober_read(s->prober, i, now);

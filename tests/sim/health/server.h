@@ -22,7 +22,7 @@ struct server {
 	struct reflector *reflector;
 	uint64_t wake_ns;    /* pending; 0: none */
 	uint64_t blocked_ns; /* it gets no CPU time until then */
-	uint64_t boot;
+	uint64_t boot;	     /* when it started, too */
 	struct notice_ack held[NET_HOSTS];
 	uint64_t held_bps[NET_HOSTS][NET_PLANES];
 	/* the schedule's */

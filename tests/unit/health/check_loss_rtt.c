@@ -45,7 +45,7 @@ START_TEST(a_clean_run_begins_after_the_newest_that_is_missing)
 	struct loss_rtt_probe probe;
 	uint64_t now = 100 * MS;
 
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS), UINT32_MAX);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS, MS), UINT32_MAX);
 	for (uint32_t i = 0; i < 40; i++, now += 10 * MS) {
 		uint32_t s = sent(now, i, 0, 0, i == 30);
 
@@ -54,16 +54,80 @@ START_TEST(a_clean_run_begins_after_the_newest_that_is_missing)
 	}
 	/* neither the void one nor one on its way ends it */
 	sent(now, 40, 0, 0, false);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS, 2 * MS), 18);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + 3 * MS, 2 * MS), 0);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + 3 * MS, 9 * MS), 18);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS, 2 * MS, MS), 18);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + 3 * MS, 2 * MS, MS), 0);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + 3 * MS, 9 * MS, MS), 18);
 	/* nor does it matter whether they are decided */
 	loss_rtt_settle(&l, now - 5 * MS);
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS, 2 * MS), 18);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS, 2 * MS, MS), 18);
 	for (uint32_t i = 0; i < 2 * LOSS_RTT_WINDOW; i++, now += 10 * MS)
 		ck_assert(
 			loss_rtt_answered(&l, now + 2 * MS, sent(now, i, 0, 0, false), i, &probe));
-	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS), UINT32_MAX);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS, MS), UINT32_MAX);
+}
+END_TEST
+
+/* Sent out of that sub-port toward a remote one. */
+static void sent_by(uint64_t now, uint64_t nonce, uint8_t local, int8_t remote)
+{
+	const struct loss_rtt_probe probe = {
+		.nonce = nonce, .local_sub_port = local, .remote = remote, .back = (int8_t)local};
+
+	loss_rtt_sent(&l, now, &probe);
+}
+
+/* Replies of other cables may overtake; those over the same ones cannot. */
+START_TEST(a_probe_that_was_overtaken_is_missing)
+{
+	struct loss_rtt_probe probe;
+
+	for (uint32_t i = 1; i <= 20; i++)
+		sent_by(i * MS, i, i % 2, 0);
+	for (uint32_t i = 1; i <= 19; i += 2) /* every second one is late: another cable's queue */
+		ck_assert(loss_rtt_answered(&l, 20 * MS, i, i, &probe));
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, 30 * MS, 100 * MS, MS), UINT32_MAX);
+	ck_assert(loss_rtt_answered(&l, 30 * MS, 12, 12, &probe));
+	/* read in the same moment as others, perhaps before those */
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, 30 * MS + MS / 2, 100 * MS, MS), UINT32_MAX);
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, 31 * MS, 100 * MS, MS), 6); /* 11, 12, 13 .. 19 */
+	ck_assert(loss_rtt_answered(&l, 31 * MS, 10, 10, &probe));
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, 32 * MS, 100 * MS, MS), 8);
+}
+END_TEST
+
+/* A full queue of 400 Gb/s takes a third of a millisecond; and one that stood from the start. */
+START_TEST(a_queue_is_as_long_as_the_link_makes_it)
+{
+	static const struct {
+		uint64_t full_ns, rtt_ns, first_rtt_ns;
+		bool is_queue;
+	} cases[] = {{335 * MS / 1000, 285 * MS / 1000, MS / 50, true},
+		     {335 * MS / 1000, 100 * MS / 1000, MS / 50, false},
+		     {335 * MS / 1000, 285 * MS / 1000, 285 * MS / 1000, true},
+		     {0, 6 * MS, MS / 50, true},
+		     {0, 6 * MS, 6 * MS, true},
+		     {0, 3 * MS, MS / 50, false},
+		     {100 * MS, 6 * MS, MS / 50, true}};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct loss_rtt_probe probe;
+
+		loss_rtt_init(&l);
+		l.full_ns = cases[c].full_ns;
+		for (uint32_t i = 1; i <= 30; i++) {
+			uint64_t now = i * 10 * MS;
+
+			sent(now, i, 0, 0, false);
+			if (i != 25)
+				ck_assert(loss_rtt_answered(
+					&l,
+					now + (i < 10 ? cases[c].first_rtt_ns : cases[c].rtt_ns), i,
+					i, &probe));
+		}
+		loss_rtt_settle(&l, 1000 * MS);
+		ck_assert_uint_eq(l.n_queued, cases[c].is_queue);
+		ck_assert_uint_eq(l.n_lost, !cases[c].is_queue);
+	}
 }
 END_TEST
 
@@ -307,6 +371,8 @@ int main(void)
 	tcase_add_test(tc, loss_is_what_was_lost);
 	tcase_add_test(tc, congestion_is_not_loss);
 	tcase_add_test(tc, loss_beside_queues_is_loss);
+	tcase_add_test(tc, a_probe_that_was_overtaken_is_missing);
+	tcase_add_test(tc, a_queue_is_as_long_as_the_link_makes_it);
 	tcase_add_test(tc, silence_begins_after_the_newest_answer);
 	tcase_add_test(tc, probes_of_a_dead_link_say_nothing);
 	tcase_add_test(tc, sequence_numbers_wrap);
