@@ -405,7 +405,8 @@ void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t len
 /*
  * Opens a group toward the first process at peer's address (which must accept). Connects in the
  * background: FARE_EVENT_CONNECTED. -EINVAL: an option out of range. -EOPNOTSUPP: a mode that the
- * provider does not have. -EUSERS: 4,096 groups are open. -ENOMEM, -ENOSPC.
+ * provider does not have. -EUSERS: 4,096 groups are open. -ENOMEM, -ENOSPC. Toward another process
+ * at the own GPU's address no plane leads: with "soft" the mode is FARE_MODE_KERNEL then.
  */
 int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 			  const struct in6_addr *peer, const struct fare_group_options *options,

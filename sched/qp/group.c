@@ -102,6 +102,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	group->opener = !offer;
 	group->due_ns = offer ? domain->now_ns + STILLBORN_NS : 0;
 	group->peer = *peer;
+	group->is_own_gpu = !memcmp(&peer->address, &domain->attr.address, sizeof(peer->address));
 	group->path_mtu = domain->path_mtu;
 	err = shape_options(group, options, offer);
 	if (!err)
@@ -254,7 +255,7 @@ void *fare_group_context(const struct fare_group *group)
 
 bool group_plane_usable(const struct fare_group *group, unsigned lane)
 {
-	bool any = false;
+	bool any = group->is_own_gpu;
 
 	if (group->options.mode != FARE_MODE_KERNEL)
 		return group->paths.path[lane].usable_bps > 0 &&

@@ -18,6 +18,17 @@
 #define BATCH_BYTES   65000u /* a super-packet with its headers fits 64 KiB */
 #define WIRE_OVERHEAD 64u    /* headers and ICRC of a segment, rounded up */
 
+/*
+ * No plane leads to the GPU's own address: packets to another process there never leave the host,
+ * so that there is nothing to spread them over.
+ */
+static void stay_on_host(struct fare_group_options *o)
+{
+	o->mode = FARE_MODE_KERNEL;
+	o->kernel_placement = FARE_KERNEL_LEAST;
+	o->qps = 1;
+}
+
 int shape_options(struct fare_group *group, const struct fare_group_options *in,
 		  const struct control_message *offer)
 {
@@ -32,6 +43,8 @@ int shape_options(struct fare_group *group, const struct fare_group_options *in,
 	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > FARE_DSCP_ZERO ||
 	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX)
 		return -EINVAL;
+	if (!offer && group->is_own_gpu && group->domain->provider == &qp_soft_provider)
+		stay_on_host(o);
 	/* where a QP is its device's, the kernel's routing has no say */
 	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
 		return -EOPNOTSUPP;

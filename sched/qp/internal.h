@@ -180,6 +180,8 @@ struct fare_group {
 	 */
 	bool peer_proven;
 	struct peer_address peer;
+	/* another process at the GPU's own address: the kernel's loopback carries it */
+	bool is_own_gpu;
 	bool names_process; /* opener: only the incarnation that the application named counts */
 	uint32_t path_mtu, peer_path_mtu;
 	uint8_t *own_private, *peer_private; /* NULL: none */
