@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_env.h"
+
+#include <stdlib.h>
+
+#include "ofi/ofi_wire.h"
+
+#define WINDOW_BYTES (1 << 20)
+#define WINDOW_MAX   (1 << 30)
+#define LINGER_MS    5000
+
+struct param {
+	const char *name;
+	enum fi_param_type type;
+	const char *help;
+};
+
+static const struct param params[] = {
+	{"run_dir", FI_PARAM_STRING, "run directory of fared (FARE_RUN_DIR, else /run/fared)"},
+	{"provider", FI_PARAM_STRING, "soft or verbs (FARE_PROVIDER, else soft)"},
+	{"key_file", FI_PARAM_STRING, "key that all processes of the job share (FARE_KEY_FILE)"},
+	{"trusted_network", FI_PARAM_BOOL, "run without a key (FARE_TRUSTED_NETWORK)"},
+	{"secret", FI_PARAM_SIZE_T, "number of the job, which keeps jobs apart (0: none)"},
+	{"eager_bytes", FI_PARAM_SIZE_T,
+	 "longest message that is sent at once; a longer one is read by its receiver (4060)"},
+	{"window_bytes", FI_PARAM_SIZE_T,
+	 "bytes of eager messages that a peer keeps for want of a receive (1048576)"},
+	{"deadline_ms", FI_PARAM_SIZE_T,
+	 "an operation toward a peer that does not answer fails after so long (0: never)"},
+	{"linger_ms", FI_PARAM_SIZE_T,
+	 "closing an endpoint waits so long for what was injected (5000)"},
+	{"progress_thread", FI_PARAM_BOOL,
+	 "a thread goes on for an application that makes no calls (yes)"},
+};
+#define N_PARAMS (sizeof(params) / sizeof(params[0]))
+
+void ofi_env_define(struct fi_provider *provider)
+{
+	for (unsigned i = 0; i < N_PARAMS; i++)
+		fi_param_define(provider, params[i].name, params[i].type, "%s", params[i].help);
+}
+
+/* FI_FARE_NAME, else the variable that libfare's other plugins read. */
+static const char *text(struct fi_provider *provider, const char *name, const char *other)
+{
+	char *value = NULL;
+
+	return !fi_param_get_str(provider, name, &value) && value ? value : getenv(other);
+}
+
+static uint64_t number(struct fi_provider *provider, const char *name, uint64_t otherwise,
+		       uint64_t least, uint64_t most)
+{
+	size_t value;
+
+	if (fi_param_get_size_t(provider, name, &value))
+		return otherwise;
+	return value < least ? least : value > most ? most : value;
+}
+
+static bool boolean(struct fi_provider *provider, const char *name, bool otherwise)
+{
+	int value;
+
+	return fi_param_get_bool(provider, name, &value) ? otherwise : value != 0;
+}
+
+void ofi_env_read(struct fi_provider *p, struct ofi_env *out)
+{
+	out->run_dir = text(p, "run_dir", "FARE_RUN_DIR");
+	out->provider = text(p, "provider", "FARE_PROVIDER");
+	out->key_file = text(p, "key_file", "FARE_KEY_FILE");
+	out->trusted_network =
+		boolean(p, "trusted_network", getenv("FARE_TRUSTED_NETWORK") != NULL);
+	out->secret = number(p, "secret", 0, 0, UINT64_MAX);
+	out->eager_bytes = (uint32_t)number(p, "eager_bytes", OFI_EAGER_MAX, 0, OFI_EAGER_MAX);
+	out->window_bytes = (uint32_t)number(p, "window_bytes", WINDOW_BYTES, 0, WINDOW_MAX);
+	out->deadline_ms = (uint32_t)number(p, "deadline_ms", 0, 0, UINT32_MAX);
+	out->linger_ms = (uint32_t)number(p, "linger_ms", LINGER_MS, 0, UINT32_MAX);
+	out->progress_thread = boolean(p, "progress_thread", true);
+}

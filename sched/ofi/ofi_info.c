@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_info.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ofi/ofi_env.h"
+#include "ofi/ofi_fabric.h"
+#include "ofi/ofi_nic.h"
+#include "ofi/ofi_prov.h"
+#include "ofi/ofi_wire.h"
+
+/* hints or attributes that this provider does not have: said at FI_LOG_LEVEL=info */
+static bool refuse(const char *what)
+{
+	OFI_INFO(FI_LOG_CORE, "hints ask for %s\n", what);
+	return false;
+}
+
+/* ---- do the hints fit? ---- */
+
+static bool tx_fits(const struct fi_tx_attr *a)
+{
+	if (!a)
+		return true;
+	if (a->caps & ~(OFI_CAPS_TX | OFI_CAPS_DOMAIN))
+		return refuse("other capabilities of a transmit context");
+	if (a->msg_order & ~OFI_ORDER)
+		return refuse("an order that is not kept");
+	if (a->size > OFI_TX_SIZE || a->iov_limit > OFI_IOV_MAX || a->rma_iov_limit > 1 ||
+	    a->inject_size > OFI_EAGER_MAX)
+		return refuse("larger limits of a transmit context");
+	return true;
+}
+
+static bool rx_fits(const struct fi_rx_attr *a)
+{
+	if (!a)
+		return true;
+	if (a->caps & ~(OFI_CAPS_RX | OFI_CAPS_DOMAIN))
+		return refuse("other capabilities of a receive context");
+	if (a->msg_order & ~OFI_ORDER)
+		return refuse("an order that is not kept");
+	if (a->size > OFI_RX_SIZE || a->iov_limit > OFI_IOV_MAX)
+		return refuse("larger limits of a receive context");
+	return true;
+}
+
+static bool ep_fits(const struct fi_ep_attr *a)
+{
+	if (!a)
+		return true;
+	if (a->type != FI_EP_UNSPEC && a->type != FI_EP_RDM)
+		return refuse("another type of endpoint");
+	if (a->protocol != FI_PROTO_UNSPEC && a->protocol != FI_PROV_SPECIFIC)
+		return refuse("another protocol");
+	if (a->max_msg_size > OFI_MAX_SIZE || a->tx_ctx_cnt > 1 || a->rx_ctx_cnt > 1 ||
+	    a->max_order_raw_size || a->max_order_war_size || a->max_order_waw_size)
+		return refuse("larger limits of an endpoint");
+	return true;
+}
+
+/* Before 1.5 mr_mode is one of an enumeration, and its basic stands for three bits. */
+static int wanted_mr_mode(uint32_t version, int mode)
+{
+	bool is_old = FI_VERSION_LT(version, FI_VERSION(1, 5)) && mode == FI_MR_UNSPEC;
+
+	return is_old || mode == FI_MR_BASIC ? OFI_MR_MODE : mode;
+}
+
+static bool uses_rma(uint64_t caps)
+{
+	return !caps || caps & (FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE);
+}
+
+static bool domain_fits(uint32_t version, const struct fi_info *hints)
+{
+	const struct fi_domain_attr *a = hints->domain_attr;
+
+	if (!a)
+		return true;
+	if (a->caps & ~OFI_CAPS_DOMAIN)
+		return refuse("other capabilities of a domain");
+	if (hints->caps && uses_rma(hints->caps) &&
+	    OFI_MR_MODE & ~wanted_mr_mode(version, a->mr_mode))
+		return refuse("RMA without FI_MR_VIRT_ADDR, FI_MR_ALLOCATED and FI_MR_PROV_KEY");
+	if (a->cq_data_size > sizeof(uint64_t) || a->mr_key_size > sizeof(uint64_t) ||
+	    a->auth_key_size)
+		return refuse("larger limits of a domain");
+	return true;
+}
+
+static bool hints_fit(uint32_t version, const struct fi_info *hints)
+{
+	if (!hints)
+		return true;
+	if (hints->caps & ~(OFI_CAPS_TX | OFI_CAPS_RX | OFI_CAPS_DOMAIN))
+		return refuse("capabilities that are not offered");
+	if (hints->addr_format != FI_FORMAT_UNSPEC)
+		return refuse("an address format other than FI_FORMAT_UNSPEC");
+	if (hints->dest_addr && hints->dest_addrlen != OFI_ADDRESS_BYTES)
+		return refuse("a destination that is no address of this provider");
+	if (hints->fabric_attr && hints->fabric_attr->name &&
+	    strcmp(hints->fabric_attr->name, OFI_FABRIC_NAME))
+		return refuse("another fabric");
+	return tx_fits(hints->tx_attr) && rx_fits(hints->rx_attr) && ep_fits(hints->ep_attr) &&
+	       domain_fits(version, hints);
+}
+
+static bool gpu_fits(const struct fi_info *hints, const char *name)
+{
+	return !hints || !hints->domain_attr || !hints->domain_attr->name ||
+	       !strcmp(hints->domain_attr->name, name);
+}
+
+/* ---- what is offered ---- */
+
+static uint64_t caps_of(const struct fi_info *hints, uint64_t all)
+{
+	uint64_t wanted = hints ? hints->caps : 0;
+
+	if (!wanted)
+		return all;
+	if (wanted & (FI_MSG | FI_TAGGED) && !(wanted & (FI_SEND | FI_RECV)))
+		wanted |= FI_SEND | FI_RECV;
+	if (wanted & FI_RMA && !(wanted & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))
+		wanted |= FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	return (wanted | OFI_CAPS_DOMAIN) & all;
+}
+
+static void fill_contexts(struct fi_info *info, const struct fi_info *hints)
+{
+	struct fi_tx_attr *tx = info->tx_attr;
+	struct fi_rx_attr *rx = info->rx_attr;
+
+	tx->caps = caps_of(hints, OFI_CAPS_TX | OFI_CAPS_DOMAIN);
+	rx->caps = caps_of(hints, OFI_CAPS_RX | OFI_CAPS_DOMAIN);
+	tx->op_flags = hints && hints->tx_attr ? hints->tx_attr->op_flags : 0;
+	rx->op_flags = hints && hints->rx_attr ? hints->rx_attr->op_flags : 0;
+	tx->msg_order = hints && hints->tx_attr ? hints->tx_attr->msg_order : OFI_ORDER;
+	rx->msg_order = hints && hints->rx_attr ? hints->rx_attr->msg_order : OFI_ORDER;
+	tx->inject_size = OFI_EAGER_MAX;
+	tx->size = OFI_TX_SIZE;
+	rx->size = OFI_RX_SIZE;
+	tx->iov_limit = rx->iov_limit = OFI_IOV_MAX;
+	tx->rma_iov_limit = 1;
+}
+
+static void fill_endpoint(struct fi_ep_attr *ep, const struct fi_info *hints)
+{
+	ep->type = FI_EP_RDM;
+	ep->protocol = FI_PROV_SPECIFIC;
+	ep->protocol_version = 1;
+	ep->max_msg_size = OFI_MAX_SIZE;
+	ep->mem_tag_format = hints && hints->ep_attr && hints->ep_attr->mem_tag_format
+				     ? hints->ep_attr->mem_tag_format
+				     : UINT64_MAX >> 1;
+	ep->tx_ctx_cnt = ep->rx_ctx_cnt = 1;
+}
+
+static void fill_domain(struct fi_domain_attr *d, const struct fi_info *hints, uint32_t version,
+			const struct ofi_env *env)
+{
+	bool basic = FI_VERSION_LT(version, FI_VERSION(1, 5)) ||
+		     (hints && hints->domain_attr && hints->domain_attr->mr_mode == FI_MR_BASIC);
+
+	d->threading = FI_THREAD_SAFE;
+	d->control_progress = d->data_progress =
+		env->progress_thread ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+	d->resource_mgmt = FI_RM_ENABLED;
+	d->av_type = hints && hints->domain_attr && hints->domain_attr->av_type
+			     ? hints->domain_attr->av_type
+			     : FI_AV_TABLE;
+	d->mr_mode = basic ? FI_MR_BASIC : hints && !uses_rma(hints->caps) ? 0 : OFI_MR_MODE;
+	d->mr_key_size = sizeof(uint32_t);
+	d->cq_data_size = sizeof(uint64_t);
+	d->cq_cnt = d->ep_cnt = d->cntr_cnt = 1024;
+	d->tx_ctx_cnt = d->rx_ctx_cnt = 1024;
+	d->max_ep_tx_ctx = d->max_ep_rx_ctx = 1;
+	d->mr_iov_limit = 1;
+	d->mr_cnt = 65535;
+	d->caps = OFI_CAPS_DOMAIN;
+}
+
+static void *copy(const void *bytes, size_t n)
+{
+	void *p = bytes && n ? malloc(n) : NULL;
+
+	if (p)
+		memcpy(p, bytes, n);
+	return p;
+}
+
+/* One GPU: *out is added to at its end. */
+static int add_gpu(struct fi_info **out, const struct fare *fare, unsigned gpu, uint32_t version,
+		   const struct fi_info *hints, const struct ofi_env *env)
+{
+	struct fi_info *info = fi_allocinfo();
+	char name[16];
+
+	if (!info)
+		return -FI_ENOMEM;
+	snprintf(name, sizeof(name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
+	fill_contexts(info, hints);
+	fill_endpoint(info->ep_attr, hints);
+	fill_domain(info->domain_attr, hints, version, env);
+	info->caps = info->tx_attr->caps | info->rx_attr->caps;
+	info->addr_format = FI_FORMAT_UNSPEC;
+	info->domain_attr->name = strdup(name);
+	info->fabric_attr->name = strdup(OFI_FABRIC_NAME);
+	info->fabric_attr->api_version = version;
+	if (hints) {
+		info->dest_addr = copy(hints->dest_addr, hints->dest_addrlen);
+		info->dest_addrlen = info->dest_addr ? hints->dest_addrlen : 0;
+		info->handle = hints->handle;
+	}
+	info->nic = ofi_nic_create(fare, gpu);
+	while (*out)
+		out = &(*out)->next;
+	*out = info;
+	return 0;
+}
+
+/* With FI_SOURCE the node is the address of the local GPU that is wanted. */
+static bool is_node(const struct fare *fare, unsigned gpu, const char *node)
+{
+	char text[INET6_ADDRSTRLEN];
+	struct in6_addr a;
+
+	if (!fare_local_address(fare, gpu, AF_INET6, &a) &&
+	    inet_ntop(AF_INET6, &a, text, sizeof(text)) && !strcmp(text, node))
+		return true;
+	return !fare_local_address(fare, gpu, AF_INET, &a) &&
+	       inet_ntop(AF_INET, &a.s6_addr[12], text, sizeof(text)) && !strcmp(text, node);
+}
+
+static int list_gpus(struct fi_info **out, const struct fare *fare, uint32_t version,
+		     const char *source, const struct fi_info *hints, const struct ofi_env *env)
+{
+	char name[16];
+	int err = 0;
+
+	for (unsigned gpu = 0; gpu < fare_n_local_gpus(fare) && !err; gpu++) {
+		snprintf(name, sizeof(name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
+		if (gpu_fits(hints, name) && (!source || is_node(fare, gpu, source)))
+			err = add_gpu(out, fare, gpu, version, hints, env);
+	}
+	return err ? err : *out ? 0 : -FI_ENODATA;
+}
+
+int ofi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+		const struct fi_info *hints, struct fi_info **out)
+{
+	struct ofi_env env;
+	struct fare *fare;
+	int err;
+
+	*out = NULL;
+	(void)service;
+	if (node && !(flags & FI_SOURCE)) {
+		OFI_INFO(FI_LOG_CORE, "a peer is named by what fi_getname() gave, not by %s\n",
+			 node);
+		return -FI_ENODATA;
+	}
+	if (!hints_fit(version, hints))
+		return -FI_ENODATA;
+	ofi_env_read(&ofi_provider, &env);
+	err = fare_attach(&fare, env.run_dir);
+	if (err) {
+		OFI_INFO(FI_LOG_CORE, "no fared to attach to in %s: %s\n",
+			 env.run_dir ? env.run_dir : "/run/fared", strerror(-err));
+		return -FI_ENODATA;
+	}
+	err = list_gpus(out, fare, version, node, hints, &env);
+	fare_detach(fare);
+	if (err) {
+		fi_freeinfo(*out);
+		*out = NULL;
+	}
+	return err;
+}

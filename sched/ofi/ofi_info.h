@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_info.h - fi_getinfo(3): what this provider offers for each local GPU, and whether that is
+ * what the hints ask for.
+ */
+#ifndef OFI_INFO_H
+#define OFI_INFO_H
+
+#include <rdma/fabric.h>
+
+#define OFI_CAPS_TX (FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
+#define OFI_CAPS_RX                                                                                \
+	(FI_MSG | FI_TAGGED | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE |    \
+	 FI_DIRECTED_RECV)
+#define OFI_CAPS_DOMAIN (FI_LOCAL_COMM | FI_REMOTE_COMM)
+/* messages in order; a message behind a write that was posted before */
+#define OFI_ORDER    (FI_ORDER_SAS | FI_ORDER_SAW)
+#define OFI_MR_MODE  (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
+#define OFI_TX_SIZE  1024
+#define OFI_RX_SIZE  16384
+#define OFI_IOV_MAX  FARE_PIECES_MAX
+#define OFI_MAX_SIZE (SIZE_MAX >> 16)
+
+int ofi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+		const struct fi_info *hints, struct fi_info **out);
+
+#endif

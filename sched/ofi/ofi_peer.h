@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_peer.h - the processes that this one exchanges data with, and the groups toward them.
+ *
+ * FI_EP_RDM knows no connections; groups are connections. A peer is a process (struct
+ * fare_address). Its transmit link is chosen at the first operation toward it and kept while it
+ * lives: the group that the peer has opened, if there is one, else one that is opened here. So all
+ * messages of one direction take one in-order group, and two processes that open at the same time
+ * have two groups, one for each direction.
+ *
+ * Owns peers, links, and each peer's queue of operations that its group has no room for yet.
+ * Toward this process itself there is no group: its messages come back by ofi_self_deliver().
+ */
+#ifndef OFI_PEER_H
+#define OFI_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "fare.h"
+
+struct ofi_domain;
+struct ofi_op;
+
+struct ofi_link {
+	struct ofi_link *prev, *next;
+	struct ofi_peer *peer;
+	struct fare_group *group;
+	bool opened, connected, closed;
+	int status; /* of FARE_EVENT_CLOSED */
+};
+
+struct ofi_peer {
+	UT_hash_handle hh;
+	struct ofi_peer *prev, *next; /* in ofi_peers.dirty */
+	struct ofi_domain *domain;
+	struct fare_address address;
+	struct ofi_link *links, *tx;
+	struct ofi_op *queue;
+	unsigned n_writes;  /* that a group has, and has not completed */
+	uint32_t eager_out; /* eager bytes that the peer has not given credit for */
+	uint32_t owed;	    /* eager bytes taken here that the peer has not been told of */
+	bool is_self, is_dirty, credit_queued;
+	uint64_t reopen_ns; /* not before; 0: at once */
+};
+
+struct ofi_own_message;
+
+struct ofi_peers {
+	struct ofi_peer *by_address, *dirty;
+	struct ofi_own_message *own; /* from this process to itself */
+	unsigned n_reopening;	     /* peers that wait to be opened again */
+};
+
+/* Finds or makes it; opens nothing. NULL: no memory. */
+struct ofi_peer *ofi_peer_get(struct ofi_domain *domain, const struct fare_address *address);
+/* Takes the operation, and starts it if nothing is in its way. */
+void ofi_peer_submit(struct ofi_op *op);
+/* Eager bytes were taken out of the queues here: the peer is told, now or with a next message. */
+void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes);
+bool ofi_peer_has_window(const struct ofi_peer *peer, uint32_t bytes);
+
+/* struct fare_domain_options.on_request: refuses who does not speak this protocol. */
+int ofi_peer_on_request(void *domain, struct fare_request *request);
+void ofi_peers_on_event(struct ofi_domain *domain, const struct fare_event *event);
+/* After events were taken: ends links that are closed, starts what waited. */
+void ofi_peers_sweep(struct ofi_domain *domain);
+/* Deadlines, and links to be opened again. */
+void ofi_peers_tick(struct ofi_domain *domain, uint64_t now_ns);
+/* No operation is queued or outstanding any more. */
+void ofi_peers_fini(struct ofi_domain *domain);
+
+#endif

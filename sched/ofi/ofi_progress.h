@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_progress.h - who polls libfare's domain, and when.
+ *
+ * The application's calls do, while they come. If none came for a tick (5 ms), the progress thread
+ * waits on the domain's descriptor in its place, until the next call. So a process that computes
+ * for seconds still acknowledges, answers reads and takes messages (FI_PROGRESS_AUTO), and one that
+ * polls all the time shares nothing with the thread but a counter.
+ */
+#ifndef OFI_PROGRESS_H
+#define OFI_PROGRESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ofi_domain;
+
+struct ofi_progress {
+	pthread_t thread;
+	bool has_thread;
+	int wake; /* eventfd: to end, or to take over at once */
+	_Atomic bool stop;
+	_Atomic uint64_t calls; /* of the application */
+	uint64_t tick_ns;	/* when deadlines are looked at next */
+};
+
+/* 0 or -errno. Without the lock. */
+int ofi_progress_init(struct ofi_domain *domain);
+void ofi_progress_fini(struct ofi_domain *domain);
+
+/* Under the lock: takes events of libfare's domain, and does what follows. */
+void ofi_progress_turn(struct ofi_domain *domain);
+/* The same, in a call of the application. */
+void ofi_progress_by_application(struct ofi_domain *domain);
+/* The application is about to wait on a descriptor: the thread does not wait for the tick. */
+void ofi_progress_by_fd(struct ofi_domain *domain);
+
+#endif

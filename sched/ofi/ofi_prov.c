@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_prov.h"
+
+#include "ofi/ofi_env.h"
+#include "ofi/ofi_fabric.h"
+#include "ofi/ofi_info.h"
+
+static void cleanup(void)
+{
+}
+
+/* The oldest interface that has all that is used here: a later libfabric takes it, too. */
+struct fi_provider ofi_provider = {
+	.version = FI_VERSION(0, 1),
+	.fi_version = FI_VERSION(1, 17),
+	.name = "fare",
+	.getinfo = ofi_getinfo,
+	.fabric = ofi_fabric_open,
+	.cleanup = cleanup,
+};
+
+FI_EXT_INI;
+
+FI_EXT_INI
+{
+	ofi_env_define(&ofi_provider);
+	return &ofi_provider;
+}

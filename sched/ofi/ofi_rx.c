@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_rx.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ofi/ofi_av.h"
+#include "ofi/ofi_domain.h"
+#include "ofi/ofi_ep.h"
+#include "ofi/ofi_op.h"
+#include "ofi/ofi_prov.h"
+
+/* ---- answers ---- */
+
+int ofi_rx_answer(struct ofi_peer *peer, const struct ofi_wire *w)
+{
+	struct ofi_op *op = ofi_op_create(peer->domain, NULL, peer, OFI_OP_MESSAGE);
+
+	if (!op)
+		return -ENOMEM;
+	op->message_bytes = (uint32_t)ofi_wire_bytes(w->kind);
+	op->message = malloc(op->message_bytes);
+	if (!op->message) {
+		ofi_op_destroy(op);
+		return -ENOMEM;
+	}
+	ofi_wire_encode(w, op->message);
+	ofi_peer_submit(op);
+	return 0;
+}
+
+static void finish(struct ofi_peer *peer, uint32_t cookie, int status)
+{
+	const struct ofi_wire fin = {
+		.kind = OFI_FIN, .cookie = cookie, .status = (uint32_t)-status};
+
+	ofi_rx_answer(peer, &fin);
+}
+
+void ofi_rx_refuse(struct ofi_peer *peer, uint32_t cookie)
+{
+	finish(peer, cookie, -ECANCELED);
+}
+
+/* ---- delivery ---- */
+
+static void scatter(const struct ofi_recv *recv, const uint8_t *data, uint64_t length)
+{
+	for (size_t i = 0; i < recv->n_iov && length; i++) {
+		uint64_t n = recv->iov[i].iov_len < length ? recv->iov[i].iov_len : length;
+
+		memcpy(recv->iov[i].iov_base, data, n);
+		data += n;
+		length -= n;
+	}
+}
+
+static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
+{
+	scatter(recv, m->payload, m->length < recv->room ? m->length : recv->room);
+	ofi_peer_give_credit(m->peer, ofi_eager_cost(m->length));
+	if (m->wire.flags & OFI_WIRE_ACK)
+		finish(m->peer, m->wire.cookie, 0);
+	ofi_ep_recv_done(recv, 0);
+}
+
+/* 0: the read is on its way */
+static int read_message(struct ofi_recv *recv, const struct ofi_message *m, uint64_t length)
+{
+	struct ofi_op *op = ofi_op_create(m->peer->domain, recv->ep, m->peer, OFI_OP_READ);
+	int err;
+
+	if (!op)
+		return -ENOMEM;
+	err = ofi_op_take_memory(op, recv->iov, recv->desc, recv->n_iov, length, 0);
+	if (err) {
+		ofi_op_destroy(op);
+		return err;
+	}
+	op->recv = recv;
+	op->remote_addr = m->wire.address;
+	op->rkey = m->wire.rkey;
+	op->fin_cookie = m->wire.cookie;
+	ofi_peer_submit(op);
+	return 0;
+}
+
+static void deliver_rts(struct ofi_recv *recv, const struct ofi_message *m)
+{
+	uint64_t length = m->length < recv->room ? m->length : recv->room;
+	int err = length ? read_message(recv, m, length) : 0;
+
+	if (length && !err)
+		return;
+	finish(m->peer, m->wire.cookie, err);
+	ofi_ep_recv_done(recv, err);
+}
+
+void ofi_rx_read_done(struct ofi_op *op)
+{
+	/* the peer's region is not needed any more, whatever became of the read */
+	finish(op->peer, op->fin_cookie, op->status);
+	ofi_ep_recv_done(op->recv, op->status);
+}
+
+void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m)
+{
+	recv->wire = m->wire;
+	recv->source = m->arrived.source;
+	recv->length = m->length;
+	if (m->wire.kind == OFI_EAGER)
+		deliver_eager(recv, m);
+	else
+		deliver_rts(recv, m);
+}
+
+void ofi_rx_discard(const struct ofi_message *m)
+{
+	if (m->wire.kind == OFI_EAGER)
+		ofi_peer_give_credit(m->peer, ofi_eager_cost(m->length));
+	if (m->wire.kind == OFI_RTS || m->wire.flags & OFI_WIRE_ACK)
+		finish(m->peer, m->wire.cookie, 0);
+}
+
+/* ---- arrival ---- */
+
+static void keep(struct ofi_ep *ep, const struct ofi_message *m)
+{
+	size_t payload = m->wire.kind == OFI_EAGER ? m->length : 0;
+	struct ofi_message *kept = malloc(sizeof(*kept) + payload);
+
+	if (!kept) {
+		/* a message less: reads of completions say so from now on */
+		OFI_WARN(FI_LOG_EP_DATA, "no memory for an unexpected message\n");
+		ep->domain->broken = true;
+		return;
+	}
+	*kept = *m;
+	if (payload)
+		memcpy(kept + 1, m->payload, payload);
+	kept->payload = (const uint8_t *)(kept + 1);
+	ofi_match_arrive(&ep->match, &kept->arrived);
+}
+
+static void arrive(struct ofi_ep *ep, struct ofi_message *m)
+{
+	struct ofi_posted *posted;
+
+	m->arrived.source = ofi_av_find(ep->av, m->peer, m->wire.src_ep);
+	m->arrived.tag = m->wire.tag;
+	m->arrived.tagged = m->wire.flags & OFI_WIRE_TAGGED;
+	posted = ofi_match_posted(&ep->match, &m->arrived);
+	if (!posted) {
+		keep(ep, m);
+		return;
+	}
+	ofi_match_unpost(&ep->match, posted);
+	ofi_rx_deliver((struct ofi_recv *)posted, m);
+}
+
+static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
+{
+	struct ofi_op *op = ofi_op_find(peer->domain, peer, w->cookie);
+
+	if (op)
+		ofi_op_settle(op, OFI_WAIT_FIN, w->status ? -EREMOTEIO : 0);
+}
+
+static void on_written(struct ofi_ep *ep, struct ofi_message *m)
+{
+	ofi_ep_written(ep, ofi_av_find(ep->av, m->peer, m->wire.src_ep), &m->wire);
+}
+
+void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes)
+{
+	struct ofi_message m = {.peer = peer};
+	struct ofi_ep *ep;
+	size_t payload;
+
+	if (ofi_wire_decode(data, bytes, &m.wire, &payload)) {
+		OFI_INFO(FI_LOG_EP_DATA, "a malformed message of %zu bytes is ignored\n", bytes);
+		return;
+	}
+	m.payload = (const uint8_t *)data + payload;
+	m.length = m.wire.kind == OFI_EAGER ? bytes - payload : m.wire.length;
+	peer->eager_out -= m.wire.credit < peer->eager_out ? m.wire.credit : peer->eager_out;
+	if (m.wire.kind == OFI_FIN)
+		on_fin(peer, &m.wire);
+	if (m.wire.kind == OFI_FIN || m.wire.kind == OFI_CREDIT)
+		return;
+	ep = m.wire.dst_ep < OFI_EPS_MAX ? peer->domain->eps[m.wire.dst_ep] : NULL;
+	if (!ep)
+		ofi_rx_discard(&m);
+	else if (m.wire.kind == OFI_WRITTEN)
+		on_written(ep, &m);
+	else
+		arrive(ep, &m);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_rx.h - what arrives: messages meet receives; long ones are read from the sender's memory.
+ *
+ * Owns unexpected messages, which are bounded by the credit that each peer has (fi_fare(7)), and
+ * posted receives until they complete.
+ */
+#ifndef OFI_RX_H
+#define OFI_RX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "fare.h"
+#include "ofi/ofi_match.h"
+#include "ofi/ofi_wire.h"
+
+struct ofi_ep;
+struct ofi_op;
+struct ofi_peer;
+
+/* a posted receive */
+struct ofi_recv {
+	struct ofi_posted posted; /* first */
+	struct ofi_recv *next_claimed;
+	struct ofi_ep *ep;
+	struct iovec iov[FARE_PIECES_MAX];
+	void *desc[FARE_PIECES_MAX];
+	size_t n_iov;
+	uint64_t room;
+	void *context;
+	bool wants_entry;
+	/* of the message that it took */
+	struct ofi_wire wire;
+	uint64_t source, length;
+};
+
+/* a message; on the heap, with its payload behind it, while no receive has taken it */
+struct ofi_message {
+	struct ofi_arrived arrived; /* first */
+	struct ofi_peer *peer;
+	struct ofi_wire wire;
+	const uint8_t *payload; /* OFI_EAGER */
+	uint64_t length;	/* of the message, wherever it is */
+	void *claimed_by;	/* the context of FI_CLAIM */
+};
+
+/* Bytes of the window that an eager message takes. */
+static inline uint32_t ofi_eager_cost(uint64_t payload)
+{
+	return (uint32_t)payload + (uint32_t)sizeof(struct ofi_message);
+}
+
+void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes);
+/* Sends a message that nobody waits for the completion of. 0 or -errno. */
+int ofi_rx_answer(struct ofi_peer *peer, const struct ofi_wire *w);
+/* The receive takes the message, and completes now or when it was read. */
+void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m);
+/* The application does not want the message: whoever waits for it is told. */
+void ofi_rx_discard(const struct ofi_message *m);
+/* Whoever waits for OFI_FIN of that cookie is told that its message was not taken. */
+void ofi_rx_refuse(struct ofi_peer *peer, uint32_t cookie);
+/* An OFI_OP_READ with a receive is over. */
+void ofi_rx_read_done(struct ofi_op *op);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_self.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "ofi/ofi_domain.h"
+#include "ofi/ofi_op.h"
+#include "ofi/ofi_rx.h"
+#include "ofi/ofi_wire.h"
+
+struct ofi_own_message {
+	struct ofi_own_message *prev, *next;
+	struct ofi_peer *peer;
+	size_t bytes;
+	uint8_t data[];
+};
+
+static int queue_message(struct ofi_op *op)
+{
+	struct ofi_own_message *m = malloc(sizeof(*m) + op->message_bytes);
+
+	if (!m)
+		return -ENOMEM;
+	ofi_wire_set_credit(op->message, op->peer->owed);
+	if (ofi_wire_kind(op->message) == OFI_CREDIT)
+		op->peer->credit_queued = false;
+	m->peer = op->peer;
+	m->bytes = op->message_bytes;
+	memcpy(m->data, op->message, op->message_bytes);
+	DL_APPEND(op->domain->peers.own, m);
+	return 0;
+}
+
+static int move_memory(struct ofi_op *op)
+{
+	unsigned right = op->kind == OFI_OP_WRITE ? FARE_REMOTE_WRITE : FARE_REMOTE_READ;
+	uint64_t length = 0;
+	uint8_t *there;
+
+	for (unsigned i = 0; i < op->n_pieces; i++)
+		length += op->pieces[i].length;
+	/* a message that is read: its sender named memory of this very process */
+	there = op->recv ? (uint8_t *)(uintptr_t)op->remote_addr
+			 : ofi_mr_reach(&op->domain->mrs, op->rkey, op->remote_addr, length, right);
+	if (!there)
+		return -EACCES;
+	for (unsigned i = 0; i < op->n_pieces; i++) {
+		if (op->kind == OFI_OP_WRITE)
+			memmove(there, op->pieces[i].data, op->pieces[i].length);
+		else
+			memmove(op->pieces[i].data, there, op->pieces[i].length);
+		there += op->pieces[i].length;
+	}
+	return 0;
+}
+
+int ofi_self_run(struct ofi_op *op)
+{
+	return op->kind == OFI_OP_MESSAGE ? queue_message(op) : move_memory(op);
+}
+
+bool ofi_self_deliver(struct ofi_domain *domain)
+{
+	struct ofi_own_message *m = domain->peers.own;
+
+	if (!m)
+		return false;
+	DL_DELETE(domain->peers.own, m);
+	ofi_rx_message(m->peer, m->data, m->bytes);
+	free(m);
+	return true;
+}
+
+void ofi_self_fini(struct ofi_domain *domain)
+{
+	struct ofi_own_message *m;
+
+	while ((m = domain->peers.own)) {
+		DL_DELETE(domain->peers.own, m);
+		free(m);
+	}
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_send.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/fi_errno.h>
+
+#include "ofi/ofi_av.h"
+#include "ofi/ofi_domain.h"
+#include "ofi/ofi_ep.h"
+#include "ofi/ofi_info.h"
+#include "ofi/ofi_op.h"
+
+static int make_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload)
+{
+	size_t header = ofi_wire_bytes(w->kind);
+
+	op->message = malloc(header + payload);
+	if (!op->message)
+		return -FI_ENOMEM;
+	op->message_bytes = (uint32_t)(header + payload);
+	ofi_wire_encode(w, op->message);
+	return 0;
+}
+
+static void gather(uint8_t *out, const struct iovec *iov, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (iov[i].iov_len)
+			memcpy(out, iov[i].iov_base, iov[i].iov_len);
+		out += iov[i].iov_len;
+	}
+}
+
+static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi_send *send)
+{
+	int err = 0;
+
+	w->kind = OFI_EAGER;
+	if (send->flags & FI_DELIVERY_COMPLETE) {
+		w->flags |= OFI_WIRE_ACK;
+		err = ofi_op_await_fin(op);
+		w->cookie = op->cookie;
+	}
+	if (!err)
+		err = make_message(op, w, op->length);
+	if (err)
+		return err;
+	gather(op->message + OFI_WIRE_BYTES, send->iov, send->count);
+	op->peer->eager_out += ofi_eager_cost(op->length);
+	return 0;
+}
+
+/* One piece of memory for the receiver to read: the application's, or a copy. */
+static int prepare_rts(struct ofi_op *op, struct ofi_wire *w, const struct ofi_send *send)
+{
+	bool copied = send->flags & FI_INJECT || send->count > 1;
+	int err = copied ? ofi_op_copy_memory(op, send->iov, send->count, op->length,
+					      FARE_REMOTE_READ)
+			 : ofi_op_take_memory(op, send->iov, send->desc, send->count, op->length,
+					      FARE_REMOTE_READ);
+
+	if (!err)
+		err = ofi_op_await_fin(op);
+	if (err)
+		return err == -ENOSPC ? -FI_EAGAIN : err;
+	w->kind = OFI_RTS;
+	w->cookie = op->cookie;
+	w->length = op->length;
+	if (op->n_pieces) {
+		w->address = (uintptr_t)op->pieces[0].data;
+		w->rkey = fare_mr_rkey(op->pieces[0].mr);
+	}
+	return make_message(op, w, 0);
+}
+
+static int prepare(struct ofi_op *op, const struct ofi_send *send, uint16_t dst_ep)
+{
+	struct ofi_wire w = {.flags = send->wire_flags,
+			     .src_ep = op->ep->number,
+			     .dst_ep = dst_ep,
+			     .tag = send->tag,
+			     .data = send->data};
+	bool eager = op->length <= op->domain->env.eager_bytes &&
+		     ofi_peer_has_window(op->peer, ofi_eager_cost(op->length));
+
+	op->context = send->context;
+	op->flags = FI_SEND | (send->wire_flags & OFI_WIRE_TAGGED ? FI_TAGGED : FI_MSG);
+	op->wants_entry = !send->silent && ofi_ep_wants_entry(op->ep, true, send->flags);
+	op->after_writes = op->ep->send_after_write;
+	return eager ? prepare_eager(op, &w, send) : prepare_rts(op, &w, send);
+}
+
+static ssize_t send_locked(struct ofi_ep *ep, const struct ofi_send *send)
+{
+	uint64_t length = ofi_iov_bytes(send->iov, send->count);
+	struct ofi_peer *peer;
+	struct ofi_op *op;
+	uint16_t dst_ep;
+	int err = ofi_ep_has_room(ep, true);
+
+	if (err)
+		return err;
+	peer = ofi_av_peer(ep->av, send->destination, &dst_ep);
+	if (!peer || send->count > OFI_IOV_MAX)
+		return -FI_EINVAL;
+	if (length > (send->flags & FI_INJECT ? OFI_EAGER_MAX : OFI_MAX_SIZE))
+		return -FI_EMSGSIZE;
+	op = ofi_op_create(ep->domain, ep, peer, OFI_OP_MESSAGE);
+	if (!op)
+		return -FI_ENOMEM;
+	op->length = length;
+	err = prepare(op, send, dst_ep);
+	if (err) {
+		ofi_op_destroy(op);
+		return err;
+	}
+	ofi_peer_submit(op);
+	return 0;
+}
+
+ssize_t ofi_send(struct ofi_ep *ep, const struct ofi_send *send)
+{
+	ssize_t err;
+
+	ofi_lock(ep->domain);
+	err = send_locked(ep, send);
+	ofi_unlock(ep->domain);
+	return err;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define GREETING      "fareofi1"
+#define CREDIT_OFFSET 24
+#define MAGIC	      UINT32_C(0x666f6669)
+
+static uint8_t *put(uint8_t *out, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		out[i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
+	return out + bytes;
+}
+
+static const uint8_t *get(const uint8_t *in, void *out, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < bytes; i++)
+		value = value << 8 | in[i];
+	if (bytes == 1)
+		*(uint8_t *)out = (uint8_t)value;
+	else if (bytes == 2)
+		*(uint16_t *)out = (uint16_t)value;
+	else if (bytes == 4)
+		*(uint32_t *)out = (uint32_t)value;
+	else
+		*(uint64_t *)out = value;
+	return in + bytes;
+}
+
+static int has_place(uint8_t kind)
+{
+	return kind == OFI_RTS || kind == OFI_WRITTEN;
+}
+
+size_t ofi_wire_bytes(uint8_t kind)
+{
+	return has_place(kind) ? OFI_WIRE_RTS_BYTES : OFI_WIRE_BYTES;
+}
+
+void ofi_wire_encode(const struct ofi_wire *w, uint8_t *out)
+{
+	out = put(out, w->kind, 1);
+	out = put(out, w->flags, 1);
+	out = put(out, w->src_ep, 2);
+	out = put(out, w->dst_ep, 2);
+	out = put(out, 0, 2);
+	out = put(out, w->tag, 8);
+	out = put(out, w->data, 8);
+	out = put(out, w->credit, 4);
+	out = put(out, w->cookie, 4);
+	out = put(out, w->status, 4);
+	if (!has_place(w->kind))
+		return;
+	out = put(out, w->length, 8);
+	out = put(out, w->address, 8);
+	put(out, w->rkey, 4);
+}
+
+void ofi_wire_set_credit(uint8_t *message, uint32_t credit)
+{
+	put(message + CREDIT_OFFSET, credit, 4);
+}
+
+int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_t *payload)
+{
+	uint16_t zero;
+
+	memset(out, 0, sizeof(*out));
+	if (bytes < OFI_WIRE_BYTES)
+		return -EBADMSG;
+	*payload = ofi_wire_bytes(in[0]);
+	if (in[0] < OFI_EAGER || in[0] > OFI_WRITTEN || bytes < *payload ||
+	    (in[0] != OFI_EAGER && bytes != *payload))
+		return -EBADMSG;
+	in = get(in, &out->kind, 1);
+	in = get(in, &out->flags, 1);
+	in = get(in, &out->src_ep, 2);
+	in = get(in, &out->dst_ep, 2);
+	in = get(in, &zero, 2);
+	in = get(in, &out->tag, 8);
+	in = get(in, &out->data, 8);
+	in = get(in, &out->credit, 4);
+	in = get(in, &out->cookie, 4);
+	in = get(in, &out->status, 4);
+	if (zero || out->flags > (OFI_WIRE_TAGGED | OFI_WIRE_DATA | OFI_WIRE_ACK))
+		return -EBADMSG;
+	if (!has_place(out->kind))
+		return 0;
+	in = get(in, &out->length, 8);
+	in = get(in, &out->address, 8);
+	get(in, &out->rkey, 4);
+	return 0;
+}
+
+void ofi_greeting_encode(const struct fare_address *address, uint8_t out[OFI_GREETING_BYTES])
+{
+	memcpy(out, GREETING, 8);
+	memcpy(out + 8, address->bytes, FARE_ADDRESS_BYTES);
+}
+
+int ofi_greeting_decode(const void *in, size_t bytes, struct fare_address *address)
+{
+	if (!in || bytes != OFI_GREETING_BYTES || memcmp(in, GREETING, 8))
+		return -EBADMSG;
+	memcpy(address->bytes, (const uint8_t *)in + 8, FARE_ADDRESS_BYTES);
+	return 0;
+}
+
+void ofi_address_encode(const struct ofi_address *address, uint8_t out[OFI_ADDRESS_BYTES])
+{
+	memcpy(out, address->process.bytes, FARE_ADDRESS_BYTES);
+	out = put(out + FARE_ADDRESS_BYTES, MAGIC, 4);
+	out = put(out, address->ep, 2);
+	put(out, 0, 2);
+}
+
+int ofi_address_decode(const uint8_t in[OFI_ADDRESS_BYTES], struct ofi_address *out)
+{
+	uint32_t magic;
+	uint16_t zero;
+
+	memset(out, 0, sizeof(*out));
+	memcpy(out->process.bytes, in, FARE_ADDRESS_BYTES);
+	in = get(in + FARE_ADDRESS_BYTES, &magic, 4);
+	in = get(in, &out->ep, 2);
+	get(in, &zero, 2);
+	return magic == MAGIC && !zero ? 0 : -EINVAL;
+}

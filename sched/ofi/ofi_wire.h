@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_wire.h - the messages that two libfabric endpoints exchange over a group (pure).
+ *
+ * Each is one fare_group_send(): a header, and for OFI_EAGER the payload behind it. Big-endian:
+ *
+ *   kind (1) | flags (1) | source endpoint (2) | destination endpoint (2) | 0 (2) |
+ *   tag (8) | data (8) | credit (4) | cookie (4) | status (4)
+ *   OFI_RTS, OFI_WRITTEN: | length (8) | address (8) | rkey (4)
+ *
+ * The peer is not trusted: ofi_wire_decode() takes nothing that is not exactly this, and what a
+ * cookie or an endpoint's number names is for the receiver to check.
+ */
+#ifndef OFI_WIRE_H
+#define OFI_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fare.h"
+
+enum ofi_wire_kind {
+	OFI_EAGER = 1, /* a message, whole */
+	OFI_RTS,       /* a message that the receiver reads from the sender's memory */
+	OFI_FIN,       /* to the sender of cookie: received, or why not (status) */
+	OFI_CREDIT,    /* nothing but credit */
+	OFI_WRITTEN,   /* RMA write with remote CQ data: it is placed */
+};
+
+#define OFI_WIRE_TAGGED 1u
+#define OFI_WIRE_DATA	2u /* data is the application's remote CQ data */
+#define OFI_WIRE_ACK	4u /* OFI_EAGER: answer with OFI_FIN once it is in the receiver's buffer */
+
+struct ofi_wire {
+	uint8_t kind, flags;
+	uint16_t src_ep, dst_ep;
+	uint64_t tag, data;
+	uint32_t credit; /* eager bytes that the sender of this has taken out of its queues */
+	uint32_t cookie; /* names the sender's operation, for OFI_FIN */
+	uint32_t status; /* OFI_FIN: 0 or an errno */
+	/* OFI_RTS: where the message is; OFI_WRITTEN: how long it was */
+	uint64_t length, address;
+	uint32_t rkey;
+};
+
+#define OFI_WIRE_BYTES	   36u
+#define OFI_WIRE_RTS_BYTES 56u
+#define OFI_EAGER_MAX	   (FARE_MESSAGE_MAX - OFI_WIRE_BYTES)
+
+/* Bytes of the header of that kind. */
+size_t ofi_wire_bytes(uint8_t kind);
+/* Writes ofi_wire_bytes(w->kind) bytes. */
+void ofi_wire_encode(const struct ofi_wire *w, uint8_t *out);
+/* In place, of an encoded message. */
+void ofi_wire_set_credit(uint8_t *message, uint32_t credit);
+static inline uint8_t ofi_wire_kind(const uint8_t *message)
+{
+	return message[0];
+}
+/* *payload: where the payload of an OFI_EAGER begins. 0 or -EBADMSG. */
+int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_t *payload);
+
+/* What a group's opener says of itself, and what it is answered: protocol and address. */
+#define OFI_GREETING_BYTES (8u + FARE_ADDRESS_BYTES)
+void ofi_greeting_encode(const struct fare_address *address, uint8_t out[OFI_GREETING_BYTES]);
+/* 0, or -EBADMSG: not this protocol. */
+int ofi_greeting_decode(const void *in, size_t bytes, struct fare_address *address);
+
+/* An endpoint's address, as fi_getname() gives and fi_av_insert() takes it. */
+struct ofi_address {
+	struct fare_address process;
+	uint16_t ep;
+};
+#define OFI_ADDRESS_BYTES (FARE_ADDRESS_BYTES + 8u)
+void ofi_address_encode(const struct ofi_address *address, uint8_t out[OFI_ADDRESS_BYTES]);
+/* 0, or -EINVAL: no such address. */
+int ofi_address_decode(const uint8_t in[OFI_ADDRESS_BYTES], struct ofi_address *out);
+
+#endif
