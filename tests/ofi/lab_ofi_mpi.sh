@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian's OpenMPI, unmodified, over the provider: mpi_check on one and several ranks a server, with every byte checked;
+# a rank that computes for five seconds; planes, a sub-port, bgpd and fared lost under it; and a rank that is killed.
+. "$(dirname "$0")/lib.sh"
+command -v mpirun >/dev/null && command -v mpicc >/dev/null || skip "OpenMPI is not installed (openmpi-bin, libopenmpi-dev)"
+command -v unshare >/dev/null || skip "unshare is not installed"
+mpicc -O2 -o "$SCRATCH/mpi_check" "$HERE/mpi_check.c" || fail "mpi_check does not compile"
+lab_up "$TOPOLOGIES/2x2x2.yaml" 2
+export FARE_LAB=$LAB FARE_LAB_TMP=$SCRATCH/tmp
+
+# mpi RANKS ARG...: mpi_check; its line of JSON, or what went wrong
+mpi() {
+	local ranks=$1
+	shift
+	bash "$HERE/lab_ssh.sh" s0 mpirun --allow-run-as-root --oversubscribe -np "$ranks" --host s0:16,s1:16 --map-by node \
+		--mca plm_rsh_agent "$HERE/lab_ssh.sh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
+		--mca mpi_yield_when_idle 1 --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare --mca osc pt2pt \
+		-x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARE_LAB -x FARE_LAB_TMP "$SCRATCH/mpi_check" "$@"
+}
+
+# right FILE: nothing was wrong, and something was checked
+right() {
+	jq -e '.wrong == 0 and .checked > 0' "$1" >/dev/null || { cat "$1"; fail "$2"; }
+	echo "$2: $(cat "$1")"
+}
+
+mpi 2 1 5 >"$SCRATCH/two" 2>&1 || { cat "$SCRATCH/two"; fail "two ranks"; }
+right "$SCRATCH/two" "two ranks, one of which computes for 5 s"
+mpi 8 1 >"$SCRATCH/eight" 2>&1 || { cat "$SCRATCH/eight"; fail "eight ranks"; }
+right "$SCRATCH/eight" "eight ranks on two servers"
+
+mpi 4 20 >"$SCRATCH/faults" 2>&1 &
+run=$!
+on_qps() { farelab exec "$LAB" s0 -- "$FARE_BIN/farectl" -s "/run/farelab/$LAB/s0/fared" --json show qps; }
+all_up() { on_qps 2>/dev/null | jq -e '[.qps[] | select(.state == "up" and .peer == "198.19.0.2")] | length >= 4' >/dev/null; }
+within all_up || fail "farectl shows no QPs over the planes"
+for fault in "plane s0 1" "subport s0 0 1" "bgpd s1" "fared s0" "plane s1 0"; do
+	farelab fail "$LAB" $fault || fail "fail $fault"
+	sleep 1.5 # so long it is down: that is the fault, and nothing is waited for
+	within farelab heal "$LAB" $fault || fail "heal $fault"
+	within farelab status "$LAB" --wait 1 >/dev/null || fail "not converged after $fault"
+done
+wait $run || { cat "$SCRATCH/faults"; fail "four ranks under faults"; }
+right "$SCRATCH/faults" "four ranks while planes, a sub-port, bgpd and fared were lost"
+
+mpi 2 600 >"$SCRATCH/killed" 2>&1 &
+run=$!
+# a rank at s1
+victim() { ip netns pids "fl-$LAB-s1" | while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = mpi_check ] && echo "$pid"; done; }
+is_running() { within test -n "$(victim)"; }
+within is_running || fail "no rank to kill"
+kill -9 $(victim)
+within ended $run || fail "the other ranks hang when one is killed"
+wait $run && fail "a killed rank was no error"
+exit 0
