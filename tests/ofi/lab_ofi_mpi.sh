@@ -48,8 +48,9 @@ mpi 2 600 >"$SCRATCH/killed" 2>&1 &
 run=$!
 # a rank at s1
 victim() { ip netns pids "fl-$LAB-s1" | while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = mpi_check ] && echo "$pid"; done; }
-is_running() { within test -n "$(victim)"; }
+is_running() { [ -n "$(victim)" ]; }
 within is_running || fail "no rank to kill"
+sleep 1 # into its rounds
 kill -9 $(victim)
 within ended $run || fail "the other ranks hang when one is killed"
 wait $run && fail "a killed rank was no error"

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <time.h>
 
-#define LARGEST (1u << 20)
-#define WINDOW	8
+#define LARGEST	    (1u << 20)
+#define WINDOW	    8
 #define SYNCHRONOUS 8 /* tag of what MPI_Ssend() sends */
 
 static int rank, size;
@@ -65,7 +65,7 @@ static bool is_filled(const uint8_t *in, size_t bytes, int from, int to, unsigne
 
 static size_t bytes_of(unsigned round, unsigned i)
 {
-	static const size_t sizes[] = {0,    1,	    8,	   100,	 4000,	 4060,
+	static const size_t sizes[] = {0,    1,	    8,	   100,	  4000,	  4060,
 				       4061, 16384, 65536, 99999, 262144, LARGEST};
 
 	return sizes[(round + i) % (sizeof(sizes) / sizeof(sizes[0]))];

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
+#include <errno.h>
+#include <string.h>
+
+#include "ofi/ofi_wire.h"
+
+static const struct ofi_wire example = {.kind = OFI_RTS,
+					.flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
+					.src_ep = 1,
+					.dst_ep = 0x203,
+					.tag = UINT64_C(0x0102030405060708),
+					.data = UINT64_C(0x1112131415161718),
+					.credit = 0x21222324,
+					.cookie = 0x31323334,
+					.status = 0x41424344,
+					.length = UINT64_C(0x5152535455565758),
+					.address = UINT64_C(0x6162636465666768),
+					.rkey = 0x71727374};
+
+START_TEST(the_format_is_this)
+{
+	static const uint8_t expected[OFI_WIRE_RTS_BYTES] = {
+		2,    3,    0,	  1,	2,    3,    0,	  0,	1,    2,    3,	  4,	5,    6,
+		7,    8,    0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x21, 0x22, 0x23, 0x24,
+		0x31, 0x32, 0x33, 0x34, 0x41, 0x42, 0x43, 0x44, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56,
+		0x57, 0x58, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x71, 0x72, 0x73, 0x74};
+	uint8_t bytes[OFI_WIRE_RTS_BYTES];
+	struct ofi_wire again;
+	size_t payload;
+
+	ofi_wire_encode(&example, bytes);
+	ck_assert_mem_eq(bytes, expected, sizeof(bytes));
+	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &again, &payload), 0);
+	ck_assert_mem_eq(&again, &example, sizeof(again));
+	ck_assert_uint_eq(payload, OFI_WIRE_RTS_BYTES);
+}
+END_TEST
+
+START_TEST(credit_is_set_in_place)
+{
+	uint8_t bytes[OFI_WIRE_RTS_BYTES];
+	struct ofi_wire again;
+	size_t payload;
+
+	ofi_wire_encode(&example, bytes);
+	ofi_wire_set_credit(bytes, 77);
+	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &again, &payload), 0);
+	ck_assert_uint_eq(again.credit, 77);
+	ck_assert_uint_eq(again.cookie, example.cookie);
+	ck_assert_uint_eq(ofi_wire_kind(bytes), OFI_RTS);
+}
+END_TEST
+
+/* Every length but the right one; a kind and a flag that do not exist. */
+START_TEST(what_is_malformed_is_refused)
+{
+	uint8_t bytes[OFI_WIRE_RTS_BYTES + 1] = {0};
+	struct ofi_wire w = example;
+	size_t payload;
+
+	ofi_wire_encode(&w, bytes);
+	for (size_t n = 0; n <= sizeof(bytes); n++)
+		ck_assert_int_eq(ofi_wire_decode(bytes, n, &w, &payload),
+				 n == OFI_WIRE_RTS_BYTES ? 0 : -EBADMSG);
+	bytes[0] = 0;
+	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
+	bytes[0] = OFI_WRITTEN + 1;
+	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
+	bytes[0] = OFI_FIN;
+	bytes[1] = 8;
+	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
+	bytes[1] = 0;
+	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), 0);
+	bytes[7] = 1;
+	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
+}
+END_TEST
+
+START_TEST(an_eager_message_has_its_payload_behind)
+{
+	uint8_t bytes[OFI_WIRE_BYTES + 3] = {0};
+	struct ofi_wire w = {.kind = OFI_EAGER};
+	size_t payload;
+
+	ofi_wire_encode(&w, bytes);
+	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &w, &payload), 0);
+	ck_assert_uint_eq(payload, OFI_WIRE_BYTES);
+}
+END_TEST
+
+START_TEST(addresses_are_recognised)
+{
+	struct ofi_address a = {.ep = 0x1234}, again;
+	uint8_t bytes[OFI_ADDRESS_BYTES];
+
+	memset(a.process.bytes, 0x5a, sizeof(a.process.bytes));
+	ofi_address_encode(&a, bytes);
+	ck_assert_int_eq(ofi_address_decode(bytes, &again), 0);
+	ck_assert_mem_eq(&again.process, &a.process, sizeof(a.process));
+	ck_assert_uint_eq(again.ep, a.ep);
+	bytes[FARE_ADDRESS_BYTES] ^= 1;
+	ck_assert_int_eq(ofi_address_decode(bytes, &again), -EINVAL);
+}
+END_TEST
+
+START_TEST(a_greeting_is_recognised)
+{
+	struct fare_address a, again;
+	uint8_t bytes[OFI_GREETING_BYTES];
+
+	memset(a.bytes, 0x77, sizeof(a.bytes));
+	ofi_greeting_encode(&a, bytes);
+	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes), &again), 0);
+	ck_assert_mem_eq(&again, &a, sizeof(a));
+	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes) - 1, &again), -EBADMSG);
+	ck_assert_int_eq(ofi_greeting_decode(NULL, 0, &again), -EBADMSG);
+	bytes[7]++;
+	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes), &again), -EBADMSG);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("ofi_wire");
+	TCase *t = tcase_create("wire");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(t, the_format_is_this);
+	tcase_add_test(t, credit_is_set_in_place);
+	tcase_add_test(t, what_is_malformed_is_refused);
+	tcase_add_test(t, an_eager_message_has_its_payload_behind);
+	tcase_add_test(t, addresses_are_recognised);
+	tcase_add_test(t, a_greeting_is_recognised);
+	suite_add_tcase(s, t);
+	runner = srunner_create(s);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed != 0;
+}
