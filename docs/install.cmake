@@ -46,6 +46,12 @@ install(FILES ${examples} examples/example.h DESTINATION ${CMAKE_INSTALL_DATADIR
 
 install(TARGETS nccl-net-fare DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libnccl-net-fare)
 
+if(TARGET fare-fi)
+	# where libfabric looks for providers
+	install(TARGETS fare-fi DESTINATION ${CMAKE_INSTALL_LIBDIR}/libfabric COMPONENT libfare-fi)
+	install_man(libfare-fi fi_fare.7)
+endif()
+
 install(TARGETS farelab RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR} COMPONENT farelab)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/netns/topologies ${CMAKE_SOURCE_DIR}/netns/drills
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/fare COMPONENT farelab FILES_MATCHING PATTERN "*.yaml")

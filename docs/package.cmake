@@ -63,6 +63,12 @@ package(libnccl-net-fare libs ""
 	"NCCL finds it with NCCL_NET_PLUGIN=fare. It takes its paths from the fared of
 the same server.")
 set(CPACK_DEBIAN_LIBNCCL-NET-FARE_PACKAGE_CONTROL_EXTRA ${OPS}/debian/triggers)
+if(TARGET fare-fi)
+	package(libfare-fi libs ""
+		"libfabric provider over all planes of a scale-up fabric"
+		"libfabric finds it by itself. MPI and other software on libfabric run over all
+planes, in the proportions that the fared of the same server publishes.")
+endif()
 foreach(package libfare1 libnccl-net-fare)
 	install(FILES ${OPS}/debian/${package}.lintian DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
 		RENAME ${package} COMPONENT ${package})

@@ -101,7 +101,7 @@ beyond=$(comm -23 "$root/made" "$root/allowed" | { grep -vx execve || true; } | 
 inside farelab down clean
 
 say "removing"
-inside apt-get remove -y fared farelab farebench libfare1 libnccl-net-fare libfare-dev >/dev/null 2>&1 || fail "the packages do not go"
+inside apt-get remove -y fared farelab farebench libfare1 libnccl-net-fare libfare-fi libfare-dev >/dev/null 2>&1 || fail "the packages do not go"
 [ ! -e "$root/usr/sbin/fared" ] && [ -e "$root/etc/fared/fared.yaml" ] || fail "removed wrongly"
 inside apt-get purge -y fared >/dev/null 2>&1 || fail "the configuration does not go"
 [ ! -e "$root/etc/fared" ] || fail "/etc/fared stays after purge"
