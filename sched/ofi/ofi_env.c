@@ -26,7 +26,7 @@ static const struct param params[] = {
 	{"window_bytes", FI_PARAM_SIZE_T,
 	 "bytes of eager messages that a peer keeps for want of a receive (1048576)"},
 	{"deadline_ms", FI_PARAM_SIZE_T,
-	 "an operation toward a peer that does not answer fails after so long (0: never)"},
+	 "an operation that is not complete fails after so long (0: never)"},
 	{"linger_ms", FI_PARAM_SIZE_T,
 	 "closing an endpoint waits so long for what was injected (5000)"},
 	{"progress_thread", FI_PARAM_BOOL,

@@ -99,8 +99,9 @@ static void deliver_rts(struct ofi_recv *recv, const struct ofi_message *m)
 
 void ofi_rx_read_done(struct ofi_op *op)
 {
-	/* the peer's region is not needed any more, whatever became of the read */
-	finish(op->peer, op->fin_cookie, op->status);
+	/* its region is not needed any more, whatever became of the read; or the peer is gone */
+	if (op->status != -ECANCELED && op->status != -ECONNABORTED)
+		finish(op->peer, op->fin_cookie, op->status);
 	ofi_ep_recv_done(op->recv, op->status);
 }
 

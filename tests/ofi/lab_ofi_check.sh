@@ -22,6 +22,10 @@ lab_up "$TOPOLOGIES/2x2x2.yaml" 2
 check fare-two-servers fare "at s0" "at s1" 23
 check fare-one-server fare "at s0" "at s0" 23
 
+mkdir "$SCRATCH/lost"
+at s0 "$FARE_BIN/ofi_check" fare serve "$SCRATCH/lost" lost >/dev/null 2>&1 &
+FI_FARE_DEADLINE_MS=2000 at s1 "$FARE_BIN/ofi_check" fare ask "$SCRATCH/lost" lost || fail "a peer that was killed"
+
 at s0 fi_info -p fare >"$SCRATCH/info" || fail "fi_info"
 grep -q 'domain: fare0' "$SCRATCH/info" || { cat "$SCRATCH/info"; fail "fi_info shows no domain"; }
 at s0 fi_info -p fare -v | grep -q 'speed: 800000000' || fail "fi_info shows another speed"

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -816,6 +817,25 @@ static void formats(void)
 	}
 }
 
+/*
+ * The other end is killed. With a deadline (FI_FARE_DEADLINE_MS) what is sent to it fails, and
+ * everything can be closed. Runs alone: nobody meets afterwards.
+ */
+static void lost(void)
+{
+	struct fi_cq_err_entry err;
+
+	meet();
+	if (t.server)
+		raise(SIGKILL);
+	RETRY(fi_tsend(t.ep, t.out, 100000, desc(t.out_mr), t.peer, 1, &err));
+	err = wait_error(t.tx);
+	CHECK(err.err == FI_ETIMEDOUT || err.err == FI_ECONNABORTED || err.err == FI_ECANCELED);
+	RETRY(fi_inject(t.ep, t.out, 8, t.peer));
+	err = wait_error(t.tx);
+	CHECK(err.err && !err.op_context);
+}
+
 /* ---- running ---- */
 
 static const struct {
@@ -846,6 +866,7 @@ static const struct {
 	{"address-vector", address_vector, NULL},
 	{"formats", formats, NULL},
 	{"wrong-key", wrong_key, "reports success"},
+	{"lost", lost, "has no deadline"},
 };
 
 static struct fi_info *choose(const char *provider)
@@ -942,7 +963,7 @@ int main(int argc, char **argv)
 	register_all();
 	introduce();
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (only && strcmp(only, cases[i].name))
+		if (only ? strcmp(only, cases[i].name) != 0 : cases[i].run == lost)
 			continue;
 		if (cases[i].not_tcp && !t.is_fare) {
 			if (!t.server)
@@ -952,7 +973,8 @@ int main(int argc, char **argv)
 		t.what = cases[i].name;
 		meet();
 		cases[i].run();
-		meet();
+		if (cases[i].run != lost)
+			meet();
 		if (!t.server)
 			printf("%-15s passed\n", t.what);
 		fflush(stdout);
