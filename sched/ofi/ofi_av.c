@@ -134,8 +134,12 @@ static int insert_one(struct ofi_av *av, const uint8_t *bytes, fi_addr_t *out)
 		e->key = (struct key){peer, address.ep};
 		e->peer = peer;
 		e->number = av->n;
-		av->entries[av->n++] = e;
 		HASH_ADD(hh, av->by_key, key, sizeof(e->key), e);
+		if (!e->hh.tbl) {
+			free(e);
+			return -FI_ENOMEM;
+		}
+		av->entries[av->n++] = e;
 		name_sources(av, e);
 	}
 	*out = e->number;

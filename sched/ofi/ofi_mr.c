@@ -70,6 +70,10 @@ static int reg_locked(struct ofi_domain *domain, struct ofi_mr *mr)
 	mr->fid.key = mr->rkey;
 	mr->fid.mem_desc = mr;
 	HASH_ADD(hh, domain->mrs.by_rkey, rkey, sizeof(mr->rkey), mr);
+	if (!mr->hh.tbl) {
+		fare_mr_deregister(mr->mr);
+		return -FI_ENOMEM;
+	}
 	domain->n_users++;
 	return 0;
 }

@@ -6,9 +6,9 @@
 #define OFI_MR_H
 
 #include <rdma/fi_domain.h>
-#include <uthash.h>
 
 #include "fare.h"
+#include "ofi/ofi_hash.h"
 
 struct ofi_domain;
 

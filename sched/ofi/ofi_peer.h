@@ -16,9 +16,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uthash.h>
 
 #include "fare.h"
+#include "ofi/ofi_hash.h"
 
 struct ofi_domain;
 struct ofi_op;
