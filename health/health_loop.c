@@ -212,13 +212,16 @@ void health_loop_drain(struct health_loop *l)
 			answer_all(&l->probes[i]);
 }
 
-/* A reply waits no longer for the tick than the peer's prober is exact. */
+/*
+ * A reply waits no longer for the tick than the peer's prober is exact. Half of what replies are
+ * read by the tick for: answering one by one costs a sending as well.
+ */
 static void set_tick(struct health_loop *l)
 {
 	uint64_t ns = l->prober ? prober_tick_ns(l->prober) : HEALTH_TICK_MIN_NS;
 
 	l->tick_s = (ev_tstamp)ns / 1e9;
-	l->burst_min = (unsigned)(HEALTH_BY_TICK_PER_S * ns / UINT64_C(1000000000));
+	l->burst_min = (unsigned)(HEALTH_BY_TICK_PER_S / 2 * ns / UINT64_C(1000000000));
 	if (l->burst_min < 2)
 		l->burst_min = 2;
 }
