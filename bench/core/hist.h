@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hist.h - a log-linear histogram of times or sizes: every value within 1/64 of itself.
+ *
+ * Owns: its buckets; a plain struct that can be copied. In: whole numbers, 0..2^63 (mostly
+ * nanoseconds); out: percentiles with confidence intervals, and buckets as JSON. Values below 128
+ * are kept exactly; above, every power of two has 64 buckets. Histograms add. Pure. Thread: one.
+ */
+#ifndef HIST_H
+#define HIST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HIST_SUB_BITS 6
+#define HIST_BUCKETS  ((64 - HIST_SUB_BITS) << HIST_SUB_BITS)
+
+struct hist {
+	uint64_t n, min, max;
+	double sum;
+	uint64_t bucket[HIST_BUCKETS];
+};
+
+void hist_init(struct hist *h);
+void hist_add(struct hist *h, uint64_t value);
+void hist_merge(struct hist *into, const struct hist *from);
+
+/* The lowest value that bucket i stands for, and the first above it. */
+uint64_t hist_low(unsigned i);
+uint64_t hist_high(unsigned i);
+
+/*
+ * The value below which share q (0..1) lies: the middle of its bucket, within min..max. 0 if empty.
+ */
+double hist_quantile(const struct hist *h, double q);
+/*
+ * Interval that holds the true quantile in 95 of 100 cases, from order statistics (binomial,
+ * normal approximation above n = 1,000). False: n is too small for that quantile to be told from
+ * the maximum (n (1 - q) < 3); then it must not be shown as that percentile.
+ */
+bool hist_quantile_interval(const struct hist *h, double q, double *low, double *high);
+double hist_mean(const struct hist *h);
+
+/* {"n", "min", "max", "sum", "buckets": [[low, count], ...]}; NULL: no memory. */
+json_t *hist_json(const struct hist *h);
+/* -EBADMSG: none, or one that contradicts itself. Adds to what h holds. */
+int hist_read(struct hist *h, const json_t *json);
+
+#endif

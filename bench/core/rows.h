@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rows.h - samples: what a test measured, one KPI of one trial in a row.
+ *
+ * Owns: the rows in memory, and the file that they are appended to. In: rows as they are measured,
+ * or a file of earlier ones; out: rows picked by test, KPI, strategy and parameters. Every table,
+ * plot, figure and comparison is made of rows. Thread: one.
+ *
+ * On disk (rows.jsonl) a row is one line of JSON:
+ *	{"test":"5.1", "strategy":"fare-spray", "params":{"size":"1M","qps":8}, "trial":3,
+ *	 "kpi":"KV_xfer_bandwidth", "value":812.5e6, "n":41}
+ * with "hist" (hist.h) instead of "value" where the row is a distribution, "text" where it is a
+ * word ("yes"), and "missing" where there is none: the reason. A last line that was cut off (the
+ * machine stopped) is dropped when the file is read; another that is wrong is an error that names
+ * it.
+ */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/hist.h"
+
+#define ROWS_MAX_PARAMS 8
+#define ROW_NAME_MAX	48
+
+struct row_param {
+	char name[ROW_NAME_MAX];
+	char text[ROW_NAME_MAX]; /* as it was given: "1M", "0.5", "top-k" */
+	double number;		 /* what text stands for; NaN: a name */
+};
+
+struct row {
+	char test[16];		     /* "5.1" */
+	char strategy[ROW_NAME_MAX]; /* "": the test has none */
+	char kpi[ROW_NAME_MAX];
+	unsigned n_params;
+	struct row_param param[ROWS_MAX_PARAMS];
+	unsigned trial;
+	double value;	   /* in the KPI's unit; NaN where hist, text or missing is set */
+	uint64_t n;	   /* measurements behind value */
+	struct hist *hist; /* NULL: none; the rows' */
+	char *text, *missing;
+};
+
+struct rows;
+
+/* path: a file that is created, or read and appended to; NULL: memory alone. -errno, after saying
+ * on stderr which line is wrong. */
+int rows_open(struct rows **out, const char *path);
+void rows_close(struct rows *rows); /* NULL is fine */
+
+/* Copies row, its histogram and its texts, and writes the line out at once. -EINVAL, -ENOSPC, ... */
+int rows_add(struct rows *rows, const struct row *row);
+
+size_t rows_count(const struct rows *rows);
+const struct row *rows_at(const struct rows *rows, size_t i); /* the rows' */
+
+/* Which rows are meant: empty or NULL members match everything. */
+struct rows_filter {
+	const char *test, *kpi, *strategy;
+	unsigned n_params;
+	const struct row_param *param; /* by name and text */
+	int trial;		       /* below 0: all; note that {0} means the first */
+};
+
+bool row_matches(const struct row *row, const struct rows_filter *filter);
+/* Index of the first match at or behind from; rows_count() if there is none. */
+size_t rows_next(const struct rows *rows, const struct rows_filter *filter, size_t from);
+/* Their values (finite ones), *out is the caller's to free. Returns how many, or -ENOMEM. */
+int rows_values(const struct rows *rows, const struct rows_filter *filter, double **out);
+/* Adds up their histograms; returns how many there were. */
+size_t rows_hist(const struct rows *rows, const struct rows_filter *filter, struct hist *sum);
+/* Distinct texts of a parameter ("strategy" and "trial" too) among matching rows, in the order of
+ * their numbers, names in the order seen. Returns how many (at most max). */
+size_t rows_levels(const struct rows *rows, const struct rows_filter *filter, const char *param,
+		   struct row_param *out, size_t max);
+const struct row_param *row_param(const struct row *row, const char *name); /* NULL: it has none */
+
+/* All rows as CSV: test, strategy, kpi, unit and observation point, trial, params, value, n; a
+ * histogram as its p50, p95, p99, p99.9 and max. unit() names a KPI's unit and point. -errno. */
+int rows_csv(const struct rows *rows, const char *path,
+	     void (*unit)(const char *test, const char *kpi, const char **unit,
+			  const char **point));
+
+#endif

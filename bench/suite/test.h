@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test.h - what a test of the methodology declares, in one file of its own (bench/inference/).
+ *
+ * A test says what it varies, what it measures and how its results are drawn, and runs one trial;
+ * options, sweeps, repetition, the order of trials, progress, resuming, tables, JSON, CSV, HTML and
+ * "not available" come from the suite. Owns: nothing. Thread: the coordinator's.
+ */
+#ifndef TEST_H
+#define TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/hist.h"
+#include "core/rows.h"
+
+#define TEST_MAX_PARAMS	 8
+#define TEST_MAX_KPIS	 20
+#define TEST_MAX_VIEWS	 6
+#define TEST_MAX_COLUMNS 12
+
+enum profile { PROFILE_QUICK, PROFILE_LAB, PROFILE_DRAFT, PROFILE_COUNT };
+
+/* What values of a parameter are; it decides how they are read and put on an axis. */
+enum param_kind {
+	PARAM_COUNT,  /* 8 */
+	PARAM_BYTES,  /* 64K, 1M (powers of 1,024) */
+	PARAM_NUMBER, /* 0.5 */
+	PARAM_NAME    /* a word; each level is a category */
+};
+
+struct param {
+	const char *name; /* "size"; NULL ends the list */
+	enum param_kind kind;
+	const char *unit, *what; /* "" where it has none; one line for people */
+	/* levels in each profile, with commas; NULL: as the profile before. draft: the text's. */
+	const char *level[PROFILE_COUNT];
+};
+
+/* What value is best; a comparison of two runs flags changes for the worse. */
+enum better { BETTER_NONE, BETTER_HIGHER, BETTER_LOWER };
+
+struct kpi {
+	const char *name; /* as in section 4 of the draft where it is there; NULL ends the list */
+	const char *unit; /* of values and histograms: "us", "Gb/s", "" */
+	const char *point; /* where it is observed: "DUT-PD", ... (section 3.3) */
+	const char *what;
+	enum better better;
+	double scale; /* a histogram holds nanoseconds or bytes: times scale is in unit; 0: 1 */
+};
+
+/* How results are shown. x, series, panel: a parameter, or "strategy", or "trial". */
+enum view_kind {
+	VIEW_TABLE,   /* a row per x, series (and panel): median, interval, n of each y */
+	VIEW_LINES,   /* y[0] over x, a line per series, a panel per panel; error bars: interval */
+	VIEW_CDF,     /* the distribution of histogram y[0], a line per series */
+	VIEW_HEAT,    /* y[0] as colour over x and series; a panel per strategy */
+	VIEW_STACK,   /* bars per x, made of y[0..]; a panel per series */
+	VIEW_BARS,    /* y[0] as a bar per x and series */
+	VIEW_DUAL,    /* y[0] (left axis) and y[1] (right) over x, a pair of lines per series */
+	VIEW_PANELS,  /* as DUAL, a panel per `panel`; levels of x on the Pareto front are marked */
+	VIEW_SHADED,  /* y[0], y[1] (lines) over x, and y[2] as a shaded area from 0 */
+	VIEW_TREND    /* y[0..] over time: x is a KPI of the same trial ("at_s") */
+};
+
+struct view {
+	enum view_kind kind; /* the list ends with title == NULL */
+	const char *title;
+	const char *x, *series, *panel; /* NULL: none */
+	const char *y[TEST_MAX_COLUMNS]; /* KPIs; NULL ends them. "name@p99": that percentile */
+	bool log_x, log_y;
+	const char *reference; /* a KPI drawn as a dashed line (line rate, optimum); NULL: none */
+	const char *note;      /* a KPI whose value is written at each point (JFI); NULL: none */
+};
+
+/* What a test needs of the fabric; the fabric says what it can do (fabric/fabric.h). */
+enum need {
+	NEED_TWO_SERVERS = 1u << 0,
+	NEED_FAULTS = 1u << 1,	   /* links that can be cut */
+	NEED_SPINES = 1u << 2,	   /* planes of two tiers */
+	NEED_ECN = 1u << 3,	   /* leaves that mark */
+	NEED_PFC = 1u << 4,	   /* pause frames */
+	NEED_SWITCH_COUNTERS = 1u << 5
+};
+
+struct trial;
+
+struct test {
+	const char *id;	     /* "5.1"; sorts by its numbers */
+	const char *name;    /* "Point-to-Point KV Cache Transfer Throughput" */
+	const char *clause;  /* "draft-calabria-bmwg-ai-fabric-inference-bench-02, 5.1" */
+	const char *dut;     /* "DUT-F" */
+	const char *summary; /* one or two sentences: what is done here, and what is emulated */
+	unsigned needs;
+	bool no_strategies;  /* what is compared does not depend on how traffic is spread */
+	unsigned trials[PROFILE_COUNT];
+	double seconds[PROFILE_COUNT]; /* measured in each trial */
+	const struct param *params;
+	const struct kpi *kpis;
+	const struct view *views;
+	/*
+	 * One trial with the parameters of t. Rows are added with trial_*(). 0, or -errno after
+	 * saying why on stderr: the run ends. Something that this fabric or this level cannot do is
+	 * trial_missing(), and 0.
+	 */
+	int (*run)(struct trial *t);
+	/* What follows from all trials together, as rows of trial 0 (a penalty, a front, a bound);
+	 * called again whenever rows came. NULL: nothing. */
+	int (*derive)(struct rows *rows);
+};
+
+/* All tests, by id. */
+const struct test *const *tests_all(size_t *n);
+const struct test *test_find(const char *id); /* NULL: none */
+const struct kpi *test_kpi(const struct test *test, const char *name);
+const struct param *test_param(const struct test *test, const char *name);
+
+#endif
