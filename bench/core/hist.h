@@ -31,13 +31,16 @@ uint64_t hist_low(unsigned i);
 uint64_t hist_high(unsigned i);
 
 /*
- * The value below which share q (0..1) lies: the middle of its bucket, within min..max. 0 if empty.
+ * The value below which share q (0..1) lies, by the convention of stats.h: linear interpolation
+ * between the values of the two ranks next to q (n - 1), each the middle of its bucket, within
+ * min..max. 0 if empty.
  */
 double hist_quantile(const struct hist *h, double q);
 /*
  * Interval that holds the true quantile in 95 of 100 cases, from order statistics (binomial,
  * normal approximation above n = 1,000). False: n is too small for that quantile to be told from
- * the maximum (n (1 - q) < 3); then it must not be shown as that percentile.
+ * the maximum (n (1 - q) < 3), or from the minimum (n q < 3); then it must not be shown as that
+ * percentile.
  */
 bool hist_quantile_interval(const struct hist *h, double q, double *low, double *high);
 double hist_mean(const struct hist *h);

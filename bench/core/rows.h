@@ -48,12 +48,24 @@ struct row {
 
 struct rows;
 
-/* path: a file that is created, or read and appended to; NULL: memory alone. -errno, after saying
- * on stderr which line is wrong. */
+/*
+ * path: a file that is created, or read and appended to; NULL: memory alone. -errno, after saying
+ * on stderr which line is wrong. -EBUSY: another process appends to it.
+ */
 int rows_open(struct rows **out, const char *path);
+/* The same for a file that others may append to meanwhile: it is only read; rows_add() adds in
+ * memory alone. -ENOENT: there is no such file. */
+int rows_read(struct rows **out, const char *path);
 void rows_close(struct rows *rows); /* NULL is fine */
 
-/* Copies row, its histogram and its texts, and writes the line out at once. -EINVAL, -ENOSPC, ... */
+/* Sets name, text, and the number that text stands for. -EINVAL: empty, or too long. */
+int row_param_set(struct row_param *param, const char *name, const char *text);
+/*
+ * Copies row, its histogram and its texts, and writes the line out at once. Numbers of parameters
+ * are those that their texts stand for; value does not count where hist, text or missing is set.
+ * -EINVAL: no test or KPI, a value that is not finite, more than one of hist, text and missing, a
+ * name twice, or text that is not UTF-8. -ENOSPC, ...: neither in memory nor in the file.
+ */
 int rows_add(struct rows *rows, const struct row *row);
 
 size_t rows_count(const struct rows *rows);
@@ -80,10 +92,15 @@ size_t rows_levels(const struct rows *rows, const struct rows_filter *filter, co
 		   struct row_param *out, size_t max);
 const struct row_param *row_param(const struct row *row, const char *name); /* NULL: it has none */
 
-/* All rows as CSV: test, strategy, kpi, unit and observation point, trial, params, value, n; a
- * histogram as its p50, p95, p99, p99.9 and max. unit() names a KPI's unit and point. -errno. */
+/*
+ * All rows as CSV (RFC 4180): test, strategy, kpi, unit and observation point, trial, params,
+ * value, n; a histogram as its p50, p95, p99, p99.9 and max (a percentile that n does not support
+ * is empty); text; missing. unit() names a KPI's unit and point, and returns what a histogram's
+ * values are multiplied by to be in that unit. -errno.
+ */
 int rows_csv(const struct rows *rows, const char *path,
-	     void (*unit)(const char *test, const char *kpi, const char **unit,
-			  const char **point));
+	     double (*unit)(const void *context, const char *test, const char *kpi,
+			    const char **unit, const char **point),
+	     const void *context);
 
 #endif
