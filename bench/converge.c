@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cluster.h"
+#include "engine/cluster.h"
 #include "command.h"
 #include "lab.h"
 #include "options.h"

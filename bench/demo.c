@@ -42,7 +42,7 @@ static const struct options_entry demo_table[] = {
 	{"scenario", 's', "NAME",
 	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos"},
 	{"strategy", 'S', "NAMES",
-	 "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
+	 "of ecmp-stripe,wecmp-stripe,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{NULL, 0, NULL, NULL},
 };
 

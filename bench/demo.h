@@ -12,7 +12,7 @@
 #ifndef DEMO_H
 #define DEMO_H
 
-#include "cluster.h"
+#include "engine/cluster.h"
 #include "lab.h"
 #include "progress.h"
 #include "report.h"

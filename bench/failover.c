@@ -40,7 +40,7 @@ static const struct options_entry failover_table[] = {
 	 "leaf-loss-5, flap-1hz, flap-20hz, bgpd-killed, fared-killed, two-faults"},
 	{"traffic", 't', "NAMES", "kv,ep (both)"},
 	{"strategy", 'S', "NAMES",
-	 "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
+	 "of ecmp-stripe,wecmp-stripe,fare-flow,fare-spray,fare-packet (all but the last)"},
 	{"max-stolen", 'm', "PERCENT",
 	 "repeat, and count, trials in which a hypervisor took more of the machine (100), but none "
 	 "that went wrong"},

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cluster.h"
+#include "engine/cluster.h"
 #include "realtime.h"
 
 struct times {

@@ -12,14 +12,14 @@
 #ifndef FAILOVER_TRIAL_H
 #define FAILOVER_TRIAL_H
 
-#include "cluster.h"
+#include "engine/cluster.h"
 #include "failover_guard.h"
 #include "failover_scenario.h"
 #include "lab.h"
 #include "observe.h"
 #include "recovery.h"
 #include "stalls.h"
-#include "strategy.h"
+#include "engine/strategy.h"
 #include "tests/ep.h"
 #include "tests/kv.h"
 

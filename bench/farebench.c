@@ -17,7 +17,7 @@
 #include "tests/ep.h"
 #include "tests/kv.h"
 #include "transport/transport.h"
-#include "worker.h"
+#include "engine/worker.h"
 
 struct farebench_command {
 	const char *name, *help;

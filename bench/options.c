@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy.h"
+#include "engine/strategy.h"
 
 void options_getopt(const struct options_entry *entries, struct option *table)
 {

@@ -43,7 +43,7 @@ int options_name(const char *option, const char *word, const char *const *names,
  */
 int options_names(const char *option, const char *text, const char *const *names, unsigned n,
 		  bool *chosen);
-/* "64K,1M" and "ecmp,fare-spray": how many (1..max), or -EINVAL. */
+/* "64K,1M" and "ecmp-flow,fare-spray": how many (1..max), or -EINVAL. */
 int options_sizes(const char *text, uint64_t *out, int max);
 int options_strategies(const char *text, uint64_t *out, int max);
 

@@ -12,9 +12,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "strategy.h"
+#include "engine/strategy.h"
 #include "topo.h"
-#include "traffic.h"
+#include "engine/traffic.h"
 
 #define RESULT_MAX_N 100
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "traffic.h"
+#include "engine/traffic.h"
 
 double shift_longest_gap_ms(const uint64_t *times_ns, size_t n, uint64_t from_ns, uint64_t to_ns)
 {

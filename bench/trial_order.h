@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "strategy.h"
+#include "engine/strategy.h"
 
 #define TRIAL_ORDER_TESTS 2
 

@@ -43,8 +43,8 @@ struct param {
 enum better { BETTER_NONE, BETTER_HIGHER, BETTER_LOWER };
 
 struct kpi {
-	const char *name; /* as in section 4 of the draft where it is there; NULL ends the list */
-	const char *unit; /* of values and histograms: "us", "Gb/s", "" */
+	const char *name;  /* as in section 4 of the draft where it is there; NULL ends the list */
+	const char *unit;  /* of values and histograms: "us", "Gb/s", "" */
 	const char *point; /* where it is observed: "DUT-PD", ... (section 3.3) */
 	const char *what;
 	enum better better;
@@ -53,22 +53,22 @@ struct kpi {
 
 /* How results are shown. x, series, panel: a parameter, or "strategy", or "trial". */
 enum view_kind {
-	VIEW_TABLE,   /* a row per x, series (and panel): median, interval, n of each y */
-	VIEW_LINES,   /* y[0] over x, a line per series, a panel per panel; error bars: interval */
-	VIEW_CDF,     /* the distribution of histogram y[0], a line per series */
-	VIEW_HEAT,    /* y[0] as colour over x and series; a panel per strategy */
-	VIEW_STACK,   /* bars per x, made of y[0..]; a panel per series */
-	VIEW_BARS,    /* y[0] as a bar per x and series */
-	VIEW_DUAL,    /* y[0] (left axis) and y[1] (right) over x, a pair of lines per series */
-	VIEW_PANELS,  /* as DUAL, a panel per `panel`; levels of x on the Pareto front are marked */
-	VIEW_SHADED,  /* y[0], y[1] (lines) over x, and y[2] as a shaded area from 0 */
-	VIEW_TREND    /* y[0..] over time: x is a KPI of the same trial ("at_s") */
+	VIEW_TABLE,  /* a row per x, series (and panel): median, interval, n of each y */
+	VIEW_LINES,  /* y[0] over x, a line per series, a panel per panel; error bars: interval */
+	VIEW_CDF,    /* the distribution of histogram y[0], a line per series */
+	VIEW_HEAT,   /* y[0] as colour over x and series; a panel per strategy */
+	VIEW_STACK,  /* bars per x, made of y[0..]; a panel per series */
+	VIEW_BARS,   /* y[0] as a bar per x and series */
+	VIEW_DUAL,   /* y[0] (left axis) and y[1] (right) over x, a pair of lines per series */
+	VIEW_PANELS, /* as DUAL, a panel per `panel`; levels of x on the Pareto front are marked */
+	VIEW_SHADED, /* y[0], y[1] (lines) over x, and y[2] as a shaded area from 0 */
+	VIEW_TREND   /* y[0..] over time: x is a KPI of the same trial ("at_s") */
 };
 
 struct view {
 	enum view_kind kind; /* the list ends with title == NULL */
 	const char *title;
-	const char *x, *series, *panel; /* NULL: none */
+	const char *x, *series, *panel;	 /* NULL: none */
 	const char *y[TEST_MAX_COLUMNS]; /* KPIs; NULL ends them. "name@p99": that percentile */
 	bool log_x, log_y;
 	const char *reference; /* a KPI drawn as a dashed line (line rate, optimum); NULL: none */
@@ -78,10 +78,10 @@ struct view {
 /* What a test needs of the fabric; the fabric says what it can do (fabric/fabric.h). */
 enum need {
 	NEED_TWO_SERVERS = 1u << 0,
-	NEED_FAULTS = 1u << 1,	   /* links that can be cut */
-	NEED_SPINES = 1u << 2,	   /* planes of two tiers */
-	NEED_ECN = 1u << 3,	   /* leaves that mark */
-	NEED_PFC = 1u << 4,	   /* pause frames */
+	NEED_FAULTS = 1u << 1, /* links that can be cut */
+	NEED_SPINES = 1u << 2, /* planes of two tiers */
+	NEED_ECN = 1u << 3,    /* leaves that mark */
+	NEED_PFC = 1u << 4,    /* pause frames */
 	NEED_SWITCH_COUNTERS = 1u << 5
 };
 
@@ -94,7 +94,7 @@ struct test {
 	const char *dut;     /* "DUT-F" */
 	const char *summary; /* one or two sentences: what is done here, and what is emulated */
 	unsigned needs;
-	bool no_strategies;  /* what is compared does not depend on how traffic is spread */
+	bool no_strategies; /* what is compared does not depend on how traffic is spread */
 	unsigned trials[PROFILE_COUNT];
 	double seconds[PROFILE_COUNT]; /* measured in each trial */
 	const struct param *params;

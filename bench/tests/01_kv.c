@@ -12,7 +12,7 @@
 #include "options.h"
 #include "result.h"
 #include "result_show.h"
-#include "stream.h"
+#include "engine/stream.h"
 
 #define KV_MAX_LIST 16
 
@@ -175,7 +175,8 @@ static const struct options_entry kv_table[] = {
 	{"depth", 'D', "N", "messages in flight (8)"},
 	{"seconds", 't', "S", "time measured per repetition (1)"},
 	{"strategy", 'S', "NAMES",
-	 "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
+	 "of ecmp-stripe,wecmp-stripe,fare-flow,fare-spray,fare-packet (all but the last),\n"
+	 "ecmp-flow,ecmp-pull,wecmp-flow,wecmp-pull"},
 	{"n", 'n', "N", "repetitions, each with fresh QPs (5)"},
 	{"flows", 'f', "N", "stripes of a message in fare-flow (libfare's default)"},
 	{"window", 'w', "BYTES", "unacknowledged bytes per sub-port (libfare's default)"},

@@ -296,7 +296,8 @@ static const struct options_entry ep_table[] = {
 	{"qps", 'q', "N", "QPs per pair, all planes together (one per sub-port)"},
 	{"seconds", 't', "S", "how long the optimum would take per repetition (1)"},
 	{"strategy", 'S', "NAMES",
-	 "of ecmp,wecmp-kernel,fare-flow,fare-spray,fare-packet (all but the last)"},
+	 "of ecmp-stripe,wecmp-stripe,fare-flow,fare-spray,fare-packet (all but the last),\n"
+	 "ecmp-flow,ecmp-pull,wecmp-flow,wecmp-pull"},
 	{"n", 'n', "N", "repetitions, each with fresh QPs (5)"},
 	{"flows", 'f', "N", "stripes of a message in fare-flow (libfare's default)"},
 	{"window", 'w', "BYTES", "unacknowledged bytes per sub-port (libfare's default)"},

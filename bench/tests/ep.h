@@ -18,8 +18,8 @@
 #ifndef EP_H
 #define EP_H
 
-#include "moe.h"
-#include "traffic.h"
+#include "engine/moe.h"
+#include "engine/traffic.h"
 
 #define EP_EDGE_ROUNDS 3 /* left out at either end: filling and draining are no steady state */
 

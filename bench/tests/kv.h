@@ -10,7 +10,7 @@
 #ifndef KV_H
 #define KV_H
 
-#include "traffic.h"
+#include "engine/traffic.h"
 
 #define KV_BIN_NS 10000000u
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster.h"
+#include "engine/cluster.h"
 #include "lab.h"
 #include "optimum.h"
 #include "progress.h"

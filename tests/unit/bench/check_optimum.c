@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "check_bench_fabric.h"
-#include "moe.h"
+#include "engine/moe.h"
 #include "optimum.h"
 
 enum scenario { HEALTHY, SUB_PORT, PLANE, LEAF, SCENARIOS };

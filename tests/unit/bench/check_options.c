@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "options.h"
-#include "strategy.h"
+#include "engine/strategy.h"
 
 START_TEST(numbers)
 {
@@ -51,7 +51,7 @@ START_TEST(lists)
 	ck_assert_uint_eq(list[1], 1);
 	ck_assert_int_eq(options_sizes("1,2,3", list, 2), -EINVAL);
 	ck_assert_int_eq(options_sizes("1,", list, 2), -EINVAL);
-	ck_assert_int_eq(options_strategies("fare-spray,ecmp", list, 2), 2);
+	ck_assert_int_eq(options_strategies("fare-spray,ecmp-stripe", list, 2), 2);
 	ck_assert_uint_eq(list[0], STRATEGY_FARE_SPRAY);
 	ck_assert_uint_eq(list[1], STRATEGY_ECMP);
 	ck_assert_int_eq(options_strategies("best", list, 2), -EINVAL);

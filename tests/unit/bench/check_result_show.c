@@ -102,7 +102,7 @@ START_TEST(shifts_and_lines)
 		ck_assert_int_eq(
 			result_append(result, "shift_timeline",
 				      json_pack("{s:s, s:s, s:f, s:f, s:[f, f]}", "scenario",
-						i ? "<a>" : "b", "strategy", "ecmp", "from_ms",
+						i ? "<a>" : "b", "strategy", "ecmp-stripe", "from_ms",
 						-10.0, "bin_ms", 10.0, "of_optimum", 1.0, 0.5)),
 			0);
 	text = terminal_of(result, result_show_shift);

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "shift.h"
-#include "traffic.h"
+#include "engine/traffic.h"
 
 #define MS 1000000u
 

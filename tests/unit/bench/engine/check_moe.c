@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "moe.h"
+#include "engine/moe.h"
 
 static const struct moe model = {.gpus = 4,
 				 .tokens = 256,

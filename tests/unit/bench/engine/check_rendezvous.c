@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "own_net.h"
-#include "rendezvous.h"
+#include "engine/rendezvous.h"
 
 static struct rendezvous *fed(const char *text)
 {

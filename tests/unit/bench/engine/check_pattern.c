@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pattern.h"
+#include "engine/pattern.h"
 
 #define BYTES 4099 /* neither a multiple of a word nor of a block */
 

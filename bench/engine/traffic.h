@@ -16,10 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cluster.h"
+#include "engine/arrivals.h"
+#include "engine/cluster.h"
 #include "cpu.h"
-#include "moe.h"
-#include "strategy.h"
+#include "engine/moe.h"
+#include "engine/strategy.h"
 #include "topo.h"
 
 #define TRAFFIC_TIMEOUT_MS 60000
@@ -36,11 +37,35 @@ struct traffic_options {
 	bool no_times;	   /* do not record when each message was verified: for long runs */
 };
 
+/*
+ * One kind of traffic: streams that share how they spread, when their messages are due, and what is
+ * measured of them. Zeroes mean: closed loop, no rounds, every message verified whole.
+ */
+struct traffic_load {
+	const char *name;		/* up to 15 bytes */
+	struct traffic_options options; /* strategy .. window_bytes, random_ports */
+	enum arrival_law law;
+	double mean_s; /* between arrivals of each stream; EVEN, POISSON */
+	uint64_t seed;
+	unsigned verify_every; /* 0: 1; k: every k-th message whole, the others' header alone */
+	/*
+	 * rounds > 0: each stream carries one message a round, of slot_bytes or as moe says; a
+	 * round begins at a GPU when all of round - overlap has arrived there, and not before
+	 * period_s since the round before began or gap_s since it ended.
+	 */
+	uint64_t rounds;
+	unsigned overlap; /* 0: 1 */
+	double period_s, gap_s;
+	const struct moe *moe;
+	bool tell; /* every worker says when a round is whole there: cluster_next() */
+};
+
 struct traffic_stream {
 	unsigned src, dst, slots;
 	uint64_t slot_bytes;
 	uint64_t tx_offset, rx_offset; /* in the arenas of src and dst */
 	const char *strategy;	       /* NULL: that of traffic_options; else both are fare's */
+	unsigned load;		       /* index */
 };
 
 /*
@@ -64,6 +89,17 @@ int traffic_qps(const struct topo *topo, const struct traffic_options *options, 
 int traffic_open(struct cluster *cluster, const struct topo *topo,
 		 const struct traffic_options *options, const struct traffic_stream *streams,
 		 unsigned n, const struct moe *moe, uint64_t rounds);
+/* The same with several loads at once. */
+int traffic_open_loads(struct cluster *cluster, const struct topo *topo,
+		       const struct traffic_load *loads, unsigned n_loads,
+		       const struct traffic_stream *streams, unsigned n, bool bins, bool times);
+/* All begin; what is due between the two times (monotonic) is measured: traffic_measured(). */
+int traffic_start(struct cluster *cluster, uint64_t from_ns, uint64_t to_ns);
+/* One message of n bytes on a stream whose arrivals are by command. */
+int traffic_transfer(struct cluster *cluster, const struct traffic_stream *stream, unsigned index,
+		     uint64_t id, uint64_t bytes);
+/* All stop, and what is under way arrives. */
+int traffic_stop(struct cluster *cluster);
 /* Closes everything at both ends. */
 int traffic_close(struct cluster *cluster);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern.h"
+#include "engine/pattern.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cluster.h"
+#include "engine/cluster.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,13 +15,14 @@
 
 #include "interrupt.h"
 #include "optimum.h"
-#include "rendezvous.h"
+#include "engine/rendezvous.h"
 
 #define CLUSTER_START_MS 30000
 
 struct cluster_member {
 	pid_t pid;
 	struct rendezvous *link;
+	json_t *unasked; /* an array: what it said that nobody waited for yet */
 	uint64_t arena_address;
 	uint32_t rkey;
 	char label[2 * TOPO_NAME_MAX];
@@ -66,33 +67,142 @@ int cluster_send(struct cluster *cluster, unsigned gpu, json_t *request)
 	return err == -EPIPE ? 0 : err;
 }
 
+static bool cluster_is(const json_t *message, const char *event)
+{
+	const char *name = json_string_value(json_object_get(message, "event"));
+
+	return name && strcmp(name, event) == 0;
+}
+
+/* Takes message, which nobody waits for: kept, if it is of the kind that comes unasked. */
+static int cluster_keep(struct cluster_member *member, json_t *message)
+{
+	const char *text = json_string_value(json_object_get(message, "text"));
+
+	if (cluster_is(message, "delivered") || cluster_is(message, "round") ||
+	    cluster_is(message, "done"))
+		return json_array_append_new(member->unasked, message) ? -ENOMEM : 0;
+	fprintf(stderr, "farebench: GPU %s: %s\n", member->label,
+		text ? text : "an answer out of turn");
+	json_decref(message);
+	return -EBADE;
+}
+
+/* What was kept: the first of that kind; NULL: none. The caller's. */
+static json_t *cluster_kept(struct cluster_member *member, const char *event)
+{
+	json_t *message;
+	size_t i;
+
+	json_array_foreach (member->unasked, i, message) {
+		if (!cluster_is(message, event))
+			continue;
+		json_incref(message);
+		json_array_remove(member->unasked, i);
+		return message;
+	}
+	return NULL;
+}
+
 int cluster_await(struct cluster *cluster, unsigned gpu, const char *event, int timeout_ms,
 		  json_t **out)
 {
 	struct cluster_member *member = &cluster->member[gpu];
-	const char *name;
-	json_t *message;
-	int err = rendezvous_receive(member->link, timeout_ms, &message);
+	json_t *message = cluster_kept(member, event);
+	uint64_t deadline = cluster_now_ns() + (uint64_t)timeout_ms * 1000000u;
 
-	if (err) {
-		fprintf(stderr, "farebench: GPU %s: waiting for \"%s\": %s\n", member->label, event,
-			err == -EPIPE ? "the worker has ended" : strerror(-err));
-		return err;
-	}
-	name = json_string_value(json_object_get(message, "event"));
-	if (!name || strcmp(name, event) != 0) {
-		const char *text = json_string_value(json_object_get(message, "text"));
+	while (!message) {
+		uint64_t now = cluster_now_ns();
+		int err = rendezvous_receive(
+			member->link, now < deadline ? (int)((deadline - now) / 1000000u) : 0,
+			&message);
 
-		fprintf(stderr, "farebench: GPU %s: %s\n", member->label,
-			text ? text : "an answer out of turn");
-		json_decref(message);
-		return -EBADE;
+		if (err) {
+			fprintf(stderr, "farebench: GPU %s: waiting for \"%s\": %s\n",
+				member->label, event,
+				err == -EPIPE ? "the worker has ended" : strerror(-err));
+			return err;
+		}
+		if (cluster_is(message, event))
+			break;
+		err = cluster_keep(member, message);
+		if (err)
+			return err;
+		message = NULL;
 	}
 	if (out)
 		*out = message;
 	else
 		json_decref(message);
 	return 0;
+}
+
+/* Reads what there is, without waiting. */
+static int cluster_fill(struct cluster *cluster)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < cluster->n; i++) {
+		struct cluster_member *member = &cluster->member[i];
+		json_t *message;
+		int got, gone = rendezvous_fill(member->link);
+
+		while (!err && (got = rendezvous_next(member->link, &message)) == 1)
+			err = cluster_keep(member, message);
+		if (!err && (got < 0 || gone)) {
+			fprintf(stderr, "farebench: GPU %s: the worker has ended\n", member->label);
+			err = -EPIPE;
+		}
+	}
+	return err;
+}
+
+/* Until somebody has said something, or at_ns. 0: time is up; 1: somebody has. */
+static int cluster_poll(struct cluster *cluster, uint64_t at_ns)
+{
+	struct pollfd poller[TOPO_MAX_GPUS];
+	uint64_t now = cluster_now_ns(), left = at_ns > now ? at_ns - now : 0;
+	struct timespec until = {.tv_sec = (time_t)(left / 1000000000u),
+				 .tv_nsec = (long)(left % 1000000000u)};
+
+	for (unsigned i = 0; i < cluster->n; i++)
+		poller[i] = (struct pollfd){.fd = rendezvous_fd(cluster->member[i].link),
+					    .events = POLLIN};
+	if (interrupt_pending())
+		return -EINTR;
+	if (left == 0)
+		return 0;
+	return ppoll(poller, cluster->n, &until, NULL) > 0;
+}
+
+int cluster_next(struct cluster *cluster, uint64_t until_ns, unsigned *gpu, json_t **event)
+{
+	int err;
+
+	*event = NULL;
+	for (;;) {
+		for (*gpu = 0; *gpu < cluster->n; (*gpu)++) {
+			*event = cluster_kept(&cluster->member[*gpu], "delivered");
+			if (!*event)
+				*event = cluster_kept(&cluster->member[*gpu], "round");
+			if (*event)
+				return 0;
+		}
+		err = cluster_poll(cluster, until_ns);
+		if (err < 0)
+			return err;
+		if (err == 0 && cluster_now_ns() >= until_ns)
+			return 0;
+		err = cluster_fill(cluster);
+		if (err)
+			return err;
+	}
+}
+
+void cluster_forget(struct cluster *cluster)
+{
+	for (unsigned i = 0; i < cluster->n; i++)
+		json_array_clear(cluster->member[i].unasked);
 }
 
 int cluster_all(struct cluster *cluster, const char *op, const char *event, int timeout_ms)
@@ -108,30 +218,14 @@ int cluster_all(struct cluster *cluster, const char *op, const char *event, int 
 
 int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns)
 {
-	struct pollfd *poller = calloc(cluster->n, sizeof(*poller));
-	int err = poller ? 0 : -ENOMEM;
+	int err = 0;
 
-	for (unsigned i = 0; !err && i < cluster->n; i++)
-		poller[i] = (struct pollfd){.fd = rendezvous_fd(cluster->member[i].link),
-					    .events = POLLIN};
-	while (!err) {
-		uint64_t now = cluster_now_ns();
-		struct timespec left = {0};
-
-		if (interrupt_pending())
-			err = -EINTR;
-		if (err || now >= at_ns)
+	while (!err && (err = cluster_poll(cluster, at_ns)) >= 0) {
+		if (err == 0 && cluster_now_ns() >= at_ns)
 			break;
-		left.tv_sec = (time_t)((at_ns - now) / 1000000000u);
-		left.tv_nsec = (long)((at_ns - now) % 1000000000u);
-		if (ppoll(poller, cluster->n, &left, NULL) <= 0)
-			continue;
-		/* nobody speaks unasked but to report an error, or the end of its rounds */
-		for (unsigned i = 0; !err && i < cluster->n; i++)
-			if (poller[i].revents)
-				err = cluster_await(cluster, i, "nothing", 1000, NULL);
+		/* nobody speaks unasked but to report an error, or what cluster_keep() keeps */
+		err = cluster_fill(cluster);
 	}
-	free(poller);
 	return err;
 }
 
@@ -168,6 +262,7 @@ static int cluster_spawn(struct cluster *cluster, const struct topo *topo)
 	fflush(NULL);
 	for (unsigned i = 0; i < cluster->n; i++) {
 		topo_gpu_label(topo, i, cluster->member[i].label, sizeof(cluster->member[i].label));
+		cluster->member[i].unasked = json_array();
 		cluster->member[i].pid = fork();
 		if (cluster->member[i].pid == 0)
 			cluster_exec(cluster, topo, i, secret);
@@ -286,6 +381,7 @@ void cluster_destroy(struct cluster *cluster)
 		else if (member->pid > 0)
 			kill(member->pid, SIGKILL);
 		rendezvous_destroy(member->link);
+		json_decref(member->unasked);
 	}
 	for (unsigned i = 0; cluster->member && i < cluster->n; i++)
 		while (cluster->member[i].pid > 0 && waitpid(cluster->member[i].pid, NULL, 0) < 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream.h"
+#include "engine/stream.h"
 
 #include <errno.h>
 #include <string.h>

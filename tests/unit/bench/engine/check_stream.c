@@ -2,7 +2,7 @@
 #include <check.h>
 #include <errno.h>
 
-#include "stream.h"
+#include "engine/stream.h"
 
 START_TEST(slots_advance_independently)
 {

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "traffic.h"
+#include "engine/traffic.h"
 
 START_TEST(bins)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rendezvous.h"
+#include "engine/rendezvous.h"
 
 #include <errno.h>
 #include <netdb.h>

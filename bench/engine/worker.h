@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * worker.h - one GPU of the benchmark: a process that sends, receives and verifies.
+ * worker.h - one GPU of the benchmark: a process that sends, receives, verifies and times.
  *
  * Owns: its attachment to the daemon, one domain, two arenas (sources, targets) and the groups of
  * the current run. In: the coordinator's requests, one JSON object a line. Out: events, one JSON
@@ -8,15 +8,22 @@
  *
  *	request				answer
  *	{"op":"arena","bytes":N}	{"event":"arena","address":A,"rkey":K}
- *	{"op":"open",...} (trial.c)	{"event":"opened"}: all groups are connected
- *	{"op":"start"}			{"event":"started","t_ns":T}
+ *	{"op":"open",...} (traffic.c)	{"event":"opened"}: all groups are connected
+ *	{"op":"start","from_ns":A,	{"event":"started","t_ns":T}; latencies and bytes count from
+ *	  "to_ns":B}			A to B (0, 0: always)
+ *	{"op":"transfer","stream":S,	none; at the receiver, unasked, {"event":"delivered",...}
+ *	  "id":I,"bytes":N}		when it has arrived (loads with arrivals by command)
  *	{"op":"stop"}			{"event":"done"}; also sent unasked when all rounds are over
- *	{"op":"report"}			{"event":"report",...}
+ *	{"op":"report"}			{"event":"report",...}: books and counters of the run
+ *	{"op":"measured"}		{"event":"measured",...}: what lies between from_ns and to_ns
  *	{"op":"bins","from":I}		{"event":"bins","from_ns":T,"bytes":[acknowledged per ms]}
  *	{"op":"close_tx"}		{"event":"closed"}
  *	{"op":"close_rx"}		{"event":"closed"}
  *	{"op":"paths","address":A}	{"event":"paths","path":[{"usable_bps","verdict"},...]}
  *	{"op":"quit"}			the process ends
+ *
+ * A load with "tell" also says {"event":"round","load":L,"round":R,"t_ns":T} when everything of a
+ * round has arrived here.
  *
  * Any error (a wrong byte, a message lost or received twice, a failed write) is reported as
  * {"event":"error","text":...} and ends the process with status 1: a run with an error gives no

@@ -36,6 +36,14 @@ int cluster_await(struct cluster *cluster, unsigned gpu, const char *event, int 
 int cluster_all(struct cluster *cluster, const char *op, const char *event, int timeout_ms);
 
 /*
+ * The next thing that a worker says unasked ("delivered", "round"), or 0 at until_ns: then *event
+ * is NULL. *event is the caller's. -errno as cluster_await(); -EINTR: a signal is pending.
+ */
+int cluster_next(struct cluster *cluster, uint64_t until_ns, unsigned *gpu, json_t **event);
+/* Forgets what was said unasked. */
+void cluster_forget(struct cluster *cluster);
+
+/*
  * Sleeps until the monotonic time at_ns while listening for trouble. -EINTR: a signal is pending
  * (interrupt.h).
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "worker.h"
+#include "engine/worker.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "lab.h"
-#include "worker_internal.h"
+#include "engine/worker_internal.h"
 
 uint64_t worker_now_ns(void)
 {
@@ -51,6 +51,15 @@ void worker_send(struct worker *w, json_t *event)
 	json_decref(event);
 }
 
+/* Until something comes, a message is due, or a tenth of a second has passed. */
+static int worker_wait(const struct worker *w, struct pollfd poller[2])
+{
+	uint64_t now = worker_now_ns(), left = w->wake_ns > now ? w->wake_ns - now : 0;
+	struct timespec until = {.tv_nsec = (long)(left < 100000000 ? left : 100000000)};
+
+	return ppoll(poller, 2, &until, NULL);
+}
+
 static void worker_loop(struct worker *w)
 {
 	struct pollfd poller[2] = {{.fd = rendezvous_fd(w->coordinator), .events = POLLIN},
@@ -60,7 +69,7 @@ static void worker_loop(struct worker *w)
 		json_t *request;
 		int got;
 
-		if (poll(poller, 2, 100) < 0 && errno != EINTR)
+		if (worker_wait(w, poller) < 0 && errno != EINTR)
 			worker_fail(w, "poll: %s", strerror(errno));
 		if (poller[0].revents && rendezvous_fill(w->coordinator))
 			return; /* the coordinator went away: so do we */
@@ -168,6 +177,7 @@ int worker_main(int argc, char **argv)
 		return 2;
 	/* a worker without its coordinator must not load the fabric */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_TIMERSLACK, 1000UL); /* messages are due to the microsecond */
 	w->samples = calloc(WORKER_MAX_SAMPLES, sizeof(*w->samples));
 	/* before the namespace is entered: the address is the coordinator's */
 	fd = rendezvous_connect(options.rendezvous);
@@ -192,5 +202,7 @@ int worker_main(int argc, char **argv)
 	rendezvous_destroy(w->coordinator);
 	free(w->samples);
 	free(w->bins);
+	json_decref(w->counters_from);
+	json_decref(w->counters_to);
 	return 0;
 }

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t measure_integer(const json_t *object, const char *key)
+{
+	json_int_t value = json_integer_value(json_object_get(object, key));
+
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+static int measured_alloc(const struct measure *measure, struct measured *out)
+{
+	out->n_loads = measure->n_loads;
+	out->n_streams = measure->n_streams;
+	out->load = calloc(measure->n_loads + 1, sizeof(*out->load));
+	out->stream = calloc(measure->n_streams + 1, sizeof(*out->stream));
+	out->cpu = calloc(cluster_size(measure->cluster) + 1, sizeof(*out->cpu));
+	for (unsigned i = 0; out->load && i < out->n_loads; i++) {
+		hist_init(&out->load[i].posted);
+		hist_init(&out->load[i].completed);
+		hist_init(&out->load[i].delivered);
+		hist_init(&out->load[i].round);
+	}
+	return out->load && out->stream && out->cpu ? 0 : -ENOMEM;
+}
+
+void measured_fini(struct measured *m)
+{
+	for (unsigned i = 0; m->load && i < m->n_loads; i++)
+		free(m->load[i].round_end);
+	free(m->load);
+	free(m->stream);
+	free(m->link);
+	free(m->cpu);
+	memset(m, 0, sizeof(*m));
+}
+
+/* ---- one GPU's answer ---- */
+
+/* The first start and the last end of each round among the GPUs that took part. */
+struct measure_rounds {
+	uint64_t *start, n;
+	unsigned parts;
+};
+
+static int measure_round_times(struct measured_load *load, struct measure_rounds *rounds,
+			       const json_t *item)
+{
+	const json_t *starts = json_object_get(item, "round_start"),
+		     *ends = json_object_get(item, "round_end");
+	uint64_t n = json_array_size(ends);
+
+	if (n == 0 || !json_integer_value(json_array_get(starts, 0)))
+		return 0;
+	if (!rounds->parts++) {
+		rounds->start = calloc(n, sizeof(*rounds->start));
+		load->round_end = calloc(n, sizeof(*load->round_end));
+		rounds->n = n;
+		if (!rounds->start || !load->round_end)
+			return -ENOMEM;
+	}
+	rounds->n = n < rounds->n ? n : rounds->n;
+	for (uint64_t i = 0; i < rounds->n; i++) {
+		uint64_t start = (uint64_t)json_integer_value(json_array_get(starts, i));
+		uint64_t end = (uint64_t)json_integer_value(json_array_get(ends, i));
+
+		if (rounds->parts == 1 || start < rounds->start[i])
+			rounds->start[i] = start;
+		if (end > load->round_end[i])
+			load->round_end[i] = end;
+	}
+	return 0;
+}
+
+static int measure_loads(struct measured *out, struct measure_rounds *rounds, const json_t *answer)
+{
+	json_t *item;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach (json_object_get(answer, "loads"), i, item) {
+		if (i >= out->n_loads)
+			return -EBADE;
+		if (!err)
+			err = hist_read(&out->load[i].posted, json_object_get(item, "posted"));
+		if (!err)
+			err = hist_read(&out->load[i].completed,
+					json_object_get(item, "completed"));
+		if (!err)
+			err = hist_read(&out->load[i].delivered,
+					json_object_get(item, "delivered"));
+		if (!err)
+			err = measure_round_times(&out->load[i], &rounds[i], item);
+	}
+	return err;
+}
+
+static void measure_streams(struct measured *out, const json_t *answer)
+{
+	double seconds = (double)(out->to_ns - out->from_ns) / 1e9;
+	json_t *item, *value;
+	size_t i, plane;
+
+	json_array_foreach (json_object_get(answer, "tx"), i, item) {
+		uint64_t key = measure_integer(item, "stream"),
+			 load = measure_integer(item, "load");
+		struct measured_stream *stream;
+
+		if (key >= out->n_streams || load >= out->n_loads)
+			continue;
+		stream = &out->stream[key];
+		json_array_foreach (json_object_get(item, "planes"), plane, value) {
+			double bps = (double)json_integer_value(value) * 8 / seconds;
+
+			if (plane < FARE_MAX_PLANES)
+				stream->plane_bps[plane] += bps;
+			stream->bps += bps;
+		}
+		out->load[load].bps += stream->bps;
+		out->load[load].messages += measure_integer(item, "messages");
+	}
+	json_array_foreach (json_object_get(answer, "rx"), i, item)
+		if (measure_integer(item, "stream") < out->n_streams)
+			out->stream[measure_integer(item, "stream")].messages +=
+				measure_integer(item, "messages");
+}
+
+/* [rx bytes, packets, dropped, tx bytes, packets, dropped] at either end of the window. */
+static int measure_links(struct measured *out, unsigned server, const json_t *answer)
+{
+	json_t *from = json_object_get(answer, "counters_from");
+	double seconds = (double)(out->to_ns - out->from_ns) / 1e9;
+	const char *dev;
+	json_t *to;
+
+	json_object_foreach (json_object_get(answer, "counters_to"), dev, to) {
+		json_t *was = json_object_get(from, dev);
+		struct measured_link *grown;
+		uint64_t n[6];
+
+		if (!was || strcmp(dev, "lo") == 0 || strlen(dev) >= FARE_DEV_NAME_MAX)
+			continue;
+		for (unsigned i = 0; i < 6; i++)
+			n[i] = (uint64_t)(json_integer_value(json_array_get(to, i)) -
+					  json_integer_value(json_array_get(was, i)));
+		grown = realloc(out->link, (out->n_links + 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		out->link = grown;
+		grown[out->n_links] = (struct measured_link){.server = server,
+							     .rx_bps = (double)n[0] * 8 / seconds,
+							     .rx_packets = n[1],
+							     .rx_dropped = n[2],
+							     .tx_bps = (double)n[3] * 8 / seconds,
+							     .tx_packets = n[4],
+							     .tx_dropped = n[5]};
+		strcpy(grown[out->n_links++].dev, dev);
+	}
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+static void measure_rounds(struct measured *out, unsigned i, struct measure_rounds *rounds)
+{
+	struct measured_load *load = &out->load[i];
+
+	load->n_rounds = rounds->n;
+	for (uint64_t r = 0; r < rounds->n; r++)
+		if (rounds->start[r] >= out->from_ns && load->round_end[r] < out->to_ns)
+			hist_add(&load->round, load->round_end[r] - rounds->start[r]);
+	free(rounds->start);
+}
+
+static int measure_collect(const struct measure *measure, struct measured *out)
+{
+	struct measure_rounds *rounds = calloc(measure->n_loads + 1, sizeof(*rounds));
+	const struct topo *topo = measure->topo;
+	int err = rounds ? 0 : -ENOMEM;
+
+	for (unsigned gpu = 0; !err && gpu < cluster_size(measure->cluster); gpu++) {
+		json_t *answer;
+
+		err = cluster_send(measure->cluster, gpu, json_pack("{s:s}", "op", "measured"));
+		if (!err)
+			err = cluster_await(measure->cluster, gpu, "measured", TRAFFIC_TIMEOUT_MS,
+					    &answer);
+		if (err)
+			break;
+		err = measure_loads(out, rounds, answer);
+		measure_streams(out, answer);
+		/* every GPU of a server sees the same interfaces */
+		if (!err && topo->gpus[gpu].index == 0)
+			err = measure_links(out, topo->gpus[gpu].server, answer);
+		out->cpu[gpu] = (double)measure_integer(answer, "cpu_ns") /
+				(double)(out->to_ns - out->from_ns);
+		json_decref(answer);
+		if (!err)
+			err = traffic_report(measure->cluster, gpu, &out->books, NULL, NULL);
+	}
+	for (unsigned i = 0; rounds && i < measure->n_loads; i++)
+		measure_rounds(out, i, &rounds[i]);
+	free(rounds);
+	return err;
+}
+
+static int measure_window(const struct measure *measure, struct measured *out)
+{
+	struct cpu_times before, after;
+	int err = cluster_sleep_until(measure->cluster, out->from_ns);
+
+	if (!err)
+		err = cpu_read(&before);
+	if (!err && measure->meanwhile)
+		err = measure->meanwhile(measure->arg, out->from_ns, out->to_ns);
+	if (!err)
+		err = cluster_sleep_until(measure->cluster, out->to_ns);
+	if (!err)
+		err = cpu_read(&after);
+	return err ? err : cpu_idle(&before, &after, &out->idle);
+}
+
+/* Senders and receivers must have counted the same. */
+static int measure_check(const struct measured *out)
+{
+	if (out->books.posted == out->books.messages)
+		return 0;
+	fprintf(stderr, "farebench: %llu messages were posted, %llu arrived\n",
+		(unsigned long long)out->books.posted, (unsigned long long)out->books.messages);
+	return -EBADE;
+}
+
+int measure_run(const struct measure *measure, struct measured *out)
+{
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	cluster_forget(measure->cluster);
+	err = measured_alloc(measure, out);
+	if (!err)
+		err = traffic_open_loads(measure->cluster, measure->topo, measure->loads,
+					 measure->n_loads, measure->streams, measure->n_streams,
+					 false, false);
+	out->from_ns = cluster_now_ns() + (uint64_t)(measure->warm_s * 1e9);
+	out->to_ns = out->from_ns + (uint64_t)(measure->seconds * 1e9);
+	if (!err)
+		err = traffic_start(measure->cluster, out->from_ns, out->to_ns);
+	if (!err)
+		err = measure_window(measure, out);
+	if (!err)
+		err = traffic_stop(measure->cluster);
+	if (!err)
+		err = measure_collect(measure, out);
+	if (!err)
+		err = measure_check(out);
+	if (!err)
+		err = traffic_close(measure->cluster);
+	if (err)
+		measured_fini(out);
+	return err;
+}

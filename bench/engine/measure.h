@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * measure.h - loads over a cluster for a while, and what came of them.
+ *
+ * Owns: the results. In: loads and streams; out: per load latencies, bytes and rounds, per stream
+ * bytes, per interface counters; all of the window alone. Thread: the coordinator's.
+ */
+#ifndef MEASURE_H
+#define MEASURE_H
+
+#include "core/hist.h"
+#include "cpu.h"
+#include "engine/traffic.h"
+
+struct measured_load {
+	/* ns since a message was due, of those due in the window: until handed to the transport,
+	 * until complete at the sender, until its receiver was told of it */
+	struct hist posted, completed, delivered;
+	double bps; /* payload acknowledged */
+	uint64_t messages;
+	/* rounds that began and ended everywhere in the window: from the first GPU that posted to
+	 * the last that had everything, ns */
+	struct hist round;
+	uint64_t *round_end; /* when each was whole everywhere, also outside; n_rounds of them */
+	uint64_t n_rounds;
+};
+
+struct measured_stream {
+	double bps; /* payload acknowledged */
+	double plane_bps[FARE_MAX_PLANES];
+	uint64_t messages; /* delivered */
+};
+
+/* An interface of a server's namespace: bytes and packets of the window. */
+struct measured_link {
+	unsigned server;
+	char dev[FARE_DEV_NAME_MAX];
+	double rx_bps, tx_bps; /* as the kernel counts: with headers */
+	uint64_t rx_packets, tx_packets, rx_dropped, tx_dropped;
+};
+
+struct measured {
+	uint64_t from_ns, to_ns;
+	unsigned n_loads, n_streams, n_links;
+	struct measured_load *load;
+	struct measured_stream *stream;
+	struct measured_link *link;
+	struct cpu_idle idle; /* of the machine */
+	double *cpu;	      /* of each GPU's process: cores */
+	struct traffic_result books;
+};
+
+struct measure {
+	struct cluster *cluster;
+	const struct topo *topo;
+	const struct traffic_load *loads;
+	unsigned n_loads;
+	const struct traffic_stream *streams;
+	unsigned n_streams;
+	double warm_s, seconds;
+	/* NULL, or called while it runs, with when the window begins; 0, or -errno: the run ends */
+	int (*meanwhile)(void *arg, uint64_t from_ns, uint64_t to_ns);
+	void *arg;
+};
+
+/*
+ * Opens, runs, stops and closes. Every message that was posted has arrived and was verified when it
+ * returns 0; measured_fini() frees what it found. -errno, after saying why.
+ */
+int measure_run(const struct measure *measure, struct measured *out);
+void measured_fini(struct measured *m);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/traffic.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+int traffic_qps(const struct topo *topo, const struct traffic_options *options, unsigned *qps,
+		unsigned *per_sub_port)
+{
+	unsigned ports = 0;
+
+	for (unsigned plane = 0; plane < topo->n_planes; plane++)
+		ports += topo->gpus[0].plane[plane].n_sub_ports;
+	*qps = options->qps ? options->qps : ports;
+	*per_sub_port = ports ? *qps / ports : 0;
+	if (*per_sub_port && *qps % ports == 0)
+		return 0;
+	fprintf(stderr, "farebench: %u QPs do not spread over %u sub-ports: take a multiple\n",
+		*qps, ports);
+	return -EINVAL;
+}
+
+static json_t *traffic_moe(const struct moe *moe)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:b, s:b, s:I, s:I}",
+			 "gpus", (json_int_t)moe->gpus, "tokens", (json_int_t)moe->tokens, "top_k",
+			 (json_int_t)moe->top_k, "experts", (json_int_t)moe->experts, "hidden",
+			 (json_int_t)moe->hidden, "element_bytes", (json_int_t)moe->element_bytes,
+			 "routing", (int)moe->routing, "skew", moe->skew, "capacity", moe->capacity,
+			 "padded", moe->padded, "combine", moe->combine, "first",
+			 (json_int_t)moe->first, "seed", (json_int_t)moe->seed);
+}
+
+static json_t *traffic_load_json(const struct topo *topo, const struct traffic_load *load)
+{
+	const struct traffic_options *options = &load->options;
+	bool kernel = strategy_mode(options->strategy) == FARE_MODE_KERNEL;
+	unsigned qps, per_sub_port;
+	json_t *json;
+
+	if (traffic_qps(topo, options, &qps, &per_sub_port))
+		return NULL;
+	json = json_pack(
+		"{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:s, s:f, s:I, s:I}", "name", load->name,
+		"strategy", strategy_name(options->strategy), "qps", (json_int_t)(kernel ? qps : 0),
+		"qps_per_sub_port", (json_int_t)(kernel ? 0 : per_sub_port), "flows",
+		(json_int_t)options->flows, "chunk_bytes", (json_int_t)options->chunk_bytes,
+		"window_bytes", (json_int_t)options->window_bytes, "random_ports",
+		kernel || options->random_ports, "arrival", arrival_name(load->law), "mean_ns",
+		load->mean_s * 1e9, "seed", (json_int_t)load->seed, "verify_every",
+		(json_int_t)(load->verify_every ? load->verify_every : 1));
+	if (!json)
+		return NULL;
+	json_object_set_new(json, "rounds", json_integer((json_int_t)load->rounds));
+	json_object_set_new(json, "overlap", json_integer(load->overlap ? load->overlap : 1));
+	json_object_set_new(json, "period_ns", json_integer((json_int_t)(load->period_s * 1e9)));
+	json_object_set_new(json, "gap_ns", json_integer((json_int_t)(load->gap_s * 1e9)));
+	json_object_set_new(json, "tell", json_boolean(load->tell));
+	if (load->moe)
+		json_object_set_new(json, "moe", traffic_moe(load->moe));
+	return json;
+}
+
+static json_t *traffic_tx(struct cluster *cluster, const struct topo *topo,
+			  const struct traffic_stream *s, unsigned key)
+{
+	return json_pack("{s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:s*}", "key",
+			 (json_int_t)key, "load", (json_int_t)s->load, "gpu", (json_int_t)s->dst,
+			 "address", topo_gpu_address(topo, s->dst), "remote_addr",
+			 (json_int_t)(cluster_arena_address(cluster, s->dst) + s->rx_offset),
+			 "rkey", (json_int_t)cluster_rkey(cluster, s->dst), "offset",
+			 (json_int_t)s->tx_offset, "slots", (json_int_t)s->slots, "slot_bytes",
+			 (json_int_t)s->slot_bytes, "strategy", s->strategy);
+}
+
+static json_t *traffic_rx(const struct traffic_stream *s, unsigned key)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "key", (json_int_t)key, "load",
+			 (json_int_t)s->load, "gpu", (json_int_t)s->src, "offset",
+			 (json_int_t)s->rx_offset, "slots", (json_int_t)s->slots, "slot_bytes",
+			 (json_int_t)s->slot_bytes);
+}
+
+/* What one GPU has to know: the loads, and its own streams, both ways. */
+static json_t *traffic_request(struct cluster *cluster, const struct topo *topo, unsigned gpu,
+			       json_t *loads, const struct traffic_stream *streams, unsigned n)
+{
+	json_t *tx = json_array(), *rx = json_array();
+
+	for (unsigned i = 0; i < n; i++) {
+		if (streams[i].src == gpu)
+			json_array_append_new(tx, traffic_tx(cluster, topo, &streams[i], i));
+		if (streams[i].dst == gpu)
+			json_array_append_new(rx, traffic_rx(&streams[i], i));
+	}
+	return json_pack("{s:s, s:O, s:o, s:o}", "op", "open", "loads", loads, "tx", tx, "rx", rx);
+}
+
+int traffic_open_loads(struct cluster *cluster, const struct topo *topo,
+		       const struct traffic_load *loads, unsigned n_loads,
+		       const struct traffic_stream *streams, unsigned n, bool bins, bool times)
+{
+	json_t *list = json_array();
+	uint32_t nonce;
+	int err = 0;
+
+	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
+		err = -EIO;
+	for (unsigned i = 0; !err && i < n_loads; i++) {
+		json_t *load = traffic_load_json(topo, &loads[i]);
+
+		err = load ? json_array_append_new(list, load) : -EINVAL;
+	}
+	for (unsigned gpu = 0; !err && gpu < cluster_size(cluster); gpu++) {
+		json_t *request = traffic_request(cluster, topo, gpu, list, streams, n);
+
+		if (request) {
+			json_object_set_new(request, "nonce", json_integer((json_int_t)nonce));
+			json_object_set_new(request, "bins", json_boolean(bins));
+			json_object_set_new(request, "no_times", json_boolean(!times));
+		}
+		err = cluster_send(cluster, gpu, request);
+	}
+	json_decref(list);
+	for (unsigned gpu = 0; !err && gpu < cluster_size(cluster); gpu++)
+		err = cluster_await(cluster, gpu, "opened", TRAFFIC_TIMEOUT_MS, NULL);
+	return err;
+}
+
+int traffic_open(struct cluster *cluster, const struct topo *topo,
+		 const struct traffic_options *options, const struct traffic_stream *streams,
+		 unsigned n, const struct moe *moe, uint64_t rounds)
+{
+	struct traffic_load load = {.name = "all",
+				    .options = *options,
+				    .moe = moe,
+				    .rounds = moe ? rounds : 0,
+				    .overlap = 2};
+
+	return traffic_open_loads(cluster, topo, &load, 1, streams, n, options->bins,
+				  !options->no_times);
+}
+
+int traffic_start(struct cluster *cluster, uint64_t from_ns, uint64_t to_ns)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
+		err = cluster_send(cluster, i,
+				   json_pack("{s:s, s:I, s:I}", "op", "start", "from_ns",
+					     (json_int_t)from_ns, "to_ns", (json_int_t)to_ns));
+	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
+		err = cluster_await(cluster, i, "started", TRAFFIC_TIMEOUT_MS, NULL);
+	return err;
+}
+
+int traffic_transfer(struct cluster *cluster, const struct traffic_stream *stream, unsigned index,
+		     uint64_t id, uint64_t bytes)
+{
+	return cluster_send(cluster, stream->src,
+			    json_pack("{s:s, s:I, s:I, s:I}", "op", "transfer", "stream",
+				      (json_int_t)index, "id", (json_int_t)id, "bytes",
+				      (json_int_t)bytes));
+}
+
+int traffic_stop(struct cluster *cluster)
+{
+	int err = cluster_all(cluster, "stop", NULL, 0);
+
+	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
+		err = cluster_await(cluster, i, "done", TRAFFIC_TIMEOUT_MS, NULL);
+	return err;
+}
+
+int traffic_close(struct cluster *cluster)
+{
+	int err = cluster_all(cluster, "close_tx", "closed", TRAFFIC_TIMEOUT_MS);
+
+	return err ? err : cluster_all(cluster, "close_rx", "closed", TRAFFIC_TIMEOUT_MS);
+}
+
+static uint64_t traffic_counter(json_t *report, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(report, key));
+}
+
+int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result,
+		   uint64_t **times_ns, size_t *n_times)
+{
+	json_t *report, *times;
+	int err = cluster_send(cluster, gpu, json_pack("{s:s}", "op", "report"));
+
+	if (!err)
+		err = cluster_await(cluster, gpu, "report", TRAFFIC_TIMEOUT_MS, &report);
+	if (err)
+		return err;
+	result->posted += traffic_counter(report, "posted");
+	result->messages += traffic_counter(report, "verified");
+	result->bytes += traffic_counter(report, "verified_bytes");
+	result->retransmitted += traffic_counter(report, "retransmitted");
+	result->replayed += traffic_counter(report, "replayed");
+	result->path_deaths += traffic_counter(report, "path_deaths");
+	result->path_rebuilds += traffic_counter(report, "path_rebuilds");
+	result->needless_moves += traffic_counter(report, "flow_needless_moves");
+	if (times_ns) {
+		times = json_object_get(report, "times_ns");
+		*n_times = json_array_size(times);
+		*times_ns = calloc(*n_times + 1, sizeof(**times_ns));
+		for (size_t i = 0; *times_ns && i < *n_times; i++)
+			(*times_ns)[i] = (uint64_t)json_integer_value(json_array_get(times, i));
+		err = *times_ns ? 0 : -ENOMEM;
+	}
+	json_decref(report);
+	return err;
+}
+
+int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n)
+{
+	json_t *report, *value;
+	size_t from = 0, got, i;
+	int64_t first;
+	int err;
+
+	do { /* as many as fit an answer at a time */
+		err = cluster_send(cluster, gpu,
+				   json_pack("{s:s, s:I}", "op", "bins", "from", (json_int_t)from));
+		if (!err)
+			err = cluster_await(cluster, gpu, "bins", TRAFFIC_TIMEOUT_MS, &report);
+		if (err)
+			return err;
+		first = json_integer_value(json_object_get(report, "from_ns")) - (int64_t)from_ns;
+		first /= (int64_t)TRAFFIC_BIN_NS;
+		got = json_array_size(json_object_get(report, "bytes"));
+		json_array_foreach (json_object_get(report, "bytes"), i, value)
+			if (first + (int64_t)i >= 0 && (size_t)(first + (int64_t)i) < n)
+				bytes[first + (int64_t)i] += (double)json_integer_value(value);
+		from += got;
+		json_decref(report);
+	} while (got);
+	return 0;
+}
+
+double traffic_bins_bytes(const double *bytes, size_t n, uint64_t base_ns, uint64_t from_ns,
+			  uint64_t to_ns)
+{
+	double sum = 0;
+
+	for (size_t i = from_ns > base_ns ? (from_ns - base_ns) / TRAFFIC_BIN_NS : 0; i < n; i++) {
+		uint64_t begin = base_ns + i * TRAFFIC_BIN_NS, end = begin + TRAFFIC_BIN_NS;
+		uint64_t low = begin > from_ns ? begin : from_ns, high = end < to_ns ? end : to_ns;
+
+		if (begin >= to_ns)
+			break;
+		if (high > low)
+			sum += bytes[i] * (double)(high - low) / (double)TRAFFIC_BIN_NS;
+	}
+	return sum;
+}
+
+double traffic_progress(const uint64_t *times_ns, size_t n, uint64_t t_ns)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) { /* how many are at or before t */
+		size_t middle = low + (high - low) / 2;
+
+		if (times_ns[middle] <= t_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || low == n)
+		return (double)low;
+	return (double)low +
+	       (double)(t_ns - times_ns[low - 1]) / (double)(times_ns[low] - times_ns[low - 1]);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * worker_internal.h - what the files of a worker share: its state, and what each offers the others.
+ *
+ * worker.c starts, loops and talks to the coordinator; worker_requests.c does what the coordinator
+ * asks, worker_open.c begins a run; worker_loads.c says when which message is due; worker_streams.c
+ * moves and verifies messages; worker_measure.c counts. Owns: struct worker, one per process.
+ * Thread: the process has one.
+ */
+#ifndef WORKER_INTERNAL_H
+#define WORKER_INTERNAL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/hist.h"
+#include "engine/arrivals.h"
+#include "engine/message.h"
+#include "engine/rendezvous.h"
+#include "engine/stream.h"
+#include "fare.h"
+
+#define WORKER_MAX_STREAMS  1024
+#define WORKER_MAX_LOADS    16
+#define WORKER_MAX_EARLY    256
+#define WORKER_MAX_SAMPLES  100000 /* so that a report stays well below a rendezvous line */
+#define WORKER_MAX_ROUNDS   100000
+#define WORKER_MAX_COMMANDS 4096 /* of a stream, not yet posted */
+#define WORKER_OPEN_NS	    UINT64_C(20000000000)
+#define WORKER_MAX_ARENA    (UINT64_C(4) << 30)
+#define WORKER_MAX_BINS	    4000000 /* of a millisecond */
+#define WORKER_SEND_BINS    300000  /* in an answer */
+#define WORKER_BIN_NS	    UINT64_C(1000000)
+
+/* Streams of one kind of traffic: when their messages are due, and what is measured of them. */
+struct worker_load {
+	char name[16];
+	enum arrival_law law;
+	double mean_ns; /* between arrivals of a stream */
+	uint64_t seed;
+	unsigned verify_every; /* whole messages; the others' header alone */
+	/* rounds: a message per stream and round; 0: there are none */
+	uint64_t rounds;
+	unsigned overlap; /* rounds under way at once */
+	uint64_t period_ns, gap_ns;
+	bool tell;
+	uint64_t *round_start, *round_end; /* 0: not yet */
+	uint64_t rounds_ended;
+	/* of messages that were due in the window measured: from then until posted, completed (at
+	 * the sender), delivered (at the receiver) */
+	struct hist *posted, *completed, *delivered;
+};
+
+struct worker_command {
+	uint64_t id, bytes, arrival_ns;
+};
+
+/* Payload acknowledged per plane at a moment. */
+struct worker_mark {
+	uint64_t plane_bytes[FARE_MAX_PLANES];
+};
+
+struct worker_tx {
+	struct fare_group *group;
+	struct worker_load *load;
+	struct stream_tx books;
+	struct arrivals arrivals;
+	uint32_t gpu; /* the peer's global index */
+	uint32_t key; /* the stream's number in the run */
+	bool connected;
+	uint64_t offset, slot_bytes, remote_addr;
+	uint32_t rkey;
+	uint64_t *round_bytes; /* per round; NULL: every message has slot_bytes */
+	uint64_t due_ns[STREAM_MAX_SLOTS];
+	struct worker_command *command; /* a ring; NULL: not by command */
+	unsigned n_commands, next_command;
+	struct worker_mark at_from, at_to;
+	uint64_t messages; /* completed of those due in the window */
+};
+
+struct worker_rx {
+	struct fare_group *group;
+	struct worker_load *load;
+	struct stream_rx books;
+	uint32_t gpu, key;
+	uint64_t offset, slot_bytes;
+	uint64_t *round_bytes;
+	uint64_t credit[STREAM_MAX_SLOTS]; /* that found no room: sequence number + 1 */
+	uint64_t messages, bytes;	   /* delivered in the window */
+};
+
+struct worker {
+	struct rendezvous *coordinator;
+	struct fare *fare;
+	struct fare_domain *domain;
+	struct fare_mr *tx_mr, *rx_mr;
+	uint8_t *tx_arena, *rx_arena;
+	uint64_t arena_bytes;
+	uint32_t gpu, local_gpu;
+
+	struct worker_load load[WORKER_MAX_LOADS];
+	struct worker_tx *tx;
+	struct worker_rx *rx;
+	unsigned n_loads, n_tx, n_rx;
+	/* accepted before the coordinator told us of the run: claimed when it does */
+	struct fare_group *early[WORKER_MAX_EARLY];
+	unsigned n_early;
+	uint32_t nonce;
+	bool running, stopping, opened, done, no_times;
+	uint64_t open_ns; /* when the run in force was asked for */
+	uint64_t start_ns;
+	uint64_t wake_ns;  /* when a message is due that cannot be posted yet; UINT64_MAX: none */
+	uint64_t event_ns; /* when the events in hand were taken */
+	uint64_t from_ns, to_ns;
+	bool from_marked, to_marked;
+	uint64_t cpu_from_ns, cpu_to_ns;
+	json_t *counters_from, *counters_to; /* of this namespace's interfaces */
+	uint64_t verified_bytes;
+	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in
+			      order of rounds */
+	size_t n_samples;
+	/* payload acknowledged per millisecond since bins_ns; NULL: not asked for */
+	uint32_t *bins;
+	uint64_t bins_ns, bin, acked_bytes; /* bin: the one under way */
+};
+
+uint64_t worker_now_ns(void);
+/* Tells the coordinator and ends: nothing measured after an error is worth having. */
+_Noreturn void worker_fail(struct worker *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void worker_send(struct worker *w, json_t *event); /* takes event */
+
+/* worker_streams.c: takes what the domain has, posts what is due, says "opened" and "done". */
+void worker_turn(struct worker *w);
+/* The first messages are filled and posted on return. */
+void worker_start(struct worker *w);
+/* Gives every waiting receive stream the group that its peer opened meanwhile. */
+void worker_claim_early(struct worker *w);
+
+/* worker_loads.c: is the stream's message seq due? True: *due_ns says since when. False:
+ * w->wake_ns is brought forward, if time alone is missing. */
+bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_t *due_ns);
+/* Sequence numbers below this may be posted, as far as rounds go. */
+uint64_t worker_limit(const struct worker *w, const struct worker_load *load);
+void worker_round_posted(struct worker_load *load, uint64_t seq, uint64_t now);
+/* Something of the load arrived: ends the rounds that are whole. */
+void worker_rounds_end(struct worker *w, struct worker_load *load, uint64_t now);
+
+/* worker_measure.c: called often; marks the ends of the window, fills bins. */
+void worker_measure(struct worker *w, uint64_t now);
+bool worker_in_window(const struct worker *w, uint64_t t_ns);
+json_t *worker_measured(struct worker *w);
+
+/* worker_open.c: begins a run; worker_close_*() ends it. */
+void worker_open(struct worker *w, json_t *request);
+void worker_close_tx(struct worker *w);
+void worker_close_rx(struct worker *w);
+/* An integer of a request, 0..max; else the worker fails. */
+uint64_t worker_number(struct worker *w, json_t *object, const char *key, uint64_t max);
+void worker_address(struct worker *w, json_t *object, struct in6_addr *out);
+
+/* worker_requests.c: does one request (borrowed); false: it was the last. */
+bool worker_request(struct worker *w, json_t *request);
+
+#endif

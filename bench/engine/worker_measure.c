@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * worker_measure.c - what a worker counts: bytes per millisecond, and what lies in the window.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/worker_internal.h"
+
+static uint64_t worker_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/* {"interface": [rx bytes, rx packets, rx dropped, tx bytes, tx packets, tx dropped], ...} */
+static json_t *worker_counters(void)
+{
+	json_t *all = json_object();
+	FILE *file = fopen("/proc/thread-self/net/dev", "re");
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		unsigned long long rx[3], tx[3];
+		char name[32];
+
+		if (sscanf(line, " %31[^:]: %llu %llu %*u %llu %*u %*u %*u %*u %llu %llu %*u %llu",
+			   name, &rx[0], &rx[1], &rx[2], &tx[0], &tx[1], &tx[2]) != 7)
+			continue;
+		json_object_set_new(all, name,
+				    json_pack("[I, I, I, I, I, I]", (json_int_t)rx[0],
+					      (json_int_t)rx[1], (json_int_t)rx[2],
+					      (json_int_t)tx[0], (json_int_t)tx[1],
+					      (json_int_t)tx[2]));
+	}
+	if (file)
+		fclose(file);
+	return all;
+}
+
+static void worker_mark(struct worker *w, bool from)
+{
+	json_t **counters = from ? &w->counters_from : &w->counters_to;
+
+	for (unsigned i = 0; i < w->n_tx; i++) {
+		struct worker_mark *mark = from ? &w->tx[i].at_from : &w->tx[i].at_to;
+		struct fare_group_stats stats;
+
+		fare_group_stats(w->tx[i].group, &stats);
+		memcpy(mark->plane_bytes, stats.plane_bytes, sizeof(mark->plane_bytes));
+	}
+	*(from ? &w->cpu_from_ns : &w->cpu_to_ns) = worker_cpu_ns();
+	json_decref(*counters);
+	*counters = worker_counters();
+	*(from ? &w->from_marked : &w->to_marked) = true;
+}
+
+/* Books what was acknowledged since the last call to the millisecond that it belongs to. */
+static void worker_bin(struct worker *w, uint64_t now)
+{
+	uint64_t bin = (now - w->bins_ns) / WORKER_BIN_NS, acked = 0;
+
+	if (!w->bins || bin == w->bin)
+		return;
+	for (unsigned i = 0; i < w->n_tx; i++) {
+		struct fare_group_stats stats;
+
+		fare_group_stats(w->tx[i].group, &stats);
+		for (unsigned plane = 0; plane < FARE_MAX_PLANES; plane++)
+			acked += stats.plane_bytes[plane];
+	}
+	if (w->bin < WORKER_MAX_BINS)
+		w->bins[w->bin] = (uint32_t)(acked - w->acked_bytes);
+	w->acked_bytes = acked;
+	w->bin = bin;
+}
+
+void worker_measure(struct worker *w, uint64_t now)
+{
+	worker_bin(w, now);
+	if (!w->running)
+		return;
+	if (!w->from_marked && now >= w->from_ns)
+		worker_mark(w, true);
+	if (!w->to_marked && w->to_ns && now >= w->to_ns)
+		worker_mark(w, false);
+	/* this worker may have nothing to do then, and would sleep over it */
+	if (!w->from_marked && w->from_ns < w->wake_ns)
+		w->wake_ns = w->from_ns;
+	else if (!w->to_marked && w->to_ns && w->to_ns < w->wake_ns)
+		w->wake_ns = w->to_ns;
+}
+
+bool worker_in_window(const struct worker *w, uint64_t t_ns)
+{
+	return t_ns >= w->from_ns && (!w->to_ns || t_ns < w->to_ns);
+}
+
+static json_t *worker_load_json(const struct worker_load *load)
+{
+	json_t *starts = json_array(), *ends = json_array();
+
+	for (uint64_t i = 0; i < load->rounds_ended; i++) {
+		json_array_append_new(starts, json_integer((json_int_t)load->round_start[i]));
+		json_array_append_new(ends, json_integer((json_int_t)load->round_end[i]));
+	}
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", load->name, "posted",
+			 hist_json(load->posted), "completed", hist_json(load->completed),
+			 "delivered", hist_json(load->delivered), "round_start", starts,
+			 "round_end", ends);
+}
+
+static json_t *worker_tx_json(const struct worker *w, const struct worker_tx *tx)
+{
+	json_t *planes = json_array();
+
+	for (unsigned plane = 0; plane < FARE_MAX_PLANES; plane++)
+		json_array_append_new(planes,
+				      json_integer((json_int_t)(tx->at_to.plane_bytes[plane] -
+								tx->at_from.plane_bytes[plane])));
+	return json_pack("{s:i, s:i, s:I, s:o}", "stream", (int)tx->key, "load",
+			 (int)(tx->load - w->load), "messages", (json_int_t)tx->messages, "planes",
+			 planes);
+}
+
+json_t *worker_measured(struct worker *w)
+{
+	json_t *loads = json_array(), *tx = json_array(), *rx = json_array();
+
+	if (!w->to_marked)
+		worker_mark(w, false);
+	for (unsigned i = 0; i < w->n_loads; i++)
+		json_array_append_new(loads, worker_load_json(&w->load[i]));
+	for (unsigned i = 0; i < w->n_tx; i++)
+		json_array_append_new(tx, worker_tx_json(w, &w->tx[i]));
+	for (unsigned i = 0; i < w->n_rx; i++)
+		json_array_append_new(rx, json_pack("{s:i, s:I, s:I}", "stream", (int)w->rx[i].key,
+						    "messages", (json_int_t)w->rx[i].messages,
+						    "bytes", (json_int_t)w->rx[i].bytes));
+	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:O?, s:O?}", "event", "measured", "loads",
+			 loads, "tx", tx, "rx", rx, "cpu_ns",
+			 (json_int_t)(w->cpu_to_ns - w->cpu_from_ns), "counters_from",
+			 w->counters_from, "counters_to", w->counters_to);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * worker_requests.c - what the coordinator may ask of a worker (worker.h has the list).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/worker_internal.h"
+
+static uint8_t *worker_map(struct worker *w, uint64_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		worker_fail(w, "%llu bytes of memory: %s", (unsigned long long)bytes,
+			    strerror(errno));
+	return at;
+}
+
+static void worker_op_arena(struct worker *w, json_t *request)
+{
+	uint64_t bytes = worker_number(w, request, "bytes", WORKER_MAX_ARENA);
+	int err;
+
+	if (bytes > w->arena_bytes) {
+		if (w->arena_bytes) {
+			fare_mr_deregister(w->tx_mr);
+			fare_mr_deregister(w->rx_mr);
+			munmap(w->tx_arena, w->arena_bytes);
+			munmap(w->rx_arena, w->arena_bytes);
+		}
+		w->tx_arena = worker_map(w, bytes);
+		w->rx_arena = worker_map(w, bytes);
+		w->arena_bytes = bytes;
+		err = fare_mr_register(&w->tx_mr, w->domain, w->tx_arena, bytes, false);
+		if (!err)
+			err = fare_mr_register(&w->rx_mr, w->domain, w->rx_arena, bytes, true);
+		if (err)
+			worker_fail(w, "registering memory: %s", strerror(-err));
+	}
+	worker_send(w, json_pack("{s:s, s:I, s:I}", "event", "arena", "address",
+				 (json_int_t)(uintptr_t)w->rx_arena, "rkey",
+				 (json_int_t)fare_mr_rkey(w->rx_mr)));
+}
+
+static void worker_op_bins(struct worker *w, json_t *request)
+{
+	uint64_t from = worker_number(w, request, "from", WORKER_MAX_BINS);
+	json_t *bytes = json_array();
+
+	worker_measure(w, worker_now_ns());
+	for (uint64_t i = from;
+	     w->bins && i < w->bin && i < WORKER_MAX_BINS && i < from + WORKER_SEND_BINS; i++)
+		json_array_append_new(bytes, json_integer((json_int_t)w->bins[i]));
+	worker_send(w, json_pack("{s:s, s:I, s:o}", "event", "bins", "from_ns",
+				 (json_int_t)(w->bins_ns + from * WORKER_BIN_NS), "bytes", bytes));
+}
+
+static void worker_op_report(struct worker *w)
+{
+	json_t *times = json_array();
+	uint64_t posted = 0, credited = 0, verified = 0, replayed = 0, deaths = 0, rebuilds = 0,
+		 retransmitted = 0, moves = 0, needless = 0, duplicates = 0;
+
+	for (size_t i = 0; i < w->n_samples; i++)
+		json_array_append_new(times, json_integer((json_int_t)w->samples[i]));
+	for (unsigned i = 0; i < w->n_tx; i++) {
+		struct fare_group_stats stats;
+
+		fare_group_stats(w->tx[i].group, &stats);
+		posted += w->tx[i].books.n_posted;
+		credited += w->tx[i].books.n_credited;
+		replayed += stats.chunks_replayed;
+		deaths += stats.path_deaths;
+		rebuilds += stats.path_rebuilds;
+		retransmitted += stats.retransmitted_packets;
+		moves += stats.flow_moves;
+		needless += stats.flow_needless_moves;
+		duplicates += stats.duplicate_notifications;
+	}
+	for (unsigned i = 0; i < w->n_rx; i++)
+		verified += w->rx[i].books.n_verified;
+	worker_send(w,
+		    json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			      "event", "report", "times_ns", times, "verified_bytes",
+			      (json_int_t)w->verified_bytes, "posted", (json_int_t)posted,
+			      "credited", (json_int_t)credited, "verified", (json_int_t)verified,
+			      "replayed", (json_int_t)replayed, "path_deaths", (json_int_t)deaths,
+			      "path_rebuilds", (json_int_t)rebuilds, "retransmitted",
+			      (json_int_t)retransmitted, "flow_moves", (json_int_t)moves,
+			      "flow_needless_moves", (json_int_t)needless,
+			      "duplicate_notifications", (json_int_t)duplicates));
+}
+
+static void worker_op_paths(struct worker *w, json_t *request)
+{
+	json_t *list = json_array();
+	struct fare_pair *pair;
+	struct fare_paths paths;
+	struct in6_addr peer;
+	int err;
+
+	worker_address(w, request, &peer);
+	err = fare_pair_open(&pair, w->fare, w->local_gpu, &peer);
+	if (err)
+		worker_fail(w, "opening a pair: %s", strerror(-err));
+	do
+		err = fare_pair_paths(pair, &paths);
+	while (err == -EAGAIN);
+	if (err)
+		worker_fail(w, "reading paths: %s", strerror(-err));
+	for (unsigned i = 0; i < paths.n_planes && i < FARE_MAX_PLANES; i++)
+		json_array_append_new(list,
+				      json_pack("{s:I, s:s}", "usable_bps",
+						(json_int_t)paths.path[i].usable_bps, "verdict",
+						fare_verdict_name(paths.path[i].verdict)));
+	fare_pair_close(pair);
+	worker_send(w, json_pack("{s:s, s:o}", "event", "paths", "path", list));
+}
+
+static void worker_op_start(struct worker *w, json_t *request)
+{
+	w->from_ns = json_object_get(request, "from_ns")
+			     ? worker_number(w, request, "from_ns", INT64_MAX)
+			     : 0;
+	w->to_ns = json_object_get(request, "to_ns") ? worker_number(w, request, "to_ns", INT64_MAX)
+						     : 0;
+	worker_start(w); /* large messages take a while to fill: no time that is measured */
+	worker_send(w, json_pack("{s:s, s:I}", "event", "started", "t_ns",
+				 (json_int_t)worker_now_ns()));
+}
+
+/* A message that the coordinator asks for: due now. */
+static void worker_op_transfer(struct worker *w, json_t *request)
+{
+	uint32_t key = (uint32_t)worker_number(w, request, "stream", UINT32_MAX);
+	struct worker_tx *tx = NULL;
+	struct worker_command *command;
+
+	for (unsigned i = 0; i < w->n_tx && !tx; i++)
+		tx = w->tx[i].key == key ? &w->tx[i] : NULL;
+	if (!tx || !tx->command)
+		worker_fail(w, "request: no stream %u takes transfers", key);
+	if (tx->n_commands == WORKER_MAX_COMMANDS)
+		worker_fail(w, "request: %u transfers wait to be posted already", tx->n_commands);
+	command = &tx->command[(tx->next_command + tx->n_commands++) % WORKER_MAX_COMMANDS];
+	command->id = worker_number(w, request, "id", INT64_MAX);
+	command->bytes = worker_number(w, request, "bytes", tx->slot_bytes);
+	command->arrival_ns = worker_now_ns();
+}
+
+/* False: unknown, or out of turn. */
+static bool worker_run_op(struct worker *w, const char *op, json_t *request)
+{
+	bool is_open = w->n_tx || w->n_rx;
+
+	if (strcmp(op, "arena") == 0 && !is_open)
+		worker_op_arena(w, request);
+	else if (strcmp(op, "open") == 0 && w->arena_bytes && !is_open)
+		worker_open(w, request);
+	else if (strcmp(op, "start") == 0)
+		worker_op_start(w, request);
+	else if (strcmp(op, "transfer") == 0 && w->running)
+		worker_op_transfer(w, request);
+	else if (strcmp(op, "stop") == 0)
+		w->stopping = true;
+	else if (strcmp(op, "report") == 0)
+		worker_op_report(w);
+	else if (strcmp(op, "measured") == 0)
+		worker_send(w, worker_measured(w));
+	else if (strcmp(op, "bins") == 0)
+		worker_op_bins(w, request);
+	else if (strcmp(op, "paths") == 0)
+		worker_op_paths(w, request);
+	else
+		return false;
+	return true;
+}
+
+bool worker_request(struct worker *w, json_t *request)
+{
+	const char *op = json_string_value(json_object_get(request, "op"));
+
+	if (!op)
+		worker_fail(w, "request: no op");
+	if (strcmp(op, "quit") == 0)
+		return false;
+	if (strcmp(op, "close_tx") == 0 || strcmp(op, "close_rx") == 0) {
+		w->running = false;
+		op[6] == 't' ? worker_close_tx(w) : worker_close_rx(w);
+		worker_send(w, json_pack("{s:s}", "event", "closed"));
+	} else if (!worker_run_op(w, op, request)) {
+		worker_fail(w, "request: op %s is unknown, or out of turn", op);
+	}
+	return true;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/fabric.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "optimum.h"
+#include "suite/test.h"
+
+#define FABRIC_CONVERGE_S 60
+#define FABRIC_PATHS_MS	  30000
+
+static const struct {
+	unsigned need;
+	const char *why;
+} fabric_missing[] = {
+	{NEED_TWO_SERVERS, "the fabric has one server"},
+	{NEED_FAULTS, "no command that cuts links is known for this fabric"},
+	{NEED_SPINES, "the fabric has one tier: a leaf for each plane, no spines"},
+	{NEED_ECN, "the leaves are Linux bridges of this kernel, which mark nothing"},
+	{NEED_PFC, "virtual Ethernet has no priority flow control"},
+	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read"},
+};
+
+int fabric_open(struct fabric *fabric, const char *lab)
+{
+	int err;
+
+	memset(fabric, 0, sizeof(*fabric));
+	fabric->weights = -1;
+	lab_init(&fabric->lab, lab);
+	err = lab_status(&fabric->lab, FABRIC_CONVERGE_S, &fabric->topo);
+	if (err)
+		return err;
+	fabric->can = NEED_FAULTS | NEED_SWITCH_COUNTERS;
+	if (fabric->topo->n_servers > 1)
+		fabric->can |= NEED_TWO_SERVERS;
+	return 0;
+}
+
+void fabric_close(struct fabric *fabric)
+{
+	uint64_t at_ns;
+
+	if (!fabric->topo)
+		return;
+	fabric_heal(fabric, &at_ns);
+	cluster_destroy(fabric->cluster);
+	if (fabric->weights == 1)
+		lab_weights(&fabric->lab, fabric->topo, false);
+	topo_destroy(fabric->topo);
+	memset(fabric, 0, sizeof(*fabric));
+}
+
+const char *fabric_cannot(const struct fabric *fabric, unsigned need)
+{
+	for (unsigned i = 0; i < sizeof(fabric_missing) / sizeof(fabric_missing[0]); i++)
+		if (need & fabric_missing[i].need & ~fabric->can)
+			return fabric_missing[i].why;
+	return NULL;
+}
+
+int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes)
+{
+	int err;
+
+	if (fabric->cluster && fabric->arena_bytes >= arena_bytes)
+		return 0;
+	cluster_destroy(fabric->cluster);
+	fabric->cluster = NULL;
+	fabric->arena_bytes = arena_bytes;
+	err = cluster_create(&fabric->cluster, fabric->topo, arena_bytes);
+	return err ? err : cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
+}
+
+int fabric_prepare(struct fabric *fabric, enum strategy strategy)
+{
+	bool kernel = strategy_mode(strategy) == FARE_MODE_KERNEL,
+	     equal = strategy_equal_weights(strategy);
+	int err;
+
+	if (!kernel || fabric->weights == equal)
+		return 0;
+	err = lab_weights(&fabric->lab, fabric->topo, equal);
+	fabric->weights = err ? -1 : equal;
+	return err ? err : cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
+}
+
+static int fabric_refresh(struct fabric *fabric, unsigned wait_s)
+{
+	struct topo *topo;
+	int err = lab_status(&fabric->lab, wait_s, &topo);
+
+	if (err)
+		return err;
+	topo_destroy(fabric->topo);
+	fabric->topo = topo;
+	return 0;
+}
+
+int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns)
+{
+	int err;
+
+	if (fabric->fault[0])
+		return -EBUSY;
+	snprintf(fabric->fault, sizeof(fabric->fault), "%s", words);
+	*at_ns = cluster_now_ns();
+	err = lab_do_words(&fabric->lab, "fail", words);
+	return err;
+}
+
+int fabric_heal(struct fabric *fabric, uint64_t *at_ns)
+{
+	int err;
+
+	*at_ns = cluster_now_ns();
+	if (!fabric->fault[0])
+		return 0;
+	err = lab_do_words(&fabric->lab, "heal", fabric->fault);
+	if (!err)
+		fabric->fault[0] = '\0';
+	return err;
+}
+
+int fabric_settle(struct fabric *fabric)
+{
+	int err = fabric_refresh(fabric, FABRIC_CONVERGE_S);
+
+	if (!err && fabric->weights >= 0)
+		err = lab_weights(&fabric->lab, fabric->topo, fabric->weights == 1);
+	if (!err && fabric->cluster)
+		err = cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
+	return err;
+}
+
+double fabric_line_bps(const struct fabric *fabric, unsigned gpu)
+{
+	double sum = 0;
+
+	for (unsigned plane = 0; plane < fabric->topo->n_planes; plane++)
+		sum += (double)topo_capacity_bps(fabric->topo, gpu, plane);
+	return sum * optimum_goodput_factor(fabric->topo);
+}
+
+double fabric_pair_bps(const struct fabric *fabric, unsigned src, unsigned dst)
+{
+	return (double)optimum_pair_bps(fabric->topo, src, dst) *
+	       optimum_goodput_factor(fabric->topo);
+}

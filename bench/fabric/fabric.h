@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fabric.h - the fabric under test: who is there, what it can carry, what it can do.
+ *
+ * Owns: the lab's state as it was read last, and the workers on it. In: a lab's name; out: a
+ * topology, a cluster with memory enough, the kernel's weights as a strategy wants them, faults
+ * that begin at a known time and are healed whatever happens. Thread: the coordinator's.
+ */
+#ifndef FABRIC_H
+#define FABRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/cluster.h"
+#include "engine/strategy.h"
+#include "lab.h"
+#include "topo.h"
+
+struct fabric {
+	struct lab lab;
+	struct topo *topo;
+	struct cluster *cluster; /* NULL: none was wanted yet */
+	uint64_t arena_bytes;
+	int weights;	/* -1: unknown; 0: FRR's; 1: equal */
+	unsigned can;	/* enum need (suite/test.h) that it has */
+	char fault[96]; /* words of the fault in force; "": none */
+};
+
+/* Waits until the lab has converged. -errno, after saying why. */
+int fabric_open(struct fabric *fabric, const char *lab);
+void fabric_close(struct fabric *fabric); /* heals, ends the workers, gives FRR's weights back */
+
+/* NULL: it can; else why not. */
+const char *fabric_cannot(const struct fabric *fabric, unsigned need);
+
+/* A worker for every GPU, with arenas of arena_bytes at least. */
+int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes);
+/* Makes the kernel's next hops what the strategy needs, and waits until all see the fabric as it
+ * is. */
+int fabric_prepare(struct fabric *fabric, enum strategy strategy);
+
+/* `farelab fail NAME WORDS`, and *at_ns (monotonic) just before it took effect; one at a time. */
+int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns);
+int fabric_heal(struct fabric *fabric, uint64_t *at_ns); /* 0 as well if nothing is broken */
+/* Until the topology, the routes and what workers see are whole. */
+int fabric_settle(struct fabric *fabric);
+
+/* Payload that a GPU can send or receive at once over all its live sub-ports, bit/s. */
+double fabric_line_bps(const struct fabric *fabric, unsigned gpu);
+/* The same between two GPUs: the sum over planes of the smaller. */
+double fabric_pair_bps(const struct fabric *fabric, unsigned src, unsigned dst);
+
+#endif
