@@ -18,6 +18,7 @@
 #include "tests/kv.h"
 #include "transport/transport.h"
 #include "engine/worker.h"
+#include "suite/suite.h"
 
 struct farebench_command {
 	const char *name, *help;
@@ -25,6 +26,8 @@ struct farebench_command {
 };
 
 static const struct farebench_command farebench_commands[] = {
+	{"list", "the tests of the inference methodology", suite_list_main},
+	{"run", "runs tests of the inference methodology: rows, tables, a report", suite_main},
 	{"demo", "four scenarios, two tests, four strategies; time to shift; daemons killed",
 	 demo_main},
 	{"kv", "point-to-point KV-cache transfer between two GPUs", kv_main},

@@ -53,6 +53,11 @@ uint64_t cluster_arena_address(const struct cluster *cluster, unsigned gpu)
 	return cluster->member[gpu].arena_address;
 }
 
+int cluster_pid(const struct cluster *cluster, unsigned gpu)
+{
+	return (int)cluster->member[gpu].pid;
+}
+
 uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu)
 {
 	return cluster->member[gpu].rkey;

@@ -25,6 +25,7 @@ void cluster_destroy(struct cluster *cluster); /* ends the workers; NULL is fine
 
 unsigned cluster_size(const struct cluster *cluster);
 uint64_t cluster_arena_address(const struct cluster *cluster, unsigned gpu);
+int cluster_pid(const struct cluster *cluster, unsigned gpu);
 uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu);
 
 /* Sends request (taken). */

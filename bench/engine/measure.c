@@ -31,8 +31,10 @@ static int measured_alloc(const struct measure *measure, struct measured *out)
 
 void measured_fini(struct measured *m)
 {
-	for (unsigned i = 0; m->load && i < m->n_loads; i++)
+	for (unsigned i = 0; m->load && i < m->n_loads; i++) {
 		free(m->load[i].round_end);
+		free(m->load[i].bin_bytes);
+	}
 	free(m->load);
 	free(m->stream);
 	free(m->link);
@@ -209,6 +211,22 @@ static int measure_collect(const struct measure *measure, struct measured *out)
 	return err;
 }
 
+static int measure_bins(const struct measure *measure, struct measured *out)
+{
+	uint64_t base_ns = out->from_ns / TRAFFIC_BIN_NS * TRAFFIC_BIN_NS;
+	int err = 0;
+
+	out->n_bins = (size_t)((out->to_ns - base_ns) / TRAFFIC_BIN_NS);
+	for (unsigned i = 0; !err && i < out->n_loads; i++) {
+		out->load[i].bin_bytes = calloc(out->n_bins + 1, sizeof(double));
+		err = out->load[i].bin_bytes ? 0 : -ENOMEM;
+		for (unsigned gpu = 0; !err && gpu < cluster_size(measure->cluster); gpu++)
+			err = traffic_load_bins(measure->cluster, gpu, (int)i, base_ns,
+						out->load[i].bin_bytes, out->n_bins);
+	}
+	return err;
+}
+
 static int measure_window(const struct measure *measure, struct measured *out)
 {
 	struct cpu_times before, after;
@@ -245,7 +263,7 @@ int measure_run(const struct measure *measure, struct measured *out)
 	if (!err)
 		err = traffic_open_loads(measure->cluster, measure->topo, measure->loads,
 					 measure->n_loads, measure->streams, measure->n_streams,
-					 false, false);
+					 measure->bins, false);
 	out->from_ns = cluster_now_ns() + (uint64_t)(measure->warm_s * 1e9);
 	out->to_ns = out->from_ns + (uint64_t)(measure->seconds * 1e9);
 	if (!err)
@@ -256,6 +274,8 @@ int measure_run(const struct measure *measure, struct measured *out)
 		err = traffic_stop(measure->cluster);
 	if (!err)
 		err = measure_collect(measure, out);
+	if (!err && measure->bins)
+		err = measure_bins(measure, out);
 	if (!err)
 		err = measure_check(out);
 	if (!err)

@@ -21,6 +21,7 @@ struct measured_load {
 	/* rounds that began and ended everywhere in the window: from the first GPU that posted to
 	 * the last that had everything, ns */
 	struct hist round;
+	double *bin_bytes; /* acknowledged per ms of the window, n_bins of them; with measure.bins */
 	uint64_t *round_end; /* when each was whole everywhere, also outside; n_rounds of them */
 	uint64_t n_rounds;
 };
@@ -42,6 +43,7 @@ struct measured_link {
 struct measured {
 	uint64_t from_ns, to_ns;
 	unsigned n_loads, n_streams, n_links;
+	size_t n_bins;
 	struct measured_load *load;
 	struct measured_stream *stream;
 	struct measured_link *link;
@@ -58,6 +60,7 @@ struct measure {
 	const struct traffic_stream *streams;
 	unsigned n_streams;
 	double warm_s, seconds;
+	bool bins;
 	/* NULL, or called while it runs, with when the window begins; 0, or -errno: the run ends */
 	int (*meanwhile)(void *arg, uint64_t from_ns, uint64_t to_ns);
 	void *arg;

@@ -210,6 +210,7 @@ void moe_round(const struct moe *moe, uint64_t round, uint64_t *bytes)
 {
 	size_t cells = (size_t)moe->gpus * moe->gpus;
 
+	round = moe->period ? round % moe->period : round;
 	memset(bytes, 0, cells * sizeof(*bytes));
 	if (moe->padded)
 		for (size_t i = 0; i < cells; i++)
@@ -227,6 +228,7 @@ uint64_t moe_largest(const struct moe *moe, uint64_t rounds)
 	size_t cells = (size_t)moe->gpus * moe->gpus;
 	uint64_t *bytes = calloc(cells, sizeof(*bytes)), largest = 0;
 
+	rounds = moe->period && moe->period < rounds ? moe->period : rounds;
 	for (uint64_t round = 0; bytes && round < rounds; round++) {
 		moe_round(moe, round, bytes);
 		for (size_t i = 0; i < cells; i++)

@@ -38,6 +38,7 @@ struct moe {
 	double capacity; /* MOE_TOKEN_DROP: 1.0 and more */
 	bool padded;	 /* low-latency dispatch: every pair carries room for all tokens of a GPU */
 	bool combine;	 /* every second round brings back what the one before dispatched */
+	uint32_t period; /* rounds repeat after so many (even); 0: they never do */
 	uint32_t first;	 /* global index of the first GPU that takes part */
 	uint64_t seed;
 };

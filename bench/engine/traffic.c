@@ -16,7 +16,8 @@ int traffic_qps(const struct topo *topo, const struct traffic_options *options, 
 		ports += topo->gpus[0].plane[plane].n_sub_ports;
 	*qps = options->qps ? options->qps : ports;
 	*per_sub_port = ports ? *qps / ports : 0;
-	if (*per_sub_port && *qps % ports == 0)
+	if ((*per_sub_port && *qps % ports == 0) ||
+	    strategy_mode(options->strategy) == FARE_MODE_KERNEL)
 		return 0;
 	fprintf(stderr, "farebench: %u QPs do not spread over %u sub-ports: take a multiple\n",
 		*qps, ports);
@@ -25,13 +26,14 @@ int traffic_qps(const struct topo *topo, const struct traffic_options *options, 
 
 static json_t *traffic_moe(const struct moe *moe)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:b, s:b, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:b, s:b, s:I, s:I, s:I}",
 			 "gpus", (json_int_t)moe->gpus, "tokens", (json_int_t)moe->tokens, "top_k",
 			 (json_int_t)moe->top_k, "experts", (json_int_t)moe->experts, "hidden",
 			 (json_int_t)moe->hidden, "element_bytes", (json_int_t)moe->element_bytes,
 			 "routing", (int)moe->routing, "skew", moe->skew, "capacity", moe->capacity,
 			 "padded", moe->padded, "combine", moe->combine, "first",
-			 (json_int_t)moe->first, "seed", (json_int_t)moe->seed);
+			 (json_int_t)moe->first, "period", (json_int_t)moe->period, "seed",
+			 (json_int_t)moe->seed);
 }
 
 static json_t *traffic_load_json(const struct topo *topo, const struct traffic_load *load)
@@ -58,6 +60,7 @@ static json_t *traffic_load_json(const struct topo *topo, const struct traffic_l
 	json_object_set_new(json, "overlap", json_integer(load->overlap ? load->overlap : 1));
 	json_object_set_new(json, "period_ns", json_integer((json_int_t)(load->period_s * 1e9)));
 	json_object_set_new(json, "gap_ns", json_integer((json_int_t)(load->gap_s * 1e9)));
+	json_object_set_new(json, "delay_ns", json_integer((json_int_t)(load->delay_s * 1e9)));
 	json_object_set_new(json, "tell", json_boolean(load->tell));
 	if (load->moe)
 		json_object_set_new(json, "moe", traffic_moe(load->moe));
@@ -219,14 +222,23 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 
 int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n)
 {
+	return traffic_load_bins(cluster, gpu, -1, from_ns, bytes, n);
+}
+
+int traffic_load_bins(struct cluster *cluster, unsigned gpu, int load, uint64_t from_ns,
+		      double *bytes, size_t n)
+{
 	json_t *report, *value;
 	size_t from = 0, got, i;
 	int64_t first;
 	int err;
 
 	do { /* as many as fit an answer at a time */
-		err = cluster_send(cluster, gpu,
-				   json_pack("{s:s, s:I}", "op", "bins", "from", (json_int_t)from));
+		err = cluster_send(
+			cluster, gpu,
+			load < 0 ? json_pack("{s:s, s:I}", "op", "bins", "from", (json_int_t)from)
+				 : json_pack("{s:s, s:I, s:i}", "op", "bins", "from",
+					     (json_int_t)from, "load", load));
 		if (!err)
 			err = cluster_await(cluster, gpu, "bins", TRAFFIC_TIMEOUT_MS, &report);
 		if (err)

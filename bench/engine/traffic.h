@@ -56,6 +56,7 @@ struct traffic_load {
 	uint64_t rounds;
 	unsigned overlap; /* 0: 1 */
 	double period_s, gap_s;
+	double delay_s; /* nothing is due before */
 	const struct moe *moe;
 	bool tell; /* every worker says when a round is whole there: cluster_next() */
 };
@@ -113,6 +114,9 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
  * traffic_close().
  */
 int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n);
+/* The same of one load; below 0: of all. */
+int traffic_load_bins(struct cluster *cluster, unsigned gpu, int load, uint64_t from_ns,
+		      double *bytes, size_t n);
 /*
  * Of n bins from base_ns on, what lies between the two times; bins at the edges count in part.
  * Pure.

@@ -38,9 +38,9 @@
 struct worker_load {
 	char name[16];
 	enum arrival_law law;
-	double mean_ns; /* between arrivals of a stream */
-	uint64_t seed;
-	unsigned verify_every; /* whole messages; the others' header alone */
+	double mean_ns;		 /* between arrivals of a stream */
+	uint64_t seed, delay_ns; /* nothing is due before delay_ns after the start */
+	unsigned verify_every;	 /* whole messages; the others' header alone */
 	/* rounds: a message per stream and round; 0: there are none */
 	uint64_t rounds;
 	unsigned overlap; /* rounds under way at once */
@@ -121,9 +121,10 @@ struct worker {
 	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in
 			      order of rounds */
 	size_t n_samples;
-	/* payload acknowledged per millisecond since bins_ns; NULL: not asked for */
+	/* payload acknowledged per load and millisecond since bins_ns (WORKER_MAX_BINS of each load);
+	 * NULL: not asked for */
 	uint32_t *bins;
-	uint64_t bins_ns, bin, acked_bytes; /* bin: the one under way */
+	uint64_t bins_ns, bin, acked_bytes[WORKER_MAX_LOADS]; /* bin: the one under way */
 };
 
 uint64_t worker_now_ns(void);

@@ -62,7 +62,7 @@ void worker_rounds_end(struct worker *w, struct worker_load *load, uint64_t now)
 static bool worker_round_is_due(struct worker *w, struct worker_load *load, uint64_t round,
 				uint64_t *due_ns)
 {
-	*due_ns = w->start_ns;
+	*due_ns = w->start_ns + load->delay_ns;
 	if (load->period_ns)
 		*due_ns += round * load->period_ns;
 	else if (load->gap_ns && round >= load->overlap)
@@ -93,6 +93,11 @@ bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_
 	case ARRIVAL_CLOSED:
 	case ARRIVAL_COUNT:
 		break;
+	}
+	*due_ns = w->start_ns + tx->load->delay_ns;
+	if (*due_ns > w->event_ns) {
+		worker_wake_at(w, *due_ns);
+		return false;
 	}
 	*due_ns = w->event_ns;
 	return true;

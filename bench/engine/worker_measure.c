@@ -61,7 +61,7 @@ static void worker_mark(struct worker *w, bool from)
 /* Books what was acknowledged since the last call to the millisecond that it belongs to. */
 static void worker_bin(struct worker *w, uint64_t now)
 {
-	uint64_t bin = (now - w->bins_ns) / WORKER_BIN_NS, acked = 0;
+	uint64_t bin = (now - w->bins_ns) / WORKER_BIN_NS, acked[WORKER_MAX_LOADS] = {0};
 
 	if (!w->bins || bin == w->bin)
 		return;
@@ -70,11 +70,14 @@ static void worker_bin(struct worker *w, uint64_t now)
 
 		fare_group_stats(w->tx[i].group, &stats);
 		for (unsigned plane = 0; plane < FARE_MAX_PLANES; plane++)
-			acked += stats.plane_bytes[plane];
+			acked[w->tx[i].load - w->load] += stats.plane_bytes[plane];
 	}
-	if (w->bin < WORKER_MAX_BINS)
-		w->bins[w->bin] = (uint32_t)(acked - w->acked_bytes);
-	w->acked_bytes = acked;
+	for (unsigned i = 0; i < w->n_loads; i++) {
+		if (w->bin < WORKER_MAX_BINS)
+			w->bins[(size_t)i * WORKER_MAX_BINS + w->bin] =
+				(uint32_t)(acked[i] - w->acked_bytes[i]);
+		w->acked_bytes[i] = acked[i];
+	}
 	w->bin = bin;
 }
 

@@ -72,6 +72,7 @@ static void worker_read_load(struct worker *w, struct worker_load *load, json_t 
 	load->law = (enum arrival_law)law;
 	load->mean_ns = json_number_value(json_object_get(item, "mean_ns"));
 	load->seed = worker_number(w, item, "seed", INT64_MAX);
+	load->delay_ns = worker_number(w, item, "delay_ns", INT64_MAX);
 	load->verify_every = (unsigned)worker_number(w, item, "verify_every", 1u << 20);
 	if (!load->verify_every ||
 	    ((law == ARRIVAL_EVEN || law == ARRIVAL_POISSON) && !(load->mean_ns >= 1000)))
@@ -199,29 +200,52 @@ static void worker_read_moe(struct worker *w, json_t *object, struct moe *moe)
 	moe->padded = json_is_true(json_object_get(object, "padded"));
 	moe->combine = json_is_true(json_object_get(object, "combine"));
 	moe->first = (uint32_t)worker_number(w, object, "first", 1024);
+	moe->period = (uint32_t)worker_number(w, object, "period", WORKER_MAX_ROUNDS);
 	moe->seed = worker_number(w, object, "seed", INT64_MAX);
 	if (moe_check(moe))
 		worker_fail(w, "request: the routing's parameters contradict each other");
+}
+
+/* What the load's streams carry in one round. */
+static void worker_fill_round(struct worker *w, struct worker_load *load, const struct moe *moe,
+			      uint64_t round, const uint64_t *matrix)
+{
+	unsigned end = moe->first + moe->gpus, here = w->gpu - moe->first;
+
+	for (unsigned i = 0; i < w->n_tx; i++)
+		if (w->tx[i].load == load && w->tx[i].gpu < end)
+			w->tx[i].round_bytes[round] =
+				matrix[here * moe->gpus + w->tx[i].gpu - moe->first];
+	for (unsigned i = 0; i < w->n_rx; i++)
+		if (w->rx[i].load == load && w->rx[i].gpu < end)
+			w->rx[i].round_bytes[round] =
+				matrix[(w->rx[i].gpu - moe->first) * moe->gpus + here];
+}
+
+static void worker_repeat_rounds(struct worker *w, struct worker_load *load, uint64_t period)
+{
+	for (uint64_t round = period; round < load->rounds; round++) {
+		for (unsigned i = 0; i < w->n_tx; i++)
+			if (w->tx[i].load == load)
+				w->tx[i].round_bytes[round] = w->tx[i].round_bytes[round - period];
+		for (unsigned i = 0; i < w->n_rx; i++)
+			if (w->rx[i].load == load)
+				w->rx[i].round_bytes[round] = w->rx[i].round_bytes[round - period];
+	}
 }
 
 /* How much each stream carries in each round; every GPU computes the same matrices. */
 static void worker_fill_rounds(struct worker *w, struct worker_load *load, const struct moe *moe)
 {
 	uint64_t *matrix = worker_zeroed(w, (size_t)moe->gpus * moe->gpus, sizeof(*matrix));
-	unsigned end = moe->first + moe->gpus, here = w->gpu - moe->first;
+	uint64_t drawn = moe->period && moe->period < load->rounds ? moe->period : load->rounds;
 
-	for (uint64_t round = 0; round < load->rounds; round++) {
+	for (uint64_t round = 0; round < drawn; round++) {
 		moe_round(moe, round, matrix);
-		for (unsigned i = 0; i < w->n_tx; i++)
-			if (w->tx[i].load == load && w->tx[i].gpu < end)
-				w->tx[i].round_bytes[round] =
-					matrix[here * moe->gpus + w->tx[i].gpu - moe->first];
-		for (unsigned i = 0; i < w->n_rx; i++)
-			if (w->rx[i].load == load && w->rx[i].gpu < end)
-				w->rx[i].round_bytes[round] =
-					matrix[(w->rx[i].gpu - moe->first) * moe->gpus + here];
+		worker_fill_round(w, load, moe, round, matrix);
 	}
 	free(matrix);
+	worker_repeat_rounds(w, load, drawn);
 }
 
 static void worker_check_bytes(struct worker *w, const uint64_t *bytes, uint64_t rounds,
@@ -272,10 +296,11 @@ static void worker_open_bins(struct worker *w, json_t *request)
 {
 	free(w->bins);
 	w->bins = NULL;
-	w->bin = w->acked_bytes = 0;
+	w->bin = 0;
+	memset(w->acked_bytes, 0, sizeof(w->acked_bytes));
 	w->bins_ns = worker_now_ns() / WORKER_BIN_NS * WORKER_BIN_NS;
 	if (json_is_true(json_object_get(request, "bins")))
-		w->bins = worker_zeroed(w, WORKER_MAX_BINS, sizeof(*w->bins));
+		w->bins = worker_zeroed(w, (size_t)WORKER_MAX_BINS * w->n_loads, sizeof(*w->bins));
 }
 
 static void worker_reset(struct worker *w, json_t *request)

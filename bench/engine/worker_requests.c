@@ -45,15 +45,30 @@ static void worker_op_arena(struct worker *w, json_t *request)
 				 (json_int_t)fare_mr_rkey(w->rx_mr)));
 }
 
+/* Of one load, or of all together. */
+static uint64_t worker_bin_bytes(const struct worker *w, int load, uint64_t bin)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < w->n_loads; i++)
+		if (load < 0 || (unsigned)load == i)
+			sum += w->bins[(size_t)i * WORKER_MAX_BINS + bin];
+	return sum;
+}
+
 static void worker_op_bins(struct worker *w, json_t *request)
 {
 	uint64_t from = worker_number(w, request, "from", WORKER_MAX_BINS);
+	int load = json_object_get(request, "load")
+			   ? (int)worker_number(w, request, "load", WORKER_MAX_LOADS - 1)
+			   : -1;
 	json_t *bytes = json_array();
 
 	worker_measure(w, worker_now_ns());
 	for (uint64_t i = from;
 	     w->bins && i < w->bin && i < WORKER_MAX_BINS && i < from + WORKER_SEND_BINS; i++)
-		json_array_append_new(bytes, json_integer((json_int_t)w->bins[i]));
+		json_array_append_new(bytes,
+				      json_integer((json_int_t)worker_bin_bytes(w, load, i)));
 	worker_send(w, json_pack("{s:s, s:I, s:o}", "event", "bins", "from_ns",
 				 (json_int_t)(w->bins_ns + from * WORKER_BIN_NS), "bytes", bytes));
 }

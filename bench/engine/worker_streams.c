@@ -94,7 +94,7 @@ void worker_start(struct worker *w)
 	w->running = true;
 	w->start_ns = w->event_ns = worker_now_ns();
 	for (unsigned i = 0; i < w->n_tx; i++)
-		arrivals_start(&w->tx[i].arrivals, w->start_ns);
+		arrivals_start(&w->tx[i].arrivals, w->start_ns + w->tx[i].load->delay_ns);
 	worker_post(w);
 }
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#define OUTSTANDING (4u << 20) /* bytes under way at least, where 16 messages are as much */
+
+static unsigned slots_for(double size)
+{
+	double slots = OUTSTANDING / size;
+
+	return slots > 16 ? 16 : slots < 2 ? 2 : (unsigned)slots;
+}
+
+static bool divides(const struct trial *t, unsigned qps)
+{
+	unsigned ports = 0;
+
+	for (unsigned plane = 0; plane < t->fabric->topo->n_planes; plane++)
+		ports += t->fabric->topo->gpus[0].plane[plane].n_sub_ports;
+	return qps % ports == 0;
+}
+
+static int run(struct trial *t)
+{
+	double size = trial_number(t, "size"), line;
+	unsigned qps = trial_count(t, "qps"), dst = trial_gpus(t) - 1, load;
+	struct traffic_load kv = trial_load(t, "kv", qps);
+	struct plan plan = {0};
+	struct measured m;
+	int err;
+
+	if (strategy_mode(t->strategy) != FARE_MODE_KERNEL && !divides(t, qps)) {
+		trial_missing(t, NULL, "FARE has as many QPs on each sub-port: %u do not divide",
+			      qps);
+		return 0;
+	}
+	load = plan_load(&plan, &kv);
+	plan_stream(&plan, load, 0, dst, slots_for(size), (uint64_t)size);
+	err = trial_measure(t, &plan, NULL, NULL, &m);
+	plan_fini(&plan);
+	if (err)
+		return err;
+	line = fabric_pair_bps(t->fabric, 0, dst);
+	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
+	trial_value(t, "of_line", m.load[0].bps / line * 100, m.load[0].messages);
+	trial_value(t, "line", line / 8e6, 1);
+	trial_value(t, "CPU_sender", m.cpu[0] * 100, 1);
+	trial_value(t, "CPU_receiver", m.cpu[dst] * 100, 1);
+	trial_missing(t, "GPU_to_NIC_overhead", "no GPU: the source is host memory");
+	trial_missing(t, "NIC_offload", "no NIC: the soft provider sends and receives");
+	measured_fini(&m);
+	return 0;
+}
+
+static const struct param params[] = {
+	{"size",
+	 PARAM_BYTES,
+	 "bytes",
+	 "of a message",
+	 {"64K,1M,4M", "64K,256K,1M,4M,16M", "64K,256K,1M,4M,16M,64M,256M,1G"}},
+	{"qps",
+	 PARAM_COUNT,
+	 "",
+	 "QPs of the pair",
+	 {"8,32", "8,16,32,64,128", "1,4,8,16,32,64,128"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_KV_BANDWIDTH,
+	KPI_OF_LINE,
+	KPI_LINE,
+	{"CPU_sender", "%", "DUT-N", "of a core, the sending process", BETTER_LOWER, 0},
+	{"CPU_receiver", "%", "DUT-N", "of a core, the receiving process", BETTER_LOWER, 0},
+	{"GPU_to_NIC_overhead", "us", "DUT-PD", "of moving a block to the NIC", BETTER_LOWER, 0},
+	{"NIC_offload", "%", "DUT-N", "utilisation of the NIC's engines", BETTER_NONE, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_LINES,
+				     "Throughput over message size",
+				     "size",
+				     "qps",
+				     "strategy",
+				     {"KV_xfer_bandwidth"},
+				     true,
+				     false,
+				     "line",
+				     NULL},
+				    {VIEW_TABLE,
+				     "Throughput and CPU",
+				     "size",
+				     "qps",
+				     "strategy",
+				     {"KV_xfer_bandwidth", "of_line", "CPU_sender", "CPU_receiver"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_5_1 = {
+	.id = "5.1",
+	.name = "Point-to-Point KV Cache Transfer Throughput",
+	.clause = DRAFT "5.1",
+	.dut = "DUT-F",
+	.summary = "One pair of GPUs, one-sided writes with notification, closed loop, every byte "
+		   "verified at the receiver.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {3, 10, 20},
+	.seconds = {0.8, 4, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

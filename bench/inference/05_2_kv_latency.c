@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#define BACKGROUND_BYTES (64u << 10)
+
+static int run(struct trial *t)
+{
+	double share = trial_number(t, "load") / 100;
+	unsigned dst = trial_gpus(t) - 1, load;
+	struct traffic_load kv = trial_load(t, "kv", 0), other = trial_load(t, "background", 0);
+	struct plan plan = {0};
+	struct measured m;
+	struct hist *h;
+	int err;
+
+	load = plan_load(&plan, &kv);
+	plan_stream(&plan, load, 0, dst, 1, (uint64_t)trial_number(t, "size"));
+	if (share > 0) {
+		other.law = ARRIVAL_POISSON;
+		other.mean_s = BACKGROUND_BYTES * 8 / (fabric_pair_bps(t->fabric, 0, dst) * share);
+		other.verify_every = 16;
+		plan_stream(&plan, plan_load(&plan, &other), 0, dst, 64, BACKGROUND_BYTES);
+	}
+	err = trial_measure(t, &plan, NULL, NULL, &m);
+	plan_fini(&plan);
+	if (err)
+		return err;
+	h = &m.load[0].delivered;
+	trial_hist(t, "KV_xfer_latency", h);
+	trial_hist(t, "Fabric_FCT", &m.load[0].completed);
+	trial_value(t, "tail_spread", (hist_quantile(h, 0.99) - hist_quantile(h, 0.5)) / 1e3, h->n);
+	measured_fini(&m);
+	return 0;
+}
+
+static const struct param params[] = {
+	{"size", PARAM_BYTES, "bytes", "of a message", {"64K,1M", "64K,1M,4M", "64K,1M,16M,256M"}},
+	{"load",
+	 PARAM_COUNT,
+	 "%",
+	 "of the pair's capacity, open loop beside it",
+	 {"0,50,90", "0,25,50,75,90", NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_KV_LATENCY,
+	{"Fabric_FCT", "us", "DUT-F", "until the sender knew of its completion", BETTER_LOWER,
+	 1e-3},
+	{"tail_spread", "us", "DUT-N", "P99 less P50 of a trial", BETTER_LOWER, 0},
+	LIST_END};
+
+static const struct view views[] = {
+	{VIEW_TABLE,
+	 "Latency by size and load",
+	 "size",
+	 "load",
+	 "strategy",
+	 {"KV_xfer_latency@p50", "KV_xfer_latency@p95", "KV_xfer_latency@p99",
+	  "KV_xfer_latency@p99.9", "tail_spread"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	{VIEW_CDF,
+	 "Distribution of latency",
+	 "load",
+	 "strategy",
+	 "size",
+	 {"KV_xfer_latency"},
+	 true,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_5_2 = {
+	.id = "5.2",
+	.name = "KV Cache Transfer Latency",
+	.clause = DRAFT "5.2",
+	.dut = "DUT-N",
+	.summary = "One block at a time between two GPUs, timed from its post to its notification "
+		   "at the receiver; other traffic of the same pair beside it.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {3, 10, 20},
+	.seconds = {1, 5, 120},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "stats.h"
+
+static void add(struct trial *t, const struct measured *m)
+{
+	double *bps = calloc(m->n_streams + 1, sizeof(*bps)), line = 0;
+	unsigned first = trial_prefill(t);
+	struct link_use use = link_use(t, m, true);
+
+	for (unsigned i = 0; bps && i < m->n_streams; i++)
+		bps[i] = m->stream[i].bps;
+	for (unsigned i = 0; i < m->n_streams && i < first; i++)
+		line += fabric_line_bps(t->fabric, i);
+	trial_value(t, "KV_xfer_bandwidth", m->load[0].bps / 8e6, m->load[0].messages);
+	trial_value(t, "of_line", m->load[0].bps / line * 100, m->load[0].messages);
+	trial_hist(t, "KV_xfer_latency", &m->load[0].delivered);
+	trial_hist(t, "Fabric_FCT", &m->load[0].completed);
+	if (bps)
+		trial_value(t, "JFI", stats_jfi(bps, m->n_streams), m->n_streams);
+	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
+	free(bps);
+}
+
+static int run(struct trial *t)
+{
+	unsigned first = trial_prefill(t), decode = trial_gpus(t) - first, load;
+	struct traffic_load kv = trial_load(t, "kv", 0);
+	struct plan plan = {0};
+	struct measured m;
+	int err;
+
+	load = plan_load(&plan, &kv);
+	for (unsigned i = 0; i < trial_count(t, "pairs"); i++)
+		plan_stream(&plan, load, i % first, first + i / first % decode, 2,
+			    (uint64_t)trial_number(t, "size"));
+	err = trial_measure(t, &plan, NULL, NULL, &m);
+	plan_fini(&plan);
+	if (err)
+		return err;
+	add(t, &m);
+	measured_fini(&m);
+	return 0;
+}
+
+static const struct param params[] = {
+	{"pairs",
+	 PARAM_COUNT,
+	 "",
+	 "that transfer at once; more than there are GPUs share them",
+	 {"1,2,4,8", "1,2,4,8,16,32", "1,2,4,8,16,32,64,128"}},
+	{"size", PARAM_BYTES, "bytes", "of a message", {"256K", "1M", "16M"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_KV_BANDWIDTH,
+	KPI_OF_LINE,
+	KPI_KV_LATENCY,
+	{"Fabric_FCT", "us", "DUT-F", "until the sender knew of its completion", BETTER_LOWER,
+	 1e-3},
+	KPI_JFI,
+	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port", BETTER_NONE, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_DUAL,
+				     "Aggregate throughput and tail latency over pairs",
+				     "pairs",
+				     "strategy",
+				     NULL,
+				     {"KV_xfer_bandwidth", "KV_xfer_latency@p99"},
+				     true,
+				     false,
+				     NULL,
+				     "JFI"},
+				    {VIEW_TABLE,
+				     "Scaling",
+				     "pairs",
+				     "strategy",
+				     NULL,
+				     {"KV_xfer_bandwidth", "of_line", "KV_xfer_latency@p50",
+				      "KV_xfer_latency@p99", "JFI", "Link_utilization_max"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_5_3 = {
+	.id = "5.3",
+	.name = "Concurrent KV Cache Transfer Scaling",
+	.clause = DRAFT "5.3",
+	.dut = "DUT-F",
+	.summary = "Pairs of prefill and decode GPUs, two blocks of each under way, closed loop.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {3, 10, 20},
+	.seconds = {1, 5, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

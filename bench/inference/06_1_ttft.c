@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+static int run(struct trial *t)
+{
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
+	o.output = (struct lengths){LENGTHS_FIXED, 4, 0, 0};
+	o.per_s = service_capacity(&o) * 0.4;
+	err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err) {
+		double bytes = model_kv_bytes(o.model, trial_number(t, "prompt")) / t->scale;
+
+		add_service(t, &r);
+		trial_value(t, "T_transfer_theory",
+			    bytes * 8e3 / fabric_pair_bps(t->fabric, 0, trial_gpus(t) - 1), 1);
+	}
+	serving_fini(&r);
+	return err;
+}
+
+static const struct param params[] = {
+	{"prompt",
+	 PARAM_COUNT,
+	 "tokens",
+	 "of every request",
+	 {"128,2048,8192", "128,512,1024,2048,4096,8192,16384", NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {KPI_TTFT,
+				  KPI_T_PREFILL,
+				  KPI_T_TRANSFER,
+				  KPI_T_DECODE_INIT,
+				  KPI_FABRIC_FRACTION,
+				  KPI_KV_LATENCY,
+				  {"T_transfer_theory", "ms", "DUT-PD",
+				   "S_KV over what the links can carry as payload", BETTER_NONE, 0},
+				  LIST_END};
+
+static const struct view views[] = {{VIEW_STACK,
+				     "TTFT by prompt length, decomposed (median)",
+				     "prompt",
+				     "strategy",
+				     NULL,
+				     {"T_prefill@p50", "T_transfer@p50", "T_decode_init@p50"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "TTFT",
+				     "prompt",
+				     "strategy",
+				     NULL,
+				     {"TTFT@p50", "TTFT@p95", "TTFT@p99", "T_transfer@p50",
+				      "T_transfer@p99", "T_transfer_theory", "fabric_fraction"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_6_1 = {
+	.id = "6.1",
+	.name = "End-to-End Disaggregated TTFT",
+	.clause = DRAFT "6.1",
+	.dut = "SUT-E",
+	.summary = "A service of CFG-B on half of the GPUs for prefill, half for decode, at 40% of "
+		   "what prefill can do; compute emulated.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 20},
+	.seconds = {4, 20, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

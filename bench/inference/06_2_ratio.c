@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include <stdio.h>
+
+static int run(struct trial *t)
+{
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	if (sscanf(trial_text(t, "ratio"), "%uP%uD", &o.n_prefill, &o.n_decode) != 2 ||
+	    !o.n_prefill || !o.n_decode || o.n_prefill > SERVING_MAX_WORKERS ||
+	    o.n_decode > SERVING_MAX_WORKERS) {
+		trial_missing(t, NULL, "%s: xPyD is expected, with 1 to %d of each",
+			      trial_text(t, "ratio"), SERVING_MAX_WORKERS);
+		return 0;
+	}
+	o.batch = 8;
+	o.per_s = trial_number(t, "rate");
+	err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err)
+		add_service(t, &r);
+	serving_fini(&r);
+	return err;
+}
+
+static const struct param params[] = {
+	{"ratio",
+	 PARAM_NAME,
+	 "",
+	 "prefill and decode workers, 12 in all; GPUs play several",
+	 {"2P10D,6P6D,10P2D", "1P11D,2P10D,3P9D,4P8D,6P6D,8P4D,10P2D,11P1D", NULL}},
+	{"rate", PARAM_NUMBER, "req/s", "Poisson", {"20", "10,20,40", NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_GOODPUT, LIST_END};
+
+static const struct view views[] = {{VIEW_PANELS,
+				     "xPyD by request rate",
+				     "ratio",
+				     "strategy",
+				     "rate",
+				     {"TTFT@p99", "TPS_output"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Ratios",
+				     "ratio",
+				     "rate",
+				     "strategy",
+				     {"TTFT@p99", "ITL@p99", "TPS_output", "Goodput"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_6_2 = {
+	.id = "6.2",
+	.name = "xPyD Ratio Optimization",
+	.clause = DRAFT "6.2",
+	.dut = "SUT-E",
+	.summary =
+		"Twelve workers in all, played by the fabric's GPUs: prompts Zipf (1.0) over 128 "
+		"to 8,192 tokens, batches of 8; compute emulated.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 20},
+	.seconds = {4, 20, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

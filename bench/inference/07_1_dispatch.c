@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/dispatch.h"
+
+static int run(struct trial *t)
+{
+	return dispatch_run(t, &(struct dispatch){.config = trial_text(t, "config"),
+						  .ep = trial_count(t, "ep"),
+						  .batch = trial_count(t, "batch")});
+}
+
+static const struct param params[] = {
+	{"config", PARAM_NAME, "", "of table 7", {"M1,M4", "M1,M2,M3,M4", NULL}},
+	{"ep", PARAM_COUNT, "GPUs", "of the group", {"2,4", "2,4,8", "8,16,32,48,64,96"}},
+	{"batch", PARAM_COUNT, "tokens", "of a GPU", {"128", "32,128,512", "32,64,128,256,512"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {KPI_EP_BANDWIDTH,
+				  KPI_EP_LATENCY,
+				  {"GPU_idle", "us", "SUT-E",
+				   "that a GPU waits for a dispatch to end, mean", BETTER_LOWER, 0},
+				  LIST_END};
+
+static const struct view views[] = {{VIEW_HEAT,
+				     "Throughput by group and batch",
+				     "batch",
+				     "ep",
+				     "strategy",
+				     {"EP_alltoall_bandwidth"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Dispatch",
+				     "config",
+				     "ep",
+				     "strategy",
+				     {"EP_alltoall_bandwidth", "EP_alltoall_latency@p50",
+				      "EP_alltoall_latency@p99", "GPU_idle"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_7_1 = {
+	.id = "7.1",
+	.name = "AllToAll Dispatch Throughput",
+	.clause = DRAFT "7.1",
+	.dut = "DUT-F",
+	.summary = "Every GPU sends the embeddings of its tokens to the GPUs of the experts that a "
+		   "seeded top-k routing chose; a round begins when the one before has arrived.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {3, 10, 20},
+	.seconds = {0.6, 4, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/dispatch.h"
+
+#include <string.h>
+
+static int run(struct trial *t)
+{
+	bool low = strcmp(trial_text(t, "mode"), "low-latency") == 0;
+	int routing = moe_routing_parse(trial_text(t, "routing"));
+	unsigned gpus = trial_gpus(t);
+
+	if (routing < 0) {
+		trial_missing(t, NULL, "%s is no routing of table 8", trial_text(t, "routing"));
+		return 0;
+	}
+	return dispatch_run(t, &(struct dispatch){.config = "M3",
+						  .ep = gpus > 96 ? 96 : gpus,
+						  .batch = low ? 8 : 256,
+						  .routing = (enum moe_routing)routing,
+						  .skew = trial_number(t, "skew"),
+						  .padded = low});
+}
+
+static const struct param params[] = {
+	{"mode",
+	 PARAM_NAME,
+	 "",
+	 "normal: what was routed; low-latency: padded to the largest",
+	 {"normal,low-latency", NULL, NULL}},
+	{"routing",
+	 PARAM_NAME,
+	 "",
+	 "of table 8",
+	 {"top-k,expert-choice,token-drop,aux-loss", NULL, NULL}},
+	{"skew",
+	 PARAM_NUMBER,
+	 "",
+	 "exponent of the experts' popularity",
+	 {"0.8", "0,0.8", "0,0.8"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_EP_LATENCY,
+	KPI_EP_BANDWIDTH,
+	{"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean", BETTER_LOWER, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_BARS,
+				     "Dispatch latency by routing",
+				     "routing",
+				     "strategy",
+				     "mode",
+				     {"EP_alltoall_latency@p99"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Routing modes",
+				     "routing",
+				     "mode",
+				     "strategy",
+				     {"EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
+				      "EP_alltoall_bandwidth", "imbalance"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_7_2 = {
+	.id = "7.2",
+	.name = "Routing Mode and Dispatch Mode Comparison",
+	.clause = DRAFT "7.2",
+	.dut = "DUT-F",
+	.summary =
+		"The dispatch of 7.1 (M3) under the routings of table 8, with experts of unequal "
+		"popularity; 256 tokens a GPU, or 8 padded ones.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {3, 10, 20},
+	.seconds = {0.6, 4, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

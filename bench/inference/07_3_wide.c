@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/dispatch.h"
+
+#include <math.h>
+
+static int run(struct trial *t)
+{
+	int err = dispatch_run(
+		t, &(struct dispatch){.config = "M4", .ep = trial_count(t, "ep"), .batch = 128});
+
+	trial_missing(t, "intra_fraction",
+		      "what stays inside a server crosses no fabric here and "
+		      "is not sent");
+	return err;
+}
+
+/* (latency of the least group / latency of N) x (N / least) */
+static int derive(struct rows *rows)
+{
+	struct rows_filter filter = {.test = "7.3", .kpi = "EP_alltoall_latency", .trial = 0};
+	int err = 0;
+
+	for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
+	     i = rows_next(rows, &filter, i + 1)) {
+		struct row row = *rows_at(rows, i);
+		struct row_param levels[16];
+		struct rows_filter same = {.test = "7.3",
+					   .strategy = row.strategy,
+					   .kpi = "EP_alltoall_latency",
+					   .trial = -1};
+		size_t n = rows_levels(rows, &same, "ep", levels, 16);
+		double least, here;
+
+		if (n == 0 || row.missing || row.n_params == 0)
+			continue;
+		least = kpi_median(rows, "7.3", row.strategy, "EP_alltoall_latency", 1, &levels[0],
+				   0.5);
+		here = kpi_median(rows, "7.3", row.strategy, "EP_alltoall_latency", 1,
+				  &row.param[0], 0.5);
+		err = derive_value(rows, &row, "scaling_efficiency",
+				   least / here * row.param[0].number / levels[0].number);
+	}
+	return err;
+}
+
+static const struct param params[] = {
+	{"ep", PARAM_COUNT, "GPUs", "of the group", {"2,4,8", "2,4,8,16", "8,16,32,48,64,96"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_EP_LATENCY,
+	KPI_EP_BANDWIDTH,
+	{"scaling_efficiency", "", "DUT-F", "against the smallest group", BETTER_HIGHER, 0},
+	{"intra_fraction", "", "DUT-F", "of latency inside servers", BETTER_NONE, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_LINES,
+				     "Dispatch latency over group size",
+				     "ep",
+				     "strategy",
+				     NULL,
+				     {"EP_alltoall_latency@p50"},
+				     true,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Scaling",
+				     "ep",
+				     "strategy",
+				     NULL,
+				     {"EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
+				      "EP_alltoall_bandwidth", "scaling_efficiency"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_7_3 = {
+	.id = "7.3",
+	.name = "Wide Expert Parallelism Scaling",
+	.clause = DRAFT "7.3",
+	.dut = "DUT-F",
+	.summary = "The dispatch of 7.1 (M4, 128 tokens a GPU) among ever more GPUs.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {3, 10, 20},
+	.seconds = {0.8, 4, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+	.derive = derive,
+};

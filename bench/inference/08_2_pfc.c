@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+static int run(struct trial *t)
+{
+	trial_missing(t, NULL, "no priority flow control");
+	return 0;
+}
+
+static const struct param params[] = {
+	{"burst", PARAM_COUNT, "", "transfers at once", {"4,8", "4,8,16", "4,8,16,32"}},
+	{"window", PARAM_NUMBER, "ms", "in which they begin", {"1", "0.1,1,10", NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"PFC_frame_count", "frames", "DUT-S", "pause frames", BETTER_LOWER, 0},
+	{"pause", "us", "DUT-S", "in which a class was stopped", BETTER_LOWER, 0},
+	{"blocking", "us", "DUT-S", "that other classes waited", BETTER_LOWER, 0},
+	KPI_KV_LATENCY,
+	LIST_END};
+
+static const struct view views[] = {
+	{VIEW_TABLE,
+	 "Pauses",
+	 "burst",
+	 "window",
+	 "strategy",
+	 {"PFC_frame_count", "pause", "blocking", "KV_xfer_latency@p99"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_8_2 = {
+	.id = "8.2",
+	.name = "PFC Behavior Under Bursty KV Cache Transfers",
+	.clause = DRAFT "8.2",
+	.dut = "DUT-S",
+	.summary = "Needs priority flow control.",
+	.needs = NEED_PFC,
+	.trials = {3, 10, 20},
+	.seconds = {1, 5, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

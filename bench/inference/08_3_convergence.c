@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/dispatch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "stats.h"
+
+#define KV_BYTES  (256u << 10)
+#define SMOOTH_MS 100  /* rates are means over so long */
+#define WITHIN	  0.05 /* of the steady state */
+
+static double mean_rate(const double *bins, size_t from, size_t to)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < to; i++)
+		sum += bins[i];
+	return to > from ? sum * 8e3 / (double)(to - from) : 0;
+}
+
+/* Since when every mean over SMOOTH_MS stays within WITHIN of steady; NaN: it does not. */
+static double settled_ms(const double *bins, size_t n, size_t from, double steady)
+{
+	size_t since = n;
+
+	for (size_t i = n - SMOOTH_MS; i >= from; i -= SMOOTH_MS / 4) {
+		if (fabs(mean_rate(bins, i, i + SMOOTH_MS) - steady) > WITHIN * steady)
+			break;
+		since = i;
+		if (i < from + SMOOTH_MS / 4)
+			break;
+	}
+	return since < n - SMOOTH_MS ? (double)(since - from) : NAN;
+}
+
+static void plan_kv(struct trial *t, struct plan *plan, double delay_s)
+{
+	struct traffic_load kv = trial_load(t, "kv", 0);
+	unsigned first = trial_prefill(t), n = trial_gpus(t), load;
+
+	kv.law = ARRIVAL_EVEN;
+	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * 0.8);
+	kv.delay_s = delay_s;
+	load = plan_load(plan, &kv);
+	for (unsigned i = 0; i < first; i++)
+		plan_stream(plan, load, i, first + i % (n - first), 32, KV_BYTES);
+}
+
+static void add(struct trial *t, const struct measured *m, double delay_s)
+{
+	size_t n = m->n_bins, from = (size_t)((delay_s - t->warm_s) * 1e3);
+	double steady[2], settled, worst = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		steady[i] = mean_rate(m->load[i].bin_bytes, n - (n - from) / 2, n);
+		settled = settled_ms(m->load[i].bin_bytes, n, from, steady[i]);
+		worst = isfinite(settled) && isfinite(worst) ? fmax(worst, settled) : NAN;
+	}
+	if (isfinite(worst))
+		trial_value(t, "convergence", worst, 1);
+	else
+		trial_missing(t, "convergence", "rates of %d ms did not stay within 5%%",
+			      SMOOTH_MS);
+	trial_value(t, "KV_bandwidth", steady[0] / 8e6, 1);
+	trial_value(t, "EP_bandwidth", steady[1] / 8e6, 1);
+	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
+	trial_value(t, "Packet_drop_rate", link_use(t, m, false).drop_ppm, 1);
+}
+
+static int run(struct trial *t)
+{
+	struct dispatch d = {.config = "M4", .ep = trial_gpus(t), .batch = 128};
+	double delay_s = t->warm_s + t->seconds / 3;
+	bool kv_first = strcmp(trial_text(t, "first"), "kv") == 0;
+	struct plan plan = {0};
+	struct measured m;
+	struct moe moe;
+	char why[128];
+	int err;
+
+	if (dispatch_cannot(t, &d, why, sizeof(why))) {
+		trial_missing(t, NULL, "%s", why);
+		return 0;
+	}
+	plan_kv(t, &plan, kv_first ? 0 : delay_s);
+	plan.load[dispatch_plan(t, &d, &plan, &moe)].delay_s = kv_first ? delay_s : 0;
+	t->bins = true;
+	err = trial_measure(t, &plan, NULL, NULL, &m);
+	plan_fini(&plan);
+	if (err)
+		return err;
+	add(t, &m, delay_s);
+	measured_fini(&m);
+	return 0;
+}
+
+static const struct param params[] = {{"first",
+				       PARAM_NAME,
+				       "",
+				       "which traffic is there before the other joins",
+				       {"kv,ep", NULL, NULL}},
+				      LIST_END};
+
+static const struct kpi kpis[] = {
+	{"convergence", "ms", "DUT-F", "until both rates stay within 5%", BETTER_LOWER, 0},
+	{"KV_bandwidth", "MB/s", "DUT-F", "of KV transfers, steady", BETTER_NONE, 0},
+	{"EP_bandwidth", "MB/s", "DUT-F", "of dispatches, steady", BETTER_NONE, 0},
+	KPI_JFI,
+	KPI_DROPS,
+	LIST_END};
+
+static const struct view views[] = {
+	{VIEW_TABLE,
+	 "Convergence",
+	 "first",
+	 "strategy",
+	 NULL,
+	 {"convergence", "KV_bandwidth", "EP_bandwidth", "JFI", "Packet_drop_rate"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_8_3 = {
+	.id = "8.3",
+	.name = "Congestion Control Convergence for Mixed Traffic",
+	.clause = DRAFT "8.3",
+	.dut = "DUT-F",
+	.summary = "KV transfers at 80% of the line and dispatches of M4; one joins the other. The "
+		   "soft provider's window is the congestion control, not DCQCN.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {3, 10, 20},
+	.seconds = {3, 9, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include <string.h>
+
+static int run(struct trial *t)
+{
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	o.router = strcmp(trial_text(t, "router"), "kv-aware") == 0 ? ROUTER_KV_AWARE
+								    : ROUTER_ROUND_ROBIN;
+	o.n_prefill *= 4;
+	o.n_decode *= 4;
+	o.kv_tokens = 24000;
+	o.per_s = trial_number(t, "rate");
+	err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err) {
+		add_service(t, &r);
+		trial_value(t, "memory_CV", r.memory_cv, 1);
+		trial_value(t, "evictions", (double)r.evictions / r.seconds, r.requests);
+	}
+	serving_fini(&r);
+	return err;
+}
+
+static const struct param params[] = {
+	{"router", PARAM_NAME, "", "how workers are chosen", {"round-robin,kv-aware", NULL, NULL}},
+	{"rate", PARAM_NUMBER, "req/s", "Poisson", {"10,50", "10,50,100", "10,50,100,200"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {{"memory_CV", "", "SUT-E",
+				   "coefficient of variation of decode workers' cache, mean over "
+				   "steps",
+				   BETTER_LOWER, 0},
+				  KPI_TTFT,
+				  KPI_ITL,
+				  {"evictions", "1/s", "SUT-E", "caches dropped", BETTER_LOWER, 0},
+				  KPI_GOODPUT,
+				  LIST_END};
+
+static const struct view views[] = {{VIEW_BARS,
+				     "Tail TTFT by router",
+				     "rate",
+				     "router",
+				     "strategy",
+				     {"TTFT@p99"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Routing",
+				     "router",
+				     "rate",
+				     "strategy",
+				     {"memory_CV", "TTFT@p99", "ITL@p99", "evictions", "Goodput"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_9_1 = {
+	.id = "9.1",
+	.name = "KV-Aware Request Routing Efficacy",
+	.clause = DRAFT "9.1",
+	.dut = "SUT-E",
+	.summary = "Four workers to a GPU in each pool; the KV-aware router takes the shortest "
+		   "prefill queue and the decode worker with least cache. Compute emulated.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 20},
+	.seconds = {4, 20, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

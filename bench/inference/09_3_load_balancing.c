@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/dispatch.h"
+
+#include <string.h>
+
+#define KV_BYTES (1u << 20)
+
+static void plan_kv(struct trial *t, struct plan *plan)
+{
+	struct traffic_load kv = trial_load(t, "kv", 0);
+	unsigned first = trial_prefill(t), n = trial_gpus(t), load = plan_load(plan, &kv);
+
+	for (unsigned i = 0; i < first; i++)
+		plan_stream(plan, load, i, first + i % (n - first), 4, KV_BYTES);
+}
+
+static int run(struct trial *t)
+{
+	const char *traffic = trial_text(t, "traffic");
+	struct dispatch d = {.config = "M4", .ep = trial_gpus(t), .batch = 128};
+	struct plan plan = {0};
+	struct link_use use;
+	struct measured m;
+	struct moe moe;
+	char why[128];
+	int err;
+
+	if (strcmp(traffic, "kv") != 0 && dispatch_cannot(t, &d, why, sizeof(why))) {
+		trial_missing(t, NULL, "%s", why);
+		return 0;
+	}
+	if (strcmp(traffic, "ep") != 0)
+		plan_kv(t, &plan);
+	if (strcmp(traffic, "kv") != 0)
+		dispatch_plan(t, &d, &plan, &moe);
+	err = trial_measure(t, &plan, NULL, NULL, &m);
+	plan_fini(&plan);
+	if (err)
+		return err;
+	use = link_use(t, &m, true);
+	trial_value(t, "JFI", use.jfi, use.n);
+	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
+	trial_value(t, "Link_utilization_min", use.min * 100, use.n);
+	trial_value(t, "max_over_mean", use.max / use.mean, use.n);
+	trial_value(t, "fabric_bandwidth",
+		    (m.load[0].bps + (m.n_loads > 1 ? m.load[1].bps : 0)) / 8e6, use.n);
+	measured_fini(&m);
+	return 0;
+}
+
+static const struct param params[] = {{"traffic",
+				       PARAM_NAME,
+				       "",
+				       "KV transfers, dispatches, or both",
+				       {"kv,ep,mixed", NULL, NULL}},
+				      LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_JFI,
+	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, transmitting", BETTER_NONE,
+	 0},
+	{"Link_utilization_min", "%", "DUT-F", "of the idlest sub-port of those in use",
+	 BETTER_HIGHER, 0},
+	{"max_over_mean", "", "DUT-F", "busiest sub-port over the mean", BETTER_LOWER, 0},
+	KPI_FABRIC_BW,
+	LIST_END};
+
+static const struct view views[] = {{VIEW_BARS,
+				     "Evenness of links",
+				     "traffic",
+				     "strategy",
+				     NULL,
+				     {"JFI"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Links",
+				     "traffic",
+				     "strategy",
+				     NULL,
+				     {"JFI", "Link_utilization_max", "Link_utilization_min",
+				      "max_over_mean", "fabric_bandwidth"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_9_3 = {
+	.id = "9.3",
+	.name = "ECMP and Dynamic Load Balancing Under Inference Traffic",
+	.clause = DRAFT "9.3",
+	.dut = "DUT-F",
+	.summary = "How evenly sub-ports are used, counted at the servers' interfaces; the ways to "
+		   "balance are the strategies. Sub-ports below 2% (of GPUs that only receive) are "
+		   "left out.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {3, 10, 20},
+	.seconds = {1, 5, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include "stats.h"
+
+static double most_over_least(const double *x, unsigned n)
+{
+	double most = x[0], least = x[0];
+
+	for (unsigned i = 1; i < n; i++) {
+		most = x[i] > most ? x[i] : most;
+		least = x[i] < least ? x[i] : least;
+	}
+	return most / least;
+}
+
+static int run(struct trial *t)
+{
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	o.n_decode = trial_count(t, "decode");
+	if (!o.n_decode || o.n_decode > SERVING_MAX_WORKERS) {
+		trial_missing(t, NULL, "1 to %d decode workers are possible", SERVING_MAX_WORKERS);
+		return 0;
+	}
+	o.prompt = (struct lengths){LENGTHS_UNIFORM, 128, 1024, 0};
+	o.n_prefill *= 2;
+	o.per_s = service_capacity(&o) * 0.6;
+	err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err) {
+		trial_value(t, "JFI_KV", stats_jfi(r.decode_bytes, o.n_decode), o.n_decode);
+		trial_value(t, "JFI_busy", stats_jfi(r.decode_busy, o.n_decode), o.n_decode);
+		trial_value(t, "JFI_TPS", stats_jfi(r.decode_tokens, o.n_decode), o.n_decode);
+		trial_value(t, "max_min_KV", most_over_least(r.decode_bytes, o.n_decode),
+			    o.n_decode);
+		trial_value(t, "max_min_TPS", most_over_least(r.decode_tokens, o.n_decode),
+			    o.n_decode);
+	}
+	serving_fini(&r);
+	return err;
+}
+
+static const struct param params[] = {{"decode",
+				       PARAM_COUNT,
+				       "",
+				       "decode workers; GPUs play several",
+				       {"2,8", "8,16,32", "8,16,32,64"}},
+				      LIST_END};
+
+static const struct kpi kpis[] = {
+	{"JFI_KV", "", "SUT-E", "Jain's index of bytes of cache received", BETTER_HIGHER, 0},
+	{"JFI_busy", "", "SUT-E", "of the share of steps with a batch", BETTER_HIGHER, 0},
+	{"JFI_TPS", "", "SUT-E", "of output tokens", BETTER_HIGHER, 0},
+	{"max_min_KV", "", "SUT-E", "most over least, bytes", BETTER_LOWER, 0},
+	{"max_min_TPS", "", "SUT-E", "most over least, tokens", BETTER_LOWER, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_LINES,
+				     "Fairness over decode workers",
+				     "decode",
+				     "strategy",
+				     NULL,
+				     {"JFI_KV"},
+				     true,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Fairness",
+				     "decode",
+				     "strategy",
+				     NULL,
+				     {"JFI_KV", "JFI_busy", "JFI_TPS", "max_min_KV", "max_min_TPS"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_9_4 = {
+	.id = "9.4",
+	.name = "Jain Fairness Index for Decode Worker Utilization",
+	.clause = DRAFT "9.4",
+	.dut = "SUT-E",
+	.summary = "How evenly the KV-aware router fills decode workers; busy means steps with a "
+		   "batch, since GPUs are emulated.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 20},
+	.seconds = {4, 20, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

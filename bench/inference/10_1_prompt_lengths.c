@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+static int run(struct trial *t)
+{
+	const struct model *model = model_find(trial_text(t, "model"));
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	if (!model) {
+		trial_missing(t, NULL, "%s is none of CFG-A to CFG-D", trial_text(t, "model"));
+		return 0;
+	}
+	o.model = model;
+	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
+	o.output = (struct lengths){LENGTHS_FIXED, 1, 0, 0};
+	o.per_s = 0; /* no load beside */
+	err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err)
+		add_service(t, &r);
+	serving_fini(&r);
+	return err;
+}
+
+static const struct param params[] = {
+	{"prompt",
+	 PARAM_COUNT,
+	 "tokens",
+	 "of every request",
+	 {"128,1024,8192", "128,256,512,1024,2048,4096,8192,16384", NULL}},
+	{"model",
+	 PARAM_NAME,
+	 "",
+	 "of table 9",
+	 {"CFG-B", "CFG-A,CFG-B,CFG-D", "CFG-A,CFG-B,CFG-C,CFG-D"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {KPI_TTFT,	     KPI_T_PREFILL,	  KPI_T_TRANSFER,
+				  KPI_T_DECODE_INIT, KPI_FABRIC_FRACTION, LIST_END};
+
+static const struct view views[] = {
+	{VIEW_SHADED,
+	 "TTFT over prompt length, transfer shaded",
+	 "prompt",
+	 NULL,
+	 "strategy",
+	 {"TTFT@p50", "TTFT@p99", "T_transfer@p50"},
+	 true,
+	 false,
+	 NULL,
+	 NULL},
+	{VIEW_TABLE,
+	 "TTFT",
+	 "prompt",
+	 "model",
+	 "strategy",
+	 {"TTFT@p50", "TTFT@p95", "TTFT@p99", "T_transfer@p50", "fabric_fraction"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_10_1 = {
+	.id = "10.1",
+	.name = "TTFT Under Varying Prompt Lengths",
+	.clause = DRAFT "10.1",
+	.dut = "SUT-E",
+	.summary =
+		"One request at a time; a trial has as many as its time allows. Compute emulated.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 100},
+	.seconds = {3, 10, 30},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include <string.h>
+
+static int run(struct trial *t)
+{
+	const char *load = trial_text(t, "load");
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	o.model = model_find("CFG-A"); /* the shortest step: most tokens in a trial's time */
+	o.prompt = (struct lengths){LENGTHS_FIXED, 512, 0, 0};
+	o.output = (struct lengths){LENGTHS_FIXED, 2048, 0, 0};
+	o.batch = 16;
+	o.max_requests = 16;
+	o.per_s = 200; /* all at the beginning */
+	o.background = strcmp(load, "none") == 0 ? 0 : strcmp(load, "half") == 0 ? 0.5 : 0.9;
+	o.extra_dispatch = strcmp(load, "heavy") == 0;
+	err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err) {
+		add_service(t, &r);
+		trial_value(t, "stalls", (double)r.stalls, r.itl.n);
+		trial_value(t, "ITL_max", (double)r.itl.max / 1e6, r.itl.n);
+	}
+	serving_fini(&r);
+	return err;
+}
+
+static const struct param params[] = {
+	{"load",
+	 PARAM_NAME,
+	 "",
+	 "of other traffic: none, half of the line, nine tenths and dispatches",
+	 {"none,half,heavy", NULL, NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_ITL,
+	{"ITL_max", "ms", "SUT-E", "the longest of a trial", BETTER_LOWER, 0},
+	{"stalls", "tokens", "SUT-E", "more than 100 ms after the one before", BETTER_LOWER, 0},
+	LIST_END};
+
+static const struct view views[] = {
+	{VIEW_CDF,
+	 "Time between tokens",
+	 NULL,
+	 "strategy",
+	 "load",
+	 {"ITL"},
+	 true,
+	 false,
+	 NULL,
+	 NULL},
+	{VIEW_TABLE,
+	 "ITL",
+	 "load",
+	 "strategy",
+	 NULL,
+	 {"ITL@p50", "ITL@p95", "ITL@p99", "ITL@p99.9", "ITL_max", "stalls"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_10_2 = {
+	.id = "10.2",
+	.name = "ITL Characterization and Tail Latency",
+	.clause = DRAFT "10.2",
+	.dut = "SUT-E",
+	.summary =
+		"16 long outputs of CFG-A with experts (M3): a step of all decode GPUs is emulated "
+		"compute, a real dispatch and a real combine of one layer.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 20},
+	.seconds = {5, 20, 120},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

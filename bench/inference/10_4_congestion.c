@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include <math.h>
+
+static int run(struct trial *t)
+{
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	o.per_s = service_capacity(&o) * 0.3;
+	o.prompt = (struct lengths){LENGTHS_FIXED, 1024, 0, 0};
+	o.background = trial_number(t, "background") / 100;
+	err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err)
+		add_service(t, &r);
+	serving_fini(&r);
+	return err;
+}
+
+/* P99 over that without background; the inflection is the first level at 1.5 times it. */
+static int derive_strategy(struct rows *rows, const struct row *row)
+{
+	struct row_param levels[32];
+	struct rows_filter filter = {
+		.test = "10.4", .kpi = "TTFT", .strategy = row->strategy, .trial = -1};
+	size_t n = rows_levels(rows, &filter, "background", levels, 32);
+	double base = NAN, inflection = NAN;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		double p99 = kpi_median(rows, "10.4", row->strategy, "TTFT", 1, &levels[i], 0.99);
+		struct row at = *row;
+
+		base = i == 0 ? p99 : base;
+		if (!isfinite(inflection) && p99 >= 1.5 * base)
+			inflection = levels[i].number;
+		at.param[0] = levels[i];
+		err = derive_value(rows, &at, "degradation", p99 / base);
+	}
+	return err ? err : derive_value(rows, row, "inflection", inflection);
+}
+
+static int derive(struct rows *rows)
+{
+	struct row_param strategies[16], first[1];
+	struct rows_filter filter = {.test = "10.4", .kpi = "TTFT", .trial = 0};
+	size_t n = rows_levels(rows, &filter, "strategy", strategies, 16);
+	int err = 0;
+
+	if (!rows_levels(rows, &filter, "background", first, 1))
+		return 0;
+	for (size_t i = 0; !err && i < n; i++) {
+		struct rows_filter one = {.test = "10.4",
+					  .kpi = "TTFT",
+					  .strategy = strategies[i].text,
+					  .n_params = 1,
+					  .param = first,
+					  .trial = 0};
+		size_t at = rows_next(rows, &one, 0);
+		struct row row;
+
+		if (at == rows_count(rows))
+			continue;
+		row = *rows_at(rows, at);
+		err = derive_strategy(rows, &row);
+	}
+	return err;
+}
+
+static const struct param params[] = {
+	{"background",
+	 PARAM_COUNT,
+	 "%",
+	 "of the line, open loop",
+	 {"0,50,75,90", "0,15,30,45,60,75,90,95",
+	  "0,5,10,15,20,25,30,35,40,45,50,55,60,65,70,75,80,85,90,95"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_TTFT,
+	KPI_ITL,
+	KPI_T_TRANSFER,
+	{"degradation", "", "SUT-E", "P99 of TTFT over that without background", BETTER_LOWER, 0},
+	{"inflection", "%", "SUT-E", "first level at which P99 of TTFT is 1.5 times", BETTER_HIGHER,
+	 0},
+	LIST_END};
+
+static const struct view views[] = {
+	{VIEW_LINES,
+	 "Tail TTFT over background traffic",
+	 "background",
+	 "strategy",
+	 NULL,
+	 {"TTFT@p99"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	{VIEW_TABLE,
+	 "Congestion",
+	 "background",
+	 "strategy",
+	 NULL,
+	 {"TTFT@p99", "ITL@p99", "T_transfer@p99", "degradation", "inflection"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_10_4 = {
+	.id = "10.4",
+	.name = "Latency Sensitivity to Fabric Congestion",
+	.clause = DRAFT "10.4",
+	.dut = "SUT-E",
+	.summary =
+		"A service at a fixed rate beside Poisson traffic of every GPU. Compute emulated.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 20},
+	.seconds = {3, 15, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+	.derive = derive,
+};

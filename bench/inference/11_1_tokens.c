@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include <math.h>
+
+#define STEPS 5 /* of the search */
+
+struct bound {
+	double rate; /* the highest that held; 0: none */
+	struct serving_result at;
+};
+
+static int one(struct trial *t, double rate, struct serving_result *r, bool *held)
+{
+	struct serving_options o = usual_service(t);
+	int err;
+
+	o.per_s = rate;
+	err = serving_run(t, &o, NULL, NULL, r);
+	*held = !err && hist_quantile(&r->ttft, 0.99) <= 500e6 &&
+		hist_quantile(&r->itl, 0.99) <= 50e6;
+	return err;
+}
+
+/* Binary search between nothing and 1.5 times what prefill can compute. */
+static int search(struct trial *t, struct bound *bound)
+{
+	struct serving_options o = usual_service(t);
+	double low = 0, high = service_capacity(&o) * 1.5;
+	int err = 0;
+
+	for (int i = 0; !err && i < STEPS; i++) {
+		double rate = (low + high) / 2;
+		struct serving_result r = {0};
+		bool held = false;
+
+		err = one(t, rate, &r, &held);
+		if (err || !held) {
+			serving_fini(&r);
+			high = rate;
+			continue;
+		}
+		serving_fini(&bound->at);
+		bound->at = r;
+		bound->rate = low = rate;
+	}
+	return err;
+}
+
+static int run(struct trial *t)
+{
+	struct bound bound = {0};
+	int err = search(t, &bound);
+
+	if (!err && bound.rate == 0) {
+		trial_missing(t, NULL, "no rate met TTFT P99 500 ms and ITL P99 50 ms");
+	} else if (!err) {
+		double line = 0;
+
+		for (unsigned i = 0; i < trial_gpus(t); i++)
+			line += fabric_line_bps(t->fabric, i);
+		add_service(t, &bound.at);
+		trial_value(t, "Request_Rate", bound.rate, bound.at.requests);
+		trial_value(t, "Link_utilization", bound.at.fabric_bps / line * 100, 1);
+	}
+	serving_fini(&bound.at);
+	return err;
+}
+
+static const struct kpi kpis[] = {{"Request_Rate", "req/s", "SUT-E",
+				   "highest rate with TTFT P99 <= 500 ms, ITL P99 <= 50 ms",
+				   BETTER_HIGHER, 0},
+				  KPI_TPS_OUTPUT,
+				  KPI_TPS_INPUT,
+				  KPI_GOODPUT,
+				  KPI_TTFT,
+				  KPI_ITL,
+				  {"Link_utilization", "%", "DUT-F",
+				   "payload of all traffic over all GPUs' lines", BETTER_NONE, 0},
+				  LIST_END};
+
+static const struct view views[] = {{VIEW_TABLE,
+				     "At the bound",
+				     "strategy",
+				     NULL,
+				     NULL,
+				     {"Request_Rate", "TPS_output", "TPS_input", "Goodput",
+				      "TTFT@p99", "ITL@p99", "Link_utilization"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_BARS,
+				     "Output tokens a second at the bound",
+				     "strategy",
+				     NULL,
+				     NULL,
+				     {"TPS_output"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_11_1 = {
+	.id = "11.1",
+	.name = "Aggregate Tokens Per Second",
+	.clause = DRAFT "11.1",
+	.dut = "SUT-E",
+	.summary =
+		"The highest rate within the objectives, by five steps of a binary search. Compute "
+		"emulated.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {1, 5, 20},
+	.seconds = {4, 20, 60},
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

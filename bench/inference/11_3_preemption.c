@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+static int run(struct trial *t)
+{
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	o.prompt = (struct lengths){LENGTHS_UNIFORM, 512, 2048, 0};
+	o.kv_tokens = 12000;
+	o.output = (struct lengths){LENGTHS_UNIFORM, 16, 48, 0};
+	o.per_s = service_bound(t, &o, trial_number(t, "over") / 100);
+	err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err) {
+		add_service(t, &r);
+		trial_value(t, "evictions", (double)r.evictions / r.seconds, r.requests);
+		trial_value(t, "preemptions", (double)r.preemptions / r.seconds, r.requests);
+		trial_value(t, "wasted_bandwidth", r.wasted_bytes / r.seconds / 1e6, r.requests);
+		trial_value(t, "efficiency",
+			    r.output_tokens ? (double)r.good_tokens / (double)r.output_tokens : 0,
+			    r.output_tokens);
+	}
+	serving_fini(&r);
+	return err;
+}
+
+static const struct param params[] = {{"over",
+				       PARAM_COUNT,
+				       "%",
+				       "of the rate of test 11.1",
+				       {"110,200", "110,125,150,200", NULL}},
+				      LIST_END};
+
+static const struct kpi kpis[] = {
+	KPI_GOODPUT,
+	KPI_TPS_OUTPUT,
+	{"evictions", "1/s", "SUT-E", "caches dropped for want of memory", BETTER_LOWER, 0},
+	{"preemptions", "1/s", "SUT-E", "requests that began anew", BETTER_LOWER, 0},
+	{"wasted_bandwidth", "MB/s", "DUT-F", "of caches that were dropped", BETTER_LOWER, 0},
+	{"efficiency", "", "SUT-E", "Goodput over TPS_output", BETTER_HIGHER, 0},
+	LIST_END};
+
+static const struct view views[] = {
+	{VIEW_LINES,
+	 "Goodput over load",
+	 "over",
+	 "strategy",
+	 NULL,
+	 {"Goodput"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	{VIEW_TABLE,
+	 "Preemption",
+	 "over",
+	 "strategy",
+	 NULL,
+	 {"Goodput", "TPS_output", "efficiency", "evictions", "preemptions", "wasted_bandwidth"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_11_3 = {
+	.id = "11.3",
+	.name = "Goodput Under Preemption and Eviction",
+	.clause = DRAFT "11.3",
+	.dut = "SUT-E",
+	.summary = "More load than 11.1 found possible, and 12,000 tokens of cache at a decode "
+		   "worker; "
+		   "who came last is preempted and computed anew. Compute emulated.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 20},
+	.seconds = {4, 20, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

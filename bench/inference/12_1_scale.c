@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/dispatch.h"
+
+static int kv(struct trial *t, unsigned gpus)
+{
+	struct traffic_load load = trial_load(t, "kv", 0);
+	struct plan plan = {0};
+	struct measured m;
+	unsigned at = plan_load(&plan, &load), half = gpus / 2;
+	int err;
+
+	for (unsigned i = 0; i < half; i++)
+		plan_stream(&plan, at, i, half + i, 2, 256u << 10);
+	err = trial_measure(t, &plan, NULL, NULL, &m);
+	plan_fini(&plan);
+	if (err)
+		return err;
+	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6 / half, m.load[0].messages);
+	trial_hist(t, "KV_xfer_latency", &m.load[0].delivered);
+	measured_fini(&m);
+	return 0;
+}
+
+static int run(struct trial *t)
+{
+	unsigned gpus = trial_count(t, "gpus");
+	int err;
+
+	if (gpus > trial_gpus(t) || gpus < 2) {
+		trial_missing(t, NULL, "the fabric has %u GPUs", trial_gpus(t));
+		return 0;
+	}
+	err = kv(t, gpus);
+	if (!err)
+		err = dispatch_run(t, &(struct dispatch){.config = "M4", .ep = gpus, .batch = 32});
+	trial_missing(t, "control_convergence", "farebench converge measures it");
+	return err;
+}
+
+static const struct param params[] = {
+	{"gpus", PARAM_COUNT, "", "that take part", {"2,4,8", "2,4,8,16,32", "2,4,8,16,32,64"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"KV_xfer_bandwidth", "MB/s", "DUT-F", "payload acknowledged, for a pair", BETTER_HIGHER,
+	 0},
+	KPI_KV_LATENCY,
+	KPI_EP_LATENCY,
+	KPI_EP_BANDWIDTH,
+	{"control_convergence", "ms", "DUT-F", "of the control plane", BETTER_LOWER, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_DUAL,
+				     "Scale",
+				     "gpus",
+				     "strategy",
+				     NULL,
+				     {"KV_xfer_bandwidth", "EP_alltoall_latency@p99"},
+				     true,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Scale",
+				     "gpus",
+				     "strategy",
+				     NULL,
+				     {"KV_xfer_bandwidth", "KV_xfer_latency@p99",
+				      "EP_alltoall_latency@p99", "EP_alltoall_bandwidth"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_12_1 = {
+	.id = "12.1",
+	.name = "Fabric Scale Limits for Inference Clusters",
+	.clause = DRAFT "12.1",
+	.dut = "DUT-F",
+	.summary = "Half of ever more GPUs transfer to the other half, then all dispatch.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {2, 10, 20},
+	.seconds = {0.8, 5, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SMOOTH_MS 20
+
+/* What fails: a sub-port of the last decode GPU, or both of a plane. */
+struct failure {
+	struct trial *t;
+	char words[96];
+	uint64_t at_ns, due_ns;
+	bool failed;
+};
+
+/* False: this fabric has no such link. */
+static bool failure_words(struct failure *f, const char *what)
+{
+	const struct topo *topo = f->t->fabric->topo;
+	char gpu[2 * TOPO_NAME_MAX];
+
+	topo_gpu_label(topo, topo->n_gpus - 1, gpu, sizeof(gpu));
+	if (strcmp(what, "decode-link") == 0)
+		snprintf(f->words, sizeof(f->words), "subport %.40s 0 0", gpu);
+	else if (strcmp(what, "dual-decode-link") == 0)
+		snprintf(f->words, sizeof(f->words), "plane %.40s 0", gpu);
+	else
+		return false;
+	return topo->n_planes > 1;
+}
+
+static int fail_when_due(struct failure *f)
+{
+	f->failed = true;
+	return fabric_fail(f->t->fabric, f->words, &f->at_ns);
+}
+
+/* ---- bulk transfers: how long bytes were missing ---- */
+
+static int fail_bulk(void *arg, uint64_t from_ns, uint64_t to_ns)
+{
+	struct failure *f = arg;
+	int err = cluster_sleep_until(f->t->fabric->cluster, from_ns + (to_ns - from_ns) / 3);
+
+	return err ? err : fail_when_due(f);
+}
+
+static double rate(const double *bins, size_t from, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < from + n; i++)
+		sum += bins[i];
+	return sum / (double)n;
+}
+
+/* Longest time below half, and until the rate is and stays within 5% of what it becomes. */
+static void add_bulk(struct trial *t, const struct measured *m, const struct failure *f)
+{
+	const double *bins = m->load[0].bin_bytes;
+	size_t n = m->n_bins, at = (size_t)((f->at_ns - m->from_ns) / 1000000u), gap = 0,
+	       longest = 0, last = at;
+	double after = rate(bins, n - n / 4, n / 4), before = rate(bins, 0, at);
+
+	for (size_t i = at; i < n; i++) {
+		gap = bins[i] < after / 2 ? gap + 1 : 0;
+		longest = gap > longest ? gap : longest;
+	}
+	for (size_t i = at; i + SMOOTH_MS < n; i += SMOOTH_MS / 4)
+		if (rate(bins, i, SMOOTH_MS) < 0.95 * after)
+			last = i + SMOOTH_MS;
+	trial_value(t, "disruption", (double)longest, 1);
+	trial_value(t, "convergence", (double)(last - at), 1);
+	trial_value(t, "capacity_kept", after / before * 100, 1);
+	trial_value(t, "Packet_drop_rate", link_use(t, m, false).drop_ppm, 1);
+}
+
+static int bulk(struct trial *t, struct failure *f)
+{
+	struct traffic_load kv = trial_load(t, "kv", 0);
+	struct plan plan = {0};
+	struct measured m;
+	int err;
+
+	plan_stream(&plan, plan_load(&plan, &kv), 0, trial_gpus(t) - 1, 16, 64u << 10);
+	t->bins = true;
+	err = trial_measure(t, &plan, fail_bulk, f, &m);
+	plan_fini(&plan);
+	if (err)
+		return err;
+	add_bulk(t, &m, f);
+	measured_fini(&m);
+	return 0;
+}
+
+/* ---- a service: what its users see ---- */
+
+static int fail_service(void *arg, uint64_t now_ns)
+{
+	struct failure *f = arg;
+
+	if (f->due_ns == 0)
+		f->due_ns = now_ns + (uint64_t)(f->t->seconds * 0.5e9);
+	return f->failed || now_ns < f->due_ns ? 0 : fail_when_due(f);
+}
+
+static int service(struct trial *t, struct failure *f)
+{
+	struct serving_options o = usual_service(t);
+	struct serving_result r;
+	int err;
+
+	o.per_s = service_bound(t, &o, 0.8);
+	err = serving_run(t, &o, fail_service, f, &r);
+	if (!err) {
+		double before = 0, after = 0;
+		unsigned n = 0, k = 0;
+
+		for (unsigned i = 0; i < r.n_done; i++) {
+			if (r.done_s[i] < t->seconds * 0.5 && ++n)
+				before = fmax(before, r.done_ttft_s[i]);
+			else if (r.done_s[i] < t->seconds * 0.5 + 1 && ++k)
+				after = fmax(after, r.done_ttft_s[i]);
+		}
+		add_service(t, &r);
+		trial_value(t, "TTFT_degradation", n && k ? (after - before) * 1e3 : NAN, k);
+	}
+	serving_fini(&r);
+	return err;
+}
+
+static int restore(struct trial *t)
+{
+	uint64_t at_ns;
+	int err = fabric_heal(t->fabric, &at_ns);
+
+	return err ? err : fabric_settle(t->fabric);
+}
+
+static int run(struct trial *t)
+{
+	struct failure f = {.t = t}, g = {.t = t};
+	int err, healed;
+
+	if (!failure_words(&f, trial_text(t, "failure"))) {
+		trial_missing(t, NULL, "%s: the fabric has one tier of leaves, or one plane",
+			      trial_text(t, "failure"));
+		return 0;
+	}
+	strcpy(g.words, f.words);
+	err = bulk(t, &f);
+	healed = restore(t);
+	err = err ? err : healed;
+	if (!err)
+		err = service(t, &g);
+	healed = restore(t);
+	return err ? err : healed;
+}
+
+static const struct param params[] = {
+	{"failure",
+	 PARAM_NAME,
+	 "",
+	 "links that are cut",
+	 {"decode-link,dual-decode-link,leaf-spine,spine-spine", NULL, NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"disruption", "ms", "DUT-F", "longest time below half of the rate afterwards",
+	 BETTER_LOWER, 0},
+	{"convergence", "ms", "DUT-F", "until the rate stays at what it becomes (means of 20 ms)",
+	 BETTER_LOWER, 0},
+	{"capacity_kept", "%", "DUT-F", "rate afterwards over before", BETTER_HIGHER, 0},
+	{"TTFT_degradation", "ms", "SUT-E", "worst TTFT of the second after, less worst before",
+	 BETTER_LOWER, 0},
+	KPI_TTFT,
+	KPI_ITL,
+	KPI_TPS_OUTPUT,
+	KPI_DROPS,
+	LIST_END};
+
+static const struct view views[] = {
+	{VIEW_BARS,
+	 "Disruption of bulk transfers",
+	 "failure",
+	 "strategy",
+	 NULL,
+	 {"disruption"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	{VIEW_TABLE,
+	 "Link failures",
+	 "failure",
+	 "strategy",
+	 NULL,
+	 {"disruption", "convergence", "capacity_kept", "TTFT_degradation", "TTFT@p99",
+	  "TPS_output", "Packet_drop_rate"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_12_3 = {
+	.id = "12.3",
+	.name = "Link Failure Convergence Impact on Serving",
+	.clause = DRAFT "12.3",
+	.dut = "DUT-F",
+	.summary = "A link of the decode GPU's leaf is cut under bulk transfers, healed, and cut "
+		   "again "
+		   "under a service at 80% of its bound. Times begin when the command is given.",
+	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
+	.trials = {2, 10, 20},
+	.seconds = {3, 10, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

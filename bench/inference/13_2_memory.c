@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/soak.h"
+
+static void add_memory(struct trial *t)
+{
+	const struct fabric *f = t->fabric;
+	double workers = 0, daemons = 0, descriptors = 0;
+
+	for (unsigned gpu = 0; gpu < trial_gpus(t); gpu++) {
+		workers += soak_rss_kib(cluster_pid(f->cluster, gpu));
+		descriptors += soak_descriptors(cluster_pid(f->cluster, gpu));
+	}
+	for (unsigned i = 0; i < f->topo->n_servers; i++) {
+		daemons += soak_rss_kib(f->topo->servers[i].fared_pid);
+		descriptors += soak_descriptors(f->topo->servers[i].fared_pid);
+	}
+	trial_value(t, "worker_memory", workers, trial_gpus(t));
+	trial_value(t, "fared_memory", daemons, f->topo->n_servers);
+	trial_value(t, "descriptors", descriptors, 1);
+}
+
+static int run(struct trial *t)
+{
+	struct serving_options o = soak_service(t);
+	struct serving_result r;
+	double at_s = soak_at_s();
+	int err = serving_run(t, &o, NULL, NULL, &r);
+
+	if (!err) {
+		trial_value(t, "at_s", at_s, 1);
+		add_memory(t);
+		trial_missing(t, "GPU_memory", "no GPU");
+	}
+	serving_fini(&r);
+	return err;
+}
+
+static int derive(struct rows *rows)
+{
+	int err = soak_slope(rows, "13.2", "worker_memory", "slope_worker");
+
+	if (!err)
+		err = soak_slope(rows, "13.2", "fared_memory", "slope_fared");
+	return err ? err : soak_slope(rows, "13.2", "descriptors", "slope_descriptors");
+}
+
+static const struct kpi kpis[] = {
+	{"at_s", "s", "", "when the sample began", BETTER_NONE, 0},
+	{"worker_memory", "KiB", "DUT-N", "resident, all workers", BETTER_LOWER, 0},
+	{"fared_memory", "KiB", "DUT-N", "resident, all daemons", BETTER_LOWER, 0},
+	{"descriptors", "", "DUT-N", "open, all workers and daemons", BETTER_LOWER, 0},
+	{"slope_worker", "KiB/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
+	{"slope_fared", "KiB/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
+	{"slope_descriptors", "1/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
+	{"GPU_memory", "MiB", "SUT-E", "of the accelerators", BETTER_LOWER, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_TREND,
+				     "Memory over time",
+				     "at_s",
+				     "strategy",
+				     NULL,
+				     {"worker_memory", "fared_memory"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Memory",
+				     "strategy",
+				     NULL,
+				     NULL,
+				     {"worker_memory", "slope_worker", "fared_memory",
+				      "slope_fared", "descriptors", "slope_descriptors"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_13_2 = {
+	.id = "13.2",
+	.name = "KV Cache Memory Leak Detection",
+	.clause = DRAFT "13.2",
+	.dut = "SUT-E",
+	.summary = "The service of 13.1; memory and descriptors of workers and daemons after each "
+		   "sample.",
+	.needs = NEED_TWO_SERVERS,
+	.trials = {4, 60, 96},
+	.seconds = {1.5, 30, 900},
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+	.derive = derive,
+};

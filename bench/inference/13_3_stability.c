@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/soak.h"
+
+#include <stdio.h>
+
+struct flap {
+	struct trial *t;
+	uint64_t begin_ns, at_ns;
+	int phase;
+};
+
+/* A sub-port of the last GPU is down for a second, in the middle of the sample in the middle. */
+static int flap(void *arg, uint64_t now_ns)
+{
+	struct flap *f = arg;
+	const struct topo *topo = f->t->fabric->topo;
+	char gpu[2 * TOPO_NAME_MAX], words[96];
+
+	if (f->begin_ns == 0)
+		f->begin_ns = now_ns;
+	if (f->phase == 0 && now_ns - f->begin_ns > (uint64_t)(f->t->seconds * 0.3e9)) {
+		f->phase = 1;
+		topo_gpu_label(topo, topo->n_gpus - 1, gpu, sizeof(gpu));
+		snprintf(words, sizeof(words), "subport %.40s 0 0", gpu);
+		return fabric_fail(f->t->fabric, words, &f->at_ns);
+	}
+	if (f->phase == 1 && now_ns - f->at_ns > UINT64_C(1000000000)) {
+		f->phase = 2;
+		return fabric_heal(f->t->fabric, &f->at_ns);
+	}
+	return 0;
+}
+
+static int run(struct trial *t)
+{
+	struct serving_options o = soak_service(t);
+	struct serving_result r;
+	struct flap f = {.t = t};
+	bool middle = t->number == t->test->trials[t->profile] / 2;
+	double at_s = soak_at_s();
+	int err = serving_run(t, &o, middle ? flap : NULL, &f, &r);
+
+	if (!err) {
+		trial_value(t, "at_s", at_s, 1);
+		trial_value(t, "flap", middle, 1);
+		trial_value(t, "QP_transitions",
+			    (double)(r.books.path_deaths + r.books.path_rebuilds), 1);
+		trial_value(t, "retransmissions", (double)r.books.retransmitted, r.books.messages);
+		trial_value(t, "TTFT_p99", hist_quantile(&r.ttft, 0.99) / 1e6, r.ttft.n);
+		trial_missing(t, "FEC_errors", "virtual Ethernet has no FEC");
+		trial_missing(t, "Buffer_utilization", "the leaves do not tell their queues");
+	}
+	serving_fini(&r);
+	if (middle && !err)
+		err = fabric_settle(t->fabric);
+	return err;
+}
+
+static const struct kpi kpis[] = {
+	{"at_s", "s", "", "when the sample began", BETTER_NONE, 0},
+	{"flap", "", "", "1: a link was down for a second in this sample", BETTER_NONE, 0},
+	{"QP_transitions", "", "DUT-N", "paths of QP groups that died or were rebuilt",
+	 BETTER_LOWER, 0},
+	{"retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0},
+	{"TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0},
+	{"FEC_errors", "", "DUT-S", "of links", BETTER_LOWER, 0},
+	{"Buffer_utilization", "%", "DUT-S", "of switches", BETTER_NONE, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_TREND,
+				     "TTFT over time; a link flaps in the middle",
+				     "at_s",
+				     "strategy",
+				     NULL,
+				     {"TTFT_p99"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_TABLE,
+				     "Stability",
+				     "flap",
+				     "strategy",
+				     NULL,
+				     {"QP_transitions", "retransmissions", "TTFT_p99"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_13_3 = {
+	.id = "13.3",
+	.name = "Long-Running Serving Stability",
+	.clause = DRAFT "13.3",
+	.dut = "SUT-E",
+	.summary = "The service of 13.1; in the sample in the middle a link is down for a second.",
+	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
+	.trials = {3, 60, 96},
+	.seconds = {4, 30, 900},
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+
+static const struct topo_sub_port *sub_port_of(const struct topo *topo,
+					       const struct measured_link *link)
+{
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++) {
+		if (topo->gpus[gpu].server != link->server)
+			continue;
+		for (unsigned plane = 0; plane < topo->n_planes; plane++)
+			for (unsigned s = 0; s < topo->gpus[gpu].plane[plane].n_sub_ports; s++)
+				if (strcmp(topo->gpus[gpu].plane[plane].sub_port[s].dev,
+					   link->dev) == 0)
+					return &topo->gpus[gpu].plane[plane].sub_port[s];
+	}
+	return NULL;
+}
+
+struct link_use link_use(const struct trial *t, const struct measured *m, bool only_busy)
+{
+	struct link_use use = {.min = INFINITY, .jfi = NAN};
+	double *share = calloc(m->n_links + 1, sizeof(*share)), packets = 0, dropped = 0;
+
+	for (unsigned i = 0; share && i < m->n_links; i++) {
+		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i]);
+		double of = port && port->up ? m->link[i].tx_bps / (double)port->rate_bps : 0;
+
+		if (!port || !port->up || (only_busy && of < 0.02))
+			continue;
+		packets += (double)m->link[i].tx_packets;
+		dropped += (double)(m->link[i].tx_dropped + m->link[i].rx_dropped);
+		use.max = fmax(use.max, of);
+		use.min = fmin(use.min, of);
+		use.mean += of;
+		share[use.n++] = of;
+	}
+	if (use.n) {
+		use.mean /= use.n;
+		use.jfi = stats_jfi(share, use.n);
+	}
+	use.drop_ppm = packets > 0 ? dropped / packets * 1e6 : 0;
+	free(share);
+	return use;
+}
+
+void add_service(struct trial *t, const struct serving_result *r)
+{
+	static const struct {
+		const char *kpi;
+		size_t at;
+	} hists[] = {{"TTFT", offsetof(struct serving_result, ttft)},
+		     {"ITL", offsetof(struct serving_result, itl)},
+		     {"E2E_latency", offsetof(struct serving_result, e2e)},
+		     {"T_prefill", offsetof(struct serving_result, prefill)},
+		     {"T_transfer", offsetof(struct serving_result, transfer)},
+		     {"T_decode_init", offsetof(struct serving_result, decode_init)},
+		     {"KV_xfer_latency", offsetof(struct serving_result, kv_latency)}};
+	const struct {
+		const char *kpi;
+		double value;
+	} values[] = {{"fabric_fraction", hist_mean(&r->transfer) / hist_mean(&r->ttft)},
+		      {"TPS_output", (double)r->output_tokens / r->seconds},
+		      {"TPS_input", (double)r->input_tokens / r->seconds},
+		      {"Goodput", (double)r->good_tokens / r->seconds},
+		      {"fabric_bandwidth", r->fabric_bps / 8e6}};
+
+	for (size_t i = 0; i < sizeof(hists) / sizeof(hists[0]); i++)
+		if (test_kpi(t->test, hists[i].kpi))
+			trial_hist(t, hists[i].kpi,
+				   (const struct hist *)((const char *)r + hists[i].at));
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (test_kpi(t->test, values[i].kpi))
+			trial_value(t, values[i].kpi, values[i].value, r->requests);
+}
+
+struct serving_options usual_service(const struct trial *t)
+{
+	unsigned prefill = trial_prefill(t);
+
+	return (struct serving_options){
+		.model = model_find("CFG-B"),
+		.experts = moe_config_find("M3"),
+		.n_prefill = prefill,
+		.n_decode = trial_gpus(t) - prefill,
+		.prompt = {LENGTHS_ZIPF, 128, 8192, 1.0},
+		.output = {LENGTHS_UNIFORM, 8, 24, 0},
+		.router = ROUTER_KV_AWARE,
+		.batch = 64,
+		.slo_ttft_s = 0.5,
+		.slo_itl_s = 0.05,
+	};
+}
+
+static double mean_prompt(const struct lengths *l)
+{
+	uint64_t random = 1;
+	double sum = 0;
+
+	for (int i = 0; i < 4096; i++)
+		sum += lengths_draw(l, &random);
+	return sum / 4096;
+}
+
+double service_capacity(const struct serving_options *o)
+{
+	return o->n_prefill / model_prefill_s(o->model, mean_prompt(&o->prompt));
+}
+
+double service_bound(const struct trial *t, const struct serving_options *o, double share)
+{
+	double found = kpi_median(t->rows, "11.1", t->strategy_name, "Request_Rate", 0, NULL, 0.5);
+
+	return (isfinite(found) && found > 0 ? found : service_capacity(o) * 0.7) * share;
+}
+
+double kpi_median(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
+		  unsigned n_params, const struct row_param *param, double quantile)
+{
+	struct rows_filter filter = {.test = test,
+				     .kpi = kpi,
+				     .strategy = strategy,
+				     .n_params = n_params,
+				     .param = param,
+				     .trial = -1};
+	struct stats_summary summary;
+	struct hist sum;
+	double *values, at = NAN;
+	int n;
+
+	hist_init(&sum);
+	if (rows_hist(rows, &filter, &sum))
+		return hist_quantile(&sum, quantile);
+	n = rows_values(rows, &filter, &values);
+	if (n > 0 && !stats_summarise(values, (size_t)n, &summary))
+		at = summary.median;
+	if (n >= 0)
+		free(values);
+	return at;
+}
+
+int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value)
+{
+	struct row row = *like;
+
+	if (!isfinite(value))
+		return 0;
+	snprintf(row.kpi, sizeof(row.kpi), "%s", kpi);
+	row.hist = NULL;
+	row.text = row.missing = NULL;
+	row.trial = DERIVED_TRIAL;
+	row.value = value;
+	row.n = 1;
+	return rows_add(rows, &row);
+}

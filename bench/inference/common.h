@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * common.h - what several tests of the methodology share: KPIs by their names of section 4, links
+ * of the fabric, a service of the usual shape.
+ *
+ * Owns: nothing. Thread: the coordinator's.
+ */
+#ifndef COMMON_H
+#define COMMON_H
+
+#include "suite/trial.h"
+#include "workload/serving.h"
+
+#define DRAFT "draft-calabria-bmwg-ai-fabric-inference-bench-02, "
+
+#define LIST_END                                                                                   \
+	{                                                                                          \
+		.name = NULL                                                                       \
+	}
+#define VIEWS_END                                                                                  \
+	{                                                                                          \
+		.title = NULL                                                                      \
+	}
+
+#define KPI_TTFT                                                                                   \
+	{                                                                                          \
+		"TTFT", "ms", "SUT-E", "from arrival to the first token", BETTER_LOWER, 1e-6       \
+	}
+#define KPI_ITL                                                                                    \
+	{                                                                                          \
+		"ITL", "ms", "SUT-E", "between a request's tokens", BETTER_LOWER, 1e-6             \
+	}
+#define KPI_E2E                                                                                    \
+	{                                                                                          \
+		"E2E_latency", "ms", "SUT-E", "from arrival to the last token", BETTER_LOWER, 1e-6 \
+	}
+#define KPI_T_PREFILL                                                                              \
+	{                                                                                          \
+		"T_prefill", "ms", "SUT-E", "waiting for prefill, and its emulated compute",       \
+			BETTER_LOWER, 1e-6                                                         \
+	}
+#define KPI_T_TRANSFER                                                                             \
+	{                                                                                          \
+		"T_transfer", "ms", "DUT-PD",                                                      \
+			"from the end of prefill to the arrival of the whole cache", BETTER_LOWER, \
+			1e-6                                                                       \
+	}
+#define KPI_T_DECODE_INIT                                                                          \
+	{                                                                                          \
+		"T_decode_init", "ms", "SUT-E", "from the cache's arrival to the first token",     \
+			BETTER_LOWER, 1e-6                                                         \
+	}
+#define KPI_FABRIC_FRACTION                                                                        \
+	{                                                                                          \
+		"fabric_fraction", "", "DUT-PD", "mean T_transfer over mean TTFT", BETTER_LOWER, 0 \
+	}
+#define KPI_KV_LATENCY                                                                             \
+	{                                                                                          \
+		"KV_xfer_latency", "us", "DUT-N",                                                  \
+			"from when a block was due until its receiver was told", BETTER_LOWER,     \
+			1e-3                                                                       \
+	}
+#define KPI_KV_BANDWIDTH                                                                           \
+	{                                                                                          \
+		"KV_xfer_bandwidth", "MB/s", "DUT-N", "payload acknowledged", BETTER_HIGHER, 0     \
+	}
+#define KPI_OF_LINE                                                                                \
+	{                                                                                          \
+		"of_line", "%", "DUT-F", "share of what the links can carry as payload",           \
+			BETTER_HIGHER, 0                                                           \
+	}
+#define KPI_LINE                                                                                   \
+	{                                                                                          \
+		"line", "MB/s", "DUT-F", "what the links can carry as payload", BETTER_NONE, 0     \
+	}
+#define KPI_EP_LATENCY                                                                             \
+	{                                                                                          \
+		"EP_alltoall_latency", "us", "DUT-F",                                              \
+			"from the first GPU's first post to the last GPU's last arrival",          \
+			BETTER_LOWER, 1e-3                                                         \
+	}
+#define KPI_EP_BANDWIDTH                                                                           \
+	{                                                                                          \
+		"EP_alltoall_bandwidth", "MB/s", "DUT-F", "payload of all GPUs", BETTER_HIGHER, 0  \
+	}
+#define KPI_TPS_OUTPUT                                                                             \
+	{                                                                                          \
+		"TPS_output", "tokens/s", "SUT-E", "output tokens of all workers", BETTER_HIGHER,  \
+			0                                                                          \
+	}
+#define KPI_TPS_INPUT                                                                              \
+	{                                                                                          \
+		"TPS_input", "tokens/s", "SUT-E", "prompt tokens of all workers", BETTER_HIGHER, 0 \
+	}
+#define KPI_GOODPUT                                                                                \
+	{                                                                                          \
+		"Goodput", "tokens/s", "SUT-E",                                                    \
+			"output tokens of requests within TTFT 500 ms and ITL 50 ms",              \
+			BETTER_HIGHER, 0                                                           \
+	}
+#define KPI_FABRIC_BW                                                                              \
+	{                                                                                          \
+		"fabric_bandwidth", "MB/s", "DUT-F", "payload of all traffic", BETTER_NONE, 0      \
+	}
+#define KPI_JFI                                                                                    \
+	{                                                                                          \
+		"JFI", "", "DUT-F", "Jain's fairness index, 1 is even", BETTER_HIGHER, 0           \
+	}
+#define KPI_DROPS                                                                                  \
+	{                                                                                          \
+		"Packet_drop_rate", "ppm", "DUT-F", "dropped by the servers' interfaces",          \
+			BETTER_LOWER, 0                                                            \
+	}
+#define KPI_NOT(name, unit, what)                                                                  \
+	{                                                                                          \
+		name, unit, "DUT-S", what, BETTER_NONE, 0                                          \
+	}
+
+/* How the sub-ports of all GPUs are used, of the window: shares of what they can carry. */
+struct link_use {
+	double max, min, mean, jfi; /* transmit side */
+	double drop_ppm;
+	unsigned n;
+};
+
+/* only_busy: links that carry nothing at all (of GPUs that send nothing) do not count. */
+struct link_use link_use(const struct trial *t, const struct measured *m, bool only_busy);
+
+/* The rows that most tests of a service have. */
+void add_service(struct trial *t, const struct serving_result *r);
+
+/* A mid model, pools of the fabric's size, short outputs; the rates of tests differ. */
+struct serving_options usual_service(const struct trial *t);
+/* Requests a second that its prefill workers can compute at most. */
+double service_capacity(const struct serving_options *o);
+/* The rate that test 11.1 found for this strategy; else share of the capacity. */
+double service_bound(const struct trial *t, const struct serving_options *o, double share);
+
+/* Mean of a KPI over trials: for rows that are derived. NaN: there are none. */
+double kpi_median(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
+		  unsigned n_params, const struct row_param *param, double quantile);
+#define DERIVED_TRIAL 1000000 /* no trial has it: such rows are made anew by every run */
+
+int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value);
+
+#endif

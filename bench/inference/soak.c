@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/soak.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+double soak_at_s(void)
+{
+	static uint64_t first_ns;
+	uint64_t now = cluster_now_ns();
+
+	if (!first_ns)
+		first_ns = now;
+	return (double)(now - first_ns) / 1e9;
+}
+
+struct serving_options soak_service(const struct trial *t)
+{
+	struct serving_options o = usual_service(t);
+
+	o.per_s = service_bound(t, &o, 0.8);
+	return o;
+}
+
+double soak_rss_kib(int pid)
+{
+	char path[64], line[128];
+	double kib = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmRSS: %lf kB", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+double soak_descriptors(int pid)
+{
+	char path[64];
+	double n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n > 2 ? n - 2 : 0;
+}
+
+/* x: "at_s" of the same trial and strategy. */
+static double soak_time(const struct rows *rows, const struct row *row)
+{
+	struct rows_filter filter = {.test = row->test,
+				     .kpi = "at_s",
+				     .strategy = row->strategy,
+				     .trial = (int)row->trial};
+	size_t i = rows_next(rows, &filter, 0);
+
+	return i < rows_count(rows) ? rows_at(rows, i)->value : NAN;
+}
+
+static double soak_fit(const struct rows *rows, const struct rows_filter *filter)
+{
+	double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+
+	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
+	     i = rows_next(rows, filter, i + 1)) {
+		const struct row *row = rows_at(rows, i);
+		double x = soak_time(rows, row) / 3600, y = row->value;
+
+		if (!isfinite(x) || !isfinite(y))
+			continue;
+		n++;
+		sx += x;
+		sy += y;
+		sxx += x * x;
+		sxy += x * y;
+	}
+	return n >= 3 && n * sxx - sx * sx > 0 ? (n * sxy - sx * sy) / (n * sxx - sx * sx) : NAN;
+}
+
+int soak_slope(struct rows *rows, const char *test, const char *kpi, const char *slope)
+{
+	struct row_param strategies[16];
+	struct rows_filter all = {.test = test, .kpi = kpi, .trial = -1};
+	size_t n = rows_levels(rows, &all, "strategy", strategies, 16);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		struct rows_filter one = {
+			.test = test, .kpi = kpi, .strategy = strategies[i].text, .trial = -1};
+		size_t at = rows_next(rows, &one, 0);
+		struct row row;
+
+		if (at == rows_count(rows))
+			continue;
+		row = *rows_at(rows, at);
+		err = derive_value(rows, &row, slope, soak_fit(rows, &one));
+	}
+	return err;
+}

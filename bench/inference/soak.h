@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * soak.h - a trial of section 13 is one sample of a long run of a service.
+ *
+ * Owns: when the first sample began. Thread: the coordinator's.
+ */
+#ifndef SOAK_H
+#define SOAK_H
+
+#include "inference/common.h"
+
+/* Seconds since the first sample that this process took. */
+double soak_at_s(void);
+/* The service of the soak, at 80% of its bound. */
+struct serving_options soak_service(const struct trial *t);
+/* Memory and descriptors of a process: KiB, count; 0 if it is not there. */
+double soak_rss_kib(int pid);
+double soak_descriptors(int pid);
+/* Growth of a KPI per hour over the samples, by least squares; a row "slope_NAME" each. */
+int soak_slope(struct rows *rows, const char *test, const char *kpi, const char *slope);
+
+#endif

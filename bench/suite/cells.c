@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "suite/cells.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rng.h"
+
+const char *param_levels(const struct param *param, enum profile profile)
+{
+	const char *levels = param->level[PROFILE_QUICK];
+
+	for (int p = 0; p <= (int)profile; p++)
+		if (param->level[p])
+			levels = param->level[p];
+	return levels;
+}
+
+static int cells_set(const struct test *test, const struct param *param, const char *text,
+		     size_t length, struct row_param *out)
+{
+	char level[ROW_NAME_MAX];
+
+	snprintf(level, sizeof(level), "%.*s", (int)length, text);
+	if (length < sizeof(level) && !row_param_set(out, param->name, level) &&
+	    (param->kind == PARAM_NAME || isfinite(out->number)))
+		return 0;
+	fprintf(stderr, "farebench: test %s: %s=%s: %s is expected\n", test->id, param->name, level,
+		param->kind == PARAM_NAME ? "a word" : "a number (suffixes K, M, G)");
+	return -EINVAL;
+}
+
+/* Every cell there is, once for each level of the parameter. */
+static int cells_cross(const struct test *test, const struct param *param, const char *levels,
+		       struct cells *cells)
+{
+	struct cells grown = {0};
+	int err = 0;
+
+	for (const char *at = levels; !err && at;) {
+		const char *comma = strchr(at, ',');
+		size_t length = comma ? (size_t)(comma - at) : strlen(at);
+		struct cell *more = realloc(grown.cell, (grown.n + cells->n) * sizeof(*grown.cell));
+
+		if (!more || grown.n + cells->n > CELLS_MAX) {
+			err = more ? -E2BIG : -ENOMEM;
+			grown.cell = more ? more : grown.cell;
+			break;
+		}
+		grown.cell = more;
+		for (unsigned i = 0; !err && i < cells->n; i++) {
+			struct cell *cell = &grown.cell[grown.n++];
+
+			*cell = cells->cell[i];
+			err = cells_set(test, param, at, length, &cell->param[cell->n_params++]);
+		}
+		at = comma ? comma + 1 : NULL;
+	}
+	free(cells->cell);
+	*cells = grown;
+	return err;
+}
+
+static const char *cells_levels(const struct param *param, enum profile profile,
+				const struct cells_override *override, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(override[i].name, param->name) == 0)
+			return override[i].levels;
+	return param_levels(param, profile);
+}
+
+int cells_expand(const struct test *test, enum profile profile,
+		 const struct cells_override *override, unsigned n_override, const int *strategies,
+		 unsigned n_strategies, struct cells *out)
+{
+	unsigned n = test->no_strategies ? 1 : n_strategies;
+	int err = 0;
+
+	out->n = 0;
+	out->cell = calloc(n + 1, sizeof(*out->cell));
+	if (!out->cell)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++)
+		out->cell[out->n++].strategy = test->no_strategies ? -1 : strategies[i];
+	for (const struct param *p = test->params; !err && p && p->name; p++)
+		err = cells_cross(test, p, cells_levels(p, profile, override, n_override), out);
+	if (err)
+		cells_fini(out);
+	return err;
+}
+
+void cells_fini(struct cells *cells)
+{
+	free(cells->cell);
+	cells->cell = NULL;
+	cells->n = 0;
+}
+
+/* 0: equal weights are needed; 1: any will do; 2: FRR's. */
+static int cells_half(const struct cell *cell)
+{
+	enum strategy strategy = (enum strategy)cell->strategy;
+
+	if (cell->strategy < 0 || strategy_mode(strategy) != FARE_MODE_KERNEL)
+		return 1;
+	return strategy_equal_weights(strategy) ? 0 : 2;
+}
+
+void cells_shuffle(const struct cells *cells, uint64_t *random, unsigned *order)
+{
+	bool equal_first = rng_next(random) & 1;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < cells->n; i++)
+		order[i] = i;
+	for (unsigned i = cells->n; i > 1; i--) {
+		unsigned j = rng_below(random, i), swap = order[j];
+
+		order[j] = order[i - 1];
+		order[i - 1] = swap;
+	}
+	/* a stable partition: those that any weights suit go with one half or the other by chance */
+	for (int half = 0; half < 2; half++) {
+		for (unsigned i = n; i < cells->n; i++) {
+			int needs = cells_half(&cells->cell[order[i]]);
+			bool here = needs == 1 ? half || (rng_next(random) & 1)
+					       : (needs == 0) == (half == !equal_first);
+			unsigned moved = order[i];
+
+			if (!here)
+				continue;
+			memmove(&order[n + 1], &order[n], (i - n) * sizeof(*order));
+			order[n++] = moved;
+		}
+	}
+}

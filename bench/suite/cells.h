@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cells.h - every combination of a test's parameters and strategies, and the order of its trials.
+ *
+ * Owns: the list. In: a test, a profile, what the user named; out: cells, then trials in an order
+ * drawn from a seed: all cells once before any is met twice, shuffled each time, so that what
+ * drifts on the machine meets all alike. Strategies that need the kernel's weights equal and those
+ * that need FRR's come in two halves of each pass, because to change them takes bgpd a while. Pure.
+ */
+#ifndef CELLS_H
+#define CELLS_H
+
+#include "engine/strategy.h"
+#include "suite/test.h"
+
+#define CELLS_MAX 4096
+
+struct cell {
+	unsigned n_params;
+	struct row_param param[ROWS_MAX_PARAMS];
+	int strategy; /* enum strategy; -1: the test has none */
+};
+
+struct cells {
+	struct cell *cell;
+	unsigned n;
+};
+
+/* "name=a,b" from the command line, instead of the test's levels. */
+struct cells_override {
+	char name[ROW_NAME_MAX];
+	const char *levels;
+};
+
+/* The levels of a parameter in a profile. */
+const char *param_levels(const struct param *param, enum profile profile);
+
+/* -EINVAL, after saying which level is wrong; -E2BIG: more than CELLS_MAX. */
+int cells_expand(const struct test *test, enum profile profile,
+		 const struct cells_override *override, unsigned n_override, const int *strategies,
+		 unsigned n_strategies, struct cells *out);
+void cells_fini(struct cells *cells);
+
+/* Writes a permutation of 0..n - 1 into order. */
+void cells_shuffle(const struct cells *cells, uint64_t *random, unsigned *order);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "suite/describe.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "machine.h"
+#include "optimum.h"
+#include "suite/suite.h"
+
+static void describe_row(json_t *table, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void describe_row(json_t *table, const char *name, const char *format, ...)
+{
+	char value[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(value, sizeof(value), format, ap);
+	va_end(ap);
+	json_array_append_new(json_object_get(table, "rows"), json_pack("[s, s]", name, value));
+}
+
+static json_t *describe_table(json_t *tables, const char *title)
+{
+	json_t *table = json_pack("{s:s, s:[]}", "title", title, "rows");
+
+	json_array_append_new(tables, table);
+	return table;
+}
+
+/* The first line that a command prints; "not available" if it cannot be run. */
+static void describe_version(json_t *table, const char *name, const char *const *argv)
+{
+	struct command_result result;
+	char *end;
+
+	if (command_run(argv, 5000, &result) || !result.out || !result.out[0]) {
+		describe_row(table, name, "not available");
+		return;
+	}
+	end = strchr(result.out, '\n');
+	if (end)
+		*end = '\0';
+	describe_row(table, name, "%s", result.out);
+	free(result.out);
+}
+
+static void describe_system(json_t *tables, const struct fabric *fabric)
+{
+	static const char *const frr[] = {"vtysh", "--version", NULL};
+	json_t *t = describe_table(tables, "System configuration");
+	struct machine machine;
+
+	machine_read(&machine);
+	describe_row(t, "farebench", "%s", FARE_VERSION);
+	describe_row(t, "Command", "%s", machine.command);
+	describe_row(t, "Started", "%s", machine.started);
+	describe_row(t, "Kernel", "%s", machine.kernel);
+	describe_row(t, "Processor", "%s, %d cores", machine.processor, machine.cores);
+	describe_row(t, "Accelerators", "none: %u processes stand for as many GPUs",
+		     fabric->topo->n_gpus);
+	describe_row(t, "NIC, firmware", "virtual Ethernet; RoCEv2 by libfare's soft provider");
+	describe_row(t, "Switches", "Linux namespaces, one per leaf, with FRRouting");
+	describe_version(t, "Switch software", frr);
+	describe_row(t, "KV cache transfer library",
+		     "libfare %s (one-sided writes with "
+		     "notification)",
+		     FARE_VERSION);
+	describe_row(t, "Inference serving framework", "emulated by farebench %s", FARE_VERSION);
+}
+
+static void describe_fabric(json_t *tables, const struct fabric *fabric)
+{
+	const struct topo *topo = fabric->topo;
+	json_t *t = describe_table(tables, "Fabric");
+
+	describe_row(t, "Lab", "%s", topo->lab);
+	describe_row(t, "Topology",
+		     "%u servers, %u GPUs, %u planes of one leaf each, %u sub-ports "
+		     "a GPU and plane",
+		     topo->n_servers, topo->n_gpus, topo->n_planes,
+		     topo->gpus[0].plane[0].n_sub_ports);
+	describe_row(t, "Link speed", "%.1f Mb/s a sub-port (shaped)",
+		     (double)topo->gpus[0].plane[0].sub_port[0].rate_bps / 1e6);
+	describe_row(t, "Payload of a GPU's line", "%.1f Mb/s", fabric_line_bps(fabric, 0) / 1e6);
+	describe_row(t, "Link MTU, path MTU", "%u, %u bytes", topo->mtu_bytes,
+		     topo_path_mtu(topo->mtu_bytes, !topo->gpus[0].ipv4[0]));
+}
+
+static void describe_run(json_t *tables, const struct describe *about)
+{
+	json_t *t = describe_table(tables, "Run");
+
+	describe_row(t, "Profile", "%s", profile_name(about->options->profile));
+	describe_row(t, "Seed", "%llu", (unsigned long long)about->seed);
+	describe_row(t, "Scale",
+		     "1 : %.0f (bytes of models are divided by it, so that times are "
+		     "those of the unscaled line)",
+		     about->scale);
+	describe_row(t, "Measured for", "%.0f s", about->seconds);
+	describe_row(t, "Trials made again", "%u: a core had no idle time", about->repeated);
+	describe_row(t, "Trials kept without idle time", "%u: none of the attempts had any",
+		     about->busy);
+}
+
+static void describe_real(json_t *tables)
+{
+	json_t *t = describe_table(tables, "Real and emulated");
+
+	describe_row(t, "Real",
+		     "FRRouting's BGP, Linux routes, RoCEv2 packets, libfare, every "
+		     "byte between workers and its verification, link faults");
+	describe_row(t, "Emulated",
+		     "GPUs and their compute time, NICs (soft provider), leaf "
+		     "switches, link rates (token buckets of the kernel)");
+	describe_row(t, "Not here", "PFC, FEC, PCIe, NVLink, NVMe and GPU memory tiers");
+}
+
+int describe_write(const struct describe *about, const char *path)
+{
+	json_t *root = json_pack(
+		"{s:s, s:I, s:f, s:[], s:[]}", "profile", profile_name(about->options->profile),
+		"seed", (json_int_t)about->seed, "scale", about->scale, "strategies", "tables");
+	json_t *tables = json_object_get(root, "tables");
+	int err = root ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; !err && i < about->options->n_strategies; i++)
+		json_array_append_new(
+			json_object_get(root, "strategies"),
+			json_string(strategy_name((enum strategy)about->options->strategy[i])));
+	if (!err) {
+		describe_system(tables, about->fabric);
+		describe_fabric(tables, about->fabric);
+		describe_run(tables, about);
+		describe_real(tables);
+		err = json_dump_file(root, path, JSON_INDENT(1)) ? -EIO : 0;
+	}
+	if (err)
+		fprintf(stderr, "farebench: %s: %s\n", path, strerror(-err));
+	json_decref(root);
+	return err;
+}

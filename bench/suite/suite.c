@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "suite/suite.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/rng.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "suite/describe.h"
+#include "suite/trial.h"
+#include "trial_guard.h"
+
+#define SUITE_LINE_BPS 400e9	  /* what a GPU's line stands for, unless --scale says otherwise */
+#define SUITE_DONE     "_trial_s" /* the last row of each trial: how long it took */
+
+static const char *const profile_names[PROFILE_COUNT] = {"quick", "lab", "draft"};
+
+const char *profile_name(enum profile profile)
+{
+	return profile < PROFILE_COUNT ? profile_names[profile] : "?";
+}
+
+int profile_parse(const char *name)
+{
+	for (int i = 0; i < PROFILE_COUNT; i++)
+		if (strcmp(name, profile_names[i]) == 0)
+			return i;
+	return -ENOENT;
+}
+
+struct suite {
+	const struct suite_options *options;
+	struct fabric fabric;
+	struct rows *rows;
+	struct progress progress;
+	double scale;
+	uint64_t seed;
+	unsigned done, repeated, busy;
+};
+
+/* ---- the directory ---- */
+
+static void suite_path(const struct suite *suite, const char *name, char *out, size_t size)
+{
+	snprintf(out, size, "%s/%s", suite->options->dir, name);
+}
+
+static void suite_filter(const struct row *row, struct rows_filter *filter)
+{
+	*filter = (struct rows_filter){.test = row->test,
+				       .strategy = row->strategy,
+				       .n_params = row->n_params,
+				       .param = row->param,
+				       .trial = (int)row->trial};
+}
+
+static bool suite_is_whole(const struct rows *rows, const struct row *row)
+{
+	struct rows_filter filter;
+
+	suite_filter(row, &filter);
+	filter.kpi = SUITE_DONE;
+	return rows_next(rows, &filter, 0) < rows_count(rows);
+}
+
+/* Takes the rows of trials that were cut off, and of what was derived, out of an earlier file. */
+static int suite_keep_whole(const char *path)
+{
+	struct rows *was, *kept;
+	char fresh[4104];
+	int err = rows_read(&was, path);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	snprintf(fresh, sizeof(fresh), "%s.new", path);
+	unlink(fresh);
+	err = rows_open(&kept, fresh);
+	for (size_t i = 0; !err && i < rows_count(was); i++)
+		if (suite_is_whole(was, rows_at(was, i)))
+			err = rows_add(kept, rows_at(was, i));
+	if (!err)
+		rows_close(kept);
+	rows_close(was);
+	if (!err && rename(fresh, path))
+		err = -errno;
+	return err;
+}
+
+static int suite_open_rows(struct suite *suite)
+{
+	char path[4096];
+	bool there;
+
+	suite_path(suite, "rows.jsonl", path, sizeof(path));
+	if (mkdir(suite->options->dir, 0777) && errno != EEXIST) {
+		fprintf(stderr, "farebench: %s: %s\n", suite->options->dir, strerror(errno));
+		return -errno;
+	}
+	there = access(path, F_OK) == 0;
+	if (there && !suite->options->resume) {
+		fprintf(stderr,
+			"farebench: %s holds an earlier run: name another directory, or go on "
+			"with --resume\n",
+			suite->options->dir);
+		return -EEXIST;
+	}
+	if (there) {
+		int err = suite_keep_whole(path);
+
+		if (err)
+			return err;
+	}
+	return rows_open(&suite->rows, path);
+}
+
+/* ---- one trial ---- */
+
+static int suite_keep(struct suite *suite, const struct trial *t, double seconds)
+{
+	struct row done = {.value = seconds, .n = 1};
+	int err = t->err;
+
+	for (unsigned i = 0; !err && i < t->n_rows; i++)
+		err = rows_add(suite->rows, &t->row[i]);
+	if (err || t->n_rows == 0)
+		return err;
+	snprintf(done.test, sizeof(done.test), "%s", t->test->id);
+	snprintf(done.strategy, sizeof(done.strategy), "%s", t->strategy_name);
+	strcpy(done.kpi, SUITE_DONE);
+	done.trial = t->number;
+	done.n_params = t->n_params;
+	memcpy(done.param, t->param, sizeof(done.param));
+	return rows_add(suite->rows, &done);
+}
+
+static struct trial suite_trial(const struct suite *suite, const struct test *test,
+				const struct cell *cell, unsigned number)
+{
+	const struct suite_options *o = suite->options;
+	uint64_t seed = suite->seed ^ (number + 1) * 0x9e3779b97f4a7c15ULL;
+	struct trial t = {.test = test,
+			  .profile = o->profile,
+			  .fabric = (struct fabric *)&suite->fabric,
+			  .strategy = STRATEGY_FARE_SPRAY,
+			  .strategy_name = "",
+			  .n_params = cell->n_params,
+			  .number = number,
+			  .seed = rng_next(&seed),
+			  .seconds = test->seconds[o->profile],
+			  .scale = suite->scale,
+			  .rows = suite->rows,
+			  .idle = {.mean_percent = -1}};
+
+	t.warm_s = t.seconds / 5 < 0.2 ? 0.2 : t.seconds / 5 > 2 ? 2 : t.seconds / 5;
+	memcpy(t.param, cell->param, sizeof(t.param));
+	if (cell->strategy >= 0) {
+		t.strategy = (enum strategy)cell->strategy;
+		t.strategy_name = strategy_name(t.strategy);
+	}
+	return t;
+}
+
+static bool suite_has(const struct suite *suite, const struct trial *t)
+{
+	struct rows_filter filter = {.test = t->test->id,
+				     .strategy = t->strategy_name,
+				     .kpi = SUITE_DONE,
+				     .n_params = t->n_params,
+				     .param = t->param,
+				     .trial = (int)t->number};
+
+	return rows_next(suite->rows, &filter, 0) < rows_count(suite->rows);
+}
+
+/* Tries again while the machine has no idle time; if it never has, the trial counts as busy. */
+static int suite_one(struct suite *suite, const struct test *test, const struct cell *cell,
+		     unsigned number)
+{
+	struct trial_guard guard = {0};
+	int err, verdict = 0;
+
+	do {
+		struct trial t = suite_trial(suite, test, cell, number);
+		uint64_t start = cluster_now_ns();
+
+		err = suite_has(suite, &t) ? 0 : test->run(&t);
+		if (!err && t.idle.mean_percent >= 0 && !suite->options->even_busy)
+			verdict = trial_guard_judge(&guard, &t.idle);
+		else
+			verdict = 0;
+		suite->repeated += verdict == -EAGAIN;
+		suite->busy += verdict == -EBUSY;
+		if (!err && verdict != -EAGAIN)
+			err = suite_keep(suite, &t, (double)(cluster_now_ns() - start) / 1e9);
+		trial_fini(&t);
+		if (!err && interrupt_pending())
+			err = -EINTR;
+	} while (!err && verdict == -EAGAIN);
+	return err;
+}
+
+/* ---- one test ---- */
+
+static void suite_show(struct suite *suite, const struct test *test, const struct cell *cell,
+		       unsigned number)
+{
+	double passed = progress_seconds(&suite->progress);
+	unsigned left = suite->progress.total - suite->done;
+	char text[128] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; i < cell->n_params && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, " %s=%s",
+					 cell->param[i].name, cell->param[i].text);
+	progress_step(&suite->progress, "%s%s%s%s, trial %u; about %.0f s left", test->id, text,
+		      cell->strategy >= 0 ? " " : "",
+		      cell->strategy >= 0 ? strategy_name((enum strategy)cell->strategy) : "",
+		      number + 1, suite->done ? passed / suite->done * left : 0.0);
+	suite->done++;
+}
+
+/* A test that this fabric cannot run says so in its rows. */
+static int suite_refuse(struct suite *suite, const struct test *test, const char *why)
+{
+	struct cell none = {.strategy = -1};
+	struct trial t = suite_trial(suite, test, &none, 0);
+	int err = 0;
+
+	if (!suite_has(suite, &t)) {
+		trial_missing(&t, NULL, "%s", why);
+		err = suite_keep(suite, &t, 0);
+	}
+	trial_fini(&t);
+	return err;
+}
+
+static int suite_derive(struct suite *suite, const struct test *test)
+{
+	return test->derive ? test->derive(suite->rows) : 0;
+}
+
+static unsigned suite_trials(const struct suite_options *o, const struct test *test)
+{
+	return o->trials ? o->trials : test->trials[o->profile];
+}
+
+static int suite_test(struct suite *suite, const struct test *test, const struct cells *cells)
+{
+	const char *why = fabric_cannot(&suite->fabric, test->needs);
+	unsigned *order = calloc(cells->n + 1, sizeof(*order));
+	uint64_t random = suite->seed;
+	int err = order ? 0 : -ENOMEM;
+
+	if (!err && why)
+		err = suite_refuse(suite, test, why);
+	for (unsigned number = 0; !err && !why && number < suite_trials(suite->options, test);
+	     number++) {
+		cells_shuffle(cells, &random, order);
+		for (unsigned i = 0; !err && i < cells->n; i++) {
+			suite_show(suite, test, &cells->cell[order[i]], number);
+			err = suite_one(suite, test, &cells->cell[order[i]], number);
+		}
+	}
+	free(order);
+	return err ? err : suite_derive(suite, test);
+}
+
+/* ---- all of them ---- */
+
+static int suite_expand(const struct suite_options *o, const struct test *const *tests, size_t n,
+			struct cells *cells, unsigned *total)
+{
+	int err = 0;
+
+	*total = 0;
+	for (size_t i = 0; !err && i < n; i++) {
+		err = cells_expand(tests[i], o->profile, o->override, o->n_overrides, o->strategy,
+				   o->n_strategies, &cells[i]);
+		*total += cells[i].n * suite_trials(o, tests[i]);
+	}
+	return err;
+}
+
+static int suite_open(struct suite *suite)
+{
+	const struct suite_options *o = suite->options;
+	int err = fabric_open(&suite->fabric, o->lab);
+
+	if (err)
+		return err;
+	suite->seed = o->seed;
+	if (!o->has_seed && getrandom(&suite->seed, sizeof(suite->seed), 0) < 0)
+		return -errno;
+	suite->seed &= UINT32_MAX;
+	suite->scale =
+		o->scale > 0 ? o->scale : SUITE_LINE_BPS / fabric_line_bps(&suite->fabric, 0);
+	return suite_open_rows(suite);
+}
+
+static int suite_describe(const struct suite *suite)
+{
+	char path[4096];
+	struct describe about = {.fabric = &suite->fabric,
+				 .options = suite->options,
+				 .seed = suite->seed,
+				 .scale = suite->scale,
+				 .repeated = suite->repeated,
+				 .busy = suite->busy,
+				 .seconds = progress_seconds(&suite->progress)};
+
+	suite_path(suite, "run.json", path, sizeof(path));
+	return describe_write(&about, path);
+}
+
+int suite_run(const struct suite_options *options, const struct test *const *tests, size_t n)
+{
+	struct cells *cells = calloc(n + 1, sizeof(*cells));
+	struct suite suite = {.options = options};
+	unsigned total;
+	int err = cells ? suite_expand(options, tests, n, cells, &total) : -ENOMEM;
+
+	if (!err)
+		err = suite_open(&suite);
+	if (!err) {
+		progress_init(&suite.progress, total);
+		err = suite_describe(&suite);
+	}
+	for (size_t i = 0; !err && i < n; i++)
+		err = suite_test(&suite, tests[i], &cells[i]);
+	if (suite.rows) {
+		progress_fini(&suite.progress);
+		if (suite_describe(&suite) && !err)
+			err = -EIO;
+	}
+	rows_close(suite.rows);
+	fabric_close(&suite.fabric);
+	for (size_t i = 0; cells && i < n; i++)
+		cells_fini(&cells[i]);
+	free(cells);
+	return err;
+}

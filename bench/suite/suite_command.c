@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "interrupt.h"
+#include "options.h"
+#include "suite/suite.h"
+
+#define COMMAND_MAX_TESTS 128
+
+struct run_command {
+	struct suite_options options;
+	const struct test *test[COMMAND_MAX_TESTS];
+	size_t n_tests;
+	char dir[64];
+};
+
+static const struct options_entry run_table[] = {
+	{"lab", 'l', "NAME", "the lab to run in ($FARELAB_NAME)"},
+	{"profile", 'P', "NAME",
+	 "quick, lab, or draft: the draft's own durations and trials (quick)"},
+	{"strategy", 'S', "NAMES",
+	 "ways to spread traffic (ecmp-stripe,ecmp-flow,fare-spray): ecmp- and wecmp-\n"
+	 "                          stripe, flow, pull; fare-flow, fare-spray, fare-packet"},
+	{"param", 'p', "NAME=LEVELS", "other levels of a parameter, with commas; may be repeated"},
+	{"trials", 'n', "N", "trials of each combination (the profile's)"},
+	{"scale", 'c', "N", "bytes of models are divided by N (a GPU's line stands for 400 Gb/s)"},
+	{"seed", 'x', "N", "of workloads and of the order of trials (by chance)"},
+	{"out", 'o', "DIR", "write rows and report there (farebench-DATE-TIME)"},
+	{"resume", 'r', "DIR", "go on with a run that was stopped"},
+	{"even-busy", 'b', NULL, "keep trials during which a core had no idle time"},
+	{NULL, 0, NULL, NULL},
+};
+
+/* Sections of the draft by their subject. */
+static const struct {
+	const char *name;
+	unsigned section;
+} run_categories[] = {{"kv", 5},	  {"disaggregation", 6}, {"moe", 7},
+		      {"congestion", 8},  {"routing", 9},	 {"latency", 10},
+		      {"throughput", 11}, {"scale", 12},	 {"soak", 13}};
+
+static unsigned run_section(const char *word)
+{
+	for (unsigned i = 0; i < sizeof(run_categories) / sizeof(run_categories[0]); i++)
+		if (strcmp(word, run_categories[i].name) == 0)
+			return run_categories[i].section;
+	return strchr(word, '.') ? 0 : (unsigned)strtoul(word, NULL, 10);
+}
+
+static int run_add(struct run_command *c, const char *word)
+{
+	unsigned section = run_section(word);
+	bool all = strcmp(word, "all") == 0, any = false;
+	size_t n;
+	const struct test *const *tests = tests_all(&n);
+
+	for (size_t i = 0; i < n && c->n_tests < COMMAND_MAX_TESTS; i++) {
+		bool named = all || strcmp(tests[i]->id, word) == 0 ||
+			     (section && strtoul(tests[i]->id, NULL, 10) == section);
+
+		if (named)
+			c->test[c->n_tests++] = tests[i];
+		any |= named;
+	}
+	if (!any)
+		fprintf(stderr,
+			"farebench: no test or category is named %s: `farebench list` shows them\n",
+			word);
+	return any ? 0 : -EINVAL;
+}
+
+static int run_param(struct suite_options *o, char *text)
+{
+	char *equals = strchr(text, '=');
+	struct cells_override *one = &o->override[o->n_overrides];
+
+	if (!equals || equals == text || !equals[1] || o->n_overrides == SUITE_MAX_OVERRIDES ||
+	    (size_t)(equals - text) >= sizeof(one->name)) {
+		fprintf(stderr, "farebench: --param %s: NAME=LEVEL,LEVEL is expected\n", text);
+		return -EINVAL;
+	}
+	memcpy(one->name, text, (size_t)(equals - text));
+	one->levels = equals + 1;
+	o->n_overrides++;
+	return 0;
+}
+
+static int run_strategies(struct suite_options *o, const char *text)
+{
+	uint64_t list[STRATEGY_COUNT];
+	int n = options_strategies(text, list, STRATEGY_COUNT);
+
+	for (int i = 0; i < n; i++)
+		o->strategy[i] = (int)list[i];
+	o->n_strategies = n > 0 ? (unsigned)n : 0;
+	return n < 0 ? n : 0;
+}
+
+static int run_profile(struct suite_options *o, const char *text)
+{
+	int profile = profile_parse(text);
+
+	if (profile < 0) {
+		fprintf(stderr, "farebench: --profile %s: quick, lab or draft is expected\n", text);
+		return -EINVAL;
+	}
+	o->profile = (enum profile)profile;
+	return 0;
+}
+
+static int run_option(struct run_command *c, int option, char *text)
+{
+	struct suite_options *o = &c->options;
+	uint64_t number = 0;
+	int err = 0;
+
+	switch (option) {
+	case 'l':
+		o->lab = text;
+		return 0;
+	case 'P':
+		return run_profile(o, text);
+	case 'S':
+		return run_strategies(o, text);
+	case 'p':
+		return run_param(o, text);
+	case 'n':
+		err = options_number("trials", text, 1, 10000, &number);
+		o->trials = (unsigned)number;
+		return err;
+	case 'c':
+		err = options_number("scale", text, 1, 1000000000, &number);
+		o->scale = (double)number;
+		return err;
+	case 'x':
+		o->has_seed = true;
+		return options_number("seed", text, 0, UINT32_MAX, &o->seed);
+	case 'o':
+	case 'r':
+		o->dir = text;
+		o->resume |= option == 'r';
+		return 0;
+	case 'b':
+		o->even_busy = true;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* 1: nothing is to be done. */
+static int run_parse(struct run_command *c, int argc, char **argv)
+{
+	struct option table[OPTIONS_MAX];
+	int option, err = 0;
+
+	options_getopt(run_table, table);
+	while (!err && (option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+		if (option == 'h') {
+			options_help("farebench run TEST...|CATEGORY...|all", run_table);
+			return 1;
+		}
+		err = run_option(c, option, optarg);
+	}
+	for (; !err && optind < argc; optind++)
+		err = run_add(c, argv[optind]);
+	if (!err && c->n_tests == 0) {
+		fprintf(stderr, "farebench run: name tests (5.1), categories (kv) or all\n");
+		err = -EINVAL;
+	}
+	if (!err && !c->options.lab)
+		err = options_which_lab("run");
+	return err;
+}
+
+int suite_main(int argc, char **argv)
+{
+	struct run_command c = {
+		.options = {.lab = getenv("FARELAB_NAME"),
+			    .strategy = {STRATEGY_ECMP, STRATEGY_ECMP_FLOW, STRATEGY_FARE_SPRAY},
+			    .n_strategies = 3}};
+	time_t now = time(NULL);
+	int err = run_parse(&c, argc, argv);
+
+	if (err)
+		return err > 0 ? 0 : 2;
+	strftime(c.dir, sizeof(c.dir), "farebench-%Y%m%d-%H%M%S", gmtime(&now));
+	if (!c.options.dir)
+		c.options.dir = c.dir;
+	interrupt_hold();
+	err = suite_run(&c.options, c.test, c.n_tests);
+	if (err == -EINTR)
+		fprintf(stderr, "farebench: stopped; go on with --resume %s\n", c.options.dir);
+	else if (!err)
+		printf("farebench: rows are in %s\n", c.options.dir);
+	return err == -EINTR ? 128 + interrupt_pending() : err ? 1 : 0;
+}
+
+static void list_one(const struct test *test, bool verbose)
+{
+	printf("%-5s %s\n", test->id, test->name);
+	if (!verbose)
+		return;
+	printf("      %s; %s\n      %s\n", test->clause, test->dut, test->summary);
+	for (const struct param *p = test->params; p && p->name; p++)
+		printf("      %-12s %s: %s (quick), %s (lab), %s (draft)\n", p->name, p->what,
+		       param_levels(p, PROFILE_QUICK), param_levels(p, PROFILE_LAB),
+		       param_levels(p, PROFILE_DRAFT));
+	for (const struct kpi *k = test->kpis; k->name; k++)
+		printf("      > %s%s%s%s, at %s: %s\n", k->name, k->unit[0] ? " (" : "", k->unit,
+		       k->unit[0] ? ")" : "", k->point, k->what);
+}
+
+int suite_list_main(int argc, char **argv)
+{
+	bool verbose =
+		argc > 1 && (strcmp(argv[1], "-v") == 0 || strcmp(argv[1], "--verbose") == 0);
+	size_t n;
+	const struct test *const *tests = tests_all(&n);
+
+	if (argc > 2 || (argc == 2 && !verbose)) {
+		fputs("usage: farebench list [-v]\n\nThe tests that `farebench run` knows; -v: "
+		      "with "
+		      "their parameters and KPIs.\n",
+		      argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr);
+		return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
+	}
+	for (size_t i = 0; i < n; i++)
+		list_one(tests[i], verbose);
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tests.c - which tests there are: one line for each, and nothing else.
+ */
+#include <string.h>
+
+#include "suite/test.h"
+
+#define TESTS(X)                                                                                   \
+	X(test_5_1)                                                                                \
+	X(test_5_2) X(test_5_3) X(test_5_4) X(test_6_1) X(test_6_2) X(test_6_3) X(test_6_4)        \
+		X(test_7_1) X(test_7_2) X(test_7_3) X(test_7_4) X(test_8_1) X(test_8_2)            \
+			X(test_8_3) X(test_8_4) X(test_9_1) X(test_9_2) X(test_9_3) X(test_9_4)    \
+				X(test_10_1) X(test_10_2) X(test_10_3) X(test_10_4) X(test_11_1)   \
+					X(test_11_2) X(test_11_3) X(test_12_1) X(test_12_2)        \
+						X(test_12_3) X(test_13_1) X(test_13_2)             \
+							X(test_13_3)
+
+#define DECLARE(name) extern const struct test name;
+#define LIST(name)    &name,
+
+TESTS(DECLARE)
+
+static const struct test *const tests[] = {TESTS(LIST)};
+
+const struct test *const *tests_all(size_t *n)
+{
+	*n = sizeof(tests) / sizeof(tests[0]);
+	return tests;
+}
+
+const struct test *test_find(const char *id)
+{
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		if (strcmp(tests[i]->id, id) == 0)
+			return tests[i];
+	return NULL;
+}
+
+const struct kpi *test_kpi(const struct test *test, const char *name)
+{
+	for (const struct kpi *k = test->kpis; k->name; k++)
+		if (strcmp(k->name, name) == 0)
+			return k;
+	return NULL;
+}
+
+const struct param *test_param(const struct test *test, const char *name)
+{
+	for (const struct param *p = test->params; p && p->name; p++)
+		if (strcmp(p->name, name) == 0)
+			return p;
+	return NULL;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "suite/trial.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct row_param *trial_param(const struct trial *t, const char *name)
+{
+	for (unsigned i = 0; i < t->n_params; i++)
+		if (strcmp(t->param[i].name, name) == 0)
+			return &t->param[i];
+	fprintf(stderr, "farebench: test %s declares no parameter %s\n", t->test->id, name);
+	abort();
+}
+
+double trial_number(const struct trial *t, const char *param)
+{
+	return trial_param(t, param)->number;
+}
+
+const char *trial_text(const struct trial *t, const char *param)
+{
+	return trial_param(t, param)->text;
+}
+
+unsigned trial_count(const struct trial *t, const char *param)
+{
+	return (unsigned)trial_param(t, param)->number;
+}
+
+/* The next row, with what it belongs to; NULL: no memory, which is kept in t->err. */
+static struct row *trial_row(struct trial *t, const char *kpi)
+{
+	struct row *row;
+
+	if (t->n_rows == t->room) {
+		unsigned room = t->room ? 2 * t->room : 32;
+		struct row *grown = realloc(t->row, room * sizeof(*grown));
+
+		if (!grown) {
+			t->err = -ENOMEM;
+			return NULL;
+		}
+		t->row = grown;
+		t->room = room;
+	}
+	row = &t->row[t->n_rows++];
+	memset(row, 0, sizeof(*row));
+	snprintf(row->test, sizeof(row->test), "%s", t->test->id);
+	snprintf(row->strategy, sizeof(row->strategy), "%s", t->strategy_name);
+	snprintf(row->kpi, sizeof(row->kpi), "%s", kpi);
+	row->n_params = t->n_params;
+	memcpy(row->param, t->param, sizeof(row->param));
+	row->trial = t->number;
+	row->value = NAN;
+	return row;
+}
+
+void trial_value(struct trial *t, const char *kpi, double value, uint64_t n)
+{
+	struct row *row = trial_row(t, kpi);
+
+	if (!row)
+		return;
+	row->value = value;
+	row->n = n;
+	if (!isfinite(value))
+		row->missing = strdup("not a number: nothing of it was seen in this trial");
+}
+
+void trial_hist(struct trial *t, const char *kpi, const struct hist *hist)
+{
+	struct row *row;
+
+	if (hist->n == 0) {
+		trial_missing(t, kpi, "no message was due in the time measured");
+		return;
+	}
+	row = trial_row(t, kpi);
+	if (!row)
+		return;
+	row->hist = malloc(sizeof(*row->hist));
+	if (row->hist)
+		*row->hist = *hist;
+	else
+		t->err = -ENOMEM;
+	row->n = hist->n;
+}
+
+void trial_word(struct trial *t, const char *kpi, const char *text)
+{
+	struct row *row = trial_row(t, kpi);
+
+	if (row && !(row->text = strdup(text)))
+		t->err = -ENOMEM;
+}
+
+void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	for (const struct kpi *k = t->test->kpis; k->name; k++) {
+		struct row *row = !kpi || strcmp(k->name, kpi) == 0 ? trial_row(t, k->name) : NULL;
+
+		if (row && !(row->missing = strdup(text)))
+			t->err = -ENOMEM;
+	}
+}
+
+void trial_fini(struct trial *t)
+{
+	for (unsigned i = 0; i < t->n_rows; i++) {
+		free(t->row[i].hist);
+		free(t->row[i].text);
+		free(t->row[i].missing);
+	}
+	free(t->row);
+	t->row = NULL;
+	t->n_rows = t->room = 0;
+}
+
+struct traffic_load trial_load(const struct trial *t, const char *name, unsigned qps)
+{
+	return (struct traffic_load){.name = name,
+				     .options = {.strategy = t->strategy, .qps = qps},
+				     .seed = t->seed & INT64_MAX};
+}
+
+int trial_measure(struct trial *t, const struct plan *plan,
+		  int (*meanwhile)(void *arg, uint64_t from_ns, uint64_t to_ns), void *arg,
+		  struct measured *out)
+{
+	struct measure measure = {.topo = t->fabric->topo,
+				  .loads = plan->load,
+				  .n_loads = plan->n_loads,
+				  .streams = plan->stream,
+				  .n_streams = plan->n_streams,
+				  .warm_s = t->warm_s,
+				  .seconds = t->seconds,
+				  .bins = t->bins,
+				  .meanwhile = meanwhile,
+				  .arg = arg};
+	int err = plan->err;
+
+	memset(out, 0, sizeof(*out));
+	if (!err)
+		err = fabric_cluster(t->fabric, plan_arena_bytes(plan));
+	if (!err)
+		err = fabric_prepare(t->fabric, t->strategy);
+	measure.cluster = t->fabric->cluster;
+	if (!err)
+		err = measure_run(&measure, out);
+	if (!err)
+		t->idle = out->idle;
+	return err;
+}
+
+unsigned trial_gpus(const struct trial *t)
+{
+	return t->fabric->topo->n_gpus;
+}
+
+unsigned trial_prefill(const struct trial *t)
+{
+	const struct topo *topo = t->fabric->topo;
+	unsigned n = (topo->n_gpus + 1) / 2;
+
+	/* a server's GPUs stay together */
+	while (n < topo->n_gpus && n > 0 && topo->gpus[n].server == topo->gpus[n - 1].server)
+		n++;
+	return n < topo->n_gpus ? n : 1;
+}

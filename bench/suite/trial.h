@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * trial.h - one trial of a test: its parameters, the fabric, and where its rows go.
+ *
+ * Owns: the rows of the trial until it counts; the suite drops those of a trial that does not.
+ * In: what the suite chose; out: rows. Thread: the coordinator's.
+ */
+#ifndef TRIAL_H
+#define TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/measure.h"
+#include "engine/plan.h"
+#include "fabric/fabric.h"
+#include "suite/test.h"
+
+struct trial {
+	const struct test *test;
+	enum profile profile;
+	struct fabric *fabric;
+	enum strategy strategy;
+	const char *strategy_name; /* "": the test has none */
+	unsigned n_params;
+	struct row_param param[ROWS_MAX_PARAMS];
+	unsigned number;
+	uint64_t seed; /* of this trial, whatever its strategy: all strategies meet the same */
+	double warm_s, seconds;
+	double scale; /* unscaled line rate over this fabric's: bytes are divided by it */
+	const struct rows *rows; /* of trials before: bounds that other tests found */
+	bool bins;		 /* a test sets it: trial_measure() brings timelines */
+	struct cpu_idle idle;	 /* of what was measured; mean_percent < 0: nothing was */
+	struct row *row;	 /* this trial's */
+	unsigned n_rows, room;
+	int err; /* a row that could not be kept */
+};
+
+/* A parameter's value; the test declares it, so it is there. */
+double trial_number(const struct trial *t, const char *param);
+const char *trial_text(const struct trial *t, const char *param);
+unsigned trial_count(const struct trial *t, const char *param);
+
+void trial_value(struct trial *t, const char *kpi, double value, uint64_t n);
+void trial_hist(struct trial *t, const char *kpi, const struct hist *hist);
+void trial_word(struct trial *t, const char *kpi, const char *text);
+/* Nothing was measured, because; kpi NULL: of all the test's KPIs. */
+void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A load that spreads as the trial's strategy does; qps 0: one per sub-port. */
+struct traffic_load trial_load(const struct trial *t, const char *name, unsigned qps);
+
+/* Makes the workers' memory large enough, sets the kernel's weights, runs the plan, notes how idle
+ * the machine was. meanwhile and arg: as of struct measure. */
+int trial_measure(struct trial *t, const struct plan *plan,
+		  int (*meanwhile)(void *arg, uint64_t from_ns, uint64_t to_ns), void *arg,
+		  struct measured *out);
+
+/* The GPUs in two pools: prefill GPUs are 0..n - 1, decode GPUs n..gpus - 1, on other servers. */
+unsigned trial_prefill(const struct trial *t);
+unsigned trial_gpus(const struct trial *t);
+
+void trial_fini(struct trial *t);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * serving.h - a disaggregated inference service: requests, prefill, KV transfer, decode.
+ *
+ * Owns: the requests of one run. In: pools of workers, laws of arrival and length, a router; out:
+ * latencies and counts as an operator would read them. Compute is emulated by the times of model.h;
+ * every byte of KV cache and of expert dispatch crosses the fabric, sent by the workers, verified,
+ * and timed where it arrives. Thread: the coordinator's.
+ *
+ * A request waits for a prefill worker, computes there, and its cache goes to the decode worker
+ * that the router chose, in `pieces` pieces as they become ready (layer-wise transfer). It then
+ * waits for a place in that worker's batch. All decode workers step together, as wide expert
+ * parallelism makes them; with experts, a step ends when dispatch and combine have arrived
+ * everywhere and step_s has passed. Every request in the batch emits a token at the end of a step.
+ */
+#ifndef SERVING_H
+#define SERVING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/hist.h"
+#include "suite/trial.h"
+#include "workload/lengths.h"
+#include "workload/model.h"
+
+#define SERVING_MAX_WORKERS 64
+
+enum serving_router { ROUTER_ROUND_ROBIN, ROUTER_KV_AWARE };
+
+struct serving_options {
+	const struct model *model;
+	const struct moe_config *experts; /* NULL: a dense model, no dispatch */
+	unsigned n_prefill, n_decode;	  /* workers; several may be played by one GPU */
+	unsigned pieces;		  /* 0: 1 */
+	struct lengths prompt, output;
+	double per_s;	/* requests; Poisson. 0: one at a time, the next when one has ended */
+	unsigned burst; /* requests that arrive together; 0: 1 */
+	enum serving_router router;
+	unsigned batch;	   /* requests that a decode worker steps at once; 0: 64 */
+	bool static_batch; /* a batch is filled only when the one before has ended */
+	double kv_tokens;  /* that a decode worker holds; 0: without bound. Above: eviction */
+	/* share of requests with a common prefix of prefix_tokens; those reuse its cache where a
+	 * worker has it, if prefix_aware routes them there */
+	double prefix_share;
+	unsigned prefix_tokens;
+	bool prefix_aware;
+	double background;   /* share of each GPU's line that other traffic takes, open loop */
+	bool extra_dispatch; /* dispatches of another service beside */
+	double slo_ttft_s, slo_itl_s; /* what counts as goodput */
+	unsigned max_requests;	      /* 0: until the time is up */
+	unsigned first_prefill;	      /* tenants: which workers of the pools are this one's */
+};
+
+struct serving_result {
+	/* ns */
+	struct hist ttft, itl, e2e, prefill, transfer, decode_init, kv_latency;
+	uint64_t requests, completed, good;
+	uint64_t output_tokens, input_tokens, good_tokens;
+	uint64_t stalls; /* tokens more than 100 ms after the one before */
+	uint64_t evictions, preemptions, prefix_hits, prefix_lookups;
+	double kv_bytes, wasted_bytes, saved_bytes;
+	unsigned peak_transfers;
+	double seconds;
+	double fabric_bps; /* payload of all loads */
+	double decode_bytes[SERVING_MAX_WORKERS], decode_tokens[SERVING_MAX_WORKERS];
+	double decode_busy[SERVING_MAX_WORKERS]; /* share of steps with a batch */
+	double memory_cv;			 /* of decode workers' cache, mean over steps */
+	/* bytes that became due together: bursts are transfers less than a step apart */
+	struct hist burst_bytes, burst_ns, burst_gap_ns;
+	double peak_bps; /* payload acknowledged in the busiest 10 ms */
+	uint64_t dropped_packets;
+	struct traffic_result books; /* retransmissions, deaths of paths */
+	double *done_s; /* when each request had its first token, s since the window began */
+	double *done_ttft_s;
+	unsigned n_done;
+};
+
+/* Runs t->seconds of it. `meanwhile` as of trial_measure(). -errno, after saying why. */
+int serving_run(struct trial *t, const struct serving_options *options,
+		int (*meanwhile)(void *arg, uint64_t now_ns), void *arg,
+		struct serving_result *out);
+void serving_fini(struct serving_result *r);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * serving_decode.c - the decode workers: batches, tokens, memory.
+ */
+#include <math.h>
+
+#include "workload/serving_internal.h"
+
+#define STALL_NS UINT64_C(100000000)
+
+static unsigned decode_room(const struct serving *s)
+{
+	unsigned room = s->o->batch ? s->o->batch : 64;
+
+	return room < 4096 ? room : 4096;
+}
+
+static void decode_first(struct serving *s, struct request *q, uint64_t now)
+{
+	struct serving_result *r = s->r;
+
+	q->first_ns = now;
+	if (!q->counted)
+		return;
+	hist_add(&r->ttft, now - q->arrival_ns);
+	hist_add(&r->prefill, q->computed_ns - q->arrival_ns);
+	hist_add(&r->transfer, q->arrived_ns > q->computed_ns ? q->arrived_ns - q->computed_ns : 0);
+	hist_add(&r->decode_init, now > q->arrived_ns ? now - q->arrived_ns : 0);
+	if (r->n_done == SERVING_MAX_DONE)
+		return;
+	r->done_s[r->n_done] = (double)(now - s->from_ns) / 1e9;
+	r->done_ttft_s[r->n_done++] = (double)(now - q->arrival_ns) / 1e9;
+}
+
+static void decode_token(struct serving *s, struct request *q, uint64_t now)
+{
+	if (!q->first_ns) {
+		decode_first(s, q, now);
+	} else if (q->counted) {
+		hist_add(&s->r->itl, now - q->last_ns);
+		s->r->stalls += now - q->last_ns > STALL_NS;
+	}
+	q->last_ns = now;
+	q->emitted++;
+	s->decode[q->decode].tokens++;
+	s->r->output_tokens += q->counted;
+	s->r->decode_tokens[q->decode] += q->counted;
+}
+
+static void decode_complete(struct serving *s, struct request *q)
+{
+	double ttft = (double)(q->first_ns - q->arrival_ns) / 1e9,
+	       itl = q->emitted > 1 ? (double)(q->last_ns - q->first_ns) / 1e9 / (q->emitted - 1)
+				    : 0;
+	bool good = (s->o->slo_ttft_s == 0 || ttft <= s->o->slo_ttft_s) &&
+		    (s->o->slo_itl_s == 0 || itl <= s->o->slo_itl_s);
+
+	s->decode[q->decode].tokens -= q->prompt + q->emitted;
+	if (!q->counted)
+		return;
+	hist_add(&s->r->e2e, q->last_ns - q->arrival_ns);
+	s->r->completed++;
+	s->r->good += good;
+	s->r->good_tokens += good ? q->emitted : 0;
+}
+
+/* More cache than the worker holds: whoever came last goes. */
+static void decode_evict(struct serving *s, struct decode_worker *d, uint64_t now)
+{
+	while (s->o->kv_tokens > 0 && d->tokens > s->o->kv_tokens && d->n_active > 1)
+		serving_preempt(s, d->active[--d->n_active], now);
+}
+
+static void decode_admit(struct serving *s, struct decode_worker *d)
+{
+	unsigned room = s->o->static_batch && d->n_active ? 0 : decode_room(s);
+	uint32_t i;
+
+	while (d->n_active < room && (i = queue_take(s, &d->waiting)) != SERVING_NONE)
+		d->active[d->n_active++] = i;
+}
+
+static void decode_worker_step(struct serving *s, struct decode_worker *d, uint64_t now)
+{
+	unsigned kept = 0;
+
+	d->steps++;
+	d->busy_steps += d->n_active > 0;
+	for (unsigned k = 0; k < d->n_active; k++) {
+		struct request *q = &s->request[d->active[k]];
+
+		decode_token(s, q, now);
+		if (q->emitted < q->output)
+			d->active[kept++] = d->active[k];
+		else
+			decode_complete(s, q);
+	}
+	d->n_active = kept;
+	decode_evict(s, d, now);
+	decode_admit(s, d);
+}
+
+static void decode_memory(struct serving *s)
+{
+	double sum = 0, squares = 0, n = s->o->n_decode;
+
+	for (unsigned i = 0; i < s->o->n_decode; i++) {
+		sum += s->decode[i].tokens;
+		squares += s->decode[i].tokens * s->decode[i].tokens;
+	}
+	if (sum <= 0)
+		return;
+	s->cv_sum += sqrt(fmax(0, squares / n - sum / n * (sum / n))) / (sum / n);
+	s->cv_n++;
+}
+
+void serving_step(struct serving *s, uint64_t now)
+{
+	bool idle = true;
+
+	for (unsigned i = 0; i < s->o->n_decode; i++) {
+		decode_worker_step(s, &s->decode[i], now);
+		idle &= s->decode[i].n_active == 0 && s->decode[i].waiting.n == 0;
+	}
+	decode_memory(s);
+	for (unsigned i = 0; i < s->o->n_prefill; i++)
+		idle &= s->prefill[i].busy == SERVING_NONE;
+	/* one at a time: the next one comes when nothing is under way */
+	if (s->o->per_s == 0 && idle && !s->transfers && s->next_arrival_ns == UINT64_MAX &&
+	    now < s->last_arrival_ns && (!s->o->max_requests || s->n_requests < s->o->max_requests))
+		s->next_arrival_ns = now;
+}

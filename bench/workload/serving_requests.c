@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * serving_requests.c - a request from its arrival to the arrival of its cache.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rng.h"
+#include "workload/serving_internal.h"
+
+void queue_put(struct serving *s, struct queue *q, uint32_t i)
+{
+	s->request[i].next = SERVING_NONE;
+	if (q->n++)
+		s->request[q->tail].next = i;
+	else
+		q->head = i;
+	q->tail = i;
+}
+
+uint32_t queue_take(struct serving *s, struct queue *q)
+{
+	uint32_t i = q->n ? q->head : SERVING_NONE;
+
+	if (q->n) {
+		q->n--;
+		q->head = s->request[i].next;
+	}
+	return i;
+}
+
+/* ---- the router ---- */
+
+static unsigned serving_emptiest(const struct serving *s)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < s->o->n_decode; i++)
+		if (s->decode[i].tokens < s->decode[best].tokens)
+			best = i;
+	return best;
+}
+
+static unsigned serving_shortest_prefill(const struct serving *s)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < s->o->n_prefill; i++) {
+		const struct prefill_worker *a = &s->prefill[i], *b = &s->prefill[best];
+
+		if (a->queue.n + (a->busy != SERVING_NONE) < b->queue.n + (b->busy != SERVING_NONE))
+			best = i;
+	}
+	return best;
+}
+
+/* A worker forgets the prefix that it used longest ago. */
+static void serving_keep_prefix(struct decode_worker *d, unsigned prefix, uint64_t now)
+{
+	unsigned n = 0, oldest = prefix;
+
+	d->prefix_used[prefix] = now;
+	for (unsigned i = 0; i < SERVING_PREFIXES; i++) {
+		n += d->prefix_used[i] != 0;
+		if (d->prefix_used[i] && d->prefix_used[i] < d->prefix_used[oldest])
+			oldest = i;
+	}
+	if (n > SERVING_PREFIX_ROOM)
+		d->prefix_used[oldest] = 0;
+}
+
+static void serving_route(struct serving *s, struct request *q, uint64_t now)
+{
+	bool aware = s->o->router == ROUTER_KV_AWARE;
+
+	q->prefill = aware ? serving_shortest_prefill(s) : s->turn % s->o->n_prefill;
+	q->decode = aware ? serving_emptiest(s) : s->turn % s->o->n_decode;
+	s->turn++;
+	q->cached = 0;
+	if (q->prefix < 0 || !s->o->prefix_aware)
+		return;
+	q->decode = (unsigned)q->prefix % s->o->n_decode;
+	s->r->prefix_lookups++;
+	if (s->decode[q->decode].prefix_used[q->prefix]) {
+		s->r->prefix_hits++;
+		q->cached = s->o->prefix_tokens < q->prompt ? s->o->prefix_tokens : q->prompt - 1;
+		s->r->saved_bytes += model_kv_bytes(s->o->model, q->cached) / s->t->scale;
+	}
+	serving_keep_prefix(&s->decode[q->decode], (unsigned)q->prefix, now);
+}
+
+/* ---- arrival ---- */
+
+static struct request *serving_new(struct serving *s)
+{
+	if (s->n_requests == s->room) {
+		uint32_t room = s->room ? 2 * s->room : 1024;
+		struct request *grown = realloc(s->request, room * sizeof(*grown));
+
+		if (!grown) {
+			s->err = -ENOMEM;
+			return NULL;
+		}
+		s->request = grown;
+		s->room = room;
+	}
+	memset(&s->request[s->n_requests], 0, sizeof(*s->request));
+	return &s->request[s->n_requests++];
+}
+
+static void serving_one(struct serving *s, uint64_t now)
+{
+	struct request *q = serving_new(s);
+
+	if (!q)
+		return;
+	q->arrival_ns = now;
+	q->prompt = lengths_draw(&s->o->prompt, &s->random);
+	q->output = lengths_draw(&s->o->output, &s->random);
+	q->prefix = -1;
+	if (rng_uniform(&s->random) < s->o->prefix_share) {
+		q->prefix = (int)rng_below(&s->random, SERVING_PREFIXES);
+		q->prompt += s->o->prefix_tokens;
+	}
+	q->counted = now >= s->count_ns;
+	s->r->requests += q->counted;
+	serving_route(s, q, now);
+	queue_put(s, &s->prefill[q->prefill].queue, s->n_requests - 1);
+	serving_prefill_next(s, q->prefill, now);
+}
+
+void serving_arrive(struct serving *s, uint64_t now)
+{
+	unsigned burst = s->o->burst ? s->o->burst : 1;
+	uint64_t due = s->next_arrival_ns;
+
+	for (unsigned i = 0; i < burst; i++)
+		serving_one(s, due);
+	s->next_arrival_ns = UINT64_MAX; /* one at a time: when this one has ended */
+	if (s->o->per_s > 0)
+		s->next_arrival_ns =
+			due + (uint64_t)(rng_exponential(&s->random) * burst / s->o->per_s * 1e9);
+	if (s->next_arrival_ns >= s->last_arrival_ns ||
+	    (s->o->max_requests && s->n_requests >= s->o->max_requests))
+		s->next_arrival_ns = UINT64_MAX;
+	(void)now;
+}
+
+/* ---- prefill ---- */
+
+static unsigned serving_pieces(const struct serving *s)
+{
+	return s->o->pieces ? s->o->pieces : 1;
+}
+
+static uint64_t serving_prefill_ns(const struct serving *s, const struct request *q)
+{
+	return (uint64_t)(model_prefill_s(s->o->model, q->prompt - q->cached) * 1e9);
+}
+
+void serving_prefill_next(struct serving *s, unsigned worker, uint64_t now)
+{
+	struct prefill_worker *p = &s->prefill[worker];
+	struct request *q;
+
+	if (p->busy != SERVING_NONE || !p->queue.n)
+		return;
+	p->busy = queue_take(s, &p->queue);
+	q = &s->request[p->busy];
+	q->prefill_ns = now;
+	q->pieces_out = q->pieces_in = 0;
+	p->piece_ns = now + serving_prefill_ns(s, q) / serving_pieces(s);
+	s->decode[q->decode].tokens += q->prompt;
+}
+
+void serving_burst_end(struct serving *s)
+{
+	if (s->burst_bytes == 0)
+		return;
+	hist_add(&s->r->burst_bytes, (uint64_t)s->burst_bytes);
+	hist_add(&s->r->burst_ns, s->burst_last_ns - s->burst_start_ns);
+	s->burst_bytes = 0;
+}
+
+static void serving_burst(struct serving *s, double bytes, uint64_t now)
+{
+	if (s->burst_bytes > 0 && now - s->burst_last_ns > SERVING_BURST_GAP_NS) {
+		hist_add(&s->r->burst_gap_ns, now - s->burst_last_ns);
+		serving_burst_end(s);
+	}
+	if (s->burst_bytes == 0)
+		s->burst_start_ns = now;
+	s->burst_bytes += bytes;
+	s->burst_last_ns = now;
+}
+
+static void serving_transfer(struct serving *s, uint32_t i, uint64_t now)
+{
+	struct request *q = &s->request[i];
+	unsigned stream = s->kv_stream[q->prefill][q->decode];
+	double bytes = model_kv_bytes(s->o->model, q->prompt - q->cached) / s->t->scale /
+		       serving_pieces(s);
+	uint64_t whole = bytes < 64 ? 64 : (uint64_t)bytes;
+
+	if (whole > s->plan->stream[stream].slot_bytes)
+		whole = s->plan->stream[stream].slot_bytes;
+	s->r->kv_bytes += (double)whole;
+	serving_burst(s, (double)whole, now);
+	if (++s->transfers > s->r->peak_transfers)
+		s->r->peak_transfers = s->transfers;
+	if (!s->err)
+		s->err = traffic_transfer(s->t->fabric->cluster, &s->plan->stream[stream], stream,
+					  i, whole);
+}
+
+void serving_piece(struct serving *s, unsigned worker)
+{
+	struct prefill_worker *p = &s->prefill[worker];
+	struct request *q = &s->request[p->busy];
+	uint64_t due = p->piece_ns;
+
+	serving_transfer(s, p->busy, due);
+	if (++q->pieces_out < serving_pieces(s)) {
+		p->piece_ns += serving_prefill_ns(s, q) / serving_pieces(s);
+		return;
+	}
+	q->computed_ns = due;
+	s->r->input_tokens += q->counted ? q->prompt : 0;
+	p->busy = SERVING_NONE;
+	p->piece_ns = UINT64_MAX;
+	serving_prefill_next(s, worker, due);
+}
+
+void serving_delivered(struct serving *s, uint64_t id, uint64_t post_ns, uint64_t due_ns,
+		       uint64_t t_ns, double bytes)
+{
+	struct request *q;
+
+	(void)post_ns;
+	s->transfers--;
+	if (id >= s->n_requests)
+		return;
+	q = &s->request[id];
+	if (q->counted && t_ns > due_ns)
+		hist_add(&s->r->kv_latency, t_ns - due_ns);
+	s->r->decode_bytes[q->decode] += bytes;
+	if (++q->pieces_in < serving_pieces(s))
+		return;
+	q->arrived_ns = t_ns;
+	queue_put(s, &s->decode[q->decode].waiting, (uint32_t)id);
+}
+
+void serving_preempt(struct serving *s, uint32_t i, uint64_t now)
+{
+	struct request *q = &s->request[i];
+
+	s->r->preemptions++;
+	s->r->evictions++;
+	s->r->wasted_bytes += model_kv_bytes(s->o->model, q->prompt - q->cached) / s->t->scale;
+	s->decode[q->decode].tokens -= q->prompt + q->emitted;
+	q->prompt += q->emitted; /* what was emitted is part of the prompt now */
+	q->output -= q->emitted;
+	q->emitted = 0;
+	q->cached = 0;
+	queue_put(s, &s->prefill[q->prefill].queue, i);
+	serving_prefill_next(s, q->prefill, now);
+}
