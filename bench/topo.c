@@ -218,19 +218,22 @@ static int topo_read_server(struct topo_reader *r, json_t *object)
 static int topo_read(struct topo_reader *r, json_t *root)
 {
 	struct topo *topo = r->topo;
-	uint64_t planes, mtu;
+	uint64_t planes, mtu, bucket = 0;
 	json_t *servers;
 	int err;
 
 	if (topo_string(r, root, "lab", topo->lab, sizeof(topo->lab), false) ||
 	    topo_string(r, root, "why", topo->why, sizeof(topo->why), true) ||
 	    topo_number(r, root, "planes", FARE_MAX_PLANES, &planes) ||
-	    topo_number(r, root, "mtu_bytes", 65535, &mtu))
+	    topo_number(r, root, "mtu_bytes", 65535, &mtu) ||
+	    (json_object_get(root, "bucket_bytes") &&
+	     topo_number(r, root, "bucket_bytes", INT32_MAX, &bucket)))
 		return -EBADMSG;
 	if (planes == 0)
 		return topo_bad(r, "planes: 0");
 	topo->n_planes = (unsigned)planes;
 	topo->mtu_bytes = (unsigned)mtu;
+	topo->bucket_bytes = (unsigned)bucket;
 	topo->converged = json_is_true(json_object_get(root, "converged"));
 	servers = topo_array(r, root, "servers", TOPO_MAX_GPUS);
 	if (!servers)

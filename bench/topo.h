@@ -60,6 +60,7 @@ struct topo {
 	bool converged;
 	char why[256]; /* not converged because */
 	unsigned n_planes, mtu_bytes;
+	unsigned bucket_bytes; /* that a shaped link lets pass at once after a pause */
 	unsigned n_servers, n_gpus, n_leaves;
 	struct topo_server *servers;
 	struct topo_gpu *gpus; /* by global index */

@@ -14,10 +14,6 @@
 #include "process.h"
 #include "say.h"
 
-/* Twice the largest super-packet: a smaller bucket makes tbf cut super-packets up, at ten times the
- * CPU. */
-#define TBF_BURST_BYTES 131072
-
 static void pair_line(FILE *in, const struct lab *lab, struct plan_gpu gpu, unsigned plane,
 		      unsigned sub)
 {
@@ -61,7 +57,7 @@ static void shape_line(FILE *in, const char *dev, unsigned rate_mbps, unsigned q
 	if (rate_mbps)
 		fprintf(in,
 			"qdisc replace dev %s root handle 1: tbf rate %umbit burst %u limit %u\n",
-			dev, rate_mbps, TBF_BURST_BYTES, queue_bytes);
+			dev, rate_mbps, LINKS_BUCKET_BYTES, queue_bytes);
 	else
 		fprintf(in, "qdisc replace dev %s root noqueue\n", dev);
 }

@@ -13,6 +13,12 @@
 
 #include "lab.h"
 
+/*
+ * What a shaped link lets pass at once after a pause. Twice the largest super-packet: a smaller
+ * bucket makes tbf cut super-packets up, at ten times the CPU.
+ */
+#define LINKS_BUCKET_BYTES 131072
+
 /* 0, or -errno after iproute2 or we have said why; what was made so far is for lab_down() to
  * remove. */
 int links_make(const struct lab *lab);

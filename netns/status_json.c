@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON that programs read of a lab's state. */
+#include "links.h"
 #include "status.h"
 
 static json_t *pid_json(const struct lab *lab, struct plan_host host, enum lab_daemon daemon)
@@ -89,8 +90,9 @@ json_t *status_json(const struct lab *lab, const struct status *s)
 		json_array_append_new(servers, server_json(lab, s, server));
 	for (unsigned plane = 0; plane < t->planes; plane++)
 		json_array_append_new(leaves, leaf_json(lab, s, plane));
-	return json_pack("{s:s, s:b, s:s?, s:i, s:i, s:i, s:o, s:o}", "lab", lab->name, "converged",
-			 (int)s->converged, "why", s->converged ? NULL : s->why, "planes",
-			 (int)t->planes, "sub_ports", (int)t->sub_ports, "mtu_bytes", (int)t->mtu,
-			 "servers", servers, "leaves", leaves);
+	return json_pack("{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:o, s:o}", "lab", lab->name,
+			 "converged", (int)s->converged, "why", s->converged ? NULL : s->why,
+			 "planes", (int)t->planes, "sub_ports", (int)t->sub_ports, "mtu_bytes",
+			 (int)t->mtu, "bucket_bytes", LINKS_BUCKET_BYTES, "servers", servers,
+			 "leaves", leaves);
 }

@@ -67,7 +67,7 @@ const struct test test_6_2 = {
 		"Twelve workers in all, played by the fabric's GPUs: prompts Zipf (1.0) over 128 "
 		"to 8,192 tokens, batches of 8; compute emulated.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
 	.params = params,
 	.kpis = kpis,

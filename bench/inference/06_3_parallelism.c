@@ -79,7 +79,7 @@ const struct test test_6_3 = {
 		   "for "
 		   "all shapes.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
 	.params = params,
 	.kpis = kpis,

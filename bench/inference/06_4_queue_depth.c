@@ -73,7 +73,7 @@ const struct test test_6_4 = {
 		"More requests than the emulated prefill can compute; bursts are of transfers as "
 		"they become due.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
 	.params = params,
 	.kpis = kpis,

@@ -70,7 +70,7 @@ const struct test test_9_1 = {
 	.summary = "Four workers to a GPU in each pool; the KV-aware router takes the shortest "
 		   "prefill queue and the decode worker with least cache. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
 	.params = params,
 	.kpis = kpis,

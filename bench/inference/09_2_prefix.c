@@ -98,7 +98,7 @@ const struct test test_9_2 = {
 		   "same "
 		   "requests with reuse and without. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {2.5, 15, 60},
 	.params = params,
 	.kpis = kpis,

@@ -87,7 +87,7 @@ const struct test test_9_4 = {
 	.summary = "How evenly the KV-aware router fills decode workers; busy means steps with a "
 		   "batch, since GPUs are emulated.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
 	.params = params,
 	.kpis = kpis,

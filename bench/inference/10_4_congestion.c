@@ -118,7 +118,7 @@ const struct test test_10_4 = {
 	.summary =
 		"A service at a fixed rate beside Poisson traffic of every GPU. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {3, 15, 60},
 	.params = params,
 	.kpis = kpis,

@@ -73,7 +73,7 @@ const struct test test_11_3 = {
 		   "worker; "
 		   "who came last is preempted and computed anew. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
 	.params = params,
 	.kpis = kpis,

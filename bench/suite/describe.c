@@ -89,6 +89,8 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 		     topo->gpus[0].plane[0].n_sub_ports);
 	describe_row(t, "Link speed", "%.1f Mb/s a sub-port (shaped)",
 		     (double)topo->gpus[0].plane[0].sub_port[0].rate_bps / 1e6);
+	describe_row(t, "Token bucket", "%u bytes a sub-port pass at once after a pause",
+		     topo->bucket_bytes);
 	describe_row(t, "Payload of a GPU's line", "%.1f Mb/s", fabric_line_bps(fabric, 0) / 1e6);
 	describe_row(t, "Link MTU, path MTU", "%u, %u bytes", topo->mtu_bytes,
 		     topo_path_mtu(topo->mtu_bytes, !topo->gpus[0].ipv4[0]));

@@ -275,15 +275,13 @@ static int suite_test(struct suite *suite, const struct test *test, const struct
 /* ---- all of them ---- */
 
 static int suite_expand(const struct suite_options *o, const struct test *const *tests, size_t n,
-			struct cells *cells, unsigned *total)
+			struct cells *cells)
 {
 	int err = 0;
 
-	*total = 0;
 	for (size_t i = 0; !err && i < n; i++) {
 		err = cells_expand(tests[i], o->profile, o->override, o->n_overrides, o->strategy,
 				   o->n_strategies, &cells[i]);
-		*total += cells[i].n * suite_trials(o, tests[i]);
 	}
 	return err;
 }
@@ -319,17 +317,28 @@ static int suite_describe(const struct suite *suite)
 	return describe_write(&about, path);
 }
 
+/* Trials that this fabric can make. */
+static unsigned suite_total(const struct suite *suite, const struct test *const *tests, size_t n,
+			    const struct cells *cells)
+{
+	unsigned total = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!fabric_cannot(&suite->fabric, tests[i]->needs))
+			total += cells[i].n * suite_trials(suite->options, tests[i]);
+	return total;
+}
+
 int suite_run(const struct suite_options *options, const struct test *const *tests, size_t n)
 {
 	struct cells *cells = calloc(n + 1, sizeof(*cells));
 	struct suite suite = {.options = options};
-	unsigned total;
-	int err = cells ? suite_expand(options, tests, n, cells, &total) : -ENOMEM;
+	int err = cells ? suite_expand(options, tests, n, cells) : -ENOMEM;
 
 	if (!err)
 		err = suite_open(&suite);
 	if (!err) {
-		progress_init(&suite.progress, total);
+		progress_init(&suite.progress, suite_total(&suite, tests, n, cells));
 		err = suite_describe(&suite);
 	}
 	for (size_t i = 0; !err && i < n; i++)

@@ -16,6 +16,7 @@ struct run_command {
 	struct suite_options options;
 	const struct test *test[COMMAND_MAX_TESTS];
 	size_t n_tests;
+	bool wanted[COMMAND_MAX_TESTS]; /* by their place among all */
 	char dir[64];
 };
 
@@ -52,6 +53,7 @@ static unsigned run_section(const char *word)
 	return strchr(word, '.') ? 0 : (unsigned)strtoul(word, NULL, 10);
 }
 
+/* Marks what the word names. */
 static int run_add(struct run_command *c, const char *word)
 {
 	unsigned section = run_section(word);
@@ -59,12 +61,11 @@ static int run_add(struct run_command *c, const char *word)
 	size_t n;
 	const struct test *const *tests = tests_all(&n);
 
-	for (size_t i = 0; i < n && c->n_tests < COMMAND_MAX_TESTS; i++) {
+	for (size_t i = 0; i < n && i < COMMAND_MAX_TESTS; i++) {
 		bool named = all || strcmp(tests[i]->id, word) == 0 ||
 			     (section && strtoul(tests[i]->id, NULL, 10) == section);
 
-		if (named)
-			c->test[c->n_tests++] = tests[i];
+		c->wanted[i] |= named;
 		any |= named;
 	}
 	if (!any)
@@ -153,6 +154,17 @@ static int run_option(struct run_command *c, int option, char *text)
 	}
 }
 
+/* Each once, in the order of their clauses: later ones build on what earlier ones found. */
+static void run_choose(struct run_command *c)
+{
+	size_t n;
+	const struct test *const *tests = tests_all(&n);
+
+	for (size_t i = 0; i < n && i < COMMAND_MAX_TESTS; i++)
+		if (c->wanted[i])
+			c->test[c->n_tests++] = tests[i];
+}
+
 /* 1: nothing is to be done. */
 static int run_parse(struct run_command *c, int argc, char **argv)
 {
@@ -169,6 +181,7 @@ static int run_parse(struct run_command *c, int argc, char **argv)
 	}
 	for (; !err && optind < argc; optind++)
 		err = run_add(c, argv[optind]);
+	run_choose(c);
 	if (!err && c->n_tests == 0) {
 		fprintf(stderr, "farebench run: name tests (5.1), categories (kv) or all\n");
 		err = -EINVAL;

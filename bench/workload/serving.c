@@ -132,7 +132,7 @@ static void serving_timers(struct serving *s, uint64_t now)
 
 	while (!s->err && (due = serving_next_ns(s)) <= now && due < s->to_ns) {
 		if (s->next_arrival_ns == due)
-			serving_arrive(s, due);
+			serving_arrive(s);
 		for (unsigned i = 0; i < s->o->n_prefill; i++)
 			if (s->prefill[i].piece_ns == due)
 				serving_piece(s, i);
@@ -143,35 +143,32 @@ static void serving_timers(struct serving *s, uint64_t now)
 	}
 }
 
-/* A GPU has everything of a round; odd ones are combines, with which a step ends. */
-static void serving_round(struct serving *s, uint64_t round, uint64_t t_ns)
+/* A GPU has everything of a round; with odd ones, the combines, at all of them a step ends. */
+static void serving_round(struct serving *s, unsigned gpu, uint64_t round, uint64_t t_ns)
 {
-	if (round % 2 == 0 || round < s->round)
-		return;
-	if (round > s->round) { /* the one behind: a GPU may be ahead by one */
-		s->round_parts[1]++;
-		return;
+	unsigned first = trial_prefill(s->t);
+
+	s->whole[gpu] = round + 1;
+	for (;;) {
+		for (unsigned i = first; i < first + s->decode_gpus; i++)
+			if (s->whole[i] <= s->round)
+				return;
+		s->round += 2;
+		if (t_ns >= s->from_ns)
+			serving_step(s, t_ns);
 	}
-	if (++s->round_parts[0] < s->decode_gpus)
-		return;
-	s->round += 2;
-	s->round_parts[0] = s->round_parts[1];
-	s->round_parts[1] = 0;
-	if (t_ns >= s->from_ns)
-		serving_step(s, t_ns);
 }
 
-static void serving_event(struct serving *s, const json_t *event)
+static void serving_event(struct serving *s, unsigned gpu, const json_t *event)
 {
 	uint64_t t_ns = (uint64_t)json_integer_value(json_object_get(event, "t_ns"));
 
 	if (json_object_get(event, "round"))
-		serving_round(s, (uint64_t)json_integer_value(json_object_get(event, "round")),
+		serving_round(s, gpu, (uint64_t)json_integer_value(json_object_get(event, "round")),
 			      t_ns);
 	else
 		serving_delivered(
 			s, (uint64_t)json_integer_value(json_object_get(event, "id")),
-			(uint64_t)json_integer_value(json_object_get(event, "post_ns")),
 			(uint64_t)json_integer_value(json_object_get(event, "arrival_ns")), t_ns,
 			(double)json_integer_value(json_object_get(event, "bytes")));
 }
@@ -182,7 +179,9 @@ static void serving_begin(struct serving *s, uint64_t from_ns, uint64_t to_ns)
 
 	s->from_ns = from_ns;
 	s->to_ns = to_ns;
-	s->count_ns = from_ns + (s->o->per_s > 0 ? (uint64_t)(length * SERVING_COUNT_FROM) : 0);
+	s->count_ns = from_ns;
+	if (s->o->per_s > 0 && !s->o->max_requests)
+		s->count_ns += (uint64_t)(length * SERVING_COUNT_FROM);
 	s->last_arrival_ns = from_ns + (uint64_t)(length * SERVING_ARRIVE_TO);
 	s->next_arrival_ns = from_ns;
 	s->step_ns = serving_has_experts(s) ? UINT64_MAX
@@ -210,7 +209,7 @@ static int serving_loop(void *arg, uint64_t from_ns, uint64_t to_ns)
 			s->err = cluster_next(s->t->fabric->cluster, serving_next_ns(s), &gpu,
 					      &event);
 		if (!s->err && event)
-			serving_event(s, event);
+			serving_event(s, gpu, event);
 		if (!s->err)
 			json_decref(event);
 	}

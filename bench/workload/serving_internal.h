@@ -61,8 +61,7 @@ struct serving {
 	uint64_t random, from_ns, to_ns, count_ns, last_arrival_ns, next_arrival_ns;
 	uint64_t step_ns; /* when the step under way ends, if no dispatch says so; UINT64_MAX: it
 			     does */
-	unsigned round_parts[2]; /* GPUs that have the combine of the step under way, and of the
-				    one behind it */
+	uint64_t whole[TOPO_MAX_GPUS]; /* rounds that have arrived at each GPU */
 	uint64_t round;
 	unsigned transfers; /* under way */
 	uint64_t burst_start_ns, burst_last_ns;
@@ -78,11 +77,11 @@ void queue_put(struct serving *s, struct queue *q, uint32_t i);
 uint32_t queue_take(struct serving *s, struct queue *q); /* SERVING_NONE: it is empty */
 
 /* serving_requests.c */
-void serving_arrive(struct serving *s, uint64_t now);
+void serving_arrive(struct serving *s); /* who is due */
 void serving_prefill_next(struct serving *s, unsigned worker, uint64_t now);
 void serving_piece(struct serving *s, unsigned worker); /* its time has come */
-void serving_delivered(struct serving *s, uint64_t id, uint64_t post_ns, uint64_t due_ns,
-		       uint64_t t_ns, double bytes);
+void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t t_ns,
+		       double bytes);
 /* Its cache is gone: it begins anew. */
 void serving_preempt(struct serving *s, uint32_t i, uint64_t now);
 void serving_burst_end(struct serving *s);

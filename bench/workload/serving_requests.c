@@ -130,7 +130,7 @@ static void serving_one(struct serving *s, uint64_t now)
 	serving_prefill_next(s, q->prefill, now);
 }
 
-void serving_arrive(struct serving *s, uint64_t now)
+void serving_arrive(struct serving *s)
 {
 	unsigned burst = s->o->burst ? s->o->burst : 1;
 	uint64_t due = s->next_arrival_ns;
@@ -144,7 +144,6 @@ void serving_arrive(struct serving *s, uint64_t now)
 	if (s->next_arrival_ns >= s->last_arrival_ns ||
 	    (s->o->max_requests && s->n_requests >= s->o->max_requests))
 		s->next_arrival_ns = UINT64_MAX;
-	(void)now;
 }
 
 /* ---- prefill ---- */
@@ -232,12 +231,10 @@ void serving_piece(struct serving *s, unsigned worker)
 	serving_prefill_next(s, worker, due);
 }
 
-void serving_delivered(struct serving *s, uint64_t id, uint64_t post_ns, uint64_t due_ns,
-		       uint64_t t_ns, double bytes)
+void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t t_ns, double bytes)
 {
 	struct request *q;
 
-	(void)post_ns;
 	s->transfers--;
 	if (id >= s->n_requests)
 		return;
