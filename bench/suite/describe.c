@@ -38,11 +38,12 @@ static json_t *describe_table(json_t *tables, const char *title)
 /* The first line that a command prints; "not available" if it cannot be run. */
 static void describe_version(json_t *table, const char *name, const char *const *argv)
 {
-	struct command_result result;
+	struct command_result result = {0};
 	char *end;
 
 	if (command_run(argv, 5000, &result) || !result.out || !result.out[0]) {
 		describe_row(table, name, "not available");
+		free(result.out);
 		return;
 	}
 	end = strchr(result.out, '\n');

@@ -82,11 +82,12 @@ static int suite_keep_whole(const char *path)
 	snprintf(fresh, sizeof(fresh), "%s.new", path);
 	unlink(fresh);
 	err = rows_open(&kept, fresh);
-	for (size_t i = 0; !err && i < rows_count(was); i++)
-		if (suite_is_whole(was, rows_at(was, i)))
-			err = rows_add(kept, rows_at(was, i));
-	if (!err)
+	if (!err) {
+		for (size_t i = 0; !err && i < rows_count(was); i++)
+			if (suite_is_whole(was, rows_at(was, i)))
+				err = rows_add(kept, rows_at(was, i));
 		rows_close(kept);
+	}
 	rows_close(was);
 	if (!err && rename(fresh, path))
 		err = -errno;

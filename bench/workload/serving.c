@@ -77,7 +77,7 @@ static void serving_plan_experts(struct serving *s, struct plan *plan, struct mo
 	plan_all_to_all(plan, s->t->fabric->topo, load, first, n, 1, moe_largest(moe, 2));
 }
 
-/* Poisson messages from every GPU that prefills to one that decodes: share of their line. */
+/* Poisson messages between the pools, both ways: that share of every GPU's line, in and out. */
 static void serving_plan_background(struct serving *s, struct plan *plan)
 {
 	struct traffic_load other = trial_load(s->t, "background", 0);
@@ -90,9 +90,8 @@ static void serving_plan_background(struct serving *s, struct plan *plan)
 	load = plan_load(plan, &other);
 	for (unsigned i = 0; i < first; i++)
 		plan_stream(plan, load, i, first + i % (n - first), 64, SERVING_MESSAGE);
-	for (unsigned i = first; i < n && n - first > 1; i++) /* among those that decode, too */
-		plan_stream(plan, load, i, first + (i - first + 1) % (n - first), 64,
-			    SERVING_MESSAGE);
+	for (unsigned i = first; i < n; i++)
+		plan_stream(plan, load, i, (i - first) % first, 64, SERVING_MESSAGE);
 }
 
 static bool serving_has_experts(const struct serving *s)

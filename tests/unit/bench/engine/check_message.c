@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/message.h"
+
+static unsigned char buf[4096];
+
+static struct message_header filled(size_t bytes, bool whole)
+{
+	struct message_header h = {
+		.seed = 42, .arrival_ns = 5, .post_ns = 6, .id = 7, .whole = whole};
+
+	memset(buf, 0xee, sizeof(buf));
+	message_fill(buf, bytes, &h);
+	return h;
+}
+
+START_TEST(times_come_back)
+{
+	struct message_header h = filled(1000, true), got;
+
+	ck_assert_uint_eq(message_verify(buf, 1000, 42, true, &got), 1000);
+	ck_assert_mem_eq(&got, &h, sizeof(h));
+	ck_assert_uint_eq(buf[1000], 0xee);
+}
+END_TEST
+
+START_TEST(a_wrong_byte_is_found_wherever_it_is)
+{
+	struct message_header got;
+
+	for (size_t at = 0; at < 500; at++) {
+		filled(500, true);
+		/* times and the coordinator's number may be anything */
+		if (at >= 8 && at < 32)
+			continue;
+		buf[at] ^= 1;
+		ck_assert_uint_lt(message_verify(buf, 500, 42, true, &got), 500);
+	}
+}
+END_TEST
+
+START_TEST(another_message_is_none)
+{
+	struct message_header got;
+
+	filled(500, true);
+	ck_assert_uint_eq(message_verify(buf, 500, 43, true, &got), 0);
+	filled(500, false);
+	ck_assert_uint_eq(message_verify(buf, 500, 43, false, &got), 0);
+	/* whoever expects the whole must not take a header alone for it */
+	ck_assert_uint_eq(message_verify(buf, 500, 42, true, &got), 0);
+	ck_assert_uint_eq(message_verify(buf, 500, 42, false, &got), 500);
+}
+END_TEST
+
+START_TEST(short_ones_have_no_times)
+{
+	struct message_header got;
+
+	for (size_t bytes = 0; bytes < sizeof(got); bytes++) {
+		filled(bytes, true);
+		ck_assert_uint_eq(message_verify(buf, bytes, 42, true, &got), bytes);
+		ck_assert_uint_eq(got.arrival_ns, 0);
+	}
+	filled(20, true);
+	buf[19] ^= 1;
+	ck_assert_uint_eq(message_verify(buf, 20, 42, true, &got), 19);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("message");
+	TCase *tc = tcase_create("all");
+	SRunner *sr;
+	int failed;
+
+	tcase_add_test(tc, times_come_back);
+	tcase_add_test(tc, a_wrong_byte_is_found_wherever_it_is);
+	tcase_add_test(tc, another_message_is_none);
+	tcase_add_test(tc, short_ones_have_no_times);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

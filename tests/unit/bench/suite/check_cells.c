@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/cells.h"
+
+static const struct param params[] = {{"size", PARAM_BYTES, "bytes", "", {"64K,1M", NULL, "4M"}},
+				      {"mode", PARAM_NAME, "", "", {"a,b,c", NULL, NULL}},
+				      {.name = NULL}};
+static const struct test test = {.id = "0.1", .params = params};
+static const struct test alone = {.id = "0.2", .params = params, .no_strategies = true};
+static const int strategies[] = {STRATEGY_ECMP, STRATEGY_WECMP_KERNEL, STRATEGY_FARE_SPRAY};
+
+START_TEST(every_combination_once)
+{
+	struct cells cells;
+
+	ck_assert_int_eq(cells_expand(&test, PROFILE_LAB, NULL, 0, strategies, 3, &cells), 0);
+	ck_assert_uint_eq(cells.n, 18);
+	for (unsigned i = 0; i < cells.n; i++)
+		for (unsigned j = 0; j < i; j++)
+			ck_assert(
+				cells.cell[i].strategy != cells.cell[j].strategy ||
+				strcmp(cells.cell[i].param[0].text, cells.cell[j].param[0].text) ||
+				strcmp(cells.cell[i].param[1].text, cells.cell[j].param[1].text));
+	cells_fini(&cells);
+	ck_assert_int_eq(cells_expand(&alone, PROFILE_DRAFT, NULL, 0, strategies, 3, &cells), 0);
+	ck_assert_uint_eq(cells.n, 3);
+	ck_assert_double_eq(cells.cell[0].param[0].number, 4 << 20);
+	cells_fini(&cells);
+}
+END_TEST
+
+START_TEST(levels_from_the_command_line)
+{
+	struct cells_override override[] = {{"size", "1K,2K,3K"}, {"other", "1"}},
+			      bad = {"size", "x"};
+	struct cells cells;
+
+	ck_assert_int_eq(cells_expand(&alone, PROFILE_QUICK, override, 2, NULL, 0, &cells), 0);
+	ck_assert_uint_eq(cells.n, 9);
+	ck_assert_double_eq(cells.cell[8].param[0].number, 3072);
+	cells_fini(&cells);
+	ck_assert_int_eq(cells_expand(&alone, PROFILE_QUICK, &bad, 1, NULL, 0, &cells), -EINVAL);
+}
+END_TEST
+
+/* Each cell once; those that need equal weights and those that need FRR's do not mix. */
+START_TEST(orders_are_permutations_in_halves)
+{
+	struct cells cells;
+	uint64_t random = 1;
+	unsigned order[18], any_between = 0;
+
+	ck_assert_int_eq(cells_expand(&test, PROFILE_QUICK, NULL, 0, strategies, 3, &cells), 0);
+	for (int turn = 0; turn < 50; turn++) {
+		unsigned seen = 0, changes = 0;
+		int was = -1;
+
+		cells_shuffle(&cells, &random, order);
+		for (unsigned i = 0; i < cells.n; i++) {
+			int strategy = cells.cell[order[i]].strategy;
+
+			seen |= 1u << order[i];
+			if (strategy == STRATEGY_FARE_SPRAY) {
+				any_between += changes == 0 && was >= 0;
+				continue;
+			}
+			changes += was >= 0 && strategy != was;
+			was = strategy;
+		}
+		ck_assert_uint_eq(seen, (1u << 18) - 1);
+		ck_assert_uint_eq(changes, 1);
+	}
+	ck_assert_uint_gt(any_between, 0);
+	cells_fini(&cells);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("cells");
+	TCase *tc = tcase_create("all");
+	SRunner *sr;
+	int failed;
+
+	tcase_add_test(tc, every_combination_once);
+	tcase_add_test(tc, levels_from_the_command_line);
+	tcase_add_test(tc, orders_are_permutations_in_halves);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
