@@ -15,8 +15,7 @@ static int stats_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Linear interpolation between closest ranks; sorted, n > 0. */
-static double stats_quantile(const double *sorted, size_t n, double q)
+double stats_quantile(const double *sorted, size_t n, double q)
 {
 	double rank = q * (double)(n - 1);
 	size_t low = (size_t)rank;
@@ -86,4 +85,26 @@ double stats_jfi(const double *values, size_t n)
 		squares += values[i] * values[i];
 	}
 	return squares > 0 ? sum * sum / ((double)n * squares) : 1;
+}
+
+double stats_cv(const double *values, size_t n)
+{
+	double mean = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += values[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (values[i] - mean) * (values[i] - mean);
+	return n < 2 || mean == 0 ? NAN : sqrt(squares / (double)(n - 1)) / fabs(mean);
+}
+
+double stats_max_min(const double *values, size_t n)
+{
+	double min = values[0], max = values[0];
+
+	for (size_t i = 1; i < n; i++) {
+		min = fmin(min, values[i]);
+		max = fmax(max, values[i]);
+	}
+	return max == min ? 1 : max / min;
 }

@@ -68,8 +68,10 @@ void hist_merge(struct hist *into, const struct hist *from)
 		into->max = from->max;
 	into->n += from->n;
 	into->sum += from->sum;
+	/* only what is not 0: pages of a fresh histogram that nothing is written to cost nothing */
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
-		into->bucket[i] += from->bucket[i];
+		if (from->bucket[i])
+			into->bucket[i] += from->bucket[i];
 }
 
 double hist_mean(const struct hist *h)

@@ -14,8 +14,9 @@
 struct rows {
 	struct row **row; /* each of its own: pointers stay valid as rows are added */
 	size_t n, room;
-	int fd;	      /* below 0: memory alone */
-	off_t length; /* of the file: whole lines */
+	int fd;	       /* below 0: memory alone */
+	bool borrowed; /* the rows are another's */
+	off_t length;  /* of the file: whole lines */
 };
 
 static int rows_append(struct rows *rows, struct row *row)
@@ -184,7 +185,7 @@ void rows_close(struct rows *rows)
 {
 	if (!rows)
 		return;
-	for (size_t i = 0; i < rows->n; i++) {
+	for (size_t i = 0; !rows->borrowed && i < rows->n; i++) {
 		row_fini(rows->row[i]);
 		free(rows->row[i]);
 	}
@@ -218,8 +219,8 @@ static int rows_write(struct rows *rows, const struct row *row)
 
 int rows_add(struct rows *rows, const struct row *row)
 {
-	struct row *copy = malloc(sizeof(*copy));
-	int err = copy ? row_copy(copy, row) : -ENOMEM;
+	struct row *copy = rows->borrowed ? NULL : malloc(sizeof(*copy));
+	int err = rows->borrowed ? -EINVAL : copy ? row_copy(copy, row) : -ENOMEM;
 
 	if (err) {
 		free(copy);
@@ -248,4 +249,22 @@ size_t rows_count(const struct rows *rows)
 const struct row *rows_at(const struct rows *rows, size_t i)
 {
 	return rows->row[i];
+}
+
+int rows_part(struct rows **out, const struct rows *from, const struct rows_filter *filter)
+{
+	struct rows *rows;
+	int err = rows_create(&rows);
+
+	if (err)
+		return err;
+	rows->borrowed = true;
+	for (size_t i = rows_next(from, filter, 0); !err && i < from->n;
+	     i = rows_next(from, filter, i + 1))
+		err = rows_append(rows, from->row[i]);
+	if (err)
+		rows_close(rows);
+	else
+		*out = rows;
+	return err;
 }

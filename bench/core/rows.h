@@ -82,6 +82,8 @@ struct rows_filter {
 bool row_matches(const struct row *row, const struct rows_filter *filter);
 /* Index of the first match at or behind from; rows_count() if there is none. */
 size_t rows_next(const struct rows *rows, const struct rows_filter *filter, size_t from);
+/* Those rows alone, in memory, borrowed from `from`, which must outlive them. -ENOMEM. */
+int rows_part(struct rows **out, const struct rows *from, const struct rows_filter *filter);
 /* Their values (finite ones), *out is the caller's to free. Returns how many, or -ENOMEM. */
 int rows_values(const struct rows *rows, const struct rows_filter *filter, double **out);
 /* Adds up their histograms; returns how many there were. */

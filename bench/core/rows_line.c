@@ -90,10 +90,10 @@ static int row_keep_hist(struct hist **to, const struct hist *from)
 {
 	if (!from)
 		return 0;
-	*to = malloc(sizeof(**to));
+	*to = calloc(1, sizeof(**to));
 	if (!*to)
 		return -ENOMEM;
-	**to = *from;
+	hist_merge(*to, from);
 	return 0;
 }
 
@@ -210,10 +210,9 @@ static int row_parse_hist(struct row *row, const json_t *json)
 {
 	if (!json)
 		return 0;
-	row->hist = malloc(sizeof(*row->hist));
+	row->hist = calloc(1, sizeof(*row->hist));
 	if (!row->hist)
 		return -ENOMEM;
-	hist_init(row->hist);
 	return hist_read(row->hist, json);
 }
 

@@ -82,6 +82,80 @@ START_TEST(jain)
 }
 END_TEST
 
+START_TEST(quantile)
+{
+	const double v[] = {10, 20, 40};
+
+	ck_assert_double_eq(stats_quantile(v, 3, 0), 10);
+	ck_assert_double_eq(stats_quantile(v, 3, 0.5), 20);
+	ck_assert_double_eq(stats_quantile(v, 3, 0.75), 30);
+	ck_assert_double_eq(stats_quantile(v, 3, 1), 40);
+}
+END_TEST
+
+START_TEST(variation)
+{
+	const double v[] = {8, 10, 12}, none[] = {-1, 1}, even[] = {3, 3}, zero[] = {0, 0};
+
+	ck_assert_double_eq_tol(stats_cv(v, 3), 0.2, 1e-12);
+	ck_assert_double_nan(stats_cv(none, 2));
+	ck_assert_double_nan(stats_cv(v, 1));
+	ck_assert_double_eq(stats_cv(even, 2), 0);
+	ck_assert_double_eq(stats_max_min(v, 3), 1.5);
+	ck_assert_double_eq(stats_max_min(zero, 2), 1);
+	ck_assert_double_infinite(stats_max_min((const double[]){0, 2}, 2));
+}
+END_TEST
+
+/* Exact probabilities as in tables of the test: 3 against 3 apart 2/20, 4 against 4 apart 2/70 */
+START_TEST(rank_test_exact)
+{
+	const double a[] = {1, 2, 3, 4, 9.5}, b[] = {11, 12, 13, 14}, c[] = {1.5, 9, 13};
+
+	ck_assert_double_eq_tol(stats_rank_test(a, 3, b, 3), 0.1, 1e-12);
+	ck_assert_double_eq_tol(stats_rank_test(a, 4, b, 4), 2.0 / 70, 1e-12);
+	ck_assert_double_eq_tol(stats_rank_test(b, 4, a, 4), 2.0 / 70, 1e-12);
+	/* a exceeds c in 5 of 15 pairs; of the 56 arrangements 16 have U at most 5 */
+	ck_assert_double_eq_tol(stats_rank_test(a, 5, c, 3), 2 * 16.0 / 56, 1e-12);
+	ck_assert_double_eq(stats_rank_test(a, 0, b, 4), 1);
+}
+END_TEST
+
+START_TEST(rank_test_approximate)
+{
+	double a[60], b[60], p;
+
+	for (int i = 0; i < 60; i++) {
+		a[i] = i % 20;
+		b[i] = i % 20;
+	}
+	ck_assert_double_eq(stats_rank_test(a, 60, b, 60), 1);
+	for (int i = 0; i < 60; i++)
+		b[i] += 5;
+	p = stats_rank_test(a, 60, b, 60);
+	ck_assert_double_le(p, 1e-4);
+	ck_assert_double_ge(p, 1e-8);
+	for (int i = 0; i < 60; i++)
+		a[i] = b[i] = 7; /* no variance */
+	ck_assert_double_eq(stats_rank_test(a, 60, b, 60), 1);
+}
+END_TEST
+
+/* The approximation meets the exact test where both apply (one value moved onto another: a tie). */
+START_TEST(rank_test_both_agree)
+{
+	double a[15], b[15], exact;
+
+	for (int i = 0; i < 15; i++) {
+		a[i] = 2 * i;
+		b[i] = 2 * i + 9;
+	}
+	exact = stats_rank_test(a, 15, b, 15);
+	b[0] = a[5];
+	ck_assert_double_eq_tol(stats_rank_test(a, 15, b, 15), exact, 0.02);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stats");
@@ -95,6 +169,11 @@ int main(void)
 	tcase_add_test(tcase, interval_of_twenty);
 	tcase_add_test(tcase, nothing_or_nonsense_is_refused);
 	tcase_add_test(tcase, jain);
+	tcase_add_test(tcase, quantile);
+	tcase_add_test(tcase, variation);
+	tcase_add_test(tcase, rank_test_exact);
+	tcase_add_test(tcase, rank_test_approximate);
+	tcase_add_test(tcase, rank_test_both_agree);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -180,6 +180,8 @@ START_TEST(empty_json_and_back)
 }
 END_TEST
 
+#define HUGE "9000000000000000000"
+
 static const char *const contradictions[] = {
 	"3",
 	"{}",
@@ -195,8 +197,7 @@ static const char *const contradictions[] = {
 	"{\"n\":0,\"min\":5,\"max\":5,\"sum\":0,\"buckets\":[[5,0]]}",
 	"{\"n\":0,\"min\":5,\"max\":5,\"sum\":0,\"buckets\":[]}",
 	"{\"n\":1,\"min\":-5,\"max\":5,\"sum\":5,\"buckets\":[[-5,1]]}",
-	"{\"n\":9000000000000000000,\"min\":0,\"max\":0,\"sum\":0,\"buckets\":[[0,"
-	"9000000000000000000]]}",
+	"{\"n\":" HUGE ",\"min\":0,\"max\":0,\"sum\":0,\"buckets\":[[0," HUGE "]]}",
 	"{\"n\":1,\"min\":5,\"max\":5,\"sum\":5,\"buckets\":[[5]]}",
 	"{\"n\":1,\"min\":5,\"max\":5,\"sum\":5,\"buckets\":[[5,1,1]]}",
 };

@@ -324,6 +324,26 @@ START_TEST(filters)
 }
 END_TEST
 
+START_TEST(a_part_borrows)
+{
+	struct rows_filter f = {.trial = -1, .strategy = "a"};
+	struct row row = row_of("a", "1M", 0, 0);
+	struct rows *rows, *part;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add(rows, "a", "64K", 1, 1);
+	add(rows, "b", "64K", 1, 2);
+	add(rows, "a", "1M", 1, 3);
+	ck_assert_int_eq(rows_part(&part, rows, &f), 0);
+	ck_assert_uint_eq(rows_count(part), 2);
+	ck_assert_ptr_eq(rows_at(part, 1), rows_at(rows, 2));
+	ck_assert_int_eq(rows_add(part, &row), -EINVAL);
+	rows_close(part);
+	ck_assert_double_eq(rows_at(rows, 2)->value, 3);
+	rows_close(rows);
+}
+END_TEST
+
 START_TEST(levels_are_in_order)
 {
 	static const char *const expected[] = {"2", "64K", "1M", "big", "all"};
@@ -437,6 +457,7 @@ int main(void)
 	tcase_add_test(tcase, one_process_appends);
 	tcase_add_test(tcase, a_full_disk_leaves_whole_lines);
 	tcase_add_test(tcase, filters);
+	tcase_add_test(tcase, a_part_borrows);
 	tcase_add_test(tcase, levels_are_in_order);
 	tcase_add_test(tcase, histograms_add_up);
 	tcase_add_test(tcase, csv);
