@@ -12,7 +12,7 @@
 #include "command.h"
 #include "lab.h"
 #include "options.h"
-#include "report.h"
+#include "report/report.h"
 #include "result.h"
 #include "stats.h"
 

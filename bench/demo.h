@@ -15,7 +15,7 @@
 #include "engine/cluster.h"
 #include "lab.h"
 #include "progress.h"
-#include "report.h"
+#include "report/report.h"
 #include "result.h"
 #include "tests/ep.h"
 #include "tests/kv.h"

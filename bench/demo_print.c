@@ -9,7 +9,7 @@
 #include "demo.h"
 #include "result_show.h"
 #include "stats.h"
-#include "table.h"
+#include "report/table.h"
 #include "topo_draw.h"
 
 #define DEMO_SHIFT_IS                                                                              \

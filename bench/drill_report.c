@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
-#include "table.h"
+#include "report/report.h"
+#include "report/table.h"
 
 #define MAX_KINDS 16
 #define CELL	  40

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
-#include "table.h"
+#include "report/report.h"
+#include "report/table.h"
 
 #define CELL 48
 

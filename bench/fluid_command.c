@@ -13,8 +13,8 @@
 #include "fluid.h"
 #include "fluid_pattern.h"
 #include "options.h"
-#include "report.h"
-#include "table.h"
+#include "report/report.h"
+#include "report/table.h"
 #include "topology.h"
 
 #define MAX_QPS_LIST 8

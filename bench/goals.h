@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "figures.h"
-#include "report.h"
+#include "report/report.h"
 
 enum goals_verdict {
 	GOALS_UNKNOWN, /* not asked for */

@@ -8,7 +8,7 @@
 
 #include "goals.h"
 #include "machine.h"
-#include "table.h"
+#include "report/table.h"
 
 struct goals_sum {
 	unsigned asked, met, missed, failed;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "shift.h"
-#include "table.h"
+#include "report/table.h"
 
 #define RESULT_SHOW_CELL	   48
 #define RESULT_SHOW_MAX_CATEGORIES 24 /* more bars than that nobody reads */

@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#include "report.h"
+#include "report/report.h"
 #include "result.h"
 
 int result_show_runs(const struct result *result, FILE *file, struct report *report);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "topo_draw.h"
 
-#include "report.h"
+#include "report/report.h"
 
 #define DRAW_WIDTH    860.0
 #define DRAW_BOX      34.0

@@ -13,10 +13,10 @@
 
 #include "options.h"
 #include "prober.h"
-#include "report.h"
+#include "report/report.h"
 #include "result.h"
 #include "stats.h"
-#include "table.h"
+#include "report/table.h"
 
 #define INTERVAL_MS 10
 #define FULL	    97. /* a core that busy is full, and ... */

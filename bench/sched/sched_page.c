@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "table.h"
+#include "report/table.h"
 
 #define MAX_COLUMNS 10
 #define MAX_NAMES   REPORT_MAX_SERIES

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "report.h"
+#include "report/report.h"
 
 /*
  * Tables of all parts that have results, to stdout and, where report is not NULL, onto the page

@@ -10,7 +10,7 @@
 
 #include "method.h"
 #include "result.h"
-#include "table.h"
+#include "report/table.h"
 
 #define MAX_COLUMNS 8
 #define MAX_PLACES  32

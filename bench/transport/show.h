@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "report.h"
+#include "report/report.h"
 
 /*
  * root is taken: it becomes "transport" of the document. page may be NULL; html and json are its

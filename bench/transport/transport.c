@@ -9,7 +9,7 @@
 
 #include "options.h"
 #include "plan.h"
-#include "report.h"
+#include "report/report.h"
 #include "shaped.h"
 #include "show.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report.h"
+#include "report/report.h"
 
 static char page_directory[] = "/tmp/check_page.XXXXXX";
 

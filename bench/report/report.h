@@ -18,31 +18,46 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "table.h"
+#include "report/table.h"
 
-#define REPORT_MAX_SERIES 16
+#define REPORT_MAX_SERIES 32
 
 struct report;
 
 /* One line, or one bar of every category. y that is not finite is left out. */
 struct report_series {
 	const char *name;
-	const double *x; /* REPORT_BARS: not looked at, the place is the index */
+	const double *x; /* REPORT_BARS, REPORT_STACK: not looked at, the place is the index */
 	const double *y;
 	const double *y_low, *y_high; /* the ends of the error bars; NULL: none */
 	size_t n;
+	unsigned style;	    /* colour, dashes and points of the series at style - 1; 0: its own */
+	const bool *open;   /* points drawn open; NULL: none */
+	const bool *ringed; /* points with a ring around them; NULL: none */
+	const char *const *label; /* text beside each point (NULL: none); NULL: none */
+	bool pointed;		  /* a line with points */
+	bool right;		  /* on the right axis; dashed, its points open */
+	bool filled;		  /* the area between it and 0 */
+	bool reference;		  /* dashed in the colour of text: what others are compared with */
 };
 
-enum report_plot_kind { REPORT_LINES, REPORT_STEPS, REPORT_POINTS, REPORT_BARS };
+enum report_plot_kind { REPORT_LINES, REPORT_STEPS, REPORT_POINTS, REPORT_BARS, REPORT_STACK };
 
 struct report_plot {
 	const char *title, *x_label, *y_label; /* NULL: none; labels hold the unit */
+	const char *y2_label;		       /* of the right axis; NULL: there is none */
 	enum report_plot_kind kind;
 	bool log_x, log_y;
-	const char *const *categories; /* REPORT_BARS: a name for each index */
+	bool compact; /* one of several side by side */
+	/* REPORT_BARS, REPORT_STACK: a name for each index. Others: names of tics at tic_x; NULL:
+	 * numbers */
+	const char *const *categories;
+	const double *tic_x;
+	size_t n_tics;
 	size_t n_series;
 	const struct report_series *series;
-	double y_mark; /* a dashed line across at this height; 0: none */
+	double y_mark;	      /* a dashed line across at this height; 0: none */
+	double y_max, y2_max; /* the axis ends here at least; 0: where the values do */
 };
 
 /*
@@ -53,6 +68,15 @@ int report_create(struct report **out, const char *title);
 void report_destroy(struct report *report); /* NULL is fine */
 
 void report_heading(struct report *report, const char *text);
+/* A heading of level 2 to 4 that can be linked to: id is "" or a word. */
+void report_heading_at(struct report *report, unsigned level, const char *id, const char *text);
+/* "text" as a link to the heading with that id; several make a list of chapters. */
+void report_links_begin(struct report *report);
+void report_link(struct report *report, const char *id, const char *text);
+void report_links_end(struct report *report);
+/* What is added between the two stands side by side where the window is wide enough. */
+void report_grid_begin(struct report *report);
+void report_grid_end(struct report *report);
 /* A paragraph. */
 void report_text(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

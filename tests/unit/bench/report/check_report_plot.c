@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report_plot.h"
+#include "report/report_plot.h"
 
 static const double xs[] = {1, 2, 3}, ys[] = {0.5, NAN, 0.75}, low[] = {0.25, 0, -INFINITY},
 		    high[] = {0.625, 1, 1};
@@ -22,13 +22,13 @@ static char *script_of(const struct report_plot *plot)
 	return text;
 }
 
-static char *inline_of(const char *svg, bool with_symbols)
+static char *inline_of(const char *svg, unsigned picture)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	report_plot_inline(svg, with_symbols, file);
+	report_plot_inline(svg, picture, file);
 	fclose(file);
 	return text;
 }
@@ -70,7 +70,8 @@ START_TEST(numbers)
 	struct report_plot plot = {.kind = REPORT_LINES, .n_series = 1, .series = &series};
 	char *text = script_of(&plot);
 
-	ck_assert_ptr_nonnull(strstr(text, "EOD\n1 0.5 0.25 0.625\n3 0.75 0.75 1\nEOD\n"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "EOD\n1 0.5 0.25 0.625 0 0 0 \"\"\n3 0.75 0.75 1 0 0 0 \"\"\nEOD\n"));
 	free(text);
 }
 END_TEST
@@ -86,8 +87,8 @@ START_TEST(bars_stand_side_by_side)
 		.kind = REPORT_BARS, .categories = categories, .n_series = 2, .series = series};
 	char *text = script_of(&plot);
 
-	ck_assert_ptr_nonnull(strstr(text, "-0.21 1 1 1\n0.79 2 2 2\n"));
-	ck_assert_ptr_nonnull(strstr(text, "0.21 3 3 3\n1.21 4 4 4\n"));
+	ck_assert_ptr_nonnull(strstr(text, "-0.21 1 1 1 0 0 0 \"\"\n0.79 2 2 2 0 0 0 \"\"\n"));
+	ck_assert_ptr_nonnull(strstr(text, "0.21 3 3 3 0 0 0 \"\"\n1.21 4 4 4 0 0 0 \"\"\n"));
 	ck_assert_ptr_nonnull(strstr(text, "('one' 0, 'two' 1)"));
 	free(text);
 }
@@ -114,7 +115,7 @@ START_TEST(only_what_draws_is_kept)
 		"id='gpDot'/>\n</defs>\n"
 		"\t<g id=\"gnuplot_plot_1\" "
 		"><title>x</title>\n\t\t<text><desc></text>\n</g>\n</svg>";
-	char *first = inline_of(svg, true), *second = inline_of(svg, false);
+	char *first = inline_of(svg, 0), *second = inline_of(svg, 1);
 
 	ck_assert_str_eq(
 		first,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "report/table.h"
 
 START_TEST(width_counts_characters)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "machine.h"
-#include "report_plot.h"
+#include "report/report_plot.h"
 #include "utf8.h"
 
 #define REPORT_GNUPLOT_MS 10000
@@ -52,6 +52,18 @@ static const char report_style[] =
 	"figure{margin:1.2rem 0}\n"
 	"figcaption{font-weight:600;margin-bottom:.3rem}\n"
 	"svg{display:block;width:100%;height:auto;color:var(--ink)}\n"
+	"figure{overflow-x:auto}\n"
+	"figure>svg{min-width:30rem;max-width:54rem}\n"
+	".grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,25rem),1fr));"
+	"gap:0 1.5rem}\n"
+	".grid figure{margin:.6rem 0;min-width:0}\n"
+	".grid figure>svg{min-width:0}\n"
+	".grid figcaption{font-size:.875rem}\n"
+	"h3{font-size:1rem;margin:1.4rem 0 .4rem}\n"
+	"h4{font-size:.9375rem;margin:1rem 0 .3rem}\n"
+	"a{color:inherit}\n"
+	".links{columns:19rem;padding:0;margin:.5rem 0 1rem;list-style:none;font-size:.875rem}\n"
+	"h1,h2,h3,h4,p,li,figcaption{overflow-wrap:anywhere}\n"
 	"svg g[color=black]{color:inherit}\n"
 	"svg [stroke=black],svg [stroke=\"rgb(  0,   0,   0)\"]{stroke:currentColor}\n"
 	"svg [fill=black],svg [fill^=\"rgb(0,0,0)\"],svg [fill=\"rgb(  0,   0,   "
@@ -146,6 +158,44 @@ void report_heading(struct report *report, const char *text)
 	report_element(report->file, "h2", text);
 }
 
+void report_heading_at(struct report *report, unsigned level, const char *id, const char *text)
+{
+	fprintf(report->file, "<h%u id=\"", level);
+	report_escape(report->file, id);
+	fputs("\">", report->file);
+	report_escape(report->file, text);
+	fprintf(report->file, "</h%u>\n", level);
+}
+
+void report_links_begin(struct report *report)
+{
+	fputs("<ul class=\"links\">\n", report->file);
+}
+
+void report_link(struct report *report, const char *id, const char *text)
+{
+	fputs("<li><a href=\"#", report->file);
+	report_escape(report->file, id);
+	fputs("\">", report->file);
+	report_escape(report->file, text);
+	fputs("</a></li>\n", report->file);
+}
+
+void report_links_end(struct report *report)
+{
+	fputs("</ul>\n", report->file);
+}
+
+void report_grid_begin(struct report *report)
+{
+	fputs("<div class=\"grid\">\n", report->file);
+}
+
+void report_grid_end(struct report *report)
+{
+	fputs("</div>\n", report->file);
+}
+
 void report_text(struct report *report, const char *format, ...)
 {
 	char *text = NULL;
@@ -222,7 +272,7 @@ int report_plot(struct report *report, const struct report_plot *plot)
 	if (err)
 		return err;
 	report_figure(report, plot->title);
-	report_plot_inline(svg, report->pictures++ == 0, report->file);
+	report_plot_inline(svg, report->pictures++, report->file);
 	fputs("</figure>\n", report->file);
 	free(svg);
 	return report_error(report);

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "check_bench_page.h"
-#include "report.h"
+#include "bench/check_bench_page.h"
+#include "report/report.h"
 
 START_TEST(everything_is_escaped)
 {
@@ -51,7 +51,7 @@ START_TEST(self_contained)
 	ck_assert_uint_eq(times(page, "url("), 0);
 	ck_assert_uint_eq(times(page, "<link"), 0);
 	ck_assert_uint_eq(times(page, "src="), 0);
-	ck_assert_uint_eq(times(page, "bench_check_report"), 1); /* the command */
+	ck_assert_uint_eq(times(page, "bench_report_check_report"), 1); /* the command */
 	ck_assert_uint_eq(times(page, "farebench " FARE_VERSION), 1);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "table.h"
+#include "report/table.h"
 
 #include <errno.h>
 #include <stdint.h>

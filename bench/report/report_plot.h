@@ -12,16 +12,17 @@
 
 #include <stdio.h>
 
-#include "report.h"
+#include "report/report.h"
 
 /* -EINVAL: there is nothing to draw, or no way to (report.h says what). */
 int report_plot_check(const struct report_plot *plot);
 void report_plot_script(const struct report_plot *plot, FILE *file);
 /*
  * Only what draws: no prolog, no tooltips, and gnuplot's point symbols (the same in every picture)
- * only if with_symbols, so that their names are on a page once.
+ * only in picture 0 of a page, so that their names are on it once; patterns are named after the
+ * picture.
  */
-void report_plot_inline(const char *svg, bool with_symbols, FILE *file);
+void report_plot_inline(const char *svg, unsigned picture, FILE *file);
 
 /* All of it; *svg is the caller's to free. Errors as report_plot(). */
 int report_plot_draw(const struct report_plot *plot, char **svg);

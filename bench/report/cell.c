@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/cell.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+
+#define CELL_MAX_WORDS 4
+
+int column_parse(struct column *column, const struct test *test, const char *text)
+{
+	const char *at = strchr(text, '@');
+	size_t length = at ? (size_t)(at - text) : strlen(text);
+	char name[ROW_NAME_MAX];
+	double percent;
+	char *end;
+
+	if (length >= sizeof(name))
+		return -ENOENT;
+	snprintf(name, sizeof(name), "%.*s", (int)length, text);
+	*column = (struct column){.kpi = test_kpi(test, name), .quantile = 0.5, .named = at};
+	if (!column->kpi)
+		return -ENOENT;
+	snprintf(column->name, sizeof(column->name), "%s", name);
+	if (at && strcmp(at, "@max") == 0) {
+		column->quantile = 1;
+		snprintf(column->name, sizeof(column->name), "%s max", name);
+	} else if (at) {
+		percent = at[1] == 'p' ? strtod(at + 2, &end) : NAN;
+		if (!(percent > 0 && percent < 100) || *end)
+			return -EINVAL;
+		column->quantile = percent / 100;
+		snprintf(column->name, sizeof(column->name), "%s P%.12g", name, percent);
+	}
+	snprintf(column->label, sizeof(column->label), *column->kpi->unit ? "%s (%s)" : "%s",
+		 column->name, column->kpi->unit);
+	return 0;
+}
+
+static double cell_scale(const struct column *column)
+{
+	return column->kpi->scale > 0 ? column->kpi->scale : 1;
+}
+
+/* Widens the interval to that of the quantiles of single trials, where trials support them. */
+static int cell_widen(struct cell *cell, const struct rows *rows, const struct rows_filter *filter,
+		      const struct column *column)
+{
+	double *value = calloc(cell->trials, sizeof(*value)), low, high;
+	struct stats_summary summary;
+	size_t n = 0;
+	int err = value ? 0 : -ENOMEM;
+
+	for (size_t i = rows_next(rows, filter, 0); !err && i < rows_count(rows);
+	     i = rows_next(rows, filter, i + 1)) {
+		const struct hist *hist = rows_at(rows, i)->hist;
+
+		if (hist && hist_quantile_interval(hist, column->quantile, &low, &high))
+			value[n++] = hist_quantile(hist, column->quantile) * cell_scale(column);
+	}
+	if (!err && n > 1)
+		err = stats_summarise(value, n, &summary);
+	if (!err && n > 1) {
+		cell->low = fmin(cell->low, summary.ci_low);
+		cell->high = fmax(cell->high, summary.ci_high);
+	}
+	free(value);
+	return err;
+}
+
+static int cell_read_hist(struct cell *cell, const struct rows *rows,
+			  const struct rows_filter *filter, const struct column *column,
+			  const struct hist *sum)
+{
+	double q = column->quantile, scale = cell_scale(column);
+
+	cell->kind = CELL_NUMBER;
+	cell->n = sum->n;
+	cell->value = cell->low = cell->high = (double)sum->max * scale;
+	if (q >= 1)
+		return 0;
+	if (!hist_quantile_interval(sum, q, &cell->low, &cell->high)) {
+		cell->is_max = true;
+		return 0;
+	}
+	cell->value = hist_quantile(sum, q) * scale;
+	cell->low *= scale;
+	cell->high *= scale;
+	return cell_widen(cell, rows, filter, column);
+}
+
+static int cell_read_values(struct cell *cell, const double *values, size_t n)
+{
+	struct stats_summary summary;
+	int err = stats_summarise(values, n, &summary);
+
+	if (err)
+		return err;
+	cell->kind = CELL_NUMBER;
+	cell->n = n;
+	cell->trials = (unsigned)n;
+	cell->value = summary.median;
+	cell->low = summary.ci_low;
+	cell->high = summary.ci_high;
+	cell->is_range = summary.ci_coverage < 0.95;
+	return 0;
+}
+
+/* "yes (3 of 5), no (2 of 5)" */
+static void cell_read_words(struct cell *cell, const struct rows *rows,
+			    const struct rows_filter *filter)
+{
+	const char *word[CELL_MAX_WORDS];
+	unsigned count[CELL_MAX_WORDS] = {0};
+	size_t n_words = 0, used = 0;
+
+	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
+	     i = rows_next(rows, filter, i + 1)) {
+		const char *text = rows_at(rows, i)->text;
+		size_t at = 0;
+
+		if (!text)
+			continue;
+		while (at < n_words && strcmp(word[at], text) != 0)
+			at++;
+		if (at == n_words && n_words < CELL_MAX_WORDS)
+			word[n_words++] = text;
+		if (at < n_words)
+			count[at]++;
+		cell->n++;
+	}
+	if (n_words)
+		cell->kind = CELL_WORDS;
+	for (size_t i = 0; i < n_words && used < sizeof(cell->text); i++)
+		used += (size_t)snprintf(cell->text + used, sizeof(cell->text) - used,
+					 "%s%s (%u of %u)", i ? ", " : "", word[i], count[i],
+					 (unsigned)cell->n);
+}
+
+static void cell_read_missing(struct cell *cell, const struct rows *rows,
+			      const struct rows_filter *filter)
+{
+	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
+	     i = rows_next(rows, filter, i + 1))
+		if (rows_at(rows, i)->missing) {
+			cell->kind = CELL_MISSING;
+			snprintf(cell->text, sizeof(cell->text), "%s", rows_at(rows, i)->missing);
+			return;
+		}
+}
+
+int cell_read(struct cell *cell, const struct rows *rows, const struct rows_filter *filter,
+	      const struct column *column)
+{
+	struct rows_filter own = *filter;
+	struct hist *sum = calloc(1, sizeof(*sum));
+	double *values;
+	int n, err = 0;
+
+	if (!sum)
+		return -ENOMEM;
+	*cell = (struct cell){.value = NAN, .low = NAN, .high = NAN};
+	own.kpi = column->kpi->name;
+	cell->trials = (unsigned)rows_hist(rows, &own, sum);
+	if (sum->n) {
+		err = cell_read_hist(cell, rows, &own, column, sum);
+	} else {
+		n = rows_values(rows, &own, &values);
+		err = n < 0 ? n : 0;
+		if (n > 0)
+			err = cell_read_values(cell, values, (size_t)n);
+		if (n >= 0)
+			free(values);
+		if (!err && cell->kind == CELL_NONE)
+			cell_read_words(cell, rows, &own);
+		if (!err && cell->kind == CELL_NONE)
+			cell_read_missing(cell, rows, &own);
+	}
+	free(sum);
+	return err;
+}
+
+void cell_number(double value, char *out, size_t size)
+{
+	double magnitude = fabs(value);
+
+	if (magnitude >= 1000 && magnitude < 1e15)
+		snprintf(out, size, "%.0f", value);
+	else if (magnitude >= 100 && magnitude < 1000)
+		snprintf(out, size, "%.1f", value);
+	else
+		snprintf(out, size, "%.4g", value);
+}
+
+void cell_text(const struct cell *cell, char *out, size_t size)
+{
+	char value[32], low[32], high[32];
+
+	if (size)
+		*out = '\0';
+	if (cell->kind == CELL_WORDS)
+		snprintf(out, size, "%s", cell->text);
+	if (cell->kind == CELL_MISSING)
+		snprintf(out, size, "n/a");
+	if (cell->kind != CELL_NUMBER)
+		return;
+	cell_number(cell->value, value, sizeof(value));
+	cell_number(cell->low, low, sizeof(low));
+	cell_number(cell->high, high, sizeof(high));
+	if (cell->is_max)
+		snprintf(out, size, "max of %llu: %s", (unsigned long long)cell->n, value);
+	else if (cell->low == cell->high)
+		snprintf(out, size, "%s n=%llu", value, (unsigned long long)cell->n);
+	else
+		snprintf(out, size, cell->is_range ? "%s (%s to %s) n=%llu" : "%s [%s, %s] n=%llu",
+			 value, low, high, (unsigned long long)cell->n);
+}

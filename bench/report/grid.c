@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/grid.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void axis_read(struct axis *axis, const struct rows *rows, const char *test, const char *kpi,
+		      const char *name)
+{
+	const struct rows_filter filter = {.test = test, .kpi = kpi, .trial = -1};
+
+	axis->name = name;
+	axis->n = name ? rows_levels(rows, &filter, name, axis->level, AXIS_MAX_LEVELS) : 0;
+}
+
+static bool grid_has(const struct grid *grid, const char *name)
+{
+	bool has = (grid->x.name && strcmp(grid->x.name, name) == 0) ||
+		   (grid->series.name && strcmp(grid->series.name, name) == 0);
+
+	for (size_t i = 0; i < grid->n_dims; i++)
+		has |= strcmp(grid->dim[i].name, name) == 0;
+	return has;
+}
+
+/* Another axis of panels, unless it is an axis already, or has no choice of levels. */
+static void grid_add(struct grid *grid, const struct rows *rows, const char *kpi, const char *name,
+		     size_t min_levels)
+{
+	struct axis *axis = &grid->dim[grid->n_dims];
+
+	if (!name || grid->n_dims == GRID_MAX_DIMS || grid_has(grid, name))
+		return;
+	axis_read(axis, rows, grid->test->id, kpi, name);
+	if (axis->n < min_levels)
+		return;
+	grid->n_dims++;
+	grid->n_panels *= axis->n;
+}
+
+int grid_create(struct grid **out, const struct test *test, const struct rows *rows,
+		const char *kpi, const char *x, const char *series, const char *panel,
+		const char *extra)
+{
+	struct grid *grid = calloc(1, sizeof(*grid));
+
+	if (!grid)
+		return -ENOMEM;
+	grid->test = test;
+	grid->n_panels = 1;
+	axis_read(&grid->x, rows, test->id, kpi, x);
+	axis_read(&grid->series, rows, test->id, kpi, series);
+	grid_add(grid, rows, kpi, panel, 1);
+	grid_add(grid, rows, kpi, extra, 1);
+	for (const struct param *p = test->params; p && p->name; p++)
+		grid_add(grid, rows, kpi, p->name, 2);
+	grid_add(grid, rows, kpi, "strategy", 2);
+	if (grid->n_panels > GRID_MAX_PANELS) {
+		grid->left_out = grid->n_panels - GRID_MAX_PANELS;
+		grid->n_panels = GRID_MAX_PANELS;
+	}
+	*out = grid;
+	return 0;
+}
+
+size_t axis_places(const struct axis *axis)
+{
+	return axis->n ? axis->n : 1;
+}
+
+void axis_text(const struct axis *axis, size_t i, char *out, size_t size)
+{
+	if (axis->n == 0)
+		snprintf(out, size, "%s", "");
+	else if (strcmp(axis->name, "strategy") == 0)
+		snprintf(out, size, "%s", axis->level[i].text);
+	else
+		snprintf(out, size, "%s %s", axis->name, axis->level[i].text);
+}
+
+void axis_label(const struct axis *axis, const struct test *test, char *out, size_t size)
+{
+	const struct param *param = axis->name ? test_param(test, axis->name) : NULL;
+
+	if (param && *param->unit)
+		snprintf(out, size, "%s (%s)", param->name, param->unit);
+	else
+		snprintf(out, size, "%s", axis->name ? axis->name : "");
+}
+
+void pick_init(struct pick *pick, const struct test *test)
+{
+	*pick = (struct pick){.test = test->id, .trial = -1};
+}
+
+void pick_add(struct pick *pick, const struct axis *axis, size_t i)
+{
+	if (axis->n == 0)
+		return;
+	if (strcmp(axis->name, "strategy") == 0)
+		pick->strategy = axis->level[i].text;
+	else if (strcmp(axis->name, "trial") == 0)
+		pick->trial = (int)axis->level[i].number;
+	else if (pick->n_params < ROWS_MAX_PARAMS)
+		pick->param[pick->n_params++] = axis->level[i];
+}
+
+struct rows_filter pick_filter(const struct pick *pick)
+{
+	return (struct rows_filter){.test = pick->test,
+				    .strategy = pick->strategy,
+				    .n_params = pick->n_params,
+				    .param = pick->param,
+				    .trial = pick->trial};
+}
+
+void grid_panel(const struct grid *grid, size_t panel, struct pick *pick, char *title, size_t size)
+{
+	size_t used = 0;
+	char text[120];
+
+	pick_init(pick, grid->test);
+	*title = '\0';
+	/* the first axis changes slowest */
+	for (size_t left = grid->n_panels + grid->left_out, i = 0; i < grid->n_dims; i++) {
+		const struct axis *axis = &grid->dim[i];
+
+		left /= axis->n;
+		pick_add(pick, axis, panel / left % axis->n);
+		axis_text(axis, panel / left % axis->n, text, sizeof(text));
+		if (used < size)
+			used += (size_t)snprintf(title + used, size - used, "%s%s", i ? ", " : "",
+						 text);
+	}
+}

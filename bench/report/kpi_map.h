@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kpi_map.h - in which tests each KPI of the methodology is measured (appendix A), from what the
+ * tests declare.
+ *
+ * Owns: nothing; pure. In: tests; out: ids. Thread: any.
+ *
+ * A test measures a KPI of section 4 if it declares one of that name, or of a name that begins with
+ * it and "_" ("Link_utilization_max").
+ */
+#ifndef KPI_MAP_H
+#define KPI_MAP_H
+
+#include "suite/test.h"
+
+struct kpi_map {
+	const char *kpi;  /* as appendix A names it */
+	const char *name; /* as tests declare it */
+	const char *dut;
+};
+
+const struct kpi_map *kpi_map_all(size_t *n);
+bool kpi_map_measures(const struct kpi_map *entry, const struct test *test);
+/* "5.1, 5.3"; "" if there is none. */
+void kpi_map_tests(const struct kpi_map *entry, const struct test *const *tests, size_t n,
+		   char *out, size_t size);
+
+#endif

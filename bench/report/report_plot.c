@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/report_plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "utf8.h"
+
+#define REPORT_PLOT_MS		 60000
+#define REPORT_PLOT_WIDTH	 860
+#define REPORT_PLOT_HEIGHT	 380
+#define REPORT_PLOT_SMALL_WIDTH	 460 /* one of several side by side */
+#define REPORT_PLOT_SMALL_HEIGHT 320
+#define REPORT_PLOT_GROUP	 0.84 /* of a category's width that its bars fill */
+
+/* Told apart on white and on black, also by those who do not see all colours. */
+static const char *const report_plot_colours[] = {"#3b82c4", "#e69f00", "#1a9e77", "#cc6fa3",
+						  "#d9541e", "#8a7fd0", "#9a8a3c", "#7a7f87"};
+
+#define REPORT_PLOT_COLOURS (sizeof(report_plot_colours) / sizeof(report_plot_colours[0]))
+
+/* Told apart without colour: gnuplot's numbers of filled points, of dashes, and fills of bars. */
+static const int report_plot_points[] = {7, 5, 9, 13, 11, 15, 7, 5};
+static const int report_plot_dashes[] = {1, 2, 4, 5, 3, 2, 4, 5};
+static const char *const report_plot_fills[] = {"solid 0.9", "pattern 4", "solid 0.35",
+						"pattern 1", "pattern 5", "pattern 6",
+						"solid 0.6", "pattern 2"};
+
+static bool report_plot_is_bars(const struct report_plot *plot)
+{
+	return plot->kind == REPORT_BARS || plot->kind == REPORT_STACK;
+}
+
+static size_t report_plot_style(const struct report_plot *plot, size_t index)
+{
+	unsigned style = plot->series[index].style;
+
+	return (style ? style - 1 : index) % REPORT_PLOT_COLOURS;
+}
+
+static const char *report_plot_colour(const struct report_plot *plot, size_t index)
+{
+	return plot->series[index].reference ? "black"
+					     : report_plot_colours[report_plot_style(plot, index)];
+}
+
+static bool report_plot_fits(bool logarithmic, double value)
+{
+	return isfinite(value) && (!logarithmic || value > 0);
+}
+
+/* Is this point on the picture? */
+static bool report_plot_has(const struct report_plot *plot, const struct report_series *s, size_t i)
+{
+	return report_plot_fits(plot->log_y, s->y[i]) &&
+	       (report_plot_is_bars(plot) || report_plot_fits(plot->log_x, s->x[i]));
+}
+
+int report_plot_check(const struct report_plot *plot)
+{
+	size_t points = 0;
+
+	if (plot->n_series == 0 || plot->n_series > REPORT_MAX_SERIES)
+		return -EINVAL;
+	for (size_t s = 0; s < plot->n_series; s++) {
+		const struct report_series *series = &plot->series[s];
+
+		if (!series->y || !series->y_low != !series->y_high ||
+		    (report_plot_is_bars(plot) ? !plot->categories : !series->x))
+			return -EINVAL;
+		for (size_t i = 0; i < series->n; i++)
+			points += report_plot_has(plot, series, i);
+	}
+	return points ? 0 : -EINVAL;
+}
+
+/* Single quotes: gnuplot looks for nothing inside but another one, which is written twice. */
+static void report_plot_quote(const char *text, FILE *file)
+{
+	fputc('\'', file);
+	while (text && *text) {
+		const char *at = text;
+		uint32_t code = utf8_take(&text);
+
+		if (code == '\'')
+			fputs("''", file);
+		else if (code < 0x20 || code == 0x7f)
+			fputc(' ', file);
+		else if (code == UTF8_INVALID)
+			fputs("\xef\xbf\xbd", file);
+		else
+			fwrite(at, 1, (size_t)(text - at), file);
+	}
+	fputc('\'', file);
+}
+
+/* Text of a point, in double quotes on a line of data: what could end it there is left out. */
+static void report_plot_label(const char *text, FILE *file)
+{
+	fputc('"', file);
+	for (; *text; text++)
+		if ((unsigned char)*text >= 0x20 && *text != '"' && *text != '\\')
+			fputc(*text, file);
+	fputs("\"\n", file);
+}
+
+/* Where the point is: bars of a category stand side by side, those of a stack on each other. */
+static double report_plot_x(const struct report_plot *plot, size_t index, size_t i)
+{
+	double width = REPORT_PLOT_GROUP / (double)plot->n_series;
+
+	if (plot->kind == REPORT_STACK)
+		return (double)i;
+	if (plot->kind == REPORT_BARS)
+		return (double)i + ((double)index - ((double)plot->n_series - 1) / 2) * width;
+	return plot->series[index].x[i];
+}
+
+/* What the series before it in a stack add up to. */
+static double report_plot_below(const struct report_plot *plot, size_t index, size_t i)
+{
+	double sum = 0;
+
+	for (size_t s = 0; plot->kind == REPORT_STACK && s < index; s++)
+		if (i < plot->series[s].n && isfinite(plot->series[s].y[i]))
+			sum += plot->series[s].y[i];
+	return sum;
+}
+
+/* Columns: x, y, low, high, open, ringed, what is below, label. */
+static void report_plot_data(const struct report_plot *plot, size_t index, FILE *file)
+{
+	const struct report_series *s = &plot->series[index];
+
+	fprintf(file, "$d%zu << EOD\n", index);
+	for (size_t i = 0; i < s->n; i++) {
+		double low = s->y_low ? s->y_low[i] : s->y[i],
+		       high = s->y_low ? s->y_high[i] : s->y[i];
+		double below = report_plot_below(plot, index, i);
+
+		if (!report_plot_has(plot, s, i))
+			continue;
+		/* an end that cannot be drawn is drawn at the value itself */
+		fprintf(file, "%.9g %.9g %.9g %.9g %d %d %.9g ", report_plot_x(plot, index, i),
+			below + s->y[i], report_plot_fits(plot->log_y, low) ? low : s->y[i],
+			report_plot_fits(plot->log_y, high) ? high : s->y[i], s->open && s->open[i],
+			s->ringed && s->ringed[i], below);
+		report_plot_label(s->label && s->label[i] ? s->label[i] : "", file);
+	}
+	fputs("EOD\n", file);
+}
+
+/* The range of a y axis begins at 0, and ends at max at least; that of x is where the values are. */
+static void report_plot_axis(const char *axis, const char *label, bool logarithmic, double max,
+			     FILE *file)
+{
+	fprintf(file, "set %slabel ", axis);
+	report_plot_quote(label, file);
+	if (logarithmic)
+		fprintf(file, "\nset logscale %s\n", axis);
+	else if (*axis == 'y' && max > 0)
+		fprintf(file, "\nset %srange [0<*:%.9g<*]\n", axis, max);
+	else if (*axis == 'y')
+		fprintf(file, "\nset %srange [0<*:*]\n", axis);
+	else
+		fputc('\n', file);
+}
+
+static void report_plot_axes(const struct report_plot *plot, FILE *file)
+{
+	fprintf(file,
+		"set terminal svg size %d,%d dynamic noenhanced font 'sans-serif,%d'\n"
+		"set encoding utf8\n"
+		"set border %d lc rgb 'black'\n"
+		"set tics nomirror out scale 0.6\n"
+		"set grid y lc rgb '#888888' lw 0.5 dt 3\n"
+		"set key outside top left horizontal Left reverse samplen %s width 2\n",
+		plot->compact ? REPORT_PLOT_SMALL_WIDTH : REPORT_PLOT_WIDTH,
+		plot->compact ? REPORT_PLOT_SMALL_HEIGHT : REPORT_PLOT_HEIGHT,
+		plot->compact ? 13 : 14, plot->y2_label ? 11 : 3,
+		plot->kind == REPORT_LINES ? "3" : "1.5");
+	if (plot->n_series == 1 && !plot->series[0].name)
+		fputs("unset key\n", file);
+	report_plot_axis("x", plot->x_label, plot->log_x, 0, file);
+	report_plot_axis("y", plot->y_label, plot->log_y, plot->y_max, file);
+	if (plot->y2_label) {
+		report_plot_axis("y2", plot->y2_label, false, plot->y2_max, file);
+		fputs("set y2tics nomirror out scale 0.6\n", file);
+	}
+}
+
+static void report_plot_tics(const struct report_plot *plot, size_t n, FILE *file)
+{
+	fputs("(", file);
+	for (size_t i = 0; i < n; i++) {
+		fputs(i ? ", " : "", file);
+		report_plot_quote(plot->categories[i], file);
+		fprintf(file, " %.9g", plot->tic_x ? plot->tic_x[i] : (double)i);
+	}
+	fputs(")\n", file);
+}
+
+static void report_plot_categories(const struct report_plot *plot, FILE *file)
+{
+	double side_by_side = plot->kind == REPORT_STACK ? 1 : (double)plot->n_series;
+	size_t n = 0;
+
+	for (size_t s = 0; s < plot->n_series; s++)
+		n = plot->series[s].n > n ? plot->series[s].n : n;
+	fprintf(file,
+		"set boxwidth %.9g absolute\nset style fill solid 0.9 border lc rgb 'black'\n"
+		"set xrange [-0.5:%zu.5]\nset xtics scale 0 ",
+		REPORT_PLOT_GROUP / side_by_side * 0.92, n - 1);
+	report_plot_tics(plot, n, file);
+	if (!plot->log_y && !(plot->y_max > 0))
+		fputs("set yrange [0:*]\n", file);
+}
+
+static void report_plot_bar(const struct report_plot *plot, size_t index, FILE *file)
+{
+	const char *fill = report_plot_fills[report_plot_style(plot, index)];
+
+	if (plot->kind == REPORT_STACK)
+		fprintf(file,
+			"$d%zu using 1:2:($1-%.9g):($1+%.9g):7:2 with boxxyerror fs %s border lc "
+			"rgb 'black' lc rgb '%s' title ",
+			index, REPORT_PLOT_GROUP / 2, REPORT_PLOT_GROUP / 2, fill,
+			report_plot_colour(plot, index));
+	else
+		fprintf(file,
+			"$d%zu using 1:2 with boxes fs %s border lc rgb 'black' lc rgb '%s' title ",
+			index, fill, report_plot_colour(plot, index));
+}
+
+static void report_plot_line(const struct report_plot *plot, size_t index, FILE *file)
+{
+	static const char *const styles[] = {
+		[REPORT_LINES] = "lines lw 2",
+		[REPORT_STEPS] = "steps lw 2",
+		[REPORT_POINTS] = "points ps 0.6",
+	};
+	const struct report_series *s = &plot->series[index];
+	size_t style = report_plot_style(plot, index);
+
+	fprintf(file, "$d%zu using 1:2 axes x1%s with ", index, s->right ? "y2" : "y1");
+	if (s->filled)
+		fputs("filledcurves y1=0 fs transparent solid 0.3 noborder", file);
+	else if (s->pointed)
+		/* the points alone come later: open ones would be crossed by the line */
+		fprintf(file, "linespoints lw 2 ps 0.8 pt %d",
+			report_plot_points[style] - (s->right ? 1 : 0));
+	else
+		fputs(styles[plot->kind], file);
+	if (plot->kind == REPORT_POINTS)
+		fprintf(file, " pt %d", report_plot_points[style]);
+	else if (!s->filled)
+		fprintf(file, " dt %d", s->reference || s->right ? 2 : report_plot_dashes[style]);
+	fprintf(file, " lc rgb '%s' title ", report_plot_colour(plot, index));
+}
+
+/* Error bars, points that are open or ringed, labels. */
+static void report_plot_marks(const struct report_plot *plot, size_t index, FILE *file)
+{
+	const struct report_series *s = &plot->series[index];
+	const char *axis = s->right ? "x1y2" : "x1y1";
+	int point = report_plot_points[report_plot_style(plot, index)];
+
+	/* arrows with heads at right angles: gnuplot's own error bars blot out the value beneath */
+	if (s->y_low && plot->kind != REPORT_STACK)
+		fprintf(file,
+			", $d%zu using 1:3:(0):($4-$3) axes %s with vectors heads size graph "
+			"0.007,90 nofilled lw 1.4 lc rgb '%s' notitle",
+			index, axis,
+			plot->kind == REPORT_BARS ? "black" : report_plot_colour(plot, index));
+	if (s->open && !report_plot_is_bars(plot)) {
+		fprintf(file,
+			", $d%zu using 1:($5>0?$2:1/0) axes %s with points pt %d ps 1.1 lw 1.5 lc "
+			"rgb "
+			"'%s' notitle",
+			index, axis, point - 1, report_plot_colour(plot, index));
+	}
+	if (s->ringed)
+		fprintf(file,
+			", $d%zu using 1:($6>0?$2:1/0) axes %s with points pt 6 ps 2 lw 1.5 lc rgb "
+			"'black' notitle",
+			index, axis);
+	if (s->label)
+		fprintf(file,
+			", $d%zu using 1:2:8 axes %s with labels offset 0,0.8 font ',11' tc rgb "
+			"'black' notitle",
+			index, axis);
+}
+
+void report_plot_script(const struct report_plot *plot, FILE *file)
+{
+	report_plot_axes(plot, file);
+	if (report_plot_is_bars(plot)) {
+		report_plot_categories(plot, file);
+	} else if (plot->categories) {
+		fputs("set xtics ", file);
+		report_plot_tics(plot, plot->n_tics, file);
+	}
+	for (size_t s = 0; s < plot->n_series; s++)
+		report_plot_data(plot, s, file);
+	fputs("plot ", file);
+	for (size_t s = 0; s < plot->n_series; s++) {
+		fputs(s ? ", " : "", file);
+		if (report_plot_is_bars(plot))
+			report_plot_bar(plot, s, file);
+		else
+			report_plot_line(plot, s, file);
+		report_plot_quote(plot->series[s].name, file);
+		report_plot_marks(plot, s, file);
+	}
+	if (plot->y_mark != 0)
+		fprintf(file, ", %.9g with lines lw 1.2 dt 2 lc rgb 'black' notitle", plot->y_mark);
+	fputc('\n', file);
+}
+
+/* The lines of gnuplot's SVG that a page has no use for begin so; text in a picture never begins a
+ * line. */
+static bool report_plot_unwanted(const char *line)
+{
+	static const char *const begins[] = {"<?xml", "<title>", "<desc>"};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (strncmp(line, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A line of the picture, with the names of patterns made the picture's own. */
+static void report_plot_keep(const char *line, size_t length, unsigned picture, FILE *file)
+{
+	const char *end = line + length, *at;
+
+	while ((at = memmem(line, (size_t)(end - line), "gpPat", 5))) {
+		fprintf(file, "%.*sp%uPat", (int)(at - line), line, picture);
+		line = at + 5;
+	}
+	fprintf(file, "%.*s\n", (int)(end - line), line);
+}
+
+void report_plot_inline(const char *svg, unsigned picture, FILE *file)
+{
+	bool symbols = false, first = true;
+
+	while (*svg) {
+		size_t length = strcspn(svg, "\n");
+
+		/* the first definitions are the symbols, those behind are patterns */
+		symbols |= first && strncmp(svg, "<defs>", 6) == 0;
+		if (strncmp(svg, "<g id=", 6) == 0 || strncmp(svg, "\t<g id=", 7) == 0)
+			fputs("<g>\n", file); /* named, and with a tooltip that tells nothing */
+		else if (!report_plot_unwanted(svg) && (picture == 0 || !symbols))
+			report_plot_keep(svg, length, picture, file);
+		if (strncmp(svg, "</defs>", 7) == 0)
+			symbols = first = false;
+		svg += length + (svg[length] == '\n');
+	}
+}
+
+int report_plot_draw(const struct report_plot *plot, char **svg)
+{
+	static const char *const argv[] = {"gnuplot", "-", NULL};
+	struct command_result result;
+	char *script = NULL;
+	size_t size = 0;
+	FILE *file;
+	int err = report_plot_check(plot);
+
+	if (err)
+		return err;
+	file = open_memstream(&script, &size);
+	if (!file)
+		return -ENOMEM;
+	report_plot_script(plot, file);
+	err = ferror(file) ? -ENOMEM : 0;
+	err = fclose(file) ? -ENOMEM : err;
+	if (!err)
+		err = command_feed(argv, script, size, REPORT_PLOT_MS, &result);
+	free(script);
+	if (err)
+		return err;
+	if (result.status == 0 && strstr(result.out, "</svg>")) {
+		*svg = result.out;
+		return 0;
+	}
+	fprintf(stderr, "farebench: gnuplot: exit status %d: %s\n", result.status, result.err);
+	free(result.out);
+	return result.status == 127 ? -ENOENT : -EREMOTEIO;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * results_report.h - the report of a run (section 14 of the methodology): `farebench report DIR`.
+ *
+ * Owns: DIR/report.html, DIR/report.md and DIR/rows.csv while they are written. In: DIR's rows.jsonl
+ * and run.json, and the tests that may be in them; out: the files, text. Thread: one.
+ */
+#ifndef RESULTS_REPORT_H
+#define RESULTS_REPORT_H
+
+#include <stdio.h>
+
+#include "suite/test.h"
+
+/* text: where the plain text goes; NULL: nowhere. -errno, after saying why. */
+int results_report(const char *dir, const struct test *const *tests, size_t n, FILE *text);
+
+/* `farebench report ...`: returns the exit status. */
+int results_report_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/summary.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/cell.h"
+#include "report/grid.h"
+#include "report/kpi_map.h"
+
+#define SUMMARY_MAX_STRATEGIES 16
+#define SUMMARY_HEALTH	       "Fabric health"
+
+/* A table with these headers; NULL: no memory, and the document knows. */
+static struct table *summary_table(struct doc *doc, size_t n, const char *const *headers)
+{
+	struct table *table;
+
+	if (!table_create(&table, n, headers))
+		return table;
+	doc_fail(doc, -ENOMEM);
+	return NULL;
+}
+
+void summary_run(struct doc *doc, const struct results *results)
+{
+	static const char *const headers[] = {"Item", "Value"};
+	const json_t *rows, *row;
+	const char *title;
+	size_t k;
+
+	doc_heading(doc, 2, "run", "System, workload and run");
+	for (size_t i = 0; (title = results_table(results, i, &rows)); i++) {
+		struct table *table = summary_table(doc, 2, headers);
+
+		if (strcmp(title, SUMMARY_HEALTH) == 0 || !table) {
+			table_destroy(table);
+			continue;
+		}
+		json_array_foreach (rows, k, row) {
+			const char *cells[] = {json_string_value(json_array_get(row, 0)),
+					       json_string_value(json_array_get(row, 1))};
+
+			doc_fail(doc, table_row(table, cells));
+		}
+		doc_heading(doc, 3, "", title);
+		doc_table(doc, table);
+	}
+	if (!results_table(results, 0, &rows))
+		doc_text(doc, "The directory has no description of the run (run.json).");
+}
+
+/* ---- KPI summary ---- */
+
+struct summary_line {
+	char text[3 + SUMMARY_MAX_STRATEGIES][CELL_TEXT_MAX];
+	const char *cell[3 + SUMMARY_MAX_STRATEGIES];
+};
+
+/* Every combination of parameters of a test gives a cell; over these: lowest, middle, highest. */
+struct summary_spread {
+	double *value;
+	size_t n, room;
+	uint64_t measurements;
+	struct cell last;
+	unsigned missing, maxima;
+};
+
+static int summary_take(struct summary_spread *spread, const struct cell *cell)
+{
+	if (cell->kind == CELL_MISSING)
+		spread->missing++;
+	if (cell->kind == CELL_NUMBER || cell->kind == CELL_WORDS)
+		spread->last = *cell;
+	if (cell->kind != CELL_NUMBER)
+		return 0;
+	if (spread->n == spread->room) {
+		size_t room = spread->room ? 2 * spread->room : 16;
+		double *grown = realloc(spread->value, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		spread->value = grown;
+		spread->room = room;
+	}
+	spread->value[spread->n++] = cell->value;
+	spread->measurements += cell->n;
+	spread->maxima += cell->is_max;
+	return 0;
+}
+
+static int summary_ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void summary_say(struct summary_spread *spread, char *out, size_t size)
+{
+	char low[32], middle[32], high[32];
+
+	if (spread->n == 0 && spread->last.kind != CELL_WORDS)
+		snprintf(out, size, "%s", spread->missing ? "n/a" : "");
+	else if (spread->n <= 1)
+		cell_text(&spread->last, out, size);
+	else {
+		qsort(spread->value, spread->n, sizeof(*spread->value), summary_ascending);
+		cell_number(spread->value[0], low, sizeof(low));
+		cell_number(spread->value[spread->n / 2], middle, sizeof(middle));
+		cell_number(spread->value[spread->n - 1], high, sizeof(high));
+		snprintf(out, size, "%s (%s to %s) of %zu%s, n=%llu", middle, low, high, spread->n,
+			 spread->maxima ? ", with maxima" : "",
+			 (unsigned long long)spread->measurements);
+	}
+}
+
+/* One KPI of one strategy (NULL: whatever) over all combinations of parameters. */
+static int summary_cell(const struct test *test, const struct rows *rows,
+			const struct column *column, const char *strategy, char *out, size_t size)
+{
+	struct summary_spread spread = {0};
+	struct grid *grid;
+	char title[300];
+	int err = grid_create(&grid, test, rows, column->kpi->name, "strategy", NULL, NULL, NULL);
+
+	if (err)
+		return err;
+	for (size_t i = 0; !err && i < grid->n_panels + grid->left_out; i++) {
+		struct rows_filter filter;
+		struct pick pick;
+		struct cell cell;
+
+		grid_panel(grid, i, &pick, title, sizeof(title));
+		pick.strategy = strategy;
+		filter = pick_filter(&pick);
+		err = cell_read(&cell, rows, &filter, column);
+		if (!err)
+			err = summary_take(&spread, &cell);
+	}
+	summary_say(&spread, out, size);
+	free(spread.value);
+	free(grid);
+	return err;
+}
+
+static bool summary_is_hist(const struct rows *rows, const char *kpi)
+{
+	const struct rows_filter filter = {.kpi = kpi, .trial = -1};
+
+	for (size_t i = rows_next(rows, &filter, 0); i < rows_count(rows);
+	     i = rows_next(rows, &filter, i + 1))
+		if (rows_at(rows, i)->hist)
+			return true;
+	return false;
+}
+
+static int summary_row(struct table *table, const struct test *test, const struct rows *rows,
+		       const char *kpi, const struct axis *strategies)
+{
+	struct summary_line line;
+	struct column column;
+	int err = column_parse(&column, test, kpi);
+
+	if (err)
+		return err;
+	snprintf(line.text[0], sizeof(line.text[0]), "%s", column.label);
+	snprintf(line.text[1], sizeof(line.text[1]), "%s", column.kpi->point);
+	snprintf(line.text[2], sizeof(line.text[2]), "%s",
+		 column.kpi->better == BETTER_HIGHER  ? "more"
+		 : column.kpi->better == BETTER_LOWER ? "less"
+						      : "");
+	for (size_t i = 0; !err && i < axis_places(strategies); i++)
+		err = summary_cell(test, rows, &column,
+				   strategies->n ? strategies->level[i].text : NULL,
+				   line.text[3 + i], sizeof(line.text[0]));
+	for (size_t i = 0; i < 3 + axis_places(strategies); i++)
+		line.cell[i] = line.text[i];
+	return err ? err : table_row(table, line.cell);
+}
+
+static int summary_kpi_rows(struct table *table, const struct test *test, const struct rows *rows,
+			    const struct axis *strategies)
+{
+	char name[ROW_NAME_MAX + 8];
+	int err = 0;
+
+	for (const struct kpi *kpi = test->kpis; !err && kpi->name; kpi++) {
+		if (!summary_is_hist(rows, kpi->name)) {
+			err = summary_row(table, test, rows, kpi->name, strategies);
+			continue;
+		}
+		snprintf(name, sizeof(name), "%s@p50", kpi->name);
+		err = summary_row(table, test, rows, name, strategies);
+		snprintf(name, sizeof(name), "%s@p99", kpi->name);
+		if (!err)
+			err = summary_row(table, test, rows, name, strategies);
+	}
+	return err;
+}
+
+static void summary_test(struct doc *doc, const struct test *test, const struct rows *rows)
+{
+	const struct rows_filter all = {.trial = -1};
+	struct axis *strategies = calloc(1, sizeof(*strategies));
+	const char *headers[3 + SUMMARY_MAX_STRATEGIES] = {"KPI", "Point", "Better"};
+	struct table *table;
+	char title[200];
+
+	if (!strategies) {
+		doc_fail(doc, -ENOMEM);
+		return;
+	}
+	strategies->name = "strategy";
+	strategies->n =
+		rows_levels(rows, &all, "strategy", strategies->level, SUMMARY_MAX_STRATEGIES);
+	for (size_t i = 0; i < axis_places(strategies); i++)
+		headers[3 + i] = strategies->n ? strategies->level[i].text : "All";
+	table = summary_table(doc, 3 + axis_places(strategies), headers);
+	if (table) {
+		doc_fail(doc, summary_kpi_rows(table, test, rows, strategies));
+		snprintf(title, sizeof(title), "%s %s", test->id, test->name);
+		doc_heading(doc, 3, "", title);
+		doc_table(doc, table);
+	}
+	free(strategies);
+}
+
+/* A row that says something: a number, a distribution, words. */
+static bool summary_has_results(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows_count(rows); i++)
+		if (!rows_at(rows, i)->missing && rows_at(rows, i)->kpi[0] != '_')
+			return true;
+	return false;
+}
+
+void summary_kpis(struct doc *doc, const struct results *results, const struct results_tests *tests)
+{
+	doc_heading(doc, 2, "kpis", "KPI summary");
+	doc_text(doc, "A number with an interval in square brackets is a median of trials, or a "
+		      "percentile of all measurements, with its 95%% interval; in round brackets: "
+		      "too few trials for one, so all that there was. Where a test has several "
+		      "combinations of parameters, each gives a number; shown are the middle one, "
+		      "the lowest and the highest, and how many there are. n counts trials, or "
+		      "measurements where a trial has a distribution.");
+	for (size_t i = 0; i < tests->n; i++) {
+		struct rows *rows;
+		int err = results_test(results, tests->test[i], &rows);
+
+		doc_fail(doc, err);
+		if (err)
+			continue;
+		if (summary_has_results(rows))
+			summary_test(doc, tests->test[i], rows);
+		rows_close(rows);
+	}
+}
+
+/* ---- fabric health ---- */
+
+void summary_health(struct doc *doc, const struct results *results)
+{
+	static const char *const headers[] = {"Indicator", "Expected", "Here"};
+	static const char *const indicators[][2] = {{"CPU Utilization (switch)", "< 30%"},
+						    {"Memory Usage (switch)", "< 70%"},
+						    {"FEC Error Rate", "< 1e-12 after correction"},
+						    {"CRC Error Count", "0"},
+						    {"BGP/OSPF Stability", "0 flaps"},
+						    {"NIC QP State", "100% active"},
+						    {"GPU-NIC PCIe BW", "> 90% of theoretical"}};
+	struct table *table = summary_table(doc, 3, headers);
+
+	doc_heading(doc, 2, "health", "Fabric health indicators");
+	doc_text(doc, "The indicators of table 6 of the methodology.");
+	for (size_t i = 0; table && i < sizeof(indicators) / sizeof(indicators[0]); i++) {
+		const char *value = results_value(results, SUMMARY_HEALTH, indicators[i][0]);
+		const char *cells[] = {indicators[i][0], indicators[i][1],
+				       value ? value : "not available: nothing here counts it"};
+
+		doc_fail(doc, table_row(table, cells));
+	}
+	if (table)
+		doc_table(doc, table);
+}
+
+/* ---- anomalies ---- */
+
+/* One line per test and reason: how many rows. */
+static int summary_missing(struct table *table, const struct test *test, const struct rows *rows)
+{
+	bool *done = calloc(rows_count(rows) + 1, sizeof(*done));
+	int err = done ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < rows_count(rows); i++) {
+		const char *reason = rows_at(rows, i)->missing;
+		unsigned count = 0;
+		char text[32];
+
+		if (!reason || done[i])
+			continue;
+		for (size_t k = i; k < rows_count(rows); k++)
+			if (rows_at(rows, k)->missing &&
+			    strcmp(rows_at(rows, k)->missing, reason) == 0) {
+				done[k] = true;
+				count++;
+			}
+		snprintf(text, sizeof(text), "%u", count);
+		err = table_row(table, (const char *[]){test->id, text, reason});
+	}
+	free(done);
+	return err;
+}
+
+void summary_anomalies(struct doc *doc, const struct results *results,
+		       const struct results_tests *tests)
+{
+	static const char *const headers[] = {"Test", "Rows", "Not measured, because"};
+	static const char *const run[] = {"Trials made again", "Trials kept without idle time"};
+	struct table *table = summary_table(doc, 3, headers);
+
+	doc_heading(doc, 2, "anomalies", "Anomalies");
+	for (size_t i = 0; i < sizeof(run) / sizeof(run[0]); i++) {
+		const char *value = results_value(results, "Run", run[i]);
+
+		doc_text(doc, "%s: %s.", run[i], value ? value : "not counted");
+	}
+	for (size_t i = 0; table && i < tests->n; i++) {
+		struct rows *rows;
+		int err = results_test(results, tests->test[i], &rows);
+
+		doc_fail(doc, err);
+		if (err)
+			continue;
+		if (rows_count(rows) == 0)
+			doc_fail(doc, table_row(table, (const char *[]){tests->test[i]->id, "0",
+									"it was not run"}));
+		doc_fail(doc, summary_missing(table, tests->test[i], rows));
+		rows_close(rows);
+	}
+	if (table && table_rows(table) > 1) {
+		doc_table(doc, table);
+	} else {
+		doc_text(doc, "Every KPI of every test was measured.");
+		table_destroy(table);
+	}
+}
+
+/* ---- appendix A ---- */
+
+void summary_map(struct doc *doc, const struct results_tests *tests)
+{
+	static const char *const headers[] = {"KPI", "Measured in", "DUT/SUT"};
+	struct table *table = summary_table(doc, 3, headers);
+	size_t n;
+	const struct kpi_map *map = kpi_map_all(&n);
+
+	doc_heading(doc, 2, "map", "Which KPI is measured in which test");
+	doc_text(doc, "As the tests here declare it (appendix A of the methodology).");
+	for (size_t i = 0; table && i < n; i++) {
+		char text[200];
+
+		kpi_map_tests(&map[i], tests->test, tests->n, text, sizeof(text));
+		doc_fail(doc, table_row(table, (const char *[]){map[i].kpi, text, map[i].dut}));
+	}
+	if (table)
+		doc_table(doc, table);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * summary.h - the chapters of a report that are not one test's: system and workload, KPI summary,
+ * fabric health, anomalies, which KPI is measured where.
+ *
+ * Owns: nothing. In: results and tests; out: chapters of a document. Thread: one.
+ */
+#ifndef SUMMARY_H
+#define SUMMARY_H
+
+#include "report/doc.h"
+#include "report/results.h"
+
+void summary_run(struct doc *doc, const struct results *results);
+void summary_kpis(struct doc *doc, const struct results *results,
+		  const struct results_tests *tests);
+void summary_health(struct doc *doc, const struct results *results);
+void summary_anomalies(struct doc *doc, const struct results *results,
+		       const struct results_tests *tests);
+void summary_map(struct doc *doc, const struct results_tests *tests);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * view_internal.h - what the files of a view share: the view being shown, and a builder of panels
+ * for each kind.
+ */
+#ifndef VIEW_INTERNAL_H
+#define VIEW_INTERNAL_H
+
+#include "report/cell.h"
+#include "report/picture.h"
+#include "report/view.h"
+
+struct view_show {
+	struct doc *doc;
+	const struct test *test;
+	const struct view *view;
+	const struct rows *rows;
+	struct column y[TEST_MAX_COLUMNS];
+	size_t n_y;
+	struct grid *grid;
+};
+
+/* Each builds the picture of one panel from what pick selects. -ENOMEM. */
+int view_build_lines(const struct view_show *show, const struct pick *panel, struct picture *out);
+int view_build_bars(const struct view_show *show, const struct pick *panel, struct picture *out);
+int view_build_stack(const struct view_show *show, const struct pick *panel, struct picture *out);
+int view_build_dual(const struct view_show *show, const struct pick *panel, struct picture *out);
+int view_build_shaded(const struct view_show *show, const struct pick *panel, struct picture *out);
+int view_build_cdf(const struct view_show *show, const struct pick *panel, struct picture *out);
+int view_build_trend(const struct view_show *show, const struct pick *panel, struct picture *out);
+
+/* The whole view: these make no plots. */
+void view_table(const struct view_show *show);
+void view_heat(const struct view_show *show);
+
+/* The name of place i on the axis of series: "" if there is no choice. */
+void view_series_name(const struct view_show *show, size_t i, char *out, size_t size);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* view_table.c - a row for each panel, x and series: median, interval and n of each KPI. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/view_internal.h"
+
+#define VIEW_MAX_CELLS (GRID_MAX_DIMS + 2 + TEST_MAX_COLUMNS)
+
+struct view_row {
+	char text[VIEW_MAX_CELLS][CELL_TEXT_MAX];
+	const char *cell[VIEW_MAX_CELLS];
+	size_t n;
+};
+
+static char *view_row_next(struct view_row *row)
+{
+	row->cell[row->n] = row->text[row->n];
+	return row->text[row->n++];
+}
+
+static void view_row_axis(struct view_row *row, const struct axis *axis, size_t i)
+{
+	if (axis->n)
+		snprintf(view_row_next(row), CELL_TEXT_MAX, "%s", axis->level[i].text);
+}
+
+static void view_headers(const struct view_show *show, struct view_row *row)
+{
+	const struct grid *grid = show->grid;
+
+	row->n = 0;
+	for (size_t i = 0; i < grid->n_dims; i++)
+		axis_label(&grid->dim[i], show->test, view_row_next(row), CELL_TEXT_MAX);
+	if (grid->x.n)
+		axis_label(&grid->x, show->test, view_row_next(row), CELL_TEXT_MAX);
+	if (grid->series.n)
+		axis_label(&grid->series, show->test, view_row_next(row), CELL_TEXT_MAX);
+	for (size_t y = 0; y < show->n_y; y++)
+		snprintf(view_row_next(row), CELL_TEXT_MAX, "%s", show->y[y].label);
+}
+
+/* The KPIs of a row; *filled: at least one cell says something. */
+static int view_row_cells(const struct view_show *show, const struct pick *pick,
+			  struct view_row *row, bool *filled)
+{
+	const struct rows_filter filter = pick_filter(pick);
+	struct cell cell;
+	int err = 0;
+
+	*filled = false;
+	for (size_t y = 0; !err && y < show->n_y; y++) {
+		err = cell_read(&cell, show->rows, &filter, &show->y[y]);
+		if (err)
+			break;
+		cell_text(&cell, view_row_next(row), CELL_TEXT_MAX);
+		*filled |= cell.kind != CELL_NONE;
+	}
+	return err;
+}
+
+static int view_panel_rows(const struct view_show *show, size_t panel, struct table *table,
+			   struct view_row *row)
+{
+	const struct grid *grid = show->grid;
+	size_t n_series = axis_places(&grid->series);
+	char title[300];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < axis_places(&grid->x) * n_series; i++) {
+		struct pick pick;
+		bool filled;
+
+		row->n = 0;
+		grid_panel(grid, panel, &pick, title, sizeof(title));
+		for (size_t d = 0, left = grid->n_panels + grid->left_out; d < grid->n_dims; d++) {
+			left /= grid->dim[d].n;
+			view_row_axis(row, &grid->dim[d], panel / left % grid->dim[d].n);
+		}
+		pick_add(&pick, &grid->x, i / n_series);
+		pick_add(&pick, &grid->series, i % n_series);
+		view_row_axis(row, &grid->x, i / n_series);
+		view_row_axis(row, &grid->series, i % n_series);
+		err = view_row_cells(show, &pick, row, &filled);
+		if (!err && filled)
+			err = table_row(table, row->cell);
+	}
+	return err;
+}
+
+/* Why cells are n/a, each reason once. */
+static void view_reasons(const struct view_show *show)
+{
+	const char *said[8];
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows_count(show->rows); i++) {
+		const char *reason = rows_at(show->rows, i)->missing;
+		bool is_column = false, is_known = false;
+
+		for (size_t y = 0; reason && y < show->n_y; y++)
+			is_column |= strcmp(show->y[y].kpi->name, rows_at(show->rows, i)->kpi) == 0;
+		for (size_t k = 0; is_column && k < n; k++)
+			is_known |= strcmp(said[k], reason) == 0;
+		if (!is_column || is_known || n == sizeof(said) / sizeof(said[0]))
+			continue;
+		said[n++] = reason;
+		doc_text(show->doc, "n/a (%s): %s.", rows_at(show->rows, i)->kpi, reason);
+	}
+}
+
+void view_table(const struct view_show *show)
+{
+	struct view_row row;
+	struct table *table = NULL;
+	int err;
+
+	view_headers(show, &row);
+	err = table_create(&table, row.n, row.cell);
+	/* every combination is in the table, however many pictures there would be */
+	for (size_t i = 0; !err && i < show->grid->n_panels + show->grid->left_out; i++)
+		err = view_panel_rows(show, i, table, &row);
+	if (err) {
+		doc_fail(show->doc, err);
+		table_destroy(table);
+		return;
+	}
+	doc_heading(show->doc, 4, "", show->view->title);
+	doc_table(show->doc, table);
+	view_reasons(show);
+}
