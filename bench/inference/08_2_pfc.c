@@ -17,6 +17,9 @@ static const struct kpi kpis[] = {
 	{"pause", "us", "DUT-S", "in which a class was stopped", BETTER_LOWER, 0},
 	{"blocking", "us", "DUT-S", "that other classes waited", BETTER_LOWER, 0},
 	KPI_KV_LATENCY,
+	{"Buffer_utilization", "bytes", "DUT-S", "in the queue of the leaf, at most", BETTER_LOWER,
+	 0},
+	KPI_DROPS,
 	LIST_END};
 
 static const struct view views[] = {

@@ -66,6 +66,7 @@ static void add(struct trial *t, const struct measured *m, double delay_s)
 	trial_value(t, "EP_bandwidth", steady[1] / 8e6, 1);
 	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
 	trial_value(t, "Packet_drop_rate", link_use(t, m, false).drop_ppm, 1);
+	trial_missing(t, "ECN_marking_rate", "the leaves mark nothing");
 }
 
 static int run(struct trial *t)
@@ -108,6 +109,7 @@ static const struct kpi kpis[] = {
 	{"EP_bandwidth", "MB/s", "DUT-F", "of dispatches, steady", BETTER_NONE, 0},
 	KPI_JFI,
 	KPI_DROPS,
+	{"ECN_marking_rate", "%", "DUT-S", "packets marked CE", BETTER_NONE, 0},
 	LIST_END};
 
 static const struct view views[] = {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "inference/common.h"
 #include "inference/dispatch.h"
 
 static int kv(struct trial *t, unsigned gpus)
 {
 	struct traffic_load load = trial_load(t, "kv", 0);
 	struct plan plan = {0};
+	struct link_use use;
 	struct measured m;
 	unsigned at = plan_load(&plan, &load), half = gpus / 2;
 	int err;
@@ -17,6 +19,8 @@ static int kv(struct trial *t, unsigned gpus)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6 / half, m.load[0].messages);
 	trial_hist(t, "KV_xfer_latency", &m.load[0].delivered);
+	use = link_use(t, &m, true);
+	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	measured_fini(&m);
 	return 0;
 }
@@ -47,6 +51,8 @@ static const struct kpi kpis[] = {
 	KPI_KV_LATENCY,
 	KPI_EP_LATENCY,
 	KPI_EP_BANDWIDTH,
+	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, KV transfers", BETTER_NONE,
+	 0},
 	{"control_convergence", "ms", "DUT-F", "of the control plane", BETTER_LOWER, 0},
 	LIST_END};
 

@@ -165,8 +165,11 @@ void doc_grid_end(struct doc *doc)
 
 static void doc_name_picture(struct doc *doc, const char *title)
 {
-	fputs("(Picture on the page: ", doc->md.file);
-	doc_md(doc, title ? title : "");
+	fputs("(Picture on the page", doc->md.file);
+	if (title) {
+		fputs(": ", doc->md.file);
+		doc_md(doc, title);
+	}
 	fputs(")\n\n", doc->md.file);
 }
 

@@ -12,6 +12,7 @@
 #include "utf8.h"
 
 #define REPORT_GNUPLOT_MS 10000
+#define REPORT_NAME	  24 /* characters of a cell that stay on one line */
 
 struct report {
 	char *title;
@@ -46,6 +47,9 @@ static const char report_style[] =
 	"var(--line)}\n"
 	"th{border-bottom-width:2px;font-weight:600;white-space:nowrap}\n"
 	"td.r,th.r{text-align:right;white-space:nowrap}\n"
+	"td.k{white-space:nowrap}\n"
+	".scroll{max-height:34rem;overflow-y:auto}\n"
+	"thead th{position:sticky;top:0;background:var(--back)}\n"
 	"tbody tr:nth-child(even){background:var(--band)}\n"
 	"pre{overflow-x:auto;padding:.7rem "
 	".9rem;background:var(--band);font-size:.8125rem;line-height:1.45}\n"
@@ -71,7 +75,7 @@ static const char report_style[] =
 	"footer{margin-top:2.5rem;padding-top:.6rem;border-top:1px solid "
 	"var(--line);color:var(--soft);"
 	"font-size:.8125rem;overflow-wrap:anywhere}\n"
-	"@media print{body{max-width:none}figure,tr{break-inside:avoid}}\n";
+	"@media print{.scroll{max-height:none}body{max-width:none}figure,tr{break-inside:avoid}}\n";
 
 void report_escape(FILE *file, const char *text)
 {
@@ -247,7 +251,11 @@ int report_table(struct report *report, const struct table *table)
 			bool right =
 				row ? table_is_right(text) : report_column_is_right(table, column);
 
-			fprintf(file, right ? "<%s class=\"r\">" : "<%s>", cell);
+			/* a short name is not broken in two */
+			fprintf(file, "<%s%s>", cell,
+				right					  ? " class=\"r\""
+				: row && table_width(text) <= REPORT_NAME ? " class=\"k\""
+									  : "");
 			report_escape(file, text);
 			fprintf(file, "</%s>", cell);
 		}

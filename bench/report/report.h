@@ -48,7 +48,8 @@ struct report_plot {
 	const char *y2_label;		       /* of the right axis; NULL: there is none */
 	enum report_plot_kind kind;
 	bool log_x, log_y;
-	bool compact; /* one of several side by side */
+	bool compact;	/* one of several side by side */
+	bool from_zero; /* y axes hold 0 */
 	/* REPORT_BARS, REPORT_STACK: a name for each index. Others: names of tics at tic_x; NULL:
 	 * numbers */
 	const char *const *categories;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "report/table.h"
 #include "utf8.h"
 
 #define REPORT_PLOT_MS		 60000
@@ -153,41 +154,89 @@ static void report_plot_data(const struct report_plot *plot, size_t index, FILE 
 	fputs("EOD\n", file);
 }
 
-/* The range of a y axis begins at 0, and ends at max at least; that of x is where the values are. */
-static void report_plot_axis(const char *axis, const char *label, bool logarithmic, double max,
-			     FILE *file)
+static void report_plot_y_axis(const struct report_plot *plot, const char *axis, const char *label,
+			       bool logarithmic, double max, FILE *file)
 {
 	fprintf(file, "set %slabel ", axis);
 	report_plot_quote(label, file);
 	if (logarithmic)
 		fprintf(file, "\nset logscale %s\n", axis);
-	else if (*axis == 'y' && max > 0)
-		fprintf(file, "\nset %srange [0<*:%.9g<*]\n", axis, max);
-	else if (*axis == 'y')
-		fprintf(file, "\nset %srange [0<*:*]\n", axis);
+	else if (max > 0)
+		fprintf(file, "\nset %srange [%s:%.9g<*]\n", axis, plot->from_zero ? "*<0" : "0<*",
+			max);
 	else
-		fputc('\n', file);
+		fprintf(file, "\nset %srange [%s:*]\n", axis, plot->from_zero ? "*<0" : "0<*");
+}
+
+/* From the first point to the last, and a little more: gnuplot would go on to the next power of
+ * ten. */
+static void report_plot_log_x(const struct report_plot *plot, FILE *file)
+{
+	double min = INFINITY, max = 0;
+
+	for (size_t s = 0; s < plot->n_series; s++)
+		for (size_t i = 0; i < plot->series[s].n; i++)
+			if (report_plot_has(plot, &plot->series[s], i)) {
+				min = fmin(min, plot->series[s].x[i]);
+				max = fmax(max, plot->series[s].x[i]);
+			}
+	fputs("set logscale x\n", file);
+	if (plot->tic_x && min < max)
+		fprintf(file, "set xrange [%.9g:%.9g]\n", min / pow(max / min, 0.04),
+			max * pow(max / min, 0.04));
+}
+
+/* How many names stand beside each other in the legend, and how many rows that makes. */
+static size_t report_plot_key_columns(const struct report_plot *plot)
+{
+	size_t longest = 0, room = plot->compact ? 44 : 92;
+
+	for (size_t s = 0; s < plot->n_series; s++)
+		if (plot->series[s].name)
+			longest = table_width(plot->series[s].name) > longest
+					  ? table_width(plot->series[s].name)
+					  : longest;
+	room /= longest + 9; /* 9: the sample of the line, and space */
+	return room ? room : 1;
+}
+
+static void report_plot_size(const struct report_plot *plot, FILE *file)
+{
+	size_t columns = report_plot_key_columns(plot);
+	size_t rows = (plot->n_series + columns - 1) / columns;
+
+	fprintf(file, "set terminal svg size %d,%zu dynamic noenhanced font 'sans-serif,%d'\n",
+		plot->compact ? REPORT_PLOT_SMALL_WIDTH : REPORT_PLOT_WIDTH,
+		(plot->compact ? REPORT_PLOT_SMALL_HEIGHT : REPORT_PLOT_HEIGHT) +
+			(rows > 2 ? (rows - 2) * 20 : 0),
+		plot->compact ? 13 : 14);
+	fprintf(file,
+		"set key outside top left horizontal Left reverse samplen %s width 2 maxcols %zu\n",
+		plot->kind == REPORT_LINES ? "3" : "1.5", columns);
+	if (plot->n_series == 1 && !plot->series[0].name)
+		fputs("unset key\n", file);
 }
 
 static void report_plot_axes(const struct report_plot *plot, FILE *file)
 {
+	report_plot_size(plot, file);
 	fprintf(file,
-		"set terminal svg size %d,%d dynamic noenhanced font 'sans-serif,%d'\n"
 		"set encoding utf8\n"
+		"set format '%%.10g'\n"
 		"set border %d lc rgb 'black'\n"
 		"set tics nomirror out scale 0.6\n"
 		"set grid y lc rgb '#888888' lw 0.5 dt 3\n"
-		"set key outside top left horizontal Left reverse samplen %s width 2\n",
-		plot->compact ? REPORT_PLOT_SMALL_WIDTH : REPORT_PLOT_WIDTH,
-		plot->compact ? REPORT_PLOT_SMALL_HEIGHT : REPORT_PLOT_HEIGHT,
-		plot->compact ? 13 : 14, plot->y2_label ? 11 : 3,
-		plot->kind == REPORT_LINES ? "3" : "1.5");
-	if (plot->n_series == 1 && !plot->series[0].name)
-		fputs("unset key\n", file);
-	report_plot_axis("x", plot->x_label, plot->log_x, 0, file);
-	report_plot_axis("y", plot->y_label, plot->log_y, plot->y_max, file);
+		"set xlabel ",
+		plot->y2_label ? 11 : 3);
+	report_plot_quote(plot->x_label, file);
+	fputc('\n', file);
+	if (plot->log_x)
+		report_plot_log_x(plot, file);
+	else if (plot->tic_x)
+		fputs("set offsets graph 0.03, graph 0.03, 0, 0\n", file);
+	report_plot_y_axis(plot, "y", plot->y_label, plot->log_y, plot->y_max, file);
 	if (plot->y2_label) {
-		report_plot_axis("y2", plot->y2_label, false, plot->y2_max, file);
+		report_plot_y_axis(plot, "y2", plot->y2_label, false, plot->y2_max, file);
 		fputs("set y2tics nomirror out scale 0.6\n", file);
 	}
 }
@@ -235,7 +284,8 @@ static void report_plot_bar(const struct report_plot *plot, size_t index, FILE *
 			index, fill, report_plot_colour(plot, index));
 }
 
-static void report_plot_line(const struct report_plot *plot, size_t index, FILE *file)
+/* The looks of a line, its points left out or not. */
+static void report_plot_looks(const struct report_plot *plot, size_t index, bool points, FILE *file)
 {
 	static const char *const styles[] = {
 		[REPORT_LINES] = "lines lw 2",
@@ -245,11 +295,9 @@ static void report_plot_line(const struct report_plot *plot, size_t index, FILE 
 	const struct report_series *s = &plot->series[index];
 	size_t style = report_plot_style(plot, index);
 
-	fprintf(file, "$d%zu using 1:2 axes x1%s with ", index, s->right ? "y2" : "y1");
 	if (s->filled)
 		fputs("filledcurves y1=0 fs transparent solid 0.3 noborder", file);
-	else if (s->pointed)
-		/* the points alone come later: open ones would be crossed by the line */
+	else if (s->pointed && points)
 		fprintf(file, "linespoints lw 2 ps 0.8 pt %d",
 			report_plot_points[style] - (s->right ? 1 : 0));
 	else
@@ -258,7 +306,34 @@ static void report_plot_line(const struct report_plot *plot, size_t index, FILE 
 		fprintf(file, " pt %d", report_plot_points[style]);
 	else if (!s->filled)
 		fprintf(file, " dt %d", s->reference || s->right ? 2 : report_plot_dashes[style]);
-	fprintf(file, " lc rgb '%s' title ", report_plot_colour(plot, index));
+	fprintf(file, " lc rgb '%s' ", report_plot_colour(plot, index));
+}
+
+/* Where some points are open, points are not drawn with the line: a filled one would lie beneath. */
+static void report_plot_line(const struct report_plot *plot, size_t index, FILE *file)
+{
+	const struct report_series *s = &plot->series[index];
+
+	fprintf(file, "$d%zu using 1:2 axes x1%s with ", index, s->right ? "y2" : "y1");
+	report_plot_looks(plot, index, !s->open, file);
+	if (s->open) {
+		fputs("notitle, keyentry with ", file);
+		report_plot_looks(plot, index, true, file);
+	}
+	fputs("title ", file);
+}
+
+static void report_plot_open_points(const struct report_plot *plot, size_t index, const char *axis,
+				    FILE *file)
+{
+	int point = report_plot_points[report_plot_style(plot, index)];
+	const char *colour = report_plot_colour(plot, index);
+
+	fprintf(file,
+		", $d%zu using 1:($5>0?1/0:$2) axes %s with points pt %d ps 0.8 lc rgb '%s' notitle"
+		", $d%zu using 1:($5>0?$2:1/0) axes %s with points pt %d ps 1.1 lw 1.5 lc rgb '%s' "
+		"notitle",
+		index, axis, point, colour, index, axis, point - 1, colour);
 }
 
 /* Error bars, points that are open or ringed, labels. */
@@ -266,7 +341,6 @@ static void report_plot_marks(const struct report_plot *plot, size_t index, FILE
 {
 	const struct report_series *s = &plot->series[index];
 	const char *axis = s->right ? "x1y2" : "x1y1";
-	int point = report_plot_points[report_plot_style(plot, index)];
 
 	/* arrows with heads at right angles: gnuplot's own error bars blot out the value beneath */
 	if (s->y_low && plot->kind != REPORT_STACK)
@@ -275,17 +349,12 @@ static void report_plot_marks(const struct report_plot *plot, size_t index, FILE
 			"0.007,90 nofilled lw 1.4 lc rgb '%s' notitle",
 			index, axis,
 			plot->kind == REPORT_BARS ? "black" : report_plot_colour(plot, index));
-	if (s->open && !report_plot_is_bars(plot)) {
-		fprintf(file,
-			", $d%zu using 1:($5>0?$2:1/0) axes %s with points pt %d ps 1.1 lw 1.5 lc "
-			"rgb "
-			"'%s' notitle",
-			index, axis, point - 1, report_plot_colour(plot, index));
-	}
+	if (s->open && !report_plot_is_bars(plot))
+		report_plot_open_points(plot, index, axis, file);
 	if (s->ringed)
 		fprintf(file,
-			", $d%zu using 1:($6>0?$2:1/0) axes %s with points pt 6 ps 2 lw 1.5 lc rgb "
-			"'black' notitle",
+			", $d%zu using 1:($6>0?$2:1/0) axes %s with points pt 6 ps 1.6 lw 1.5 lc "
+			"rgb 'black' notitle",
 			index, axis);
 	if (s->label)
 		fprintf(file,

@@ -106,7 +106,7 @@ static void view_legend(const struct view_show *show, struct picture *const *pan
 	if (rings)
 		doc_text(show->doc, "Ringed: on the Pareto front of %s and %s.", show->y[0].name,
 			 show->y[1].name);
-	if (show->view->note)
+	if (show->view->note && axis_places(&show->grid->series) <= VIEW_MAX_NOTES)
 		doc_text(show->doc, "Numbers at the points: %s.", show->view->note);
 	if (show->grid->left_out)
 		doc_text(show->doc, "%zu further panels are left out; rows.csv has their values.",
@@ -127,6 +127,7 @@ static void view_draw(const struct view_show *show, struct picture *const *panel
 	for (size_t i = 0; i < n; i++) {
 		panel[i]->plot.compact = n > 1;
 		panel[i]->plot.log_y = show->view->log_y;
+		panel[i]->plot.from_zero = show->view->kind != VIEW_TREND;
 		if (n > 1 && !view_builders[show->view->kind].own_scale) {
 			panel[i]->plot.y_max = max;
 			panel[i]->plot.y2_max = max2;
@@ -152,9 +153,6 @@ static int view_panels(const struct view_show *show, struct picture **panel, siz
 		if (err)
 			break;
 		grid_panel(show->grid, i, &pick, panel[*n]->title, sizeof(panel[*n]->title));
-		if (!*panel[*n]->title)
-			snprintf(panel[*n]->title, sizeof(panel[*n]->title), "%s",
-				 show->view->title);
 		err = b->build(show, &pick, panel[*n]);
 		if (err || picture_is_empty(panel[*n]))
 			picture_destroy(panel[*n]);

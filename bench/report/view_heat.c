@@ -157,7 +157,7 @@ static void heat_panels(struct heat *heat, bool draw)
 		grid_panel(show->grid, i, &pick, title, sizeof(title));
 		doc_fail(show->doc, heat_read(heat, &pick));
 		if (draw)
-			doc_drawing(show->doc, *title ? title : show->view->title, heat_draw, heat);
+			doc_drawing(show->doc, *title ? title : NULL, heat_draw, heat);
 	}
 }
 

@@ -10,6 +10,8 @@
 #include "report/picture.h"
 #include "report/view.h"
 
+#define VIEW_MAX_NOTES 2 /* series with numbers at their points: those of more would overlap */
+
 struct view_show {
 	struct doc *doc;
 	const struct test *test;

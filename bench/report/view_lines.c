@@ -25,7 +25,8 @@ static int view_note(const struct view_show *show, const struct pick *pick, stru
 	char text[32];
 	int err;
 
-	if (!show->view->note || column_parse(&column, show->test, show->view->note))
+	if (!show->view->note || axis_places(&show->grid->series) > VIEW_MAX_NOTES ||
+	    column_parse(&column, show->test, show->view->note))
 		return 0;
 	err = view_cell(show, pick, &column, &cell);
 	if (err || cell.kind != CELL_NUMBER)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "bench/report/fake_tests.h"
+#include "report/cell.h"
+
+static const struct rows_filter all = {.trial = -1};
+
+static struct rows *rows_of_values(unsigned n)
+{
+	struct rows *rows;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	for (unsigned i = 0; i < n; i++) {
+		struct row row = {.test = "5.1", .kpi = "KV_xfer_bandwidth", .trial = i};
+
+		row.value = i + 1;
+		ck_assert_int_eq(rows_add(rows, &row), 0);
+	}
+	return rows;
+}
+
+static struct cell cell_of(const struct rows *rows, const char *kpi, char *text, size_t size)
+{
+	struct column column;
+	struct cell cell;
+
+	ck_assert_int_eq(column_parse(&column, &fake_one, kpi), 0);
+	ck_assert_int_eq(cell_read(&cell, rows, &all, &column), 0);
+	cell_text(&cell, text, size);
+	return cell;
+}
+
+START_TEST(columns)
+{
+	struct column c;
+
+	ck_assert_int_eq(column_parse(&c, &fake_one, "KV_xfer_latency@p99.9"), 0);
+	ck_assert_str_eq(c.label, "KV_xfer_latency P99.9 (us)");
+	ck_assert_double_eq_tol(c.quantile, 0.999, 1e-12);
+	ck_assert_int_eq(column_parse(&c, &fake_one, "KV_xfer_latency@max"), 0);
+	ck_assert_double_eq(c.quantile, 1);
+	ck_assert_int_eq(column_parse(&c, &fake_one, "JFI"), 0);
+	ck_assert_str_eq(c.label, "JFI");
+	ck_assert_int_eq(column_parse(&c, &fake_one, "none"), -ENOENT);
+	ck_assert_int_eq(column_parse(&c, &fake_one, "JFI@p"), -EINVAL);
+	ck_assert_int_eq(column_parse(&c, &fake_one, "JFI@p100"), -EINVAL);
+	ck_assert_int_eq(column_parse(&c, &fake_one, "JFI@p9x"), -EINVAL);
+	ck_assert_int_eq(column_parse(&c, &fake_one, "JFI@q9"), -EINVAL);
+}
+END_TEST
+
+START_TEST(medians_say_how_sure_they_are)
+{
+	struct rows *rows = rows_of_values(20);
+	char text[CELL_TEXT_MAX];
+
+	cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text));
+	ck_assert_str_eq(text, "10.5 [6, 15] n=20");
+	rows_close(rows);
+	rows = rows_of_values(5);
+	cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text));
+	ck_assert_str_eq(text, "3 (1 to 5) n=5"); /* no interval of 95% has five */
+	rows_close(rows);
+	rows = rows_of_values(1);
+	cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text));
+	ck_assert_str_eq(text, "1 n=1");
+	cell_of(rows, "JFI", text, sizeof(text));
+	ck_assert_str_eq(text, "");
+	rows_close(rows);
+}
+END_TEST
+
+static void add_hist(struct rows *rows, unsigned trial, unsigned n, uint64_t from)
+{
+	struct row row = {.test = "5.1", .kpi = "KV_xfer_latency", .trial = trial};
+	struct hist hist;
+
+	hist_init(&hist);
+	for (unsigned i = 0; i < n; i++)
+		hist_add(&hist, from + i * 1000);
+	row.hist = &hist;
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+}
+
+/* 60 measurements have a median and a P95, but no P99 (that takes 300). */
+START_TEST(a_percentile_that_n_does_not_support_is_the_maximum)
+{
+	struct rows *rows;
+	char text[CELL_TEXT_MAX];
+	struct cell cell;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add_hist(rows, 0, 60, 1000);
+	cell = cell_of(rows, "KV_xfer_latency@p99", text, sizeof(text));
+	ck_assert(cell.is_max);
+	ck_assert_str_eq(text, "max of 60: 60");
+	cell = cell_of(rows, "KV_xfer_latency@p95", text, sizeof(text));
+	ck_assert(!cell.is_max);
+	ck_assert_double_eq_tol(cell.value, 57, 1);
+	cell = cell_of(rows, "KV_xfer_latency@max", text, sizeof(text));
+	ck_assert_str_eq(text, "60 n=60");
+	rows_close(rows);
+}
+END_TEST
+
+/* Two trials that differ: the interval of their sum alone would hide it. */
+START_TEST(intervals_hold_the_trials)
+{
+	struct rows *rows;
+	char text[CELL_TEXT_MAX];
+	struct cell cell;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add_hist(rows, 0, 1001, 100000);
+	add_hist(rows, 1, 1001, 300000);
+	cell = cell_of(rows, "KV_xfer_latency@p50", text, sizeof(text));
+	ck_assert_uint_eq(cell.n, 2002);
+	ck_assert_uint_eq(cell.trials, 2);
+	ck_assert_double_le(cell.low, 605);
+	ck_assert_double_ge(cell.high, 795);
+	rows_close(rows);
+}
+END_TEST
+
+START_TEST(words_and_reasons)
+{
+	struct row row = {.test = "5.1", .kpi = "storm"};
+	char text[CELL_TEXT_MAX];
+	struct rows *rows;
+	struct cell cell;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	row.text = (char[]){"no"};
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	row.text = (char[]){"yes"};
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	row.text = NULL;
+	row.missing = (char[]){"no leaf"};
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	strcpy(row.kpi, "JFI");
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	cell_of(rows, "storm", text, sizeof(text));
+	ck_assert_str_eq(text, "no (2 of 3), yes (1 of 3)");
+	cell = cell_of(rows, "JFI", text, sizeof(text));
+	ck_assert_str_eq(text, "n/a");
+	ck_assert_str_eq(cell.text, "no leaf");
+	rows_close(rows);
+}
+END_TEST
+
+START_TEST(numbers)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} cases[] = {{0, "0"},		{1234567, "1234567"},  {1000.4, "1000"},
+		     {123.45, "123.5"}, {0.012345, "0.01235"}, {-2.5, "-2.5"},
+		     {1e20, "1e+20"}};
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cell_number(cases[i].value, text, sizeof(text));
+		ck_assert_str_eq(text, cases[i].text);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cell");
+	TCase *tcase = tcase_create("cell");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, columns);
+	tcase_add_test(tcase, medians_say_how_sure_they_are);
+	tcase_add_test(tcase, a_percentile_that_n_does_not_support_is_the_maximum);
+	tcase_add_test(tcase, intervals_hold_the_trials);
+	tcase_add_test(tcase, words_and_reasons);
+	tcase_add_test(tcase, numbers);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/kpi_map.h"
+
+/* Table 11 of draft-calabria-bmwg-ai-fabric-inference-bench-02: primary tests of each KPI. */
+static const struct {
+	const char *kpi, *tests[6];
+} primary[] = {
+	{"TTFT", {"6.1", "6.2", "10.1", "10.3"}},
+	{"ITL", {"10.2", "10.3", "10.4"}},
+	{"TPS_output", {"6.2", "11.1", "11.2", "11.3"}},
+	{"TPS_input", {"11.1"}},
+	{"Goodput", {"11.1", "11.3"}},
+	{"KV_xfer_latency", {"5.2", "5.3", "6.1", "6.4"}},
+	{"KV_xfer_bandwidth", {"5.1", "5.3", "5.4"}},
+	{"EP_alltoall_latency", {"7.1", "7.2", "7.3", "7.4"}},
+	{"EP_alltoall_bandwidth", {"7.1", "7.3"}},
+	{"Fabric_FCT", {"5.2", "5.3"}},
+	{"Buffer_utilization", {"8.1", "8.2"}},
+	{"ECN_marking_rate", {"8.1", "8.3"}},
+	{"PFC_frame_count", {"8.2", "8.4"}},
+	{"Link_utilization", {"5.3", "9.3", "12.1"}},
+	{"Packet_drop_rate", {"8.1", "8.2", "12.3"}},
+	{"Request_Rate", {"11.1"}},
+	{"Prefix Cache Hit Rate", {"9.2"}},
+	{"JFI (Decode Worker)", {"9.4"}},
+};
+
+START_TEST(every_primary_test_measures_its_kpi)
+{
+	unsigned lacking = 0;
+	size_t n, n_tests;
+	const struct kpi_map *map = kpi_map_all(&n);
+
+	tests_all(&n_tests);
+	ck_assert_uint_eq(n, sizeof(primary) / sizeof(primary[0]));
+	for (size_t i = 0; i < n; i++) {
+		ck_assert_str_eq(map[i].kpi, primary[i].kpi);
+		for (size_t k = 0; primary[i].tests[k]; k++) {
+			const struct test *test = test_find(primary[i].tests[k]);
+
+			if (test && kpi_map_measures(&map[i], test))
+				continue;
+			fprintf(stderr, "test %s declares no %s\n", primary[i].tests[k],
+				map[i].name);
+			lacking++;
+		}
+	}
+	ck_assert_uint_eq(lacking, 0);
+}
+END_TEST
+
+static const struct kpi kpis[] = {
+	{.name = "Link_utilization_max"}, {.name = "TTFTs"}, {.name = NULL}};
+static const struct test a = {.id = "1.1", .kpis = kpis}, b = {.id = "2.2", .kpis = kpis};
+
+START_TEST(names)
+{
+	const struct kpi_map link = {"Link_utilization", "Link_utilization", ""},
+			     ttft = {"TTFT", "TTFT", ""};
+	const struct test *const tests[] = {&a, &b};
+	char text[32];
+
+	ck_assert(kpi_map_measures(&link, &a));
+	ck_assert(!kpi_map_measures(&ttft, &a));
+	kpi_map_tests(&link, tests, 2, text, sizeof(text));
+	ck_assert_str_eq(text, "1.1, 2.2");
+	kpi_map_tests(&ttft, tests, 2, text, sizeof(text));
+	ck_assert_str_eq(text, "");
+	kpi_map_tests(&link, tests, 2, text, 4); /* no room: cut, not beyond */
+	ck_assert_str_eq(text, "1.1");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("kpi_map");
+	TCase *tcase = tcase_create("kpi_map");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, every_primary_test_measures_its_kpi);
+	tcase_add_test(tcase, names);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

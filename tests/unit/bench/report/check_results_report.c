@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "bench/check_bench_page.h"
+#include "bench/report/fake_tests.h"
+#include "report/results_report.h"
+
+#define N_TESTS (sizeof(fake_tests) / sizeof(fake_tests[0]))
+
+static char dir[64];
+
+static void begin(void)
+{
+	strcpy(dir, "/tmp/check_results.XXXXXX");
+	fake_directory(dir, 2);
+}
+
+static void end(void)
+{
+	fake_directory_gone(dir);
+}
+
+static void begin_without_drawing(void)
+{
+	fake_gnuplot();
+	begin();
+}
+
+static void end_without_drawing(void)
+{
+	end();
+	no_more_gnuplot();
+}
+
+static char *text_of_report(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(results_report(dir, fake_tests, N_TESTS, file), 0);
+	fclose(file);
+	return text;
+}
+
+/* Every view is there: of the first test lines (2 panels), distribution (2 modes with 3 sizes),
+ * heat (2), stack (2 strategies with 2 modes); of the second bars (3 sizes), dual (2 modes), panels (2), shaded
+ * (2 strategies with 2 modes), trend (3 sizes with 2 modes). */
+START_TEST(the_page_has_every_view)
+{
+	static const char *const titles[] = {"Lines &lt;1&gt;", "Distribution", "Heat", "Table",
+					     "Stack",		"Bars",		"Dual", "Panels",
+					     "Shaded",		"Trend"};
+	char *page, word[80];
+
+	free(text_of_report());
+	page = fake_file(dir, "report.html");
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
+		snprintf(word, sizeof(word), "<h4 id=\"\">%s</h4>", titles[i]);
+		ck_assert_uint_eq(times(page, word), 1);
+	}
+	ck_assert_uint_eq(times(page, "<figure"), 2 + 6 + 2 + 4 + 3 + 2 + 2 + 4 + 6);
+	ck_assert_uint_eq(times(page, "<svg"), times(page, "<figure"));
+	ck_assert_uint_eq(times(page, "id=\"test-5.1\""), 1);
+	ck_assert_uint_eq(times(page, "href=\"#test-12.2\""), 1);
+	ck_assert_uint_eq(times(page, "id='gpDot'"), 1);
+	ck_assert_uint_eq(times(page, "_trial_s"), 0);
+	free(page);
+}
+END_TEST
+
+START_TEST(what_is_missing_says_why)
+{
+	char *text = text_of_report();
+
+	ck_assert_ptr_nonnull(strstr(text, "Pauses: not available: no PFC <here>."));
+	ck_assert_ptr_nonnull(strstr(text, "n/a (PFC_frame_count): no PFC <here>."));
+	ck_assert_ptr_nonnull(strstr(text, "Not available: it was not run."));
+	ck_assert_ptr_nonnull(strstr(text, "Trials made again: 3: busy."));
+	ck_assert_ptr_nonnull(strstr(text, "Trials kept without idle time: not counted."));
+	ck_assert_ptr_nonnull(strstr(text, "CRC Error Count"));
+	ck_assert_ptr_nonnull(strstr(text, "0 here"));
+	ck_assert_ptr_nonnull(strstr(text, "not available: nothing here counts it"));
+	free(text);
+}
+END_TEST
+
+/* 700 measurements: a median with its interval, but no P99.9. */
+START_TEST(numbers_of_the_table)
+{
+	char *text = text_of_report(), *md = fake_file(dir, "report.md");
+
+	ck_assert_ptr_nonnull(strstr(text, "max of 700: "));
+	ck_assert_ptr_nonnull(strstr(text, "51.5 [50, 53] n=7"));
+	ck_assert_ptr_nonnull(strstr(text, "no (7 of 7)"));
+	ck_assert_ptr_nonnull(strstr(md, "Zipf \\| 1.0"));
+	ck_assert_ptr_nonnull(strstr(md, "## KPI summary"));
+	ck_assert_ptr_nonnull(strstr(md, "no PFC \\<here\\>"));
+	free(text);
+	free(md);
+}
+END_TEST
+
+START_TEST(rows_as_csv)
+{
+	char *csv;
+
+	free(text_of_report());
+	csv = fake_file(dir, "rows.csv");
+	ck_assert_ptr_nonnull(strstr(
+		csv, "5.1,fare-spray,KV_xfer_bandwidth,MB/s,DUT-N,0,size=64K mode=push,100,1"));
+	free(csv);
+}
+END_TEST
+
+START_TEST(only_described)
+{
+	char path[128], *text;
+
+	snprintf(path, sizeof(path), "%s/run.json", dir);
+	unlink(path);
+	text = text_of_report();
+	ck_assert_ptr_nonnull(strstr(text, "no description of the run"));
+	free(text);
+}
+END_TEST
+
+static const char *const wrong[] = {
+	"{",
+	"{\"tables\":3}",
+	"{\"tables\":[3]}",
+	"{\"tables\":[{\"title\":\"t\"}]}",
+	"{\"tables\":[{\"title\":\"t\",\"rows\":[[\"a\"]]}]}",
+	"{\"tables\":[{\"title\":\"t\",\"rows\":[[\"a\",3]]}]}",
+};
+
+START_TEST(a_wrong_description)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/run.json", dir);
+	file = fopen(path, "we");
+	fputs(wrong[_i], file);
+	fclose(file);
+	ck_assert_int_eq(results_report(dir, fake_tests, N_TESTS, NULL), -EBADMSG);
+}
+END_TEST
+
+START_TEST(no_directory)
+{
+	ck_assert_int_eq(results_report("/nonexistent", fake_tests, N_TESTS, NULL), -ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("results_report");
+	TCase *drawn = tcase_create("drawn"), *tcase = tcase_create("results_report");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(drawn, begin, end);
+	tcase_add_test(drawn, the_page_has_every_view);
+	suite_add_tcase(suite, drawn);
+	tcase_add_checked_fixture(tcase, begin_without_drawing, end_without_drawing);
+	tcase_add_test(tcase, what_is_missing_says_why);
+	tcase_add_test(tcase, numbers_of_the_table);
+	tcase_add_test(tcase, rows_as_csv);
+	tcase_add_test(tcase, only_described);
+	tcase_add_loop_test(tcase, a_wrong_description, 0, sizeof(wrong) / sizeof(wrong[0]));
+	tcase_add_test(tcase, no_directory);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
