@@ -227,7 +227,8 @@ int demo_page(const struct demo *demo, struct report *report)
 	report_text(report,
 		    "How much of what the fabric could carry arrives, whole and after faults, by "
 		    "four ways "
-		    "to choose a plane: the kernel's hash with equal weights (ecmp-stripe) and with FRR's "
+		    "to choose a plane: the kernel's hash with equal weights (ecmp-stripe) and "
+		    "with FRR's "
 		    "(wecmp-stripe), libfare's flows bound to QPs (fare-flow), libfare's chunks "
 		    "sprayed in "
 		    "proportion (fare-spray). All over the same transport, in one run.");

@@ -29,7 +29,9 @@ struct arrivals {
 	uint64_t random;
 };
 
-/* The first is due after a random part of the mean distance, so that streams do not march in step. */
+/*
+ * The first is due after a random part of the mean distance, so that streams do not march in step.
+ */
 void arrivals_start(struct arrivals *a, uint64_t now_ns);
 /* The next one was taken. */
 void arrivals_take(struct arrivals *a);

@@ -21,7 +21,7 @@ struct measured_load {
 	/* rounds that began and ended everywhere in the window: from the first GPU that posted to
 	 * the last that had everything, ns */
 	struct hist round;
-	double *bin_bytes; /* acknowledged per ms of the window, n_bins of them; with measure.bins */
+	double *bin_bytes;   /* acknowledged per ms of the window; with measure.bins */
 	uint64_t *round_end; /* when each was whole everywhere, also outside; n_rounds of them */
 	uint64_t n_rounds;
 };

@@ -15,7 +15,7 @@
  *	  "id":I,"bytes":N}		when it has arrived (loads with arrivals by command)
  *	{"op":"stop"}			{"event":"done"}; also sent unasked when all rounds are over
  *	{"op":"report"}			{"event":"report",...}: books and counters of the run
- *	{"op":"measured"}		{"event":"measured",...}: what lies between from_ns and to_ns
+ *	{"op":"measured"}		{"event":"measured",...}: what lies in the window
  *	{"op":"bins","from":I}		{"event":"bins","from_ns":T,"bytes":[acknowledged per ms]}
  *	{"op":"close_tx"}		{"event":"closed"}
  *	{"op":"close_rx"}		{"event":"closed"}

@@ -121,7 +121,7 @@ struct worker {
 	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in
 			      order of rounds */
 	size_t n_samples;
-	/* payload acknowledged per load and millisecond since bins_ns (WORKER_MAX_BINS of each load);
+	/* payload acknowledged per load and ms since bins_ns (WORKER_MAX_BINS of each load);
 	 * NULL: not asked for */
 	uint32_t *bins;
 	uint64_t bins_ns, bin, acked_bytes[WORKER_MAX_LOADS]; /* bin: the one under way */

@@ -123,7 +123,9 @@ void cells_shuffle(const struct cells *cells, uint64_t *random, unsigned *order)
 		order[j] = order[i - 1];
 		order[i - 1] = swap;
 	}
-	/* a stable partition: those that any weights suit go with one half or the other by chance */
+	/*
+	 * a stable partition: those that any weights suit go with one half or the other by chance
+	 */
 	for (int half = 0; half < 2; half++) {
 		for (unsigned i = n; i < cells->n; i++) {
 			int needs = cells_half(&cells->cell[order[i]]);

@@ -8,6 +8,7 @@
 
 #include "interrupt.h"
 #include "options.h"
+#include "report/results_report.h"
 #include "suite/suite.h"
 
 #define COMMAND_MAX_TESTS 128
@@ -210,7 +211,7 @@ int suite_main(int argc, char **argv)
 	if (err == -EINTR)
 		fprintf(stderr, "farebench: stopped; go on with --resume %s\n", c.options.dir);
 	else if (!err)
-		printf("farebench: rows are in %s\n", c.options.dir);
+		err = results_report(c.options.dir, c.test, c.n_tests, stdout);
 	return err == -EINTR ? 128 + interrupt_pending() : err ? 1 : 0;
 }
 

@@ -6,15 +6,42 @@
 
 #include "suite/test.h"
 
-#define TESTS(X)                                                                                   \
-	X(test_5_1)                                                                                \
-	X(test_5_2)                                                                                \
-	X(test_5_3) X(test_5_4) X(test_6_1) X(test_6_2) X(test_6_3) X(test_6_4) X(test_7_1)        \
-		X(test_7_2) X(test_7_3) X(test_7_4) X(test_8_1) X(test_8_2) X(test_8_3)            \
-			X(test_8_4) X(test_9_1) X(test_9_2) X(test_9_3) X(test_9_4) X(test_10_1)   \
-				X(test_10_2) X(test_10_3) X(test_10_4) X(test_11_1) X(test_11_2)   \
-					X(test_11_3) X(test_12_1) X(test_12_2) X(test_12_3)        \
-						X(test_13_1) X(test_13_2) X(test_13_3)
+/* clang-format off */
+#define TESTS(X) \
+	X(test_5_1) \
+	X(test_5_2) \
+	X(test_5_3) \
+	X(test_5_4) \
+	X(test_6_1) \
+	X(test_6_2) \
+	X(test_6_3) \
+	X(test_6_4) \
+	X(test_7_1) \
+	X(test_7_2) \
+	X(test_7_3) \
+	X(test_7_4) \
+	X(test_8_1) \
+	X(test_8_2) \
+	X(test_8_3) \
+	X(test_8_4) \
+	X(test_9_1) \
+	X(test_9_2) \
+	X(test_9_3) \
+	X(test_9_4) \
+	X(test_10_1) \
+	X(test_10_2) \
+	X(test_10_3) \
+	X(test_10_4) \
+	X(test_11_1) \
+	X(test_11_2) \
+	X(test_11_3) \
+	X(test_12_1) \
+	X(test_12_2) \
+	X(test_12_3) \
+	X(test_13_1) \
+	X(test_13_2) \
+	X(test_13_3)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct test name;
 #define LIST(name)    &name,

@@ -99,12 +99,12 @@ START_TEST(shifts_and_lines)
 	ck_assert_int_eq(
 		result_add_shift(result, "<a>", STRATEGY_FARE_FLOW, some, some, settled, 1), 0);
 	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(
-			result_append(result, "shift_timeline",
-				      json_pack("{s:s, s:s, s:f, s:f, s:[f, f]}", "scenario",
-						i ? "<a>" : "b", "strategy", "ecmp-stripe", "from_ms",
-						-10.0, "bin_ms", 10.0, "of_optimum", 1.0, 0.5)),
-			0);
+		ck_assert_int_eq(result_append(result, "shift_timeline",
+					       json_pack("{s:s, s:s, s:f, s:f, s:[f, f]}",
+							 "scenario", i ? "<a>" : "b", "strategy",
+							 "ecmp-stripe", "from_ms", -10.0, "bin_ms",
+							 10.0, "of_optimum", 1.0, 0.5)),
+				 0);
 	text = terminal_of(result, result_show_shift);
 	ck_assert_uint_eq(times(text, "> window"), 1);
 	ck_assert_int_eq(report_create(&report, "t"), 0);

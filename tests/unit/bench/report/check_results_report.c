@@ -44,7 +44,8 @@ static char *text_of_report(void)
 }
 
 /* Every view is there: of the first test lines (2 panels), distribution (2 modes with 3 sizes),
- * heat (2), stack (2 strategies with 2 modes); of the second bars (3 sizes), dual (2 modes), panels (2), shaded
+ * heat (2), stack (2 strategies with 2 modes); of the second bars (3 sizes), dual (2 modes), panels
+ * (2), shaded
  * (2 strategies with 2 modes), trend (3 sizes with 2 modes). */
 START_TEST(the_page_has_every_view)
 {
