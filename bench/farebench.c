@@ -13,6 +13,7 @@
 #include "drill.h"
 #include "fluid_command.h"
 #include "probes/probes.h"
+#include "report/compare_show.h"
 #include "report/results_report.h"
 #include "sched/sched_bench.h"
 #include "tests/ep.h"
@@ -30,6 +31,7 @@ static const struct farebench_command farebench_commands[] = {
 	{"list", "the tests of the inference methodology", suite_list_main},
 	{"run", "runs tests of the inference methodology: rows, tables, a report", suite_main},
 	{"report", "tables, pictures, Markdown and CSV of a run's directory", results_report_main},
+	{"compare", "two runs: what changed beyond the noise", compare_main},
 	{"demo", "four scenarios, two tests, four strategies; time to shift; daemons killed",
 	 demo_main},
 	{"kv", "point-to-point KV-cache transfer between two GPUs", kv_main},

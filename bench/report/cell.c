@@ -47,8 +47,8 @@ static double cell_scale(const struct column *column)
 }
 
 /* Widens the interval to that of the quantiles of single trials, where trials support them. */
-static int cell_widen(struct cell *cell, const struct rows *rows, const struct rows_filter *filter,
-		      const struct column *column)
+static int cell_widen(struct report_cell *cell, const struct rows *rows,
+		      const struct rows_filter *filter, const struct column *column)
 {
 	double *value = calloc(cell->trials, sizeof(*value)), low, high;
 	struct stats_summary summary;
@@ -72,7 +72,7 @@ static int cell_widen(struct cell *cell, const struct rows *rows, const struct r
 	return err;
 }
 
-static int cell_read_hist(struct cell *cell, const struct rows *rows,
+static int cell_read_hist(struct report_cell *cell, const struct rows *rows,
 			  const struct rows_filter *filter, const struct column *column,
 			  const struct hist *sum)
 {
@@ -93,7 +93,7 @@ static int cell_read_hist(struct cell *cell, const struct rows *rows,
 	return cell_widen(cell, rows, filter, column);
 }
 
-static int cell_read_values(struct cell *cell, const double *values, size_t n)
+static int cell_read_values(struct report_cell *cell, const double *values, size_t n)
 {
 	struct stats_summary summary;
 	int err = stats_summarise(values, n, &summary);
@@ -111,7 +111,7 @@ static int cell_read_values(struct cell *cell, const double *values, size_t n)
 }
 
 /* "yes (3 of 5), no (2 of 5)" */
-static void cell_read_words(struct cell *cell, const struct rows *rows,
+static void cell_read_words(struct report_cell *cell, const struct rows *rows,
 			    const struct rows_filter *filter)
 {
 	const char *word[CELL_MAX_WORDS];
@@ -141,7 +141,7 @@ static void cell_read_words(struct cell *cell, const struct rows *rows,
 					 (unsigned)cell->n);
 }
 
-static void cell_read_missing(struct cell *cell, const struct rows *rows,
+static void cell_read_missing(struct report_cell *cell, const struct rows *rows,
 			      const struct rows_filter *filter)
 {
 	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
@@ -153,7 +153,7 @@ static void cell_read_missing(struct cell *cell, const struct rows *rows,
 		}
 }
 
-int cell_read(struct cell *cell, const struct rows *rows, const struct rows_filter *filter,
+int cell_read(struct report_cell *cell, const struct rows *rows, const struct rows_filter *filter,
 	      const struct column *column)
 {
 	struct rows_filter own = *filter;
@@ -163,7 +163,7 @@ int cell_read(struct cell *cell, const struct rows *rows, const struct rows_filt
 
 	if (!sum)
 		return -ENOMEM;
-	*cell = (struct cell){.value = NAN, .low = NAN, .high = NAN};
+	*cell = (struct report_cell){.value = NAN, .low = NAN, .high = NAN};
 	own.kpi = column->kpi->name;
 	cell->trials = (unsigned)rows_hist(rows, &own, sum);
 	if (sum->n) {
@@ -196,7 +196,7 @@ void cell_number(double value, char *out, size_t size)
 		snprintf(out, size, "%.4g", value);
 }
 
-void cell_text(const struct cell *cell, char *out, size_t size)
+void cell_text(const struct report_cell *cell, char *out, size_t size)
 {
 	char value[32], low[32], high[32];
 

@@ -38,7 +38,7 @@ int column_parse(struct column *column, const struct test *test, const char *tex
 
 enum cell_kind { CELL_NONE, CELL_NUMBER, CELL_WORDS, CELL_MISSING };
 
-struct cell {
+struct report_cell {
 	enum cell_kind kind;
 	double value, low, high; /* in the KPI's unit */
 	uint64_t n;		 /* trials, or measurements of a distribution */
@@ -49,11 +49,11 @@ struct cell {
 };
 
 /* filter's kpi is not looked at. -ENOMEM. */
-int cell_read(struct cell *cell, const struct rows *rows, const struct rows_filter *filter,
+int cell_read(struct report_cell *cell, const struct rows *rows, const struct rows_filter *filter,
 	      const struct column *column);
 
 /* "12.3 [11.9, 12.8] n=20"; "max of 41: 12.3"; "yes (3 of 3)"; "n/a"; "" */
-void cell_text(const struct cell *cell, char *out, size_t size);
+void cell_text(const struct report_cell *cell, char *out, size_t size);
 /* Four digits that count: 1234567, 123.4, 0.001234. */
 void cell_number(double value, char *out, size_t size);
 

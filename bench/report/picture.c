@@ -85,7 +85,7 @@ static struct picture_series *picture_last(struct picture *picture)
 	return &picture->series[picture->plot.n_series - 1];
 }
 
-int picture_point(struct picture *picture, double x, const struct cell *cell)
+int picture_point(struct picture *picture, double x, const struct report_cell *cell)
 {
 	struct picture_series *s = picture_last(picture);
 	bool is_bar = picture->plot.kind == REPORT_BARS || picture->plot.kind == REPORT_STACK;
@@ -109,7 +109,7 @@ int picture_point(struct picture *picture, double x, const struct cell *cell)
 
 int picture_xy(struct picture *picture, double x, double y)
 {
-	const struct cell cell = {.kind = CELL_NUMBER, .value = y, .low = y, .high = y};
+	const struct report_cell cell = {.kind = CELL_NUMBER, .value = y, .low = y, .high = y};
 
 	return picture_point(picture, x, &cell);
 }

@@ -38,7 +38,7 @@ void picture_destroy(struct picture *picture);			      /* NULL is fine */
 struct report_series *picture_add(struct picture *picture, const char *name);
 /* To the last series. A cell that holds no number is left out, but on bars, where it leaves its
  * place empty. -ENOMEM. */
-int picture_point(struct picture *picture, double x, const struct cell *cell);
+int picture_point(struct picture *picture, double x, const struct report_cell *cell);
 int picture_xy(struct picture *picture, double x, double y);
 /* To the last point. */
 int picture_label(struct picture *picture, const char *text);

@@ -65,11 +65,11 @@ struct summary_spread {
 	double *value;
 	size_t n, room;
 	uint64_t measurements;
-	struct cell last;
+	struct report_cell last;
 	unsigned missing, maxima;
 };
 
-static int summary_take(struct summary_spread *spread, const struct cell *cell)
+static int summary_take(struct summary_spread *spread, const struct report_cell *cell)
 {
 	if (cell->kind == CELL_MISSING)
 		spread->missing++;
@@ -132,7 +132,7 @@ static int summary_cell(const struct test *test, const struct rows *rows,
 	for (size_t i = 0; !err && i < grid->n_panels + grid->left_out; i++) {
 		struct rows_filter filter;
 		struct pick pick;
-		struct cell cell;
+		struct report_cell cell;
 
 		grid_panel(grid, i, &pick, title, sizeof(title));
 		pick.strategy = strategy;

@@ -65,7 +65,7 @@ static void view_say_missing(const struct view_show *show)
 {
 	struct pick all;
 	struct rows_filter filter;
-	struct cell cell;
+	struct report_cell cell;
 
 	pick_init(&all, show->test);
 	filter = pick_filter(&all);

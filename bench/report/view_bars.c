@@ -17,7 +17,7 @@ static int view_bar_points(const struct view_show *show, const struct pick *pane
 	for (size_t i = 0; !err && i < axis_places(&show->grid->x); i++) {
 		struct pick pick = *panel;
 		struct rows_filter filter;
-		struct cell cell;
+		struct report_cell cell;
 
 		pick_add(&pick, &show->grid->x, i);
 		if (series >= 0)

@@ -19,7 +19,7 @@
 
 struct heat {
 	const struct view_show *show;
-	struct cell *cell; /* row by row: series, then x */
+	struct report_cell *cell; /* row by row: series, then x */
 	size_t n_x, n_series;
 	double min, max; /* of all panels */
 };
@@ -50,7 +50,7 @@ static void heat_text(FILE *file, double x, double y, const char *anchor, const 
 
 static void heat_field(FILE *file, const struct heat *heat, size_t row, size_t column)
 {
-	const struct cell *cell = &heat->cell[row * heat->n_x + column];
+	const struct report_cell *cell = &heat->cell[row * heat->n_x + column];
 	double width = (double)(HEAT_WIDTH - HEAT_LEFT) / (double)heat->n_x;
 	double x = HEAT_LEFT + width * (double)column, y = HEAT_TOP + HEAT_FIELD * (double)row;
 	double range = heat->max - heat->min, share;

@@ -10,7 +10,7 @@
 #include "report/view_internal.h"
 
 static int view_cell(const struct view_show *show, const struct pick *pick,
-		     const struct column *column, struct cell *cell)
+		     const struct column *column, struct report_cell *cell)
 {
 	const struct rows_filter filter = pick_filter(pick);
 
@@ -21,7 +21,7 @@ static int view_cell(const struct view_show *show, const struct pick *pick,
 static int view_note(const struct view_show *show, const struct pick *pick, struct picture *out)
 {
 	struct column column;
-	struct cell cell;
+	struct report_cell cell;
 	char text[32];
 	int err;
 
@@ -45,7 +45,7 @@ static int view_points(const struct view_show *show, const struct pick *panel, i
 	for (size_t i = 0; !err && i < axis_places(x); i++) {
 		struct pick pick = *panel;
 		size_t before = out->series[out->plot.n_series - 1].n;
-		struct cell cell;
+		struct report_cell cell;
 
 		pick_add(&pick, x, i);
 		if (series >= 0)
@@ -184,7 +184,7 @@ int view_build_shaded(const struct view_show *show, const struct pick *panel, st
 static int view_trial(const struct view_show *show, const struct pick *pick, const struct column *x,
 		      const struct column *y, struct picture *out)
 {
-	struct cell at, value;
+	struct report_cell at, value;
 	int err = view_cell(show, pick, x, &at);
 
 	if (!err)

@@ -46,7 +46,7 @@ static int view_row_cells(const struct view_show *show, const struct pick *pick,
 			  struct view_row *row, bool *filled)
 {
 	const struct rows_filter filter = pick_filter(pick);
-	struct cell cell;
+	struct report_cell cell;
 	int err = 0;
 
 	*filled = false;

@@ -20,10 +20,10 @@ static struct rows *rows_of_values(unsigned n)
 	return rows;
 }
 
-static struct cell cell_of(const struct rows *rows, const char *kpi, char *text, size_t size)
+static struct report_cell cell_of(const struct rows *rows, const char *kpi, char *text, size_t size)
 {
 	struct column column;
-	struct cell cell;
+	struct report_cell cell;
 
 	ck_assert_int_eq(column_parse(&column, &fake_one, kpi), 0);
 	ck_assert_int_eq(cell_read(&cell, rows, &all, &column), 0);
@@ -88,7 +88,7 @@ START_TEST(a_percentile_that_n_does_not_support_is_the_maximum)
 {
 	struct rows *rows;
 	char text[CELL_TEXT_MAX];
-	struct cell cell;
+	struct report_cell cell;
 
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
 	add_hist(rows, 0, 60, 1000);
@@ -109,7 +109,7 @@ START_TEST(intervals_hold_the_trials)
 {
 	struct rows *rows;
 	char text[CELL_TEXT_MAX];
-	struct cell cell;
+	struct report_cell cell;
 
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
 	add_hist(rows, 0, 1001, 100000);
@@ -128,7 +128,7 @@ START_TEST(words_and_reasons)
 	struct row row = {.test = "5.1", .kpi = "storm"};
 	char text[CELL_TEXT_MAX];
 	struct rows *rows;
-	struct cell cell;
+	struct report_cell cell;
 
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
 	row.text = (char[]){"no"};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* compare_main.c - `farebench compare A B` (compare_show.h). */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/compare_show.h"
+
+#define COMPARE_MIN_PERCENT 2.0
+
+struct compare_options {
+	const char *json, *html, *a, *b;
+	double min_percent;
+};
+
+static void compare_usage(FILE *file)
+{
+	fprintf(file,
+		"usage: farebench compare [OPTIONS] A B\n\n"
+		"Compares two directories of farebench run, A before and B after.\n\n"
+		"  --min PERCENT  changes below this do not count (default %g)\n"
+		"  --html FILE    a page with a picture\n"
+		"  --json FILE    everything that was compared (-: stdout, and no text)\n\n"
+		"Exit status: 0 nothing got worse, 1 failed, 2 wrong usage, 3 something got worse "
+		"beyond the noise.\n",
+		COMPARE_MIN_PERCENT);
+}
+
+/* 0; 1: help was asked for; -EINVAL: wrong. */
+static int compare_parse(int argc, char **argv, struct compare_options *o)
+{
+	static const struct option options[] = {{"min", required_argument, NULL, 'm'},
+						{"html", required_argument, NULL, 'H'},
+						{"json", required_argument, NULL, 'j'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
+	char *end;
+	int c;
+
+	*o = (struct compare_options){.min_percent = COMPARE_MIN_PERCENT};
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (c == 'h')
+			return 1;
+		if (c == 'H')
+			o->html = optarg;
+		else if (c == 'j')
+			o->json = optarg;
+		else if (c != 'm')
+			return -EINVAL;
+		if (c != 'm')
+			continue;
+		o->min_percent = strtod(optarg, &end);
+		if (end == optarg || *end || !(o->min_percent >= 0) || !isfinite(o->min_percent))
+			return -EINVAL;
+	}
+	if (argc - optind != 2)
+		return -EINVAL;
+	o->a = argv[optind];
+	o->b = argv[optind + 1];
+	return 0;
+}
+
+static int compare_write_json(const struct compare *compare, const struct compare_options *o)
+{
+	json_t *json = compare_json(compare, o->a, o->b);
+	int err = json ? 0 : -ENOMEM;
+
+	if (!err && strcmp(o->json, "-") == 0)
+		err = json_dumpf(json, stdout, JSON_INDENT(1)) || putchar('\n') < 0 ? -EIO : 0;
+	else if (!err)
+		err = json_dump_file(json, o->json, JSON_INDENT(1)) ? -EIO : 0;
+	json_decref(json);
+	if (err)
+		fprintf(stderr, "farebench: %s: %s\n", o->json, strerror(-err));
+	return err;
+}
+
+static int compare_show(const struct compare *compare, const struct compare_options *o)
+{
+	struct doc *doc;
+	int err = doc_create(&doc, "Comparison of two runs");
+
+	if (err)
+		return err;
+	compare_doc(doc, compare, o->a, o->b, o->min_percent);
+	err = doc_error(doc);
+	if (err)
+		fprintf(stderr, "farebench: %s\n", strerror(-err));
+	else if (o->html)
+		err = doc_write(doc, o->html, NULL);
+	if (!err && !(o->json && strcmp(o->json, "-") == 0))
+		doc_print(doc, stdout);
+	if (!err && o->json)
+		err = compare_write_json(compare, o);
+	doc_destroy(doc);
+	return err;
+}
+
+int compare_command(int argc, char **argv, const struct results_tests *tests)
+{
+	struct results a = {0}, b = {0};
+	struct compare compare = {0};
+	struct compare_options o;
+	int err = compare_parse(argc, argv, &o);
+	bool worse;
+
+	if (err) {
+		compare_usage(err > 0 ? stdout : stderr);
+		return err > 0 ? 0 : 2;
+	}
+	err = results_open(&a, o.a);
+	if (!err)
+		err = results_open(&b, o.b);
+	if (!err)
+		err = compare_results(&a, &b, tests, o.min_percent, &compare);
+	if (!err)
+		err = compare_show(&compare, &o);
+	worse = compare.count[COMPARE_WORSE] > 0;
+	compare_fini(&compare);
+	results_close(&a);
+	results_close(&b);
+	return err ? 1 : worse ? 3 : 0;
+}
+
+int compare_main(int argc, char **argv)
+{
+	struct results_tests tests;
+
+	tests.test = tests_all(&tests.n);
+	return compare_command(argc, argv, &tests);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/compare_show.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOREST_MAX   40 /* lines */
+#define FOREST_WIDTH 860
+#define FOREST_LEFT  430
+#define FOREST_RIGHT 790
+#define FOREST_LINE  22
+#define FOREST_TOP   30
+
+/* ---- the picture ---- */
+
+struct forest {
+	const struct compare_item *item[FOREST_MAX];
+	size_t n;
+	double extent; /* percent to each side */
+};
+
+static bool forest_is_shown(const struct compare_item *item)
+{
+	return item->verdict != COMPARE_SAME && item->verdict != COMPARE_GONE &&
+	       item->verdict != COMPARE_NEW && isfinite(item->percent);
+}
+
+static int forest_by_size(const void *a, const void *b)
+{
+	const struct compare_item *x = *(const struct compare_item *const *)a,
+				  *y = *(const struct compare_item *const *)b;
+	bool sure_x = x->verdict < COMPARE_MAYBE_BETTER, sure_y = y->verdict < COMPARE_MAYBE_BETTER;
+
+	if (sure_x != sure_y)
+		return sure_x ? -1 : 1;
+	return (fabs(x->percent) < fabs(y->percent)) - (fabs(x->percent) > fabs(y->percent));
+}
+
+/* The largest changes, those beyond the noise first. */
+static int forest_choose(const struct compare *compare, struct forest *forest)
+{
+	const struct compare_item **all = calloc(compare->n + 1, sizeof(*all));
+	size_t n = 0;
+
+	memset(forest, 0, sizeof(*forest));
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < compare->n; i++)
+		if (forest_is_shown(&compare->item[i]))
+			all[n++] = &compare->item[i];
+	qsort(all, n, sizeof(*all), forest_by_size);
+	forest->n = n < FOREST_MAX ? n : FOREST_MAX;
+	forest->extent = 10;
+	for (size_t i = 0; i < forest->n; i++) {
+		forest->item[i] = all[i];
+		forest->extent = fmax(forest->extent, fabs(all[i]->percent) * 1.15);
+	}
+	forest->extent = fmin(forest->extent, 400);
+	free(all);
+	return 0;
+}
+
+static double forest_x(const struct forest *forest, double percent)
+{
+	double share = fmin(fmax(percent / forest->extent, -1), 1);
+
+	return (FOREST_LEFT + FOREST_RIGHT) / 2.0 + share * (FOREST_RIGHT - FOREST_LEFT) / 2.0;
+}
+
+static void forest_text(FILE *file, double x, double y, const char *anchor, const char *text)
+{
+	fprintf(file,
+		"<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"currentColor\" "
+		"font-size=\"12\" font-family=\"sans-serif\">",
+		x, y, anchor);
+	report_escape(file, text);
+	fputs("</text>\n", file);
+}
+
+static void forest_axis(FILE *file, const struct forest *forest)
+{
+	double bottom = FOREST_TOP + FOREST_LINE * (double)forest->n;
+	char text[32];
+
+	for (int i = -2; i <= 2; i++) {
+		double percent = forest->extent * i / 2, x = forest_x(forest, percent);
+
+		fprintf(file,
+			"<path d=\"M%.1f %d V%.1f\" stroke=\"currentColor\" stroke-width=\"%s\" "
+			"stroke-dasharray=\"%s\" fill=\"none\"/>\n",
+			x, FOREST_TOP - 6, bottom, i == 0 ? "1.4" : "0.4", i == 0 ? "none" : "2 3");
+		snprintf(text, sizeof(text), "%+.3g%%", percent);
+		forest_text(file, x, FOREST_TOP - 12, "middle", i == 0 ? "0" : text);
+	}
+}
+
+/* A square that is filled if it is beyond the noise; a triangle for the worse: not colour alone. */
+static void forest_mark(FILE *file, const struct compare_item *item, double x, double y)
+{
+	bool sure = item->verdict < COMPARE_MAYBE_BETTER;
+	bool worse = item->verdict == COMPARE_WORSE || item->verdict == COMPARE_MAYBE_WORSE;
+	bool better = item->verdict == COMPARE_BETTER || item->verdict == COMPARE_MAYBE_BETTER;
+	const char *colour = worse ? "#d9541e" : better ? "#1a9e77" : "#7a7f87";
+
+	if (worse)
+		fprintf(file, "<path d=\"M%.1f %.1f l6 11 h-12 z\"", x, y - 6);
+	else
+		fprintf(file, "<path d=\"M%.1f %.1f h9 v9 h-9 z\"", x - 4.5, y - 4.5);
+	fprintf(file, " fill=\"%s\" stroke=\"%s\" stroke-width=\"1.6\"/>\n", sure ? colour : "none",
+		colour);
+}
+
+static void forest_line(FILE *file, const struct forest *forest, size_t i)
+{
+	const struct compare_item *item = forest->item[i];
+	double y = FOREST_TOP + FOREST_LINE * ((double)i + 0.5);
+	char text[ROWS_MAX_PARAMS * 40 + 300];
+
+	snprintf(text, sizeof(text), "%s %s %s %s", item->test->id, item->column.name,
+		 item->strategy, item->params);
+	if (strlen(text) > 62) {
+		size_t cut = 60;
+
+		while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80)
+			cut--;
+		strcpy(text + cut, "\u2026");
+	}
+	forest_text(file, FOREST_LEFT - 10, y + 4, "end", text);
+	if (isfinite(item->low) && isfinite(item->high))
+		fprintf(file,
+			"<path d=\"M%.1f %.1f H%.1f\" stroke=\"currentColor\" "
+			"stroke-width=\"1.2\"/>\n",
+			forest_x(forest, item->low), y, forest_x(forest, item->high));
+	forest_mark(file, item, forest_x(forest, item->percent), y);
+	snprintf(text, sizeof(text), "%+.1f%%", item->percent);
+	forest_text(file, FOREST_WIDTH - 4, y + 4, "end", text);
+}
+
+static void forest_draw(FILE *file, const void *context)
+{
+	const struct forest *forest = context;
+
+	fprintf(file, "<svg viewBox=\"0 0 %d %zu\" role=\"img\">\n", FOREST_WIDTH,
+		FOREST_TOP + FOREST_LINE * forest->n + 10);
+	forest_axis(file, forest);
+	for (size_t i = 0; i < forest->n; i++)
+		forest_line(file, forest, i);
+	fputs("</svg>\n", file);
+}
+
+/* ---- the text ---- */
+
+static void compare_row(struct doc *doc, struct table *table, const struct compare_item *item)
+{
+	char a[CELL_TEXT_MAX], b[CELL_TEXT_MAX], percent[32] = "", p[32] = "";
+
+	cell_text(&item->a, a, sizeof(a));
+	cell_text(&item->b, b, sizeof(b));
+	if (!isnan(item->percent))
+		snprintf(percent, sizeof(percent), "%+.1f%%", item->percent);
+	if (isfinite(item->p))
+		snprintf(p, sizeof(p), "%.2g", item->p);
+	else if (item->n_a || item->n_b)
+		snprintf(p, sizeof(p), "few: %u, %u", item->n_a, item->n_b);
+	doc_fail(doc, table_row(table, (const char *[]){item->test->id, item->column.label,
+							item->strategy, item->params, a, b, percent,
+							p, compare_verdict_name(item->verdict)}));
+}
+
+/* Those with a verdict other than "same", or all. */
+static void compare_table(struct doc *doc, const struct compare *compare, bool same)
+{
+	static const char *const headers[] = {"Test", "KPI",   "Strategy", "Parameters", "A",
+					      "B",    "B - A", "p",	   "Verdict"};
+	struct table *table;
+	int err = table_create(&table, sizeof(headers) / sizeof(headers[0]), headers);
+
+	if (err) {
+		doc_fail(doc, err);
+		return;
+	}
+	for (size_t i = 0; i < compare->n; i++)
+		if ((compare->item[i].verdict == COMPARE_SAME) == same)
+			compare_row(doc, table, &compare->item[i]);
+	if (table_rows(table) > 1) {
+		doc_table(doc, table);
+	} else {
+		doc_text(doc, "None.");
+		table_destroy(table);
+	}
+}
+
+static void compare_counts(struct doc *doc, const struct compare *compare)
+{
+	char text[400] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < COMPARE_VERDICTS && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%zu %s",
+					 i ? ", " : "", compare->count[i],
+					 compare_verdict_name((enum compare_verdict)i));
+	doc_text(doc, "%zu compared: %s.", compare->n, text);
+}
+
+void compare_doc(struct doc *doc, const struct compare *compare, const char *a, const char *b,
+		 double min_percent)
+{
+	struct forest forest;
+	int err = forest_choose(compare, &forest);
+
+	doc_text(doc, "A: %s. B: %s.", a, b);
+	doc_text(doc,
+		 "Better, worse or changed: the rank test of the trials (Mann-Whitney, two-sided) "
+		 "has p < %g after adjustment for the number of comparisons (Benjamini and "
+		 "Hochberg), and the medians differ by %g%% at least. Maybe: fewer than %d trials, "
+		 "so that no test can say so, but all values of one are above all of the other.",
+		 COMPARE_P, min_percent, COMPARE_MIN_TRIALS);
+	doc_heading(doc, 2, "sum", "Sum");
+	compare_counts(doc, compare);
+	doc_fail(doc, err);
+	if (!err && forest.n) {
+		doc_drawing(doc, "Change from A to B, with the ends that both intervals leave",
+			    forest_draw, &forest);
+		doc_text(doc, "Triangles: worse; squares: better, or neither. Open: maybe.");
+	}
+	doc_heading(doc, 2, "changed", "Changed");
+	compare_table(doc, compare, false);
+}
+
+/* ---- JSON ---- */
+
+static json_t *compare_item_json(const struct compare_item *item)
+{
+	json_t *json = json_pack("{ss ss ss ss ss sI sI ss}", "test", item->test->id, "kpi",
+				 item->column.name, "unit", item->column.kpi->unit, "strategy",
+				 item->strategy, "params", item->params, "n_a",
+				 (json_int_t)item->n_a, "n_b", (json_int_t)item->n_b, "verdict",
+				 compare_verdict_name(item->verdict));
+	const struct {
+		const char *name;
+		double value;
+	} numbers[] = {{"a", item->a.value},	   {"a_low", item->a.low}, {"a_high", item->a.high},
+		       {"b", item->b.value},	   {"b_low", item->b.low}, {"b_high", item->b.high},
+		       {"percent", item->percent}, {"p", item->p}};
+
+	/* what is no number is not there */
+	for (size_t i = 0; json && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (isfinite(numbers[i].value) &&
+		    json_object_set_new(json, numbers[i].name, json_real(numbers[i].value))) {
+			json_decref(json);
+			return NULL;
+		}
+	return json;
+}
+
+json_t *compare_json(const struct compare *compare, const char *a, const char *b)
+{
+	json_t *root = json_pack("{ss ss s{} s[]}", "a", a, "b", b, "counts", "items");
+	int err = root ? 0 : -1;
+
+	for (int i = 0; !err && i < COMPARE_VERDICTS; i++)
+		err = json_object_set_new(json_object_get(root, "counts"),
+					  compare_verdict_name((enum compare_verdict)i),
+					  json_integer((json_int_t)compare->count[i]));
+	for (size_t i = 0; !err && i < compare->n; i++)
+		err = json_array_append_new(json_object_get(root, "items"),
+					    compare_item_json(&compare->item[i]));
+	if (err) {
+		json_decref(root);
+		return NULL;
+	}
+	return root;
+}

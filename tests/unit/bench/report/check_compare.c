@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "bench/check_bench_page.h"
+#include "bench/report/fake_tests.h"
+#include "report/compare_show.h"
+
+static const struct results_tests tests = {fake_tests, 2};
+
+static void add(struct rows *rows, const char *kpi, unsigned trial, double value)
+{
+	struct row row = {.test = "5.1", .strategy = "fare-spray", .trial = trial, .n = 1};
+
+	strcpy(row.kpi, kpi);
+	row.value = value;
+	row.n_params = 1;
+	ck_assert_int_eq(row_param_set(&row.param[0], "size", "1M"), 0);
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+}
+
+/* n values around `middle`, one percent apart. */
+static void add_some(struct results *r, const char *kpi, unsigned n, double middle)
+{
+	for (unsigned i = 0; i < n; i++)
+		add(r->rows, kpi, i, middle * (1 + 0.01 * i + 1e-6 * middle));
+}
+
+static void open_both(struct results *a, struct results *b)
+{
+	*a = *b = (struct results){0};
+	ck_assert_int_eq(rows_open(&a->rows, NULL), 0);
+	ck_assert_int_eq(rows_open(&b->rows, NULL), 0);
+}
+
+static void close_both(struct results *a, struct results *b, struct compare *c)
+{
+	compare_fini(c);
+	results_close(a);
+	results_close(b);
+}
+
+static const struct compare_item *item_of(const struct compare *c, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (strcmp(c->item[i].column.name, name) == 0)
+			return &c->item[i];
+	ck_abort_msg("%s was not compared", name);
+	return NULL;
+}
+
+START_TEST(better_worse_and_neither)
+{
+	struct results a, b;
+	struct compare c;
+
+	open_both(&a, &b);
+	add_some(&a, "KV_xfer_bandwidth", 8, 100);
+	add_some(&b, "KV_xfer_bandwidth", 8, 50); /* more would be better */
+	add_some(&a, "PFC_frame_count", 8, 100);
+	add_some(&b, "PFC_frame_count", 8, 50); /* less is */
+	add_some(&a, "line", 8, 100);
+	add_some(&b, "line", 8, 50);
+	add_some(&a, "JFI", 8, 1);
+	add_some(&b, "JFI", 8, 1);
+	ck_assert_int_eq(compare_results(&a, &b, &tests, 2, &c), 0);
+	ck_assert_uint_eq(c.n, 4);
+	ck_assert_int_eq(item_of(&c, "KV_xfer_bandwidth")->verdict, COMPARE_WORSE);
+	ck_assert_double_eq_tol(item_of(&c, "KV_xfer_bandwidth")->percent, -50, 0.1);
+	ck_assert_str_eq(item_of(&c, "KV_xfer_bandwidth")->params, "size=1M");
+	ck_assert_int_eq(item_of(&c, "PFC_frame_count")->verdict, COMPARE_BETTER);
+	ck_assert_int_eq(item_of(&c, "line")->verdict, COMPARE_CHANGED);
+	ck_assert_int_eq(item_of(&c, "JFI")->verdict, COMPARE_SAME);
+	ck_assert_uint_eq(c.count[COMPARE_WORSE], 1);
+	close_both(&a, &b, &c);
+}
+END_TEST
+
+/* Sure, but too small to matter. */
+START_TEST(small_changes_do_not_count)
+{
+	struct results a, b;
+	struct compare c;
+
+	open_both(&a, &b);
+	for (unsigned i = 0; i < 20; i++) {
+		add(a.rows, "KV_xfer_bandwidth", i, 100 + i * 1e-3);
+		add(b.rows, "KV_xfer_bandwidth", i, 99 + i * 1e-3);
+	}
+	ck_assert_int_eq(compare_results(&a, &b, &tests, 2, &c), 0);
+	ck_assert_double_le(c.item[0].p, 1e-6);
+	ck_assert_int_eq(c.item[0].verdict, COMPARE_SAME);
+	compare_fini(&c);
+	ck_assert_int_eq(compare_results(&a, &b, &tests, 0.5, &c), 0);
+	ck_assert_int_eq(c.item[0].verdict, COMPARE_WORSE);
+	close_both(&a, &b, &c);
+}
+END_TEST
+
+/* Three against three can be apart by chance once in ten times. */
+START_TEST(few_trials_give_a_maybe)
+{
+	struct results a, b;
+	struct compare c;
+
+	open_both(&a, &b);
+	add_some(&a, "KV_xfer_bandwidth", 3, 100);
+	add_some(&b, "KV_xfer_bandwidth", 3, 50);
+	add_some(&a, "JFI", 1, 1);
+	add_some(&b, "JFI", 1, 0.5);
+	ck_assert_int_eq(compare_results(&a, &b, &tests, 2, &c), 0);
+	ck_assert_int_eq(item_of(&c, "KV_xfer_bandwidth")->verdict, COMPARE_MAYBE_WORSE);
+	ck_assert_double_nan(item_of(&c, "KV_xfer_bandwidth")->p);
+	ck_assert_int_eq(item_of(&c, "JFI")->verdict, COMPARE_SAME); /* one says nothing */
+	ck_assert_uint_eq(c.count[COMPARE_WORSE], 0);
+	close_both(&a, &b, &c);
+}
+END_TEST
+
+/* Of 400 comparisons of noise with itself, a test at 5% would flag 20. */
+START_TEST(many_comparisons_of_noise_flag_nothing)
+{
+	struct results a, b;
+	struct compare c;
+	unsigned small = 0;
+
+	open_both(&a, &b);
+	srand48(3);
+	for (unsigned place = 0; place < 400; place++)
+		for (unsigned i = 0; i < 16; i++) {
+			struct row row = {.test = "5.1", .kpi = "KV_xfer_bandwidth", .trial = i};
+			char size[16];
+
+			snprintf(size, sizeof(size), "%u", place);
+			row.n_params = 1;
+			ck_assert_int_eq(row_param_set(&row.param[0], "size", size), 0);
+			row.value = 100 + 30 * drand48();
+			ck_assert_int_eq(rows_add(i < 8 ? a.rows : b.rows, &row), 0);
+		}
+	ck_assert_int_eq(compare_results(&a, &b, &tests, 0, &c), 0);
+	ck_assert_uint_eq(c.n, 400);
+	ck_assert_uint_eq(c.count[COMPARE_SAME], 400);
+	for (size_t i = 0; i < c.n; i++)
+		small += fabs(c.item[i].percent) > 5;
+	ck_assert_uint_ge(small, 20); /* medians did differ */
+	close_both(&a, &b, &c);
+}
+END_TEST
+
+START_TEST(gone_and_new)
+{
+	struct results a, b;
+	struct compare c;
+
+	open_both(&a, &b);
+	add_some(&a, "JFI", 5, 1);
+	add_some(&b, "line", 5, 1);
+	ck_assert_int_eq(compare_results(&a, &b, &tests, 2, &c), 0);
+	ck_assert_int_eq(item_of(&c, "JFI")->verdict, COMPARE_GONE);
+	ck_assert_int_eq(item_of(&c, "line")->verdict, COMPARE_NEW);
+	close_both(&a, &b, &c);
+}
+END_TEST
+
+static int run(const char *const *argv, char **out)
+{
+	size_t size;
+	int argc = 0, status;
+	FILE *was = stdout;
+
+	while (argv[argc])
+		argc++;
+	*out = NULL;
+	stdout = open_memstream(out, &size);
+	status = compare_command(argc, (char **)(uintptr_t)argv, &tests);
+	fclose(stdout);
+	stdout = was;
+	return status;
+}
+
+/* Two directories; in B fare-spray has 30% less than in A, with 7 trials at every place. */
+START_TEST(the_command)
+{
+	char a[] = "/tmp/check_compare.XXXXXX", b[] = "/tmp/check_compare.XXXXXX", html[64], *out;
+	char *page;
+	json_t *json;
+
+	fake_directory(a, 2);
+	fake_directory(b, 1.4);
+	snprintf(html, sizeof(html), "%s/compare.html", b);
+	ck_assert_int_eq(run((const char *const[]){"compare", "--html", html, a, b, NULL}, &out),
+			 3);
+	ck_assert_ptr_nonnull(strstr(out, "-30.0%"));
+	ck_assert_ptr_nonnull(strstr(out, "worse"));
+	free(out);
+	page = fake_file(b, "compare.html");
+	ck_assert_uint_eq(times(page, "<svg"), 1);
+	ck_assert_uint_ge(times(page, "l6 11 h-12 z"), 12);
+	free(page);
+	ck_assert_int_eq(run((const char *const[]){"compare", b, a, NULL}, &out), 0); /* better */
+	free(out);
+	ck_assert_int_eq(run((const char *const[]){"compare", a, a, NULL}, &out), 0);
+	free(out);
+	ck_assert_int_eq(run((const char *const[]){"compare", "--json", "-", a, b, NULL}, &out), 3);
+	json = json_loads(out, 0, NULL);
+	ck_assert_ptr_nonnull(json);
+	/* bandwidth of fare-spray: 2 tests x 3 sizes x 2 modes; latency twice (P50; P99 has too few
+	 * measurements in a trial) */
+	ck_assert_int_eq(
+		json_integer_value(json_object_get(json_object_get(json, "counts"), "worse")), 24);
+	json_decref(json);
+	free(out);
+	fake_directory_gone(a);
+	fake_directory_gone(b);
+}
+END_TEST
+
+START_TEST(wrong_usage)
+{
+	char *out;
+
+	ck_assert_int_eq(run((const char *const[]){"compare", NULL}, &out), 2);
+	free(out);
+	ck_assert_int_eq(run((const char *const[]){"compare", "--min", "x", "a", "b", NULL}, &out),
+			 2);
+	free(out);
+	ck_assert_int_eq(run((const char *const[]){"compare", "--min", "-1", "a", "b", NULL}, &out),
+			 2);
+	free(out);
+	ck_assert_int_eq(
+		run((const char *const[]){"compare", "/nonexistent", "/nonexistent", NULL}, &out),
+		1);
+	free(out);
+	ck_assert_int_eq(run((const char *const[]){"compare", "--help", NULL}, &out), 0);
+	ck_assert_ptr_nonnull(strstr(out, "Exit status"));
+	free(out);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("compare");
+	TCase *tcase = tcase_create("compare");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tcase, fake_gnuplot, no_more_gnuplot);
+	tcase_add_test(tcase, better_worse_and_neither);
+	tcase_add_test(tcase, small_changes_do_not_count);
+	tcase_add_test(tcase, few_trials_give_a_maybe);
+	tcase_add_test(tcase, many_comparisons_of_noise_flag_nothing);
+	tcase_add_test(tcase, gone_and_new);
+	tcase_add_test(tcase, the_command);
+	tcase_add_test(tcase, wrong_usage);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
