@@ -65,9 +65,10 @@ static inline char *page_of(struct report *report)
 
 static inline unsigned times(const char *text, const char *word)
 {
+	const char *at = strstr(text, word);
 	unsigned n = 0;
 
-	for (text = strstr(text, word); text; text = strstr(text + 1, word))
+	for (; at; at = strstr(at + 1, word))
 		n++;
 	return n;
 }
