@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cell.h - what rows say about one KPI at one place: a number with its interval, words, or why
- * there
- * is none.
+ * there is none.
  *
  * Owns: nothing; pure. In: rows and a filter; out: a cell, and its text. Thread: any.
  *
  * Trials that give a number each: the median of trials, and its interval (stats.h). Trials that
- * give
- * a distribution each: the percentile of all measurements of all trials together. Its interval is
- * that of order statistics, widened to that of the trials' own percentiles, because measurements
- * within a trial are not independent of each other. A percentile that n does not support is the
- * maximum, and is called so.
+ * give a distribution each: the percentile of all measurements of all trials together. Its
+ * interval is that of order statistics, widened to that of the trials' own percentiles, because
+ * measurements within a trial are not independent of each other. A percentile that n does not
+ * support is the maximum, and is called so.
  */
 #ifndef CELL_H
 #define CELL_H

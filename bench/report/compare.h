@@ -3,13 +3,11 @@
  * compare.h - two runs: which KPIs changed beyond the noise, and for the better or the worse.
  *
  * Owns: the list of what was compared. In: two results and the tests that may be in them; out: a
- * list.
- * Pure but for memory. Thread: one.
+ * list. Pure but for memory. Thread: one.
  *
  * Compared is each KPI of each test at each combination of parameters and strategy that A or B has.
  * A distribution is compared by its P50 and its P99, each trial giving one value; percentiles that
- * a
- * trial does not support are left out.
+ * a trial does not support are left out.
  *
  * A change is beyond the noise if
  *  - both have COMPARE_MIN_TRIALS values or more, the rank test (Mann-Whitney, two-sided) of the

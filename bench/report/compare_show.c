@@ -41,6 +41,7 @@ static int forest_by_size(const void *a, const void *b)
 /* The largest changes, those beyond the noise first. */
 static int forest_choose(const struct compare *compare, struct forest *forest)
 {
+	static const double extents[] = {10, 20, 40, 100, 200, 400}; /* percent */
 	const struct compare_item **all = calloc(compare->n + 1, sizeof(*all));
 	size_t n = 0;
 
@@ -57,7 +58,11 @@ static int forest_choose(const struct compare *compare, struct forest *forest)
 		forest->item[i] = all[i];
 		forest->extent = fmax(forest->extent, fabs(all[i]->percent) * 1.15);
 	}
-	forest->extent = fmin(forest->extent, 400);
+	for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++)
+		if (extents[i] >= forest->extent || i + 1 == sizeof(extents) / sizeof(extents[0])) {
+			forest->extent = extents[i];
+			break;
+		}
 	free(all);
 	return 0;
 }

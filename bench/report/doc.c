@@ -132,17 +132,28 @@ static void doc_md_table(struct doc *doc, const struct table *table)
 	fputc('\n', doc->md.file);
 }
 
-void doc_table(struct doc *doc, struct table *table)
+static void doc_any_table(struct doc *doc, struct table *table,
+			  int (*add)(struct report *page, const struct table *table))
 {
 	if (!table) {
 		doc_fail(doc, -ENOMEM);
 		return;
 	}
-	doc_fail(doc, report_table(doc->page, table));
+	doc_fail(doc, add(doc->page, table));
 	doc_md_table(doc, table);
 	table_print(table, doc->plain.file);
 	fputc('\n', doc->plain.file);
 	table_destroy(table);
+}
+
+void doc_table(struct doc *doc, struct table *table)
+{
+	doc_any_table(doc, table, report_table);
+}
+
+void doc_pairs(struct doc *doc, struct table *table)
+{
+	doc_any_table(doc, table, report_pairs);
 }
 
 void doc_links(struct doc *doc, size_t n, const char *const *ids, const char *const *texts)

@@ -23,6 +23,7 @@ void doc_heading(struct doc *doc, unsigned level, const char *id, const char *te
 void doc_text(struct doc *doc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A table that was made, or NULL for the want of memory; takes it. */
 void doc_table(struct doc *doc, struct table *table);
+void doc_pairs(struct doc *doc, struct table *table); /* names and their values */
 /* Chapters to jump to; only on the page. */
 void doc_links(struct doc *doc, size_t n, const char *const *ids, const char *const *texts);
 

@@ -2,17 +2,73 @@
 #include "report/grid.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void axis_read(struct axis *axis, const struct rows *rows, const char *test, const char *kpi,
-		      const char *name)
+#include "engine/strategy.h"
+
+/* Where text stands in a list with commas; SIZE_MAX: it does not. */
+static size_t axis_place_in(const char *list, const char *text)
 {
-	const struct rows_filter filter = {.test = test, .kpi = kpi, .trial = -1};
+	size_t length = strlen(text), place = 0;
+
+	while (list && *list) {
+		size_t item = strcspn(list, ",");
+
+		if (item == length && strncmp(list, text, length) == 0)
+			return place;
+		list += item + (list[item] == ',');
+		place++;
+	}
+	return SIZE_MAX;
+}
+
+/* The place of a level that is a name: of strategies as strategy.h has them, of others as the test
+ * lists them. */
+static size_t axis_rank(const struct test *test, const char *name, const char *text)
+{
+	const struct param *param = test_param(test, name);
+	size_t place = SIZE_MAX;
+
+	if (strcmp(name, "strategy") == 0)
+		return strategy_parse(text) >= 0 ? (size_t)strategy_parse(text) : SIZE_MAX;
+	for (int i = PROFILE_COUNT; param && place == SIZE_MAX && i-- > 0;)
+		place = axis_place_in(param->level[i], text);
+	return place;
+}
+
+/* Does level k of names come before the one in front of it? */
+static bool axis_is_early(const struct axis *axis, const struct test *test, size_t k)
+{
+	const struct row_param *before = &axis->level[k - 1], *at = &axis->level[k];
+
+	return isnan(at->number) && isnan(before->number) &&
+	       axis_rank(test, axis->name, at->text) < axis_rank(test, axis->name, before->text);
+}
+
+/* Trials came in a shuffled order: names are put into that of the declaration. */
+static void axis_sort(struct axis *axis, const struct test *test)
+{
+	for (size_t i = 1; i < axis->n; i++)
+		for (size_t k = i; k > 0 && axis_is_early(axis, test, k); k--) {
+			struct row_param swap = axis->level[k];
+
+			axis->level[k] = axis->level[k - 1];
+			axis->level[k - 1] = swap;
+		}
+}
+
+void axis_read(struct axis *axis, const struct test *test, const struct rows *rows, const char *kpi,
+	       const char *name)
+{
+	const struct rows_filter filter = {.test = test->id, .kpi = kpi, .trial = -1};
 
 	axis->name = name;
 	axis->n = name ? rows_levels(rows, &filter, name, axis->level, AXIS_MAX_LEVELS) : 0;
+	axis_sort(axis, test);
 }
 
 static bool grid_has(const struct grid *grid, const char *name)
@@ -33,7 +89,7 @@ static void grid_add(struct grid *grid, const struct rows *rows, const char *kpi
 
 	if (!name || grid->n_dims == GRID_MAX_DIMS || grid_has(grid, name))
 		return;
-	axis_read(axis, rows, grid->test->id, kpi, name);
+	axis_read(axis, grid->test, rows, kpi, name);
 	if (axis->n < min_levels)
 		return;
 	grid->n_dims++;
@@ -50,8 +106,8 @@ int grid_create(struct grid **out, const struct test *test, const struct rows *r
 		return -ENOMEM;
 	grid->test = test;
 	grid->n_panels = 1;
-	axis_read(&grid->x, rows, test->id, kpi, x);
-	axis_read(&grid->series, rows, test->id, kpi, series);
+	axis_read(&grid->x, test, rows, kpi, x);
+	axis_read(&grid->series, test, rows, kpi, series);
 	grid_add(grid, rows, kpi, panel, 1);
 	grid_add(grid, rows, kpi, extra, 1);
 	for (const struct param *p = test->params; p && p->name; p++)

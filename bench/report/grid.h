@@ -48,6 +48,10 @@ int grid_create(struct grid **out, const struct test *test, const struct rows *r
 		const char *kpi, const char *x, const char *series, const char *panel,
 		const char *extra);
 
+/* The levels of name (NULL: no axis) among rows of a KPI (NULL: of all): numbers in their order,
+ * names as the test declares them. */
+void axis_read(struct axis *axis, const struct test *test, const struct rows *rows, const char *kpi,
+	       const char *name);
 size_t axis_places(const struct axis *axis); /* at least 1 */
 /* "strategy fare-spray" -> "fare-spray"; "qps=8"; "": no axis. */
 void axis_text(const struct axis *axis, size_t i, char *out, size_t size);

@@ -48,6 +48,7 @@ static const char report_style[] =
 	"th{border-bottom-width:2px;font-weight:600;white-space:nowrap}\n"
 	"td.r,th.r{text-align:right;white-space:nowrap}\n"
 	"td.k{white-space:nowrap}\n"
+	".pairs td,.pairs th{text-align:left;white-space:normal;overflow-wrap:anywhere}\n"
 	".scroll{max-height:34rem;overflow-y:auto}\n"
 	"thead th{position:sticky;top:0;background:var(--back)}\n"
 	"tbody tr:nth-child(even){background:var(--band)}\n"
@@ -164,9 +165,9 @@ void report_heading(struct report *report, const char *text)
 
 void report_heading_at(struct report *report, unsigned level, const char *id, const char *text)
 {
-	fprintf(report->file, "<h%u id=\"", level);
+	fprintf(report->file, *id ? "<h%u id=\"" : "<h%u", level);
 	report_escape(report->file, id);
-	fputs("\">", report->file);
+	fputs(*id ? "\">" : ">", report->file);
 	report_escape(report->file, text);
 	fprintf(report->file, "</h%u>\n", level);
 }
@@ -237,11 +238,11 @@ static bool report_column_is_right(const struct table *table, size_t column)
 	return table_rows(table) > 1;
 }
 
-int report_table(struct report *report, const struct table *table)
+static int report_any_table(struct report *report, const struct table *table, const char *open)
 {
 	FILE *file = report->file;
 
-	fputs("<div class=\"scroll\"><table>\n", file);
+	fputs(open, file);
 	for (size_t row = 0; row < table_rows(table); row++) {
 		const char *cell = row ? "td" : "th";
 
@@ -263,6 +264,16 @@ int report_table(struct report *report, const struct table *table)
 	}
 	fputs(table_rows(table) > 1 ? "</tbody></table></div>\n" : "</table></div>\n", file);
 	return report_error(report);
+}
+
+int report_table(struct report *report, const struct table *table)
+{
+	return report_any_table(report, table, "<div class=\"scroll\"><table>\n");
+}
+
+int report_pairs(struct report *report, const struct table *table)
+{
+	return report_any_table(report, table, "<div class=\"scroll\"><table class=\"pairs\">\n");
 }
 
 static void report_figure(struct report *report, const char *title)

@@ -85,6 +85,8 @@ void report_text(struct report *report, const char *format, ...)
 void report_verbatim(struct report *report, const char *text);
 /* -ENOMEM. */
 int report_table(struct report *report, const struct table *table);
+/* The same for names and their values: all to the left. */
+int report_pairs(struct report *report, const struct table *table);
 /*
  * -EINVAL: nothing to draw, too many series, or a number of them that no logarithm has. -ENOENT:
  * gnuplot has gone. -EREMOTEIO, after saying why: gnuplot refused. -ENOMEM.

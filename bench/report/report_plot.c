@@ -309,8 +309,7 @@ static void report_plot_looks(const struct report_plot *plot, size_t index, bool
 	fprintf(file, " lc rgb '%s' ", report_plot_colour(plot, index));
 }
 
-/*
- * Where some points are open, points are not drawn with the line: a filled one would lie beneath.
+/* Where some points are open, points are not drawn with the line: a filled one would lie beneath.
  */
 static void report_plot_line(const struct report_plot *plot, size_t index, FILE *file)
 {

@@ -3,12 +3,10 @@
  * results.h - the directory that a run leaves: rows.jsonl and run.json.
  *
  * Owns: both, as they were read. In: the directory (hostile); out: rows, and the tables that
- * describe
- * the run. Thread: one.
+ * describe the run. Thread: one.
  *
  * run.json is an object with "tables": [{"title": text, "rows": [[name, value], ...]}, ...]; its
- * other
- * members are not looked at. A directory without it has no such tables.
+ * other members are not looked at. A directory without it has no such tables.
  */
 #ifndef RESULTS_H
 #define RESULTS_H
@@ -27,8 +25,7 @@ struct results {
 int results_open(struct results *results, const char *dir);
 void results_close(struct results *results);
 
-/*
- * Table i of the run: its title and rows (an array of pairs of strings); NULL: there are no more.
+/* Table i of the run: its title and rows (an array of pairs of strings); NULL: there are no more.
  */
 const char *results_table(const struct results *results, size_t i, const json_t **rows);
 /* The value of a name in the table with that title; NULL: there is none. */

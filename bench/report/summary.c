@@ -47,7 +47,7 @@ void summary_run(struct doc *doc, const struct results *results)
 			doc_fail(doc, table_row(table, cells));
 		}
 		doc_heading(doc, 3, "", title);
-		doc_table(doc, table);
+		doc_pairs(doc, table);
 	}
 	if (!results_table(results, 0, &rows))
 		doc_text(doc, "The directory has no description of the run (run.json).");
@@ -204,7 +204,6 @@ static int summary_kpi_rows(struct table *table, const struct test *test, const 
 
 static void summary_test(struct doc *doc, const struct test *test, const struct rows *rows)
 {
-	const struct rows_filter all = {.trial = -1};
 	struct axis *strategies = calloc(1, sizeof(*strategies));
 	const char *headers[3 + SUMMARY_MAX_STRATEGIES] = {"KPI", "Point", "Better"};
 	struct table *table;
@@ -214,9 +213,9 @@ static void summary_test(struct doc *doc, const struct test *test, const struct 
 		doc_fail(doc, -ENOMEM);
 		return;
 	}
-	strategies->name = "strategy";
-	strategies->n =
-		rows_levels(rows, &all, "strategy", strategies->level, SUMMARY_MAX_STRATEGIES);
+	axis_read(strategies, test, rows, NULL, "strategy");
+	if (strategies->n > SUMMARY_MAX_STRATEGIES)
+		strategies->n = SUMMARY_MAX_STRATEGIES;
 	for (size_t i = 0; i < axis_places(strategies); i++)
 		headers[3 + i] = strategies->n ? strategies->level[i].text : "All";
 	table = summary_table(doc, 3 + axis_places(strategies), headers);

@@ -3,8 +3,7 @@
  * view.h - the views that a test declares, as tables and pictures.
  *
  * Owns: nothing. In: a test, one of its views, its rows; out: a table, or pictures, or why there
- * are
- * none, into a document. Thread: one.
+ * are none, into a document. Thread: one.
  */
 #ifndef VIEW_H
 #define VIEW_H

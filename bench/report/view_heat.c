@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * view_heat.c - y as colour over x and series; the number stands in each field, so that nobody
- * needs to see colours.
- */
+/* view_heat.c - y as colour over x and series; the number stands in each field, so that nobody
+ * needs to see colours. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
 #include <errno.h>
 
 #include "bench/report/fake_tests.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
 #include <errno.h>
 
 #include "bench/check_bench_page.h"

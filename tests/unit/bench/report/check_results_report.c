@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
 #include <errno.h>
 
 #include "bench/check_bench_page.h"
@@ -32,21 +33,23 @@ static void end_without_drawing(void)
 	no_more_gnuplot();
 }
 
+/* Writes the report; its plain text, free() it. */
 static char *text_of_report(void)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	char path[128];
+	FILE *file;
 
+	snprintf(path, sizeof(path), "%s/text", dir);
+	file = fopen(path, "we");
+	ck_assert_ptr_nonnull(file);
 	ck_assert_int_eq(results_report(dir, fake_tests, N_TESTS, file), 0);
-	fclose(file);
-	return text;
+	ck_assert_int_eq(fclose(file), 0);
+	return fake_file(dir, "text");
 }
 
 /* Every view is there: of the first test lines (2 panels), distribution (2 modes with 3 sizes),
- * heat (2), stack (2 strategies with 2 modes); of the second bars (3 sizes), dual (2 modes), panels
- * (2), shaded
- * (2 strategies with 2 modes), trend (3 sizes with 2 modes). */
+ * heat (2), stack (2 strategies with 2 modes); of the second bars (3 sizes), dual (2 modes),
+ * panels (2), shaded (2 strategies with 2 modes), trend (3 sizes with 2 modes). */
 START_TEST(the_page_has_every_view)
 {
 	static const char *const titles[] = {"Lines &lt;1&gt;", "Distribution", "Heat", "Table",
@@ -57,7 +60,7 @@ START_TEST(the_page_has_every_view)
 	free(text_of_report());
 	page = fake_file(dir, "report.html");
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
-		snprintf(word, sizeof(word), "<h4 id=\"\">%s</h4>", titles[i]);
+		snprintf(word, sizeof(word), "<h4>%s</h4>", titles[i]);
 		ck_assert_uint_eq(times(page, word), 1);
 	}
 	ck_assert_uint_eq(times(page, "<figure"), 2 + 6 + 2 + 4 + 3 + 2 + 2 + 4 + 6);
