@@ -244,7 +244,8 @@ struct fare_group_options {
 	uint32_t flows;
 	/*
 	 * Unit posted at once; 0: the largest batch the provider sends whole. Unacknowledged bytes
-	 * per sub-port; 0: 192 KiB. Where both are 0, both are less on links below 100 Mb/s.
+	 * per sub-port; 0: 192 KiB. Where both are 0, both are less on links below 100 Mb/s, and a
+	 * unit that is read is two batches and three packets, if the window holds that.
 	 */
 	uint32_t chunk_bytes;
 	uint32_t window_bytes;

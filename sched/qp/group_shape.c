@@ -17,6 +17,7 @@
 #define MAX_FLOWS     4096u
 #define BATCH_BYTES   65000u /* a super-packet with its headers fits 64 KiB */
 #define WIRE_OVERHEAD 64u    /* headers and ICRC of a segment, rounded up */
+#define READ_BATCHES  2u     /* as rc_requester.c has them */
 
 /*
  * No plane leads to the GPU's own address: packets to another process there never leave the host,
@@ -87,6 +88,25 @@ static void set_rooms(struct fare_group *group, unsigned n_qps)
 	group->qp_room_bytes = lane_bytes / n_qps + group->unit_bytes;
 }
 
+/*
+ * A chunk that is read: two super-packets and the border to the next READ, which costs a
+ * super-packet whatever their length. Not where the application has said how long a chunk is, nor
+ * where that is more than a QP asks for at once (read_batches() of rc_requester.c).
+ */
+static uint32_t longest_read(const struct fare_group *group)
+{
+	uint32_t chunk = group->options.chunk_bytes, window = group->qp_window_bytes;
+	uint64_t bytes =
+		(uint64_t)READ_BATCHES * chunk + (uint64_t)QP_READ_BORDER * group->domain->path_mtu;
+
+	return group->follows_rate && bytes <= window - window / 4 ? (uint32_t)bytes : chunk;
+}
+
+uint32_t shape_unit_bytes(const struct fare_group *group, const struct message *m)
+{
+	return m->is_read ? group->read_unit_bytes : group->unit_bytes;
+}
+
 /* Of a lane of n_qps that leave by n_sub_ports. */
 static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_qps,
 			 unsigned n_sub_ports)
@@ -99,6 +119,7 @@ static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned
 	if (group->options.chunk_bytes > group->qp_window_bytes)
 		group->options.chunk_bytes = group->qp_window_bytes / mtu * mtu;
 	group->unit_bytes = group->options.chunk_bytes;
+	group->read_unit_bytes = longest_read(group);
 	group->n_sharing = n_sub_ports;
 	group->window_bytes = (uint32_t)window;
 	set_rooms(group, n_qps);
@@ -138,6 +159,7 @@ void shape_follow_rate(struct fare_group *group)
 	if (!group->follows_rate || !bps)
 		return;
 	group->unit_bytes = lesser(bps / 8 * CHUNK_MS / 1000, group->options.chunk_bytes, mtu);
+	group->read_unit_bytes = lesser(bps / 8 * CHUNK_MS / 1000, longest_read(group), mtu);
 	group->window_bytes = lesser(bps / 8 * WINDOW_MS / 1000, group->qp_window_bytes, mtu);
 	set_rooms(group, group->lanes[0].n_qps);
 }

@@ -9,9 +9,12 @@
 #ifndef QP_GROUP_SHAPE_H
 #define QP_GROUP_SHAPE_H
 
+#include <stdint.h>
+
 struct control_message;
 struct fare_group;
 struct fare_group_options;
+struct message;
 
 /* offer: the peer's GROUP_OPEN, or NULL. 0, -EINVAL, -EOPNOTSUPP. */
 int shape_options(struct fare_group *group, const struct fare_group_options *in,
@@ -20,5 +23,7 @@ int shape_options(struct fare_group *group, const struct fare_group_options *in,
 int shape_lanes(struct fare_group *group, const struct control_message *offer);
 /* The paths changed: on slow links windows and chunks are smaller. */
 void shape_follow_rate(struct fare_group *group);
+/* How long a chunk of the message is at most. */
+uint32_t shape_unit_bytes(const struct fare_group *group, const struct message *m);
 
 #endif

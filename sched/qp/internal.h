@@ -200,7 +200,8 @@ struct fare_group {
 	uint64_t lane_room_bytes, qp_room_bytes;
 	/* in force now: window of a sub-port, size of a chunk; not above the options */
 	uint32_t window_bytes, unit_bytes;
-	unsigned n_sharing; /* sub-ports of a lane, which its QPs share */
+	uint32_t read_unit_bytes; /* size of a chunk that is read */
+	unsigned n_sharing;	  /* sub-ports of a lane, which its QPs share */
 	bool follows_rate;
 	void *context;
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "qp/group_shape.h"
 #include "qp/internal.h"
 
 #define PHASE_STEPS 1024 /* steps for a phase of 1: the schedule may have no short period */
@@ -46,11 +47,11 @@ static void follow_flow(struct fare_group *group, const uint64_t *bps, const str
 
 /* ---- spray ---- */
 
-/* The length of a chunk in parts; a whole chunk has SPRAY_FLY_UNIT parts. */
+/* The length of a chunk in parts; a whole chunk, written or read, has SPRAY_FLY_UNIT parts. */
 static unsigned parts_of(const struct fare_group *group, const struct chunk *c)
 {
-	uint64_t parts =
-		((uint64_t)c->length * SPRAY_FLY_UNIT + group->unit_bytes - 1) / group->unit_bytes;
+	uint32_t unit = shape_unit_bytes(group, &group->messages[c->message]);
+	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + unit - 1) / unit;
 
 	return parts < 1 ? 1 : parts > SPRAY_FLY_UNIT ? SPRAY_FLY_UNIT : (unsigned)parts;
 }

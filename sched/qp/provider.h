@@ -46,6 +46,12 @@ struct qp_mr {
 
 /* READs that one QP may have under way: every device can serve so many */
 #define QP_MAX_READS 4
+/*
+ * Packets around the border of two READs on one QP: LAST, FIRST and one more. FIRST and LAST are
+ * longer than the others by their AETH, and segmentation offload cuts equal pieces: so these three
+ * leave in a super-packet of their own.
+ */
+#define QP_READ_BORDER 3
 
 struct qp_attr {
 	uint16_t plane;	   /* or QP_ANY_PLANE: socket not bound to a device */

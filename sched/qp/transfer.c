@@ -30,6 +30,7 @@
 
 #include "qp/chunks.h"
 #include "qp/flush.h"
+#include "qp/group_shape.h"
 #include "qp/internal.h"
 #include "qp/pieces.h"
 #include "qp/placement.h"
@@ -448,7 +449,8 @@ static bool assign(struct fare_group *group, uint32_t i)
 static uint32_t cut_length(const struct fare_group *group, const struct message *m)
 {
 	uint64_t mtu = group->path_mtu, left = m->write.length - m->assigned;
-	uint64_t packets = (m->write.length + mtu - 1) / mtu, unit = group->unit_bytes / mtu;
+	uint64_t packets = (m->write.length + mtu - 1) / mtu,
+		 unit = shape_unit_bytes(group, m) / mtu;
 	uint64_t chunks, end;
 
 	unit = unit ? unit : 1;

@@ -10,7 +10,7 @@
 #define KIND_RNR	 1
 #define KIND_NAK	 3
 #define NO_PSN		 UINT64_MAX
-#define READ_BORDER	 3 /* LAST, FIRST and one more */
+#define READ_BATCHES	 2 /* so many super-packets in a READ, if the window holds them */
 
 static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 {
@@ -18,19 +18,30 @@ static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 }
 
 /*
- * PSNs of one request for remote memory: QP_MAX_READS of them fill the window, so that there is
- * always one to answer. The first and the last response are longer than the others by their AETH,
- * and segmentation cuts equal pieces: a super-packet ends behind LAST, FIRST and one more. So the
- * others should be whole super-packets.
+ * Super-packets in one request for remote memory, beside the border of two requests. A quarter of
+ * the window is the aim, because QP_MAX_READS requests then fill it. In a small window a request is
+ * longer, up to READ_BATCHES, because each costs a super-packet of three packets more. It leaves a
+ * quarter of the window free, so that the next one is on its way before the last response is here.
  */
+static uint32_t read_batches(uint32_t window_packets, uint32_t batch_packets)
+{
+	uint32_t aim = window_packets / QP_MAX_READS / batch_packets;
+	uint32_t room = window_packets - window_packets / 4;
+	uint32_t most = room > QP_READ_BORDER ? (room - QP_READ_BORDER) / batch_packets : 0;
+
+	most = most < READ_BATCHES ? most : READ_BATCHES;
+	return aim > most ? aim : most;
+}
+
+/* PSNs of one request for remote memory: whole super-packets and the border. */
 static uint32_t read_packets_of(const struct rc_requester_config *c)
 {
-	uint32_t most = c->window_bytes / QP_MAX_READS / c->path_mtu;
-	uint32_t batch = c->batch_bytes / c->path_mtu;
+	uint32_t window = c->window_bytes / c->path_mtu, batch = c->batch_bytes / c->path_mtu;
+	uint32_t batches = batch ? read_batches(window, batch) : 0;
 
-	if (batch && most >= batch)
-		return most / batch * batch + READ_BORDER;
-	return most ? most : 1;
+	if (batches)
+		return batches * batch + QP_READ_BORDER;
+	return window >= QP_MAX_READS ? window / QP_MAX_READS : 1;
 }
 
 int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config)

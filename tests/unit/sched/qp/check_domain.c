@@ -249,6 +249,56 @@ START_TEST(many_qps_share_a_window)
 END_TEST
 
 /*
+ * A chunk that is read is longer than one that is written, unless the application says how long a
+ * chunk is; the schedule counts either as a unit.
+ */
+static const uint32_t chunk_options[] = {0, 8 << 10};
+
+START_TEST(chunks_that_are_read_are_longer_and_still_even)
+{
+	enum { MESSAGES = 16, BYTES = 1 << 20 };
+	struct fare_group_options options = {
+		.mode = FARE_MODE_SPRAY, .chunk_bytes = chunk_options[_i], .random_ports = true};
+	static uint8_t here[BYTES], there[BYTES];
+	struct in6_addr peer = address(1);
+	struct fare_mr *to, *from;
+	struct fare_read r = {.data = here, .length = BYTES, .remote_addr = (uintptr_t)there};
+	uint32_t chunk;
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	ck_assert_int_eq(fare_mr_register(&to, domain[0], here, BYTES, false), 0);
+	ck_assert_int_eq(fare_mr_register(&from, domain[1], there, BYTES, FARE_REMOTE_READ), 0);
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+	for (time_t end = time(NULL) + PATIENCE_S;
+	     !n_connected || !n_accepted || group->weights.sum != 4;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	chunk = group->read_unit_bytes;
+	if (_i)
+		ck_assert_uint_eq(chunk, group->unit_bytes);
+	else
+		ck_assert_uint_gt(chunk, 2 * group->unit_bytes);
+	r.mr = to;
+	r.rkey = fare_mr_rkey(from);
+	memset(there, 0x5a, BYTES);
+	for (unsigned i = 0; i < MESSAGES; i++)
+		ck_assert_int_eq(fare_group_read(group, &r), 0);
+	for (time_t end = time(NULL) + PATIENCE_S; n_completed < MESSAGES;) {
+		ck_assert(time(NULL) < end);
+		turn();
+	}
+	ck_assert_mem_eq(here, there, BYTES);
+	ck_assert_uint_eq(group->stats.chunks_posted, MESSAGES * ((BYTES + chunk - 1) / chunk));
+	for (unsigned l = 0; l < 4; l++) {
+		ck_assert_uint_gt(group->stats.plane_bytes[l] + 2 * chunk, MESSAGES * BYTES / 4);
+		ck_assert_uint_lt(group->stats.plane_bytes[l], MESSAGES * BYTES / 4 + 2 * chunk);
+	}
+}
+END_TEST
+
+/*
  * Applications send a word and then a block, a word and then a block: what is in proportion are
  * bytes, over the planes and over each plane's QPs, or whoever got the words would idle.
  */
@@ -446,6 +496,8 @@ int main(void)
 	tcase_add_test(tc, a_spray_begins_at_its_pair_s_phase);
 	tcase_add_loop_test(tc, a_slow_receiver_misses_nothing, 0,
 			    3 * (int)(sizeof(slow_receivers) / sizeof(slow_receivers[0])));
+	tcase_add_loop_test(tc, chunks_that_are_read_are_longer_and_still_even, 0,
+			    (int)(sizeof(chunk_options) / sizeof(chunk_options[0])));
 	tcase_add_loop_test(tc, sizes_in_turn_do_not_bend_shares, 0,
 			    (int)(sizeof(modes) / sizeof(modes[0])));
 	suite_add_tcase(s, tc);

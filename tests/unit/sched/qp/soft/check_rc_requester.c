@@ -434,6 +434,31 @@ START_TEST(a_piece_of_a_read_makes_whole_super_packets)
 }
 END_TEST
 
+/* What a READ is long in a small window: whole super-packets if three quarters of it hold them. */
+static const struct {
+	uint32_t window, batch, read;
+} small_windows[] = {
+	{46, 15, 33}, /* 192 KiB of 4096 bytes */
+	{32, 15, 18}, {23, 15, 18}, {22, 15, 5}, {16, 15, 4}, {3, 15, 1}, {1, 1, 1},
+};
+
+START_TEST(a_piece_of_a_read_leaves_room_for_the_next)
+{
+	uint32_t window = small_windows[_i].window, read = small_windows[_i].read;
+	struct roce_packet p[RC_BURST_PACKETS];
+	struct rc_requester r;
+	unsigned n;
+
+	start(&r, window * MTU, small_windows[_i].batch * MTU, 7);
+	post_read(&r, 1, 1000 * MTU);
+	n = rc_requester_burst(&r, p, RC_BURST_PACKETS);
+	ck_assert_uint_eq(n, window / read < QP_MAX_READS ? window / read : QP_MAX_READS);
+	for (unsigned i = 0; i < n; i++)
+		ck_assert_uint_eq(p[i].dma_bytes, read * MTU);
+	rc_requester_fini(&r);
+}
+END_TEST
+
 static struct roce_packet response(uint32_t psn, uint8_t opcode, const void *payload,
 				   uint32_t bytes)
 {
@@ -892,6 +917,8 @@ int main(void)
 	tcase_add_test(t, packets_that_were_only_late_are_not_sent_again);
 	tcase_add_test(t, a_late_answer_after_going_back_skips_what_arrived);
 	tcase_add_test(t, a_piece_of_a_read_makes_whole_super_packets);
+	tcase_add_loop_test(t, a_piece_of_a_read_leaves_room_for_the_next, 0,
+			    (int)(sizeof(small_windows) / sizeof(small_windows[0])));
 	tcase_add_test(t, a_read_is_asked_for_in_pieces_that_fit_the_window);
 	tcase_add_test(t, responses_land_in_order_and_a_missing_one_is_asked_for_again);
 	tcase_add_test(t, a_response_of_the_wrong_length_or_without_memory_is_fatal);
