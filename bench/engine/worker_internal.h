@@ -118,6 +118,7 @@ struct worker {
 	uint64_t cpu_from_ns, cpu_to_ns;
 	json_t *counters_from, *counters_to; /* of this namespace's interfaces */
 	uint64_t verified_bytes;
+	uint64_t retransmitted_before; /* by the endpoint, in earlier runs */
 	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in
 			      order of rounds */
 	size_t n_samples;

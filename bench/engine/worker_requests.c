@@ -90,7 +90,8 @@ static void worker_op_report(struct worker *w)
 		replayed += stats.chunks_replayed;
 		deaths += stats.path_deaths;
 		rebuilds += stats.path_rebuilds;
-		retransmitted += stats.retransmitted_packets;
+		/* the endpoint's, whichever group is asked */
+		retransmitted = stats.retransmitted_packets - w->retransmitted_before;
 		moves += stats.flow_moves;
 		needless += stats.flow_needless_moves;
 		duplicates += stats.duplicate_notifications;

@@ -91,6 +91,11 @@ static void worker_post(struct worker *w)
 
 void worker_start(struct worker *w)
 {
+	struct fare_group_stats stats = {0};
+
+	if (w->n_tx)
+		fare_group_stats(w->tx[0].group, &stats);
+	w->retransmitted_before = stats.retransmitted_packets;
 	w->running = true;
 	w->start_ns = w->event_ns = worker_now_ns();
 	for (unsigned i = 0; i < w->n_tx; i++)
