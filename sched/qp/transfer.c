@@ -831,6 +831,8 @@ static bool tells_peer(const struct operation *op)
 int transfer_queue(struct fare_group *group, const struct operation *op)
 {
 	const struct fare_write *w = &op->write;
+	/* then nothing of it leaves: transfer_check_deadlines() says that it is late */
+	bool is_late = w->deadline_ns && group->domain->now_ns >= w->deadline_ns;
 	struct message *m;
 	int err = 0;
 
@@ -862,9 +864,9 @@ int transfer_queue(struct fare_group *group, const struct operation *op)
 	group->n_messages++;
 	group->n_deadlines += w->deadline_ns != 0;
 	group->posting = true;
-	if (m->write.length)
+	if (m->write.length && !is_late)
 		cut_append(group, m);
-	else
+	else if (!is_late)
 		advance(group, m);
 	group->posting = false;
 	return 0;

@@ -269,6 +269,34 @@ START_TEST(what_was_not_posted_is_released_at_once)
 }
 END_TEST
 
+/* However fast the peer answers, and whether it looks for its memory or for a record. */
+START_TEST(what_is_late_already_does_not_leave)
+{
+	struct qp_provider provider = qp_soft_provider;
+	struct fare_write w;
+
+	provider.post_write = count_writes;
+	open_both();
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+	domain[0]->provider = &provider;
+	n_posts = 0;
+	w = write_of(from, source, _i ? BYTES / 2 : 0, 0);
+	w.flags = FARE_WRITE_NOTIFY;
+	w.deadline_ns = 1;
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	ck_assert_uint_eq(n_posts, 0);
+	TURN_UNTIL(n_released);
+	ck_assert_int_eq(completed.status, -ETIMEDOUT);
+	ck_assert_uint_eq(n_posts, 0);
+	ck_assert_uint_eq(n_received, 0);
+	domain[0]->provider = &qp_soft_provider;
+	w.deadline_ns = 0;
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	TURN_UNTIL(n_completed == 2 && n_received == 1);
+}
+END_TEST
+
 /*
  * A lane dies when data and record were posted. Taken by the peer (_i == 1) or not, the message is
  * delivered once, and nothing of it is placed after the peer was told.
@@ -400,6 +428,7 @@ int main(void)
 	tcase_add_loop_test(tc, what_ends_at_once_completes_once, 0, 2);
 	tcase_add_test(tc, a_small_message_takes_its_record_along);
 	tcase_add_test(tc, what_was_not_posted_is_released_at_once);
+	tcase_add_loop_test(tc, what_is_late_already_does_not_leave, 0, 2);
 	tcase_add_loop_test(tc, a_pair_that_was_taken_is_not_replayed, 0, 2);
 	tcase_add_test(tc, an_old_message_is_no_window);
 	tcase_add_test(tc, a_read_brings_what_the_peer_has);
