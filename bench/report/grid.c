@@ -26,15 +26,23 @@ static size_t axis_place_in(const char *list, const char *text)
 	return SIZE_MAX;
 }
 
-/* The place of a level that is a name: of strategies as strategy.h has them, of others as the test
- * lists them. */
+/* Baselines first: what hashes over equal weights, over weights, then fare. */
+static size_t axis_strategy_rank(const char *name)
+{
+	int strategy = strategy_parse(name);
+	size_t group = strncmp(name, "ecmp", 4) == 0 ? 0 : strncmp(name, "wecmp", 5) == 0 ? 1 : 2;
+
+	return strategy >= 0 ? group * STRATEGY_COUNT + (size_t)strategy : SIZE_MAX;
+}
+
+/* The place of a level that is a name; of what is no strategy, as the test lists it. */
 static size_t axis_rank(const struct test *test, const char *name, const char *text)
 {
 	const struct param *param = test_param(test, name);
 	size_t place = SIZE_MAX;
 
 	if (strcmp(name, "strategy") == 0)
-		return strategy_parse(text) >= 0 ? (size_t)strategy_parse(text) : SIZE_MAX;
+		return axis_strategy_rank(text);
 	for (int i = PROFILE_COUNT; param && place == SIZE_MAX && i-- > 0;)
 		place = axis_place_in(param->level[i], text);
 	return place;

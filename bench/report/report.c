@@ -62,7 +62,7 @@ static const char report_style[] =
 	".grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,25rem),1fr));"
 	"gap:0 1.5rem}\n"
 	".grid figure{margin:.6rem 0;min-width:0}\n"
-	".grid figure>svg{min-width:0}\n"
+	".grid figure>svg{min-width:0;max-width:34rem}\n"
 	".grid figcaption{font-size:.875rem}\n"
 	"h3{font-size:1rem;margin:1.4rem 0 .4rem}\n"
 	"h4{font-size:.9375rem;margin:1rem 0 .3rem}\n"
@@ -228,14 +228,32 @@ static int report_error(const struct report *report)
 	return ferror(report->file) || report->lost ? -ENOMEM : 0;
 }
 
-/* Does every cell of this column go to the right? Then so does its header. */
+/* What stands in place of a number. */
+static bool report_is_substitute(const char *text)
+{
+	return !*text || strcmp(text, "n/a") == 0 || strncmp(text, "max of ", 7) == 0;
+}
+
+/* Are there numbers in this column, and nothing else but what stands for one? */
 static bool report_column_is_right(const struct table *table, size_t column)
 {
-	for (size_t row = 1; row < table_rows(table); row++)
-		if (*table_text(table, row, column) &&
-		    !table_is_right(table_text(table, row, column)))
+	bool right = false;
+
+	for (size_t row = 1; row < table_rows(table); row++) {
+		const char *text = table_text(table, row, column);
+
+		if (!table_is_right(text) && !report_is_substitute(text))
 			return false;
-	return table_rows(table) > 1;
+		right |= table_is_right(text) || strncmp(text, "max of ", 7) == 0;
+	}
+	return right;
+}
+
+static bool report_cell_is_right(const struct table *table, size_t row, size_t column)
+{
+	const char *text = table_text(table, row, column);
+
+	return (row && table_is_right(text)) || report_column_is_right(table, column);
 }
 
 static int report_any_table(struct report *report, const struct table *table, const char *open)
@@ -249,8 +267,7 @@ static int report_any_table(struct report *report, const struct table *table, co
 		fputs(row == 0 ? "<thead><tr>" : row == 1 ? "<tbody><tr>" : "<tr>", file);
 		for (size_t column = 0; column < table_columns(table); column++) {
 			const char *text = table_text(table, row, column);
-			bool right =
-				row ? table_is_right(text) : report_column_is_right(table, column);
+			bool right = report_cell_is_right(table, row, column);
 
 			/* a short name is not broken in two */
 			fprintf(file, "<%s%s>", cell,

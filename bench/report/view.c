@@ -99,7 +99,10 @@ static void view_legend(const struct view_show *show, struct picture *const *pan
 		open |= view_has_open(panel[i]);
 		rings |= view_has_rings(panel[i]);
 	}
-	if (open)
+	if (open && show->view->kind == VIEW_STACK)
+		doc_text(show->doc, "Parts with too few measurements for the percentile are the "
+				    "largest measured; the table says which.");
+	else if (open)
 		doc_text(show->doc,
 			 "Open points, and bars with \"max\": too few measurements for the "
 			 "percentile; the largest is shown.");

@@ -26,7 +26,7 @@ static int view_bar_points(const struct view_show *show, const struct pick *pane
 		err = cell_read(&cell, show->rows, &filter, column);
 		if (!err)
 			err = picture_point(out, (double)i, &cell);
-		if (!err && cell.is_max)
+		if (!err && cell.is_max && out->plot.kind == REPORT_BARS)
 			err = picture_label(out, "max");
 	}
 	return err;

@@ -13,7 +13,7 @@
 #define HEAT_TOP    14
 #define HEAT_WIDTH  460
 #define HEAT_FIELD  34 /* height */
-#define HEAT_BOTTOM 74
+#define HEAT_BOTTOM 92
 
 struct heat {
 	const struct view_show *show;
@@ -88,7 +88,7 @@ static void heat_axes(FILE *file, const struct heat *heat)
 		  text);
 	axis_label(&grid->series, heat->show->test, text, sizeof(text));
 	heat_text(file, 2, bottom + 18, "start", "currentColor", text);
-	heat_text(file, HEAT_WIDTH, bottom + 62, "end", "currentColor", heat->show->y[0].label);
+	heat_text(file, HEAT_LEFT, bottom + 82, "start", "currentColor", heat->show->y[0].label);
 }
 
 static void heat_scale(FILE *file, const struct heat *heat)
