@@ -97,6 +97,36 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 		     topo_path_mtu(topo->mtu_bytes, !topo->gpus[0].ipv4[0]));
 }
 
+/* Of the emulated service; a test's own parameters stand beside its results. */
+static void describe_workload(json_t *tables)
+{
+	json_t *t = describe_table(tables, "Workload");
+
+	describe_row(t, "Prompt lengths",
+		     "Zipf (1.0) over 128 to 8,192 tokens, where a test has no "
+		     "lengths of its own");
+	describe_row(t, "Output lengths",
+		     "uniform, 8 to 24 tokens, where a test has none of its own");
+	describe_row(t, "Arrivals", "Poisson; 10.1: one request at a time");
+	describe_row(t, "Model", "CFG-B with experts of M3, where a test names none");
+	describe_row(t, "Pools",
+		     "half of the GPUs prefill, half decode; several workers to a GPU where a "
+		     "test has more of them");
+	describe_row(t, "Decode",
+		     "all workers step together: emulated compute, dispatch and combine of "
+		     "one layer");
+	describe_row(t, "Prefix sharing", "none but in 9.2");
+}
+
+static void describe_fabric_health(json_t *tables)
+{
+	json_t *t = describe_table(tables, "Fabric health");
+
+	describe_row(t, "FEC Error Rate", "not available: virtual Ethernet has no FEC");
+	describe_row(t, "CRC Error Count", "not available: virtual Ethernet has no CRC");
+	describe_row(t, "GPU-NIC PCIe BW", "not available: no GPU, no NIC");
+}
+
 static void describe_run(json_t *tables, const struct describe *about)
 {
 	json_t *t = describe_table(tables, "Run");
@@ -141,7 +171,9 @@ int describe_write(const struct describe *about, const char *path)
 	if (!err) {
 		describe_system(tables, about->fabric);
 		describe_fabric(tables, about->fabric);
+		describe_workload(tables);
 		describe_run(tables, about);
+		describe_fabric_health(tables);
 		describe_real(tables);
 		err = json_dump_file(root, path, JSON_INDENT(1)) ? -EIO : 0;
 	}
