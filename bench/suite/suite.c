@@ -20,21 +20,6 @@
 #define SUITE_LINE_BPS 400e9	  /* what a GPU's line stands for, unless --scale says otherwise */
 #define SUITE_DONE     "_trial_s" /* the last row of each trial: how long it took */
 
-static const char *const profile_names[PROFILE_COUNT] = {"quick", "lab", "draft"};
-
-const char *profile_name(enum profile profile)
-{
-	return profile < PROFILE_COUNT ? profile_names[profile] : "?";
-}
-
-int profile_parse(const char *name)
-{
-	for (int i = 0; i < PROFILE_COUNT; i++)
-		if (strcmp(name, profile_names[i]) == 0)
-			return i;
-	return -ENOENT;
-}
-
 struct suite {
 	const struct suite_options *options;
 	struct fabric fabric;
