@@ -9,7 +9,7 @@
  * close() does what the file likes: a TCP socket with unsent data and SO_LINGER sleeps for as long
  * as its former owner has said, a file of FUSE for as long as that one's server. So does a unix
  * socket's if such a one is still queued in it. What does not close makes the rest wait behind it:
- * whoever hands over more looks at deferred_close_is_full() first.
+ * the caller looks at deferred_close_is_full() before it hands over more.
  */
 #ifndef DEFERRED_CLOSE_H
 #define DEFERRED_CLOSE_H

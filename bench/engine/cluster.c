@@ -162,7 +162,7 @@ static int cluster_fill(struct cluster *cluster)
 	return err;
 }
 
-/* Until somebody has said something, or at_ns. 0: time is up; 1: somebody has. */
+/* Waits for a message of any worker, until at_ns at most. 0: none came; 1: there is one. */
 static int cluster_poll(struct cluster *cluster, uint64_t at_ns)
 {
 	struct pollfd poller[TOPO_MAX_GPUS];

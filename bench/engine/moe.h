@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * moe.h - who sends how much to whom when a mixture-of-experts layer dispatches its tokens.
+ * moe.h - bytes between GPUs when a mixture-of-experts layer dispatches its tokens.
  *
  * Owns: nothing; pure and seeded, so that every GPU computes the same matrix alone. Thread: any.
  *

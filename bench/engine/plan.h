@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plan.h - loads and streams put together: memory, indices and who talks to whom.
+ * plan.h - the loads and streams of a run: endpoints, memory, indices.
  *
  * Owns: the lists. In: loads one by one, streams of each; out: arrays for measure.h, and what every
  * GPU needs of arena. What cannot be added (no memory, too many) is kept as plan->err. Thread: one.

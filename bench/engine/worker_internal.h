@@ -129,7 +129,7 @@ struct worker {
 };
 
 uint64_t worker_now_ns(void);
-/* Tells the coordinator and ends: nothing measured after an error is worth having. */
+/* Tells the coordinator of the error and ends the process: a run with an error has no result. */
 _Noreturn void worker_fail(struct worker *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void worker_send(struct worker *w, json_t *event); /* takes event */

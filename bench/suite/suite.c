@@ -126,14 +126,14 @@ static int suite_keep(struct suite *suite, const struct trial *t, double seconds
 	return rows_add(suite->rows, &done);
 }
 
-static struct trial suite_trial(const struct suite *suite, const struct test *test,
+static struct trial suite_trial(struct suite *suite, const struct test *test,
 				const struct cell *cell, unsigned number)
 {
 	const struct suite_options *o = suite->options;
 	uint64_t seed = suite->seed ^ (number + 1) * 0x9e3779b97f4a7c15ULL;
 	struct trial t = {.test = test,
 			  .profile = o->profile,
-			  .fabric = (struct fabric *)&suite->fabric,
+			  .fabric = &suite->fabric,
 			  .strategy = STRATEGY_FARE_SPRAY,
 			  .strategy_name = "",
 			  .n_params = cell->n_params,

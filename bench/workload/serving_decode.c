@@ -64,7 +64,7 @@ static void decode_complete(struct serving *s, struct request *q)
 	s->r->good_tokens += good ? q->emitted : 0;
 }
 
-/* More cache than the worker holds: whoever came last goes. */
+/* More cache than the worker holds: the request that was admitted last is preempted. */
 static void decode_evict(struct serving *s, struct decode_worker *d, uint64_t now)
 {
 	while (s->o->kv_tokens > 0 && d->tokens > s->o->kv_tokens && d->n_active > 1)

@@ -17,7 +17,6 @@
 #define MAX_FLOWS     4096u
 #define BATCH_BYTES   65000u /* a super-packet with its headers fits 64 KiB */
 #define WIRE_OVERHEAD 64u    /* headers and ICRC of a segment, rounded up */
-#define READ_BATCHES  2u     /* as rc_requester.c has them */
 
 /*
  * No plane leads to the GPU's own address: packets to another process there never leave the host,
@@ -96,8 +95,8 @@ static void set_rooms(struct fare_group *group, unsigned n_qps)
 static uint32_t longest_read(const struct fare_group *group)
 {
 	uint32_t chunk = group->options.chunk_bytes, window = group->qp_window_bytes;
-	uint64_t bytes =
-		(uint64_t)READ_BATCHES * chunk + (uint64_t)QP_READ_BORDER * group->domain->path_mtu;
+	uint64_t bytes = (uint64_t)QP_READ_BATCHES * chunk +
+			 (uint64_t)QP_READ_BORDER * group->domain->path_mtu;
 
 	return group->follows_rate && bytes <= window - window / 4 ? (uint32_t)bytes : chunk;
 }

@@ -52,6 +52,8 @@ struct qp_mr {
  * leave in a super-packet of their own.
  */
 #define QP_READ_BORDER 3
+/* Super-packets beside the border in a READ that a QP asks for, if its window holds them. */
+#define QP_READ_BATCHES 2u
 
 struct qp_attr {
 	uint16_t plane;	   /* or QP_ANY_PLANE: socket not bound to a device */

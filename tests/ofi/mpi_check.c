@@ -334,6 +334,7 @@ static void one_sided(unsigned round)
 	MPI_Accumulate(&one, 1, MPI_INT, 0, CELLS, 1, MPI_INT, MPI_SUM, window);
 	MPI_Win_fence(0, window);
 	expect(rank || memory[CELLS] == size, "accumulate");
+	MPI_Barrier(MPI_COMM_WORLD); /* the others change the cell next */
 	MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
 	MPI_Fetch_and_op(&one, &old, MPI_INT, 0, CELLS, MPI_SUM, window);
 	MPI_Win_unlock(0, window);
@@ -398,6 +399,8 @@ int main(int argc, char **argv)
 	start = now_s();
 	while (go) {
 		one_round(round++);
+		if (!rank && round == 1)
+			fputs("mpi_check: the first round has ended\n", stderr);
 		go = now_s() - start < seconds;
 		MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	}

@@ -10,7 +10,6 @@
 #define KIND_RNR	 1
 #define KIND_NAK	 3
 #define NO_PSN		 UINT64_MAX
-#define READ_BATCHES	 2 /* so many super-packets in a READ, if the window holds them */
 
 static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 {
@@ -20,8 +19,9 @@ static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 /*
  * Super-packets in one request for remote memory, beside the border of two requests. A quarter of
  * the window is the aim, because QP_MAX_READS requests then fill it. In a small window a request is
- * longer, up to READ_BATCHES, because each costs a super-packet of three packets more. It leaves a
- * quarter of the window free, so that the next one is on its way before the last response is here.
+ * longer, up to QP_READ_BATCHES, because each costs a super-packet of three packets more. It leaves
+ * a quarter of the window free, so that the next one is on its way before the last response is
+ * here.
  */
 static uint32_t read_batches(uint32_t window_packets, uint32_t batch_packets)
 {
@@ -29,7 +29,7 @@ static uint32_t read_batches(uint32_t window_packets, uint32_t batch_packets)
 	uint32_t room = window_packets - window_packets / 4;
 	uint32_t most = room > QP_READ_BORDER ? (room - QP_READ_BORDER) / batch_packets : 0;
 
-	most = most < READ_BATCHES ? most : READ_BATCHES;
+	most = most < QP_READ_BATCHES ? most : QP_READ_BATCHES;
 	return aim > most ? aim : most;
 }
 
