@@ -7,17 +7,12 @@
 #include <string.h>
 
 #include "goals.h"
-#include "failover.h"
-#include "converge.h"
-#include "demo.h"
-#include "drill.h"
+#include "demo/demo.h"
 #include "fluid_command.h"
 #include "probes/probes.h"
 #include "report/compare_show.h"
 #include "report/results_report.h"
 #include "sched/sched_bench.h"
-#include "tests/ep.h"
-#include "tests/kv.h"
 #include "transport/transport.h"
 #include "engine/worker.h"
 #include "suite/suite.h"
@@ -28,17 +23,12 @@ struct farebench_command {
 };
 
 static const struct farebench_command farebench_commands[] = {
-	{"list", "the tests of the inference methodology", suite_list_main},
-	{"run", "runs tests of the inference methodology: rows, tables, a report", suite_main},
+	{"list", "what can be measured: the tests of the inference methodology, and others",
+	 suite_list_main},
+	{"run", "measures: rows, tables, a report", suite_main},
 	{"report", "tables, pictures, Markdown and CSV of a run's directory", results_report_main},
 	{"compare", "two runs: what changed beyond the noise", compare_main},
-	{"demo", "four scenarios, two tests, four strategies; time to shift; daemons killed",
-	 demo_main},
-	{"kv", "point-to-point KV-cache transfer between two GPUs", kv_main},
-	{"ep", "expert-parallel all-to-all dispatch among all GPUs", ep_main},
-	{"failover", "what faults cost: decided, moved, restored; lost messages, needless moves",
-	 failover_main},
-	{"drill", "traffic through a schedule of faults, also random: what each cost", drill_main},
+	{"demo", "the demonstration: four scenarios, all strategies, daemons killed", demo_main},
 	{"sched", "the scheduler's hot path beside its peers, in one run", sched_bench_run},
 	{"fluid", "how long a pattern would take on any topology, as fluid, over the optimum",
 	 fluid_command_main},
@@ -47,7 +37,6 @@ static const struct farebench_command farebench_commands[] = {
 	 transport_main},
 	{"probes", "what probing costs beside bfdd; whether it stays calm on busy cores",
 	 probes_main},
-	{"converge", "how long a lab takes to converge", converge_main},
 	{"check", "measure the promised figures again and compare", goals_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */
 };

@@ -101,6 +101,8 @@ static int selector_rest(struct selector *s, const json_t *value, int depth)
 		s->at++;
 		return selector_step(s, value, depth + 1);
 	}
+	if (json_is_null(value))
+		return 0;
 	if (!json_is_number(value))
 		return selector_fail(s, -EBADMSG, "the path ends at something that is no number");
 	if (s->n == s->max)

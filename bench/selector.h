@@ -14,7 +14,7 @@
  *	filter     = name ("=" | "!=") text	compared as text; numbers as JSON prints them
  *
  * `runs[scenario!=healthy,strategy=fare-spray].ratio` visits the elements of the array `runs` that
- * pass every filter. Operators stand between blanks ("a - b"), so that names may hold "-" and "/".
+ * pass every filter; null, what was not measured, is passed over. Operators stand between blanks ("a - b"), so that names may hold "-" and "/".
  */
 #ifndef SELECTOR_H
 #define SELECTOR_H

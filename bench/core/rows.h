@@ -34,7 +34,7 @@ struct row_param {
 };
 
 struct row {
-	char test[16];		     /* "5.1" */
+	char test[ROW_NAME_MAX];     /* "5.1" */
 	char strategy[ROW_NAME_MAX]; /* "": the test has none */
 	char kpi[ROW_NAME_MAX];
 	unsigned n_params;

@@ -135,6 +135,21 @@ int fabric_settle(struct fabric *fabric)
 	return err;
 }
 
+int fabric_daemons(struct fabric *fabric)
+{
+	struct topo *topo;
+	int err = lab_status(&fabric->lab, FABRIC_CONVERGE_S, &topo);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; i < topo->n_servers; i++) {
+		fabric->topo->servers[i].bgpd_pid = topo->servers[i].bgpd_pid;
+		fabric->topo->servers[i].fared_pid = topo->servers[i].fared_pid;
+	}
+	topo_destroy(topo);
+	return 0;
+}
+
 double fabric_line_bps(const struct fabric *fabric, unsigned gpu)
 {
 	double sum = 0;

@@ -43,8 +43,10 @@ int fabric_prepare(struct fabric *fabric, enum strategy strategy);
 /* `farelab fail NAME WORDS`, and *at_ns (monotonic) just before it took effect; one at a time. */
 int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns);
 int fabric_heal(struct fabric *fabric, uint64_t *at_ns); /* 0 as well if nothing is broken */
-/* Until the topology, the routes and what workers see are whole. */
+/* Until the topology, the routes and what workers see agree with each other; reads it anew. */
 int fabric_settle(struct fabric *fabric);
+/* Waits until the lab has converged, and reads anew which daemons run there; the topology stays. */
+int fabric_daemons(struct fabric *fabric);
 
 /* Payload that a GPU can send or receive at once over all its live sub-ports, bit/s. */
 double fabric_line_bps(const struct fabric *fabric, unsigned gpu);

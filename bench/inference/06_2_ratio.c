@@ -27,7 +27,7 @@ static int run(struct trial *t)
 
 static const struct param params[] = {
 	{"ratio",
-	 PARAM_NAME,
+	 PARAM_TEXT,
 	 "",
 	 "prefill and decode workers, 12 in all; GPUs play several",
 	 {"2P10D,6P6D,10P2D", "1P11D,2P10D,3P9D,4P8D,6P6D,8P4D,10P2D,11P1D", NULL}},

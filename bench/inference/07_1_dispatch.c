@@ -9,7 +9,7 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"config", PARAM_NAME, "", "of table 7", {"M1,M4", "M1,M2,M3,M4", NULL}},
+	{"config", PARAM_TEXT, "", "of table 7", {"M1,M4", "M1,M2,M3,M4", NULL}},
 	{"ep", PARAM_COUNT, "GPUs", "of the group", {"2,4", "2,4,8", "8,16,32,48,64,96"}},
 	{"batch", PARAM_COUNT, "tokens", "of a GPU", {"128", "32,128,512", "32,64,128,256,512"}},
 	LIST_END};

@@ -30,7 +30,7 @@ static const struct param params[] = {
 	 "of every request",
 	 {"128,1024,8192", "128,256,512,1024,2048,4096,8192,16384", NULL}},
 	{"model",
-	 PARAM_NAME,
+	 PARAM_TEXT,
 	 "",
 	 "of table 9",
 	 {"CFG-B", "CFG-A,CFG-B,CFG-D", "CFG-A,CFG-B,CFG-C,CFG-D"}},

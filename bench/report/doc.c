@@ -153,6 +153,8 @@ void doc_table(struct doc *doc, struct table *table)
 
 void doc_pairs(struct doc *doc, struct table *table)
 {
+	if (table)
+		table_left(table);
 	doc_any_table(doc, table, report_pairs);
 }
 

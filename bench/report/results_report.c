@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/results.h"
 #include "report/summary.h"
 #include "report/view.h"
 
@@ -49,18 +48,20 @@ static void report_test(struct doc *doc, const struct results *results, const st
 	rows_close(rows);
 }
 
-static void report_links(struct doc *doc, const struct results_tests *tests)
+static void report_links(struct doc *doc, const struct results_tests *tests, bool draft)
 {
+	/* those of the methodology alone come last */
 	static const char *const fixed[][2] = {{"run", "System, workload and run"},
 					       {"kpis", "KPI summary"},
-					       {"health", "Fabric health indicators"},
 					       {"anomalies", "Anomalies"},
+					       {"health", "Fabric health indicators"},
 					       {"map", "Which KPI is measured in which test"}};
+	const size_t n_fixed = draft ? 5 : 3;
 	const char *ids[REPORT_MAX_LINKS], *texts[REPORT_MAX_LINKS];
 	char id[REPORT_MAX_LINKS][32], text[REPORT_MAX_LINKS][120];
 	size_t n = 0;
 
-	for (; n < sizeof(fixed) / sizeof(fixed[0]); n++) {
+	for (; n < n_fixed; n++) {
 		ids[n] = fixed[n][0];
 		texts[n] = fixed[n][1];
 	}
@@ -74,18 +75,31 @@ static void report_links(struct doc *doc, const struct results_tests *tests)
 	doc_links(doc, n, ids, texts);
 }
 
+/* Is any of them one of the methodology, whose chapters the report has then? */
+static bool report_is_draft(const struct results_tests *tests)
+{
+	for (size_t i = 0; i < tests->n; i++)
+		if (test_is_draft(tests->test[i]))
+			return true;
+	return false;
+}
+
 static void report_chapters(struct doc *doc, const struct results *results,
 			    const struct results_tests *tests)
 {
-	report_links(doc, tests);
+	bool draft = report_is_draft(tests);
+
+	report_links(doc, tests, draft);
 	summary_run(doc, results);
 	summary_kpis(doc, results, tests);
-	summary_health(doc, results);
+	if (draft)
+		summary_health(doc, results);
 	summary_anomalies(doc, results, tests);
 	doc_heading(doc, 2, "tests", "Tests");
 	for (size_t i = 0; i < tests->n; i++)
 		report_test(doc, results, tests->test[i]);
-	summary_map(doc, tests);
+	if (draft)
+		summary_map(doc, tests);
 }
 
 static int report_write_files(struct doc *doc, const struct results *results,
@@ -106,28 +120,71 @@ static int report_write_files(struct doc *doc, const struct results *results,
 	return err;
 }
 
-int results_report(const char *dir, const struct test *const *tests, size_t n, FILE *text)
+/* Tests of the methodology whether they were run or not, others if they were. */
+static int report_choose(const struct results *results, const struct results_tests *all,
+			 const struct test **chosen, struct results_tests *out)
 {
-	const struct results_tests list = {tests, n};
-	struct results results;
-	struct doc *doc;
-	int err = results_open(&results, dir);
+	*out = (struct results_tests){chosen, 0};
+	for (size_t i = 0; i < all->n; i++) {
+		struct rows *rows;
+		int err = results_test(results, all->test[i], &rows);
+
+		if (err)
+			return err;
+		if (test_is_draft(all->test[i]) || rows_count(rows) > 0)
+			chosen[out->n++] = all->test[i];
+		rows_close(rows);
+	}
+	return 0;
+}
+
+/* The document of the tests that were chosen. *doc: doc_destroy(). */
+static int report_make(const struct results *results, const struct results_tests *tests,
+		       struct doc **doc)
+{
+	int err = doc_create(doc, "farebench");
 
 	if (err)
 		return err;
-	err = doc_create(&doc, "Inference fabric benchmark");
+	report_chapters(*doc, results, tests);
+	err = doc_error(*doc);
+	if (err) {
+		fprintf(stderr, "farebench: the report: %s\n", strerror(-err));
+		doc_destroy(*doc);
+	}
+	return err;
+}
+
+int results_report(const struct results *results, const struct results_tests *tests,
+		   const char *dir, FILE *text)
+{
+	const struct test **chosen = calloc(tests->n + 1, sizeof(*chosen));
+	struct results_tests list;
+	struct doc *doc;
+	int err = chosen ? report_choose(results, tests, chosen, &list) : -ENOMEM;
+
+	if (!err)
+		err = report_make(results, &list, &doc);
 	if (!err) {
-		report_chapters(doc, &results, &list);
-		err = doc_error(doc);
-		if (err)
-			fprintf(stderr, "farebench: %s: %s\n", dir, strerror(-err));
-		else
-			err = report_write_files(doc, &results, &list, dir);
+		if (dir)
+			err = report_write_files(doc, results, &list, dir);
 		if (!err && text)
 			doc_print(doc, text);
 		doc_destroy(doc);
 	}
-	results_close(&results);
+	free(chosen);
+	return err;
+}
+
+int results_page(const struct results *results, const struct results_tests *tests, const char *path)
+{
+	struct doc *doc;
+	int err = report_make(results, tests, &doc);
+
+	if (err)
+		return err;
+	err = doc_write(doc, path, NULL);
+	doc_destroy(doc);
 	return err;
 }
 
@@ -145,10 +202,10 @@ int results_report_main(int argc, char **argv)
 	static const struct option options[] = {{"quiet", no_argument, NULL, 'q'},
 						{"help", no_argument, NULL, 'h'},
 						{NULL, 0, NULL, 0}};
-	const struct test *const *tests;
+	struct results_tests list;
+	struct results results;
 	bool quiet = false;
-	size_t n;
-	int c;
+	int c, err;
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 'h') {
@@ -165,6 +222,10 @@ int results_report_main(int argc, char **argv)
 		report_usage(stderr);
 		return 2;
 	}
-	tests = tests_all(&n);
-	return results_report(argv[optind], tests, n, quiet ? NULL : stdout) ? 1 : 0;
+	list.test = tests_all(&list.n);
+	if (results_open(&results, argv[optind]))
+		return 1;
+	err = results_report(&results, &list, argv[optind], quiet ? NULL : stdout);
+	results_close(&results);
+	return err ? 1 : 0;
 }

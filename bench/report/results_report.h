@@ -10,10 +10,15 @@
 
 #include <stdio.h>
 
-#include "suite/test.h"
+#include "report/results.h"
 
-/* text: where the plain text goes; NULL: nowhere. -errno, after saying why. */
-int results_report(const char *dir, const struct test *const *tests, size_t n, FILE *text);
+/* dir: where the files go; NULL: there are none. text: where the plain text goes; NULL: nowhere.
+ * -errno, after saying why. */
+int results_report(const struct results *results, const struct results_tests *tests,
+		   const char *dir, FILE *text);
+/* Only the page. */
+int results_page(const struct results *results, const struct results_tests *tests,
+		 const char *path);
 
 /* `farebench report ...`: returns the exit status. */
 int results_report_main(int argc, char **argv);

@@ -9,6 +9,7 @@
 #include "utf8.h"
 
 struct table {
+	bool left;
 	size_t n_columns;
 	size_t n_rows; /* the header is row 0 */
 	char **cells;  /* n_rows x n_columns */
@@ -96,11 +97,16 @@ bool table_is_right(const char *text)
 	return *text && strchr("0123456789+-<>", *text);
 }
 
-static void table_cell(const char *text, size_t width, int last, FILE *file)
+void table_left(struct table *table)
+{
+	table->left = true;
+}
+
+static void table_cell(const char *text, size_t width, bool right, int last, FILE *file)
 {
 	size_t pad = width - table_width(text);
 
-	if (table_is_right(text))
+	if (right)
 		fprintf(file, "%*s%s", (int)pad, "", text);
 	else
 		fprintf(file, "%s%*s", text, last ? 0 : (int)pad, "");
@@ -122,7 +128,9 @@ void table_print(const struct table *table, FILE *file)
 	}
 	for (size_t row = 0; row < table->n_rows; row++) {
 		for (size_t i = 0; i < n; i++)
-			table_cell(table->cells[row * n + i], width[i], i + 1 == n, file);
+			table_cell(table->cells[row * n + i], width[i],
+				   !table->left && table_is_right(table->cells[row * n + i]),
+				   i + 1 == n, file);
 		for (size_t i = 0; row == 0 && i < n; i++) {
 			for (size_t j = 0; j < width[i]; j++)
 				fputs("\u2500", file);

@@ -28,6 +28,8 @@ size_t table_rows(const struct table *table); /* with the headers, which are row
 const char *table_text(const struct table *table, size_t row, size_t column); /* the table's */
 bool table_is_right(const char *text); /* does a cell with this text go to the right? */
 
+void table_left(struct table *table); /* all cells go to the left: names and what they are */
+
 void table_print(const struct table *table, FILE *file);
 void table_destroy(struct table *table); /* NULL is fine */
 

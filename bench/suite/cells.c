@@ -19,6 +19,51 @@ const char *param_levels(const struct param *param, enum profile profile)
 	return levels;
 }
 
+/* Is it among the words of a list with commas? */
+static bool cells_lists(const char *levels, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = levels; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strcspn(at, ",") == length && strncmp(at, word, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool cells_knows(const struct param *param, const struct row_param *level)
+{
+	if (param->kind == PARAM_TEXT)
+		return true;
+	if (param->kind < PARAM_NAME)
+		return isfinite(level->number);
+	for (int p = 0; p < PROFILE_COUNT; p++)
+		if (cells_lists(param->level[p], level->text))
+			return true;
+	return false;
+}
+
+static void cells_complain(const struct test *test, const struct param *param, const char *level)
+{
+	const char *between = "";
+
+	fprintf(stderr, "farebench: test %s: %s=%s: ", test->id, param->name, level);
+	if (param->kind < PARAM_NAME)
+		fputs("a number (suffixes K, M, G) is expected", stderr);
+	else if (param->kind == PARAM_TEXT)
+		fputs("a word is expected", stderr);
+	else
+		fputs("there are ", stderr);
+	for (int p = 0; p < PROFILE_COUNT && param->kind >= PARAM_NAME && param->kind != PARAM_TEXT;
+	     p++)
+		if (param->level[p]) {
+			fprintf(stderr, "%s%s", between, param->level[p]);
+			between = ",";
+		}
+	fputc('\n', stderr);
+}
+
 static int cells_set(const struct test *test, const struct param *param, const char *text,
 		     size_t length, struct row_param *out)
 {
@@ -26,10 +71,9 @@ static int cells_set(const struct test *test, const struct param *param, const c
 
 	snprintf(level, sizeof(level), "%.*s", (int)length, text);
 	if (length < sizeof(level) && !row_param_set(out, param->name, level) &&
-	    (param->kind == PARAM_NAME || isfinite(out->number)))
+	    cells_knows(param, out))
 		return 0;
-	fprintf(stderr, "farebench: test %s: %s=%s: %s is expected\n", test->id, param->name, level,
-		param->kind == PARAM_NAME ? "a word" : "a number (suffixes K, M, G)");
+	cells_complain(test, param, level);
 	return -EINVAL;
 }
 
@@ -37,7 +81,8 @@ static int cells_set(const struct test *test, const struct param *param, const c
 static int cells_cross(const struct test *test, const struct param *param, const char *levels,
 		       struct cells *cells)
 {
-	struct cells grown = {0};
+	bool slow = param->kind == PARAM_SLOW_NAME;
+	struct cells grown = {.n_blocks = slow ? 0 : cells->n_blocks};
 	int err = 0;
 
 	for (const char *at = levels; !err && at;) {
@@ -55,8 +100,10 @@ static int cells_cross(const struct test *test, const struct param *param, const
 			struct cell *cell = &grown.cell[grown.n++];
 
 			*cell = cells->cell[i];
+			cell->block += slow ? grown.n_blocks : 0;
 			err = cells_set(test, param, at, length, &cell->param[cell->n_params++]);
 		}
+		grown.n_blocks += slow ? cells->n_blocks : 0;
 		at = comma ? comma + 1 : NULL;
 	}
 	free(cells->cell);
@@ -81,6 +128,7 @@ int cells_expand(const struct test *test, enum profile profile,
 	int err = 0;
 
 	out->n = 0;
+	out->n_blocks = 1;
 	out->cell = calloc(n + 1, sizeof(*out->cell));
 	if (!out->cell)
 		return -ENOMEM;
@@ -110,14 +158,15 @@ static int cells_half(const struct cell *cell)
 	return strategy_equal_weights(strategy) ? 0 : 2;
 }
 
-void cells_shuffle(const struct cells *cells, uint64_t *random, unsigned *order)
+unsigned cells_shuffle(const struct cells *cells, unsigned block, uint64_t *random, unsigned *order)
 {
 	bool equal_first = rng_next(random) & 1;
-	unsigned n = 0;
+	unsigned n = 0, all = 0;
 
 	for (unsigned i = 0; i < cells->n; i++)
-		order[i] = i;
-	for (unsigned i = cells->n; i > 1; i--) {
+		if (cells->cell[i].block == block)
+			order[all++] = i;
+	for (unsigned i = all; i > 1; i--) {
 		unsigned j = rng_below(random, i), swap = order[j];
 
 		order[j] = order[i - 1];
@@ -127,7 +176,7 @@ void cells_shuffle(const struct cells *cells, uint64_t *random, unsigned *order)
 	 * a stable partition: those that any weights suit go with one half or the other by chance
 	 */
 	for (int half = 0; half < 2; half++) {
-		for (unsigned i = n; i < cells->n; i++) {
+		for (unsigned i = n; i < all; i++) {
 			int needs = cells_half(&cells->cell[order[i]]);
 			bool here = needs == 1 ? half || (rng_next(random) & 1)
 					       : (needs == 0) == (half == !equal_first);
@@ -139,4 +188,5 @@ void cells_shuffle(const struct cells *cells, uint64_t *random, unsigned *order)
 			order[n++] = moved;
 		}
 	}
+	return all;
 }

@@ -5,7 +5,8 @@
  * Owns: the list. In: a test, a profile, what the user named; out: cells, then trials in an order
  * drawn from a seed: all cells once before any is met twice, shuffled each time, so that what
  * drifts on the machine meets all alike. Strategies that need the kernel's weights equal and those
- * that need FRR's come in two halves of each pass, because to change them takes bgpd a while. Pure.
+ * that need FRR's come in two halves of each pass, because to change them takes bgpd a while. Levels of slow parameters
+ * make blocks: all trials of a block come before the next. Pure.
  */
 #ifndef CELLS_H
 #define CELLS_H
@@ -19,11 +20,12 @@ struct cell {
 	unsigned n_params;
 	struct row_param param[ROWS_MAX_PARAMS];
 	int strategy; /* enum strategy; -1: the test has none */
+	unsigned block;
 };
 
 struct cells {
 	struct cell *cell;
-	unsigned n;
+	unsigned n, n_blocks;
 };
 
 /* "name=a,b" from the command line, instead of the test's levels. */
@@ -41,7 +43,8 @@ int cells_expand(const struct test *test, enum profile profile,
 		 unsigned n_strategies, struct cells *out);
 void cells_fini(struct cells *cells);
 
-/* Writes a permutation of 0..n - 1 into order. */
-void cells_shuffle(const struct cells *cells, uint64_t *random, unsigned *order);
+/* Writes the cells of a block into order, shuffled; returns how many there are. */
+unsigned cells_shuffle(const struct cells *cells, unsigned block, uint64_t *random,
+		       unsigned *order);
 
 #endif

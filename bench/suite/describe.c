@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "suite/describe.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,6 +64,8 @@ static void describe_system(json_t *tables, const struct fabric *fabric)
 	describe_row(t, "Started", "%s", machine.started);
 	describe_row(t, "Kernel", "%s", machine.kernel);
 	describe_row(t, "Processor", "%s, %d cores", machine.processor, machine.cores);
+	if (!fabric)
+		return;
 	describe_row(t, "Accelerators", "none: %u processes stand for as many GPUs",
 		     fabric->topo->n_gpus);
 	describe_row(t, "NIC, firmware", "virtual Ethernet; RoCEv2 by libfare's soft provider");
@@ -156,29 +157,45 @@ static void describe_real(json_t *tables)
 	describe_row(t, "Not here", "PFC, FEC, PCIe, NVLink, NVMe and GPU memory tiers");
 }
 
-int describe_write(const struct describe *about, const char *path)
+static void describe_extra(json_t *root, const json_t *extra)
 {
-	json_t *root = json_pack(
-		"{s:s, s:I, s:f, s:[], s:[]}", "profile", profile_name(about->options->profile),
-		"seed", (json_int_t)about->seed, "scale", about->scale, "strategies", "tables");
-	json_t *tables = json_object_get(root, "tables");
-	int err = root ? 0 : -ENOMEM;
+	const char *key;
+	json_t *value;
 
-	for (unsigned i = 0; !err && i < about->options->n_strategies; i++)
+	json_object_foreach ((json_t *)(uintptr_t)extra, key, value) {
+		if (strcmp(key, "tables") == 0)
+			json_array_extend(json_object_get(root, key), value);
+		else
+			json_object_set(root, key, value);
+	}
+}
+
+json_t *describe_json(const struct describe *about)
+{
+	json_t *root = json_pack("{s:s, s:I, s:f, s:i, s:i, s:f, s:[], s:[]}", "profile",
+				 profile_name(about->options->profile), "seed",
+				 (json_int_t)about->seed, "scale", about->scale, "trials_repeated",
+				 (int)about->repeated, "trials_busy", (int)about->busy, "seconds",
+				 about->seconds, "strategies", "tables");
+	json_t *tables = json_object_get(root, "tables");
+
+	if (!root)
+		return NULL;
+	for (unsigned i = 0; i < about->options->n_strategies; i++)
 		json_array_append_new(
 			json_object_get(root, "strategies"),
 			json_string(strategy_name((enum strategy)about->options->strategy[i])));
-	if (!err) {
-		describe_system(tables, about->fabric);
+	describe_system(tables, about->fabric);
+	if (about->fabric) {
 		describe_fabric(tables, about->fabric);
-		describe_workload(tables);
-		describe_run(tables, about);
+		if (about->draft)
+			describe_workload(tables);
+	}
+	describe_run(tables, about);
+	if (about->fabric) {
 		describe_fabric_health(tables);
 		describe_real(tables);
-		err = json_dump_file(root, path, JSON_INDENT(1)) ? -EIO : 0;
 	}
-	if (err)
-		fprintf(stderr, "farebench: %s: %s\n", path, strerror(-err));
-	json_decref(root);
-	return err;
+	describe_extra(root, about->options->extra);
+	return root;
 }

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * describe.h - run.json: what was measured on, with what, and what of it is emulated (section 14).
+ * describe.h - what was measured on, with what, and what of it is emulated (section 14):
+ * run.json.
  *
- * Owns: nothing. In: the fabric and the options; out: a file of named tables for the report.
+ * Owns: nothing. In: the fabric and the options; out: named tables for the report.
  * Thread: one.
  */
 #ifndef DESCRIBE_H
 #define DESCRIBE_H
+
+#include <jansson.h>
 
 #include "fabric/fabric.h"
 
 struct suite_options;
 
 struct describe {
-	const struct fabric *fabric;
+	const struct fabric *fabric; /* NULL: none was needed */
 	const struct suite_options *options;
 	uint64_t seed;
 	double scale;
 	unsigned repeated, busy; /* trials without idle time: made again, or kept all the same */
 	double seconds;
+	bool draft; /* tests of the methodology are among those that run */
 };
 
 /*
- * {"profile", "seed", "scale", "strategies", "tables": [{"title", "rows": [[name, value]]}]}.
- * -errno, after saying why.
+ * {"profile", "seed", "scale", "trials_repeated", "trials_busy", "seconds", "strategies", "tables": [{"title", "rows": [[name, value]]}]}, the
+ * caller's. NULL: no memory.
  */
-int describe_write(const struct describe *about, const char *path);
+json_t *describe_json(const struct describe *about);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/rng.h"
@@ -17,17 +18,27 @@
 #include "suite/trial.h"
 #include "trial_guard.h"
 
-#define SUITE_LINE_BPS 400e9	  /* what a GPU's line stands for, unless --scale says otherwise */
-#define SUITE_DONE     "_trial_s" /* the last row of each trial: how long it took */
+#define SUITE_LINE_BPS 400e9 /* what a GPU's line stands for, unless --scale says otherwise */
+/*
+ * How long a trial's repetition waits for idle cores: with six trials in a row that may fail, what
+ * else runs on a machine now and then has a minute to end.
+ */
+#define SUITE_BUSY_NS	   UINT64_C(10000000000)
+#define SUITE_LOOK_NS	   250000000
+#define SUITE_IDLE_PERCENT 20.	      /* of every core: nobody else computes there */
+#define SUITE_DONE	   "_trial_s" /* the last row of each trial: how long it took */
 
 struct suite {
 	const struct suite_options *options;
 	struct fabric fabric;
+	bool has_fabric;
+	void *state; /* of the test that runs */
 	struct rows *rows;
 	struct progress progress;
 	double scale;
 	uint64_t seed;
 	unsigned done, repeated, busy;
+	bool draft; /* tests of the methodology are among them */
 };
 
 /* ---- the directory ---- */
@@ -84,6 +95,8 @@ static int suite_open_rows(struct suite *suite)
 	char path[4096];
 	bool there;
 
+	if (!suite->options->dir)
+		return rows_open(&suite->rows, NULL);
 	suite_path(suite, "rows.jsonl", path, sizeof(path));
 	if (mkdir(suite->options->dir, 0777) && errno != EEXIST) {
 		fprintf(stderr, "farebench: %s: %s\n", suite->options->dir, strerror(errno));
@@ -133,7 +146,8 @@ static struct trial suite_trial(struct suite *suite, const struct test *test,
 	uint64_t seed = suite->seed ^ (number + 1) * 0x9e3779b97f4a7c15ULL;
 	struct trial t = {.test = test,
 			  .profile = o->profile,
-			  .fabric = &suite->fabric,
+			  .fabric = test->no_fabric ? NULL : &suite->fabric,
+			  .state = &suite->state,
 			  .strategy = STRATEGY_FARE_SPRAY,
 			  .strategy_name = "",
 			  .n_params = cell->n_params,
@@ -165,6 +179,41 @@ static bool suite_has(const struct suite *suite, const struct trial *t)
 	return rows_next(suite->rows, &filter, 0) < rows_count(suite->rows);
 }
 
+/* 0: the trial counts. -EAGAIN: it is to be made again. -EBUSY: so it was, too often. */
+static int suite_judge(struct suite *suite, struct trial_guard *guard, const struct trial *t)
+{
+	static const struct cpu_idle none = {.busiest_core_percent = 0};
+
+	if (suite->options->even_busy)
+		return 0;
+	if (t->again) {
+		fprintf(stderr, "farebench: %s, trial %u: %s\n", t->test->id, t->number + 1,
+			t->again);
+		return trial_guard_judge(guard, &none);
+	}
+	return t->idle.mean_percent >= 0 ? trial_guard_judge(guard, &t->idle) : 0;
+}
+
+/* Until every core has idle time, or somebody has had time enough to end. */
+static int suite_await_idle(void)
+{
+	uint64_t end_ns = cluster_now_ns() + SUITE_BUSY_NS;
+	struct cpu_times before, after;
+	struct cpu_idle idle;
+	int err;
+
+	do {
+		err = interrupt_pending() ? -EINTR : cpu_read(&before);
+		nanosleep(&(struct timespec){.tv_nsec = SUITE_LOOK_NS}, NULL);
+		if (!err)
+			err = cpu_read(&after);
+		if (!err)
+			err = cpu_idle(&before, &after, &idle);
+	} while (!err && idle.busiest_core_percent < SUITE_IDLE_PERCENT &&
+		 cluster_now_ns() < end_ns);
+	return err;
+}
+
 /* Tries again while the machine has no idle time; if it never has, the trial counts as busy. */
 static int suite_one(struct suite *suite, const struct test *test, const struct cell *cell,
 		     unsigned number)
@@ -177,13 +226,14 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 		uint64_t start = cluster_now_ns();
 
 		err = suite_has(suite, &t) ? 0 : test->run(&t);
-		if (!err && t.idle.mean_percent >= 0 && !suite->options->even_busy)
-			verdict = trial_guard_judge(&guard, &t.idle);
-		else
-			verdict = 0;
+		verdict = err ? 0 : suite_judge(suite, &guard, &t);
 		suite->repeated += verdict == -EAGAIN;
 		suite->busy += verdict == -EBUSY;
-		if (!err && verdict != -EAGAIN)
+		if (!err && verdict == -EBUSY && suite->options->strict)
+			err = -EBUSY;
+		if (!err && verdict == -EAGAIN)
+			err = suite_await_idle();
+		else if (!err)
 			err = suite_keep(suite, &t, (double)(cluster_now_ns() - start) / 1e9);
 		trial_fini(&t);
 		if (!err && interrupt_pending())
@@ -234,26 +284,49 @@ static int suite_derive(struct suite *suite, const struct test *test)
 
 static unsigned suite_trials(const struct suite_options *o, const struct test *test)
 {
+	for (unsigned i = 0; i < SUITE_MAX_TRIALS_OF && o->trials_of[i].test; i++)
+		if (o->trials_of[i].n && strcmp(o->trials_of[i].test, test->id) == 0)
+			return o->trials_of[i].n;
 	return o->trials ? o->trials : test->trials[o->profile];
+}
+
+/* Why this test cannot be run here; NULL: it can. */
+static const char *suite_cannot(const struct suite *suite, const struct test *test)
+{
+	return test->no_fabric ? NULL : fabric_cannot(&suite->fabric, test->needs);
+}
+
+/* All trials of a block, each cell once before any is met twice. */
+static int suite_block(struct suite *suite, const struct test *test, const struct cells *cells,
+		       unsigned block, uint64_t *random, unsigned *order)
+{
+	int err = 0;
+
+	for (unsigned number = 0; !err && number < suite_trials(suite->options, test); number++) {
+		unsigned n = cells_shuffle(cells, block, random, order);
+
+		for (unsigned i = 0; !err && i < n; i++) {
+			suite_show(suite, test, &cells->cell[order[i]], number);
+			err = suite_one(suite, test, &cells->cell[order[i]], number);
+		}
+	}
+	return err;
 }
 
 static int suite_test(struct suite *suite, const struct test *test, const struct cells *cells)
 {
-	const char *why = fabric_cannot(&suite->fabric, test->needs);
+	const char *why = suite_cannot(suite, test);
 	unsigned *order = calloc(cells->n + 1, sizeof(*order));
 	uint64_t random = suite->seed;
 	int err = order ? 0 : -ENOMEM;
 
 	if (!err && why)
 		err = suite_refuse(suite, test, why);
-	for (unsigned number = 0; !err && !why && number < suite_trials(suite->options, test);
-	     number++) {
-		cells_shuffle(cells, &random, order);
-		for (unsigned i = 0; !err && i < cells->n; i++) {
-			suite_show(suite, test, &cells->cell[order[i]], number);
-			err = suite_one(suite, test, &cells->cell[order[i]], number);
-		}
-	}
+	for (unsigned block = 0; !err && !why && block < cells->n_blocks; block++)
+		err = suite_block(suite, test, cells, block, &random, order);
+	if (suite->state)
+		test->close(suite->state);
+	suite->state = NULL;
 	free(order);
 	return err ? err : suite_derive(suite, test);
 }
@@ -272,35 +345,55 @@ static int suite_expand(const struct suite_options *o, const struct test *const 
 	return err;
 }
 
-static int suite_open(struct suite *suite)
+static bool suite_wants_fabric(const struct test *const *tests, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!tests[i]->no_fabric)
+			return true;
+	return false;
+}
+
+static int suite_open(struct suite *suite, bool fabric)
 {
 	const struct suite_options *o = suite->options;
-	int err = fabric_open(&suite->fabric, o->lab);
+	int err = fabric ? fabric_open(&suite->fabric, o->lab) : 0;
 
 	if (err)
 		return err;
+	suite->has_fabric = fabric;
 	suite->seed = o->seed;
 	if (!o->has_seed && getrandom(&suite->seed, sizeof(suite->seed), 0) < 0)
 		return -errno;
 	suite->seed &= UINT32_MAX;
-	suite->scale =
-		o->scale > 0 ? o->scale : SUITE_LINE_BPS / fabric_line_bps(&suite->fabric, 0);
+	suite->scale = o->scale > 0 ? o->scale
+		       : fabric	    ? SUITE_LINE_BPS / fabric_line_bps(&suite->fabric, 0)
+				    : 1;
 	return suite_open_rows(suite);
 }
 
-static int suite_describe(const struct suite *suite)
+static int suite_describe(const struct suite *suite, json_t **run)
 {
 	char path[4096];
-	struct describe about = {.fabric = &suite->fabric,
+	struct describe about = {.fabric = suite->has_fabric ? &suite->fabric : NULL,
 				 .options = suite->options,
 				 .seed = suite->seed,
 				 .scale = suite->scale,
 				 .repeated = suite->repeated,
 				 .busy = suite->busy,
-				 .seconds = progress_seconds(&suite->progress)};
+				 .seconds = progress_seconds(&suite->progress),
+				 .draft = suite->draft};
 
+	json_decref(*run);
+	*run = describe_json(&about);
+	if (!*run)
+		return -ENOMEM;
+	if (!suite->options->dir)
+		return 0;
 	suite_path(suite, "run.json", path, sizeof(path));
-	return describe_write(&about, path);
+	if (!json_dump_file(*run, path, JSON_INDENT(1)))
+		return 0;
+	fprintf(stderr, "farebench: %s cannot be written\n", path);
+	return -EIO;
 }
 
 /* Trials that this fabric can make. */
@@ -310,31 +403,36 @@ static unsigned suite_total(const struct suite *suite, const struct test *const 
 	unsigned total = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (!fabric_cannot(&suite->fabric, tests[i]->needs))
+		if (!suite_cannot(suite, tests[i]))
 			total += cells[i].n * suite_trials(suite->options, tests[i]);
 	return total;
 }
 
-int suite_run(const struct suite_options *options, const struct test *const *tests, size_t n)
+int suite_run(const struct suite_options *options, const struct test *const *tests, size_t n,
+	      struct rows **rows, json_t **run)
 {
 	struct cells *cells = calloc(n + 1, sizeof(*cells));
 	struct suite suite = {.options = options};
 	int err = cells ? suite_expand(options, tests, n, cells) : -ENOMEM;
 
+	*rows = NULL;
+	*run = NULL;
+	for (size_t i = 0; i < n; i++)
+		suite.draft |= test_is_draft(tests[i]);
 	if (!err)
-		err = suite_open(&suite);
+		err = suite_open(&suite, suite_wants_fabric(tests, n));
 	if (!err) {
 		progress_init(&suite.progress, suite_total(&suite, tests, n, cells));
-		err = suite_describe(&suite);
+		err = suite_describe(&suite, run);
 	}
 	for (size_t i = 0; !err && i < n; i++)
 		err = suite_test(&suite, tests[i], &cells[i]);
 	if (suite.rows) {
 		progress_fini(&suite.progress);
-		if (suite_describe(&suite) && !err)
+		if (suite_describe(&suite, run) && !err)
 			err = -EIO;
 	}
-	rows_close(suite.rows);
+	*rows = suite.rows;
 	fabric_close(&suite.fabric);
 	for (size_t i = 0; cells && i < n; i++)
 		cells_fini(&cells[i]);

@@ -3,20 +3,30 @@
  * suite.h - runs tests: which, how often, in what order; keeps their rows in a directory.
  *
  * Owns: the directory DIR (rows.jsonl, run.json, report.*) while it runs. In: tests and options;
- * out: rows. A run that was stopped goes on with --resume: a trial whose rows are there is not made
+ * out: rows, and what describes the run. A run that was stopped goes on with --resume: a trial whose rows are there is not made
  * again. Thread: one.
  */
 #ifndef SUITE_H
 #define SUITE_H
 
+#include <jansson.h>
+
 #include "fabric/fabric.h"
+#include "report/results.h"
 #include "suite/cells.h"
 #include "suite/test.h"
 
 #define SUITE_MAX_OVERRIDES 16
+#define SUITE_MAX_TRIALS_OF 4
+
+struct suite_trials {
+	const char *test; /* id */
+	unsigned n;	  /* 0: as elsewhere */
+};
 
 struct suite_options {
-	const char *lab, *dir;
+	const char *lab; /* NULL: none is needed */
+	const char *dir; /* NULL: rows are kept in memory alone */
 	enum profile profile;
 	int strategy[STRATEGY_COUNT];
 	unsigned n_strategies;
@@ -26,11 +36,27 @@ struct suite_options {
 	bool has_seed, resume;
 	double scale;	 /* 0: so that a GPU's line stands for 400 Gb/s */
 	unsigned trials; /* 0: the test's */
-	bool even_busy;	 /* count trials during which a core had no idle time */
+	struct suite_trials trials_of[SUITE_MAX_TRIALS_OF]; /* of single tests */
+	bool even_busy; /* count trials during which a core had no idle time */
+	bool strict;	/* end with -EBUSY where no trial has idle time, instead of counting one */
+	/* members of run.json beside the suite's own; its "tables" come behind the suite's. NULL:
+	 * none. Borrowed. */
+	const json_t *extra;
 };
 
-/* 0; -EINTR: stopped by a signal, what was measured is kept; -errno, after saying why. */
-int suite_run(const struct suite_options *options, const struct test *const *tests, size_t n);
+/*
+ * 0; -EINTR: stopped by a signal, what was measured is kept; -errno, after saying why. *rows and
+ * *run (describe.h; NULL: it came to nothing) are the caller's: rows_close(), json_decref().
+ */
+int suite_run(const struct suite_options *options, const struct test *const *tests, size_t n,
+	      struct rows **rows, json_t **run);
+
+/*
+ * The report as text on standard output (unless JSON goes there), its files into dir, JSON, a page:
+ * each but the first if it is not NULL. -errno, after saying why.
+ */
+int suite_tell(const struct results *results, const struct results_tests *tests, const char *dir,
+	       const char *json, const char *html);
 
 const char *profile_name(enum profile profile);
 int profile_parse(const char *name); /* enum profile, or -ENOENT */

@@ -8,6 +8,7 @@
 
 #include "interrupt.h"
 #include "options.h"
+#include "report/results_json.h"
 #include "report/results_report.h"
 #include "suite/suite.h"
 
@@ -18,6 +19,7 @@ struct run_command {
 	const struct test *test[COMMAND_MAX_TESTS];
 	size_t n_tests;
 	bool wanted[COMMAND_MAX_TESTS]; /* by their place among all */
+	const char *json, *html;
 	char dir[64];
 };
 
@@ -34,6 +36,10 @@ static const struct options_entry run_table[] = {
 	{"seed", 'x', "N", "of workloads and of the order of trials (by chance)"},
 	{"out", 'o', "DIR", "write rows and report there (farebench-DATE-TIME)"},
 	{"resume", 'r', "DIR", "go on with a run that was stopped"},
+	{"json", 'j', "FILE",
+	 "write trials and medians there ('-': standard output); without --out and\n"
+	 "                          --resume nothing else is kept"},
+	{"html", 'H', "FILE", "write the report there, as a page; as --json otherwise"},
 	{"even-busy", 'b', NULL, "keep trials during which a core had no idle time"},
 	{NULL, 0, NULL, NULL},
 };
@@ -54,6 +60,14 @@ static unsigned run_section(const char *word)
 	return strchr(word, '.') ? 0 : (unsigned)strtoul(word, NULL, 10);
 }
 
+/* "transport" names transport-latency, too. */
+static bool run_is_group(const char *word, const char *id)
+{
+	size_t length = strlen(word);
+
+	return strncmp(word, id, length) == 0 && id[length] == '-';
+}
+
 /* Marks what the word names. */
 static int run_add(struct run_command *c, const char *word)
 {
@@ -63,7 +77,8 @@ static int run_add(struct run_command *c, const char *word)
 	const struct test *const *tests = tests_all(&n);
 
 	for (size_t i = 0; i < n && i < COMMAND_MAX_TESTS; i++) {
-		bool named = all || strcmp(tests[i]->id, word) == 0 ||
+		bool named = (all && test_is_draft(tests[i])) || strcmp(tests[i]->id, word) == 0 ||
+			     run_is_group(word, tests[i]->id) ||
 			     (section && strtoul(tests[i]->id, NULL, 10) == section);
 
 		c->wanted[i] |= named;
@@ -147,6 +162,12 @@ static int run_option(struct run_command *c, int option, char *text)
 		o->dir = text;
 		o->resume |= option == 'r';
 		return 0;
+	case 'j':
+		c->json = text;
+		return 0;
+	case 'H':
+		c->html = text;
+		return 0;
 	case 'b':
 		o->even_busy = true;
 		return 0;
@@ -164,6 +185,14 @@ static void run_choose(struct run_command *c)
 	for (size_t i = 0; i < n && i < COMMAND_MAX_TESTS; i++)
 		if (c->wanted[i])
 			c->test[c->n_tests++] = tests[i];
+}
+
+static bool run_wants_lab(const struct run_command *c)
+{
+	for (size_t i = 0; i < c->n_tests; i++)
+		if (!c->test[i]->no_fabric)
+			return true;
+	return false;
 }
 
 /* 1: nothing is to be done. */
@@ -187,8 +216,21 @@ static int run_parse(struct run_command *c, int argc, char **argv)
 		fprintf(stderr, "farebench run: name tests (5.1), categories (kv) or all\n");
 		err = -EINVAL;
 	}
-	if (!err && !c->options.lab)
+	if (!err && !c->options.lab && run_wants_lab(c))
 		err = options_which_lab("run");
+	return err;
+}
+
+int suite_tell(const struct results *results, const struct results_tests *tests, const char *dir,
+	       const char *json, const char *html)
+{
+	bool text = !json || strcmp(json, "-") != 0;
+	int err = results_report(results, tests, dir, text ? stdout : NULL);
+
+	if (!err && json)
+		err = results_json_write(results, tests, json);
+	if (!err && html)
+		err = results_page(results, tests, html);
 	return err;
 }
 
@@ -198,20 +240,23 @@ int suite_main(int argc, char **argv)
 		.options = {.lab = getenv("FARELAB_NAME"),
 			    .strategy = {STRATEGY_ECMP, STRATEGY_ECMP_FLOW, STRATEGY_FARE_SPRAY},
 			    .n_strategies = 3}};
+	struct results results = {0};
 	time_t now = time(NULL);
 	int err = run_parse(&c, argc, argv);
 
 	if (err)
 		return err > 0 ? 0 : 2;
 	strftime(c.dir, sizeof(c.dir), "farebench-%Y%m%d-%H%M%S", gmtime(&now));
-	if (!c.options.dir)
+	if (!c.options.dir && !c.json && !c.html)
 		c.options.dir = c.dir;
 	interrupt_hold();
-	err = suite_run(&c.options, c.test, c.n_tests);
-	if (err == -EINTR)
+	err = suite_run(&c.options, c.test, c.n_tests, &results.rows, &results.run);
+	if (err == -EINTR && c.options.dir)
 		fprintf(stderr, "farebench: stopped; go on with --resume %s\n", c.options.dir);
 	else if (!err)
-		err = results_report(c.options.dir, c.test, c.n_tests, stdout);
+		err = suite_tell(&results, &(struct results_tests){c.test, c.n_tests},
+				 c.options.dir, c.json, c.html);
+	results_close(&results);
 	return err == -EINTR ? 128 + interrupt_pending() : err ? 1 : 0;
 }
 

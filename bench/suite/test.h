@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test.h - what a test of the methodology declares, in one file of its own (bench/inference/).
+ * test.h - what a test declares, in one file of its own: those of the methodology
+ * (bench/inference/), and whatever else is measured here.
  *
  * A test says what it varies, what it measures and how its results are drawn, and runs one trial;
  * options, sweeps, repetition, the order of trials, progress, resuming, tables, JSON, CSV, HTML and
@@ -17,7 +18,7 @@
 #include "core/rows.h"
 
 #define TEST_MAX_PARAMS	 8
-#define TEST_MAX_KPIS	 20
+#define TEST_MAX_KPIS	 24
 #define TEST_MAX_VIEWS	 6
 #define TEST_MAX_COLUMNS 12
 
@@ -28,7 +29,10 @@ enum param_kind {
 	PARAM_COUNT,  /* 8 */
 	PARAM_BYTES,  /* 64K, 1M (powers of 1,024) */
 	PARAM_NUMBER, /* 0.5 */
-	PARAM_NAME    /* a word; each level is a category */
+	PARAM_NAME,   /* a word of those in any profile; each level is a category */
+	/* the same; to go from one to another takes long: all trials of one come before the next */
+	PARAM_SLOW_NAME,
+	PARAM_TEXT /* any word, as a file's name */
 };
 
 struct param {
@@ -88,13 +92,15 @@ enum need {
 struct trial;
 
 struct test {
-	const char *id;	     /* "5.1"; sorts by its numbers */
+	/* "5.1": of the methodology; else "group" or "group-name", and `run group` runs them */
+	const char *id;
 	const char *name;    /* "Point-to-Point KV Cache Transfer Throughput" */
 	const char *clause;  /* "draft-calabria-bmwg-ai-fabric-inference-bench-02, 5.1" */
 	const char *dut;     /* "DUT-F" */
 	const char *summary; /* one or two sentences: what is done here, and what is emulated */
 	unsigned needs;
 	bool no_strategies; /* what is compared does not depend on how traffic is spread */
+	bool no_fabric;	    /* needs no lab: trial->fabric is NULL */
 	unsigned trials[PROFILE_COUNT];
 	double seconds[PROFILE_COUNT]; /* measured in each trial */
 	const struct param *params;
@@ -106,12 +112,15 @@ struct test {
 	 * trial_missing(), and 0.
 	 */
 	int (*run)(struct trial *t);
+	/* Frees trial->state, when the test's last trial is over. NULL: there is none. */
+	void (*close)(void *state);
 	/* What follows from all trials together, as rows of trial 0 (a penalty, a front, a bound);
 	 * called again whenever rows came. NULL: nothing. */
 	int (*derive)(struct rows *rows);
 };
 
-/* All tests, by id. */
+bool test_is_draft(const struct test *test); /* it is one of the methodology */
+/* All tests, those of the methodology first, by id. */
 const struct test *const *tests_all(size_t *n);
 const struct test *test_find(const char *id); /* NULL: none */
 const struct kpi *test_kpi(const struct test *test, const char *name);

@@ -40,7 +40,13 @@
 	X(test_12_3) \
 	X(test_13_1) \
 	X(test_13_2) \
-	X(test_13_3)
+	X(test_13_3) \
+	X(test_demo_goodput) \
+	X(test_demo_shift) \
+	X(test_demo_chaos) \
+	X(test_failover) \
+	X(test_drill) \
+	X(test_converge)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;
@@ -54,6 +60,11 @@ const struct test *const *tests_all(size_t *n)
 {
 	*n = sizeof(tests) / sizeof(tests[0]);
 	return tests;
+}
+
+bool test_is_draft(const struct test *test)
+{
+	return test->id[0] >= '0' && test->id[0] <= '9';
 }
 
 const struct test *test_find(const char *id)

@@ -115,6 +115,18 @@ void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
 	}
 }
 
+void trial_with(struct trial *t, const char *param, const char *text)
+{
+	unsigned declared = 0;
+
+	for (const struct param *p = t->test->params; p && p->name; p++)
+		declared++;
+	t->n_params = declared;
+	if (text &&
+	    (declared == ROWS_MAX_PARAMS || row_param_set(&t->param[t->n_params++], param, text)))
+		t->err = -EINVAL;
+}
+
 void trial_fini(struct trial *t)
 {
 	for (unsigned i = 0; i < t->n_rows; i++) {

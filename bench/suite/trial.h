@@ -19,7 +19,7 @@
 struct trial {
 	const struct test *test;
 	enum profile profile;
-	struct fabric *fabric;
+	struct fabric *fabric; /* NULL: the test needs none */
 	enum strategy strategy;
 	const char *strategy_name; /* "": the test has none */
 	unsigned n_params;
@@ -31,7 +31,10 @@ struct trial {
 	const struct rows *rows; /* of trials before: bounds that other tests found */
 	bool bins;		 /* a test sets it: trial_measure() brings timelines */
 	struct cpu_idle idle;	 /* of what was measured; mean_percent < 0: nothing was */
-	struct row *row;	 /* this trial's */
+	void **state;		 /* the test's own, from trial to trial; its close() frees it */
+	/* a test sets it: what was measured tells of the machine, because; it is made again */
+	const char *again;
+	struct row *row; /* this trial's */
 	unsigned n_rows, room;
 	int err; /* a row that could not be kept */
 };
@@ -44,6 +47,9 @@ unsigned trial_count(const struct trial *t, const char *param);
 void trial_value(struct trial *t, const char *kpi, double value, uint64_t n);
 void trial_hist(struct trial *t, const char *kpi, const struct hist *hist);
 void trial_word(struct trial *t, const char *kpi, const char *text);
+/* The rows that follow, of this trial, have one parameter more: what is measured of several kinds
+ * at once. text NULL: no longer. */
+void trial_with(struct trial *t, const char *param, const char *text);
 /* Nothing was measured, because; kpi NULL: of all the test's KPIs. */
 void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -12,7 +12,7 @@
 #include "progress.h"
 #include "result.h"
 #include "stats.h"
-#include "tests/kv.h"
+#include "engine/kv.h"
 
 #define MESSAGE_BYTES (1u << 20)
 #define DEPTH	      8

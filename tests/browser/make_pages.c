@@ -34,6 +34,7 @@ int main(int argc, char **argv)
 {
 	char a[] = "/tmp/make_pages.XXXXXX", b[] = "/tmp/make_pages.XXXXXX", html[64];
 	char *compare[] = {(char[]){"compare"}, (char[]){"--html"}, html, a, b, NULL};
+	struct results results;
 	int status;
 
 	if (argc != 2)
@@ -41,7 +42,8 @@ int main(int argc, char **argv)
 	fake_directory(a, 2);
 	fake_directory(b, 1.4);
 	snprintf(html, sizeof(html), "%s/compare.html", a);
-	status = results_report(a, tests.test, tests.n, NULL) != 0;
+	status = results_open(&results, a) != 0 || results_report(&results, &tests, a, NULL) != 0;
+	results_close(&results);
 	status |= compare_command(5, compare, &tests) != 3; /* something got worse */
 	status |= make(argv[1], a, "report.html") | make(argv[1], a, "compare.html");
 	fake_directory_gone(a);

@@ -55,7 +55,7 @@ measured() {
 
 # holds WHAT FILTER: of the results
 holds() {
-	jq -e "$2" "$SCRATCH/demo.json" >/dev/null || fail "$1: $(jq -c '{rate, rate_steps, trials_repeated}' "$SCRATCH/demo.json")"
+	jq -e "$2" "$SCRATCH/demo.json" >/dev/null || fail "$1: $(jq -c '{rate: .run.rate, trials_repeated: .run.trials_repeated}' "$SCRATCH/demo.json")"
 }
 
 rates() {
@@ -75,20 +75,21 @@ unhog
 [ "$(rates)" = '32 rate_bps:200000000' ] || fail "the lab did not get its rate back: $(rates)"
 
 measured --scenario sub-port-lost --seed 7
-jq -r '.runs[] | "\(.test) \(.strategy) \(.ratio * 1000 | round / 10)% of optimum, \(.idle_cpu_percent | round)% idle"' "$SCRATCH/demo.json"
-grep "^The rate: $(jq .rate.sub_port_mbps "$SCRATCH/demo.json") Mb/s" "$SCRATCH/out" || fail "the rate is not printed"
+jq -r '.cells["demo-goodput"][] | "\(.traffic) \(.strategy) \(.of_optimum * 1000 | round / 10)% of optimum, \(.idle | round)% idle"' "$SCRATCH/demo.json"
+grep "^The rate: $(jq .run.rate.sub_port_mbps "$SCRATCH/demo.json") Mb/s" "$SCRATCH/out" || fail "the rate is not printed"
 grep -q '^[0-9]* s in all. Trials repeated because a core had no idle time: [0-9]*. Order of trials: seed 7\.' "$SCRATCH/out" ||
 	fail "repeated trials and seed are not printed"
 holds "the rate is none between the slowest and the lab's" \
-	'.rate | .slowest_mbps == 50 and .given_mbps == 200 and .sub_port_mbps >= 50 and .sub_port_mbps <= 200'
-[ $busy = 1 ] || holds "the rate does not leave what it should" '.rate.idle_cpu_percent >= .rate.wanted_idle_cpu_percent'
-holds "the steps do not end at the rate" '.rate_steps[-1].sub_port_mbps == .rate.sub_port_mbps'
-holds "the figures are of another rate" '.environment.sub_port_rate_bps == .rate.sub_port_mbps * 1000000'
-holds "seed or repeated trials are missing" '.order_seed == 7 and (.trials_repeated | type == "number")'
-holds "eight measurements" '.runs | length == 8'
-holds "each of three trials" 'all(.runs[]; .n == 3)'
-[ $busy = 1 ] || holds "a measurement counts without idle time" 'all(.runs[]; .idle_busiest_core_percent >= 2.5)'
-holds "the verdict" 'all(.why[]; .right)'
+	'.run.rate | .slowest_mbps == 50 and .given_mbps == 200 and .sub_port_mbps >= 50 and .sub_port_mbps <= 200'
+[ $busy = 1 ] || holds "the rate does not leave what it should" '.run.rate | .idle_cpu_percent >= .wanted_idle_cpu_percent'
+holds "the steps do not end at the rate" '.run.rate | .steps[-1].sub_port_mbps == .sub_port_mbps'
+holds "the figures are of another rate" \
+	'.run | .rate.sub_port_mbps as $rate | any(.tables[].rows[]; .[0] == "Link speed" and (.[1] | startswith("\($rate).0 Mb/s")))'
+holds "seed or repeated trials are missing" '.run | .seed == 7 and (.trials_repeated | type == "number")'
+holds "eight measurements of three trials each" \
+	'.trials["demo-goodput"] | length == 24 and (group_by([.strategy, .traffic]) | length == 8 and all(.[]; length == 3))'
+[ $busy = 1 ] || holds "a measurement counts without idle time" 'all(.trials["demo-goodput"][]; .idle_busiest_core >= 2.5)'
+holds "the verdict" 'any(.trials["demo-goodput"][]; .verdict == "ok")'
 [ "$(rates)" = '32 rate_bps:200000000' ] || fail "the lab did not get its rate back: $(rates)"
 
 # All cores taken for a while, once the rate is found: trials of that time are repeated.
@@ -104,17 +105,16 @@ status=$?
 if [ $status = $BUSY ]; then
 	said_busy
 elif [ $status = 0 ]; then
-	holds "no trial was repeated" '.trials_repeated >= 1'
-	holds "repeated trials are left out" 'all(.runs[]; .n == 5)'
-	echo "repeated: $(jq .trials_repeated "$SCRATCH/demo.json")"
+	holds "no trial was repeated" '.run.trials_repeated >= 1'
+	holds "repeated trials are left out" '.trials["demo-goodput"] | length == 10'
+	echo "repeated: $(jq .run.trials_repeated "$SCRATCH/demo.json")"
 else
 	tail -n 40 "$SCRATCH/err"
 	fail "farebench demo beside a hog: status $status"
 fi
 
 measured --scenario chaos --n 2
-jq -r '.chaos[] | "chaos: \(.messages_lost) lost, longest gap \(.longest_gap_ms) ms"' "$SCRATCH/demo.json"
-holds "daemons are killed as often as --n says" '.chaos | length == 2'
-holds "idle time of a run that was none" 'has("idle_cpu_percent") | not'
-holds "nothing lost while daemons were killed" 'all(.chaos[]; .messages_lost == 0)'
+jq -r '.trials["demo-chaos"][] | "chaos: \(.lost) lost, longest gap \(.longest_gap) ms"' "$SCRATCH/demo.json"
+holds "daemons are killed as often as --n says" '.trials["demo-chaos"] | length == 2'
+holds "nothing lost while daemons were killed" 'all(.trials["demo-chaos"][]; .lost == 0)'
 exit 0

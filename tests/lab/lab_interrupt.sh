@@ -28,8 +28,8 @@ farelab status "$LAB" --wait $PATIENCE_S || fail "not converged after healing"
 
 # start SCENARIO: in a process group of its own, as a terminal would have it (and with SIGINT as a terminal leaves it)
 start() {
-	setsid perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV or die' "$FARE_BIN/farebench" failover --lab "$LAB" \
-		--traffic kv --strategy fare-flow --scenario "$1" >"$SCRATCH/out" 2>&1 &
+	setsid perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV or die' "$FARE_BIN/farebench" run failover --lab "$LAB" \
+		--param traffic=kv --strategy fare-flow --param scenario="$1" --json "$SCRATCH/json" >"$SCRATCH/out" 2>&1 &
 	bench=$!
 }
 

@@ -232,7 +232,8 @@ static const char *const wrong[] = {
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"hist\":{}}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"text\":1}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"b\\u0000w\",\"value\":1}\n",
-	"{\"test\":\"a name that is longer\",\"kpi\":\"bw\",\"value\":1}\n",
+	"{\"test\":\"a name that is longer than any name of a test may be, by "
+	"far\",\"kpi\":\"bw\",\"value\":1}\n",
 };
 
 START_TEST(a_wrong_line_is_an_error)

@@ -33,6 +33,20 @@ static void end_without_drawing(void)
 	no_more_gnuplot();
 }
 
+/* The files of a directory's report, and its text if there is a file for it. */
+static int report_of(const char *path, FILE *text)
+{
+	const struct results_tests tests = {fake_tests, N_TESTS};
+	struct results results;
+	int err = results_open(&results, path);
+
+	if (err)
+		return err;
+	err = results_report(&results, &tests, path, text);
+	results_close(&results);
+	return err;
+}
+
 /* Writes the report; its plain text, free() it. */
 static char *text_of_report(void)
 {
@@ -42,7 +56,7 @@ static char *text_of_report(void)
 	snprintf(path, sizeof(path), "%s/text", dir);
 	file = fopen(path, "we");
 	ck_assert_ptr_nonnull(file);
-	ck_assert_int_eq(results_report(dir, fake_tests, N_TESTS, file), 0);
+	ck_assert_int_eq(report_of(dir, file), 0);
 	ck_assert_int_eq(fclose(file), 0);
 	return fake_file(dir, "text");
 }
@@ -147,13 +161,13 @@ START_TEST(a_wrong_description)
 	file = fopen(path, "we");
 	fputs(wrong[_i], file);
 	fclose(file);
-	ck_assert_int_eq(results_report(dir, fake_tests, N_TESTS, NULL), -EBADMSG);
+	ck_assert_int_eq(report_of(dir, NULL), -EBADMSG);
 }
 END_TEST
 
 START_TEST(no_directory)
 {
-	ck_assert_int_eq(results_report("/nonexistent", fake_tests, N_TESTS, NULL), -ENOENT);
+	ck_assert_int_eq(report_of("/nonexistent", NULL), -ENOENT);
 }
 END_TEST
 

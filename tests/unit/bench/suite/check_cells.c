@@ -47,6 +47,55 @@ START_TEST(levels_from_the_command_line)
 }
 END_TEST
 
+static const struct param slow_params[] = {
+	{"scenario", PARAM_SLOW_NAME, "", "", {"x,y", NULL, NULL}},
+	{"size", PARAM_COUNT, "", "", {"1,2,3", NULL, NULL}},
+	{"fault", PARAM_SLOW_NAME, "", "", {"p,q", "p", "r"}},
+	{.name = NULL}};
+static const struct test slow = {.id = "0.3", .params = slow_params};
+
+/* Each block has one level of each slow parameter, and all of the others. */
+START_TEST(slow_parameters_make_blocks)
+{
+	struct cells cells;
+	uint64_t random = 1;
+	unsigned order[36], all = 0;
+
+	ck_assert_int_eq(cells_expand(&slow, PROFILE_QUICK, NULL, 0, strategies, 3, &cells), 0);
+	ck_assert_uint_eq(cells.n, 36);
+	ck_assert_uint_eq(cells.n_blocks, 4);
+	for (unsigned block = 0; block < cells.n_blocks; block++) {
+		unsigned n = cells_shuffle(&cells, block, &random, order);
+
+		ck_assert_uint_eq(n, 9);
+		for (unsigned i = 0; i < n; i++) {
+			const struct cell *first = &cells.cell[order[0]],
+					  *cell = &cells.cell[order[i]];
+
+			ck_assert_str_eq(cell->param[0].text, first->param[0].text);
+			ck_assert_str_eq(cell->param[2].text, first->param[2].text);
+		}
+		all += n;
+	}
+	ck_assert_uint_eq(all, 36);
+	cells_fini(&cells);
+}
+END_TEST
+
+/* A name must be one of some profile's. */
+START_TEST(only_names_that_are_declared)
+{
+	struct cells_override draft = {"fault", "r,q"}, unknown = {"fault", "q,s"};
+	struct cells cells;
+
+	ck_assert_int_eq(cells_expand(&slow, PROFILE_LAB, &draft, 1, strategies, 1, &cells), 0);
+	ck_assert_uint_eq(cells.n, 12);
+	cells_fini(&cells);
+	ck_assert_int_eq(cells_expand(&slow, PROFILE_LAB, &unknown, 1, strategies, 1, &cells),
+			 -EINVAL);
+}
+END_TEST
+
 /* Each cell once; those that need equal weights and those that need FRR's do not mix. */
 START_TEST(orders_are_permutations_in_halves)
 {
@@ -59,7 +108,7 @@ START_TEST(orders_are_permutations_in_halves)
 		unsigned seen = 0, changes = 0;
 		int was = -1;
 
-		cells_shuffle(&cells, &random, order);
+		ck_assert_uint_eq(cells_shuffle(&cells, 0, &random, order), 18);
 		for (unsigned i = 0; i < cells.n; i++) {
 			int strategy = cells.cell[order[i]].strategy;
 
@@ -88,6 +137,8 @@ int main(void)
 
 	tcase_add_test(tc, every_combination_once);
 	tcase_add_test(tc, levels_from_the_command_line);
+	tcase_add_test(tc, slow_parameters_make_blocks);
+	tcase_add_test(tc, only_names_that_are_declared);
 	tcase_add_test(tc, orders_are_permutations_in_halves);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * demo_goodput.c - goodput of every strategy in every scenario, and what farectl says of the path
+ * that suffers.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demo/demo.h"
+#include "inference/common.h"
+#include "optimum.h"
+
+/* Those that stay below half of the optimum need more than twice as long for the same rounds. */
+#define KERNEL_EP_S 0.28 /* four rounds: the least that ep measures */
+
+struct scenario {
+	struct fabric *fabric;
+	char name[ROW_NAME_MAX]; /* in force */
+};
+
+static void close_scenario(void *state)
+{
+	struct scenario *s = state;
+	uint64_t at_ns;
+
+	if (!fabric_heal(s->fabric, &at_ns))
+		fabric_settle(s->fabric);
+	free(s);
+}
+
+/* The verdict that the scenario calls for, seen from GPU 0 toward the one that suffers. */
+static const char *expected_verdict(const struct topo *topo)
+{
+	if (topo_live_sub_ports(topo, 0, DEMO_PLANE) == 0)
+		return "local-down";
+	return optimum_path_bps(topo, 0, demo_victim(topo), DEMO_PLANE) ? "ok" : "no-route";
+}
+
+/* What the daemon says of the path that suffers has to be right. */
+static int check_verdict(struct trial *t)
+{
+	const struct topo *topo = t->fabric->topo;
+	const char *expected = expected_verdict(topo);
+	char verdict[64], *text;
+	int err = lab_why(&t->fabric->lab, topo, 0, demo_victim(topo), DEMO_PLANE, verdict,
+			  sizeof(verdict), &text);
+
+	if (err)
+		return err;
+	free(text);
+	if (strcmp(verdict, expected) == 0) {
+		trial_word(t, "verdict", verdict);
+		return 0;
+	}
+	fprintf(stderr, "farebench: %s: farectl says %s, and %s is right\n",
+		trial_text(t, "scenario"), verdict, expected);
+	return -EBADE;
+}
+
+/* Heals what is in force, and breaks what is wanted. */
+static int enter(struct trial *t)
+{
+	const char *wanted = trial_text(t, "scenario");
+	struct scenario *s = *t->state;
+	uint64_t at_ns;
+	char words[96];
+	int err;
+
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		s->fabric = t->fabric;
+		*t->state = s;
+	}
+	if (strcmp(s->name, wanted) == 0)
+		return 0;
+	err = fabric_heal(t->fabric, &at_ns);
+	demo_words(t->fabric->topo, wanted, words, sizeof(words));
+	if (!err && words[0])
+		err = fabric_fail(t->fabric, words, &at_ns);
+	if (!err)
+		err = fabric_settle(t->fabric);
+	if (!err)
+		err = check_verdict(t);
+	snprintf(s->name, sizeof(s->name), "%s", err ? "" : wanted);
+	return err;
+}
+
+static void add(struct trial *t, double bps, double optimum_bps, uint64_t messages)
+{
+	trial_value(t, "goodput", bps / 8e6, messages);
+	trial_value(t, "optimum", optimum_bps / 8e6, 1);
+	trial_value(t, "of_optimum", bps / optimum_bps, messages);
+	trial_value(t, "idle", t->idle.mean_percent, 1);
+	trial_value(t, "idle_busiest_core", t->idle.busiest_core_percent, 1);
+}
+
+static int kv(struct trial *t)
+{
+	struct traffic_load load = trial_load(t, "kv", 0);
+	unsigned dst = demo_victim(t->fabric->topo);
+	struct plan plan = {0};
+	struct measured m;
+	int err;
+
+	plan_stream(&plan, plan_load(&plan, &load), 0, dst, 8, 1 << 20);
+	err = trial_measure(t, &plan, NULL, NULL, &m);
+	plan_fini(&plan);
+	if (err)
+		return err;
+	add(t, m.load[0].bps, fabric_pair_bps(t->fabric, 0, dst), m.load[0].messages);
+	measured_fini(&m);
+	return 0;
+}
+
+static int ep(struct trial *t)
+{
+	struct ep_options ep = demo_ep(t->fabric->topo, t->strategy);
+	struct traffic_result one;
+	int err = fabric_prepare(t->fabric, t->strategy);
+
+	ep.measure_s =
+		strategy_mode(t->strategy) == FARE_MODE_KERNEL ? KERNEL_EP_S : t->seconds * 1.25;
+	if (!err)
+		err = ep_run(t->fabric->cluster, t->fabric->topo, &ep, t->number, &one);
+	if (err)
+		return err;
+	t->idle = one.idle;
+	add(t, one.goodput_bps, one.optimum_bps, one.messages);
+	return 0;
+}
+
+static int run(struct trial *t)
+{
+	int err;
+
+	if (t->fabric->topo->n_planes < 2) {
+		trial_missing(t, NULL, "the fabric has one plane");
+		return 0;
+	}
+	err = demo_cluster(t->fabric);
+	if (!err)
+		err = enter(t);
+	if (err)
+		return err;
+	return strcmp(trial_text(t, "traffic"), "kv") == 0 ? kv(t) : ep(t);
+}
+
+static const struct param params[] = {
+	{"scenario",
+	 PARAM_SLOW_NAME,
+	 "",
+	 "one of the receiving GPU's sub-ports down, all of a plane, or a leaf switch",
+	 {"healthy," DEMO_FAULTS, NULL, NULL}},
+	{"traffic",
+	 PARAM_NAME,
+	 "",
+	 "kv: transfers of 1 MB between two GPUs; ep: expert-parallel all-to-all among all",
+	 {"kv,ep", NULL, NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"goodput", "MB/s", "DUT-N", "payload acknowledged, all of it verified", BETTER_HIGHER, 0},
+	{"optimum", "MB/s", "DUT-F", "what no strategy can beat on this fabric", BETTER_NONE, 0},
+	{"of_optimum", "", "DUT-F", "goodput over optimum", BETTER_HIGHER, 0},
+	{"idle", "%", "machine", "idle meanwhile", BETTER_NONE, 0},
+	{"idle_busiest_core", "%", "machine", "idle meanwhile, of the busiest core", BETTER_NONE,
+	 0},
+	{"verdict", "", "fared", "what farectl says of the path that suffers", BETTER_NONE, 0},
+	LIST_END};
+
+static const struct view views[] = {{.kind = VIEW_BARS,
+				     .title = "Goodput, of the optimum",
+				     .x = "scenario",
+				     .series = "strategy",
+				     .panel = "traffic",
+				     .y = {"of_optimum"}},
+				    {.kind = VIEW_TABLE,
+				     .title = "Goodput",
+				     .x = "scenario",
+				     .series = "strategy",
+				     .panel = "traffic",
+				     .y = {"goodput", "optimum", "of_optimum", "idle"}},
+				    VIEWS_END};
+
+const struct test test_demo_goodput = {
+	.id = "demo-goodput",
+	.name = "How much of what the fabric can carry arrives",
+	.clause = "draft-calabria-bmwg-ai-fabric-inference-bench-02, 5.1, 7.1, 12.3",
+	.dut = "DUT-F",
+	.summary = "Whole and after faults, by several ways to choose a plane, all over the same "
+		   "transport. Links stand for faster ones: times do not scale with them, as "
+		   "time-outs, probes and BGP's timers are those of a real fabric.",
+	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
+	.trials = {5, 10, 30},
+	.seconds = {0.4, 0.4, 1}, /* trial_guard.h stands on 0.4 */
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+	.close = close_scenario,
+};
