@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/audit.h"
 #include "optimum.h"
 
 #define EP_SLOTS      2 /* one per round in flight */
@@ -211,6 +212,8 @@ static int ep_collect(struct cluster *cluster, const struct topo *topo, const st
 		fprintf(stderr, "farebench: ep: %llu messages verified, not %llu\n",
 			(unsigned long long)result->messages,
 			(unsigned long long)(plan->rounds * plan->n_streams));
+	if (!err)
+		err = audit_books(result);
 	if (!err)
 		err = ep_evaluate(cluster, topo, plan, &times, result);
 	for (unsigned gpu = 0; times.of_gpu && gpu < topo->n_gpus; gpu++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/audit.h"
 #include "optimum.h"
 
 uint64_t kv_arena_bytes(const struct kv_options *kv)
@@ -51,6 +52,8 @@ static int kv_stop(struct cluster *cluster, const struct kv_options *kv,
 		err = kv_check_counts(result, *n_times, kv);
 	if (!err)
 		err = traffic_report(cluster, kv->src, result, NULL, NULL);
+	if (!err)
+		err = audit_books(result);
 	if (err) {
 		free(*times_ns);
 		*times_ns = NULL;

@@ -49,6 +49,7 @@ struct measured {
 	struct measured_link *link;
 	struct cpu_idle idle; /* of the machine */
 	double *cpu;	      /* of each GPU's process: cores */
+	uint64_t *stall_ns;   /* longest that each GPU's process stood still */
 	struct traffic_result books;
 };
 

@@ -17,18 +17,28 @@ void message_fill(void *buf, size_t bytes, const struct message_header *header)
 }
 
 size_t message_verify(const void *buf, size_t bytes, uint64_t seed, bool whole,
-		      struct message_header *header)
+		      struct message_header *header, uint64_t *proof)
 {
 	size_t good, at = sizeof(*header);
 
 	memset(header, 0, sizeof(*header));
 	if (bytes < at)
-		return pattern_verify(buf, bytes, seed);
+		return pattern_verify(buf, bytes, seed, proof);
 	memcpy(header, buf, at);
 	if (header->seed != seed || header->whole != whole)
 		return 0;
-	if (!whole)
-		return bytes;
-	good = pattern_verify((const char *)buf + at, bytes - at, seed);
-	return good == bytes - at ? bytes : at + good;
+	if (whole) {
+		good = pattern_verify((const char *)buf + at, bytes - at, seed, proof);
+		if (good != bytes - at)
+			return at + good;
+	}
+	*proof += header->seed;
+	return bytes;
+}
+
+uint64_t message_proof(size_t bytes, uint64_t seed, bool whole)
+{
+	if (bytes < sizeof(struct message_header))
+		return pattern_proof(bytes, seed);
+	return seed + (whole ? pattern_proof(bytes - sizeof(struct message_header), seed) : 0);
 }

@@ -25,9 +25,11 @@ struct message_header {
 void message_fill(void *buf, size_t bytes, const struct message_header *header);
 /*
  * The offset of the first wrong byte; bytes if all are right. *header (zeroes if the message is too
- * short for one) is what it carries.
+ * short for one) is what it carries. If all are right, what was read is added to *proof.
  */
 size_t message_verify(const void *buf, size_t bytes, uint64_t seed, bool whole,
-		      struct message_header *header);
+		      struct message_header *header, uint64_t *proof);
+/* What that adds: the header's seed and the pattern's words. */
+uint64_t message_proof(size_t bytes, uint64_t seed, bool whole);
 
 #endif

@@ -42,9 +42,32 @@ void pattern_fill(void *buf, size_t bytes, uint64_t seed)
 	memcpy(at, lane, bytes);
 }
 
-size_t pattern_verify(const void *buf, size_t bytes, uint64_t seed)
+uint64_t pattern_proof(size_t bytes, uint64_t seed)
 {
-	uint64_t lane[PATTERN_LANES], word[PATTERN_LANES], wrong;
+	uint64_t n = bytes / sizeof(uint64_t), last = seed + (n + 1) * PATTERN_STEP, cut = 0;
+
+	memcpy(&cut, &last, bytes % sizeof(uint64_t));
+	/* one of n and n + 1 is even */
+	return n * seed + (n % 2 ? n * ((n + 1) / 2) : n / 2 * (n + 1)) * PATTERN_STEP + cut;
+}
+
+/* The words of less than a block. */
+static uint64_t pattern_sum(const uint8_t *at, size_t bytes)
+{
+	uint64_t word, sum = 0;
+
+	for (; bytes > 0; bytes -= bytes < sizeof(word) ? bytes : sizeof(word)) {
+		word = 0;
+		memcpy(&word, at, bytes < sizeof(word) ? bytes : sizeof(word));
+		sum += word;
+		at += sizeof(word);
+	}
+	return sum;
+}
+
+size_t pattern_verify(const void *buf, size_t bytes, uint64_t seed, uint64_t *proof)
+{
+	uint64_t lane[PATTERN_LANES], word[PATTERN_LANES], sum[PATTERN_LANES] = {0}, wrong;
 	const uint8_t *at = buf, *expected = (const uint8_t *)lane;
 	size_t left = bytes;
 
@@ -56,12 +79,17 @@ size_t pattern_verify(const void *buf, size_t bytes, uint64_t seed)
 			wrong |= word[i] ^ lane[i];
 		if (wrong)
 			break;
-		for (unsigned i = 0; i < PATTERN_LANES; i++)
+		for (unsigned i = 0; i < PATTERN_LANES; i++) {
+			sum[i] += word[i];
 			lane[i] += PATTERN_LANES * PATTERN_STEP;
+		}
 	}
 	/* the tail, or the block that differs: byte by byte */
 	for (size_t i = 0; i < left && i < sizeof(lane); i++)
 		if (at[i] != expected[i])
 			return bytes - left + i;
+	for (unsigned i = 0; i < PATTERN_LANES; i++)
+		*proof += sum[i];
+	*proof += pattern_sum(at, left);
 	return bytes;
 }

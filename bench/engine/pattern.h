@@ -23,7 +23,10 @@ uint64_t pattern_seed(uint32_t nonce, uint32_t src, uint32_t dst, uint64_t seq);
 /* Writes the pattern over bytes of buf (any alignment, any length). */
 void pattern_fill(void *buf, size_t bytes, uint64_t seed);
 
-/* The offset of the first wrong byte; bytes if all are right. */
-size_t pattern_verify(const void *buf, size_t bytes, uint64_t seed);
+/* The offset of the first wrong byte; bytes if all are right: then the words that were read are
+ * added to *proof. */
+size_t pattern_verify(const void *buf, size_t bytes, uint64_t seed, uint64_t *proof);
+/* That sum (modulo 2^64; a last word that is cut off is filled up with zeroes), without reading. */
+uint64_t pattern_proof(size_t bytes, uint64_t seed);
 
 #endif

@@ -203,6 +203,9 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 	result->posted += traffic_counter(report, "posted");
 	result->messages += traffic_counter(report, "verified");
 	result->bytes += traffic_counter(report, "verified_bytes");
+	result->proof_sent += traffic_counter(report, "proof_sent");
+	result->proof_seen += traffic_counter(report, "proof_seen");
+	result->early += traffic_counter(report, "early");
 	result->retransmitted += traffic_counter(report, "retransmitted");
 	result->replayed += traffic_counter(report, "replayed");
 	result->path_deaths += traffic_counter(report, "path_deaths");

@@ -76,8 +76,10 @@ struct traffic_stream {
 struct traffic_result {
 	double goodput_bps, optimum_bps;
 	struct cpu_idle idle;
-	uint64_t posted;	  /* by senders */
-	uint64_t messages, bytes; /* verified by receivers */
+	uint64_t posted;		 /* by senders */
+	uint64_t messages, bytes;	 /* verified by receivers */
+	uint64_t proof_sent, proof_seen; /* audit.h */
+	uint64_t early;			 /* messages that arrived before they were sent */
 	uint64_t retransmitted, replayed, path_deaths, path_rebuilds, needless_moves;
 };
 

@@ -14,14 +14,45 @@
 #include <unistd.h>
 
 #include "lab.h"
+#include "engine/planted.h"
 #include "engine/worker_internal.h"
+
+static uint64_t worker_planted_ns; /* what a clock is wrong by that is to be found out */
 
 uint64_t worker_now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + worker_planted_ns;
+}
+
+/*
+ * How long this process stood still: it woke so long after it wanted to, or a turn took as long.
+ * A fabric that brings nothing does not count.
+ */
+static void worker_stall(struct worker *w, uint64_t wanted_ns, uint64_t woke_ns, bool timed_out)
+{
+	uint64_t late = timed_out && woke_ns > wanted_ns ? woke_ns - wanted_ns : 0,
+		 turn = worker_now_ns() - woke_ns, longest = late > turn ? late : turn;
+
+	if (w->running && worker_in_window(w, woke_ns) && longest > w->stall_ns)
+		w->stall_ns = longest;
+}
+
+static void worker_plant(struct worker *w)
+{
+	static bool stood;
+
+	if (PLANTED(shifted_clock) && w->gpu == 1)
+		worker_planted_ns = 20000000;
+	if (PLANTED(stalled_gpu) && w->gpu == 1 && w->running && !stood &&
+	    worker_in_window(w, worker_now_ns())) {
+		stood = true;
+		usleep(300000);
+	}
+	if (!w->running)
+		stood = false;
 }
 
 void worker_fail(struct worker *w, const char *format, ...)
@@ -51,11 +82,19 @@ void worker_send(struct worker *w, json_t *event)
 	json_decref(event);
 }
 
-/* Until something comes, a message is due, or a tenth of a second has passed. */
-static int worker_wait(const struct worker *w, struct pollfd poller[2])
+/* When a message is due, or a tenth of a second has passed. */
+static uint64_t worker_wakes_ns(const struct worker *w)
 {
-	uint64_t now = worker_now_ns(), left = w->wake_ns > now ? w->wake_ns - now : 0;
-	struct timespec until = {.tv_nsec = (long)(left < 100000000 ? left : 100000000)};
+	uint64_t now = worker_now_ns(), latest = now + 100000000;
+
+	return w->wake_ns < now ? now : w->wake_ns < latest ? w->wake_ns : latest;
+}
+
+/* Until something comes, or then. */
+static int worker_wait(uint64_t until_ns, struct pollfd poller[2])
+{
+	uint64_t now = worker_now_ns();
+	struct timespec until = {.tv_nsec = until_ns > now ? (long)(until_ns - now) : 0};
 
 	return ppoll(poller, 2, &until, NULL);
 }
@@ -66,11 +105,14 @@ static void worker_loop(struct worker *w)
 				   {.fd = fare_domain_fd(w->domain), .events = POLLIN}};
 
 	for (;;) {
+		uint64_t wanted = worker_wakes_ns(w), woke;
+		int ready = worker_wait(wanted, poller), got;
 		json_t *request;
-		int got;
 
-		if (worker_wait(w, poller) < 0 && errno != EINTR)
+		if (ready < 0 && errno != EINTR)
 			worker_fail(w, "poll: %s", strerror(errno));
+		woke = worker_now_ns();
+		worker_plant(w);
 		if (poller[0].revents && rendezvous_fill(w->coordinator))
 			return; /* the coordinator went away: so do we */
 		while ((got = rendezvous_next(w->coordinator, &request)) == 1) {
@@ -83,6 +125,7 @@ static void worker_loop(struct worker *w)
 		if (got < 0)
 			worker_fail(w, "request: %s", strerror(-got));
 		worker_turn(w);
+		worker_stall(w, wanted, woke, ready == 0);
 	}
 }
 

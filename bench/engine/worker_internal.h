@@ -115,10 +115,14 @@ struct worker {
 	uint64_t event_ns; /* when the events in hand were taken */
 	uint64_t from_ns, to_ns;
 	bool from_marked, to_marked;
+	uint64_t mark_from_ns, mark_to_ns; /* when what was counted was read */
 	uint64_t cpu_from_ns, cpu_to_ns;
 	json_t *counters_from, *counters_to; /* of this namespace's interfaces */
 	uint64_t verified_bytes;
-	uint64_t retransmitted_before; /* by the endpoint, in earlier runs */
+	uint64_t proof_sent, proof_seen; /* message.h */
+	uint64_t unsent;		 /* messages that came before they were sent */
+	uint64_t stall_ns;		 /* longest in the window that this process stood still */
+	uint64_t retransmitted_before;	 /* by the endpoint, in earlier runs */
 	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in
 			      order of rounds */
 	size_t n_samples;

@@ -52,6 +52,7 @@ static void worker_mark(struct worker *w, bool from)
 		fare_group_stats(w->tx[i].group, &stats);
 		memcpy(mark->plane_bytes, stats.plane_bytes, sizeof(mark->plane_bytes));
 	}
+	*(from ? &w->mark_from_ns : &w->mark_to_ns) = worker_now_ns();
 	*(from ? &w->cpu_from_ns : &w->cpu_to_ns) = worker_cpu_ns();
 	json_decref(*counters);
 	*counters = worker_counters();
@@ -143,8 +144,10 @@ json_t *worker_measured(struct worker *w)
 		json_array_append_new(rx, json_pack("{s:i, s:I, s:I}", "stream", (int)w->rx[i].key,
 						    "messages", (json_int_t)w->rx[i].messages,
 						    "bytes", (json_int_t)w->rx[i].bytes));
-	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:O?, s:O?}", "event", "measured", "loads",
-			 loads, "tx", tx, "rx", rx, "cpu_ns",
-			 (json_int_t)(w->cpu_to_ns - w->cpu_from_ns), "counters_from",
+	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:O?, s:O?}", "event", "measured",
+			 "loads", loads, "tx", tx, "rx", rx, "cpu_ns",
+			 (json_int_t)(w->cpu_to_ns - w->cpu_from_ns), "stall_ns",
+			 (json_int_t)w->stall_ns, "marked_ns",
+			 (json_int_t)(w->mark_to_ns - w->mark_from_ns), "counters_from",
 			 w->counters_from, "counters_to", w->counters_to);
 }

@@ -311,7 +311,7 @@ static void worker_reset(struct worker *w, json_t *request)
 	w->from_marked = w->to_marked = false;
 	w->from_ns = w->to_ns = 0;
 	w->open_ns = worker_now_ns();
-	w->verified_bytes = 0;
+	w->verified_bytes = w->proof_sent = w->proof_seen = w->unsent = w->stall_ns = 0;
 	w->no_times = json_is_true(json_object_get(request, "no_times"));
 	w->n_samples = 0;
 }

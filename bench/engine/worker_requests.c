@@ -99,7 +99,8 @@ static void worker_op_report(struct worker *w)
 	for (unsigned i = 0; i < w->n_rx; i++)
 		verified += w->rx[i].books.n_verified;
 	worker_send(w,
-		    json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+		    json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			      "s:I, s:I, s:I}",
 			      "event", "report", "times_ns", times, "verified_bytes",
 			      (json_int_t)w->verified_bytes, "posted", (json_int_t)posted,
 			      "credited", (json_int_t)credited, "verified", (json_int_t)verified,
@@ -107,7 +108,9 @@ static void worker_op_report(struct worker *w)
 			      "path_rebuilds", (json_int_t)rebuilds, "retransmitted",
 			      (json_int_t)retransmitted, "flow_moves", (json_int_t)moves,
 			      "flow_needless_moves", (json_int_t)needless,
-			      "duplicate_notifications", (json_int_t)duplicates));
+			      "duplicate_notifications", (json_int_t)duplicates, "proof_sent",
+			      (json_int_t)w->proof_sent, "proof_seen", (json_int_t)w->proof_seen,
+			      "early", (json_int_t)w->unsent));
 }
 
 static void worker_op_paths(struct worker *w, json_t *request)

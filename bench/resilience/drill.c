@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/audit.h"
 #include "inference/common.h"
 #include "resilience/drill_faults.h"
 
@@ -92,6 +93,8 @@ static int end_traffic(struct drill *d, double **bins, size_t n)
 		err = traffic_report(d->cluster, gpu, &d->sums, NULL, NULL);
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
 		err = traffic_bins(d->cluster, gpu, d->begin_ns, bins[gpu], n);
+	if (!err && d->sums.posted == d->sums.messages)
+		err = audit_books(&d->sums);
 	return err ? err : traffic_close(d->cluster);
 }
 

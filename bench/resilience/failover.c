@@ -21,7 +21,6 @@ struct failover {
 
 	int weights;
 	unsigned n_trials;
-	char why[96]; /* a trial is made again */
 };
 
 static void close_all(void *state)
@@ -117,26 +116,25 @@ static enum failover_scenario_id scenario_of(const struct trial *t)
  * hypervisor. What was lost, moved needlessly or never decided stands however that was, and so does
  * what did not come back while traffic begun anew is faster.
  */
-static void judge(struct failover *f, struct trial *t, const struct failover_trial *one)
+static void judge(struct trial *t, const struct failover_trial *one)
 {
 	double max_stolen = trial_number(t, "max_stolen"), max_stall = trial_number(t, "max_stall");
 
-	f->why[0] = '\0';
 	if (one->lost || one->needless || one->undecided)
 		return;
 	if (failover_trial_slowed(one))
-		snprintf(f->why, sizeof(f->why),
+		snprintf(t->why_again, sizeof(t->why_again),
 			 "made again: traffic begun anew is no faster, the machine has become "
 			 "slower");
 	else if (one->back_at_all && one->stolen_percent > max_stolen)
-		snprintf(f->why, sizeof(f->why),
+		snprintf(t->why_again, sizeof(t->why_again),
 			 "made again: a hypervisor took %.1f%% of the machine",
 			 one->stolen_percent);
 	else if (one->back_at_all && max_stall > 0 && one->stalled_ms > max_stall)
-		snprintf(f->why, sizeof(f->why), "made again: a core stood still for %.1f ms",
-			 one->stalled_ms);
-	if (f->why[0])
-		t->again = f->why;
+		snprintf(t->why_again, sizeof(t->why_again),
+			 "made again: a core stood still for %.1f ms", one->stalled_ms);
+	if (t->why_again[0])
+		t->again = t->why_again;
 }
 
 static void add(struct trial *t, const char *kpi, double value)
@@ -225,7 +223,7 @@ static int run(struct trial *t)
 	if (err)
 		return err;
 	tell_lowered(f->bench.lowered);
-	judge(f, t, &one);
+	judge(t, &one);
 	add_all(t, &one);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "engine/audit.h"
 #include "resilience/failover_weights.h"
 #include "resilience/recovery.h"
 
@@ -90,6 +91,8 @@ static int traffic_end(struct failover_bench *b, struct failover_trial *trial, s
 	trial->lost = sums.posted > sums.messages ? sums.posted - sums.messages : 0;
 	trial->replayed = sums.replayed;
 	trial->needless += (unsigned)sums.needless_moves;
+	if (!err && !trial->lost)
+		err = audit_books(&sums);
 	return err ? err : traffic_close(b->cluster);
 }
 

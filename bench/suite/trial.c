@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/audit.h"
+
 static const struct row_param *trial_param(const struct trial *t, const char *name)
 {
 	for (unsigned i = 0; i < t->n_params; i++)
@@ -160,7 +162,8 @@ int trial_measure(struct trial *t, const struct plan *plan,
 				  .bins = t->bins,
 				  .meanwhile = meanwhile,
 				  .arg = arg};
-	int err = plan->err;
+	uint64_t stall_ns;
+	int err = plan->err, stalled;
 
 	memset(out, 0, sizeof(*out));
 	if (!err)
@@ -170,9 +173,17 @@ int trial_measure(struct trial *t, const struct plan *plan,
 	measure.cluster = t->fabric->cluster;
 	if (!err)
 		err = measure_run(&measure, out);
-	if (!err)
-		t->idle = out->idle;
-	return err;
+	if (err)
+		return err;
+	t->idle = out->idle;
+	stalled = audit_stalled(out, trial_gpus(t), &stall_ns);
+	if (stalled >= 0) {
+		snprintf(t->why_again, sizeof(t->why_again),
+			 "made again: GPU %d stood still for %.0f ms, others did not", stalled,
+			 (double)stall_ns / 1e6);
+		t->again = t->why_again;
+	}
+	return 0;
 }
 
 unsigned trial_gpus(const struct trial *t)

@@ -34,7 +34,8 @@ struct trial {
 	void **state;		 /* the test's own, from trial to trial; its close() frees it */
 	/* a test sets it: what was measured tells of the machine, because; it is made again */
 	const char *again;
-	struct row *row; /* this trial's */
+	char why_again[96]; /* room for that */
+	struct row *row;    /* this trial's */
 	unsigned n_rows, room;
 	int err; /* a row that could not be kept */
 };

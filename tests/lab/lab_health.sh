@@ -153,7 +153,7 @@ within farelab status "$LAB" >/dev/null || fail "not converged again"
 farelab fail "$LAB" subport s1 0 1 || fail "fail subport"
 within is 200000000 0 noticed_bps || fail "no notice of the peer's lost sub-port: $(field 0 noticed_bps)"
 is 200000000 0 usable_bps || fail "the notice is not heeded: $(field 0 usable_bps)"
-# which comes first, notice or BGP, is a figure (farebench failover): the kernel may sit on a carrier's event for a second.
+# which comes first, notice or BGP, is a figure (farebench run failover): the kernel may sit on a carrier's event for a second.
 # Here BGP has told of the loss before the port is healed, else it would tell of it after the path is whole again.
 within is 200000000 0 advertised_bps || fail "BGP does not tell of the lost sub-port: $(field 0 advertised_bps)"
 farelab heal "$LAB" subport s1 0 1 || fail "heal subport"

@@ -17,11 +17,13 @@ static struct message_header filled(size_t bytes, bool whole)
 	return h;
 }
 
+static uint64_t proof;
+
 START_TEST(times_come_back)
 {
 	struct message_header h = filled(1000, true), got;
 
-	ck_assert_uint_eq(message_verify(buf, 1000, 42, true, &got), 1000);
+	ck_assert_uint_eq(message_verify(buf, 1000, 42, true, &got, &proof), 1000);
 	ck_assert_mem_eq(&got, &h, sizeof(h));
 	ck_assert_uint_eq(buf[1000], 0xee);
 }
@@ -37,7 +39,7 @@ START_TEST(a_wrong_byte_is_found_wherever_it_is)
 		if (at >= 8 && at < 32)
 			continue;
 		buf[at] ^= 1;
-		ck_assert_uint_lt(message_verify(buf, 500, 42, true, &got), 500);
+		ck_assert_uint_lt(message_verify(buf, 500, 42, true, &got, &proof), 500);
 	}
 }
 END_TEST
@@ -47,12 +49,12 @@ START_TEST(another_message_is_none)
 	struct message_header got;
 
 	filled(500, true);
-	ck_assert_uint_eq(message_verify(buf, 500, 43, true, &got), 0);
+	ck_assert_uint_eq(message_verify(buf, 500, 43, true, &got, &proof), 0);
 	filled(500, false);
-	ck_assert_uint_eq(message_verify(buf, 500, 43, false, &got), 0);
+	ck_assert_uint_eq(message_verify(buf, 500, 43, false, &got, &proof), 0);
 	/* whoever expects the whole must not take a header alone for it */
-	ck_assert_uint_eq(message_verify(buf, 500, 42, true, &got), 0);
-	ck_assert_uint_eq(message_verify(buf, 500, 42, false, &got), 500);
+	ck_assert_uint_eq(message_verify(buf, 500, 42, true, &got, &proof), 0);
+	ck_assert_uint_eq(message_verify(buf, 500, 42, false, &got, &proof), 500);
 }
 END_TEST
 
@@ -62,12 +64,31 @@ START_TEST(short_ones_have_no_times)
 
 	for (size_t bytes = 0; bytes < sizeof(got); bytes++) {
 		filled(bytes, true);
-		ck_assert_uint_eq(message_verify(buf, bytes, 42, true, &got), bytes);
+		ck_assert_uint_eq(message_verify(buf, bytes, 42, true, &got, &proof), bytes);
 		ck_assert_uint_eq(got.arrival_ns, 0);
 	}
 	filled(20, true);
 	buf[19] ^= 1;
-	ck_assert_uint_eq(message_verify(buf, 20, 42, true, &got), 19);
+	ck_assert_uint_eq(message_verify(buf, 20, 42, true, &got, &proof), 19);
+}
+END_TEST
+
+/* What is read adds up to what is computed, with a header or without, whole or not. */
+START_TEST(the_proof_of_reading)
+{
+	for (size_t bytes = 1; bytes <= 500; bytes++)
+		for (uint64_t whole = 0; whole < 2; whole++) {
+			struct message_header header = {.seed = bytes * 77, .whole = whole}, got;
+			uint64_t read = 0;
+
+			if (bytes < sizeof(header) && !whole)
+				continue;
+			message_fill(buf, bytes, &header);
+			ck_assert_uint_eq(
+				message_verify(buf, bytes, header.seed, whole, &got, &read), bytes);
+			ck_assert_uint_eq(read, message_proof(bytes, header.seed, whole));
+			ck_assert_uint_ne(read, 0);
+		}
 }
 END_TEST
 
@@ -78,6 +99,7 @@ int main(void)
 	SRunner *sr;
 	int failed;
 
+	tcase_add_test(tc, the_proof_of_reading);
 	tcase_add_test(tc, times_come_back);
 	tcase_add_test(tc, a_wrong_byte_is_found_wherever_it_is);
 	tcase_add_test(tc, another_message_is_none);

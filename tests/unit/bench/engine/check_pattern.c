@@ -7,6 +7,8 @@
 
 #define BYTES 4099 /* neither a multiple of a word nor of a block */
 
+static uint64_t proof;
+
 START_TEST(fill_then_verify_every_length)
 {
 	uint8_t buf[300];
@@ -14,7 +16,7 @@ START_TEST(fill_then_verify_every_length)
 	for (size_t n = 0; n < sizeof(buf); n++) {
 		memset(buf, 0xee, sizeof(buf));
 		pattern_fill(buf, n, 7);
-		ck_assert_uint_eq(pattern_verify(buf, n, 7), n);
+		ck_assert_uint_eq(pattern_verify(buf, n, 7, &proof), n);
 		if (n < sizeof(buf))
 			ck_assert_uint_eq(buf[n], 0xee);
 	}
@@ -28,7 +30,7 @@ START_TEST(one_wrong_byte_is_found_where_it_is)
 	for (size_t at = 0; at < BYTES; at += 13) {
 		pattern_fill(buf, BYTES, 42);
 		buf[at] ^= 0x10;
-		ck_assert_uint_eq(pattern_verify(buf, BYTES, 42), at);
+		ck_assert_uint_eq(pattern_verify(buf, BYTES, 42, &proof), at);
 	}
 }
 END_TEST
@@ -52,16 +54,16 @@ START_TEST(stale_or_misplaced_chunks_are_found)
 	pattern_fill(old, BYTES, pattern_seed(9, 0, 1, 8));
 	pattern_fill(buf, BYTES, pattern_seed(9, 0, 1, 16));
 	memcpy(buf + 1024, old + 1024, 512);
-	ck_assert_uint_eq(pattern_verify(buf, BYTES, pattern_seed(9, 0, 1, 16)), 1024);
+	ck_assert_uint_eq(pattern_verify(buf, BYTES, pattern_seed(9, 0, 1, 16), &proof), 1024);
 	/* two chunks of the same message change places */
 	pattern_fill(buf, BYTES, 5);
 	memcpy(old, buf, BYTES);
 	memcpy(buf + 512, old + 2048, 512);
 	memcpy(buf + 2048, old + 512, 512);
-	ck_assert_uint_lt(pattern_verify(buf, BYTES, 5), 520);
+	ck_assert_uint_lt(pattern_verify(buf, BYTES, 5, &proof), 520);
 	/* zeros, as memory comes from the kernel */
 	memset(buf, 0, BYTES);
-	ck_assert_uint_lt(pattern_verify(buf, BYTES, pattern_seed(0, 0, 0, 0)), 8);
+	ck_assert_uint_lt(pattern_verify(buf, BYTES, pattern_seed(0, 0, 0, 0), &proof), 8);
 }
 END_TEST
 
@@ -76,6 +78,22 @@ START_TEST(seeds_tell_run_ends_and_sequence_apart)
 }
 END_TEST
 
+/* What is read adds up to what is computed, at any length and alignment. */
+START_TEST(the_proof_of_reading)
+{
+	static uint8_t buf[BYTES + 8];
+
+	for (size_t n = 0; n <= 300; n++) {
+		uint64_t read = 0;
+
+		pattern_fill(buf + n % 8, n, 1000 + n);
+		ck_assert_uint_eq(pattern_verify(buf + n % 8, n, 1000 + n, &read), n);
+		ck_assert_uint_eq(read, pattern_proof(n, 1000 + n));
+		ck_assert(n == 0 || read != 0);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pattern");
@@ -83,6 +101,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_add_test(tcase, the_proof_of_reading);
 	tcase_add_test(tcase, fill_then_verify_every_length);
 	tcase_add_test(tcase, one_wrong_byte_is_found_where_it_is);
 	tcase_add_test(tcase, words_of_a_message_differ);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/audit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STALL_TIMES 5 /* longer than the middle one */
+
+int audit_books(const struct traffic_result *books)
+{
+	if (books->posted != books->messages) {
+		fprintf(stderr, "farebench: %llu messages were posted, %llu arrived\n",
+			(unsigned long long)books->posted, (unsigned long long)books->messages);
+		return -EBADE;
+	}
+	if (books->proof_sent != books->proof_seen) {
+		fprintf(stderr, "farebench: what receivers read is not what was sent, or they have "
+				"not read it\n");
+		return -EBADE;
+	}
+	if (books->early) {
+		fprintf(stderr,
+			"farebench: %llu messages arrived before they were sent: clocks differ, "
+			"and times of one cannot be compared with the other's\n",
+			(unsigned long long)books->early);
+		return -EBADE;
+	}
+	return 0;
+}
+
+/* Bytes that can be across a GPU's links in the window. */
+static double audit_most(const struct measured *m, const struct topo *topo, unsigned gpu,
+			 unsigned streams)
+{
+	double seconds = (double)(m->to_ns - m->from_ns) / 1e9, bytes = 0;
+
+	for (unsigned p = 0; p < topo->n_planes; p++)
+		bytes += (double)topo_capacity_bps(topo, gpu, p) / 8 * seconds +
+			 (double)topo->bucket_bytes * topo->gpus[gpu].plane[p].n_sub_ports;
+	return bytes * (1 + AUDIT_RATE_SPARE) + (double)AUDIT_CHUNK_BYTES * streams;
+}
+
+static int audit_rates(const struct measured *m, const struct topo *topo,
+		       const struct traffic_stream *streams)
+{
+	double seconds = (double)(m->to_ns - m->from_ns) / 1e9;
+
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++) {
+		double sent = 0, received = 0, most;
+		unsigned n = 0;
+
+		for (unsigned i = 0; i < m->n_streams; i++) {
+			double bytes = m->stream[i].bps / 8 * seconds;
+
+			sent += streams[i].src == gpu ? bytes : 0;
+			received += streams[i].dst == gpu ? bytes : 0;
+			n += streams[i].src == gpu || streams[i].dst == gpu;
+		}
+		most = audit_most(m, topo, gpu, n);
+		if (sent <= most && received <= most)
+			continue;
+		fprintf(stderr,
+			"farebench: GPU %u sent %.0f bytes and received %.0f in %.3f s, and its "
+			"links carry %.0f\n",
+			gpu, sent, received, seconds, most);
+		return -EBADE;
+	}
+	return 0;
+}
+
+int audit_measured(const struct measured *m, const struct topo *topo,
+		   const struct traffic_stream *streams)
+{
+	int err = audit_books(&m->books);
+
+	return err ? err : audit_rates(m, topo, streams);
+}
+
+static int audit_ascending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int audit_stalled(const struct measured *m, unsigned n_gpus, uint64_t *ns)
+{
+	uint64_t *sorted = calloc(n_gpus + 1, sizeof(*sorted)), middle;
+	int worst = -1;
+
+	*ns = 0;
+	for (unsigned i = 0; sorted && i < n_gpus; i++) {
+		sorted[i] = m->stall_ns[i];
+		if (m->stall_ns[i] > *ns) {
+			*ns = m->stall_ns[i];
+			worst = (int)i;
+		}
+	}
+	if (!sorted || n_gpus < 2) {
+		free(sorted);
+		return -1;
+	}
+	qsort(sorted, n_gpus, sizeof(*sorted), audit_ascending);
+	middle = sorted[(n_gpus - 1) / 2];
+	free(sorted);
+	return *ns >= AUDIT_STALL_NS && *ns >= STALL_TIMES * middle ? worst : -1;
+}
