@@ -22,6 +22,7 @@ static int run(struct trial *t)
 	struct serving_result r;
 	int err;
 
+	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 4, 0, 0};
 	o.per_s = service_capacity(&o) * 0.4;

@@ -9,6 +9,7 @@ static int one(struct trial *t, bool aware, struct serving_result *r)
 
 	o.prefix_share = trial_number(t, "share") / 100;
 	o.prefix_tokens = trial_count(t, "prefix");
+	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 64, 512, 0};
 	o.per_s = 8;
 	o.prefix_aware = aware;

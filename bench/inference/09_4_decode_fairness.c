@@ -25,6 +25,7 @@ static int run(struct trial *t)
 		trial_missing(t, NULL, "1 to %d decode workers are possible", SERVING_MAX_WORKERS);
 		return 0;
 	}
+	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 128, 1024, 0};
 	o.n_prefill *= 2;
 	o.per_s = service_capacity(&o) * 0.6;

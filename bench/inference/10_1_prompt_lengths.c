@@ -13,6 +13,7 @@ static int run(struct trial *t)
 		return 0;
 	}
 	o.model = model;
+	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 1, 0, 0};
 	o.per_s = 0; /* no load beside */

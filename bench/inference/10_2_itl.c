@@ -11,6 +11,7 @@ static int run(struct trial *t)
 	int err;
 
 	o.model = model_find("CFG-A"); /* the shortest step: most tokens in a trial's time */
+	o.trace = NULL;		       /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, 512, 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 2048, 0, 0};
 	o.batch = 16;

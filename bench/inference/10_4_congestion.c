@@ -10,6 +10,7 @@ static int run(struct trial *t)
 	int err;
 
 	o.per_s = service_capacity(&o) * 0.3;
+	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, 1024, 0, 0};
 	o.background = trial_number(t, "background") / 100;
 	err = serving_run(t, &o, NULL, NULL, &r);

@@ -11,6 +11,7 @@ static int run(struct trial *t)
 
 	o.batch = trial_count(t, "batch");
 	o.static_batch = strcmp(trial_text(t, "batching"), "static") == 0;
+	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 128, 1024, 0};
 	o.per_s = service_capacity(&o) * 0.6;
 	err = serving_run(t, &o, NULL, NULL, &r);

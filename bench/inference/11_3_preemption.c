@@ -7,6 +7,7 @@ static int run(struct trial *t)
 	struct serving_result r;
 	int err;
 
+	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 512, 2048, 0};
 	o.kv_tokens = 12000;
 	o.output = (struct lengths){LENGTHS_UNIFORM, 16, 48, 0};

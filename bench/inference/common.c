@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "stats.h"
+#include "workload/custom.h"
 
 static const struct topo_sub_port *sub_port_of(const struct topo *topo,
 					       const struct measured_link *link)
@@ -91,6 +92,7 @@ struct serving_options usual_service(const struct trial *t)
 		.n_decode = trial_gpus(t) - prefill,
 		.prompt = {LENGTHS_ZIPF, 128, 8192, 1.0},
 		.output = {LENGTHS_UNIFORM, 8, 24, 0},
+		.trace = custom_trace(),
 		.router = ROUTER_KV_AWARE,
 		.batch = 64,
 		.slo_ttft_s = 0.5,
@@ -108,9 +110,20 @@ static double mean_prompt(const struct lengths *l)
 	return sum / 4096;
 }
 
+static double mean_recorded(const struct trace *trace)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < trace->n; i++)
+		sum += trace->request[i].prompt;
+	return sum / (double)trace->n;
+}
+
 double service_capacity(const struct serving_options *o)
 {
-	return o->n_prefill / model_prefill_s(o->model, mean_prompt(&o->prompt));
+	double prompt = o->trace ? mean_recorded(o->trace) : mean_prompt(&o->prompt);
+
+	return o->n_prefill / model_prefill_s(o->model, prompt);
 }
 
 double service_bound(const struct trial *t, const struct serving_options *o, double share)

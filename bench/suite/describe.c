@@ -11,6 +11,7 @@
 #include "machine.h"
 #include "optimum.h"
 #include "suite/suite.h"
+#include "workload/custom.h"
 
 static void describe_row(json_t *table, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -99,9 +100,18 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 }
 
 /* Of the emulated service; a test's own parameters stand beside its results. */
-static void describe_workload(json_t *tables)
+static void describe_workload(json_t *tables, const char *file)
 {
 	json_t *t = describe_table(tables, "Workload");
+	const struct trace *trace = custom_trace();
+
+	if (file)
+		describe_row(t, "Workload file", "%s", file);
+	if (trace)
+		describe_row(t, "Trace",
+			     "%zu requests; tests without lengths of their own take lengths and "
+			     "distances from it, stretched to each test's rate",
+			     trace->n);
 
 	describe_row(t, "Prompt lengths",
 		     "Zipf (1.0) over 128 to 8,192 tokens, where a test has no "
@@ -189,7 +199,7 @@ json_t *describe_json(const struct describe *about)
 	if (about->fabric) {
 		describe_fabric(tables, about->fabric);
 		if (about->draft)
-			describe_workload(tables);
+			describe_workload(tables, about->options->workload);
 	}
 	describe_run(tables, about);
 	if (about->fabric) {

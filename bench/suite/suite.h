@@ -25,8 +25,9 @@ struct suite_trials {
 };
 
 struct suite_options {
-	const char *lab; /* NULL: none is needed */
-	const char *dir; /* NULL: rows are kept in memory alone */
+	const char *lab;      /* NULL: none is needed */
+	const char *workload; /* the file in force (workload/custom.h); NULL: none */
+	const char *dir;      /* NULL: rows are kept in memory alone */
 	enum profile profile;
 	int strategy[STRATEGY_COUNT];
 	unsigned n_strategies;

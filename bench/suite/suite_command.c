@@ -11,6 +11,7 @@
 #include "report/results_json.h"
 #include "report/results_report.h"
 #include "suite/suite.h"
+#include "workload/custom.h"
 
 #define COMMAND_MAX_TESTS 128
 
@@ -31,6 +32,8 @@ static const struct options_entry run_table[] = {
 	 "ways to spread traffic (ecmp-stripe,ecmp-flow,fare-spray): ecmp- and wecmp-\n"
 	 "                          stripe, flow, pull; fare-flow, fare-spray, fare-packet"},
 	{"param", 'p', "NAME=LEVELS", "other levels of a parameter, with commas; may be repeated"},
+	{"workload", 'w', "FILE",
+	 "models, expert configurations and a trace of requests of one's own"},
 	{"trials", 'n', "N", "trials of each combination (the profile's)"},
 	{"scale", 'c', "N", "bytes of models are divided by N (a GPU's line stands for 400 Gb/s)"},
 	{"seed", 'x', "N", "of workloads and of the order of trials (by chance)"},
@@ -162,6 +165,9 @@ static int run_option(struct run_command *c, int option, char *text)
 		o->dir = text;
 		o->resume |= option == 'r';
 		return 0;
+	case 'w':
+		o->workload = text;
+		return custom_load(text);
 	case 'j':
 		c->json = text;
 		return 0;
@@ -257,6 +263,7 @@ int suite_main(int argc, char **argv)
 		err = suite_tell(&results, &(struct results_tests){c.test, c.n_tests},
 				 c.options.dir, c.json, c.html);
 	results_close(&results);
+	custom_fini();
 	return err == -EINTR ? 128 + interrupt_pending() : err ? 1 : 0;
 }
 

@@ -15,11 +15,28 @@ static const struct model models[] = {
 static const struct moe_config moe_configs[] = {
 	{"M1", 8, 2, 4096}, {"M2", 64, 4, 7168}, {"M3", 256, 2, 7168}, {"M4", 256, 8, 7168}};
 
+/* Of a workload of one's own. */
+static const struct model *more_models;
+static const struct moe_config *more_configs;
+static unsigned n_more_models, n_more_configs;
+
+void model_use(const struct model *own, unsigned n_models, const struct moe_config *configs,
+	       unsigned n_configs)
+{
+	more_models = own;
+	n_more_models = n_models;
+	more_configs = configs;
+	n_more_configs = n_configs;
+}
+
 const struct model *model_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++)
 		if (strcmp(models[i].name, name) == 0)
 			return &models[i];
+	for (unsigned i = 0; i < n_more_models; i++)
+		if (strcmp(more_models[i].name, name) == 0)
+			return &more_models[i];
 	return NULL;
 }
 
@@ -39,6 +56,9 @@ const struct moe_config *moe_config_find(const char *name)
 	for (size_t i = 0; i < sizeof(moe_configs) / sizeof(moe_configs[0]); i++)
 		if (strcmp(moe_configs[i].name, name) == 0)
 			return &moe_configs[i];
+	for (unsigned i = 0; i < n_more_configs; i++)
+		if (strcmp(more_configs[i].name, name) == 0)
+			return &more_configs[i];
 	return NULL;
 }
 

@@ -37,6 +37,9 @@ struct moe_config {
 };
 
 const struct moe_config *moe_config_find(const char *name);
+/* More of both, borrowed until the next call (custom.h). */
+void model_use(const struct model *models, unsigned n_models, const struct moe_config *configs,
+	       unsigned n_configs);
 /*
  * The routing of `tokens` tokens a GPU among `gpus` GPUs from `first` on, with the copy of a token
  * divided by scale (one byte at least).

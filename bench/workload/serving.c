@@ -31,14 +31,19 @@ static unsigned serving_decode_gpu(const struct trial *t, unsigned worker)
 	return first + worker % (trial_gpus(t) - first);
 }
 
+static unsigned serving_longest(const struct lengths *lengths)
+{
+	return lengths->max > lengths->min ? lengths->max : lengths->min;
+}
+
 static uint64_t serving_slot_bytes(const struct serving *s)
 {
-	unsigned longest =
-		s->o->prompt.max > s->o->prompt.min ? s->o->prompt.max : s->o->prompt.min;
-	double tokens = longest + s->o->prefix_tokens;
+	const struct trace *trace = s->o->trace;
+	double tokens = (trace ? trace->longest_prompt : serving_longest(&s->o->prompt)) +
+			s->o->prefix_tokens;
 
 	if (s->o->kv_tokens > 0) /* a request that is made anew has its output in its prompt */
-		tokens += s->o->output.max > s->o->output.min ? s->o->output.max : s->o->output.min;
+		tokens += trace ? trace->longest_output : serving_longest(&s->o->output);
 	tokens = model_kv_bytes(s->o->model, tokens) / s->t->scale;
 	return (uint64_t)(tokens / (s->o->pieces ? s->o->pieces : 1)) + 128;
 }

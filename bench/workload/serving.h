@@ -23,6 +23,7 @@
 #include "suite/trial.h"
 #include "workload/lengths.h"
 #include "workload/model.h"
+#include "workload/trace.h"
 
 #define SERVING_MAX_WORKERS 64
 
@@ -34,6 +35,9 @@ struct serving_options {
 	unsigned n_prefill, n_decode;	  /* workers; several may be played by one GPU */
 	unsigned pieces;		  /* 0: 1 */
 	struct lengths prompt, output;
+	/* lengths and distances of requests as they were recorded, the distances stretched so that
+	 * per_s come on the mean; NULL: drawn by the laws */
+	const struct trace *trace;
 	double per_s;	/* requests; Poisson. 0: one at a time, the next when one has ended */
 	unsigned burst; /* requests that arrive together; 0: 1 */
 	enum serving_router router;

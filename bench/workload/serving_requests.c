@@ -109,6 +109,27 @@ static struct request *serving_new(struct serving *s)
 	return &s->request[s->n_requests++];
 }
 
+static void serving_lengths(struct serving *s, struct request *q)
+{
+	const struct trace *trace = s->o->trace;
+	const struct trace_request *was =
+		trace ? &trace->request[(s->n_requests - 1) % trace->n] : NULL;
+
+	q->prompt = was ? was->prompt : lengths_draw(&s->o->prompt, &s->random);
+	q->output = was ? was->output : lengths_draw(&s->o->output, &s->random);
+}
+
+/* From the requests that just came to the next ones. */
+static double serving_distance_s(struct serving *s, unsigned burst)
+{
+	const struct trace *trace = s->o->trace;
+
+	if (trace)
+		return trace_gap_s(trace, (s->n_requests - 1) % trace->n) /
+		       (trace_mean_gap_s(trace) * s->o->per_s);
+	return rng_exponential(&s->random) * burst / s->o->per_s;
+}
+
 static void serving_one(struct serving *s, uint64_t now)
 {
 	struct request *q = serving_new(s);
@@ -116,8 +137,7 @@ static void serving_one(struct serving *s, uint64_t now)
 	if (!q)
 		return;
 	q->arrival_ns = now;
-	q->prompt = lengths_draw(&s->o->prompt, &s->random);
-	q->output = lengths_draw(&s->o->output, &s->random);
+	serving_lengths(s, q);
 	q->prefix = -1;
 	if (rng_uniform(&s->random) < s->o->prefix_share) {
 		q->prefix = (int)rng_below(&s->random, SERVING_PREFIXES);
@@ -139,8 +159,7 @@ void serving_arrive(struct serving *s)
 		serving_one(s, due);
 	s->next_arrival_ns = UINT64_MAX; /* one at a time: when this one has ended */
 	if (s->o->per_s > 0)
-		s->next_arrival_ns =
-			due + (uint64_t)(rng_exponential(&s->random) * burst / s->o->per_s * 1e9);
+		s->next_arrival_ns = due + (uint64_t)(serving_distance_s(s, burst) * 1e9);
 	if (s->next_arrival_ns >= s->last_arrival_ns ||
 	    (s->o->max_requests && s->n_requests >= s->o->max_requests))
 		s->next_arrival_ns = UINT64_MAX;
