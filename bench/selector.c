@@ -18,6 +18,7 @@ struct selector {
 	const char *at;
 	double *out;
 	int n, max;
+	int nulls; /* passed over */
 	char *reason;
 	size_t reason_size;
 };
@@ -101,8 +102,10 @@ static int selector_rest(struct selector *s, const json_t *value, int depth)
 		s->at++;
 		return selector_step(s, value, depth + 1);
 	}
-	if (json_is_null(value))
+	if (json_is_null(value)) {
+		s->nulls++;
 		return 0;
+	}
 	if (!json_is_number(value))
 		return selector_fail(s, -EBADMSG, "the path ends at something that is no number");
 	if (s->n == s->max)
@@ -120,8 +123,15 @@ static int selector_step(struct selector *s, const json_t *value, int depth)
 
 	if (depth > SELECTOR_MAX_DEPTH)
 		return selector_fail(s, -EBADMSG, "more than %d steps", SELECTOR_MAX_DEPTH);
-	if (selector_word(s, ".[]() ", name))
+	if (*s->at == '"') {
+		s->at++;
+		if (selector_word(s, "\"", name))
+			return -EBADMSG;
+		if (*s->at++ != '"')
+			return selector_fail(s, -EBADMSG, "a quotation mark is missing");
+	} else if (selector_word(s, ".[]() ", name)) {
 		return -EBADMSG;
+	}
 	if (*s->at == '[') {
 		s->at++;
 		err = selector_filters(s, filter, &n);
@@ -172,6 +182,9 @@ static int selector_list(struct selector *s, const json_t *root)
 	if (err)
 		return err;
 	right = s->n - left;
+	if (s->nulls)
+		return selector_fail(s, -EBADMSG, "%d values are null: what belongs together?",
+				     s->nulls);
 	if (right != 1 && right != left)
 		return selector_fail(s, -E2BIG, "%d numbers on the left, %d on the right", left,
 				     right);
@@ -190,7 +203,7 @@ int selector_numbers(const char *expression, const json_t *root, double *out, in
 		     size_t reason_size)
 {
 	static const char *const folds[] = {"min(", "median(", "max("};
-	struct selector s = {expression, out, 0, max, reason, reason_size};
+	struct selector s = {expression, out, 0, max, 0, reason, reason_size};
 	struct stats_summary summary;
 	int fold = -1, err;
 

@@ -10,11 +10,12 @@
  *	list       = path [ ("-" | "/") path ]	element by element, in the order of the file; as
  *						many on both sides, or one on the right
  *	path       = step { "." step }
- *	step       = name [ "[" filter { "," filter } "]" ]
+ *	step       = ( name | '"' anything '"' ) [ "[" filter { "," filter } "]" ]
  *	filter     = name ("=" | "!=") text	compared as text; numbers as JSON prints them
  *
  * `runs[scenario!=healthy,strategy=fare-spray].ratio` visits the elements of the array `runs` that
- * pass every filter; null, what was not measured, is passed over. Operators stand between blanks ("a - b"), so that names may hold "-" and "/".
+ * pass every filter; null, what was not measured, is passed over, except where an operator would
+ * pair what does not belong together. Operators stand between blanks ("a - b"), so that names may hold "-" and "/".
  */
 #ifndef SELECTOR_H
 #define SELECTOR_H

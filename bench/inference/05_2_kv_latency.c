@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inference/common.h"
 
+#include <string.h>
+
 #define BACKGROUND_BYTES (64u << 10)
+#define OPEN_SHARE	 0.02 /* of the pair's capacity: messages do not meet */
 
 static int run(struct trial *t)
 {
@@ -13,6 +16,11 @@ static int run(struct trial *t)
 	struct hist *h;
 	int err;
 
+	if (strcmp(trial_text(t, "arrivals"), "even") == 0) {
+		kv.law = ARRIVAL_EVEN;
+		kv.mean_s = trial_number(t, "size") * 8 /
+			    (fabric_pair_bps(t->fabric, 0, dst) * OPEN_SHARE);
+	}
 	load = plan_load(&plan, &kv);
 	plan_stream(&plan, load, 0, dst, 1, (uint64_t)trial_number(t, "size"));
 	if (share > 0) {
@@ -40,6 +48,11 @@ static const struct param params[] = {
 	 "%",
 	 "of the pair's capacity, open loop beside it",
 	 {"0,50,90", "0,25,50,75,90", NULL}},
+	{"arrivals",
+	 PARAM_NAME,
+	 "",
+	 "closed: the next when the one before was told; even: open loop, at 2% of the capacity",
+	 {"closed", NULL, "closed,even"}},
 	LIST_END};
 
 static const struct kpi kpis[] = {

@@ -11,7 +11,7 @@ static const char document[] =
 	"{\"s\":\"leaf dead\",\"test\":\"kv\",\"by\":\"ecmp\",\"ratio\":0.4,\"n\":5},"
 	"{\"s\":\"leaf dead\",\"test\":\"kv\",\"by\":\"fare-spray\",\"ratio\":0.96,\"n\":3}],"
 	"\"idle\":42.5,\"deep\":{\"list\":[{\"inner\":[{\"v\":1},{\"v\":2}]},{\"inner\":[{\"v\":4}]"
-	"}]},\"zero\":0}";
+	"}]},\"zero\":0,\"5.1\":[{\"a\":1,\"b\":2},{\"a\":null,\"b\":4},{\"a\":3,\"b\":null}]}";
 
 static int ask(const char *expression, double *out)
 {
@@ -33,6 +33,20 @@ START_TEST(plain_paths)
 	ck_assert_double_eq(v[3], 0.96);
 	ck_assert_int_eq(ask("deep.list.inner.v", v), 3);
 	ck_assert_double_eq(v[2], 4);
+}
+END_TEST
+
+/* A name that holds points is quoted; null is passed over, unless it would be paired. */
+START_TEST(names_and_nulls)
+{
+	double v[8];
+
+	ck_assert_int_eq(ask("\"5.1\".a", v), 2);
+	ck_assert_double_eq(v[1], 3);
+	ck_assert_int_eq(ask("max(\"5.1\"[b=4].b)", v), 1);
+	ck_assert_int_eq(ask("\"5.1\"[b=4].a", v), -ENOENT);
+	ck_assert_int_eq(ask("\"5.1\".a - \"5.1\".b", v), -EBADMSG);
+	ck_assert_int_eq(ask("\"5.1", v), -EBADMSG);
 }
 END_TEST
 
@@ -103,6 +117,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, plain_paths);
+	tcase_add_test(tcase, names_and_nulls);
 	tcase_add_test(tcase, filters);
 	tcase_add_test(tcase, folds_and_operators);
 	tcase_add_test(tcase, what_is_wrong_is_told);
