@@ -170,7 +170,8 @@ bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL
 static bool is_verb(const char *words)
 {
 	return !strncmp(words, "fail ", 5) || !strncmp(words, "heal ", 5) ||
-	       !strncmp(words, "gray ", 5) || !strncmp(words, "rate ", 5);
+	       !strncmp(words, "gray ", 5) || !strncmp(words, "rate ", 5) ||
+	       !strncmp(words, "reload ", 7);
 }
 
 static int take_steps(const struct strict_yaml *file, struct drill_plan *plan)
@@ -187,7 +188,8 @@ static int take_steps(const struct strict_yaml *file, struct drill_plan *plan)
 		take_words(text, &w);
 		if (!is_verb(text))
 			return strict_yaml_wrong(
-				file, key, "\"%s\" does not begin with fail, heal, gray or rate",
+				file, key,
+				"\"%s\" does not begin with fail, heal, gray, rate or reload",
 				text);
 		if (w.no_number)
 			return strict_yaml_wrong(

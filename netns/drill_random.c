@@ -14,7 +14,7 @@
 #define ANY_SUB	   ~0u
 
 /* What a kind breaks. */
-enum part { PART_PORT, PART_LEAF, PART_GRAY, PART_BGPD, PART_FARED };
+enum part { PART_PORT, PART_LEAF, PART_GRAY, PART_FRR, PART_FARED, PART_RELOAD };
 
 static const struct kind {
 	const char *name;
@@ -27,8 +27,10 @@ static const struct kind {
 	{"leaf-gray", PART_GRAY, "--loss-percent 100"},
 	{"leaf-gray-one-way", PART_GRAY, "--loss-percent 100 --direction to-leaf"},
 	{"leaf-loss", PART_GRAY, "--loss-percent 5"},
-	{"bgpd", PART_BGPD, NULL},
+	{"bgpd", PART_FRR, NULL},
+	{"zebra", PART_FRR, NULL},
 	{"fared", PART_FARED, NULL},
+	{"reload", PART_RELOAD, NULL},
 };
 
 struct fault {
@@ -77,8 +79,9 @@ static bool same_part(const struct fault *a, const struct fault *b)
 	case PART_LEAF:
 	case PART_GRAY:
 		return a->plane == b->plane;
-	case PART_BGPD:
+	case PART_FRR:
 	case PART_FARED:
+	case PART_RELOAD:
 		break;
 	}
 	return a->server == b->server;
@@ -91,9 +94,11 @@ static bool same_part(const struct fault *a, const struct fault *b)
 static unsigned lost_subs(const struct fault *f, const struct topology *t, unsigned server,
 			  unsigned gpu, unsigned plane)
 {
-	if (f->kind->part == PART_BGPD || f->kind->part == PART_FARED || f->plane != plane)
+	bool is_leaf = f->kind->part == PART_LEAF || f->kind->part == PART_GRAY;
+
+	if ((f->kind->part != PART_PORT && !is_leaf) || f->plane != plane)
 		return 0;
-	if (f->kind->part != PART_PORT)
+	if (is_leaf)
 		return t->sub_ports;
 	if (f->server != server || f->gpu != gpu)
 		return 0;
@@ -159,9 +164,12 @@ static void say(const struct fault *f, char out[DRILL_PLAN_WORDS_MAX])
 	case PART_GRAY:
 		snprintf(out, DRILL_PLAN_WORDS_MAX, "gray leaf l%u %s", f->plane, f->kind->words);
 		break;
-	case PART_BGPD:
+	case PART_FRR:
 	case PART_FARED:
 		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail %s s%u", f->kind->name, f->server);
+		break;
+	case PART_RELOAD:
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "reload s%u", f->server);
 		break;
 	}
 }
@@ -213,7 +221,9 @@ int drill_random_draw(const struct drill_random *r, const struct topology *t, ui
 		say(&active[n], steps[0].words);
 		steps[0].at_s = from_s;
 		steps[1].at_s = active[n].until_s;
-		drill_plan_undo(steps[0].words, t, steps[1].words);
+		/* what needs no healing is done again */
+		if (!drill_plan_undo(steps[0].words, t, steps[1].words))
+			memcpy(steps[1].words, steps[0].words, sizeof(steps[1].words));
 		steps += 2;
 		n++;
 	}

@@ -3,7 +3,7 @@
  * drill_random.h - faults by chance, of which a seed means the same everywhere.
  *
  * Owns nothing. In: how many, how often, of which kinds; a topology; a seed. Out: pairs of steps,
- * each fault and what heals it. Pure; any thread.
+ * each fault and what heals it (a reload: the same again). Pure; any thread.
  *
  * Faults may overlap, on different parts: a part that is broken is not broken again before it has
  * been healed and has had time to come back. And every two GPUs keep at least one plane that is

@@ -280,11 +280,14 @@ static int break_or_mend(int argc, char **argv, bool fail)
 	if (!strcmp(what, "bgpd") && argc == 3)
 		return parse_host(&lab, argv[2], &host) ||
 		       faults_daemon(&lab, host, LAB_BGPD, fail);
+	if (!strcmp(what, "zebra") && argc == 3)
+		return parse_host(&lab, argv[2], &host) ||
+		       faults_daemon(&lab, host, LAB_ZEBRA, fail);
 	if (!strcmp(what, "fared") && argc == 3)
 		return parse_host(&lab, argv[2], &host) ||
 		       faults_daemon(&lab, host, LAB_FARED, fail);
-	say("what to %s: subport GPU PLANE SUB, plane GPU PLANE, leaf LEAF, bgpd HOST or fared "
-	    "HOST",
+	say("what to %s: subport GPU PLANE SUB, plane GPU PLANE, leaf LEAF, bgpd HOST, zebra HOST "
+	    "or fared HOST",
 	    fail ? "fail" : "heal");
 	return 1;
 }
@@ -343,6 +346,16 @@ static int command_rate(const struct options *o, int argc, char **argv)
 	       faults_rate(&lab, gpu, plane, sub, mbps);
 }
 
+static int command_reload(const struct options *o, int argc, char **argv)
+{
+	struct plan_host host;
+	struct lab lab;
+
+	(void)o, (void)argc;
+	return lab_open(argv[0], &lab) || parse_host(&lab, argv[1], &host) ||
+	       faults_reload(&lab, host);
+}
+
 static int command_drill(const struct options *o, int argc, char **argv)
 {
 	uint64_t seed = (uint64_t)o->seed;
@@ -368,12 +381,14 @@ static const struct command commands[] = {
 	{"run", 2, command_run,
 	 "TOPOLOGY [--name NAME] [--fared PATH] [--wait SECONDS] -- COMMAND..."},
 	{"fail", 3, command_fail,
-	 "NAME subport GPU PLANE SUB | plane GPU PLANE | leaf LEAF | bgpd HOST | fared HOST"},
+	 "NAME subport GPU PLANE SUB | plane GPU PLANE | leaf LEAF | bgpd HOST | zebra HOST | "
+	 "fared HOST"},
 	{"heal", 3, command_heal, "NAME (as for fail)"},
 	{"gray", 3, command_gray,
 	 "NAME leaf LEAF | subport GPU PLANE SUB [--loss-percent P] [--direction "
 	 "both|from-leaf|to-leaf]"},
 	{"rate", 3, command_rate, "NAME subport GPU PLANE SUB MBPS | all MBPS"},
+	{"reload", 2, command_reload, "NAME HOST"},
 	{"drill", 2, command_drill, "NAME PLAN [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
 };

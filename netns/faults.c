@@ -107,6 +107,22 @@ int faults_leaf(struct lab *lab, unsigned plane, bool fail)
 	return end(lab, &state, rc);
 }
 
+static int start_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon)
+{
+	int rc = daemon == LAB_BGPD ? lab_zebra_wait(lab, host) : 0;
+
+	return rc ? rc : lab_daemon_start(lab, host, daemon);
+}
+
+static int restart_frr(struct lab *lab, struct plan_host host)
+{
+	int rc = start_daemon(lab, host, LAB_ZEBRA);
+
+	if (!rc)
+		rc = lab_daemon_kill(lab, host, LAB_BGPD);
+	return rc ? rc : start_daemon(lab, host, LAB_BGPD);
+}
+
 int faults_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon, bool fail)
 {
 	int rc = lab_lock(lab);
@@ -121,9 +137,7 @@ int faults_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon
 	} else if (fail) {
 		rc = lab_daemon_kill(lab, host, daemon);
 	} else if (!lab_daemon_pid(lab, host, daemon)) {
-		rc = daemon == LAB_BGPD ? lab_zebra_wait(lab, host) : 0;
-		if (!rc)
-			rc = lab_daemon_start(lab, host, daemon);
+		rc = daemon == LAB_ZEBRA ? restart_frr(lab, host) : start_daemon(lab, host, daemon);
 	}
 	lab_unlock(lab);
 	return rc;

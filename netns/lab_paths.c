@@ -12,7 +12,8 @@
 #include "process.h"
 #include "say.h"
 
-#define FRR_DIR "/usr/lib/frr/"
+#define FRR_DIR	      "/usr/lib/frr/"
+#define KEEP_ROUTES_S "60"
 
 void lab_path(const struct lab *lab, struct plan_host host, const char *file,
 	      char path[LAB_PATH_MAX])
@@ -37,8 +38,26 @@ int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daem
 	char netns[PLAN_NETNS_NAME_MAX], pid_path[LAB_PATH_MAX], log[LAB_PATH_MAX],
 		config[LAB_PATH_MAX];
 	char frr[LAB_PATH_MAX], zserv[LAB_PATH_MAX], frr_pid[LAB_PATH_MAX];
-	const char *const zebra[] = {FRR_DIR "zebra", "-f", config, "-i", frr_pid, "-z",     zserv,
-				     "--vty_socket",  frr,  "-P",   "0",  "--log", "stdout", NULL};
+	/*
+	 * A server's zebra that is started anew keeps the routes that it finds in the kernel: bgpd
+	 * has that time to install its own. A leaf that comes back is to know nothing.
+	 */
+	const char *const zebra[] = {FRR_DIR "zebra",
+				     "-f",
+				     config,
+				     "-i",
+				     frr_pid,
+				     "-z",
+				     zserv,
+				     "--vty_socket",
+				     frr,
+				     "-P",
+				     "0",
+				     "--log",
+				     "stdout",
+				     host.leaf ? NULL : "--graceful_restart",
+				     KEEP_ROUTES_S,
+				     NULL};
 	const char *const bgpd[] = {
 		FRR_DIR "bgpd", "-M",		"bmp", "-f", config, "-i",    frr_pid,	"-z",
 		zserv,		"--vty_socket", frr,   "-P", "0",    "--log", "stdout", NULL};

@@ -261,7 +261,8 @@ static void check_daemons(const struct lab *lab, struct status *s)
 		if (host.leaf && s->faults.leaf_failed[host.index])
 			continue;
 		if (!lab_daemon_pid(lab, host, LAB_ZEBRA))
-			complain(s, "%s: zebra is not running", name);
+			complain(s, "%s: zebra is not running; `farelab heal %s zebra %s`", name,
+				 lab->name, name);
 		if (!lab_daemon_pid(lab, host, LAB_BGPD))
 			complain(s, "%s: bgpd is not running; `farelab heal %s bgpd %s`", name,
 				 lab->name, name);

@@ -49,7 +49,8 @@ static bool understand(struct drill_fault *f, const struct topo *topo)
 	} else {
 		return false;
 	}
-	for (unsigned i = 0; !strcmp(f->kind, "bgpd") && i < topo->n_servers; i++)
+	for (unsigned i = 0;
+	     (!strcmp(f->kind, "bgpd") || !strcmp(f->kind, "zebra")) && i < topo->n_servers; i++)
 		if (!strcmp(topo->servers[i].name, where))
 			f->server = (int)i;
 	for (unsigned i = 0;
@@ -183,16 +184,16 @@ static bool only_probes_say_so(uint8_t verdict)
 }
 
 /*
- * When that bgpd died, was it still learning anew what a lost link or leaf had taken from that
+ * When that bgpd or zebra died, was it still learning anew what a lost link or leaf had taken from that
  * GPU's plane? What it had not learned again it cannot leave in the kernel. What is merely gray
  * takes no route.
  */
-static bool was_learning(const struct drill_faults *f, const struct drill_fault *bgpd, int gpu,
+static bool was_learning(const struct drill_faults *f, const struct drill_fault *frr, int gpu,
 			 unsigned plane, uint64_t settle_ns)
 {
 	for (unsigned i = 0; i < f->n; i++)
 		if (!strncmp(f->fault[i].words, "fail ", 5) && touches(&f->fault[i], gpu, plane) &&
-		    lasts_at(&f->fault[i], bgpd->from_ns, settle_ns))
+		    lasts_at(&f->fault[i], frr->from_ns, settle_ns))
 			return true;
 	return false;
 }

@@ -26,7 +26,7 @@ struct drill_fault {
 	uint64_t from_ns, done_ns;	/* farelab began and ended doing it */
 	uint64_t healed_ns;		/* and ended healing it; 0: not (yet) */
 	int gpu, plane;			/* whose paths on which plane; -1: all; plane -2: none */
-	int server;			/* whose bgpd; -1: it is no such fault */
+	int server;			/* whose bgpd or zebra; -1: it is no such fault */
 	/* the longest time that a GPU had nothing acknowledged, until a second after healing */
 	double hole_ms;
 	/* goodput of the worst tenth of a second until then, of all GPUs, of the healthy one */
@@ -51,7 +51,8 @@ void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsi
 
 /*
  * Does a fault in force, or healed less than settle_ns before, explain that an event lowered that
- * plane of its pair? A bgpd's death explains little: probes lost on its server's paths, or on one
+ * plane of its pair? A bgpd's death explains little (a zebra's as much, for bgpd is started anew with
+ * it): probes lost on its server's paths, or on one
  * sub-port of a path, while it is away or learns anew, for then zebra takes routes or next hops out
  * of the kernel, and what is sent over those really is lost (FRR 8.4 announces a restart for two
  * minutes from every start: of two bgpds that started within that time neither waits for the other,

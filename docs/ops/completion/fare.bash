@@ -74,8 +74,8 @@ _farelab() {
 	case $command,$n_after in
 	,*) _fare_reply "$(_fare_words farelab)" ;;
 	up,0 | run,0) _fare_files ;;
-	down,0 | status,0 | exec,0 | fail,0 | heal,0 | gray,0 | rate,0 | drill,0 | vtysh,0) _fare_reply "$(_fare_labs)" ;;
-	fail,1 | heal,1) _fare_reply "subport plane leaf bgpd fared" ;;
+	down,0 | status,0 | exec,0 | fail,0 | heal,0 | gray,0 | rate,0 | reload,0 | drill,0 | vtysh,0) _fare_reply "$(_fare_labs)" ;;
+	fail,1 | heal,1) _fare_reply "subport plane leaf bgpd zebra fared" ;;
 	gray,1) _fare_reply "leaf subport" ;;
 	rate,1) _fare_reply "subport all" ;;
 	*) case $cur in -*) _fare_reply "$(_fare_words farelab)" ;; esac ;;

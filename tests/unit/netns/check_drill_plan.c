@@ -35,7 +35,8 @@ END_TEST
 
 static const char dice[] =
 	"name: x\nrandom: {faults: 200, every_s: 1, hold_s: 2.5, "
-	"kinds: [subport, plane, leaf-gray, leaf-gray-one-way, leaf-loss, bgpd, fared, leaf]}\n";
+	"kinds: [subport, plane, leaf-gray, leaf-gray-one-way, leaf-loss, bgpd, zebra, fared, "
+	"reload, leaf]}\n";
 
 START_TEST(a_seed_means_the_same_drill)
 {
@@ -119,6 +120,28 @@ START_TEST(overlapping_faults_are_on_different_parts_and_leave_a_plane)
 }
 END_TEST
 
+START_TEST(a_reload_comes_again_where_others_are_healed)
+{
+	struct drill_plan plan;
+	unsigned n[4] = {0};
+
+	ck_assert_msg(!parse("name: x\nrandom: {faults: 20, every_s: 8, hold_s: 2, "
+			     "kinds: [reload]}\nsteps: [{at_s: 0, do: reload s1}]\n",
+			     5, &plan),
+		      "%s", error);
+	ck_assert_uint_eq(plan.n_steps, 41);
+	for (unsigned i = 0; i < plan.n_steps; i++) {
+		unsigned server;
+
+		ck_assert_int_eq(sscanf(plan.steps[i].words, "reload s%u", &server), 1);
+		n[server % 4]++;
+	}
+	ck_assert_uint_eq(n[1] % 2, 1); /* with the one of steps */
+	ck_assert_uint_eq((n[0] | n[2] | n[3]) % 2, 0);
+	drill_plan_fini(&plan);
+}
+END_TEST
+
 START_TEST(as_many_faults_as_were_asked_for)
 {
 	struct drill_plan plan;
@@ -135,6 +158,8 @@ static const struct {
 } undone[] = {
 	{"fail bgpd s0", "heal bgpd s0"},
 	{"heal bgpd s0", NULL},
+	{"fail zebra s0", "heal zebra s0"},
+	{"reload s0", NULL},
 	{"gray leaf l0", "gray leaf l0 --loss-percent 0"},
 	{"gray leaf l0 --direction to-leaf", "gray leaf l0 --loss-percent 0"},
 	{"gray leaf l0 --loss-percent 0.5", "gray leaf l0 --loss-percent 0"},
@@ -221,8 +246,8 @@ static const struct {
 	{STEPS "  - {at_s: 1_0, do: fail leaf l0}\n", "plan.yaml:4: steps[1].at_s: \"1_0\" is not"},
 	{STEPS "  - {do: fail leaf l0}\n",
 	 "plan.yaml:4: steps[1].at_s: this required key is missing"},
-	{STEPS "  - {at_s: 1, do: rm -rf /}\n",
-	 "plan.yaml:4: steps[1].do: \"rm -rf /\" does not begin with fail, heal, gray or rate"},
+	{STEPS "  - {at_s: 1, do: rm -rf /}\n", "plan.yaml:4: steps[1].do: \"rm -rf /\" does not "
+						"begin with fail, heal, gray, rate or reload"},
 	{STEPS "  - {at_s: 1, do: rate subport s1 1 0 400G}\n",
 	 "plan.yaml:4: steps[1].do: \"400G\" is not a number"},
 	{STEPS "  - {at_s: 1, do: rate subport s1 1 0 400_000}\n",
@@ -270,6 +295,7 @@ int main(void)
 	tcase_add_test(tc, every_random_fault_is_undone_when_it_was_to_be);
 	tcase_add_test(tc, overlapping_faults_are_on_different_parts_and_leave_a_plane);
 	tcase_add_test(tc, as_many_faults_as_were_asked_for);
+	tcase_add_test(tc, a_reload_comes_again_where_others_are_healed);
 	tcase_add_loop_test(tc, undoing, 0, sizeof(undone) / sizeof(undone[0]));
 	tcase_add_test(tc, undoing_in_an_unshaped_lab);
 	tcase_add_test(tc, shipped_plans);
