@@ -128,6 +128,7 @@ static enum control_role needed_role(enum control_command command)
 	case CONTROL_UNDRAIN:
 	case CONTROL_RELOAD:
 	case CONTROL_CONFIRM:
+	case CONTROL_TRACE:
 		return CONTROL_OPERATOR;
 	case CONTROL_ATTACH:
 		return CONTROL_APPLICATION;
@@ -175,6 +176,8 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 		return c->handlers->on_reload(c->arg, client, request);
 	case CONTROL_CONFIRM:
 		return c->handlers->on_confirm(c->arg, client);
+	case CONTROL_TRACE:
+		return c->handlers->on_trace(c->arg, client, request);
 	case CONTROL_COUNTERS:
 		return report_counters(&c->report);
 	case CONTROL_VERSION:

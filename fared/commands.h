@@ -17,6 +17,8 @@ struct commands_handlers {
 	json_t *(*on_reload)(void *arg, const struct control_client *client,
 			     const struct control_request *request);
 	json_t *(*on_confirm)(void *arg, const struct control_client *client);
+	json_t *(*on_trace)(void *arg, struct control_client *client,
+			    const struct control_request *request);
 };
 
 struct commands {

@@ -179,20 +179,46 @@ static uint64_t ms_to_ns(uint64_t ms)
 	return ms * UINT64_C(1000000);
 }
 
+/* Into key_file or second_key_file: a path. */
+static int take_key_file(const struct check *c, const char *key, const char *value, char *out,
+			 size_t size)
+{
+	int rc = take_text(c, key, value, "", out, size);
+
+	if (!rc && out[0] && out[0] != '/')
+		return wrong(c, key, "not an absolute path");
+	return rc;
+}
+
+static int take_key_files(const struct check *c, const struct config_raw_health *raw,
+			  struct config_health *h)
+{
+	int rc = take_key_file(c, "health.key_file", raw->key_file, h->key_file,
+			       sizeof(h->key_file));
+
+	if (!rc)
+		rc = take_key_file(c, "health.second_key_file", raw->second_key_file,
+				   h->second_key_file, sizeof(h->second_key_file));
+	if (rc)
+		return rc;
+	if (h->second_key_file[0] && !h->key_file[0])
+		return wrong(c, "health.second_key_file",
+			     "there is no health.key_file beside it; name the key in use there");
+	h->key_file_line = strict_yaml_line(c->yaml, "health.key_file");
+	h->second_key_file_line = strict_yaml_line(c->yaml, "health.second_key_file");
+	return 0;
+}
+
 static int take_health(const struct check *c, struct config *config)
 {
 	static const struct config_raw_health none;
 	const struct config_raw_health *raw = c->raw->health ? c->raw->health : &none;
 	struct config_health *h = &config->health;
-	int rc = take_text(c, "health.key_file", raw->key_file, "", h->key_file,
-			   sizeof(h->key_file));
+	int rc = take_key_files(c, raw, h);
 
 	if (rc)
 		return rc;
-	if (h->key_file[0] && h->key_file[0] != '/')
-		return wrong(c, "health.key_file", "not an absolute path");
 	h->enabled = !raw->enabled || *raw->enabled;
-	h->key_file_line = strict_yaml_line(c->yaml, "health.key_file");
 	h->realtime = !raw->realtime || *raw->realtime;
 	h->interval_ns = (uint64_t)llround(fraction_or(raw->interval_ms, HEALTH_INTERVAL_MS) * 1e6);
 	h->slow_interval_ns = (uint64_t)llround(

@@ -48,8 +48,9 @@ struct config_health {
 	uint32_t recover_probes;
 	uint32_t max_loss_ppm;
 	uint64_t hold_ns, hold_max_ns, ramp_ns;
-	char key_file[256]; /* "": no capacity notices */
-	unsigned key_file_line;
+	char key_file[256];	   /* "": no capacity notices */
+	char second_key_file[256]; /* "": none; accepted beside it while keys are rotated */
+	unsigned key_file_line, second_key_file_line;
 };
 
 struct config {

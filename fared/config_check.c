@@ -10,19 +10,16 @@
 #include "key_file.h"
 #include "log.h"
 
-static int check_key(const struct config_health *health, const char *path, struct log *log)
+static int check_keys(const struct config_health *health, const char *path, struct log *log)
 {
-	struct notice_key key;
-	char why[400];
-	int rc;
+	struct notice_keys keys;
+	unsigned line;
+	char why[440];
+	int rc = key_file_read_all(health, &keys, &line, why, sizeof(why));
 
-	if (!health->enabled || !health->key_file[0])
-		return 0;
-	rc = key_file_read(health->key_file, &key, why, sizeof(why));
-	explicit_bzero(&key, sizeof(key));
+	explicit_bzero(&keys, sizeof(keys));
 	if (rc)
-		log_line(log, LOG_ERR, "config", "%s:%u: health.key_file: %s", path,
-			 health->key_file_line, why);
+		log_line(log, LOG_ERR, "config", "%s:%u: %s", path, line, why);
 	return rc;
 }
 
@@ -47,5 +44,5 @@ int config_check(const struct config *config, const char *path, struct log *log)
 {
 	for (uint32_t g = 0; g < config->n_gpus; g++)
 		check_planes(config, g, path, log);
-	return check_key(&config->health, path, log);
+	return check_keys(&config->health, path, log);
 }

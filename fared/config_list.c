@@ -170,7 +170,9 @@ static void add_health(struct writer *w, const struct config_health *h)
 	add_ms(w, "health.hold_ms", h->hold_ns);
 	add_ms(w, "health.hold_max_ms", h->hold_max_ns);
 	add_ms(w, "health.ramp_ms", h->ramp_ns);
+	w->effect = CONFIG_AT_ONCE;
 	add(w, "health.key_file", "%s", h->key_file);
+	add(w, "health.second_key_file", "%s", h->second_key_file);
 }
 
 static void add_sub_port(struct writer *w, const struct config *c, uint32_t g, uint32_t plane,

@@ -66,6 +66,8 @@ static const cyaml_schema_field_t health_fields[] = {
 	CYAML_FIELD_INT_PTR("hold_max_ms", MAY_NUM, struct config_raw_health, hold_max_ms),
 	CYAML_FIELD_INT_PTR("ramp_ms", MAY_NUM, struct config_raw_health, ramp_ms),
 	CYAML_FIELD_STRING_PTR("key_file", MAY, struct config_raw_health, key_file, 0, TEXT_MAX),
+	CYAML_FIELD_STRING_PTR("second_key_file", MAY, struct config_raw_health, second_key_file, 0,
+			       TEXT_MAX),
 	CYAML_FIELD_END};
 static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_STRING_PTR("node", MUST, struct config_raw, node, 1, TEXT_MAX),

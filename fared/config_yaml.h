@@ -59,7 +59,7 @@ struct config_raw_health {
 	int64_t *hold_ms;
 	int64_t *hold_max_ms;
 	int64_t *ramp_ms;
-	char *key_file;
+	char *key_file, *second_key_file;
 };
 
 /* Absent optional values are NULL. */

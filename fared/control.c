@@ -234,7 +234,7 @@ static void on_idle(struct ev_loop *loop, ev_timer *w, int revents)
 	struct client *c = w->data;
 
 	(void)revents;
-	if (c->who.watching || c->who.attached >= 0)
+	if (c->who.watching || c->who.tracing || c->who.attached >= 0)
 		ev_timer_stop(loop, w);
 	else if (!c->out)
 		drop(c, "asks nothing");
@@ -246,7 +246,7 @@ static void tell(struct client *c, const char *line, size_t length)
 		drop(c, "too far behind");
 	else if (!append(c, line, length))
 		drop(c, "out of memory");
-	else if (flush(c))
+	else if (flush(c) && !dropped_when_told(c))
 		go_on(c);
 }
 
@@ -268,6 +268,24 @@ void control_tell_watchers(struct control *control, const json_t *event)
 			drop(c, "out of memory");
 	}
 	free(line);
+}
+
+void control_tell(struct control *control, struct control_client *client, const json_t *json)
+{
+	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
+		struct client *c = &control->clients[i];
+		size_t length = 0;
+		char *line;
+
+		if (!c->control || &c->who != client)
+			continue;
+		line = line_of(json, &length);
+		if (line)
+			tell(c, line, length);
+		else
+			drop(c, "out of memory");
+		free(line);
+	}
 }
 
 /* ---- in ------------------------------------------------------------------ */

@@ -12,7 +12,8 @@
  * request in hand per client (the next is read once the reply has left), one request answered in
  * each turn of the loop (clients in turn), CONTROL_REQUEST_MAX bytes a request, a client that takes
  * nothing for CONTROL_SLOW_S seconds, or falls CONTROL_WATCH_BYTES of events behind, is dropped;
- * and one that asks nothing for CONTROL_IDLE_S seconds, unless it watches or has attached a table.
+ * and one that asks nothing for CONTROL_IDLE_S seconds, unless it watches, traces or has attached a
+ * table.
  *
  * Of each user: CONTROL_PER_USER clients, CONTROL_WATCH_PER_USER of them watching, and as many
  * requests a second as control_rate.h says; further ones wait. The last CONTROL_KEPT places are for
@@ -67,6 +68,7 @@ struct control_client {
 	pid_t pid;
 	enum control_role role;
 	bool watching; /* set by on_request: gets events from now on */
+	bool tracing;  /* set by on_request: control_tell() has more for it */
 	bool finished; /* set by on_request: the connection ends once this reply has left */
 	int attached;  /* set by on_request: id of its connection table; -1: none */
 };
@@ -100,5 +102,10 @@ void control_set_idle_s(struct control *c, double idle_s);
 void control_destroy(struct control *c);
 /* Sends one line of JSON (borrowed) to every watcher. */
 void control_tell_watchers(struct control *c, const json_t *event);
+/*
+ * Sends one line of JSON (borrowed) to one client, of those that on_request was given; if that has
+ * set finished, it is the last. on_gone may be called for it meanwhile.
+ */
+void control_tell(struct control *c, struct control_client *client, const json_t *json);
 
 #endif

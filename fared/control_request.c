@@ -30,9 +30,11 @@ enum argument {
 	ARG_SINCE = 1 << 11,
 	ARG_TOPIC = 1 << 12,
 	ARG_LEVEL = 1 << 13,
+	ARG_COUNT = 1 << 14,
 };
 
 #define ARG_EVENTS (ARG_AFTER | ARG_LIMIT | ARG_SINCE | ARG_TOPIC | ARG_LEVEL | ARG_PLANE)
+#define ARG_PATH   (ARG_PEER | ARG_PLANE)
 #define ARG_DRAIN  (ARG_PEER | ARG_PLANE | ARG_SUB_PORT | ARG_GPU)
 
 static const struct {
@@ -55,6 +57,7 @@ static const struct {
 	[CONTROL_CONFIG] = {"config", ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_RELOAD] = {"reload", ARG_DRY_RUN | ARG_CONFIRM, 0},
 	[CONTROL_CONFIRM] = {"confirm", 0, 0},
+	[CONTROL_TRACE] = {"trace", ARG_PATH | ARG_GPU | ARG_COUNT, ARG_PATH},
 	[CONTROL_VERSION] = {"version", 0, 0},
 };
 
@@ -66,7 +69,7 @@ static const struct {
 	{"after", ARG_AFTER},	  {"limit", ARG_LIMIT},	      {"name", ARG_NAME},
 	{"pid", ARG_PID},	  {"sub_port", ARG_SUB_PORT}, {"gpu", ARG_GPU},
 	{"dry_run", ARG_DRY_RUN}, {"confirm_s", ARG_CONFIRM}, {"since_ns", ARG_SINCE},
-	{"topic", ARG_TOPIC},	  {"level", ARG_LEVEL},
+	{"topic", ARG_TOPIC},	  {"level", ARG_LEVEL},	      {"count", ARG_COUNT},
 };
 
 struct reply {
@@ -191,6 +194,12 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 			return bad(r, "\"confirm_s\" must be at least 1");
 		out->confirm_s = (uint32_t)number;
 		return rc;
+	case ARG_COUNT:
+		rc = take_integer(value, name, CONTROL_TRACE_MAX, &number, r);
+		if (!rc && !number)
+			return bad(r, "\"count\" must be at least 1");
+		out->count = (uint32_t)number;
+		return rc;
 	case ARG_GPU:
 		if (json_string_length(value) >= sizeof(out->gpu))
 			return bad(r, "\"gpu\" is no name of a local GPU");
@@ -244,7 +253,8 @@ int control_request_parse(const char *line, size_t length, struct control_reques
 	json_t *root;
 	int rc;
 
-	*out = (struct control_request){.limit = CONTROL_LIMIT_MAX, .level = LOG_DEBUG};
+	*out = (struct control_request){
+		.limit = CONTROL_LIMIT_MAX, .level = LOG_DEBUG, .count = CONTROL_TRACE_COUNT};
 	if (length > CONTROL_REQUEST_MAX)
 		return bad(&r, "longer than %d bytes", CONTROL_REQUEST_MAX);
 	root = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);

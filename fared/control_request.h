@@ -7,7 +7,7 @@
  *
  *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or "why" or
  *           "drains" or "drain" or "undrain" or "watch" or "attach" or "counters" or "config" or
- *           "reload" or "confirm" or "version", ...}
+ *           "reload" or "confirm" or "trace" or "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it, to where "next_cursor" is null
@@ -17,6 +17,8 @@
  *   why:          "peer" (an address), and "plane" if only one is of interest
  *   drain:        "peer" (an address or "all"), and "plane", "sub_port" (of a plane toward all)
  *                 and "gpu" (a name) if it is not to be any; undrain alike
+ *   trace:        "peer" and "plane" of the path; "count" of probes, "gpu" (a name) if more than
+ *                 one local GPU has it
  *   reload:       "dry_run" (true: only tell what differs), "confirm_s" (undone after so many
  *                 seconds unless "confirm" comes)
  *   attach:       one memfd beside the line (SCM_RIGHTS), "pid", and "name" if it is not to be
@@ -32,7 +34,9 @@
 
 #define CONTROL_REQUEST_MAX 4096  /* bytes of a line, newline not counted */
 #define CONTROL_CONFIRM_MAX 86400 /* seconds */
-#define CONTROL_LIMIT_MAX   4096  /* rows that may be asked for; a reply may hold fewer */
+#define CONTROL_TRACE_MAX   10000 /* probes */
+#define CONTROL_TRACE_COUNT 100
+#define CONTROL_LIMIT_MAX   4096 /* rows that may be asked for; a reply may hold fewer */
 
 enum control_command {
 	CONTROL_PLANES,
@@ -51,6 +55,7 @@ enum control_command {
 	CONTROL_CONFIG,
 	CONTROL_RELOAD,
 	CONTROL_CONFIRM,
+	CONTROL_TRACE,
 	CONTROL_VERSION,
 	CONTROL_COMMAND_COUNT,
 };
@@ -69,6 +74,7 @@ struct control_request {
 	int level;	   /* no less important than this (syslog.h) */
 	bool dry_run;
 	uint32_t confirm_s; /* 0: no confirmation is waited for */
+	uint32_t count;	    /* trace: 1..CONTROL_TRACE_MAX */
 	uint64_t cursor;    /* of events: after */
 	uint32_t limit;	    /* 1..CONTROL_LIMIT_MAX */
 	char name[32];

@@ -125,6 +125,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 	now = daemon_now_ns();
 	next = publish_run(d->publish, now, daemon_on_change, d);
 	events_flush(d->events);
+	daemon_trace_flush(d);
 	ev_timer_stop(loop, &d->deadline);
 	if (!next)
 		return;
@@ -202,7 +203,8 @@ static void on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 
 /* ---- control ------------------------------------------------------------- */
 
-static const struct commands_handlers command_handlers = {daemon_on_reload, daemon_on_confirm};
+static const struct commands_handlers command_handlers = {daemon_on_reload, daemon_on_confirm,
+							  daemon_on_trace};
 
 static json_t *on_request(void *arg, struct control_client *client,
 			  const struct control_request *request, int fd)
@@ -241,6 +243,7 @@ static void on_gone(void *arg, const struct control_client *client)
 
 	if (client->attached >= 0)
 		flows_detach(d->flows, client->attached);
+	daemon_trace_gone(d, client);
 }
 
 static void on_control_log(void *arg, int priority, const char *line)

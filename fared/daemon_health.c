@@ -28,7 +28,7 @@ struct daemon_health {
 	uint64_t bps[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	bool changed[FARE_MAX_LOCAL_GPUS];
 	uint64_t told_drains; /* their generation */
-	struct notice_key key;
+	struct notice_keys keys;
 	struct udp *udp;
 	struct prober *prober;
 	struct reflector *reflector;
@@ -98,6 +98,8 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	struct daemon_health *h = arg;
 
 	path_table_probe(h->daemon->table, gpu, peer, plane, &probe);
+	if (change)
+		trace_change(&h->daemon->trace, gpu, peer, plane, change, daemon_now_ns());
 	if (change && !waits_for_first_reply(view, change))
 		say_transition(h->daemon, gpu, peer, plane, change);
 }
@@ -205,6 +207,13 @@ static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 	struct daemon_health *h = arg;
 
 	prober_heard(h->prober, gpu, peer, plane, hears_us, daemon_now_ns());
+}
+
+static void on_trace(void *arg, const struct prober_trace *t)
+{
+	struct daemon_health *h = arg;
+
+	trace_probe(&h->daemon->trace, t);
 }
 
 static uint32_t avoided(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
@@ -360,6 +369,18 @@ void daemon_health_forget(struct daemon_health *h, uint32_t pair)
 		h->refused[pair] = false;
 }
 
+bool daemon_health_trace(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer,
+			 uint32_t plane)
+{
+	return h && prober_trace_begin(h->prober, gpu, peer, plane);
+}
+
+void daemon_health_trace_end(struct daemon_health *h)
+{
+	if (h)
+		prober_trace_end(h->prober);
+}
+
 const struct prober *daemon_health_prober(const struct daemon_health *h)
 {
 	return h ? h->prober : NULL;
@@ -398,21 +419,50 @@ static void on_kernel_routes_lost(void *arg)
 
 /* ---- life ---------------------------------------------------------------- */
 
-static int take_key(struct daemon_health *h, const struct config_health *config, struct log *log)
+static void say_without_key(const struct daemon_health *h)
 {
-	char why[400];
-	int rc;
-
-	if (!config->key_file[0]) {
-		log_line(log, LOG_WARNING, "health",
+	if (!h->keys.own.length)
+		log_line(h->daemon->log, LOG_WARNING, "health",
 			 "capacity notices are off: health.key_file names no key; peers learn of "
 			 "our lost links from BGP alone");
-		return 0;
-	}
-	rc = key_file_read(config->key_file, &h->key, why, sizeof(why));
+}
+
+static int take_keys(struct daemon_health *h, const struct config_health *config)
+{
+	char why[440];
+	int rc = key_file_read_all(config, &h->keys, NULL, why, sizeof(why));
+
 	if (rc)
-		log_line(log, LOG_ERR, "health", "health.key_file: %s", why);
+		log_line(h->daemon->log, LOG_ERR, "health", "%s", why);
+	else
+		say_without_key(h);
 	return rc;
+}
+
+const struct notice_keys *daemon_health_keys(const struct daemon_health *h)
+{
+	return h ? &h->keys : NULL;
+}
+
+static bool same_key(const struct notice_key *a, const struct notice_key *b)
+{
+	return a->length == b->length && !memcmp(a->bytes, b->bytes, a->length);
+}
+
+bool daemon_health_has_keys(const struct daemon_health *h, const struct notice_keys *keys)
+{
+	return !h ||
+	       (same_key(&h->keys.own, &keys->own) && same_key(&h->keys.second, &keys->second));
+}
+
+void daemon_health_set_keys(struct daemon_health *h, const struct notice_keys *keys)
+{
+	if (daemon_health_has_keys(h, keys))
+		return;
+	h->keys = *keys;
+	for (uint32_t g = 0; g < h->ports.n_gpus; g++)
+		h->changed[g] = true;
+	say_without_key(h);
 }
 
 static int open_udp(struct daemon_health *h, uint8_t dscp, struct log *log)
@@ -442,8 +492,8 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
-	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_ports,
-							 on_drain};
+	static const struct prober_handlers on_prober = {on_path,  on_log,   on_gray,
+							 on_ports, on_drain, on_trace};
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
 	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
 	const struct config_health *c = &d->config->health;
@@ -477,13 +527,13 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	h->daemon = d;
 	traffic_init(&h->traffic);
 	describe_ports(h, d->config);
-	rc = take_key(h, c, d->log);
+	rc = take_keys(h, c);
 	if (!rc)
 		rc = open_udp(h, c->dscp, d->log);
 	if (!rc)
-		rc = reflector_create(&h->reflector, h->udp, &h->ports, &h->key, &on_reflector, h);
+		rc = reflector_create(&h->reflector, h->udp, &h->ports, &h->keys, &on_reflector, h);
 	if (!rc)
-		rc = prober_create(&h->prober, h->udp, &options, &h->ports, &h->key, &on_prober, h,
+		rc = prober_create(&h->prober, h->udp, &options, &h->ports, &h->keys, &on_prober, h,
 				   daemon_now_ns());
 	if (!rc)
 		rc = health_loop_create(&h->loop, d->loop, h->prober, h->reflector);
@@ -512,5 +562,6 @@ void daemon_health_destroy(struct daemon_health *h)
 	reflector_destroy(h->reflector);
 	udp_destroy(h->udp);
 	traffic_fini(&h->traffic);
+	explicit_bzero(&h->keys, sizeof(h->keys));
 	free(h);
 }

@@ -2,9 +2,9 @@
 /*
  * daemon_health.h - probing wired into the daemon.
  *
- * Solely owns: the prober, the reflector, the table of sub-ports that both borrow, and the key. In:
- * links, routes from the path table, what prober and reflector call back. Out: probe verdicts and
- * peers' notices into the path table, events. Thread: the loop's.
+ * Solely owns: the prober, the reflector, the table of sub-ports that both borrow, and the keys.
+ * In: links, routes from the path table, what prober and reflector call back. Out: probe verdicts
+ * and peers' notices into the path table, events. Thread: the loop's.
  */
 #ifndef DAEMON_HEALTH_H
 #define DAEMON_HEALTH_H
@@ -33,6 +33,16 @@ void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, u
 void daemon_health_turn(struct daemon_health *h);
 /* The path table forgets a pair. */
 void daemon_health_forget(struct daemon_health *h, uint32_t pair);
+/* The keys in force; NULL: health is off. */
+const struct notice_keys *daemon_health_keys(const struct daemon_health *h);
+/* They are those; or health is off. */
+bool daemon_health_has_keys(const struct daemon_health *h, const struct notice_keys *keys);
+/* Others, copied: every peer is notified anew, under the new key. */
+void daemon_health_set_keys(struct daemon_health *h, const struct notice_keys *keys);
+/* prober_trace_begin() and _end(), with daemon->trace as what is told. */
+bool daemon_health_trace(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer,
+			 uint32_t plane);
+void daemon_health_trace_end(struct daemon_health *h);
 const struct prober *daemon_health_prober(const struct daemon_health *h);
 const struct reflector *daemon_health_reflector(const struct daemon_health *h);
 

@@ -4,7 +4,8 @@
  * else.
  *
  * daemon.c starts, wires and ends; daemon_events.c is what sources, links and the path table call
- * back into; daemon_reload.c puts another configuration in force.
+ * back into; daemon_reload.c puts another configuration in force; daemon_trace.c has one operator
+ * look on how a path is probed.
  */
 #ifndef DAEMON_INTERNAL_H
 #define DAEMON_INTERNAL_H
@@ -22,6 +23,7 @@
 #include "links.h"
 #include "path_table.h"
 #include "publish.h"
+#include "trace.h"
 
 /* What a source's callbacks are given. */
 struct hook {
@@ -40,6 +42,7 @@ struct daemon {
 	struct config *source_config; /* what the sources borrow; config, or an older one that
 					 differs elsewhere */
 	struct config *undo; /* put in force again unless the reload is confirmed; NULL: none */
+	struct notice_keys undo_keys; /* that go with it */
 	ev_timer undo_timer;
 	struct path_table *table;
 	struct events *events;
@@ -48,6 +51,8 @@ struct daemon {
 	struct links *links;
 	struct flows *flows;
 	struct control *control;
+	struct control_client *tracer; /* who traces a path; NULL: nobody */
+	struct trace trace;
 	struct bmp_source *bmp;
 	uid_t bmp_uid; /* bgpd's user */
 	struct zapi_source *zapi;
@@ -79,6 +84,13 @@ void daemon_on_change(void *arg, const struct path_change *change);
 void daemon_on_forget(void *arg, uint32_t pair);
 extern const struct links_handlers daemon_links_handlers;
 extern const struct bgp_source_handlers daemon_source_handlers;
+
+/* daemon_trace.c */
+json_t *daemon_on_trace(void *arg, struct control_client *client,
+			const struct control_request *request);
+void daemon_trace_gone(struct daemon *d, const struct control_client *client);
+/* Tells the client what happened in this turn of the loop. */
+void daemon_trace_flush(struct daemon *d);
 
 /* daemon_reload.c */
 void daemon_on_hangup(struct ev_loop *loop, ev_signal *w, int revents);

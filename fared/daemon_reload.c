@@ -2,9 +2,10 @@
 /*
  * daemon_reload.c - see daemon_internal.h: another configuration, by SIGHUP or farectl
  *
- * The file is parsed and checked whole, and compared with what is in force. Then all of it is put
- * in force, or none and the reason is told. One that waits for confirmation is undone when its time
- * is over: the configuration before it is put in force again; the file stays as it is.
+ * The file and the files of keys are read and checked whole, and the file is compared with what is
+ * in force. Then all of it is put in force, or none and the reason is told. One that waits for
+ * confirmation is undone when its time is over: the configuration before it is put in force again;
+ * the file stays as it is.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #include "config_diff.h"
 #include "daemon_internal.h"
+#include "key_file.h"
 #include "notify.h"
 #include "utf8.h"
 
@@ -21,8 +23,20 @@
 
 /* ---- putting it in force ------------------------------------------------- */
 
+static void say(struct daemon *d, int priority, const char *subject, const char *to,
+		const char *reason)
+{
+	struct event e = {.priority = priority, .plane = -1, .topic = "config"};
+
+	snprintf(e.subject, sizeof(e.subject), "%s", subject);
+	snprintf(e.to, sizeof(e.to), "%s", to);
+	snprintf(e.reason, sizeof(e.reason), "%.*s", utf8_fit(reason, sizeof(e.reason) - 1),
+		 reason);
+	daemon_say(d, &e);
+}
+
 /* Takes new. */
-static void put_in_force(struct daemon *d, struct config *new)
+static void put_in_force(struct daemon *d, struct config *new, const struct notice_keys *keys)
 {
 	struct path_table_times times = daemon_times(new);
 
@@ -31,11 +45,15 @@ static void put_in_force(struct daemon *d, struct config *new)
 	d->log->level = new->log_level;
 	config_destroy(d->config);
 	d->config = new;
+	if (daemon_health_has_keys(d->health, keys))
+		return;
+	daemon_health_set_keys(d->health, keys);
+	say(d, LOG_NOTICE, "keys", "in force", "the key files hold other keys than before");
 }
 
 /* Takes new, also on error. */
-static int swap(struct daemon *d, struct config *new, const struct config_diff *diff, char *why,
-		size_t why_size)
+static int swap(struct daemon *d, struct config *new, const struct notice_keys *keys,
+		const struct config_diff *diff, char *why, size_t why_size)
 {
 	int rc = config_diff_has(diff, CONFIG_SOURCES) ? daemon_start_sources(d, new, true) : 0;
 
@@ -44,22 +62,11 @@ static int swap(struct daemon *d, struct config *new, const struct config_diff *
 		config_destroy(new);
 		return rc;
 	}
-	put_in_force(d, new);
+	put_in_force(d, new, keys);
 	return 0;
 }
 
 /* ---- what is told -------------------------------------------------------- */
-
-static void say(struct daemon *d, int priority, const char *to, const char *reason)
-{
-	struct event e = {
-		.priority = priority, .plane = -1, .topic = "config", .subject = "reload"};
-
-	snprintf(e.to, sizeof(e.to), "%s", to);
-	snprintf(e.reason, sizeof(e.reason), "%.*s", utf8_fit(reason, sizeof(e.reason) - 1),
-		 reason);
-	daemon_say(d, &e);
-}
 
 static void log_changes(struct daemon *d, const struct config_diff *diff)
 {
@@ -91,6 +98,7 @@ static void forget_undo(struct daemon *d)
 	ev_timer_stop(d->loop, &d->undo_timer);
 	config_destroy(d->undo);
 	d->undo = NULL;
+	explicit_bzero(&d->undo_keys, sizeof(d->undo_keys));
 }
 
 void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
@@ -104,24 +112,26 @@ void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
 	if (rc)
 		snprintf(why, sizeof(why), "%s", strerror(-rc));
 	else
-		rc = swap(d, config_take(d->undo), diff, why, sizeof(why));
+		rc = swap(d, config_take(d->undo), &d->undo_keys, diff, why, sizeof(why));
 	if (rc) {
 		log_line(d->log, LOG_ERR, "config", "reload not confirmed, but not undone yet: %s",
 			 why);
-		say(d, LOG_ERR, "not undone", why);
+		say(d, LOG_ERR, "reload", "not undone", why);
 		ev_timer_set(w, UNDO_AGAIN_S, 0.);
 		ev_timer_start(loop, w);
 	} else {
 		forget_undo(d);
 		log_changes(d, diff);
-		say(d, LOG_WARNING, "undone", "not confirmed in time");
+		say(d, LOG_WARNING, "reload", "undone", "not confirmed in time");
 	}
 	config_diff_destroy(diff);
 }
 
-static void await_confirmation(struct daemon *d, struct config *before, unsigned seconds)
+static void await_confirmation(struct daemon *d, struct config *before,
+			       const struct notice_keys *keys, unsigned seconds)
 {
 	d->undo = before;
+	d->undo_keys = *keys;
 	ev_now_update(d->loop);
 	ev_timer_set(&d->undo_timer, seconds, 0.);
 	ev_timer_start(d->loop, &d->undo_timer);
@@ -132,6 +142,7 @@ static void await_confirmation(struct daemon *d, struct config *before, unsigned
 /* What a reload found. */
 struct outcome {
 	struct config_diff *diff; /* NULL: the file cannot be read, or is wrong */
+	bool keys_changed;
 	bool applied;
 	char why[600]; /* not, if it was to be */
 };
@@ -167,8 +178,32 @@ static int check_reloadable(const struct daemon *d, struct outcome *out)
 	return -EBUSY;
 }
 
+static bool names_same_keys(const struct config_health *a, const struct config_health *b)
+{
+	return !strcmp(a->key_file, b->key_file) && !strcmp(a->second_key_file, b->second_key_file);
+}
+
+/*
+ * The keys of new, read anew. A daemon that was started as root may have become a user that cannot
+ * read them: then those it has stay, unless new names others.
+ */
+static int read_keys(struct daemon *d, const struct config *new, struct notice_keys *keys,
+		     struct outcome *out)
+{
+	int rc = key_file_read_all(&new->health, keys, NULL, out->why, sizeof(out->why));
+
+	if (rc != -EACCES || !names_same_keys(&new->health, &d->config->health))
+		return rc;
+	log_limited(d->log, daemon_now_ns(), LOG_WARNING, "config", "the keys stay as they are: %s",
+		    out->why);
+	out->why[0] = '\0';
+	*keys = *daemon_health_keys(d->health);
+	return 0;
+}
+
 static int reload(struct daemon *d, bool dry_run, unsigned confirm_s, struct outcome *out)
 {
+	struct notice_keys keys = {0}, former = {0};
 	struct config *new, *before;
 	int rc;
 
@@ -176,17 +211,25 @@ static int reload(struct daemon *d, bool dry_run, unsigned confirm_s, struct out
 	rc = read_anew(d, &new, out);
 	if (!rc)
 		rc = check_reloadable(d, out);
+	if (!rc)
+		rc = read_keys(d, new, &keys, out);
+	out->keys_changed = !rc && !daemon_health_has_keys(d->health, &keys);
 	if (rc || dry_run) {
+		explicit_bzero(&keys, sizeof(keys));
 		config_destroy(new);
 		return rc;
 	}
 	before = config_take(d->config);
-	rc = swap(d, new, out->diff, out->why, sizeof(out->why));
+	if (d->health)
+		former = *daemon_health_keys(d->health);
+	rc = swap(d, new, &keys, out->diff, out->why, sizeof(out->why));
 	out->applied = !rc;
-	if (out->applied && confirm_s && out->diff->n)
-		await_confirmation(d, before, confirm_s);
+	if (out->applied && confirm_s && (out->diff->n || out->keys_changed))
+		await_confirmation(d, before, &former, confirm_s);
 	else
 		config_destroy(before);
+	explicit_bzero(&keys, sizeof(keys));
+	explicit_bzero(&former, sizeof(former));
 	return rc;
 }
 
@@ -200,11 +243,11 @@ static int reload_openly(struct daemon *d, unsigned confirm_s, const char *asked
 	rc = reload(d, false, confirm_s, out);
 	if (out->applied) {
 		log_changes(d, out->diff);
-		say(d, LOG_NOTICE, "in force", asked_by);
+		say(d, LOG_NOTICE, "reload", "in force", asked_by);
 	} else {
 		log_line(d->log, LOG_ERR, "config", "reload refused, nothing changed: %s",
 			 out->why);
-		say(d, LOG_ERR, "refused, nothing changed", out->why);
+		say(d, LOG_ERR, "reload", "refused, nothing changed", out->why);
 	}
 	notify_send("READY=1");
 	return rc;
@@ -236,10 +279,11 @@ json_t *daemon_on_reload(void *arg, const struct control_client *client,
 	if (rc && !out.why[0])
 		snprintf(out.why, sizeof(out.why), "%s", strerror(-rc));
 	utf8_trim(out.why);
-	reply = json_pack("{s:b, s:b, s:b, s:s*, s:i, s:I, s:o}", "ok", !rc, "dry_run",
-			  request->dry_run, "in_force", out.applied, "error", rc ? out.why : NULL,
-			  "confirm_s", out.applied && d->undo ? (int)request->confirm_s : 0,
-			  "n_changes", (json_int_t)(out.diff ? out.diff->n : 0), "changes",
+	reply = json_pack("{s:b, s:b, s:b, s:b, s:s*, s:i, s:I, s:o}", "ok", !rc, "dry_run",
+			  request->dry_run, "in_force", out.applied, "keys_changed",
+			  out.keys_changed, "error", rc ? out.why : NULL, "confirm_s",
+			  out.applied && d->undo ? (int)request->confirm_s : 0, "n_changes",
+			  (json_int_t)(out.diff ? out.diff->n : 0), "changes",
 			  out.diff ? changes_json(out.diff) : json_array());
 	config_diff_destroy(out.diff);
 	return reply;
@@ -254,6 +298,6 @@ json_t *daemon_on_confirm(void *arg, const struct control_client *client)
 		return control_error("no reload waits for confirmation");
 	forget_undo(d);
 	snprintf(who, sizeof(who), "by uid=%u pid=%d", (unsigned)client->uid, (int)client->pid);
-	say(d, LOG_NOTICE, "confirmed", who);
+	say(d, LOG_NOTICE, "reload", "confirmed", who);
 	return json_pack("{s:b}", "ok", 1);
 }

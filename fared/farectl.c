@@ -285,6 +285,44 @@ static int watch(const struct farectl_options *options)
 	return 1; /* only the daemon's end, or ours, stops a watch */
 }
 
+/* A line a probe, until the last. */
+static int trace(const struct farectl_options *options, int argc, char **argv)
+{
+	json_t *request =
+		argc == 3 ? json_pack("{s:s, s:s}", "cmd", "trace", "peer", argv[1]) : NULL;
+	struct control_client *c;
+	json_t *reply;
+	bool ended = false;
+
+	if (!request || !add_number(request, "plane", argv[2]) ||
+	    (options->count && !add_number(request, "count", options->count))) {
+		json_decref(request);
+		return farectl_usage("give PEER and PLANE, a number; --count is a number, too");
+	}
+	if (options->gpu)
+		json_object_set_new(request, "gpu", json_string(options->gpu));
+	c = connect_to(options->run_dir);
+	reply = c ? told(c, control_client_ask(c, request)) : NULL;
+	json_decref(request);
+	if (reply && !options->json)
+		tables_trace_head(reply);
+	while (reply && !ended && !ferror(stdout)) {
+		json_decref(reply);
+		reply = told(c, control_client_next(c));
+		ended = !strcmp(json_string_value(json_object_get(reply, "what")) ?: "", "end");
+		if (reply && options->json) {
+			json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
+			putchar('\n');
+		} else if (reply) {
+			tables_trace(reply);
+		}
+		fflush(stdout);
+	}
+	json_decref(reply);
+	control_client_close(c);
+	return ended ? 0 : 1;
+}
+
 /* What differs is of interest when it is refused, too. */
 static int reload(const struct farectl_options *options)
 {
@@ -349,6 +387,8 @@ static int command(const struct farectl_options *options, int argc, char **argv)
 		return argc == 1 ? confirm(options) : farectl_usage("confirm takes no arguments");
 	if (!strcmp(argv[0], "watch"))
 		return argc == 1 ? watch(options) : farectl_usage("watch takes no arguments");
+	if (!strcmp(argv[0], "trace"))
+		return trace(options, argc, argv);
 	if (!strcmp(argv[0], "top"))
 		return argc == 1 ? farectl_top(&options->top)
 				 : farectl_usage("top takes no arguments");

@@ -38,13 +38,15 @@ static const char help[] =
 	"  reload [-n] [-c SECONDS]   read the configuration again, and tell what differs\n"
 	"  confirm                    keep what a reload -c has put in force\n"
 	"  watch                      events as they come, until interrupted\n"
+	"  trace PEER PLANE           each probe of a path, sent and answered, as it happens\n"
 	"  top                        planes, degraded paths and events, live\n"
 	"\n"
 	"PEER is the address of a peer GPU, PLANE and SUB_PORT are numbers from 0.\n"
 	"\n"
 	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " CONTROL_CLIENT_RUN_DIR
 	")\n"
-	"  -g, --gpu NAME             drain, undrain: of this local GPU only\n"
+	"  -g, --gpu NAME             drain, undrain, trace: of this local GPU only\n"
+	"  -C, --count N              trace: end after 1 to 10000 probes (default 100)\n"
 	"  -w, --wait SECONDS         drain: return when no traffic is left, or fail after so "
 	"long\n"
 	"  -a, --all                  top: all paths, not only degraded ones\n"
@@ -64,7 +66,8 @@ static const char help[] =
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
 	"\n"
-	"Exit status: 0 done; 1 the daemon cannot be reached, refuses, or ends during watch; 2 "
+	"Exit status: 0 done; 1 the daemon cannot be reached, refuses, or ends during watch or "
+	"trace; 2 "
 	"wrong\n"
 	"usage. See farectl(8).\n";
 
@@ -106,6 +109,9 @@ static int take(struct farectl_options *out, int option, const char *value)
 		break;
 	case 'g':
 		out->gpu = value;
+		break;
+	case 'C':
+		out->count = value;
 		break;
 	case 'S':
 		out->since = value;
@@ -160,7 +166,11 @@ static const char *taken_by(const char *command, const char *what)
 {
 	static const struct {
 		const char *command, *letters;
-	} commands[] = {{"drain", "gw"}, {"undrain", "g"}, {"reload", "nc"}, {"top", "abir"}};
+	} commands[] = {{"drain", "gw"},
+			{"undrain", "g"},
+			{"reload", "nc"},
+			{"top", "abir"},
+			{"trace", "gC"}};
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(commands[i].command, command))
@@ -196,6 +206,7 @@ int farectl_options_parse(struct farectl_options *out, int argc, char **argv)
 	static const struct option longs[] = {
 		{"socket-dir", required_argument, NULL, 's'},
 		{"gpu", required_argument, NULL, 'g'},
+		{"count", required_argument, NULL, 'C'},
 		{"since", required_argument, NULL, 'S'},
 		{"topic", required_argument, NULL, 't'},
 		{"level", required_argument, NULL, 'l'},
@@ -222,7 +233,7 @@ int farectl_options_parse(struct farectl_options *out, int argc, char **argv)
 		if (!is_utf8(argv[i]))
 			return farectl_usage("an argument is no UTF-8 text");
 	while (rc < 0 &&
-	       (o = getopt_long(argc, argv, "s:g:nc:S:t:l:p:jw:abi:r:Vh", longs, NULL)) != -1) {
+	       (o = getopt_long(argc, argv, "s:g:C:nc:S:t:l:p:jw:abi:r:Vh", longs, NULL)) != -1) {
 		rc = take(out, o, optarg);
 		if (n + 1 < sizeof(given))
 			given[n++] = (char)o;

@@ -16,6 +16,7 @@ struct farectl_options {
 	const char *run_dir;
 	const char *gpu;			   /* NULL: any */
 	const char *confirm;			   /* seconds, as given; NULL: not */
+	const char *count;			   /* of a trace, as given; NULL: not */
 	const char *since, *topic, *level, *plane; /* of events; NULL: all */
 	double wait_s;				   /* of a drain; 0: not */
 	bool dry_run;

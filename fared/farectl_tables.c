@@ -205,6 +205,61 @@ void tables_qps(const json_t *reply)
 		       seconds(row, "since_s", k), number(row, "bytes", l), text(row, "error"));
 }
 
+static void print_time(json_int_t wall_ns)
+{
+	time_t wall_s = (time_t)(wall_ns / 1000000000);
+	char when[32];
+	struct tm tm;
+
+	localtime_r(&wall_s, &tm);
+	strftime(when, sizeof(when), "%T", &tm);
+	printf("%s.%06d  ", when, (int)(wall_ns / 1000 % 1000000));
+}
+
+void tables_trace_head(const json_t *reply)
+{
+	printf("%s, plane %lld: %s%s; %lld probes\n", text(reply, "local_gpu"),
+	       (long long)json_integer_value(json_object_get(reply, "plane")), text(reply, "state"),
+	       json_is_true(json_object_get(reply, "probed")) ? "" : ", and not probed now",
+	       (long long)json_integer_value(json_object_get(reply, "count")));
+	printf("%-15s  %-8s %10s %5s %6s %5s %6s %10s %s\n", "TIME", "WHAT", "SEQUENCE", "LOCAL",
+	       "REMOTE", "REPLY", "SOURCE", "RTT (us)", "STATE");
+}
+
+static void trace_row(const json_t *line, const char *what)
+{
+	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], rtt[CELL] = "";
+
+	print_time(json_integer_value(json_object_get(line, "wall_ns")));
+	if (!strcmp(what, "state")) {
+		printf("%-8s %s -> %s (%s)\n", what, text(line, "from"), text(line, "to"),
+		       text(line, "reason"));
+		return;
+	}
+	if (json_object_get(line, "rtt_ns"))
+		snprintf(rtt, sizeof(rtt), "%.1f",
+			 (double)json_integer_value(json_object_get(line, "rtt_ns")) / 1e3);
+	printf("%-8s %10s %5s %6s %5s %6s %10s %s%s\n", what, number(line, "sequence", a),
+	       number(line, "local_sub_port", b), number(line, "remote_sub_port", c),
+	       number(line, "reply_sub_port", d), number(line, "source_port", e), rtt,
+	       text(line, "state"),
+	       json_is_true(json_object_get(line, "counts")) ? "" : ", does not count");
+}
+
+void tables_trace(const json_t *line)
+{
+	const char *what = text(line, "what");
+	char a[CELL], b[CELL];
+
+	if (!strcmp(what, "end"))
+		printf("%s probes sent, %s answered\n", number(line, "sent", a),
+		       number(line, "answered", b));
+	else if (!strcmp(what, "missed"))
+		printf("(%s lines are missing)\n", number(line, "n", a));
+	else
+		trace_row(line, what);
+}
+
 void tables_event_head(void)
 {
 	printf("%-6s %-23s %-9s %-34s %5s %5s %s\n", "SEQ", "TIME", "TOPIC", "SUBJECT", "PLANE",
@@ -331,6 +386,8 @@ void tables_reload(const json_t *reply)
 		       text(row, "before"), text(row, "after"));
 	if ((size_t)n > json_array_size(changes))
 		printf("(%lld more)\n", (long long)n - (long long)json_array_size(changes));
+	if (json_is_true(json_object_get(reply, "keys_changed")))
+		puts("the key files hold other keys than were in force");
 	if (json_is_true(json_object_get(reply, "in_force")))
 		printf("in force: %lld change%s\n", (long long)n, n == 1 ? "" : "s");
 	else

@@ -25,6 +25,8 @@ void tables_config(const json_t *reply);
 void tables_reload(const json_t *reply);
 void tables_confirm(const json_t *reply);
 void tables_event_head(void);
+void tables_trace_head(const json_t *reply);
+void tables_trace(const json_t *line);
 void tables_event(const json_t *event);
 
 #endif

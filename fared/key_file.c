@@ -76,3 +76,32 @@ int key_file_read(const char *path, struct notice_key *key, char *why, size_t wh
 	close(fd);
 	return rc;
 }
+
+int key_file_read_all(const struct config_health *health, struct notice_keys *keys, unsigned *line,
+		      char *why, size_t why_size)
+{
+	const struct {
+		const char *name, *path;
+		unsigned line;
+		struct notice_key *key;
+	} files[] = {{"key_file", health->key_file, health->key_file_line, &keys->own},
+		     {"second_key_file", health->second_key_file, health->second_key_file_line,
+		      &keys->second}};
+	char reason[400];
+
+	*keys = (struct notice_keys){0};
+	for (size_t i = 0; health->enabled && i < sizeof(files) / sizeof(files[0]); i++) {
+		int rc = files[i].path[0] ? key_file_read(files[i].path, files[i].key, reason,
+							  sizeof(reason))
+					  : 0;
+
+		if (!rc)
+			continue;
+		explicit_bzero(keys, sizeof(*keys));
+		snprintf(why, why_size, "health.%s: %s", files[i].name, reason);
+		if (line)
+			*line = files[i].line;
+		return rc;
+	}
+	return 0;
+}

@@ -46,7 +46,8 @@ static const struct row reflector_rows[] = {
 	REFLECTOR(discriminator, "dropped: meant for another address than it came to"),
 	REFLECTOR(wrong_device, "dropped: came in by a device that is no sub-port of the GPU"),
 	REFLECTOR(limited, "dropped: more a second than are answered"),
-	REFLECTOR(forged, "capacity notices rejected: not authenticated with our key"),
+	REFLECTOR(forged, "capacity notices rejected: not authenticated with a key of ours"),
+	REFLECTOR(second_key, "capacity notices accepted by the key of health.second_key_file"),
 };
 
 static void add(json_t *to, const char *part, const struct row *rows, size_t n,

@@ -169,12 +169,23 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 	return NULL; /* of a newer version */
 }
 
-int notice_wire_decode(const uint8_t *b, size_t length, const struct notice_key *key,
+/* Is that the digest of the bytes before it, by that key? */
+static bool is_signed(const struct notice_key *key, const struct notice_ends *ends,
+		      const uint8_t *bytes, size_t length, const uint8_t *digest)
+{
+	uint8_t right[SHA256_DIGEST_SIZE];
+
+	if (!key->length)
+		return false;
+	sign(key, ends, bytes, length, right);
+	return memeql_sec(right, digest, SHA256_DIGEST_SIZE);
+}
+
+int notice_wire_decode(const uint8_t *b, size_t length, const struct notice_keys *keys,
 		       const struct notice_ends *ends, struct notice_trailer *out,
 		       struct sbfd_wire_error *error)
 {
 	size_t at = SBFD_WIRE_BYTES + HEAD_BYTES;
-	uint8_t digest[SHA256_DIGEST_SIZE];
 	const char *reason;
 
 	memset(out, 0, sizeof(*out));
@@ -192,9 +203,11 @@ int notice_wire_decode(const uint8_t *b, size_t length, const struct notice_key 
 			*error = (struct sbfd_wire_error){reason, at};
 			goto bad;
 		}
-		if (b[at] == ELEMENT_HMAC && key->length) {
-			sign(key, ends, b, at, digest);
-			out->authentic = memeql_sec(digest, b + at + 2, SHA256_DIGEST_SIZE);
+		if (b[at] == ELEMENT_HMAC) {
+			out->authentic = is_signed(&keys->own, ends, b, at, b + at + 2);
+			out->second_key = !out->authentic &&
+					  is_signed(&keys->second, ends, b, at, b + at + 2);
+			out->authentic |= out->second_key;
 		}
 		at += 2u + b[at + 1];
 	}

@@ -78,7 +78,8 @@ struct notice_trailer {
 	bool has_stamp, has_arrival, has_capacity, has_ack, has_return;
 	/* in a probe: the sender's last one over this path was answered */
 	bool has_heard;
-	bool authentic; /* carries an HMAC, and it is right */
+	bool authentic;	 /* carries an HMAC, and it is right by one of the keys */
+	bool second_key; /* by the second one */
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;
 	struct notice_capacity capacity;
@@ -91,6 +92,12 @@ struct notice_key {
 	size_t length; /* 0: no key */
 };
 
+/* Two at once, so that servers can be given another key one by one. */
+struct notice_keys {
+	struct notice_key own;	  /* authenticates what is sent, and is accepted */
+	struct notice_key second; /* is accepted as well; length 0: none */
+};
+
 /* Between whom: part of what the HMAC covers, so that a notice cannot be replayed as another's. */
 struct notice_ends {
 	struct in6_addr from, to;
@@ -98,7 +105,8 @@ struct notice_ends {
 
 /*
  * Appends the elements that t has after the BFD packet already in out (of size bytes, at least
- * NOTICE_WIRE_MAX_BYTES). An HMAC is added if there is a key and a notice or an acknowledgement.
+ * NOTICE_WIRE_MAX_BYTES). An HMAC by that key is added if there is one and a notice or an
+ * acknowledgement.
  * Returns the length of the whole datagram.
  */
 size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_key *key,
@@ -107,7 +115,7 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
  * Reads what follows the BFD packet. No trailer of ours: 0, with everything absent. A wrong HMAC is
  * no error: authentic stays false, and the caller uses neither notice nor acknowledgement.
  */
-int notice_wire_decode(const uint8_t *bytes, size_t length, const struct notice_key *key,
+int notice_wire_decode(const uint8_t *bytes, size_t length, const struct notice_keys *keys,
 		       const struct notice_ends *ends, struct notice_trailer *out,
 		       struct sbfd_wire_error *error);
 

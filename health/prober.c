@@ -355,7 +355,7 @@ void prober_counters(const struct prober *p, struct prober_counters *out)
 /* ---- life ---------------------------------------------------------------- */
 
 int prober_create(struct prober **out, struct udp *udp, const struct prober_options *options,
-		  const struct sub_ports *ports, const struct notice_key *key,
+		  const struct sub_ports *ports, const struct notice_keys *keys,
 		  const struct prober_handlers *handlers, void *arg, uint64_t now)
 {
 	struct prober *p = calloc(1, sizeof(*p));
@@ -369,7 +369,7 @@ int prober_create(struct prober **out, struct udp *udp, const struct prober_opti
 	p->times = options->times;
 	p->perhaps_ns = p->times.interval_ns;
 	p->ports = ports;
-	p->key = key;
+	p->keys = keys;
 	p->handlers = handlers;
 	p->arg = arg;
 	p->random = options->seed;

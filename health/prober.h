@@ -77,6 +77,22 @@ struct prober_view {
 	struct port_map_entry data_ports[PORT_MAP_SLOTS];
 };
 
+enum prober_trace_kind { PROBER_TRACE_SENT, PROBER_TRACE_ANSWERED };
+
+/* A probe of the path that is traced has left, or was answered in time. */
+struct prober_trace {
+	enum prober_trace_kind kind;
+	uint64_t at_ns;
+	uint32_t sequence; /* of the path's probes; 0 with an answer: the reflector returns none */
+	uint8_t local_sub_port;
+	/* where it arrives, and the answer: sent: as was learned last; -1: not known */
+	int8_t remote_sub_port, reply_sub_port;
+	uint16_t source_port;
+	bool counts;		/* for the verdict: no try of a sub-port that is out of use */
+	uint64_t rtt_ns;	/* of an answer */
+	enum probe_state state; /* the session's, before what this does to it */
+};
+
 struct prober_handlers {
 	/* change is NULL if only the share changed (a step of the ramp). */
 	void (*on_path)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
@@ -93,6 +109,8 @@ struct prober_handlers {
 	 * for every probe that has come in; may be NULL.
 	 */
 	void (*on_drain)(void *arg);
+	/* Between prober_trace_begin() and _end(); may be NULL if neither is called. */
+	void (*on_trace)(void *arg, const struct prober_trace *trace);
 };
 
 struct prober_options {
@@ -112,11 +130,11 @@ struct prober_counters {
 };
 
 /*
- * options are copied; udp, ports and key are borrowed for the prober's life. 0 or -errno; a local
- * address without a usable socket is an error.
+ * options are copied; udp, ports and keys (which may change) are borrowed for the prober's life.
+ * 0 or -errno; a local address without a usable socket is an error.
  */
 int prober_create(struct prober **out, struct udp *udp, const struct prober_options *options,
-		  const struct sub_ports *ports, const struct notice_key *key,
+		  const struct sub_ports *ports, const struct notice_keys *keys,
 		  const struct prober_handlers *handlers, void *arg, uint64_t now);
 void prober_destroy(struct prober *p);
 
@@ -187,6 +205,14 @@ uint64_t prober_sent(const struct prober *p, uint32_t local_gpu, uint32_t plane)
  */
 void prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 		  bool hears_us, uint64_t now);
+
+/*
+ * From now on on_trace() is called for that path, and for no other. false: there is no such path,
+ * and none is traced.
+ */
+bool prober_trace_begin(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
+			uint32_t plane);
+void prober_trace_end(struct prober *p);
 
 bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		 uint32_t plane, uint64_t now, struct prober_view *out);

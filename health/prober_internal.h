@@ -105,7 +105,7 @@ struct prober {
 	struct probe_fsm_times times; /* interval_ns: the one in force, see prober.h */
 	struct prober_options options;
 	const struct sub_ports *ports;
-	const struct notice_key *key;
+	const struct notice_keys *keys;
 	const struct prober_handlers *handlers;
 	void *arg;
 	uint64_t random;
@@ -123,6 +123,8 @@ struct prober {
 	struct wheel *wheel;	  /* of sessions, by their places */
 	struct udp *udp;
 	struct prober_counters counters;
+	const struct prober_peer *traced; /* of which a path is; NULL: none */
+	uint32_t traced_plane;
 	struct prober_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
 	struct prober_notice notices[SUB_PORTS_MAX_GPUS];
 	struct prober_socket sockets[SUB_PORTS_MAX_GPUS][2][PROBER_PORTS];
@@ -189,6 +191,16 @@ bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, 
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* reads whatever has come in: answers, and by on_drain() probes */
 void prober_io_drain(struct prober *p, uint64_t now);
+
+/* prober_trace.c: of the path that is traced. */
+static inline bool prober_is_traced(const struct prober *p, const struct prober_peer *peer,
+				    uint32_t plane)
+{
+	return peer == p->traced && plane == p->traced_plane;
+}
+
+void prober_trace(const struct prober *p, enum prober_trace_kind kind,
+		  const struct loss_rtt_probe *probe, uint32_t sequence, uint64_t now);
 
 /* prober_ports.c */
 /* Tries what is due; when the next try is. */

@@ -117,7 +117,7 @@ bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, 
 {
 	const struct prober_notice *n = &p->notices[peer->gpu];
 
-	return p->key->length && n->capacity.sequence && peer->acked != n->capacity.sequence &&
+	return p->keys->own.length && n->capacity.sequence && peer->acked != n->capacity.sequence &&
 	       (n->limited || now < n->until_ns);
 }
 
@@ -191,7 +191,7 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	ends = (struct notice_ends){s->address, peer->address};
 	out = udp_next(p->udp);
 	sbfd_wire_encode(&bfd, out->bytes);
-	out->length = notice_wire_encode(&trailer, p->key, &ends, out->bytes);
+	out->length = notice_wire_encode(&trailer, &p->keys->own, &ends, out->bytes);
 	out->from = s->address;
 	out->from_port = s->port;
 	out->to = peer->address;
@@ -200,6 +200,8 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	path->sent_ns = now;
 	p->planes[peer->gpu][plane].n_sent++;
 	p->counters.sent++;
+	if (prober_is_traced(p, peer, plane))
+		prober_trace(p, PROBER_TRACE_SENT, &probe, trailer.stamp.sequence, now);
 }
 
 /* ---- replies ------------------------------------------------------------- */
@@ -298,7 +300,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 
 	if (sbfd_wire_decode(in->bytes, in->length, &bfd, &error) || bfd.demand ||
 	    in->from_port != SBFD_WIRE_PORT ||
-	    notice_wire_decode(in->bytes, in->length, p->key, &ends, &t, &error))
+	    notice_wire_decode(in->bytes, in->length, p->keys, &ends, &t, &error))
 		goto drop;
 	counter = &p->counters.hop_limit;
 	if (in->hop_limit < SBFD_WIRE_TTL_MIN)
@@ -336,6 +338,8 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	if (t.has_ack && t.authentic)
 		take_ack(p, peer, &t.ack);
 	p->counters.answered++;
+	if (prober_is_traced(p, peer, plane))
+		prober_trace(p, PROBER_TRACE_ANSWERED, &probe, t.stamp.sequence, now);
 	prober_answered(p, peer, plane, before, now);
 	return;
 drop:

@@ -35,7 +35,7 @@ static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	t.stamp = (struct notice_stamp){probe.slot, nonce};
 	out = udp_next(p->udp);
 	sbfd_wire_encode(&bfd, out->bytes);
-	out->length = notice_wire_encode(&t, p->key, &ends, out->bytes);
+	out->length = notice_wire_encode(&t, &p->keys->own, &ends, out->bytes);
 	out->from = s->address;
 	out->from_port = probe.port;
 	out->to = peer->address;

@@ -162,7 +162,7 @@ void prober_tell_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, u
 {
 	struct prober_notice *n = &p->notices[gpu];
 
-	if (!p->key->length || n_planes > NOTICE_WIRE_MAX_PLANES)
+	if (!p->keys->own.length || n_planes > NOTICE_WIRE_MAX_PLANES)
 		return;
 	n->limited = false;
 	for (uint32_t i = 0; i < n_planes; i++) {

@@ -20,7 +20,7 @@ struct socket {
 
 struct reflector {
 	const struct sub_ports *ports;
-	const struct notice_key *key;
+	const struct notice_keys *keys;
 	const struct reflector_handlers *handlers;
 	void *arg;
 	struct udp *udp;
@@ -49,9 +49,10 @@ static void take_notice(struct reflector *r, uint32_t gpu, const struct in6_addr
 			const struct notice_trailer *t, struct notice_trailer *reply)
 {
 	if (!t->authentic) {
-		r->counters.forged += r->key->length > 0;
+		r->counters.forged += r->keys->own.length > 0;
 		return;
 	}
+	r->counters.second_key += t->second_key;
 	reply->has_ack = r->handlers->on_capacity(r->arg, gpu, peer, &t->capacity, &reply->ack);
 }
 
@@ -100,7 +101,7 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	if (!may_answer(r, now))
 		goto drop;
 	counter = &r->counters.malformed;
-	if (notice_wire_decode(in->bytes, in->length, r->key, &ends, &t, &error) ||
+	if (notice_wire_decode(in->bytes, in->length, r->keys, &ends, &t, &error) ||
 	    as_data != t.has_return ||
 	    (as_data && (t.has_capacity || t.back.port < ROCE_SOURCE_PORT_FIRST)))
 		goto drop;
@@ -119,7 +120,7 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 						(uint8_t)r->ports->gpus[s->gpu].n_sub_ports[plane]};
 		reply.has_return = as_data;
 		reply.back = t.back;
-		out->length = notice_wire_encode(&reply, r->key, &back, out->bytes);
+		out->length = notice_wire_encode(&reply, &r->keys->own, &back, out->bytes);
 	}
 	out->from = s->address;
 	out->from_port = SBFD_WIRE_PORT;
@@ -181,7 +182,7 @@ static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr 
 }
 
 int reflector_create(struct reflector **out, struct udp *udp, const struct sub_ports *ports,
-		     const struct notice_key *key, const struct reflector_handlers *handlers,
+		     const struct notice_keys *keys, const struct reflector_handlers *handlers,
 		     void *arg)
 {
 	struct reflector *r = calloc(1, sizeof(*r));
@@ -192,7 +193,7 @@ int reflector_create(struct reflector **out, struct udp *udp, const struct sub_p
 		return rc;
 	r->udp = udp;
 	r->ports = ports;
-	r->key = key;
+	r->keys = keys;
 	r->handlers = handlers;
 	r->arg = arg;
 	for (uint32_t g = 0; g < ports->n_gpus; g++)

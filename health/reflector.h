@@ -50,15 +50,15 @@ struct reflector_handlers {
 
 struct reflector_counters {
 	uint64_t answered, as_data, malformed, hop_limit, discriminator, wrong_device, limited,
-		forged;
+		forged, second_key;
 };
 
 /*
- * udp, ports and key are borrowed for the reflector's life. 0 or -errno; -EADDRINUSE: another S-BFD
- * runs; -EPERM: see udp_create().
+ * udp, ports and keys (which may change) are borrowed for the reflector's life. 0 or -errno;
+ * -EADDRINUSE: another S-BFD runs; -EPERM: see udp_create().
  */
 int reflector_create(struct reflector **out, struct udp *udp, const struct sub_ports *ports,
-		     const struct notice_key *key, const struct reflector_handlers *handlers,
+		     const struct notice_keys *keys, const struct reflector_handlers *handlers,
 		     void *arg);
 void reflector_destroy(struct reflector *r);
 /* The sockets that probes come in by: 0 .. reflector_n_sockets() - 1. */

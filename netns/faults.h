@@ -24,9 +24,9 @@ int faults_links(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned 
 int faults_leaf(struct lab *lab, unsigned plane, bool fail);
 
 /*
- * SIGKILL to one daemon; back: started anew. Beside a zebra that was started anew bgpd is killed and
- * started, too, as watchfrr does: it does not give its routes to another zebra. -EINVAL for fared in
- * a lab that was brought up without one.
+ * SIGKILL to one daemon; back: started anew. Beside a zebra that was started anew bgpd is killed
+ * and started, too, as watchfrr does: it does not give its routes to another zebra. -EINVAL for
+ * fared in a lab that was brought up without one.
  */
 int faults_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon, bool fail);
 

@@ -40,7 +40,7 @@ struct peers {
 	struct path paths[N_PATHS];
 };
 
-static const struct notice_key no_key;
+static const struct notice_keys no_keys;
 static volatile sig_atomic_t silent; /* over plane 0 */
 
 static void on_silent(int sig)
@@ -92,7 +92,7 @@ static void answer(struct peers *s, const struct udp_packet *in)
 		return;
 	sub_port = find(&s->ports, in->ifindex, &plane);
 	if (sub_port < 0 || (silent && plane == 0) ||
-	    notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t, &error) || !t.has_stamp)
+	    notice_wire_decode(in->bytes, in->length, &no_keys, &ends, &t, &error) || !t.has_stamp)
 		return;
 	if (t.has_heard)
 		s->paths[probes_net_index(&in->to) * PROBES_PLANES + plane].acked_ns = now_ns();
@@ -102,7 +102,7 @@ static void answer(struct peers *s, const struct udp_packet *in)
 	reply.stamp = t.stamp;
 	reply.arrival =
 		(struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port, PROBES_SUB_PORTS};
-	out->length = notice_wire_encode(&reply, &no_key, &back, out->bytes);
+	out->length = notice_wire_encode(&reply, &no_keys.own, &back, out->bytes);
 	out->from = in->to;
 	out->from_port = SBFD_WIRE_PORT;
 	out->to = in->from;
@@ -136,7 +136,7 @@ static void hear_answers(struct peers *s)
 			struct notice_trailer t;
 
 			if (in->length >= SBFD_WIRE_BYTES &&
-			    !notice_wire_decode(in->bytes, in->length, &no_key, &ends, &t,
+			    !notice_wire_decode(in->bytes, in->length, &no_keys, &ends, &t,
 						&error) &&
 			    t.has_stamp && t.stamp.sequence < N_PATHS)
 				s->paths[t.stamp.sequence].was_answered = true;
@@ -161,7 +161,7 @@ static void ask(struct peers *s, uint32_t path, uint64_t now)
 	struct udp_packet *out = udp_next(s->udp);
 
 	sbfd_wire_encode(&p, out->bytes);
-	out->length = notice_wire_encode(&t, &no_key, &ends, out->bytes);
+	out->length = notice_wire_encode(&t, &no_keys.own, &ends, out->bytes);
 	out->from = ends.from;
 	out->from_port = ASK_PORT;
 	out->to = to;

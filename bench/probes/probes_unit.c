@@ -44,7 +44,7 @@ struct unit {
 	struct reflector_counters reflected;
 };
 
-static const struct notice_key no_key;
+static const struct notice_keys no_keys;
 
 static uint64_t now_ns(void)
 {
@@ -228,7 +228,8 @@ static uint32_t budget_of(const struct probes_load *load)
 
 static int start(struct unit *u)
 {
-	static const struct prober_handlers on_prober = {on_path, on_log, NULL, NULL, on_drain};
+	static const struct prober_handlers on_prober = {
+		.on_path = on_path, .on_log = on_log, .on_drain = on_drain};
 	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, NULL};
 	const struct prober_options options = {
 		.times = {.interval_ns = u->load->interval_ms * MS_NS,
@@ -247,9 +248,9 @@ static int start(struct unit *u)
 	probes_net_ports(&u->ports);
 	rc = udp_create(&u->udp, 26);
 	if (!rc)
-		rc = reflector_create(&u->reflector, u->udp, &u->ports, &no_key, &on_reflector, u);
+		rc = reflector_create(&u->reflector, u->udp, &u->ports, &no_keys, &on_reflector, u);
 	if (!rc)
-		rc = prober_create(&u->prober, u->udp, &options, &u->ports, &no_key, &on_prober, u,
+		rc = prober_create(&u->prober, u->udp, &options, &u->ports, &no_keys, &on_prober, u,
 				   now_ns());
 	if (!rc)
 		rc = health_loop_create(&u->watchers, u->loop, u->prober, u->reflector);

@@ -84,8 +84,21 @@ if command -v tshark >/dev/null; then
 fi
 
 # ---- a gray leaf ---------------------------------------------------------------------------------
+"$FARE_BIN/farectl" -s "/run/farelab/$LAB/s0/fared" -j trace $PEER 0 --count 10000 >"$SCRATCH/trace" &
+trace=$!
+traced() { grep -q "$1" "$SCRATCH/trace"; }
+within traced '"what":"answered"' || fail "no trace: $(cat "$SCRATCH/trace")"
+ctl s0 trace $PEER 1 2>"$SCRATCH/second" && fail "two traces at once"
+grep -q 'another trace is under way, by uid=0' "$SCRATCH/second" || fail "who traces is not told: $(cat "$SCRATCH/second")"
 farelab gray "$LAB" leaf l0 --loss-percent 100 || fail "gray leaf"
 within is probe-down 0 verdict || fail "gray leaf: $(field 0 verdict)"
+within traced '"what":"state".*"to":"down"' || fail "the trace does not tell of the path's end: $(tail -3 "$SCRATCH/trace")"
+kill $trace
+five() { ctl s0 trace $PEER 1 --count 5 >"$SCRATCH/five" 2>&1; } # once the daemon has seen the other one's end
+within five || fail "a trace of five probes: $(cat "$SCRATCH/five")"
+[ "$(grep -c ' sent ' "$SCRATCH/five")" = 5 ] && grep -qE '^5 probes sent, [45] answered' "$SCRATCH/five" ||
+	fail "not five probes: $(cat "$SCRATCH/five")"
+cat "$SCRATCH/five"
 is ok 1 verdict || fail "gray leaf l0 took plane 1 along: $(field 1 verdict)"
 field 0 reason
 farelab gray "$LAB" leaf l0 --loss-percent 0 || fail "heal gray leaf"

@@ -61,10 +61,10 @@ _farectl() {
 	case $command,$n_after in
 	,*) _fare_reply "$(_fare_words farectl)" ;;
 	show,0) _fare_reply "$(_fare_second show)" ;;
-	why,0) _fare_reply "$(_fare_peers)" ;;
+	why,0 | trace,0) _fare_reply "$(_fare_peers)" ;;
 	show,1) [ "$last" != paths ] || _fare_reply "$(_fare_peers)" ;;
 	drain,0 | undrain,0) _fare_reply "all $(_fare_second "$command") $(_fare_peers)" ;;
-	why,1 | drain,1 | undrain,1 | show,2) _fare_reply "$(_fare_planes)" ;;
+	why,1 | trace,1 | drain,1 | undrain,1 | show,2) _fare_reply "$(_fare_planes)" ;;
 	esac
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct notice_key key = {"the key of all servers", 22};
+static const struct notice_keys keys = {.own = {"the key of all servers", 22}};
 
 static unsigned host_of(const struct in6_addr *a)
 {
@@ -80,7 +80,8 @@ static uint32_t avoided(void *arg, uint32_t gpu, const struct in6_addr *peer, ui
 	return prober_avoided(s->prober, gpu, peer, plane);
 }
 
-static const struct prober_handlers on_prober = {on_path, on_log, on_gray, NULL, on_drain};
+static const struct prober_handlers on_prober = {
+	.on_path = on_path, .on_log = on_log, .on_gray = on_gray, .on_drain = on_drain};
 static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
 
 /* The defaults of fared.yaml(5). */
@@ -152,8 +153,8 @@ void server_start(struct server *s)
 	}
 	options = options_of(s);
 	s->udp = net_udp(s->index);
-	if (reflector_create(&s->reflector, s->udp, &s->ports, &key, &on_reflector, s) ||
-	    prober_create(&s->prober, s->udp, &options, &s->ports, &key, &on_prober, s,
+	if (reflector_create(&s->reflector, s->udp, &s->ports, &keys, &on_reflector, s) ||
+	    prober_create(&s->prober, s->udp, &options, &s->ports, &keys, &on_prober, s,
 			  net->now_ns))
 		abort();
 	for (unsigned to = 0; to < net->n_hosts; to++)

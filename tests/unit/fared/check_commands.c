@@ -60,7 +60,14 @@ static json_t *on_confirm(void *arg, const struct control_client *client)
 	return json_pack("{s:b, s:b}", "ok", 1, "confirmed", 1);
 }
 
-static const struct commands_handlers handlers_of_daemon = {on_reload, on_confirm};
+static json_t *on_trace(void *arg, struct control_client *client,
+			const struct control_request *request)
+{
+	(void)arg, (void)client;
+	return json_pack("{s:b, s:i}", "ok", 1, "count", (int)request->count);
+}
+
+static const struct commands_handlers handlers_of_daemon = {on_reload, on_confirm, on_trace};
 
 static void setup(void)
 {
@@ -394,6 +401,7 @@ START_TEST(readers_applications_and_operators_are_apart)
 		{"{\"cmd\":\"reload\"}", CONTROL_OPERATOR},
 		{"{\"cmd\":\"reload\",\"dry_run\":true}", CONTROL_OPERATOR},
 		{"{\"cmd\":\"confirm\"}", CONTROL_OPERATOR},
+		{"{\"cmd\":\"trace\",\"peer\":\"198.19.0.2\",\"plane\":0}", CONTROL_OPERATOR},
 	};
 
 	for (size_t i = 0; i < sizeof(commands_of) / sizeof(commands_of[0]); i++)
@@ -500,7 +508,7 @@ END_TEST
 START_TEST(every_counter_has_a_row_with_its_meaning)
 {
 	static const struct sub_ports ports = {0};
-	static const struct notice_key key = {0};
+	static const struct notice_keys keys = {0};
 	static const struct reflector_handlers reflector_handlers = {0};
 	static const struct prober_handlers prober_handlers = {0};
 	const struct prober_options options = {
@@ -514,9 +522,10 @@ START_TEST(every_counter_has_a_row_with_its_meaning)
 
 	/* without a GPU neither has a socket */
 	ck_assert_int_eq(
-		prober_create(&prober, NULL, &options, &ports, &key, &prober_handlers, NULL, 1), 0);
+		prober_create(&prober, NULL, &options, &ports, &keys, &prober_handlers, NULL, 1),
+		0);
 	ck_assert_int_eq(
-		reflector_create(&reflector, NULL, &ports, &key, &reflector_handlers, NULL), 0);
+		reflector_create(&reflector, NULL, &ports, &keys, &reflector_handlers, NULL), 0);
 	commands.report.prober = prober;
 	commands.report.reflector = reflector;
 	reply = ask(&root, "{\"cmd\":\"counters\"}", -1);
@@ -526,7 +535,7 @@ START_TEST(every_counter_has_a_row_with_its_meaning)
 	for (size_t i = 0; i < n; i++)
 		ck_assert_uint_gt(strlen(field(reply, "counters", i, "meaning")), 0);
 	ck_assert_str_eq(field(reply, "counters", 0, "counter"), "sent");
-	ck_assert_str_eq(field(reply, "counters", n - 1, "counter"), "forged");
+	ck_assert_str_eq(field(reply, "counters", n - 1, "counter"), "second_key");
 	json_decref(reply);
 	reflector_destroy(reflector);
 	prober_destroy(prober);

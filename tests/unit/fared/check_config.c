@@ -92,6 +92,7 @@ START_TEST(a_good_file)
 	ck_assert_uint_eq(c->health.interval_ns, 3000000);
 	ck_assert_uint_eq(c->health.multiplier, 3);
 	ck_assert_str_eq(c->health.key_file, "");
+	ck_assert_str_eq(c->health.second_key_file, "");
 	config_destroy(c);
 }
 END_TEST
@@ -152,6 +153,10 @@ static const struct {
 	{"local_gpus:", "health: {dscp: 64}\nlocal_gpus:", "f.yaml:9:", "dscp"},
 	{"local_gpus:", "health: {enabled: maybe}\nlocal_gpus:", "f.yaml:9:", "enabled"},
 	{"local_gpus:", "health: {key_file: k}\nlocal_gpus:", "f.yaml:9:", "key_file"},
+	{"local_gpus:", "health: {key_file: /k, second_key_file: k}\nlocal_gpus:", "f.yaml:9:",
+	 "health.second_key_file: not an absolute path"},
+	{"local_gpus:", "health: {second_key_file: /k}\nlocal_gpus:", "f.yaml:9:",
+	 "there is no health.key_file beside it"},
 	{"local_gpus:", "health: {max_loss_percent: 0}\nlocal_gpus:", "f.yaml:9:", "max_loss"},
 	{"speed_mbps: 200", "speed_mbps: 400G", "f.yaml:14: local_gpus[0].planes[0].sub_ports[0].",
 	 "speed_mbps: \"400G\" is not a number of megabits per second: a decimal integer from 0 to "

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,6 +71,21 @@ START_TEST(a_missing_key_is_an_error)
 }
 END_TEST
 
+START_TEST(a_missing_second_key_is_an_error)
+{
+	char path[] = "/tmp/check_config_check.XXXXXX", health[200];
+	int fd = mkstemp(path);
+
+	ck_assert_int_eq(write(fd, "a key of twenty byte", 20), 20);
+	close(fd);
+	snprintf(health, sizeof(health), "{key_file: %s,\n   second_key_file: " NO_KEY "}", path);
+	ck_assert_int_eq(check(health), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(logged, "<3>config: f.yaml:5: health.second_key_file: " NO_KEY
+					     ": No such file"));
+	unlink(path);
+}
+END_TEST
+
 START_TEST(a_key_without_a_use_is_not_read)
 {
 	ck_assert_int_eq(check("{enabled: false, key_file: " NO_KEY "}"), 0);
@@ -86,6 +102,7 @@ int main(void)
 
 	tcase_add_test(tc, an_absent_interface_is_a_warning);
 	tcase_add_test(tc, a_missing_key_is_an_error);
+	tcase_add_test(tc, a_missing_second_key_is_an_error);
 	tcase_add_test(tc, a_key_without_a_use_is_not_read);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

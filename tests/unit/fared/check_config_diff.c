@@ -98,7 +98,10 @@ static const struct {
 	HEALTH("hold_ms", "60", "50", "60"),
 	HEALTH("hold_max_ms", "20000", "10000", "20000"),
 	HEALTH("ramp_ms", "0", "200", "0"),
-	HEALTH("key_file", "/k", "", "/k"),
+	{"local_gpus:", "health: {key_file: /k}\nlocal_gpus:", "health.key_file", "", "/k",
+	 CONFIG_AT_ONCE},
+	{"local_gpus:", "health: {key_file: /k, second_key_file: /l}\nlocal_gpus:",
+	 "health.second_key_file", "", "/l", CONFIG_AT_ONCE},
 };
 
 START_TEST(each_edit_is_told_with_both_values)

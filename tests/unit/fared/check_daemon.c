@@ -24,7 +24,8 @@
 #include "patience.h"
 
 static char dir[] = "/tmp/check_daemon.XXXXXX";
-static char config_path[64], notify_path[64];
+static char config_path[64], notify_path[64], key_path[64];
+static const char *health_more = "";
 static int notify_fd;
 static pid_t child;
 
@@ -36,11 +37,11 @@ static void write_config(const char *level, const char *stale_s, const char *mor
 	fprintf(f,
 		"node: s0\nrun_dir: %s\nlog_level: %s\n%s"
 		"bgp: {bmp_port: 5999, stale_s: %s, peer_prefixes: [198.19.0.0/16]}\n"
-		"health: {realtime: false}\n"
+		"health: {realtime: false%s}\n"
 		"local_gpus:\n"
 		"  - name: g0\n    addresses: [127.0.0.1]\n    planes:\n"
 		"    - sub_ports: [{dev: lo, speed_mbps: 400, neighbors: [198.18.0.0]}]\n",
-		dir, level, more, stale_s);
+		dir, level, more, stale_s, health_more);
 	/* enough of them that lists are as long as those of a real server */
 	for (int plane = 1; plane < 16; plane++)
 		fprintf(f, "    - sub_ports: [{dev: nonesuch%d, neighbors: [198.18.0.%d]}]\n",
@@ -123,6 +124,8 @@ static void setup(void)
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	snprintf(config_path, sizeof(config_path), "%s/fared.yaml", dir);
 	snprintf(notify_path, sizeof(notify_path), "%s/notify", dir);
+	snprintf(key_path, sizeof(key_path), "%s/key", dir);
+	health_more = "";
 	write_config("err", "60", "");
 	open_notify_socket();
 	child = fork();
@@ -302,6 +305,52 @@ START_TEST(with_confirmation_it_stays)
 }
 END_TEST
 
+static void write_key(const char *text)
+{
+	FILE *f = fopen(key_path, "w");
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_ge(fputs(text, f), 0);
+	ck_assert_int_eq(fclose(f), 0);
+	ck_assert_int_eq(chmod(key_path, 0600), 0);
+}
+
+static bool keys_undone(void)
+{
+	return says("{\"cmd\":\"events\"}\n", "\"to\":\"undone\"");
+}
+
+/* The files are read anew, also where the configuration is as it was; and undone with it. */
+START_TEST(a_reload_reads_the_keys)
+{
+	char more[160];
+
+	snprintf(more, sizeof(more), ", key_file: %s, second_key_file: %s", key_path, key_path);
+	health_more = more;
+	write_key("the first key of all");
+	write_config("err", "60", "");
+	ck_assert(says(DRY_RUN, "\"keys_changed\":true"));
+	ck_assert(says(RELOAD, "\"in_force\":true,\"keys_changed\":true"));
+	ck_assert(says("{\"cmd\":\"events\"}\n", "\"subject\":\"keys\""));
+	ck_assert(says(DRY_RUN, "\"keys_changed\":false"));
+	ck_assert_int_eq(chmod(key_path, 0640), 0);
+	ck_assert(says(RELOAD, "\"in_force\":false"));
+	ck_assert(says(RELOAD, "\"error\":\"health.key_file: "));
+	write_key("the second key of all");
+	ck_assert(says("{\"cmd\":\"reload\",\"confirm_s\":1}\n", "\"keys_changed\":true"));
+	ck_assert(says(DRY_RUN, "waits for confirmation"));
+	for (int i = 0; !keys_undone(); i++) {
+		ck_assert_int_lt(i, PATIENCE_S * 20);
+		usleep(50000);
+	}
+	ck_assert(says(DRY_RUN, "\"keys_changed\":true")); /* than what the file holds */
+	for (int i = 0; i < 4; i++) {
+		ck_assert(comes("RELOADING=1"));
+		ck_assert(comes("READY=1"));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("daemon");
@@ -320,6 +369,7 @@ int main(void)
 	tcase_add_test(tc, a_pipe_is_no_configuration);
 	tcase_add_test(tc, without_confirmation_it_is_undone);
 	tcase_add_test(tc, with_confirmation_it_stays);
+	tcase_add_test(tc, a_reload_reads_the_keys);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

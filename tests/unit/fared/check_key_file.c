@@ -95,6 +95,33 @@ START_TEST(a_file_and_nothing_else)
 }
 END_TEST
 
+/* Of a configuration: the second is left empty where none is named, and both where health is off */
+START_TEST(both_keys_of_a_configuration)
+{
+	struct config_health health = {
+		.enabled = true, .key_file_line = 7, .second_key_file_line = 8};
+	struct notice_keys keys;
+	unsigned line = 0;
+
+	write_key("0123456789abcdef");
+	snprintf(health.key_file, sizeof(health.key_file), "%s", path);
+	ck_assert_int_eq(key_file_read_all(&health, &keys, &line, why, sizeof(why)), 0);
+	ck_assert_uint_eq(keys.own.length, 16);
+	ck_assert_uint_eq(keys.second.length, 0);
+	snprintf(health.second_key_file, sizeof(health.second_key_file), "/nonexistent/key");
+	ck_assert_int_eq(key_file_read_all(&health, &keys, &line, why, sizeof(why)), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(why, "health.second_key_file: /nonexistent/key: No such"));
+	ck_assert_uint_eq(line, 8);
+	ck_assert_uint_eq(keys.own.length, 0);
+	snprintf(health.second_key_file, sizeof(health.second_key_file), "%s", path);
+	ck_assert_int_eq(key_file_read_all(&health, &keys, NULL, why, sizeof(why)), 0);
+	ck_assert_uint_eq(keys.second.length, 16);
+	health.enabled = false;
+	ck_assert_int_eq(key_file_read_all(&health, &keys, NULL, why, sizeof(why)), 0);
+	ck_assert_uint_eq(keys.own.length + keys.second.length, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("key_file");
@@ -107,6 +134,7 @@ int main(void)
 	tcase_add_test(tc, of_16_to_64_bytes);
 	tcase_add_test(tc, for_its_owner_alone);
 	tcase_add_test(tc, a_file_and_nothing_else);
+	tcase_add_test(tc, both_keys_of_a_configuration);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

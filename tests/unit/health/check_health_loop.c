@@ -28,7 +28,7 @@ static struct udp_socket *peer; /* a prober by hand */
 static struct prober *prober;
 static struct reflector *reflector;
 static struct health_loop *both;
-static const struct notice_key no_key;
+static const struct notice_keys no_keys;
 static bool is_up;
 
 static const struct prober_options options = {.slow_interval_ns = 1000 * MS,
@@ -71,7 +71,7 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *from,
 	return false;
 }
 
-static const struct prober_handlers on_prober = {on_path, on_log, NULL, NULL, NULL};
+static const struct prober_handlers on_prober = {.on_path = on_path, .on_log = on_log};
 static const struct reflector_handlers on_reflector = {on_capacity, NULL, NULL};
 
 static struct in6_addr address(const char *text)
@@ -96,9 +96,9 @@ static void setup(void)
 	ports.gpus[0].address[0] = address("::ffff:127.77.0.1");
 	ck_assert_int_eq(udp_create(&udp, 26), 0);
 	ck_assert_int_eq(udp_open(&peer, &far, 0), 0);
-	ck_assert_int_eq(reflector_create(&reflector, udp, &ports, &no_key, &on_reflector, NULL),
+	ck_assert_int_eq(reflector_create(&reflector, udp, &ports, &no_keys, &on_reflector, NULL),
 			 0);
-	ck_assert_int_eq(prober_create(&prober, udp, &options, &ports, &no_key, &on_prober, NULL,
+	ck_assert_int_eq(prober_create(&prober, udp, &options, &ports, &no_keys, &on_prober, NULL,
 				       health_loop_now_ns()),
 			 0);
 	ck_assert_int_eq(health_loop_create(&both, loop, prober, reflector), 0);

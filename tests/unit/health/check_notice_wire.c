@@ -6,8 +6,8 @@
 
 #include "notice_wire.h"
 
-static const struct notice_key key = {"0123456789abcdef0123", 20};
-static const struct notice_key no_key = {"", 0};
+static const struct notice_keys keys = {.own = {"0123456789abcdef0123", 20}};
+static const struct notice_keys no_keys;
 static const struct notice_ends ends = {
 	.from = {.s6_addr = {[10] = 0xff, [11] = 0xff, 198, 19, 0, 1}},
 	.to = {.s6_addr = {[10] = 0xff, [11] = 0xff, 198, 19, 0, 2}},
@@ -47,10 +47,10 @@ START_TEST(comes_back_whole)
 	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
 	struct notice_trailer t = full(), back;
 	struct sbfd_wire_error error;
-	size_t n = encode(&t, &key, bytes);
+	size_t n = encode(&t, &keys.own, bytes);
 
 	ck_assert_uint_le(n, sizeof(bytes));
-	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), 0);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &keys, &ends, &back, &error), 0);
 	ck_assert(back.authentic);
 	ck_assert(back.has_stamp && back.has_arrival && back.has_capacity && back.has_ack);
 	ck_assert_uint_eq(back.stamp.nonce, t.stamp.nonce);
@@ -71,7 +71,7 @@ START_TEST(largest_fits)
 	struct notice_trailer t = full();
 
 	t.capacity.n_planes = NOTICE_WIRE_MAX_PLANES;
-	ck_assert_uint_le(encode(&t, &key, bytes), NOTICE_WIRE_MAX_BYTES);
+	ck_assert_uint_le(encode(&t, &keys.own, bytes), NOTICE_WIRE_MAX_BYTES);
 }
 END_TEST
 
@@ -80,11 +80,11 @@ START_TEST(every_flipped_bit_shows)
 	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
 	struct notice_trailer t = full(), back;
 	struct sbfd_wire_error error;
-	size_t n = encode(&t, &key, bytes);
+	size_t n = encode(&t, &keys.own, bytes);
 
 	for (size_t i = 0; i < n * 8; i++) {
 		bytes[i / 8] ^= (uint8_t)(1u << i % 8);
-		if (!notice_wire_decode(bytes, n, &key, &ends, &back, &error))
+		if (!notice_wire_decode(bytes, n, &keys, &ends, &back, &error))
 			ck_assert_msg(!back.authentic, "bit %zu", i);
 		bytes[i / 8] ^= (uint8_t)(1u << i % 8);
 	}
@@ -93,23 +93,55 @@ END_TEST
 
 START_TEST(another_key_and_another_pair_are_not_believed)
 {
-	static const struct notice_key other = {"0123456789abcdef0124", 20};
+	static const struct notice_keys other = {.own = {"0123456789abcdef0124", 20}};
 	const struct notice_ends reversed = {ends.to, ends.from};
 	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
 	struct notice_trailer t = full(), back;
 	struct sbfd_wire_error error;
-	size_t n = encode(&t, &key, bytes);
+	size_t n = encode(&t, &keys.own, bytes);
 
 	ck_assert_int_eq(notice_wire_decode(bytes, n, &other, &ends, &back, &error), 0);
 	ck_assert(!back.authentic);
-	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &reversed, &back, &error), 0);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &keys, &reversed, &back, &error), 0);
 	ck_assert(!back.authentic);
-	n = encode(&t, &no_key, bytes);
-	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), 0);
+	n = encode(&t, &no_keys.own, bytes);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &keys, &ends, &back, &error), 0);
 	ck_assert(!back.authentic);
-	n = encode(&t, &key, bytes);
-	ck_assert_int_eq(notice_wire_decode(bytes, n, &no_key, &ends, &back, &error), 0);
+	n = encode(&t, &keys.own, bytes);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &no_keys, &ends, &back, &error), 0);
 	ck_assert(!back.authentic);
+}
+END_TEST
+
+/* As servers are given another key one by one: whoever has both understands old and new. */
+START_TEST(a_second_key_is_accepted_and_told_apart)
+{
+	static const struct notice_key next = {"another key of 23 bytes", 23};
+	const struct notice_keys before = {keys.own, next}, after = {next, keys.own};
+	static const struct notice_keys neither = {{"0123456789abcdef0124", 20},
+						   {"another key of 23 bytez", 23}};
+	const struct {
+		const struct notice_key *sender;
+		const struct notice_keys *receiver;
+		bool authentic, second_key;
+	} cases[] = {
+		{&keys.own, &before, true, false},     {&next, &before, true, true},
+		{&keys.own, &after, true, true},       {&next, &after, true, false},
+		{&next, &keys, false, false},	       {&next, &neither, false, false},
+		{&no_keys.own, &before, false, false},
+	};
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	struct notice_trailer t = full(), back;
+	struct sbfd_wire_error error;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t n = encode(&t, cases[i].sender, bytes);
+
+		ck_assert_int_eq(
+			notice_wire_decode(bytes, n, cases[i].receiver, &ends, &back, &error), 0);
+		ck_assert_msg(back.authentic == cases[i].authentic, "case %zu", i);
+		ck_assert_msg(back.second_key == cases[i].second_key, "case %zu", i);
+	}
 }
 END_TEST
 
@@ -118,10 +150,10 @@ START_TEST(truncations_are_refused_or_unsigned)
 	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
 	struct notice_trailer t = full(), back;
 	struct sbfd_wire_error error;
-	size_t n = encode(&t, &key, bytes);
+	size_t n = encode(&t, &keys.own, bytes);
 
 	for (size_t i = SBFD_WIRE_BYTES; i < n; i++)
-		if (!notice_wire_decode(bytes, i, &key, &ends, &back, &error))
+		if (!notice_wire_decode(bytes, i, &keys, &ends, &back, &error))
 			ck_assert(!back.authentic);
 }
 END_TEST
@@ -134,12 +166,12 @@ START_TEST(unknown_elements_are_skipped)
 		uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
 		struct sbfd_wire_error error;
 		struct notice_trailer back;
-		size_t n = encode(&t, &no_key, bytes);
+		size_t n = encode(&t, &no_keys.own, bytes);
 
 		bytes[n++] = (uint8_t)type;
 		bytes[n++] = 15;
 		memset(bytes + n, 0, 15);
-		ck_assert_int_eq(notice_wire_decode(bytes, n + 15, &no_key, &ends, &back, &error),
+		ck_assert_int_eq(notice_wire_decode(bytes, n + 15, &no_keys, &ends, &back, &error),
 				 0);
 		ck_assert(back.has_stamp && back.stamp.nonce == 2);
 	}
@@ -152,9 +184,10 @@ START_TEST(others_trailers_count_as_absent)
 	struct notice_trailer back;
 	struct sbfd_wire_error error;
 
-	ck_assert_int_eq(notice_wire_decode(bytes, sizeof(bytes), &key, &ends, &back, &error), 0);
+	ck_assert_int_eq(notice_wire_decode(bytes, sizeof(bytes), &keys, &ends, &back, &error), 0);
 	ck_assert(!back.has_stamp && !back.has_capacity && !back.authentic);
-	ck_assert_int_eq(notice_wire_decode(bytes, SBFD_WIRE_BYTES, &key, &ends, &back, &error), 0);
+	ck_assert_int_eq(notice_wire_decode(bytes, SBFD_WIRE_BYTES, &keys, &ends, &back, &error),
+			 0);
 	ck_assert(!back.has_stamp);
 }
 END_TEST
@@ -165,7 +198,7 @@ START_TEST(stamps_alone_are_not_signed)
 	struct notice_trailer t = {.has_stamp = true, .stamp = {1, 2}};
 
 	/* head 8, element 14: no signature is spent on probes */
-	ck_assert_uint_eq(encode(&t, &key, bytes), SBFD_WIRE_BYTES + 8 + 14);
+	ck_assert_uint_eq(encode(&t, &keys.own, bytes), SBFD_WIRE_BYTES + 8 + 14);
 }
 END_TEST
 
@@ -174,17 +207,17 @@ START_TEST(second_and_misfit_elements_are_refused)
 	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
 	struct notice_trailer t = {.has_arrival = true, .arrival = {0, 1, 2}}, back;
 	struct sbfd_wire_error error;
-	size_t n = encode(&t, &key, bytes), element = n - SBFD_WIRE_BYTES - 8;
+	size_t n = encode(&t, &keys.own, bytes), element = n - SBFD_WIRE_BYTES - 8;
 
 	memcpy(bytes + n, bytes + n - element, element);
-	ck_assert_int_eq(notice_wire_decode(bytes, n + element, &key, &ends, &back, &error),
+	ck_assert_int_eq(notice_wire_decode(bytes, n + element, &keys, &ends, &back, &error),
 			 -EBADMSG);
 	ck_assert_uint_eq(error.offset, n);
 	bytes[n - 2] = 2; /* sub-port 2 of 2 */
-	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), -EBADMSG);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &keys, &ends, &back, &error), -EBADMSG);
 	bytes[n - 2] = 8; /* of 9: more than there may be */
 	bytes[n - 1] = 9;
-	ck_assert_int_eq(notice_wire_decode(bytes, n, &key, &ends, &back, &error), -EBADMSG);
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &keys, &ends, &back, &error), -EBADMSG);
 }
 END_TEST
 
@@ -199,6 +232,7 @@ int main(void)
 	tcase_add_test(tc, largest_fits);
 	tcase_add_test(tc, every_flipped_bit_shows);
 	tcase_add_test(tc, another_key_and_another_pair_are_not_believed);
+	tcase_add_test(tc, a_second_key_is_accepted_and_told_apart);
 	tcase_add_test(tc, truncations_are_refused_or_unsigned);
 	tcase_add_test(tc, unknown_elements_are_skipped);
 	tcase_add_test(tc, others_trailers_count_as_absent);

@@ -29,7 +29,7 @@
 
 static struct ev_loop *loop;
 static struct sub_ports ports;
-static struct notice_key key = {"a key of twenty byte", 20};
+static struct notice_keys keys = {.own = {"a key of twenty byte", 20}};
 static struct reflector *reflector;
 static struct health_loop *prober_loop, *reflector_loop;
 static struct prober *prober;
@@ -124,7 +124,19 @@ static void on_drain(void *arg)
 		health_loop_drain(reflector_loop);
 }
 
-static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_ports, on_drain};
+/* Of the probes of plane 0 that are traced. */
+static unsigned n_traced[2];
+static struct prober_trace last_traced[2];
+
+static void on_trace(void *arg, const struct prober_trace *trace)
+{
+	(void)arg;
+	n_traced[trace->kind]++;
+	last_traced[trace->kind] = *trace;
+}
+
+static const struct prober_handlers prober_handlers = {on_path,	 on_log,   NULL,
+						       on_ports, on_drain, on_trace};
 static uint32_t avoided;
 
 static uint32_t on_avoided(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)
@@ -163,7 +175,7 @@ static void start_prober(void)
 
 	now.boot = 1000 * MS * (uint64_t)time(NULL);
 	now.seed = health_loop_now_ns();
-	ck_assert_int_eq(prober_create(&prober, udp, &now, &ports, &key, &prober_handlers, NULL,
+	ck_assert_int_eq(prober_create(&prober, udp, &now, &ports, &keys, &prober_handlers, NULL,
 				       health_loop_now_ns()),
 			 0);
 	ck_assert_int_eq(health_loop_create(&prober_loop, loop, prober, NULL), 0);
@@ -205,7 +217,7 @@ static void setup(void)
 	ev_timer_start(loop, &beat);
 }
 
-static void reflect(const struct notice_key *with)
+static void reflect(const struct notice_keys *with)
 {
 	ck_assert_int_eq(reflector_create(&reflector, udp, &ports, with, &reflector_handlers, NULL),
 			 0);
@@ -298,7 +310,7 @@ START_TEST(probes_are_answered_and_tell_the_way)
 	struct prober_view v;
 	bool learnt = false;
 
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	v = view();
 	ck_assert_uint_eq(v.permille, 1000);
@@ -350,7 +362,7 @@ START_TEST(idleness_is_no_lateness)
 	const struct in6_addr *back = &ports.gpus[0].address[0];
 	uint64_t late;
 
-	reflect(&key);
+	reflect(&keys);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, health_loop_now_ns()), 0);
 	ck_assert_int_eq(prober_want(prober, 1, back, 0, false, false, health_loop_now_ns()), 0);
 	later = health_loop_now_ns() + 2000 * MS;
@@ -373,7 +385,7 @@ static bool has_probed(void)
 
 START_TEST(two_ends_probe_and_answer_each_other)
 {
-	reflect(&key);
+	reflect(&keys);
 	ck_assert_int_eq(prober_want(prober, 1, &ports.gpus[0].address[0], 0, true, false,
 				     health_loop_now_ns()),
 			 0);
@@ -388,7 +400,7 @@ END_TEST
 
 START_TEST(a_peer_that_falls_silent_everywhere_takes_nothing_down)
 {
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	stop_reflector();
 	ck_assert(until(is_unproven));
@@ -399,7 +411,7 @@ END_TEST
 
 START_TEST(a_path_that_was_away_waits_for_replies)
 {
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, health_loop_now_ns()), 0);
 	ck_assert_int_eq(view().state, PROBE_DOWN);
@@ -419,7 +431,7 @@ START_TEST(a_plane_that_comes_late_waits_for_replies)
 	ports.gpus[0].n_sub_ports[1] = 1; /* of no device: nothing is answered there */
 	ports.gpus[0].live[1] = 1;
 	start_prober();
-	reflect(&key);
+	reflect(&keys);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
 	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
 	ck_assert(until(is_up));
@@ -441,7 +453,7 @@ static bool nothing_returns(void)
 /* Carrier comes back before the routes over it do. */
 START_TEST(a_sub_port_that_returns_waits_for_an_answer)
 {
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	ports.gpus[0].live[0] = 0;
 	prober_link_changed(prober, 0, 0, 1, health_loop_now_ns());
@@ -479,7 +491,7 @@ START_TEST(answers_avoid_a_sub_port_that_returns)
 	/* no such device: what is sent there gets nowhere */
 	ports.gpus[1].ifindex[0][0] = 0x7ffffff0;
 	avoided = 2;
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(reflected_some));
 	ck_assert_uint_eq(counters_answered(), 0);
 	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
@@ -491,7 +503,7 @@ END_TEST
 START_TEST(answers_have_no_choice_where_all_sub_ports_return)
 {
 	avoided = 2;
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 }
 END_TEST
@@ -531,7 +543,7 @@ START_TEST(a_sub_port_without_routes_is_not_blamed_at_once)
 
 	ports.gpus[0].ifindex[0][0] = lo;
 	ports.gpus[0].live[0] = 3;
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	lost_before = view().n_lost;
 	unrouted_since = health_loop_now_ns();
@@ -555,7 +567,7 @@ END_TEST
  */
 START_TEST(a_plane_without_routes_is_asked_nevertheless)
 {
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	prober_routed(prober, 0, &peer, 0, 1, health_loop_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 2);
@@ -576,7 +588,7 @@ START_TEST(a_notice_arrives_and_is_acknowledged)
 {
 	const uint64_t bps[] = {123456789};
 
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	ck_assert(until(has_heard));
@@ -596,7 +608,7 @@ START_TEST(a_notice_that_is_not_taken_is_not_acknowledged)
 	const uint64_t bps[] = {123456789};
 
 	knows = false;
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	ck_assert(until(was_told_often));
@@ -614,7 +626,7 @@ START_TEST(a_clock_that_went_back_is_made_up_for)
 	struct notice_ack first;
 
 	holds = (struct notice_ack){former, 7};
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	ck_assert(until(has_heard));
@@ -639,7 +651,7 @@ START_TEST(a_life_that_none_can_outlive_is_not_heeded)
 	const uint64_t bps[] = {123456789};
 
 	holds = (struct notice_ack){UINT64_MAX, 7};
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
 	ck_assert(until(was_told_often));
@@ -652,7 +664,7 @@ END_TEST
 
 START_TEST(a_notice_under_another_key_is_not_heard)
 {
-	static const struct notice_key other = {"a key of twenty bytf", 20};
+	static const struct notice_keys other = {.own = {"a key of twenty bytf", 20}};
 	const uint64_t bps[] = {1};
 	struct reflector_counters c;
 
@@ -669,6 +681,70 @@ START_TEST(a_notice_under_another_key_is_not_heard)
 }
 END_TEST
 
+static bool traced_ten(void)
+{
+	return n_traced[PROBER_TRACE_ANSWERED] >= 10;
+}
+
+START_TEST(a_traced_path_is_told_of)
+{
+	uint64_t sent;
+
+	reflect(&keys);
+	ck_assert(until(is_up));
+	ck_assert_uint_eq(n_traced[PROBER_TRACE_SENT], 0);
+	ck_assert(!prober_trace_begin(prober, 0, &ports.gpus[0].address[0], 0));
+	ck_assert(!prober_trace_begin(prober, 0, &peer, 7));
+	ck_assert(prober_trace_begin(prober, 0, &peer, 0));
+	sent = counters().sent;
+	ck_assert(until(traced_ten));
+	prober_trace_end(prober);
+	ck_assert_uint_eq(n_traced[PROBER_TRACE_SENT], counters().sent - sent);
+	ck_assert_uint_gt(last_traced[PROBER_TRACE_ANSWERED].rtt_ns, 0);
+	ck_assert_uint_gt(last_traced[PROBER_TRACE_SENT].sequence, 10);
+	ck_assert_int_eq(last_traced[PROBER_TRACE_SENT].state, PROBE_UP);
+	ck_assert_uint_gt(last_traced[PROBER_TRACE_SENT].source_port, 0);
+	turn();
+	ck_assert_uint_le(n_traced[PROBER_TRACE_ANSWERED], n_traced[PROBER_TRACE_SENT] + 1);
+}
+END_TEST
+
+static bool was_acknowledged(void)
+{
+	return counters().acknowledged >= 1;
+}
+
+static bool was_acknowledged_twice(void)
+{
+	return counters().acknowledged >= 2;
+}
+
+/* The prober's key is the peer's second one, and the peer's own the prober's second: half-way. */
+START_TEST(notices_pass_while_keys_are_rotated)
+{
+	static const struct notice_keys ahead = {{"the next key, 23 bytes.", 23},
+						 {"a key of twenty byte", 20}};
+	const uint64_t bps[] = {1};
+	struct reflector_counters c;
+
+	keys.second = ahead.own;
+	reflect(&ahead);
+	ck_assert(until(is_up));
+	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	ck_assert(until(was_acknowledged));
+	reflector_counters(reflector, &c);
+	ck_assert_uint_eq(c.forged, 0);
+	ck_assert_uint_ge(c.second_key, 1);
+	/* and with the new key the prober's own, changed under the running prober */
+	keys = (struct notice_keys){ahead.own, keys.own};
+	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	ck_assert(until(was_acknowledged_twice));
+	reflector_counters(reflector, &c);
+	ck_assert_uint_eq(c.forged, 0);
+	ck_assert_int_eq(view().state, PROBE_UP);
+}
+END_TEST
+
 /* A stranger's datagrams to the reflector: none that breaks a rule is answered. */
 START_TEST(the_reflector_answers_only_what_it_should)
 {
@@ -680,7 +756,7 @@ START_TEST(the_reflector_answers_only_what_it_should)
 				.your_discriminator = sbfd_wire_discriminator(&peer)};
 	struct reflector_counters c;
 
-	reflect(&key);
+	reflect(&keys);
 	for (int i = 0; i < 4; i++) {
 		struct udp_packet *packet;
 		struct sbfd_packet q = p;
@@ -757,7 +833,7 @@ static void reflect_by_hand(struct udp_socket *s, bool stamped, uint8_t plane)
 
 		ck_assert_int_eq(sbfd_wire_decode(probe->bytes, probe->length, &p, &error), 0);
 		ck_assert_int_eq(
-			notice_wire_decode(probe->bytes, probe->length, &key, &ends, &t, &error),
+			notice_wire_decode(probe->bytes, probe->length, &keys, &ends, &t, &error),
 			0);
 		p = sbfd_wire_reflection(&p, 0);
 		sbfd_wire_encode(&p, reply->bytes);
@@ -767,7 +843,7 @@ static void reflect_by_hand(struct udp_socket *s, bool stamped, uint8_t plane)
 					    .has_arrival = true,
 					    .arrival = {plane, 1, 2}};
 		if (stamped)
-			reply->length = notice_wire_encode(&t, &key, &back, reply->bytes);
+			reply->length = notice_wire_encode(&t, &keys.own, &back, reply->bytes);
 		reply->from = peer;
 		reply->from_port = SBFD_WIRE_PORT;
 		reply->to = probe->from;
@@ -803,7 +879,7 @@ START_TEST(a_peer_that_stamps_is_not_answered_for_without_a_stamp)
 	struct prober_counters before, c;
 	struct udp_socket *s;
 
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	stop_reflector();
 	ck_assert_int_eq(udp_open(&s, &peer, SBFD_WIRE_PORT), 0);
@@ -866,7 +942,7 @@ START_TEST(a_post_of_a_moment_ahead_counts)
 {
 	uint64_t now = health_loop_now_ns();
 
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	ck_assert(until(is_idle));
 	post(3600000 * MS, true);
@@ -885,7 +961,7 @@ START_TEST(peers_without_traffic_are_probed_slowly)
 	uint64_t before;
 	unsigned n = 0;
 
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
 	while (!is_probed_slowly())
@@ -930,7 +1006,7 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 	const struct timespec held = {0, 300 * (long)MS};
 	uint64_t start, active_until_ns;
 
-	reflect(&key);
+	reflect(&keys);
 	ck_assert(until(is_up));
 	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
 	for (unsigned n = 0;
@@ -952,7 +1028,7 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 			ck_assert_uint_eq(prober->peers[0]->active_until_ns, active_until_ns);
 			n++;
 		}
-		reflect(&key);
+		reflect(&keys);
 	}
 }
 END_TEST
@@ -976,7 +1052,7 @@ START_TEST(learns_where_the_datas_ports_lead)
 	unsigned junk_seen = 0, ours_seen = 0;
 
 	ck_assert_int_eq(udp_open(&data, &peer, ROCE_UDP_PORT), 0);
-	reflect(&key);
+	reflect(&keys);
 	for (int i = 0; i < 10; i++) {
 		out = udp_next(udp);
 		memcpy(out->bytes, junk, sizeof(junk));
@@ -1039,6 +1115,8 @@ int main(void)
 	tcase_add_test(tc, a_clock_that_went_back_is_made_up_for);
 	tcase_add_test(tc, a_life_that_none_can_outlive_is_not_heeded);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
+	tcase_add_test(tc, notices_pass_while_keys_are_rotated);
+	tcase_add_test(tc, a_traced_path_is_told_of);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
 	tcase_add_test(tc, one_nonce_does_not_give_the_next);
 	tcase_add_test(tc, a_peer_that_stamps_is_not_answered_for_without_a_stamp);

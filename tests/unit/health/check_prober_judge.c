@@ -11,7 +11,7 @@
 #define T0	 (100000 * MS)
 
 static struct sub_ports ports;
-static struct notice_key key;
+static struct notice_keys keys;
 static struct prober *p;
 static struct prober_peer *peer;
 static unsigned n_told;
@@ -42,7 +42,7 @@ static void setup(void)
 	p->options.times = p->times;
 	p->tick_ns = INTERVAL / 4;
 	p->ports = &ports;
-	p->key = &key;
+	p->keys = &keys;
 	p->handlers = &handlers;
 	p->peers[p->n_peers++] = peer;
 	p->planes[0][0].heard_ns = p->planes[0][1].heard_ns = T0;

@@ -11,7 +11,7 @@
 #define START	 (100000 * MS) /* long after anything that is zero */
 
 static struct sub_ports ports;
-static struct notice_key key;
+static struct notice_keys keys;
 
 /* One end of a path. */
 struct end {
@@ -37,7 +37,7 @@ static void make(struct end *e, uint64_t seed)
 	e->prober->times.detect_multiplier = 3;
 	e->prober->tick_ns = INTERVAL / 4;
 	e->prober->ports = &ports;
-	e->prober->key = &key;
+	e->prober->keys = &keys;
 	e->prober->random = seed;
 	e->peer->n_planes = 1;
 	path(e)->wanted = true;
