@@ -258,9 +258,14 @@ static void on_control_log(void *arg, int priority, const char *line)
 /* Nothing is in it but what a fared leaves there: so it is nobody else's. */
 static bool holds_ours_alone(const char *path)
 {
-	static const char *const ours[] = {
-		".",	  "..",		  "fared.lock", CONTROL_NAME, CONTROL_OPERATE_NAME,
-		SHM_NAME, DRAIN_FILE_NAME};
+	static const char *const ours[] = {".",
+					   "..",
+					   "fared.lock",
+					   CONTROL_NAME,
+					   CONTROL_OPERATE_NAME,
+					   SHM_NAME,
+					   DRAIN_FILE_NAME,
+					   EVENT_FILE_NAME};
 	DIR *dir = opendir(path);
 	bool alone = dir != NULL;
 	struct dirent *entry;
@@ -335,6 +340,39 @@ static int create_table(struct daemon *d)
 			gpus[g].n_sub_ports[p] = d->config->gpus[g].planes[p].n_sub_ports;
 	}
 	return path_table_create(&d->table, gpus, d->config->n_gpus, &times);
+}
+
+static void on_former_event(void *arg, const struct event *event)
+{
+	struct daemon *d = arg;
+
+	events_restore(d->events, event);
+}
+
+/* Without it nothing fails but that the past is forgotten. */
+static void restore_events(struct daemon *d, const struct privileges *p)
+{
+	char why[400];
+
+	if (event_file_open(&d->event_file, d->config->run_dir, p->uid, on_former_event, d, why,
+			    sizeof(why)))
+		log_line(d->log, LOG_WARNING, "daemon",
+			 "events of former daemons are not known, nor are those of this one kept: "
+			 "%s",
+			 why);
+}
+
+/* An event, too: where a former daemon's end and this one's begin. */
+static void say_started(struct daemon *d)
+{
+	struct event e = {.priority = LOG_NOTICE,
+			  .plane = -1,
+			  .topic = "daemon",
+			  .subject = "fared",
+			  .to = "started",
+			  .reason = "version " FARE_VERSION};
+
+	daemon_say(d, &e);
 }
 
 /* Before any path is known, so that none is in use for a moment that must not be. */
@@ -472,8 +510,11 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 	allow_descriptors(d);
 	if (!step(d, lock_run_dir(d, p), d->config->run_dir,
 		  "is another fared running there, and may we write there?") ||
-	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?") ||
-	    !step(d, flows_create(&d->flows), "flows", "memory?") ||
+	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?"))
+		return false;
+	restore_events(d, p);
+	say_started(d);
+	if (!step(d, flows_create(&d->flows), "flows", "memory?") ||
 	    !step(d, create_table(d), "path table", "memory?") || !start_health(d))
 		return false;
 	restore_drains(d);
@@ -563,6 +604,7 @@ void daemon_destroy(struct daemon *d)
 	path_table_destroy(d->table);
 	flows_destroy(d->flows);
 	events_destroy(d->events);
+	event_file_close(d->event_file);
 	config_destroy(d->source_config);
 	config_destroy(d->undo);
 	config_destroy(d->config);

@@ -13,6 +13,18 @@ void daemon_say(struct daemon *d, const struct event *event)
 	events_add(d->events, event, daemon_now_ns(), daemon_wall_ns());
 }
 
+/* For the next daemon. Where it cannot be kept, that is said once. */
+static void keep(struct daemon *d, const struct event *e)
+{
+	int rc = event_file_put(d->event_file, e);
+
+	if (rc && rc != d->event_file_error)
+		log_line(d->log, LOG_WARNING, "daemon",
+			 "%s/" EVENT_FILE_NAME ": %s; the next daemon will not know of all events",
+			 d->config->run_dir, strerror(-rc));
+	d->event_file_error = rc;
+}
+
 void daemon_on_event(void *arg, const struct event *e)
 {
 	struct daemon *d = arg;
@@ -26,6 +38,7 @@ void daemon_on_event(void *arg, const struct event *e)
 	log_limited(d->log, e->mono_ns, e->priority, e->topic, "%s%s%s %s%s%s reason=\"%s\"%s%s%s",
 		    e->subject, plane, more, e->from, e->from[0] ? " -> " : "", e->to, e->reason,
 		    e->evidence[0] ? " evidence=\"" : "", e->evidence, e->evidence[0] ? "\"" : "");
+	keep(d, e);
 	if (!d->control)
 		return;
 	json = report_event(e);

@@ -18,6 +18,7 @@
 #include "control.h"
 #include "daemon.h"
 #include "daemon_health.h"
+#include "event_file.h"
 #include "events.h"
 #include "flows.h"
 #include "links.h"
@@ -46,6 +47,8 @@ struct daemon {
 	ev_timer undo_timer;
 	struct path_table *table;
 	struct events *events;
+	struct event_file *event_file; /* NULL: it cannot be used */
+	int event_file_error;	       /* the last that was logged; 0: none */
 	struct publish *publish;
 	struct daemon_health *health; /* NULL: off */
 	struct links *links;

@@ -44,6 +44,14 @@ static bool alike(const struct event *a, const struct event *b)
 	       !strcmp(a->from, b->from) && !strcmp(a->to, b->to) && !strcmp(a->reason, b->reason);
 }
 
+void events_restore(struct events *e, const struct event *event)
+{
+	if (event->seq <= e->last_seq)
+		return;
+	*at(e, event->seq) = *event;
+	e->last_seq = e->flushed_seq = event->seq;
+}
+
 void events_add(struct events *e, const struct event *event, uint64_t mono_ns, uint64_t wall_ns)
 {
 	struct event *slot;
@@ -80,9 +88,12 @@ const struct event *events_after(const struct events *e, uint64_t after)
 	uint64_t oldest = e->last_seq > EVENTS_MAX ? e->last_seq - EVENTS_MAX + 1 : 1;
 	uint64_t seq = after + 1 > oldest ? after + 1 : oldest;
 
-	if (after == UINT64_MAX || seq > e->flushed_seq)
+	if (after == UINT64_MAX)
 		return NULL;
-	return &e->ring[seq % EVENTS_MAX];
+	for (; seq <= e->flushed_seq; seq++)
+		if (e->ring[seq % EVENTS_MAX].seq == seq) /* else it was not restored */
+			return &e->ring[seq % EVENTS_MAX];
+	return NULL;
 }
 
 uint64_t events_last_seq(const struct events *e)

@@ -2,7 +2,8 @@
 /*
  * events.h - the last things that happened, for whoever asks later.
  *
- * Solely owns: a ring of EVENTS_MAX events. In: what changed, said by the rest of the daemon. Out:
+ * Solely owns: a ring of EVENTS_MAX events. In: what changed, said by the rest of the daemon; what a
+ * former one has left (event_file.h). Out:
  * events in order of their sequence number; a callback per event once its loop iteration is over.
  * Thread: the loop's. Pure.
  *
@@ -40,6 +41,11 @@ int events_create(struct events **out, void (*on_event)(void *arg, const struct 
 		  void *arg);
 void events_destroy(struct events *e);
 
+/*
+ * One of a former daemon, with its own number and times, before anything is added; oldest first, and
+ * numbers may be missing. Those to come go on counting from it.
+ */
+void events_restore(struct events *e, const struct event *event);
 /* Adds to the current iteration. event is copied; seq, n and times are filled in here. */
 void events_add(struct events *e, const struct event *event, uint64_t mono_ns, uint64_t wall_ns);
 /* Ends an iteration: hands out its events. Cheap when there are none. */

@@ -19,13 +19,13 @@
 static const int calls[] = {
 	/* probes and the loop */
 	SCMP_SYS(sendmmsg), SCMP_SYS(recvmmsg), SCMP_SYS(sendmsg), SCMP_SYS(recvmsg),
-	SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(write),
-	SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(close), SCMP_SYS(poll), SCMP_SYS(ppoll),
-	SCMP_SYS(select), SCMP_SYS(pselect6), SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait),
-	SCMP_SYS(epoll_pwait2), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_create1), SCMP_SYS(eventfd2),
-	SCMP_SYS(timerfd_create), SCMP_SYS(timerfd_settime), SCMP_SYS(clock_gettime),
-	SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep), SCMP_SYS(gettimeofday),
-	SCMP_SYS(restart_syscall),
+	SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(read),
+	SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(close), SCMP_SYS(poll),
+	SCMP_SYS(ppoll), SCMP_SYS(select), SCMP_SYS(pselect6), SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_pwait2), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_create1),
+	SCMP_SYS(eventfd2), SCMP_SYS(timerfd_create), SCMP_SYS(timerfd_settime),
+	SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
+	SCMP_SYS(gettimeofday), SCMP_SYS(restart_syscall),
 	/* connections */
 	SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept4), SCMP_SYS(shutdown),
 	SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(getsockopt), SCMP_SYS(setsockopt),

@@ -78,7 +78,7 @@ has Seccomp 2
 has NoNewPrivs 1
 has CapEff 0000000000000002 # CAP_DAC_OVERRIDE: it stays root here
 has CapBnd 0000000000000000
-for file in control.sock:600 operate.sock:600 paths.shm:640 fared.lock:600; do
+for file in control.sock:600 operate.sock:600 paths.shm:640 fared.lock:600 events:600; do
 	is=$(stat -c %a "$(fared_dir s0)/${file%:*}")
 	[ "$is" = "${file#*:}" ] || failed "${file%:*} has mode $is"
 done
@@ -202,6 +202,7 @@ before=$(for p in "$s1" "$s2" "$s3"; do weights s0 "$p"; done)
 dir=$(fared_dir s0)
 head -c 32 "$dir/paths.shm" >/dev/null || failed "no segment"
 inode=$(stat -c %i "$dir/paths.shm")
+mark=$(ctl s0 -j show events | jq -c '.events[-1]')
 lab fail "$lab" fared s0
 [ "$(stat -c %i "$dir/paths.shm")" = "$inode" ] || failed "the segment went with the daemon"
 cp "$config" "/tmp/$lab.right"
@@ -213,7 +214,11 @@ await "fared to answer" answers
 [ "$(stat -c %i "$dir/paths.shm")" = "$inode" ] || failed "the segment was replaced"
 await "paths to be ok after fared's return" verdicts_are s0 "$s2" '["ok"]'
 [ "$(for p in "$s1" "$s2" "$s3"; do weights s0 "$p"; done)" = "$before" ] || failed "weights moved over fared's restart"
-moves=$(ctl s0 -j show events | jq -c '[.events[] | select(.topic == "path") | select((.from | sub("^[a-z-]+ "; "")) != (.to | sub("^[a-z-]+ "; "")))]')
+[ "$(ctl s0 -j show events | jq -c --argjson m "$mark" '[.events[] | select(.seq == $m.seq)]')" = "[$mark]" ] ||
+	failed "the last event of the former daemon is not known: $mark"
+[ "$(ctl s0 -j show events | jq --argjson m "$mark" '[.events[] | select(.seq > $m.seq)][0] | "\(.seq - $m.seq) \(.topic)"')" = '"1 daemon"' ] ||
+	failed "events do not go on from there"
+moves=$(ctl s0 -j show events | jq -c --argjson m "$mark" '[.events[] | select(.seq > $m.seq and .topic == "path") | select((.from | sub("^[a-z-]+ "; "")) != (.to | sub("^[a-z-]+ "; "")))]')
 [ "$moves" = "[]" ] || failed "published differently after the restart: $moves"
 zserv_is_up() { [ "$(ctl s0 -j show planes | jq -r '.sources[] | select(.source == "zserv").state')" = up ]; }
 await "zebra to be understood" zserv_is_up

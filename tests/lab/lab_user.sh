@@ -77,6 +77,7 @@ grep -qE "^Groups:.*\b$gid\b" "/proc/$daemon/status" || failed "no member of $gr
 grep -q '^CapEff:.*0000000000000000' "/proc/$daemon/status" || failed "it keeps capabilities: $(grep CapEff "/proc/$daemon/status")"
 "$bin/farectl" -s "$dir/run" drain all 0 >/dev/null || failed "a drain is not kept"
 [ "$(stat -c %U "$dir/run/drains.json")" = daemon ] || failed "drains.json is not the daemon's"
+[ "$(stat -c %U "$dir/run/events")" = daemon ] || failed "events is not the daemon's"
 echo "ok: a run directory that root made is given to the user"
 kill $daemon && wait $daemon 2>/dev/null
 daemon=

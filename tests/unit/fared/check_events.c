@@ -68,6 +68,33 @@ START_TEST(the_ring_forgets_the_oldest)
 }
 END_TEST
 
+/* Of a former daemon: with their own numbers, some of which are missing; then it goes on. */
+START_TEST(former_events_come_before_ours)
+{
+	struct event former = {.plane = -1, .topic = "daemon", .to = "started", .n = 1};
+	struct events *e;
+
+	told = 0;
+	ck_assert_int_eq(events_create(&e, on_event, NULL), 0);
+	for (uint64_t seq = 2000; seq <= 2004; seq += 2) {
+		former.seq = seq;
+		events_restore(e, &former);
+	}
+	former.seq = 1999; /* not in order */
+	events_restore(e, &former);
+	ck_assert_int_eq(told, 0);
+	ck_assert_uint_eq(events_last_seq(e), 2004);
+	ck_assert_uint_eq(events_after(e, 0)->seq, 2000);
+	ck_assert_uint_eq(events_after(e, 2000)->seq, 2002);
+	ck_assert_ptr_null(events_after(e, 2004));
+	add(e, "a", "no-route");
+	events_flush(e);
+	ck_assert_int_eq(told, 1);
+	ck_assert_uint_eq(events_after(e, 2004)->seq, 2005);
+	events_destroy(e);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("events");
@@ -77,6 +104,7 @@ int main(void)
 
 	tcase_add_test(tc, one_iteration_one_event_per_cause);
 	tcase_add_test(tc, the_ring_forgets_the_oldest);
+	tcase_add_test(tc, former_events_come_before_ours);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);
