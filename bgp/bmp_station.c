@@ -298,12 +298,12 @@ static struct rib_route bmp_station_route(struct bmp_station *s, unsigned i,
 		route.bps = bandwidth->bytes_per_s * 8 * s->config->bandwidth_scale;
 	if (bandwidth->kind == BGP_BANDWIDTH_INVALID)
 		bgp_log(&s->log, now_ns, LOG_WARNING,
-			"bmp: link bandwidth is no number >= 0, using local bandwidth neighbor=%s",
+			"link bandwidth is no number >= 0, using local bandwidth neighbor=%s",
 			text);
 	if (bandwidth->looks_truncated && !s->warned_truncated) {
 		s->warned_truncated = true;
 		bgp_log(&s->log, now_ns, LOG_WARNING,
-			"bmp: link bandwidth looks cut to 32 bits by FRR, use a smaller unit and "
+			"link bandwidth looks cut to 32 bits by FRR, use a smaller unit and "
 			"bandwidth_scale neighbor=%s bytes_per_s=%.0f",
 			text, bandwidth->bytes_per_s);
 	}
@@ -331,9 +331,29 @@ static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nl
 		err = rib_set(s->rib, i, &prefix.prefix.address, prefix.path_id, route);
 		s->sessions[i].taught = true;
 		if (err)
-			bgp_log(&s->log, now_ns, LOG_ERR, "bmp: route not kept error=\"%s\"",
+			bgp_log(&s->log, now_ns, LOG_ERR, "route not kept error=\"%s\"",
 				strerror(-err));
 	}
+}
+
+/* Nothing else says why a peer that is advertised has no route. */
+static void bmp_station_say_too_long(struct bmp_station *s, unsigned i, const struct bgp_update *u,
+				     uint64_t now_ns)
+{
+	char text[BGP_LOG_ADDRESS_BYTES], peer[BGP_LOG_ADDRESS_BYTES];
+	struct bgp_nlri_prefix prefix;
+
+	for (unsigned k = 0; k < 2; k++)
+		for (struct bgp_nlri nlri = u->reached[k]; bgp_update_next(&nlri, &prefix);)
+			if (rib_is_peer(s->rib, &prefix.prefix)) {
+				bgp_log(&s->log, now_ns, LOG_WARNING,
+					"route rejected: its AS path has %u hops, bgp.max_as_path "
+					"allows %u peer=%s neighbor=%s",
+					u->as_hops, s->config->max_as_path,
+					bgp_log_address(&prefix.prefix.address, peer),
+					bgp_log_address(&s->config->neighbors[i].address, text));
+				return;
+			}
 }
 
 /* Applies an UPDATE that was parsed as a whole: withdrawals first (RFC 4271 4.3). */
@@ -341,13 +361,15 @@ static void bmp_station_apply(struct bmp_station *s, unsigned i, const struct bg
 			      uint64_t now_ns)
 {
 	unsigned limit = s->config->max_as_path;
-	bool usable = !u->treat_as_withdraw && !u->as_loop && u->as_hops > 0 &&
-		      (limit == 0 || u->as_hops <= limit);
+	bool too_long = limit && u->as_hops > limit;
+	bool usable = !u->treat_as_withdraw && !u->as_loop && u->as_hops > 0 && !too_long;
 	bool any = u->reached[0].bytes.left > 0 || u->reached[1].bytes.left > 0;
 	struct rib_route route;
 
 	for (unsigned k = 0; k < 2; k++)
 		bmp_station_unset_all(s, i, u->withdrawn[k]);
+	if (too_long && !u->as_loop)
+		bmp_station_say_too_long(s, i, u, now_ns);
 	if (!usable) { /* also replaces what the same prefix had before */
 		for (unsigned k = 0; k < 2; k++)
 			bmp_station_unset_all(s, i, u->reached[k]);
@@ -392,18 +414,18 @@ static void bmp_station_update(struct bmp_station *s, unsigned i, const struct b
 	bgp_log_address(&s->config->neighbors[i].address, text);
 	if (!session->up) {
 		bgp_log(&s->log, now_ns, LOG_NOTICE,
-			"bmp: route of a session that is not up neighbor=%s", text);
+			"route of a session that is not up neighbor=%s", text);
 		return;
 	}
 	if (bgp_update_parse(m->update, &options, &u, &error)) {
 		bgp_log(&s->log, now_ns, LOG_WARNING,
-			"bmp: UPDATE ignored reason=\"%s\" offset=%zu neighbor=%s", error.reason,
+			"UPDATE ignored reason=\"%s\" offset=%zu neighbor=%s", error.reason,
 			error.offset, text);
 		return;
 	}
 	if (u.treat_as_withdraw)
 		bgp_log(&s->log, now_ns, LOG_WARNING,
-			"bmp: UPDATE taken as withdrawal reason=\"%s\" offset=%zu neighbor=%s",
+			"UPDATE taken as withdrawal reason=\"%s\" offset=%zu neighbor=%s",
 			u.defect.reason, u.defect.offset, text);
 	bmp_station_progress(s, now_ns);
 	if (u.end_of_rib) {
@@ -435,7 +457,7 @@ static void bmp_station_initiation(struct bmp_station *s, const struct bmp_messa
 
 	bmp_station_text(&m->initiation.description, description);
 	bmp_station_text(&m->initiation.name, name);
-	bgp_log(&s->log, now_ns, LOG_INFO, "bmp: connected router=\"%s\" name=\"%s\"", description,
+	bgp_log(&s->log, now_ns, LOG_INFO, "connected router=\"%s\" name=\"%s\"", description,
 		name);
 	if (s->handlers.on_router)
 		s->handlers.on_router(s->arg, description);
@@ -462,7 +484,7 @@ static int bmp_station_dispatch(struct bmp_station *s, const struct bmp_message 
 	if (i < 0) {
 		if (m->type == BMP_PEER_UP)
 			bgp_log(&s->log, now_ns, LOG_NOTICE,
-				"bmp: session is none of the configured neighbors address=%s",
+				"session is none of the configured neighbors address=%s",
 				bgp_log_address(&m->peer.address, text));
 		return 0;
 	}
@@ -484,8 +506,8 @@ static int bmp_station_message(struct bmp_station *s, const uint8_t *data, size_
 	if (bmp_parse(data, length, &m,
 		      &error)) { /* the framing holds: only this message is lost */
 		bgp_log(&s->log, now_ns, LOG_WARNING,
-			"bmp: message ignored type=%u reason=\"%s\" offset=%zu", data[5],
-			error.reason, error.offset);
+			"message ignored type=%u reason=\"%s\" offset=%zu", data[5], error.reason,
+			error.offset);
 		return 0;
 	}
 	return bmp_station_dispatch(s, &m, now_ns, reason);

@@ -60,7 +60,7 @@ static int zapi_source_on_bytes(void *arg, const uint8_t *bytes, size_t n, uint6
 
 	if (err) {
 		snprintf(line, sizeof(line),
-			 "zapi: our addresses cannot be read (%s): IPv6 routes over links that are "
+			 "our addresses cannot be read (%s): IPv6 routes over links that are "
 			 "new count as not installed",
 			 strerror(-err));
 		s->handlers.on_log(s->arg, LOG_WARNING, line);
@@ -117,7 +117,7 @@ static bool zapi_source_take_version(struct zapi_source *s, const char *frr_vers
 		return true;
 	s->layout = (struct zapi_layout){0};
 	snprintf(line, sizeof(line),
-		 "zapi: FRR version \"%.100s\" is not known (8.4 to 10.x are): nothing is compared "
+		 "FRR version \"%.100s\" is not known (8.4 to 10.x are): nothing is compared "
 		 "with zebra",
 		 frr_version);
 	s->handlers.on_log(s->arg, LOG_ERR, line);
@@ -173,7 +173,7 @@ void zapi_source_set_version(struct zapi_source *s, const char *frr_version)
 	zapi_station_commit(s->station);
 	zapi_station_set_layout(s->station, &s->layout);
 	if (known && zapi_source_connect(s))
-		s->handlers.on_log(s->arg, LOG_ERR, "zapi: no memory to connect to zebra");
+		s->handlers.on_log(s->arg, LOG_ERR, "no memory to connect to zebra");
 }
 
 void zapi_source_destroy(struct zapi_source *s)

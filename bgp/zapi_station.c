@@ -142,8 +142,7 @@ static void zapi_station_route(struct zapi_station *s, uint64_t now_ns)
 		route.kind = nexthop->weight ? BGP_BANDWIDTH_VALUE : BGP_BANDWIDTH_ABSENT;
 		route.bps = (double)nexthop->weight;
 		if (rib_set(s->rib, i, peer, 0, &route))
-			bgp_log(&s->log, now_ns, LOG_ERR,
-				"zapi: route not kept: too many, or no memory");
+			bgp_log(&s->log, now_ns, LOG_ERR, "route not kept: too many, or no memory");
 	}
 }
 
@@ -151,7 +150,7 @@ static void zapi_station_route(struct zapi_station *s, uint64_t now_ns)
 static void zapi_station_misread(struct zapi_station *s, const struct octets_error *error,
 				 uint64_t now_ns)
 {
-	bgp_log(&s->log, now_ns, LOG_WARNING, "zapi: message ignored reason=\"%s\" offset=%zu",
+	bgp_log(&s->log, now_ns, LOG_WARNING, "message ignored reason=\"%s\" offset=%zu",
 		error->reason, error->offset);
 	if (s->unread)
 		return;

@@ -140,8 +140,10 @@ static void tell_odd_bandwidth(struct daemon *d, const struct bgp_path_event *ev
 	snprintf(e.subject, sizeof(e.subject), "%s", address_format(&event->peer, peer));
 	snprintf(e.to, sizeof(e.to), "%s",
 		 event->bandwidth_kind == BGP_BANDWIDTH_ABSENT ? "absent" : "invalid");
-	snprintf(e.reason, sizeof(e.reason),
-		 "this path alone uses its local bandwidth; check the leaf's route-map");
+	snprintf(e.reason, sizeof(e.reason), "%s; the local bandwidth counts, or zebra's weights",
+		 event->bandwidth_kind == BGP_BANDWIDTH_ABSENT
+			 ? "the leaf sends none, or a non-transitive one"
+			 : "no number, or negative");
 	daemon_say(d, &e);
 }
 

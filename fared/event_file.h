@@ -3,16 +3,16 @@
  * event_file.h - RUN_DIR/events: the last EVENTS_MAX events, for the daemon that comes after this
  * one, however this one ends.
  *
- * Solely owns: that file, of a fixed size: a head and a slot for each event, by its sequence number.
- * In: events as they are handed out; what a former daemon, or anybody else, has left in the file.
- * Out: former events that are whole and possible, in order. Thread: the loop's. One write of a slot
- * for each event, no allocation; the run directory is in memory (fared(8)).
+ * Solely owns: that file, of a fixed size: a head and a slot for each event, by its sequence
+ * number. In: events as they are handed out; what a former daemon, or anybody else, has left in the
+ * file. Out: former events that are whole and possible, in order. Thread: the loop's. One write of
+ * a slot for each event, no allocation; the run directory is in memory (fared(8)).
  *
  * The file is read before privileges are dropped, in a directory that another user may own. So no
  * link is followed; it must be a regular file of ours; and each slot is checked as what a stranger
  * says: texts are ended and UTF-8, numbers within their ranges, the sequence number that of the
- * slot. A slot that fails is left out: a daemon killed while it writes spoils one at most. A head of
- * another kind means another version of fared: the file begins anew.
+ * slot. A slot that fails is left out: a daemon killed while it writes spoils one at most. A head
+ * of another kind means another version of fared: the file begins anew.
  */
 #ifndef EVENT_FILE_H
 #define EVENT_FILE_H

@@ -2,10 +2,9 @@
 /*
  * events.h - the last things that happened, for whoever asks later.
  *
- * Solely owns: a ring of EVENTS_MAX events. In: what changed, said by the rest of the daemon; what a
- * former one has left (event_file.h). Out:
- * events in order of their sequence number; a callback per event once its loop iteration is over.
- * Thread: the loop's. Pure.
+ * Solely owns: a ring of EVENTS_MAX events. In: what changed, said by the rest of the daemon; what
+ * a former one has left (event_file.h). Out: events in order of their sequence number; a callback
+ * per event once its loop iteration is over. Thread: the loop's. Pure.
  *
  * Coalescing: what one loop iteration says with the same topic, plane, old and new state and reason
  * is one event with a count, evidence aside; a leaf that dies takes a thousand paths with it and is
@@ -42,8 +41,8 @@ int events_create(struct events **out, void (*on_event)(void *arg, const struct 
 void events_destroy(struct events *e);
 
 /*
- * One of a former daemon, with its own number and times, before anything is added; oldest first, and
- * numbers may be missing. Those to come go on counting from it.
+ * One of a former daemon, with its own number and times, before anything is added; oldest first,
+ * and numbers may be missing. Those to come go on counting from it.
  */
 void events_restore(struct events *e, const struct event *event);
 /* Adds to the current iteration. event is copied; seq, n and times are filled in here. */

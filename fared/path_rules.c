@@ -315,6 +315,30 @@ static const char *rule_relative(const struct judgement *j)
 		       : NULL;
 }
 
+/*
+ * BMP shows no bandwidth, and zebra weighs this path all the same: BMP (FRR 8.4) leaves
+ * non-transitive Link Bandwidth communities out, by which bgpd has shared traffic out. Where none
+ * is advertised at all, zebra's weights are equal.
+ */
+static bool is_weighed_by_zebra_alone(const struct judgement *j)
+{
+	const struct path_facts *f = j->f;
+	const struct path_belief *z = &f->belief[PATH_SOURCE_ZSERV];
+
+	return j->route_source == PATH_FROM_BMP &&
+	       f->belief[PATH_SOURCE_BMP].kind == BGP_BANDWIDTH_ABSENT &&
+	       f->sources[PATH_SOURCE_ZSERV].state == BGP_SOURCE_UP && z->known && z->reachable &&
+	       !z->stale && z->kind == BGP_BANDWIDTH_VALUE && z->bps < f->largest_weight;
+}
+
+static const char *rule_weighed(const struct judgement *j)
+{
+	return is_weighed_by_zebra_alone(j) ? "BMP shows no bandwidth, and zebra weighs the "
+					      "planes: local bandwidth shared "
+					      "out by its relative weights"
+					    : NULL;
+}
+
 static const char *rule_not_advertised(const struct judgement *j)
 {
 	switch (j->f->belief[PATH_SOURCE_BMP].kind) {
@@ -398,8 +422,11 @@ static const struct rule {
 	{FARE_VERDICT_OK, true, rule_relative,
 	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
 	 "sources' state"},
+	{FARE_VERDICT_OK, true, rule_weighed,
+	 "what the leaf of that plane sends: BMP (FRR 8.4) leaves out a Link Bandwidth that is "
+	 "non-transitive; have it send a transitive one, which has the bandwidth itself"},
 	{FARE_VERDICT_OK, true, rule_not_advertised,
-	 "the leaf of that plane: its link-bandwidth route-map"},
+	 "the leaf of that plane: its link-bandwidth route-map; is what it sends transitive?"},
 	{FARE_VERDICT_OK, true, rule_noticed,
 	 "the peer's own cables and ports toward the plane: farectl show planes, on that server"},
 	{FARE_VERDICT_OK, true, rule_advertised_less,
@@ -421,25 +448,34 @@ static double far_part(const struct path_facts *f)
 	return f->probe.judged && n && gray < n ? (double)(n - gray) / n : 1.;
 }
 
+/* The local bandwidth x zebra's weight / the largest of this peer's. */
+static uint64_t weighed_worth(const struct path_facts *f)
+{
+	const struct path_belief *z = &f->belief[PATH_SOURCE_ZSERV];
+	double share;
+
+	if (z->kind != BGP_BANDWIDTH_VALUE || f->largest_weight <= 0)
+		return f->local_bps;
+	share = far_part(f) * (double)f->local_bps * (z->bps / f->largest_weight);
+	return share < 1 ? 1 : smaller(f->local_bps, share);
+}
+
 static uint64_t taught_worth(const struct judgement *j)
 {
 	const struct path_facts *f = j->f;
-	const struct path_belief *z = &f->belief[PATH_SOURCE_ZSERV];
 	const struct path_belief *b = &f->belief[PATH_SOURCE_BMP];
-	double share;
 
 	switch (j->route_source) {
 	case PATH_FROM_BMP:
+		if (is_weighed_by_zebra_alone(j))
+			return weighed_worth(f);
 		return smaller(f->local_bps, far_part(f) * (b->kind == BGP_BANDWIDTH_VALUE
 								    ? b->bps
 								    : (double)f->local_bps));
 	case PATH_FROM_ADOPTED:
 		return smaller(f->local_bps, far_part(f) * (double)f->adopted_bps);
 	case PATH_FROM_ZSERV:
-		if (z->kind != BGP_BANDWIDTH_VALUE || f->largest_weight <= 0)
-			return f->local_bps;
-		share = far_part(f) * (double)f->local_bps * (z->bps / f->largest_weight);
-		return share < 1 ? 1 : smaller(f->local_bps, share);
+		return weighed_worth(f);
 	case PATH_FROM_NONE:
 		break;
 	}
@@ -478,7 +514,7 @@ void path_rules_apply(const struct path_facts *facts, struct path_result *out)
 		.reason = reason,
 		.look_next = rules[i].look_next,
 		.route_source = j.route_source,
-		.normalised = j.route_source == PATH_FROM_ZSERV,
+		.normalised = j.route_source == PATH_FROM_ZSERV || is_weighed_by_zebra_alone(&j),
 		.usable_bps = rules[i].usable ? worth(&j) : 0,
 		.deadline_ns = j.deadline_ns,
 		.routed = j.route_source != PATH_FROM_NONE && f->n_live_sub_ports && f->local_bps,

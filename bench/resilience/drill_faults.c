@@ -184,9 +184,9 @@ static bool only_probes_say_so(uint8_t verdict)
 }
 
 /*
- * When that bgpd or zebra died, was it still learning anew what a lost link or leaf had taken from that
- * GPU's plane? What it had not learned again it cannot leave in the kernel. What is merely gray
- * takes no route.
+ * When that bgpd or zebra died, was it still learning anew what a lost link or leaf had taken from
+ * that GPU's plane? What it had not learned again it cannot leave in the kernel. What is merely
+ * gray takes no route.
  */
 static bool was_learning(const struct drill_faults *f, const struct drill_fault *frr, int gpu,
 			 unsigned plane, uint64_t settle_ns)

@@ -220,7 +220,9 @@ START_TEST(filters_what_is_no_peer)
 		send_all(&f);			    /* each by itself: one must not undo another */
 		expect_paths(&f.r, "");
 	}
-	ck_assert_str_eq(f.r.logs, "");
+	/* of these, only what an operator would miss */
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "route rejected: its AS path has 3 hops"));
+	ck_assert_ptr_eq(strchr(f.r.logs, '\n'), f.r.logs + strlen(f.r.logs) - 1);
 	end(&f);
 }
 END_TEST
@@ -250,6 +252,25 @@ START_TEST(a_route_made_unusable_replaces_the_usable_one)
 	expect_paths(&f.r, P2 " 0/1 gone\n");
 	ck_assert_ptr_nonnull(
 		strstr(f.r.logs, "taken as withdrawal reason=\"ORIGIN is malformed\""));
+	end(&f);
+}
+END_TEST
+
+START_TEST(an_as_path_that_is_too_long_is_told)
+{
+	struct bytes u = {.n = 0};
+	struct fixture f;
+
+	settle(&f, 120, true);
+	/* AS path 65101 64514 64515: three hops, and two are allowed */
+	hex(&u, "0000 001c 400101 00 400304 c6120000 40020e 0203 0000fe4d 0000fc02 0000fc03 20 "
+		"c6130002");
+	bmp_monitoring(&f.b, N2, 0, &u);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 gone\n");
+	ck_assert_msg(strstr(f.r.logs, "route rejected: its AS path has 3 hops, bgp.max_as_path "
+				       "allows 2 peer=198.19.0.2 neighbor="),
+		      "%s", f.r.logs);
 	end(&f);
 }
 END_TEST
@@ -670,9 +691,10 @@ END_TEST
 
 RUN_TESTS("bmp_station", learns_and_coalesces, any_cut_of_the_stream_is_the_same_stream,
 	  replays_a_drill_of_frr, filters_what_is_no_peer,
-	  a_route_made_unusable_replaces_the_usable_one, bad_messages_cost_only_themselves,
-	  lost_framing_ends_the_stream, peer_down_without_graceful_restart_withdraws,
-	  peer_down_by_reason, restart_time_is_kept_and_not_extended, restart_ends_with_end_of_rib,
+	  a_route_made_unusable_replaces_the_usable_one, an_as_path_that_is_too_long_is_told,
+	  bad_messages_cost_only_themselves, lost_framing_ends_the_stream,
+	  peer_down_without_graceful_restart_withdraws, peer_down_by_reason,
+	  restart_time_is_kept_and_not_extended, restart_ends_with_end_of_rib,
 	  restart_ends_with_quiet, restart_that_lost_its_forwarding_state,
 	  a_lost_source_leaves_everything_stale, a_restarted_bgpd_withdraws_nothing_by_starting,
 	  a_source_that_says_nothing_withdraws_nothing, an_empty_dump_withdraws_nothing_at_once,

@@ -220,6 +220,32 @@ START_TEST(absent_and_invalid_use_local_for_that_path_alone)
 }
 END_TEST
 
+/* A Link Bandwidth that BMP does not show, and by which zebra weighs. */
+START_TEST(zebra_tells_of_a_bandwidth_that_bmp_leaves_out)
+{
+	struct bgp_path_event e = event_of(1, 1, 0);
+
+	everything_fine();
+	e.bandwidth_kind = BGP_BANDWIDTH_ABSENT;
+	for (e.plane = 0; e.plane < 4; e.plane++) {
+		teach(PATH_SOURCE_BMP, e);
+		teach(PATH_SOURCE_ZSERV, event_of(1, e.plane, 14));
+	}
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS);
+	teach(PATH_SOURCE_ZSERV, event_of(1, 1, 7));
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	expect(1, 1, FARE_VERDICT_OK, 200 * MBPS);
+	ck_assert(view(1, 1).normalised);
+	ck_assert_ptr_nonnull(strstr(view(1, 1).reason, "zebra weighs the planes"));
+	teach(PATH_SOURCE_BMP, event_of(1, 1, 300e6)); /* BMP has the last word */
+	expect(1, 1, FARE_VERDICT_OK, 300 * MBPS);
+	e.plane = 1;
+	teach(PATH_SOURCE_BMP, e);
+	path_table_source_state(table, PATH_SOURCE_ZSERV, BGP_SOURCE_DOWN, "test", now);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS); /* what zebra said once is no figure of now */
+}
+END_TEST
+
 START_TEST(nonsense_is_refused_whole)
 {
 	struct bgp_path_event e = event_of(1, 1, 1);
@@ -1055,6 +1081,7 @@ int main(void)
 	tcase_add_test(tc, order_of_rules);
 	tcase_add_test(tc, less_than_a_bit_is_nothing);
 	tcase_add_test(tc, absent_and_invalid_use_local_for_that_path_alone);
+	tcase_add_test(tc, zebra_tells_of_a_bandwidth_that_bmp_leaves_out);
 	tcase_add_test(tc, nonsense_is_refused_whole);
 	tcase_add_test(tc, stale_keeps_the_weight_but_not_beyond_local);
 	tcase_add_test(tc, away_and_gone_from_zebra_is_no_route);
