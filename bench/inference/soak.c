@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 double soak_at_s(void)
@@ -67,24 +68,38 @@ static double soak_time(const struct rows *rows, const struct row *row)
 	return i < rows_count(rows) ? rows_at(rows, i)->value : NAN;
 }
 
+double soak_regression(const double *x, const double *y, size_t n)
+{
+	double sx = 0, sy = 0, sxx = 0, sxy = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sx += x[i];
+		sy += y[i];
+		sxx += x[i] * x[i];
+		sxy += x[i] * y[i];
+	}
+	return n >= 3 && (double)n * sxx - sx * sx > 0
+		       ? ((double)n * sxy - sx * sy) / ((double)n * sxx - sx * sx)
+		       : NAN;
+}
+
 static double soak_fit(const struct rows *rows, const struct rows_filter *filter)
 {
-	double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+	double *x = calloc(rows_count(rows) + 1, sizeof(*x)),
+	       *y = calloc(rows_count(rows) + 1, sizeof(*y)), slope = NAN;
+	size_t n = 0;
 
-	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
+	for (size_t i = rows_next(rows, filter, 0); x && y && i < rows_count(rows);
 	     i = rows_next(rows, filter, i + 1)) {
-		const struct row *row = rows_at(rows, i);
-		double x = soak_time(rows, row) / 3600, y = row->value;
-
-		if (!isfinite(x) || !isfinite(y))
-			continue;
-		n++;
-		sx += x;
-		sy += y;
-		sxx += x * x;
-		sxy += x * y;
+		x[n] = soak_time(rows, rows_at(rows, i)) / 3600;
+		y[n] = rows_at(rows, i)->value;
+		n += isfinite(x[n]) && isfinite(y[n]);
 	}
-	return n >= 3 && n * sxx - sx * sx > 0 ? (n * sxy - sx * sy) / (n * sxx - sx * sx) : NAN;
+	if (x && y)
+		slope = soak_regression(x, y, n);
+	free(x);
+	free(y);
+	return slope;
 }
 
 int soak_slope(struct rows *rows, const char *test, const char *kpi, const char *slope)

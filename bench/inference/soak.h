@@ -7,6 +7,8 @@
 #ifndef SOAK_H
 #define SOAK_H
 
+#include <stddef.h>
+
 #include "inference/common.h"
 
 /* Seconds since the first sample that this process took. */
@@ -16,6 +18,8 @@ struct serving_options soak_service(const struct trial *t);
 /* Memory and descriptors of a process: KiB, count; 0 if it is not there. */
 double soak_rss_kib(int pid);
 double soak_descriptors(int pid);
+/* Least squares of n points; NAN for fewer than three, or all at one x. */
+double soak_regression(const double *x, const double *y, size_t n);
 /* Growth of a KPI per hour over the samples, by least squares; a row "slope_NAME" each. */
 int soak_slope(struct rows *rows, const char *test, const char *kpi, const char *slope);
 

@@ -16,6 +16,7 @@
 #include "engine/audit.h"
 #include "inference/common.h"
 #include "resilience/drill_faults.h"
+#include "resilience/growth.h"
 
 #define MS	   UINT64_C(1000000)
 #define CONVERGE_S 60
@@ -44,6 +45,7 @@ struct drill {
 	char line[LINE];
 	size_t used;
 	struct drill_faults record;
+	struct growth *growth;
 	uint64_t begin_ns, healthy_from_ns, healthy_to_ns, end_ns;
 	double weights_back_s; /* after farelab was done; negative: not */
 	struct traffic_result sums;
@@ -169,6 +171,7 @@ static int follow_farelab(struct drill *d)
 
 	while (!err && more > 0) {
 		err = cluster_sleep_until(d->cluster, cluster_now_ns() + STEP_NS);
+		growth_sample(d->growth, cluster_now_ns());
 		more = err ? err : read_farelab(d);
 	}
 	if (!err && more < 0)
@@ -323,6 +326,7 @@ static int tell(struct trial *t, struct drill *d, double **bins, struct recovery
 	if (d->weights_back_s >= 0)
 		trial_value(t, "weights_back", d->weights_back_s, 1);
 	trial_value(t, "all_back", d->weights_back_s >= 0, 1);
+	growth_tell(d->growth, t);
 	err = add_needless(t, d);
 	return err ? err : add_kinds(t, &d->record);
 }
@@ -384,7 +388,8 @@ static int run(struct trial *t)
 	int err;
 
 	fprintf(stderr, "farebench: drill: seed %" PRIu64 "\n", d.seed);
-	err = drill(t, &d);
+	d.growth = growth_create(d.topo);
+	err = d.growth ? drill(t, &d) : -ENOMEM;
 	if (err)
 		fprintf(stderr, "farebench: drill: failed after %u steps, seed %" PRIu64 ": %s\n",
 			d.record.steps, d.seed, strerror(-err));
@@ -395,6 +400,7 @@ static int run(struct trial *t)
 	if (d.fd >= 0)
 		close(d.fd);
 	observe_stop(d.observe);
+	growth_destroy(d.growth);
 	drill_faults_fini(&d.record);
 	return err ? err : fabric_settle(t->fabric);
 }
@@ -431,6 +437,10 @@ static const struct kpi kpis[] = {
 	{"weights_back", "s", "DUT-F", "until all weights were back, after that", BETTER_LOWER, 0},
 	{"all_back", "", "DUT-F", "they were", BETTER_HIGHER, 0},
 	{"duration", "s", "", "of the whole drill", BETTER_NONE, 0},
+	{"fared_memory", "KiB", "DUT-F", "resident at the end, of a daemon", BETTER_LOWER, 0},
+	{"slope_fared", "KiB/h", "DUT-F",
+	 "growth of a daemon by least squares, without the first quarter", BETTER_LOWER, 0},
+	{"slope_descriptors", "1/h", "DUT-F", "the same of its descriptors", BETTER_LOWER, 0},
 	{"count", "", "DUT-F", "faults of a kind", BETTER_NONE, 0},
 	{"hole_median", "ms", "DUT-F",
 	 "longest time that any GPU had nothing acknowledged, from a fault until a second after it "
@@ -449,6 +459,10 @@ static const struct view views[] = {
 	 .x = "faults",
 	 .y = {"messages", "lost", "replayed", "needless_flows", "needless_weights",
 	       "goodput_after", "converged", "weights_back", "duration"}},
+	{.kind = VIEW_TABLE,
+	 .title = "The daemons",
+	 .x = "faults",
+	 .y = {"fared_memory", "slope_fared", "slope_descriptors"}},
 	{.kind = VIEW_TABLE,
 	 .title = "What faults cost",
 	 .x = "fault",
