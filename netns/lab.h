@@ -74,11 +74,6 @@ void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETN
 int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
 int lab_daemon_kill(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
 pid_t lab_daemon_pid(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
-/*
- * Writes every server's fared.yaml anew, as the topology now is, and has each fared that runs read
- * it.
- */
-int lab_fared_reconfigure(const struct lab *lab);
 /* Waits until that host's zebra listens: bgpd asks once, and then not again for ten seconds. */
 int lab_zebra_wait(const struct lab *lab, struct plan_host host);
 
