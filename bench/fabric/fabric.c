@@ -36,6 +36,8 @@ int fabric_open(struct fabric *fabric, const char *lab)
 	fabric->can = NEED_FAULTS | NEED_SWITCH_COUNTERS;
 	if (fabric->topo->n_servers > 1)
 		fabric->can |= NEED_TWO_SERVERS;
+	if (fabric->topo->n_spines)
+		fabric->can |= NEED_SPINES;
 	return 0;
 }
 
