@@ -247,6 +247,12 @@ static int command_throttle(const struct options *o, int argc, char **argv)
 	return fault_commands_throttle(argc, argv);
 }
 
+static int command_ecn(const struct options *o, int argc, char **argv)
+{
+	(void)o, (void)argc;
+	return fault_commands_ecn(argv);
+}
+
 static int command_drill(const struct options *o, int argc, char **argv)
 {
 	uint64_t seed = (uint64_t)o->seed;
@@ -282,6 +288,7 @@ static const struct command commands[] = {
 	{"rate", 3, command_rate, "NAME subport GPU PLANE SUB MBPS | all MBPS"},
 	{"throttle", 5, command_throttle,
 	 "NAME subport GPU PLANE SUB MBPS | uplink LEAF SPINE MBPS"},
+	{"ecn", 2, command_ecn, "NAME KIB"},
 	{"drill", 2, command_drill, "NAME PLAN [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
 };

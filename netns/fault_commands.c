@@ -189,3 +189,12 @@ int fault_commands_throttle(int argc, char **argv)
 {
 	return set_rate(argc, argv, faults_throttle);
 }
+
+int fault_commands_ecn(char **argv)
+{
+	unsigned kb;
+	struct lab lab;
+
+	return lab_open(argv[0], &lab) || parse_number("threshold in KiB", argv[1], 262145, &kb) ||
+	       faults_ecn(&lab, kb);
+}

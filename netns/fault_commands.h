@@ -20,5 +20,7 @@ int fault_commands_gray(int argc, char **argv, double loss_percent, const char *
 /* argc: 3 or more; throttle: 5 or more. */
 int fault_commands_rate(int argc, char **argv);
 int fault_commands_throttle(int argc, char **argv);
+/* argv[1]: KiB. */
+int fault_commands_ecn(char **argv);
 
 #endif

@@ -5,12 +5,14 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fault_state.h"
 #include "forwarding.h"
 #include "lab_record.h"
 #include "links.h"
+#include "marking.h"
 #include "process.h"
 #include "say.h"
 #include "tell_rate.h"
@@ -220,6 +222,8 @@ static int shape(const struct lab *lab, unsigned number, unsigned rate_mbps)
 	rc = links_shape(far, link.far_dev, rate_mbps, lab->topology.queue_bytes);
 	if (!rc)
 		rc = links_shape(leaf, link.leaf_dev, rate_mbps, lab->topology.queue_bytes);
+	if (!rc && lab->topology.ecn_threshold_kb)
+		rc = marking_apply_link(lab, number, rate_mbps);
 	return rc;
 }
 
@@ -286,9 +290,31 @@ int faults_rate_all(struct lab *lab, unsigned rate_mbps)
 	for (unsigned k = 0; k < state.n_links; k++)
 		state.links[k].rate_mbps = state.told_mbps[k] = rate_mbps;
 	rc = links_shape_all(lab);
+	if (!rc && lab->topology.ecn_threshold_kb)
+		rc = marking_apply(lab, state.told_mbps);
 	if (!rc)
-		rc = lab_record_set_rate(lab->name, rate_mbps);
+		rc = lab_record_set(lab->name, "rate_mbps", rate_mbps);
 	if (!rc)
 		rc = tell_rate_all(lab, state.told_mbps);
+	return end(lab, &state, rc);
+}
+
+int faults_ecn(struct lab *lab, unsigned threshold_kb)
+{
+	unsigned *rate_mbps = calloc(plan_links(&lab->topology), sizeof(*rate_mbps));
+	struct fault_state state;
+	int rc = rate_mbps ? begin(lab, &state) : -ENOMEM;
+
+	if (rc) {
+		free(rate_mbps);
+		return rc;
+	}
+	for (unsigned k = 0; k < state.n_links; k++)
+		rate_mbps[k] = state.links[k].rate_mbps;
+	lab->topology.ecn_threshold_kb = threshold_kb;
+	rc = marking_apply(lab, rate_mbps);
+	if (!rc)
+		rc = lab_record_set(lab->name, "ecn_threshold_kb", threshold_kb);
+	free(rate_mbps);
 	return end(lab, &state, rc);
 }

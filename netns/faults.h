@@ -50,4 +50,7 @@ int faults_rate(struct lab *lab, unsigned number, unsigned rate_mbps);
  */
 int faults_rate_all(struct lab *lab, unsigned rate_mbps);
 
+/* Another ecn_threshold_kb, as if the topology file had it; the counters begin anew. */
+int faults_ecn(struct lab *lab, unsigned threshold_kb);
+
 #endif

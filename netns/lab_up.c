@@ -13,6 +13,7 @@
 #include "lab_files.h"
 #include "lab_record.h"
 #include "links.h"
+#include "marking.h"
 #include "netns.h"
 #include "say.h"
 
@@ -78,19 +79,30 @@ static int make_host(const struct lab *lab, unsigned k, const char *version,
 	return rc ? rc : lab_files_make(lab, host, version, told_mbps);
 }
 
-static int make_hosts(const struct lab *lab)
+/* told_mbps: the topology's rates. */
+static int make_hosts(const struct lab *lab, const unsigned *told_mbps)
 {
-	const struct topology *t = &lab->topology;
-	unsigned *told_mbps = calloc(plan_links(t), sizeof(*told_mbps));
-	int rc = told_mbps ? netns_prepare() : -ENOMEM;
+	int rc = netns_prepare();
 	char version[32];
 
-	for (unsigned k = 0; !rc && k < plan_links(t); k++)
-		told_mbps[k] = plan_link_mbps(t, k);
 	lab_files_frr_version(version);
-	for (unsigned k = 0; !rc && k < plan_hosts(t); k++)
+	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
 		rc = make_host(lab, k, version, told_mbps);
-	free(told_mbps);
+	return rc;
+}
+
+static int make_network(const struct lab *lab)
+{
+	const struct topology *t = &lab->topology;
+	unsigned *rate_mbps = calloc(plan_links(t), sizeof(*rate_mbps));
+	int rc = rate_mbps ? 0 : -ENOMEM;
+
+	for (unsigned k = 0; !rc && k < plan_links(t); k++)
+		rate_mbps[k] = plan_link_mbps(t, k);
+	if (!rc && !(rc = make_hosts(lab, rate_mbps)) && !(rc = links_make(lab)) &&
+	    t->ecn_threshold_kb)
+		rc = marking_apply(lab, rate_mbps);
+	free(rate_mbps);
 	return rc;
 }
 
@@ -166,7 +178,7 @@ static int build(const struct lab *lab, const struct lab_up_options *options)
 		return -errno;
 	if ((rc = lab_record_write(lab, "building", options->owners)) ||
 	    (rc = copy_topology(lab, options->topology_path)) || (rc = make_key(lab)) ||
-	    (rc = make_hosts(lab)) || (rc = links_make(lab)) || (rc = start_daemons(lab)))
+	    (rc = make_network(lab)) || (rc = start_daemons(lab)))
 		return rc;
 	return lab_record_write(lab, "up", options->owners);
 }

@@ -13,6 +13,7 @@
 #include "expect.h"
 #include "forwarding.h"
 #include "links.h"
+#include "marking.h"
 #include "netns.h"
 #include "routes.h"
 #include "say.h"
@@ -341,14 +342,18 @@ int status_take(const struct lab *lab, struct status *out)
 	if (rc)
 		return rc;
 	s.up = calloc(s.faults.n_links, sizeof(*s.up));
-	if (!s.up) {
-		fault_state_fini(&s.faults);
+	if (t->ecn_threshold_kb)
+		s.marks = calloc(s.faults.n_links, sizeof(*s.marks));
+	if (!s.up || (t->ecn_threshold_kb && !s.marks)) {
+		status_fini(&s);
 		return -ENOMEM;
 	}
 	check_daemons(lab, &s);
 	check_forwarding(lab, &s);
 	for (unsigned leaf = 0; !rc && t->spines_per_plane && leaf < plan_leaves(t); leaf++)
 		rc = look_at_uplinks(lab, &s, leaf);
+	for (unsigned leaf = 0; !rc && s.marks && leaf < plan_leaves(t); leaf++)
+		rc = marking_read(lab, (struct plan_host){PLAN_LEAF, leaf}, s.marks);
 	for (unsigned server = 0; !rc && server < t->servers; server++) {
 		const struct look look = {lab, &s, server};
 
@@ -366,7 +371,9 @@ int status_take(const struct lab *lab, struct status *out)
 void status_fini(struct status *status)
 {
 	free(status->up);
+	free(status->marks);
 	status->up = NULL;
+	status->marks = NULL;
 	fault_state_fini(&status->faults);
 }
 

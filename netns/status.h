@@ -18,6 +18,7 @@
 
 #include <jansson.h>
 
+#include "ecn.h"
 #include "fault_state.h"
 
 #define STATUS_WHY_MAX 256
@@ -27,6 +28,7 @@ struct status {
 	char why[STATUS_WHY_MAX]; /* "" when converged */
 	bool *up;		  /* carrier by a link's number: at the server's end, or the leaf's
 				     of one between leaf and spine */
+	struct ecn_counters *marks; /* by a link's number, of the leaf's end; NULL: nothing marks */
 	struct fault_state faults;
 };
 

@@ -16,6 +16,23 @@ static json_int_t gray_ppm(const struct fault_link *f)
 							   : f->to_leaf_loss_ppm;
 }
 
+/* What the leaf sent to that link: null where nothing marks. */
+static json_t *ecn_json(const struct status *s, unsigned k)
+{
+	const struct ecn_counters *m = s->marks ? &s->marks[k] : NULL;
+
+	if (!m)
+		return json_null();
+	return json_pack(
+		"{s:I, s:I, s:I, s:o, s:I}", "packets", (json_int_t)m->packets, "bytes",
+		(json_int_t)m->bytes, "marked", (json_int_t)m->marked, "onset_ns",
+		m->first_mark_ns && m->first_ns
+			? json_integer((json_int_t)(m->first_mark_ns - m->first_ns))
+			: json_null(),
+		"queue_at_onset_bytes",
+		(json_int_t)(m->queue_at_first_mark_ns * s->faults.links[k].rate_mbps / 8000));
+}
+
 static json_t *sub_port_json(const struct lab *lab, const struct status *s, struct plan_gpu gpu,
 			     unsigned plane, unsigned sub)
 {
@@ -23,11 +40,11 @@ static json_t *sub_port_json(const struct lab *lab, const struct status *s, stru
 	struct plan_link link;
 
 	plan_link_at(&lab->topology, k, &link);
-	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:I}", "dev", link.far_dev, "leaf_dev",
+	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:I, s:o}", "dev", link.far_dev, "leaf_dev",
 			 link.leaf_dev, "rate_bps",
 			 (json_int_t)s->faults.links[k].rate_mbps * 1000000, "told_bps",
 			 (json_int_t)s->faults.told_mbps[k] * 1000000, "up", (int)s->up[k],
-			 "gray_loss_ppm", gray_ppm(&s->faults.links[k]));
+			 "gray_loss_ppm", gray_ppm(&s->faults.links[k]), "ecn", ecn_json(s, k));
 }
 
 static json_t *uplinks_json(const struct lab *lab, const struct status *s)
@@ -40,13 +57,13 @@ static json_t *uplinks_json(const struct lab *lab, const struct status *s)
 		plan_link_at(&lab->topology, k, &link);
 		plan_host_name(link.leaf, leaf);
 		plan_host_name(link.far, spine);
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:s, s:s, s:I, s:b, s:I}", "leaf", leaf,
-						"spine", spine, "leaf_dev", link.leaf_dev,
-						"spine_dev", link.far_dev, "rate_bps",
-						(json_int_t)s->faults.links[k].rate_mbps * 1000000,
-						"up", (int)s->up[k], "gray_loss_ppm",
-						gray_ppm(&s->faults.links[k])));
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:s, s:s, s:s, s:I, s:b, s:I, s:o}", "leaf", leaf, "spine",
+				  spine, "leaf_dev", link.leaf_dev, "spine_dev", link.far_dev,
+				  "rate_bps", (json_int_t)s->faults.links[k].rate_mbps * 1000000,
+				  "up", (int)s->up[k], "gray_loss_ppm",
+				  gray_ppm(&s->faults.links[k]), "ecn", ecn_json(s, k)));
 	}
 	return list;
 }
@@ -127,10 +144,11 @@ json_t *status_json(const struct lab *lab, const struct status *s)
 				      switch_json(lab, s, host));
 	}
 	status_faults(lab, s, append_words, faults);
-	return json_pack("{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "lab",
-			 lab->name, "converged", (int)s->converged, "why",
-			 s->converged ? NULL : s->why, "planes", (int)t->planes, "sub_ports",
-			 (int)t->sub_ports, "mtu_bytes", (int)t->mtu, "bucket_bytes",
-			 LINKS_BUCKET_BYTES, "faults", faults, "servers", servers, "leaves", leaves,
-			 "spines", spines, "uplinks", uplinks_json(lab, s));
+	return json_pack(
+		"{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "lab",
+		lab->name, "converged", (int)s->converged, "why", s->converged ? NULL : s->why,
+		"planes", (int)t->planes, "sub_ports", (int)t->sub_ports, "mtu_bytes", (int)t->mtu,
+		"bucket_bytes", LINKS_BUCKET_BYTES, "ecn_threshold_bytes",
+		(json_int_t)t->ecn_threshold_kb * 1024, "faults", faults, "servers", servers,
+		"leaves", leaves, "spines", spines, "uplinks", uplinks_json(lab, s));
 }

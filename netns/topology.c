@@ -29,7 +29,7 @@ struct topology_yaml {
 	char *name;
 	uint32_t *servers, *gpus_per_server, *planes, *sub_ports;
 	uint32_t *leaves_per_plane, *spines_per_plane, *spine_rate_mbps;
-	uint32_t *rate_mbps, *queue_bytes, *mtu, *graceful_restart_s;
+	uint32_t *rate_mbps, *ecn_threshold_kb, *queue_bytes, *mtu, *graceful_restart_s;
 	uint32_t *probe_interval_ms, *probe_multiplier;
 	struct rate_yaml *rates;
 	unsigned n_rates;
@@ -77,6 +77,7 @@ static const cyaml_schema_field_t topology_fields[] = {
 	CYAML_FIELD_SEQUENCE_COUNT("rates", OPTIONAL_PTR, struct topology_yaml, rates, n_rates,
 				   &rate_value, 1, TOPOLOGY_RATES_MAX),
 	BOOL_KEY(announce_rates),
+	UINT_KEY(ecn_threshold_kb),
 	UINT_KEY(queue_bytes),
 	UINT_KEY(mtu),
 	UINT_KEY(graceful_restart_s),
@@ -106,6 +107,7 @@ static const struct strict_yaml_range ranges[] = {
 	{"plane", .max = 15},
 	{"sub_port", .max = 7},
 	{"rate_mbps", .max = 100000},
+	{"ecn_threshold_kb", .max = 262144},
 	{"queue_bytes", .min = 1 << 16, .max = 1 << 28},
 	{"mtu", .min = 576, .max = 9216},
 	{"keepalive_s", .min = 1, .max = 3600},
@@ -136,6 +138,9 @@ static int check_whole(const struct strict_yaml *y, const struct topology *t)
 	if (t->hold_s < t->keepalive_s)
 		return strict_yaml_wrong(y, "bgp_timers.hold_s", "%u is shorter than keepalive_s",
 					 t->hold_s);
+	if (t->ecn_threshold_kb && (!t->rate_mbps || (t->spines_per_plane && !t->spine_rate_mbps)))
+		return strict_yaml_wrong(y, "ecn_threshold_kb",
+					 "a link without a rate has no queue to mark by");
 	if (!t->ipv4 && !t->ipv6)
 		return strict_yaml_wrong(y, "ipv4", "false leaves no addresses; add ipv6: true");
 	if (t->ipv6 && t->mtu < 1280)
@@ -241,6 +246,7 @@ static int translate(const struct strict_yaml *file, struct topology *out)
 		.planes = *y->planes,
 		.sub_ports = *y->sub_ports,
 		.rate_mbps = given_or(y->rate_mbps, 200),
+		.ecn_threshold_kb = given_or(y->ecn_threshold_kb, 0),
 		.queue_bytes = given_or(y->queue_bytes, 1 << 20),
 		.mtu = given_or(y->mtu, 4200),
 		.keepalive_s = given_or(timers->keepalive_s, 1),

@@ -21,6 +21,7 @@
  *	leaves_per_plane: 1        more: two tiers; servers in equal runs, s0 first
  *	spines_per_plane: 0        each linked once to each leaf of its plane
  *	spine_rate_mbps: ...       shaped rate of such a link; absent: the plane does not block
+ *	ecn_threshold_kb: 0        leaves mark what finds so many KiB in a shaper's queue; 0: nothing
  *	queue_bytes: 1048576       limit of the shaper's queue
  *	mtu: 4200
  *	ipv4: true                 false, with ipv6: no IPv4 on any link or loopback, none in BGP
@@ -61,6 +62,7 @@ struct topology {
 	unsigned leaves_per_plane;
 	unsigned spines_per_plane; /* 0: one tier */
 	unsigned spine_rate_mbps;  /* 0: unshaped */
+	unsigned ecn_threshold_kb; /* KiB; 0: leaves mark nothing */
 	unsigned queue_bytes;
 	unsigned mtu; /* bytes */
 	unsigned keepalive_s;

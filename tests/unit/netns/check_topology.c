@@ -35,6 +35,7 @@ START_TEST(defaults)
 	ck_assert(t.ipv4 && !t.ipv6 && !t.announce_rates);
 	ck_assert_uint_eq(t.leaves_per_plane, 1);
 	ck_assert_uint_eq(t.spines_per_plane, 0);
+	ck_assert_uint_eq(t.ecn_threshold_kb, 0);
 	ck_assert_uint_eq(topology_rate(&t, 3, 0, 2, 1), 200);
 }
 END_TEST
@@ -157,6 +158,8 @@ static const struct {
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 2\nspines_per_plane: "
 	 "1\nannounce_rates: true\n",
 	 6, "announce_rates: not with spines"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 0\necn_threshold_kb: 9\n", 5,
+	 "ecn_threshold_kb: a link without a rate"},
 	{"servers: [4]\nplanes: 2\nsub_ports: 2\n", 1, "servers"},
 	{"servers: 4\nservers: 5\nplanes: 2\nsub_ports: 2\n", 2, "given twice (first on line 1)"},
 	{"- servers\n", 1, ""},
