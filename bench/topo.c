@@ -164,6 +164,22 @@ static int topo_read_spines(struct topo_reader *r, json_t *root)
 	return err;
 }
 
+/* Absent, or null: nothing marks. */
+static int topo_read_marks(struct topo_reader *r, json_t *port, struct topo_marks *out)
+{
+	json_t *ecn = json_object_get(port, "ecn");
+
+	if (!ecn || json_is_null(ecn))
+		return 0;
+	if (topo_number(r, ecn, "packets", INT64_MAX, &out->packets) ||
+	    topo_number(r, ecn, "marked", INT64_MAX, &out->marked) ||
+	    topo_number(r, ecn, "queue_at_onset_bytes", INT64_MAX, &out->queue_at_onset_bytes))
+		return -EBADMSG;
+	if (json_is_null(json_object_get(ecn, "onset_ns")))
+		return 0;
+	return topo_number(r, ecn, "onset_ns", INT64_MAX, &out->onset_ns);
+}
+
 static int topo_read_plane(struct topo_reader *r, struct topo_gpu *gpu, json_t *object)
 {
 	char leaf[TOPO_NAME_MAX];
@@ -192,7 +208,8 @@ static int topo_read_plane(struct topo_reader *r, struct topo_gpu *gpu, json_t *
 
 		if (topo_string(r, item, "dev", port->dev, sizeof(port->dev), false) ||
 		    topo_number(r, item, "rate_bps", UINT64_C(1) << 53, &port->rate_bps) ||
-		    topo_number(r, item, "gray_loss_ppm", 1000000, &number))
+		    topo_number(r, item, "gray_loss_ppm", 1000000, &number) ||
+		    topo_read_marks(r, item, &port->marks))
 			return -EBADMSG;
 		port->gray_loss_ppm = (uint32_t)number;
 		port->up = json_is_true(json_object_get(item, "up"));
@@ -284,7 +301,9 @@ static int topo_read(struct topo_reader *r, json_t *root)
 	    topo_number(r, root, "planes", FARE_MAX_PLANES, &planes) ||
 	    topo_number(r, root, "mtu_bytes", 65535, &mtu) ||
 	    (json_object_get(root, "bucket_bytes") &&
-	     topo_number(r, root, "bucket_bytes", INT32_MAX, &bucket)))
+	     topo_number(r, root, "bucket_bytes", INT32_MAX, &bucket)) ||
+	    (json_object_get(root, "ecn_threshold_bytes") &&
+	     topo_number(r, root, "ecn_threshold_bytes", INT32_MAX, &topo->ecn_threshold_bytes)))
 		return -EBADMSG;
 	if (planes == 0)
 		return topo_bad(r, "planes: 0");

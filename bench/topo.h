@@ -20,11 +20,19 @@
 #define TOPO_MAX_GPUS	  1024
 #define TOPO_MAX_SWITCHES 256 /* leaves, and spines */
 
+/* What the leaf's end of a link sent since the threshold was set. */
+struct topo_marks {
+	uint64_t packets, marked;
+	uint64_t onset_ns;	       /* from the first data packet to the first mark */
+	uint64_t queue_at_onset_bytes; /* in the shaper's queue then */
+};
+
 struct topo_sub_port {
 	char dev[FARE_DEV_NAME_MAX];
 	uint64_t rate_bps; /* what the shaper lets through, each direction */
 	bool up;
 	uint32_t gray_loss_ppm;
+	struct topo_marks marks; /* zeros where nothing marks */
 };
 
 struct topo_plane {
@@ -73,7 +81,8 @@ struct topo {
 	bool converged;
 	char why[256]; /* not converged because */
 	unsigned n_planes, mtu_bytes;
-	unsigned bucket_bytes; /* that a shaped link lets pass at once after a pause */
+	unsigned bucket_bytes;	      /* that a shaped link lets pass at once after a pause */
+	uint64_t ecn_threshold_bytes; /* at which the leaves mark; 0: never */
 	unsigned n_servers, n_gpus, n_leaves;
 	struct topo_server *servers;
 	struct topo_gpu *gpus; /* by global index */

@@ -94,6 +94,29 @@ START_TEST(bad_ones_say_why)
 }
 END_TEST
 
+START_TEST(marks_are_read)
+{
+	json_t *root = fabric(2), *port = json_object_get(root, "servers");
+	struct topo *topo;
+
+	port = json_array_get(json_object_get(json_array_get(port, 1), "gpus"), 0);
+	port = json_array_get(json_object_get(port, "planes"), 2);
+	port = json_array_get(json_object_get(port, "sub_ports"), 1);
+	json_object_set_new(root, "ecn_threshold_bytes", json_integer(102400));
+	json_object_set_new(port, "ecn",
+			    json_pack("{s:i, s:i, s:i, s:i, s:i}", "packets", 50, "bytes", 9,
+				      "marked", 7, "onset_ns", 3, "queue_at_onset_bytes", 102401));
+	topo = parsed(root);
+	ck_assert_uint_eq(topo->ecn_threshold_bytes, 102400);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.packets, 50);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.marked, 7);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.onset_ns, 3);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.queue_at_onset_bytes, 102401);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[0].marks.packets, 0);
+	topo_destroy(topo);
+}
+END_TEST
+
 START_TEST(spines_are_read_and_checked)
 {
 	static const struct {
@@ -197,6 +220,7 @@ int main(void)
 	tcase_add_test(tcase, bad_ones_say_why);
 	tcase_add_test(tcase, indices_are_checked);
 	tcase_add_test(tcase, spines_are_read_and_checked);
+	tcase_add_test(tcase, marks_are_read);
 	tcase_add_test(tcase, cut_short);
 	tcase_add_test(tcase, mtu_and_goodput);
 	suite_add_tcase(suite, tcase);
