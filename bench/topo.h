@@ -114,7 +114,7 @@ uint64_t topo_capacity_bps(const struct topo *topo, unsigned gpu, unsigned plane
 /* Whether two GPUs have the same leaf on that plane: no spine is between them. */
 bool topo_same_leaf(const struct topo *topo, unsigned src, unsigned dst, unsigned plane);
 
-/* What the spines carry from one leaf to another, bit/s: the smaller of up and down link, summed. */
+/* What spines carry from one leaf to another, bit/s: the smaller of up and down link, summed. */
 uint64_t topo_spines_bps(const struct topo *topo, unsigned from_leaf, unsigned to_leaf);
 
 /* The share of a plane's spines that join two leaves, 0 to 1. */

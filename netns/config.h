@@ -16,8 +16,8 @@
 #define CONFIG_BMP_PORT 5001
 
 /*
- * bgpd.conf of any host. told_mbps: the rate of each link that BGP is told, by its number; borrowed.
- * 0, or -ENOMEM and nothing is written.
+ * bgpd.conf of any host. told_mbps: the rate of each link that BGP is told, by its number;
+ * borrowed. 0, or -ENOMEM and nothing is written.
  */
 int config_bgpd(FILE *out, const struct topology *t, struct plan_host host,
 		const unsigned *told_mbps);

@@ -115,7 +115,7 @@ static void take_words(const char *from, struct words *w)
 		    !decimal_parse(value, strlen(value), false, &w->loss_percent))
 			w->no_number = value;
 	}
-	/* a verb, a kind and a name, or two of an uplink, then numbers: "rate subport s1 1 0 400" */
+	/* a verb, a kind, a name (an uplink: two), then numbers: "rate subport s1 1 0 400" */
 	for (unsigned i = w->n_named > 1 && !strcmp(w->named[1], "uplink") ? 4 : 3; i < w->n_named;
 	     i++)
 		if (!decimal_parse(w->named[i], strlen(w->named[i]), true, &unused))

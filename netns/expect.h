@@ -19,7 +19,7 @@ struct expect_range expect_sub_links(const struct fault_state *f, struct plan_gp
 				     unsigned plane);
 /*
  * Mbit/s that the leaf of a server announces to it for a peer on another server; most 0: no route.
- * With spines, what the peer's leaf announces to one of them, for each spine that both leaves reach.
+ * With spines, what the peer's leaf announces to one, for each spine that both leaves reach.
  */
 struct expect_range expect_announced(const struct fault_state *f, unsigned server,
 				     struct plan_gpu peer, unsigned plane);

@@ -56,7 +56,8 @@ int lab_down(const char *name, bool *found);
 int lab_down_dead(const char *name, bool *found);
 int lab_down_owned(const char *name, pid_t owner, bool *found);
 
-/* Reads the lab NAME that is up, its rate and ECN threshold as faults.h left them; -ENOENT after saying so. */
+/* Reads the lab NAME that is up, rate and ECN threshold as faults.h left them; -ENOENT after saying
+ * so. */
 int lab_open(const char *name, struct lab *out);
 /* Keeps every other farelab from changing the lab until lab_unlock(). Waits. */
 int lab_lock(struct lab *lab);

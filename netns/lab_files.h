@@ -2,9 +2,9 @@
 /*
  * lab_files.h - the directory of each host of a lab, with the configuration of its daemons.
  *
- * Owns /run/farelab/NAME/HOST/, FRR's configuration and fared.yaml. In: a lab, and the rate that each of
- * its links is said to have. Out: files; a reader of one that is written anew sees the old or the
- * new. Errors are -errno. For lab_up.c and tell_rate.c only; single-threaded programs only.
+ * Owns /run/farelab/NAME/HOST/, FRR's configuration and fared.yaml. In: a lab, and the rate that
+ * each of its links is said to have. Out: files; a reader of one that is written anew sees the old
+ * or the new. Errors are -errno. For lab_up.c and tell_rate.c only; single-threaded programs only.
  */
 #ifndef LAB_FILES_H
 #define LAB_FILES_H

@@ -12,7 +12,7 @@
 #include "ecn.h"
 #include "lab.h"
 
-/* Of all links, or of one; counters begin anew. rate_mbps: by number (plan.h). Threshold 0: none. */
+/* Of all links, or of one; counters begin anew. rate_mbps: by number (plan.h). 0: none. */
 int marking_apply(const struct lab *lab, const unsigned *rate_mbps);
 int marking_apply_link(const struct lab *lab, unsigned number, unsigned rate_mbps);
 

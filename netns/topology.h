@@ -16,12 +16,12 @@
  *	  - {plane: 2, rate_mbps: 50}
  *	  - {server: 1, gpu: 0, plane: 0, sub_port: 1, rate_mbps: 10}
  *	                           server, gpu, plane, sub_port: absent, it is for all of them
- *	announce_rates: false      BGP carries sub-links' rates in Mbit/s, not how many are live; always
- *	                           true with rates
+ *	announce_rates: false      BGP carries sub-links' rates, not how many are live; always true
+ *	                           with rates
  *	leaves_per_plane: 1        more: two tiers; servers in equal runs, s0 first
  *	spines_per_plane: 0        each linked once to each leaf of its plane
  *	spine_rate_mbps: ...       shaped rate of such a link; absent: the plane does not block
- *	ecn_threshold_kb: 0        leaves mark what finds so many KiB in a shaper's queue; 0: nothing
+ *	ecn_threshold_kb: 0        leaves mark what finds so many KiB in a queue; 0: nothing
  *	queue_bytes: 1048576       limit of the shaper's queue
  *	mtu: 4200
  *	ipv4: true                 false, with ipv6: no IPv4 on any link or loopback, none in BGP

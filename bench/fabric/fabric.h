@@ -45,8 +45,8 @@ int fabric_prepare(struct fabric *fabric, enum strategy strategy);
 int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns);
 int fabric_heal(struct fabric *fabric, uint64_t *at_ns); /* 0 as well if nothing is broken */
 /*
- * Leaves mark at another threshold, in KiB, from now on; counters (topo.h) begin anew. The lab's own
- * is given back by fabric_close().
+ * Leaves mark at another threshold, in KiB, from now on; counters (topo.h) begin anew. The lab's
+ * own is given back by fabric_close().
  */
 int fabric_mark_at(struct fabric *fabric, uint64_t kb);
 /* Reads the lab's state anew, counters included, converged or not. */

@@ -7,7 +7,7 @@
 
 #define SMOOTH_MS 100
 
-/* What fails: a sub-port of the last decode GPU, all of a plane, or a link of its leaf to a spine. */
+/* What fails: a sub-port of the last decode GPU, all of a plane, a link of its leaf to a spine. */
 struct failure {
 	struct trial *t;
 	unsigned turn; /* how many failures there were */
