@@ -144,15 +144,37 @@ static int fluid_command_option(struct fluid_command *c, int option)
 	}
 }
 
+/* What each GPU has toward a plane; the model knows no GPU with other ports than the rest. */
+static int fluid_command_planes(struct fluid_command *c)
+{
+	const struct topology *t = &c->topology;
+
+	for (unsigned i = 0; i < t->n_rates; i++)
+		if (t->rates[i].server != TOPOLOGY_EVERY || t->rates[i].gpu != TOPOLOGY_EVERY) {
+			fprintf(stderr,
+				COMMAND ": rates[%u] is of one server or GPU; rates of planes and "
+					"sub-ports are expected\n",
+				i);
+			return -EINVAL;
+		}
+	for (unsigned plane = 0; plane < t->planes; plane++) {
+		double sum = 0;
+
+		for (unsigned sub = 0; sub < t->sub_ports; sub++)
+			sum += topology_rate(t, 0, 0, plane, sub) * 1e6;
+		c->pattern.plane_bps[plane] = c->has_halve && plane == c->halve ? sum / 2 : sum;
+	}
+	return 0;
+}
+
 /* From the topology's numbers and the options to a fabric; says what does not fit. */
 static int fluid_command_fabric(struct fluid_command *c)
 {
 	const struct topology *t = &c->topology;
 	struct fluid_pattern *p = &c->pattern;
 	uint64_t gpus = c->has_gpus ? c->gpus : (uint64_t)t->servers * t->gpus_per_server;
-	uint64_t plane_bps = (uint64_t)t->rate_mbps * 1000000 * t->sub_ports;
 
-	if (!plane_bps) {
+	if (!t->rate_mbps) {
 		fputs(COMMAND ": rate_mbps is 0 in the topology: links have no bandwidth\n",
 		      stderr);
 		return -EINVAL;
@@ -169,8 +191,8 @@ static int fluid_command_fabric(struct fluid_command *c)
 	p->vary_percent = (unsigned)c->vary;
 	p->qps = 1;
 	p->peers = c->has_peers ? (unsigned)c->peers : gpus > MANY_GPUS ? PEERS_OF_MANY : 0;
-	for (unsigned plane = 0; plane < t->planes; plane++)
-		p->plane_bps[plane] = c->has_halve && plane == c->halve ? plane_bps / 2 : plane_bps;
+	if (fluid_command_planes(c))
+		return -EINVAL;
 	for (unsigned test = 0; test < FLUID_PATTERN_TESTS; test++) {
 		p->test = (enum fluid_pattern_test)test;
 		if (c->tests & 1u << test && fluid_pattern_check(p)) {

@@ -102,6 +102,16 @@ static int lab_device_plane(const struct topo *topo, unsigned server, const char
 	return -ENOENT;
 }
 
+/* Any GPU of that server: they have the same leaves. */
+static unsigned lab_gpu_of(const struct topo *topo, unsigned server)
+{
+	unsigned gpu = 0;
+
+	while (gpu + 1 < topo->n_gpus && topo->gpus[gpu].server != server)
+		gpu++;
+	return gpu;
+}
+
 static json_int_t lab_weight(json_t *nexthop)
 {
 	json_t *weight = json_object_get(nexthop, "weight");
@@ -117,6 +127,7 @@ static json_int_t lab_weight(json_t *nexthop)
 static bool lab_weight_fits(const struct topo *topo, unsigned server, unsigned dst, json_t *a,
 			    json_t *b, bool equal)
 {
+	unsigned src = lab_gpu_of(topo, server);
 	const char *dev_a = json_string_value(json_object_get(a, "dev"));
 	const char *dev_b = json_string_value(json_object_get(b, "dev"));
 	int plane_a = dev_a ? lab_device_plane(topo, server, dev_a) : -1;
@@ -126,8 +137,8 @@ static bool lab_weight_fits(const struct topo *topo, unsigned server, unsigned d
 	if (plane_a < 0 || plane_b < 0)
 		return false;
 	if (!equal)
-		want = (double)topo_capacity_bps(topo, dst, (unsigned)plane_a) /
-		       (double)topo_capacity_bps(topo, dst, (unsigned)plane_b);
+		want = (double)optimum_announced_bps(topo, src, dst, (unsigned)plane_a) /
+		       (double)optimum_announced_bps(topo, src, dst, (unsigned)plane_b);
 	return have > want * 0.85 && have < want * 1.15;
 }
 

@@ -6,12 +6,36 @@
 
 #include "fluid.h"
 
+static uint64_t min_bps(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 uint64_t optimum_path_bps(const struct topo *topo, unsigned src, unsigned dst, unsigned plane)
 {
-	uint64_t tx = topo_capacity_bps(topo, src, plane);
-	uint64_t rx = topo_capacity_bps(topo, dst, plane);
+	uint64_t ends =
+		min_bps(topo_capacity_bps(topo, src, plane), topo_capacity_bps(topo, dst, plane));
 
-	return tx < rx ? tx : rx;
+	if (topo_same_leaf(topo, src, dst, plane))
+		return ends;
+	return min_bps(ends, topo_spines_bps(topo, topo->gpus[src].plane[plane].leaf,
+					     topo->gpus[dst].plane[plane].leaf));
+}
+
+uint64_t optimum_announced_bps(const struct topo *topo, unsigned src, unsigned dst, unsigned plane)
+{
+	uint64_t bps = topo_capacity_bps(topo, dst, plane);
+
+	if (topo_same_leaf(topo, src, dst, plane))
+		return bps;
+	return (uint64_t)((double)bps * topo_spines_share(topo, topo->gpus[src].plane[plane].leaf,
+							  topo->gpus[dst].plane[plane].leaf));
+}
+
+uint64_t optimum_usable_bps(const struct topo *topo, unsigned src, unsigned dst, unsigned plane)
+{
+	return min_bps(topo_capacity_bps(topo, src, plane),
+		       optimum_announced_bps(topo, src, dst, plane));
 }
 
 uint64_t optimum_pair_bps(const struct topo *topo, unsigned src, unsigned dst)
@@ -21,6 +45,24 @@ uint64_t optimum_pair_bps(const struct topo *topo, unsigned src, unsigned dst)
 	for (unsigned plane = 0; plane < topo->n_planes; plane++)
 		sum += optimum_path_bps(topo, src, dst, plane);
 	return sum;
+}
+
+/* Out of the leaves that this GPU's server is at, or into them, over their links to spines. */
+static double optimum_leaves_s(const struct topo *topo, const uint64_t *bytes, unsigned gpu)
+{
+	unsigned n = topo->n_gpus;
+	double out = 0, in = 0, capacity = 0;
+
+	for (unsigned plane = 0; plane < topo->n_planes; plane++)
+		capacity += (double)topo_uplinks_bps(topo, topo->gpus[gpu].plane[plane].leaf);
+	for (unsigned a = 0; a < n; a++)
+		for (unsigned b = 0; topo_same_leaf(topo, a, gpu, 0) && b < n; b++) {
+			if (topo_same_leaf(topo, a, b, 0))
+				continue;
+			out += (double)bytes[(size_t)a * n + b];
+			in += (double)bytes[(size_t)b * n + a];
+		}
+	return out + in > 0 ? fmax(out, in) * 8 / capacity : 0;
 }
 
 double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes)
@@ -45,11 +87,16 @@ double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes)
 		}
 		if (tx || rx)
 			longest = fmax(longest, (double)(tx > rx ? tx : rx) * 8 / (double)capacity);
+		if (topo->n_spines)
+			longest = fmax(longest, optimum_leaves_s(topo, bytes, gpu));
 	}
 	return longest;
 }
 
-/* Links 2k and 2k+1 of the fluid: GPU k / n_planes, plane k % n_planes, out and in. */
+/*
+ * Links 2k and 2k+1 of the fluid: GPU k / n_planes, plane k % n_planes, out and in; after those of
+ * all GPUs, out of and into each leaf by its spines.
+ */
 static int optimum_add_pair(const struct topo *topo, struct fluid *fluid, unsigned src,
 			    unsigned dst, double bytes)
 {
@@ -59,13 +106,17 @@ static int optimum_add_pair(const struct topo *topo, struct fluid *fluid, unsign
 		return -ENETUNREACH;
 	for (unsigned plane = 0; plane < topo->n_planes; plane++) {
 		double share = (double)optimum_path_bps(topo, src, dst, plane);
-		int links[2] = {(int)(2 * (src * topo->n_planes + plane)),
-				(int)(2 * (dst * topo->n_planes + plane) + 1)};
+		unsigned leaves = 2 * topo->n_gpus * topo->n_planes;
+		int links[4] = {(int)(2 * (src * topo->n_planes + plane)),
+				(int)(2 * (dst * topo->n_planes + plane) + 1),
+				(int)(leaves + 2 * topo->gpus[src].plane[plane].leaf),
+				(int)(leaves + 2 * topo->gpus[dst].plane[plane].leaf + 1)};
 		int flow;
 
 		if (share <= 0)
 			continue;
-		flow = fluid_add_flow(fluid, share, bytes * share / total, links, 2);
+		flow = fluid_add_flow(fluid, share, bytes * share / total, links,
+				      topo_same_leaf(topo, src, dst, plane) ? 2 : 4);
 		if (flow < 0)
 			return flow;
 	}
@@ -82,6 +133,11 @@ int optimum_proportional_s(const struct topo *topo, const uint64_t *bytes, doubl
 		int link =
 			fluid_add_link(fluid, (double)topo_capacity_bps(topo, port / topo->n_planes,
 									port % topo->n_planes));
+
+		err = link < 0 ? link : 0;
+	}
+	for (unsigned i = 0; !err && i < topo->n_leaves * 2; i++) {
+		int link = fluid_add_link(fluid, (double)topo_uplinks_bps(topo, i / 2));
 
 		err = link < 0 ? link : 0;
 	}

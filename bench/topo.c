@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOPO_HEADERS_V4 (14 + 20 + 8 + 12 + 4)
-#define TOPO_HEADERS_V6 (14 + 40 + 8 + 12 + 4)
-/* RETH with immediate is the longest that precedes payload; the link MTU leaves Ethernet out */
-#define TOPO_LONGEST_V4 (20 + 8 + 12 + 16 + 4 + 4)
-#define TOPO_LONGEST_V6 (40 + 8 + 12 + 16 + 4 + 4)
-
 struct topo_reader {
 	struct topo *topo;
 	char *reason;
@@ -83,7 +77,7 @@ static int topo_leaf_index(const struct topo *topo, const char *name)
 
 static int topo_read_leaves(struct topo_reader *r, json_t *root)
 {
-	json_t *list = topo_array(r, root, "leaves", FARE_MAX_PLANES);
+	json_t *list = topo_array(r, root, "leaves", TOPO_MAX_SWITCHES);
 	struct topo *topo = r->topo;
 
 	if (!list)
@@ -105,6 +99,85 @@ static int topo_read_leaves(struct topo_reader *r, json_t *root)
 		topo->n_leaves++;
 	}
 	return 0;
+}
+
+static int topo_spine_index(const struct topo *topo, const char *name)
+{
+	for (unsigned i = 0; i < topo->n_spines; i++)
+		if (strcmp(topo->spines[i].name, name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
+
+static int topo_read_uplink(struct topo_reader *r, json_t *object)
+{
+	struct topo_uplink *link = &r->topo->uplinks[r->topo->n_uplinks];
+	char leaf[TOPO_NAME_MAX], spine[TOPO_NAME_MAX];
+	int at_leaf, at_spine;
+
+	if (topo_string(r, object, "leaf", leaf, sizeof(leaf), false) ||
+	    topo_string(r, object, "spine", spine, sizeof(spine), false) ||
+	    topo_number(r, object, "rate_bps", UINT64_C(1) << 53, &link->rate_bps))
+		return -EBADMSG;
+	at_leaf = topo_leaf_index(r->topo, leaf);
+	at_spine = topo_spine_index(r->topo, spine);
+	if (at_leaf < 0 || at_spine < 0)
+		return topo_bad(r, "uplinks: no leaf %s or no spine %s", leaf, spine);
+	link->leaf = (unsigned)at_leaf;
+	link->spine = (unsigned)at_spine;
+	link->up = json_is_true(json_object_get(object, "up"));
+	r->topo->n_uplinks++;
+	return 0;
+}
+
+/* None, or both lists empty: one tier. */
+static int topo_read_spines(struct topo_reader *r, json_t *root)
+{
+	json_t *spines = json_object_get(root, "spines"), *links = json_object_get(root, "uplinks"),
+	       *one;
+	struct topo *topo = r->topo;
+	size_t i;
+	int err = 0;
+
+	if (!json_array_size(spines))
+		return 0;
+	if (json_array_size(spines) > TOPO_MAX_SWITCHES ||
+	    json_array_size(links) > TOPO_MAX_SWITCHES * 16)
+		return topo_bad(r, "spines, uplinks: there are too many");
+	topo->spines = calloc(json_array_size(spines), sizeof(*topo->spines));
+	topo->uplinks = calloc(json_array_size(links) + 1, sizeof(*topo->uplinks));
+	if (!topo->spines || !topo->uplinks)
+		return -ENOMEM;
+	json_array_foreach (spines, i, one) {
+		struct topo_spine *spine = &topo->spines[topo->n_spines];
+
+		if (topo_string(r, one, "name", spine->name, sizeof(spine->name), false))
+			return -EBADMSG;
+		spine->up = json_is_true(json_object_get(one, "up"));
+		topo->n_spines++;
+	}
+	json_array_foreach (links, i, one) {
+		err = topo_read_uplink(r, one);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/* Absent, or null: nothing marks. */
+static int topo_read_marks(struct topo_reader *r, json_t *port, struct topo_marks *out)
+{
+	json_t *ecn = json_object_get(port, "ecn");
+
+	if (!ecn || json_is_null(ecn))
+		return 0;
+	if (topo_number(r, ecn, "packets", INT64_MAX, &out->packets) ||
+	    topo_number(r, ecn, "marked", INT64_MAX, &out->marked) ||
+	    topo_number(r, ecn, "queue_at_onset_bytes", INT64_MAX, &out->queue_at_onset_bytes))
+		return -EBADMSG;
+	if (json_is_null(json_object_get(ecn, "onset_ns")))
+		return 0;
+	return topo_number(r, ecn, "onset_ns", INT64_MAX, &out->onset_ns);
 }
 
 static int topo_read_plane(struct topo_reader *r, struct topo_gpu *gpu, json_t *object)
@@ -135,7 +208,8 @@ static int topo_read_plane(struct topo_reader *r, struct topo_gpu *gpu, json_t *
 
 		if (topo_string(r, item, "dev", port->dev, sizeof(port->dev), false) ||
 		    topo_number(r, item, "rate_bps", UINT64_C(1) << 53, &port->rate_bps) ||
-		    topo_number(r, item, "gray_loss_ppm", 1000000, &number))
+		    topo_number(r, item, "gray_loss_ppm", 1000000, &number) ||
+		    topo_read_marks(r, item, &port->marks))
 			return -EBADMSG;
 		port->gray_loss_ppm = (uint32_t)number;
 		port->up = json_is_true(json_object_get(item, "up"));
@@ -227,7 +301,9 @@ static int topo_read(struct topo_reader *r, json_t *root)
 	    topo_number(r, root, "planes", FARE_MAX_PLANES, &planes) ||
 	    topo_number(r, root, "mtu_bytes", 65535, &mtu) ||
 	    (json_object_get(root, "bucket_bytes") &&
-	     topo_number(r, root, "bucket_bytes", INT32_MAX, &bucket)))
+	     topo_number(r, root, "bucket_bytes", INT32_MAX, &bucket)) ||
+	    (json_object_get(root, "ecn_threshold_bytes") &&
+	     topo_number(r, root, "ecn_threshold_bytes", INT32_MAX, &topo->ecn_threshold_bytes)))
 		return -EBADMSG;
 	if (planes == 0)
 		return topo_bad(r, "planes: 0");
@@ -249,6 +325,8 @@ static int topo_read(struct topo_reader *r, json_t *root)
 	if (!topo->servers || !topo->gpus || !r->seen)
 		return -ENOMEM;
 	err = topo_read_leaves(r, root);
+	if (!err)
+		err = topo_read_spines(r, root);
 	for (size_t i = 0; !err && i < json_array_size(servers); i++)
 		err = topo_read_server(r, json_array_get(servers, i));
 	return err;
@@ -284,73 +362,7 @@ void topo_destroy(struct topo *topo)
 	free(topo->servers);
 	free(topo->gpus);
 	free(topo->leaves);
+	free(topo->spines);
+	free(topo->uplinks);
 	free(topo);
-}
-
-int topo_find_gpu(const struct topo *topo, const char *name)
-{
-	const char *slash = strchr(name, '/');
-	size_t length = slash ? (size_t)(slash - name) : strlen(name);
-	char *end;
-	unsigned long index = strtoul(name, &end, 10);
-
-	if (name[0] >= '0' && name[0] <= '9' && *end == '\0')
-		return index < topo->n_gpus ? (int)index : -ENOENT;
-	for (unsigned i = 0; i < topo->n_gpus; i++) {
-		const struct topo_gpu *gpu = &topo->gpus[i];
-		const char *server = topo->servers[gpu->server].name;
-
-		if (strlen(server) != length || strncmp(server, name, length) != 0)
-			continue;
-		if (slash ? strcmp(slash + 1, gpu->name) == 0 : gpu->index == 0)
-			return (int)i;
-	}
-	return -ENOENT;
-}
-
-void topo_gpu_label(const struct topo *topo, unsigned gpu, char *out, size_t size)
-{
-	snprintf(out, size, "%s/%s", topo->servers[topo->gpus[gpu].server].name,
-		 topo->gpus[gpu].name);
-}
-
-const char *topo_gpu_address(const struct topo *topo, unsigned gpu)
-{
-	return topo->gpus[gpu].ipv4[0] ? topo->gpus[gpu].ipv4 : topo->gpus[gpu].ipv6;
-}
-
-uint32_t topo_live_sub_ports(const struct topo *topo, unsigned gpu, unsigned plane)
-{
-	const struct topo_plane *p = &topo->gpus[gpu].plane[plane];
-	uint32_t live = 0;
-
-	for (unsigned i = 0; i < p->n_sub_ports; i++)
-		live |= (uint32_t)p->sub_port[i].up << i;
-	return live;
-}
-
-uint64_t topo_capacity_bps(const struct topo *topo, unsigned gpu, unsigned plane)
-{
-	const struct topo_plane *p = &topo->gpus[gpu].plane[plane];
-	uint64_t sum = 0;
-
-	if (p->n_sub_ports == 0 || !topo->leaves[p->leaf].up)
-		return 0;
-	for (unsigned i = 0; i < p->n_sub_ports; i++)
-		if (p->sub_port[i].up)
-			sum += p->sub_port[i].rate_bps;
-	return sum;
-}
-
-unsigned topo_path_mtu(unsigned link_mtu_bytes, bool ipv6)
-{
-	for (unsigned mtu = 4096; mtu >= 256; mtu /= 2)
-		if (mtu + (ipv6 ? TOPO_LONGEST_V6 : TOPO_LONGEST_V4) <= link_mtu_bytes)
-			return mtu;
-	return 0;
-}
-
-double topo_goodput_factor(unsigned path_mtu, bool ipv6)
-{
-	return (double)path_mtu / (path_mtu + (ipv6 ? TOPO_HEADERS_V6 : TOPO_HEADERS_V4));
 }

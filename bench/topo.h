@@ -15,15 +15,24 @@
 
 #include "fare_limits.h"
 
-#define TOPO_NAME_MAX 64
-#define TOPO_PATH_MAX 256
-#define TOPO_MAX_GPUS 1024
+#define TOPO_NAME_MAX	  64
+#define TOPO_PATH_MAX	  256
+#define TOPO_MAX_GPUS	  1024
+#define TOPO_MAX_SWITCHES 256 /* leaves, and spines */
+
+/* What the leaf's end of a link sent since the threshold was set. */
+struct topo_marks {
+	uint64_t packets, marked;
+	uint64_t onset_ns;	       /* from the first data packet to the first mark */
+	uint64_t queue_at_onset_bytes; /* in the shaper's queue then */
+};
 
 struct topo_sub_port {
 	char dev[FARE_DEV_NAME_MAX];
 	uint64_t rate_bps; /* what the shaper lets through, each direction */
 	bool up;
 	uint32_t gray_loss_ppm;
+	struct topo_marks marks; /* zeros where nothing marks */
 };
 
 struct topo_plane {
@@ -55,16 +64,32 @@ struct topo_leaf {
 	bool up;
 };
 
+struct topo_spine {
+	char name[TOPO_NAME_MAX];
+	bool up;
+};
+
+/* A link between a leaf and a spine of its plane. */
+struct topo_uplink {
+	unsigned leaf, spine; /* indices in topo.leaves and topo.spines */
+	uint64_t rate_bps;
+	bool up;
+};
+
 struct topo {
 	char lab[TOPO_NAME_MAX];
 	bool converged;
 	char why[256]; /* not converged because */
 	unsigned n_planes, mtu_bytes;
-	unsigned bucket_bytes; /* that a shaped link lets pass at once after a pause */
+	unsigned bucket_bytes;	      /* that a shaped link lets pass at once after a pause */
+	uint64_t ecn_threshold_bytes; /* at which the leaves mark; 0: never */
 	unsigned n_servers, n_gpus, n_leaves;
 	struct topo_server *servers;
 	struct topo_gpu *gpus; /* by global index */
 	struct topo_leaf *leaves;
+	unsigned n_spines, n_uplinks; /* 0: one tier */
+	struct topo_spine *spines;
+	struct topo_uplink *uplinks;
 };
 
 /* -EBADMSG: *reason (static size, caller's) says what and where. -ENOMEM. Free with topo_destroy().
@@ -85,6 +110,18 @@ const char *topo_gpu_address(const struct topo *topo, unsigned gpu);
 /* Live capacity of a GPU toward one plane, bit/s on the wire; 0 if the leaf is down. The same both
  * ways. */
 uint64_t topo_capacity_bps(const struct topo *topo, unsigned gpu, unsigned plane);
+
+/* Whether two GPUs have the same leaf on that plane: no spine is between them. */
+bool topo_same_leaf(const struct topo *topo, unsigned src, unsigned dst, unsigned plane);
+
+/* What spines carry from one leaf to another, bit/s: the smaller of up and down link, summed. */
+uint64_t topo_spines_bps(const struct topo *topo, unsigned from_leaf, unsigned to_leaf);
+
+/* The share of a plane's spines that join two leaves, 0 to 1. */
+double topo_spines_share(const struct topo *topo, unsigned from_leaf, unsigned to_leaf);
+
+/* What the links of a leaf to its spines carry, bit/s, each way. */
+uint64_t topo_uplinks_bps(const struct topo *topo, unsigned leaf);
 
 /* Bit s set: sub-port s toward that plane has carrier. */
 uint32_t topo_live_sub_ports(const struct topo *topo, unsigned gpu, unsigned plane);

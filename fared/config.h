@@ -44,6 +44,7 @@ struct config_health {
 	uint64_t interval_ns, slow_interval_ns;
 	uint32_t max_probes_per_s;
 	uint32_t multiplier;
+	uint32_t max_routers; /* between two GPUs */
 	uint8_t dscp;
 	uint32_t recover_probes;
 	uint32_t max_loss_ppm;

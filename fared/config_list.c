@@ -162,6 +162,7 @@ static void add_health(struct writer *w, const struct config_health *h)
 	add_bool(w, "health.realtime", h->realtime);
 	add_ms(w, "health.interval_ms", h->interval_ns);
 	add(w, "health.multiplier", "%u", h->multiplier);
+	add(w, "health.max_routers", "%u", h->max_routers);
 	add_ms(w, "health.slow_interval_ms", h->slow_interval_ns);
 	add(w, "health.max_probes_per_s", "%u", h->max_probes_per_s);
 	add(w, "health.dscp", "%u", h->dscp);

@@ -480,6 +480,7 @@ static int open_udp(struct daemon_health *h, uint8_t dscp, struct log *log)
 static void describe_ports(struct daemon_health *h, const struct config *config)
 {
 	h->ports.n_gpus = config->n_gpus;
+	h->ports.more_routers = config->health.max_routers - 1;
 	for (uint32_t g = 0; g < config->n_gpus; g++) {
 		struct sub_ports_gpu *to = &h->ports.gpus[g];
 

@@ -303,7 +303,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	    notice_wire_decode(in->bytes, in->length, p->keys, &ends, &t, &error))
 		goto drop;
 	counter = &p->counters.hop_limit;
-	if (in->hop_limit < SBFD_WIRE_TTL_MIN)
+	if (in->hop_limit < SBFD_WIRE_TTL_MIN - (int)p->ports->more_routers)
 		goto drop;
 	counter = &p->counters.unknown;
 	peer = prober_peer_of(p, bfd.your_discriminator, &plane);

@@ -89,7 +89,7 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	    in->from_port == SBFD_WIRE_PORT)
 		goto drop;
 	counter = &r->counters.hop_limit;
-	if (in->hop_limit < SBFD_WIRE_TTL_MIN)
+	if (in->hop_limit < SBFD_WIRE_TTL_MIN - (int)r->ports->more_routers)
 		goto drop;
 	counter = &r->counters.discriminator;
 	if (p.your_discriminator != sbfd_wire_discriminator(&s->address))

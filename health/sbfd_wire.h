@@ -20,7 +20,7 @@
 #define SBFD_WIRE_PORT	  7784 /* RFC 7881 section 3 */
 #define SBFD_WIRE_BYTES	  24u
 #define SBFD_WIRE_TTL	  255 /* what both ends send, RFC 7881 section 5 */
-#define SBFD_WIRE_TTL_MIN 254 /* one router at most between two GPUs: the leaf */
+#define SBFD_WIRE_TTL_MIN 254 /* with one router between two GPUs, the leaf */
 
 enum sbfd_state {
 	SBFD_ADMIN_DOWN = 0,

@@ -27,6 +27,7 @@ struct sub_ports_gpu {
 
 struct sub_ports {
 	uint32_t n_gpus;
+	uint32_t more_routers; /* between two GPUs at most, beyond one leaf */
 	struct sub_ports_gpu gpus[SUB_PORTS_MAX_GPUS];
 };
 

@@ -32,41 +32,96 @@ static struct frr_config_speaker speaker_of(const struct topology *t, struct pla
 	return s;
 }
 
-/* Of a GPU: its leaves' addresses, a family after the other. Returns how many. */
-static size_t leaves_of(const struct topology *t, struct plan_gpu gpu, struct in6_addr *out)
+static struct in6_addr end_of(const struct plan_link *link, bool leaf, bool six)
 {
+	if (leaf)
+		return address_of(six ? link->leaf_v6 : link->leaf_v4);
+	return address_of(six ? link->far_v6 : link->far_v4);
+}
+
+/*
+ * Addresses at the other end of the links of a switch that lead to hosts of that role, a family
+ * after the other. Room for 2 * plan_links(). Returns how many.
+ */
+static size_t neighbors_of(const struct topology *t, struct plan_host host, enum plan_role role,
+			   struct in6_addr *out)
+{
+	bool at_leaf = host.role != PLAN_LEAF;
 	struct plan_link link;
 	size_t n = 0;
 
-	for (unsigned six = 0; six <= t->ipv6; six++)
-		for (unsigned plane = 0; plane < t->planes; plane++)
-			for (unsigned sub = 0; sub < t->sub_ports; sub++) {
-				plan_link_at(t, gpu, plane, sub, &link);
-				out[n++] = address_of(six ? link.leaf_v6 : link.leaf_v4);
-			}
+	for (unsigned six = !t->ipv4; six <= t->ipv6; six++)
+		PLAN_EACH_LINK(t, host, k)
+		{
+			plan_link_at(t, k, &link);
+			if ((at_leaf ? link.leaf.role : link.far.role) == role)
+				out[n++] = end_of(&link, at_leaf, six);
+		}
 	return n;
 }
 
-int config_server_bgpd(FILE *out, const struct topology *t, unsigned server)
+/* The leaves of one GPU of a server, and what it tells them of its sub-ports. */
+static size_t leaves_of(const struct topology *t, struct plan_gpu gpu, const unsigned *told_mbps,
+			struct in6_addr *out, unsigned *mbps)
 {
-	const struct frr_config_speaker speaker = speaker_of(
-		t, (struct plan_host){.leaf = false, .index = server}, plan_server_as(t, server));
+	unsigned first = plan_link_number(t, gpu, 0, 0), n_links = t->planes * t->sub_ports;
+	struct plan_link link;
+	size_t n = 0;
+
+	for (unsigned six = !t->ipv4; six <= t->ipv6; six++)
+		for (unsigned k = 0; k < n_links; k++) {
+			plan_link_at(t, first + k, &link);
+			mbps[n] = config_link_units(t, told_mbps[first + k]);
+			out[n++] = end_of(&link, true, six);
+		}
+	return n;
+}
+
+/* Returns how many. */
+static size_t loopbacks_of(const struct topology *t, unsigned global, struct in6_addr out[2])
+{
+	char text[INET6_ADDRSTRLEN];
+	size_t n = 0;
+
+	if (t->ipv4) {
+		plan_loopback_v4(global, text);
+		out[n++] = address_of(text);
+	}
+	if (t->ipv6) {
+		plan_loopback_v6(global, text);
+		out[n++] = address_of(text);
+	}
+	return n;
+}
+
+/* Do servers tell bandwidths, or do leaves count? */
+static bool servers_tell(const struct topology *t)
+{
+	return t->announce_rates || t->spines_per_plane;
+}
+
+static int server_bgpd(FILE *out, const struct topology *t, struct plan_host host,
+		       const unsigned *told_mbps)
+{
+	const struct frr_config_speaker speaker =
+		speaker_of(t, host, plan_server_as(t, host.index));
 	size_t per_gpu = 2u * t->planes * t->sub_ports;
 	struct frr_config_gpu *gpus = calloc(t->gpus_per_server, sizeof(*gpus));
 	struct in6_addr *leaves = calloc(t->gpus_per_server * per_gpu, sizeof(*leaves));
 	struct in6_addr(*own)[2] = calloc(t->gpus_per_server, sizeof(*own));
-	int rc = gpus && leaves && own ? 0 : -ENOMEM;
-	char text[INET6_ADDRSTRLEN];
+	unsigned *mbps = calloc(t->gpus_per_server * per_gpu, sizeof(*mbps));
+	int rc = gpus && leaves && own && mbps ? 0 : -ENOMEM;
 
 	for (unsigned j = 0; !rc && j < t->gpus_per_server; j++) {
-		struct plan_gpu gpu = {server, j};
+		struct plan_gpu gpu = {host.index, j};
 
-		plan_loopback_v4(plan_global(t, gpu), text);
-		own[j][0] = address_of(text);
-		plan_loopback_v6(plan_global(t, gpu), text);
-		own[j][1] = address_of(text);
-		gpus[j] = (struct frr_config_gpu){own[j], 1u + t->ipv6, leaves + j * per_gpu,
-						  leaves_of(t, gpu, leaves + j * per_gpu)};
+		gpus[j] = (struct frr_config_gpu){
+			.loopbacks = own[j],
+			.n_loopbacks = loopbacks_of(t, plan_global(t, gpu), own[j]),
+			.leaves = leaves + j * per_gpu,
+			.n_leaves = leaves_of(t, gpu, told_mbps, leaves + j * per_gpu,
+					      mbps + j * per_gpu),
+			.leaf_mbps = servers_tell(t) ? mbps + j * per_gpu : NULL};
 	}
 	if (!rc)
 		frr_config_server(out, &speaker, gpus, t->gpus_per_server, "127.0.0.1",
@@ -74,64 +129,108 @@ int config_server_bgpd(FILE *out, const struct topology *t, unsigned server)
 	free(gpus);
 	free(leaves);
 	free(own);
+	free(mbps);
 	return rc;
 }
 
-static size_t servers_of(const struct topology *t, unsigned plane, struct in6_addr *out)
+unsigned config_link_units(const struct topology *t, unsigned told_mbps)
 {
-	unsigned links = t->servers * t->gpus_per_server * t->sub_ports;
-	struct plan_link link;
-	size_t n = 0;
-
-	for (unsigned six = 0; six <= t->ipv6; six++)
-		for (unsigned k = 0; k < links; k++) {
-			unsigned global = k / t->sub_ports, server = global / t->gpus_per_server;
-
-			plan_link_at(t, (struct plan_gpu){server, global % t->gpus_per_server},
-				     plane, k % t->sub_ports, &link);
-			out[n++] = address_of(six ? link.server_v6 : link.server_v4);
-		}
-	return n;
+	if (t->announce_rates)
+		return told_mbps;
+	return t->spines_per_plane ? t->spines_per_plane : 1;
 }
 
-int config_leaf_bgpd(FILE *out, const struct topology *t, unsigned plane)
+static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host host)
 {
-	const struct frr_config_speaker speaker = speaker_of(
-		t, (struct plan_host){.leaf = true, .index = plane}, plan_leaf_as(t, plane));
+	const struct frr_config_speaker speaker = speaker_of(t, host, plan_switch_as(t, host));
 	const struct bgp_prefix loopbacks[] = {{address_of("198.19.0.0"), 96 + 16},
 					       {address_of("2001:db8:19::"), 48}};
-	struct in6_addr *servers =
-		calloc(2u * t->servers * t->gpus_per_server * t->sub_ports, sizeof(*servers));
-	struct frr_config_leaf leaf = {servers, 0, loopbacks, 1u + t->ipv6, false};
+	size_t room = 2u * plan_links(t), n;
+	struct in6_addr *below = calloc(room, sizeof(*below)),
+			*above = calloc(room, sizeof(*above));
+	int rc = below && above ? 0 : -ENOMEM;
 
-	if (!servers)
-		return -ENOMEM;
-	leaf.n_servers = servers_of(t, plane, servers);
-	frr_config_leaf(out, &speaker, &leaf);
-	free(servers);
-	return 0;
+	if (!rc && host.role == PLAN_SPINE) {
+		n = neighbors_of(t, host, PLAN_LEAF, below);
+		frr_config_spine(out, &speaker, below, n, loopbacks + !t->ipv4,
+				 (size_t)t->ipv4 + t->ipv6);
+	} else if (!rc) {
+		const struct frr_config_leaf leaf = {
+			.servers = below,
+			.n_servers = neighbors_of(t, host, PLAN_SERVER, below),
+			.sums = servers_tell(t),
+			.spines = above,
+			.n_spines = neighbors_of(t, host, PLAN_SPINE, above),
+			.loopbacks = loopbacks + !t->ipv4,
+			.n_loopbacks = (size_t)t->ipv4 + t->ipv6};
+
+		frr_config_leaf(out, &speaker, &leaf);
+	}
+	free(below);
+	free(above);
+	return rc;
 }
 
-static void fared_plane(FILE *out, const struct topology *t, struct plan_gpu gpu, unsigned plane)
+int config_bgpd(FILE *out, const struct topology *t, struct plan_host host,
+		const unsigned *told_mbps)
+{
+	return host.role == PLAN_SERVER ? server_bgpd(out, t, host, told_mbps)
+					: switch_bgpd(out, t, host);
+}
+
+void config_link_rate(FILE *out, const struct topology *t, unsigned number, unsigned mbps)
+{
+	struct plan_link link;
+
+	plan_link_at(t, number, &link);
+	for (unsigned six = !t->ipv4; six <= t->ipv6; six++) {
+		const struct in6_addr leaf = end_of(&link, true, six);
+
+		frr_config_leaf_mbps(out, &leaf, mbps);
+	}
+}
+
+/* ---- fared --------------------------------------------------------------- */
+
+/* A YAML list of one or two: IPv6 addresses need quotes. */
+static void print_pair(FILE *out, const struct topology *t, const char *v4, const char *v6)
+{
+	if (t->ipv4)
+		fprintf(out, "[%s", v4);
+	if (t->ipv6)
+		fprintf(out, "%s\"%s\"", t->ipv4 ? ", " : "[", v6);
+	fputc(']', out);
+}
+
+static void fared_plane(FILE *out, const struct topology *t, struct plan_gpu gpu, unsigned plane,
+			const unsigned *told_mbps)
 {
 	struct plan_link link;
 
 	fputs("      - sub_ports:\n", out);
 	for (unsigned sub = 0; sub < t->sub_ports; sub++) {
-		plan_link_at(t, gpu, plane, sub, &link);
-		fprintf(out, "          - {dev: %s, speed_mbps: %u, neighbors: [%s%s%s%s]}\n",
-			link.server_dev, t->rate_mbps, link.leaf_v4, t->ipv6 ? ", \"" : "",
-			t->ipv6 ? link.leaf_v6 : "", t->ipv6 ? "\"" : "");
+		plan_link_at(t, plan_link_number(t, gpu, plane, sub), &link);
+		fprintf(out, "          - {dev: %s, speed_mbps: %u, neighbors: ", link.far_dev,
+			told_mbps[link.number]);
+		print_pair(out, t, link.leaf_v4, link.leaf_v6);
+		fputs("}\n", out);
 	}
 }
 
-void config_fared(FILE *out, const struct topology *t, unsigned server, const char *run_dir,
-		  const char *zserv_path, const char *frr_version, const char *key_file)
+/* Real bandwidth for each Mbit/s that BGP carries. */
+static double bandwidth_scale(const struct topology *t)
+{
+	if (t->announce_rates || !t->rate_mbps)
+		return 1;
+	return (double)t->rate_mbps / config_link_units(t, 0);
+}
+
+void config_fared(FILE *out, const struct topology *t, unsigned server, const unsigned *told_mbps,
+		  const char *run_dir, const char *zserv_path, const char *frr_version,
+		  const char *key_file)
 {
 	char v4[INET_ADDRSTRLEN], v6[INET6_ADDRSTRLEN];
 
-	/* A leaf advertises 1 Mbps for each live sub-link, which stands for the sub-link's shaped
-	 * rate. */
 	fprintf(out,
 		"node: s%u\n"
 		"run_dir: %s\n"
@@ -141,29 +240,33 @@ void config_fared(FILE *out, const struct topology *t, unsigned server, const ch
 		"bgp:\n"
 		"  bmp_address: 127.0.0.1\n"
 		"  bmp_port: %d\n"
-		"  bandwidth_scale: %u\n"
-		"  max_as_path: 2\n"
+		"  bandwidth_scale: %.10g\n"
+		"  max_as_path: %u\n"
 		"  stale_s: 120\n"
 		"  zserv_path: %s\n",
-		server, run_dir, CONFIG_BMP_PORT, t->rate_mbps ? t->rate_mbps : 1, zserv_path);
+		server, run_dir, CONFIG_BMP_PORT, bandwidth_scale(t), t->spines_per_plane ? 4 : 2,
+		zserv_path);
 	if (*frr_version)
 		fprintf(out, "  frr_version: \"%s\"\n", frr_version);
-	fprintf(out, "  peer_prefixes: [198.19.0.0/16%s]\n",
-		t->ipv6 ? ", \"2001:db8:19::/48\"" : "");
-	fprintf(out, "health:\n  enabled: true\n  key_file: %s\n", key_file);
+	fputs("  peer_prefixes: ", out);
+	print_pair(out, t, "198.19.0.0/16", "2001:db8:19::/48");
+	fprintf(out, "\nhealth:\n  enabled: true\n  key_file: %s\n", key_file);
 	if (t->probe_interval_ms)
 		fprintf(out, "  interval_ms: %u\n", t->probe_interval_ms);
 	if (t->probe_multiplier)
 		fprintf(out, "  multiplier: %u\n", t->probe_multiplier);
+	if (t->spines_per_plane)
+		fputs("  max_routers: 3\n", out); /* leaf, spine, leaf */
 	fputs("local_gpus:\n", out);
 	for (unsigned j = 0; j < t->gpus_per_server; j++) {
 		struct plan_gpu gpu = {server, j};
 
 		plan_loopback_v4(plan_global(t, gpu), v4);
 		plan_loopback_v6(plan_global(t, gpu), v6);
-		fprintf(out, "  - name: g%u\n    addresses: [%s%s%s%s]\n    planes:\n", j, v4,
-			t->ipv6 ? ", \"" : "", t->ipv6 ? v6 : "", t->ipv6 ? "\"" : "");
+		fprintf(out, "  - name: g%u\n    addresses: ", j);
+		print_pair(out, t, v4, v6);
+		fputs("\n    planes:\n", out);
 		for (unsigned plane = 0; plane < t->planes; plane++)
-			fared_plane(out, t, gpu, plane);
+			fared_plane(out, t, gpu, plane, told_mbps);
 	}
 }

@@ -9,6 +9,7 @@
 
 #include "decimal.h"
 #include "drill_random.h"
+#include "plan.h"
 #include "strict_yaml.h"
 
 #define MAX_STEPS  10000u
@@ -114,8 +115,9 @@ static void take_words(const char *from, struct words *w)
 		    !decimal_parse(value, strlen(value), false, &w->loss_percent))
 			w->no_number = value;
 	}
-	/* a verb, a kind and a name, then numbers: "rate subport s1 1 0 400" */
-	for (unsigned i = 3; i < w->n_named; i++)
+	/* a verb, a kind, a name (an uplink: two), then numbers: "rate subport s1 1 0 400" */
+	for (unsigned i = w->n_named > 1 && !strcmp(w->named[1], "uplink") ? 4 : 3; i < w->n_named;
+	     i++)
 		if (!decimal_parse(w->named[i], strlen(w->named[i]), true, &unused))
 			w->no_number = w->named[i];
 }
@@ -142,27 +144,53 @@ double drill_plan_loss(const char *words)
 	return w.loss_percent;
 }
 
+/*
+ * "rate subport GPU PLANE SUB MBPS", "rate all MBPS", and throttle: what the topology has in the
+ * place of MBPS, which is the last word. false: there is no such link.
+ */
+static bool planned_mbps(const struct words *w, const struct topology *t, unsigned *mbps)
+{
+	struct plan_host leaf, spine;
+	struct plan_gpu gpu;
+	unsigned plane, sub;
+
+	if (w->n_named == 3 && !strcmp(w->named[1], "all")) {
+		*mbps = t->rate_mbps;
+		return true;
+	}
+	if (w->n_named == 6 && !strcmp(w->named[1], "subport") &&
+	    !plan_parse_gpu(t, w->named[2], &gpu) &&
+	    !plan_parse_index(w->named[3], t->planes, &plane) &&
+	    !plan_parse_index(w->named[4], t->sub_ports, &sub)) {
+		*mbps = plan_link_mbps(t, plan_link_number(t, gpu, plane, sub));
+		return true;
+	}
+	if (w->n_named == 5 && !strcmp(w->named[1], "uplink") &&
+	    !plan_parse_host(t, w->named[2], &leaf) && leaf.role == PLAN_LEAF &&
+	    !plan_parse_host(t, w->named[3], &spine) && spine.role == PLAN_SPINE) {
+		*mbps = t->spine_rate_mbps;
+		return true;
+	}
+	return false;
+}
+
 bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX])
 {
 	char rate[16];
 	struct words w;
+	unsigned mbps;
 
 	take_words(words, &w);
-	snprintf(rate, sizeof(rate), "%u", t->rate_mbps);
 	if (!strncmp(words, "fail ", 5))
 		return snprintf(out, DRILL_PLAN_WORDS_MAX, "heal %s", words + 5) <
 		       DRILL_PLAN_WORDS_MAX;
 	if (!strncmp(words, "gray ", 5) && w.loss_percent > 0)
 		return join(&w, w.n_named, "--loss-percent 0", out);
-	/* rate subport GPU PLANE SUB MBPS */
-	if (!strncmp(words, "rate ", 5) && w.n_named == 6 &&
-	    strtoul(w.named[5], NULL, 10) != t->rate_mbps)
-		return join(&w, 5, rate, out);
-	/* rate all MBPS */
-	if (!strncmp(words, "rate all ", 9) && w.n_named == 3 &&
-	    strtoul(w.named[2], NULL, 10) != t->rate_mbps)
-		return join(&w, 2, rate, out);
-	return false;
+	if ((strncmp(words, "rate ", 5) && strncmp(words, "throttle ", 9)) ||
+	    !planned_mbps(&w, t, &mbps) || strtoul(w.named[w.n_named - 1], NULL, 10) == mbps)
+		return false;
+	snprintf(rate, sizeof(rate), "%u", mbps);
+	return join(&w, w.n_named - 1, rate, out);
 }
 
 /* ---- the plan --------------------------------------------------------------- */
@@ -171,7 +199,7 @@ static bool is_verb(const char *words)
 {
 	return !strncmp(words, "fail ", 5) || !strncmp(words, "heal ", 5) ||
 	       !strncmp(words, "gray ", 5) || !strncmp(words, "rate ", 5) ||
-	       !strncmp(words, "reload ", 7);
+	       !strncmp(words, "reload ", 7) || !strncmp(words, "throttle ", 9);
 }
 
 static int take_steps(const struct strict_yaml *file, struct drill_plan *plan)
@@ -187,10 +215,10 @@ static int take_steps(const struct strict_yaml *file, struct drill_plan *plan)
 		snprintf(key, sizeof(key), "steps[%u].do", i);
 		take_words(text, &w);
 		if (!is_verb(text))
-			return strict_yaml_wrong(
-				file, key,
-				"\"%s\" does not begin with fail, heal, gray, rate or reload",
-				text);
+			return strict_yaml_wrong(file, key,
+						 "\"%s\" does not begin with fail, heal, gray, "
+						 "rate, throttle or reload",
+						 text);
 		if (w.no_number)
 			return strict_yaml_wrong(
 				file, key, "\"%s\" is not a number: a decimal number is expected",

@@ -6,8 +6,8 @@
  * thread.
  *
  *	name: cables                             for people
- *	steps:                                   any of farelab's fail, heal, gray, rate and
- *	                                         reload, without the lab's name
+ *	steps:                                   any of farelab's fail, heal, gray, rate,
+ *	                                         throttle and reload, without the lab's name
  *	  - {at_s: 1, do: fail subport s1 1 0}
  *	  - {at_s: 2.5, do: heal subport s1 1 0}
  *	random:                                  instead of steps, or after them; drill_random.h
@@ -52,7 +52,8 @@ void drill_plan_fini(struct drill_plan *plan);
 
 /*
  * The step that undoes this one, into out; false: it undoes one itself, or there is nothing to
- * undo. A rate is undone to the topology's.
+ * undo. Rates are undone to the
+ * topology's.
  */
 bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX]);
 

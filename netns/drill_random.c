@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan.h"
+
 #define BACK_S	   4.0 /* for BGP, hold-down and ramp, after healing */
 #define TRIES	   200
 #define MAX_PLANES 16
@@ -147,8 +149,10 @@ static bool fits(struct fault *active, unsigned n, const struct fault *f, const 
 	return is_bearable(active, n + 1, t);
 }
 
-static void say(const struct fault *f, char out[DRILL_PLAN_WORDS_MAX])
+static void say(const struct fault *f, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX])
 {
+	unsigned leaf = plan_leaf_of(t, f->server, f->plane).index;
+
 	switch (f->kind->part) {
 	case PART_PORT:
 		if (f->sub == ANY_SUB)
@@ -159,10 +163,10 @@ static void say(const struct fault *f, char out[DRILL_PLAN_WORDS_MAX])
 				 f->gpu, f->plane, f->sub);
 		break;
 	case PART_LEAF:
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail leaf l%u", f->plane);
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail leaf l%u", leaf);
 		break;
 	case PART_GRAY:
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "gray leaf l%u %s", f->plane, f->kind->words);
+		snprintf(out, DRILL_PLAN_WORDS_MAX, "gray leaf l%u %s", leaf, f->kind->words);
 		break;
 	case PART_FRR:
 	case PART_FARED:
@@ -218,7 +222,7 @@ int drill_random_draw(const struct drill_random *r, const struct topology *t, ui
 		rc = draw_one(r, t, &seed, from_s, active, n, bad);
 		if (rc)
 			break;
-		say(&active[n], steps[0].words);
+		say(&active[n], t, steps[0].words);
 		steps[0].at_s = from_s;
 		steps[1].at_s = active[n].until_s;
 		/* what needs no healing is done again */

@@ -17,6 +17,7 @@
 #include "data_file.h"
 #include "decimal.h"
 #include "drill.h"
+#include "fault_commands.h"
 #include "faults.h"
 #include "lab.h"
 #include "run.h"
@@ -46,6 +47,12 @@ static int failed(int rc)
 	return rc ? 1 : 0;
 }
 
+static void print_fault(const char *words, void *arg)
+{
+	(void)arg;
+	printf("  fault: %s\n", words);
+}
+
 static int print_status(const struct lab *lab, const struct status *status, bool json)
 {
 	json_t *o;
@@ -53,6 +60,7 @@ static int print_status(const struct lab *lab, const struct status *status, bool
 	if (!json) {
 		printf("%s: %s%s\n", lab->name,
 		       status->converged ? "converged" : "not converged: ", status->why);
+		status_faults(lab, status, print_fault, NULL);
 		return status->converged ? 0 : 1;
 	}
 	o = status_json(lab, status);
@@ -166,60 +174,13 @@ static int command_status(const struct options *o, int argc, char **argv)
 	return rc ? 1 : result;
 }
 
-static int parse_host(const struct lab *lab, const char *text, struct plan_host *host)
-{
-	if (!plan_parse_host(&lab->topology, text, host))
-		return 0;
-	say("%s is no host of lab %s: servers are s0 to s%u, leaves l0 to l%u", text, lab->name,
-	    lab->topology.servers - 1, lab->topology.planes - 1);
-	return -EINVAL;
-}
-
-static int parse_leaf(const struct lab *lab, const char *text, unsigned *plane)
-{
-	struct plan_host host;
-
-	if (parse_host(lab, text, &host))
-		return -EINVAL;
-	if (!host.leaf) {
-		say("%s is a server, not a leaf", text);
-		return -EINVAL;
-	}
-	*plane = host.index;
-	return 0;
-}
-
-static int parse_number(const char *what, const char *text, unsigned limit, unsigned *out)
-{
-	if (!plan_parse_index(text, limit, out))
-		return 0;
-	say("%s %s: give a number from 0 to %u", what, text, limit - 1);
-	return -EINVAL;
-}
-
-/* GPU PLANE [SUB] from argv; without sub only the first two. */
-static int parse_port(const struct lab *lab, char **argv, struct plan_gpu *gpu, unsigned *plane,
-		      unsigned *sub)
-{
-	const struct topology *t = &lab->topology;
-
-	if (plan_parse_gpu(t, argv[0], gpu)) {
-		say("%s is no GPU of lab %s: give s0 to s%u, or s0/g0 to s%u/g%u", argv[0],
-		    lab->name, t->servers - 1, t->servers - 1, t->gpus_per_server - 1);
-		return -EINVAL;
-	}
-	if (parse_number("plane", argv[1], t->planes, plane))
-		return -EINVAL;
-	return sub ? parse_number("sub-port", argv[2], t->sub_ports, sub) : 0;
-}
-
 static int command_exec(const struct options *o, int argc, char **argv)
 {
 	struct plan_host host;
 	struct lab lab;
 
 	(void)o, (void)argc;
-	if (lab_open(argv[0], &lab) || parse_host(&lab, argv[1], &host))
+	if (lab_open(argv[0], &lab) || fault_commands_host(&lab, argv[1], &host))
 		return 1;
 	return run_inside(&lab, host, argv + 2) == -ENOENT ? 127 : 126;
 }
@@ -243,7 +204,7 @@ static int command_vtysh(const struct options *o, int argc, char **argv)
 	char **words = calloc((size_t)argc + 2, sizeof(*words));
 
 	(void)o;
-	if (!words || lab_open(argv[0], &lab) || parse_host(&lab, argv[1], &host)) {
+	if (!words || lab_open(argv[0], &lab) || fault_commands_host(&lab, argv[1], &host)) {
 		free(words);
 		return 1;
 	}
@@ -258,92 +219,39 @@ static int command_vtysh(const struct options *o, int argc, char **argv)
 	return 127;
 }
 
-/* fail and heal: the same words, the other way round. */
-static int break_or_mend(int argc, char **argv, bool fail)
-{
-	const char *what = argv[1];
-	unsigned plane, sub;
-	struct plan_host host;
-	struct plan_gpu gpu;
-	struct lab lab;
-
-	if (lab_open(argv[0], &lab))
-		return 1;
-	if (!strcmp(what, "subport") && argc == 5)
-		return parse_port(&lab, argv + 2, &gpu, &plane, &sub) ||
-		       faults_links(&lab, gpu, plane, sub, fail);
-	if (!strcmp(what, "plane") && argc == 4)
-		return parse_port(&lab, argv + 2, &gpu, &plane, NULL) ||
-		       faults_links(&lab, gpu, plane, FAULTS_ALL_SUBS, fail);
-	if (!strcmp(what, "leaf") && argc == 3)
-		return parse_leaf(&lab, argv[2], &plane) || faults_leaf(&lab, plane, fail);
-	if (!strcmp(what, "bgpd") && argc == 3)
-		return parse_host(&lab, argv[2], &host) ||
-		       faults_daemon(&lab, host, LAB_BGPD, fail);
-	if (!strcmp(what, "zebra") && argc == 3)
-		return parse_host(&lab, argv[2], &host) ||
-		       faults_daemon(&lab, host, LAB_ZEBRA, fail);
-	if (!strcmp(what, "fared") && argc == 3)
-		return parse_host(&lab, argv[2], &host) ||
-		       faults_daemon(&lab, host, LAB_FARED, fail);
-	say("what to %s: subport GPU PLANE SUB, plane GPU PLANE, leaf LEAF, bgpd HOST, zebra HOST "
-	    "or fared HOST",
-	    fail ? "fail" : "heal");
-	return 1;
-}
-
 static int command_fail(const struct options *o, int argc, char **argv)
 {
 	(void)o;
-	return break_or_mend(argc, argv, true);
+	return fault_commands_break(argc, argv, true);
 }
 
 static int command_heal(const struct options *o, int argc, char **argv)
 {
 	(void)o;
-	return break_or_mend(argc, argv, false);
+	return fault_commands_break(argc, argv, false);
 }
 
 static int command_gray(const struct options *o, int argc, char **argv)
 {
-	unsigned ppm = (unsigned)(o->loss_percent * 10000 + 0.5), from = ppm, to = ppm, plane, sub;
-	struct plan_gpu gpu;
-	struct lab lab;
-
-	if (!strcmp(o->direction, "from-leaf"))
-		to = UINT_MAX;
-	else if (!strcmp(o->direction, "to-leaf"))
-		from = UINT_MAX;
-	if (lab_open(argv[0], &lab))
-		return 1;
-	if (!strcmp(argv[1], "leaf") && argc == 3)
-		return parse_leaf(&lab, argv[2], &plane) || faults_gray_leaf(&lab, plane, from, to);
-	if (!strcmp(argv[1], "subport") && argc == 5)
-		return parse_port(&lab, argv + 2, &gpu, &plane, &sub) ||
-		       faults_gray_link(&lab, gpu, plane, sub, from, to);
-	say("what to make gray: leaf LEAF or subport GPU PLANE SUB");
-	return 1;
+	return fault_commands_gray(argc, argv, o->loss_percent, o->direction);
 }
 
 static int command_rate(const struct options *o, int argc, char **argv)
 {
-	unsigned plane, sub, mbps;
-	struct plan_gpu gpu;
-	struct lab lab;
-
 	(void)o;
-	if (lab_open(argv[0], &lab))
-		return 1;
-	if (!strcmp(argv[1], "all") && argc == 3)
-		return parse_number("rate in Mbit/s", argv[2], 100001, &mbps) ||
-		       faults_rate_all(&lab, mbps);
-	if (argc != 6 || strcmp(argv[1], "subport")) {
-		say("what to rate: subport GPU PLANE SUB MBPS, or all MBPS");
-		return 1;
-	}
-	return parse_port(&lab, argv + 2, &gpu, &plane, &sub) ||
-	       parse_number("rate in Mbit/s", argv[5], 100001, &mbps) ||
-	       faults_rate(&lab, gpu, plane, sub, mbps);
+	return fault_commands_rate(argc, argv);
+}
+
+static int command_throttle(const struct options *o, int argc, char **argv)
+{
+	(void)o;
+	return fault_commands_throttle(argc, argv);
+}
+
+static int command_ecn(const struct options *o, int argc, char **argv)
+{
+	(void)o, (void)argc;
+	return fault_commands_ecn(argv);
 }
 
 static int command_reload(const struct options *o, int argc, char **argv)
@@ -352,7 +260,7 @@ static int command_reload(const struct options *o, int argc, char **argv)
 	struct lab lab;
 
 	(void)o, (void)argc;
-	return lab_open(argv[0], &lab) || parse_host(&lab, argv[1], &host) ||
+	return lab_open(argv[0], &lab) || fault_commands_host(&lab, argv[1], &host) ||
 	       faults_reload(&lab, host);
 }
 
@@ -381,14 +289,19 @@ static const struct command commands[] = {
 	{"run", 2, command_run,
 	 "TOPOLOGY [--name NAME] [--fared PATH] [--wait SECONDS] -- COMMAND..."},
 	{"fail", 3, command_fail,
-	 "NAME subport GPU PLANE SUB | plane GPU PLANE | leaf LEAF | bgpd HOST | zebra HOST | "
+	 "NAME subport GPU PLANE SUB | plane GPU PLANE | uplink LEAF SPINE | leaf LEAF | "
+	 "spine SPINE | bgpd HOST | zebra HOST | "
 	 "fared HOST"},
 	{"heal", 3, command_heal, "NAME (as for fail)"},
 	{"gray", 3, command_gray,
-	 "NAME leaf LEAF | subport GPU PLANE SUB [--loss-percent P] [--direction "
+	 "NAME leaf LEAF | subport GPU PLANE SUB | uplink LEAF SPINE [--loss-percent P] "
+	 "[--direction "
 	 "both|from-leaf|to-leaf]"},
 	{"rate", 3, command_rate, "NAME subport GPU PLANE SUB MBPS | all MBPS"},
 	{"reload", 2, command_reload, "NAME HOST"},
+	{"throttle", 5, command_throttle,
+	 "NAME subport GPU PLANE SUB MBPS | uplink LEAF SPINE MBPS"},
+	{"ecn", 2, command_ecn, "NAME KIB"},
 	{"drill", 2, command_drill, "NAME PLAN [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
 };

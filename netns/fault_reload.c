@@ -69,7 +69,7 @@ int faults_reload(struct lab *lab, struct plan_host host)
 	pid_t pid;
 	int rc;
 
-	if (host.leaf || !lab->fared[0]) {
+	if (host.role != PLAN_SERVER || !lab->fared[0]) {
 		say("reload is for fared, on a server of a lab that was brought up with --fared");
 		return -EINVAL;
 	}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,12 @@ static unsigned number_of(const json_t *o, const char *key)
 	return value < 0 || value > 1000000 ? 0 : (unsigned)value;
 }
 
-static void links_read(const struct topology *t, const json_t *links, struct fault_state *out)
+static unsigned number_or(const json_t *o, const char *key, unsigned otherwise)
+{
+	return json_object_get(o, key) ? number_of(o, key) : otherwise;
+}
+
+static void links_read(const json_t *links, struct fault_state *out)
 {
 	const char *key;
 	json_t *one;
@@ -34,68 +40,102 @@ static void links_read(const struct topology *t, const json_t *links, struct fau
 			.failed = json_is_true(json_object_get(one, "failed")),
 			.from_leaf_loss_ppm = number_of(one, "from_leaf_loss_ppm"),
 			.to_leaf_loss_ppm = number_of(one, "to_leaf_loss_ppm"),
-			.rate_mbps = json_object_get(one, "rate_mbps") ? number_of(one, "rate_mbps")
-								       : t->rate_mbps,
+			.rate_mbps = number_or(one, "rate_mbps", out->links[k].rate_mbps),
 		};
+		out->told_mbps[k] = number_or(one, "told_mbps", out->told_mbps[k]);
 	}
+}
+
+static void switches_read(const json_t *list, bool failed[PLAN_SWITCHES_MAX])
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach (list, i, one) {
+		json_int_t k = json_integer_value(one);
+
+		if (k >= 0 && k < PLAN_SWITCHES_MAX)
+			failed[k] = true;
+	}
+}
+
+/* All well. */
+static int state_init(const struct topology *t, struct fault_state *out)
+{
+	*out = (struct fault_state){.topology = t, .n_links = plan_links(t)};
+	out->links = calloc(out->n_links, sizeof(*out->links));
+	out->told_mbps = calloc(out->n_links, sizeof(*out->told_mbps));
+	if (!out->links || !out->told_mbps) {
+		fault_state_fini(out);
+		return -ENOMEM;
+	}
+	for (unsigned k = 0; k < out->n_links; k++)
+		out->links[k].rate_mbps = out->told_mbps[k] = plan_link_mbps(t, k);
+	return 0;
 }
 
 int fault_state_load(const struct lab *lab, struct fault_state *out)
 {
-	const struct topology *t = &lab->topology;
 	char path[LAB_PATH_MAX];
-	json_t *o, *one;
-	size_t i;
+	int rc = state_init(&lab->topology, out);
+	json_t *o;
 
-	*out = (struct fault_state){.n_links = t->servers * t->gpus_per_server * t->planes *
-					       t->sub_ports};
-	out->links = calloc(out->n_links, sizeof(*out->links));
-	if (!out->links)
-		return -ENOMEM;
-	for (unsigned k = 0; k < out->n_links; k++)
-		out->links[k].rate_mbps = t->rate_mbps;
 	faults_path(lab, "", path);
-	if (access(path, F_OK))
-		return 0;
+	if (rc || access(path, F_OK))
+		return rc;
 	o = json_load_file(path, 0, NULL);
 	if (!o) {
 		fault_state_fini(out);
 		return -EBADMSG;
 	}
-	links_read(t, json_object_get(o, "links"), out);
-	json_array_foreach (json_object_get(o, "failed_leaves"), i, one) {
-		json_int_t p = json_integer_value(one);
-
-		if (p >= 0 && p < t->planes)
-			out->leaf_failed[p] = true;
-	}
+	links_read(json_object_get(o, "links"), out);
+	switches_read(json_object_get(o, "failed_leaves"), out->leaf_failed);
+	switches_read(json_object_get(o, "failed_spines"), out->spine_failed);
 	json_decref(o);
 	return 0;
+}
+
+static json_t *switches_json(const bool failed[PLAN_SWITCHES_MAX])
+{
+	json_t *list = json_array();
+
+	for (unsigned k = 0; k < PLAN_SWITCHES_MAX; k++)
+		if (failed[k])
+			json_array_append_new(list, json_integer(k));
+	return list;
+}
+
+static bool as_planned(const struct fault_state *state, unsigned k)
+{
+	const struct fault_link *f = &state->links[k];
+	unsigned mbps = plan_link_mbps(state->topology, k);
+
+	return !f->failed && !fault_state_gray(state, k) && f->rate_mbps == mbps &&
+	       state->told_mbps[k] == mbps;
 }
 
 int fault_state_save(const struct lab *lab, const struct fault_state *state)
 {
 	char path[LAB_PATH_MAX], next[LAB_PATH_MAX], key[16];
-	json_t *links = json_object(), *leaves = json_array(), *o;
+	json_t *links = json_object(), *o;
 	int rc = 0;
 
 	for (unsigned k = 0; k < state->n_links; k++) {
 		const struct fault_link *f = &state->links[k];
 
-		if (!f->failed && !f->from_leaf_loss_ppm && !f->to_leaf_loss_ppm &&
-		    f->rate_mbps == lab->topology.rate_mbps)
+		if (as_planned(state, k))
 			continue;
 		snprintf(key, sizeof(key), "%u", k);
 		json_object_set_new(links, key,
-				    json_pack("{s:b, s:i, s:i, s:i}", "failed", (int)f->failed,
+				    json_pack("{s:b, s:i, s:i, s:i, s:i}", "failed", (int)f->failed,
 					      "from_leaf_loss_ppm", (int)f->from_leaf_loss_ppm,
 					      "to_leaf_loss_ppm", (int)f->to_leaf_loss_ppm,
-					      "rate_mbps", (int)f->rate_mbps));
+					      "rate_mbps", (int)f->rate_mbps, "told_mbps",
+					      (int)state->told_mbps[k]));
 	}
-	for (unsigned p = 0; p < lab->topology.planes; p++)
-		if (state->leaf_failed[p])
-			json_array_append_new(leaves, json_integer(p));
-	o = json_pack("{s:o, s:o}", "links", links, "failed_leaves", leaves);
+	o = json_pack("{s:o, s:o, s:o}", "links", links, "failed_leaves",
+		      switches_json(state->leaf_failed), "failed_spines",
+		      switches_json(state->spine_failed));
 	faults_path(lab, "", path);
 	faults_path(lab, ".next", next);
 	if (!o || json_dump_file(o, next, 0) || rename(next, path))
@@ -107,15 +147,89 @@ int fault_state_save(const struct lab *lab, const struct fault_state *state)
 void fault_state_fini(struct fault_state *state)
 {
 	free(state->links);
+	free(state->told_mbps);
 	state->links = NULL;
+	state->told_mbps = NULL;
 }
 
-bool fault_state_live(const struct fault_state *state, unsigned link, unsigned plane)
+bool fault_state_host_failed(const struct fault_state *state, struct plan_host host)
 {
-	return !state->links[link].failed && !state->leaf_failed[plane];
+	return host.role == PLAN_LEAF	 ? state->leaf_failed[host.index]
+	       : host.role == PLAN_SPINE ? state->spine_failed[host.index]
+					 : false;
+}
+
+bool fault_state_live(const struct fault_state *state, unsigned link)
+{
+	struct plan_link l;
+
+	plan_link_ends(state->topology, link, &l);
+	return !state->links[link].failed && !fault_state_host_failed(state, l.leaf) &&
+	       !fault_state_host_failed(state, l.far);
 }
 
 bool fault_state_gray(const struct fault_state *state, unsigned link)
 {
 	return state->links[link].from_leaf_loss_ppm || state->links[link].to_leaf_loss_ppm;
+}
+
+/* ---- in words ------------------------------------------------------------ */
+
+struct words {
+	void (*visit)(const char *words, void *arg);
+	void *arg;
+};
+
+__attribute__((format(printf, 2, 3))) static void say_words(const struct words *w,
+							    const char *format, ...)
+{
+	char text[PLAN_WORDS_MAX + 64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	w->visit(text, w->arg);
+}
+
+static void gray_words(const struct words *w, const char *link, const struct fault_link *f)
+{
+	double from = f->from_leaf_loss_ppm / 1e4, to = f->to_leaf_loss_ppm / 1e4;
+
+	if (from == to && from > 0) {
+		say_words(w, "gray %s --loss-percent %g", link, from);
+		return;
+	}
+	if (from > 0)
+		say_words(w, "gray %s --loss-percent %g --direction from-leaf", link, from);
+	if (to > 0)
+		say_words(w, "gray %s --loss-percent %g --direction to-leaf", link, to);
+}
+
+void fault_state_each(const struct fault_state *state, void (*visit)(const char *words, void *arg),
+		      void *arg)
+{
+	const struct words w = {visit, arg};
+
+	for (unsigned k = 0; k < PLAN_SWITCHES_MAX; k++) {
+		if (state->leaf_failed[k])
+			say_words(&w, "fail leaf l%u", k);
+		if (state->spine_failed[k])
+			say_words(&w, "fail spine sp%u", k);
+	}
+	for (unsigned k = 0; k < state->n_links; k++) {
+		const struct fault_link *f = &state->links[k];
+		char link[PLAN_WORDS_MAX];
+
+		if (as_planned(state, k))
+			continue;
+		plan_link_words(state->topology, k, link);
+		if (f->failed)
+			say_words(&w, "fail %s", link);
+		gray_words(&w, link, f);
+		if (state->told_mbps[k] != plan_link_mbps(state->topology, k))
+			say_words(&w, "rate %s %u", link, state->told_mbps[k]);
+		if (f->rate_mbps != state->told_mbps[k])
+			say_words(&w, "throttle %s %u", link, f->rate_mbps);
+	}
 }

@@ -5,14 +5,17 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fault_state.h"
 #include "forwarding.h"
 #include "lab_record.h"
 #include "links.h"
+#include "marking.h"
 #include "process.h"
 #include "say.h"
+#include "tell_rate.h"
 
 static int begin(struct lab *lab, struct fault_state *state)
 {
@@ -42,68 +45,68 @@ static int end(struct lab *lab, struct fault_state *state, int rc)
 }
 
 /* Puts one link's leaf end into the state that the faults say. */
-static int link_apply(const struct lab *lab, const struct fault_state *state, struct plan_gpu gpu,
-		      unsigned plane, unsigned sub)
+static int link_apply(const struct lab *lab, const struct fault_state *state, unsigned number)
 {
 	char netns[PLAN_NETNS_NAME_MAX];
 	struct plan_link link;
 
-	lab_netns(lab, (struct plan_host){true, plane}, netns);
-	plan_link_at(&lab->topology, gpu, plane, sub, &link);
-	return links_set_up(
-		netns, link.leaf_dev,
-		fault_state_live(state, plan_link_number(&lab->topology, gpu, plane, sub), plane));
+	plan_link_at(&lab->topology, number, &link);
+	lab_netns(lab, link.leaf, netns);
+	return links_set_up(netns, link.leaf_dev, fault_state_live(state, number));
 }
 
-int faults_links(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub, bool fail)
+int faults_links(struct lab *lab, unsigned first, unsigned n, bool fail)
 {
 	struct fault_state state;
 	int rc = begin(lab, &state);
 
 	if (rc)
 		return rc;
-	for (unsigned s = 0; !rc && s < lab->topology.sub_ports; s++) {
-		if (sub != FAULTS_ALL_SUBS && sub != s)
-			continue;
-		state.links[plan_link_number(&lab->topology, gpu, plane, s)].failed = fail;
-		rc = link_apply(lab, &state, gpu, plane, s);
+	for (unsigned k = first; !rc && k < first + n; k++) {
+		state.links[k].failed = fail;
+		rc = link_apply(lab, &state, k);
 	}
 	return end(lab, &state, rc);
 }
 
-int faults_leaf(struct lab *lab, unsigned plane, bool fail)
+static int frr_kill(const struct lab *lab, struct plan_host host)
 {
-	const struct plan_host host = {true, plane};
-	const struct topology *t = &lab->topology;
+	int rc = lab_daemon_kill(lab, host, LAB_BGPD);
+
+	return rc ? rc : lab_daemon_kill(lab, host, LAB_ZEBRA);
+}
+
+static int frr_start(const struct lab *lab, struct plan_host host)
+{
+	int rc = 0;
+
+	if (!lab_daemon_pid(lab, host, LAB_ZEBRA))
+		rc = lab_daemon_start(lab, host, LAB_ZEBRA);
+	if (!rc && !(rc = lab_zebra_wait(lab, host)) && !lab_daemon_pid(lab, host, LAB_BGPD))
+		rc = lab_daemon_start(lab, host, LAB_BGPD);
+	return rc;
+}
+
+int faults_switch(struct lab *lab, struct plan_host host, bool fail)
+{
 	struct fault_state state;
 	int rc = begin(lab, &state);
 
 	if (rc)
 		return rc;
-	state.leaf_failed[plane] = fail;
-	for (unsigned k = 0; !rc && k < t->servers * t->gpus_per_server * t->sub_ports; k++) {
-		unsigned global = k / t->sub_ports;
-
-		rc = link_apply(
-			lab, &state,
-			(struct plan_gpu){global / t->gpus_per_server, global % t->gpus_per_server},
-			plane, k % t->sub_ports);
-	}
+	*(host.role == PLAN_LEAF ? &state.leaf_failed[host.index]
+				 : &state.spine_failed[host.index]) = fail;
+	PLAN_EACH_LINK(&lab->topology, host, k)
+	if (!rc)
+		rc = link_apply(lab, &state, k);
 	if (!fail && !rc)
-		rc = forwarding_restore(lab, plane);
+		rc = forwarding_restore(lab, host);
 	/*
-	 * Links first: the RST of a dying bgpd would reach the servers over live links and start
+	 * Links first: the RST of a dying bgpd would reach its neighbours over live links and start
 	 * graceful restart, which a switch that loses its power does not.
 	 */
-	if (fail && !rc && !(rc = lab_daemon_kill(lab, host, LAB_BGPD)))
-		rc = lab_daemon_kill(lab, host, LAB_ZEBRA);
-	if (!fail && !rc) {
-		if (!lab_daemon_pid(lab, host, LAB_ZEBRA))
-			rc = lab_daemon_start(lab, host, LAB_ZEBRA);
-		if (!rc && !(rc = lab_zebra_wait(lab, host)) &&
-		    !lab_daemon_pid(lab, host, LAB_BGPD))
-			rc = lab_daemon_start(lab, host, LAB_BGPD);
-	}
+	if (!rc)
+		rc = fail ? frr_kill(lab, host) : frr_start(lab, host);
 	return end(lab, &state, rc);
 }
 
@@ -129,10 +132,11 @@ int faults_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon
 
 	if (rc)
 		return rc;
-	if (daemon == LAB_FARED && (host.leaf || !lab->fared[0])) {
+	if (daemon == LAB_FARED && (host.role != PLAN_SERVER || !lab->fared[0])) {
 		say("%s",
-		    host.leaf ? "fared runs on servers only"
-			      : "this lab was brought up without fared; see `farelab up --fared`");
+		    host.role != PLAN_SERVER
+			    ? "fared runs on servers only"
+			    : "this lab was brought up without fared; see `farelab up --fared`");
 		rc = -EINVAL;
 	} else if (fail) {
 		rc = lab_daemon_kill(lab, host, daemon);
@@ -162,102 +166,169 @@ static void gray_filter_line(FILE *in, const char *dev, const char *hook, unsign
 			threshold);
 }
 
-static void gray_lines(FILE *in, const struct topology *t, struct fault_state *state,
-		       struct plan_gpu gpu, unsigned plane, unsigned sub, const unsigned ppm[2])
+static void gray_lines(FILE *in, struct fault_state *state, unsigned number, const unsigned ppm[2])
 {
-	unsigned k = plan_link_number(t, gpu, plane, sub);
-	struct fault_link *f = &state->links[k];
-	bool was_gray = fault_state_gray(state, k);
+	struct fault_link *f = &state->links[number];
+	bool was_gray = fault_state_gray(state, number);
 	struct plan_link link;
 
-	plan_link_at(t, gpu, plane, sub, &link);
+	plan_link_at(state->topology, number, &link);
 	f->from_leaf_loss_ppm = ppm[0] == UINT_MAX ? f->from_leaf_loss_ppm : ppm[0];
 	f->to_leaf_loss_ppm = ppm[1] == UINT_MAX ? f->to_leaf_loss_ppm : ppm[1];
 	if (was_gray)
 		fprintf(in, "qdisc del dev %s clsact\n", link.leaf_dev);
-	if (!fault_state_gray(state, k))
+	if (!fault_state_gray(state, number))
 		return;
 	fprintf(in, "qdisc add dev %s clsact\n", link.leaf_dev);
 	gray_filter_line(in, link.leaf_dev, "egress", f->from_leaf_loss_ppm);
 	gray_filter_line(in, link.leaf_dev, "ingress", f->to_leaf_loss_ppm);
 }
 
-static int gray(struct lab *lab, const struct plan_gpu *gpu, unsigned plane, unsigned sub,
-		const unsigned ppm[2])
+/* number of plan_links(): every link of the leaf. */
+static int gray(struct lab *lab, struct plan_host leaf, unsigned number, const unsigned ppm[2])
 {
 	char netns[PLAN_NETNS_NAME_MAX];
 	const char *const tc[] = {"tc", "-n", netns, "-batch", "-", NULL};
-	const struct topology *t = &lab->topology;
 	struct process_batch batch;
 	struct fault_state state;
 	int rc = begin(lab, &state);
 
 	if (rc)
 		return rc;
-	lab_netns(lab, (struct plan_host){true, plane}, netns);
+	lab_netns(lab, leaf, netns);
 	rc = process_batch_start(&batch, tc);
 	if (rc)
 		return end(lab, &state, rc);
-	if (gpu)
-		gray_lines(batch.in, t, &state, *gpu, plane, sub, ppm);
-	for (unsigned k = 0; !gpu && k < t->servers * t->gpus_per_server * t->sub_ports; k++) {
-		unsigned global = k / t->sub_ports;
-
-		gray_lines(
-			batch.in, t, &state,
-			(struct plan_gpu){global / t->gpus_per_server, global % t->gpus_per_server},
-			plane, k % t->sub_ports, ppm);
-	}
+	if (number < state.n_links)
+		gray_lines(batch.in, &state, number, ppm);
+	else
+		PLAN_EACH_LINK(&lab->topology, leaf, k)
+	gray_lines(batch.in, &state, k, ppm);
 	return end(lab, &state, process_batch_end(&batch));
 }
 
-int faults_gray_link(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub,
-		     unsigned from_leaf_ppm, unsigned to_leaf_ppm)
+int faults_gray_link(struct lab *lab, unsigned number, unsigned from_leaf_ppm, unsigned to_leaf_ppm)
 {
-	return gray(lab, &gpu, plane, sub, (const unsigned[]){from_leaf_ppm, to_leaf_ppm});
-}
-
-int faults_gray_leaf(struct lab *lab, unsigned plane, unsigned from_leaf_ppm, unsigned to_leaf_ppm)
-{
-	return gray(lab, NULL, plane, 0, (const unsigned[]){from_leaf_ppm, to_leaf_ppm});
-}
-
-int faults_rate(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub,
-		unsigned rate_mbps)
-{
-	const struct topology *t = &lab->topology;
-	char server[PLAN_NETNS_NAME_MAX], leaf[PLAN_NETNS_NAME_MAX];
-	struct fault_state state;
 	struct plan_link link;
+
+	plan_link_ends(&lab->topology, number, &link);
+	return gray(lab, link.leaf, number, (const unsigned[]){from_leaf_ppm, to_leaf_ppm});
+}
+
+int faults_gray_leaf(struct lab *lab, struct plan_host leaf, unsigned from_leaf_ppm,
+		     unsigned to_leaf_ppm)
+{
+	return gray(lab, leaf, plan_links(&lab->topology),
+		    (const unsigned[]){from_leaf_ppm, to_leaf_ppm});
+}
+
+/* ---- rates --------------------------------------------------------------- */
+
+static int shape(const struct lab *lab, unsigned number, unsigned rate_mbps)
+{
+	char far[PLAN_NETNS_NAME_MAX], leaf[PLAN_NETNS_NAME_MAX];
+	struct plan_link link;
+	int rc;
+
+	plan_link_at(&lab->topology, number, &link);
+	lab_netns(lab, link.far, far);
+	lab_netns(lab, link.leaf, leaf);
+	rc = links_shape(far, link.far_dev, rate_mbps, lab->topology.queue_bytes);
+	if (!rc)
+		rc = links_shape(leaf, link.leaf_dev, rate_mbps, lab->topology.queue_bytes);
+	if (!rc && lab->topology.ecn_threshold_kb)
+		rc = marking_apply_link(lab, number, rate_mbps);
+	return rc;
+}
+
+int faults_throttle(struct lab *lab, unsigned number, unsigned rate_mbps)
+{
+	struct fault_state state;
 	int rc = begin(lab, &state);
 
 	if (rc)
 		return rc;
-	lab_netns(lab, (struct plan_host){false, gpu.server}, server);
-	lab_netns(lab, (struct plan_host){true, plane}, leaf);
-	plan_link_at(t, gpu, plane, sub, &link);
-	rc = links_shape(server, link.server_dev, rate_mbps, t->queue_bytes);
+	rc = shape(lab, number, rate_mbps);
 	if (!rc)
-		rc = links_shape(leaf, link.leaf_dev, rate_mbps, t->queue_bytes);
-	if (!rc)
-		state.links[plan_link_number(t, gpu, plane, sub)].rate_mbps = rate_mbps;
+		state.links[number].rate_mbps = rate_mbps;
+	return end(lab, &state, rc);
+}
+
+static int check_told(const struct lab *lab, unsigned number, unsigned rate_mbps)
+{
+	const struct topology *t = &lab->topology;
+
+	if (number >= plan_sub_links(t))
+		say("FRR cannot tell of the rate of a link between leaf and spine; use throttle");
+	else if (!t->announce_rates)
+		say("BGP carries numbers of sub-links in lab %s, not rates: use throttle, or add "
+		    "announce_rates: true to its topology",
+		    lab->name);
+	else if (!rate_mbps || rate_mbps > topology_most_announced(t))
+		say("%u Mbit/s: FRR can announce 1 to %u here", rate_mbps,
+		    topology_most_announced(t));
+	else
+		return 0;
+	return -EINVAL;
+}
+
+int faults_rate(struct lab *lab, unsigned number, unsigned rate_mbps)
+{
+	int rc = check_told(lab, number, rate_mbps);
+	struct fault_state state;
+
+	if (rc || (rc = begin(lab, &state)))
+		return rc;
+	rc = shape(lab, number, rate_mbps);
+	if (!rc) {
+		state.links[number].rate_mbps = state.told_mbps[number] = rate_mbps;
+		rc = tell_rate_of(lab, number, state.told_mbps);
+	}
 	return end(lab, &state, rc);
 }
 
 int faults_rate_all(struct lab *lab, unsigned rate_mbps)
 {
 	struct fault_state state;
-	int rc = begin(lab, &state);
+	int rc = 0;
 
-	if (rc)
+	if (lab->topology.n_rates || lab->topology.spines_per_plane) {
+		say("the links of lab %s differ; change them one by one", lab->name);
+		return -EINVAL;
+	}
+	if (lab->topology.announce_rates && (rc = check_told(lab, 0, rate_mbps)))
+		return rc;
+	if ((rc = begin(lab, &state)))
 		return rc;
 	lab->topology.rate_mbps = rate_mbps;
 	for (unsigned k = 0; k < state.n_links; k++)
-		state.links[k].rate_mbps = rate_mbps;
+		state.links[k].rate_mbps = state.told_mbps[k] = rate_mbps;
 	rc = links_shape_all(lab);
+	if (!rc && lab->topology.ecn_threshold_kb)
+		rc = marking_apply(lab, state.told_mbps);
 	if (!rc)
-		rc = lab_record_set_rate(lab->name, rate_mbps);
+		rc = lab_record_set(lab->name, "rate_mbps", rate_mbps);
 	if (!rc)
-		rc = lab_fared_reconfigure(lab);
+		rc = tell_rate_all(lab, state.told_mbps);
+	return end(lab, &state, rc);
+}
+
+int faults_ecn(struct lab *lab, unsigned threshold_kb)
+{
+	unsigned *rate_mbps = calloc(plan_links(&lab->topology), sizeof(*rate_mbps));
+	struct fault_state state;
+	int rc = rate_mbps ? begin(lab, &state) : -ENOMEM;
+
+	if (rc) {
+		free(rate_mbps);
+		return rc;
+	}
+	for (unsigned k = 0; k < state.n_links; k++)
+		rate_mbps[k] = state.links[k].rate_mbps;
+	lab->topology.ecn_threshold_kb = threshold_kb;
+	rc = marking_apply(lab, rate_mbps);
+	if (!rc)
+		rc = lab_record_set(lab->name, "ecn_threshold_kb", threshold_kb);
+	free(rate_mbps);
 	return end(lab, &state, rc);
 }

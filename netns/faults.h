@@ -12,16 +12,14 @@
 
 #include "lab.h"
 
-/* sub of FAULTS_ALL_SUBS: the GPU's whole port on that plane. The leaf's end goes down: both lose
- * carrier. */
-#define FAULTS_ALL_SUBS ~0u
-int faults_links(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub, bool fail);
+/* n links from number first on (plan.h). The leaf's end goes down: both lose carrier. */
+int faults_links(struct lab *lab, unsigned first, unsigned n, bool fail);
 
 /*
- * SIGKILL to its FRR and every link down; back: links up as they were, FRR started anew, and it
- * forwards, whoever stopped that.
+ * A leaf or a spine. SIGKILL to its FRR and every link down; back: links up as they were, FRR
+ * started anew, and it forwards, whoever stopped that.
  */
-int faults_leaf(struct lab *lab, unsigned plane, bool fail);
+int faults_switch(struct lab *lab, struct plan_host host, bool fail);
 
 /*
  * SIGKILL to one daemon; back: started anew. Beside a zebra that was started anew bgpd is killed
@@ -39,20 +37,29 @@ int faults_reload(struct lab *lab, struct plan_host host);
 /*
  * Gray failure: the leaf's end drops that share of packets (parts per million, at random,
  * independently) with carrier up; UINT_MAX leaves a direction as it is. Dropped before the shaper;
- * a super-packet counts as one.
+ * a super-packet counts as one. Of a leaf: all its links.
  */
-int faults_gray_link(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub,
-		     unsigned from_leaf_ppm, unsigned to_leaf_ppm);
-int faults_gray_leaf(struct lab *lab, unsigned plane, unsigned from_leaf_ppm, unsigned to_leaf_ppm);
+int faults_gray_link(struct lab *lab, unsigned number, unsigned from_leaf_ppm,
+		     unsigned to_leaf_ppm);
+int faults_gray_leaf(struct lab *lab, struct plan_host leaf, unsigned from_leaf_ppm,
+		     unsigned to_leaf_ppm);
 
-/* Another rate for both ends of a sub-link; 0: unshaped. */
-int faults_rate(struct lab *lab, struct plan_gpu gpu, unsigned plane, unsigned sub,
-		unsigned rate_mbps);
+/* Another rate for both ends of a link, of which neither BGP nor fared hears; 0: unshaped. */
+int faults_throttle(struct lab *lab, unsigned number, unsigned rate_mbps);
 /*
- * Another rate for the lab as a whole, as if its topology file had it: every sub-link, whatever
- * rate it had; fared's speed_mbps and bandwidth_scale, with a reload. BGP's weights are ratios and
- * stay.
+ * Another speed of a sub-link, as if its ports had negotiated it: the shapers at both ends, what
+ * the server announces, its fared's speed_mbps. -EINVAL where BGP does not carry rates
+ * (announce_rates), or if it cannot carry that one.
+ */
+int faults_rate(struct lab *lab, unsigned number, unsigned rate_mbps);
+/*
+ * Another rate for the lab as a whole, as if its topology file had it: every link, whatever rate it
+ * had; fared's speed_mbps and bandwidth_scale, with a reload; BGP where it carries rates. -EINVAL
+ * where rates differ, or there are spines.
  */
 int faults_rate_all(struct lab *lab, unsigned rate_mbps);
+
+/* Another ecn_threshold_kb, as if the topology file had it; the counters begin anew. */
+int faults_ecn(struct lab *lab, unsigned threshold_kb);
 
 #endif

@@ -38,50 +38,54 @@ static int turn_on(unsigned family, const char *what)
 	return rc;
 }
 
+static int each_family(const struct topology *t, int (*one)(unsigned family, const char *what),
+		       const char *what)
+{
+	int rc = t->ipv4 ? one(4, what) : 0;
+
+	return rc || !t->ipv6 ? rc : one(6, what);
+}
+
 /*
  * Calls one for "all", which the kernel passes on to every device if it changes, and then for each
  * device.
  */
-static int each(const struct lab *lab, unsigned plane,
+static int each(const struct lab *lab, struct plan_host host,
 		int (*one)(unsigned family, const char *what), char what[IFNAMSIZ])
 {
 	const struct topology *t = &lab->topology;
-	unsigned n = t->servers * t->gpus_per_server * t->sub_ports;
 	char netns[PLAN_NETNS_NAME_MAX];
 	int home, rc;
 
-	lab_netns(lab, (struct plan_host){true, plane}, netns);
+	lab_netns(lab, host, netns);
 	rc = netns_enter(netns, &home);
 	if (rc)
 		return rc;
 	snprintf(what, IFNAMSIZ, "all");
-	for (unsigned k = 0; !rc && k <= n; k++) {
-		if (k) {
-			unsigned global = (k - 1) / t->sub_ports;
-			struct plan_link link;
+	rc = each_family(t, one, what);
+	PLAN_EACH_LINK(t, host, k)
+	{
+		struct plan_link link;
 
-			plan_link_at(t,
-				     (struct plan_gpu){global / t->gpus_per_server,
-						       global % t->gpus_per_server},
-				     plane, (k - 1) % t->sub_ports, &link);
-			snprintf(what, IFNAMSIZ, "%s", link.leaf_dev);
-		}
-		rc = one(4, what);
-		if (!rc && t->ipv6)
-			rc = one(6, what);
+		if (rc)
+			break;
+		plan_link_at(t, k, &link);
+		snprintf(what, IFNAMSIZ, "%s",
+			 host.role == PLAN_LEAF ? link.leaf_dev : link.far_dev);
+		rc = each_family(t, one, what);
 	}
 	netns_leave(home);
 	return rc;
 }
 
-int forwarding_look(const struct lab *lab, unsigned plane, char what[IFNAMSIZ])
+int forwarding_look(const struct lab *lab, struct plan_host host, char what[IFNAMSIZ])
 {
-	return each(lab, plane, look, what);
+	return each(lab, host, look, what);
 }
 
-int forwarding_restore(const struct lab *lab, unsigned plane)
+int forwarding_restore(const struct lab *lab, struct plan_host host)
 {
 	char what[IFNAMSIZ];
 
-	return each(lab, plane, turn_on, what);
+	return each(lab, host, turn_on, what);
 }

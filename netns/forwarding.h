@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * forwarding.h - does a leaf forward, as a whole and from each of its links.
+ * forwarding.h - does a switch forward, as a whole and from each of its links.
  *
- * Owns nothing: the kernel does. In: a lab that is up, a leaf of it. Out: what the leaf's sysctls
+ * Owns nothing: the kernel does. In: a lab that is up, a leaf or spine of it. Out: what its sysctls
  * say, or sysctls that say yes again. Nobody records that a leaf was told to forward nothing:
  * farebench does so by one write, for farelab takes longer to start than what it measures. So
  * whoever heals a leaf asks the kernel. Single-threaded programs only.
@@ -15,12 +15,12 @@
 #include "lab.h"
 
 /*
- * 0: it forwards all; 1: not, and what ("all", or a device of the leaf) is the first that says no.
+ * 0: it forwards all; 1: not, and what ("all", or a device of it) is the first that says no.
  * -errno.
  */
-int forwarding_look(const struct lab *lab, unsigned plane, char what[IFNAMSIZ]);
+int forwarding_look(const struct lab *lab, struct plan_host host, char what[IFNAMSIZ]);
 
 /* Lets it forward all again. 0 or -errno. */
-int forwarding_restore(const struct lab *lab, unsigned plane);
+int forwarding_restore(const struct lab *lab, struct plan_host host);
 
 #endif

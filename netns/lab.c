@@ -162,7 +162,8 @@ int lab_open(const char *name, struct lab *out)
 		fprintf(stderr, "%s\n", error);
 		return rc;
 	}
-	lab_record_rate(name, &lab.topology.rate_mbps);
+	lab_record_get(name, "rate_mbps", &lab.topology.rate_mbps);
+	lab_record_get(name, "ecn_threshold_kb", &lab.topology.ecn_threshold_kb);
 	snprintf(lab.name, sizeof(lab.name), "%s", name);
 	*out = lab;
 	return 0;

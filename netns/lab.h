@@ -56,7 +56,8 @@ int lab_down(const char *name, bool *found);
 int lab_down_dead(const char *name, bool *found);
 int lab_down_owned(const char *name, pid_t owner, bool *found);
 
-/* Reads the lab NAME that is up, its rate as faults_rate_all() left it; -ENOENT after saying so. */
+/* Reads the lab NAME that is up, rate and ECN threshold as faults.h left them; -ENOENT after saying
+ * so. */
 int lab_open(const char *name, struct lab *out);
 /* Keeps every other farelab from changing the lab until lab_unlock(). Waits. */
 int lab_lock(struct lab *lab);
@@ -74,11 +75,6 @@ void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETN
 int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
 int lab_daemon_kill(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
 pid_t lab_daemon_pid(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
-/*
- * Writes every server's fared.yaml anew, as the topology now is, and has each fared that runs read
- * it.
- */
-int lab_fared_reconfigure(const struct lab *lab);
 /* Waits until that host's zebra listens: bgpd asks once, and then not again for ten seconds. */
 int lab_zebra_wait(const struct lab *lab, struct plan_host host);
 

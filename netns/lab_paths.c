@@ -55,7 +55,7 @@ int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daem
 				     "0",
 				     "--log",
 				     "stdout",
-				     host.leaf ? NULL : "--graceful_restart",
+				     host.role == PLAN_SERVER ? "--graceful_restart" : NULL,
 				     KEEP_ROUTES_S,
 				     NULL};
 	const char *const bgpd[] = {

@@ -99,23 +99,23 @@ static json_t *load_record(const char *name)
 	return json_load_file(path, 0, NULL);
 }
 
-int lab_record_set_rate(const char *name, unsigned rate_mbps)
+int lab_record_set(const char *name, const char *key, unsigned value)
 {
 	json_t *o = load_record(name);
 
 	if (!o)
 		return -EBADMSG;
-	json_object_set_new(o, "rate_mbps", json_integer(rate_mbps));
+	json_object_set_new(o, key, json_integer(value));
 	return replace_record(name, o);
 }
 
-bool lab_record_rate(const char *name, unsigned *rate_mbps)
+bool lab_record_get(const char *name, const char *key, unsigned *value)
 {
-	json_t *o = load_record(name), *rate = json_object_get(o, "rate_mbps");
-	bool found = json_is_integer(rate);
+	json_t *o = load_record(name), *number = json_object_get(o, key);
+	bool found = json_is_integer(number);
 
 	if (found)
-		*rate_mbps = (unsigned)json_integer_value(rate);
+		*value = (unsigned)json_integer_value(number);
 	json_decref(o);
 	return found;
 }

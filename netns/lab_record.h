@@ -26,9 +26,12 @@ int lab_record_write(const struct lab *lab, const char *phase, const pid_t owner
  * path. */
 bool lab_record_up(const char *name, char fared[PATH_MAX]);
 bool lab_record_owned(const char *name, pid_t owner);
-/* The rate that replaces the topology file's: recorded, and read. false: there is none. */
-int lab_record_set_rate(const char *name, unsigned rate_mbps);
-bool lab_record_rate(const char *name, unsigned *rate_mbps);
+/*
+ * A number that replaces the topology file's, by that file's key: recorded, and read. false: there
+ * is none.
+ */
+int lab_record_set(const char *name, const char *key, unsigned value);
+bool lab_record_get(const char *name, const char *key, unsigned *value);
 /* "up", "building" (somebody is at it right now) or "dead". */
 const char *lab_record_phase(const char *name);
 

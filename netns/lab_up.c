@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,41 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "frr_config.h"
+#include "lab_files.h"
 #include "lab_record.h"
 #include "links.h"
+#include "marking.h"
 #include "netns.h"
 #include "say.h"
 
-#define KEY_FILE  "health.key"
 #define KEY_BYTES 24 /* written as twice as many hexadecimal digits */
-
-/* FRR wants to own what it writes; -ENOENT without FRR. */
-static int frr_ids(uid_t *uid, gid_t *gid)
-{
-	const struct passwd *user = getpwnam("frr");
-
-	if (!user || access("/usr/lib/frr/bgpd", X_OK) || access("/usr/lib/frr/zebra", X_OK)) {
-		say("FRR is not installed; run: apt-get install frr");
-		return -ENOENT;
-	}
-	*uid = user->pw_uid;
-	*gid = user->pw_gid;
-	return 0;
-}
-
-static void frr_version(char version[32])
-{
-	FILE *f = popen("/usr/lib/frr/bgpd --version", "re");
-
-	strcpy(version, "");
-	if (!f)
-		return;
-	if (fscanf(f, "bgpd version %31[0-9.]", version) != 1)
-		strcpy(version, "");
-	pclose(f);
-}
 
 /* Host-wide limits that a lab of this size runs into; raised, never lowered, and said aloud. */
 static void raise_limit(const char *path, unsigned long least)
@@ -67,7 +39,7 @@ static void raise_limit(const char *path, unsigned long least)
 
 static void raise_limits(const struct topology *t)
 {
-	unsigned long ends = 2ul * t->servers * t->gpus_per_server * t->planes * t->sub_ports;
+	unsigned long ends = 2ul * plan_links(t);
 
 	raise_limit("/proc/sys/net/core/rmem_max", 4ul << 20);
 	raise_limit("/proc/sys/net/core/wmem_max", 4ul << 20);
@@ -80,102 +52,6 @@ static void raise_limits(const struct topology *t)
 	}
 }
 
-static FILE *create_file(const struct lab *lab, struct plan_host host, const char *file)
-{
-	char path[LAB_PATH_MAX];
-
-	lab_path(lab, host, file, path);
-	return fopen(path, "wxe");
-}
-
-static int close_file(FILE *f)
-{
-	bool failed = ferror(f);
-
-	return fclose(f) || failed ? -EIO : 0;
-}
-
-static int write_fared_config(const struct lab *lab, struct plan_host host, const char *version)
-{
-	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], key[LAB_PATH_MAX];
-	char next[LAB_PATH_MAX], path[LAB_PATH_MAX];
-	FILE *f;
-	int rc;
-
-	lab_path(lab, host, "fared.yaml", path);
-	lab_path(lab, host, "fared.yaml.next", next);
-	f = fopen(next, "we");
-	if (!f)
-		return -errno;
-	lab_path(lab, host, "fared", run_dir);
-	lab_path(lab, host, "frr/zserv.api", zserv);
-	lab_record_path(lab->name, KEY_FILE, key);
-	config_fared(f, &lab->topology, host.index, run_dir, zserv, version, key);
-	rc = close_file(f);
-	return !rc && rename(next, path) ? -errno : rc;
-}
-
-int lab_fared_reconfigure(const struct lab *lab)
-{
-	char version[32];
-	int rc = 0;
-
-	frr_version(version);
-	for (unsigned k = 0; !rc && k < lab->topology.servers; k++) {
-		struct plan_host host = {false, k};
-		pid_t pid = lab_daemon_pid(lab, host, LAB_FARED);
-
-		rc = write_fared_config(lab, host, version);
-		if (!rc && pid && kill(pid, SIGHUP))
-			rc = -errno;
-	}
-	return rc;
-}
-
-static int write_frr_configs(const struct lab *lab, struct plan_host host)
-{
-	FILE *f = create_file(lab, host, "frr/zebra.conf");
-	int rc, closed;
-
-	if (!f)
-		return -errno;
-	frr_config_zebra(f);
-	rc = close_file(f);
-	f = rc ? NULL : create_file(lab, host, "frr/bgpd.conf");
-	if (!f)
-		return rc ? rc : -errno;
-	if (host.leaf)
-		rc = config_leaf_bgpd(f, &lab->topology, host.index);
-	else
-		rc = config_server_bgpd(f, &lab->topology, host.index);
-	closed = close_file(f);
-	return rc ? rc : closed;
-}
-
-static int make_host_files(const struct lab *lab, struct plan_host host, const char *version)
-{
-	char path[LAB_PATH_MAX];
-	uid_t uid;
-	gid_t gid;
-	int rc = frr_ids(&uid, &gid);
-
-	if (rc)
-		return rc;
-	lab_path(lab, host, "", path);
-	if (mkdir(path, 0755))
-		return -errno;
-	lab_path(lab, host, "frr", path);
-	if (mkdir(path, 0750) || chown(path, uid, gid))
-		return -errno;
-	rc = write_frr_configs(lab, host);
-	if (rc || host.leaf)
-		return rc;
-	lab_path(lab, host, "fared", path);
-	if (mkdir(path, 0755))
-		return -errno;
-	return write_fared_config(lab, host, version);
-}
-
 /* Spread over 32 bits, never 0, different for every host of a lab and the same in every run of it.
  */
 static uint32_t hash_seed(unsigned k)
@@ -186,25 +62,47 @@ static uint32_t hash_seed(unsigned k)
 	return x ? x : 1;
 }
 
-static int make_hosts(const struct lab *lab)
+static int make_host(const struct lab *lab, unsigned k, const char *version,
+		     const unsigned *told_mbps)
+{
+	struct plan_host host = plan_host_at(&lab->topology, k);
+	const struct netns_settings settings = {.forwards = host.role != PLAN_SERVER,
+						.ipv6 = lab->topology.ipv6,
+						.hash_seed = hash_seed(k)};
+	char netns[PLAN_NETNS_NAME_MAX];
+	int rc;
+
+	lab_netns(lab, host, netns);
+	rc = netns_create(netns, &settings);
+	if (rc)
+		say("cannot make namespace %s: %s", netns, strerror(-rc));
+	return rc ? rc : lab_files_make(lab, host, version, told_mbps);
+}
+
+/* told_mbps: the topology's rates. */
+static int make_hosts(const struct lab *lab, const unsigned *told_mbps)
+{
+	int rc = netns_prepare();
+	char version[32];
+
+	lab_files_frr_version(version);
+	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
+		rc = make_host(lab, k, version, told_mbps);
+	return rc;
+}
+
+static int make_network(const struct lab *lab)
 {
 	const struct topology *t = &lab->topology;
-	char netns[PLAN_NETNS_NAME_MAX], version[32];
-	int rc = netns_prepare();
+	unsigned *rate_mbps = calloc(plan_links(t), sizeof(*rate_mbps));
+	int rc = rate_mbps ? 0 : -ENOMEM;
 
-	frr_version(version);
-	for (unsigned k = 0; !rc && k < plan_hosts(t); k++) {
-		struct plan_host host = plan_host_at(t, k);
-		const struct netns_settings settings = {
-			.forwards = host.leaf, .ipv6 = t->ipv6, .hash_seed = hash_seed(k)};
-
-		lab_netns(lab, host, netns);
-		rc = netns_create(netns, &settings);
-		if (rc)
-			say("cannot make namespace %s: %s", netns, strerror(-rc));
-		else
-			rc = make_host_files(lab, host, version);
-	}
+	for (unsigned k = 0; !rc && k < plan_links(t); k++)
+		rate_mbps[k] = plan_link_mbps(t, k);
+	if (!rc && !(rc = make_hosts(lab, rate_mbps)) && !(rc = links_make(lab)) &&
+	    t->ecn_threshold_kb)
+		rc = marking_apply(lab, rate_mbps);
+	free(rate_mbps);
 	return rc;
 }
 
@@ -246,7 +144,7 @@ static int copy_topology(const struct lab *lab, const char *from)
 		fwrite(block, 1, n, out);
 	rc = ferror(in) ? -EIO : 0;
 	fclose(in);
-	return close_file(out) || rc ? -EIO : 0;
+	return lab_files_close(out) || rc ? -EIO : 0;
 }
 
 /* What the lab's servers sign their capacity notices with: new for every lab. */
@@ -259,7 +157,7 @@ static int make_key(const struct lab *lab)
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return -EIO;
-	lab_record_path(lab->name, KEY_FILE, path);
+	lab_record_path(lab->name, LAB_FILES_KEY, path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
@@ -267,7 +165,7 @@ static int make_key(const struct lab *lab)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		fprintf(out, "%02x", bytes[i]);
 	fputc('\n', out);
-	return close_file(out);
+	return lab_files_close(out);
 }
 
 static int build(const struct lab *lab, const struct lab_up_options *options)
@@ -280,7 +178,7 @@ static int build(const struct lab *lab, const struct lab_up_options *options)
 		return -errno;
 	if ((rc = lab_record_write(lab, "building", options->owners)) ||
 	    (rc = copy_topology(lab, options->topology_path)) || (rc = make_key(lab)) ||
-	    (rc = make_hosts(lab)) || (rc = links_make(lab)) || (rc = start_daemons(lab)))
+	    (rc = make_network(lab)) || (rc = start_daemons(lab)))
 		return rc;
 	return lab_record_write(lab, "up", options->owners);
 }
@@ -334,7 +232,7 @@ static int options_check(const struct lab_up_options *options, struct lab *lab)
 		    strerror(errno));
 		return -errno;
 	}
-	return frr_ids(&uid, &gid);
+	return lab_files_frr_ids(&uid, &gid);
 }
 
 int lab_up(const struct lab_up_options *options, struct lab *out)

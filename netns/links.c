@@ -14,18 +14,17 @@
 #include "process.h"
 #include "say.h"
 
-static void pair_line(FILE *in, const struct lab *lab, struct plan_gpu gpu, unsigned plane,
-		      unsigned sub)
+static void pair_line(FILE *in, const struct lab *lab, unsigned number)
 {
-	char server[PLAN_NETNS_NAME_MAX], leaf[PLAN_NETNS_NAME_MAX];
+	char far[PLAN_NETNS_NAME_MAX], leaf[PLAN_NETNS_NAME_MAX];
 	unsigned mtu = lab->topology.mtu;
 	struct plan_link link;
 
-	lab_netns(lab, (struct plan_host){false, gpu.server}, server);
-	lab_netns(lab, (struct plan_host){true, plane}, leaf);
-	plan_link_at(&lab->topology, gpu, plane, sub, &link);
+	plan_link_at(&lab->topology, number, &link);
+	lab_netns(lab, link.far, far);
+	lab_netns(lab, link.leaf, leaf);
 	fprintf(in, "link add %s mtu %u netns %s type veth peer name %s mtu %u netns %s\n",
-		link.server_dev, mtu, server, link.leaf_dev, mtu, leaf);
+		link.far_dev, mtu, far, link.leaf_dev, mtu, leaf);
 }
 
 static void loopback_lines(FILE *in, const struct topology *t, struct plan_gpu gpu)
@@ -33,7 +32,8 @@ static void loopback_lines(FILE *in, const struct topology *t, struct plan_gpu g
 	char text[INET6_ADDRSTRLEN];
 
 	plan_loopback_v4(plan_global(t, gpu), text);
-	fprintf(in, "addr add %s/32 dev lo\n", text);
+	if (t->ipv4)
+		fprintf(in, "addr add %s/32 dev lo\n", text);
 	if (!t->ipv6)
 		return;
 	plan_loopback_v6(plan_global(t, gpu), text);
@@ -43,12 +43,13 @@ static void loopback_lines(FILE *in, const struct topology *t, struct plan_gpu g
 static void address_lines(FILE *in, const struct topology *t, const struct plan_link *link,
 			  bool leaf)
 {
-	const char *dev = leaf ? link->leaf_dev : link->server_dev;
+	const char *dev = leaf ? link->leaf_dev : link->far_dev;
 
-	fprintf(in, "addr add %s/31 dev %s\n", leaf ? link->leaf_v4 : link->server_v4, dev);
+	if (t->ipv4)
+		fprintf(in, "addr add %s/31 dev %s\n", leaf ? link->leaf_v4 : link->far_v4, dev);
 	if (t->ipv6)
-		fprintf(in, "addr add %s/127 dev %s nodad\n",
-			leaf ? link->leaf_v6 : link->server_v6, dev);
+		fprintf(in, "addr add %s/127 dev %s nodad\n", leaf ? link->leaf_v6 : link->far_v6,
+			dev);
 	fprintf(in, "link set %s up\n", dev);
 }
 
@@ -64,51 +65,38 @@ static void shape_line(FILE *in, const char *dev, unsigned rate_mbps, unsigned q
 
 static void shaper_line(FILE *in, const struct topology *t, const struct plan_link *link, bool leaf)
 {
-	shape_line(in, leaf ? link->leaf_dev : link->server_dev, t->rate_mbps, t->queue_bytes);
+	shape_line(in, leaf ? link->leaf_dev : link->far_dev, plan_link_mbps(t, link->number),
+		   t->queue_bytes);
 }
 
-/* Calls one of the two line writers for every sub-link that ends at host. */
+/* Calls one of the two line writers for every link that ends at host. */
 static void each_link_of(FILE *in, const struct topology *t, struct plan_host host,
 			 void (*line)(FILE *, const struct topology *, const struct plan_link *,
 				      bool))
 {
 	struct plan_link link;
 
-	for (unsigned server = 0; server < t->servers; server++) {
-		if (!host.leaf && server != host.index)
-			continue;
-		for (unsigned k = 0; k < t->gpus_per_server * t->planes * t->sub_ports; k++) {
-			unsigned sub = k % t->sub_ports, plane = k / t->sub_ports % t->planes;
-
-			if (host.leaf && plane != host.index)
-				continue;
-			plan_link_at(t, (struct plan_gpu){server, k / t->sub_ports / t->planes},
-				     plane, sub, &link);
-			line(in, t, &link, host.leaf);
-		}
+	PLAN_EACH_LINK(t, host, k)
+	{
+		plan_link_at(t, k, &link);
+		line(in, t, &link, host.role == PLAN_LEAF);
 	}
 }
 
 static int make_pairs(const struct lab *lab)
 {
 	static const char *const ip[] = {"ip", "-batch", "-", NULL};
-	const struct topology *t = &lab->topology;
 	struct process_batch batch;
 	int rc = process_batch_start(&batch, ip);
 
 	if (rc)
 		return rc;
-	for (unsigned k = 0; k < t->servers * t->gpus_per_server; k++)
-		for (unsigned plane = 0; plane < t->planes; plane++)
-			for (unsigned sub = 0; sub < t->sub_ports; sub++)
-				pair_line(batch.in, lab,
-					  (struct plan_gpu){k / t->gpus_per_server,
-							    k % t->gpus_per_server},
-					  plane, sub);
+	for (unsigned k = 0; k < plan_links(&lab->topology); k++)
+		pair_line(batch.in, lab, k);
 	return process_batch_end(&batch);
 }
 
-/* Every sub-link that ends at host, at the topology's rate. */
+/* Every link that ends at host, at the topology's rate. */
 static int shape_host(const struct lab *lab, struct plan_host host)
 {
 	char netns[PLAN_NETNS_NAME_MAX];
@@ -134,13 +122,13 @@ static int make_host(const struct lab *lab, struct plan_host host)
 
 	lab_netns(lab, host, netns);
 	/* Shapers first: a link must never be up without its rate. */
-	rc = t->rate_mbps ? shape_host(lab, host) : 0;
+	rc = shape_host(lab, host);
 	if (!rc)
 		rc = process_batch_start(&batch, ip);
 	if (rc)
 		return rc;
 	fputs("link set lo up\n", batch.in);
-	for (unsigned j = 0; !host.leaf && j < t->gpus_per_server; j++)
+	for (unsigned j = 0; host.role == PLAN_SERVER && j < t->gpus_per_server; j++)
 		loopback_lines(batch.in, t, (struct plan_gpu){host.index, j});
 	each_link_of(batch.in, t, host, address_lines);
 	return process_batch_end(&batch);

@@ -3,7 +3,7 @@
  * links.h - the wires of a lab: veth pairs between namespaces, addresses, shapers.
  *
  * Owns nothing after it returns: the kernel does. In: a lab whose namespaces exist. Out: every
- * sub-link up, numbered, shaped at both ends. Goes through iproute2's batch mode: one process per
+ * link up, numbered, shaped at both ends. Goes through iproute2's batch mode: one process per
  * namespace, not per link.
  */
 #ifndef LINKS_H
@@ -28,7 +28,7 @@ int links_set_up(const char *netns, const char *dev, bool up);
 
 /* Reshapes the egress of a device; rate_mbps 0 takes the shaper away. */
 int links_shape(const char *netns, const char *dev, unsigned rate_mbps, unsigned queue_bytes);
-/* Both ends of every sub-link, to the rate that lab->topology has. */
+/* Both ends of every link, to the rate that lab->topology has. */
 int links_shape_all(const struct lab *lab);
 
 /* Carrier of a device of the namespace that this thread is in, as the kernel says it now. */

@@ -7,14 +7,20 @@
  *
  *	server i    s<i>    AS 64513+i (4200000000+i where more than 500 servers would reach the
  *	                    leaves' range)
- *	leaf p      l<p>    AS 65101+p
+ *	leaf        l<k>    AS 65101+k; k = plane * leaves_per_plane + leaf within the plane
+ *	spine       sp<k>   AS 65401+plane, one for all of a plane, so that no route goes up twice;
+ *	                    k = plane * spines_per_plane + spine within the plane
  *	GPU         g<j>    within its server; numbered through the lab as
  *	                    global = i * gpus_per_server + j
  *	sub-link            number = (global * planes + plane) * sub_ports + sub:
  *	                    198.18.0.0 + 2 * number is the leaf's end, the next address the
  *	                    server's (/31); likewise 2001:db8:18:: (/127)
+ *	uplink              of leaf and spine: number = sub-links + leaf * spines_per_plane + spine
+ *	                    within the plane; 198.19.128.0 + 2 * (number - sub-links) is the leaf's
+ *	                    end, likewise 2001:db8:1a::
  *	loopback            198.19.0.1 + global, 2001:db8:19::1 + global
- *	devices             g<j>p<plane>s<sub> on the server, s<i>g<j>s<sub> on the leaf
+ *	devices             g<j>p<plane>s<sub> on the server, s<i>g<j>s<sub> on the leaf; up<spine
+ *	                    within the plane> on the leaf, l<k> on the spine
  */
 #ifndef PLAN_H
 #define PLAN_H
@@ -31,42 +37,75 @@ struct plan_gpu {
 	unsigned gpu; /* within the server */
 };
 
+enum plan_role { PLAN_SERVER, PLAN_LEAF, PLAN_SPINE };
+
 struct plan_host {
-	bool leaf;
-	unsigned index; /* server i, or leaf = plane p */
+	enum plan_role role;
+	unsigned index; /* in the lab */
 };
 
 #define PLAN_HOST_NAME_MAX  8
 #define PLAN_NETNS_NAME_MAX (3 + TOPOLOGY_NAME_MAX + 1 + PLAN_HOST_NAME_MAX)
 
-/* All there is to one sub-link, as text. */
+#define PLAN_SWITCHES_MAX 256 /* leaves of a lab, and spines */
+#define PLAN_WORDS_MAX	  48
+
+/* All there is to one link: a sub-link, or one between leaf and spine (an uplink). */
 struct plan_link {
-	char server_dev[IFNAMSIZ];
+	unsigned number;
+	struct plan_host leaf, far; /* far: a server or a spine */
+	unsigned plane;
+	struct plan_gpu gpu; /* of a sub-link, with sub */
+	unsigned sub;
+	char far_dev[IFNAMSIZ];
 	char leaf_dev[IFNAMSIZ];
-	char server_v4[INET_ADDRSTRLEN];
+	char far_v4[INET_ADDRSTRLEN];
 	char leaf_v4[INET_ADDRSTRLEN];
-	char server_v6[INET6_ADDRSTRLEN];
+	char far_v6[INET6_ADDRSTRLEN];
 	char leaf_v6[INET6_ADDRSTRLEN];
 };
 
-unsigned plan_hosts(const struct topology *t); /* servers + leaves */
+unsigned plan_leaves(const struct topology *t);
+unsigned plan_spines(const struct topology *t);
+unsigned plan_hosts(const struct topology *t); /* servers + leaves + spines */
 struct plan_host plan_host_at(const struct topology *t,
-			      unsigned k); /* servers first, then leaves */
+			      unsigned k); /* servers first, then leaves, then spines */
 void plan_host_name(struct plan_host host, char name[PLAN_HOST_NAME_MAX]);
 void plan_netns_name(const char *lab, struct plan_host host, char name[PLAN_NETNS_NAME_MAX]);
+/* The plane of a leaf or spine. */
+unsigned plan_plane(const struct topology *t, struct plan_host host);
+/* The leaf that a server has in that plane. */
+struct plan_host plan_leaf_of(const struct topology *t, unsigned server, unsigned plane);
 
 unsigned plan_global(const struct topology *t, struct plan_gpu gpu);
 uint32_t plan_server_as(const struct topology *t, unsigned server);
-uint32_t plan_leaf_as(const struct topology *t, unsigned plane);
+uint32_t plan_switch_as(const struct topology *t, struct plan_host host);
 void plan_loopback_v4(unsigned global, char text[INET_ADDRSTRLEN]);
 void plan_loopback_v6(unsigned global, char text[INET6_ADDRSTRLEN]);
 void plan_router_id(const struct topology *t, struct plan_host host, char text[INET_ADDRSTRLEN]);
+
+unsigned plan_sub_links(const struct topology *t);
+unsigned plan_links(const struct topology *t); /* sub-links + uplinks */
 unsigned plan_link_number(const struct topology *t, struct plan_gpu gpu, unsigned plane,
 			  unsigned sub);
-void plan_link_at(const struct topology *t, struct plan_gpu gpu, unsigned plane, unsigned sub,
-		  struct plan_link *out);
+/* spine: within the plane of leaf, which is an index in the lab. */
+unsigned plan_uplink_number(const struct topology *t, unsigned leaf, unsigned spine);
+/* All of it but names and addresses, which take longer to write than to find out. */
+void plan_link_ends(const struct topology *t, unsigned number, struct plan_link *out);
+void plan_link_at(const struct topology *t, unsigned number, struct plan_link *out);
+/* Its rate as the topology has it, Mbit/s; 0: unshaped. */
+unsigned plan_link_mbps(const struct topology *t, unsigned number);
+/* The first link from number on that ends at host; plan_links() if there is none. */
+unsigned plan_link_next(const struct topology *t, struct plan_host host, unsigned number);
+/* What an operator calls it: "subport s1/g0 2 0", "uplink l3 sp0". */
+void plan_link_words(const struct topology *t, unsigned number, char words[PLAN_WORDS_MAX]);
 
-/* "s3" or "l0"; -EINVAL unless it is a host of this topology. */
+/* For k of every link that ends at host. */
+#define PLAN_EACH_LINK(t, host, k)                                                                 \
+	for (unsigned k = plan_link_next(t, host, 0); k < plan_links(t);                           \
+	     k = plan_link_next(t, host, k + 1))
+
+/* "s3", "l0" or "sp1"; -EINVAL unless it is a host of this topology. */
 int plan_parse_host(const struct topology *t, const char *text, struct plan_host *out);
 /* "s3" (its g0) or "s3/g1"; -EINVAL unless it is a GPU of this topology. */
 int plan_parse_gpu(const struct topology *t, const char *text, struct plan_gpu *out);

@@ -10,14 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "expect.h"
 #include "forwarding.h"
 #include "links.h"
+#include "marking.h"
 #include "netns.h"
 #include "routes.h"
 #include "say.h"
 #include "vty.h"
 
-#define UNIT_BYTES_PER_S 125000.0 /* what a leaf advertises for each live sub-link: 1 Mbit/s */
+#define MBPS_BYTES_PER_S 125000.0
+#define FLOAT32_SLACK	 1e-6 /* Link Bandwidth is an IEEE float32 */
 
 /* Everything that one look at one server needs. */
 struct look {
@@ -37,23 +40,6 @@ __attribute__((format(printf, 2, 3))) static void complain(struct status *s, con
 	va_start(args, format);
 	vsnprintf(s->why, sizeof(s->why), format, args);
 	va_end(args);
-}
-
-/* How many of a GPU's sub-links on a plane must, and how many may, be counted by its leaf. */
-static void live_range(const struct look *l, struct plan_gpu gpu, unsigned plane, unsigned *least,
-		       unsigned *most)
-{
-	const struct topology *t = &l->lab->topology;
-
-	*least = *most = 0;
-	for (unsigned sub = 0; sub < t->sub_ports; sub++) {
-		unsigned k = plan_link_number(t, gpu, plane, sub);
-
-		if (!fault_state_live(&l->status->faults, k, plane))
-			continue;
-		*most += 1;
-		*least += !fault_state_gray(&l->status->faults, k);
-	}
 }
 
 /* The path of a bgpd answer that came from this neighbour, NULL if none did. */
@@ -83,45 +69,44 @@ static double path_bandwidth(const json_t *path)
 	return lb && sscanf(lb, "LB:%*u:%lf", &bytes_per_s) == 1 ? bytes_per_s : -1;
 }
 
-static void check_path(const struct look *l, const json_t *paths, struct plan_gpu local,
-		       struct plan_gpu peer, const char *peer_text, unsigned plane, unsigned sub,
-		       bool six)
+static void check_path(const struct look *l, const json_t *paths, unsigned number,
+		       struct plan_gpu peer, const char *peer_text, bool six)
 {
-	const struct topology *t = &l->lab->topology;
-	unsigned k = plan_link_number(t, local, plane, sub), least, most;
 	const struct fault_state *faults = &l->status->faults;
+	struct expect_range want;
 	struct plan_link link;
 	const json_t *path;
-	double units;
+	double mbps;
 
-	live_range(l, peer, plane, &least, &most);
-	plan_link_at(t, local, plane, sub, &link);
+	plan_link_at(&l->lab->topology, number, &link);
+	want = expect_announced(faults, l->server, peer, link.plane);
 	path = path_from(paths, six ? link.leaf_v6 : link.leaf_v4);
-	if (!fault_state_live(faults, k, plane) || !most) {
+	if (!fault_state_live(faults, number) || !want.most) {
 		if (path)
 			complain(l->status, "s%u still has %s of s%u/g%u on plane %u via %s",
-				 l->server, peer_text, peer.server, peer.gpu, plane,
-				 link.server_dev);
+				 l->server, peer_text, peer.server, peer.gpu, link.plane,
+				 link.far_dev);
 		return;
 	}
 	if (!path) {
-		if (least && !fault_state_gray(faults, k))
+		if (want.least && !fault_state_gray(faults, number))
 			complain(l->status, "s%u misses %s of s%u/g%u on plane %u via %s",
-				 l->server, peer_text, peer.server, peer.gpu, plane,
-				 link.server_dev);
+				 l->server, peer_text, peer.server, peer.gpu, link.plane,
+				 link.far_dev);
 		return;
 	}
-	units = path_bandwidth(path) / UNIT_BYTES_PER_S;
-	if (units < least || units > most)
+	mbps = path_bandwidth(path) / MBPS_BYTES_PER_S;
+	if (mbps < want.least * (1 - FLOAT32_SLACK) || mbps > want.most * (1 + FLOAT32_SLACK))
 		complain(l->status,
 			 "s%u has %s of s%u/g%u on plane %u via %s with %g Mbit/s, not %u",
-			 l->server, peer_text, peer.server, peer.gpu, plane, link.server_dev, units,
-			 most);
+			 l->server, peer_text, peer.server, peer.gpu, link.plane, link.far_dev,
+			 mbps, want.most);
 }
 
 static int check_peer(const struct look *l, struct vty *vty, struct plan_gpu peer, bool six)
 {
 	const struct topology *t = &l->lab->topology;
+	unsigned first = plan_link_number(t, (struct plan_gpu){l->server, 0}, 0, 0);
 	char text[INET6_ADDRSTRLEN], command[128];
 	json_t *answer;
 	int rc;
@@ -135,12 +120,8 @@ static int check_peer(const struct look *l, struct vty *vty, struct plan_gpu pee
 	rc = vty_ask_json(vty, command, &answer);
 	if (rc)
 		return rc;
-	for (unsigned j = 0; j < t->gpus_per_server; j++)
-		for (unsigned plane = 0; plane < t->planes; plane++)
-			for (unsigned sub = 0; sub < t->sub_ports; sub++)
-				check_path(l, json_object_get(answer, "paths"),
-					   (struct plan_gpu){l->server, j}, peer, text, plane, sub,
-					   six);
+	for (unsigned k = 0; k < t->gpus_per_server * t->planes * t->sub_ports; k++)
+		check_path(l, json_object_get(answer, "paths"), first + k, peer, text, six);
 	json_decref(answer);
 	return 0;
 }
@@ -152,7 +133,7 @@ static void check_bgp(const struct look *l)
 	struct vty vty;
 	int rc;
 
-	lab_path(l->lab, (struct plan_host){false, l->server}, "frr/bgpd.vty", path);
+	lab_path(l->lab, (struct plan_host){PLAN_SERVER, l->server}, "frr/bgpd.vty", path);
 	rc = vty_open(&vty, path);
 	if (rc) {
 		complain(l->status, "s%u: bgpd does not answer: %s", l->server, strerror(-rc));
@@ -164,7 +145,7 @@ static void check_bgp(const struct look *l)
 
 		if (peer.server == l->server)
 			continue;
-		for (unsigned six = 0; !rc && six <= t->ipv6; six++)
+		for (unsigned six = !t->ipv4; !rc && six <= t->ipv6; six++)
 			rc = check_peer(l, &vty, peer, six);
 	}
 	vty_close(&vty);
@@ -182,13 +163,13 @@ static void check_kernel(const struct look *l, const struct routes *routes, stru
 
 	for (unsigned j = 0; j < t->gpus_per_server; j++)
 		for (unsigned plane = 0; plane < t->planes; plane++) {
-			unsigned here_least, here_most, there_least, there_most;
+			struct expect_range here = expect_sub_links(
+				&l->status->faults, (struct plan_gpu){l->server, j}, plane);
+			struct expect_range there =
+				expect_announced(&l->status->faults, l->server, peer, plane);
 
-			live_range(l, (struct plan_gpu){l->server, j}, plane, &here_least,
-				   &here_most);
-			live_range(l, peer, plane, &there_least, &there_most);
-			least += there_least ? here_least : 0;
-			most += there_most ? here_most : 0;
+			least += there.least ? here.least : 0;
+			most += there.most ? here.most : 0;
 		}
 	if (six)
 		plan_loopback_v6(plan_global(t, peer), text);
@@ -200,46 +181,74 @@ static void check_kernel(const struct look *l, const struct routes *routes, stru
 			 l->server, text, have, most);
 }
 
-static void check_devices(const struct look *l, int fd)
+/* One end of each link: the far one, and of links between switches the leaf's. */
+static void check_carrier(const struct lab *lab, struct status *s, struct plan_host host, int fd)
 {
-	const struct topology *t = &l->lab->topology;
+	char name[PLAN_HOST_NAME_MAX];
 	struct plan_link link;
 
-	for (unsigned k = 0; k < t->gpus_per_server * t->planes * t->sub_ports; k++) {
-		unsigned sub = k % t->sub_ports, plane = k / t->sub_ports % t->planes;
-		struct plan_gpu gpu = {l->server, k / t->sub_ports / t->planes};
-		unsigned number = plan_link_number(t, gpu, plane, sub);
-		bool live = fault_state_live(&l->status->faults, number, plane);
+	plan_host_name(host, name);
+	PLAN_EACH_LINK(&lab->topology, host, k)
+	{
+		bool live = fault_state_live(&s->faults, k);
+		const char *dev;
 
-		plan_link_at(t, gpu, plane, sub, &link);
-		l->status->up[number] = links_carrier(fd, link.server_dev);
-		if (l->status->up[number] != live)
-			complain(l->status, "s%u: %s has %s carrier", l->server, link.server_dev,
-				 live ? "no" : "still");
+		if (host.role == PLAN_LEAF && k < plan_sub_links(&lab->topology))
+			continue;
+		plan_link_at(&lab->topology, k, &link);
+		dev = host.role == PLAN_LEAF ? link.leaf_dev : link.far_dev;
+		s->up[k] = links_carrier(fd, dev);
+		if (s->up[k] != live)
+			complain(s, "%s: %s has %s carrier", name, dev, live ? "no" : "still");
 	}
+}
+
+/* Moves into the namespace of host; *fd is any socket of it. */
+static int enter(const struct lab *lab, struct plan_host host, int *home, int *fd)
+{
+	char netns[PLAN_NETNS_NAME_MAX];
+	int rc;
+
+	lab_netns(lab, host, netns);
+	rc = netns_enter(netns, home);
+	if (rc)
+		return rc;
+	*fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (*fd >= 0)
+		return 0;
+	rc = -errno;
+	netns_leave(*home);
+	return rc;
+}
+
+static int look_at_uplinks(const struct lab *lab, struct status *s, unsigned leaf)
+{
+	const struct plan_host host = {PLAN_LEAF, leaf};
+	int home, fd, rc = enter(lab, host, &home, &fd);
+
+	if (rc)
+		return rc;
+	check_carrier(lab, s, host, fd);
+	close(fd);
+	netns_leave(home);
+	return 0;
 }
 
 /* What has to be looked at from inside the namespace. */
 static int look_inside(const struct look *l)
 {
 	const struct topology *t = &l->lab->topology;
-	char netns[PLAN_NETNS_NAME_MAX];
+	const struct plan_host host = {PLAN_SERVER, l->server};
 	struct routes *routes;
-	int home, fd, rc;
+	int home, fd, rc = enter(l->lab, host, &home, &fd);
 
-	lab_netns(l->lab, (struct plan_host){false, l->server}, netns);
-	rc = netns_enter(netns, &home);
 	if (rc)
 		return rc;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	rc = fd < 0 ? -errno : 0;
-	if (!rc)
-		check_devices(l, fd);
-	if (fd >= 0)
-		close(fd);
-	if (!rc && l->status->converged && !(rc = routes_read(&routes))) {
+	check_carrier(l->lab, l->status, host, fd);
+	close(fd);
+	if (l->status->converged && !(rc = routes_read(&routes))) {
 		for (unsigned k = 0; k < t->servers * t->gpus_per_server; k++)
-			for (unsigned six = 0;
+			for (unsigned six = !t->ipv4;
 			     k / t->gpus_per_server != l->server && six <= t->ipv6; six++)
 				check_kernel(l, routes,
 					     (struct plan_gpu){k / t->gpus_per_server,
@@ -258,7 +267,7 @@ static void check_daemons(const struct lab *lab, struct status *s)
 		char name[PLAN_HOST_NAME_MAX], log[LAB_PATH_MAX];
 
 		plan_host_name(host, name);
-		if (host.leaf && s->faults.leaf_failed[host.index])
+		if (fault_state_host_failed(&s->faults, host))
 			continue;
 		if (!lab_daemon_pid(lab, host, LAB_ZEBRA))
 			complain(s, "%s: zebra is not running; `farelab heal %s zebra %s`", name,
@@ -266,7 +275,8 @@ static void check_daemons(const struct lab *lab, struct status *s)
 		if (!lab_daemon_pid(lab, host, LAB_BGPD))
 			complain(s, "%s: bgpd is not running; `farelab heal %s bgpd %s`", name,
 				 lab->name, name);
-		if (host.leaf || !lab->fared[0] || lab_daemon_pid(lab, host, LAB_FARED))
+		if (host.role != PLAN_SERVER || !lab->fared[0] ||
+		    lab_daemon_pid(lab, host, LAB_FARED))
 			continue;
 		lab_path(lab, host, "fared.log", log);
 		complain(s,
@@ -279,20 +289,48 @@ static void check_daemons(const struct lab *lab, struct status *s)
 /* What faults.json does not know of, and bgpd and the servers' kernels do not see. */
 static void check_forwarding(const struct lab *lab, struct status *s)
 {
-	for (unsigned plane = 0; s->converged && plane < lab->topology.planes; plane++) {
-		char what[IFNAMSIZ];
+	for (unsigned k = lab->topology.servers; s->converged && k < plan_hosts(&lab->topology);
+	     k++) {
+		struct plan_host host = plan_host_at(&lab->topology, k);
+		char what[IFNAMSIZ], name[PLAN_HOST_NAME_MAX];
 		int rc;
 
-		if (s->faults.leaf_failed[plane])
+		if (fault_state_host_failed(&s->faults, host))
 			continue;
-		rc = forwarding_look(lab, plane, what);
+		plan_host_name(host, name);
+		rc = forwarding_look(lab, host, what);
 		if (rc < 0)
-			complain(s, "l%u: cannot see whether it forwards: %s", plane,
-				 strerror(-rc));
+			complain(s, "%s: cannot see whether it forwards: %s", name, strerror(-rc));
 		if (rc > 0)
-			complain(s, "l%u: forwards nothing%s%s; `farelab heal %s leaf l%u`", plane,
+			complain(s, "%s: forwards nothing%s%s; `farelab heal %s %s %s`", name,
 				 strcmp(what, "all") ? " from " : "",
-				 strcmp(what, "all") ? what : "", lab->name, plane);
+				 strcmp(what, "all") ? what : "", lab->name,
+				 host.role == PLAN_LEAF ? "leaf" : "spine", name);
+	}
+}
+
+void status_faults(const struct lab *lab, const struct status *s,
+		   void (*visit)(const char *words, void *arg), void *arg)
+{
+	static const struct {
+		enum lab_daemon daemon;
+		const char *name;
+	} daemons[] = {{LAB_BGPD, "bgpd"}, {LAB_FARED, "fared"}};
+	char name[PLAN_HOST_NAME_MAX], words[PLAN_WORDS_MAX];
+
+	fault_state_each(&s->faults, visit, arg);
+	for (unsigned k = 0; k < plan_hosts(&lab->topology); k++) {
+		struct plan_host host = plan_host_at(&lab->topology, k);
+
+		plan_host_name(host, name);
+		for (unsigned i = 0; i < 2 && !fault_state_host_failed(&s->faults, host); i++) {
+			if ((daemons[i].daemon == LAB_FARED &&
+			     (host.role != PLAN_SERVER || !lab->fared[0])) ||
+			    lab_daemon_pid(lab, host, daemons[i].daemon))
+				continue;
+			snprintf(words, sizeof(words), "fail %s %s", daemons[i].name, name);
+			visit(words, arg);
+		}
 	}
 }
 
@@ -305,12 +343,18 @@ int status_take(const struct lab *lab, struct status *out)
 	if (rc)
 		return rc;
 	s.up = calloc(s.faults.n_links, sizeof(*s.up));
-	if (!s.up) {
-		fault_state_fini(&s.faults);
+	if (t->ecn_threshold_kb)
+		s.marks = calloc(s.faults.n_links, sizeof(*s.marks));
+	if (!s.up || (t->ecn_threshold_kb && !s.marks)) {
+		status_fini(&s);
 		return -ENOMEM;
 	}
 	check_daemons(lab, &s);
 	check_forwarding(lab, &s);
+	for (unsigned leaf = 0; !rc && t->spines_per_plane && leaf < plan_leaves(t); leaf++)
+		rc = look_at_uplinks(lab, &s, leaf);
+	for (unsigned leaf = 0; !rc && s.marks && leaf < plan_leaves(t); leaf++)
+		rc = marking_read(lab, (struct plan_host){PLAN_LEAF, leaf}, s.marks);
 	for (unsigned server = 0; !rc && server < t->servers; server++) {
 		const struct look look = {lab, &s, server};
 
@@ -328,7 +372,9 @@ int status_take(const struct lab *lab, struct status *out)
 void status_fini(struct status *status)
 {
 	free(status->up);
+	free(status->marks);
 	status->up = NULL;
+	status->marks = NULL;
 	fault_state_fini(&status->faults);
 }
 

@@ -8,7 +8,8 @@
  *
  * Converged means: every GPU server knows every other server's loopbacks over exactly the sub-links
  * that should work, each with the bandwidth that the destination's live sub-links add up to (raw,
- * from bgpd), and its kernel forwards over as many; and every leaf that was not failed forwards.
+ * from bgpd; expect.h), and its kernel forwards over as many; and every leaf and spine that was not
+ * failed forwards.
  * Daemons run, fared too where the lab has it: that it runs is all that is asked of it here. A gray
  * sub-link may or may not hold a BGP session: either is accepted there.
  */
@@ -17,6 +18,7 @@
 
 #include <jansson.h>
 
+#include "ecn.h"
 #include "fault_state.h"
 
 #define STATUS_WHY_MAX 256
@@ -24,7 +26,9 @@
 struct status {
 	bool converged;
 	char why[STATUS_WHY_MAX]; /* "" when converged */
-	bool *up;		  /* carrier at the server's end, by plan_link_number() */
+	bool *up;		  /* carrier by a link's number: at the server's end, or the leaf's
+				     of one between leaf and spine */
+	struct ecn_counters *marks; /* by a link's number, of the leaf's end; NULL: nothing marks */
 	struct fault_state faults;
 };
 
@@ -35,6 +39,13 @@ void status_fini(struct status *status);
 /* Looks until converged (0) or the time is over (-ETIMEDOUT, *out is the last look); says progress
  * on stderr. */
 int status_wait(const struct lab *lab, double seconds, struct status *out);
+
+/*
+ * Each fault in force as the command that makes it, without the lab's name (fault_state_each()); a
+ * bgpd or fared that does not run counts as failed, whatever ended it.
+ */
+void status_faults(const struct lab *lab, const struct status *status,
+		   void (*visit)(const char *words, void *arg), void *arg);
 
 /* The contract of `farelab status --json`. The caller owns what comes back. */
 json_t *status_json(const struct lab *lab, const struct status *status);

@@ -10,25 +10,68 @@ static json_t *pid_json(const struct lab *lab, struct plan_host host, enum lab_d
 	return pid ? json_integer(pid) : json_null();
 }
 
+static json_int_t gray_ppm(const struct fault_link *f)
+{
+	return f->from_leaf_loss_ppm > f->to_leaf_loss_ppm ? f->from_leaf_loss_ppm
+							   : f->to_leaf_loss_ppm;
+}
+
+/* What the leaf sent to that link: null where nothing marks. */
+static json_t *ecn_json(const struct status *s, unsigned k)
+{
+	const struct ecn_counters *m = s->marks ? &s->marks[k] : NULL;
+
+	if (!m)
+		return json_null();
+	return json_pack(
+		"{s:I, s:I, s:I, s:o, s:I}", "packets", (json_int_t)m->packets, "bytes",
+		(json_int_t)m->bytes, "marked", (json_int_t)m->marked, "onset_ns",
+		m->first_mark_ns && m->first_ns
+			? json_integer((json_int_t)(m->first_mark_ns - m->first_ns))
+			: json_null(),
+		"queue_at_onset_bytes",
+		(json_int_t)(m->queue_at_first_mark_ns * s->faults.links[k].rate_mbps / 8000));
+}
+
 static json_t *sub_port_json(const struct lab *lab, const struct status *s, struct plan_gpu gpu,
 			     unsigned plane, unsigned sub)
 {
 	unsigned k = plan_link_number(&lab->topology, gpu, plane, sub);
-	const struct fault_link *f = &s->faults.links[k];
 	struct plan_link link;
 
-	plan_link_at(&lab->topology, gpu, plane, sub, &link);
-	return json_pack("{s:s, s:I, s:b, s:I}", "dev", link.server_dev, "rate_bps",
-			 (json_int_t)f->rate_mbps * 1000000, "up", (int)s->up[k], "gray_loss_ppm",
-			 (json_int_t)(f->from_leaf_loss_ppm > f->to_leaf_loss_ppm
-					      ? f->from_leaf_loss_ppm
-					      : f->to_leaf_loss_ppm));
+	plan_link_at(&lab->topology, k, &link);
+	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:I, s:o}", "dev", link.far_dev, "leaf_dev",
+			 link.leaf_dev, "rate_bps",
+			 (json_int_t)s->faults.links[k].rate_mbps * 1000000, "told_bps",
+			 (json_int_t)s->faults.told_mbps[k] * 1000000, "up", (int)s->up[k],
+			 "gray_loss_ppm", gray_ppm(&s->faults.links[k]), "ecn", ecn_json(s, k));
+}
+
+static json_t *uplinks_json(const struct lab *lab, const struct status *s)
+{
+	char leaf[PLAN_HOST_NAME_MAX], spine[PLAN_HOST_NAME_MAX];
+	json_t *list = json_array();
+	struct plan_link link;
+
+	for (unsigned k = plan_sub_links(&lab->topology); k < plan_links(&lab->topology); k++) {
+		plan_link_at(&lab->topology, k, &link);
+		plan_host_name(link.leaf, leaf);
+		plan_host_name(link.far, spine);
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:s, s:s, s:s, s:I, s:b, s:I, s:o}", "leaf", leaf, "spine",
+				  spine, "leaf_dev", link.leaf_dev, "spine_dev", link.far_dev,
+				  "rate_bps", (json_int_t)s->faults.links[k].rate_mbps * 1000000,
+				  "up", (int)s->up[k], "gray_loss_ppm",
+				  gray_ppm(&s->faults.links[k]), "ecn", ecn_json(s, k)));
+	}
+	return list;
 }
 
 static json_t *gpu_json(const struct lab *lab, const struct status *s, struct plan_gpu gpu)
 {
 	const struct topology *t = &lab->topology;
-	char v4[INET_ADDRSTRLEN], v6[INET6_ADDRSTRLEN], name[16], leaf[16];
+	char v4[INET_ADDRSTRLEN], v6[INET6_ADDRSTRLEN], name[16], leaf[PLAN_HOST_NAME_MAX];
 	json_t *planes = json_array();
 
 	for (unsigned plane = 0; plane < t->planes; plane++) {
@@ -36,21 +79,21 @@ static json_t *gpu_json(const struct lab *lab, const struct status *s, struct pl
 
 		for (unsigned sub = 0; sub < t->sub_ports; sub++)
 			json_array_append_new(subs, sub_port_json(lab, s, gpu, plane, sub));
-		snprintf(leaf, sizeof(leaf), "l%u", plane);
+		plan_host_name(plan_leaf_of(t, gpu.server, plane), leaf);
 		json_array_append_new(planes, json_pack("{s:i, s:s, s:o}", "plane", (int)plane,
 							"leaf", leaf, "sub_ports", subs));
 	}
 	plan_loopback_v4(plan_global(t, gpu), v4);
 	plan_loopback_v6(plan_global(t, gpu), v6);
 	snprintf(name, sizeof(name), "g%u", gpu.gpu);
-	return json_pack("{s:s, s:i, s:i, s:s, s:s?, s:o}", "name", name, "index", (int)gpu.gpu,
-			 "global_index", (int)plan_global(t, gpu), "ipv4", v4, "ipv6",
-			 t->ipv6 ? v6 : NULL, "planes", planes);
+	return json_pack("{s:s, s:i, s:i, s:s?, s:s?, s:o}", "name", name, "index", (int)gpu.gpu,
+			 "global_index", (int)plan_global(t, gpu), "ipv4", t->ipv4 ? v4 : NULL,
+			 "ipv6", t->ipv6 ? v6 : NULL, "planes", planes);
 }
 
 static json_t *server_json(const struct lab *lab, const struct status *s, unsigned server)
 {
-	const struct plan_host host = {false, server};
+	const struct plan_host host = {PLAN_SERVER, server};
 	char name[PLAN_HOST_NAME_MAX], netns[PLAN_NETNS_NAME_MAX], dir[LAB_PATH_MAX],
 		fared[LAB_PATH_MAX];
 	json_t *gpus = json_array();
@@ -67,32 +110,45 @@ static json_t *server_json(const struct lab *lab, const struct status *s, unsign
 			 "fared", pid_json(lab, host, LAB_FARED), "gpus", gpus);
 }
 
-static json_t *leaf_json(const struct lab *lab, const struct status *s, unsigned plane)
+static json_t *switch_json(const struct lab *lab, const struct status *s, struct plan_host host)
 {
-	const struct plan_host host = {true, plane};
 	char name[PLAN_HOST_NAME_MAX], netns[PLAN_NETNS_NAME_MAX];
-	bool up = !s->faults.leaf_failed[plane] && lab_daemon_pid(lab, host, LAB_ZEBRA) &&
-		  lab_daemon_pid(lab, host, LAB_BGPD);
+	bool up = !fault_state_host_failed(&s->faults, host) &&
+		  lab_daemon_pid(lab, host, LAB_ZEBRA) && lab_daemon_pid(lab, host, LAB_BGPD);
 
 	plan_host_name(host, name);
 	lab_netns(lab, host, netns);
 	return json_pack("{s:s, s:s, s:i, s:b, s:{s:o, s:o}}", "name", name, "netns", netns,
-			 "plane", (int)plane, "up", (int)up, "pids", "zebra",
-			 pid_json(lab, host, LAB_ZEBRA), "bgpd", pid_json(lab, host, LAB_BGPD));
+			 "plane", (int)plan_plane(&lab->topology, host), "up", (int)up, "pids",
+			 "zebra", pid_json(lab, host, LAB_ZEBRA), "bgpd",
+			 pid_json(lab, host, LAB_BGPD));
+}
+
+static void append_words(const char *words, void *arg)
+{
+	json_array_append_new(arg, json_string(words));
 }
 
 json_t *status_json(const struct lab *lab, const struct status *s)
 {
 	const struct topology *t = &lab->topology;
-	json_t *servers = json_array(), *leaves = json_array();
+	json_t *servers = json_array(), *leaves = json_array(), *spines = json_array(),
+	       *faults = json_array();
 
 	for (unsigned server = 0; server < t->servers; server++)
 		json_array_append_new(servers, server_json(lab, s, server));
-	for (unsigned plane = 0; plane < t->planes; plane++)
-		json_array_append_new(leaves, leaf_json(lab, s, plane));
-	return json_pack("{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:o, s:o}", "lab", lab->name,
-			 "converged", (int)s->converged, "why", s->converged ? NULL : s->why,
-			 "planes", (int)t->planes, "sub_ports", (int)t->sub_ports, "mtu_bytes",
-			 (int)t->mtu, "bucket_bytes", LINKS_BUCKET_BYTES, "servers", servers,
-			 "leaves", leaves);
+	for (unsigned k = t->servers; k < plan_hosts(t); k++) {
+		struct plan_host host = plan_host_at(t, k);
+
+		json_array_append_new(host.role == PLAN_LEAF ? leaves : spines,
+				      switch_json(lab, s, host));
+	}
+	status_faults(lab, s, append_words, faults);
+	return json_pack(
+		"{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "lab",
+		lab->name, "converged", (int)s->converged, "why", s->converged ? NULL : s->why,
+		"planes", (int)t->planes, "sub_ports", (int)t->sub_ports, "mtu_bytes", (int)t->mtu,
+		"bucket_bytes", LINKS_BUCKET_BYTES, "ecn_threshold_bytes",
+		(json_int_t)t->ecn_threshold_kb * 1024, "faults", faults, "servers", servers,
+		"leaves", leaves, "spines", spines, "uplinks", uplinks_json(lab, s));
 }

@@ -10,23 +10,37 @@
 #include "strict_yaml.h"
 #include "text_file.h"
 
+/* What FRR 8.4 to 10.7 put into a Link Bandwidth of 32 bits, and add up to. */
+#define FRR_LINK_MBPS 25600u
+#define FRR_SUM_MBPS  34000u
+
 /* The file as libcyaml fills it: pointers, so that an absent key and a zero are two things. */
 struct timers_yaml {
 	uint32_t *keepalive_s;
 	uint32_t *hold_s;
 };
 
+struct rate_yaml {
+	uint32_t *server, *gpu, *plane, *sub_port;
+	uint32_t rate_mbps;
+};
+
 struct topology_yaml {
 	char *name;
 	uint32_t *servers, *gpus_per_server, *planes, *sub_ports;
-	uint32_t *rate_mbps, *queue_bytes, *mtu, *graceful_restart_s;
+	uint32_t *leaves_per_plane, *spines_per_plane, *spine_rate_mbps;
+	uint32_t *rate_mbps, *ecn_threshold_kb, *queue_bytes, *mtu, *graceful_restart_s;
 	uint32_t *probe_interval_ms, *probe_multiplier;
-	bool *ipv6;
+	struct rate_yaml *rates;
+	unsigned n_rates;
+	bool *announce_rates, *ipv4, *ipv6;
 	struct timers_yaml *bgp_timers;
 };
 
 #define OPTIONAL_PTR  (CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL)
 #define UINT_KEY(key) CYAML_FIELD_UINT_PTR(#key, OPTIONAL_PTR, struct topology_yaml, key)
+#define BOOL_KEY(key) CYAML_FIELD_BOOL_PTR(#key, OPTIONAL_PTR, struct topology_yaml, key)
+#define RATE_KEY(key) CYAML_FIELD_UINT_PTR(#key, OPTIONAL_PTR, struct rate_yaml, key)
 #define REQUIRED_UINT_KEY(key)                                                                     \
 	CYAML_FIELD_UINT_PTR(#key, CYAML_FLAG_POINTER, struct topology_yaml, key)
 
@@ -36,6 +50,19 @@ static const cyaml_schema_field_t timers_fields[] = {
 	CYAML_FIELD_END,
 };
 
+static const cyaml_schema_field_t rate_fields[] = {
+	RATE_KEY(server),
+	RATE_KEY(gpu),
+	RATE_KEY(plane),
+	RATE_KEY(sub_port),
+	CYAML_FIELD_UINT("rate_mbps", CYAML_FLAG_DEFAULT, struct rate_yaml, rate_mbps),
+	CYAML_FIELD_END,
+};
+
+static const cyaml_schema_value_t rate_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct rate_yaml, rate_fields),
+};
+
 static const cyaml_schema_field_t topology_fields[] = {
 	CYAML_FIELD_STRING_PTR("name", OPTIONAL_PTR, struct topology_yaml, name, 0,
 			       CYAML_UNLIMITED),
@@ -43,13 +70,21 @@ static const cyaml_schema_field_t topology_fields[] = {
 	UINT_KEY(gpus_per_server),
 	REQUIRED_UINT_KEY(planes),
 	REQUIRED_UINT_KEY(sub_ports),
+	UINT_KEY(leaves_per_plane),
+	UINT_KEY(spines_per_plane),
+	UINT_KEY(spine_rate_mbps),
 	UINT_KEY(rate_mbps),
+	CYAML_FIELD_SEQUENCE_COUNT("rates", OPTIONAL_PTR, struct topology_yaml, rates, n_rates,
+				   &rate_value, 1, TOPOLOGY_RATES_MAX),
+	BOOL_KEY(announce_rates),
+	UINT_KEY(ecn_threshold_kb),
 	UINT_KEY(queue_bytes),
 	UINT_KEY(mtu),
 	UINT_KEY(graceful_restart_s),
 	UINT_KEY(probe_interval_ms),
 	UINT_KEY(probe_multiplier),
-	CYAML_FIELD_BOOL_PTR("ipv6", OPTIONAL_PTR, struct topology_yaml, ipv6),
+	BOOL_KEY(ipv4),
+	BOOL_KEY(ipv6),
 	CYAML_FIELD_MAPPING_PTR("bgp_timers", OPTIONAL_PTR, struct topology_yaml, bgp_timers,
 				timers_fields),
 	CYAML_FIELD_END,
@@ -64,7 +99,15 @@ static const struct strict_yaml_range ranges[] = {
 	{"gpus_per_server", .min = 1, .max = 16},
 	{"planes", .min = 1, .max = 16},
 	{"sub_ports", .min = 1, .max = 8},
+	{"leaves_per_plane", .min = 1, .max = 16},
+	{"spines_per_plane", .max = 16},
+	{"spine_rate_mbps", .max = 100000},
+	{"server", .max = 1023},
+	{"gpu", .max = 15},
+	{"plane", .max = 15},
+	{"sub_port", .max = 7},
 	{"rate_mbps", .max = 100000},
+	{"ecn_threshold_kb", .max = 262144},
 	{"queue_bytes", .min = 1 << 16, .max = 1 << 28},
 	{"mtu", .min = 576, .max = 9216},
 	{"keepalive_s", .min = 1, .max = 3600},
@@ -95,14 +138,102 @@ static int check_whole(const struct strict_yaml *y, const struct topology *t)
 	if (t->hold_s < t->keepalive_s)
 		return strict_yaml_wrong(y, "bgp_timers.hold_s", "%u is shorter than keepalive_s",
 					 t->hold_s);
+	if (t->ecn_threshold_kb && (!t->rate_mbps || (t->spines_per_plane && !t->spine_rate_mbps)))
+		return strict_yaml_wrong(y, "ecn_threshold_kb",
+					 "a link without a rate has no queue to mark by");
+	if (!t->ipv4 && !t->ipv6)
+		return strict_yaml_wrong(y, "ipv4", "false leaves no addresses; add ipv6: true");
 	if (t->ipv6 && t->mtu < 1280)
 		return strict_yaml_wrong(y, "mtu", "%u is below the 1280 that IPv6 needs", t->mtu);
+	return 0;
+}
+
+static int check_rate(const struct strict_yaml *y, const struct topology *t, unsigned i)
+{
+	const struct topology_rate *r = &t->rates[i];
+	const struct {
+		const char *key;
+		unsigned value, limit;
+	} parts[] = {{"server", r->server, t->servers},
+		     {"gpu", r->gpu, t->gpus_per_server},
+		     {"plane", r->plane, t->planes},
+		     {"sub_port", r->sub_port, t->sub_ports}};
+	char key[48];
+
+	for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
+		if (parts[k].value == TOPOLOGY_EVERY || parts[k].value < parts[k].limit)
+			continue;
+		snprintf(key, sizeof(key), "rates[%u].%s", i, parts[k].key);
+		return strict_yaml_wrong(y, key, "%u: they end at %u here", parts[k].value,
+					 parts[k].limit - 1);
+	}
+	if (r->rate_mbps)
+		return 0;
+	snprintf(key, sizeof(key), "rates[%u].rate_mbps", i);
+	return strict_yaml_wrong(y, key, "0 (unshaped) is for all sub-links or for none");
+}
+
+/* Rates that differ, or change, are known to BGP only as numbers of Mbit/s. */
+static int check_rates(const struct strict_yaml *y, const struct topology *t)
+{
+	unsigned most = t->rate_mbps;
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < t->n_rates; i++) {
+		rc = check_rate(y, t, i);
+		most = t->rates[i].rate_mbps > most ? t->rates[i].rate_mbps : most;
+	}
+	if (rc || !t->announce_rates)
+		return rc;
+	if (!t->rate_mbps)
+		return strict_yaml_wrong(y, "rate_mbps", "0 (unshaped) is no rate to announce");
+	if (most > topology_most_announced(t))
+		return strict_yaml_wrong(y, t->n_rates ? "rates" : "announce_rates",
+					 "FRR announces %u Mbit/s at most for one of %u sub-links",
+					 topology_most_announced(t), t->sub_ports);
+	return 0;
+}
+
+static int check_tiers(const struct strict_yaml *y, const struct topology *t)
+{
+	if ((t->leaves_per_plane > 1) != (t->spines_per_plane > 0))
+		return strict_yaml_wrong(
+			y, t->spines_per_plane ? "spines_per_plane" : "leaves_per_plane",
+			"a plane has one leaf and no spine, or more leaves and a spine or more");
+	if (t->leaves_per_plane > t->servers)
+		return strict_yaml_wrong(y, "leaves_per_plane", "%u leaves for %u servers",
+					 t->leaves_per_plane, t->servers);
+	if (t->spines_per_plane && t->announce_rates)
+		return strict_yaml_wrong(
+			y, t->n_rates ? "rates" : "announce_rates",
+			"not with spines: FRR cannot split a rate over them (see farelab(8))");
 	return 0;
 }
 
 static unsigned given_or(const uint32_t *given, unsigned otherwise)
 {
 	return given ? *given : otherwise;
+}
+
+/* What lets all servers of a leaf send to other leaves at once. */
+static unsigned spine_rate(const struct topology *t)
+{
+	unsigned servers = (t->servers + t->leaves_per_plane - 1) / t->leaves_per_plane,
+		 links = servers * t->gpus_per_server * t->sub_ports;
+
+	return (links * t->rate_mbps + t->spines_per_plane - 1) / t->spines_per_plane;
+}
+
+static void take_rates(const struct topology_yaml *y, struct topology *t)
+{
+	t->n_rates = y->n_rates;
+	for (unsigned i = 0; i < y->n_rates; i++)
+		t->rates[i] = (struct topology_rate){
+			.server = given_or(y->rates[i].server, TOPOLOGY_EVERY),
+			.gpu = given_or(y->rates[i].gpu, TOPOLOGY_EVERY),
+			.plane = given_or(y->rates[i].plane, TOPOLOGY_EVERY),
+			.sub_port = given_or(y->rates[i].sub_port, TOPOLOGY_EVERY),
+			.rate_mbps = y->rates[i].rate_mbps};
 }
 
 static int translate(const struct strict_yaml *file, struct topology *out)
@@ -115,6 +246,7 @@ static int translate(const struct strict_yaml *file, struct topology *out)
 		.planes = *y->planes,
 		.sub_ports = *y->sub_ports,
 		.rate_mbps = given_or(y->rate_mbps, 200),
+		.ecn_threshold_kb = given_or(y->ecn_threshold_kb, 0),
 		.queue_bytes = given_or(y->queue_bytes, 1 << 20),
 		.mtu = given_or(y->mtu, 4200),
 		.keepalive_s = given_or(timers->keepalive_s, 1),
@@ -122,6 +254,10 @@ static int translate(const struct strict_yaml *file, struct topology *out)
 		.graceful_restart_s = given_or(y->graceful_restart_s, 20),
 		.probe_interval_ms = given_or(y->probe_interval_ms, 0),
 		.probe_multiplier = given_or(y->probe_multiplier, 0),
+		.leaves_per_plane = given_or(y->leaves_per_plane, 1),
+		.spines_per_plane = given_or(y->spines_per_plane, 0),
+		.announce_rates = y->n_rates || (y->announce_rates && *y->announce_rates),
+		.ipv4 = !y->ipv4 || *y->ipv4,
 		.ipv6 = y->ipv6 && *y->ipv6,
 	};
 	int rc;
@@ -132,10 +268,44 @@ static int translate(const struct strict_yaml *file, struct topology *out)
 					 TOPOLOGY_NAME_MAX);
 	if (y->name)
 		snprintf(t.name, sizeof(t.name), "%s", y->name);
-	rc = check_whole(file, &t);
-	if (!rc)
+	if (y->n_rates && y->announce_rates && !*y->announce_rates)
+		return strict_yaml_wrong(file, "announce_rates", "false, but rates differ");
+	take_rates(y, &t);
+	if (t.spines_per_plane)
+		t.spine_rate_mbps = given_or(y->spine_rate_mbps, spine_rate(&t));
+	else if (y->spine_rate_mbps)
+		return strict_yaml_wrong(file, "spine_rate_mbps", "there are no spines");
+	if (!(rc = check_whole(file, &t)) && !(rc = check_tiers(file, &t)) &&
+	    !(rc = check_rates(file, &t)))
 		*out = t;
 	return rc;
+}
+
+unsigned topology_rate(const struct topology *t, unsigned server, unsigned gpu, unsigned plane,
+		       unsigned sub_port)
+{
+	for (unsigned i = t->n_rates; i-- > 0;) {
+		const struct topology_rate *r = &t->rates[i];
+
+		if ((r->server == TOPOLOGY_EVERY || r->server == server) &&
+		    (r->gpu == TOPOLOGY_EVERY || r->gpu == gpu) &&
+		    (r->plane == TOPOLOGY_EVERY || r->plane == plane) &&
+		    (r->sub_port == TOPOLOGY_EVERY || r->sub_port == sub_port))
+			return r->rate_mbps;
+	}
+	return t->rate_mbps;
+}
+
+unsigned topology_most_announced(const struct topology *t)
+{
+	unsigned most = FRR_SUM_MBPS / t->sub_ports;
+
+	return most < FRR_LINK_MBPS ? most : FRR_LINK_MBPS;
+}
+
+unsigned topology_leaf(const struct topology *t, unsigned server)
+{
+	return server * t->leaves_per_plane / t->servers;
 }
 
 int topology_parse(const char *file, const char *text, size_t size, struct topology *out,

@@ -9,12 +9,23 @@
  *	name: demo                 lab's name where --name is not given
  *	servers: 4                 GPU servers (required)
  *	gpus_per_server: 1
- *	planes: 4                  one leaf each (required)
+ *	planes: 4                  (required)
  *	sub_ports: 2               sub-links from a GPU to one plane (required)
  *	rate_mbps: 200             shaped rate of a sub-link, both ways; 0 leaves it unshaped
+ *	rates:                     sub-links with another rate; of several that fit, the last counts
+ *	  - {plane: 2, rate_mbps: 50}
+ *	  - {server: 1, gpu: 0, plane: 0, sub_port: 1, rate_mbps: 10}
+ *	                           server, gpu, plane, sub_port: absent, it is for all of them
+ *	announce_rates: false      BGP carries sub-links' rates, not how many are live; always true
+ *	                           with rates
+ *	leaves_per_plane: 1        more: two tiers; servers in equal runs, s0 first
+ *	spines_per_plane: 0        each linked once to each leaf of its plane
+ *	spine_rate_mbps: ...       shaped rate of such a link; absent: the plane does not block
+ *	ecn_threshold_kb: 0        leaves mark what finds so many KiB in a queue; 0: nothing
  *	queue_bytes: 1048576       limit of the shaper's queue
  *	mtu: 4200
- *	ipv6: false                IPv6 beside IPv4: addresses, BGP, BMP
+ *	ipv4: true                 false, with ipv6: no IPv4 on any link or loopback, none in BGP
+ *	ipv6: false                true: IPv6 addresses, BGP, BMP
  *	bgp_timers: {keepalive_s: 1, hold_s: 3}
  *	probe_interval_ms: 10      fared's health.interval_ms; absent: fared's own default
  *	probe_multiplier: 5        fared's health.multiplier; absent: fared's own default
@@ -29,6 +40,14 @@
 #define TOPOLOGY_NAME_MAX  32
 #define TOPOLOGY_FILE_MAX  65536
 #define TOPOLOGY_ERROR_MAX 512
+#define TOPOLOGY_RATES_MAX 64
+#define TOPOLOGY_EVERY	   ~0u
+
+/* An exception to rate_mbps. TOPOLOGY_EVERY: whatever the number is. */
+struct topology_rate {
+	unsigned server, gpu, plane, sub_port;
+	unsigned rate_mbps; /* not 0 */
+};
 
 struct topology {
 	char name[TOPOLOGY_NAME_MAX + 1]; /* "" where the file gives none */
@@ -37,14 +56,29 @@ struct topology {
 	unsigned planes;
 	unsigned sub_ports;
 	unsigned rate_mbps; /* 0: unshaped */
+	unsigned n_rates;
+	struct topology_rate rates[TOPOLOGY_RATES_MAX];
+	bool announce_rates;
+	unsigned leaves_per_plane;
+	unsigned spines_per_plane; /* 0: one tier */
+	unsigned spine_rate_mbps;  /* 0: unshaped */
+	unsigned ecn_threshold_kb; /* KiB; 0: leaves mark nothing */
 	unsigned queue_bytes;
 	unsigned mtu; /* bytes */
 	unsigned keepalive_s;
 	unsigned hold_s;
 	unsigned graceful_restart_s;		      /* 0: none */
 	unsigned probe_interval_ms, probe_multiplier; /* 0: as fared has it */
-	bool ipv6;
+	bool ipv4, ipv6;			      /* one of them at least */
 };
+
+/* What a sub-link is shaped to; 0: unshaped. gpu is its number within the server. */
+unsigned topology_rate(const struct topology *t, unsigned server, unsigned gpu, unsigned plane,
+		       unsigned sub_port);
+/* The highest rate that BGP can carry for a sub-link with announce_rates; 1 is the lowest. */
+unsigned topology_most_announced(const struct topology *t);
+/* The leaf that a server has in every plane, 0 to leaves_per_plane - 1. */
+unsigned topology_leaf(const struct topology *t, unsigned server);
 
 /*
  * Reads size bytes of YAML. file is only a name for the error line. 0, or -EBADMSG with "file:line:

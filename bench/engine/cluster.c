@@ -423,7 +423,7 @@ static int cluster_check_paths(struct cluster *cluster, const struct topo *topo,
 		err = -EAGAIN;
 	json_array_foreach (json_object_get(answer, "path"), plane, path) {
 		double have = json_number_value(json_object_get(path, "usable_bps"));
-		double want = (double)optimum_path_bps(topo, src, dst, (unsigned)plane);
+		double want = (double)optimum_usable_bps(topo, src, dst, (unsigned)plane);
 
 		if (have >= want * 0.98 && have <= want * 1.02)
 			continue;

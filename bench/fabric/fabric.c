@@ -9,7 +9,8 @@
 #include "suite/test.h"
 
 #define FABRIC_CONVERGE_S 60
-#define FABRIC_PATHS_MS	  30000
+#define FABRIC_PATHS_MS                                                                            \
+	180000 /* a sub-port taken for gray comes back that late when nothing is sent */
 
 static const struct {
 	unsigned need;
@@ -18,7 +19,7 @@ static const struct {
 	{NEED_TWO_SERVERS, "the fabric has one server"},
 	{NEED_FAULTS, "no command that cuts links is known for this fabric"},
 	{NEED_SPINES, "the fabric has one tier: a leaf for each plane, no spines"},
-	{NEED_ECN, "the leaves are Linux bridges of this kernel, which mark nothing"},
+	{NEED_ECN, "the leaves mark nothing: the lab's topology has no ecn_threshold_kb"},
 	{NEED_PFC, "virtual Ethernet has no priority flow control"},
 	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read"},
 };
@@ -36,6 +37,11 @@ int fabric_open(struct fabric *fabric, const char *lab)
 	fabric->can = NEED_FAULTS | NEED_SWITCH_COUNTERS;
 	if (fabric->topo->n_servers > 1)
 		fabric->can |= NEED_TWO_SERVERS;
+	if (fabric->topo->n_spines)
+		fabric->can |= NEED_SPINES;
+	if (fabric->topo->ecn_threshold_bytes)
+		fabric->can |= NEED_ECN;
+	fabric->ecn_kb = fabric->ecn_lab_kb = fabric->topo->ecn_threshold_bytes / 1024;
 	return 0;
 }
 
@@ -46,6 +52,8 @@ void fabric_close(struct fabric *fabric)
 	if (!fabric->topo)
 		return;
 	fabric_heal(fabric, &at_ns);
+	if (fabric->ecn_kb != fabric->ecn_lab_kb)
+		fabric_mark_at(fabric, fabric->ecn_lab_kb);
 	cluster_destroy(fabric->cluster);
 	if (fabric->weights == 1)
 		lab_weights(&fabric->lab, fabric->topo, false);
@@ -122,6 +130,21 @@ int fabric_heal(struct fabric *fabric, uint64_t *at_ns)
 	if (!err)
 		fabric->fault[0] = '\0';
 	return err;
+}
+
+int fabric_mark_at(struct fabric *fabric, uint64_t kb)
+{
+	char number[24];
+	const char *args[] = {number, NULL};
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)kb);
+	fabric->ecn_kb = kb;
+	return lab_do(&fabric->lab, "ecn", args);
+}
+
+int fabric_look(struct fabric *fabric)
+{
+	return fabric_refresh(fabric, 0);
 }
 
 int fabric_settle(struct fabric *fabric)

@@ -22,9 +22,10 @@ struct fabric {
 	struct topo *topo;
 	struct cluster *cluster; /* NULL: none was wanted yet */
 	uint64_t arena_bytes;
-	int weights;	/* -1: unknown; 0: FRR's; 1: equal */
-	unsigned can;	/* enum need (suite/test.h) that it has */
-	char fault[96]; /* words of the fault in force; "": none */
+	int weights;		     /* -1: unknown; 0: FRR's; 1: equal */
+	unsigned can;		     /* enum need (suite/test.h) that it has */
+	char fault[96];		     /* words of the fault in force; "": none */
+	uint64_t ecn_kb, ecn_lab_kb; /* threshold in force, and the lab's own */
 };
 
 /* Waits until the lab has converged. -errno, after saying why. */
@@ -43,6 +44,13 @@ int fabric_prepare(struct fabric *fabric, enum strategy strategy);
 /* `farelab fail NAME WORDS`, and *at_ns (monotonic) just before it took effect; one at a time. */
 int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns);
 int fabric_heal(struct fabric *fabric, uint64_t *at_ns); /* 0 as well if nothing is broken */
+/*
+ * Leaves mark at another threshold, in KiB, from now on; counters (topo.h) begin anew. The lab's
+ * own is given back by fabric_close().
+ */
+int fabric_mark_at(struct fabric *fabric, uint64_t kb);
+/* Reads the lab's state anew, counters included, converged or not. */
+int fabric_look(struct fabric *fabric);
 /* Until the topology, the routes and what workers see agree with each other; reads it anew. */
 int fabric_settle(struct fabric *fabric);
 /* Waits until the lab has converged, and reads anew which daemons run there; the topology stays. */

@@ -7,13 +7,33 @@
 
 #define SMOOTH_MS 100
 
-/* What fails: a sub-port of the last decode GPU, or both of a plane. */
+/* What fails: a sub-port of the last decode GPU, all of a plane, a link of its leaf to a spine. */
 struct failure {
 	struct trial *t;
+	unsigned turn; /* how many failures there were */
 	char words[96];
 	uint64_t at_ns, due_ns;
 	bool failed;
 };
+
+/*
+ * A link to a spine of the leaf that the GPU has on a plane: another plane each time, because fared
+ * takes long to trust a sub-port again that seemed gray several times in a row.
+ */
+static bool uplink_words(struct failure *f, unsigned gpu)
+{
+	const struct topo *topo = f->t->fabric->topo;
+	unsigned leaf = topo->gpus[gpu].plane[f->turn % topo->n_planes].leaf;
+
+	for (unsigned i = 0; i < topo->n_uplinks; i++)
+		if (topo->uplinks[i].leaf == leaf) {
+			snprintf(f->words, sizeof(f->words), "uplink %.40s %.40s",
+				 topo->leaves[leaf].name,
+				 topo->spines[topo->uplinks[i].spine].name);
+			return true;
+		}
+	return false;
+}
 
 /* False: this fabric has no such link. */
 static bool failure_words(struct failure *f, const char *what)
@@ -26,6 +46,8 @@ static bool failure_words(struct failure *f, const char *what)
 		snprintf(f->words, sizeof(f->words), "subport %.40s 0 0", gpu);
 	else if (strcmp(what, "dual-decode-link") == 0)
 		snprintf(f->words, sizeof(f->words), "plane %.40s 0", gpu);
+	else if (strcmp(what, "leaf-spine") == 0)
+		return uplink_words(f, topo->n_gpus - 1);
 	else
 		return false;
 	return topo->n_planes > 1;
@@ -141,15 +163,15 @@ static int restore(struct trial *t)
 
 static int run(struct trial *t)
 {
-	struct failure f = {.t = t}, g = {.t = t};
+	struct failure f = {.t = t, .turn = 2 * t->number}, g = {.t = t, .turn = f.turn + 1};
 	int err, healed;
 
-	if (!failure_words(&f, trial_text(t, "failure"))) {
-		trial_missing(t, NULL, "%s: the fabric has one tier of leaves, or one plane",
+	if (!failure_words(&f, trial_text(t, "failure")) ||
+	    !failure_words(&g, trial_text(t, "failure"))) {
+		trial_missing(t, NULL, "%s: the fabric has no such link, or one plane",
 			      trial_text(t, "failure"));
 		return 0;
 	}
-	strcpy(g.words, f.words);
 	err = bulk(t, &f);
 	healed = restore(t);
 	err = err ? err : healed;

@@ -2,6 +2,7 @@
 #include "suite/describe.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,19 +80,43 @@ static void describe_system(json_t *tables, const struct fabric *fabric)
 	describe_row(t, "Inference serving framework", "emulated by farebench %s", FARE_VERSION);
 }
 
+/* "25.0", or "25.0 to 50.0" where they differ. */
+static void describe_rates(const struct topo *topo, char *out, size_t size)
+{
+	double least = INFINITY, most = 0;
+
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
+		for (unsigned plane = 0; plane < topo->n_planes; plane++) {
+			const struct topo_plane *p = &topo->gpus[gpu].plane[plane];
+
+			for (unsigned s = 0; s < p->n_sub_ports; s++) {
+				least = fmin(least, (double)p->sub_port[s].rate_bps / 1e6);
+				most = fmax(most, (double)p->sub_port[s].rate_bps / 1e6);
+			}
+		}
+	if (least == most)
+		snprintf(out, size, "%.1f", most);
+	else
+		snprintf(out, size, "%.1f to %.1f", least, most);
+}
+
 static void describe_fabric(json_t *tables, const struct fabric *fabric)
 {
 	const struct topo *topo = fabric->topo;
 	json_t *t = describe_table(tables, "Fabric");
+	char rates[64];
 
+	describe_rates(topo, rates, sizeof(rates));
 	describe_row(t, "Lab", "%s", topo->lab);
 	describe_row(t, "Topology",
-		     "%u servers, %u GPUs, %u planes of one leaf each, %u sub-ports "
-		     "a GPU and plane",
-		     topo->n_servers, topo->n_gpus, topo->n_planes,
-		     topo->gpus[0].plane[0].n_sub_ports);
-	describe_row(t, "Link speed", "%.1f Mb/s a sub-port (shaped)",
-		     (double)topo->gpus[0].plane[0].sub_port[0].rate_bps / 1e6);
+		     "%u servers, %u GPUs, %u planes of %u leaf switches and %u spines each, %u "
+		     "sub-ports a GPU and plane",
+		     topo->n_servers, topo->n_gpus, topo->n_planes, topo->n_leaves / topo->n_planes,
+		     topo->n_spines / topo->n_planes, topo->gpus[0].plane[0].n_sub_ports);
+	describe_row(t, "Link speed", "%s Mb/s a sub-port (shaped)", rates);
+	if (topo->n_uplinks)
+		describe_row(t, "Link speed, leaf to spine", "%.1f Mb/s (shaped)",
+			     (double)topo->uplinks[0].rate_bps / 1e6);
 	describe_row(t, "Token bucket", "%u bytes a sub-port pass at once after a pause",
 		     topo->bucket_bytes);
 	describe_row(t, "Payload of a GPU's line", "%.1f Mb/s", fabric_line_bps(fabric, 0) / 1e6);

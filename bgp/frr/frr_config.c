@@ -115,6 +115,33 @@ static void write_self_lists(FILE *out, const struct frr_config_gpu *gpus, size_
 		}
 }
 
+static void write_mbps_map(FILE *out, unsigned mbps)
+{
+	fprintf(out,
+		"route-map MBPS-%u permit 10\n"
+		" set extcommunity bandwidth %u\n"
+		"exit\n",
+		mbps, mbps);
+}
+
+/* True if an earlier session of these GPUs has that value. */
+static bool is_written(const struct frr_config_gpu *gpus, size_t gpu, size_t leaf)
+{
+	for (size_t j = 0; j <= gpu; j++)
+		for (size_t i = 0; i < (j == gpu ? leaf : gpus[j].n_leaves); i++)
+			if (gpus[j].leaf_mbps[i] == gpus[gpu].leaf_mbps[leaf])
+				return true;
+	return false;
+}
+
+static void write_mbps_maps(FILE *out, const struct frr_config_gpu *gpus, size_t n)
+{
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = 0; gpus[j].leaf_mbps && i < gpus[j].n_leaves; i++)
+			if (!is_written(gpus, j, i))
+				write_mbps_map(out, gpus[j].leaf_mbps[i]);
+}
+
 static void write_bmp(FILE *out, const struct frr_config_gpu *gpus, size_t n, const char *address,
 		      unsigned port)
 {
@@ -126,6 +153,16 @@ static void write_bmp(FILE *out, const struct frr_config_gpu *gpus, size_t n, co
 		if (any_loopback(gpus, n, f))
 			fprintf(out, "  bmp monitor %s unicast pre-policy\n", family_words[f]);
 	fputs(" exit\n", out);
+}
+
+static void write_leaf_mbps(FILE *out, const struct frr_config_gpu *gpu, enum family f)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	for (size_t i = 0; gpu->leaf_mbps && i < gpu->n_leaves; i++)
+		if (family_of(&gpu->leaves[i]) == f)
+			fprintf(out, "  neighbor %s route-map MBPS-%u out\n",
+				text_of(&gpu->leaves[i], text), gpu->leaf_mbps[i]);
 }
 
 static void write_server_family(FILE *out, const struct frr_config_gpu *gpus, size_t n,
@@ -145,6 +182,7 @@ static void write_server_family(FILE *out, const struct frr_config_gpu *gpus, si
 				"  neighbor LEAF%c-G%zu soft-reconfiguration inbound\n"
 				"  neighbor LEAF%c-G%zu prefix-list SELF%c-G%zu out\n",
 				text_of(own, text), host_bits[f], v, j, v, j, v, j, v, j);
+		write_leaf_mbps(out, &gpus[j], f);
 	}
 	fputs(" exit-address-family\n", out);
 }
@@ -156,6 +194,7 @@ void frr_config_server(FILE *out, const struct frr_config_speaker *speaker,
 	char group[32];
 
 	write_self_lists(out, gpus, n_gpus);
+	write_mbps_maps(out, gpus, n_gpus);
 	write_speaker(out, speaker);
 	for (size_t j = 0; j < n_gpus; j++)
 		for (enum family f = V4; f < FAMILIES; f++) {
@@ -172,71 +211,127 @@ void frr_config_server(FILE *out, const struct frr_config_speaker *speaker,
 	fputs("exit\n", out);
 }
 
-/* ---- a leaf -------------------------------------------------------------- */
+/* ---- leaves and spines --------------------------------------------------- */
 
-static bool any_server(const struct frr_config_leaf *leaf, enum family family)
+static bool any_of(const struct in6_addr *addresses, size_t n, enum family family)
 {
-	for (size_t i = 0; i < leaf->n_servers; i++)
-		if (family_of(&leaf->servers[i]) == family)
+	for (size_t i = 0; i < n; i++)
+		if (family_of(&addresses[i]) == family)
 			return true;
 	return false;
 }
 
-/* Loopbacks and nothing else, and a bandwidth with each. */
-static void write_leaf_policy(FILE *out, const struct frr_config_leaf *leaf)
+/* Loopbacks and nothing else. */
+static void write_loopback_lists(FILE *out, const struct bgp_prefix *loopbacks, size_t n)
 {
 	unsigned seq[FAMILIES] = {0};
 	char text[INET6_ADDRSTRLEN];
 
-	for (size_t i = 0; i < leaf->n_loopbacks; i++) {
-		enum family f = family_of(&leaf->loopbacks[i].address);
+	for (size_t i = 0; i < n; i++) {
+		enum family f = family_of(&loopbacks[i].address);
 
 		fprintf(out, "%s prefix-list LOOPBACKS%c seq %u permit %s/%u ge %u\n",
 			f == V4 ? "ip" : "ipv6", digit[f], seq[f] += 5,
-			text_of(&leaf->loopbacks[i].address, text),
-			leaf->loopbacks[i].length - (f == V4 ? 96u : 0u), host_bits[f]);
+			text_of(&loopbacks[i].address, text),
+			loopbacks[i].length - (f == V4 ? 96u : 0u), host_bits[f]);
 	}
-	fputs("route-map BW permit 10\n"
-	      " set extcommunity bandwidth num-multipaths\n"
-	      "exit\n",
-	      out);
 }
 
-static void write_leaf_family(FILE *out, enum family f)
+/*
+ * Whoever is below calls: two ends that call at once cut each other off, and wait to try again.
+ */
+static void write_peers(FILE *out, const struct frr_config_speaker *s, enum family f,
+			const char *name, bool passive, bool extended,
+			const struct in6_addr *addresses, size_t n)
+{
+	char group[16];
+
+	if (!any_of(addresses, n, f))
+		return;
+	snprintf(group, sizeof(group), "%s%c", name, digit[f]);
+	write_group(out, s, group);
+	if (passive)
+		fprintf(out, " neighbor %s passive\n", group);
+	if (extended)
+		fprintf(out, " neighbor %s extended-link-bandwidth\n", group);
+	write_neighbors(out, addresses, n, f, group);
+}
+
+static void write_peer_policy(FILE *out, enum family f, const char *name, bool counts)
 {
 	char v = digit[f];
 
 	fprintf(out,
-		" address-family ipv%c unicast\n"
-		"  maximum-paths 256\n"
-		"  neighbor GPU%c activate\n"
-		"  neighbor GPU%c soft-reconfiguration inbound\n"
-		"  neighbor GPU%c prefix-list LOOPBACKS%c out\n"
-		"  neighbor GPU%c route-map BW out\n"
-		" exit-address-family\n",
-		v, v, v, v, v, v);
+		"  neighbor %s%c activate\n"
+		"  neighbor %s%c soft-reconfiguration inbound\n"
+		"  neighbor %s%c prefix-list LOOPBACKS%c out\n",
+		name, v, name, v, name, v, v);
+	if (counts)
+		fprintf(out, "  neighbor %s%c route-map BW out\n", name, v);
+}
+
+static void write_switch_family(FILE *out, enum family f)
+{
+	fprintf(out, " address-family %s unicast\n  maximum-paths 256\n", family_words[f]);
+}
+
+static void write_leaf_family(FILE *out, const struct frr_config_leaf *leaf, enum family f)
+{
+	write_switch_family(out, f);
+	write_peer_policy(out, f, "GPU", !leaf->sums);
+	if (any_of(leaf->spines, leaf->n_spines, f))
+		write_peer_policy(out, f, "SPINE", true);
+	fputs(" exit-address-family\n", out);
 }
 
 void frr_config_leaf(FILE *out, const struct frr_config_speaker *speaker,
 		     const struct frr_config_leaf *leaf)
 {
-	write_leaf_policy(out, leaf);
+	write_loopback_lists(out, leaf->loopbacks, leaf->n_loopbacks);
+	if (!leaf->sums || leaf->n_spines)
+		fputs("route-map BW permit 10\n"
+		      " set extcommunity bandwidth num-multipaths\n"
+		      "exit\n",
+		      out);
 	write_speaker(out, speaker);
 	for (enum family f = V4; f < FAMILIES; f++) {
-		const char *group = f == V4 ? "GPU4" : "GPU6";
-
-		if (!any_server(leaf, f))
-			continue;
-		write_group(out, speaker, group);
-		/* The servers call: two ends that call at once cut each other off, and wait to try
-		 * again. */
-		fprintf(out, " neighbor %s passive\n", group);
-		if (leaf->extended_bandwidth)
-			fprintf(out, " neighbor %s extended-link-bandwidth\n", group);
-		write_neighbors(out, leaf->servers, leaf->n_servers, f, group);
+		write_peers(out, speaker, f, "GPU", true, leaf->extended_bandwidth, leaf->servers,
+			    leaf->n_servers);
+		write_peers(out, speaker, f, "SPINE", false, leaf->extended_bandwidth, leaf->spines,
+			    leaf->n_spines);
 	}
 	for (enum family f = V4; f < FAMILIES; f++)
-		if (any_server(leaf, f))
-			write_leaf_family(out, f);
+		if (any_of(leaf->servers, leaf->n_servers, f))
+			write_leaf_family(out, leaf, f);
 	fputs("exit\n", out);
+}
+
+void frr_config_spine(FILE *out, const struct frr_config_speaker *speaker,
+		      const struct in6_addr *leaves, size_t n_leaves,
+		      const struct bgp_prefix *loopbacks, size_t n_loopbacks)
+{
+	write_loopback_lists(out, loopbacks, n_loopbacks);
+	write_speaker(out, speaker);
+	for (enum family f = V4; f < FAMILIES; f++)
+		write_peers(out, speaker, f, "LEAF", true, false, leaves, n_leaves);
+	for (enum family f = V4; f < FAMILIES; f++) {
+		if (!any_of(leaves, n_leaves, f))
+			continue;
+		write_switch_family(out, f);
+		write_peer_policy(out, f, "LEAF", false);
+		fputs(" exit-address-family\n", out);
+	}
+	fputs("exit\n", out);
+}
+
+void frr_config_leaf_mbps(FILE *out, const struct in6_addr *leaf, unsigned mbps)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	write_mbps_map(out, mbps);
+	fprintf(out,
+		"router bgp\n"
+		"address-family %s unicast\n"
+		"neighbor %s route-map MBPS-%u out\n",
+		family_words[family_of(leaf)], text_of(leaf, text), mbps);
 }

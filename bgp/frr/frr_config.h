@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frr_config.h - the configuration of FRR's bgpd and zebra on a GPU server, and of bgpd on a leaf.
+ * frr_config.h - the configuration of FRR's bgpd and zebra on a GPU server, and of bgpd on a leaf
+ * and on a spine above leaves.
  *
  * Owns nothing; pure but for the stream. In: addresses, AS, timers. Out: text; write errors are
  * left for the caller's ferror(). Any thread. `fared --print-frr-config` and farelab write the
@@ -33,6 +34,9 @@ struct frr_config_gpu {
 	size_t n_loopbacks;
 	const struct in6_addr *leaves; /* borrowed: the leaves' addresses on its sub-ports */
 	size_t n_leaves;
+	/* borrowed, as many: Link Bandwidth in Mbit/s, 1 to 25600, of what it sends there; NULL:
+	 * none */
+	const unsigned *leaf_mbps;
 };
 
 void frr_config_zebra(FILE *out);
@@ -44,6 +48,14 @@ void frr_config_server(FILE *out, const struct frr_config_speaker *speaker,
 struct frr_config_leaf {
 	const struct in6_addr *servers; /* borrowed: the servers' addresses on their sub-ports */
 	size_t n_servers;
+	/*
+	 * Servers send bandwidths (leaf_mbps), and are sent their sums. Otherwise they are sent how
+	 * many sub-ports are live, in Mbit/s. (FRR 8.4 adds up what comes with a route; a bandwidth
+	 * that a route-map sets on its way in is shown, and counts for nothing.)
+	 */
+	bool sums;
+	const struct in6_addr *spines; /* borrowed; they are sent how many sub-ports are live */
+	size_t n_spines;
 	const struct bgp_prefix *loopbacks; /* borrowed: the prefixes that loopbacks are in */
 	size_t n_loopbacks;
 	/* Link Bandwidth of 64 bits, which FRR has since 10.1: for more than 25 Gb/s */
@@ -52,5 +64,13 @@ struct frr_config_leaf {
 
 void frr_config_leaf(FILE *out, const struct frr_config_speaker *speaker,
 		     const struct frr_config_leaf *leaf);
+
+/* Passes on what its leaves send, bandwidth included. leaves: their addresses on the uplinks. */
+void frr_config_spine(FILE *out, const struct frr_config_speaker *speaker,
+		      const struct in6_addr *leaves, size_t n_leaves,
+		      const struct bgp_prefix *loopbacks, size_t n_loopbacks);
+
+/* The commands by which a running bgpd of a server sends that leaf another bandwidth. */
+void frr_config_leaf_mbps(FILE *out, const struct in6_addr *leaf, unsigned mbps);
 
 #endif

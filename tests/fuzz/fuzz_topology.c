@@ -23,7 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!t.servers || !t.planes || !t.sub_ports || t.servers * t.gpus_per_server > 1024 ||
 	    t.servers * t.gpus_per_server * t.planes * t.sub_ports > 32768 || t.hold_s < 3 ||
-	    (t.name[0] && !topology_name_valid(t.name)))
+	    (t.name[0] && !topology_name_valid(t.name)) || !(t.ipv4 || t.ipv6) ||
+	    t.n_rates > TOPOLOGY_RATES_MAX ||
+	    topology_leaf(&t, t.servers - 1) + 1 != t.leaves_per_plane ||
+	    (t.n_rates && !topology_rate(&t, 0, 0, 0, 0)))
 		abort();
 	return 0;
 }

@@ -6,7 +6,7 @@
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --wait $PATIENCE_S || fail "not converged"
 
 nothing_broken() {
-	grep -qx '{"links": {}, "failed_leaves": \[\]}' "/run/farelab/$LAB/faults.json"
+	grep -qx '{"links": {}, "failed_leaves": \[\], "failed_spines": \[\]}' "/run/farelab/$LAB/faults.json"
 }
 
 cat >"$SCRATCH/plan.yaml" <<END
@@ -14,7 +14,7 @@ name: small
 steps:
   - {at_s: 0, do: gray leaf l0 --loss-percent 0.5}
   - {at_s: 0, do: gray subport s0 1 1 --loss-percent=0.25 --direction to-leaf}
-  - {at_s: 0, do: rate subport s1 1 0 20}
+  - {at_s: 0, do: throttle subport s1 1 0 20}
 END
 farelab drill "$LAB" "$SCRATCH/plan.yaml" || fail "drill"
 nothing_broken || fail "still broken: $(cat "/run/farelab/$LAB/faults.json")"

@@ -82,10 +82,13 @@ echo "fewest next hops of the loopback while its bgpd was restarted: $(cat "$SCR
 [ "$(cat "$SCRATCH/least")" -ge 1 ] || fail "the loopback was out of the fabric"
 
 # Rates, and wrong words.
-farelab rate "$LAB" subport s3 3 1 50 || fail "rate"
+farelab throttle "$LAB" subport s3 3 1 50 || fail "throttle"
 tc -n "fl-$LAB-l3" qdisc show dev s3g0s1 | grep -q 'rate 50Mbit' || fail "the leaf's end kept its rate"
 tc -n "fl-$LAB-s3" qdisc show dev g0p3s1 | grep -q 'rate 50Mbit' || fail "the server's end kept its rate"
 farelab status "$LAB" --json | grep -q '"rate_bps":50000000' || fail "status has the old rate"
+[ "$(farelab status "$LAB" --json | jq -c .faults)" = '["throttle subport s3/g0 3 1 50"]' ] || fail "status names other faults"
+farelab rate "$LAB" subport s3 3 1 50 2>"$SCRATCH/error" && fail "a rate was told in a lab whose BGP counts links"
+grep -q announce_rates "$SCRATCH/error" || fail "no word of announce_rates"
 
 # The rate of the lab as a whole: both ends of every sub-link, also of one that had a rate of its own; other faults stay. A lab
 # without fared has its configuration changed all the same.

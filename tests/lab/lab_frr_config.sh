@@ -9,11 +9,11 @@ id_of() { awk '/bgp router-id/ { print $3 }' "$1"; }
 neighbors_of() { awk '/^ neighbor .* peer-group / { print $2 }' "$1" | paste -sd,; }
 printed() { "$FARE_BIN/fared" --print-frr-config "$@"; }
 
-for topology in ipv6 2gpu-per-server; do
+for topology in ipv6 2gpu-per-server ipv6-only; do
 	farelab up "$TOPOLOGIES/$topology.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S || fail "$topology: not converged"
 	run=/run/farelab/$LAB
 	server=$run/s1/frr/bgpd.conf leaf=$run/l1/frr/bgpd.conf
-	printed --config "$run/s1/fared.yaml" --as "$(as_of "$server")" | diff - "$server" || fail "$topology: a server's is another"
+	printed --config "$run/s1/fared.yaml" --as "$(as_of "$server")" --router-id "$(id_of "$server")" | diff - "$server" || fail "$topology: a server's is another"
 	printed --config "$run/s1/fared.yaml" --as "$(as_of "$leaf")" --router-id "$(id_of "$leaf")" --leaf "$(neighbors_of "$leaf")" |
 		diff - "$leaf" || fail "$topology: a leaf's is another"
 	# bgpd logs a line that it does not take, with its number

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Other shapes of a fabric: one plane, two GPUs in a server, IPv6 beside IPv4.
+# Other shapes of a fabric: one plane, two GPUs in a server, IPv6 beside IPv4, IPv6 alone.
 . "$(dirname "$0")/lib.sh"
 
 up() {
-	farelab up "$TOPOLOGIES/$1.yaml" --name "$LAB" --wait $PATIENCE_S || fail "$1: not converged"
+	farelab up "$TOPOLOGIES/$1.yaml" --name "$LAB" --wait $PATIENCE_S "${@:2}" || fail "$1: not converged"
 }
 down() {
 	farelab down "$LAB" && gone "$LAB" || fail "$1: down"
@@ -39,4 +39,24 @@ farelab heal "$LAB" subport s1 0 0
 within bandwidths_are s0 2001:db8:19::2 65101 "250000 250000" || fail "ipv6: 1 -> 2 not seen"
 farelab status "$LAB" --wait $PATIENCE_S || fail "ipv6: not converged after healing"
 down ipv6
+
+# Without IPv4: no address of it but 127.0.0.1, no route, no session. Data, probes and the kernel's own routes by IPv6 alone.
+up ipv6-only --fared "$FARE_BIN/fared"
+for host in s0 s1 l0 l1; do
+	[ -z "$(ip -4 -n "fl-$LAB-$host" -o addr show | grep -v ' lo .* 127.0.0.1/8 ')" ] || fail "ipv6-only: $host has an IPv4 address"
+	[ -z "$(ip -4 -n "fl-$LAB-$host" route show)" ] || fail "ipv6-only: $host has IPv4 routes"
+	grep -qE '198\.1[89]\.[0-9]+\.[0-9]+ peer-group|ipv4 unicast$' "/run/farelab/$LAB/$host/frr/bgpd.conf" && fail "ipv6-only: $host speaks IPv4"
+done
+bandwidths_are s0 2001:db8:19::2 65101 "250000 250000" || fail "ipv6-only: other bandwidths"
+path() { "$FARE_BIN/farectl" -s "/run/farelab/$LAB/s0/fared" -j show paths 2001:db8:19::2 "$1" | jq -r '.paths[0] | "\(.verdict) \(.usable_bps) \(.probe.state)"'; }
+path_is() { [ "$(path "$1")" = "$2" ]; }
+for plane in 0 1; do within path_is $plane "ok 400000000 up" || fail "ipv6-only: plane $plane: $(path $plane)"; done
+"$FARE_BIN/farebench" kv --lab "$LAB" --n 1 --strategy fare-spray,ecmp-stripe --json "$SCRATCH/kv.json" >"$SCRATCH/kv.log" 2>&1 ||
+	{ tail -n 20 "$SCRATCH/kv.log"; fail "ipv6-only: farebench kv"; }
+jq -e '.runs | length == 2 and all(.goodput_bps > 0 and .ratio < 1.05)' "$SCRATCH/kv.json" >/dev/null || fail "ipv6-only: no data"
+farelab fail "$LAB" subport s1 0 0
+within path_is 0 "ok 200000000 up" || fail "ipv6-only: 2 -> 1 not seen by fared: $(path 0)"
+farelab fail "$LAB" leaf l1
+within path_is 0 "ok 200000000 up" && farelab status "$LAB" --wait $PATIENCE_S || fail "ipv6-only: a failed leaf"
+down ipv6-only
 exit 0

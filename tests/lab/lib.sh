@@ -55,7 +55,7 @@ within() {
 
 # no trace of a lab: namespaces, directories, processes in them
 gone() {
-	! ip netns list | grep -qE "^fl-$1-[sl][0-9]+( |\$)" && [ ! -e "/run/farelab/$1" ] && ! farelab list | grep -q "^$1 "
+	! ip netns list | grep -qE "^fl-$1-(s|l|sp)[0-9]+( |\$)" && [ ! -e "/run/farelab/$1" ] && ! farelab list | grep -q "^$1 "
 }
 
 # ended PID: no such process any more; wait for it, for whoever adopted it has to reap it first

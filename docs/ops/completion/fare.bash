@@ -74,10 +74,11 @@ _farelab() {
 	case $command,$n_after in
 	,*) _fare_reply "$(_fare_words farelab)" ;;
 	up,0 | run,0) _fare_files ;;
-	down,0 | status,0 | exec,0 | fail,0 | heal,0 | gray,0 | rate,0 | reload,0 | drill,0 | vtysh,0) _fare_reply "$(_fare_labs)" ;;
-	fail,1 | heal,1) _fare_reply "subport plane leaf bgpd zebra fared" ;;
-	gray,1) _fare_reply "leaf subport" ;;
+	down,0 | status,0 | exec,0 | fail,0 | heal,0 | gray,0 | rate,0 | throttle,0 | reload,0 | ecn,0 | drill,0 | vtysh,0) _fare_reply "$(_fare_labs)" ;;
+	fail,1 | heal,1) _fare_reply "subport plane uplink leaf spine bgpd zebra fared" ;;
+	gray,1) _fare_reply "leaf subport uplink" ;;
 	rate,1) _fare_reply "subport all" ;;
+	throttle,1) _fare_reply "subport uplink" ;;
 	*) case $cur in -*) _fare_reply "$(_fare_words farelab)" ;; esac ;;
 	esac
 }

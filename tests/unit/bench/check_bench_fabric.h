@@ -67,6 +67,45 @@ static inline json_t *fabric(int gpus)
 			 "leaves", leaves);
 }
 
+/*
+ * The same four servers, with two leaves a plane (s0 and s1 at the first) and two spines: links of
+ * 400 Mb/s between them, as many as the servers of a leaf fill.
+ */
+static inline json_t *two_tiers(void)
+{
+	json_t *root = fabric(4), *leaves = json_array(), *spines = json_array(),
+	       *uplinks = json_array();
+	char leaf[32], spine[32];
+
+	for (int p = 0; p < 4; p++)
+		for (int i = 0; i < 4; i++) {
+			json_t *gpu = json_array_get(
+				json_object_get(
+					json_array_get(json_object_get(root, "servers"), (size_t)i),
+					"gpus"),
+				0);
+			json_t *plane = json_array_get(json_object_get(gpu, "planes"), (size_t)p);
+
+			snprintf(leaf, sizeof(leaf), "l%d", 2 * p + i / 2);
+			snprintf(spine, sizeof(spine), "sp%d", 2 * p + i % 2);
+			json_object_set_new(plane, "leaf", json_string(leaf));
+			if (i % 2 == 0)
+				json_array_append_new(leaves, json_pack("{s:s, s:s, s:i, s:b}",
+									"name", leaf, "netns", leaf,
+									"plane", p, "up", 1));
+			if (i < 2)
+				json_array_append_new(
+					spines, json_pack("{s:s, s:b}", "name", spine, "up", 1));
+			json_array_append_new(uplinks, json_pack("{s:s, s:s, s:i, s:b}", "leaf",
+								 leaf, "spine", spine, "rate_bps",
+								 400000000, "up", 1));
+		}
+	json_object_set_new(root, "leaves", leaves);
+	json_object_set_new(root, "spines", spines);
+	json_object_set_new(root, "uplinks", uplinks);
+	return root;
+}
+
 static inline struct topo *parsed(json_t *root)
 {
 	char *text = json_dumps(root, 0), reason[256];

@@ -119,6 +119,41 @@ START_TEST(routed_traffic_comes_close)
 }
 END_TEST
 
+/* uplinks[0]: l0 (of s0 and s1, on plane 0) and sp0. */
+START_TEST(spines_bound_what_crosses_them)
+{
+	struct topo *topo = parsed(two_tiers());
+	uint64_t across[16] = {[0 * 4 + 2] = 100000000, [1 * 4 + 3] = 100000000};
+	double fluid;
+
+	ck_assert_uint_eq(optimum_path_bps(topo, 0, 1, 0), 400000000);
+	ck_assert_uint_eq(optimum_path_bps(topo, 0, 2, 0), 400000000);
+	ck_assert_uint_eq(optimum_usable_bps(topo, 0, 2, 0), 400000000);
+	ck_assert_double_eq_tol(optimum_all_to_all_s(topo, across), 0.5, 1e-9);
+	topo->uplinks[0].up = false;
+	/* one pair alone still has all; BGP tells the share of spines */
+	ck_assert_uint_eq(optimum_path_bps(topo, 0, 2, 0), 400000000);
+	ck_assert_uint_eq(optimum_usable_bps(topo, 0, 2, 0), 200000000);
+	ck_assert_uint_eq(optimum_usable_bps(topo, 2, 0, 0), 200000000);
+	ck_assert_uint_eq(optimum_usable_bps(topo, 0, 1, 0), 400000000);
+	ck_assert_uint_eq(optimum_usable_bps(topo, 0, 2, 1), 400000000);
+	/* two at once: 200 MB over 7 links of 400 Mb/s */
+	ck_assert_double_eq_tol(optimum_all_to_all_s(topo, across), 1.6e9 / 2.8e9, 1e-9);
+	ck_assert_int_eq(optimum_proportional_s(topo, across, &fluid), 0);
+	ck_assert_double_ge(fluid, optimum_all_to_all_s(topo, across) * (1 - 1e-9));
+	topo->uplinks[0].up = true;
+	topo->uplinks[1].rate_bps = 100000000; /* l0 and sp1: slow, and nobody is told */
+	ck_assert_uint_eq(optimum_path_bps(topo, 0, 2, 0), 400000000);
+	topo->spines[0].up = false;
+	ck_assert_uint_eq(optimum_path_bps(topo, 0, 2, 0), 100000000);
+	ck_assert_uint_eq(optimum_usable_bps(topo, 0, 2, 0), 200000000);
+	topo->spines[1].up = false;
+	ck_assert_uint_eq(optimum_path_bps(topo, 0, 2, 0), 0);
+	ck_assert_uint_eq(optimum_path_bps(topo, 0, 1, 0), 400000000);
+	topo_destroy(topo);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("optimum");
@@ -131,6 +166,7 @@ int main(void)
 	tcase_add_test(tcase, planes_do_not_mix);
 	tcase_add_test(tcase, proportional_reaches_the_bound);
 	tcase_add_test(tcase, routed_traffic_comes_close);
+	tcase_add_test(tcase, spines_bound_what_crosses_them);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -94,6 +94,64 @@ START_TEST(bad_ones_say_why)
 }
 END_TEST
 
+START_TEST(marks_are_read)
+{
+	json_t *root = fabric(2), *port = json_object_get(root, "servers");
+	struct topo *topo;
+
+	port = json_array_get(json_object_get(json_array_get(port, 1), "gpus"), 0);
+	port = json_array_get(json_object_get(port, "planes"), 2);
+	port = json_array_get(json_object_get(port, "sub_ports"), 1);
+	json_object_set_new(root, "ecn_threshold_bytes", json_integer(102400));
+	json_object_set_new(port, "ecn",
+			    json_pack("{s:i, s:i, s:i, s:i, s:i}", "packets", 50, "bytes", 9,
+				      "marked", 7, "onset_ns", 3, "queue_at_onset_bytes", 102401));
+	topo = parsed(root);
+	ck_assert_uint_eq(topo->ecn_threshold_bytes, 102400);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.packets, 50);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.marked, 7);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.onset_ns, 3);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.queue_at_onset_bytes, 102401);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[0].marks.packets, 0);
+	topo_destroy(topo);
+}
+END_TEST
+
+START_TEST(spines_are_read_and_checked)
+{
+	static const struct {
+		const char *member, *value, *says;
+	} bad[] = {
+		{"spines", "[{}]", "name"},
+		{"uplinks", "[{\"leaf\":\"l0\",\"spine\":\"sp0\"}]", "rate_bps"},
+		{"uplinks", "[{\"leaf\":\"l0\",\"spine\":\"x\",\"rate_bps\":1}]", "no spine x"},
+		{"uplinks", "[{\"leaf\":\"l9\",\"spine\":\"sp0\",\"rate_bps\":1}]", "no leaf l9"},
+		{"uplinks", "[7]", "leaf"},
+	};
+	struct topo *topo = parsed(two_tiers());
+
+	ck_assert_uint_eq(topo->n_leaves, 8);
+	ck_assert_uint_eq(topo->n_spines, 8);
+	ck_assert_uint_eq(topo->n_uplinks, 16);
+	ck_assert(topo_same_leaf(topo, 0, 1, 3) && !topo_same_leaf(topo, 1, 2, 3));
+	ck_assert_uint_eq(topo_uplinks_bps(topo, 0), 800000000);
+	ck_assert_double_eq(topo_spines_share(topo, 0, 1), 1);
+	topo_destroy(topo);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		json_t *root = two_tiers();
+		char *text, reason[256] = "";
+
+		json_object_set_new(root, bad[i].member, json_loads(bad[i].value, 0, NULL));
+		text = json_dumps(root, 0);
+		ck_assert_int_eq(topo_parse(&topo, text, strlen(text), reason, sizeof(reason)),
+				 -EBADMSG);
+		ck_assert_msg(strstr(reason, bad[i].says), "%zu: %s", i, reason);
+		free(text);
+		json_decref(root);
+	}
+}
+END_TEST
+
 START_TEST(indices_are_checked)
 {
 	static const char *const members[] = {"global_index", "index"};
@@ -161,6 +219,8 @@ int main(void)
 	tcase_add_test(tcase, what_is_down_carries_nothing);
 	tcase_add_test(tcase, bad_ones_say_why);
 	tcase_add_test(tcase, indices_are_checked);
+	tcase_add_test(tcase, spines_are_read_and_checked);
+	tcase_add_test(tcase, marks_are_read);
 	tcase_add_test(tcase, cut_short);
 	tcase_add_test(tcase, mtu_and_goodput);
 	suite_add_tcase(suite, tcase);

@@ -91,6 +91,7 @@ START_TEST(a_good_file)
 	ck_assert(c->health.enabled);
 	ck_assert_uint_eq(c->health.interval_ns, 3000000);
 	ck_assert_uint_eq(c->health.multiplier, 3);
+	ck_assert_uint_eq(c->health.max_routers, 1);
 	ck_assert_str_eq(c->health.key_file, "");
 	ck_assert_str_eq(c->health.second_key_file, "");
 	config_destroy(c);
@@ -149,6 +150,7 @@ static const struct {
 	{"local_gpus:", "local_gpus: []\nother:", "f.yaml:", ""},
 	{"local_gpus:", "health: {interval_ms: 0.5}\nlocal_gpus:", "f.yaml:9:", "interval_ms"},
 	{"local_gpus:", "health: {interval_ms: .nan}\nlocal_gpus:", "f.yaml:9:", "interval_ms"},
+	{"local_gpus:", "health: {max_routers: 0}\nlocal_gpus:", "f.yaml:9:", "max_routers"},
 	{"local_gpus:", "health: {multiplier: 1}\nlocal_gpus:", "f.yaml:9:", "multiplier"},
 	{"local_gpus:", "health: {dscp: 64}\nlocal_gpus:", "f.yaml:9:", "dscp"},
 	{"local_gpus:", "health: {enabled: maybe}\nlocal_gpus:", "f.yaml:9:", "enabled"},

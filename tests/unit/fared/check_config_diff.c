@@ -91,6 +91,7 @@ static const struct {
 	HEALTH("interval_ms", "2.5", "3", "2.5"),
 	HEALTH("slow_interval_ms", "10", "1000", "10"),
 	HEALTH("multiplier", "4", "3", "4"),
+	HEALTH("max_routers", "3", "1", "3"),
 	HEALTH("max_probes_per_s", "1000", "25200", "1000"),
 	HEALTH("dscp", "10", "26", "10"),
 	HEALTH("recover_probes", "11", "10", "11"),

@@ -14,27 +14,40 @@ static const struct topology pairs = {.servers = 2,
 				      .keepalive_s = 1,
 				      .hold_s = 3,
 				      .graceful_restart_s = 20,
+				      .leaves_per_plane = 1,
+				      .ipv4 = true,
 				      .ipv6 = true};
 
+/* Room for any topology here. */
+static unsigned told_mbps[64];
+
+static const unsigned *told(const struct topology *t)
+{
+	ck_assert_uint_le(plan_links(t), sizeof(told_mbps) / sizeof(*told_mbps));
+	for (unsigned k = 0; k < plan_links(t); k++)
+		told_mbps[k] = plan_link_mbps(t, k);
+	return told_mbps;
+}
+
 /* What a writer wrote; the caller frees. */
-static char *leaf_text(const struct topology *t, unsigned plane)
+static char *bgpd_text(const struct topology *t, enum plan_role role, unsigned index)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	config_leaf_bgpd(f, t, plane);
+	ck_assert_int_eq(config_bgpd(f, t, (struct plan_host){role, index}, told(t)), 0);
 	fclose(f);
 	return text;
 }
 
-static char *server_text(const struct topology *t, unsigned server)
+static char *fared_text(const struct topology *t, unsigned server, const char *version)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	config_server_bgpd(f, t, server);
+	config_fared(f, t, server, told(t), "/r", "/z", version, "/k");
 	fclose(f);
 	return text;
 }
@@ -70,12 +83,8 @@ START_TEST(fared_to_the_letter)
 		"\"2001:db8:18::c\"]}\n"
 		"          - {dev: g1p0s1, speed_mbps: 50, neighbors: [198.18.0.14, "
 		"\"2001:db8:18::e\"]}\n";
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	char *text = fared_text(&pairs, 1, "8.4.4");
 
-	config_fared(f, &pairs, 1, "/r", "/z", "8.4.4", "/k");
-	fclose(f);
 	ck_assert_str_eq(text, wanted);
 	free(text);
 }
@@ -84,13 +93,10 @@ END_TEST
 START_TEST(unshaped_scale_is_one)
 {
 	struct topology t = pairs;
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	char *text;
 
 	t.rate_mbps = 0;
-	config_fared(f, &t, 0, "/r", "/z", "", "/k");
-	fclose(f);
+	text = fared_text(&t, 0, "");
 	has(text, "bandwidth_scale: 1\n");
 	has_not(text, "frr_version");
 	free(text);
@@ -99,7 +105,7 @@ END_TEST
 
 START_TEST(server_filters_each_gpu)
 {
-	char *text = server_text(&pairs, 1);
+	char *text = bgpd_text(&pairs, PLAN_SERVER, 1);
 
 	has(text, "router bgp 64514\n");
 	has(text, " coalesce-time 10\n"); /* a new session is told at once */
@@ -123,7 +129,7 @@ START_TEST(leaf_counts_and_filters)
 
 	t.ipv6 = false;
 	t.graceful_restart_s = 0;
-	text = leaf_text(&t, 0);
+	text = bgpd_text(&t, PLAN_LEAF, 0);
 	has(text, "router bgp 65101\n");
 	has(text, "set extcommunity bandwidth num-multipaths\n");
 	has(text, "neighbor GPU4 route-map BW out\n");
@@ -133,6 +139,112 @@ START_TEST(leaf_counts_and_filters)
 	has(text, "neighbor 198.18.0.15 peer-group GPU4\n");
 	has_not(text, "graceful-restart");
 	has_not(text, "GPU6");
+	free(text);
+}
+END_TEST
+
+START_TEST(rates_that_differ_are_announced)
+{
+	struct topology t = pairs;
+	char *text;
+
+	t.announce_rates = true;
+	t.n_rates = 1;
+	t.rates[0] = (struct topology_rate){1, TOPOLOGY_EVERY, TOPOLOGY_EVERY, 1, 10};
+	text = bgpd_text(&t, PLAN_SERVER, 1);
+	has(text, "route-map MBPS-50 permit 10\n set extcommunity bandwidth 50\nexit\n");
+	has(text, "route-map MBPS-10 permit 10\n set extcommunity bandwidth 10\nexit\n");
+	has(text, "  neighbor 198.18.0.8 route-map MBPS-50 out\n");
+	has(text, "  neighbor 198.18.0.10 route-map MBPS-10 out\n");
+	has(text, "  neighbor 2001:db8:18::a route-map MBPS-10 out\n");
+	has(text, "  neighbor 198.18.0.14 route-map MBPS-10 out\n"); /* g1's */
+	free(text);
+	text = bgpd_text(&t, PLAN_LEAF, 0);
+	has_not(text, "route-map"); /* sums, and nothing else */
+	free(text);
+	text = fared_text(&t, 1, "");
+	has(text, "bandwidth_scale: 1\n");
+	has(text, "dev: g0p0s0, speed_mbps: 50,");
+	has(text, "dev: g1p0s1, speed_mbps: 10,");
+	free(text);
+}
+END_TEST
+
+START_TEST(a_changed_rate_in_bgpds_words)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	config_link_rate(f, &pairs, 5, 25);
+	fclose(f);
+	ck_assert_str_eq(text, "route-map MBPS-25 permit 10\n set extcommunity bandwidth 25\nexit\n"
+			       "router bgp\naddress-family ipv4 unicast\n"
+			       "neighbor 198.18.0.10 route-map MBPS-25 out\n"
+			       "route-map MBPS-25 permit 10\n set extcommunity bandwidth 25\nexit\n"
+			       "router bgp\naddress-family ipv6 unicast\n"
+			       "neighbor 2001:db8:18::a route-map MBPS-25 out\n");
+	free(text);
+}
+END_TEST
+
+START_TEST(without_ipv4)
+{
+	struct topology t = pairs;
+	char *text;
+
+	t.ipv4 = false;
+	text = bgpd_text(&t, PLAN_LEAF, 0);
+	has(text, "neighbor 2001:db8:18::1 peer-group GPU6\n");
+	has_not(text, "ipv4 unicast\n");
+	has_not(text, "GPU4");
+	free(text);
+	text = bgpd_text(&t, PLAN_SERVER, 0);
+	has(text, "bmp monitor ipv6 unicast pre-policy\n");
+	has_not(text, "ipv4 unicast pre-policy");
+	has_not(text, "198.18.");
+	free(text);
+	text = fared_text(&t, 0, "");
+	has(text, "peer_prefixes: [\"2001:db8:19::/48\"]\n");
+	has(text, "addresses: [\"2001:db8:19::1\"]\n");
+	has(text, "neighbors: [\"2001:db8:18::\"]}\n");
+	has_not(text, "198.1");
+	free(text);
+}
+END_TEST
+
+START_TEST(leaves_and_spines)
+{
+	struct topology t = pairs;
+	char *text;
+
+	t.ipv6 = false;
+	t.leaves_per_plane = 2; /* s0: l0, s1: l1 */
+	t.spines_per_plane = 2;
+	text = bgpd_text(&t, PLAN_LEAF, 1);
+	has(text, "router bgp 65102\n");
+	has(text, "neighbor 198.19.128.5 peer-group SPINE4\n"); /* up0 */
+	has(text, "neighbor 198.19.128.7 peer-group SPINE4\n");
+	has(text, "neighbor SPINE4 route-map BW out\n"); /* how many are live, for each spine */
+	has(text, "neighbor GPU4 passive\n");
+	has_not(text, "neighbor GPU4 route-map BW out\n");
+	has_not(text, "neighbor SPINE4 passive\n");
+	has_not(text, "198.18.0.1 "); /* s0's */
+	free(text);
+	text = bgpd_text(&t, PLAN_SERVER, 1);
+	has(text, "neighbor 198.18.0.8 route-map MBPS-2 out\n"); /* as two spines add up to */
+	free(text);
+	text = bgpd_text(&t, PLAN_SPINE, 1);
+	has(text, "router bgp 65401\n");
+	has(text, "neighbor LEAF4 passive\n");
+	has(text, "neighbor 198.19.128.2 peer-group LEAF4\n"); /* up1 of l0 */
+	has(text, "neighbor 198.19.128.6 peer-group LEAF4\n"); /* up1 of l1 */
+	has(text, "neighbor LEAF4 prefix-list LOOPBACKS4 out\n");
+	has_not(text, "extcommunity");
+	free(text);
+	text = fared_text(&t, 0, "");
+	has(text, "bandwidth_scale: 25\n  max_as_path: 4\n"); /* leaf, spine, leaf, GPU */
+	has(text, "  max_routers: 3\n");
 	free(text);
 }
 END_TEST
@@ -148,6 +260,10 @@ int main(void)
 	tcase_add_test(tc, unshaped_scale_is_one);
 	tcase_add_test(tc, server_filters_each_gpu);
 	tcase_add_test(tc, leaf_counts_and_filters);
+	tcase_add_test(tc, rates_that_differ_are_announced);
+	tcase_add_test(tc, a_changed_rate_in_bgpds_words);
+	tcase_add_test(tc, without_ipv4);
+	tcase_add_test(tc, leaves_and_spines);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

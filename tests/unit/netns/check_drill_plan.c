@@ -8,8 +8,22 @@
 
 #include "drill_plan.h"
 
-static const struct topology t = {
-	.servers = 4, .gpus_per_server = 2, .planes = 4, .sub_ports = 2, .rate_mbps = 200};
+static const struct topology t = {.servers = 4,
+				  .gpus_per_server = 2,
+				  .planes = 4,
+				  .sub_ports = 2,
+				  .rate_mbps = 200,
+				  .n_rates = 1,
+				  .rates = {{3, 1, 2, 0, 50}},
+				  .leaves_per_plane = 1};
+static const struct topology tiers = {.servers = 4,
+				      .gpus_per_server = 1,
+				      .planes = 2,
+				      .sub_ports = 2,
+				      .rate_mbps = 200,
+				      .leaves_per_plane = 2,
+				      .spines_per_plane = 2,
+				      .spine_rate_mbps = 70};
 static char error[DRILL_PLAN_ERROR_MAX];
 
 static int parse(const char *text, uint64_t seed, struct drill_plan *out)
@@ -177,6 +191,10 @@ static const struct {
 	{"rate all 80", "rate all 200"},
 	{"rate all 200", NULL},
 	{"rate all", NULL},
+	{"throttle subport s1 1 0 20", "throttle subport s1 1 0 200"},
+	{"rate subport s3/g1 2 0 200", "rate subport s3/g1 2 0 50"}, /* it has a rate of its own */
+	{"throttle subport s3/g1 2 0 50", NULL},
+	{"throttle uplink l0 sp0 20", NULL}, /* there are none here */
 };
 
 START_TEST(undoing)
@@ -192,13 +210,37 @@ END_TEST
 
 START_TEST(undoing_in_an_unshaped_lab)
 {
-	static const struct topology unshaped = {
-		.servers = 2, .gpus_per_server = 1, .planes = 2, .sub_ports = 2};
+	static const struct topology unshaped = {.servers = 2,
+						 .gpus_per_server = 1,
+						 .planes = 2,
+						 .sub_ports = 2,
+						 .leaves_per_plane = 1};
 	char undo[DRILL_PLAN_WORDS_MAX];
 
 	ck_assert(drill_plan_undo("rate subport s1 1 0 20", &unshaped, undo));
 	ck_assert_str_eq(undo, "rate subport s1 1 0 0");
 	ck_assert(!drill_plan_undo("rate subport s1 1 0 0", &unshaped, undo));
+}
+END_TEST
+
+START_TEST(undoing_between_leaf_and_spine)
+{
+	char undo[DRILL_PLAN_WORDS_MAX];
+	struct drill_plan plan;
+
+	ck_assert(drill_plan_undo("throttle uplink l0 sp1 20", &tiers, undo));
+	ck_assert_str_eq(undo, "throttle uplink l0 sp1 70");
+	ck_assert(drill_plan_undo("gray uplink l0 sp1", &tiers, undo));
+	ck_assert_str_eq(undo, "gray uplink l0 sp1 --loss-percent 0");
+	ck_assert(drill_plan_undo("fail uplink l0 sp1", &tiers, undo));
+	ck_assert_str_eq(undo, "heal uplink l0 sp1");
+	ck_assert_int_eq(
+		parse("name: x\nsteps:\n  - {at_s: 0, do: throttle uplink l0 sp1 20}\n", 0, &plan),
+		0);
+	drill_plan_fini(&plan);
+	ck_assert_int_eq(
+		parse("name: x\nsteps:\n  - {at_s: 0, do: throttle uplink l0 sp1 2x}\n", 0, &plan),
+		-EBADMSG);
 }
 END_TEST
 
@@ -246,8 +288,9 @@ static const struct {
 	{STEPS "  - {at_s: 1_0, do: fail leaf l0}\n", "plan.yaml:4: steps[1].at_s: \"1_0\" is not"},
 	{STEPS "  - {do: fail leaf l0}\n",
 	 "plan.yaml:4: steps[1].at_s: this required key is missing"},
-	{STEPS "  - {at_s: 1, do: rm -rf /}\n", "plan.yaml:4: steps[1].do: \"rm -rf /\" does not "
-						"begin with fail, heal, gray, rate or reload"},
+	{STEPS "  - {at_s: 1, do: rm -rf /}\n",
+	 "plan.yaml:4: steps[1].do: \"rm -rf /\" does not begin with fail, heal, gray, rate, "
+	 "throttle or reload"},
 	{STEPS "  - {at_s: 1, do: rate subport s1 1 0 400G}\n",
 	 "plan.yaml:4: steps[1].do: \"400G\" is not a number"},
 	{STEPS "  - {at_s: 1, do: rate subport s1 1 0 400_000}\n",
@@ -298,6 +341,7 @@ int main(void)
 	tcase_add_test(tc, a_reload_comes_again_where_others_are_healed);
 	tcase_add_loop_test(tc, undoing, 0, sizeof(undone) / sizeof(undone[0]));
 	tcase_add_test(tc, undoing_in_an_unshaped_lab);
+	tcase_add_test(tc, undoing_between_leaf_and_spine);
 	tcase_add_test(tc, shipped_plans);
 	tcase_add_loop_test(tc, mistakes_are_named, 0, sizeof(mistakes) / sizeof(mistakes[0]));
 	suite_add_tcase(suite, tc);

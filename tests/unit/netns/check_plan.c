@@ -9,38 +9,50 @@
 #include "plan.h"
 
 static const struct topology four = {
-	.servers = 4, .gpus_per_server = 1, .planes = 4, .sub_ports = 2};
+	.servers = 4, .gpus_per_server = 1, .planes = 4, .sub_ports = 2, .leaves_per_plane = 1};
 static const struct topology pairs = {
-	.servers = 3, .gpus_per_server = 2, .planes = 2, .sub_ports = 2};
+	.servers = 3, .gpus_per_server = 2, .planes = 2, .sub_ports = 2, .leaves_per_plane = 1};
+/* s0, s1: the first leaf of each plane; s2, s3: the second. */
+static const struct topology tiers = {.servers = 4,
+				      .gpus_per_server = 1,
+				      .planes = 2,
+				      .sub_ports = 2,
+				      .rate_mbps = 100,
+				      .leaves_per_plane = 2,
+				      .spines_per_plane = 3,
+				      .spine_rate_mbps = 70};
 
 START_TEST(links)
 {
 	struct plan_link l;
 
-	plan_link_at(&four, (struct plan_gpu){0, 0}, 0, 1, &l);
-	ck_assert_str_eq(l.server_dev, "g0p0s1");
+	plan_link_at(&four, plan_link_number(&four, (struct plan_gpu){0, 0}, 0, 1), &l);
+	ck_assert_str_eq(l.far_dev, "g0p0s1");
 	ck_assert_str_eq(l.leaf_dev, "s0g0s1");
 	ck_assert_str_eq(l.leaf_v4, "198.18.0.2");
-	ck_assert_str_eq(l.server_v4, "198.18.0.3");
+	ck_assert_str_eq(l.far_v4, "198.18.0.3");
 	ck_assert_str_eq(l.leaf_v6, "2001:db8:18::2");
-	ck_assert_str_eq(l.server_v6, "2001:db8:18::3");
-	plan_link_at(&pairs, (struct plan_gpu){2, 1}, 1, 0,
-		     &l); /* global 5: (5 * 2 + 1) * 2 = 22 */
-	ck_assert_str_eq(l.server_dev, "g1p1s0");
+	ck_assert_str_eq(l.far_v6, "2001:db8:18::3");
+	/* global 5: (5 * 2 + 1) * 2 = 22 */
+	plan_link_at(&pairs, plan_link_number(&pairs, (struct plan_gpu){2, 1}, 1, 0), &l);
+	ck_assert_str_eq(l.far_dev, "g1p1s0");
 	ck_assert_str_eq(l.leaf_dev, "s2g1s0");
 	ck_assert_str_eq(l.leaf_v4, "198.18.0.44");
-	ck_assert_str_eq(l.server_v6, "2001:db8:18::2d");
+	ck_assert_str_eq(l.far_v6, "2001:db8:18::2d");
 }
 END_TEST
 
 START_TEST(last_link_of_the_largest_lab)
 {
-	const struct topology t = {
-		.servers = 1024, .gpus_per_server = 1, .planes = 4, .sub_ports = 8};
+	const struct topology t = {.servers = 1024,
+				   .gpus_per_server = 1,
+				   .planes = 4,
+				   .sub_ports = 8,
+				   .leaves_per_plane = 1};
 	struct plan_link l;
 
-	plan_link_at(&t, (struct plan_gpu){1023, 0}, 3, 7, &l);
-	ck_assert_str_eq(l.server_v4, "198.18.255.255");
+	plan_link_at(&t, plan_link_number(&t, (struct plan_gpu){1023, 0}, 3, 7), &l);
+	ck_assert_str_eq(l.far_v4, "198.18.255.255");
 	ck_assert_str_eq(l.leaf_dev, "s1023g0s7");
 }
 END_TEST
@@ -55,27 +67,40 @@ START_TEST(loopbacks_and_ids)
 	ck_assert_str_eq(v4, "198.19.1.0");
 	plan_loopback_v6(254, v6);
 	ck_assert_str_eq(v6, "2001:db8:19::ff");
-	plan_router_id(&pairs, (struct plan_host){false, 1}, v4);
+	plan_router_id(&pairs, (struct plan_host){PLAN_SERVER, 1}, v4);
 	ck_assert_str_eq(v4, "198.19.0.3");
-	plan_router_id(&pairs, (struct plan_host){true, 1}, v4);
+	plan_router_id(&pairs, (struct plan_host){PLAN_LEAF, 1}, v4);
 	ck_assert_str_eq(v4, "198.19.255.1");
 	ck_assert_uint_eq(plan_server_as(&four, 3), 64516);
-	ck_assert_uint_eq(plan_leaf_as(&four, 3), 65104);
+	ck_assert_uint_eq(plan_switch_as(&four, (struct plan_host){PLAN_LEAF, 3}), 65104);
 }
 END_TEST
 
 START_TEST(as_numbers_do_not_meet)
 {
-	struct topology t = {.gpus_per_server = 1, .planes = 16, .sub_ports = 1};
+	struct topology t = {.gpus_per_server = 1,
+			     .planes = 16,
+			     .sub_ports = 1,
+			     .leaves_per_plane = 16,
+			     .spines_per_plane = 16};
+	struct plan_host leaf = {PLAN_LEAF, 255}, spine = {PLAN_SPINE, 0};
 
-	for (t.servers = 1; t.servers <= 1024; t.servers++)
-		for (unsigned p = 0; p < t.planes; p++) {
-			uint32_t first = plan_server_as(&t, 0),
-				 last = plan_server_as(&t, t.servers - 1);
+	for (t.servers = 16; t.servers <= 1024; t.servers++) {
+		uint32_t first = plan_server_as(&t, 0), last = plan_server_as(&t, t.servers - 1);
 
-			ck_assert_uint_eq(last - first, t.servers - 1);
-			ck_assert(plan_leaf_as(&t, p) < first || plan_leaf_as(&t, p) > last);
+		ck_assert_uint_eq(last - first, t.servers - 1);
+		for (unsigned k = 0; k < plan_leaves(&t); k++) {
+			leaf.index = spine.index = k;
+			ck_assert(plan_switch_as(&t, leaf) < first ||
+				  plan_switch_as(&t, leaf) > last);
+			ck_assert(plan_switch_as(&t, spine) < first ||
+				  plan_switch_as(&t, spine) > last);
 		}
+	}
+	/* the last leaf's, the first spine's */
+	leaf.index = 255;
+	spine.index = 0;
+	ck_assert_uint_lt(plan_switch_as(&t, leaf), plan_switch_as(&t, spine));
 }
 END_TEST
 
@@ -86,43 +111,103 @@ static int compare_u32(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-START_TEST(no_address_twice)
+static void check_addresses(const struct topology *t)
 {
-	uint32_t all[3 * 2 * 2 * 2 * 2];
+	unsigned n_links = plan_links(t);
+	uint32_t *all = calloc(2 * n_links + t->servers * t->gpus_per_server, sizeof(*all));
+	char v4[INET_ADDRSTRLEN];
+	struct plan_link l;
 	size_t n = 0;
 
-	for (unsigned k = 0; k < 6; k++)
-		for (unsigned plane = 0; plane < 2; plane++)
-			for (unsigned sub = 0; sub < 2; sub++) {
-				struct plan_link l;
-
-				plan_link_at(&pairs, (struct plan_gpu){k / 2, k % 2}, plane, sub,
-					     &l);
-				all[n++] = ntohl(inet_addr(l.leaf_v4));
-				all[n++] = ntohl(inet_addr(l.server_v4));
-				ck_assert_uint_eq(all[n - 2] & 1, 0);
-				ck_assert_uint_eq(all[n - 1], all[n - 2] + 1);
-			}
-	ck_assert_uint_eq(n, sizeof(all) / sizeof(*all));
+	ck_assert_ptr_nonnull(all);
+	for (unsigned k = 0; k < n_links; k++) {
+		plan_link_at(t, k, &l);
+		ck_assert_uint_eq(l.number, k);
+		all[n++] = ntohl(inet_addr(l.leaf_v4));
+		all[n++] = ntohl(inet_addr(l.far_v4));
+		ck_assert_uint_eq(all[n - 2] & 1, 0);
+		ck_assert_uint_eq(all[n - 1], all[n - 2] + 1);
+	}
+	for (unsigned global = 0; global < t->servers * t->gpus_per_server; global++) {
+		plan_loopback_v4(global, v4);
+		all[n++] = ntohl(inet_addr(v4));
+	}
 	qsort(all, n, sizeof(*all), compare_u32);
 	for (size_t i = 1; i < n; i++)
 		ck_assert_uint_ne(all[i], all[i - 1]);
+	free(all);
+}
+
+START_TEST(no_address_twice)
+{
+	static const struct topology widest = {.servers = 1024,
+					       .gpus_per_server = 1,
+					       .planes = 16,
+					       .sub_ports = 2,
+					       .leaves_per_plane = 16,
+					       .spines_per_plane = 16};
+
+	check_addresses(&pairs);
+	check_addresses(&tiers);
+	check_addresses(&widest);
+}
+END_TEST
+
+START_TEST(two_tiers)
+{
+	unsigned number = plan_uplink_number(&tiers, 3, 1);
+	char words[PLAN_WORDS_MAX];
+	struct plan_host host;
+	unsigned n = 0;
+	struct plan_link l;
+
+	ck_assert_uint_eq(plan_hosts(&tiers), 4 + 4 + 6);
+	ck_assert_uint_eq(plan_links(&tiers), 16 + 12);
+	ck_assert_uint_eq(plan_leaf_of(&tiers, 1, 0).index, 0);
+	ck_assert_uint_eq(plan_leaf_of(&tiers, 2, 0).index, 1);
+	ck_assert_uint_eq(plan_leaf_of(&tiers, 3, 1).index, 3);
+	plan_link_at(&tiers, number, &l); /* leaf 3 is of plane 1, whose spines are 3, 4, 5 */
+	ck_assert_uint_eq(l.plane, 1);
+	ck_assert(l.leaf.role == PLAN_LEAF && l.leaf.index == 3);
+	ck_assert(l.far.role == PLAN_SPINE && l.far.index == 4);
+	ck_assert_str_eq(l.leaf_dev, "up1");
+	ck_assert_str_eq(l.far_dev, "l3");
+	ck_assert_str_eq(l.leaf_v4, "198.19.128.20"); /* the tenth, from 0 */
+	ck_assert_str_eq(l.far_v6, "2001:db8:1a::15");
+	ck_assert_uint_eq(plan_link_mbps(&tiers, number), 70);
+	ck_assert_uint_eq(plan_link_mbps(&tiers, 0), 100);
+	plan_link_words(&tiers, number, words);
+	ck_assert_str_eq(words, "uplink l3 sp4");
+	ck_assert_int_eq(plan_parse_host(&tiers, "sp5", &host), 0);
+	ck_assert(host.role == PLAN_SPINE && host.index == 5);
+	ck_assert_int_eq(plan_parse_host(&tiers, "sp6", &host), -EINVAL);
+	PLAN_EACH_LINK(&tiers, l.far, k)
+	{
+		plan_link_at(&tiers, k, &l);
+		ck_assert_uint_eq(l.far.index, 4);
+		n++;
+	}
+	ck_assert_uint_eq(n, 2);
+	n = 0;
+	PLAN_EACH_LINK(&tiers, l.leaf, k)
+	n++;
+	ck_assert_uint_eq(n, 2 * 2 + 3);
 }
 END_TEST
 
 START_TEST(words_to_indices)
 {
-	static const char *const no_host[] = {"",   "s",   "l",	  "s4",	 "l4",
-					      "x0", "s0 ", "s-1", "s0x", "s00000000001"};
+	static const char *const no_host[] = {"",    "s",   "l",   "s4",  "l4",		 "x0",
+					      "sp0", "s0 ", "s-1", "s0x", "s00000000001"};
 	static const char *const no_gpu[] = {"",      "l0",   "s3",	"s0/", "s0/g",
 					     "s0/g2", "s0/1", "s0/g0/", "/g0"};
 	struct plan_host host;
 	struct plan_gpu gpu;
 
 	ck_assert_int_eq(plan_parse_host(&four, "s3", &host), 0);
-	ck_assert(!host.leaf && host.index == 3);
+	ck_assert(host.role == PLAN_SERVER && host.index == 3);
 	ck_assert_int_eq(plan_parse_host(&four, "l0", &host), 0);
-	ck_assert(host.leaf && host.index == 0);
+	ck_assert(host.role == PLAN_LEAF && host.index == 0);
 	ck_assert_int_eq(plan_parse_gpu(&pairs, "s2", &gpu), 0);
 	ck_assert(gpu.server == 2 && gpu.gpu == 0);
 	ck_assert_int_eq(plan_parse_gpu(&pairs, "s1/g1", &gpu), 0);
@@ -139,9 +224,10 @@ START_TEST(netns_names)
 {
 	char name[PLAN_NETNS_NAME_MAX];
 
-	plan_netns_name("a-b", (struct plan_host){true, 15}, name);
+	plan_netns_name("a-b", (struct plan_host){PLAN_LEAF, 15}, name);
 	ck_assert_str_eq(name, "fl-a-b-l15");
-	plan_netns_name("0123456789abcdef0123456789abcdef", (struct plan_host){false, 1023}, name);
+	plan_netns_name("0123456789abcdef0123456789abcdef", (struct plan_host){PLAN_SERVER, 1023},
+			name);
 	ck_assert_str_eq(name, "fl-0123456789abcdef0123456789abcdef-s1023");
 }
 END_TEST
@@ -158,6 +244,7 @@ int main(void)
 	tcase_add_test(tc, loopbacks_and_ids);
 	tcase_add_test(tc, as_numbers_do_not_meet);
 	tcase_add_test(tc, no_address_twice);
+	tcase_add_test(tc, two_tiers);
 	tcase_add_test(tc, words_to_indices);
 	tcase_add_test(tc, netns_names);
 	suite_add_tcase(suite, tc);

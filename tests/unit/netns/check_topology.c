@@ -32,7 +32,48 @@ START_TEST(defaults)
 	ck_assert_uint_eq(t.keepalive_s, 1);
 	ck_assert_uint_eq(t.hold_s, 3);
 	ck_assert_uint_eq(t.graceful_restart_s, 20);
-	ck_assert(!t.ipv6);
+	ck_assert(t.ipv4 && !t.ipv6 && !t.announce_rates);
+	ck_assert_uint_eq(t.leaves_per_plane, 1);
+	ck_assert_uint_eq(t.spines_per_plane, 0);
+	ck_assert_uint_eq(t.ecn_threshold_kb, 0);
+	ck_assert_uint_eq(topology_rate(&t, 3, 0, 2, 1), 200);
+}
+END_TEST
+
+START_TEST(rates)
+{
+	const char *text = "servers: 4\nplanes: 4\nsub_ports: 2\nrate_mbps: 25\nrates:\n"
+			   "  - {plane: 2, rate_mbps: 50}\n"
+			   "  - {sub_port: 1, rate_mbps: 20}\n"
+			   "  - {server: 1, gpu: 0, plane: 2, sub_port: 1, rate_mbps: 5}\n";
+	char error[TOPOLOGY_ERROR_MAX];
+	struct topology t;
+
+	ck_assert_msg(!parse(text, &t, error), "%s", error);
+	ck_assert(t.announce_rates);
+	ck_assert_uint_eq(topology_rate(&t, 0, 0, 0, 0), 25);
+	ck_assert_uint_eq(topology_rate(&t, 0, 0, 2, 0), 50);
+	ck_assert_uint_eq(topology_rate(&t, 0, 0, 2, 1), 20); /* the last that fits */
+	ck_assert_uint_eq(topology_rate(&t, 1, 0, 2, 1), 5);
+	ck_assert_uint_eq(topology_rate(&t, 2, 0, 2, 1), 20);
+	ck_assert_uint_eq(topology_most_announced(&t), 17000);
+}
+END_TEST
+
+START_TEST(tiers)
+{
+	const char *text = "servers: 5\nplanes: 2\nsub_ports: 2\nrate_mbps: 50\n"
+			   "leaves_per_plane: 2\nspines_per_plane: 2\nipv4: false\nipv6: true\n";
+	char error[TOPOLOGY_ERROR_MAX];
+	struct topology t;
+
+	ck_assert_msg(!parse(text, &t, error), "%s", error);
+	ck_assert_uint_eq(t.spine_rate_mbps, 150); /* three servers' 300 over two */
+	ck_assert_uint_eq(topology_leaf(&t, 0), 0);
+	ck_assert_uint_eq(topology_leaf(&t, 2), 0);
+	ck_assert_uint_eq(topology_leaf(&t, 3), 1);
+	ck_assert_uint_eq(topology_leaf(&t, 4), 1);
+	ck_assert(!t.ipv4 && t.ipv6);
 }
 END_TEST
 
@@ -88,6 +129,37 @@ static const struct {
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nbgp_timers: {hold: 3}\n", 4, "hold"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 1000000\n", 4,
 	 "rate_mbps: 1000000 is out"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nipv4: false\n", 4,
+	 "ipv4: false leaves no addresses"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates: []\n", 4, "rates"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates: [{plane: 2, rate_mbps: 50}]\n", 4,
+	 "rates[0].plane: 2: they end at 1 here"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates: [{server: 4, rate_mbps: 50}]\n", 4,
+	 "rates[0].server: 4: they end at 3 here"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates:\n  - {plane: 1, rate_mbps: 9}\n  - {plane: "
+	 "0, rate_mbps: 0}\n",
+	 6, "rates[1].rate_mbps: 0 (unshaped) is for all"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates: [{plane: 1}]\n", 4,
+	 "rates[0].rate_mbps: this required key is missing"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates: [{plane: 1, rate_mbps: 17001}]\n", 4,
+	 "rates: FRR announces 17000 Mbit/s at most for one of 2 sub-links"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 0\nannounce_rates: true\n", 4,
+	 "rate_mbps: 0 (unshaped) is no rate"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates: [{rate_mbps: 9}]\nannounce_rates: false\n", 5,
+	 "announce_rates: false, but"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 2\n", 4,
+	 "leaves_per_plane: a plane has one leaf and no spine"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nspines_per_plane: 2\n", 4,
+	 "spines_per_plane: a plane has one leaf and no spine"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nspine_rate_mbps: 2\n", 4,
+	 "spine_rate_mbps: there are no spines"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 5\nspines_per_plane: 1\n", 4,
+	 "leaves_per_plane: 5 leaves for 4"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 2\nspines_per_plane: "
+	 "1\nannounce_rates: true\n",
+	 6, "announce_rates: not with spines"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 0\necn_threshold_kb: 9\n", 5,
+	 "ecn_threshold_kb: a link without a rate"},
 	{"servers: [4]\nplanes: 2\nsub_ports: 2\n", 1, "servers"},
 	{"servers: 4\nservers: 5\nplanes: 2\nsub_ports: 2\n", 2, "given twice (first on line 1)"},
 	{"- servers\n", 1, ""},
@@ -198,6 +270,8 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, defaults);
+	tcase_add_test(tc, rates);
+	tcase_add_test(tc, tiers);
 	tcase_add_test(tc, every_key);
 	tcase_add_loop_test(tc, bad_files, 0, sizeof(bad) / sizeof(*bad));
 	tcase_add_test(tc, zero_byte);

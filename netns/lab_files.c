@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* lab_files.c - see lab_files.h */
+#include "lab_files.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "frr_config.h"
+#include "lab_record.h"
+#include "say.h"
+
+int lab_files_frr_ids(uid_t *uid, gid_t *gid)
+{
+	const struct passwd *user = getpwnam("frr");
+
+	if (!user || access("/usr/lib/frr/bgpd", X_OK) || access("/usr/lib/frr/zebra", X_OK)) {
+		say("FRR is not installed; run: apt-get install frr");
+		return -ENOENT;
+	}
+	*uid = user->pw_uid;
+	*gid = user->pw_gid;
+	return 0;
+}
+
+void lab_files_frr_version(char version[32])
+{
+	FILE *f = popen("/usr/lib/frr/bgpd --version", "re");
+
+	strcpy(version, "");
+	if (!f)
+		return;
+	if (fscanf(f, "bgpd version %31[0-9.]", version) != 1)
+		strcpy(version, "");
+	pclose(f);
+}
+
+int lab_files_close(FILE *f)
+{
+	bool failed = ferror(f);
+
+	return fclose(f) || failed ? -EIO : 0;
+}
+
+/* A file that takes the place of path when replace() ends well. */
+static FILE *begin(const struct lab *lab, struct plan_host host, const char *file,
+		   char next[LAB_PATH_MAX])
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "%.64s.next", file);
+	lab_path(lab, host, name, next);
+	return fopen(next, "we");
+}
+
+/* Closes f. rc: how writing went so far. */
+static int replace(const struct lab *lab, struct plan_host host, const char *file, FILE *f,
+		   const char *next, int rc)
+{
+	char path[LAB_PATH_MAX];
+	int closed = lab_files_close(f);
+
+	lab_path(lab, host, file, path);
+	rc = rc ? rc : closed;
+	return !rc && rename(next, path) ? -errno : rc;
+}
+
+int lab_files_bgpd(const struct lab *lab, struct plan_host host, const unsigned *told_mbps)
+{
+	static const char file[] = "frr/bgpd.conf";
+	char next[LAB_PATH_MAX];
+	FILE *f = begin(lab, host, file, next);
+
+	if (!f)
+		return -errno;
+	return replace(lab, host, file, f, next, config_bgpd(f, &lab->topology, host, told_mbps));
+}
+
+static int write_zebra(const struct lab *lab, struct plan_host host)
+{
+	static const char file[] = "frr/zebra.conf";
+	char next[LAB_PATH_MAX];
+	FILE *f = begin(lab, host, file, next);
+
+	if (!f)
+		return -errno;
+	frr_config_zebra(f);
+	return replace(lab, host, file, f, next, 0);
+}
+
+int lab_files_fared(const struct lab *lab, struct plan_host server, const char *version,
+		    const unsigned *told_mbps)
+{
+	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], key[LAB_PATH_MAX], next[LAB_PATH_MAX];
+	FILE *f = begin(lab, server, "fared.yaml", next);
+
+	if (!f)
+		return -errno;
+	lab_path(lab, server, "fared", run_dir);
+	lab_path(lab, server, "frr/zserv.api", zserv);
+	lab_record_path(lab->name, LAB_FILES_KEY, key);
+	config_fared(f, &lab->topology, server.index, told_mbps, run_dir, zserv, version, key);
+	return replace(lab, server, "fared.yaml", f, next, 0);
+}
+
+int lab_files_make(const struct lab *lab, struct plan_host host, const char *version,
+		   const unsigned *told_mbps)
+{
+	char path[LAB_PATH_MAX];
+	uid_t uid;
+	gid_t gid;
+	int rc = lab_files_frr_ids(&uid, &gid);
+
+	if (rc)
+		return rc;
+	lab_path(lab, host, "", path);
+	if (mkdir(path, 0755))
+		return -errno;
+	lab_path(lab, host, "frr", path);
+	if (mkdir(path, 0750) || chown(path, uid, gid))
+		return -errno;
+	if ((rc = write_zebra(lab, host)) || (rc = lab_files_bgpd(lab, host, told_mbps)) ||
+	    host.role != PLAN_SERVER)
+		return rc;
+	lab_path(lab, host, "fared", path);
+	if (mkdir(path, 0755))
+		return -errno;
+	return lab_files_fared(lab, host, version, told_mbps);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tell_rate.c - see tell_rate.h */
+#include "tell_rate.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "lab_files.h"
+#include "say.h"
+#include "vty.h"
+
+/* Line by line, as if typed. */
+static int ask_lines(struct vty *vty, char *lines)
+{
+	char *save = NULL;
+	int rc = 0;
+
+	for (char *line = strtok_r(lines, "\n", &save); !rc && line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		rc = vty_ask(vty, line);
+		if (rc)
+			say("bgpd refuses '%s': %s", line, vty->text ? vty->text : strerror(-rc));
+	}
+	return rc;
+}
+
+/* The sub-links of a server, or only the one of that number, to its bgpd. */
+static int tell_bgpd(const struct lab *lab, struct plan_host server, unsigned only,
+		     const unsigned *told_mbps)
+{
+	const struct topology *t = &lab->topology;
+	char path[LAB_PATH_MAX], *text = NULL;
+	struct vty vty;
+	size_t size;
+	FILE *f;
+	int rc;
+
+	if (!lab_daemon_pid(lab, server, LAB_BGPD))
+		return 0; /* it will read its file */
+	f = open_memstream(&text, &size);
+	if (!f)
+		return -ENOMEM;
+	fputs("enable\nconfigure terminal\n", f);
+	PLAN_EACH_LINK(t, server, k)
+	if (only == k || only == plan_links(t))
+		config_link_rate(f, t, k, told_mbps[k]);
+	lab_path(lab, server, "frr/bgpd.vty", path);
+	rc = fclose(f) ? -ENOMEM : vty_open(&vty, path);
+	if (!rc) {
+		rc = ask_lines(&vty, text);
+		vty_close(&vty);
+	}
+	free(text);
+	return rc;
+}
+
+static int tell_server(const struct lab *lab, unsigned server, unsigned only, const char *version,
+		       const unsigned *told_mbps)
+{
+	const struct plan_host host = {PLAN_SERVER, server};
+	pid_t pid = lab_daemon_pid(lab, host, LAB_FARED);
+	int rc = 0;
+
+	if (lab->topology.announce_rates && !(rc = lab_files_bgpd(lab, host, told_mbps)))
+		rc = tell_bgpd(lab, host, only, told_mbps);
+	if (!rc)
+		rc = lab_files_fared(lab, host, version, told_mbps);
+	return !rc && pid && kill(pid, SIGHUP) ? -errno : rc;
+}
+
+int tell_rate_of(const struct lab *lab, unsigned number, const unsigned *told_mbps)
+{
+	struct plan_link link;
+	char version[32];
+
+	plan_link_ends(&lab->topology, number, &link);
+	lab_files_frr_version(version);
+	return tell_server(lab, link.gpu.server, number, version, told_mbps);
+}
+
+int tell_rate_all(const struct lab *lab, const unsigned *told_mbps)
+{
+	char version[32];
+	int rc = 0;
+
+	lab_files_frr_version(version);
+	for (unsigned k = 0; !rc && k < lab->topology.servers; k++)
+		rc = tell_server(lab, k, plan_links(&lab->topology), version, told_mbps);
+	return rc;
+}
