@@ -18,7 +18,7 @@ check() {
 }
 
 FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 20
-lab_up "$TOPOLOGIES/2x2x2.yaml" 2
+lab_up "$TOPOLOGIES/2x2x2.yaml"
 check fare-two-servers fare "at s0" "at s1" 23
 check fare-one-server fare "at s0" "at s0" 23
 
