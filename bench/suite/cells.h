@@ -18,12 +18,13 @@
 struct cell {
 	unsigned n_params;
 	struct row_param param[ROWS_MAX_PARAMS];
-	int strategy; /* enum strategy; -1: the test has none */
+	int strategy; /* enum strategy, or a place among the test's own; -1: the test has none */
 };
 
 struct cells {
 	struct cell *cell;
 	unsigned n;
+	bool any_weights; /* strategies are the test's own: none asks for the kernel's weights */
 };
 
 /* "name=a,b" from the command line, instead of the test's levels. */
@@ -35,7 +36,7 @@ struct cells_override {
 /* The levels of a parameter in a profile. */
 const char *param_levels(const struct param *param, enum profile profile);
 
-/* -EINVAL, after saying which level is wrong; -E2BIG: more than CELLS_MAX. */
+/* strategies: as cell.strategy. -EINVAL, after saying which level is wrong; -E2BIG: more than CELLS_MAX. */
 int cells_expand(const struct test *test, enum profile profile,
 		 const struct cells_override *override, unsigned n_override, const int *strategies,
 		 unsigned n_strategies, struct cells *out);

@@ -168,6 +168,9 @@ int describe_write(const struct describe *about, const char *path)
 		json_array_append_new(
 			json_object_get(root, "strategies"),
 			json_string(strategy_name((enum strategy)about->options->strategy[i])));
+	for (unsigned i = 0; !err && i < about->options->n_own; i++)
+		json_array_append_new(json_object_get(root, "strategies"),
+				      json_string(about->options->own[i]));
 	if (!err) {
 		describe_system(tables, about->fabric);
 		describe_fabric(tables, about->fabric);

@@ -14,12 +14,17 @@
 #include "suite/test.h"
 
 #define SUITE_MAX_OVERRIDES 16
+#define SUITE_MAX_OWN	    16
 
 struct suite_options {
 	const char *lab, *dir;
 	enum profile profile;
+	/* those that spread traffic; and names of strategies that tests have of their own: a test
+	 * of which none is named has all of its own */
 	int strategy[STRATEGY_COUNT];
 	unsigned n_strategies;
+	const char *own[SUITE_MAX_OWN];
+	unsigned n_own;
 	struct cells_override override[SUITE_MAX_OVERRIDES];
 	unsigned n_overrides;
 	uint64_t seed;

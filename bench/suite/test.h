@@ -88,13 +88,15 @@ enum need {
 struct trial;
 
 struct test {
-	const char *id;	     /* "5.1"; sorts by its numbers */
+	const char *id;	     /* "5.1"; of the training draft "T9.1" */
 	const char *name;    /* "Point-to-Point KV Cache Transfer Throughput" */
 	const char *clause;  /* "draft-calabria-bmwg-ai-fabric-inference-bench-02, 5.1" */
 	const char *dut;     /* "DUT-F" */
 	const char *summary; /* one or two sentences: what is done here, and what is emulated */
 	unsigned needs;
 	bool no_strategies; /* what is compared does not depend on how traffic is spread */
+	/* what is compared instead of engine/strategy.h's, baselines first, NULL at the end; or NULL */
+	const char *const *strategies;
 	unsigned trials[PROFILE_COUNT];
 	double seconds[PROFILE_COUNT]; /* measured in each trial */
 	const struct param *params;
@@ -111,7 +113,12 @@ struct test {
 	int (*derive)(struct rows *rows);
 };
 
-/* All tests, by id. */
+/* The name of strategy i of that test: of its own, or of engine/strategy.h. */
+const char *test_strategy_name(const struct test *test, int i);
+/* The place of a name among a test's own strategies; -ENOENT: it has none, or not this. */
+int test_own_strategy(const struct test *test, const char *name);
+
+/* All tests, in the order in which they are run. */
 const struct test *const *tests_all(size_t *n);
 const struct test *test_find(const char *id); /* NULL: none */
 const struct kpi *test_kpi(const struct test *test, const char *name);

@@ -20,7 +20,7 @@ struct trial {
 	const struct test *test;
 	enum profile profile;
 	struct fabric *fabric;
-	enum strategy strategy;
+	enum strategy strategy;	   /* of a test without strategies of its own */
 	const char *strategy_name; /* "": the test has none */
 	unsigned n_params;
 	struct row_param param[ROWS_MAX_PARAMS];
