@@ -207,20 +207,23 @@ static double iterate(struct job *j, uint32_t turn, size_t stride, uint64_t *sta
 	return took;
 }
 
-/* Until caches, connections and shapers are as they stay; then as many as fit into SECONDS. */
+/*
+ * Until caches, connections and shapers are as they stay; then as many as fit into SECONDS, if they
+ * take as long as the fastest did: the first ones connect.
+ */
 static int warm_up(struct job *j, uint32_t *turn)
 {
 	uint64_t start = now_ns(), ignored;
 	double plan[2] = {1, 0}; /* go on; iterations */
+	double best = iterate(j, ++*turn, 1, &ignored);
 
-	iterate(j, ++*turn, 1, &ignored);
 	while (plan[0] != 0) {
-		double passed;
+		double took = iterate(j, ++*turn, STRIDE, &ignored), passed;
 
-		iterate(j, ++*turn, STRIDE, &ignored);
+		best = took < best ? took : best;
 		passed = (double)(now_ns() - start) / 1e9;
 		plan[0] = passed < j->seconds / WARM_SHARE || *turn < WARM_ITERATIONS;
-		plan[1] = j->seconds / (passed / *turn);
+		plan[1] = j->seconds / (best / 1e9);
 		MPI_Bcast(plan, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 	}
 	return plan[1] < j->min_iterations ? j->min_iterations

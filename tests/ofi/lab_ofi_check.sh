@@ -17,10 +17,10 @@ check() {
 	echo "$name: $(grep -c passed "$SCRATCH/$name.client") cases passed"
 }
 
-FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 20
+FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 21
 lab_up "$TOPOLOGIES/2x2x2.yaml"
-check fare-two-servers fare "at s0" "at s1" 23
-check fare-one-server fare "at s0" "at s0" 23
+check fare-two-servers fare "at s0" "at s1" 24
+check fare-one-server fare "at s0" "at s0" 24
 
 mkdir "$SCRATCH/lost"
 at s0 "$FARE_BIN/ofi_check" fare serve "$SCRATCH/lost" lost >/dev/null 2>&1 &

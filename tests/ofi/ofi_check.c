@@ -817,6 +817,28 @@ static void formats(void)
 	}
 }
 
+/* A domain closes at once while its progress thread waits for a pause of the application's calls. */
+static void reopening(void)
+{
+	struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_FD};
+
+	for (unsigned i = 0; i < 60 && !t.server; i++) {
+		struct fid_domain *domain;
+		struct fi_cq_tagged_entry e;
+		struct fid_cq *cq;
+		uint64_t start = now_ms();
+
+		ok(fi_domain(t.fabric, t.info, &domain, NULL), "fi_domain");
+		ok(fi_cq_open(domain, &attr, &cq, NULL), "fi_cq_open");
+		while (now_ms() - start < i)
+			CHECK(fi_cq_read(cq, &e, 1) == -FI_EAGAIN);
+		CHECK(fi_cq_sread(cq, &e, 1, NULL, 0) == -FI_EAGAIN);
+		CHECK(fi_cq_read(cq, &e, 1) == -FI_EAGAIN);
+		ok(fi_close(&cq->fid), "fi_close(cq)");
+		ok(fi_close(&domain->fid), "fi_close(domain)");
+	}
+}
+
 /* A third process floods the server meanwhile; these two notice nothing. It is over when somebody makes
  * the file "cut". */
 static void flooded(void)
@@ -890,6 +912,7 @@ static const struct {
 	{"waiting", waiting, NULL},
 	{"blocking", blocking, NULL},
 	{"self", self, NULL},
+	{"reopening", reopening, NULL},
 	{"address-vector", address_vector, NULL},
 	{"formats", formats, NULL},
 	{"wrong-key", wrong_key, "reports success"},
