@@ -111,7 +111,9 @@ transport() {
 }
 
 run_mpi() {
-	local lab=$1 ranks=$3 hosts first
+	local lab=$1 ranks=$3 hosts first yield=0
+	# a rank that waits spins; where they have no core each, it lets others run meanwhile
+	[ "$ranks" -le "$(nproc)" ] || yield=1
 	transport "$2"
 	shift 3
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -128,7 +130,7 @@ run_mpi() {
 	export FARELAB_NAME=$lab FARELAB_MPI_TMP=/run/farelab/$lab/mpi FARE_TRUSTED_NETWORK=1
 	exec bash "$SELF" ssh "$first" "$(printf "%q " exec mpirun --allow-run-as-root --oversubscribe -np "$ranks" --host "$hosts" \
 		--map-by node --mca plm_rsh_agent "$SELF ssh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
-		--mca mpi_yield_when_idle 1 "${OPTIONS[@]}" -x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARELAB_NAME -x FARELAB_MPI_TMP "$@")"
+		--mca mpi_yield_when_idle "$yield" "${OPTIONS[@]}" -x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARELAB_NAME -x FARELAB_MPI_TMP "$@")"
 }
 
 case ${1:-} in
