@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Latency and bandwidth of MPI between two servers of the lab $FARELAB_NAME, over fare and over libfabric's tcp in turn.
 #
-#   two_ranks.sh OUT N [SECONDS]
+#   two_ranks.sh OUT --n N
 #
 # OUT: JSON, a line of medians for each transport and size: half round trips in us (operation latency), Gb/s of 64 messages at
 # once (operation bandwidth), with the lowest and the highest of N runs.
 set -euo pipefail
-out=$1 n=$2 seconds=${3:-1}
+[ $# -eq 3 ] && [ "$2" = --n ] || { echo "usage: two_ranks.sh OUT --n N" >&2; exit 2; }
+out=$1 n=$3
 bin=${FARE_BIN:-$(dirname "$(command -v farebench)")}
 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
 
 # one TRANSPORT OPERATION BYTES
 one() {
-	"$bin/farelab-mpi" run "$FARELAB_NAME" "$1" 2 -- "$bin/fare-mpi-coll" "$2" "$3" "$seconds" |
+	"$bin/farelab-mpi" run "$FARELAB_NAME" "$1" 2 -- "$bin/fare-mpi-coll" "$2" "$3" 1 |
 		jq -ce --arg transport "$1" 'select(.event == "answer") | (.took_ns | sort | .[length / 2 | floor]) as $t
 			| {transport: $transport, operation, bytes, value: (if .operation == "latency" then $t / 200e3 else .bytes * 512 / $t end)}' >>"$rows"
 }

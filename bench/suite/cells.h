@@ -36,7 +36,10 @@ struct cells_override {
 /* The levels of a parameter in a profile. */
 const char *param_levels(const struct param *param, enum profile profile);
 
-/* strategies: as cell.strategy. -EINVAL, after saying which level is wrong; -E2BIG: more than CELLS_MAX. */
+/*
+ * strategies: as cell.strategy. -EINVAL, after saying which level is wrong; -E2BIG: more than
+ * CELLS_MAX.
+ */
 int cells_expand(const struct test *test, enum profile profile,
 		 const struct cells_override *override, unsigned n_override, const int *strategies,
 		 unsigned n_strategies, struct cells *out);

@@ -95,7 +95,10 @@ struct test {
 	const char *summary; /* one or two sentences: what is done here, and what is emulated */
 	unsigned needs;
 	bool no_strategies; /* what is compared does not depend on how traffic is spread */
-	/* what is compared instead of engine/strategy.h's, baselines first, NULL at the end; or NULL */
+	/*
+	 * what is compared instead of engine/strategy.h's, baselines first, NULL at the end; or
+	 * NULL
+	 */
 	const char *const *strategies;
 	unsigned trials[PROFILE_COUNT];
 	double seconds[PROFILE_COUNT]; /* measured in each trial */

@@ -41,8 +41,9 @@ void collective_matrix(enum collective c, unsigned ranks, uint64_t bytes, uint64
 double collective_optimum_s(const struct topo *topo, unsigned ranks, const uint64_t *cells);
 
 /*
- * Is what each GPU sent in an iteration, as payload, what the algorithm sends? Within 10%: acknowledgements, control and
- * retransmissions count, too. Recursive doubling on 4 ranks would send a third more.
+ * Is what each GPU sent in an iteration, as payload, what the algorithm sends? Within 10%:
+ * acknowledgements, control and retransmissions count, too. Recursive doubling on 4 ranks would
+ * send a third more.
  */
 bool collective_sent(enum collective c, unsigned ranks, uint64_t bytes, double sent_bytes);
 

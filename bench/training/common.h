@@ -30,8 +30,10 @@ int collective_derive(struct rows *rows, const char *test);
 /* False: this machine or this lab cannot, which the rows say. */
 bool training_can(struct trial *t, unsigned ranks, uint64_t bytes);
 
-/* "healthy"; or a fault of the last rank's GPU: "subport-lost", "plane-lost"; or "leaf-lost". Returns
- * when daemons and libfare see it. training_restore() whatever came of it. */
+/*
+ * "healthy"; or a fault of the last rank's GPU: "subport-lost", "plane-lost"; or "leaf-lost".
+ * Returns when daemons and libfare see it. training_restore() whatever came of it.
+ */
 int training_degrade(struct trial *t, const char *state, unsigned ranks);
 int training_restore(struct trial *t);
 /* farelab's words for that state, of size 96; empty: healthy. */
@@ -42,8 +44,10 @@ struct mpi_job training_job(const struct trial *t, enum collective c, unsigned r
 			    uint64_t bytes);
 /* Workers, routes and weights as the comparison wants them: equal next hops for the kernel. */
 int training_prepare(struct trial *t);
-/* The row "Algorithm": what was forced and is read back; sent_bytes: payload that each GPU sent in an
- * iteration (collective_sent()), 0: not counted. */
+/*
+ * The row "Algorithm": what was forced and is read back; sent_bytes: payload that each GPU sent
+ * in an iteration (collective_sent()), 0: not counted.
+ */
 void training_algorithm(struct trial *t, enum collective c, const struct mpi_job *job,
 			const struct mpi_result *r, double sent_bytes);
 

@@ -17,10 +17,11 @@ struct failure_iterations {
 	double steady_ns;     /* their median */
 	double steady_p99_ns; /* NaN: fewer than 300 of them */
 	double steady_max_ns;
-	double failure_ns;	 /* the iteration that the fault fell into */
-	double worst_ns;	 /* the longest of that and those after it */
-	double after_ns;	 /* median of the last quarter of those after it */
-	double redistributed_ns; /* from the fault to the end of the last that is 10% over after_ns */
+	double failure_ns; /* the iteration that the fault fell into */
+	double worst_ns;   /* the longest of that and those after it */
+	double after_ns;   /* median of the last quarter of those after it */
+	/* from the fault to the end of the last iteration that is 10% over after_ns */
+	double redistributed_ns;
 };
 
 /* -ERANGE: no iteration before the fault, or fewer than four after it. -ENOMEM. */

@@ -2,8 +2,8 @@
 /*
  * mpi_job.h - a run of fare-mpi-coll by mpirun on a lab's servers, and what it answered.
  *
- * Owns: the times of a result. In: an operation and a transport, which
- * `farelab-mpi run` starts; out: what rank 0 printed, checked. Thread: the coordinator's (it waits).
+ * Owns: the times of a result. In: an operation and a transport, which `farelab-mpi run` starts;
+ * out: what rank 0 printed, checked. Thread: the coordinator's (it waits).
  */
 #ifndef MPI_JOB_H
 #define MPI_JOB_H

@@ -62,8 +62,10 @@ void ofi_peer_submit(struct ofi_op *op);
 /* Eager bytes were taken out of the queues here: the peer is told, now or with a next message. */
 void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes);
 bool ofi_peer_has_window(const struct ofi_peer *peer, uint64_t bytes);
-/* The peer does not keep to the protocol: its links end, what is outstanding toward it fails, and it
- * can open no other. Messages that it has sent before are still delivered. */
+/*
+ * The peer does not keep to the protocol: its links end, what is outstanding toward it fails, and
+ * it can open no other. Messages that it has sent before are still delivered.
+ */
 void ofi_peer_cut(struct ofi_peer *peer, const char *why);
 
 /* struct fare_domain_options.on_request: refuses who does not speak this protocol. */

@@ -817,7 +817,9 @@ static void formats(void)
 	}
 }
 
-/* A domain closes at once while its progress thread waits for a pause of the application's calls. */
+/*
+ * A domain closes at once while its progress thread waits for a pause of the application's calls.
+ */
 static void reopening(void)
 {
 	struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_FD};
@@ -839,8 +841,10 @@ static void reopening(void)
 	}
 }
 
-/* A third process floods the server meanwhile; these two notice nothing. It is over when somebody makes
- * the file "cut". */
+/*
+ * A third process floods the server meanwhile; these two notice nothing. It is over when somebody
+ * makes the file "cut".
+ */
 static void flooded(void)
 {
 	uint64_t start = now_ms();

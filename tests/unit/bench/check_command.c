@@ -111,7 +111,8 @@ static int count_until_three(void *arg, const char *line)
 /* Each line as it comes: the child waits for ever after the third, and is ended. */
 START_TEST(lines_are_seen_at_once)
 {
-	const char *argv[] = {"/bin/sh", "-c", "echo 1; printf 2; echo; echo 3; exec sleep 1000", NULL};
+	const char *argv[] = {"/bin/sh", "-c", "echo 1; printf 2; echo; echo 3; exec sleep 1000",
+			      NULL};
 	const char *brief[] = {"/bin/sh", "-c", "echo 1; printf 2", NULL};
 	struct command_result r;
 	unsigned n = 0;
