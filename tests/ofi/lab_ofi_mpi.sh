@@ -23,6 +23,23 @@ right "$SCRATCH/two" "two ranks, one of which computes for 5 s"
 mpi 8 1 >"$SCRATCH/eight" 2>&1 || { cat "$SCRATCH/eight"; fail "eight ranks"; }
 right "$SCRATCH/eight" "eight ranks on two servers"
 
+# what a rank keeps for 15 peers stays bounded: memory and descriptors at their largest, of any rank
+"$FARE_BIN/farelab-mpi" run "$LAB" fare 16 -- "$FARE_BIN/fare-mpi-coll" alltoall 65536 4 >"$SCRATCH/sixteen" 2>&1 &
+run=$!
+kb=0 fds=0
+while kill -0 $run 2>/dev/null; do
+	for pid in $(pgrep -x fare-mpi-coll); do
+		now=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
+		open=$(ls "/proc/$pid/fd" 2>/dev/null | wc -l)
+		[ "${now:-0}" -le $kb ] || kb=$now
+		[ "$open" -le $fds ] || fds=$open
+	done
+done
+wait $run || { cat "$SCRATCH/sixteen"; fail "sixteen ranks"; }
+grep '"answer"' "$SCRATCH/sixteen" | jq -e '.wrong == 0 and .checked > 0' >/dev/null || { cat "$SCRATCH/sixteen"; fail "sixteen ranks"; }
+[ $kb -gt 0 ] && [ $kb -le 100000 ] && [ $fds -gt 0 ] && [ $fds -le 256 ] || fail "sixteen ranks: $kb kB and $fds descriptors of a rank"
+echo "sixteen ranks: at most $kb kB and $fds descriptors of a rank"
+
 mpi 4 20 >"$SCRATCH/faults" 2>&1 &
 run=$!
 on_qps() { farelab exec "$LAB" s0 -- "$FARE_BIN/farectl" -s "/run/farelab/$LAB/s0/fared" --json show qps; }
