@@ -43,6 +43,28 @@ static _Noreturn void command_child(const char *const *argv, int in, int out, in
 	_exit(127);
 }
 
+/* Who is given lines, and where the first one begins that was not. */
+struct command_lines {
+	int (*on_line)(void *arg, const char *line);
+	void *arg;
+	size_t from;
+};
+
+/* Gives out the lines that are whole now. */
+static int command_lines_take(struct command_lines *lines, struct command_result *r)
+{
+	char *end;
+	int err = 0;
+
+	while (!err && lines->on_line && (end = strchr(r->out + lines->from, '\n'))) {
+		*end = '\0';
+		err = lines->on_line(lines->arg, r->out + lines->from);
+		*end = '\n';
+		lines->from = (size_t)(end - r->out) + 1;
+	}
+	return err;
+}
+
 static int command_append(struct command_result *r, const char *bytes, size_t n)
 {
 	char *grown;
@@ -78,10 +100,11 @@ static void command_append_err(struct command_result *r, const char *bytes, size
 }
 
 /* Takes what is in the pipe. 1: more may come; 0: it has ended, or is empty now; -errno. */
-static int command_read(int fd, bool is_err, struct command_result *r)
+static int command_read(int fd, bool is_err, struct command_lines *lines, struct command_result *r)
 {
 	char bytes[16384];
 	ssize_t n = read(fd, bytes, sizeof(bytes));
+	int err;
 
 	if (n <= 0)
 		return 0;
@@ -89,15 +112,18 @@ static int command_read(int fd, bool is_err, struct command_result *r)
 		command_append_err(r, bytes, (size_t)n);
 		return 1;
 	}
-	n = command_append(r, bytes, (size_t)n);
-	return n ? (int)n : 1;
+	err = command_append(r, bytes, (size_t)n);
+	if (!err)
+		err = command_lines_take(lines, r);
+	return err ? err : 1;
 }
 
 /*
  * Reads both pipes until the child has ended: not until they close, because a daemon that the
  * command started may hold them for ever.
  */
-static int command_collect(const int fds[2], int pidfd, int64_t deadline, struct command_result *r)
+static int command_collect(const int fds[2], int pidfd, int64_t deadline,
+			   struct command_lines *lines, struct command_result *r)
 {
 	struct pollfd poller[3] = {{.fd = fds[0], .events = POLLIN},
 				   {.fd = fds[1], .events = POLLIN},
@@ -115,7 +141,7 @@ static int command_collect(const int fds[2], int pidfd, int64_t deadline, struct
 			if (!(poller[i].revents & (POLLIN | POLLHUP)))
 				continue;
 			do
-				got = command_read(fds[i], i == 1, r);
+				got = command_read(fds[i], i == 1, lines, r);
 			while (got == 1);
 			if (got < 0)
 				return got;
@@ -127,7 +153,7 @@ static int command_collect(const int fds[2], int pidfd, int64_t deadline, struct
 	}
 	for (int i = 0; i < 2; i++) {
 		do
-			got = command_read(fds[i], i == 1, r);
+			got = command_read(fds[i], i == 1, lines, r);
 		while (got == 1);
 		if (got < 0)
 			return got;
@@ -170,7 +196,7 @@ static void command_end(pid_t pid, const int fds[2], int pidfd, bool slow)
 }
 
 /* Follows a started child to its end. */
-static int command_follow(pid_t pid, const int fds[2], int timeout_ms,
+static int command_follow(pid_t pid, const int fds[2], int timeout_ms, struct command_lines *lines,
 			  struct command_result *result)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0, err;
@@ -182,10 +208,11 @@ static int command_follow(pid_t pid, const int fds[2], int timeout_ms,
 		fcntl(fds[1], F_SETFL, O_NONBLOCK);
 		err = command_append(result, "", 0);
 		if (!err)
-			err = command_collect(fds, pidfd, command_now_ms() + timeout_ms, result);
+			err = command_collect(fds, pidfd, command_now_ms() + timeout_ms, lines,
+					      result);
 	}
 	if (err)
-		command_end(pid, fds, pidfd, err == -ETIMEDOUT);
+		command_end(pid, fds, pidfd, err != -E2BIG);
 	if (pidfd >= 0)
 		close(pidfd);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -196,7 +223,7 @@ static int command_follow(pid_t pid, const int fds[2], int timeout_ms,
 
 /* in < 0: the child has our stdin. */
 static int command_start(const char *const *argv, int in, int timeout_ms,
-			 struct command_result *result)
+			 struct command_lines *lines, struct command_result *result)
 {
 	int out[2], err_pipe[2], err;
 	pid_t pid;
@@ -218,7 +245,8 @@ static int command_start(const char *const *argv, int in, int timeout_ms,
 	close(out[1]);
 	close(err_pipe[1]);
 	if (!err)
-		err = command_follow(pid, (const int[2]){out[0], err_pipe[0]}, timeout_ms, result);
+		err = command_follow(pid, (const int[2]){out[0], err_pipe[0]}, timeout_ms, lines,
+				     result);
 	close(out[0]);
 	close(err_pipe[0]);
 	if (err) {
@@ -230,7 +258,16 @@ static int command_start(const char *const *argv, int in, int timeout_ms,
 
 int command_run(const char *const *argv, int timeout_ms, struct command_result *result)
 {
-	return command_start(argv, -1, timeout_ms, result);
+	return command_watch(argv, timeout_ms, NULL, NULL, result);
+}
+
+int command_watch(const char *const *argv, int timeout_ms,
+		  int (*on_line)(void *arg, const char *line), void *arg,
+		  struct command_result *result)
+{
+	struct command_lines lines = {.on_line = on_line, .arg = arg};
+
+	return command_start(argv, -1, timeout_ms, &lines, result);
 }
 
 /* A file in memory rather than a pipe: nobody has to write while the child's output is read. */
@@ -253,7 +290,7 @@ int command_feed(const char *const *argv, const char *input, size_t input_bytes,
 	if (!err && lseek(in, 0, SEEK_SET) < 0)
 		err = -errno;
 	if (!err)
-		err = command_start(argv, in, timeout_ms, result);
+		err = command_start(argv, in, timeout_ms, &(struct command_lines){0}, result);
 	close(in);
 	return err;
 }

@@ -32,8 +32,19 @@ int command_run(const char *const *argv, int timeout_ms, struct command_result *
 int command_feed(const char *const *argv, const char *input, size_t input_bytes, int timeout_ms,
 		 struct command_result *result);
 
-/* The same, and a status other than 0 is -EREMOTEIO after saying on stderr what failed. out may be
- * NULL. */
+/*
+ * The same as command_run(), and each line of stdout is given to on_line as soon as it is whole
+ * (without its newline, terminated, borrowed). What on_line returns, if not 0, ends the child and
+ * is returned.
+ */
+int command_watch(const char *const *argv, int timeout_ms,
+		  int (*on_line)(void *arg, const char *line), void *arg,
+		  struct command_result *result);
+
+/*
+ * command_run(), and a status other than 0 is -EREMOTEIO after saying on stderr what failed. out
+ * may be NULL.
+ */
 int command_check(const char *const *argv, int timeout_ms, char **out);
 
 /* "DIR/name" next to the running program if it is there, else "name" for PATH. */

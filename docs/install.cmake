@@ -56,10 +56,14 @@ endif()
 install(TARGETS farelab RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR} COMPONENT farelab)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/netns/topologies ${CMAKE_SOURCE_DIR}/netns/drills
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/fare COMPONENT farelab FILES_MATCHING PATTERN "*.yaml")
-install_man(farelab farelab.8)
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/netns/farelab_mpi.sh DESTINATION ${CMAKE_INSTALL_SBINDIR} RENAME farelab-mpi COMPONENT farelab)
+install_man(farelab farelab.8 farelab-mpi.8)
 install_completion(farelab farelab)
 
 install(TARGETS farebench COMPONENT farebench)
+if(TARGET fare-mpi-coll)
+	install(TARGETS fare-mpi-coll RUNTIME COMPONENT farebench-mpi)
+endif()
 install_man(farebench farebench.1)
 install_completion(farebench farebench)
 

@@ -83,5 +83,10 @@ package(farebench net "farelab (= ${PROJECT_VERSION})"
 	"farebench measures KV-cache transfer and expert-parallel traffic, failover and
 convergence over the planes of a fabric, weighted by fared against ECMP.")
 set(CPACK_DEBIAN_FAREBENCH_PACKAGE_RECOMMENDS "fared, gnuplot-nox")
+if(TARGET fare-mpi-coll)
+	package(farebench-mpi net "farebench (= ${PROJECT_VERSION}), openmpi-bin, jq"
+		"benchmark of AI fabrics with several planes - collectives by MPI"
+		"What farebench starts by mpirun to measure collectives.")
+endif()
 
 include(CPack)

@@ -8,19 +8,11 @@
 #ifndef COMMON_H
 #define COMMON_H
 
+#include "suite/derive.h"
 #include "suite/trial.h"
 #include "workload/serving.h"
 
 #define DRAFT "draft-calabria-bmwg-ai-fabric-inference-bench-02, "
-
-#define LIST_END                                                                                   \
-	{                                                                                          \
-		.name = NULL                                                                       \
-	}
-#define VIEWS_END                                                                                  \
-	{                                                                                          \
-		.title = NULL                                                                      \
-	}
 
 #define KPI_TTFT                                                                                   \
 	{                                                                                          \
@@ -135,12 +127,5 @@ struct serving_options usual_service(const struct trial *t);
 double service_capacity(const struct serving_options *o);
 /* The rate that test 11.1 found for this strategy; else share of the capacity. */
 double service_bound(const struct trial *t, const struct serving_options *o, double share);
-
-/* Mean of a KPI over trials: for rows that are derived. NaN: there are none. */
-double kpi_median(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
-		  unsigned n_params, const struct row_param *param, double quantile);
-#define DERIVED_TRIAL 1000000 /* no trial has it: such rows are made anew by every run */
-
-int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value);
 
 #endif

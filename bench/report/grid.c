@@ -41,6 +41,8 @@ static size_t axis_rank(const struct test *test, const char *name, const char *t
 	const struct param *param = test_param(test, name);
 	size_t place = SIZE_MAX;
 
+	if (strcmp(name, "strategy") == 0 && test->strategies)
+		return (size_t)test_own_strategy(test, text);
 	if (strcmp(name, "strategy") == 0)
 		return axis_strategy_rank(text);
 	for (int i = PROFILE_COUNT; param && place == SIZE_MAX && i-- > 0;)

@@ -82,7 +82,8 @@ static int cells_cross(const struct test *test, const struct param *param, const
 		       struct cells *cells)
 {
 	bool slow = param->kind == PARAM_SLOW_NAME;
-	struct cells grown = {.n_blocks = slow ? 0 : cells->n_blocks};
+	struct cells grown = {.n_blocks = slow ? 0 : cells->n_blocks,
+			      .any_weights = cells->any_weights};
 	int err = 0;
 
 	for (const char *at = levels; !err && at;) {
@@ -129,6 +130,7 @@ int cells_expand(const struct test *test, enum profile profile,
 
 	out->n = 0;
 	out->n_blocks = 1;
+	out->any_weights = test->strategies;
 	out->cell = calloc(n + 1, sizeof(*out->cell));
 	if (!out->cell)
 		return -ENOMEM;
@@ -149,11 +151,12 @@ void cells_fini(struct cells *cells)
 }
 
 /* 0: equal weights are needed; 1: any will do; 2: FRR's. */
-static int cells_half(const struct cell *cell)
+static int cells_half(const struct cells *cells, unsigned i)
 {
+	const struct cell *cell = &cells->cell[i];
 	enum strategy strategy = (enum strategy)cell->strategy;
 
-	if (cell->strategy < 0 || strategy_mode(strategy) != FARE_MODE_KERNEL)
+	if (cells->any_weights || cell->strategy < 0 || strategy_mode(strategy) != FARE_MODE_KERNEL)
 		return 1;
 	return strategy_equal_weights(strategy) ? 0 : 2;
 }
@@ -177,7 +180,7 @@ unsigned cells_shuffle(const struct cells *cells, unsigned block, uint64_t *rand
 	 */
 	for (int half = 0; half < 2; half++) {
 		for (unsigned i = n; i < all; i++) {
-			int needs = cells_half(&cells->cell[order[i]]);
+			int needs = cells_half(cells, order[i]);
 			bool here = needs == 1 ? half || (rng_next(random) & 1)
 					       : (needs == 0) == (half == !equal_first);
 			unsigned moved = order[i];

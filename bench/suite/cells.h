@@ -5,8 +5,8 @@
  * Owns: the list. In: a test, a profile, what the user named; out: cells, then trials in an order
  * drawn from a seed: all cells once before any is met twice, shuffled each time, so that what
  * drifts on the machine meets all alike. Strategies that need the kernel's weights equal and those
- * that need FRR's come in two halves of each pass, because to change them takes bgpd a while. Levels of slow parameters
- * make blocks: all trials of a block come before the next. Pure.
+ * that need FRR's come in two halves of each pass, because to change them takes bgpd a while. Levels of slow
+ * parameters make blocks: all trials of a block come before the next. Pure.
  */
 #ifndef CELLS_H
 #define CELLS_H
@@ -19,13 +19,14 @@
 struct cell {
 	unsigned n_params;
 	struct row_param param[ROWS_MAX_PARAMS];
-	int strategy; /* enum strategy; -1: the test has none */
+	int strategy; /* enum strategy, or a place among the test's own; -1: the test has none */
 	unsigned block;
 };
 
 struct cells {
 	struct cell *cell;
 	unsigned n, n_blocks;
+	bool any_weights; /* strategies are the test's own: none asks for the kernel's weights */
 };
 
 /* "name=a,b" from the command line, instead of the test's levels. */
@@ -37,7 +38,10 @@ struct cells_override {
 /* The levels of a parameter in a profile. */
 const char *param_levels(const struct param *param, enum profile profile);
 
-/* -EINVAL, after saying which level is wrong; -E2BIG: more than CELLS_MAX. */
+/*
+ * strategies: as cell.strategy. -EINVAL, after saying which level is wrong; -E2BIG: more than
+ * CELLS_MAX.
+ */
 int cells_expand(const struct test *test, enum profile profile,
 		 const struct cells_override *override, unsigned n_override, const int *strategies,
 		 unsigned n_strategies, struct cells *out);

@@ -220,6 +220,9 @@ json_t *describe_json(const struct describe *about)
 		json_array_append_new(
 			json_object_get(root, "strategies"),
 			json_string(strategy_name((enum strategy)about->options->strategy[i])));
+	for (unsigned i = 0; i < about->options->n_own; i++)
+		json_array_append_new(json_object_get(root, "strategies"),
+				      json_string(about->options->own[i]));
 	describe_system(tables, about->fabric);
 	if (about->fabric) {
 		describe_fabric(tables, about->fabric);

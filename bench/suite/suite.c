@@ -161,8 +161,9 @@ static struct trial suite_trial(struct suite *suite, const struct test *test,
 	t.warm_s = t.seconds / 5 < 0.2 ? 0.2 : t.seconds / 5 > 2 ? 2 : t.seconds / 5;
 	memcpy(t.param, cell->param, sizeof(t.param));
 	if (cell->strategy >= 0) {
-		t.strategy = (enum strategy)cell->strategy;
-		t.strategy_name = strategy_name(t.strategy);
+		if (!test->strategies)
+			t.strategy = (enum strategy)cell->strategy;
+		t.strategy_name = test_strategy_name(test, cell->strategy);
 	}
 	return t;
 }
@@ -257,7 +258,7 @@ static void suite_show(struct suite *suite, const struct test *test, const struc
 					 cell->param[i].name, cell->param[i].text);
 	progress_step(&suite->progress, "%s%s%s%s, trial %u; about %.0f s left", test->id, text,
 		      cell->strategy >= 0 ? " " : "",
-		      cell->strategy >= 0 ? strategy_name((enum strategy)cell->strategy) : "",
+		      cell->strategy >= 0 ? test_strategy_name(test, cell->strategy) : "",
 		      number + 1, suite->done ? passed / suite->done * left : 0.0);
 	suite->done++;
 }
@@ -333,14 +334,38 @@ static int suite_test(struct suite *suite, const struct test *test, const struct
 
 /* ---- all of them ---- */
 
+/* A test's own strategies: those that were named, or all. Returns how many. */
+static unsigned suite_own(const struct suite_options *o, const struct test *test,
+			  int out[SUITE_MAX_OWN])
+{
+	unsigned n = 0, all = 0;
+
+	for (unsigned i = 0; i < o->n_own; i++) {
+		int place = test_own_strategy(test, o->own[i]);
+
+		if (place >= 0)
+			out[n++] = place;
+	}
+	while (n == 0 && all < SUITE_MAX_OWN && test->strategies[all]) {
+		out[all] = (int)all;
+		all++;
+	}
+	return n ? n : all;
+}
+
 static int suite_expand(const struct suite_options *o, const struct test *const *tests, size_t n,
 			struct cells *cells)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < n; i++) {
-		err = cells_expand(tests[i], o->profile, o->override, o->n_overrides, o->strategy,
-				   o->n_strategies, &cells[i]);
+		int own[SUITE_MAX_OWN];
+		const int *strategies = tests[i]->strategies ? own : o->strategy;
+		unsigned count =
+			tests[i]->strategies ? suite_own(o, tests[i], own) : o->n_strategies;
+
+		err = cells_expand(tests[i], o->profile, o->override, o->n_overrides, strategies,
+				   count, &cells[i]);
 	}
 	return err;
 }

@@ -3,7 +3,8 @@
  * suite.h - runs tests: which, how often, in what order; keeps their rows in a directory.
  *
  * Owns: the directory DIR (rows.jsonl, run.json, report.*) while it runs. In: tests and options;
- * out: rows, and what describes the run. A run that was stopped goes on with --resume: a trial whose rows are there is not made
+ * out: rows, and what describes the run. A run that was stopped goes on with --resume: a
+ * trial whose rows are there is not made
  * again. Thread: one.
  */
 #ifndef SUITE_H
@@ -17,6 +18,7 @@
 #include "suite/test.h"
 
 #define SUITE_MAX_OVERRIDES 16
+#define SUITE_MAX_OWN	    16
 #define SUITE_MAX_TRIALS_OF 4
 
 struct suite_trials {
@@ -29,8 +31,12 @@ struct suite_options {
 	const char *workload; /* the file in force (workload/custom.h); NULL: none */
 	const char *dir;      /* NULL: rows are kept in memory alone */
 	enum profile profile;
+	/* those that spread traffic; and names of strategies that tests have of their own: a test
+	 * of which none is named has all of its own */
 	int strategy[STRATEGY_COUNT];
 	unsigned n_strategies;
+	const char *own[SUITE_MAX_OWN];
+	unsigned n_own;
 	struct cells_override override[SUITE_MAX_OVERRIDES];
 	unsigned n_overrides;
 	uint64_t seed;

@@ -30,7 +30,9 @@ static const struct options_entry run_table[] = {
 	 "quick, lab, or draft: the draft's own durations and trials (quick)"},
 	{"strategy", 'S', "NAMES",
 	 "ways to spread traffic (ecmp-stripe,ecmp-flow,fare-spray): ecmp- and wecmp-\n"
-	 "                          stripe, flow, pull; fare-flow, fare-spray, fare-packet"},
+	 "                          stripe, flow, pull; fare-flow, fare-spray, fare-packet.\n"
+	 "                          Of tests by MPI: mpi-ofi-tcp, mpi-ucx-tcp, mpi-btl-tcp, "
+	 "mpi-fare (all)"},
 	{"param", 'p', "NAME=LEVELS", "other levels of a parameter, with commas; may be repeated"},
 	{"workload", 'w', "FILE",
 	 "models, expert configurations and a trace of requests of one's own"},
@@ -75,13 +77,14 @@ static bool run_is_group(const char *word, const char *id)
 static int run_add(struct run_command *c, const char *word)
 {
 	unsigned section = run_section(word);
-	bool all = strcmp(word, "all") == 0, any = false;
+	bool all = strcmp(word, "all") == 0, any = false, training = strcmp(word, "training") == 0;
 	size_t n;
 	const struct test *const *tests = tests_all(&n);
 
 	for (size_t i = 0; i < n && i < COMMAND_MAX_TESTS; i++) {
 		bool named = (all && test_is_draft(tests[i])) || strcmp(tests[i]->id, word) == 0 ||
 			     run_is_group(word, tests[i]->id) ||
+			     (training && tests[i]->id[0] == 'T') ||
 			     (section && strtoul(tests[i]->id, NULL, 10) == section);
 
 		c->wanted[i] |= named;
@@ -110,15 +113,47 @@ static int run_param(struct suite_options *o, char *text)
 	return 0;
 }
 
-static int run_strategies(struct suite_options *o, const char *text)
+static bool run_is_own(const char *word)
 {
-	uint64_t list[STRATEGY_COUNT];
-	int n = options_strategies(text, list, STRATEGY_COUNT);
+	size_t n;
+	const struct test *const *tests = tests_all(&n);
 
-	for (int i = 0; i < n; i++)
-		o->strategy[i] = (int)list[i];
-	o->n_strategies = n > 0 ? (unsigned)n : 0;
-	return n < 0 ? n : 0;
+	for (size_t i = 0; i < n; i++)
+		if (test_own_strategy(tests[i], word) >= 0)
+			return true;
+	return false;
+}
+
+static int run_strategy(struct suite_options *o, const char *word, unsigned *n)
+{
+	uint64_t one;
+
+	if (!run_is_own(word)) {
+		int err = options_strategies(word, &one, 1);
+
+		if (err > 0 && *n < STRATEGY_COUNT)
+			o->strategy[(*n)++] = (int)one;
+		return err > 0 ? 0 : err;
+	}
+	if (o->n_own == SUITE_MAX_OWN)
+		return -E2BIG;
+	o->own[o->n_own++] = word;
+	return 0;
+}
+
+/* text is kept, and cut into words. Without one that spreads traffic the defaults stay. */
+static int run_strategies(struct suite_options *o, char *text)
+{
+	unsigned n = 0;
+	char *save = NULL;
+	int err = 0;
+
+	o->n_own = 0;
+	for (char *word = strtok_r(text, ",", &save); !err && word;
+	     word = strtok_r(NULL, ",", &save))
+		err = run_strategy(o, word, &n);
+	o->n_strategies = n ? n : o->n_strategies;
+	return err;
 }
 
 static int run_profile(struct suite_options *o, const char *text)

@@ -92,7 +92,7 @@ enum need {
 struct trial;
 
 struct test {
-	/* "5.1": of the methodology; else "group" or "group-name", and `run group` runs them */
+	/* "5.1", of the training draft "T9.1"; else "group" or "group-name": `run group` runs them */
 	const char *id;
 	const char *name;    /* "Point-to-Point KV Cache Transfer Throughput" */
 	const char *clause;  /* "draft-calabria-bmwg-ai-fabric-inference-bench-02, 5.1" */
@@ -101,6 +101,11 @@ struct test {
 	unsigned needs;
 	bool no_strategies; /* what is compared does not depend on how traffic is spread */
 	bool no_fabric;	    /* needs no lab: trial->fabric is NULL */
+	/*
+	 * what is compared instead of engine/strategy.h's, baselines first, NULL at the end; or
+	 * NULL
+	 */
+	const char *const *strategies;
 	unsigned trials[PROFILE_COUNT];
 	double seconds[PROFILE_COUNT]; /* measured in each trial */
 	const struct param *params;
@@ -120,7 +125,12 @@ struct test {
 };
 
 bool test_is_draft(const struct test *test); /* it is one of the methodology */
-/* All tests, those of the methodology first, by id. */
+/* The name of strategy i of that test: of its own, or of engine/strategy.h. */
+const char *test_strategy_name(const struct test *test, int i);
+/* The place of a name among a test's own strategies; -ENOENT: it has none, or not this. */
+int test_own_strategy(const struct test *test, const char *name);
+
+/* All tests, those of the methodology first, in the order in which they are run. */
 const struct test *const *tests_all(size_t *n);
 const struct test *test_find(const char *id); /* NULL: none */
 const struct kpi *test_kpi(const struct test *test, const char *name);

@@ -2,8 +2,10 @@
 /*
  * tests.c - which tests there are: one line for each, and nothing else.
  */
+#include <errno.h>
 #include <string.h>
 
+#include "engine/strategy.h"
 #include "suite/test.h"
 
 /* clang-format off */
@@ -41,6 +43,13 @@
 	X(test_13_1) \
 	X(test_13_2) \
 	X(test_13_3) \
+	X(test_t9_1) \
+	X(test_t9_2) \
+	X(test_t9_3) \
+	X(test_t9_4) \
+	X(test_t10_1) \
+	X(test_t11_2) \
+	X(test_t11_3) \
 	X(test_demo_goodput) \
 	X(test_demo_shift) \
 	X(test_demo_chaos) \
@@ -73,6 +82,19 @@ const struct test *test_find(const char *id)
 		if (strcmp(tests[i]->id, id) == 0)
 			return tests[i];
 	return NULL;
+}
+
+const char *test_strategy_name(const struct test *test, int i)
+{
+	return test->strategies ? test->strategies[i] : strategy_name((enum strategy)i);
+}
+
+int test_own_strategy(const struct test *test, const char *name)
+{
+	for (int i = 0; test->strategies && test->strategies[i]; i++)
+		if (strcmp(test->strategies[i], name) == 0)
+			return i;
+	return -ENOENT;
 }
 
 const struct kpi *test_kpi(const struct test *test, const char *name)

@@ -19,8 +19,8 @@
 struct trial {
 	const struct test *test;
 	enum profile profile;
-	struct fabric *fabric; /* NULL: the test needs none */
-	enum strategy strategy;
+	struct fabric *fabric;	   /* NULL: the test needs none */
+	enum strategy strategy;	   /* of a test without strategies of its own */
 	const char *strategy_name; /* "": the test has none */
 	unsigned n_params;
 	struct row_param param[ROWS_MAX_PARAMS];

@@ -62,10 +62,17 @@ static struct ofi_link *add_link(struct ofi_peer *peer, struct fare_group *group
 	return link;
 }
 
+static struct ofi_greeting own_greeting(const struct ofi_domain *domain)
+{
+	return (struct ofi_greeting){.address = domain->address,
+				     .window_bytes = domain->env.window_bytes};
+}
+
 static int open_link(struct ofi_peer *peer)
 {
 	struct ofi_domain *domain = peer->domain;
 	uint8_t greeting[OFI_GREETING_BYTES];
+	const struct ofi_greeting own = own_greeting(domain);
 	const struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
 						   .message_bytes = FARE_MESSAGE_MAX,
 						   .in_order = true,
@@ -74,7 +81,7 @@ static int open_link(struct ofi_peer *peer)
 	struct fare_group *group;
 	int err;
 
-	ofi_greeting_encode(&domain->address, greeting);
+	ofi_greeting_encode(&own, greeting);
 	err = fare_group_open_to(&group, domain->fare_domain, &peer->address, &options);
 	if (err)
 		return err;
@@ -97,6 +104,8 @@ static int ensure_link(struct ofi_peer *peer)
 		DL_FOREACH (peer->links, link)
 			if (link->connected && !link->closed)
 				peer->tx = link;
+	if (!peer->tx && peer->is_cut)
+		return -ECONNABORTED;
 	if (!peer->tx && peer->reopen_ns)
 		return -EAGAIN;
 	if (!peer->tx)
@@ -179,6 +188,13 @@ static void start_own(struct ofi_peer *peer, struct ofi_op *op)
 	ofi_op_settle(op, OFI_WAIT_FARE, err);
 }
 
+static void dequeue(struct ofi_peer *peer, struct ofi_op *op)
+{
+	DL_DELETE(peer->queue, op);
+	if (op->kind == OFI_OP_MESSAGE && ofi_wire_kind(op->message) == OFI_FIN)
+		ofi_limits_answered(&peer->limits);
+}
+
 /* Starts what can start, in order. */
 static void run_queue(struct ofi_peer *peer)
 {
@@ -189,7 +205,7 @@ static void run_queue(struct ofi_peer *peer)
 		err = peer->is_self ? 0 : start(op);
 		if (err == -EAGAIN)
 			break;
-		DL_DELETE(peer->queue, op);
+		dequeue(peer, op);
 		op->submitted = true;
 		if (peer->is_self)
 			start_own(peer, op);
@@ -212,7 +228,7 @@ void ofi_peer_submit(struct ofi_op *op)
 
 /* ---- credit ---- */
 
-bool ofi_peer_has_window(const struct ofi_peer *peer, uint32_t bytes)
+bool ofi_peer_has_window(const struct ofi_peer *peer, uint64_t bytes)
 {
 	return bytes <= peer->domain->env.window_bytes &&
 	       peer->eager_out <= peer->domain->env.window_bytes - bytes;
@@ -222,10 +238,25 @@ void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes)
 {
 	const struct ofi_wire w = {.kind = OFI_CREDIT};
 
+	ofi_limits_taken(&peer->limits, bytes);
 	peer->owed += bytes;
 	if (peer->credit_queued || peer->owed < peer->domain->env.window_bytes / CREDIT_SHARES)
 		return;
 	peer->credit_queued = !ofi_rx_answer(peer, &w);
+}
+
+/* ---- a peer that does not keep to the protocol ---- */
+
+void ofi_peer_cut(struct ofi_peer *peer, const char *why)
+{
+	struct ofi_link *link;
+
+	if (!peer->is_cut)
+		OFI_WARN(FI_LOG_EP_CTRL, "a peer is cut off: %s\n", why);
+	peer->is_cut = true;
+	DL_FOREACH (peer->links, link)
+		if (!link->closed)
+			fare_group_disconnect(link->group);
 }
 
 /* ---- events ---- */
@@ -233,26 +264,34 @@ void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes)
 int ofi_peer_on_request(void *arg, struct fare_request *request)
 {
 	struct ofi_domain *domain = arg;
-	struct fare_address address;
+	const struct ofi_greeting own = own_greeting(domain);
+	struct ofi_greeting peer;
 
-	if (ofi_greeting_decode(request->data, request->bytes, &address))
+	if (ofi_greeting_decode(request->data, request->bytes, &peer))
 		return -EPROTONOSUPPORT;
-	ofi_greeting_encode(&domain->address, request->reply);
+	if (peer.window_bytes != own.window_bytes) {
+		OFI_WARN(FI_LOG_EP_CTRL,
+			 "a peer has FI_FARE_WINDOW_BYTES=%u, this process %u: they must be the "
+			 "same at all processes\n",
+			 peer.window_bytes, own.window_bytes);
+		return -EPROTONOSUPPORT;
+	}
+	ofi_greeting_encode(&own, request->reply);
 	request->reply_bytes = OFI_GREETING_BYTES;
 	return 0;
 }
 
 static void on_accepted(struct ofi_domain *domain, struct fare_group *group)
 {
-	struct fare_address address;
+	struct ofi_greeting greeting;
 	struct ofi_peer *peer = NULL;
 	struct ofi_link *link;
 	size_t bytes;
 	const void *said = fare_group_private(group, &bytes);
 
-	if (!ofi_greeting_decode(said, bytes, &address))
-		peer = ofi_peer_get(domain, &address);
-	link = peer ? add_link(peer, group) : NULL;
+	if (!ofi_greeting_decode(said, bytes, &greeting))
+		peer = ofi_peer_get(domain, &greeting.address);
+	link = peer && !peer->is_cut ? add_link(peer, group) : NULL;
 	if (!link) {
 		fare_group_disconnect(group);
 		return;
@@ -312,7 +351,7 @@ static void fail_queue(struct ofi_peer *peer, int status)
 	struct ofi_op *op;
 
 	while ((op = peer->queue)) {
-		DL_DELETE(peer->queue, op);
+		dequeue(peer, op);
 		ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, status);
 	}
 }
@@ -346,6 +385,7 @@ static void end_link(struct ofi_link *link)
 	DL_DELETE(peer->links, link);
 	fare_group_close(link->group);
 	free(link);
+	ofi_limits_relinked(&peer->limits);
 	if (was_tx) {
 		peer->tx = NULL;
 		peer->eager_out = 0;
@@ -385,7 +425,7 @@ static void fail_late(struct ofi_peer *peer, uint64_t now_ns)
 	DL_FOREACH_SAFE (peer->queue, op, next) {
 		if (!op->deadline_ns || now_ns < op->deadline_ns)
 			continue;
-		DL_DELETE(peer->queue, op);
+		dequeue(peer, op);
 		ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, -ETIMEDOUT);
 	}
 }

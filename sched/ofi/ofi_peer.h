@@ -19,6 +19,7 @@
 
 #include "fare.h"
 #include "ofi/ofi_hash.h"
+#include "ofi/ofi_limits.h"
 
 struct ofi_domain;
 struct ofi_op;
@@ -38,10 +39,11 @@ struct ofi_peer {
 	struct fare_address address;
 	struct ofi_link *links, *tx;
 	struct ofi_op *queue;
-	unsigned n_writes;  /* that a group has, and has not completed */
-	uint32_t eager_out; /* eager bytes that the peer has not given credit for */
-	uint32_t owed;	    /* eager bytes taken here that the peer has not been told of */
-	bool is_self, is_dirty, credit_queued;
+	unsigned n_writes;	  /* that a group has, and has not completed */
+	uint32_t eager_out;	  /* eager bytes that the peer has not given credit for */
+	uint32_t owed;		  /* eager bytes taken here that the peer has not been told of */
+	struct ofi_limits limits; /* of what it sends */
+	bool is_self, is_dirty, credit_queued, is_cut;
 	uint64_t reopen_ns; /* not before; 0: at once */
 };
 
@@ -59,7 +61,12 @@ struct ofi_peer *ofi_peer_get(struct ofi_domain *domain, const struct fare_addre
 void ofi_peer_submit(struct ofi_op *op);
 /* Eager bytes were taken out of the queues here: the peer is told, now or with a next message. */
 void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes);
-bool ofi_peer_has_window(const struct ofi_peer *peer, uint32_t bytes);
+bool ofi_peer_has_window(const struct ofi_peer *peer, uint64_t bytes);
+/*
+ * The peer does not keep to the protocol: its links end, what is outstanding toward it fails, and
+ * it can open no other. Messages that it has sent before are still delivered.
+ */
+void ofi_peer_cut(struct ofi_peer *peer, const char *why);
 
 /* struct fare_domain_options.on_request: refuses who does not speak this protocol. */
 int ofi_peer_on_request(void *domain, struct fare_request *request);

@@ -113,6 +113,8 @@ static void *run(void *arg)
 	while (!atomic_load(&p->stop)) {
 		if (calls(p) != seen)
 			seen = wait_for_pause(p);
+		if (atomic_load(&p->stop)) /* the wait may have taken the wake that was for this */
+			break;
 		ofi_lock(domain);
 		ofi_progress_turn(domain);
 		ofi_unlock(domain);

@@ -35,7 +35,8 @@ static void finish(struct ofi_peer *peer, uint32_t cookie, int status)
 	const struct ofi_wire fin = {
 		.kind = OFI_FIN, .cookie = cookie, .status = (uint32_t)-status};
 
-	ofi_rx_answer(peer, &fin);
+	if (ofi_rx_answer(peer, &fin))
+		ofi_limits_answered(&peer->limits);
 }
 
 void ofi_rx_refuse(struct ofi_peer *peer, uint32_t cookie)
@@ -59,7 +60,7 @@ static void scatter(const struct ofi_recv *recv, const uint8_t *data, uint64_t l
 static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
 {
 	scatter(recv, m->payload, m->length < recv->room ? m->length : recv->room);
-	ofi_peer_give_credit(m->peer, ofi_eager_cost(m->length));
+	ofi_peer_give_credit(m->peer, (uint32_t)ofi_eager_cost(m->length));
 	if (m->wire.flags & OFI_WIRE_ACK)
 		finish(m->peer, m->wire.cookie, 0);
 	ofi_ep_recv_done(recv, 0);
@@ -102,6 +103,8 @@ void ofi_rx_read_done(struct ofi_op *op)
 	/* its region is not needed any more, whatever became of the read; or the peer is gone */
 	if (op->status != -ECANCELED && op->status != -ECONNABORTED)
 		finish(op->peer, op->fin_cookie, op->status);
+	else
+		ofi_limits_answered(&op->peer->limits);
 	ofi_ep_recv_done(op->recv, op->status);
 }
 
@@ -119,7 +122,7 @@ void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m)
 void ofi_rx_discard(const struct ofi_message *m)
 {
 	if (m->wire.kind == OFI_EAGER)
-		ofi_peer_give_credit(m->peer, ofi_eager_cost(m->length));
+		ofi_peer_give_credit(m->peer, (uint32_t)ofi_eager_cost(m->length));
 	if (m->wire.kind == OFI_RTS || m->wire.flags & OFI_WIRE_ACK)
 		finish(m->peer, m->wire.cookie, 0);
 }
@@ -185,6 +188,13 @@ void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes)
 	}
 	m.payload = (const uint8_t *)data + payload;
 	m.length = m.wire.kind == OFI_EAGER ? bytes - payload : m.wire.length;
+	if (peer->is_cut)
+		return;
+	if (!ofi_limits_admit(&peer->limits, peer->domain->env.window_bytes, &m.wire, m.length)) {
+		ofi_peer_cut(peer, "it sends more than its window, or wants more answers than it "
+				   "can wait for");
+		return;
+	}
 	peer->eager_out -= m.wire.credit < peer->eager_out ? m.wire.credit : peer->eager_out;
 	if (m.wire.kind == OFI_FIN)
 		on_fin(peer, &m.wire);

@@ -46,11 +46,7 @@ struct ofi_message {
 	void *claimed_by;	/* the context of FI_CLAIM */
 };
 
-/* Bytes of the window that an eager message takes. */
-static inline uint32_t ofi_eager_cost(uint64_t payload)
-{
-	return (uint32_t)payload + (uint32_t)sizeof(struct ofi_message);
-}
+_Static_assert(sizeof(struct ofi_message) <= OFI_EAGER_OVERHEAD, "the window counts it");
 
 void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes);
 /* Sends a message that nobody waits for the completion of. 0 or -errno. */

@@ -48,7 +48,7 @@ static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi
 	if (err)
 		return err;
 	gather(op->message + OFI_WIRE_BYTES, send->iov, send->count);
-	op->peer->eager_out += ofi_eager_cost(op->length);
+	op->peer->eager_out += (uint32_t)ofi_eager_cost(op->length);
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define GREETING      "fareofi1"
+#define GREETING      "fareofi2"
 #define CREDIT_OFFSET 24
 #define MAGIC	      UINT32_C(0x666f6669)
 
@@ -97,17 +97,19 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
 	return 0;
 }
 
-void ofi_greeting_encode(const struct fare_address *address, uint8_t out[OFI_GREETING_BYTES])
+void ofi_greeting_encode(const struct ofi_greeting *g, uint8_t out[OFI_GREETING_BYTES])
 {
 	memcpy(out, GREETING, 8);
-	memcpy(out + 8, address->bytes, FARE_ADDRESS_BYTES);
+	put(out + 8, g->window_bytes, 4);
+	memcpy(out + 12, g->address.bytes, FARE_ADDRESS_BYTES);
 }
 
-int ofi_greeting_decode(const void *in, size_t bytes, struct fare_address *address)
+int ofi_greeting_decode(const void *in, size_t bytes, struct ofi_greeting *out)
 {
 	if (!in || bytes != OFI_GREETING_BYTES || memcmp(in, GREETING, 8))
 		return -EBADMSG;
-	memcpy(address->bytes, (const uint8_t *)in + 8, FARE_ADDRESS_BYTES);
+	get((const uint8_t *)in + 8, &out->window_bytes, 4);
+	memcpy(out->address.bytes, (const uint8_t *)in + 12, FARE_ADDRESS_BYTES);
 	return 0;
 }
 

@@ -46,6 +46,13 @@ struct ofi_wire {
 #define OFI_WIRE_BYTES	   36u
 #define OFI_WIRE_RTS_BYTES 56u
 #define OFI_EAGER_MAX	   (FARE_MESSAGE_MAX - OFI_WIRE_BYTES)
+#define OFI_EAGER_OVERHEAD 160u /* what a message that is kept takes besides its payload */
+
+/* Bytes of the window that an eager message takes; sender and receiver count alike. */
+static inline uint64_t ofi_eager_cost(uint64_t payload)
+{
+	return payload + OFI_EAGER_OVERHEAD;
+}
 
 /* Bytes of the header of that kind. */
 size_t ofi_wire_bytes(uint8_t kind);
@@ -60,11 +67,15 @@ static inline uint8_t ofi_wire_kind(const uint8_t *message)
 /* *payload: where the payload of an OFI_EAGER begins. 0 or -EBADMSG. */
 int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_t *payload);
 
-/* What a group's opener says of itself, and what it is answered: protocol and address. */
-#define OFI_GREETING_BYTES (8u + FARE_ADDRESS_BYTES)
-void ofi_greeting_encode(const struct fare_address *address, uint8_t out[OFI_GREETING_BYTES]);
+/* What a group's opener says of itself, and what it is answered: protocol, window and address. */
+struct ofi_greeting {
+	struct fare_address address;
+	uint32_t window_bytes; /* the same at both, because the receiver holds the sender to it */
+};
+#define OFI_GREETING_BYTES (12u + FARE_ADDRESS_BYTES)
+void ofi_greeting_encode(const struct ofi_greeting *g, uint8_t out[OFI_GREETING_BYTES]);
 /* 0, or -EBADMSG: not this protocol. */
-int ofi_greeting_decode(const void *in, size_t bytes, struct fare_address *address);
+int ofi_greeting_decode(const void *in, size_t bytes, struct ofi_greeting *out);
 
 /* An endpoint's address, as fi_getname() gives and fi_av_insert() takes it. */
 struct ofi_address {

@@ -11,11 +11,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t bytes[OFI_WIRE_RTS_BYTES];
-	struct fare_address address;
+	struct ofi_greeting greeting;
 	struct ofi_wire w;
 	size_t payload;
 
-	ofi_greeting_decode(data, size, &address);
+	ofi_greeting_decode(data, size, &greeting);
 	if (ofi_wire_decode(data, size, &w, &payload))
 		return 0;
 	if (payload > size || payload != ofi_wire_bytes(w.kind))

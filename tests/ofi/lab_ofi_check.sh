@@ -17,14 +17,29 @@ check() {
 	echo "$name: $(grep -c passed "$SCRATCH/$name.client") cases passed"
 }
 
-FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 20
-lab_up "$TOPOLOGIES/2x2x2.yaml" 2
-check fare-two-servers fare "at s0" "at s1" 23
-check fare-one-server fare "at s0" "at s0" 23
+FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 21
+lab_up "$TOPOLOGIES/2x2x2.yaml"
+check fare-two-servers fare "at s0" "at s1" 24
+check fare-one-server fare "at s0" "at s0" 24
 
 mkdir "$SCRATCH/lost"
 at s0 "$FARE_BIN/ofi_check" fare serve "$SCRATCH/lost" lost >/dev/null 2>&1 &
 FI_FARE_DEADLINE_MS=2000 at s1 "$FARE_BIN/ofi_check" fare ask "$SCRATCH/lost" lost || fail "a peer that was killed"
+
+# a peer that sends beyond its window, or wants more answers than it can wait for, is cut off; the others go on
+for limit in window answers; do
+	dir=$SCRATCH/flooded-$limit
+	mkdir "$dir"
+	at s0 "$FARE_BIN/ofi_check" fare serve "$dir" flooded >"$dir.server" 2>&1 &
+	server=$!
+	at s1 "$FARE_BIN/ofi_check" fare ask "$dir" flooded >"$dir.client" 2>&1 &
+	client=$!
+	within [ -e "$dir/address.s" ] || fail "no address to flood"
+	at s1 "$FARE_BIN/ofi_hostile" "$dir/address.s" $limit >"$dir.hostile" 2>&1 || { cat "$dir".*; fail "flooded, $limit"; }
+	touch "$dir/cut"
+	wait $client && wait $server || { cat "$dir".*; fail "flooded, $limit: the others"; }
+	cat "$dir.hostile"
+done
 
 at s0 fi_info -p fare >"$SCRATCH/info" || fail "fi_info"
 grep -q 'domain: fare0' "$SCRATCH/info" || { cat "$SCRATCH/info"; fail "fi_info shows no domain"; }

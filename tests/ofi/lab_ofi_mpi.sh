@@ -4,19 +4,12 @@
 # a rank that computes for five seconds; planes, a sub-port, bgpd and fared lost under it; and a rank that is killed.
 . "$(dirname "$0")/lib.sh"
 command -v mpirun >/dev/null && command -v mpicc >/dev/null || skip "OpenMPI is not installed (openmpi-bin, libopenmpi-dev)"
-command -v unshare >/dev/null || skip "unshare is not installed"
 mpicc -O2 -o "$SCRATCH/mpi_check" "$HERE/mpi_check.c" || fail "mpi_check does not compile"
-lab_up "$TOPOLOGIES/2x2x2.yaml" 2
-export FARE_LAB=$LAB FARE_LAB_TMP=$SCRATCH/tmp
+lab_up "$TOPOLOGIES/2x2x2.yaml"
 
 # mpi RANKS ARG...: mpi_check; its line of JSON, or what went wrong
 mpi() {
-	local ranks=$1
-	shift
-	bash "$HERE/lab_ssh.sh" s0 mpirun --allow-run-as-root --oversubscribe -np "$ranks" --host s0:16,s1:16 --map-by node \
-		--mca plm_rsh_agent "$HERE/lab_ssh.sh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
-		--mca mpi_yield_when_idle 1 --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare --mca osc pt2pt \
-		-x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARE_LAB -x FARE_LAB_TMP "$SCRATCH/mpi_check" "$@"
+	"$FARE_BIN/farelab-mpi" run "$LAB" fare "$1" -- "$SCRATCH/mpi_check" "${@:2}"
 }
 
 # right FILE: nothing was wrong, and something was checked
@@ -29,6 +22,23 @@ mpi 2 1 5 >"$SCRATCH/two" 2>&1 || { cat "$SCRATCH/two"; fail "two ranks"; }
 right "$SCRATCH/two" "two ranks, one of which computes for 5 s"
 mpi 8 1 >"$SCRATCH/eight" 2>&1 || { cat "$SCRATCH/eight"; fail "eight ranks"; }
 right "$SCRATCH/eight" "eight ranks on two servers"
+
+# what a rank keeps for 15 peers stays bounded: memory and descriptors at their largest, of any rank
+"$FARE_BIN/farelab-mpi" run "$LAB" fare 16 -- "$FARE_BIN/fare-mpi-coll" alltoall 65536 4 >"$SCRATCH/sixteen" 2>&1 &
+run=$!
+kb=0 fds=0
+while kill -0 $run 2>/dev/null; do
+	for pid in $(pgrep -x fare-mpi-coll); do
+		now=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
+		open=$(ls "/proc/$pid/fd" 2>/dev/null | wc -l)
+		[ "${now:-0}" -le $kb ] || kb=$now
+		[ "$open" -le $fds ] || fds=$open
+	done
+done
+wait $run || { cat "$SCRATCH/sixteen"; fail "sixteen ranks"; }
+grep '"answer"' "$SCRATCH/sixteen" | jq -e '.wrong == 0 and .checked > 0' >/dev/null || { cat "$SCRATCH/sixteen"; fail "sixteen ranks"; }
+[ $kb -gt 0 ] && [ $kb -le 100000 ] && [ $fds -gt 0 ] && [ $fds -le 256 ] || fail "sixteen ranks: $kb kB and $fds descriptors of a rank"
+echo "sixteen ranks: at most $kb kB and $fds descriptors of a rank"
 
 mpi 4 20 >"$SCRATCH/faults" 2>&1 &
 run=$!

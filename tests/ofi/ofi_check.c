@@ -818,6 +818,59 @@ static void formats(void)
 }
 
 /*
+ * A domain closes at once while its progress thread waits for a pause of the application's calls.
+ */
+static void reopening(void)
+{
+	struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_FD};
+
+	for (unsigned i = 0; i < 60 && !t.server; i++) {
+		struct fid_domain *domain;
+		struct fi_cq_tagged_entry e;
+		struct fid_cq *cq;
+		uint64_t start = now_ms();
+
+		ok(fi_domain(t.fabric, t.info, &domain, NULL), "fi_domain");
+		ok(fi_cq_open(domain, &attr, &cq, NULL), "fi_cq_open");
+		while (now_ms() - start < i)
+			CHECK(fi_cq_read(cq, &e, 1) == -FI_EAGAIN);
+		CHECK(fi_cq_sread(cq, &e, 1, NULL, 0) == -FI_EAGAIN);
+		CHECK(fi_cq_read(cq, &e, 1) == -FI_EAGAIN);
+		ok(fi_close(&cq->fid), "fi_close(cq)");
+		ok(fi_close(&domain->fid), "fi_close(domain)");
+	}
+}
+
+/*
+ * A third process floods the server meanwhile; these two notice nothing. It is over when somebody
+ * makes the file "cut".
+ */
+static void flooded(void)
+{
+	uint64_t start = now_ms();
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/cut", t.dir);
+	for (unsigned i = 0, last = 0; !last; i++) {
+		size_t n = sizes[i % N_SIZES];
+
+		last = !t.server && i > 4 * N_SIZES && !access(path, F_OK);
+		if (t.server) {
+			RETRY(fi_trecv(t.ep, t.in, LONG, desc(t.in_mr), t.peer, 5, 1, NULL));
+			struct fi_cq_tagged_entry e = wait_entry(t.rx, NULL);
+
+			CHECK(e.len == n && filled(t.in, n, i));
+			last = e.tag == 4;
+		} else {
+			fill(t.out, n, i);
+			RETRY(fi_tsend(t.ep, t.out, n, desc(t.out_mr), t.peer, last ? 4 : 5, NULL));
+			wait_entry(t.tx, NULL);
+		}
+		late(start, "end of the flood");
+	}
+}
+
+/*
  * The other end is killed. With a deadline (FI_FARE_DEADLINE_MS) what is sent to it fails, and
  * everything can be closed. Runs alone: nobody meets afterwards.
  */
@@ -863,11 +916,19 @@ static const struct {
 	{"waiting", waiting, NULL},
 	{"blocking", blocking, NULL},
 	{"self", self, NULL},
+	{"reopening", reopening, NULL},
 	{"address-vector", address_vector, NULL},
 	{"formats", formats, NULL},
 	{"wrong-key", wrong_key, "reports success"},
 	{"lost", lost, "has no deadline"},
+	{"flooded", flooded, "has no window"},
 };
+
+/* Cases that run only by their name: they need a third. */
+static bool is_apart(void (*run)(void))
+{
+	return run == lost || run == flooded;
+}
 
 static struct fi_info *choose(const char *provider)
 {
@@ -963,7 +1024,7 @@ int main(int argc, char **argv)
 	register_all();
 	introduce();
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (only ? strcmp(only, cases[i].name) != 0 : cases[i].run == lost)
+		if (only ? strcmp(only, cases[i].name) != 0 : is_apart(cases[i].run))
 			continue;
 		if (cases[i].not_tcp && !t.is_fare) {
 			if (!t.server)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,35 @@ START_TEST(no_such_program)
 }
 END_TEST
 
+static int count_until_three(void *arg, const char *line)
+{
+	unsigned *n = arg;
+	char want[16];
+
+	snprintf(want, sizeof(want), "%u", ++*n);
+	ck_assert_str_eq(line, want);
+	return *n == 3 ? -EPIPE : 0;
+}
+
+/* Each line as it comes: the child waits for ever after the third, and is ended. */
+START_TEST(lines_are_seen_at_once)
+{
+	const char *argv[] = {"/bin/sh", "-c", "echo 1; printf 2; echo; echo 3; exec sleep 1000",
+			      NULL};
+	const char *brief[] = {"/bin/sh", "-c", "echo 1; printf 2", NULL};
+	struct command_result r;
+	unsigned n = 0;
+
+	ck_assert_int_eq(command_watch(argv, 60000, count_until_three, &n, &r), -EPIPE);
+	ck_assert_uint_eq(n, 3);
+	n = 0;
+	ck_assert_int_eq(command_watch(brief, 60000, count_until_three, &n, &r), 0);
+	ck_assert_uint_eq(n, 1); /* the second is no whole line */
+	ck_assert_str_eq(r.out, "1\n2");
+	free(r.out);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("command");
@@ -111,6 +141,7 @@ int main(void)
 	tcase_add_test(tcase, time_is_up);
 	tcase_add_test(tcase, children_left_behind_do_not_matter);
 	tcase_add_test(tcase, no_such_program);
+	tcase_add_test(tcase, lines_are_seen_at_once);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

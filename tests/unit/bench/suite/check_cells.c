@@ -11,6 +11,8 @@ static const struct param params[] = {{"size", PARAM_BYTES, "bytes", "", {"64K,1
 				      {.name = NULL}};
 static const struct test test = {.id = "0.1", .params = params};
 static const struct test alone = {.id = "0.2", .params = params, .no_strategies = true};
+static const char *const own[] = {"mpi-a", "mpi-b", NULL};
+static const struct test other = {.id = "T0.3", .params = params, .strategies = own};
 static const int strategies[] = {STRATEGY_ECMP, STRATEGY_WECMP_KERNEL, STRATEGY_FARE_SPRAY};
 
 START_TEST(every_combination_once)
@@ -128,6 +130,35 @@ START_TEST(orders_are_permutations_in_halves)
 }
 END_TEST
 
+/* A test's own strategies are not taken for libfare's: no order is forced on them. */
+START_TEST(own_strategies)
+{
+	static const int both[] = {0, 1};
+	unsigned order[12], mixed = 0;
+	uint64_t random = 1;
+	struct cells cells;
+
+	ck_assert_str_eq(test_strategy_name(&other, 1), "mpi-b");
+	ck_assert_str_eq(test_strategy_name(&test, STRATEGY_ECMP), "ecmp-stripe");
+	ck_assert_int_eq(test_own_strategy(&other, "mpi-b"), 1);
+	ck_assert_int_eq(test_own_strategy(&other, "ecmp-stripe"), -ENOENT);
+	ck_assert_int_eq(test_own_strategy(&test, "mpi-b"), -ENOENT);
+	ck_assert_int_eq(cells_expand(&other, PROFILE_QUICK, NULL, 0, both, 2, &cells), 0);
+	ck_assert_uint_eq(cells.n, 12);
+	for (int turn = 0; turn < 50; turn++) {
+		unsigned changes = 0;
+
+		cells_shuffle(&cells, &random, order);
+		for (unsigned i = 1; i < cells.n; i++)
+			changes +=
+				cells.cell[order[i]].strategy != cells.cell[order[i - 1]].strategy;
+		mixed += changes > 1;
+	}
+	ck_assert_uint_gt(mixed, 40);
+	cells_fini(&cells);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("cells");
@@ -140,6 +171,7 @@ int main(void)
 	tcase_add_test(tc, slow_parameters_make_blocks);
 	tcase_add_test(tc, only_names_that_are_declared);
 	tcase_add_test(tc, orders_are_permutations_in_halves);
+	tcase_add_test(tc, own_strategies);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

@@ -106,10 +106,10 @@ END_TEST
 
 START_TEST(a_greeting_is_recognised)
 {
-	struct fare_address a, again;
+	struct ofi_greeting a = {.window_bytes = 0x01020304}, again;
 	uint8_t bytes[OFI_GREETING_BYTES];
 
-	memset(a.bytes, 0x77, sizeof(a.bytes));
+	memset(a.address.bytes, 0x77, sizeof(a.address.bytes));
 	ofi_greeting_encode(&a, bytes);
 	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes), &again), 0);
 	ck_assert_mem_eq(&again, &a, sizeof(a));

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "training/common.h"
+
+/* Nothing is measured: it is the table of what 9.1 to 9.3 found in the same directory. */
+static int run(struct trial *t)
+{
+	static const char *const tests[] = {[COLLECTIVE_ALLREDUCE] = "T9.1",
+					    [COLLECTIVE_ALLTOALL] = "T9.2",
+					    [COLLECTIVE_ALLGATHER] = "T9.3"};
+	static const char *const kpis[] = {"BusBW", "of_optimum"};
+	enum collective c = COLLECTIVE_ALLREDUCE;
+
+	/* the first parameter names the test; those behind it are that test's */
+	while (strcmp(trial_text(t, "collective"), collective_name(c)) != 0) {
+		if (c == COLLECTIVE_ALLGATHER) {
+			trial_missing(t, NULL, "allreduce, alltoall and allgather are known");
+			return 0;
+		}
+		c++;
+	}
+	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
+		double value = kpi_median(t->rows, tests[c], t->strategy_name, kpis[i],
+					  t->n_params - 1, t->param + 1, 0.5);
+
+		if (isfinite(value))
+			trial_value(t, kpis[i], value, 1);
+		else
+			trial_missing(t, kpis[i], "%s was not measured in this run", tests[c]);
+	}
+	return 0;
+}
+
+static const struct param params[] = {
+	{"collective",
+	 PARAM_NAME,
+	 "",
+	 "of T9.1 to T9.3",
+	 {"allreduce,alltoall,allgather", NULL, NULL}},
+	{"size", PARAM_BYTES, "bytes", "of each rank's vector", {"8M", "64M", "1G"}},
+	{"ranks", PARAM_COUNT, "accelerators", "a rank on each server", {"4", "4", "128,512"}},
+	{"fabric",
+	 PARAM_NAME,
+	 "",
+	 "whole, or a part of the last rank's GPU lost",
+	 {"healthy,subport-lost,plane-lost", NULL, NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"BusBW", "Gb/s", "DUT-F", "median of the trials", BETTER_HIGHER, 0},
+	{"of_optimum", "", "DUT-F", "median of the trials", BETTER_HIGHER, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_TABLE,
+				     "Bus bandwidth by strategy (table 11)",
+				     "collective",
+				     "strategy",
+				     "fabric",
+				     {"BusBW", "of_optimum"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_t9_4 = {
+	.id = "T9.4",
+	.name = "Collective Communication Library Bus Bandwidth Summary",
+	.clause = TRAINING_DRAFT "9.4",
+	.dut = "DUT-F",
+	.summary = "The table of what T9.1 to T9.3 found in the same run.",
+	.strategies = mpi_strategies,
+	.trials = {1, 1, 1},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

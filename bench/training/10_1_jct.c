@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
+
+#include "training/common.h"
+
+/* The draft's S, over the scale of the lab, times the stretch; whole numbers for every rank. */
+static uint64_t scaled_bytes(const struct trial *t, unsigned ranks, double stretch)
+{
+	uint64_t unit = 4 * (uint64_t)ranks;
+	double bytes = trial_number(t, "size") / t->scale * stretch;
+
+	return bytes < (double)unit ? unit : (uint64_t)(bytes / (double)unit) * unit;
+}
+
+static void add_rows(struct trial *t, const struct mpi_job *job, const struct mpi_result *r)
+{
+	const struct topo *topo = t->fabric->topo;
+	const struct topo_gpu *gpu = &topo->gpus[0];
+	double line = training_line_bps(t), buckets = 0, roofline, with_buckets;
+
+	for (unsigned p = 0; p < topo->n_planes; p++)
+		buckets += (double)gpu->plane[p].n_sub_ports * topo->bucket_bytes;
+	roofline = r->n * collective_roofline_s(COLLECTIVE_ALLREDUCE, job->ranks, job->bytes,
+						job->compute_s, line, 0);
+	with_buckets = r->n * collective_roofline_s(COLLECTIVE_ALLREDUCE, job->ranks, job->bytes,
+						    job->compute_s, line, buckets);
+	trial_value(t, "JCT", r->wall_s, r->n);
+	trial_value(t, "Roofline", roofline, r->n);
+	trial_value(t, "JCT_ratio", r->wall_s / roofline, r->n);
+	trial_value(t, "JCT_ratio_shaped", r->wall_s / with_buckets, r->n);
+	trial_value(t, "Effective_Comm_Overhead", r->wall_s - r->n * job->compute_s, r->n);
+	training_algorithm(t, COLLECTIVE_ALLREDUCE, job, r, 0);
+}
+
+static int run(struct trial *t)
+{
+	unsigned ranks = trial_count(t, "ranks");
+	double stretch = trial_number(t, "stretch");
+	uint64_t bytes = scaled_bytes(t, ranks ? ranks : 1, stretch);
+	struct mpi_job job;
+	struct mpi_result r;
+	int err;
+
+	if (!training_can(t, ranks, bytes))
+		return 0;
+	err = training_prepare(t);
+	if (err)
+		return err;
+	job = training_job(t, COLLECTIVE_ALLREDUCE, ranks, bytes);
+	job.compute_s = trial_number(t, "compute") / 1e3 * stretch;
+	if (t->profile == PROFILE_DRAFT)
+		job.min_iterations = 1000;
+	err = mpi_job_run(&job, &r);
+	if (!err)
+		add_rows(t, &job, &r);
+	mpi_result_fini(&r);
+	return err;
+}
+
+static const struct param params[] = {
+	{"compute",
+	 PARAM_NUMBER,
+	 "ms",
+	 "of an iteration, slept",
+	 {"10,100", "10,50,100", "10,50,100,500"}},
+	{"size",
+	 PARAM_BYTES,
+	 "bytes",
+	 "of the all-reduce of an iteration; divided by the scale",
+	 {"256M,1G", "256M,1G,4G", NULL}},
+	{"ranks",
+	 PARAM_COUNT,
+	 "accelerators",
+	 "a rank on each server",
+	 {"4", "4", "64,128,256,512,1024"}},
+	{"stretch",
+	 PARAM_NUMBER,
+	 "",
+	 "compute and bytes are multiplied by it, so that shapers' buckets matter less",
+	 {"20", "50", "1"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"JCT", "s", "SUT-E", "all iterations", BETTER_LOWER, 0},
+	{"Roofline", "s", "SUT-E",
+	 "iterations times compute and S times algo_factor at the line rate", BETTER_NONE, 0},
+	{"JCT_ratio", "", "SUT-E", "JCT over the roofline", BETTER_LOWER, 0},
+	{"JCT_ratio_shaped", "", "SUT-E",
+	 "JCT over the roofline less what shapers let pass at once after the compute", BETTER_LOWER,
+	 0},
+	{"Effective_Comm_Overhead", "s", "SUT-E", "JCT less all compute; nothing overlaps",
+	 BETTER_LOWER, 0},
+	{"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0},
+	LIST_END};
+
+static const struct view views[] = {{VIEW_TABLE,
+				     "Synthetic JCT",
+				     "compute",
+				     "strategy",
+				     "size",
+				     {"JCT_ratio_shaped", "JCT_ratio", "JCT", "Roofline",
+				      "Effective_Comm_Overhead", "Algorithm"},
+				     false,
+				     false,
+				     NULL,
+				     NULL},
+				    {VIEW_LINES,
+				     "JCT ratio by accelerators",
+				     "ranks",
+				     "strategy",
+				     "size",
+				     {"JCT_ratio_shaped"},
+				     true,
+				     false,
+				     NULL,
+				     NULL},
+				    VIEWS_END};
+
+const struct test test_t10_1 = {
+	.id = "T10.1",
+	.name = "Synthetic JCT Under Controlled Conditions",
+	.clause = TRAINING_DRAFT "10.1",
+	.dut = "SUT-E",
+	.summary =
+		"Iterations of emulated compute (a sleep) and an all-reduce, one after the other. "
+		"S "
+		"is divided by the scale of the lab, so that it takes as long as on the unscaled "
+		"line; then S and C are stretched alike.",
+	.needs = TRAINING_NEEDS,
+	.strategies = mpi_strategies,
+	.trials = {1, 3, 3},
+	.seconds = {4, 30, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <math.h>
+
+#include "training/common.h"
+#include "training/failure_iterations.h"
+
+#define BEFORE 0.5 /* of the time is without the fault */
+
+struct failing {
+	struct trial *t;
+	char words[96];
+	uint64_t at_ns;
+};
+
+static int on_begun(void *arg)
+{
+	struct failing *f = arg;
+	uint64_t due = cluster_now_ns() + (uint64_t)(f->t->seconds * BEFORE * 1e9);
+	int err = cluster_sleep_until(f->t->fabric->cluster, due);
+
+	return err ? err : fabric_fail(f->t->fabric, f->words, &f->at_ns);
+}
+
+static void add_rows(struct trial *t, const struct failing *f, const struct mpi_result *r)
+{
+	struct failure_iterations i;
+	int err = failure_iterations(r->start_ns, r->took_ns, r->n, f->at_ns, &i);
+
+	if (err == -ERANGE) {
+		trial_missing(t, NULL, "of %u iterations too few were before and after the fault",
+			      r->n);
+		return;
+	}
+	if (err) {
+		t->err = err;
+		return;
+	}
+	trial_value(t, "JCT_steady", i.steady_ns / 1e6, i.n_before);
+	trial_value(t, "JCT_steady_max", i.steady_max_ns / 1e6, i.n_before);
+	if (isfinite(i.steady_p99_ns)) {
+		trial_value(t, "JCT_steady_P99", i.steady_p99_ns / 1e6, i.n_before);
+		trial_value(t, "zero_impact", i.failure_ns <= i.steady_p99_ns, 1);
+	} else {
+		trial_missing(t, "JCT_steady_P99", "%u iterations before the fault are too few",
+			      i.n_before);
+		trial_missing(t, "zero_impact", "there is no P99 of the steady state");
+	}
+	trial_value(t, "JCT_failure", i.failure_ns / 1e6, 1);
+	trial_value(t, "JCT_overhead", (i.failure_ns - i.steady_ns) / 1e6, 1);
+	trial_value(t, "JCT_worst", i.worst_ns / 1e6, r->n - i.n_before);
+	trial_value(t, "JCT_after", i.after_ns / 1e6, r->n - i.n_before);
+	trial_value(t, "redistributed", i.redistributed_ns / 1e6, 1);
+	trial_missing(t, "Packets_lost",
+		      "nothing counts what is sent into a dead link; no byte of "
+		      "MPI's was lost");
+}
+
+static int run(struct trial *t)
+{
+	unsigned ranks = trial_count(t, "ranks");
+	uint64_t bytes = (uint64_t)trial_number(t, "size");
+	struct failing f = {.t = t};
+	struct mpi_job job;
+	struct mpi_result r = {0};
+	int err, healed;
+
+	if (!training_can(t, ranks, bytes))
+		return 0;
+	training_fault(t, trial_text(t, "failure"), ranks, f.words);
+	if (!f.words[0]) {
+		trial_missing(t, NULL, "%s: the fabric has one tier of leaves",
+			      trial_text(t, "failure"));
+		return 0;
+	}
+	err = training_prepare(t);
+	job = training_job(t, COLLECTIVE_ALLREDUCE, ranks, bytes);
+	job.on_begun = on_begun;
+	job.arg = &f;
+	if (!err)
+		err = mpi_job_run(&job, &r);
+	healed = training_restore(t);
+	if (!err && !healed) {
+		add_rows(t, &f, &r);
+		training_algorithm(t, COLLECTIVE_ALLREDUCE, &job, &r, 0);
+	}
+	mpi_result_fini(&r);
+	return err ? err : healed;
+}
+
+static const struct param params[] = {
+	{"failure",
+	 PARAM_NAME,
+	 "",
+	 "what fails at half time",
+	 {"subport-lost,plane-lost,leaf-lost,spine-uplink", NULL, NULL}},
+	{"size", PARAM_BYTES, "bytes", "of each rank's vector", {"1M", "1M", "1G"}},
+	{"ranks", PARAM_COUNT, "accelerators", "a rank on each server", {"4", "4", "128"}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"JCT_steady", "ms", "SUT-E", "an iteration before the fault, median", BETTER_LOWER, 0},
+	{"JCT_steady_P99", "ms", "SUT-E", "99% of them are faster", BETTER_LOWER, 0},
+	{"JCT_steady_max", "ms", "SUT-E", "the longest of them", BETTER_LOWER, 0},
+	{"JCT_failure", "ms", "SUT-E", "the iteration in which the fault came", BETTER_LOWER, 0},
+	{"JCT_overhead", "ms", "SUT-E", "that less the steady median", BETTER_LOWER, 0},
+	{"JCT_worst", "ms", "SUT-E", "the longest from the fault on", BETTER_LOWER, 0},
+	{"JCT_after", "ms", "SUT-E", "median of the last quarter after the fault", BETTER_LOWER, 0},
+	{"redistributed", "ms", "DUT-F",
+	 "from the fault until iterations stay within 10% of what they become", BETTER_LOWER, 0},
+	{"zero_impact", "", "SUT-E", "1: JCT_failure is within JCT_steady_P99", BETTER_HIGHER, 0},
+	{"Packets_lost", "", "DUT-F", "packets", BETTER_LOWER, 0},
+	{"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0},
+	LIST_END};
+
+static const struct view views[] = {
+	{VIEW_TABLE,
+	 "All-reduce while a link fails",
+	 "failure",
+	 "strategy",
+	 NULL,
+	 {"JCT_steady", "JCT_steady_P99", "JCT_steady_max", "JCT_failure", "JCT_overhead",
+	  "JCT_worst", "JCT_after", "redistributed", "zero_impact"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	{VIEW_BARS,
+	 "The iteration in which a link fails",
+	 "failure",
+	 "strategy",
+	 NULL,
+	 {"JCT_failure"},
+	 false,
+	 false,
+	 NULL,
+	 NULL},
+	VIEWS_END};
+
+const struct test test_t11_2 = {
+	.id = "T11.2",
+	.name = "Link Failure Convergence",
+	.clause = TRAINING_DRAFT "11.2",
+	.dut = "DUT-F",
+	.summary = "All-reduces without a pause; at half time a part of the last rank's GPU, or a "
+		   "leaf, "
+		   "fails. Times begin when the command is given.",
+	.needs = TRAINING_NEEDS,
+	.strategies = mpi_strategies,
+	.trials = {1, 5, 5},
+	.seconds = {8, 60, 120},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

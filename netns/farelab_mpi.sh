@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# farelab-mpi: OpenMPI's programs in a lab, over fare or over what it is compared with. farelab(8) has the words for users.
+#
+# Launchers need a network beside the fabric: a bridge in server 0's namespace, 10.99.0.1 there, 10.99.0.(i + 1) on device
+# "mgmt" of server i. libfabric's tcp leaves out loopback devices: the GPU's address is on device "gpu0", too. Both are made
+# at the first run and go with the lab.
+set -euo pipefail
+
+usage() {
+	cat <<'END'
+usage: farelab-mpi run NAME TRANSPORT RANKS [OPTION...] -- PROGRAM [ARG...]
+       farelab-mpi net NAME
+       farelab-mpi ssh [OPTION...] HOST COMMAND...
+
+run   mpirun, on a rank of each server of the lab in turn; OPTIONs are mpirun's
+net   makes the management network, which run does as well
+ssh   what mpirun starts daemons by: a command in the namespace of HOST ($FARELAB_NAME says of which lab)
+
+TRANSPORT: fare     libfabric's provider fare (libfare-fi.so; FI_PROVIDER_PATH, where it is not installed)
+           ofi-tcp  libfabric's tcp;ofi_rxm over the kernel's routes
+           ucx-tcp  UCX's tcp over the kernel's routes
+END
+}
+
+die() {
+	echo "farelab-mpi: $*" >&2
+	exit 1
+}
+
+SELF=$(readlink -f "$0")
+FARELAB=${FARELAB:-$(dirname "$SELF")/farelab}
+[ -x "$FARELAB" ] || FARELAB=farelab
+# a build tree's own provider
+[ -n "${FI_PROVIDER_PATH:-}" ] || [ ! -e "$(dirname "$SELF")/../sched/libfare-fi.so" ] ||
+	FI_PROVIDER_PATH=$(readlink -f "$(dirname "$SELF")/../sched")
+export FI_PROVIDER_PATH=${FI_PROVIDER_PATH:-}
+
+# servers NAME: "NAME NAMESPACE RUN_DIRECTORY ADDRESS" of each, the address that of its first GPU
+servers() {
+	"$FARELAB" status "$1" --json | jq -er '.servers[] | "\(.name) \(.netns) \(.fared_run_dir) \(.gpus[0].ipv4 // "")"' ||
+		die "$1: no lab, or jq is not installed: farelab list shows the labs"
+}
+
+# in_gpu_net NAMESPACE ADDRESS: the GPU's address on a device that is no loopback
+in_gpu_net() {
+	ip -n "$1" link add gpu0 type veth peer name gpu0-peer
+	ip -n "$1" link set gpu0-peer up
+	ip -n "$1" link set gpu0 up
+	ip -n "$1" addr add "$2/32" dev gpu0
+}
+
+# from_gpu LAB SERVER ADDRESS: what is sent by BGP's routes comes from the GPU's address, as operators configure it; a link's
+# address, which the kernel would choose, has no way back
+from_gpu() {
+	"$FARELAB" vtysh "$1" "$2" -- -c 'configure terminal' -c 'route-map GPU permit 10' -c "set src $3" -c exit \
+		-c 'ip protocol bgp route-map GPU' >/dev/null
+}
+
+# make_net LAB: the lab whose servers are in SERVERS whose servers are in SERVERS
+make_net() {
+	local i=0 name netns dir address hub=
+	while read -r name netns dir address; do
+		[ -n "$address" ] || die "$name: MPI runs in labs with IPv4 alone"
+		i=$((i + 1))
+		if ip -n "$netns" link show mgmt >/dev/null 2>&1; then
+			hub=${hub:-$netns}
+			continue
+		fi
+		in_gpu_net "$netns" "$address"
+		from_gpu "$1" "$name" "$address"
+		if [ -z "$hub" ]; then
+			hub=$netns
+			ip -n "$hub" link add mgmt type bridge
+		else
+			ip -n "$hub" link add "mgmt$i" type veth peer name mgmt netns "$netns"
+			ip -n "$hub" link set "mgmt$i" master mgmt up
+		fi
+		ip -n "$netns" addr add "10.99.$((i / 250)).$((i % 250))/16" dev mgmt
+		ip -n "$netns" link set mgmt up
+	done <<<"$SERVERS"
+}
+
+run_ssh() {
+	local host netns dir
+	while [[ ${1:-} == -* ]]; do
+		case $1 in
+		-[bcDeFIiLlmOopQRSWw]) shift 2 ;; # of ssh, with a value
+		*) shift ;;
+		esac
+	done
+	[ $# -ge 2 ] && [ -n "${FARELAB_NAME:-}" ] || { usage >&2; exit 2; }
+	host=$1
+	shift
+	netns=fl-$FARELAB_NAME-$host
+	dir=/run/farelab/$FARELAB_NAME/$host
+	[ -d "$dir" ] || die "$host: no server of the lab $FARELAB_NAME"
+	export FARE_RUN_DIR=$dir/fared TMPDIR=$FARELAB_MPI_TMP/$host
+	mkdir -p "$TMPDIR"
+	exec ip netns exec "$netns" unshare --uts -- sh -c 'hostname "$0"; exec sh -c "$1"' "$host" "$*"
+}
+
+# transport NAME: fills OPTIONS
+transport() {
+	case $1 in
+	fare) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare --mca osc pt2pt) ;;
+	ofi-tcp) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "tcp;ofi_rxm" --mca osc pt2pt -x FI_TCP_IFACE=gpu0) ;;
+	ucx-tcp) OPTIONS=(--mca pml ucx --mca osc pt2pt -x UCX_TLS=tcp,self,sm -x UCX_NET_DEVICES=gpu0 --mca pml_ucx_tls any --mca pml_ucx_devices any) ;;
+	*) usage >&2; exit 2 ;;
+	esac
+}
+
+run_mpi() {
+	local lab=$1 ranks=$3 hosts first yield=0
+	# a rank that waits spins; where they have no core each, it lets others run meanwhile
+	[ "$ranks" -le "$(nproc)" ] || yield=1
+	transport "$2"
+	shift 3
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		OPTIONS+=("$1")
+		shift
+	done
+	[ $# -ge 2 ] || { usage >&2; exit 2; }
+	shift
+	command -v mpirun >/dev/null || die "mpirun is not there: install openmpi-bin"
+	SERVERS=$(servers "$lab")
+	make_net "$lab"
+	first=${SERVERS%% *}
+	hosts=$(awk -v n="$ranks" '{ printf "%s%s:%d", (NR > 1 ? "," : ""), $1, n }' <<<"$SERVERS")
+	export FARELAB_NAME=$lab FARELAB_MPI_TMP=/run/farelab/$lab/mpi FARE_TRUSTED_NETWORK=1
+	exec bash "$SELF" ssh "$first" "$(printf "%q " exec mpirun --allow-run-as-root --oversubscribe -np "$ranks" --host "$hosts" \
+		--map-by node --mca plm_rsh_agent "$SELF ssh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
+		--mca mpi_yield_when_idle "$yield" "${OPTIONS[@]}" -x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARELAB_NAME -x FARELAB_MPI_TMP "$@")"
+}
+
+case ${1:-} in
+run)
+	[ $# -ge 6 ] || { usage >&2; exit 2; }
+	shift
+	run_mpi "$@"
+	;;
+net)
+	[ $# -eq 2 ] || { usage >&2; exit 2; }
+	SERVERS=$(servers "$2")
+	make_net "$2"
+	;;
+ssh)
+	shift
+	run_ssh "$@"
+	;;
+--help | -h) usage ;;
+*)
+	usage >&2
+	exit 2
+	;;
+esac
