@@ -15,7 +15,8 @@
  *
  * `runs[scenario!=healthy,strategy=fare-spray].ratio` visits the elements of the array `runs` that
  * pass every filter; null, what was not measured, is passed over, except where an operator would
- * pair what does not belong together. Operators stand between blanks ("a - b"), so that names may hold "-" and "/".
+ * pair what does not belong together. Operators stand between
+ * blanks ("a - b"), so that names may hold "-" and "/".
  */
 #ifndef SELECTOR_H
 #define SELECTOR_H

@@ -26,7 +26,8 @@ struct describe {
 };
 
 /*
- * {"profile", "seed", "scale", "trials_repeated", "trials_busy", "seconds", "strategies", "tables": [{"title", "rows": [[name, value]]}]}, the
+ * {"profile", "seed", "scale", "trials_repeated", "trials_busy", "seconds", "strategies",
+ * "tables": [{"title", "rows": [[name, value]]}]}, the
  * caller's. NULL: no memory.
  */
 json_t *describe_json(const struct describe *about);

@@ -3,7 +3,8 @@
  * suite.h - runs tests: which, how often, in what order; keeps their rows in a directory.
  *
  * Owns: the directory DIR (rows.jsonl, run.json, report.*) while it runs. In: tests and options;
- * out: rows, and what describes the run. A run that was stopped goes on with --resume: a trial whose rows are there is not made
+ * out: rows, and what describes the run. A run that was stopped goes on with --resume: a
+ * trial whose rows are there is not made
  * again. Thread: one.
  */
 #ifndef SUITE_H

@@ -31,7 +31,7 @@ int trace_parse(struct trace *trace, const char *name, const char *text, size_t 
 		size_t error_size);
 void trace_fini(struct trace *trace);
 
-/* Seconds from request i to the next; the last is followed by the first, after the mean distance. */
+/* Seconds from request i to the next; the last is followed by the first, after the mean gap. */
 double trace_gap_s(const struct trace *trace, size_t i);
 double trace_mean_gap_s(const struct trace *trace);
 
