@@ -148,7 +148,7 @@ START_TEST(own_strategies)
 	for (int turn = 0; turn < 50; turn++) {
 		unsigned changes = 0;
 
-		cells_shuffle(&cells, &random, order);
+		cells_shuffle(&cells, 0, &random, order);
 		for (unsigned i = 1; i < cells.n; i++)
 			changes +=
 				cells.cell[order[i]].strategy != cells.cell[order[i - 1]].strategy;
