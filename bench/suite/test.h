@@ -92,7 +92,8 @@ enum need {
 struct trial;
 
 struct test {
-	/* "5.1", of the training draft "T9.1"; else "group" or "group-name": `run group` runs them */
+	/* "5.1", of the training draft "T9.1"; else "group" or "group-name": `run group` runs
+	 * them */
 	const char *id;
 	const char *name;    /* "Point-to-Point KV Cache Transfer Throughput" */
 	const char *clause;  /* "draft-calabria-bmwg-ai-fabric-inference-bench-02, 5.1" */
