@@ -12,6 +12,7 @@
 #include "demo.h"
 #include "drill.h"
 #include "fluid_command.h"
+#include "launch/agent.h"
 #include "probes/probes.h"
 #include "report/compare_show.h"
 #include "report/results_report.h"
@@ -49,6 +50,7 @@ static const struct farebench_command farebench_commands[] = {
 	 probes_main},
 	{"converge", "how long a lab takes to converge", converge_main},
 	{"check", "measure the promised figures again and compare", goals_main},
+	{"agent", "this host's part of a run on several hosts", agent_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */
 };
 
@@ -63,7 +65,8 @@ static void farebench_usage(FILE *file)
 				farebench_commands[i].help);
 	fputs("\nfarebench COMMAND --help lists a command's options; farebench --version prints "
 	      "the version.\n"
-	      "All commands but fluid and sched need root, because they enter network namespaces; "
+	      "All commands but agent, fluid and sched need root, because they enter network "
+	      "namespaces; "
 	      "check needs\n"
 	      "what the commands behind its figures need. Traffic stays inside the lab.\n"
 	      "Exit status: 0 measured (check: all goals met); 1 failed, with the reason on "

@@ -16,12 +16,13 @@
 #include "lab.h"
 #include "engine/worker_internal.h"
 
-uint64_t worker_now_ns(void)
+uint64_t worker_now_ns(const struct worker *w)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
+	       (uint64_t)w->clock_offset_ns;
 }
 
 void worker_fail(struct worker *w, const char *format, ...)
@@ -54,7 +55,7 @@ void worker_send(struct worker *w, json_t *event)
 /* Until something comes, a message is due, or a tenth of a second has passed. */
 static int worker_wait(const struct worker *w, struct pollfd poller[2])
 {
-	uint64_t now = worker_now_ns(), left = w->wake_ns > now ? w->wake_ns - now : 0;
+	uint64_t now = worker_now_ns(w), left = w->wake_ns > now ? w->wake_ns - now : 0;
 	struct timespec until = {.tv_nsec = (long)(left < 100000000 ? left : 100000000)};
 
 	return ppoll(poller, 2, &until, NULL);
@@ -130,6 +131,11 @@ static int worker_parse(struct worker *w, struct worker_options *o, int argc, ch
 					      {"path-mtu", required_argument, NULL, 'm'},
 					      {"secret", required_argument, NULL, 's'},
 					      {"ipv6", no_argument, NULL, '6'},
+					      {"verbs", no_argument, NULL, 'v'},
+					      {"key", required_argument, NULL, 'k'},
+					      {"range", required_argument, NULL, 'a'},
+					      {"max-bps", required_argument, NULL, 'b'},
+					      {"max-run-ns", required_argument, NULL, 't'},
 					      {NULL, 0, NULL, 0}};
 	int option;
 
@@ -158,6 +164,23 @@ static int worker_parse(struct worker *w, struct worker_options *o, int argc, ch
 			break;
 		case '6':
 			o->domain.family = AF_INET6;
+			break;
+		case 'v':
+			o->domain.provider = "verbs";
+			break;
+		case 'k':
+			o->domain.key_file = optarg;
+			o->domain.trusted_network = false;
+			break;
+		case 'a':
+			if (limits_add_range(&w->limits, optarg))
+				return -EINVAL;
+			break;
+		case 'b':
+			w->limits.max_bps = strtoull(optarg, NULL, 10);
+			break;
+		case 't':
+			w->limits.max_run_ns = strtoull(optarg, NULL, 10);
 			break;
 		default:
 			return -EINVAL;

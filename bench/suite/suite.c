@@ -165,6 +165,54 @@ static bool suite_has(const struct suite *suite, const struct trial *t)
 	return rows_next(suite->rows, &filter, 0) < rows_count(suite->rows);
 }
 
+/* What of the trial this fabric cannot do; NULL: it can. */
+static const char *suite_cannot(struct suite *suite, const struct trial *t)
+{
+	if (t->warm_s + t->seconds > fabric_max_run_s(&suite->fabric))
+		return "a trial takes longer than the inventory's max_run_s";
+	return t->strategy_name[0] ? fabric_cannot_spread(&suite->fabric, t->strategy) : NULL;
+}
+
+/* What the hosts counted meanwhile, a row for each; and how well their clocks agreed. */
+static int suite_note_hosts(struct suite *suite, struct trial *t)
+{
+	struct hosts *hosts = suite->fabric.hosts;
+	int err = hosts_counters_end(hosts);
+
+	for (unsigned i = 0; !err && i < suite->fabric.topo->n_servers; i++) {
+		char kpi[ROW_NAME_MAX], *grown = hosts_counters_grown(hosts, i);
+
+		snprintf(kpi, sizeof(kpi), "_counters %.23s", suite->fabric.topo->servers[i].name);
+		if (grown && grown[0])
+			trial_word(t, kpi, grown);
+		err = grown ? 0 : -ENOMEM;
+		free(grown);
+	}
+	if (t->idle.mean_percent < 0)
+		return err;
+	trial_value(t, "_clock_error_us", t->clock_error_ns / 1e3, 1);
+	if (t->held)
+		trial_word(t, "_rate_limited", "yes");
+	return err;
+}
+
+static int suite_run_trial(struct suite *suite, struct trial *t)
+{
+	const char *why = suite_cannot(suite, t);
+	int err;
+
+	if (why) {
+		trial_missing(t, NULL, "%s", why);
+		return 0;
+	}
+	if (!suite->fabric.hosts)
+		return t->test->run(t);
+	err = hosts_counters_begin(suite->fabric.hosts);
+	if (!err)
+		err = t->test->run(t);
+	return err ? err : suite_note_hosts(suite, t);
+}
+
 /* Tries again while the machine has no idle time; if it never has, the trial counts as busy. */
 static int suite_one(struct suite *suite, const struct test *test, const struct cell *cell,
 		     unsigned number)
@@ -176,7 +224,7 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 		struct trial t = suite_trial(suite, test, cell, number);
 		uint64_t start = cluster_now_ns();
 
-		err = suite_has(suite, &t) ? 0 : test->run(&t);
+		err = suite_has(suite, &t) ? 0 : suite_run_trial(suite, &t);
 		if (!err && t.idle.mean_percent >= 0 && !suite->options->even_busy)
 			verdict = trial_guard_judge(&guard, &t.idle);
 		else
@@ -275,7 +323,8 @@ static int suite_expand(const struct suite_options *o, const struct test *const 
 static int suite_open(struct suite *suite)
 {
 	const struct suite_options *o = suite->options;
-	int err = fabric_open(&suite->fabric, o->lab);
+	int err = o->hosts.inventory ? fabric_open_hosts(&suite->fabric, &o->hosts)
+				     : fabric_open(&suite->fabric, o->lab);
 
 	if (err)
 		return err;

@@ -17,6 +17,7 @@
 
 struct suite_options {
 	const char *lab, *dir;
+	struct launch_options hosts; /* instead of a lab; hosts.inventory == NULL: a lab */
 	enum profile profile;
 	int strategy[STRATEGY_COUNT];
 	unsigned n_strategies;

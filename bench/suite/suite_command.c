@@ -23,6 +23,12 @@ struct run_command {
 
 static const struct options_entry run_table[] = {
 	{"lab", 'l', "NAME", "the lab to run in ($FARELAB_NAME)"},
+	{"hosts", 'H', "FILE", "run on the hosts of this inventory instead: see docs/cluster.md"},
+	{"listen", 'L', "HOST:PORT", "where their agents connect to"},
+	{"key", 'k', "FILE", "the key that coordinator and agents share"},
+	{"launch", 'a', "HOW",
+	 "start the agents: ssh, ssh:FILE (ssh_config), or a command with {agent} and\n"
+	 "                          {host} in it (print what to start)"},
 	{"profile", 'P', "NAME",
 	 "quick, lab, or draft: the draft's own durations and trials (quick)"},
 	{"strategy", 'S', "NAMES",
@@ -125,6 +131,18 @@ static int run_option(struct run_command *c, int option, char *text)
 	case 'l':
 		o->lab = text;
 		return 0;
+	case 'H':
+		o->hosts.inventory = text;
+		return 0;
+	case 'L':
+		o->hosts.listen = text;
+		return 0;
+	case 'k':
+		o->hosts.key = text;
+		return 0;
+	case 'a':
+		o->hosts.how = text;
+		return 0;
 	case 'P':
 		return run_profile(o, text);
 	case 'S':
@@ -166,6 +184,19 @@ static void run_choose(struct run_command *c)
 			c->test[c->n_tests++] = tests[i];
 }
 
+/* A lab, or all that hosts need. */
+static int run_where(const struct suite_options *o)
+{
+	const struct launch_options *h = &o->hosts;
+
+	if (!h->inventory && !h->listen && !h->key && !h->how)
+		return o->lab ? 0 : options_which_lab("run");
+	if (h->inventory && h->listen && h->key)
+		return 0;
+	fprintf(stderr, "farebench run: hosts need --hosts, --listen and --key\n");
+	return -EINVAL;
+}
+
 /* 1: nothing is to be done. */
 static int run_parse(struct run_command *c, int argc, char **argv)
 {
@@ -187,9 +218,7 @@ static int run_parse(struct run_command *c, int argc, char **argv)
 		fprintf(stderr, "farebench run: name tests (5.1), categories (kv) or all\n");
 		err = -EINVAL;
 	}
-	if (!err && !c->options.lab)
-		err = options_which_lab("run");
-	return err;
+	return err ? err : run_where(&c->options);
 }
 
 int suite_main(int argc, char **argv)
