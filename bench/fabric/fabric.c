@@ -98,6 +98,11 @@ const char *fabric_cannot_spread(struct fabric *fabric, enum strategy strategy)
 {
 	bool kernel = strategy_mode(strategy) == FARE_MODE_KERNEL;
 
+	if (fabric->hosts && hosts_inventory(fabric->hosts)->verbs && kernel)
+		return "a QP of a device leaves by that device: the kernel's routes choose nothing";
+	if (fabric->hosts && hosts_inventory(fabric->hosts)->verbs &&
+	    strategy_mode(strategy) == FARE_MODE_PACKET)
+		return "a device's responder takes packets in their order alone";
 	/* a lab's weights can be set; hosts' may have no commands for that */
 	if (!fabric->hosts || !kernel || fabric->weights == strategy_equal_weights(strategy))
 		return NULL;

@@ -161,6 +161,10 @@ worker=$!
 wait $worker
 grep -q '10.1.2.3 is outside of 198.18.0.0/15' "$SCRATCH/worker" || fail "a worker obeys any coordinator: $(cat "$SCRATCH/worker")"
 
+# what --launch starts ends at once: said at once, with its status
+coordinator early 5.1 --hosts "$SCRATCH/hosts.yaml" --launch 'exit 3; {agent}' && fail "a run without agents"
+grep -q 'host h[01]: what --launch started has ended with status 3' "$SCRATCH/early.err" || fail "no reason: $(cat "$SCRATCH/early.err")"
+
 # ---- a run with agents that the coordinator starts
 coordinator run 5.1 5.2 "${tiny[@]}" --param load=0 --hosts "$SCRATCH/hosts.yaml" --launch "$launch" || fail "run: $(tail -5 "$SCRATCH/run.err")"
 rows=$SCRATCH/run/rows.jsonl

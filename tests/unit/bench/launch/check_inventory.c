@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "launch/inventory.h"
+#include "text_file.h"
 
 #define HOST(name, address, more)                                                                  \
 	"  - name: " name "\n    run_dir: /run/fared\n    gpus:\n      - address: " address        \
@@ -143,6 +144,33 @@ START_TEST(what_is_wrong_is_named)
 }
 END_TEST
 
+/* What docs/cluster.md shows is an inventory. */
+START_TEST(the_documented_example)
+{
+	const char *source = getenv("FARE_SOURCE_DIR");
+	char path[512], *text, *from, *to;
+	struct inventory *inventory;
+	size_t length;
+	int err;
+
+	ck_assert_ptr_nonnull(source);
+	snprintf(path, sizeof(path), "%s/docs/cluster.md", source);
+	ck_assert_int_eq(text_file_read(path, 1 << 20, &text, &length), 0);
+	from = strstr(text, "```yaml\n");
+	ck_assert_ptr_nonnull(from);
+	from += strlen("```yaml\n");
+	to = strstr(from, "```");
+	ck_assert_ptr_nonnull(to);
+	err = inventory_parse(&inventory, path, from, (size_t)(to - from), error);
+	ck_assert_msg(err == 0, "%s", error);
+	ck_assert_uint_eq(inventory->topo->n_gpus, 2);
+	ck_assert_ptr_nonnull(
+		strstr(inventory->host[0].equal, "-c 'bgp bestpath bandwidth ignore'"));
+	inventory_destroy(inventory);
+	free(text);
+}
+END_TEST
+
 START_TEST(a_file_that_is_not_there)
 {
 	struct inventory *inventory;
@@ -164,6 +192,7 @@ int main(void)
 	tcase_add_test(tcase, another_file_has_another_digest);
 	tcase_add_test(tcase, ranges_and_ipv6);
 	tcase_add_test(tcase, what_is_wrong_is_named);
+	tcase_add_test(tcase, the_documented_example);
 	tcase_add_test(tcase, a_file_that_is_not_there);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
