@@ -9,6 +9,7 @@
 #include "goals.h"
 #include "demo/demo.h"
 #include "fluid_command.h"
+#include "launch/agent.h"
 #include "probes/probes.h"
 #include "report/compare_show.h"
 #include "report/results_report.h"
@@ -38,6 +39,7 @@ static const struct farebench_command farebench_commands[] = {
 	{"probes", "what probing costs beside bfdd; whether it stays calm on busy cores",
 	 probes_main},
 	{"check", "measure the promised figures again and compare", goals_main},
+	{"agent", "this host's part of a run on several hosts", agent_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */
 };
 
@@ -52,7 +54,8 @@ static void farebench_usage(FILE *file)
 				farebench_commands[i].help);
 	fputs("\nfarebench COMMAND --help lists a command's options; farebench --version prints "
 	      "the version.\n"
-	      "All commands but fluid and sched need root, because they enter network namespaces; "
+	      "All commands but agent, fluid and sched need root, because they enter network "
+	      "namespaces; "
 	      "check needs\n"
 	      "what the commands behind its figures need. Traffic stays inside the lab.\n"
 	      "Exit status: 0 measured (check: all goals met); 1 failed, with the reason on "

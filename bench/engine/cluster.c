@@ -3,15 +3,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "interrupt.h"
 #include "optimum.h"
@@ -20,7 +15,6 @@
 #define CLUSTER_START_MS 30000
 
 struct cluster_member {
-	pid_t pid;
 	struct rendezvous *link;
 	json_t *unasked; /* an array: what it said that nobody waited for yet */
 	uint64_t arena_address;
@@ -30,8 +24,7 @@ struct cluster_member {
 
 struct cluster {
 	unsigned n;
-	int listener;
-	char dir[64], address[96];
+	struct cluster_source source;
 	struct cluster_member *member;
 };
 
@@ -55,7 +48,7 @@ uint64_t cluster_arena_address(const struct cluster *cluster, unsigned gpu)
 
 int cluster_pid(const struct cluster *cluster, unsigned gpu)
 {
-	return (int)cluster->member[gpu].pid;
+	return cluster->source.pid ? cluster->source.pid(cluster->source.arg, gpu) : 0;
 }
 
 uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu)
@@ -237,75 +230,24 @@ int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns)
 /* ---- start and end
  * -------------------------------------------------------------------------------------- */
 
-static _Noreturn void cluster_exec(const struct cluster *cluster, const struct topo *topo,
-				   unsigned gpu, const char *secret)
-{
-	const struct topo_gpu *g = &topo->gpus[gpu];
-	const struct topo_server *server = &topo->servers[g->server];
-	bool ipv6 = !g->ipv4[0];
-	char number[16], local[16], mtu[16];
-
-	snprintf(number, sizeof(number), "%u", gpu);
-	snprintf(local, sizeof(local), "%u", g->index);
-	snprintf(mtu, sizeof(mtu), "%u", topo_path_mtu(topo->mtu_bytes, ipv6));
-	execl("/proc/self/exe", "farebench", "worker", "--rendezvous", cluster->address, "--gpu",
-	      number, "--local-gpu", local, "--netns", server->netns, "--run-dir",
-	      server->fared_run_dir, "--path-mtu", mtu, "--secret", secret, ipv6 ? "--ipv6" : NULL,
-	      NULL);
-	fprintf(stderr, "farebench: starting a worker: %s\n", strerror(errno));
-	_exit(127);
-}
-
-static int cluster_spawn(struct cluster *cluster, const struct topo *topo)
-{
-	char secret[24];
-	uint32_t random;
-
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return -EIO;
-	snprintf(secret, sizeof(secret), "%u", random);
-	fflush(NULL);
-	for (unsigned i = 0; i < cluster->n; i++) {
-		topo_gpu_label(topo, i, cluster->member[i].label, sizeof(cluster->member[i].label));
-		cluster->member[i].unasked = json_array();
-		cluster->member[i].pid = fork();
-		if (cluster->member[i].pid == 0)
-			cluster_exec(cluster, topo, i, secret);
-		if (cluster->member[i].pid < 0)
-			return -errno;
-	}
-	return 0;
-}
-
 /* One worker comes in and says which GPU it is. */
 static int cluster_welcome(struct cluster *cluster)
 {
-	struct pollfd poller = {.fd = cluster->listener, .events = POLLIN};
 	struct rendezvous *link;
 	json_t *hello = NULL;
 	json_int_t gpu;
-	int fd, err;
+	int err = cluster->source.accept(cluster->source.arg, CLUSTER_START_MS, &link);
 
-	if (poll(&poller, 1, CLUSTER_START_MS) <= 0) {
-		fprintf(stderr, "farebench: not all workers came in %d s\n",
-			CLUSTER_START_MS / 1000);
-		return -ETIMEDOUT;
-	}
-	fd = accept4(cluster->listener, NULL, NULL, SOCK_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = rendezvous_create(&link, fd);
-	if (!err)
-		err = rendezvous_receive(link, CLUSTER_START_MS, &hello);
 	if (err)
 		return err;
+	err = rendezvous_receive(link, CLUSTER_START_MS, &hello);
 	gpu = json_integer_value(json_object_get(hello, "gpu"));
-	if (json_object_get(hello, "text")) {
+	if (!err && json_object_get(hello, "text")) {
 		fprintf(stderr, "farebench: GPU %lld: %s\n", (long long)gpu,
 			json_string_value(json_object_get(hello, "text")));
 		err = -ENOTCONN;
-	} else if (!json_is_integer(json_object_get(hello, "gpu")) || gpu < 0 ||
-		   gpu >= cluster->n || cluster->member[gpu].link) {
+	} else if (!err && (!json_is_integer(json_object_get(hello, "gpu")) || gpu < 0 ||
+			    gpu >= cluster->n || cluster->member[gpu].link)) {
 		err = -EPROTO;
 	}
 	json_decref(hello);
@@ -339,25 +281,23 @@ static int cluster_arenas(struct cluster *cluster, uint64_t bytes)
 	return err;
 }
 
-int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes)
+int cluster_create_from(struct cluster **out, const struct topo *topo, uint64_t arena_bytes,
+			const struct cluster_source *source)
 {
 	struct cluster *cluster = calloc(1, sizeof(*cluster));
 	int err = 0;
 
-	if (!cluster)
+	if (!cluster) {
+		source->end(source->arg, false);
 		return -ENOMEM;
-	cluster->listener = -1;
-	cluster->member = calloc(topo->n_gpus, sizeof(*cluster->member));
-	strcpy(cluster->dir, "/tmp/farebench.XXXXXX");
-	if (!cluster->member || !mkdtemp(cluster->dir)) {
-		cluster->dir[0] = '\0';
-		err = -ENOMEM;
 	}
-	cluster->n = topo->n_gpus;
-	snprintf(cluster->address, sizeof(cluster->address), "%s/rendezvous", cluster->dir);
-	if (!err) {
-		cluster->listener = rendezvous_listen(cluster->address);
-		err = cluster->listener < 0 ? cluster->listener : cluster_spawn(cluster, topo);
+	cluster->source = *source;
+	cluster->member = calloc(topo->n_gpus, sizeof(*cluster->member));
+	err = cluster->member ? source->start(source->arg) : -ENOMEM;
+	for (unsigned i = 0; cluster->member && i < topo->n_gpus; i++) {
+		topo_gpu_label(topo, i, cluster->member[i].label, sizeof(cluster->member[i].label));
+		cluster->member[i].unasked = json_array();
+		cluster->n++;
 	}
 	for (unsigned i = 0; !err && i < cluster->n; i++)
 		err = cluster_welcome(cluster);
@@ -376,28 +316,18 @@ int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena
 
 void cluster_destroy(struct cluster *cluster)
 {
+	bool whole = true;
+
 	if (!cluster)
 		return;
-	for (unsigned i = 0; cluster->member && i < cluster->n; i++) {
-		struct cluster_member *member = &cluster->member[i];
-
-		if (member->link)
+	for (unsigned i = 0; i < cluster->n; i++) {
+		whole = whole && cluster->member[i].link;
+		if (cluster->member[i].link)
 			cluster_send(cluster, i, json_pack("{s:s}", "op", "quit"));
-		else if (member->pid > 0)
-			kill(member->pid, SIGKILL);
-		rendezvous_destroy(member->link);
-		json_decref(member->unasked);
+		rendezvous_destroy(cluster->member[i].link);
+		json_decref(cluster->member[i].unasked);
 	}
-	for (unsigned i = 0; cluster->member && i < cluster->n; i++)
-		while (cluster->member[i].pid > 0 && waitpid(cluster->member[i].pid, NULL, 0) < 0 &&
-		       errno == EINTR)
-			;
-	if (cluster->listener >= 0)
-		close(cluster->listener);
-	if (cluster->dir[0]) {
-		unlink(cluster->address);
-		rmdir(cluster->dir);
-	}
+	cluster->source.end(cluster->source.arg, whole);
 	free(cluster->member);
 	free(cluster);
 }

@@ -2,10 +2,10 @@
 /*
  * cluster.h - the workers of a benchmark, one process per GPU, as the coordinator sees them.
  *
- * Owns: the processes, their connections and the socket they come in by. In: a topology; out:
- * workers that answer requests (worker.h has the list). An error that any worker reports ends the
- * wait with -EBADE after saying on stderr which GPU and what: callers end the benchmark. Thread:
- * one.
+ * Owns: the connections. In: a topology, and a source of workers: this machine (cluster_local.c),
+ * or agents on other hosts (launch/hosts.h). Out: workers that answer requests (worker.h has the
+ * list). An error that any worker reports ends the wait with -EBADE after saying on stderr which
+ * GPU and what: callers end the benchmark. Thread: one.
  */
 #ifndef CLUSTER_H
 #define CLUSTER_H
@@ -17,15 +17,32 @@
 #include "topo.h"
 
 struct cluster;
+struct rendezvous;
+
+/* Where workers come from. Each function but pid says on stderr what fails. */
+struct cluster_source {
+	int (*start)(void *arg); /* one for every GPU; they come in one by one, in any order */
+	int (*accept)(void *arg, int timeout_ms, struct rendezvous **link); /* the next one */
+	/*
+	 * Called once, also if start() failed. whole: all came in, and were told to quit; else some
+	 * wait for nobody. Frees arg if the source owns it.
+	 */
+	void (*end)(void *arg, bool whole);
+	int (*pid)(void *arg, unsigned gpu); /* NULL: they are not on this machine */
+	void *arg;
+};
 
 /* Starts a worker for every GPU and gives each arenas of arena_bytes. topo is borrowed for the
  * call. -ENOTCONN, after saying why: a worker could not begin, as without a fared on its server. */
+int cluster_create_from(struct cluster **out, const struct topo *topo, uint64_t arena_bytes,
+			const struct cluster_source *source);
+/* The same with processes of this machine, in the servers' network namespaces. */
 int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes);
 void cluster_destroy(struct cluster *cluster); /* ends the workers; NULL is fine */
 
 unsigned cluster_size(const struct cluster *cluster);
 uint64_t cluster_arena_address(const struct cluster *cluster, unsigned gpu);
-int cluster_pid(const struct cluster *cluster, unsigned gpu);
+int cluster_pid(const struct cluster *cluster, unsigned gpu); /* 0: on another host */
 uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu);
 
 /* Sends request (taken). */

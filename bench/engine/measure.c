@@ -177,6 +177,25 @@ static int measure_links(struct measured *out, unsigned server, const json_t *an
 	return 0;
 }
 
+/* Whoever has least idle time counts: traffic is as fast as its slowest end. */
+static void measure_idle(struct measured *out, const json_t *answer)
+{
+	const json_t *idle = json_object_get(answer, "idle");
+	double mean = json_number_value(json_array_get(idle, 0)),
+	       busiest = json_number_value(json_array_get(idle, 1)),
+	       stolen = json_number_value(json_array_get(idle, 2));
+
+	out->held |= json_is_true(json_object_get(answer, "held"));
+	if (json_array_size(idle) != 3)
+		return;
+	if (mean < out->idle.mean_percent)
+		out->idle.mean_percent = mean;
+	if (busiest < out->idle.busiest_core_percent)
+		out->idle.busiest_core_percent = busiest;
+	if (stolen > out->idle.stolen_percent)
+		out->idle.stolen_percent = stolen;
+}
+
 /* ---- all of them ---- */
 
 static void measure_rounds(struct measured *out, unsigned i, struct measure_rounds *rounds)
@@ -207,6 +226,7 @@ static int measure_collect(const struct measure *measure, struct measured *out)
 			break;
 		err = measure_loads(out, rounds, answer);
 		measure_streams(out, answer);
+		measure_idle(out, answer);
 		/* every GPU of a server sees the same interfaces */
 		if (!err && topo->gpus[gpu].index == 0)
 			err = measure_links(out, topo->gpus[gpu].server, answer);
@@ -241,18 +261,11 @@ static int measure_bins(const struct measure *measure, struct measured *out)
 
 static int measure_window(const struct measure *measure, struct measured *out)
 {
-	struct cpu_times before, after;
 	int err = cluster_sleep_until(measure->cluster, out->from_ns);
 
-	if (!err)
-		err = cpu_read(&before);
 	if (!err && measure->meanwhile)
 		err = measure->meanwhile(measure->arg, out->from_ns, out->to_ns);
-	if (!err)
-		err = cluster_sleep_until(measure->cluster, out->to_ns);
-	if (!err)
-		err = cpu_read(&after);
-	return err ? err : cpu_idle(&before, &after, &out->idle);
+	return err ? err : cluster_sleep_until(measure->cluster, out->to_ns);
 }
 
 int measure_run(const struct measure *measure, struct measured *out)
@@ -260,6 +273,7 @@ int measure_run(const struct measure *measure, struct measured *out)
 	int err;
 
 	memset(out, 0, sizeof(*out));
+	out->idle = (struct cpu_idle){.mean_percent = 100, .busiest_core_percent = 100};
 	cluster_forget(measure->cluster);
 	err = measured_alloc(measure, out);
 	if (!err)

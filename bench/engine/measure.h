@@ -47,7 +47,8 @@ struct measured {
 	struct measured_load *load;
 	struct measured_stream *stream;
 	struct measured_link *link;
-	struct cpu_idle idle; /* of the machine */
+	struct cpu_idle idle; /* of the machine that had least idle time */
+	bool held;	      /* a host's limit made messages wait */
 	double *cpu;	      /* of each GPU's process: cores */
 	uint64_t *stall_ns;   /* longest that each GPU's process stood still */
 	struct traffic_result books;

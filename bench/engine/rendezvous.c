@@ -2,6 +2,7 @@
 #include "engine/rendezvous.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -14,11 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "decimal.h"
+
 struct rendezvous {
 	int fd;
 	char *line; /* used bytes, not terminated */
 	size_t used, room;
 	size_t seen; /* bytes known to hold no newline */
+	size_t max_line;
 };
 
 static int rendezvous_unix(const char *path, bool listening)
@@ -102,6 +106,12 @@ int rendezvous_listen(const char *address)
 
 int rendezvous_connect(const char *address)
 {
+	double fd;
+
+	if (strncmp(address, "fd:", 3) == 0)
+		return decimal_parse(address + 3, strlen(address + 3), true, &fd) && fd <= INT_MAX
+			       ? (int)fd
+			       : -EINVAL;
 	return rendezvous_socket(address, false);
 }
 
@@ -113,6 +123,7 @@ int rendezvous_create(struct rendezvous **out, int fd)
 		return -ENOMEM;
 	}
 	(*out)->fd = fd;
+	(*out)->max_line = RENDEZVOUS_MAX_LINE;
 	return 0;
 }
 
@@ -129,6 +140,22 @@ void rendezvous_destroy(struct rendezvous *r)
 int rendezvous_fd(const struct rendezvous *r)
 {
 	return r->fd;
+}
+
+void rendezvous_limit(struct rendezvous *r, size_t bytes)
+{
+	r->max_line = bytes;
+}
+
+int rendezvous_release(struct rendezvous *r)
+{
+	int fd = r->fd;
+
+	if (r->used)
+		return -EBUSY;
+	r->fd = -1;
+	rendezvous_destroy(r);
+	return fd;
 }
 
 static int rendezvous_write(int fd, const char *at, size_t left)
@@ -186,7 +213,7 @@ int rendezvous_fill(struct rendezvous *r)
 	char bytes[16384];
 
 	/* one line too long is enough to know: what follows stays in the socket */
-	while (r->used <= RENDEZVOUS_MAX_LINE) {
+	while (r->used <= r->max_line) {
 		ssize_t n = recv(r->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 		int err;
 
@@ -211,10 +238,10 @@ int rendezvous_next(struct rendezvous *r, json_t **out)
 
 	if (!newline) {
 		r->seen = r->used;
-		return r->used >= RENDEZVOUS_MAX_LINE ? -EMSGSIZE : 0;
+		return r->used >= r->max_line ? -EMSGSIZE : 0;
 	}
 	length = (size_t)(newline - r->line);
-	if (length >= RENDEZVOUS_MAX_LINE)
+	if (length >= r->max_line)
 		return -EMSGSIZE;
 	*out = json_loadb(r->line, length, JSON_REJECT_DUPLICATES, NULL);
 	memmove(r->line, newline + 1, r->used - length - 1);

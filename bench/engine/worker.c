@@ -19,12 +19,13 @@
 
 static uint64_t worker_planted_ns; /* what a clock is wrong by that is to be found out */
 
-uint64_t worker_now_ns(void)
+uint64_t worker_now_ns(const struct worker *w)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + worker_planted_ns;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
+	       (uint64_t)w->clock_offset_ns + worker_planted_ns;
 }
 
 /*
@@ -34,7 +35,7 @@ uint64_t worker_now_ns(void)
 static void worker_stall(struct worker *w, uint64_t wanted_ns, uint64_t woke_ns, bool timed_out)
 {
 	uint64_t late = timed_out && woke_ns > wanted_ns ? woke_ns - wanted_ns : 0,
-		 turn = worker_now_ns() - woke_ns, longest = late > turn ? late : turn;
+		 turn = worker_now_ns(w) - woke_ns, longest = late > turn ? late : turn;
 
 	if (w->running && worker_in_window(w, woke_ns) && longest > w->stall_ns)
 		w->stall_ns = longest;
@@ -47,7 +48,7 @@ static void worker_plant(struct worker *w)
 	if (PLANTED(shifted_clock) && w->gpu == 1)
 		worker_planted_ns = 20000000;
 	if (PLANTED(stalled_gpu) && w->gpu == 1 && w->running && !stood &&
-	    worker_in_window(w, worker_now_ns())) {
+	    worker_in_window(w, worker_now_ns(w))) {
 		stood = true;
 		usleep(300000);
 	}
@@ -85,15 +86,15 @@ void worker_send(struct worker *w, json_t *event)
 /* When a message is due, or a tenth of a second has passed. */
 static uint64_t worker_wakes_ns(const struct worker *w)
 {
-	uint64_t now = worker_now_ns(), latest = now + 100000000;
+	uint64_t now = worker_now_ns(w), latest = now + 100000000;
 
 	return w->wake_ns < now ? now : w->wake_ns < latest ? w->wake_ns : latest;
 }
 
 /* Until something comes, or then. */
-static int worker_wait(uint64_t until_ns, struct pollfd poller[2])
+static int worker_wait(const struct worker *w, uint64_t until_ns, struct pollfd poller[2])
 {
-	uint64_t now = worker_now_ns();
+	uint64_t now = worker_now_ns(w);
 	struct timespec until = {.tv_nsec = until_ns > now ? (long)(until_ns - now) : 0};
 
 	return ppoll(poller, 2, &until, NULL);
@@ -106,12 +107,12 @@ static void worker_loop(struct worker *w)
 
 	for (;;) {
 		uint64_t wanted = worker_wakes_ns(w), woke;
-		int ready = worker_wait(wanted, poller), got;
+		int ready = worker_wait(w, wanted, poller), got;
 		json_t *request;
 
 		if (ready < 0 && errno != EINTR)
 			worker_fail(w, "poll: %s", strerror(errno));
-		woke = worker_now_ns();
+		woke = worker_now_ns(w);
 		worker_plant(w);
 		if (poller[0].revents && rendezvous_fill(w->coordinator))
 			return; /* the coordinator went away: so do we */
@@ -173,6 +174,11 @@ static int worker_parse(struct worker *w, struct worker_options *o, int argc, ch
 					      {"path-mtu", required_argument, NULL, 'm'},
 					      {"secret", required_argument, NULL, 's'},
 					      {"ipv6", no_argument, NULL, '6'},
+					      {"verbs", no_argument, NULL, 'v'},
+					      {"key", required_argument, NULL, 'k'},
+					      {"range", required_argument, NULL, 'a'},
+					      {"max-bps", required_argument, NULL, 'b'},
+					      {"max-run-ns", required_argument, NULL, 't'},
 					      {NULL, 0, NULL, 0}};
 	int option;
 
@@ -201,6 +207,23 @@ static int worker_parse(struct worker *w, struct worker_options *o, int argc, ch
 			break;
 		case '6':
 			o->domain.family = AF_INET6;
+			break;
+		case 'v':
+			o->domain.provider = "verbs";
+			break;
+		case 'k':
+			o->domain.key_file = optarg;
+			o->domain.trusted_network = false;
+			break;
+		case 'a':
+			if (limits_add_range(&w->limits, optarg))
+				return -EINVAL;
+			break;
+		case 'b':
+			w->limits.max_bps = strtoull(optarg, NULL, 10);
+			break;
+		case 't':
+			w->limits.max_run_ns = strtoull(optarg, NULL, 10);
 			break;
 		default:
 			return -EINVAL;

@@ -8,6 +8,8 @@
  *
  *	request				answer
  *	{"op":"arena","bytes":N}	{"event":"arena","address":A,"rkey":K}
+ *	{"op":"clock","offset_ns":N}	{"event":"clock"}: all times from now on are those of the
+ *					coordinator's clock, which this host's is ahead of
  *	{"op":"open",...} (traffic.c)	{"event":"opened"}: all groups are connected
  *	{"op":"start","from_ns":A,	{"event":"started","t_ns":T}; latencies and bytes count from
  *	  "to_ns":B}			A to B (0, 0: always)

@@ -20,7 +20,9 @@
 #include "engine/message.h"
 #include "engine/rendezvous.h"
 #include "engine/stream.h"
+#include "cpu.h"
 #include "fare.h"
+#include "launch/limits.h"
 
 #define WORKER_MAX_STREAMS  1024
 #define WORKER_MAX_LOADS    16
@@ -99,6 +101,10 @@ struct worker {
 	uint8_t *tx_arena, *rx_arena;
 	uint64_t arena_bytes;
 	uint32_t gpu, local_gpu;
+	int64_t clock_offset_ns; /* of this host's clock, ahead of the coordinator's */
+	struct limits limits;
+	struct limits_meter meter;
+	bool held; /* the limit of the rate made messages wait, in the window */
 
 	struct worker_load load[WORKER_MAX_LOADS];
 	struct worker_tx *tx;
@@ -117,6 +123,7 @@ struct worker {
 	bool from_marked, to_marked;
 	uint64_t mark_from_ns, mark_to_ns; /* when what was counted was read */
 	uint64_t cpu_from_ns, cpu_to_ns;
+	struct cpu_times host_from, host_to; /* of this machine; local GPU 0 alone asks */
 	json_t *counters_from, *counters_to; /* of this namespace's interfaces */
 	uint64_t verified_bytes;
 	uint64_t proof_sent, proof_seen; /* message.h */
@@ -132,7 +139,8 @@ struct worker {
 	uint64_t bins_ns, bin, acked_bytes[WORKER_MAX_LOADS]; /* bin: the one under way */
 };
 
-uint64_t worker_now_ns(void);
+/* The coordinator's monotonic clock, as far as its offset is known. */
+uint64_t worker_now_ns(const struct worker *w);
 /* Tells the coordinator of the error and ends the process: a run with an error has no result. */
 _Noreturn void worker_fail(struct worker *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -145,6 +153,8 @@ void worker_start(struct worker *w);
 /* Gives every waiting receive stream the group that its peer opened meanwhile. */
 void worker_claim_early(struct worker *w);
 
+/* Not to be slept over. */
+void worker_wake_at(struct worker *w, uint64_t at_ns);
 /* worker_loads.c: is the stream's message seq due? True: *due_ns says since when. False:
  * w->wake_ns is brought forward, if time alone is missing. */
 bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_t *due_ns);
@@ -165,6 +175,7 @@ void worker_close_tx(struct worker *w);
 void worker_close_rx(struct worker *w);
 /* An integer of a request, 0..max; else the worker fails. */
 uint64_t worker_number(struct worker *w, json_t *object, const char *key, uint64_t max);
+/* Of a peer: one that this host does not allow ends the worker, before anything is sent. */
 void worker_address(struct worker *w, json_t *object, struct in6_addr *out);
 
 /* worker_requests.c: does one request (borrowed); false: it was the last. */

@@ -4,7 +4,7 @@
  */
 #include "engine/worker_internal.h"
 
-static void worker_wake_at(struct worker *w, uint64_t at_ns)
+void worker_wake_at(struct worker *w, uint64_t at_ns)
 {
 	if (at_ns < w->wake_ns)
 		w->wake_ns = at_ns;

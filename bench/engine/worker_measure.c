@@ -52,8 +52,10 @@ static void worker_mark(struct worker *w, bool from)
 		fare_group_stats(w->tx[i].group, &stats);
 		memcpy(mark->plane_bytes, stats.plane_bytes, sizeof(mark->plane_bytes));
 	}
-	*(from ? &w->mark_from_ns : &w->mark_to_ns) = worker_now_ns();
+	*(from ? &w->mark_from_ns : &w->mark_to_ns) = worker_now_ns(w);
 	*(from ? &w->cpu_from_ns : &w->cpu_to_ns) = worker_cpu_ns();
+	if (w->local_gpu == 0) /* of all GPUs of a machine one is enough */
+		cpu_read(from ? &w->host_from : &w->host_to);
 	json_decref(*counters);
 	*counters = worker_counters();
 	*(from ? &w->from_marked : &w->to_marked) = true;
@@ -130,6 +132,17 @@ static json_t *worker_tx_json(const struct worker *w, const struct worker_tx *tx
 			 planes);
 }
 
+/* null: another worker of this host says, or it cannot be told. */
+static json_t *worker_idle(const struct worker *w)
+{
+	struct cpu_idle idle;
+
+	if (w->local_gpu || cpu_idle(&w->host_from, &w->host_to, &idle))
+		return json_null();
+	return json_pack("[f, f, f]", idle.mean_percent, idle.busiest_core_percent,
+			 idle.stolen_percent);
+}
+
 json_t *worker_measured(struct worker *w)
 {
 	json_t *loads = json_array(), *tx = json_array(), *rx = json_array();
@@ -144,10 +157,10 @@ json_t *worker_measured(struct worker *w)
 		json_array_append_new(rx, json_pack("{s:i, s:I, s:I}", "stream", (int)w->rx[i].key,
 						    "messages", (json_int_t)w->rx[i].messages,
 						    "bytes", (json_int_t)w->rx[i].bytes));
-	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:O?, s:O?}", "event", "measured",
-			 "loads", loads, "tx", tx, "rx", rx, "cpu_ns",
-			 (json_int_t)(w->cpu_to_ns - w->cpu_from_ns), "stall_ns",
-			 (json_int_t)w->stall_ns, "marked_ns",
-			 (json_int_t)(w->mark_to_ns - w->mark_from_ns), "counters_from",
-			 w->counters_from, "counters_to", w->counters_to);
+	return json_pack(
+		"{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:b, s:O?, s:O?}", "event", "measured",
+		"loads", loads, "tx", tx, "rx", rx, "cpu_ns",
+		(json_int_t)(w->cpu_to_ns - w->cpu_from_ns), "stall_ns", (json_int_t)w->stall_ns,
+		"marked_ns", (json_int_t)(w->mark_to_ns - w->mark_from_ns), "idle", worker_idle(w),
+		"held", w->held, "counters_from", w->counters_from, "counters_to", w->counters_to);
 }

@@ -2,11 +2,11 @@
 /*
  * worker_open.c - a run begins and ends: loads, streams and groups as the coordinator names them.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "engine/moe.h"
 #include "engine/strategy.h"
 #include "engine/worker_internal.h"
@@ -25,15 +25,14 @@ uint64_t worker_number(struct worker *w, json_t *object, const char *key, uint64
 void worker_address(struct worker *w, json_t *object, struct in6_addr *out)
 {
 	const char *text = json_string_value(json_object_get(object, "address"));
-	struct in_addr v4;
 
-	memset(out, 0, sizeof(*out));
-	if (text && inet_pton(AF_INET, text, &v4) == 1) {
-		out->s6_addr[10] = out->s6_addr[11] = 0xff;
-		memcpy(&out->s6_addr[12], &v4, sizeof(v4));
-	} else if (!text || inet_pton(AF_INET6, text, out) != 1) {
+	if (!text || address_parse(text, out))
 		worker_fail(w, "request: address: %s is none", text ? text : "nothing");
-	}
+	if (!limits_allow(&w->limits, out))
+		worker_fail(w,
+			    "request: address: %s is outside of 198.18.0.0/15, 2001:db8::/32 and "
+			    "what this host's inventory allows: nothing was sent",
+			    text);
 }
 
 static void *worker_zeroed(struct worker *w, size_t n, size_t size)
@@ -298,7 +297,7 @@ static void worker_open_bins(struct worker *w, json_t *request)
 	w->bins = NULL;
 	w->bin = 0;
 	memset(w->acked_bytes, 0, sizeof(w->acked_bytes));
-	w->bins_ns = worker_now_ns() / WORKER_BIN_NS * WORKER_BIN_NS;
+	w->bins_ns = worker_now_ns(w) / WORKER_BIN_NS * WORKER_BIN_NS;
 	if (json_is_true(json_object_get(request, "bins")))
 		w->bins = worker_zeroed(w, (size_t)WORKER_MAX_BINS * w->n_loads, sizeof(*w->bins));
 }
@@ -308,9 +307,9 @@ static void worker_reset(struct worker *w, json_t *request)
 	worker_free_loads(w);
 	w->nonce = (uint32_t)worker_number(w, request, "nonce", UINT32_MAX);
 	w->running = w->stopping = w->opened = w->done = false;
-	w->from_marked = w->to_marked = false;
+	w->from_marked = w->to_marked = w->held = false;
 	w->from_ns = w->to_ns = 0;
-	w->open_ns = worker_now_ns();
+	w->open_ns = worker_now_ns(w);
 	w->verified_bytes = w->proof_sent = w->proof_seen = w->unsent = w->stall_ns = 0;
 	w->no_times = json_is_true(json_object_get(request, "no_times"));
 	w->n_samples = 0;

@@ -64,7 +64,7 @@ static void worker_op_bins(struct worker *w, json_t *request)
 			   : -1;
 	json_t *bytes = json_array();
 
-	worker_measure(w, worker_now_ns());
+	worker_measure(w, worker_now_ns(w));
 	for (uint64_t i = from;
 	     w->bins && i < w->bin && i < WORKER_MAX_BINS && i < from + WORKER_SEND_BINS; i++)
 		json_array_append_new(bytes,
@@ -148,7 +148,17 @@ static void worker_op_start(struct worker *w, json_t *request)
 						     : 0;
 	worker_start(w); /* large messages take a while to fill: no time that is measured */
 	worker_send(w, json_pack("{s:s, s:I}", "event", "started", "t_ns",
-				 (json_int_t)worker_now_ns()));
+				 (json_int_t)worker_now_ns(w)));
+}
+
+static void worker_op_clock(struct worker *w, json_t *request)
+{
+	json_t *offset = json_object_get(request, "offset_ns");
+
+	if (!json_is_integer(offset))
+		worker_fail(w, "request: offset_ns: an integer is expected");
+	w->clock_offset_ns = json_integer_value(offset);
+	worker_send(w, json_pack("{s:s}", "event", "clock"));
 }
 
 /* A message that the coordinator asks for: due now. */
@@ -167,7 +177,7 @@ static void worker_op_transfer(struct worker *w, json_t *request)
 	command = &tx->command[(tx->next_command + tx->n_commands++) % WORKER_MAX_COMMANDS];
 	command->id = worker_number(w, request, "id", INT64_MAX);
 	command->bytes = worker_number(w, request, "bytes", tx->slot_bytes);
-	command->arrival_ns = worker_now_ns();
+	command->arrival_ns = worker_now_ns(w);
 }
 
 /* False: unknown, or out of turn. */
@@ -177,6 +187,8 @@ static bool worker_run_op(struct worker *w, const char *op, json_t *request)
 
 	if (strcmp(op, "arena") == 0 && !is_open)
 		worker_op_arena(w, request);
+	else if (strcmp(op, "clock") == 0 && !is_open)
+		worker_op_clock(w, request);
 	else if (strcmp(op, "open") == 0 && w->arena_bytes && !is_open)
 		worker_open(w, request);
 	else if (strcmp(op, "start") == 0)

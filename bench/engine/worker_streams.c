@@ -36,7 +36,7 @@ static uint64_t worker_fill(struct worker *w, struct worker_tx *tx, uint64_t seq
 		header.id = command->id;
 		bytes = command->bytes;
 	}
-	header.post_ns = worker_now_ns();
+	header.post_ns = worker_now_ns(w);
 	message_fill(w->tx_arena + tx->offset + seq % tx->books.slots * tx->slot_bytes, bytes,
 		     &header);
 	return bytes;
@@ -50,13 +50,25 @@ static void worker_took(struct worker *w, struct worker_tx *tx, uint64_t seq, ui
 	stream_tx_post(&tx->books, seq);
 	tx->due_ns[seq % tx->books.slots] = due_ns;
 	if (worker_in_window(w, due_ns))
-		hist_add(tx->load->posted, worker_now_ns() - due_ns);
+		hist_add(tx->load->posted, worker_now_ns(w) - due_ns);
 	worker_round_posted(tx->load, seq, w->event_ns);
 	arrivals_take(&tx->arrivals);
 	if (tx->command) {
 		tx->next_command = (tx->next_command + 1) % WORKER_MAX_COMMANDS;
 		tx->n_commands--;
 	}
+}
+
+/* More than this host allows would be sent: later. */
+static bool worker_is_held(struct worker *w)
+{
+	uint64_t at_ns = limits_wait_ns(&w->limits, &w->meter, w->event_ns);
+
+	if (!at_ns)
+		return false;
+	w->held |= worker_in_window(w, w->event_ns);
+	worker_wake_at(w, at_ns);
+	return true;
 }
 
 /* False: nothing more can be posted on this stream now. */
@@ -66,7 +78,8 @@ static bool worker_post_one(struct worker *w, struct worker_tx *tx, uint64_t lim
 	struct fare_write write = {.mr = w->tx_mr, .rkey = tx->rkey, .flags = FARE_WRITE_NOTIFY};
 	int err;
 
-	if (!stream_tx_next(&tx->books, limit, &seq) || !worker_is_due(w, tx, seq, &due_ns))
+	if (!stream_tx_next(&tx->books, limit, &seq) || !worker_is_due(w, tx, seq, &due_ns) ||
+	    worker_is_held(w))
 		return false;
 	at = seq % tx->books.slots * tx->slot_bytes;
 	write.data = w->tx_arena + tx->offset + at;
@@ -79,6 +92,7 @@ static bool worker_post_one(struct worker *w, struct worker_tx *tx, uint64_t lim
 		return false;
 	if (err)
 		worker_fail(w, "write to GPU %u: %s", tx->gpu, strerror(-err));
+	limits_sent(&w->limits, &w->meter, w->event_ns, write.length);
 	worker_took(w, tx, seq, due_ns, write.length);
 	return true;
 }
@@ -101,7 +115,7 @@ void worker_start(struct worker *w)
 		fare_group_stats(w->tx[0].group, &stats);
 	w->retransmitted_before = stats.retransmitted_packets;
 	w->running = true;
-	w->start_ns = w->event_ns = worker_now_ns();
+	w->start_ns = w->event_ns = worker_now_ns(w);
 	for (unsigned i = 0; i < w->n_tx; i++)
 		arrivals_start(&w->tx[i].arrivals, w->start_ns + w->tx[i].load->delay_ns);
 	worker_post(w);
@@ -132,7 +146,7 @@ static void worker_sample(struct worker *w)
 	if (w->n_samples == WORKER_MAX_SAMPLES)
 		worker_fail(w, "more than %d samples: shorten the run or enlarge the messages",
 			    WORKER_MAX_SAMPLES);
-	w->samples[w->n_samples++] = worker_now_ns();
+	w->samples[w->n_samples++] = worker_now_ns(w);
 }
 
 /* Checks that it is the message that is due, whole and right. Returns its sequence number. */
@@ -171,7 +185,7 @@ static void worker_count(struct worker *w, struct worker_rx *rx, uint64_t bytes,
 			 const struct message_header *header)
 {
 	w->verified_bytes += bytes;
-	w->unsent += header->post_ns > w->event_ns;
+	w->unsent += !w->clock_offset_ns && header->post_ns > w->event_ns;
 	if (worker_in_window(w, w->event_ns)) {
 		rx->messages++;
 		rx->bytes += bytes;
@@ -199,7 +213,7 @@ static void worker_message(struct worker *w, struct worker_rx *rx, const struct 
 	worker_count(w, rx, event->bytes, &header);
 	rx->credit[seq % rx->books.slots] = seq + 1;
 	if (!w->no_times && rx->load->rounds)
-		w->samples[(size_t)(rx - w->rx) * rx->load->rounds + seq] = worker_now_ns();
+		w->samples[(size_t)(rx - w->rx) * rx->load->rounds + seq] = worker_now_ns(w);
 	else if (!w->no_times)
 		worker_sample(w);
 	worker_credit(w, rx);
@@ -379,7 +393,7 @@ static bool worker_is_done(const struct worker *w)
 /* Says who is missing rather than leave the coordinator to guess. */
 static void worker_check_open(struct worker *w)
 {
-	if (w->opened || worker_now_ns() - w->open_ns < WORKER_OPEN_NS)
+	if (w->opened || worker_now_ns(w) - w->open_ns < WORKER_OPEN_NS)
 		return;
 	for (unsigned i = 0; i < w->n_tx; i++)
 		if (!w->tx[i].connected)
@@ -389,6 +403,13 @@ static void worker_check_open(struct worker *w)
 		if (!w->rx[i].group)
 			worker_fail(w, "GPU %u has opened no group toward us after %u s",
 				    w->rx[i].gpu, (unsigned)(WORKER_OPEN_NS / 1000000000u));
+}
+
+static void worker_check_time(struct worker *w)
+{
+	if (w->running && !w->stopping && limits_is_over(&w->limits, w->start_ns, w->event_ns))
+		worker_fail(w, "traffic ran for longer than the %llu s that this host allows",
+			    (unsigned long long)(w->limits.max_run_ns / 1000000000u));
 }
 
 static void worker_say_so(struct worker *w)
@@ -414,7 +435,7 @@ void worker_turn(struct worker *w)
 		n = fare_domain_poll(w->domain, events, 64);
 		if (n < 0)
 			worker_fail(w, "the domain is broken: %s", strerror(-n));
-		w->event_ns = worker_now_ns();
+		w->event_ns = worker_now_ns(w);
 		worker_measure(w, w->event_ns);
 		for (int i = 0; i < n; i++)
 			worker_on_event(w, &events[i]);
@@ -423,5 +444,6 @@ void worker_turn(struct worker *w)
 	for (unsigned i = 0; i < w->n_rx; i++)
 		if (w->rx[i].group)
 			worker_credit(w, &w->rx[i]);
+	worker_check_time(w);
 	worker_say_so(w);
 }

@@ -2,6 +2,7 @@
 #include "fabric/fabric.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ static const struct {
 	{NEED_ECN, "the leaves mark nothing: the lab's topology has no ecn_threshold_kb"},
 	{NEED_PFC, "virtual Ethernet has no priority flow control"},
 	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read"},
+	{NEED_ONE_MACHINE, "the workers run on other hosts"},
 };
 
 int fabric_open(struct fabric *fabric, const char *lab)
@@ -34,7 +36,7 @@ int fabric_open(struct fabric *fabric, const char *lab)
 	err = lab_status(&fabric->lab, FABRIC_CONVERGE_S, &fabric->topo);
 	if (err)
 		return err;
-	fabric->can = NEED_FAULTS | NEED_SWITCH_COUNTERS;
+	fabric->can = NEED_FAULTS | NEED_SWITCH_COUNTERS | NEED_ONE_MACHINE;
 	if (fabric->topo->n_servers > 1)
 		fabric->can |= NEED_TWO_SERVERS;
 	if (fabric->topo->n_spines)
@@ -43,6 +45,34 @@ int fabric_open(struct fabric *fabric, const char *lab)
 		fabric->can |= NEED_ECN;
 	fabric->ecn_kb = fabric->ecn_lab_kb = fabric->topo->ecn_threshold_bytes / 1024;
 	return 0;
+}
+
+int fabric_open_hosts(struct fabric *fabric, const struct launch_options *options)
+{
+	const struct inventory *inventory;
+	int err;
+
+	memset(fabric, 0, sizeof(*fabric));
+	fabric->weights = -1;
+	err = hosts_open(&fabric->hosts, options);
+	if (err)
+		return err;
+	inventory = hosts_inventory(fabric->hosts);
+	fabric->topo = inventory->topo;
+	fabric->can = (inventory_has_faults(inventory) ? NEED_FAULTS : 0) |
+		      (fabric->topo->n_servers > 1 ? NEED_TWO_SERVERS : 0);
+	return 0;
+}
+
+/* The kernels' weights: set, and known to be in force. */
+static int fabric_weights(struct fabric *fabric, bool equal)
+{
+	int err = fabric->hosts
+			  ? hosts_weights(fabric->hosts, equal, fabric->why, sizeof(fabric->why))
+			  : lab_weights(&fabric->lab, fabric->topo, equal);
+
+	fabric->weights = err ? -1 : equal;
+	return err;
 }
 
 void fabric_close(struct fabric *fabric)
@@ -56,8 +86,11 @@ void fabric_close(struct fabric *fabric)
 		fabric_mark_at(fabric, fabric->ecn_lab_kb);
 	cluster_destroy(fabric->cluster);
 	if (fabric->weights == 1)
-		lab_weights(&fabric->lab, fabric->topo, false);
-	topo_destroy(fabric->topo);
+		fabric_weights(fabric, false);
+	if (fabric->hosts)
+		hosts_close(fabric->hosts);
+	else
+		topo_destroy(fabric->topo);
 	memset(fabric, 0, sizeof(*fabric));
 }
 
@@ -69,6 +102,37 @@ const char *fabric_cannot(const struct fabric *fabric, unsigned need)
 	return NULL;
 }
 
+const char *fabric_cannot_spread(struct fabric *fabric, enum strategy strategy)
+{
+	bool kernel = strategy_mode(strategy) == FARE_MODE_KERNEL;
+
+	if (fabric->hosts && hosts_inventory(fabric->hosts)->verbs && kernel)
+		return "a QP of a device leaves by that device: the kernel's routes choose nothing";
+	if (fabric->hosts && hosts_inventory(fabric->hosts)->verbs &&
+	    strategy_mode(strategy) == FARE_MODE_PACKET)
+		return "a device's responder takes packets in their order alone";
+	/* a lab's weights can be set; hosts' may have no commands for that */
+	if (!fabric->hosts || !kernel || fabric->weights == strategy_equal_weights(strategy))
+		return NULL;
+	return fabric_weights(fabric, strategy_equal_weights(strategy)) == -EOPNOTSUPP ? fabric->why
+										       : NULL;
+}
+
+const char *fabric_cannot_fail(const struct fabric *fabric, const char *words)
+{
+	unsigned host, fault;
+
+	if (!fabric->hosts ||
+	    !inventory_find_fault(hosts_inventory(fabric->hosts), words, &host, &fault))
+		return NULL;
+	return "the inventory has no command for that fault";
+}
+
+double fabric_max_run_s(const struct fabric *fabric)
+{
+	return fabric->hosts ? hosts_inventory(fabric->hosts)->max_run_s : INFINITY;
+}
+
 int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes)
 {
 	int err;
@@ -78,7 +142,8 @@ int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes)
 	cluster_destroy(fabric->cluster);
 	fabric->cluster = NULL;
 	fabric->arena_bytes = arena_bytes;
-	err = cluster_create(&fabric->cluster, fabric->topo, arena_bytes);
+	err = fabric->hosts ? hosts_cluster(fabric->hosts, &fabric->cluster, arena_bytes)
+			    : cluster_create(&fabric->cluster, fabric->topo, arena_bytes);
 	return err ? err : cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
 }
 
@@ -90,16 +155,29 @@ int fabric_prepare(struct fabric *fabric, enum strategy strategy)
 
 	if (!kernel || fabric->weights == equal)
 		return 0;
-	err = lab_weights(&fabric->lab, fabric->topo, equal);
-	fabric->weights = err ? -1 : equal;
+	err = fabric_weights(fabric, equal);
 	return err ? err : cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
+}
+
+int fabric_clocks_begin(struct fabric *fabric)
+{
+	return fabric->hosts ? hosts_clocks_begin(fabric->hosts, fabric->cluster) : 0;
+}
+
+int fabric_clocks_end(struct fabric *fabric, double *error_ns)
+{
+	*error_ns = 0;
+	return fabric->hosts ? hosts_clocks_end(fabric->hosts, error_ns) : 0;
 }
 
 static int fabric_refresh(struct fabric *fabric, unsigned wait_s)
 {
 	struct topo *topo;
-	int err = lab_status(&fabric->lab, wait_s, &topo);
+	int err;
 
+	if (fabric->hosts) /* an inventory does not change; paths are waited for */
+		return 0;
+	err = lab_status(&fabric->lab, wait_s, &topo);
 	if (err)
 		return err;
 	topo_destroy(fabric->topo);
@@ -115,7 +193,8 @@ int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns)
 		return -EBUSY;
 	snprintf(fabric->fault, sizeof(fabric->fault), "%s", words);
 	*at_ns = cluster_now_ns();
-	err = lab_do_words(&fabric->lab, "fail", words);
+	err = fabric->hosts ? hosts_fail(fabric->hosts, words, at_ns)
+			    : lab_do_words(&fabric->lab, "fail", words);
 	return err;
 }
 
@@ -126,7 +205,8 @@ int fabric_heal(struct fabric *fabric, uint64_t *at_ns)
 	*at_ns = cluster_now_ns();
 	if (!fabric->fault[0])
 		return 0;
-	err = lab_do_words(&fabric->lab, "heal", fabric->fault);
+	err = fabric->hosts ? hosts_heal(fabric->hosts, at_ns)
+			    : lab_do_words(&fabric->lab, "heal", fabric->fault);
 	if (!err)
 		fabric->fault[0] = '\0';
 	return err;
@@ -152,7 +232,7 @@ int fabric_settle(struct fabric *fabric)
 	int err = fabric_refresh(fabric, FABRIC_CONVERGE_S);
 
 	if (!err && fabric->weights >= 0)
-		err = lab_weights(&fabric->lab, fabric->topo, fabric->weights == 1);
+		err = fabric_weights(fabric, fabric->weights == 1);
 	if (!err && fabric->cluster)
 		err = cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
 	return err;

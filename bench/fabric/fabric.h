@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fabric.h - the fabric under test: who is there, what it can carry, what it can do.
+ * fabric.h - the fabric under test, a lab or hosts: who is there, what it can carry, what it can do.
  *
- * Owns: the lab's state as it was read last, and the workers on it. In: a lab's name; out: a
- * topology, a cluster with memory enough, the kernel's weights as a strategy wants them, faults
- * that begin at a known time and are healed whatever happens. Thread: the coordinator's.
+ * Owns: the lab's state as it was read last or the agents of the hosts, and the workers on it. In:
+ * a lab's name, or an inventory; out: a topology, a cluster with memory enough, the kernel's
+ * weights as a strategy wants them, faults that begin at a known time and are healed whatever
+ * happens. Tests do not see which of both it is. Thread: the coordinator's.
  */
 #ifndef FABRIC_H
 #define FABRIC_H
@@ -15,25 +16,35 @@
 #include "engine/cluster.h"
 #include "engine/strategy.h"
 #include "lab.h"
+#include "launch/hosts.h"
 #include "topo.h"
 
 struct fabric {
 	struct lab lab;
-	struct topo *topo;
+	struct hosts *hosts;	 /* NULL: it is a lab */
+	struct topo *topo;	 /* of hosts: the inventory's */
 	struct cluster *cluster; /* NULL: none was wanted yet */
 	uint64_t arena_bytes;
 	int weights;		     /* -1: unknown; 0: FRR's; 1: equal */
 	unsigned can;		     /* enum need (suite/test.h) that it has */
 	char fault[96];		     /* words of the fault in force; "": none */
 	uint64_t ecn_kb, ecn_lab_kb; /* threshold in force, and the lab's own */
+	char why[256];		     /* fabric_cannot_spread()'s answer */
 };
 
 /* Waits until the lab has converged. -errno, after saying why. */
 int fabric_open(struct fabric *fabric, const char *lab);
+/* Waits until the agents of all hosts are there. */
+int fabric_open_hosts(struct fabric *fabric, const struct launch_options *options);
 void fabric_close(struct fabric *fabric); /* heals, ends the workers, gives FRR's weights back */
 
 /* NULL: it can; else why not. */
 const char *fabric_cannot(const struct fabric *fabric, unsigned need);
+/* The same of traffic that spreads so, and of a fault of these words (fabric_fail()). */
+const char *fabric_cannot_spread(struct fabric *fabric, enum strategy strategy);
+const char *fabric_cannot_fail(const struct fabric *fabric, const char *words);
+/* The longest run of traffic that is allowed, s. */
+double fabric_max_run_s(const struct fabric *fabric);
 
 /* A worker for every GPU, with arenas of arena_bytes at least. */
 int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes);
@@ -41,7 +52,17 @@ int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes);
  * is. */
 int fabric_prepare(struct fabric *fabric, enum strategy strategy);
 
-/* `farelab fail NAME WORDS`, and *at_ns (monotonic) just before it took effect; one at a time. */
+/*
+ * Around a run: makes the workers' clocks one, and says how far times of two servers can be wrong
+ * against each other, ns, at most. 0 where all share a clock.
+ */
+int fabric_clocks_begin(struct fabric *fabric);
+int fabric_clocks_end(struct fabric *fabric, double *error_ns);
+
+/*
+ * `farelab fail NAME WORDS`, or the inventory's command for that; *at_ns (monotonic) just before it
+ * took effect; one at a time.
+ */
 int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns);
 int fabric_heal(struct fabric *fabric, uint64_t *at_ns); /* 0 as well if nothing is broken */
 /*

@@ -34,7 +34,7 @@ static int run(struct trial *t)
 	if (err)
 		return err;
 	h = &m.load[0].delivered;
-	trial_hist(t, "KV_xfer_latency", h);
+	trial_one_way(t, "KV_xfer_latency", h);
 	trial_hist(t, "Fabric_FCT", &m.load[0].completed);
 	trial_value(t, "tail_spread", (hist_quantile(h, 0.99) - hist_quantile(h, 0.5)) / 1e3, h->n);
 	measured_fini(&m);

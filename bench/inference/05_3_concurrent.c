@@ -18,7 +18,7 @@ static void add(struct trial *t, const struct measured *m)
 		line += fabric_line_bps(t->fabric, i);
 	trial_value(t, "KV_xfer_bandwidth", m->load[0].bps / 8e6, m->load[0].messages);
 	trial_value(t, "of_line", m->load[0].bps / line * 100, m->load[0].messages);
-	trial_hist(t, "KV_xfer_latency", &m->load[0].delivered);
+	trial_one_way(t, "KV_xfer_latency", &m->load[0].delivered);
 	trial_hist(t, "Fabric_FCT", &m->load[0].completed);
 	if (bps)
 		trial_value(t, "JFI", stats_jfi(bps, m->n_streams), m->n_streams);

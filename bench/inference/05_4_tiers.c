@@ -25,7 +25,7 @@ static int run(struct trial *t)
 	if (err)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
-	trial_hist(t, "KV_xfer_latency", &m.load[0].delivered);
+	trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
 	measured_fini(&m);
 	return 0;
 }

@@ -12,8 +12,8 @@ static int run(struct trial *t)
 	if (!err) {
 		add_service(t, &r);
 		trial_hist(t, "burst_size", &r.burst_bytes);
-		trial_hist(t, "burst_duration", &r.burst_ns);
-		trial_hist(t, "burst_gap", &r.burst_gap_ns);
+		trial_one_way(t, "burst_duration", &r.burst_ns);
+		trial_one_way(t, "burst_gap", &r.burst_gap_ns);
 		trial_value(t, "peak_bandwidth", r.peak_bps / 8e6, 1);
 		trial_missing(t, "ECN_PFC", "nothing marks or pauses on this fabric");
 	}

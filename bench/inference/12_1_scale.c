@@ -18,7 +18,7 @@ static int kv(struct trial *t, unsigned gpus)
 	if (err)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6 / half, m.load[0].messages);
-	trial_hist(t, "KV_xfer_latency", &m.load[0].delivered);
+	trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
 	use = link_use(t, &m, true);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	measured_fini(&m);

@@ -147,7 +147,8 @@ static int service(struct trial *t, struct failure *f)
 				after = fmax(after, r.done_ttft_s[i]);
 		}
 		add_service(t, &r);
-		trial_value(t, "TTFT_degradation", n && k ? (after - before) * 1e3 : NAN, k);
+		trial_one_way_value(t, "TTFT_degradation", n && k ? (after - before) * 1e3 : NAN, k,
+				    before * 1e9);
 	}
 	serving_fini(&r);
 	return err;
@@ -170,6 +171,11 @@ static int run(struct trial *t)
 	    !failure_words(&g, trial_text(t, "failure"))) {
 		trial_missing(t, NULL, "%s: the fabric has no such link, or one plane",
 			      trial_text(t, "failure"));
+		return 0;
+	}
+	if (fabric_cannot_fail(t->fabric, f.words)) {
+		trial_missing(t, NULL, "%s: %s", trial_text(t, "failure"),
+			      fabric_cannot_fail(t->fabric, f.words));
 		return 0;
 	}
 	err = bulk(t, &f);

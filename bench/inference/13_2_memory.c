@@ -85,7 +85,7 @@ const struct test test_13_2 = {
 	.dut = "SUT-E",
 	.summary = "The service of 13.1; memory and descriptors of workers and daemons after each "
 		   "sample.",
-	.needs = NEED_TWO_SERVERS,
+	.needs = NEED_TWO_SERVERS | NEED_ONE_MACHINE,
 	.trials = {4, 60, 96},
 	.seconds = {1.5, 30, 900},
 	.kpis = kpis,

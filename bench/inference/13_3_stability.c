@@ -7,22 +7,28 @@ struct flap {
 	struct trial *t;
 	uint64_t begin_ns, at_ns;
 	int phase;
+	char words[96];
 };
+
+static void flap_words(struct flap *f)
+{
+	const struct topo *topo = f->t->fabric->topo;
+	char gpu[2 * TOPO_NAME_MAX];
+
+	topo_gpu_label(topo, topo->n_gpus - 1, gpu, sizeof(gpu));
+	snprintf(f->words, sizeof(f->words), "subport %.40s 0 0", gpu);
+}
 
 /* A sub-port of the last GPU is down for a second, in the middle of the sample in the middle. */
 static int flap(void *arg, uint64_t now_ns)
 {
 	struct flap *f = arg;
-	const struct topo *topo = f->t->fabric->topo;
-	char gpu[2 * TOPO_NAME_MAX], words[96];
 
 	if (f->begin_ns == 0)
 		f->begin_ns = now_ns;
 	if (f->phase == 0 && now_ns - f->begin_ns > (uint64_t)(f->t->seconds * 0.3e9)) {
 		f->phase = 1;
-		topo_gpu_label(topo, topo->n_gpus - 1, gpu, sizeof(gpu));
-		snprintf(words, sizeof(words), "subport %.40s 0 0", gpu);
-		return fabric_fail(f->t->fabric, words, &f->at_ns);
+		return fabric_fail(f->t->fabric, f->words, &f->at_ns);
 	}
 	if (f->phase == 1 && now_ns - f->at_ns > UINT64_C(1000000000)) {
 		f->phase = 2;
@@ -38,15 +44,19 @@ static int run(struct trial *t)
 	struct flap f = {.t = t};
 	bool middle = t->number == t->test->trials[t->profile] / 2;
 	double at_s = soak_at_s();
-	int err = serving_run(t, &o, middle ? flap : NULL, &f, &r);
+	int err;
 
+	flap_words(&f);
+	middle = middle && !fabric_cannot_fail(t->fabric, f.words);
+	err = serving_run(t, &o, middle ? flap : NULL, &f, &r);
 	if (!err) {
 		trial_value(t, "at_s", at_s, 1);
 		trial_value(t, "flap", middle, 1);
 		trial_value(t, "QP_transitions",
 			    (double)(r.books.path_deaths + r.books.path_rebuilds), 1);
 		trial_value(t, "retransmissions", (double)r.books.retransmitted, r.books.messages);
-		trial_value(t, "TTFT_p99", hist_quantile(&r.ttft, 0.99) / 1e6, r.ttft.n);
+		trial_one_way_value(t, "TTFT_p99", hist_quantile(&r.ttft, 0.99) / 1e6, r.ttft.n,
+				    hist_quantile(&r.ttft, 0.5));
 		trial_missing(t, "FEC_errors", "virtual Ethernet has no FEC");
 		trial_missing(t, "Buffer_utilization", "the leaves do not tell their queues");
 	}

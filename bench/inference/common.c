@@ -66,16 +66,19 @@ void add_service(struct trial *t, const struct serving_result *r)
 	const struct {
 		const char *kpi;
 		double value;
-	} values[] = {{"fabric_fraction", hist_mean(&r->transfer) / hist_mean(&r->ttft)},
-		      {"TPS_output", (double)r->output_tokens / r->seconds},
+	} values[] = {{"TPS_output", (double)r->output_tokens / r->seconds},
 		      {"TPS_input", (double)r->input_tokens / r->seconds},
 		      {"Goodput", (double)r->good_tokens / r->seconds},
 		      {"fabric_bandwidth", r->fabric_bps / 8e6}};
 
 	for (size_t i = 0; i < sizeof(hists) / sizeof(hists[0]); i++)
 		if (test_kpi(t->test, hists[i].kpi))
-			trial_hist(t, hists[i].kpi,
-				   (const struct hist *)((const char *)r + hists[i].at));
+			trial_one_way(t, hists[i].kpi,
+				      (const struct hist *)((const char *)r + hists[i].at));
+	if (test_kpi(t->test, "fabric_fraction"))
+		trial_one_way_value(t, "fabric_fraction",
+				    hist_mean(&r->transfer) / hist_mean(&r->ttft), r->requests,
+				    hist_mean(&r->transfer));
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		if (test_kpi(t->test, values[i].kpi))
 			trial_value(t, values[i].kpi, values[i].value, r->requests);

@@ -85,10 +85,11 @@ int dispatch_run(struct trial *t, const struct dispatch *d)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	trial_hist(t, "EP_alltoall_latency", &m.load[0].round);
+	trial_one_way(t, "EP_alltoall_latency", &m.load[0].round);
 	trial_value(t, "EP_alltoall_bandwidth", m.load[0].bps / 8e6, m.load[0].round.n);
 	if (test_kpi(t->test, "GPU_idle"))
-		trial_value(t, "GPU_idle", hist_mean(&m.load[0].round) / 1e3, m.load[0].round.n);
+		trial_one_way_value(t, "GPU_idle", hist_mean(&m.load[0].round) / 1e3,
+				    m.load[0].round.n, hist_mean(&m.load[0].round));
 	if (test_kpi(t->test, "imbalance"))
 		trial_value(t, "imbalance", imbalance(&moe), moe.period);
 	measured_fini(&m);

@@ -2,11 +2,9 @@
 /*
  * failover_guard.h - undoes the fault that a benchmark leaves behind, however it ends.
  *
- * Owns: a process in a session of its own, which neither Ctrl-C nor a kill of the benchmark's group
- * reaches, and the scenario in force, in memory that both see. In: what is about to be broken, and
- * that it is healed. Out: if the benchmark says that it ends, or dies (also by SIGKILL), what is
- * still broken then is undone. If the guard is killed, the benchmark undoes it itself; who kills
- * both with SIGKILL has `farelab heal`. Thread: the coordinator's.
+ * Owns: an undo_guard (undo_guard.h) whose memory is the scenario in force. In: what is about to be
+ * broken, and that it is healed. Out: what is still broken when the benchmark ends is undone; who
+ * kills benchmark and guard with SIGKILL has `farelab heal`. Thread: the coordinator's.
  */
 #ifndef FAILOVER_GUARD_H
 #define FAILOVER_GUARD_H

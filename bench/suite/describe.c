@@ -19,13 +19,24 @@ static void describe_row(json_t *table, const char *name, const char *format, ..
 
 static void describe_row(json_t *table, const char *name, const char *format, ...)
 {
-	char value[512];
+	char *value = NULL;
 	va_list ap;
+	int n;
 
 	va_start(ap, format);
-	vsnprintf(value, sizeof(value), format, ap);
+	n = vasprintf(&value, format, ap);
 	va_end(ap);
+	if (n < 0)
+		return;
 	json_array_append_new(json_object_get(table, "rows"), json_pack("[s, s]", name, value));
+	free(value);
+}
+
+static const char *describe_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "unknown";
 }
 
 static json_t *describe_table(json_t *tables, const char *title)
@@ -54,6 +65,53 @@ static void describe_version(json_t *table, const char *name, const char *const 
 	free(result.out);
 }
 
+/* What the hosts' agents say of their machines. */
+static void describe_hosts(json_t *tables, const struct fabric *fabric)
+{
+	json_t *t = describe_table(tables, "Hosts");
+
+	for (unsigned i = 0; i < fabric->topo->n_servers; i++) {
+		const char *name = fabric->topo->servers[i].name, *dev;
+		const json_t *about = hosts_about(fabric->hosts, i);
+		json_t *devices = json_object_get(about, "devices"), *is;
+
+		describe_row(t, name, "kernel %s; %s, %d cores", describe_text(about, "kernel"),
+			     describe_text(about, "processor"),
+			     (int)json_integer_value(json_object_get(about, "cores")));
+		json_object_foreach (devices, dev, is) {
+			char device[2 * TOPO_NAME_MAX];
+
+			snprintf(device, sizeof(device), "%.63s %.15s", name, dev);
+			describe_row(t, device, "%.200s",
+				     json_string_value(is) ? json_string_value(is) : "unknown");
+		}
+	}
+}
+
+/* What of them a run had to live with. */
+static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
+{
+	const struct inventory *inventory = hosts_inventory(fabric->hosts);
+	json_t *t = describe_table(tables, "Clocks, counters and limits of the hosts");
+
+	describe_row(t, "Limits",
+		     "%.0f Mb/s of payload a GPU, %u s a run, %u s in all; addresses in "
+		     "198.18.0.0/15, 2001:db8::/32 and %u more ranges",
+		     (double)inventory->limits.max_bps / 1e6, inventory->max_run_s,
+		     inventory->max_total_s, inventory->limits.n_ranges);
+	for (unsigned i = 0; i < fabric->topo->n_servers; i++) {
+		const char *name = fabric->topo->servers[i].name;
+		char title[TOPO_NAME_MAX + 16], *grown = hosts_counters_total(fabric->hosts, i);
+
+		snprintf(title, sizeof(title), "%s clock", name);
+		describe_row(t, title, "known to %.1f us against the coordinator's, at worst",
+			     hosts_clock_worst_ns(fabric->hosts, i) / 1e3);
+		snprintf(title, sizeof(title), "%s counters", name);
+		describe_row(t, title, "%s", grown && grown[0] ? grown : "nothing was counted");
+		free(grown);
+	}
+}
+
 static void describe_system(json_t *tables, const struct fabric *fabric)
 {
 	static const char *const frr[] = {"vtysh", "--version", NULL};
@@ -70,9 +128,17 @@ static void describe_system(json_t *tables, const struct fabric *fabric)
 		return;
 	describe_row(t, "Accelerators", "none: %u processes stand for as many GPUs",
 		     fabric->topo->n_gpus);
-	describe_row(t, "NIC, firmware", "virtual Ethernet; RoCEv2 by libfare's soft provider");
-	describe_row(t, "Switches", "Linux namespaces, one per leaf, with FRRouting");
-	describe_version(t, "Switch software", frr);
+	if (fabric->hosts) {
+		describe_row(t, "NIC, firmware", "see Hosts; RoCEv2 by %s",
+			     hosts_inventory(fabric->hosts)->verbs ? "the devices (verbs)"
+								   : "libfare's soft provider");
+		describe_row(t, "Switches", "not known to farebench: the inventory names hosts");
+	} else {
+		describe_row(t, "NIC, firmware",
+			     "virtual Ethernet; RoCEv2 by libfare's soft provider");
+		describe_row(t, "Switches", "Linux namespaces, one per leaf, with FRRouting");
+		describe_version(t, "Switch software", frr);
+	}
 	describe_row(t, "KV cache transfer library",
 		     "libfare %s (one-sided writes with "
 		     "notification)",
@@ -107,18 +173,26 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 	char rates[64];
 
 	describe_rates(topo, rates, sizeof(rates));
-	describe_row(t, "Lab", "%s", topo->lab);
-	describe_row(t, "Topology",
-		     "%u servers, %u GPUs, %u planes of %u leaf switches and %u spines each, %u "
-		     "sub-ports a GPU and plane",
-		     topo->n_servers, topo->n_gpus, topo->n_planes, topo->n_leaves / topo->n_planes,
-		     topo->n_spines / topo->n_planes, topo->gpus[0].plane[0].n_sub_ports);
-	describe_row(t, "Link speed", "%s Mb/s a sub-port (shaped)", rates);
+	describe_row(t, fabric->hosts ? "Inventory" : "Lab", "%s", topo->lab);
+	if (fabric->hosts)
+		describe_row(t, "Topology", "%u servers, %u GPUs, %u planes, %u sub-ports a GPU and plane",
+			     topo->n_servers, topo->n_gpus, topo->n_planes,
+			     topo->gpus[0].plane[0].n_sub_ports);
+	else
+		describe_row(t, "Topology",
+			     "%u servers, %u GPUs, %u planes of %u leaf switches and %u spines each, "
+			     "%u sub-ports a GPU and plane",
+			     topo->n_servers, topo->n_gpus, topo->n_planes,
+			     topo->n_leaves / topo->n_planes, topo->n_spines / topo->n_planes,
+			     topo->gpus[0].plane[0].n_sub_ports);
+	describe_row(t, "Link speed", "%s Mb/s a sub-port (%s)", rates,
+		     fabric->hosts ? "as the inventory says" : "shaped");
 	if (topo->n_uplinks)
 		describe_row(t, "Link speed, leaf to spine", "%.1f Mb/s (shaped)",
 			     (double)topo->uplinks[0].rate_bps / 1e6);
-	describe_row(t, "Token bucket", "%u bytes a sub-port pass at once after a pause",
-		     topo->bucket_bytes);
+	if (!fabric->hosts)
+		describe_row(t, "Token bucket", "%u bytes a sub-port pass at once after a pause",
+			     topo->bucket_bytes);
 	describe_row(t, "Payload of a GPU's line", "%.1f Mb/s", fabric_line_bps(fabric, 0) / 1e6);
 	describe_row(t, "Link MTU, path MTU", "%u, %u bytes", topo->mtu_bytes,
 		     topo_path_mtu(topo->mtu_bytes, !topo->gpus[0].ipv4[0]));
@@ -154,13 +228,16 @@ static void describe_workload(json_t *tables, const char *file)
 	describe_row(t, "Prefix sharing", "none but in 9.2");
 }
 
-static void describe_fabric_health(json_t *tables)
+static void describe_fabric_health(json_t *tables, const struct fabric *fabric)
 {
 	json_t *t = describe_table(tables, "Fabric health");
+	const char *why = fabric->hosts ? "see the hosts' counters: each driver has its own names"
+					: "virtual Ethernet has none";
 
-	describe_row(t, "FEC Error Rate", "not available: virtual Ethernet has no FEC");
-	describe_row(t, "CRC Error Count", "not available: virtual Ethernet has no CRC");
-	describe_row(t, "GPU-NIC PCIe BW", "not available: no GPU, no NIC");
+	describe_row(t, "FEC Error Rate", "not available: %s", why);
+	describe_row(t, "CRC Error Count", "not available: %s", why);
+	describe_row(t, "GPU-NIC PCIe BW", "not available: no GPU%s",
+		     fabric->hosts ? " takes part" : ", no NIC");
 }
 
 static void describe_run(json_t *tables, const struct describe *about)
@@ -179,17 +256,22 @@ static void describe_run(json_t *tables, const struct describe *about)
 		     about->busy);
 }
 
-static void describe_real(json_t *tables)
+static void describe_real(json_t *tables, const struct fabric *fabric)
 {
 	json_t *t = describe_table(tables, "Real and emulated");
+	bool verbs = fabric->hosts && hosts_inventory(fabric->hosts)->verbs;
 
 	describe_row(t, "Real",
-		     "FRRouting's BGP, Linux routes, RoCEv2 packets, libfare, every "
-		     "byte between workers and its verification, link faults");
-	describe_row(t, "Emulated",
-		     "GPUs and their compute time, NICs (soft provider), leaf "
-		     "switches, link rates (token buckets of the kernel)");
-	describe_row(t, "Not here", "PFC, FEC, PCIe, NVLink, NVMe and GPU memory tiers");
+		     "%sLinux routes, RoCEv2 packets, libfare, every byte between workers and its "
+		     "verification, link faults",
+		     fabric->hosts ? "Hosts, devices and links as the table Hosts has them, "
+				   : "FRRouting's BGP, ");
+	describe_row(t, "Emulated", "GPUs and their compute time%s%s",
+		     verbs ? "" : ", NICs (soft provider)",
+		     fabric->hosts ? ""
+				   : ", leaf switches, link rates (token buckets of the kernel)");
+	describe_row(t, "Not here", "%sNVLink, NVMe and GPU memory tiers",
+		     fabric->hosts ? "" : "PFC, FEC, PCIe, ");
 }
 
 static void describe_extra(json_t *root, const json_t *extra)
@@ -231,8 +313,12 @@ json_t *describe_json(const struct describe *about)
 	}
 	describe_run(tables, about);
 	if (about->fabric) {
-		describe_fabric_health(tables);
-		describe_real(tables);
+		describe_fabric_health(tables, about->fabric);
+		describe_real(tables, about->fabric);
+	}
+	if (about->fabric && about->fabric->hosts) {
+		describe_hosts(tables, about->fabric);
+		describe_hosts_run(tables, about->fabric);
 	}
 	describe_extra(root, about->options->extra);
 	return root;

@@ -215,6 +215,56 @@ static int suite_await_idle(void)
 	return err;
 }
 
+/* What of the trial this fabric cannot do; NULL: it can. */
+static const char *suite_cannot_try(struct suite *suite, const struct trial *t)
+{
+	if (!t->fabric)
+		return NULL;
+	if (t->warm_s + t->seconds > fabric_max_run_s(&suite->fabric))
+		return "a trial takes longer than the inventory's max_run_s";
+	return t->strategy_name[0] ? fabric_cannot_spread(&suite->fabric, t->strategy) : NULL;
+}
+
+/* What the hosts counted meanwhile, a row for each; and how well their clocks agreed. */
+static int suite_note_hosts(struct suite *suite, struct trial *t)
+{
+	struct hosts *hosts = suite->fabric.hosts;
+	int err = hosts_counters_end(hosts);
+
+	for (unsigned i = 0; !err && i < suite->fabric.topo->n_servers; i++) {
+		char kpi[ROW_NAME_MAX], *grown = hosts_counters_grown(hosts, i);
+
+		snprintf(kpi, sizeof(kpi), "_counters %.23s", suite->fabric.topo->servers[i].name);
+		if (grown && grown[0])
+			trial_word(t, kpi, grown);
+		err = grown ? 0 : -ENOMEM;
+		free(grown);
+	}
+	if (t->idle.mean_percent < 0)
+		return err;
+	trial_value(t, "_clock_error_us", t->clock_error_ns / 1e3, 1);
+	if (t->held)
+		trial_word(t, "_rate_limited", "yes");
+	return err;
+}
+
+static int suite_run_trial(struct suite *suite, struct trial *t)
+{
+	const char *why = suite_cannot_try(suite, t);
+	int err;
+
+	if (why) {
+		trial_missing(t, NULL, "%s", why);
+		return 0;
+	}
+	if (!t->fabric || !suite->fabric.hosts)
+		return t->test->run(t);
+	err = hosts_counters_begin(suite->fabric.hosts);
+	if (!err)
+		err = t->test->run(t);
+	return err ? err : suite_note_hosts(suite, t);
+}
+
 /* Tries again while the machine has no idle time; if it never has, the trial counts as busy. */
 static int suite_one(struct suite *suite, const struct test *test, const struct cell *cell,
 		     unsigned number)
@@ -226,7 +276,7 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 		struct trial t = suite_trial(suite, test, cell, number);
 		uint64_t start = cluster_now_ns();
 
-		err = suite_has(suite, &t) ? 0 : test->run(&t);
+		err = suite_has(suite, &t) ? 0 : suite_run_trial(suite, &t);
 		verdict = err ? 0 : suite_judge(suite, &guard, &t);
 		suite->repeated += verdict == -EAGAIN;
 		suite->busy += verdict == -EBUSY;
@@ -381,7 +431,9 @@ static bool suite_wants_fabric(const struct test *const *tests, size_t n)
 static int suite_open(struct suite *suite, bool fabric)
 {
 	const struct suite_options *o = suite->options;
-	int err = fabric ? fabric_open(&suite->fabric, o->lab) : 0;
+	int err = !fabric	       ? 0
+		  : o->hosts.inventory ? fabric_open_hosts(&suite->fabric, &o->hosts)
+				       : fabric_open(&suite->fabric, o->lab);
 
 	if (err)
 		return err;

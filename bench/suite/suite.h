@@ -28,6 +28,7 @@ struct suite_trials {
 
 struct suite_options {
 	const char *lab;      /* NULL: none is needed */
+	struct launch_options hosts; /* instead of a lab; hosts.inventory == NULL: a lab */
 	const char *workload; /* the file in force (workload/custom.h); NULL: none */
 	const char *dir;      /* NULL: rows are kept in memory alone */
 	enum profile profile;

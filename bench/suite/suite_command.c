@@ -26,6 +26,12 @@ struct run_command {
 
 static const struct options_entry run_table[] = {
 	{"lab", 'l', "NAME", "the lab to run in ($FARELAB_NAME)"},
+	{"hosts", 'H', "FILE", "run on the hosts of this inventory instead: see docs/cluster.md"},
+	{"listen", 'L', "HOST:PORT", "where their agents connect to"},
+	{"key", 'k', "FILE", "the key that coordinator and agents share"},
+	{"launch", 'a', "HOW",
+	 "start the agents: ssh, ssh:FILE (ssh_config), or a command with {agent} and\n"
+	 "                          {host} in it (print what to start)"},
 	{"profile", 'P', "NAME",
 	 "quick, lab, or draft: the draft's own durations and trials (quick)"},
 	{"strategy", 'S', "NAMES",
@@ -44,7 +50,7 @@ static const struct options_entry run_table[] = {
 	{"json", 'j', "FILE",
 	 "write trials and medians there ('-': standard output); without --out and\n"
 	 "                          --resume nothing else is kept"},
-	{"html", 'H', "FILE", "write the report there, as a page; as --json otherwise"},
+	{"html", 'M', "FILE", "write the report there, as a page; as --json otherwise"},
 	{"even-busy", 'b', NULL, "keep trials during which a core had no idle time"},
 	{NULL, 0, NULL, NULL},
 };
@@ -178,6 +184,18 @@ static int run_option(struct run_command *c, int option, char *text)
 	case 'l':
 		o->lab = text;
 		return 0;
+	case 'H':
+		o->hosts.inventory = text;
+		return 0;
+	case 'L':
+		o->hosts.listen = text;
+		return 0;
+	case 'k':
+		o->hosts.key = text;
+		return 0;
+	case 'a':
+		o->hosts.how = text;
+		return 0;
 	case 'P':
 		return run_profile(o, text);
 	case 'S':
@@ -206,7 +224,7 @@ static int run_option(struct run_command *c, int option, char *text)
 	case 'j':
 		c->json = text;
 		return 0;
-	case 'H':
+	case 'M':
 		c->html = text;
 		return 0;
 	case 'b':
@@ -236,6 +254,20 @@ static bool run_wants_lab(const struct run_command *c)
 	return false;
 }
 
+/* A lab, or all that hosts need. */
+static int run_where(const struct run_command *c)
+{
+	const struct suite_options *o = &c->options;
+	const struct launch_options *h = &o->hosts;
+
+	if (!h->inventory && !h->listen && !h->key && !h->how)
+		return o->lab || !run_wants_lab(c) ? 0 : options_which_lab("run");
+	if (h->inventory && h->listen && h->key)
+		return 0;
+	fprintf(stderr, "farebench run: hosts need --hosts, --listen and --key\n");
+	return -EINVAL;
+}
+
 /* 1: nothing is to be done. */
 static int run_parse(struct run_command *c, int argc, char **argv)
 {
@@ -257,9 +289,7 @@ static int run_parse(struct run_command *c, int argc, char **argv)
 		fprintf(stderr, "farebench run: name tests (5.1), categories (kv) or all\n");
 		err = -EINVAL;
 	}
-	if (!err && !c->options.lab && run_wants_lab(c))
-		err = options_which_lab("run");
-	return err;
+	return err ? err : run_where(c);
 }
 
 int suite_tell(const struct results *results, const struct results_tests *tests, const char *dir,
@@ -299,7 +329,7 @@ int suite_main(int argc, char **argv)
 				 c.options.dir, c.json, c.html);
 	results_close(&results);
 	custom_fini();
-	return err == -EINTR ? 128 + interrupt_pending() : err ? 1 : 0;
+	return err == -EINTR ? 128 + interrupt_pending() : err == -EINVAL ? 2 : err ? 1 : 0;
 }
 
 static void list_one(const struct test *test, bool verbose)

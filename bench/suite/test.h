@@ -86,7 +86,8 @@ enum need {
 	NEED_SPINES = 1u << 2, /* planes of two tiers */
 	NEED_ECN = 1u << 3,    /* leaves that mark */
 	NEED_PFC = 1u << 4,    /* pause frames */
-	NEED_SWITCH_COUNTERS = 1u << 5
+	NEED_SWITCH_COUNTERS = 1u << 5,
+	NEED_ONE_MACHINE = 1u << 6 /* workers that the coordinator can look into */
 };
 
 struct trial;

@@ -10,6 +10,8 @@
 
 #include "engine/audit.h"
 
+#define TRIAL_CLOCK_SHARE 0.1 /* of a time: the error that is let pass */
+
 static const struct row_param *trial_param(const struct trial *t, const char *name)
 {
 	for (unsigned i = 0; i < t->n_params; i++)
@@ -93,6 +95,29 @@ void trial_hist(struct trial *t, const char *kpi, const struct hist *hist)
 	row->n = hist->n;
 }
 
+/* False, and the row says so: the clocks' error is too large for times like this. */
+static bool trial_clocks_tell(struct trial *t, const char *kpi, double typical_ns)
+{
+	if (t->clock_error_ns <= typical_ns * TRIAL_CLOCK_SHARE)
+		return true;
+	trial_missing(t, kpi, "the hosts' clocks agree within %.1f us only, for times of %.1f us",
+		      t->clock_error_ns / 1e3, typical_ns / 1e3);
+	return false;
+}
+
+void trial_one_way(struct trial *t, const char *kpi, const struct hist *hist)
+{
+	if (!hist->n || trial_clocks_tell(t, kpi, hist_quantile(hist, 0.5)))
+		trial_hist(t, kpi, hist);
+}
+
+void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_t n,
+			 double typical_ns)
+{
+	if (n == 0 || trial_clocks_tell(t, kpi, typical_ns))
+		trial_value(t, kpi, value, n);
+}
+
 void trial_word(struct trial *t, const char *kpi, const char *text)
 {
 	struct row *row = trial_row(t, kpi);
@@ -148,6 +173,18 @@ struct traffic_load trial_load(const struct trial *t, const char *name, unsigned
 				     .seed = t->seed & INT64_MAX};
 }
 
+/* What a run tells of the hosts and not of the traffic. */
+static int trial_note(struct trial *t, const struct measured *m)
+{
+	double error_ns;
+	int err = fabric_clocks_end(t->fabric, &error_ns);
+
+	t->idle = m->idle;
+	t->held |= m->held;
+	t->clock_error_ns = fmax(t->clock_error_ns, error_ns);
+	return err;
+}
+
 int trial_measure(struct trial *t, const struct plan *plan,
 		  int (*meanwhile)(void *arg, uint64_t from_ns, uint64_t to_ns), void *arg,
 		  struct measured *out)
@@ -172,10 +209,11 @@ int trial_measure(struct trial *t, const struct plan *plan,
 		err = fabric_prepare(t->fabric, t->strategy);
 	measure.cluster = t->fabric->cluster;
 	if (!err)
+		err = fabric_clocks_begin(t->fabric);
+	if (!err)
 		err = measure_run(&measure, out);
 	if (err)
 		return err;
-	t->idle = out->idle;
 	stalled = audit_stalled(out, trial_gpus(t), &stall_ns);
 	if (stalled >= 0) {
 		snprintf(t->why_again, sizeof(t->why_again),
@@ -183,7 +221,7 @@ int trial_measure(struct trial *t, const struct plan *plan,
 			 (double)stall_ns / 1e6);
 		t->again = t->why_again;
 	}
-	return 0;
+	return trial_note(t, out);
 }
 
 unsigned trial_gpus(const struct trial *t)

@@ -35,7 +35,9 @@ struct trial {
 	/* a test sets it: what was measured tells of the machine, because; it is made again */
 	const char *again;
 	char why_again[96]; /* room for that */
-	struct row *row;    /* this trial's */
+	double clock_error_ns;	 /* of times of two servers against each other; the worst run's */
+	bool held;		 /* a host's limit of the rate made messages wait */
+	struct row *row;	 /* this trial's */
 	unsigned n_rows, room;
 	int err; /* a row that could not be kept */
 };
@@ -47,6 +49,12 @@ unsigned trial_count(const struct trial *t, const char *param);
 
 void trial_value(struct trial *t, const char *kpi, double value, uint64_t n);
 void trial_hist(struct trial *t, const char *kpi, const struct hist *hist);
+/* The same of times that began by one server's clock and ended by another's: missing where the error
+ * of both clocks is more than a tenth of the median. */
+void trial_one_way(struct trial *t, const char *kpi, const struct hist *hist);
+/* A value that rests on such times, of about typical_ns. */
+void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_t n,
+			 double typical_ns);
 void trial_word(struct trial *t, const char *kpi, const char *text);
 /* The rows that follow, of this trial, have one parameter more: what is measured of several kinds
  * at once. text NULL: no longer. */

@@ -45,6 +45,7 @@ START_TEST(no_more_than_the_links_carry)
 	struct measured_stream stream[] = {{.bps = 0.9e9}, {.bps = 0.6e9}};
 	struct measured m = {.to_ns = 1000000000, .n_streams = 2, .stream = stream};
 
+	topo->bucket_bytes = 1;
 	ck_assert_int_eq(audit_measured(&m, topo, streams), 0);
 	/* each sender could, the receiver could not */
 	stream[1].bps = 0.9e9;

@@ -70,6 +70,40 @@ START_TEST(an_endless_line_is_refused)
 }
 END_TEST
 
+START_TEST(a_limit_can_be_lower)
+{
+	struct rendezvous *r = fed("{\"a\":1}\n{\"text\":\"of more than 16 bytes\"}\n");
+	json_t *message;
+
+	rendezvous_limit(r, 16);
+	ck_assert_int_eq(rendezvous_next(r, &message), 1);
+	json_decref(message);
+	ck_assert_int_eq(rendezvous_next(r, &message), -EMSGSIZE);
+	rendezvous_destroy(r);
+}
+END_TEST
+
+/* A socket that goes to another process takes nothing along that was read already. */
+START_TEST(a_socket_is_given_back)
+{
+	struct rendezvous *r = fed("{");
+	char address[32];
+	int ends[2];
+
+	ck_assert_int_eq(rendezvous_release(r), -EBUSY);
+	rendezvous_destroy(r);
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	ck_assert_int_eq(rendezvous_create(&r, ends[0]), 0);
+	ck_assert_int_eq(rendezvous_release(r), ends[0]);
+	snprintf(address, sizeof(address), "fd:%d", ends[0]);
+	ck_assert_int_eq(rendezvous_connect(address), ends[0]);
+	ck_assert_int_eq(rendezvous_connect("fd:x"), -EINVAL);
+	ck_assert_int_eq(rendezvous_connect("fd:-1"), -EINVAL);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
 START_TEST(both_ways_over_sockets)
 {
 	for (int i = 0; i < 2; i++) {
@@ -131,6 +165,8 @@ int main(void)
 	tcase_add_test(tcase, lines_become_objects);
 	tcase_add_test(tcase, what_is_no_object_is_refused);
 	tcase_add_test(tcase, an_endless_line_is_refused);
+	tcase_add_test(tcase, a_limit_can_be_lower);
+	tcase_add_test(tcase, a_socket_is_given_back);
 	tcase_add_test(tcase, both_ways_over_sockets);
 	tcase_add_test(tcase, addresses_that_are_none);
 	suite_add_tcase(suite, tcase);

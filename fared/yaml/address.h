@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * address.h - addresses as text; IPv4 is ::ffff:a.b.c.d inside the daemon and a.b.c.d outside.
+ * address.h - addresses as text; IPv4 is ::ffff:a.b.c.d inside a program and a.b.c.d outside.
  *
  * Owns nothing. Pure. Thread: any.
  */

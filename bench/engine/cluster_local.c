@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cluster_local.c - workers on this machine: forked, each in the network namespace of its server.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/cluster.h"
+#include "engine/rendezvous.h"
+
+struct local {
+	const struct topo *topo; /* borrowed until all have started */
+	unsigned n;
+	pid_t *pid;
+	int listener;
+	char dir[64], address[96];
+};
+
+static _Noreturn void local_exec(const struct local *local, unsigned gpu, const char *secret)
+{
+	const struct topo_gpu *g = &local->topo->gpus[gpu];
+	const struct topo_server *server = &local->topo->servers[g->server];
+	bool ipv6 = !g->ipv4[0];
+	char number[16], index[16], mtu[16];
+
+	snprintf(number, sizeof(number), "%u", gpu);
+	snprintf(index, sizeof(index), "%u", g->index);
+	snprintf(mtu, sizeof(mtu), "%u", topo_path_mtu(local->topo->mtu_bytes, ipv6));
+	execl("/proc/self/exe", "farebench", "worker", "--rendezvous", local->address, "--gpu",
+	      number, "--local-gpu", index, "--netns", server->netns, "--run-dir",
+	      server->fared_run_dir, "--path-mtu", mtu, "--secret", secret, ipv6 ? "--ipv6" : NULL,
+	      NULL);
+	fprintf(stderr, "farebench: starting a worker: %s\n", strerror(errno));
+	_exit(127);
+}
+
+static int local_spawn(struct local *local)
+{
+	char secret[24];
+	uint32_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EIO;
+	snprintf(secret, sizeof(secret), "%u", random);
+	fflush(NULL);
+	for (unsigned i = 0; i < local->n; i++) {
+		local->pid[i] = fork();
+		if (local->pid[i] == 0)
+			local_exec(local, i, secret);
+		if (local->pid[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int local_start(void *arg)
+{
+	struct local *local = arg;
+
+	strcpy(local->dir, "/tmp/farebench.XXXXXX");
+	if (!mkdtemp(local->dir)) {
+		local->dir[0] = '\0';
+		return -errno;
+	}
+	snprintf(local->address, sizeof(local->address), "%s/rendezvous", local->dir);
+	local->listener = rendezvous_listen(local->address);
+	return local->listener < 0 ? local->listener : local_spawn(local);
+}
+
+static int local_accept(void *arg, int timeout_ms, struct rendezvous **link)
+{
+	struct local *local = arg;
+	struct pollfd poller = {.fd = local->listener, .events = POLLIN};
+	int fd;
+
+	if (poll(&poller, 1, timeout_ms) <= 0) {
+		fprintf(stderr, "farebench: not all workers came in %d s\n", timeout_ms / 1000);
+		return -ETIMEDOUT;
+	}
+	fd = accept4(local->listener, NULL, NULL, SOCK_CLOEXEC);
+	return fd < 0 ? -errno : rendezvous_create(link, fd);
+}
+
+static int local_pid(void *arg, unsigned gpu)
+{
+	const struct local *local = arg;
+
+	return local->pid[gpu];
+}
+
+static void local_end(void *arg, bool whole)
+{
+	struct local *local = arg;
+
+	for (unsigned i = 0; !whole && i < local->n; i++)
+		if (local->pid[i] > 0)
+			kill(local->pid[i], SIGKILL);
+	if (local->listener >= 0)
+		close(local->listener);
+	for (unsigned i = 0; i < local->n; i++)
+		while (local->pid[i] > 0 && waitpid(local->pid[i], NULL, 0) < 0 && errno == EINTR)
+			;
+	if (local->dir[0]) {
+		unlink(local->address);
+		rmdir(local->dir);
+	}
+	free(local->pid);
+	free(local);
+}
+
+int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes)
+{
+	struct local *local = calloc(1, sizeof(*local));
+	struct cluster_source source = {.start = local_start,
+					.accept = local_accept,
+					.end = local_end,
+					.pid = local_pid,
+					.arg = local};
+
+	if (!local)
+		return -ENOMEM;
+	local->topo = topo;
+	local->listener = -1;
+	local->n = topo->n_gpus;
+	local->pid = calloc(topo->n_gpus, sizeof(*local->pid));
+	if (!local->pid) {
+		free(local);
+		return -ENOMEM;
+	}
+	return cluster_create_from(out, topo, arena_bytes, &source);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "launch/agent.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "interrupt.h"
+#include "launch/agent_internal.h"
+#include "launch/handshake.h"
+#include "launch/host_counters.h"
+#include "machine.h"
+#include "options.h"
+
+#define AGENT_TURN_MS	  200
+#define AGENT_WAIT_S	  60
+#define AGENT_COMMAND_MS  10000
+#define AGENT_MAX_DEVICES (FARE_MAX_LOCAL_GPUS * FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
+
+uint64_t agent_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+const struct inventory_host *agent_host(const struct agent *a)
+{
+	return &a->inventory->host[a->host];
+}
+
+int agent_connect(struct agent *a, struct rendezvous **out)
+{
+	int fd = rendezvous_connect(a->connect), err;
+	const char *reason;
+
+	if (fd < 0)
+		return fd;
+	err = handshake_enter(out, fd, &a->key, &reason);
+	if (err)
+		fprintf(stderr, "farebench agent %s: %s: not admitted: %s\n", a->name, a->connect,
+			reason);
+	return err;
+}
+
+/* ---- answers ---- */
+
+static unsigned agent_devices(const struct agent *a, const char **dev)
+{
+	const struct topo *topo = a->inventory->topo;
+	unsigned n = 0;
+
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
+		for (unsigned p = 0; topo->gpus[gpu].server == a->host && p < topo->n_planes; p++)
+			for (unsigned s = 0; s < topo->gpus[gpu].plane[p].n_sub_ports; s++)
+				dev[n++] = topo->gpus[gpu].plane[p].sub_port[s].dev;
+	return n;
+}
+
+static json_t *agent_hello(const struct agent *a)
+{
+	json_t *devices = json_object();
+	const char *dev[AGENT_MAX_DEVICES];
+	unsigned n = agent_devices(a, dev);
+	struct machine machine;
+
+	machine_read(&machine);
+	for (unsigned i = 0; i < n; i++) {
+		char text[128];
+
+		host_device_describe(dev[i], text, sizeof(text));
+		json_object_set_new(devices, dev[i], json_string(text));
+	}
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "event", "agent", "host", a->name,
+			 "inventory", a->inventory->digest, "kernel", machine.kernel, "processor",
+			 machine.processor, "cores", machine.cores, "devices", devices);
+}
+
+static json_t *agent_clock(uint64_t taken_ns)
+{
+	return json_pack("{s:s, s:I, s:I}", "event", "clock", "taken_ns", (json_int_t)taken_ns,
+			 "given_ns", (json_int_t)agent_now_ns());
+}
+
+static json_t *agent_counters(const struct agent *a)
+{
+	const char *dev[AGENT_MAX_DEVICES];
+	unsigned n = agent_devices(a, dev);
+
+	return json_pack("{s:s, s:o}", "event", "counters", "counters", host_counters_read(dev, n));
+}
+
+static json_t *agent_routes(const struct agent *a, char *why, size_t why_size)
+{
+	bool ipv6 = !a->inventory->topo->gpus[0].ipv4[0];
+	const char *const argv[] = {"ip", ipv6 ? "-6" : "-4", "-j", "route", "show", NULL};
+	struct command_result result;
+	int err = command_run(argv, AGENT_COMMAND_MS, &result);
+	json_t *answer;
+
+	if (err || result.status) {
+		snprintf(why, why_size, "ip route show: %.400s", err ? strerror(-err) : result.err);
+		if (!err)
+			free(result.out);
+		return NULL;
+	}
+	answer = json_pack("{s:s, s:s}", "event", "routes", "text", result.out);
+	free(result.out);
+	return answer;
+}
+
+static json_t *agent_time(const char *event, uint64_t from_ns)
+{
+	return json_pack("{s:s, s:I}", "event", event, "from_ns", (json_int_t)from_ns);
+}
+
+/* The answer (NULL with a reason: it failed; NULL without: there is none). */
+static json_t *agent_do(struct agent *a, const struct agent_request *request, uint64_t taken_ns,
+			char *why, size_t why_size)
+{
+	const struct inventory_host *host = agent_host(a);
+	uint64_t from_ns;
+
+	switch (request->op) {
+	case AGENT_WORKERS:
+		agent_start_workers(a, request->secret, why, why_size);
+		return NULL;
+	case AGENT_CLOCK:
+		return agent_clock(taken_ns);
+	case AGENT_COUNTERS:
+		return agent_counters(a);
+	case AGENT_FAULT:
+		return agent_fault(a, request->fault, &from_ns, why, why_size)
+			       ? NULL
+			       : agent_time("fault", from_ns);
+	case AGENT_HEAL:
+		return agent_heal(a, &from_ns, why, why_size) ? NULL
+							      : agent_time("healed", from_ns);
+	case AGENT_WEIGHTS:
+		return agent_shell(request->equal ? host->equal : host->bgp, why, why_size)
+			       ? NULL
+			       : json_pack("{s:s}", "event", "weights");
+	case AGENT_ROUTES:
+		return agent_routes(a, why, why_size);
+	case AGENT_REFUSE:
+	case AGENT_QUIT:
+		break;
+	}
+	return NULL;
+}
+
+/* 0; 1: it was the last; -errno: the coordinator is gone, or sent us away. */
+static int agent_answer(struct agent *a, const json_t *message, uint64_t taken_ns)
+{
+	struct agent_request request;
+	char why[512] = "";
+	const char *wrong;
+	json_t *answer;
+	int err = agent_request_read(message, agent_host(a), &request, &wrong);
+
+	if (!err && request.op == AGENT_QUIT)
+		return 1;
+	if (!err && request.op == AGENT_REFUSE) {
+		fprintf(stderr, "farebench agent %s: the coordinator refused this agent: %s\n",
+			a->name, request.text);
+		return -EACCES;
+	}
+	if (err)
+		snprintf(why, sizeof(why), "request: %s", wrong);
+	answer = err ? NULL : agent_do(a, &request, taken_ns, why, sizeof(why));
+	if (why[0]) {
+		fprintf(stderr, "farebench agent %s: %s\n", a->name, why);
+		answer = json_pack("{s:s, s:s}", "event", "error", "text", why);
+	}
+	err = answer ? rendezvous_send(a->link, answer) : 0;
+	json_decref(answer);
+	return err;
+}
+
+/* ---- life ---- */
+
+/* The coordinator may start later than its agents. */
+static int agent_join(struct agent *a, unsigned wait_s)
+{
+	const struct timespec pause = {.tv_nsec = AGENT_TURN_MS * 1000000};
+	uint64_t until = agent_now_ns() + wait_s * UINT64_C(1000000000);
+	json_t *hello;
+	int err;
+
+	while ((err = agent_connect(a, &a->link)) == -ECONNREFUSED || err == -EHOSTUNREACH ||
+	       err == -ENETUNREACH || err == -EADDRNOTAVAIL) {
+		if (agent_now_ns() > until || interrupt_pending())
+			break;
+		nanosleep(&pause, NULL);
+	}
+	if (err) {
+		if (!a->link && err != -EACCES)
+			fprintf(stderr, "farebench agent %s: --connect %s: %s\n", a->name,
+				a->connect, strerror(-err));
+		return err;
+	}
+	hello = agent_hello(a);
+	err = hello ? rendezvous_send(a->link, hello) : -ENOMEM;
+	json_decref(hello);
+	return err;
+}
+
+/* What an agent ends by itself, without a request. 0, or -errno after saying so. */
+static int agent_check_time(struct agent *a)
+{
+	uint64_t now = agent_now_ns(), unused;
+	char why[512];
+
+	if (interrupt_pending())
+		return -EINTR;
+	if (a->fault >= 0 && now > a->heal_ns) {
+		fprintf(stderr,
+			"farebench agent %s: the fault was in force for max_run_s: healed\n",
+			a->name);
+		if (agent_heal(a, &unused, why, sizeof(why)))
+			fprintf(stderr, "farebench agent %s: %s\n", a->name, why);
+		return -ETIME;
+	}
+	if (now <= a->end_ns)
+		return 0;
+	fprintf(stderr, "farebench agent %s: max_total_s have passed\n", a->name);
+	return -ETIME;
+}
+
+static int agent_loop(struct agent *a)
+{
+	for (;;) {
+		struct pollfd poller = {.fd = rendezvous_fd(a->link), .events = POLLIN};
+		int got, gone = 0, err = agent_check_time(a);
+		uint64_t taken_ns;
+		json_t *message;
+
+		if (err)
+			return err;
+		if (poll(&poller, 1, AGENT_TURN_MS) > 0)
+			gone = rendezvous_fill(a->link);
+		taken_ns = agent_now_ns();
+		while ((got = rendezvous_next(a->link, &message)) == 1) {
+			err = agent_answer(a, message, taken_ns);
+			json_decref(message);
+			if (err)
+				return err;
+		}
+		if (got < 0 || gone) {
+			fprintf(stderr, "farebench agent %s: the coordinator is gone%s\n", a->name,
+				got < 0 ? " astray: it sent what is no request" : "");
+			return -EPIPE;
+		}
+	}
+}
+
+static int agent_run(struct agent *a, unsigned wait_s)
+{
+	int err = agent_faults_open(a); /* before a socket is open that the guard would hold */
+
+	if (!err)
+		err = agent_join(a, wait_s);
+	a->end_ns = agent_now_ns() + a->inventory->max_total_s * UINT64_C(1000000000);
+	if (!err)
+		err = agent_loop(a);
+	rendezvous_destroy(a->link);
+	agent_faults_close(a);
+	agent_end_workers(a);
+	return err;
+}
+
+/* ---- start ---- */
+
+static const struct options_entry agent_table[] = {
+	{"connect", 'c', "HOST:PORT", "where the coordinator listens (farebench run --listen)"},
+	{"key", 'k', "FILE", "the key that coordinator and agents share"},
+	{"hosts", 'i', "FILE", "the inventory; the same as the coordinator's"},
+	{"name", 'n', "HOST", "which of its hosts this is (the host's name up to the first dot)"},
+	{"wait", 'w', "SECONDS", "wait so long for the coordinator (60)"},
+	{NULL, 0, NULL, NULL},
+};
+
+struct agent_options {
+	const char *inventory;
+	char name[INVENTORY_HOST_MAX];
+	uint64_t wait_s;
+};
+
+static int agent_option(struct agent *a, struct agent_options *o, int option, const char *text)
+{
+	switch (option) {
+	case 'c':
+		a->connect = text;
+		return 0;
+	case 'k':
+		a->key_path = text;
+		return 0;
+	case 'i':
+		o->inventory = text;
+		return 0;
+	case 'n':
+		a->name = text;
+		return 0;
+	case 'w':
+		return options_number("wait", text, 0, 86400, &o->wait_s);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* 1: nothing is to be done. */
+static int agent_parse(struct agent *a, struct agent_options *o, int argc, char **argv)
+{
+	struct option table[OPTIONS_MAX];
+	int option, err = 0;
+
+	options_getopt(agent_table, table);
+	while (!err && (option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+		if (option == 'h') {
+			options_help("farebench agent", agent_table);
+			return 1;
+		}
+		err = agent_option(a, o, option, optarg);
+	}
+	if (!err && (optind < argc || !a->connect || !a->key_path || !o->inventory)) {
+		fprintf(stderr, "farebench agent: --connect, --key and --hosts are needed, and "
+				"nothing else: see farebench agent --help\n");
+		err = -EINVAL;
+	}
+	if (!err && !a->name && gethostname(o->name, sizeof(o->name) - 1) == 0) {
+		o->name[strcspn(o->name, ".")] = '\0';
+		a->name = o->name;
+	}
+	return err;
+}
+
+static int agent_load(struct agent *a, const struct agent_options *o)
+{
+	char error[INVENTORY_ERROR_MAX];
+	int host, err = handshake_key(&a->key, a->key_path);
+
+	if (err)
+		return err;
+	err = inventory_load(&a->inventory, o->inventory, error);
+	if (err) {
+		fprintf(stderr, "farebench agent: %s\n", error);
+		return err;
+	}
+	host = inventory_find_host(a->inventory, a->name);
+	if (host < 0)
+		fprintf(stderr, "farebench agent: %s has no host %s: give --name\n", o->inventory,
+			a->name);
+	a->host = host < 0 ? 0 : (unsigned)host;
+	return host < 0 ? host : 0;
+}
+
+int agent_main(int argc, char **argv)
+{
+	struct agent_options o = {.wait_s = AGENT_WAIT_S};
+	struct agent a = {.fault = -1};
+	int err = agent_parse(&a, &o, argc, argv);
+
+	if (err)
+		return err > 0 ? 0 : 2;
+	interrupt_hold();
+	err = agent_load(&a, &o);
+	if (!err)
+		err = agent_run(&a, (unsigned)o.wait_s);
+	inventory_destroy(a.inventory);
+	return err == 1 ? 0 : err == -EINTR ? 128 + interrupt_pending() : 1;
+}

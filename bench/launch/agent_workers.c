@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * agent_workers.c - a worker for each GPU of this host. The agent authenticates each connection; the
+ * worker gets it ready to use, and the limits of this host's own inventory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "launch/agent_internal.h"
+
+#define AGENT_GRACE_MS	 5000
+#define AGENT_MAX_ARGS	 64
+#define AGENT_ARGS_BYTES 4096
+
+/* argv of a worker; the texts lie in bytes. */
+struct worker_args {
+	const char *argv[AGENT_MAX_ARGS + 1];
+	unsigned n;
+	char bytes[AGENT_ARGS_BYTES];
+	size_t used;
+};
+
+static void args_add(struct worker_args *args, const char *option, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void args_add(struct worker_args *args, const char *option, const char *format, ...)
+{
+	char *at = args->bytes + args->used;
+	size_t room = sizeof(args->bytes) - args->used;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(at, room, format, ap);
+	va_end(ap);
+	/* an inventory bounds all of them: this is for who changes that */
+	if (n < 0 || (size_t)n >= room || args->n + 2 > AGENT_MAX_ARGS)
+		abort();
+	args->argv[args->n++] = option;
+	args->argv[args->n++] = at;
+	args->used += (size_t)n + 1;
+}
+
+static void args_fill(struct worker_args *args, const struct agent *a, unsigned gpu, int fd,
+		      uint32_t secret)
+{
+	const struct inventory *inventory = a->inventory;
+	const struct topo_gpu *g = &inventory->topo->gpus[gpu];
+	bool ipv6 = !g->ipv4[0];
+
+	args->argv[args->n++] = "farebench";
+	args->argv[args->n++] = "worker";
+	args_add(args, "--rendezvous", "fd:%d", fd);
+	args_add(args, "--gpu", "%u", gpu);
+	args_add(args, "--local-gpu", "%u", g->index);
+	args_add(args, "--run-dir", "%s", inventory->topo->servers[a->host].fared_run_dir);
+	args_add(args, "--path-mtu", "%u", topo_path_mtu(inventory->topo->mtu_bytes, ipv6));
+	args_add(args, "--secret", "%u", secret);
+	args_add(args, "--key", "%s", a->key_path);
+	args_add(args, "--max-bps", "%llu", (unsigned long long)inventory->limits.max_bps);
+	args_add(args, "--max-run-ns", "%llu", (unsigned long long)inventory->limits.max_run_ns);
+	for (unsigned i = 0; i < inventory->limits.n_ranges; i++) {
+		const struct limits_range *range = &inventory->limits.range[i];
+		bool v4 = IN6_IS_ADDR_V4MAPPED(&range->address) && range->length >= 96;
+		char text[ADDRESS_TEXT_MAX];
+
+		args_add(args, "--range", "%s/%d", address_format(&range->address, text),
+			 range->length - (v4 ? 96 : 0));
+	}
+	if (ipv6)
+		args->argv[args->n++] = "--ipv6";
+	if (inventory->verbs)
+		args->argv[args->n++] = "--verbs";
+	args->argv[args->n] = NULL;
+}
+
+static _Noreturn void agent_exec_worker(const struct agent *a, unsigned gpu, int fd,
+					uint32_t secret)
+{
+	struct worker_args args = {.n = 0};
+
+	args_fill(&args, a, gpu, fd, secret);
+	fcntl(fd, F_SETFD, 0);
+	execv("/proc/self/exe", (char *const *)(uintptr_t)args.argv);
+	fprintf(stderr, "farebench agent %s: starting a worker: %s\n", a->name, strerror(errno));
+	_exit(127);
+}
+
+static int agent_start_worker(struct agent *a, unsigned gpu, uint32_t secret)
+{
+	struct rendezvous *link;
+	int fd, err = agent_connect(a, &link);
+	pid_t pid;
+
+	if (err)
+		return err;
+	fd = rendezvous_release(link);
+	if (fd < 0) {
+		rendezvous_destroy(link);
+		return fd;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		agent_exec_worker(a, gpu, fd, secret);
+	err = pid < 0 ? -errno : 0;
+	close(fd);
+	if (!err)
+		a->worker[a->n_workers++] = pid;
+	return err;
+}
+
+int agent_start_workers(struct agent *a, uint32_t secret, char *why, size_t why_size)
+{
+	int err = 0;
+
+	agent_end_workers(a);
+	for (unsigned gpu = 0; !err && gpu < a->inventory->topo->n_gpus; gpu++)
+		if (a->inventory->topo->gpus[gpu].server == a->host)
+			err = agent_start_worker(a, gpu, secret);
+	if (err)
+		snprintf(why, why_size, "starting workers: %s", strerror(-err));
+	return err;
+}
+
+/* Ended, or never there. */
+static bool agent_is_gone(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) != 0;
+}
+
+void agent_end_workers(struct agent *a)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+	uint64_t until = agent_now_ns() + AGENT_GRACE_MS * UINT64_C(1000000);
+
+	for (unsigned i = 0; i < a->n_workers; i++) {
+		bool gone;
+
+		while (!(gone = agent_is_gone(a->worker[i])) && agent_now_ns() < until)
+			nanosleep(&pause, NULL);
+		if (gone)
+			continue;
+		kill(a->worker[i], SIGKILL);
+		waitpid(a->worker[i], NULL, 0);
+	}
+	a->n_workers = 0;
+}

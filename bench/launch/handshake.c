@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "launch/handshake.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "launch/hello.h"
+
+#define HANDSHAKE_SILENT_S 5 /* a host that answers nothing for three times that is gone */
+
+int handshake_key(struct control_seal *out, const char *path)
+{
+	int err = control_seal_load(out, path, 0);
+
+	if (err == -EKEYREJECTED)
+		fprintf(stderr,
+			"farebench: --key %s: %u to %u bytes that only its owner and group may "
+			"read are expected: head -c 32 /dev/urandom | base64 >FILE; chmod 600 "
+			"FILE\n",
+			path, CONTROL_SEAL_KEY_MIN, CONTROL_SEAL_KEY_MAX);
+	else if (err)
+		fprintf(stderr, "farebench: --key %s: %s\n", path, strerror(-err));
+	return err;
+}
+
+/* A host that vanished without a word must end the run, not hang it. */
+static void handshake_keep_alive(int fd)
+{
+	const int one = 1, idle = HANDSHAKE_SILENT_S, probes = 3;
+	const unsigned silent_ms = 3 * HANDSHAKE_SILENT_S * 1000;
+
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silent_ms, sizeof(silent_ms));
+	/* an exchange of clocks is one small message each way */
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+static int handshake_challenge(struct hello_challenge *challenge)
+{
+	return getrandom(challenge, sizeof(*challenge), 0) == sizeof(*challenge) ? 0 : -EIO;
+}
+
+static int handshake_send(struct rendezvous *r, json_t *message)
+{
+	int err = message ? rendezvous_send(r, message) : -ENOMEM;
+
+	json_decref(message);
+	return err;
+}
+
+static int handshake_coordinator(struct rendezvous *r, const struct control_seal *key,
+				 enum hello_refusal *why)
+{
+	struct hello_challenge mine, agent;
+	json_t *answer = NULL;
+	int err = handshake_challenge(&mine);
+
+	if (!err)
+		err = handshake_send(r, hello_offer(&mine));
+	if (!err)
+		err = rendezvous_receive(r, HANDSHAKE_ADMIT_MS, &answer);
+	if (err)
+		return err;
+	err = hello_read_answer(answer, key, &mine, &agent, why);
+	json_decref(answer);
+	if (err) {
+		handshake_send(r, hello_refuse(*why));
+		return err;
+	}
+	return handshake_send(r, hello_welcome(key, &mine, &agent));
+}
+
+static int handshake_agent(struct rendezvous *r, const struct control_seal *key,
+			   enum hello_refusal *why)
+{
+	struct hello_challenge mine, coordinator;
+	json_t *message = NULL;
+	int err = handshake_challenge(&mine);
+
+	if (!err)
+		err = rendezvous_receive(r, HANDSHAKE_ENTER_MS, &message);
+	if (!err)
+		err = hello_read_offer(message, &coordinator, why);
+	json_decref(message);
+	message = NULL;
+	if (!err)
+		err = handshake_send(r, hello_answer(key, &coordinator, &mine));
+	if (!err)
+		err = rendezvous_receive(r, HANDSHAKE_ENTER_MS, &message);
+	if (!err)
+		err = hello_read_welcome(message, key, &coordinator, &mine, why);
+	json_decref(message);
+	return err;
+}
+
+static int handshake_run(struct rendezvous **out, int fd, const struct control_seal *key,
+			 int (*role)(struct rendezvous *r, const struct control_seal *key,
+				     enum hello_refusal *why),
+			 const char **reason)
+{
+	enum hello_refusal why = HELLO_MESSAGE;
+	int err;
+
+	handshake_keep_alive(fd);
+	err = rendezvous_create(out, fd);
+	if (err) {
+		*reason = strerror(-err);
+		return err;
+	}
+	rendezvous_limit(*out, HELLO_MAX_LINE);
+	err = role(*out, key, &why);
+	if (!err) {
+		rendezvous_limit(*out, RENDEZVOUS_MAX_LINE);
+		return 0;
+	}
+	*reason = err == -EACCES || err == -EBADMSG || err == -EMSGSIZE ? hello_refusal_text(why)
+		  : err == -EPIPE					? "it closed the connection"
+									: strerror(-err);
+	rendezvous_destroy(*out);
+	*out = NULL;
+	return err;
+}
+
+int handshake_admit(struct rendezvous **out, int fd, const struct control_seal *key,
+		    const char **reason)
+{
+	return handshake_run(out, fd, key, handshake_coordinator, reason);
+}
+
+int handshake_enter(struct rendezvous **out, int fd, const struct control_seal *key,
+		    const char **reason)
+{
+	return handshake_run(out, fd, key, handshake_agent, reason);
+}

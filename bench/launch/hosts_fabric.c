@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hosts_fabric.c - what hosts do to the fabric, and what they say of it: faults, weights, counters.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "lab.h"
+#include "launch/host_counters.h"
+#include "launch/hosts_internal.h"
+
+#define HOSTS_WEIGHTS_MS 20000
+#define HOSTS_PAUSE_NS	 UINT64_C(50000000)
+
+/* ---- faults ---- */
+
+/* The answer's time, by the coordinator's clock. */
+static uint64_t fabric_time(const struct hosts *hosts, unsigned host, const json_t *answer)
+{
+	return (uint64_t)json_integer_value(json_object_get(answer, "from_ns")) -
+	       (uint64_t)hosts->member[host].clock.offset_ns;
+}
+
+int hosts_fail(struct hosts *hosts, const char *words, uint64_t *at_ns)
+{
+	unsigned host, fault;
+	json_t *answer;
+	int err = inventory_find_fault(hosts->inventory, words, &host, &fault);
+
+	if (err) {
+		fprintf(stderr, "farebench: the inventory has no command for: %s\n", words);
+		return err;
+	}
+	hosts->fault_host = (int)host;
+	err = hosts_ask(hosts, host, json_pack("{s:s, s:i}", "op", "fault", "fault", (int)fault),
+			"fault", &answer);
+	if (err)
+		return err;
+	*at_ns = fabric_time(hosts, host, answer);
+	json_decref(answer);
+	return 0;
+}
+
+int hosts_heal(struct hosts *hosts, uint64_t *at_ns)
+{
+	unsigned host = (unsigned)hosts->fault_host;
+	json_t *answer;
+	int err;
+
+	*at_ns = cluster_now_ns();
+	if (hosts->fault_host < 0)
+		return 0;
+	/* an agent that is gone heals by itself: asked once, it is not asked again */
+	hosts->fault_host = -1;
+	err = hosts_ask(hosts, host, json_pack("{s:s}", "op", "heal"), "healed", &answer);
+	if (err)
+		return err;
+	*at_ns = fabric_time(hosts, host, answer);
+	json_decref(answer);
+	return 0;
+}
+
+/* ---- weights ---- */
+
+/* 0: so; -EAGAIN, with the reason: not (yet). */
+static int fabric_check_weights(struct hosts *hosts, unsigned host, bool equal, char *why,
+				size_t why_size)
+{
+	json_t *answer;
+	const char *text;
+	int err = hosts_ask(hosts, host, json_pack("{s:s}", "op", "routes"), "routes", &answer);
+
+	if (err)
+		return err;
+	text = json_string_value(json_object_get(answer, "text"));
+	err = lab_check_routes(hosts->inventory->topo, host, text ? text : "", equal, why,
+			       why_size);
+	json_decref(answer);
+	return err;
+}
+
+static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, char *why,
+				size_t why_size)
+{
+	uint64_t until = cluster_now_ns() + HOSTS_WEIGHTS_MS * UINT64_C(1000000);
+	bool has_commands = hosts->inventory->host[host].equal[0];
+	const struct timespec pause = {.tv_nsec = HOSTS_PAUSE_NS};
+	char reason[256];
+	int err;
+
+	while ((err = fabric_check_weights(hosts, host, equal, reason, sizeof(reason))) ==
+	       -EAGAIN) {
+		if (!has_commands || cluster_now_ns() > until) {
+			snprintf(why, why_size, "%s%s", reason,
+				 has_commands ? ", after the inventory's command"
+					      : "; the inventory has no 'weights' commands");
+			return -EOPNOTSUPP;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return err;
+}
+
+int hosts_weights(struct hosts *hosts, bool equal, char *why, size_t why_size)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < hosts->n; i++) {
+		json_t *answer;
+
+		if (!hosts->inventory->host[i].equal[0])
+			continue;
+		err = hosts_ask(hosts, i, json_pack("{s:s, s:b}", "op", "weights", "equal", equal),
+				"weights", &answer);
+		if (!err)
+			json_decref(answer);
+	}
+	for (unsigned i = 0; !err && i < hosts->n; i++)
+		err = fabric_await_weights(hosts, i, equal, why, why_size);
+	return err;
+}
+
+/* ---- counters ---- */
+
+static int fabric_read_counters(struct hosts *hosts, unsigned host, json_t **out)
+{
+	json_t *answer;
+	int err = hosts_ask(hosts, host, json_pack("{s:s}", "op", "counters"), "counters", &answer);
+
+	if (err)
+		return err;
+	json_decref(*out);
+	*out = json_incref(json_object_get(answer, "counters"));
+	json_decref(answer);
+	return 0;
+}
+
+int hosts_counters_begin(struct hosts *hosts)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < hosts->n; i++) {
+		struct hosts_member *member = &hosts->member[i];
+
+		err = fabric_read_counters(hosts, i, &member->counters_before);
+		if (!err && !member->counters_first)
+			member->counters_first = json_incref(member->counters_before);
+	}
+	return err;
+}
+
+int hosts_counters_end(struct hosts *hosts)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < hosts->n; i++)
+		err = fabric_read_counters(hosts, i, &hosts->member[i].counters_after);
+	return err;
+}
+
+char *hosts_counters_grown(const struct hosts *hosts, unsigned host)
+{
+	return host_counters_grown(hosts->member[host].counters_before,
+				   hosts->member[host].counters_after);
+}
+
+char *hosts_counters_total(const struct hosts *hosts, unsigned host)
+{
+	return host_counters_grown(hosts->member[host].counters_first,
+				   hosts->member[host].counters_after);
+}

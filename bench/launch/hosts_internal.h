@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hosts_internal.h - what the files of hosts share.
+ *
+ * hosts.c lets agents in and asks them; hosts_clocks.c compares clocks; hosts_fabric.c makes faults,
+ * sets weights and reads counters. Owns: struct hosts. Thread: the coordinator's.
+ */
+#ifndef HOSTS_INTERNAL_H
+#define HOSTS_INTERNAL_H
+
+#include "engine/rendezvous.h"
+#include "launch/clock_sync.h"
+#include "launch/hosts.h"
+#include "qp/control_seal.h"
+
+struct hosts_member {
+	struct rendezvous *link;
+	json_t *about;
+	struct clock_offset clock; /* in use since hosts_clocks_begin() */
+	double clock_worst_ns;
+	json_t *counters_first, *counters_before, *counters_after;
+};
+
+struct hosts {
+	struct launch_options options;
+	struct inventory *inventory;
+	struct control_seal key;
+	struct launch *launch;
+	int listener;
+	unsigned n;
+	struct hosts_member *member;
+	int fault_host; /* whose fault is in force; below 0: none */
+};
+
+const char *hosts_name(const struct hosts *hosts, unsigned host);
+int hosts_send(struct hosts *hosts, unsigned host, json_t *request); /* takes request */
+/* Waits for that event (NULL: any is wrong); *out is the caller's. -EBADE: the agent said that it
+ * failed. */
+int hosts_await(struct hosts *hosts, unsigned host, const char *event, int timeout_ms,
+		json_t **out);
+int hosts_ask(struct hosts *hosts, unsigned host, json_t *request, const char *event, json_t **out);
+
+#endif

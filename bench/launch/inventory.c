@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "launch/inventory.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <nettle/base16.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "launch/inventory_yaml.h"
+#include "text_file.h"
+
+#define MBPS UINT64_C(1000000)
+
+struct inventory_reader {
+	const struct strict_yaml *file;
+	const struct inventory_yaml *yaml;
+	struct inventory *inventory;
+};
+
+/* Names go into shell commands, labels and files: nothing that any of these gives a meaning. */
+static bool inventory_is_name(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("-._", *c))
+			return false;
+	return *text && *text != '-';
+}
+
+static int inventory_read_limits(struct inventory_reader *r)
+{
+	const struct inventory_yaml *y = r->yaml;
+	struct inventory *inventory = r->inventory;
+
+	for (unsigned i = 0; i < y->n_ranges; i++) {
+		const char *text = y->ranges[i] ? y->ranges[i] : "";
+		char key[32];
+
+		snprintf(key, sizeof(key), "ranges[%u]", i);
+		if (limits_add_range(&inventory->limits, text))
+			return strict_yaml_wrong(r->file, key,
+						 "'%.60s' is no prefix; give ADDRESS/LENGTH with "
+						 "no bit set behind LENGTH",
+						 text);
+	}
+	inventory->limits.max_bps = *y->max_rate_mbps * MBPS;
+	inventory->limits.max_run_ns = *y->max_run_s * UINT64_C(1000000000);
+	inventory->max_run_s = *y->max_run_s;
+	inventory->max_total_s = *y->max_total_s;
+	return 0;
+}
+
+static int inventory_read_address(struct inventory_reader *r, struct topo_gpu *gpu,
+				  const char *text, const char *key)
+{
+	struct in6_addr address;
+	bool ipv4;
+
+	if (address_parse(text, &address))
+		return strict_yaml_wrong(r->file, key, "'%.60s' is no address", text);
+	if (!limits_allow(&r->inventory->limits, &address))
+		return strict_yaml_wrong(r->file, key,
+					 "%s is outside of 198.18.0.0/15, 2001:db8::/32 and "
+					 "'ranges': benchmark traffic is not for production "
+					 "networks; an isolated network's range belongs there",
+					 text);
+	for (unsigned i = 0; i < r->inventory->topo->n_gpus; i++)
+		if (strcmp(topo_gpu_address(r->inventory->topo, i), text) == 0)
+			return strict_yaml_wrong(r->file, key, "%s is another GPU's, too", text);
+	ipv4 = IN6_IS_ADDR_V4MAPPED(&address);
+	if (r->inventory->topo->n_gpus && ipv4 != (r->inventory->topo->gpus[0].ipv4[0] != '\0'))
+		return strict_yaml_wrong(r->file, key, "all GPUs have IPv4 addresses, or all IPv6");
+	address_format(&address, gpu->ipv6);
+	if (ipv4) {
+		snprintf(gpu->ipv4, sizeof(gpu->ipv4), "%.15s", gpu->ipv6);
+		gpu->ipv6[0] = '\0';
+	}
+	return 0;
+}
+
+static int inventory_read_gpu(struct inventory_reader *r, unsigned host, unsigned index)
+{
+	const struct inventory_yaml_gpu *y = &r->yaml->hosts[host].gpus[index];
+	struct topo *topo = r->inventory->topo;
+	struct topo_gpu *gpu = &topo->gpus[topo->n_gpus];
+	char key[64];
+	int err;
+
+	gpu->server = host;
+	gpu->index = index;
+	snprintf(gpu->name, sizeof(gpu->name), "g%u", index);
+	snprintf(key, sizeof(key), "hosts[%u].gpus[%u].address", host, index);
+	err = inventory_read_address(r, gpu, y->address, key);
+	if (err)
+		return err;
+	snprintf(key, sizeof(key), "hosts[%u].gpus[%u].planes", host, index);
+	if (topo->n_gpus == 0)
+		topo->n_planes = y->n_planes;
+	if (y->n_planes != topo->n_planes)
+		return strict_yaml_wrong(r->file, key, "%u planes; the first GPU has %u",
+					 y->n_planes, topo->n_planes);
+	for (unsigned p = 0; p < y->n_planes; p++) {
+		gpu->plane[p].leaf = p;
+		gpu->plane[p].n_sub_ports = y->planes[p].n_sub_ports;
+		for (unsigned s = 0; s < y->planes[p].n_sub_ports; s++) {
+			struct topo_sub_port *port = &gpu->plane[p].sub_port[s];
+
+			snprintf(port->dev, sizeof(port->dev), "%s", y->planes[p].sub_ports[s].dev);
+			port->rate_bps = *y->planes[p].sub_ports[s].rate_mbps * MBPS;
+			port->up = true;
+		}
+	}
+	topo->n_gpus++;
+	return 0;
+}
+
+static int inventory_read_fault(struct inventory_reader *r, unsigned host, unsigned index)
+{
+	const struct inventory_yaml_host *y = &r->yaml->hosts[host];
+	const struct inventory_yaml_fault *from = &y->faults[index];
+	struct inventory_host *out = &r->inventory->host[host];
+	struct inventory_fault *fault = &out->fault[out->n_faults++];
+	char key[64];
+
+	snprintf(key, sizeof(key), "hosts[%u].faults[%u]", host, index);
+	fault->gpu = from->gpu ? *from->gpu : 0;
+	fault->plane = *from->plane;
+	fault->sub_port = from->sub_port ? (int)*from->sub_port : -1;
+	if (fault->gpu >= y->n_gpus || fault->plane >= y->gpus[fault->gpu].n_planes ||
+	    fault->sub_port >= (int)y->gpus[fault->gpu].planes[fault->plane].n_sub_ports)
+		return strict_yaml_wrong(r->file, key,
+					 "the host has no such GPU, plane or "
+					 "sub-port");
+	snprintf(fault->down, sizeof(fault->down), "%s", from->down);
+	snprintf(fault->up, sizeof(fault->up), "%s", from->up);
+	return 0;
+}
+
+static int inventory_read_host(struct inventory_reader *r, unsigned host)
+{
+	const struct inventory_yaml_host *y = &r->yaml->hosts[host];
+	struct topo_server *server = &r->inventory->topo->servers[host];
+	char key[64];
+	int err = 0;
+
+	snprintf(key, sizeof(key), "hosts[%u].name", host);
+	if (!inventory_is_name(y->name))
+		return strict_yaml_wrong(r->file, key,
+					 "letters, digits, '-', '.' and '_' are expected");
+	if (inventory_find_host(r->inventory, y->name) >= 0)
+		return strict_yaml_wrong(r->file, key, "%s is another host's, too", y->name);
+	snprintf(key, sizeof(key), "hosts[%u].run_dir", host);
+	if (y->run_dir[0] != '/')
+		return strict_yaml_wrong(r->file, key, "an absolute path is expected");
+	snprintf(server->name, sizeof(server->name), "%s", y->name);
+	snprintf(server->fared_run_dir, sizeof(server->fared_run_dir), "%s", y->run_dir);
+	r->inventory->topo->n_servers++;
+	for (unsigned i = 0; !err && i < y->n_gpus; i++)
+		err = inventory_read_gpu(r, host, i);
+	for (unsigned i = 0; !err && i < y->n_faults; i++)
+		err = inventory_read_fault(r, host, i);
+	if (!err && y->weights) {
+		struct inventory_host *out = &r->inventory->host[host];
+
+		snprintf(out->equal, sizeof(out->equal), "%s", y->weights->equal);
+		snprintf(out->bgp, sizeof(out->bgp), "%s", y->weights->bgp);
+	}
+	return err;
+}
+
+/* A leaf for each plane: what is behind the cables the inventory does not say. */
+static int inventory_read_leaves(struct topo *topo)
+{
+	topo->leaves = calloc(topo->n_planes, sizeof(*topo->leaves));
+	if (!topo->leaves)
+		return -ENOMEM;
+	topo->n_leaves = topo->n_planes;
+	for (unsigned p = 0; p < topo->n_planes; p++) {
+		snprintf(topo->leaves[p].name, sizeof(topo->leaves[p].name), "plane%u", p);
+		topo->leaves[p].plane = p;
+		topo->leaves[p].up = true;
+	}
+	return 0;
+}
+
+static int inventory_alloc(struct inventory_reader *r)
+{
+	struct inventory *inventory = calloc(1, sizeof(*inventory));
+	size_t gpus = 0;
+
+	for (unsigned i = 0; i < r->yaml->n_hosts; i++)
+		gpus += r->yaml->hosts[i].n_gpus;
+	if (gpus > TOPO_MAX_GPUS) {
+		free(inventory);
+		return strict_yaml_wrong(r->file, "hosts", "%zu GPUs; %d at most", gpus,
+					 TOPO_MAX_GPUS);
+	}
+	r->inventory = inventory;
+	if (!inventory)
+		return -ENOMEM;
+	inventory->topo = calloc(1, sizeof(*inventory->topo));
+	inventory->host = calloc(r->yaml->n_hosts, sizeof(*inventory->host));
+	if (!inventory->topo || !inventory->host)
+		return -ENOMEM;
+	inventory->topo->servers = calloc(r->yaml->n_hosts, sizeof(*inventory->topo->servers));
+	inventory->topo->gpus = calloc(gpus, sizeof(*inventory->topo->gpus));
+	return inventory->topo->servers && inventory->topo->gpus ? 0 : -ENOMEM;
+}
+
+static int inventory_read(struct inventory_reader *r)
+{
+	const struct inventory_yaml *y = r->yaml;
+	int err = inventory_alloc(r);
+
+	if (err)
+		return err;
+	if (!inventory_is_name(y->name))
+		return strict_yaml_wrong(r->file, "name",
+					 "letters, digits, '-', '.' and '_' are expected");
+	snprintf(r->inventory->topo->lab, sizeof(r->inventory->topo->lab), "%s", y->name);
+	if (y->provider && strcmp(y->provider, "soft") != 0 && strcmp(y->provider, "verbs") != 0)
+		return strict_yaml_wrong(r->file, "provider", "soft or verbs is expected");
+	r->inventory->verbs = y->provider && strcmp(y->provider, "verbs") == 0;
+	r->inventory->topo->mtu_bytes = *y->mtu;
+	r->inventory->topo->converged = true;
+	err = inventory_read_limits(r);
+	for (unsigned i = 0; !err && i < y->n_hosts; i++)
+		err = inventory_read_host(r, i);
+	return err ? err : inventory_read_leaves(r->inventory->topo);
+}
+
+static void inventory_digest(struct inventory *inventory, const char *text, size_t length)
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	sha256_update(&ctx, length, (const uint8_t *)text);
+	sha256_digest(&ctx, sizeof(digest), digest);
+	base16_encode_update(inventory->digest, sizeof(digest), digest);
+}
+
+int inventory_parse(struct inventory **out, const char *file, const char *text, size_t length,
+		    char *error)
+{
+	struct inventory_reader r = {0};
+	struct strict_yaml *yaml;
+	int err = strict_yaml_load(&yaml, file, text, length, &inventory_yaml_schema, error,
+				   INVENTORY_ERROR_MAX);
+
+	*out = NULL;
+	if (err)
+		return err;
+	r.file = yaml;
+	r.yaml = strict_yaml_values(yaml);
+	err = inventory_read(&r);
+	if (err == -ENOMEM)
+		snprintf(error, INVENTORY_ERROR_MAX, "%s: out of memory", file);
+	strict_yaml_destroy(yaml);
+	if (err) {
+		inventory_destroy(r.inventory);
+		return err;
+	}
+	inventory_digest(r.inventory, text, length);
+	*out = r.inventory;
+	return 0;
+}
+
+int inventory_load(struct inventory **out, const char *path, char *error)
+{
+	char *text;
+	size_t length;
+	int err = text_file_read(path, INVENTORY_MAX_BYTES, &text, &length);
+
+	*out = NULL;
+	if (err) {
+		snprintf(error, INVENTORY_ERROR_MAX, "%.200s: %s", path, strerror(-err));
+		return err;
+	}
+	err = inventory_parse(out, path, text, length, error);
+	free(text);
+	return err;
+}
+
+void inventory_destroy(struct inventory *inventory)
+{
+	if (!inventory)
+		return;
+	topo_destroy(inventory->topo);
+	free(inventory->host);
+	free(inventory);
+}
+
+/* ---- look-ups ---- */
+
+int inventory_find_host(const struct inventory *inventory, const char *name)
+{
+	for (unsigned i = 0; i < inventory->topo->n_servers; i++)
+		if (strcmp(inventory->topo->servers[i].name, name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
+
+int inventory_find_fault(const struct inventory *inventory, const char *words, unsigned *host,
+			 unsigned *fault)
+{
+	char kind[16] = "", label[2 * TOPO_NAME_MAX];
+	unsigned plane, sub_port;
+	int n = sscanf(words, "%15s %127s %u %u", kind, label, &plane, &sub_port), gpu;
+	bool whole = strcmp(kind, "plane") == 0;
+
+	if (n < 3 || (!whole && (n < 4 || strcmp(kind, "subport") != 0)))
+		return -EINVAL;
+	gpu = topo_find_gpu(inventory->topo, label);
+	if (gpu < 0)
+		return -EINVAL;
+	*host = inventory->topo->gpus[gpu].server;
+	for (*fault = 0; *fault < inventory->host[*host].n_faults; (*fault)++) {
+		const struct inventory_fault *f = &inventory->host[*host].fault[*fault];
+
+		if (f->gpu == inventory->topo->gpus[gpu].index && f->plane == plane &&
+		    f->sub_port == (whole ? -1 : (int)sub_port))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+bool inventory_has_faults(const struct inventory *inventory)
+{
+	for (unsigned i = 0; i < inventory->topo->n_servers; i++)
+		if (inventory->host[i].n_faults)
+			return true;
+	return false;
+}
