@@ -175,13 +175,14 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 	describe_rates(topo, rates, sizeof(rates));
 	describe_row(t, fabric->hosts ? "Inventory" : "Lab", "%s", topo->lab);
 	if (fabric->hosts)
-		describe_row(t, "Topology", "%u servers, %u GPUs, %u planes, %u sub-ports a GPU and plane",
+		describe_row(t, "Topology",
+			     "%u servers, %u GPUs, %u planes, %u sub-ports a GPU and plane",
 			     topo->n_servers, topo->n_gpus, topo->n_planes,
 			     topo->gpus[0].plane[0].n_sub_ports);
 	else
 		describe_row(t, "Topology",
-			     "%u servers, %u GPUs, %u planes of %u leaf switches and %u spines each, "
-			     "%u sub-ports a GPU and plane",
+			     "%u servers, %u GPUs, %u planes of %u leaf switches and %u spines "
+			     "each, %u sub-ports a GPU and plane",
 			     topo->n_servers, topo->n_gpus, topo->n_planes,
 			     topo->n_leaves / topo->n_planes, topo->n_spines / topo->n_planes,
 			     topo->gpus[0].plane[0].n_sub_ports);

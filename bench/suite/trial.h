@@ -49,8 +49,8 @@ unsigned trial_count(const struct trial *t, const char *param);
 
 void trial_value(struct trial *t, const char *kpi, double value, uint64_t n);
 void trial_hist(struct trial *t, const char *kpi, const struct hist *hist);
-/* The same of times that began by one server's clock and ended by another's: missing where the error
- * of both clocks is more than a tenth of the median. */
+/* The same of times that began by one server's clock and ended by another's: missing where the
+ * error of both clocks is more than a tenth of the median. */
 void trial_one_way(struct trial *t, const char *kpi, const struct hist *hist);
 /* A value that rests on such times, of about typical_ns. */
 void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_t n,

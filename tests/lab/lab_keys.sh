@@ -15,8 +15,8 @@ END
 cat >"$SCRATCH/plan.yaml" <<END
 name: keys
 steps:
-  - {at_s: 0, do: rate subport s2 1 1 50}
-  - {at_s: 40, do: rate subport s2 1 1 50}
+  - {at_s: 0, do: throttle subport s2 1 1 50}
+  - {at_s: 40, do: throttle subport s2 1 1 50}
 END
 farelab up "$SCRATCH/three.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S || fail "not converged"
 SERVERS="s0 s1 s2"
