@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fabric.h - the fabric under test, a lab or hosts: who is there, what it can carry, what it can do.
+ * fabric.h - the fabric under test, a lab or hosts: who is there, what it can carry, what it
+ * can do.
  *
  * Owns: the lab's state as it was read last or the agents of the hosts, and the workers on it. In:
  * a lab's name, or an inventory; out: a topology, a cluster with memory enough, the kernel's

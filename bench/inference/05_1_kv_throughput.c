@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inference/common.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #define OUTSTANDING (4u << 20) /* bytes under way at least, where 16 messages are as much */
 
 static unsigned slots_for(double size)
@@ -22,12 +26,22 @@ static bool divides(const struct trial *t, unsigned qps)
 static int run(struct trial *t)
 {
 	double size = trial_number(t, "size"), line;
-	unsigned qps = trial_count(t, "qps"), dst = trial_gpus(t) - 1, load;
+	unsigned qps = trial_count(t, "qps"), load, dst = 0;
 	struct traffic_load kv = trial_load(t, "kv", qps);
 	struct plan plan = {0};
 	struct measured m;
-	int err;
+	int err, named = topo_find_gpu(t->fabric->topo, trial_text(t, "dst"));
 
+	if (strcmp(trial_text(t, "dst"), "last") == 0)
+		named = (int)trial_gpus(t) - 1;
+	if (named < 1 || t->fabric->topo->gpus[named].server == t->fabric->topo->gpus[0].server) {
+		fprintf(stderr,
+			"farebench: 5.1: dst=%s: last, or a GPU of another server than "
+			"GPU 0 is expected, as s2/g0\n",
+			trial_text(t, "dst"));
+		return -EINVAL;
+	}
+	dst = (unsigned)named;
 	if (strategy_mode(t->strategy) != FARE_MODE_KERNEL && !divides(t, qps)) {
 		trial_missing(t, NULL, "FARE has as many QPs on each sub-port: %u do not divide",
 			      qps);
@@ -62,6 +76,11 @@ static const struct param params[] = {
 	 "",
 	 "QPs of the pair",
 	 {"8,32", "8,16,32,64,128", "1,4,8,16,32,64,128"}},
+	{"dst",
+	 PARAM_TEXT,
+	 "",
+	 "GPU that receives from GPU 0: last, s2, s2/g1",
+	 {"last", NULL, NULL}},
 	LIST_END};
 
 static const struct kpi kpis[] = {

@@ -9,7 +9,7 @@
  *	{"op":"workers","secret":N}	none: a worker for each GPU of the host connects by itself
  *	{"op":"clock"}			{"event":"clock","taken_ns":T,"given_ns":T}
  *	{"op":"counters"}		{"event":"counters","counters":{NAME:N,...}}
- *	{"op":"fault","fault":I}	{"event":"fault","from_ns":T}: the host's I-th `down` has run
+ *	{"op":"fault","fault":I}	{"event":"fault","from_ns":T}: its I-th `down` has run
  *	{"op":"heal"}			{"event":"healed","from_ns":T}: its `up` has run
  *	{"op":"weights","equal":B}	{"event":"weights"}
  *	{"op":"routes"}			{"event":"routes","text":...}: `ip -j route`

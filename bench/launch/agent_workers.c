@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * agent_workers.c - a worker for each GPU of this host. The agent authenticates each connection; the
+ * agent_workers.c - a worker for each GPU of this host. The agent authenticates each
+ * connection; the
  * worker gets it ready to use, and the limits of this host's own inventory.
  */
 #include <errno.h>

@@ -28,7 +28,8 @@ const json_t *hosts_about(const struct hosts *hosts, unsigned host);
 int hosts_cluster(struct hosts *hosts, struct cluster **out, uint64_t arena_bytes);
 
 /*
- * Before a run: estimates how far each host's clock is ahead, and tells the workers, whose times are
+ * Before a run: estimates how far each host's clock is ahead, and tells the workers, whose
+ * times are
  * the coordinator's from then on. After it: how far times of two hosts can be wrong against each
  * other, ns, at most.
  */
@@ -37,7 +38,8 @@ int hosts_clocks_end(struct hosts *hosts, double *error_ns);
 /* The worst of a host so far, ns. */
 double hosts_clock_worst_ns(const struct hosts *hosts, unsigned host);
 
-/* Words as of inventory_find_fault(). *at_ns: by the coordinator's clock, before the command ran. */
+/* Words as of inventory_find_fault(). *at_ns: by the coordinator's clock, before the command
+ * ran. */
 int hosts_fail(struct hosts *hosts, const char *words, uint64_t *at_ns);
 int hosts_heal(struct hosts *hosts, uint64_t *at_ns); /* 0 as well if nothing is broken */
 

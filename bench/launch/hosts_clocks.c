@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hosts_clocks.c - how far the hosts' clocks are ahead of the coordinator's, before and after a run.
+ * hosts_clocks.c - how far the hosts' clocks are ahead of the coordinator's, before and after
+ * a run.
  */
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /*
  * hosts_internal.h - what the files of hosts share.
  *
- * hosts.c lets agents in and asks them; hosts_clocks.c compares clocks; hosts_fabric.c makes faults,
+ * hosts.c lets agents in and asks them; hosts_clocks.c compares clocks; hosts_fabric.c makes
+ * faults,
  * sets weights and reads counters. Owns: struct hosts. Thread: the coordinator's.
  */
 #ifndef HOSTS_INTERNAL_H

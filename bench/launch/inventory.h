@@ -23,7 +23,7 @@
  *	          - sub_ports: [{dev: p0, rate_mbps: 200000}]
  *	    faults:			optional; commands for /bin/sh on that host
  *	      - {plane: 0, down: "ip link set p0 down", up: "ip link set p0 up"}
- *	    weights:			optional: gives the kernel's next hops equal weights, or BGP's
+ *	    weights:			optional: equal weights of next hops, or BGP's
  *	      equal: "..."
  *	      bgp: "..."
  */

@@ -2,7 +2,8 @@
 /*
  * launch.h - starts an agent on each host, or says how to.
  *
- * Owns: the processes that it started. In: an inventory and how to reach its hosts; out: agents that
+ * Owns: the processes that it started. In: an inventory and how to reach its hosts; out:
+ * agents that
  * connect by themselves. Thread: the coordinator's.
  */
 #ifndef LAUNCH_H

@@ -27,10 +27,10 @@ struct suite_trials {
 };
 
 struct suite_options {
-	const char *lab;      /* NULL: none is needed */
+	const char *lab;	     /* NULL: none is needed */
 	struct launch_options hosts; /* instead of a lab; hosts.inventory == NULL: a lab */
-	const char *workload; /* the file in force (workload/custom.h); NULL: none */
-	const char *dir;      /* NULL: rows are kept in memory alone */
+	const char *workload;	     /* the file in force (workload/custom.h); NULL: none */
+	const char *dir;	     /* NULL: rows are kept in memory alone */
 	enum profile profile;
 	/* those that spread traffic; and names of strategies that tests have of their own: a test
 	 * of which none is named has all of its own */

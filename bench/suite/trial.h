@@ -34,10 +34,10 @@ struct trial {
 	void **state;		 /* the test's own, from trial to trial; its close() frees it */
 	/* a test sets it: what was measured tells of the machine, because; it is made again */
 	const char *again;
-	char why_again[96]; /* room for that */
-	double clock_error_ns;	 /* of times of two servers against each other; the worst run's */
-	bool held;		 /* a host's limit of the rate made messages wait */
-	struct row *row;	 /* this trial's */
+	char why_again[96];    /* room for that */
+	double clock_error_ns; /* of times of two servers against each other; the worst run's */
+	bool held;	       /* a host's limit of the rate made messages wait */
+	struct row *row;       /* this trial's */
 	unsigned n_rows, room;
 	int err; /* a row that could not be kept */
 };

@@ -18,11 +18,12 @@ settled() { farelab status "$LAB" --wait $PATIENCE_S || fail "not converged: $1"
 # hops LEAF ADDRESS: devices of the leaf's routes to that GPU
 hops() { ip -n "fl-$LAB-$1" -j route show "$2" | jq -r '.[0] | [.dev // empty, (.nexthops // [])[].dev] | sort | join(" ")'; }
 hops_are() { [ "$(hops "$1" "$2")" = "$3" ]; }
-# kv SRC DST: goodput of one repetition, Mb/s
+# kv s0 DST: goodput of one repetition, Mb/s
 kv() {
-	"$FARE_BIN/farebench" kv --lab "$LAB" --n 1 --strategy fare-spray --src "$1" --dst "$2" --json "$SCRATCH/kv.json" >"$SCRATCH/kv.log" 2>&1 ||
-		{ tail -n 20 "$SCRATCH/kv.log"; fail "farebench kv $1 $2"; }
-	jq -r '.runs[0] | .goodput_bps / 1e6 | round' "$SCRATCH/kv.json"
+	"$FARE_BIN/farebench" run 5.1 --lab "$LAB" --trials 1 --even-busy --strategy fare-spray --param size=1M --param qps=8 \
+		--param dst="$2" --json "$SCRATCH/kv.json" >"$SCRATCH/kv.log" 2>&1 ||
+		{ tail -n 20 "$SCRATCH/kv.log"; fail "farebench run 5.1 dst=$2"; }
+	jq -r '.trials["5.1"][0] | .KV_xfer_bandwidth * 8 | round' "$SCRATCH/kv.json"
 }
 # sent LEAF DEVICE: bytes that the leaf has sent there
 sent() { ip -n "fl-$LAB-$1" -j -s link show "$2" | jq '.[0].stats64.tx.bytes'; }
