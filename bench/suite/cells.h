@@ -5,8 +5,8 @@
  * Owns: the list. In: a test, a profile, what the user named; out: cells, then trials in an order
  * drawn from a seed: all cells once before any is met twice, shuffled each time, so that what
  * drifts on the machine meets all alike. Strategies that need the kernel's weights equal and those
- * that need FRR's come in two halves of each pass, because to change them takes bgpd a while. Levels of slow
- * parameters make blocks: all trials of a block come before the next. Pure.
+ * that need FRR's come in two halves of each pass, because to change them takes bgpd a while.
+ * Levels of slow parameters make blocks: all trials of a block come before the next. Pure.
  */
 #ifndef CELLS_H
 #define CELLS_H
