@@ -91,8 +91,23 @@ static pid_t start_hog(void)
 static int load(const struct lab *lab, double seconds, uint64_t *runs)
 {
 	char self[512];
-	const char *argv[] = {self,	    "ep",  "--lab", lab->name, "--strategy",
-			      "fare-spray", "--n", "1",	    NULL};
+	const char *argv[] = {self,
+			      "run",
+			      "demo-goodput",
+			      "--lab",
+			      lab->name,
+			      "--strategy",
+			      "fare-spray",
+			      "--trials",
+			      "3",
+			      "--even-busy",
+			      "--param",
+			      "traffic=ep",
+			      "--param",
+			      "scenario=healthy",
+			      "--json",
+			      "/dev/null",
+			      NULL};
 	double end = now_s() + seconds;
 
 	command_sibling("farebench", self, sizeof(self));
