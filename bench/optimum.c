@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "fluid.h"
+#include "micro/fluid/fluid.h"
 
 uint64_t optimum_path_bps(const struct topo *topo, unsigned src, unsigned dst, unsigned plane)
 {
