@@ -8,13 +8,9 @@
 
 #include "goals.h"
 #include "demo/demo.h"
-#include "fluid_command.h"
 #include "launch/agent.h"
-#include "probes/probes.h"
 #include "report/compare_show.h"
 #include "report/results_report.h"
-#include "sched/sched_bench.h"
-#include "transport/transport.h"
 #include "engine/worker.h"
 #include "suite/suite.h"
 
@@ -30,14 +26,6 @@ static const struct farebench_command farebench_commands[] = {
 	{"report", "tables, pictures, Markdown and CSV of a run's directory", results_report_main},
 	{"compare", "two runs: what changed beyond the noise", compare_main},
 	{"demo", "the demonstration: four scenarios, all strategies, daemons killed", demo_main},
-	{"sched", "the scheduler's hot path beside its peers, in one run", sched_bench_run},
-	{"fluid", "how long a pattern would take on any topology, as fluid, over the optimum",
-	 fluid_command_main},
-	{"transport",
-	 "the soft provider and the QP group beside other ways to move bytes, in one run",
-	 transport_main},
-	{"probes", "what probing costs beside bfdd; whether it stays calm on busy cores",
-	 probes_main},
 	{"check", "measure the promised figures again and compare", goals_main},
 	{"agent", "this host's part of a run on several hosts", agent_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */
@@ -54,13 +42,12 @@ static void farebench_usage(FILE *file)
 				farebench_commands[i].help);
 	fputs("\nfarebench COMMAND --help lists a command's options; farebench --version prints "
 	      "the version.\n"
-	      "All commands but agent, fluid and sched need root, because they enter network "
-	      "namespaces; "
-	      "check needs\n"
-	      "what the commands behind its figures need. Traffic stays inside the lab.\n"
+	      "What enters network namespaces needs root; check needs what the commands behind its "
+	      "figures\n"
+	      "need. Traffic stays inside the lab.\n"
 	      "Exit status: 0 measured (check: all goals met); 1 failed, with the reason on "
 	      "stderr; 2 wrong\n"
-	      "usage; failover: 128 + N if signal N stopped it. See farebench(1).\n",
+	      "usage; run, demo: 128 + N if signal N stopped it. See farebench(1).\n",
 	      file);
 }
 

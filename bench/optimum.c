@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "fluid.h"
+#include "micro/fluid/fluid.h"
 
 static uint64_t min_bps(uint64_t a, uint64_t b)
 {

@@ -24,7 +24,7 @@
 
 #include "core/hist.h"
 
-#define ROWS_MAX_PARAMS 8
+#define ROWS_MAX_PARAMS 10
 #define ROW_NAME_MAX	48
 
 struct row_param {

@@ -420,6 +420,40 @@ static int suite_expand(const struct suite_options *o, const struct test *const 
 	return err;
 }
 
+/* A parameter that was named on the command line is one of a test at least. */
+static int suite_check_names(const struct suite_options *o, const struct test *const *tests,
+			     size_t n)
+{
+	for (unsigned k = 0; k < o->n_overrides; k++) {
+		bool known = false;
+
+		for (size_t i = 0; i < n; i++)
+			known |= test_param(tests[i], o->override[k].name) != NULL;
+		if (known)
+			continue;
+		fprintf(stderr, "farebench: --param %s: there are", o->override[k].name);
+		for (size_t i = 0; i < n; i++)
+			for (const struct param *p = tests[i]->params; p && p->name; p++)
+				fprintf(stderr, " %s", p->name);
+		fputc('\n', stderr);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int suite_check(const struct suite_options *options, const struct test *const *tests, size_t n)
+{
+	struct cells *cells = calloc(n + 1, sizeof(*cells));
+	int err = cells ? suite_check_names(options, tests, n) : -ENOMEM;
+
+	if (!err)
+		err = suite_expand(options, tests, n, cells);
+	for (size_t i = 0; cells && i < n; i++)
+		cells_fini(&cells[i]);
+	free(cells);
+	return err;
+}
+
 static bool suite_wants_fabric(const struct test *const *tests, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -53,6 +53,11 @@ struct suite_options {
 };
 
 /*
+ * Before a run: -EINVAL, after saying which level, or which parameter of none of the tests, is
+ * wrong; -E2BIG; -ENOMEM.
+ */
+int suite_check(const struct suite_options *options, const struct test *const *tests, size_t n);
+/*
  * 0; -EINTR: stopped by a signal, what was measured is kept; -errno, after saying why. *rows and
  * *run (describe.h; NULL: it came to nothing) are the caller's: rows_close(), json_decref().
  */

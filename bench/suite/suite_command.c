@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "interrupt.h"
 #include "options.h"
@@ -14,6 +15,7 @@
 #include "workload/custom.h"
 
 #define COMMAND_MAX_TESTS 128
+#define RUN_MAX_WORDS	  256
 
 struct run_command {
 	struct suite_options options;
@@ -289,7 +291,35 @@ static int run_parse(struct run_command *c, int argc, char **argv)
 		fprintf(stderr, "farebench run: name tests (5.1), categories (kv) or all\n");
 		err = -EINVAL;
 	}
+	if (!err)
+		err = suite_check(&c->options, c->test, c->n_tests);
 	return err ? err : run_where(c);
+}
+
+/*
+ * glibc reads its tunables only at start: starts this process anew with those that tests want,
+ * once.
+ * If that fails, tests run without them, and say so.
+ */
+static void run_again(const struct run_command *c, char **argv)
+{
+	const char *now = getenv("GLIBC_TUNABLES");
+	static char program[] = "farebench";
+	char *again[RUN_MAX_WORDS] = {program};
+	unsigned n = 1;
+
+	for (size_t i = 0; i < c->n_tests; i++) {
+		const char *wanted = c->test[i]->tunables;
+
+		if (!wanted || (now && strstr(now, wanted)))
+			continue;
+		for (; argv[n - 1] && n < RUN_MAX_WORDS - 1; n++)
+			again[n] = argv[n - 1];
+		if (argv[n - 1] || setenv("GLIBC_TUNABLES", wanted, 1))
+			return;
+		execv("/proc/self/exe", again);
+		return;
+	}
 }
 
 int suite_tell(const struct results *results, const struct results_tests *tests, const char *dir,
@@ -317,6 +347,7 @@ int suite_main(int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : 2;
+	run_again(&c, argv);
 	strftime(c.dir, sizeof(c.dir), "farebench-%Y%m%d-%H%M%S", gmtime(&now));
 	if (!c.options.dir && !c.json && !c.html)
 		c.options.dir = c.dir;
@@ -332,9 +363,20 @@ int suite_main(int argc, char **argv)
 	return err == -EINTR ? 128 + interrupt_pending() : err == -EINVAL ? 2 : err ? 1 : 0;
 }
 
+/* The category of a test: "kv" of 5.1, "transport" of transport-latency. */
+static void list_category(const struct test *test, char *out, size_t size)
+{
+	unsigned section = test_is_draft(test) ? (unsigned)strtoul(test->id, NULL, 10) : 0;
+
+	snprintf(out, size, "%.*s", (int)strcspn(test->id, "-"), test->id);
+	for (unsigned i = 0; i < sizeof(run_categories) / sizeof(run_categories[0]); i++)
+		if (run_categories[i].section == section)
+			snprintf(out, size, "%s", run_categories[i].name);
+}
+
 static void list_one(const struct test *test, bool verbose)
 {
-	printf("%-5s %s\n", test->id, test->name);
+	printf("  %-18s %s\n", test->id, test->name);
 	if (!verbose)
 		return;
 	printf("      %s; %s\n      %s\n", test->clause, test->dut, test->summary);
@@ -353,15 +395,23 @@ int suite_list_main(int argc, char **argv)
 		argc > 1 && (strcmp(argv[1], "-v") == 0 || strcmp(argv[1], "--verbose") == 0);
 	size_t n;
 	const struct test *const *tests = tests_all(&n);
+	char before[ROW_NAME_MAX] = "";
 
 	if (argc > 2 || (argc == 2 && !verbose)) {
-		fputs("usage: farebench list [-v]\n\nThe tests that `farebench run` knows; -v: "
-		      "with "
-		      "their parameters and KPIs.\n",
+		fputs("usage: farebench list [-v]\n\nThe tests that `farebench run` knows, by "
+		      "category; "
+		      "-v: with their parameters and KPIs.\n",
 		      argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr);
 		return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		char category[ROW_NAME_MAX];
+
+		list_category(tests[i], category, sizeof(category));
+		if (strcmp(category, before) != 0)
+			printf("%s%s\n", i ? "\n" : "", category);
+		strcpy(before, category);
 		list_one(tests[i], verbose);
+	}
 	return 0;
 }

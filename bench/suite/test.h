@@ -17,7 +17,6 @@
 #include "core/hist.h"
 #include "core/rows.h"
 
-#define TEST_MAX_PARAMS	 8
 #define TEST_MAX_KPIS	 24
 #define TEST_MAX_VIEWS	 6
 #define TEST_MAX_COLUMNS 12
@@ -108,9 +107,12 @@ struct test {
 	 * NULL
 	 */
 	const char *const *strategies;
+	/* of GLIBC_TUNABLES, which glibc reads when a process starts: `run` starts anew with them.
+	 * NULL: none */
+	const char *tunables;
 	unsigned trials[PROFILE_COUNT];
 	double seconds[PROFILE_COUNT]; /* measured in each trial */
-	const struct param *params;
+	const struct param *params;    /* up to ROWS_MAX_PARAMS */
 	const struct kpi *kpis;
 	const struct view *views;
 	/*

@@ -55,7 +55,23 @@
 	X(test_demo_chaos) \
 	X(test_failover) \
 	X(test_drill) \
-	X(test_converge)
+	X(test_converge) \
+	X(test_sched_pick) \
+	X(test_sched_publish) \
+	X(test_sched_lookup) \
+	X(test_sched_assignment) \
+	X(test_sched_memory) \
+	X(test_transport_goodput) \
+	X(test_transport_qps) \
+	X(test_transport_cpu) \
+	X(test_transport_latency) \
+	X(test_transport_shaped) \
+	X(test_transport_sharing) \
+	X(test_probes_cost) \
+	X(test_probes_bfdd) \
+	X(test_probes_most) \
+	X(test_probes_calm) \
+	X(test_fluid)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct test name;

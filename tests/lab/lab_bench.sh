@@ -29,12 +29,9 @@ misspelt "healthy, .*chaos" demo --lab none --scenario helthy
 misspelt "leaf-gray," run failover --lab none --param scenario=leaf-gary
 misspelt "kv,ep" run failover --lab none --param traffic=kv,pe
 misspelt "fare-spray" run 5.1 --lab none --strategy spray
-misspelt "pick, publish" sched --only pikc
-misspelt "fare-conn" sched --tables abls
-misspelt "goodput, " transport --only goodptu
-misspelt "soft, " transport --methods sotf
-misspelt "fare, hash" fluid "$TOPOLOGIES/2x2x2.yaml" --choice hsah
-misspelt "cost, most, bfdd" probes --only coast
+misspelt "fare-conn" run sched-lookup --param table=abls
+misspelt "soft," run transport-goodput --param method=sotf
+misspelt "fare,hash" run fluid --param choice=hsah
 
 # stands_on FILE NAME...: a document has these lines of what its figures stand on
 stands_on() {
@@ -63,8 +60,8 @@ farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" || f
 check=$(grep -o 'fared --check-config --config.*' "$TOPOLOGIES/../../README.md")
 "$FARE_BIN"/${check//etc\/fared\/fared.yaml//run/farelab/$LAB/s0/fared.yaml} || fail "README: $check"
 
-"$FARE_BIN/farebench" probes --lab "$LAB" --calm 1 --json "$SCRATCH/calm.json" || fail "farebench probes --calm"
-stands_on "$SCRATCH/calm.json"
+"$FARE_BIN/farebench" run probes-calm --lab "$LAB" --param seconds=1 --json "$SCRATCH/calm.json" || fail "farebench run probes-calm"
+jq -e '.trials["probes-calm"][0] | .probes > 0 and .runs > 0' "$SCRATCH/calm.json" >/dev/null || fail "probes-calm counts nothing"
 
 # those under way take longer than the time measured, and end together
 kv eight --param size=32M

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 fb="$FARE_BIN/farebench"
-[ "$("$fb" list | grep -c "^[0-9]")" = 33 ] || fail "not 33 tests of the methodology: $("$fb" list)"
+[ "$("$fb" list | grep -c "^  [0-9]")" = 33 ] || fail "not 33 tests of the methodology: $("$fb" list)"
 "$fb" list -v | grep -q 'KV_xfer_bandwidth (MB/s)' || fail "list -v names no KPI"
 "$fb" run 99.9 --lab none 2>"$SCRATCH/err" && fail "a test that does not exist was run"
 grep -q 'farebench list' "$SCRATCH/err" || fail "the error says not what to do"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fluid_simgrid.cc - completion times of `farebench fluid` beside SimGrid's.
+ * fluid_simgrid.cc - completion times of `farebench run fluid` beside SimGrid's.
  *
  * Owns: the simulation. In: files of instances (link CAPACITY_BPS, flow WEIGHT BYTES TX RX, done
  * SECONDS for each flow, end SECONDS), one or more in each, over the same links; out: the largest

@@ -207,7 +207,9 @@ START_TEST(a_last_line_without_its_newline_is_kept)
 }
 END_TEST
 
-#define NINE "{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1}"
+#define ELEVEN                                                                                     \
+	"{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":1,\"k\":"  \
+	"1}"
 
 static const char *const wrong[] = {
 	"\n",
@@ -228,12 +230,11 @@ static const char *const wrong[] = {
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"value\":1,\"params\":[]}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"value\":1,\"params\":{\"a\":null}}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"value\":1,\"params\":{\"a\":\"\"}}\n",
-	"{\"test\":\"5\",\"kpi\":\"b\",\"value\":1,\"params\":" NINE "}\n",
+	"{\"test\":\"5\",\"kpi\":\"b\",\"value\":1,\"params\":" ELEVEN "}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"hist\":{}}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"text\":1}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"b\\u0000w\",\"value\":1}\n",
-	"{\"test\":\"a name that is longer than any name of a test may be, by "
-	"far\",\"kpi\":\"bw\",\"value\":1}\n",
+	"{\"test\":\"a name that is longer than any test's name\",\"kpi\":\"b\",\"value\":1}\n",
 };
 
 START_TEST(a_wrong_line_is_an_error)

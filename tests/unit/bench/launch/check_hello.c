@@ -112,8 +112,8 @@ START_TEST(what_is_none_is_refused)
 		"{\"farebench\":1,\"challenge\":\"00\"}",
 		"{\"farebench\":1,\"challenge\":\"0000000000000000000000000000000g\"}",
 		"{\"farebench\":1,\"challenge\":\"000000000000000000000000000000000\"}",
-		"{\"farebench\":1,\"challenge\":\"00000000000000000000000000000000\","
-		"\"proof\":\"00\"}",
+		("{\"farebench\":1,\"challenge\":\"00000000000000000000000000000000\","
+		 "\"proof\":\"00\"}"),
 	};
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

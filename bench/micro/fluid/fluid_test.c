@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * fluid_test.c - how long a pattern would take on a fabric of any size, as fluid, over the optimum.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "inference/common.h"
+#include "micro/fluid/fluid.h"
+#include "micro/fluid/fluid_fabric.h"
+#include "micro/fluid/fluid_pattern.h"
+
+/* Beyond this many GPUs an all-to-all among all of them is too much memory: each has this many
+ * peers, unless told otherwise. */
+#define MANY_GPUS     1024
+#define PEERS_OF_MANY 64
+#define BYTES	      1048576. /* of a pair */
+#define MAX_PPM	      1000000.
+#define DUMP	      "FAREBENCH_FLUID_DUMP"
+#define NONE	      "none"
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- the pattern ---- */
+
+static int complain(const struct trial *t, const char *param, const char *what)
+{
+	fprintf(stderr, "farebench: fluid: %s=%s: %s\n", param, trial_text(t, param), what);
+	return -EINVAL;
+}
+
+/* A whole number of a parameter; default_value where its level is "none". */
+static int number(const struct trial *t, const char *param, double min, double max,
+		  unsigned default_value, unsigned *out)
+{
+	double value = trial_number(t, param);
+	char what[80];
+
+	*out = default_value;
+	if (strcmp(trial_text(t, param), NONE) == 0)
+		return 0;
+	if (value >= min && value <= max) {
+		*out = (unsigned)value;
+		return 0;
+	}
+	snprintf(what, sizeof(what), "a number from %.0f to %.0f is expected", min, max);
+	return complain(t, param, what);
+}
+
+static void name_pattern(const struct trial *t, struct fluid_pattern *p)
+{
+	while (strcmp(fluid_pattern_test_name(p->test), trial_text(t, "pattern")) != 0)
+		p->test++;
+	while (strcmp(fluid_pattern_choice_name(p->choice), trial_text(t, "choice")) != 0)
+		p->choice++;
+}
+
+static int size_pattern(const struct trial *t, const struct fluid_fabric *fabric,
+			struct fluid_pattern *p)
+{
+	int err = number(t, "gpus", 2, FLUID_PATTERN_MAX_GPUS,
+			 fabric->servers * fabric->gpus_per_server, &p->gpus);
+
+	if (!err)
+		err = number(t, "peers", 1, FLUID_PATTERN_MAX_GPUS,
+			     p->gpus > MANY_GPUS ? PEERS_OF_MANY : 0, &p->peers);
+	if (!err)
+		err = number(t, "qps", 1, FLUID_PATTERN_MAX_QPS, 1, &p->qps);
+	if (!err)
+		err = number(t, "vary", 0, 99, 0, &p->vary_percent);
+	return err;
+}
+
+static int make_pattern(const struct trial *t, struct fluid_pattern *p)
+{
+	char why[FLUID_FABRIC_WHY_MAX];
+	struct fluid_fabric fabric;
+	unsigned halved;
+	int err;
+
+	if (fluid_fabric_load(trial_text(t, "topology"), &fabric, why))
+		return complain(t, "topology", why);
+	*p = (struct fluid_pattern){.gpus_per_server = fabric.gpus_per_server,
+				    .planes = fabric.planes,
+				    .sub_ports = fabric.sub_ports,
+				    .bytes = BYTES};
+	name_pattern(t, p);
+	err = size_pattern(t, &fabric, p);
+	if (!err)
+		err = number(t, "halve", 0, fabric.planes - 1, fabric.planes, &halved);
+	if (err)
+		return err;
+	for (unsigned plane = 0; plane < fabric.planes; plane++)
+		p->plane_bps[plane] =
+			plane == halved ? fabric.plane_bps[plane] / 2 : fabric.plane_bps[plane];
+	return fluid_pattern_check(p)
+		       ? complain(t, "gpus",
+				  "at least two servers are expected, all full, and for kv an "
+				  "even number of GPUs")
+		       : 0;
+}
+
+/* ---- one case ---- */
+
+struct fluid_case {
+	struct fluid *fluid;
+	FILE *dump; /* NULL: nobody asked for it */
+	size_t flows;
+};
+
+static int on_link(void *context, double capacity_bps)
+{
+	struct fluid_case *one = context;
+	int link = fluid_add_link(one->fluid, capacity_bps);
+
+	if (one->dump)
+		fprintf(one->dump, "link %.17g\n", capacity_bps);
+	return link < 0 ? link : 0;
+}
+
+static int on_flow(void *context, double weight, double bytes, int tx_link, int rx_link)
+{
+	struct fluid_case *one = context;
+	int links[2] = {tx_link, rx_link};
+	int flow = fluid_add_flow(one->fluid, weight, bytes, links, 2);
+
+	if (one->dump)
+		fprintf(one->dump, "flow %.17g %.17g %d %d\n", weight, bytes, tx_link, rx_link);
+	one->flows++;
+	return flow < 0 ? flow : 0;
+}
+
+static int dump_times(const struct fluid_case *one, double finish_s)
+{
+	if (!one->dump)
+		return 0;
+	for (size_t i = 0; i < one->flows; i++)
+		fprintf(one->dump, "done %.17g\n", fluid_finish_s(one->fluid, (int)i));
+	fprintf(one->dump, "end %.17g\n", finish_s);
+	if (!fflush(one->dump) && !ferror(one->dump))
+		return 0;
+	fprintf(stderr, "farebench: fluid: %s cannot be written\n", getenv(DUMP));
+	return -EIO;
+}
+
+/* Largest resident set of the process so far. */
+static double peak_mb(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)usage.ru_maxrss * 1024e-6;
+}
+
+static int solve(struct trial *t, const struct fluid_pattern *p, struct fluid_case *one)
+{
+	const struct fluid_pattern_sink sink = {on_link, on_flow, one};
+	double begin = now_s(), built, solved, finish_s = 0, optimum_s;
+	int err = fluid_pattern_optimum_s(p, &optimum_s);
+
+	if (!err)
+		err = fluid_pattern_run(p, &sink);
+	built = now_s();
+	if (!err)
+		err = fluid_run(one->fluid, &finish_s);
+	solved = now_s();
+	if (err) {
+		fprintf(stderr, "farebench: fluid: %s\n", strerror(-err));
+		return err;
+	}
+	trial_value(t, "over_optimum", finish_s / optimum_s, one->flows);
+	trial_value(t, "finish", finish_s, one->flows);
+	trial_value(t, "optimum", optimum_s, 1);
+	trial_value(t, "flows", (double)one->flows, 1);
+	trial_value(t, "events", (double)fluid_events(one->fluid), 1);
+	trial_value(t, "build", built - begin, 1);
+	trial_value(t, "solve", solved - built, 1);
+	trial_value(t, "wall", solved - begin, 1);
+	trial_value(t, "peak_memory", peak_mb(), 1);
+	return dump_times(one, finish_s);
+}
+
+static void close_dump(void *state)
+{
+	fclose(state);
+}
+
+/* The state is the file. Trials are all the same: the first alone is written. */
+static int open_dump(struct trial *t, FILE **out)
+{
+	const char *path = getenv(DUMP);
+
+	*out = NULL;
+	if (!path || !*path || t->number > 0)
+		return 0;
+	if (!*t->state)
+		*t->state = fopen(path, "we");
+	*out = *t->state;
+	if (*out)
+		return 0;
+	fprintf(stderr, "farebench: fluid: %s: %s\n", path, strerror(errno));
+	return -errno;
+}
+
+static int run(struct trial *t)
+{
+	struct fluid_case one = {.fluid = NULL};
+	struct fluid_pattern pattern;
+	double ppm = trial_number(t, "merge");
+	int err = make_pattern(t, &pattern);
+
+	if (!err && !(ppm >= 0 && ppm <= MAX_PPM))
+		err = complain(t, "merge", "0 to 1000000 are expected");
+	if (!err)
+		err = open_dump(t, &one.dump);
+	if (!err)
+		err = fluid_create(&one.fluid);
+	if (!err)
+		err = fluid_merge_ppm(one.fluid, ppm);
+	if (!err)
+		err = solve(t, &pattern, &one);
+	fluid_destroy(one.fluid);
+	return err;
+}
+
+static const struct param params[] = {
+	{"topology",
+	 PARAM_TEXT,
+	 "",
+	 "of farelab(8), installed or a file",
+	 {"4x4x2.yaml", "4x4x2.yaml,64x4x2.yaml", NULL}},
+	{"pattern",
+	 PARAM_NAME,
+	 "",
+	 "kv: each GPU of the first half of the servers sends to one of the second",
+	 {"all-to-all", "all-to-all,kv", NULL}},
+	{"choice",
+	 PARAM_NAME,
+	 "",
+	 "how a QP gets its plane: libfare's flow tables, a hash, a weighted one, or all by share",
+	 {"fare,hash", "fare,hash,weighted-hash,spray", NULL}},
+	{"qps", PARAM_COUNT, "", "of a pair, up to 64", {"1,4,16", NULL, NULL}},
+	{"gpus", PARAM_TEXT, "", "up to 65536; none: the topology's", {NONE, NULL, NULL}},
+	{"peers",
+	 PARAM_TEXT,
+	 "",
+	 "that a GPU sends to in all-to-all; none: all, or 64 beyond 1024 GPUs",
+	 {NONE, NULL, NULL}},
+	{"halve", PARAM_TEXT, "", "plane with half its bandwidth everywhere", {NONE, NULL, NULL}},
+	{"vary", PARAM_NUMBER, "%", "sizes of pairs differ by up to this", {"0", NULL, NULL}},
+	{"merge",
+	 PARAM_NUMBER,
+	 "ppm",
+	 "flows that end within so many millionths of each other end together; 0: exact",
+	 {"0", NULL, NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"over_optimum", "", "computed", "time over the optimum", BETTER_LOWER, 0},
+	{"finish", "s", "computed", "until the last flow of 1 MiB a pair ends", BETTER_LOWER, 0},
+	{"optimum", "s", "computed", "all planes of the busiest GPU busy until the end",
+	 BETTER_NONE, 0},
+	{"flows", "", "computed", "a pair's QPs on one plane are one", BETTER_NONE, 0},
+	{"events", "", "solver", "times that rates were solved anew", BETTER_NONE, 0},
+	{"build", "s", "solver", "making links and flows", BETTER_LOWER, 0},
+	{"solve", "s", "solver", "solving", BETTER_LOWER, 0},
+	{"wall", "s", "solver", "both", BETTER_LOWER, 0},
+	{"peak_memory", "MB", "solver", "of the process so far", BETTER_LOWER, 0},
+	LIST_END};
+
+static const struct view views[] = {
+	{.kind = VIEW_BARS,
+	 .title = "Time over the optimum",
+	 .x = "qps",
+	 .series = "choice",
+	 .panel = "pattern",
+	 .y = {"over_optimum"}},
+	{.kind = VIEW_TABLE,
+	 .title = "Patterns",
+	 .x = "qps",
+	 .series = "choice",
+	 .panel = "pattern",
+	 .y = {"over_optimum", "finish", "flows", "events", "wall", "peak_memory"}},
+	VIEWS_END};
+
+const struct test test_fluid = {
+	.id = "fluid",
+	.name = "A pattern on a fabric of any size, as fluid",
+	.clause = "none",
+	.dut = "computed",
+	.summary = "Computed, not measured: flows share links max-min fairly, as fluid, and rates "
+		   "change whenever a flow ends. A link is all sub-ports of a plane. Not there: "
+		   "packets, transport, the leaves' hash between sub-ports.",
+	.no_strategies = true,
+	.no_fabric = true,
+	.trials = {1, 1, 1},
+	.seconds = {0, 0, 0},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+	.close = close_dump,
+};

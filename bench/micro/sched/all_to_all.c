@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * all_to_all.c - how evenly sources that know nothing of each other fill the planes, against the
+ * optimum.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "inference/common.h"
+#include "micro/sched/assignment.h"
+
+static int run(struct trial *t)
+{
+	struct assignment a = {
+		.gpus = trial_count(t, "gpus"), .qps = trial_count(t, "qps"), .stride = 1};
+	double over;
+	int err;
+
+	while (strcmp(assignment_choice_name(a.choice), trial_text(t, "choice")) != 0)
+		a.choice++;
+	err = assignment_all_to_all(&a, &over);
+	if (err)
+		fprintf(stderr,
+			"farebench: sched-assignment: gpus=%s qps=%s: %s (2 to 256 GPUs, 1 to 64 "
+			"QPs)\n",
+			trial_text(t, "gpus"), trial_text(t, "qps"), strerror(-err));
+	else
+		trial_value(t, "over_optimum", over, 1);
+	return err;
+}
+
+static const struct param params[] = {
+	{"choice",
+	 PARAM_NAME,
+	 "",
+	 "how a pair binds its QPs: libfare's flow tables, by turn, by golden-ratio phase, all "
+	 "pairs alike; a hash over planes, weighted or not",
+	 {"fare,golden-phase,all-alike,wecmp-hash,ecmp-hash", NULL, NULL}},
+	{"qps", PARAM_COUNT, "", "of a pair", {"1,4,16", NULL, NULL}},
+	{"gpus", PARAM_COUNT, "", "that send to each other", {"64", NULL, NULL}},
+	LIST_END};
+
+static const struct kpi kpis[] = {{"over_optimum", "", "computed",
+				   "time over that of full planes until the end", BETTER_LOWER, 0},
+				  LIST_END};
+
+static const struct view views[] = {
+	{.kind = VIEW_BARS,
+	 .title = "All-to-all with one plane halved, time over the optimum",
+	 .x = "choice",
+	 .series = "qps",
+	 .y = {"over_optimum"}},
+	{.kind = VIEW_TABLE,
+	 .title = "All-to-all with one plane halved",
+	 .x = "choice",
+	 .series = "qps",
+	 .y = {"over_optimum"}},
+	VIEWS_END};
+
+const struct test test_sched_assignment = {
+	.id = "sched-assignment",
+	.name = "Planes chosen for an all-to-all",
+	.clause = "FARE-in-SUN 3.1",
+	.dut = "libfare",
+	.summary = "Computed, not measured: every GPU sends the same to every other over four "
+		   "planes, one at half its bandwidth; flows share links as fluid. Real: the flow "
+		   "tables that bind QPs. Not there: packets, transport.",
+	.no_strategies = true,
+	.no_fabric = true,
+	.trials = {1, 1, 1},
+	.seconds = {0, 0, 0},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+};

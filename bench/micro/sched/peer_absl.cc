@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+// peer_absl.cc - absl::flat_hash_map, reserved at once, with its own hash and its own prefetch for
+// batches.
+#include <cerrno>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "micro/sched/lookup_peer.h"
+
+using Map = absl::flat_hash_map<uint64_t, uint32_t>;
+
+static int absl_create(void **out, const uint64_t *keys, size_t n)
+{
+	Map *map = new (std::nothrow) Map();
+
+	if (!map)
+		return -ENOMEM;
+	map->reserve(n);
+	for (size_t i = 0; i < n; i++)
+		map->emplace(keys[i], (uint32_t)(i & 0xffff));
+	*out = map;
+	return 0;
+}
+
+static void absl_destroy(void *table)
+{
+	delete static_cast<Map *>(table);
+}
+
+static uint64_t absl_lookup(void *table, const uint64_t *keys, size_t n)
+{
+	const Map &map = *static_cast<const Map *>(table);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		auto it = map.find(keys[i]);
+
+		sum += it == map.end() ? 1 : it->second;
+	}
+	return sum;
+}
+
+static uint64_t absl_batch(void *table, const uint64_t *keys, size_t n, size_t at_once)
+{
+	const Map &map = *static_cast<const Map *>(table);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i + at_once <= n; i += at_once) {
+		for (size_t k = 0; k < at_once; k++)
+			map.prefetch(keys[i + k]);
+		for (size_t k = 0; k < at_once; k++) {
+			auto it = map.find(keys[i + k]);
+
+			sum += it == map.end() ? 1 : it->second;
+		}
+	}
+	return sum;
+}
+
+extern "C" const struct lookup_peer lookup_peer_absl = {"absl", absl_create, absl_destroy,
+							absl_lookup, absl_batch};

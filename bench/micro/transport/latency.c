@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * latency.c - half a round trip between two processes, by several transports.
+ */
+#include "inference/common.h"
+#include "micro/transport/session.h"
+
+static int run(struct trial *t)
+{
+	static const char *const kpi[] = {"half_rtt_p50", "half_rtt_p99", "half_rtt_p999",
+					  "half_rtt_max"};
+	struct transport_outcome out;
+	bool measured;
+	int err = session_measure(t, &(struct session_how){.qps = 1, .latency = true}, &out,
+				  &measured);
+
+	if (err || !measured)
+		return err;
+	for (unsigned i = 0; i < 4; i++)
+		trial_value(t, kpi[i], out.half_rtt_us[i], out.n);
+	if (out.handover_ns >= 0)
+		trial_value(t, "handover", out.handover_ns, 1);
+	return 0;
+}
+
+static const struct param params[] = {
+	SESSION_PARAM_METHOD(SESSION_PROBES "," SESSION_WRITES ",raw," SESSION_PEERS),
+	{"bytes", PARAM_BYTES, "", "of a message", {"64", NULL, NULL}},
+	SESSION_PARAM_HANDOVER,
+	LIST_END};
+
+static const struct kpi kpis[] = {
+	{"half_rtt_p50", "us", "sender", "half a round trip, median of a trial", BETTER_LOWER, 0},
+	{"half_rtt_p99", "us", "sender", "the same, 99 of 100", BETTER_LOWER, 0},
+	{"half_rtt_p999", "us", "sender", "the same, 999 of 1,000", BETTER_LOWER, 0},
+	{"half_rtt_max", "us", "sender", "the same, the longest", BETTER_NONE, 0},
+	SESSION_KPI_HANDOVER,
+	LIST_END};
+
+static const struct view views[] = {
+	{.kind = VIEW_BARS,
+	 .title = "Half round trip; both ends spin",
+	 .x = "method",
+	 .series = "bytes",
+	 .y = {"half_rtt_p50"}},
+	{.kind = VIEW_TABLE,
+	 .title = "Half round trips",
+	 .x = "method",
+	 .series = "bytes",
+	 .y = {"half_rtt_p50", "half_rtt_p99", "half_rtt_p999", "half_rtt_max", "handover"}},
+	VIEWS_END};
+
+const struct test test_transport_latency = {
+	.id = "transport-latency",
+	.name = "Half round trip",
+	.clause = "none",
+	.dut = "transport",
+	.summary = "One message at a time, there and back; both ends spin. " SESSION_REAL,
+	.no_strategies = true,
+	.no_fabric = true,
+	.trials = {5, 7, 20},
+	.seconds = {0.4, 0.4, 2},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = run,
+	.close = session_close,
+};

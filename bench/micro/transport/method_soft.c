@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The soft provider by itself: RC QPs of one plane, no group above them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "micro/transport/method.h"
+#include "qp/provider.h"
+
+#define P	     (&qp_soft_provider)
+#define WINDOW_BYTES (512u << 10) /* of one QP; many share it */
+#define WINDOW_MIN   (64u << 10)
+
+struct soft_card {
+	uint32_t qpn[TRANSPORT_MAX_QPS], psn[TRANSPORT_MAX_QPS], rkey;
+	uint64_t base;
+};
+
+struct soft_method {
+	const struct transport_end *end;
+	struct qp_endpoint *ep;
+	struct qp *qp[TRANSPORT_MAX_QPS];
+	struct qp_mr mr;
+	struct soft_card theirs;
+};
+
+static int make_qps(struct soft_method *s, struct soft_card *mine)
+{
+	uint32_t window = WINDOW_BYTES * 4 / s->end->qps;
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < s->end->qps; i++) {
+		struct qp_attr attr = {.timeout = 15, /* as a group's */
+				       .retry_cnt = 7,
+				       .dscp = FARE_DSCP,
+				       .window_bytes = window > WINDOW_BYTES ? WINDOW_BYTES
+						       : window < WINDOW_MIN ? WINDOW_MIN
+									     : window};
+
+		err = P->qp_create(s->ep, &attr, &s->qp[i]);
+		if (!err) {
+			mine->qpn[i] = P->qp_num(s->qp[i]);
+			mine->psn[i] = P->qp_psn(s->qp[i]);
+		}
+	}
+	return err;
+}
+
+static int soft_open(struct transport_end *end, void **state)
+{
+	struct qp_endpoint_attr attr = {.address = transport_address(end->local),
+					.n_planes = 1,
+					.n_sub_ports = {1},
+					.dev = {{"p0"}},
+					.path_mtu = TRANSPORT_PATH_MTU};
+	struct soft_method *s = calloc(1, sizeof(*s));
+	struct soft_card *mine = calloc(1, sizeof(*mine));
+	int err = s && mine ? 0 : -ENOMEM;
+
+	if (err)
+		goto out;
+	s->end = end;
+	err = P->endpoint_create(&s->ep, &attr);
+	if (!err)
+		err = P->mr_register(s->ep, end->memory, end->memory_bytes,
+				     QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, &s->mr);
+	if (!err)
+		err = make_qps(s, mine);
+	if (err)
+		goto out;
+	mine->rkey = s->mr.rkey;
+	mine->base = (uintptr_t)end->memory;
+	err = transport_exchange(end, mine, &s->theirs, sizeof(*mine));
+	for (unsigned i = 0; !err && i < end->qps; i++) {
+		struct qp_remote r = {.address = transport_address(end->remote),
+				      .qpn = s->theirs.qpn[i],
+				      .psn = s->theirs.psn[i]};
+
+		err = P->qp_connect(s->qp[i], &r);
+	}
+out:
+	*state = s;
+	free(mine);
+	return err;
+}
+
+static int soft_post(void *state, unsigned slot)
+{
+	struct soft_method *s = state;
+	size_t offset = slot * s->end->stride;
+	struct qp_write w = {.wr_id = slot,
+			     .data = s->end->memory + offset,
+			     .lkey = s->mr.lkey,
+			     .length = (uint32_t)s->end->bytes,
+			     .remote_addr = s->theirs.base + offset,
+			     .rkey = s->theirs.rkey};
+	int err = P->post_write(s->qp[slot % s->end->qps], &w);
+
+	return err == -ENOBUFS ? -EAGAIN : err;
+}
+
+static int soft_post_read(void *state, unsigned slot)
+{
+	struct soft_method *s = state;
+	size_t offset = slot * s->end->stride;
+	struct qp_read r = {.wr_id = slot,
+			    .data = s->end->memory + offset,
+			    .lkey = s->mr.lkey,
+			    .length = (uint32_t)s->end->bytes,
+			    .remote_addr = s->theirs.base + offset,
+			    .rkey = s->theirs.rkey};
+	int err = P->post_read(s->qp[slot % s->end->qps], &r);
+
+	return err == -ENOBUFS ? -EAGAIN : err;
+}
+
+static int soft_progress(void *state, unsigned *done, int max)
+{
+	struct soft_method *s = state;
+	struct qp_wc wc[64];
+	int n = P->endpoint_progress(s->ep);
+
+	if (n < 0)
+		return n;
+	n = P->poll(s->ep, wc, max < 64 ? max : 64);
+	for (int i = 0; i < n; i++) {
+		if (wc[i].status)
+			return wc[i].status == QP_WC_RETRY_EXC_ERR ? -ETIMEDOUT : -EIO;
+		done[i] = (unsigned)wc[i].wr_id;
+	}
+	return n;
+}
+
+static int soft_fd(void *state)
+{
+	return P->endpoint_fd(((struct soft_method *)state)->ep);
+}
+
+static void soft_close(void *state)
+{
+	struct soft_method *s = state;
+
+	P->endpoint_destroy(s->ep);
+	free(s);
+}
+
+#define SOFT_METHOD(POST)                                                                          \
+	.many_qps = true, .open = soft_open, .post = POST, .progress = soft_progress,              \
+	.fd = soft_fd, .close = soft_close
+
+const struct transport_method transport_soft = {
+	.name = "soft", .what = "soft RoCEv2: RC QPs of one plane", SOFT_METHOD(soft_post)};
+const struct transport_method transport_soft_read = {.name = "soft-read",
+						     .what = "the same, fetched by RDMA READ",
+						     .reads = true,
+						     SOFT_METHOD(soft_post_read)};
