@@ -207,6 +207,7 @@ START_TEST(a_last_line_without_its_newline_is_kept)
 }
 END_TEST
 
+#define LONG "a test has no name of forty-eight characters, or of even more"
 #define ELEVEN                                                                                     \
 	"{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":1,\"k\":"  \
 	"1}"
@@ -234,7 +235,7 @@ static const char *const wrong[] = {
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"hist\":{}}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"bw\",\"text\":1}\n",
 	"{\"test\":\"5.1\",\"kpi\":\"b\\u0000w\",\"value\":1}\n",
-	"{\"test\":\"a name that is longer than any test's name\",\"kpi\":\"b\",\"value\":1}\n",
+	"{\"test\":\"" LONG "\",\"kpi\":\"bw\",\"value\":1}\n",
 };
 
 START_TEST(a_wrong_line_is_an_error)
