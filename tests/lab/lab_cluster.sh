@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# farebench on "hosts": two network namespaces joined by cables, each with FRR and fared of its own and no farelab. Agents come
+# farebench on "hosts": two network namespaces joined by two switches, each with FRR and fared of its own and no farelab. Agents come
 # in over TCP with a key. What must be refused is refused, faults are healed whoever dies, and rows and report come out.
 . "$(dirname "$0")/lib.sh"
 
@@ -17,13 +17,15 @@ clean() {
 		within no_process $h
 		ip netns del "$(host $h)" 2>/dev/null
 	done
+	ip netns del "$(host sw)" 2>/dev/null
 	on_exit
 }
 no_agent() { ! pgrep -f "^$fb agent --connect $listen" >/dev/null; }
 no_process() { [ -z "$(ip netns pids "$(host "$1")" 2>/dev/null)" ]; }
 trap clean EXIT
 
-# ---- the hosts: planes p0 and p1 (a cable each), and a cable for management, mg
+# ---- the hosts: planes p0 and p1 (a bridge each, in a namespace of its own), and a cable for management, mg. A port of a bridge
+# that is shut takes the host's carrier away, as a switch does: who shuts the host's own interface takes its routes as well.
 chmod 711 "$SCRATCH"
 for h in 0 1; do
 	ip netns add "$(host h$h)"
@@ -38,9 +40,20 @@ cable() {
 		in_host h$h ip link set "$1" up
 	done
 }
+plug() { # HOST PLANE
+	ip link add p$2 netns "$(host h$1)" mtu 4200 type veth peer name h$1p$2 netns "$(host sw)" mtu 4200
+	in_host sw ip link set h$1p$2 master b$2
+	in_host sw ip link set h$1p$2 up
+	in_host h$1 ip addr add 198.18.$2.$1/31 dev p$2
+	in_host h$1 ip link set p$2 up
+}
 cable mg 192.0.2
+ip netns add "$(host sw)"
 for p in 0 1; do
-	cable p$p 198.18.$p
+	in_host sw ip link add b$p mtu 4200 type bridge
+	in_host sw ip link set b$p up
+	plug 0 $p
+	plug 1 $p
 	for h in h0 h1; do
 		in_host $h tc qdisc add dev p$p root tbf rate 50mbit burst 131072 limit 1048576
 	done
@@ -114,7 +127,7 @@ inventory() {
 			echo "          - sub_ports: [{dev: p0, rate_mbps: 50}]"
 			echo "          - sub_ports: [{dev: p1, rate_mbps: 50}]"
 			echo "    faults:"
-			echo "      - {plane: 0, sub_port: 0, down: \"ip link set p0 down\", up: \"ip link set p0 up\"}"
+			echo "      - {plane: 0, sub_port: 0, down: \"ip -n $(host sw) link set h${h}p0 down\", up: \"ip -n $(host sw) link set h${h}p0 up\"}"
 		done)
 	END
 }
