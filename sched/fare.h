@@ -462,6 +462,12 @@ struct fare_piece {
 };
 
 #define FARE_WRITE_NOTIFY 1u /* raise FARE_EVENT_RECEIVED at the peer, after all of it is placed */
+/*
+ * The peer has named this key for this very operation, and its region is there until the operation
+ * is over: nothing has to be tried first. If that is not true, every plane's QPs may end and be
+ * rebuilt, where otherwise one plane's would.
+ */
+#define FARE_KEY_IS_GOOD 2u
 struct fare_write {
 	const void *data; /* inside mr; yours again at FARE_EVENT_COMPLETED (but see deadline_ns) */
 	struct fare_mr *mr;
@@ -493,7 +499,8 @@ struct fare_write {
  * within mr, or that is another domain's. -ENOTCONN: the group is closed. Completes exactly once,
  * or never before close. One that fits a chunk (chunk_bytes) takes one round trip with its
  * notification; a longer one two, and over devices three, for the bytes to be visible (IBTA volume
- * 1, 9.5, o9-20). The first by a key that no other message has used takes one more.
+ * 1, 9.5, o9-20). The first by a key that no other message has used takes one more, unless its
+ * flags say FARE_KEY_IS_GOOD.
  */
 int fare_group_write_sized(struct fare_group *group, const struct fare_write *write, size_t size);
 static inline int fare_group_write(struct fare_group *group, const struct fare_write *write)
@@ -538,6 +545,7 @@ struct fare_read {
 	uint64_t deadline_ns; /* as of a write: data is yours again at FARE_EVENT_RELEASED */
 	const struct fare_piece *pieces; /* scattered to these; as of a write */
 	unsigned n_pieces;
+	unsigned flags; /* FARE_KEY_IS_GOOD */
 };
 /*
  * Queues an RDMA READ: length bytes at remote_addr come to data. Errors and completion as of

@@ -157,7 +157,9 @@ static int read_memory(struct ofi_op *op)
 				       .context = (uintptr_t)op,
 				       .deadline_ns = op->deadline_ns,
 				       .pieces = op->pieces,
-				       .n_pieces = op->n_pieces};
+				       .n_pieces = op->n_pieces,
+				       /* an announced message's; one of an RMA is its caller's */
+				       .flags = op->recv ? FARE_KEY_IS_GOOD : 0};
 
 	return fare_group_read(op->peer->tx->group, &read);
 }

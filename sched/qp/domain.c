@@ -62,6 +62,8 @@ static int describe(struct fare_domain *domain)
 		for (unsigned s = 0; s < gpu.n_sub_ports[p]; s++) {
 			memcpy(attr->dev[p][s], gpu.shm->sub_ports[p][s].dev, FARE_DEV_NAME_MAX);
 			attr->dev[p][s][FARE_DEV_NAME_MAX - 1] = 0;
+			attr->bps[p][s] = atomic_load_explicit(&gpu.shm->sub_ports[p][s].speed_bps,
+							       memory_order_relaxed);
 		}
 	}
 	attr->path_mtu = domain->options.path_mtu;

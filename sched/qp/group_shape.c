@@ -78,13 +78,14 @@ static unsigned widest_plane(const struct fare_domain *domain)
 	return m;
 }
 
-/* What a lane of n_qps may have posted, and each of them. */
-static void set_rooms(struct fare_group *group, unsigned n_qps)
+/*
+ * What a lane may have posted, and each of its QPs. Its sub-ports' chunks come on top: the next one
+ * is there before the last one is acknowledged.
+ */
+static void set_room(struct fare_group *group, struct lane *lane, uint64_t window)
 {
-	uint64_t lane_bytes = (uint64_t)group->window_bytes * group->n_sharing;
-
-	group->lane_room_bytes = lane_bytes + (uint64_t)group->n_sharing * group->unit_bytes;
-	group->qp_room_bytes = lane_bytes / n_qps + group->unit_bytes;
+	lane->room_bytes = window + (uint64_t)group->n_sharing * group->unit_bytes;
+	lane->qp_room_bytes = window / lane->n_qps + group->unit_bytes;
 }
 
 /*
@@ -106,9 +107,8 @@ uint32_t shape_unit_bytes(const struct fare_group *group, const struct message *
 	return m->is_read ? group->read_unit_bytes : group->unit_bytes;
 }
 
-/* Of a lane of n_qps that leave by n_sub_ports. */
-static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_qps,
-			 unsigned n_sub_ports)
+/* Of a lane whose QPs leave by n_sub_ports. */
+static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_sub_ports)
 {
 	uint32_t mtu = group->domain->path_mtu;
 	uint64_t window = lane_bytes / n_sub_ports;
@@ -120,11 +120,12 @@ static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned
 	group->unit_bytes = group->options.chunk_bytes;
 	group->read_unit_bytes = longest_read(group);
 	group->n_sharing = n_sub_ports;
-	group->window_bytes = (uint32_t)window;
-	set_rooms(group, n_qps);
 }
 
-/* The slowest sub-port that is in use; 0: none is. */
+/*
+ * The slowest sub-port that is in use; 0: none is. One that is alone counts as half: a plane has
+ * whole chunks of a message, and here they follow each other, where two would go side by side.
+ */
 static uint64_t slowest_bps(const struct fare_group *group)
 {
 	uint64_t slowest = 0;
@@ -132,23 +133,34 @@ static uint64_t slowest_bps(const struct fare_group *group)
 	for (unsigned p = 0; p < group->paths.n_planes; p++) {
 		const struct fare_path *path = &group->paths.path[p];
 		unsigned n = (unsigned)__builtin_popcount(path->live_sub_ports);
+		uint64_t bps = path->usable_bps / (n < 2 ? 2 : n);
 
-		if (path->usable_bps && n && (!slowest || path->usable_bps / n < slowest))
-			slowest = path->usable_bps / n;
+		if (n && bps && (!slowest || bps < slowest))
+			slowest = bps;
 	}
 	return slowest;
 }
 
-static uint32_t lesser(uint64_t bytes, uint32_t most, uint32_t mtu)
+/* What bps carry in that time, in whole packets; most at most. */
+static uint64_t bytes_of(uint64_t bps, unsigned ms, uint64_t most, uint32_t mtu)
 {
-	bytes = bytes / mtu * mtu;
-	return bytes > most ? most : bytes < mtu ? mtu : (uint32_t)bytes;
+	uint64_t bytes = bps / 8 * ms / 1000 / mtu * mtu;
+
+	return bytes > most ? most : bytes < mtu ? mtu : bytes;
+}
+
+static uint64_t whole_window(const struct fare_group *group)
+{
+	return (uint64_t)group->qp_window_bytes * group->n_sharing;
 }
 
 /*
  * The defaults are for links of 100 Mb/s and more. On slower ones a chunk of 64 KB is what all
  * others wait for at the end of a transfer, and a window of three is a queue of a second where
- * several peers meet. So both follow the rate, unless the application has said how much.
+ * several peers meet. So both follow the rate, unless the application has said how much: chunks
+ * that of the slowest sub-port, as they are cut before they have a lane; a lane's window that of
+ * the lane. The lanes of whole planes would not be filled by the window of one that has lost a
+ * sub-port, where requests to read wait behind data of the other direction.
  */
 void shape_follow_rate(struct fare_group *group)
 {
@@ -157,10 +169,14 @@ void shape_follow_rate(struct fare_group *group)
 
 	if (!group->follows_rate || !bps)
 		return;
-	group->unit_bytes = lesser(bps / 8 * CHUNK_MS / 1000, group->options.chunk_bytes, mtu);
-	group->read_unit_bytes = lesser(bps / 8 * CHUNK_MS / 1000, longest_read(group), mtu);
-	group->window_bytes = lesser(bps / 8 * WINDOW_MS / 1000, group->qp_window_bytes, mtu);
-	set_rooms(group, group->lanes[0].n_qps);
+	group->unit_bytes = (uint32_t)bytes_of(bps, CHUNK_MS, group->options.chunk_bytes, mtu);
+	group->read_unit_bytes = (uint32_t)bytes_of(bps, CHUNK_MS, longest_read(group), mtu);
+	for (unsigned l = 0; l < group->n_lanes; l++) {
+		bps = group->paths.path[l].usable_bps;
+		if (bps)
+			set_room(group, &group->lanes[l],
+				 bytes_of(bps, WINDOW_MS, whole_window(group), mtu));
+	}
 }
 
 int shape_lanes(struct fare_group *group, const struct control_message *offer)
@@ -169,6 +185,7 @@ int shape_lanes(struct fare_group *group, const struct control_message *offer)
 	unsigned m = widest_plane(domain), n_ports = m * group->options.qps_per_sub_port,
 		 per_lane = n_ports, total;
 	uint64_t window = (uint64_t)group->options.window_bytes * m * domain->attr.n_planes;
+	int err;
 
 	group->n_lanes = domain->attr.n_planes;
 	if (group->options.mode == FARE_MODE_KERNEL) {
@@ -190,6 +207,9 @@ int shape_lanes(struct fare_group *group, const struct control_message *offer)
 	}
 	if (!per_lane || per_lane > CONTROL_MAX_QPS || group->n_lanes > FARE_MAX_PLANES)
 		return -EINVAL;
-	share_window(group, window / group->n_lanes, per_lane, per_lane < m ? per_lane : m);
-	return lanes_create(group, group->n_lanes, per_lane, n_ports);
+	share_window(group, window / group->n_lanes, per_lane < m ? per_lane : m);
+	err = lanes_create(group, group->n_lanes, per_lane, n_ports);
+	for (unsigned l = 0; !err && l < group->n_lanes; l++)
+		set_room(group, &group->lanes[l], whole_window(group));
+	return err;
 }

@@ -115,6 +115,8 @@ struct lane {
 	unsigned sends;
 	unsigned post_turn;    /* index of the QP that may post next */
 	uint64_t posted_bytes; /* of all its QPs */
+	/* what the lane and each of its QPs may have posted; a little more by the last chunk */
+	uint64_t room_bytes, qp_room_bytes;
 };
 
 enum record_state {
@@ -192,14 +194,13 @@ struct fare_group {
 	/*
 	 * options.window_bytes belongs to a sub-port. All QPs of the sub-port share it. If it were
 	 * divided among many QPs, each would have less than a batch. A lane may have posted the
-	 * windows of its sub-ports. A QP may have posted its part of that, so that one path that
-	 * stalls does not stop the others. Beyond that, one chunk more for each sub-port of the
-	 * lane, and one more for the QP, keeps the sender from waiting for the next chunk.
+	 * windows of its sub-ports, or less if it is slow (group_shape.h). A QP may have posted its
+	 * part of that, so that one path that stalls does not stop the others. Beyond that, one
+	 * chunk more for each sub-port of the lane, and one more for the QP, keeps the sender from
+	 * waiting for the next chunk.
 	 */
 	uint32_t qp_window_bytes;
-	uint64_t lane_room_bytes, qp_room_bytes;
-	/* in force now: window of a sub-port, size of a chunk; not above the options */
-	uint32_t window_bytes, unit_bytes;
+	uint32_t unit_bytes;	  /* size of a chunk now; not above the options' */
 	uint32_t read_unit_bytes; /* size of a chunk that is read */
 	unsigned n_sharing;	  /* sub-ports of a lane, which its QPs share */
 	bool follows_rate;

@@ -105,5 +105,6 @@ int fare_group_read_sized(struct fare_group *group, const struct fare_read *give
 	op.write.deadline_ns = read.deadline_ns;
 	op.write.pieces = read.pieces;
 	op.write.n_pieces = read.n_pieces;
+	op.write.flags = read.flags & FARE_KEY_IS_GOOD;
 	return err ? err : queue_one(group, &op);
 }

@@ -193,18 +193,35 @@ static bool choose_least(struct fare_group *group, struct chunk *c)
 
 /* ---- all ---- */
 
+/*
+ * Whether a packet on lane a is there before one on lane b, as far as this end knows: what is
+ * posted takes less time there. If nothing is posted on either, the wider one: what others have
+ * queued there goes sooner.
+ */
+static bool is_sooner(const struct fare_group *group, unsigned a, unsigned b)
+{
+	uint64_t time_a = group->lanes[a].posted_bytes * group->weights.w[b],
+		 time_b = group->lanes[b].posted_bytes * group->weights.w[a];
+
+	return time_a != time_b ? time_a < time_b : group->weights.w[a] > group->weights.w[b];
+}
+
 bool placement_shortest(struct fare_group *group, struct chunk *c)
 {
-	struct lane_qp *best = NULL;
+	unsigned best = group->n_lanes;
+	const struct lane *lane;
 
 	for (unsigned l = 0; l < group->n_lanes; l++)
-		for (unsigned i = 0; group->weights.w[l] && i < group->lanes[l].n_qps; i++)
-			if (!best || group->lanes[l].qps[i].posted_bytes < best->posted_bytes)
-				best = &group->lanes[l].qps[i];
-	if (!best)
+		if (group->weights.w[l] && (best == group->n_lanes || is_sooner(group, l, best)))
+			best = l;
+	if (best == group->n_lanes)
 		return false;
-	c->lane = best->lane;
-	c->qp = best->index;
+	lane = &group->lanes[best];
+	c->lane = (uint16_t)best;
+	c->qp = 0;
+	for (uint16_t i = 1; i < lane->n_qps; i++)
+		if (lane->qps[i].posted_bytes < lane->qps[c->qp].posted_bytes)
+			c->qp = i;
 	return true;
 }
 

@@ -32,7 +32,7 @@ struct placement {
 
 /* The placement of a group's options, which were checked. */
 const struct placement *placement_of(const struct fare_group *group);
-/* The QP with the fewest bytes under way on any usable lane: for a record. */
+/* The QP with the least to do, on the lane where that is done soonest: for a record. */
 bool placement_shortest(struct fare_group *group, struct chunk *chunk);
 
 #endif

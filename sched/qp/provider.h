@@ -44,8 +44,12 @@ struct qp_mr {
  */
 #define QP_ACCESS_LOCAL_READ_ONLY 4u
 
-/* READs that one QP may have under way: every device can serve so many */
-#define QP_MAX_READS 4
+/*
+ * READs that one QP may have under way: what RoCE devices serve (ConnectX 16, others more). The
+ * chunks of a window on slow links are not more (group_shape.c); otherwise a QP whose requests are
+ * short would wait for responses with its window half empty.
+ */
+#define QP_MAX_READS 16
 /*
  * Packets around the border of two READs on one QP: LAST, FIRST and one more. FIRST and LAST are
  * longer than the others by their AETH, and segmentation offload cuts equal pieces: so these three
@@ -248,6 +252,7 @@ struct qp_endpoint_attr {
 	uint16_t n_planes;
 	uint16_t n_sub_ports[FARE_MAX_PLANES];
 	char dev[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS][FARE_DEV_NAME_MAX];
+	uint64_t bps[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS]; /* of their links; 0: not known */
 	/*
 	 * Payload bytes of a packet: 256, 512, 1024, 2048 or 4096; 0: the largest that the devices
 	 * of all sub-ports carry (QP_PATH_MTU_DEFAULT if that is not known). -EMSGSIZE: it is more

@@ -322,9 +322,10 @@ static void put_record_off(struct fare_group *group, struct lane_qp *q)
 /* A record is one small packet, and its message waits for nothing else. */
 static bool has_room(const struct fare_group *group, const struct lane_qp *q)
 {
+	const struct lane *lane = &group->lanes[q->lane];
+
 	return group->chunks[q->pending.head].is_record ||
-	       (q->posted_bytes < group->qp_room_bytes &&
-		group->lanes[q->lane].posted_bytes < group->lane_room_bytes);
+	       (q->posted_bytes < lane->qp_room_bytes && lane->posted_bytes < lane->room_bytes);
 }
 
 static void posted(struct fare_group *group, struct lane_qp *q, uint32_t i)
@@ -411,7 +412,7 @@ static void drain(struct fare_group *group, struct lane *lane)
 {
 	unsigned idle = 0;
 
-	while (idle < lane->n_qps && lane->posted_bytes < group->lane_room_bytes)
+	while (idle < lane->n_qps && lane->posted_bytes < lane->room_bytes)
 		idle = post_next(group, &lane->qps[lane->post_turn++ % lane->n_qps]) ? 0 : idle + 1;
 }
 
@@ -479,8 +480,8 @@ static uint32_t cut(struct fare_group *group, struct message *m)
 
 /*
  * A wrong key costs the lane that meets it, as a responder ends the QP. So the first chunk by a key
- * that is not known to be good goes alone: were all of a long message sent at once, it would end
- * every lane.
+ * that is not known to be good, nor said to be, goes alone: were all of a long message sent at
+ * once, it would end every lane.
  */
 static uint64_t *key_place(struct fare_group *group, const struct message *m, uint64_t *key)
 {
@@ -493,7 +494,7 @@ static bool key_is_known(struct fare_group *group, const struct message *m)
 {
 	uint64_t key;
 
-	return *key_place(group, m, &key) == key;
+	return m->write.flags & FARE_KEY_IS_GOOD || *key_place(group, m, &key) == key;
 }
 
 static void key_is(struct fare_group *group, const struct message *m, bool good)

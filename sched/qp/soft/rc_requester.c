@@ -10,6 +10,7 @@
 #define KIND_RNR	 1
 #define KIND_NAK	 3
 #define NO_PSN		 UINT64_MAX
+#define READS_AIMED_AT	 4u
 
 static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 {
@@ -18,14 +19,14 @@ static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 
 /*
  * Super-packets in one request for remote memory, beside the border of two requests. A quarter of
- * the window is the aim, because QP_MAX_READS requests then fill it. In a small window a request is
+ * the window is the aim: enough of them to keep the network busy. In a small window a request is
  * longer, up to QP_READ_BATCHES, because each costs a super-packet of three packets more. It leaves
  * a quarter of the window free, so that the next one is on its way before the last response is
  * here.
  */
 static uint32_t read_batches(uint32_t window_packets, uint32_t batch_packets)
 {
-	uint32_t aim = window_packets / QP_MAX_READS / batch_packets;
+	uint32_t aim = window_packets / READS_AIMED_AT / batch_packets;
 	uint32_t room = window_packets - window_packets / 4;
 	uint32_t most = room > QP_READ_BORDER ? (room - QP_READ_BORDER) / batch_packets : 0;
 
@@ -41,7 +42,7 @@ static uint32_t read_packets_of(const struct rc_requester_config *c)
 
 	if (batches)
 		return batches * batch + QP_READ_BORDER;
-	return window >= QP_MAX_READS ? window / QP_MAX_READS : 1;
+	return window >= READS_AIMED_AT ? window / READS_AIMED_AT : 1;
 }
 
 int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config)

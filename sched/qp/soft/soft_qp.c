@@ -97,11 +97,16 @@ static bool attr_is_valid(const struct qp_endpoint *ep, const struct qp_attr *at
 }
 
 /* Payload that fills a super-packet: whole packets, within both of its limits. */
-static uint32_t batch_bytes(uint32_t path_mtu)
+/* What a QP sends before others have their turn. */
+static uint32_t batch_bytes(const struct qp *qp)
 {
-	uint32_t packets = SOFT_GSO_BYTES / (path_mtu + ROCE_HEADER_MAX + ROCE_ICRC_BYTES);
+	uint32_t mtu = qp->path_mtu;
+	uint32_t packets = SOFT_GSO_BYTES / (mtu + ROCE_HEADER_MAX + ROCE_ICRC_BYTES),
+		 queue = soft_sockets_queue_bytes(&qp->ep->sockets, qp->socket->key) / mtu;
 
-	return (packets < SOFT_GSO_SEGMENTS ? packets : SOFT_GSO_SEGMENTS) * path_mtu;
+	packets = packets < SOFT_GSO_SEGMENTS ? packets : SOFT_GSO_SEGMENTS;
+	packets = packets < queue ? packets : queue;
+	return (packets ? packets : 1) * mtu;
 }
 
 static uint32_t window_of(const struct qp *qp)
@@ -239,7 +244,7 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 		.destination_port = port,
 	};
 	qp->path_mtu = qp_path_mtu_common(qp->ep->attr.path_mtu, remote->path_mtu);
-	qp->batch_bytes = batch_bytes(qp->path_mtu);
+	qp->batch_bytes = batch_bytes(qp);
 	config = config_of(qp);
 	err = qp->protocol->start(qp, &config);
 	if (!err)

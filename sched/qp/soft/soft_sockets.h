@@ -51,10 +51,16 @@ void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_at
 void soft_sockets_fini(struct soft_sockets *sockets); /* closes all */
 
 /*
- * The socket of that key, with a send buffer of tx_bytes at least; it has one more user then. Port
- * 0: the port of the pool with the fewest users; with QP_ANY_PLANE a random port, because the
- * kernel's hash chooses the path by it. 0, -EADDRINUSE (a socket of another user has the port),
- * -ENODEV, -EMFILE, -ENOMEM.
+ * What may wait in the kernel for that key's link: on a slow one no more than it carries in a few
+ * milliseconds. The kernel sends in order; what waits in the QPs goes in turns, as a device would
+ * send it, so that a request of one to read need not wait behind all that others respond with.
+ */
+uint32_t soft_sockets_queue_bytes(const struct soft_sockets *sockets, struct soft_socket_key key);
+/*
+ * The socket of that key, with a send buffer of tx_bytes at least (less on a slow link); it has one
+ * more user then. Port 0: the port of the pool with the fewest users; with QP_ANY_PLANE a random
+ * port, because the kernel's hash chooses the path by it. 0, -EADDRINUSE (a socket of another user
+ * has the port), -ENODEV, -EMFILE, -ENOMEM.
  */
 int soft_sockets_get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,
 		     struct soft_socket **out);

@@ -315,7 +315,9 @@ static bool answer_reads(struct qp *qp)
 	now_ns = soft_endpoint_now_ns();
 	if (qp->hold_until_ns > now_ns)
 		return false;
-	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets, RC_BURST_PACKETS);
+	n = qp->batch_bytes / qp->path_mtu + QP_READ_BORDER;
+	n = rc_responder_read_burst(r, &qp->ep->regions, s->packets,
+				    n < RC_BURST_PACKETS ? n : RC_BURST_PACKETS);
 	n = two_runs(qp, s->packets, n);
 	for (unsigned i = 0; i < n; i++)
 		s->packets[i].dest_qpn = qp->remote.qpn;

@@ -232,7 +232,7 @@ START_TEST(many_qps_share_a_window)
 
 		ck_assert(time(NULL) < end);
 		for (unsigned i = 0; i < QPS; i++) {
-			ck_assert_uint_lt(lane->qps[i].posted_bytes, group->qp_room_bytes + chunk);
+			ck_assert_uint_lt(lane->qps[i].posted_bytes, lane->qp_room_bytes + chunk);
 			posted_bytes += lane->qps[i].posted_bytes;
 		}
 		ck_assert_uint_eq(lane->posted_bytes, posted_bytes);
@@ -245,6 +245,42 @@ START_TEST(many_qps_share_a_window)
 	}
 	ck_assert_uint_eq(lane->posted_bytes, 0);
 	ck_assert_uint_eq(group->stats.chunks_posted, MESSAGES * ((BYTES + chunk - 1) / chunk));
+}
+END_TEST
+
+/* The first chunk by a key that nobody has used goes alone, unless the application vouches. */
+static const unsigned vouches[] = {0, FARE_KEY_IS_GOOD};
+
+START_TEST(a_key_is_tried_unless_it_is_good)
+{
+	enum { CHUNKS = 8, CHUNK = 8 << 10, BYTES = CHUNKS * CHUNK };
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY, .chunk_bytes = CHUNK};
+	static uint8_t source[BYTES], target[BYTES];
+	struct in6_addr peer = address(1);
+	struct fare_mr *from, *to;
+	struct fare_write w = {.data = source,
+			       .length = BYTES,
+			       .remote_addr = (uintptr_t)target,
+			       .flags = vouches[_i]};
+
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
+	ck_assert_int_eq(fare_mr_register(&from, domain[0], source, BYTES, false), 0);
+	ck_assert_int_eq(fare_mr_register(&to, domain[1], target, BYTES, true), 0);
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+	TURN_UNTIL(n_connected && n_accepted);
+	memset(source, 7, BYTES);
+	w.mr = from;
+	w.rkey = fare_mr_rkey(to);
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	if (vouches[_i])
+		ck_assert_uint_gt(group->stats.chunks_posted, 1);
+	else
+		ck_assert_uint_eq(group->stats.chunks_posted, 1);
+	TURN_UNTIL(n_completed == 1);
+	ck_assert_int_eq(completed.status, 0);
+	ck_assert_mem_eq(source, target, BYTES);
+	ck_assert_uint_eq(group->stats.chunks_posted, CHUNKS);
 }
 END_TEST
 
@@ -488,6 +524,7 @@ int main(void)
 	tcase_add_test(tc, the_tick_follows_the_work);
 	tcase_add_loop_test(tc, what_arrived_is_acknowledged, 0, 2);
 	tcase_add_test(tc, many_qps_share_a_window);
+	tcase_add_loop_test(tc, a_key_is_tried_unless_it_is_good, 0, 2);
 	tcase_add_loop_test(tc, strangers_do_not_connect, 0,
 			    (int)(sizeof(strangers) / sizeof(strangers[0])));
 	suite_add_tcase(s, tc);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "qp/group_shape.h"
+
+#include <check.h>
+
+#include "qp/internal.h"
+
+#define MTU	 4096u
+#define LANES	 4u
+#define QPS	 2u
+#define WINDOW	 (192u << 10)
+#define CHUNK	 61440u
+#define SUB_PORT UINT64_C(25000000) /* bits/s */
+
+struct shaped {
+	struct fare_domain domain;
+	struct fare_group group;
+	struct lane lanes[LANES];
+};
+
+static void set_up(struct shaped *s, const uint64_t bps[LANES])
+{
+	*s = (struct shaped){
+		.domain.path_mtu = MTU,
+		.group = {.follows_rate = true,
+			  .path_mtu = MTU,
+			  .options.chunk_bytes = CHUNK,
+			  .qp_window_bytes = WINDOW,
+			  .unit_bytes = CHUNK,
+			  .n_sharing = QPS,
+			  .n_lanes = LANES,
+			  .paths.n_planes = LANES},
+	};
+	s->group.domain = &s->domain;
+	s->group.lanes = s->lanes;
+	for (unsigned l = 0; l < LANES; l++) {
+		s->lanes[l] = (struct lane){
+			.group = &s->group, .n_qps = QPS, .room_bytes = 1, .qp_room_bytes = 1};
+		s->group.paths.path[l] = (struct fare_path){
+			.usable_bps = bps[l], .live_sub_ports = 3, .n_sub_ports = 2};
+	}
+	shape_follow_rate(&s->group);
+}
+
+/* The window alone, without the chunks on top. */
+static uint64_t window_of(const struct shaped *s, unsigned lane)
+{
+	return s->lanes[lane].room_bytes - (uint64_t)QPS * s->group.unit_bytes;
+}
+
+/* 64 ms of the lane's own rate, in whole packets. */
+START_TEST(each_lane_has_the_window_of_its_rate)
+{
+	static const uint64_t bps[LANES] = {SUB_PORT, 2 * SUB_PORT, 2 * SUB_PORT, 0};
+	struct shaped s;
+
+	set_up(&s, bps);
+	ck_assert_uint_eq(window_of(&s, 0), 200000 / MTU * MTU);
+	ck_assert_uint_eq(window_of(&s, 1), WINDOW * 2); /* 400,000 would be more */
+	ck_assert_uint_eq(window_of(&s, 2), window_of(&s, 1));
+	ck_assert_uint_eq(s.lanes[1].qp_room_bytes, WINDOW + s.group.unit_bytes);
+	/* not usable: as it was */
+	ck_assert_uint_eq(s.lanes[3].room_bytes, 1);
+}
+END_TEST
+
+/* A lane that got slower takes nothing from the others. */
+START_TEST(a_slow_lane_leaves_the_others_alone)
+{
+	static const uint64_t whole[LANES] = {SUB_PORT, SUB_PORT, SUB_PORT, SUB_PORT},
+			      cut[LANES] = {SUB_PORT / 2, SUB_PORT, SUB_PORT, SUB_PORT};
+	struct shaped before, after;
+
+	set_up(&before, whole);
+	set_up(&after, cut);
+	ck_assert_uint_eq(window_of(&after, 0), 100000 / MTU * MTU);
+	for (unsigned l = 1; l < LANES; l++)
+		ck_assert_uint_eq(window_of(&after, l), window_of(&before, l));
+	ck_assert_uint_eq(window_of(&before, 1), 200000 / MTU * MTU);
+	/* chunks are cut before they have a lane */
+	ck_assert_uint_lt(after.group.unit_bytes, before.group.unit_bytes);
+}
+END_TEST
+
+/* Options of the application's own stand, and what carries nothing changes nothing. */
+START_TEST(what_was_asked_for_stands)
+{
+	static const uint64_t bps[LANES] = {SUB_PORT, SUB_PORT, SUB_PORT, SUB_PORT}, none[LANES];
+	struct shaped s;
+
+	set_up(&s, none);
+	ck_assert_uint_eq(s.lanes[0].room_bytes, 1);
+	ck_assert_uint_eq(s.group.unit_bytes, CHUNK);
+	s.group.follows_rate = false;
+	for (unsigned l = 0; l < LANES; l++)
+		s.group.paths.path[l].usable_bps = bps[l];
+	shape_follow_rate(&s.group);
+	ck_assert_uint_eq(s.lanes[0].room_bytes, 1);
+	ck_assert_uint_eq(s.group.unit_bytes, CHUNK);
+}
+END_TEST
+
+/* However slow: a packet. */
+START_TEST(never_less_than_a_packet)
+{
+	static const uint64_t bps[LANES] = {8, 8, 8, 8};
+	struct shaped s;
+
+	set_up(&s, bps);
+	ck_assert_uint_eq(window_of(&s, 0), MTU);
+	ck_assert_uint_eq(s.group.unit_bytes, MTU);
+	ck_assert_uint_eq(s.group.read_unit_bytes, MTU);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("group_shape");
+	TCase *tc = tcase_create("follow_rate");
+	SRunner *sr = srunner_create(s);
+	int failed;
+
+	tcase_add_test(tc, each_lane_has_the_window_of_its_rate);
+	tcase_add_test(tc, a_slow_lane_leaves_the_others_alone);
+	tcase_add_test(tc, what_was_asked_for_stands);
+	tcase_add_test(tc, never_less_than_a_packet);
+	suite_add_tcase(s, tc);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
