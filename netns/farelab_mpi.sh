@@ -129,7 +129,7 @@ run_mpi() {
 	hosts=$(awk -v n="$ranks" '{ printf "%s%s:%d", (NR > 1 ? "," : ""), $1, n }' <<<"$SERVERS")
 	export FARELAB_NAME=$lab FARELAB_MPI_TMP=/run/farelab/$lab/mpi FARE_TRUSTED_NETWORK=1
 	exec bash "$SELF" ssh "$first" "$(printf "%q " exec mpirun --allow-run-as-root --oversubscribe -np "$ranks" --host "$hosts" \
-		--map-by node --mca plm_rsh_agent "$SELF ssh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
+		--map-by node --bind-to none --mca plm_rsh_agent "$SELF ssh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
 		--mca mpi_yield_when_idle "$yield" "${OPTIONS[@]}" -x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARELAB_NAME -x FARELAB_MPI_TMP "$@")"
 }
 
