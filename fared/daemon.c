@@ -25,10 +25,6 @@
 #define SEGMENT_MODE 0640
 #define HEARTBEAT_S  0.25 /* readers call a heartbeat of a second ago dead */
 #define STATUS_S     1.
-#define INSTALLED_NS UINT64_C(1000000000)
-#define RESTART_NS   UINT64_C(10000000000) /* bgpd restarts well within this */
-#define FALLBACK_NS  UINT64_C(3000000000)
-#define FORGET_NS    UINT64_C(3600000000000) /* an hour: time to look at a peer that went away */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -52,10 +48,10 @@ struct path_table_times daemon_times(const struct config *config)
 {
 	return (struct path_table_times){
 		.stale_ns = config->stale_ns,
-		.installed_ns = INSTALLED_NS,
-		.restart_ns = RESTART_NS,
-		.fallback_ns = FALLBACK_NS,
-		.forget_ns = FORGET_NS,
+		.installed_ns = PATH_INSTALLED_NS,
+		.restart_ns = PATH_RESTART_NS,
+		.fallback_ns = PATH_FALLBACK_NS,
+		.forget_ns = PATH_FORGET_NS,
 	};
 }
 

@@ -23,6 +23,8 @@ int events_create(struct events **out, void (*on_event)(void *arg, const struct 
 	*out = e;
 	if (!e)
 		return -ENOMEM;
+	/* calloc() leaves pages to be faulted in one by one, which looks like a leak for hours */
+	explicit_bzero(e->ring, sizeof(e->ring));
 	e->on_event = on_event;
 	e->arg = arg;
 	return 0;

@@ -129,7 +129,8 @@ static int print_leaf(FILE *out, const struct config *config,
 		.n_servers = n > 0 ? (size_t)n : 0,
 		.loopbacks = config->bgp.peer_prefixes,
 		.n_loopbacks = config->bgp.n_peer_prefixes,
-		.extended_bandwidth = strtod(config->frr_version, NULL) >= 10.1,
+		.extended_bandwidth = *config->frr_version &&
+				      frr_release_of(config->frr_version)->has_extended_bandwidth,
 	};
 
 	if (n == -ENOMEM)

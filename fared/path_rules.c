@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "path_planted.h"
+
 /* What the rules look at: the facts, and which source's word is in force. */
 struct judgement {
 	const struct path_facts *f;
@@ -21,9 +23,11 @@ static void sooner(uint64_t *deadline, uint64_t candidate)
 		*deadline = candidate;
 }
 
+/* In sync, and so able to withdraw by silence: a source that has said nothing withdraws nothing. */
 static bool is_up(const struct path_facts *f, enum path_source s)
 {
-	return f->sources[s].configured && f->sources[s].state == BGP_SOURCE_UP;
+	return f->sources[s].configured && f->sources[s].state == BGP_SOURCE_UP &&
+	       (f->sources[s].has_spoken || PATH_PLANTED(silence_withdraws));
 }
 
 /* A source in sync that has not repeated an old word since its restart has withdrawn it. */
@@ -31,7 +35,8 @@ static bool is_taught(const struct path_facts *f, enum path_source s)
 {
 	const struct path_belief *b = &f->belief[s];
 
-	return b->known && b->reachable && (b->confirmed || !is_up(f, s));
+	return b->known && b->reachable &&
+	       (b->confirmed || !is_up(f, s) || PATH_PLANTED(old_word_counts));
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -61,7 +66,8 @@ static bool is_missing(struct judgement *j, uint64_t taught_since, bool old_word
 	const struct path_facts *f = j->f;
 	uint64_t since = taught_since, hold = f->times->installed_ns, ripe;
 
-	if (!is_up(f, PATH_SOURCE_ZSERV) || is_taught(f, PATH_SOURCE_ZSERV))
+	if (!is_up(f, PATH_SOURCE_ZSERV) || is_taught(f, PATH_SOURCE_ZSERV) ||
+	    PATH_PLANTED(zebra_unheard))
 		return false;
 	since = later(since, f->belief[PATH_SOURCE_ZSERV].since_ns);
 	since = later(since, f->sources[PATH_SOURCE_ZSERV].since_ns);
@@ -87,6 +93,19 @@ static bool speaks(const struct path_facts *f, enum path_source s)
 			       b->heard_ns > f->sources[s].entered_ns);
 }
 
+static const char *why_away(enum bgp_source_state bmp)
+{
+	switch (bmp) {
+	case BGP_SOURCE_SYNCING:
+		return "the BMP session is synchronising; kept as last learned";
+	case BGP_SOURCE_UP:
+		return "BMP has not advertised any path yet; kept as last learned";
+	case BGP_SOURCE_DOWN:
+		break;
+	}
+	return "the BMP session is away; kept as last learned";
+}
+
 static void take_bmp(struct judgement *j)
 {
 	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
@@ -100,9 +119,7 @@ static void take_bmp(struct judgement *j)
 	j->route_source = PATH_FROM_BMP;
 	j->uninstalled = missing;
 	if (away)
-		j->stale = j->f->sources[PATH_SOURCE_BMP].state == BGP_SOURCE_SYNCING
-				   ? "the BMP session is synchronising; kept as last learned"
-				   : "the BMP session is away; kept as last learned";
+		j->stale = why_away(j->f->sources[PATH_SOURCE_BMP].state);
 	else if (b->stale)
 		j->stale = "bgpd has lost or not yet re-learned it (graceful restart); kept as "
 			   "last taught";

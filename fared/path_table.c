@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* path_table.c - see path_table.h; the rules themselves are in path_rules.c */
+#include "path_planted.h"
 #include "path_table_internal.h"
 
 #include <errno.h>
@@ -190,6 +191,7 @@ int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t
 int path_table_route(struct path_table *t, enum path_source source,
 		     const struct bgp_path_event *event, uint64_t now)
 {
+	double bps = event->bandwidth_kind == BGP_BANDWIDTH_VALUE ? event->advertised_bps : 0;
 	struct belief *belief;
 	struct pair *pair;
 	int rc;
@@ -203,6 +205,8 @@ int path_table_route(struct path_table *t, enum path_source source,
 	if (rc)
 		return rc;
 	belief = &pair->paths[event->plane].belief[source];
+	if (PATH_PLANTED(replaced_kept) && belief->b.known && belief->b.bps > bps)
+		bps = belief->b.bps;
 	if (!belief->b.known || belief->b.reachable != event->reachable ||
 	    belief->b.stale != event->stale)
 		belief->b.since_ns = now;
@@ -210,10 +214,14 @@ int path_table_route(struct path_table *t, enum path_source source,
 	belief->b.reachable = event->reachable;
 	belief->b.stale = event->stale;
 	belief->b.kind = event->bandwidth_kind;
-	belief->b.bps = event->bandwidth_kind == BGP_BANDWIDTH_VALUE ? event->advertised_bps : 0;
+	belief->b.bps = bps;
 	belief->b.heard_ns = now;
 	belief->epoch = t->epoch[source];
 	pair->dirty = true;
+	if (!t->sources[source].has_spoken) {
+		t->sources[source].has_spoken = true;
+		mark_all(t); /* from now on it withdraws what it does not advertise */
+	}
 	return 0;
 }
 
@@ -242,6 +250,7 @@ void path_table_source_replaced(struct path_table *t, enum path_source source, b
 				uint64_t now)
 {
 	t->epoch[source]++;
+	t->sources[source].has_spoken = false;
 	path_table_source_state(t, source, BGP_SOURCE_DOWN,
 				configured ? "starting" : "not configured", now);
 	t->sources[source].configured = configured;

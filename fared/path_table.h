@@ -8,6 +8,10 @@
  * path_table_evaluate() hands over what changed. Thread: the loop's. Pure: no socket, clock or
  * loop; times are CLOCK_MONOTONIC nanoseconds given by the caller.
  *
+ * A source that has said nothing withdraws nothing: a source in sync withdraws what it does not
+ * advertise, but only once it has spoken of any path since it was started. A router that has just
+ * been started, or whose sessions are all still to come, knows no more than this table does.
+ *
  * Implements FARE's rule (FARE-in-SUN 3.1): path bandwidth = min(live local bandwidth toward the
  * plane, advertised bandwidth), per plane and not per session. The rules are one ordered list in
  * path_rules.c.
@@ -44,6 +48,12 @@ struct path_table_gpu {
 	uint32_t n_planes;		       /* 1..FARE_MAX_PLANES */
 	uint32_t n_sub_ports[FARE_MAX_PLANES]; /* 0: not connected to that plane */
 };
+
+/* What fared takes for path_table_times; stale_ns is an operator's. */
+#define PATH_INSTALLED_NS UINT64_C(1000000000)
+#define PATH_RESTART_NS	  UINT64_C(10000000000) /* bgpd restarts well within this */
+#define PATH_FALLBACK_NS  UINT64_C(3000000000)
+#define PATH_FORGET_NS	  UINT64_C(3600000000000) /* an hour: to look at a peer that went away */
 
 struct path_table_times {
 	uint64_t stale_ns;     /* how long an adopted path outlives the daemon that published it */
@@ -93,6 +103,7 @@ struct path_source_view {
 	char reason[96];
 	uint64_t since_ns;   /* in sync, or not in sync, since */
 	uint64_t entered_ns; /* in this very state since */
+	bool has_spoken;     /* of any path, since it was started */
 };
 
 /* A path as it stands after the last evaluation. reason is static text. */
@@ -170,8 +181,8 @@ void path_table_source_state(struct path_table *t, enum path_source source,
 			     enum bgp_source_state state, const char *reason, uint64_t now);
 /*
  * The source has been replaced by a new object (reload) or dropped (configured false). What it
- * taught stays as stale until the new one is in sync; what that one does not teach is then
- * withdrawn.
+ * taught stays as stale until the new one is in sync and has spoken; what that one does not teach
+ * is then withdrawn.
  */
 void path_table_source_replaced(struct path_table *t, enum path_source source, bool configured,
 				uint64_t now);

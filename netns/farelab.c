@@ -27,6 +27,7 @@
 struct options {
 	const char *name;
 	const char *fared;
+	const char *frr;
 	double wait_s; /* < 0: not given */
 	double loss_percent;
 	const char *direction;
@@ -102,7 +103,7 @@ static int command_up(const struct options *o, int argc, char **argv)
 {
 	char path[PATH_MAX];
 	const struct lab_up_options up = {
-		.topology_path = path, .name = o->name, .fared = o->fared};
+		.topology_path = path, .name = o->name, .fared = o->fared, .frr = o->frr};
 	struct lab lab;
 
 	(void)argc;
@@ -188,7 +189,8 @@ static int command_exec(const struct options *o, int argc, char **argv)
 static int command_run(const struct options *o, int argc, char **argv)
 {
 	char path[PATH_MAX];
-	struct lab_up_options up = {.topology_path = path, .name = o->name, .fared = o->fared};
+	struct lab_up_options up = {
+		.topology_path = path, .name = o->name, .fared = o->fared, .frr = o->frr};
 
 	(void)argc;
 	if (find_file(data_file_topologies(), argv[0], path))
@@ -196,9 +198,32 @@ static int command_run(const struct options *o, int argc, char **argv)
 	return run_command(&up, o->wait_s < 0 ? 120 : o->wait_s, argv + 1);
 }
 
+static int command_frr(const struct options *o, int argc, char **argv)
+{
+	char error[FRR_INSTALL_ERROR_MAX];
+	struct frr_install frr;
+
+	(void)argc, (void)argv;
+	if (frr_install_find(o->frr, &frr, error)) {
+		say("%s", error);
+		return 1;
+	}
+	printf("%s %s%s\n", frr.dir, frr.version,
+	       frr_install_needs_mgmtd(&frr) ? " with mgmtd" : "");
+	return 0;
+}
+
+/* Beside the daemons, or as `make install` has it; otherwise PATH has it. */
+static const char *find_vtysh(const struct frr_install *frr, char path[PATH_MAX])
+{
+	return frr_install_path(frr, "vtysh", path) || frr_install_path(frr, "../bin/vtysh", path)
+		       ? path
+		       : "vtysh";
+}
+
 static int command_vtysh(const struct options *o, int argc, char **argv)
 {
-	char socket_dir[LAB_PATH_MAX];
+	char socket_dir[LAB_PATH_MAX], vtysh[PATH_MAX];
 	struct plan_host host;
 	struct lab lab;
 	char **words = calloc((size_t)argc + 2, sizeof(*words));
@@ -209,7 +234,7 @@ static int command_vtysh(const struct options *o, int argc, char **argv)
 		return 1;
 	}
 	lab_path(&lab, host, "frr", socket_dir);
-	words[0] = (char *)(uintptr_t) "vtysh";
+	words[0] = (char *)(uintptr_t)find_vtysh(&lab.frr, vtysh);
 	words[1] = (char *)(uintptr_t) "--vty_socket";
 	words[2] = socket_dir;
 	memcpy(words + 3, argv + 2, (size_t)(argc - 2) * sizeof(*words));
@@ -280,14 +305,14 @@ static int command_drill(const struct options *o, int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{"up", 1, command_up, "TOPOLOGY [--name NAME] [--fared PATH] [--wait SECONDS]"},
+	{"up", 1, command_up, "TOPOLOGY [--name NAME] [--fared PATH] [--frr DIR] [--wait SECONDS]"},
 	{"down", 1, command_down, "NAME"},
 	{"list", 0, command_list, ""},
 	{"sweep", 0, command_sweep, ""},
 	{"status", 1, command_status, "NAME [--json] [--wait SECONDS]"},
 	{"exec", 3, command_exec, "NAME HOST -- COMMAND..."},
 	{"run", 2, command_run,
-	 "TOPOLOGY [--name NAME] [--fared PATH] [--wait SECONDS] -- COMMAND..."},
+	 "TOPOLOGY [--name NAME] [--fared PATH] [--frr DIR] [--wait SECONDS] -- COMMAND..."},
 	{"fail", 3, command_fail,
 	 "NAME subport GPU PLANE SUB | plane GPU PLANE | uplink LEAF SPINE | leaf LEAF | "
 	 "spine SPINE | bgpd HOST | zebra HOST | "
@@ -304,6 +329,7 @@ static const struct command commands[] = {
 	{"ecn", 2, command_ecn, "NAME KIB"},
 	{"drill", 2, command_drill, "NAME PLAN [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
+	{"frr", 0, command_frr, "[--frr DIR]"},
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -312,6 +338,9 @@ static const char options_help[] =
 	"\n"
 	"  --name NAME          name of the lab: 1 to 32 of a-z, 0-9 and '-' (the topology's)\n"
 	"  --fared PATH         start this fared on every server (none is started)\n"
+	"  --frr DIR            where FRR's zebra and bgpd are ($FARELAB_FRR, or else the first of "
+	"the\n"
+	"                       usual directories that has both; `farelab frr` prints it)\n"
 	"  --wait SECONDS       0 to 86400: wait up to so long until the lab has converged\n"
 	"                       (up, status: do not wait; run: 120)\n"
 	"  --json               status: one JSON object; drill: one JSON object a line\n"
@@ -360,6 +389,9 @@ static int parse_option(int c, struct options *o)
 	case 'f':
 		o->fared = optarg;
 		return 0;
+	case 'r':
+		o->frr = optarg;
+		return 0;
 	case 'w':
 		return parse_decimal("--wait", optarg, false, 86400, &o->wait_s);
 	case 'j':
@@ -388,6 +420,7 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {
 		{"name", required_argument, NULL, 'n'},
 		{"fared", required_argument, NULL, 'f'},
+		{"frr", required_argument, NULL, 'r'},
 		{"wait", required_argument, NULL, 'w'},
 		{"json", no_argument, NULL, 'j'},
 		{"seed", required_argument, NULL, 's'},
@@ -397,8 +430,11 @@ int main(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	struct options options = {
-		.wait_s = -1, .seed = -1, .loss_percent = 100, .direction = "both"};
+	struct options options = {.frr = getenv("FARELAB_FRR"),
+				  .wait_s = -1,
+				  .seed = -1,
+				  .loss_percent = 100,
+				  .direction = "both"};
 	const struct command *command = NULL;
 	int c;
 

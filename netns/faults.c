@@ -73,15 +73,13 @@ static int frr_kill(const struct lab *lab, struct plan_host host)
 {
 	int rc = lab_daemon_kill(lab, host, LAB_BGPD);
 
-	return rc ? rc : lab_daemon_kill(lab, host, LAB_ZEBRA);
+	return rc ? rc : lab_zebra_kill(lab, host);
 }
 
 static int frr_start(const struct lab *lab, struct plan_host host)
 {
-	int rc = 0;
+	int rc = lab_zebra_start(lab, host);
 
-	if (!lab_daemon_pid(lab, host, LAB_ZEBRA))
-		rc = lab_daemon_start(lab, host, LAB_ZEBRA);
 	if (!rc && !(rc = lab_zebra_wait(lab, host)) && !lab_daemon_pid(lab, host, LAB_BGPD))
 		rc = lab_daemon_start(lab, host, LAB_BGPD);
 	return rc;
@@ -119,7 +117,7 @@ static int start_daemon(struct lab *lab, struct plan_host host, enum lab_daemon 
 
 static int restart_frr(struct lab *lab, struct plan_host host)
 {
-	int rc = start_daemon(lab, host, LAB_ZEBRA);
+	int rc = lab_zebra_start(lab, host);
 
 	if (!rc)
 		rc = lab_daemon_kill(lab, host, LAB_BGPD);
@@ -139,8 +137,11 @@ int faults_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon
 			    : "this lab was brought up without fared; see `farelab up --fared`");
 		rc = -EINVAL;
 	} else if (fail) {
-		rc = lab_daemon_kill(lab, host, daemon);
-	} else if (!lab_daemon_pid(lab, host, daemon)) {
+		rc = daemon == LAB_ZEBRA ? lab_zebra_kill(lab, host)
+					 : lab_daemon_kill(lab, host, daemon);
+	} else if (lab_daemon_pid(lab, host, daemon)) {
+		rc = daemon == LAB_ZEBRA ? lab_zebra_start(lab, host) : 0; /* mgmtd may be dead */
+	} else {
 		rc = daemon == LAB_ZEBRA ? restart_frr(lab, host) : start_daemon(lab, host, daemon);
 	}
 	lab_unlock(lab);

@@ -14,6 +14,8 @@
 #include "netns.h"
 #include "say.h"
 
+#define FRR_STATE_DIR "/var/run/frr/"
+
 int lab_lock(struct lab *lab)
 {
 	int fd = lab_record_lock(lab->name, LOCK_EX);
@@ -60,6 +62,21 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return remove(path) && errno != ENOENT ? -1 : 0;
 }
 
+/* 0 if there is nothing of that name. */
+static int remove_tree(const char *path)
+{
+	return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) && errno != ENOENT ? -errno : 0;
+}
+
+/* What FRR's daemons make where they are started with -N (lab_paths.c). */
+static int remove_frr_dir(const char *netns)
+{
+	char path[sizeof(FRR_STATE_DIR) + PLAN_NETNS_NAME_MAX];
+
+	snprintf(path, sizeof(path), FRR_STATE_DIR "%s", netns);
+	return remove_tree(path);
+}
+
 static int kill_everything(const struct leftovers *l)
 {
 	ino_t *inodes = calloc(l->n + 1, sizeof(*inodes));
@@ -73,9 +90,9 @@ static int kill_everything(const struct leftovers *l)
 			n++;
 	rc = netns_kill_all(inodes, n);
 	for (size_t i = 0; i < l->n; i++) {
-		int deleted = netns_delete(l->names[i]);
+		int deleted = netns_delete(l->names[i]), removed = remove_frr_dir(l->names[i]);
 
-		rc = rc ? rc : deleted;
+		rc = rc ? rc : deleted ? deleted : removed;
 	}
 	/* Whoever was between opening the name and entering it is found now. */
 	if (!rc)
@@ -97,9 +114,7 @@ int lab_tear_down(const char *name, bool *found)
 	if (!rc && l.n)
 		rc = kill_everything(&l);
 	free(l.names);
-	if (!rc && nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) && errno != ENOENT)
-		rc = -errno;
-	return rc;
+	return rc ? rc : remove_tree(dir);
 }
 
 enum down_only { DOWN_ANY, DOWN_DEAD, DOWN_OWNED };
@@ -153,7 +168,7 @@ int lab_open(const char *name, struct lab *out)
 
 	if (!topology_name_valid(name) ||
 	    (lab_record_path(name, "topology.yaml", path), access(path, R_OK)) ||
-	    !lab_record_up(name, lab.fared)) {
+	    !lab_record_up(name, &lab)) {
 		say("no lab %s is up; `farelab list` says which are", name);
 		return -ENOENT;
 	}

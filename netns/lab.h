@@ -7,7 +7,7 @@
  * changes a lab: it holds the lab's lock. Single-threaded programs only.
  *
  *	/run/farelab/NAME/topology.yaml   the file as it was given
- *	                 /lab.json        phase, process that builds or owns it, path of fared, rate
+ *	                 /lab.json        phase, process that builds or owns it, path of fared, FRR, rate
  *	                 /faults.json     faults in force (fault_state.h)
  *	                 /HOST/           PID files, logs, fared.yaml
  *	                 /HOST/frr/       FRR's own files
@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "frr_install.h"
 #include "plan.h"
 #include "topology.h"
 
@@ -29,16 +30,19 @@
 struct lab {
 	char name[TOPOLOGY_NAME_MAX + 1];
 	char fared[PATH_MAX]; /* "" where the lab runs none */
+	struct frr_install frr;
 	struct topology topology;
 	int lock_fd; /* -1: not locked */
 };
 
-enum lab_daemon { LAB_ZEBRA, LAB_BGPD, LAB_FARED };
+/* mgmtd is started and killed with zebra, where FRR has it and its zebra asks it. */
+enum lab_daemon { LAB_MGMTD, LAB_ZEBRA, LAB_BGPD, LAB_FARED };
 
 struct lab_up_options {
 	const char *topology_path;
 	const char *name;  /* NULL: the topology's */
 	const char *fared; /* NULL: none */
+	const char *frr;   /* the directory of FRR's daemons; NULL: the first of the usual ones */
 	pid_t owners[2];   /* the lab is dead once neither process is (`run`); 0, 0: it lives until
 			      `down` */
 };
@@ -71,10 +75,13 @@ void lab_path(const struct lab *lab, struct plan_host host, const char *file,
 	      char path[LAB_PATH_MAX]);
 void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETNS_NAME_MAX]);
 
-/* One daemon of one host. Start is for one that is not alive; kill is SIGKILL. */
+/* One daemon of one host. Start is for one that is not alive (-EALREADY); kill is SIGKILL. */
 int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
 int lab_daemon_kill(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
 pid_t lab_daemon_pid(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
+/* zebra, and mgmtd before it where FRR has it: those that are not alive. */
+int lab_zebra_start(const struct lab *lab, struct plan_host host);
+int lab_zebra_kill(const struct lab *lab, struct plan_host host);
 /* Waits until that host's zebra listens: bgpd asks once, and then not again for ten seconds. */
 int lab_zebra_wait(const struct lab *lab, struct plan_host host);
 

@@ -13,31 +13,6 @@
 #include "lab_record.h"
 #include "say.h"
 
-int lab_files_frr_ids(uid_t *uid, gid_t *gid)
-{
-	const struct passwd *user = getpwnam("frr");
-
-	if (!user || access("/usr/lib/frr/bgpd", X_OK) || access("/usr/lib/frr/zebra", X_OK)) {
-		say("FRR is not installed; run: apt-get install frr");
-		return -ENOENT;
-	}
-	*uid = user->pw_uid;
-	*gid = user->pw_gid;
-	return 0;
-}
-
-void lab_files_frr_version(char version[32])
-{
-	FILE *f = popen("/usr/lib/frr/bgpd --version", "re");
-
-	strcpy(version, "");
-	if (!f)
-		return;
-	if (fscanf(f, "bgpd version %31[0-9.]", version) != 1)
-		strcpy(version, "");
-	pclose(f);
-}
-
 int lab_files_close(FILE *f)
 {
 	bool failed = ferror(f);
@@ -87,12 +62,11 @@ static int write_zebra(const struct lab *lab, struct plan_host host)
 
 	if (!f)
 		return -errno;
-	frr_config_zebra(f);
+	frr_config_zebra(f, frr_release_of(lab->frr.version));
 	return replace(lab, host, file, f, next, 0);
 }
 
-int lab_files_fared(const struct lab *lab, struct plan_host server, const char *version,
-		    const unsigned *told_mbps)
+int lab_files_fared(const struct lab *lab, struct plan_host server, const unsigned *told_mbps)
 {
 	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], key[LAB_PATH_MAX], next[LAB_PATH_MAX];
 	FILE *f = begin(lab, server, "fared.yaml", next);
@@ -102,31 +76,38 @@ int lab_files_fared(const struct lab *lab, struct plan_host server, const char *
 	lab_path(lab, server, "fared", run_dir);
 	lab_path(lab, server, "frr/zserv.api", zserv);
 	lab_record_path(lab->name, LAB_FILES_KEY, key);
-	config_fared(f, &lab->topology, server.index, told_mbps, run_dir, zserv, version, key);
+	config_fared(f, &lab->topology, server.index, told_mbps, run_dir, zserv, lab->frr.version,
+		     key);
 	return replace(lab, server, "fared.yaml", f, next, 0);
 }
 
-int lab_files_make(const struct lab *lab, struct plan_host host, const char *version,
-		   const unsigned *told_mbps)
+/* FRR wants to own what it writes. */
+static int make_frr_dir(const char *path)
+{
+	const struct passwd *user = getpwnam("frr");
+
+	if (!user) {
+		say("there is no user frr, whom FRR's daemons run as; FRR's package makes it, "
+		    "`useradd --system frr` does as well");
+		return -ENOENT;
+	}
+	return mkdir(path, 0750) || chown(path, user->pw_uid, user->pw_gid) ? -errno : 0;
+}
+
+int lab_files_make(const struct lab *lab, struct plan_host host, const unsigned *told_mbps)
 {
 	char path[LAB_PATH_MAX];
-	uid_t uid;
-	gid_t gid;
-	int rc = lab_files_frr_ids(&uid, &gid);
+	int rc;
 
-	if (rc)
-		return rc;
 	lab_path(lab, host, "", path);
 	if (mkdir(path, 0755))
 		return -errno;
 	lab_path(lab, host, "frr", path);
-	if (mkdir(path, 0750) || chown(path, uid, gid))
-		return -errno;
-	if ((rc = write_zebra(lab, host)) || (rc = lab_files_bgpd(lab, host, told_mbps)) ||
-	    host.role != PLAN_SERVER)
+	if ((rc = make_frr_dir(path)) || (rc = write_zebra(lab, host)) ||
+	    (rc = lab_files_bgpd(lab, host, told_mbps)) || host.role != PLAN_SERVER)
 		return rc;
 	lab_path(lab, host, "fared", path);
 	if (mkdir(path, 0755))
 		return -errno;
-	return lab_files_fared(lab, host, version, told_mbps);
+	return lab_files_fared(lab, host, told_mbps);
 }

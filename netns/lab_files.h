@@ -15,17 +15,10 @@
 
 #define LAB_FILES_KEY "health.key" /* in the lab's directory; lab_up.c makes it */
 
-/* FRR wants to own what it writes. -ENOENT without FRR, after saying so. */
-int lab_files_frr_ids(uid_t *uid, gid_t *gid);
-/* What bgpd --version says; "" if it says nothing of the kind. */
-void lab_files_frr_version(char version[32]);
-
 /* The host's directory and all that is in it. told_mbps: by a link's number (plan.h). */
-int lab_files_make(const struct lab *lab, struct plan_host host, const char *version,
-		   const unsigned *told_mbps);
+int lab_files_make(const struct lab *lab, struct plan_host host, const unsigned *told_mbps);
 int lab_files_bgpd(const struct lab *lab, struct plan_host host, const unsigned *told_mbps);
-int lab_files_fared(const struct lab *lab, struct plan_host server, const char *version,
-		    const unsigned *told_mbps);
+int lab_files_fared(const struct lab *lab, struct plan_host server, const unsigned *told_mbps);
 
 /* Closes f: -EIO if that, or any write before, failed. */
 int lab_files_close(FILE *f);

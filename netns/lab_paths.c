@@ -12,7 +12,6 @@
 #include "process.h"
 #include "say.h"
 
-#define FRR_DIR	      "/usr/lib/frr/"
 #define KEEP_ROUTES_S "60"
 
 void lab_path(const struct lab *lab, struct plan_host host, const char *file,
@@ -30,57 +29,95 @@ void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETN
 	plan_netns_name(lab->name, host, name);
 }
 
-static const char *const pid_files[] = {"zebra.pid", "bgpd.pid", "fared.pid"};
-static const char *const log_files[] = {"zebra.log", "bgpd.log", "fared.log"};
+static const char *const names[] = {"mgmtd", "zebra", "bgpd", "fared"};
+
+/* A file of that daemon: frr/zebra.conf and the like. */
+static void daemon_path(const struct lab *lab, struct plan_host host, enum lab_daemon daemon,
+			const char *dir, const char *ending, char path[LAB_PATH_MAX])
+{
+	char file[32];
+
+	snprintf(file, sizeof(file), "%s%s%s", dir, names[daemon], ending);
+	lab_path(lab, host, file, path);
+}
+
+#define ARGV_MAX 24
+
+/* Room for what FRR's daemons are given; argv points into it. */
+struct frr_args {
+	char program[PATH_MAX], dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], pid[LAB_PATH_MAX],
+		config[LAB_PATH_MAX], netns[PLAN_NETNS_NAME_MAX];
+	const char *argv[ARGV_MAX];
+	unsigned n;
+};
+
+static void add(struct frr_args *a, const char *option, const char *value)
+{
+	a->argv[a->n++] = option;
+	a->argv[a->n++] = value;
+}
+
+/* Where zebra, bgpd and mgmtd of one host meet, and nobody else's. */
+static void add_common(struct frr_args *a, const struct lab *lab, struct plan_host host,
+		       enum lab_daemon daemon)
+{
+	frr_install_path(&lab->frr, names[daemon], a->program);
+	lab_netns(lab, host, a->netns);
+	lab_path(lab, host, "frr", a->dir);
+	lab_path(lab, host, "frr/zserv.api", a->zserv);
+	daemon_path(lab, host, daemon, "frr/", ".pid", a->pid);
+	a->argv[a->n++] = a->program;
+	add(a, "-i", a->pid);
+	add(a, "--vty_socket", a->dir);
+	add(a, "-P", "0");
+	add(a, "--log", "stdout");
+	/* mgmtd's own sockets have no option but this one, which names a directory */
+	if (frr_install_needs_mgmtd(&lab->frr))
+		add(a, "-N", a->netns);
+}
+
+static void frr_args(struct frr_args *a, const struct lab *lab, struct plan_host host,
+		     enum lab_daemon daemon)
+{
+	*a = (struct frr_args){0};
+	add_common(a, lab, host, daemon);
+	if (daemon == LAB_MGMTD)
+		return;
+	daemon_path(lab, host, daemon, "frr/", ".conf", a->config);
+	add(a, "-f", a->config);
+	add(a, "-z", a->zserv);
+	if (daemon == LAB_BGPD)
+		add(a, "-M", "bmp");
+	/*
+	 * A server's zebra that is started anew keeps the routes that it finds in the kernel: bgpd
+	 * has that time to install its own. A leaf that comes back is to know nothing.
+	 */
+	else if (host.role == PLAN_SERVER)
+		add(a, "--graceful_restart", KEEP_ROUTES_S);
+}
 
 int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daemon daemon)
 {
 	char netns[PLAN_NETNS_NAME_MAX], pid_path[LAB_PATH_MAX], log[LAB_PATH_MAX],
 		config[LAB_PATH_MAX];
-	char frr[LAB_PATH_MAX], zserv[LAB_PATH_MAX], frr_pid[LAB_PATH_MAX];
-	/*
-	 * A server's zebra that is started anew keeps the routes that it finds in the kernel: bgpd
-	 * has that time to install its own. A leaf that comes back is to know nothing.
-	 */
-	const char *const zebra[] = {FRR_DIR "zebra",
-				     "-f",
-				     config,
-				     "-i",
-				     frr_pid,
-				     "-z",
-				     zserv,
-				     "--vty_socket",
-				     frr,
-				     "-P",
-				     "0",
-				     "--log",
-				     "stdout",
-				     host.role == PLAN_SERVER ? "--graceful_restart" : NULL,
-				     KEEP_ROUTES_S,
-				     NULL};
-	const char *const bgpd[] = {
-		FRR_DIR "bgpd", "-M",		"bmp", "-f", config, "-i",    frr_pid,	"-z",
-		zserv,		"--vty_socket", frr,   "-P", "0",    "--log", "stdout", NULL};
 	const char *const fared[] = {lab->fared, "-c", config, NULL};
-	const char *const *const argvs[] = {zebra, bgpd, fared};
+	const char *const *argv = fared;
+	struct frr_args frr;
 	int rc;
 
 	if (lab_daemon_pid(lab, host, daemon))
 		return -EALREADY;
+	if (daemon != LAB_FARED) {
+		frr_args(&frr, lab, host, daemon);
+		argv = frr.argv;
+	}
 	lab_netns(lab, host, netns);
-	lab_path(lab, host, "frr", frr);
-	lab_path(lab, host, "frr/zserv.api", zserv);
-	lab_path(lab, host, pid_files[daemon], pid_path);
-	lab_path(lab, host, log_files[daemon], log);
-	lab_path(lab, host, daemon == LAB_ZEBRA ? "frr/zebra.pid" : "frr/bgpd.pid", frr_pid);
-	lab_path(lab, host,
-		 daemon == LAB_ZEBRA  ? "frr/zebra.conf"
-		 : daemon == LAB_BGPD ? "frr/bgpd.conf"
-				      : "fared.yaml",
-		 config);
-	rc = process_daemon_start(netns, log, pid_path, argvs[daemon]);
+	daemon_path(lab, host, daemon, "", ".pid", pid_path);
+	daemon_path(lab, host, daemon, "", ".log", log);
+	lab_path(lab, host, "fared.yaml", config);
+	rc = process_daemon_start(netns, log, pid_path, argv);
 	if (rc)
-		say("cannot start %s in %s: %s", argvs[daemon][0], netns, strerror(-rc));
+		say("cannot start %s in %s: %s", names[daemon], netns, strerror(-rc));
 	return rc;
 }
 
@@ -88,7 +125,7 @@ int lab_daemon_kill(const struct lab *lab, struct plan_host host, enum lab_daemo
 {
 	char path[LAB_PATH_MAX];
 
-	lab_path(lab, host, pid_files[daemon], path);
+	daemon_path(lab, host, daemon, "", ".pid", path);
 	return process_daemon_kill(path);
 }
 
@@ -96,8 +133,26 @@ pid_t lab_daemon_pid(const struct lab *lab, struct plan_host host, enum lab_daem
 {
 	char path[LAB_PATH_MAX];
 
-	lab_path(lab, host, pid_files[daemon], path);
+	daemon_path(lab, host, daemon, "", ".pid", path);
 	return process_daemon_pid(path);
+}
+
+int lab_zebra_start(const struct lab *lab, struct plan_host host)
+{
+	int rc = 0;
+
+	if (frr_install_needs_mgmtd(&lab->frr) && !lab_daemon_pid(lab, host, LAB_MGMTD))
+		rc = lab_daemon_start(lab, host, LAB_MGMTD);
+	if (!rc && !lab_daemon_pid(lab, host, LAB_ZEBRA))
+		rc = lab_daemon_start(lab, host, LAB_ZEBRA);
+	return rc;
+}
+
+int lab_zebra_kill(const struct lab *lab, struct plan_host host)
+{
+	int rc = lab_daemon_kill(lab, host, LAB_ZEBRA);
+
+	return rc ? rc : lab_daemon_kill(lab, host, LAB_MGMTD);
 }
 
 static bool socket_listens(const char *path)

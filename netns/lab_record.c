@@ -81,8 +81,9 @@ static int replace_record(const char *name, json_t *o)
 
 int lab_record_write(const struct lab *lab, const char *phase, const pid_t owners[2])
 {
-	json_t *o = json_pack("{s:s, s:s, s:[], s:s}", "lab", lab->name, "phase", phase, "owners",
-			      "fared", lab->fared);
+	json_t *o = json_pack("{s:s, s:s, s:[], s:s, s:s, s:s}", "lab", lab->name, "phase", phase,
+			      "owners", "fared", lab->fared, "frr_dir", lab->frr.dir, "frr_version",
+			      lab->frr.version);
 
 	for (unsigned i = 0; i < 2 && owners[i]; i++)
 		json_array_append_new(json_object_get(o, "owners"),
@@ -136,19 +137,24 @@ static bool owner_alive(const json_t *owners)
 	return json_array_size(owners) == 0;
 }
 
-/* Was it brought up whole, and has nobody who owned it died? fared (may be NULL) gets the recorded
- * path. */
-bool lab_record_up(const char *name, char fared[PATH_MAX])
+static void take_text(const json_t *o, const char *key, char *out, size_t size)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+bool lab_record_up(const char *name, struct lab *out)
 {
 	json_t *o = load_record(name);
-	const char *phase, *program;
-	bool up;
+	const char *phase = json_string_value(json_object_get(o, "phase"));
+	bool up = phase && !strcmp(phase, "up") && owner_alive(json_object_get(o, "owners"));
 
-	phase = json_string_value(json_object_get(o, "phase"));
-	program = json_string_value(json_object_get(o, "fared"));
-	up = phase && !strcmp(phase, "up") && owner_alive(json_object_get(o, "owners"));
-	if (fared && program)
-		snprintf(fared, PATH_MAX, "%s", program);
+	if (out) {
+		take_text(o, "fared", out->fared, sizeof(out->fared));
+		take_text(o, "frr_dir", out->frr.dir, sizeof(out->frr.dir));
+		take_text(o, "frr_version", out->frr.version, sizeof(out->frr.version));
+	}
 	json_decref(o);
 	return up;
 }

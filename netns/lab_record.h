@@ -22,9 +22,9 @@ int lab_record_lock(const char *name, int operation);
 void lab_record_unlock(const char *name, int fd, bool lab_is_gone);
 
 int lab_record_write(const struct lab *lab, const char *phase, const pid_t owners[2]);
-/* Was it brought up whole, and has nobody who owned it died? fared (may be NULL) gets the recorded
- * path. */
-bool lab_record_up(const char *name, char fared[PATH_MAX]);
+/* Was it brought up whole, and has nobody who owned it died? out (may be NULL) gets the recorded
+ * paths of fared and FRR. */
+bool lab_record_up(const char *name, struct lab *out);
 bool lab_record_owned(const char *name, pid_t owner);
 /*
  * A number that replaces the topology file's, by that file's key: recorded, and read. false: there

@@ -62,8 +62,7 @@ static uint32_t hash_seed(unsigned k)
 	return x ? x : 1;
 }
 
-static int make_host(const struct lab *lab, unsigned k, const char *version,
-		     const unsigned *told_mbps)
+static int make_host(const struct lab *lab, unsigned k, const unsigned *told_mbps)
 {
 	struct plan_host host = plan_host_at(&lab->topology, k);
 	const struct netns_settings settings = {.forwards = host.role != PLAN_SERVER,
@@ -76,18 +75,16 @@ static int make_host(const struct lab *lab, unsigned k, const char *version,
 	rc = netns_create(netns, &settings);
 	if (rc)
 		say("cannot make namespace %s: %s", netns, strerror(-rc));
-	return rc ? rc : lab_files_make(lab, host, version, told_mbps);
+	return rc ? rc : lab_files_make(lab, host, told_mbps);
 }
 
 /* told_mbps: the topology's rates. */
 static int make_hosts(const struct lab *lab, const unsigned *told_mbps)
 {
 	int rc = netns_prepare();
-	char version[32];
 
-	lab_files_frr_version(version);
 	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
-		rc = make_host(lab, k, version, told_mbps);
+		rc = make_host(lab, k, told_mbps);
 	return rc;
 }
 
@@ -112,7 +109,7 @@ static int start_daemons(const struct lab *lab)
 	int rc = 0;
 
 	for (unsigned k = 0; !rc && k < n; k++)
-		rc = lab_daemon_start(lab, plan_host_at(&lab->topology, k), LAB_ZEBRA);
+		rc = lab_zebra_start(lab, plan_host_at(&lab->topology, k));
 	for (unsigned k = 0; !rc && k < n; k++) {
 		rc = lab_zebra_wait(lab, plan_host_at(&lab->topology, k));
 		if (!rc)
@@ -204,12 +201,30 @@ static int build_uninterrupted(const struct lab *lab, const struct lab_up_option
 	return rc;
 }
 
+/* Which FRR runs the lab; it has to take as many paths to a GPU as the topology has. */
+static int find_frr(const char *dir, struct lab *lab)
+{
+	unsigned n_paths = lab->topology.planes * lab->topology.sub_ports;
+	char error[FRR_INSTALL_ERROR_MAX];
+	int rc = frr_install_find(dir, &lab->frr, error);
+
+	if (rc) {
+		say("%s", error);
+		return rc;
+	}
+	if (!lab->frr.multipath || lab->frr.multipath >= n_paths)
+		return 0;
+	say("%s/bgpd was built for %u paths to a destination (--enable-multipath), and the "
+	    "topology "
+	    "has %u; give --frr another FRR, or a topology of fewer planes or sub-ports",
+	    lab->frr.dir, lab->frr.multipath, n_paths);
+	return -EINVAL;
+}
+
 static int options_check(const struct lab_up_options *options, struct lab *lab)
 {
 	char error[TOPOLOGY_ERROR_MAX];
 	const char *name = options->name;
-	uid_t uid;
-	gid_t gid;
 	int rc = topology_load(options->topology_path, &lab->topology, error);
 
 	if (rc) {
@@ -232,7 +247,7 @@ static int options_check(const struct lab_up_options *options, struct lab *lab)
 		    strerror(errno));
 		return -errno;
 	}
-	return lab_files_frr_ids(&uid, &gid);
+	return find_frr(options->frr, lab);
 }
 
 int lab_up(const struct lab_up_options *options, struct lab *out)

@@ -62,7 +62,14 @@ static void give_terminal(pid_t group)
 	signal(SIGTTOU, old);
 }
 
-static int run_child(const char *lab, char *const argv[], int to_supervisor)
+/* What a command finds in its environment: the lab, and the FRR that another lab is to have. */
+static void set_environment(const struct lab *lab)
+{
+	setenv("FARELAB_NAME", lab->name, 1);
+	setenv("FARELAB_FRR", lab->frr.dir, 1);
+}
+
+static int run_child(const struct lab *lab, char *const argv[], int to_supervisor)
 {
 	int gate[2], status = 0;
 	char go = 1;
@@ -81,7 +88,7 @@ static int run_child(const char *lab, char *const argv[], int to_supervisor)
 		close(gate[1]);
 		if (read(gate[0], &go, 1) != 1)
 			_exit(1);
-		setenv("FARELAB_NAME", lab, 1);
+		set_environment(lab);
 		signal(SIGPIPE, SIG_DFL);
 		execvp(argv[0], argv);
 		say("cannot run %s: %s", argv[0], strerror(errno));
@@ -90,11 +97,11 @@ static int run_child(const char *lab, char *const argv[], int to_supervisor)
 	setpgid(pid, pid);
 	close(gate[0]);
 	give_terminal(pid);
-	if (!tell(to_supervisor, lab, pid) && write(gate[1], &go, 1) == 1)
+	if (!tell(to_supervisor, lab->name, pid) && write(gate[1], &go, 1) == 1)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	close(gate[1]);
-	tell(to_supervisor, lab, 0);
+	tell(to_supervisor, lab->name, 0);
 	give_terminal(getpgrp());
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -120,7 +127,7 @@ static int up_and_run(struct lab_up_options *options, double wait_s, char *const
 		say("%s did not converge in %g s: %s", lab.name, wait_s, status.why);
 	if (!rc || rc == -ETIMEDOUT)
 		status_fini(&status);
-	return rc ? 1 : run_child(lab.name, argv, to_supervisor);
+	return rc ? 1 : run_child(&lab, argv, to_supervisor);
 }
 
 int run_command(struct lab_up_options *options, double wait_s, char *const argv[])
@@ -168,7 +175,7 @@ int run_inside(const struct lab *lab, struct plan_host host, char *const argv[])
 		say("cannot enter %s: %s", netns, strerror(-rc));
 		return rc;
 	}
-	setenv("FARELAB_NAME", lab->name, 1);
+	set_environment(lab);
 	execvp(argv[0], argv);
 	rc = -errno;
 	say("cannot run %s: %s", argv[0], strerror(-rc));

@@ -272,6 +272,9 @@ static void check_daemons(const struct lab *lab, struct status *s)
 		if (!lab_daemon_pid(lab, host, LAB_ZEBRA))
 			complain(s, "%s: zebra is not running; `farelab heal %s zebra %s`", name,
 				 lab->name, name);
+		if (frr_install_needs_mgmtd(&lab->frr) && !lab_daemon_pid(lab, host, LAB_MGMTD))
+			complain(s, "%s: mgmtd is not running; `farelab heal %s zebra %s`", name,
+				 lab->name, name);
 		if (!lab_daemon_pid(lab, host, LAB_BGPD))
 			complain(s, "%s: bgpd is not running; `farelab heal %s bgpd %s`", name,
 				 lab->name, name);

@@ -58,7 +58,7 @@ static int tell_bgpd(const struct lab *lab, struct plan_host server, unsigned on
 	return rc;
 }
 
-static int tell_server(const struct lab *lab, unsigned server, unsigned only, const char *version,
+static int tell_server(const struct lab *lab, unsigned server, unsigned only,
 		       const unsigned *told_mbps)
 {
 	const struct plan_host host = {PLAN_SERVER, server};
@@ -68,27 +68,23 @@ static int tell_server(const struct lab *lab, unsigned server, unsigned only, co
 	if (lab->topology.announce_rates && !(rc = lab_files_bgpd(lab, host, told_mbps)))
 		rc = tell_bgpd(lab, host, only, told_mbps);
 	if (!rc)
-		rc = lab_files_fared(lab, host, version, told_mbps);
+		rc = lab_files_fared(lab, host, told_mbps);
 	return !rc && pid && kill(pid, SIGHUP) ? -errno : rc;
 }
 
 int tell_rate_of(const struct lab *lab, unsigned number, const unsigned *told_mbps)
 {
 	struct plan_link link;
-	char version[32];
 
 	plan_link_ends(&lab->topology, number, &link);
-	lab_files_frr_version(version);
-	return tell_server(lab, link.gpu.server, number, version, told_mbps);
+	return tell_server(lab, link.gpu.server, number, told_mbps);
 }
 
 int tell_rate_all(const struct lab *lab, const unsigned *told_mbps)
 {
-	char version[32];
 	int rc = 0;
 
-	lab_files_frr_version(version);
 	for (unsigned k = 0; !rc && k < lab->topology.servers; k++)
-		rc = tell_server(lab, k, plan_links(&lab->topology), version, told_mbps);
+		rc = tell_server(lab, k, plan_links(&lab->topology), told_mbps);
 	return rc;
 }

@@ -25,13 +25,13 @@ static const char *text_of(const struct in6_addr *address, char text[INET6_ADDRS
 	return text;
 }
 
-void frr_config_zebra(FILE *out)
+void frr_config_zebra(FILE *out, const struct frr_release *release)
 {
 	/* kernel next-hop groups are left one member short after a local flap; a work queue only
 	 * adds delay */
-	fputs("zebra work-queue 0\n"
-	      "no zebra nexthop kernel enable\n",
-	      out);
+	if (release->has_work_queue)
+		fputs("zebra work-queue 0\n", out);
+	fputs("no zebra nexthop kernel enable\n", out);
 }
 
 static void write_speaker(FILE *out, const struct frr_config_speaker *s)
@@ -79,6 +79,11 @@ static void write_neighbors(FILE *out, const struct in6_addr *addresses, size_t 
 		if (family_of(&addresses[i]) == family)
 			fprintf(out, " neighbor %s peer-group %s\n", text_of(&addresses[i], text),
 				group);
+}
+
+static void begin_family(FILE *out, enum family f)
+{
+	fprintf(out, " address-family %s unicast\n", family_words[f]);
 }
 
 /* ---- a server ------------------------------------------------------------ */
@@ -170,7 +175,7 @@ static void write_server_family(FILE *out, const struct frr_config_gpu *gpus, si
 {
 	char text[INET6_ADDRSTRLEN];
 
-	fprintf(out, " address-family %s unicast\n  maximum-paths 256\n", family_words[f]);
+	begin_family(out, f);
 	for (size_t j = 0; j < n; j++) {
 		const struct in6_addr *own = loopback_of(&gpus[j], f);
 		char v = digit[f];
@@ -270,14 +275,9 @@ static void write_peer_policy(FILE *out, enum family f, const char *name, bool c
 		fprintf(out, "  neighbor %s%c route-map BW out\n", name, v);
 }
 
-static void write_switch_family(FILE *out, enum family f)
-{
-	fprintf(out, " address-family %s unicast\n  maximum-paths 256\n", family_words[f]);
-}
-
 static void write_leaf_family(FILE *out, const struct frr_config_leaf *leaf, enum family f)
 {
-	write_switch_family(out, f);
+	begin_family(out, f);
 	write_peer_policy(out, f, "GPU", !leaf->sums);
 	if (any_of(leaf->spines, leaf->n_spines, f))
 		write_peer_policy(out, f, "SPINE", true);
@@ -317,7 +317,7 @@ void frr_config_spine(FILE *out, const struct frr_config_speaker *speaker,
 	for (enum family f = V4; f < FAMILIES; f++) {
 		if (!any_of(leaves, n_leaves, f))
 			continue;
-		write_switch_family(out, f);
+		begin_family(out, f);
 		write_peer_policy(out, f, "LEAF", false);
 		fputs(" exit-address-family\n", out);
 	}

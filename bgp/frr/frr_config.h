@@ -9,7 +9,8 @@
  *
  * Both ends filter what they send: without that a GPU server is transit, and a dead destination
  * comes back through a neighbour with a bandwidth that nobody has. Neighbours are of any other AS
- * (remote-as external), so an address is all that is needed of them.
+ * (remote-as external), so an address is all that is needed of them. How many paths bgpd uses for a
+ * route is left to it: as many as it was built for.
  */
 #ifndef FRR_CONFIG_H
 #define FRR_CONFIG_H
@@ -17,6 +18,7 @@
 #include <stdio.h>
 
 #include "bgp_source.h"
+#include "frr_release.h"
 
 #define FRR_CONFIG_KEEPALIVE_S 1
 #define FRR_CONFIG_HOLD_S      3
@@ -39,7 +41,7 @@ struct frr_config_gpu {
 	const unsigned *leaf_mbps;
 };
 
-void frr_config_zebra(FILE *out);
+void frr_config_zebra(FILE *out, const struct frr_release *release);
 /* Neighbours and loopbacks of a family that no loopback is of are left out. */
 void frr_config_server(FILE *out, const struct frr_config_speaker *speaker,
 		       const struct frr_config_gpu *gpus, size_t n_gpus, const char *bmp_address,

@@ -100,7 +100,7 @@ daemons() {
 		      - sub_ports: [{dev: p1, speed_mbps: 50, neighbors: [198.18.1.$peer]}]
 	END
 	for daemon in zebra bgpd; do
-		in_host h$h /usr/lib/frr/$daemon $([ $daemon = bgpd ] && echo -M bmp) -f "$dir/frr/$daemon.conf" -i "$dir/frr/$daemon.pid" \
+		in_host h$h "$FRR_DIR/$daemon" $([ $daemon = bgpd ] && echo -M bmp) -f "$dir/frr/$daemon.conf" -i "$dir/frr/$daemon.pid" \
 			-z "$dir/frr/zserv.api" --vty_socket "$dir/frr" -P 0 --log stdout >"$dir/$daemon.log" 2>&1 &
 		within test -S "$dir/frr/$daemon.vty" || fail "$daemon did not start: $(tail -2 "$dir/$daemon.log")"
 	done

@@ -12,11 +12,11 @@ lab=fdt$$
 
 skip() { echo "skipped: $*"; exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
-[ -x /usr/lib/frr/bgpd ] || skip "needs FRR (apt install frr)"
 command -v jq >/dev/null || skip "needs jq"
 for tool in fared farectl farelab; do
 	[ -x "$bin/$tool" ] || skip "no $bin/$tool; set FARE_BIN to where the binaries are"
 done
+"$bin/farelab" frr || skip "needs FRR"
 
 failed() {
 	echo "FAILED: $*"

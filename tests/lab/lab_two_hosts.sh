@@ -18,12 +18,12 @@ cleanup() {
 }
 trap cleanup EXIT
 [ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
-[ -x /usr/lib/frr/bgpd ] || skip "needs FRR (apt install frr)"
 command -v jq >/dev/null || skip "needs jq"
 for tool in cmake cc pkg-config; do
 	command -v $tool >/dev/null || skip "needs $tool"
 done
 [ -x "$bin/farelab" ] || skip "no $bin/farelab; set FARE_BIN to where the binaries are"
+"$bin/farelab" frr || skip "needs FRR"
 
 prefix=$work/prefix
 cmake --install "$(dirname "$bin")" --prefix "$prefix" >"$work/install" 2>&1 || failed "cmake --install"

@@ -9,11 +9,12 @@ skip() {
 }
 
 [ "$(id -u)" = 0 ] || skip "not root: network namespaces cannot be made"
-[ -x /usr/lib/frr/bgpd ] && [ -x /usr/lib/frr/zebra ] || skip "FRR is not installed"
-command -v tc >/dev/null && command -v ip >/dev/null || skip "iproute2 is not installed"
 [ -x "${FARE_BIN:-}/farelab" ] || { echo "FARE_BIN must be the directory that holds farelab"; exit 1; }
+frr=$("$FARE_BIN/farelab" frr 2>&1) || skip "$frr"
+command -v tc >/dev/null && command -v ip >/dev/null || skip "iproute2 is not installed"
 
 FARELAB=$FARE_BIN/farelab
+FRR_DIR=${frr%% [0-9]*} # of "DIR VERSION"; FARELAB_FRR names another
 TOPOLOGIES=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../netns/topologies" && pwd)
 LAB=t$$
 SCRATCH=$(mktemp -d)

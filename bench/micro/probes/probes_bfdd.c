@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "frr_install.h"
 #include "micro/probes/probes.h"
 
-#define BFDD	       "/usr/lib/frr/bfdd"
 #define MULTIPLIER     50 /* busy as this machine may be, sessions stay up */
 #define UP_TIMEOUT_S   60
 #define ASK_TIMEOUT_MS 20000
@@ -31,6 +31,7 @@
  * die with a parent, so whoever stays root kills bfdd when the benchmark ends, however it ends.
  */
 struct end {
+	const char *program; /* borrowed */
 	char dir[64];
 	pid_t keeper, pid; /* pid: of bfdd */
 	int life;	   /* the keeper has the other end */
@@ -38,6 +39,7 @@ struct end {
 
 struct probes_bfdd {
 	struct probes_net net;
+	char program[PATH_MAX];
 	struct end near, far;
 };
 
@@ -91,8 +93,9 @@ static _Noreturn void be_bfdd(const struct end *e, const char *netns, bool far)
 	probes_net_pin(far);
 	if (!probes_net_enter(netns) && freopen("/dev/null", "w", stdout) &&
 	    freopen("/dev/null", "w", stderr))
-		execl(BFDD, BFDD, "-f", conf, "-i", pidfile, "-z", zserv, "--vty_socket", e->dir,
-		      "--bfdctl", control, "-u", "frr", "-g", "frr", "-P", "0", (char *)NULL);
+		execl(e->program, e->program, "-f", conf, "-i", pidfile, "-z", zserv,
+		      "--vty_socket", e->dir, "--bfdctl", control, "-u", "frr", "-g", "frr", "-P",
+		      "0", (char *)NULL);
 	_exit(1);
 }
 
@@ -233,17 +236,28 @@ void probes_bfdd_measure(const struct probes_bfdd *bfdd, double window_s,
 	out->n_up = n_up(&bfdd->near);
 }
 
+static bool find_bfdd(char program[PATH_MAX])
+{
+	char error[FRR_INSTALL_ERROR_MAX];
+	struct frr_install frr;
+
+	return !frr_install_find(getenv("FARELAB_FRR"), &frr, error) &&
+	       frr_install_path(&frr, "bfdd", program);
+}
+
 int probes_bfdd_open(struct probes_bfdd **out, uint32_t n_sessions)
 {
-	struct probes_bfdd *b;
+	struct probes_bfdd *b = calloc(1, sizeof(*b));
 	double end;
 	int rc;
 
-	if (access(BFDD, X_OK))
-		return -ENOENT;
-	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
+	if (!find_bfdd(b->program)) {
+		free(b);
+		return -ENOENT;
+	}
+	b->near.program = b->far.program = b->program;
 	rc = probes_net_up(&b->net, n_sessions);
 	if (!rc)
 		rc = start(&b->near, b->net.near, false, n_sessions);

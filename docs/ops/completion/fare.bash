@@ -71,6 +71,9 @@ _farectl() {
 _farelab() {
 	local words cword cur command n_after last
 	_fare_begin
+	case ${words[cword - 1]} in
+	--frr | --fared) _fare_files; return ;;
+	esac
 	case $command,$n_after in
 	,*) _fare_reply "$(_fare_words farelab)" ;;
 	up,0 | run,0) _fare_files ;;

@@ -4,6 +4,7 @@
  * how long dead planes took to be found.
  */
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +13,20 @@
 #include <unistd.h>
 
 #include "health_planted.h"
+#include "path_planted.h"
 #include "schedule.h"
 
 enum health_planted health_planted_active;
+enum path_planted path_planted_active;
 
 #define PLANT_ENTRY(name, what) {#name, what},
+#define N_PLANTS		(HEALTH_PLANTED_END + PATH_PLANTED_END - 2)
 static const struct plant {
 	const char *name, *what;
-} plants[] = {{"none", ""}, HEALTH_PLANTED_LIST(PLANT_ENTRY)};
+} plants[] = {{"none", ""}, HEALTH_PLANTED_LIST(PLANT_ENTRY) PATH_PLANTED_LIST(PLANT_ENTRY)};
 
 static struct schedule_stats stats;
+static volatile sig_atomic_t is_stopped; /* by a signal: what was found until then is printed */
 
 static double now_s(clockid_t clock)
 {
@@ -69,17 +74,32 @@ static void print_stats(double cpu_s)
 	}
 }
 
+static void on_signal(int signal)
+{
+	(void)signal;
+	is_stopped = 1;
+}
+
 static void run(uint64_t seed, uint64_t n, double seconds, bool is_traced, bool goes_on)
 {
 	double end = now_s(CLOCK_MONOTONIC) + seconds;
 
-	for (uint64_t i = 0; n ? i < n : now_s(CLOCK_MONOTONIC) < end; i++)
+	for (uint64_t i = 0; !is_stopped && (n ? i < n : now_s(CLOCK_MONOTONIC) < end); i++)
 		if (!schedule_run(seed + i, is_traced, &stats) && !goes_on)
 			return;
 }
 
+/* By its place in plants. */
+static void set_plant(int plant)
+{
+	if (plant < HEALTH_PLANTED_END)
+		health_planted_active = (enum health_planted)plant;
+	else
+		path_planted_active = (enum path_planted)(plant - HEALTH_PLANTED_END + 1);
+}
+
 /* In a process of its own. How many seeds it took; 0: more than n. */
-static uint64_t find_plant(enum health_planted plant, uint64_t seed, uint64_t n)
+static uint64_t find_plant(int plant, uint64_t seed, uint64_t n)
 {
 	uint64_t took = 0;
 	int fds[2];
@@ -90,7 +110,7 @@ static uint64_t find_plant(enum health_planted plant, uint64_t seed, uint64_t n)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		health_planted_active = plant;
+		set_plant(plant);
 		if (!freopen("/dev/null", "w", stdout))
 			_exit(1);
 		run(seed, n, 0, false, false);
@@ -109,8 +129,8 @@ static int find_plants(uint64_t seed, uint64_t n)
 {
 	int missed = 0;
 
-	for (int i = 1; i < HEALTH_PLANTED_END; i++) {
-		uint64_t took = find_plant((enum health_planted)i, seed, n);
+	for (int i = 1; i <= N_PLANTS; i++) {
+		uint64_t took = find_plant(i, seed, n);
 
 		if (took)
 			printf("%-20s found by seed %llu\n", plants[i].name,
@@ -121,15 +141,15 @@ static int find_plants(uint64_t seed, uint64_t n)
 		fflush(stdout);
 		missed += !took;
 	}
-	printf("%d planted defects, %d not found\n", HEALTH_PLANTED_END - 1, missed);
+	printf("%d planted defects, %d not found\n", N_PLANTS, missed);
 	return missed ? 1 : 0;
 }
 
-static int set_plant(const char *name)
+static int set_plant_by_name(const char *name)
 {
-	for (int i = 1; i < HEALTH_PLANTED_END; i++)
+	for (int i = 1; i <= N_PLANTS; i++)
 		if (!strcmp(plants[i].name, name)) {
-			health_planted_active = (enum health_planted)i;
+			set_plant(i);
 			return 0;
 		}
 	return -1;
@@ -140,10 +160,11 @@ static int usage(void)
 	fputs("usage: sim_health [--seconds S | --schedules N] [--seed N] [--trace] "
 	      "[--keep-going]\n"
 	      "                  [--plant NAME | --find-plants]\n"
+	      "SIGINT and SIGTERM end a run after the schedule, and print what it found.\n"
 	      "Exit status: 0, 1 (a violation, or a planted defect that was not found), 2 "
 	      "(usage).\nPlanted defects:\n",
 	      stderr);
-	for (int i = 1; i < HEALTH_PLANTED_END; i++)
+	for (int i = 1; i <= N_PLANTS; i++)
 		fprintf(stderr, "  %-20s %s\n", plants[i].name, plants[i].what);
 	return 2;
 }
@@ -173,11 +194,13 @@ int main(int argc, char **argv)
 			goes_on = true;
 		else if (c == 'f')
 			finds = true;
-		else if (c != 'p' || set_plant(optarg))
+		else if (c != 'p' || set_plant_by_name(optarg))
 			return usage();
 	}
 	if (finds)
 		return find_plants(seed, n ? n : 400);
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
 	run(seed, n, seconds, is_traced, goes_on);
 	print_stats(now_s(CLOCK_PROCESS_CPUTIME_ID));
 	return stats.violations ? 1 : 0;

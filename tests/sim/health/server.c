@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "server.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +16,19 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 		    const struct prober_view *view, const struct probe_fsm_change *change)
 {
 	struct server *s = arg;
+	struct path_probe *probe = &s->probe[host_of(peer)][plane];
 
-	(void)gpu;
-	(void)view;
+	*probe = (struct path_probe){
+		.judged = true,
+		.answered = view->state == PROBE_UP || view->state == PROBE_RECOVERING,
+		.permille = view->permille,
+		.reason = view->reason,
+		.gray_local = view->gray_local,
+		.gray_remote = view->gray_remote,
+		.returning_local = view->returning_local,
+		.n_remote = view->n_remote,
+	};
+	path_table_probe(s->table, gpu, peer, plane, probe);
 	if (change)
 		s->on_change(s->arg, s->index, host_of(peer), plane, change);
 }
@@ -55,13 +66,21 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	struct server *s = arg;
 	unsigned from = host_of(peer);
 	struct notice_ack *mine = &s->held[from];
+	struct path_notice known, notice = {.boot = c->boot,
+					    .sequence = c->sequence,
+					    .expires_ns = s->net->now_ns + c->expiry_ms * NET_MS,
+					    .n_planes = c->n_planes};
 
-	(void)gpu;
+	memcpy(notice.bps, c->bps, sizeof(notice.bps));
+	if (path_table_notice(s->table, gpu, peer, &notice, &known) == -ENOENT)
+		return false;
+	if (c->boot == known.boot && c->sequence == known.sequence)
+		s->held_till_ns[from] = notice.expires_ns;
 	if (c->boot > mine->boot || (c->boot == mine->boot && c->sequence > mine->sequence)) {
 		*mine = (struct notice_ack){c->boot, c->sequence};
 		memcpy(s->held_bps[from], c->bps, sizeof(s->held_bps[from]));
 	}
-	*held = *mine;
+	*held = (struct notice_ack){known.boot, known.sequence};
 	return true;
 }
 
@@ -78,6 +97,34 @@ static uint32_t avoided(void *arg, uint32_t gpu, const struct in6_addr *peer, ui
 	struct server *s = arg;
 
 	return prober_avoided(s->prober, gpu, peer, plane);
+}
+
+static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     bool routed, bool was_down)
+{
+	struct server *s = arg;
+
+	if (prober_want(s->prober, gpu, peer, plane, routed, was_down, s->net->now_ns))
+		abort();
+	s->on_route(s->arg, s->index, host_of(peer), plane, routed);
+}
+
+static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
+{
+	struct server *s = arg;
+	struct in6_addr peer;
+	uint32_t gpu;
+
+	path_table_pair(s->table, pair, &gpu, &peer);
+	for (uint32_t p = 0; p < n_planes; p++)
+		s->on_publish(s->arg, s->index, host_of(&peer), p);
+}
+
+static void evaluate(struct server *s)
+{
+	static const struct path_table_handlers handlers = {.on_pair = on_pair};
+
+	path_table_evaluate(s->table, s->net->now_ns, &handlers, s);
 }
 
 static const struct prober_handlers on_prober = {
@@ -112,6 +159,8 @@ static void look_at_port(struct server *s, unsigned plane, unsigned sub_port)
 	g->live[plane] &= ~bit;
 	if (s->net->port[s->index][plane][sub_port].has_carrier)
 		g->live[plane] |= bit;
+	if (s->table)
+		path_table_link(s->table, 0, plane, sub_port, g->live[plane] & bit, BGP_PORT_BPS);
 }
 
 static void tell_capacity(struct server *s)
@@ -121,7 +170,8 @@ static void tell_capacity(struct server *s)
 	for (unsigned p = 0; p < s->net->n_planes; p++)
 		bps[p] = s->ports.gpus[0].live[p] == (1u << s->net->n_sub_ports) - 1
 				 ? NOTICE_WIRE_ANY
-				 : 1000;
+				 : (unsigned)__builtin_popcount(s->ports.gpus[0].live[p]) *
+					   BGP_PORT_BPS;
 	prober_tell_capacity(s->prober, 0, bps, s->net->n_planes, s->net->now_ns);
 }
 
@@ -132,8 +182,75 @@ void server_links(struct server *s, unsigned plane, unsigned sub_port)
 		return;
 	prober_link_changed(s->prober, 0, plane, sub_port, s->net->now_ns);
 	tell_capacity(s);
+	evaluate(s);
 	server_wake(s, s->net->now_ns);
 }
+
+/* ---- the path table, and what outlives it ----------------------------------- */
+
+/* What readers see goes on: the next incarnation adopts it. */
+static void keep_segment(struct server *s)
+{
+	struct path_view v;
+	uint32_t pair;
+
+	memset(s->adopted_bps, 0, sizeof(s->adopted_bps));
+	for (unsigned to = 0; to < s->net->n_hosts; to++)
+		for (unsigned p = 0; p < s->net->n_planes; p++) {
+			struct in6_addr peer = net_address(to);
+
+			s->adopted_verdict[to][p] = FARE_VERDICT_NO_ROUTE;
+			if (!path_table_find(s->table, 0, &peer, &pair) ||
+			    !path_table_view(s->table, pair, p, &v))
+				continue;
+			s->adopted_bps[to][p] = v.usable_bps;
+			s->adopted_verdict[to][p] = v.verdict;
+		}
+	s->has_segment = true;
+}
+
+static void adopt_segment(struct server *s)
+{
+	for (unsigned to = 0; to < s->net->n_hosts; to++)
+		for (unsigned p = 0; to != s->index && p < s->net->n_planes; p++) {
+			struct in6_addr peer = net_address(to);
+
+			if (path_table_adopt(s->table, 0, &peer, p, s->adopted_verdict[to][p],
+					     s->adopted_bps[to][p], s->net->now_ns))
+				abort();
+		}
+}
+
+/* The times of fared.yaml(5)'s defaults. */
+static void make_table(struct server *s)
+{
+	const struct path_table_times times = {.stale_ns = 120 * NET_S,
+					       .installed_ns = PATH_INSTALLED_NS,
+					       .restart_ns = PATH_RESTART_NS,
+					       .fallback_ns = PATH_FALLBACK_NS,
+					       .forget_ns = PATH_FORGET_NS};
+	struct path_table_gpu gpu = {.n_planes = s->net->n_planes};
+
+	for (unsigned p = 0; p < s->net->n_planes; p++)
+		gpu.n_sub_ports[p] = s->net->n_sub_ports;
+	if (path_table_create(&s->table, &gpu, 1, &times))
+		abort();
+	path_table_set_probing(s->table, on_route, s);
+	memset(s->probe, 0, sizeof(s->probe));
+	if (s->has_segment)
+		adopt_segment(s);
+}
+
+void server_step(struct server *s)
+{
+	if (!s->runs)
+		return;
+	for (int i = 0; i < PATH_SOURCE_COUNT; i++)
+		bgp_feed_step(s->bgp, &s->feeds[i], s->index, s->table);
+	evaluate(s);
+}
+
+/* ---- its process ------------------------------------------------------------- */
 
 void server_start(struct server *s)
 {
@@ -144,6 +261,7 @@ void server_start(struct server *s)
 	s->runs = true;
 	s->boot = net->now_ns;
 	s->ports.n_gpus = 1;
+	make_table(s);
 	g->address[0] = net_address(s->index);
 	g->n_planes = net->n_planes;
 	for (unsigned p = 0; p < net->n_planes; p++) {
@@ -157,13 +275,11 @@ void server_start(struct server *s)
 	    prober_create(&s->prober, s->udp, &options, &s->ports, &keys, &on_prober, s,
 			  net->now_ns))
 		abort();
-	for (unsigned to = 0; to < net->n_hosts; to++)
-		for (unsigned p = 0; to != s->index && p < net->n_planes; p++) {
-			struct in6_addr peer = net_address(to);
-
-			prober_want(s->prober, 0, &peer, p, true, false, net->now_ns);
-		}
+	for (int i = 0; i < PATH_SOURCE_COUNT; i++)
+		bgp_feed_start(s->bgp, &s->feeds[i], (enum path_source)i, s->index, s->table,
+			       !s->has_segment);
 	tell_capacity(s);
+	evaluate(s);
 	server_wake(s, net->now_ns);
 }
 
@@ -173,10 +289,14 @@ void server_stop(struct server *s)
 		return;
 	s->runs = false;
 	s->wake_ns = 0;
+	keep_segment(s);
+	path_table_destroy(s->table);
+	s->table = NULL;
 	prober_destroy(s->prober);
 	reflector_destroy(s->reflector);
 	udp_destroy(s->udp);
 	memset(s->held, 0, sizeof(s->held));
+	memset(s->held_till_ns, 0, sizeof(s->held_till_ns));
 	memset(s->held_bps, 0xff, sizeof(s->held_bps));
 }
 
@@ -220,6 +340,7 @@ void server_run(struct server *s)
 		prober_run(s->prober, now);
 	if (is_due && timer_first)
 		read_all(s, now);
+	evaluate(s);
 	next = prober_next_ns(s->prober, now);
 	if (next)
 		server_wake(s, (next > now ? next : now) +
@@ -233,4 +354,19 @@ enum probe_state server_state(const struct server *s, unsigned to, unsigned plan
 
 	return prober_path(s->prober, 0, &peer, plane, s->net->now_ns, &v) ? v.state
 									   : PROBE_UNPROVEN;
+}
+
+bool server_is_whole(const struct server *s, unsigned to, unsigned plane)
+{
+	const struct path_probe *probe = &s->probe[to][plane];
+	struct in6_addr peer = net_address(to);
+	enum fare_verdict verdict;
+	uint64_t bps;
+	uint32_t pair;
+
+	return path_table_find(s->table, 0, &peer, &pair) &&
+	       path_table_verdict(s->table, pair, plane, &verdict, &bps) &&
+	       verdict == FARE_VERDICT_OK &&
+	       (probe->gray_local || probe->gray_remote ||
+		bps == s->net->n_sub_ports * BGP_PORT_BPS);
 }

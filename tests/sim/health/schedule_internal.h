@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * schedule_internal.h - a schedule under way; for the files of schedule.h alone: schedule.c (time, and
+ * what is merely bad), schedule_faults.c, schedule_checks.c.
+ */
+#ifndef SIM_HEALTH_SCHEDULE_INTERNAL_H
+#define SIM_HEALTH_SCHEDULE_INTERNAL_H
+
+#include "bgp.h"
+#include "schedule.h"
+#include "server.h"
+
+#define STEP_NS	   (5 * NET_MS)
+#define WARM_UP_NS (500 * NET_MS)
+#define FAULTS_NS  (3500 * NET_MS) /* all begin before */
+#define END_NS	   (9 * NET_S)	   /* and are long mended by then */
+#define MAX_FAULTS 2u
+/* what a fault did may be found so long after it: a window of probes that skip, and some */
+#define GRACE_NS (2 * NET_S)
+/* a dead plane is found within: the allowance of a late server, stalls, claims of clients */
+#define FOUND_NS  (600 * NET_MS)
+#define NOTICE_NS (1000 * NET_MS)
+
+struct fault {
+	enum fault_kind kind;
+	unsigned plane, host, sub_port;
+	bool outward; /* one-way: what the server sends */
+	uint32_t per_mille;
+	uint64_t from_ns, to_ns;
+	bool is_on, is_checked;
+};
+
+struct schedule {
+	struct net net;
+	struct server servers[NET_HOSTS];
+	uint64_t seed, start_ns;
+	struct fault faults[MAX_FAULTS];
+	unsigned n_faults;
+	struct bgp bgp;
+	/* what else is bad in this schedule */
+	bool has_queues, has_stalls, has_lies, has_loss;
+	bool has_idle;			      /* pairs without traffic, and that is known */
+	bool is_active[NET_HOSTS][NET_HOSTS]; /* has traffic */
+	uint64_t burst_ns;
+	uint64_t down_ns[NET_HOSTS][NET_HOSTS][NET_PLANES]; /* went down last; 0: is not down */
+	/* its probing began or ended last, by BGP's word */
+	uint64_t route_ns[NET_HOSTS][NET_HOSTS][NET_PLANES];
+	bool has_route[NET_HOSTS][NET_HOSTS][NET_PLANES];
+	bool is_traced, is_violated;
+	struct schedule_stats *stats;
+};
+
+/* On standard output: if it is a violation, or the schedule is traced. */
+__attribute__((format(printf, 3, 4))) void schedule_say(struct schedule *s, bool violation,
+							const char *format, ...);
+double schedule_ms(const struct schedule *s); /* since its start */
+
+/* ---- schedule_faults.c */
+void schedule_faults_draw(struct schedule *s, struct fault *f);
+void schedule_faults_set(struct schedule *s, struct fault *f, bool on);
+/* All links as the faults that are on have them. */
+void schedule_faults_links(struct schedule *s);
+/* Does it touch packets between the two? */
+bool schedule_faults_concern(const struct fault *f, unsigned from, unsigned to, unsigned plane);
+
+/* ---- schedule_checks.c: a server's callbacks, and what is looked at when */
+void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plane,
+			    const struct probe_fsm_change *change);
+void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane);
+void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane, bool routed);
+void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned plane);
+void schedule_checks_fault(struct schedule *s, struct fault *f);
+void schedule_checks_end(struct schedule *s);
+
+#endif
