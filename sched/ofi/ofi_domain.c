@@ -9,6 +9,7 @@
 #include "ofi/ofi_cq.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_fabric.h"
+#include "ofi/ofi_link.h"
 #include "ofi/ofi_no.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_prov.h"
@@ -65,7 +66,7 @@ static int open_fare(struct ofi_domain *d, unsigned gpu)
 	struct fare_domain_options options = {
 		.provider = d->env.provider,
 		.accept = true,
-		.on_request = ofi_peer_on_request,
+		.on_request = ofi_link_on_request,
 		.on_request_arg = d,
 		.key_file = d->env.key_file,
 		.trusted_network = d->env.trusted_network,

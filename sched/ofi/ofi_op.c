@@ -6,8 +6,10 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
+#include "ofi/ofi_queue.h"
 #include "ofi/ofi_rx.h"
 #include "ofi/ofi_wire.h"
 
@@ -24,7 +26,7 @@ struct ofi_op *ofi_op_create(struct ofi_domain *domain, struct ofi_ep *ep, struc
 	op->ep = ep;
 	DL_APPEND2(domain->ops, op, all_prev, all_next);
 	if (ep)
-		ofi_ep_op_begins(ep, op);
+		ep->n_tx++;
 	return op;
 }
 
@@ -42,7 +44,7 @@ static void release_memory(struct ofi_op *op)
 void ofi_op_destroy(struct ofi_op *op)
 {
 	if (op->ep)
-		ofi_ep_op_ends(op->ep, op);
+		op->ep->n_tx--;
 	if (op->cookie)
 		ofi_cookies_remove(&op->domain->cookies, op->cookie);
 	if (op->announces)
@@ -138,7 +140,7 @@ static void announce(struct ofi_op *op)
 	if (op->status)
 		ofi_op_settle(next, 0, op->status);
 	else
-		ofi_peer_submit(next);
+		ofi_queue_submit(next);
 }
 
 static void report(struct ofi_op *op)
@@ -149,7 +151,7 @@ static void report(struct ofi_op *op)
 	else if (op->recv)
 		ofi_rx_read_done(op);
 	else if (op->ep)
-		ofi_ep_op_done(op->ep, op);
+		ofi_complete_op(op->ep, op);
 }
 
 void ofi_op_settle(struct ofi_op *op, uint8_t waits, int status)

@@ -3,7 +3,7 @@
  * ofi_op.h - one operation of this process toward a peer: a message, its answer, a read, a write.
  *
  * Owns an operation's memory: its copy of a message, the regions registered for it. An operation
- * is created by who asks for it, belongs to its peer from ofi_peer_submit() on, and is over when
+ * is created by who asks for it, belongs to its peer from ofi_queue_submit() on, and is over when
  * nothing is waited for any more (ofi_op_settle). Under the domain's lock.
  */
 #ifndef OFI_OP_H

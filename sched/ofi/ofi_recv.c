@@ -7,6 +7,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_cq.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
@@ -26,7 +27,7 @@ static struct ofi_recv *create(struct ofi_ep *ep, const struct ofi_receive *r)
 	recv->posted.tagged = r->tagged;
 	recv->ep = ep;
 	recv->context = r->context;
-	recv->wants_entry = ofi_ep_wants_entry(ep, false, r->flags);
+	recv->wants_entry = ofi_complete_wants_entry(ep, false, r->flags);
 	recv->n_iov = r->count;
 	for (size_t i = 0; i < r->count; i++) {
 		recv->iov[i] = r->iov[i];

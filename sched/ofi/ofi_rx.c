@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "ofi/ofi_av.h"
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_prov.h"
+#include "ofi/ofi_queue.h"
 
 /* ---- answers ---- */
 
@@ -26,7 +28,7 @@ int ofi_rx_answer(struct ofi_peer *peer, const struct ofi_wire *w)
 		return -ENOMEM;
 	}
 	ofi_wire_encode(w, op->message);
-	ofi_peer_submit(op);
+	ofi_queue_submit(op);
 	return 0;
 }
 
@@ -63,7 +65,7 @@ static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
 	ofi_peer_give_credit(m->peer, (uint32_t)ofi_eager_cost(m->length));
 	if (m->wire.flags & OFI_WIRE_ACK)
 		finish(m->peer, m->wire.cookie, 0);
-	ofi_ep_recv_done(recv, 0);
+	ofi_complete_recv(recv, 0);
 }
 
 /* 0: the read is on its way */
@@ -83,7 +85,7 @@ static int read_message(struct ofi_recv *recv, const struct ofi_message *m, uint
 	op->remote_addr = m->wire.address;
 	op->rkey = m->wire.rkey;
 	op->fin_cookie = m->wire.cookie;
-	ofi_peer_submit(op);
+	ofi_queue_submit(op);
 	return 0;
 }
 
@@ -95,7 +97,7 @@ static void deliver_rts(struct ofi_recv *recv, const struct ofi_message *m)
 	if (length && !err)
 		return;
 	finish(m->peer, m->wire.cookie, err);
-	ofi_ep_recv_done(recv, err);
+	ofi_complete_recv(recv, err);
 }
 
 void ofi_rx_read_done(struct ofi_op *op)
@@ -105,7 +107,7 @@ void ofi_rx_read_done(struct ofi_op *op)
 		finish(op->peer, op->fin_cookie, op->status);
 	else
 		ofi_limits_answered(&op->peer->limits);
-	ofi_ep_recv_done(op->recv, op->status);
+	ofi_complete_recv(op->recv, op->status);
 }
 
 void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m)
@@ -173,7 +175,7 @@ static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
 
 static void on_written(struct ofi_ep *ep, struct ofi_message *m)
 {
-	ofi_ep_written(ep, ofi_av_find(ep->av, m->peer, m->wire.src_ep), &m->wire);
+	ofi_complete_written(ep, ofi_av_find(ep->av, m->peer, m->wire.src_ep), &m->wire);
 }
 
 void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes)

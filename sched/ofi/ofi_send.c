@@ -7,10 +7,12 @@
 #include <rdma/fi_errno.h>
 
 #include "ofi/ofi_av.h"
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_info.h"
 #include "ofi/ofi_op.h"
+#include "ofi/ofi_queue.h"
 
 static int make_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload)
 {
@@ -87,7 +89,7 @@ static int prepare(struct ofi_op *op, const struct ofi_send *send, uint16_t dst_
 
 	op->context = send->context;
 	op->flags = FI_SEND | (send->wire_flags & OFI_WIRE_TAGGED ? FI_TAGGED : FI_MSG);
-	op->wants_entry = !send->silent && ofi_ep_wants_entry(op->ep, true, send->flags);
+	op->wants_entry = !send->silent && ofi_complete_wants_entry(op->ep, true, send->flags);
 	op->after_writes = op->ep->send_after_write;
 	return eager ? prepare_eager(op, &w, send) : prepare_rts(op, &w, send);
 }
@@ -116,7 +118,7 @@ static ssize_t send_locked(struct ofi_ep *ep, const struct ofi_send *send)
 		ofi_op_destroy(op);
 		return err;
 	}
-	ofi_peer_submit(op);
+	ofi_queue_submit(op);
 	return 0;
 }
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_queue.h"
+
+#include <errno.h>
+#include <utlist.h>
+
+#include "ofi/ofi_clock.h"
+#include "ofi/ofi_domain.h"
+#include "ofi/ofi_link.h"
+#include "ofi/ofi_op.h"
+#include "ofi/ofi_self.h"
+#include "ofi/ofi_wire.h"
+
+static int send_message(struct ofi_op *op)
+{
+	struct ofi_peer *peer = op->peer;
+	const struct fare_send send = {.data = op->message,
+				       .length = op->message_bytes,
+				       .context = (uintptr_t)op,
+				       .deadline_ns = op->deadline_ns};
+	int err;
+
+	ofi_wire_set_credit(op->message, peer->owed);
+	err = fare_group_send(peer->tx->group, &send);
+	if (err)
+		return err;
+	peer->owed = 0;
+	if (ofi_wire_kind(op->message) == OFI_CREDIT)
+		peer->credit_queued = false;
+	return 0;
+}
+
+static int write_memory(struct ofi_op *op)
+{
+	const struct fare_write write = {.remote_addr = op->remote_addr,
+					 .rkey = op->rkey,
+					 .context = (uintptr_t)op,
+					 .deadline_ns = op->deadline_ns,
+					 .pieces = op->pieces,
+					 .n_pieces = op->n_pieces};
+	int err = fare_group_write(op->peer->tx->group, &write);
+
+	op->peer->n_writes += !err;
+	return err;
+}
+
+static int read_memory(struct ofi_op *op)
+{
+	const struct fare_read read = {.remote_addr = op->remote_addr,
+				       .rkey = op->rkey,
+				       .context = (uintptr_t)op,
+				       .deadline_ns = op->deadline_ns,
+				       .pieces = op->pieces,
+				       .n_pieces = op->n_pieces};
+
+	return fare_group_read(op->peer->tx->group, &read);
+}
+
+/* 0: the group has it; -EAGAIN: later; else it fails. */
+static int start(struct ofi_op *op)
+{
+	int err;
+
+	if (op->after_writes && op->peer->n_writes)
+		return -EAGAIN;
+	err = ofi_link_ensure(op->peer);
+	if (err)
+		return err;
+	err = op->kind == OFI_OP_MESSAGE ? send_message(op)
+	      : op->kind == OFI_OP_WRITE ? write_memory(op)
+					 : read_memory(op);
+	/* closed: its event is on the way */
+	return err == -ENOBUFS || err == -ENOTCONN ? -EAGAIN : err;
+}
+
+static void start_own(struct ofi_peer *peer, struct ofi_op *op)
+{
+	int err = ofi_self_run(op);
+
+	if (!err && op->kind == OFI_OP_MESSAGE)
+		peer->owed = 0;
+	ofi_op_settle(op, OFI_WAIT_FARE, err);
+}
+
+static void dequeue(struct ofi_peer *peer, struct ofi_op *op)
+{
+	DL_DELETE(peer->queue, op);
+	if (op->kind == OFI_OP_MESSAGE && ofi_wire_kind(op->message) == OFI_FIN)
+		ofi_limits_answered(&peer->limits);
+}
+
+void ofi_queue_run(struct ofi_peer *peer)
+{
+	struct ofi_op *op;
+	int err = 0;
+
+	while ((op = peer->queue) && err != -EAGAIN) {
+		err = peer->is_self ? 0 : start(op);
+		if (err == -EAGAIN)
+			break;
+		dequeue(peer, op);
+		op->submitted = true;
+		if (peer->is_self)
+			start_own(peer, op);
+		else if (err)
+			ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, err);
+	}
+}
+
+void ofi_queue_submit(struct ofi_op *op)
+{
+	struct ofi_peer *peer = op->peer;
+
+	if (peer->domain->env.deadline_ms)
+		op->deadline_ns = ofi_now_ns() + peer->domain->env.deadline_ms * UINT64_C(1000000);
+	op->waits |= OFI_WAIT_FARE;
+	DL_APPEND(peer->queue, op);
+	if (peer->queue == op)
+		ofi_queue_run(peer);
+}
+
+void ofi_queue_fail(struct ofi_peer *peer, int status)
+{
+	struct ofi_op *op;
+
+	while ((op = peer->queue)) {
+		dequeue(peer, op);
+		ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, status);
+	}
+}
+
+void ofi_queue_expire(struct ofi_peer *peer, uint64_t now_ns)
+{
+	struct ofi_op *op, *next;
+
+	DL_FOREACH_SAFE (peer->queue, op, next) {
+		if (!op->deadline_ns || now_ns < op->deadline_ns)
+			continue;
+		dequeue(peer, op);
+		ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, -ETIMEDOUT);
+	}
+}
