@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ofi/ofi_complete.h"
 
-#include <stdlib.h>
-
 #include "ofi/ofi_cntr.h"
 #include "ofi/ofi_cq.h"
 #include "ofi/ofi_ep.h"
+#include "ofi/ofi_multi.h"
 #include "ofi/ofi_op.h"
 
 bool ofi_complete_wants_entry(const struct ofi_ep *ep, bool tx, uint64_t flags)
@@ -40,10 +39,12 @@ void ofi_complete_recv(struct ofi_recv *recv, int status)
 {
 	struct ofi_ep *ep = recv->ep;
 	uint64_t got = recv->length < recv->room ? recv->length : recv->room;
+	bool gives_back = ofi_multi_gives_back(recv);
 	struct ofi_cq_event event = {
 		.entry = {.op_context = recv->context,
 			  .flags = FI_RECV | (recv->posted.tagged ? FI_TAGGED : FI_MSG) |
-				   (recv->wire.flags & OFI_WIRE_DATA ? FI_REMOTE_CQ_DATA : 0),
+				   (recv->wire.flags & OFI_WIRE_DATA ? FI_REMOTE_CQ_DATA : 0) |
+				   (gives_back ? FI_MULTI_RECV : 0),
 			  .len = status ? 0 : got,
 			  .buf = recv->n_iov ? recv->iov[0].iov_base : NULL,
 			  .data = recv->wire.data,
@@ -55,9 +56,9 @@ void ofi_complete_recv(struct ofi_recv *recv, int status)
 		event.err = FI_ETRUNC;
 		event.olen = recv->length - recv->room;
 	}
-	complete(ep->rx_cq, ep->cntr[OFI_CNTR_RECV], recv->wants_entry, &event);
-	ep->n_rx--;
-	free(recv);
+	/* the application is always told when it has its buffer back */
+	complete(ep->rx_cq, ep->cntr[OFI_CNTR_RECV], recv->wants_entry || gives_back, &event);
+	ofi_multi_free(recv);
 }
 
 void ofi_complete_written(struct ofi_ep *ep, uint64_t source, const struct ofi_wire *w)

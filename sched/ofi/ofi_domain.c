@@ -9,6 +9,7 @@
 #include "ofi/ofi_cq.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_fabric.h"
+#include "ofi/ofi_info.h"
 #include "ofi/ofi_link.h"
 #include "ofi/ofi_no.h"
 #include "ofi/ofi_op.h"
@@ -171,6 +172,7 @@ int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_
 	d->fabric = container_of(fabric, struct ofi_fabric, fid);
 	__atomic_fetch_add(&d->fabric->n_users, 1, __ATOMIC_RELAXED);
 	d->progress.wake = -1;
+	d->is_scalable = ofi_info_is_scalable(info);
 	pthread_mutex_init(&d->lock, NULL);
 	ofi_env_read(&ofi_provider, &d->env);
 	err = open_fare(d, gpu);

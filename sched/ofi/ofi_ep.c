@@ -12,6 +12,7 @@
 #include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_info.h"
+#include "ofi/ofi_multi.h"
 #include "ofi/ofi_no.h"
 #include "ofi/ofi_op.h"
 
@@ -108,7 +109,8 @@ static void drop_receives(struct ofi_ep *ep)
 	for (unsigned tagged = 0; tagged < 2; tagged++)
 		DL_FOREACH_SAFE (ep->match.posted[tagged], p, next) {
 			ofi_match_unpost(&ep->match, p);
-			free(p);
+			if (ofi_multi_end((struct ofi_recv *)p))
+				ofi_multi_free((struct ofi_recv *)p);
 		}
 }
 
@@ -151,8 +153,9 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 
 	ofi_lock(ep->domain);
 	p = find_context(ep, context);
-	if (p) {
+	if (p)
 		ofi_match_unpost(&ep->match, p);
+	if (p && ofi_multi_end((struct ofi_recv *)p)) {
 		((struct ofi_recv *)p)->source = FI_ADDR_NOTAVAIL;
 		((struct ofi_recv *)p)->wire.tag = p->tag;
 		ofi_complete_recv((struct ofi_recv *)p, -FI_ECANCELED);
@@ -163,15 +166,32 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 
 static int ep_getopt(fid_t fid, int level, int name, void *value, size_t *len)
 {
-	(void)fid, (void)value, (void)len;
-	return level == FI_OPT_ENDPOINT && name == FI_OPT_CM_DATA_SIZE ? -FI_ENOSYS
-								       : -FI_ENOPROTOOPT;
+	struct ofi_ep *ep = container_of(fid, struct ofi_ep, fid.fid);
+	size_t room = *len;
+
+	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV)
+		return -FI_ENOPROTOOPT;
+	*len = sizeof(ep->min_multi_recv);
+	if (room < sizeof(ep->min_multi_recv))
+		return -FI_ETOOSMALL;
+	ofi_lock(ep->domain);
+	memcpy(value, &ep->min_multi_recv, sizeof(ep->min_multi_recv));
+	ofi_unlock(ep->domain);
+	return 0;
 }
 
 static int ep_setopt(fid_t fid, int level, int name, const void *value, size_t len)
 {
-	(void)fid, (void)level, (void)name, (void)value, (void)len;
-	return -FI_ENOPROTOOPT;
+	struct ofi_ep *ep = container_of(fid, struct ofi_ep, fid.fid);
+
+	if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV)
+		return -FI_ENOPROTOOPT;
+	if (len != sizeof(ep->min_multi_recv))
+		return -FI_EINVAL;
+	ofi_lock(ep->domain);
+	memcpy(&ep->min_multi_recv, value, sizeof(ep->min_multi_recv));
+	ofi_unlock(ep->domain);
+	return 0;
 }
 
 static int no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **ep,
@@ -239,6 +259,8 @@ int ofi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep *
 		return -FI_ENOMEM;
 	ep->domain = ofi_domain_of(domain);
 	take_attributes(ep, info);
+	/* so no eager message is cut short by default */
+	ep->min_multi_recv = OFI_EAGER_MAX;
 	ep->fid.fid.fclass = FI_CLASS_EP;
 	ep->fid.fid.context = context;
 	ep->fid.fid.ops = &ep_fi_ops;

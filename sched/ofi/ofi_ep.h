@@ -36,6 +36,7 @@ struct ofi_ep {
 	struct ofi_match match;
 	struct ofi_message *claimed; /* by fi_trecvmsg(FI_CLAIM); linked by arrived.next */
 	unsigned n_tx, n_rx;	     /* operations; receives posted or being read */
+	size_t min_multi_recv;	     /* FI_OPT_MIN_MULTI_RECV, in bytes */
 };
 
 static inline struct ofi_ep *ofi_ep_of(struct fid_ep *fid)

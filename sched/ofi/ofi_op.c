@@ -9,6 +9,7 @@
 #include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
+#include "ofi/ofi_multi.h"
 #include "ofi/ofi_queue.h"
 #include "ofi/ofi_rx.h"
 #include "ofi/ofi_wire.h"
@@ -56,6 +57,18 @@ void ofi_op_destroy(struct ofi_op *op)
 }
 
 /* ---- memory ---- */
+
+int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload_bytes)
+{
+	size_t bytes = ofi_wire_bytes(w->kind) + payload_bytes;
+
+	op->message = malloc(bytes);
+	if (!op->message)
+		return -ENOMEM;
+	op->message_bytes = (uint32_t)bytes;
+	ofi_wire_encode(w, op->message);
+	return 0;
+}
 
 static int add_piece(struct ofi_op *op, void *data, uint64_t length, struct fare_mr *mr,
 		     unsigned rights)
@@ -146,7 +159,9 @@ static void announce(struct ofi_op *op)
 static void report(struct ofi_op *op)
 {
 	op->reported = true;
-	if (op->announces)
+	if (op->is_question)
+		ofi_keys_unask(&op->peer->keys, op->key);
+	else if (op->announces)
 		announce(op);
 	else if (op->recv)
 		ofi_rx_read_done(op);
@@ -170,7 +185,7 @@ static void forget(struct ofi_op *op)
 {
 	if (op->recv && !op->reported) {
 		ofi_rx_refuse(op->peer, op->fin_cookie);
-		free(op->recv);
+		ofi_multi_free(op->recv);
 	}
 	op->recv = NULL;
 	op->ep = NULL;

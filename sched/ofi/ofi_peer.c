@@ -67,6 +67,17 @@ void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes)
 	peer->credit_queued = !ofi_rx_answer(peer, &w);
 }
 
+void ofi_peers_forget_key(struct ofi_domain *domain, uint64_t key)
+{
+	const struct ofi_wire w = {.kind = OFI_FORGET, .tag = key};
+	struct ofi_peer *peer, *next;
+
+	HASH_ITER (hh, domain->peers.by_address, peer, next)
+		if (peer->asks_keys && peer->tx && peer->tx->connected && !peer->tx->closed &&
+		    ofi_rx_answer(peer, &w))
+			OFI_WARN(FI_LOG_MR, "no memory to tell a peer of a closed region\n");
+}
+
 /* ---- a peer that does not keep to the protocol ---- */
 
 void ofi_peer_cut(struct ofi_peer *peer, const char *why)
@@ -112,6 +123,10 @@ static void on_completed(const struct fare_event *e, struct ofi_peer *peer)
 	}
 	if (op->kind == OFI_OP_WRITE)
 		peer->n_writes--;
+	if (e->status == -EACCES && ofi_queue_again(op)) {
+		mark_dirty(peer);
+		return;
+	}
 	if (e->status == -ETIMEDOUT)
 		op->waits |= OFI_WAIT_RELEASE; /* its event still comes */
 	ofi_op_settle(op, OFI_WAIT_FARE | (e->status ? OFI_WAIT_FIN : 0), e->status);
@@ -245,6 +260,7 @@ void ofi_peers_fini(struct ofi_domain *domain)
 			free(link);
 		}
 		HASH_DEL(domain->peers.by_address, peer);
+		ofi_keys_fini(&peer->keys);
 		free(peer);
 	}
 }

@@ -17,6 +17,7 @@
 
 #include "fare.h"
 #include "ofi/ofi_hash.h"
+#include "ofi/ofi_keys.h"
 #include "ofi/ofi_limits.h"
 
 struct ofi_domain;
@@ -41,7 +42,9 @@ struct ofi_peer {
 	uint32_t eager_out;	  /* eager bytes that the peer has not given credit for */
 	uint32_t owed;		  /* eager bytes taken here that the peer has not been told of */
 	struct ofi_limits limits; /* of what it sends */
+	struct ofi_keys keys;	  /* of its regions */
 	bool is_self, is_dirty, credit_queued, is_cut;
+	bool asks_keys;	    /* it keeps keys of regions here */
 	uint64_t reopen_ns; /* not before; 0: at once */
 };
 
@@ -57,6 +60,8 @@ struct ofi_peers {
 struct ofi_peer *ofi_peer_get(struct ofi_domain *domain, const struct fare_address *address);
 /* Eager bytes were taken out of the queues here: the peer is told, now or with a next message. */
 void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes);
+/* The region with that key is closed: peers that may know it are told. */
+void ofi_peers_forget_key(struct ofi_domain *domain, uint64_t key);
 bool ofi_peer_has_window(const struct ofi_peer *peer, uint64_t bytes);
 /*
  * The peer does not keep to the protocol: its links end, what is outstanding toward it fails, and

@@ -9,6 +9,7 @@
 #ifndef OFI_QUEUE_H
 #define OFI_QUEUE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ofi_op;
@@ -16,6 +17,13 @@ struct ofi_peer;
 
 /* Takes the operation, and starts it if nothing is in its way. */
 void ofi_queue_submit(struct ofi_op *op);
+/* The same before all others: an answer that the peer cannot go on without. */
+void ofi_queue_submit_first(struct ofi_op *op);
+/*
+ * The peer has refused a read or write. True: it was by a key that may have a new meaning, and it
+ * waits until the peer was asked.
+ */
+bool ofi_queue_again(struct ofi_op *op);
 /* Starts what can start. */
 void ofi_queue_run(struct ofi_peer *peer);
 /* All of them end with that status (-errno). */

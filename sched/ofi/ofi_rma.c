@@ -56,6 +56,9 @@ static int take_memory(struct ofi_op *op, const struct rma *r)
 			  ? ofi_op_copy_memory(op, r->iov, r->count, op->length, 0)
 			  : ofi_op_take_memory(op, r->iov, r->desc, r->count, op->length, 0);
 
+	op->key = r->key;
+	op->address = r->addr;
+	op->by_key = op->domain->is_scalable;
 	op->remote_addr = r->addr;
 	op->rkey = (uint32_t)r->key;
 	return err == -ENOSPC ? -FI_EAGAIN : err;
@@ -75,13 +78,10 @@ static int follow(struct ofi_ep *ep, struct ofi_peer *peer, const struct rma *r,
 
 	if (!op)
 		return -FI_ENOMEM;
-	op->message_bytes = (uint32_t)ofi_wire_bytes(w.kind);
-	op->message = malloc(op->message_bytes);
-	if (!op->message) {
+	if (ofi_op_set_message(op, &w, 0)) {
 		ofi_op_destroy(op);
 		return -FI_ENOMEM;
 	}
-	ofi_wire_encode(&w, op->message);
 	*out = op;
 	return 0;
 }
@@ -122,7 +122,8 @@ static ssize_t rma(struct fid_ep *fid, const struct rma *r)
 	ofi_lock(ep->domain);
 	err = ofi_ep_has_room(ep, true);
 	peer = err ? NULL : ofi_av_peer(ep->av, r->peer, &dst_ep);
-	if (!err && (!peer || r->count > OFI_IOV_MAX || r->key > UINT32_MAX))
+	if (!err &&
+	    (!peer || r->count > OFI_IOV_MAX || (r->key > UINT32_MAX && !ep->domain->is_scalable)))
 		err = -FI_EINVAL;
 	if (!err && r->flags & FI_INJECT && ofi_iov_bytes(r->iov, r->count) > OFI_EAGER_MAX)
 		err = -FI_EMSGSIZE;

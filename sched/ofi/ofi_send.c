@@ -14,18 +14,6 @@
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_queue.h"
 
-static int make_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload)
-{
-	size_t header = ofi_wire_bytes(w->kind);
-
-	op->message = malloc(header + payload);
-	if (!op->message)
-		return -FI_ENOMEM;
-	op->message_bytes = (uint32_t)(header + payload);
-	ofi_wire_encode(w, op->message);
-	return 0;
-}
-
 static void gather(uint8_t *out, const struct iovec *iov, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -46,7 +34,7 @@ static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi
 		w->cookie = op->cookie;
 	}
 	if (!err)
-		err = make_message(op, w, op->length);
+		err = ofi_op_set_message(op, w, op->length);
 	if (err)
 		return err;
 	gather(op->message + OFI_WIRE_BYTES, send->iov, send->count);
@@ -74,7 +62,7 @@ static int prepare_rts(struct ofi_op *op, struct ofi_wire *w, const struct ofi_s
 		w->address = (uintptr_t)op->pieces[0].data;
 		w->rkey = fare_mr_rkey(op->pieces[0].mr);
 	}
-	return make_message(op, w, 0);
+	return ofi_op_set_message(op, w, 0);
 }
 
 static int prepare(struct ofi_op *op, const struct ofi_send *send, uint16_t dst_ep)
