@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "ofi/ofi_clock.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_no.h"
+#include "ofi/ofi_signal.h"
+#include "ofi/ofi_strerror.h"
 
 #define FIRST_EVENTS 64u
 
@@ -21,9 +22,11 @@ struct ofi_cq {
 	unsigned n_bound;
 	struct ofi_cq_event *events; /* a ring, of a power of two */
 	unsigned size, head, n;
-	/* waiting: fd is readable while there are events; epoll also when libfare is due */
-	int fd, epoll;
-	bool signalled, interrupted;
+	/* waiting: the signal is raised while there are events; epoll is readable then, too, and when
+	 * libfare is due */
+	struct ofi_signal signal;
+	int epoll;
+	bool interrupted;
 };
 
 static struct ofi_cq *of(struct fid_cq *fid)
@@ -59,24 +62,6 @@ static bool grow(struct ofi_cq *cq)
 	return true;
 }
 
-static void signal_fd(struct ofi_cq *cq)
-{
-	if (cq->fd < 0 || cq->signalled)
-		return;
-	eventfd_write(cq->fd, 1);
-	cq->signalled = true;
-}
-
-static void clear_fd(struct ofi_cq *cq)
-{
-	eventfd_t value;
-
-	if (!cq->signalled)
-		return;
-	eventfd_read(cq->fd, &value);
-	cq->signalled = false;
-}
-
 void ofi_cq_add(struct ofi_cq *cq, const struct ofi_cq_event *event)
 {
 	if (cq->n == cq->size && !grow(cq)) {
@@ -84,7 +69,7 @@ void ofi_cq_add(struct ofi_cq *cq, const struct ofi_cq_event *event)
 		return;
 	}
 	cq->events[(cq->head + cq->n++) & (cq->size - 1)] = *event;
-	signal_fd(cq);
+	ofi_signal_raise(&cq->signal);
 }
 
 static const struct ofi_cq_event *first(const struct ofi_cq *cq)
@@ -96,7 +81,7 @@ static void drop_first(struct ofi_cq *cq)
 {
 	cq->head = (cq->head + 1) & (cq->size - 1);
 	if (!--cq->n)
-		clear_fd(cq);
+		ofi_signal_clear(&cq->signal);
 }
 
 /* ---- reading ---- */
@@ -197,7 +182,7 @@ static bool was_interrupted(struct ofi_cq *cq)
 	was = cq->interrupted;
 	cq->interrupted = false;
 	if (was && !cq->n)
-		clear_fd(cq);
+		ofi_signal_clear(&cq->signal);
 	ofi_unlock(cq->domain);
 	return was;
 }
@@ -236,7 +221,7 @@ static int cq_signal(struct fid_cq *fid)
 
 	ofi_lock(cq->domain);
 	cq->interrupted = true;
-	signal_fd(cq);
+	ofi_signal_raise(&cq->signal);
 	ofi_unlock(cq->domain);
 	return 0;
 }
@@ -258,19 +243,14 @@ static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *e
 			       size_t len)
 {
 	(void)fid, (void)err_data;
-	if (buf && len) {
-		strncpy(buf, fi_strerror(prov_errno), len - 1);
-		buf[len - 1] = 0;
-	}
-	return fi_strerror(prov_errno);
+	return ofi_strerror(prov_errno, buf, len);
 }
 
 /* ---- opening and closing ---- */
 
 static void destroy(struct ofi_cq *cq)
 {
-	if (cq->fd >= 0)
-		close(cq->fd);
+	ofi_signal_fini(&cq->signal);
 	if (cq->epoll >= 0)
 		close(cq->epoll);
 	free(cq->events);
@@ -329,10 +309,12 @@ static struct fi_ops_cq cq_ops = {
 static int make_waitable(struct ofi_cq *cq)
 {
 	struct epoll_event e = {.events = EPOLLIN};
+	int err = ofi_signal_init(&cq->signal);
 
-	cq->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (err)
+		return err;
 	cq->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (cq->fd < 0 || cq->epoll < 0 || epoll_ctl(cq->epoll, EPOLL_CTL_ADD, cq->fd, &e) ||
+	if (cq->epoll < 0 || epoll_ctl(cq->epoll, EPOLL_CTL_ADD, cq->signal.fd, &e) ||
 	    epoll_ctl(cq->epoll, EPOLL_CTL_ADD, fare_domain_fd(cq->domain->fare_domain), &e))
 		return -errno;
 	return 0;
@@ -354,7 +336,8 @@ int ofi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 		return -FI_ENOMEM;
 	cq->domain = ofi_domain_of(domain);
 	cq->format = attr->format;
-	cq->fd = cq->epoll = -1;
+	cq->signal = OFI_SIGNAL_NONE;
+	cq->epoll = -1;
 	if (attr->wait_obj != FI_WAIT_NONE)
 		err = make_waitable(cq);
 	if (err) {

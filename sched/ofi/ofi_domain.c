@@ -9,6 +9,8 @@
 #include "ofi/ofi_cq.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_fabric.h"
+#include "ofi/ofi_info.h"
+#include "ofi/ofi_link.h"
 #include "ofi/ofi_no.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_prov.h"
@@ -65,7 +67,7 @@ static int open_fare(struct ofi_domain *d, unsigned gpu)
 	struct fare_domain_options options = {
 		.provider = d->env.provider,
 		.accept = true,
-		.on_request = ofi_peer_on_request,
+		.on_request = ofi_link_on_request,
 		.on_request_arg = d,
 		.key_file = d->env.key_file,
 		.trusted_network = d->env.trusted_network,
@@ -170,6 +172,7 @@ int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_
 	d->fabric = container_of(fabric, struct ofi_fabric, fid);
 	__atomic_fetch_add(&d->fabric->n_users, 1, __ATOMIC_RELAXED);
 	d->progress.wake = -1;
+	d->is_scalable = ofi_info_is_scalable(info);
 	pthread_mutex_init(&d->lock, NULL);
 	ofi_env_read(&ofi_provider, &d->env);
 	err = open_fare(d, gpu);

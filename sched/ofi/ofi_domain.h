@@ -39,6 +39,7 @@ struct ofi_domain {
 	struct fare_address address;
 	struct ofi_peers peers;
 	struct ofi_mrs mrs;
+	bool is_scalable;	    /* keys of the application's choice, offsets (ofi_mr.h) */
 	struct ofi_op *ops;	    /* all of them */
 	struct ofi_cookies cookies; /* operations that wait for OFI_FIN */
 	struct ofi_ep *eps[OFI_EPS_MAX];

@@ -3,7 +3,6 @@
  * ofi_ep.h - fi_endpoint(3): an endpoint of type FI_EP_RDM.
  *
  * Owns what is bound to it, its receives and unexpected messages, and the count of its operations.
- * It decides which completions are entries of a CQ and which count.
  */
 #ifndef OFI_EP_H
 #define OFI_EP_H
@@ -37,6 +36,7 @@ struct ofi_ep {
 	struct ofi_match match;
 	struct ofi_message *claimed; /* by fi_trecvmsg(FI_CLAIM); linked by arrived.next */
 	unsigned n_tx, n_rx;	     /* operations; receives posted or being read */
+	size_t min_multi_recv;	     /* FI_OPT_MIN_MULTI_RECV, in bytes */
 };
 
 static inline struct ofi_ep *ofi_ep_of(struct fid_ep *fid)
@@ -49,16 +49,6 @@ int ofi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep *
 
 /* -FI_EAGAIN: as many as the queue takes are outstanding, of that direction. */
 int ofi_ep_has_room(struct ofi_ep *ep, bool tx);
-bool ofi_ep_wants_entry(const struct ofi_ep *ep, bool tx, uint64_t flags);
-
-/* An operation begins; is over, with a completion; is gone. */
-void ofi_ep_op_begins(struct ofi_ep *ep, const struct ofi_op *op);
-void ofi_ep_op_done(struct ofi_ep *ep, const struct ofi_op *op);
-void ofi_ep_op_ends(struct ofi_ep *ep, const struct ofi_op *op);
-/* Takes the receive: its completion is written, and it is gone. status: 0 or -errno. */
-void ofi_ep_recv_done(struct ofi_recv *recv, int status);
-/* A peer's write with remote CQ data. */
-void ofi_ep_written(struct ofi_ep *ep, uint64_t source, const struct ofi_wire *w);
 
 extern struct fi_ops_msg ofi_msg_ops;
 extern struct fi_ops_tagged ofi_tagged_ops;

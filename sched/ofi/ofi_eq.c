@@ -5,12 +5,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <utlist.h>
 
 #include "ofi/ofi_fabric.h"
 #include "ofi/ofi_no.h"
+#include "ofi/ofi_signal.h"
+#include "ofi/ofi_strerror.h"
 
 struct event {
 	struct event *prev, *next;
@@ -24,7 +24,7 @@ struct ofi_eq {
 	struct ofi_fabric *fabric;
 	pthread_mutex_t lock;
 	struct event *events;
-	int fd; /* eventfd: readable while there are events */
+	struct ofi_signal signal; /* raised while there are events */
 };
 
 static struct ofi_eq *of(struct fid_eq *fid)
@@ -35,12 +35,11 @@ static struct ofi_eq *of(struct fid_eq *fid)
 static void drop_first(struct ofi_eq *eq)
 {
 	struct event *e = eq->events;
-	eventfd_t value;
 
 	DL_DELETE(eq->events, e);
 	free(e);
 	if (!eq->events)
-		eventfd_read(eq->fd, &value);
+		ofi_signal_clear(&eq->signal);
 }
 
 static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, uint64_t flags)
@@ -81,9 +80,8 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, siz
 	e->bytes = len;
 	memcpy(e->data, buf, len);
 	pthread_mutex_lock(&eq->lock);
-	if (!eq->events)
-		eventfd_write(eq->fd, 1);
 	DL_APPEND(eq->events, e);
+	ofi_signal_raise(&eq->signal);
 	pthread_mutex_unlock(&eq->lock);
 	return (ssize_t)len;
 }
@@ -91,7 +89,7 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, siz
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, int timeout,
 			uint64_t flags)
 {
-	struct pollfd p = {.fd = of(fid)->fd, .events = POLLIN};
+	struct pollfd p = {.fd = of(fid)->signal.fd, .events = POLLIN};
 
 	if (poll(&p, 1, timeout) <= 0)
 		return -FI_EAGAIN;
@@ -102,11 +100,7 @@ static const char *eq_strerror(struct fid_eq *fid, int prov_errno, const void *e
 			       size_t len)
 {
 	(void)fid, (void)err_data;
-	if (buf && len) {
-		strncpy(buf, fi_strerror(prov_errno), len - 1);
-		buf[len - 1] = 0;
-	}
-	return fi_strerror(prov_errno);
+	return ofi_strerror(prov_errno, buf, len);
 }
 
 static int eq_close(struct fid *fid)
@@ -115,7 +109,7 @@ static int eq_close(struct fid *fid)
 
 	while (eq->events)
 		drop_first(eq);
-	close(eq->fd);
+	ofi_signal_fini(&eq->signal);
 	pthread_mutex_destroy(&eq->lock);
 	__atomic_fetch_sub(&eq->fabric->n_users, 1, __ATOMIC_RELEASE);
 	free(eq);
@@ -126,7 +120,7 @@ static int eq_control(struct fid *fid, int command, void *arg)
 {
 	if (command != FI_GETWAIT)
 		return -FI_ENOSYS;
-	*(int *)arg = container_of(fid, struct ofi_eq, fid.fid)->fd;
+	*(int *)arg = container_of(fid, struct ofi_eq, fid.fid)->signal.fd;
 	return 0;
 }
 
@@ -151,16 +145,17 @@ int ofi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_e
 		void *context)
 {
 	struct ofi_eq *eq;
+	int err;
 
 	if (attr->wait_obj > FI_WAIT_FD || attr->wait_obj == FI_WAIT_SET)
 		return -FI_ENOSYS;
 	eq = calloc(1, sizeof(*eq));
 	if (!eq)
 		return -FI_ENOMEM;
-	eq->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (eq->fd < 0) {
+	err = ofi_signal_init(&eq->signal);
+	if (err) {
 		free(eq);
-		return -errno;
+		return err;
 	}
 	pthread_mutex_init(&eq->lock, NULL);
 	eq->fabric = container_of(fabric, struct ofi_fabric, fid);

@@ -62,20 +62,56 @@ static bool ep_fits(const struct fi_ep_attr *a)
 	return true;
 }
 
-/* Before 1.5 mr_mode is one of an enumeration, and its basic stands for three bits. */
-static int wanted_mr_mode(uint32_t version, int mode)
-{
-	bool is_old = FI_VERSION_LT(version, FI_VERSION(1, 5)) && mode == FI_MR_UNSPEC;
-
-	return is_old || mode == FI_MR_BASIC ? OFI_MR_MODE : mode;
-}
-
 static bool uses_rma(uint64_t caps)
 {
 	return !caps || caps & (FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE);
 }
 
-static bool domain_fits(uint32_t version, const struct fi_info *hints)
+static bool is_verbs(const struct ofi_env *env)
+{
+	return env->provider && !strcmp(env->provider, "verbs");
+}
+
+/*
+ * The mode of registration for these hints. What the hints name is what the application is prepared
+ * for (fi_mr(3)): basic if it can, because keys of its own choice cost a question to each peer.
+ * Before 1.5 mr_mode is one of an enumeration, not bits.
+ */
+static int mr_mode_for(uint32_t version, const struct fi_info *hints, const struct ofi_env *env)
+{
+	bool is_any = !hints || !hints->domain_attr;
+	int mode = is_any ? OFI_MR_MODE : hints->domain_attr->mr_mode;
+
+	if (FI_VERSION_LT(version, FI_VERSION(1, 5)) && (is_any || mode == FI_MR_UNSPEC))
+		return FI_MR_BASIC;
+	if (mode == FI_MR_BASIC || mode == FI_MR_SCALABLE)
+		return mode;
+	if (hints && !uses_rma(hints->caps))
+		return 0;
+	if ((mode & OFI_MR_MODE) == OFI_MR_MODE)
+		return OFI_MR_MODE;
+	/* a device pins what is registered */
+	return is_verbs(env) ? FI_MR_ALLOCATED : 0;
+}
+
+bool ofi_info_is_scalable(const struct fi_info *info)
+{
+	return info->domain_attr && !(info->domain_attr->mr_mode & (FI_MR_BASIC | FI_MR_PROV_KEY));
+}
+
+static bool mr_mode_fits(uint32_t version, const struct fi_info *hints, const struct ofi_env *env)
+{
+	const int alone = FI_MR_BASIC | FI_MR_SCALABLE;
+	int mode = mr_mode_for(version, hints, env), wanted = hints->domain_attr->mr_mode;
+
+	if (wanted & alone && wanted & (wanted - 1))
+		return refuse("FI_MR_BASIC or FI_MR_SCALABLE together with other bits of mr_mode");
+	if (hints->caps && mode == FI_MR_ALLOCATED && !(wanted & FI_MR_ALLOCATED))
+		return refuse("RMA without FI_MR_ALLOCATED, which the provider verbs needs");
+	return true;
+}
+
+static bool domain_fits(uint32_t version, const struct fi_info *hints, const struct ofi_env *env)
 {
 	const struct fi_domain_attr *a = hints->domain_attr;
 
@@ -83,16 +119,13 @@ static bool domain_fits(uint32_t version, const struct fi_info *hints)
 		return true;
 	if (a->caps & ~OFI_CAPS_DOMAIN)
 		return refuse("other capabilities of a domain");
-	if (hints->caps && uses_rma(hints->caps) &&
-	    OFI_MR_MODE & ~wanted_mr_mode(version, a->mr_mode))
-		return refuse("RMA without FI_MR_VIRT_ADDR, FI_MR_ALLOCATED and FI_MR_PROV_KEY");
 	if (a->cq_data_size > sizeof(uint64_t) || a->mr_key_size > sizeof(uint64_t) ||
 	    a->auth_key_size)
 		return refuse("larger limits of a domain");
-	return true;
+	return mr_mode_fits(version, hints, env);
 }
 
-static bool hints_fit(uint32_t version, const struct fi_info *hints)
+static bool hints_fit(uint32_t version, const struct fi_info *hints, const struct ofi_env *env)
 {
 	if (!hints)
 		return true;
@@ -106,7 +139,7 @@ static bool hints_fit(uint32_t version, const struct fi_info *hints)
 	    strcmp(hints->fabric_attr->name, OFI_FABRIC_NAME))
 		return refuse("another fabric");
 	return tx_fits(hints->tx_attr) && rx_fits(hints->rx_attr) && ep_fits(hints->ep_attr) &&
-	       domain_fits(version, hints);
+	       domain_fits(version, hints, env);
 }
 
 static bool gpu_fits(const struct fi_info *hints, const char *name)
@@ -163,9 +196,6 @@ static void fill_endpoint(struct fi_ep_attr *ep, const struct fi_info *hints)
 static void fill_domain(struct fi_domain_attr *d, const struct fi_info *hints, uint32_t version,
 			const struct ofi_env *env)
 {
-	bool basic = FI_VERSION_LT(version, FI_VERSION(1, 5)) ||
-		     (hints && hints->domain_attr && hints->domain_attr->mr_mode == FI_MR_BASIC);
-
 	d->threading = FI_THREAD_SAFE;
 	d->control_progress = d->data_progress =
 		env->progress_thread ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
@@ -173,8 +203,9 @@ static void fill_domain(struct fi_domain_attr *d, const struct fi_info *hints, u
 	d->av_type = hints && hints->domain_attr && hints->domain_attr->av_type
 			     ? hints->domain_attr->av_type
 			     : FI_AV_TABLE;
-	d->mr_mode = basic ? FI_MR_BASIC : hints && !uses_rma(hints->caps) ? 0 : OFI_MR_MODE;
-	d->mr_key_size = sizeof(uint32_t);
+	d->mr_mode = mr_mode_for(version, hints, env);
+	d->mr_key_size =
+		d->mr_mode & (FI_MR_BASIC | FI_MR_PROV_KEY) ? sizeof(uint32_t) : sizeof(uint64_t);
 	d->cq_data_size = sizeof(uint64_t);
 	d->cq_cnt = d->ep_cnt = d->cntr_cnt = 1024;
 	d->tx_ctx_cnt = d->rx_ctx_cnt = 1024;
@@ -264,9 +295,9 @@ int ofi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 			 node);
 		return -FI_ENODATA;
 	}
-	if (!hints_fit(version, hints))
-		return -FI_ENODATA;
 	ofi_env_read(&ofi_provider, &env);
+	if (!hints_fit(version, hints, &env))
+		return -FI_ENODATA;
 	err = fare_attach(&fare, env.run_dir);
 	if (err) {
 		OFI_INFO(FI_LOG_CORE, "no fared to attach to in %s: %s\n",

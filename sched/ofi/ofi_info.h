@@ -6,12 +6,14 @@
 #ifndef OFI_INFO_H
 #define OFI_INFO_H
 
+#include <stdbool.h>
+
 #include <rdma/fabric.h>
 
 #define OFI_CAPS_TX (FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
 #define OFI_CAPS_RX                                                                                \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE |    \
-	 FI_DIRECTED_RECV)
+	 FI_DIRECTED_RECV | FI_MULTI_RECV)
 #define OFI_CAPS_DOMAIN (FI_LOCAL_COMM | FI_REMOTE_COMM)
 /* messages in order; a message behind a write that was posted before */
 #define OFI_ORDER    (FI_ORDER_SAS | FI_ORDER_SAW)
@@ -21,6 +23,8 @@
 #define OFI_IOV_MAX  FARE_PIECES_MAX
 #define OFI_MAX_SIZE (SIZE_MAX >> 16)
 
+/* Whether a domain of that info has keys of the application's choice (fi_mr(3)). */
+bool ofi_info_is_scalable(const struct fi_info *info);
 int ofi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		const struct fi_info *hints, struct fi_info **out);
 

@@ -5,7 +5,8 @@
 
 static bool wants_answer(const struct ofi_wire *w)
 {
-	return w->kind == OFI_RTS || (w->kind == OFI_EAGER && w->flags & OFI_WIRE_ACK);
+	return w->kind == OFI_RTS || w->kind == OFI_FIND ||
+	       (w->kind == OFI_EAGER && w->flags & OFI_WIRE_ACK);
 }
 
 bool ofi_limits_admit(struct ofi_limits *l, uint32_t window_bytes, const struct ofi_wire *w,

@@ -6,16 +6,24 @@
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_no.h"
 
-void *ofi_mr_reach(const struct ofi_mrs *mrs, uint32_t rkey, uint64_t addr, uint64_t length,
+const struct ofi_mr *ofi_mr_find(const struct ofi_mrs *mrs, uint64_t key)
+{
+	const struct ofi_mr *mr;
+
+	HASH_FIND(hh, mrs->by_key, &key, sizeof(key), mr);
+	return mr;
+}
+
+void *ofi_mr_reach(const struct ofi_mrs *mrs, uint64_t key, uint64_t addr, uint64_t length,
 		   unsigned right)
 {
-	struct ofi_mr *mr;
+	const struct ofi_mr *mr = ofi_mr_find(mrs, key);
+	uint64_t first = mr && !mr->domain->is_scalable ? mr->addr : 0;
 
-	HASH_FIND(hh, mrs->by_rkey, &rkey, sizeof(rkey), mr);
-	if (!mr || !(mr->rights & right) || addr < mr->addr || length > mr->length ||
-	    addr - mr->addr > mr->length - length)
+	if (!mr || !(mr->rights & right) || addr < first || length > mr->length ||
+	    addr - first > mr->length - length)
 		return NULL;
-	return (void *)(uintptr_t)addr;
+	return (void *)(mr->addr + (uintptr_t)(addr - first));
 }
 
 static int mr_close(struct fid *fid)
@@ -24,7 +32,10 @@ static int mr_close(struct fid *fid)
 	struct ofi_domain *domain = mr->domain;
 
 	ofi_lock(domain);
-	HASH_DEL(domain->mrs.by_rkey, mr);
+	if (mr->rights) {
+		HASH_DEL(domain->mrs.by_key, mr);
+		ofi_peers_forget_key(domain, mr->key);
+	}
 	fare_mr_deregister(mr->mr);
 	domain->n_users--;
 	ofi_unlock(domain);
@@ -59,21 +70,32 @@ static unsigned rights_of(uint64_t access)
 	       (access & FI_REMOTE_READ ? FARE_REMOTE_READ : 0);
 }
 
-static int reg_locked(struct ofi_domain *domain, struct ofi_mr *mr)
+/* 0, -FI_ENOKEY: another region has it, or -FI_ENOMEM */
+static int take_key(struct ofi_domain *domain, struct ofi_mr *mr, uint64_t requested_key)
+{
+	mr->key = domain->is_scalable ? requested_key : fare_mr_rkey(mr->mr);
+	mr->fid.key = mr->key;
+	if (!mr->rights)
+		return 0;
+	if (ofi_mr_find(&domain->mrs, mr->key))
+		return -FI_ENOKEY;
+	HASH_ADD(hh, domain->mrs.by_key, key, sizeof(mr->key), mr);
+	return mr->hh.tbl ? 0 : -FI_ENOMEM;
+}
+
+static int reg_locked(struct ofi_domain *domain, struct ofi_mr *mr, uint64_t requested_key)
 {
 	int err = fare_mr_register(&mr->mr, domain->fare_domain, (void *)mr->addr, mr->length,
 				   mr->rights);
 
 	if (err)
 		return err;
-	mr->rkey = fare_mr_rkey(mr->mr);
-	mr->fid.key = mr->rkey;
-	mr->fid.mem_desc = mr;
-	HASH_ADD(hh, domain->mrs.by_rkey, rkey, sizeof(mr->rkey), mr);
-	if (!mr->hh.tbl) {
+	err = take_key(domain, mr, requested_key);
+	if (err) {
 		fare_mr_deregister(mr->mr);
-		return -FI_ENOMEM;
+		return err;
 	}
+	mr->fid.mem_desc = mr;
 	domain->n_users++;
 	return 0;
 }
@@ -100,7 +122,7 @@ static int reg_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t fla
 	mr->length = attr->mr_iov[0].iov_len;
 	mr->rights = rights_of(attr->access);
 	ofi_lock(domain);
-	err = reg_locked(domain, mr);
+	err = reg_locked(domain, mr, attr->requested_key);
 	ofi_unlock(domain);
 	if (err) {
 		free(mr);

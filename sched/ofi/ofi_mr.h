@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_mr.h - fi_mr(3): the application's regions, which peers reach by the keys of libfare.
+ * ofi_mr.h - fi_mr(3): the application's regions.
+ *
+ * Basic: a key is libfare's rkey, an address is a virtual one. Scalable: a key is the application's,
+ * an address is an offset; peers ask which of libfare's regions it stands for (ofi_keys.h). Only
+ * regions that peers may reach have a key of the table.
  */
 #ifndef OFI_MR_H
 #define OFI_MR_H
@@ -19,19 +23,24 @@ struct ofi_mr {
 	uintptr_t addr;
 	size_t length;
 	unsigned rights; /* FARE_REMOTE_* */
-	uint32_t rkey;
+	uint64_t key;
 	UT_hash_handle hh;
 };
 
-/* all of a domain, by key: for operations of a process on itself */
+/* those of a domain that peers may reach */
 struct ofi_mrs {
-	struct ofi_mr *by_rkey;
+	struct ofi_mr *by_key;
 };
 
 extern struct fi_ops_mr ofi_mr_ops;
 
-/* length bytes at addr in a region with that key and that right; NULL: there is none. */
-void *ofi_mr_reach(const struct ofi_mrs *mrs, uint32_t rkey, uint64_t addr, uint64_t length,
+/* NULL: none has that key. */
+const struct ofi_mr *ofi_mr_find(const struct ofi_mrs *mrs, uint64_t key);
+/*
+ * For operations of a process on itself: length bytes at an address of a region, as the application
+ * names both, with that right; NULL: there are none.
+ */
+void *ofi_mr_reach(const struct ofi_mrs *mrs, uint64_t key, uint64_t addr, uint64_t length,
 		   unsigned right);
 
 #endif

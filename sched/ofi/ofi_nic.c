@@ -51,11 +51,13 @@ static int nic_control(struct fid *fid, int command, void *arg)
 	return 0;
 }
 
+/* Behind what buf holds: the attributes of the rest of a struct fi_info. */
 static int nic_tostr(const struct fid *fid, char *buf, size_t len)
 {
 	const struct ofi_nic *nic = (const struct ofi_nic *)(const void *)fid;
+	size_t used = strnlen(buf, len);
 
-	snprintf(buf, len,
+	snprintf(buf + used, len - used,
 		 "    nic:\n        fi_device_attr:\n            name: %s\n            driver: %s\n"
 		 "        fi_link_attr:\n            address: %s\n            speed: %zu\n"
 		 "            state: %s\n            network_type: %s\n",

@@ -6,8 +6,11 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
+#include "ofi/ofi_multi.h"
+#include "ofi/ofi_queue.h"
 #include "ofi/ofi_rx.h"
 #include "ofi/ofi_wire.h"
 
@@ -24,7 +27,7 @@ struct ofi_op *ofi_op_create(struct ofi_domain *domain, struct ofi_ep *ep, struc
 	op->ep = ep;
 	DL_APPEND2(domain->ops, op, all_prev, all_next);
 	if (ep)
-		ofi_ep_op_begins(ep, op);
+		ep->n_tx++;
 	return op;
 }
 
@@ -42,7 +45,7 @@ static void release_memory(struct ofi_op *op)
 void ofi_op_destroy(struct ofi_op *op)
 {
 	if (op->ep)
-		ofi_ep_op_ends(op->ep, op);
+		op->ep->n_tx--;
 	if (op->cookie)
 		ofi_cookies_remove(&op->domain->cookies, op->cookie);
 	if (op->announces)
@@ -54,6 +57,18 @@ void ofi_op_destroy(struct ofi_op *op)
 }
 
 /* ---- memory ---- */
+
+int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload_bytes)
+{
+	size_t bytes = ofi_wire_bytes(w->kind) + payload_bytes;
+
+	op->message = malloc(bytes);
+	if (!op->message)
+		return -ENOMEM;
+	op->message_bytes = (uint32_t)bytes;
+	ofi_wire_encode(w, op->message);
+	return 0;
+}
 
 static int add_piece(struct ofi_op *op, void *data, uint64_t length, struct fare_mr *mr,
 		     unsigned rights)
@@ -138,18 +153,20 @@ static void announce(struct ofi_op *op)
 	if (op->status)
 		ofi_op_settle(next, 0, op->status);
 	else
-		ofi_peer_submit(next);
+		ofi_queue_submit(next);
 }
 
 static void report(struct ofi_op *op)
 {
 	op->reported = true;
-	if (op->announces)
+	if (op->is_question)
+		ofi_keys_unask(&op->peer->keys, op->key);
+	else if (op->announces)
 		announce(op);
 	else if (op->recv)
 		ofi_rx_read_done(op);
 	else if (op->ep)
-		ofi_ep_op_done(op->ep, op);
+		ofi_complete_op(op->ep, op);
 }
 
 void ofi_op_settle(struct ofi_op *op, uint8_t waits, int status)
@@ -168,7 +185,7 @@ static void forget(struct ofi_op *op)
 {
 	if (op->recv && !op->reported) {
 		ofi_rx_refuse(op->peer, op->fin_cookie);
-		free(op->recv);
+		ofi_multi_free(op->recv);
 	}
 	op->recv = NULL;
 	op->ep = NULL;

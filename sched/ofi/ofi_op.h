@@ -3,7 +3,7 @@
  * ofi_op.h - one operation of this process toward a peer: a message, its answer, a read, a write.
  *
  * Owns an operation's memory: its copy of a message, the regions registered for it. An operation
- * is created by who asks for it, belongs to its peer from ofi_peer_submit() on, and is over when
+ * is created by who asks for it, belongs to its peer from ofi_queue_submit() on, and is over when
  * nothing is waited for any more (ofi_op_settle). Under the domain's lock.
  */
 #ifndef OFI_OP_H
@@ -19,6 +19,7 @@ struct ofi_domain;
 struct ofi_ep;
 struct ofi_peer;
 struct ofi_recv;
+struct ofi_wire;
 
 enum ofi_op_kind {
 	OFI_OP_MESSAGE, /* fare_group_send() */
@@ -54,16 +55,21 @@ struct ofi_op {
 	/* OFI_OP_MESSAGE */
 	uint8_t *message;
 	uint32_t message_bytes;
-	uint32_t cookie; /* 0: no answer is waited for */
-	uint32_t eager_cost;
+	uint32_t cookie;  /* 0: no answer is waited for */
+	bool is_question; /* OFI_FIND of key */
 
 	/* memory: of a read or write, or of a message that the peer reads */
 	struct fare_piece pieces[FARE_PIECES_MAX];
 	struct fare_mr *registered[FARE_PIECES_MAX]; /* for this operation alone */
 	void *bounce;				     /* a copy of what was injected */
 	unsigned n_pieces;
-	uint64_t remote_addr;
+	uint64_t remote_addr; /* as libfare names it */
 	uint32_t rkey;
+
+	/* of a read or write: as the application names it, which ofi_keys.h is for (by_key) */
+	uint64_t key, address;
+	bool by_key;
+	bool has_asked; /* the peer was asked since the operation was submitted */
 
 	/* OFI_OP_WRITE: starts when this one has succeeded, and completes for it */
 	struct ofi_op *announces;
@@ -78,6 +84,8 @@ struct ofi_op *ofi_op_create(struct ofi_domain *domain, struct ofi_ep *ep, struc
 			     enum ofi_op_kind kind);
 /* Without any completion. */
 void ofi_op_destroy(struct ofi_op *op);
+/* Gives it its message: w, and room for so many bytes behind it. 0 or -ENOMEM. */
+int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload_bytes);
 /*
  * Takes the application's memory as the operation's: at most length bytes of it. desc: of the
  * application's regions, or NULL: registered here. 0 or -errno.

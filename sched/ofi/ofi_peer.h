@@ -3,12 +3,10 @@
  * ofi_peer.h - the processes that this one exchanges data with, and the groups toward them.
  *
  * FI_EP_RDM knows no connections; groups are connections. A peer is a process (struct
- * fare_address). Its transmit link is chosen at the first operation toward it and kept while it
- * lives: the group that the peer has opened, if there is one, else one that is opened here. So all
- * messages of one direction take one in-order group, and two processes that open at the same time
- * have two groups, one for each direction.
+ * fare_address). Two processes that open at the same time have two groups, one for each direction;
+ * all messages of one direction take one in-order group (ofi_link.h).
  *
- * Owns peers, links, and each peer's queue of operations that its group has no room for yet.
+ * Owns peers and links, and what is counted for each peer.
  * Toward this process itself there is no group: its messages come back by ofi_self_deliver().
  */
 #ifndef OFI_PEER_H
@@ -19,6 +17,7 @@
 
 #include "fare.h"
 #include "ofi/ofi_hash.h"
+#include "ofi/ofi_keys.h"
 #include "ofi/ofi_limits.h"
 
 struct ofi_domain;
@@ -43,7 +42,9 @@ struct ofi_peer {
 	uint32_t eager_out;	  /* eager bytes that the peer has not given credit for */
 	uint32_t owed;		  /* eager bytes taken here that the peer has not been told of */
 	struct ofi_limits limits; /* of what it sends */
+	struct ofi_keys keys;	  /* of its regions */
 	bool is_self, is_dirty, credit_queued, is_cut;
+	bool asks_keys;	    /* it keeps keys of regions here */
 	uint64_t reopen_ns; /* not before; 0: at once */
 };
 
@@ -57,10 +58,10 @@ struct ofi_peers {
 
 /* Finds or makes it; opens nothing. NULL: no memory. */
 struct ofi_peer *ofi_peer_get(struct ofi_domain *domain, const struct fare_address *address);
-/* Takes the operation, and starts it if nothing is in its way. */
-void ofi_peer_submit(struct ofi_op *op);
 /* Eager bytes were taken out of the queues here: the peer is told, now or with a next message. */
 void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes);
+/* The region with that key is closed: peers that may know it are told. */
+void ofi_peers_forget_key(struct ofi_domain *domain, uint64_t key);
 bool ofi_peer_has_window(const struct ofi_peer *peer, uint64_t bytes);
 /*
  * The peer does not keep to the protocol: its links end, what is outstanding toward it fails, and
@@ -68,8 +69,6 @@ bool ofi_peer_has_window(const struct ofi_peer *peer, uint64_t bytes);
  */
 void ofi_peer_cut(struct ofi_peer *peer, const char *why);
 
-/* struct fare_domain_options.on_request: refuses who does not speak this protocol. */
-int ofi_peer_on_request(void *domain, struct fare_request *request);
 void ofi_peers_on_event(struct ofi_domain *domain, const struct fare_event *event);
 /* After events were taken: ends links that are closed, starts what waited. */
 void ofi_peers_sweep(struct ofi_domain *domain);

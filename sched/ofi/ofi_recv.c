@@ -7,10 +7,12 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_cq.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_info.h"
+#include "ofi/ofi_multi.h"
 #include "ofi/ofi_send.h"
 
 static struct ofi_recv *create(struct ofi_ep *ep, const struct ofi_receive *r)
@@ -26,37 +28,54 @@ static struct ofi_recv *create(struct ofi_ep *ep, const struct ofi_receive *r)
 	recv->posted.tagged = r->tagged;
 	recv->ep = ep;
 	recv->context = r->context;
-	recv->wants_entry = ofi_ep_wants_entry(ep, false, r->flags);
+	recv->wants_entry = ofi_complete_wants_entry(ep, false, r->flags);
 	recv->n_iov = r->count;
 	for (size_t i = 0; i < r->count; i++) {
 		recv->iov[i] = r->iov[i];
 		recv->desc[i] = r->desc ? r->desc[i] : NULL;
 	}
 	recv->room = ofi_iov_bytes(r->iov, r->count);
+	recv->is_multi = !r->tagged && r->flags & FI_MULTI_RECV;
+	recv->least = ep->min_multi_recv;
 	return recv;
 }
 
-static ssize_t post(struct ofi_ep *ep, const struct ofi_receive *r, struct ofi_message *claimed)
+static ssize_t make(struct ofi_recv **out, struct ofi_ep *ep, const struct ofi_receive *r)
 {
-	struct ofi_recv *recv;
-	struct ofi_arrived *a;
 	int err = ofi_ep_has_room(ep, false);
 
 	if (err)
 		return err;
-	recv = create(ep, r);
-	if (!recv)
+	*out = create(ep, r);
+	if (!*out)
 		return -FI_ENOMEM;
 	ep->n_rx++;
-	a = claimed ? &claimed->arrived : ofi_match_arrived(&ep->match, &recv->posted);
-	if (!a) {
-		ofi_match_post(&ep->match, &recv->posted);
-		return 0;
-	}
-	if (!claimed)
+	return 0;
+}
+
+/* Messages that wait go into it, until it takes no more; then it waits itself. */
+static ssize_t post(struct ofi_ep *ep, const struct ofi_receive *r)
+{
+	struct ofi_recv *recv, *part;
+	bool is_spent = false;
+	ssize_t err = make(&recv, ep, r);
+
+	if (err)
+		return err;
+	while (!is_spent) {
+		struct ofi_arrived *a = ofi_match_arrived(&ep->match, &recv->posted);
+
+		part = a ? ofi_multi_part(recv, ((struct ofi_message *)a)->length) : NULL;
+		if (!part) {
+			/* without memory for a part its message waits for the next receive */
+			ofi_match_post(&ep->match, &recv->posted);
+			return 0;
+		}
+		is_spent = ofi_multi_is_spent(recv);
 		ofi_match_remove(&ep->match, a);
-	ofi_rx_deliver(recv, (struct ofi_message *)a);
-	free(a);
+		ofi_rx_deliver(part, (struct ofi_message *)a);
+		free(a);
+	}
 	return 0;
 }
 
@@ -83,7 +102,6 @@ static void tell(struct ofi_ep *ep, const struct ofi_receive *r, const struct of
 
 static void claim(struct ofi_ep *ep, struct ofi_message *m, void *context)
 {
-	ofi_match_remove(&ep->match, &m->arrived);
 	m->claimed_by = context;
 	m->arrived.next = (struct ofi_arrived *)ep->claimed;
 	ep->claimed = m;
@@ -110,6 +128,7 @@ static ssize_t peek(struct ofi_ep *ep, const struct ofi_receive *r)
 	}
 	tell(ep, r, m);
 	if (m && r->flags & FI_CLAIM) {
+		ofi_match_remove(&ep->match, &m->arrived);
 		claim(ep, m, r->context);
 	} else if (m && r->flags & FI_DISCARD) {
 		ofi_match_remove(&ep->match, &m->arrived);
@@ -138,13 +157,23 @@ static struct ofi_message *take_claimed(struct ofi_ep *ep, const void *context)
 static ssize_t receive_claimed(struct ofi_ep *ep, const struct ofi_receive *r)
 {
 	struct ofi_message *m = take_claimed(ep, r->context);
+	struct ofi_recv *recv;
+	ssize_t err;
 
 	if (!m)
 		return -FI_ENOMSG;
-	if (!(r->flags & FI_DISCARD))
-		return post(ep, r, m);
-	tell(ep, r, m);
-	discard(m);
+	if (r->flags & FI_DISCARD) {
+		tell(ep, r, m);
+		discard(m);
+		return 0;
+	}
+	err = make(&recv, ep, r);
+	if (err) {
+		claim(ep, m, r->context);
+		return err;
+	}
+	ofi_rx_deliver(recv, m);
+	free(m);
 	return 0;
 }
 
@@ -154,13 +183,13 @@ static ssize_t receive_locked(struct ofi_ep *ep, const struct ofi_receive *r)
 		return -FI_EOPBADSTATE;
 	if (r->count > OFI_IOV_MAX)
 		return -FI_EINVAL;
-	if (r->flags & FI_MULTI_RECV)
-		return -FI_EBADFLAGS;
+	if (r->flags & FI_MULTI_RECV && !r->tagged && r->count != 1)
+		return -FI_EINVAL;
 	if (r->flags & FI_PEEK)
 		return peek(ep, r);
 	if (r->flags & FI_CLAIM)
 		return receive_claimed(ep, r);
-	return post(ep, r, NULL);
+	return post(ep, r);
 }
 
 ssize_t ofi_receive(struct ofi_ep *ep, const struct ofi_receive *receive)

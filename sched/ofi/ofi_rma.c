@@ -11,10 +11,12 @@
 #include <rdma/fi_rma.h>
 
 #include "ofi/ofi_av.h"
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_info.h"
 #include "ofi/ofi_op.h"
+#include "ofi/ofi_queue.h"
 #include "ofi/ofi_send.h"
 
 #define FLAGS                                                                                      \
@@ -44,7 +46,7 @@ static struct ofi_op *begin(struct ofi_ep *ep, struct ofi_peer *peer, const stru
 	op->context = r->context;
 	op->flags = FI_RMA | (r->is_read ? FI_READ : FI_WRITE);
 	op->length = ofi_iov_bytes(r->iov, r->count);
-	op->wants_entry = !r->silent && ofi_ep_wants_entry(ep, true, r->flags);
+	op->wants_entry = !r->silent && ofi_complete_wants_entry(ep, true, r->flags);
 	return op;
 }
 
@@ -54,6 +56,9 @@ static int take_memory(struct ofi_op *op, const struct rma *r)
 			  ? ofi_op_copy_memory(op, r->iov, r->count, op->length, 0)
 			  : ofi_op_take_memory(op, r->iov, r->desc, r->count, op->length, 0);
 
+	op->key = r->key;
+	op->address = r->addr;
+	op->by_key = op->domain->is_scalable;
 	op->remote_addr = r->addr;
 	op->rkey = (uint32_t)r->key;
 	return err == -ENOSPC ? -FI_EAGAIN : err;
@@ -73,13 +78,10 @@ static int follow(struct ofi_ep *ep, struct ofi_peer *peer, const struct rma *r,
 
 	if (!op)
 		return -FI_ENOMEM;
-	op->message_bytes = (uint32_t)ofi_wire_bytes(w.kind);
-	op->message = malloc(op->message_bytes);
-	if (!op->message) {
+	if (ofi_op_set_message(op, &w, 0)) {
 		ofi_op_destroy(op);
 		return -FI_ENOMEM;
 	}
-	ofi_wire_encode(&w, op->message);
 	*out = op;
 	return 0;
 }
@@ -104,7 +106,7 @@ static int submit(struct ofi_ep *ep, struct ofi_peer *peer, const struct rma *r,
 		return err;
 	}
 	if (op->n_pieces)
-		ofi_peer_submit(op);
+		ofi_queue_submit(op);
 	else
 		ofi_op_settle(op, 0, 0);
 	return 0;
@@ -120,7 +122,8 @@ static ssize_t rma(struct fid_ep *fid, const struct rma *r)
 	ofi_lock(ep->domain);
 	err = ofi_ep_has_room(ep, true);
 	peer = err ? NULL : ofi_av_peer(ep->av, r->peer, &dst_ep);
-	if (!err && (!peer || r->count > OFI_IOV_MAX || r->key > UINT32_MAX))
+	if (!err &&
+	    (!peer || r->count > OFI_IOV_MAX || (r->key > UINT32_MAX && !ep->domain->is_scalable)))
 		err = -FI_EINVAL;
 	if (!err && r->flags & FI_INJECT && ofi_iov_bytes(r->iov, r->count) > OFI_EAGER_MAX)
 		err = -FI_EMSGSIZE;
@@ -132,28 +135,45 @@ static ssize_t rma(struct fid_ep *fid, const struct rma *r)
 
 /* ---- libfabric's calls ---- */
 
+static ssize_t rma_vector(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
+			  struct rma r)
+{
+	r.iov = iov;
+	r.desc = desc;
+	r.count = count;
+	r.flags |= r.silent ? FI_INJECT : ofi_ep_of(fid)->tx_flags;
+	if (r.is_read) /* what is read cannot be injected */
+		r.flags &= ~FI_INJECT;
+	return rma(fid, &r);
+}
+
+static ssize_t rma_buffer(struct fid_ep *fid, const void *buf, size_t len, void *desc, struct rma r)
+{
+	const struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = len};
+
+	return rma_vector(fid, &iov, &desc, 1, r);
+}
+
 static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
-	const struct rma r = {.iov = iov,
-			      .desc = desc,
-			      .count = count,
-			      .peer = peer,
-			      .addr = addr,
-			      .key = key,
-			      .context = context,
-			      .flags = ofi_ep_of(fid)->tx_flags & ~(uint64_t)FI_INJECT,
-			      .is_read = true};
-
-	return rma(fid, &r);
+	return rma_vector(fid, iov, desc, count,
+			  (struct rma){.peer = peer,
+				       .addr = addr,
+				       .key = key,
+				       .context = context,
+				       .is_read = true});
 }
 
 static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t peer,
 			uint64_t addr, uint64_t key, void *context)
 {
-	const struct iovec iov = {.iov_base = buf, .iov_len = len};
-
-	return rma_readv(fid, &iov, &desc, 1, peer, addr, key, context);
+	return rma_buffer(fid, buf, len, desc,
+			  (struct rma){.peer = peer,
+				       .addr = addr,
+				       .key = key,
+				       .context = context,
+				       .is_read = true});
 }
 
 static ssize_t rma_msg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags,
@@ -183,24 +203,15 @@ static ssize_t rma_readmsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uin
 static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			  fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
-	const struct rma r = {.iov = iov,
-			      .desc = desc,
-			      .count = count,
-			      .peer = peer,
-			      .addr = addr,
-			      .key = key,
-			      .context = context,
-			      .flags = ofi_ep_of(fid)->tx_flags};
-
-	return rma(fid, &r);
+	return rma_vector(fid, iov, desc, count,
+			  (struct rma){.peer = peer, .addr = addr, .key = key, .context = context});
 }
 
 static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			 fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
-	const struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = len};
-
-	return rma_writev(fid, &iov, &desc, 1, peer, addr, key, context);
+	return rma_buffer(fid, buf, len, desc,
+			  (struct rma){.peer = peer, .addr = addr, .key = key, .context = context});
 }
 
 static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
@@ -208,50 +219,36 @@ static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, ui
 	return rma_msg(fid, msg, flags, false);
 }
 
-/* A write of one buffer, with data or injected or both. */
-static ssize_t write_one(struct fid_ep *fid, const void *buf, size_t len, void *desc, struct rma *r)
-{
-	const struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = len};
-
-	r->iov = &iov;
-	r->desc = &desc;
-	r->count = 1;
-	return rma(fid, r);
-}
-
 static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t peer,
 			  uint64_t addr, uint64_t key)
 {
-	struct rma r = {.peer = peer, .addr = addr, .key = key, .flags = FI_INJECT, .silent = true};
-
-	return write_one(fid, buf, len, NULL, &r);
+	return rma_buffer(fid, buf, len, NULL,
+			  (struct rma){.peer = peer, .addr = addr, .key = key, .silent = true});
 }
 
 static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			     uint64_t data, fi_addr_t peer, uint64_t addr, uint64_t key,
 			     void *context)
 {
-	struct rma r = {.peer = peer,
-			.addr = addr,
-			.key = key,
-			.data = data,
-			.context = context,
-			.flags = ofi_ep_of(fid)->tx_flags | FI_REMOTE_CQ_DATA};
-
-	return write_one(fid, buf, len, desc, &r);
+	return rma_buffer(fid, buf, len, desc,
+			  (struct rma){.peer = peer,
+				       .addr = addr,
+				       .key = key,
+				       .data = data,
+				       .context = context,
+				       .flags = FI_REMOTE_CQ_DATA});
 }
 
 static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
 			      fi_addr_t peer, uint64_t addr, uint64_t key)
 {
-	struct rma r = {.peer = peer,
-			.addr = addr,
-			.key = key,
-			.data = data,
-			.flags = FI_INJECT | FI_REMOTE_CQ_DATA,
-			.silent = true};
-
-	return write_one(fid, buf, len, NULL, &r);
+	return rma_buffer(fid, buf, len, NULL,
+			  (struct rma){.peer = peer,
+				       .addr = addr,
+				       .key = key,
+				       .data = data,
+				       .flags = FI_REMOTE_CQ_DATA,
+				       .silent = true});
 }
 
 struct fi_ops_rma ofi_rma_ops = {

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "ofi/ofi_av.h"
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
+#include "ofi/ofi_multi.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_prov.h"
+#include "ofi/ofi_queue.h"
 
 /* ---- answers ---- */
 
@@ -19,14 +22,15 @@ int ofi_rx_answer(struct ofi_peer *peer, const struct ofi_wire *w)
 
 	if (!op)
 		return -ENOMEM;
-	op->message_bytes = (uint32_t)ofi_wire_bytes(w->kind);
-	op->message = malloc(op->message_bytes);
-	if (!op->message) {
+	if (ofi_op_set_message(op, w, 0)) {
 		ofi_op_destroy(op);
 		return -ENOMEM;
 	}
-	ofi_wire_encode(w, op->message);
-	ofi_peer_submit(op);
+	/* nothing here need be done before a peer knows a region, and it may wait for that alone */
+	if (w->kind == OFI_FOUND)
+		ofi_queue_submit_first(op);
+	else
+		ofi_queue_submit(op);
 	return 0;
 }
 
@@ -63,7 +67,7 @@ static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
 	ofi_peer_give_credit(m->peer, (uint32_t)ofi_eager_cost(m->length));
 	if (m->wire.flags & OFI_WIRE_ACK)
 		finish(m->peer, m->wire.cookie, 0);
-	ofi_ep_recv_done(recv, 0);
+	ofi_complete_recv(recv, 0);
 }
 
 /* 0: the read is on its way */
@@ -83,7 +87,7 @@ static int read_message(struct ofi_recv *recv, const struct ofi_message *m, uint
 	op->remote_addr = m->wire.address;
 	op->rkey = m->wire.rkey;
 	op->fin_cookie = m->wire.cookie;
-	ofi_peer_submit(op);
+	ofi_queue_submit(op);
 	return 0;
 }
 
@@ -95,7 +99,7 @@ static void deliver_rts(struct ofi_recv *recv, const struct ofi_message *m)
 	if (length && !err)
 		return;
 	finish(m->peer, m->wire.cookie, err);
-	ofi_ep_recv_done(recv, err);
+	ofi_complete_recv(recv, err);
 }
 
 void ofi_rx_read_done(struct ofi_op *op)
@@ -105,7 +109,7 @@ void ofi_rx_read_done(struct ofi_op *op)
 		finish(op->peer, op->fin_cookie, op->status);
 	else
 		ofi_limits_answered(&op->peer->limits);
-	ofi_ep_recv_done(op->recv, op->status);
+	ofi_complete_recv(op->recv, op->status);
 }
 
 void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m)
@@ -150,17 +154,20 @@ static void keep(struct ofi_ep *ep, const struct ofi_message *m)
 static void arrive(struct ofi_ep *ep, struct ofi_message *m)
 {
 	struct ofi_posted *posted;
+	struct ofi_recv *recv;
 
 	m->arrived.source = ofi_av_find(ep->av, m->peer, m->wire.src_ep);
 	m->arrived.tag = m->wire.tag;
 	m->arrived.tagged = m->wire.flags & OFI_WIRE_TAGGED;
 	posted = ofi_match_posted(&ep->match, &m->arrived);
-	if (!posted) {
+	recv = posted ? ofi_multi_part((struct ofi_recv *)posted, m->length) : NULL;
+	if (!recv) {
 		keep(ep, m);
 		return;
 	}
-	ofi_match_unpost(&ep->match, posted);
-	ofi_rx_deliver((struct ofi_recv *)posted, m);
+	if (ofi_multi_is_spent((struct ofi_recv *)posted))
+		ofi_match_unpost(&ep->match, posted);
+	ofi_rx_deliver(recv, m);
 }
 
 static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
@@ -173,7 +180,60 @@ static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
 
 static void on_written(struct ofi_ep *ep, struct ofi_message *m)
 {
-	ofi_ep_written(ep, ofi_av_find(ep->av, m->peer, m->wire.src_ep), &m->wire);
+	ofi_complete_written(ep, ofi_av_find(ep->av, m->peer, m->wire.src_ep), &m->wire);
+}
+
+/* ---- keys ---- */
+
+static void on_find(struct ofi_peer *peer, const struct ofi_wire *w)
+{
+	const struct ofi_domain *domain = peer->domain;
+	const struct ofi_mr *mr = domain->is_scalable ? ofi_mr_find(&domain->mrs, w->tag) : NULL;
+	struct ofi_wire found = {.kind = OFI_FOUND, .cookie = w->cookie, .status = EACCES};
+
+	if (mr) {
+		found.status = 0;
+		found.length = mr->length;
+		found.address = mr->addr;
+		found.rkey = fare_mr_rkey(mr->mr);
+	}
+	peer->asks_keys = true;
+	if (ofi_rx_answer(peer, &found))
+		ofi_limits_answered(&peer->limits);
+}
+
+static void on_found(struct ofi_peer *peer, const struct ofi_wire *w)
+{
+	struct ofi_op *op = ofi_op_find(peer->domain, peer, w->cookie);
+
+	if (!op || !op->is_question)
+		return;
+	ofi_keys_answer(&peer->keys, op->key, w);
+	ofi_op_settle(op, OFI_WAIT_FIN, 0);
+	ofi_queue_run(peer);
+}
+
+/* True: it is not for an endpoint, but for the process. */
+static bool is_for_process(struct ofi_peer *peer, const struct ofi_wire *w)
+{
+	switch (w->kind) {
+	case OFI_FIN:
+		on_fin(peer, w);
+		return true;
+	case OFI_CREDIT:
+		return true;
+	case OFI_FIND:
+		on_find(peer, w);
+		return true;
+	case OFI_FOUND:
+		on_found(peer, w);
+		return true;
+	case OFI_FORGET:
+		ofi_keys_forget(&peer->keys, w->tag);
+		return true;
+	default:
+		return false;
+	}
 }
 
 void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes)
@@ -196,9 +256,7 @@ void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes)
 		return;
 	}
 	peer->eager_out -= m.wire.credit < peer->eager_out ? m.wire.credit : peer->eager_out;
-	if (m.wire.kind == OFI_FIN)
-		on_fin(peer, &m.wire);
-	if (m.wire.kind == OFI_FIN || m.wire.kind == OFI_CREDIT)
+	if (is_for_process(peer, &m.wire))
 		return;
 	ep = m.wire.dst_ep < OFI_EPS_MAX ? peer->domain->eps[m.wire.dst_ep] : NULL;
 	if (!ep)

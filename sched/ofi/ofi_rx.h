@@ -23,7 +23,6 @@ struct ofi_peer;
 /* a posted receive */
 struct ofi_recv {
 	struct ofi_posted posted; /* first */
-	struct ofi_recv *next_claimed;
 	struct ofi_ep *ep;
 	struct iovec iov[FARE_PIECES_MAX];
 	void *desc[FARE_PIECES_MAX];
@@ -31,6 +30,11 @@ struct ofi_recv {
 	uint64_t room;
 	void *context;
 	bool wants_entry;
+	/* FI_MULTI_RECV (ofi_multi.h) */
+	bool is_multi, is_spent;
+	uint64_t used, least;	/* bytes taken; spent when fewer than least are left */
+	unsigned n_parts;	/* that have not completed */
+	struct ofi_recv *whole; /* what this is a part of */
 	/* of the message that it took */
 	struct ofi_wire wire;
 	uint64_t source, length;

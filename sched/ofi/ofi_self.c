@@ -44,7 +44,7 @@ static int move_memory(struct ofi_op *op)
 		length += op->pieces[i].length;
 	/* a message that is read: its sender named memory of this very process */
 	there = op->recv ? (uint8_t *)(uintptr_t)op->remote_addr
-			 : ofi_mr_reach(&op->domain->mrs, op->rkey, op->remote_addr, length, right);
+			 : ofi_mr_reach(&op->domain->mrs, op->key, op->address, length, right);
 	if (!there)
 		return -EACCES;
 	for (unsigned i = 0; i < op->n_pieces; i++) {

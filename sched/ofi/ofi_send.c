@@ -7,22 +7,12 @@
 #include <rdma/fi_errno.h>
 
 #include "ofi/ofi_av.h"
+#include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_info.h"
 #include "ofi/ofi_op.h"
-
-static int make_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload)
-{
-	size_t header = ofi_wire_bytes(w->kind);
-
-	op->message = malloc(header + payload);
-	if (!op->message)
-		return -FI_ENOMEM;
-	op->message_bytes = (uint32_t)(header + payload);
-	ofi_wire_encode(w, op->message);
-	return 0;
-}
+#include "ofi/ofi_queue.h"
 
 static void gather(uint8_t *out, const struct iovec *iov, size_t count)
 {
@@ -44,7 +34,7 @@ static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi
 		w->cookie = op->cookie;
 	}
 	if (!err)
-		err = make_message(op, w, op->length);
+		err = ofi_op_set_message(op, w, op->length);
 	if (err)
 		return err;
 	gather(op->message + OFI_WIRE_BYTES, send->iov, send->count);
@@ -72,7 +62,7 @@ static int prepare_rts(struct ofi_op *op, struct ofi_wire *w, const struct ofi_s
 		w->address = (uintptr_t)op->pieces[0].data;
 		w->rkey = fare_mr_rkey(op->pieces[0].mr);
 	}
-	return make_message(op, w, 0);
+	return ofi_op_set_message(op, w, 0);
 }
 
 static int prepare(struct ofi_op *op, const struct ofi_send *send, uint16_t dst_ep)
@@ -87,7 +77,7 @@ static int prepare(struct ofi_op *op, const struct ofi_send *send, uint16_t dst_
 
 	op->context = send->context;
 	op->flags = FI_SEND | (send->wire_flags & OFI_WIRE_TAGGED ? FI_TAGGED : FI_MSG);
-	op->wants_entry = !send->silent && ofi_ep_wants_entry(op->ep, true, send->flags);
+	op->wants_entry = !send->silent && ofi_complete_wants_entry(op->ep, true, send->flags);
 	op->after_writes = op->ep->send_after_write;
 	return eager ? prepare_eager(op, &w, send) : prepare_rts(op, &w, send);
 }
@@ -116,7 +106,7 @@ static ssize_t send_locked(struct ofi_ep *ep, const struct ofi_send *send)
 		ofi_op_destroy(op);
 		return err;
 	}
-	ofi_peer_submit(op);
+	ofi_queue_submit(op);
 	return 0;
 }
 

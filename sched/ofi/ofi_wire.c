@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define GREETING      "fareofi2"
+#define GREETING      "fareofi3"
 #define CREDIT_OFFSET 24
 #define MAGIC	      UINT32_C(0x666f6669)
 
@@ -34,7 +34,7 @@ static const uint8_t *get(const uint8_t *in, void *out, unsigned bytes)
 
 static int has_place(uint8_t kind)
 {
-	return kind == OFI_RTS || kind == OFI_WRITTEN;
+	return kind == OFI_RTS || kind == OFI_WRITTEN || kind == OFI_FOUND;
 }
 
 size_t ofi_wire_bytes(uint8_t kind)
@@ -74,7 +74,7 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
 	if (bytes < OFI_WIRE_BYTES)
 		return -EBADMSG;
 	*payload = ofi_wire_bytes(in[0]);
-	if (in[0] < OFI_EAGER || in[0] > OFI_WRITTEN || bytes < *payload ||
+	if (in[0] < OFI_EAGER || in[0] > OFI_FORGET || bytes < *payload ||
 	    (in[0] != OFI_EAGER && bytes != *payload))
 		return -EBADMSG;
 	in = get(in, &out->kind, 1);

@@ -6,7 +6,7 @@
  *
  *   kind (1) | flags (1) | source endpoint (2) | destination endpoint (2) | 0 (2) |
  *   tag (8) | data (8) | credit (4) | cookie (4) | status (4)
- *   OFI_RTS, OFI_WRITTEN: | length (8) | address (8) | rkey (4)
+ *   OFI_RTS, OFI_WRITTEN, OFI_FOUND: | length (8) | address (8) | rkey (4)
  *
  * The peer is not trusted: ofi_wire_decode() takes nothing that is not exactly this, and what a
  * cookie or an endpoint's number names is for the receiver to check.
@@ -25,6 +25,9 @@ enum ofi_wire_kind {
 	OFI_FIN,       /* to the sender of cookie: received, or why not (status) */
 	OFI_CREDIT,    /* nothing but credit */
 	OFI_WRITTEN,   /* RMA write with remote CQ data: it is placed */
+	OFI_FIND,      /* which region has the key in tag? */
+	OFI_FOUND,     /* to the sender of cookie: the region, or why there is none (status) */
+	OFI_FORGET,    /* the region with the key in tag is closed */
 };
 
 #define OFI_WIRE_TAGGED 1u
@@ -37,8 +40,8 @@ struct ofi_wire {
 	uint64_t tag, data;
 	uint32_t credit; /* eager bytes that the sender of this has taken out of its queues */
 	uint32_t cookie; /* names the sender's operation, for OFI_FIN */
-	uint32_t status; /* OFI_FIN: 0 or an errno */
-	/* OFI_RTS: where the message is; OFI_WRITTEN: how long it was */
+	uint32_t status; /* OFI_FIN, OFI_FOUND: 0 or an errno */
+	/* OFI_RTS, OFI_FOUND: where the message or the region is; OFI_WRITTEN: how long it was */
 	uint64_t length, address;
 	uint32_t rkey;
 };

@@ -4,23 +4,26 @@
 # and between two processes of one server. Then libfabric's own tools, fi_info and fi_pingpong; and what is said without a daemon.
 . "$(dirname "$0")/lib.sh"
 
-# check NAME PROVIDER SERVER CLIENT: ofi_check at both; SERVER and CLIENT are commands to run it by
+# check NAME PROVIDER SERVER CLIENT CASES [OPTION]: ofi_check at both, so many cases of which pass at least; SERVER and CLIENT
+# are commands to run it by
 check() {
 	local name=$1 provider=$2 server=$3 client=$4 pid
 	mkdir "$SCRATCH/$name"
-	$server "$FARE_BIN/ofi_check" "$provider" serve "$SCRATCH/$name" >"$SCRATCH/$name.server" 2>&1 &
+	$server "$FARE_BIN/ofi_check" ${6:-} "$provider" serve "$SCRATCH/$name" >"$SCRATCH/$name.server" 2>&1 &
 	pid=$!
-	$client "$FARE_BIN/ofi_check" "$provider" ask "$SCRATCH/$name" >"$SCRATCH/$name.client" 2>&1 ||
+	$client "$FARE_BIN/ofi_check" ${6:-} "$provider" ask "$SCRATCH/$name" >"$SCRATCH/$name.client" 2>&1 ||
 		{ cat "$SCRATCH/$name".{server,client}; fail "$name"; }
 	wait $pid || { cat "$SCRATCH/$name.server"; fail "$name, the server"; }
 	[ "$(grep -c passed "$SCRATCH/$name.client")" -ge "$5" ] || { cat "$SCRATCH/$name.client"; fail "$name: cases are missing"; }
 	echo "$name: $(grep -c passed "$SCRATCH/$name.client") cases passed"
 }
 
-FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 21
+FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 27
 lab_up "$TOPOLOGIES/2x2x2.yaml"
-check fare-two-servers fare "at s0" "at s1" 24
-check fare-one-server fare "at s0" "at s0" 24
+check fare-two-servers fare "at s0" "at s1" 33
+check fare-two-servers-scalable fare "at s0" "at s1" 36 -s
+check fare-one-server fare "at s0" "at s0" 33
+check fare-one-server-scalable fare "at s0" "at s0" 36 -s
 
 mkdir "$SCRATCH/lost"
 at s0 "$FARE_BIN/ofi_check" fare serve "$SCRATCH/lost" lost >/dev/null 2>&1 &
@@ -43,7 +46,13 @@ done
 
 at s0 fi_info -p fare >"$SCRATCH/info" || fail "fi_info"
 grep -q 'domain: fare0' "$SCRATCH/info" || { cat "$SCRATCH/info"; fail "fi_info shows no domain"; }
-at s0 fi_info -p fare -v | grep -q 'speed: 800000000' || fail "fi_info shows another speed"
+# the speed is that of the live planes
+shows_speed() { at s0 fi_info -p fare -v | grep -q "speed: $1\$"; }
+shows_speed 800000000 || fail "fi_info shows another speed"
+farelab fail "$LAB" plane s0 1 || fail "fail plane"
+within shows_speed 400000000 || fail "fi_info shows another speed with a plane lost"
+within farelab heal "$LAB" plane s0 1 || fail "heal plane"
+within shows_speed 800000000 || fail "fi_info shows another speed when the plane is back"
 FARE_RUN_DIR=$SCRATCH/none FI_LOG_LEVEL=info fi_info -p fare >"$SCRATCH/none.out" 2>&1 && fail "fi_info finds something without a daemon"
 grep -q "no fared to attach to in $SCRATCH/none" "$SCRATCH/none.out" || fail "nothing is said without a daemon"
 

@@ -8,7 +8,8 @@
 
 static const struct ofi_wire eager = {.kind = OFI_EAGER}, rts = {.kind = OFI_RTS},
 			     acked = {.kind = OFI_EAGER, .flags = OFI_WIRE_ACK},
-			     fin = {.kind = OFI_FIN}, credit = {.kind = OFI_CREDIT},
+			     find = {.kind = OFI_FIND}, fin = {.kind = OFI_FIN},
+			     credit = {.kind = OFI_CREDIT},
 			     written = {.kind = OFI_WRITTEN, .length = UINT64_MAX};
 
 /* As many as fit, to the byte; more when one was taken. */
@@ -39,9 +40,10 @@ START_TEST(answers_due)
 		ck_assert(ofi_limits_admit(&l, UINT32_MAX, i & 1 ? &rts : &acked, 0));
 	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &rts, 0));
 	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &acked, 0));
+	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &find, 0));
 	ck_assert(ofi_limits_admit(&l, UINT32_MAX, &eager, 0));
 	ofi_limits_answered(&l);
-	ck_assert(ofi_limits_admit(&l, UINT32_MAX, &rts, 0));
+	ck_assert(ofi_limits_admit(&l, UINT32_MAX, &find, 0));
 	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &rts, 0));
 }
 END_TEST

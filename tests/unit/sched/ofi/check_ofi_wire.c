@@ -52,6 +52,34 @@ START_TEST(credit_is_set_in_place)
 }
 END_TEST
 
+/* An answer about a region carries its place; the question and what undoes it carry a key alone. */
+START_TEST(regions_are_named)
+{
+	const struct {
+		uint8_t kind;
+		size_t bytes;
+	} kinds[] = {{OFI_FIND, OFI_WIRE_BYTES},
+		     {OFI_FOUND, OFI_WIRE_RTS_BYTES},
+		     {OFI_FORGET, OFI_WIRE_BYTES}};
+	uint8_t bytes[OFI_WIRE_RTS_BYTES];
+	size_t payload;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct ofi_wire w = example, again;
+
+		w.kind = kinds[i].kind;
+		ck_assert_uint_eq(ofi_wire_bytes(w.kind), kinds[i].bytes);
+		ofi_wire_encode(&w, bytes);
+		ck_assert_int_eq(ofi_wire_decode(bytes, kinds[i].bytes, &again, &payload), 0);
+		ck_assert_uint_eq(again.tag, w.tag);
+		ck_assert_uint_eq(again.cookie, w.cookie);
+		ck_assert_uint_eq(again.rkey, kinds[i].bytes == OFI_WIRE_BYTES ? 0 : w.rkey);
+		ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES - 1, &again, &payload),
+				 -EBADMSG);
+	}
+}
+END_TEST
+
 /* Every length but the right one; a kind and a flag that do not exist. */
 START_TEST(what_is_malformed_is_refused)
 {
@@ -65,7 +93,7 @@ START_TEST(what_is_malformed_is_refused)
 				 n == OFI_WIRE_RTS_BYTES ? 0 : -EBADMSG);
 	bytes[0] = 0;
 	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
-	bytes[0] = OFI_WRITTEN + 1;
+	bytes[0] = OFI_FORGET + 1;
 	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
 	bytes[0] = OFI_FIN;
 	bytes[1] = 8;
@@ -130,6 +158,7 @@ int main(void)
 	tcase_add_test(t, the_format_is_this);
 	tcase_add_test(t, credit_is_set_in_place);
 	tcase_add_test(t, what_is_malformed_is_refused);
+	tcase_add_test(t, regions_are_named);
 	tcase_add_test(t, an_eager_message_has_its_payload_behind);
 	tcase_add_test(t, addresses_are_recognised);
 	tcase_add_test(t, a_greeting_is_recognised);

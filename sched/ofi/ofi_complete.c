@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_complete.h"
+
+#include "ofi/ofi_cntr.h"
+#include "ofi/ofi_cq.h"
+#include "ofi/ofi_ep.h"
+#include "ofi/ofi_multi.h"
+#include "ofi/ofi_op.h"
+
+bool ofi_complete_wants_entry(const struct ofi_ep *ep, bool tx, uint64_t flags)
+{
+	return flags & FI_COMPLETION || !(tx ? ep->tx_selective : ep->rx_selective);
+}
+
+static void complete(struct ofi_cq *cq, struct ofi_cntr *cntr, bool wanted,
+		     const struct ofi_cq_event *event)
+{
+	if (cntr)
+		ofi_cntr_count(cntr, event->err);
+	if (cq && (wanted || event->err))
+		ofi_cq_add(cq, event);
+}
+
+void ofi_complete_op(struct ofi_ep *ep, const struct ofi_op *op)
+{
+	const struct ofi_cq_event event = {.entry = {.op_context = op->context,
+						     .flags = op->flags,
+						     .len = op->status ? 0 : op->length},
+					   .source = FI_ADDR_NOTAVAIL,
+					   .err = -op->status};
+	enum ofi_ep_cntr cntr = op->flags & FI_READ    ? OFI_CNTR_READ
+				: op->flags & FI_WRITE ? OFI_CNTR_WRITE
+						       : OFI_CNTR_SEND;
+
+	complete(ep->tx_cq, ep->cntr[cntr], op->wants_entry, &event);
+}
+
+void ofi_complete_recv(struct ofi_recv *recv, int status)
+{
+	struct ofi_ep *ep = recv->ep;
+	uint64_t got = recv->length < recv->room ? recv->length : recv->room;
+	bool gives_back = ofi_multi_gives_back(recv);
+	struct ofi_cq_event event = {
+		.entry = {.op_context = recv->context,
+			  .flags = FI_RECV | (recv->posted.tagged ? FI_TAGGED : FI_MSG) |
+				   (recv->wire.flags & OFI_WIRE_DATA ? FI_REMOTE_CQ_DATA : 0) |
+				   (gives_back ? FI_MULTI_RECV : 0),
+			  .len = status ? 0 : got,
+			  .buf = recv->n_iov ? recv->iov[0].iov_base : NULL,
+			  .data = recv->wire.data,
+			  .tag = recv->wire.tag},
+		.source = recv->source,
+		.err = -status};
+
+	if (!status && recv->length > recv->room) {
+		event.err = FI_ETRUNC;
+		event.olen = recv->length - recv->room;
+	}
+	/* the application is always told when it has its buffer back */
+	complete(ep->rx_cq, ep->cntr[OFI_CNTR_RECV], recv->wants_entry || gives_back, &event);
+	ofi_multi_free(recv);
+}
+
+void ofi_complete_written(struct ofi_ep *ep, uint64_t source, const struct ofi_wire *w)
+{
+	const struct ofi_cq_event event = {
+		.entry = {.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
+			  .len = w->length,
+			  .data = w->data},
+		.source = source};
+
+	if (ep->rx_cq)
+		ofi_cq_add(ep->rx_cq, &event);
+}

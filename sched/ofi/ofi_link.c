@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ofi/ofi_link.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "ofi/ofi_domain.h"
+#include "ofi/ofi_prov.h"
+#include "ofi/ofi_wire.h"
+
+struct ofi_link *ofi_link_add(struct ofi_peer *peer, struct fare_group *group)
+{
+	struct ofi_link *link = calloc(1, sizeof(*link));
+
+	if (!link)
+		return NULL;
+	link->peer = peer;
+	link->group = group;
+	fare_group_set_context(group, link);
+	DL_APPEND(peer->links, link);
+	return link;
+}
+
+static struct ofi_greeting own_greeting(const struct ofi_domain *domain)
+{
+	return (struct ofi_greeting){.address = domain->address,
+				     .window_bytes = domain->env.window_bytes};
+}
+
+static int open_link(struct ofi_peer *peer)
+{
+	struct ofi_domain *domain = peer->domain;
+	uint8_t greeting[OFI_GREETING_BYTES];
+	const struct ofi_greeting own = own_greeting(domain);
+	const struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
+						   .message_bytes = FARE_MESSAGE_MAX,
+						   .in_order = true,
+						   .private_data = greeting,
+						   .private_bytes = sizeof(greeting)};
+	struct fare_group *group;
+	int err;
+
+	ofi_greeting_encode(&own, greeting);
+	err = fare_group_open_to(&group, domain->fare_domain, &peer->address, &options);
+	if (err)
+		return err;
+	peer->tx = ofi_link_add(peer, group);
+	if (!peer->tx) {
+		fare_group_close(group);
+		return -ENOMEM;
+	}
+	peer->tx->opened = true;
+	return 0;
+}
+
+int ofi_link_ensure(struct ofi_peer *peer)
+{
+	struct ofi_link *link;
+	int err = 0;
+
+	if (!peer->tx)
+		DL_FOREACH (peer->links, link)
+			if (link->connected && !link->closed)
+				peer->tx = link;
+	if (!peer->tx && peer->is_cut)
+		return -ECONNABORTED;
+	if (!peer->tx && peer->reopen_ns)
+		return -EAGAIN;
+	if (!peer->tx)
+		err = open_link(peer);
+	if (err)
+		return err;
+	return peer->tx->connected && !peer->tx->closed ? 0 : -EAGAIN;
+}
+
+int ofi_link_on_request(void *arg, struct fare_request *request)
+{
+	struct ofi_domain *domain = arg;
+	const struct ofi_greeting own = own_greeting(domain);
+	struct ofi_greeting peer;
+
+	if (ofi_greeting_decode(request->data, request->bytes, &peer))
+		return -EPROTONOSUPPORT;
+	if (peer.window_bytes != own.window_bytes) {
+		OFI_WARN(FI_LOG_EP_CTRL,
+			 "a peer has FI_FARE_WINDOW_BYTES=%u, this process %u: they must be the "
+			 "same at all processes\n",
+			 peer.window_bytes, own.window_bytes);
+		return -EPROTONOSUPPORT;
+	}
+	ofi_greeting_encode(&own, request->reply);
+	request->reply_bytes = OFI_GREETING_BYTES;
+	return 0;
+}
