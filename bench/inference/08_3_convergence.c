@@ -96,12 +96,9 @@ static int run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {{"first",
-				       PARAM_NAME,
-				       "",
-				       "which traffic is there before the other joins",
-				       {"kv,ep", NULL, NULL}},
-				      LIST_END};
+static const struct param params[] = {
+	PARAM("first", PARAM_NAME, "", "which traffic is there before the other joins", "kv,ep"),
+	LIST_END};
 
 static const struct kpi kpis[] = {
 	{"convergence", "ms", "DUT-F", "until both rates stay within 5%", BETTER_LOWER, 0},
@@ -112,18 +109,10 @@ static const struct kpi kpis[] = {
 	{"ECN_marking_rate", "%", "DUT-S", "packets marked CE", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {
-	{VIEW_TABLE,
-	 "Convergence",
-	 "first",
-	 "strategy",
-	 NULL,
-	 {"convergence", "KV_bandwidth", "EP_bandwidth", "JFI", "Packet_drop_rate"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Convergence", "first", "strategy", NULL,
+					 "convergence", "KV_bandwidth", "EP_bandwidth", "JFI",
+					 "Packet_drop_rate"),
+				    VIEWS_END};
 
 const struct test test_8_3 = {
 	.id = "8.3",

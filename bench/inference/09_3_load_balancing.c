@@ -48,12 +48,9 @@ static int run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {{"traffic",
-				       PARAM_NAME,
-				       "",
-				       "KV transfers, dispatches, or both",
-				       {"kv,ep,mixed", NULL, NULL}},
-				      LIST_END};
+static const struct param params[] = {
+	PARAM("traffic", PARAM_NAME, "", "KV transfers, dispatches, or both", "kv,ep,mixed"),
+	LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_JFI,
@@ -65,28 +62,11 @@ static const struct kpi kpis[] = {
 	KPI_FABRIC_BW,
 	LIST_END};
 
-static const struct view views[] = {{VIEW_BARS,
-				     "Evenness of links",
-				     "traffic",
-				     "strategy",
-				     NULL,
-				     {"JFI"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Links",
-				     "traffic",
-				     "strategy",
-				     NULL,
-				     {"JFI", "Link_utilization_max", "Link_utilization_min",
-				      "max_over_mean", "fabric_bandwidth"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "Evenness of links", "traffic", "strategy", NULL, "JFI"),
+	VIEW(VIEW_TABLE, "Links", "traffic", "strategy", NULL, "JFI", "Link_utilization_max",
+	     "Link_utilization_min", "max_over_mean", "fabric_bandwidth"),
+	VIEWS_END};
 
 const struct test test_9_3 = {
 	.id = "9.3",
