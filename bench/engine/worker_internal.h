@@ -3,7 +3,7 @@
  * worker_internal.h - what the files of a worker share: its state, and what each offers the others.
  *
  * worker.c starts, loops and talks to the coordinator; worker_requests.c does what the coordinator
- * asks, worker_open.c begins a run, worker_member.c opens and closes the groups of a load during it;
+ * asks, worker_open.c begins a run, worker_member.c opens and closes groups of a load during it;
  * worker_loads.c says when which message is due; worker_streams.c moves and verifies messages,
  * worker_read.c those that are read; worker_measure.c counts. Owns: struct worker, one per process.
  * Thread: the process has one.

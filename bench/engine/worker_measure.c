@@ -73,7 +73,7 @@ static uint64_t worker_sum(const struct worker_mark *mark)
 	return sum;
 }
 
-/* Books what was acknowledged, or read, since the last call to the millisecond that it belongs to. */
+/* Books what was acknowledged, or read, since the last call to the millisecond it belongs to. */
 static void worker_bin(struct worker *w, uint64_t now)
 {
 	uint64_t bin = (now - w->bins_ns) / WORKER_BIN_NS, acked[WORKER_MAX_LOADS] = {0};
