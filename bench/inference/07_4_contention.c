@@ -8,13 +8,10 @@
 static void plan_kv(struct trial *t, struct plan *plan)
 {
 	struct traffic_load kv = trial_load(t, "kv", 0);
-	unsigned first = trial_prefill(t), n = trial_gpus(t), load;
 
 	kv.law = ARRIVAL_POISSON;
 	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * trial_number(t, "load") / 100);
-	load = plan_load(plan, &kv);
-	for (unsigned i = 0; i < first; i++)
-		plan_stream(plan, load, i, first + i % (n - first), 32, KV_BYTES);
+	plan_pools(t, plan, &kv, 32, KV_BYTES);
 }
 
 static int run(struct trial *t)

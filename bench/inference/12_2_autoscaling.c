@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define BLOCK_BYTES (256u << 10)
+#define WITHIN	    0.1
 #define SMOOTH_MS   500 /* some dozens of blocks at the rates of labs */
 
 /*
@@ -152,13 +153,15 @@ static int scale(void *arg, uint64_t from_ns, uint64_t to_ns)
 static void add_throughput(struct scaling *s, const struct measured *m)
 {
 	size_t n = m->n_bins, at = (size_t)((s->event_ns - m->from_ns) / TRAFFIC_BIN_NS);
-	double *bins = m->load[0].bin_bytes;
+	double *bins = m->load[0].bin_bytes, after;
 
 	for (size_t i = 0; i < n; i++)
 		bins[i] += m->load[s->changing].bin_bytes[i];
-	trial_value(s->t, "steady_state", bins_settled_ms(bins, n, at, SMOOTH_MS), 1);
+	after = bins_mean(bins, n - n / 4, n / 4);
+	add_settled(s->t, "steady_state", bins_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN),
+		    SMOOTH_MS, WITHIN);
 	trial_value(s->t, "throughput_before", bins_mean(bins, 0, at) / 1e3, at);
-	trial_value(s->t, "throughput_after", bins_mean(bins, n - n / 4, n / 4) / 1e3, n / 4);
+	trial_value(s->t, "throughput_after", after / 1e3, n / 4);
 }
 
 static void add(struct scaling *s, const struct measured *m)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define SMOOTH_MS 100
+#define WITHIN	  0.1
 
 /* What fails: a sub-port of the last decode GPU, all of a plane, a link of its leaf to a spine. */
 struct failure {
@@ -82,7 +83,8 @@ static void add_bulk(struct trial *t, const struct measured *m, const struct fai
 		longest = gap > longest ? gap : longest;
 	}
 	trial_value(t, "disruption", (double)longest, 1);
-	trial_value(t, "convergence", bins_settled_ms(bins, n, at, SMOOTH_MS), 1);
+	add_settled(t, "convergence", bins_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN),
+		    SMOOTH_MS, WITHIN);
 	trial_value(t, "capacity_kept", after / before * 100, 1);
 	trial_value(t, "Packet_drop_rate", link_use(t, m, false).drop_ppm, 1);
 }

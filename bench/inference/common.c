@@ -63,6 +63,17 @@ struct link_use link_use(const struct trial *t, const struct measured *m, bool o
 	return use;
 }
 
+unsigned plan_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,
+		    unsigned slots, uint64_t bytes)
+{
+	unsigned first = trial_prefill(t), decode = trial_gpus(t) - first,
+		 added = plan_load(plan, load);
+
+	for (unsigned i = 0; i < first; i++)
+		plan_stream(plan, added, i, first + i % decode, slots, bytes);
+	return added;
+}
+
 double bins_mean(const double *bins, size_t from, size_t n)
 {
 	double sum = 0;
@@ -72,15 +83,24 @@ double bins_mean(const double *bins, size_t from, size_t n)
 	return sum / (double)n;
 }
 
-double bins_settled_ms(const double *bins, size_t n, size_t at, size_t smooth_ms)
+double bins_settled_ms(const double *bins, size_t n, size_t at, double steady, size_t smooth_ms,
+		       double within)
 {
-	double after = bins_mean(bins, n - n / 4, n / 4);
-	size_t last = at;
+	size_t since = at, step = smooth_ms / 4;
 
-	for (size_t i = at; i + smooth_ms < n; i += smooth_ms / 4)
-		if (fabs(bins_mean(bins, i, smooth_ms) - after) > 0.1 * after)
-			last = i + smooth_ms;
-	return (double)(last - at);
+	for (size_t i = at; i + smooth_ms <= n; i += step)
+		if (fabs(bins_mean(bins, i, smooth_ms) - steady) > within * steady)
+			since = i + step;
+	return since + smooth_ms <= n ? (double)(since - at) : NAN;
+}
+
+void add_settled(struct trial *t, const char *kpi, double ms, size_t smooth_ms, double within)
+{
+	if (isfinite(ms))
+		trial_value(t, kpi, ms, 1);
+	else
+		trial_missing(t, kpi, "means of %zu ms did not stay within %.0f%%", smooth_ms,
+			      within * 100);
 }
 
 int restore_fabric(struct trial *t)

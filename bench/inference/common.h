@@ -77,13 +77,18 @@ struct link_use {
 /* only_busy: links that carry nothing at all (of GPUs that send nothing) do not count. */
 struct link_use link_use(const struct trial *t, const struct measured *m, bool only_busy);
 
+/* Adds the load, with a stream from each prefill GPU to a decode GPU. Returns it. */
+unsigned plan_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,
+		    unsigned slots, uint64_t bytes);
+
 /* Mean of n bins from number from on. */
 double bins_mean(const double *bins, size_t from, size_t n);
-/*
- * Of bins of a ms: how long after bin number at the rate is and stays within 10% of what it becomes
- * (the mean of the last quarter), in means of smooth_ms; ms.
- */
-double bins_settled_ms(const double *bins, size_t n, size_t at, size_t smooth_ms);
+/* Since when, after bin number at, means of smooth_ms stay within that share of steady; ms. NaN:
+ * they do not. */
+double bins_settled_ms(const double *bins, size_t n, size_t at, double steady, size_t smooth_ms,
+		       double within);
+/* Its row, or why there is none. */
+void add_settled(struct trial *t, const char *kpi, double ms, size_t smooth_ms, double within);
 
 /* Heals what is in force, and waits until all see it. */
 int restore_fabric(struct trial *t);

@@ -17,7 +17,7 @@
 #define SERVING_BURST_GAP_NS UINT64_C(20000000)
 
 struct request {
-	uint64_t arrival_ns, prefill_ns, computed_ns, arrived_ns, first_ns, last_ns;
+	uint64_t arrival_ns, computed_ns, arrived_ns, first_ns, last_ns;
 	unsigned prompt, output, emitted, cached; /* cached: tokens that need not be sent */
 	unsigned prefill, decode;		  /* workers */
 	unsigned pieces_out, pieces_in;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "inference/common.h"
@@ -21,18 +22,21 @@ START_TEST(mean)
 }
 END_TEST
 
-/* From 100 to 200 a second after the event, or down to 50: settled when the mean of 100 ms is. */
+static double settled(const double *bins)
+{
+	return bins_settled_ms(bins, BINS, 300, bins_mean(bins, 1500, 500), 100, 0.1);
+}
+
+/* From 100 to 200 700 ms after the event, or down to 50. */
 START_TEST(a_step_up_or_down)
 {
 	double bins[BINS];
 
 	fill(bins, 0, 1000, 100);
 	fill(bins, 1000, BINS, 200);
-	ck_assert_double_ge(bins_settled_ms(bins, BINS, 300, 100), 700);
-	ck_assert_double_le(bins_settled_ms(bins, BINS, 300, 100), 800);
+	ck_assert_double_eq_tol(settled(bins), 700, 25);
 	fill(bins, 1000, BINS, 50);
-	ck_assert_double_ge(bins_settled_ms(bins, BINS, 300, 100), 700);
-	ck_assert_double_le(bins_settled_ms(bins, BINS, 300, 100), 800);
+	ck_assert_double_eq_tol(settled(bins), 700, 25);
 }
 END_TEST
 
@@ -42,7 +46,7 @@ START_TEST(nothing_happens)
 
 	for (size_t i = 0; i < BINS; i++) /* noise within 10% */
 		bins[i] = 100 + (i % 2 ? 8 : -8);
-	ck_assert_double_eq(bins_settled_ms(bins, BINS, 300, 100), 0);
+	ck_assert_double_eq(settled(bins), 0);
 }
 END_TEST
 
@@ -53,10 +57,19 @@ START_TEST(it_settles_only_after_the_last_change)
 
 	fill(bins, 0, BINS, 100);
 	fill(bins, 1200, 1260, 0);
-	ck_assert_double_ge(bins_settled_ms(bins, BINS, 300, 100), 950);
-	ck_assert_double_le(bins_settled_ms(bins, BINS, 300, 100), 1060);
+	ck_assert_double_eq_tol(settled(bins), 950, 25);
 	fill(bins, 1200, 1260, 200);
-	ck_assert_double_ge(bins_settled_ms(bins, BINS, 300, 100), 950);
+	ck_assert_double_eq_tol(settled(bins), 950, 25);
+}
+END_TEST
+
+START_TEST(it_never_settles)
+{
+	double bins[BINS];
+
+	fill(bins, 0, BINS, 100);
+	fill(bins, 1900, BINS, 20);
+	ck_assert_double_nan(settled(bins));
 }
 END_TEST
 
@@ -71,6 +84,7 @@ int main(void)
 	tcase_add_test(tcase, a_step_up_or_down);
 	tcase_add_test(tcase, nothing_happens);
 	tcase_add_test(tcase, it_settles_only_after_the_last_change);
+	tcase_add_test(tcase, it_never_settles);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
