@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "optimum.h"
 
-#include <errno.h>
 #include <math.h>
-
-#include "micro/fluid/fluid.h"
 
 static uint64_t min_bps(uint64_t a, uint64_t b)
 {
@@ -91,64 +88,6 @@ double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes)
 			longest = fmax(longest, optimum_leaves_s(topo, bytes, gpu));
 	}
 	return longest;
-}
-
-/*
- * Links 2k and 2k+1 of the fluid: GPU k / n_planes, plane k % n_planes, out and in; after those of
- * all GPUs, out of and into each leaf by its spines.
- */
-static int optimum_add_pair(const struct topo *topo, struct fluid *fluid, unsigned src,
-			    unsigned dst, double bytes)
-{
-	double total = (double)optimum_pair_bps(topo, src, dst);
-
-	if (total <= 0)
-		return -ENETUNREACH;
-	for (unsigned plane = 0; plane < topo->n_planes; plane++) {
-		double share = (double)optimum_path_bps(topo, src, dst, plane);
-		unsigned leaves = 2 * topo->n_gpus * topo->n_planes;
-		int links[4] = {(int)(2 * (src * topo->n_planes + plane)),
-				(int)(2 * (dst * topo->n_planes + plane) + 1),
-				(int)(leaves + 2 * topo->gpus[src].plane[plane].leaf),
-				(int)(leaves + 2 * topo->gpus[dst].plane[plane].leaf + 1)};
-		int flow;
-
-		if (share <= 0)
-			continue;
-		flow = fluid_add_flow(fluid, share, bytes * share / total, links,
-				      topo_same_leaf(topo, src, dst, plane) ? 2 : 4);
-		if (flow < 0)
-			return flow;
-	}
-	return 0;
-}
-
-int optimum_proportional_s(const struct topo *topo, const uint64_t *bytes, double *seconds)
-{
-	struct fluid *fluid;
-	int err = fluid_create(&fluid);
-
-	for (unsigned i = 0; !err && i < topo->n_gpus * topo->n_planes * 2; i++) {
-		unsigned port = i / 2;
-		int link =
-			fluid_add_link(fluid, (double)topo_capacity_bps(topo, port / topo->n_planes,
-									port % topo->n_planes));
-
-		err = link < 0 ? link : 0;
-	}
-	for (unsigned i = 0; !err && i < topo->n_leaves * 2; i++) {
-		int link = fluid_add_link(fluid, (double)topo_uplinks_bps(topo, i / 2));
-
-		err = link < 0 ? link : 0;
-	}
-	for (unsigned i = 0; !err && i < topo->n_gpus * topo->n_gpus; i++)
-		if (bytes[i])
-			err = optimum_add_pair(topo, fluid, i / topo->n_gpus, i % topo->n_gpus,
-					       (double)bytes[i]);
-	if (!err)
-		err = fluid_run(fluid, seconds);
-	fluid_destroy(fluid);
-	return err;
 }
 
 double optimum_goodput_factor(const struct topo *topo)

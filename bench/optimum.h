@@ -35,12 +35,6 @@ uint64_t optimum_announced_bps(const struct topo *topo, unsigned src, unsigned d
  */
 double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes);
 
-/*
- * How long the fluid takes if every pair splits its bytes over planes in proportion to
- * optimum_path_bps(), all pairs at once. >= optimum_all_to_all_s(). -ENOMEM, -ENETUNREACH.
- */
-int optimum_proportional_s(const struct topo *topo, const uint64_t *bytes, double *seconds);
-
 /* Payload per wire byte on this fabric between these two. */
 double optimum_goodput_factor(const struct topo *topo);
 

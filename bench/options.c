@@ -50,18 +50,6 @@ int options_number(const char *name, const char *text, uint64_t min, uint64_t ma
 	return 0;
 }
 
-int options_seconds(const char *name, const char *text, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	if (end != text && !*end && *out > 0 && *out <= 3600)
-		return 0;
-	fprintf(stderr, "farebench: --%s %s: seconds are expected, above 0 and up to 3600\n", name,
-		text);
-	return -EINVAL;
-}
-
 int options_which_lab(const char *command)
 {
 	fprintf(stderr, "%s: which --lab? (farelab run TOPOLOGY --fared PATH -- %s starts one)\n",
@@ -97,73 +85,29 @@ int options_name(const char *option, const char *word, const char *const *names,
 	return -EINVAL;
 }
 
-struct options_words {
-	const char *option;
-	const char *const *names; /* NULL: sizes are expected */
-	unsigned n;
-};
-
-static int options_word(const struct options_words *words, const char *word, uint64_t *out)
+int options_strategies(const char *text, uint64_t *out, int max)
 {
-	int index;
-
-	if (!words->names)
-		return options_number(words->option, word, 1, UINT64_C(1) << 30, out);
-	index = options_name(words->option, word, words->names, words->n);
-	*out = (uint64_t)index;
-	return index < 0 ? index : 0;
-}
-
-/* Takes the words between commas. */
-static int options_list(const struct options_words *words, const char *text, uint64_t *out, int max)
-{
+	const char *names[STRATEGY_COUNT];
 	char word[64];
-	int n = 0;
+	int n = 0, index;
 
+	for (int i = 0; i < STRATEGY_COUNT; i++)
+		names[i] = strategy_name((enum strategy)i);
 	for (;; text++) {
 		size_t length = strcspn(text, ",");
 
 		if (n == max || length >= sizeof(word)) {
-			fprintf(stderr, "farebench: --%s %s: more than can be taken\n",
-				words->option, text);
+			fprintf(stderr, "farebench: --strategy %s: more than can be taken\n", text);
 			return -EINVAL;
 		}
 		memcpy(word, text, length);
 		word[length] = '\0';
-		if (options_word(words, word, &out[n]))
+		index = options_name("strategy", word, names, STRATEGY_COUNT);
+		if (index < 0)
 			return -EINVAL;
-		n++;
+		out[n++] = (uint64_t)index;
 		text += length;
 		if (!*text)
 			return n;
 	}
-}
-
-int options_names(const char *option, const char *text, const char *const *names, unsigned n,
-		  bool *chosen)
-{
-	const struct options_words words = {option, names, n};
-	uint64_t index[OPTIONS_MAX];
-	int listed = options_list(&words, text, index, OPTIONS_MAX);
-
-	for (unsigned i = 0; chosen && i < n; i++)
-		chosen[i] = false;
-	for (int i = 0; chosen && i < listed; i++)
-		chosen[index[i]] = true;
-	return listed < 0 ? listed : 0;
-}
-
-int options_sizes(const char *text, uint64_t *out, int max)
-{
-	return options_list(&(struct options_words){.option = "size"}, text, out, max);
-}
-
-int options_strategies(const char *text, uint64_t *out, int max)
-{
-	const char *names[STRATEGY_COUNT];
-
-	for (int i = 0; i < STRATEGY_COUNT; i++)
-		names[i] = strategy_name((enum strategy)i);
-	return options_list(&(struct options_words){"strategy", names, STRATEGY_COUNT}, text, out,
-			    max);
 }

@@ -26,8 +26,6 @@ void options_help(const char *command, const struct options_entry *entries);
 
 /* A whole number within [min, max]; suffixes K, M, G are powers of 1,024. -EINVAL. */
 int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out);
-/* A time above 0, up to an hour; -EINVAL. */
-int options_seconds(const char *name, const char *text, double *out);
 /* Asks which lab, and says how to get one. -EINVAL. */
 int options_which_lab(const char *command);
 /* After the last option: nothing else may be there, and the lab must be named. -EINVAL. */
@@ -37,14 +35,7 @@ int options_lab(const char *command, int argc, const char *lab_name);
  * dashes.
  */
 int options_name(const char *option, const char *word, const char *const *names, unsigned n);
-/*
- * The same for a list with commas: chosen (n of them; NULL: not wanted) tells which are in it. 0,
- * or -EINVAL.
- */
-int options_names(const char *option, const char *text, const char *const *names, unsigned n,
-		  bool *chosen);
-/* "64K,1M" and "ecmp-flow,fare-spray": how many (1..max), or -EINVAL. */
-int options_sizes(const char *text, uint64_t *out, int max);
+/* "ecmp-flow,fare-spray": how many (1..max), or -EINVAL. */
 int options_strategies(const char *text, uint64_t *out, int max);
 
 #endif

@@ -100,11 +100,10 @@ static const struct kpi kpis[] = {
 	{"replayed", "", "DUT-N", "chunks sent again", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {
-	{.kind = VIEW_TABLE,
-	 .title = "Daemons killed in mid-transfer",
-	 .y = {"messages", "lost", "longest_gap", "of_optimum", "replayed"}},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Daemons killed in mid-transfer", NULL, NULL,
+					 NULL, "messages", "lost", "longest_gap", "of_optimum",
+					 "replayed"),
+				    VIEWS_END};
 
 const struct test test_demo_chaos = {
 	.id = "demo-chaos",

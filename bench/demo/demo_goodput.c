@@ -187,23 +187,16 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"scenario",
-	 PARAM_SLOW_NAME,
-	 "",
-	 "one of the receiving GPU's sub-ports down, all of a plane, or a leaf switch",
-	 {"healthy," DEMO_FAULTS, NULL, NULL}},
-	{"traffic",
-	 PARAM_NAME,
-	 "",
-	 "kv: transfers of 1 MB between two GPUs; ep: expert-parallel all-to-all among all",
-	 {"kv,ep", NULL, NULL}},
-	{"size", PARAM_BYTES, "bytes", "of a message of kv", {"1M", NULL, NULL}},
-	{"qps",
-	 PARAM_COUNT,
-	 "",
-	 "QPs of a pair, all planes together; 0: one per sub-port",
-	 {"0", NULL, NULL}},
-	{"depth", PARAM_COUNT, "", "messages of kv under way", {"8", NULL, NULL}},
+	PARAM("scenario", PARAM_SLOW_NAME, "",
+	      "one of the receiving GPU's sub-ports down, all of a plane, or a leaf switch",
+	      "healthy," DEMO_FAULTS),
+	PARAM("traffic", PARAM_NAME, "",
+	      "kv: transfers of 1 MB between two GPUs; ep: expert-parallel all-to-all among all",
+	      "kv,ep"),
+	PARAM("size", PARAM_BYTES, "bytes", "of a message of kv", "1M"),
+	PARAM("qps", PARAM_COUNT, "", "QPs of a pair, all planes together; 0: one per sub-port",
+	      "0"),
+	PARAM("depth", PARAM_COUNT, "", "messages of kv under way", "8"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -222,19 +215,11 @@ static const struct kpi kpis[] = {
 	{"verdict", "", "fared", "what farectl says of the path that suffers", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_BARS,
-				     .title = "Goodput, of the optimum",
-				     .x = "scenario",
-				     .series = "strategy",
-				     .panel = "traffic",
-				     .y = {"of_optimum"}},
-				    {.kind = VIEW_TABLE,
-				     .title = "Goodput",
-				     .x = "scenario",
-				     .series = "strategy",
-				     .panel = "traffic",
-				     .y = {"goodput", "optimum", "of_optimum", "model", "idle"}},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "Goodput, of the optimum", "scenario", "strategy", "traffic", "of_optimum"),
+	VIEW(VIEW_TABLE, "Goodput", "scenario", "strategy", "traffic", "goodput", "optimum",
+	     "of_optimum", "model", "idle"),
+	VIEWS_END};
 
 const struct test test_demo_goodput = {
 	.id = "demo-goodput",

@@ -115,8 +115,8 @@ static int run(struct trial *t)
 	return err ? err : healed;
 }
 
-static const struct param params[] = {
-	{"scenario", PARAM_NAME, "", "the fault", {DEMO_FAULTS, NULL, NULL}}, LIST_END};
+static const struct param params[] = {PARAM("scenario", PARAM_NAME, "", "the fault", DEMO_FAULTS),
+				      LIST_END};
 
 static const struct kpi kpis[] = {
 	{"shift", "ms", "DUT-F",
@@ -130,18 +130,11 @@ static const struct kpi kpis[] = {
 	{"timeline", "", "DUT-F", "goodput, of the whole fabric's optimum", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_LINES,
-				     .title = "Goodput around the fault",
-				     .x = "at_ms",
-				     .series = "strategy",
-				     .panel = "scenario",
-				     .y = {"timeline"}},
-				    {.kind = VIEW_TABLE,
-				     .title = "A fault in mid-transfer",
-				     .x = "scenario",
-				     .series = "strategy",
-				     .y = {"shift", "never", "longest_gap", "settled"}},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_LINES, "Goodput around the fault", "at_ms", "strategy", "scenario", "timeline"),
+	VIEW(VIEW_TABLE, "A fault in mid-transfer", "scenario", "strategy", NULL, "shift", "never",
+	     "longest_gap", "settled"),
+	VIEWS_END};
 
 const struct test test_demo_shift = {
 	.id = "demo-shift",

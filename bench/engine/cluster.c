@@ -12,13 +12,14 @@
 #include "optimum.h"
 #include "engine/rendezvous.h"
 
-#define CLUSTER_START_MS 30000
+#define CLUSTER_START_MS       30000
+#define CLUSTER_PATHS_PAUSE_NS UINT64_C(5000000) /* between two questions for one path */
 
 struct cluster_member {
 	struct rendezvous *link;
 	json_t *unasked; /* an array: what it said that nobody waited for yet */
-	uint64_t arena_address;
-	uint32_t rkey;
+	uint64_t arena_address, source_address;
+	uint32_t rkey, source_rkey;
 	char label[2 * TOPO_NAME_MAX];
 };
 
@@ -54,6 +55,16 @@ int cluster_pid(const struct cluster *cluster, unsigned gpu)
 uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu)
 {
 	return cluster->member[gpu].rkey;
+}
+
+uint64_t cluster_source_address(const struct cluster *cluster, unsigned gpu)
+{
+	return cluster->member[gpu].source_address;
+}
+
+uint32_t cluster_source_rkey(const struct cluster *cluster, unsigned gpu)
+{
+	return cluster->member[gpu].source_rkey;
 }
 
 int cluster_send(struct cluster *cluster, unsigned gpu, json_t *request)
@@ -276,6 +287,10 @@ static int cluster_arenas(struct cluster *cluster, uint64_t bytes)
 			(uint64_t)json_integer_value(json_object_get(answer, "address"));
 		cluster->member[i].rkey =
 			(uint32_t)json_integer_value(json_object_get(answer, "rkey"));
+		cluster->member[i].source_address =
+			(uint64_t)json_integer_value(json_object_get(answer, "source_address"));
+		cluster->member[i].source_rkey =
+			(uint32_t)json_integer_value(json_object_get(answer, "source_rkey"));
 		json_decref(answer);
 	}
 	return err;
@@ -336,8 +351,8 @@ void cluster_destroy(struct cluster *cluster)
  * ---------------------------------------------------------------------------------------------- */
 
 /* 0: as the topology says; -EAGAIN: not (yet), reason says what. */
-static int cluster_check_paths(struct cluster *cluster, const struct topo *topo, unsigned src,
-			       unsigned dst, char *reason, size_t size)
+static int cluster_check_paths(struct cluster *cluster, const struct topo *topo, bool reached,
+			       unsigned src, unsigned dst, char *reason, size_t size)
 {
 	json_t *answer, *path;
 	size_t plane;
@@ -349,11 +364,12 @@ static int cluster_check_paths(struct cluster *cluster, const struct topo *topo,
 		err = cluster_await(cluster, src, "paths", CLUSTER_START_MS, &answer);
 	if (err)
 		return err;
-	if (json_array_size(json_object_get(answer, "path")) != topo->n_planes)
+	if (reached && json_array_size(json_object_get(answer, "path")) != topo->n_planes)
 		err = -EAGAIN;
 	json_array_foreach (json_object_get(answer, "path"), plane, path) {
 		double have = json_number_value(json_object_get(path, "usable_bps"));
-		double want = (double)optimum_usable_bps(topo, src, dst, (unsigned)plane);
+		double want =
+			reached ? (double)optimum_usable_bps(topo, src, dst, (unsigned)plane) : 0;
 
 		if (have >= want * 0.98 && have <= want * 1.02)
 			continue;
@@ -367,7 +383,8 @@ static int cluster_check_paths(struct cluster *cluster, const struct topo *topo,
 	return err;
 }
 
-int cluster_await_paths(struct cluster *cluster, const struct topo *topo, int timeout_ms)
+int cluster_await_paths(struct cluster *cluster, const struct topo *topo, const bool *absent,
+			int timeout_ms)
 {
 	uint64_t deadline = cluster_now_ns() + (uint64_t)timeout_ms * 1000000u;
 	char reason[512] = "no answer";
@@ -375,13 +392,14 @@ int cluster_await_paths(struct cluster *cluster, const struct topo *topo, int ti
 
 	for (unsigned pair = 0; pair < cluster->n * cluster->n;) {
 		unsigned src = pair / cluster->n, dst = pair % cluster->n;
+		bool reached = !absent || (!absent[src] && !absent[dst]);
 
 		/* a path inside a server crosses no fabric, and the daemon teaches none */
 		if (topo->gpus[src].server == topo->gpus[dst].server) {
 			pair++;
 			continue;
 		}
-		err = cluster_check_paths(cluster, topo, src, dst, reason, sizeof(reason));
+		err = cluster_check_paths(cluster, topo, reached, src, dst, reason, sizeof(reason));
 		if (err && err != -EAGAIN)
 			return err;
 		if (!err) {
@@ -393,7 +411,7 @@ int cluster_await_paths(struct cluster *cluster, const struct topo *topo, int ti
 				reason);
 			return -ETIMEDOUT;
 		}
-		err = cluster_sleep_until(cluster, cluster_now_ns() + 20000000);
+		err = cluster_sleep_until(cluster, cluster_now_ns() + CLUSTER_PATHS_PAUSE_NS);
 		if (err)
 			return err;
 	}

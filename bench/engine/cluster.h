@@ -44,6 +44,9 @@ unsigned cluster_size(const struct cluster *cluster);
 uint64_t cluster_arena_address(const struct cluster *cluster, unsigned gpu);
 int cluster_pid(const struct cluster *cluster, unsigned gpu); /* 0: on another host */
 uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu);
+/* Of the memory that messages are sent from: peers may read it. */
+uint64_t cluster_source_address(const struct cluster *cluster, unsigned gpu);
+uint32_t cluster_source_rkey(const struct cluster *cluster, unsigned gpu);
 
 /* Sends request (taken). */
 int cluster_send(struct cluster *cluster, unsigned gpu, json_t *request);
@@ -69,9 +72,11 @@ int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns);
 
 /*
  * Waits until libfare, asked inside the workers, says of all pairs what the topology says: usable
- * bandwidth of each plane within 2%. -ETIMEDOUT after saying which path differs.
+ * bandwidth of each plane within 2%. absent (NULL: none): whether the fabric is not to reach that
+ * GPU. -ETIMEDOUT after saying which path differs.
  */
-int cluster_await_paths(struct cluster *cluster, const struct topo *topo, int timeout_ms);
+int cluster_await_paths(struct cluster *cluster, const struct topo *topo, const bool *absent,
+			int timeout_ms);
 
 uint64_t cluster_now_ns(void);
 

@@ -14,17 +14,12 @@
 struct kv_options {
 	struct traffic_options traffic;
 	unsigned src, dst;
-	uint64_t size_bytes;	  /* of a message */
-	unsigned depth;		  /* messages in flight, 1..STREAM_MAX_SLOTS */
-	double warm_s, measure_s; /* of kv_run() */
+	uint64_t size_bytes; /* of a message */
+	unsigned depth;	     /* messages in flight, 1..STREAM_MAX_SLOTS */
 };
 
 /* The bytes of arena that kv needs. */
 uint64_t kv_arena_bytes(const struct kv_options *kv);
-
-/* One repetition with fresh QPs. */
-int kv_run(struct cluster *cluster, const struct topo *topo, const struct kv_options *kv,
-	   struct traffic_result *result);
 
 /* Opens and starts. */
 int kv_begin(struct cluster *cluster, const struct topo *topo, const struct kv_options *kv);

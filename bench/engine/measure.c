@@ -109,40 +109,52 @@ static int measure_loads(struct measured *out, struct measure_rounds *rounds, co
 	return err;
 }
 
+/* What one end knows of a stream: the sender of what it wrote, the receiver of what it read. */
+static struct measured_stream *measure_stream(struct measured *out, const json_t *item,
+					      double seconds)
+{
+	uint64_t key = measure_integer(item, "stream"), load = measure_integer(item, "load");
+	struct measured_stream *stream;
+	double bps = 0;
+	json_t *value;
+	size_t plane;
+
+	if (key >= out->n_streams || load >= out->n_loads)
+		return NULL;
+	stream = &out->stream[key];
+	json_array_foreach (json_object_get(item, "planes"), plane, value) {
+		double plane_bps = (double)json_integer_value(value) * 8 / seconds;
+
+		if (plane < FARE_MAX_PLANES)
+			stream->plane_bps[plane] += plane_bps;
+		bps += plane_bps;
+	}
+	stream->bps += bps;
+	out->load[load].bps += bps;
+	return stream;
+}
+
 static void measure_streams(struct measured *out, const json_t *answer)
 {
 	/* a worker that was late to read its counters has counted for longer */
 	double seconds = (double)measure_integer(answer, "marked_ns") / 1e9;
-	json_t *item, *value;
-	size_t i, plane;
+	json_t *item;
+	size_t i;
 
 	if (PLANTED(wrong_denominator))
 		seconds /= 2;
 	if (seconds <= 0)
 		return;
-
-	json_array_foreach (json_object_get(answer, "tx"), i, item) {
-		uint64_t key = measure_integer(item, "stream"),
-			 load = measure_integer(item, "load");
-		struct measured_stream *stream;
-
-		if (key >= out->n_streams || load >= out->n_loads)
-			continue;
-		stream = &out->stream[key];
-		json_array_foreach (json_object_get(item, "planes"), plane, value) {
-			double bps = (double)json_integer_value(value) * 8 / seconds;
-
-			if (plane < FARE_MAX_PLANES)
-				stream->plane_bps[plane] += bps;
-			stream->bps += bps;
-		}
-		out->load[load].bps += stream->bps;
-		out->load[load].messages += measure_integer(item, "messages");
-	}
-	json_array_foreach (json_object_get(answer, "rx"), i, item)
-		if (measure_integer(item, "stream") < out->n_streams)
-			out->stream[measure_integer(item, "stream")].messages +=
+	json_array_foreach (json_object_get(answer, "tx"), i, item)
+		if (measure_stream(out, item, seconds))
+			out->load[measure_integer(item, "load")].messages +=
 				measure_integer(item, "messages");
+	json_array_foreach (json_object_get(answer, "rx"), i, item) {
+		struct measured_stream *stream = measure_stream(out, item, seconds);
+
+		if (stream)
+			stream->messages += measure_integer(item, "messages");
+	}
 }
 
 /* [rx bytes, packets, dropped, tx bytes, packets, dropped] at either end of the window. */

@@ -16,7 +16,7 @@ struct measured_load {
 	/* ns since a message was due, of those due in the window: until handed to the transport,
 	 * until complete at the sender, until its receiver was told of it */
 	struct hist posted, completed, delivered;
-	double bps; /* payload acknowledged */
+	double bps; /* payload acknowledged, or read */
 	uint64_t messages;
 	/* rounds that began and ended everywhere in the window: from the first GPU that posted to
 	 * the last that had everything, ns */

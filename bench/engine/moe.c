@@ -17,11 +17,6 @@ static const char *const moe_routing_names[MOE_ROUTINGS] = {
 	[MOE_AUX_LOSS] = "aux-loss",
 };
 
-const char *moe_routing_name(enum moe_routing routing)
-{
-	return routing < MOE_ROUTINGS ? moe_routing_names[routing] : "?";
-}
-
 int moe_routing_parse(const char *name)
 {
 	for (int i = 0; name && i < MOE_ROUTINGS; i++)

@@ -28,7 +28,6 @@ enum moe_routing {
 	MOE_ROUTINGS
 };
 
-const char *moe_routing_name(enum moe_routing routing);
 int moe_routing_parse(const char *name); /* enum moe_routing, or -ENOENT */
 
 struct moe {

@@ -81,7 +81,7 @@ int stream_tx_credit(struct stream_tx *tx, uint32_t tag)
 	tx->credited[slot] = true;
 	tx->n_credited++;
 	stream_tx_free(tx, slot);
-	return 0;
+	return slot;
 }
 
 bool stream_tx_idle(const struct stream_tx *tx)

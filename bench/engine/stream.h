@@ -40,6 +40,7 @@ void stream_tx_post(struct stream_tx *tx, uint64_t seq);
 /* tag: the low 32 bits of the sequence number. -EPROTO: that message is not under way, or said so
  * already. */
 int stream_tx_complete(struct stream_tx *tx, uint32_t tag);
+/* The slot that it lay in. */
 int stream_tx_credit(struct stream_tx *tx, uint32_t tag);
 bool stream_tx_idle(const struct stream_tx *tx); /* nothing under way */
 

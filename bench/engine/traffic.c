@@ -62,6 +62,8 @@ static json_t *traffic_load_json(const struct topo *topo, const struct traffic_l
 	json_object_set_new(json, "gap_ns", json_integer((json_int_t)(load->gap_s * 1e9)));
 	json_object_set_new(json, "delay_ns", json_integer((json_int_t)(load->delay_s * 1e9)));
 	json_object_set_new(json, "tell", json_boolean(load->tell));
+	json_object_set_new(json, "read", json_boolean(load->read));
+	json_object_set_new(json, "member", json_integer(load->member));
 	if (load->moe)
 		json_object_set_new(json, "moe", traffic_moe(load->moe));
 	return json;
@@ -79,10 +81,12 @@ static json_t *traffic_tx(struct cluster *cluster, const struct topo *topo,
 			 (json_int_t)s->slot_bytes, "strategy", s->strategy);
 }
 
-static json_t *traffic_rx(const struct traffic_stream *s, unsigned key)
+static json_t *traffic_rx(struct cluster *cluster, const struct traffic_stream *s, unsigned key)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "key", (json_int_t)key, "load",
-			 (json_int_t)s->load, "gpu", (json_int_t)s->src, "offset",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "key", (json_int_t)key, "load",
+			 (json_int_t)s->load, "gpu", (json_int_t)s->src, "remote_addr",
+			 (json_int_t)(cluster_source_address(cluster, s->src) + s->tx_offset),
+			 "rkey", (json_int_t)cluster_source_rkey(cluster, s->src), "offset",
 			 (json_int_t)s->rx_offset, "slots", (json_int_t)s->slots, "slot_bytes",
 			 (json_int_t)s->slot_bytes);
 }
@@ -97,7 +101,7 @@ static json_t *traffic_request(struct cluster *cluster, const struct topo *topo,
 		if (streams[i].src == gpu)
 			json_array_append_new(tx, traffic_tx(cluster, topo, &streams[i], i));
 		if (streams[i].dst == gpu)
-			json_array_append_new(rx, traffic_rx(&streams[i], i));
+			json_array_append_new(rx, traffic_rx(cluster, &streams[i], i));
 	}
 	return json_pack("{s:s, s:O, s:o, s:o}", "op", "open", "loads", loads, "tx", tx, "rx", rx);
 }
@@ -167,6 +171,28 @@ int traffic_transfer(struct cluster *cluster, const struct traffic_stream *strea
 			    json_pack("{s:s, s:I, s:I, s:I}", "op", "transfer", "stream",
 				      (json_int_t)index, "id", (json_int_t)id, "bytes",
 				      (json_int_t)bytes));
+}
+
+static int traffic_change(struct cluster *cluster, const char *op, unsigned load, const char *event)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
+		err = cluster_send(cluster, i,
+				   json_pack("{s:s, s:i}", "op", op, "load", (int)load));
+	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
+		err = cluster_await(cluster, i, event, TRAFFIC_TIMEOUT_MS, NULL);
+	return err;
+}
+
+int traffic_join(struct cluster *cluster, unsigned load)
+{
+	return traffic_change(cluster, "join", load, "joined");
+}
+
+int traffic_leave(struct cluster *cluster, unsigned load)
+{
+	return traffic_change(cluster, "leave", load, "left");
 }
 
 int traffic_stop(struct cluster *cluster)

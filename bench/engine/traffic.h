@@ -26,6 +26,14 @@
 #define TRAFFIC_TIMEOUT_MS 60000
 #define TRAFFIC_BIN_NS	   UINT64_C(1000000)
 
+/* When a load's groups are open. */
+enum traffic_member {
+	TRAFFIC_STAYS,	/* all the time */
+	TRAFFIC_JOINS,	/* from traffic_join() on */
+	TRAFFIC_LEAVES, /* until traffic_leave() */
+	TRAFFIC_MEMBERS
+};
+
 struct traffic_options {
 	enum strategy strategy;
 	unsigned qps;	      /* per pair, all planes together; 0: one per plane and sub-port */
@@ -59,6 +67,12 @@ struct traffic_load {
 	double delay_s; /* nothing is due before */
 	const struct moe *moe;
 	bool tell; /* every worker says when a round is whole there: cluster_next() */
+	/* the receiver fetches each message by RDMA READ once the sender offers it, instead of the
+	 * sender's RDMA WRITE; not with rounds */
+	bool read;
+	/* of one that joins or leaves, the first message of each stream is told like those by
+	 * command: cluster_next() brings "delivered" */
+	enum traffic_member member;
 };
 
 struct traffic_stream {
@@ -101,6 +115,11 @@ int traffic_start(struct cluster *cluster, uint64_t from_ns, uint64_t to_ns);
 /* One message of n bytes on a stream whose arrivals are by command. */
 int traffic_transfer(struct cluster *cluster, const struct traffic_stream *stream, unsigned index,
 		     uint64_t id, uint64_t bytes);
+/* Groups of a load that joins are opened: 0 once all of them are, and its messages begin. */
+int traffic_join(struct cluster *cluster, unsigned load);
+/* A load that leaves posts nothing more: 0 once what was under way has arrived and its groups are
+ * closed. */
+int traffic_leave(struct cluster *cluster, unsigned load);
 /* All stop, and what is under way arrives. */
 int traffic_stop(struct cluster *cluster);
 /* Closes everything at both ends. */

@@ -7,7 +7,8 @@
  * object a line. Thread: the process has one.
  *
  *	request				answer
- *	{"op":"arena","bytes":N}	{"event":"arena","address":A,"rkey":K}
+ *	{"op":"arena","bytes":N}	{"event":"arena","address":A,"rkey":K,"source_address":A,
+ *					"source_rkey":K}: of the targets, of the sources
  *	{"op":"clock","offset_ns":N}	{"event":"clock"}: all times from now on are those of the
  *					coordinator's clock, which this host's is ahead of
  *	{"op":"open",...} (traffic.c)	{"event":"opened"}: all groups are connected
@@ -15,6 +16,10 @@
  *	  "to_ns":B}			A to B (0, 0: always)
  *	{"op":"transfer","stream":S,	none; at the receiver, unasked, {"event":"delivered",...}
  *	  "id":I,"bytes":N}		when it has arrived (loads with arrivals by command)
+ *	{"op":"join","load":L}		{"event":"joined"}: its groups are connected; the first
+ *					message of each of its streams is told as if by command
+ *	{"op":"leave","load":L}		{"event":"left"}: what was under way has arrived, its
+ *					groups are closed
  *	{"op":"stop"}			{"event":"done"}; also sent unasked when all rounds are over
  *	{"op":"report"}			{"event":"report",...}: books and counters of the run
  *	{"op":"measured"}		{"event":"measured",...}: what lies in the window

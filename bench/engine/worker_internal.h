@@ -3,8 +3,9 @@
  * worker_internal.h - what the files of a worker share: its state, and what each offers the others.
  *
  * worker.c starts, loops and talks to the coordinator; worker_requests.c does what the coordinator
- * asks, worker_open.c begins a run; worker_loads.c says when which message is due; worker_streams.c
- * moves and verifies messages; worker_measure.c counts. Owns: struct worker, one per process.
+ * asks, worker_open.c begins a run, worker_member.c opens and closes groups of a load during it;
+ * worker_loads.c says when which message is due; worker_streams.c moves and verifies messages,
+ * worker_read.c those that are read; worker_measure.c counts. Owns: struct worker, one per process.
  * Thread: the process has one.
  */
 #ifndef WORKER_INTERNAL_H
@@ -20,6 +21,7 @@
 #include "engine/message.h"
 #include "engine/rendezvous.h"
 #include "engine/stream.h"
+#include "engine/traffic.h"
 #include "cpu.h"
 #include "fare.h"
 #include "launch/limits.h"
@@ -29,12 +31,22 @@
 #define WORKER_MAX_EARLY    256
 #define WORKER_MAX_SAMPLES  100000 /* so that a report stays well below a rendezvous line */
 #define WORKER_MAX_ROUNDS   100000
-#define WORKER_MAX_COMMANDS 4096 /* of a stream, not yet posted */
+#define WORKER_CREDIT	    UINT64_MAX /* context of what a receiver writes */
+#define WORKER_MAX_COMMANDS 4096       /* of a stream, not yet posted */
 #define WORKER_OPEN_NS	    UINT64_C(20000000000)
 #define WORKER_MAX_ARENA    (UINT64_C(4) << 30)
 #define WORKER_MAX_BINS	    4000000 /* of a millisecond */
 #define WORKER_SEND_BINS    300000  /* in an answer */
 #define WORKER_BIN_NS	    UINT64_C(1000000)
+
+/* Whether a load's groups are open here. */
+enum worker_presence {
+	WORKER_PRESENT,
+	WORKER_ABSENT,
+	WORKER_JOINING, /* not all of them are connected */
+	WORKER_LEAVING, /* something is under way */
+	WORKER_LEFT
+};
 
 /* Streams of one kind of traffic: when their messages are due, and what is measured of them. */
 struct worker_load {
@@ -47,7 +59,9 @@ struct worker_load {
 	uint64_t rounds;
 	unsigned overlap; /* rounds under way at once */
 	uint64_t period_ns, gap_ns;
-	bool tell;
+	bool tell, read;
+	enum traffic_member member;
+	enum worker_presence presence;
 	uint64_t *round_start, *round_end; /* 0: not yet */
 	uint64_t rounds_ended;
 	/* of messages that were due in the window measured: from then until posted, completed (at
@@ -59,13 +73,16 @@ struct worker_command {
 	uint64_t id, bytes, arrival_ns;
 };
 
-/* Payload acknowledged per plane at a moment. */
+/* Payload that crossed per plane at a moment: acknowledged, or read. */
 struct worker_mark {
 	uint64_t plane_bytes[FARE_MAX_PLANES];
 };
 
 struct worker_tx {
-	struct fare_group *group;
+	struct fare_group *group; /* NULL: not open, or closed */
+	struct fare_group_options options;
+	struct in6_addr peer;
+	struct fare_group_stats last; /* of a group that was closed during the run */
 	struct worker_load *load;
 	struct stream_tx books;
 	struct arrivals arrivals;
@@ -88,9 +105,14 @@ struct worker_rx {
 	struct stream_rx books;
 	uint32_t gpu, key;
 	uint64_t offset, slot_bytes;
+	/* of a load that is read: the sender's slots, and what was offered of each: 0: nothing */
+	uint64_t remote_addr, offered[STREAM_MAX_SLOTS];
+	bool reading[STREAM_MAX_SLOTS];
+	uint32_t rkey;
+	struct worker_mark at_from, at_to;
 	uint64_t *round_bytes;
 	uint64_t credit[STREAM_MAX_SLOTS]; /* that found no room: sequence number + 1 */
-	uint64_t messages, bytes;	   /* delivered in the window */
+	uint64_t messages;		   /* delivered in the window */
 };
 
 struct worker {
@@ -153,6 +175,17 @@ void worker_start(struct worker *w);
 /* Gives every waiting receive stream the group that its peer opened meanwhile. */
 void worker_claim_early(struct worker *w);
 
+/* A message arrived whole: verifies, counts and credits it. */
+void worker_message(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64_t bytes);
+/*
+ * worker_read.c: loads whose receivers read. The sender offers message seq of so many bytes:
+ * 0, or -errno as of fare_group_send(). The receiver is offered one; reads what it can; has read.
+ */
+int worker_offer(struct worker_tx *tx, uint64_t seq, uint64_t bytes);
+void worker_on_offer(struct worker *w, struct worker_rx *rx, const struct fare_event *event);
+void worker_read(struct worker *w, struct worker_rx *rx);
+void worker_on_read(struct worker *w, struct worker_rx *rx, uint64_t seq);
+
 /* Not to be slept over. */
 void worker_wake_at(struct worker *w, uint64_t at_ns);
 /* worker_loads.c: is the stream's message seq due? True: *due_ns says since when. False:
@@ -169,8 +202,22 @@ void worker_measure(struct worker *w, uint64_t now);
 bool worker_in_window(const struct worker *w, uint64_t t_ns);
 json_t *worker_measured(struct worker *w);
 
+/* worker_member.c: what the coordinator asks of a load that joins or leaves. */
+void worker_op_join(struct worker *w, json_t *request);
+void worker_op_leave(struct worker *w, json_t *request);
+/* Called each turn: says "joined" and "left". */
+void worker_members(struct worker *w);
+/* Zeroes before the group was opened, the last ones after it was closed. */
+void worker_tx_stats(const struct worker_tx *tx, struct fare_group_stats *out);
+/* Payload that crossed so far: of a stream that is read the receiver knows. */
+void worker_tx_mark(const struct worker_tx *tx, struct worker_mark *out);
+void worker_rx_mark(const struct worker_rx *rx, struct worker_mark *out);
+/* Packets that the endpoint sent again, as its groups tell. */
+uint64_t worker_retransmitted(const struct worker *w);
+
 /* worker_open.c: begins a run; worker_close_*() ends it. */
 void worker_open(struct worker *w, json_t *request);
+void worker_open_group(struct worker *w, struct worker_tx *tx);
 void worker_close_tx(struct worker *w);
 void worker_close_rx(struct worker *w);
 /* An integer of a request, 0..max; else the worker fails. */

@@ -46,11 +46,14 @@ static void worker_mark(struct worker *w, bool from)
 	json_t **counters = from ? &w->counters_from : &w->counters_to;
 
 	for (unsigned i = 0; i < w->n_tx; i++) {
-		struct worker_mark *mark = from ? &w->tx[i].at_from : &w->tx[i].at_to;
-		struct fare_group_stats stats;
+		struct worker_tx *tx = &w->tx[i];
 
-		fare_group_stats(w->tx[i].group, &stats);
-		memcpy(mark->plane_bytes, stats.plane_bytes, sizeof(mark->plane_bytes));
+		worker_tx_mark(tx, from ? &tx->at_from : &tx->at_to);
+	}
+	for (unsigned i = 0; i < w->n_rx; i++) {
+		struct worker_rx *rx = &w->rx[i];
+
+		worker_rx_mark(rx, from ? &rx->at_from : &rx->at_to);
 	}
 	*(from ? &w->mark_from_ns : &w->mark_to_ns) = worker_now_ns(w);
 	*(from ? &w->cpu_from_ns : &w->cpu_to_ns) = worker_cpu_ns();
@@ -61,19 +64,30 @@ static void worker_mark(struct worker *w, bool from)
 	*(from ? &w->from_marked : &w->to_marked) = true;
 }
 
-/* Books what was acknowledged since the last call to the millisecond that it belongs to. */
+static uint64_t worker_sum(const struct worker_mark *mark)
+{
+	uint64_t sum = 0;
+
+	for (unsigned plane = 0; plane < FARE_MAX_PLANES; plane++)
+		sum += mark->plane_bytes[plane];
+	return sum;
+}
+
+/* Books what was acknowledged, or read, since the last call to the millisecond it belongs to. */
 static void worker_bin(struct worker *w, uint64_t now)
 {
 	uint64_t bin = (now - w->bins_ns) / WORKER_BIN_NS, acked[WORKER_MAX_LOADS] = {0};
+	struct worker_mark mark;
 
 	if (!w->bins || bin == w->bin)
 		return;
 	for (unsigned i = 0; i < w->n_tx; i++) {
-		struct fare_group_stats stats;
-
-		fare_group_stats(w->tx[i].group, &stats);
-		for (unsigned plane = 0; plane < FARE_MAX_PLANES; plane++)
-			acked[w->tx[i].load - w->load] += stats.plane_bytes[plane];
+		worker_tx_mark(&w->tx[i], &mark);
+		acked[w->tx[i].load - w->load] += worker_sum(&mark);
+	}
+	for (unsigned i = 0; i < w->n_rx; i++) {
+		worker_rx_mark(&w->rx[i], &mark);
+		acked[w->rx[i].load - w->load] += worker_sum(&mark);
 	}
 	for (unsigned i = 0; i < w->n_loads; i++) {
 		if (w->bin < WORKER_MAX_BINS)
@@ -119,17 +133,28 @@ static json_t *worker_load_json(const struct worker_load *load)
 			 "round_end", ends);
 }
 
-static json_t *worker_tx_json(const struct worker *w, const struct worker_tx *tx)
+static json_t *worker_planes(const struct worker_mark *from, const struct worker_mark *to)
 {
 	json_t *planes = json_array();
 
 	for (unsigned plane = 0; plane < FARE_MAX_PLANES; plane++)
-		json_array_append_new(planes,
-				      json_integer((json_int_t)(tx->at_to.plane_bytes[plane] -
-								tx->at_from.plane_bytes[plane])));
+		json_array_append_new(planes, json_integer((json_int_t)(to->plane_bytes[plane] -
+									from->plane_bytes[plane])));
+	return planes;
+}
+
+static json_t *worker_tx_json(const struct worker *w, const struct worker_tx *tx)
+{
 	return json_pack("{s:i, s:i, s:I, s:o}", "stream", (int)tx->key, "load",
 			 (int)(tx->load - w->load), "messages", (json_int_t)tx->messages, "planes",
-			 planes);
+			 worker_planes(&tx->at_from, &tx->at_to));
+}
+
+static json_t *worker_rx_json(const struct worker *w, const struct worker_rx *rx)
+{
+	return json_pack("{s:i, s:i, s:I, s:o}", "stream", (int)rx->key, "load",
+			 (int)(rx->load - w->load), "messages", (json_int_t)rx->messages, "planes",
+			 worker_planes(&rx->at_from, &rx->at_to));
 }
 
 /* null: another worker of this host says, or it cannot be told. */
@@ -154,9 +179,7 @@ json_t *worker_measured(struct worker *w)
 	for (unsigned i = 0; i < w->n_tx; i++)
 		json_array_append_new(tx, worker_tx_json(w, &w->tx[i]));
 	for (unsigned i = 0; i < w->n_rx; i++)
-		json_array_append_new(rx, json_pack("{s:i, s:I, s:I}", "stream", (int)w->rx[i].key,
-						    "messages", (json_int_t)w->rx[i].messages,
-						    "bytes", (json_int_t)w->rx[i].bytes));
+		json_array_append_new(rx, worker_rx_json(w, &w->rx[i]));
 	return json_pack(
 		"{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:b, s:O?, s:O?}", "event", "measured",
 		"loads", loads, "tx", tx, "rx", rx, "cpu_ns",

@@ -53,8 +53,11 @@ static void worker_read_rounds(struct worker *w, struct worker_load *load, json_
 	load->period_ns = worker_number(w, item, "period_ns", INT64_MAX);
 	load->gap_ns = worker_number(w, item, "gap_ns", INT64_MAX);
 	load->tell = json_is_true(json_object_get(item, "tell"));
-	if (load->rounds && !load->overlap)
-		worker_fail(w, "request: no round may begin");
+	load->read = json_is_true(json_object_get(item, "read"));
+	load->member = (enum traffic_member)worker_number(w, item, "member", TRAFFIC_MEMBERS - 1);
+	load->presence = load->member == TRAFFIC_JOINS ? WORKER_ABSENT : WORKER_PRESENT;
+	if (load->rounds && (!load->overlap || load->read || load->member != TRAFFIC_STAYS))
+		worker_fail(w, "request: no round may begin, or not everywhere, or by reads");
 	load->round_start = worker_zeroed(w, load->rounds, sizeof(uint64_t));
 	load->round_end = worker_zeroed(w, load->rounds, sizeof(uint64_t));
 }
@@ -147,6 +150,8 @@ static void worker_read_rx(struct worker *w, struct worker_rx *rx, json_t *item)
 		       worker_read_slots(w, item, &rx->gpu, &rx->offset, &rx->slot_bytes));
 	rx->key = (uint32_t)worker_number(w, item, "key", UINT32_MAX);
 	rx->load = worker_load_of(w, item);
+	rx->remote_addr = worker_number(w, item, "remote_addr", INT64_MAX);
+	rx->rkey = (uint32_t)worker_number(w, item, "rkey", UINT32_MAX);
 }
 
 static void worker_read_tx(struct worker *w, struct worker_tx *tx, json_t *item)
@@ -164,21 +169,27 @@ static void worker_read_tx(struct worker *w, struct worker_tx *tx, json_t *item)
 		tx->command = worker_zeroed(w, WORKER_MAX_COMMANDS, sizeof(*tx->command));
 }
 
-static void worker_open_group(struct worker *w, struct worker_tx *tx, json_t *load, json_t *item)
+/* What its group will be, and toward whom. */
+static void worker_read_group(struct worker *w, struct worker_tx *tx, json_t *load, json_t *item)
 {
 	const char *strategy = json_string_value(json_object_get(item, "strategy"));
+
+	worker_read_options(w, load, &tx->options);
+	tx->options.message_bytes = tx->load->read ? sizeof(uint64_t) : 0; /* offers */
+	worker_address(w, item, &tx->peer);
+	if (strategy && strategy_parse(strategy) >= 0)
+		tx->options.mode = strategy_mode((enum strategy)strategy_parse(strategy));
+}
+
+void worker_open_group(struct worker *w, struct worker_tx *tx)
+{
 	uint32_t is[2] = {w->nonce, tx->key};
-	struct fare_group_options options;
-	struct in6_addr peer;
+	struct fare_group_options options = tx->options;
 	int err;
 
-	worker_read_options(w, load, &options);
-	worker_address(w, item, &peer);
-	if (strategy && strategy_parse(strategy) >= 0)
-		options.mode = strategy_mode((enum strategy)strategy_parse(strategy));
 	options.private_data = is;
 	options.private_bytes = sizeof(is);
-	err = fare_group_open(&tx->group, w->domain, &peer, &options);
+	err = fare_group_open(&tx->group, w->domain, &tx->peer, &options);
 	if (err)
 		worker_fail(w, "opening a group toward GPU %u: %s", tx->gpu, strerror(-err));
 }
@@ -364,10 +375,13 @@ void worker_open(struct worker *w, json_t *request)
 	worker_open_times(w);
 	worker_open_bins(w, request);
 	worker_claim_early(w);
-	/* only now, when nothing can fail any more for want of a parameter */
 	json_array_foreach (tx, i, item)
-		worker_open_group(w, &w->tx[i],
+		worker_read_group(w, &w->tx[i],
 				  json_array_get(loads, (size_t)(w->tx[i].load - w->load)), item);
+	/* only now, when nothing can fail any more for want of a parameter */
+	for (unsigned k = 0; k < w->n_tx; k++)
+		if (w->tx[k].load->presence == WORKER_PRESENT)
+			worker_open_group(w, &w->tx[k]);
 	if (!w->n_tx && !w->n_rx)
 		worker_send(w, json_pack("{s:s}", "event", "opened"));
 }

@@ -34,15 +34,18 @@ static void worker_op_arena(struct worker *w, json_t *request)
 		w->tx_arena = worker_map(w, bytes);
 		w->rx_arena = worker_map(w, bytes);
 		w->arena_bytes = bytes;
-		err = fare_mr_register(&w->tx_mr, w->domain, w->tx_arena, bytes, false);
+		err = fare_mr_register(&w->tx_mr, w->domain, w->tx_arena, bytes, FARE_REMOTE_READ);
 		if (!err)
-			err = fare_mr_register(&w->rx_mr, w->domain, w->rx_arena, bytes, true);
+			err = fare_mr_register(&w->rx_mr, w->domain, w->rx_arena, bytes,
+					       FARE_REMOTE_WRITE);
 		if (err)
 			worker_fail(w, "registering memory: %s", strerror(-err));
 	}
-	worker_send(w, json_pack("{s:s, s:I, s:I}", "event", "arena", "address",
+	worker_send(w, json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "arena", "address",
 				 (json_int_t)(uintptr_t)w->rx_arena, "rkey",
-				 (json_int_t)fare_mr_rkey(w->rx_mr)));
+				 (json_int_t)fare_mr_rkey(w->rx_mr), "source_address",
+				 (json_int_t)(uintptr_t)w->tx_arena, "source_rkey",
+				 (json_int_t)fare_mr_rkey(w->tx_mr)));
 }
 
 /* Of one load, or of all together. */
@@ -77,21 +80,20 @@ static void worker_op_report(struct worker *w)
 {
 	json_t *times = json_array();
 	uint64_t posted = 0, credited = 0, verified = 0, replayed = 0, deaths = 0, rebuilds = 0,
-		 retransmitted = 0, moves = 0, needless = 0, duplicates = 0;
+		 retransmitted = worker_retransmitted(w) - w->retransmitted_before, moves = 0,
+		 needless = 0, duplicates = 0;
 
 	for (size_t i = 0; i < w->n_samples; i++)
 		json_array_append_new(times, json_integer((json_int_t)w->samples[i]));
 	for (unsigned i = 0; i < w->n_tx; i++) {
 		struct fare_group_stats stats;
 
-		fare_group_stats(w->tx[i].group, &stats);
+		worker_tx_stats(&w->tx[i], &stats);
 		posted += w->tx[i].books.n_posted;
 		credited += w->tx[i].books.n_credited;
 		replayed += stats.chunks_replayed;
 		deaths += stats.path_deaths;
 		rebuilds += stats.path_rebuilds;
-		/* the endpoint's, whichever group is asked */
-		retransmitted = stats.retransmitted_packets - w->retransmitted_before;
 		moves += stats.flow_moves;
 		needless += stats.flow_needless_moves;
 		duplicates += stats.duplicate_notifications;
@@ -195,6 +197,10 @@ static bool worker_run_op(struct worker *w, const char *op, json_t *request)
 		worker_op_start(w, request);
 	else if (strcmp(op, "transfer") == 0 && w->running)
 		worker_op_transfer(w, request);
+	else if (strcmp(op, "join") == 0 && w->running)
+		worker_op_join(w, request);
+	else if (strcmp(op, "leave") == 0 && w->running)
+		worker_op_leave(w, request);
 	else if (strcmp(op, "stop") == 0)
 		w->stopping = true;
 	else if (strcmp(op, "report") == 0)

@@ -78,8 +78,8 @@ static bool worker_post_one(struct worker *w, struct worker_tx *tx, uint64_t lim
 	struct fare_write write = {.mr = w->tx_mr, .rkey = tx->rkey, .flags = FARE_WRITE_NOTIFY};
 	int err;
 
-	if (!stream_tx_next(&tx->books, limit, &seq) || !worker_is_due(w, tx, seq, &due_ns) ||
-	    worker_is_held(w))
+	if (tx->load->presence != WORKER_PRESENT || !stream_tx_next(&tx->books, limit, &seq) ||
+	    !worker_is_due(w, tx, seq, &due_ns) || worker_is_held(w))
 		return false;
 	at = seq % tx->books.slots * tx->slot_bytes;
 	write.data = w->tx_arena + tx->offset + at;
@@ -87,7 +87,8 @@ static bool worker_post_one(struct worker *w, struct worker_tx *tx, uint64_t lim
 	write.remote_addr = tx->remote_addr + at;
 	write.tag = (uint32_t)seq;
 	write.context = seq;
-	err = fare_group_write(tx->group, &write);
+	err = tx->load->read ? worker_offer(tx, seq, write.length)
+			     : fare_group_write(tx->group, &write);
 	if (err == -ENOBUFS)
 		return false;
 	if (err)
@@ -109,11 +110,7 @@ static void worker_post(struct worker *w)
 
 void worker_start(struct worker *w)
 {
-	struct fare_group_stats stats = {0};
-
-	if (w->n_tx)
-		fare_group_stats(w->tx[0].group, &stats);
-	w->retransmitted_before = stats.retransmitted_packets;
+	w->retransmitted_before = worker_retransmitted(w);
 	w->running = true;
 	w->start_ns = w->event_ns = worker_now_ns(w);
 	for (unsigned i = 0; i < w->n_tx; i++)
@@ -131,7 +128,7 @@ static void worker_credit(struct worker *w, struct worker_rx *rx)
 		if (!rx->credit[i])
 			continue;
 		write.tag = (uint32_t)(rx->credit[i] - 1);
-		write.context = UINT64_MAX;
+		write.context = WORKER_CREDIT;
 		err = fare_group_write(rx->group, &write);
 		if (err == -ENOBUFS)
 			return;
@@ -150,22 +147,22 @@ static void worker_sample(struct worker *w)
 }
 
 /* Checks that it is the message that is due, whole and right. Returns its sequence number. */
-static uint64_t worker_check(struct worker *w, struct worker_rx *rx, const struct fare_event *event,
+static uint64_t worker_check(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64_t came,
 			     struct message_header *header)
 {
 	uint64_t seq, bytes, at;
 	size_t good;
 
-	if (stream_rx_accept(&rx->books, event->tag, &seq) ||
+	if (stream_rx_accept(&rx->books, tag, &seq) ||
 	    (rx->load->rounds && seq >= rx->load->rounds))
 		worker_fail(w, "from GPU %u: message %u is a duplicate, or one before it was lost",
-			    rx->gpu, event->tag);
+			    rx->gpu, tag);
 	bytes = rx->load->law == ARRIVAL_COMMAND
-			? event->bytes
+			? came
 			: worker_bytes(rx->round_bytes, rx->slot_bytes, seq);
-	if (event->bytes != bytes || bytes > rx->slot_bytes)
+	if (came != bytes || bytes > rx->slot_bytes)
 		worker_fail(w, "from GPU %u: message %llu has %llu bytes, not %llu", rx->gpu,
-			    (unsigned long long)seq, (unsigned long long)event->bytes,
+			    (unsigned long long)seq, (unsigned long long)came,
 			    (unsigned long long)bytes);
 	at = rx->offset + seq % rx->books.slots * rx->slot_bytes;
 	if (PLANTED(no_verify)) {
@@ -186,14 +183,12 @@ static void worker_count(struct worker *w, struct worker_rx *rx, uint64_t bytes,
 {
 	w->verified_bytes += bytes;
 	w->unsent += !w->clock_offset_ns && header->post_ns > w->event_ns;
-	if (worker_in_window(w, w->event_ns)) {
-		rx->messages++;
-		rx->bytes += bytes;
-	}
+	rx->messages += worker_in_window(w, w->event_ns);
 	if (header->arrival_ns && worker_in_window(w, header->arrival_ns))
 		hist_add(rx->load->delivered,
 			 w->event_ns > header->arrival_ns ? w->event_ns - header->arrival_ns : 0);
-	if (rx->load->law == ARRIVAL_COMMAND)
+	if (rx->load->law == ARRIVAL_COMMAND ||
+	    (rx->load->member != TRAFFIC_STAYS && rx->books.n_verified == 1))
 		worker_send(w, json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "event",
 					 "delivered", "stream", (int)rx->key, "id",
 					 (json_int_t)header->id, "bytes", (json_int_t)bytes,
@@ -202,15 +197,15 @@ static void worker_count(struct worker *w, struct worker_rx *rx, uint64_t bytes,
 					 (json_int_t)w->event_ns));
 }
 
-static void worker_message(struct worker *w, struct worker_rx *rx, const struct fare_event *event)
+void worker_message(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64_t bytes)
 {
 	struct message_header header;
-	uint64_t seq = worker_check(w, rx, event, &header);
+	uint64_t seq = worker_check(w, rx, tag, bytes, &header);
 
 	stream_rx_verified(&rx->books, seq);
 	if (PLANTED(lost_message) && seq == 5)
 		rx->books.n_verified--;
-	worker_count(w, rx, event->bytes, &header);
+	worker_count(w, rx, bytes, &header);
 	rx->credit[seq % rx->books.slots] = seq + 1;
 	if (!w->no_times && rx->load->rounds)
 		w->samples[(size_t)(rx - w->rx) * rx->load->rounds + seq] = worker_now_ns(w);
@@ -220,16 +215,33 @@ static void worker_message(struct worker *w, struct worker_rx *rx, const struct 
 	worker_rounds_end(w, rx->load, w->event_ns);
 }
 
+/* The sender knows that the message which was due then has arrived. */
+static void worker_done(struct worker *w, struct worker_tx *tx, uint64_t due_ns)
+{
+	if (!worker_in_window(w, due_ns))
+		return;
+	tx->messages++;
+	hist_add(tx->load->completed, w->event_ns > due_ns ? w->event_ns - due_ns : 0);
+}
+
 static void worker_completed(struct worker *w, struct worker_tx *tx, uint64_t seq)
 {
 	uint64_t due_ns = tx->due_ns[seq % tx->books.slots];
 
 	if (stream_tx_complete(&tx->books, (uint32_t)seq))
 		worker_fail(w, "to GPU %u: a message was completed twice, or never sent", tx->gpu);
-	if (!worker_in_window(w, due_ns))
-		return;
-	tx->messages++;
-	hist_add(tx->load->completed, w->event_ns > due_ns ? w->event_ns - due_ns : 0);
+	if (!tx->load->read)
+		worker_done(w, tx, due_ns);
+}
+
+static void worker_credited(struct worker *w, struct worker_tx *tx, uint32_t tag)
+{
+	int slot = stream_tx_credit(&tx->books, tag);
+
+	if (slot < 0)
+		worker_fail(w, "to GPU %u: a message was credited twice, or never sent", tx->gpu);
+	if (tx->load->read)
+		worker_done(w, tx, tx->due_ns[slot]);
 }
 
 /* ---- events of the domain
@@ -306,7 +318,6 @@ static void worker_on_event(struct worker *w, const struct fare_event *event)
 {
 	struct worker_tx *tx = worker_find_tx(w, event->group);
 	struct worker_rx *rx = worker_find_rx(w, event->group);
-	int err = 0;
 
 	switch (event->kind) {
 	case FARE_EVENT_CONNECTED:
@@ -319,7 +330,7 @@ static void worker_on_event(struct worker *w, const struct fare_event *event)
 	case FARE_EVENT_COMPLETED:
 		/* the peer may close as soon as it has our last credits, before they are
 		 * acknowledged */
-		if (event->status && !(rx && w->done))
+		if (event->status && !(rx && (w->done || rx->load->member == TRAFFIC_LEAVES)))
 			worker_fail(w, "a write to GPU %u failed: %s",
 				    tx	 ? tx->gpu
 				    : rx ? rx->gpu
@@ -327,19 +338,30 @@ static void worker_on_event(struct worker *w, const struct fare_event *event)
 				    strerror(-event->status));
 		if (tx)
 			worker_completed(w, tx, event->context);
+		else if (rx && event->context != WORKER_CREDIT)
+			worker_on_read(w, rx, event->context);
 		else if (rx)
 			worker_credit(w, rx);
 		break;
 	case FARE_EVENT_RECEIVED:
 		if (rx)
-			worker_message(w, rx, event);
+			worker_message(w, rx, event->tag, event->bytes);
 		else if (tx)
-			err = stream_tx_credit(&tx->books, event->tag);
+			worker_credited(w, tx, event->tag);
+		break;
+	case FARE_EVENT_MESSAGE:
+		if (rx)
+			worker_on_offer(w, rx, event);
 		break;
 	case FARE_EVENT_CLOSED:
 		if (tx && !tx->connected)
 			worker_fail(w, "no connection to GPU %u: %s", tx->gpu,
 				    strerror(-event->status));
+		if (rx && rx->load->member == TRAFFIC_LEAVES) {
+			fare_group_close(rx->group); /* whether all of it came, the audit says */
+			rx->group = NULL;
+			break;
+		}
 		if (w->running && !w->done && (tx || rx))
 			worker_fail(w, "GPU %u closed its group in mid-run",
 				    tx ? tx->gpu : rx->gpu);
@@ -350,20 +372,17 @@ static void worker_on_event(struct worker *w, const struct fare_event *event)
 	case FARE_EVENT_RESUMED:
 	case FARE_EVENT_RELEASED:
 	case FARE_EVENT_SHIFTED:
-	case FARE_EVENT_MESSAGE: /* none are sent */
 		break;
 	}
-	if (err)
-		worker_fail(w, "to GPU %u: a message was credited twice, or never sent", tx->gpu);
 }
 
 static bool worker_is_open(const struct worker *w)
 {
 	for (unsigned i = 0; i < w->n_tx; i++)
-		if (!w->tx[i].connected)
+		if (!w->tx[i].connected && w->tx[i].load->member != TRAFFIC_JOINS)
 			return false;
 	for (unsigned i = 0; i < w->n_rx; i++)
-		if (!w->rx[i].group)
+		if (!w->rx[i].group && w->rx[i].load->member != TRAFFIC_JOINS)
 			return false;
 	return true;
 }
@@ -396,11 +415,11 @@ static void worker_check_open(struct worker *w)
 	if (w->opened || worker_now_ns(w) - w->open_ns < WORKER_OPEN_NS)
 		return;
 	for (unsigned i = 0; i < w->n_tx; i++)
-		if (!w->tx[i].connected)
+		if (!w->tx[i].connected && w->tx[i].load->member != TRAFFIC_JOINS)
 			worker_fail(w, "the group toward GPU %u is not connected after %u s",
 				    w->tx[i].gpu, (unsigned)(WORKER_OPEN_NS / 1000000000u));
 	for (unsigned i = 0; i < w->n_rx; i++)
-		if (!w->rx[i].group)
+		if (!w->rx[i].group && w->rx[i].load->member != TRAFFIC_JOINS)
 			worker_fail(w, "GPU %u has opened no group toward us after %u s",
 				    w->rx[i].gpu, (unsigned)(WORKER_OPEN_NS / 1000000000u));
 }
@@ -419,6 +438,7 @@ static void worker_say_so(struct worker *w)
 		worker_send(w, json_pack("{s:s}", "event", "opened"));
 	}
 	worker_check_open(w);
+	worker_members(w);
 	if (!w->done && worker_is_done(w)) {
 		w->done = true;
 		worker_send(w, json_pack("{s:s}", "event", "done"));
@@ -441,9 +461,12 @@ void worker_turn(struct worker *w)
 			worker_on_event(w, &events[i]);
 		worker_post(w);
 	} while (n == 64);
-	for (unsigned i = 0; i < w->n_rx; i++)
-		if (w->rx[i].group)
-			worker_credit(w, &w->rx[i]);
+	for (unsigned i = 0; i < w->n_rx; i++) {
+		if (!w->rx[i].group)
+			continue;
+		worker_credit(w, &w->rx[i]);
+		worker_read(w, &w->rx[i]);
+	}
 	worker_check_time(w);
 	worker_say_so(w);
 }

@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "optimum.h"
 #include "suite/test.h"
 
 #define FABRIC_CONVERGE_S 60
-#define FABRIC_PATHS_MS                                                                            \
-	180000 /* a sub-port taken for gray comes back that late when nothing is sent */
 
 static const struct {
 	unsigned need;
@@ -82,6 +81,7 @@ void fabric_close(struct fabric *fabric)
 	if (!fabric->topo)
 		return;
 	fabric_heal(fabric, &at_ns);
+	free(fabric->fault);
 	if (fabric->ecn_kb != fabric->ecn_lab_kb)
 		fabric_mark_at(fabric, fabric->ecn_lab_kb);
 	cluster_destroy(fabric->cluster);
@@ -144,7 +144,7 @@ int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes)
 	fabric->arena_bytes = arena_bytes;
 	err = fabric->hosts ? hosts_cluster(fabric->hosts, &fabric->cluster, arena_bytes)
 			    : cluster_create(&fabric->cluster, fabric->topo, arena_bytes);
-	return err ? err : cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
+	return err ? err : fabric_await_members(fabric, NULL, FABRIC_PATHS_MS);
 }
 
 int fabric_prepare(struct fabric *fabric, enum strategy strategy)
@@ -156,7 +156,7 @@ int fabric_prepare(struct fabric *fabric, enum strategy strategy)
 	if (!kernel || fabric->weights == equal)
 		return 0;
 	err = fabric_weights(fabric, equal);
-	return err ? err : cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
+	return err ? err : fabric_await_members(fabric, NULL, FABRIC_PATHS_MS);
 }
 
 int fabric_clocks_begin(struct fabric *fabric)
@@ -185,31 +185,50 @@ static int fabric_refresh(struct fabric *fabric, unsigned wait_s)
 	return 0;
 }
 
+/* It is in force from before its command on, so that it is healed if that fails half-way. */
+static int fabric_keep_fault(struct fabric *fabric, const char *words)
+{
+	struct fabric_fault *grown;
+
+	for (unsigned i = 0; i < fabric->n_faults; i++)
+		if (strcmp(fabric->fault[i].words, words) == 0)
+			return -EBUSY;
+	grown = realloc(fabric->fault, (fabric->n_faults + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	fabric->fault = grown;
+	snprintf(grown[fabric->n_faults++].words, sizeof(grown->words), "%s", words);
+	return 0;
+}
+
 int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns)
 {
-	int err;
+	int err = fabric_keep_fault(fabric, words);
 
-	if (fabric->fault[0])
-		return -EBUSY;
-	snprintf(fabric->fault, sizeof(fabric->fault), "%s", words);
 	*at_ns = cluster_now_ns();
-	err = fabric->hosts ? hosts_fail(fabric->hosts, words, at_ns)
-			    : lab_do_words(&fabric->lab, "fail", words);
-	return err;
+	if (err)
+		return err;
+	return fabric->hosts ? hosts_fail(fabric->hosts, words, at_ns)
+			     : lab_do_words(&fabric->lab, "fail", words);
 }
 
 int fabric_heal(struct fabric *fabric, uint64_t *at_ns)
 {
-	int err;
+	int err = 0;
 
 	*at_ns = cluster_now_ns();
-	if (!fabric->fault[0])
-		return 0;
-	err = fabric->hosts ? hosts_heal(fabric->hosts, at_ns)
-			    : lab_do_words(&fabric->lab, "heal", fabric->fault);
-	if (!err)
-		fabric->fault[0] = '\0';
+	if (fabric->hosts && fabric->n_faults) {
+		fabric->n_faults = 0;
+		return hosts_heal(fabric->hosts, at_ns);
+	}
+	for (; fabric->n_faults && !err; fabric->n_faults -= !err)
+		err = lab_do_words(&fabric->lab, "heal", fabric->fault[fabric->n_faults - 1].words);
 	return err;
+}
+
+int fabric_await_members(struct fabric *fabric, const bool *absent, int timeout_ms)
+{
+	return cluster_await_paths(fabric->cluster, fabric->topo, absent, timeout_ms);
 }
 
 int fabric_mark_at(struct fabric *fabric, uint64_t kb)
@@ -234,7 +253,7 @@ int fabric_settle(struct fabric *fabric)
 	if (!err && fabric->weights >= 0)
 		err = fabric_weights(fabric, fabric->weights == 1);
 	if (!err && fabric->cluster)
-		err = cluster_await_paths(fabric->cluster, fabric->topo, FABRIC_PATHS_MS);
+		err = fabric_await_members(fabric, NULL, FABRIC_PATHS_MS);
 	return err;
 }
 

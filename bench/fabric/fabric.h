@@ -20,15 +20,23 @@
 #include "launch/hosts.h"
 #include "topo.h"
 
+/* A sub-port taken for gray comes back that late when nothing is sent. */
+#define FABRIC_PATHS_MS 180000
+
+struct fabric_fault {
+	char words[96];
+};
+
 struct fabric {
 	struct lab lab;
 	struct hosts *hosts;	 /* NULL: it is a lab */
 	struct topo *topo;	 /* of hosts: the inventory's */
 	struct cluster *cluster; /* NULL: none was wanted yet */
 	uint64_t arena_bytes;
-	int weights;		     /* -1: unknown; 0: FRR's; 1: equal */
-	unsigned can;		     /* enum need (suite/test.h) that it has */
-	char fault[96];		     /* words of the fault in force; "": none */
+	int weights;		    /* -1: unknown; 0: FRR's; 1: equal */
+	unsigned can;		    /* enum need (suite/test.h) that it has */
+	struct fabric_fault *fault; /* in force, in the order in which they were made */
+	unsigned n_faults;
 	uint64_t ecn_kb, ecn_lab_kb; /* threshold in force, and the lab's own */
 	char why[256];		     /* fabric_cannot_spread()'s answer */
 };
@@ -62,10 +70,16 @@ int fabric_clocks_end(struct fabric *fabric, double *error_ns);
 
 /*
  * `farelab fail NAME WORDS`, or the inventory's command for that; *at_ns (monotonic) just before it
- * took effect; one at a time.
+ * took effect. Several can be in force at once, one after the other made. -EBUSY: this one is.
  */
 int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns);
-int fabric_heal(struct fabric *fabric, uint64_t *at_ns); /* 0 as well if nothing is broken */
+/* All that are in force, the last first; *at_ns before the first of them. 0 as well if none is. */
+int fabric_heal(struct fabric *fabric, uint64_t *at_ns);
+/*
+ * Waits until all workers see the fabric as the topology says but for the GPUs that are absent,
+ * which nobody reaches (NULL: none). -ETIMEDOUT after saying which path differs.
+ */
+int fabric_await_members(struct fabric *fabric, const bool *absent, int timeout_ms);
 /*
  * Leaves mark at another threshold, in KiB, from now on; counters (topo.h) begin anew. The lab's
  * own is given back by fabric_close().

@@ -30,6 +30,7 @@ static int run(struct trial *t)
 	struct traffic_load kv = trial_load(t, "kv", qps);
 	struct plan plan = {0};
 	struct measured m;
+	bool can = true;
 	int err, named = topo_find_gpu(t->fabric->topo, trial_text(t, "dst"));
 
 	if (strcmp(trial_text(t, "dst"), "last") == 0)
@@ -47,6 +48,9 @@ static int run(struct trial *t)
 			      qps);
 		return 0;
 	}
+	kv.read = verb_is_read(t, &can);
+	if (!can)
+		return 0;
 	load = plan_load(&plan, &kv);
 	plan_stream(&plan, load, 0, dst, slots_for(size), (uint64_t)size);
 	err = trial_measure(t, &plan, NULL, NULL, &m);
@@ -66,21 +70,12 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"size",
-	 PARAM_BYTES,
-	 "bytes",
-	 "of a message",
-	 {"64K,1M,4M", "64K,256K,1M,4M,16M", "64K,256K,1M,4M,16M,64M,256M,1G"}},
-	{"qps",
-	 PARAM_COUNT,
-	 "",
-	 "QPs of the pair",
-	 {"8,32", "8,16,32,64,128", "1,4,8,16,32,64,128"}},
-	{"dst",
-	 PARAM_TEXT,
-	 "",
-	 "GPU that receives from GPU 0: last, s2, s2/g1",
-	 {"last", NULL, NULL}},
+	PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K,1M,4M", "64K,256K,1M,4M,16M",
+	      "64K,256K,1M,4M,16M,64M,256M,1G"),
+	PARAM("qps", PARAM_COUNT, "", "QPs of the pair", "8,32", "8,16,32,64,128",
+	      "1,4,8,16,32,64,128"),
+	PARAM_VERB,
+	PARAM("dst", PARAM_TEXT, "", "GPU that receives from GPU 0: last, s2, s2/g1", "last"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -93,26 +88,12 @@ static const struct kpi kpis[] = {
 	{"NIC_offload", "%", "DUT-N", "utilisation of the NIC's engines", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_LINES,
-				     "Throughput over message size",
-				     "size",
-				     "qps",
-				     "strategy",
-				     {"KV_xfer_bandwidth"},
-				     true,
-				     false,
-				     "line",
-				     NULL},
-				    {VIEW_TABLE,
-				     "Throughput and CPU",
-				     "size",
-				     "qps",
-				     "strategy",
-				     {"KV_xfer_bandwidth", "of_line", "CPU_sender", "CPU_receiver"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Throughput over message size", "size",
+						 "qps", "strategy", "KV_xfer_bandwidth"),
+				     .log_x = true, .reference = "line"},
+				    VIEW(VIEW_TABLE, "Throughput and CPU", "size", "qps",
+					 "strategy", "KV_xfer_bandwidth", "of_line", "CPU_sender",
+					 "CPU_receiver"),
 				    VIEWS_END};
 
 const struct test test_5_1 = {
@@ -120,8 +101,9 @@ const struct test test_5_1 = {
 	.name = "Point-to-Point KV Cache Transfer Throughput",
 	.clause = DRAFT "5.1",
 	.dut = "DUT-F",
-	.summary = "One pair of GPUs, one-sided writes with notification, closed loop, every byte "
-		   "verified at the receiver.",
+	.summary = "One pair of GPUs, one-sided writes with notification, or reads, closed loop, "
+		   "every "
+		   "byte verified at the receiver.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {3, 10, 20},
 	.seconds = {0.8, 4, 60},

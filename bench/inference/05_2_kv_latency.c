@@ -14,6 +14,7 @@ static int run(struct trial *t)
 	struct plan plan = {0};
 	struct measured m;
 	struct hist *h;
+	bool can = true;
 	int err;
 
 	if (strcmp(trial_text(t, "arrivals"), "even") == 0) {
@@ -21,6 +22,9 @@ static int run(struct trial *t)
 		kv.mean_s = trial_number(t, "size") * 8 /
 			    (fabric_pair_bps(t->fabric, 0, dst) * OPEN_SHARE);
 	}
+	kv.read = verb_is_read(t, &can);
+	if (!can)
+		return 0;
 	load = plan_load(&plan, &kv);
 	plan_stream(&plan, load, 0, dst, 1, (uint64_t)trial_number(t, "size"));
 	if (share > 0) {
@@ -41,19 +45,17 @@ static int run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	{"size", PARAM_BYTES, "bytes", "of a message", {"64K,1M", "64K,1M,4M", "64K,1M,16M,256M"}},
-	{"load",
-	 PARAM_COUNT,
-	 "%",
-	 "of the pair's capacity, open loop beside it",
-	 {"0,50,90", "0,25,50,75,90", NULL}},
-	{"arrivals",
-	 PARAM_NAME,
-	 "",
-	 "closed: the next when the one before was told; even: open loop, at 2% of the capacity",
-	 {"closed", NULL, "closed,even"}},
-	LIST_END};
+static const struct param params[] = {PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K,1M",
+					    "64K,1M,4M", "64K,1M,16M,256M"),
+				      PARAM("load", PARAM_COUNT, "%",
+					    "of the pair's capacity, open loop beside it",
+					    "0,50,90", "0,25,50,75,90"),
+				      PARAM_VERB,
+				      PARAM("arrivals", PARAM_NAME, "",
+					    "closed: the next when the one before was told; even: "
+					    "open loop, at 2% of the capacity",
+					    "closed", NULL, "closed,even"),
+				      LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_KV_LATENCY,
@@ -62,29 +64,14 @@ static const struct kpi kpis[] = {
 	{"tail_spread", "us", "DUT-N", "P99 less P50 of a trial", BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {
-	{VIEW_TABLE,
-	 "Latency by size and load",
-	 "size",
-	 "load",
-	 "strategy",
-	 {"KV_xfer_latency@p50", "KV_xfer_latency@p95", "KV_xfer_latency@p99",
-	  "KV_xfer_latency@p99.9", "tail_spread"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	{VIEW_CDF,
-	 "Distribution of latency",
-	 "load",
-	 "strategy",
-	 "size",
-	 {"KV_xfer_latency"},
-	 true,
-	 false,
-	 NULL,
-	 NULL},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Latency by size and load", "size", "load",
+					 "strategy", "KV_xfer_latency@p50", "KV_xfer_latency@p95",
+					 "KV_xfer_latency@p99", "KV_xfer_latency@p99.9",
+					 "tail_spread"),
+				    {VIEW_FIELDS(VIEW_CDF, "Distribution of latency", "load",
+						 "strategy", "size", "KV_xfer_latency"),
+				     .log_x = true},
+				    VIEWS_END};
 
 const struct test test_5_2 = {
 	.id = "5.2",

@@ -48,13 +48,10 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"pairs",
-	 PARAM_COUNT,
-	 "",
-	 "that transfer at once; more than there are GPUs share them",
-	 {"1,2,4,8", "1,2,4,8,16,32", "1,2,4,8,16,32,64,128"}},
-	{"size", PARAM_BYTES, "bytes", "of a message", {"256K", "1M", "16M"}},
-	LIST_END};
+	PARAM("pairs", PARAM_COUNT, "",
+	      "that transfer at once; more than there are GPUs share them", "1,2,4,8",
+	      "1,2,4,8,16,32", "1,2,4,8,16,32,64,128"),
+	PARAM("size", PARAM_BYTES, "bytes", "of a message", "256K", "1M", "16M"), LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_KV_BANDWIDTH,
@@ -66,28 +63,13 @@ static const struct kpi kpis[] = {
 	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_DUAL,
-				     "Aggregate throughput and tail latency over pairs",
-				     "pairs",
-				     "strategy",
-				     NULL,
-				     {"KV_xfer_bandwidth", "KV_xfer_latency@p99"},
-				     true,
-				     false,
-				     NULL,
-				     "JFI"},
-				    {VIEW_TABLE,
-				     "Scaling",
-				     "pairs",
-				     "strategy",
-				     NULL,
-				     {"KV_xfer_bandwidth", "of_line", "KV_xfer_latency@p50",
-				      "KV_xfer_latency@p99", "JFI", "Link_utilization_max"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	{VIEW_FIELDS(VIEW_DUAL, "Aggregate throughput and tail latency over pairs", "pairs",
+		     "strategy", NULL, "KV_xfer_bandwidth", "KV_xfer_latency@p99"),
+	 .log_x = true, .note = "JFI"},
+	VIEW(VIEW_TABLE, "Scaling", "pairs", "strategy", NULL, "KV_xfer_bandwidth", "of_line",
+	     "KV_xfer_latency@p50", "KV_xfer_latency@p99", "JFI", "Link_utilization_max"),
+	VIEWS_END};
 
 const struct test test_5_3 = {
 	.id = "5.3",

@@ -31,28 +31,17 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"tier",
-	 PARAM_NAME,
-	 "",
-	 "from where to where",
-	 {"dram-dram,hbm-hbm,hbm-dram,dram-hbm,hbm-nvme", NULL, NULL}},
-	{"size", PARAM_BYTES, "bytes", "of a message", {"1M", "1M,4M,16M", "1M,16M,256M"}},
+	PARAM("tier", PARAM_NAME, "", "from where to where",
+	      "dram-dram,hbm-hbm,hbm-dram,dram-hbm,hbm-nvme"),
+	PARAM("size", PARAM_BYTES, "bytes", "of a message", "1M", "1M,4M,16M", "1M,16M,256M"),
 	LIST_END};
 
 static const struct kpi kpis[] = {KPI_KV_BANDWIDTH, KPI_KV_LATENCY, LIST_END};
 
-static const struct view views[] = {
-	{VIEW_TABLE,
-	 "Tiers",
-	 "tier",
-	 "size",
-	 "strategy",
-	 {"KV_xfer_bandwidth", "KV_xfer_latency@p50", "KV_xfer_latency@p99"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Tiers", "tier", "size", "strategy",
+					 "KV_xfer_bandwidth", "KV_xfer_latency@p50",
+					 "KV_xfer_latency@p99"),
+				    VIEWS_END};
 
 const struct test test_5_4 = {
 	.id = "5.4",

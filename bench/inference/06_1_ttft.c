@@ -19,29 +19,25 @@ static double theory_ms(const struct trial *t, const struct model *model)
 static int run(struct trial *t)
 {
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
+	bool can = true;
 	int err;
 
+	o.read = verb_is_read(t, &can);
+	if (!can)
+		return 0;
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 4, 0, 0};
 	o.per_s = service_capacity(&o) * 0.4;
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err) {
-		add_service(t, &r);
+	err = run_service(t, &o, NULL, NULL);
+	if (!err)
 		trial_value(t, "T_transfer_theory", theory_ms(t, o.model), 1);
-	}
-	serving_fini(&r);
 	return err;
 }
 
-static const struct param params[] = {
-	{"prompt",
-	 PARAM_COUNT,
-	 "tokens",
-	 "of every request",
-	 {"128,2048,16384", "128,512,1024,2048,4096,8192,16384", NULL}},
-	LIST_END};
+static const struct param params[] = {PARAM("prompt", PARAM_COUNT, "tokens", "of every request",
+					    "128,2048,16384", "128,512,1024,2048,4096,8192,16384"),
+				      PARAM_VERB, LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_TTFT,
@@ -54,28 +50,12 @@ static const struct kpi kpis[] = {
 	 "S_KV over the links' rate, less what their token buckets pass at once", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_STACK,
-				     "TTFT by prompt length, decomposed (median)",
-				     "prompt",
-				     "strategy",
-				     NULL,
-				     {"T_prefill@p50", "T_transfer@p50", "T_decode_init@p50"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "TTFT",
-				     "prompt",
-				     "strategy",
-				     NULL,
-				     {"TTFT@p50", "TTFT@p95", "TTFT@p99", "T_transfer@p50",
-				      "T_transfer@p99", "T_transfer_theory", "fabric_fraction"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_STACK, "TTFT by prompt length, decomposed (median)", "prompt", "strategy", NULL,
+	     "T_prefill@p50", "T_transfer@p50", "T_decode_init@p50"),
+	VIEW(VIEW_TABLE, "TTFT", "prompt", "strategy", NULL, "TTFT@p50", "TTFT@p95", "TTFT@p99",
+	     "T_transfer@p50", "T_transfer@p99", "T_transfer_theory", "fabric_fraction"),
+	VIEWS_END};
 
 const struct test test_6_1 = {
 	.id = "6.1",

@@ -6,8 +6,6 @@
 static int run(struct trial *t)
 {
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
-	int err;
 
 	if (sscanf(trial_text(t, "ratio"), "%uP%uD", &o.n_prefill, &o.n_decode) != 2 ||
 	    !o.n_prefill || !o.n_decode || o.n_prefill > SERVING_MAX_WORKERS ||
@@ -18,44 +16,20 @@ static int run(struct trial *t)
 	}
 	o.batch = 8;
 	o.per_s = trial_number(t, "rate");
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err)
-		add_service(t, &r);
-	serving_fini(&r);
-	return err;
+	return run_service(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
-	{"ratio",
-	 PARAM_TEXT,
-	 "",
-	 "prefill and decode workers, 12 in all; GPUs play several",
-	 {"2P10D,6P6D,10P2D", "1P11D,2P10D,3P9D,4P8D,6P6D,8P4D,10P2D,11P1D", NULL}},
-	{"rate", PARAM_NUMBER, "req/s", "Poisson", {"20", "10,20,40", NULL}},
-	LIST_END};
+	PARAM("ratio", PARAM_TEXT, "", "prefill and decode workers, 12 in all; GPUs play several",
+	      "2P10D,6P6D,10P2D", "1P11D,2P10D,3P9D,4P8D,6P6D,8P4D,10P2D,11P1D"),
+	PARAM("rate", PARAM_NUMBER, "req/s", "Poisson", "20", "10,20,40"), LIST_END};
 
 static const struct kpi kpis[] = {KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_GOODPUT, LIST_END};
 
-static const struct view views[] = {{VIEW_PANELS,
-				     "xPyD by request rate",
-				     "ratio",
-				     "strategy",
-				     "rate",
-				     {"TTFT@p99", "TPS_output"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Ratios",
-				     "ratio",
-				     "rate",
-				     "strategy",
-				     {"TTFT@p99", "ITL@p99", "TPS_output", "Goodput"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {VIEW(VIEW_PANELS, "xPyD by request rate", "ratio", "strategy",
+					 "rate", "TTFT@p99", "TPS_output"),
+				    VIEW(VIEW_TABLE, "Ratios", "ratio", "rate", "strategy",
+					 "TTFT@p99", "ITL@p99", "TPS_output", "Goodput"),
 				    VIEWS_END};
 
 const struct test test_6_2 = {

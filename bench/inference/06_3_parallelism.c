@@ -13,7 +13,6 @@ static int run(struct trial *t)
 {
 	const char *shape = trial_text(t, "shape");
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
 	int err;
 
 	o.pieces = shards(shape);
@@ -21,21 +20,15 @@ static int run(struct trial *t)
 	o.n_decode *= strcmp(shape, "tp8-tp8") == 0 ? 1 : strcmp(shape, "tp8-tp4dp2") == 0 ? 2 : 4;
 	o.n_prefill *= strcmp(shape, "tp4dp2-tp2dp4") == 0 ? 2 : 1;
 	o.per_s = service_capacity(&o) * 0.5 * trial_prefill(t) / o.n_prefill;
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err) {
-		add_service(t, &r);
+	err = run_service(t, &o, NULL, NULL);
+	if (!err)
 		trial_value(t, "flows", o.n_prefill * o.n_decode, 1);
-		trial_value(t, "peak_transfers", r.peak_transfers, 1);
-	}
-	serving_fini(&r);
 	return err;
 }
 
-static const struct param params[] = {{"shape",
-				       PARAM_NAME,
-				       "",
-				       "parallelism of prefill and of decode",
-				       {"tp8-tp8,tp8-tp4dp2,tp4dp2-tp2dp4", NULL, NULL}},
+static const struct param params[] = {PARAM("shape", PARAM_NAME, "",
+					    "parallelism of prefill and of decode",
+					    "tp8-tp8,tp8-tp4dp2,tp4dp2-tp2dp4"),
 				      LIST_END};
 
 static const struct kpi kpis[] = {
@@ -46,28 +39,11 @@ static const struct kpi kpis[] = {
 	{"peak_transfers", "", "DUT-F", "under way at once", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_BARS,
-				     "TTFT by parallelism",
-				     "shape",
-				     "strategy",
-				     NULL,
-				     {"TTFT@p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Parallelism",
-				     "shape",
-				     "strategy",
-				     NULL,
-				     {"flows", "peak_transfers", "fabric_bandwidth", "TTFT@p50",
-				      "TTFT@p99", "ITL@p50", "ITL@p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "TTFT by parallelism", "shape", "strategy", NULL, "TTFT@p99"),
+	VIEW(VIEW_TABLE, "Parallelism", "shape", "strategy", NULL, "flows", "peak_transfers",
+	     "fabric_bandwidth", "TTFT@p50", "TTFT@p99", "ITL@p50", "ITL@p99"),
+	VIEWS_END};
 
 const struct test test_6_3 = {
 	.id = "6.3",

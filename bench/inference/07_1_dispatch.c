@@ -9,9 +9,9 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"config", PARAM_TEXT, "", "of table 7", {"M1,M4", "M1,M2,M3,M4", NULL}},
-	{"ep", PARAM_COUNT, "GPUs", "of the group", {"2,4", "2,4,8", "8,16,32,48,64,96"}},
-	{"batch", PARAM_COUNT, "tokens", "of a GPU", {"128", "32,128,512", "32,64,128,256,512"}},
+	PARAM("config", PARAM_TEXT, "", "of table 7", "M1,M4", "M1,M2,M3,M4"),
+	PARAM("ep", PARAM_COUNT, "GPUs", "of the group", "2,4", "2,4,8", "8,16,32,48,64,96"),
+	PARAM("batch", PARAM_COUNT, "tokens", "of a GPU", "128", "32,128,512", "32,64,128,256,512"),
 	LIST_END};
 
 static const struct kpi kpis[] = {KPI_EP_BANDWIDTH,
@@ -20,27 +20,11 @@ static const struct kpi kpis[] = {KPI_EP_BANDWIDTH,
 				   "that a GPU waits for a dispatch to end, mean", BETTER_LOWER, 0},
 				  LIST_END};
 
-static const struct view views[] = {{VIEW_HEAT,
-				     "Throughput by group and batch",
-				     "batch",
-				     "ep",
-				     "strategy",
-				     {"EP_alltoall_bandwidth"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Dispatch",
-				     "config",
-				     "ep",
-				     "strategy",
-				     {"EP_alltoall_bandwidth", "EP_alltoall_latency@p50",
-				      "EP_alltoall_latency@p99", "GPU_idle"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {VIEW(VIEW_HEAT, "Throughput by group and batch", "batch", "ep",
+					 "strategy", "EP_alltoall_bandwidth"),
+				    VIEW(VIEW_TABLE, "Dispatch", "config", "ep", "strategy",
+					 "EP_alltoall_bandwidth", "EP_alltoall_latency@p50",
+					 "EP_alltoall_latency@p99", "GPU_idle"),
 				    VIEWS_END};
 
 const struct test test_7_1 = {

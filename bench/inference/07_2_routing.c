@@ -22,21 +22,11 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"mode",
-	 PARAM_NAME,
-	 "",
-	 "normal: what was routed; low-latency: padded to the largest",
-	 {"normal,low-latency", NULL, NULL}},
-	{"routing",
-	 PARAM_NAME,
-	 "",
-	 "of table 8",
-	 {"top-k,expert-choice,token-drop,aux-loss", NULL, NULL}},
-	{"skew",
-	 PARAM_NUMBER,
-	 "",
-	 "exponent of the experts' popularity",
-	 {"0.8", "0,0.8", "0,0.8"}},
+	PARAM("mode", PARAM_NAME, "", "normal: what was routed; low-latency: padded to the largest",
+	      "normal,low-latency"),
+	PARAM("routing", PARAM_NAME, "", "of table 8", "top-k,expert-choice,token-drop,aux-loss"),
+	PARAM("skew", PARAM_NUMBER, "", "exponent of the experts' popularity", "0.8", "0,0.8",
+	      "0,0.8"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -45,27 +35,11 @@ static const struct kpi kpis[] = {
 	{"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean", BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_BARS,
-				     "Dispatch latency by routing",
-				     "routing",
-				     "strategy",
-				     "mode",
-				     {"EP_alltoall_latency@p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Routing modes",
-				     "routing",
-				     "mode",
-				     "strategy",
-				     {"EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
-				      "EP_alltoall_bandwidth", "imbalance"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {VIEW(VIEW_BARS, "Dispatch latency by routing", "routing",
+					 "strategy", "mode", "EP_alltoall_latency@p99"),
+				    VIEW(VIEW_TABLE, "Routing modes", "routing", "mode", "strategy",
+					 "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
+					 "EP_alltoall_bandwidth", "imbalance"),
 				    VIEWS_END};
 
 const struct test test_7_2 = {

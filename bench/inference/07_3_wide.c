@@ -44,7 +44,7 @@ static int derive(struct rows *rows)
 }
 
 static const struct param params[] = {
-	{"ep", PARAM_COUNT, "GPUs", "of the group", {"2,4,8", "2,4,8,16", "8,16,32,48,64,96"}},
+	PARAM("ep", PARAM_COUNT, "GPUs", "of the group", "2,4,8", "2,4,8,16", "8,16,32,48,64,96"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -54,27 +54,12 @@ static const struct kpi kpis[] = {
 	{"intra_fraction", "", "DUT-F", "of latency inside servers", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_LINES,
-				     "Dispatch latency over group size",
-				     "ep",
-				     "strategy",
-				     NULL,
-				     {"EP_alltoall_latency@p50"},
-				     true,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Scaling",
-				     "ep",
-				     "strategy",
-				     NULL,
-				     {"EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
-				      "EP_alltoall_bandwidth", "scaling_efficiency"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Dispatch latency over group size",
+						 "ep", "strategy", NULL, "EP_alltoall_latency@p50"),
+				     .log_x = true},
+				    VIEW(VIEW_TABLE, "Scaling", "ep", "strategy", NULL,
+					 "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
+					 "EP_alltoall_bandwidth", "scaling_efficiency"),
 				    VIEWS_END};
 
 const struct test test_7_3 = {

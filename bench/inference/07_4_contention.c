@@ -8,13 +8,10 @@
 static void plan_kv(struct trial *t, struct plan *plan)
 {
 	struct traffic_load kv = trial_load(t, "kv", 0);
-	unsigned first = trial_prefill(t), n = trial_gpus(t), load;
 
 	kv.law = ARRIVAL_POISSON;
 	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * trial_number(t, "load") / 100);
-	load = plan_load(plan, &kv);
-	for (unsigned i = 0; i < first; i++)
-		plan_stream(plan, load, i, first + i % (n - first), 32, KV_BYTES);
+	plan_pools(t, plan, &kv, 32, KV_BYTES);
 }
 
 static int run(struct trial *t)
@@ -88,8 +85,8 @@ static int derive(struct rows *rows)
 }
 
 static const struct param params[] = {
-	{"traffic", PARAM_NAME, "", "each alone, then both at once", {"kv,ep,both", NULL, NULL}},
-	{"load", PARAM_COUNT, "%", "of a GPU's line that KV transfers take", {"50,75", NULL, NULL}},
+	PARAM("traffic", PARAM_NAME, "", "each alone, then both at once", "kv,ep,both"),
+	PARAM("load", PARAM_COUNT, "%", "of a GPU's line that KV transfers take", "50,75"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -103,28 +100,12 @@ static const struct kpi kpis[] = {
 	KPI_NOT("ECN_PFC", "", "packets marked, pause frames"),
 	LIST_END};
 
-static const struct view views[] = {{VIEW_BARS,
-				     "P99 of dispatches, alone and beside KV transfers",
-				     "traffic",
-				     "strategy",
-				     "load",
-				     {"EP_alltoall_latency@p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Contention",
-				     "traffic",
-				     "load",
-				     "strategy",
-				     {"KV_xfer_latency@p99", "EP_alltoall_latency@p99",
-				      "penalty_KV", "penalty_EP", "Packet_drop_rate"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "P99 of dispatches, alone and beside KV transfers", "traffic", "strategy",
+	     "load", "EP_alltoall_latency@p99"),
+	VIEW(VIEW_TABLE, "Contention", "traffic", "load", "strategy", "KV_xfer_latency@p99",
+	     "EP_alltoall_latency@p99", "penalty_KV", "penalty_EP", "Packet_drop_rate"),
+	VIEWS_END};
 
 const struct test test_7_4 = {
 	.id = "7.4",

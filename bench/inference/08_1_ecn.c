@@ -65,17 +65,12 @@ static int run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {{"senders",
-				       PARAM_COUNT,
-				       "",
-				       "prefill GPUs toward one decode GPU",
-				       {"2,3", "2,4,8", "2,4,8,16,32"}},
-				      {"threshold",
-				       PARAM_BYTES,
-				       "bytes",
-				       "at which the leaf marks",
-				       {"100K", "100K,500K,1M", "100K,500K,1M,5M"}},
-				      LIST_END};
+static const struct param params[] = {
+	PARAM("senders", PARAM_COUNT, "", "prefill GPUs toward one decode GPU", "2,3", "2,4,8",
+	      "2,4,8,16,32"),
+	PARAM("threshold", PARAM_BYTES, "bytes", "at which the leaf marks", "100K", "100K,500K,1M",
+	      "100K,500K,1M,5M"),
+	LIST_END};
 
 static const struct kpi kpis[] = {
 	{"ECN_marking_rate", "%", "DUT-S", "packets to the receiver that left its leaves with CE",
@@ -87,18 +82,10 @@ static const struct kpi kpis[] = {
 	KPI_DROPS,
 	LIST_END};
 
-static const struct view views[] = {
-	{VIEW_TABLE,
-	 "Marking",
-	 "senders",
-	 "threshold",
-	 "strategy",
-	 {"ECN_marking_rate", "marking_onset", "Buffer_utilization", "KV_xfer_bandwidth"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Marking", "senders", "threshold", "strategy",
+					 "ECN_marking_rate", "marking_onset", "Buffer_utilization",
+					 "KV_xfer_bandwidth"),
+				    VIEWS_END};
 
 const struct test test_8_1 = {
 	.id = "8.1",

@@ -8,9 +8,8 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"burst", PARAM_COUNT, "", "transfers at once", {"4,8", "4,8,16", "4,8,16,32"}},
-	{"window", PARAM_NUMBER, "ms", "in which they begin", {"1", "0.1,1,10", NULL}},
-	LIST_END};
+	PARAM("burst", PARAM_COUNT, "", "transfers at once", "4,8", "4,8,16", "4,8,16,32"),
+	PARAM("window", PARAM_NUMBER, "ms", "in which they begin", "1", "0.1,1,10"), LIST_END};
 
 static const struct kpi kpis[] = {
 	{"PFC_frame_count", "frames", "DUT-S", "pause frames", BETTER_LOWER, 0},
@@ -22,18 +21,10 @@ static const struct kpi kpis[] = {
 	KPI_DROPS,
 	LIST_END};
 
-static const struct view views[] = {
-	{VIEW_TABLE,
-	 "Pauses",
-	 "burst",
-	 "window",
-	 "strategy",
-	 {"PFC_frame_count", "pause", "blocking", "KV_xfer_latency@p99"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Pauses", "burst", "window", "strategy",
+					 "PFC_frame_count", "pause", "blocking",
+					 "KV_xfer_latency@p99"),
+				    VIEWS_END};
 
 const struct test test_8_2 = {
 	.id = "8.2",

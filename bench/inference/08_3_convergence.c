@@ -10,41 +10,14 @@
 #define SMOOTH_MS 100  /* rates are means over so long */
 #define WITHIN	  0.05 /* of the steady state */
 
-static double mean_rate(const double *bins, size_t from, size_t to)
-{
-	double sum = 0;
-
-	for (size_t i = from; i < to; i++)
-		sum += bins[i];
-	return to > from ? sum * 8e3 / (double)(to - from) : 0;
-}
-
-/* Since when every mean over SMOOTH_MS stays within WITHIN of steady; NaN: it does not. */
-static double settled_ms(const double *bins, size_t n, size_t from, double steady)
-{
-	size_t since = n;
-
-	for (size_t i = n - SMOOTH_MS; i >= from; i -= SMOOTH_MS / 4) {
-		if (fabs(mean_rate(bins, i, i + SMOOTH_MS) - steady) > WITHIN * steady)
-			break;
-		since = i;
-		if (i < from + SMOOTH_MS / 4)
-			break;
-	}
-	return since < n - SMOOTH_MS ? (double)(since - from) : NAN;
-}
-
 static void plan_kv(struct trial *t, struct plan *plan, double delay_s)
 {
 	struct traffic_load kv = trial_load(t, "kv", 0);
-	unsigned first = trial_prefill(t), n = trial_gpus(t), load;
 
 	kv.law = ARRIVAL_EVEN;
 	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * 0.8);
 	kv.delay_s = delay_s;
-	load = plan_load(plan, &kv);
-	for (unsigned i = 0; i < first; i++)
-		plan_stream(plan, load, i, first + i % (n - first), 32, KV_BYTES);
+	plan_pools(t, plan, &kv, 32, KV_BYTES);
 }
 
 static void add(struct trial *t, const struct measured *m, double delay_s)
@@ -53,15 +26,13 @@ static void add(struct trial *t, const struct measured *m, double delay_s)
 	double steady[2], settled, worst = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
-		steady[i] = mean_rate(m->load[i].bin_bytes, n - (n - from) / 2, n);
-		settled = settled_ms(m->load[i].bin_bytes, n, from, steady[i]);
+		double mean = bins_mean(m->load[i].bin_bytes, n - (n - from) / 2, (n - from) / 2);
+
+		settled = bins_settled_ms(m->load[i].bin_bytes, n, from, mean, SMOOTH_MS, WITHIN);
+		steady[i] = mean * 8e3;
 		worst = isfinite(settled) && isfinite(worst) ? fmax(worst, settled) : NAN;
 	}
-	if (isfinite(worst))
-		trial_value(t, "convergence", worst, 1);
-	else
-		trial_missing(t, "convergence", "rates of %d ms did not stay within 5%%",
-			      SMOOTH_MS);
+	add_settled(t, "convergence", worst, SMOOTH_MS, WITHIN);
 	trial_value(t, "KV_bandwidth", steady[0] / 8e6, 1);
 	trial_value(t, "EP_bandwidth", steady[1] / 8e6, 1);
 	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
@@ -96,12 +67,9 @@ static int run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {{"first",
-				       PARAM_NAME,
-				       "",
-				       "which traffic is there before the other joins",
-				       {"kv,ep", NULL, NULL}},
-				      LIST_END};
+static const struct param params[] = {
+	PARAM("first", PARAM_NAME, "", "which traffic is there before the other joins", "kv,ep"),
+	LIST_END};
 
 static const struct kpi kpis[] = {
 	{"convergence", "ms", "DUT-F", "until both rates stay within 5%", BETTER_LOWER, 0},
@@ -112,18 +80,10 @@ static const struct kpi kpis[] = {
 	{"ECN_marking_rate", "%", "DUT-S", "packets marked CE", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {
-	{VIEW_TABLE,
-	 "Convergence",
-	 "first",
-	 "strategy",
-	 NULL,
-	 {"convergence", "KV_bandwidth", "EP_bandwidth", "JFI", "Packet_drop_rate"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Convergence", "first", "strategy", NULL,
+					 "convergence", "KV_bandwidth", "EP_bandwidth", "JFI",
+					 "Packet_drop_rate"),
+				    VIEWS_END};
 
 const struct test test_8_3 = {
 	.id = "8.3",

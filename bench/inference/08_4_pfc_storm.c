@@ -16,18 +16,9 @@ static const struct kpi kpis[] = {
 	KPI_NOT("PFC_frame_count", "frames", "pause frames"),
 	LIST_END};
 
-static const struct view views[] = {
-	{VIEW_TABLE,
-	 "Storm",
-	 "strategy",
-	 NULL,
-	 NULL,
-	 {"PFC_storm", "deadlock", "pause_depth", "zero_throughput", "recovery"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Storm", "strategy", NULL, NULL, "PFC_storm",
+					 "deadlock", "pause_depth", "zero_throughput", "recovery"),
+				    VIEWS_END};
 
 const struct test test_8_4 = {
 	.id = "8.4",

@@ -6,8 +6,6 @@
 static int run(struct trial *t)
 {
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
-	int err;
 
 	o.router = strcmp(trial_text(t, "router"), "kv-aware") == 0 ? ROUTER_KV_AWARE
 								    : ROUTER_ROUND_ROBIN;
@@ -15,19 +13,12 @@ static int run(struct trial *t)
 	o.n_decode *= 4;
 	o.kv_tokens = 24000;
 	o.per_s = trial_number(t, "rate");
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err) {
-		add_service(t, &r);
-		trial_value(t, "memory_CV", r.memory_cv, 1);
-		trial_value(t, "evictions", (double)r.evictions / r.seconds, r.requests);
-	}
-	serving_fini(&r);
-	return err;
+	return run_service(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
-	{"router", PARAM_NAME, "", "how workers are chosen", {"round-robin,kv-aware", NULL, NULL}},
-	{"rate", PARAM_NUMBER, "req/s", "Poisson", {"10,50", "10,50,100", "10,50,100,200"}},
+	PARAM("router", PARAM_NAME, "", "how workers are chosen", "round-robin,kv-aware"),
+	PARAM("rate", PARAM_NUMBER, "req/s", "Poisson", "10,50", "10,50,100", "10,50,100,200"),
 	LIST_END};
 
 static const struct kpi kpis[] = {{"memory_CV", "", "SUT-E",
@@ -40,27 +31,11 @@ static const struct kpi kpis[] = {{"memory_CV", "", "SUT-E",
 				  KPI_GOODPUT,
 				  LIST_END};
 
-static const struct view views[] = {{VIEW_BARS,
-				     "Tail TTFT by router",
-				     "rate",
-				     "router",
-				     "strategy",
-				     {"TTFT@p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Routing",
-				     "router",
-				     "rate",
-				     "strategy",
-				     {"memory_CV", "TTFT@p99", "ITL@p99", "evictions", "Goodput"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "Tail TTFT by router", "rate", "router", "strategy", "TTFT@p99"),
+	VIEW(VIEW_TABLE, "Routing", "router", "rate", "strategy", "memory_CV", "TTFT@p99",
+	     "ITL@p99", "evictions", "Goodput"),
+	VIEWS_END};
 
 const struct test test_9_1 = {
 	.id = "9.1",

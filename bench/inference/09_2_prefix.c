@@ -51,12 +51,9 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"share",
-	 PARAM_COUNT,
-	 "%",
-	 "of requests that have a common prefix",
-	 {"25,90", "25,50,75,90", NULL}},
-	{"prefix", PARAM_COUNT, "tokens", "of the prefix", {"256,2048", "256,512,1024,2048", NULL}},
+	PARAM("share", PARAM_COUNT, "%", "of requests that have a common prefix", "25,90",
+	      "25,50,75,90"),
+	PARAM("prefix", PARAM_COUNT, "tokens", "of the prefix", "256,2048", "256,512,1024,2048"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -68,26 +65,9 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{VIEW_HEAT,
-	 "Bandwidth saved",
-	 "prefix",
-	 "share",
-	 "strategy",
-	 {"bandwidth_reduction"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	{VIEW_TABLE,
-	 "Prefix cache",
-	 "share",
-	 "prefix",
-	 "strategy",
-	 {"Prefix_hit_rate", "bandwidth_reduction", "TTFT_reduction", "TPS_improvement"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
+	VIEW(VIEW_HEAT, "Bandwidth saved", "prefix", "share", "strategy", "bandwidth_reduction"),
+	VIEW(VIEW_TABLE, "Prefix cache", "share", "prefix", "strategy", "Prefix_hit_rate",
+	     "bandwidth_reduction", "TTFT_reduction", "TPS_improvement"),
 	VIEWS_END};
 
 const struct test test_9_2 = {

@@ -5,19 +5,11 @@
 
 #define KV_BYTES (1u << 20)
 
-static void plan_kv(struct trial *t, struct plan *plan)
-{
-	struct traffic_load kv = trial_load(t, "kv", 0);
-	unsigned first = trial_prefill(t), n = trial_gpus(t), load = plan_load(plan, &kv);
-
-	for (unsigned i = 0; i < first; i++)
-		plan_stream(plan, load, i, first + i % (n - first), 4, KV_BYTES);
-}
-
 static int run(struct trial *t)
 {
 	const char *traffic = trial_text(t, "traffic");
 	struct dispatch d = {.config = "M4", .ep = trial_gpus(t), .batch = 128};
+	struct traffic_load kv = trial_load(t, "kv", 0);
 	struct plan plan = {0};
 	struct link_use use;
 	struct measured m;
@@ -30,7 +22,7 @@ static int run(struct trial *t)
 		return 0;
 	}
 	if (strcmp(traffic, "ep") != 0)
-		plan_kv(t, &plan);
+		plan_pools(t, &plan, &kv, 4, KV_BYTES);
 	if (strcmp(traffic, "kv") != 0)
 		dispatch_plan(t, &d, &plan, &moe);
 	err = trial_measure(t, &plan, NULL, NULL, &m);
@@ -48,12 +40,9 @@ static int run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {{"traffic",
-				       PARAM_NAME,
-				       "",
-				       "KV transfers, dispatches, or both",
-				       {"kv,ep,mixed", NULL, NULL}},
-				      LIST_END};
+static const struct param params[] = {
+	PARAM("traffic", PARAM_NAME, "", "KV transfers, dispatches, or both", "kv,ep,mixed"),
+	LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_JFI,
@@ -65,28 +54,11 @@ static const struct kpi kpis[] = {
 	KPI_FABRIC_BW,
 	LIST_END};
 
-static const struct view views[] = {{VIEW_BARS,
-				     "Evenness of links",
-				     "traffic",
-				     "strategy",
-				     NULL,
-				     {"JFI"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Links",
-				     "traffic",
-				     "strategy",
-				     NULL,
-				     {"JFI", "Link_utilization_max", "Link_utilization_min",
-				      "max_over_mean", "fabric_bandwidth"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "Evenness of links", "traffic", "strategy", NULL, "JFI"),
+	VIEW(VIEW_TABLE, "Links", "traffic", "strategy", NULL, "JFI", "Link_utilization_max",
+	     "Link_utilization_min", "max_over_mean", "fabric_bandwidth"),
+	VIEWS_END};
 
 const struct test test_9_3 = {
 	.id = "9.3",

@@ -3,17 +3,6 @@
 
 #include "stats.h"
 
-static double most_over_least(const double *x, unsigned n)
-{
-	double most = x[0], least = x[0];
-
-	for (unsigned i = 1; i < n; i++) {
-		most = x[i] > most ? x[i] : most;
-		least = x[i] < least ? x[i] : least;
-	}
-	return most / least;
-}
-
 static int run(struct trial *t)
 {
 	struct serving_options o = usual_service(t);
@@ -34,20 +23,17 @@ static int run(struct trial *t)
 		trial_value(t, "JFI_KV", stats_jfi(r.decode_bytes, o.n_decode), o.n_decode);
 		trial_value(t, "JFI_busy", stats_jfi(r.decode_busy, o.n_decode), o.n_decode);
 		trial_value(t, "JFI_TPS", stats_jfi(r.decode_tokens, o.n_decode), o.n_decode);
-		trial_value(t, "max_min_KV", most_over_least(r.decode_bytes, o.n_decode),
-			    o.n_decode);
-		trial_value(t, "max_min_TPS", most_over_least(r.decode_tokens, o.n_decode),
+		trial_value(t, "max_min_KV", stats_max_min(r.decode_bytes, o.n_decode), o.n_decode);
+		trial_value(t, "max_min_TPS", stats_max_min(r.decode_tokens, o.n_decode),
 			    o.n_decode);
 	}
 	serving_fini(&r);
 	return err;
 }
 
-static const struct param params[] = {{"decode",
-				       PARAM_COUNT,
-				       "",
-				       "decode workers; GPUs play several",
-				       {"2,8", "8,16,32", "8,16,32,64"}},
+static const struct param params[] = {PARAM("decode", PARAM_COUNT, "",
+					    "decode workers; GPUs play several", "2,8", "8,16,32",
+					    "8,16,32,64"),
 				      LIST_END};
 
 static const struct kpi kpis[] = {
@@ -58,26 +44,12 @@ static const struct kpi kpis[] = {
 	{"max_min_TPS", "", "SUT-E", "most over least, tokens", BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_LINES,
-				     "Fairness over decode workers",
-				     "decode",
-				     "strategy",
-				     NULL,
-				     {"JFI_KV"},
-				     true,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Fairness",
-				     "decode",
-				     "strategy",
-				     NULL,
-				     {"JFI_KV", "JFI_busy", "JFI_TPS", "max_min_KV", "max_min_TPS"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Fairness over decode workers",
+						 "decode", "strategy", NULL, "JFI_KV"),
+				     .log_x = true},
+				    VIEW(VIEW_TABLE, "Fairness", "decode", "strategy", NULL,
+					 "JFI_KV", "JFI_busy", "JFI_TPS", "max_min_KV",
+					 "max_min_TPS"),
 				    VIEWS_END};
 
 const struct test test_9_4 = {

@@ -5,8 +5,6 @@ static int run(struct trial *t)
 {
 	const struct model *model = model_find(trial_text(t, "model"));
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
-	int err;
 
 	if (!model) {
 		trial_missing(t, NULL, "%s is none of CFG-A to CFG-D", trial_text(t, "model"));
@@ -17,50 +15,25 @@ static int run(struct trial *t)
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 1, 0, 0};
 	o.per_s = 0; /* no load beside */
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err)
-		add_service(t, &r);
-	serving_fini(&r);
-	return err;
+	return run_service(t, &o, NULL, NULL);
 }
 
-static const struct param params[] = {
-	{"prompt",
-	 PARAM_COUNT,
-	 "tokens",
-	 "of every request",
-	 {"128,1024,8192", "128,256,512,1024,2048,4096,8192,16384", NULL}},
-	{"model",
-	 PARAM_TEXT,
-	 "",
-	 "of table 9",
-	 {"CFG-B", "CFG-A,CFG-B,CFG-D", "CFG-A,CFG-B,CFG-C,CFG-D"}},
-	LIST_END};
+static const struct param params[] = {PARAM("prompt", PARAM_COUNT, "tokens", "of every request",
+					    "128,1024,8192",
+					    "128,256,512,1024,2048,4096,8192,16384"),
+				      PARAM("model", PARAM_TEXT, "", "of table 9", "CFG-B",
+					    "CFG-A,CFG-B,CFG-D", "CFG-A,CFG-B,CFG-C,CFG-D"),
+				      LIST_END};
 
 static const struct kpi kpis[] = {KPI_TTFT,	     KPI_T_PREFILL,	  KPI_T_TRANSFER,
 				  KPI_T_DECODE_INIT, KPI_FABRIC_FRACTION, LIST_END};
 
 static const struct view views[] = {
-	{VIEW_SHADED,
-	 "TTFT over prompt length, transfer shaded",
-	 "prompt",
-	 NULL,
-	 "strategy",
-	 {"TTFT@p50", "TTFT@p99", "T_transfer@p50"},
-	 true,
-	 false,
-	 NULL,
-	 NULL},
-	{VIEW_TABLE,
-	 "TTFT",
-	 "prompt",
-	 "model",
-	 "strategy",
-	 {"TTFT@p50", "TTFT@p95", "TTFT@p99", "T_transfer@p50", "fabric_fraction"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
+	{VIEW_FIELDS(VIEW_SHADED, "TTFT over prompt length, transfer shaded", "prompt", NULL,
+		     "strategy", "TTFT@p50", "TTFT@p99", "T_transfer@p50"),
+	 .log_x = true},
+	VIEW(VIEW_TABLE, "TTFT", "prompt", "model", "strategy", "TTFT@p50", "TTFT@p95", "TTFT@p99",
+	     "T_transfer@p50", "fabric_fraction"),
 	VIEWS_END};
 
 const struct test test_10_1 = {

@@ -7,8 +7,6 @@ static int run(struct trial *t)
 {
 	const char *load = trial_text(t, "load");
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
-	int err;
 
 	o.model = model_find("CFG-A"); /* the shortest step: most tokens in a trial's time */
 	o.trace = NULL;		       /* lengths of its own */
@@ -19,22 +17,13 @@ static int run(struct trial *t)
 	o.per_s = 200; /* all at the beginning */
 	o.background = strcmp(load, "none") == 0 ? 0 : strcmp(load, "half") == 0 ? 0.5 : 0.9;
 	o.extra_dispatch = strcmp(load, "heavy") == 0;
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err) {
-		add_service(t, &r);
-		trial_value(t, "stalls", (double)r.stalls, r.itl.n);
-		trial_value(t, "ITL_max", (double)r.itl.max / 1e6, r.itl.n);
-	}
-	serving_fini(&r);
-	return err;
+	return run_service(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
-	{"load",
-	 PARAM_NAME,
-	 "",
-	 "of other traffic: none, half of the line, nine tenths and dispatches",
-	 {"none,half,heavy", NULL, NULL}},
+	PARAM("load", PARAM_NAME, "",
+	      "of other traffic: none, half of the line, nine tenths and dispatches",
+	      "none,half,heavy"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -44,26 +33,10 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{VIEW_CDF,
-	 "Time between tokens",
-	 NULL,
-	 "strategy",
-	 "load",
-	 {"ITL"},
-	 true,
-	 false,
-	 NULL,
-	 NULL},
-	{VIEW_TABLE,
-	 "ITL",
-	 "load",
-	 "strategy",
-	 NULL,
-	 {"ITL@p50", "ITL@p95", "ITL@p99", "ITL@p99.9", "ITL_max", "stalls"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
+	{VIEW_FIELDS(VIEW_CDF, "Time between tokens", NULL, "strategy", "load", "ITL"),
+	 .log_x = true},
+	VIEW(VIEW_TABLE, "ITL", "load", "strategy", NULL, "ITL@p50", "ITL@p95", "ITL@p99",
+	     "ITL@p99.9", "ITL_max", "stalls"),
 	VIEWS_END};
 
 const struct test test_10_2 = {

@@ -1,49 +1,95 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inference/common.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The other tenant is traffic as its service would send: its transfers and its dispatches. */
-static int run(struct trial *t)
+#define TENANTS 2
+
+/* Half of the GPUs of both pools: as many workers, half of the load of a service that has all. */
+static struct serving_options tenant_service(const struct trial *t, unsigned tenant)
 {
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
+
+	o.tenant = tenant;
+	o.tenants = TENANTS;
+	o.n_prefill /= TENANTS;
+	o.n_decode /= TENANTS;
+	o.per_s = service_capacity(&o) * 0.5;
+	return o;
+}
+
+static void add_tenant(struct trial *t, unsigned tenant, struct serving_result *r)
+{
+	const char *const names[TENANTS] = {"first", "second"};
+
+	trial_with(t, "tenant", names[tenant]);
+	add_service(t, r);
+	trial_with(t, "tenant", NULL);
+}
+
+/* n of them at once, from number first on. */
+static int serve(struct trial *t, unsigned first, unsigned n)
+{
+	struct serving_options o[TENANTS];
+	struct serving_result *r = calloc(n, sizeof(*r));
+	int err = r ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; i < n; i++)
+		o[i] = tenant_service(t, first + i);
+	if (!err)
+		err = serving_run_all(t, o, n, NULL, NULL, r);
+	for (unsigned i = 0; r && i < n; i++) {
+		if (!err)
+			add_tenant(t, first + i, &r[i]);
+		serving_fini(&r[i]);
+	}
+	free(r);
+	return err;
+}
+
+static int run(struct trial *t)
+{
+	unsigned prefill = trial_prefill(t);
 	int err;
 
-	o.per_s = service_capacity(&o) * 0.5;
-	if (strcmp(trial_text(t, "tenants"), "two") == 0) {
-		o.background = 0.5;
-		o.extra_dispatch = true;
+	if (prefill < TENANTS || trial_gpus(t) - prefill < TENANTS) {
+		trial_missing(t, NULL,
+			      "two tenants need two GPUs in each pool: there are %u and %u",
+			      prefill, trial_gpus(t) - prefill);
+		return 0;
 	}
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err)
-		add_service(t, &r);
-	serving_fini(&r);
-	return err;
+	if (strcmp(trial_text(t, "tenants"), "together") == 0)
+		return serve(t, 0, TENANTS);
+	err = serve(t, 0, 1);
+	return err ? err : serve(t, 1, 1);
 }
 
 static int penalty(struct rows *rows, const struct row *row, const char *kpi, const char *name)
 {
-	struct row_param one = row->param[0];
-	double both = kpi_median(rows, "10.3", row->strategy, kpi, 1, &row->param[0], 0.99), alone;
+	struct row_param alone[2] = {row->param[0], row->param[1]};
+	double both = kpi_median(rows, "10.3", row->strategy, kpi, 2, row->param, 0.99), one;
 
-	row_param_set(&one, "tenants", "one");
-	alone = kpi_median(rows, "10.3", row->strategy, kpi, 1, &one, 0.99);
-	return derive_value(rows, row, name, (both - alone) / alone * 100);
+	row_param_set(&alone[0], "tenants", "alone");
+	one = kpi_median(rows, "10.3", row->strategy, kpi, 2, alone, 0.99);
+	return derive_value(rows, row, name, (both - one) / one * 100);
 }
 
 static int derive(struct rows *rows)
 {
-	struct row_param two;
+	struct row_param both;
 	struct rows_filter filter = {
-		.test = "10.3", .kpi = "TTFT", .n_params = 1, .param = &two, .trial = 0};
+		.test = "10.3", .kpi = "TTFT", .n_params = 1, .param = &both, .trial = 0};
 	int err = 0;
 
-	row_param_set(&two, "tenants", "two");
+	row_param_set(&both, "tenants", "together");
 	for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
 	     i = rows_next(rows, &filter, i + 1)) {
 		struct row row = *rows_at(rows, i);
 
+		if (row.n_params != 2)
+			continue;
 		err = penalty(rows, &row, "TTFT", "penalty_TTFT");
 		if (!err)
 			err = penalty(rows, &row, "ITL", "penalty_ITL");
@@ -51,36 +97,22 @@ static int derive(struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {
-	{"tenants", PARAM_NAME, "", "services on the fabric", {"one,two", NULL, NULL}}, LIST_END};
+static const struct param params[] = {PARAM("tenants", PARAM_NAME, "",
+					    "services on the fabric, each with its own GPUs",
+					    "alone,together"),
+				      LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_TTFT,
 	KPI_ITL,
-	{"penalty_TTFT", "%", "SUT-E", "of P99, with a second tenant", BETTER_LOWER, 0},
-	{"penalty_ITL", "%", "SUT-E", "of P99, with a second tenant", BETTER_LOWER, 0},
+	{"penalty_TTFT", "%", "SUT-E", "of P99, with the other tenant", BETTER_LOWER, 0},
+	{"penalty_ITL", "%", "SUT-E", "of P99, with the other tenant", BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_BARS,
-				     "Tail TTFT alone and beside another tenant",
-				     "tenants",
-				     "strategy",
-				     NULL,
-				     {"TTFT@p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Tenants",
-				     "tenants",
-				     "strategy",
-				     NULL,
-				     {"TTFT@p99", "ITL@p99", "penalty_TTFT", "penalty_ITL"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {VIEW(VIEW_BARS, "Tail TTFT alone and beside another tenant",
+					 "tenants", "tenant", "strategy", "TTFT@p99"),
+				    VIEW(VIEW_TABLE, "Tenants", "tenants", "tenant", "strategy",
+					 "TTFT@p99", "ITL@p99", "penalty_TTFT", "penalty_ITL"),
 				    VIEWS_END};
 
 const struct test test_10_3 = {
@@ -88,9 +120,9 @@ const struct test test_10_3 = {
 	.name = "End-to-End Latency Under Multi-Tenant Load",
 	.clause = DRAFT "10.3",
 	.dut = "SUT-E",
-	.summary =
-		"A service, alone and beside a second tenant, which is played by traffic of half "
-		"of the line and dispatches of its own.",
+	.summary = "Two services, each with half of the GPUs of both pools, at half of what its "
+		   "prefill "
+		   "can compute: each alone, then both at once. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {4, 20, 60},

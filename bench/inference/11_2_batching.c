@@ -6,31 +6,19 @@
 static int run(struct trial *t)
 {
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
-	int err;
 
 	o.batch = trial_count(t, "batch");
 	o.static_batch = strcmp(trial_text(t, "batching"), "static") == 0;
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 128, 1024, 0};
 	o.per_s = service_capacity(&o) * 0.6;
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err) {
-		add_service(t, &r);
-		trial_value(t, "peak_transfers", r.peak_transfers, 1);
-	}
-	serving_fini(&r);
-	return err;
+	return run_service(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
-	{"batch",
-	 PARAM_COUNT,
-	 "requests",
-	 "that a decode worker steps at once",
-	 {"1,8,64", "1,4,16,64,128", "1,4,8,16,32,64,128"}},
-	{"batching", PARAM_NAME, "", "when new requests join", {"static,continuous", NULL, NULL}},
-	LIST_END};
+	PARAM("batch", PARAM_COUNT, "requests", "that a decode worker steps at once", "1,8,64",
+	      "1,4,16,64,128", "1,4,8,16,32,64,128"),
+	PARAM("batching", PARAM_NAME, "", "when new requests join", "static,continuous"), LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_TPS_OUTPUT,
@@ -39,28 +27,13 @@ static const struct kpi kpis[] = {
 	{"peak_transfers", "", "DUT-PD", "under way at once", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {
-	{VIEW_LINES,
-	 "Output tokens over batch size",
-	 "batch",
-	 "batching",
-	 "strategy",
-	 {"TPS_output"},
-	 true,
-	 false,
-	 NULL,
-	 NULL},
-	{VIEW_TABLE,
-	 "Batching",
-	 "batch",
-	 "batching",
-	 "strategy",
-	 {"TPS_output", "TTFT@p99", "fabric_bandwidth", "peak_transfers"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	VIEWS_END};
+static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Output tokens over batch size",
+						 "batch", "batching", "strategy", "TPS_output"),
+				     .log_x = true},
+				    VIEW(VIEW_TABLE, "Batching", "batch", "batching", "strategy",
+					 "TPS_output", "TTFT@p99", "fabric_bandwidth",
+					 "peak_transfers"),
+				    VIEWS_END};
 
 const struct test test_11_2 = {
 	.id = "11.2",

@@ -4,34 +4,18 @@
 static int run(struct trial *t)
 {
 	struct serving_options o = usual_service(t);
-	struct serving_result r;
-	int err;
 
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 512, 2048, 0};
 	o.kv_tokens = 12000;
 	o.output = (struct lengths){LENGTHS_UNIFORM, 16, 48, 0};
 	o.per_s = service_bound(t, &o, trial_number(t, "over") / 100);
-	err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err) {
-		add_service(t, &r);
-		trial_value(t, "evictions", (double)r.evictions / r.seconds, r.requests);
-		trial_value(t, "preemptions", (double)r.preemptions / r.seconds, r.requests);
-		trial_value(t, "wasted_bandwidth", r.wasted_bytes / r.seconds / 1e6, r.requests);
-		trial_value(t, "efficiency",
-			    r.output_tokens ? (double)r.good_tokens / (double)r.output_tokens : 0,
-			    r.output_tokens);
-	}
-	serving_fini(&r);
-	return err;
+	return run_service(t, &o, NULL, NULL);
 }
 
-static const struct param params[] = {{"over",
-				       PARAM_COUNT,
-				       "%",
-				       "of the rate of test 11.1",
-				       {"110,200", "110,125,150,200", NULL}},
-				      LIST_END};
+static const struct param params[] = {
+	PARAM("over", PARAM_COUNT, "%", "of the rate of test 11.1", "110,200", "110,125,150,200"),
+	LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_GOODPUT,
@@ -43,26 +27,9 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{VIEW_LINES,
-	 "Goodput over load",
-	 "over",
-	 "strategy",
-	 NULL,
-	 {"Goodput"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	{VIEW_TABLE,
-	 "Preemption",
-	 "over",
-	 "strategy",
-	 NULL,
-	 {"Goodput", "TPS_output", "efficiency", "evictions", "preemptions", "wasted_bandwidth"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
+	VIEW(VIEW_LINES, "Goodput over load", "over", "strategy", NULL, "Goodput"),
+	VIEW(VIEW_TABLE, "Preemption", "over", "strategy", NULL, "Goodput", "TPS_output",
+	     "efficiency", "evictions", "preemptions", "wasted_bandwidth"),
 	VIEWS_END};
 
 const struct test test_11_3 = {

@@ -42,7 +42,7 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"gpus", PARAM_COUNT, "", "that take part", {"2,4,8", "2,4,8,16,32", "2,4,8,16,32,64"}},
+	PARAM("gpus", PARAM_COUNT, "", "that take part", "2,4,8", "2,4,8,16,32", "2,4,8,16,32,64"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -56,27 +56,12 @@ static const struct kpi kpis[] = {
 	{"control_convergence", "ms", "DUT-F", "of the control plane", BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_DUAL,
-				     "Scale",
-				     "gpus",
-				     "strategy",
-				     NULL,
-				     {"KV_xfer_bandwidth", "EP_alltoall_latency@p99"},
-				     true,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Scale",
-				     "gpus",
-				     "strategy",
-				     NULL,
-				     {"KV_xfer_bandwidth", "KV_xfer_latency@p99",
-				      "EP_alltoall_latency@p99", "EP_alltoall_bandwidth"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {{VIEW_FIELDS(VIEW_DUAL, "Scale", "gpus", "strategy", NULL,
+						 "KV_xfer_bandwidth", "EP_alltoall_latency@p99"),
+				     .log_x = true},
+				    VIEW(VIEW_TABLE, "Scale", "gpus", "strategy", NULL,
+					 "KV_xfer_bandwidth", "KV_xfer_latency@p99",
+					 "EP_alltoall_latency@p99", "EP_alltoall_bandwidth"),
 				    VIEWS_END};
 
 const struct test test_12_1 = {

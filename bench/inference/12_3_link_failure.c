@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define SMOOTH_MS 100
+#define WITHIN	  0.1
 
 /* What fails: a sub-port of the last decode GPU, all of a plane, a link of its leaf to a spine. */
 struct failure {
@@ -69,32 +70,21 @@ static int fail_bulk(void *arg, uint64_t from_ns, uint64_t to_ns)
 	return err ? err : fail_when_due(f);
 }
 
-static double rate(const double *bins, size_t from, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = from; i < from + n; i++)
-		sum += bins[i];
-	return sum / (double)n;
-}
-
-/* Longest time below half, and until the rate is and stays within 10% of what it becomes. */
+/* Longest time below half, and until the rate has become what it stays. */
 static void add_bulk(struct trial *t, const struct measured *m, const struct failure *f)
 {
 	const double *bins = m->load[0].bin_bytes;
 	size_t n = m->n_bins, at = (size_t)((f->at_ns - m->from_ns) / 1000000u), gap = 0,
-	       longest = 0, last = at;
-	double after = rate(bins, n - n / 4, n / 4), before = rate(bins, 0, at);
+	       longest = 0;
+	double after = bins_mean(bins, n - n / 4, n / 4), before = bins_mean(bins, 0, at);
 
 	for (size_t i = at; i < n; i++) {
 		gap = bins[i] < after / 2 ? gap + 1 : 0;
 		longest = gap > longest ? gap : longest;
 	}
-	for (size_t i = at; i + SMOOTH_MS < n; i += SMOOTH_MS / 4)
-		if (rate(bins, i, SMOOTH_MS) < 0.9 * after)
-			last = i + SMOOTH_MS;
 	trial_value(t, "disruption", (double)longest, 1);
-	trial_value(t, "convergence", (double)(last - at), 1);
+	add_settled(t, "convergence", bins_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN),
+		    SMOOTH_MS, WITHIN);
 	trial_value(t, "capacity_kept", after / before * 100, 1);
 	trial_value(t, "Packet_drop_rate", link_use(t, m, false).drop_ppm, 1);
 }
@@ -154,14 +144,6 @@ static int service(struct trial *t, struct failure *f)
 	return err;
 }
 
-static int restore(struct trial *t)
-{
-	uint64_t at_ns;
-	int err = fabric_heal(t->fabric, &at_ns);
-
-	return err ? err : fabric_settle(t->fabric);
-}
-
 static int run(struct trial *t)
 {
 	struct failure f = {.t = t, .turn = 2 * t->number}, g = {.t = t, .turn = f.turn + 1};
@@ -179,21 +161,17 @@ static int run(struct trial *t)
 		return 0;
 	}
 	err = bulk(t, &f);
-	healed = restore(t);
+	healed = restore_fabric(t);
 	err = err ? err : healed;
 	if (!err)
 		err = service(t, &g);
-	healed = restore(t);
+	healed = restore_fabric(t);
 	return err ? err : healed;
 }
 
-static const struct param params[] = {
-	{"failure",
-	 PARAM_NAME,
-	 "",
-	 "links that are cut",
-	 {"decode-link,dual-decode-link,leaf-spine,spine-spine", NULL, NULL}},
-	LIST_END};
+static const struct param params[] = {PARAM("failure", PARAM_NAME, "", "links that are cut",
+					    "decode-link,dual-decode-link,leaf-spine,spine-spine"),
+				      LIST_END};
 
 static const struct kpi kpis[] = {
 	{"disruption", "ms", "DUT-F", "longest time below half of the rate afterwards",
@@ -210,27 +188,9 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{VIEW_BARS,
-	 "Disruption of bulk transfers",
-	 "failure",
-	 "strategy",
-	 NULL,
-	 {"disruption"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	{VIEW_TABLE,
-	 "Link failures",
-	 "failure",
-	 "strategy",
-	 NULL,
-	 {"disruption", "convergence", "capacity_kept", "TTFT_degradation", "TTFT@p99",
-	  "TPS_output", "Packet_drop_rate"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
+	VIEW(VIEW_BARS, "Disruption of bulk transfers", "failure", "strategy", NULL, "disruption"),
+	VIEW(VIEW_TABLE, "Link failures", "failure", "strategy", NULL, "disruption", "convergence",
+	     "capacity_kept", "TTFT_degradation", "TTFT@p99", "TPS_output", "Packet_drop_rate"),
 	VIEWS_END};
 
 const struct test test_12_3 = {

@@ -3,20 +3,7 @@
 
 static int run(struct trial *t)
 {
-	struct serving_options o = soak_service(t);
-	struct serving_result r;
-	double at_s = soak_at_s();
-	int err = serving_run(t, &o, NULL, NULL, &r);
-
-	if (!err) {
-		add_service(t, &r);
-		trial_value(t, "at_s", at_s, 1);
-		trial_value(t, "TTFT_p99", hist_quantile(&r.ttft, 0.99) / 1e6, r.ttft.n);
-		trial_value(t, "retransmissions", (double)r.books.retransmitted, r.books.messages);
-		trial_value(t, "QP_errors", (double)r.books.path_deaths, 1);
-	}
-	serving_fini(&r);
-	return err;
+	return soak_sample(t, NULL, NULL);
 }
 
 static int derive(struct rows *rows)
@@ -25,39 +12,22 @@ static int derive(struct rows *rows)
 }
 
 static const struct kpi kpis[] = {
-	{"at_s", "s", "", "when the sample began", BETTER_NONE, 0},
-	{"TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0},
+	KPI_AT_S,
+	KPI_TTFT_P99,
 	KPI_ITL,
 	KPI_TPS_OUTPUT,
 	KPI_KV_LATENCY,
 	KPI_FABRIC_BW,
-	{"retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0},
+	KPI_RETRANSMISSIONS,
 	{"QP_errors", "", "DUT-N", "paths of QP groups that died", BETTER_LOWER, 0},
 	{"slope_TTFT", "ms/h", "SUT-E", "growth of TTFT_p99, least squares", BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_TREND,
-				     "TTFT over time",
-				     "at_s",
-				     "strategy",
-				     NULL,
-				     {"TTFT_p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Samples",
-				     "strategy",
-				     NULL,
-				     NULL,
-				     {"TTFT_p99", "ITL@p99", "TPS_output", "KV_xfer_latency@p99",
-				      "retransmissions", "QP_errors", "slope_TTFT"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_TREND, "TTFT over time", "at_s", "strategy", NULL, "TTFT_p99"),
+	VIEW(VIEW_TABLE, "Samples", "strategy", NULL, NULL, "TTFT_p99", "ITL@p99", "TPS_output",
+	     "KV_xfer_latency@p99", "retransmissions", "QP_errors", "slope_TTFT"),
+	VIEWS_END};
 
 const struct test test_13_1 = {
 	.id = "13.1",

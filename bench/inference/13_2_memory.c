@@ -21,18 +21,13 @@ static void add_memory(struct trial *t)
 
 static int run(struct trial *t)
 {
-	struct serving_options o = soak_service(t);
-	struct serving_result r;
-	double at_s = soak_at_s();
-	int err = serving_run(t, &o, NULL, NULL, &r);
+	int err = soak_sample(t, NULL, NULL);
 
-	if (!err) {
-		trial_value(t, "at_s", at_s, 1);
-		add_memory(t);
-		trial_missing(t, "GPU_memory", "no GPU");
-	}
-	serving_fini(&r);
-	return err;
+	if (err)
+		return err;
+	add_memory(t);
+	trial_missing(t, "GPU_memory", "no GPU");
+	return 0;
 }
 
 static int derive(struct rows *rows)
@@ -45,7 +40,7 @@ static int derive(struct rows *rows)
 }
 
 static const struct kpi kpis[] = {
-	{"at_s", "s", "", "when the sample began", BETTER_NONE, 0},
+	KPI_AT_S,
 	{"worker_memory", "KiB", "DUT-N", "resident, all workers", BETTER_LOWER, 0},
 	{"fared_memory", "KiB", "DUT-N", "resident, all daemons", BETTER_LOWER, 0},
 	{"descriptors", "", "DUT-N", "open, all workers and daemons", BETTER_LOWER, 0},
@@ -55,27 +50,11 @@ static const struct kpi kpis[] = {
 	{"GPU_memory", "MiB", "SUT-E", "of the accelerators", BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_TREND,
-				     "Memory over time",
-				     "at_s",
-				     "strategy",
-				     NULL,
-				     {"worker_memory", "fared_memory"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Memory",
-				     "strategy",
-				     NULL,
-				     NULL,
-				     {"worker_memory", "slope_worker", "fared_memory",
-				      "slope_fared", "descriptors", "slope_descriptors"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {VIEW(VIEW_TREND, "Memory over time", "at_s", "strategy", NULL,
+					 "worker_memory", "fared_memory"),
+				    VIEW(VIEW_TABLE, "Memory", "strategy", NULL, NULL,
+					 "worker_memory", "slope_worker", "fared_memory",
+					 "slope_fared", "descriptors", "slope_descriptors"),
 				    VIEWS_END};
 
 const struct test test_13_2 = {

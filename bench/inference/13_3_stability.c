@@ -39,64 +39,36 @@ static int flap(void *arg, uint64_t now_ns)
 
 static int run(struct trial *t)
 {
-	struct serving_options o = soak_service(t);
-	struct serving_result r;
 	struct flap f = {.t = t};
 	bool middle = t->number == t->test->trials[t->profile] / 2;
-	double at_s = soak_at_s();
 	int err;
 
 	flap_words(&f);
 	middle = middle && !fabric_cannot_fail(t->fabric, f.words);
-	err = serving_run(t, &o, middle ? flap : NULL, &f, &r);
-	if (!err) {
-		trial_value(t, "at_s", at_s, 1);
-		trial_value(t, "flap", middle, 1);
-		trial_value(t, "QP_transitions",
-			    (double)(r.books.path_deaths + r.books.path_rebuilds), 1);
-		trial_value(t, "retransmissions", (double)r.books.retransmitted, r.books.messages);
-		trial_one_way_value(t, "TTFT_p99", hist_quantile(&r.ttft, 0.99) / 1e6, r.ttft.n,
-				    hist_quantile(&r.ttft, 0.5));
-		trial_missing(t, "FEC_errors", "virtual Ethernet has no FEC");
-		trial_missing(t, "Buffer_utilization", "the leaves do not tell their queues");
-	}
-	serving_fini(&r);
-	if (middle && !err)
-		err = fabric_settle(t->fabric);
-	return err;
+	err = soak_sample(t, middle ? flap : NULL, &f);
+	if (err)
+		return err;
+	trial_value(t, "flap", middle, 1);
+	trial_missing(t, "FEC_errors", "virtual Ethernet has no FEC");
+	trial_missing(t, "Buffer_utilization", "the leaves do not tell their queues");
+	return middle ? fabric_settle(t->fabric) : 0;
 }
 
 static const struct kpi kpis[] = {
-	{"at_s", "s", "", "when the sample began", BETTER_NONE, 0},
+	KPI_AT_S,
 	{"flap", "", "", "1: a link was down for a second in this sample", BETTER_NONE, 0},
 	{"QP_transitions", "", "DUT-N", "paths of QP groups that died or were rebuilt",
 	 BETTER_LOWER, 0},
-	{"retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0},
-	{"TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0},
+	KPI_RETRANSMISSIONS,
+	KPI_TTFT_P99,
 	{"FEC_errors", "", "DUT-S", "of links", BETTER_LOWER, 0},
 	{"Buffer_utilization", "%", "DUT-S", "of switches", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_TREND,
-				     "TTFT over time; a link flaps in the middle",
-				     "at_s",
-				     "strategy",
-				     NULL,
-				     {"TTFT_p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    {VIEW_TABLE,
-				     "Stability",
-				     "flap",
-				     "strategy",
-				     NULL,
-				     {"QP_transitions", "retransmissions", "TTFT_p99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {VIEW(VIEW_TREND, "TTFT over time; a link flaps in the middle",
+					 "at_s", "strategy", NULL, "TTFT_p99"),
+				    VIEW(VIEW_TABLE, "Stability", "flap", "strategy", NULL,
+					 "QP_transitions", "retransmissions", "TTFT_p99"),
 				    VIEWS_END};
 
 const struct test test_13_3 = {

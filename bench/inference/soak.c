@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-double soak_at_s(void)
+/* Seconds since the first sample that this process took. */
+static double soak_at_s(void)
 {
 	static uint64_t first_ns;
 	uint64_t now = cluster_now_ns();
@@ -17,12 +18,17 @@ double soak_at_s(void)
 	return (double)(now - first_ns) / 1e9;
 }
 
-struct serving_options soak_service(const struct trial *t)
+int soak_sample(struct trial *t, int (*meanwhile)(void *arg, uint64_t now_ns), void *arg)
 {
 	struct serving_options o = usual_service(t);
+	double at_s = soak_at_s();
+	int err;
 
 	o.per_s = service_bound(t, &o, 0.8);
-	return o;
+	err = run_service(t, &o, meanwhile, arg);
+	if (!err)
+		trial_value(t, "at_s", at_s, 1);
+	return err;
 }
 
 double soak_rss_kib(int pid)

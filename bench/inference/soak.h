@@ -11,10 +11,14 @@
 
 #include "inference/common.h"
 
-/* Seconds since the first sample that this process took. */
-double soak_at_s(void);
-/* The service of the soak, at 80% of its bound. */
-struct serving_options soak_service(const struct trial *t);
+#define KPI_AT_S     KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)
+#define KPI_TTFT_P99 KPI("TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0)
+#define KPI_RETRANSMISSIONS                                                                        \
+	KPI("retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0)
+
+/* One sample: the service at 80% of its bound, "at_s" and what else the test declares of it.
+ * meanwhile as of serving_run(). */
+int soak_sample(struct trial *t, int (*meanwhile)(void *arg, uint64_t now_ns), void *arg);
 /* Memory and descriptors of a process: KiB, count; 0 if it is not there. */
 double soak_rss_kib(int pid);
 double soak_descriptors(int pid);

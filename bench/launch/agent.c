@@ -220,9 +220,8 @@ static int agent_check_time(struct agent *a)
 
 	if (interrupt_pending())
 		return -EINTR;
-	if (a->fault >= 0 && now > a->heal_ns) {
-		fprintf(stderr,
-			"farebench agent %s: the fault was in force for max_run_s: healed\n",
+	if (a->faults && now > a->heal_ns) {
+		fprintf(stderr, "farebench agent %s: a fault was in force for max_run_s: healed\n",
 			a->name);
 		if (agent_heal(a, &unused, why, sizeof(why)))
 			fprintf(stderr, "farebench agent %s: %s\n", a->name, why);
@@ -364,7 +363,7 @@ static int agent_load(struct agent *a, const struct agent_options *o)
 int agent_main(int argc, char **argv)
 {
 	struct agent_options o = {.wait_s = AGENT_WAIT_S};
-	struct agent a = {.fault = -1};
+	struct agent a = {0};
 	int err = agent_parse(&a, &o, argc, argv);
 
 	if (err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * agent_faults.c - the faults that this host's inventory has commands for: one at a time, healed
- * whatever happens.
+ * agent_faults.c - the faults that this host's inventory has commands for, healed whatever happens.
  *
  * Whoever ends by SIGKILL together with the guard (a container, a cgroup of a batch system) leaves
  * the fault; the next agent on this host heals it. So each `up` is run when an agent starts, and
@@ -36,16 +35,34 @@ int agent_shell(const char *command, char *why, size_t why_size)
 	return err;
 }
 
+/* Runs `up` of those; the bits that are left in force stay in *faults. */
+static int agent_up(const struct agent *a, uint64_t *faults, char *why, size_t why_size)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < agent_host(a)->n_faults; i++) {
+		int rc = *faults >> i & 1 ? agent_shell(agent_host(a)->fault[i].up, why, why_size)
+					  : 0;
+
+		if (!rc)
+			*faults &= ~(UINT64_C(1) << i);
+		err = err ? err : rc;
+	}
+	return err;
+}
+
 static int agent_undo(const void *context, const void *state)
 {
 	const struct agent *a = context;
-	const unsigned *fault = state;
+	uint64_t faults = *(const uint64_t *)state;
 	char why[512];
 	int err;
 
-	fprintf(stderr, "farebench agent %s: healing: %s\n", a->name,
-		agent_host(a)->fault[*fault].up);
-	err = agent_shell(agent_host(a)->fault[*fault].up, why, sizeof(why));
+	for (unsigned i = 0; i < agent_host(a)->n_faults; i++)
+		if (faults >> i & 1)
+			fprintf(stderr, "farebench agent %s: healing: %s\n", a->name,
+				agent_host(a)->fault[i].up);
+	err = agent_up(a, &faults, why, sizeof(why));
 	if (err)
 		fprintf(stderr, "farebench agent %s: not healed: %s; run it by hand\n", a->name,
 			why);
@@ -58,7 +75,7 @@ int agent_faults_open(struct agent *a)
 	char why[512];
 	int err = 0;
 
-	a->fault = -1;
+	a->faults = 0;
 	for (unsigned i = 0; !err && i < host->n_faults; i++) {
 		err = agent_shell(host->fault[i].up, why, sizeof(why));
 		if (err)
@@ -68,21 +85,21 @@ int agent_faults_open(struct agent *a)
 	}
 	if (!err && host->n_faults)
 		err = undo_guard_create(&a->guard, "farebench agent", agent_undo, a,
-					sizeof(unsigned));
+					sizeof(uint64_t));
 	return err;
 }
 
 int agent_fault(struct agent *a, unsigned fault, uint64_t *from_ns, char *why, size_t why_size)
 {
-	uint64_t unused;
+	uint64_t bit = UINT64_C(1) << fault, unused;
 	char more[512];
 	int err;
 
-	if (a->fault >= 0) {
-		snprintf(why, why_size, "a fault is in force already: heal it first");
+	if (a->faults & bit) {
+		snprintf(why, why_size, "that fault is in force already: heal it first");
 		return -EBUSY;
 	}
-	*(unsigned *)undo_guard_state(a->guard) = fault;
+	*(uint64_t *)undo_guard_state(a->guard) = a->faults | bit;
 	err = undo_guard_begin(a->guard);
 	if (err) {
 		snprintf(why, why_size,
@@ -90,9 +107,10 @@ int agent_fault(struct agent *a, unsigned fault, uint64_t *from_ns, char *why, s
 			 "made");
 		return err;
 	}
-	a->fault = (int)fault;
 	*from_ns = agent_now_ns();
-	a->heal_ns = *from_ns + a->inventory->limits.max_run_ns;
+	if (!a->faults)
+		a->heal_ns = *from_ns + a->inventory->limits.max_run_ns;
+	a->faults |= bit;
 	err = agent_shell(agent_host(a)->fault[fault].down, why, why_size);
 	if (err)
 		agent_heal(a, &unused, more, sizeof(more));
@@ -104,13 +122,12 @@ int agent_heal(struct agent *a, uint64_t *from_ns, char *why, size_t why_size)
 	int err;
 
 	*from_ns = agent_now_ns();
-	if (a->fault < 0)
+	if (!a->faults)
 		return 0;
-	err = agent_shell(agent_host(a)->fault[a->fault].up, why, why_size);
+	err = agent_up(a, &a->faults, why, why_size);
 	if (err)
 		return err;
 	undo_guard_end(a->guard);
-	a->fault = -1;
 	return 0;
 }
 
@@ -118,5 +135,5 @@ void agent_faults_close(struct agent *a)
 {
 	undo_guard_destroy(a->guard);
 	a->guard = NULL;
-	a->fault = -1;
+	a->faults = 0;
 }

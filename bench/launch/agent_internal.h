@@ -23,8 +23,8 @@ struct agent {
 	struct control_seal key;
 	struct rendezvous *link;
 	struct undo_guard *guard; /* NULL: the host has no faults */
-	int fault;		  /* in force; below 0: none */
-	uint64_t heal_ns;	  /* at the latest */
+	uint64_t faults;	  /* a bit for each of the host's that is in force */
+	uint64_t heal_ns;	  /* of the oldest, at the latest */
 	uint64_t end_ns;	  /* of this process, at the latest */
 	pid_t worker[FARE_MAX_LOCAL_GPUS];
 	unsigned n_workers;
@@ -40,6 +40,7 @@ int agent_connect(struct agent *a, struct rendezvous **out);
 /* agent_faults.c: heals what an agent before this one left, and makes ready. */
 int agent_faults_open(struct agent *a);
 int agent_fault(struct agent *a, unsigned fault, uint64_t *from_ns, char *why, size_t why_size);
+/* All that are in force. */
 int agent_heal(struct agent *a, uint64_t *from_ns, char *why, size_t why_size);
 void agent_faults_close(struct agent *a); /* heals */
 

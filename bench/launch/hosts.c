@@ -334,7 +334,7 @@ int hosts_open(struct hosts **out, const struct launch_options *options)
 	if (!hosts)
 		return -ENOMEM;
 	hosts->options = *options;
-	hosts->listener = hosts->fault_host = -1;
+	hosts->listener = -1;
 	err = hosts_load(hosts);
 	if (!err)
 		err = hosts_listen(hosts);

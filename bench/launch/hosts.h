@@ -41,7 +41,8 @@ double hosts_clock_worst_ns(const struct hosts *hosts, unsigned host);
 /* Words as of inventory_find_fault(). *at_ns: by the coordinator's clock, before the command
  * ran. */
 int hosts_fail(struct hosts *hosts, const char *words, uint64_t *at_ns);
-int hosts_heal(struct hosts *hosts, uint64_t *at_ns); /* 0 as well if nothing is broken */
+/* All faults of all hosts; *at_ns: of the first. 0 as well if nothing is broken. */
+int hosts_heal(struct hosts *hosts, uint64_t *at_ns);
 
 /*
  * Gives the kernels' next hops equal weights or BGP's, where the inventory has commands for that;

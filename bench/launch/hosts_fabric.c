@@ -32,7 +32,7 @@ int hosts_fail(struct hosts *hosts, const char *words, uint64_t *at_ns)
 		fprintf(stderr, "farebench: the inventory has no command for: %s\n", words);
 		return err;
 	}
-	hosts->fault_host = (int)host;
+	hosts->member[host].broken = true;
 	err = hosts_ask(hosts, host, json_pack("{s:s, s:i}", "op", "fault", "fault", (int)fault),
 			"fault", &answer);
 	if (err)
@@ -42,23 +42,35 @@ int hosts_fail(struct hosts *hosts, const char *words, uint64_t *at_ns)
 	return 0;
 }
 
-int hosts_heal(struct hosts *hosts, uint64_t *at_ns)
+static int fabric_heal_host(struct hosts *hosts, unsigned host, uint64_t *at_ns)
 {
-	unsigned host = (unsigned)hosts->fault_host;
 	json_t *answer;
 	int err;
 
-	*at_ns = cluster_now_ns();
-	if (hosts->fault_host < 0)
-		return 0;
 	/* an agent that is gone heals by itself: asked once, it is not asked again */
-	hosts->fault_host = -1;
+	hosts->member[host].broken = false;
 	err = hosts_ask(hosts, host, json_pack("{s:s}", "op", "heal"), "healed", &answer);
 	if (err)
 		return err;
 	*at_ns = fabric_time(hosts, host, answer);
 	json_decref(answer);
 	return 0;
+}
+
+int hosts_heal(struct hosts *hosts, uint64_t *at_ns)
+{
+	uint64_t first = UINT64_MAX;
+	int err = 0;
+
+	for (unsigned i = 0; hosts->member && i < hosts->n; i++) {
+		uint64_t healed_ns = UINT64_MAX;
+		int rc = hosts->member[i].broken ? fabric_heal_host(hosts, i, &healed_ns) : 0;
+
+		err = err ? err : rc;
+		first = healed_ns < first ? healed_ns : first;
+	}
+	*at_ns = first < UINT64_MAX ? first : cluster_now_ns();
+	return err;
 }
 
 /* ---- weights ---- */

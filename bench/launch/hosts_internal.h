@@ -19,6 +19,7 @@ struct hosts_member {
 	json_t *about;
 	struct clock_offset clock; /* in use since hosts_clocks_begin() */
 	double clock_worst_ns;
+	bool broken; /* a fault of its is in force */
 	json_t *counters_first, *counters_before, *counters_after;
 };
 
@@ -30,7 +31,6 @@ struct hosts {
 	int listener;
 	unsigned n;
 	struct hosts_member *member;
-	int fault_host; /* whose fault is in force; below 0: none */
 };
 
 const char *hosts_name(const struct hosts *hosts, unsigned host);

@@ -11,7 +11,7 @@
 const char *compare_verdict_name(enum compare_verdict verdict)
 {
 	static const char *const names[COMPARE_VERDICTS] = {
-		[COMPARE_SAME] = "same",
+		[COMPARE_SAME] = "equal within the noise",
 		[COMPARE_BETTER] = "better",
 		[COMPARE_WORSE] = "worse",
 		[COMPARE_CHANGED] = "changed",
@@ -20,6 +20,8 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 		[COMPARE_MAYBE_CHANGED] = "maybe changed",
 		[COMPARE_GONE] = "gone",
 		[COMPARE_NEW] = "new",
+		[COMPARE_FEW] = "too few trials to say",
+		[COMPARE_NONE] = "not measured",
 	};
 
 	return verdict < COMPARE_VERDICTS ? names[verdict] : "?";
@@ -119,6 +121,7 @@ static int compare_test(struct compare_item *item, const struct compare_sample *
 		item->p = stats_rank_test(a->value, a->n, b->value, b->n);
 		return item->p < 0 ? -ENOMEM : 0;
 	}
+	item->verdict = COMPARE_FEW;
 	if (large && a->n > 1 && b->n > 1 && (a->min > b->max || b->min > a->max))
 		item->verdict = compare_judge(item, false);
 	return 0;
@@ -141,7 +144,7 @@ static int compare_cells(struct compare_item *item, const struct rows *a, const 
 	} else if (item->a.kind != CELL_NUMBER || item->b.kind != CELL_NUMBER) {
 		item->verdict = item->a.kind == CELL_NUMBER   ? COMPARE_GONE
 				: item->b.kind == CELL_NUMBER ? COMPARE_NEW
-							      : COMPARE_SAME;
+							      : COMPARE_NONE;
 	} else {
 		err = compare_sample(a, filter, &item->column, &sa);
 		if (!err)

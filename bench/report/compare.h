@@ -15,6 +15,7 @@
  *    changes reported, at most 5% are expected to be none), and the medians differ by min_percent;
  *  - with fewer values no test can say so. If all values of one are above all of the other, and the
  *    medians differ by min_percent, it is "maybe", and does not count as better or worse.
+ * Only what a test was made of, or is the same words, counts as equal within the noise.
  */
 #ifndef COMPARE_H
 #define COMPARE_H
@@ -28,7 +29,7 @@
 #define COMPARE_P	   0.05
 
 enum compare_verdict {
-	COMPARE_SAME,
+	COMPARE_SAME, /* equal within the noise */
 	COMPARE_BETTER,
 	COMPARE_WORSE,
 	COMPARE_CHANGED,      /* beyond the noise, of a KPI of which neither is better */
@@ -37,6 +38,8 @@ enum compare_verdict {
 	COMPARE_MAYBE_CHANGED,
 	COMPARE_GONE, /* only A has it */
 	COMPARE_NEW,  /* only B has it */
+	COMPARE_FEW,  /* too few trials to say, and not apart */
+	COMPARE_NONE, /* neither has it */
 	COMPARE_VERDICTS
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 struct compare_options {
 	const char *json, *html, *a, *b;
 	double min_percent;
+	bool all;
 };
 
 static void compare_usage(FILE *file)
@@ -20,6 +22,7 @@ static void compare_usage(FILE *file)
 	fprintf(file,
 		"usage: farebench compare [OPTIONS] A B\n\n"
 		"Compares two directories of farebench run, A before and B after.\n\n"
+		"  --all          lists what did not change, too\n"
 		"  --min PERCENT  changes below this do not count (default %g)\n"
 		"  --html FILE    a page with a picture\n"
 		"  --json FILE    everything that was compared (-: stdout, and no text)\n\n"
@@ -31,11 +34,10 @@ static void compare_usage(FILE *file)
 /* 0; 1: help was asked for; -EINVAL: wrong. */
 static int compare_parse(int argc, char **argv, struct compare_options *o)
 {
-	static const struct option options[] = {{"min", required_argument, NULL, 'm'},
-						{"html", required_argument, NULL, 'H'},
-						{"json", required_argument, NULL, 'j'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	static const struct option options[] = {
+		{"all", no_argument, NULL, 'a'},	{"min", required_argument, NULL, 'm'},
+		{"html", required_argument, NULL, 'H'}, {"json", required_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},	{NULL, 0, NULL, 0}};
 	char *end;
 	int c;
 
@@ -44,7 +46,9 @@ static int compare_parse(int argc, char **argv, struct compare_options *o)
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 'h')
 			return 1;
-		if (c == 'H')
+		if (c == 'a')
+			o->all = true;
+		else if (c == 'H')
 			o->html = optarg;
 		else if (c == 'j')
 			o->json = optarg;
@@ -85,7 +89,7 @@ static int compare_show(const struct compare *compare, const struct compare_opti
 
 	if (err)
 		return err;
-	compare_doc(doc, compare, o->a, o->b, o->min_percent);
+	compare_doc(doc, compare, o->a, o->b, o->min_percent, o->all);
 	err = doc_error(doc);
 	if (err)
 		fprintf(stderr, "farebench: %s\n", strerror(-err));

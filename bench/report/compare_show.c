@@ -23,8 +23,8 @@ struct forest {
 
 static bool forest_is_shown(const struct compare_item *item)
 {
-	return item->verdict != COMPARE_SAME && item->verdict != COMPARE_GONE &&
-	       item->verdict != COMPARE_NEW && isfinite(item->percent);
+	return item->verdict >= COMPARE_BETTER && item->verdict < COMPARE_GONE &&
+	       isfinite(item->percent);
 }
 
 static int forest_by_size(const void *a, const void *b)
@@ -174,8 +174,13 @@ static void compare_row(struct doc *doc, struct table *table, const struct compa
 							p, compare_verdict_name(item->verdict)}));
 }
 
-/* Those with a verdict other than "same", or all. */
-static void compare_table(struct doc *doc, const struct compare *compare, bool same)
+static bool compare_is_change(const struct compare_item *item)
+{
+	return item->verdict != COMPARE_SAME && item->verdict < COMPARE_FEW;
+}
+
+/* Those that changed, or the others. */
+static void compare_table(struct doc *doc, const struct compare *compare, bool changed)
 {
 	static const char *const headers[] = {"Test", "KPI",   "Strategy", "Parameters", "A",
 					      "B",    "B - A", "p",	   "Verdict"};
@@ -187,7 +192,7 @@ static void compare_table(struct doc *doc, const struct compare *compare, bool s
 		return;
 	}
 	for (size_t i = 0; i < compare->n; i++)
-		if ((compare->item[i].verdict == COMPARE_SAME) == same)
+		if (compare_is_change(&compare->item[i]) == changed)
 			compare_row(doc, table, &compare->item[i]);
 	if (table_rows(table) > 1) {
 		doc_table(doc, table);
@@ -206,11 +211,11 @@ static void compare_counts(struct doc *doc, const struct compare *compare)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%zu %s",
 					 i ? ", " : "", compare->count[i],
 					 compare_verdict_name((enum compare_verdict)i));
-	doc_text(doc, "%zu compared: %s.", compare->n, text);
+	doc_text(doc, "%zu rows were compared: %s.", compare->n, text);
 }
 
 void compare_doc(struct doc *doc, const struct compare *compare, const char *a, const char *b,
-		 double min_percent)
+		 double min_percent, bool all)
 {
 	struct forest forest;
 	int err = forest_choose(compare, &forest);
@@ -231,6 +236,10 @@ void compare_doc(struct doc *doc, const struct compare *compare, const char *a, 
 		doc_text(doc, "Triangles: worse; squares: better, or neither. Open: maybe.");
 	}
 	doc_heading(doc, 2, "changed", "Changed");
+	compare_table(doc, compare, true);
+	if (!all)
+		return;
+	doc_heading(doc, 2, "others", "Not changed, or not known");
 	compare_table(doc, compare, false);
 }
 

@@ -32,11 +32,9 @@ static int run(struct trial *t)
 	return err ? err : down;
 }
 
-static const struct param params[] = {{"topology",
-				       PARAM_TEXT,
-				       "",
-				       "of farelab(8), installed or a file",
-				       {"4x4x2.yaml", "4x4x2.yaml,64x4x2.yaml", NULL}},
+static const struct param params[] = {PARAM("topology", PARAM_TEXT, "",
+					    "of farelab(8), installed or a file", "4x4x2.yaml",
+					    "4x4x2.yaml,64x4x2.yaml"),
 				      LIST_END};
 
 static const struct kpi kpis[] = {
@@ -47,12 +45,8 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_BARS,
-	 .title = "From nothing to converged",
-	 .x = "topology",
-	 .y = {"converged"}},
-	{.kind = VIEW_TABLE, .title = "Convergence", .x = "topology", .y = {"converged"}},
-	VIEWS_END};
+	VIEW(VIEW_BARS, "From nothing to converged", "topology", NULL, NULL, "converged"),
+	VIEW(VIEW_TABLE, "Convergence", "topology", NULL, NULL, "converged"), VIEWS_END};
 
 const struct test test_converge = {
 	.id = "converge",

@@ -360,7 +360,7 @@ static int drill(struct trial *t, struct drill *d)
 
 	d->cluster = t->fabric->cluster;
 	if (!err)
-		err = cluster_await_paths(d->cluster, d->topo, CONVERGE_S * 1000);
+		err = cluster_await_paths(d->cluster, d->topo, NULL, CONVERGE_S * 1000);
 	if (!err)
 		err = observe_start(&d->observe, d->topo, MAX_EVENTS);
 	if (!err)
@@ -406,12 +406,9 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"plan", PARAM_TEXT, "", "of farelab(8), installed or a file", {"random.yaml", NULL, NULL}},
-	{"faults",
-	 PARAM_COUNT,
-	 "",
-	 "random ones, instead of the plan's number (0: the plan's)",
-	 {"25", "200", "1000"}},
+	PARAM("plan", PARAM_TEXT, "", "of farelab(8), installed or a file", "random.yaml"),
+	PARAM("faults", PARAM_COUNT, "",
+	      "random ones, instead of the plan's number (0: the plan's)", "25", "200", "1000"),
 	LIST_END};
 
 #define COUNTED(name, what)                                                                        \
@@ -453,21 +450,15 @@ static const struct kpi kpis[] = {
 	{"dip_worst", "", "DUT-F", "the same, of the worst fault", BETTER_HIGHER, 0},
 	LIST_END};
 
-static const struct view views[] = {
-	{.kind = VIEW_TABLE,
-	 .title = "The drill",
-	 .x = "faults",
-	 .y = {"messages", "lost", "replayed", "needless_flows", "needless_weights",
-	       "goodput_after", "converged", "weights_back", "duration"}},
-	{.kind = VIEW_TABLE,
-	 .title = "The daemons",
-	 .x = "faults",
-	 .y = {"fared_memory", "slope_fared", "slope_descriptors"}},
-	{.kind = VIEW_TABLE,
-	 .title = "What faults cost",
-	 .x = "fault",
-	 .y = {"count", "hole_median", "hole_max", "dip_median", "dip_worst"}},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "The drill", "faults", NULL, NULL, "messages",
+					 "lost", "replayed", "needless_flows", "needless_weights",
+					 "goodput_after", "converged", "weights_back", "duration"),
+				    VIEW(VIEW_TABLE, "The daemons", "faults", NULL, NULL,
+					 "fared_memory", "slope_fared", "slope_descriptors"),
+				    VIEW(VIEW_TABLE, "What faults cost", "fault", NULL, NULL,
+					 "count", "hole_median", "hole_max", "dip_median",
+					 "dip_worst"),
+				    VIEWS_END};
 
 const struct test test_drill = {
 	.id = "drill",

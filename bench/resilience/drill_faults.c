@@ -113,7 +113,6 @@ int drill_faults_line(struct drill_faults *f, const struct topo *topo, const cha
 	if (!err && json_object_get(o, "do")) {
 		err = take_step(f, topo, o);
 	} else if (!err && json_object_get(o, "converged")) {
-		f->over = true;
 		f->converged = json_is_true(json_object_get(o, "converged"));
 		f->converged_after_s = json_number_value(json_object_get(o, "converged_after_s"));
 	} else if (!err) {

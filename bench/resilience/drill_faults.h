@@ -37,7 +37,7 @@ struct drill_faults {
 	struct drill_fault *fault;
 	unsigned n;
 	unsigned steps;
-	bool over, converged;
+	bool converged;
 	double converged_after_s;
 };
 

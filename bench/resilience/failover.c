@@ -80,7 +80,7 @@ static int watch(struct failover *f, struct trial *t)
 	f->bench.observe = NULL;
 	f->weights = t->fabric->weights;
 	f->bench.equal = f->weights == 1;
-	err = cluster_await_paths(f->bench.cluster, f->bench.topo, PATHS_MS);
+	err = cluster_await_paths(f->bench.cluster, f->bench.topo, NULL, PATHS_MS);
 	return err ? err : observe_start(&f->bench.observe, f->bench.topo, MAX_EVENTS);
 }
 
@@ -229,25 +229,18 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"scenario",
-	 PARAM_NAME,
-	 "",
-	 "what breaks, and is healed",
-	 {"local-sub-port,remote-sub-port,remote-plane,leaf-killed,leaf-gray,leaf-gray-one-way,"
-	  "leaf-loss-5,flap-1hz,flap-20hz,bgpd-killed,fared-killed,two-faults",
-	  NULL, NULL}},
-	{"traffic", PARAM_NAME, "", "meanwhile", {"kv,ep", NULL, NULL}},
-	{"max_stolen",
-	 PARAM_NUMBER,
-	 "%",
-	 "a trial is made again if a hypervisor took more of the machine, unless it went wrong",
-	 {"100", NULL, NULL}},
-	{"max_stall",
-	 PARAM_NUMBER,
-	 "ms",
-	 "and if a core stood still for longer shortly before the decision (0: nobody watches), by "
-	 "a process of real-time priority on each core",
-	 {"0", NULL, NULL}},
+	PARAM("scenario", PARAM_NAME, "", "what breaks, and is healed",
+	      "local-sub-port,remote-sub-port,remote-plane,leaf-killed,leaf-gray,leaf-gray-one-way,"
+	      "leaf-loss-5,flap-1hz,flap-20hz,bgpd-killed,fared-killed,two-faults"),
+	PARAM("traffic", PARAM_NAME, "", "meanwhile", "kv,ep"),
+	PARAM("max_stolen", PARAM_NUMBER, "%",
+	      "a trial is made again if a hypervisor took more of the machine, unless it went "
+	      "wrong",
+	      "100"),
+	PARAM("max_stall", PARAM_NUMBER, "ms",
+	      "and if a core stood still for longer shortly before the decision (0: nobody "
+	      "watches), by a process of real-time priority on each core",
+	      "0"),
 	LIST_END};
 
 #define MS_KPI(name, what)                                                                         \
@@ -295,30 +288,14 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_TABLE,
-	 .title = "Under the fault",
-	 .x = "scenario",
-	 .series = "strategy",
-	 .panel = "traffic",
-	 .y = {"kernel", "decide", "move", "gap", "settled", "undecided"}},
-	{.kind = VIEW_TABLE,
-	 .title = "After healing",
-	 .x = "scenario",
-	 .series = "strategy",
-	 .panel = "traffic",
-	 .y = {"back", "hold", "ramp", "restore", "after", "backoff", "lost", "needless"}},
-	{.kind = VIEW_LINES,
-	 .title = "Goodput around the injection",
-	 .x = "at_ms",
-	 .series = "strategy",
-	 .panel = "scenario",
-	 .y = {"goodput"}},
-	{.kind = VIEW_LINES,
-	 .title = "Goodput around the heal",
-	 .x = "at_ms",
-	 .series = "strategy",
-	 .panel = "scenario",
-	 .y = {"goodput_healed"}},
+	VIEW(VIEW_TABLE, "Under the fault", "scenario", "strategy", "traffic", "kernel", "decide",
+	     "move", "gap", "settled", "undecided"),
+	VIEW(VIEW_TABLE, "After healing", "scenario", "strategy", "traffic", "back", "hold", "ramp",
+	     "restore", "after", "backoff", "lost", "needless"),
+	VIEW(VIEW_LINES, "Goodput around the injection", "at_ms", "strategy", "scenario",
+	     "goodput"),
+	VIEW(VIEW_LINES, "Goodput around the heal", "at_ms", "strategy", "scenario",
+	     "goodput_healed"),
 	VIEWS_END};
 
 const struct test test_failover = {

@@ -31,11 +31,6 @@ const char *failover_scenario_name(enum failover_scenario_id id)
 	return words[id].name;
 }
 
-const char *failover_scenario_title(enum failover_scenario_id id)
-{
-	return words[id].title;
-}
-
 static void leaf_of(struct failover_fault *f, const struct topo *topo, unsigned plane)
 {
 	unsigned leaf = topo->gpus[0].plane[plane].leaf;

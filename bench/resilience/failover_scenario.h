@@ -36,7 +36,6 @@ struct failover_scenario {
 };
 
 const char *failover_scenario_name(enum failover_scenario_id id);
-const char *failover_scenario_title(enum failover_scenario_id id);
 
 void failover_scenario_make(struct failover_scenario *out, enum failover_scenario_id id,
 			    const struct topo *topo, unsigned src, unsigned dst, unsigned plane);

@@ -338,7 +338,6 @@ static void figures(const struct failover_scenario *s, const struct moments *m,
 		t->weights_ms = share(m->healed_ns, m->weights_ns);
 	}
 	t->after_ratio = recovery_mean(r, m->end_ns - AFTER_NS / 2, m->end_ns) / healthy;
-	t->restore_ms = ms(m->healed_ns, restored ? restored : m->end_ns);
 	t->restore_after_back_ms = share(m->back_ns, restored ? restored : m->end_ns);
 }
 
@@ -412,7 +411,6 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 				       .hold_ms = -1,
 				       .ramp_ms = -1,
 				       .weights_ms = -1,
-				       .restore_ms = -1,
 				       .restore_after_back_ms = -1,
 				       .after_ratio = -1,
 				       .control_ratio = -1,

@@ -53,7 +53,6 @@ struct failover_trial {
 	double hold_ms;
 	double ramp_ms;		      /* then, until all of it is: the ramp's */
 	double weights_ms;	      /* healed -> all weights are back */
-	double restore_ms;	      /* healed -> goodput is back (recovery.h) */
 	double restore_after_back_ms; /* links and routes back -> goodput is back; at least 0 */
 	double after_ratio;	      /* goodput at the end of the trial over the healthy one */
 	/* the same of traffic begun anew after a trial that did not come back; -1: it did */

@@ -7,6 +7,38 @@
 
 #include "stats.h"
 
+/* Of the rows that match; false: there are none. */
+static bool kpi_read(const struct rows *rows, const struct rows_filter *filter, double quantile,
+		     struct curve_point *out)
+{
+	struct stats_summary summary;
+	struct hist sum;
+	double *values;
+	bool found;
+	int n;
+
+	hist_init(&sum);
+	if (rows_hist(rows, filter, &sum)) {
+		out->median = hist_quantile(&sum, quantile);
+		if (!hist_quantile_interval(&sum, quantile, &out->low, &out->high)) {
+			out->low = -INFINITY;
+			out->high = INFINITY;
+		}
+		return true;
+	}
+	n = rows_values(rows, filter, &values);
+	if (n < 0)
+		return false;
+	found = n > 0 && !stats_summarise(values, (size_t)n, &summary);
+	free(values);
+	if (found) {
+		out->median = summary.median;
+		out->low = summary.ci_low;
+		out->high = summary.ci_high;
+	}
+	return found;
+}
+
 double kpi_median(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
 		  unsigned n_params, const struct row_param *param, double quantile)
 {
@@ -16,20 +48,23 @@ double kpi_median(const struct rows *rows, const char *test, const char *strateg
 				     .n_params = n_params,
 				     .param = param,
 				     .trial = -1};
-	struct stats_summary summary;
-	struct hist sum;
-	double *values, at = NAN;
-	int n;
+	struct curve_point point;
 
-	hist_init(&sum);
-	if (rows_hist(rows, &filter, &sum))
-		return hist_quantile(&sum, quantile);
-	n = rows_values(rows, &filter, &values);
-	if (n > 0 && !stats_summarise(values, (size_t)n, &summary))
-		at = summary.median;
-	if (n >= 0)
-		free(values);
-	return at;
+	return kpi_read(rows, &filter, quantile, &point) ? point.median : NAN;
+}
+
+bool kpi_point(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
+	       const struct row_param *param, double quantile, struct curve_point *out)
+{
+	struct rows_filter filter = {.test = test,
+				     .kpi = kpi,
+				     .strategy = strategy,
+				     .n_params = 1,
+				     .param = param,
+				     .trial = -1};
+
+	out->x = param->number;
+	return kpi_read(rows, &filter, quantile, out);
 }
 
 int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value)

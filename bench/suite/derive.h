@@ -9,6 +9,7 @@
 #ifndef DERIVE_H
 #define DERIVE_H
 
+#include "core/curve.h"
 #include "core/rows.h"
 
 #define LIST_END                                                                                   \
@@ -20,9 +21,16 @@
 		.title = NULL                                                                      \
 	}
 
-/* Median of a KPI over trials: for rows that are derived. NaN: there are none. */
+/* Median of a KPI over trials, or the quantile of all its measurements: for rows that are derived.
+ * NaN: there are none. */
 double kpi_median(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
 		  unsigned n_params, const struct row_param *param, double quantile);
+/*
+ * The same with its 95% interval, as a point at x (core/curve.h). Too few measurements for that
+ * quantile: the interval is infinite. False: there are none.
+ */
+bool kpi_point(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
+	       const struct row_param *param, double quantile, struct curve_point *out);
 #define DERIVED_TRIAL 1000000 /* no trial has it: such rows are made anew by every run */
 
 int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value);

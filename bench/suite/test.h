@@ -42,6 +42,14 @@ struct param {
 	const char *level[PROFILE_COUNT];
 };
 
+/* PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K", "64K,1M") */
+#define PARAM(called, of, in, says, ...)                                                           \
+	{                                                                                          \
+		.name = (called), .kind = (of), .unit = (in), .what = (says), .level = {           \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+
 /* What value is best; a comparison of two runs flags changes for the worse. */
 enum better { BETTER_NONE, BETTER_HIGHER, BETTER_LOWER };
 
@@ -53,6 +61,11 @@ struct kpi {
 	enum better better;
 	double scale; /* a histogram holds nanoseconds or bytes: times scale is in unit; 0: 1 */
 };
+
+#define KPI(...)                                                                                   \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 
 /* How results are shown. x, series, panel: a parameter, or "strategy", or "trial". */
 enum view_kind {
@@ -77,6 +90,16 @@ struct view {
 	const char *reference; /* a KPI drawn as a dashed line (line rate, optimum); NULL: none */
 	const char *note;      /* a KPI whose value is written at each point (JFI); NULL: none */
 };
+
+/* VIEW(VIEW_TABLE, "title", x, series, panel, y...); what else a view says goes behind
+ * VIEW_FIELDS(). */
+#define VIEW_FIELDS(of, name, along, lines, panels, ...)                                           \
+	.kind = (of), .title = (name), .x = (along), .series = (lines), .panel = (panels),         \
+	.y = {__VA_ARGS__}
+#define VIEW(...)                                                                                  \
+	{                                                                                          \
+		VIEW_FIELDS(__VA_ARGS__)                                                           \
+	}
 
 /* What a test needs of the fabric; the fabric says what it can do (fabric/fabric.h). */
 enum need {
@@ -136,7 +159,6 @@ int test_own_strategy(const struct test *test, const char *name);
 
 /* All tests, those of the methodology first, in the order in which they are run. */
 const struct test *const *tests_all(size_t *n);
-const struct test *test_find(const char *id); /* NULL: none */
 const struct kpi *test_kpi(const struct test *test, const char *name);
 const struct param *test_param(const struct test *test, const char *name);
 

@@ -92,14 +92,6 @@ bool test_is_draft(const struct test *test)
 	return test->id[0] >= '0' && test->id[0] <= '9';
 }
 
-const struct test *test_find(const char *id)
-{
-	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
-		if (strcmp(tests[i]->id, id) == 0)
-			return tests[i];
-	return NULL;
-}
-
 const char *test_strategy_name(const struct test *test, int i)
 {
 	return test->strategies ? test->strategies[i] : strategy_name((enum strategy)i);

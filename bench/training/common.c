@@ -64,7 +64,7 @@ int training_degrade(struct trial *t, const char *state, unsigned ranks)
 int training_restore(struct trial *t)
 {
 	uint64_t at_ns;
-	bool broken = t->fabric->fault[0];
+	bool broken = t->fabric->n_faults;
 	int err = fabric_heal(t->fabric, &at_ns);
 
 	return err || !broken ? err : fabric_settle(t->fabric);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/rng.h"
 #include "workload/serving_internal.h"
 
 #define SERVING_SLOTS	   16
@@ -19,16 +18,19 @@
 
 /* ---- traffic ---- */
 
-static unsigned serving_prefill_gpu(const struct trial *t, unsigned worker)
+static bool serving_has_experts(const struct serving *s)
 {
-	return worker % trial_prefill(t);
+	return s->o->experts && s->decode_gpus > 1;
 }
 
-static unsigned serving_decode_gpu(const struct trial *t, unsigned worker)
+static unsigned serving_prefill_gpu(const struct serving *s, unsigned worker)
 {
-	unsigned first = trial_prefill(t);
+	return s->prefill_first + worker % s->prefill_gpus;
+}
 
-	return first + worker % (trial_gpus(t) - first);
+static unsigned serving_decode_gpu(const struct serving *s, unsigned worker)
+{
+	return s->decode_first + worker % s->decode_gpus;
 }
 
 static unsigned serving_longest(const struct lengths *lengths)
@@ -55,23 +57,24 @@ static void serving_plan_kv(struct serving *s, struct plan *plan)
 	uint64_t slot_bytes = serving_slot_bytes(s);
 
 	kv.law = ARRIVAL_COMMAND;
+	kv.read = s->o->read;
 	load = plan_load(plan, &kv);
 	for (unsigned i = 0; i < s->o->n_prefill; i++)
 		for (unsigned j = 0; j < s->o->n_decode; j++)
 			s->kv_stream[i][j] =
-				plan_stream(plan, load, serving_prefill_gpu(s->t, i),
-					    serving_decode_gpu(s->t, j), SERVING_SLOTS, slot_bytes);
+				plan_stream(plan, load, serving_prefill_gpu(s, i),
+					    serving_decode_gpu(s, j), SERVING_SLOTS, slot_bytes);
 }
 
-/* Dispatch and combine of one layer a step among the GPUs that decode. */
-static void serving_plan_experts(struct serving *s, struct plan *plan, struct moe *moe,
-				 const char *name, bool tell)
+/* Dispatch and combine of one layer a step among the GPUs that decode. Returns the load. */
+static unsigned serving_plan_experts(struct serving *s, struct plan *plan, struct moe *moe,
+				     const char *name, bool tell)
 {
 	struct traffic_load ep = trial_load(s->t, name, 0);
-	unsigned first = trial_prefill(s->t), n = trial_gpus(s->t) - first, load;
+	unsigned load;
 
-	*moe = moe_of_config(s->o->experts, first, n, s->o->batch ? s->o->batch : 16, s->t->scale,
-			     s->t->seed);
+	*moe = moe_of_config(s->o->experts, s->decode_first, s->decode_gpus,
+			     s->o->batch ? s->o->batch : 16, s->t->scale, s->t->seed);
 	moe->combine = true;
 	moe->padded = true;
 	ep.moe = moe;
@@ -79,7 +82,9 @@ static void serving_plan_experts(struct serving *s, struct plan *plan, struct mo
 	ep.gap_s = s->o->model->step_s / 2;
 	ep.tell = tell;
 	load = plan_load(plan, &ep);
-	plan_all_to_all(plan, s->t->fabric->topo, load, first, n, 1, moe_largest(moe, 2));
+	plan_all_to_all(plan, s->t->fabric->topo, load, s->decode_first, s->decode_gpus, 1,
+			moe_largest(moe, 2));
+	return load;
 }
 
 /* Poisson messages between the pools, both ways: that share of every GPU's line, in and out. */
@@ -99,18 +104,15 @@ static void serving_plan_background(struct serving *s, struct plan *plan)
 		plan_stream(plan, load, i, (i - first) % first, 64, SERVING_MESSAGE);
 }
 
-static bool serving_has_experts(const struct serving *s)
+static void serving_plan(struct serving *s, struct plan *plan)
 {
-	return s->o->experts && s->decode_gpus > 1;
-}
-
-static void serving_plan(struct serving *s, struct plan *plan, struct moe moe[2])
-{
+	s->first_stream = plan->n_streams;
 	serving_plan_kv(s, plan);
+	s->end_stream = plan->n_streams;
 	if (serving_has_experts(s))
-		serving_plan_experts(s, plan, &moe[0], "experts", true);
+		s->experts_load = serving_plan_experts(s, plan, &s->moe[0], "experts", true);
 	if (serving_has_experts(s) && s->o->extra_dispatch)
-		serving_plan_experts(s, plan, &moe[1], "experts-2", false);
+		serving_plan_experts(s, plan, &s->moe[1], "experts-2", false);
 	if (s->o->background > 0)
 		serving_plan_background(s, plan);
 }
@@ -150,11 +152,9 @@ static void serving_timers(struct serving *s, uint64_t now)
 /* A GPU has everything of a round; with odd ones, the combines, at all of them a step ends. */
 static void serving_round(struct serving *s, unsigned gpu, uint64_t round, uint64_t t_ns)
 {
-	unsigned first = trial_prefill(s->t);
-
 	s->whole[gpu] = round + 1;
 	for (;;) {
-		for (unsigned i = first; i < first + s->decode_gpus; i++)
+		for (unsigned i = s->decode_first; i < s->decode_first + s->decode_gpus; i++)
 			if (s->whole[i] <= s->round)
 				return;
 		s->round += 2;
@@ -163,10 +163,25 @@ static void serving_round(struct serving *s, unsigned gpu, uint64_t round, uint6
 	}
 }
 
-static void serving_event(struct serving *s, unsigned gpu, const json_t *event)
+static bool serving_owns(const struct serving *s, const json_t *event)
+{
+	json_int_t stream = json_integer_value(json_object_get(event, "stream")),
+		   load = json_integer_value(json_object_get(event, "load"));
+
+	if (json_object_get(event, "round"))
+		return serving_has_experts(s) && load == s->experts_load;
+	return stream >= s->first_stream && stream < s->end_stream;
+}
+
+static void serving_event(struct services *all, unsigned gpu, const json_t *event)
 {
 	uint64_t t_ns = (uint64_t)json_integer_value(json_object_get(event, "t_ns"));
+	struct serving *s = all->one;
 
+	while (s < all->one + all->n && !serving_owns(s, event))
+		s++;
+	if (s == all->one + all->n)
+		return;
 	if (json_object_get(event, "round"))
 		serving_round(s, gpu, (uint64_t)json_integer_value(json_object_get(event, "round")),
 			      t_ns);
@@ -197,28 +212,45 @@ static void serving_begin(struct serving *s, uint64_t from_ns, uint64_t to_ns)
 	}
 }
 
+/* What is due by now, of all; *next_ns: when more will be. */
+static int services_timers(struct services *all, uint64_t now, uint64_t *next_ns)
+{
+	*next_ns = UINT64_MAX;
+	for (unsigned i = 0; i < all->n; i++) {
+		struct serving *s = &all->one[i];
+		uint64_t next;
+
+		serving_timers(s, now);
+		if (s->err)
+			return s->err;
+		next = serving_next_ns(s);
+		*next_ns = next < *next_ns ? next : *next_ns;
+	}
+	return all->meanwhile ? all->meanwhile(all->arg, cluster_now_ns()) : 0;
+}
+
 static int serving_loop(void *arg, uint64_t from_ns, uint64_t to_ns)
 {
-	struct serving *s = arg;
+	struct services *all = arg;
+	uint64_t next_ns;
+	int err = 0;
 
-	serving_begin(s, from_ns, to_ns);
-	while (!s->err && cluster_now_ns() < to_ns) {
-		json_t *event;
+	for (unsigned i = 0; i < all->n; i++)
+		serving_begin(&all->one[i], from_ns, to_ns);
+	while (!err && cluster_now_ns() < to_ns) {
+		json_t *event = NULL;
 		unsigned gpu;
 
-		serving_timers(s, cluster_now_ns());
-		if (!s->err && s->meanwhile)
-			s->err = s->meanwhile(s->arg, cluster_now_ns());
-		if (!s->err)
-			s->err = cluster_next(s->t->fabric->cluster, serving_next_ns(s), &gpu,
-					      &event);
-		if (!s->err && event)
-			serving_event(s, gpu, event);
-		if (!s->err)
-			json_decref(event);
+		err = services_timers(all, cluster_now_ns(), &next_ns);
+		if (!err)
+			err = cluster_next(all->t->fabric->cluster, next_ns, &gpu, &event);
+		if (!err && event)
+			serving_event(all, gpu, event);
+		json_decref(event);
 	}
-	serving_burst_end(s);
-	return s->err;
+	for (unsigned i = 0; i < all->n; i++)
+		serving_burst_end(&all->one[i]);
+	return err;
 }
 
 /* ---- results ---- */
@@ -286,39 +318,65 @@ void serving_fini(struct serving_result *r)
 	r->done_s = r->done_ttft_s = NULL;
 }
 
+/* -EINVAL: workers that are none or too many, or no GPU for them. */
+static int serving_prepare(struct serving *s, struct services *all, const struct serving_options *o,
+			   struct serving_result *out)
+{
+	unsigned prefill = trial_prefill(all->t), decode = trial_gpus(all->t) - prefill,
+		 n = o->tenants ? o->tenants : 1;
+
+	*s = (struct serving){.t = all->t,
+			      .o = o,
+			      .r = out,
+			      .plan = &all->plan,
+			      .random = all->t->seed + o->tenant,
+			      .prefill_first = prefill * o->tenant / n,
+			      .decode_first = prefill + decode * o->tenant / n};
+	s->prefill_gpus = prefill * (o->tenant + 1) / n - s->prefill_first;
+	s->decode_gpus = prefill + decode * (o->tenant + 1) / n - s->decode_first;
+	if (!o->n_prefill || !o->n_decode || o->n_prefill > SERVING_MAX_WORKERS ||
+	    o->n_decode > SERVING_MAX_WORKERS || !s->prefill_gpus || !s->decode_gpus)
+		return -EINVAL;
+	serving_plan(s, &all->plan);
+	return serving_alloc(out);
+}
+
+int serving_run_all(struct trial *t, const struct serving_options *options, unsigned n,
+		    int (*meanwhile)(void *arg, uint64_t now_ns), void *arg,
+		    struct serving_result *out)
+{
+	struct services *all = calloc(1, sizeof(*all));
+	struct measured m = {0};
+	int err = 0;
+
+	memset(out, 0, n * sizeof(*out));
+	if (all)
+		*all = (struct services){.t = t, .n = n, .meanwhile = meanwhile, .arg = arg};
+	if (all)
+		all->one = calloc(n, sizeof(*all->one));
+	if (!all || !all->one)
+		err = -ENOMEM;
+	for (unsigned i = 0; !err && i < n; i++)
+		err = serving_prepare(&all->one[i], all, &options[i], &out[i]);
+	t->bins = true;
+	if (!err)
+		err = trial_measure(t, &all->plan, serving_loop, all, &m);
+	for (unsigned i = 0; all && all->one && i < n; i++) {
+		if (!err)
+			serving_results(&all->one[i], &m);
+		free(all->one[i].request);
+	}
+	measured_fini(&m);
+	if (all) {
+		plan_fini(&all->plan);
+		free(all->one);
+	}
+	free(all);
+	return err;
+}
+
 int serving_run(struct trial *t, const struct serving_options *options,
 		int (*meanwhile)(void *arg, uint64_t now_ns), void *arg, struct serving_result *out)
 {
-	struct serving *s = calloc(1, sizeof(*s));
-	struct plan *plan = calloc(1, sizeof(*plan));
-	struct measured m = {0};
-	struct moe moe[2];
-	int err = serving_alloc(out);
-
-	if (!err && s && plan && options->n_prefill && options->n_decode &&
-	    options->n_prefill <= SERVING_MAX_WORKERS && options->n_decode <= SERVING_MAX_WORKERS) {
-		s->t = t;
-		s->o = options;
-		s->r = out;
-		s->plan = plan;
-		s->random = t->seed;
-		s->decode_gpus = trial_gpus(t) - trial_prefill(t);
-		s->meanwhile = meanwhile;
-		s->arg = arg;
-		serving_plan(s, plan, moe);
-		t->bins = true;
-		err = trial_measure(t, plan, serving_loop, s, &m);
-	} else if (!err) {
-		err = s && plan ? -EINVAL : -ENOMEM;
-	}
-	if (!err)
-		serving_results(s, &m);
-	measured_fini(&m);
-	if (plan)
-		plan_fini(plan);
-	free(plan);
-	if (s)
-		free(s->request);
-	free(s);
-	return err;
+	return serving_run_all(t, options, 1, meanwhile, arg, out);
 }

@@ -26,6 +26,7 @@
 #include "workload/trace.h"
 
 #define SERVING_MAX_WORKERS 64
+#define SERVING_MAX_TENANTS 4
 
 enum serving_router { ROUTER_ROUND_ROBIN, ROUTER_KV_AWARE };
 
@@ -34,6 +35,7 @@ struct serving_options {
 	const struct moe_config *experts; /* NULL: a dense model, no dispatch */
 	unsigned n_prefill, n_decode;	  /* workers; several may be played by one GPU */
 	unsigned pieces;		  /* 0: 1 */
+	bool read; /* decode workers read the cache (pull) instead of its being written (push) */
 	struct lengths prompt, output;
 	/* lengths and distances of requests as they were recorded, the distances stretched so that
 	 * per_s come on the mean; NULL: drawn by the laws */
@@ -53,7 +55,8 @@ struct serving_options {
 	bool extra_dispatch; /* dispatches of another service beside */
 	double slo_ttft_s, slo_itl_s; /* what counts as goodput */
 	unsigned max_requests;	      /* 0: until the time is up */
-	unsigned first_prefill;	      /* tenants: which workers of the pools are this one's */
+	/* several services at once: which of how many (0: 1) equal parts of both pools' GPUs */
+	unsigned tenant, tenants;
 };
 
 struct serving_result {
@@ -84,6 +87,10 @@ struct serving_result {
 int serving_run(struct trial *t, const struct serving_options *options,
 		int (*meanwhile)(void *arg, uint64_t now_ns), void *arg,
 		struct serving_result *out);
+/* The same of n at once, each with its own part of the pools (serving_options.tenants). */
+int serving_run_all(struct trial *t, const struct serving_options *options, unsigned n,
+		    int (*meanwhile)(void *arg, uint64_t now_ns), void *arg,
+		    struct serving_result *out);
 void serving_fini(struct serving_result *r);
 
 #endif

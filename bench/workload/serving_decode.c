@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "stats.h"
 #include "workload/serving_internal.h"
 
 #define STALL_NS UINT64_C(100000000)
@@ -102,15 +103,14 @@ static void decode_worker_step(struct serving *s, struct decode_worker *d, uint6
 
 static void decode_memory(struct serving *s)
 {
-	double sum = 0, squares = 0, n = s->o->n_decode;
+	double tokens[SERVING_MAX_WORKERS], cv;
 
-	for (unsigned i = 0; i < s->o->n_decode; i++) {
-		sum += s->decode[i].tokens;
-		squares += s->decode[i].tokens * s->decode[i].tokens;
-	}
-	if (sum <= 0)
+	for (unsigned i = 0; i < s->o->n_decode; i++)
+		tokens[i] = s->decode[i].tokens;
+	cv = stats_cv(tokens, s->o->n_decode);
+	if (!isfinite(cv)) /* one worker, or none has any */
 		return;
-	s->cv_sum += sqrt(fmax(0, squares / n - sum / n * (sum / n))) / (sum / n);
+	s->cv_sum += cv;
 	s->cv_n++;
 }
 

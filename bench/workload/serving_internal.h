@@ -17,7 +17,7 @@
 #define SERVING_BURST_GAP_NS UINT64_C(20000000)
 
 struct request {
-	uint64_t arrival_ns, prefill_ns, computed_ns, arrived_ns, first_ns, last_ns;
+	uint64_t arrival_ns, computed_ns, arrived_ns, first_ns, last_ns;
 	unsigned prompt, output, emitted, cached; /* cached: tokens that need not be sent */
 	unsigned prefill, decode;		  /* workers */
 	unsigned pieces_out, pieces_in;
@@ -51,8 +51,10 @@ struct serving {
 	const struct serving_options *o;
 	struct serving_result *r;
 	const struct plan *plan;
-	unsigned kv_stream[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS]; /* [prefill][decode] */
-	unsigned decode_gpus;
+	unsigned kv_stream[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS];	 /* [prefill][decode] */
+	unsigned prefill_first, prefill_gpus, decode_first, decode_gpus; /* its GPUs */
+	unsigned first_stream, end_stream, experts_load;		 /* in the plan */
+	struct moe moe[2];
 	struct request *request;
 	uint32_t n_requests, room;
 	struct prefill_worker prefill[SERVING_MAX_WORKERS];
@@ -68,9 +70,17 @@ struct serving {
 	double burst_bytes;
 	double cv_sum;
 	uint64_t cv_n;
+	int err;
+};
+
+/* All that run at once. */
+struct services {
+	struct trial *t;
+	struct serving *one;
+	unsigned n;
+	struct plan plan;
 	int (*meanwhile)(void *arg, uint64_t now_ns);
 	void *arg;
-	int err;
 };
 
 void queue_put(struct serving *s, struct queue *q, uint32_t i);

@@ -186,7 +186,6 @@ void serving_prefill_next(struct serving *s, unsigned worker, uint64_t now)
 		return;
 	p->busy = queue_take(s, &p->queue);
 	q = &s->request[p->busy];
-	q->prefill_ns = now;
 	q->pieces_out = q->pieces_in = 0;
 	p->piece_ns = now + serving_prefill_ns(s, q) / serving_pieces(s);
 	s->decode[q->decode].tokens += q->prompt;

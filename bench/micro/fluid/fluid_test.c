@@ -234,35 +234,23 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"topology",
-	 PARAM_TEXT,
-	 "",
-	 "of farelab(8), installed or a file",
-	 {"4x4x2.yaml", "4x4x2.yaml,64x4x2.yaml", NULL}},
-	{"pattern",
-	 PARAM_NAME,
-	 "",
-	 "kv: each GPU of the first half of the servers sends to one of the second",
-	 {"all-to-all", "all-to-all,kv", NULL}},
-	{"choice",
-	 PARAM_NAME,
-	 "",
-	 "how a QP gets its plane: libfare's flow tables, a hash, a weighted one, or all by share",
-	 {"fare,hash", "fare,hash,weighted-hash,spray", NULL}},
-	{"qps", PARAM_COUNT, "", "of a pair, up to 64", {"1,4,16", NULL, NULL}},
-	{"gpus", PARAM_TEXT, "", "up to 65536; none: the topology's", {NONE, NULL, NULL}},
-	{"peers",
-	 PARAM_TEXT,
-	 "",
-	 "that a GPU sends to in all-to-all; none: all, or 64 beyond 1024 GPUs",
-	 {NONE, NULL, NULL}},
-	{"halve", PARAM_TEXT, "", "plane with half its bandwidth everywhere", {NONE, NULL, NULL}},
-	{"vary", PARAM_NUMBER, "%", "sizes of pairs differ by up to this", {"0", NULL, NULL}},
-	{"merge",
-	 PARAM_NUMBER,
-	 "ppm",
-	 "flows that end within so many millionths of each other end together; 0: exact",
-	 {"0", NULL, NULL}},
+	PARAM("topology", PARAM_TEXT, "", "of farelab(8), installed or a file", "4x4x2.yaml",
+	      "4x4x2.yaml,64x4x2.yaml"),
+	PARAM("pattern", PARAM_NAME, "",
+	      "kv: each GPU of the first half of the servers sends to one of the second",
+	      "all-to-all", "all-to-all,kv"),
+	PARAM("choice", PARAM_NAME, "",
+	      "how a QP gets its plane: libfare's flow tables, a hash, a weighted one, or all by "
+	      "share",
+	      "fare,hash", "fare,hash,weighted-hash,spray"),
+	PARAM("qps", PARAM_COUNT, "", "of a pair, up to 64", "1,4,16"),
+	PARAM("gpus", PARAM_TEXT, "", "up to 65536; none: the topology's", NONE),
+	PARAM("peers", PARAM_TEXT, "",
+	      "that a GPU sends to in all-to-all; none: all, or 64 beyond 1024 GPUs", NONE),
+	PARAM("halve", PARAM_TEXT, "", "plane with half its bandwidth everywhere", NONE),
+	PARAM("vary", PARAM_NUMBER, "%", "sizes of pairs differ by up to this", "0"),
+	PARAM("merge", PARAM_NUMBER, "ppm",
+	      "flows that end within so many millionths of each other end together; 0: exact", "0"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -279,18 +267,9 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_BARS,
-	 .title = "Time over the optimum",
-	 .x = "qps",
-	 .series = "choice",
-	 .panel = "pattern",
-	 .y = {"over_optimum"}},
-	{.kind = VIEW_TABLE,
-	 .title = "Patterns",
-	 .x = "qps",
-	 .series = "choice",
-	 .panel = "pattern",
-	 .y = {"over_optimum", "finish", "flows", "events", "wall", "peak_memory"}},
+	VIEW(VIEW_BARS, "Time over the optimum", "qps", "choice", "pattern", "over_optimum"),
+	VIEW(VIEW_TABLE, "Patterns", "qps", "choice", "pattern", "over_optimum", "finish", "flows",
+	     "events", "wall", "peak_memory"),
 	VIEWS_END};
 
 const struct test test_fluid = {

@@ -51,7 +51,7 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_TABLE, .title = "FRR's bfdd", .y = {"cpu", "per_session", "sent", "up"}},
+	VIEW(VIEW_TABLE, "FRR's bfdd", NULL, NULL, NULL, "cpu", "per_session", "sent", "up"),
 	VIEWS_END};
 
 const struct test test_probes_bfdd = {

@@ -170,7 +170,7 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"seconds", PARAM_NUMBER, "s", "of traffic", {"60", "600", "3600"}}, LIST_END};
+	PARAM("seconds", PARAM_NUMBER, "s", "of traffic", "60", "600", "3600"), LIST_END};
 
 static const struct kpi kpis[] = {
 	{"downs", "", "fared", "paths that went down", BETTER_LOWER, 0},
@@ -183,12 +183,10 @@ static const struct kpi kpis[] = {
 	{"rtt_p99", "ms", "fared", "the same, 99 of 100", BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {
-	{.kind = VIEW_TABLE,
-	 .title = "Every core busy, nothing broken",
-	 .x = "seconds",
-	 .y = {"downs", "probes", "lost", "runs", "idle", "rtt_p50", "rtt_p99"}},
-	VIEWS_END};
+static const struct view views[] = {VIEW(VIEW_TABLE, "Every core busy, nothing broken", "seconds",
+					 NULL, NULL, "downs", "probes", "lost", "runs", "idle",
+					 "rtt_p50", "rtt_p99"),
+				    VIEWS_END};
 
 const struct test test_probes_calm = {
 	.id = "probes-calm",

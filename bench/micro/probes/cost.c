@@ -53,12 +53,10 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"peers", PARAM_COUNT, "", "probed over each of 4 planes", {"63,1023", NULL, NULL}},
-	{"active",
-	 PARAM_COUNT,
-	 "",
-	 "of them: probed every 10 ms, as those with traffic are; the others once a second",
-	 {"63", NULL, NULL}},
+	PARAM("peers", PARAM_COUNT, "", "probed over each of 4 planes", "63,1023"),
+	PARAM("active", PARAM_COUNT, "",
+	      "of them: probed every 10 ms, as those with traffic are; the others once a second",
+	      "63"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -78,21 +76,11 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_BARS,
-	 .title = "CPU time of probing",
-	 .x = "peers",
-	 .series = "active",
-	 .y = {"cpu"}},
-	{.kind = VIEW_TABLE,
-	 .title = "Probing",
-	 .x = "peers",
-	 .series = "active",
-	 .y = {"cpu", "per_session", "sent", "answered", "reflected", "lost", "late", "downs"}},
-	{.kind = VIEW_TABLE,
-	 .title = "A plane falls silent",
-	 .x = "peers",
-	 .series = "active",
-	 .y = {"found", "found_p50", "found_max"}},
+	VIEW(VIEW_BARS, "CPU time of probing", "peers", "active", NULL, "cpu"),
+	VIEW(VIEW_TABLE, "Probing", "peers", "active", NULL, "cpu", "per_session", "sent",
+	     "answered", "reflected", "lost", "late", "downs"),
+	VIEW(VIEW_TABLE, "A plane falls silent", "peers", "active", NULL, "found", "found_p50",
+	     "found_max"),
 	VIEWS_END};
 
 const struct test test_probes_cost = {

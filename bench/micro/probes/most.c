@@ -61,9 +61,8 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_TABLE, .title = "Sessions that one core carries", .y = {"most"}},
-	{.kind = VIEW_LINES, .title = "CPU time by sessions", .x = "sessions", .y = {"cpu"}},
-	VIEWS_END};
+	VIEW(VIEW_TABLE, "Sessions that one core carries", NULL, NULL, NULL, "most"),
+	VIEW(VIEW_LINES, "CPU time by sessions", "sessions", NULL, NULL, "cpu"), VIEWS_END};
 
 const struct test test_probes_most = {
 	.id = "probes-most",

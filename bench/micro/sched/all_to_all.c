@@ -31,31 +31,21 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"choice",
-	 PARAM_NAME,
-	 "",
-	 "how a pair binds its QPs: libfare's flow tables, by turn, by golden-ratio phase, all "
-	 "pairs alike; a hash over planes, weighted or not",
-	 {"fare,golden-phase,all-alike,wecmp-hash,ecmp-hash", NULL, NULL}},
-	{"qps", PARAM_COUNT, "", "of a pair", {"1,4,16", NULL, NULL}},
-	{"gpus", PARAM_COUNT, "", "that send to each other", {"64", NULL, NULL}},
-	LIST_END};
+	PARAM("choice", PARAM_NAME, "",
+	      "how a pair binds its QPs: libfare's flow tables, by turn, by golden-ratio phase, "
+	      "all pairs alike; a hash over planes, weighted or not",
+	      "fare,golden-phase,all-alike,wecmp-hash,ecmp-hash"),
+	PARAM("qps", PARAM_COUNT, "", "of a pair", "1,4,16"),
+	PARAM("gpus", PARAM_COUNT, "", "that send to each other", "64"), LIST_END};
 
 static const struct kpi kpis[] = {{"over_optimum", "", "computed",
 				   "time over that of full planes until the end", BETTER_LOWER, 0},
 				  LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_BARS,
-	 .title = "All-to-all with one plane halved, time over the optimum",
-	 .x = "choice",
-	 .series = "qps",
-	 .y = {"over_optimum"}},
-	{.kind = VIEW_TABLE,
-	 .title = "All-to-all with one plane halved",
-	 .x = "choice",
-	 .series = "qps",
-	 .y = {"over_optimum"}},
+	VIEW(VIEW_BARS, "All-to-all with one plane halved, time over the optimum", "choice", "qps",
+	     NULL, "over_optimum"),
+	VIEW(VIEW_TABLE, "All-to-all with one plane halved", "choice", "qps", NULL, "over_optimum"),
 	VIEWS_END};
 
 const struct test test_sched_assignment = {

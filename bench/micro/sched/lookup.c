@@ -81,22 +81,13 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"entries",
-	 PARAM_SLOW_NAME,
-	 "",
-	 "flows in the table",
-	 {"64K,1M", "64K,1M,16M", "1K,4K,16K,64K,256K,1M,4M,16M"}},
-	{"table", PARAM_NAME, "", "whose; floor: of memory", {LOOKUP_SET_TABLES, NULL, NULL}},
-	{"pattern",
-	 PARAM_NAME,
-	 "",
-	 "of keys",
-	 {"uniform-hit", "uniform-hit,uniform-miss,zipf-hit", NULL}},
-	{"mode",
-	 PARAM_NAME,
-	 "",
-	 "keys at a time, threads",
-	 {"single,batch32,batch64,two-threads", NULL, NULL}},
+	PARAM("entries", PARAM_SLOW_NAME, "", "flows in the table", "64K,1M", "64K,1M,16M",
+	      "1K,4K,16K,64K,256K,1M,4M,16M"),
+	PARAM("table", PARAM_NAME, "", "whose; floor: of memory", LOOKUP_SET_TABLES),
+	PARAM("pattern", PARAM_NAME, "", "of keys", "uniform-hit",
+	      "uniform-hit,uniform-miss,zipf-hit"),
+	PARAM("mode", PARAM_NAME, "", "keys at a time, threads",
+	      "single,batch32,batch64,two-threads"),
 	LIST_END};
 
 static const struct kpi kpis[] = {{"lookup", "ns", "CPU", "of one key", BETTER_LOWER, 0},
@@ -105,19 +96,9 @@ static const struct kpi kpis[] = {{"lookup", "ns", "CPU", "of one key", BETTER_L
 				   0},
 				  LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_BARS,
-				     .title = "Lookup",
-				     .x = "table",
-				     .series = "mode",
-				     .panel = "entries",
-				     .y = {"lookup"}},
-				    {.kind = VIEW_TABLE,
-				     .title = "Lookups",
-				     .x = "table",
-				     .series = "mode",
-				     .panel = "entries",
-				     .y = {"lookup", "huge_pages"}},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "Lookup", "table", "mode", "entries", "lookup"),
+	VIEW(VIEW_TABLE, "Lookups", "table", "mode", "entries", "lookup", "huge_pages"), VIEWS_END};
 
 const struct test test_sched_lookup = {
 	.id = "sched-lookup",

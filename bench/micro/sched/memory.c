@@ -30,11 +30,9 @@ static int run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {{"size",
-				       PARAM_BYTES,
-				       "bytes",
-				       "of memory that loads go to",
-				       {"16K,512K,2M,16M,64M,256M", NULL, NULL}},
+static const struct param params[] = {PARAM("size", PARAM_BYTES, "bytes",
+					    "of memory that loads go to",
+					    "16K,512K,2M,16M,64M,256M"),
 				      LIST_END};
 
 static const struct kpi kpis[] = {
@@ -42,13 +40,10 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_LINES,
-	 .title = "A load whose address comes from the one before",
-	 .x = "size",
-	 .y = {"load"},
-	 .log_x = true,
-	 .log_y = true},
-	{.kind = VIEW_TABLE, .title = "Latency of memory", .x = "size", .y = {"load"}},
+	{VIEW_FIELDS(VIEW_LINES, "A load whose address comes from the one before", "size", NULL,
+		     NULL, "load"),
+	 .log_x = true, .log_y = true},
+	VIEW(VIEW_TABLE, "Latency of memory", "size", NULL, NULL, "load"),
 	VIEWS_END};
 
 const struct test test_sched_memory = {

@@ -291,16 +291,11 @@ static int run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"weights",
-	 PARAM_NAME,
-	 "",
-	 "of the planes",
-	 {"4:4:4:4,4:4:4:2,800:800:400:0,16-planes", NULL, NULL}},
-	{"method",
-	 PARAM_NAME,
-	 "",
-	 "libfare inline, by a call, its bare table, computed; and others",
-	 {"fare-inline,fare-call,bare-table,fare-computed," PICK_PEERS_NAMES, NULL, NULL}},
+	PARAM("weights", PARAM_NAME, "", "of the planes",
+	      "4:4:4:4,4:4:4:2,800:800:400:0,16-planes"),
+	PARAM("method", PARAM_NAME, "",
+	      "libfare inline, by a call, its bare table, computed; and others",
+	      "fare-inline,fare-call,bare-table,fare-computed," PICK_PEERS_NAMES),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -311,17 +306,9 @@ static const struct kpi kpis[] = {
 	 BETTER_LOWER, 0},
 	LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_BARS,
-				     .title = "Pick of a plane for each packet",
-				     .x = "method",
-				     .series = "weights",
-				     .y = {"pick"}},
-				    {.kind = VIEW_TABLE,
-				     .title = "Picks",
-				     .x = "method",
-				     .series = "weights",
-				     .y = {"pick", "worst_window"}},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "Pick of a plane for each packet", "method", "weights", NULL, "pick"),
+	VIEW(VIEW_TABLE, "Picks", "method", "weights", NULL, "pick", "worst_window"), VIEWS_END};
 
 const struct test test_sched_pick = {
 	.id = "sched-pick",

@@ -102,9 +102,9 @@ static int derive(struct rows *rows)
 }
 
 static const struct param params[] = {
-	{"method", PARAM_NAME, "", "how weights are shared", {PUBLISH_PICK_METHODS, NULL, NULL}},
-	{"destinations", PARAM_NAME, "", "that packets go to, at random", {"1,4096", NULL, NULL}},
-	{"threads", PARAM_NAME, "", "that pick, each with cursors of its own", {"1,2", NULL, NULL}},
+	PARAM("method", PARAM_NAME, "", "how weights are shared", PUBLISH_PICK_METHODS),
+	PARAM("destinations", PARAM_NAME, "", "that packets go to, at random", "1,4096"),
+	PARAM("threads", PARAM_NAME, "", "that pick, each with cursors of its own", "1,2"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -114,18 +114,11 @@ static const struct kpi kpis[] = {
 	 "8, or 0.9 of rwlock over fare-unsynchronised where that is less", BETTER_NONE, 0},
 	LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_BARS,
-				     .title = "Pick while weights change every 100 us",
-				     .x = "method",
-				     .series = "threads",
-				     .panel = "destinations",
-				     .y = {"pick"}},
-				    {.kind = VIEW_TABLE,
-				     .title = "Pick while weights change",
-				     .x = "method",
-				     .series = "threads",
-				     .panel = "destinations",
-				     .y = {"pick", "of_pick", "of_pick_needed"}},
+static const struct view views[] = {VIEW(VIEW_BARS, "Pick while weights change every 100 us",
+					 "method", "threads", "destinations", "pick"),
+				    VIEW(VIEW_TABLE, "Pick while weights change", "method",
+					 "threads", "destinations", "pick", "of_pick",
+					 "of_pick_needed"),
 				    VIEWS_END};
 
 const struct test test_sched_publish = {

@@ -17,24 +17,16 @@ static int derive(struct rows *rows)
 
 static const struct param params[] = {
 	SESSION_PARAM_METHOD("raw," SESSION_WRITES "," SESSION_READS "," SESSION_PEERS),
-	{"bytes", PARAM_BYTES, "", "of a message", {"1M", NULL, NULL}},
-	SESSION_PARAM_HANDOVER,
-	LIST_END};
+	PARAM("bytes", PARAM_BYTES, "", "of a message", "1M"), SESSION_PARAM_HANDOVER, LIST_END};
 
 static const struct kpi kpis[] = {SESSION_KPI_GOODPUT, SESSION_KPI_OF_CEILING, SESSION_KPI_CPU,
 				  SESSION_KPI_HANDOVER, LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_BARS,
-				     .title = "Processor time, both ends asleep while nothing is "
-					      "due",
-				     .x = "method",
-				     .series = "bytes",
-				     .y = {"cpu"}},
-				    {.kind = VIEW_TABLE,
-				     .title = "Processor time",
-				     .x = "method",
-				     .series = "bytes",
-				     .y = {"cpu", "goodput", "of_ceiling", "handover"}},
+static const struct view views[] = {VIEW(VIEW_BARS,
+					 "Processor time, both ends asleep while nothing is due",
+					 "method", "bytes", NULL, "cpu"),
+				    VIEW(VIEW_TABLE, "Processor time", "method", "bytes", NULL,
+					 "cpu", "goodput", "of_ceiling", "handover"),
 				    VIEWS_END};
 
 const struct test test_transport_cpu = {

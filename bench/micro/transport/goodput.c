@@ -18,25 +18,18 @@ static int derive(struct rows *rows)
 
 static const struct param params[] = {
 	SESSION_PARAM_METHOD("raw," SESSION_WRITES "," SESSION_READS "," SESSION_PEERS),
-	{"bytes", PARAM_BYTES, "", "of a message", {"64,1K,8K,64K,256K,1M,8M,64M", NULL, NULL}},
-	SESSION_PARAM_HANDOVER,
-	LIST_END};
+	PARAM("bytes", PARAM_BYTES, "", "of a message", "64,1K,8K,64K,256K,1M,8M,64M"),
+	SESSION_PARAM_HANDOVER, LIST_END};
 
 static const struct kpi kpis[] = {SESSION_KPI_GOODPUT, SESSION_KPI_OF_CEILING, SESSION_KPI_CPU,
 				  SESSION_KPI_HANDOVER, LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_LINES,
-				     .title = "Goodput by message size",
-				     .x = "bytes",
-				     .series = "method",
-				     .y = {"goodput"},
-				     .log_x = true},
-				    {.kind = VIEW_TABLE,
-				     .title = "Goodput; both ends spin, a core each",
-				     .x = "bytes",
-				     .series = "method",
-				     .y = {"goodput", "of_ceiling", "cpu", "handover"}},
-				    VIEWS_END};
+static const struct view views[] = {
+	{VIEW_FIELDS(VIEW_LINES, "Goodput by message size", "bytes", "method", NULL, "goodput"),
+	 .log_x = true},
+	VIEW(VIEW_TABLE, "Goodput; both ends spin, a core each", "bytes", "method", NULL, "goodput",
+	     "of_ceiling", "cpu", "handover"),
+	VIEWS_END};
 
 const struct test test_transport_goodput = {
 	.id = "transport-goodput",

@@ -25,9 +25,7 @@ static int run(struct trial *t)
 
 static const struct param params[] = {
 	SESSION_PARAM_METHOD(SESSION_PROBES "," SESSION_WRITES ",raw," SESSION_PEERS),
-	{"bytes", PARAM_BYTES, "", "of a message", {"64", NULL, NULL}},
-	SESSION_PARAM_HANDOVER,
-	LIST_END};
+	PARAM("bytes", PARAM_BYTES, "", "of a message", "64"), SESSION_PARAM_HANDOVER, LIST_END};
 
 static const struct kpi kpis[] = {
 	{"half_rtt_p50", "us", "sender", "half a round trip, median of a trial", BETTER_LOWER, 0},
@@ -38,16 +36,9 @@ static const struct kpi kpis[] = {
 	LIST_END};
 
 static const struct view views[] = {
-	{.kind = VIEW_BARS,
-	 .title = "Half round trip; both ends spin",
-	 .x = "method",
-	 .series = "bytes",
-	 .y = {"half_rtt_p50"}},
-	{.kind = VIEW_TABLE,
-	 .title = "Half round trips",
-	 .x = "method",
-	 .series = "bytes",
-	 .y = {"half_rtt_p50", "half_rtt_p99", "half_rtt_p999", "half_rtt_max", "handover"}},
+	VIEW(VIEW_BARS, "Half round trip; both ends spin", "method", "bytes", NULL, "half_rtt_p50"),
+	VIEW(VIEW_TABLE, "Half round trips", "method", "bytes", NULL, "half_rtt_p50",
+	     "half_rtt_p99", "half_rtt_p999", "half_rtt_max", "handover"),
 	VIEWS_END};
 
 const struct test test_transport_latency = {

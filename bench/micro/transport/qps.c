@@ -17,26 +17,19 @@ static int derive(struct rows *rows)
 
 static const struct param params[] = {
 	SESSION_PARAM_METHOD("raw," SESSION_WRITES "," SESSION_READS),
-	{"qps", PARAM_COUNT, "", "or connections", {"1,4,16,64,256", NULL, NULL}},
-	{"bytes", PARAM_BYTES, "", "of a message", {"1M", NULL, NULL}},
-	SESSION_PARAM_HANDOVER,
-	LIST_END};
+	PARAM("qps", PARAM_COUNT, "", "or connections", "1,4,16,64,256"),
+	PARAM("bytes", PARAM_BYTES, "", "of a message", "1M"), SESSION_PARAM_HANDOVER, LIST_END};
 
 static const struct kpi kpis[] = {SESSION_KPI_GOODPUT, SESSION_KPI_OF_CEILING, SESSION_KPI_CPU,
 				  SESSION_KPI_HANDOVER, LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_LINES,
-				     .title = "Goodput by number of QPs or connections",
-				     .x = "qps",
-				     .series = "method",
-				     .y = {"goodput"},
-				     .log_x = true},
-				    {.kind = VIEW_TABLE,
-				     .title = "Goodput; both ends spin, a core each",
-				     .x = "qps",
-				     .series = "method",
-				     .y = {"goodput", "of_ceiling", "cpu", "handover"}},
-				    VIEWS_END};
+static const struct view views[] = {
+	{VIEW_FIELDS(VIEW_LINES, "Goodput by number of QPs or connections", "qps", "method", NULL,
+		     "goodput"),
+	 .log_x = true},
+	VIEW(VIEW_TABLE, "Goodput; both ends spin, a core each", "qps", "method", NULL, "goodput",
+	     "of_ceiling", "cpu", "handover"),
+	VIEWS_END};
 
 const struct test test_transport_qps = {
 	.id = "transport-qps",

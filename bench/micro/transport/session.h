@@ -37,25 +37,17 @@
 	}
 
 #define SESSION_KPI_GOODPUT                                                                        \
-	{                                                                                          \
-		"goodput", "Gb/s", "receiver", "payload delivered and compared", BETTER_HIGHER, 0  \
-	}
+	KPI("goodput", "Gb/s", "receiver", "payload delivered and compared", BETTER_HIGHER, 0)
 #define SESSION_KPI_OF_CEILING                                                                     \
-	{                                                                                          \
-		"of_ceiling", "", "receiver", "goodput over that of raw, medians of this run",     \
-			BETTER_HIGHER, 0                                                           \
-	}
+	KPI("of_ceiling", "", "receiver", "goodput over that of raw, medians of this run",         \
+	    BETTER_HIGHER, 0)
 #define SESSION_KPI_CPU                                                                            \
-	{                                                                                          \
-		"cpu", "s/GB", "both ends", "processor time for 1e9 bytes", BETTER_LOWER, 0        \
-	}
+	KPI("cpu", "s/GB", "both ends", "processor time for 1e9 bytes", BETTER_LOWER, 0)
 #define SESSION_KPI_HANDOVER                                                                       \
-	{                                                                                          \
-		"handover", "ns", "machine",                                                       \
-			"a cache line between the ends' cores, the slower of before and after; "   \
-			"where a host puts them on different caches, goodput is a fraction",       \
-			BETTER_NONE, 0                                                             \
-	}
+	KPI("handover", "ns", "machine",                                                           \
+	    "a cache line between the ends' cores, the slower of before and after; where a host "  \
+	    "puts them on different caches, goodput is a fraction",                                \
+	    BETTER_NONE, 0)
 
 #define SESSION_REAL                                                                               \
 	"Real: sockets and kernel, two processes pinned to a core each, every byte compared by "   \

@@ -126,14 +126,11 @@ static int run(struct trial *t)
 
 /* To change the kernel's weights takes longer than to measure: all trials of a way are in a row. */
 static const struct param params[] = {
-	{"method",
-	 PARAM_SLOW_NAME,
-	 "",
-	 "spray, order-free packets, flows (as many as the weight period, or libfare's default), "
-	 "each also by random source ports; the kernel's hash",
-	 {"spray,spray-random-ports,packet,flow-period,flow-period-random-ports,flow-many,"
-	  "kernel-wecmp,kernel-ecmp",
-	  NULL, NULL}},
+	PARAM("method", PARAM_SLOW_NAME, "",
+	      "spray, order-free packets, flows (as many as the weight period, or libfare's "
+	      "default), each also by random source ports; the kernel's hash",
+	      "spray,spray-random-ports,packet,flow-period,flow-period-random-ports,flow-many,"
+	      "kernel-wecmp,kernel-ecmp"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -142,15 +139,12 @@ static const struct kpi kpis[] = {
 	{"goodput", "Gb/s", "DUT-F", "payload acknowledged, all of it verified", BETTER_HIGHER, 0},
 	LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_BARS,
-				     .title = "Goodput over what the live sub-ports can carry",
-				     .x = "method",
-				     .y = {"of_live"}},
-				    {.kind = VIEW_TABLE,
-				     .title = "Shaped planes, a sub-port lost at the far end",
-				     .x = "method",
-				     .y = {"of_live", "goodput"}},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "Goodput over what the live sub-ports can carry", "method", NULL, NULL,
+	     "of_live"),
+	VIEW(VIEW_TABLE, "Shaped planes, a sub-port lost at the far end", "method", NULL, NULL,
+	     "of_live", "goodput"),
+	VIEWS_END};
 
 const struct test test_transport_shaped = {
 	.id = "transport-shaped",

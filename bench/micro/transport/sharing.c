@@ -67,15 +67,10 @@ static const struct kpi kpis[] = {KPI_JFI,
 				   BETTER_HIGHER, 0},
 				  LIST_END};
 
-static const struct view views[] = {{.kind = VIEW_BARS,
-				     .title = "Two senders, one receiver: fairness",
-				     .x = "strategy",
-				     .y = {"JFI"}},
-				    {.kind = VIEW_TABLE,
-				     .title = "Two senders, one receiver",
-				     .x = "strategy",
-				     .y = {"JFI", "of_live"}},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_BARS, "Two senders, one receiver: fairness", "strategy", NULL, NULL, "JFI"),
+	VIEW(VIEW_TABLE, "Two senders, one receiver", "strategy", NULL, NULL, "JFI", "of_live"),
+	VIEWS_END};
 
 const struct test test_transport_sharing = {
 	.id = "transport-sharing",

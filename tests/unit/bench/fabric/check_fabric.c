@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fabric/fabric.h"
+
+static char directory[] = "/tmp/check_fabric.XXXXXX", path[64], calls[64], refuse[64];
+
+/* A program in farelab's place that writes down how it was called, and fails if told to. */
+static void setup(void)
+{
+	FILE *file;
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/farelab", directory);
+	snprintf(calls, sizeof(calls), "%s/calls", directory);
+	snprintf(refuse, sizeof(refuse), "%s/refuse", directory);
+	file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fprintf(file,
+		"#!/bin/sh\necho \"$*\" >>%s\n[ \"$1 $3 $4\" != \"$(cat %s 2>/dev/null)\" ]\n",
+		calls, refuse);
+	fclose(file);
+	ck_assert_int_eq(chmod(path, 0755), 0);
+	setenv("FARELAB", path, 1);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	unlink(calls);
+	unlink(refuse);
+	rmdir(directory);
+	strcpy(directory + strlen(directory) - 6, "XXXXXX");
+}
+
+static void called(const char *expected)
+{
+	char text[512];
+	FILE *file = fopen(calls, "r");
+
+	ck_assert_ptr_nonnull(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	unlink(calls);
+	ck_assert_str_eq(text, expected);
+}
+
+static struct fabric make(void)
+{
+	struct fabric fabric = {0};
+
+	lab_init(&fabric.lab, "mine");
+	return fabric;
+}
+
+START_TEST(several_faults_are_healed_backwards)
+{
+	struct fabric fabric = make();
+	uint64_t first, second, healed;
+
+	ck_assert_int_eq(fabric_fail(&fabric, "plane s1/g0 0", &first), 0);
+	ck_assert_int_eq(fabric_fail(&fabric, "plane s1/g0 1", &second), 0);
+	ck_assert_uint_gt(second, first);
+	called("fail mine plane s1/g0 0\nfail mine plane s1/g0 1\n");
+	ck_assert_uint_eq(fabric.n_faults, 2);
+	ck_assert_int_eq(fabric_heal(&fabric, &healed), 0);
+	ck_assert_uint_ge(healed, second);
+	called("heal mine plane s1/g0 1\nheal mine plane s1/g0 0\n");
+	ck_assert_uint_eq(fabric.n_faults, 0);
+	ck_assert_int_eq(fabric_heal(&fabric, &healed), 0);
+	ck_assert_int_ne(access(calls, F_OK), 0);
+	free(fabric.fault);
+}
+END_TEST
+
+START_TEST(the_same_fault_twice)
+{
+	struct fabric fabric = make();
+	uint64_t at_ns;
+
+	ck_assert_int_eq(fabric_fail(&fabric, "leaf l0", &at_ns), 0);
+	ck_assert_int_eq(fabric_fail(&fabric, "leaf l0", &at_ns), -EBUSY);
+	called("fail mine leaf l0\n");
+	ck_assert_uint_eq(fabric.n_faults, 1);
+	free(fabric.fault);
+}
+END_TEST
+
+/* A fault whose command failed may be there in part: it is healed as well. */
+START_TEST(a_command_that_fails)
+{
+	struct fabric fabric = make();
+	FILE *file = fopen(refuse, "w");
+	uint64_t at_ns;
+
+	ck_assert_ptr_nonnull(file);
+	fputs("fail leaf l1", file);
+	fclose(file);
+	ck_assert_int_eq(fabric_fail(&fabric, "leaf l0", &at_ns), 0);
+	ck_assert_int_lt(fabric_fail(&fabric, "leaf l1", &at_ns), 0);
+	called("fail mine leaf l0\nfail mine leaf l1\n");
+	ck_assert_int_eq(fabric_heal(&fabric, &at_ns), 0);
+	called("heal mine leaf l1\nheal mine leaf l0\n");
+	free(fabric.fault);
+}
+END_TEST
+
+/* What is not healed stays in force, and is tried again. */
+START_TEST(a_heal_that_fails)
+{
+	struct fabric fabric = make();
+	FILE *file = fopen(refuse, "w");
+	uint64_t at_ns;
+
+	ck_assert_ptr_nonnull(file);
+	fputs("heal leaf l0", file);
+	fclose(file);
+	ck_assert_int_eq(fabric_fail(&fabric, "leaf l0", &at_ns), 0);
+	ck_assert_int_eq(fabric_fail(&fabric, "leaf l1", &at_ns), 0);
+	ck_assert_int_lt(fabric_heal(&fabric, &at_ns), 0);
+	ck_assert_uint_eq(fabric.n_faults, 1);
+	unlink(refuse);
+	unlink(calls);
+	ck_assert_int_eq(fabric_heal(&fabric, &at_ns), 0);
+	called("heal mine leaf l0\n");
+	free(fabric.fault);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("fabric");
+	TCase *tcase = tcase_create("fabric");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, several_faults_are_healed_backwards);
+	tcase_add_test(tcase, the_same_fault_twice);
+	tcase_add_test(tcase, a_command_that_fails);
+	tcase_add_test(tcase, a_heal_that_fails);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
