@@ -56,6 +56,9 @@ within shows_speed 800000000 || fail "fi_info shows another speed when the plane
 FARE_RUN_DIR=$SCRATCH/none FI_LOG_LEVEL=info fi_info -p fare >"$SCRATCH/none.out" 2>&1 && fail "fi_info finds something without a daemon"
 grep -q "no fared to attach to in $SCRATCH/none" "$SCRATCH/none.out" || fail "nothing is said without a daemon"
 
+# a program that exits without closing a domain: libfabric unloads its providers, and the domain's thread must not lose its code
+readelf -d "$FI_PROVIDER_PATH/libfare-fi.so" | grep -q NODELETE || fail "libfare-fi.so can be unloaded under its thread"
+
 for mode in msg tagged; do
 	at s1 fi_pingpong -p fare -e rdm -c -I 20 -S all -m $mode >"$SCRATCH/pong" 2>&1 &
 	pong=$!

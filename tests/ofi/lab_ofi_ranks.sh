@@ -3,8 +3,8 @@
 # 64 processes on four servers, 16 on each, all of which exchange messages with all: every byte is right, one that computes
 # for 5 s is not taken for dead, and what a process keeps for 63 peers stays bounded.
 . "$(dirname "$0")/lib.sh"
-MOST_KB=131072
-MOST_DESCRIPTORS=256
+MOST_KB=65536
+MOST_DESCRIPTORS=192
 
 farelab up "$TOPOLOGIES/4x4x2-mpi.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S || fail "not converged"
 FARELAB_NAME=$LAB bash "$HERE/ranks.sh" 64 5 "$SCRATCH/json" || fail "64 ranks"
