@@ -7,7 +7,7 @@
  * changes a lab: it holds the lab's lock. Single-threaded programs only.
  *
  *	/run/farelab/NAME/topology.yaml   the file as it was given
- *	                 /lab.json        phase, process that builds or owns it, path of fared, FRR, rate
+ *	                 /lab.json        phase, process that builds or owns it, paths, rate
  *	                 /faults.json     faults in force (fault_state.h)
  *	                 /HOST/           PID files, logs, fared.yaml
  *	                 /HOST/frr/       FRR's own files

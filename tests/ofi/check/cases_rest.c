@@ -270,8 +270,8 @@ static void lost(void)
 }
 
 /*
- * The other end is gone before anybody has reached it. With a deadline (argument of the environment)
- * what is sent to it fails then and not before; without one it waits, longer than libfare's own
+ * The other end is gone before anybody has reached it. With a deadline (of the environment) what is
+ * sent to it fails then and not before; without one it waits, longer than libfare's own
  * attempt to open a group lasts. Either way an endpoint closes, FI_FARE_LINGER_MS later at most.
  */
 static void unreachable(void)

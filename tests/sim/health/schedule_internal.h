@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * schedule_internal.h - a schedule under way; for the files of schedule.h alone: schedule.c (time, and
- * what is merely bad), schedule_faults.c, schedule_checks.c.
+ * schedule_internal.h - a schedule under way; for the files of schedule.h alone: schedule.c (time,
+ * and what is merely bad), schedule_faults.c, schedule_checks.c.
  */
 #ifndef SIM_HEALTH_SCHEDULE_INTERNAL_H
 #define SIM_HEALTH_SCHEDULE_INTERNAL_H

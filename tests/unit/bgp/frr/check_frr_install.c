@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Directories with and without an FRR in them: scripts that answer --version, for nothing else is asked of them here. */
+/* Directories with and without an FRR in them: scripts that answer --version, and nothing else. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
