@@ -3,9 +3,9 @@
  * ofi_limits.h - what a peer may make this process keep, counted at the receiver (pure).
  *
  * Owns two counts for each peer: bytes of eager messages that no receive has taken, and answers
- * (OFI_FIN, OFI_FOUND) that it is due. A peer that keeps to the protocol stays below both limits by itself:
- * its window (ofi_peer.h) counts the same bytes until it is told that they were taken, and a cookie
- * is not used again before its answer. One that does not is cut off.
+ * (OFI_FIN, OFI_FOUND) that it is due. A peer that keeps to the protocol stays below both limits by
+ * itself: its window (ofi_peer.h) counts the same bytes until it is told that they were taken, and
+ * a cookie is not used again before its answer. One that does not is cut off.
  */
 #ifndef OFI_LIMITS_H
 #define OFI_LIMITS_H

@@ -2,9 +2,9 @@
 /*
  * ofi_mr.h - fi_mr(3): the application's regions.
  *
- * Basic: a key is libfare's rkey, an address is a virtual one. Scalable: a key is the application's,
- * an address is an offset; peers ask which of libfare's regions it stands for (ofi_keys.h). Only
- * regions that peers may reach have a key of the table.
+ * Basic: a key is libfare's rkey, an address is a virtual one. Scalable: a key is the
+ * application's, an address is an offset; peers ask which of libfare's regions it stands for
+ * (ofi_keys.h). Only regions that peers may reach have a key of the table.
  */
 #ifndef OFI_MR_H
 #define OFI_MR_H

@@ -6,9 +6,9 @@
  *
  * The processes meet by files in DIRECTORY. First rank 0 computes for COMPUTE_S without a call of
  * libfabric while all others send to it. Then, in ROUNDS rounds, each sends a short and a long
- * message to each in turn, itself too, and checks every byte that it gets. What a process has taken at most
- * (VmHWM) and its open descriptors go to DIRECTORY/RANK.cost when all has been exchanged. Rank 0
- * prints the largest of both as JSON. Exit status 0: nothing was wrong here.
+ * message to each in turn, itself too, and checks every byte that it gets. What a process has taken
+ * at most (VmHWM) and its open descriptors go to DIRECTORY/RANK.cost when all has been exchanged.
+ * Rank 0 prints the largest of both as JSON. Exit status 0: nothing was wrong here.
  */
 #include <dirent.h>
 #include <stdarg.h>
@@ -264,8 +264,8 @@ static void compute(struct rank *r)
 }
 
 /*
- * One step for each distance, as MPI_Alltoall() of long messages has it: a process talks with two at
- * a time, and what is opened in one step is not opened by all toward all at once.
+ * One step for each distance, as MPI_Alltoall() of long messages has it: a process talks with two
+ * at a time, and groups are not opened by all toward all at once.
  */
 static void exchange(struct rank *r, unsigned turn)
 {
