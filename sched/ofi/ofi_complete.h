@@ -16,7 +16,7 @@ struct ofi_op;
 struct ofi_recv;
 struct ofi_wire;
 
-/* Whether an operation with these flags ends as an entry if it succeeds. tx: no receive. */
+/* Whether an operation with these flags ends as an entry if it succeeds. tx: it is no receive. */
 bool ofi_complete_wants_entry(const struct ofi_ep *ep, bool tx, uint64_t flags);
 /* The endpoint's operation is over, with op->status. */
 void ofi_complete_op(struct ofi_ep *ep, const struct ofi_op *op);

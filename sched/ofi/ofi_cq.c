@@ -22,10 +22,8 @@ struct ofi_cq {
 	unsigned n_bound;
 	struct ofi_cq_event *events; /* a ring, of a power of two */
 	unsigned size, head, n;
-	/*
-	 * waiting: the signal is raised while there are events; epoll is readable then, too, and
-	 * when libfare is due
-	 */
+	/* the signal is raised while there are events; epoll is readable then, and when libfare is
+	 * due */
 	struct ofi_signal signal;
 	int epoll;
 	bool interrupted;

@@ -6,7 +6,7 @@
  * libfare reaches memory by an rkey and an address of its own. The peer is asked once for each key
  * (OFI_FIND), its answer is kept here, and the peer tells when a region is closed (OFI_FORGET).
  *
- * Owns the answers of one peer: OFI_KEYS_MAX at most; the oldest is dropped for a new one, and
+ * Owns the answers of one peer: OFI_KEYS_MAX at most. The oldest is dropped for a new one, and is
  * asked for again when it is needed.
  */
 #ifndef OFI_KEYS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_link.h - groups toward a peer: which one carries what this process sends, and who may open
- * one.
+ * ofi_link.h - groups toward a peer: which one carries what this process sends; who may open one.
  *
  * The transmit link is chosen at the first operation toward a peer and kept while it lives: the
  * group that the peer has opened, if there is one, else one that is opened here. Links belong to

@@ -2,9 +2,9 @@
 /*
  * ofi_msg.c - fi_msg(3) and fi_tagged(3): libfabric's calls for messages.
  *
- * A message with a tag is one with OFI_WIRE_TAGGED, a receive with a tag is one that is tagged: the
- * two tables differ in nothing else but FI_PEEK and its companions, which only tagged receives
- * have, and FI_MULTI_RECV, which only untagged ones have.
+ * A message with a tag is one with OFI_WIRE_TAGGED, a receive with a tag is one that is tagged. The
+ * two tables differ in nothing else but FI_PEEK, FI_CLAIM and FI_DISCARD, which only tagged
+ * receives have, and FI_MULTI_RECV, which only untagged ones have.
  */
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>

@@ -265,7 +265,7 @@ static void compute(struct rank *r)
 
 /*
  * One step for each distance, as MPI_Alltoall() of long messages has it: a process talks with two
- * at a time, and what is opened in one step is not opened by all toward all at once.
+ * at a time, and groups are not opened by all toward all at once.
  */
 static void exchange(struct rank *r, unsigned turn)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cases_info.c - fi_getinfo(3): what is negotiated and refused, and what is said of the NIC. */
+/* cases_info.c - fi_getinfo(3): what is negotiated, what is refused, what is said of the NIC. */
 #include "case.h"
 
 /* hints of this provider with these capabilities; the caller frees them. */

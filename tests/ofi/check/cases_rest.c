@@ -270,9 +270,9 @@ static void lost(void)
 }
 
 /*
- * The other end is gone before anybody has reached it. With a deadline (of the environment) what is
- * sent to it fails then and not before; without one it waits, longer than libfare's own
- * attempt to open a group lasts. Either way an endpoint closes, FI_FARE_LINGER_MS later at most.
+ * The other end is gone before anybody has reached it. With FI_FARE_DEADLINE_MS what is sent to it
+ * fails then and not before. Without a deadline it waits, longer than libfare's own attempt to open
+ * a group lasts; an endpoint that closes then waits for FI_FARE_LINGER_MS.
  */
 static void unreachable(void)
 {

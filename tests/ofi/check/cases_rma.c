@@ -129,7 +129,7 @@ static void put_and_get(fi_addr_t peer, size_t n, uint64_t offset, uint64_t key,
 	CHECK(wait_entry(t.tx, NULL).flags & FI_READ && filled(back, n, seed));
 }
 
-/* The application chooses keys; offsets count from 0; a free key may get a new meaning. */
+/* The application chooses keys; offsets count from 0; a closed key serves another region. */
 static void own_keys(void)
 {
 	struct fid_mr *a, *b, *again;
