@@ -17,7 +17,8 @@
 #include "prng.h"
 #include "udp.h"
 
-#define NET_HOSTS     6
+#define NET_HOSTS     8
+#define NET_HOSTS_FEW 6 /* most schedules have no more */
 #define NET_PLANES    4
 #define NET_SUB_PORTS 2
 #define NET_SOCKETS   24

@@ -5,13 +5,17 @@
 #include "path_check.h"
 #include "schedule_internal.h"
 
+static bool is_touched_by(const struct schedule *s, const struct fault *f, unsigned from,
+			  unsigned to, unsigned plane)
+{
+	return schedule_faults_concern(f, from, to, plane) && s->net.now_ns >= f->from_ns &&
+	       s->net.now_ns < f->to_ns + GRACE_NS;
+}
+
 static bool is_touched(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
 {
-	uint64_t now = s->net.now_ns;
-
 	for (unsigned i = 0; i < s->n_faults; i++)
-		if (schedule_faults_concern(&s->faults[i], from, to, plane) &&
-		    now >= s->faults[i].from_ns && now < s->faults[i].to_ns + GRACE_NS)
+		if (is_touched_by(s, &s->faults[i], from, to, plane))
 			return true;
 	return false;
 }
@@ -113,12 +117,22 @@ static bool is_restarting(const struct schedule *s, unsigned from, unsigned to)
 	return false;
 }
 
+/* By a fault that is not of all cables alike: a leaf that loses of all makes none of them gray. */
+static bool is_cable_touched(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].kind != FAULT_LEAF_LOSSY &&
+		    is_touched_by(s, &s->faults[i], from, to, plane))
+			return true;
+	return false;
+}
+
 void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane)
 {
 	struct schedule *s = arg;
 
 	schedule_say(s, false, "%u->%u plane %u: a sub-port is gray", from, to, plane);
-	if (!is_touched(s, from, to, plane) && !is_restarting(s, from, to))
+	if (!is_cable_touched(s, from, to, plane) && !is_restarting(s, from, to))
 		schedule_say(s, true, "a healthy sub-port is gray: %u->%u plane %u", from, to,
 			     plane);
 }
@@ -144,6 +158,9 @@ void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned pla
 /* At its end: every path that it cut was down by then. Idle ones are found when they are asked. */
 static void check_found(struct schedule *s, const struct fault *f)
 {
+	bool is_plain = f->kind == FAULT_LEAF_GRAY && !s->has_queues && !s->has_stalls;
+	uint64_t within = is_plain ? FOUND_GRAY_NS : FOUND_NS;
+
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++) {
 			uint64_t down = s->down_ns[from][to][f->plane];
@@ -151,7 +168,7 @@ static void check_found(struct schedule *s, const struct fault *f)
 			if (from == to || !schedule_faults_concern(f, from, to, f->plane) ||
 			    !s->is_active[from][to] || !is_routed(s, f, from, to))
 				continue;
-			if (down < f->from_ns || down > f->from_ns + FOUND_NS)
+			if (down < f->from_ns || down > f->from_ns + within)
 				schedule_say(s, true, "%s: %u->%u plane %u is not down",
 					     schedule_fault_name(f->kind), from, to, f->plane);
 		}

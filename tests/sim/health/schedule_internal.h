@@ -18,8 +18,10 @@
 /* what a fault did may be found so long after it: a window of probes that skip, and some */
 #define GRACE_NS (2 * NET_S)
 /* a dead plane is found within: the allowance of a late server, stalls, claims of clients */
-#define FOUND_NS  (600 * NET_MS)
-#define NOTICE_NS (1000 * NET_MS)
+#define FOUND_NS (600 * NET_MS)
+/* ... a gray leaf without queues and stalls: false claims delay it by 42 ms (docs/health.md) */
+#define FOUND_GRAY_NS (100 * NET_MS)
+#define NOTICE_NS     (1000 * NET_MS)
 
 struct fault {
 	enum fault_kind kind;

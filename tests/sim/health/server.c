@@ -315,6 +315,8 @@ static void read_all(struct server *s, uint64_t now)
 	if (!s->net->n_waiting[s->index])
 		return;
 	on_drain(s);
+	if (prober_reads_by_tick(s->prober))
+		return; /* the loop leaves its replies to prober_run() */
 	for (uint32_t i = 0; i < prober_n_sockets(s->prober); i++)
 		prober_read(s->prober, i, now);
 }
