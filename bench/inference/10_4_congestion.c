@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inference/common.h"
 
+#include <math.h>
+
 #define NOISE 0.1 /* of the P99 without background: at least so much is no inflection */
 
 static int run(struct trial *t)
@@ -32,8 +34,9 @@ static int derive_strategy(struct rows *rows, const struct row *row)
 			continue;
 		level.param[0] = levels[i];
 		known++;
-		err = derive_value(rows, &level, "degradation",
-				   points[known - 1].median / points[0].median);
+		if (isfinite(points[0].low) && isfinite(points[known - 1].low))
+			err = derive_value(rows, &level, "degradation",
+					   points[known - 1].median / points[0].median);
 	}
 	at = known ? curve_inflection(points, known, 1, NOISE) : 0;
 	return err || at >= known ? err : derive_value(rows, row, "inflection", points[at].x);

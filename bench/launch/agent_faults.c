@@ -16,6 +16,8 @@
 
 #define AGENT_SHELL_MS 30000
 
+_Static_assert(INVENTORY_MAX_FAULTS <= 64, "agent.faults has a bit for each");
+
 int agent_shell(const char *command, char *why, size_t why_size)
 {
 	const char *const argv[] = {"/bin/sh", "-c", command, NULL};

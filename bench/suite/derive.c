@@ -50,7 +50,8 @@ double kpi_median(const struct rows *rows, const char *test, const char *strateg
 				     .trial = -1};
 	struct curve_point point;
 
-	return kpi_read(rows, &filter, quantile, &point) ? point.median : NAN;
+	return kpi_read(rows, &filter, quantile, &point) && isfinite(point.low) ? point.median
+										: NAN;
 }
 
 bool kpi_point(const struct rows *rows, const char *test, const char *strategy, const char *kpi,

@@ -22,7 +22,7 @@
 	}
 
 /* Median of a KPI over trials, or the quantile of all its measurements: for rows that are derived.
- * NaN: there are none. */
+ * NaN: there are none, or too few for that quantile. */
 double kpi_median(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
 		  unsigned n_params, const struct row_param *param, double quantile);
 /*

@@ -67,6 +67,7 @@ START_TEST(too_few_for_the_quantile)
 	add(rows, "90", 0, 5000, 1000000);
 	ck_assert(kpi_point(rows, "10.4", "fare-spray", "TTFT", &level, 0.99, &point[1]));
 	ck_assert(isinf(point[0].low) && isinf(point[0].high));
+	ck_assert_double_nan(kpi_median(rows, "10.4", "fare-spray", "TTFT", 1, &level, 0.99999));
 	ck_assert_uint_eq(curve_inflection(point, 2, 1, 0.1), 2);
 	rows_close(rows);
 }
