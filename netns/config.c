@@ -8,6 +8,8 @@
 
 #include "frr_config.h"
 
+#define VETH_MBPS 10000u /* what the kernel says of a link without a shaper */
+
 /* From text that plan.c wrote. */
 static struct in6_addr address_of(const char *text)
 {
@@ -220,9 +222,9 @@ static void fared_plane(FILE *out, const struct topology *t, struct plan_gpu gpu
 /* Real bandwidth for each Mbit/s that BGP carries. */
 static double bandwidth_scale(const struct topology *t)
 {
-	if (t->announce_rates || !t->rate_mbps)
-		return 1;
-	return (double)t->rate_mbps / config_link_units(t, 0);
+	unsigned mbps = t->rate_mbps ? t->rate_mbps : VETH_MBPS;
+
+	return t->announce_rates ? 1 : (double)mbps / config_link_units(t, 0);
 }
 
 void config_fared(FILE *out, const struct topology *t, unsigned server, const unsigned *told_mbps,

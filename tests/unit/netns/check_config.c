@@ -90,14 +90,14 @@ START_TEST(fared_to_the_letter)
 }
 END_TEST
 
-START_TEST(unshaped_scale_is_one)
+START_TEST(unshaped_scale_is_a_virtual_links)
 {
 	struct topology t = pairs;
 	char *text;
 
 	t.rate_mbps = 0;
 	text = fared_text(&t, 0, "");
-	has(text, "bandwidth_scale: 1\n");
+	has(text, "bandwidth_scale: 10000\n");
 	has_not(text, "frr_version");
 	free(text);
 }
@@ -257,7 +257,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, fared_to_the_letter);
-	tcase_add_test(tc, unshaped_scale_is_one);
+	tcase_add_test(tc, unshaped_scale_is_a_virtual_links);
 	tcase_add_test(tc, server_filters_each_gpu);
 	tcase_add_test(tc, leaf_counts_and_filters);
 	tcase_add_test(tc, rates_that_differ_are_announced);
