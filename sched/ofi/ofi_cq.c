@@ -22,6 +22,7 @@ struct ofi_cq {
 	unsigned n_bound;
 	struct ofi_cq_event *events; /* a ring, of a power of two */
 	unsigned size, head, n;
+	bool has_read; /* the last read took entries */
 	/* the signal is raised while there are events; epoll is readable then, and when libfare is
 	 * due */
 	struct ofi_signal signal;
@@ -120,15 +121,20 @@ static ssize_t take(struct ofi_cq *cq, void *buf, size_t count, fi_addr_t *sourc
 	return first(cq) ? -FI_EAVAIL : cq->domain->broken ? -FI_EOTHER : -FI_EAGAIN;
 }
 
+/*
+ * A read that took entries is often followed by one that only finds that there are no more. It does
+ * not poll, so that what the application makes of the entries leaves before acknowledgements.
+ */
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source)
 {
 	struct ofi_cq *cq = of(fid);
 	ssize_t n;
 
 	ofi_lock(cq->domain);
-	if (!cq->n || !count)
+	if (!count || (!cq->n && !cq->has_read))
 		ofi_progress_by_application(cq->domain);
 	n = count ? take(cq, buf, count, source) : cq->n ? 0 : -FI_EAGAIN;
+	cq->has_read = n > 0;
 	ofi_unlock(cq->domain);
 	return n;
 }

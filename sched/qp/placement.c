@@ -7,6 +7,7 @@
 #include "qp/internal.h"
 
 #define PHASE_STEPS 1024 /* steps for a phase of 1: the schedule may have no short period */
+#define SMALL_BYTES 2048u
 
 /* ---- flow ---- */
 
@@ -194,14 +195,23 @@ static bool choose_least(struct fare_group *group, struct chunk *c)
 /* ---- all ---- */
 
 /*
+ * A few small messages are nothing: those of a conversation stay on one QP, where one
+ * acknowledgement is for several.
+ */
+static uint64_t counted(uint64_t posted_bytes)
+{
+	return posted_bytes / SMALL_BYTES;
+}
+
+/*
  * Whether a packet on lane a is there before one on lane b, as far as this end knows: what is
  * posted takes less time there. If nothing is posted on either, the wider one: what others have
  * queued there goes sooner.
  */
 static bool is_sooner(const struct fare_group *group, unsigned a, unsigned b)
 {
-	uint64_t time_a = group->lanes[a].posted_bytes * group->weights.w[b],
-		 time_b = group->lanes[b].posted_bytes * group->weights.w[a];
+	uint64_t time_a = counted(group->lanes[a].posted_bytes) * group->weights.w[b],
+		 time_b = counted(group->lanes[b].posted_bytes) * group->weights.w[a];
 
 	return time_a != time_b ? time_a < time_b : group->weights.w[a] > group->weights.w[b];
 }
@@ -220,7 +230,7 @@ bool placement_shortest(struct fare_group *group, struct chunk *c)
 	c->lane = (uint16_t)best;
 	c->qp = 0;
 	for (uint16_t i = 1; i < lane->n_qps; i++)
-		if (lane->qps[i].posted_bytes < lane->qps[c->qp].posted_bytes)
+		if (counted(lane->qps[i].posted_bytes) < counted(lane->qps[c->qp].posted_bytes))
 			c->qp = i;
 	return true;
 }
