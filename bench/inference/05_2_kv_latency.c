@@ -81,7 +81,7 @@ const struct test test_5_2 = {
 	.summary = "One block at a time between two GPUs, timed from its post to its notification "
 		   "at the receiver; other traffic of the same pair beside it.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {3, 10, 20},
+	.trials = {2, 10, 20},
 	.seconds = {1, 5, 120},
 	.params = params,
 	.kpis = kpis,

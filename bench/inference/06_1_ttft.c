@@ -65,7 +65,7 @@ const struct test test_6_1 = {
 	.summary = "A service of CFG-B on half of the GPUs for prefill, half for decode, at 40% of "
 		   "what prefill can do; compute emulated.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 20},
+	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
 	.params = params,
 	.kpis = kpis,

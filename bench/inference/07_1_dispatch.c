@@ -35,7 +35,7 @@ const struct test test_7_1 = {
 	.summary = "Every GPU sends the embeddings of its tokens to the GPUs of the experts that a "
 		   "seeded top-k routing chose; a round begins when the one before has arrived.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {3, 10, 20},
+	.trials = {2, 10, 20},
 	.seconds = {0.6, 4, 60},
 	.params = params,
 	.kpis = kpis,

@@ -51,7 +51,7 @@ const struct test test_7_2 = {
 		"The dispatch of 7.1 (M3) under the routings of table 8, with experts of unequal "
 		"popularity; 256 tokens a GPU, or 8 padded ones.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {3, 10, 20},
+	.trials = {2, 10, 20},
 	.seconds = {0.6, 4, 60},
 	.params = params,
 	.kpis = kpis,

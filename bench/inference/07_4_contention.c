@@ -115,7 +115,7 @@ const struct test test_7_4 = {
 	.summary = "KV blocks at a rate (open loop) and a dispatch of M3 every 10 ms on the same "
 		   "links, each alone and together.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {3, 10, 20},
+	.trials = {2, 10, 20},
 	.seconds = {1, 5, 60},
 	.params = params,
 	.kpis = kpis,

@@ -93,7 +93,7 @@ const struct test test_8_3 = {
 	.summary = "KV transfers at 80% of the line and dispatches of M4; one joins the other. The "
 		   "soft provider's window is the congestion control, not DCQCN.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {3, 10, 20},
+	.trials = {2, 10, 20},
 	.seconds = {3, 9, 60},
 	.params = params,
 	.kpis = kpis,

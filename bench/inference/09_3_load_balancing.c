@@ -69,7 +69,7 @@ const struct test test_9_3 = {
 		   "balance are the strategies. Sub-ports below 2% (of GPUs that only receive) are "
 		   "left out.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {3, 10, 20},
+	.trials = {2, 10, 20},
 	.seconds = {1, 5, 60},
 	.params = params,
 	.kpis = kpis,

@@ -44,7 +44,7 @@ const struct test test_10_1 = {
 	.summary =
 		"One request at a time; a trial has as many as its time allows. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {2, 10, 100},
+	.trials = {1, 10, 100},
 	.seconds = {3, 10, 30},
 	.params = params,
 	.kpis = kpis,

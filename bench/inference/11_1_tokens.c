@@ -96,7 +96,7 @@ const struct test test_11_1 = {
 		"emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 5, 20},
-	.seconds = {4, 20, 60},
+	.seconds = {3, 20, 60},
 	.kpis = kpis,
 	.views = views,
 	.run = run,
