@@ -14,6 +14,8 @@
 #define OWN_TRIES 64
 #define QUEUE_MS  4u
 #define QUEUE_MIN (8u << 10)
+/* in the send buffer: what a link carries while a sender waits for a core */
+#define QUEUE_BURSTS 2u
 
 void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_attr *attr)
 {
@@ -108,7 +110,7 @@ static int get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_
 	struct soft_socket *s = find(sockets, key);
 	int err = 0;
 
-	tx_bytes = tx_bytes < most ? tx_bytes : most;
+	tx_bytes = tx_bytes / QUEUE_BURSTS < most ? tx_bytes : most * QUEUE_BURSTS;
 	if (!s)
 		err = open_new(sockets, key, tx_bytes, &s);
 	if (err)
