@@ -87,7 +87,7 @@ static int make_frr_dir(const char *path)
 	const struct passwd *user = getpwnam("frr");
 
 	if (!user) {
-		say("there is no user frr, whom FRR's daemons run as; FRR's package makes it, "
+		say("there is no user frr for FRR's daemons; FRR's package makes it, "
 		    "`useradd --system frr` does as well");
 		return -ENOENT;
 	}

@@ -169,7 +169,7 @@ static void worker_read_tx(struct worker *w, struct worker_tx *tx, json_t *item)
 		tx->command = worker_zeroed(w, WORKER_MAX_COMMANDS, sizeof(*tx->command));
 }
 
-/* What its group will be, and toward whom. */
+/* What its group will be, and its peer. */
 static void worker_read_group(struct worker *w, struct worker_tx *tx, json_t *load, json_t *item)
 {
 	const char *strategy = json_string_value(json_object_get(item, "strategy"));

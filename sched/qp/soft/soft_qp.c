@@ -102,7 +102,7 @@ static uint32_t batch_bytes(const struct qp *qp)
 {
 	uint32_t mtu = qp->path_mtu;
 	uint32_t packets = SOFT_GSO_BYTES / (mtu + ROCE_HEADER_MAX + ROCE_ICRC_BYTES),
-		 queue = soft_sockets_queue_bytes(&qp->ep->sockets, qp->socket->key) / mtu;
+		 queue = soft_sockets_burst_bytes(&qp->ep->sockets, qp->socket->key) / mtu;
 
 	packets = packets < SOFT_GSO_SEGMENTS ? packets : SOFT_GSO_SEGMENTS;
 	packets = packets < queue ? packets : queue;

@@ -12,9 +12,9 @@
 
 #define RENEW_NS  100000000u /* a device that is gone may stay so: not looked for more often */
 #define OWN_TRIES 64
-#define QUEUE_MS  4u
-#define QUEUE_MIN (8u << 10)
-/* in the send buffer: what a link carries while a sender waits for a core */
+#define BURST_MS  4u
+#define BURST_MIN (8u << 10)
+/* in the send buffer: what a slow link carries while the sender waits for a core */
 #define QUEUE_BURSTS 2u
 
 void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_attr *attr)
@@ -93,20 +93,20 @@ static int open_new(struct soft_sockets *sockets, struct soft_socket_key key, ui
 	return 0;
 }
 
-uint32_t soft_sockets_queue_bytes(const struct soft_sockets *sockets, struct soft_socket_key key)
+uint32_t soft_sockets_burst_bytes(const struct soft_sockets *sockets, struct soft_socket_key key)
 {
 	uint64_t bps = key.plane == QP_ANY_PLANE ? 0 : sockets->attr->bps[key.plane][key.sub_port];
-	uint64_t bytes = bps / 8 * QUEUE_MS / 1000;
+	uint64_t bytes = bps / 8 * BURST_MS / 1000;
 
 	return !bps || bytes > UINT32_MAX ? UINT32_MAX
-	       : bytes < QUEUE_MIN	  ? QUEUE_MIN
+	       : bytes < BURST_MIN	  ? BURST_MIN
 					  : (uint32_t)bytes;
 }
 
 static int get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,
 	       struct soft_socket **out)
 {
-	uint32_t most = soft_sockets_queue_bytes(sockets, key);
+	uint32_t most = soft_sockets_burst_bytes(sockets, key);
 	struct soft_socket *s = find(sockets, key);
 	int err = 0;
 

@@ -51,11 +51,12 @@ void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_at
 void soft_sockets_fini(struct soft_sockets *sockets); /* closes all */
 
 /*
- * What may wait in the kernel for that key's link: on a slow one no more than it carries in a few
- * milliseconds. The kernel sends in order; what waits in the QPs goes in turns, as a device would
- * send it, so that a request of one to read need not wait behind all that others respond with.
+ * What a QP may hand to the kernel at once for that key's link: on a slow one no more than it
+ * carries in a few milliseconds, and the send buffer holds two of that. The kernel sends in order;
+ * what waits in the QPs goes in turns, as a device would send it, so that a request of one to read
+ * need not wait behind all that others respond with.
  */
-uint32_t soft_sockets_queue_bytes(const struct soft_sockets *sockets, struct soft_socket_key key);
+uint32_t soft_sockets_burst_bytes(const struct soft_sockets *sockets, struct soft_socket_key key);
 /*
  * The socket of that key, with a send buffer of tx_bytes at least (less on a slow link); it has one
  * more user then. Port 0: the port of the pool with the fewest users; with QP_ANY_PLANE a random

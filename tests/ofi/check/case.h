@@ -83,7 +83,7 @@ void meet(void);
 
 /* ---- completions ---- */
 
-/* The next entry, which is no error. source: NULL, or whom it is from. */
+/* The next entry, which is no error. source: NULL, or its sender. */
 struct fi_cq_tagged_entry wait_entry(struct fid_cq *cq, fi_addr_t *source);
 /* The next entry, which is an error. */
 struct fi_cq_err_entry wait_error(struct fid_cq *cq);

@@ -221,8 +221,8 @@ static void reopening(void)
 }
 
 /*
- * A third process floods the server meanwhile; these two notice nothing. It is over when somebody
- * makes the file "cut".
+ * A third process floods the server meanwhile; these two notice nothing. It is over when the
+ * file "cut" is there.
  */
 static void flooded(void)
 {
