@@ -12,6 +12,7 @@
 #include "daemon_internal.h"
 #include "health_loop.h"
 #include "key_file.h"
+#include "path_probe.h"
 #include "routes.h"
 #include "shm_layout.h"
 #include "traffic.h"
@@ -85,16 +86,7 @@ static void say_transition(struct daemon *d, uint32_t gpu, const struct in6_addr
 static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
 		    const struct prober_view *view, const struct probe_fsm_change *change)
 {
-	struct path_probe probe = {
-		.judged = true,
-		.answered = view->state == PROBE_UP || view->state == PROBE_RECOVERING,
-		.permille = view->permille,
-		.reason = view->reason,
-		.gray_local = view->gray_local,
-		.gray_remote = view->gray_remote,
-		.returning_local = view->returning_local,
-		.n_remote = view->n_remote,
-	};
+	struct path_probe probe = path_probe_of(view);
 	struct daemon_health *h = arg;
 
 	path_table_probe(h->daemon->table, gpu, peer, plane, &probe);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path_probe.h"
+
 static const struct notice_keys keys = {.own = {"the key of all servers", 22}};
 
 static unsigned host_of(const struct in6_addr *a)
@@ -18,16 +20,7 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	struct server *s = arg;
 	struct path_probe *probe = &s->probe[host_of(peer)][plane];
 
-	*probe = (struct path_probe){
-		.judged = true,
-		.answered = view->state == PROBE_UP || view->state == PROBE_RECOVERING,
-		.permille = view->permille,
-		.reason = view->reason,
-		.gray_local = view->gray_local,
-		.gray_remote = view->gray_remote,
-		.returning_local = view->returning_local,
-		.n_remote = view->n_remote,
-	};
+	*probe = path_probe_of(view);
 	path_table_probe(s->table, gpu, peer, plane, probe);
 	if (change)
 		s->on_change(s->arg, s->index, host_of(peer), plane, change);

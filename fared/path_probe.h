@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * path_probe.h - what the prober says of a path, as the path table takes it; for the daemon and the
+ * simulation alike.
+ */
+#ifndef PATH_PROBE_H
+#define PATH_PROBE_H
+
+#include "path_table.h"
+#include "prober.h"
+
+static inline struct path_probe path_probe_of(const struct prober_view *view)
+{
+	return (struct path_probe){
+		.judged = true,
+		.answered = view->state == PROBE_UP || view->state == PROBE_RECOVERING,
+		.permille = view->permille,
+		.reason = view->reason,
+		.gray_local = view->gray_local,
+		.gray_remote = view->gray_remote,
+		.returning_local = view->returning_local,
+		.n_remote = view->n_remote,
+	};
+}
+
+#endif
