@@ -516,6 +516,13 @@ static inline int fare_group_write_many(struct fare_group *group, const struct f
 	return fare_group_write_many_sized(group, writes, n, sizeof(*writes));
 }
 
+/*
+ * Another fare_group_send() follows at once, and both are parts of one thing: they leave together,
+ * by one QP, for as long as they are no longer than chunk_bytes.
+ */
+#define FARE_SEND_MORE 1u
+/* a message up to so long takes one packet, where the path MTU is 4,096 */
+#define FARE_MESSAGE_PACKET 4064u
 /* A message, into memory of the peer's library: its FARE_EVENT_MESSAGE. */
 struct fare_send {
 	const void *data; /* copied: yours when fare_group_send() returns */
@@ -523,6 +530,7 @@ struct fare_send {
 	uint32_t tag;
 	uint64_t context;
 	uint64_t deadline_ns; /* as of a write */
+	unsigned flags;	      /* FARE_SEND_MORE */
 };
 /*
  * Queues it. COMPLETED: the peer has it, and delivers it exactly once. -EMSGSIZE: too long; else as

@@ -148,7 +148,8 @@ struct message {
 	int status;
 	enum record_state record;
 	bool in_use, is_read, is_send, is_queued, has_number;
-	bool late; /* its deadline passed and -ETIMEDOUT was reported */
+	bool is_followed; /* FARE_SEND_MORE */
+	bool late;	  /* its deadline passed and -ETIMEDOUT was reported */
 };
 
 enum group_state {
@@ -234,6 +235,10 @@ struct fare_group {
 	struct conn_shm_entry *own_entries; /* used if the segment had no rows left */
 	uint64_t flow_turn;
 	unsigned kernel_turn;
+	/* where the record went that the next one follows (FARE_SEND_MORE) */
+	bool is_joined;
+	uint16_t join_lane, join_qp;
+	uint32_t join_bytes; /* of those that went there one behind the other */
 
 	/* transfer.c: messages and chunks */
 	const struct placement *placement;
@@ -384,6 +389,7 @@ struct operation {
 	struct fare_write write;
 	bool is_read;
 	bool is_send; /* of send_bytes at send_data */
+	bool is_followed;
 	const void *send_data;
 	uint32_t send_bytes;
 };

@@ -87,6 +87,7 @@ int fare_group_send_sized(struct fare_group *group, const struct fare_send *give
 	op.write.deadline_ns = send.deadline_ns;
 	op.send_data = send.data;
 	op.send_bytes = send.length;
+	op.is_followed = send.flags & FARE_SEND_MORE;
 	return err ? err : queue_one(group, &op);
 }
 

@@ -216,7 +216,7 @@ static bool is_sooner(const struct fare_group *group, unsigned a, unsigned b)
 	return time_a != time_b ? time_a < time_b : group->weights.w[a] > group->weights.w[b];
 }
 
-bool placement_shortest(struct fare_group *group, struct chunk *c)
+static bool choose_shortest(struct fare_group *group, struct chunk *c)
 {
 	unsigned best = group->n_lanes;
 	const struct lane *lane;
@@ -233,6 +233,31 @@ bool placement_shortest(struct fare_group *group, struct chunk *c)
 		if (counted(lane->qps[i].posted_bytes) < counted(lane->qps[c->qp].posted_bytes))
 			c->qp = i;
 	return true;
+}
+
+/*
+ * Where the message before went, if this one follows it: for as long as they are no more than a
+ * chunk, which is what one lane is given at once.
+ */
+static bool join(const struct fare_group *group, struct chunk *c)
+{
+	if (!group->is_joined || !group->weights.w[group->join_lane] ||
+	    group->join_bytes + c->length > group->unit_bytes)
+		return false;
+	c->lane = group->join_lane;
+	c->qp = group->join_qp;
+	return true;
+}
+
+bool placement_record(struct fare_group *group, struct chunk *c)
+{
+	bool is_joined = join(group, c), is_placed = is_joined || choose_shortest(group, c);
+
+	group->join_bytes = (is_joined ? group->join_bytes : 0) + c->length;
+	group->is_joined = is_placed && group->messages[c->message].is_followed;
+	group->join_lane = c->lane;
+	group->join_qp = c->qp;
+	return is_placed;
 }
 
 const struct placement *placement_of(const struct fare_group *group)

@@ -32,7 +32,10 @@ struct placement {
 
 /* The placement of a group's options, which were checked. */
 const struct placement *placement_of(const struct fare_group *group);
-/* The QP with the least to do, on the lane where that is done soonest: for a record. */
-bool placement_shortest(struct fare_group *group, struct chunk *chunk);
+/*
+ * Of a record: the QP with the least to do, on the lane where that is done soonest; or that of the
+ * message that it follows (FARE_SEND_MORE). Sets chunk's lane and QP; false: no plane is usable.
+ */
+bool placement_record(struct fare_group *group, struct chunk *chunk);
 
 #endif

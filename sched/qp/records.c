@@ -9,6 +9,8 @@
 #include "qp/internal.h"
 #include "qp/planted.h"
 
+_Static_assert(RING_RECORD_BYTES + FARE_MESSAGE_PACKET == 4096, "it fills a packet");
+
 /* A record that arrived before an earlier one. */
 struct early_record {
 	bool is_there;
@@ -119,7 +121,7 @@ int record_post(struct fare_group *group, struct lane_qp *q, uint32_t i)
 			     .remote_addr = group->peer_ring_addr + there,
 			     .rkey = group->peer_ring_rkey,
 			     .imm = (uint32_t)m->record_number,
-			     .flags = QP_WR_IMM};
+			     .flags = QP_WR_IMM | (m->is_followed ? QP_WR_LATER : 0)};
 
 	ring_fill(record_here(group, m), &record);
 	return group->domain->provider->post_write(q->qp, &w);

@@ -425,7 +425,7 @@ static bool assign(struct fare_group *group, uint32_t i)
 	if (!group->weights.sum)
 		return false;
 	if (c->lane == UINT16_MAX &&
-	    !(c->is_record ? placement_shortest(group, c) : group->placement->choose(group, c)))
+	    !(c->is_record ? placement_record(group, c) : group->placement->choose(group, c)))
 		return false;
 	q = &group->lanes[c->lane].qps[c->qp];
 	/* a choice once made stands until the weights change: another would bend the proportions */
@@ -848,6 +848,7 @@ int transfer_queue(struct fare_group *group, const struct operation *op)
 	*m = (struct message){.in_use = true,
 			      .is_read = op->is_read,
 			      .is_send = op->is_send,
+			      .is_followed = op->is_followed,
 			      .send_bytes = op->send_bytes,
 			      .write = *w,
 			      .number = group->next_number++,

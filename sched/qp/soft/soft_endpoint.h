@@ -76,6 +76,7 @@ struct qp {
 	uint32_t path_mtu;	/* the smaller one of both ends */
 	uint32_t batch_bytes;	/* payload that fills a super-packet */
 	bool is_held;		/* posted work is sent with what is posted next (provider.h) */
+	bool is_put_off;	/* nothing but what was posted to be sent later is under way */
 	uint64_t hold_until_ns; /* the kernel had no memory for a packet: wait until then */
 	uint64_t cnp_sent_ns;
 	struct soft_socket *socket; /* shared */

@@ -451,7 +451,8 @@ static int accept_work(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 
 static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 {
-	bool idle = qp->is_held || (qp->state == SOFT_QP_RTS && qp->protocol->is_idle(qp));
+	bool idle = qp->is_held || qp->is_put_off ||
+		    (qp->state == SOFT_QP_RTS && qp->protocol->is_idle(qp));
 	int err = accept_work(qp, work, lkey);
 
 	if (err && (!qp->is_held || qp->state != SOFT_QP_RTS))
@@ -459,6 +460,9 @@ static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	qp->is_held = !err && idle && (work->flags & QP_WR_MORE);
 	if (qp->is_held)
 		return 0;
+	if (qp->is_put_off && !(work->flags & QP_WR_LATER))
+		soft_link_remove(&qp->runnable); /* it goes now, with what waits */
+	qp->is_put_off = idle && (work->flags & QP_WR_LATER);
 	/*
 	 * At once if next to nothing is under way (latency) or a batch is full; else more posts may
 	 * still make the batch longer, and progress sends what they left.

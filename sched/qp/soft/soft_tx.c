@@ -252,6 +252,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	if (!soft_qp_is_live(qp) || is_blocked(qp) || qp->hold_until_ns > now_ns)
 		return false;
 	n = qp->protocol->burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS);
+	qp->is_put_off = false;
 	if (!n)
 		return false;
 	if (qp->socket->is_full) { /* others filled it */
