@@ -98,7 +98,9 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 			return -FI_EAVAIL;
 		if (timeout >= 0 && ofi_now_ns() >= end_ns)
 			return -FI_ETIMEDOUT;
+		ofi_progress_begin_wait(cntr->domain);
 		poll(&p, 1, LOOK_MS);
+		ofi_progress_end_wait(cntr->domain);
 	}
 	return 0;
 }

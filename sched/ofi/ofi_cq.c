@@ -193,12 +193,24 @@ static bool was_interrupted(struct ofi_cq *cq)
 	return was;
 }
 
+/* Something may have come, or it is time to look. 0 or -errno. */
+static int wait_for(struct ofi_cq *cq, int ms)
+{
+	struct pollfd p = {.fd = cq->epoll, .events = POLLIN};
+	int most = ofi_progress_most_ms(cq->domain), n;
+
+	ofi_progress_begin_wait(cq->domain);
+	n = poll(&p, 1, most >= 0 && (ms < 0 || ms > most) ? most : ms);
+	ofi_progress_end_wait(cq->domain);
+	return n < 0 && errno != EINTR ? -errno : 0;
+}
+
 static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source,
 			    const void *cond, int timeout)
 {
 	struct ofi_cq *cq = of(fid);
-	struct pollfd p = {.fd = cq->epoll, .events = POLLIN};
 	uint64_t end_ns = ofi_now_ns() + (timeout > 0 ? (uint64_t)timeout * 1000000 : 0);
+	int err = 0;
 	ssize_t n;
 
 	(void)cond;
@@ -209,9 +221,9 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 
 		if (!ms || was_interrupted(cq))
 			break;
-		ofi_progress_by_fd(cq->domain);
-		if (poll(&p, 1, ms) < 0 && errno != EINTR)
-			return -errno;
+		err = wait_for(cq, ms);
+		if (err)
+			return err;
 	}
 	return n;
 }

@@ -72,8 +72,6 @@ static int open_fare(struct ofi_domain *d, unsigned gpu)
 		.key_file = d->env.key_file,
 		.trusted_network = d->env.trusted_network,
 		.secret = d->env.secret,
-		/* the thread polls when the application does not */
-		.busy_poll = d->env.progress_thread,
 	};
 	int err = fare_attach(&d->fare, d->env.run_dir);
 

@@ -5,6 +5,7 @@
 
 #include "ofi/ofi_wire.h"
 
+#define EAGER_BYTES  32768
 #define WINDOW_BYTES (1 << 20)
 #define WINDOW_MAX   (1 << 30)
 #define LINGER_MS    5000
@@ -22,7 +23,7 @@ static const struct param params[] = {
 	{"trusted_network", FI_PARAM_BOOL, "run without a key (FARE_TRUSTED_NETWORK)"},
 	{"secret", FI_PARAM_SIZE_T, "number of the job, which keeps jobs apart (0: none)"},
 	{"eager_bytes", FI_PARAM_SIZE_T,
-	 "longest message that is sent at once; a longer one is read by its receiver (4060)"},
+	 "longest message that is sent at once; a longer one is read by its receiver (32768)"},
 	{"window_bytes", FI_PARAM_SIZE_T,
 	 "bytes of eager messages that a peer keeps for want of a receive (1048576)"},
 	{"deadline_ms", FI_PARAM_SIZE_T,
@@ -73,7 +74,7 @@ void ofi_env_read(struct fi_provider *p, struct ofi_env *out)
 	out->trusted_network =
 		boolean(p, "trusted_network", getenv("FARE_TRUSTED_NETWORK") != NULL);
 	out->secret = number(p, "secret", 0, 0, UINT64_MAX);
-	out->eager_bytes = (uint32_t)number(p, "eager_bytes", OFI_EAGER_MAX, 0, OFI_EAGER_MAX);
+	out->eager_bytes = (uint32_t)number(p, "eager_bytes", EAGER_BYTES, 0, OFI_EAGER_MAX);
 	out->window_bytes = (uint32_t)number(p, "window_bytes", WINDOW_BYTES, 0, WINDOW_MAX);
 	out->deadline_ms = (uint32_t)number(p, "deadline_ms", 0, 0, UINT32_MAX);
 	out->linger_ms = (uint32_t)number(p, "linger_ms", LINGER_MS, 0, UINT32_MAX);

@@ -260,7 +260,7 @@ int ofi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep *
 	ep->domain = ofi_domain_of(domain);
 	take_attributes(ep, info);
 	/* so no eager message is cut short by default */
-	ep->min_multi_recv = OFI_EAGER_MAX;
+	ep->min_multi_recv = OFI_RECORD_MAX;
 	ep->fid.fid.fclass = FI_CLASS_EP;
 	ep->fid.fid.context = context;
 	ep->fid.fid.ops = &ep_fi_ops;

@@ -30,7 +30,7 @@ static bool tx_fits(const struct fi_tx_attr *a)
 	if (a->msg_order & ~OFI_ORDER)
 		return refuse("an order that is not kept");
 	if (a->size > OFI_TX_SIZE || a->iov_limit > OFI_IOV_MAX || a->rma_iov_limit > 1 ||
-	    a->inject_size > OFI_EAGER_MAX)
+	    a->inject_size > OFI_RECORD_MAX)
 		return refuse("larger limits of a transmit context");
 	return true;
 }
@@ -174,7 +174,7 @@ static void fill_contexts(struct fi_info *info, const struct fi_info *hints)
 	rx->op_flags = hints && hints->rx_attr ? hints->rx_attr->op_flags : 0;
 	tx->msg_order = hints && hints->tx_attr ? hints->tx_attr->msg_order : OFI_ORDER;
 	rx->msg_order = hints && hints->rx_attr ? hints->rx_attr->msg_order : OFI_ORDER;
-	tx->inject_size = OFI_EAGER_MAX;
+	tx->inject_size = OFI_RECORD_MAX;
 	tx->size = OFI_TX_SIZE;
 	rx->size = OFI_RX_SIZE;
 	tx->iov_limit = rx->iov_limit = OFI_IOV_MAX;

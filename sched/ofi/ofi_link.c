@@ -33,7 +33,7 @@ static int open_link(struct ofi_peer *peer)
 	uint8_t greeting[OFI_GREETING_BYTES];
 	const struct ofi_greeting own = own_greeting(domain);
 	const struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
-						   .message_bytes = FARE_MESSAGE_MAX,
+						   .message_bytes = OFI_RECORD_BYTES,
 						   .in_order = true,
 						   .private_data = greeting,
 						   .private_bytes = sizeof(greeting)};

@@ -58,16 +58,32 @@ void ofi_op_destroy(struct ofi_op *op)
 
 /* ---- memory ---- */
 
-int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload_bytes)
+static int take_message(struct ofi_op *op, size_t bytes)
 {
-	size_t bytes = ofi_wire_bytes(w->kind) + payload_bytes;
-
 	op->message = malloc(bytes);
 	if (!op->message)
 		return -ENOMEM;
 	op->message_bytes = (uint32_t)bytes;
-	ofi_wire_encode(w, op->message);
 	return 0;
+}
+
+int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w)
+{
+	int err = take_message(op, ofi_wire_bytes(w->kind));
+
+	if (!err)
+		ofi_wire_encode(w, op->message);
+	return err;
+}
+
+int ofi_op_set_eager(struct ofi_op *op, const struct ofi_wire *w, const struct iovec *iov,
+		     uint64_t bytes)
+{
+	int err = take_message(op, ofi_wire_eager_bytes(bytes));
+
+	if (!err)
+		ofi_wire_encode_eager(w, iov, bytes, op->message);
+	return err;
 }
 
 static int add_piece(struct ofi_op *op, void *data, uint64_t length, struct fare_mr *mr,
@@ -175,7 +191,7 @@ void ofi_op_settle(struct ofi_op *op, uint8_t waits, int status)
 	op->waits &= (uint8_t)~waits;
 	if (!(op->waits & (OFI_WAIT_FARE | OFI_WAIT_FIN)) && !op->reported)
 		report(op);
-	if (!op->waits)
+	if (!op->waits && !op->n_held)
 		ofi_op_destroy(op);
 }
 

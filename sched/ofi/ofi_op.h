@@ -4,7 +4,8 @@
  *
  * Owns an operation's memory: its copy of a message, the regions registered for it. An operation
  * is created by who asks for it, belongs to its peer from ofi_queue_submit() on, and is over when
- * nothing is waited for any more (ofi_op_settle). Under the domain's lock.
+ * nothing is waited for any more (ofi_op_settle) and libfare has nothing of it. Under the domain's
+ * lock.
  */
 #ifndef OFI_OP_H
 #define OFI_OP_H
@@ -28,9 +29,8 @@ enum ofi_op_kind {
 };
 
 /* what an operation waits for before it is over */
-#define OFI_WAIT_FARE	 1u /* its FARE_EVENT_COMPLETED */
-#define OFI_WAIT_FIN	 2u /* the peer's OFI_FIN */
-#define OFI_WAIT_RELEASE 4u /* past its deadline: FARE_EVENT_RELEASED */
+#define OFI_WAIT_FARE 1u /* its FARE_EVENT_COMPLETED */
+#define OFI_WAIT_FIN  2u /* the peer's OFI_FIN */
 
 struct ofi_op {
 	struct ofi_op *prev, *next;	    /* in its peer's queue */
@@ -40,7 +40,8 @@ struct ofi_op {
 	struct ofi_ep *ep; /* whose completion it is; NULL: nobody's */
 	enum ofi_op_kind kind;
 	uint8_t waits;
-	bool submitted;	   /* the group has it */
+	bool submitted;	   /* out of its peer's queue: the group has it as a whole, or it failed */
+	unsigned n_held;   /* what the group still has of it: its memory is not free before */
 	bool reported;	   /* its completion was written */
 	bool after_writes; /* starts when no write to the peer is outstanding */
 	int status;	   /* 0 or -errno */
@@ -52,11 +53,12 @@ struct ofi_op {
 	uint64_t length;
 	bool wants_entry; /* an entry in the CQ also if it succeeds */
 
-	/* OFI_OP_MESSAGE */
+	/* OFI_OP_MESSAGE: its records, each but the last of OFI_RECORD_BYTES */
 	uint8_t *message;
 	uint32_t message_bytes;
-	uint32_t cookie;  /* 0: no answer is waited for */
-	bool is_question; /* OFI_FIND of key */
+	uint32_t sent_bytes; /* that the group has taken */
+	uint32_t cookie;     /* 0: no answer is waited for */
+	bool is_question;    /* OFI_FIND of key */
 
 	/* memory: of a read or write, or of a message that the peer reads */
 	struct fare_piece pieces[FARE_PIECES_MAX];
@@ -84,8 +86,11 @@ struct ofi_op *ofi_op_create(struct ofi_domain *domain, struct ofi_ep *ep, struc
 			     enum ofi_op_kind kind);
 /* Without any completion. */
 void ofi_op_destroy(struct ofi_op *op);
-/* Gives it its message: w, and room for so many bytes behind it. 0 or -ENOMEM. */
-int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w, uint64_t payload_bytes);
+/* Gives it its message: w, which has no payload. 0 or -ENOMEM. */
+int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w);
+/* The same: an eager one, with a copy of so many bytes of iov, which has no fewer. */
+int ofi_op_set_eager(struct ofi_op *op, const struct ofi_wire *w, const struct iovec *iov,
+		     uint64_t bytes);
 /*
  * Takes the application's memory as the operation's: at most length bytes of it. desc: of the
  * application's regions, or NULL: registered here. 0 or -errno.

@@ -113,24 +113,26 @@ static void on_accepted(struct ofi_domain *domain, struct fare_group *group)
 	mark_dirty(peer);
 }
 
+/* A message of several records is complete with the last of them, and fails with the first. */
 static void on_completed(const struct fare_event *e, struct ofi_peer *peer)
 {
 	struct ofi_op *op = (struct ofi_op *)(uintptr_t)e->context;
 
+	if (e->status != -ETIMEDOUT || e->kind == FARE_EVENT_RELEASED)
+		op->n_held--; /* else its event still comes */
 	if (e->kind == FARE_EVENT_RELEASED) {
-		ofi_op_settle(op, OFI_WAIT_RELEASE, 0);
+		ofi_op_settle(op, 0, 0);
 		return;
 	}
 	if (op->kind == OFI_OP_WRITE)
 		peer->n_writes--;
-	if (e->status == -EACCES && ofi_queue_again(op)) {
-		mark_dirty(peer);
-		return;
-	}
-	if (e->status == -ETIMEDOUT)
-		op->waits |= OFI_WAIT_RELEASE; /* its event still comes */
-	ofi_op_settle(op, OFI_WAIT_FARE | (e->status ? OFI_WAIT_FIN : 0), e->status);
 	mark_dirty(peer);
+	if (e->status == -EACCES && ofi_queue_again(op))
+		return;
+	if (!e->status && (op->n_held || !op->submitted))
+		return;
+	ofi_queue_drop(op);
+	ofi_op_settle(op, OFI_WAIT_FARE | (e->status ? OFI_WAIT_FIN : 0), e->status);
 }
 
 static void on_closed(struct ofi_link *link, int status)
@@ -153,7 +155,7 @@ void ofi_peers_on_event(struct ofi_domain *domain, const struct fare_event *e)
 		link->connected = true;
 		mark_dirty(link->peer);
 	} else if (e->kind == FARE_EVENT_MESSAGE) {
-		ofi_rx_message(link->peer, e->data, e->bytes);
+		ofi_rx_record(link->peer, &link->partial, e->data, e->bytes);
 	} else if (e->kind == FARE_EVENT_COMPLETED || e->kind == FARE_EVENT_RELEASED) {
 		on_completed(e, link->peer);
 	} else if (e->kind == FARE_EVENT_CLOSED) {
@@ -191,6 +193,7 @@ static void end_link(struct ofi_link *link)
 
 	DL_DELETE(peer->links, link);
 	fare_group_close(link->group);
+	ofi_rx_end(&link->partial);
 	free(link);
 	ofi_limits_relinked(&peer->limits);
 	if (was_tx) {
@@ -257,6 +260,7 @@ void ofi_peers_fini(struct ofi_domain *domain)
 	HASH_ITER (hh, domain->peers.by_address, peer, next_peer) {
 		DL_FOREACH_SAFE (peer->links, link, next) {
 			fare_group_close(link->group);
+			free(link->partial);
 			free(link);
 		}
 		HASH_DEL(domain->peers.by_address, peer);

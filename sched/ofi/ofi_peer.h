@@ -21,6 +21,7 @@
 #include "ofi/ofi_limits.h"
 
 struct ofi_domain;
+struct ofi_message;
 struct ofi_op;
 
 struct ofi_link {
@@ -28,7 +29,8 @@ struct ofi_link {
 	struct ofi_peer *peer;
 	struct fare_group *group;
 	bool opened, connected, closed;
-	int status; /* of FARE_EVENT_CLOSED */
+	int status;		     /* of FARE_EVENT_CLOSED */
+	struct ofi_message *partial; /* of which records are still to come; ofi_rx.h */
 };
 
 struct ofi_peer {

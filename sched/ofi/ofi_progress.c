@@ -71,6 +71,31 @@ void ofi_progress_by_application(struct ofi_domain *domain)
 	ofi_progress_turn(domain);
 }
 
+void ofi_progress_begin_wait(struct ofi_domain *domain)
+{
+	atomic_fetch_add(&domain->progress.waiting, 1);
+}
+
+void ofi_progress_end_wait(struct ofi_domain *domain)
+{
+	struct ofi_progress *p = &domain->progress;
+
+	atomic_fetch_add_explicit(&p->calls, 1, memory_order_relaxed);
+	atomic_fetch_sub(&p->waiting, 1);
+	if (atomic_exchange(&p->rests, false))
+		eventfd_write(p->wake, 1);
+}
+
+int ofi_progress_most_ms(struct ofi_domain *domain)
+{
+	bool bounded;
+
+	ofi_lock(domain);
+	bounded = has_timers(domain);
+	ofi_unlock(domain);
+	return bounded ? TIMERS_MS : -1;
+}
+
 void ofi_progress_by_fd(struct ofi_domain *domain)
 {
 	if (domain->progress.has_thread)
@@ -84,7 +109,21 @@ static uint64_t calls(struct ofi_progress *p)
 	return atomic_load_explicit(&p->calls, memory_order_relaxed);
 }
 
-/* Until the application has made no call for a tick, or says that it waits. */
+/* While calls wait; they look at what arrives. True: it was woken for another reason. */
+static bool rest(struct ofi_progress *p)
+{
+	struct pollfd wake = {.fd = p->wake, .events = POLLIN};
+	eventfd_t value;
+
+	atomic_store(&p->rests, true);
+	if (!atomic_load(&p->waiting) && atomic_exchange(&p->rests, false))
+		return false; /* the last one ended meanwhile, and wakes nobody */
+	poll(&wake, 1, -1);
+	eventfd_read(p->wake, &value);
+	return atomic_exchange(&p->rests, false);
+}
+
+/* Until the application has made no call for a tick, or says that it waits by itself. */
 static uint64_t wait_for_pause(struct ofi_progress *p)
 {
 	struct pollfd wake = {.fd = p->wake, .events = POLLIN};
@@ -97,8 +136,10 @@ static uint64_t wait_for_pause(struct ofi_progress *p)
 			eventfd_read(p->wake, &value);
 			return calls(p);
 		}
+		if (atomic_load(&p->waiting) && rest(p))
+			return calls(p);
 		now = calls(p);
-	} while (now != seen);
+	} while (now != seen || atomic_load(&p->waiting));
 	return now;
 }
 

@@ -11,23 +11,37 @@
 #include "ofi/ofi_self.h"
 #include "ofi/ofi_wire.h"
 
-static int send_message(struct ofi_op *op)
+static int send_record(struct ofi_op *op)
 {
+	uint32_t left = op->message_bytes - op->sent_bytes;
 	struct ofi_peer *peer = op->peer;
-	const struct fare_send send = {.data = op->message,
-				       .length = op->message_bytes,
+	const struct fare_send send = {.data = op->message + op->sent_bytes,
+				       .length = left < OFI_RECORD_BYTES ? left : OFI_RECORD_BYTES,
+				       .flags = left > OFI_RECORD_BYTES ? FARE_SEND_MORE : 0,
 				       .context = (uintptr_t)op,
 				       .deadline_ns = op->deadline_ns};
 	int err;
 
-	ofi_wire_set_credit(op->message, peer->owed);
+	ofi_wire_set_credit(op->message + op->sent_bytes, peer->owed);
 	err = fare_group_send(peer->tx->group, &send);
 	if (err)
 		return err;
+	op->sent_bytes += send.length;
+	op->n_held++;
 	peer->owed = 0;
-	if (ofi_wire_kind(op->message) == OFI_CREDIT)
-		peer->credit_queued = false;
 	return 0;
+}
+
+/* What the group has no room for now goes later. */
+static int send_message(struct ofi_op *op)
+{
+	int err = 0;
+
+	while (op->sent_bytes < op->message_bytes && !err)
+		err = send_record(op);
+	if (!err && ofi_wire_kind(op->message) == OFI_CREDIT)
+		op->peer->credit_queued = false;
+	return err;
 }
 
 static int write_memory(struct ofi_op *op)
@@ -41,6 +55,7 @@ static int write_memory(struct ofi_op *op)
 	int err = fare_group_write(op->peer->tx->group, &write);
 
 	op->peer->n_writes += !err;
+	op->n_held += !err;
 	return err;
 }
 
@@ -54,8 +69,10 @@ static int read_memory(struct ofi_op *op)
 				       .n_pieces = op->n_pieces,
 				       /* an announced message's; one of an RMA is its caller's */
 				       .flags = op->recv ? FARE_KEY_IS_GOOD : 0};
+	int err = fare_group_read(op->peer->tx->group, &read);
 
-	return fare_group_read(op->peer->tx->group, &read);
+	op->n_held += !err;
+	return err;
 }
 
 /* ---- keys of the application's choice ---- */
@@ -78,7 +95,7 @@ static int ask(struct ofi_op *op)
 
 	if (!err) {
 		w.cookie = question->cookie;
-		err = ofi_op_set_message(question, &w, 0);
+		err = ofi_op_set_message(question, &w);
 	}
 	if (!err)
 		err = ofi_keys_ask(&op->peer->keys, op->key);
@@ -158,6 +175,7 @@ static void start_own(struct ofi_peer *peer, struct ofi_op *op)
 static void dequeue(struct ofi_peer *peer, struct ofi_op *op)
 {
 	DL_DELETE(peer->queue, op);
+	op->submitted = true;
 	if (op->kind == OFI_OP_MESSAGE &&
 	    (ofi_wire_kind(op->message) == OFI_FIN || ofi_wire_kind(op->message) == OFI_FOUND))
 		ofi_limits_answered(&peer->limits);
@@ -173,7 +191,6 @@ void ofi_queue_run(struct ofi_peer *peer)
 		if (err == -EAGAIN || err == -EINPROGRESS)
 			continue;
 		dequeue(peer, op);
-		op->submitted = true;
 		if (peer->is_self)
 			start_own(peer, op);
 		else if (err)
@@ -203,6 +220,12 @@ void ofi_queue_submit_first(struct ofi_op *op)
 	set_out(op);
 	DL_PREPEND(op->peer->queue, op);
 	ofi_queue_run(op->peer);
+}
+
+void ofi_queue_drop(struct ofi_op *op)
+{
+	if (!op->submitted)
+		dequeue(op->peer, op);
 }
 
 void ofi_queue_fail(struct ofi_peer *peer, int status)

@@ -26,6 +26,8 @@ void ofi_queue_submit_first(struct ofi_op *op);
 bool ofi_queue_again(struct ofi_op *op);
 /* Starts what can start. */
 void ofi_queue_run(struct ofi_peer *peer);
+/* It is not started again, nor what is left of it sent, if it still waits. */
+void ofi_queue_drop(struct ofi_op *op);
 /* All of them end with that status (-errno). */
 void ofi_queue_fail(struct ofi_peer *peer, int status);
 /* Those that are past their deadline end; a group ends by itself those that it has. */

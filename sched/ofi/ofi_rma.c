@@ -78,7 +78,7 @@ static int follow(struct ofi_ep *ep, struct ofi_peer *peer, const struct rma *r,
 
 	if (!op)
 		return -FI_ENOMEM;
-	if (ofi_op_set_message(op, &w, 0)) {
+	if (ofi_op_set_message(op, &w)) {
 		ofi_op_destroy(op);
 		return -FI_ENOMEM;
 	}
@@ -125,7 +125,7 @@ static ssize_t rma(struct fid_ep *fid, const struct rma *r)
 	if (!err &&
 	    (!peer || r->count > OFI_IOV_MAX || (r->key > UINT32_MAX && !ep->domain->is_scalable)))
 		err = -FI_EINVAL;
-	if (!err && r->flags & FI_INJECT && ofi_iov_bytes(r->iov, r->count) > OFI_EAGER_MAX)
+	if (!err && r->flags & FI_INJECT && ofi_iov_bytes(r->iov, r->count) > OFI_RECORD_MAX)
 		err = -FI_EMSGSIZE;
 	if (!err)
 		err = submit(ep, peer, r, dst_ep);

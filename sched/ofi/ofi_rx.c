@@ -22,7 +22,7 @@ int ofi_rx_answer(struct ofi_peer *peer, const struct ofi_wire *w)
 
 	if (!op)
 		return -ENOMEM;
-	if (ofi_op_set_message(op, w, 0)) {
+	if (ofi_op_set_message(op, w)) {
 		ofi_op_destroy(op);
 		return -ENOMEM;
 	}
@@ -133,25 +133,8 @@ void ofi_rx_discard(const struct ofi_message *m)
 
 /* ---- arrival ---- */
 
-static void keep(struct ofi_ep *ep, const struct ofi_message *m)
-{
-	size_t payload = m->wire.kind == OFI_EAGER ? m->length : 0;
-	struct ofi_message *kept = malloc(sizeof(*kept) + payload);
-
-	if (!kept) {
-		/* a message less: reads of completions say so from now on */
-		OFI_WARN(FI_LOG_EP_DATA, "no memory for an unexpected message\n");
-		ep->domain->broken = true;
-		return;
-	}
-	*kept = *m;
-	if (payload)
-		memcpy(kept + 1, m->payload, payload);
-	kept->payload = (const uint8_t *)(kept + 1);
-	ofi_match_arrive(&ep->match, &kept->arrived);
-}
-
-static void arrive(struct ofi_ep *ep, struct ofi_message *m)
+/* False: no receive takes it. */
+static bool meet(struct ofi_ep *ep, struct ofi_message *m)
 {
 	struct ofi_posted *posted;
 	struct ofi_recv *recv;
@@ -161,14 +144,111 @@ static void arrive(struct ofi_ep *ep, struct ofi_message *m)
 	m->arrived.tagged = m->wire.flags & OFI_WIRE_TAGGED;
 	posted = ofi_match_posted(&ep->match, &m->arrived);
 	recv = posted ? ofi_multi_part((struct ofi_recv *)posted, m->length) : NULL;
-	if (!recv) {
-		keep(ep, m);
-		return;
-	}
+	if (!recv)
+		return false;
 	if (ofi_multi_is_spent((struct ofi_recv *)posted))
 		ofi_match_unpost(&ep->match, posted);
 	ofi_rx_deliver(recv, m);
+	return true;
 }
+
+/* With room for all of its payload, of which so many bytes are here. NULL: no memory. */
+static struct ofi_message *copy(const struct ofi_message *m, size_t bytes)
+{
+	struct ofi_message *kept =
+		malloc(sizeof(*kept) + (m->wire.kind == OFI_EAGER ? m->length : 0));
+
+	if (!kept) {
+		/* a message less: reads of completions say so from now on */
+		OFI_WARN(FI_LOG_EP_DATA, "no memory for a message\n");
+		m->peer->domain->broken = true;
+		return NULL;
+	}
+	*kept = *m;
+	if (bytes)
+		memcpy(kept + 1, m->payload, bytes);
+	kept->payload = (const uint8_t *)(kept + 1);
+	return kept;
+}
+
+/* bytes: of payload */
+static void arrive(struct ofi_ep *ep, struct ofi_message *m, size_t bytes)
+{
+	struct ofi_message *kept = meet(ep, m) ? NULL : copy(m, bytes);
+
+	if (kept)
+		ofi_match_arrive(&ep->match, &kept->arrived);
+}
+
+static struct ofi_ep *endpoint_of(const struct ofi_peer *peer, const struct ofi_wire *w)
+{
+	return w->dst_ep < OFI_EPS_MAX ? peer->domain->eps[w->dst_ep] : NULL;
+}
+
+/* ---- messages of several records ---- */
+
+void ofi_rx_end(struct ofi_message **partial)
+{
+	struct ofi_message *m = *partial;
+
+	if (!m)
+		return;
+	*partial = NULL;
+	ofi_limits_taken(&m->peer->limits, ofi_eager_cost(m->length));
+	if (m->wire.flags & OFI_WIRE_ACK)
+		ofi_limits_answered(&m->peer->limits);
+	free(m);
+}
+
+/* Its sender has left out the rest: a record was past its deadline. */
+static void give_up(struct ofi_message **partial)
+{
+	struct ofi_message *m = *partial;
+
+	if (!m)
+		return;
+	*partial = NULL;
+	ofi_peer_give_credit(m->peer, (uint32_t)ofi_eager_cost(m->length));
+	if (m->wire.flags & OFI_WIRE_ACK)
+		ofi_rx_refuse(m->peer, m->wire.cookie);
+	free(m);
+}
+
+/* All of it is here, on the heap. */
+static void arrive_whole(struct ofi_message *m)
+{
+	struct ofi_ep *ep = endpoint_of(m->peer, &m->wire);
+
+	if (ep && !meet(ep, m)) {
+		ofi_match_arrive(&ep->match, &m->arrived);
+		return;
+	}
+	if (!ep)
+		ofi_rx_discard(m);
+	free(m);
+}
+
+/* A record that is not the next one of a message here belongs to one that was given up. */
+static void on_more(struct ofi_message **partial, const struct ofi_wire *w, const uint8_t *payload,
+		    size_t bytes)
+{
+	struct ofi_message *m = partial ? *partial : NULL;
+
+	if (!m)
+		return;
+	if (w->status + bytes != m->missing) {
+		give_up(partial);
+		return;
+	}
+	memcpy((uint8_t *)(m + 1) + m->length - m->missing, payload, bytes);
+	m->missing = w->status;
+	if (m->missing)
+		return;
+	*partial = NULL;
+	arrive_whole(m);
+}
+
+/* ---- answers from the peer ---- */
 
 static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
 {
@@ -236,33 +316,52 @@ static bool is_for_process(struct ofi_peer *peer, const struct ofi_wire *w)
 	}
 }
 
-void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes)
+static bool is_admitted(struct ofi_peer *peer, const struct ofi_message *m)
+{
+	if (peer->is_cut)
+		return false;
+	if (ofi_limits_admit(&peer->limits, peer->domain->env.window_bytes, &m->wire, m->length))
+		return true;
+	ofi_peer_cut(peer, "it sends more than its window, or wants more answers than it can wait "
+			   "for");
+	return false;
+}
+
+/* bytes: of payload */
+static void on_message(struct ofi_message **partial, struct ofi_message *m, size_t bytes)
+{
+	struct ofi_ep *ep = endpoint_of(m->peer, &m->wire);
+
+	if (partial)
+		give_up(partial);
+	if (m->missing && partial)
+		*partial = copy(m, bytes);
+	else if (!ep || m->missing)
+		ofi_rx_discard(m);
+	else if (m->wire.kind == OFI_WRITTEN)
+		on_written(ep, m);
+	else
+		arrive(ep, m, bytes);
+}
+
+void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const void *data,
+		   size_t bytes)
 {
 	struct ofi_message m = {.peer = peer};
-	struct ofi_ep *ep;
 	size_t payload;
 
 	if (ofi_wire_decode(data, bytes, &m.wire, &payload)) {
-		OFI_INFO(FI_LOG_EP_DATA, "a malformed message of %zu bytes is ignored\n", bytes);
+		OFI_INFO(FI_LOG_EP_DATA, "a malformed record of %zu bytes is ignored\n", bytes);
 		return;
 	}
 	m.payload = (const uint8_t *)data + payload;
-	m.length = m.wire.kind == OFI_EAGER ? bytes - payload : m.wire.length;
-	if (peer->is_cut)
+	m.missing = m.wire.kind == OFI_EAGER ? m.wire.status : 0;
+	m.length = m.wire.kind == OFI_EAGER ? bytes - payload + m.missing : m.wire.length;
+	if (!is_admitted(peer, &m))
 		return;
-	if (!ofi_limits_admit(&peer->limits, peer->domain->env.window_bytes, &m.wire, m.length)) {
-		ofi_peer_cut(peer, "it sends more than its window, or wants more answers than it "
-				   "can wait for");
-		return;
-	}
 	peer->eager_out -= m.wire.credit < peer->eager_out ? m.wire.credit : peer->eager_out;
-	if (is_for_process(peer, &m.wire))
-		return;
-	ep = m.wire.dst_ep < OFI_EPS_MAX ? peer->domain->eps[m.wire.dst_ep] : NULL;
-	if (!ep)
-		ofi_rx_discard(&m);
-	else if (m.wire.kind == OFI_WRITTEN)
-		on_written(ep, &m);
-	else
-		arrive(ep, &m);
+	if (m.wire.kind == OFI_MORE)
+		on_more(partial, &m.wire, m.payload, bytes - payload);
+	else if (!is_for_process(peer, &m.wire))
+		on_message(partial, &m, bytes - payload);
 }

@@ -40,19 +40,30 @@ struct ofi_recv {
 	uint64_t source, length;
 };
 
-/* a message; on the heap, with its payload behind it, while no receive has taken it */
+/*
+ * A message; on the heap, with its payload behind it, while no receive has taken it, or while
+ * records of it are to come.
+ */
 struct ofi_message {
 	struct ofi_arrived arrived; /* first */
 	struct ofi_peer *peer;
 	struct ofi_wire wire;
 	const uint8_t *payload; /* OFI_EAGER */
 	uint64_t length;	/* of the message, wherever it is */
+	uint32_t missing;	/* bytes of an OFI_EAGER that are still to come */
 	void *claimed_by;	/* the context of FI_CLAIM */
 };
 
 _Static_assert(sizeof(struct ofi_message) <= OFI_EAGER_OVERHEAD, "the window counts it");
 
-void ofi_rx_message(struct ofi_peer *peer, const void *data, size_t bytes);
+/*
+ * A record has arrived. *partial: the message that further records of the same link belong to; NULL
+ * where a message has one record.
+ */
+void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const void *data,
+		   size_t bytes);
+/* The link has ended: the rest of its message will not come. */
+void ofi_rx_end(struct ofi_message **partial);
 /* Sends a message that nobody waits for the completion of. 0 or -errno. */
 int ofi_rx_answer(struct ofi_peer *peer, const struct ofi_wire *w);
 /* The receive takes the message, and completes now or when it was read. */

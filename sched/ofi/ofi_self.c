@@ -69,7 +69,7 @@ bool ofi_self_deliver(struct ofi_domain *domain)
 	if (!m)
 		return false;
 	DL_DELETE(domain->peers.own, m);
-	ofi_rx_message(m->peer, m->data, m->bytes);
+	ofi_rx_record(m->peer, NULL, m->data, m->bytes);
 	free(m);
 	return true;
 }

@@ -12,7 +12,7 @@ struct ofi_op;
 
 /* 0 or -errno: how it ended. */
 int ofi_self_run(struct ofi_op *op);
-/* Hands the next message to ofi_rx_message(). false: there is none. */
+/* Hands the next message to ofi_rx_record(). false: there is none. */
 bool ofi_self_deliver(struct ofi_domain *domain);
 void ofi_self_fini(struct ofi_domain *domain);
 

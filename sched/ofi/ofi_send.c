@@ -14,15 +14,6 @@
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_queue.h"
 
-static void gather(uint8_t *out, const struct iovec *iov, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (iov[i].iov_len)
-			memcpy(out, iov[i].iov_base, iov[i].iov_len);
-		out += iov[i].iov_len;
-	}
-}
-
 static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi_send *send)
 {
 	int err = 0;
@@ -34,10 +25,9 @@ static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi
 		w->cookie = op->cookie;
 	}
 	if (!err)
-		err = ofi_op_set_message(op, w, op->length);
+		err = ofi_op_set_eager(op, w, send->iov, op->length);
 	if (err)
 		return err;
-	gather(op->message + OFI_WIRE_BYTES, send->iov, send->count);
 	op->peer->eager_out += (uint32_t)ofi_eager_cost(op->length);
 	return 0;
 }
@@ -62,7 +52,7 @@ static int prepare_rts(struct ofi_op *op, struct ofi_wire *w, const struct ofi_s
 		w->address = (uintptr_t)op->pieces[0].data;
 		w->rkey = fare_mr_rkey(op->pieces[0].mr);
 	}
-	return ofi_op_set_message(op, w, 0);
+	return ofi_op_set_message(op, w);
 }
 
 static int prepare(struct ofi_op *op, const struct ofi_send *send, uint16_t dst_ep)
@@ -72,8 +62,12 @@ static int prepare(struct ofi_op *op, const struct ofi_send *send, uint16_t dst_
 			     .dst_ep = dst_ep,
 			     .tag = send->tag,
 			     .data = send->data};
-	bool eager = op->length <= op->domain->env.eager_bytes &&
-		     ofi_peer_has_window(op->peer, ofi_eager_cost(op->length));
+	/* what is this process's own is copied once if it is announced */
+	uint64_t longest = op->peer->is_self && op->domain->env.eager_bytes > OFI_RECORD_MAX
+				   ? OFI_RECORD_MAX
+				   : op->domain->env.eager_bytes;
+	bool eager =
+		op->length <= longest && ofi_peer_has_window(op->peer, ofi_eager_cost(op->length));
 
 	op->context = send->context;
 	op->flags = FI_SEND | (send->wire_flags & OFI_WIRE_TAGGED ? FI_TAGGED : FI_MSG);
@@ -95,7 +89,7 @@ static ssize_t send_locked(struct ofi_ep *ep, const struct ofi_send *send)
 	peer = ofi_av_peer(ep->av, send->destination, &dst_ep);
 	if (!peer || send->count > OFI_IOV_MAX)
 		return -FI_EINVAL;
-	if (length > (send->flags & FI_INJECT ? OFI_EAGER_MAX : OFI_MAX_SIZE))
+	if (length > (send->flags & FI_INJECT ? OFI_RECORD_MAX : OFI_MAX_SIZE))
 		return -FI_EMSGSIZE;
 	op = ofi_op_create(ep->domain, ep, peer, OFI_OP_MESSAGE);
 	if (!op)

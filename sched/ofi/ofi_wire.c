@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define GREETING      "fareofi3"
+#define GREETING      "fareofi4"
 #define CREDIT_OFFSET 24
 #define MAGIC	      UINT32_C(0x666f6669)
 
@@ -30,6 +30,11 @@ static const uint8_t *get(const uint8_t *in, void *out, unsigned bytes)
 	else
 		*(uint64_t *)out = value;
 	return in + bytes;
+}
+
+static int has_payload(uint8_t kind)
+{
+	return kind == OFI_EAGER || kind == OFI_MORE;
 }
 
 static int has_place(uint8_t kind)
@@ -61,6 +66,55 @@ void ofi_wire_encode(const struct ofi_wire *w, uint8_t *out)
 	put(out, w->rkey, 4);
 }
 
+/* A message without payload is one record, too. */
+static uint64_t records_of(uint64_t payload)
+{
+	return payload ? (payload + OFI_RECORD_MAX - 1) / OFI_RECORD_MAX : 1;
+}
+
+size_t ofi_wire_eager_bytes(uint64_t payload)
+{
+	return records_of(payload) * OFI_WIRE_BYTES + payload;
+}
+
+/* Copies so many bytes of *iov, from *at of its first piece on, and moves both on. */
+static void gather(uint8_t *out, uint64_t bytes, const struct iovec **iov, size_t *at)
+{
+	while (bytes) {
+		uint64_t left = (*iov)->iov_len - *at, n = left < bytes ? left : bytes;
+
+		if (n)
+			memcpy(out, (const uint8_t *)(*iov)->iov_base + *at, n);
+		out += n;
+		bytes -= n;
+		*at += n;
+		if (*at == (*iov)->iov_len) {
+			*at = 0;
+			(*iov)++;
+		}
+	}
+}
+
+void ofi_wire_encode_eager(const struct ofi_wire *w, const struct iovec *iov, uint64_t payload,
+			   uint8_t *out)
+{
+	uint64_t records = records_of(payload);
+	struct ofi_wire record = *w;
+	size_t at = 0;
+
+	for (uint64_t i = 0; i < records; i++) {
+		uint64_t n = payload < OFI_RECORD_MAX ? payload : OFI_RECORD_MAX;
+
+		payload -= n;
+		record.status = (uint32_t)payload;
+		ofi_wire_encode(&record, out);
+		gather(out + OFI_WIRE_BYTES, n, &iov, &at);
+		out += OFI_WIRE_BYTES + n;
+		record = (struct ofi_wire){
+			.kind = OFI_MORE, .src_ep = w->src_ep, .dst_ep = w->dst_ep};
+	}
+}
+
 void ofi_wire_set_credit(uint8_t *message, uint32_t credit)
 {
 	put(message + CREDIT_OFFSET, credit, 4);
@@ -74,8 +128,8 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
 	if (bytes < OFI_WIRE_BYTES)
 		return -EBADMSG;
 	*payload = ofi_wire_bytes(in[0]);
-	if (in[0] < OFI_EAGER || in[0] > OFI_FORGET || bytes < *payload ||
-	    (in[0] != OFI_EAGER && bytes != *payload))
+	if (in[0] < OFI_EAGER || in[0] > OFI_MORE || bytes < *payload ||
+	    (!has_payload(in[0]) && bytes != *payload))
 		return -EBADMSG;
 	in = get(in, &out->kind, 1);
 	in = get(in, &out->flags, 1);
@@ -88,6 +142,8 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
 	in = get(in, &out->cookie, 4);
 	in = get(in, &out->status, 4);
 	if (zero || out->flags > (OFI_WIRE_TAGGED | OFI_WIRE_DATA | OFI_WIRE_ACK))
+		return -EBADMSG;
+	if (has_payload(out->kind) && out->status > OFI_EAGER_MAX)
 		return -EBADMSG;
 	if (!has_place(out->kind))
 		return 0;

@@ -2,7 +2,8 @@
 /*
  * ofi_wire.h - the messages that two libfabric endpoints exchange over a group (pure).
  *
- * Each is one fare_group_send(): a header, and for OFI_EAGER the payload behind it. Big-endian:
+ * Each record is one fare_group_send(): a header, and for OFI_EAGER and OFI_MORE payload behind it.
+ * A long eager message is several records, one behind the other by the same link. Big-endian:
  *
  *   kind (1) | flags (1) | source endpoint (2) | destination endpoint (2) | 0 (2) |
  *   tag (8) | data (8) | credit (4) | cookie (4) | status (4)
@@ -16,11 +17,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "fare.h"
 
 enum ofi_wire_kind {
-	OFI_EAGER = 1, /* a message, whole */
+	OFI_EAGER = 1, /* a message, or the first record of one */
 	OFI_RTS,       /* a message that the receiver reads from the sender's memory */
 	OFI_FIN,       /* to the sender of cookie: received, or why not (status) */
 	OFI_CREDIT,    /* nothing but credit */
@@ -28,6 +30,7 @@ enum ofi_wire_kind {
 	OFI_FIND,      /* which region has the key in tag? */
 	OFI_FOUND,     /* to the sender of cookie: the region, or why there is none (status) */
 	OFI_FORGET,    /* the region with the key in tag is closed */
+	OFI_MORE,      /* a further record of the link's eager message: length left and payload */
 };
 
 #define OFI_WIRE_TAGGED 1u
@@ -40,7 +43,8 @@ struct ofi_wire {
 	uint64_t tag, data;
 	uint32_t credit; /* eager bytes that the sender of this has taken out of its queues */
 	uint32_t cookie; /* names the sender's operation, for OFI_FIN */
-	uint32_t status; /* OFI_FIN, OFI_FOUND: 0 or an errno */
+	/* OFI_FIN, OFI_FOUND: 0 or an errno; OFI_EAGER, OFI_MORE: bytes that are to follow */
+	uint32_t status;
 	/* OFI_RTS, OFI_FOUND: where the message or the region is; OFI_WRITTEN: how long it was */
 	uint64_t length, address;
 	uint32_t rkey;
@@ -48,7 +52,9 @@ struct ofi_wire {
 
 #define OFI_WIRE_BYTES	   36u
 #define OFI_WIRE_RTS_BYTES 56u
-#define OFI_EAGER_MAX	   (FARE_MESSAGE_MAX - OFI_WIRE_BYTES)
+#define OFI_RECORD_BYTES   FARE_MESSAGE_PACKET
+#define OFI_RECORD_MAX	   (OFI_RECORD_BYTES - OFI_WIRE_BYTES) /* payload of one record */
+#define OFI_EAGER_MAX	   (16 * OFI_RECORD_MAX)
 #define OFI_EAGER_OVERHEAD 160u /* what a message that is kept takes besides its payload */
 
 /* Bytes of the window that an eager message takes; sender and receiver count alike. */
@@ -61,7 +67,15 @@ static inline uint64_t ofi_eager_cost(uint64_t payload)
 size_t ofi_wire_bytes(uint8_t kind);
 /* Writes ofi_wire_bytes(w->kind) bytes. */
 void ofi_wire_encode(const struct ofi_wire *w, uint8_t *out);
-/* In place, of an encoded message. */
+/* Bytes of an eager message's records. */
+size_t ofi_wire_eager_bytes(uint64_t payload);
+/*
+ * Writes them, one behind the other, each but the last of OFI_RECORD_BYTES: w, an OFI_EAGER,
+ * and so many bytes of iov, which has no fewer.
+ */
+void ofi_wire_encode_eager(const struct ofi_wire *w, const struct iovec *iov, uint64_t payload,
+			   uint8_t *out);
+/* In place, of an encoded record. */
 void ofi_wire_set_credit(uint8_t *message, uint32_t credit);
 static inline uint8_t ofi_wire_kind(const uint8_t *message)
 {

@@ -28,9 +28,13 @@ check fare-one-server-scalable fare "at s0" "at s0" 36 -s
 mkdir "$SCRATCH/lost"
 at s0 "$FARE_BIN/ofi_check" fare serve "$SCRATCH/lost" lost >/dev/null 2>&1 &
 FI_FARE_DEADLINE_MS=2000 at s1 "$FARE_BIN/ofi_check" fare ask "$SCRATCH/lost" lost || fail "a peer that was killed"
+mkdir "$SCRATCH/lost-for-ever"
+at s0 "$FARE_BIN/ofi_check" fare serve "$SCRATCH/lost-for-ever" lost >/dev/null 2>&1 &
+FI_FARE_LINGER_MS=700 at s1 "$FARE_BIN/ofi_check" fare ask "$SCRATCH/lost-for-ever" lost || fail "a peer that was killed, without a deadline"
 
 # a peer that sends beyond its window, or wants more answers than it can wait for, is cut off; the others go on
-for limit in window answers; do
+# one whose messages are never whole breaks no limit, and nothing of its is kept
+for limit in window answers records; do
 	dir=$SCRATCH/flooded-$limit
 	mkdir "$dir"
 	at s0 "$FARE_BIN/ofi_check" fare serve "$dir" flooded >"$dir.server" 2>&1 &

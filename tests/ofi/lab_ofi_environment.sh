@@ -43,6 +43,7 @@ fi_info -e 2>/dev/null | grep -aoE '\bFI_FARE_[A-Z_]+' | sort -u >"$SCRATCH/defi
 [ -s "$SCRATCH/documented" ] && diff "$SCRATCH/documented" "$SCRATCH/defined" || fail "fi_fare(7) and fi_info -e do not list the same parameters"
 
 works eager-none order FI_FARE_EAGER_BYTES=0 FI_FARE_EAGER_BYTES=0
+works eager-most unexpected FI_FARE_EAGER_BYTES=1000000 FI_FARE_EAGER_BYTES=1000000
 works eager-differs msg FI_FARE_EAGER_BYTES=100 FI_FARE_EAGER_BYTES=2000
 works window back-pressure FI_FARE_WINDOW_BYTES=8192 FI_FARE_WINDOW_BYTES=8192
 refused window-differs "FI_LOG_LEVEL=warn FI_FARE_WINDOW_BYTES=8192" FI_LOG_LEVEL=warn

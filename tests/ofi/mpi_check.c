@@ -65,8 +65,8 @@ static bool is_filled(const uint8_t *in, size_t bytes, int from, int to, unsigne
 
 static size_t bytes_of(unsigned round, unsigned i)
 {
-	static const size_t sizes[] = {0,    1,	    8,	   100,	  4000,	  4060,
-				       4061, 16384, 65536, 99999, 262144, LARGEST};
+	static const size_t sizes[] = {0,     1,     8,	    100,   4000,  4028,	  4029,
+				       16384, 32768, 32769, 65536, 99999, 262144, LARGEST};
 
 	return sizes[(round + i) % (sizeof(sizes) / sizeof(sizes[0]))];
 }

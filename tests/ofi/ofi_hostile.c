@@ -2,12 +2,13 @@
 /*
  * ofi_hostile.c - a peer that keeps to the provider's format and not to its limits.
  *
- *   ofi_hostile ADDRESS_FILE window|answers
+ *   ofi_hostile ADDRESS_FILE window|answers|records
  *
  * Opens a group to the endpoint whose fi_getname() is in ADDRESS_FILE, greets as the provider does,
  * and sends: window: untagged eager messages that nobody receives, four windows of them; answers:
  * announcements of messages, more than there are cookies. Exit status 0: it was cut off, and not
- * before the window was used; and cannot come again.
+ * before the window was used; and cannot come again. records: beginnings of messages whose rest
+ * does not come, or another's; they break no limit. Exit status 0: it was not cut off.
  */
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +33,7 @@ struct hostile {
 	struct ofi_address victim;
 	uint8_t message[OFI_WIRE_RTS_BYTES + PAYLOAD];
 	uint32_t bytes;
-	unsigned sent, most;
+	unsigned sent, done, most;
 	bool connected, closed;
 };
 
@@ -78,7 +79,7 @@ static void open_group(struct hostile *h)
 	struct ofi_greeting greeting = {.window_bytes = WINDOW};
 	uint8_t said[OFI_GREETING_BYTES];
 	const struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
-						   .message_bytes = FARE_MESSAGE_MAX,
+						   .message_bytes = OFI_RECORD_BYTES,
 						   .in_order = true,
 						   .private_data = said,
 						   .private_bytes = sizeof(said)};
@@ -103,6 +104,7 @@ static void take_events(struct hostile *h)
 	for (int i = 0; i < n; i++) {
 		h->connected |= events[i].kind == FARE_EVENT_CONNECTED;
 		h->closed |= events[i].kind == FARE_EVENT_CLOSED;
+		h->done += events[i].kind == FARE_EVENT_COMPLETED;
 	}
 }
 
@@ -124,6 +126,42 @@ static void flood(struct hostile *h)
 	fare_group_close(h->group);
 }
 
+/* The beginning of a message, a rest that is not its, a rest of nothing; again and again. */
+static void send_nonsense(struct hostile *h)
+{
+	const struct fare_send send = {.data = h->message, .length = OFI_WIRE_BYTES + PAYLOAD};
+	struct ofi_wire w = {.kind = h->sent % 3 ? OFI_MORE : OFI_EAGER,
+			     .dst_ep = h->victim.ep,
+			     .status = h->sent % 3 ? 1 : 2 * PAYLOAD};
+
+	/* one buffer: what was sent before has to be there first */
+	if (h->done < h->sent)
+		return;
+	ofi_wire_encode(&w, h->message);
+	h->sent += !fare_group_send(h->group, &send);
+}
+
+static int nonsense(struct hostile *h)
+{
+	time_t end = time(NULL) + PATIENCE_S;
+
+	h->most = 4 * WINDOW / PAYLOAD;
+	open_group(h);
+	while (h->done < h->most) {
+		take_events(h);
+		if (h->closed)
+			die("it is cut off", -ECONNABORTED);
+		if (h->connected)
+			send_nonsense(h);
+		if (time(NULL) > end)
+			die("its records are not taken", -ETIMEDOUT);
+	}
+	printf("%u records without a message\n", h->sent);
+	fare_group_close(h->group);
+	fare_domain_close(h->domain);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct fare_domain_options options = {.trusted_network = true};
@@ -133,13 +171,15 @@ int main(int argc, char **argv)
 	unsigned least;
 
 	if (argc != 3) {
-		fputs("usage: ofi_hostile ADDRESS_FILE window|answers\n", stderr);
+		fputs("usage: ofi_hostile ADDRESS_FILE window|answers|records\n", stderr);
 		return 2;
 	}
 	read_address(&h, argv[1]);
 	make_message(&h, answers);
 	check(fare_attach(&fare, getenv("FARE_RUN_DIR")), "fare_attach");
 	check(fare_domain_open(&h.domain, fare, 0, &options), "fare_domain_open");
+	if (!strcmp(argv[2], "records"))
+		return nonsense(&h);
 	flood(&h);
 	least = answers ? OFI_COOKIES_MAX : (unsigned)(WINDOW / ofi_eager_cost(PAYLOAD));
 	if (h.sent <= least)

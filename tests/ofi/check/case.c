@@ -145,7 +145,8 @@ bool filled(const uint8_t *data, size_t n, unsigned seed)
 	return true;
 }
 
-const size_t sizes[N_SIZES] = {0, 1, 64, 4000, 4060, 4061, 9000, 65536, 300000, LONG};
+const size_t sizes[N_SIZES] = {0,     1,     64,    4000,  4028,   4029, 9000,
+			       16384, 32768, 32769, 65536, 300000, LONG};
 
 bool has_prov_keys(void)
 {

@@ -102,7 +102,7 @@ void no_entry(struct fid_cq *cq);
 
 /* ---- bytes ---- */
 
-#define N_SIZES 10
+#define N_SIZES 13
 extern const size_t sizes[N_SIZES];
 void fill(uint8_t *data, size_t n, unsigned seed);
 bool filled(const uint8_t *data, size_t n, unsigned seed);

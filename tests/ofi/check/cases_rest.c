@@ -250,9 +250,31 @@ static void flooded(void)
 	meet();
 }
 
+static uint64_t environment(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 10) : otherwise;
+}
+
+/* Nothing completes for so long; the endpoint closes after FI_FARE_LINGER_MS. The process ends. */
+static void waits_for_ever(unsigned ms)
+{
+	uint64_t start = now_ms();
+
+	while (now_ms() - start < ms) {
+		no_entry(t.tx);
+		usleep(1000);
+	}
+	start = now_ms();
+	ok(fi_close(&t.ep->fid), "fi_close(ep)");
+	CHECK(now_ms() - start >= environment("FI_FARE_LINGER_MS", 5000));
+	exit(printf("%-15s passed\n", t.what) < 0);
+}
+
 /*
- * The other end is killed. With a deadline (FI_FARE_DEADLINE_MS) what is sent to it fails, and
- * everything can be closed. Runs alone: nobody meets afterwards.
+ * The other end is killed. With FI_FARE_DEADLINE_MS what is sent to it fails, and everything can be
+ * closed; without a deadline it waits. Runs alone: nobody meets afterwards.
  */
 static void lost(void)
 {
@@ -262,6 +284,10 @@ static void lost(void)
 	if (t.server)
 		raise(SIGKILL);
 	RETRY(fi_tsend(t.ep, t.out, 100000, desc(t.out_mr), t.peer, 1, &err));
+	RETRY(fi_tsend(t.ep, t.out, 10000, desc(t.out_mr), t.peer, 1, &err));
+	if (!environment("FI_FARE_DEADLINE_MS", 0))
+		waits_for_ever(4000);
+	err = wait_error(t.tx);
 	err = wait_error(t.tx);
 	CHECK(err.err == FI_ETIMEDOUT || err.err == FI_ECONNABORTED || err.err == FI_ECANCELED);
 	RETRY(fi_inject(t.ep, t.out, 8, t.peer));
@@ -276,9 +302,7 @@ static void lost(void)
  */
 static void unreachable(void)
 {
-	const char *deadline = getenv("FI_FARE_DEADLINE_MS"), *linger = getenv("FI_FARE_LINGER_MS");
-	uint64_t deadline_ms = deadline ? strtoull(deadline, NULL, 10) : 0, start;
-	uint64_t linger_ms = linger ? strtoull(linger, NULL, 10) : 5000;
+	uint64_t deadline_ms = environment("FI_FARE_DEADLINE_MS", 0), start;
 	struct fi_cq_tagged_entry e;
 
 	if (t.server)
@@ -290,14 +314,7 @@ static void unreachable(void)
 		CHECK(now_ms() - start >= deadline_ms);
 		return;
 	}
-	while (now_ms() - start < 12000) {
-		no_entry(t.tx);
-		usleep(1000);
-	}
-	start = now_ms();
-	ok(fi_close(&t.ep->fid), "fi_close(ep)");
-	CHECK(now_ms() - start >= linger_ms);
-	exit(printf("%-15s passed\n", t.what) < 0);
+	waits_for_ever(12000);
 }
 
 const struct ofi_case cases_rest[] = {

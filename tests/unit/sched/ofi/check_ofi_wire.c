@@ -93,7 +93,7 @@ START_TEST(what_is_malformed_is_refused)
 				 n == OFI_WIRE_RTS_BYTES ? 0 : -EBADMSG);
 	bytes[0] = 0;
 	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
-	bytes[0] = OFI_FORGET + 1;
+	bytes[0] = OFI_MORE + 1;
 	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
 	bytes[0] = OFI_FIN;
 	bytes[1] = 8;
@@ -114,6 +114,57 @@ START_TEST(an_eager_message_has_its_payload_behind)
 	ofi_wire_encode(&w, bytes);
 	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &w, &payload), 0);
 	ck_assert_uint_eq(payload, OFI_WIRE_BYTES);
+}
+END_TEST
+
+/* Cut into records and put together again: payloads of one record, of two, of all that may be. */
+START_TEST(a_long_message_is_several_records)
+{
+	static const uint64_t lengths[] = {0, 1, OFI_RECORD_MAX, OFI_RECORD_MAX + 1, OFI_EAGER_MAX};
+	static uint8_t from[OFI_EAGER_MAX], to[OFI_EAGER_MAX], out[2 * OFI_EAGER_MAX];
+
+	for (size_t i = 0; i < sizeof(from); i++)
+		from[i] = (uint8_t)(i * 7 + i / 256);
+	for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		uint64_t length = lengths[i], got = 0, first = length / 3;
+		const struct iovec iov[] = {
+			{from, first}, {NULL, 0}, {from + first, length - first}};
+		const struct ofi_wire w = {
+			.kind = OFI_EAGER, .flags = OFI_WIRE_TAGGED, .tag = 5, .dst_ep = 9};
+		size_t bytes = ofi_wire_eager_bytes(length), at = 0;
+
+		ofi_wire_encode_eager(&w, iov, length, out);
+		do {
+			size_t n = bytes - at < OFI_RECORD_BYTES ? bytes - at : OFI_RECORD_BYTES, p;
+			struct ofi_wire r;
+
+			ck_assert_int_eq(ofi_wire_decode(out + at, n, &r, &p), 0);
+			ck_assert_uint_eq(r.kind, at ? OFI_MORE : OFI_EAGER);
+			ck_assert_uint_eq(r.tag, at ? 0 : 5);
+			ck_assert_uint_eq(r.dst_ep, 9);
+			memcpy(to + got, out + at + p, n - p);
+			got += n - p;
+			ck_assert_uint_eq(r.status, length - got);
+			at += n;
+		} while (at < bytes);
+		ck_assert_uint_eq(got, length);
+		ck_assert_mem_eq(to, from, length);
+	}
+}
+END_TEST
+
+/* More to come than a message may have. */
+START_TEST(a_message_that_is_too_long_is_refused)
+{
+	struct ofi_wire w = {.kind = OFI_MORE, .status = OFI_EAGER_MAX};
+	uint8_t bytes[OFI_WIRE_BYTES];
+	size_t payload;
+
+	ofi_wire_encode(&w, bytes);
+	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &w, &payload), 0);
+	w.status++;
+	ofi_wire_encode(&w, bytes);
+	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &w, &payload), -EBADMSG);
 }
 END_TEST
 
@@ -160,6 +211,8 @@ int main(void)
 	tcase_add_test(t, what_is_malformed_is_refused);
 	tcase_add_test(t, regions_are_named);
 	tcase_add_test(t, an_eager_message_has_its_payload_behind);
+	tcase_add_test(t, a_long_message_is_several_records);
+	tcase_add_test(t, a_message_that_is_too_long_is_refused);
 	tcase_add_test(t, addresses_are_recognised);
 	tcase_add_test(t, a_greeting_is_recognised);
 	suite_add_tcase(s, t);
