@@ -28,6 +28,8 @@ static int run(struct trial *t)
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 4, 0, 0};
+	o.pieces = trial_count(t, "pieces");
+	o.page_tokens = trial_count(t, "page");
 	o.per_s = service_capacity(&o) * 0.4;
 	err = run_service(t, &o, NULL, NULL);
 	if (!err)
@@ -35,9 +37,14 @@ static int run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {PARAM("prompt", PARAM_COUNT, "tokens", "of every request",
-					    "128,2048,16384", "128,512,1024,2048,4096,8192,16384"),
-				      PARAM_VERB, LIST_END};
+static const struct param params[] = {
+	PARAM("prompt", PARAM_COUNT, "tokens", "of every request", "128,2048,16384",
+	      "128,512,1024,2048,4096,8192,16384"),
+	PARAM("pieces", PARAM_COUNT, "", "of a cache, each sent when its layers are computed", "1",
+	      "1,8"),
+	PARAM("page", PARAM_COUNT, "tokens", "of one message; 0: a piece is one message", "0",
+	      "0,256"),
+	PARAM_VERB, LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_TTFT,

@@ -322,5 +322,7 @@ json_t *describe_json(const struct describe *about)
 		describe_hosts_run(tables, about->fabric);
 	}
 	describe_extra(root, about->options->extra);
+	if (about->options->words)
+		json_object_set_new(root, "words", json_deep_copy(about->options->words));
 	return root;
 }

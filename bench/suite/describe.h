@@ -27,8 +27,8 @@ struct describe {
 
 /*
  * {"profile", "seed", "scale", "trials_repeated", "trials_busy", "seconds", "strategies",
- * "tables": [{"title", "rows": [[name, value]]}]}, the
- * caller's. NULL: no memory.
+ * "tables": [{"title", "rows": [[name, value]]}], "words": what resume.h wants}, the caller's.
+ * NULL: no memory.
  */
 json_t *describe_json(const struct describe *about);
 

@@ -15,6 +15,7 @@
 #include "interrupt.h"
 #include "progress.h"
 #include "suite/describe.h"
+#include "suite/resume.h"
 #include "suite/trial.h"
 #include "trial_guard.h"
 
@@ -38,7 +39,8 @@ struct suite {
 	double scale;
 	uint64_t seed;
 	unsigned done, repeated, busy;
-	bool draft; /* tests of the methodology are among them */
+	struct resume before; /* of the run that goes on */
+	bool draft;	      /* tests of the methodology are among them */
 };
 
 /* ---- the directory ---- */
@@ -465,6 +467,7 @@ static bool suite_wants_fabric(const struct test *const *tests, size_t n)
 static int suite_open(struct suite *suite, bool fabric)
 {
 	const struct suite_options *o = suite->options;
+	json_t *words = NULL;
 	int err = !fabric	       ? 0
 		  : o->hosts.inventory ? fabric_open_hosts(&suite->fabric, &o->hosts)
 				       : fabric_open(&suite->fabric, o->lab);
@@ -472,9 +475,15 @@ static int suite_open(struct suite *suite, bool fabric)
 	if (err)
 		return err;
 	suite->has_fabric = fabric;
+	err = o->resume ? resume_read(&suite->before, &words, o->dir) : 0;
+	json_decref(words);
+	if (err)
+		return err;
 	suite->seed = o->seed;
 	if (!o->has_seed && getrandom(&suite->seed, sizeof(suite->seed), 0) < 0)
 		return -errno;
+	if (!o->has_seed && suite->before.has_seed)
+		suite->seed = suite->before.seed;
 	suite->seed &= UINT32_MAX;
 	suite->scale = o->scale > 0 ? o->scale
 		       : fabric	    ? SUITE_LINE_BPS / fabric_line_bps(&suite->fabric, 0)
@@ -489,9 +498,10 @@ static int suite_describe(const struct suite *suite, json_t **run)
 				 .options = suite->options,
 				 .seed = suite->seed,
 				 .scale = suite->scale,
-				 .repeated = suite->repeated,
-				 .busy = suite->busy,
-				 .seconds = progress_seconds(&suite->progress),
+				 .repeated = suite->before.repeated + suite->repeated,
+				 .busy = suite->before.busy + suite->busy,
+				 .seconds =
+					 suite->before.seconds + progress_seconds(&suite->progress),
 				 .draft = suite->draft};
 
 	json_decref(*run);

@@ -50,6 +50,7 @@ struct suite_options {
 	/* members of run.json beside the suite's own; its "tables" come behind the suite's. NULL:
 	 * none. Borrowed. */
 	const json_t *extra;
+	const json_t *words; /* of the command line, for run.json; NULL: none. Borrowed. */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "report/results_json.h"
 #include "report/results_report.h"
+#include "suite/resume.h"
 #include "suite/suite.h"
 #include "workload/custom.h"
 
@@ -24,6 +25,8 @@ struct run_command {
 	bool wanted[COMMAND_MAX_TESTS]; /* by their place among all */
 	const char *json, *html;
 	char dir[64];
+	json_t *words;		    /* what is to be run, and how; not where */
+	char *again[RUN_MAX_WORDS]; /* those of the run that goes on */
 };
 
 static const struct options_entry run_table[] = {
@@ -48,7 +51,7 @@ static const struct options_entry run_table[] = {
 	{"scale", 'c', "N", "bytes of models are divided by N (a GPU's line stands for 400 Gb/s)"},
 	{"seed", 'x', "N", "of workloads and of the order of trials (by chance)"},
 	{"out", 'o', "DIR", "write rows and report there (farebench-DATE-TIME)"},
-	{"resume", 'r', "DIR", "go on with a run that was stopped"},
+	{"resume", 'r', "DIR", "go on with a run that was stopped; alone: as it began"},
 	{"json", 'j', "FILE",
 	 "write trials and medians there ('-': standard output); without --out and\n"
 	 "                          --resume nothing else is kept"},
@@ -237,6 +240,30 @@ static int run_option(struct run_command *c, int option, char *text)
 	}
 }
 
+/* Options that say where a run is made and what is written: they are not the run's own. */
+static bool run_is_where(int option)
+{
+	return strchr("lHLkaorjM", option);
+}
+
+/* Notes what the command line says, as it says it. */
+static int run_note(struct run_command *c, int option, const char *text)
+{
+	const struct options_entry *entry = run_table;
+
+	if (option && run_is_where(option))
+		return 0;
+	while (option && entry->name && entry->letter != option)
+		entry++;
+	if (!entry->name)
+		return 0; /* no option: run_option() says so */
+	return json_array_append_new(c->words, !option ? json_string(text)
+					       : text  ? json_sprintf("--%s=%s", entry->name, text)
+						       : json_sprintf("--%s", entry->name))
+		       ? -ENOMEM
+		       : 0;
+}
+
 /* Each once, in the order of their clauses: later ones build on what earlier ones found. */
 static void run_choose(struct run_command *c)
 {
@@ -271,28 +298,80 @@ static int run_where(const struct run_command *c)
 }
 
 /* 1: nothing is to be done. */
-static int run_parse(struct run_command *c, int argc, char **argv)
+static int run_read(struct run_command *c, int argc, char **argv)
 {
 	struct option table[OPTIONS_MAX];
 	int option, err = 0;
 
 	options_getopt(run_table, table);
+	optind = 0; /* it is called twice */
 	while (!err && (option = getopt_long(argc, argv, "", table, NULL)) != -1) {
 		if (option == 'h') {
 			options_help("farebench run TEST...|CATEGORY...|all", run_table);
 			return 1;
 		}
-		err = run_option(c, option, optarg);
+		err = run_note(c, option, optarg);
+		if (!err)
+			err = run_option(c, option, optarg);
 	}
-	for (; !err && optind < argc; optind++)
-		err = run_add(c, argv[optind]);
-	run_choose(c);
-	if (!err && c->n_tests == 0) {
-		fprintf(stderr, "farebench run: name tests (5.1), categories (kv) or all\n");
+	for (; !err && optind < argc; optind++) {
+		err = run_note(c, 0, argv[optind]);
+		if (!err)
+			err = run_add(c, argv[optind]);
+	}
+	return err;
+}
+
+/* With --resume alone: what the run was told when it began. */
+static int run_read_again(struct run_command *c)
+{
+	static char program[] = "run";
+	struct resume before;
+	json_t *words = NULL;
+	const json_t *word;
+	size_t i;
+	int err = resume_read(&before, &words, c->options.dir), n = 1;
+
+	if (!err && !json_array_size(words)) {
+		fprintf(stderr,
+			"farebench run: %s does not say what was run: name its tests and options "
+			"again\n",
+			c->options.dir);
 		err = -EINVAL;
 	}
-	if (!err)
-		err = suite_check(&c->options, c->test, c->n_tests);
+	c->again[0] = program;
+	json_array_foreach (words, i, word)
+		if (n < RUN_MAX_WORDS - 1)
+			c->again[n++] = strdup(json_string_value(word));
+	json_decref(words);
+	return err ? err : run_read(c, n, c->again);
+}
+
+static void run_fini(struct run_command *c)
+{
+	for (unsigned i = 1; i < RUN_MAX_WORDS; i++)
+		free(c->again[i]);
+	json_decref(c->words);
+}
+
+static int run_parse(struct run_command *c, int argc, char **argv)
+{
+	int err;
+
+	c->words = json_array();
+	c->options.words = c->words;
+	err = c->words ? run_read(c, argc, argv) : -ENOMEM;
+	if (!err && c->options.resume && !json_array_size(c->words))
+		err = run_read_again(c);
+	if (err)
+		return err;
+	run_choose(c);
+	if (c->n_tests == 0) {
+		fprintf(stderr, "farebench run: name tests (5.1), categories (kv) or all; with "
+				"--resume alone a run goes on as it began\n");
+		return -EINVAL;
+	}
+	err = suite_check(&c->options, c->test, c->n_tests);
 	return err ? err : run_where(c);
 }
 
@@ -345,8 +424,10 @@ int suite_main(int argc, char **argv)
 	time_t now = time(NULL);
 	int err = run_parse(&c, argc, argv);
 
-	if (err)
+	if (err) {
+		run_fini(&c);
 		return err > 0 ? 0 : 2;
+	}
 	run_again(&c, argv);
 	strftime(c.dir, sizeof(c.dir), "farebench-%Y%m%d-%H%M%S", gmtime(&now));
 	if (!c.options.dir && !c.json && !c.html)
@@ -360,6 +441,7 @@ int suite_main(int argc, char **argv)
 				 c.options.dir, c.json, c.html);
 	results_close(&results);
 	custom_fini();
+	run_fini(&c);
 	return err == -EINTR ? 128 + interrupt_pending() : err == -EINVAL ? 2 : err ? 1 : 0;
 }
 

@@ -38,6 +38,17 @@ static unsigned serving_longest(const struct lengths *lengths)
 	return lengths->max > lengths->min ? lengths->max : lengths->min;
 }
 
+/* A page is a message, and not the shortest that there are. */
+uint64_t serving_page_bytes(const struct serving *s, uint64_t piece)
+{
+	unsigned pieces = s->o->pieces ? s->o->pieces : 1;
+	double page = model_kv_bytes(s->o->model, s->o->page_tokens) / s->t->scale / pieces;
+
+	if (page < SERVING_LEAST_BYTES)
+		page = SERVING_LEAST_BYTES;
+	return s->o->page_tokens && page < (double)piece ? (uint64_t)page : piece;
+}
+
 static uint64_t serving_slot_bytes(const struct serving *s)
 {
 	const struct trace *trace = s->o->trace;
@@ -47,7 +58,8 @@ static uint64_t serving_slot_bytes(const struct serving *s)
 	if (s->o->kv_tokens > 0) /* a request that is made anew has its output in its prompt */
 		tokens += trace ? trace->longest_output : serving_longest(&s->o->output);
 	tokens = model_kv_bytes(s->o->model, tokens) / s->t->scale;
-	return (uint64_t)(tokens / (s->o->pieces ? s->o->pieces : 1)) + 128;
+	return serving_page_bytes(s, (uint64_t)(tokens / (s->o->pieces ? s->o->pieces : 1))) +
+	       2 * SERVING_LEAST_BYTES;
 }
 
 static void serving_plan_kv(struct serving *s, struct plan *plan)

@@ -8,8 +8,9 @@
  * and timed where it arrives. Thread: the coordinator's.
  *
  * A request waits for a prefill worker, computes there, and its cache goes to the decode worker
- * that the router chose, in `pieces` pieces as they become ready (layer-wise transfer). It then
- * waits for a place in that worker's batch. All decode workers step together, as wide expert
+ * that the router chose, in `pieces` pieces as they become ready (layer-wise transfer), each of one
+ * message or of one for every `page_tokens` tokens (paged transfer). It then waits for a place in
+ * that worker's batch. All decode workers step together, as wide expert
  * parallelism makes them; with experts, a step ends when dispatch and combine have arrived
  * everywhere and step_s has passed. Every request in the batch emits a token at the end of a step.
  */
@@ -35,6 +36,7 @@ struct serving_options {
 	const struct moe_config *experts; /* NULL: a dense model, no dispatch */
 	unsigned n_prefill, n_decode;	  /* workers; several may be played by one GPU */
 	unsigned pieces;		  /* 0: 1 */
+	unsigned page_tokens;		  /* 0: a piece is one message */
 	bool read; /* decode workers read the cache (pull) instead of its being written (push) */
 	struct lengths prompt, output;
 	/* lengths and distances of requests as they were recorded, the distances stretched so that
@@ -67,7 +69,7 @@ struct serving_result {
 	uint64_t stalls; /* tokens more than 100 ms after the one before */
 	uint64_t evictions, preemptions, prefix_hits, prefix_lookups;
 	double kv_bytes, wasted_bytes, saved_bytes;
-	unsigned peak_transfers;
+	unsigned peak_transfers; /* requests whose cache was under way at once */
 	double seconds;
 	double fabric_bps; /* payload of all loads */
 	double decode_bytes[SERVING_MAX_WORKERS], decode_tokens[SERVING_MAX_WORKERS];

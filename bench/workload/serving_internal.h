@@ -13,6 +13,7 @@
 #define SERVING_PREFIXES     16 /* that requests choose from */
 #define SERVING_PREFIX_ROOM  8	/* that a decode worker keeps */
 #define SERVING_NONE	     UINT32_MAX
+#define SERVING_LEAST_BYTES  64	    /* of a message */
 #define SERVING_MAX_DONE     200000 /* requests whose times are kept one by one */
 #define SERVING_BURST_GAP_NS UINT64_C(20000000)
 
@@ -20,8 +21,9 @@ struct request {
 	uint64_t arrival_ns, computed_ns, arrived_ns, first_ns, last_ns;
 	unsigned prompt, output, emitted, cached; /* cached: tokens that need not be sent */
 	unsigned prefill, decode;		  /* workers */
-	unsigned pieces_out, pieces_in;
-	int prefix;    /* -1: none */
+	unsigned pieces_out;			  /* that were computed */
+	unsigned sent, arrived;			  /* messages of its cache */
+	int prefix;				  /* -1: none */
 	bool counted;  /* arrived in the part of the window that counts */
 	uint32_t next; /* in a queue */
 };
@@ -82,6 +84,9 @@ struct services {
 	int (*meanwhile)(void *arg, uint64_t now_ns);
 	void *arg;
 };
+
+/* Bytes of a page of a piece of so many. */
+uint64_t serving_page_bytes(const struct serving *s, uint64_t piece);
 
 void queue_put(struct serving *s, struct queue *q, uint32_t i);
 uint32_t queue_take(struct serving *s, struct queue *q); /* SERVING_NONE: it is empty */

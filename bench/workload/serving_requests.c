@@ -186,7 +186,7 @@ void serving_prefill_next(struct serving *s, unsigned worker, uint64_t now)
 		return;
 	p->busy = queue_take(s, &p->queue);
 	q = &s->request[p->busy];
-	q->pieces_out = q->pieces_in = 0;
+	q->pieces_out = q->sent = q->arrived = 0;
 	p->piece_ns = now + serving_prefill_ns(s, q) / serving_pieces(s);
 	s->decode[q->decode].tokens += q->prompt;
 }
@@ -212,23 +212,39 @@ static void serving_burst(struct serving *s, double bytes, uint64_t now)
 	s->burst_last_ns = now;
 }
 
-static void serving_transfer(struct serving *s, uint32_t i, uint64_t now)
+static void serving_message(struct serving *s, uint32_t i, uint64_t bytes)
 {
 	struct request *q = &s->request[i];
 	unsigned stream = s->kv_stream[q->prefill][q->decode];
-	double bytes = model_kv_bytes(s->o->model, q->prompt - q->cached) / s->t->scale /
-		       serving_pieces(s);
-	uint64_t whole = bytes < 64 ? 64 : (uint64_t)bytes;
 
-	if (whole > s->plan->stream[stream].slot_bytes)
-		whole = s->plan->stream[stream].slot_bytes;
-	s->r->kv_bytes += (double)whole;
-	serving_burst(s, (double)whole, now);
-	if (++s->transfers > s->r->peak_transfers)
-		s->r->peak_transfers = s->transfers;
+	if (bytes > s->plan->stream[stream].slot_bytes)
+		bytes = s->plan->stream[stream].slot_bytes;
+	s->transfers += q->sent == q->arrived;
+	q->sent++;
+	s->r->kv_bytes += (double)bytes;
 	if (!s->err)
 		s->err = traffic_transfer(s->t->fabric->cluster, &s->plan->stream[stream], stream,
-					  i, whole);
+					  i, bytes);
+}
+
+/* What is left behind the last whole page goes with that. */
+static void serving_transfer(struct serving *s, uint32_t i, uint64_t now)
+{
+	const struct request *q = &s->request[i];
+	double bytes = model_kv_bytes(s->o->model, q->prompt - q->cached) / s->t->scale /
+		       serving_pieces(s);
+	uint64_t left = bytes < SERVING_LEAST_BYTES ? SERVING_LEAST_BYTES : (uint64_t)bytes,
+		 page = serving_page_bytes(s, left);
+
+	serving_burst(s, (double)left, now);
+	while (left && !s->err) {
+		uint64_t n = left < page + SERVING_LEAST_BYTES ? left : page;
+
+		serving_message(s, i, n);
+		left -= n;
+	}
+	if (s->transfers > s->r->peak_transfers)
+		s->r->peak_transfers = s->transfers;
 }
 
 void serving_piece(struct serving *s, unsigned worker)
@@ -253,14 +269,15 @@ void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t
 {
 	struct request *q;
 
-	s->transfers--;
 	if (id >= s->n_requests)
 		return;
 	q = &s->request[id];
+	q->arrived++;
+	s->transfers -= q->sent == q->arrived;
 	if (q->counted && t_ns > due_ns)
 		hist_add(&s->r->kv_latency, t_ns - due_ns);
 	s->r->decode_bytes[q->decode] += bytes;
-	if (++q->pieces_in < serving_pieces(s))
+	if (q->pieces_out < serving_pieces(s) || q->arrived < q->sent)
 		return;
 	q->arrived_ns = t_ns;
 	queue_put(s, &s->decode[q->decode].waiting, (uint32_t)id);

@@ -79,7 +79,7 @@ for tenants in alone together; do
 done
 
 # stopped by a signal: what was measured is kept, and the status says so
-"$fb" run 5.1 --lab "$LAB" --even-busy --trials 50 --param size=64K --param qps=8 --strategy fare-spray --out "$SCRATCH/c" \
+"$fb" run 5.1 --lab "$LAB" --even-busy --trials 8 --param size=64K --param qps=8 --strategy fare-spray --out "$SCRATCH/c" \
 	>/dev/null 2>"$SCRATCH/err" &
 pid=$!
 within grep -qs _trial_s "$SCRATCH/c/rows.jsonl" || fail "no trial was made: $(tail -3 "$SCRATCH/err")"
@@ -87,3 +87,14 @@ kill -TERM $pid # (a shell starts what runs beside it with SIGINT ignored)
 wait $pid
 [ $? = 143 ] || fail "stopped by SIGTERM, and the status is another"
 grep -q -- "--resume $SCRATCH/c" "$SCRATCH/err" || fail "the end says not how to go on"
+# it goes on with no other word than that: the same test, levels, strategy, trials and seed
+before=$(grep -c _trial_s "$SCRATCH/c/rows.jsonl") seed=$(jq .seed "$SCRATCH/c/run.json")
+[ "$before" -lt 8 ] || fail "nothing is left to go on with"
+resume() { timeout 300 "$fb" run --lab "$LAB" --resume "$1" >"$SCRATCH/out" 2>"$SCRATCH/err"; }
+resume "$SCRATCH/c" || fail "resume alone: $(tail -3 "$SCRATCH/err")"
+[ "$(jq -r 'select(.kpi == "_trial_s") | .trial' "$SCRATCH/c/rows.jsonl" | sort -n | tr '\n' ' ')" = "0 1 2 3 4 5 6 7 " ] ||
+	fail "resumed: not the trials that were missing"
+[ "$(jq .seed "$SCRATCH/c/run.json")" = "$seed" ] || fail "resumed with another seed"
+[ "$(jq '[.words[] | select(startswith("--qps") or startswith("--param=qps"))] | length' "$SCRATCH/c/run.json")" = 1 ] || fail "run.json has not the words"
+resume "$SCRATCH/none" && fail "what is not there was resumed"
+grep -q "does not say what was run" "$SCRATCH/err" || fail "a directory without a run is not named: $(tail -3 "$SCRATCH/err")"

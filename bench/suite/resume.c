@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "suite/resume.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_words(const json_t *words)
+{
+	const json_t *word;
+	size_t i;
+
+	json_array_foreach (words, i, word)
+		if (!json_is_string(word))
+			return false;
+	return json_is_array(words);
+}
+
+static unsigned count(const json_t *run, const char *name)
+{
+	json_int_t n = json_integer_value(json_object_get(run, name));
+
+	return n > 0 && n <= INT32_MAX ? (unsigned)n : 0;
+}
+
+int resume_read(struct resume *resume, json_t **words, const char *dir)
+{
+	const json_t *seed, *seconds, *said;
+	json_error_t error;
+	char path[4096];
+	json_t *run;
+
+	memset(resume, 0, sizeof(*resume));
+	*words = NULL;
+	snprintf(path, sizeof(path), "%s/run.json", dir);
+	if (access(path, F_OK))
+		return 0;
+	run = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	if (!run) {
+		fprintf(stderr, "farebench: %s:%d: %s\n", path, error.line, error.text);
+		return -EBADMSG;
+	}
+	seed = json_object_get(run, "seed");
+	seconds = json_object_get(run, "seconds");
+	said = json_object_get(run, "words");
+	resume->has_seed = json_is_integer(seed) && json_integer_value(seed) >= 0 &&
+			   json_integer_value(seed) <= UINT32_MAX;
+	resume->seed = resume->has_seed ? (uint64_t)json_integer_value(seed) : 0;
+	resume->seconds = json_number_value(seconds) > 0 ? json_number_value(seconds) : 0;
+	resume->repeated = count(run, "trials_repeated");
+	resume->busy = count(run, "trials_busy");
+	if (is_words(said))
+		*words = json_deep_copy(said);
+	json_decref(run);
+	return 0;
+}
