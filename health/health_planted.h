@@ -15,7 +15,6 @@
 	X(elsewhere_unasked, "a path goes down though its peer answers nowhere")                   \
 	X(queues_ignored, "there is no allowance for full queues, nor for lateness")               \
 	X(late_undrained, "a late prober judges before it reads what has come in")                 \
-	X(one_is_enough, "one unanswered probe is silence")                                        \
 	X(recovers_at_once, "one reply ends a path that is down")                                  \
 	X(rows_by_time, "replies are in a row though probes between them were lost")               \
 	X(old_word, "another plane tells of a silence before it can be a full queue's")            \

@@ -120,8 +120,8 @@ uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_ti
 
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
 {
-	uint32_t n = HEALTH_PLANTED(one_is_enough) ? 1 : t->detect_multiplier;
-	uint64_t schedule = t->interval_ns * n, bursts = t->interval_ns + 2 * burst_ns;
+	uint64_t schedule = t->interval_ns * t->detect_multiplier,
+		 bursts = t->interval_ns + 2 * burst_ns;
 
 	return schedule > bursts ? schedule : bursts;
 }
@@ -145,8 +145,8 @@ static bool is_lost(const struct probe_fsm *f, const struct probe_fsm_times *t, 
 {
 	if (f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns)
 		return false;
-	return (e->n_silent >= t->detect_multiplier || HEALTH_PLANTED(one_is_enough)) &&
-	       e->answers_elsewhere && is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns));
+	return e->n_silent >= t->detect_multiplier && e->answers_elsewhere &&
+	       is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns));
 }
 
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,

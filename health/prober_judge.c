@@ -213,12 +213,6 @@ struct heard {
 	uint64_t at_ns, queues_ns;
 };
 
-/* So many unanswered probes are silence. */
-static uint32_t multiplier(const struct probe_fsm_times *times)
-{
-	return HEALTH_PLANTED(one_is_enough) ? 1 : times->detect_multiplier;
-}
-
 /*
  * Holds the silence of one path against what the peer has answered over another plane meanwhile.
  * Only probes sent while that plane was answering count: before, the peer may not have been
@@ -234,8 +228,8 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 	uint64_t nth_sent, since, arrived;
 	uint32_t n;
 
-	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns, multiplier(times), &n,
-				      &nth_sent);
+	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns,
+				      times->detect_multiplier, &n, &nth_sent);
 	arrived = heard->at_ns > since + heard->queues_ns ? since + heard->queues_ns : heard->at_ns;
 	if (!nth_sent || other_sent_ns <= nth_sent || other_sent_ns <= arrived ||
 	    other_sent_ns <= telling_ns(times, e->burst_ns, since))
@@ -307,8 +301,8 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		e.silent_since_ns = silent_since(p, path, path->silent_since_ns);
 		return e;
 	}
-	e.silent_since_ns =
-		loss_rtt_silent_since(&path->loss, 0, multiplier(times), &e.n_silent, &nth_sent);
+	e.silent_since_ns = loss_rtt_silent_since(&path->loss, 0, times->detect_multiplier,
+						  &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))

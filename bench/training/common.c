@@ -81,6 +81,8 @@ struct mpi_job training_job(const struct trial *t, enum collective c, unsigned r
 			    uint64_t bytes)
 {
 	static const unsigned least[PROFILE_COUNT] = {3, 5, 100}; /* 100: the draft's */
+	/* an iteration moves what a rank has twice at most, and one is for warming up */
+	double bits = 2.0 * 8 * (double)bytes * (least[t->profile] + 1);
 
 	return (struct mpi_job){.lab = &t->fabric->lab,
 				.transport = t->strategy_name + strlen(PREFIX),
@@ -89,7 +91,8 @@ struct mpi_job training_job(const struct trial *t, enum collective c, unsigned r
 				.bytes = bytes,
 				.ranks = ranks,
 				.min_iterations = least[t->profile],
-				.seconds = t->seconds};
+				.seconds = t->seconds,
+				.least_s = bits / training_line_bps(t)};
 }
 
 void training_algorithm(struct trial *t, enum collective c, const struct mpi_job *job,

@@ -219,7 +219,7 @@ int mpi_job_run(const struct mpi_job *job, struct mpi_result *out)
 	struct job_watch watch = {.job = job, .out = out};
 	struct command_result result;
 	struct job_words words;
-	double limit_ms = job->seconds * 1e3 * JOB_TIMES + JOB_SLACK_MS;
+	double limit_ms = (job->seconds + job->least_s) * 1e3 * JOB_TIMES + JOB_SLACK_MS;
 	int err;
 
 	memset(out, 0, sizeof(*out));
