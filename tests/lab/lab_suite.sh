@@ -57,6 +57,12 @@ grep '"strategy":"fare-packet"' "$SCRATCH/d/rows.jsonl" | grep '"kpi":"of_line"'
 run 6.1 --trials 1 --strategy fare-spray --param prompt=1024 --param verb=read --out "$SCRATCH/e" || fail "6.1 by reads: $(tail -3 "$SCRATCH/err")"
 grep '"kpi":"T_transfer"' "$SCRATCH/e/rows.jsonl" | grep -q '"hist":' || fail "6.1 by reads has no T_transfer"
 
+# a cache in four pieces of pages: each page is a message, and the request waits for all of them
+run 6.1 --trials 1 --strategy fare-spray --param prompt=1024 --param pieces=4 --param page=64 --out "$SCRATCH/h" || fail "6.1, paged: $(tail -3 "$SCRATCH/err")"
+n_of() { jq -r --arg kpi "$1" 'select(.kpi == $kpi) | .n' "$SCRATCH/h/rows.jsonl"; }
+requests=$(n_of T_transfer) messages=$(n_of KV_xfer_latency)
+[ "${requests:-0}" -gt 0 ] && [ "${messages:-0}" -ge $((32 * requests)) ] || fail "6.1, paged: $messages messages of $requests requests"
+
 # a server joins, then leaves: all see it, transfers to it begin, throughput follows; so slow that the links bound it, not the machine
 farelab rate "$LAB" all 10 || fail "no other rate"
 run 12.2 --trials 1 --param pool=decode --out "$SCRATCH/f" || fail "12.2: $(tail -3 "$SCRATCH/err")"
