@@ -22,7 +22,7 @@ struct mpi_job {
 	uint64_t bytes;
 	unsigned ranks, min_iterations;
 	double seconds, compute_s;
-	double least_s; /* that its iterations take at the links' rate; it is given many times that */
+	double least_s; /* of its iterations, at the links' rate: it is given many times that */
 	/* NULL, or called when the measured iterations begin, and when they have ended; 0, or
 	 * -errno: the job ends */
 	int (*on_begun)(void *arg);

@@ -5,10 +5,10 @@
  *   ofi_ranks DIRECTORY RANK RANKS COMPUTE_S
  *
  * The processes meet by files in DIRECTORY. First rank 0 computes for COMPUTE_S without a call of
- * libfabric while some of the others (SENDERS) send to it. Then, in ROUNDS rounds, each sends a short and a long
- * message to each in turn, itself too, and checks every byte that it gets. What a process has taken
- * at most (VmHWM) and its open descriptors go to DIRECTORY/RANK.cost when all has been exchanged.
- * Rank 0 prints the largest of both as JSON. Exit status 0: nothing was wrong here.
+ * libfabric while some of the others (SENDERS) send to it. Then, in ROUNDS rounds, each sends a
+ * short and a long message to each in turn, itself too, and checks every byte that it gets. What a
+ * process has taken at most (VmHWM) and its open descriptors go to DIRECTORY/RANK.cost when all has
+ * been exchanged. Rank 0 prints the largest of both as JSON. Exit status 0: nothing was wrong here.
  */
 #include <dirent.h>
 #include <stdarg.h>
