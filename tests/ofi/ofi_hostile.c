@@ -141,7 +141,7 @@ static void send_nonsense(struct hostile *h)
 	h->sent += !fare_group_send(h->group, &send);
 }
 
-static int nonsense(struct hostile *h)
+static void nonsense(struct hostile *h)
 {
 	time_t end = time(NULL) + PATIENCE_S;
 
@@ -158,8 +158,6 @@ static int nonsense(struct hostile *h)
 	}
 	printf("%u records without a message\n", h->sent);
 	fare_group_close(h->group);
-	fare_domain_close(h->domain);
-	return 0;
 }
 
 int main(int argc, char **argv)
@@ -178,8 +176,12 @@ int main(int argc, char **argv)
 	make_message(&h, answers);
 	check(fare_attach(&fare, getenv("FARE_RUN_DIR")), "fare_attach");
 	check(fare_domain_open(&h.domain, fare, 0, &options), "fare_domain_open");
-	if (!strcmp(argv[2], "records"))
-		return nonsense(&h);
+	if (!strcmp(argv[2], "records")) {
+		nonsense(&h);
+		fare_domain_close(h.domain);
+		fare_detach(fare);
+		return 0;
+	}
 	flood(&h);
 	least = answers ? OFI_COOKIES_MAX : (unsigned)(WINDOW / ofi_eager_cost(PAYLOAD));
 	if (h.sent <= least)
