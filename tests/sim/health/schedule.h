@@ -17,7 +17,7 @@
 enum fault_kind {
 	FAULT_LEAF_GRAY,     /* drops all */
 	FAULT_ONE_WAY,	     /* drops all that one server sends, or is sent */
-	FAULT_LEAF_LOSSY,    /* drops 60 to 90% */
+	FAULT_LEAF_LOSSY,    /* drops 60 to 90%, or 5 to 8% */
 	FAULT_SUB_PORT_GRAY, /* one cable drops half or all */
 	FAULT_SUB_PORT_DOWN, /* no carrier */
 	FAULT_RESTART,	     /* of one fared */

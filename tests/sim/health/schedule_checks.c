@@ -99,6 +99,7 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 			note_time(s, s->stats->recovered, s->net.now_ns - s->faults[i].to_ns);
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].kind == FAULT_LEAF_LOSSY && s->faults[i].is_on &&
+		    s->faults[i].per_mille > FAULT_MILD_PER_MILLE &&
 		    schedule_faults_concern(&s->faults[i], from, to, plane) &&
 		    change->new_state == PROBE_RECOVERING &&
 		    s->net.now_ns > s->faults[i].from_ns + 100 * NET_MS)
@@ -117,7 +118,16 @@ static bool is_restarting(const struct schedule *s, unsigned from, unsigned to)
 	return false;
 }
 
-/* By a fault that is not of all cables alike: a leaf that loses of all makes none of them gray. */
+static bool is_lossy(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
+{
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].kind == FAULT_LEAF_LOSSY &&
+		    is_touched_by(s, &s->faults[i], from, to, plane))
+			return true;
+	return false;
+}
+
+/* By a fault that is not of all cables alike. */
 static bool is_cable_touched(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
 {
 	for (unsigned i = 0; i < s->n_faults; i++)
@@ -132,9 +142,12 @@ void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane)
 	struct schedule *s = arg;
 
 	schedule_say(s, false, "%u->%u plane %u: a sub-port is gray", from, to, plane);
-	if (!is_cable_touched(s, from, to, plane) && !is_restarting(s, from, to))
-		schedule_say(s, true, "a healthy sub-port is gray: %u->%u plane %u", from, to,
-			     plane);
+	if (is_cable_touched(s, from, to, plane) || is_restarting(s, from, to))
+		return;
+	/* what a leaf loses of all makes no cable gray, but by chance */
+	if (is_lossy(s, from, to, plane) && ++s->n_gray_by_chance <= GRAY_BY_CHANCE_MAX)
+		return;
+	schedule_say(s, true, "a healthy sub-port is gray: %u->%u plane %u", from, to, plane);
 }
 
 void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane, bool routed)

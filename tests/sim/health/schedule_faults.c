@@ -33,6 +33,8 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 		.from_ns = s->start_ns + prng_between(prng, WARM_UP_NS, FAULTS_NS),
 	};
 	f->to_ns = f->from_ns + length;
+	if (f->kind == FAULT_LEAF_LOSSY && prng_chance(prng, 500))
+		f->per_mille = (uint32_t)prng_between(prng, 50, FAULT_MILD_PER_MILLE);
 }
 
 static void spoil(struct link *link, uint32_t per_mille)

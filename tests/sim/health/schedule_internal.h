@@ -22,6 +22,10 @@
 /* ... a gray leaf without queues and stalls: false claims delay it by 42 ms (docs/health.md) */
 #define FOUND_GRAY_NS (100 * NET_MS)
 #define NOTICE_NS     (1000 * NET_MS)
+/* a leaf that loses so much of all may pass for whole again for a while */
+#define FAULT_MILD_PER_MILLE 80u
+/* chance marks one sub-port in some thousand of those that lose like all others */
+#define GRAY_BY_CHANCE_MAX 2u
 
 struct fault {
 	enum fault_kind kind;
@@ -48,6 +52,7 @@ struct schedule {
 	/* its probing began or ended last, by BGP's word */
 	uint64_t route_ns[NET_HOSTS][NET_HOSTS][NET_PLANES];
 	bool has_route[NET_HOSTS][NET_HOSTS][NET_PLANES];
+	unsigned n_gray_by_chance;
 	bool is_traced, is_violated;
 	struct schedule_stats *stats;
 };
