@@ -2,6 +2,7 @@
 #include "inference/common.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,15 @@ static bool divides(const struct trial *t, unsigned qps)
 	for (unsigned plane = 0; plane < t->fabric->topo->n_planes; plane++)
 		ports += t->fabric->topo->gpus[0].plane[plane].n_sub_ports;
 	return qps % ports == 0;
+}
+
+/* The links carry probes, and what is sent again, too: what is left of them is idle time. */
+static void add_line_used(struct trial *t, double share)
+{
+	if (isfinite(share))
+		trial_value(t, "line_used", share * 100, 1);
+	else
+		trial_missing(t, "line_used", "no counter of the sender's links can be read");
 }
 
 static int run(struct trial *t)
@@ -61,6 +71,7 @@ static int run(struct trial *t)
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
 	trial_value(t, "of_line", m.load[0].bps / line * 100, m.load[0].messages);
 	trial_value(t, "line", line / 8e6, 1);
+	add_line_used(t, link_used(t, &m, t->fabric->topo->gpus[0].server));
 	trial_value(t, "CPU_sender", m.cpu[0] * 100, 1);
 	trial_value(t, "CPU_receiver", m.cpu[dst] * 100, 1);
 	trial_missing(t, "GPU_to_NIC_overhead", "no GPU: the source is host memory");
@@ -82,6 +93,8 @@ static const struct kpi kpis[] = {
 	KPI_KV_BANDWIDTH,
 	KPI_OF_LINE,
 	KPI_LINE,
+	{"line_used", "%", "DUT-F", "bytes of all packets on the sender's links, of what they pass",
+	 BETTER_NONE, 0},
 	{"CPU_sender", "%", "DUT-N", "of a core, the sending process", BETTER_LOWER, 0},
 	{"CPU_receiver", "%", "DUT-N", "of a core, the receiving process", BETTER_LOWER, 0},
 	{"GPU_to_NIC_overhead", "us", "DUT-PD", "of moving a block to the NIC", BETTER_LOWER, 0},
@@ -92,8 +105,8 @@ static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Throughput over me
 						 "qps", "strategy", "KV_xfer_bandwidth"),
 				     .log_x = true, .reference = "line"},
 				    VIEW(VIEW_TABLE, "Throughput and CPU", "size", "qps",
-					 "strategy", "KV_xfer_bandwidth", "of_line", "CPU_sender",
-					 "CPU_receiver"),
+					 "strategy", "KV_xfer_bandwidth", "of_line", "line_used",
+					 "CPU_sender", "CPU_receiver"),
 				    VIEWS_END};
 
 const struct test test_5_1 = {

@@ -63,6 +63,21 @@ struct link_use link_use(const struct trial *t, const struct measured *m, bool o
 	return use;
 }
 
+double link_used(const struct trial *t, const struct measured *m, unsigned server)
+{
+	double sent = 0, most = 0;
+
+	for (unsigned i = 0; i < m->n_links; i++) {
+		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i]);
+
+		if (m->link[i].server != server || !port || !port->up)
+			continue;
+		sent += m->link[i].tx_bps;
+		most += (double)port->rate_bps;
+	}
+	return most > 0 ? sent / most : NAN;
+}
+
 unsigned plan_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,
 		    unsigned slots, uint64_t bytes)
 {

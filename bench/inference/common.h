@@ -76,6 +76,9 @@ struct link_use {
 
 /* only_busy: links that carry nothing at all (of GPUs that send nothing) do not count. */
 struct link_use link_use(const struct trial *t, const struct measured *m, bool only_busy);
+/* What a server sent by all its live sub-ports, whatever it was, of what they pass; NAN: none is
+ * counted. */
+double link_used(const struct trial *t, const struct measured *m, unsigned server);
 
 /* Adds the load, with a stream from each prefill GPU to a decode GPU. Returns it. */
 unsigned plan_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,
