@@ -134,7 +134,7 @@ static int find_plants(uint64_t seed, uint64_t n)
 
 		if (took)
 			printf("%-20s found by seed %llu\n", plants[i].name,
-			       (unsigned long long)took);
+			       (unsigned long long)(seed + took - 1));
 		else
 			printf("%-20s NOT FOUND in %llu seeds: %s\n", plants[i].name,
 			       (unsigned long long)n, plants[i].what);
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 		{"seed", 1, NULL, 'e'},	       {"trace", 0, NULL, 't'},
 		{"keep-going", 0, NULL, 'k'},  {"plant", 1, NULL, 'p'},
 		{"find-plants", 0, NULL, 'f'}, {0}};
-	uint64_t seed = (uint64_t)time(NULL), n = 0;
+	uint64_t seed = 0, n = 0;
 	bool is_traced = false, goes_on = false, finds = false;
 	double seconds = 10;
 	int c;
@@ -198,10 +198,10 @@ int main(int argc, char **argv)
 			return usage();
 	}
 	if (finds)
-		return find_plants(seed, n ? n : 400);
+		return find_plants(seed ? seed : 1, n ? n : 1000);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
-	run(seed, n, seconds, is_traced, goes_on);
+	run(seed ? seed : (uint64_t)time(NULL), n, seconds, is_traced, goes_on);
 	print_stats(now_s(CLOCK_PROCESS_CPUTIME_ID));
 	return stats.violations ? 1 : 0;
 }

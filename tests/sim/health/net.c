@@ -161,7 +161,8 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 	struct packet *packet = net->unused;
 	uint64_t at;
 
-	if (to >= net->n_hosts || !out->has_carrier)
+	if (to >= net->n_hosts || !out->has_carrier || net->now_ns < net->deaf_until_ns[host] ||
+	    net->now_ns < net->deaf_until_ns[to])
 		return;
 	/* the leaf's hash counts what has carrier */
 	sub_port = (unsigned)(prng_mix(prng_mix(net->salt + ((uint64_t)p->from_port << 16) +

@@ -67,6 +67,7 @@ struct net {
 	uint32_t salt; /* of the leaves' hash */
 	/* data comes in at that server */
 	uint64_t busy_until_ns[NET_HOSTS][NET_PLANES];
+	uint64_t deaf_until_ns[NET_HOSTS]; /* what it sends, and is sent, is lost until then */
 	struct port port[NET_HOSTS][NET_PLANES][NET_SUB_PORTS];
 	unsigned n_sockets[NET_HOSTS];
 	unsigned n_waiting[NET_HOSTS]; /* packets in them */

@@ -144,6 +144,7 @@ static void step(struct schedule *s)
 static void begin(struct schedule *s)
 {
 	struct prng *prng = &s->net.prng;
+	uint32_t max_loss_ppm = 20000;
 
 	s->start_ns = s->net.now_ns;
 	s->has_queues = prng_chance(prng, 500);
@@ -158,6 +159,14 @@ static void begin(struct schedule *s)
 	s->n_faults = (unsigned)prng_below(prng, MAX_FAULTS + 1);
 	for (unsigned i = 0; i < s->n_faults; i++)
 		schedule_faults_draw(s, &s->faults[i]);
+	/* where all losses are tolerated, silence alone tells of a dead path */
+	if (s->has_lies && prng_chance(prng, 500))
+		max_loss_ppm = 1000000;
+	schedule_say(s, false, "%s%s%s%s%slosses up to %u ppm are tolerated",
+		     s->has_queues ? "queues fill; " : "", s->has_stalls ? "servers stall; " : "",
+		     s->has_lies ? "false claims; " : "",
+		     s->has_loss ? "one in 1000 is lost; " : "", s->has_idle ? "idle peers; " : "",
+		     max_loss_ppm);
 	bgp_init(&s->bgp, &s->net, s->seed, s->start_ns + WARM_UP_NS, s->start_ns + FAULTS_NS);
 	for (unsigned i = 0; i < s->bgp.n; i++)
 		schedule_say(s, false, "route event: %s, host %u to %u plane %u, %.3f to %.3f ms",
@@ -172,6 +181,7 @@ static void begin(struct schedule *s)
 					  .index = h,
 					  .arg = s,
 					  .bgp = &s->bgp,
+					  .max_loss_ppm = max_loss_ppm,
 					  .on_change = schedule_checks_change,
 					  .on_gray = schedule_checks_gray,
 					  .on_route = schedule_checks_route,

@@ -168,7 +168,7 @@ void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned pla
 		schedule_say(s, true, "%u->%u plane %u %s", from, to, plane, wrong);
 }
 
-/* At its end: every path that it cut was down by then. Idle ones are found when they are asked. */
+/* Every path that it cut is down by now. Idle ones are found when they are asked. */
 static void check_found(struct schedule *s, const struct fault *f)
 {
 	bool is_plain = f->kind == FAULT_LEAF_GRAY && !s->has_queues && !s->has_stalls;
@@ -207,7 +207,9 @@ void schedule_checks_fault(struct schedule *s, struct fault *f)
 {
 	uint64_t now = s->net.now_ns;
 
-	if (f->is_checked || !f->is_on || now < f->from_ns + NOTICE_NS)
+	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS : FOUND_NS;
+
+	if (f->is_checked || !f->is_on || now < f->from_ns + after)
 		return;
 	f->is_checked = true;
 	if (f->kind == FAULT_SUB_PORT_DOWN)

@@ -33,7 +33,7 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 		.from_ns = s->start_ns + prng_between(prng, WARM_UP_NS, FAULTS_NS),
 	};
 	f->to_ns = f->from_ns + length;
-	if (f->kind == FAULT_LEAF_LOSSY && prng_chance(prng, 500))
+	if (f->kind == FAULT_LEAF_LOSSY && prng_chance(prng, 300))
 		f->per_mille = (uint32_t)prng_between(prng, 50, FAULT_MILD_PER_MILLE);
 }
 
@@ -135,6 +135,10 @@ void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
 	if (f->kind == FAULT_SUB_PORT_DOWN) {
 		port[f->sub_port].has_carrier = !is_unplugged(s, f);
 		server_links(&s->servers[f->host], f->plane, f->sub_port);
+		/* and what tells of it may be lost */
+		if (prng_chance(&s->net.prng, 300))
+			s->net.deaf_until_ns[f->host] =
+				s->net.now_ns + prng_between(&s->net.prng, 1, 8) * NET_MS;
 	}
 	if (f->kind == FAULT_RESTART && on)
 		server_stop(&s->servers[f->host]);

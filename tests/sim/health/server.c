@@ -124,7 +124,7 @@ static const struct prober_handlers on_prober = {
 	.on_path = on_path, .on_log = on_log, .on_gray = on_gray, .on_drain = on_drain};
 static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
 
-/* The defaults of fared.yaml(5). */
+/* The defaults of fared.yaml(5), but for what the schedule says. */
 static struct prober_options options_of(struct server *s)
 {
 	return (struct prober_options){
@@ -137,7 +137,7 @@ static struct prober_options options_of(struct server *s)
 			  .hold_max_ns = 10 * NET_S,
 			  .ramp_ns = 200 * NET_MS,
 			  .unproven_ns = NET_S,
-			  .max_loss_ppm = 20000},
+			  .max_loss_ppm = s->max_loss_ppm},
 		.slow_interval_ns = NET_S,
 		.max_probes_per_s = PROBER_MAX_PROBES_PER_S,
 	};
