@@ -93,3 +93,20 @@ double cpu_stolen_percent(const struct cpu_times *before)
 
 	return cpu_read(&after) || cpu_idle(before, &after, &idle) ? -1 : idle.stolen_percent;
 }
+
+double cpu_of_process(int pid)
+{
+	unsigned long user = 0, system = 0;
+	char path[64], text[1024] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fgets(text, sizeof(text), f) && strrchr(text, ')'))
+		sscanf(strrchr(text, ')') + 1,
+		       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+	fclose(f);
+	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}

@@ -41,4 +41,7 @@ int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, stru
 /* Of the machine's time since before, which cpu_read() filled in; -1: unknown. */
 double cpu_stolen_percent(const struct cpu_times *before);
 
+/* User and system time of a process with all its threads, s; 0 if it is not there. */
+double cpu_of_process(int pid);
+
 #endif

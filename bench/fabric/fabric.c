@@ -133,14 +133,19 @@ double fabric_max_run_s(const struct fabric *fabric)
 	return fabric->hosts ? hosts_inventory(fabric->hosts)->max_run_s : INFINITY;
 }
 
+void fabric_no_cluster(struct fabric *fabric)
+{
+	cluster_destroy(fabric->cluster);
+	fabric->cluster = NULL;
+}
+
 int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes)
 {
 	int err;
 
 	if (fabric->cluster && fabric->arena_bytes >= arena_bytes)
 		return 0;
-	cluster_destroy(fabric->cluster);
-	fabric->cluster = NULL;
+	fabric_no_cluster(fabric);
 	fabric->arena_bytes = arena_bytes;
 	err = fabric->hosts ? hosts_cluster(fabric->hosts, &fabric->cluster, arena_bytes)
 			    : cluster_create(&fabric->cluster, fabric->topo, arena_bytes);

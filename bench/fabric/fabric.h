@@ -57,6 +57,8 @@ double fabric_max_run_s(const struct fabric *fabric);
 
 /* A worker for every GPU, with arenas of arena_bytes at least. */
 int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes);
+/* Ends them: nothing is attached to the daemons. */
+void fabric_no_cluster(struct fabric *fabric);
 /* Makes the kernel's next hops what the strategy needs, and waits until all see the fabric as it
  * is. */
 int fabric_prepare(struct fabric *fabric, enum strategy strategy);

@@ -30,7 +30,7 @@ static int run(struct trial *t)
 	o.output = (struct lengths){LENGTHS_FIXED, 4, 0, 0};
 	o.pieces = trial_count(t, "pieces");
 	o.page_tokens = trial_count(t, "page");
-	o.per_s = service_capacity(&o) * 0.4;
+	o.per_s = service_capacity(&o) * trial_number(t, "load") / 100;
 	err = run_service(t, &o, NULL, NULL);
 	if (!err)
 		trial_value(t, "T_transfer_theory", theory_ms(t, o.model), 1);
@@ -44,7 +44,9 @@ static const struct param params[] = {
 	      "1,8"),
 	PARAM("page", PARAM_COUNT, "tokens", "of one message; 0: a piece is one message", "0",
 	      "0,256"),
-	PARAM_VERB, LIST_END};
+	PARAM("load", PARAM_NUMBER, "%", "of what prefill can do; 0: one request at a time", "40"),
+	PARAM_VERB,
+	LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_TTFT,
@@ -69,8 +71,8 @@ const struct test test_6_1 = {
 	.name = "End-to-End Disaggregated TTFT",
 	.clause = DRAFT "6.1",
 	.dut = "SUT-E",
-	.summary = "A service of CFG-B on half of the GPUs for prefill, half for decode, at 40% of "
-		   "what prefill can do; compute emulated.",
+	.summary = "A service of CFG-B on half of the GPUs for prefill, half for decode; Poisson "
+		   "arrivals, or one request at a time. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},

@@ -71,6 +71,7 @@
 	X(test_probes_bfdd) \
 	X(test_probes_most) \
 	X(test_probes_calm) \
+	X(test_probes_daemon) \
 	X(test_fluid)
 /* clang-format on */
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "cpu.h"
 #include "frr_install.h"
 #include "micro/probes/probes.h"
 
@@ -206,32 +207,14 @@ static uint64_t n_sent(const struct end *e)
 	return n;
 }
 
-/* User and system time of a process with all its threads. */
-static double cpu_of(pid_t pid)
-{
-	unsigned long user = 0, system = 0;
-	char path[64], text[1024] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "r");
-	if (!f)
-		return 0;
-	if (fgets(text, sizeof(text), f) && strrchr(text, ')'))
-		sscanf(strrchr(text, ')') + 1,
-		       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
-	fclose(f);
-	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
-}
-
 void probes_bfdd_measure(const struct probes_bfdd *bfdd, double window_s,
 			 struct probes_bfdd_sample *out)
 {
 	uint64_t sent = n_sent(&bfdd->near);
-	double first = now_s(), cpu = cpu_of(bfdd->near.pid), at = now_s();
+	double first = now_s(), cpu = cpu_of_process(bfdd->near.pid), at = now_s();
 
 	wait_s(window_s);
-	out->cpu_percent = 100 * (cpu_of(bfdd->near.pid) - cpu) / (now_s() - at);
+	out->cpu_percent = 100 * (cpu_of_process(bfdd->near.pid) - cpu) / (now_s() - at);
 	out->packets_per_s = (double)(n_sent(&bfdd->near) - sent) / (now_s() - first);
 	out->n_up = n_up(&bfdd->near);
 }

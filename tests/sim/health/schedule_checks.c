@@ -187,6 +187,23 @@ static void check_found(struct schedule *s, const struct fault *f)
 		}
 }
 
+/* Over some plane that no other fault touches: with all of its cables gone, a server tells nobody. */
+static bool can_tell(const struct schedule *s, const struct fault *f, unsigned to)
+{
+	for (unsigned p = 0; p < s->net.n_planes; p++) {
+		bool has_way = false;
+
+		for (unsigned i = 0; i < s->net.n_sub_ports; i++)
+			has_way |= s->net.port[f->host][p][i].has_carrier;
+		for (unsigned i = 0; i < s->n_faults; i++)
+			has_way &= &s->faults[i] == f ||
+				   !is_touched_by(s, &s->faults[i], f->host, to, p);
+		if (has_way)
+			return true;
+	}
+	return false;
+}
+
 /* Every peer knows that the sub-port carries nothing, or that all do again. */
 static void check_notices(struct schedule *s, const struct fault *f, bool limited)
 {
@@ -196,7 +213,7 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 		/* one that has just started is told with the next slow probe */
 		if (s->net.now_ns < peer->boot + NET_S + NOTICE_NS)
 			continue;
-		if (h != f->host && peer->runs && s->servers[f->host].runs &&
+		if (h != f->host && peer->runs && s->servers[f->host].runs && can_tell(s, f, h) &&
 		    (peer->held_bps[f->host][f->plane] != NOTICE_WIRE_ANY) != limited)
 			schedule_say(s, true, "%u has not heard that plane %u of %u is %s", h,
 				     f->plane, f->host, limited ? "limited" : "whole");
