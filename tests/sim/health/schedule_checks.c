@@ -187,7 +187,7 @@ static void check_found(struct schedule *s, const struct fault *f)
 		}
 }
 
-/* Over some plane that no other fault touches: with all of its cables gone, a server tells nobody. */
+/* Over some plane that no other fault touches: without any cable a server tells nobody. */
 static bool can_tell(const struct schedule *s, const struct fault *f, unsigned to)
 {
 	for (unsigned p = 0; p < s->net.n_planes; p++) {
