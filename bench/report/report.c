@@ -49,6 +49,7 @@ static const char report_style[] =
 	"td.r,th.r{text-align:right;white-space:nowrap}\n"
 	"td.k{white-space:nowrap}\n"
 	".pairs td,.pairs th{text-align:left;white-space:normal;overflow-wrap:anywhere}\n"
+	".pairs td:first-child{overflow-wrap:break-word}\n"
 	".scroll{max-height:34rem;overflow-y:auto}\n"
 	"thead th{position:sticky;top:0;background:var(--back)}\n"
 	"tbody tr:nth-child(even){background:var(--band)}\n"
