@@ -6,8 +6,8 @@
  * own, so that coverage leads the fuzzer through all of it; the clock jumps when an input says so.
  *
  * An input is a script: an octet that says what is done (enum operation), an octet with whom, two
- * octets of length, big-endian, and as many octets. Afterwards all connections end and an hour
- * passes: the daemon still answers, and holds no more descriptors than before.
+ * octets of length, big-endian, and as many octets. Afterwards all connections end and hours pass:
+ * the daemon still answers, and holds no more descriptors than before.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -54,9 +54,10 @@ enum {
 	BMP_PORT = 5999,
 };
 
-#define RUN_DIR	    "/run/fared"
-#define CONFIG_PATH "/run/fared.yaml"
-#define KEY	    "the key of all servers"
+#define FORGOTTEN_NS UINT64_C(4000000000000) /* peers are forgotten after an hour */
+#define RUN_DIR	     "/run/fared"
+#define CONFIG_PATH  "/run/fared.yaml"
+#define KEY	     "the key of all servers"
 
 /* the peer's end of each link, and the daemon's: 02:00:00:00:00:0n, n odd and even */
 static const char *const links[] = {"a0", "a1", "b0"};
@@ -143,7 +144,7 @@ static void make_net(void)
 		"for n in 0:a0 2:a1 4:b0; do i=${n%:*} d=${n#*:};"
 		" ip link add $d address 02:00:00:00:00:0$i type veth peer name $d.x address "
 		"02:00:00:00:00:0$((i + 1)) && ip link set $d up && ip link set $d.x up || exit 1;"
-		" for f in rp_filter; do echo 0 >/proc/sys/net/ipv4/conf/$d/$f; done; done;"
+		" echo 0 >/proc/sys/net/ipv4/conf/$d/rp_filter; done;"
 		"echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter;"
 		"ip addr add 198.19.0.1/32 dev lo; ip addr add 2001:db8:19::1/128 dev lo;"
 		"ip addr add 198.18.0.1/31 dev a0; ip addr add 198.18.0.3/31 dev a1;"
@@ -515,8 +516,7 @@ static void end_all(void)
 	write_config(0);
 	daemon_on_hangup(fared->loop, &fared->hangup, 0);
 	for (int i = 0; i < 3; i++)
-		pass(UINT64_C(
-			4000000000000)); /* more than the hour after which peers are forgotten */
+		pass(FORGOTTEN_NS);
 	answer(NULL, 0);
 	turns(2);
 }
