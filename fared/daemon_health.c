@@ -357,8 +357,14 @@ void daemon_health_turn(struct daemon_health *h)
 
 void daemon_health_forget(struct daemon_health *h, uint32_t pair)
 {
-	if (h)
-		h->refused[pair] = false;
+	struct in6_addr peer;
+	uint32_t gpu;
+
+	if (!h)
+		return;
+	h->refused[pair] = false;
+	if (path_table_pair(h->daemon->table, pair, &gpu, &peer))
+		prober_forget(h->prober, gpu, &peer);
 }
 
 bool daemon_health_trace(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer,

@@ -295,7 +295,7 @@ void prober_run(struct prober *p, uint64_t now)
 		if (place == PROBER_PORTS_PLACE)
 			wheel_set(p->wheel, place, prober_ports_run(p, now));
 		else
-			run_path(p, p->peers[place / SUB_PORTS_MAX_PLANES],
+			run_path(p, p->places[place / SUB_PORTS_MAX_PLANES],
 				 place % SUB_PORTS_MAX_PLANES, now);
 	}
 	udp_send(p->udp);

@@ -60,7 +60,9 @@ struct prober_path {
 
 struct prober_peer {
 	struct in6_addr address;
-	uint32_t gpu, index, n_planes;
+	uint32_t gpu, n_planes;
+	uint32_t index;		  /* in prober.peers; another after one has been forgotten */
+	uint32_t place;		  /* in prober.places; its own as long as it is known */
 	uint64_t active_until_ns; /* it has traffic, or a path of it is suspect: probed fast */
 	uint64_t overdue_ns;	  /* a path of it was overdue, last */
 	uint64_t stamped_ns;	  /* it last repeated a stamp of ours; 0: never */
@@ -134,8 +136,10 @@ struct prober {
 	uint32_t ports_turn, ports_watch_turn;
 	uint64_t ports_watched_ns;
 	uint32_t n_peers;
-	struct prober_peer *peers[PROBER_MAX_PEERS];
-	uint32_t index[PROBER_INDEX_SIZE]; /* peer + 1; 0: free */
+	struct prober_peer *peers[PROBER_MAX_PEERS];  /* n_peers of them, in any order */
+	struct prober_peer *places[PROBER_MAX_PEERS]; /* NULL: free */
+	uint32_t place_turn;
+	uint32_t index[PROBER_INDEX_SIZE]; /* place + 1; 0: free */
 };
 
 /* Beside the sessions' in the wheel: when source ports are tried next. */
@@ -144,7 +148,7 @@ struct prober {
 /* A session's place: in the wheel, and in its discriminator. */
 static inline uint32_t prober_place(const struct prober_peer *peer, uint32_t plane)
 {
-	return peer->index * SUB_PORTS_MAX_PLANES + plane;
+	return peer->place * SUB_PORTS_MAX_PLANES + plane;
 }
 
 static inline uint64_t prober_larger(uint64_t a, uint64_t b)

@@ -818,6 +818,64 @@ START_TEST(one_nonce_does_not_give_the_next)
 }
 END_TEST
 
+static struct in6_addr peer_number(unsigned i)
+{
+	struct in6_addr a = {
+		.s6_addr = {[10] = 0xff, 0xff, 198, 19, (uint8_t)(i >> 8), (uint8_t)i}};
+
+	return a;
+}
+
+static int want(unsigned i, bool wanted)
+{
+	struct in6_addr a = peer_number(i);
+
+	return prober_want(prober, 0, &a, 0, wanted, false, health_loop_now_ns());
+}
+
+static void must_be_known(unsigned i, bool known)
+{
+	struct in6_addr a = peer_number(i);
+	const struct prober_peer *one = prober_peer_find(prober, 0, &a);
+	uint32_t plane;
+
+	ck_assert(!one == !known);
+	if (!one)
+		return;
+	ck_assert_ptr_eq(prober->places[one->place], one);
+	ck_assert_ptr_eq(prober->peers[one->index], one);
+	ck_assert_ptr_eq(prober_peer_of(prober, one->paths[0].discriminator, &plane), one);
+}
+
+/* Addresses come and go for months: one that is forgotten makes room, and disturbs no other. */
+START_TEST(forgotten_peers_make_room)
+{
+	const unsigned first = 1000, n = PROBER_MAX_PEERS - prober->n_peers;
+	const struct prober_peer *stays = prober_peer_find(prober, 0, &peer);
+
+	for (unsigned i = first; i < first + n; i++)
+		ck_assert_int_eq(want(i, true), 0);
+	ck_assert_int_eq(want(first + n, true), -ENOSPC);
+	for (unsigned i = first; i < first + n; i += 3) {
+		struct in6_addr a = peer_number(i);
+
+		prober_forget(prober, 0, &a);
+		must_be_known(i, true); /* it is wanted */
+		ck_assert_int_eq(want(i, false), 0);
+		prober_forget(prober, 0, &a);
+		prober_forget(prober, 0, &a);
+	}
+	for (unsigned i = first; i < first + n; i++)
+		must_be_known(i, (i - first) % 3 != 0);
+	for (unsigned i = first + n; prober->n_peers < PROBER_MAX_PEERS; i++)
+		ck_assert_int_eq(want(i, true), 0);
+	ck_assert_int_eq(want(first, true), -ENOSPC);
+	for (unsigned i = first; i < first + n; i++)
+		must_be_known(i, (i - first) % 3 != 0);
+	ck_assert_ptr_eq(prober_peer_find(prober, 0, &peer), stays);
+}
+END_TEST
+
 /* Answers what has come in: with a stamp and that plane of arrival, or without. */
 static void reflect_by_hand(struct udp_socket *s, bool stamped, uint8_t plane)
 {
@@ -1119,6 +1177,7 @@ int main(void)
 	tcase_add_test(tc, a_traced_path_is_told_of);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);
 	tcase_add_test(tc, one_nonce_does_not_give_the_next);
+	tcase_add_test(tc, forgotten_peers_make_room);
 	tcase_add_test(tc, a_peer_that_stamps_is_not_answered_for_without_a_stamp);
 	tcase_add_test(tc, a_reply_that_names_another_plane_is_dropped);
 	tcase_add_test(tc, a_post_of_a_moment_ahead_counts);
