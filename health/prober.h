@@ -160,7 +160,7 @@ void prober_machine_full(struct prober *p, uint64_t now);
  */
 int prober_want(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 		bool wanted, bool was_down, uint64_t now);
-/* A peer none of whose paths is wanted: what is known of it is gone, and there is room for another. */
+/* A peer none of whose paths is wanted: what is known of it is gone, and another has room. */
 void prober_forget(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer);
 /* A sub-port went up or down; the table that was borrowed already says so. */
 void prober_link_changed(struct prober *p, uint32_t local_gpu, uint32_t plane, uint32_t sub_port,
