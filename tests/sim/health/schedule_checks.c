@@ -187,14 +187,19 @@ static void check_found(struct schedule *s, const struct fault *f)
 		}
 }
 
-/* Over some plane that no other fault touches: without any cable a server tells nobody. */
+/*
+ * Over some plane that has a route and that no other fault touches: without cables or routes a
+ * server tells nobody.
+ */
 static bool can_tell(const struct schedule *s, const struct fault *f, unsigned to)
 {
 	for (unsigned p = 0; p < s->net.n_planes; p++) {
-		bool has_way = false;
+		bool has_cable = false,
+		     has_way = s->has_route[f->host][to][p] && s->has_route[to][f->host][p];
 
 		for (unsigned i = 0; i < s->net.n_sub_ports; i++)
-			has_way |= s->net.port[f->host][p][i].has_carrier;
+			has_cable |= s->net.port[f->host][p][i].has_carrier;
+		has_way &= has_cable;
 		for (unsigned i = 0; i < s->n_faults; i++)
 			has_way &= &s->faults[i] == f ||
 				   !is_touched_by(s, &s->faults[i], f->host, to, p);
