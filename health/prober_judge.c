@@ -228,8 +228,7 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 	uint64_t nth_sent, since, arrived;
 	uint32_t n;
 
-	since = loss_rtt_silent_since(&path->loss,
-				      prober_larger(other->answering_since_ns, path->resumed_ns),
+	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns,
 				      times->detect_multiplier, &n, &nth_sent);
 	arrived = heard->at_ns > since + heard->queues_ns ? since + heard->queues_ns : heard->at_ns;
 	if (!nth_sent || other_sent_ns <= nth_sent || other_sent_ns <= arrived ||
@@ -302,8 +301,8 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		e.silent_since_ns = silent_since(p, path, path->silent_since_ns);
 		return e;
 	}
-	e.silent_since_ns = loss_rtt_silent_since(&path->loss, path->resumed_ns,
-						  times->detect_multiplier, &e.n_silent, &nth_sent);
+	e.silent_since_ns = loss_rtt_silent_since(&path->loss, 0, times->detect_multiplier,
+						  &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
