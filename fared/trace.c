@@ -31,6 +31,13 @@ static struct trace_line *next_line(struct trace *t)
 	return &t->lines[t->n++];
 }
 
+/* What was under way when the trace began is not of it. */
+static bool is_of_before(const struct trace *t, const struct prober_trace *probe)
+{
+	return probe->kind == PROBER_TRACE_ANSWERED &&
+	       (!t->n_sent || probe->at_ns - probe->rtt_ns < t->first_sent_ns);
+}
+
 /*
  * The last probe may be answered until the next one leaves: then, or with its answer, the trace is
  * over.
@@ -43,6 +50,8 @@ static void count_probe(struct trace *t, const struct prober_trace *probe)
 		t->over = true;
 		return;
 	}
+	if (sent && !t->n_sent)
+		t->first_sent_ns = probe->at_ns;
 	if (sent && ++t->n_sent == t->count)
 		t->last_sequence = probe->sequence;
 	if (!sent)
@@ -56,7 +65,7 @@ void trace_probe(struct trace *t, const struct prober_trace *probe)
 	uint32_t n_sent = t->n_sent;
 	struct trace_line *line;
 
-	if (!t->running || t->over)
+	if (!t->running || t->over || is_of_before(t, probe))
 		return;
 	count_probe(t, probe);
 	if (probe->kind == PROBER_TRACE_SENT && t->n_sent == n_sent)

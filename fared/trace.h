@@ -8,7 +8,7 @@
  *
  *   {"what": "sent", "sequence", "mono_ns", "wall_ns", "local_sub_port", "remote_sub_port" and
  *    "reply_sub_port" (null: not known), "source_port", "counts", "state"}
- *   {"what": "answered", the same and "rtt_ns"}
+ *   {"what": "answered", the same and "rtt_ns"}: one of those that were sent since the beginning
  *   {"what": "state", "mono_ns", "wall_ns", "from", "to", "reason"}
  *   {"what": "missed", "n"}: so many did not fit
  *   {"what": "end", "sent", "answered"}: the last one
@@ -39,6 +39,7 @@ struct trace {
 	struct in6_addr peer;
 	uint32_t count, n_sent, n_answered, n_missed;
 	uint32_t last_sequence; /* of the last one; once n_sent is count */
+	uint64_t first_sent_ns; /* once n_sent is not 0 */
 	uint32_t n;
 	struct trace_line lines[TRACE_ROOM];
 };

@@ -11,6 +11,7 @@
 
 #define NOW  UINT64_C(5000000000)
 #define WALL UINT64_C(1700000000000000000)
+#define RTT  UINT64_C(70000)
 
 static struct trace trace;
 static struct in6_addr peer, other;
@@ -35,17 +36,19 @@ static void on_line(void *arg, const json_t *line)
 	json_array_append(lines, (json_t *)(uintptr_t)line);
 }
 
+/* Probe s is sent s us after probe 0, and answered RTT later. */
 static void probe(enum prober_trace_kind kind, uint32_t sequence)
 {
+	uint64_t sent_ns = NOW - 1000000 + sequence * UINT64_C(1000);
 	const struct prober_trace p = {.kind = kind,
-				       .at_ns = NOW - 1000,
+				       .at_ns = kind == PROBER_TRACE_SENT ? sent_ns : sent_ns + RTT,
 				       .sequence = sequence,
 				       .local_sub_port = 1,
 				       .remote_sub_port = -1,
 				       .reply_sub_port = 0,
 				       .source_port = 50000,
 				       .counts = true,
-				       .rtt_ns = 70000,
+				       .rtt_ns = RTT,
 				       .state = PROBE_UP};
 
 	trace_probe(&trace, &p);
@@ -77,8 +80,8 @@ START_TEST(as_many_probes_as_were_asked_for)
 	ck_assert_uint_eq(flush(), 2);
 	ck_assert_str_eq(
 		line(0),
-		"{\"what\":\"sent\",\"sequence\":7,\"mono_ns\":4999999000,\"wall_ns\":"
-		"1699999999999999000,\"local_sub_port\":1,\"remote_sub_port\":null,"
+		"{\"what\":\"sent\",\"sequence\":7,\"mono_ns\":4999007000,\"wall_ns\":"
+		"1699999999999007000,\"local_sub_port\":1,\"remote_sub_port\":null,"
 		"\"reply_sub_port\":0,\"source_port\":50000,\"counts\":true,\"state\":\"up\"}");
 	ck_assert_ptr_nonnull(strstr(line(1), "\"what\":\"answered\""));
 	ck_assert_ptr_nonnull(strstr(line(1), "\"rtt_ns\":70000"));
@@ -100,10 +103,23 @@ START_TEST(a_last_probe_that_is_lost_ends_it)
 {
 	trace_begin(&trace, 0, &peer, 1, 1);
 	probe(PROBER_TRACE_SENT, 7);
+	probe(PROBER_TRACE_SENT, 8);
+	ck_assert_uint_eq(flush(), 2);
+	ck_assert_str_eq(line(1), "{\"what\":\"end\",\"sent\":1,\"answered\":0}");
+}
+END_TEST
+
+START_TEST(answers_to_probes_of_before_are_not_of_it)
+{
+	trace_begin(&trace, 0, &peer, 1, 2);
+	probe(PROBER_TRACE_ANSWERED, 5);
+	probe(PROBER_TRACE_SENT, 7);
 	probe(PROBER_TRACE_ANSWERED, 6);
 	probe(PROBER_TRACE_SENT, 8);
-	ck_assert_uint_eq(flush(), 3);
-	ck_assert_str_eq(line(2), "{\"what\":\"end\",\"sent\":1,\"answered\":1}");
+	probe(PROBER_TRACE_ANSWERED, 7);
+	probe(PROBER_TRACE_ANSWERED, 8);
+	ck_assert_uint_eq(flush(), 5);
+	ck_assert_str_eq(line(4), "{\"what\":\"end\",\"sent\":2,\"answered\":2}");
 }
 END_TEST
 
@@ -157,6 +173,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, as_many_probes_as_were_asked_for);
 	tcase_add_test(tc, a_last_probe_that_is_lost_ends_it);
+	tcase_add_test(tc, answers_to_probes_of_before_are_not_of_it);
 	tcase_add_test(tc, transitions_of_its_path_alone);
 	tcase_add_test(tc, what_does_not_fit_is_counted);
 	tcase_add_test(tc, nobody_looks_on);
