@@ -2,7 +2,6 @@
 #include "inference/common.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,10 +24,12 @@ static bool divides(const struct trial *t, unsigned qps)
 }
 
 /* The links carry probes, and what is sent again, too: what is left of them is idle time. */
-static void add_line_used(struct trial *t, double share)
+static void add_line_used(struct trial *t, const struct measured *m)
 {
-	if (isfinite(share))
-		trial_value(t, "line_used", share * 100, 1);
+	struct link_use use = link_use(t, m, false, (int)t->fabric->topo->gpus[0].server);
+
+	if (use.n)
+		trial_value(t, "line_used", use.mean * 100, use.n);
 	else
 		trial_missing(t, "line_used", "no counter of the sender's links can be read");
 }
@@ -71,7 +72,7 @@ static int run(struct trial *t)
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
 	trial_value(t, "of_line", m.load[0].bps / line * 100, m.load[0].messages);
 	trial_value(t, "line", line / 8e6, 1);
-	add_line_used(t, link_used(t, &m, t->fabric->topo->gpus[0].server));
+	add_line_used(t, &m);
 	trial_value(t, "CPU_sender", m.cpu[0] * 100, 1);
 	trial_value(t, "CPU_receiver", m.cpu[dst] * 100, 1);
 	trial_missing(t, "GPU_to_NIC_overhead", "no GPU: the source is host memory");
@@ -93,7 +94,8 @@ static const struct kpi kpis[] = {
 	KPI_KV_BANDWIDTH,
 	KPI_OF_LINE,
 	KPI_LINE,
-	{"line_used", "%", "DUT-F", "bytes of all packets on the sender's links, of what they pass",
+	{"line_used", "%", "DUT-F",
+	 "bytes of all packets on the sender's links, of what they pass, mean of links",
 	 BETTER_NONE, 0},
 	{"CPU_sender", "%", "DUT-N", "of a core, the sending process", BETTER_LOWER, 0},
 	{"CPU_receiver", "%", "DUT-N", "of a core, the receiving process", BETTER_LOWER, 0},

@@ -10,7 +10,7 @@ static void add(struct trial *t, const struct measured *m)
 {
 	double *bps = calloc(m->n_streams + 1, sizeof(*bps)), line = 0;
 	unsigned first = trial_prefill(t);
-	struct link_use use = link_use(t, m, true);
+	struct link_use use = link_use(t, m, true, LINKS_OF_ALL);
 
 	for (unsigned i = 0; bps && i < m->n_streams; i++)
 		bps[i] = m->stream[i].bps;

@@ -41,7 +41,7 @@ static int run(struct trial *t)
 		trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
 	if (has_ep)
 		trial_one_way(t, "EP_alltoall_latency", &m.load[has_kv].round);
-	trial_value(t, "Packet_drop_rate", link_use(t, &m, false).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", link_use(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
 	trial_missing(t, "ECN_PFC", "nothing marks or pauses on this fabric");
 	measured_fini(&m);
 	return 0;

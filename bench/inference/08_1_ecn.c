@@ -57,7 +57,7 @@ static int run(struct trial *t)
 	if (err)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
-	trial_value(t, "Packet_drop_rate", link_use(t, &m, false).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", link_use(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
 	measured_fini(&m);
 	err = fabric_look(t->fabric);
 	if (!err)

@@ -36,7 +36,7 @@ static void add(struct trial *t, const struct measured *m, double delay_s)
 	trial_value(t, "KV_bandwidth", steady[0] / 8e6, 1);
 	trial_value(t, "EP_bandwidth", steady[1] / 8e6, 1);
 	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
-	trial_value(t, "Packet_drop_rate", link_use(t, m, false).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", link_use(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 	trial_missing(t, "ECN_marking_rate", "the leaves mark nothing");
 }
 

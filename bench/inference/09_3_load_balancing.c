@@ -29,7 +29,7 @@ static int run(struct trial *t)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	use = link_use(t, &m, true);
+	use = link_use(t, &m, true, LINKS_OF_ALL);
 	trial_value(t, "JFI", use.jfi, use.n);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	trial_value(t, "Link_utilization_min", use.min * 100, use.n);

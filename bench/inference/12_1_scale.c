@@ -19,7 +19,7 @@ static int kv(struct trial *t, unsigned gpus)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6 / half, m.load[0].messages);
 	trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
-	use = link_use(t, &m, true);
+	use = link_use(t, &m, true, LINKS_OF_ALL);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	measured_fini(&m);
 	return 0;

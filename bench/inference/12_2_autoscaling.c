@@ -183,7 +183,7 @@ static void add(struct scaling *s, const struct measured *m)
 	trial_one_way(s->t, "KV_xfer_latency", &m->load[0].delivered);
 	trial_one_way_value(s->t, "worst_latency", (double)m->load[0].delivered.max / 1e6,
 			    m->load[0].delivered.n, hist_quantile(&m->load[0].delivered, 0.5));
-	trial_value(s->t, "Packet_drop_rate", link_use(s->t, m, false).drop_ppm, 1);
+	trial_value(s->t, "Packet_drop_rate", link_use(s->t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 	add_throughput(s, m);
 }
 

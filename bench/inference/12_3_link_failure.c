@@ -86,7 +86,7 @@ static void add_bulk(struct trial *t, const struct measured *m, const struct fai
 	add_settled(t, "convergence", bins_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN),
 		    SMOOTH_MS, WITHIN);
 	trial_value(t, "capacity_kept", after / before * 100, 1);
-	trial_value(t, "Packet_drop_rate", link_use(t, m, false).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", link_use(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 }
 
 static int bulk(struct trial *t, struct failure *f)

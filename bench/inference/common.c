@@ -36,7 +36,8 @@ static const struct topo_sub_port *sub_port_of(const struct topo *topo,
 	return NULL;
 }
 
-struct link_use link_use(const struct trial *t, const struct measured *m, bool only_busy)
+struct link_use link_use(const struct trial *t, const struct measured *m, bool only_busy,
+			 int server)
 {
 	struct link_use use = {.min = INFINITY, .jfi = NAN};
 	double *share = calloc(m->n_links + 1, sizeof(*share)), packets = 0, dropped = 0;
@@ -45,7 +46,8 @@ struct link_use link_use(const struct trial *t, const struct measured *m, bool o
 		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i]);
 		double of = port && port->up ? m->link[i].tx_bps / (double)port->rate_bps : 0;
 
-		if (!port || !port->up || (only_busy && of < 0.02))
+		if (!port || !port->up || (only_busy && of < 0.02) ||
+		    (server >= 0 && m->link[i].server != (unsigned)server))
 			continue;
 		packets += (double)m->link[i].tx_packets;
 		dropped += (double)(m->link[i].tx_dropped + m->link[i].rx_dropped);
@@ -61,21 +63,6 @@ struct link_use link_use(const struct trial *t, const struct measured *m, bool o
 	use.drop_ppm = packets > 0 ? dropped / packets * 1e6 : 0;
 	free(share);
 	return use;
-}
-
-double link_used(const struct trial *t, const struct measured *m, unsigned server)
-{
-	double sent = 0, most = 0;
-
-	for (unsigned i = 0; i < m->n_links; i++) {
-		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i]);
-
-		if (m->link[i].server != server || !port || !port->up)
-			continue;
-		sent += m->link[i].tx_bps;
-		most += (double)port->rate_bps;
-	}
-	return most > 0 ? sent / most : NAN;
 }
 
 unsigned plan_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,

@@ -74,11 +74,14 @@ struct link_use {
 	unsigned n;
 };
 
-/* only_busy: links that carry nothing at all (of GPUs that send nothing) do not count. */
-struct link_use link_use(const struct trial *t, const struct measured *m, bool only_busy);
-/* What a server sent by all its live sub-ports, whatever it was, of what they pass; NAN: none is
- * counted. */
-double link_used(const struct trial *t, const struct measured *m, unsigned server);
+#define LINKS_OF_ALL (-1)
+
+/*
+ * only_busy: links that carry nothing at all (of GPUs that send nothing) do not count. server: of
+ * that one, or LINKS_OF_ALL. n is 0 where no counter can be read.
+ */
+struct link_use link_use(const struct trial *t, const struct measured *m, bool only_busy,
+			 int server);
 
 /* Adds the load, with a stream from each prefill GPU to a decode GPU. Returns it. */
 unsigned plan_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,

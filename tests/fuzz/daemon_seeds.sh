@@ -44,4 +44,3 @@ answered() { for _ in 1 2 3 4 5 6; do ms 4; answer; done; }
 	ask 2 '{"cmd":"undrain","peer":"all","plane":0}'; ask 2 '{"cmd":"undrain","peer":"198.19.0.2"}'
 } >"$out/drains"
 { ask 2 '{"cmd":"reload","confirm_s":5}'; ms 6000; ask 2 '{"cmd":"confirm"}'; ask 2 '{"cmd":"config"}'; } >"$out/confirm"
-ls -l "$out"

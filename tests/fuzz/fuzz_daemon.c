@@ -5,9 +5,10 @@
  * that come and go, reloads, and time that passes. It runs in this process, in namespaces of its
  * own, so that coverage leads the fuzzer through all of it; the clock jumps when an input says so.
  *
- * An input is a script: an octet that says what is done (enum operation), an octet with whom, two
- * octets of length, big-endian, and as many octets. Afterwards all connections end and hours pass:
- * the daemon still answers, and holds no more descriptors than before.
+ * An input is a list of operations. Each has one octet for the operation (enum operation), one for
+ * whom or what it concerns, two octets of length (big-endian), and its data. Afterwards all
+ * connections end and hours pass: the daemon still answers, and holds no more descriptors than
+ * before.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>

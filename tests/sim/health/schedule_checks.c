@@ -228,7 +228,6 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 void schedule_checks_fault(struct schedule *s, struct fault *f)
 {
 	uint64_t now = s->net.now_ns;
-
 	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS : FOUND_NS;
 
 	if (f->is_checked || !f->is_on || now < f->from_ns + after)

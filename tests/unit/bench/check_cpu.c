@@ -81,6 +81,17 @@ START_TEST(this_machine)
 }
 END_TEST
 
+START_TEST(this_process)
+{
+	double before = cpu_of_process(getpid());
+
+	/* it counts by ticks: for as long as it takes */
+	while (cpu_of_process(getpid()) <= before)
+		;
+	ck_assert(cpu_of_process(0) == 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cpu");
@@ -93,6 +104,7 @@ int main(void)
 	tcase_add_test(tcase, shares_are_of_the_time_that_passed);
 	tcase_add_test(tcase, no_time_or_no_cores);
 	tcase_add_test(tcase, this_machine);
+	tcase_add_test(tcase, this_process);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
