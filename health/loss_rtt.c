@@ -263,6 +263,7 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 
 void loss_rtt_forget(struct loss_rtt *l)
 {
+	l->forgotten_ns = at(l, l->next - 1)->sent_ns;
 	for (uint32_t s = l->settled + 1; s != l->next; s++)
 		at(l, s)->void_ = true;
 	memset(l->outcome, LOSS_RTT_VOID, sizeof(l->outcome));
@@ -319,9 +320,12 @@ void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns
 	}
 }
 
-uint64_t loss_rtt_oldest_ns(const struct loss_rtt *l)
+uint64_t loss_rtt_known_since_ns(const struct loss_rtt *l)
 {
-	return l->next > LOSS_RTT_WINDOW ? l->ring[l->next % LOSS_RTT_WINDOW].sent_ns : 0;
+	uint64_t oldest =
+		l->next > LOSS_RTT_WINDOW ? l->ring[l->next % LOSS_RTT_WINDOW].sent_ns : 0;
+
+	return oldest > l->forgotten_ns ? oldest : l->forgotten_ns + 1;
 }
 
 /* The cables that a probe takes, there and back; where they are not known, its port. */

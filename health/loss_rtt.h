@@ -47,6 +47,7 @@ struct loss_rtt {
 	uint64_t full_ns;      /* the caller's: what a full queue takes; 0: not known */
 	uint32_t histogram[LOSS_RTT_BUCKETS];
 	uint32_t n_rtt;
+	uint64_t forgotten_ns; /* what was sent until then is; 0: nothing */
 };
 
 void loss_rtt_init(struct loss_rtt *l);
@@ -102,13 +103,13 @@ uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t pat
 			    uint64_t skew_ns);
 /*
  * Of the last LOSS_RTT_WINDOW probes those sent from from_ns to to_ns, decided or not, void ones
- * left out: how many, and how many of them are unanswered. What was forgotten counts, too.
+ * left out: how many, and how many of them are unanswered.
  */
 void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n,
 		      uint32_t *n_unanswered);
 
-/* When the oldest probe was sent that loss_rtt_between() knows of; 0: it knows of all. */
-uint64_t loss_rtt_oldest_ns(const struct loss_rtt *l);
+/* Of what was sent since then loss_rtt_between() knows all, and nothing of it was forgotten. */
+uint64_t loss_rtt_known_since_ns(const struct loss_rtt *l);
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l);
 /* percent 0..100; 0 if nothing was measured. The upper edge of the bucket. */

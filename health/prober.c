@@ -116,16 +116,24 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 }
 
 /*
- * A reply is overdue: this peer's other planes are to say whether it is the peer. Not if it is we
- * who are late: a thousand idle peers whose replies wait with us would all be asked faster, and
- * make us later still.
+ * It is we who are late, and the reply may wait with us: a thousand idle peers whose replies do so
+ * would all be asked faster, and make us later still. What counts as lost waits nowhere, once
+ * others have had the time that we were late.
  */
-static void note_overdue(struct prober *p, struct prober_peer *peer, uint64_t now)
+static bool may_wait_here(const struct prober *p, const struct prober_path *path, uint64_t now)
+{
+	return (now < p->late_until_ns || now < p->full_until_ns) &&
+	       now < path->silent_since_ns + HEALTH_SETTLE_NS + path->loss.rtt_peak_ns +
+			       (p->late_until_ns - p->late_ns);
+}
+
+/* A reply is overdue: this peer's other planes are to say whether it is the peer. */
+static void note_overdue(struct prober *p, struct prober_peer *peer, uint32_t silent, uint64_t now)
 {
 	bool idle = now >= peer->active_until_ns;
 
 	p->overdue_ns = peer->overdue_ns = now;
-	if (idle && (now < p->late_until_ns || now < p->full_until_ns))
+	if (idle && may_wait_here(p, &peer->paths[silent], now))
 		return;
 	peer->active_until_ns = prober_larger(peer->active_until_ns, now + HEALTH_ACTIVE_NS);
 	for (uint32_t plane = 0; idle && plane < peer->n_planes; plane++)
@@ -154,7 +162,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	path->loss.full_ns = HEALTH_QUEUE_BATCHES * p->ports->gpus[peer->gpu].burst_ns[plane];
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue) {
-		note_overdue(p, peer, now);
+		note_overdue(p, peer, plane, now);
 		prober_sample_plane(p, peer->gpu, plane, now);
 	}
 	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_has_losses(path))

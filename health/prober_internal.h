@@ -35,6 +35,7 @@ struct prober_path {
 	uint64_t n_turns;	  /* probes sent: sub-ports take turns */
 	uint64_t acked_ns;	  /* data was acknowledged over it, or the peer hears us */
 	uint64_t sent_ns;	  /* the last probe */
+	uint64_t resumed_ns; /* first probe after a pause: what was lost before is no silence */
 	/* what is known from replies over it: see prober_note_answer() */
 	uint64_t fresh_ns, fresh_sent_ns, known_sent_ns;
 	/* one sub-port would explain what it loses, but so would chance */

@@ -228,7 +228,8 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 	uint64_t nth_sent, since, arrived;
 	uint32_t n;
 
-	since = loss_rtt_silent_since(&path->loss, other->answering_since_ns,
+	since = loss_rtt_silent_since(&path->loss,
+				      prober_larger(other->answering_since_ns, path->resumed_ns),
 				      times->detect_multiplier, &n, &nth_sent);
 	arrived = heard->at_ns > since + heard->queues_ns ? since + heard->queues_ns : heard->at_ns;
 	if (!nth_sent || other_sent_ns <= nth_sent || other_sent_ns <= arrived ||
@@ -241,44 +242,60 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 	e->n_silent = n;
 }
 
+/* Part of the time in which a path has lost probes, and what queues may have kept them. */
+struct lossy_span {
+	uint64_t from_ns, to_ns;
+	uint64_t waits_ns;
+};
+
 /*
  * Over that plane of as many probes, sent in the very time in which ours were lost, at most a
  * quarter as many are unanswered. Only of the time that both know of: a plane that is probed more
- * often has forgotten sooner.
+ * often has forgotten sooner, and one that came up again all of before. And of what came to the
+ * peer at that time, which by a full queue was sent earlier: it was perhaps away then.
  */
 static bool loses_less(const struct prober *p, const struct loss_rtt *ours,
-		       const struct loss_rtt *other, uint64_t from_ns, uint64_t to_ns)
+		       const struct loss_rtt *other, uint64_t other_queue_ns,
+		       const struct lossy_span *span)
 {
-	uint64_t half_window = HEALTH_RATE_PROBES * p->times.interval_ns;
+	uint64_t half_window = HEALTH_RATE_PROBES * p->times.interval_ns, from_ns;
 	uint32_t n, lost, n_ours, lost_ours;
 
-	from_ns = prober_larger(from_ns, loss_rtt_oldest_ns(other));
-	if (to_ns < from_ns + (half_window < HEALTH_RATE_NS ? half_window : HEALTH_RATE_NS))
+	from_ns = prober_larger(span->from_ns, loss_rtt_known_since_ns(other) + other_queue_ns);
+	if (span->to_ns < from_ns + (half_window < HEALTH_RATE_NS ? half_window : HEALTH_RATE_NS))
 		return false;
-	loss_rtt_between(ours, from_ns, to_ns, &n_ours, &lost_ours);
-	loss_rtt_between(other, from_ns, to_ns, &n, &lost);
+	loss_rtt_between(ours, from_ns, span->to_ns, &n_ours, &lost_ours);
+	loss_rtt_between(other, from_ns - other_queue_ns, span->to_ns + span->waits_ns, &n, &lost);
 	return lost_ours >= HEALTH_LOST_MIN && n >= n_ours / 2 && lost <= lost_ours / 4;
 }
 
 /*
  * Another plane that works, over which the peer answered meanwhile, and afterwards for as long as
- * ours may have waited. A peer that was away for a moment has lost alike on all planes; and one
- * burst of losses is no rate: what lasts is found as silence.
+ * ours may have waited: what was sent later counts when it says so, too. A peer that was away for a
+ * moment has lost alike on all planes; and one burst of losses is no rate: what lasts is found as
+ * silence.
  */
 static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer *peer,
 			       uint32_t plane, uint64_t now)
 {
+	const uint64_t *burst = p->ports->gpus[peer->gpu].burst_ns;
 	const struct loss_rtt *ours = &peer->paths[plane].loss;
-	uint64_t from_ns, to_ns;
+	struct lossy_span all;
 
-	if (!loss_rtt_lost_span(ours, &from_ns, &to_ns))
+	if (!loss_rtt_lost_span(ours, &all.from_ns, &all.to_ns))
 		return false;
+	all.waits_ns = probe_fsm_queue(burst[plane]) + ours->rtt_peak_ns;
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
 		const struct prober_path *path = &peer->paths[i];
+		uint64_t known_ns = known_sent_ns(p, path, now);
+		struct lossy_span span = all;
 
-		if (i != plane && path->wanted && path->fsm.state == PROBE_UP &&
-		    known_sent_ns(p, path, now) > to_ns + ours->rtt_peak_ns &&
-		    loses_less(p, ours, &path->loss, from_ns, to_ns))
+		if (i == plane || !path->wanted || path->fsm.state != PROBE_UP ||
+		    known_ns <= all.from_ns + all.waits_ns)
+			continue;
+		if (span.to_ns > known_ns - all.waits_ns)
+			span.to_ns = known_ns - all.waits_ns;
+		if (loses_less(p, ours, &path->loss, probe_fsm_queue(burst[i]), &span))
 			return true;
 	}
 	return false;
@@ -301,8 +318,8 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		e.silent_since_ns = silent_since(p, path, path->silent_since_ns);
 		return e;
 	}
-	e.silent_since_ns = loss_rtt_silent_since(&path->loss, 0, times->detect_multiplier,
-						  &e.n_silent, &nth_sent);
+	e.silent_since_ns = loss_rtt_silent_since(&path->loss, path->resumed_ns,
+						  times->detect_multiplier, &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))

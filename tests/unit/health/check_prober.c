@@ -1091,6 +1091,29 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 }
 END_TEST
 
+static bool is_hurried_though_full(void)
+{
+	prober_machine_full(prober, health_loop_now_ns());
+	return !is_idle();
+}
+
+/* What is unanswered for so long that it counts as lost does not wait with us. */
+START_TEST(a_full_machine_looks_into_what_is_lost)
+{
+	uint64_t start;
+
+	reflect(&keys);
+	ck_assert(until(is_up));
+	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
+	ck_assert(until(is_idle));
+	prober_machine_full(prober, health_loop_now_ns());
+	stop_reflector();
+	start = health_loop_now_ns();
+	ck_assert(until(is_hurried_though_full));
+	ck_assert_uint_ge(health_loop_now_ns(), start + HEALTH_SETTLE_NS);
+}
+END_TEST
+
 static bool has_learned(void)
 {
 	return n_learned > 0;
@@ -1183,6 +1206,7 @@ int main(void)
 	tcase_add_test(tc, a_post_of_a_moment_ahead_counts);
 	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
 	tcase_add_test(tc, being_held_up_hurries_no_idle_peer);
+	tcase_add_test(tc, a_full_machine_looks_into_what_is_lost);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
