@@ -261,6 +261,30 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 	return since;
 }
 
+bool loss_rtt_answering(const struct loss_rtt *l, uint64_t before, uint64_t *from_ns,
+			uint64_t *to_ns)
+{
+	uint32_t n_strays = 0;
+
+	*from_ns = *to_ns = 0;
+	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
+		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
+
+		if (p->void_ || p->sent_ns >= before)
+			continue;
+		if (!p->answered) {
+			if (*to_ns && ++n_strays > HEALTH_STRAY_MAX)
+				break;
+			continue;
+		}
+		n_strays = 0;
+		*from_ns = p->sent_ns;
+		if (!*to_ns)
+			*to_ns = p->sent_ns;
+	}
+	return *to_ns != 0;
+}
+
 void loss_rtt_forget(struct loss_rtt *l)
 {
 	l->forgotten_ns = at(l, l->next - 1)->sent_ns;

@@ -81,6 +81,12 @@ void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port);
  */
 uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_t nth, uint32_t *n,
 			       uint64_t *nth_sent_ns);
+/*
+ * The last time of which all is known by now, of probes sent before `before`: all that were sent
+ * from *from_ns to *to_ns were answered, but for HEALTH_STRAY_MAX in a row. false: there is none.
+ */
+bool loss_rtt_answering(const struct loss_rtt *l, uint64_t before, uint64_t *from_ns,
+			uint64_t *to_ns);
 /* Forgets what the window holds; probes under way do not count as lost any more. */
 void loss_rtt_forget(struct loss_rtt *l);
 

@@ -213,6 +213,11 @@ struct heard {
 	uint64_t at_ns, queues_ns;
 };
 
+/* Another plane over which the peer answered what was sent in that time. */
+struct answering {
+	uint64_t since_ns, until_ns;
+};
+
 /*
  * Holds the silence of one path against what the peer has answered over another plane meanwhile.
  * Only probes sent while that plane was answering count: before, the peer may not have been
@@ -222,24 +227,41 @@ struct heard {
  * before, too.
  */
 static void compare(const struct prober_path *path, const struct heard *heard,
-		    const struct prober_path *other, uint64_t other_sent_ns,
-		    const struct probe_fsm_times *times, struct probe_evidence *e)
+		    const struct answering *other, const struct probe_fsm_times *times,
+		    struct probe_evidence *e)
 {
 	uint64_t nth_sent, since, arrived;
 	uint32_t n;
 
-	since = loss_rtt_silent_since(&path->loss,
-				      prober_larger(other->answering_since_ns, path->resumed_ns),
+	since = loss_rtt_silent_since(&path->loss, prober_larger(other->since_ns, path->resumed_ns),
 				      times->detect_multiplier, &n, &nth_sent);
 	arrived = heard->at_ns > since + heard->queues_ns ? since + heard->queues_ns : heard->at_ns;
-	if (!nth_sent || other_sent_ns <= nth_sent || other_sent_ns <= arrived ||
-	    other_sent_ns <= telling_ns(times, e->burst_ns, since))
+	if (!nth_sent || other->until_ns <= nth_sent || other->until_ns <= arrived ||
+	    other->until_ns <= telling_ns(times, e->burst_ns, since))
 		return;
 	if (e->answers_elsewhere && since >= e->silent_since_ns)
 		return; /* another plane already says more */
 	e->answers_elsewhere = true;
 	e->silent_since_ns = since;
 	e->n_silent = n;
+}
+
+/*
+ * Where one cable of that plane has a long queue, replies by the others overtake: of the newest
+ * probes some are always unanswered, and of older ones all are known.
+ */
+static void compare_all(const struct prober *p, const struct prober_path *path,
+			const struct heard *heard, const struct prober_path *other,
+			const struct probe_fsm_times *times, uint64_t now, struct probe_evidence *e)
+{
+	struct answering last = {other->answering_since_ns, known_sent_ns(p, other, now)}, all;
+	uint64_t silent_since_ns = e->silent_since_ns;
+
+	compare(path, heard, &last, times, e);
+	if (last.since_ns > silent_since_ns &&
+	    loss_rtt_answering(&other->loss, now - other->loss.rtt_peak_ns - times->interval_ns,
+			       &all.since_ns, &all.until_ns))
+		compare(path, heard, &all, times, e);
 }
 
 /* Part of the time in which a path has lost probes, and what queues may have kept them. */
@@ -323,8 +345,7 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
 		    is_answering(p, &peer->paths[i], p->ports->gpus[peer->gpu].burst_ns[i], now))
-			compare(path, &heard, &peer->paths[i],
-				known_sent_ns(p, &peer->paths[i], now), times, &e);
+			compare_all(p, path, &heard, &peer->paths[i], times, now, &e);
 	if (HEALTH_PLANTED(elsewhere_unasked))
 		e.answers_elsewhere = nth_sent != 0;
 	e.lossy = is_losing(p, path) &&
