@@ -206,6 +206,30 @@ START_TEST(between_two_moments)
 	ck_assert(!loss_rtt_lost_span(&l, &from, &to));
 	loss_rtt_between(&l, 0, 24 * MS, &n, &lost);
 	ck_assert_uint_eq(n, 7);
+	ck_assert_uint_eq(loss_rtt_known_since_ns(&l), 30 * MS + 1);
+}
+END_TEST
+
+/* Fifteen probes, 3 ms apart; 5, 6, 9 and 15 are unanswered. */
+START_TEST(a_time_of_which_all_is_known)
+{
+	struct loss_rtt_probe probe;
+	uint64_t from, to;
+
+	ck_assert(!loss_rtt_answering(&l, UINT64_MAX, &from, &to));
+	for (unsigned i = 1; i <= 15; i++) {
+		uint32_t s = sent(3 * i * MS, i, 0, 0, false);
+
+		if (i != 5 && i != 6 && i != 9 && i != 15)
+			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS, s, i, &probe));
+	}
+	ck_assert(loss_rtt_answering(&l, UINT64_MAX, &from, &to));
+	ck_assert_uint_eq(from, 21 * MS); /* one alone is no end of it, two are */
+	ck_assert_uint_eq(to, 42 * MS);
+	ck_assert(loss_rtt_answering(&l, 18 * MS, &from, &to));
+	ck_assert_uint_eq(from, 3 * MS);
+	ck_assert_uint_eq(to, 12 * MS);
+	ck_assert(!loss_rtt_answering(&l, 3 * MS, &from, &to));
 }
 END_TEST
 
@@ -367,6 +391,7 @@ int main(void)
 	tcase_add_test(tc, a_late_answer_says_that_nothing_was_lost);
 	tcase_add_test(tc, answers_that_name_no_probe_count_one_each);
 	tcase_add_test(tc, between_two_moments);
+	tcase_add_test(tc, a_time_of_which_all_is_known);
 	tcase_add_test(tc, the_window_forgets);
 	tcase_add_test(tc, loss_is_what_was_lost);
 	tcase_add_test(tc, congestion_is_not_loss);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is concluded from silence: the real rules, under a clock of the test's own. */
+/* What is concluded from silence and losses: the real rules, under a clock of the test's own. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +202,115 @@ START_TEST(others_are_to_tell_of_a_quiet_plane)
 }
 END_TEST
 
+/*
+ * Seldom asked, it has lost one long ago: that makes no silence of what is asked now, which may
+ * wait in a queue.
+ */
+START_TEST(what_was_lost_before_a_pause_is_no_silence)
+{
+	ports.gpus[0].burst_ns[0] = MS / 10;
+	send_one(0, T0 - 1000 * MS, false);
+	fall_silent(T0 + 3 * INTERVAL);
+	send_one(1, T0 + 3 * INTERVAL + 1, true);
+	peer->paths[0].resumed_ns = T0;
+	p->planes[0][0].heard_ns = T0 + 3 * INTERVAL;
+	ck_assert(!prober_judge(p, peer, 0, T0 + 3 * INTERVAL + MS));
+	ck_assert(prober_judge(p, peer, 0, T0 + 3 * INTERVAL + 30 * MS));
+}
+END_TEST
+
+/*
+ * One cable of the other plane has a queue, so that three of four replies by it are always under
+ * way; before, all were answered. Or one in a row was not for too long: then the peer may have been
+ * away.
+ */
+START_TEST(a_queue_elsewhere_hides_no_silence)
+{
+	bool was_away = _i;
+
+	for (unsigned i = 0; i < 40; i++) {
+		bool under_way = i >= 26 && i % 4, lost = was_away && i >= 20 && i < 24;
+
+		send_one(0, T0 + i * INTERVAL, false);
+		send_one(1, T0 + i * INTERVAL, !under_way && !lost);
+	}
+	peer->paths[1].answering_since_ns = T0 + 36 * INTERVAL;
+	peer->paths[1].loss.rtt_peak_ns = 40 * MS;
+	peer->paths[1].silent_since_ns = T0 + 37 * INTERVAL;
+	ck_assert(prober_judge(p, peer, 0, T0 + 40 * INTERVAL) == !was_away);
+}
+END_TEST
+
+/* ---- losses --------------------------------------------------------------- */
+
+#define N_PROBES 306u /* the last 256 are known */
+
+/* Which of them are lost, of either plane. */
+struct lost {
+	unsigned from[2], to[2]; /* all of these, of each plane */
+	unsigned one_in;	 /* and of plane 0: 0: none */
+	unsigned also;		 /* and this one */
+};
+
+static void send_all(const struct lost *l)
+{
+	for (unsigned i = 0; i < N_PROBES; i++) {
+		uint64_t at = T0 + i * INTERVAL;
+		bool lost0 = (i >= l->from[0] && i < l->to[0]) || (l->one_in && !(i % l->one_in)) ||
+			     (l->also && i == l->also);
+
+		send_one(0, at, !lost0);
+		send_one(1, at, i < l->from[1] || i >= l->to[1]);
+	}
+	for (unsigned plane = 0; plane < 2; plane++) {
+		peer->paths[plane].third_party = true; /* no search for a gray sub-port */
+		peer->paths[plane].silent_since_ns = 0;
+		loss_rtt_settle(&peer->paths[plane].loss, T0 + (N_PROBES - 1) * INTERVAL);
+	}
+	p->times.max_loss_ppm = 20000;
+	ports.gpus[0].burst_ns[0] = ports.gpus[0].burst_ns[1] = MS / 10; /* full: 25.6 ms */
+}
+
+static bool goes_down(void)
+{
+	return prober_judge(p, peer, 0, T0 + N_PROBES * INTERVAL);
+}
+
+START_TEST(a_lossy_path_goes_down_where_another_plane_is_clean)
+{
+	send_all(&(struct lost){.one_in = 5});
+	ck_assert(goes_down());
+	ck_assert(peer->paths[0].fsm.where == PROBE_UNLOCATED);
+}
+END_TEST
+
+/* What it knows is of less than 300 ms. */
+START_TEST(a_plane_that_has_forgotten_tells_nothing)
+{
+	send_all(&(struct lost){.one_in = 5});
+	peer->paths[1].loss.forgotten_ns = T0 + (N_PROBES - 90) * INTERVAL;
+	ck_assert(!goes_down());
+}
+END_TEST
+
+/* Then the peer may have been away since, and what is lost have waited for it. */
+START_TEST(a_plane_that_does_not_answer_any_more_tells_nothing)
+{
+	send_all(&(struct lost){.one_in = 5});
+	peer->paths[1].known_sent_ns = peer->paths[1].fresh_sent_ns = T0 + 165 * INTERVAL;
+	ck_assert(!goes_down());
+}
+END_TEST
+
+/* By the other plane's queue what was sent eight probes earlier came at the same time. */
+START_TEST(a_peer_that_was_away_has_lost_alike)
+{
+	send_all(&(struct lost){.from = {20, 12}, .to = {60, 52}, .also = 290});
+	ck_assert_uint_ge(peer->paths[0].loss.n_lost, HEALTH_LOST_MIN);
+	ck_assert(!goes_down());
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("health/prober_judge");
@@ -217,6 +326,12 @@ int main(void)
 	tcase_add_test(tc, a_plane_that_is_heard_is_given_longer);
 	tcase_add_loop_test(tc, lateness_ends_when_others_are_in_time, 0, 2);
 	tcase_add_test(tc, others_are_to_tell_of_a_quiet_plane);
+	tcase_add_test(tc, what_was_lost_before_a_pause_is_no_silence);
+	tcase_add_loop_test(tc, a_queue_elsewhere_hides_no_silence, 0, 2);
+	tcase_add_test(tc, a_lossy_path_goes_down_where_another_plane_is_clean);
+	tcase_add_test(tc, a_plane_that_has_forgotten_tells_nothing);
+	tcase_add_test(tc, a_plane_that_does_not_answer_any_more_tells_nothing);
+	tcase_add_test(tc, a_peer_that_was_away_has_lost_alike);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
