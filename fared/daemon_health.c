@@ -524,7 +524,6 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	if (!h)
 		return -ENOMEM;
 	h->daemon = d;
-	traffic_init(&h->traffic);
 	describe_ports(h, d->config);
 	rc = take_keys(h, c);
 	if (!rc)

@@ -476,8 +476,6 @@ int links_create(struct links **out, struct ev_loop *loop, const struct config *
 	l->arg = arg;
 	l->ethtool_fd = -1;
 	fill_ports(l, config);
-	for (uint32_t i = 0; i < l->n_ports; i++)
-		l->ports[i].count = DEVICE_COUNT_NONE;
 	ev_init(&l->io, on_readable);
 	ev_init(&l->retry, on_retry);
 	ev_timer_init(&l->look, on_look, LOOK_S, LOOK_S);

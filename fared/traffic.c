@@ -2,15 +2,6 @@
 /* traffic.c - see traffic.h */
 #include "traffic.h"
 
-void traffic_init(struct traffic *t)
-{
-	*t = (struct traffic){0};
-	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)
-		for (uint32_t p = 0; p < SUB_PORTS_MAX_PLANES; p++)
-			for (uint32_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS; s++)
-				t->planes[g][p].tx[s] = DEVICE_COUNT_NONE;
-}
-
 void traffic_fini(struct traffic *t)
 {
 	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)

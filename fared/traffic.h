@@ -39,12 +39,11 @@ struct traffic_plane {
 	uint64_t until_ns;
 };
 
-struct traffic {
+struct traffic { /* all zero at first */
 	uint64_t cursor;
 	struct traffic_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
 };
 
-void traffic_init(struct traffic *t);
 void traffic_fini(struct traffic *t);
 /* Reads on, to the end of the round at most. */
 void traffic_read(struct traffic *t, const struct flows *flows,

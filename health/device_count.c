@@ -124,7 +124,7 @@ int device_count_open(struct device_count *c, const char *dev, enum device_count
 		rc = open_file(dev, file_of[what]);
 	if (rc < 0)
 		return rc;
-	c->fd = rc;
+	c->file = rc + 1;
 	return 0;
 }
 
@@ -133,9 +133,9 @@ int device_count_read(const struct device_count *c, uint64_t *n)
 	char text[32], *end;
 	int rc;
 
-	if (c->fd < 0)
+	if (!c->file)
 		return -EBADF;
-	rc = read_line(c->fd, text, sizeof(text));
+	rc = read_line(c->file - 1, text, sizeof(text));
 	if (rc)
 		return rc;
 	errno = 0;
@@ -147,7 +147,7 @@ int device_count_follow(struct device_count *c, int ifindex, enum device_count_o
 {
 	char dev[IF_NAMESIZE];
 
-	bool again = c->fd < 0 && ++c->n_failed % RETRY_READINGS == 0;
+	bool again = !c->file && ++c->n_failed % RETRY_READINGS == 0;
 
 	if (c->ifindex != ifindex || again) {
 		uint32_t n_failed = c->ifindex == ifindex ? c->n_failed : 0;
@@ -163,7 +163,7 @@ int device_count_follow(struct device_count *c, int ifindex, enum device_count_o
 
 void device_count_close(struct device_count *c)
 {
-	if (c->fd >= 0)
-		close(c->fd);
-	*c = DEVICE_COUNT_NONE;
+	if (c->file)
+		close(c->file - 1);
+	*c = (struct device_count){0};
 }

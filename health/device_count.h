@@ -23,18 +23,16 @@ enum device_count_of {
 };
 
 struct device_count {
-	int fd;		   /* below 0: none */
+	int file;	   /* a descriptor + 1; 0: none */
 	int ifindex;	   /* that device_count_follow() was last asked of */
 	uint32_t n_failed; /* its readings in a row without a file */
 };
 
-#define DEVICE_COUNT_NONE ((struct device_count){-1, 0, 0})
-
 /*
- * 0, or -errno and *c is none: -ENODEV (no such device), -ENOENT (/sys does not show it, or not
- * this count), -EXDEV (/sys shows another network namespace), -EOPNOTSUPP (packets of an RDMA
- * device: most pass the kernel by, and its network device counts the others alone). What *c had
- * before is closed.
+ * *c: all zero, or what was open before, which is closed. 0, or -errno and *c is none: -ENODEV (no
+ * such device), -ENOENT (/sys does not show it, or not this count), -EXDEV (/sys shows another
+ * network namespace), -EOPNOTSUPP (packets of an RDMA device: most pass the kernel by, and its
+ * network device counts the others alone).
  */
 int device_count_open(struct device_count *c, const char *dev, enum device_count_of what);
 /* 0 and *n, or -errno: -ENODEV (the device is gone), -EBADF (none), -EBADMSG (no number). */

@@ -381,7 +381,6 @@ int prober_create(struct prober **out, struct udp *udp, const struct prober_opti
 	p->handlers = handlers;
 	p->arg = arg;
 	p->random = options->seed;
-	prober_rx_open(p);
 	rc = nonces_init(&p->nonces);
 	if (!rc)
 		rc = prober_io_open(p);

@@ -214,7 +214,6 @@ void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t p
 			  const struct notice_trailer *t, uint64_t now);
 
 /* prober_rx.c */
-void prober_rx_open(struct prober *p);
 void prober_rx_close(struct prober *p);
 /* A probe or a reply came over the plane. */
 void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);

@@ -5,14 +5,6 @@
  */
 #include "prober_internal.h"
 
-void prober_rx_open(struct prober *p)
-{
-	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)
-		for (uint32_t plane = 0; plane < SUB_PORTS_MAX_PLANES; plane++)
-			for (uint32_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS; s++)
-				p->planes[g][plane].rx[s] = DEVICE_COUNT_NONE;
-}
-
 void prober_rx_close(struct prober *p)
 {
 	for (uint32_t g = 0; g < SUB_PORTS_MAX_GPUS; g++)

@@ -374,7 +374,7 @@ int device_count_follow(struct device_count *c, int ifindex, enum device_count_o
 
 void device_count_close(struct device_count *c)
 {
-	*c = DEVICE_COUNT_NONE;
+	*c = (struct device_count){0};
 }
 
 int nonces_init(struct nonces *n)

@@ -28,7 +28,7 @@ static unsigned n_clients;
 static void setup(void)
 {
 	ck_assert_int_eq(flows_create(&flows), 0);
-	traffic_init(&traffic);
+	traffic = (struct traffic){0};
 	memset(n_told, 0, sizeof(n_told));
 	n_clients = 0;
 }
