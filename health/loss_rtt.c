@@ -270,9 +270,11 @@ bool loss_rtt_answering(const struct loss_rtt *l, uint64_t before, uint64_t *fro
 	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
 
-		if (p->void_ || p->sent_ns >= before)
+		if (p->sent_ns <= l->forgotten_ns)
+			break;
+		if (p->sent_ns >= before)
 			continue;
-		if (!p->answered) {
+		if (!p->answered) { /* void or not: nothing is known of that moment */
 			if (*to_ns && ++n_strays > HEALTH_STRAY_MAX)
 				break;
 			continue;

@@ -83,7 +83,8 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 			       uint64_t *nth_sent_ns);
 /*
  * The last time of which all is known by now, of probes sent before `before`: all that were sent
- * from *from_ns to *to_ns were answered, but for HEALTH_STRAY_MAX in a row. false: there is none.
+ * from *from_ns to *to_ns were answered, but for HEALTH_STRAY_MAX in a row, and none of them is
+ * forgotten. false: there is none.
  */
 bool loss_rtt_answering(const struct loss_rtt *l, uint64_t before, uint64_t *from_ns,
 			uint64_t *to_ns);

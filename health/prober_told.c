@@ -47,6 +47,7 @@ static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	}
 	/* probes of before the break say nothing */
 	path->loss.newest_answered = path->loss.next - 1;
+	path->answering_since_ns = now; /* before, it was not asked */
 	loss_rtt_settle(&path->loss, UINT64_MAX);
 	loss_rtt_forget(&path->loss);
 	prober_tell(p, peer, plane, now, cut);

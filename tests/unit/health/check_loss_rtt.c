@@ -230,6 +230,18 @@ START_TEST(a_time_of_which_all_is_known)
 	ck_assert_uint_eq(from, 3 * MS);
 	ck_assert_uint_eq(to, 12 * MS);
 	ck_assert(!loss_rtt_answering(&l, 3 * MS, &from, &to));
+	loss_rtt_forget(&l);
+	ck_assert(!loss_rtt_answering(&l, UINT64_MAX, &from, &to));
+	for (unsigned i = 16; i <= 20; i++) /* 17 and 18 are void, and unanswered */
+		if (i == 17 || i == 18)
+			sent(3 * i * MS, i, 0, 0, true);
+		else
+			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS,
+						    sent(3 * i * MS, i, 0, 0, false), i, &probe));
+	ck_assert(loss_rtt_answering(&l, UINT64_MAX, &from, &to));
+	ck_assert_uint_eq(from, 57 * MS);
+	ck_assert(loss_rtt_answering(&l, 57 * MS, &from, &to));
+	ck_assert_uint_eq(from, 48 * MS);
 }
 END_TEST
 
