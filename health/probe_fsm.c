@@ -120,10 +120,10 @@ uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_ti
 
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
 {
-	uint64_t schedule = t->interval_ns * t->detect_multiplier,
-		 bursts = t->interval_ns + 2 * burst_ns;
+	uint64_t schedule = t->interval_ns * 3 / 4 * (t->detect_multiplier - 1),
+		 bursts = 2 * burst_ns;
 
-	return schedule > bursts ? schedule : bursts;
+	return t->interval_ns + (schedule > bursts ? schedule : bursts);
 }
 
 uint64_t probe_fsm_queue(uint64_t burst_ns)

@@ -109,9 +109,10 @@ bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now
 		     struct probe_fsm_change *change);
 
 /*
- * Silence that says something where nothing at all comes in any more: detect_multiplier intervals,
- * or, on slow links, an interval and two batches of data, for a probe may wait behind one out of
- * our port and behind another out of the leaf's.
+ * Silence that says something where nothing at all comes in any more: the time in which
+ * detect_multiplier probes go out at least, 75% of an interval apart, and an interval for the last
+ * one's reply; or, on slow links, an interval and two batches of data, for a probe may wait behind
+ * one out of our port and behind another out of the leaf's.
  */
 uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns);
 /*

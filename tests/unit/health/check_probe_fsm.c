@@ -69,8 +69,8 @@ START_TEST(slow_links_take_longer)
 {
 	struct probe_evidence e;
 
-	ck_assert_uint_eq(probe_fsm_silence(&times, 0), 9 * MS);
-	ck_assert_uint_eq(probe_fsm_silence(&times, 2 * MS), 9 * MS);
+	ck_assert_uint_eq(probe_fsm_silence(&times, 0), 15 * MS / 2);
+	ck_assert_uint_eq(probe_fsm_silence(&times, 2 * MS), 15 * MS / 2);
 	ck_assert_uint_eq(probe_fsm_silence(&times, 6 * MS), 15 * MS);
 	/* 400 Gb/s, 10 Gb/s, 200 Mb/s, not known */
 	ck_assert_uint_eq(probe_fsm_queue(1311), 5 * MS);
@@ -106,11 +106,11 @@ START_TEST(down_only_on_evidence)
 	e.n_silent = 2;
 	tick(e);
 	ck_assert_int_ne(f.state, PROBE_DOWN);
-	e = silence(8);
+	e = silence(7);
 	tick(e);
 	ck_assert_int_ne(f.state, PROBE_DOWN);
-	e = silence(9);
-	e.margin_ns = 1; /* replies may take that much longer */
+	e = silence(8);
+	e.margin_ns = MS / 2 + 1; /* replies may take that much longer */
 	tick(e);
 	ck_assert_int_ne(f.state, PROBE_DOWN);
 	bring_down();
@@ -154,9 +154,9 @@ START_TEST(recovery_takes_probes_in_a_row_the_hold_and_a_ramp)
 	for (int i = 0; i < 9; i++)
 		ck_assert(!probe_fsm_answered(&f, &times, now += 3 * MS, UINT32_MAX, UINT32_MAX,
 					      &change));
-	tick(silence(8)); /* one is late, and comes */
+	tick(silence(7)); /* one is late, and comes */
 	ck_assert_uint_eq(f.passes, 9);
-	tick(silence(9)); /* all are missing: the row begins again */
+	tick(silence(8)); /* all are missing: the row begins again */
 	ck_assert_uint_eq(f.passes, 0);
 	now = f.hold_until_ns;
 	for (int i = 0; i < 9; i++)

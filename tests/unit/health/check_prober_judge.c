@@ -9,6 +9,7 @@
 #define MS	 HEALTH_MS_NS
 #define INTERVAL (3 * MS)
 #define T0	 (100000 * MS)
+#define SILENCE	 (15 * MS / 2)
 
 static struct sub_ports ports;
 static struct notice_keys keys;
@@ -89,8 +90,8 @@ START_TEST(what_is_answered_elsewhere_was_sent_late_in_the_silence)
 	send_one(1, T0 + 2 * INTERVAL, true);
 	ck_assert(!prober_judge(p, peer, 0, T0 + 20 * MS));
 	send_one(1, T0 + 2 * INTERVAL + 1, true);
-	ck_assert(!prober_judge(p, peer, 0, T0 + 9 * MS - 1)); /* three intervals it must be */
-	ck_assert(prober_judge(p, peer, 0, T0 + 9 * MS));
+	ck_assert(!prober_judge(p, peer, 0, T0 + SILENCE - 1));
+	ck_assert(prober_judge(p, peer, 0, T0 + SILENCE));
 	ck_assert_uint_eq(n_told, 1);
 }
 END_TEST
@@ -135,7 +136,7 @@ END_TEST
 /* A round trip behind one burst at each port: so long a plane that works may bring nothing. */
 START_TEST(slow_planes_are_quiet_for_longer)
 {
-	uint64_t burst = _i * MS, quiet = _i > 3 ? 6 * MS + 6 * (burst - INTERVAL) : 9 * MS;
+	uint64_t burst = _i * MS, quiet = _i > 3 ? 6 * MS + 6 * (burst - INTERVAL) : SILENCE;
 
 	ports.gpus[0].burst_ns[0] = burst;
 	fall_silent(T0 + 30 * INTERVAL);
@@ -193,11 +194,11 @@ START_TEST(others_are_to_tell_of_a_quiet_plane)
 	ck_assert(prober_is_quiet(p, peer, 0, T0 + INTERVAL));
 	p->planes[0][0].heard_ns = T0 + 1;
 	ck_assert(!prober_is_quiet(p, peer, 0, T0 + INTERVAL));
-	send_one(1, T0 + 2 * INTERVAL, false);
-	ck_assert(!prober_is_to_tell(p, peer, 0, 1, T0 + 2 * INTERVAL));
-	ck_assert(prober_is_to_tell(p, peer, 0, 1, T0 + 2 * INTERVAL + 1));
-	ck_assert(!prober_is_to_tell(p, peer, 0, 0, T0 + 2 * INTERVAL + 1));
-	send_one(1, T0 + 2 * INTERVAL + 1, false);
+	send_one(1, T0 + SILENCE - INTERVAL, false);
+	ck_assert(!prober_is_to_tell(p, peer, 0, 1, T0 + SILENCE - INTERVAL));
+	ck_assert(prober_is_to_tell(p, peer, 0, 1, T0 + SILENCE - INTERVAL + 1));
+	ck_assert(!prober_is_to_tell(p, peer, 0, 0, T0 + SILENCE - INTERVAL + 1));
+	send_one(1, T0 + SILENCE - INTERVAL + 1, false);
 	ck_assert(!prober_is_to_tell(p, peer, 0, 1, T0 + 3 * INTERVAL));
 }
 END_TEST
