@@ -7,12 +7,12 @@
 
 #define SLOTS 1024u
 #define READY SLOTS /* the list of those that are due */
-#define UNSET UINT32_MAX
 
 struct entry {
 	uint64_t tick;
 	uint32_t next, prev; /* entry + 1; 0: none */
-	uint32_t list;	     /* slot, READY or UNSET */
+	uint32_t list;	     /* slot or READY */
+	bool is_set;	     /* what is not is all zero: pages that nobody writes to cost nothing */
 };
 
 struct wheel {
@@ -32,8 +32,6 @@ int wheel_create(struct wheel **out, uint32_t n, uint64_t tick_ns, uint64_t now)
 		return -ENOMEM;
 	w->tick_ns = tick_ns;
 	w->at = now / tick_ns;
-	for (uint32_t i = 0; i < n; i++)
-		w->entries[i].list = UNSET;
 	return 0;
 }
 
@@ -46,6 +44,7 @@ static void link_in(struct wheel *w, uint32_t i, uint32_t list)
 {
 	struct entry *e = &w->entries[i];
 
+	e->is_set = true;
 	e->list = list;
 	e->prev = 0;
 	e->next = w->heads[list];
@@ -60,7 +59,7 @@ void wheel_clear(struct wheel *w, uint32_t i)
 {
 	struct entry *e = &w->entries[i];
 
-	if (e->list == UNSET)
+	if (!e->is_set)
 		return;
 	if (e->next)
 		w->entries[e->next - 1].prev = e->prev;
@@ -70,7 +69,7 @@ void wheel_clear(struct wheel *w, uint32_t i)
 		w->heads[e->list] = e->next;
 	if (e->list < SLOTS && !w->heads[e->list])
 		w->used[e->list / 64] &= ~(UINT64_C(1) << e->list % 64);
-	e->list = UNSET;
+	e->is_set = false;
 }
 
 void wheel_set(struct wheel *w, uint32_t i, uint64_t due_ns)
