@@ -117,14 +117,15 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 /*
  * It is we who are late, and the reply may wait with us: a thousand idle peers whose replies do so
- * would all be asked faster, and make us later still. What counts as lost waits nowhere, once
- * others have had the time that we were late.
+ * would all be asked faster, and make us later still. But not what is unanswered for longer than
+ * until it counts as lost, and for as long as we were late.
  */
 static bool may_wait_here(const struct prober *p, const struct prober_path *path, uint64_t now)
 {
-	return (now < p->late_until_ns || now < p->full_until_ns) &&
-	       now < path->silent_since_ns + HEALTH_SETTLE_NS + path->loss.rtt_peak_ns +
-			       (p->late_until_ns - p->late_ns);
+	uint64_t late = now < p->late_until_ns ? p->late_until_ns - p->late_ns : 0;
+
+	return (late || now < p->full_until_ns) &&
+	       now < path->silent_since_ns + HEALTH_SETTLE_NS + path->loss.rtt_peak_ns + late;
 }
 
 /* A reply is overdue: this peer's other planes are to say whether it is the peer. */

@@ -157,6 +157,11 @@ static inline uint64_t prober_larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static inline uint64_t prober_smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 uint64_t prober_random(struct prober *p);
 
 /* prober_peers.c */

@@ -197,8 +197,9 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	out->to = peer->address;
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = g->ifindex[plane][way.sub_port];
-	if (path->fsm.state != PROBE_UNPROVEN && /* that one is always asked seldom */
-	    now > path->sent_ns + probe_fsm_silence(&p->times, g->burst_ns[plane]))
+	/* due so late, and not sent so late; one that is unproven may be asked seldom for good */
+	if (path->fsm.state != PROBE_UNPROVEN &&
+	    path->next_ns > path->sent_ns + probe_fsm_silence(&p->times, g->burst_ns[plane]))
 		path->resumed_ns = now;
 	path->sent_ns = now;
 	p->planes[peer->gpu][plane].n_sent++;

@@ -228,7 +228,7 @@ struct answering {
  */
 static void compare(const struct prober_path *path, const struct heard *heard,
 		    const struct answering *other, const struct probe_fsm_times *times,
-		    struct probe_evidence *e)
+		    uint64_t now, struct probe_evidence *e)
 {
 	uint64_t nth_sent, since, arrived;
 	uint32_t n;
@@ -237,7 +237,8 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 				      times->detect_multiplier, &n, &nth_sent);
 	arrived = heard->at_ns > since + heard->queues_ns ? since + heard->queues_ns : heard->at_ns;
 	if (!nth_sent || other->until_ns <= nth_sent || other->until_ns <= arrived ||
-	    other->until_ns <= telling_ns(times, e->burst_ns, since))
+	    other->until_ns <= telling_ns(times, e->burst_ns, since) ||
+	    now < nth_sent + prober_smaller(path->loss.rtt_peak_ns, times->interval_ns))
 		return;
 	if (e->answers_elsewhere && since >= e->silent_since_ns)
 		return; /* another plane already says more */
@@ -246,22 +247,29 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 	e->n_silent = n;
 }
 
+/* Of what was sent before then over a plane all is known. */
+static uint64_t all_known_ns(const struct prober *p, const struct prober_path *path, uint64_t now)
+{
+	return prober_smaller(known_sent_ns(p, path, now),
+			      now - path->loss.rtt_peak_ns - p->times.interval_ns);
+}
+
 /*
- * Where one cable of that plane has a long queue, replies by the others overtake: of the newest
- * probes some are always unanswered, and of older ones all are known.
+ * The other plane's newest run of answers, or, where that does not go back to the begin of the
+ * silence, the last run of which all is known: where one cable has a long queue, replies by the
+ * others overtake, and some of the newest probes are always unanswered.
  */
 static void compare_all(const struct prober *p, const struct prober_path *path,
 			const struct heard *heard, const struct prober_path *other,
 			const struct probe_fsm_times *times, uint64_t now, struct probe_evidence *e)
 {
 	struct answering last = {other->answering_since_ns, known_sent_ns(p, other, now)}, all;
-	uint64_t silent_since_ns = e->silent_since_ns;
 
-	compare(path, heard, &last, times, e);
-	if (last.since_ns > silent_since_ns &&
-	    loss_rtt_answering(&other->loss, now - other->loss.rtt_peak_ns - times->interval_ns,
-			       &all.since_ns, &all.until_ns))
-		compare(path, heard, &all, times, e);
+	compare(path, heard, &last, times, now, e);
+	if (last.since_ns > path->silent_since_ns &&
+	    loss_rtt_answering(&other->loss, all_known_ns(p, other, now) + 1, &all.since_ns,
+			       &all.until_ns))
+		compare(path, heard, &all, times, now, e);
 }
 
 /* Part of the time in which a path has lost probes, and what queues may have kept them. */
@@ -274,7 +282,7 @@ struct lossy_span {
  * Over that plane of as many probes, sent in the very time in which ours were lost, at most a
  * quarter as many are unanswered. Only of the time that both know of: a plane that is probed more
  * often has forgotten sooner, and one that came up again all of before. And of what came to the
- * peer at that time, which by a full queue was sent earlier: it was perhaps away then.
+ * peer at that time, which by a queue was sent earlier: the peer was perhaps away then.
  */
 static bool loses_less(const struct prober *p, const struct loss_rtt *ours,
 		       const struct loss_rtt *other, uint64_t other_queue_ns,
@@ -309,7 +317,7 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 	all.waits_ns = probe_fsm_queue(burst[plane]) + ours->rtt_peak_ns;
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
 		const struct prober_path *path = &peer->paths[i];
-		uint64_t known_ns = known_sent_ns(p, path, now);
+		uint64_t known_ns = all_known_ns(p, path, now), queue_ns;
 		struct lossy_span span = all;
 
 		if (i == plane || !path->wanted || path->fsm.state != PROBE_UP ||
@@ -317,7 +325,9 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 			continue;
 		if (span.to_ns > known_ns - all.waits_ns)
 			span.to_ns = known_ns - all.waits_ns;
-		if (loses_less(p, ours, &path->loss, probe_fsm_queue(burst[i]), &span))
+		queue_ns = prober_smaller(probe_fsm_queue(burst[i]),
+					  path->loss.rtt_peak_ns + HEALTH_QUEUE_MIN_NS);
+		if (loses_less(p, ours, &path->loss, queue_ns, &span))
 			return true;
 	}
 	return false;

@@ -3,11 +3,6 @@
  * sent */
 #include "prober_internal.h"
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static bool is_active(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 		      uint64_t now)
 {
@@ -67,7 +62,8 @@ static uint64_t perhaps_ns(const struct prober *p, uint64_t n_fast, uint64_t n_p
 		 left = p->options.max_probes_per_s > used ? p->options.max_probes_per_s - used : 0,
 		 fair = left ? n_perhaps * UINT64_C(1000000000) / left : UINT64_MAX;
 
-	return smaller(prober_larger(fair, p->times.interval_ns), p->options.slow_interval_ns);
+	return prober_smaller(prober_larger(fair, p->times.interval_ns),
+			      p->options.slow_interval_ns);
 }
 
 void prober_pace_share(struct prober *p, uint64_t now)

@@ -12,7 +12,7 @@ struct entry {
 	uint64_t tick;
 	uint32_t next, prev; /* entry + 1; 0: none */
 	uint32_t list;	     /* slot or READY */
-	bool is_set;	     /* what is not is all zero: pages that nobody writes to cost nothing */
+	bool is_set;	     /* what never was is all zero: pages not written to cost nothing */
 };
 
 struct wheel {

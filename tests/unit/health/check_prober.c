@@ -1091,6 +1091,30 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 }
 END_TEST
 
+static bool has_paused(void)
+{
+	return prober->peers[0]->paths[0].resumed_ns > later;
+}
+
+/* A pause is what was meant to be one: a probe that leaves late does not end a silence. */
+START_TEST(being_held_up_is_no_pause)
+{
+	const struct timespec held = {0, 50 * (long)MS};
+	uint64_t resumed_ns;
+
+	reflect(&keys);
+	ck_assert(until(is_up));
+	resumed_ns = prober->peers[0]->paths[0].resumed_ns;
+	answered_before = view().n_sent;
+	nanosleep(&held, NULL);
+	ck_assert(until(has_sent_one_more));
+	ck_assert_uint_eq(prober->peers[0]->paths[0].resumed_ns, resumed_ns);
+	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
+	later = health_loop_now_ns();
+	ck_assert(until(has_paused)); /* it is idle, and asked seldom */
+}
+END_TEST
+
 static bool is_hurried_though_full(void)
 {
 	prober_machine_full(prober, health_loop_now_ns());
@@ -1206,6 +1230,7 @@ int main(void)
 	tcase_add_test(tc, a_post_of_a_moment_ahead_counts);
 	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
 	tcase_add_test(tc, being_held_up_hurries_no_idle_peer);
+	tcase_add_test(tc, being_held_up_is_no_pause);
 	tcase_add_test(tc, a_full_machine_looks_into_what_is_lost);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);

@@ -96,6 +96,19 @@ START_TEST(what_is_answered_elsewhere_was_sent_late_in_the_silence)
 }
 END_TEST
 
+/* Sent late in the silence, the last probe is given the time that replies take. */
+START_TEST(the_last_probe_has_time_for_its_reply)
+{
+	send_one(0, T0, false);
+	send_one(0, T0 + 3 * MS, false);
+	send_one(0, T0 + 7 * MS, false);
+	send_one(1, T0 + 7 * MS + 1, true);
+	peer->paths[0].loss.rtt_peak_ns = MS;
+	ck_assert(!prober_judge(p, peer, 0, T0 + 8 * MS - 1));
+	ck_assert(prober_judge(p, peer, 0, T0 + 8 * MS));
+}
+END_TEST
+
 /*
  * A peer that had no CPU time answers everything at once: what comes first over one plane tells
  * nothing of another one, whose reply is half a tick behind at most.
@@ -298,7 +311,7 @@ END_TEST
 START_TEST(a_plane_that_does_not_answer_any_more_tells_nothing)
 {
 	send_all(&(struct lost){.one_in = 5});
-	peer->paths[1].known_sent_ns = peer->paths[1].fresh_sent_ns = T0 + 165 * INTERVAL;
+	peer->paths[1].known_sent_ns = peer->paths[1].fresh_sent_ns = T0 + 155 * INTERVAL;
 	ck_assert(!goes_down());
 }
 END_TEST
@@ -308,6 +321,7 @@ START_TEST(a_peer_that_was_away_has_lost_alike)
 {
 	send_all(&(struct lost){.from = {20, 12}, .to = {60, 52}, .also = 290});
 	ck_assert_uint_ge(peer->paths[0].loss.n_lost, HEALTH_LOST_MIN);
+	peer->paths[1].loss.rtt_peak_ns = 25 * MS;
 	ck_assert(!goes_down());
 }
 END_TEST
@@ -321,6 +335,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, what_is_answered_elsewhere_was_sent_late_in_the_silence);
+	tcase_add_test(tc, the_last_probe_has_time_for_its_reply);
 	tcase_add_test(tc, what_has_just_come_tells_nothing_yet);
 	tcase_add_test(tc, slow_links_are_given_longer);
 	tcase_add_loop_test(tc, slow_planes_are_quiet_for_longer, 1, 15);
