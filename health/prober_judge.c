@@ -255,9 +255,9 @@ static uint64_t all_known_ns(const struct prober *p, const struct prober_path *p
 }
 
 /*
- * The other plane's newest run of answers, or, where that does not go back to the begin of the
- * silence, the last run of which all is known: where one cable has a long queue, replies by the
- * others overtake, and some of the newest probes are always unanswered.
+ * The other plane's newest run of answers, or, where the silence is older, the last run of which
+ * all is known: where one cable has a long queue, replies by the others overtake, and some of the
+ * newest probes are always unanswered.
  */
 static void compare_all(const struct prober *p, const struct prober_path *path,
 			const struct heard *heard, const struct prober_path *other,

@@ -6,9 +6,9 @@
  * own, so that coverage leads the fuzzer through all of it; the clock jumps when an input says so.
  *
  * An input is a list of operations. Each has one octet for the operation (enum operation), one for
- * whom or what it concerns, two octets of length (big-endian), and its data. Afterwards all
- * connections end and hours pass: the daemon still answers, and holds no more descriptors than
- * before.
+ * the client, port or other object that it acts on, two octets of length (big-endian), and its
+ * data. At the end all connections are closed and hours pass. The daemon must still answer, and
+ * hold no more descriptors than before.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>

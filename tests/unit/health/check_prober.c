@@ -1058,10 +1058,18 @@ static bool has_sent_one_more(void)
 	return view().n_sent > answered_before;
 }
 
+/* The loop does nothing else meanwhile. */
+static void hold_up(uint64_t ns)
+{
+	uint64_t end = health_loop_now_ns() + ns;
+
+	while (health_loop_now_ns() < end)
+		;
+}
+
 /* A thousand idle peers asked faster because we were held up would hold us up for good. */
 START_TEST(being_held_up_hurries_no_idle_peer)
 {
-	const struct timespec held = {0, 300 * (long)MS};
 	uint64_t start, active_until_ns;
 
 	reflect(&keys);
@@ -1078,7 +1086,7 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 		if (is_idle()) {
 			active_until_ns = prober->peers[0]->active_until_ns;
 			start = health_loop_now_ns();
-			nanosleep(&held, NULL); /* the answer would wait for us, too */
+			hold_up(300 * MS); /* the answer would wait for us, too */
 			while (prober->late_ns < start)
 				turn();
 			/* in the very turn that finds the reply overdue */
@@ -1099,19 +1107,32 @@ static bool has_paused(void)
 /* A pause is what was meant to be one: a probe that leaves late does not end a silence. */
 START_TEST(being_held_up_is_no_pause)
 {
-	const struct timespec held = {0, 50 * (long)MS};
 	uint64_t resumed_ns;
 
 	reflect(&keys);
 	ck_assert(until(is_up));
 	resumed_ns = prober->peers[0]->paths[0].resumed_ns;
 	answered_before = view().n_sent;
-	nanosleep(&held, NULL);
+	hold_up(50 * MS);
 	ck_assert(until(has_sent_one_more));
 	ck_assert_uint_eq(prober->peers[0]->paths[0].resumed_ns, resumed_ns);
 	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
 	later = health_loop_now_ns();
 	ck_assert(until(has_paused)); /* it is idle, and asked seldom */
+}
+END_TEST
+
+/* What it answers again says nothing of the time in which it was not asked. */
+START_TEST(a_plane_that_was_not_asked_did_not_answer)
+{
+	uint64_t now;
+
+	reflect(&keys);
+	ck_assert(until(is_up));
+	now = health_loop_now_ns();
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, now), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, now), 0);
+	ck_assert_uint_eq(prober->peers[0]->paths[0].answering_since_ns, now);
 }
 END_TEST
 
@@ -1231,6 +1252,7 @@ int main(void)
 	tcase_add_test(tc, peers_without_traffic_are_probed_slowly);
 	tcase_add_test(tc, being_held_up_hurries_no_idle_peer);
 	tcase_add_test(tc, being_held_up_is_no_pause);
+	tcase_add_test(tc, a_plane_that_was_not_asked_did_not_answer);
 	tcase_add_test(tc, a_full_machine_looks_into_what_is_lost);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);
