@@ -144,32 +144,38 @@ bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t bac
 	       is_gray(g, GRAY_LOCAL, back);
 }
 
-static void add(uint8_t *sub_ports, int8_t s)
-{
-	if (s >= 0 && s < (int8_t)GRAY_MAX_SUB_PORTS)
-		*sub_ports |= (uint8_t)(1u << s);
-}
+/* Losses of the window by way and sub-port, without those that touch what is gray already. */
+struct losses {
+	uint32_t by[WAYS][GRAY_MAX_SUB_PORTS];
+	uint32_t all[WAYS];
+};
 
-/*
- * By which sub-ports of either side those went that were lost: only these can be at fault. false:
- * none was answered, so all are alike.
- */
-static bool suspects(const struct loss_rtt *l, uint8_t out[GRAY_SIDES])
+static void sum_up(const struct gray *g, const struct loss_rtt *l, struct losses *out)
 {
 	const struct loss_rtt_probe *p;
 	enum loss_rtt_outcome outcome;
-	uint32_t at = 0, n_answered = 0;
+	uint32_t at = 0;
 
-	out[GRAY_LOCAL] = out[GRAY_REMOTE] = 0;
+	memset(out, 0, sizeof(*out));
 	while (loss_rtt_decided(l, &at, &p, &outcome)) {
-		n_answered += outcome == LOSS_RTT_ANSWERED;
-		if (outcome == LOSS_RTT_ANSWERED)
+		if (outcome == LOSS_RTT_ANSWERED ||
+		    gray_touches(g, p->local_sub_port, p->remote, p->back))
 			continue;
-		add(&out[GRAY_LOCAL], (int8_t)p->local_sub_port);
-		add(&out[GRAY_LOCAL], p->back);
-		add(&out[GRAY_REMOTE], p->remote);
+		for (enum way way = WAY_OUT; way < WAYS; way++) {
+			out->all[way] += tells(way, p);
+			for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++)
+				out->by[way][s] += tells(way, p) && touches(way, s, p);
+		}
 	}
-	return n_answered > 0;
+}
+
+/* As explains() would at best have it: most sub-ports need no counting. */
+static bool may_explain(const struct loss_rtt *l, const struct losses *losses, enum way way,
+			uint32_t s)
+{
+	uint32_t with = losses->by[way][s], rest = losses->all[way] - with;
+
+	return l->n_queued ? with >= HEALTH_RUN : with >= HEALTH_GRAY_LOST_MIN && rest * 8 <= with;
 }
 
 /*
@@ -180,10 +186,9 @@ enum gray_finding gray_find(struct gray *g, const struct loss_rtt *l, uint32_t m
 			    uint64_t now, enum gray_side *side, uint32_t *sub_port)
 {
 	enum gray_finding finding = GRAY_NOTHING;
-	uint8_t suspected[GRAY_SIDES];
+	struct losses losses;
 
-	if (!suspects(l, suspected))
-		return GRAY_NOTHING;
+	sum_up(g, l, &losses);
 	for (enum way way = WAY_OUT; way < WAYS; way++)
 		for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++) {
 			struct tally with, rest;
@@ -191,7 +196,7 @@ enum gray_finding gray_find(struct gray *g, const struct loss_rtt *l, uint32_t m
 
 			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
 			*sub_port = s;
-			if (!((suspected[*side] & ~g->mask[*side]) >> s & 1))
+			if (!may_explain(l, &losses, way, s))
 				continue;
 			count(g, l, way, s, &with, &rest);
 			if (!explains(l, &with, &rest, max_loss_ppm))

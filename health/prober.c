@@ -100,6 +100,15 @@ void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plan
 
 /* ---- when ----------------------------------------------------------------- */
 
+/*
+ * When a look at the plane is to begin what later looks are compared with: half an interval after
+ * the first probe that is unanswered, by when a plane without queues has answered.
+ */
+static uint64_t look_ns(const struct prober *p, const struct prober_path *path)
+{
+	return path->silent_since_ns + p->times.interval_ns / 2;
+}
+
 /* When the path is to be looked at again: for its next probe, or because a reply is overdue. */
 void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
@@ -108,9 +117,9 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 	if (path->silent_since_ns && path->fsm.state != PROBE_DOWN &&
 	    path->fsm.state != PROBE_UNPROVEN) {
-		other = path->silent_since_ns + p->times.interval_ns;
+		other = look_ns(p, path);
 		if (other <= now)
-			other = now; /* the next tick: what comes after that comes late */
+			other = prober_larger(now, path->silent_since_ns + p->times.interval_ns);
 	}
 	wheel_set(p->wheel, prober_place(peer, plane), other < due ? other : due);
 }
@@ -164,9 +173,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue)
 		note_overdue(p, peer, plane, now);
-	/* with the second probe first: later looks are to have something to be compared with */
-	if (path->fsm.state != PROBE_DOWN && path->silent_since_ns &&
-	    (overdue || now >= path->next_ns))
+	if (path->fsm.state != PROBE_DOWN && path->silent_since_ns && now >= look_ns(p, path))
 		prober_sample_plane(p, peer->gpu, plane, now);
 	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_has_losses(path))
 		prober_judge(p, peer, plane, now);

@@ -91,7 +91,10 @@ static uint64_t queues_ns(const struct prober *p, const struct prober_peer *peer
 	       2 * peer->paths[plane].loss.rtt_peak_ns;
 }
 
-/* A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. */
+/*
+ * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. One
+ * that is full may drop as many in a row as make a silence, by chance.
+ */
 static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
 {
@@ -101,7 +104,7 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	if ((!is_late(p, peer, plane, now) && now >= s->heard_ns + quiet_ns(p, burst)) ||
 	    HEALTH_PLANTED(queues_ignored))
 		return 0;
-	return queues_ns(p, peer, plane, now);
+	return queues_ns(p, peer, plane, now) + HEALTH_QUEUE_LOSSES * p->times.interval_ns;
 }
 
 /*

@@ -9,6 +9,8 @@
 #include "nonces.h"
 #include "roce_ports.h"
 
+#define ARITY 4 /* of the heap of events: half as deep as two would make it */
+
 struct udp_socket {
 	unsigned host;
 	uint16_t port;
@@ -60,8 +62,8 @@ void net_add(struct net *net, uint64_t at_ns, enum event_kind kind, unsigned ind
 		if (!net->heap)
 			abort();
 	}
-	for (; i && before(&e, &net->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		net->heap[i] = net->heap[(i - 1) / 2];
+	for (; i && before(&e, &net->heap[(i - 1) / ARITY]); i = (i - 1) / ARITY)
+		net->heap[i] = net->heap[(i - 1) / ARITY];
 	net->heap[i] = e;
 }
 
@@ -70,13 +72,16 @@ struct event net_next(struct net *net)
 	struct event out = net->heap[0], last = net->heap[--net->n];
 	size_t i = 0, child;
 
-	while ((child = 2 * i + 1) < net->n) {
-		if (child + 1 < net->n && before(&net->heap[child + 1], &net->heap[child]))
-			child++;
-		if (!before(&net->heap[child], &last))
+	while ((child = ARITY * i + 1) < net->n) {
+		size_t end = child + ARITY < net->n ? child + ARITY : net->n, first = child;
+
+		while (++child < end)
+			if (before(&net->heap[child], &net->heap[first]))
+				first = child;
+		if (!before(&net->heap[first], &last))
 			break;
-		net->heap[i] = net->heap[child];
-		i = child;
+		net->heap[i] = net->heap[first];
+		i = first;
 	}
 	net->heap[i] = last;
 	net->now_ns = out.at_ns;
@@ -180,14 +185,14 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 		net->unused = packet->next;
 	else if (!(packet = malloc(sizeof(*packet))))
 		abort();
-	*packet = (struct packet){.from = p->from,
-				  .to = p->to,
-				  .from_port = p->from_port,
-				  .to_port = p->to_port,
-				  .host = to,
-				  .plane = plane,
-				  .sub_port = sub_port,
-				  .length = p->length};
+	packet->from = p->from;
+	packet->to = p->to;
+	packet->from_port = p->from_port;
+	packet->to_port = p->to_port;
+	packet->host = to;
+	packet->plane = plane;
+	packet->sub_port = sub_port;
+	packet->length = p->length;
 	memcpy(packet->bytes, p->bytes, p->length);
 	net_add(net, at, EVENT_PACKET, to, packet);
 }

@@ -1136,6 +1136,27 @@ START_TEST(a_plane_that_was_not_asked_did_not_answer)
 }
 END_TEST
 
+/* Before the next probe: a dead plane is then known to be quiet when its silence is long enough. */
+START_TEST(a_plane_is_looked_at_soon)
+{
+	const struct prober_plane *plane = &prober->planes[0][0];
+	const struct prober_path *path;
+	uint64_t now, looked_ns;
+
+	reflect(&keys);
+	ck_assert(until(is_up));
+	stop_reflector();
+	path = &prober->peers[0]->paths[0];
+	for (now = health_loop_now_ns();
+	     !path->silent_since_ns || plane->sampled_ns < path->silent_since_ns;
+	     prober_run(prober, now))
+		now = prober_next_ns(prober, now);
+	looked_ns = plane->sampled_ns - path->silent_since_ns;
+	ck_assert_uint_ge(looked_ns, options.times.interval_ns / 2);
+	ck_assert_uint_le(looked_ns, options.times.interval_ns / 2 + prober_tick_ns(prober));
+}
+END_TEST
+
 static bool is_hurried_though_full(void)
 {
 	prober_machine_full(prober, health_loop_now_ns());
@@ -1253,6 +1274,7 @@ int main(void)
 	tcase_add_test(tc, being_held_up_hurries_no_idle_peer);
 	tcase_add_test(tc, being_held_up_is_no_pause);
 	tcase_add_test(tc, a_plane_that_was_not_asked_did_not_answer);
+	tcase_add_test(tc, a_plane_is_looked_at_soon);
 	tcase_add_test(tc, a_full_machine_looks_into_what_is_lost);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);

@@ -173,6 +173,21 @@ START_TEST(a_plane_that_is_heard_is_given_longer)
 }
 END_TEST
 
+/* What a full queue drops may be some in a row: two more than make a silence. */
+START_TEST(a_full_queue_may_drop_several_in_a_row)
+{
+	uint64_t queue = HEALTH_QUEUE_BATCHES * MS / 10,
+		 found = T0 + SILENCE + queue + 2 * INTERVAL;
+
+	ports.gpus[0].burst_ns[0] = MS / 10;
+	fall_silent(found - INTERVAL);
+	send_one(1, found - INTERVAL, true);
+	p->planes[0][0].heard_ns = found;
+	ck_assert(!prober_judge(p, peer, 0, found - 1));
+	ck_assert(prober_judge(p, peer, 0, found));
+}
+END_TEST
+
 /*
  * Whoever was late gives others time, until it is seen that what was sent since comes back in time
  * where it can.
@@ -341,6 +356,7 @@ int main(void)
 	tcase_add_loop_test(tc, slow_planes_are_quiet_for_longer, 1, 15);
 	tcase_add_test(tc, a_plane_that_is_heard_is_given_longer);
 	tcase_add_loop_test(tc, lateness_ends_when_others_are_in_time, 0, 2);
+	tcase_add_test(tc, a_full_queue_may_drop_several_in_a_row);
 	tcase_add_test(tc, others_are_to_tell_of_a_quiet_plane);
 	tcase_add_test(tc, what_was_lost_before_a_pause_is_no_silence);
 	tcase_add_loop_test(tc, a_queue_elsewhere_hides_no_silence, 0, 2);
