@@ -25,6 +25,7 @@ static const struct plant {
 	const char *name, *what;
 } plants[] = {{"none", ""}, HEALTH_PLANTED_LIST(PLANT_ENTRY) PATH_PLANTED_LIST(PLANT_ENTRY)};
 
+static struct schedule_options options = {.interval_ns = 3 * UINT64_C(1000000), .multiplier = 3};
 static struct schedule_stats stats;
 static volatile sig_atomic_t is_stopped; /* by a signal: what was found until then is printed */
 
@@ -43,15 +44,44 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_times(const char *what, const char *when, struct schedule_times *t)
+static void print_times(const char *what, bool bad, struct schedule_times *t, bool is_table)
 {
 	uint32_t n = t->n < SCHEDULE_TIMES ? t->n : SCHEDULE_TIMES;
+	double p50, p99, max;
 
 	if (!n)
 		return;
 	qsort(t->ms, n, sizeof(t->ms[0]), by_size);
-	printf("%-14s after %.1f / %.1f / %.1f ms (p50 / p99 / max of %u paths), %s\n", what,
-	       (double)t->ms[n / 2], (double)t->ms[n * 99 / 100], (double)t->ms[n - 1], n, when);
+	p50 = (double)t->ms[n / 2];
+	p99 = (double)t->ms[n * 99 / 100];
+	max = (double)t->ms[n - 1];
+	if (is_table)
+		printf("%s\t%s\t%u\t%.2f\t%.2f\t%.2f\n", what, bad ? "beside" : "alone", n, p50,
+		       p99, max);
+	else
+		printf("%-14s after %.1f / %.1f / %.1f ms (p50 / p99 / max of %u paths), %s\n",
+		       what, p50, p99, max, n,
+		       bad ? "queues, stalls, losses or false claims beside it"
+			   : "nothing else bad");
+}
+
+static void print_all_times(bool is_table)
+{
+	for (int bad = 0; bad < 2; bad++) {
+		for (int kind = 0; kind < FAULT_KINDS; kind++)
+			print_times(schedule_fault_name((enum fault_kind)kind), bad,
+				    &stats.found[kind][bad], is_table);
+		print_times("recovered", bad, &stats.recovered[bad], is_table);
+	}
+}
+
+/* Fields with tabs between them: pictures.sh. */
+static void print_table(void)
+{
+	printf("interval_ms\t%g\nmultiplier\t%u\npath_hours\t%.3f\nfalse_downs\t%llu\n",
+	       (double)options.interval_ns / 1e6, options.multiplier, stats.path_hours,
+	       (unsigned long long)stats.false_downs);
+	print_all_times(true);
 }
 
 /* No false down in N path-hours: the rate is below 3 / N with 95% confidence (rule of three). */
@@ -63,15 +93,7 @@ static void print_stats(double cpu_s)
 	       (unsigned long long)stats.false_downs,
 	       stats.path_hours / (3 + 2 * (double)stats.false_downs),
 	       (unsigned long long)stats.violations);
-	for (int bad = 0; bad < 2; bad++) {
-		const char *when = bad ? "queues, stalls, losses or false claims beside it"
-				       : "nothing else bad";
-
-		for (int kind = 0; kind < FAULT_KINDS; kind++)
-			print_times(schedule_fault_name((enum fault_kind)kind), when,
-				    &stats.found[kind][bad]);
-		print_times("recovered", when, &stats.recovered[bad]);
-	}
+	print_all_times(false);
 }
 
 static void on_signal(int signal)
@@ -80,12 +102,12 @@ static void on_signal(int signal)
 	is_stopped = 1;
 }
 
-static void run(uint64_t seed, uint64_t n, double seconds, bool is_traced, bool goes_on)
+static void run(uint64_t seed, uint64_t n, double seconds, bool goes_on)
 {
 	double end = now_s(CLOCK_MONOTONIC) + seconds;
 
 	for (uint64_t i = 0; !is_stopped && (n ? i < n : now_s(CLOCK_MONOTONIC) < end); i++)
-		if (!schedule_run(seed + i, is_traced, &stats) && !goes_on)
+		if (!schedule_run(seed + i, &options, &stats) && !goes_on)
 			return;
 }
 
@@ -113,7 +135,7 @@ static uint64_t find_plant(int plant, uint64_t seed, uint64_t n)
 		set_plant(plant);
 		if (!freopen("/dev/null", "w", stdout))
 			_exit(1);
-		run(seed, n, 0, false, false);
+		run(seed, n, 0, false);
 		took = stats.violations ? stats.schedules : 0;
 		_exit(write(fds[1], &took, sizeof(took)) != sizeof(took));
 	}
@@ -159,6 +181,7 @@ static int usage(void)
 {
 	fputs("usage: sim_health [--seconds S | --schedules N] [--seed N] [--trace] "
 	      "[--keep-going]\n"
+	      "                  [--interval MS] [--multiplier N] [--table]\n"
 	      "                  [--plant NAME | --find-plants]\n"
 	      "SIGINT and SIGTERM end a run after the schedule, and print what it found.\n"
 	      "Exit status: 0, 1 (a violation, or a planted defect that was not found), 2 "
@@ -171,13 +194,19 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"seconds", 1, NULL, 's'},     {"schedules", 1, NULL, 'n'},
-		{"seed", 1, NULL, 'e'},	       {"trace", 0, NULL, 't'},
-		{"keep-going", 0, NULL, 'k'},  {"plant", 1, NULL, 'p'},
-		{"find-plants", 0, NULL, 'f'}, {0}};
+	static const struct option longs[] = {{"seconds", 1, NULL, 's'},
+					      {"schedules", 1, NULL, 'n'},
+					      {"seed", 1, NULL, 'e'},
+					      {"trace", 0, NULL, 't'},
+					      {"keep-going", 0, NULL, 'k'},
+					      {"plant", 1, NULL, 'p'},
+					      {"find-plants", 0, NULL, 'f'},
+					      {"interval", 1, NULL, 'i'},
+					      {"multiplier", 1, NULL, 'm'},
+					      {"table", 0, NULL, 'b'},
+					      {0}};
 	uint64_t seed = 0, n = 0;
-	bool is_traced = false, goes_on = false, finds = false;
+	bool goes_on = false, finds = false, is_table = false;
 	double seconds = 10;
 	int c;
 
@@ -189,19 +218,32 @@ int main(int argc, char **argv)
 		else if (c == 'e')
 			seed = strtoull(optarg, NULL, 10);
 		else if (c == 't')
-			is_traced = true;
+			options.is_traced = true;
 		else if (c == 'k')
 			goes_on = true;
 		else if (c == 'f')
 			finds = true;
+		else if (c == 'i')
+			options.interval_ns = (uint64_t)(strtod(optarg, NULL) * 1e6);
+		else if (c == 'm')
+			options.multiplier = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (c == 'b')
+			is_table = true;
 		else if (c != 'p' || set_plant_by_name(optarg))
 			return usage();
 	}
+	/* what fared.yaml(5) allows */
+	if (options.interval_ns < 1000000 || options.interval_ns > UINT64_C(10000000000) ||
+	    options.multiplier < 2 || options.multiplier > 50)
+		return usage();
 	if (finds)
 		return find_plants(seed ? seed : 1, n ? n : 1000);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
-	run(seed ? seed : (uint64_t)time(NULL), n, seconds, is_traced, goes_on);
-	print_stats(now_s(CLOCK_PROCESS_CPUTIME_ID));
+	run(seed ? seed : (uint64_t)time(NULL), n, seconds, goes_on);
+	if (is_table)
+		print_table();
+	else
+		print_stats(now_s(CLOCK_PROCESS_CPUTIME_ID));
 	return stats.violations ? 1 : 0;
 }

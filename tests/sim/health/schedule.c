@@ -19,7 +19,7 @@ void schedule_say(struct schedule *s, bool violation, const char *format, ...)
 
 	if (violation && !s->is_violated)
 		printf("violation: seed %llu: ", (unsigned long long)s->seed);
-	else if (!s->is_traced)
+	else if (!s->options->is_traced)
 		return;
 	s->is_violated |= violation;
 	printf("%9.3f ms ", schedule_ms(s));
@@ -182,6 +182,8 @@ static void begin(struct schedule *s)
 					  .arg = s,
 					  .bgp = &s->bgp,
 					  .max_loss_ppm = max_loss_ppm,
+					  .interval_ns = s->options->interval_ns,
+					  .multiplier = s->options->multiplier,
 					  .on_change = schedule_checks_change,
 					  .on_gray = schedule_checks_gray,
 					  .on_route = schedule_checks_route,
@@ -216,14 +218,15 @@ static void run(struct schedule *s)
 	}
 }
 
-bool schedule_run(uint64_t seed, bool is_traced, struct schedule_stats *stats)
+bool schedule_run(uint64_t seed, const struct schedule_options *options,
+		  struct schedule_stats *stats)
 {
 	static struct schedule s;
 	double hours;
 
 	memset(&s, 0, sizeof(s));
 	s.seed = seed;
-	s.is_traced = is_traced;
+	s.options = options;
 	s.stats = stats;
 	net_init(&s.net, seed);
 	begin(&s);

@@ -36,8 +36,15 @@ struct schedule_stats {
 	} found[FAULT_KINDS][2], recovered[2];
 };
 
+struct schedule_options {
+	uint64_t interval_ns; /* of probes; fared.yaml(5): interval_ms, multiplier */
+	uint32_t multiplier;
+	bool is_traced; /* events go to standard output */
+};
+
 /* false: something was violated, and has been said on standard output. */
-bool schedule_run(uint64_t seed, bool is_traced, struct schedule_stats *stats);
+bool schedule_run(uint64_t seed, const struct schedule_options *options,
+		  struct schedule_stats *stats);
 const char *schedule_fault_name(enum fault_kind kind);
 
 #endif

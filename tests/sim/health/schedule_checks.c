@@ -2,14 +2,23 @@
 /* schedule_checks.c - see schedule_internal.h: whether verdicts are right, and when they came */
 #include <string.h>
 
+#include "loss_rtt.h"
 #include "path_check.h"
 #include "schedule_internal.h"
+
+/* For so long after its end a fault explains what is found: a window of probes. */
+static uint64_t grace_ns(const struct schedule *s)
+{
+	uint64_t window = LOSS_RTT_WINDOW * s->options->interval_ns;
+
+	return window > GRACE_NS / 2 ? GRACE_NS / 2 + window : GRACE_NS;
+}
 
 static bool is_touched_by(const struct schedule *s, const struct fault *f, unsigned from,
 			  unsigned to, unsigned plane)
 {
 	return schedule_faults_concern(f, from, to, plane) && s->net.now_ns >= f->from_ns &&
-	       s->net.now_ns < f->to_ns + GRACE_NS;
+	       s->net.now_ns < f->to_ns + grace_ns(s);
 }
 
 static bool is_touched(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
@@ -25,7 +34,7 @@ static bool is_alone(const struct schedule *s, const struct fault *f)
 {
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (&s->faults[i] != f && s->faults[i].from_ns < f->to_ns &&
-		    f->from_ns < s->faults[i].to_ns + GRACE_NS)
+		    f->from_ns < s->faults[i].to_ns + grace_ns(s))
 			return false;
 	return true;
 }
@@ -47,8 +56,8 @@ static bool is_routed(const struct schedule *s, const struct fault *f, unsigned 
 {
 	for (unsigned p = 0; p < s->net.n_planes; p++)
 		if (!s->has_route[a][b][p] || !s->has_route[b][a][p] ||
-		    s->route_ns[a][b][p] + GRACE_NS > f->from_ns ||
-		    s->route_ns[b][a][p] + GRACE_NS > f->from_ns)
+		    s->route_ns[a][b][p] + grace_ns(s) > f->from_ns ||
+		    s->route_ns[b][a][p] + grace_ns(s) > f->from_ns)
 			return false;
 	return true;
 }
@@ -168,11 +177,19 @@ void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned pla
 		schedule_say(s, true, "%u->%u plane %u %s", from, to, plane, wrong);
 }
 
+/* What takes so long at the defaults takes longer with more probes, or fewer of them a second. */
+static uint64_t scaled_ns(const struct schedule *s, uint64_t ns)
+{
+	uint64_t detect_ns = s->options->interval_ns * s->options->multiplier;
+
+	return detect_ns > DETECT_NS ? ns * detect_ns / DETECT_NS : ns;
+}
+
 /* Every path that it cut is down by now. Idle ones are found when they are asked. */
 static void check_found(struct schedule *s, const struct fault *f)
 {
 	bool is_plain = f->kind == FAULT_LEAF_GRAY && !s->has_queues && !s->has_stalls;
-	uint64_t within = is_plain ? FOUND_GRAY_NS : FOUND_NS;
+	uint64_t within = scaled_ns(s, is_plain ? FOUND_GRAY_NS : FOUND_NS);
 
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++) {
@@ -228,7 +245,7 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 void schedule_checks_fault(struct schedule *s, struct fault *f)
 {
 	uint64_t now = s->net.now_ns;
-	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS : FOUND_NS;
+	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS : scaled_ns(s, FOUND_NS);
 
 	if (f->is_checked || !f->is_on || now < f->from_ns + after)
 		return;

@@ -17,10 +17,14 @@
 #define MAX_FAULTS 2u
 /* what a fault did may be found so long after it: a window of probes that skip, and some */
 #define GRACE_NS (2 * NET_S)
-/* a dead plane is found within: the allowance of a late server, stalls, claims of clients */
+/*
+ * a dead plane is found within, at 3 ms x 3: the allowance of a late server, stalls, claims of
+ * clients
+ */
 #define FOUND_NS (600 * NET_MS)
 /* ... a gray leaf without queues and stalls: false claims delay it by 42 ms (docs/health.md) */
 #define FOUND_GRAY_NS (100 * NET_MS)
+#define DETECT_NS     (9 * NET_MS)
 #define NOTICE_NS     (1000 * NET_MS)
 /* a leaf that loses so much of all may pass for whole again for a while */
 #define FAULT_MILD_PER_MILLE 80u
@@ -53,7 +57,8 @@ struct schedule {
 	uint64_t route_ns[NET_HOSTS][NET_HOSTS][NET_PLANES];
 	bool has_route[NET_HOSTS][NET_HOSTS][NET_PLANES];
 	unsigned n_gray_by_chance;
-	bool is_traced, is_violated;
+	bool is_violated;
+	const struct schedule_options *options;
 	struct schedule_stats *stats;
 };
 

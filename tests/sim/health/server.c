@@ -130,8 +130,8 @@ static struct prober_options options_of(struct server *s)
 	return (struct prober_options){
 		.boot = s->boot,
 		.seed = prng_next(&s->net->prng),
-		.times = {.interval_ns = 3 * NET_MS,
-			  .detect_multiplier = 3,
+		.times = {.interval_ns = s->interval_ns,
+			  .detect_multiplier = s->multiplier,
 			  .recover_probes = 10,
 			  .hold_ns = 50 * NET_MS,
 			  .hold_max_ns = 10 * NET_S,

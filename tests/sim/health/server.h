@@ -34,7 +34,8 @@ struct server {
 	uint64_t wake_ns;    /* pending; 0: none */
 	uint64_t blocked_ns; /* it gets no CPU time until then */
 	uint64_t boot;	     /* when it started, too */
-	uint32_t max_loss_ppm;
+	uint32_t max_loss_ppm, multiplier;
+	uint64_t interval_ns; /* of probes */
 	struct notice_ack held[NET_HOSTS];
 	uint64_t held_bps[NET_HOSTS][NET_PLANES], held_till_ns[NET_HOSTS];
 	/* the schedule's */
