@@ -22,7 +22,8 @@
 	X(acks_believed, "what a client says was acknowledged keeps a path up for ever")           \
 	X(gray_hasty, "a sub-port is marked gray whatever chance would do")                        \
 	X(fresh_believed, "a reply tells of other planes before theirs can arrive")                \
-	X(rate_alone, "losses are a fault though other planes lose as many")
+	X(rate_alone, "losses are a fault though other planes lose as many")                       \
+	X(clock_trusted, "a clock that was set back is not made up for")
 
 #define HEALTH_PLANTED_NAME(name, what) HEALTH_PLANTED_##name,
 enum health_planted {

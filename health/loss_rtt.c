@@ -42,6 +42,7 @@ static void decide(struct loss_rtt *l, uint32_t sequence, uint8_t outcome)
 	l->n_queued += outcome == LOSS_RTT_QUEUED;
 	l->n_lost_ever += outcome == LOSS_RTT_LOST;
 	l->settled = sequence;
+	l->undecided_ns = sequence + 1 == l->next ? 0 : at(l, sequence + 1)->sent_ns;
 }
 
 /* One after the other over the same cable: what waits there made both wait. */
@@ -126,6 +127,8 @@ uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_p
 
 	if (sequence - l->settled > LOSS_RTT_WINDOW) /* its slot is still undecided */
 		decide(l, l->settled + 1, outcome_of(l, l->settled + 1));
+	if (!l->undecided_ns)
+		l->undecided_ns = now;
 	*at(l, sequence) = *probe;
 	at(l, sequence)->sent_ns = now;
 	at(l, sequence)->answered = false;
@@ -222,13 +225,8 @@ bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_pro
 
 void loss_rtt_settle(struct loss_rtt *l, uint64_t before)
 {
-	while (l->settled + 1 != l->next) {
-		const struct loss_rtt_probe *p = at(l, l->settled + 1);
-
-		if (p->sent_ns >= before)
-			return;
+	while (l->undecided_ns && l->undecided_ns < before)
 		decide(l, l->settled + 1, outcome_of(l, l->settled + 1));
-	}
 }
 
 void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port)

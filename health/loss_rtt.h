@@ -33,21 +33,23 @@ struct loss_rtt_probe {
 	uint32_t rtt_us;      /* if answered */
 };
 
+/* What is looked at each time comes first, in few cache lines: there are thousands of these. */
 struct loss_rtt {
-	uint32_t next;	  /* sequence number of the next probe; they start at 1 */
-	uint32_t settled; /* probes up to this one are decided */
+	uint32_t next;	       /* sequence number of the next probe; they start at 1 */
+	uint32_t settled;      /* probes up to this one are decided */
+	uint64_t undecided_ns; /* when the next one was sent; 0: all are decided */
 	uint32_t newest_answered;
-	uint64_t newest_answered_sent_ns; /* when that one was sent */
-	struct loss_rtt_probe ring[LOSS_RTT_WINDOW];
-	uint8_t outcome[LOSS_RTT_WINDOW];     /* of decided ones */
 	uint32_t n_lost, n_queued, n_decided; /* within the window */
-	uint64_t n_lost_ever, n_sent_ever;
-	uint64_t rtt_peak_ns;  /* the longest of late; decays */
-	uint64_t rtt_floor_ns; /* the shortest of late; creeps up */
+	uint64_t newest_answered_sent_ns;     /* when that one was sent */
+	uint64_t rtt_peak_ns;		      /* the longest of late; decays */
+	uint64_t rtt_floor_ns;		      /* the shortest of late; creeps up */
 	uint64_t full_ns;      /* the caller's: what a full queue takes; 0: not known */
-	uint32_t histogram[LOSS_RTT_BUCKETS];
-	uint32_t n_rtt;
 	uint64_t forgotten_ns; /* what was sent until then is; 0: nothing */
+	uint64_t n_lost_ever, n_sent_ever;
+	uint32_t n_rtt;
+	uint32_t histogram[LOSS_RTT_BUCKETS];
+	uint8_t outcome[LOSS_RTT_WINDOW]; /* of decided ones */
+	struct loss_rtt_probe ring[LOSS_RTT_WINDOW];
 };
 
 void loss_rtt_init(struct loss_rtt *l);

@@ -26,6 +26,8 @@
 _Static_assert(PROBER_MAX_SOCKETS <= UDP_POLL_MAX, "one look at all of them");
 
 struct prober_path {
+	struct port_map map;
+	struct gray gray;
 	bool wanted, answered_ever, third_party;
 	uint32_t discriminator;
 	uint64_t next_ns;	     /* when the next probe is due */
@@ -54,9 +56,7 @@ struct prober_path {
 	int8_t back[PROBER_PORTS];   /* ... and by which of our sub-ports the answer came */
 	uint8_t n_remote;
 	struct probe_fsm fsm;
-	struct gray gray;
-	struct port_map map;
-	struct loss_rtt loss;
+	struct loss_rtt loss; /* begins with what is looked at each time */
 };
 
 struct prober_peer {

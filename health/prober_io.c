@@ -256,7 +256,8 @@ static void take_ack(struct prober *p, struct prober_peer *peer, const struct no
 {
 	const struct notice_capacity *c = &p->notices[peer->gpu].capacity;
 
-	if (ack->boot > boot_to(p, peer) && ack->boot < UINT64_MAX)
+	if (ack->boot > boot_to(p, peer) && ack->boot < UINT64_MAX &&
+	    !HEALTH_PLANTED(clock_trusted))
 		clock_went_back(p, peer, ack->boot);
 	if (ack->boot != boot_to(p, peer) || ack->sequence != c->sequence ||
 	    peer->acked == c->sequence)

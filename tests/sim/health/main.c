@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "health_planted.h"
+#include "net.h"
 #include "path_planted.h"
 #include "schedule.h"
 
@@ -44,9 +45,15 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_times(const char *what, bool bad, struct schedule_times *t, bool is_table)
+static void print_times(const char *what, enum schedule_when when, struct schedule_times *t,
+			bool is_table)
 {
 	uint32_t n = t->n < SCHEDULE_TIMES ? t->n : SCHEDULE_TIMES;
+	static const struct {
+		const char *word, *text;
+	} whens[] = {{"alone", "nothing else bad"},
+		     {"beside", "queues, stalls, losses or false claims beside it"},
+		     {"seldom", "more paths than the budget pays for"}};
 	double p50, p99, max;
 
 	if (!n)
@@ -56,22 +63,19 @@ static void print_times(const char *what, bool bad, struct schedule_times *t, bo
 	p99 = (double)t->ms[n * 99 / 100];
 	max = (double)t->ms[n - 1];
 	if (is_table)
-		printf("%s\t%s\t%u\t%.2f\t%.2f\t%.2f\n", what, bad ? "beside" : "alone", n, p50,
-		       p99, max);
+		printf("%s\t%s\t%u\t%.2f\t%.2f\t%.2f\n", what, whens[when].word, n, p50, p99, max);
 	else
 		printf("%-14s after %.1f / %.1f / %.1f ms (p50 / p99 / max of %u paths), %s\n",
-		       what, p50, p99, max, n,
-		       bad ? "queues, stalls, losses or false claims beside it"
-			   : "nothing else bad");
+		       what, p50, p99, max, n, whens[when].text);
 }
 
 static void print_all_times(bool is_table)
 {
-	for (int bad = 0; bad < 2; bad++) {
+	for (enum schedule_when when = 0; when < SCHEDULE_WHENS; when++) {
 		for (int kind = 0; kind < FAULT_KINDS; kind++)
-			print_times(schedule_fault_name((enum fault_kind)kind), bad,
-				    &stats.found[kind][bad], is_table);
-		print_times("recovered", bad, &stats.recovered[bad], is_table);
+			print_times(schedule_fault_name((enum fault_kind)kind), when,
+				    &stats.found[kind][when], is_table);
+		print_times("recovered", when, &stats.recovered[when], is_table);
 	}
 }
 
@@ -181,7 +185,7 @@ static int usage(void)
 {
 	fputs("usage: sim_health [--seconds S | --schedules N] [--seed N] [--trace] "
 	      "[--keep-going]\n"
-	      "                  [--interval MS] [--multiplier N] [--table]\n"
+	      "                  [--servers N] [--interval MS] [--multiplier N] [--table]\n"
 	      "                  [--plant NAME | --find-plants]\n"
 	      "SIGINT and SIGTERM end a run after the schedule, and print what it found.\n"
 	      "Exit status: 0, 1 (a violation, or a planted defect that was not found), 2 "
@@ -194,17 +198,13 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"seconds", 1, NULL, 's'},
-					      {"schedules", 1, NULL, 'n'},
-					      {"seed", 1, NULL, 'e'},
-					      {"trace", 0, NULL, 't'},
-					      {"keep-going", 0, NULL, 'k'},
-					      {"plant", 1, NULL, 'p'},
-					      {"find-plants", 0, NULL, 'f'},
-					      {"interval", 1, NULL, 'i'},
-					      {"multiplier", 1, NULL, 'm'},
-					      {"table", 0, NULL, 'b'},
-					      {0}};
+	static const struct option longs[] = {
+		{"seconds", 1, NULL, 's'},     {"schedules", 1, NULL, 'n'},
+		{"seed", 1, NULL, 'e'},	       {"trace", 0, NULL, 't'},
+		{"keep-going", 0, NULL, 'k'},  {"plant", 1, NULL, 'p'},
+		{"find-plants", 0, NULL, 'f'}, {"interval", 1, NULL, 'i'},
+		{"multiplier", 1, NULL, 'm'},  {"table", 0, NULL, 'b'},
+		{"servers", 1, NULL, 'v'},     {0}};
 	uint64_t seed = 0, n = 0;
 	bool goes_on = false, finds = false, is_table = false;
 	double seconds = 10;
@@ -227,6 +227,8 @@ int main(int argc, char **argv)
 			options.interval_ns = (uint64_t)(strtod(optarg, NULL) * 1e6);
 		else if (c == 'm')
 			options.multiplier = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (c == 'v')
+			options.n_servers = (unsigned)strtoul(optarg, NULL, 10);
 		else if (c == 'b')
 			is_table = true;
 		else if (c != 'p' || set_plant_by_name(optarg))
@@ -234,7 +236,8 @@ int main(int argc, char **argv)
 	}
 	/* what fared.yaml(5) allows */
 	if (options.interval_ns < 1000000 || options.interval_ns > UINT64_C(10000000000) ||
-	    options.multiplier < 2 || options.multiplier > 50)
+	    options.multiplier < 2 || options.multiplier > 50 || options.n_servers == 1 ||
+	    options.n_servers > NET_HOSTS)
 		return usage();
 	if (finds)
 		return find_plants(seed ? seed : 1, n ? n : 1000);

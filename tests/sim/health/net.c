@@ -90,21 +90,32 @@ struct event net_next(struct net *net)
 
 /* ---- life ---------------------------------------------------------------- */
 
-void net_init(struct net *net, uint64_t seed)
+static unsigned n_hosts_of(uint64_t seed, struct prng *prng)
 {
+	unsigned few = (unsigned)prng_between(prng, 2, NET_HOSTS_FEW);
+
+	if (seed % 200 == 101) /* more paths than the budget of probes pays for, in most cases */
+		return NET_HOSTS_TICK + 1 +
+		       (unsigned)(prng_mix(seed) % (NET_HOSTS - NET_HOSTS_TICK));
+	return seed % 20 == 0 ? NET_HOSTS_TICK : few;
+}
+
+void net_init(struct net *net, uint64_t seed, unsigned n_hosts)
+{
+	unsigned drawn;
+
 	memset(net, 0, sizeof(*net));
 	net_current = net;
 	net->prng.state = prng_mix(seed);
 	net->now_ns = 1000 * NET_S;
-	net->n_hosts = (unsigned)prng_between(&net->prng, 2, NET_HOSTS_FEW);
-	if (seed % 20 == 0) /* so many replies that the prober reads them by its tick */
-		net->n_hosts = NET_HOSTS;
+	drawn = n_hosts_of(seed, &net->prng);
+	net->n_hosts = n_hosts ? n_hosts : drawn;
 	net->n_planes = (unsigned)prng_between(&net->prng, 2, NET_PLANES);
-	if (net->n_hosts == NET_HOSTS)
+	if (net->n_hosts >= NET_HOSTS_TICK)
 		net->n_planes = NET_PLANES;
 	net->n_sub_ports = (unsigned)prng_between(&net->prng, 1, NET_SUB_PORTS);
 	net->salt = (uint32_t)prng_next(&net->prng);
-	for (unsigned h = 0; h < NET_HOSTS; h++)
+	for (unsigned h = 0; h < NET_HOSTS_TICK || h < net->n_hosts; h++)
 		for (unsigned p = 0; p < NET_PLANES; p++)
 			for (unsigned s = 0; s < NET_SUB_PORTS; s++) {
 				struct port *port = &net->port[h][p][s];

@@ -17,14 +17,15 @@
 #include "prng.h"
 #include "udp.h"
 
-#define NET_HOSTS     8
-#define NET_HOSTS_FEW 6 /* most schedules have no more */
-#define NET_PLANES    4
-#define NET_SUB_PORTS 2
-#define NET_SOCKETS   24
-#define NET_US	      UINT64_C(1000)
-#define NET_MS	      UINT64_C(1000000)
-#define NET_S	      UINT64_C(1000000000)
+#define NET_HOSTS      64
+#define NET_HOSTS_FEW  6 /* most schedules have no more */
+#define NET_HOSTS_TICK 8 /* so many replies that the prober reads them by its tick */
+#define NET_PLANES     4
+#define NET_SUB_PORTS  2
+#define NET_SOCKETS    24
+#define NET_US	       UINT64_C(1000)
+#define NET_MS	       UINT64_C(1000000)
+#define NET_S	       UINT64_C(1000000000)
 
 /* One direction of a server's sub-port. */
 struct link {
@@ -82,7 +83,8 @@ extern struct net *net_current;
 
 struct in6_addr net_address(unsigned host);
 int net_ifindex(unsigned host, unsigned plane, unsigned sub_port);
-void net_init(struct net *net, uint64_t seed);
+/* n_hosts: 0: as the seed has it. */
+void net_init(struct net *net, uint64_t seed, unsigned n_hosts);
 void net_fini(struct net *net);
 void net_add(struct net *net, uint64_t at_ns, enum event_kind kind, unsigned index,
 	     struct packet *packet);

@@ -122,6 +122,7 @@ static void step(struct schedule *s)
 
 		if (!f->is_on && now >= f->from_ns && now < f->to_ns)
 			schedule_faults_set(s, f, true);
+		schedule_faults_flap(s, f);
 		schedule_checks_fault(s, f);
 		if (f->is_on && now >= f->to_ns)
 			schedule_faults_set(s, f, false);
@@ -218,6 +219,15 @@ static void run(struct schedule *s)
 	}
 }
 
+/* The budget stretches it. */
+static uint64_t interval_ns(const struct schedule *s)
+{
+	uint64_t n_paths = (s->net.n_hosts - 1) * s->net.n_planes;
+	uint64_t least = n_paths * NET_S / PROBER_MAX_PROBES_PER_S;
+
+	return least > s->options->interval_ns ? least : s->options->interval_ns;
+}
+
 bool schedule_run(uint64_t seed, const struct schedule_options *options,
 		  struct schedule_stats *stats)
 {
@@ -228,7 +238,8 @@ bool schedule_run(uint64_t seed, const struct schedule_options *options,
 	s.seed = seed;
 	s.options = options;
 	s.stats = stats;
-	net_init(&s.net, seed);
+	net_init(&s.net, seed, options->n_servers);
+	s.interval_ns = interval_ns(&s);
 	begin(&s);
 	run(&s);
 	if (!s.is_violated)

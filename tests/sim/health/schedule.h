@@ -24,22 +24,30 @@ enum fault_kind {
 	FAULT_KINDS,
 };
 
+enum schedule_when {
+	SCHEDULE_ALONE,
+	SCHEDULE_BESIDE, /* something else that is bad */
+	SCHEDULE_SELDOM, /* more paths than the budget pays for: they are probed less often */
+	SCHEDULE_WHENS,
+};
+
 #define SCHEDULE_TIMES 65536u
 
 struct schedule_stats {
 	uint64_t schedules, false_downs, violations;
 	double path_hours;
-	/* how long verdicts and recoveries took; [1]: with something else bad */
+	/* how long verdicts and recoveries took */
 	struct schedule_times {
 		uint32_t n;
 		float ms[SCHEDULE_TIMES];
-	} found[FAULT_KINDS][2], recovered[2];
+	} found[FAULT_KINDS][SCHEDULE_WHENS], recovered[SCHEDULE_WHENS];
 };
 
 struct schedule_options {
 	uint64_t interval_ns; /* of probes; fared.yaml(5): interval_ms, multiplier */
 	uint32_t multiplier;
-	bool is_traced; /* events go to standard output */
+	unsigned n_servers; /* 0: as the seed has it */
+	bool is_traced;	    /* events go to standard output */
 };
 
 /* false: something was violated, and has been said on standard output. */

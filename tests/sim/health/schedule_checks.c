@@ -9,7 +9,7 @@
 /* For so long after its end a fault explains what is found: a window of probes. */
 static uint64_t grace_ns(const struct schedule *s)
 {
-	uint64_t window = LOSS_RTT_WINDOW * s->options->interval_ns;
+	uint64_t window = LOSS_RTT_WINDOW * s->interval_ns;
 
 	return window > GRACE_NS / 2 ? GRACE_NS / 2 + window : GRACE_NS;
 }
@@ -44,9 +44,12 @@ static bool is_calm(const struct schedule *s)
 	return !s->has_queues && !s->has_stalls && !s->has_lies && !s->has_loss && !s->bgp.n;
 }
 
-static void note_time(struct schedule *s, struct schedule_times times[2], uint64_t ns)
+static void note_time(struct schedule *s, struct schedule_times times[SCHEDULE_WHENS], uint64_t ns)
 {
-	struct schedule_times *t = &times[!is_calm(s)];
+	bool is_seldom = s->interval_ns > s->options->interval_ns;
+	struct schedule_times *t = &times[is_seldom    ? SCHEDULE_SELDOM
+					  : is_calm(s) ? SCHEDULE_ALONE
+						       : SCHEDULE_BESIDE];
 
 	t->ms[t->n++ % SCHEDULE_TIMES] = (float)((double)ns / 1e6);
 }
@@ -180,7 +183,7 @@ void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned pla
 /* What takes so long at the defaults takes longer with more probes, or fewer of them a second. */
 static uint64_t scaled_ns(const struct schedule *s, uint64_t ns)
 {
-	uint64_t detect_ns = s->options->interval_ns * s->options->multiplier;
+	uint64_t detect_ns = s->interval_ns * s->options->multiplier;
 
 	return detect_ns > DETECT_NS ? ns * detect_ns / DETECT_NS : ns;
 }
@@ -233,7 +236,7 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 		const struct server *peer = &s->servers[h];
 
 		/* one that has just started is told with the next slow probe */
-		if (s->net.now_ns < peer->boot + NET_S + NOTICE_NS)
+		if (s->net.now_ns < peer->started_ns + NET_S + NOTICE_NS)
 			continue;
 		if (h != f->host && peer->runs && s->servers[f->host].runs && can_tell(s, f, h) &&
 		    (peer->held_bps[f->host][f->plane] != NOTICE_WIRE_ANY) != limited)
@@ -250,7 +253,7 @@ void schedule_checks_fault(struct schedule *s, struct fault *f)
 	if (f->is_checked || !f->is_on || now < f->from_ns + after)
 		return;
 	f->is_checked = true;
-	if (f->kind == FAULT_SUB_PORT_DOWN)
+	if (f->kind == FAULT_SUB_PORT_DOWN && !f->flap_ns)
 		check_notices(s, f, true);
 	else if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && is_alone(s, f))
 		check_found(s, f);

@@ -35,6 +35,8 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 	f->to_ns = f->from_ns + length;
 	if (f->kind == FAULT_LEAF_LOSSY && prng_chance(prng, 300))
 		f->per_mille = (uint32_t)prng_between(prng, 50, FAULT_MILD_PER_MILLE);
+	if (f->kind == FAULT_SUB_PORT_DOWN && s->n_faults == 1 && prng_mix(s->seed + 1) % 2)
+		f->flap_ns = (20 + prng_mix(s->seed + 2) % 180) * NET_MS;
 }
 
 static void spoil(struct link *link, uint32_t per_mille)
@@ -121,11 +123,35 @@ static void stop_data(struct schedule *s, const struct fault *f)
 			s->net.busy_until_ns[h][f->plane] = 0;
 }
 
+void schedule_faults_flap(struct schedule *s, struct fault *f)
+{
+	struct port *port = &s->net.port[f->host][f->plane][f->sub_port];
+
+	if (!f->is_on || !f->flap_ns || s->net.now_ns < f->next_flap_ns)
+		return;
+	f->next_flap_ns = s->net.now_ns + f->flap_ns;
+	port->has_carrier = !port->has_carrier;
+	server_links(&s->servers[f->host], f->plane, f->sub_port);
+}
+
+/* Its clock is set while it is away, by up to a quarter of an hour, in half of the schedules. */
+static void set_clock(struct schedule *s, struct server *server)
+{
+	uint64_t drawn = prng_mix(s->seed + 3);
+
+	if (drawn % 2 == 0)
+		return;
+	server->clock_ns = (int64_t)(drawn / 2 % (1800 * NET_S)) - (int64_t)(900 * NET_S);
+	schedule_say(s, false, "the clock of %u is set by %.0f s", server->index,
+		     (double)server->clock_ns / 1e9);
+}
+
 void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
 {
 	struct port *port = s->net.port[f->host][f->plane];
 
 	f->is_on = on;
+	f->next_flap_ns = s->net.now_ns + f->flap_ns;
 	*(on ? &f->from_ns : &f->to_ns) = s->net.now_ns; /* steps are coarser than what was drawn */
 	schedule_say(s, false, "%s %s plane %u host %u sub-port %u", schedule_fault_name(f->kind),
 		     on ? "begins" : "ends", f->plane, f->host, f->sub_port);
@@ -140,8 +166,10 @@ void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
 			s->net.deaf_until_ns[f->host] =
 				s->net.now_ns + prng_between(&s->net.prng, 1, 8) * NET_MS;
 	}
-	if (f->kind == FAULT_RESTART && on)
+	if (f->kind == FAULT_RESTART && on) {
 		server_stop(&s->servers[f->host]);
-	else if (f->kind == FAULT_RESTART && !is_away(s, f->host))
+		set_clock(s, &s->servers[f->host]);
+	}
+	if (f->kind == FAULT_RESTART && !on && !is_away(s, f->host))
 		server_start(&s->servers[f->host]);
 }

@@ -37,6 +37,7 @@ struct fault {
 	bool outward; /* one-way: what the server sends */
 	uint32_t per_mille;
 	uint64_t from_ns, to_ns;
+	uint64_t flap_ns, next_flap_ns; /* the carrier comes and goes so often; 0: it is away */
 	bool is_on, is_checked;
 };
 
@@ -59,6 +60,7 @@ struct schedule {
 	unsigned n_gray_by_chance;
 	bool is_violated;
 	const struct schedule_options *options;
+	uint64_t interval_ns; /* of probes, as the budget has it */
 	struct schedule_stats *stats;
 };
 
@@ -70,6 +72,8 @@ double schedule_ms(const struct schedule *s); /* since its start */
 /* ---- schedule_faults.c */
 void schedule_faults_draw(struct schedule *s, struct fault *f);
 void schedule_faults_set(struct schedule *s, struct fault *f, bool on);
+/* Time has passed. */
+void schedule_faults_flap(struct schedule *s, struct fault *f);
 /* All links as the faults that are on have them. */
 void schedule_faults_links(struct schedule *s);
 /* Does it touch packets between the two? */

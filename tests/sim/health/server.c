@@ -22,6 +22,7 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 
 	*probe = path_probe_of(view);
 	path_table_probe(s->table, gpu, peer, plane, probe);
+	s->is_said = true;
 	if (change)
 		s->on_change(s->arg, s->index, host_of(peer), plane, change);
 }
@@ -67,6 +68,7 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	memcpy(notice.bps, c->bps, sizeof(notice.bps));
 	if (path_table_notice(s->table, gpu, peer, &notice, &known) == -ENOENT)
 		return false;
+	s->is_said = true;
 	if (c->boot == known.boot && c->sequence == known.sequence)
 		s->held_till_ns[from] = notice.expires_ns;
 	if (c->boot > mine->boot || (c->boot == mine->boot && c->sequence > mine->sequence)) {
@@ -113,11 +115,16 @@ static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
 		s->on_publish(s->arg, s->index, host_of(&peer), p);
 }
 
+/* As the daemon does: if something was said, or is due. */
 static void evaluate(struct server *s)
 {
 	static const struct path_table_handlers handlers = {.on_pair = on_pair};
+	uint64_t now = s->net->now_ns;
 
-	path_table_evaluate(s->table, s->net->now_ns, &handlers, s);
+	if (!s->is_said && (!s->evaluate_ns || now < s->evaluate_ns))
+		return;
+	s->is_said = false;
+	s->evaluate_ns = path_table_evaluate(s->table, now, &handlers, s);
 }
 
 static const struct prober_handlers on_prober = {
@@ -128,7 +135,7 @@ static const struct reflector_handlers on_reflector = {on_capacity, on_heard, av
 static struct prober_options options_of(struct server *s)
 {
 	return (struct prober_options){
-		.boot = s->boot,
+		.boot = (uint64_t)((int64_t)s->started_ns + s->clock_ns),
 		.seed = prng_next(&s->net->prng),
 		.times = {.interval_ns = s->interval_ns,
 			  .detect_multiplier = s->multiplier,
@@ -154,6 +161,7 @@ static void look_at_port(struct server *s, unsigned plane, unsigned sub_port)
 		g->live[plane] |= bit;
 	if (s->table)
 		path_table_link(s->table, 0, plane, sub_port, g->live[plane] & bit, BGP_PORT_BPS);
+	s->is_said = true;
 }
 
 static void tell_capacity(struct server *s)
@@ -240,6 +248,7 @@ void server_step(struct server *s)
 		return;
 	for (int i = 0; i < PATH_SOURCE_COUNT; i++)
 		bgp_feed_step(s->bgp, &s->feeds[i], s->index, s->table);
+	s->is_said = true; /* perhaps */
 	evaluate(s);
 }
 
@@ -252,7 +261,7 @@ void server_start(struct server *s)
 	struct prober_options options;
 
 	s->runs = true;
-	s->boot = net->now_ns;
+	s->started_ns = net->now_ns;
 	s->ports.n_gpus = 1;
 	make_table(s);
 	g->address[0] = net_address(s->index);
@@ -272,6 +281,7 @@ void server_start(struct server *s)
 		bgp_feed_start(s->bgp, &s->feeds[i], (enum path_source)i, s->index, s->table,
 			       !s->has_segment);
 	tell_capacity(s);
+	s->is_said = true;
 	evaluate(s);
 	server_wake(s, net->now_ns);
 }

@@ -24,7 +24,9 @@ struct server {
 	struct prober *prober;
 	struct reflector *reflector;
 	struct path_table *table;
-	struct bgp *bgp; /* the schedule's */
+	bool is_said;	      /* to the table, since it was evaluated last */
+	uint64_t evaluate_ns; /* then something is due; 0: nothing */
+	struct bgp *bgp;      /* the schedule's */
 	struct bgp_feed feeds[PATH_SOURCE_COUNT];
 	struct path_probe probe[NET_HOSTS][NET_PLANES]; /* as the table was told */
 	/* what a former incarnation published; 0: nothing usable */
@@ -33,7 +35,8 @@ struct server {
 	bool has_segment;
 	uint64_t wake_ns;    /* pending; 0: none */
 	uint64_t blocked_ns; /* it gets no CPU time until then */
-	uint64_t boot;	     /* when it started, too */
+	uint64_t started_ns;
+	int64_t clock_ns; /* its clock is ahead of the network's by so much */
 	uint32_t max_loss_ppm, multiplier;
 	uint64_t interval_ns; /* of probes */
 	struct notice_ack held[NET_HOSTS];
