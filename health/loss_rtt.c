@@ -371,19 +371,22 @@ uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t pat
 
 	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
+		bool counts =
+			p->answered && now >= p->sent_ns + p->rtt_us * UINT64_C(1000) + skew_ns;
 		unsigned way = way_of(p);
 
+		if (p->sent_ns <= l->forgotten_ns)
+			break;
 		if (p->void_)
 			continue;
 		if (!p->answered &&
 		    (now > p->sent_ns + patience_ns ||
 		     (passed[way / 64] >> way % 64 & 1 && !HEALTH_PLANTED(rows_by_time))))
-			return n;
-		n += p->answered;
-		if (p->answered && now >= p->sent_ns + p->rtt_us * UINT64_C(1000) + skew_ns)
-			passed[way / 64] |= UINT64_C(1) << way % 64;
+			break;
+		n += counts;
+		passed[way / 64] |= (uint64_t)counts << way % 64;
 	}
-	return UINT32_MAX;
+	return n;
 }
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l)

@@ -103,10 +103,11 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_
 /* When the oldest and the newest lost probe of the window were sent. false: none is lost. */
 bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns);
 /*
- * How many probes were answered after the newest one that is missing: unanswered, decided or not,
- * for longer than patience_ns; or overtaken by a later one over the same cables, whose reply is
- * skew_ns old or older: queues are first in, first out. Void ones do not count. UINT32_MAX: none of
- * the last LOSS_RTT_WINDOW is missing.
+ * How many probes of the window were answered after what was forgotten, and after the newest one
+ * that is missing: unanswered, decided or not, for longer than patience_ns; or overtaken by a later
+ * one over the same cables: queues are first in, first out. A reply counts, either way, once it is
+ * skew_ns old: before, what it overtakes may be waiting to be read, and what arrived together with
+ * it is not known to have been overtaken. Void ones do not count.
  */
 uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns,
 			    uint64_t skew_ns);
