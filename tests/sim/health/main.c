@@ -185,7 +185,8 @@ static int usage(void)
 {
 	fputs("usage: sim_health [--seconds S | --schedules N] [--seed N] [--trace] "
 	      "[--keep-going]\n"
-	      "                  [--servers N] [--interval MS] [--multiplier N] [--table]\n"
+	      "                  [--servers N] [--calm] [--interval MS] [--multiplier N] "
+	      "[--table]\n"
 	      "                  [--plant NAME | --find-plants]\n"
 	      "SIGINT and SIGTERM end a run after the schedule, and print what it found.\n"
 	      "Exit status: 0, 1 (a violation, or a planted defect that was not found), 2 "
@@ -198,13 +199,19 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"seconds", 1, NULL, 's'},     {"schedules", 1, NULL, 'n'},
-		{"seed", 1, NULL, 'e'},	       {"trace", 0, NULL, 't'},
-		{"keep-going", 0, NULL, 'k'},  {"plant", 1, NULL, 'p'},
-		{"find-plants", 0, NULL, 'f'}, {"interval", 1, NULL, 'i'},
-		{"multiplier", 1, NULL, 'm'},  {"table", 0, NULL, 'b'},
-		{"servers", 1, NULL, 'v'},     {0}};
+	static const struct option longs[] = {{"seconds", 1, NULL, 's'},
+					      {"schedules", 1, NULL, 'n'},
+					      {"seed", 1, NULL, 'e'},
+					      {"trace", 0, NULL, 't'},
+					      {"keep-going", 0, NULL, 'k'},
+					      {"plant", 1, NULL, 'p'},
+					      {"find-plants", 0, NULL, 'f'},
+					      {"interval", 1, NULL, 'i'},
+					      {"multiplier", 1, NULL, 'm'},
+					      {"table", 0, NULL, 'b'},
+					      {"servers", 1, NULL, 'v'},
+					      {"calm", 0, NULL, 'c'},
+					      {0}};
 	uint64_t seed = 0, n = 0;
 	bool goes_on = false, finds = false, is_table = false;
 	double seconds = 10;
@@ -229,6 +236,8 @@ int main(int argc, char **argv)
 			options.multiplier = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (c == 'v')
 			options.n_servers = (unsigned)strtoul(optarg, NULL, 10);
+		else if (c == 'c')
+			options.is_calm = true;
 		else if (c == 'b')
 			is_table = true;
 		else if (c != 'p' || set_plant_by_name(optarg))

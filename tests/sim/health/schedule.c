@@ -156,6 +156,8 @@ static void begin(struct schedule *s)
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++)
 			s->is_active[from][to] = !s->has_idle || prng_chance(prng, 500);
+	if (s->options->is_calm)
+		s->has_queues = s->has_stalls = s->has_lies = s->has_loss = false;
 	s->burst_ns = prng_log(prng, 2 * NET_US, 400 * NET_US); /* 260 to 1.3 Gb/s */
 	s->n_faults = (unsigned)prng_below(prng, MAX_FAULTS + 1);
 	for (unsigned i = 0; i < s->n_faults; i++)
@@ -169,6 +171,8 @@ static void begin(struct schedule *s)
 		     s->has_loss ? "one in 1000 is lost; " : "", s->has_idle ? "idle peers; " : "",
 		     max_loss_ppm);
 	bgp_init(&s->bgp, &s->net, s->seed, s->start_ns + WARM_UP_NS, s->start_ns + FAULTS_NS);
+	if (s->options->is_calm)
+		s->bgp.n = 0;
 	for (unsigned i = 0; i < s->bgp.n; i++)
 		schedule_say(s, false, "route event: %s, host %u to %u plane %u, %.3f to %.3f ms",
 			     bgp_event_name(s->bgp.events[i].kind), s->bgp.events[i].host,

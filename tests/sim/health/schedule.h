@@ -47,6 +47,7 @@ struct schedule_options {
 	uint64_t interval_ns; /* of probes; fared.yaml(5): interval_ms, multiplier */
 	uint32_t multiplier;
 	unsigned n_servers; /* 0: as the seed has it */
+	bool is_calm;	    /* faults, and nothing else that is bad */
 	bool is_traced;	    /* events go to standard output */
 };
 
