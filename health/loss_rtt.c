@@ -376,17 +376,17 @@ uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t pat
 		unsigned way = way_of(p);
 
 		if (p->sent_ns <= l->forgotten_ns)
-			break;
+			return n;
 		if (p->void_)
 			continue;
 		if (!p->answered &&
 		    (now > p->sent_ns + patience_ns ||
 		     (passed[way / 64] >> way % 64 & 1 && !HEALTH_PLANTED(rows_by_time))))
-			break;
+			return n;
 		n += counts;
 		passed[way / 64] |= (uint64_t)counts << way % 64;
 	}
-	return n;
+	return l->next > LOSS_RTT_WINDOW ? UINT32_MAX : n;
 }
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l)

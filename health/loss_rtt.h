@@ -107,7 +107,8 @@ bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *t
  * that is missing: unanswered, decided or not, for longer than patience_ns; or overtaken by a later
  * one over the same cables: queues are first in, first out. A reply counts, either way, once it is
  * skew_ns old: before, what it overtakes may be waiting to be read, and what arrived together with
- * it is not known to have been overtaken. Void ones do not count.
+ * it is not known to have been overtaken. Void ones do not count. UINT32_MAX: nothing of the whole
+ * window is missing or forgotten; the run may be longer than it.
  */
 uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns,
 			    uint64_t skew_ns);
