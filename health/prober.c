@@ -101,10 +101,10 @@ void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plan
 /* ---- when ----------------------------------------------------------------- */
 
 /*
- * When a look at the plane is to begin what later looks are compared with: half an interval after
- * the first probe that is unanswered, by when a plane without queues has answered.
+ * When the plane's counts are first read, for later ones to be compared with: half an interval
+ * after the first probe that is unanswered, by when a plane without queues has answered.
  */
-static uint64_t look_ns(const struct prober *p, const struct prober_path *path)
+static uint64_t sample_ns(const struct prober *p, const struct prober_path *path)
 {
 	return path->silent_since_ns + p->times.interval_ns / 2;
 }
@@ -117,7 +117,7 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 	if (path->silent_since_ns && path->fsm.state != PROBE_DOWN &&
 	    path->fsm.state != PROBE_UNPROVEN) {
-		other = look_ns(p, path);
+		other = sample_ns(p, path);
 		if (other <= now)
 			other = prober_larger(now, path->silent_since_ns + p->times.interval_ns);
 	}
@@ -173,7 +173,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue)
 		note_overdue(p, peer, plane, now);
-	if (path->fsm.state != PROBE_DOWN && path->silent_since_ns && now >= look_ns(p, path))
+	if (path->fsm.state != PROBE_DOWN && path->silent_since_ns && now >= sample_ns(p, path))
 		prober_sample_plane(p, peer->gpu, plane, now);
 	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_has_losses(path))
 		prober_judge(p, peer, plane, now);
@@ -255,9 +255,15 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
 	if (path->fsm.state == PROBE_DOWN)
 		prober_runs(p, peer, plane, now, &clean_run, &punctual_run);
-	if (!path->wanted ||
-	    !probe_fsm_answered(&path->fsm, &p->times, now, clean_run, punctual_run, &change))
+	if (!path->wanted)
 		return;
+	if (!probe_fsm_answered(&path->fsm, &p->times, now, clean_run, punctual_run, &change)) {
+		if (path->fsm.state == PROBE_DOWN) /* more such replies, and it returns */
+			path->next_ns = prober_smaller(path->next_ns, now + p->times.interval_ns);
+		if (!path->silent_since_ns || path->fsm.state == PROBE_DOWN)
+			prober_schedule(p, peer, plane, now);
+		return;
+	}
 	path->next_ns = now; /* no more slow probing */
 	prober_schedule(p, peer, plane, now);
 	if (change.old_state == PROBE_UNPROVEN) {

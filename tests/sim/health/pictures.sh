@@ -4,11 +4,11 @@
 set -u
 usage='usage: pictures.sh SIM_HEALTH DIRECTORY [SCHEDULES [INTERVALS [MULTIPLIERS]]]
 SCHEDULES (400) of each pair, the same seeds, and a quarter as many with nothing bad but faults; INTERVALS ("1 2 3 5 10")
-in ms; MULTIPLIERS ("2 3 4 5"). As many at a time as there are cores. Writes health-found.svg, health-false.svg, and
+in ms, MULTIPLIERS ("2 3 4 5"), both ascending, with one blank between two. As many at a time as there are cores. Writes health-found.svg, health-false.svg, and
 health.tsv: what they show.'
 [ $# -ge 2 ] && [ $# -le 5 ] || { echo "$usage" >&2; exit 2; }
 sim=$1 out=$2 schedules=${3:-400} intervals=${4:-1 2 3 5 10} multipliers=${5:-2 3 4 5}
-command -v gnuplot >/dev/null || { echo 'pictures.sh: gnuplot is missing: ./fare deps' >&2; exit 1; }
+command -v gnuplot >/dev/null || { echo 'pictures.sh: gnuplot is missing: ./fare deps' >&2; exit 77; }
 mkdir -p "$out" || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -16,11 +16,12 @@ trap 'rm -rf "$dir"' EXIT
 for interval in $intervals; do
 	for multiplier in $multipliers; do
 		echo "$interval $multiplier $schedules beside"
-		echo "$interval $multiplier $((schedules / 4 + 1)) alone --calm"
+		echo "$interval $multiplier $((schedules / 4 + 1)) alone --alone"
 	done
 done | xargs -P "$(nproc)" -L 1 bash -c '
 	"$0" --interval "$2" --multiplier "$3" --schedules "$4" --seed 1 --keep-going --table "${@:6}" >"$1/$5-$2-$3"
-	[ $? -le 1 ] || exit 255 # 1: violations, which is what is looked for
+	[ $? -le 1 ] && grep -q "^schedules	$4$" "$1/$5-$2-$3" || exit 255 # 1: a violation
+	grep "^violation" "$1/$5-$2-$3" | grep -v "false down" >&2 # which is what is looked for
 	echo "interval $2 ms x $3, $5: done" >&2' "$sim" "$dir" || { echo 'pictures.sh: the simulation failed' >&2; exit 1; }
 
 # a line for each pair; Byar: with 95% confidence there are no more than that many where n were seen
@@ -53,8 +54,8 @@ plot() { # columns of a solid and of a dashed line, and what the dashed one is
 	local i=0 m all=''
 	for m in $multipliers; do
 		i=$((i + 1))
-		all="$all${all:+, }\"< awk '\$2 == $m' $dir/rows\" using 1:$1 with linespoints pt 7 lw 2 $(style $i) title 'x $m'"
-		all="$all, \"< awk '\$2 == $m' $dir/rows\" using 1:$2 with linespoints pt 6 dt 2 $(style $i) notitle"
+		all="$all${all:+, }\"< awk '\$2 == $m' '$dir/rows'\" using 1:$1 with linespoints pt 7 lw 2 $(style $i) title 'x $m'"
+		all="$all, \"< awk '\$2 == $m' '$dir/rows'\" using 1:$2 with linespoints pt 6 dt 2 $(style $i) notitle"
 	done
 	echo "plot $all, NaN with linespoints pt 6 dt 2 lc rgb 'gray' title '$3'"
 }

@@ -13,6 +13,11 @@ double schedule_ms(const struct schedule *s)
 	return (double)(s->net.now_ns - s->start_ns) / 1e6;
 }
 
+bool schedule_is_seldom(const struct schedule *s)
+{
+	return s->interval_ns > s->options->interval_ns;
+}
+
 void schedule_say(struct schedule *s, bool violation, const char *format, ...)
 {
 	va_list args;
@@ -156,7 +161,7 @@ static void begin(struct schedule *s)
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++)
 			s->is_active[from][to] = !s->has_idle || prng_chance(prng, 500);
-	if (s->options->is_calm)
+	if (s->options->is_alone)
 		s->has_queues = s->has_stalls = s->has_lies = s->has_loss = false;
 	s->burst_ns = prng_log(prng, 2 * NET_US, 400 * NET_US); /* 260 to 1.3 Gb/s */
 	s->n_faults = (unsigned)prng_below(prng, MAX_FAULTS + 1);
@@ -171,7 +176,7 @@ static void begin(struct schedule *s)
 		     s->has_loss ? "one in 1000 is lost; " : "", s->has_idle ? "idle peers; " : "",
 		     max_loss_ppm);
 	bgp_init(&s->bgp, &s->net, s->seed, s->start_ns + WARM_UP_NS, s->start_ns + FAULTS_NS);
-	if (s->options->is_calm)
+	if (s->options->is_alone)
 		s->bgp.n = 0;
 	for (unsigned i = 0; i < s->bgp.n; i++)
 		schedule_say(s, false, "route event: %s, host %u to %u plane %u, %.3f to %.3f ms",
@@ -250,7 +255,8 @@ bool schedule_run(uint64_t seed, const struct schedule_options *options,
 		schedule_checks_end(&s);
 	hours = schedule_ms(&s) / 3.6e6;
 	stats->schedules++;
-	stats->path_hours += hours * s.net.n_hosts * (s.net.n_hosts - 1) * s.net.n_planes;
+	stats->path_hours[schedule_is_seldom(&s)] +=
+		hours * s.net.n_hosts * (s.net.n_hosts - 1) * s.net.n_planes;
 	stats->violations += s.is_violated;
 	for (unsigned h = 0; h < s.net.n_hosts; h++)
 		server_stop(&s.servers[h]);

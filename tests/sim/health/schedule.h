@@ -34,8 +34,10 @@ enum schedule_when {
 #define SCHEDULE_TIMES 65536u
 
 struct schedule_stats {
-	uint64_t schedules, false_downs, violations;
-	double path_hours;
+	uint64_t schedules, violations;
+	/* [1]: of schedules with more paths than the budget of probes pays for */
+	uint64_t false_downs[2];
+	double path_hours[2];
 	/* how long verdicts and recoveries took */
 	struct schedule_times {
 		uint32_t n;
@@ -47,7 +49,7 @@ struct schedule_options {
 	uint64_t interval_ns; /* of probes; fared.yaml(5): interval_ms, multiplier */
 	uint32_t multiplier;
 	unsigned n_servers; /* 0: as the seed has it */
-	bool is_calm;	    /* faults, and nothing else that is bad */
+	bool is_alone;	    /* faults, and nothing else that is bad */
 	bool is_traced;	    /* events go to standard output */
 };
 

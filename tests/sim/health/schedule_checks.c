@@ -6,10 +6,13 @@
 #include "path_check.h"
 #include "schedule_internal.h"
 
-/* For so long after its end a fault explains what is found: a window of probes. */
+/*
+ * For so long after its end a fault explains what is found: a window of probes. Where the budget is
+ * short, paths that return are asked more often at the cost of all others.
+ */
 static uint64_t grace_ns(const struct schedule *s)
 {
-	uint64_t window = LOSS_RTT_WINDOW * s->interval_ns;
+	uint64_t window = LOSS_RTT_WINDOW * s->interval_ns * (schedule_is_seldom(s) ? 2 : 1);
 
 	return window > GRACE_NS / 2 ? GRACE_NS / 2 + window : GRACE_NS;
 }
@@ -46,10 +49,9 @@ static bool is_calm(const struct schedule *s)
 
 static void note_time(struct schedule *s, struct schedule_times times[SCHEDULE_WHENS], uint64_t ns)
 {
-	bool is_seldom = s->interval_ns > s->options->interval_ns;
-	struct schedule_times *t = &times[is_seldom    ? SCHEDULE_SELDOM
-					  : is_calm(s) ? SCHEDULE_ALONE
-						       : SCHEDULE_BESIDE];
+	struct schedule_times *t = &times[schedule_is_seldom(s) ? SCHEDULE_SELDOM
+					  : is_calm(s)		? SCHEDULE_ALONE
+								: SCHEDULE_BESIDE];
 
 	t->ms[t->n++ % SCHEDULE_TIMES] = (float)((double)ns / 1e6);
 }
@@ -96,7 +98,7 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 		s->down_ns[from][to][plane] = s->net.now_ns;
 		if (local || is_touched(s, from, to, plane))
 			return;
-		s->stats->false_downs++;
+		s->stats->false_downs[schedule_is_seldom(s)]++;
 		schedule_say(s, true, "false down %u->%u plane %u: %s", from, to, plane,
 			     change->reason);
 		return;
@@ -188,11 +190,18 @@ static uint64_t scaled_ns(const struct schedule *s, uint64_t ns)
 	return detect_ns > DETECT_NS ? ns * detect_ns / DETECT_NS : ns;
 }
 
+/* Within that a fault is to be found. */
+static uint64_t found_ns(const struct schedule *s, const struct fault *f)
+{
+	bool is_plain = f->kind == FAULT_LEAF_GRAY && !s->has_queues && !s->has_stalls;
+
+	return scaled_ns(s, is_plain ? FOUND_GRAY_NS : FOUND_NS);
+}
+
 /* Every path that it cut is down by now. Idle ones are found when they are asked. */
 static void check_found(struct schedule *s, const struct fault *f)
 {
-	bool is_plain = f->kind == FAULT_LEAF_GRAY && !s->has_queues && !s->has_stalls;
-	uint64_t within = scaled_ns(s, is_plain ? FOUND_GRAY_NS : FOUND_NS);
+	uint64_t within = found_ns(s, f);
 
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++) {
@@ -248,7 +257,7 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 void schedule_checks_fault(struct schedule *s, struct fault *f)
 {
 	uint64_t now = s->net.now_ns;
-	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS : scaled_ns(s, FOUND_NS);
+	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS : found_ns(s, f);
 
 	if (f->is_checked || !f->is_on || now < f->from_ns + after)
 		return;

@@ -35,6 +35,7 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 	f->to_ns = f->from_ns + length;
 	if (f->kind == FAULT_LEAF_LOSSY && prng_chance(prng, 300))
 		f->per_mille = (uint32_t)prng_between(prng, 50, FAULT_MILD_PER_MILLE);
+	/* of two faults both might hold that carrier */
 	if (f->kind == FAULT_SUB_PORT_DOWN && s->n_faults == 1 && prng_mix(s->seed + 1) % 2)
 		f->flap_ns = (20 + prng_mix(s->seed + 2) % 180) * NET_MS;
 }

@@ -68,11 +68,13 @@ struct schedule {
 __attribute__((format(printf, 3, 4))) void schedule_say(struct schedule *s, bool violation,
 							const char *format, ...);
 double schedule_ms(const struct schedule *s); /* since its start */
+/* There are more paths than the budget of probes pays for. */
+bool schedule_is_seldom(const struct schedule *s);
 
 /* ---- schedule_faults.c */
 void schedule_faults_draw(struct schedule *s, struct fault *f);
 void schedule_faults_set(struct schedule *s, struct fault *f, bool on);
-/* Time has passed. */
+/* Takes or gives back the carrier of a sub-port that flaps, if it is time. */
 void schedule_faults_flap(struct schedule *s, struct fault *f);
 /* All links as the faults that are on have them. */
 void schedule_faults_links(struct schedule *s);

@@ -115,7 +115,7 @@ static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
 		s->on_publish(s->arg, s->index, host_of(&peer), p);
 }
 
-/* As the daemon does: if something was said, or is due. */
+/* If something was said, or is due: otherwise there is nothing to do, and many pairs. */
 static void evaluate(struct server *s)
 {
 	static const struct path_table_handlers handlers = {.on_pair = on_pair};

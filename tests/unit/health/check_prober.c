@@ -1157,6 +1157,29 @@ START_TEST(a_plane_is_looked_at_soon)
 }
 END_TEST
 
+/* One that was down for long is asked seldom, until it answers. */
+START_TEST(a_path_that_answers_again_is_asked_soon)
+{
+	struct prober_path *path;
+	uint64_t now;
+
+	reflect(&keys);
+	ck_assert(until(is_up));
+	now = health_loop_now_ns();
+	path = &prober->peers[0]->paths[0];
+	path->fsm.state = PROBE_DOWN;
+	path->fsm.since_ns = now - 2 * HEALTH_DOWN_FAST_NS;
+	path->fsm.hold_until_ns = now + HEALTH_DOWN_FAST_NS;
+	path->fsm.passes = path->fsm.punctual = 0;
+	loss_rtt_forget(&path->loss);
+	path->next_ns = now + HEALTH_DOUBTFUL_NS;
+	prober_schedule(prober, prober->peers[0], 0, now);
+	answered_before = counters().answered;
+	ck_assert(until(was_answered));
+	ck_assert_uint_le(path->next_ns, health_loop_now_ns() + options.times.interval_ns);
+}
+END_TEST
+
 static bool is_hurried_though_full(void)
 {
 	prober_machine_full(prober, health_loop_now_ns());
@@ -1275,6 +1298,7 @@ int main(void)
 	tcase_add_test(tc, being_held_up_is_no_pause);
 	tcase_add_test(tc, a_plane_that_was_not_asked_did_not_answer);
 	tcase_add_test(tc, a_plane_is_looked_at_soon);
+	tcase_add_test(tc, a_path_that_answers_again_is_asked_soon);
 	tcase_add_test(tc, a_full_machine_looks_into_what_is_lost);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);
