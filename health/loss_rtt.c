@@ -312,22 +312,27 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss
 	return false;
 }
 
-bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns)
+bool loss_rtt_lost_span(const struct loss_rtt *l, uint32_t n_strays, uint64_t *from_ns,
+			uint64_t *to_ns)
 {
 	const struct loss_rtt_probe *p;
 	enum loss_rtt_outcome outcome;
-	bool any = false;
-	uint32_t i = 0;
+	uint32_t n = 0, i = 0, n_lost = 0;
 
+	while (loss_rtt_decided(l, &i, &p, &outcome))
+		n_lost += outcome == LOSS_RTT_LOST;
+	if (n_lost <= 2 * n_strays)
+		return false;
+	i = 0;
 	while (loss_rtt_decided(l, &i, &p, &outcome)) {
 		if (outcome != LOSS_RTT_LOST)
 			continue;
-		if (!any)
+		if (n == n_strays)
 			*to_ns = p->sent_ns;
-		*from_ns = p->sent_ns;
-		any = true;
+		if (++n == n_lost - n_strays)
+			*from_ns = p->sent_ns;
 	}
-	return any;
+	return true;
 }
 
 void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n,

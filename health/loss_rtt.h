@@ -100,8 +100,12 @@ void loss_rtt_forget(struct loss_rtt *l);
 bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at, const struct loss_rtt_probe **probe,
 		      enum loss_rtt_outcome *outcome);
 
-/* When the oldest and the newest lost probe of the window were sent. false: none is lost. */
-bool loss_rtt_lost_span(const struct loss_rtt *l, uint64_t *from_ns, uint64_t *to_ns);
+/*
+ * When the oldest and the newest lost probe of the window were sent, the n_strays oldest and newest
+ * ones left out. false: no other is lost.
+ */
+bool loss_rtt_lost_span(const struct loss_rtt *l, uint32_t n_strays, uint64_t *from_ns,
+			uint64_t *to_ns);
 /*
  * How many probes of the window were answered after what was forgotten, and after the newest one
  * that is missing: unanswered, decided or not, for longer than patience_ns; or overtaken by a later

@@ -281,6 +281,24 @@ struct lossy_span {
 	uint64_t waits_ns;
 };
 
+/* Losses within that time may be of one event. */
+static uint64_t one_event_ns(const struct prober *p)
+{
+	return prober_smaller(HEALTH_RATE_PROBES * p->times.interval_ns, HEALTH_RATE_NS);
+}
+
+/*
+ * One burst of losses is no rate, nor is it one together with a loss or two of another time: of a
+ * fault that has healed the window still knows.
+ */
+static bool is_spread(const struct prober *p, const struct loss_rtt *ours)
+{
+	uint64_t from_ns, to_ns;
+
+	return loss_rtt_lost_span(ours, HEALTH_RATE_STRAYS, &from_ns, &to_ns) &&
+	       to_ns >= from_ns + one_event_ns(p);
+}
+
 /*
  * Over that plane of as many probes, sent in the very time in which ours were lost, at most a
  * quarter as many are unanswered. Only of the time that both know of: a plane that is probed more
@@ -291,11 +309,11 @@ static bool loses_less(const struct prober *p, const struct loss_rtt *ours,
 		       const struct loss_rtt *other, uint64_t other_queue_ns,
 		       const struct lossy_span *span)
 {
-	uint64_t half_window = HEALTH_RATE_PROBES * p->times.interval_ns, from_ns;
+	uint64_t from_ns;
 	uint32_t n, lost, n_ours, lost_ours;
 
 	from_ns = prober_larger(span->from_ns, loss_rtt_known_since_ns(other) + other_queue_ns);
-	if (span->to_ns < from_ns + (half_window < HEALTH_RATE_NS ? half_window : HEALTH_RATE_NS))
+	if (span->to_ns < from_ns + one_event_ns(p))
 		return false;
 	loss_rtt_between(ours, from_ns, span->to_ns, &n_ours, &lost_ours);
 	loss_rtt_between(other, from_ns - other_queue_ns, span->to_ns + span->waits_ns, &n, &lost);
@@ -305,8 +323,7 @@ static bool loses_less(const struct prober *p, const struct loss_rtt *ours,
 /*
  * Another plane that works, over which the peer answered meanwhile, and afterwards for as long as
  * ours may have waited: what was sent later counts when it says so, too. A peer that was away for a
- * moment has lost alike on all planes; and one burst of losses is no rate: what lasts is found as
- * silence.
+ * moment has lost alike on all planes; and what one burst loses is found as silence if it lasts.
  */
 static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer *peer,
 			       uint32_t plane, uint64_t now)
@@ -315,7 +332,7 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 	const struct loss_rtt *ours = &peer->paths[plane].loss;
 	struct lossy_span all;
 
-	if (!loss_rtt_lost_span(ours, &all.from_ns, &all.to_ns))
+	if (!is_spread(p, ours) || !loss_rtt_lost_span(ours, 0, &all.from_ns, &all.to_ns))
 		return false;
 	all.waits_ns = probe_fsm_queue(burst[plane]) + ours->rtt_peak_ns;
 	for (uint32_t i = 0; i < peer->n_planes; i++) {

@@ -8,7 +8,7 @@
 
 /*
  * For so long after its end a fault explains what is found: a window of probes. Where the budget is
- * short, paths that return are asked more often at the cost of all others.
+ * short, paths that return are asked more often at the cost of all others, so that it is longer.
  */
 static uint64_t grace_ns(const struct schedule *s)
 {

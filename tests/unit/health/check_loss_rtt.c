@@ -187,7 +187,7 @@ START_TEST(between_two_moments)
 	uint64_t from, to;
 	uint32_t n, lost;
 
-	ck_assert(!loss_rtt_lost_span(&l, &from, &to));
+	ck_assert(!loss_rtt_lost_span(&l, 0, &from, &to));
 	for (unsigned i = 1; i <= 10; i++) {
 		uint32_t s = sent(3 * i * MS, i, 0, 0, i == 5);
 
@@ -195,7 +195,8 @@ START_TEST(between_two_moments)
 			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS, s, i, &probe));
 	}
 	loss_rtt_settle(&l, 28 * MS);
-	ck_assert(loss_rtt_lost_span(&l, &from, &to));
+	ck_assert(!loss_rtt_lost_span(&l, 1, &from, &to));
+	ck_assert(loss_rtt_lost_span(&l, 0, &from, &to));
 	ck_assert_uint_eq(from, 18 * MS);
 	ck_assert_uint_eq(to, 24 * MS);
 	loss_rtt_between(&l, from, to, &n, &lost);
@@ -205,7 +206,7 @@ START_TEST(between_two_moments)
 	ck_assert_uint_eq(n, 9);
 	ck_assert_uint_eq(lost, 3);
 	loss_rtt_forget(&l);
-	ck_assert(!loss_rtt_lost_span(&l, &from, &to));
+	ck_assert(!loss_rtt_lost_span(&l, 0, &from, &to));
 	loss_rtt_between(&l, 0, 24 * MS, &n, &lost);
 	ck_assert_uint_eq(n, 7);
 	ck_assert_uint_eq(loss_rtt_known_since_ns(&l), 30 * MS + 1);

@@ -278,15 +278,17 @@ END_TEST
 struct lost {
 	unsigned from[2], to[2]; /* all of these, of each plane */
 	unsigned one_in;	 /* and of plane 0: 0: none */
-	unsigned also;		 /* and this one */
+	unsigned n_strays;	 /* and so many, five apart, of which that is the last: */
+	unsigned stray;
 };
 
 static void send_all(const struct lost *l)
 {
 	for (unsigned i = 0; i < N_PROBES; i++) {
 		uint64_t at = T0 + i * INTERVAL;
-		bool lost0 = (i >= l->from[0] && i < l->to[0]) || (l->one_in && !(i % l->one_in)) ||
-			     (l->also && i == l->also);
+		bool lost0 =
+			(i >= l->from[0] && i < l->to[0]) || (l->one_in && !(i % l->one_in)) ||
+			(i <= l->stray && i + 5 * l->n_strays > l->stray && !((l->stray - i) % 5));
 
 		send_one(0, at, !lost0);
 		send_one(1, at, i < l->from[1] || i >= l->to[1]);
@@ -334,10 +336,19 @@ END_TEST
 /* By the other plane's queue what was sent eight probes earlier came at the same time. */
 START_TEST(a_peer_that_was_away_has_lost_alike)
 {
-	send_all(&(struct lost){.from = {20, 12}, .to = {60, 52}, .also = 290});
+	send_all(&(struct lost){.from = {20, 12}, .to = {60, 52}, .n_strays = 3, .stray = 290});
 	ck_assert_uint_ge(peer->paths[0].loss.n_lost, HEALTH_LOST_MIN);
 	peer->paths[1].loss.rtt_peak_ns = 25 * MS;
 	ck_assert(!goes_down());
+}
+END_TEST
+
+/* A fault that has healed, and a loss or two of later, are no rate; three are. */
+START_TEST(a_burst_and_strays_are_no_rate)
+{
+	send_all(&(struct lost){.from = {20}, .to = {64}, .n_strays = (unsigned)_i, .stray = 290});
+	ck_assert_uint_ge(peer->paths[0].loss.n_lost, HEALTH_LOST_MIN);
+	ck_assert(goes_down() == (_i == 3));
 }
 END_TEST
 
@@ -364,6 +375,7 @@ int main(void)
 	tcase_add_test(tc, a_plane_that_has_forgotten_tells_nothing);
 	tcase_add_test(tc, a_plane_that_does_not_answer_any_more_tells_nothing);
 	tcase_add_test(tc, a_peer_that_was_away_has_lost_alike);
+	tcase_add_loop_test(tc, a_burst_and_strays_are_no_rate, 0, 4);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
