@@ -100,15 +100,6 @@ void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plan
 
 /* ---- when ----------------------------------------------------------------- */
 
-/*
- * When the plane's counts are first read, for later ones to be compared with: half an interval
- * after the first probe that is unanswered, by when a plane without queues has answered.
- */
-static uint64_t sample_ns(const struct prober *p, const struct prober_path *path)
-{
-	return path->silent_since_ns + p->times.interval_ns / 2;
-}
-
 /* When the path is to be looked at again: for its next probe, or because a reply is overdue. */
 void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
@@ -117,9 +108,9 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 	if (path->silent_since_ns && path->fsm.state != PROBE_DOWN &&
 	    path->fsm.state != PROBE_UNPROVEN) {
-		other = sample_ns(p, path);
+		other = path->silent_since_ns + p->times.interval_ns;
 		if (other <= now)
-			other = prober_larger(now, path->silent_since_ns + p->times.interval_ns);
+			other = now; /* the next tick: what comes after that comes late */
 	}
 	wheel_set(p->wheel, prober_place(peer, plane), other < due ? other : due);
 }
@@ -173,7 +164,8 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue)
 		note_overdue(p, peer, plane, now);
-	if (path->fsm.state != PROBE_DOWN && path->silent_since_ns && now >= sample_ns(p, path))
+	if (path->fsm.state != PROBE_DOWN && path->silent_since_ns &&
+	    (overdue || now >= path->next_ns))
 		prober_sample_plane(p, peer->gpu, plane, now);
 	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_has_losses(path))
 		prober_judge(p, peer, plane, now);
@@ -318,6 +310,8 @@ void prober_run(struct prober *p, uint64_t now)
 	while (wheel_take(p->wheel, now, &place)) {
 		if (place == PROBER_PORTS_PLACE)
 			wheel_set(p->wheel, place, prober_ports_run(p, now));
+		else if (place > PROBER_PORTS_PLACE)
+			prober_plane_due(p, place, now);
 		else
 			run_path(p, p->places[place / SUB_PORTS_MAX_PLANES],
 				 place % SUB_PORTS_MAX_PLANES, now);
@@ -336,7 +330,7 @@ static int start_clock(struct prober *p, uint64_t now)
 		p->tick_ns = HEALTH_TICK_MIN_NS;
 	if (p->tick_ns > HEALTH_TICK_MAX_NS)
 		p->tick_ns = HEALTH_TICK_MAX_NS;
-	rc = wheel_create(&p->wheel, PROBER_PORTS_PLACE + 1, p->tick_ns, now);
+	rc = wheel_create(&p->wheel, PROBER_PLACES, p->tick_ns, now);
 	if (!rc)
 		wheel_set(p->wheel, PROBER_PORTS_PLACE, now);
 	return rc;

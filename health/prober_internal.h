@@ -90,6 +90,7 @@ struct prober_plane {
 	uint64_t sampled_ns;				 /* last sample; 0: not sampled of late */
 	/* something was read from it, or the last sample was larger than the one before */
 	uint64_t heard_ns;
+	uint64_t asked_ns; /* the first probe sent over it since */
 	uint64_t packets;
 	uint64_t plane_judged_ns; /* when its paths were last judged together */
 	uint64_t hurry_until_ns;  /* the leaf has lost one peer: ask for the idle ones at once */
@@ -143,8 +144,12 @@ struct prober {
 	uint32_t index[PROBER_INDEX_SIZE]; /* place + 1; 0: free */
 };
 
-/* Beside the sessions' in the wheel: when source ports are tried next. */
+/*
+ * Beside the sessions' in the wheel: when source ports are tried next, and when each plane's counts
+ * are read first.
+ */
 #define PROBER_PORTS_PLACE (PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES)
+#define PROBER_PLACES	   (PROBER_PORTS_PLACE + 1 + SUB_PORTS_MAX_GPUS * SUB_PORTS_MAX_PLANES)
 
 /* A session's place: in the wheel, and in its discriminator. */
 static inline uint32_t prober_place(const struct prober_peer *peer, uint32_t plane)
@@ -227,6 +232,13 @@ void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
  * interval. At most once a tick.
  */
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+/*
+ * A probe was sent over it. If nothing has come in half an interval after the first one, by when a
+ * plane without queues has answered, its counts are read: later readings are compared with that.
+ */
+void prober_plane_asked(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+/* That place of the wheel is due. */
+void prober_plane_due(struct prober *p, uint32_t place, uint64_t now);
 
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);

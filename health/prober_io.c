@@ -203,6 +203,7 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		path->resumed_ns = now;
 	path->sent_ns = now;
 	p->planes[peer->gpu][plane].n_sent++;
+	prober_plane_asked(p, peer->gpu, plane, now);
 	p->counters.sent++;
 	if (prober_is_traced(p, peer, plane))
 		prober_trace(p, PROBER_TRACE_SENT, &probe, trailer.stamp.sequence, now);

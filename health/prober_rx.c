@@ -18,6 +18,26 @@ void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 	p->planes[gpu][plane].heard_ns = now;
 }
 
+void prober_plane_asked(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
+{
+	struct prober_plane *s = &p->planes[gpu][plane];
+
+	if (s->asked_ns > s->heard_ns)
+		return;
+	s->asked_ns = now;
+	wheel_set(p->wheel, PROBER_PORTS_PLACE + 1 + gpu * SUB_PORTS_MAX_PLANES + plane,
+		  now + p->times.interval_ns / 2);
+}
+
+void prober_plane_due(struct prober *p, uint32_t place, uint64_t now)
+{
+	uint32_t i = place - PROBER_PORTS_PLACE - 1;
+	uint32_t gpu = i / SUB_PORTS_MAX_PLANES, plane = i % SUB_PORTS_MAX_PLANES;
+
+	if (p->planes[gpu][plane].asked_ns > p->planes[gpu][plane].heard_ns)
+		prober_sample_plane(p, gpu, plane, now);
+}
+
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[gpu];
