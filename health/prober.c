@@ -164,6 +164,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue)
 		note_overdue(p, peer, plane, now);
+	/* again and again: the first reading was prober_plane_due()'s */
 	if (path->fsm.state != PROBE_DOWN && path->silent_since_ns &&
 	    (overdue || now >= path->next_ns))
 		prober_sample_plane(p, peer->gpu, plane, now);

@@ -92,8 +92,8 @@ static uint64_t queues_ns(const struct prober *p, const struct prober_peer *peer
 }
 
 /*
- * A plane over which nothing comes in any more, whoever sent it, has no full queue to wait for. One
- * that is full may drop as many in a row as make a silence, by chance.
+ * If no packet of any sender comes in over the plane any more, no full queue delays replies. A full
+ * queue may by chance drop as many probes in a row as make a silence.
  */
 static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)

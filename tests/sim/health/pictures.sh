@@ -4,8 +4,8 @@
 set -u
 usage='usage: pictures.sh SIM_HEALTH DIRECTORY [SCHEDULES [INTERVALS [MULTIPLIERS]]]
 SCHEDULES (400) of each pair, the same seeds, and a quarter as many with nothing bad but faults; INTERVALS ("1 2 3 5 10")
-in ms, MULTIPLIERS ("2 3 4 5"), both ascending, with one blank between two. As many at a time as there are cores. Writes health-found.svg, health-false.svg, and
-health.tsv: what they show.'
+in ms, MULTIPLIERS ("2 3 4 5"), six at most, both ascending, with one blank between two. As many at a time as there are
+cores. Writes health-found.svg, health-false.svg, and health.tsv: what they show.'
 [ $# -ge 2 ] && [ $# -le 5 ] || { echo "$usage" >&2; exit 2; }
 sim=$1 out=$2 schedules=${3:-400} intervals=${4:-1 2 3 5 10} multipliers=${5:-2 3 4 5}
 command -v gnuplot >/dev/null || { echo 'pictures.sh: gnuplot is missing: ./fare deps' >&2; exit 77; }
@@ -20,8 +20,9 @@ for interval in $intervals; do
 	done
 done | xargs -P "$(nproc)" -L 1 bash -c '
 	"$0" --interval "$2" --multiplier "$3" --schedules "$4" --seed 1 --keep-going --table "${@:6}" >"$1/$5-$2-$3"
-	[ $? -le 1 ] && grep -q "^schedules	$4$" "$1/$5-$2-$3" || exit 255 # 1: a violation
-	grep "^violation" "$1/$5-$2-$3" | grep -v "false down" >&2 # which is what is looked for
+	# 1: it found a violation; of those, false downs are what is drawn
+	[ $? -le 1 ] && grep -q "^schedules	$4$" "$1/$5-$2-$3" || exit 255
+	grep "^violation" "$1/$5-$2-$3" | grep -v "false down" >&2
 	echo "interval $2 ms x $3, $5: done" >&2' "$sim" "$dir" || { echo 'pictures.sh: the simulation failed' >&2; exit 1; }
 
 # a line for each pair; Byar: with 95% confidence there are no more than that many where n were seen
@@ -40,7 +41,8 @@ for interval in $intervals; do
 			print v["interval_ms"], v["multiplier"], hours, v["false_downs"], bound(v["false_downs"]),
 				alone ? n["alone"] : 0, alone ? p50["alone"] : "?", alone ? max["alone"] : "?",
 				beside ? n["beside"] : 0, beside ? p50["beside"] : "?", beside ? p99["beside"] : "?"
-		}' "$dir/alone-$interval-$multiplier" "$dir/beside-$interval-$multiplier" || { echo "pictures.sh: $interval ms x $multiplier: nothing was run" >&2; exit 1; }
+		}' "$dir/alone-$interval-$multiplier" "$dir/beside-$interval-$multiplier" ||
+			{ echo "pictures.sh: $interval ms x $multiplier: nothing was run" >&2; exit 1; }
 	done
 done >"$dir/rows" || exit 1
 {

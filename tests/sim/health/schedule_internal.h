@@ -24,7 +24,7 @@
 #define FOUND_NS (600 * NET_MS)
 /* ... a gray leaf without queues and stalls: false claims delay it by 42 ms (docs/health.md) */
 #define FOUND_GRAY_NS (100 * NET_MS)
-#define DETECT_NS     (9 * NET_MS)
+#define DETECT_NS     (9 * NET_MS) /* 3 ms x 3 */
 #define NOTICE_NS     (1000 * NET_MS)
 /* a leaf that loses so much of all may pass for whole again for a while */
 #define FAULT_MILD_PER_MILLE 80u
