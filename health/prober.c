@@ -162,12 +162,11 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 	path->loss.full_ns = HEALTH_QUEUE_BATCHES * p->ports->gpus[peer->gpu].burst_ns[plane];
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
-	if (path->fsm.state != PROBE_DOWN && overdue)
+	if (path->fsm.state != PROBE_DOWN && overdue) {
 		note_overdue(p, peer, plane, now);
-	/* again and again: the first reading was prober_plane_due()'s */
-	if (path->fsm.state != PROBE_DOWN && path->silent_since_ns &&
-	    (overdue || now >= path->next_ns))
+		/* again and again: the first reading was prober_plane_due()'s */
 		prober_sample_plane(p, peer->gpu, plane, now);
+	}
 	if (overdue || path->fsm.state == PROBE_RECOVERING || prober_has_losses(path))
 		prober_judge(p, peer, plane, now);
 	if (path->silent_since_ns && now >= path->silent_since_ns + detect + HEALTH_BLIND_NS)

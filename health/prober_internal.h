@@ -233,8 +233,9 @@ void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
  */
 void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 /*
- * A probe was sent over it. If nothing has come in half an interval after the first one, by when a
- * plane without queues has answered, its counts are read: later readings are compared with that.
+ * A probe was sent over it. If nothing has come in a quarter of an interval after the first one, by
+ * when a plane without queues has answered, its counts are read: later readings are compared with
+ * that.
  */
 void prober_plane_asked(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 /* That place of the wheel is due. */

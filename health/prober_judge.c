@@ -470,14 +470,20 @@ bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uin
 	       now >= p->planes[peer->gpu][plane].heard_ns + p->times.interval_ns;
 }
 
+/* What compare() asks for: as many as make a silence were sent before, and it is late enough. */
 bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of,
 		       uint32_t plane, uint64_t now)
 {
-	uint64_t telling = telling_ns(&p->times, p->ports->gpus[peer->gpu].burst_ns[of],
-				      peer->paths[of].silent_since_ns);
+	const struct prober_path *silent = &peer->paths[of], *other = &peer->paths[plane];
+	uint64_t telling, nth_sent;
+	uint32_t n;
 
-	return plane != of && peer->paths[plane].wanted && now > telling &&
-	       peer->paths[plane].sent_ns <= telling;
+	loss_rtt_silent_since(&silent->loss, silent->resumed_ns, p->times.detect_multiplier, &n,
+			      &nth_sent);
+	telling = prober_larger(nth_sent,
+				telling_ns(&p->times, p->ports->gpus[peer->gpu].burst_ns[of],
+					   silent->silent_since_ns));
+	return plane != of && other->wanted && now > telling && other->sent_ns <= telling;
 }
 
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)

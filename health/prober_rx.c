@@ -26,27 +26,16 @@ void prober_plane_asked(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 		return;
 	s->asked_ns = now;
 	wheel_set(p->wheel, PROBER_PORTS_PLACE + 1 + gpu * SUB_PORTS_MAX_PLANES + plane,
-		  now + p->times.interval_ns / 2);
+		  now + p->times.interval_ns / 4);
 }
 
-void prober_plane_due(struct prober *p, uint32_t place, uint64_t now)
-{
-	uint32_t i = place - PROBER_PORTS_PLACE - 1;
-	uint32_t gpu = i / SUB_PORTS_MAX_PLANES, plane = i % SUB_PORTS_MAX_PLANES;
-
-	if (p->planes[gpu][plane].asked_ns > p->planes[gpu][plane].heard_ns)
-		prober_sample_plane(p, gpu, plane, now);
-}
-
-void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
+static void read_counts(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[gpu];
 	struct prober_plane *s = &p->planes[gpu][plane];
 	uint64_t sum = 0, packets;
 	bool known = false;
 
-	if (s->sampled_ns == now || now < s->heard_ns + p->times.interval_ns / 2)
-		return;
 	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++)
 		if (!device_count_follow(&s->rx[i], g->ifindex[plane][i], DEVICE_COUNT_RX_PACKETS,
 					 &packets)) {
@@ -61,4 +50,22 @@ void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_
 		s->heard_ns = now;
 	s->packets = sum;
 	s->sampled_ns = now;
+}
+
+void prober_plane_due(struct prober *p, uint32_t place, uint64_t now)
+{
+	uint32_t i = place - PROBER_PORTS_PLACE - 1;
+	uint32_t gpu = i / SUB_PORTS_MAX_PLANES, plane = i % SUB_PORTS_MAX_PLANES;
+	const struct prober_plane *s = &p->planes[gpu][plane];
+
+	if (s->asked_ns > s->heard_ns && s->sampled_ns != now)
+		read_counts(p, gpu, plane, now);
+}
+
+void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
+{
+	const struct prober_plane *s = &p->planes[gpu][plane];
+
+	if (s->sampled_ns != now && now >= s->heard_ns + p->times.interval_ns / 2)
+		read_counts(p, gpu, plane, now);
 }

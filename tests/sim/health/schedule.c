@@ -36,18 +36,23 @@ void schedule_say(struct schedule *s, bool violation, const char *format, ...)
 
 /* ---- what is merely bad ---------------------------------------------------- */
 
-/* One queue of a plane is full for a while: no longer than fared allows for. */
-static void fill_queue(struct schedule *s)
+/* What a full queue takes, as fared allows for it. */
+static uint64_t queue_ns(const struct schedule *s)
+{
+	uint64_t full = HEALTH_QUEUE_BATCHES * s->burst_ns;
+
+	return full < HEALTH_QUEUE_MAX_NS ? full : HEALTH_QUEUE_MAX_NS;
+}
+
+/* One queue of a plane is full for a while, on a cable of that server. */
+static void fill_queue(struct schedule *s, unsigned host)
 {
 	struct prng *prng = &s->net.prng;
 	unsigned plane = (unsigned)prng_below(prng, s->net.n_planes);
-	struct port *port = &s->net.port[prng_below(prng, s->net.n_hosts)][plane]
-					[prng_below(prng, s->net.n_sub_ports)];
+	struct port *port = &s->net.port[host][plane][prng_below(prng, s->net.n_sub_ports)];
 	struct link *link = prng_chance(prng, 500) ? &port->up : &port->down;
-	uint64_t now = s->net.now_ns, most = HEALTH_QUEUE_BATCHES * s->burst_ns;
+	uint64_t now = s->net.now_ns, most = queue_ns(s);
 
-	if (most > HEALTH_QUEUE_MAX_NS)
-		most = HEALTH_QUEUE_MAX_NS;
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].is_on && s->faults[i].plane == plane)
 			return; /* nothing fills a plane that passes nothing */
@@ -65,6 +70,23 @@ static void fill_queue(struct schedule *s)
 		     "a queue of plane %u takes %.1f ms for %.1f ms, and drops %u in 1000", plane,
 		     (double)link->queue_ns / 1e6, (double)(link->queue_to_ns - now) / 1e6,
 		     link->drop_per_mille);
+}
+
+/* Queues fill at any time, and in some schedules just before their server goes away. */
+static void fill_queues(struct schedule *s)
+{
+	struct prng *prng = &s->net.prng;
+	uint64_t now = s->net.now_ns;
+
+	if (now > s->start_ns + WARM_UP_NS && prng_chance(prng, s->queues_per_mille))
+		fill_queue(s, (unsigned)prng_below(prng, s->net.n_hosts));
+	for (unsigned i = 0; i < s->n_faults; i++) {
+		struct fault *f = &s->faults[i];
+
+		if (f->kind == FAULT_RESTART && !f->is_on && now < f->from_ns &&
+		    now + queue_ns(s) / 2 >= f->from_ns && prng_mix(s->seed + 4) % 2)
+			fill_queue(s, f->host);
+	}
 }
 
 static void stall(struct schedule *s, unsigned host, uint64_t ns)
@@ -132,9 +154,8 @@ static void step(struct schedule *s)
 		if (f->is_on && now >= f->to_ns)
 			schedule_faults_set(s, f, false);
 	}
-	if (s->has_queues && is_bad && now > s->start_ns + WARM_UP_NS &&
-	    prng_chance(&s->net.prng, 100))
-		fill_queue(s);
+	if (s->has_queues && is_bad)
+		fill_queues(s);
 	if (s->has_stalls && is_bad && prng_chance(&s->net.prng, 30))
 		stall_some(s);
 	for (unsigned h = 0; h < s->net.n_hosts; h++) {
@@ -154,6 +175,7 @@ static void begin(struct schedule *s)
 
 	s->start_ns = s->net.now_ns;
 	s->has_queues = prng_chance(prng, 500);
+	s->queues_per_mille = (unsigned)prng_log(prng, 2, 200);
 	s->has_stalls = !s->has_queues && prng_chance(prng, 600);
 	s->has_lies = prng_chance(prng, 200);
 	s->has_loss = prng_chance(prng, 300);

@@ -50,6 +50,7 @@ struct schedule {
 	struct bgp bgp;
 	/* what else is bad in this schedule */
 	bool has_queues, has_stalls, has_lies, has_loss;
+	unsigned queues_per_mille;	      /* of steps in which one fills */
 	bool has_idle;			      /* pairs without traffic, and that is known */
 	bool is_active[NET_HOSTS][NET_HOSTS]; /* has traffic */
 	uint64_t burst_ns;

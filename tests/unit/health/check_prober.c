@@ -1152,8 +1152,8 @@ START_TEST(a_plane_is_looked_at_soon)
 	     prober_run(prober, now))
 		now = prober_next_ns(prober, now);
 	looked_ns = plane->sampled_ns - path->silent_since_ns;
-	ck_assert_uint_ge(looked_ns, options.times.interval_ns / 2);
-	ck_assert_uint_le(looked_ns, options.times.interval_ns / 2 + prober_tick_ns(prober));
+	ck_assert_uint_ge(looked_ns, options.times.interval_ns / 4);
+	ck_assert_uint_le(looked_ns, options.times.interval_ns / 4 + prober_tick_ns(prober));
 }
 END_TEST
 

@@ -214,10 +214,10 @@ START_TEST(lateness_ends_when_others_are_in_time)
 }
 END_TEST
 
-/* Other planes are asked once, when what they say will count. */
+/* Other planes are asked when what they say will count: late enough, and after so many probes. */
 START_TEST(others_are_to_tell_of_a_quiet_plane)
 {
-	fall_silent(T0 + 2 * INTERVAL);
+	fall_silent(T0 + INTERVAL);
 	ck_assert(!prober_is_quiet(p, peer, 0, T0 + INTERVAL - 1));
 	ck_assert(prober_is_quiet(p, peer, 0, T0 + INTERVAL));
 	p->planes[0][0].heard_ns = T0 + 1;
@@ -228,6 +228,12 @@ START_TEST(others_are_to_tell_of_a_quiet_plane)
 	ck_assert(!prober_is_to_tell(p, peer, 0, 0, T0 + SILENCE - INTERVAL + 1));
 	send_one(1, T0 + SILENCE - INTERVAL + 1, false);
 	ck_assert(!prober_is_to_tell(p, peer, 0, 1, T0 + 3 * INTERVAL));
+	send_one(0, T0 + 2 * INTERVAL, false); /* it is a silence only with this one */
+	ck_assert(!prober_is_to_tell(p, peer, 0, 1, T0 + 2 * INTERVAL));
+	ck_assert(prober_is_to_tell(p, peer, 0, 1, T0 + 2 * INTERVAL + 1));
+	send_one(1, T0 + 2 * INTERVAL + 1, false);
+	send_one(0, T0 + 3 * INTERVAL, false);
+	ck_assert(!prober_is_to_tell(p, peer, 0, 1, T0 + 4 * INTERVAL));
 }
 END_TEST
 
