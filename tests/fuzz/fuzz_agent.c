@@ -1,4 +1,4 @@
-/* links: bench_core */
+/* links: bench_core; parses: bench/launch/agent_request.c bench/launch/hello.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdint.h>
 #include <stdlib.h>

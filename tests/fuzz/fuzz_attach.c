@@ -1,4 +1,4 @@
-/* links: sched */
+/* links: sched; parses: sched/attach.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The daemon's segment (sched/shm_layout.h) while somebody scribbles on it: what libfare takes from

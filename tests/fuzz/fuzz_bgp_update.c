@@ -1,4 +1,4 @@
-/* links: bgp */
+/* links: bgp; parses: bgp/bgp_open.c bgp/bgp_update.c bgp/link_bandwidth.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One UPDATE's body behind a byte of options: whatever comes, the parser keeps inside its bytes,

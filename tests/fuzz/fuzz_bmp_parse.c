@@ -1,4 +1,4 @@
-/* links: bgp */
+/* links: bgp; parses: bgp/bmp_parse.c bgp/bmp_station.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A BMP stream as bgpd sends it. The station gets it whole and once more cut in two: both must tell

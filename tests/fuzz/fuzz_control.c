@@ -1,4 +1,4 @@
-/* links: fared_core */
+/* links: fared_core; parses: fared/control_request.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Control requests from an adversary: refused with a reason, or within their bounds. */
 #include <stdint.h>

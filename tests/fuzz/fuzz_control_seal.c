@@ -1,4 +1,4 @@
-/* links: sched */
+/* links: sched; parses: sched/qp/control_seal.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* links: fared_core */
+/* links: fared_core; parses: fared/control.c fared/daemon.c fared/daemon_health.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The whole daemon, by its sockets: FRR's BMP and zserv, operators, packets on its links, links

@@ -1,4 +1,4 @@
-/* links: fared_core */
+/* links: fared_core; parses: fared/drain_file.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A drain file from an adversary: refused with a reason, or a set that is within its bounds. */
 #include <stdint.h>

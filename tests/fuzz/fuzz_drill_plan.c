@@ -1,4 +1,4 @@
-/* links: netns_core */
+/* links: netns_core; parses: netns/drill_plan.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* links: fared_core */
+/* links: fared_core; parses: fared/event_file.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An event file from an adversary: what is handed out is in order, and can be told as JSON. */
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* links: fared_core */
+/* links: fared_core; parses: fared/flows.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A segment that an application passes to fared (sched/conn_shm.h), and that it writes over while

@@ -1,4 +1,4 @@
-/* links: bench_core */
+/* links: bench_core; parses: bench/launch/inventory.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdint.h>

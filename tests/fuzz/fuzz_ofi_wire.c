@@ -1,4 +1,4 @@
-/* links: ofi_core */
+/* links: ofi_core; parses: sched/ofi/ofi_wire.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,38 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What decodes is encoded to the same bytes again. */
+static void try_greeting(const uint8_t *data, size_t size)
+{
+	uint8_t bytes[OFI_GREETING_BYTES];
+	struct ofi_greeting greeting;
+
+	if (ofi_greeting_decode(data, size, &greeting))
+		return;
+	ofi_greeting_encode(&greeting, bytes);
+	if (size != sizeof(bytes) || memcmp(bytes, data, size))
+		abort();
+}
+
+static void try_address(const uint8_t *data, size_t size)
+{
+	uint8_t bytes[OFI_ADDRESS_BYTES];
+	struct ofi_address address;
+
+	if (size != sizeof(bytes) || ofi_address_decode(data, &address))
+		return;
+	ofi_address_encode(&address, bytes);
+	if (memcmp(bytes, data, size))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t bytes[OFI_WIRE_RTS_BYTES];
-	struct ofi_greeting greeting;
 	struct ofi_wire w;
 	size_t payload;
 
-	ofi_greeting_decode(data, size, &greeting);
+	try_greeting(data, size);
+	try_address(data, size);
 	if (ofi_wire_decode(data, size, &w, &payload))
 		return 0;
 	if (payload > size || payload != ofi_wire_bytes(w.kind))

@@ -1,4 +1,4 @@
-/* links: sched */
+/* links: sched; parses: sched/qp/soft/rc_responder.c sched/qp/soft/roce_wire.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A sequence of UDP payloads, each behind two bytes: a length in words of four, and flags. What

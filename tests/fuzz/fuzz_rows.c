@@ -1,4 +1,4 @@
-/* links: bench_core */
+/* links: bench_core; parses: bench/core/rows_line.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <math.h>

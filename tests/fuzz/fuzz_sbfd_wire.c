@@ -1,4 +1,4 @@
-/* links: health */
+/* links: health; parses: health/notice_wire.c health/sbfd_wire.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>

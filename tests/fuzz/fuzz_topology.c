@@ -1,4 +1,4 @@
-/* links: netns_core */
+/* links: netns_core; parses: netns/topology.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Any bytes as a topology file: refused with a reason, or a topology whose numbers are all in
  * range. */

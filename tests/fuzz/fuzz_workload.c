@@ -1,4 +1,4 @@
-/* links: bench_core */
+/* links: bench_core; parses: bench/workload/custom.c bench/workload/trace.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fuzz_workload.c - a workload's file and a trace of requests: the first byte chooses. */
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* links: bgp */
+/* links: bgp; parses: bgp/zapi_parse.c bgp/zapi_station.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A stream from zebra behind a byte that picks FRR's version. The station gets it whole and cut in
