@@ -445,6 +445,8 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
 	struct control *control = w->data;
 
 	(void)revents;
+	/* who operates need not wait for what others have passed */
+	ev_io_start(loop, &control->listeners[FOR_OPERATORS].accept);
 	if (deferred_close_is_full(control->closing))
 		return;
 	ev_timer_stop(loop, w);

@@ -179,7 +179,7 @@ static void on_status(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	path_table_count(d->table, &n_paths, &n_usable);
-	snprintf(status, sizeof(status), "%u peer%s, %u of %u paths usable%s",
+	snprintf(status, sizeof(status), "%u pair%s of GPU and peer, %u of %u paths usable%s",
 		 path_table_n_pairs(d->table), path_table_n_pairs(d->table) == 1 ? "" : "s",
 		 n_usable, n_paths, d->undo ? "; a reload waits for confirmation" : "");
 	if (!strcmp(status, d->status))
@@ -379,6 +379,9 @@ static void restore_drains(struct daemon *d)
 
 	if (drain_file_load(d->config, &former, why, sizeof(why)))
 		log_line(d->log, LOG_ERR, "drain", "former drains are not in force: %s", why);
+	else if (why[0])
+		log_line(d->log, LOG_WARNING, "drain", "not all former drains are in force: %s",
+			 why);
 	for (uint32_t i = 0; i < former.n; i++) {
 		struct drain_set next = kept;
 

@@ -107,7 +107,8 @@ static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, 
 	snprintf(e.to, sizeof(e.to), "%s", links_state_name(state));
 	if (state == LINKS_UP)
 		snprintf(e.to, sizeof(e.to), "up %.6g Gb/s", (double)bps / 1e9);
-	snprintf(e.reason, sizeof(e.reason), "netlink event");
+	snprintf(e.reason, sizeof(e.reason), "%s",
+		 old != state ? "its device or carrier" : "its speed");
 	daemon_say(d, &e);
 }
 

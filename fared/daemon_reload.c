@@ -19,7 +19,8 @@
 
 #define UNDO_AGAIN_S 1. /* an undo that fails is tried again */
 
-#define CHANGES_SHOWN 256 /* in a reply: a millisecond's work */
+#define CHANGES_LOGGED 20
+#define CHANGES_SHOWN  256 /* in a reply: a millisecond's work */
 
 /* ---- putting it in force ------------------------------------------------- */
 
@@ -68,13 +69,17 @@ static int swap(struct daemon *d, struct config *new, const struct notice_keys *
 
 /* ---- what is told -------------------------------------------------------- */
 
+/* So few that the outcome, of the same topic, is not limited for their sake. */
 static void log_changes(struct daemon *d, const struct config_diff *diff)
 {
-	for (size_t i = 0; i < diff->n; i++)
+	for (size_t i = 0; i < diff->n && i < CHANGES_LOGGED; i++)
 		log_limited(d->log, daemon_now_ns(), LOG_NOTICE, "config", "%s: %s -> %s",
 			    diff->changes[i].key,
 			    diff->changes[i].before ? diff->changes[i].before : "(none)",
 			    diff->changes[i].after ? diff->changes[i].after : "(none)");
+	if (diff->n > CHANGES_LOGGED)
+		log_limited(d->log, daemon_now_ns(), LOG_NOTICE, "config", "and %zu more",
+			    diff->n - CHANGES_LOGGED);
 }
 
 static json_t *changes_json(const struct config_diff *diff)

@@ -169,8 +169,10 @@ static int take_set(struct place *at, const json_t *json, struct drain_set *out)
 		struct drain_rule rule;
 		int rc = take_rule(at, value, &rule);
 
-		if (rc == -ENOENT)
+		if (rc == -ENOENT) {
+			bad(at, "left out: the configuration names no such local GPU any more");
 			continue;
+		}
 		if (!rc && drain_set_add(out, &rule))
 			rc = bad(at, "too many drains");
 		if (rc)
@@ -189,6 +191,7 @@ int drain_file_parse(const struct config *config, const char *text, size_t lengt
 	int rc;
 
 	*out = (struct drain_set){0};
+	*why = '\0';
 	if (!json) {
 		snprintf(why, why_size, "%s/" DRAIN_FILE_NAME ":%d: not JSON: %.100s",
 			 config->run_dir, error.line, error.text);
@@ -232,6 +235,7 @@ int drain_file_load(const struct config *config, struct drain_set *out, char *wh
 	int rc;
 
 	*out = (struct drain_set){0};
+	*why = '\0';
 	snprintf(path, sizeof(path), "%s/" DRAIN_FILE_NAME, config->run_dir);
 	rc = read_whole(path, text, sizeof(text), &length);
 	if (rc == -ENOENT)

@@ -29,7 +29,8 @@ const char *drain_file_text(const struct config *config, const struct drain_rule
 int drain_file_save(const struct config *config, const struct drain_set *set);
 /*
  * 0, also if there is no file (*out is empty then), or -errno with *out empty and why in words.
- * Rules of local GPUs that the configuration does not name are left out.
+ * Rules of local GPUs that the configuration does not name are left out: why tells of the last
+ * one, and is "" if there is none.
  */
 int drain_file_load(const struct config *config, struct drain_set *out, char *why, size_t why_size);
 /* The same of its text. */

@@ -55,6 +55,7 @@ struct links {
 	bool count_complained;
 	bool dumping;
 	bool dump_again; /* the dump under way is not to be trusted */
+	bool refused;	 /* ... nor was one had */
 	uint32_t n_ports;
 	struct port ports[];
 };
@@ -313,12 +314,18 @@ static int start_dump(struct links *l)
 	return rc < 0 ? -EIO : 0;
 }
 
-static void dump_or_retry(struct links *l)
+static void retry_later(struct links *l)
 {
-	if (!start_dump(l) || ev_is_active(&l->retry))
+	if (ev_is_active(&l->retry))
 		return;
 	ev_timer_set(&l->retry, RETRY_S, 0.);
 	ev_timer_start(l->loop, &l->retry);
+}
+
+static void dump_or_retry(struct links *l)
+{
+	if (start_dump(l))
+		retry_later(l);
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
@@ -336,13 +343,13 @@ static int on_finish(struct nl_msg *msg, void *arg)
 	if (!l->dumping)
 		return NL_STOP;
 	l->dumping = false;
-	for (uint32_t i = 0; i < l->n_ports; i++)
+	for (uint32_t i = 0; !l->dump_again && i < l->n_ports; i++)
 		if (!l->ports[i].seen && l->ports[i].ifindex)
 			lose_device(l, &l->ports[i]);
 	return NL_STOP;
 }
 
-/* The table changed while it was being dumped: ask again. */
+/* The table changed while it was being dumped: ask again, once the rest is read. */
 static int on_interrupted(struct nl_msg *msg, void *arg)
 {
 	struct links *l = arg;
@@ -352,13 +359,15 @@ static int on_interrupted(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int on_invalid(struct sockaddr_nl *who, struct nlmsgerr *error, void *arg)
+/* The kernel refuses to dump: out of memory, or it is not done with the last one. */
+static int on_refused(struct sockaddr_nl *who, struct nlmsgerr *error, void *arg)
 {
 	struct links *l = arg;
 
 	(void)who;
 	(void)error;
-	l->dump_again = true;
+	l->dumping = false;
+	l->refused = true;
 	return NL_SKIP;
 }
 
@@ -383,8 +392,11 @@ static void receive(struct links *l)
 		l->dump_again = true;
 		l->dumping = false;
 	}
-	if (l->dump_again && !l->dumping)
+	if (l->refused && !l->dumping)
+		retry_later(l);
+	else if (l->dump_again && !l->dumping)
 		dump_or_retry(l);
+	l->refused = false;
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
@@ -410,7 +422,7 @@ static int open_socket(struct links *l)
 	nl_socket_modify_cb(l->socket, NL_CB_VALID, NL_CB_CUSTOM, on_message, l);
 	nl_socket_modify_cb(l->socket, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, l);
 	nl_socket_modify_cb(l->socket, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_interrupted, l);
-	nl_socket_modify_err_cb(l->socket, NL_CB_CUSTOM, on_invalid, l);
+	nl_socket_modify_err_cb(l->socket, NL_CB_CUSTOM, on_refused, l);
 	if (nl_socket_add_memberships(l->socket, RTNLGRP_LINK, 0))
 		return -EIO;
 	l->ethtool_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -426,10 +438,11 @@ static int learn_first_state(struct links *l)
 		rc = start_dump(l);
 		if (rc)
 			return rc;
+		l->refused = false;
 		while (l->dumping)
 			if (nl_recvmsgs_default(l->socket) < 0)
 				return -EIO;
-		if (!l->dump_again)
+		if (!l->dump_again && !l->refused)
 			return nl_socket_set_nonblocking(l->socket) ? -EIO : 0;
 	}
 	return -EAGAIN;

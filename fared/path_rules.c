@@ -30,12 +30,15 @@ static bool is_up(const struct path_facts *f, enum path_source s)
 	       (f->sources[s].has_spoken || PATH_PLANTED(silence_withdraws));
 }
 
-/* A source in sync that has not repeated an old word since its restart has withdrawn it. */
+/*
+ * A source in sync that has not repeated an old word since its restart has withdrawn it. Nobody is
+ * left to withdraw the word of a source that the configuration no longer has: it counts no more.
+ */
 static bool is_taught(const struct path_facts *f, enum path_source s)
 {
 	const struct path_belief *b = &f->belief[s];
 
-	return b->known && b->reachable &&
+	return f->sources[s].configured && b->known && b->reachable &&
 	       (b->confirmed || !is_up(f, s) || PATH_PLANTED(old_word_counts));
 }
 

@@ -179,15 +179,12 @@ static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
 		l->rtt_peak_ns -= (l->rtt_peak_ns - ns) / HEALTH_PEAK_MEMORY;
 }
 
-/* What was taken for lost had been waiting in queues. */
+/* What was taken for lost had been waiting in queues. It was told as lost, and stays so. */
 static void void_late(struct loss_rtt *l, uint32_t sequence)
 {
 	uint8_t *outcome = &l->outcome[sequence % LOSS_RTT_WINDOW];
 
-	if (*outcome == LOSS_RTT_LOST) {
-		l->n_lost--;
-		l->n_lost_ever--;
-	}
+	l->n_lost -= *outcome == LOSS_RTT_LOST;
 	l->n_queued -= *outcome == LOSS_RTT_QUEUED;
 	*outcome = LOSS_RTT_VOID;
 }

@@ -21,12 +21,17 @@ struct control_client {
 /* A connection, or -errno. */
 static int dial(const char *run_dir, const char *name)
 {
+	const struct timeval limit = {.tv_sec = REPLY_TIMEOUT_S};
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int n = snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", run_dir, name), fd, err;
 
 	if (n < 0 || (size_t)n >= sizeof(at.sun_path))
 		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0) { /* the first holds for connect(), too: the daemon may not accept */
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	}
 	if (fd >= 0 && !connect(fd, (struct sockaddr *)&at, sizeof(at)))
 		return fd;
 	err = -errno;
@@ -41,7 +46,6 @@ static int dial(const char *run_dir, const char *name)
  */
 static int connect_to(const char *run_dir, char *why, size_t why_size)
 {
-	struct timeval limit = {.tv_sec = REPLY_TIMEOUT_S};
 	int fd = dial(run_dir, "operate.sock");
 
 	if (fd < 0)
@@ -53,8 +57,6 @@ static int connect_to(const char *run_dir, char *why, size_t why_size)
 			 run_dir, strerror(-fd));
 		return fd;
 	}
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	return fd;
 }
 

@@ -104,7 +104,7 @@ static const struct family path_families[] = {
 	 {ON_PATH, {"verdict", "verdict"}}},
 	{"fared_path_verdict_age_seconds",
 	 GAUGE,
-	 "Time since the path got its verdict.",
+	 "Time since the path got its verdict, or its bandwidth.",
 	 "since_s",
 	 1,
 	 {ON_PATH}},

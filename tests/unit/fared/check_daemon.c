@@ -204,7 +204,7 @@ static bool is_in_force(const char *level)
 
 START_TEST(the_service_manager_is_told)
 {
-	ck_assert(comes("STATUS=0 peers, 0 of 0 paths usable"));
+	ck_assert(comes("STATUS=0 pairs of GPU and peer, 0 of 0 paths usable"));
 	ck_assert(comes("WATCHDOG=1"));
 	ck_assert(comes("WATCHDOG=1"));
 }

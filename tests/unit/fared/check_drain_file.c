@@ -129,6 +129,9 @@ START_TEST(drains_of_former_gpus_are_left_out)
 			 0);
 	ck_assert_uint_eq(set.n, 1);
 	ck_assert_uint_eq(set.rules[0].gpu, 1);
+	ck_assert_msg(strstr(why, "drain 0: left out"), "%s", why);
+	ck_assert_int_eq(load("[]", &set, why, sizeof(why)), 0);
+	ck_assert_str_eq(why, "");
 }
 END_TEST
 

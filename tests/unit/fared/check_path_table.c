@@ -592,6 +592,21 @@ START_TEST(a_replaced_source_must_teach_again)
 }
 END_TEST
 
+/* What nobody can withdraw any more is nobody's word. */
+START_TEST(a_source_that_is_dropped_teaches_nothing)
+{
+	everything_fine();
+	path_table_source_replaced(table, PATH_SOURCE_ZSERV, false, now);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	withdraw(PATH_SOURCE_BMP, 1, 0);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	source(PATH_SOURCE_BMP, BGP_SOURCE_DOWN);
+	now += times.fallback_ns + times.restart_ns;
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	expect(1, 1, FARE_VERDICT_STALE, 400 * MBPS);
+}
+END_TEST
+
 /* The rule holds for every source: _i is one. */
 START_TEST(a_source_that_has_said_nothing_withdraws_nothing)
 {
@@ -1130,6 +1145,7 @@ int main(void)
 	tcase_add_test(tc, a_drained_sub_port_takes_its_part_away);
 	tcase_add_test(tc, drain_all_holds_for_peers_to_come);
 	tcase_add_test(tc, a_replaced_source_must_teach_again);
+	tcase_add_test(tc, a_source_that_is_dropped_teaches_nothing);
 	tcase_add_loop_test(tc, a_source_that_has_said_nothing_withdraws_nothing, 0,
 			    PATH_SOURCE_COUNT);
 	tcase_add_test(tc, nor_does_it_withdraw_what_is_adopted);
