@@ -173,6 +173,8 @@ static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
 		l->rtt_floor_ns = ns;
 	else
 		l->rtt_floor_ns += (ns - l->rtt_floor_ns) / 4096;
+	if (ns > HEALTH_PEAK_MAX_NS) /* the peer was away, or we were */
+		ns = HEALTH_PEAK_MAX_NS;
 	if (ns >= l->rtt_peak_ns)
 		l->rtt_peak_ns = ns;
 	else
@@ -262,7 +264,7 @@ bool loss_rtt_answering(const struct loss_rtt *l, uint64_t before, uint64_t *fro
 	uint32_t n_strays = 0;
 
 	*from_ns = *to_ns = 0;
-	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
+	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
 
 		if (p->sent_ns <= l->forgotten_ns)
@@ -349,7 +351,7 @@ void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns
 uint64_t loss_rtt_known_since_ns(const struct loss_rtt *l)
 {
 	uint64_t oldest =
-		l->next > LOSS_RTT_WINDOW ? l->ring[l->next % LOSS_RTT_WINDOW].sent_ns : 0;
+		l->n_sent_ever >= LOSS_RTT_WINDOW ? l->ring[l->next % LOSS_RTT_WINDOW].sent_ns : 0;
 
 	return oldest > l->forgotten_ns ? oldest : l->forgotten_ns + 1;
 }
@@ -371,7 +373,7 @@ uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t pat
 	uint64_t passed[(WAYS + 63) / 64] = {0}; /* by way: a later probe was answered */
 	uint32_t n = 0;
 
-	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i < l->next; i++) {
+	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
 		bool counts =
 			p->answered && now >= p->sent_ns + p->rtt_us * UINT64_C(1000) + skew_ns;
@@ -388,7 +390,7 @@ uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t pat
 		n += counts;
 		passed[way / 64] |= (uint64_t)counts << way % 64;
 	}
-	return l->next > LOSS_RTT_WINDOW ? UINT32_MAX : n;
+	return l->n_sent_ever >= LOSS_RTT_WINDOW ? UINT32_MAX : n;
 }
 
 uint32_t loss_rtt_ppm(const struct loss_rtt *l)

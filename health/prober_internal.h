@@ -55,6 +55,10 @@ struct prober_path {
 	int8_t remote[PROBER_PORTS]; /* where a probe from that port arrives, ... */
 	int8_t back[PROBER_PORTS];   /* ... and by which of our sub-ports the answer came */
 	uint8_t n_remote;
+	bool tried;		     /* the last probe was a try, and counts for nothing */
+	uint8_t tries[PROBER_PORTS]; /* of ports of which nothing is known */
+	uint64_t unknown_ns;	     /* the next try of one that was tried in vain */
+	uint32_t returned;	     /* the probe with which the path came back; 0: long ago */
 	struct probe_fsm fsm;
 	struct loss_rtt loss; /* begins with what is looked at each time */
 };

@@ -19,20 +19,19 @@ static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t live, uint32_t
 /*
  * The next port in turn that leads to the remote sub-port whose turn it is, best one
  * whose answer comes back by the local sub-port it leaves by: then no probe needs two of them.
- * Ports of which nothing is known come first: learning ends by itself. Gray sub-ports are kept out
- * of, if they can be.
+ * Gray sub-ports are kept out of, if they can be. If nothing is known of any port, the next in turn.
  */
 static uint8_t best_port(const struct prober_path *path, uint8_t local, int8_t wanted,
 			 uint64_t turn)
 {
+	uint8_t best = (uint8_t)(turn % PROBER_PORTS);
 	int best_score = -1, score;
-	uint8_t best = 0;
 
 	for (unsigned i = 0; i < PROBER_PORTS; i++) {
 		uint8_t port = (uint8_t)((turn + i) % PROBER_PORTS);
 
 		if (path->remote[port] < 0)
-			return port;
+			continue;
 		score = 4 * !gray_touches(&path->gray, local, path->remote[port],
 					  path->back[port]) +
 			2 * (path->remote[port] == wanted) + (path->back[port] == (int8_t)local);
@@ -44,9 +43,37 @@ static uint8_t best_port(const struct prober_path *path, uint8_t local, int8_t w
 	return best;
 }
 
+/*
+ * Once one port has led there and back, the others are tried: some perhaps lead to a cable that
+ * passes nothing, which is no fault of the path. Those that were tried in vain are tried seldom.
+ */
+static bool take_unknown_port(struct prober_path *path, uint64_t turn, uint64_t now, uint8_t *out)
+{
+	bool is_any_known = false, is_due = now >= path->unknown_ns, is_found = false;
+
+	for (unsigned i = 0; i < PROBER_PORTS; i++) {
+		uint8_t port = (uint8_t)((turn + i) % PROBER_PORTS);
+
+		is_any_known |= path->remote[port] >= 0;
+		if (is_found || path->remote[port] >= 0 ||
+		    (path->tries[port] >= HEALTH_MISSES_MAX && !is_due))
+			continue;
+		is_found = true;
+		*out = port;
+	}
+	if (!is_any_known || !is_found)
+		return false;
+	if (path->tries[*out] < HEALTH_MISSES_MAX)
+		path->tries[*out]++;
+	else
+		path->unknown_ns = now + HEALTH_DOUBTFUL_NS;
+	return true;
+}
+
 struct way {
 	uint8_t sub_port, port;
-	bool trial; /* of a gray sub-port */
+	bool is_try; /* of a gray sub-port, or of a port of which nothing is known */
+	bool trial;  /* of a gray sub-port */
 	enum gray_side side;
 	uint32_t gray_port;
 };
@@ -84,7 +111,8 @@ static bool take_gray_local(const struct sub_ports_gpu *g, const struct prober_p
 
 /*
  * Local and remote sub-ports in turn, so that any few probes in a row meet all of each; now and
- * then a gray one. false: no local sub-port is live.
+ * then a try, never two in a row: a path that is seldom probed must be, too. false: no local
+ * sub-port is live.
  */
 static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
 		     struct way *w)
@@ -94,12 +122,13 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	uint32_t live = without(without(g->live[plane], path->gray.mask[GRAY_LOCAL]),
 				prober_unrouted(path, now));
 	unsigned n_live = (unsigned)__builtin_popcount(live);
-	uint64_t turn = path->n_turns++;
+	uint64_t turn = path->n_turns;
 	int8_t wanted = 0;
 
-	w->trial = gray_is_due(&path->gray, now, &w->side, &w->gray_port);
+	w->trial = !path->tried && gray_is_due(&path->gray, now, &w->side, &w->gray_port);
 	if (w->trial && w->side == GRAY_LOCAL) {
-		if (take_gray_local(g, path, plane, turn, w))
+		w->is_try = take_gray_local(g, path, plane, turn, w);
+		if (w->is_try)
 			return true;
 		w->trial = false;
 	}
@@ -110,6 +139,8 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		wanted = (int8_t)((turn + turn / n_live) % path->n_remote);
 	w->port = best_port(path, w->sub_port, wanted, turn / n_live);
 	w->trial = w->trial && take_gray_port(p, peer, plane, now, w);
+	w->is_try =
+		w->trial || (!path->tried && take_unknown_port(path, turn / n_live, now, &w->port));
 	return true;
 }
 
@@ -138,6 +169,22 @@ static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
 	t->capacity.expiry_ms = HEALTH_EXPIRY_MS;
 	if (HEALTH_PLANTED(notice_assumed))
 		peer->acked = t->capacity.sequence;
+}
+
+/*
+ * The path has come back, and by some local sub-ports not one of its probes: what sends by them
+ * waits for one.
+ */
+static void miss_sub_ports(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
+{
+	struct prober_path *path = &peer->paths[plane];
+	uint32_t missing = p->ports->gpus[peer->gpu].live[plane] & ~path->proven;
+
+	path->returned = 0;
+	if (!path->proven || !(missing & ~(uint32_t)path->returning))
+		return;
+	path->returning |= (uint8_t)missing;
+	prober_tell_links(p, peer, plane, now);
 }
 
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
@@ -169,7 +216,7 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		return;
 	/*
 	 * A cable is up before the routes over it are: until one probe comes back that way, none
-	 * counts. Nor does the try of a gray sub-port; but where no way avoids what is gray, probes
+	 * counts. Nor does a try; but where no way avoids what is gray, probes
 	 * must count, or a dead path would go unnoticed.
 	 */
 	probe = (struct loss_rtt_probe){
@@ -178,11 +225,13 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		.port = way.port,
 		.remote = path->remote[way.port],
 		.back = path->back[way.port],
-		.void_ = way.trial ||
+		.void_ = way.is_try ||
 			 ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)),
 	};
 	trailer.stamp.nonce = probe.nonce;
 	trailer.stamp.sequence = loss_rtt_sent(&path->loss, now, &probe);
+	path->tried = way.is_try;
+	path->n_turns += !way.is_try; /* what counts meets all sub-ports, whatever is tried */
 	if (way.trial)
 		gray_tried(&path->gray, way.side, way.gray_port, trailer.stamp.sequence, now);
 	if (!path->silent_since_ns && !probe.void_)
@@ -202,6 +251,8 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	    path->next_ns > path->sent_ns + probe_fsm_silence(&p->times, g->burst_ns[plane]))
 		path->resumed_ns = now;
 	path->sent_ns = now;
+	if (path->returned && path->loss.next - path->returned >= HEALTH_RUN)
+		miss_sub_ports(p, peer, plane, now);
 	p->planes[peer->gpu][plane].n_sent++;
 	prober_plane_asked(p, peer->gpu, plane, now);
 	p->counters.sent++;
@@ -305,8 +356,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	uint32_t before;
 
 	if (sbfd_wire_decode(in->bytes, in->length, &bfd, &error) || bfd.demand ||
-	    in->from_port != SBFD_WIRE_PORT ||
-	    notice_wire_decode(in->bytes, in->length, p->keys, &ends, &t, &error))
+	    in->from_port != SBFD_WIRE_PORT)
 		goto drop;
 	counter = &p->counters.hop_limit;
 	if (in->hop_limit < SBFD_WIRE_TTL_MIN - (int)p->ports->more_routers)
@@ -315,6 +365,9 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	peer = prober_peer_of(p, bfd.your_discriminator, &plane);
 	if (!peer || peer->gpu != s->gpu || !IN6_ARE_ADDR_EQUAL(&peer->address, &in->from) ||
 	    bfd.state != SBFD_UP)
+		goto drop;
+	counter = &p->counters.malformed; /* what costs a MAC comes after what costs nothing */
+	if (notice_wire_decode(in->bytes, in->length, p->keys, &ends, &t, &error))
 		goto drop;
 	counter = &p->counters.wrong_plane;
 	/* a foreign reflector answers over whatever plane its routing table says */

@@ -488,12 +488,17 @@ bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, u
 
 bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
+	struct prober_plane *s = &p->planes[peer->gpu][plane];
+
 	if (!judge_path(p, peer, plane, &p->times, now))
 		return false;
 	if (peer->paths[plane].fsm.where == PROBE_IN_FABRIC)
 		judge_same_plane(p, peer, plane, now);
-	p->planes[peer->gpu][plane].hurry_until_ns = now + HEALTH_ACTIVE_NS;
-	prober_wake_idle(p, peer->gpu, plane, now);
+	/* those of whom many fall, one by one, need not wake all others each time */
+	if (s->hurry_until_ns < now + HEALTH_ACTIVE_NS - p->times.interval_ns) {
+		s->hurry_until_ns = now + HEALTH_ACTIVE_NS;
+		prober_wake_idle(p, peer->gpu, plane, now);
+	}
 	return true;
 }
 

@@ -56,9 +56,9 @@ void prober_machine_full(struct prober *p, uint64_t now)
 }
 
 /* What fast paths leave of the budget is shared out among those that perhaps have traffic. */
-static uint64_t perhaps_ns(const struct prober *p, uint64_t n_fast, uint64_t n_perhaps)
+static uint64_t perhaps_ns(const struct prober *p, uint64_t milli_fast, uint64_t n_perhaps)
 {
-	uint64_t used = n_fast * UINT64_C(1000000000) / p->times.interval_ns,
+	uint64_t used = milli_fast * 1000000 / p->times.interval_ns,
 		 left = p->options.max_probes_per_s > used ? p->options.max_probes_per_s - used : 0,
 		 fair = left ? n_perhaps * UINT64_C(1000000000) / left : UINT64_MAX;
 
@@ -68,25 +68,29 @@ static uint64_t perhaps_ns(const struct prober *p, uint64_t n_fast, uint64_t n_p
 
 void prober_pace_share(struct prober *p, uint64_t now)
 {
-	uint64_t n_fast = 0, n_perhaps = 0, fair;
+	uint64_t milli_fast = 0, n_perhaps = 0, fair;
 
 	if (now < p->counted_ns + HEALTH_LOOK_NS)
 		return;
 	choose_reading(p, now - p->counted_ns);
 	p->counted_ns = now;
 	p->perhaps_ns = p->options.slow_interval_ns; /* which counts as nothing */
-	/* a slow one counts nothing, an eager one several times */
+	/* a slow one counts nothing, a doubtful one as part of a path, an eager one as several */
 	for (uint32_t i = 0; i < p->n_peers; i++)
 		for (uint32_t plane = 0; plane < p->peers[i]->n_planes; plane++) {
+			uint64_t interval;
+
 			if (!p->peers[i]->paths[plane].wanted)
 				continue;
-			n_fast += p->times.interval_ns / interval_of(p, p->peers[i], plane, now);
+			interval = interval_of(p, p->peers[i], plane, now);
+			if (interval < p->options.slow_interval_ns)
+				milli_fast += 1000 * p->times.interval_ns / interval;
 			n_perhaps += !is_active(p, p->peers[i], plane, now) &&
 				     !p->planes[p->peers[i]->gpu][plane].told;
 		}
-	fair = n_fast * UINT64_C(1000000000) / p->options.max_probes_per_s;
+	fair = milli_fast * 1000000 / p->options.max_probes_per_s;
 	p->times.interval_ns = prober_larger(p->options.times.interval_ns, fair);
-	p->perhaps_ns = perhaps_ns(p, n_fast, n_perhaps);
+	p->perhaps_ns = perhaps_ns(p, milli_fast, n_perhaps);
 }
 
 /* RFC 5880 6.8.7: less than the interval by a random 0 to 25%. */

@@ -10,6 +10,15 @@ static bool is_due(const struct prober_path *path)
 	       !path->third_party;
 }
 
+/* Data goes by no other: ports that lead out by what passes nothing would be tried for ever. */
+static uint32_t in_use(const struct sub_ports_gpu *g, const struct prober_path *path,
+		       uint32_t plane, uint64_t now)
+{
+	uint32_t out = path->gray.mask[GRAY_LOCAL] | path->returning | prober_unrouted(path, now);
+
+	return g->live[plane] & ~out ? g->live[plane] & ~out : g->live[plane];
+}
+
 static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	bool v6 = !IN6_IS_ADDR_V4MAPPED(&peer->address);
@@ -30,7 +39,7 @@ static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	struct port_map_probe probe;
 	struct udp_packet *out;
 
-	if (!s->udp || !port_map_next(&path->map, now, g->live[plane], nonce, &probe))
+	if (!s->udp || !port_map_next(&path->map, now, in_use(g, path, plane, now), nonce, &probe))
 		return false;
 	t.stamp = (struct notice_stamp){probe.slot, nonce};
 	out = udp_next(p->udp);

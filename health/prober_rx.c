@@ -34,19 +34,25 @@ static void read_counts(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 	const struct sub_ports_gpu *g = &p->ports->gpus[gpu];
 	struct prober_plane *s = &p->planes[gpu][plane];
 	uint64_t sum = 0, packets;
-	bool known = false;
+	bool known = false, unknown = false;
 
-	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++)
-		if (!device_count_follow(&s->rx[i], g->ifindex[plane][i], DEVICE_COUNT_RX_PACKETS,
-					 &packets)) {
-			known = true;
-			sum += packets;
+	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++) {
+		if (g->ifindex[plane][i] <= 0)
+			continue;
+		if (device_count_follow(&s->rx[i], g->ifindex[plane][i], DEVICE_COUNT_RX_PACKETS,
+					&packets)) {
+			unknown = true;
+			continue;
 		}
+		known = true;
+		sum += packets;
+	}
 	/*
-	 * after a pause there is nothing to compare with: then something came in, as if no count
-	 * can be read
+	 * after a pause there is nothing to compare with: then something came in, as if a
+	 * count cannot be read
 	 */
-	if (!known || sum != s->packets || now > s->sampled_ns + 2 * p->times.interval_ns)
+	if (!known || unknown || sum != s->packets ||
+	    now > s->sampled_ns + 2 * p->times.interval_ns)
 		s->heard_ns = now;
 	s->packets = sum;
 	s->sampled_ns = now;

@@ -151,8 +151,10 @@ static void step(struct schedule *s)
 			schedule_faults_set(s, f, true);
 		schedule_faults_flap(s, f);
 		schedule_checks_fault(s, f);
-		if (f->is_on && now >= f->to_ns)
+		if (f->is_on && now >= f->to_ns) {
+			schedule_checks_fault_end(s, f);
 			schedule_faults_set(s, f, false);
+		}
 	}
 	if (s->has_queues && is_bad)
 		fill_queues(s);

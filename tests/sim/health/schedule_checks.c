@@ -141,12 +141,21 @@ static bool is_lossy(const struct schedule *s, unsigned from, unsigned to, unsig
 	return false;
 }
 
+/* An idle path is asked so seldom that its window goes back to the beginning. */
+static bool is_remembered(const struct schedule *s, const struct fault *f, unsigned from,
+			  unsigned to, unsigned plane)
+{
+	return !s->is_active[from][to] && schedule_faults_concern(f, from, to, plane) &&
+	       s->net.now_ns >= f->from_ns;
+}
+
 /* By a fault that is not of all cables alike. */
 static bool is_cable_touched(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
 {
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].kind != FAULT_LEAF_LOSSY &&
-		    is_touched_by(s, &s->faults[i], from, to, plane))
+		    (is_touched_by(s, &s->faults[i], from, to, plane) ||
+		     is_remembered(s, &s->faults[i], from, to, plane)))
 			return true;
 	return false;
 }
@@ -266,6 +275,32 @@ void schedule_checks_fault(struct schedule *s, struct fault *f)
 		check_notices(s, f, true);
 	else if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && is_alone(s, f))
 		check_found(s, f);
+}
+
+/* The other sub-ports work: so does the path, and data goes out by them alone. */
+static void check_lasting(struct schedule *s, const struct fault *f, unsigned from, unsigned to)
+{
+	enum probe_state state = server_state(&s->servers[from], to, f->plane);
+	const struct path_probe *probe = &s->servers[from].probe[to][f->plane];
+
+	if (state == PROBE_DOWN)
+		schedule_say(s, true, "%u->%u plane %u is down for one sub-port of %u", from, to,
+			     f->plane, f->host);
+	else if (state == PROBE_UP && from == f->host &&
+		 !((probe->gray_local | probe->returning_local) >> f->sub_port & 1))
+		schedule_say(s, true, "%u->%u plane %u uses a sub-port that passes nothing", from,
+			     to, f->plane);
+}
+
+void schedule_checks_fault_end(struct schedule *s, const struct fault *f)
+{
+	if (!f->is_lasting)
+		return;
+	for (unsigned from = 0; from < s->net.n_hosts; from++)
+		for (unsigned to = 0; to < s->net.n_hosts; to++)
+			if (from != to && (from == f->host || to == f->host) &&
+			    s->is_active[from][to] && is_routed(s, f, from, to))
+				check_lasting(s, f, from, to);
 }
 
 void schedule_checks_end(struct schedule *s)

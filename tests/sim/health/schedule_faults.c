@@ -18,6 +18,19 @@ bool schedule_faults_concern(const struct fault *f, unsigned from, unsigned to, 
 	       f->host == to;
 }
 
+/* A cable that passes nothing, for seconds and often from the start, and nothing else fails. */
+static void make_lasting(struct schedule *s, struct fault *f)
+{
+	s->n_faults = 1;
+	f->kind = FAULT_SUB_PORT_GRAY;
+	f->is_lasting = true;
+	f->flap_ns = 0;
+	f->per_mille = 1000;
+	if (prng_mix(s->seed + 6) % 2)
+		f->from_ns = s->start_ns;
+	f->to_ns = s->start_ns + LASTING_NS;
+}
+
 void schedule_faults_draw(struct schedule *s, struct fault *f)
 {
 	struct prng *prng = &s->net.prng;
@@ -38,6 +51,8 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 	/* of two faults both might hold that carrier */
 	if (f->kind == FAULT_SUB_PORT_DOWN && s->n_faults == 1 && prng_mix(s->seed + 1) % 2)
 		f->flap_ns = (20 + prng_mix(s->seed + 2) % 180) * NET_MS;
+	if (s->net.n_sub_ports > 1 && prng_mix(s->seed + 5) % 8 == 0)
+		make_lasting(s, f);
 }
 
 static void spoil(struct link *link, uint32_t per_mille)

@@ -14,6 +14,7 @@
 #define WARM_UP_NS (500 * NET_MS)
 #define FAULTS_NS  (3500 * NET_MS) /* all begin before */
 #define END_NS	   (9 * NET_S)	   /* and are long mended by then */
+#define LASTING_NS (5 * NET_S)
 #define MAX_FAULTS 2u
 /* what a fault did may be found so long after it: a window of probes that skip, and some */
 #define GRACE_NS (2 * NET_S)
@@ -39,6 +40,7 @@ struct fault {
 	uint64_t from_ns, to_ns;
 	uint64_t flap_ns, next_flap_ns; /* the carrier comes and goes so often; 0: it is away */
 	bool is_on, is_checked;
+	bool is_lasting; /* a sub-port that passes nothing, for long */
 };
 
 struct schedule {
@@ -89,6 +91,8 @@ void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane)
 void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane, bool routed);
 void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned plane);
 void schedule_checks_fault(struct schedule *s, struct fault *f);
+/* It is about to end. */
+void schedule_checks_fault_end(struct schedule *s, const struct fault *f);
 void schedule_checks_end(struct schedule *s);
 
 #endif

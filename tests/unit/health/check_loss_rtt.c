@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "health_limits.h"
 #include "loss_rtt.h"
 
 #define MS UINT64_C(1000000)
@@ -377,6 +378,37 @@ START_TEST(sequence_numbers_wrap)
 }
 END_TEST
 
+/* What was answered before the wrap counts after it. */
+START_TEST(a_run_goes_on_over_the_wrap)
+{
+	struct loss_rtt_probe probe;
+	uint64_t from, to;
+
+	l.next = UINT32_MAX - 99;
+	l.settled = l.newest_answered = l.next - 1;
+	for (unsigned i = 1; i <= 110; i++) {
+		uint32_t s = sent(i * MS, i, 0, 0, false);
+
+		ck_assert(loss_rtt_answered(&l, i * MS + 1, s, i, &probe));
+	}
+	ck_assert_uint_eq(loss_rtt_clean_run(&l, 1000 * MS, MS, 0), 110);
+	ck_assert(loss_rtt_answering(&l, 1000 * MS, &from, &to));
+	ck_assert_uint_eq(from, MS);
+	ck_assert_uint_eq(to, 110 * MS);
+}
+END_TEST
+
+/* A peer that was away for long has not had full queues for so long. */
+START_TEST(the_longest_round_trip_is_bounded)
+{
+	struct loss_rtt_probe probe;
+	uint32_t s = sent(MS, 1, 0, 0, false);
+
+	ck_assert(loss_rtt_answered(&l, 20000 * MS, s, 1, &probe));
+	ck_assert_uint_eq(l.rtt_peak_ns, HEALTH_PEAK_MAX_NS);
+}
+END_TEST
+
 START_TEST(percentiles_are_within_a_quarter_octave)
 {
 	struct loss_rtt_probe probe;
@@ -416,6 +448,8 @@ int main(void)
 	tcase_add_test(tc, silence_begins_after_the_newest_answer);
 	tcase_add_test(tc, probes_of_a_dead_link_say_nothing);
 	tcase_add_test(tc, sequence_numbers_wrap);
+	tcase_add_test(tc, a_run_goes_on_over_the_wrap);
+	tcase_add_test(tc, the_longest_round_trip_is_bounded);
 	tcase_add_test(tc, percentiles_are_within_a_quarter_octave);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

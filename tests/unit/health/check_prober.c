@@ -1157,6 +1157,76 @@ START_TEST(a_plane_is_looked_at_soon)
 }
 END_TEST
 
+static struct prober_path *two_sub_ports(void)
+{
+	struct prober_path *path = &prober->peers[0]->paths[0];
+
+	ports.gpus[0].ifindex[0][0] = (int)if_nametoindex("lo");
+	ports.gpus[0].live[0] = 3;
+	path->proven = 3;
+	path->n_remote = 2;
+	path->remote[0] = path->back[0] = 0;
+	return path;
+}
+
+/*
+ * Of ports that are answered, and of those that are tried (_i: they come once in a while, or a gray
+ * sub-port does): no two tries in a row, and what counts meets all local sub-ports.
+ */
+START_TEST(tries_do_not_displace_what_counts)
+{
+	struct prober_path *path = two_sub_ports();
+	uint64_t now = health_loop_now_ns(), step = _i ? 100 * MS : MS;
+	unsigned n_tries = 0, n_out[2] = {0};
+	bool tried = false;
+
+	if (_i == 2) {
+		for (unsigned port = 1; port < PROBER_PORTS; port++)
+			path->remote[port] = path->back[port] = (int8_t)(port % 2);
+		path->gray.mask[GRAY_REMOTE] = 2;
+	}
+	for (unsigned i = 0; i < 200; i++) {
+		const struct loss_rtt_probe *probe;
+
+		prober_io_probe(prober, prober->peers[0], 0, now += step);
+		probe = &path->loss.ring[(path->loss.next - 1) % LOSS_RTT_WINDOW];
+		ck_assert(!tried || !path->tried);
+		tried = path->tried;
+		ck_assert(probe->void_ == tried);
+		n_tries += tried;
+		if (tried)
+			continue;
+		ck_assert_int_eq(probe->remote, 0);
+		n_out[probe->local_sub_port]++;
+	}
+	ck_assert_uint_le(n_out[0] > n_out[1] ? n_out[0] - n_out[1] : n_out[1] - n_out[0], 1);
+	if (_i) {
+		ck_assert_uint_eq(n_tries, 100);
+	} else { /* each some times, and afterwards seldom */
+		ck_assert_uint_ge(n_tries, HEALTH_MISSES_MAX * (PROBER_PORTS - 1));
+		ck_assert_uint_le(n_tries, HEALTH_MISSES_MAX * (PROBER_PORTS - 1) + 3);
+	}
+}
+END_TEST
+
+/* Nothing has come back by one of two since the path did: nobody else is to send by it. */
+START_TEST(a_sub_port_that_passes_nothing_waits)
+{
+	struct prober_path *path = two_sub_ports();
+	uint64_t now = health_loop_now_ns();
+
+	path->fsm.state = PROBE_UP;
+	path->proven = 1;
+	path->returned = path->loss.next;
+	for (unsigned i = 0; i < HEALTH_RUN; i++) {
+		ck_assert_uint_eq(path->returning, 0);
+		prober_io_probe(prober, prober->peers[0], 0, now += MS);
+	}
+	ck_assert_uint_eq(path->returning, 2);
+	ck_assert_uint_eq(last_returning, 2);
+}
+END_TEST
+
 /* One that was down for long is asked seldom, until it answers. */
 START_TEST(a_path_that_answers_again_is_asked_soon)
 {
@@ -1298,6 +1368,8 @@ int main(void)
 	tcase_add_test(tc, being_held_up_is_no_pause);
 	tcase_add_test(tc, a_plane_that_was_not_asked_did_not_answer);
 	tcase_add_test(tc, a_plane_is_looked_at_soon);
+	tcase_add_loop_test(tc, tries_do_not_displace_what_counts, 0, 3);
+	tcase_add_test(tc, a_sub_port_that_passes_nothing_waits);
 	tcase_add_test(tc, a_path_that_answers_again_is_asked_soon);
 	tcase_add_test(tc, a_full_machine_looks_into_what_is_lost);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);

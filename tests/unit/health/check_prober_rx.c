@@ -103,6 +103,16 @@ START_TEST(without_counts_the_plane_has_the_benefit_of_the_doubt)
 }
 END_TEST
 
+/* What comes in by a device that cannot be counted is not seen. */
+START_TEST(one_device_without_counts_is_enough_for_that)
+{
+	ports.gpus[0].n_sub_ports[0] = 2;
+	ports.gpus[0].ifindex[0][1] = 0x7ffffff0;
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_uint_eq(sample(i), T0 + i * INTERVAL_NS / 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("prober_rx");
@@ -118,6 +128,7 @@ int main(void)
 	tcase_add_test(tc, what_we_have_read_need_not_be_counted);
 	tcase_add_test(tc, after_a_pause_there_is_nothing_to_compare_with);
 	tcase_add_test(tc, without_counts_the_plane_has_the_benefit_of_the_doubt);
+	tcase_add_test(tc, one_device_without_counts_is_enough_for_that);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);
