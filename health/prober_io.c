@@ -19,7 +19,8 @@ static bool take_sub_port(const struct sub_ports_gpu *g, uint32_t live, uint32_t
 /*
  * The next port in turn that leads to the remote sub-port whose turn it is, best one
  * whose answer comes back by the local sub-port it leaves by: then no probe needs two of them.
- * Gray sub-ports are kept out of, if they can be. If nothing is known of any port, the next in turn.
+ * Gray sub-ports are kept out of, if they can be. If nothing is known of any port, it is the next
+ * in turn.
  */
 static uint8_t best_port(const struct prober_path *path, uint8_t local, int8_t wanted,
 			 uint64_t turn)
