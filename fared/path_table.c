@@ -50,7 +50,7 @@ void path_table_destroy(struct path_table *t)
 	free(t);
 }
 
-static void mark_all(struct path_table *t)
+void path_table_mark_all(struct path_table *t)
 {
 	for (uint32_t i = 0; i < t->end; i++)
 		if (t->pairs[i])
@@ -60,7 +60,7 @@ static void mark_all(struct path_table *t)
 void path_table_set_times(struct path_table *t, const struct path_table_times *times)
 {
 	t->times = *times;
-	mark_all(t);
+	path_table_mark_all(t);
 }
 
 /* ---- pairs --------------------------------------------------------------- */
@@ -220,7 +220,7 @@ int path_table_route(struct path_table *t, enum path_source source,
 	pair->dirty = true;
 	if (!t->sources[source].has_spoken) {
 		t->sources[source].has_spoken = true;
-		mark_all(t); /* from now on it withdraws what it does not advertise */
+		path_table_mark_all(t); /* from now on it withdraws what it does not advertise */
 	}
 	return 0;
 }
@@ -241,7 +241,7 @@ void path_table_source_state(struct path_table *t, enum path_source source,
 		s->since_ns = now;
 	if (restart || s->state != state) {
 		s->entered_ns = now;
-		mark_all(t);
+		path_table_mark_all(t);
 	}
 	s->state = state;
 }
@@ -254,7 +254,7 @@ void path_table_source_replaced(struct path_table *t, enum path_source source, b
 	path_table_source_state(t, source, BGP_SOURCE_DOWN,
 				configured ? "starting" : "not configured", now);
 	t->sources[source].configured = configured;
-	mark_all(t);
+	path_table_mark_all(t);
 }
 
 void path_table_set_probing(struct path_table *t,

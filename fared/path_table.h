@@ -157,6 +157,8 @@ int path_table_create(struct path_table **out, const struct path_table_gpu *gpus
 		      const struct path_table_times *times);
 void path_table_destroy(struct path_table *t); /* NULL is fine */
 void path_table_set_times(struct path_table *t, const struct path_table_times *times);
+/* The next evaluation hands out all pairs, whether anything was said of them or not. */
+void path_table_mark_all(struct path_table *t);
 
 /*
  * on_forget is told of a pair that is about to be forgotten: for forget_ns it has had no route over

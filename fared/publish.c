@@ -24,6 +24,7 @@ struct publish {
 	struct publish_stats stats;
 	uint64_t now_ns;		      /* of the run that is under way */
 	uint64_t renewed_ns;		      /* 0: not yet */
+	bool has_refused;		      /* pairs, for want of room: they are tried again */
 	int32_t segment_pair[FARE_MAX_PAIRS]; /* by pair of the table; -1: none yet */
 };
 
@@ -189,6 +190,7 @@ static int segment_pair(struct publish *p, uint32_t pair)
 	id = shm_writer_pair(p->writer, gpu, peer.s6_addr);
 	if (id == -ENOSPC && !renew(p))
 		id = shm_writer_pair(p->writer, gpu, peer.s6_addr);
+	p->has_refused |= id == -ENOSPC;
 	p->segment_pair[pair] = id;
 	return id;
 }
@@ -246,11 +248,19 @@ uint64_t publish_run(struct publish *p, uint64_t now_ns,
 {
 	static const struct path_table_handlers handlers = {.on_change = on_change,
 							    .on_pair = on_pair};
+	uint64_t next_ns;
 
 	p->now_ns = now_ns;
 	p->on_change = callback;
 	p->arg = arg;
-	return path_table_evaluate(p->table, now_ns, &handlers, p);
+	if (p->has_refused && now_ns >= p->renewed_ns + RENEW_NS) {
+		p->has_refused = false;
+		path_table_mark_all(p->table);
+	}
+	next_ns = path_table_evaluate(p->table, now_ns, &handlers, p);
+	if (p->has_refused && (!next_ns || next_ns > p->renewed_ns + RENEW_NS))
+		next_ns = p->renewed_ns + RENEW_NS;
+	return next_ns;
 }
 
 void publish_heartbeat(struct publish *p, uint64_t now_ns)

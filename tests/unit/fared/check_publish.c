@@ -270,9 +270,14 @@ START_TEST(churn_does_not_fill_the_segment)
 }
 END_TEST
 
-/* Its directory is gone, so no new one can be made: that is counted, and new peers are refused. */
+/*
+ * Its directory is gone, so no new one can be made: that is counted, and new peers are refused until
+ * it is tried again.
+ */
 START_TEST(a_renewal_that_fails_is_counted)
 {
+	struct shm_header *segment;
+	uint64_t retry_ns;
 	struct publish_stats stats;
 	struct in6_addr who = peer;
 	uint64_t now = 10 * S;
@@ -292,12 +297,21 @@ START_TEST(a_renewal_that_fails_is_counted)
 		teach_peer(who, false, now);
 		publish_run(publish, now, NULL, NULL);
 	}
+	teach_peer(peer, true, now);
+	retry_ns = publish_run(publish, now, NULL, NULL);
 	publish_stats(publish, &stats);
 	ck_assert_int_eq(rename(away, dir), 0);
 	ck_assert_uint_eq(stats.renewals, 0);
 	ck_assert_uint_eq(stats.renewals_failed, 1);
 	ck_assert_int_eq(stats.renewal_error, -ENOENT);
 	ck_assert_uint_gt(stats.pairs_refused, 0);
+	/* nothing is said of it any more: it is tried again all the same, and by then there is room */
+	ck_assert_uint_gt(retry_ns, now);
+	ck_assert_uint_le(retry_ns, now + 60 * S);
+	publish_run(publish, retry_ns, NULL, NULL);
+	segment = open_segment();
+	ck_assert_int_eq(told_of(segment, &peer), 100 * MBPS);
+	munmap(segment, sizeof(*segment));
 }
 END_TEST
 
