@@ -14,8 +14,11 @@ static int look(const char *run_dir, const struct quiet_scope *scope, struct qui
 	struct snapshot s;
 	int err = snapshot_take(&s, run_dir, SNAPSHOT_QPS, 0);
 
-	if (err || !s.planes || !s.qps) {
-		fprintf(stderr, "farectl: %s\n", s.why);
+	if (err || !s.planes || !s.qp_sums || s.has_more_qps) {
+		fprintf(stderr, "farectl: %s\n",
+			s.has_more_qps ? "there are more QPs than it sums up; look at the devices' "
+					 "counts (ip -s link)"
+				       : s.why);
 		err = -1;
 	} else {
 		quiet_look(out, scope, &s);

@@ -68,6 +68,10 @@ static char *scrape(const struct exporter *e, size_t *bytes, bool *answered)
 				   SNAPSHOT_PATHS | SNAPSHOT_QPS | SNAPSHOT_COUNTERS, 0);
 	if (snapshot.why[0])
 		fprintf(stderr, "<4>fared-exporter: %s\n", snapshot.why);
+	if (snapshot.has_more_qps)
+		fprintf(stderr,
+			"<4>fared-exporter: more than %d QPs: what is beyond is in no metric\n",
+			SNAPSHOT_MAX_QPS);
 	to = open_memstream(&text, bytes);
 	if (to) {
 		metrics_write(to, &snapshot);

@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "path_sums.h"
-
 enum type { GAUGE, COUNTER };
 
 struct label {
@@ -347,8 +345,7 @@ void metrics_write(FILE *to, const struct snapshot *s)
 	const json_t *planes = json_object_get(s->planes, "planes"), *row;
 	json_t *ports = flat_sub_ports(planes),
 	       *sources = configured_sources(json_object_get(s->planes, "sources")),
-	       *sums = path_sums_of(json_object_get(s->qps, "qps"), planes),
-	       *paths = values_of(sums);
+	       *paths = values_of(s->qp_sums);
 	size_t i;
 
 	write_head(to, "fared_up", GAUGE, "1 if the daemon answered.");
@@ -367,5 +364,4 @@ void metrics_write(FILE *to, const struct snapshot *s)
 	json_decref(ports);
 	json_decref(sources);
 	json_decref(paths);
-	json_decref(sums);
 }

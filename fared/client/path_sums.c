@@ -24,8 +24,29 @@ static const char *gpu_name(const json_t *planes, json_int_t index)
 	return NULL;
 }
 
-/* The row of qp's path in sums, which is made if there is none. NULL: the QP has no plane. */
-static json_t *row_of(json_t *sums, const json_t *qp, const json_t *planes)
+json_t *path_sums_known(const json_t *paths)
+{
+	json_t *known = json_object();
+	const json_t *path;
+	size_t i;
+
+	json_array_foreach (paths, i, path) {
+		const char *gpu = json_string_value(json_object_get(path, "local_gpu")),
+			   *peer = json_string_value(json_object_get(path, "peer"));
+		char key[KEY_BYTES];
+
+		if (gpu && peer)
+			json_object_set_new(
+				known,
+				key_of(gpu, peer,
+				       json_integer_value(json_object_get(path, "plane")), key),
+				json_true());
+	}
+	return known;
+}
+
+/* The row of qp's path in sums, which is made if there is none. NULL: it has no known path. */
+static json_t *row_of(json_t *sums, const json_t *qp, const json_t *planes, const json_t *known)
 {
 	const char *gpu = gpu_name(planes,
 				   json_integer_value(json_object_get(qp, "local_gpu_index"))),
@@ -38,7 +59,7 @@ static json_t *row_of(json_t *sums, const json_t *qp, const json_t *planes)
 		return NULL;
 	key_of(gpu, peer, json_integer_value(plane), key);
 	row = json_object_get(sums, key);
-	if (row)
+	if (row || (known && !json_object_get(known, key)))
 		return row;
 	row = json_pack("{s:s, s:s, s:I, s:I, s:f}", "local_gpu", gpu, "peer", peer, "plane",
 			json_integer_value(plane), "qps", (json_int_t)0, "bytes", 0.0);
@@ -46,14 +67,14 @@ static json_t *row_of(json_t *sums, const json_t *qp, const json_t *planes)
 	return row;
 }
 
-json_t *path_sums_of(const json_t *qps, const json_t *planes)
+void path_sums_add(json_t *sums, const json_t *qps, const json_t *planes, const json_t *known)
 {
-	json_t *sums = json_object(), *row;
 	const json_t *qp;
+	json_t *row;
 	size_t i;
 
 	json_array_foreach (qps, i, qp) {
-		row = row_of(sums, qp, planes);
+		row = row_of(sums, qp, planes, known);
 		if (!row)
 			continue;
 		json_object_set_new(
@@ -63,7 +84,6 @@ json_t *path_sums_of(const json_t *qps, const json_t *planes)
 				    json_real(json_real_value(json_object_get(row, "bytes")) +
 					      json_number_value(json_object_get(qp, "bytes"))));
 	}
-	return sums;
 }
 
 double path_sums_bytes(const json_t *sums, const char *gpu, const char *peer, int plane)

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "path_sums.h"
-
 #define BUSY_SHARE 0.01
 
 static bool is_text(const json_t *row, const char *key, const char *wanted)
@@ -67,18 +65,17 @@ static void look_at_devices(struct quiet_look *out, const struct quiet_scope *sc
 void quiet_look(struct quiet_look *out, const struct quiet_scope *scope, const struct snapshot *s)
 {
 	const json_t *planes = json_object_get(s->planes, "planes"), *row;
-	json_t *sums = path_sums_of(json_object_get(s->qps, "qps"), planes), *sum;
+	json_t *sum;
 	const char *key;
 	size_t i;
 
 	*out = (struct quiet_look){.at_s = s->at_s};
-	json_object_foreach (sums, key, sum)
+	json_object_foreach (s->qp_sums, key, sum)
 		if (covers(scope, sum) && is_text(sum, "peer", scope->peer) && scope->sub_port < 0)
 			out->qp_bytes += json_number_value(json_object_get(sum, "bytes"));
 	json_array_foreach (planes, i, row)
 		if (covers(scope, row) && !scope->peer)
 			look_at_devices(out, scope, json_object_get(row, "sub_ports"));
-	json_decref(sums);
 }
 
 static bool device_is_quiet(const struct quiet_device *before, const struct quiet_device *after,

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "control_client.h"
+#include "path_sums.h"
 
 double snapshot_now_s(void)
 {
@@ -38,6 +39,38 @@ static json_t *ask(struct snapshot *s, struct control_client *c, const char *wha
 	return reply;
 }
 
+/* A page of rows at a time: there may be more of them than anybody would want to keep. */
+static json_t *sum_qps(struct snapshot *s, struct control_client *c)
+{
+	json_t *request = json_pack("{s:s}", "cmd", "qps"), *sums = json_object(),
+	       *known = s->paths ? path_sums_known(json_object_get(s->paths, "paths")) : NULL,
+	       *reply, *next;
+	size_t n = 0;
+	bool is_done = false;
+
+	while (!is_done && !s->why[0]) {
+		reply = control_client_ask(c, request);
+		if (!reply) {
+			snprintf(s->why, sizeof(s->why), "qps: %.200s", control_client_why(c));
+			break;
+		}
+		path_sums_add(sums, json_object_get(reply, "qps"),
+			      json_object_get(s->planes, "planes"), known);
+		n += json_array_size(json_object_get(reply, "qps")) + 1;
+		next = json_object_get(reply, "next_cursor");
+		s->has_more_qps = json_is_integer(next) && n >= SNAPSHOT_MAX_QPS;
+		is_done = !json_is_integer(next) || s->has_more_qps;
+		json_object_set(request, "cursor", next);
+		json_decref(reply);
+	}
+	json_decref(request);
+	json_decref(known);
+	if (is_done)
+		return sums;
+	json_decref(sums);
+	return NULL;
+}
+
 int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_int_t events_after)
 {
 	struct control_client *c = NULL;
@@ -50,7 +83,7 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 	if (s->version && parts & SNAPSHOT_PATHS)
 		s->paths = ask(s, c, "paths", "cursor", 0);
 	if (s->version && parts & SNAPSHOT_QPS)
-		s->qps = ask(s, c, "qps", "cursor", 0);
+		s->qp_sums = sum_qps(s, c);
 	if (s->version && parts & SNAPSHOT_COUNTERS)
 		s->counters = ask(s, c, "counters", NULL, 0);
 	if (s->version && parts & SNAPSHOT_EVENTS)
@@ -65,7 +98,7 @@ void snapshot_free(struct snapshot *s)
 	json_decref(s->version);
 	json_decref(s->planes);
 	json_decref(s->paths);
-	json_decref(s->qps);
+	json_decref(s->qp_sums);
 	json_decref(s->counters);
 	json_decref(s->events);
 	*s = (struct snapshot){0};

@@ -10,11 +10,16 @@
 #define SNAPSHOT_H
 
 #include <jansson.h>
+#include <stdbool.h>
+
+#define SNAPSHOT_MAX_QPS 131072 /* five seconds' worth of requests */
 
 enum { SNAPSHOT_PATHS = 1, SNAPSHOT_QPS = 2, SNAPSHOT_COUNTERS = 4, SNAPSHOT_EVENTS = 8 };
 
 struct snapshot {
-	json_t *version, *planes, *paths, *qps, *counters, *events;
+	json_t *version, *planes, *paths, *counters, *events;
+	json_t *qp_sums;     /* path_sums.h; of SNAPSHOT_MAX_QPS of them */
+	bool has_more_qps;   /* ... and that were not all */
 	double at_s, took_s; /* CLOCK_MONOTONIC */
 	char why[256];	     /* the first thing that could not be had; "": nothing */
 };

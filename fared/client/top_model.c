@@ -244,14 +244,11 @@ int top_model_update(struct top_model *m, const struct snapshot *s)
 	double uptime_s = number(s->version, "uptime_s", 0);
 	const json_t *row;
 	size_t i, n_paths, n_degraded, n_planes;
-	json_t *sums =
-		path_sums_of(json_object_get(s->qps, "qps"), json_object_get(s->planes, "planes"));
-	struct top_path *paths = paths_of(m, s, sums, &n_paths, &n_degraded);
+	struct top_path *paths = paths_of(m, s, s->qp_sums, &n_paths, &n_degraded);
 	struct top_plane *planes = paths ? planes_of(s, paths, n_paths, &n_planes) : NULL;
 
 	if (!planes) {
 		free(paths);
-		json_decref(sums);
 		return -ENOMEM;
 	}
 	free(m->paths);
@@ -259,7 +256,7 @@ int top_model_update(struct top_model *m, const struct snapshot *s)
 	json_decref(m->sums);
 	m->paths = paths;
 	m->planes = planes;
-	m->sums = sums;
+	m->sums = json_incref(s->qp_sums);
 	m->sums_at_s = s->at_s;
 	m->n_paths = n_paths;
 	m->n_degraded = n_degraded;

@@ -271,8 +271,8 @@ START_TEST(churn_does_not_fill_the_segment)
 END_TEST
 
 /*
- * Its directory is gone, so no new one can be made: that is counted, and new peers are refused until
- * it is tried again.
+ * Its directory is gone, so no new one can be made: that is counted, and new peers are refused
+ * until it is tried again.
  */
 START_TEST(a_renewal_that_fails_is_counted)
 {
@@ -305,7 +305,7 @@ START_TEST(a_renewal_that_fails_is_counted)
 	ck_assert_uint_eq(stats.renewals_failed, 1);
 	ck_assert_int_eq(stats.renewal_error, -ENOENT);
 	ck_assert_uint_gt(stats.pairs_refused, 0);
-	/* nothing is said of it any more: it is tried again all the same, and by then there is room */
+	/* nothing more is said of it: it is tried again all the same, and by then there is room */
 	ck_assert_uint_gt(retry_ns, now);
 	ck_assert_uint_le(retry_ns, now + 60 * S);
 	publish_run(publish, retry_ns, NULL, NULL);

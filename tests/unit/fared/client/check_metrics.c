@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Replies as OpenMetrics text: what a family looks like, and what strange replies make of it. */
 #include "metrics.h"
+#include "path_sums.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -97,19 +98,30 @@ START_TEST(qps_are_summed_by_path)
 {
 	json_t *planes = json("{\"planes\": [{\"local_gpu\": \"g7\", \"local_gpu_index\": 1, "
 			      "\"plane\": 0}]}"),
-	       *qps = json("{\"qps\": ["
+	       *paths = json("[{\"local_gpu\": \"g7\", \"peer\": \"p\", \"plane\": 0},"
+			     "{\"local_gpu\": \"g7\", \"peer\": \"q\", \"plane\": 0}, {}, 7]"),
+	       *known = path_sums_known(paths), *sums = json_object(),
+	       *qps = json("["
 			   "{\"local_gpu_index\": 1, \"peer\": \"p\", \"plane\": 0, \"bytes\": 10},"
 			   "{\"local_gpu_index\": 1, \"peer\": \"p\", \"plane\": 0, \"bytes\": 5},"
 			   "{\"local_gpu_index\": 1, \"peer\": \"q\", \"plane\": 0, \"bytes\": 1},"
 			   "{\"local_gpu_index\": 1, \"peer\": \"p\", \"plane\": null},"
 			   "{\"local_gpu_index\": 9, \"peer\": \"p\", \"plane\": 0},"
-			   "{\"peer\": 4}, 7, null]}");
+			   "{\"local_gpu_index\": 1, \"peer\": \"invented\", \"plane\": 0},"
+			   "{\"peer\": 4}, 7, null]");
 
-	write_all(&(struct snapshot){.planes = planes, .qps = qps});
+	path_sums_add(sums, qps, json_object_get(planes, "planes"), known);
+	write_all(&(struct snapshot){.planes = planes, .qp_sums = sums});
 	has("fared_path_qps{gpu=\"g7\",peer=\"p\",plane=\"0\"} 2");
 	has("fared_path_qp_bytes{gpu=\"g7\",peer=\"p\",plane=\"0\"} 15");
 	has("fared_path_qps{gpu=\"g7\",peer=\"q\",plane=\"0\"} 1");
+	ck_assert_ptr_null(strstr(text, "invented"));
+	path_sums_add(sums, qps, json_object_get(planes, "planes"), NULL);
+	ck_assert_uint_eq(json_object_size(sums), 3);
 	json_decref(planes);
+	json_decref(paths);
+	json_decref(known);
+	json_decref(sums);
 	json_decref(qps);
 }
 END_TEST
@@ -158,7 +170,7 @@ START_TEST(replies_of_other_shapes)
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		json_t *v = json(shapes[i]);
 
-		write_all(&(struct snapshot){v, v, v, v, v, v, 0, 0, ""});
+		write_all(&(struct snapshot){v, v, v, v, v, v, false, 0, 0, ""});
 		ck_assert_str_eq(text + strlen(text) - 6, "# EOF\n");
 		teardown();
 		json_decref(v);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path_sums.h"
 #include "top_model.h"
 #include "top_screen.h"
 
@@ -23,6 +24,7 @@ static json_t *json(const char *source)
 static void look(double at_s, double bytes0, double bytes1)
 {
 	struct snapshot s = {.at_s = at_s};
+	json_t *qps;
 	char text[512];
 
 	s.version = json("{\"version\": \"1\", \"node\": \"n\", \"uptime_s\": 7200}");
@@ -44,7 +46,11 @@ static void look(double at_s, double bytes0, double bytes1)
 		 "{\"qps\": [{\"local_gpu_index\": 0, \"peer\": \"p\", \"plane\": 0, \"bytes\": "
 		 "%f}, {\"local_gpu_index\": 0, \"peer\": \"p\", \"plane\": 1, \"bytes\": %f}]}",
 		 bytes0, bytes1);
-	s.qps = json(text);
+	qps = json(text);
+	s.qp_sums = json_object();
+	path_sums_add(s.qp_sums, json_object_get(qps, "qps"), json_object_get(s.planes, "planes"),
+		      NULL);
+	json_decref(qps);
 	ck_assert_int_eq(top_model_update(&model, &s), 0);
 	snapshot_free(&s);
 }
@@ -127,7 +133,7 @@ START_TEST(replies_of_other_shapes)
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		json_t *v = json(shapes[i]);
-		const struct snapshot s = {v, v, v, v, v, v, 0, 0, ""};
+		const struct snapshot s = {v, v, v, v, v, v, false, 0, 0, ""};
 
 		ck_assert_int_eq(top_model_update(&model, &s), 0);
 		draw(100, 30, true);
