@@ -34,7 +34,7 @@ struct prober_path {
 	uint64_t answering_since_ns; /* every probe sent since then, but for a stray one, was
 					answered */
 	uint64_t silent_since_ns; /* as loss_rtt_silent_since() last said; 0: nothing is overdue */
-	uint64_t n_turns;	  /* probes sent: sub-ports take turns */
+	uint64_t n_turns;	  /* probes sent that count: sub-ports take turns */
 	uint64_t acked_ns;	  /* data was acknowledged over it, or the peer hears us */
 	uint64_t sent_ns;	  /* the last probe */
 	uint64_t resumed_ns; /* first probe after a pause: what was lost before is no silence */
