@@ -277,7 +277,10 @@ void schedule_checks_fault(struct schedule *s, struct fault *f)
 		check_found(s, f);
 }
 
-/* The other sub-ports work: so does the path, and data goes out by them alone. */
+/*
+ * The other sub-ports work: so does the path, and data goes out by them alone, unless all losses
+ * are tolerated.
+ */
 static void check_lasting(struct schedule *s, const struct fault *f, unsigned from, unsigned to)
 {
 	enum probe_state state = server_state(&s->servers[from], to, f->plane);
@@ -286,7 +289,7 @@ static void check_lasting(struct schedule *s, const struct fault *f, unsigned fr
 	if (state == PROBE_DOWN)
 		schedule_say(s, true, "%u->%u plane %u is down for one sub-port of %u", from, to,
 			     f->plane, f->host);
-	else if (state == PROBE_UP && from == f->host &&
+	else if (state == PROBE_UP && from == f->host && s->servers[from].max_loss_ppm < 1000000 &&
 		 !((probe->gray_local | probe->returning_local) >> f->sub_port & 1))
 		schedule_say(s, true, "%u->%u plane %u uses a sub-port that passes nothing", from,
 			     to, f->plane);

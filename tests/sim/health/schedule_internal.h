@@ -20,9 +20,9 @@
 #define GRACE_NS (2 * NET_S)
 /*
  * a dead plane is found within, at 3 ms x 3: the allowance of a late server, stalls, claims of
- * clients
+ * clients, twice if the run of answers over the only other plane ends once by what a queue drops
  */
-#define FOUND_NS (600 * NET_MS)
+#define FOUND_NS (900 * NET_MS)
 /* ... a gray leaf without queues and stalls: false claims delay it by 42 ms (docs/health.md) */
 #define FOUND_GRAY_NS (100 * NET_MS)
 #define DETECT_NS     (9 * NET_MS) /* 3 ms x 3 */
