@@ -171,6 +171,12 @@ static inline uint64_t prober_smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Sub-ports but for some, if any are left then. */
+static inline uint32_t prober_without(uint32_t all, uint32_t some)
+{
+	return all & ~some ? all & ~some : all;
+}
+
 uint64_t prober_random(struct prober *p);
 
 /* prober_peers.c */

@@ -79,11 +79,6 @@ struct way {
 	uint32_t gray_port;
 };
 
-static uint32_t without(uint32_t all, uint32_t some)
-{
-	return all & ~some ? all & ~some : all;
-}
-
 /* A port that leads to a gray remote sub-port, to try it. false: none does. */
 static bool take_gray_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
 			   struct way *w)
@@ -120,8 +115,8 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
 	struct prober_path *path = &peer->paths[plane];
-	uint32_t live = without(without(g->live[plane], path->gray.mask[GRAY_LOCAL]),
-				prober_unrouted(path, now));
+	uint32_t live = prober_without(prober_without(g->live[plane], path->gray.mask[GRAY_LOCAL]),
+				       prober_unrouted(path, now));
 	unsigned n_live = (unsigned)__builtin_popcount(live);
 	uint64_t turn = path->n_turns;
 	int8_t wanted = 0;

@@ -494,7 +494,7 @@ bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 		return false;
 	if (peer->paths[plane].fsm.where == PROBE_IN_FABRIC)
 		judge_same_plane(p, peer, plane, now);
-	/* those of whom many fall, one by one, need not wake all others each time */
+	/* once an interval: when many paths fall one by one, not for each of them */
 	if (s->hurry_until_ns < now + HEALTH_ACTIVE_NS - p->times.interval_ns) {
 		s->hurry_until_ns = now + HEALTH_ACTIVE_NS;
 		prober_wake_idle(p, peer->gpu, plane, now);

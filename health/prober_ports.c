@@ -16,7 +16,7 @@ static uint32_t in_use(const struct sub_ports_gpu *g, const struct prober_path *
 {
 	uint32_t out = path->gray.mask[GRAY_LOCAL] | path->returning | prober_unrouted(path, now);
 
-	return g->live[plane] & ~out ? g->live[plane] & ~out : g->live[plane];
+	return prober_without(g->live[plane], out);
 }
 
 static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)

@@ -1,9 +1,9 @@
 /* links: sched; parses: sched/attach.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The daemon's segment (sched/shm_layout.h) while somebody scribbles on it: what libfare takes from
- * it is within bounds, and once it is right again, so is what libfare says. An input is a row of
- * steps, each a byte: what an application does, or a word that changes (12 bytes more).
+ * The daemon's segment (sched/shm_layout.h) while somebody writes over it: what libfare reads stays
+ * within bounds, and when the segment is right again, libfare says what is right. An input is a row
+ * of steps, each a byte: what an application does, or a word that changes (12 bytes more).
  */
 #include <fcntl.h>
 #include <stdbool.h>
