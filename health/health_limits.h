@@ -49,6 +49,7 @@
 #define HEALTH_HONEST_NS	 (60000 * HEALTH_MS_NS)
 #define HEALTH_ASKED_MAX	 64u
 #define HEALTH_SEARCH_MAX	 512u
+#define HEALTH_WITNESSES	 2u
 
 /* states */
 #define HEALTH_BGP_HOLD_NS (3000 * HEALTH_MS_NS)

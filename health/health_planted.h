@@ -18,6 +18,8 @@
 	X(recovers_at_once, "one reply ends a path that is down")                                  \
 	X(rows_by_time, "replies are in a row though probes between them were lost")               \
 	X(old_word, "another plane tells of a silence before it can be a full queue's")            \
+	X(witness_unasked,                                                                         \
+	  "a full queue before the only peer that is asked passes for a dead plane")               \
 	X(notice_assumed, "a notice that was sent counts as acknowledged")                         \
 	X(acks_believed, "what a client says was acknowledged keeps a path up for ever")           \
 	X(gray_hasty, "a sub-port is marked gray whatever chance would do")                        \

@@ -94,19 +94,24 @@ static uint64_t congested_ns(const struct loss_rtt *l)
 
 /*
  * Only a full queue drops, and what gets through it just before or after takes about as long as any
- * did of late.
+ * did of late. The longest may have been a server that was late: so what gets through before and
+ * after tells, too, if both took as long as a full queue makes them.
  */
 static bool was_full(const struct loss_rtt *l, uint32_t sequence)
 {
-	uint64_t congested = congested_ns(l);
+	uint64_t congested = congested_ns(l), peak = l->rtt_peak_ns;
+	uint64_t full = l->full_ns && l->full_ns < peak ? l->full_ns : peak;
 
-	for (enum shared what = SHARED_LOCAL; what < SHARED; what++)
-		for (int step = -1; step <= 1; step += 2) {
-			uint64_t ns = neighbour_ns(l, sequence, what, step);
+	for (enum shared what = SHARED_LOCAL; what < SHARED; what++) {
+		uint64_t before = neighbour_ns(l, sequence, what, -1),
+			 after = neighbour_ns(l, sequence, what, 1);
+		uint64_t longer = before > after ? before : after,
+			 shorter = before > after ? after : before;
 
-			if (ns > congested && ns >= l->rtt_peak_ns / 2)
-				return true;
-		}
+		if ((longer > congested && longer >= peak / 2) ||
+		    (shorter > congested && shorter >= full / 2))
+			return true;
+	}
 	return false;
 }
 
@@ -256,6 +261,17 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 			*nth_sent_ns = p->sent_ns;
 	}
 	return since;
+}
+
+uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns)
+{
+	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
+		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
+
+		if (p->answered && p->sent_ns && p->sent_ns + p->rtt_us * UINT64_C(1000) <= by_ns)
+			return p->sent_ns;
+	}
+	return 0;
 }
 
 bool loss_rtt_answering(const struct loss_rtt *l, uint64_t before, uint64_t *from_ns,

@@ -83,6 +83,8 @@ void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port);
  */
 uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_t nth, uint32_t *n,
 			       uint64_t *nth_sent_ns);
+/* When the newest probe was sent whose reply had come by then; 0: none had. */
+uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns);
 /*
  * The last time of which all is known by now, of probes sent before `before`: all that were sent
  * from *from_ns to *to_ns were answered, but for HEALTH_STRAY_MAX in a row, and none of them is

@@ -115,6 +115,26 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	wheel_set(p->wheel, prober_place(peer, plane), other < due ? other : due);
 }
 
+uint64_t prober_soon(struct prober *p, uint64_t now)
+{
+	return now + prober_random(p) % p->times.interval_ns;
+}
+
+void prober_ask(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t at_ns,
+		uint64_t now)
+{
+	if (!peer->paths[plane].wanted || peer->paths[plane].next_ns <= at_ns)
+		return;
+	peer->paths[plane].next_ns = at_ns;
+	prober_schedule(p, peer, plane, now);
+}
+
+static void ask_all(struct prober *p, struct prober_peer *peer, uint64_t now)
+{
+	for (uint32_t plane = 0; plane < peer->n_planes; plane++)
+		prober_ask(p, peer, plane, now, now);
+}
+
 /*
  * It is we who are late, and the reply may wait with us: a thousand idle peers whose replies do so
  * would all be asked faster, and make us later still. But not what is unanswered for longer than
@@ -137,21 +157,43 @@ static void note_overdue(struct prober *p, struct prober_peer *peer, uint32_t si
 	if (idle && may_wait_here(p, &peer->paths[silent], now))
 		return;
 	peer->active_until_ns = prober_larger(peer->active_until_ns, now + HEALTH_ACTIVE_NS);
-	for (uint32_t plane = 0; idle && plane < peer->n_planes; plane++)
-		if (peer->paths[plane].wanted) {
-			peer->paths[plane].next_ns = now;
-			prober_schedule(p, peer, plane, now);
-		}
+	if (idle)
+		ask_all(p, peer, now);
 }
 
 static void ask_elsewhere(struct prober *p, struct prober_peer *peer, uint32_t silent, uint64_t now)
 {
 	for (uint32_t plane = 0; plane < peer->n_planes; plane++)
-		if (prober_is_to_tell(p, peer, silent, plane, now) &&
-		    peer->paths[plane].next_ns > now) {
-			peer->paths[plane].next_ns = now;
-			prober_schedule(p, peer, plane, now);
-		}
+		if (prober_is_to_tell(p, peer, silent, plane, now))
+			prober_ask(p, peer, plane, now, now);
+}
+
+/*
+ * Nothing has come in over the plane for an interval: it may be dead, or a full queue before this
+ * one peer keeps all that we would hear. Others tell: they have ports of their own; and what they
+ * answer over other planes, whether they are there.
+ */
+static void ask_witnesses(struct prober *p, const struct prober_peer *silent, uint32_t plane,
+			  uint64_t now)
+{
+	struct prober_plane *s = &p->planes[silent->gpu][plane];
+	uint32_t n = 0;
+
+	if (now < s->witnessed_ns + p->times.interval_ns || HEALTH_PLANTED(witness_unasked))
+		return;
+	s->witnessed_ns = now;
+	for (uint32_t i = 1; i < p->n_peers && i <= HEALTH_SEARCH_MAX && n < HEALTH_WITNESSES;
+	     i++) {
+		struct prober_peer *peer = p->peers[(silent->index + i) % p->n_peers];
+		const struct prober_path *path = &peer->paths[plane];
+
+		if (peer->gpu != silent->gpu || !path->wanted || path->fsm.state != PROBE_UP ||
+		    path->silent_since_ns)
+			continue;
+		n++;
+		peer->overdue_ns = now; /* what it says that it hears makes no probe needless now */
+		ask_all(p, peer, now);
+	}
 }
 
 static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
@@ -173,8 +215,10 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		prober_judge_blindness(p, peer, now);
 	prober_tell(p, peer, plane, now, NULL);
 	quiet = prober_is_quiet(p, peer, plane, now);
-	if (quiet)
+	if (quiet) {
 		ask_elsewhere(p, peer, plane, now);
+		ask_witnesses(p, peer, plane, now);
+	}
 	if (now >= path->next_ns) {
 		if (prober_pace_skips(p, peer, plane, now)) {
 			path->n_skipped++;
@@ -193,16 +237,9 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
 {
-	for (uint32_t i = 0; i < p->n_peers; i++) {
-		struct prober_peer *peer = p->peers[i];
-		uint64_t soon = now + prober_random(p) % p->times.interval_ns;
-
-		if (peer->gpu != gpu || !peer->paths[plane].wanted ||
-		    peer->paths[plane].next_ns <= soon)
-			continue;
-		peer->paths[plane].next_ns = soon;
-		prober_schedule(p, peer, plane, now);
-	}
+	for (uint32_t i = 0; i < p->n_peers; i++)
+		if (p->peers[i]->gpu == gpu)
+			prober_ask(p, p->peers[i], plane, prober_soon(p, now), now);
 }
 
 /*
@@ -241,7 +278,6 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	uint64_t nth;
 
 	path->answered_ever = true;
-	prober_note_answer(p, path, now);
 	if (path->loss.newest_answered - answered_before > HEALTH_STRAY_MAX + 1)
 		path->answering_since_ns = path->loss.newest_answered_sent_ns;
 	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);

@@ -38,8 +38,6 @@ struct prober_path {
 	uint64_t acked_ns;	  /* data was acknowledged over it, or the peer hears us */
 	uint64_t sent_ns;	  /* the last probe */
 	uint64_t resumed_ns; /* first probe after a pause: what was lost before is no silence */
-	/* what is known from replies over it: see prober_note_answer() */
-	uint64_t fresh_ns, fresh_sent_ns, known_sent_ns;
 	/* one sub-port would explain what it loses, but so would chance */
 	bool suspicion;
 	/* what was decided when a gray sub-port was last searched for */
@@ -98,6 +96,7 @@ struct prober_plane {
 	uint64_t packets;
 	uint64_t plane_judged_ns; /* when its paths were last judged together */
 	uint64_t hurry_until_ns;  /* the leaf has lost one peer: ask for the idle ones at once */
+	uint64_t witnessed_ns;	  /* idle peers were asked last, because nothing came in over it */
 	uint64_t n_sent;	  /* probes, and replies to peers' probes */
 	bool told;		  /* see prober_traffic_told() */
 };
@@ -253,8 +252,6 @@ void prober_plane_due(struct prober *p, uint32_t place, uint64_t now);
 
 /* prober_judge.c */
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
-/* A reply came; the newest answered probe was sent then. */
-void prober_note_answer(const struct prober *p, struct prober_path *path, uint64_t now);
 /*
  * Probes answered over a path since the newest one that is missing, and since the newest one that
  * is overdue.
@@ -283,6 +280,11 @@ void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t
 void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* prober_told.c: bit s: see prober_routed(). */
 uint32_t prober_unrouted(const struct prober_path *path, uint64_t now);
+/* prober.c: some time within an interval. */
+uint64_t prober_soon(struct prober *p, uint64_t now);
+/* prober.c: the path is asked by then, if it is asked at all. */
+void prober_ask(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t at_ns,
+		uint64_t now);
 /* prober.c: the idle paths of a plane are asked within an interval. */
 void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 /* prober.c: tells of a transition (change), or of a step of the ramp if there was one. */

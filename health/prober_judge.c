@@ -21,21 +21,6 @@ static uint64_t skew_ns(const struct prober *p)
 	return HEALTH_PLANTED(fresh_believed) ? 0 : p->tick_ns / 2;
 }
 
-void prober_note_answer(const struct prober *p, struct prober_path *path, uint64_t now)
-{
-	if (now < path->fresh_ns + skew_ns(p))
-		return;
-	path->known_sent_ns = path->fresh_sent_ns;
-	path->fresh_sent_ns = path->loss.newest_answered_sent_ns;
-	path->fresh_ns = now;
-}
-
-/* When the newest probe was sent whose reply is that old. */
-static uint64_t known_sent_ns(const struct prober *p, const struct prober_path *path, uint64_t now)
-{
-	return now >= path->fresh_ns + skew_ns(p) ? path->fresh_sent_ns : path->known_sent_ns;
-}
-
 /*
  * Since we were late the peer has answered over another plane what was sent after something that is
  * unanswered here.
@@ -49,7 +34,7 @@ static bool is_in_time_elsewhere(const struct prober *p, const struct prober_pee
 	loss_rtt_silent_since(&peer->paths[plane].loss, p->late_ns, 1, &n, &first_sent);
 	for (uint32_t i = 0; first_sent && i < peer->n_planes; i++)
 		if (i != plane && peer->paths[i].wanted &&
-		    known_sent_ns(p, &peer->paths[i], now) >= first_sent)
+		    loss_rtt_answered_by(&peer->paths[i].loss, now - skew_ns(p)) >= first_sent)
 			return true;
 	return false;
 }
@@ -91,9 +76,45 @@ static uint64_t queues_ns(const struct prober *p, const struct prober_peer *peer
 	       2 * peer->paths[plane].loss.rtt_peak_ns;
 }
 
+/* The peer answered over another plane something sent after then. */
+static bool answers_elsewhere(const struct prober *p, const struct prober_peer *peer,
+			      uint32_t plane, uint64_t after_ns, uint64_t now)
+{
+	for (uint32_t i = 0; i < peer->n_planes; i++)
+		if (i != plane && peer->paths[i].wanted &&
+		    loss_rtt_answered_by(&peer->paths[i].loss, now - skew_ns(p)) > after_ns)
+			return true;
+	return false;
+}
+
 /*
- * If no packet of any sender comes in over the plane any more, no full queue delays replies. A full
- * queue may by chance drop as many probes in a row as make a silence.
+ * Whether quiet tells anything of a plane: another peer would be heard over it, for it answers over
+ * others. If none does, what is quiet may be a full queue before this peer, which they fill. With
+ * no other peer nobody is known who would fill it.
+ */
+static bool has_witness(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			uint64_t now)
+{
+	uint64_t after_ns = p->planes[peer->gpu][plane].heard_ns + p->times.interval_ns;
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < p->n_peers && i <= HEALTH_SEARCH_MAX && n < HEALTH_ASKED_MAX;
+	     i++) {
+		const struct prober_peer *other = p->peers[(peer->index + i) % p->n_peers];
+
+		if (other->gpu != peer->gpu || !other->paths[plane].wanted)
+			continue;
+		if (other->paths[plane].fsm.state != PROBE_UNPROVEN &&
+		    answers_elsewhere(p, other, plane, after_ns, now))
+			return true;
+		n++;
+	}
+	return !n;
+}
+
+/*
+ * If no packet of any sender comes in over the plane any more, though peers were asked, no full
+ * queue delays replies. A full queue may by chance drop as many probes in a row as make a silence.
  */
 static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
@@ -101,7 +122,8 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
 	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
 
-	if ((!is_late(p, peer, plane, now) && now >= s->heard_ns + quiet_ns(p, burst)) ||
+	if ((!is_late(p, peer, plane, now) && now >= s->heard_ns + quiet_ns(p, burst) &&
+	     has_witness(p, peer, plane, now)) ||
 	    HEALTH_PLANTED(queues_ignored))
 		return 0;
 	return queues_ns(p, peer, plane, now) + HEALTH_QUEUE_LOSSES * p->times.interval_ns;
@@ -211,14 +233,22 @@ static uint64_t telling_ns(const struct probe_fsm_times *times, uint64_t burst_n
 	return since_ns + probe_fsm_silence(times, burst_ns) - times->interval_ns;
 }
 
-/* When something came in over the path's plane last, and how long queues may keep it. */
+/*
+ * When something came in over the path's plane last, how long queues may keep it, and which replies
+ * over other planes count: those that had come by by_ns, for what the peer sent together with later
+ * ones may be in such a queue; to what was sent after after_ns, for if the peers are late, too, no
+ * plane is quiet.
+ */
 struct heard {
-	uint64_t at_ns, queues_ns;
+	uint64_t at_ns, queues_ns, by_ns, after_ns;
 };
 
-/* Another plane over which the peer answered what was sent in that time. */
+/*
+ * Another plane over which the peer answered what was sent from since_ns to latest_ns: up to
+ * until_ns in replies that count.
+ */
 struct answering {
-	uint64_t since_ns, until_ns;
+	uint64_t since_ns, until_ns, latest_ns;
 };
 
 /*
@@ -239,7 +269,8 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 	since = loss_rtt_silent_since(&path->loss, prober_larger(other->since_ns, path->resumed_ns),
 				      times->detect_multiplier, &n, &nth_sent);
 	arrived = heard->at_ns > since + heard->queues_ns ? since + heard->queues_ns : heard->at_ns;
-	if (!nth_sent || other->until_ns <= nth_sent || other->until_ns <= arrived ||
+	if (!nth_sent || other->until_ns <= nth_sent || other->latest_ns <= arrived ||
+	    other->until_ns <= heard->after_ns ||
 	    other->until_ns <= telling_ns(times, e->burst_ns, since) ||
 	    now < nth_sent + prober_smaller(path->loss.rtt_peak_ns, times->interval_ns))
 		return;
@@ -250,11 +281,11 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 	e->n_silent = n;
 }
 
-/* Of what was sent before then over a plane all is known. */
-static uint64_t all_known_ns(const struct prober *p, const struct prober_path *path, uint64_t now)
+/* Of what was sent before then over a plane all was known by then. */
+static uint64_t all_known_ns(const struct prober *p, const struct prober_path *path, uint64_t by_ns)
 {
-	return prober_smaller(known_sent_ns(p, path, now),
-			      now - path->loss.rtt_peak_ns - p->times.interval_ns);
+	return prober_smaller(loss_rtt_answered_by(&path->loss, by_ns),
+			      by_ns - path->loss.rtt_peak_ns - p->times.interval_ns);
 }
 
 /*
@@ -266,13 +297,19 @@ static void compare_all(const struct prober *p, const struct prober_path *path,
 			const struct heard *heard, const struct prober_path *other,
 			const struct probe_fsm_times *times, uint64_t now, struct probe_evidence *e)
 {
-	struct answering last = {other->answering_since_ns, known_sent_ns(p, other, now)}, all;
+	uint64_t newest_ns = now - skew_ns(p);
+	struct answering last = {other->answering_since_ns,
+				 loss_rtt_answered_by(&other->loss, heard->by_ns),
+				 loss_rtt_answered_by(&other->loss, newest_ns)},
+			 all;
 
 	compare(path, heard, &last, times, now, e);
-	if (last.since_ns > path->silent_since_ns &&
-	    loss_rtt_answering(&other->loss, all_known_ns(p, other, now) + 1, &all.since_ns,
-			       &all.until_ns))
-		compare(path, heard, &all, times, now, e);
+	if (last.since_ns <= path->silent_since_ns ||
+	    !loss_rtt_answering(&other->loss, all_known_ns(p, other, newest_ns) + 1, &all.since_ns,
+				&all.latest_ns))
+		return;
+	all.until_ns = prober_smaller(all.latest_ns, all_known_ns(p, other, heard->by_ns));
+	compare(path, heard, &all, times, now, e);
 }
 
 /* Part of the time in which a path has lost probes, and what queues may have kept them. */
@@ -337,7 +374,7 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 	all.waits_ns = probe_fsm_queue(burst[plane]) + ours->rtt_peak_ns;
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
 		const struct prober_path *path = &peer->paths[i];
-		uint64_t known_ns = all_known_ns(p, path, now), queue_ns;
+		uint64_t known_ns = all_known_ns(p, path, now - skew_ns(p)), queue_ns;
 		struct lossy_span span = all;
 
 		if (i == plane || !path->wanted || path->fsm.state != PROBE_UP ||
@@ -353,6 +390,25 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 	return false;
 }
 
+static struct heard heard_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			     uint64_t margin_ns, uint64_t now)
+{
+	uint64_t skew = skew_ns(p);
+	struct heard h = {.at_ns = p->planes[peer->gpu][plane].heard_ns,
+			  .queues_ns = queues_ns(p, peer, plane, now),
+			  .by_ns = now - skew};
+
+	if (margin_ns)
+		h.by_ns = now - prober_larger(h.queues_ns, skew);
+	else
+		h.after_ns = h.at_ns + p->times.interval_ns;
+	if (HEALTH_PLANTED(old_word)) {
+		h.queues_ns = 0;
+		h.by_ns = now - skew;
+	}
+	return h;
+}
+
 static struct probe_evidence gather(struct prober *p, const struct prober_peer *peer,
 				    uint32_t plane, const struct probe_fsm_times *times,
 				    uint64_t now)
@@ -362,14 +418,14 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 				   .burst_ns = p->ports->gpus[peer->gpu].burst_ns[plane],
 				   .n_lost = path->loss.n_lost,
 				   .n_window = path->loss.n_decided};
-	const struct heard heard = {p->planes[peer->gpu][plane].heard_ns,
-				    HEALTH_PLANTED(old_word) ? 0 : queues_ns(p, peer, plane, now)};
+	struct heard heard;
 	uint64_t nth_sent;
 
 	if (path->fsm.state == PROBE_DOWN) { /* more it need not be */
 		e.silent_since_ns = silent_since(p, path, path->silent_since_ns);
 		return e;
 	}
+	heard = heard_of(p, peer, plane, e.margin_ns, now);
 	e.silent_since_ns = loss_rtt_silent_since(&path->loss, path->resumed_ns,
 						  times->detect_multiplier, &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
@@ -416,17 +472,24 @@ static bool find_gray(struct prober *p, struct prober_peer *peer, uint32_t plane
 	return true;
 }
 
+/*
+ * multiplier: so many unanswered probes are silence; where none was answered ever, one by each
+ * source port, for a cable that passes nothing may be on the way of most of them.
+ */
 static bool judge_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
-		       const struct probe_fsm_times *times, uint64_t now)
+		       uint32_t multiplier, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
+	struct probe_fsm_times times = p->times;
 	struct probe_fsm_change change;
 	struct probe_evidence e;
 
+	times.detect_multiplier =
+		path->answered_ever || multiplier > PROBER_PORTS ? multiplier : PROBER_PORTS;
 	if (find_gray(p, peer, plane, now))
 		return false;
-	e = gather(p, peer, plane, times, now);
-	if (!probe_fsm_tick(&path->fsm, times, now, &e, &change))
+	e = gather(p, peer, plane, &times, now);
+	if (!probe_fsm_tick(&path->fsm, &times, now, &e, &change))
 		return false;
 	if (change.new_state == PROBE_DOWN) {
 		loss_rtt_forget(&path->loss);
@@ -444,19 +507,19 @@ static void judge_same_plane(struct prober *p, const struct prober_peer *first, 
 			     uint64_t now)
 {
 	struct prober_plane *s = &p->planes[first->gpu][plane];
-	struct probe_fsm_times times = p->times;
+	uint32_t multiplier = p->times.detect_multiplier;
 
 	if (s->plane_judged_ns == now)
 		return;
 	s->plane_judged_ns = now;
-	if (times.detect_multiplier > 2)
-		times.detect_multiplier--;
+	if (multiplier > 2)
+		multiplier--;
 	for (uint32_t i = 0; i < p->n_peers; i++) {
 		struct prober_peer *peer = p->peers[i];
 
 		if (peer != first && peer->gpu == first->gpu && peer->paths[plane].wanted &&
 		    peer->paths[plane].silent_since_ns)
-			judge_path(p, peer, plane, &times, now);
+			judge_path(p, peer, plane, multiplier, now);
 	}
 }
 
@@ -490,7 +553,7 @@ bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, ui
 {
 	struct prober_plane *s = &p->planes[peer->gpu][plane];
 
-	if (!judge_path(p, peer, plane, &p->times, now))
+	if (!judge_path(p, peer, plane, p->times.detect_multiplier, now))
 		return false;
 	if (peer->paths[plane].fsm.where == PROBE_IN_FABRIC)
 		judge_same_plane(p, peer, plane, now);

@@ -32,7 +32,7 @@ static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	struct probe_fsm_change change, *cut = NULL;
 
 	path->wanted = true;
-	path->next_ns = now + prober_random(p) % p->times.interval_ns;
+	path->next_ns = prober_soon(p, now);
 	path->silent_since_ns = 0;
 	prober_schedule(p, peer, plane, now);
 	if (!path->fsm.reason) {
@@ -206,14 +206,8 @@ void prober_traffic(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 	if (posted_ns + HEALTH_ACTIVE_NS <= prober_larger(now, peer->active_until_ns))
 		return;
 	if (now >= peer->active_until_ns)
-		for (uint32_t i = 0; i < peer->n_planes; i++) {
-			uint64_t soon = now + prober_random(p) % p->times.interval_ns;
-
-			if (!peer->paths[i].wanted || peer->paths[i].next_ns <= soon)
-				continue;
-			peer->paths[i].next_ns = soon;
-			prober_schedule(p, peer, i, now);
-		}
+		for (uint32_t i = 0; i < peer->n_planes; i++)
+			prober_ask(p, peer, i, prober_soon(p, now), now);
 	peer->active_until_ns = posted_ns + HEALTH_ACTIVE_NS;
 }
 

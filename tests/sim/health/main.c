@@ -46,7 +46,7 @@ static int by_size(const void *a, const void *b)
 }
 
 static void print_times(const char *what, enum schedule_when when, struct schedule_times *t,
-			bool is_table)
+			uint32_t missed, bool is_table)
 {
 	uint32_t n = t->n < SCHEDULE_TIMES ? t->n : SCHEDULE_TIMES;
 	static const struct {
@@ -65,8 +65,9 @@ static void print_times(const char *what, enum schedule_when when, struct schedu
 	if (is_table)
 		printf("%s\t%s\t%u\t%.2f\t%.2f\t%.2f\n", what, whens[when].word, n, p50, p99, max);
 	else
-		printf("%-14s after %.1f / %.1f / %.1f ms (p50 / p99 / max of %u paths), %s\n",
-		       what, p50, p99, max, n, whens[when].text);
+		printf("%-14s after %.1f / %.1f / %.1f ms (p50 / p99 / max of %u paths; %u more "
+		       "not before it ended), %s\n",
+		       what, p50, p99, max, n, missed, whens[when].text);
 }
 
 static void print_all_times(bool is_table)
@@ -74,8 +75,8 @@ static void print_all_times(bool is_table)
 	for (enum schedule_when when = 0; when < SCHEDULE_WHENS; when++) {
 		for (int kind = 0; kind < FAULT_KINDS; kind++)
 			print_times(schedule_fault_name((enum fault_kind)kind), when,
-				    &stats.found[kind][when], is_table);
-		print_times("recovered", when, &stats.recovered[when], is_table);
+				    &stats.found[kind][when], stats.missed[kind][when], is_table);
+		print_times("recovered", when, &stats.recovered[when], 0, is_table);
 	}
 }
 
@@ -101,6 +102,12 @@ static void print_stats(double cpu_s)
 	       (unsigned long long)stats.schedules, hours, hours / cpu_s * 60,
 	       (unsigned long long)downs, hours / (3 + 2 * (double)downs),
 	       (unsigned long long)stats.violations);
+	printf("in %.1f of these path-hours a queue stood at one of the path's ports, or one of "
+	       "its "
+	       "servers got no CPU time\n",
+	       stats.bad_hours[0] + stats.bad_hours[1]);
+	printf("one bad cable of two took paths down %llu times, of %llu such paths\n",
+	       (unsigned long long)stats.cable_downs, (unsigned long long)stats.cable_paths);
 	if (stats.path_hours[1] > 0)
 		printf("of these %.1f path-hours, with %llu false downs, had more paths than the "
 		       "budget pays for\n",
@@ -262,7 +269,7 @@ int main(int argc, char **argv)
 	    options.n_servers > NET_HOSTS)
 		return usage();
 	if (finds)
-		return find_plants(seed ? seed : 1, n ? n : 1000);
+		return find_plants(seed ? seed : 1, n ? n : 2000);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	run(seed ? seed : (uint64_t)time(NULL), n, seconds, goes_on);

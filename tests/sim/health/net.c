@@ -159,7 +159,10 @@ static uint64_t through(struct net *net, struct link *link, uint64_t now)
 
 	if (link->is_black || prng_chance(&net->prng, link->loss_per_mille))
 		return 0;
-	if (now >= link->queue_from_ns && now < link->queue_to_ns) {
+	if (now >= link->queue_from_ns && now < link->queue_full_ns) {
+		wait = (uint64_t)((double)link->queue_ns * (double)(now - link->queue_from_ns) /
+				  (double)(link->queue_full_ns - link->queue_from_ns));
+	} else if (now >= link->queue_full_ns && now < link->queue_to_ns) {
 		if (prng_chance(&net->prng, link->drop_per_mille))
 			return 0;
 		wait = link->queue_ns;

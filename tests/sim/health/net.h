@@ -33,7 +33,7 @@ struct link {
 	uint32_t loss_per_mille;
 	bool is_black;
 	/* a queue fills, stands for a while, dropping what does not fit, and drains */
-	uint64_t queue_from_ns, queue_to_ns, queue_ns;
+	uint64_t queue_from_ns, queue_full_ns, queue_to_ns, queue_ns;
 	uint32_t drop_per_mille;
 };
 
@@ -66,7 +66,7 @@ struct net {
 	struct prng prng;
 	unsigned n_hosts, n_planes, n_sub_ports;
 	uint32_t salt; /* of the leaves' hash */
-	/* data comes in at that server */
+	/* data comes in at that server, or acknowledgements of what it sends */
 	uint64_t busy_until_ns[NET_HOSTS][NET_PLANES];
 	uint64_t deaf_until_ns[NET_HOSTS]; /* what it sends, and is sent, is lost until then */
 	struct port port[NET_HOSTS][NET_PLANES][NET_SUB_PORTS];

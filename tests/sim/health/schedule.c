@@ -44,32 +44,50 @@ static uint64_t queue_ns(const struct schedule *s)
 	return full < HEALTH_QUEUE_MAX_NS ? full : HEALTH_QUEUE_MAX_NS;
 }
 
-/* One queue of a plane is full for a while, on a cable of that server. */
+static void hear_until(struct schedule *s, unsigned host, unsigned plane, uint64_t until_ns)
+{
+	if (s->net.busy_until_ns[host][plane] < until_ns)
+		s->net.busy_until_ns[host][plane] = until_ns;
+}
+
+/*
+ * A queue of that server's cable fills, stands, and drains; one of a plane at a time, for it takes
+ * the leaf's memory. The server hears the data, or its acknowledgements, and so does who sends or
+ * is sent it; the others hear nothing of it.
+ */
 static void fill_queue(struct schedule *s, unsigned host)
 {
 	struct prng *prng = &s->net.prng;
 	unsigned plane = (unsigned)prng_below(prng, s->net.n_planes);
+	unsigned other = (unsigned)prng_below(prng, s->net.n_hosts - 1);
 	struct port *port = &s->net.port[host][plane][prng_below(prng, s->net.n_sub_ports)];
 	struct link *link = prng_chance(prng, 500) ? &port->up : &port->down;
-	uint64_t now = s->net.now_ns, most = queue_ns(s);
+	uint64_t now = s->net.now_ns, most = queue_ns(s), until;
 
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].is_on && s->faults[i].plane == plane)
 			return; /* nothing fills a plane that passes nothing */
-	for (unsigned h = 0; h < s->net.n_hosts; h++)
-		if (now < s->net.busy_until_ns[h][plane])
-			return;
-	link->queue_from_ns = now;
-	link->queue_to_ns = now + prng_log(prng, 20 * NET_MS, NET_S);
+	if (now < s->queue_until_ns[plane])
+		return;
 	/* one of less than a half is not told from a fault: HEALTH_CONGESTED_NS */
 	link->queue_ns = prng_between(prng, most * 85 / 100, most * 95 / 100);
+	link->queue_from_ns = now;
+	/* two to 65 servers send at once */
+	link->queue_full_ns = now + link->queue_ns / prng_log(prng, 1, 64);
+	link->queue_to_ns = link->queue_full_ns + prng_log(prng, 20 * NET_MS, NET_S);
 	link->drop_per_mille = (uint32_t)prng_below(prng, 50);
+	s->queue_until_ns[plane] = until = link->queue_to_ns + link->queue_ns;
+	hear_until(s, host, plane, until);
+	hear_until(s, other < host ? other : other + 1, plane, until);
 	for (unsigned h = 0; h < s->net.n_hosts; h++)
-		s->net.busy_until_ns[h][plane] = link->queue_to_ns + link->queue_ns;
+		if (prng_chance(prng, 300))
+			hear_until(s, h, plane, until);
 	schedule_say(s, false,
-		     "a queue of plane %u takes %.1f ms for %.1f ms, and drops %u in 1000", plane,
-		     (double)link->queue_ns / 1e6, (double)(link->queue_to_ns - now) / 1e6,
-		     link->drop_per_mille);
+		     "%s queue of %u, plane %u, takes %.1f ms, is full after %.1f ms and for "
+		     "%.1f ms, and drops %u in 1000",
+		     link == &port->up ? "an outward" : "an inward", host, plane,
+		     (double)link->queue_ns / 1e6, (double)(link->queue_full_ns - now) / 1e6,
+		     (double)(link->queue_to_ns - link->queue_full_ns) / 1e6, link->drop_per_mille);
 }
 
 /* Queues fill at any time, and in some schedules just before their server goes away. */
@@ -137,6 +155,33 @@ static void post(struct schedule *s, struct server *server)
 	}
 }
 
+static bool has_queue(const struct schedule *s, unsigned host, unsigned plane)
+{
+	for (unsigned i = 0; i < s->net.n_sub_ports; i++) {
+		const struct port *port = &s->net.port[host][plane][i];
+
+		if (s->net.now_ns < port->up.queue_to_ns + port->up.queue_ns ||
+		    s->net.now_ns < port->down.queue_to_ns + port->down.queue_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Paths of which one end has a queue, or is late. */
+static void count_bad(struct schedule *s)
+{
+	unsigned n = s->net.n_hosts, n_paths = 0;
+
+	for (unsigned p = 0; p < s->net.n_planes; p++) {
+		unsigned good = 0;
+
+		for (unsigned h = 0; h < n; h++)
+			good += s->net.now_ns >= s->servers[h].blocked_ns && !has_queue(s, h, p);
+		n_paths += n * (n - 1) - good * (good ? good - 1 : 0);
+	}
+	s->stats->bad_hours[schedule_is_seldom(s)] += n_paths * (double)STEP_NS / 3.6e12;
+}
+
 /* ---- time ------------------------------------------------------------------ */
 
 static void step(struct schedule *s)
@@ -167,6 +212,7 @@ static void step(struct schedule *s)
 		if (s->has_lies)
 			lie(s, &s->servers[h]);
 	}
+	count_bad(s);
 	net_add(&s->net, now + STEP_NS, EVENT_STEP, 0, NULL);
 }
 
@@ -178,7 +224,7 @@ static void begin(struct schedule *s)
 	s->start_ns = s->net.now_ns;
 	s->has_queues = prng_chance(prng, 500);
 	s->queues_per_mille = (unsigned)prng_log(prng, 2, 200);
-	s->has_stalls = !s->has_queues && prng_chance(prng, 600);
+	s->has_stalls = prng_chance(prng, s->has_queues ? 300 : 600);
 	s->has_lies = prng_chance(prng, 200);
 	s->has_loss = prng_chance(prng, 300);
 	s->has_idle = !s->has_lies && prng_chance(prng, 500);

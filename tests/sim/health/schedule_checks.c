@@ -32,6 +32,13 @@ static bool is_touched(const struct schedule *s, unsigned from, unsigned to, uns
 	return false;
 }
 
+/* It is of a cable of a plane that has another, and the only fault. */
+static bool spares_a_cable(const struct schedule *s, const struct fault *f)
+{
+	return (f->kind == FAULT_SUB_PORT_GRAY || f->kind == FAULT_SUB_PORT_DOWN) &&
+	       s->net.n_sub_ports > 1 && s->n_faults == 1;
+}
+
 /* No fault but this one in the time that counts: other planes can tell. */
 static bool is_alone(const struct schedule *s, const struct fault *f)
 {
@@ -47,11 +54,16 @@ static bool is_calm(const struct schedule *s)
 	return !s->has_queues && !s->has_stalls && !s->has_lies && !s->has_loss && !s->bgp.n;
 }
 
+static enum schedule_when when_of(const struct schedule *s)
+{
+	if (schedule_is_seldom(s))
+		return SCHEDULE_SELDOM;
+	return is_calm(s) ? SCHEDULE_ALONE : SCHEDULE_BESIDE;
+}
+
 static void note_time(struct schedule *s, struct schedule_times times[SCHEDULE_WHENS], uint64_t ns)
 {
-	struct schedule_times *t = &times[schedule_is_seldom(s) ? SCHEDULE_SELDOM
-					  : is_calm(s)		? SCHEDULE_ALONE
-								: SCHEDULE_BESIDE];
+	struct schedule_times *t = &times[when_of(s)];
 
 	t->ms[t->n++ % SCHEDULE_TIMES] = (float)((double)ns / 1e6);
 }
@@ -96,8 +108,12 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 		if (!local)
 			note_found(s, from, to, plane);
 		s->down_ns[from][to][plane] = s->net.now_ns;
-		if (local || is_touched(s, from, to, plane))
+		if (local)
 			return;
+		if (is_touched(s, from, to, plane)) {
+			s->stats->cable_downs += spares_a_cable(s, &s->faults[0]);
+			return;
+		}
 		s->stats->false_downs[schedule_is_seldom(s)]++;
 		schedule_say(s, true, "false down %u->%u plane %u: %s", from, to, plane,
 			     change->reason);
@@ -176,7 +192,14 @@ void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane)
 void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane, bool routed)
 {
 	struct schedule *s = arg;
+	const struct server *server = &s->servers[from];
+	uint64_t since;
 
+	if (!routed && server->ports.gpus[0].live[plane] &&
+	    !bgp_feed_denies(&server->feeds[PATH_SOURCE_BMP], to, plane, &since) &&
+	    !bgp_feed_denies(&server->feeds[PATH_SOURCE_ZSERV], to, plane, &since))
+		schedule_say(s, true, "%u->%u plane %u is asked no more, and no source denies it",
+			     from, to, plane);
 	s->has_route[from][to][plane] = routed;
 	if (s->net.now_ns > s->start_ns) /* at the start all have one */
 		s->route_ns[from][to][plane] = s->net.now_ns;
@@ -197,6 +220,17 @@ static uint64_t scaled_ns(const struct schedule *s, uint64_t ns)
 	uint64_t detect_ns = s->interval_ns * s->options->multiplier;
 
 	return detect_ns > DETECT_NS ? ns * detect_ns / DETECT_NS : ns;
+}
+
+/* It has ended: of the paths that it alone cut, those that nobody found. */
+static void count_missed(struct schedule *s, const struct fault *f)
+{
+	for (unsigned from = 0; from < s->net.n_hosts; from++)
+		for (unsigned to = 0; to < s->net.n_hosts; to++)
+			if (from != to && schedule_faults_concern(f, from, to, f->plane) &&
+			    s->is_active[from][to] && is_routed(s, f, from, to) &&
+			    s->down_ns[from][to][f->plane] < f->from_ns)
+				s->stats->missed[f->kind][when_of(s)]++;
 }
 
 /* Within that a fault is to be found. */
@@ -297,6 +331,10 @@ static void check_lasting(struct schedule *s, const struct fault *f, unsigned fr
 
 void schedule_checks_fault_end(struct schedule *s, const struct fault *f)
 {
+	if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && is_alone(s, f))
+		count_missed(s, f);
+	if (spares_a_cable(s, f))
+		s->stats->cable_paths += 2 * (s->net.n_hosts - 1);
 	if (!f->is_lasting)
 		return;
 	for (unsigned from = 0; from < s->net.n_hosts; from++)

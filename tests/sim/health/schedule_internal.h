@@ -53,6 +53,7 @@ struct schedule {
 	/* what else is bad in this schedule */
 	bool has_queues, has_stalls, has_lies, has_loss;
 	unsigned queues_per_mille;	      /* of steps in which one fills */
+	uint64_t queue_until_ns[NET_PLANES];  /* until it has drained */
 	bool has_idle;			      /* pairs without traffic, and that is known */
 	bool is_active[NET_HOSTS][NET_HOSTS]; /* has traffic */
 	uint64_t burst_ns;

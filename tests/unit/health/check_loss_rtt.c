@@ -303,6 +303,45 @@ START_TEST(congestion_is_not_loss)
 }
 END_TEST
 
+/*
+ * The longest round trip was a server's that was late. In a full queue what gets through before and
+ * after takes long; one of them alone may have been late itself.
+ */
+START_TEST(lateness_hides_no_queue)
+{
+	struct loss_rtt_probe probe;
+	bool is_queue = _i;
+
+	l.full_ns = 4 * MS;
+	loss_rtt_answered(&l, 80 * MS, sent(0, 0, 0, 0, false), 0, &probe);
+	loss_rtt_answered(&l, 104 * MS, sent(100 * MS, 1, 0, 0, false), 1, &probe);
+	sent(103 * MS, 2, 0, 0, false);
+	loss_rtt_answered(&l, (is_queue ? 110 : 107) * MS, sent(106 * MS, 3, 0, 0, false), 3,
+			  &probe);
+	loss_rtt_settle(&l, 200 * MS);
+	ck_assert_uint_eq(l.n_queued, is_queue);
+	ck_assert_uint_eq(l.n_lost, !is_queue);
+}
+END_TEST
+
+/* Of 3 ms each, but for the second: 20 ms. */
+START_TEST(what_was_answered_by_then)
+{
+	struct loss_rtt_probe probe;
+
+	ck_assert_uint_eq(loss_rtt_answered_by(&l, UINT64_MAX), 0);
+	for (unsigned i = 1; i <= 3; i++)
+		loss_rtt_answered(&l, (10 * i + (i == 2 ? 20 : 3)) * MS,
+				  sent(10 * i * MS, i, 0, 0, false), i, &probe);
+	sent(50 * MS, 4, 0, 0, false);
+	ck_assert_uint_eq(loss_rtt_answered_by(&l, 13 * MS - 1), 0);
+	ck_assert_uint_eq(loss_rtt_answered_by(&l, 13 * MS), 10 * MS);
+	ck_assert_uint_eq(loss_rtt_answered_by(&l, 33 * MS - 1), 10 * MS);
+	ck_assert_uint_eq(loss_rtt_answered_by(&l, 33 * MS), 30 * MS);
+	ck_assert_uint_eq(loss_rtt_answered_by(&l, UINT64_MAX), 30 * MS);
+}
+END_TEST
+
 /* Queues that come and go, and a leaf that drops one in ten whatever they hold: that is loss. */
 START_TEST(loss_beside_queues_is_loss)
 {
@@ -443,6 +482,8 @@ int main(void)
 	tcase_add_test(tc, loss_is_what_was_lost);
 	tcase_add_test(tc, congestion_is_not_loss);
 	tcase_add_test(tc, loss_beside_queues_is_loss);
+	tcase_add_loop_test(tc, lateness_hides_no_queue, 0, 2);
+	tcase_add_test(tc, what_was_answered_by_then);
 	tcase_add_test(tc, a_probe_that_was_overtaken_is_missing);
 	tcase_add_test(tc, a_queue_is_as_long_as_the_link_makes_it);
 	tcase_add_test(tc, silence_begins_after_the_newest_answer);

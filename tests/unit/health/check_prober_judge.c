@@ -49,7 +49,7 @@ static void setup(void)
 	p->planes[0][0].heard_ns = p->planes[0][1].heard_ns = T0;
 	peer->n_planes = 2;
 	for (unsigned i = 0; i < 2; i++) {
-		peer->paths[i].wanted = true;
+		peer->paths[i].wanted = peer->paths[i].answered_ever = true;
 		peer->paths[i].fsm.state = PROBE_UP;
 		loss_rtt_init(&peer->paths[i].loss);
 	}
@@ -69,11 +69,9 @@ static void send_one(uint32_t plane, uint64_t at, bool answered)
 	uint32_t sequence = loss_rtt_sent(&path->loss, at, &probe);
 
 	path->sent_ns = at;
-	if (answered) {
+	if (answered)
 		ck_assert(loss_rtt_answered(&path->loss, at, sequence, at, &taken));
-		/* as if that had come half a tick ago */
-		path->known_sent_ns = path->fresh_sent_ns = path->loss.newest_answered_sent_ns;
-	} else if (!path->silent_since_ns)
+	else if (!path->silent_since_ns)
 		path->silent_since_ns = at;
 }
 
@@ -81,6 +79,12 @@ static void fall_silent(uint64_t until)
 {
 	for (uint64_t at = T0; at <= until; at += INTERVAL)
 		send_one(0, at, false);
+}
+
+static void answer_elsewhere(uint64_t until)
+{
+	for (uint64_t at = T0; at <= until; at += MS / 2)
+		send_one(1, at, true);
 }
 
 /* An answer elsewhere to what was sent before the silence was one says nothing of it. */
@@ -115,12 +119,12 @@ END_TEST
  */
 START_TEST(what_has_just_come_tells_nothing_yet)
 {
-	uint64_t at = T0 + 20 * MS, skew = p->tick_ns / 2;
+	uint64_t sent = T0 + 2 * INTERVAL + 1, at = sent + 14 * MS, skew = p->tick_ns / 2;
+	struct loss_rtt_probe taken;
 
 	fall_silent(T0 + 2 * INTERVAL);
-	send_one(1, T0 + 2 * INTERVAL + 1, true);
-	peer->paths[1].known_sent_ns = peer->paths[1].fresh_sent_ns = T0;
-	prober_note_answer(p, &peer->paths[1], at);
+	send_one(1, sent, false);
+	ck_assert(loss_rtt_answered(&peer->paths[1].loss, at, 1, sent, &taken));
 	ck_assert(!prober_judge(p, peer, 0, at));
 	ck_assert(!prober_judge(p, peer, 0, at + skew - 1));
 	ck_assert(prober_judge(p, peer, 0, at + skew));
@@ -153,7 +157,7 @@ START_TEST(slow_planes_are_quiet_for_longer)
 
 	ports.gpus[0].burst_ns[0] = burst;
 	fall_silent(T0 + 30 * INTERVAL);
-	send_one(1, T0 + 30 * INTERVAL, true);
+	answer_elsewhere(T0 + 30 * INTERVAL);
 	if (quiet < 2 * burst + INTERVAL)
 		quiet = 2 * burst + INTERVAL;
 	ck_assert(!prober_judge(p, peer, 0, T0 + quiet - 1));
@@ -168,6 +172,8 @@ START_TEST(a_plane_that_is_heard_is_given_longer)
 	send_one(1, T0 + 3 * INTERVAL, true);
 	ports.gpus[0].burst_ns[0] = MS / 10;
 	p->planes[0][0].heard_ns = T0 + 6 * MS;
+	ck_assert(!prober_judge(p, peer, 0, T0 + 13 * MS)); /* the peer may be late since then */
+	send_one(1, T0 + 3 * INTERVAL + 1, true);
 	ck_assert(!prober_judge(p, peer, 0, T0 + 12 * MS - 1));
 	ck_assert(prober_judge(p, peer, 0, T0 + 12 * MS));
 }
@@ -181,10 +187,76 @@ START_TEST(a_full_queue_may_drop_several_in_a_row)
 
 	ports.gpus[0].burst_ns[0] = MS / 10;
 	fall_silent(found - INTERVAL);
-	send_one(1, found - INTERVAL, true);
+	answer_elsewhere(found);
 	p->planes[0][0].heard_ns = found;
 	ck_assert(!prober_judge(p, peer, 0, found - 1));
 	ck_assert(prober_judge(p, peer, 0, found));
+}
+END_TEST
+
+/*
+ * A peer that had no CPU time answers on all planes at once, and what it answers on this one may
+ * wait in a full queue.
+ */
+START_TEST(answers_elsewhere_are_as_old_as_queues_may_be)
+{
+	uint64_t queue = HEALTH_QUEUE_BATCHES * MS / 10, woke = T0 + 80 * MS;
+	struct loss_rtt_probe taken;
+
+	ports.gpus[0].burst_ns[0] = MS / 10;
+	fall_silent(woke);
+	send_one(1, woke - MS, false);
+	ck_assert(loss_rtt_answered(&peer->paths[1].loss, woke, 1, woke - MS, &taken));
+	peer->paths[1].silent_since_ns = 0;
+	p->planes[0][0].heard_ns = woke;
+	ck_assert(!prober_judge(p, peer, 0, woke + 5 * MS));
+	p->planes[0][0].heard_ns = woke + queue;
+	ck_assert(!prober_judge(p, peer, 0, woke + queue - 1));
+	ck_assert(prober_judge(p, peer, 0, woke + queue));
+}
+END_TEST
+
+/* If another peer might have been heard, and answers on other planes. */
+START_TEST(a_plane_is_quiet_if_someone_else_would_be_heard)
+{
+	struct prober_peer *other = calloc(1, sizeof(*other) + 2 * sizeof(other->paths[0]));
+
+	ck_assert_ptr_nonnull(other);
+	other->n_planes = 2;
+	other->index = 1;
+	for (unsigned i = 0; i < 2; i++) {
+		other->paths[i].wanted = true;
+		loss_rtt_init(&other->paths[i].loss);
+	}
+	other->paths[0].fsm.state = _i == 0 ? PROBE_UNPROVEN : PROBE_UP;
+	if (_i != 1) {
+		struct loss_rtt_probe probe = {.nonce = 1}, taken;
+		uint64_t at = T0 + INTERVAL + 1;
+
+		ck_assert(loss_rtt_sent(&other->paths[1].loss, at, &probe) == 1);
+		ck_assert(loss_rtt_answered(&other->paths[1].loss, at, 1, 1, &taken));
+	}
+	p->peers[p->n_peers++] = other;
+	fall_silent(T0 + 2 * INTERVAL);
+	answer_elsewhere(T0 + SILENCE);
+	ck_assert(prober_judge(p, peer, 0, T0 + SILENCE) == (_i == 2));
+	free(other);
+}
+END_TEST
+
+/* Most of its ways may lead over a cable that passes nothing. */
+START_TEST(what_was_never_answered_is_asked_by_all_ports)
+{
+	uint64_t silence = INTERVAL + (PROBER_PORTS - 1) * INTERVAL * 3 / 4;
+
+	peer->paths[0].answered_ever = false;
+	fall_silent(T0 + 30 * INTERVAL);
+	answer_elsewhere(T0 + 30 * INTERVAL);
+	peer->paths[0].loss.next = 1 + PROBER_PORTS - 1;
+	ck_assert(!prober_judge(p, peer, 0, T0 + 60 * MS));
+	peer->paths[0].loss.next++;
+	ck_assert(!prober_judge(p, peer, 0, T0 + silence - 1));
+	ck_assert(prober_judge(p, peer, 0, T0 + 60 * MS));
 }
 END_TEST
 
@@ -246,7 +318,7 @@ START_TEST(what_was_lost_before_a_pause_is_no_silence)
 	ports.gpus[0].burst_ns[0] = MS / 10;
 	send_one(0, T0 - 1000 * MS, false);
 	fall_silent(T0 + 3 * INTERVAL);
-	send_one(1, T0 + 3 * INTERVAL + 1, true);
+	answer_elsewhere(T0 + 40 * MS);
 	peer->paths[0].resumed_ns = T0;
 	p->planes[0][0].heard_ns = T0 + 3 * INTERVAL;
 	ck_assert(!prober_judge(p, peer, 0, T0 + 3 * INTERVAL + MS));
@@ -334,7 +406,8 @@ END_TEST
 START_TEST(a_plane_that_does_not_answer_any_more_tells_nothing)
 {
 	send_all(&(struct lost){.one_in = 5});
-	peer->paths[1].known_sent_ns = peer->paths[1].fresh_sent_ns = T0 + 155 * INTERVAL;
+	for (unsigned i = 155; i < N_PROBES; i++)
+		peer->paths[1].loss.ring[(i + 1) % LOSS_RTT_WINDOW].answered = false;
 	ck_assert(!goes_down());
 }
 END_TEST
@@ -375,6 +448,9 @@ int main(void)
 	tcase_add_loop_test(tc, lateness_ends_when_others_are_in_time, 0, 2);
 	tcase_add_test(tc, a_full_queue_may_drop_several_in_a_row);
 	tcase_add_test(tc, others_are_to_tell_of_a_quiet_plane);
+	tcase_add_test(tc, answers_elsewhere_are_as_old_as_queues_may_be);
+	tcase_add_loop_test(tc, a_plane_is_quiet_if_someone_else_would_be_heard, 0, 3);
+	tcase_add_test(tc, what_was_never_answered_is_asked_by_all_ports);
 	tcase_add_test(tc, what_was_lost_before_a_pause_is_no_silence);
 	tcase_add_loop_test(tc, a_queue_elsewhere_hides_no_silence, 0, 2);
 	tcase_add_test(tc, a_lossy_path_goes_down_where_another_plane_is_clean);
