@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "events.h"
 #include "fare_limits.h"
 #include "log.h"
 #include "utf8.h"
@@ -175,8 +176,8 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 	case ARG_SINCE:
 		return take_integer(value, name, INT64_MAX, &out->since_ns, r);
 	case ARG_TOPIC:
-		if (json_string_length(value) >= sizeof(out->topic))
-			return bad(r, "no such \"topic\"");
+		if (!json_is_string(value) || !events_has_topic(json_string_value(value)))
+			return bad(r, "\"topic\" must be " EVENTS_TOPICS);
 		return take_text(value, name, out->topic, sizeof(out->topic), r);
 	case ARG_LEVEL:
 		out->level = json_is_string(value) ? log_level_parse(json_string_value(value)) : -1;

@@ -121,30 +121,61 @@ static void on_links_log(void *arg, int priority, const char *line)
 
 const struct links_handlers daemon_links_handlers = {.on_link = on_link, .on_log = on_links_log};
 
-/* A path that falls back to its local bandwidth is told even if that changes no number. */
+/* So small that it is a number of links: none carries less than a hundredth of what others do. */
+static bool is_link_count(const struct daemon *d, const struct bgp_path_event *event, double bps)
+{
+	uint32_t n_live;
+	uint64_t local = path_table_local_bps(d->table, event->local_gpu, event->plane, &n_live);
+
+	return n_live && bps > 0 && bps * 100 < (double)local / n_live;
+}
+
+/* NULL: nothing is odd about it. */
+static const char *odd_bandwidth(const struct daemon *d, const struct bgp_path_event *event,
+				 enum bgp_bandwidth_kind kind, double bps, const char **reason)
+{
+	if (kind == BGP_BANDWIDTH_ABSENT) {
+		*reason = "the leaf sends none, or a non-transitive one; the local bandwidth "
+			  "counts, or zebra's weights";
+		return "absent";
+	}
+	if (kind == BGP_BANDWIDTH_INVALID) {
+		*reason = "no number, or negative; the local bandwidth counts, or zebra's weights";
+		return "invalid";
+	}
+	if (!is_link_count(d, event, bps))
+		return NULL;
+	*reason = "under 1% of one sub-port: if leaves send their number of links, set "
+		  "bgp.bandwidth_scale to a sub-port's Mb/s";
+	return "tiny";
+}
+
+/* What falls back to the local bandwidth, or limits it oddly, is told, if it was not so before. */
 static void tell_odd_bandwidth(struct daemon *d, const struct bgp_path_event *event)
 {
 	struct event e = {.priority = LOG_WARNING, .plane = event->plane, .topic = "bandwidth"};
+	const char *reason, *odd, *was = NULL;
 	char peer[ADDRESS_TEXT_MAX];
 	struct path_view view;
 	uint32_t pair;
 
-	if (!event->reachable || event->bandwidth_kind == BGP_BANDWIDTH_VALUE)
+	if (!event->reachable)
 		return;
+	odd = odd_bandwidth(d, event, event->bandwidth_kind, event->advertised_bps, &reason);
+	if (!odd)
+		return;
+	snprintf(e.reason, sizeof(e.reason), "%s", reason);
 	if (path_table_find(d->table, event->local_gpu, &event->peer, &pair) &&
 	    path_table_view(d->table, pair, event->plane, &view)) {
 		const struct path_belief *old = &view.belief[PATH_SOURCE_BMP];
 
-		if (old->known && old->reachable && old->kind == event->bandwidth_kind)
-			return;
+		if (old->known && old->reachable)
+			was = odd_bandwidth(d, event, old->kind, old->bps, &reason);
 	}
+	if (was && !strcmp(was, odd))
+		return;
 	snprintf(e.subject, sizeof(e.subject), "%s", address_format(&event->peer, peer));
-	snprintf(e.to, sizeof(e.to), "%s",
-		 event->bandwidth_kind == BGP_BANDWIDTH_ABSENT ? "absent" : "invalid");
-	snprintf(e.reason, sizeof(e.reason), "%s; the local bandwidth counts, or zebra's weights",
-		 event->bandwidth_kind == BGP_BANDWIDTH_ABSENT
-			 ? "the leaf sends none, or a non-transitive one"
-			 : "no number, or negative");
+	snprintf(e.to, sizeof(e.to), "%s", odd);
 	daemon_say(d, &e);
 }
 

@@ -122,9 +122,10 @@ static int check_file(int fd, uid_t uid)
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 ||
 	    (st.st_uid && st.st_uid != geteuid() && st.st_uid != uid))
 		return -EINVAL;
-	if (geteuid() == 0 && st.st_uid != uid && fchown(fd, uid, (gid_t)-1))
+	/* as long as it is ours: CAP_FOWNER is not among the unit's capabilities */
+	if ((st.st_mode & 07777) != 0600 && fchmod(fd, 0600))
 		return -errno;
-	return fchmod(fd, 0600) ? -errno : 0;
+	return geteuid() == 0 && st.st_uid != uid && fchown(fd, uid, (gid_t)-1) ? -errno : 0;
 }
 
 int event_file_open(struct event_file **out, const char *run_dir, uid_t uid,

@@ -7,6 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const topics[] = {"path",	  "link", "source", "probe",  "ports",
+				     "bandwidth", "peer", "drain",  "config", "daemon"};
+
+bool events_has_topic(const char *topic)
+{
+	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+		if (!strcmp(topics[i], topic))
+			return true;
+	return false;
+}
+
 struct events {
 	void (*on_event)(void *arg, const struct event *event);
 	void *arg;

@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define EVENTS_MAX 1024
+#define EVENTS_MAX    1024
+#define EVENTS_TOPICS "path, link, source, probe, ports, bandwidth, peer, drain, config or daemon"
 
 struct event {
 	uint64_t seq; /* 1, 2, ... */
@@ -25,7 +26,7 @@ struct event {
 	int priority;	  /* as in syslog.h */
 	int plane;	  /* -1: of no plane */
 	uint32_t n;	  /* how many subjects; subject is the first of them */
-	char topic[12];	  /* path, link, source, drain, config, client, daemon */
+	char topic[12];	  /* see events_has_topic() */
 	char subject[64];
 	char from[48]; /* old state; may be empty */
 	char to[48];
@@ -34,6 +35,9 @@ struct event {
 };
 
 struct events;
+
+/* false: no event is of that topic. */
+bool events_has_topic(const char *topic);
 
 /* on_event is called by events_flush(), oldest first; the event is borrowed for the call. */
 int events_create(struct events **out, void (*on_event)(void *arg, const struct event *event),

@@ -59,10 +59,13 @@ static const char help[] =
 	"HH:MM[:SS] "
 	"or\n"
 	"                             'YYYY-MM-DD HH:MM[:SS]'\n"
-	"  -t, --topic TOPIC          show events: path, link, source, probe, drain, config, ...\n"
+	"  -t, --topic TOPIC          show events: path, link, source, probe, ports, bandwidth, "
+	"peer,\n"
+	"                             drain, config or daemon\n"
 	"  -l, --level LEVEL          show events: at least err, warning, notice, info or debug\n"
 	"  -p, --plane PLANE          show events: of that plane\n"
-	"  -j, --json                 print the daemon's JSON, one document (watch: one a line)\n"
+	"  -j, --json                 print the daemon's JSON, one document (watch, trace: one a "
+	"line)\n"
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
 	"\n"
@@ -161,7 +164,7 @@ static int take(struct farectl_options *out, int option, const char *value)
 	return -1;
 }
 
-/* The letters of the options that a command takes, -s and -j apart. */
+/* The letters of the options that a command takes, -s and -j (all but top) apart. */
 static const char *taken_by(const char *command, const char *what)
 {
 	static const struct {
@@ -181,10 +184,11 @@ static const char *taken_by(const char *command, const char *what)
 static int check(const char *given, int n, char **words)
 {
 	const char *taken = taken_by(n ? words[0] : "", n > 1 ? words[1] : "");
+	const char *all = n && !strcmp(words[0], "top") ? "s" : "sj";
 	char problem[64];
 
 	for (const char *o = given; *o; o++)
-		if (!strchr("sj", *o) && !strchr(taken, *o)) {
+		if (!strchr(all, *o) && !strchr(taken, *o)) {
 			snprintf(problem, sizeof(problem), "%.16s takes no option -%c",
 				 n ? words[0] : "no command", *o);
 			return farectl_usage(problem);

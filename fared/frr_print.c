@@ -135,8 +135,12 @@ static int print_leaf(FILE *out, const struct config *config,
 
 	if (n == -ENOMEM)
 		snprintf(why, why_size, "out of memory");
-	if (n > 0)
+	if (n > 0) {
+		fputs("! Link Bandwidth is the number of live links, in Mbit/s: on the servers,\n"
+		      "! bgp.bandwidth_scale is the speed of one link in Mbit/s\n",
+		      out);
 		frr_config_leaf(out, speaker, &leaf);
+	}
 	free(servers);
 	return n > 0 ? 0 : n;
 }

@@ -35,7 +35,7 @@ struct exporter {
 };
 
 static const char help[] =
-	"usage: fared-exporter [-s RUN_DIR] [-l ADDRESS:PORT]\n"
+	"usage: fared-exporter [-s RUN_DIR] [-l ADDRESS:PORT] [-o]\n"
 	"\n"
 	"Answers GET /metrics with what fared knows, as OpenMetrics text.\n"
 	"\n"

@@ -36,7 +36,8 @@ _fare_begin() {
 	! type _get_comp_words_by_ref >/dev/null 2>&1 || _get_comp_words_by_ref -n : cur words cword
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		-s | --socket-dir) i=$((i + 1)) ;;
+		-s | --socket-dir | -g | --gpu | -C | --count | -w | --wait | -i | --interval | -r | --rounds | -c | --confirm | \
+			-S | --since | -t | --topic | -l | --level | -p | --plane) i=$((i + 1)) ;;
 		-*) ;;
 		*)
 			if [ -z "$command" ]; then command=${words[i]}; else n_after=$((n_after + 1)); fi
@@ -58,6 +59,16 @@ _fare_files() {
 _farectl() {
 	local words cword cur command n_after last
 	_fare_begin
+	case ${words[cword - 1]} in
+	-s | --socket-dir) _fare_files; return ;;
+	-t | --topic) _fare_reply "path link source probe ports bandwidth peer drain config daemon"; return ;;
+	-l | --level) _fare_reply "err warning notice info debug"; return ;;
+	-p | --plane) _fare_reply "$(_fare_planes)"; return ;;
+	-g | --gpu | -C | --count | -w | --wait | -i | --interval | -r | --rounds | -c | --confirm | -S | --since) return ;;
+	esac
+	case $cur in
+	-*) _fare_reply "$(_fare_words farectl | grep ^-)"; return ;;
+	esac
 	case $command,$n_after in
 	,*) _fare_reply "$(_fare_words farectl)" ;;
 	show,0) _fare_reply "$(_fare_second show)" ;;
@@ -100,7 +111,7 @@ _fared() {
 	_fare_begin
 	case ${words[cword - 1]} in
 	-c | --config | -r | --run-dir) _fare_files ;;
-	*) _fare_reply "$(_fare_words fared | grep ^-)" ;;
+	*) case $cur in -* | '') _fare_reply "$(_fare_words fared | grep ^-)" ;; esac ;;
 	esac
 }
 
