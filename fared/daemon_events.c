@@ -121,13 +121,13 @@ static void on_links_log(void *arg, int priority, const char *line)
 
 const struct links_handlers daemon_links_handlers = {.on_link = on_link, .on_log = on_links_log};
 
-/* So small that it is a number of links: none carries less than a hundredth of what others do. */
+/* So small that it is a number of links: none carries less than a hundredth of what ours do. */
 static bool is_link_count(const struct daemon *d, const struct bgp_path_event *event, double bps)
 {
 	uint32_t n_live;
 	uint64_t local = path_table_local_bps(d->table, event->local_gpu, event->plane, &n_live);
 
-	return n_live && bps > 0 && bps * 100 < (double)local / n_live;
+	return n_live && bps > 0 && bps * 100 < (double)local;
 }
 
 /* NULL: nothing is odd about it. */
@@ -145,7 +145,7 @@ static const char *odd_bandwidth(const struct daemon *d, const struct bgp_path_e
 	}
 	if (!is_link_count(d, event, bps))
 		return NULL;
-	*reason = "under 1% of one sub-port: if leaves send their number of links, set "
+	*reason = "under 1% of the local links: if leaves send their number of links, set "
 		  "bgp.bandwidth_scale to a sub-port's Mb/s";
 	return "tiny";
 }

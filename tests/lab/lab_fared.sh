@@ -164,6 +164,7 @@ ctl s0 reload --dry-run | grep -q '^bgp.stale_s  *sources  *90 -> 91$' || failed
 value() { ctl s0 -j show config | jq -r --arg k "$1" '.config[] | select(.key == $k).value'; }
 [ "$(value bgp.stale_s)" = 90 ] || failed "a dry run changes something"
 [ "$(ctl s0 -j reload --confirm 2 | jq .in_force)" = true ] || failed "reload on trial"
+weights_are_back() { [ "$(weights s0 "$s2")" = "$before" ]; }
 undone() { [ "$(value bgp.stale_s)" = 90 ] && [ "$(ctl s0 -j show events | jq -c '[.events[] | select(.topic == "config").to][-2:]')" = '["in force","undone"]' ]; }
 await "the reload to be undone" undone
 ctl s0 reload >/dev/null || failed "reload"
@@ -174,6 +175,16 @@ echo "$out" | grep -q 'need a restart: .*node' || failed "keys are not named: $o
 sed -i 's/^node: .*/node: s0/' "$config"
 await "paths to be ok after reloads" verdicts_are s0 "$s2" '["ok"]'
 [ "$(weights s0 "$s2")" = "$before" ] || failed "weights differ after reloads"
+
+echo "# an advertised bandwidth that is a number of links is told of, with what to set"
+scale=$(value bgp.bandwidth_scale)
+sed -i 's/bandwidth_scale: .*/bandwidth_scale: 1/' "$config"
+ctl s0 reload >/dev/null || failed "reload with another scale"
+is_told() { ctl s0 -j show events --topic bandwidth | jq -e '.events | any(.to == "tiny" and (.reason | contains("bandwidth_scale")))' >/dev/null; }
+await "the event of a tiny bandwidth" is_told
+sed -i "s/bandwidth_scale: .*/bandwidth_scale: $scale/" "$config"
+ctl s0 reload >/dev/null || failed "reload with the former scale"
+await "weights as before" weights_are_back
 
 echo "# events of a topic, of a plane, since a time"
 [ "$(ctl s0 -j show events --topic config | jq -c '[.events[].topic] | unique')" = '["config"]' ] || failed "--topic"

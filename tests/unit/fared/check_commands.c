@@ -436,7 +436,7 @@ START_TEST(events_are_filtered)
 	} filters[] = {
 		{"", 4},
 		{",\"topic\":\"link\"", 2},
-		{",\"topic\":\"lin\"", 0},
+		{",\"topic\":\"peer\"", 0},
 		{",\"plane\":1", 2},
 		{",\"plane\":1,\"topic\":\"path\"", 1},
 		{",\"level\":\"warning\"", 2},
