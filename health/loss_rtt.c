@@ -80,16 +80,17 @@ static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum s
 }
 
 /*
- * Longer than that a reply takes only by way of a queue: half of what a full one takes, beyond the
- * shortest of late; of that one a quarter at most, for it may itself have been measured in a queue.
+ * Longer than that a reply takes only by way of a queue: half of what a full one takes, beyond what
+ * replies usually take. Of that at most as long as both ends may be late that look at what has come
+ * by the clock: what is usual may itself have been measured in a queue.
  */
 static uint64_t congested_ns(const struct loss_rtt *l)
 {
-	uint64_t half = l->full_ns / 2;
+	uint64_t half = l->full_ns / 2, usual = loss_rtt_percentile_ns(l, 10);
 
 	if (!half || half > HEALTH_CONGESTED_NS)
 		half = HEALTH_CONGESTED_NS;
-	return half + (l->rtt_floor_ns < half / 4 ? l->rtt_floor_ns : half / 4);
+	return half + (usual < 2 * l->step_ns ? usual : 2 * l->step_ns);
 }
 
 /*
@@ -174,10 +175,6 @@ static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
 	}
 	l->histogram[bucket_of(ns)]++;
 	l->n_rtt++;
-	if (!l->rtt_floor_ns || ns < l->rtt_floor_ns)
-		l->rtt_floor_ns = ns;
-	else
-		l->rtt_floor_ns += (ns - l->rtt_floor_ns) / 4096;
 	if (ns > HEALTH_PEAK_MAX_NS) /* the peer was away, or we were */
 		ns = HEALTH_PEAK_MAX_NS;
 	if (ns >= l->rtt_peak_ns)
@@ -272,6 +269,25 @@ uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns)
 			return p->sent_ns;
 	}
 	return 0;
+}
+
+uint64_t loss_rtt_longest_gap_ns(const struct loss_rtt *l, uint64_t since_ns, uint64_t now)
+{
+	uint64_t next = now, longest = 0;
+
+	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
+		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
+		uint64_t came = p->sent_ns + p->rtt_us * UINT64_C(1000);
+
+		if (p->sent_ns < since_ns)
+			break;
+		if (!p->answered || came >= next)
+			continue;
+		if (next - p->sent_ns > longest)
+			longest = next - p->sent_ns;
+		next = came;
+	}
+	return next > since_ns && next - since_ns > longest ? next - since_ns : longest;
 }
 
 bool loss_rtt_answering(const struct loss_rtt *l, uint64_t before, uint64_t *from_ns,

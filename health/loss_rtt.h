@@ -42,8 +42,11 @@ struct loss_rtt {
 	uint32_t n_lost, n_queued, n_decided; /* within the window */
 	uint64_t newest_answered_sent_ns;     /* when that one was sent */
 	uint64_t rtt_peak_ns;		      /* the longest of late; decays */
-	uint64_t rtt_floor_ns;		      /* the shortest of late; creeps up */
-	uint64_t full_ns;      /* the caller's: what a full queue takes; 0: not known */
+	/*
+	 * the caller's: what a full queue takes, 0: not known; how often either end looks at what
+	 * has come
+	 */
+	uint64_t full_ns, step_ns;
 	uint64_t forgotten_ns; /* what was sent until then is; 0: nothing */
 	uint64_t n_lost_ever, n_sent_ever;
 	uint32_t n_rtt;
@@ -71,7 +74,7 @@ bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_pro
 /*
  * Decides probes sent before `before`. Unanswered ones are lost; or queued, if one next to them in
  * time over one of the same cables took about as long as any did of late, and longer than half a
- * full queue takes.
+ * full queue takes beyond what is usual; or if both next to them took so long, whatever others did.
  */
 void loss_rtt_settle(struct loss_rtt *l, uint64_t before);
 /* Undecided probes that went out of a sub-port that died say nothing about the path. */
@@ -85,6 +88,11 @@ uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_
 			       uint64_t *nth_sent_ns);
 /* When the newest probe was sent whose reply had come by then; 0: none had. */
 uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns);
+/*
+ * The longest time, from since_ns to now, in which the peer may have answered nothing: it did
+ * between a probe and its reply, and when is not known. Probes sent before since_ns do not count.
+ */
+uint64_t loss_rtt_longest_gap_ns(const struct loss_rtt *l, uint64_t since_ns, uint64_t now);
 /*
  * The last time of which all is known by now, of probes sent before `before`: all that were sent
  * from *from_ns to *to_ns were answered, but for HEALTH_STRAY_MAX in a row, and none of them is

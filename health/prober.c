@@ -182,8 +182,7 @@ static void ask_witnesses(struct prober *p, const struct prober_peer *silent, ui
 	if (now < s->witnessed_ns + p->times.interval_ns || HEALTH_PLANTED(witness_unasked))
 		return;
 	s->witnessed_ns = now;
-	for (uint32_t i = 1; i < p->n_peers && i <= HEALTH_SEARCH_MAX && n < HEALTH_WITNESSES;
-	     i++) {
+	for (uint32_t i = 1; i < p->n_peers && n < HEALTH_WITNESSES; i++) {
 		struct prober_peer *peer = p->peers[(silent->index + i) % p->n_peers];
 		const struct prober_path *path = &peer->paths[plane];
 
@@ -203,6 +202,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	bool overdue = prober_is_overdue(p, path, now), quiet;
 
 	path->loss.full_ns = HEALTH_QUEUE_BATCHES * p->ports->gpus[peer->gpu].burst_ns[plane];
+	path->loss.step_ns = p->tick_ns;
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue) {
 		note_overdue(p, peer, plane, now);
@@ -217,7 +217,8 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	quiet = prober_is_quiet(p, peer, plane, now);
 	if (quiet) {
 		ask_elsewhere(p, peer, plane, now);
-		ask_witnesses(p, peer, plane, now);
+		if (path->fsm.state != PROBE_UNPROVEN) /* what may never have reflected */
+			ask_witnesses(p, peer, plane, now);
 	}
 	if (now >= path->next_ns) {
 		if (prober_pace_skips(p, peer, plane, now)) {

@@ -96,9 +96,13 @@ struct prober_plane {
 	uint64_t packets;
 	uint64_t plane_judged_ns; /* when its paths were last judged together */
 	uint64_t hurry_until_ns;  /* the leaf has lost one peer: ask for the idle ones at once */
-	uint64_t witnessed_ns;	  /* idle peers were asked last, because nothing came in over it */
-	uint64_t n_sent;	  /* probes, and replies to peers' probes */
-	bool told;		  /* see prober_traffic_told() */
+	uint64_t witnessed_ns;	  /* others were asked last, because nothing came in over it */
+	/* at that time: so many have a path, and these would be heard */
+	uint64_t searched_ns;
+	uint32_t n_peers;
+	const struct prober_peer *witness[2];
+	uint64_t n_sent; /* probes, and replies to peers' probes */
+	bool told;	 /* see prober_traffic_told() */
 };
 
 struct prober_socket {
@@ -256,8 +260,8 @@ bool prober_is_overdue(const struct prober *p, const struct prober_path *path, u
  * Probes answered over a path since the newest one that is missing, and since the newest one that
  * is overdue.
  */
-void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-		 uint64_t now, uint32_t *clean, uint32_t *punctual);
+void prober_runs(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now,
+		 uint32_t *clean, uint32_t *punctual);
 /* So many, in full queues or not, that a gray sub-port is to be searched for. */
 bool prober_has_losses(const struct prober_path *path);
 /* Overdue, and for an interval nothing at all has come in over its plane. */

@@ -65,15 +65,17 @@ static uint64_t quiet_ns(const struct prober *p, uint64_t burst_ns)
 
 /*
  * How long full queues may keep a reply: an allowance for queues that no reply has told of yet, and
- * twice what replies took of late. If we ran late ourselves, no link's speed says how long.
+ * twice what replies took of late. If we ran late ourselves, no link's speed says how long. No more
+ * than half a window: what is older than a window is not known.
  */
 static uint64_t queues_ns(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
 {
 	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
 
-	return probe_fsm_queue(is_late(p, peer, plane, now) ? 0 : burst) +
-	       2 * peer->paths[plane].loss.rtt_peak_ns;
+	return prober_smaller(probe_fsm_queue(is_late(p, peer, plane, now) ? 0 : burst) +
+				      2 * peer->paths[plane].loss.rtt_peak_ns,
+			      LOSS_RTT_WINDOW / 2 * p->times.interval_ns);
 }
 
 /* The peer answered over another plane something sent after then. */
@@ -88,35 +90,65 @@ static bool answers_elsewhere(const struct prober *p, const struct prober_peer *
 }
 
 /*
- * Whether quiet tells anything of a plane: another peer would be heard over it, for it answers over
- * others. If none does, what is quiet may be a full queue before this peer, which they fill. With
- * no other peer nobody is known who would fill it.
+ * It was asked over the plane since something came in, and answers over others meanwhile: if the
+ * plane worked, it would be heard. Not if its path was down before, nor if its replies may come
+ * over any plane.
  */
-static bool has_witness(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-			uint64_t now)
+static bool is_witness(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		       uint64_t now)
 {
-	uint64_t after_ns = p->planes[peer->gpu][plane].heard_ns + p->times.interval_ns;
+	const struct prober_path *path = &peer->paths[plane];
+	uint64_t heard_ns = p->planes[peer->gpu][plane].heard_ns;
+
+	return path->fsm.state != PROBE_UNPROVEN && !path->third_party &&
+	       path->sent_ns > heard_ns &&
+	       (path->fsm.state != PROBE_DOWN || path->fsm.since_ns > heard_ns) &&
+	       answers_elsewhere(p, peer, plane, heard_ns + p->times.interval_ns, now);
+}
+
+/* Once for all paths that are judged at that time: two, for one may be the one that is judged. */
+static void find_witnesses(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
+{
+	struct prober_plane *s = &p->planes[gpu][plane];
 	uint32_t n = 0;
 
-	for (uint32_t i = 1; i < p->n_peers && i <= HEALTH_SEARCH_MAX && n < HEALTH_ASKED_MAX;
-	     i++) {
-		const struct prober_peer *other = p->peers[(peer->index + i) % p->n_peers];
+	if (s->searched_ns == now)
+		return;
+	s->searched_ns = now;
+	s->n_peers = 0;
+	s->witness[0] = s->witness[1] = NULL;
+	for (uint32_t i = 0; i < p->n_peers && s->n_peers < HEALTH_ASKED_MAX && n < 2; i++) {
+		const struct prober_peer *peer = p->peers[i];
 
-		if (other->gpu != peer->gpu || !other->paths[plane].wanted)
+		if (peer->gpu != gpu || !peer->paths[plane].wanted)
 			continue;
-		if (other->paths[plane].fsm.state != PROBE_UNPROVEN &&
-		    answers_elsewhere(p, other, plane, after_ns, now))
-			return true;
-		n++;
+		s->n_peers++;
+		if (is_witness(p, peer, plane, now))
+			s->witness[n++] = peer;
 	}
-	return !n;
 }
 
 /*
- * If no packet of any sender comes in over the plane any more, though peers were asked, no full
+ * Whether quiet tells anything of a plane: another peer would be heard over it. If none would, what
+ * is quiet may be a full queue before this peer, which they fill. With no other peer nobody is
+ * known who would fill it. What is down already need not be proven again.
+ */
+static bool has_witness(struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			uint64_t now)
+{
+	const struct prober_plane *s = &p->planes[peer->gpu][plane];
+
+	if (peer->paths[plane].fsm.state == PROBE_DOWN)
+		return true;
+	find_witnesses(p, peer->gpu, plane, now);
+	return s->n_peers == 1 || (s->witness[0] && s->witness[0] != peer) || s->witness[1];
+}
+
+/*
+ * If no packet of any sender comes in over the plane any more, though others were asked, no full
  * queue delays replies. A full queue may by chance drop as many probes in a row as make a silence.
  */
-static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+static uint64_t margin_of(struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			  uint64_t now)
 {
 	const struct prober_plane *s = &p->planes[peer->gpu][plane];
@@ -133,8 +165,8 @@ static uint64_t margin_of(const struct prober *p, const struct prober_peer *peer
  * Overdue is what takes an interval longer than any reply of late; missing is what would be
  * silence.
  */
-void prober_runs(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-		 uint64_t now, uint32_t *clean, uint32_t *punctual)
+void prober_runs(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now,
+		 uint32_t *clean, uint32_t *punctual)
 {
 	const struct loss_rtt *l = &peer->paths[plane].loss;
 
@@ -233,46 +265,42 @@ static uint64_t telling_ns(const struct probe_fsm_times *times, uint64_t burst_n
 	return since_ns + probe_fsm_silence(times, burst_ns) - times->interval_ns;
 }
 
-/*
- * When something came in over the path's plane last, how long queues may keep it, and which replies
- * over other planes count: those that had come by by_ns, for what the peer sent together with later
- * ones may be in such a queue; to what was sent after after_ns, for if the peers are late, too, no
- * plane is quiet.
- */
+/* How long queues may keep what comes over the path's plane; since when nothing has. */
 struct heard {
-	uint64_t at_ns, queues_ns, by_ns, after_ns;
+	uint64_t queues_ns, quiet_since_ns;
 };
 
-/*
- * Another plane over which the peer answered what was sent from since_ns to latest_ns: up to
- * until_ns in replies that count.
- */
+/* Another plane over which the peer answered what was sent in that time. */
 struct answering {
-	uint64_t since_ns, until_ns, latest_ns;
+	const struct loss_rtt *loss;
+	uint64_t since_ns, until_ns;
 };
 
 /*
  * Holds the silence of one path against what the peer has answered over another plane meanwhile.
  * Only probes sent while that plane was answering count: before, the peer may not have been
- * reflecting at all. And it is to answer there one that was sent toward the end of the silence.
- * And it is to be sent after what is silent here can have arrived, while something still came in
- * over this plane: a peer that goes away behind a full queue is silent here for what was sent
- * before, too.
+ * reflecting at all. And it is to answer there one that was sent toward the end of the silence; if
+ * nothing comes in over this plane, after that began, for the peers may all be late.
+ *
+ * Queues may keep a probe on its way there, its answer on the way back, or each for a part of their
+ * time. The peer has seen it in between: so it must have been there at any such time. As long as
+ * nothing came from it over the other plane, it may not have been.
  */
 static void compare(const struct prober_path *path, const struct heard *heard,
 		    const struct answering *other, const struct probe_fsm_times *times,
 		    uint64_t now, struct probe_evidence *e)
 {
-	uint64_t nth_sent, since, arrived;
+	uint64_t nth_sent, since;
 	uint32_t n;
 
 	since = loss_rtt_silent_since(&path->loss, prober_larger(other->since_ns, path->resumed_ns),
 				      times->detect_multiplier, &n, &nth_sent);
-	arrived = heard->at_ns > since + heard->queues_ns ? since + heard->queues_ns : heard->at_ns;
-	if (!nth_sent || other->until_ns <= nth_sent || other->latest_ns <= arrived ||
-	    other->until_ns <= heard->after_ns ||
+	if (!nth_sent || other->until_ns <= nth_sent || other->until_ns <= heard->quiet_since_ns ||
 	    other->until_ns <= telling_ns(times, e->burst_ns, since) ||
 	    now < nth_sent + prober_smaller(path->loss.rtt_peak_ns, times->interval_ns))
+		return;
+	if (heard->queues_ns &&
+	    now < nth_sent + heard->queues_ns + loss_rtt_longest_gap_ns(other->loss, since, now))
 		return;
 	if (e->answers_elsewhere && since >= e->silent_since_ns)
 		return; /* another plane already says more */
@@ -281,11 +309,11 @@ static void compare(const struct prober_path *path, const struct heard *heard,
 	e->n_silent = n;
 }
 
-/* Of what was sent before then over a plane all was known by then. */
-static uint64_t all_known_ns(const struct prober *p, const struct prober_path *path, uint64_t by_ns)
+/* Of what was sent before then over a plane all is known. */
+static uint64_t all_known_ns(const struct prober *p, const struct prober_path *path, uint64_t now)
 {
-	return prober_smaller(loss_rtt_answered_by(&path->loss, by_ns),
-			      by_ns - path->loss.rtt_peak_ns - p->times.interval_ns);
+	return prober_smaller(loss_rtt_answered_by(&path->loss, now - skew_ns(p)),
+			      now - path->loss.rtt_peak_ns - p->times.interval_ns);
 }
 
 /*
@@ -297,19 +325,15 @@ static void compare_all(const struct prober *p, const struct prober_path *path,
 			const struct heard *heard, const struct prober_path *other,
 			const struct probe_fsm_times *times, uint64_t now, struct probe_evidence *e)
 {
-	uint64_t newest_ns = now - skew_ns(p);
-	struct answering last = {other->answering_since_ns,
-				 loss_rtt_answered_by(&other->loss, heard->by_ns),
-				 loss_rtt_answered_by(&other->loss, newest_ns)},
-			 all;
+	struct answering last = {&other->loss, other->answering_since_ns,
+				 loss_rtt_answered_by(&other->loss, now - skew_ns(p))},
+			 all = {.loss = &other->loss};
 
 	compare(path, heard, &last, times, now, e);
-	if (last.since_ns <= path->silent_since_ns ||
-	    !loss_rtt_answering(&other->loss, all_known_ns(p, other, newest_ns) + 1, &all.since_ns,
-				&all.latest_ns))
-		return;
-	all.until_ns = prober_smaller(all.latest_ns, all_known_ns(p, other, heard->by_ns));
-	compare(path, heard, &all, times, now, e);
+	if (last.since_ns > path->silent_since_ns &&
+	    loss_rtt_answering(&other->loss, all_known_ns(p, other, now) + 1, &all.since_ns,
+			       &all.until_ns))
+		compare(path, heard, &all, times, now, e);
 }
 
 /* Part of the time in which a path has lost probes, and what queues may have kept them. */
@@ -374,7 +398,7 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 	all.waits_ns = probe_fsm_queue(burst[plane]) + ours->rtt_peak_ns;
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
 		const struct prober_path *path = &peer->paths[i];
-		uint64_t known_ns = all_known_ns(p, path, now - skew_ns(p)), queue_ns;
+		uint64_t known_ns = all_known_ns(p, path, now), queue_ns;
 		struct lossy_span span = all;
 
 		if (i == plane || !path->wanted || path->fsm.state != PROBE_UP ||
@@ -390,25 +414,6 @@ static bool is_clean_elsewhere(const struct prober *p, const struct prober_peer 
 	return false;
 }
 
-static struct heard heard_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-			     uint64_t margin_ns, uint64_t now)
-{
-	uint64_t skew = skew_ns(p);
-	struct heard h = {.at_ns = p->planes[peer->gpu][plane].heard_ns,
-			  .queues_ns = queues_ns(p, peer, plane, now),
-			  .by_ns = now - skew};
-
-	if (margin_ns)
-		h.by_ns = now - prober_larger(h.queues_ns, skew);
-	else
-		h.after_ns = h.at_ns + p->times.interval_ns;
-	if (HEALTH_PLANTED(old_word)) {
-		h.queues_ns = 0;
-		h.by_ns = now - skew;
-	}
-	return h;
-}
-
 static struct probe_evidence gather(struct prober *p, const struct prober_peer *peer,
 				    uint32_t plane, const struct probe_fsm_times *times,
 				    uint64_t now)
@@ -418,14 +423,17 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 				   .burst_ns = p->ports->gpus[peer->gpu].burst_ns[plane],
 				   .n_lost = path->loss.n_lost,
 				   .n_window = path->loss.n_decided};
-	struct heard heard;
+	struct heard heard = {0};
 	uint64_t nth_sent;
 
 	if (path->fsm.state == PROBE_DOWN) { /* more it need not be */
 		e.silent_since_ns = silent_since(p, path, path->silent_since_ns);
 		return e;
 	}
-	heard = heard_of(p, peer, plane, e.margin_ns, now);
+	if (!e.margin_ns)
+		heard.quiet_since_ns = p->planes[peer->gpu][plane].heard_ns + p->times.interval_ns;
+	else if (!HEALTH_PLANTED(old_word))
+		heard.queues_ns = queues_ns(p, peer, plane, now);
 	e.silent_since_ns = loss_rtt_silent_since(&path->loss, path->resumed_ns,
 						  times->detect_multiplier, &e.n_silent, &nth_sent);
 	for (uint32_t i = 0; nth_sent && i < peer->n_planes; i++)
@@ -473,8 +481,8 @@ static bool find_gray(struct prober *p, struct prober_peer *peer, uint32_t plane
 }
 
 /*
- * multiplier: so many unanswered probes are silence; where none was answered ever, one by each
- * source port, for a cable that passes nothing may be on the way of most of them.
+ * multiplier: so many unanswered probes are silence; where none was answered ever, as many as there
+ * are source ports, for a cable that passes nothing may be on the way of most of them.
  */
 static bool judge_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		       uint32_t multiplier, uint64_t now)
@@ -533,7 +541,7 @@ bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uin
 	       now >= p->planes[peer->gpu][plane].heard_ns + p->times.interval_ns;
 }
 
-/* What compare() asks for: as many as make a silence were sent before, and it is late enough. */
+/* What compare() asks for at least: as many as make a silence were sent before; it is late enough. */
 bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of,
 		       uint32_t plane, uint64_t now)
 {

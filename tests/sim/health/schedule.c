@@ -65,8 +65,10 @@ static void fill_queue(struct schedule *s, unsigned host)
 	uint64_t now = s->net.now_ns, most = queue_ns(s), until;
 
 	for (unsigned i = 0; i < s->n_faults; i++)
-		if (s->faults[i].is_on && s->faults[i].plane == plane)
-			return; /* nothing fills a plane that passes nothing */
+		if (s->faults[i].is_on && s->faults[i].plane == plane &&
+		    (s->faults[i].kind == FAULT_LEAF_GRAY ||
+		     s->faults[i].kind == FAULT_LEAF_LOSSY || s->faults[i].host == host))
+			return; /* nothing fills what passes nothing */
 	if (now < s->queue_until_ns[plane])
 		return;
 	/* one of less than a half is not told from a fault: HEALTH_CONGESTED_NS */

@@ -339,6 +339,29 @@ START_TEST(what_was_answered_by_then)
 	ck_assert_uint_eq(loss_rtt_answered_by(&l, 33 * MS - 1), 10 * MS);
 	ck_assert_uint_eq(loss_rtt_answered_by(&l, 33 * MS), 30 * MS);
 	ck_assert_uint_eq(loss_rtt_answered_by(&l, UINT64_MAX), 30 * MS);
+	/* the peer answered between 10 and 13 ms, 20 and 40, 30 and 33 */
+	ck_assert_uint_eq(loss_rtt_longest_gap_ns(&l, 10 * MS, 40 * MS), 23 * MS);
+	ck_assert_uint_eq(loss_rtt_longest_gap_ns(&l, 10 * MS, 100 * MS), 70 * MS);
+	ck_assert_uint_eq(loss_rtt_longest_gap_ns(&l, 30 * MS, 40 * MS), 10 * MS);
+	ck_assert_uint_eq(loss_rtt_longest_gap_ns(&l, 31 * MS, 40 * MS), 9 * MS);
+}
+END_TEST
+
+/* Both ends look every 3 ms: a reply that takes as long as a full queue is nothing special. */
+START_TEST(looking_by_the_clock_is_no_queue)
+{
+	struct loss_rtt_probe probe;
+
+	l.full_ns = MS;
+	l.step_ns = 3 * MS;
+	for (unsigned i = 0; i < 100; i++) {
+		uint32_t s = sent(i * 3 * MS, i, 0, 0, false);
+
+		if (i != 50)
+			loss_rtt_answered(&l, (i * 3 + 2) * MS, s, i, &probe);
+	}
+	loss_rtt_settle(&l, 1000 * MS);
+	ck_assert_uint_eq(l.n_lost, 1);
 }
 END_TEST
 
@@ -484,6 +507,7 @@ int main(void)
 	tcase_add_test(tc, loss_beside_queues_is_loss);
 	tcase_add_loop_test(tc, lateness_hides_no_queue, 0, 2);
 	tcase_add_test(tc, what_was_answered_by_then);
+	tcase_add_test(tc, looking_by_the_clock_is_no_queue);
 	tcase_add_test(tc, a_probe_that_was_overtaken_is_missing);
 	tcase_add_test(tc, a_queue_is_as_long_as_the_link_makes_it);
 	tcase_add_test(tc, silence_begins_after_the_newest_answer);
