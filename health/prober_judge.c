@@ -541,7 +541,7 @@ bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uin
 	       now >= p->planes[peer->gpu][plane].heard_ns + p->times.interval_ns;
 }
 
-/* What compare() asks for at least: as many as make a silence were sent before; it is late enough. */
+/* What compare() asks for at least: as many as make a silence were sent; it is late enough. */
 bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of,
 		       uint32_t plane, uint64_t now)
 {
