@@ -135,12 +135,8 @@ static int print_leaf(FILE *out, const struct config *config,
 
 	if (n == -ENOMEM)
 		snprintf(why, why_size, "out of memory");
-	if (n > 0) {
-		fputs("! Link Bandwidth is the number of live links, in Mbit/s: on the servers,\n"
-		      "! bgp.bandwidth_scale is the speed of one link in Mbit/s\n",
-		      out);
+	if (n > 0)
 		frr_config_leaf(out, speaker, &leaf);
-	}
 	free(servers);
 	return n > 0 ? 0 : n;
 }

@@ -289,7 +289,9 @@ void frr_config_leaf(FILE *out, const struct frr_config_speaker *speaker,
 {
 	write_loopback_lists(out, leaf->loopbacks, leaf->n_loopbacks);
 	if (!leaf->sums || leaf->n_spines)
-		fputs("route-map BW permit 10\n"
+		fputs("! Mbit/s by number of live links: fared's bgp.bandwidth_scale is what one "
+		      "carries\n"
+		      "route-map BW permit 10\n"
 		      " set extcommunity bandwidth num-multipaths\n"
 		      "exit\n",
 		      out);
