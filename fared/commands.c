@@ -84,7 +84,7 @@ static json_t *drain(struct commands *c, const struct control_client *client,
 	if (!rule_of(c, request, &rule))
 		return control_error("no such local GPU; farectl show planes lists them");
 	if (drained && drain_set_add(&next, &rule))
-		return control_error("there are as many drains as can be (64): drain a whole plane "
+		return control_error("there are as many drains as can be: drain a whole plane "
 				     "or 'all', or undrain some of farectl show drains");
 	if (!drained && drain_set_remove(&next, &rule, &other) == -EBUSY) {
 		snprintf(why, sizeof(why), "not drained under that name; '%s' is: undrain that",

@@ -177,7 +177,7 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 		return take_integer(value, name, INT64_MAX, &out->since_ns, r);
 	case ARG_TOPIC:
 		if (!json_is_string(value) || !events_has_topic(json_string_value(value)))
-			return bad(r, "\"topic\" must be " EVENTS_TOPICS);
+			return bad(r, "\"topic\" must be one of: " EVENTS_TOPICS);
 		return take_text(value, name, out->topic, sizeof(out->topic), r);
 	case ARG_LEVEL:
 		out->level = json_is_string(value) ? log_level_parse(json_string_value(value)) : -1;

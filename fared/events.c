@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const topics[] = {"path",	  "link", "source", "probe",  "ports",
-				     "bandwidth", "peer", "drain",  "config", "daemon"};
-
 bool events_has_topic(const char *topic)
 {
-	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-		if (!strcmp(topics[i], topic))
+	size_t length = strlen(topic), n;
+
+	for (const char *at = EVENTS_TOPICS; *at; at += n, at += *at == ' ') {
+		n = strcspn(at, " ");
+		if (n == length && !strncmp(at, topic, n))
 			return true;
+	}
 	return false;
 }
 

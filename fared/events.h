@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define EVENTS_MAX    1024
-#define EVENTS_TOPICS "path, link, source, probe, ports, bandwidth, peer, drain, config or daemon"
+#define EVENTS_TOPICS "path link source probe ports bandwidth peer drain config daemon"
 
 struct event {
 	uint64_t seq; /* 1, 2, ... */
@@ -26,7 +26,7 @@ struct event {
 	int priority;	  /* as in syslog.h */
 	int plane;	  /* -1: of no plane */
 	uint32_t n;	  /* how many subjects; subject is the first of them */
-	char topic[12];	  /* see events_has_topic() */
+	char topic[12];	  /* one of EVENTS_TOPICS */
 	char subject[64];
 	char from[48]; /* old state; may be empty */
 	char to[48];

@@ -28,16 +28,19 @@ _fare_labs() {
 	farelab list 2>/dev/null | awk '{ print $1 }'
 }
 
-# _fare_begin: the words of the line, the one under the cursor, the command, and how many words follow it, options and their
-# values left out. bash splits words at colons, which addresses have: bash-completion, where it is, puts them together again.
+# _fare_begin: the words of the line, the one under the cursor, the option whose value it is, the command, and how many words
+# follow that, options and their values left out. bash splits words at colons, which addresses have: bash-completion, where it is, puts them together again.
 _fare_begin() {
 	local i
-	words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} command='' n_after=0 last=''
+	words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} command='' n_after=0 last='' option=''
 	! type _get_comp_words_by_ref >/dev/null 2>&1 || _get_comp_words_by_ref -n : cur words cword
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
 		-s | --socket-dir | -g | --gpu | -C | --count | -w | --wait | -i | --interval | -r | --rounds | -c | --confirm | \
-			-S | --since | -t | --topic | -l | --level | -p | --plane) i=$((i + 1)) ;;
+			-S | --since | -t | --topic | -l | --level | -p | --plane)
+			[ $((i + 1)) -lt "$cword" ] || option=${words[i]}
+			i=$((i + 1))
+			;;
 		-*) ;;
 		*)
 			if [ -z "$command" ]; then command=${words[i]}; else n_after=$((n_after + 1)); fi
@@ -57,14 +60,14 @@ _fare_files() {
 }
 
 _farectl() {
-	local words cword cur command n_after last
+	local words cword cur command n_after last option
 	_fare_begin
-	case ${words[cword - 1]} in
+	case $option in
 	-s | --socket-dir) _fare_files; return ;;
 	-t | --topic) _fare_reply "path link source probe ports bandwidth peer drain config daemon"; return ;;
 	-l | --level) _fare_reply "err warning notice info debug"; return ;;
 	-p | --plane) _fare_reply "$(_fare_planes)"; return ;;
-	-g | --gpu | -C | --count | -w | --wait | -i | --interval | -r | --rounds | -c | --confirm | -S | --since) return ;;
+	?*) return ;;
 	esac
 	case $cur in
 	-*) _fare_reply "$(_fare_words farectl | grep ^-)"; return ;;
@@ -80,7 +83,7 @@ _farectl() {
 }
 
 _farelab() {
-	local words cword cur command n_after last
+	local words cword cur command n_after last option
 	_fare_begin
 	case ${words[cword - 1]} in
 	--frr | --fared) _fare_files; return ;;
@@ -98,7 +101,7 @@ _farelab() {
 }
 
 _farebench() {
-	local words cword cur command n_after last
+	local words cword cur command n_after last option
 	_fare_begin
 	case $command in
 	'') _fare_reply "$(_fare_words farebench)" ;;
@@ -107,7 +110,7 @@ _farebench() {
 }
 
 _fared() {
-	local words cword cur command n_after last
+	local words cword cur command n_after last option
 	_fare_begin
 	case ${words[cword - 1]} in
 	-c | --config | -r | --run-dir) _fare_files ;;
@@ -119,7 +122,7 @@ complete -F _farectl farectl
 complete -F _farelab farelab
 complete -F _farebench farebench
 _fared_exporter() {
-	local words cword cur command n_after last
+	local words cword cur command n_after last option
 	_fare_begin
 	_fare_reply "$(_fare_words fared-exporter | grep ^-)"
 }

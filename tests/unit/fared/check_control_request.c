@@ -97,7 +97,7 @@ static const struct {
 	{"{\"cmd\":\"events\",\"since_ns\":-1}", "integer"},
 	{"{\"cmd\":\"events\",\"topic\":\"\"}", "topic"},
 	{"{\"cmd\":\"events\",\"topic\":\"no such topic\"}", "topic"},
-	{"{\"cmd\":\"events\",\"topic\":\"lin\"}", "bandwidth, peer"},
+	{"{\"cmd\":\"events\",\"topic\":\"lin\"}", "bandwidth peer"},
 	{"{\"cmd\":\"watch\",\"topic\":\"path\"}", "takes no"},
 	{"{\"cmd\":\"reload\",\"dry_run\":1}", "true or false"},
 	{"{\"cmd\":\"trace\",\"peer\":\"::1\"}", "needs \"plane\""},
