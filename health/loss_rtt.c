@@ -265,7 +265,7 @@ uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns)
 	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
 
-		if (p->answered && p->sent_ns && p->sent_ns + p->rtt_us * UINT64_C(1000) <= by_ns)
+		if (p->answered && p->sent_ns + p->rtt_us * UINT64_C(1000) <= by_ns)
 			return p->sent_ns;
 	}
 	return 0;

@@ -67,7 +67,7 @@ struct prober_peer {
 	uint32_t index;		  /* in prober.peers; another after one has been forgotten */
 	uint32_t place;		  /* in prober.places; its own as long as it is known */
 	uint64_t active_until_ns; /* it has traffic, or a path of it is suspect: probed fast */
-	uint64_t overdue_ns;	  /* a path of it was overdue, last */
+	uint64_t overdue_ns;	  /* a path of it was overdue, or asked as a witness, last */
 	uint64_t stamped_ns;	  /* it last repeated a stamp of ours; 0: never */
 	uint32_t acked;		  /* sequence of the newest notice that it has acknowledged */
 	/*

@@ -56,8 +56,12 @@ static void print_times(const char *what, enum schedule_when when, struct schedu
 		     {"seldom", "more paths than the budget pays for"}};
 	double p50, p99, max;
 
-	if (!n)
+	if (!n) {
+		if (missed && !is_table)
+			printf("%-14s not found before it ended: %u paths, %s\n", what, missed,
+			       whens[when].text);
 		return;
+	}
 	qsort(t->ms, n, sizeof(t->ms[0]), by_size);
 	p50 = (double)t->ms[n / 2];
 	p99 = (double)t->ms[n * 99 / 100];
@@ -105,7 +109,7 @@ static void print_stats(double cpu_s)
 	printf("in %.1f of these path-hours a queue stood at one of the path's ports, or one of "
 	       "its "
 	       "servers got no CPU time\n",
-	       stats.bad_hours[0] + stats.bad_hours[1]);
+	       stats.bad_hours);
 	printf("one bad cable of two took paths down %llu times, of %llu such paths\n",
 	       (unsigned long long)stats.cable_downs, (unsigned long long)stats.cable_paths);
 	if (stats.path_hours[1] > 0)

@@ -181,7 +181,7 @@ static void count_bad(struct schedule *s)
 			good += s->net.now_ns >= s->servers[h].blocked_ns && !has_queue(s, h, p);
 		n_paths += n * (n - 1) - good * (good ? good - 1 : 0);
 	}
-	s->stats->bad_hours[schedule_is_seldom(s)] += n_paths * (double)STEP_NS / 3.6e12;
+	s->stats->bad_hours += n_paths * (double)STEP_NS / 3.6e12;
 }
 
 /* ---- time ------------------------------------------------------------------ */

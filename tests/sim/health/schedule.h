@@ -39,7 +39,7 @@ struct schedule_stats {
 	uint64_t false_downs[2];
 	double path_hours[2];
 	/* of these, with a queue at one of the path's ports, or with one of its servers late */
-	double bad_hours[2];
+	double bad_hours;
 	/* of paths of which one cable of two was bad, and nothing else: how often they were down */
 	uint64_t cable_paths, cable_downs;
 	/* paths that a fault cut and that were not down when it ended */
