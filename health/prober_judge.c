@@ -265,7 +265,7 @@ static uint64_t telling_ns(const struct probe_fsm_times *times, uint64_t burst_n
 	return since_ns + probe_fsm_silence(times, burst_ns) - times->interval_ns;
 }
 
-/* How long queues may keep what comes over the path's plane; since when nothing has. */
+/* How long queues may keep what comes over the path's plane; or from when on it is quiet. */
 struct heard {
 	uint64_t queues_ns, quiet_since_ns;
 };

@@ -164,7 +164,6 @@ ctl s0 reload --dry-run | grep -q '^bgp.stale_s  *sources  *90 -> 91$' || failed
 value() { ctl s0 -j show config | jq -r --arg k "$1" '.config[] | select(.key == $k).value'; }
 [ "$(value bgp.stale_s)" = 90 ] || failed "a dry run changes something"
 [ "$(ctl s0 -j reload --confirm 2 | jq .in_force)" = true ] || failed "reload on trial"
-weights_are_back() { [ "$(weights s0 "$s2")" = "$before" ]; }
 undone() { [ "$(value bgp.stale_s)" = 90 ] && [ "$(ctl s0 -j show events | jq -c '[.events[] | select(.topic == "config").to][-2:]')" = '["in force","undone"]' ]; }
 await "the reload to be undone" undone
 ctl s0 reload >/dev/null || failed "reload"
@@ -180,6 +179,7 @@ echo "# an advertised bandwidth that is a number of links is told of, with what 
 scale=$(value bgp.bandwidth_scale)
 sed -i 's/bandwidth_scale: .*/bandwidth_scale: 1/' "$config"
 ctl s0 reload >/dev/null || failed "reload with another scale"
+weights_are_back() { [ "$(weights s0 "$s2")" = "$before" ]; }
 is_told() { ctl s0 -j show events --topic bandwidth | jq -e '.events | any(.to == "tiny" and (.reason | contains("bandwidth_scale")))' >/dev/null; }
 await "the event of a tiny bandwidth" is_told
 sed -i "s/bandwidth_scale: .*/bandwidth_scale: $scale/" "$config"
