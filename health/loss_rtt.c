@@ -81,16 +81,15 @@ static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum s
 
 /*
  * Longer than that a reply takes only by way of a queue: half of what a full one takes, beyond what
- * replies usually take. Of that at most as long as both ends may be late that look at what has come
- * by the clock: what is usual may itself have been measured in a queue.
+ * replies usually take.
  */
 static uint64_t congested_ns(const struct loss_rtt *l)
 {
-	uint64_t half = l->full_ns / 2, usual = loss_rtt_percentile_ns(l, 10);
+	uint64_t half = l->full_ns / 2;
 
 	if (!half || half > HEALTH_CONGESTED_NS)
 		half = HEALTH_CONGESTED_NS;
-	return half + (usual < 2 * l->step_ns ? usual : 2 * l->step_ns);
+	return half + l->usual_ns;
 }
 
 /*
@@ -341,6 +340,17 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss
 		return true;
 	}
 	return false;
+}
+
+uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns)
+{
+	const struct loss_rtt_probe *p;
+	enum loss_rtt_outcome outcome;
+	uint32_t n = 0, i = 0;
+
+	while (loss_rtt_decided(l, &i, &p, &outcome) && p->sent_ns >= since_ns)
+		n += outcome != LOSS_RTT_ANSWERED;
+	return n;
 }
 
 bool loss_rtt_lost_span(const struct loss_rtt *l, uint32_t n_strays, uint64_t *from_ns,

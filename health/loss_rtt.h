@@ -42,11 +42,8 @@ struct loss_rtt {
 	uint32_t n_lost, n_queued, n_decided; /* within the window */
 	uint64_t newest_answered_sent_ns;     /* when that one was sent */
 	uint64_t rtt_peak_ns;		      /* the longest of late; decays */
-	/*
-	 * the caller's: what a full queue takes, 0: not known; how often either end looks at what
-	 * has come
-	 */
-	uint64_t full_ns, step_ns;
+	/* the caller's: what a full queue takes, 0: not known; what replies take without queues */
+	uint64_t full_ns, usual_ns;
 	uint64_t forgotten_ns; /* what was sent until then is; 0: nothing */
 	uint64_t n_lost_ever, n_sent_ever;
 	uint32_t n_rtt;
@@ -86,6 +83,8 @@ void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port);
  */
 uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_t nth, uint32_t *n,
 			       uint64_t *nth_sent_ns);
+/* How many of the window's that were sent since then are lost, in full queues or not. */
+uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns);
 /* When the newest probe was sent whose reply had come by then; 0: none had. */
 uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns);
 /*

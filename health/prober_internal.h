@@ -68,6 +68,7 @@ struct prober_peer {
 	uint32_t place;		  /* in prober.places; its own as long as it is known */
 	uint64_t active_until_ns; /* it has traffic, or a path of it is suspect: probed fast */
 	uint64_t overdue_ns;	  /* a path of it was overdue, or asked as a witness, last */
+	uint64_t usual_ns;	  /* when was last noted what its replies usually take */
 	uint64_t stamped_ns;	  /* it last repeated a stamp of ours; 0: never */
 	uint32_t acked;		  /* sequence of the newest notice that it has acknowledged */
 	/*
@@ -255,6 +256,12 @@ void prober_plane_asked(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 void prober_plane_due(struct prober *p, uint32_t place, uint64_t now);
 
 /* prober_judge.c */
+/*
+ * What the peer's replies take without queues: the fastest tenth of them over the plane where that
+ * is least, for where a queue stands all are slow. At most as long as both ends may be late that
+ * look at what has come by the clock.
+ */
+void prober_note_usual(const struct prober *p, struct prober_peer *peer, uint64_t now);
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
 /*
  * Probes answered over a path since the newest one that is missing, and since the newest one that

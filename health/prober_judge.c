@@ -6,6 +6,23 @@ _Static_assert(HEALTH_RATE_PROBES == LOSS_RTT_WINDOW / 2, "half a window");
 
 /* ---- evidence ------------------------------------------------------------ */
 
+void prober_note_usual(const struct prober *p, struct prober_peer *peer, uint64_t now)
+{
+	uint64_t usual = 2 * p->tick_ns;
+
+	if (now < peer->usual_ns + HEALTH_LOOK_NS)
+		return;
+	peer->usual_ns = now;
+	for (uint32_t i = 0; i < peer->n_planes; i++) {
+		uint64_t ns = loss_rtt_percentile_ns(&peer->paths[i].loss, 10);
+
+		if (peer->paths[i].wanted && ns && ns < usual)
+			usual = ns;
+	}
+	for (uint32_t i = 0; i < peer->n_planes; i++)
+		peer->paths[i].loss.usual_ns = usual;
+}
+
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now)
 {
 	return path->silent_since_ns && now >= path->silent_since_ns + p->times.interval_ns;
@@ -187,6 +204,20 @@ bool prober_has_losses(const struct prober_path *path)
 static uint32_t healed_run(const struct prober *p)
 {
 	return p->times.max_loss_ppm ? 1000000 / p->times.max_loss_ppm : UINT32_MAX;
+}
+
+/*
+ * Losses count while they go on: after one of them a path is asked at full pace, but what a fault
+ * did that is over stays in the window of an idle one for very long.
+ */
+static bool is_going_on(const struct prober *p, const struct prober_path *path, uint64_t now)
+{
+	uint64_t decided_ns = HEALTH_SETTLE_NS + path->loss.rtt_peak_ns,
+		 window_ns =
+			 prober_larger(HEALTH_ACTIVE_NS, LOSS_RTT_WINDOW * p->times.interval_ns);
+
+	return now < decided_ns + window_ns ||
+	       loss_rtt_lost_since(&path->loss, now - decided_ns - window_ns) > HEALTH_RATE_STRAYS;
 }
 
 /* Beyond what is tolerated, full queues aside. */
@@ -446,7 +477,7 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 		  (HEALTH_PLANTED(rate_alone) ||
 		   (loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns, p->tick_ns) <
 			    healed_run(p) &&
-		    is_clean_elsewhere(p, peer, plane, now)));
+		    is_going_on(p, path, now) && is_clean_elsewhere(p, peer, plane, now)));
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);
@@ -470,6 +501,8 @@ static bool find_gray(struct prober *p, struct prober_peer *peer, uint32_t plane
 	    path->searched_at == path->loss.settled)
 		return false;
 	path->searched_at = path->loss.settled;
+	if (!is_going_on(p, path, now))
+		return false;
 	finding = gray_find(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port);
 	path->suspicion = finding == GRAY_SUSPICION;
 	if (finding != GRAY_FOUND)

@@ -50,6 +50,34 @@ static void hear_until(struct schedule *s, unsigned host, unsigned plane, uint64
 		s->net.busy_until_ns[host][plane] = until_ns;
 }
 
+/* Its data passes that plane. */
+static bool has_data(const struct schedule *s, unsigned host, unsigned plane)
+{
+	bool has_cable = false;
+
+	for (unsigned i = 0; i < s->net.n_sub_ports; i++)
+		has_cable |= s->net.port[host][plane][i].has_carrier;
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].is_on && s->faults[i].kind != FAULT_SUB_PORT_DOWN &&
+		    schedule_faults_concern(&s->faults[i], host, host, plane))
+			return false;
+	return has_cable;
+}
+
+/* One that it sends to, or that sends to it; NET_HOSTS: there is none. */
+static unsigned draw_other(struct schedule *s, unsigned host, unsigned plane)
+{
+	unsigned n = s->net.n_hosts, first = (unsigned)prng_below(&s->net.prng, n);
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned other = (first + i) % n;
+
+		if (other != host && has_data(s, other, plane))
+			return other;
+	}
+	return NET_HOSTS;
+}
+
 /*
  * A queue of that server's cable fills, stands, and drains; one of a plane at a time, for it takes
  * the leaf's memory. The server hears the data, or its acknowledgements, and so does who sends or
@@ -59,17 +87,13 @@ static void fill_queue(struct schedule *s, unsigned host)
 {
 	struct prng *prng = &s->net.prng;
 	unsigned plane = (unsigned)prng_below(prng, s->net.n_planes);
-	unsigned other = (unsigned)prng_below(prng, s->net.n_hosts - 1);
+	unsigned other = draw_other(s, host, plane);
 	struct port *port = &s->net.port[host][plane][prng_below(prng, s->net.n_sub_ports)];
 	struct link *link = prng_chance(prng, 500) ? &port->up : &port->down;
 	uint64_t now = s->net.now_ns, most = queue_ns(s), until;
 
-	for (unsigned i = 0; i < s->n_faults; i++)
-		if (s->faults[i].is_on && s->faults[i].plane == plane &&
-		    (s->faults[i].kind == FAULT_LEAF_GRAY ||
-		     s->faults[i].kind == FAULT_LEAF_LOSSY || s->faults[i].host == host))
-			return; /* nothing fills what passes nothing */
-	if (now < s->queue_until_ns[plane])
+	if (other == NET_HOSTS || !port->has_carrier || !has_data(s, host, plane) ||
+	    now < s->queue_until_ns[plane])
 		return;
 	/* one of less than a half is not told from a fault: HEALTH_CONGESTED_NS */
 	link->queue_ns = prng_between(prng, most * 85 / 100, most * 95 / 100);
@@ -80,9 +104,9 @@ static void fill_queue(struct schedule *s, unsigned host)
 	link->drop_per_mille = (uint32_t)prng_below(prng, 50);
 	s->queue_until_ns[plane] = until = link->queue_to_ns + link->queue_ns;
 	hear_until(s, host, plane, until);
-	hear_until(s, other < host ? other : other + 1, plane, until);
+	hear_until(s, other, plane, until);
 	for (unsigned h = 0; h < s->net.n_hosts; h++)
-		if (prng_chance(prng, 300))
+		if (has_data(s, h, plane) && prng_chance(prng, 300))
 			hear_until(s, h, plane, until);
 	schedule_say(s, false,
 		     "%s queue of %u, plane %u, takes %.1f ms, is full after %.1f ms and for "

@@ -79,18 +79,23 @@ static bool is_routed(const struct schedule *s, const struct fault *f, unsigned 
 	return true;
 }
 
-/* Of a fault that cuts the path, and is the only one. */
+/* It is the only fault, and cuts the path or loses much of what it carries. */
+static bool is_to_be_found(const struct schedule *s, const struct fault *f, unsigned from,
+			   unsigned to, unsigned plane)
+{
+	return (f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY ||
+		f->kind == FAULT_LEAF_LOSSY) &&
+	       schedule_faults_concern(f, from, to, plane) && is_alone(s, f) &&
+	       s->is_active[from][to] && is_routed(s, f, from, to) &&
+	       s->fell_ns[from][to][plane] < f->from_ns;
+}
+
 static void note_found(struct schedule *s, unsigned from, unsigned to, unsigned plane)
 {
-	for (unsigned i = 0; i < s->n_faults; i++) {
-		const struct fault *f = &s->faults[i];
-
-		if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && f->is_on &&
-		    schedule_faults_concern(f, from, to, plane) && is_alone(s, f) &&
-		    s->is_active[from][to] && is_routed(s, f, from, to) &&
-		    s->down_ns[from][to][plane] < f->from_ns)
-			note_time(s, s->stats->found[f->kind], s->net.now_ns - f->from_ns);
-	}
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (s->faults[i].is_on && is_to_be_found(s, &s->faults[i], from, to, plane))
+			note_time(s, s->stats->found[s->faults[i].kind],
+				  s->net.now_ns - s->faults[i].from_ns);
 }
 
 void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plane,
@@ -107,7 +112,7 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 	if (change->new_state == PROBE_DOWN) {
 		if (!local)
 			note_found(s, from, to, plane);
-		s->down_ns[from][to][plane] = s->net.now_ns;
+		s->down_ns[from][to][plane] = s->fell_ns[from][to][plane] = s->net.now_ns;
 		if (local)
 			return;
 		if (is_touched(s, from, to, plane)) {
@@ -157,21 +162,12 @@ static bool is_lossy(const struct schedule *s, unsigned from, unsigned to, unsig
 	return false;
 }
 
-/* An idle path is asked so seldom that its window goes back to the beginning. */
-static bool is_remembered(const struct schedule *s, const struct fault *f, unsigned from,
-			  unsigned to, unsigned plane)
-{
-	return !s->is_active[from][to] && schedule_faults_concern(f, from, to, plane) &&
-	       s->net.now_ns >= f->from_ns;
-}
-
 /* By a fault that is not of all cables alike. */
 static bool is_cable_touched(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
 {
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].kind != FAULT_LEAF_LOSSY &&
-		    (is_touched_by(s, &s->faults[i], from, to, plane) ||
-		     is_remembered(s, &s->faults[i], from, to, plane)))
+		    is_touched_by(s, &s->faults[i], from, to, plane))
 			return true;
 	return false;
 }
@@ -222,14 +218,12 @@ static uint64_t scaled_ns(const struct schedule *s, uint64_t ns)
 	return detect_ns > DETECT_NS ? ns * detect_ns / DETECT_NS : ns;
 }
 
-/* It has ended: of the paths that it alone cut, those that nobody found. */
+/* It has ended: of the paths that it alone harmed, those of which nobody said so. */
 static void count_missed(struct schedule *s, const struct fault *f)
 {
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++)
-			if (from != to && schedule_faults_concern(f, from, to, f->plane) &&
-			    s->is_active[from][to] && is_routed(s, f, from, to) &&
-			    s->down_ns[from][to][f->plane] < f->from_ns)
+			if (from != to && is_to_be_found(s, f, from, to, f->plane))
 				s->stats->missed[f->kind][when_of(s)]++;
 }
 
@@ -331,8 +325,7 @@ static void check_lasting(struct schedule *s, const struct fault *f, unsigned fr
 
 void schedule_checks_fault_end(struct schedule *s, const struct fault *f)
 {
-	if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && is_alone(s, f))
-		count_missed(s, f);
+	count_missed(s, f);
 	if (spares_a_cable(s, f))
 		s->stats->cable_paths += 2 * (s->net.n_hosts - 1);
 	if (!f->is_lasting)

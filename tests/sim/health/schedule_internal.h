@@ -58,6 +58,7 @@ struct schedule {
 	bool is_active[NET_HOSTS][NET_HOSTS]; /* has traffic */
 	uint64_t burst_ns;
 	uint64_t down_ns[NET_HOSTS][NET_HOSTS][NET_PLANES]; /* went down last; 0: is not down */
+	uint64_t fell_ns[NET_HOSTS][NET_HOSTS][NET_PLANES]; /* went down last, if it is or not */
 	/* its probing began or ended last, by BGP's word */
 	uint64_t route_ns[NET_HOSTS][NET_HOSTS][NET_PLANES];
 	bool has_route[NET_HOSTS][NET_HOSTS][NET_PLANES];

@@ -353,7 +353,7 @@ START_TEST(looking_by_the_clock_is_no_queue)
 	struct loss_rtt_probe probe;
 
 	l.full_ns = MS;
-	l.step_ns = 3 * MS;
+	l.usual_ns = 2 * MS;
 	for (unsigned i = 0; i < 100; i++) {
 		uint32_t s = sent(i * 3 * MS, i, 0, 0, false);
 

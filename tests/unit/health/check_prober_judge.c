@@ -448,6 +448,70 @@ START_TEST(a_burst_and_strays_are_no_rate)
 }
 END_TEST
 
+/*
+ * What a fault of long ago has lost stays in the window of a path that is asked seldom; three of
+ * late, and it goes on.
+ */
+START_TEST(losses_of_long_ago_are_no_rate)
+{
+	uint64_t at = T0 + N_PROBES * INTERVAL;
+
+	send_all(&(struct lost){.one_in = 5});
+	for (int i = 0; i < 30; i++, at += 100 * MS)
+		for (unsigned plane = 0; plane < 2; plane++)
+			send_one(plane, at, plane || i < 30 - _i);
+	for (unsigned plane = 0; plane < 2; plane++)
+		loss_rtt_settle(&peer->paths[plane].loss, at);
+	ck_assert_uint_ge(peer->paths[0].loss.n_lost, HEALTH_LOST_MIN);
+	peer->paths[0].silent_since_ns = 0;
+	ck_assert(prober_judge(p, peer, 0, at) == (_i == 3));
+}
+END_TEST
+
+static void answer_all(uint32_t plane, uint64_t rtt_ns)
+{
+	struct loss_rtt *l = &peer->paths[plane].loss;
+	struct loss_rtt_probe taken;
+
+	for (unsigned i = 0; i < 300; i++) {
+		uint64_t at = T0 + i * INTERVAL;
+		struct loss_rtt_probe probe = {.nonce = at};
+		uint32_t sequence = loss_rtt_sent(l, at, &probe);
+
+		if (i % 20)
+			ck_assert(loss_rtt_answered(l, at + rtt_ns, sequence, at, &taken));
+	}
+	loss_rtt_settle(l, T0 + 300 * INTERVAL);
+}
+
+/*
+ * A queue that has stood for as long as the path is known makes all its replies slow; over the
+ * other plane they are not, or, where both ends look by the clock, less so. Else it is no queue.
+ */
+START_TEST(a_queue_that_stands_is_seen_from_another_plane)
+{
+	static const struct {
+		uint64_t rtt_ns[2];
+		bool is_queue;
+	} cases[] = {{{2 * MS, MS / 50}, true},
+		     {{2 * MS, MS * 3 / 4}, true},
+		     {{MS * 3 / 4, MS * 3 / 4}, false},
+		     {{3 * MS, 3 * MS}, true}};
+
+	peer->paths[0].loss.full_ns = 22 * MS / 10;
+	answer_all(1, cases[_i].rtt_ns[1]);
+	for (unsigned i = 0; i < 2; i++) { /* what is usual is known before it is lost */
+		prober_note_usual(p, peer, T0 + i * 1000 * MS);
+		if (!i)
+			answer_all(0, cases[_i].rtt_ns[0]);
+	}
+	loss_rtt_forget(&peer->paths[0].loss);
+	answer_all(0, cases[_i].rtt_ns[0]);
+	ck_assert((peer->paths[0].loss.n_queued > 0) == cases[_i].is_queue);
+	ck_assert((peer->paths[0].loss.n_lost == 0) == cases[_i].is_queue);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("health/prober_judge");
@@ -476,6 +540,8 @@ int main(void)
 	tcase_add_test(tc, a_plane_that_does_not_answer_any_more_tells_nothing);
 	tcase_add_test(tc, a_peer_that_was_away_has_lost_alike);
 	tcase_add_loop_test(tc, a_burst_and_strays_are_no_rate, 0, 4);
+	tcase_add_loop_test(tc, losses_of_long_ago_are_no_rate, 0, 4);
+	tcase_add_loop_test(tc, a_queue_that_stands_is_seen_from_another_plane, 0, 4);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
