@@ -386,7 +386,8 @@ int device_count_follow(struct device_count *c, int ifindex, enum device_count_o
 	if (ifindex <= 0 || what != DEVICE_COUNT_RX_PACKETS)
 		return -ENODEV;
 	*n = net->port[host][plane][sub_port].n_received;
-	if (net->now_ns < net->busy_until_ns[host][plane])
+	if (net->port[host][plane][sub_port].has_carrier &&
+	    net->now_ns < net->busy_until_ns[host][plane])
 		*n += net->now_ns / (100 * NET_US);
 	return 0;
 }

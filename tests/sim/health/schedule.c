@@ -93,7 +93,7 @@ static void fill_queue(struct schedule *s, unsigned host)
 	uint64_t now = s->net.now_ns, most = queue_ns(s), until;
 
 	if (other == NET_HOSTS || !port->has_carrier || !has_data(s, host, plane) ||
-	    now < s->queue_until_ns[plane])
+	    now < s->queue[plane].until_ns)
 		return;
 	/* one of less than a half is not told from a fault: HEALTH_CONGESTED_NS */
 	link->queue_ns = prng_between(prng, most * 85 / 100, most * 95 / 100);
@@ -102,7 +102,8 @@ static void fill_queue(struct schedule *s, unsigned host)
 	link->queue_full_ns = now + link->queue_ns / prng_log(prng, 1, 64);
 	link->queue_to_ns = link->queue_full_ns + prng_log(prng, 20 * NET_MS, NET_S);
 	link->drop_per_mille = (uint32_t)prng_below(prng, 50);
-	s->queue_until_ns[plane] = until = link->queue_to_ns + link->queue_ns;
+	until = link->queue_to_ns + link->queue_ns;
+	s->queue[plane] = (struct full_queue){link, host, other, until};
 	hear_until(s, host, plane, until);
 	hear_until(s, other, plane, until);
 	for (unsigned h = 0; h < s->net.n_hosts; h++)

@@ -175,12 +175,14 @@ static bool is_cable_touched(const struct schedule *s, unsigned from, unsigned t
 void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane)
 {
 	struct schedule *s = arg;
+	unsigned n_paths = s->net.n_hosts * (s->net.n_hosts - 1);
 
 	schedule_say(s, false, "%u->%u plane %u: a sub-port is gray", from, to, plane);
 	if (is_cable_touched(s, from, to, plane) || is_restarting(s, from, to))
 		return;
 	/* what a leaf loses of all makes no cable gray, but by chance */
-	if (is_lossy(s, from, to, plane) && ++s->n_gray_by_chance <= GRAY_BY_CHANCE_MAX)
+	if (is_lossy(s, from, to, plane) &&
+	    ++s->n_gray_by_chance <= GRAY_BY_CHANCE_MAX + n_paths / GRAY_BY_CHANCE_OF)
 		return;
 	schedule_say(s, true, "a healthy sub-port is gray: %u->%u plane %u", from, to, plane);
 }

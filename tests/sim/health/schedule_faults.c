@@ -129,14 +129,37 @@ static bool is_away(const struct schedule *s, unsigned host)
 	return false;
 }
 
+/* Nobody fills it any more. What it holds goes out, and whoever is not cut off hears that. */
+static void drain_queue(struct schedule *s, unsigned plane)
+{
+	struct full_queue *q = &s->queue[plane];
+	uint64_t now = s->net.now_ns;
+	struct link *link = q->link;
+
+	if (now >= link->queue_to_ns) /* it does already */
+		return;
+	if (now < link->queue_full_ns)
+		link->queue_ns =
+			(uint64_t)((double)link->queue_ns * (double)(now - link->queue_from_ns) /
+				   (double)(link->queue_full_ns - link->queue_from_ns));
+	link->queue_from_ns = link->queue_full_ns = link->queue_to_ns = now;
+	q->until_ns = now + link->queue_ns;
+	for (unsigned h = 0; h < s->net.n_hosts; h++)
+		if (s->net.busy_until_ns[h][plane] > q->until_ns)
+			s->net.busy_until_ns[h][plane] = q->until_ns;
+}
+
 /* Of all servers, or of the one whose cables it is. */
 static void stop_data(struct schedule *s, const struct fault *f)
 {
 	bool all = f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_LEAF_LOSSY;
+	const struct full_queue *q = &s->queue[f->plane];
 
 	for (unsigned h = 0; h < s->net.n_hosts; h++)
 		if (all || h == f->host)
 			s->net.busy_until_ns[h][f->plane] = 0;
+	if (s->net.now_ns < q->until_ns && (all || f->host == q->host || f->host == q->other))
+		drain_queue(s, f->plane);
 }
 
 void schedule_faults_flap(struct schedule *s, struct fault *f)

@@ -29,8 +29,9 @@
 #define NOTICE_NS     (1000 * NET_MS)
 /* a leaf that loses so much of all may pass for whole again for a while */
 #define FAULT_MILD_PER_MILLE 80u
-/* chance marks one sub-port in some thousand of those that lose like all others */
+/* chance marks one sub-port in some thousand of those that lose like all others: two, and ... */
 #define GRAY_BY_CHANCE_MAX 2u
+#define GRAY_BY_CHANCE_OF  1000u /* ... one more of so many paths */
 
 struct fault {
 	enum fault_kind kind;
@@ -43,6 +44,13 @@ struct fault {
 	bool is_lasting; /* a sub-port that passes nothing, for long */
 };
 
+/* The full queue of a plane, its server, and one that sends to it or is sent what it holds. */
+struct full_queue {
+	struct link *link;
+	unsigned host, other;
+	uint64_t until_ns; /* it has drained */
+};
+
 struct schedule {
 	struct net net;
 	struct server servers[NET_HOSTS];
@@ -52,8 +60,8 @@ struct schedule {
 	struct bgp bgp;
 	/* what else is bad in this schedule */
 	bool has_queues, has_stalls, has_lies, has_loss;
-	unsigned queues_per_mille;	      /* of steps in which one fills */
-	uint64_t queue_until_ns[NET_PLANES];  /* until it has drained */
+	unsigned queues_per_mille; /* of steps in which one fills */
+	struct full_queue queue[NET_PLANES];
 	bool has_idle;			      /* pairs without traffic, and that is known */
 	bool is_active[NET_HOSTS][NET_HOSTS]; /* has traffic */
 	uint64_t burst_ns;
