@@ -127,19 +127,22 @@ static bool is_witness(const struct prober *p, const struct prober_peer *peer, u
 static void find_witnesses(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
 {
 	struct prober_plane *s = &p->planes[gpu][plane];
-	uint32_t n = 0;
+	uint32_t n = 0, n_asked = 0;
 
 	if (s->searched_ns == now)
 		return;
 	s->searched_ns = now;
 	s->n_peers = 0;
 	s->witness[0] = s->witness[1] = NULL;
-	for (uint32_t i = 0; i < p->n_peers && s->n_peers < HEALTH_ASKED_MAX && n < 2; i++) {
+	for (uint32_t i = 0; i < p->n_peers && n_asked < HEALTH_ASKED_MAX && n < 2; i++) {
 		const struct prober_peer *peer = p->peers[i];
 
-		if (peer->gpu != gpu || !peer->paths[plane].wanted)
+		if (peer->gpu != gpu)
 			continue;
 		s->n_peers++;
+		if (!peer->paths[plane].wanted)
+			continue;
+		n_asked++;
 		if (is_witness(p, peer, plane, now))
 			s->witness[n++] = peer;
 	}
@@ -147,8 +150,8 @@ static void find_witnesses(struct prober *p, uint32_t gpu, uint32_t plane, uint6
 
 /*
  * Whether quiet tells anything of a plane: another peer would be heard over it. If none would, what
- * is quiet may be a full queue before this peer, which they fill. With no other peer nobody is
- * known who would fill it. What is down already need not be proven again.
+ * is quiet may be a full queue before this peer, which they fill. With no other peer, over whatever
+ * plane, nobody is known who would fill it. What is down already need not be proven again.
  */
 static bool has_witness(struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			uint64_t now)
@@ -162,6 +165,21 @@ static bool has_witness(struct prober *p, const struct prober_peer *peer, uint32
 }
 
 /*
+ * The path was silent, for as long as takes one down, while something still came in over its plane:
+ * then a queue keeps its replies, or it alone is dead, and what the plane did afterwards tells
+ * nothing of it.
+ */
+static bool was_silent_before(const struct prober *p, const struct prober_peer *peer,
+			      uint32_t plane, uint64_t burst_ns)
+{
+	const struct prober_path *path = &peer->paths[plane];
+
+	return path->silent_since_ns && prober_larger(path->silent_since_ns, path->resumed_ns) +
+							probe_fsm_silence(&p->times, burst_ns) <
+						p->planes[peer->gpu][plane].heard_ns;
+}
+
+/*
  * If no packet of any sender comes in over the plane any more, though others were asked, no full
  * queue delays replies. A full queue may by chance drop as many probes in a row as make a silence.
  */
@@ -172,7 +190,7 @@ static uint64_t margin_of(struct prober *p, const struct prober_peer *peer, uint
 	uint64_t burst = p->ports->gpus[peer->gpu].burst_ns[plane];
 
 	if ((!is_late(p, peer, plane, now) && now >= s->heard_ns + quiet_ns(p, burst) &&
-	     has_witness(p, peer, plane, now)) ||
+	     !was_silent_before(p, peer, plane, burst) && has_witness(p, peer, plane, now)) ||
 	    HEALTH_PLANTED(queues_ignored))
 		return 0;
 	return queues_ns(p, peer, plane, now) + HEALTH_QUEUE_LOSSES * p->times.interval_ns;
@@ -220,11 +238,23 @@ static bool is_going_on(const struct prober *p, const struct prober_path *path, 
 	       loss_rtt_lost_since(&path->loss, now - decided_ns - window_ns) > HEALTH_RATE_STRAYS;
 }
 
+/*
+ * A queue that takes no longer than replies usually do, where these are read by the clock and the
+ * link is fast, is not seen. So what it drops has to be tolerated.
+ */
+static uint32_t tolerated_ppm(const struct prober *p, const struct prober_path *path)
+{
+	bool is_hidden = path->loss.full_ns && path->loss.full_ns / 2 <= path->loss.usual_ns;
+
+	return is_hidden && p->times.max_loss_ppm < HEALTH_HIDDEN_PPM ? HEALTH_HIDDEN_PPM
+								      : p->times.max_loss_ppm;
+}
+
 /* Beyond what is tolerated, full queues aside. */
 static bool is_losing(const struct prober *p, const struct prober_path *path)
 {
 	return path->loss.n_lost >= (path->suspicion ? HEALTH_SUSPICION_MAX : HEALTH_LOST_MIN) &&
-	       loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm;
+	       loss_rtt_ppm(&path->loss) > tolerated_ppm(p, path);
 }
 
 /*
@@ -503,7 +533,8 @@ static bool find_gray(struct prober *p, struct prober_peer *peer, uint32_t plane
 	path->searched_at = path->loss.settled;
 	if (!is_going_on(p, path, now))
 		return false;
-	finding = gray_find(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port);
+	finding =
+		gray_find(&path->gray, &path->loss, tolerated_ppm(p, path), now, &side, &sub_port);
 	path->suspicion = finding == GRAY_SUSPICION;
 	if (finding != GRAY_FOUND)
 		return false;
