@@ -239,12 +239,13 @@ static bool is_going_on(const struct prober *p, const struct prober_path *path, 
 }
 
 /*
- * A queue that takes no longer than replies usually do, where these are read by the clock and the
- * link is fast, is not seen. So what it drops has to be tolerated.
+ * A full queue is seen only if it takes longer than half of the most that it may, beyond what
+ * replies usually take. Where these are read by the clock and the link is fast, it may not, and
+ * what it drops has to be tolerated.
  */
 static uint32_t tolerated_ppm(const struct prober *p, const struct prober_path *path)
 {
-	bool is_hidden = path->loss.full_ns && path->loss.full_ns / 2 <= path->loss.usual_ns;
+	bool is_hidden = path->loss.full_ns && path->loss.full_ns / 3 <= path->loss.usual_ns;
 
 	return is_hidden && p->times.max_loss_ppm < HEALTH_HIDDEN_PPM ? HEALTH_HIDDEN_PPM
 								      : p->times.max_loss_ppm;

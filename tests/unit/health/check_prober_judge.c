@@ -532,7 +532,7 @@ START_TEST(more_is_tolerated_where_queues_are_not_seen)
 	bool is_hidden = _i;
 
 	send_all(&(struct lost){.one_in = 20});
-	peer->paths[0].loss.full_ns = MS / 2;
+	peer->paths[0].loss.full_ns = 2 * MS;
 	peer->paths[0].loss.usual_ns = is_hidden ? MS * 3 / 4 : MS / 50;
 	peer->usual_ns = T0 + N_PROBES * INTERVAL;
 	ck_assert_uint_ge(peer->paths[0].loss.n_lost, HEALTH_LOST_MIN);
