@@ -239,13 +239,14 @@ static bool is_going_on(const struct prober *p, const struct prober_path *path, 
 }
 
 /*
- * A full queue is seen only if it takes longer than half of the most that it may, beyond what
- * replies usually take. Where these are read by the clock and the link is fast, it may not, and
- * what it drops has to be tolerated.
+ * A full queue is seen if it takes longer than half of the most that it may, beyond what replies
+ * take without it. On a fast link it may not, where replies are read by the clock; and where it has
+ * long stood, what they take without it may not be known. What it drops has to be tolerated then.
  */
 static uint32_t tolerated_ppm(const struct prober *p, const struct prober_path *path)
 {
-	bool is_hidden = path->loss.full_ns && path->loss.full_ns / 3 <= path->loss.usual_ns;
+	uint64_t usual = prober_smaller(loss_rtt_percentile_ns(&path->loss, 50), 2 * p->tick_ns);
+	bool is_hidden = path->loss.full_ns && path->loss.full_ns / 3 <= usual;
 
 	return is_hidden && p->times.max_loss_ppm < HEALTH_HIDDEN_PPM ? HEALTH_HIDDEN_PPM
 								      : p->times.max_loss_ppm;
@@ -254,8 +255,10 @@ static uint32_t tolerated_ppm(const struct prober *p, const struct prober_path *
 /* Beyond what is tolerated, full queues aside. */
 static bool is_losing(const struct prober *p, const struct prober_path *path)
 {
+	uint32_t ppm = loss_rtt_ppm(&path->loss);
+
 	return path->loss.n_lost >= (path->suspicion ? HEALTH_SUSPICION_MAX : HEALTH_LOST_MIN) &&
-	       loss_rtt_ppm(&path->loss) > tolerated_ppm(p, path);
+	       ppm > p->times.max_loss_ppm && ppm > tolerated_ppm(p, path);
 }
 
 /*
