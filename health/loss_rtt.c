@@ -74,7 +74,7 @@ static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum s
 			return q->sent_ns + HEALTH_RATE_NS < p->sent_ns ||
 					       q->sent_ns > p->sent_ns + HEALTH_RATE_NS
 				       ? 0
-				       : q->rtt_us * UINT64_C(1000);
+				       : q->way_us * UINT64_C(1000);
 	}
 	return 0;
 }
@@ -99,7 +99,7 @@ static uint64_t congested_ns(const struct loss_rtt *l)
  */
 static bool was_full(const struct loss_rtt *l, uint32_t sequence)
 {
-	uint64_t congested = congested_ns(l), peak = l->rtt_peak_ns;
+	uint64_t congested = congested_ns(l), peak = l->way_peak_ns;
 	uint64_t full = l->full_ns && l->full_ns < peak ? l->full_ns : peak;
 
 	for (enum shared what = SHARED_LOCAL; what < SHARED; what++) {
@@ -137,7 +137,7 @@ uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_p
 	*at(l, sequence) = *probe;
 	at(l, sequence)->sent_ns = now;
 	at(l, sequence)->answered = false;
-	at(l, sequence)->rtt_us = 0;
+	at(l, sequence)->rtt_us = at(l, sequence)->way_us = 0;
 	l->n_sent_ever++;
 	return sequence;
 }
@@ -162,24 +162,35 @@ static uint64_t bucket_end_ns(unsigned bucket)
 	return ((UINT64_C(4) + (bucket + 1) % 4 + 1) << (octave - 2)) * 1000 - 1000;
 }
 
-static void note_rtt(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *p)
+/* The peer was away, or we were, if it is so long. */
+static void note_peak(uint64_t *peak, uint64_t ns)
+{
+	if (ns > HEALTH_PEAK_MAX_NS)
+		ns = HEALTH_PEAK_MAX_NS;
+	*peak = ns >= *peak ? ns : *peak - (*peak - ns) / HEALTH_PEAK_MEMORY;
+}
+
+static uint32_t microseconds(uint64_t ns)
+{
+	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
+}
+
+static void note_rtt(struct loss_rtt *l, uint64_t now, uint64_t waited_ns, struct loss_rtt_probe *p)
 {
 	uint64_t ns = now > p->sent_ns ? now - p->sent_ns : 0;
+	uint64_t way = ns > waited_ns ? ns - waited_ns : 0;
 
-	p->rtt_us = ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
+	p->rtt_us = microseconds(ns);
+	p->way_us = microseconds(way);
 	if (l->n_rtt >= HEALTH_RTT_MEMORY) {
 		l->n_rtt = 0;
 		for (unsigned i = 0; i < LOSS_RTT_BUCKETS; i++)
 			l->n_rtt += l->histogram[i] /= 2;
 	}
-	l->histogram[bucket_of(ns)]++;
+	l->histogram[bucket_of(way)]++;
 	l->n_rtt++;
-	if (ns > HEALTH_PEAK_MAX_NS) /* the peer was away, or we were */
-		ns = HEALTH_PEAK_MAX_NS;
-	if (ns >= l->rtt_peak_ns)
-		l->rtt_peak_ns = ns;
-	else
-		l->rtt_peak_ns -= (l->rtt_peak_ns - ns) / HEALTH_PEAK_MEMORY;
+	note_peak(&l->rtt_peak_ns, ns);
+	note_peak(&l->way_peak_ns, way);
 }
 
 /* What was taken for lost had been waiting in queues. It was told as lost, and stays so. */
@@ -193,7 +204,7 @@ static void void_late(struct loss_rtt *l, uint32_t sequence)
 }
 
 bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
-		       struct loss_rtt_probe *probe)
+		       uint64_t waited_ns, struct loss_rtt_probe *probe)
 {
 	struct loss_rtt_probe *p = at(l, sequence);
 	uint32_t age = l->next - sequence; /* 1: the newest */
@@ -203,23 +214,25 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
 	p->answered = true;
 	if (age >= l->next - l->settled) {
 		void_late(l, sequence);
-		note_rtt(l, now, p);
+		note_rtt(l, now, waited_ns, p);
 		return false;
 	}
 	if (!l->newest_answered || (int32_t)(sequence - l->newest_answered) > 0) {
 		l->newest_answered = sequence;
 		l->newest_answered_sent_ns = p->sent_ns;
 	}
-	note_rtt(l, now, p);
+	note_rtt(l, now, waited_ns, p);
 	*probe = *p;
 	return true;
 }
 
-bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *probe)
+bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, uint64_t waited_ns,
+			   struct loss_rtt_probe *probe)
 {
 	for (uint32_t sequence = l->next - 1; sequence != l->settled; sequence--)
 		if (!at(l, sequence)->answered)
-			return loss_rtt_answered(l, now, sequence, at(l, sequence)->nonce, probe);
+			return loss_rtt_answered(l, now, sequence, at(l, sequence)->nonce,
+						 waited_ns, probe);
 	return false;
 }
 
@@ -342,14 +355,14 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss
 	return false;
 }
 
-uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns)
+uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns, bool or_queued)
 {
 	const struct loss_rtt_probe *p;
 	enum loss_rtt_outcome outcome;
 	uint32_t n = 0, i = 0;
 
 	while (loss_rtt_decided(l, &i, &p, &outcome) && p->sent_ns >= since_ns)
-		n += outcome != LOSS_RTT_ANSWERED;
+		n += outcome == LOSS_RTT_LOST || (or_queued && outcome == LOSS_RTT_QUEUED);
 	return n;
 }
 

@@ -30,7 +30,8 @@ struct loss_rtt_probe {
 	/* the sub-ports where it should arrive, and the answer; -1: not known */
 	int8_t remote, back;
 	bool answered, void_; /* void: took a link that died; counts neither way */
-	uint32_t rtt_us;      /* if answered */
+	/* if answered: until the reply was read; and of that on the way, not waiting to be read */
+	uint32_t rtt_us, way_us;
 };
 
 /* What is looked at each time comes first, in few cache lines: there are thousands of these. */
@@ -41,14 +42,14 @@ struct loss_rtt {
 	uint32_t newest_answered;
 	uint32_t n_lost, n_queued, n_decided; /* within the window */
 	uint64_t newest_answered_sent_ns;     /* when that one was sent */
-	uint64_t rtt_peak_ns;		      /* the longest of late; decays */
-	/* the caller's: what a full queue takes, 0: not known; what replies take without queues */
+	uint64_t rtt_peak_ns, way_peak_ns;    /* the longest of late; they decay */
+	/* the caller's: what a full queue takes, 0: not known; what the way takes without queues */
 	uint64_t full_ns, usual_ns;
 	uint64_t forgotten_ns; /* what was sent until then is; 0: nothing */
 	uint64_t n_lost_ever, n_sent_ever;
 	uint32_t n_rtt;
-	uint32_t histogram[LOSS_RTT_BUCKETS];
-	uint8_t outcome[LOSS_RTT_WINDOW]; /* of decided ones */
+	uint32_t histogram[LOSS_RTT_BUCKETS]; /* of way_us */
+	uint8_t outcome[LOSS_RTT_WINDOW];     /* of decided ones */
 	struct loss_rtt_probe ring[LOSS_RTT_WINDOW];
 };
 
@@ -56,18 +57,20 @@ void loss_rtt_init(struct loss_rtt *l);
 /* Notes a probe (who fills in sub-ports, port, nonce and void_) and returns its sequence number. */
 uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe);
 /*
- * A reply with that stamp. true once, if such a probe is still undecided; *probe then is it. false
+ * A reply with that stamp, read now; waited_ns: so long it and its probe waited to be read, here and
+ * there. true once, if such a probe is still undecided; *probe then is it. false
  * for a forged or repeated reply, which changes nothing, and for a late one: its probe was not lost
  * after all, and counts neither way.
  */
 bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
-		       struct loss_rtt_probe *probe);
+		       uint64_t waited_ns, struct loss_rtt_probe *probe);
 /*
  * A reply that does not say to which probe: taken for the newest undecided one that is unanswered,
  * so that as many count as answered as there are replies, though a slow reply may count for a later
  * probe.
  */
-bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, struct loss_rtt_probe *probe);
+bool loss_rtt_answered_one(struct loss_rtt *l, uint64_t now, uint64_t waited_ns,
+			   struct loss_rtt_probe *probe);
 /*
  * Decides probes sent before `before`. Unanswered ones are lost; or queued, if one next to them in
  * time over one of the same cables took about as long as any did of late, and longer than half a
@@ -83,8 +86,8 @@ void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port);
  */
 uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_t nth, uint32_t *n,
 			       uint64_t *nth_sent_ns);
-/* How many of the window's that were sent since then are lost, in full queues or not. */
-uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns);
+/* How many of the window's that were sent since then are lost; or_queued: in full queues as well. */
+uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns, bool or_queued);
 /* When the newest probe was sent whose reply had come by then; 0: none had. */
 uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns);
 /*

@@ -19,6 +19,7 @@ enum element {
 	ELEMENT_HMAC = 5,
 	ELEMENT_RETURN = 6,
 	ELEMENT_HEARD = 7,
+	ELEMENT_HELD = 10,
 };
 
 #define STAMP_BYTES	    12u
@@ -27,6 +28,7 @@ enum element {
 #define ACK_BYTES	    12u
 #define RETURN_BYTES	    2u
 #define HEARD_BYTES	    0u
+#define HELD_BYTES	    4u
 
 static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
 
@@ -94,6 +96,8 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 		p = put(begin(p, ELEMENT_ARRIVAL, ARRIVAL_BYTES), t->arrival.plane, 1);
 		p = put(put(p, t->arrival.sub_port, 1), t->arrival.n_sub_ports, 1);
 	}
+	if (t->has_held)
+		p = put(begin(p, ELEMENT_HELD, HELD_BYTES), t->held_us, 4);
 	if (t->has_return)
 		p = put(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
 	if (t->has_heard)
@@ -162,6 +166,12 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 		if (length != HEARD_BYTES || out->has_heard)
 			return "a HEARD element that is not empty, or a second one";
 		out->has_heard = true;
+		return NULL;
+	case ELEMENT_HELD:
+		if (length != HELD_BYTES || out->has_held)
+			return "a time held of wrong length, or a second one";
+		out->has_held = true;
+		out->held_us = (uint32_t)get(v, 4);
 		return NULL;
 	case ELEMENT_HMAC:
 		return length != SHA256_DIGEST_SIZE ? "an HMAC of wrong length" : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
- * report, a capacity notice and its acknowledgement, the port that a reply is to go to, and that
+ * report and how long it held the probe, a capacity notice and its acknowledgement, the port that a reply is to go to, and that
  * the sender's last probe was answered.
  *
  * Solely owns: those elements' bytes. In: bytes from the network, the key. Out: a checked struct,
@@ -75,13 +75,14 @@ struct notice_ack {
 };
 
 struct notice_trailer {
-	bool has_stamp, has_arrival, has_capacity, has_ack, has_return;
+	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_return;
 	/* in a probe: the sender's last one over this path was answered */
 	bool has_heard;
 	bool authentic;	 /* carries an HMAC, and it is right by one of the keys */
 	bool second_key; /* by the second one */
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;
+	uint32_t held_us; /* from the probe's arrival until it was read and answered */
 	struct notice_capacity capacity;
 	struct notice_ack ack;
 	struct notice_return back;

@@ -202,7 +202,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	bool overdue = prober_is_overdue(p, path, now), quiet;
 
 	path->loss.full_ns = HEALTH_QUEUE_BATCHES * p->ports->gpus[peer->gpu].burst_ns[plane];
-	prober_note_usual(p, peer, now);
+	prober_note_usual(peer, now);
 	loss_rtt_settle(&path->loss, now - HEALTH_SETTLE_NS - path->loss.rtt_peak_ns);
 	if (path->fsm.state != PROBE_DOWN && overdue) {
 		note_overdue(p, peer, plane, now);

@@ -68,7 +68,7 @@ struct prober_peer {
 	uint32_t place;		  /* in prober.places; its own as long as it is known */
 	uint64_t active_until_ns; /* it has traffic, or a path of it is suspect: probed fast */
 	uint64_t overdue_ns;	  /* a path of it was overdue, or asked as a witness, last */
-	uint64_t usual_ns;	  /* when was last noted what its replies usually take */
+	uint64_t noted_ns;	  /* when was last noted what its replies usually take */
 	uint64_t stamped_ns;	  /* it last repeated a stamp of ours; 0: never */
 	uint32_t acked;		  /* sequence of the newest notice that it has acknowledged */
 	/*
@@ -93,12 +93,13 @@ struct prober_plane {
 	uint64_t sampled_ns;				 /* last sample; 0: not sampled of late */
 	/* something was read from it, or the last sample was larger than the one before */
 	uint64_t heard_ns;
-	uint64_t asked_ns; /* the first probe sent over it since */
+	uint64_t received_ns; /* likewise, but only if something surely was */
+	uint64_t asked_ns;    /* the first probe sent over it since */
 	uint64_t packets;
 	uint64_t plane_judged_ns; /* when its paths were last judged together */
 	uint64_t hurry_until_ns;  /* the leaf has lost one peer: ask for the idle ones at once */
 	uint64_t witnessed_ns;	  /* others were asked last, because nothing came in over it */
-	/* at that time: so many have a path, and these would be heard */
+	/* at that time: so many peers were looked at, and these would be heard */
 	uint64_t searched_ns;
 	uint32_t n_peers;
 	const struct prober_peer *witness[2];
@@ -257,11 +258,10 @@ void prober_plane_due(struct prober *p, uint32_t place, uint64_t now);
 
 /* prober_judge.c */
 /*
- * What the peer's replies take without queues: the fastest tenth of them over the plane where that
- * is least, for where a queue stands all are slow. At most as long as both ends may be late that
- * look at what has come by the clock.
+ * What the way to the peer and back takes without queues: the fastest hundredth of replies over the
+ * plane where that is least, for where a queue stands all are slow.
  */
-void prober_note_usual(const struct prober *p, struct prober_peer *peer, uint64_t now);
+void prober_note_usual(struct prober_peer *peer, uint64_t now);
 bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
 /*
  * Probes answered over a path since the newest one that is missing, and since the newest one that

@@ -326,11 +326,14 @@ static bool is_foreign(const struct prober_peer *peer, uint64_t now)
 
 /* Whether the reply answers a probe that waits for one: *probe is it. */
 static bool is_answer(struct prober_peer *peer, struct prober_path *path,
-		      const struct notice_trailer *t, uint64_t now, struct loss_rtt_probe *probe)
+		      const struct notice_trailer *t, uint64_t waited_ns, uint64_t now,
+		      struct loss_rtt_probe *probe)
 {
 	if (!t->has_stamp)
-		return is_foreign(peer, now) && loss_rtt_answered_one(&path->loss, now, probe);
-	if (!loss_rtt_answered(&path->loss, now, t->stamp.sequence, t->stamp.nonce, probe))
+		return is_foreign(peer, now) &&
+		       loss_rtt_answered_one(&path->loss, now, waited_ns, probe);
+	if (!loss_rtt_answered(&path->loss, now, t->stamp.sequence, t->stamp.nonce,
+			       waited_ns + t->held_us * UINT64_C(1000), probe))
 		return false;
 	peer->stamped_ns = now;
 	return true;
@@ -378,7 +381,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	path = &peer->paths[plane];
 	before = path->loss.newest_answered;
 	prober_plane_heard(p, s->gpu, arrived, now);
-	if (!is_answer(peer, path, &t, now, &probe))
+	if (!is_answer(peer, path, &t, in->waited_ns, now, &probe))
 		goto drop;
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;

@@ -6,20 +6,20 @@ _Static_assert(HEALTH_RATE_PROBES == LOSS_RTT_WINDOW / 2, "half a window");
 
 /* ---- evidence ------------------------------------------------------------ */
 
-void prober_note_usual(const struct prober *p, struct prober_peer *peer, uint64_t now)
+void prober_note_usual(struct prober_peer *peer, uint64_t now)
 {
-	uint64_t usual = 2 * p->tick_ns;
+	uint64_t usual = UINT64_MAX;
 
-	if (now < peer->usual_ns + HEALTH_LOOK_NS)
+	if (now < peer->noted_ns + HEALTH_LOOK_NS)
 		return;
-	peer->usual_ns = now;
+	peer->noted_ns = now;
 	for (uint32_t i = 0; i < peer->n_planes; i++) {
-		uint64_t ns = loss_rtt_percentile_ns(&peer->paths[i].loss, 10);
+		uint64_t ns = loss_rtt_percentile_ns(&peer->paths[i].loss, 1);
 
 		if (peer->paths[i].wanted && ns && ns < usual)
 			usual = ns;
 	}
-	for (uint32_t i = 0; i < peer->n_planes; i++)
+	for (uint32_t i = 0; usual < UINT64_MAX && i < peer->n_planes; i++)
 		peer->paths[i].loss.usual_ns = usual;
 }
 
@@ -176,7 +176,7 @@ static bool was_silent_before(const struct prober *p, const struct prober_peer *
 
 	return path->silent_since_ns && prober_larger(path->silent_since_ns, path->resumed_ns) +
 							probe_fsm_silence(&p->times, burst_ns) <
-						p->planes[peer->gpu][plane].heard_ns;
+						p->planes[peer->gpu][plane].received_ns;
 }
 
 /*
@@ -228,37 +228,23 @@ static uint32_t healed_run(const struct prober *p)
  * Losses count while they go on: after one of them a path is asked at full pace, but what a fault
  * did that is over stays in the window of an idle one for very long.
  */
-static bool is_going_on(const struct prober *p, const struct prober_path *path, uint64_t now)
+static bool is_going_on(const struct prober *p, const struct prober_path *path, bool or_queued,
+			uint64_t now)
 {
-	uint64_t decided_ns = HEALTH_SETTLE_NS + path->loss.rtt_peak_ns,
-		 window_ns =
-			 prober_larger(HEALTH_ACTIVE_NS, LOSS_RTT_WINDOW * p->times.interval_ns);
+	uint64_t known_ns =
+		HEALTH_SETTLE_NS + path->loss.rtt_peak_ns +
+		prober_larger(HEALTH_ACTIVE_NS, LOSS_RTT_WINDOW / 4 * p->times.interval_ns);
 
-	return now < decided_ns + window_ns ||
-	       loss_rtt_lost_since(&path->loss, now - decided_ns - window_ns) > HEALTH_RATE_STRAYS;
-}
-
-/*
- * A full queue is seen if it takes longer than half of the most that it may, beyond what replies
- * take without it. On a fast link it may not, where replies are read by the clock; and where it has
- * long stood, what they take without it may not be known. What it drops has to be tolerated then.
- */
-static uint32_t tolerated_ppm(const struct prober *p, const struct prober_path *path)
-{
-	uint64_t usual = prober_smaller(loss_rtt_percentile_ns(&path->loss, 50), 2 * p->tick_ns);
-	bool is_hidden = path->loss.full_ns && path->loss.full_ns / 3 <= usual;
-
-	return is_hidden && p->times.max_loss_ppm < HEALTH_HIDDEN_PPM ? HEALTH_HIDDEN_PPM
-								      : p->times.max_loss_ppm;
+	return now < known_ns ||
+	       loss_rtt_lost_since(&path->loss, now - known_ns, or_queued) > HEALTH_RATE_STRAYS;
 }
 
 /* Beyond what is tolerated, full queues aside. */
-static bool is_losing(const struct prober *p, const struct prober_path *path)
+static bool is_losing(const struct prober *p, const struct prober_path *path, uint64_t now)
 {
-	uint32_t ppm = loss_rtt_ppm(&path->loss);
-
 	return path->loss.n_lost >= (path->suspicion ? HEALTH_SUSPICION_MAX : HEALTH_LOST_MIN) &&
-	       ppm > p->times.max_loss_ppm && ppm > tolerated_ppm(p, path);
+	       loss_rtt_ppm(&path->loss) > p->times.max_loss_ppm &&
+	       is_going_on(p, path, false, now);
 }
 
 /*
@@ -304,7 +290,7 @@ static enum probe_where locate(const struct prober *p, const struct prober_peer 
 			continue;
 		others++;
 		suffering += path->fsm.state == PROBE_DOWN || prober_is_overdue(p, path, now) ||
-			     is_losing(p, path);
+			     is_losing(p, path, now);
 	}
 	if (!others)
 		return PROBE_UNLOCATED;
@@ -507,11 +493,11 @@ static struct probe_evidence gather(struct prober *p, const struct prober_peer *
 			compare_all(p, path, &heard, &peer->paths[i], times, now, &e);
 	if (HEALTH_PLANTED(elsewhere_unasked))
 		e.answers_elsewhere = nth_sent != 0;
-	e.lossy = is_losing(p, path) &&
+	e.lossy = is_losing(p, path, now) &&
 		  (HEALTH_PLANTED(rate_alone) ||
 		   (loss_rtt_clean_run(&path->loss, now, path->loss.rtt_peak_ns, p->tick_ns) <
 			    healed_run(p) &&
-		    is_going_on(p, path, now) && is_clean_elsewhere(p, peer, plane, now)));
+		    is_clean_elsewhere(p, peer, plane, now)));
 	e.silent_since_ns = silent_since(p, path, e.silent_since_ns);
 	if (e.answers_elsewhere || e.lossy)
 		e.where = locate(p, peer, plane, now);
@@ -535,10 +521,9 @@ static bool find_gray(struct prober *p, struct prober_peer *peer, uint32_t plane
 	    path->searched_at == path->loss.settled)
 		return false;
 	path->searched_at = path->loss.settled;
-	if (!is_going_on(p, path, now))
+	if (!is_going_on(p, path, true, now))
 		return false;
-	finding =
-		gray_find(&path->gray, &path->loss, tolerated_ppm(p, path), now, &side, &sub_port);
+	finding = gray_find(&path->gray, &path->loss, p->times.max_loss_ppm, now, &side, &sub_port);
 	path->suspicion = finding == GRAY_SUSPICION;
 	if (finding != GRAY_FOUND)
 		return false;

@@ -15,7 +15,7 @@ void prober_rx_close(struct prober *p)
 
 void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
 {
-	p->planes[gpu][plane].heard_ns = now;
+	p->planes[gpu][plane].heard_ns = p->planes[gpu][plane].received_ns = now;
 }
 
 void prober_plane_asked(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now)
@@ -34,7 +34,7 @@ static void read_counts(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 	const struct sub_ports_gpu *g = &p->ports->gpus[gpu];
 	struct prober_plane *s = &p->planes[gpu][plane];
 	uint64_t sum = 0, packets;
-	bool known = false, unknown = false;
+	bool known = false, unknown = false, has_paused;
 
 	for (uint32_t i = 0; i < g->n_sub_ports[plane]; i++) {
 		if (g->ifindex[plane][i] <= 0)
@@ -51,9 +51,11 @@ static void read_counts(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 	 * after a pause there is nothing to compare with: then something came in, as if a
 	 * count cannot be read
 	 */
-	if (!known || unknown || sum != s->packets ||
-	    now > s->sampled_ns + 2 * p->times.interval_ns)
+	has_paused = now > s->sampled_ns + 2 * p->times.interval_ns;
+	if (!known || unknown || has_paused || sum != s->packets)
 		s->heard_ns = now;
+	if (known && !unknown && !has_paused && sum != s->packets)
+		s->received_ns = now;
 	s->packets = sum;
 	s->sampled_ns = now;
 }

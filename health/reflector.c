@@ -113,11 +113,12 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	if (t.has_capacity)
 		take_notice(r, s->gpu, &in->from, &t, &reply);
 	if (t.has_stamp) {
-		reply.has_stamp = reply.has_arrival = true;
+		reply.has_stamp = reply.has_arrival = reply.has_held = true;
 		reply.stamp = t.stamp;
 		reply.arrival =
 			(struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port,
 						(uint8_t)r->ports->gpus[s->gpu].n_sub_ports[plane]};
+		reply.held_us = (uint32_t)(in->waited_ns / 1000);
 		reply.has_return = as_data;
 		reply.back = t.back;
 		out->length = notice_wire_encode(&reply, &r->keys->own, &back, out->bytes);

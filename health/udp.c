@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "roce_ports.h"
@@ -16,7 +17,9 @@
 
 #define PORT_COUNT (FARE_PROBE_PORT_LAST - FARE_PROBE_PORT_FIRST + 1)
 #define PORT_TRIES 64u
-#define FARE	   0x46415245 /* how our trailer begins */
+/* longer, and the clock was set meanwhile */
+#define UDP_WAITED_MAX_NS INT64_C(10000000000)
+#define FARE		  0x46415245 /* how our trailer begins */
 /* a thousand peers' probes at once, of 1 KiB each with what the kernel adds, four times over */
 #define RX_BUFFER_BYTES (4 << 20)
 
@@ -68,6 +71,8 @@ static int set_options(int fd, bool v4, bool is_raw)
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1)));
+	if (!rc)
+		rc = udp_set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 	/* less than asked for is fine */
 	if (!rc && udp_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RX_BUFFER_BYTES))
 		udp_set(fd, SOL_SOCKET, SO_RCVBUF, RX_BUFFER_BYTES);
@@ -209,10 +214,24 @@ void udp_poll(struct udp_socket *const *sockets, unsigned n, bool *readable)
 
 /* ---- receiving ----------------------------------------------------------- */
 
-static void read_control(struct msghdr *m, struct udp_packet *p)
+static int64_t nanoseconds(const struct timespec *ts)
+{
+	return (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec;
+}
+
+/* now_ns: of the clock that the kernel stamps by. It may have been set since. */
+static uint64_t waited_ns(int64_t stamped_ns, int64_t now_ns)
+{
+	int64_t waited = now_ns - stamped_ns;
+
+	return waited > 0 && waited < UDP_WAITED_MAX_NS ? (uint64_t)waited : 0;
+}
+
+static void read_control(struct msghdr *m, int64_t now_ns, struct udp_packet *p)
 {
 	p->ifindex = 0;
 	p->hop_limit = -1;
+	p->waited_ns = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
 			struct in_pktinfo info;
@@ -229,6 +248,11 @@ static void read_control(struct msghdr *m, struct udp_packet *p)
 		} else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL) ||
 			   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT)) {
 			memcpy(&p->hop_limit, CMSG_DATA(c), sizeof(p->hop_limit));
+		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS) {
+			struct timespec ts;
+
+			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
+			p->waited_ns = waited_ns(nanoseconds(&ts), now_ns);
 		}
 	}
 }
@@ -257,7 +281,7 @@ static void strip(const struct udp_socket *s, struct udp_packet *p)
 }
 
 /* One that did not fit is none of ours: longer than anything that we send. */
-static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i)
+static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i, int64_t now_ns)
 {
 	const struct msghdr *m = &b->headers[i].msg_hdr;
 	struct udp_packet *p = &b->packets[i];
@@ -265,7 +289,7 @@ static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i)
 	p->bytes = b->bytes[i];
 	p->length = m->msg_flags & MSG_TRUNC ? 0 : b->headers[i].msg_len;
 	read_name(&b->names[i], p);
-	read_control(&b->headers[i].msg_hdr, p);
+	read_control(&b->headers[i].msg_hdr, now_ns, p);
 	if (s->is_raw)
 		strip(s, p);
 	if (p->length > UDP_PACKET_BYTES)
@@ -275,6 +299,7 @@ static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i)
 unsigned udp_receive(struct udp *u, struct udp_socket *s)
 {
 	struct udp_buffers *b = &u->in;
+	struct timespec now = {0};
 	int n;
 
 	for (unsigned i = 0; i < UDP_BATCH; i++) {
@@ -283,8 +308,10 @@ unsigned udp_receive(struct udp *u, struct udp_socket *s)
 		b->headers[i].msg_hdr.msg_controllen = UDP_CONTROL_BYTES;
 	}
 	n = recvmmsg(s->fd, b->headers, UDP_BATCH, MSG_DONTWAIT, NULL);
+	if (n > 0)
+		clock_gettime(CLOCK_REALTIME, &now);
 	for (int i = 0; i < n; i++)
-		take(s, b, (unsigned)i);
+		take(s, b, (unsigned)i, nanoseconds(&now));
 	return n > 0 ? (unsigned)n : 0;
 }
 

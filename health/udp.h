@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * udp.h - UDP datagrams as probing wants them: sent out of a chosen device, from any source port,
- * in batches; received with the device and hop limit that they arrived with.
+ * in batches; received with the device and hop limit that they arrived with, and how long they waited
+ * to be read.
  *
  * Solely owns: one raw socket per address family to send by, the receiving sockets, the buffers of
  * both directions. In: addresses, packets. Out: packets. Thread: the loop's. Nothing is allocated
@@ -38,7 +39,8 @@ struct udp_packet {
 	uint16_t from_port;
 	uint16_t to_port; /* of packets to send */
 	int ifindex;
-	int hop_limit; /* of received packets; -1: unknown. To send: 0 means 255 */
+	int hop_limit;	    /* of received packets; -1: unknown. To send: 0 means 255 */
+	uint64_t waited_ns; /* received, until it was read; 0: not known */
 };
 
 struct udp;

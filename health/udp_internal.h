@@ -8,7 +8,7 @@
 #include "udp.h"
 
 #define UDP_HEADER_BYTES  8u
-#define UDP_CONTROL_BYTES 96u
+#define UDP_CONTROL_BYTES 128u
 /* the longest IP header, the UDP header, the payload */
 #define UDP_SLOT_BYTES (60u + UDP_HEADER_BYTES + UDP_PACKET_BYTES)
 

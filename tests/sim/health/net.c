@@ -216,6 +216,7 @@ void net_deliver(struct net *net, struct packet *packet)
 	struct port *port = &net->port[packet->host][packet->plane][packet->sub_port];
 
 	port->n_received++;
+	packet->came_ns = net->now_ns;
 	for (unsigned i = 0; i < net->n_sockets[packet->host]; i++) {
 		struct udp_socket *s = net->sockets[packet->host][i];
 
@@ -335,6 +336,7 @@ unsigned udp_receive(struct udp *u, struct udp_socket *s)
 		p->to_port = packet->to_port;
 		p->ifindex = net_ifindex(packet->host, packet->plane, packet->sub_port);
 		p->hop_limit = 254;
+		p->waited_ns = net_current->now_ns - packet->came_ns;
 		recycle(net_current, packet);
 	}
 	return n;

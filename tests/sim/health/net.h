@@ -48,6 +48,7 @@ struct packet {
 	struct in6_addr from, to;
 	uint16_t from_port, to_port;
 	unsigned host, plane, sub_port; /* where it goes */
+	uint64_t came_ns;
 	size_t length;
 	uint8_t bytes[UDP_PACKET_BYTES];
 };

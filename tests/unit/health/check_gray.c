@@ -43,7 +43,7 @@ static void probe(unsigned n, unsigned m, bool (*is_lost)(const struct loss_rtt_
 		uint32_t sequence = loss_rtt_sent(&l, now, &p);
 
 		if (!is_lost(&p))
-			ck_assert(loss_rtt_answered(&l, now + MS, sequence, turn + 1, &was));
+			ck_assert(loss_rtt_answered(&l, now + MS, sequence, turn + 1, 0, &was));
 	}
 	loss_rtt_settle(&l, now + MS);
 }
@@ -193,7 +193,7 @@ START_TEST(what_is_not_known_is_not_blamed)
 		struct loss_rtt_probe p = {.nonce = i, .remote = -1, .back = -1}, was;
 		uint32_t sequence = loss_rtt_sent(&l, now, &p);
 
-		ck_assert(loss_rtt_answered(&l, now, sequence, i, &was));
+		ck_assert(loss_rtt_answered(&l, now, sequence, i, 0, &was));
 	}
 	probe(60, 1, all);
 	ck_assert(!blame());
@@ -231,7 +231,7 @@ START_TEST(an_outage_of_all_is_no_evidence)
 		uint32_t sequence = loss_rtt_sent(&l, now, &p);
 
 		if (!away)
-			ck_assert(loss_rtt_answered(&l, now + MS, sequence, i, &was));
+			ck_assert(loss_rtt_answered(&l, now + MS, sequence, i, 0, &was));
 	}
 	loss_rtt_settle(&l, now);
 	ck_assert(!blame());
@@ -254,9 +254,9 @@ START_TEST(full_queues_are_not_blamed)
 			uint32_t sequence = loss_rtt_sent(&l, now, &p);
 
 			if (i < 20)
-				loss_rtt_answered(&l, now + MS / 10, sequence, i, &was);
+				loss_rtt_answered(&l, now + MS / 10, sequence, i, 0, &was);
 			else if (!p.remote || (!k && i % 20 == 2))
-				loss_rtt_answered(&l, now + 50 * MS, sequence, i, &was);
+				loss_rtt_answered(&l, now + 50 * MS, sequence, i, 0, &was);
 		}
 		loss_rtt_settle(&l, now);
 		ck_assert_uint_eq(l.n_lost, 0);

@@ -28,13 +28,13 @@ START_TEST(answer_counts_once_and_only_with_its_nonce)
 	struct loss_rtt_probe probe;
 	uint32_t s = sent(10 * MS, 1234, 1, 5, false);
 
-	ck_assert(!loss_rtt_answered(&l, 11 * MS, s, 1235, &probe));
-	ck_assert(!loss_rtt_answered(&l, 11 * MS, s + 1, 1234, &probe));
-	ck_assert(!loss_rtt_answered(&l, 11 * MS, s - 1, 1234, &probe));
-	ck_assert(loss_rtt_answered(&l, 11 * MS, s, 1234, &probe));
+	ck_assert(!loss_rtt_answered(&l, 11 * MS, s, 1235, 0, &probe));
+	ck_assert(!loss_rtt_answered(&l, 11 * MS, s + 1, 1234, 0, &probe));
+	ck_assert(!loss_rtt_answered(&l, 11 * MS, s - 1, 1234, 0, &probe));
+	ck_assert(loss_rtt_answered(&l, 11 * MS, s, 1234, 0, &probe));
 	ck_assert_uint_eq(probe.local_sub_port, 1);
 	ck_assert_uint_eq(probe.port, 5);
-	ck_assert(!loss_rtt_answered(&l, 12 * MS, s, 1234, &probe));
+	ck_assert(!loss_rtt_answered(&l, 12 * MS, s, 1234, 0, &probe));
 	loss_rtt_settle(&l, 20 * MS);
 	ck_assert_uint_eq(loss_rtt_ppm(&l), 0);
 	ck_assert_uint_eq(l.n_decided, 1);
@@ -51,7 +51,7 @@ START_TEST(a_clean_run_begins_after_the_newest_that_is_missing)
 		uint32_t s = sent(now, i, 0, 0, i == 30);
 
 		if (i != 20 && i != 30)
-			ck_assert(loss_rtt_answered(&l, now + 2 * MS, s, i, &probe));
+			ck_assert(loss_rtt_answered(&l, now + 2 * MS, s, i, 0, &probe));
 	}
 	/* neither the void one nor one on its way ends it */
 	sent(now, 40, 0, 0, false);
@@ -62,8 +62,8 @@ START_TEST(a_clean_run_begins_after_the_newest_that_is_missing)
 	loss_rtt_settle(&l, now - 5 * MS);
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, now + MS, 2 * MS, MS), 18);
 	for (uint32_t i = 0; i < 2 * LOSS_RTT_WINDOW; i++, now += 10 * MS)
-		ck_assert(
-			loss_rtt_answered(&l, now + 2 * MS, sent(now, i, 0, 0, false), i, &probe));
+		ck_assert(loss_rtt_answered(&l, now + 2 * MS, sent(now, i, 0, 0, false), i, 0,
+					    &probe));
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS, MS), UINT32_MAX);
 	loss_rtt_forget(&l);
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, now, 2 * MS, MS), 0);
@@ -87,13 +87,13 @@ START_TEST(a_probe_that_was_overtaken_is_missing)
 	for (uint32_t i = 1; i <= 20; i++)
 		sent_by(i * MS, i, i % 2, 0);
 	for (uint32_t i = 1; i <= 19; i += 2) /* every second one is late: another cable's queue */
-		ck_assert(loss_rtt_answered(&l, 20 * MS, i, i, &probe));
+		ck_assert(loss_rtt_answered(&l, 20 * MS, i, i, 0, &probe));
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, 30 * MS, 100 * MS, MS), 10);
-	ck_assert(loss_rtt_answered(&l, 30 * MS, 12, 12, &probe));
+	ck_assert(loss_rtt_answered(&l, 30 * MS, 12, 12, 0, &probe));
 	/* read in the same moment as others, perhaps before those: neither counts nor overtakes */
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, 30 * MS + MS / 2, 100 * MS, MS), 10);
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, 31 * MS, 100 * MS, MS), 6); /* 11, 12, 13 .. 19 */
-	ck_assert(loss_rtt_answered(&l, 31 * MS, 10, 10, &probe));
+	ck_assert(loss_rtt_answered(&l, 31 * MS, 10, 10, 0, &probe));
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, 32 * MS, 100 * MS, MS), 8);
 }
 END_TEST
@@ -125,7 +125,7 @@ START_TEST(a_queue_is_as_long_as_the_link_makes_it)
 				ck_assert(loss_rtt_answered(
 					&l,
 					now + (i < 10 ? cases[c].first_rtt_ns : cases[c].rtt_ns), i,
-					i, &probe));
+					i, 0, &probe));
 		}
 		loss_rtt_settle(&l, 1000 * MS);
 		ck_assert_uint_eq(l.n_queued, cases[c].is_queue);
@@ -141,16 +141,16 @@ START_TEST(a_late_answer_says_that_nothing_was_lost)
 
 	loss_rtt_settle(&l, 20 * MS);
 	ck_assert_uint_eq(loss_rtt_ppm(&l), 1000000);
-	ck_assert(!loss_rtt_answered(&l, 30 * MS, s, 8, &probe)); /* forged */
+	ck_assert(!loss_rtt_answered(&l, 30 * MS, s, 8, 0, &probe)); /* forged */
 	ck_assert_uint_eq(l.n_lost, 1);
-	ck_assert(!loss_rtt_answered(&l, 30 * MS, s, 7, &probe));
-	ck_assert(!loss_rtt_answered(&l, 31 * MS, s, 7, &probe)); /* repeated */
+	ck_assert(!loss_rtt_answered(&l, 30 * MS, s, 7, 0, &probe));
+	ck_assert(!loss_rtt_answered(&l, 31 * MS, s, 7, 0, &probe)); /* repeated */
 	ck_assert_uint_eq(l.n_lost, 0);
 	ck_assert_uint_eq(l.n_lost_ever, 1); /* a counter never goes back */
 	ck_assert_uint_eq(l.n_decided, 1);
 	ck_assert_uint_eq(l.rtt_peak_ns, 20 * MS);	      /* queues are full */
 	for (uint32_t age = 2; age <= LOSS_RTT_WINDOW; age++) /* never sent */
-		ck_assert(!loss_rtt_answered(&l, 30 * MS, s + 1 - age, 0, &probe));
+		ck_assert(!loss_rtt_answered(&l, 30 * MS, s + 1 - age, 0, 0, &probe));
 }
 END_TEST
 
@@ -163,19 +163,19 @@ START_TEST(answers_that_name_no_probe_count_one_each)
 	struct loss_rtt_probe probe;
 	uint32_t first = sent(10 * MS, 1, 0, 0, false);
 
-	ck_assert(loss_rtt_answered_one(&l, 11 * MS, &probe));
+	ck_assert(loss_rtt_answered_one(&l, 11 * MS, 0, &probe));
 	sent(20 * MS, 2, 1, 0, false);
 	sent(23 * MS, 3, 0, 0, false);
 	sent(26 * MS, 4, 1, 0, false);
 	for (uint64_t nonce = 4; nonce > 1; nonce--) {
-		ck_assert(loss_rtt_answered_one(&l, 27 * MS, &probe));
+		ck_assert(loss_rtt_answered_one(&l, 27 * MS, 0, &probe));
 		ck_assert_uint_eq(probe.nonce, nonce);
 	}
-	ck_assert(!loss_rtt_answered_one(&l, 27 * MS, &probe));
+	ck_assert(!loss_rtt_answered_one(&l, 27 * MS, 0, &probe));
 	ck_assert_uint_eq(l.newest_answered, first + 3);
 	sent(30 * MS, 5, 0, 0, false);
 	loss_rtt_settle(&l, 40 * MS);
-	ck_assert(!loss_rtt_answered_one(&l, 50 * MS, &probe)); /* too late */
+	ck_assert(!loss_rtt_answered_one(&l, 50 * MS, 0, &probe)); /* too late */
 	ck_assert_uint_eq(l.n_decided, 5);
 	ck_assert_uint_eq(l.n_lost, 1);
 }
@@ -193,7 +193,7 @@ START_TEST(between_two_moments)
 		uint32_t s = sent(3 * i * MS, i, 0, 0, i == 5);
 
 		if (i != 6 && i != 8 && i != 10 && i != 5)
-			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS, s, i, &probe));
+			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS, s, i, 0, &probe));
 	}
 	loss_rtt_settle(&l, 28 * MS);
 	ck_assert(!loss_rtt_lost_span(&l, 1, &from, &to));
@@ -225,7 +225,7 @@ START_TEST(a_time_of_which_all_is_known)
 		uint32_t s = sent(3 * i * MS, i, 0, 0, false);
 
 		if (i != 5 && i != 6 && i != 9 && i != 15)
-			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS, s, i, &probe));
+			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS, s, i, 0, &probe));
 	}
 	ck_assert(loss_rtt_answering(&l, UINT64_MAX, &from, &to));
 	ck_assert_uint_eq(from, 21 * MS); /* one alone is no end of it, two are */
@@ -241,7 +241,8 @@ START_TEST(a_time_of_which_all_is_known)
 			sent(3 * i * MS, i, 0, 0, true);
 		else
 			ck_assert(loss_rtt_answered(&l, (3 * i + 1) * MS,
-						    sent(3 * i * MS, i, 0, 0, false), i, &probe));
+						    sent(3 * i * MS, i, 0, 0, false), i, 0,
+						    &probe));
 	ck_assert(loss_rtt_answering(&l, UINT64_MAX, &from, &to));
 	ck_assert_uint_eq(from, 57 * MS);
 	ck_assert(loss_rtt_answering(&l, 57 * MS, &from, &to));
@@ -257,7 +258,7 @@ START_TEST(the_window_forgets)
 	for (unsigned i = 0; i < 3 * LOSS_RTT_WINDOW; i++) {
 		s = sent(i * MS, i, 0, 0, false);
 		if (i >= 100 || i % 2)
-			loss_rtt_answered(&l, i * MS + 1000, s, i, &probe);
+			loss_rtt_answered(&l, i * MS + 1000, s, i, 0, &probe);
 		loss_rtt_settle(&l, i * MS);
 	}
 	ck_assert_uint_eq(l.n_decided, LOSS_RTT_WINDOW);
@@ -274,7 +275,7 @@ START_TEST(loss_is_what_was_lost)
 		uint32_t s = sent(i * MS, i, 0, 0, false);
 
 		if (i % 20)
-			loss_rtt_answered(&l, i * MS + 100000, s, i, &probe);
+			loss_rtt_answered(&l, i * MS + 100000, s, i, 0, &probe);
 	}
 	loss_rtt_settle(&l, 2000 * MS);
 	ck_assert_uint_ge(loss_rtt_ppm(&l), 45000);
@@ -288,9 +289,9 @@ START_TEST(congestion_is_not_loss)
 	struct loss_rtt_probe probe;
 	uint32_t s = sent(0, 0, 0, 0, false);
 
-	loss_rtt_answered(&l, MS / 5, s, 0, &probe);
+	loss_rtt_answered(&l, MS / 5, s, 0, 0, &probe);
 	s = sent(10 * MS, 1, 0, 0, false);
-	loss_rtt_answered(&l, 18 * MS, s, 1, &probe);
+	loss_rtt_answered(&l, 18 * MS, s, 1, 0, &probe);
 	sent(20 * MS, 2, 0, 0, false);
 	loss_rtt_settle(&l, 100 * MS);
 	ck_assert_uint_eq(l.n_lost, 0);
@@ -313,14 +314,35 @@ START_TEST(lateness_hides_no_queue)
 	bool is_queue = _i;
 
 	l.full_ns = 4 * MS;
-	loss_rtt_answered(&l, 80 * MS, sent(0, 0, 0, 0, false), 0, &probe);
-	loss_rtt_answered(&l, 104 * MS, sent(100 * MS, 1, 0, 0, false), 1, &probe);
+	loss_rtt_answered(&l, 80 * MS, sent(0, 0, 0, 0, false), 0, 0, &probe);
+	loss_rtt_answered(&l, 104 * MS, sent(100 * MS, 1, 0, 0, false), 1, 0, &probe);
 	sent(103 * MS, 2, 0, 0, false);
-	loss_rtt_answered(&l, (is_queue ? 110 : 107) * MS, sent(106 * MS, 3, 0, 0, false), 3,
+	loss_rtt_answered(&l, (is_queue ? 110 : 107) * MS, sent(106 * MS, 3, 0, 0, false), 3, 0,
 			  &probe);
 	loss_rtt_settle(&l, 200 * MS);
 	ck_assert_uint_eq(l.n_queued, is_queue);
 	ck_assert_uint_eq(l.n_lost, !is_queue);
+}
+END_TEST
+
+/* Who has many replies looks at them by the clock: what waits to be read is in no queue. */
+START_TEST(waiting_to_be_read_is_no_queue)
+{
+	struct loss_rtt_probe probe;
+	bool waits = _i;
+
+	l.full_ns = MS;
+	for (unsigned i = 0; i < 100; i++) {
+		uint32_t s = sent(i * 3 * MS, i, 0, 0, false);
+
+		if (i != 50)
+			loss_rtt_answered(&l, (i * 3 + 2) * MS, s, i, waits ? 19 * MS / 10 : 0,
+					  &probe);
+	}
+	loss_rtt_settle(&l, 1000 * MS);
+	ck_assert_uint_eq(l.n_lost, waits);
+	ck_assert_uint_eq(l.ring[1].rtt_us, 2000);
+	ck_assert_uint_eq(l.ring[1].way_us, waits ? 100 : 2000);
 }
 END_TEST
 
@@ -332,7 +354,7 @@ START_TEST(what_was_answered_by_then)
 	ck_assert_uint_eq(loss_rtt_answered_by(&l, UINT64_MAX), 0);
 	for (unsigned i = 1; i <= 3; i++)
 		loss_rtt_answered(&l, (10 * i + (i == 2 ? 20 : 3)) * MS,
-				  sent(10 * i * MS, i, 0, 0, false), i, &probe);
+				  sent(10 * i * MS, i, 0, 0, false), i, 0, &probe);
 	sent(50 * MS, 4, 0, 0, false);
 	ck_assert_uint_eq(loss_rtt_answered_by(&l, 13 * MS - 1), 0);
 	ck_assert_uint_eq(loss_rtt_answered_by(&l, 13 * MS), 10 * MS);
@@ -347,8 +369,8 @@ START_TEST(what_was_answered_by_then)
 }
 END_TEST
 
-/* Both ends look every 3 ms: a reply that takes as long as a full queue is nothing special. */
-START_TEST(looking_by_the_clock_is_no_queue)
+/* A reply that takes as long as a full queue is nothing special where all do. */
+START_TEST(a_long_way_is_no_queue)
 {
 	struct loss_rtt_probe probe;
 
@@ -358,7 +380,7 @@ START_TEST(looking_by_the_clock_is_no_queue)
 		uint32_t s = sent(i * 3 * MS, i, 0, 0, false);
 
 		if (i != 50)
-			loss_rtt_answered(&l, (i * 3 + 2) * MS, s, i, &probe);
+			loss_rtt_answered(&l, (i * 3 + 2) * MS, s, i, 0, &probe);
 	}
 	loss_rtt_settle(&l, 1000 * MS);
 	ck_assert_uint_eq(l.n_lost, 1);
@@ -376,7 +398,7 @@ START_TEST(loss_beside_queues_is_loss)
 		uint64_t waits = i % 50 == 7 ? 12 * MS : i % 3 * 2 * MS;
 
 		if (i % 10 != 3)
-			loss_rtt_answered(&l, i * 3 * MS + MS / 10 + waits, s, i, &probe);
+			loss_rtt_answered(&l, i * 3 * MS + MS / 10 + waits, s, i, 0, &probe);
 		loss_rtt_settle(&l, i > 40 ? (i - 40) * 3 * MS : 0);
 	}
 	ck_assert_uint_ge(l.n_lost, 20);
@@ -396,7 +418,7 @@ START_TEST(silence_begins_after_the_newest_answer)
 	for (unsigned i = 3; i < 8; i++)
 		sent(i * MS, i, 0, 0, false);
 	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 3, &n, &nth), 1 * MS);
-	ck_assert(loss_rtt_answered(&l, 9 * MS, s, 2, &probe));
+	ck_assert(loss_rtt_answered(&l, 9 * MS, s, 2, 0, &probe));
 	ck_assert_uint_eq(loss_rtt_silent_since(&l, 0, 3, &n, &nth), 3 * MS);
 	ck_assert_uint_eq(n, 5);
 	ck_assert_uint_eq(nth, 5 * MS);
@@ -433,7 +455,7 @@ START_TEST(sequence_numbers_wrap)
 	for (unsigned i = 0; i < 600; i++) {
 		uint32_t s = sent(i * MS, i, 0, 0, false);
 
-		ck_assert(loss_rtt_answered(&l, i * MS + 1, s, i, &probe));
+		ck_assert(loss_rtt_answered(&l, i * MS + 1, s, i, 0, &probe));
 	}
 	ck_assert_uint_eq(l.n_lost, 0);
 	ck_assert_uint_eq(l.newest_answered_sent_ns, 599 * MS);
@@ -451,7 +473,7 @@ START_TEST(a_run_goes_on_over_the_wrap)
 	for (unsigned i = 1; i <= 110; i++) {
 		uint32_t s = sent(i * MS, i, 0, 0, false);
 
-		ck_assert(loss_rtt_answered(&l, i * MS + 1, s, i, &probe));
+		ck_assert(loss_rtt_answered(&l, i * MS + 1, s, i, 0, &probe));
 	}
 	ck_assert_uint_eq(loss_rtt_clean_run(&l, 1000 * MS, MS, 0), 110);
 	ck_assert(loss_rtt_answering(&l, 1000 * MS, &from, &to));
@@ -466,7 +488,7 @@ START_TEST(the_longest_round_trip_is_bounded)
 	struct loss_rtt_probe probe;
 	uint32_t s = sent(MS, 1, 0, 0, false);
 
-	ck_assert(loss_rtt_answered(&l, 20000 * MS, s, 1, &probe));
+	ck_assert(loss_rtt_answered(&l, 20000 * MS, s, 1, 0, &probe));
 	ck_assert_uint_eq(l.rtt_peak_ns, HEALTH_PEAK_MAX_NS);
 }
 END_TEST
@@ -478,7 +500,7 @@ START_TEST(percentiles_are_within_a_quarter_octave)
 	for (unsigned i = 1; i <= 1000; i++) {
 		uint32_t s = sent(i * MS, i, 0, 0, false);
 
-		loss_rtt_answered(&l, i * MS + i * 1000, s, i, &probe); /* 1..1000 us */
+		loss_rtt_answered(&l, i * MS + i * 1000, s, i, 0, &probe); /* 1..1000 us */
 	}
 	ck_assert_uint_ge(loss_rtt_percentile_ns(&l, 50), 500000);
 	ck_assert_uint_le(loss_rtt_percentile_ns(&l, 50), 625000);
@@ -507,7 +529,8 @@ int main(void)
 	tcase_add_test(tc, loss_beside_queues_is_loss);
 	tcase_add_loop_test(tc, lateness_hides_no_queue, 0, 2);
 	tcase_add_test(tc, what_was_answered_by_then);
-	tcase_add_test(tc, looking_by_the_clock_is_no_queue);
+	tcase_add_test(tc, a_long_way_is_no_queue);
+	tcase_add_loop_test(tc, waiting_to_be_read_is_no_queue, 0, 2);
 	tcase_add_test(tc, a_probe_that_was_overtaken_is_missing);
 	tcase_add_test(tc, a_queue_is_as_long_as_the_link_makes_it);
 	tcase_add_test(tc, silence_begins_after_the_newest_answer);

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "own_net.h"
@@ -274,6 +275,39 @@ START_TEST(a_packet_arrives_as_it_was_sent)
 }
 END_TEST
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* As long as between the system call that sent it and the one that read it, at most. */
+START_TEST(waiting_to_be_read_is_measured)
+{
+	struct in6_addr there = address("::ffff:127.77.0.2");
+	const struct udp_packet *in = udp_received(u, 0);
+	uint64_t sent, read;
+	struct udp_socket *s;
+
+	ck_assert_int_eq(udp_open(&s, &there, 7784), 0);
+	for (int i = 0; i < 2; i++) { /* the kernel stamps once somebody asks it to */
+		put("::ffff:127.77.0.1", "::ffff:127.77.0.2", 7784, "lo");
+		sent = now_ns();
+		ck_assert_uint_eq(udp_send(u), 1);
+		await(s);
+		for (read = now_ns(); now_ns() < read + 20 * UINT64_C(1000000);)
+			;
+		ck_assert_uint_eq(udp_receive(u, s), 1);
+		read = now_ns();
+	}
+	ck_assert_uint_ge(in->waited_ns, 20 * UINT64_C(1000000));
+	ck_assert_uint_le(in->waited_ns, read - sent + UINT64_C(1000000));
+	udp_close(s);
+}
+END_TEST
+
 /* Beside whoever is bound to the data's port: our probes come here, and nothing else does. */
 START_TEST(probes_to_the_data_port)
 {
@@ -523,6 +557,7 @@ int main(void)
 	tcase_add_test(t, a_packet_leaves_by_its_device);
 	tcase_add_test(t, a_packet_over_ipv4_leaves_by_its_device);
 	tcase_add_loop_test(t, a_packet_arrives_as_it_was_sent, 0, 2);
+	tcase_add_test(t, waiting_to_be_read_is_measured);
 	tcase_add_loop_test(t, probes_to_the_data_port, 0, 2);
 	tcase_add_test(t, one_read_takes_what_came_by_all_devices);
 	tcase_add_loop_test(t, a_port_is_shared_with_nobody, 0, 2);
