@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * udp.h - UDP datagrams as probing wants them: sent out of a chosen device, from any source port,
- * in batches; received with the device and hop limit that they arrived with, and how long they waited
- * to be read.
+ * in batches; received with the device and hop limit that they arrived with, and how long they
+ * waited to be read.
  *
  * Solely owns: one raw socket per address family to send by, the receiving sockets, the buffers of
  * both directions. In: addresses, packets. Out: packets. Thread: the loop's. Nothing is allocated

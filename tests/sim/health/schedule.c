@@ -81,7 +81,7 @@ static unsigned draw_other(struct schedule *s, unsigned host, unsigned plane)
 /*
  * A queue of that server's cable fills, stands, and drains; one of a plane at a time, for it takes
  * the leaf's memory. The server hears the data, or its acknowledgements, and so does who sends or
- * is sent it; the others hear nothing of it.
+ * is sent it, and three in ten of the others.
  */
 static void fill_queue(struct schedule *s, unsigned host)
 {
