@@ -57,8 +57,8 @@ void loss_rtt_init(struct loss_rtt *l);
 /* Notes a probe (who fills in sub-ports, port, nonce and void_) and returns its sequence number. */
 uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe);
 /*
- * A reply with that stamp, read now; waited_ns: so long it and its probe waited to be read, here and
- * there. true once, if such a probe is still undecided; *probe then is it. false
+ * A reply with that stamp, read now; waited_ns: so long it and its probe waited to be read, here
+ * and there. true once, if such a probe is still undecided; *probe then is it. false
  * for a forged or repeated reply, which changes nothing, and for a late one: its probe was not lost
  * after all, and counts neither way.
  */
@@ -86,7 +86,7 @@ void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port);
  */
 uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_t nth, uint32_t *n,
 			       uint64_t *nth_sent_ns);
-/* How many of the window's that were sent since then are lost; or_queued: in full queues as well. */
+/* How many of the window's that were sent since then are lost; or_queued: in full queues, too. */
 uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns, bool or_queued);
 /* When the newest probe was sent whose reply had come by then; 0: none had. */
 uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
- * report and how long it held the probe, a capacity notice and its acknowledgement, the port that a reply is to go to, and that
- * the sender's last probe was answered.
+ * report and how long it held the probe, a capacity notice and its acknowledgement, the port that a
+ * reply is to go to, and that the sender's last probe was answered.
  *
  * Solely owns: those elements' bytes. In: bytes from the network, the key. Out: a checked struct,
  * or -EBADMSG with reason and offset. Thread: any. Pure.
