@@ -152,6 +152,20 @@ void net_fini(struct net *net)
 
 /* ---- links --------------------------------------------------------------- */
 
+/* Senders halve what they send when it drops, and it falls to a half; then it fills again. */
+static uint64_t standing(const struct link *link, uint64_t now)
+{
+	uint64_t at;
+
+	if (!link->saw_ns)
+		return link->queue_ns;
+	at = (now - link->queue_full_ns) % link->saw_ns;
+	if (at < link->saw_ns / 4)
+		return link->queue_ns - link->queue_ns * 2 * at / link->saw_ns;
+	return link->queue_ns / 2 +
+	       link->queue_ns * 2 * (at - link->saw_ns / 4) / (3 * link->saw_ns);
+}
+
 /* When what goes in now comes out; 0: never. */
 static uint64_t through(struct net *net, struct link *link, uint64_t now)
 {
@@ -163,9 +177,9 @@ static uint64_t through(struct net *net, struct link *link, uint64_t now)
 		wait = (uint64_t)((double)link->queue_ns * (double)(now - link->queue_from_ns) /
 				  (double)(link->queue_full_ns - link->queue_from_ns));
 	} else if (now >= link->queue_full_ns && now < link->queue_to_ns) {
-		if (prng_chance(&net->prng, link->drop_per_mille))
+		wait = standing(link, now);
+		if (wait > link->queue_ns * 9 / 10 && prng_chance(&net->prng, link->drop_per_mille))
 			return 0;
-		wait = link->queue_ns;
 	} else if (now >= link->queue_to_ns && now < link->queue_to_ns + link->queue_ns) {
 		wait = link->queue_to_ns + link->queue_ns - now; /* it drains */
 	}

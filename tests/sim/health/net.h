@@ -35,6 +35,7 @@ struct link {
 	/* a queue fills, stands for a while, dropping what does not fit, and drains */
 	uint64_t queue_from_ns, queue_full_ns, queue_to_ns, queue_ns;
 	uint32_t drop_per_mille;
+	uint64_t saw_ns; /* 0: it stands; or its senders slow down and speed up so often */
 };
 
 struct port {

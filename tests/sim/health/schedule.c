@@ -37,9 +37,9 @@ void schedule_say(struct schedule *s, bool violation, const char *format, ...)
 /* ---- what is merely bad ---------------------------------------------------- */
 
 /* What a full queue takes, as fared allows for it. */
-static uint64_t queue_ns(const struct schedule *s)
+static uint64_t queue_ns(const struct schedule *s, unsigned plane)
 {
-	uint64_t full = HEALTH_QUEUE_BATCHES * s->burst_ns;
+	uint64_t full = HEALTH_QUEUE_BATCHES * s->burst_ns[plane];
 
 	return full < HEALTH_QUEUE_MAX_NS ? full : HEALTH_QUEUE_MAX_NS;
 }
@@ -58,8 +58,7 @@ static bool has_data(const struct schedule *s, unsigned host, unsigned plane)
 	for (unsigned i = 0; i < s->net.n_sub_ports; i++)
 		has_cable |= s->net.port[host][plane][i].has_carrier;
 	for (unsigned i = 0; i < s->n_faults; i++)
-		if (s->faults[i].is_on && s->faults[i].kind != FAULT_SUB_PORT_DOWN &&
-		    schedule_faults_concern(&s->faults[i], host, host, plane))
+		if (s->faults[i].is_on && schedule_faults_stops(s, &s->faults[i], host, plane))
 			return false;
 	return has_cable;
 }
@@ -90,10 +89,10 @@ static void fill_queue(struct schedule *s, unsigned host)
 	unsigned other = draw_other(s, host, plane);
 	struct port *port = &s->net.port[host][plane][prng_below(prng, s->net.n_sub_ports)];
 	struct link *link = prng_chance(prng, 500) ? &port->up : &port->down;
-	uint64_t now = s->net.now_ns, most = queue_ns(s), until;
+	uint64_t now = s->net.now_ns, most = queue_ns(s, plane), until;
 
-	if (other == NET_HOSTS || !port->has_carrier || !has_data(s, host, plane) ||
-	    now < s->queue[plane].until_ns)
+	if (other == NET_HOSTS || !port->has_carrier || link->is_black ||
+	    !has_data(s, host, plane) || now < s->queue[plane].until_ns)
 		return;
 	/* one of less than a half is not told from a fault: HEALTH_CONGESTED_NS */
 	link->queue_ns = prng_between(prng, most * 85 / 100, most * 95 / 100);
@@ -101,7 +100,9 @@ static void fill_queue(struct schedule *s, unsigned host)
 	/* two to 65 servers send at once */
 	link->queue_full_ns = now + link->queue_ns / prng_log(prng, 1, 64);
 	link->queue_to_ns = link->queue_full_ns + prng_log(prng, 20 * NET_MS, NET_S);
-	link->drop_per_mille = (uint32_t)prng_below(prng, 50);
+	link->saw_ns = prng_chance(prng, 500) ? prng_log(prng, 4, 40) * link->queue_ns : 0;
+	/* at its peaks it drops more */
+	link->drop_per_mille = (uint32_t)prng_below(prng, link->saw_ns ? 200 : 50);
 	until = link->queue_to_ns + link->queue_ns;
 	s->queue[plane] = (struct full_queue){link, host, other, until};
 	hear_until(s, host, plane, until);
@@ -129,7 +130,7 @@ static void fill_queues(struct schedule *s)
 		struct fault *f = &s->faults[i];
 
 		if (f->kind == FAULT_RESTART && !f->is_on && now < f->from_ns &&
-		    now + queue_ns(s) / 2 >= f->from_ns && prng_mix(s->seed + 4) % 2)
+		    now + queue_ns(s, f->plane) / 2 >= f->from_ns && prng_mix(s->seed + 4) % 2)
 			fill_queue(s, f->host);
 	}
 }
@@ -243,6 +244,17 @@ static void step(struct schedule *s)
 	net_add(&s->net, now + STEP_NS, EVENT_STEP, 0, NULL);
 }
 
+/* 800 to 1.3 Gb/s: of all planes, or, in three of ten schedules, of each. */
+static void draw_speeds(struct schedule *s)
+{
+	struct prng *prng = &s->net.prng;
+	bool is_mixed = prng_chance(prng, 300);
+
+	for (unsigned p = 0; p < s->net.n_planes; p++)
+		s->burst_ns[p] =
+			p && !is_mixed ? s->burst_ns[0] : prng_log(prng, 650, 400 * NET_US);
+}
+
 static void begin(struct schedule *s)
 {
 	struct prng *prng = &s->net.prng;
@@ -260,7 +272,7 @@ static void begin(struct schedule *s)
 			s->is_active[from][to] = !s->has_idle || prng_chance(prng, 500);
 	if (s->options->is_alone)
 		s->has_queues = s->has_stalls = s->has_lies = s->has_loss = false;
-	s->burst_ns = prng_log(prng, 2 * NET_US, 400 * NET_US); /* 260 to 1.3 Gb/s */
+	draw_speeds(s);
 	s->n_faults = (unsigned)prng_below(prng, MAX_FAULTS + 1);
 	for (unsigned i = 0; i < s->n_faults; i++)
 		schedule_faults_draw(s, &s->faults[i]);
@@ -297,7 +309,7 @@ static void begin(struct schedule *s)
 					  .on_publish = schedule_checks_publish};
 		memset(server->held_bps, 0xff, sizeof(server->held_bps));
 		for (unsigned p = 0; p < s->net.n_planes; p++)
-			server->ports.gpus[0].burst_ns[p] = s->burst_ns;
+			server->ports.gpus[0].burst_ns[p] = s->burst_ns[p];
 		server_start(server);
 	}
 	schedule_faults_links(s);

@@ -234,7 +234,20 @@ static uint64_t found_ns(const struct schedule *s, const struct fault *f)
 {
 	bool is_plain = f->kind == FAULT_LEAF_GRAY && !s->has_queues && !s->has_stalls;
 
+	if (f->kind == FAULT_LEAF_LOSSY)
+		return scaled_ns(s, FOUND_LOSSY_NS);
 	return scaled_ns(s, is_plain ? FOUND_GRAY_NS : FOUND_NS);
+}
+
+/* Every path that it made lossy has been down. */
+static void check_lossy(struct schedule *s, const struct fault *f)
+{
+	for (unsigned from = 0; from < s->net.n_hosts; from++)
+		for (unsigned to = 0; to < s->net.n_hosts; to++)
+			if (from != to && is_to_be_found(s, f, from, to, f->plane))
+				schedule_say(s, true,
+					     "%u->%u plane %u loses %u in 1000 each way and is up",
+					     from, to, f->plane, f->per_mille);
 }
 
 /* Every path that it cut is down by now. Idle ones are found when they are asked. */
@@ -305,6 +318,8 @@ void schedule_checks_fault(struct schedule *s, struct fault *f)
 		check_notices(s, f, true);
 	else if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && is_alone(s, f))
 		check_found(s, f);
+	else if (f->kind == FAULT_LEAF_LOSSY && is_calm(s))
+		check_lossy(s, f);
 }
 
 /*

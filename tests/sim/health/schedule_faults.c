@@ -149,16 +149,31 @@ static void drain_queue(struct schedule *s, unsigned plane)
 			s->net.busy_until_ns[h][plane] = q->until_ns;
 }
 
-/* Of all servers, or of the one whose cables it is. */
+bool schedule_faults_stops(const struct schedule *s, const struct fault *f, unsigned host,
+			   unsigned plane)
+{
+	if (f->plane != plane)
+		return false;
+	return f->kind == FAULT_LEAF_GRAY ||
+	       (f->host == host && (f->kind == FAULT_ONE_WAY || ((f->kind == FAULT_SUB_PORT_GRAY ||
+								  f->kind == FAULT_SUB_PORT_DOWN) &&
+								 s->net.n_sub_ports == 1)));
+}
+
+/* What it stops, and the queue of a cable that is cut. */
 static void stop_data(struct schedule *s, const struct fault *f)
 {
-	bool all = f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_LEAF_LOSSY;
 	const struct full_queue *q = &s->queue[f->plane];
+	const struct port *port = &s->net.port[f->host][f->plane][f->sub_port];
+	bool is_its = q->link == &port->up || q->link == &port->down;
 
 	for (unsigned h = 0; h < s->net.n_hosts; h++)
-		if (all || h == f->host)
+		if (schedule_faults_stops(s, f, h, f->plane))
 			s->net.busy_until_ns[h][f->plane] = 0;
-	if (s->net.now_ns < q->until_ns && (all || f->host == q->host || f->host == q->other))
+	if (s->net.now_ns < q->until_ns &&
+	    (schedule_faults_stops(s, f, q->host, f->plane) ||
+	     schedule_faults_stops(s, f, q->other, f->plane) ||
+	     (is_its && (f->kind == FAULT_SUB_PORT_GRAY || f->kind == FAULT_SUB_PORT_DOWN))))
 		drain_queue(s, f->plane);
 }
 
@@ -195,7 +210,7 @@ void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
 	schedule_say(s, false, "%s %s plane %u host %u sub-port %u", schedule_fault_name(f->kind),
 		     on ? "begins" : "ends", f->plane, f->host, f->sub_port);
 	schedule_faults_links(s);
-	if (f->kind != FAULT_RESTART)
+	if (on && f->kind != FAULT_RESTART)
 		stop_data(s, f);
 	if (f->kind == FAULT_SUB_PORT_DOWN) {
 		port[f->sub_port].has_carrier = !is_unplugged(s, f);

@@ -28,8 +28,10 @@
  * queues, and some; false claims delay it by 42 ms (docs/health.md)
  */
 #define FOUND_GRAY_NS (150 * NET_MS)
-#define DETECT_NS     (9 * NET_MS) /* 3 ms x 3 */
-#define NOTICE_NS     (1000 * NET_MS)
+/* ... a leaf that loses a twentieth or more each way, where nothing else is bad */
+#define FOUND_LOSSY_NS (1500 * NET_MS)
+#define DETECT_NS      (9 * NET_MS) /* 3 ms x 3 */
+#define NOTICE_NS      (1000 * NET_MS)
 /* a leaf that loses so much of all may pass for whole again for a while */
 #define FAULT_MILD_PER_MILLE 80u
 /* chance marks one sub-port in some thousand of those that lose like all others: two, and ... */
@@ -67,7 +69,7 @@ struct schedule {
 	struct full_queue queue[NET_PLANES];
 	bool has_idle;			      /* pairs without traffic, and that is known */
 	bool is_active[NET_HOSTS][NET_HOSTS]; /* has traffic */
-	uint64_t burst_ns;
+	uint64_t burst_ns[NET_PLANES];
 	uint64_t down_ns[NET_HOSTS][NET_HOSTS][NET_PLANES]; /* went down last; 0: is not down */
 	uint64_t fell_ns[NET_HOSTS][NET_HOSTS][NET_PLANES]; /* went down last, if it is or not */
 	/* its probing began or ended last, by BGP's word */
@@ -94,6 +96,10 @@ void schedule_faults_set(struct schedule *s, struct fault *f, bool on);
 void schedule_faults_flap(struct schedule *s, struct fault *f);
 /* All links as the faults that are on have them. */
 void schedule_faults_links(struct schedule *s);
+/* No data of that server passes the plane while it is on. What loses some, or has one cable of
+ * two, goes on. */
+bool schedule_faults_stops(const struct schedule *s, const struct fault *f, unsigned host,
+			   unsigned plane);
 /* Does it touch packets between the two? */
 bool schedule_faults_concern(const struct fault *f, unsigned from, unsigned to, unsigned plane);
 
