@@ -110,8 +110,10 @@ static void print_stats(double cpu_s)
 	       "its "
 	       "servers got no CPU time\n",
 	       stats.bad_hours);
-	printf("one bad cable of two took paths down %llu times, of %llu such paths\n",
-	       (unsigned long long)stats.cable_downs, (unsigned long long)stats.cable_paths);
+	printf("one bad cable of two took paths down %llu times, of %llu such paths; %llu for as "
+	       "long as it was bad: no probe's source port led round it\n",
+	       (unsigned long long)stats.cable_downs, (unsigned long long)stats.cable_paths,
+	       (unsigned long long)stats.cable_all);
 	if (stats.path_hours[1] > 0)
 		printf("of these %.1f path-hours, with %llu false downs, had more paths than the "
 		       "budget pays for\n",

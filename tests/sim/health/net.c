@@ -186,6 +186,18 @@ static uint64_t through(struct net *net, struct link *link, uint64_t now)
 	return now + wait + link->delay_ns;
 }
 
+/* The leaf's hash counts what has carrier. */
+unsigned net_lead(const struct net *net, unsigned from, unsigned to, unsigned plane,
+		  uint16_t from_port, uint16_t to_port)
+{
+	uint64_t ports = prng_mix(net->salt + ((uint64_t)from_port << 16) + to_port);
+	unsigned sub_port =
+		(unsigned)(prng_mix(ports + from * 256 + to * 16 + plane) % net->n_sub_ports);
+
+	return net->port[to][plane][sub_port].has_carrier ? sub_port
+							  : (sub_port + 1) % net->n_sub_ports;
+}
+
 static void send_packet(struct net *net, unsigned host, const struct udp_packet *p)
 {
 	unsigned device = (unsigned)p->ifindex - 1, to = host_of(&p->to), sub_port;
@@ -197,13 +209,7 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 	if (to >= net->n_hosts || !out->has_carrier || net->now_ns < net->deaf_until_ns[host] ||
 	    net->now_ns < net->deaf_until_ns[to])
 		return;
-	/* the leaf's hash counts what has carrier */
-	sub_port = (unsigned)(prng_mix(prng_mix(net->salt + ((uint64_t)p->from_port << 16) +
-						p->to_port) +
-				       host * 256 + to * 16 + plane) %
-			      net->n_sub_ports);
-	if (!net->port[to][plane][sub_port].has_carrier)
-		sub_port = (sub_port + 1) % net->n_sub_ports;
+	sub_port = net_lead(net, host, to, plane, p->from_port, p->to_port);
 	in = &net->port[to][plane][sub_port];
 	at = in->has_carrier ? through(net, &out->up, net->now_ns) : 0;
 	at = at ? through(net, &in->down, at) : 0;

@@ -92,6 +92,9 @@ void net_add(struct net *net, uint64_t at_ns, enum event_kind kind, unsigned ind
 	     struct packet *packet);
 /* The clock moves to it. */
 struct event net_next(struct net *net);
+/* By which sub-port of the receiver a packet arrives. */
+unsigned net_lead(const struct net *net, unsigned from, unsigned to, unsigned plane,
+		  uint16_t from_port, uint16_t to_port);
 /* Into the socket that it is for. */
 void net_deliver(struct net *net, struct packet *packet);
 struct udp *net_udp(unsigned host);

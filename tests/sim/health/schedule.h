@@ -42,6 +42,8 @@ struct schedule_stats {
 	double bad_hours;
 	/* of paths of which one cable of two was bad, and nothing else: how often they were down */
 	uint64_t cable_paths, cable_downs;
+	/* down for as long as it, because none of the source ports of probes leads round it */
+	uint64_t cable_all;
 	/* paths that a fault cut, or made lossy, and that had not gone down when it ended */
 	uint32_t missed[FAULT_KINDS][SCHEDULE_WHENS];
 	/* how long verdicts and recoveries took */

@@ -4,6 +4,8 @@
 
 #include "loss_rtt.h"
 #include "path_check.h"
+#include "roce_ports.h"
+#include "sbfd_wire.h"
 #include "schedule_internal.h"
 
 /*
@@ -323,6 +325,25 @@ void schedule_checks_fault(struct schedule *s, struct fault *f)
 }
 
 /*
+ * All PROBER_PORTS lead, or their replies, over that sub-port: nothing that is asked comes back.
+ * Chance does that to one path in 2^PROBER_PORTS of those with two cables.
+ */
+static bool has_no_way_round(const struct schedule *s, const struct fault *f, unsigned from,
+			     unsigned to)
+{
+	for (unsigned i = 0; i < s->net.n_sockets[from]; i++) {
+		uint16_t port = udp_port(s->net.sockets[from][i]);
+		unsigned lead =
+			to == f->host ? net_lead(&s->net, from, to, f->plane, port, SBFD_WIRE_PORT)
+				      : net_lead(&s->net, to, from, f->plane, SBFD_WIRE_PORT, port);
+
+		if (port >= FARE_PROBE_PORT_FIRST && lead != f->sub_port)
+			return false;
+	}
+	return true;
+}
+
+/*
  * The other sub-ports work: so does the path, and data goes out by them alone, unless all losses
  * are tolerated.
  */
@@ -331,7 +352,9 @@ static void check_lasting(struct schedule *s, const struct fault *f, unsigned fr
 	enum probe_state state = server_state(&s->servers[from], to, f->plane);
 	const struct path_probe *probe = &s->servers[from].probe[to][f->plane];
 
-	if (state == PROBE_DOWN)
+	if (state == PROBE_DOWN && has_no_way_round(s, f, from, to))
+		s->stats->cable_all++;
+	else if (state == PROBE_DOWN)
 		schedule_say(s, true, "%u->%u plane %u is down for one sub-port of %u", from, to,
 			     f->plane, f->host);
 	else if (state == PROBE_UP && from == f->host && s->servers[from].max_loss_ppm < 1000000 &&
