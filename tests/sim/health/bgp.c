@@ -91,6 +91,8 @@ static void say_state(const struct bgp *b, struct bgp_feed *f, struct path_table
 {
 	if ((f->state == BGP_SOURCE_UP) != (state == BGP_SOURCE_UP))
 		f->up_ns = b->net->now_ns;
+	if (f->state != state)
+		f->entered_ns = b->net->now_ns;
 	f->state = state;
 	path_table_source_state(t, f->source, state, "simulated", b->net->now_ns);
 }
@@ -259,5 +261,6 @@ bool bgp_feed_denies(const struct bgp_feed *f, unsigned to, unsigned plane, uint
 	if (f->state == BGP_SOURCE_UP)
 		return f->has_spoken && !(w->said && w->reachable);
 	/* on the way there: what it has said since */
-	return f->state == BGP_SOURCE_SYNCING && w->said && !w->reachable && w->said_ns > f->up_ns;
+	return f->state == BGP_SOURCE_SYNCING && w->said && !w->reachable &&
+	       w->said_ns > f->entered_ns;
 }

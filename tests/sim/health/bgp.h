@@ -59,8 +59,9 @@ struct bgp_feed {
 	enum bgp_source_state state;
 	enum bgp_away away;
 	bool has_spoken;
-	uint64_t sync_ns; /* in sync from then on */
-	uint64_t up_ns;	  /* in sync, or not in sync, since */
+	uint64_t sync_ns;    /* in sync from then on */
+	uint64_t up_ns;	     /* in sync, or not in sync, since */
+	uint64_t entered_ns; /* in this state since: what a lost session withdrew is said anew */
 	struct bgp_word word[NET_HOSTS][NET_PLANES];
 	/* the last that it said, in whatever incarnation since the table was made */
 	struct bgp_word last[NET_HOSTS][NET_PLANES];
