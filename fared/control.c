@@ -43,6 +43,8 @@ struct client {
 	size_t in_length;
 	char *out;
 	size_t out_length, out_sent;
+	bool is_answered;   /* its request is being answered: it is told more, and not dropped */
+	const char *doomed; /* why it is dropped after that; NULL: it is not */
 };
 
 struct control {
@@ -240,13 +242,25 @@ static void on_idle(struct ev_loop *loop, ev_timer *w, int revents)
 		drop(c, "asks nothing");
 }
 
+/* While its own request is answered, others hold on to it: answer() drops it then. */
+static void drop_or_doom(struct client *c, const char *why)
+{
+	if (c->is_answered)
+		c->doomed = why;
+	else
+		drop(c, why);
+}
+
+/* line NULL: no memory for it. */
 static void tell(struct client *c, const char *line, size_t length)
 {
-	if (c->out_length - c->out_sent + length > CONTROL_WATCH_BYTES)
-		drop(c, "too far behind");
-	else if (!append(c, line, length))
-		drop(c, "out of memory");
-	else if (flush(c) && !dropped_when_told(c))
+	if (c->doomed)
+		return;
+	if (line && c->out_length - c->out_sent + length > CONTROL_WATCH_BYTES)
+		drop_or_doom(c, "too far behind");
+	else if (!line || !append(c, line, length))
+		drop_or_doom(c, "out of memory");
+	else if (!c->is_answered && flush(c) && !dropped_when_told(c))
 		go_on(c);
 }
 
@@ -262,10 +276,7 @@ void control_tell_watchers(struct control *control, const json_t *event)
 			continue;
 		if (!line)
 			line = line_of(event, &length);
-		if (line)
-			tell(c, line, length);
-		else
-			drop(c, "out of memory");
+		tell(c, line, length);
 	}
 	free(line);
 }
@@ -280,10 +291,7 @@ void control_tell(struct control *control, struct control_client *client, const 
 		if (!c->control || &c->who != client)
 			continue;
 		line = line_of(json, &length);
-		if (line)
-			tell(c, line, length);
-		else
-			drop(c, "out of memory");
+		tell(c, line, length);
 		free(line);
 	}
 }
@@ -316,17 +324,22 @@ static json_t *reply_to(struct client *c, const char *line, size_t length)
 
 static bool answer(struct client *c, const char *request, size_t request_length)
 {
-	json_t *reply = reply_to(c, request, request_length);
 	size_t length = 0;
-	char *line = line_of(reply, &length);
-	bool fine = line && append(c, line, length);
+	json_t *reply;
+	char *line;
 
+	c->is_answered = true;
+	reply = reply_to(c, request, request_length);
+	c->is_answered = false;
+	line = line_of(reply, &length);
+	if (!c->doomed && (!line || !append(c, line, length)))
+		c->doomed = "out of memory";
 	deferred_close_take(c->control->closing, c->passed_fd);
 	c->passed_fd = -1;
 	free(line);
 	json_decref(reply);
-	if (!fine) {
-		drop(c, "out of memory");
+	if (c->doomed) {
+		drop(c, c->doomed);
 		return false;
 	}
 	return flush(c) && !dropped_when_told(c);
@@ -515,11 +528,11 @@ static void refuse(struct control *control, int fd, const char *why)
 }
 
 /* So many places are not for it. */
-static unsigned kept_from(enum control_role role)
+static unsigned kept_from(const struct control_client *who)
 {
-	switch (role) {
+	switch (who->role) {
 	case CONTROL_OPERATOR:
-		return 0;
+		return who->uid ? CONTROL_KEPT_ROOT : 0;
 	case CONTROL_APPLICATION:
 		return CONTROL_KEPT;
 	case CONTROL_READER:
@@ -544,7 +557,7 @@ static struct client *find_place(struct control *control, const struct control_c
 			place = c;
 	}
 	*why = NULL;
-	if (n_free <= kept_from(who->role))
+	if (n_free <= kept_from(who))
 		*why = "too many clients; close one and try again";
 	else if (who->role != CONTROL_OPERATOR && n_own >= CONTROL_PER_USER)
 		*why = "too many clients of this user; close one and try again";

@@ -17,8 +17,9 @@
  *
  * Of each user: CONTROL_PER_USER clients, CONTROL_WATCH_PER_USER of them watching, and as many
  * requests a second as control_rate.h says; further ones wait. The last CONTROL_KEPT places are for
- * root, the daemon's own uid and other operators; CONTROL_KEPT_ATTACH before those are not for
- * clients that may only read. Operators have none of these limits.
+ * root, the daemon's own uid and other operators, the last CONTROL_KEPT_ROOT of them for root alone;
+ * CONTROL_KEPT_ATTACH before those are not for clients that may only read. Operators have none of
+ * the limits of each user.
  *
  * Where no descriptor can be had for a new client, none is accepted for a second at a time.
  * Clients' descriptors, and those that they pass, are closed elsewhere (deferred_close.h), for that
@@ -39,6 +40,7 @@
 #define CONTROL_OPERATE_NAME   "operate.sock"
 #define CONTROL_MAX_CLIENTS    128
 #define CONTROL_MAX_PASSED     253 /* descriptors in a message: the kernel's limit (SCM_MAX_FD) */
+#define CONTROL_KEPT_ROOT      4
 #define CONTROL_KEPT	       16
 #define CONTROL_KEPT_ATTACH    32
 #define CONTROL_PER_USER       64

@@ -26,6 +26,7 @@ static struct control *control;
 static char dir[] = "/tmp/check_control.XXXXXX";
 static int n_requests, n_gone, n_with_fd, n_waits;
 static bool big_replies;
+static int n_told; /* events to watchers while a request is answered */
 static enum control_role role; /* of the last who asked */
 
 static json_t *on_request(void *arg, struct control_client *client,
@@ -38,6 +39,12 @@ static json_t *on_request(void *arg, struct control_client *client,
 	if (request->command == CONTROL_WATCH)
 		client->watching = true;
 	client->finished = request->command == CONTROL_VERSION;
+	for (int i = 0; i < n_told; i++) {
+		json_t *event = json_pack("{s:i}", "event", i);
+
+		control_tell_watchers(control, event);
+		json_decref(event);
+	}
 	if (big_replies)
 		return json_pack("{s:b, s:o}", "ok", 1, "fill", json_sprintf("%0*d", 1 << 20, 0));
 	return json_pack("{s:b, s:s}", "ok", 1, "cmd", control_request_name(request->command));
@@ -68,6 +75,7 @@ static void setup(void)
 	loop = ev_loop_new(EVFLAG_AUTO);
 	n_requests = n_gone = n_with_fd = n_waits = 0;
 	big_replies = false;
+	n_told = 0;
 	ck_assert_int_eq(control_create(&control, loop, dir, geteuid(), &nobody, &handlers, NULL),
 			 0);
 }
@@ -261,10 +269,11 @@ END_TEST
 START_TEST(clients_are_bounded)
 {
 	int fds[CONTROL_MAX_CLIENTS], extra;
+	int most = CONTROL_MAX_CLIENTS - (geteuid() ? CONTROL_KEPT_ROOT : 0);
 	char back[200];
 	ssize_t n;
 
-	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
+	for (int i = 0; i < most; i++) {
 		fds[i] = dial();
 		turn();
 	}
@@ -280,8 +289,25 @@ START_TEST(clients_are_bounded)
 	extra = dial();
 	ck_assert_ptr_nonnull(strstr(talk(extra, "{\"cmd\":\"planes\"}\n", 17), "planes"));
 	close(extra);
-	for (int i = 1; i < CONTROL_MAX_CLIENTS; i++)
+	for (int i = 1; i < most; i++)
 		close(fds[i]);
+}
+END_TEST
+
+/* What a request brings about is told to who asked, too: before the reply, or it is too much. */
+START_TEST(a_watcher_is_told_of_what_it_asks_for)
+{
+	int fd = dial();
+
+	talk(fd, "{\"cmd\":\"watch\"}\n", 16);
+	n_told = 2;
+	ck_assert_str_eq(talk(fd, "{\"cmd\":\"peers\"}\n", 16),
+			 "{\"event\":0}\n{\"event\":1}\n{\"ok\":true,\"cmd\":\"peers\"}\n");
+	n_told = CONTROL_WATCH_BYTES / 10;
+	talk(fd, "{\"cmd\":\"peers\"}\n{\"cmd\":\"planes\"}\n", 33);
+	ck_assert_int_eq(n_requests, 3);
+	ck_assert_int_eq(n_gone, 1);
+	close(fd);
 }
 END_TEST
 
@@ -378,6 +404,26 @@ END_TEST
 static unsigned turns_in(double seconds);
 
 /* More than CONTROL_RATE_BURST requests at once, of one user over two connections. */
+START_TEST(operators_cannot_lock_root_out)
+{
+	int fds[CONTROL_MAX_CLIENTS - CONTROL_KEPT_ROOT + 1], fd, n = 0;
+
+	if (!setup_for_group())
+		return;
+	while (n < CONTROL_MAX_CLIENTS - CONTROL_KEPT_ROOT) {
+		fds[n++] = dial_of(1001, OPERATORS);
+		turn();
+	}
+	fds[n] = dial_of(1002, OPERATORS);
+	ck_assert(is_refused(fds[n++], "too many clients;"));
+	fd = dial();
+	ck_assert(is_served(fd));
+	close(fd);
+	while (n)
+		close(fds[--n]);
+}
+END_TEST
+
 START_TEST(a_user_who_asks_too_much_waits)
 {
 	enum { EACH = CONTROL_RATE_BURST / 2 + 50, LINE = 17 };
@@ -798,6 +844,8 @@ int main(void)
 	tcase_add_test(tc, groups_make_roles);
 	tcase_add_test(tc, the_operators_socket_is_theirs);
 	tcase_add_test(tc, users_cannot_lock_one_another_out);
+	tcase_add_test(tc, operators_cannot_lock_root_out);
+	tcase_add_test(tc, a_watcher_is_told_of_what_it_asks_for);
 	tcase_add_test(tc, idle_clients_are_dropped);
 	tcase_add_test(tc, a_client_that_takes_nothing_is_not_served_ahead);
 	tcase_add_test(tc, one_request_a_turn);
