@@ -12,6 +12,8 @@
 #include "connection.h"
 #include "socket_owner.h"
 
+#define SILENT_S 10. /* bgpd begins with Initiation (RFC 7854 4.3) */
+
 struct bmp_source {
 	struct bmp_station *station;
 	struct connection *connection;
@@ -36,6 +38,17 @@ static bool bmp_source_is_own_end(int fd)
 }
 
 /*
+ * Closing sends a reset, as long as it is not known who is there: a process that never closes its
+ * end cannot keep bgpd from the port.
+ */
+static void bmp_source_closes_by_reset(int fd, bool on)
+{
+	const struct linger reset = {.l_onoff = on};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+}
+
+/*
  * BMP has no authentication (RFC 7854 11), and while bgpd is down any local user may listen at its
  * port. So the kernel is asked which user's process accepted the connection. For another machine
  * it cannot tell, and the connection is accepted.
@@ -46,8 +59,11 @@ static int bmp_source_check_owner(struct bmp_source *s, const char **reason)
 	int rc = socket_owner_is_local(s->fd) ? socket_owner_uid(s->fd, &uid) : 0;
 
 	s->trusted = !rc && (uid == 0 || uid == s->owner);
-	if (s->trusted)
+	if (s->trusted) {
+		bmp_source_closes_by_reset(s->fd, false);
+		bmp_station_connected(s->station);
 		return 0;
+	}
 	if (rc)
 		snprintf(s->reason, sizeof(s->reason),
 			 "refused: the owner of the BMP connection is not known: %s",
@@ -60,26 +76,16 @@ static int bmp_source_check_owner(struct bmp_source *s, const char **reason)
 	return -EPERM;
 }
 
-/* Closing sends a reset: a process that never closes its end cannot keep bgpd from the port. */
-static void bmp_source_reset(int fd)
-{
-	const struct linger reset = {.l_onoff = 1};
-
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-}
-
 static int bmp_source_on_connected(void *arg, int fd, uint64_t now_ns)
 {
 	struct bmp_source *s = arg;
 
 	(void)now_ns;
-	if (bmp_source_is_own_end(fd)) {
-		bmp_source_reset(fd);
+	bmp_source_closes_by_reset(fd, true);
+	if (bmp_source_is_own_end(fd))
 		return -ECONNREFUSED;
-	}
 	s->fd = fd;
 	s->trusted = false;
-	bmp_station_connected(s->station);
 	return 0;
 }
 
@@ -88,10 +94,8 @@ static int bmp_source_on_bytes(void *arg, const uint8_t *bytes, size_t n, uint64
 {
 	struct bmp_source *s = arg;
 
-	if (!s->trusted && bmp_source_check_owner(s, reason)) {
-		bmp_source_reset(s->fd);
+	if (!s->trusted && bmp_source_check_owner(s, reason))
 		return -EPERM;
-	}
 	return bmp_station_receive(s->station, bytes, n, now_ns, reason);
 }
 
@@ -130,6 +134,7 @@ int bmp_source_create(struct bmp_source **out, struct ev_loop *loop,
 		.on_lost = bmp_source_on_lost,
 		.on_tick = bmp_source_on_tick,
 		.settle = bmp_source_settle,
+		.silent_s = SILENT_S,
 	};
 	socklen_t bytes = address->ss_family == AF_INET ? sizeof(struct sockaddr_in)
 							: sizeof(struct sockaddr_in6);

@@ -32,7 +32,8 @@ struct connection {
 	uint64_t connected_ns;
 	double backoff_s;
 	ev_io io;
-	ev_timer attempt;  /* the next attempt to connect, or the end of the present one */
+	/* the next attempt to connect, or the end of the present one, or of silence after it */
+	ev_timer attempt;
 	ev_timer deadline; /* what settle() asked for */
 	uint8_t buffer[READ_BYTES];
 };
@@ -114,6 +115,8 @@ static void connection_on_connected(struct connection *c)
 	c->connected = true;
 	c->connected_ns = connection_now_ns();
 	ev_timer_stop(c->loop, &c->attempt);
+	if (c->handlers.silent_s > 0)
+		connection_arm_attempt(c, c->handlers.silent_s);
 	ev_io_stop(c->loop, &c->io);
 	ev_io_set(&c->io, c->fd, EV_READ);
 	ev_io_start(c->loop, &c->io);
@@ -136,6 +139,7 @@ static void connection_on_readable(struct connection *c)
 						 n ? strerror(errno) : "it closed the connection");
 			return;
 		}
+		ev_timer_stop(c->loop, &c->attempt);
 		if (c->handlers.on_bytes(c->arg, c->buffer, (size_t)n, connection_now_ns(),
 					 &reason)) {
 			connection_retry(c, reason);
@@ -187,7 +191,9 @@ static void connection_on_attempt(struct ev_loop *loop, ev_timer *timer, int eve
 
 	(void)loop;
 	(void)events;
-	if (c->fd >= 0)
+	if (c->connected)
+		connection_retry_because(c, "reading from", "it says nothing");
+	else if (c->fd >= 0)
 		connection_retry_because(c, "connecting to", "no answer");
 	else
 		connection_connect(c);

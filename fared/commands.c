@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "drain_file.h"
+#include "fare_limits.h"
 #include "utf8.h"
 #include "why.h"
 
@@ -21,18 +22,28 @@ static json_t *not_permitted(enum control_role role)
 			  "attach_group only");
 }
 
-/* false: there is no local GPU of that name. */
-static bool rule_of(const struct commands *c, const struct control_request *request,
-		    struct drain_rule *out)
+/* One, or one for each of several planes. Returns how many; 0: there is no local GPU of that name. */
+static uint32_t rules_of(const struct commands *c, const struct control_request *request,
+			 struct drain_rule out[FARE_MAX_PLANES])
 {
-	*out = (struct drain_rule){.has_gpu = request->gpu[0] != '\0',
-				   .has_peer = request->has_peer,
-				   .has_plane = request->has_plane,
-				   .has_sub_port = request->has_sub_port,
-				   .peer = request->peer,
-				   .plane = request->plane,
-				   .sub_port = request->sub_port};
-	return !out->has_gpu || config_find_gpu(c->report.config, request->gpu, &out->gpu);
+	struct drain_rule rule = {.has_gpu = request->gpu[0] != '\0',
+				  .has_peer = request->has_peer,
+				  .has_plane = request->has_plane || request->planes,
+				  .has_sub_port = request->has_sub_port,
+				  .peer = request->peer,
+				  .plane = request->plane,
+				  .sub_port = request->sub_port};
+	uint32_t n = 0;
+
+	if (rule.has_gpu && !config_find_gpu(c->report.config, request->gpu, &rule.gpu))
+		return 0;
+	out[0] = rule;
+	for (uint32_t p = 0; p < FARE_MAX_PLANES; p++)
+		if (request->planes >> p & 1) {
+			rule.plane = p;
+			out[n++] = rule;
+		}
+	return n ? n : 1;
 }
 
 static void say_drained(struct commands *c, const struct control_client *client,
@@ -70,35 +81,59 @@ static json_t *put_drains_in_force(struct commands *c, const struct drain_set *n
 	return control_error(why);
 }
 
+/* One of a request's rules into the next set, or out of it. NULL, or why that cannot be. */
+static json_t *change_set(const struct commands *c, struct drain_set *next,
+			  const struct drain_rule *rule, bool drained)
+{
+	const struct drain_rule *other;
+	char what[128], why[200];
+
+	if (drained && drain_set_add(next, rule))
+		return control_error("there are as many drains as can be: drain 'all', or undrain "
+				     "some of farectl show drains");
+	if (!drained && drain_set_remove(next, rule, &other) == -EBUSY) {
+		snprintf(why, sizeof(why), "not drained under that name; '%s' is: undrain that",
+			 drain_file_text(c->report.config, other, what, sizeof(what)));
+		return control_error(why);
+	}
+	return NULL;
+}
+
+/* All of them or none. */
 static json_t *drain(struct commands *c, const struct control_client *client,
 		     const struct control_request *request)
 {
 	struct drain_set next = *path_table_drains(c->table);
 	bool drained = request->command == CONTROL_DRAIN;
-	const struct drain_rule *other;
-	char what[128], why[200];
-	struct drain_rule rule;
-	json_t *error;
-	uint32_t n;
+	struct drain_rule rules[FARE_MAX_PLANES];
+	uint32_t n_rules = rules_of(c, request, rules), n_paths = 0;
+	char whole[200] = "";
+	json_t *error = NULL;
 
-	if (!rule_of(c, request, &rule))
+	if (!n_rules)
 		return control_error("no such local GPU; farectl show planes lists them");
-	if (drained && drain_set_add(&next, &rule))
-		return control_error("there are as many drains as can be: drain a whole plane "
-				     "or 'all', or undrain some of farectl show drains");
-	if (!drained && drain_set_remove(&next, &rule, &other) == -EBUSY) {
-		snprintf(why, sizeof(why), "not drained under that name; '%s' is: undrain that",
-			 drain_file_text(c->report.config, other, what, sizeof(what)));
-		return control_error(why);
-	}
-	error = put_drains_in_force(c, &next);
+	for (uint32_t i = 0; i < n_rules && !error; i++)
+		error = change_set(c, &next, &rules[i], drained);
+	if (!error)
+		error = put_drains_in_force(c, &next);
 	if (error)
 		return error;
-	n = path_table_drain_count(c->table, &rule);
-	drain_file_text(c->report.config, &rule, what, sizeof(what));
-	say_drained(c, client, &rule, what, drained, n);
-	return json_pack("{s:b, s:s, s:s, s:i}", "ok", 1, "what", what, "now",
-			 drained ? "drained" : "undrained", "paths", (int)n);
+	for (uint32_t i = 0; i < n_rules; i++) {
+		uint32_t n = path_table_drain_count(c->table, &rules[i]);
+		size_t length = strlen(whole);
+		char what[128];
+
+		drain_file_text(c->report.config, &rules[i], what, sizeof(what));
+		say_drained(c, client, &rules[i], what, drained, n);
+		if (i)
+			snprintf(whole + length, sizeof(whole) - length, ", plane %u",
+				 rules[i].plane);
+		else
+			snprintf(whole, sizeof(whole), "%s", what);
+		n_paths += n;
+	}
+	return json_pack("{s:b, s:s, s:s, s:i}", "ok", 1, "what", whole, "now",
+			 drained ? "drained" : "undrained", "paths", (int)n_paths);
 }
 
 static json_t *attach(struct commands *c, struct control_client *client,

@@ -32,11 +32,12 @@ enum argument {
 	ARG_TOPIC = 1 << 12,
 	ARG_LEVEL = 1 << 13,
 	ARG_COUNT = 1 << 14,
+	ARG_PLANES = 1 << 15,
 };
 
 #define ARG_EVENTS (ARG_AFTER | ARG_LIMIT | ARG_SINCE | ARG_TOPIC | ARG_LEVEL | ARG_PLANE)
 #define ARG_PATH   (ARG_PEER | ARG_PLANE)
-#define ARG_DRAIN  (ARG_PEER | ARG_PLANE | ARG_SUB_PORT | ARG_GPU)
+#define ARG_DRAIN  (ARG_PEER | ARG_PLANE | ARG_PLANES | ARG_SUB_PORT | ARG_GPU)
 
 static const struct {
 	const char *name;
@@ -71,6 +72,7 @@ static const struct {
 	{"pid", ARG_PID},	  {"sub_port", ARG_SUB_PORT}, {"gpu", ARG_GPU},
 	{"dry_run", ARG_DRY_RUN}, {"confirm_s", ARG_CONFIRM}, {"since_ns", ARG_SINCE},
 	{"topic", ARG_TOPIC},	  {"level", ARG_LEVEL},	      {"count", ARG_COUNT},
+	{"planes", ARG_PLANES},
 };
 
 struct reply {
@@ -135,6 +137,24 @@ static int take_peer(const json_t *value, struct control_request *out, const str
 	return 0;
 }
 
+static int take_planes(const json_t *value, struct control_request *out, const struct reply *r)
+{
+	const json_t *item;
+	size_t i;
+
+	if (!json_array_size(value))
+		return bad(r, "\"planes\" must be an array of planes");
+	json_array_foreach (value, i, item) {
+		uint64_t plane = 0;
+		int rc = take_integer(item, "planes", FARE_MAX_PLANES - 1, &plane, r);
+
+		if (rc)
+			return rc;
+		out->planes |= 1u << plane;
+	}
+	return 0;
+}
+
 static int take_text(const json_t *value, const char *name, char *out, size_t size,
 		     const struct reply *r)
 {
@@ -159,6 +179,8 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 		out->plane = (uint32_t)number;
 		out->has_plane = true;
 		return rc;
+	case ARG_PLANES:
+		return take_planes(value, out, r);
 	case ARG_CURSOR:
 	case ARG_AFTER:
 		return take_integer(value, name, INT64_MAX, &out->cursor, r);
@@ -241,6 +263,8 @@ static int take_arguments(json_t *root, struct control_request *out, const struc
 				   arguments[i].name);
 	if (out->has_sub_port && (!out->has_plane || out->has_peer))
 		return bad(r, "a \"sub_port\" is one of a \"plane\", toward \"all\"");
+	if (out->planes && out->has_plane)
+		return bad(r, "\"plane\" and \"planes\" exclude each other");
 	if (out->dry_run && out->confirm_s)
 		return bad(r, "with \"dry_run\" there is nothing to confirm");
 	return 0;

@@ -15,8 +15,8 @@
  *   events:       "after" (a sequence number), "limit"; "since_ns" (CLOCK_REALTIME), "topic",
  *                 "plane" and "level" (as in fared.yaml) narrow it down
  *   why:          "peer" (an address), and "plane" if only one is of interest
- *   drain:        "peer" (an address or "all"), and "plane", "sub_port" (of a plane toward all)
- *                 and "gpu" (a name) if it is not to be any; undrain alike
+ *   drain:        "peer" (an address or "all"), and "plane" or "planes" (an array), "sub_port" (of
+ *                 a plane toward all) and "gpu" (a name) if it is not to be any; undrain alike
  *   trace:        "peer" and "plane" of the path; "count" of probes, "gpu" (a name) if more than
  *                 one local GPU has it
  *   reload:       "dry_run" (true: only tell what differs), "confirm_s" (undone after so many
@@ -66,6 +66,7 @@ struct control_request {
 	struct in6_addr peer;
 	bool has_plane;
 	uint32_t plane;
+	uint32_t planes;   /* drain: bit p: plane p, and then not has_plane; 0: see has_plane */
 	bool has_sub_port; /* then also has_plane, and not has_peer */
 	uint32_t sub_port;
 	char gpu[32];	   /* "": any */

@@ -38,7 +38,8 @@ int drain_set_add(struct drain_set *set, const struct drain_rule *rule)
 	for (uint32_t i = 0; i < set->n; i++)
 		if (same(&set->rules[i], rule))
 			return 0;
-	if (set->n == DRAIN_RULES_MAX)
+	/* the last place: whatever there is, all can be drained */
+	if (set->n >= (is_everything(rule) ? DRAIN_RULES_MAX : DRAIN_RULES_MAX - 1))
 		return -ENOSPC;
 	set->rules[set->n++] = *rule;
 	return 0;

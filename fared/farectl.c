@@ -154,7 +154,10 @@ static time_t time_ago(const char *text)
 	return 0;
 }
 
-/* "13:05", today, or "2026-11-25 13:05:10", in local time; 0: it is neither. */
+/*
+ * "13:05", the last one, or "2026-11-25 13:05:10", in local time; 0: it is neither, or still to
+ * come.
+ */
 static time_t time_of_day(const char *text)
 {
 	static const char *const formats[] = {"%H:%M", "%H:%M:%S", "%Y-%m-%d %H:%M",
@@ -162,15 +165,24 @@ static time_t time_of_day(const char *text)
 	time_t now = time(NULL);
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		bool has_date = formats[i][1] == 'Y';
 		const char *end;
 		struct tm tm;
+		time_t at;
 
 		localtime_r(&now, &tm);
 		tm.tm_sec = 0;
 		tm.tm_isdst = -1;
 		end = strptime(text, formats[i], &tm);
-		if (end && !*end)
-			return mktime(&tm);
+		if (!end || *end)
+			continue;
+		at = mktime(&tm);
+		if (at > now && !has_date) {
+			tm.tm_mday--;
+			tm.tm_isdst = -1;
+			at = mktime(&tm);
+		}
+		return at > now ? 0 : at;
 	}
 	return 0;
 }
@@ -227,7 +239,8 @@ static int show(const struct farectl_options *options, int argc, char **argv)
 		}
 		if (!strcmp(what, "events") && !add_filters(request, options)) {
 			json_decref(request);
-			return farectl_usage("no such time (--since 10m, --since 13:05) or plane");
+			return farectl_usage(
+				"no such time in the past (--since 10m, --since 13:05) or plane");
 		}
 		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
 	}
@@ -235,26 +248,70 @@ static int show(const struct farectl_options *options, int argc, char **argv)
 			     "counters, config or version");
 }
 
-/* COMMAND PEER [PLANE [SUB_PORT]], of which the last is for drains. */
-static int on_peer(const struct farectl_options *options, int argc, char **argv, bool is_drain,
-		   void (*print)(const json_t *reply))
+static int why(const struct farectl_options *options, int argc, char **argv)
 {
 	json_t *request;
 
-	if (argc < 2 || argc > (is_drain ? 4 : 3))
-		return farectl_usage(is_drain ? "give PEER|all and, if you like, PLANE and SUB_PORT"
-					      : "give PEER and, if you like, PLANE");
-	request = json_pack("{s:s, s:s}", "cmd", argv[0], "peer", argv[1]);
-	if (!request)
-		return farectl_usage("PEER is an address");
-	if ((argc > 2 && !add_number(request, "plane", argv[2])) ||
+	if (argc < 2 || argc > 3)
+		return farectl_usage("give PEER and, if you like, PLANE");
+	request = json_pack("{s:s, s:s}", "cmd", "why", "peer", argv[1]);
+	if (!request || (argc > 2 && !add_number(request, "plane", argv[2]))) {
+		json_decref(request);
+		return farectl_usage("PEER is an address and PLANE a number");
+	}
+	return run(options, request, NULL, tables_why);
+}
+
+/* "2", "4-7", "0,4-6": a bit each; 0: that is no such list. */
+static uint32_t planes_of(const char *text)
+{
+	uint32_t planes = 0;
+
+	for (;;) {
+		char *end;
+		unsigned long first, last;
+
+		if (*text < '0' || *text > '9')
+			return 0;
+		first = last = strtoul(text, &end, 10);
+		if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+			last = strtoul(end + 1, &end, 10);
+		if (first > last || last >= 32)
+			return 0;
+		while (first <= last)
+			planes |= 1u << first++;
+		if (!*end)
+			return planes;
+		if (*end != ',')
+			return 0;
+		text = end + 1;
+	}
+}
+
+/* drain|undrain PEER|all [PLANES [SUB_PORT]] */
+static json_t *drain_request(const struct farectl_options *options, int argc, char **argv,
+			     uint32_t *planes)
+{
+	json_t *request = json_pack("{s:s, s:s}", "cmd", argv[0], "peer", argv[1]), *list;
+
+	*planes = argc > 2 ? planes_of(argv[2]) : 0;
+	if (!request || (argc > 2 && !*planes) ||
 	    (argc > 3 && !add_number(request, "sub_port", argv[3]))) {
 		json_decref(request);
-		return farectl_usage("PLANE and SUB_PORT are numbers");
+		return NULL;
 	}
-	if (is_drain && options->gpu)
+	if (*planes && !(*planes & (*planes - 1))) {
+		json_object_set_new(request, "plane", json_integer(__builtin_ctz(*planes)));
+	} else if (*planes) {
+		list = json_array();
+		for (int p = 0; p < 32; p++)
+			if (*planes >> p & 1)
+				json_array_append_new(list, json_integer(p));
+		json_object_set_new(request, "planes", list);
+	}
+	if (options->gpu)
 		json_object_set_new(request, "gpu", json_string(options->gpu));
-	return run(options, request, NULL, print);
+	return request;
 }
 
 static int watch(const struct farectl_options *options)
@@ -358,13 +415,19 @@ static int confirm(const struct farectl_options *options)
 /* What was drained is waited for afterwards. */
 static int drain(const struct farectl_options *options, int argc, char **argv)
 {
-	struct quiet_scope scope = {.gpu = options->gpu, .plane = -1, .sub_port = -1};
-	int rc = on_peer(options, argc, argv, true, tables_drain);
+	struct quiet_scope scope = {.gpu = options->gpu, .sub_port = -1};
+	json_t *request;
+	int rc;
 
-	if (rc || options->wait_s <= 0)
+	if (argc < 2 || argc > 4)
+		return farectl_usage("give PEER|all and, if you like, PLANES and SUB_PORT");
+	request = drain_request(options, argc, argv, &scope.planes);
+	if (!request)
+		return farectl_usage("PLANES are like 2, 4-7 or 0,4-6, and SUB_PORT is a number");
+	rc = run(options, request, NULL, tables_drain);
+	if (rc || options->wait_s <= 0 || strcmp(argv[0], "drain") != 0)
 		return rc;
 	scope.peer = strcmp(argv[1], "all") ? argv[1] : NULL;
-	scope.plane = argc > 2 ? atoi(argv[2]) : -1;
 	scope.sub_port = argc > 3 ? atoi(argv[3]) : -1;
 	return farectl_drain_wait(options->run_dir, &scope, options->wait_s);
 }
@@ -376,11 +439,9 @@ static int command(const struct farectl_options *options, int argc, char **argv)
 	if (!strcmp(argv[0], "show"))
 		return show(options, argc - 1, argv + 1);
 	if (!strcmp(argv[0], "why"))
-		return on_peer(options, argc, argv, false, tables_why);
-	if (!strcmp(argv[0], "drain"))
+		return why(options, argc, argv);
+	if (!strcmp(argv[0], "drain") || !strcmp(argv[0], "undrain"))
 		return drain(options, argc, argv);
-	if (!strcmp(argv[0], "undrain"))
-		return on_peer(options, argc, argv, true, tables_drain);
 	if (!strcmp(argv[0], "reload"))
 		return argc == 1 ? reload(options) : farectl_usage("reload takes no arguments");
 	if (!strcmp(argv[0], "confirm"))

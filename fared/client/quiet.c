@@ -2,6 +2,7 @@
 /* quiet.c - see quiet.h */
 #include "quiet.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,9 +21,33 @@ static bool is_number(const json_t *row, const char *key, int wanted)
 	return wanted < 0 || json_integer_value(json_object_get(row, key)) == wanted;
 }
 
+static bool is_of_planes(const json_t *row, uint32_t planes)
+{
+	json_int_t plane = json_integer_value(json_object_get(row, "plane"));
+
+	return !planes || (plane >= 0 && plane < 32 && planes >> plane & 1);
+}
+
+static bool read_address(const char *text, struct in6_addr *out)
+{
+	*out = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	return inet_pton(AF_INET, text, &out->s6_addr[12]) == 1 ||
+	       inet_pton(AF_INET6, text, out) == 1;
+}
+
+/* An address can be written in several ways. */
+static bool is_peer(const json_t *row, const char *wanted)
+{
+	const char *text = json_string_value(json_object_get(row, "peer"));
+	struct in6_addr a, b;
+
+	return !wanted || (text && read_address(text, &a) && read_address(wanted, &b) &&
+			   IN6_ARE_ADDR_EQUAL(&a, &b));
+}
+
 static bool covers(const struct quiet_scope *scope, const json_t *row)
 {
-	return is_text(row, "local_gpu", scope->gpu) && is_number(row, "plane", scope->plane);
+	return is_text(row, "local_gpu", scope->gpu) && is_of_planes(row, scope->planes);
 }
 
 static bool read_count(const char *device, const char *what, uint64_t *out)
@@ -71,7 +96,7 @@ void quiet_look(struct quiet_look *out, const struct quiet_scope *scope, const s
 
 	*out = (struct quiet_look){.at_s = s->at_s};
 	json_object_foreach (s->qp_sums, key, sum)
-		if (covers(scope, sum) && is_text(sum, "peer", scope->peer) && scope->sub_port < 0)
+		if (covers(scope, sum) && is_peer(sum, scope->peer) && scope->sub_port < 0)
 			out->qp_bytes += json_number_value(json_object_get(sum, "bytes"));
 	json_array_foreach (planes, i, row)
 		if (covers(scope, row) && !scope->peer)
@@ -102,6 +127,10 @@ bool quiet_between(const struct quiet_look *before, const struct quiet_look *aft
 	if (after->qp_bytes > before->qp_bytes) {
 		snprintf(why, why_size, "applications send %.4g Mb/s",
 			 (after->qp_bytes - before->qp_bytes) * 8 / over_s / 1e6);
+		return false;
+	}
+	if (after->qp_bytes < before->qp_bytes) {
+		snprintf(why, why_size, "QPs have just ended: what others send cannot be told");
 		return false;
 	}
 	for (size_t i = 0; i < after->n_devices && i < before->n_devices; i++)

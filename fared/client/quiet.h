@@ -15,14 +15,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdint.h>
 
 #include "snapshot.h"
 
-#define QUIET_MAX_DEVICES 128
+#define QUIET_MAX_DEVICES (16 * 16 * 8) /* sub-ports of as many GPUs and planes as can be */
 
 struct quiet_scope {
-	const char *gpu, *peer; /* NULL: any, all */
-	int plane, sub_port;	/* -1: any */
+	const char *gpu, *peer; /* NULL: any, all; an address as the user wrote it */
+	uint32_t planes;	/* bit p: plane p; 0: any */
+	int sub_port;		/* -1: any */
 };
 
 struct quiet_look {

@@ -120,6 +120,11 @@ ctl s0 drain all 3 >/dev/null || failed "drain"
 for peer in "$s1" "$s2" "$s3"; do is s0 "$peer" 3 "drained 0" || failed "not drained at once"; done
 for host in s1 s2 s3; do expect $host "$s0" 3 "zero-bandwidth 0"; done # they are told
 ctl s0 undrain all 3 >/dev/null || failed "undrain"
+ctl s0 drain all 2-3 >/dev/null || failed "drain of two planes"
+for plane in 2 3; do is s0 "$s1" $plane "drained 0" || failed "plane $plane is not drained"; done
+ctl s0 drain all 1-9 2>/dev/null && failed "a plane that is not here was drained"
+is s0 "$s1" 1 "$whole" || failed "half of a drain is in force"
+ctl s0 undrain all 2,3 >/dev/null || failed "undrain of two planes"
 is s0 "$s1" 3 "$whole" || failed "not back at once"
 for host in s1 s2 s3; do expect $host "$s0" 3 "$whole"; done
 

@@ -76,8 +76,10 @@ static uint64_t settle(void *arg)
 	return f->deadline_ns;
 }
 
-static const struct connection_handlers handlers = {on_connected, on_bytes, on_lost, on_tick,
-						    settle};
+static const struct connection_handlers handlers = {on_connected, on_bytes, on_lost,
+						    on_tick,	  settle,   0.};
+static const struct connection_handlers impatient = {on_connected, on_bytes, on_lost,
+						     on_tick,	   settle,   0.2};
 
 /* Waits until the handlers heard text, then forgets all they heard. */
 static void await(struct fixture *f, const char *text)
@@ -87,7 +89,7 @@ static void await(struct fixture *f, const char *text)
 	f->log[0] = '\0';
 }
 
-static void set_up(struct fixture *f)
+static void set_up_with(struct fixture *f, const struct connection_handlers *h)
 {
 	*f = (struct fixture){.deadline_ns = CONNECTION_NEVER, .fd = -1, .listener = -1};
 	f->loop = ev_loop_new(0);
@@ -95,9 +97,14 @@ static void set_up(struct fixture *f)
 	snprintf(f->address.sun_path, sizeof(f->address.sun_path), "/tmp/check_connection.%d",
 		 (int)getpid());
 	ck_assert_int_eq(connection_create(&f->c, f->loop, (struct sockaddr *)&f->address,
-					   sizeof(f->address), "somebody", &handlers, f),
+					   sizeof(f->address), "somebody", h, f),
 			 0);
 	ck_assert_str_eq(f->log, ""); /* nothing is heard from within */
+}
+
+static void set_up(struct fixture *f)
+{
+	set_up_with(f, &handlers);
 }
 
 static void listen_now(struct fixture *f)
@@ -185,6 +192,26 @@ START_TEST(ticks)
 }
 END_TEST
 
+/* Who accepts and is to speak first is given up if it does not; once it has spoken it may rest. */
+START_TEST(the_silent_are_left)
+{
+	struct fixture f;
+
+	set_up_with(&f, &impatient);
+	listen_now(&f);
+	accept_now(&f);
+	await(&f, "lost reading from somebody: it says nothing\n");
+	close(f.fd);
+	accept_now(&f);
+	ck_assert_int_eq(write(f.fd, "hello", 5), 5);
+	await(&f, "bytes hello\n");
+	f.deadline_ns = f.now_ns + 400000000;
+	ck_assert_int_eq(write(f.fd, "more", 4), 4);
+	await(&f, "bytes more\ntick\n");
+	tear_down(&f);
+}
+END_TEST
+
 START_TEST(too_long_an_address)
 {
 	struct fixture f = {0};
@@ -207,6 +234,7 @@ int main(void)
 	tcase_add_test(tcase, again_and_again);
 	tcase_add_test(tcase, no_greeting);
 	tcase_add_test(tcase, ticks);
+	tcase_add_test(tcase, the_silent_are_left);
 	tcase_add_test(tcase, too_long_an_address);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

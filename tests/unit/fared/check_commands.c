@@ -345,6 +345,14 @@ START_TEST(a_drain_is_kept_for_the_next_daemon)
 		       "\"paths\":0}"));
 	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"198.19.0.2\",\"plane\":1}",
 		       "'all plane 1' is: undrain that"));
+	/* several planes: all of them or none */
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"all\",\"planes\":[0,2]}", "no such plane"));
+	ck_assert_uint_eq(path_table_drains(commands.table)->n, 2);
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"all\",\"planes\":[1,0]}",
+		       "\"what\":\"all plane 0, plane 1\",\"now\":\"drained\",\"paths\":6"));
+	ck_assert_uint_eq(path_table_drains(commands.table)->n, 3);
+	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\",\"planes\":[0,1]}", "\"ok\":true"));
+	ck_assert_uint_eq(path_table_drains(commands.table)->n, 1);
 	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\"}", "\"ok\":true"));
 	ck_assert_int_eq(drain_file_load(config, &left, why, sizeof(why)), 0);
 	ck_assert_uint_eq(left.n, 0);

@@ -26,7 +26,7 @@ static struct control *control;
 static char dir[] = "/tmp/check_control.XXXXXX";
 static int n_requests, n_gone, n_with_fd, n_waits;
 static bool big_replies;
-static int n_told; /* events to watchers while a request is answered */
+static int n_told;	       /* events to watchers while a request is answered */
 static enum control_role role; /* of the last who asked */
 
 static json_t *on_request(void *arg, struct control_client *client,

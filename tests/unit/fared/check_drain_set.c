@@ -141,10 +141,12 @@ START_TEST(it_is_bounded)
 {
 	struct drain_rule more = of_path(250, 1), again = of_path(3, 1);
 
-	for (uint8_t i = 0; i < DRAIN_RULES_MAX; i++)
+	for (uint8_t i = 0; i < DRAIN_RULES_MAX - 1; i++)
 		add(of_path(i, 1));
 	ck_assert_int_eq(drain_set_add(&set, &more), -ENOSPC);
 	ck_assert_int_eq(drain_set_add(&set, &again), 0); /* it is there */
+	ck_assert_int_eq(drain_set_add(&set, &all), 0);	  /* the last place is for all */
+	ck_assert_int_eq(drain_set_add(&set, &more), -ENOSPC);
 	ck_assert_uint_eq(set.n, DRAIN_RULES_MAX);
 }
 END_TEST
