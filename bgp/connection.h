@@ -41,7 +41,10 @@ struct connection_handlers {
 	 * CONNECTION_NEVER.
 	 */
 	uint64_t (*settle)(void *arg);
-	/* The other end speaks first: one that says nothing for so long is given up. 0: it need not. */
+	/*
+	 * The other end speaks first: one that says nothing for so long is given up. 0: it need
+	 * not.
+	 */
 	double silent_s;
 };
 

@@ -22,7 +22,7 @@ static json_t *not_permitted(enum control_role role)
 			  "attach_group only");
 }
 
-/* One, or one for each of several planes. Returns how many; 0: there is no local GPU of that name. */
+/* One, or one for each of several planes. Returns how many; 0: no local GPU has that name. */
 static uint32_t rules_of(const struct commands *c, const struct control_request *request,
 			 struct drain_rule out[FARE_MAX_PLANES])
 {

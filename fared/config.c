@@ -501,8 +501,9 @@ static int load(struct config **out, const char *path, bool is_regular, struct c
 
 	*out = NULL;
 	if (rc) {
-		snprintf(error->text, sizeof(error->text), "%s: %s; name the file with --config",
-			 path, strerror(-rc));
+		snprintf(error->text, sizeof(error->text), "%s: %s; %s", path, strerror(-rc),
+			 rc == -EACCES ? "the user that fared runs as has to be able to read it"
+				       : "name the file with --config");
 		return rc;
 	}
 	rc = config_parse(out, text, length, path, error);

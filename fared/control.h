@@ -17,7 +17,7 @@
  *
  * Of each user: CONTROL_PER_USER clients, CONTROL_WATCH_PER_USER of them watching, and as many
  * requests a second as control_rate.h says; further ones wait. The last CONTROL_KEPT places are for
- * root, the daemon's own uid and other operators, the last CONTROL_KEPT_ROOT of them for root alone;
+ * root, the daemon's own uid and other operators, CONTROL_KEPT_ROOT of them for root alone;
  * CONTROL_KEPT_ATTACH before those are not for clients that may only read. Operators have none of
  * the limits of each user.
  *

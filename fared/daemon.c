@@ -251,25 +251,37 @@ static void on_control_log(void *arg, int priority, const char *line)
 
 /* ---- start --------------------------------------------------------------- */
 
-/* Nothing is in it but what a fared leaves there: so it is nobody else's. */
-static bool holds_ours_alone(const char *path)
+/* What a fared leaves there, also one that was killed before it had renamed what it wrote. */
+static bool is_ours(const char *name)
 {
-	static const char *const ours[] = {".",
-					   "..",
-					   "fared.lock",
-					   CONTROL_NAME,
-					   CONTROL_OPERATE_NAME,
-					   SHM_NAME,
-					   DRAIN_FILE_NAME,
-					   EVENT_FILE_NAME};
+	static const char *const whole[] = {".", "..", "fared.lock"};
+	static const char *const begins[] = {CONTROL_NAME,   "control.soc_", CONTROL_OPERATE_NAME,
+					     "operate.soc_", SHM_NAME,	     DRAIN_FILE_NAME,
+					     EVENT_FILE_NAME};
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		if (!strcmp(name, whole[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+/* Nothing else is in it: so it is nobody else's. */
+static bool holds_ours_alone(const char *path, struct log *log)
+{
 	DIR *dir = opendir(path);
 	bool alone = dir != NULL;
 	struct dirent *entry;
 
 	while (alone && (entry = readdir(dir))) {
-		alone = false;
-		for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-			alone |= !strcmp(entry->d_name, ours[i]);
+		alone = is_ours(entry->d_name);
+		if (!alone)
+			log_line(log, LOG_ERR, "daemon",
+				 "%s cannot be given to the user that fared runs as: it holds "
+				 "'%s', which is not fared's; move that elsewhere",
+				 path, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -277,10 +289,10 @@ static bool holds_ours_alone(const char *path)
 }
 
 /*
- * The user that we become has to write there, and systemd or tmpfiles make the directory as root. 0
+ * The user that we become has to write there, and systemd-tmpfiles makes the directory as root. 0
  * or -errno; -EACCES: it holds files of others.
  */
-static int give_run_dir(const char *path, const struct privileges *p)
+static int give_run_dir(const char *path, const struct privileges *p, struct log *log)
 {
 	struct stat st;
 
@@ -290,7 +302,7 @@ static int give_run_dir(const char *path, const struct privileges *p)
 		return -errno;
 	if (st.st_uid == p->uid)
 		return 0;
-	if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || !holds_ours_alone(path))
+	if (!S_ISDIR(st.st_mode) || st.st_uid != 0 || !holds_ours_alone(path, log))
 		return -EACCES;
 	return lchown(path, p->uid, p->gid) ? -errno : 0;
 }
@@ -302,7 +314,7 @@ static int lock_run_dir(struct daemon *d, const struct privileges *p)
 
 	if (mkdir(d->config->run_dir, 0755) && errno != EEXIST)
 		return -errno;
-	rc = give_run_dir(d->config->run_dir, p);
+	rc = give_run_dir(d->config->run_dir, p, d->log);
 	if (rc)
 		return rc;
 	snprintf(path, sizeof(path), "%s/fared.lock", d->config->run_dir);
@@ -586,6 +598,7 @@ int daemon_run(struct daemon *d)
 {
 	start_notifying(d);
 	ev_run(d->loop, 0);
+	events_flush(d->events); /* of the last turn */
 	notify_send("STOPPING=1");
 	return d->rc;
 }

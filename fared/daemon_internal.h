@@ -44,6 +44,7 @@ struct daemon {
 					 differs elsewhere */
 	struct config *undo; /* put in force again unless the reload is confirmed; NULL: none */
 	struct notice_keys undo_keys; /* that go with it */
+	bool undo_failed;	      /* that has been said */
 	ev_timer undo_timer;
 	struct path_table *table;
 	struct events *events;

@@ -118,10 +118,13 @@ void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
 		snprintf(why, sizeof(why), "%s", strerror(-rc));
 	else
 		rc = swap(d, config_take(d->undo), &d->undo_keys, diff, why, sizeof(why));
-	if (rc) {
+	if (rc && !d->undo_failed) {
 		log_line(d->log, LOG_ERR, "config", "reload not confirmed, but not undone yet: %s",
 			 why);
 		say(d, LOG_ERR, "reload", "not undone", why);
+	}
+	d->undo_failed = rc != 0;
+	if (rc) {
 		ev_timer_set(w, UNDO_AGAIN_S, 0.);
 		ev_timer_start(loop, w);
 	} else {
@@ -137,6 +140,7 @@ static void await_confirmation(struct daemon *d, struct config *before,
 {
 	d->undo = before;
 	d->undo_keys = *keys;
+	d->undo_failed = false;
 	ev_now_update(d->loop);
 	ev_timer_set(&d->undo_timer, seconds, 0.);
 	ev_timer_start(d->loop, &d->undo_timer);
@@ -149,7 +153,8 @@ struct outcome {
 	struct config_diff *diff; /* NULL: the file cannot be read, or is wrong */
 	bool keys_changed;
 	bool applied;
-	char why[600]; /* not, if it was to be */
+	char why[600];	   /* not, if it was to be */
+	char warning[600]; /* of what could not be had, and stays as it was */
 };
 
 /* Parses, checks, compares. *new is the caller's. */
@@ -160,10 +165,12 @@ static int read_anew(struct daemon *d, struct config **new, struct outcome *out)
 
 	if (!rc && d->run_dir[0])
 		rc = config_override_run_dir(*new, d->run_dir, &error);
-	if (rc)
+	if (rc) {
+		utf8_mend(error.text); /* it cites the file, in pieces */
 		snprintf(out->why, sizeof(out->why), "%s", error.text);
-	else
+	} else {
 		rc = config_diff_create(&out->diff, d->config, *new);
+	}
 	return rc;
 }
 
@@ -199,8 +206,8 @@ static int read_keys(struct daemon *d, const struct config *new, struct notice_k
 
 	if (rc != -EACCES || !names_same_keys(&new->health, &d->config->health))
 		return rc;
-	log_limited(d->log, daemon_now_ns(), LOG_WARNING, "config", "the keys stay as they are: %s",
-		    out->why);
+	snprintf(out->warning, sizeof(out->warning), "the keys stay as they are: %.560s", out->why);
+	log_limited(d->log, daemon_now_ns(), LOG_WARNING, "config", "%s", out->warning);
 	out->why[0] = '\0';
 	*keys = *daemon_health_keys(d->health);
 	return 0;
@@ -284,9 +291,11 @@ json_t *daemon_on_reload(void *arg, const struct control_client *client,
 	if (rc && !out.why[0])
 		snprintf(out.why, sizeof(out.why), "%s", strerror(-rc));
 	utf8_trim(out.why);
-	reply = json_pack("{s:b, s:b, s:b, s:b, s:s*, s:i, s:I, s:o}", "ok", !rc, "dry_run",
+	utf8_trim(out.warning);
+	reply = json_pack("{s:b, s:b, s:b, s:b, s:s*, s:s*, s:i, s:I, s:o}", "ok", !rc, "dry_run",
 			  request->dry_run, "in_force", out.applied, "keys_changed",
-			  out.keys_changed, "error", rc ? out.why : NULL, "confirm_s",
+			  out.keys_changed, "error", rc ? out.why : NULL, "warning",
+			  out.warning[0] ? out.warning : NULL, "confirm_s",
 			  out.applied && d->undo ? (int)request->confirm_s : 0, "n_changes",
 			  (json_int_t)(out.diff ? out.diff->n : 0), "changes",
 			  out.diff ? changes_json(out.diff) : json_array());

@@ -386,6 +386,8 @@ void tables_reload(const json_t *reply)
 		       text(row, "before"), text(row, "after"));
 	if ((size_t)n > json_array_size(changes))
 		printf("(%lld more)\n", (long long)n - (long long)json_array_size(changes));
+	if (json_object_get(reply, "warning"))
+		fprintf(stderr, "farectl: warning: %s\n", text(reply, "warning"));
 	if (json_is_true(json_object_get(reply, "keys_changed")))
 		puts("the key files hold other keys than were in force");
 	if (json_is_true(json_object_get(reply, "in_force")))

@@ -20,7 +20,8 @@ static int failed(const char *path, char *why, size_t why_size)
 	int rc = -errno;
 
 	snprintf(why, why_size, "%s: %s%s", path, strerror(-rc),
-		 rc == -EACCES	 ? "; the user that starts fared has to be able to read it"
+		 rc == -EACCES	 ? "; the user that fared runs as has to be able to read it: "
+				   "chown USER FILE"
 		 : rc == -ENOENT ? "; copy another server's key, or make one: head -c 32 "
 				   "/dev/urandom | base64 >FILE; chmod 600 FILE"
 				 : "");

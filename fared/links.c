@@ -40,6 +40,10 @@ struct port {
 	uint32_t n_lost;	   /* ... and how many there were when it was last up */
 	enum links_state state;
 	uint64_t speed_bps;
+	/* what the driver said, of that device and of carrier since so many losses; 0: nothing */
+	uint64_t driver_bps;
+	int driver_ifindex;
+	uint32_t driver_lost;
 	bool speed_complained, vrf_complained;
 };
 
@@ -100,13 +104,28 @@ static uint64_t ethtool_mbps(int fd, const char *dev)
 	return u.settings.speed;
 }
 
+/*
+ * Asked once for each carrier: the driver answers under the kernel's lock of all devices, and
+ * another one that is being reset may hold that for seconds.
+ */
+static uint64_t driver_bps(struct links *l, struct port *port)
+{
+	if (port->state == LINKS_UP && port->driver_bps && port->driver_ifindex == port->ifindex &&
+	    port->driver_lost == port->n_lost)
+		return port->driver_bps;
+	port->driver_bps = ethtool_mbps(l->ethtool_fd, port->config->dev) * 1000000;
+	port->driver_ifindex = port->ifindex;
+	port->driver_lost = port->n_lost;
+	return port->driver_bps;
+}
+
 static uint64_t speed_bps(struct links *l, struct port *port)
 {
 	uint64_t bps = port->config->speed_bps;
 	char line[160];
 
 	if (!bps)
-		bps = ethtool_mbps(l->ethtool_fd, port->config->dev) * 1000000;
+		bps = driver_bps(l, port);
 	if (!bps && !port->speed_complained) {
 		port->speed_complained = true;
 		snprintf(line, sizeof(line),

@@ -199,6 +199,7 @@ int main(int argc, char **argv)
 		return rc;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN); /* until it can be served */
 	if (daemon_create(&daemon, config, &options.daemon, &privileges, &log))
 		return 1;
 	rc = daemon_run(daemon);

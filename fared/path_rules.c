@@ -96,6 +96,23 @@ static bool speaks(const struct path_facts *f, enum path_source s)
 			       b->heard_ns > f->sources[s].entered_ns);
 }
 
+/*
+ * A source that does not come back takes nothing away. What it said last counts for stale_ns, and
+ * longer only while probes are answered.
+ */
+static bool is_too_old(struct judgement *j, enum path_source s)
+{
+	const struct path_facts *f = j->f;
+	uint64_t stale_at = f->sources[s].since_ns + f->times->stale_ns;
+
+	if (f->sources[s].state == BGP_SOURCE_UP || (f->probe.judged && f->probe.answered))
+		return false;
+	if (f->now_ns >= stale_at)
+		return true;
+	sooner(&j->deadline_ns, stale_at);
+	return false;
+}
+
 static const char *why_away(enum bgp_source_state bmp)
 {
 	switch (bmp) {
@@ -117,6 +134,11 @@ static void take_bmp(struct judgement *j)
 
 	if ((away || b->stale) && missing) {
 		j->no_route = "BMP is not in sync and zebra has no route over this plane";
+		return;
+	}
+	/* a lost session's routes are swept by whoever reads it; a former one's are nobody's */
+	if (!b->confirmed && is_too_old(j, PATH_SOURCE_BMP)) {
+		j->no_route = "BMP has been away for longer than stale_s since a reload";
 		return;
 	}
 	j->route_source = PATH_FROM_BMP;
@@ -161,6 +183,10 @@ static void take_zserv(struct judgement *j)
 	if (f->now_ns < ripe) {
 		j->no_route = "waiting for BMP before zebra's relative weights are used";
 		sooner(&j->deadline_ns, ripe);
+		return;
+	}
+	if (is_too_old(j, PATH_SOURCE_ZSERV)) {
+		j->no_route = "BMP and zebra have been away for longer than stale_s";
 		return;
 	}
 	j->route_source = PATH_FROM_ZSERV;

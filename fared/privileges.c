@@ -23,18 +23,22 @@ static int no_such(const char *key, const char *kind, const char *name, const ch
 	return -ENOENT;
 }
 
+/* -1: text is no number of a user or group. */
+static uint32_t id_of(const char *text)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	return isdigit((unsigned char)*text) && !*end && number < UINT32_MAX ? (uint32_t)number
+									     : UINT32_MAX;
+}
+
 /* A name, or a number: a container may have no name for a user outside of it. */
 static uid_t uid_of(const char *user)
 {
 	const struct passwd *pw = getpwnam(user);
-	unsigned long number;
-	char *end;
 
-	if (pw)
-		return pw->pw_uid;
-	number = strtoul(user, &end, 10);
-	return isdigit((unsigned char)*user) && !*end && number < UINT32_MAX ? (uid_t)number
-									     : (uid_t)-1;
+	return pw ? pw->pw_uid : (uid_t)id_of(user);
 }
 
 static int gid_of(const char *key, const char *name, gid_t *out, char *why, size_t why_size)
@@ -45,10 +49,10 @@ static int gid_of(const char *key, const char *name, gid_t *out, char *why, size
 	if (!*name)
 		return 0;
 	gr = getgrnam(name);
-	if (!gr)
+	*out = gr ? gr->gr_gid : (gid_t)id_of(name);
+	if (*out == (gid_t)-1)
 		return no_such(key, "group", name, "create it (addgroup --system) or leave it out",
 			       why, why_size);
-	*out = gr->gr_gid;
 	return 0;
 }
 

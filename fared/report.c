@@ -42,6 +42,7 @@ static json_t *source_row(const struct report *r, enum path_source source)
 static json_t *sub_port_rows(const struct report *r, uint32_t gpu, uint32_t plane)
 {
 	const struct config_plane *config = &r->config->gpus[gpu].planes[plane];
+	uint32_t drained = path_table_drained(r->table, gpu, plane);
 	json_t *rows = json_array();
 
 	for (uint32_t s = 0; s < config->n_sub_ports; s++) {
@@ -51,12 +52,12 @@ static json_t *sub_port_rows(const struct report *r, uint32_t gpu, uint32_t plan
 		if (!links_view(r->links, gpu, plane, s, &state, &speed_bps))
 			continue;
 		json_array_append_new(
-			rows,
-			json_pack("{s:i, s:s, s:b, s:s, s:I, s:s}", "sub_port", (int)s, "dev",
-				  config->sub_ports[s].dev, "up", state == LINKS_UP, "state",
-				  links_state_name(state), "speed_bps", (json_int_t)speed_bps,
-				  "speed_from",
-				  config->sub_ports[s].speed_bps ? "configuration" : "driver"));
+			rows, json_pack("{s:i, s:s, s:b, s:s, s:I, s:s, s:b}", "sub_port", (int)s,
+					"dev", config->sub_ports[s].dev, "up", state == LINKS_UP,
+					"state", links_state_name(state), "speed_bps",
+					(json_int_t)speed_bps, "speed_from",
+					config->sub_ports[s].speed_bps ? "configuration" : "driver",
+					"drained", (int)(drained >> s & 1)));
 	}
 	return rows;
 }

@@ -37,4 +37,18 @@ static inline void utf8_trim(char *text)
 		text[start - 1] = '\0';
 }
 
+/* Replaces by '?' what is no whole character: one was cut within a text. */
+static inline void utf8_mend(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p;) {
+		unsigned n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : *p >= 0xc0 ? 2 : 1, i = 1;
+
+		while (i < n && (p[i] & 0xc0) == 0x80)
+			i++;
+		if (i < n || (*p & 0xc0) == 0x80)
+			memset(p, '?', i);
+		p += i;
+	}
+}
+
 #endif

@@ -152,6 +152,12 @@ static const struct family sub_port_families[] = {
 	 "speed_bps",
 	 1,
 	 {ON_PLANE, {"sub_port", "sub_port"}, {"device", "dev"}}},
+	{"fared_sub_port_drained",
+	 GAUGE,
+	 "1 if the sub-port is drained by itself, or its plane is.",
+	 "drained",
+	 1,
+	 {ON_PLANE, {"sub_port", "sub_port"}, {"device", "dev"}}},
 };
 
 static const struct family source_families[] = {

@@ -20,6 +20,7 @@
 
 #include "deferred_close.h"
 #include "control_rate.h"
+#include "utf8.h"
 
 static struct ev_loop *loop;
 static struct control *control;
@@ -225,6 +226,23 @@ START_TEST(an_error_cut_within_a_character_is_told)
 	reply = control_error(long_text);
 	ck_assert_ptr_nonnull(json_string_value(json_object_get(reply, "error")));
 	json_decref(reply);
+}
+END_TEST
+
+/* One that is cut in its midst is told, too. */
+START_TEST(what_is_no_character_is_mended)
+{
+	static const char *const cases[][2] = {{"\"\xc3\" is no", "\"?\" is no"},
+					       {"\xe2\x82 \xe2\x82\xac", "?? \xe2\x82\xac"},
+					       {"\x80g\xf0\x9f", "?g??"},
+					       {"", ""}};
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), "%s", cases[i][0]);
+		utf8_mend(text);
+		ck_assert_str_eq(text, cases[i][1]);
+	}
 }
 END_TEST
 
@@ -838,6 +856,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, one_line_one_reply);
 	tcase_add_test(tc, an_error_cut_within_a_character_is_told);
+	tcase_add_test(tc, what_is_no_character_is_mended);
 	tcase_add_test(tc, too_long_a_line_ends_it);
 	tcase_add_test(tc, descriptors_come_with_the_request);
 	tcase_add_test(tc, clients_are_bounded);

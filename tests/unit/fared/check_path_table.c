@@ -427,6 +427,31 @@ START_TEST(zebra_alone_shares_out_by_weight)
 }
 END_TEST
 
+/* bgpd and zebra are gone for good, and neither has withdrawn a thing. */
+START_TEST(what_zebra_said_last_does_not_live_for_ever)
+{
+	const struct path_probe answered = {.judged = true, .answered = true, .permille = 1000},
+				silent = {.judged = true, .permille = 1000, .reason = "unproven"};
+	struct in6_addr a = peer_address(1);
+
+	for (unsigned p = 0; p < 4; p++)
+		teach(PATH_SOURCE_ZSERV, event_of(1, p, 28));
+	source(PATH_SOURCE_ZSERV, BGP_SOURCE_UP);
+	now += FALLBACK;
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	now += times.stale_ns;
+	source(PATH_SOURCE_ZSERV, BGP_SOURCE_DOWN);
+	ck_assert_uint_eq(path_table_evaluate(table, now, NULL, NULL), now + times.stale_ns);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &answered), 0);
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 2, &silent), 0);
+	now += times.stale_ns;
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	expect(1, 1, FARE_VERDICT_STALE, 400 * MBPS); /* it works */
+	expect(1, 2, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
 static void adopt(unsigned peer, const uint64_t bps[4])
 {
 	struct in6_addr a = peer_address(peer);
@@ -589,6 +614,26 @@ START_TEST(a_replaced_source_must_teach_again)
 	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
 	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
 	expect(1, 1, FARE_VERDICT_NO_ROUTE, 0);
+}
+END_TEST
+
+/* One that does not come back after a reload withdraws nothing, and its routes age all the same. */
+START_TEST(what_a_replaced_source_said_does_not_live_for_ever)
+{
+	const struct path_probe answered = {.judged = true, .answered = true, .permille = 1000};
+	struct in6_addr a = peer_address(1);
+
+	everything_fine();
+	path_table_source_replaced(table, PATH_SOURCE_ZSERV, false, now);
+	path_table_source_replaced(table, PATH_SOURCE_BMP, true, now);
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &answered), 0);
+	ck_assert_uint_eq(path_table_evaluate(table, now, NULL, NULL), now + times.stale_ns);
+	now += times.stale_ns;
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	expect(1, 1, FARE_VERDICT_STALE, 400 * MBPS);
+	teach(PATH_SOURCE_BMP, event_of(1, 0, 400e6));
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
 }
 END_TEST
 
@@ -1137,6 +1182,7 @@ int main(void)
 	tcase_add_test(tc, not_installed_only_after_a_second);
 	tcase_add_test(tc, a_zebra_that_is_away_takes_nothing_away);
 	tcase_add_test(tc, zebra_alone_shares_out_by_weight);
+	tcase_add_test(tc, what_zebra_said_last_does_not_live_for_ever);
 	tcase_add_test(tc, adopted_paths_stay_until_bmp_knows);
 	tcase_add_test(tc, what_is_taught_anew_is_fresh_before_the_sync_ends);
 	tcase_add_test(tc, adopted_paths_do_not_live_for_ever);
@@ -1145,6 +1191,7 @@ int main(void)
 	tcase_add_test(tc, a_drained_sub_port_takes_its_part_away);
 	tcase_add_test(tc, drain_all_holds_for_peers_to_come);
 	tcase_add_test(tc, a_replaced_source_must_teach_again);
+	tcase_add_test(tc, what_a_replaced_source_said_does_not_live_for_ever);
 	tcase_add_test(tc, a_source_that_is_dropped_teaches_nothing);
 	tcase_add_loop_test(tc, a_source_that_has_said_nothing_withdraws_nothing, 0,
 			    PATH_SOURCE_COUNT);

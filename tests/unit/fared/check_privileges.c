@@ -206,6 +206,12 @@ START_TEST(names_are_looked_up)
 	ck_assert_uint_eq(p.socket_gid, 0);
 	ck_assert_uint_eq(p.attach_gid, 1);
 	ck_assert_uint_eq(p.operator_gid, 0);
+	/* of a container, which has no name for it */
+	names = (struct privileges_names){"", "", "", "64012", ""};
+	ck_assert_int_eq(privileges_resolve(&p, &names, why, sizeof(why)), 0);
+	ck_assert_uint_eq(p.operator_gid, 64012);
+	names.operator_group = "64012x";
+	ck_assert_int_eq(privileges_resolve(&p, &names, why, sizeof(why)), -ENOENT);
 }
 END_TEST
 

@@ -130,12 +130,14 @@ START_TEST(sub_ports_and_sources)
 {
 	json_t *planes = json(
 		"{\"planes\": [{\"local_gpu\": \"g0\", \"plane\": 1, \"sub_ports\": "
-		"[{\"sub_port\": 0, \"dev\": \"eth0\", \"up\": true, \"speed_bps\": 100}]}], "
+		"[{\"sub_port\": 0, \"dev\": \"eth0\", \"up\": true, \"speed_bps\": 100, "
+		"\"drained\": true}]}], "
 		"\"sources\": [{\"source\": \"bmp\", \"configured\": true, \"state\": \"up\"}, "
 		"{\"source\": \"zserv\", \"configured\": false, \"state\": \"down\"}]}");
 
 	write_all(&(struct snapshot){.planes = planes});
 	has("fared_sub_port_up{gpu=\"g0\",plane=\"1\",sub_port=\"0\",device=\"eth0\"} 1");
+	has("fared_sub_port_drained{gpu=\"g0\",plane=\"1\",sub_port=\"0\",device=\"eth0\"} 1");
 	has("fared_source_state{source=\"bmp\",state=\"up\"} 1");
 	has_not("source=\"zserv\"");
 	json_decref(planes);
