@@ -60,7 +60,8 @@ enum bgp_source_state {
 };
 
 struct bgp_source_handlers {
-	void (*on_path)(void *arg, const struct bgp_path_event *event);
+	/* false: there is no room for it now; it comes again after what the source says next */
+	bool (*on_path)(void *arg, const struct bgp_path_event *event);
 	/* reason: a static or short-lived string for the operator, never NULL */
 	void (*on_state)(void *arg, enum bgp_source_state state, const char *reason);
 	/*

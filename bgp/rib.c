@@ -47,7 +47,7 @@ struct neighbor {
 struct rib {
 	const struct bgp_source_config *config;
 	bool normalised;
-	void (*on_path)(void *arg, const struct bgp_path_event *event);
+	bool (*on_path)(void *arg, const struct bgp_path_event *event);
 	void *arg;
 	struct neighbor *neighbors;
 	struct route *routes;
@@ -70,7 +70,7 @@ static bool rib_config_valid(const struct bgp_source_config *config)
 }
 
 int rib_create(struct rib **out, const struct bgp_source_config *config, bool normalised,
-	       void (*on_path)(void *arg, const struct bgp_path_event *event), void *arg)
+	       bool (*on_path)(void *arg, const struct bgp_path_event *event), void *arg)
 {
 	struct rib *rib;
 
@@ -358,20 +358,39 @@ static bool rib_differs(const struct bgp_path_event *a, const struct bgp_path_ev
 				a->advertised_bps != b->advertised_bps);
 }
 
-void rib_flush(struct rib *rib)
+/*
+ * What is not taken stays dirty. Once one was not, no other that is new is offered in this turn:
+ * there is no room, and a neighbour may teach thousands.
+ */
+static bool rib_tell(struct rib *rib, struct path *path, bool *is_full)
 {
 	struct bgp_path_event event;
-	struct path *path;
 
-	while ((path = rib->dirty)) {
-		rib->dirty = path->dirty_next;
+	rib_result(rib, path, &event);
+	if (!rib_differs(&event, &path->told))
+		return true;
+	if (*is_full && !path->told.reachable)
+		return false;
+	if (!rib->on_path(rib->arg, &event)) {
+		*is_full = true;
+		return false;
+	}
+	path->told = event;
+	return true;
+}
+
+void rib_flush(struct rib *rib)
+{
+	struct path *path = rib->dirty, *next;
+	bool is_full = false;
+
+	rib->dirty = NULL;
+	for (; path; path = next) {
+		next = path->dirty_next;
 		path->dirty = false;
-		rib_result(rib, path, &event);
-		if (rib_differs(&event, &path->told)) {
-			path->told = event;
-			rib->on_path(rib->arg, &event);
-		}
-		if (!path->routes) {
+		if (!rib_tell(rib, path, &is_full)) {
+			rib_dirty(rib, path);
+		} else if (!path->routes) {
 			HASH_DEL(rib->paths, path);
 			free(path);
 		}

@@ -34,7 +34,7 @@ struct rib_route {
  * on error.
  */
 int rib_create(struct rib **out, const struct bgp_source_config *config, bool normalised,
-	       void (*on_path)(void *arg, const struct bgp_path_event *event), void *arg);
+	       bool (*on_path)(void *arg, const struct bgp_path_event *event), void *arg);
 void rib_destroy(struct rib *rib); /* NULL is fine; no events */
 
 /* Index of the neighbour with that address, or -ENOENT. */
@@ -57,7 +57,10 @@ void rib_drop(struct rib *rib, unsigned neighbor, enum bgp_family family);
 size_t rib_n_stale(const struct rib *rib, unsigned neighbor); /* stale routes of that neighbour */
 size_t rib_n_routes(const struct rib *rib);
 
-/* Emits an event for every path whose result differs from what was last emitted. */
+/*
+ * Emits an event for every path whose result differs from what was last taken; one that is not
+ * taken comes again with the next flush.
+ */
 void rib_flush(struct rib *rib);
 
 #endif

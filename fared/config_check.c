@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "frr_release.h"
 #include "key_file.h"
 #include "log.h"
 
@@ -40,8 +41,20 @@ static void check_planes(const struct config *config, uint32_t g, const char *pa
 		}
 }
 
+/* What BMP says of the running one counts more: so nothing of it is refused. */
+static void check_frr(const struct config *config, const char *path, struct log *log)
+{
+	bool is_unusable;
+	const char *trouble = frr_release_trouble(config->frr_version, &is_unusable);
+
+	if (trouble)
+		log_line(log, LOG_WARNING, "config", "%s: bgp.frr_version: warning: FRR %s: %s",
+			 path, config->frr_version, trouble);
+}
+
 int config_check(const struct config *config, const char *path, struct log *log)
 {
+	check_frr(config, path, log);
 	for (uint32_t g = 0; g < config->n_gpus; g++)
 		check_planes(config, g, path, log);
 	return check_keys(&config->health, path, log);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* daemon_events.c - see daemon_internal.h: what sources, links and the path table have to say */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "address.h"
 #include "daemon_internal.h"
+#include "frr_release.h"
 #include "report.h"
 #include "zapi_source.h"
 
@@ -179,7 +181,7 @@ static void tell_odd_bandwidth(struct daemon *d, const struct bgp_path_event *ev
 	daemon_say(d, &e);
 }
 
-static void on_path(void *arg, const struct bgp_path_event *event)
+static bool on_path(void *arg, const struct bgp_path_event *event)
 {
 	const struct hook *hook = arg;
 	struct daemon *d = hook->daemon;
@@ -193,6 +195,7 @@ static void on_path(void *arg, const struct bgp_path_event *event)
 		log_limited(d->log, daemon_now_ns(), LOG_WARNING, path_source_name(hook->source),
 			    "path refused peer=%s plane=%u: %s", address_format(&event->peer, peer),
 			    event->plane, strerror(-rc));
+	return rc != -ENOSPC && rc != -ENOMEM;
 }
 
 static void on_state(void *arg, enum bgp_source_state state, const char *reason)
@@ -221,6 +224,17 @@ static void on_source_log(void *arg, int priority, const char *line)
 		    "%s", line);
 }
 
+/* Once for each release that is met. */
+static void tell_trouble(const struct daemon *d, const char *description)
+{
+	bool is_unusable;
+	const char *trouble = frr_release_trouble(description, &is_unusable);
+
+	if (trouble && strcmp(description, d->frr_version) != 0)
+		log_line(d->log, is_unusable ? LOG_ERR : LOG_WARNING, "source", "%s: %s",
+			 description, trouble);
+}
+
 /* bgpd and zebra are of one FRR: what BMP says of one decides how the other is spoken to. */
 static void on_router(void *arg, const char *description)
 {
@@ -229,6 +243,7 @@ static void on_router(void *arg, const char *description)
 
 	if (!strstr(description, "FRR"))
 		return;
+	tell_trouble(d, description);
 	snprintf(d->frr_version, sizeof(d->frr_version), "%s", description);
 	if (d->zapi)
 		zapi_source_set_version(d->zapi, description);

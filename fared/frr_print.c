@@ -147,8 +147,13 @@ int frr_print(FILE *out, const struct config *config, const struct frr_print_opt
 	struct frr_config_speaker speaker;
 	struct frr_config_gpu *gpus;
 	struct in6_addr *leaves;
-	int rc = speaker_of(config, options, &speaker, why, why_size);
+	int rc;
 
+	if (options->zebra) {
+		frr_config_zebra(out, frr_release_of(config->frr_version));
+		return 0;
+	}
+	rc = speaker_of(config, options, &speaker, why, why_size);
 	if (rc)
 		return rc;
 	if (options->leaf)

@@ -8,6 +8,7 @@
 #ifndef FRR_PRINT_H
 #define FRR_PRINT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "config.h"
@@ -16,6 +17,7 @@ struct frr_print_options {
 	const char *as;	       /* 1 to 4294967295, as given; NULL: missing */
 	const char *router_id; /* NULL: the first IPv4 loopback (of a server) */
 	const char *leaf;      /* a leaf's: the servers' addresses, with commas; NULL: a server's */
+	bool zebra;	       /* zebra.conf, which needs none of these; false: bgpd.conf */
 };
 
 /* 0, or -EINVAL or -ENOMEM with why in words, and nothing is written. */

@@ -27,6 +27,7 @@ static int usage(FILE *to)
 	      "             [--seccomp kill|log|off] [--foreground]\n"
 	      "       fared --print-frr-config --as N [--config FILE] [--router-id ID]\n"
 	      "             [--leaf ADDRESS,...]\n"
+	      "       fared --print-frr-config --zebra [--config FILE]\n"
 	      "\n"
 	      "  -c, --config FILE   configuration (default " DEFAULT_CONFIG ")\n"
 	      "  -C, --check-config  check the configuration, print the result, and exit\n"
@@ -40,6 +41,7 @@ static int usage(FILE *to)
 	      "  -I, --router-id ID  print: its router id (default: the first GPU's IPv4 address)\n"
 	      "  -L, --leaf ADDRESS,...\n"
 	      "                      print: a leaf's, whose servers have these addresses\n"
+	      "  -Z, --zebra         print: zebra.conf, the same on servers and leaves\n"
 	      "  -f, --foreground    ignored: fared always stays in the foreground\n"
 	      "  -V, --version       print the version and exit\n"
 	      "  -h, --help          print this and exit\n"
@@ -66,6 +68,7 @@ static int parse_options(int argc, char **argv, struct options *out)
 		{"as", required_argument, NULL, 'A'},
 		{"router-id", required_argument, NULL, 'I'},
 		{"leaf", required_argument, NULL, 'L'},
+		{"zebra", no_argument, NULL, 'Z'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
@@ -74,7 +77,7 @@ static int parse_options(int argc, char **argv, struct options *out)
 	int o;
 
 	*out = (struct options){.daemon.path = DEFAULT_CONFIG};
-	while ((o = getopt_long(argc, argv, "c:Cr:S:PA:I:L:fVh", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "c:Cr:S:PA:I:L:ZfVh", options, NULL)) != -1) {
 		switch (o) {
 		case 'c':
 			out->daemon.path = optarg;
@@ -100,6 +103,9 @@ static int parse_options(int argc, char **argv, struct options *out)
 			break;
 		case 'L':
 			out->frr.leaf = optarg;
+			break;
+		case 'Z':
+			out->frr.zebra = true;
 			break;
 		case 'f':
 			break;

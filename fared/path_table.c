@@ -94,6 +94,16 @@ static void forget(struct path_table *t, struct pair *pair)
 	free(pair);
 }
 
+/* Since it was last evaluated. */
+static bool is_taught_again(const struct pair *pair)
+{
+	for (uint32_t p = 0; p < pair->n_planes; p++)
+		for (int s = 0; s < PATH_SOURCE_COUNT; s++)
+			if (pair->dirty && pair->paths[p].belief[s].b.reachable)
+				return true;
+	return false;
+}
+
 /* false: all have routes. */
 static bool forget_longest_gone(struct path_table *t)
 {
@@ -102,7 +112,8 @@ static bool forget_longest_gone(struct path_table *t)
 	for (uint32_t i = 0; i < t->end; i++) {
 		struct pair *pair = t->pairs[i];
 
-		if (pair && pair->gone_ns && (!oldest || pair->gone_ns < oldest->gone_ns))
+		if (pair && pair->gone_ns && !is_taught_again(pair) &&
+		    (!oldest || pair->gone_ns < oldest->gone_ns))
 			oldest = pair;
 	}
 	if (oldest)

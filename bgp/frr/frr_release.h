@@ -20,5 +20,10 @@ struct frr_release {
 
 /* version: "8.4.4", "10.7.0", "FRRouting 10.1", "10.6-dev"; what names none is the newest. */
 const struct frr_release *frr_release_of(const char *version);
+/*
+ * What is known to be bad about that release, and what to do: static text; NULL: nothing. With
+ * *is_unusable nothing of it can be read.
+ */
+const char *frr_release_trouble(const char *version, bool *is_unusable);
 
 #endif

@@ -16,7 +16,7 @@ struct tally {
 	uint64_t paths, sum;
 };
 
-static void on_path(void *arg, const struct bgp_path_event *e)
+static bool on_path(void *arg, const struct bgp_path_event *e)
 {
 	struct tally *t = arg;
 
@@ -24,6 +24,7 @@ static void on_path(void *arg, const struct bgp_path_event *e)
 		abort();
 	t->paths++; /* order within one commit is free: add up what does not depend on it */
 	t->sum += e->peer.s6_addr[15] * 7u + e->plane * 3u + e->reachable + 2u * e->stale;
+	return true;
 }
 
 static void on_state(void *arg, enum bgp_source_state state, const char *reason)

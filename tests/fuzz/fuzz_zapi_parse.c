@@ -10,13 +10,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void on_path(void *arg, const struct bgp_path_event *e)
+static bool on_path(void *arg, const struct bgp_path_event *e)
 {
 	uint64_t *sum = arg;
 
 	if (!e->normalised || !(e->advertised_bps >= 0))
 		abort();
 	*sum += 1000u + e->peer.s6_addr[15] * 7u + e->reachable + 2u * e->stale;
+	return true;
 }
 
 static void on_state(void *arg, enum bgp_source_state state, const char *reason)

@@ -16,8 +16,9 @@ for topology in ipv6 2gpu-per-server ipv6-only; do
 	printed --config "$run/s1/fared.yaml" --as "$(as_of "$server")" --router-id "$(id_of "$server")" | diff - "$server" || fail "$topology: a server's is another"
 	printed --config "$run/s1/fared.yaml" --as "$(as_of "$leaf")" --router-id "$(id_of "$leaf")" --leaf "$(neighbors_of "$leaf")" |
 		diff - "$leaf" || fail "$topology: a leaf's is another"
+	printed --config "$run/s1/fared.yaml" --zebra | diff - "$run/s1/frr/zebra.conf" || fail "$topology: zebra's is another"
 	# bgpd logs a line that it does not take, with its number
-	grep -ihE 'unknown command|error occurred|% ' "$run"/s1/bgpd.log "$run"/l1/bgpd.log && fail "$topology: FRR refuses a line"
+	grep -ihE 'unknown command|error occurred|% ' "$run"/s1/bgpd.log "$run"/l1/bgpd.log "$run"/s1/zebra.log && fail "$topology: FRR refuses a line"
 	cp "$run/s1/fared.yaml" "$SCRATCH/s1.yaml"
 	farelab down "$LAB" || fail "down"
 done

@@ -31,7 +31,7 @@ static inline void record_line(char *to, size_t size, const char *line)
 	snprintf(to + n, size - n, "%s\n", line);
 }
 
-static inline void record_on_path(void *arg, const struct bgp_path_event *e)
+static inline bool record_on_path(void *arg, const struct bgp_path_event *e)
 {
 	static const char *const kinds[] = {"", " absent", " invalid"};
 	struct record *r = arg;
@@ -49,6 +49,7 @@ static inline void record_on_path(void *arg, const struct bgp_path_event *e)
 		 e->reachable ? kinds[e->bandwidth_kind] : "", value);
 	record_line(r->paths, sizeof(r->paths), line);
 	r->n_paths++;
+	return true;
 }
 
 static inline void record_on_state(void *arg, enum bgp_source_state state, const char *reason)

@@ -213,6 +213,38 @@ START_TEST(bounded_per_neighbor)
 }
 END_TEST
 
+static bool has_no_room(void *arg, const struct bgp_path_event *e)
+{
+	struct record *r = arg;
+
+	record_on_path(arg, e);
+	return !e->reachable || r->n_paths > 1;
+}
+
+/* What is not taken comes again, as it is by then; others that are new wait with it. */
+START_TEST(what_is_not_taken_comes_again)
+{
+	struct record r;
+	struct rib *rib;
+
+	record_init(&r);
+	ck_assert_int_eq(rib_create(&rib, &r.config, false, has_no_room, &r), 0);
+	set_bps(rib, 0, "198.19.0.2", 100);
+	set_bps(rib, 0, "198.19.0.3", 100);
+	set_bps(rib, 0, "198.19.0.4", 100);
+	rib_flush(rib);
+	ck_assert_uint_eq(r.n_paths, 1);
+	r.paths[0] = '\0';
+	set_bps(rib, 0, "198.19.0.2", 200);
+	unset(rib, 0, "198.19.0.4");
+	rib_flush(rib);
+	expect_paths(&r, "198.19.0.2 0/0 up 200\n198.19.0.3 0/0 up 100\n");
+	rib_flush(rib);
+	expect_paths(&r, "");
+	rib_destroy(rib);
+}
+END_TEST
+
 START_TEST(refuses_bad_configurations)
 {
 	struct record r;
@@ -231,4 +263,5 @@ END_TEST
 
 RUN_TESTS("rib", one_event_per_change_and_path, sessions_of_a_plane_are_not_summed,
 	  a_value_beats_none_and_nonsense, stale_routes_count_only_without_live_ones,
-	  what_is_a_peer, bounded_per_neighbor, refuses_bad_configurations)
+	  what_is_a_peer, bounded_per_neighbor, what_is_not_taken_comes_again,
+	  refuses_bad_configurations)

@@ -864,6 +864,29 @@ START_TEST(churn_does_not_fill_the_table)
 }
 END_TEST
 
+/* A peer whose route has just come back is not the one that makes room for another. */
+START_TEST(one_that_is_taught_again_is_not_forgotten)
+{
+	struct bgp_path_event e = event_of(0, 0, 1e6);
+
+	source(PATH_SOURCE_BMP, BGP_SOURCE_UP);
+	for (unsigned i = 0; i < FARE_MAX_PAIRS; i++) {
+		e.peer.s6_addr[14] = (uint8_t)(i >> 8);
+		e.peer.s6_addr[15] = (uint8_t)i;
+		teach(PATH_SOURCE_BMP, e);
+	}
+	e.reachable = false; /* the last */
+	teach(PATH_SOURCE_BMP, e);
+	evaluate();
+	e.reachable = true;
+	teach(PATH_SOURCE_BMP, e);
+	e.peer.s6_addr[13] = 20;
+	ck_assert_int_eq(path_table_route(table, PATH_SOURCE_BMP, &e, now), -ENOSPC);
+	evaluate();
+	ck_assert_uint_eq(path_table_n_pairs(table), FARE_MAX_PAIRS);
+}
+END_TEST
+
 /* Whatever the inputs, every path has one verdict, is worth nothing unless usable, and never more
  * than its links. */
 START_TEST(whatever_comes_the_invariants_hold)
@@ -1202,6 +1225,7 @@ int main(void)
 	tcase_add_test(tc, a_peer_without_routes_is_forgotten);
 	tcase_add_test(tc, one_that_comes_back_in_time_is_not);
 	tcase_add_test(tc, churn_does_not_fill_the_table);
+	tcase_add_test(tc, one_that_is_taught_again_is_not_forgotten);
 	tcase_add_test(tc, whatever_comes_the_invariants_hold);
 	tcase_add_test(tc, probes_take_away_and_give_back_in_steps);
 	tcase_add_test(tc, a_sub_port_that_returns_is_used_once_it_is_proven);

@@ -2,6 +2,7 @@
 /* Which facts of FRR belong to which version. */
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frr_config.h"
 #include "frr_release.h"
@@ -33,6 +34,29 @@ START_TEST(facts_of_a_version)
 }
 END_TEST
 
+START_TEST(troubles_of_a_version)
+{
+	static const struct {
+		const char *version, *says;
+		bool is_unusable;
+	} known[] = {{"8.3.1", "upgrade", true},
+		     {"FRRouting 8.4.4", "pre-policy", false},
+		     {"8.5", NULL, false},
+		     {"10.7.0", NULL, false},
+		     {"FRRouting 11.0", "newer", true},
+		     {"", NULL, false},
+		     {"7", "upgrade", true}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		bool is_unusable;
+		const char *text = frr_release_trouble(known[i].version, &is_unusable);
+
+		ck_assert_int_eq(is_unusable, known[i].is_unusable);
+		ck_assert(known[i].says ? text && strstr(text, known[i].says) : !text);
+	}
+}
+END_TEST
+
 START_TEST(zebra_is_told_what_it_knows)
 {
 	char *text = NULL;
@@ -56,6 +80,7 @@ int main(void)
 	SRunner *r = srunner_create(s);
 
 	tcase_add_loop_test(t, facts_of_a_version, 0, n);
+	tcase_add_test(t, troubles_of_a_version);
 	tcase_add_loop_test(t, zebra_is_told_what_it_knows, 0, n);
 	suite_add_tcase(s, t);
 	srunner_run_all(r, CK_NORMAL);
