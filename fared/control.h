@@ -66,7 +66,6 @@ struct control_groups {
 
 struct control_client {
 	uid_t uid;
-	gid_t gid;
 	pid_t pid;
 	enum control_role role;
 	bool watching; /* set by on_request: gets events from now on */

@@ -86,8 +86,7 @@ bool control_listener_admit(int fd, const struct control_groups *groups, struct 
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &length))
 		return false;
-	*who = (struct control_client){
-		.uid = cred.uid, .gid = cred.gid, .pid = cred.pid, .attached = -1};
+	*who = (struct control_client){.uid = cred.uid, .pid = cred.pid, .attached = -1};
 	if (cred.uid == 0 || cred.uid == geteuid() || in_group(fd, &cred, groups->operate))
 		who->role = CONTROL_OPERATOR;
 	else if (in_group(fd, &cred, groups->attach))

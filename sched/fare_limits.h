@@ -8,7 +8,6 @@
 #define FARE_MAX_PLANES	    16
 #define FARE_MAX_SUB_PORTS  8
 #define FARE_MAX_LOCAL_GPUS 16
-#define FARE_MAX_PEERS	    2048 /* per server; pairs = local GPUs x peers */
 #define FARE_MAX_PAIRS	    4096
 #define FARE_DEV_NAME_MAX   16 /* IFNAMSIZ */
 
