@@ -15,7 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DRAIN_RULES_MAX 64 /* each path is compared with each rule when the set changes */
+/* each path is compared with each rule when the set changes; the last place is for everything */
+#define DRAIN_RULES_MAX 65
 
 /* What is not given means: any. A sub-port needs a plane, and no peer: it is a local port. */
 struct drain_rule {
