@@ -43,8 +43,8 @@ struct client {
 	size_t in_length;
 	char *out;
 	size_t out_length, out_sent;
-	bool is_answered;   /* its request is being answered: it is told more, and not dropped */
-	const char *doomed; /* why it is dropped after that; NULL: it is not */
+	bool is_answered;     /* its request is being answered: it is told more, and not dropped */
+	const char *drop_why; /* it is dropped after that, and why; NULL: it stays */
 };
 
 struct control {
@@ -243,10 +243,10 @@ static void on_idle(struct ev_loop *loop, ev_timer *w, int revents)
 }
 
 /* While its own request is answered, others hold on to it: answer() drops it then. */
-static void drop_or_doom(struct client *c, const char *why)
+static void drop_or_mark(struct client *c, const char *why)
 {
 	if (c->is_answered)
-		c->doomed = why;
+		c->drop_why = why;
 	else
 		drop(c, why);
 }
@@ -254,12 +254,12 @@ static void drop_or_doom(struct client *c, const char *why)
 /* line NULL: no memory for it. */
 static void tell(struct client *c, const char *line, size_t length)
 {
-	if (c->doomed)
+	if (c->drop_why)
 		return;
 	if (line && c->out_length - c->out_sent + length > CONTROL_WATCH_BYTES)
-		drop_or_doom(c, "too far behind");
+		drop_or_mark(c, "too far behind");
 	else if (!line || !append(c, line, length))
-		drop_or_doom(c, "out of memory");
+		drop_or_mark(c, "out of memory");
 	else if (!c->is_answered && flush(c) && !dropped_when_told(c))
 		go_on(c);
 }
@@ -332,14 +332,14 @@ static bool answer(struct client *c, const char *request, size_t request_length)
 	reply = reply_to(c, request, request_length);
 	c->is_answered = false;
 	line = line_of(reply, &length);
-	if (!c->doomed && (!line || !append(c, line, length)))
-		c->doomed = "out of memory";
+	if (!c->drop_why && (!line || !append(c, line, length)))
+		c->drop_why = "out of memory";
 	deferred_close_take(c->control->closing, c->passed_fd);
 	c->passed_fd = -1;
 	free(line);
 	json_decref(reply);
-	if (c->doomed) {
-		drop(c, c->doomed);
+	if (c->drop_why) {
+		drop(c, c->drop_why);
 		return false;
 	}
 	return flush(c) && !dropped_when_told(c);

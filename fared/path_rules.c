@@ -136,7 +136,7 @@ static void take_bmp(struct judgement *j)
 		j->no_route = "BMP is not in sync and zebra has no route over this plane";
 		return;
 	}
-	/* a lost session's routes are swept by whoever reads it; a former one's are nobody's */
+	/* bmp_station.c sweeps a lost session's routes; after a reload there is nobody who does */
 	if (!b->confirmed && is_too_old(j, PATH_SOURCE_BMP)) {
 		j->no_route = "BMP has been away for longer than stale_s since a reload";
 		return;
