@@ -250,6 +250,7 @@ static void expect_refusal(struct drill_hosts *h, struct fare_domain *domain,
 			    e.context == w.context && e.status == -EACCES)
 				return;
 	drill_hosts_fail(h, what, w.context);
+	fare_group_dump(group, STDERR_FILENO);
 }
 
 static void refusals(struct drill_hosts *h, struct fare_domain *domain, struct sending *s)
