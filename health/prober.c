@@ -299,7 +299,7 @@ void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		path->returning = 0; /* all were in use, for want of knowledge, and work */
 		peer->acked = 0;     /* it may have restarted, and know nothing */
 	}
-	path->returned = path->loss.next ? path->loss.next : 1; /* by which sub-ports? */
+	path->n_to_answer = HEALTH_RUN; /* by which sub-ports? */
 	memset(path->tries, 0, sizeof(path->tries));
 	if (change.old_state == PROBE_DOWN || change.old_state == PROBE_UNPROVEN) {
 		loss_rtt_forget(&path->loss); /* what was lost before says nothing of now */

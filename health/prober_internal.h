@@ -56,7 +56,7 @@ struct prober_path {
 	bool tried;		     /* the last probe was a try, and counts for nothing */
 	uint8_t tries[PROBER_PORTS]; /* of ports of which nothing is known */
 	uint64_t unknown_ns;	     /* the next try of one that was tried in vain */
-	uint32_t returned;	     /* the probe with which the path came back; 0: long ago */
+	uint32_t n_to_answer;	     /* answers until it is asked which sub-ports had none */
 	struct probe_fsm fsm;
 	struct loss_rtt loss; /* begins with what is looked at each time */
 };

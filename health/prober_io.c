@@ -168,16 +168,15 @@ static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
 }
 
 /*
- * The path has come back, and by some local sub-ports not one of its probes: what sends by them
- * waits for one.
+ * The path has come back, but none of its answers tells of some local sub-ports: what sends by them
+ * waits for one that does. Answers are counted, and no probes, for a peer may go away at any time.
  */
 static void miss_sub_ports(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	struct prober_path *path = &peer->paths[plane];
 	uint32_t missing = p->ports->gpus[peer->gpu].live[plane] & ~path->proven;
 
-	path->returned = 0;
-	if (!path->proven || !(missing & ~(uint32_t)path->returning))
+	if (!(missing & ~(uint32_t)path->returning))
 		return;
 	path->returning |= (uint8_t)missing;
 	prober_tell_links(p, peer, plane, now);
@@ -247,8 +246,6 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	    path->next_ns > path->sent_ns + probe_fsm_silence(&p->times, g->burst_ns[plane]))
 		path->resumed_ns = now;
 	path->sent_ns = now;
-	if (path->returned && path->loss.next - path->returned >= HEALTH_RUN)
-		miss_sub_ports(p, peer, plane, now);
 	p->planes[peer->gpu][plane].n_sent++;
 	prober_plane_asked(p, peer->gpu, plane, now);
 	p->counters.sent++;
@@ -389,6 +386,8 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		path->returning &= (uint8_t) ~(1u << probe.local_sub_port);
 		prober_tell_links(p, peer, plane, now);
 	}
+	if (path->n_to_answer && !--path->n_to_answer)
+		miss_sub_ports(p, peer, plane, now);
 	if (t.has_arrival) {
 		learn(path, &probe, &t.arrival, sub_port, now);
 		take_trial(p, peer, plane, t.stamp.sequence, now);

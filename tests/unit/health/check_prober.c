@@ -1209,21 +1209,36 @@ START_TEST(tries_do_not_displace_what_counts)
 }
 END_TEST
 
+static bool something_returns(void)
+{
+	return last_returning != 0;
+}
+
 /* Nothing has come back by one of two since the path did: nobody else is to send by it. */
 START_TEST(a_sub_port_that_passes_nothing_waits)
+{
+	ports.gpus[0].live[0] = 3;
+	ports.gpus[0].ifindex[0][0] = 0x7ffffff0; /* no such device */
+	reflect(&keys);
+	ck_assert(until(something_returns));
+	ck_assert_uint_eq(last_returning, 1);
+}
+END_TEST
+
+/* The peer went away before one of two had its turn: of the sub-ports that says nothing. */
+START_TEST(a_peer_that_goes_away_says_nothing_of_sub_ports)
 {
 	struct prober_path *path = two_sub_ports();
 	uint64_t now = health_loop_now_ns();
 
 	path->fsm.state = PROBE_UP;
 	path->proven = 1;
-	path->returned = path->loss.next;
-	for (unsigned i = 0; i < HEALTH_RUN; i++) {
-		ck_assert_uint_eq(path->returning, 0);
+	path->n_to_answer = HEALTH_RUN - 1;
+	for (unsigned i = 0; i < 4 * HEALTH_RUN; i++)
 		prober_io_probe(prober, prober->peers[0], 0, now += MS);
-	}
-	ck_assert_uint_eq(path->returning, 2);
-	ck_assert_uint_eq(last_returning, 2);
+	ck_assert_uint_eq(path->returning, 0);
+	ck_assert_uint_eq(path->n_to_answer, HEALTH_RUN - 1);
+	ck_assert_uint_eq(last_returning, 0);
 }
 END_TEST
 
@@ -1370,6 +1385,7 @@ int main(void)
 	tcase_add_test(tc, a_plane_is_looked_at_soon);
 	tcase_add_loop_test(tc, tries_do_not_displace_what_counts, 0, 3);
 	tcase_add_test(tc, a_sub_port_that_passes_nothing_waits);
+	tcase_add_test(tc, a_peer_that_goes_away_says_nothing_of_sub_ports);
 	tcase_add_test(tc, a_path_that_answers_again_is_asked_soon);
 	tcase_add_test(tc, a_full_machine_looks_into_what_is_lost);
 	tcase_add_test(tc, learns_where_the_datas_ports_lead);
