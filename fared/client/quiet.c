@@ -2,10 +2,11 @@
 /* quiet.c - see quiet.h */
 #include "quiet.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "address.h"
 
 #define BUSY_SHARE 0.01
 
@@ -28,20 +29,13 @@ static bool is_of_planes(const json_t *row, uint32_t planes)
 	return !planes || (plane >= 0 && plane < 32 && planes >> plane & 1);
 }
 
-static bool read_address(const char *text, struct in6_addr *out)
-{
-	*out = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
-	return inet_pton(AF_INET, text, &out->s6_addr[12]) == 1 ||
-	       inet_pton(AF_INET6, text, out) == 1;
-}
-
 /* An address can be written in several ways. */
 static bool is_peer(const json_t *row, const char *wanted)
 {
 	const char *text = json_string_value(json_object_get(row, "peer"));
 	struct in6_addr a, b;
 
-	return !wanted || (text && read_address(text, &a) && read_address(wanted, &b) &&
+	return !wanted || (text && !address_parse(text, &a) && !address_parse(wanted, &b) &&
 			   IN6_ARE_ADDR_EQUAL(&a, &b));
 }
 
