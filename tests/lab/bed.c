@@ -323,6 +323,8 @@ void bed_destroy(struct bed *bed)
 		}
 		if (bed->ns[h][0])
 			bed_run("ip netns del %s 2>/dev/null", bed->ns[h]);
+		shm_writer_close(bed->writer[h]);
+		bed->writer[h] = NULL;
 		if (bed->dir[h][0])
 			bed_run("rm -rf %s", bed->dir[h]);
 	}

@@ -8,6 +8,12 @@
 
 #define PSN_HALF  0x800000u
 #define RNR_TIMER 12 /* 0.64 ms */
+/*
+ * Packets beyond the expected one that a requester may have under way: 64 MiB of the smallest usual
+ * payload, which is 0.6 ms at 800 Gb/s. What lies further ahead is no gap but forged or stale. A NAK
+ * for it would make the requester send again and halve its window.
+ */
+#define GAP_MAX (1u << 16)
 
 /* ---- receives ---- */
 
@@ -245,6 +251,8 @@ static enum rc_responder_verdict take_read(struct rc_responder *r, const struct 
 		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
 	take_in(r, p, packets_of(r, p->dma_bytes));
 	r->reads[r->n_reads++] = read_of(r, p);
+	r->taken[r->n_taken++ % QP_MAX_READS] = (struct rc_taken_read){
+		.addr = p->remote_addr, .rkey = p->rkey, .bytes = p->dma_bytes, .psn = p->psn};
 	return RC_RESPONDER_PLACED;
 }
 
@@ -254,14 +262,34 @@ static uint32_t behind(const struct rc_responder *r, uint32_t psn)
 	return (r->expected_psn - psn) & ROCE_PSN_MASK;
 }
 
+/* Whether p asks for a part of what was accepted at that PSN (IBTA 9.7.5.1.2). */
+static bool is_part_of(const struct rc_responder *r, const struct rc_taken_read *taken,
+		       const struct roce_packet *p)
+{
+	uint32_t packets = (p->psn - taken->psn) & ROCE_PSN_MASK;
+	uint64_t offset = (uint64_t)packets * r->path_mtu;
+
+	return packets < packets_of(r, taken->bytes) && p->rkey == taken->rkey &&
+	       p->remote_addr == taken->addr + offset && p->dma_bytes <= taken->bytes - offset;
+}
+
+static bool was_taken(const struct rc_responder *r, const struct roce_packet *p)
+{
+	unsigned n = r->n_taken < QP_MAX_READS ? r->n_taken : QP_MAX_READS;
+
+	for (unsigned i = 0; i < n; i++)
+		if (is_part_of(r, &r->taken[i], p))
+			return true;
+	return false;
+}
+
 /*
  * A READ asked for again is answered again. Whoever asks has gone back to it, and asks again for
  * all that came after, too: answers that are not out yet from there on are dropped.
  */
 static void repeat_read(struct rc_responder *r, const struct roce_packet *p)
 {
-	if (p->payload_bytes || p->dma_bytes > ROCE_MAX_DMA_BYTES ||
-	    packets_of(r, p->dma_bytes) > behind(r, p->psn))
+	if (p->payload_bytes || !was_taken(r, p))
 		return;
 	while (r->n_reads) {
 		const struct rc_read *last = &r->reads[r->n_reads - 1];
@@ -317,7 +345,7 @@ enum rc_responder_verdict rc_responder_on_request(struct rc_responder *r,
 		return on_duplicate(r, packet);
 	if (ahead && !(PLANTED(gap_accepted) && ahead < PSN_HALF) &&
 	    !(PLANTED(duplicates_placed) && ahead >= PSN_HALF)) {
-		if (!r->gap_nak_sent) {
+		if (!r->gap_nak_sent && ahead <= GAP_MAX) {
 			r->gap_nak_sent = true;
 			r->syndrome = ROCE_SYNDROME_NAK_SEQUENCE;
 		}

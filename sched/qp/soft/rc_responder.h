@@ -50,6 +50,12 @@ struct rc_read {
 	bool again; /* a duplicate: answered before, at least in part */
 };
 
+/* A READ that was accepted, as it was asked for. */
+struct rc_taken_read {
+	uint64_t addr;
+	uint32_t rkey, bytes, psn;
+};
+
 /* The request that ended a connection, and the syndrome of its NAK. */
 struct rc_refusal {
 	struct roce_packet request; /* without its payload */
@@ -94,6 +100,12 @@ struct rc_responder {
 	enum qp_wc_status receive_status; /* of the oldest receive, when the connection has ended */
 	struct rc_read reads[QP_MAX_READS];
 	unsigned n_reads;
+	/*
+	 * The last ones, of which a requester may ask again: it has no more under way. A duplicate
+	 * that asks for anything else is forged.
+	 */
+	struct rc_taken_read taken[QP_MAX_READS];
+	unsigned n_taken; /* since the start */
 	uint8_t syndrome; /* of the acknowledgement that is due; 0 (an ACK with credits): none */
 	struct rc_refusal refusal;
 	bool dead; /* a fatal NAK is due or was sent: no request is accepted any more */

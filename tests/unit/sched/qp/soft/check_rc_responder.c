@@ -299,6 +299,16 @@ static void with_library(void)
 			 0);
 }
 
+static enum rc_responder_verdict take_forged_read(uint32_t n, uint32_t offset, uint32_t bytes,
+						  uint32_t rkey)
+{
+	struct roce_packet p = packet(ROCE_READ_REQUEST, n, bytes, 0);
+
+	p.remote_addr = (uintptr_t)library + offset;
+	p.rkey = rkey;
+	return rc_responder_on_request(&r, &regions, &p, true, &notice);
+}
+
 static enum rc_responder_verdict take_read(uint32_t n, uint32_t offset, uint32_t bytes)
 {
 	struct roce_packet p = packet(ROCE_READ_REQUEST, n, bytes, 0);
@@ -307,6 +317,34 @@ static enum rc_responder_verdict take_read(uint32_t n, uint32_t offset, uint32_t
 	p.rkey = readable.rkey;
 	return rc_responder_on_request(&r, &regions, &p, true, &notice);
 }
+
+/* Its PSN is that of any old packet. The connection must not end by it. */
+START_TEST(a_read_that_was_never_asked_for_is_not_a_duplicate)
+{
+	struct roce_packet p[8];
+
+	with_library();
+	ck_assert_int_eq(take_read(0, 0, 2 * MTU), RC_RESPONDER_PLACED);
+	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 2, 4, 4), RC_RESPONDER_PLACED);
+	rc_responder_reads_sent(&r, rc_responder_read_burst(&r, &regions, p, 8));
+	expect_answer(ROCE_SYNDROME_ACK, 2, 2);
+	take_forged_read(0, 0, 2 * MTU, readable.rkey ^ 1); /* another key */
+	take_forged_read(0, 1, 2 * MTU - 1, readable.rkey); /* another place */
+	take_forged_read(2, 0, 4, readable.rkey);	    /* there was a write */
+	take_forged_read(UINT32_MAX, 0, 4, readable.rkey);
+	ck_assert(!rc_responder_answer_due(&r));
+	ck_assert(!r.dead);
+}
+END_TEST
+
+START_TEST(a_packet_far_ahead_is_no_gap)
+{
+	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 0x10001, 4, 4), RC_RESPONDER_GAP);
+	ck_assert(!rc_responder_answer_due(&r));
+	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 0x10000, 4, 4), RC_RESPONDER_GAP);
+	expect_answer(ROCE_SYNDROME_NAK_SEQUENCE, 0, 0);
+}
+END_TEST
 
 static void expect_response(const struct roce_packet *p, uint8_t opcode, uint32_t n,
 			    uint32_t offset, uint32_t bytes)
@@ -437,6 +475,8 @@ int main(void)
 	tcase_add_test(t, a_receive_whose_memory_is_gone_takes_nothing);
 	tcase_add_test(t, a_read_is_answered_before_what_follows_is_acknowledged);
 	tcase_add_test(t, a_read_asked_for_again_is_done_again);
+	tcase_add_test(t, a_read_that_was_never_asked_for_is_not_a_duplicate);
+	tcase_add_test(t, a_packet_far_ahead_is_no_gap);
 	tcase_add_test(t, reads_obey_rights_and_bounds);
 	tcase_add_test(t, a_region_that_goes_while_it_is_read_is_read_no_more);
 	suite_add_tcase(s, t);
