@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The tree's own rules for source files: formatted as .clang-format says, at most 100 columns, a licence line each.
+# Each release of clang-format breaks lines its own way; this is that of 14. Exit 77: it is not there, all else was checked.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 bad=0
 
-command -v clang-format-14 >/dev/null || { echo "clang-format-14 is missing: run ./fare deps"; exit 1; }
 mapfile -t sources < <(git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 [ ${#sources[@]} -gt 0 ] || { echo "no source files found"; exit 1; }
 mapfile -t scripts < <(git ls-files -co --exclude-standard fare .ci/run '*.sh' '*CMakeLists.txt' tests/vm/vm tests/vm/kernel)
 
-differences=$(clang-format-14 --dry-run "${sources[@]}" 2>&1)
+differences='' unformatted=''
+if command -v clang-format-14 >/dev/null; then
+	differences=$(clang-format-14 --dry-run "${sources[@]}" 2>&1)
+else
+	unformatted="SKIP: clang-format-14 is not installed (Debian 13 has none)"
+fi
 if [ -n "$differences" ]; then
 	grep -E '(warning|error):' <<<"$differences" | head -n 20
 	echo "not as .clang-format says: run ./fare format"
@@ -27,4 +32,8 @@ for file in "${sources[@]}" "${scripts[@]}"; do
 	echo "$file: no line \"SPDX-License-Identifier: BSD-2-Clause\" among the first three"
 	bad=1
 done
+if [ "$bad" = 0 ] && [ -n "$unformatted" ]; then
+	echo "$unformatted"
+	exit 77
+fi
 exit $bad
