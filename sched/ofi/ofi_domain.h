@@ -18,6 +18,7 @@
 #include "fare.h"
 #include "ofi/ofi_cookies.h"
 #include "ofi/ofi_env.h"
+#include "ofi/ofi_fabric.h"
 #include "ofi/ofi_mr.h"
 #include "ofi/ofi_peer.h"
 #include "ofi/ofi_progress.h"

@@ -10,6 +10,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_endpoint.h>
 
+#include "ofi/ofi_fabric.h"
 #include "ofi/ofi_match.h"
 #include "ofi/ofi_rx.h"
 #include "ofi/ofi_wire.h"

@@ -6,7 +6,14 @@
 #ifndef OFI_FABRIC_H
 #define OFI_FABRIC_H
 
+#include <stddef.h>
+
 #include <rdma/fabric.h>
+
+/* libfabric's headers have it up to release 1 */
+#ifndef container_of
+#define container_of(ptr, type, field) ((type *)((char *)(ptr)-offsetof(type, field)))
+#endif
 
 #define OFI_FABRIC_NAME "fare"
 

@@ -54,7 +54,7 @@ static bool ep_fits(const struct fi_ep_attr *a)
 		return true;
 	if (a->type != FI_EP_UNSPEC && a->type != FI_EP_RDM)
 		return refuse("another type of endpoint");
-	if (a->protocol != FI_PROTO_UNSPEC && a->protocol != FI_PROV_SPECIFIC)
+	if (a->protocol != FI_PROTO_UNSPEC && a->protocol != OFI_PROTOCOL)
 		return refuse("another protocol");
 	if (a->max_msg_size > OFI_MAX_SIZE || a->tx_ctx_cnt > 1 || a->rx_ctx_cnt > 1 ||
 	    a->max_order_raw_size || a->max_order_war_size || a->max_order_waw_size)
@@ -82,9 +82,9 @@ static int mr_mode_for(uint32_t version, const struct fi_info *hints, const stru
 	bool is_any = !hints || !hints->domain_attr;
 	int mode = is_any ? OFI_MR_MODE : hints->domain_attr->mr_mode;
 
-	if (FI_VERSION_LT(version, FI_VERSION(1, 5)) && (is_any || mode == FI_MR_UNSPEC))
-		return FI_MR_BASIC;
-	if (mode == FI_MR_BASIC || mode == FI_MR_SCALABLE)
+	if (FI_VERSION_LT(version, FI_VERSION(1, 5)) && (is_any || !mode))
+		return OFI_MR_BASIC;
+	if (mode == OFI_MR_BASIC || mode == OFI_MR_SCALABLE)
 		return mode;
 	if (hints && !uses_rma(hints->caps))
 		return 0;
@@ -96,12 +96,12 @@ static int mr_mode_for(uint32_t version, const struct fi_info *hints, const stru
 
 bool ofi_info_is_scalable(const struct fi_info *info)
 {
-	return info->domain_attr && !(info->domain_attr->mr_mode & (FI_MR_BASIC | FI_MR_PROV_KEY));
+	return info->domain_attr && !(info->domain_attr->mr_mode & (OFI_MR_BASIC | FI_MR_PROV_KEY));
 }
 
 static bool mr_mode_fits(uint32_t version, const struct fi_info *hints, const struct ofi_env *env)
 {
-	const int alone = FI_MR_BASIC | FI_MR_SCALABLE;
+	const int alone = OFI_MR_BASIC | OFI_MR_SCALABLE;
 	int mode = mr_mode_for(version, hints, env), wanted = hints->domain_attr->mr_mode;
 
 	if (wanted & alone && wanted & (wanted - 1))
@@ -119,6 +119,9 @@ static bool domain_fits(uint32_t version, const struct fi_info *hints, const str
 		return true;
 	if (a->caps & ~OFI_CAPS_DOMAIN)
 		return refuse("other capabilities of a domain");
+	if ((a->data_progress == FI_PROGRESS_AUTO || a->control_progress == FI_PROGRESS_AUTO) &&
+	    !env->progress_thread)
+		return refuse("FI_PROGRESS_AUTO, and the progress thread is switched off");
 	if (a->cq_data_size > sizeof(uint64_t) || a->mr_key_size > sizeof(uint64_t) ||
 	    a->auth_key_size)
 		return refuse("larger limits of a domain");
@@ -160,7 +163,7 @@ static uint64_t caps_of(const struct fi_info *hints, uint64_t all)
 		wanted |= FI_SEND | FI_RECV;
 	if (wanted & FI_RMA && !(wanted & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))
 		wanted |= FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-	return (wanted | OFI_CAPS_DOMAIN) & all;
+	return wanted & all;
 }
 
 static void fill_contexts(struct fi_info *info, const struct fi_info *hints)
@@ -168,8 +171,8 @@ static void fill_contexts(struct fi_info *info, const struct fi_info *hints)
 	struct fi_tx_attr *tx = info->tx_attr;
 	struct fi_rx_attr *rx = info->rx_attr;
 
-	tx->caps = caps_of(hints, OFI_CAPS_TX | OFI_CAPS_DOMAIN);
-	rx->caps = caps_of(hints, OFI_CAPS_RX | OFI_CAPS_DOMAIN);
+	tx->caps = caps_of(hints, OFI_CAPS_TX);
+	rx->caps = caps_of(hints, OFI_CAPS_RX);
 	tx->op_flags = hints && hints->tx_attr ? hints->tx_attr->op_flags : 0;
 	rx->op_flags = hints && hints->rx_attr ? hints->rx_attr->op_flags : 0;
 	tx->msg_order = hints && hints->tx_attr ? hints->tx_attr->msg_order : OFI_ORDER;
@@ -184,7 +187,7 @@ static void fill_contexts(struct fi_info *info, const struct fi_info *hints)
 static void fill_endpoint(struct fi_ep_attr *ep, const struct fi_info *hints)
 {
 	ep->type = FI_EP_RDM;
-	ep->protocol = FI_PROV_SPECIFIC;
+	ep->protocol = OFI_PROTOCOL;
 	ep->protocol_version = 1;
 	ep->max_msg_size = OFI_MAX_SIZE;
 	ep->mem_tag_format = hints && hints->ep_attr && hints->ep_attr->mem_tag_format
@@ -193,19 +196,34 @@ static void fill_endpoint(struct fi_ep_attr *ep, const struct fi_info *hints)
 	ep->tx_ctx_cnt = ep->rx_ctx_cnt = 1;
 }
 
+/*
+ * What the application asks for, as fi_domain(3) has it: all that is offered here is at least as
+ * strong. So an application that compares what it asked for with what it got is content.
+ */
+static void fill_models(struct fi_domain_attr *d, const struct fi_domain_attr *wanted,
+			const struct ofi_env *env)
+{
+	enum fi_progress most = env->progress_thread ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+
+	d->threading = wanted && wanted->threading ? wanted->threading : FI_THREAD_SAFE;
+	d->control_progress = wanted && wanted->control_progress == FI_PROGRESS_MANUAL
+				      ? FI_PROGRESS_MANUAL
+				      : most;
+	d->data_progress =
+		wanted && wanted->data_progress == FI_PROGRESS_MANUAL ? FI_PROGRESS_MANUAL : most;
+}
+
 static void fill_domain(struct fi_domain_attr *d, const struct fi_info *hints, uint32_t version,
 			const struct ofi_env *env)
 {
-	d->threading = FI_THREAD_SAFE;
-	d->control_progress = d->data_progress =
-		env->progress_thread ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+	fill_models(d, hints ? hints->domain_attr : NULL, env);
 	d->resource_mgmt = FI_RM_ENABLED;
 	d->av_type = hints && hints->domain_attr && hints->domain_attr->av_type
 			     ? hints->domain_attr->av_type
 			     : FI_AV_TABLE;
 	d->mr_mode = mr_mode_for(version, hints, env);
 	d->mr_key_size =
-		d->mr_mode & (FI_MR_BASIC | FI_MR_PROV_KEY) ? sizeof(uint32_t) : sizeof(uint64_t);
+		d->mr_mode & (OFI_MR_BASIC | FI_MR_PROV_KEY) ? sizeof(uint32_t) : sizeof(uint64_t);
 	d->cq_data_size = sizeof(uint64_t);
 	d->cq_cnt = d->ep_cnt = d->cntr_cnt = 1024;
 	d->tx_ctx_cnt = d->rx_ctx_cnt = 1024;
@@ -237,7 +255,7 @@ static int add_gpu(struct fi_info **out, const struct fare *fare, unsigned gpu, 
 	fill_contexts(info, hints);
 	fill_endpoint(info->ep_attr, hints);
 	fill_domain(info->domain_attr, hints, version, env);
-	info->caps = info->tx_attr->caps | info->rx_attr->caps;
+	info->caps = info->tx_attr->caps | info->rx_attr->caps | info->domain_attr->caps;
 	info->addr_format = FI_FORMAT_UNSPEC;
 	info->domain_attr->name = strdup(name);
 	info->fabric_attr->name = strdup(OFI_FABRIC_NAME);

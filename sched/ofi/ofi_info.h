@@ -15,6 +15,8 @@
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE |    \
 	 FI_DIRECTED_RECV | FI_MULTI_RECV)
 #define OFI_CAPS_DOMAIN (FI_LOCAL_COMM | FI_REMOTE_COMM)
+/* fi_ep_attr.protocol: of the range that is left to providers */
+#define OFI_PROTOCOL (UINT32_C(1) << 31)
 /* messages in order; a message behind a write that was posted before */
 #define OFI_ORDER    (FI_ORDER_SAS | FI_ORDER_SAW)
 #define OFI_MR_MODE  (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
@@ -22,6 +24,12 @@
 #define OFI_RX_SIZE  16384
 #define OFI_IOV_MAX  FARE_PIECES_MAX
 #define OFI_MAX_SIZE (SIZE_MAX >> 16)
+
+/*
+ * The modes of fi_mr(3) before 1.5, which are no bits: FI_MR_BASIC and FI_MR_SCALABLE. Programs
+ * still ask for them; libfabric 2 calls the names deprecated.
+ */
+enum { OFI_MR_BASIC = 1, OFI_MR_SCALABLE = 2 };
 
 /* Whether a domain of that info has keys of the application's choice (fi_mr(3)). */
 bool ofi_info_is_scalable(const struct fi_info *info);

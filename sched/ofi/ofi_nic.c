@@ -8,6 +8,7 @@
 
 #include "attach.h"
 #include "nccl/nccl_properties.h"
+#include "ofi/ofi_fabric.h"
 #include "ofi/ofi_no.h"
 
 /* One block of memory: the structures, and the strings that they name. */

@@ -20,10 +20,10 @@ check() {
 
 FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 27
 lab_up "$TOPOLOGIES/2x2x2.yaml"
-check fare-two-servers fare "at s0" "at s1" 33
-check fare-two-servers-scalable fare "at s0" "at s1" 36 -s
-check fare-one-server fare "at s0" "at s0" 33
-check fare-one-server-scalable fare "at s0" "at s0" 36 -s
+check fare-two-servers fare "at s0" "at s1" 35
+check fare-two-servers-scalable fare "at s0" "at s1" 38 -s
+check fare-one-server fare "at s0" "at s0" 35
+check fare-one-server-scalable fare "at s0" "at s0" 38 -s
 
 mkdir "$SCRATCH/lost"
 at s0 "$FARE_BIN/ofi_check" fare serve "$SCRATCH/lost" lost >/dev/null 2>&1 &

@@ -105,7 +105,8 @@ static int open_provider(struct transport_end *end, void **state, const char *pr
 		err = fi_getname(&o->ep->fid, mine.name, &mine.name_bytes);
 	if (err)
 		return err;
-	virtual = o->info->domain_attr->mr_mode & (FI_MR_VIRT_ADDR | FI_MR_BASIC);
+	virtual = o->info->domain_attr->mr_mode &
+		  (FI_MR_VIRT_ADDR | 1 /* FI_MR_BASIC, deprecated in libfabric 2 */);
 	mine.base = virtual ? (uintptr_t)end->memory : 0;
 	mine.key = fi_mr_key(o->mr);
 	err = transport_exchange(end, &mine, &o->theirs, sizeof(mine));

@@ -40,6 +40,7 @@ static void is_refused(struct fi_info *hints)
 static void registration(void)
 {
 	enum { BASIC = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY };
+	enum { OLD_BASIC = 1, OLD_SCALABLE }; /* libfabric 2 calls their names deprecated */
 	static const struct {
 		uint32_t version;
 		int wanted, given;
@@ -50,11 +51,11 @@ static void registration(void)
 		{FI_VERSION(1, 17), 0, 0, 8},
 		{FI_VERSION(1, 17), FI_MR_LOCAL, 0, 8},
 		{FI_VERSION(1, 17), FI_MR_VIRT_ADDR | FI_MR_ALLOCATED, 0, 8},
-		{FI_VERSION(1, 17), FI_MR_BASIC, FI_MR_BASIC, 4},
-		{FI_VERSION(1, 17), FI_MR_SCALABLE, FI_MR_SCALABLE, 8},
-		{FI_VERSION(1, 4), FI_MR_UNSPEC, FI_MR_BASIC, 4},
-		{FI_VERSION(1, 4), FI_MR_BASIC, FI_MR_BASIC, 4},
-		{FI_VERSION(1, 4), FI_MR_SCALABLE, FI_MR_SCALABLE, 8},
+		{FI_VERSION(1, 17), OLD_BASIC, OLD_BASIC, 4},
+		{FI_VERSION(1, 17), OLD_SCALABLE, OLD_SCALABLE, 8},
+		{FI_VERSION(1, 4), 0, OLD_BASIC, 4},
+		{FI_VERSION(1, 4), OLD_BASIC, OLD_BASIC, 4},
+		{FI_VERSION(1, 4), OLD_SCALABLE, OLD_SCALABLE, 8},
 	};
 	struct fi_info *hints, *info;
 
@@ -69,7 +70,7 @@ static void registration(void)
 		fi_freeinfo(info);
 	}
 	hints = hints_for(FI_RMA);
-	hints->domain_attr->mr_mode = FI_MR_BASIC | FI_MR_LOCAL;
+	hints->domain_attr->mr_mode = OLD_BASIC | FI_MR_LOCAL;
 	is_refused(hints);
 }
 
@@ -127,6 +128,44 @@ static void attributes(void)
 	CHECK(t.info->domain_attr->cq_data_size == 8);
 }
 
+/* Models of threading and progress: as weak as is asked for, because stronger is what there is. */
+static void models(void)
+{
+	struct fi_info *hints, *info;
+
+	for (int threading = FI_THREAD_UNSPEC; threading <= FI_THREAD_COMPLETION; threading++) {
+		hints = hints_for(FI_MSG);
+		hints->domain_attr->threading = (enum fi_threading)threading;
+		ok(ask(hints, &info), "fi_getinfo");
+		CHECK(info->domain_attr->threading ==
+		      (threading ? (enum fi_threading)threading : FI_THREAD_SAFE));
+		fi_freeinfo(info);
+	}
+	for (int progress = FI_PROGRESS_AUTO; progress <= FI_PROGRESS_MANUAL; progress++) {
+		hints = hints_for(FI_MSG);
+		hints->domain_attr->control_progress = hints->domain_attr->data_progress =
+			(enum fi_progress)progress;
+		ok(ask(hints, &info), "fi_getinfo");
+		CHECK(info->domain_attr->control_progress == (enum fi_progress)progress);
+		CHECK(info->domain_attr->data_progress == (enum fi_progress)progress);
+		fi_freeinfo(info);
+	}
+}
+
+/* Every interface that the headers know can be asked for; a context has no say in who talks to whom. */
+static void versions(void)
+{
+	struct fi_info *info;
+
+	for (uint32_t minor = FI_MAJOR_VERSION == 1 ? 5 : 0; minor <= FI_MINOR_VERSION; minor++) {
+		ok(ask_version(FI_VERSION(FI_MAJOR_VERSION, minor), hints_for(FI_MSG), &info),
+		   "fi_getinfo");
+		CHECK(!(info->tx_attr->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM)));
+		CHECK(!(info->rx_attr->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM)));
+		fi_freeinfo(info);
+	}
+}
+
 /* The NIC of a domain: its name, where it is, and the speed of its live planes. */
 static void nic(void)
 {
@@ -154,6 +193,8 @@ const struct ofi_case cases_info[] = {
 	{.name = "registration", .run = registration, .not_tcp = other},
 	{.name = "capabilities", .run = capabilities, .not_tcp = other},
 	{.name = "attributes", .run = attributes, .not_tcp = other},
+	{.name = "models", .run = models, .not_tcp = other},
+	{.name = "versions", .run = versions, .not_tcp = other},
 	{.name = "nic", .run = nic, .not_tcp = other},
 	{.name = NULL},
 };
