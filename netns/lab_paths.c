@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,7 +10,7 @@
 #include "process.h"
 #include "say.h"
 
-#define KEEP_ROUTES_S "60"
+#define SOCKET_LISTENS 0x10000 /* __SO_ACCEPTCON, as /proc/net/unix shows it */
 
 void lab_path(const struct lab *lab, struct plan_host host, const char *file,
 	      char path[LAB_PATH_MAX])
@@ -93,7 +91,7 @@ static void frr_args(struct frr_args *a, const struct lab *lab, struct plan_host
 	 * has that time to install its own. A leaf that comes back is to know nothing.
 	 */
 	else if (host.role == PLAN_SERVER)
-		add(a, "--graceful_restart", KEEP_ROUTES_S);
+		a->argv[a->n++] = "--graceful_restart=60"; /* zebra 10 ignores a separate 60 */
 }
 
 int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daemon daemon)
@@ -155,17 +153,28 @@ int lab_zebra_kill(const struct lab *lab, struct plan_host host)
 	return rc ? rc : lab_daemon_kill(lab, host, LAB_MGMTD);
 }
 
-static bool socket_listens(const char *path)
+/*
+ * Whether a socket of that name listens in the namespace of the process. The kernel is asked: zebra
+ * 10.3 may lose its connected routes for good if a client connects and goes away while it starts.
+ */
+static bool socket_listens(pid_t pid, const char *path)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool listens;
+	char table[32], line[LAB_PATH_MAX + 128];
+	bool listens = false;
+	FILE *f;
 
-	if (strlen(path) < sizeof(address.sun_path))
-		strcpy(address.sun_path, path);
-	listens = fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof(address));
-	if (fd >= 0)
-		close(fd);
+	snprintf(table, sizeof(table), "/proc/%d/net/unix", (int)pid);
+	f = fopen(table, "re");
+	while (f && !listens && fgets(line, sizeof(line), f)) {
+		const char *name = strrchr(line, ' ');
+		unsigned flags;
+
+		line[strcspn(line, "\n")] = 0;
+		listens = name && !strcmp(name + 1, path) &&
+			  sscanf(line, "%*s %*s %*s %x", &flags) == 1 && flags & SOCKET_LISTENS;
+	}
+	if (f)
+		fclose(f);
 	return listens;
 }
 
@@ -177,10 +186,12 @@ int lab_zebra_wait(const struct lab *lab, struct plan_host host)
 	lab_path(lab, host, "frr/zserv.api", zserv);
 	lab_path(lab, host, "zebra.log", log);
 	for (unsigned i = 0; i < 4000; i++) {
-		if (socket_listens(zserv))
-			return 0;
-		if (!lab_daemon_pid(lab, host, LAB_ZEBRA))
+		pid_t pid = lab_daemon_pid(lab, host, LAB_ZEBRA);
+
+		if (!pid)
 			break;
+		if (socket_listens(pid, zserv))
+			return 0;
 		nanosleep(&pause, NULL);
 	}
 	say("zebra did not start; its last words are in %s", log);
