@@ -294,7 +294,10 @@ static struct rib_route bmp_station_route(struct bmp_station *s, unsigned i,
 	struct rib_route route = {.kind = bandwidth->kind};
 
 	bgp_log_address(&s->config->neighbors[i].address, text);
-	if (bandwidth->kind == BGP_BANDWIDTH_VALUE)
+	/* what was cut says nothing of the path: as if it were no number */
+	if (bandwidth->looks_truncated)
+		route.kind = BGP_BANDWIDTH_INVALID;
+	else if (bandwidth->kind == BGP_BANDWIDTH_VALUE)
 		route.bps = bandwidth->bytes_per_s * 8 * s->config->bandwidth_scale;
 	if (bandwidth->kind == BGP_BANDWIDTH_INVALID)
 		bgp_log(&s->log, now_ns, LOG_WARNING,
@@ -303,8 +306,9 @@ static struct rib_route bmp_station_route(struct bmp_station *s, unsigned i,
 	if (bandwidth->looks_truncated && !s->warned_truncated) {
 		s->warned_truncated = true;
 		bgp_log(&s->log, now_ns, LOG_WARNING,
-			"link bandwidth looks cut to 32 bits by FRR, use a smaller unit and "
-			"bandwidth_scale neighbor=%s bytes_per_s=%.0f",
+			"link bandwidth looks cut to 32 bits by FRR, using local bandwidth; leaves "
+			"need extended-link-bandwidth (FRR 10.1), or a smaller unit and "
+			"bandwidth_scale here neighbor=%s bytes_per_s=%.0f",
 			text, bandwidth->bytes_per_s);
 	}
 	return route;

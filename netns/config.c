@@ -142,7 +142,8 @@ unsigned config_link_units(const struct topology *t, unsigned told_mbps)
 	return t->spines_per_plane ? t->spines_per_plane : 1;
 }
 
-static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host host)
+static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host host,
+		       const struct frr_release *release)
 {
 	const struct frr_config_speaker speaker = speaker_of(t, host, plan_switch_as(t, host));
 	const struct bgp_prefix loopbacks[] = {{address_of("198.19.0.0"), 96 + 16},
@@ -164,7 +165,8 @@ static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 			.spines = above,
 			.n_spines = neighbors_of(t, host, PLAN_SPINE, above),
 			.loopbacks = loopbacks + !t->ipv4,
-			.n_loopbacks = (size_t)t->ipv4 + t->ipv6};
+			.n_loopbacks = (size_t)t->ipv4 + t->ipv6,
+			.extended_bandwidth = release->has_extended_bandwidth};
 
 		frr_config_leaf(out, &speaker, &leaf);
 	}
@@ -174,10 +176,10 @@ static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 }
 
 int config_bgpd(FILE *out, const struct topology *t, struct plan_host host,
-		const unsigned *told_mbps)
+		const unsigned *told_mbps, const struct frr_release *release)
 {
 	return host.role == PLAN_SERVER ? server_bgpd(out, t, host, told_mbps)
-					: switch_bgpd(out, t, host);
+					: switch_bgpd(out, t, host, release);
 }
 
 void config_link_rate(FILE *out, const struct topology *t, unsigned number, unsigned mbps)

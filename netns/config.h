@@ -11,16 +11,17 @@
 
 #include <stdio.h>
 
+#include "frr_release.h"
 #include "plan.h"
 
 #define CONFIG_BMP_PORT 5001
 
 /*
  * bgpd.conf of any host. told_mbps: the rate of each link that BGP is told, by its number;
- * borrowed. 0, or -ENOMEM and nothing is written.
+ * borrowed. release: of the lab's FRR. 0, or -ENOMEM and nothing is written.
  */
 int config_bgpd(FILE *out, const struct topology *t, struct plan_host host,
-		const unsigned *told_mbps);
+		const unsigned *told_mbps, const struct frr_release *release);
 
 /* What a running bgpd of a server is to be told when the rate of a sub-link changes. */
 void config_link_rate(FILE *out, const struct topology *t, unsigned number, unsigned mbps);

@@ -51,7 +51,9 @@ int lab_files_bgpd(const struct lab *lab, struct plan_host host, const unsigned 
 
 	if (!f)
 		return -errno;
-	return replace(lab, host, file, f, next, config_bgpd(f, &lab->topology, host, told_mbps));
+	return replace(
+		lab, host, file, f, next,
+		config_bgpd(f, &lab->topology, host, told_mbps, frr_release_of(lab->frr.version)));
 }
 
 static int write_zebra(const struct lab *lab, struct plan_host host)

@@ -632,6 +632,18 @@ START_TEST(a_source_that_flaps_does_not_extend_the_wait)
 }
 END_TEST
 
+START_TEST(does_not_use_a_truncated_sum)
+{
+	struct fixture f;
+
+	settle(&f, 20, true);
+	bmp_route(&f.b, N2, P3, "4efaf080");
+	send_all(&f);
+	expect_paths(&f.r, P3 " 0/1 up invalid\n");
+	end(&f);
+}
+END_TEST
+
 START_TEST(warns_once_of_a_truncated_sum)
 {
 	struct fixture f;
@@ -700,4 +712,4 @@ RUN_TESTS("bmp_station", learns_and_coalesces, any_cut_of_the_stream_is_the_same
 	  a_source_that_says_nothing_withdraws_nothing, an_empty_dump_withdraws_nothing_at_once,
 	  replays_a_restart_of_frr, sessions_that_have_taught_nothing_are_not_in_sync,
 	  a_source_that_flaps_does_not_extend_the_wait, warns_once_of_a_truncated_sum,
-	  scale_and_strangers, logs_are_limited)
+	  does_not_use_a_truncated_sum, scale_and_strangers, logs_are_limited)

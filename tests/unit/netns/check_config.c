@@ -30,15 +30,23 @@ static const unsigned *told(const struct topology *t)
 }
 
 /* What a writer wrote; the caller frees. */
-static char *bgpd_text(const struct topology *t, enum plan_role role, unsigned index)
+static char *bgpd_text_of(const struct topology *t, enum plan_role role, unsigned index,
+			  const char *version)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	ck_assert_int_eq(config_bgpd(f, t, (struct plan_host){role, index}, told(t)), 0);
+	ck_assert_int_eq(config_bgpd(f, t, (struct plan_host){role, index}, told(t),
+				     frr_release_of(version)),
+			 0);
 	fclose(f);
 	return text;
+}
+
+static char *bgpd_text(const struct topology *t, enum plan_role role, unsigned index)
+{
+	return bgpd_text_of(t, role, index, "8.4.4");
 }
 
 static char *fared_text(const struct topology *t, unsigned server, const char *version)
@@ -129,7 +137,11 @@ START_TEST(leaf_counts_and_filters)
 
 	t.ipv6 = false;
 	t.graceful_restart_s = 0;
+	text = bgpd_text_of(&t, PLAN_LEAF, 0, "10.3");
+	ck_assert_ptr_nonnull(strstr(text, "neighbor GPU4 extended-link-bandwidth\n"));
+	free(text);
 	text = bgpd_text(&t, PLAN_LEAF, 0);
+	ck_assert_ptr_null(strstr(text, "extended-link-bandwidth"));
 	has(text, "router bgp 65101\n");
 	has(text, "set extcommunity bandwidth num-multipaths\n");
 	has(text, "neighbor GPU4 route-map BW out\n");
