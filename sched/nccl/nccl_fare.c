@@ -74,6 +74,55 @@ static ncclResult_t net_properties_v9(int dev, ncclNetProperties_v9_t *out)
 	return device_speed_mbps(d, &out->speed);
 }
 
+static ncclResult_t net_properties_v11(int dev, ncclNetProperties_v11_t *out)
+{
+	ncclNetProperties_v9_t p;
+	ncclResult_t result = net_properties_v9(dev, &p);
+
+	if (result != ncclSuccess)
+		return result;
+	*out = (ncclNetProperties_v11_t){.name = p.name,
+					 .pciPath = p.pciPath,
+					 .guid = p.guid,
+					 .ptrSupport = p.ptrSupport,
+					 .regIsGlobal = p.regIsGlobal,
+					 .speed = p.speed,
+					 .port = p.port,
+					 .maxComms = p.maxComms,
+					 .maxRecvs = p.maxRecvs,
+					 .vProps = p.vProps,
+					 .maxP2pBytes = p.maxP2pBytes,
+					 .maxCollBytes = p.maxCollBytes,
+					 .maxMultiRequestSize = 1};
+	return ncclSuccess;
+}
+
+/* A device is all planes of a GPU, and so is on none of them alone. */
+static ncclResult_t net_properties_v12(int dev, ncclNetProperties_v12_t *out)
+{
+	ncclNetProperties_v9_t p;
+	ncclResult_t result = net_properties_v9(dev, &p);
+
+	if (result != ncclSuccess)
+		return result;
+	*out = (ncclNetProperties_v12_t){.name = p.name,
+					 .pciPath = p.pciPath,
+					 .guid = p.guid,
+					 .ptrSupport = p.ptrSupport,
+					 .regIsGlobal = p.regIsGlobal,
+					 .speed = p.speed,
+					 .port = p.port,
+					 .maxComms = p.maxComms,
+					 .maxRecvs = p.maxRecvs,
+					 .vProps = {.ndevs = 1, .devs = {dev}},
+					 .maxP2pBytes = p.maxP2pBytes,
+					 .maxCollBytes = p.maxCollBytes,
+					 .maxMultiRequestSize = 1,
+					 .railId = NCCL_NET_ID_UNDEF,
+					 .planeId = NCCL_NET_ID_UNDEF};
+	return ncclSuccess;
+}
+
 static ncclResult_t net_properties_v8(int dev, ncclNetProperties_v8_t *out)
 {
 	ncclNetProperties_v9_t p;
@@ -112,20 +161,56 @@ static ncclResult_t net_listen(int dev, void *handle, void **listen_comm)
 }
 
 /* NCCL's traffic class is the byte of the IP header, as its own network over InfiniBand has it. */
-static uint8_t dscp_of(int traffic_class)
+static uint8_t dscp_of(const ncclNetCommConfig_v10_t *config)
 {
-	return traffic_class < 0 ? 0 : (uint8_t)((traffic_class & 0xff) >> 2);
+	return !config || config->trafficClass < 0 ? 0
+						   : (uint8_t)((config->trafficClass & 0xff) >> 2);
 }
 
-static ncclResult_t net_connect_v10(int dev, ncclNetCommConfig_v10_t *config, void *handle,
-				    void **send_comm, ncclNetDeviceHandle_t **dev_comm)
+/* From version 11 on: all that is kept for a communicator is its DSCP, so the pointer is that. */
+static void *context_of(uint8_t dscp)
 {
-	uint8_t dscp = config ? dscp_of(config->trafficClass) : 0;
+	return (void *)(uintptr_t)(dscp + 1u);
+}
+
+static uint8_t dscp_in(const void *ctx)
+{
+	return ctx ? (uint8_t)((uintptr_t)ctx - 1) : 0;
+}
+
+static ncclResult_t net_init_v11(void **ctx, uint64_t comm_id, ncclNetCommConfig_v10_t *config,
+				 ncclDebugLogger_t log, ncclProfilerCallback_t profile)
+{
+	(void)comm_id, (void)profile;
+	*ctx = context_of(dscp_of(config));
+	return net_init(log);
+}
+
+/* Devices stay as they are until the process ends: another communicator may use them. */
+static ncclResult_t net_finalize(void *ctx)
+{
+	(void)ctx;
+	return ncclSuccess;
+}
+
+static ncclResult_t net_set_attr(void *ctx, ncclNetAttr_t *attr)
+{
+	(void)ctx, (void)attr;
+	return ncclSuccess;
+}
+
+static ncclResult_t net_listen_v11(void *ctx, int dev, void *handle, void **listen_comm)
+{
+	(void)ctx;
+	return net_listen(dev, handle, listen_comm);
+}
+
+static ncclResult_t connect_by(int dev, uint8_t dscp, void *handle, void **send_comm)
+{
 	struct device *d = device_at(dev);
 	struct comm *comm = NULL;
 	ncclResult_t result;
 
-	(void)dev_comm;
 	*send_comm = NULL;
 	if (!d)
 		return ncclInvalidArgument;
@@ -139,7 +224,22 @@ static ncclResult_t net_connect_v10(int dev, ncclNetCommConfig_v10_t *config, vo
 static ncclResult_t net_connect(int dev, void *handle, void **send_comm,
 				ncclNetDeviceHandle_t **dev_comm)
 {
-	return net_connect_v10(dev, NULL, handle, send_comm, dev_comm);
+	(void)dev_comm;
+	return connect_by(dev, 0, handle, send_comm);
+}
+
+static ncclResult_t net_connect_v10(int dev, ncclNetCommConfig_v10_t *config, void *handle,
+				    void **send_comm, ncclNetDeviceHandle_t **dev_comm)
+{
+	(void)dev_comm;
+	return connect_by(dev, dscp_of(config), handle, send_comm);
+}
+
+static ncclResult_t net_connect_v11(void *ctx, int dev, void *handle, void **send_comm,
+				    ncclNetDeviceHandle_t **dev_comm)
+{
+	(void)dev_comm;
+	return connect_by(dev, dscp_in(ctx), handle, send_comm);
 }
 
 static ncclResult_t net_accept(void *listen_comm, void **recv_comm,
@@ -319,27 +419,21 @@ static ncclResult_t net_test(void *request, int *done, int *sizes)
  * host memory instead of reading too early.
  */
 #define SAME_IN_ALL                                                                                \
-	.name = "FARE", .devices = net_devices, .listen = net_listen, .accept = net_accept,        \
-	.regMr = net_reg_mr, .deregMr = net_dereg_mr, .iflush = net_iflush, .test = net_test,      \
-	.closeSend = net_close, .closeRecv = net_close, .closeListen = net_close_listen
+	.name = "FARE", .devices = net_devices, .accept = net_accept, .regMr = net_reg_mr,         \
+	.deregMr = net_dereg_mr, .iflush = net_iflush, .test = net_test, .closeSend = net_close,   \
+	.closeRecv = net_close, .closeListen = net_close_listen
 
 extern const ncclNet_v8_t ncclNetPlugin_v8;
 const ncclNet_v8_t ncclNetPlugin_v8 = {
-	SAME_IN_ALL,
-	.init = net_init,
-	.getProperties = net_properties_v8,
-	.connect = net_connect,
-	.isend = net_isend_v8,
+	SAME_IN_ALL,	       .init = net_init,       .getProperties = net_properties_v8,
+	.listen = net_listen,  .connect = net_connect, .isend = net_isend_v8,
 	.irecv = net_irecv_v8,
 };
 
 extern const ncclNet_v9_t ncclNetPlugin_v9;
 const ncclNet_v9_t ncclNetPlugin_v9 = {
-	SAME_IN_ALL,
-	.init = net_init,
-	.getProperties = net_properties_v9,
-	.connect = net_connect,
-	.isend = net_isend_v9,
+	SAME_IN_ALL,	       .init = net_init,       .getProperties = net_properties_v9,
+	.listen = net_listen,  .connect = net_connect, .isend = net_isend_v9,
 	.irecv = net_irecv_v9,
 };
 
@@ -348,7 +442,34 @@ const ncclNet_v10_t ncclNetPlugin_v10 = {
 	SAME_IN_ALL,
 	.init = net_init_v10,
 	.getProperties = net_properties_v9,
+	.listen = net_listen,
 	.connect = net_connect_v10,
 	.isend = net_isend_v10,
 	.irecv = net_irecv_v10,
+};
+
+extern const ncclNet_v11_t ncclNetPlugin_v11;
+const ncclNet_v11_t ncclNetPlugin_v11 = {
+	SAME_IN_ALL,
+	.init = net_init_v11,
+	.getProperties = net_properties_v11,
+	.listen = net_listen_v11,
+	.connect = net_connect_v11,
+	.isend = net_isend_v10,
+	.irecv = net_irecv_v10,
+	.finalize = net_finalize,
+	.setNetAttr = net_set_attr,
+};
+
+extern const ncclNet_v12_t ncclNetPlugin_v12;
+const ncclNet_v12_t ncclNetPlugin_v12 = {
+	SAME_IN_ALL,
+	.init = net_init_v11,
+	.getProperties = net_properties_v12,
+	.listen = net_listen_v11,
+	.connect = net_connect_v11,
+	.isend = net_isend_v10,
+	.irecv = net_irecv_v10,
+	.finalize = net_finalize,
+	.setNetAttr = net_set_attr,
 };

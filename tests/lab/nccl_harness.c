@@ -4,11 +4,11 @@
  * GPUs' addresses, and exchanges data between them while a plane dies, a process dies, and the
  * plane comes back.
  *
- *   nccl_harness PLUGIN [MESSAGES]
+ *   nccl_harness PLUGIN [MESSAGES [VERSION OF RANK 0 [OF RANK 1...]]]
  *
  * Ranks 0 and 2 are at host 0, ranks 1 and 3 at host 1, and each rank has communicators to and from
- * both ranks of the other host: ranks 0 and 1 of 16 channels, the others of 2. They speak versions
- * 10, 10, 9 and 8 of the interface. The parent plays the daemon and the bootstrap (it carries the
+ * both ranks of the other host: ranks 0 and 1 of 16 channels, the others of 2. They use versions 12,
+ * 10, 11 and 8 of the interface unless others are given. The parent plays the daemon and the bootstrap (it carries the
  * listen handles across). Each message has a length and a content of its own; a receiver posts
  * several at once, in NCCL's manner: every call may say "not yet". A rank has a thread for each
  * peer.
@@ -65,6 +65,7 @@ struct shared {
 struct harness {
 	struct bed bed;
 	const char *plugin;
+	int version[RANKS];
 	uint64_t messages;
 	uint64_t bytes_before, bytes_dead, bytes_after; /* received over the plane's link */
 	pid_t child[RANKS];
@@ -207,14 +208,13 @@ static int check_listing(struct rank *r)
 
 static int load(struct rank *r)
 {
-	static const int version[RANKS] = {10, 10, 9, 8};
 	void *library;
 
 	bed_enter_namespace(&r->h->bed, r->rank & 1);
 	logged = r->h->shared;
 	logged_rank = r->rank;
 	library = dlopen(r->h->plugin, RTLD_NOW | RTLD_LOCAL);
-	if (!library || !nccl_versions_load(library, version[r->rank], &r->net))
+	if (!library || !nccl_versions_load(library, r->h->version[r->rank], &r->net))
 		return fail(r, dlerror());
 	return check_listing(r);
 }
@@ -590,7 +590,7 @@ static bool drill(struct harness *h)
 
 int main(int argc, char **argv)
 {
-	static struct harness h;
+	static struct harness h = {.version = {12, 10, 11, 8}};
 	struct bed_options options = {
 		.provider = "soft", .planes = PLANES, .sub_ports = 1, .rate_mbps = 200};
 	bool ok = false;
@@ -599,6 +599,8 @@ int main(int argc, char **argv)
 		return 2;
 	h.plugin = argv[1];
 	h.messages = argc > 2 ? strtoull(argv[2], NULL, 0) : 200;
+	for (int rank = 0; rank < RANKS && rank + 3 < argc; rank++)
+		h.version[rank] = atoi(argv[rank + 3]);
 	h.shared = mmap(NULL, sizeof(*h.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
 	if (!bed_make(&h.bed, &options))

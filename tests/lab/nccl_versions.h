@@ -11,7 +11,7 @@
 
 #include "nccl/nccl_net.h"
 
-/* version: 8, 9 or 10. false: the library has not all of them; dlerror() says which. */
+/* version: 8 to 12. false: the library has not all of them; dlerror() says which. */
 bool nccl_versions_load(void *library, int version, ncclNet_v10_t *out);
 
 #endif
