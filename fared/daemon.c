@@ -22,9 +22,10 @@
 #include "shm_layout.h"
 #include "zapi_source.h"
 
-#define SEGMENT_MODE 0640
-#define HEARTBEAT_S  0.25 /* readers call a heartbeat of a second ago dead */
-#define STATUS_S     1.
+#define SEGMENT_MODE   0640
+#define SPEED_EVERY_NS 2000000000u /* a changed weight is in force within seconds */
+#define HEARTBEAT_S    0.25	   /* readers call a heartbeat of a second ago dead */
+#define STATUS_S       1.
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -552,6 +553,12 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 	rc = sandbox_enter(sandbox, why, sizeof(why));
 	if (!step(d, rc, why, "--seccomp off starts without the filter"))
 		return false;
+	rc = links_watch_speeds(d->links, SPEED_EVERY_NS);
+	if (rc)
+		log_line(d->log, LOG_WARNING, "link",
+			 "speeds are not asked for again: a changed one counts when the port gets "
+			 "carrier error=\"%s\"",
+			 strerror(-rc));
 	path_table_set_on_forget(d->table, daemon_on_forget, d);
 	publish_stats(d->publish, &stats);
 	log_line(d->log, LOG_NOTICE, "daemon",

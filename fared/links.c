@@ -4,23 +4,21 @@
 
 #include <errno.h>
 #include <ev.h>
-#include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <linux/sockios.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "device_count.h"
+#include "link_speed.h"
 
 #define RECEIVE_BYTES (1 << 20)
 #define ERRORS_MAX    1000 /* in one go: of a socket that gives nothing but errors */
@@ -44,7 +42,7 @@ struct port {
 	uint64_t driver_bps;
 	int driver_ifindex;
 	uint32_t driver_lost;
-	bool speed_complained, vrf_complained;
+	bool speed_complained, silence_complained, vrf_complained;
 };
 
 struct links {
@@ -53,6 +51,7 @@ struct links {
 	void *arg;
 	struct nl_sock *socket;
 	int ethtool_fd;
+	struct link_speed *speeds; /* NULL: not asked again */
 	ev_io io;
 	ev_timer retry;
 	ev_timer look;
@@ -81,39 +80,16 @@ const char *links_state_name(enum links_state state)
 
 /* ---- speed --------------------------------------------------------------- */
 
-/* The driver's speed in Mb/s, or 0 if it tells none. The first call learns how many words the
- * bitmaps have. */
-static uint64_t ethtool_mbps(int fd, const char *dev)
-{
-	union {
-		struct ethtool_link_settings settings;
-		char room[sizeof(struct ethtool_link_settings) + 3 * 4 * 128];
-	} u = {.settings = {.cmd = ETHTOOL_GLINKSETTINGS}};
-	struct ifreq request = {0};
-	int words;
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", dev);
-	request.ifr_data = (void *)&u;
-	if (ioctl(fd, SIOCETHTOOL, &request) || u.settings.link_mode_masks_nwords >= 0)
-		return 0;
-	words = -u.settings.link_mode_masks_nwords;
-	u.settings = (struct ethtool_link_settings){.cmd = ETHTOOL_GLINKSETTINGS,
-						    .link_mode_masks_nwords = (__s8)words};
-	if (ioctl(fd, SIOCETHTOOL, &request) || u.settings.speed == (__u32)SPEED_UNKNOWN)
-		return 0;
-	return u.settings.speed;
-}
-
 /*
- * Asked once for each carrier: the driver answers under the kernel's lock of all devices, and
- * another one that is being reset may hold that for seconds.
+ * Asked here once for each carrier, and by a thread from then on: the driver answers under the
+ * kernel's lock of all devices, and another one that is being reset may hold that for seconds.
  */
 static uint64_t driver_bps(struct links *l, struct port *port)
 {
 	if (port->state == LINKS_UP && port->driver_bps && port->driver_ifindex == port->ifindex &&
 	    port->driver_lost == port->n_lost)
 		return port->driver_bps;
-	port->driver_bps = ethtool_mbps(l->ethtool_fd, port->config->dev) * 1000000;
+	port->driver_bps = link_speed_ask(l->ethtool_fd, port->config->dev) * 1000000;
 	port->driver_ifindex = port->ifindex;
 	port->driver_lost = port->n_lost;
 	return port->driver_bps;
@@ -148,6 +124,53 @@ static void set_state(struct links *l, struct port *port, enum links_state state
 			    port->state, state, bps);
 	port->state = state;
 	port->speed_bps = bps;
+}
+
+/*
+ * What the driver says while the port is up. Nothing, or an error, is no reason to change a weight:
+ * the last good speed stays.
+ */
+static void on_speed(void *arg, uint32_t i, uint64_t mbps)
+{
+	struct links *l = arg;
+	struct port *port = &l->ports[i];
+	uint64_t bps = mbps * 1000000;
+	char line[200];
+
+	if (port->state != LINKS_UP || port->config->speed_bps || (!bps && !port->driver_bps))
+		return;
+	if (bps ? bps == port->driver_bps : port->silence_complained) {
+		port->silence_complained = !bps;
+		return;
+	}
+	port->silence_complained = !bps;
+	if (bps)
+		snprintf(line, sizeof(line), "dev=%s speed_mbps=%llu was=%llu: the driver says so",
+			 port->config->dev, (unsigned long long)mbps,
+			 (unsigned long long)(port->driver_bps / 1000000));
+	else
+		snprintf(line, sizeof(line),
+			 "dev=%s is up but its driver tells no speed any more; %llu Mb/s stays",
+			 port->config->dev, (unsigned long long)(port->driver_bps / 1000000));
+	l->handlers.on_log(l->arg, LOG_WARNING, line);
+	if (!bps)
+		return;
+	port->driver_bps = bps;
+	set_state(l, port, port->state);
+}
+
+int links_watch_speeds(struct links *l, uint64_t every_ns)
+{
+	const char **devices = calloc(l->n_ports + 1, sizeof(*devices));
+	int rc;
+
+	if (!devices)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->n_ports; i++)
+		devices[i] = l->ports[i].config->dev;
+	rc = link_speed_start(&l->speeds, l->loop, devices, l->n_ports, every_ns, on_speed, l);
+	free(devices);
+	return rc;
 }
 
 static void open_count(struct links *l, struct port *port)
@@ -535,6 +558,7 @@ void links_destroy(struct links *l)
 {
 	if (!l)
 		return;
+	link_speed_stop(l->speeds);
 	ev_io_stop(l->loop, &l->io);
 	ev_timer_stop(l->loop, &l->retry);
 	ev_timer_stop(l->loop, &l->look);

@@ -4,8 +4,8 @@
  *
  * Solely owns: one rtnetlink socket subscribed to link changes, and the last known state of each
  * sub-port's device. In: link messages; the kernel's counts of lost carriers (device_count.h),
- * every 2 or 20 ms; ethtool's speed where the configuration gives none. Out: on_link, once per
- * change. Thread: the loop's. The kernel drops messages when we are slow (ENOBUFS): everything is
+ * every 2 or 20 ms; ethtool's speed where the configuration gives none (link_speed.h). Out: on_link,
+ * once per change. Thread: the loop's. The kernel drops messages when we are slow (ENOBUFS): everything is
  * then asked for again, and what the new answer does not mention is gone. It also is late with
  * messages of lost carriers, by milliseconds on a busy machine and by up to a second if another
  * one was lost just before: its counts never are.
@@ -41,6 +41,12 @@ struct links_handlers {
 int links_create(struct links **out, struct ev_loop *loop, const struct config *config,
 		 const struct links_handlers *handlers, void *arg);
 void links_destroy(struct links *l);
+/*
+ * From now on drivers are asked for their speed again every so often, on a thread of its own
+ * (link_speed.h), where the configuration gives none: a change is an on_link without a change of
+ * state. Call it when privileges are given up. 0 or -errno.
+ */
+int links_watch_speeds(struct links *l, uint64_t every_ns);
 /* A reloaded configuration with the same devices: takes over its speeds. */
 void links_set_config(struct links *l, const struct config *config);
 /*

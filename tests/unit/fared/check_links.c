@@ -5,11 +5,15 @@
 
 #include <check.h>
 #include <ev.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <linux/if_tun.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -85,20 +89,24 @@ static void ip(const char *arguments)
 	ck_assert_msg(system(command) == 0, "%s", command);
 }
 
-static void setup(void)
+static const char shaped[] =
+	"node: s0\nbgp:\n  peer_prefixes: [198.19.0.0/16]\nlocal_gpus:\n  - name: g0\n"
+	"    addresses: [198.19.0.1]\n    planes:\n      - sub_ports:\n"
+	"          - {dev: a0, speed_mbps: 200, neighbors: [198.18.0.0]}\n"
+	"          - {dev: a1, speed_mbps: 100, neighbors: [198.18.0.2]}\n";
+
+/* Where the driver is asked. */
+static const char unshaped[] =
+	"node: s0\nbgp:\n  peer_prefixes: [198.19.0.0/16]\nlocal_gpus:\n  - name: g0\n"
+	"    addresses: [198.19.0.1]\n    planes:\n      - sub_ports:\n"
+	"          - {dev: a0, neighbors: [198.18.0.0]}\n"
+	"          - {dev: a1, neighbors: [198.18.0.2]}\n";
+
+static void begin(const char *text)
 {
-	static const char text[] =
-		"node: s0\nbgp:\n  peer_prefixes: [198.19.0.0/16]\nlocal_gpus:\n  - name: g0\n"
-		"    addresses: [198.19.0.1]\n    planes:\n      - sub_ports:\n"
-		"          - {dev: a0, speed_mbps: 200, neighbors: [198.18.0.0]}\n"
-		"          - {dev: a1, speed_mbps: 100, neighbors: [198.18.0.2]}\n";
 	static const struct links_handlers handlers = {on_link, on_log};
 	struct config_error error;
 
-	ck_assert_int_eq(unshare(CLONE_NEWNET), 0);
-	if (!foreign_sysfs)
-		own_sysfs();
-	ip("link add a0 type veth peer name z0");
 	ck_assert_msg(!config_parse(&config, text, strlen(text), "f", &error), "%s", error.text);
 	loop = ev_loop_new(EVFLAG_AUTO);
 	ck_assert_ptr_nonnull(loop);
@@ -107,12 +115,77 @@ static void setup(void)
 	ck_assert_int_eq(n_told, 2);
 }
 
+static void own_namespace(void)
+{
+	ck_assert_int_eq(unshare(CLONE_NEWNET), 0);
+	if (!foreign_sysfs)
+		own_sysfs();
+}
+
+static void setup(void)
+{
+	own_namespace();
+	ip("link add a0 type veth peer name z0");
+	begin(shaped);
+}
+
 static void teardown(void)
 {
 	links_destroy(links);
 	config_destroy(config);
 	ev_loop_destroy(loop);
 }
+
+/* A tap device that has carrier while the descriptor is open; -1: there are none here. */
+static int open_tap(const char *name)
+{
+	struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
+	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+	if (fd < 0 || ioctl(fd, TUNSETIFF, &request))
+		return -1;
+	return fd;
+}
+
+static void set_speed(const char *mbps)
+{
+	char command[100];
+
+	snprintf(command, sizeof(command), "ethtool -s a0 speed %s duplex full autoneg off", mbps);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/* Without a loss of carrier, which is when a driver is asked otherwise. */
+START_TEST(a_changed_speed_is_followed)
+{
+	int tap;
+
+	own_namespace();
+	tap = open_tap("a0");
+	if (tap < 0) {
+		printf("a_changed_speed_is_followed: skipped: no /dev/net/tun\n");
+		return;
+	}
+	set_speed("40000");
+	ip("link set a0 up");
+	begin(unshaped);
+	ck_assert_int_eq(links_watch_speeds(links, 10000000), 0);
+	wait_for(0, LINKS_UP, 40000000000);
+	set_speed("20000");
+	wait_for(0, LINKS_UP, 20000000000);
+	ck_assert_int_eq(n_warnings, 1);
+	/* 4294967295 is SPEED_UNKNOWN: the last good one stays */
+	set_speed("4294967295");
+	while (n_warnings < 2)
+		ev_run(loop, EVRUN_ONCE);
+	wait_for(0, LINKS_UP, 20000000000);
+	set_speed("40000");
+	wait_for(0, LINKS_UP, 40000000000);
+	teardown();
+	close(tap);
+}
+END_TEST
 
 START_TEST(carrier_comes_and_goes)
 {
@@ -271,7 +344,8 @@ static void foreign_setup(void)
 
 int main(void)
 {
-	TCase *tc = tcase_create("netns"), *foreign = tcase_create("foreign sysfs");
+	TCase *tc = tcase_create("netns"), *foreign = tcase_create("foreign sysfs"),
+	      *speed = tcase_create("speed");
 	Suite *s = suite_create("links");
 	SRunner *sr;
 	int failed, skip = own_net();
@@ -291,6 +365,9 @@ int main(void)
 	tcase_set_timeout(foreign, 60);
 	tcase_add_test(foreign, foreign_counts_are_not_read);
 	suite_add_tcase(s, foreign);
+	tcase_set_timeout(speed, 60);
+	tcase_add_test(speed, a_changed_speed_is_followed);
+	suite_add_tcase(s, speed);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);
 	srunner_free(sr);
