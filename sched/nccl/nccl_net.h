@@ -5,9 +5,10 @@
  *
  * Declared here by ourselves: names, order and types are the interface, and NCCL finds them by
  * layout alone. In: nothing. Out: types. The plugin exports one object for each version,
- * ncclNetPlugin_v8 to _v12, and NCCL takes the newest that it knows (8: from NCCL 2.20 on, 11: from
- * 2.28.3 on, 12: from 2.30.3 on). Functions that cannot go on yet succeed with a NULL result and are
- * called again. Threads: NCCL's proxies; different communicators may be on different threads.
+ * ncclNetPlugin_v8 to _v12, and NCCL takes the newest that it knows (8: from NCCL 2.20 on, 11:
+ * from 2.28.3 on, 12: from 2.30.3 on). Functions that cannot go on yet succeed with a NULL result
+ * and are called again. Threads: NCCL's proxies; different communicators may be on different
+ * threads.
  */
 #ifndef NCCL_NET_H
 #define NCCL_NET_H

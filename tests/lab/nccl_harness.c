@@ -7,11 +7,11 @@
  *   nccl_harness PLUGIN [MESSAGES [VERSION OF RANK 0 [OF RANK 1...]]]
  *
  * Ranks 0 and 2 are at host 0, ranks 1 and 3 at host 1, and each rank has communicators to and from
- * both ranks of the other host: ranks 0 and 1 of 16 channels, the others of 2. They use versions 12,
- * 10, 11 and 8 of the interface unless others are given. The parent plays the daemon and the bootstrap (it carries the
- * listen handles across). Each message has a length and a content of its own; a receiver posts
- * several at once, in NCCL's manner: every call may say "not yet". A rank has a thread for each
- * peer.
+ * both ranks of the other host: ranks 0 and 1 of 16 channels, the others of 2. They use versions
+ * 12, 10, 11 and 8 of the interface unless others are given. The parent plays the daemon and the
+ * bootstrap (it carries the listen handles across). Each message has a length and a content of its
+ * own; a receiver posts several at once, in NCCL's manner: every call may say "not yet". A rank has
+ * a thread for each peer.
  *
  * MESSAGES on each communicator: after a quarter a plane's link goes down before the daemon says
  * so, then rank 3 is killed, and the others go on with each other. The link comes back in

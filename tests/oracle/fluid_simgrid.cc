@@ -25,6 +25,7 @@
 #include <vector>
 
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 
 namespace sg = simgrid::s4u;
 
@@ -109,11 +110,37 @@ static file read_file(const std::string &path)
 	return out;
 }
 
+/* SimGrid 4 has other names, and no zone without a parent. */
+#if SIMGRID_VERSION_MAJOR >= 4
+#define ADD(kind) add_##kind
+static sg::NetZone *zone_of(const char *name)
+{
+	return sg::Engine::get_instance()->get_netzone_root()->add_netzone_full(name);
+}
+
+static void add_route(sg::NetZone *zone, sg::Host *from, sg::Host *to, sg::Link *tx, sg::Link *rx)
+{
+	zone->add_route(from, to, {sg::LinkInRoute(tx), sg::LinkInRoute(rx)}, false);
+}
+#else
+#define ADD(kind) create_##kind
+static sg::NetZone *zone_of(const char *name)
+{
+	return sg::create_full_zone(name);
+}
+
+static void add_route(sg::NetZone *zone, sg::Host *from, sg::Host *to, sg::Link *tx, sg::Link *rx)
+{
+	zone->add_route(from->get_netpoint(), to->get_netpoint(), nullptr, nullptr,
+			{sg::LinkInRoute(tx), sg::LinkInRoute(rx)}, false);
+}
+#endif
+
 /* A host at the outer end of every link; a route from one to the other for each pair that is used.
  */
 static std::vector<sg::Host *> build(const file &f)
 {
-	sg::NetZone *zone = sg::create_full_zone("fabric");
+	sg::NetZone *zone = zone_of("fabric");
 	std::vector<sg::Host *> hosts;
 	std::vector<sg::Link *> links;
 	std::vector<std::vector<bool>> routed(f.links.size(),
@@ -122,9 +149,9 @@ static std::vector<sg::Host *> build(const file &f)
 	for (size_t i = 0; i < f.links.size(); i++) {
 		std::string name = std::to_string(i);
 
-		hosts.push_back(zone->create_host("h" + name, 1e9));
+		hosts.push_back(zone->ADD(host)("h" + name, 1e9));
 		hosts.back()->seal();
-		links.push_back(zone->create_link("l" + name, f.links[i] / 8));
+		links.push_back(zone->ADD(link)("l" + name, f.links[i] / 8));
 		links.back()->set_latency(0);
 		links.back()->seal();
 	}
@@ -133,11 +160,7 @@ static std::vector<sg::Host *> build(const file &f)
 			if (routed[w.tx][w.rx])
 				continue;
 			routed[w.tx][w.rx] = true;
-			zone->add_route(
-				hosts[w.tx]->get_netpoint(), hosts[w.rx]->get_netpoint(), nullptr,
-				nullptr,
-				{sg::LinkInRoute(links[w.tx]), sg::LinkInRoute(links[w.rx])},
-				false);
+			add_route(zone, hosts[w.tx], hosts[w.rx], links[w.tx], links[w.rx]);
 		}
 	zone->seal();
 	return hosts;
@@ -194,10 +217,15 @@ static difference simulate(const char *path)
 	sg::Engine::set_config("maxmin/precision:1e-9");
 	std::vector<sg::Host *> hosts = build(f);
 
-	sg::Actor::create("traffic", hosts[0], [&f, &hosts, &worst] {
+	auto traffic = [&f, &hosts, &worst] {
 		for (const instance &one : f.instances)
 			play(one, hosts, &worst);
-	});
+	};
+#if SIMGRID_VERSION_MAJOR >= 4
+	engine.add_actor("traffic", hosts[0], traffic);
+#else
+	sg::Actor::create("traffic", hosts[0], traffic);
+#endif
 	engine.run();
 	if (worst.instances != f.instances.size())
 		worst.instances = 0;

@@ -10,8 +10,8 @@
 #define RNR_TIMER 12 /* 0.64 ms */
 /*
  * Packets beyond the expected one that a requester may have under way: 64 MiB of the smallest usual
- * payload, which is 0.6 ms at 800 Gb/s. What lies further ahead is no gap but forged or stale. A NAK
- * for it would make the requester send again and halve its window.
+ * payload, which is 0.6 ms at 800 Gb/s. What lies further ahead is no gap but forged or stale. A
+ * NAK for it would make the requester send again and halve its window.
  */
 #define GAP_MAX (1u << 16)
 

@@ -152,7 +152,7 @@ static void models(void)
 	}
 }
 
-/* Every interface that the headers know can be asked for; a context has no say in who talks to whom. */
+/* Every interface that the headers know can be asked for; who may be reached is a domain's. */
 static void versions(void)
 {
 	struct fi_info *info;
