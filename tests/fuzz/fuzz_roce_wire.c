@@ -23,12 +23,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct target {
 	struct mr_table regions;
-	struct qp_mr mr;
+	struct qp_mr mr, source_mr;
 	struct rc_responder responder;
 	struct rc_receives receives;
 	struct of_receiver order_free;
 	struct qp_stats stats;
-	uint8_t memory[GUARD + REGION + GUARD];
+	uint8_t memory[GUARD + REGION + GUARD], source[2048];
 };
 
 static void check(bool ok)
@@ -121,9 +121,8 @@ static void respond(struct target *t, struct roce_packet *p, unsigned flags)
  * The same for a sender that needs no order; two answers in a row, the second one after time
  * passed.
  */
-static void answer_order_free(const struct roce_packet *p)
+static void answer_order_free(struct target *t, const struct roce_packet *p)
 {
-	static uint8_t source[2048];
 	unsigned completed = 0;
 	struct qp_stats stats = {0};
 	struct rc_requester_config config = {.path_mtu = 256,
@@ -131,10 +130,12 @@ static void answer_order_free(const struct roce_packet *p)
 					     .batch_bytes = 1024,
 					     .timeout_ns = 1000,
 					     .first_psn = p->msn,
+					     .regions = &t->regions,
 					     .stats = &stats,
 					     .on_complete = count,
 					     .arg = &completed};
-	struct rc_work w = {.data = source, .length = sizeof(source)};
+	struct rc_work w = {
+		.data = t->source, .lkey = t->source_mr.lkey, .length = sizeof(t->source)};
 	struct roce_packet out[RC_BURST_PACKETS];
 	enum qp_wc_status status;
 	struct of_sender s;
@@ -143,7 +144,7 @@ static void answer_order_free(const struct roce_packet *p)
 		return;
 	check(of_sender_post(&s, &w) == 0 && of_sender_post(&s, &w) == 0);
 	for (unsigned turn = 1; turn < 4; turn++) {
-		for (unsigned n; (n = of_sender_burst(&s, out, RC_BURST_PACKETS));)
+		for (unsigned n; !of_sender_burst(&s, out, RC_BURST_PACKETS, &n) && n;)
 			of_sender_sent(&s, n, turn * 100);
 		status = of_sender_on_ack(&s, p, turn * 100 + 50);
 		if (!status)
@@ -168,7 +169,6 @@ static void check_guards(const struct target *t)
 /* A requester with work under way hears the same answer. */
 static void answer(struct target *t, const struct roce_packet *p)
 {
-	static uint8_t source[1024];
 	unsigned completed = 0;
 	struct qp_stats stats = {0};
 	struct rc_requester_config config = {.path_mtu = 256,
@@ -181,9 +181,9 @@ static void answer(struct target *t, const struct roce_packet *p)
 					     .on_complete = count,
 					     .arg = &completed};
 	struct rc_work work[] = {
-		{.data = source, .length = sizeof(source)},
+		{.data = t->source, .lkey = t->source_mr.lkey, .length = 1024},
 		{.op = RC_READ, .data = t->memory + GUARD, .lkey = t->mr.lkey, .length = REGION},
-		{.op = RC_SEND, .data = source, .length = 5}};
+		{.op = RC_SEND, .data = t->source, .lkey = t->source_mr.lkey, .length = 5}};
 	struct roce_packet out[RC_BURST_PACKETS];
 	struct rc_requester r;
 	enum qp_wc_status status;
@@ -192,7 +192,7 @@ static void answer(struct target *t, const struct roce_packet *p)
 		return;
 	for (unsigned i = 0; i < 3; i++)
 		check(rc_requester_post(&r, &work[p->psn & 1 ? i : (i + 1) % 3]) == 0);
-	for (unsigned n; (n = rc_requester_burst(&r, out, RC_BURST_PACKETS));)
+	for (unsigned n; !rc_requester_burst(&r, out, RC_BURST_PACKETS, &n) && n;)
 		rc_requester_sent(&r, n, 1);
 	status = p->opcode == ROCE_ACK ? rc_requester_on_ack(&r, p, 2)
 				       : rc_requester_on_response(&r, p, 2);
@@ -216,6 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mr_table_init(&t.regions);
 	if (mr_table_add(&t.regions, t.memory + GUARD, REGION,
 			 QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, 5, &t.mr) ||
+	    mr_table_add(&t.regions, t.source, sizeof(t.source), 0, 6, &t.source_mr) ||
 	    rc_receives_init(&t.receives, 4))
 		abort();
 	of_receiver_init(&t.order_free, 256, 0, &t.stats);
@@ -237,7 +238,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			check(p.payload_bytes <= bytes);
 			check_round_trip(&p);
 			if (p.opcode == ROCE_ACK || p.opcode == ROCE_SELECTIVE_ACK)
-				answer_order_free(&p);
+				answer_order_free(&t, &p);
 			if (p.opcode == ROCE_ACK || roce_wire_is_read_response(p.opcode))
 				answer(&t, &p);
 			else if (roce_wire_is_request(p.opcode))

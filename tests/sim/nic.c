@@ -189,19 +189,6 @@ static void send_packet(struct qp *qp, const struct roce_packet *roce, const str
 	fabric_send(ep->sim, p);
 }
 
-/* A device reads by the key: memory that is not registered any more ends the QP. */
-static bool may_read(const struct qp_endpoint *ep, const struct roce_packet *p)
-{
-	for (size_t i = 0; i < ep->regions.n_slots; i++) {
-		const struct mr_slot *slot = &ep->regions.slots[i];
-
-		if (slot->live && p->payload >= slot->addr &&
-		    p->payload + p->payload_bytes <= slot->addr + slot->length)
-			return true;
-	}
-	return !p->payload_bytes || !ep->is_device;
-}
-
 static void fail(struct qp *qp, enum qp_wc_status status);
 
 static const struct qp_path *path_of(const struct qp *qp)
@@ -212,18 +199,17 @@ static const struct qp_path *path_of(const struct qp *qp)
 static void transmit(struct qp *qp)
 {
 	struct roce_packet packets[BURST];
+	enum qp_wc_status status;
 	unsigned n;
 
 	while (is_live(qp)) {
-		n = qp->of_tx ? of_sender_burst(qp->of_tx, packets, BURST)
-			      : rc_requester_burst(&qp->requester, packets, BURST);
+		status = qp->of_tx ? of_sender_burst(qp->of_tx, packets, BURST, &n)
+				   : rc_requester_burst(&qp->requester, packets, BURST, &n);
+		if (status)
+			fail(qp, status);
 		if (!n)
 			return;
 		for (unsigned i = 0; i < n; i++) {
-			if (!may_read(qp->ep, &packets[i])) {
-				fail(qp, QP_WC_LOC_PROT_ERR);
-				return;
-			}
 			send_packet(qp, &packets[i], path_of(qp));
 			qp->turn += qp->of_tx != NULL;
 		}
@@ -913,6 +899,7 @@ static int post_write(struct qp *qp, const struct qp_write *w)
 	struct rc_work work = {.op = RC_WRITE,
 			       .wr_id = w->wr_id,
 			       .data = (void *)(uintptr_t)w->data,
+			       .lkey = w->lkey,
 			       .length = w->length,
 			       .remote_addr = w->remote_addr,
 			       .rkey = w->rkey,

@@ -65,10 +65,14 @@ int mr_table_add(struct mr_table *table, void *addr, size_t length, unsigned acc
 	table->next = (index + 1) % table->n_slots;
 	slot = &table->slots[index];
 	base = (uint32_t)(index + 1) << 16; /* no key is ever 0 */
+	/* the keys of a place differ from those that it had before */
+	if ((random & 0xffff) == (slot->keys.rkey & 0xffff))
+		random++;
 	*slot = (struct mr_slot){
 		.addr = addr,
 		.length = length,
-		.keys = {.lkey = base | (random & 0xffff), .rkey = base | random >> 16},
+		.keys = {.lkey = base | ((slot->keys.lkey + 1) & 0xffff),
+			 .rkey = base | (random & 0xffff)},
 		.access = access,
 		.live = true,
 	};

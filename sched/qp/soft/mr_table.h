@@ -7,8 +7,12 @@
  * Out: bytes placed, or a refusal. The memory itself stays the caller's. Pure (random bits come
  * in); the endpoint's thread.
  *
- * The upper half of a key is the slot's index, the lower half is random. So a stale or guessed key
- * finds a slot whose random bits differ. Local and remote key have different random bits.
+ * The upper half of a key is the slot's index. The lower half of the local key counts how often the
+ * slot was used, so a key of a region that is gone names no later one. The lower half of the remote
+ * key is random, so that it is not guessed, and differs from the slot's last one.
+ *
+ * An address that is kept for later is kept with its local key, and mr_table_local_ok() is asked
+ * again at each use: after mr_table_remove() nothing of the region is read or written.
  */
 #ifndef MR_TABLE_H
 #define MR_TABLE_H

@@ -90,9 +90,9 @@ static const struct rc_request *request_of(const struct of_sender *s, uint64_t p
 	return request_at(s, low);
 }
 
-static void make_packet(const struct of_sender *s, uint64_t psn, struct roce_packet *out)
+static void make_packet(const struct of_sender *s, const struct rc_request *w, uint64_t psn,
+			struct roce_packet *out)
 {
-	const struct rc_request *w = request_of(s, psn);
 	uint64_t i = psn - w->first_psn, offset = i * s->config.path_mtu,
 		 left = w->work.length - offset;
 	bool tells = i + 1 == w->n_packets && w->work.flags & QP_WR_IMM;
@@ -148,16 +148,36 @@ static uint64_t allowance(const struct of_sender *s)
 	return room < burst ? room : burst;
 }
 
-unsigned of_sender_burst(const struct of_sender *s, struct roce_packet *out, unsigned max)
+/* A write's memory, as long as it is registered. */
+static bool memory_is_there(const struct of_sender *s, const struct rc_request *w)
+{
+	return mr_table_local_ok(s->config.regions, w->work.lkey, w->work.data, w->work.length);
+}
+
+enum qp_wc_status of_sender_burst(struct of_sender *s, struct roce_packet *out, unsigned max,
+				  unsigned *n_out)
 {
 	uint64_t psn = s->una, room = allowance(s);
 	unsigned n = 0, lost_left = s->n_lost;
+	const struct rc_request *checked = NULL;
 
-	for (; n < max && n < room && next_to_send(s, &psn, &lost_left); psn++)
-		make_packet(s, psn, &out[n++]);
+	*n_out = 0;
+	for (; n < max && n < room && next_to_send(s, &psn, &lost_left); psn++) {
+		const struct rc_request *w = request_of(s, psn);
+
+		if (w != checked && !memory_is_there(s, w)) {
+			if (n)
+				break;
+			s->culprit = psn;
+			return QP_WC_LOC_PROT_ERR;
+		}
+		checked = w;
+		make_packet(s, w, psn, &out[n++]);
+	}
 	if (n)
 		out[n - 1].ack_req = true;
-	return n;
+	*n_out = n;
+	return QP_WC_SUCCESS;
 }
 
 static void set_deadline(struct of_sender *s)
@@ -196,7 +216,7 @@ void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns)
 		struct of_packet *p = packet_at(s, psn);
 		struct roce_packet wire;
 
-		make_packet(s, psn, &wire);
+		make_packet(s, request_of(s, psn), psn, &wire);
 		s->config.stats->tx_packets++;
 		s->config.stats->tx_bytes += wire.payload_bytes;
 		if (psn == s->next) {

@@ -30,7 +30,7 @@ struct of_packet {
 };
 
 struct of_sender {
-	struct rc_requester_config config; /* regions and rnr_limit are not used */
+	struct rc_requester_config config; /* rnr_limit is not used */
 	struct soft_ring queue;		   /* of struct rc_request */
 	uint64_t head, tail;
 	/* PSNs, unwrapped: the first not placed, the first never sent, the first never posted */
@@ -63,7 +63,8 @@ int of_sender_post(struct of_sender *s, const struct rc_work *work);
  * The packets to send now, at most max; and how many of them were handed to the network. As
  * rc_requester_burst() and rc_requester_sent().
  */
-unsigned of_sender_burst(const struct of_sender *s, struct roce_packet *out, unsigned max);
+enum qp_wc_status of_sender_burst(struct of_sender *s, struct roce_packet *out, unsigned max,
+				  unsigned *n);
 void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns);
 
 /*

@@ -222,15 +222,24 @@ static bool must_ask(const struct rc_requester *r, uint64_t end, uint64_t sent_b
 	       room_left < (unsent < burst ? unsent : burst);
 }
 
-unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *out, unsigned max)
+/* A piece of work's memory, as long as it is registered. */
+static bool memory_is_there(const struct rc_requester *r, const struct rc_request *w)
+{
+	return mr_table_local_ok(r->config.regions, w->work.lkey, w->work.data, w->work.length);
+}
+
+enum qp_wc_status rc_requester_burst(struct rc_requester *r, struct roce_packet *out, unsigned max,
+				     unsigned *n_out)
 {
 	uint64_t in_flight = bytes_in_flight(r), psn = r->next, cursor = r->cursor, bytes = 0;
 	uint64_t room = in_flight < r->window.bytes ? r->window.bytes - in_flight : 0, whole_room;
 	uint64_t burst = burst_bytes(r), unsent = rc_requester_unsent_bytes(r);
 	unsigned n = 0, reads = reads_under_way(r);
+	bool is_checked = false;
 
+	*n_out = 0;
 	if (r->rnr_until_ns)
-		return 0;
+		return QP_WC_SUCCESS;
 	/*
 	 * an answer that nobody was asked for must not be waited for (the window may have shrunk
 	 * since)
@@ -239,7 +248,7 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 		room = burst;
 	/* small super-packets cost as much as large ones: a whole burst, or the queue's end */
 	if (psn == r->end || room < (unsent < burst ? unsent : burst))
-		return 0;
+		return QP_WC_SUCCESS;
 	whole_room = room;
 	if (room > burst)
 		room = burst;
@@ -258,18 +267,25 @@ unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *ou
 			break;
 		if (is_read && reads++ == QP_MAX_READS)
 			break;
+		if (!is_checked && !memory_is_there(r, w)) {
+			if (n)
+				break;
+			r->culprit = psn;
+			return QP_WC_LOC_PROT_ERR;
+		}
 		make_packet(r, w, psn, &out[n++]);
 		bytes += cost;
 		psn = after;
-		if (psn == w->first_psn + w->n_packets)
-			cursor++;
+		is_checked = psn != w->first_psn + w->n_packets;
+		cursor += !is_checked;
 	}
 	/* the answer to a READ comes unasked */
 	if (n)
 		out[n - 1].ack_req = out[n - 1].opcode != ROCE_READ_REQUEST &&
 				     must_ask(r, psn, next_byte(r) + bytes,
 					      whole_room > bytes ? whole_room - bytes : 0);
-	return n;
+	*n_out = n;
+	return QP_WC_SUCCESS;
 }
 
 /* When to look again, if nothing is heard until then. */

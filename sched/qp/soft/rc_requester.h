@@ -18,6 +18,10 @@
  * costs one burst. The borders of these requests are fixed: a repeated request never spans two of
  * the first ones, which a responder need not serve.
  *
+ * Work names its memory by key. It is looked up once for each piece of work in a burst, at the
+ * first transmission and at each retransmission: a region that was deregistered meanwhile is not
+ * read, and the connection ends with QP_WC_LOC_PROT_ERR.
+ *
  * After "receiver not ready" nothing is sent for the time that it names.
  *
  * A write with immediate becomes FIRST, MIDDLE..., LAST. FIRST is longer than MIDDLE by its RETH.
@@ -65,9 +69,8 @@ struct rc_requester_config {
 	unsigned rnr_limit; /* as qp_attr.rnr_limit */
 	uint32_t first_psn;
 	uint32_t remote_qpn;
-	/* borrowed: local memory that READs may write to. NULL: no READ is posted */
-	const struct mr_table *regions;
-	struct qp_stats *stats; /* borrowed; counters are increased */
+	const struct mr_table *regions; /* borrowed: the memory of posted work */
+	struct qp_stats *stats;		/* borrowed; counters are increased */
 	void (*on_complete)(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes);
 	void *arg;
 };
@@ -79,7 +82,7 @@ struct rc_work {
 	enum rc_op op;
 	uint64_t wr_id;
 	void *data;
-	uint32_t lkey; /* RC_READ */
+	uint32_t lkey; /* of the region in which data lies */
 	uint32_t length;
 	uint64_t remote_addr;
 	uint32_t rkey, imm;
@@ -126,14 +129,20 @@ struct rc_requester {
 int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *config);
 void rc_requester_fini(struct rc_requester *r); /* completes nothing */
 
-/* Queues work; its data is borrowed until its completion. -ENOBUFS: queue full; -ENOMEM. */
+/*
+ * Queues work. Its data is used as long as lkey names it, which is checked whenever packets are
+ * made. -ENOBUFS: queue full; -ENOMEM.
+ */
 int rc_requester_post(struct rc_requester *r, const struct rc_work *work);
 
 /*
- * The packets to send now, at most max; 0: nothing to send, or too little for a burst. Changes
- * nothing: call rc_requester_sent() with the number that was handed to the network.
+ * The packets to send now, at most max; *n is 0: nothing to send, or too little for a burst. Their
+ * payload is valid until mr_table_remove(), so send them at once: call rc_requester_sent() with the
+ * number that was handed to the network. 0, or QP_WC_LOC_PROT_ERR: the memory of the next piece of
+ * work is not registered any more; the caller then calls rc_requester_fail() with it.
  */
-unsigned rc_requester_burst(const struct rc_requester *r, struct roce_packet *out, unsigned max);
+enum qp_wc_status rc_requester_burst(struct rc_requester *r, struct roce_packet *out, unsigned max,
+				     unsigned *n);
 void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_ns);
 
 /*

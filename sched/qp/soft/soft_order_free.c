@@ -134,13 +134,13 @@ static int post(struct qp *qp, const struct rc_work *work)
 	return of_sender_post(&qp->order_free->tx, work);
 }
 
-static unsigned burst(struct qp *qp, struct roce_packet *out, unsigned max)
+static enum qp_wc_status burst(struct qp *qp, struct roce_packet *out, unsigned max, unsigned *n)
 {
-	unsigned n = of_sender_burst(&qp->order_free->tx, out, max);
+	enum qp_wc_status status = of_sender_burst(&qp->order_free->tx, out, max, n);
 
-	if (n)
+	if (*n)
 		turn(qp);
-	return n;
+	return status;
 }
 
 static void sent(struct qp *qp, unsigned n_packets, uint64_t now_ns)

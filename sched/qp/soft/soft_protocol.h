@@ -24,7 +24,8 @@ struct soft_protocol {
 	/* 0, -ENOBUFS, -EOPNOTSUPP, -ENOMEM. */
 	int (*post)(struct qp *qp, const struct rc_work *work);
 	/* As rc_requester_burst() and rc_requester_sent(). */
-	unsigned (*burst)(struct qp *qp, struct roce_packet *out, unsigned max);
+	enum qp_wc_status (*burst)(struct qp *qp, struct roce_packet *out, unsigned max,
+				   unsigned *n);
 	void (*sent)(struct qp *qp, unsigned n_packets, uint64_t now_ns);
 	bool (*has_unsent)(const struct qp *qp);
 	uint64_t (*unsent_bytes)(const struct qp *qp);

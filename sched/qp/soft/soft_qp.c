@@ -430,7 +430,7 @@ void soft_qp_notify(struct qp *qp, const struct rc_notice *notice)
 	soft_cq_push(&qp->ep->cq, &wc);
 }
 
-static int accept_work(struct qp *qp, const struct rc_work *work, uint32_t lkey)
+static int accept_work(struct qp *qp, const struct rc_work *work)
 {
 	int err;
 
@@ -438,7 +438,7 @@ static int accept_work(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 		return -ENOTCONN;
 	if (work->flags & ~(unsigned)(QP_WR_IMM | QP_WR_MORE | QP_WR_LATER) ||
 	    work->length > ROCE_MAX_DMA_BYTES ||
-	    !mr_table_local_ok(&qp->ep->regions, lkey, work->data, work->length))
+	    !mr_table_local_ok(&qp->ep->regions, work->lkey, work->data, work->length))
 		return -EINVAL;
 	err = soft_cq_claim(&qp->ep->cq, false);
 	if (err)
@@ -449,11 +449,11 @@ static int accept_work(struct qp *qp, const struct rc_work *work, uint32_t lkey)
 	return err;
 }
 
-static int post(struct qp *qp, const struct rc_work *work, uint32_t lkey)
+static int post(struct qp *qp, const struct rc_work *work)
 {
 	bool idle = qp->is_held || qp->is_put_off ||
 		    (qp->state == SOFT_QP_RTS && qp->protocol->is_idle(qp));
-	int err = accept_work(qp, work, lkey);
+	int err = accept_work(qp, work);
 
 	if (err && (!qp->is_held || qp->state != SOFT_QP_RTS))
 		return err;
@@ -484,6 +484,7 @@ int soft_qp_post_write(struct qp *qp, const struct qp_write *w)
 		.op = RC_WRITE,
 		.wr_id = w->wr_id,
 		.data = (void *)(uintptr_t)w->data,
+		.lkey = w->lkey,
 		.length = w->length,
 		.remote_addr = w->remote_addr,
 		.rkey = w->rkey,
@@ -491,7 +492,7 @@ int soft_qp_post_write(struct qp *qp, const struct qp_write *w)
 		.flags = w->flags,
 	};
 
-	return post(qp, &work, w->lkey);
+	return post(qp, &work);
 }
 
 int soft_qp_post_send(struct qp *qp, const struct qp_send *s)
@@ -500,12 +501,13 @@ int soft_qp_post_send(struct qp *qp, const struct qp_send *s)
 		.op = RC_SEND,
 		.wr_id = s->wr_id,
 		.data = (void *)(uintptr_t)s->data,
+		.lkey = s->lkey,
 		.length = s->length,
 		.imm = s->imm,
 		.flags = s->flags,
 	};
 
-	return post(qp, &work, s->lkey);
+	return post(qp, &work);
 }
 
 int soft_qp_post_read(struct qp *qp, const struct qp_read *r)
@@ -520,7 +522,7 @@ int soft_qp_post_read(struct qp *qp, const struct qp_read *r)
 		.rkey = r->rkey,
 	};
 
-	return post(qp, &work, r->lkey);
+	return post(qp, &work);
 }
 
 int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv)

@@ -28,9 +28,9 @@ static int post(struct qp *qp, const struct rc_work *work)
 	return rc_requester_post(&qp->requester, work);
 }
 
-static unsigned burst(struct qp *qp, struct roce_packet *out, unsigned max)
+static enum qp_wc_status burst(struct qp *qp, struct roce_packet *out, unsigned max, unsigned *n)
 {
-	return rc_requester_burst(&qp->requester, out, max);
+	return rc_requester_burst(&qp->requester, out, max, n);
 }
 
 static void sent(struct qp *qp, unsigned n_packets, uint64_t now_ns)

@@ -238,21 +238,26 @@ static bool add_answer(struct qp *qp, unsigned n)
 	       take_answer(qp, s->bitmap, &s->packets[n]);
 }
 
-/* Its device carries less than it did: to send the packet again would help nobody. */
-static void fail_too_long(struct qp *qp)
+/* For a reason of this end, which sending again would not change. */
+static void fail_here(struct qp *qp, enum qp_wc_status status)
 {
-	soft_qp_fail(qp, QP_WC_LOC_LEN_ERR);
+	soft_qp_fail(qp, status);
 	soft_endpoint_wake(qp->ep); /* completions wait */
 }
 
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 {
 	unsigned n, n_answers, sent;
+	enum qp_wc_status status;
 
 	if (!soft_qp_is_live(qp) || is_blocked(qp) || qp->hold_until_ns > now_ns)
 		return false;
-	n = qp->protocol->burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS);
+	status = qp->protocol->burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS, &n);
 	qp->is_put_off = false;
+	if (status) {
+		fail_here(qp, status);
+		return false;
+	}
 	if (!n)
 		return false;
 	if (qp->socket->is_full) { /* others filled it */
@@ -267,7 +272,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	sent = sent < n ? sent : n;
 	qp->protocol->sent(qp, sent, now_ns);
 	if (qp->is_too_long) {
-		fail_too_long(qp);
+		fail_here(qp, QP_WC_LOC_LEN_ERR); /* its device carries less than it did */
 		return false;
 	}
 	soft_qp_set_timer(qp);
@@ -325,7 +330,7 @@ static bool answer_reads(struct qp *qp)
 	if (n)
 		rc_responder_reads_sent(r, send_packets(qp, n, now_ns));
 	if (qp->is_too_long) {
-		fail_too_long(qp);
+		fail_here(qp, QP_WC_LOC_LEN_ERR); /* its device carries less than it did */
 		return false;
 	}
 	if (!r->n_reads)

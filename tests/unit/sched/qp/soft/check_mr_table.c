@@ -102,6 +102,28 @@ START_TEST(removed_is_gone_even_when_its_slot_lives_again)
 }
 END_TEST
 
+/* A key is of one region, not of those that get its place in the table later. */
+START_TEST(a_place_used_again_has_other_keys)
+{
+	struct qp_mr before = mr, again;
+	unsigned in_its_place = 0;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		ck_assert_int_eq(mr_table_remove(&table, &mr), 0);
+		/* the random bits are those of before: a coincidence */
+		ck_assert_int_eq(mr_table_add(&table, memory + 16, 32, QP_ACCESS_REMOTE_WRITE,
+					      0x12345678, &again),
+				 0);
+		in_its_place += again.lkey >> 16 == before.lkey >> 16;
+		ck_assert(!mr_table_local_ok(&table, before.lkey, memory + 16, 1));
+		ck_assert(!mr_table_local_ok(&table, mr.lkey, memory + 16, 1));
+		ck_assert(!may_write(mr.rkey, at(0), 1));
+		mr = again;
+	}
+	ck_assert_uint_gt(in_its_place, 10);
+}
+END_TEST
+
 START_TEST(reading_and_writing_are_rights_of_their_own)
 {
 	struct qp_mr read_only, both;
@@ -171,6 +193,7 @@ int main(void)
 	tcase_add_test(t, outside_is_refused);
 	tcase_add_test(t, only_the_right_key_opens);
 	tcase_add_test(t, removed_is_gone_even_when_its_slot_lives_again);
+	tcase_add_test(t, a_place_used_again_has_other_keys);
 	tcase_add_test(t, reading_and_writing_are_rights_of_their_own);
 	tcase_add_test(t, local_placement_stays_in_its_region);
 	tcase_add_test(t, senseless_registrations_are_refused);

@@ -10,6 +10,8 @@
 
 #include "qp/soft/of_sender.h"
 
+#include "own_regions.h"
+
 #define MTU	256u
 #define FIRST	0xfffff0u
 #define TIMEOUT 40000000u
@@ -42,19 +44,31 @@ static void start(uint32_t window, uint32_t batch, unsigned retries)
 		.retry_cnt = retries,
 		.first_psn = FIRST,
 		.remote_qpn = 9,
+		.regions = &own_regions,
 		.stats = &stats,
 		.on_complete = on_complete,
 	};
 
 	memset(&done, 0, sizeof(done));
 	memset(&stats, 0, sizeof(stats));
+	own_regions_start(source, sizeof(source));
 	ck_assert_int_eq(of_sender_init(&s, &config), 0);
+}
+
+/* What is to be sent now, of memory that is there. */
+static unsigned burst(struct roce_packet *out, unsigned max)
+{
+	unsigned n;
+
+	ck_assert_int_eq(of_sender_burst(&s, out, max, &n), QP_WC_SUCCESS);
+	return n;
 }
 
 static void post(uint64_t id, uint32_t bytes, unsigned flags)
 {
 	struct rc_work w = {.wr_id = id,
 			    .data = source,
+			    .lkey = own_mr.lkey,
 			    .length = bytes,
 			    .remote_addr = 1000,
 			    .rkey = 5,
@@ -69,7 +83,7 @@ static unsigned send_all(uint64_t now)
 	struct roce_packet p[RC_BURST_PACKETS];
 	unsigned n, total = 0;
 
-	while ((n = of_sender_burst(&s, p, RC_BURST_PACKETS))) {
+	while ((n = burst(p, RC_BURST_PACKETS))) {
 		of_sender_sent(&s, n, now);
 		total += n;
 	}
@@ -98,7 +112,7 @@ START_TEST(every_packet_says_where_it_belongs)
 	post(1, 2 * MTU + 1, QP_WR_IMM);
 	post(2, 0, 0);
 	post(3, 2 * MTU, 0);
-	ck_assert_uint_eq(of_sender_burst(&s, p, RC_BURST_PACKETS), 6);
+	ck_assert_uint_eq(burst(p, RC_BURST_PACKETS), 6);
 	for (unsigned i = 0; i < 6; i++) {
 		ck_assert_uint_eq(p[i].psn, (FIRST + i) & ROCE_PSN_MASK);
 		ck_assert_uint_eq(p[i].opcode, i == 2 ? ROCE_PLACE_LAST_IMM : ROCE_PLACE);
@@ -128,6 +142,28 @@ START_TEST(only_writes_need_no_order)
 	for (unsigned i = 0; i < RC_QUEUE_DEPTH; i++)
 		ck_assert_int_eq(of_sender_post(&s, &w), 0);
 	ck_assert_int_eq(of_sender_post(&s, &w), -ENOBUFS);
+	of_sender_fini(&s);
+}
+END_TEST
+
+/* A region that goes while work names it, before or after the work was sent the first time. */
+START_TEST(memory_that_is_gone_is_not_read)
+{
+	struct roce_packet p[RC_BURST_PACKETS];
+	unsigned n;
+
+	start(64 * MTU, 64 * MTU, 1);
+	post(1, 4 * MTU, 0);
+	if (_i) {
+		of_sender_sent(&s, burst(p, RC_BURST_PACKETS), 1);
+		of_sender_kick(&s, 2);
+	}
+	ck_assert_int_eq(mr_table_remove(&own_regions, &own_mr), 0);
+	ck_assert_int_eq(of_sender_burst(&s, p, RC_BURST_PACKETS, &n), QP_WC_LOC_PROT_ERR);
+	ck_assert_uint_eq(n, 0);
+	of_sender_fail(&s, QP_WC_LOC_PROT_ERR);
+	ck_assert_uint_eq(done.n, 1);
+	ck_assert_int_eq(done.status[0], QP_WC_LOC_PROT_ERR);
 	of_sender_fini(&s);
 }
 END_TEST
@@ -166,7 +202,7 @@ START_TEST(what_a_later_round_overtook_is_lost_and_sent_alone)
 	answer(0, 0x7fffffff, 21000); /* some that were sent much later have come */
 	ck_assert_uint_eq(s.n_lost, 1);
 	ck_assert_uint_lt(s.window.bytes, 16 * MTU);
-	ck_assert_uint_ge(of_sender_burst(&s, p, RC_BURST_PACKETS), 1);
+	ck_assert_uint_ge(burst(p, RC_BURST_PACKETS), 1);
 	ck_assert_uint_eq(p[0].psn, (FIRST + 1) & ROCE_PSN_MASK);
 	of_sender_sent(&s, 1, 21000);
 	ck_assert_uint_eq(stats.retransmitted_packets, 1);
@@ -207,7 +243,7 @@ START_TEST(the_newest_is_sent_again_when_nothing_more_is_heard)
 	now = s.deadline_ns;
 	ck_assert_uint_lt(now, 3000 + TIMEOUT);
 	ck_assert_int_eq(of_sender_on_timer(&s, now), 0);
-	ck_assert_uint_eq(of_sender_burst(&s, p, 4), 1);
+	ck_assert_uint_eq(burst(p, 4), 1);
 	ck_assert_uint_eq(p[0].psn, (FIRST + 3) & ROCE_PSN_MASK);
 	ck_assert(p[0].ack_req);
 	of_sender_sent(&s, 1, now);
@@ -436,6 +472,7 @@ static void post_more(struct world *w)
 		const struct item *it = &w->items[w->posted];
 		struct rc_work work = {.wr_id = w->posted,
 				       .data = source + it->offset,
+				       .lkey = own_mr.lkey,
 				       .length = it->length,
 				       .remote_addr = (uintptr_t)w->target + it->offset,
 				       .rkey = w->mr.rkey,
@@ -464,7 +501,7 @@ START_TEST(nothing_is_lost_over_a_bad_channel)
 		unsigned n;
 
 		post_more(w);
-		while ((n = of_sender_burst(&s, p, 1 + draw(RC_BURST_PACKETS)))) {
+		while ((n = burst(p, 1 + draw(RC_BURST_PACKETS)))) {
 			n -= draw(8) == 0 ? draw(n) : 0;
 			for (unsigned i = 0; i < n; i++)
 				channel_put(w, w->forth, &p[i], step);
@@ -512,6 +549,7 @@ START_TEST(spraying_over_uneven_paths_repeats_nothing)
 	for (unsigned i = 0; i < 100; i++) {
 		struct rc_work work = {.wr_id = i,
 				       .data = source,
+				       .lkey = own_mr.lkey,
 				       .length = 10 * MTU,
 				       .rkey = w->mr.rkey,
 				       .remote_addr = (uintptr_t)w->target + i * 10 * MTU};
@@ -520,7 +558,7 @@ START_TEST(spraying_over_uneven_paths_repeats_nothing)
 	}
 	for (uint64_t step = 1; done.n < 100 && step < 10000; step++) {
 		struct in_flight *f;
-		unsigned n = of_sender_burst(&s, p, 8);
+		unsigned n = burst(p, 8);
 
 		for (unsigned i = 0; i < n; i++)
 			for (unsigned k = 0; k < CHANNEL; k++) {
@@ -558,6 +596,7 @@ int main(void)
 
 	tcase_add_test(t, every_packet_says_where_it_belongs);
 	tcase_add_test(t, only_writes_need_no_order);
+	tcase_add_loop_test(t, memory_that_is_gone_is_not_read, 0, 2);
 	tcase_add_test(t, overtaking_is_no_loss);
 	tcase_add_test(t, what_a_later_round_overtook_is_lost_and_sent_alone);
 	tcase_add_test(t, a_straggler_that_was_overtaken_is_given_up_in_time);

@@ -11,11 +11,14 @@
 #include "qp/soft/rc_requester.h"
 #include "qp/soft/rc_responder.h"
 
+#include "own_regions.h"
+
 #define MTU	   256u
 #define TIMEOUT_NS 1000000u
 #define MAX_DONE   1024
 
 static struct qp_stats stats;
+static uint8_t source[1 << 20];
 static struct {
 	uint64_t wr_id[MAX_DONE];
 	enum qp_wc_status status[MAX_DONE];
@@ -41,21 +44,34 @@ static void start(struct rc_requester *r, uint32_t window, uint32_t batch, unsig
 		.retry_cnt = retries,
 		.first_psn = 0xfffffd,
 		.remote_qpn = 9,
+		.regions = &own_regions,
 		.stats = &stats,
 		.on_complete = on_complete,
 	};
 
 	memset(&done, 0, sizeof(done));
 	memset(&stats, 0, sizeof(stats));
+	own_regions_start(source, sizeof(source));
 	ck_assert_int_eq(rc_requester_init(r, &config), 0);
 }
 
-static uint8_t source[1 << 20];
+/* What is to be sent now, of memory that is there. */
+static unsigned burst(struct rc_requester *r, struct roce_packet *out, unsigned max)
+{
+	unsigned n;
+
+	ck_assert_int_eq(rc_requester_burst(r, out, max, &n), QP_WC_SUCCESS);
+	return n;
+}
 
 static void post(struct rc_requester *r, uint64_t id, uint32_t bytes, unsigned flags)
 {
-	struct rc_work w = {
-		.wr_id = id, .data = source, .length = bytes, .flags = flags, .imm = (uint32_t)id};
+	struct rc_work w = {.wr_id = id,
+			    .data = source,
+			    .lkey = own_mr.lkey,
+			    .length = bytes,
+			    .flags = flags,
+			    .imm = (uint32_t)id};
 
 	ck_assert_int_eq(rc_requester_post(r, &w), 0);
 }
@@ -83,7 +99,7 @@ START_TEST(messages_are_cut_as_the_opcodes_say)
 	post(&r, 3, 3 * MTU, 0);	/* a row, although more than a batch */
 	r.config.batch_bytes = 1 << 16; /* one burst shows all */
 	post(&r, 4, 0, QP_WR_IMM);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), sizeof(want));
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), sizeof(want));
 	for (unsigned i = 0; i < sizeof(want); i++) {
 		ck_assert_uint_eq(p[i].opcode, want[i]);
 		ck_assert_uint_eq(p[i].psn, (0xfffffd + i) & 0xffffff);
@@ -108,20 +124,20 @@ START_TEST(answers_are_asked_for_now_and_then)
 	 * that fits
 	 */
 	for (unsigned i = 1; i <= 9; i++) {
-		ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
+		ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 2);
 		ck_assert(!p[0].ack_req);
 		ck_assert(p[1].ack_req == (i % 3 == 0));
 		rc_requester_sent(&r, 2, 1);
 	}
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 0);
 	/*
 	 * the window shrank, and all that was asked for has come: what waits must not wait for ever
 	 */
 	ck_assert_int_eq(answer(&r, 0xfffffd + 17, ROCE_SYNDROME_ACK, 2), 0);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 2);
 	rc_requester_sent(&r, 2, 3);
 	r.window.bytes = 2 * MTU;
-	ck_assert_uint_gt(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
+	ck_assert_uint_gt(burst(&r, p, RC_BURST_PACKETS), 0);
 	ck_assert(p[0].ack_req);
 	rc_requester_fini(&r);
 }
@@ -134,8 +150,9 @@ START_TEST(a_batch_that_notifies_nobody_is_a_row)
 	struct rc_requester r;
 
 	start(&r, 1 << 16, 1 << 16, 1);
+	w.lkey = own_mr.lkey;
 	ck_assert_int_eq(rc_requester_post(&r, &w), 0);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 3);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 3);
 	for (unsigned i = 0; i < 3; i++) {
 		ck_assert_uint_eq(p[i].opcode, ROCE_WRITE_ONLY);
 		ck_assert_uint_eq(p[i].remote_addr, 1000 + i * MTU);
@@ -161,7 +178,7 @@ START_TEST(loss_shrinks_the_window_and_progress_grows_it)
 
 	start(&r, 16 * MTU, MTU, 7);
 	post(&r, 1, 1000 * MTU, 0);
-	for (n = 0; rc_requester_burst(&r, p, RC_BURST_PACKETS); n++)
+	for (n = 0; burst(&r, p, RC_BURST_PACKETS); n++)
 		rc_requester_sent(&r, 1, 1);
 	ck_assert_uint_eq(n, 16);
 	answer(&r, psn, ROCE_SYNDROME_NAK_SEQUENCE, 2);
@@ -172,7 +189,7 @@ START_TEST(loss_shrinks_the_window_and_progress_grows_it)
 	ck_assert_uint_eq(r.window.bytes, MTU);
 	for (; r.window.bytes < 16 * MTU; rounds++) {
 		ck_assert_uint_lt(rounds, 1000);
-		while (rc_requester_burst(&r, p, RC_BURST_PACKETS))
+		while (burst(&r, p, RC_BURST_PACKETS))
 			rc_requester_sent(&r, 1, 3);
 		answer(&r, (uint32_t)r.next - 1, ROCE_SYNDROME_ACK, 4);
 	}
@@ -190,13 +207,13 @@ START_TEST(the_window_holds_and_batches_stay_whole)
 	start(&r, 10 * MTU, 4 * MTU, 1);
 	post(&r, 1, 100 * MTU, 0);
 	for (unsigned want = 4, round = 0; round < 2; round++) {
-		ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), want);
+		ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), want);
 		rc_requester_sent(&r, want, 1);
 	}
 	/* two packets would fit, but a small batch costs as much as a whole one */
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 0);
 	answer(&r, 0xfffffd + 1, ROCE_SYNDROME_ACK, 2);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 4);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 4);
 	rc_requester_fini(&r);
 }
 END_TEST
@@ -208,17 +225,17 @@ START_TEST(a_small_window_and_the_tail_do_not_wait)
 
 	start(&r, 1, 4 * MTU, 1); /* raised to one packet */
 	post(&r, 1, 3 * MTU, 0);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 1);
 	rc_requester_sent(&r, 1, 1);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 0);
 	answer(&r, 0xfffffd, ROCE_SYNDROME_ACK, 2);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 1);
 	rc_requester_fini(&r);
 	start(&r, 8 * MTU, 4 * MTU, 1);
 	post(&r, 1, 5 * MTU, 0);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 4);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 4);
 	rc_requester_sent(&r, 4, 1);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 1);
 	rc_requester_fini(&r);
 }
 END_TEST
@@ -231,10 +248,10 @@ START_TEST(a_gap_is_sent_again_from_its_start)
 	start(&r, 1 << 16, 1 << 16, 1);
 	post(&r, 1, MTU, 0);
 	post(&r, 2, 3 * MTU, QP_WR_IMM);
-	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), 1);
 	ck_assert_int_eq(answer(&r, 0xfffffd + 2, ROCE_SYNDROME_NAK_SEQUENCE, 2), 0);
 	ck_assert_uint_eq(done.n, 1);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 2);
 	ck_assert_uint_eq(p[0].psn, 0xffffff);
 	ck_assert_uint_eq(p[0].opcode, ROCE_WRITE_MIDDLE);
 	rc_requester_sent(&r, 2, 3);
@@ -253,7 +270,7 @@ START_TEST(answers_outside_the_window_change_nothing)
 	ck_assert_int_eq(answer(&r, 0xfffffd, ROCE_SYNDROME_ACK, 1), 0);
 	post(&r, 1, 2 * MTU, 0);
 	ck_assert_int_eq(answer(&r, 0xfffffd, ROCE_SYNDROME_ACK, 1), 0); /* posted, not sent */
-	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), 1);
 	ck_assert_int_eq(answer(&r, 0xfffffc, ROCE_SYNDROME_ACK, 1), 0);
 	ck_assert_int_eq(answer(&r, 0xfffffc, ROCE_SYNDROME_NAK_REMOTE_ACCESS, 1), 0);
 	ck_assert_int_eq(answer(&r, 0xffffff, ROCE_SYNDROME_ACK, 1), 0);
@@ -276,7 +293,7 @@ START_TEST(silence_ends_after_the_retries)
 	start(&r, 1 << 16, 1 << 16, 7);
 	post(&r, 1, MTU, 0);
 	post(&r, 2, MTU, 0);
-	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), now);
+	rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), now);
 	ck_assert_uint_eq(r.deadline_ns, now + TIMEOUT_NS);
 	ck_assert_int_eq(rc_requester_on_timer(&r, now + TIMEOUT_NS - 1), 0);
 	ck_assert(!rc_requester_has_unsent(&r));
@@ -285,7 +302,7 @@ START_TEST(silence_ends_after_the_retries)
 		ck_assert_uint_eq(now, 5 + (i + 1) * TIMEOUT_NS);
 		ck_assert_int_eq(rc_requester_on_timer(&r, now), 0);
 		ck_assert(rc_requester_has_unsent(&r));
-		rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), now);
+		rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), now);
 	}
 	ck_assert_uint_eq(r.deadline_ns, 5 + 8 * TIMEOUT_NS);
 	ck_assert_int_eq(rc_requester_on_timer(&r, r.deadline_ns), QP_WC_RETRY_EXC_ERR);
@@ -307,12 +324,12 @@ START_TEST(progress_restarts_the_timer)
 
 	start(&r, 1 << 16, 1 << 16, 7);
 	post(&r, 1, 4 * MTU, 0);
-	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), 1);
 	for (unsigned i = 0; i < 3; i++) {
 		uint64_t now = r.deadline_ns;
 
 		ck_assert_int_eq(rc_requester_on_timer(&r, now), 0);
-		rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), now);
+		rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), now);
 		answer(&r, 0xfffffd + i, ROCE_SYNDROME_ACK, now + 7);
 		ck_assert_uint_eq(r.deadline_ns, now + 7 + (i ? 4 : 2) * TIMEOUT_NS);
 	}
@@ -334,19 +351,19 @@ START_TEST(packets_that_were_only_late_are_not_sent_again)
 	post(&r, 1, 16 * MTU, 0);
 	post(&r, 2, 16 * MTU, 0);
 	for (unsigned i = 0; i < 4; i++)
-		rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), now);
+		rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), now);
 	ck_assert_uint_eq(r.next - r.una, 16);
 	for (unsigned i = 0; i < 2; i++) {
 		now = r.deadline_ns;
 		ck_assert_int_eq(rc_requester_on_timer(&r, now), 0);
-		ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+		ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 1);
 		rc_requester_sent(&r, 1, now);
 	}
 	now += TIMEOUT_NS;
 	answer(&r, 0xfffffd + 3, ROCE_SYNDROME_ACK, now);
 	ck_assert_uint_eq(r.window.bytes, 16 * MTU);
 	ck_assert_uint_eq(r.rtt.srtt_ns, now - 10); /* the last of the first burst was timed */
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 4);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 4);
 	ck_assert_uint_eq(p[0].psn, (0xfffffd + 16) & ROCE_PSN_MASK); /* what comes next */
 	rc_requester_sent(&r, 4, now);
 	ck_assert_uint_eq(stats.retransmitted_packets, 2);
@@ -365,11 +382,11 @@ START_TEST(a_late_answer_after_going_back_skips_what_arrived)
 	start(&r, 1 << 16, 1 << 16, 3);
 	post(&r, 1, 2 * MTU, 0);
 	post(&r, 2, 2 * MTU, QP_WR_IMM);
-	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), 1);
 	rc_requester_kick(&r, 2);
 	answer(&r, 0xfffffd + 2, ROCE_SYNDROME_ACK, 3); /* beyond next, which went back */
 	ck_assert_uint_eq(done.n, 1);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 1);
 	ck_assert_uint_eq(p[0].opcode, ROCE_WRITE_LAST_IMM);
 	rc_requester_fini(&r);
 }
@@ -380,6 +397,7 @@ static void post_read(struct rc_requester *r, uint64_t id, uint32_t bytes)
 	struct rc_work w = {.op = RC_READ,
 			    .wr_id = id,
 			    .data = source,
+			    .lkey = own_mr.lkey,
 			    .length = bytes,
 			    .remote_addr = 1000,
 			    .rkey = 5};
@@ -395,9 +413,9 @@ START_TEST(a_read_is_asked_for_in_pieces_that_fit_the_window)
 
 	start(&r, 8 * MTU, 64 * MTU, 7); /* so two packets a piece */
 	post_read(&r, 1, 11 * MTU + 3);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 4); /* all of the window */
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 4); /* all of the window */
 	rc_requester_sent(&r, 4, 1);
-	ck_assert_uint_eq(rc_requester_burst(&r, p + 4, RC_BURST_PACKETS), 0);
+	ck_assert_uint_eq(burst(&r, p + 4, RC_BURST_PACKETS), 0);
 	for (unsigned i = 0; i < 4; i++) {
 		ck_assert_uint_eq(p[i].opcode, ROCE_READ_REQUEST);
 		ck_assert_uint_eq(p[i].psn, (psn + 2 * i) & ROCE_PSN_MASK);
@@ -427,7 +445,7 @@ START_TEST(a_piece_of_a_read_makes_whole_super_packets)
 
 	start(&r, 128 * MTU, 8 * MTU, 7);
 	post_read(&r, 1, 1000 * MTU);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 3);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 3);
 	for (unsigned i = 0; i < 3; i++)
 		ck_assert_uint_eq(p[i].dma_bytes, (4 * 8 + 3) * MTU);
 	rc_requester_fini(&r);
@@ -451,7 +469,7 @@ START_TEST(a_piece_of_a_read_leaves_room_for_the_next)
 
 	start(&r, window * MTU, small_windows[_i].batch * MTU, 7);
 	post_read(&r, 1, 1000 * MTU);
-	n = rc_requester_burst(&r, p, RC_BURST_PACKETS);
+	n = burst(&r, p, RC_BURST_PACKETS);
 	ck_assert_uint_eq(n, window / read < QP_MAX_READS ? window / read : QP_MAX_READS);
 	for (unsigned i = 0; i < n; i++)
 		ck_assert_uint_eq(p[i].dma_bytes, read * MTU);
@@ -473,22 +491,19 @@ START_TEST(responses_land_in_order_and_a_missing_one_is_asked_for_again)
 {
 	static uint8_t to[4 * MTU], from[MTU];
 	struct roce_packet p[RC_BURST_PACKETS], a;
-	struct mr_table regions;
 	struct qp_mr mr;
 	struct rc_requester r;
 	uint32_t psn = 0xfffffd;
 	struct rc_work w = {.op = RC_READ, .wr_id = 7, .data = to, .length = 3 * MTU + 1};
 
 	memset(from, 0x33, sizeof(from));
-	mr_table_init(&regions);
-	ck_assert_int_eq(mr_table_add(&regions, to, sizeof(to), 0, 3, &mr), 0);
-	w.lkey = mr.lkey;
 	start(&r, 64 * MTU, 64 * MTU, 7);
-	r.config.regions = &regions;
+	ck_assert_int_eq(mr_table_add(&own_regions, to, sizeof(to), 0, 3, &mr), 0);
+	w.lkey = mr.lkey;
 	post(&r, 1, 4, 0);
 	ck_assert_int_eq(rc_requester_post(&r, &w), 0);
 	post(&r, 2, 4, 0);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 3);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 3);
 	ck_assert_uint_eq(p[2].psn, (psn + 5) & ROCE_PSN_MASK);
 	rc_requester_sent(&r, 3, 1);
 	a = response(psn + 1, ROCE_READ_RESPONSE_FIRST, from, MTU);
@@ -499,14 +514,14 @@ START_TEST(responses_land_in_order_and_a_missing_one_is_asked_for_again)
 	a = response(psn + 3, ROCE_READ_RESPONSE_MIDDLE, from, MTU);
 	ck_assert_int_eq(rc_requester_on_response(&r, &a, 3), 0);
 	ck_assert_uint_eq(to[2 * MTU], 0);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 2);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 2);
 	ck_assert_uint_eq(p[0].psn, (psn + 2) & ROCE_PSN_MASK);
 	ck_assert_uint_eq(p[0].dma_bytes, 2 * MTU + 1);
 	rc_requester_sent(&r, 2, 4);
 	/* another of those behind the gap */
 	ck_assert_int_eq(rc_requester_on_response(&r, &a, 5), 0);
 	ck_assert_int_eq(answer(&r, psn + 5, ROCE_SYNDROME_ACK, 5), 0);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0); /* once is enough */
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 0); /* once is enough */
 	a = response(psn + 2, ROCE_READ_RESPONSE_FIRST, from, MTU);
 	ck_assert_int_eq(rc_requester_on_response(&r, &a, 6), 0);
 	a = response(psn + 3, ROCE_READ_RESPONSE_MIDDLE, from, MTU);
@@ -523,32 +538,69 @@ START_TEST(responses_land_in_order_and_a_missing_one_is_asked_for_again)
 	ck_assert_int_eq(answer(&r, psn + 5, ROCE_SYNDROME_ACK, 7), 0);
 	ck_assert_uint_eq(done.n, 3);
 	rc_requester_fini(&r);
-	mr_table_fini(&regions);
 }
 END_TEST
 
 START_TEST(a_response_of_the_wrong_length_or_without_memory_is_fatal)
 {
 	static uint8_t from[2 * MTU];
-	struct mr_table regions;
 	struct rc_requester r;
 	struct roce_packet p[4], a = response(0xfffffd, ROCE_READ_RESPONSE_ONLY, from, 5);
 
-	mr_table_init(&regions);
 	start(&r, 64 * MTU, 64 * MTU, 7);
-	r.config.regions = &regions;
 	post_read(&r, 1, 4);
 	post_read(&r, 2, 4);
-	rc_requester_sent(&r, rc_requester_burst(&r, p, 4), 1);
+	rc_requester_sent(&r, burst(&r, p, 4), 1);
 	ck_assert_int_eq(rc_requester_on_response(&r, &a, 2), QP_WC_BAD_RESP_ERR);
 	a.payload_bytes = 4;
+	ck_assert_int_eq(mr_table_remove(&own_regions, &own_mr), 0);
 	ck_assert_int_eq(rc_requester_on_response(&r, &a, 2), QP_WC_LOC_PROT_ERR);
 	rc_requester_fail(&r, QP_WC_LOC_PROT_ERR);
 	ck_assert_uint_eq(done.n, 2);
 	ck_assert_int_eq(done.status[0], QP_WC_LOC_PROT_ERR);
 	ck_assert_int_eq(done.status[1], QP_WC_FLUSH_ERR);
 	rc_requester_fini(&r);
-	mr_table_fini(&regions);
+}
+END_TEST
+
+enum { FIRST_TIME, AGAIN, BEHIND_OTHERS };
+
+/* A region that goes while work names it, before or after the work was sent the first time. */
+START_TEST(memory_that_is_gone_is_not_read)
+{
+	static uint8_t other[4 * MTU];
+	struct roce_packet p[RC_BURST_PACKETS];
+	struct rc_requester r;
+	struct rc_work w = {.wr_id = 2, .data = other, .length = sizeof(other)};
+	struct qp_mr mr, again;
+	unsigned n;
+
+	start(&r, 64 * MTU, 64 * MTU, 7);
+	ck_assert_int_eq(mr_table_add(&own_regions, other, sizeof(other), 0, 3, &mr), 0);
+	w.lkey = mr.lkey;
+	w.op = _i / 3 ? RC_READ : RC_WRITE;
+	if (_i % 3 == BEHIND_OTHERS)
+		post(&r, 1, 2 * MTU, 0);
+	ck_assert_int_eq(rc_requester_post(&r, &w), 0);
+	if (_i % 3 == AGAIN) {
+		rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), 1);
+		rc_requester_kick(&r, 2);
+	}
+	ck_assert_int_eq(mr_table_remove(&own_regions, &mr), 0);
+	/* the same memory once more is another region */
+	ck_assert_int_eq(mr_table_add(&own_regions, other, sizeof(other), 0, 3, &again), 0);
+	if (_i % 3 == BEHIND_OTHERS) {
+		ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 2);
+		rc_requester_sent(&r, 2, 1);
+	}
+	ck_assert_int_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS, &n), QP_WC_LOC_PROT_ERR);
+	ck_assert_uint_eq(n, 0);
+	rc_requester_fail(&r, QP_WC_LOC_PROT_ERR);
+	ck_assert_int_eq(done.status[done.n - 1], QP_WC_LOC_PROT_ERR);
+	ck_assert_uint_eq(done.n, _i % 3 == BEHIND_OTHERS ? 2 : 1);
+	if (done.n == 2)
+		ck_assert_int_eq(done.status[0], QP_WC_FLUSH_ERR);
+	rc_requester_fini(&r);
 }
 END_TEST
 
@@ -560,9 +612,9 @@ START_TEST(only_so_many_reads_are_under_way)
 	start(&r, 64 * MTU, 64 * MTU, 7);
 	for (unsigned i = 0; i < QP_MAX_READS + 1; i++)
 		post_read(&r, i, 1);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), QP_MAX_READS);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), QP_MAX_READS);
 	rc_requester_sent(&r, QP_MAX_READS, 1);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 0);
 	rc_requester_fini(&r);
 }
 END_TEST
@@ -578,7 +630,7 @@ START_TEST(not_ready_is_waited_out_and_counted)
 	r.config.rnr_limit = 3;
 	for (unsigned i = 0; i < 2; i++)
 		post(&r, i, 4, QP_WR_IMM);
-	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), 1);
 	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_RNR | 12, now), 0);
 	ck_assert_uint_eq(done.n, 1); /* the first was taken */
 	ck_assert_uint_eq(r.deadline_ns, now + 640000);
@@ -587,13 +639,13 @@ START_TEST(not_ready_is_waited_out_and_counted)
 	/* of no use now */
 	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_NAK_SEQUENCE, now), 0);
 	rc_requester_kick(&r, now);
-	ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 0);
+	ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 0);
 	ck_assert_uint_eq(r.window.bytes, 64 * MTU); /* nothing was lost */
 	for (unsigned seen = 1; seen < 3; seen++) {
 		now = r.deadline_ns;
 		ck_assert_int_eq(rc_requester_on_timer(&r, now), 0);
 		ck_assert_uint_eq(stats.timeouts, 0);
-		ck_assert_uint_eq(rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+		ck_assert_uint_eq(burst(&r, p, RC_BURST_PACKETS), 1);
 		rc_requester_sent(&r, 1, now);
 		ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_RNR | 12, now),
 				 seen < 2 ? 0 : QP_WC_RNR_RETRY_EXC_ERR);
@@ -614,7 +666,7 @@ START_TEST(the_guilty_work_gets_the_status)
 	post_read(&r, 1, 4);
 	post(&r, 2, 4, 0);
 	post(&r, 3, 4, 0);
-	rc_requester_sent(&r, rc_requester_burst(&r, p, RC_BURST_PACKETS), 1);
+	rc_requester_sent(&r, burst(&r, p, RC_BURST_PACKETS), 1);
 	/* the answer to the read was lost; the write behind it has a bad key */
 	ck_assert_int_eq(answer(&r, psn + 1, ROCE_SYNDROME_NAK_REMOTE_ACCESS, 2),
 			 QP_WC_REM_ACCESS_ERR);
@@ -757,7 +809,7 @@ static void post_more(struct world *w)
 			.op = it->op,
 			.wr_id = w->posted,
 			.data = is_read ? to : from,
-			.lkey = w->target_mr.lkey,
+			.lkey = is_read ? w->target_mr.lkey : w->source_mr.lkey,
 			.length = it->length,
 			.remote_addr = (uintptr_t)(is_read ? from : to),
 			.rkey = is_read ? w->source_mr.rkey : w->target_mr.rkey,
@@ -876,7 +928,7 @@ START_TEST(nothing_is_lost_over_a_bad_channel)
 		unsigned n;
 
 		post_more(w);
-		while ((n = rc_requester_burst(&w->tx, p, 1 + draw(RC_BURST_PACKETS)))) {
+		while ((n = burst(&w->tx, p, 1 + draw(RC_BURST_PACKETS)))) {
 			/* the network took only some of it */
 			n -= draw(8) == 0 ? draw(n) : 0;
 			for (unsigned i = 0; i < n; i++)
@@ -922,6 +974,7 @@ int main(void)
 	tcase_add_test(t, a_read_is_asked_for_in_pieces_that_fit_the_window);
 	tcase_add_test(t, responses_land_in_order_and_a_missing_one_is_asked_for_again);
 	tcase_add_test(t, a_response_of_the_wrong_length_or_without_memory_is_fatal);
+	tcase_add_loop_test(t, memory_that_is_gone_is_not_read, 0, 6);
 	tcase_add_test(t, only_so_many_reads_are_under_way);
 	tcase_add_test(t, not_ready_is_waited_out_and_counted);
 	tcase_add_test(t, the_guilty_work_gets_the_status);

@@ -8,6 +8,8 @@
 #include "qp/soft/of_sender.h"
 #include "qp/soft/rc_requester.h"
 
+#include "own_regions.h"
+
 #define MS	 UINT64_C(1000000)
 #define FIRST_NS (536 * MS)
 #define MTU	 1024u
@@ -87,20 +89,24 @@ static void start(void)
 					     .batch_bytes = 8 * MTU,
 					     .timeout_ns = FIRST_NS,
 					     .retry_cnt = 7,
+					     .regions = &own_regions,
 					     .stats = &stats,
 					     .on_complete = on_complete};
 
 	memset(&stats, 0, sizeof(stats));
 	completed = 0;
+	own_regions_start(source, sizeof(source));
 	ck_assert_int_eq(rc_requester_init(&rc, &config), 0);
 	ck_assert_int_eq(of_sender_init(&of, &config), 0);
 }
 
 static unsigned take_burst(bool order_free, struct roce_packet *p, uint64_t now)
 {
-	unsigned n = order_free ? of_sender_burst(&of, p, RC_BURST_PACKETS)
-				: rc_requester_burst(&rc, p, RC_BURST_PACKETS);
+	unsigned n;
 
+	ck_assert_int_eq(order_free ? of_sender_burst(&of, p, RC_BURST_PACKETS, &n)
+				    : rc_requester_burst(&rc, p, RC_BURST_PACKETS, &n),
+			 QP_WC_SUCCESS);
 	if (order_free)
 		of_sender_sent(&of, n, now);
 	else
@@ -127,7 +133,7 @@ START_TEST(a_queue_that_grows_is_no_loss)
 
 	start();
 	for (uint64_t now = 1; now < 20000 * MS; now += MS / 4) {
-		struct rc_work w = {.data = source, .length = 16 * MTU};
+		struct rc_work w = {.data = source, .lkey = own_mr.lkey, .length = 16 * MTU};
 		struct roce_packet p[RC_BURST_PACKETS];
 		unsigned n;
 
@@ -178,6 +184,7 @@ START_TEST(a_dead_path_is_given_up_in_time)
 	uint64_t now = MS, died;
 
 	start();
+	w.lkey = own_mr.lkey;
 	for (uint32_t i = 0; i < 50; i++) {
 		ck_assert_int_eq(order_free ? of_sender_post(&of, &w) : rc_requester_post(&rc, &w),
 				 0);
