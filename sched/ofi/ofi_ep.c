@@ -114,6 +114,25 @@ static void drop_receives(struct ofi_ep *ep)
 		}
 }
 
+/*
+ * What groups still have of the endpoint's operations must not touch the application's memory any
+ * more. libfare says when a device has let go of it, which does not depend on the peer.
+ */
+static void end_operations(struct ofi_ep *ep)
+{
+	struct ofi_domain *domain = ep->domain;
+	struct pollfd p = {.fd = fare_domain_fd(domain->fare_domain), .events = POLLIN};
+
+	ofi_lock(domain);
+	while (!domain->broken && ofi_op_end_ep(domain, ep)) {
+		ofi_unlock(domain);
+		poll(&p, 1, LINGER_LOOK_MS);
+		ofi_lock(domain);
+		ofi_progress_by_application(domain);
+	}
+	ofi_unlock(domain);
+}
+
 static int ep_close(struct fid *fid)
 {
 	struct ofi_ep *ep = container_of(fid, struct ofi_ep, fid.fid);
@@ -125,6 +144,9 @@ static int ep_close(struct fid *fid)
 		domain->eps[ep->number] = NULL;
 	drop_receives(ep);
 	drop_messages(ep);
+	ofi_unlock(domain);
+	end_operations(ep);
+	ofi_lock(domain);
 	ofi_op_forget_ep(domain, ep);
 	ofi_bind_undo(ep);
 	domain->n_users--;

@@ -5,12 +5,21 @@
 
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_no.h"
+#include "ofi/ofi_op.h"
 
 const struct ofi_mr *ofi_mr_find(const struct ofi_mrs *mrs, uint64_t key)
 {
 	const struct ofi_mr *mr;
 
 	HASH_FIND(hh, mrs->by_key, &key, sizeof(key), mr);
+	return mr;
+}
+
+const struct ofi_mr *ofi_mr_of_desc(const struct ofi_mrs *mrs, const void *desc)
+{
+	const struct ofi_mr *mr;
+
+	HASH_FIND(hh_desc, mrs->by_desc, &desc, sizeof(desc), mr);
 	return mr;
 }
 
@@ -36,6 +45,8 @@ static int mr_close(struct fid *fid)
 		HASH_DEL(domain->mrs.by_key, mr);
 		ofi_peers_forget_key(domain, mr->key);
 	}
+	HASH_DELETE(hh_desc, domain->mrs.by_desc, mr);
+	ofi_op_forget_mr(domain, mr->mr);
 	fare_mr_deregister(mr->mr);
 	domain->n_users--;
 	ofi_unlock(domain);
@@ -83,6 +94,17 @@ static int take_key(struct ofi_domain *domain, struct ofi_mr *mr, uint64_t reque
 	return mr->hh.tbl ? 0 : -FI_ENOMEM;
 }
 
+/* 0 or -FI_ENOMEM, and then it has no key any more. */
+static int take_desc(struct ofi_domain *domain, struct ofi_mr *mr)
+{
+	HASH_ADD(hh_desc, domain->mrs.by_desc, fid.mem_desc, sizeof(mr->fid.mem_desc), mr);
+	if (mr->hh_desc.tbl)
+		return 0;
+	if (mr->rights)
+		HASH_DEL(domain->mrs.by_key, mr);
+	return -FI_ENOMEM;
+}
+
 static int reg_locked(struct ofi_domain *domain, struct ofi_mr *mr, uint64_t requested_key)
 {
 	int err = fare_mr_register(&mr->mr, domain->fare_domain, (void *)mr->addr, mr->length,
@@ -90,12 +112,14 @@ static int reg_locked(struct ofi_domain *domain, struct ofi_mr *mr, uint64_t req
 
 	if (err)
 		return err;
+	mr->fid.mem_desc = mr;
 	err = take_key(domain, mr, requested_key);
+	if (!err)
+		err = take_desc(domain, mr);
 	if (err) {
 		fare_mr_deregister(mr->mr);
 		return err;
 	}
-	mr->fid.mem_desc = mr;
 	domain->n_users++;
 	return 0;
 }

@@ -24,18 +24,20 @@ struct ofi_mr {
 	size_t length;
 	unsigned rights; /* FARE_REMOTE_* */
 	uint64_t key;
-	UT_hash_handle hh;
+	UT_hash_handle hh, hh_desc;
 };
 
-/* those of a domain that peers may reach */
+/* those of a domain: that peers may reach; all, by their own address, which is fi_mr_desc() */
 struct ofi_mrs {
-	struct ofi_mr *by_key;
+	struct ofi_mr *by_key, *by_desc;
 };
 
 extern struct fi_ops_mr ofi_mr_ops;
 
 /* NULL: none has that key. */
 const struct ofi_mr *ofi_mr_find(const struct ofi_mrs *mrs, uint64_t key);
+/* NULL: the region that the application names so is closed. */
+const struct ofi_mr *ofi_mr_of_desc(const struct ofi_mrs *mrs, const void *desc);
 /*
  * For operations of a process on itself: length bytes at an address of a region, as the application
  * names both, with that right; NULL: there are none.

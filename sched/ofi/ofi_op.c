@@ -103,10 +103,14 @@ static int add_piece(struct ofi_op *op, void *data, uint64_t length, struct fare
 	return 0;
 }
 
-/* The application's region serves if it has what is needed of it. */
-static struct fare_mr *region_of(void **desc, size_t i, unsigned rights)
+/*
+ * The application's region serves if it is still open (a receive may have been posted long ago) and
+ * has what is needed of it.
+ */
+static struct fare_mr *region_of(const struct ofi_op *op, void **desc, size_t i, unsigned rights)
 {
-	const struct ofi_mr *mr = desc ? desc[i] : NULL;
+	const struct ofi_mr *mr =
+		desc && desc[i] ? ofi_mr_of_desc(&op->domain->mrs, desc[i]) : NULL;
 
 	return mr && (mr->rights & rights) == rights ? mr->mr : NULL;
 }
@@ -121,7 +125,7 @@ int ofi_op_take_memory(struct ofi_op *op, const struct iovec *iov, void **desc, 
 
 		if (!n)
 			continue;
-		err = add_piece(op, iov[i].iov_base, n, region_of(desc, i, rights), rights);
+		err = add_piece(op, iov[i].iov_base, n, region_of(op, desc, i, rights), rights);
 		length -= n;
 	}
 	return err;
@@ -197,25 +201,78 @@ void ofi_op_settle(struct ofi_op *op, uint8_t waits, int status)
 
 /* ---- ends ---- */
 
-static void forget(struct ofi_op *op)
+static struct ofi_op *find_unreported(const struct ofi_domain *domain, const struct ofi_ep *ep)
 {
-	if (op->recv && !op->reported) {
+	struct ofi_op *op;
+
+	DL_FOREACH2 (domain->ops, op, all_next)
+		if (op->ep == ep && !op->reported)
+			return op;
+	return NULL;
+}
+
+/* An answer to the peer may start, and so end, any other operation: the search begins anew. */
+static void silence(struct ofi_domain *domain, const struct ofi_ep *ep)
+{
+	struct ofi_op *op;
+
+	while ((op = find_unreported(domain, ep))) {
+		struct ofi_recv *recv = op->recv;
+
+		op->reported = true;
+		op->recv = NULL;
+		if (!recv)
+			continue;
+		ofi_multi_free(recv);
 		ofi_rx_refuse(op->peer, op->fin_cookie);
-		ofi_multi_free(op->recv);
 	}
-	op->recv = NULL;
-	op->ep = NULL;
-	op->reported = true;
-	release_memory(op);
+}
+
+/* Regions of the application stay; those of the operation go when it does. */
+static bool uses_regions_of_others(const struct ofi_op *op)
+{
+	for (unsigned i = 0; i < op->n_pieces; i++)
+		if (!op->registered[i])
+			return true;
+	return false;
+}
+
+bool ofi_op_end_ep(struct ofi_domain *domain, const struct ofi_ep *ep)
+{
+	bool any = false;
+	struct ofi_op *op;
+
+	silence(domain, ep);
+	DL_FOREACH2 (domain->ops, op, all_next) {
+		if (op->ep != ep || !op->n_held || !uses_regions_of_others(op))
+			continue;
+		ofi_peer_disconnect(op->peer);
+		any = true;
+	}
+	return any;
 }
 
 void ofi_op_forget_ep(struct ofi_domain *domain, const struct ofi_ep *ep)
 {
 	struct ofi_op *op;
 
+	silence(domain, ep);
+	DL_FOREACH2 (domain->ops, op, all_next) {
+		if (op->ep != ep)
+			continue;
+		op->ep = NULL;
+		release_memory(op);
+	}
+}
+
+void ofi_op_forget_mr(struct ofi_domain *domain, const struct fare_mr *mr)
+{
+	struct ofi_op *op;
+
 	DL_FOREACH2 (domain->ops, op, all_next)
-		if (op->ep == ep)
-			forget(op);
+		for (unsigned i = 0; i < op->n_pieces; i++)
+			if (op->pieces[i].mr == mr)
+				op->pieces[i].mr = NULL;
 }
 
 void ofi_op_destroy_all(struct ofi_domain *domain)

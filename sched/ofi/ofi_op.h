@@ -112,8 +112,19 @@ struct ofi_op *ofi_op_find(struct ofi_domain *domain, const struct ofi_peer *pee
  */
 void ofi_op_settle(struct ofi_op *op, uint8_t waits, int status);
 
-/* The endpoint is closed: its operations report nothing and leave its memory alone. */
+/*
+ * The endpoint is about to be closed. Operations of it that a group has, in regions of the
+ * application, which stay registered: the connection to their peer is ended, and they report
+ * nothing. True: there are some. They are over when libfare says so: progress, and call it again.
+ */
+bool ofi_op_end_ep(struct ofi_domain *domain, const struct ofi_ep *ep);
+/*
+ * The endpoint is closed: its operations report nothing and leave its memory alone. What groups
+ * have of them names regions that are deregistered here.
+ */
 void ofi_op_forget_ep(struct ofi_domain *domain, const struct ofi_ep *ep);
+/* The application closes that region: what is not with a group yet fails (-EINVAL). */
+void ofi_op_forget_mr(struct ofi_domain *domain, const struct fare_mr *mr);
 /* libfare's domain has no groups any more. */
 void ofi_op_destroy_all(struct ofi_domain *domain);
 

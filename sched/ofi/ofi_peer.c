@@ -80,16 +80,21 @@ void ofi_peers_forget_key(struct ofi_domain *domain, uint64_t key)
 
 /* ---- a peer that does not keep to the protocol ---- */
 
-void ofi_peer_cut(struct ofi_peer *peer, const char *why)
+void ofi_peer_disconnect(struct ofi_peer *peer)
 {
 	struct ofi_link *link;
 
-	if (!peer->is_cut)
-		OFI_WARN(FI_LOG_EP_CTRL, "a peer is cut off: %s\n", why);
-	peer->is_cut = true;
 	DL_FOREACH (peer->links, link)
 		if (!link->closed)
 			fare_group_disconnect(link->group);
+}
+
+void ofi_peer_cut(struct ofi_peer *peer, const char *why)
+{
+	if (!peer->is_cut)
+		OFI_WARN(FI_LOG_EP_CTRL, "a peer is cut off: %s\n", why);
+	peer->is_cut = true;
+	ofi_peer_disconnect(peer);
 }
 
 /* ---- events ---- */

@@ -65,6 +65,8 @@ void ofi_peer_give_credit(struct ofi_peer *peer, uint32_t bytes);
 /* The region with that key is closed: peers that may know it are told. */
 void ofi_peers_forget_key(struct ofi_domain *domain, uint64_t key);
 bool ofi_peer_has_window(const struct ofi_peer *peer, uint64_t bytes);
+/* Its links end; what is outstanding toward it fails. A next operation opens another. */
+void ofi_peer_disconnect(struct ofi_peer *peer);
 /*
  * The peer does not keep to the protocol: its links end, what is outstanding toward it fails, and
  * it can open no other. Messages that it has sent before are still delivered.
