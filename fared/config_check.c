@@ -8,15 +8,15 @@
 
 #include "config.h"
 #include "frr_release.h"
-#include "key_file.h"
 #include "log.h"
+#include "notice_keys.h"
 
 static int check_keys(const struct config_health *health, const char *path, struct log *log)
 {
 	struct notice_keys keys;
 	unsigned line;
 	char why[440];
-	int rc = key_file_read_all(health, &keys, &line, why, sizeof(why));
+	int rc = notice_keys_read(health, &keys, &line, why, sizeof(why));
 
 	explicit_bzero(&keys, sizeof(keys));
 	if (rc)

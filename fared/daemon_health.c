@@ -11,7 +11,7 @@
 #include "address.h"
 #include "daemon_internal.h"
 #include "health_loop.h"
-#include "key_file.h"
+#include "notice_keys.h"
 #include "path_probe.h"
 #include "routes.h"
 #include "shm_layout.h"
@@ -428,7 +428,7 @@ static void say_without_key(const struct daemon_health *h)
 static int take_keys(struct daemon_health *h, const struct config_health *config)
 {
 	char why[440];
-	int rc = key_file_read_all(config, &h->keys, NULL, why, sizeof(why));
+	int rc = notice_keys_read(config, &h->keys, NULL, why, sizeof(why));
 
 	if (rc)
 		log_line(h->daemon->log, LOG_ERR, "health", "%s", why);

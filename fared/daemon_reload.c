@@ -13,7 +13,7 @@
 
 #include "config_diff.h"
 #include "daemon_internal.h"
-#include "key_file.h"
+#include "notice_keys.h"
 #include "notify.h"
 #include "utf8.h"
 
@@ -202,7 +202,7 @@ static bool names_same_keys(const struct config_health *a, const struct config_h
 static int read_keys(struct daemon *d, const struct config *new, struct notice_keys *keys,
 		     struct outcome *out)
 {
-	int rc = key_file_read_all(&new->health, keys, NULL, out->why, sizeof(out->why));
+	int rc = notice_keys_read(&new->health, keys, NULL, out->why, sizeof(out->why));
 
 	if (rc != -EACCES || !names_same_keys(&new->health, &d->config->health))
 		return rc;

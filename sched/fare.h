@@ -337,7 +337,7 @@ struct fare_event {
 
 /*
  * -ENOKEY: neither key_file nor trusted_network. -EKEYREJECTED: a key of another length, or others
- * have access to its file. What opening the file said.
+ * have access to its file. -EINVAL: key_file is no regular file. What opening the file said.
  */
 int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
 			   const struct fare_domain_options *options, size_t size);

@@ -22,7 +22,7 @@ int handshake_key(struct control_seal *out, const char *path)
 			"farebench: --key %s: %u to %u bytes that only its owner and group may "
 			"read are expected: head -c 32 /dev/urandom | base64 >FILE; chmod 600 "
 			"FILE\n",
-			path, CONTROL_SEAL_KEY_MIN, CONTROL_SEAL_KEY_MAX);
+			path, KEY_FILE_MIN, KEY_FILE_MAX);
 	else if (err)
 		fprintf(stderr, "farebench: --key %s: %s\n", path, strerror(-err));
 	return err;

@@ -2,53 +2,23 @@
 #include "qp/control_seal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define TAG_BYTES SHA256_DIGEST_SIZE
 
 _Static_assert(CONTROL_SEAL_BYTES == TAG_BYTES + 2, "envelope");
 
-static bool is_space(uint8_t c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static int read_key(const char *path, uint8_t *key, size_t *length)
-{
-	uint8_t bytes[CONTROL_SEAL_KEY_MAX + 8];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = fstat(fd, &st) ? -1 : read(fd, bytes, sizeof(bytes));
-	close(fd);
-	if (n < 0)
-		return -EIO;
-	while (n && is_space(bytes[n - 1]))
-		n--;
-	if (n < (ssize_t)CONTROL_SEAL_KEY_MIN || n > (ssize_t)CONTROL_SEAL_KEY_MAX ||
-	    st.st_mode & S_IRWXO)
-		return -EKEYREJECTED;
-	memcpy(key, bytes, (size_t)n);
-	*length = (size_t)n;
-	return 0;
-}
-
 int control_seal_load(struct control_seal *out, const char *path, uint64_t job)
 {
+	char why[256]; /* the caller has only the number */
 	int err = 0;
 
 	*out = (struct control_seal){0};
 	if (path)
-		err = read_key(path, out->secret, &out->length);
+		err = key_file_read(path, S_IRWXO, out->secret, &out->length, why, sizeof(why));
 	for (int i = 0; i < 8; i++)
 		out->secret[out->length++] = (uint8_t)(job >> 8 * i);
 	return err;

@@ -20,10 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "key_file.h"
+
 #define CONTROL_SEAL_BYTES	34u
-#define CONTROL_SEAL_KEY_MIN	16u
-#define CONTROL_SEAL_KEY_MAX	64u
-#define CONTROL_SEAL_SECRET_MAX (CONTROL_SEAL_KEY_MAX + 8u)
+#define CONTROL_SEAL_SECRET_MAX (KEY_FILE_MAX + 8u)
 
 struct control_seal {
 	uint8_t secret[CONTROL_SEAL_SECRET_MAX];
@@ -31,10 +31,8 @@ struct control_seal {
 };
 
 /*
- * Loads the key in the file path (NULL: no key), 16 to 64 bytes without white space at its end, and
- * the job's number. Both ends must have the same of both. -EKEYREJECTED: the key has another
- * length, or others than owner and group have access to the file. Otherwise -errno of open() and
- * read().
+ * Loads the key in the file path (NULL: no key), to which nobody but owner and group has access,
+ * and the job's number. Both ends must have the same of both. -errno: of key_file_read().
  */
 int control_seal_load(struct control_seal *out, const char *path, uint64_t job);
 
