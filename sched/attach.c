@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fork_mark.h"
 #include "shm_pair.h"
 #include "weights.h"
 
@@ -23,6 +24,7 @@
 #define HEARTBEAT_ALIVE_NS UINT64_C(1000000000)
 
 struct fare {
+	struct fork_mark mark;
 	char run_dir[PATH_MAX];
 	const struct shm_header *map; /* never NULL once attached */
 	struct fare_pair *pairs;
@@ -183,15 +185,35 @@ static void control_watch(struct fare *fare)
 		control_offer(fare);
 }
 
+int attach_check(const struct fare *fare)
+{
+	if (!fare)
+		return -EINVAL;
+	return fork_mark_is_own(&fare->mark) ? 0 : -ECHILD;
+}
+
+int attach_check_pair(const struct fare_pair *pair)
+{
+	return attach_check(pair ? pair->fare : NULL);
+}
+
 int fare_attach(struct fare **out, const char *run_dir)
 {
-	struct fare *fare = calloc(1, sizeof(*fare));
+	struct fare *fare;
 	int err;
 
+	if (!out)
+		return -EINVAL;
 	*out = NULL;
+	fare = calloc(1, sizeof(*fare));
 	if (!fare)
 		return -ENOMEM;
 	fare->control_fd = -1;
+	err = fork_mark_init(&fare->mark);
+	if (err) {
+		free(fare);
+		return err;
+	}
 	if (snprintf(fare->run_dir, sizeof(fare->run_dir), "%s",
 		     run_dir ? run_dir : DEFAULT_RUN_DIR) >= (int)sizeof(fare->run_dir))
 		err = -ENAMETOOLONG;
@@ -211,10 +233,23 @@ int fare_attach(struct fare **out, const char *run_dir)
 	return 0;
 }
 
+/* In a child: gives back what belongs to the process alone. Memory may be in any state. */
+static void leave(struct fare *fare)
+{
+	if (fare->control_fd >= 0)
+		close(fare->control_fd);
+	conn_segment_destroy(fare->segment);
+	munmap((void *)fare->map, sizeof(*fare->map));
+}
+
 void fare_detach(struct fare *fare)
 {
 	if (!fare)
 		return;
+	if (attach_check(fare)) {
+		leave(fare);
+		return;
+	}
 	if (fare->control_fd >= 0)
 		close(fare->control_fd);
 	conn_segment_destroy(fare->segment);
@@ -222,6 +257,7 @@ void fare_detach(struct fare *fare)
 		munmap((void *)fare->map, sizeof(*fare->map));
 	spray_heads_fini(&fare->spray_heads);
 	spray_runs_destroy(fare->runs);
+	fork_mark_fini(&fare->mark);
 	free(fare);
 }
 
@@ -268,7 +304,7 @@ void attach_refresh(struct fare *fare, uint64_t now_ns)
 
 unsigned fare_n_local_gpus(const struct fare *fare)
 {
-	uint32_t n = atomic_load(&fare->map->n_local_gpus);
+	uint32_t n = attach_check(fare) ? 0 : atomic_load(&fare->map->n_local_gpus);
 
 	return n <= FARE_MAX_LOCAL_GPUS ? n : FARE_MAX_LOCAL_GPUS;
 }
@@ -295,8 +331,13 @@ int fare_local_address(const struct fare *fare, unsigned local_gpu, int family,
 {
 	static const struct in6_addr none;
 	struct attach_gpu gpu;
+	int err = attach_check(fare);
 
-	if (!attach_local_gpu(fare, local_gpu, &gpu) || (family != AF_INET && family != AF_INET6))
+	if (err)
+		return err;
+	if (!out || (family != AF_INET && family != AF_INET6))
+		return -EINVAL;
+	if (!attach_local_gpu(fare, local_gpu, &gpu))
 		return -ENOENT;
 	memcpy(out, gpu.shm->address[family == AF_INET6], sizeof(*out));
 	return memcmp(out, &none, sizeof(none)) ? 0 : -ENOENT;
@@ -304,8 +345,11 @@ int fare_local_address(const struct fare *fare, unsigned local_gpu, int family,
 
 bool fare_daemon_alive(const struct fare *fare)
 {
-	uint64_t beat = atomic_load_explicit(&fare->map->heartbeat_ns, memory_order_relaxed);
+	uint64_t beat;
 
+	if (attach_check(fare))
+		return false;
+	beat = atomic_load_explicit(&fare->map->heartbeat_ns, memory_order_relaxed);
 	return monotonic_ns() - beat < HEARTBEAT_ALIVE_NS;
 }
 
@@ -314,8 +358,15 @@ int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu
 {
 	struct fare_pair *pair;
 	struct attach_gpu gpu;
+	int err = attach_check(fare);
 
+	if (!out)
+		return -EINVAL;
 	*out = NULL;
+	if (!err && !peer)
+		err = -EINVAL;
+	if (err)
+		return err;
 	if (!attach_local_gpu(fare, local_gpu, &gpu))
 		return -ENOENT;
 	pair = calloc(1, sizeof(*pair));
@@ -335,7 +386,7 @@ void fare_pair_close(struct fare_pair *pair)
 {
 	struct fare_pair **link;
 
-	if (!pair)
+	if (attach_check_pair(pair))
 		return;
 	for (link = &pair->fare->pairs; *link != pair; link = &(*link)->next)
 		;
@@ -345,6 +396,8 @@ void fare_pair_close(struct fare_pair *pair)
 
 uint64_t fare_pair_generation(const struct fare_pair *pair)
 {
+	if (attach_check_pair(pair))
+		return 0;
 	return pair->epoch + atomic_load_explicit(pair->watch, memory_order_acquire);
 }
 
@@ -379,8 +432,13 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 	struct shm_path copy[FARE_MAX_PLANES];
 	struct attach_gpu gpu;
 	uint64_t word = 0;
+	int err = attach_check_pair(pair);
 
+	if (!out)
+		return -EINVAL;
 	memset(out, 0, sizeof(*out));
+	if (err)
+		return err;
 	follow_retired(pair->fare);
 	if (!pair->shm)
 		word = pair_resolve(pair);
@@ -422,8 +480,11 @@ int fare_pair_ports(const struct fare_pair *cpair, unsigned plane, struct fare_p
 	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
 	struct attach_gpu gpu;
 	uint32_t entries[SHM_PORTS_MAX];
-	int n = -EAGAIN, taken = 0;
+	int n = attach_check_pair(pair), taken = 0;
 
+	if (n || (max && !out))
+		return n ? n : -EINVAL;
+	n = -EAGAIN;
 	follow_retired(pair->fare);
 	if (!pair->shm)
 		pair_resolve(pair);

@@ -16,6 +16,12 @@
 #include "spray_run.h"
 
 /*
+ * What every public function asks first. 0; -EINVAL: NULL; -ECHILD: fork() has copied it, and the
+ * parent's is the one that is in use.
+ */
+int attach_check(const struct fare *fare);
+int attach_check_pair(const struct fare_pair *pair);
+/*
  * Looks for a daemon that replaced the segment, and offers it our own, once a second: one
  * comparison when nothing is due.
  */

@@ -85,8 +85,11 @@ static char *row(const struct conn_segment *segment, uint32_t i)
 static void *lend(struct conn_segment *segment, uint32_t first, uint32_t total,
 		  _Atomic uint32_t *used, uint32_t n)
 {
-	uint32_t units = (n + UNIT - 1) / UNIT, run = 0;
+	uint32_t units, run = 0;
 
+	if (n > total)
+		return NULL;
+	units = (n + UNIT - 1) / UNIT;
 	for (uint32_t u = first / UNIT; n && u < (first + total) / UNIT; u++) {
 		uint32_t begin = u + 1 - units, end = (u + 1) * UNIT - first;
 

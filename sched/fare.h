@@ -12,6 +12,12 @@
  * Functions return 0 or -errno unless they say otherwise. A struct fare and everything opened on it
  * are used by one thread at a time; a process may attach several times, once a thread.
  *
+ * Arguments are checked: what must not be NULL, flags that do not exist, values out of range, and
+ * sizes that overflow give -EINVAL; a function that returns no errno does nothing then, and returns
+ * NULL, 0 or false. In a child of fork() all that the parent opened is inert: -ECHILD, which
+ * nothing else gives, or NULL, 0, false. Closing it there closes the child's descriptors, and
+ * changes nothing of the parent's. A child may open its own.
+ *
  * Structures of options, operations, events and statistics grow at their end from release to
  * release, and 0 in a new field means what was so before: fill them with designated initialisers.
  * Functions NAME_sized() take their size; those without that suffix pass it, so that a program runs
@@ -47,7 +53,10 @@ int fare_attach(struct fare **out, const char *run_dir);
 void fare_detach(struct fare *fare); /* after everything opened on it is closed; NULL is fine */
 
 unsigned fare_n_local_gpus(const struct fare *fare);
-/* A local GPU's loopback; family AF_INET or AF_INET6. -ENOENT if it has none of that family. */
+/*
+ * A local GPU's loopback; family AF_INET or AF_INET6. -ENOENT: no such GPU, or it has none of that
+ * family.
+ */
 int fare_local_address(const struct fare *fare, unsigned local_gpu, int family,
 		       struct in6_addr *out);
 /*
@@ -405,9 +414,10 @@ void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t len
 
 /*
  * Opens a group toward the first process at peer's address (which must accept). Connects in the
- * background: FARE_EVENT_CONNECTED. -EINVAL: an option out of range. -EOPNOTSUPP: a mode that the
- * provider does not have. -EUSERS: 4,096 groups are open. -ENOMEM, -ENOSPC. Toward another process
- * at the own GPU's address no plane leads: with "soft" the mode is FARE_MODE_KERNEL then.
+ * background: FARE_EVENT_CONNECTED. -EINVAL: an option out of range, or a peer of another family.
+ * -EOPNOTSUPP: a mode that the provider does not have. -EUSERS: 4,096 groups are open. -ENOMEM,
+ * -ENOSPC. Toward another process at the own GPU's address no plane leads: with "soft" the mode is
+ * FARE_MODE_KERNEL then.
  */
 int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 			  const struct in6_addr *peer, const struct fare_group_options *options,

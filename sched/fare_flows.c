@@ -13,6 +13,7 @@
 #include "sized.h"
 
 #define DEFAULT_FLOWS 1024u
+#define MOST_SLOTS    (UINT16_MAX / FARE_MAX_SUB_PORTS) /* of a sub-port: fare_flow_slot.index */
 
 struct fare_flows {
 	struct fare_pair *pair;
@@ -21,6 +22,11 @@ struct fare_flows {
 	uint32_t max_flows;
 	uint64_t generation;
 };
+
+static int check(const struct fare_flows *flows)
+{
+	return attach_check_pair(flows ? flows->pair : NULL);
+}
 
 static void follow(struct fare_flows *flows)
 {
@@ -41,17 +47,20 @@ static void follow(struct fare_flows *flows)
 static int open_flows(struct fare_flows **out, struct fare_pair *pair,
 		      const struct fare_flows_options *options)
 {
-	struct flow_table_attr attr = {.turn = attach_pair_turn(pair)};
-	struct conn_segment *segment = attach_segment(attach_pair_owner(pair));
+	struct flow_table_attr attr = {0};
+	struct conn_segment *segment;
 	struct fare_flows *flows;
 	struct fare_paths paths;
 	uint32_t k = options->slots_per_sub_port ? options->slots_per_sub_port : 1;
 	int err;
 
-	*out = NULL;
 	err = fare_pair_paths(pair, &paths);
 	if (err)
 		return err;
+	if (k > MOST_SLOTS)
+		return -EINVAL;
+	attr.turn = attach_pair_turn(pair);
+	segment = attach_segment(attach_pair_owner(pair));
 	if (getrandom(&attr.seed, sizeof(attr.seed), 0) != sizeof(attr.seed))
 		return -EIO;
 	flows = calloc(1, sizeof(*flows));
@@ -94,6 +103,8 @@ int fare_flows_open_sized(struct fare_flows **out, struct fare_pair *pair,
 	struct fare_flows_options options;
 	int err = sized_in(&options, sizeof(options), given, size);
 
+	if (!out)
+		return -EINVAL;
 	*out = NULL;
 	return err ? err : open_flows(out, pair, &options);
 }
@@ -102,7 +113,7 @@ void fare_flows_close(struct fare_flows *flows)
 {
 	struct conn_segment *segment;
 
-	if (!flows)
+	if (check(flows))
 		return;
 	segment = attach_segment(attach_pair_owner(flows->pair));
 	flow_table_destroy(flows->table);
@@ -115,8 +126,10 @@ int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns,
 		    struct fare_flow_slot *out)
 {
 	struct flow_slot slot;
-	int err;
+	int err = out ? check(flows) : -EINVAL;
 
+	if (err)
+		return err;
 	attach_refresh(attach_pair_owner(flows->pair), now_ns);
 	if (fare_pair_generation(flows->pair) != flows->generation)
 		follow(flows);
@@ -130,16 +143,21 @@ int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns,
 
 void fare_flows_account(struct fare_flows *flows, uint64_t key, uint64_t bytes)
 {
-	flow_table_account(flows->table, key, bytes, 0);
+	if (!check(flows))
+		flow_table_account(flows->table, key, bytes, 0);
 }
 
 int fare_flows_release(struct fare_flows *flows, uint64_t key)
 {
-	return flow_table_release(flows->table, key);
+	int err = check(flows);
+
+	return err ? err : flow_table_release(flows->table, key);
 }
 
 unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns)
 {
+	if (check(flows))
+		return 0;
 	attach_refresh(attach_pair_owner(flows->pair), now_ns);
 	return flow_table_expire(flows->table, now_ns);
 }
@@ -147,9 +165,12 @@ unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns)
 void fare_flows_stats_sized(const struct fare_flows *flows, struct fare_flows_stats *out,
 			    size_t size)
 {
-	struct flow_table_stats s;
+	struct flow_table_stats s = {0};
 
-	flow_table_stats(flows->table, &s);
+	if (!out)
+		return;
+	if (!check(flows))
+		flow_table_stats(flows->table, &s);
 	sized_out(out, size,
 		  &(struct fare_flows_stats){.binds = s.binds,
 					     .moves = s.moves,

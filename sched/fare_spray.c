@@ -65,10 +65,16 @@ static void follow(struct fare_spray_body *body)
 
 int fare_spray_open(struct fare_spray **out, struct fare_pair *pair)
 {
-	struct fare_spray_body *body = calloc(1, sizeof(*body));
+	struct fare_spray_body *body;
 	struct fare_spray_head *head;
+	int err = attach_check_pair(pair);
 
+	if (!out)
+		return -EINVAL;
 	*out = NULL;
+	if (err)
+		return err;
+	body = calloc(1, sizeof(*body));
 	head = body ? spray_heads_take(attach_spray_heads(attach_pair_owner(pair))) : NULL;
 	if (!head) {
 		free(body);
@@ -93,6 +99,8 @@ void fare_spray_close(struct fare_spray *spray)
 	if (!spray)
 		return;
 	body = spray->head.body;
+	if (attach_check_pair(body->pair))
+		return;
 	fare = attach_pair_owner(body->pair);
 	conn_segment_pickers(attach_segment(fare), -1);
 	attach_watch_remove(body->pair, &body->watch);
@@ -103,9 +111,13 @@ void fare_spray_close(struct fare_spray *spray)
 
 int fare_spray_next(struct fare_spray *spray, struct fare_slot *out)
 {
-	struct fare_spray_body *body = spray->head.body;
-	struct spray_cursor *c = &body->cursor;
+	struct fare_spray_body *body = spray ? spray->head.body : NULL;
+	int err = body && out ? attach_check_pair(body->pair) : -EINVAL;
+	struct spray_cursor *c;
 
+	if (err)
+		return err;
+	c = &body->cursor;
 	c->at = spray->head.at;
 	/* a retired segment's word may change no more: whoever was to do that was killed */
 	if (__atomic_load_n(spray->head.word, __ATOMIC_ACQUIRE) != spray->head.seen ||

@@ -36,7 +36,10 @@ struct fare_spray_head {
  */
 int fare_spray_next_1(struct fare_spray *spray, struct fare_slot *out);
 
-/* Exactly fare_spray_next(). */
+/*
+ * Exactly fare_spray_next(); but in a child of fork() it goes on to the schedule's end, as it
+ * touches nothing that others see.
+ */
 static inline int fare_spray_pick(struct fare_spray *spray, struct fare_slot *out)
 {
 	struct fare_spray_head *head = (struct fare_spray_head *)(void *)spray;

@@ -120,7 +120,13 @@ int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned
 	struct fare_domain *domain;
 	int err = sized_in(&options, sizeof(options), given, size);
 
+	if (!out)
+		return -EINVAL;
 	*out = NULL;
+	if (!err)
+		err = attach_check(fare);
+	if (!err && options.family && options.family != AF_INET && options.family != AF_INET6)
+		err = -EINVAL;
 	if (err)
 		return err;
 	provider = provider_by_name(options.provider);
@@ -157,31 +163,59 @@ int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned
 	return 0;
 }
 
-void fare_domain_close(struct fare_domain *domain)
+static void close_descriptors(struct fare_domain *domain)
 {
-	if (!domain)
-		return;
-	engine_fini(domain);
-	regions_fini(domain);
-	if (domain->endpoint)
-		domain->provider->endpoint_destroy(domain->endpoint);
 	if (domain->epoll_fd >= 0)
 		close(domain->epoll_fd);
 	if (domain->timer_fd >= 0)
 		close(domain->timer_fd);
+}
+
+/*
+ * In a child: descriptors are the process's own, and all else is the parent's or a copy in any
+ * state.
+ */
+static void leave(struct fare_domain *domain)
+{
+	if (domain->endpoint && domain->provider->endpoint_leave)
+		domain->provider->endpoint_leave(domain->endpoint);
+	close_descriptors(domain);
+}
+
+void fare_domain_close(struct fare_domain *domain)
+{
+	if (!domain)
+		return;
+	if (domain_check(domain)) {
+		leave(domain);
+		return;
+	}
+	engine_fini(domain);
+	regions_fini(domain);
+	if (domain->endpoint)
+		domain->provider->endpoint_destroy(domain->endpoint);
+	close_descriptors(domain);
 	free(domain);
 }
 
 void fare_domain_address(const struct fare_domain *domain, struct fare_address *out)
 {
-	const struct peer_address own = {domain->attr.address, domain->port};
+	struct peer_address own;
 
+	if (!out)
+		return;
+	*out = (struct fare_address){0};
+	if (domain_check(domain))
+		return;
+	own = (struct peer_address){domain->attr.address, domain->port};
 	peer_address_encode(&own, domain->incarnation, out);
 }
 
 int fare_domain_fd(const struct fare_domain *domain)
 {
-	return domain->epoll_fd;
+	int err = domain_check(domain);
+
+	return err ? err : domain->epoll_fd;
 }
 
 void domain_has_work(struct fare_domain *domain)
@@ -232,10 +266,13 @@ static int take_sized(struct fare_domain *domain, struct fare_event *events, int
 int fare_domain_poll_sized(struct fare_domain *domain, struct fare_event *events, int max,
 			   size_t size)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns;
 	bool ticked;
-	int err;
+	int err = domain_check(domain);
 
+	if (err || max < 0 || (max && !events))
+		return err ? err : -EINVAL;
+	now_ns = monotonic_ns();
 	domain->now_ns = now_ns; /* take_tick() uses it */
 	ticked = take_tick(domain);
 	err = engine_poll(domain, now_ns);

@@ -90,6 +90,8 @@ void fare_group_dump(const struct fare_group *group, int fd)
 {
 	uint32_t free_chunks = 0;
 
+	if (group_check(group))
+		return;
 	for (uint32_t i = group->free_chunk; i != NO_CHUNK; i = group->chunks[i].next)
 		free_chunks++;
 	dprintf(fd,

@@ -182,7 +182,11 @@ static int open_group(struct fare_group **out, struct fare_domain *domain,
 	struct fare_group_options options;
 	int err = sized_in(&options, sizeof(options), given, size);
 
-	*out = NULL;
+	/* packets have one family, and no group has several members */
+	if (!err &&
+	    (IN6_IS_ADDR_V4MAPPED(&peer->address) != IN6_IS_ADDR_V4MAPPED(&domain->attr.address) ||
+	     IN6_IS_ADDR_UNSPECIFIED(&peer->address) || IN6_IS_ADDR_MULTICAST(&peer->address)))
+		err = -EINVAL;
 	if (!err)
 		err = group_create(out, domain, peer, &options, NULL);
 	if (!err)
@@ -194,8 +198,14 @@ int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 			  const struct in6_addr *peer, const struct fare_group_options *options,
 			  size_t size)
 {
-	const struct peer_address first = {*peer, domain->provider->first_port};
+	struct peer_address first;
+	int err = out && peer ? domain_check(domain) : -EINVAL;
 
+	if (out)
+		*out = NULL;
+	if (err)
+		return err;
+	first = (struct peer_address){*peer, domain->provider->first_port};
 	return open_group(out, domain, &first, options, size);
 }
 
@@ -205,9 +215,12 @@ int fare_group_open_to_sized(struct fare_group **out, struct fare_domain *domain
 {
 	struct peer_address to;
 	uint64_t incarnation;
-	int err = peer_address_decode(peer, &to, &incarnation);
+	int err = out && peer ? domain_check(domain) : -EINVAL;
 
-	*out = NULL;
+	if (out)
+		*out = NULL;
+	if (!err)
+		err = peer_address_decode(peer, &to, &incarnation);
 	if (!err)
 		err = open_group(out, domain, &to, options, size);
 	if (err)
@@ -219,12 +232,13 @@ int fare_group_open_to_sized(struct fare_group **out, struct fare_domain *domain
 
 void fare_group_disconnect(struct fare_group *group)
 {
-	group_end(group, 0);
+	if (!group_check(group))
+		group_end(group, 0);
 }
 
 void fare_group_close(struct fare_group *group)
 {
-	if (!group)
+	if (group_check(group))
 		return;
 	tell_closed(group);
 	group_destroy(group);
@@ -232,23 +246,28 @@ void fare_group_close(struct fare_group *group)
 
 void fare_group_peer(const struct fare_group *group, struct in6_addr *out)
 {
-	*out = group->peer.address;
+	if (out)
+		*out = group_check(group) ? in6addr_any : group->peer.address;
 }
 
 const void *fare_group_private(const struct fare_group *group, size_t *bytes)
 {
-	*bytes = group->peer_private_bytes;
-	return group->peer_private;
+	bool is_there = !group_check(group);
+
+	if (bytes)
+		*bytes = is_there ? group->peer_private_bytes : 0;
+	return is_there ? group->peer_private : NULL;
 }
 
 void fare_group_set_context(struct fare_group *group, void *context)
 {
-	group->context = context;
+	if (!group_check(group))
+		group->context = context;
 }
 
 void *fare_group_context(const struct fare_group *group)
 {
-	return group->context;
+	return group_check(group) ? NULL : group->context;
 }
 
 /* ---- control ---- */
@@ -657,10 +676,17 @@ bool group_busy(const struct fare_group *group)
 void fare_group_stats_sized(const struct fare_group *group, struct fare_group_stats *given,
 			    size_t size)
 {
-	struct fare_group_stats stats = group->stats, *out = &stats;
+	struct fare_group_stats stats = {0}, *out = &stats;
 	struct flow_table_stats flows;
 	struct qp_stats qp;
 
+	if (!given)
+		return;
+	if (group_check(group)) {
+		sized_out(given, size, out, sizeof(*out));
+		return;
+	}
+	stats = group->stats;
 	if (group->flows) {
 		flow_table_stats(group->flows, &flows);
 		out->flow_moves = flows.moves;

@@ -41,7 +41,8 @@ int shape_options(struct fare_group *group, const struct fare_group_options *in,
 	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > FARE_MESSAGES_MAX ||
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
 	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > FARE_DSCP_ZERO ||
-	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX)
+	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX ||
+	    (o->private_bytes && !in->private_data))
 		return -EINVAL;
 	if (!offer && group->is_own_gpu && group->domain->provider == &qp_soft_provider)
 		stay_on_host(o);

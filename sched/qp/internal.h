@@ -340,6 +340,17 @@ static inline uint64_t domain_random(const struct fare_domain *domain)
 	return domain->random(domain->random_arg);
 }
 
+/* What every public function asks first (attach.h). */
+static inline int domain_check(const struct fare_domain *domain)
+{
+	return attach_check(domain ? domain->fare : NULL);
+}
+
+static inline int group_check(const struct fare_group *group)
+{
+	return domain_check(group ? group->domain : NULL);
+}
+
 /* domain.c: something begins, and the application is to look soon. */
 void domain_has_work(struct fare_domain *domain);
 

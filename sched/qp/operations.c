@@ -16,6 +16,8 @@ static int check(const struct fare_group *group, const struct operation *op)
 {
 	const struct fare_write *w = &op->write;
 
+	if (w->length > UINT64_MAX - w->remote_addr)
+		return -EINVAL;
 	if (group_is_over(group))
 		return -ENOTCONN;
 	/* a responder that takes packets in any order answers no READ */
@@ -25,6 +27,8 @@ static int check(const struct fare_group *group, const struct operation *op)
 		return pieces_check(group, w);
 	if (w->length &&
 	    (!w->data || !w->mr || !domain_mr_holds(group->domain, w->mr, w->data, w->length)))
+		return -EINVAL;
+	if (op->send_bytes && !op->send_data)
 		return -EINVAL;
 	if (op->send_bytes > group->options.message_bytes ||
 	    (op->is_send && !group->options.message_bytes))
@@ -48,10 +52,20 @@ static int queue_one(struct fare_group *group, const struct operation *op)
 	return err;
 }
 
+static int take_write(const struct fare_group *group, struct operation *op, const void *given,
+		      size_t size)
+{
+	int err = given ? group_check(group) : -EINVAL;
+
+	if (!err)
+		err = sized_in(&op->write, sizeof(op->write), given, size);
+	return !err && op->write.flags & ~(FARE_WRITE_NOTIFY | FARE_KEY_IS_GOOD) ? -EINVAL : err;
+}
+
 int fare_group_write_sized(struct fare_group *group, const struct fare_write *write, size_t size)
 {
 	struct operation op = {0};
-	int err = sized_in(&op.write, sizeof(op.write), write, size);
+	int err = take_write(group, &op, write, size);
 
 	return err ? err : queue_one(group, &op);
 }
@@ -61,11 +75,10 @@ int fare_group_write_many_sized(struct fare_group *group, const struct fare_writ
 {
 	struct operation op = {0};
 	unsigned done = 0;
-	int err = 0;
+	int err = n && !writes ? -EINVAL : group_check(group);
 
-	for (; done < n; done++) {
-		err = sized_in(&op.write, sizeof(op.write), (const uint8_t *)writes + done * size,
-			       size);
+	for (; !err && done < n; done++) {
+		err = take_write(group, &op, (const uint8_t *)writes + done * size, size);
 		if (!err)
 			err = queue(group, &op);
 		if (err)
@@ -80,23 +93,35 @@ int fare_group_send_sized(struct fare_group *group, const struct fare_send *give
 {
 	struct operation op = {.is_send = true};
 	struct fare_send send;
-	int err = sized_in(&send, sizeof(send), given, size);
+	int err = given ? group_check(group) : -EINVAL;
 
+	if (!err)
+		err = sized_in(&send, sizeof(send), given, size);
+	if (!err && send.flags & ~FARE_SEND_MORE)
+		err = -EINVAL;
+	if (err)
+		return err;
 	op.write.tag = send.tag;
 	op.write.context = send.context;
 	op.write.deadline_ns = send.deadline_ns;
 	op.send_data = send.data;
 	op.send_bytes = send.length;
 	op.is_followed = send.flags & FARE_SEND_MORE;
-	return err ? err : queue_one(group, &op);
+	return queue_one(group, &op);
 }
 
 int fare_group_read_sized(struct fare_group *group, const struct fare_read *given, size_t size)
 {
 	struct operation op = {.is_read = true};
 	struct fare_read read;
-	int err = sized_in(&read, sizeof(read), given, size);
+	int err = given ? group_check(group) : -EINVAL;
 
+	if (!err)
+		err = sized_in(&read, sizeof(read), given, size);
+	if (!err && read.flags & ~FARE_KEY_IS_GOOD)
+		err = -EINVAL;
+	if (err)
+		return err;
 	op.write.data = read.data;
 	op.write.mr = read.mr;
 	op.write.length = read.length;
@@ -106,6 +131,6 @@ int fare_group_read_sized(struct fare_group *group, const struct fare_read *give
 	op.write.deadline_ns = read.deadline_ns;
 	op.write.pieces = read.pieces;
 	op.write.n_pieces = read.n_pieces;
-	op.write.flags = read.flags & FARE_KEY_IS_GOOD;
-	return err ? err : queue_one(group, &op);
+	op.write.flags = read.flags;
+	return queue_one(group, &op);
 }

@@ -21,7 +21,7 @@ int pieces_check(const struct fare_group *group, const struct fare_write *write)
 		if (__builtin_add_overflow(length, p->length, &length))
 			return -EINVAL;
 	}
-	return 0;
+	return length > UINT64_MAX - write->remote_addr ? -EINVAL : 0;
 }
 
 static struct kept_piece *pieces_of(const struct fare_group *group, const struct message *m)

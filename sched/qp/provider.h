@@ -319,6 +319,11 @@ struct qp_provider {
 	/* 0 or -errno (-EADDRINUSE: no port to receive at). *out NULL on error. attr is copied. */
 	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */
+	/*
+	 * In a child of fork(): closes the descriptors, which are the child's own. The rest of ep
+	 * is a copy of the parent's and stays as it is. NULL: there are none to close.
+	 */
+	void (*endpoint_leave)(struct qp_endpoint *ep);
 	/* UDP port at which it receives: qp_endpoint_attr.udp_port. NULL: first_port */
 	uint16_t (*endpoint_port)(const struct qp_endpoint *ep);
 	/* Payload bytes of its packets; a QP may use less (qp_remote). NULL: attr.path_mtu */

@@ -34,8 +34,13 @@ struct fare_mr {
 static int make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr, size_t length,
 		unsigned rights)
 {
+	int err = domain_check(domain);
+
 	*out = NULL;
-	if (rights & ~(FARE_REMOTE_WRITE | FARE_REMOTE_READ))
+	if (err)
+		return err;
+	if (rights & ~(FARE_REMOTE_WRITE | FARE_REMOTE_READ) || !length || length > PTRDIFF_MAX ||
+	    addr > UINTPTR_MAX - length)
 		return -EINVAL;
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -61,9 +66,10 @@ int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *add
 		     unsigned rights)
 {
 	struct fare_mr *mr;
-	int err = make(&mr, domain, (uintptr_t)addr, length, rights);
+	int err = addr && out ? make(&mr, domain, (uintptr_t)addr, length, rights) : -EINVAL;
 
-	*out = NULL;
+	if (out)
+		*out = NULL;
 	if (err)
 		return err;
 	err = domain->provider->mr_register(domain->endpoint, addr, length, rights, &mr->mr);
@@ -74,11 +80,14 @@ int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, in
 			    uint64_t offset, size_t length, uint64_t iova, unsigned rights)
 {
 	struct fare_mr *mr;
-	int err = make(&mr, domain, 0, length, rights);
+	int err = out ? make(&mr, domain, 0, length, rights) : -EINVAL;
 
-	*out = NULL;
+	if (out)
+		*out = NULL;
 	if (err)
 		return err;
+	if (offset > INT64_MAX - length || iova > UINT64_MAX - length)
+		return keep(out, mr, -EINVAL);
 	/* NULL names no memory; a device wants the same offset within a page */
 	if (!iova)
 		iova = PAGE_BYTES + offset % PAGE_BYTES;
@@ -118,9 +127,10 @@ int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, si
 		unsigned rights)
 {
 	struct fare_mr *mr;
-	int err = make(&mr, domain, (uintptr_t)addr, length, rights);
+	int err = addr && out ? make(&mr, domain, (uintptr_t)addr, length, rights) : -EINVAL;
 
-	*out = NULL;
+	if (out)
+		*out = NULL;
 	if (err)
 		return err;
 	err = make_cache(domain);
@@ -133,7 +143,7 @@ int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, si
 
 void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t length)
 {
-	if (domain->mr_cache)
+	if (!domain_check(domain) && domain->mr_cache)
 		mr_cache_invalidate(domain->mr_cache, addr, length);
 }
 
@@ -150,7 +160,7 @@ void fare_mr_deregister(struct fare_mr *mr)
 {
 	struct fare_domain *domain;
 
-	if (!mr)
+	if (!mr || domain_check(mr->domain))
 		return;
 	domain = mr->domain;
 	DL_DELETE(domain->regions, mr);
@@ -165,17 +175,19 @@ void fare_mr_deregister(struct fare_mr *mr)
 
 int fare_mr_sync(const struct fare_mr *mr)
 {
-	return mr->is_dmabuf ? mr_dmabuf_sync(&mr->dmabuf) : 0;
+	int err = mr ? domain_check(mr->domain) : -EINVAL;
+
+	return !err && mr->is_dmabuf ? mr_dmabuf_sync(&mr->dmabuf) : err;
 }
 
 uint64_t fare_mr_addr(const struct fare_mr *mr)
 {
-	return mr->addr;
+	return mr ? mr->addr : 0;
 }
 
 uint32_t fare_mr_rkey(const struct fare_mr *mr)
 {
-	return mr->mr.rkey;
+	return mr ? mr->mr.rkey : 0;
 }
 
 bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,

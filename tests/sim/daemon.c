@@ -20,6 +20,11 @@ struct conn_segment {
 	int unused;
 };
 
+int attach_check(const struct fare *fare)
+{
+	return fare ? 0 : -EINVAL;
+}
+
 void daemon_init(struct sim *sim, unsigned host)
 {
 	struct fare *fare = &sim->daemon[host].fare;

@@ -299,6 +299,20 @@ static void close_if_open(int fd)
 		close(fd);
 }
 
+static void close_descriptors(const struct qp_endpoint *ep)
+{
+	close_if_open(ep->rx_fd);
+	close_if_open(ep->timer_fd);
+	close_if_open(ep->wake_fd);
+	close_if_open(ep->epoll_fd);
+}
+
+void soft_endpoint_leave(struct qp_endpoint *ep)
+{
+	soft_sockets_leave(&ep->sockets);
+	close_descriptors(ep);
+}
+
 void soft_endpoint_destroy(struct qp_endpoint *ep)
 {
 	if (!ep)
@@ -306,10 +320,7 @@ void soft_endpoint_destroy(struct qp_endpoint *ep)
 	while (!soft_link_is_alone(&ep->qps))
 		soft_qp_destroy(soft_link_owner(ep->qps.next, struct qp, all));
 	soft_sockets_fini(&ep->sockets);
-	close_if_open(ep->rx_fd);
-	close_if_open(ep->timer_fd);
-	close_if_open(ep->wake_fd);
-	close_if_open(ep->epoll_fd);
+	close_descriptors(ep);
 	mr_table_fini(&ep->regions);
 	soft_cq_fini(&ep->cq);
 	timers_fini(&ep->timers);

@@ -165,6 +165,7 @@ bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_
 
 int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 void soft_endpoint_destroy(struct qp_endpoint *ep);
+void soft_endpoint_leave(struct qp_endpoint *ep);
 int soft_endpoint_progress(struct qp_endpoint *ep);
 
 int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);

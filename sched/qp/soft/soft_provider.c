@@ -61,6 +61,7 @@ const struct qp_provider qp_soft_provider = {
 	.echoes_tell_ports = true,
 	.endpoint_create = soft_endpoint_create,
 	.endpoint_destroy = soft_endpoint_destroy,
+	.endpoint_leave = soft_endpoint_leave,
 	.endpoint_port = endpoint_port,
 	.endpoint_path_mtu = endpoint_path_mtu,
 	.endpoint_fd = endpoint_fd,

@@ -217,6 +217,13 @@ void soft_sockets_fini(struct soft_sockets *sockets)
 			destroy(sockets, sockets->buckets[i]);
 }
 
+void soft_sockets_leave(const struct soft_sockets *sockets)
+{
+	for (unsigned i = 0; i < SOFT_SOCKET_BUCKETS; i++)
+		for (const struct soft_socket *s = sockets->buckets[i]; s; s = s->next)
+			close(s->fd);
+}
+
 int soft_sockets_set_full(struct soft_sockets *sockets, struct soft_socket *s)
 {
 	struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT, .data.ptr = s};

@@ -49,6 +49,8 @@ struct soft_sockets {
 
 void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_attr *attr);
 void soft_sockets_fini(struct soft_sockets *sockets); /* closes all */
+/* In a child of fork(): closes the descriptors and changes nothing else, nor the epoll. */
+void soft_sockets_leave(const struct soft_sockets *sockets);
 
 /*
  * What a QP may hand to the kernel at once for that key's link: on a slow one no more than it
