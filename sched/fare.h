@@ -461,6 +461,12 @@ void fare_group_close(struct fare_group *group);
 /* What the peer said of itself when the group opened; NULL, *bytes 0: nothing, or not yet. */
 const void *fare_group_private(const struct fare_group *group, size_t *bytes);
 void fare_group_peer(const struct fare_group *group, struct in6_addr *out);
+/*
+ * The process at the other end, as its fare_domain_address() has it: address, port and incarnation
+ * of its authenticated messages, and nothing that it says of itself in private data. -ENOTCONN: not
+ * known yet, before CONNECTED of fare_group_open().
+ */
+int fare_group_peer_address(const struct fare_group *group, struct fare_address *out);
 void fare_group_set_context(struct fare_group *group, void *context);
 void *fare_group_context(const struct fare_group *group);
 

@@ -11,6 +11,12 @@
 #define CONTEXT_HELLO (UINT64_C(1) << 32) /* | communicator's number */
 #define CONTEXT_OTHER (UINT64_C(2) << 32) /* nobody waits for it */
 
+/*
+ * Communicators of a group that wait to be accepted, or whose peer has not taken that they are
+ * refused. NCCL connects one for each channel, of which it has 64 at most, and accepts each.
+ */
+#define UNACCEPTED_MAX 1024u
+
 /* ---- making and ending ---- */
 
 struct comm *comm_create(struct peer_group *group, uint16_t number, enum comm_state state,
@@ -36,6 +42,7 @@ void comm_free(struct comm *comm)
 {
 	if (comm->state == COMM_LEAVING)
 		comm->group->n_leaving--;
+	comm->group->n_unaccepted -= comm->is_unaccepted;
 	HASH_DEL(comm->group->comms, comm);
 	free(comm);
 }
@@ -63,6 +70,13 @@ int comm_says_hello(struct comm *comm)
 		err = peer_group_send(comm->group, &m, CONTEXT_HELLO | comm->number);
 	comm->hello_queued |= !err;
 	return err;
+}
+
+void comm_accept(struct comm *comm)
+{
+	comm->state = COMM_RECEIVING;
+	comm->group->n_unaccepted -= comm->is_unaccepted;
+	comm->is_unaccepted = false;
 }
 
 void comm_leave(struct comm *comm)
@@ -93,8 +107,16 @@ void comm_on_hello(struct peer_group *group, const struct wire_message *m)
 
 	if (comm_find(group, m->comm))
 		return;
+	if (group->n_unaccepted == UNACCEPTED_MAX) {
+		peer_group_cut(group, "it wants more communicators than NCCL accepts");
+		return;
+	}
 	comm = comm_create(group, m->comm, COMM_WAITING, m->listener);
-	if (comm && !listener_exists(group->device, m->listener))
+	if (!comm)
+		return;
+	comm->is_unaccepted = true;
+	group->n_unaccepted++;
+	if (!listener_exists(group->device, m->listener))
 		comm_leave(comm);
 }
 

@@ -46,7 +46,9 @@ struct comm {
 	uint16_t number;
 	enum comm_state state;
 	uint64_t listener;
+	uint64_t ticket; /* sending, until NCCL has it: nccl_handle.h; else 0 */
 	bool hello_queued;
+	bool is_unaccepted;	/* receiving: it is there because the peer wants it */
 	struct credits credits; /* sending */
 	uint16_t next_id;	/* receiving */
 	struct request requests[NCCL_REQUESTS];
@@ -64,6 +66,8 @@ struct comm *comm_after(const struct comm *comm);
  * first.
  */
 int comm_says_hello(struct comm *comm);
+/* NCCL has accepted it. */
+void comm_accept(struct comm *comm);
 /* Of no use to NCCL any more. peer_group_sweep() frees it. */
 void comm_leave(struct comm *comm);
 bool comm_is_leaving(const struct comm *comm);

@@ -32,7 +32,6 @@ struct device {
 	struct fare_domain *domain;
 	struct peer_group *groups;
 	struct listener *listeners;
-	uint64_t last_listener;
 };
 
 /* Says what failed and why; returns ncclSystemError. */

@@ -3,38 +3,41 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/random.h>
 #include <utlist.h>
 
 #include "nccl/nccl_comm.h"
-
-#define MAGIC 0x4641524e43434c32ull /* "FARNCCL2" */
-
-struct handle {
-	uint64_t magic, listener;
-	struct fare_address address;
-	struct comm *stage; /* connect() so far; NULL in what is exchanged */
-};
-_Static_assert(sizeof(struct handle) <= NCCL_NET_HANDLE_MAXSIZE, "NCCL's limit");
+#include "nccl/nccl_handle.h"
 
 /* ---- listening ---- */
+
+/* Never 0. */
+static int listener_random(uint64_t *out)
+{
+	do
+		if (getrandom(out, sizeof(*out), 0) != sizeof(*out))
+			return -EIO;
+	while (!*out);
+	return 0;
+}
 
 ncclResult_t listener_create(struct listener **out, struct device *device, void *handle)
 {
 	ncclResult_t result = device_open(device);
-	struct handle h = {.magic = MAGIC};
+	struct handle h = {0};
 	struct listener *l;
 
 	if (result != ncclSuccess)
 		return result;
+	if (listener_random(&h.listener))
+		return device_failed(device, "getrandom", -EIO);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return ncclSystemError;
 	l->device = device;
-	l->id = h.listener = ++device->last_listener;
+	l->id = h.listener;
 	fare_domain_address(device->domain, &h.address);
-	memset(handle, 0, NCCL_NET_HANDLE_MAXSIZE);
-	memcpy(handle, &h, sizeof(h));
+	handle_encode(&h, handle);
 	DL_APPEND(device->listeners, l);
 	*out = l;
 	return ncclSuccess;
@@ -66,7 +69,7 @@ struct comm *listener_accept(struct listener *listener)
 	struct comm *comm = waiting_comm(listener);
 
 	if (comm)
-		comm->state = COMM_RECEIVING;
+		comm_accept(comm);
 	return comm;
 }
 
@@ -82,19 +85,19 @@ void listener_destroy(struct listener *listener)
 
 /* ---- connecting ---- */
 
-/* The handle came from the peer: what it has for a stage must be one of ours. */
-static bool is_stage(const struct device *device, const struct comm *comm)
+/* What an earlier call with that handle has begun. NULL: none has, here. */
+static struct comm *by_ticket(const struct device *device, uint64_t ticket)
 {
 	struct peer_group *g;
 
 	DL_FOREACH (device->groups, g)
 		for (struct comm *c = g->opened ? g->comms : NULL; c; c = comm_after(c))
-			if (c == comm)
-				return true;
-	return false;
+			if (c->ticket == ticket)
+				return c;
+	return NULL;
 }
 
-static ncclResult_t begin(struct device *device, struct handle *h, uint8_t dscp)
+static ncclResult_t begin(struct comm **out, struct device *device, struct handle *h, uint8_t dscp)
 {
 	ncclResult_t result = device_open(device);
 	struct peer_group *group;
@@ -102,11 +105,16 @@ static ncclResult_t begin(struct device *device, struct handle *h, uint8_t dscp)
 
 	if (result != ncclSuccess)
 		return result;
-	err = peer_group_open(&group, device, &h->address, dscp);
+	err = listener_random(&h->ticket);
+	if (!err)
+		err = peer_group_open(&group, device, &h->address, dscp);
 	if (err)
 		return device_failed(device, "group", err);
-	h->stage = comm_create(group, peer_group_new_number(group), COMM_GREETING, h->listener);
-	return h->stage ? ncclSuccess : ncclSystemError;
+	*out = comm_create(group, peer_group_new_number(group), COMM_GREETING, h->listener);
+	if (!*out)
+		return ncclSystemError;
+	(*out)->ticket = h->ticket;
+	return ncclSuccess;
 }
 
 static ncclResult_t go_on(struct device *device, struct comm *comm)
@@ -123,22 +131,28 @@ static ncclResult_t go_on(struct device *device, struct comm *comm)
 ncclResult_t listener_connect(struct comm **out, struct device *device, void *handle, uint8_t dscp)
 {
 	ncclResult_t result = ncclSuccess;
+	struct comm *comm = NULL;
 	struct handle h;
 
-	memcpy(&h, handle, sizeof(h));
-	if (h.magic != MAGIC || (h.stage && !is_stage(device, h.stage)))
+	if (handle_decode(handle, &h))
 		return ncclInvalidArgument;
-	if (!h.stage)
-		result = begin(device, &h, dscp);
+	if (h.ticket)
+		comm = by_ticket(device, h.ticket);
+	if (h.ticket && !comm)
+		return ncclInvalidArgument;
+	if (!comm)
+		result = begin(&comm, device, &h, dscp);
 	if (result == ncclSuccess)
-		result = go_on(device, h.stage);
-	if (result == ncclSuccess && h.stage->state == COMM_GREETED && h.stage->group->connected)
-		*out = h.stage;
-	if (h.stage && (result != ncclSuccess || *out)) {
+		result = go_on(device, comm);
+	if (result == ncclSuccess && comm->state == COMM_GREETED && comm->group->connected)
+		*out = comm;
+	if (comm && (result != ncclSuccess || *out)) {
 		if (!*out)
-			comm_leave(h.stage);
-		h.stage = NULL;
+			comm_leave(comm);
+		h.ticket = comm->ticket = 0;
 	}
-	memcpy(handle, &h, sizeof(h));
+	if (!comm)
+		h.ticket = 0;
+	handle_encode(&h, handle);
 	return result;
 }

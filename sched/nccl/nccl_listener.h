@@ -2,8 +2,8 @@
 /*
  * nccl_listener.h - how communicators come about: listen, connect, accept.
  *
- * Solely owns: listeners, and the handle that NCCL carries from listen() to connect(). Thread:
- * any that holds the device's lock.
+ * Solely owns: listeners. A peer can connect to one whose number it has from the handle
+ * (nccl_handle.h), and to no other. Thread: any that holds the device's lock.
  */
 #ifndef NCCL_LISTENER_H
 #define NCCL_LISTENER_H
@@ -17,7 +17,7 @@ struct comm;
 struct listener {
 	struct listener *prev, *next; /* of the device's */
 	struct device *device;
-	uint64_t id; /* no other of the device has or had it */
+	uint64_t id; /* by chance: only who got the handle has it */
 };
 
 /* Opens the device's domain unless it is open. handle: NCCL_NET_HANDLE_MAXSIZE bytes. */

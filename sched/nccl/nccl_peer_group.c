@@ -10,6 +10,9 @@
 
 #include "nccl/nccl_comm.h"
 
+/* From one process: it opens one for each class of packets (DSCP). */
+#define ACCEPTED_MAX 64u
+
 /* ---- making and ending ---- */
 
 /* A line for each group: how many there are is what sharing them is about. */
@@ -104,6 +107,13 @@ int peer_group_send(struct peer_group *group, const struct wire_message *m, uint
 	return fare_group_send(group->group, &send);
 }
 
+void peer_group_cut(struct peer_group *group, const char *why)
+{
+	device_failed(group->device, why, -EPROTO);
+	group->is_cut = true;
+	fare_group_disconnect(group->group);
+}
+
 /* ---- events ---- */
 
 static bool greets(const void *data, size_t bytes)
@@ -143,7 +153,7 @@ static void on_message(struct peer_group *g, const struct fare_event *e)
 {
 	struct wire_message m;
 
-	if (wire_decode(e->data, e->bytes, &m))
+	if (g->is_cut || wire_decode(e->data, e->bytes, &m))
 		return;
 	if (m.kind == WIRE_HELLO && !g->opened)
 		comm_on_hello(g, &m);
@@ -153,14 +163,29 @@ static void on_message(struct peer_group *g, const struct fare_event *e)
 		comm_on_bye(comm_find(g, m.comm));
 }
 
+static unsigned count_from(const struct device *device, const struct fare_address *peer)
+{
+	const struct peer_group *g;
+	unsigned n = 0;
+
+	DL_FOREACH (device->groups, g)
+		n += !g->opened && !memcmp(&g->peer, peer, sizeof(*peer));
+	return n;
+}
+
 static void on_accepted(struct device *device, struct fare_group *group)
 {
-	struct peer_group *g = create(device, group);
+	struct peer_group *g = NULL;
+	struct fare_address peer;
 
-	if (g)
-		announce(g);
-	else
+	if (!fare_group_peer_address(group, &peer) && count_from(device, &peer) < ACCEPTED_MAX)
+		g = create(device, group);
+	if (!g) {
 		fare_group_disconnect(group);
+		return;
+	}
+	g->peer = peer;
+	announce(g);
 }
 
 void peer_group_on_event(struct device *device, const struct fare_event *event)

@@ -23,13 +23,14 @@ struct peer_group {
 	struct peer_group *prev, *next; /* of the device's */
 	struct device *device;
 	struct fare_group *group;
-	bool opened; /* by us, toward: */
-	struct fare_address peer;
+	bool opened;		  /* by us */
+	struct fare_address peer; /* the process that libfare has authenticated */
 	uint8_t dscp;
-	bool connected, closed;
-	struct comm *comms; /* by number */
-	uint16_t last_comm; /* the number that was given last */
-	unsigned n_leaving; /* closed by NCCL; the peer is not told yet */
+	bool connected, closed, is_cut;
+	struct comm *comms;    /* by number */
+	uint16_t last_comm;    /* the number that was given last */
+	unsigned n_leaving;    /* closed by NCCL; the peer is not told yet */
+	unsigned n_unaccepted; /* the peer wants them */
 };
 
 /* Opens one, or gives the one that is open. 0 or -errno. */
@@ -39,6 +40,9 @@ int peer_group_open(struct peer_group **out, struct device *device, const struct
 uint16_t peer_group_new_number(struct peer_group *group);
 /* context: COMPLETED has it. 0 or -errno; -ENOBUFS: poll first. */
 int peer_group_send(struct peer_group *group, const struct wire_message *m, uint64_t context);
+
+/* The peer does not keep to the protocol: the group ends. */
+void peer_group_cut(struct peer_group *group, const char *why);
 
 /* For fare_domain_options: refuses who does not speak as we do. */
 int peer_group_on_request(void *arg, struct fare_request *request);

@@ -25,15 +25,8 @@ void wire_encode(const struct wire_message *m, uint8_t out[WIRE_BYTES])
 	memcpy(out, words, WIRE_BYTES);
 }
 
-int wire_decode(const void *data, size_t bytes, struct wire_message *out)
+static int decode(const uint64_t words[WORDS], struct wire_message *out)
 {
-	uint64_t words[WORDS];
-
-	if (bytes != WIRE_BYTES)
-		return -EBADMSG;
-	memcpy(words, data, WIRE_BYTES);
-	for (unsigned i = 0; i < WORDS; i++)
-		words[i] = be64toh(words[i]);
 	*out = (struct wire_message){.kind = (enum wire_kind)(words[0] >> 48),
 				     .comm = (uint16_t)(words[0] >> 32)};
 	switch (out->kind) {
@@ -51,4 +44,23 @@ int wire_decode(const void *data, size_t bytes, struct wire_message *out)
 		return 0;
 	}
 	return -EBADMSG;
+}
+
+int wire_decode(const void *data, size_t bytes, struct wire_message *out)
+{
+	uint64_t words[WORDS];
+	uint8_t again[WIRE_BYTES];
+	int err;
+
+	if (bytes != WIRE_BYTES)
+		return -EBADMSG;
+	memcpy(words, data, WIRE_BYTES);
+	for (unsigned i = 0; i < WORDS; i++)
+		words[i] = be64toh(words[i]);
+	err = decode(words, out);
+	if (err)
+		return err;
+	/* what a kind does not use is 0 */
+	wire_encode(out, again);
+	return memcmp(again, data, WIRE_BYTES) ? -EBADMSG : 0;
 }

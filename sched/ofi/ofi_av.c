@@ -125,7 +125,10 @@ static int insert_one(struct ofi_av *av, const uint8_t *bytes, fi_addr_t *out)
 		return -FI_EINVAL;
 	peer = ofi_peer_get(av->domain, &address.process);
 	e = peer ? find(av, peer, address.ep) : NULL;
-	if (!peer || (!e && make_room(av)))
+	if (!peer)
+		return -FI_ENOMEM;
+	ofi_peer_changed(peer);
+	if (!e && make_room(av))
 		return -FI_ENOMEM;
 	if (!e) {
 		e = calloc(1, sizeof(*e));
@@ -140,6 +143,7 @@ static int insert_one(struct ofi_av *av, const uint8_t *bytes, fi_addr_t *out)
 			return -FI_ENOMEM;
 		}
 		av->entries[av->n++] = e;
+		peer->n_entries++;
 		name_sources(av, e);
 	}
 	*out = e->number;
@@ -190,6 +194,8 @@ static void drop(struct ofi_av *av, struct entry *e)
 {
 	HASH_DEL(av->by_key, e);
 	av->entries[e->number] = NULL;
+	e->peer->n_entries--;
+	ofi_peer_changed(e->peer);
 	free(e);
 }
 

@@ -6,12 +6,14 @@
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_multi.h"
 #include "ofi/ofi_op.h"
+#include "ofi/ofi_peer.h"
 
 bool ofi_complete_wants_entry(const struct ofi_ep *ep, bool tx, uint64_t flags)
 {
 	return flags & FI_COMPLETION || !(tx ? ep->tx_selective : ep->rx_selective);
 }
 
+/* Where no entry is made, what it would have counted is given back. */
 static void complete(struct ofi_cq *cq, struct ofi_cntr *cntr, bool wanted,
 		     const struct ofi_cq_event *event)
 {
@@ -19,6 +21,8 @@ static void complete(struct ofi_cq *cq, struct ofi_cntr *cntr, bool wanted,
 		ofi_cntr_count(cntr, event->err);
 	if (cq && (wanted || event->err))
 		ofi_cq_add(cq, event);
+	else if (event->kept_bytes)
+		ofi_peer_give_credit(event->peer, event->kept_bytes);
 }
 
 void ofi_complete_op(struct ofi_ep *ep, const struct ofi_op *op)
@@ -50,25 +54,30 @@ void ofi_complete_recv(struct ofi_recv *recv, int status)
 			  .data = recv->wire.data,
 			  .tag = recv->wire.tag},
 		.source = recv->source,
-		.err = -status};
+		.err = -status,
+		.kept_bytes = recv->kept_bytes,
+		.peer = recv->peer};
 
 	if (!status && recv->length > recv->room) {
 		event.err = FI_ETRUNC;
 		event.olen = recv->length - recv->room;
 	}
 	/* the application is always told when it has its buffer back */
+	recv->kept_bytes = 0;
 	complete(ep->rx_cq, ep->cntr[OFI_CNTR_RECV], recv->wants_entry || gives_back, &event);
 	ofi_multi_free(recv);
 }
 
-void ofi_complete_written(struct ofi_ep *ep, uint64_t source, const struct ofi_wire *w)
+void ofi_complete_written(struct ofi_ep *ep, struct ofi_peer *peer, uint64_t source,
+			  const struct ofi_wire *w)
 {
 	const struct ofi_cq_event event = {
 		.entry = {.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
 			  .len = w->length,
 			  .data = w->data},
-		.source = source};
+		.source = source,
+		.kept_bytes = (uint32_t)ofi_wire_cost(OFI_WRITTEN, 0),
+		.peer = peer};
 
-	if (ep->rx_cq)
-		ofi_cq_add(ep->rx_cq, &event);
+	complete(ep->rx_cq, NULL, true, &event);
 }

@@ -13,6 +13,7 @@
 
 struct ofi_ep;
 struct ofi_op;
+struct ofi_peer;
 struct ofi_recv;
 struct ofi_wire;
 
@@ -22,7 +23,8 @@ bool ofi_complete_wants_entry(const struct ofi_ep *ep, bool tx, uint64_t flags);
 void ofi_complete_op(struct ofi_ep *ep, const struct ofi_op *op);
 /* Takes the receive: its completion is written, and it is gone. status: 0 or -errno. */
 void ofi_complete_recv(struct ofi_recv *recv, int status);
-/* A peer's write with remote CQ data. */
-void ofi_complete_written(struct ofi_ep *ep, uint64_t source, const struct ofi_wire *w);
+/* A peer's write with remote CQ data: its entry counts against the peer until it is read. */
+void ofi_complete_written(struct ofi_ep *ep, struct ofi_peer *peer, uint64_t source,
+			  const struct ofi_wire *w);
 
 #endif

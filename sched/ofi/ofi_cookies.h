@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-#define OFI_COOKIES_MAX (1u << 16)
+/* a power of two: eight endpoints whose operations all wait (OFI_TX_SIZE) */
+#define OFI_COOKIES_MAX (1u << 13)
 
 struct ofi_cookies {
 	struct ofi_cookie *slots;

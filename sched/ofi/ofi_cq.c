@@ -63,10 +63,17 @@ static bool grow(struct ofi_cq *cq)
 	return true;
 }
 
+static void give_credit(const struct ofi_cq_event *event)
+{
+	if (event->kept_bytes)
+		ofi_peer_give_credit(event->peer, event->kept_bytes);
+}
+
 void ofi_cq_add(struct ofi_cq *cq, const struct ofi_cq_event *event)
 {
 	if (cq->n == cq->size && !grow(cq)) {
 		cq->domain->broken = true; /* a completion less: reads say so from now on */
+		give_credit(event);
 		return;
 	}
 	cq->events[(cq->head + cq->n++) & (cq->size - 1)] = *event;
@@ -80,9 +87,12 @@ static const struct ofi_cq_event *first(const struct ofi_cq *cq)
 
 static void drop_first(struct ofi_cq *cq)
 {
+	const struct ofi_cq_event event = cq->events[cq->head];
+
 	cq->head = (cq->head + 1) & (cq->size - 1);
 	if (!--cq->n)
 		ofi_signal_clear(&cq->signal);
+	give_credit(&event);
 }
 
 /* ---- reading ---- */
@@ -283,6 +293,8 @@ static int cq_close(struct fid *fid)
 
 	ofi_lock(domain);
 	busy = cq->n_bound;
+	while (!busy && cq->n)
+		drop_first(cq);
 	domain->n_users -= !busy;
 	ofi_unlock(domain);
 	if (busy)

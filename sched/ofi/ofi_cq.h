@@ -3,7 +3,8 @@
  * ofi_cq.h - fi_cq(3): completion queues of every format; waiting by descriptor, in the call, or
  * not at all.
  *
- * A queue is never overrun: it grows, and what is outstanding bounds it.
+ * A queue is never overrun: it grows, and what is outstanding bounds it: operations, posted
+ * receives, and what peers have credit for.
  */
 #ifndef OFI_CQ_H
 #define OFI_CQ_H
@@ -11,12 +12,16 @@
 #include <rdma/fi_eq.h>
 
 struct ofi_domain;
+struct ofi_peer;
 
 struct ofi_cq_event {
 	struct fi_cq_tagged_entry entry;
 	uint64_t source;
 	size_t olen; /* bytes that did not fit */
 	int err;     /* 0, or an errno: read by fi_cq_readerr() */
+	/* it counts so much against that peer until it is read; or 0 */
+	uint32_t kept_bytes;
+	struct ofi_peer *peer;
 };
 
 struct ofi_cq;

@@ -89,8 +89,9 @@ static void destroy(struct ofi_domain *d)
 {
 	ofi_progress_fini(d);
 	ofi_self_fini(d);
-	ofi_peers_fini(d);
+	ofi_peers_close_links(d);
 	ofi_op_destroy_all(d);
+	ofi_peers_fini(d);
 	ofi_cookies_fini(&d->cookies);
 	fare_domain_close(d->fare_domain);
 	fare_detach(d->fare);

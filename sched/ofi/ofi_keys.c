@@ -81,6 +81,15 @@ void ofi_keys_forget(struct ofi_keys *keys, uint64_t key)
 		drop(keys, k);
 }
 
+void ofi_keys_forget_all(struct ofi_keys *keys)
+{
+	struct ofi_key *k, *next;
+
+	HASH_ITER (hh, keys->by_key, k, next)
+		if (k->state != OFI_KEY_ASKED)
+			drop(keys, k);
+}
+
 int ofi_keys_place(const struct ofi_key *key, uint64_t offset, uint64_t length, uint64_t *address)
 {
 	if (length > key->length || offset > key->length - length)

@@ -44,6 +44,7 @@ void ofi_keys_answer(struct ofi_keys *keys, uint64_t key, const struct ofi_wire 
 void ofi_keys_unask(struct ofi_keys *keys, uint64_t key);
 /* What is known of it holds no longer. An answer that is still to come does. */
 void ofi_keys_forget(struct ofi_keys *keys, uint64_t key);
+void ofi_keys_forget_all(struct ofi_keys *keys);
 /* The address of length bytes at that offset of the region. 0, or -EACCES: not within it. */
 int ofi_keys_place(const struct ofi_key *key, uint64_t offset, uint64_t length, uint64_t *address);
 void ofi_keys_fini(struct ofi_keys *keys);

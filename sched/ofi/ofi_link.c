@@ -16,6 +16,7 @@ struct ofi_link *ofi_link_add(struct ofi_peer *peer, struct fare_group *group)
 		return NULL;
 	link->peer = peer;
 	link->group = group;
+	fare_group_peer(group, &peer->gpu);
 	fare_group_set_context(group, link);
 	DL_APPEND(peer->links, link);
 	return link;
@@ -23,7 +24,7 @@ struct ofi_link *ofi_link_add(struct ofi_peer *peer, struct fare_group *group)
 
 static struct ofi_greeting own_greeting(const struct ofi_domain *domain)
 {
-	return (struct ofi_greeting){.address = domain->address,
+	return (struct ofi_greeting){.version = OFI_WIRE_VERSION,
 				     .window_bytes = domain->env.window_bytes};
 }
 
@@ -73,21 +74,42 @@ int ofi_link_ensure(struct ofi_peer *peer)
 	return peer->tx->connected && !peer->tx->closed ? 0 : -EAGAIN;
 }
 
+int ofi_link_check_greeting(struct ofi_domain *domain, const void *data, size_t bytes)
+{
+	uint32_t own_bytes = domain->env.window_bytes;
+	struct ofi_greeting peer;
+	int err = ofi_greeting_decode(data, bytes, &peer);
+
+	if (!err && peer.window_bytes == own_bytes)
+		return 0;
+	if (!ofi_peers_may_say(domain))
+		return -EPROTONOSUPPORT;
+	if (err == -EPROTONOSUPPORT)
+		OFI_WARN(FI_LOG_EP_CTRL,
+			 "a peer has version 0x%02x of this provider's protocol, this process "
+			 "0x%02x: use one release of fared at all processes\n",
+			 (unsigned)(uint8_t)peer.version, (unsigned)OFI_WIRE_VERSION);
+	else if (err)
+		OFI_WARN(FI_LOG_EP_CTRL, "a peer does not have this provider's protocol\n");
+	else
+		OFI_WARN(FI_LOG_EP_CTRL,
+			 "a peer has FI_FARE_WINDOW_BYTES=%u, this process %u: they must be the "
+			 "same at all processes\n",
+			 peer.window_bytes, own_bytes);
+	return -EPROTONOSUPPORT;
+}
+
 int ofi_link_on_request(void *arg, struct fare_request *request)
 {
 	struct ofi_domain *domain = arg;
 	const struct ofi_greeting own = own_greeting(domain);
-	struct ofi_greeting peer;
+	int err = ofi_link_check_greeting(domain, request->data, request->bytes);
 
-	if (ofi_greeting_decode(request->data, request->bytes, &peer))
-		return -EPROTONOSUPPORT;
-	if (peer.window_bytes != own.window_bytes) {
-		OFI_WARN(FI_LOG_EP_CTRL,
-			 "a peer has FI_FARE_WINDOW_BYTES=%u, this process %u: they must be the "
-			 "same at all processes\n",
-			 peer.window_bytes, own.window_bytes);
-		return -EPROTONOSUPPORT;
-	}
+	if (err)
+		return err;
+	/* it asks again */
+	if (ofi_peers_are_full(domain, &request->peer))
+		return -EUSERS;
 	ofi_greeting_encode(&own, request->reply);
 	request->reply_bytes = OFI_GREETING_BYTES;
 	return 0;

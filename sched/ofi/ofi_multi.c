@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ofi/ofi_ep.h"
+#include "ofi/ofi_peer.h"
 #include "ofi/ofi_rx.h"
 
 struct ofi_recv *ofi_multi_part(struct ofi_recv *recv, uint64_t bytes)
@@ -56,6 +57,8 @@ void ofi_multi_free(struct ofi_recv *recv)
 	struct ofi_recv *whole = recv->whole;
 
 	recv->ep->n_rx--;
+	if (recv->kept_bytes)
+		ofi_peer_give_credit(recv->peer, recv->kept_bytes);
 	free(recv);
 	if (!whole || --whole->n_parts || !whole->is_spent)
 		return;

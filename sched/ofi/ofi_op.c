@@ -26,6 +26,7 @@ struct ofi_op *ofi_op_create(struct ofi_domain *domain, struct ofi_ep *ep, struc
 	op->kind = kind;
 	op->ep = ep;
 	DL_APPEND2(domain->ops, op, all_prev, all_next);
+	ofi_peer_add_op(peer);
 	if (ep)
 		ep->n_tx++;
 	return op;
@@ -52,6 +53,7 @@ void ofi_op_destroy(struct ofi_op *op)
 		ofi_op_destroy(op->announces);
 	release_memory(op);
 	DL_DELETE2(op->domain->ops, op, all_prev, all_next);
+	ofi_peer_remove_op(op->peer, op);
 	free(op->message);
 	free(op);
 }

@@ -59,6 +59,7 @@ struct ofi_op {
 	uint32_t sent_bytes; /* that the group has taken */
 	uint32_t cookie;     /* 0: no answer is waited for */
 	bool is_question;    /* OFI_FIND of key */
+	uint32_t charged;    /* ofi_peer_charge() */
 
 	/* memory: of a read or write, or of a message that the peer reads */
 	struct fare_piece pieces[FARE_PIECES_MAX];

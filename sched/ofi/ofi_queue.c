@@ -139,6 +139,7 @@ bool ofi_queue_again(struct ofi_op *op)
 	ofi_keys_forget(&op->peer->keys, op->key);
 	op->submitted = false;
 	DL_PREPEND(op->peer->queue, op);
+	ofi_peer_time(op->peer);
 	return true;
 }
 
@@ -174,11 +175,14 @@ static void start_own(struct ofi_peer *peer, struct ofi_op *op)
 
 static void dequeue(struct ofi_peer *peer, struct ofi_op *op)
 {
+	uint8_t kind = op->kind == OFI_OP_MESSAGE ? ofi_wire_kind(op->message) : 0;
+
 	DL_DELETE(peer->queue, op);
 	op->submitted = true;
-	if (op->kind == OFI_OP_MESSAGE &&
-	    (ofi_wire_kind(op->message) == OFI_FIN || ofi_wire_kind(op->message) == OFI_FOUND))
+	if (kind == OFI_FIN || kind == OFI_FOUND)
 		ofi_limits_answered(&peer->limits);
+	else if (kind == OFI_FORGET)
+		peer->n_forgets--;
 }
 
 void ofi_queue_run(struct ofi_peer *peer)
@@ -196,6 +200,8 @@ void ofi_queue_run(struct ofi_peer *peer)
 		else if (err)
 			ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, err);
 	}
+	if (peer->queue)
+		ofi_peer_time(peer);
 }
 
 static void set_out(struct ofi_op *op)
@@ -205,6 +211,8 @@ static void set_out(struct ofi_op *op)
 	if (env->deadline_ms)
 		op->deadline_ns = ofi_now_ns() + env->deadline_ms * UINT64_C(1000000);
 	op->waits |= OFI_WAIT_FARE;
+	if (op->kind == OFI_OP_MESSAGE && ofi_wire_kind(op->message) == OFI_FORGET)
+		op->peer->n_forgets++;
 }
 
 void ofi_queue_submit(struct ofi_op *op)

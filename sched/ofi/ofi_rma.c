@@ -16,6 +16,7 @@
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_info.h"
 #include "ofi/ofi_op.h"
+#include "ofi/ofi_peer.h"
 #include "ofi/ofi_queue.h"
 #include "ofi/ofi_send.h"
 
@@ -78,6 +79,10 @@ static int follow(struct ofi_ep *ep, struct ofi_peer *peer, const struct rma *r,
 
 	if (!op)
 		return -FI_ENOMEM;
+	if (!ofi_peer_charge(op, OFI_WRITTEN, 0)) {
+		ofi_op_destroy(op);
+		return -FI_EAGAIN; /* the peer's application has not read what came before */
+	}
 	if (ofi_op_set_message(op, &w)) {
 		ofi_op_destroy(op);
 		return -FI_ENOMEM;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "ofi/ofi_av.h"
 #include "ofi/ofi_complete.h"
@@ -39,7 +40,8 @@ static void finish(struct ofi_peer *peer, uint32_t cookie, int status)
 	const struct ofi_wire fin = {
 		.kind = OFI_FIN, .cookie = cookie, .status = (uint32_t)-status};
 
-	if (ofi_rx_answer(peer, &fin))
+	/* without a link the peer waits no longer; no new one is opened for that */
+	if (!ofi_peer_is_linked(peer) || ofi_rx_answer(peer, &fin))
 		ofi_limits_answered(&peer->limits);
 }
 
@@ -61,10 +63,23 @@ static void scatter(const struct ofi_recv *recv, const uint8_t *data, uint64_t l
 	}
 }
 
+static uint64_t cost_of(const struct ofi_message *m)
+{
+	return ofi_wire_cost(m->wire.kind, m->length);
+}
+
+/* No posted receive bounds the entries that a buffer for several makes: those count on. */
+static void give_credit(struct ofi_recv *recv, const struct ofi_message *m)
+{
+	recv->peer = m->peer;
+	recv->kept_bytes = recv->whole ? OFI_KEPT_BYTES : 0;
+	ofi_peer_give_credit(m->peer, cost_of(m) - recv->kept_bytes);
+}
+
 static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
 {
 	scatter(recv, m->payload, m->length < recv->room ? m->length : recv->room);
-	ofi_peer_give_credit(m->peer, (uint32_t)ofi_eager_cost(m->length));
+	give_credit(recv, m);
 	if (m->wire.flags & OFI_WIRE_ACK)
 		finish(m->peer, m->wire.cookie, 0);
 	ofi_complete_recv(recv, 0);
@@ -94,7 +109,10 @@ static int read_message(struct ofi_recv *recv, const struct ofi_message *m, uint
 static void deliver_rts(struct ofi_recv *recv, const struct ofi_message *m)
 {
 	uint64_t length = m->length < recv->room ? m->length : recv->room;
-	int err = length ? read_message(recv, m, length) : 0;
+	int err;
+
+	give_credit(recv, m);
+	err = length ? read_message(recv, m, length) : 0;
 
 	if (length && !err)
 		return;
@@ -125,10 +143,34 @@ void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m)
 
 void ofi_rx_discard(const struct ofi_message *m)
 {
-	if (m->wire.kind == OFI_EAGER)
-		ofi_peer_give_credit(m->peer, (uint32_t)ofi_eager_cost(m->length));
+	ofi_peer_give_credit(m->peer, cost_of(m));
 	if (m->wire.kind == OFI_RTS || m->wire.flags & OFI_WIRE_ACK)
 		finish(m->peer, m->wire.cookie, 0);
+}
+
+static void drop_from(struct ofi_ep *ep, struct ofi_peer *peer)
+{
+	struct ofi_arrived *a, *next;
+
+	for (unsigned tagged = 0; tagged < 2; tagged++)
+		DL_FOREACH_SAFE (ep->match.arrived[tagged], a, next) {
+			struct ofi_message *m = (struct ofi_message *)a;
+
+			if (m->peer != peer)
+				continue;
+			ofi_match_remove(&ep->match, a);
+			ofi_peer_taken(peer, cost_of(m));
+			if (m->wire.kind == OFI_RTS || m->wire.flags & OFI_WIRE_ACK)
+				ofi_limits_answered(&peer->limits);
+			free(m);
+		}
+}
+
+void ofi_rx_drop(struct ofi_peer *peer)
+{
+	for (unsigned i = 0; i < OFI_EPS_MAX; i++)
+		if (peer->domain->eps[i])
+			drop_from(peer->domain->eps[i], peer);
 }
 
 /* ---- arrival ---- */
@@ -162,6 +204,7 @@ static struct ofi_message *copy(const struct ofi_message *m, size_t bytes)
 		/* a message less: reads of completions say so from now on */
 		OFI_WARN(FI_LOG_EP_DATA, "no memory for a message\n");
 		m->peer->domain->broken = true;
+		ofi_peer_taken(m->peer, cost_of(m));
 		return NULL;
 	}
 	*kept = *m;
@@ -194,7 +237,7 @@ void ofi_rx_end(struct ofi_message **partial)
 	if (!m)
 		return;
 	*partial = NULL;
-	ofi_limits_taken(&m->peer->limits, ofi_eager_cost(m->length));
+	ofi_peer_taken(m->peer, cost_of(m));
 	if (m->wire.flags & OFI_WIRE_ACK)
 		ofi_limits_answered(&m->peer->limits);
 	free(m);
@@ -208,7 +251,7 @@ static void give_up(struct ofi_message **partial)
 	if (!m)
 		return;
 	*partial = NULL;
-	ofi_peer_give_credit(m->peer, (uint32_t)ofi_eager_cost(m->length));
+	ofi_peer_give_credit(m->peer, cost_of(m));
 	if (m->wire.flags & OFI_WIRE_ACK)
 		ofi_rx_refuse(m->peer, m->wire.cookie);
 	free(m);
@@ -260,7 +303,7 @@ static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
 
 static void on_written(struct ofi_ep *ep, struct ofi_message *m)
 {
-	ofi_complete_written(ep, ofi_av_find(ep->av, m->peer, m->wire.src_ep), &m->wire);
+	ofi_complete_written(ep, m->peer, ofi_av_find(ep->av, m->peer, m->wire.src_ep), &m->wire);
 }
 
 /* ---- keys ---- */
@@ -293,6 +336,14 @@ static void on_found(struct ofi_peer *peer, const struct ofi_wire *w)
 	ofi_queue_run(peer);
 }
 
+static void on_forget(struct ofi_peer *peer, const struct ofi_wire *w)
+{
+	if (w->status == OFI_FORGET_ALL)
+		ofi_keys_forget_all(&peer->keys);
+	else
+		ofi_keys_forget(&peer->keys, w->tag);
+}
+
 /* True: it is not for an endpoint, but for the process. */
 static bool is_for_process(struct ofi_peer *peer, const struct ofi_wire *w)
 {
@@ -309,7 +360,7 @@ static bool is_for_process(struct ofi_peer *peer, const struct ofi_wire *w)
 		on_found(peer, w);
 		return true;
 	case OFI_FORGET:
-		ofi_keys_forget(&peer->keys, w->tag);
+		on_forget(peer, w);
 		return true;
 	default:
 		return false;
@@ -359,7 +410,7 @@ void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const vo
 	m.length = m.wire.kind == OFI_EAGER ? bytes - payload + m.missing : m.wire.length;
 	if (!is_admitted(peer, &m))
 		return;
-	peer->eager_out -= m.wire.credit < peer->eager_out ? m.wire.credit : peer->eager_out;
+	peer->out_bytes -= m.wire.credit < peer->out_bytes ? m.wire.credit : peer->out_bytes;
 	if (m.wire.kind == OFI_MORE)
 		on_more(partial, &m.wire, m.payload, bytes - payload);
 	else if (!is_for_process(peer, &m.wire))

@@ -2,8 +2,8 @@
 /*
  * ofi_rx.h - what arrives: messages meet receives; long ones are read from the sender's memory.
  *
- * Owns unexpected messages, which are bounded by the credit that each peer has (fi_fare(7)), and
- * posted receives until they complete.
+ * Owns unexpected messages and posted receives until they complete. All that a message of a peer
+ * makes this process keep is counted against that peer (ofi_limits.h).
  */
 #ifndef OFI_RX_H
 #define OFI_RX_H
@@ -38,6 +38,9 @@ struct ofi_recv {
 	/* of the message that it took */
 	struct ofi_wire wire;
 	uint64_t source, length;
+	/* a part of a buffer for several: its entry in the CQ counts until it is read */
+	struct ofi_peer *peer;
+	uint32_t kept_bytes;
 };
 
 /*
@@ -54,7 +57,7 @@ struct ofi_message {
 	void *claimed_by;	/* the context of FI_CLAIM */
 };
 
-_Static_assert(sizeof(struct ofi_message) <= OFI_EAGER_OVERHEAD, "the window counts it");
+_Static_assert(sizeof(struct ofi_message) <= OFI_KEPT_BYTES, "the window counts it");
 
 /*
  * A record has arrived. *partial: the message that further records of the same link belong to; NULL
@@ -70,6 +73,8 @@ int ofi_rx_answer(struct ofi_peer *peer, const struct ofi_wire *w);
 void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m);
 /* The application does not want the message: whoever waits for it is told. */
 void ofi_rx_discard(const struct ofi_message *m);
+/* All messages of that peer that no receive has taken. Nobody is told. */
+void ofi_rx_drop(struct ofi_peer *peer);
 /* Whoever waits for OFI_FIN of that cookie is told that its message was not taken. */
 void ofi_rx_refuse(struct ofi_peer *peer, uint32_t cookie);
 /* An OFI_OP_READ with a receive is over. */

@@ -34,6 +34,16 @@ static int queue_message(struct ofi_op *op)
 	return 0;
 }
 
+/* The memory of the message that is read: of the operation that sends it, while there is one. */
+static uint8_t *announced(const struct ofi_op *op, uint64_t length)
+{
+	const struct ofi_op *sender = ofi_op_find(op->domain, op->peer, op->fin_cookie);
+
+	return sender && sender->n_pieces == 1 && length <= sender->pieces[0].length
+		       ? sender->pieces[0].data
+		       : NULL;
+}
+
 static int move_memory(struct ofi_op *op)
 {
 	unsigned right = op->kind == OFI_OP_WRITE ? FARE_REMOTE_WRITE : FARE_REMOTE_READ;
@@ -42,11 +52,10 @@ static int move_memory(struct ofi_op *op)
 
 	for (unsigned i = 0; i < op->n_pieces; i++)
 		length += op->pieces[i].length;
-	/* a message that is read: its sender named memory of this very process */
-	there = op->recv ? (uint8_t *)(uintptr_t)op->remote_addr
+	there = op->recv ? announced(op, length)
 			 : ofi_mr_reach(&op->domain->mrs, op->key, op->address, length, right);
 	if (!there)
-		return -EACCES;
+		return op->recv ? -ECANCELED : -EACCES;
 	for (unsigned i = 0; i < op->n_pieces; i++) {
 		if (op->kind == OFI_OP_WRITE)
 			memmove(there, op->pieces[i].data, op->pieces[i].length);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ofi_self.h - operations of a process toward itself: messages are queued, memory is copied.
+ *
+ * No peer reaches it: a group that comes from this process's own address is refused
+ * (ofi_peer.h), and a message that is announced is found by its sender's operation, never by an
+ * address in a record.
  */
 #ifndef OFI_SELF_H
 #define OFI_SELF_H

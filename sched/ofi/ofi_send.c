@@ -14,6 +14,7 @@
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_queue.h"
 
+/* Its window is charged. */
 static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi_send *send)
 {
 	int err = 0;
@@ -26,20 +27,20 @@ static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi
 	}
 	if (!err)
 		err = ofi_op_set_eager(op, w, send->iov, op->length);
-	if (err)
-		return err;
-	op->peer->eager_out += (uint32_t)ofi_eager_cost(op->length);
-	return 0;
+	return err == -ENOSPC ? -FI_EAGAIN : err;
 }
 
 /* One piece of memory for the receiver to read: the application's, or a copy. */
 static int prepare_rts(struct ofi_op *op, struct ofi_wire *w, const struct ofi_send *send)
 {
 	bool copied = send->flags & FI_INJECT || send->count > 1;
-	int err = copied ? ofi_op_copy_memory(op, send->iov, send->count, op->length,
-					      FARE_REMOTE_READ)
-			 : ofi_op_take_memory(op, send->iov, send->desc, send->count, op->length,
-					      FARE_REMOTE_READ);
+	int err;
+
+	if (!ofi_peer_charge(op, OFI_RTS, op->length))
+		return -FI_EAGAIN;
+	err = copied ? ofi_op_copy_memory(op, send->iov, send->count, op->length, FARE_REMOTE_READ)
+		     : ofi_op_take_memory(op, send->iov, send->desc, send->count, op->length,
+					  FARE_REMOTE_READ);
 
 	if (!err)
 		err = ofi_op_await_fin(op);
@@ -66,8 +67,7 @@ static int prepare(struct ofi_op *op, const struct ofi_send *send, uint16_t dst_
 	uint64_t longest = op->peer->is_self && op->domain->env.eager_bytes > OFI_RECORD_MAX
 				   ? OFI_RECORD_MAX
 				   : op->domain->env.eager_bytes;
-	bool eager =
-		op->length <= longest && ofi_peer_has_window(op->peer, ofi_eager_cost(op->length));
+	bool eager = op->length <= longest && ofi_peer_charge(op, OFI_EAGER, op->length);
 
 	op->context = send->context;
 	op->flags = FI_SEND | (send->wire_flags & OFI_WIRE_TAGGED ? FI_TAGGED : FI_MSG);

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define GREETING      "fareofi4"
+#define GREETING      "fareofi"
+#define GREETING_LEN  7
 #define CREDIT_OFFSET 24
 #define MAGIC	      UINT32_C(0x666f6669)
 
@@ -155,17 +156,24 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
 
 void ofi_greeting_encode(const struct ofi_greeting *g, uint8_t out[OFI_GREETING_BYTES])
 {
-	memcpy(out, GREETING, 8);
-	put(out + 8, g->window_bytes, 4);
-	memcpy(out + 12, g->address.bytes, FARE_ADDRESS_BYTES);
+	memcpy(out, GREETING, GREETING_LEN);
+	out[GREETING_LEN] = (uint8_t)g->version;
+	put(out + GREETING_LEN + 1, g->window_bytes, 4);
 }
 
 int ofi_greeting_decode(const void *in, size_t bytes, struct ofi_greeting *out)
 {
-	if (!in || bytes != OFI_GREETING_BYTES || memcmp(in, GREETING, 8))
+	const uint8_t *text = in;
+
+	*out = (struct ofi_greeting){0};
+	if (!in || bytes <= GREETING_LEN || memcmp(in, GREETING, GREETING_LEN))
 		return -EBADMSG;
-	get((const uint8_t *)in + 8, &out->window_bytes, 4);
-	memcpy(out->address.bytes, (const uint8_t *)in + 12, FARE_ADDRESS_BYTES);
+	out->version = (char)text[GREETING_LEN];
+	if (out->version != OFI_WIRE_VERSION)
+		return -EPROTONOSUPPORT;
+	if (bytes != OFI_GREETING_BYTES)
+		return -EBADMSG;
+	get(text + GREETING_LEN + 1, &out->window_bytes, 4);
 	return 0;
 }
 

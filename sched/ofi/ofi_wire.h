@@ -29,9 +29,11 @@ enum ofi_wire_kind {
 	OFI_WRITTEN,   /* RMA write with remote CQ data: it is placed */
 	OFI_FIND,      /* which region has the key in tag? */
 	OFI_FOUND,     /* to the sender of cookie: the region, or why there is none (status) */
-	OFI_FORGET,    /* the region with the key in tag is closed */
+	OFI_FORGET,    /* the region with the key in tag is closed, or any may be (status) */
 	OFI_MORE,      /* a further record of the link's eager message: length left and payload */
 };
+
+#define OFI_FORGET_ALL 1u /* status of OFI_FORGET: so many were closed that none is named */
 
 #define OFI_WIRE_TAGGED 1u
 #define OFI_WIRE_DATA	2u /* data is the application's remote CQ data */
@@ -41,7 +43,7 @@ struct ofi_wire {
 	uint8_t kind, flags;
 	uint16_t src_ep, dst_ep;
 	uint64_t tag, data;
-	uint32_t credit; /* eager bytes that the sender of this has taken out of its queues */
+	uint32_t credit; /* bytes that the sender of this keeps no longer (ofi_wire_cost()) */
 	uint32_t cookie; /* names the sender's operation, for OFI_FIN */
 	/* OFI_FIN, OFI_FOUND: 0 or an errno; OFI_EAGER, OFI_MORE: bytes that are to follow */
 	uint32_t status;
@@ -55,12 +57,25 @@ struct ofi_wire {
 #define OFI_RECORD_BYTES   FARE_MESSAGE_PACKET
 #define OFI_RECORD_MAX	   (OFI_RECORD_BYTES - OFI_WIRE_BYTES) /* payload of one record */
 #define OFI_EAGER_MAX	   (16 * OFI_RECORD_MAX)
-#define OFI_EAGER_OVERHEAD 160u /* what a message that is kept takes besides its payload */
+#define OFI_KEPT_BYTES	   160u /* what a record that is kept takes besides its payload */
+/* Announcements and remote CQ data may take so much beyond the window, which is eager messages'. */
+#define OFI_RESERVE_BYTES (1024 * OFI_KEPT_BYTES)
 
-/* Bytes of the window that an eager message takes; sender and receiver count alike. */
-static inline uint64_t ofi_eager_cost(uint64_t payload)
+/*
+ * What the receiver has to keep of a record, until the application takes it: bytes of the window.
+ * Sender and receiver count alike. length: of an OFI_EAGER's whole payload.
+ */
+static inline uint64_t ofi_wire_cost(uint8_t kind, uint64_t length)
 {
-	return payload + OFI_EAGER_OVERHEAD;
+	if (kind == OFI_EAGER)
+		return length + OFI_KEPT_BYTES;
+	return kind == OFI_RTS || kind == OFI_WRITTEN ? OFI_KEPT_BYTES : 0;
+}
+
+/* How much of all may be kept for a record of that kind to be sent. */
+static inline uint64_t ofi_wire_room(uint8_t kind, uint32_t window_bytes)
+{
+	return kind == OFI_EAGER ? window_bytes : (uint64_t)window_bytes + OFI_RESERVE_BYTES;
 }
 
 /* Bytes of the header of that kind. */
@@ -84,14 +99,21 @@ static inline uint8_t ofi_wire_kind(const uint8_t *message)
 /* *payload: where the payload of an OFI_EAGER begins. 0 or -EBADMSG. */
 int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_t *payload);
 
-/* What a group's opener says of itself, and what it is answered: protocol, window and address. */
+/*
+ * What both ends of a group say of themselves: "fareofi", version (1), window (4). Who they are is
+ * not theirs to say: that is fare_group_peer_address().
+ */
+#define OFI_WIRE_VERSION '5'
 struct ofi_greeting {
-	struct fare_address address;
+	char version;
 	uint32_t window_bytes; /* the same at both, because the receiver holds the sender to it */
 };
-#define OFI_GREETING_BYTES (12u + FARE_ADDRESS_BYTES)
+#define OFI_GREETING_BYTES 12u
 void ofi_greeting_encode(const struct ofi_greeting *g, uint8_t out[OFI_GREETING_BYTES]);
-/* 0, or -EBADMSG: not this protocol. */
+/*
+ * 0; -EPROTONOSUPPORT: this protocol in another version, of which nothing but out->version is
+ * known; -EBADMSG: not this protocol.
+ */
 int ofi_greeting_decode(const void *in, size_t bytes, struct ofi_greeting *out);
 
 /* An endpoint's address, as fi_getname() gives and fi_av_insert() takes it. */

@@ -250,6 +250,14 @@ void fare_group_peer(const struct fare_group *group, struct in6_addr *out)
 		*out = group_check(group) ? in6addr_any : group->peer.address;
 }
 
+int fare_group_peer_address(const struct fare_group *group, struct fare_address *out)
+{
+	if (!group->peer_incarnation)
+		return -ENOTCONN;
+	peer_address_encode(&group->peer, group->peer_incarnation, out);
+	return 0;
+}
+
 const void *fare_group_private(const struct fare_group *group, size_t *bytes)
 {
 	bool is_there = !group_check(group);

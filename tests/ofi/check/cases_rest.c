@@ -220,36 +220,6 @@ static void reopening(void)
 	}
 }
 
-/*
- * A third process floods the server meanwhile; these two notice nothing. It is over when the
- * file "cut" is there.
- */
-static void flooded(void)
-{
-	uint64_t start = now_ms();
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/cut", t.dir);
-	for (unsigned i = 0, last = 0; !last; i++) {
-		size_t n = sizes[i % N_SIZES];
-
-		last = !t.server && i > 4 * N_SIZES && !access(path, F_OK);
-		if (t.server) {
-			RETRY(fi_trecv(t.ep, t.in, LONG, desc(t.in_mr), t.peer, 5, 1, NULL));
-			struct fi_cq_tagged_entry e = wait_entry(t.rx, NULL);
-
-			CHECK(e.len == n && filled(t.in, n, i));
-			last = e.tag == 4;
-		} else {
-			fill(t.out, n, i);
-			RETRY(fi_tsend(t.ep, t.out, n, desc(t.out_mr), t.peer, last ? 4 : 5, NULL));
-			wait_entry(t.tx, NULL);
-		}
-		late(start, "end of the flood");
-	}
-	meet();
-}
-
 static uint64_t environment(const char *name, uint64_t otherwise)
 {
 	const char *value = getenv(name);
@@ -332,6 +302,5 @@ const struct ofi_case cases_rest[] = {
 	{.name = "formats", .run = formats},
 	{.name = "unreachable", .run = unreachable, .not_tcp = "has no deadline", .is_alone = true},
 	{.name = "lost", .run = lost, .not_tcp = "has no deadline", .is_alone = true},
-	{.name = "flooded", .run = flooded, .not_tcp = "has no window", .is_alone = true},
 	{.name = NULL},
 };

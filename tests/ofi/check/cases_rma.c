@@ -2,6 +2,9 @@
 /* cases_rma.c - fi_rma(3) and fi_mr(3). */
 #include "case.h"
 
+#define UNREAD	 20000u /* more than have room at a peer */
+#define STUCK_MS 300
+
 struct place {
 	uint64_t addr, key;
 };
@@ -64,6 +67,57 @@ static void write_data(void)
 		wait_entry(t.tx, NULL);
 		meet();
 	}
+}
+
+/* Until the server reads its CQ; before, it keeps no more than has room there. */
+static void write_unread(struct place p)
+{
+	unsigned posted = 0, done = 0;
+	uint64_t since = now_ms();
+	bool was_stuck = false;
+
+	while (done < UNREAD) {
+		struct fi_cq_tagged_entry e;
+		ssize_t err = posted == UNREAD ? -FI_EAGAIN
+					       : fi_writedata(t.ep, t.out, 8, desc(t.out_mr),
+							      posted, t.peer, p.addr, p.key, NULL);
+
+		if (err != -FI_EAGAIN)
+			ok(err, "fi_writedata");
+		if (!err)
+			posted++;
+		else if (fi_cq_read(t.tx, &e, 1) == 1)
+			done++;
+		else if (!was_stuck && done == posted && now_ms() - since > STUCK_MS)
+			put_file("full", &posted, sizeof(posted)), was_stuck = true;
+		if (!err || done < posted)
+			since = now_ms();
+		late(since, "room at the peer");
+	}
+	CHECK(was_stuck && posted == UNREAD);
+}
+
+/* Remote CQ data for a CQ that is not read: the writer waits, and nothing is lost. */
+static void data_unread(void)
+{
+	struct place p = exchange_place();
+	uint64_t sum = 0;
+	unsigned n;
+
+	if (!t.server) {
+		write_unread(p);
+		meet();
+		return;
+	}
+	get_file("full", &n, sizeof(n));
+	for (n = 0; n < UNREAD; n++) {
+		struct fi_cq_tagged_entry e = wait_entry(t.rx, NULL);
+
+		CHECK(e.flags & FI_REMOTE_CQ_DATA);
+		sum += e.data;
+	}
+	CHECK(sum == (uint64_t)UNREAD * (UNREAD - 1) / 2);
+	meet();
 }
 
 /* A key that opens nothing is an error of that operation alone. */
@@ -227,6 +281,7 @@ static void out_of_reach(void)
 const struct ofi_case cases_rma[] = {
 	{.name = "rma", .run = rma},
 	{.name = "write-data", .run = write_data},
+	{.name = "data-unread", .run = data_unread, .not_tcp = "has no bound"},
 	{.name = "wrong-key", .run = wrong_key, .not_tcp = "reports success"},
 	{.name = "after-write", .run = send_after_write, .not_tcp = "does not offer FI_ORDER_SAW"},
 	{.name = "own-keys", .run = own_keys, .mode = CASE_SCALABLE},

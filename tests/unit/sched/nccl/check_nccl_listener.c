@@ -265,6 +265,72 @@ START_TEST(a_foreign_handle_is_refused)
 }
 END_TEST
 
+/* What another process could put into a handle: where one of this process's communicators is. */
+START_TEST(a_handle_reaches_no_communicator_here)
+{
+	struct listener *l = listen_at_1();
+	struct comm *tx, *rx, *other = NULL;
+	uint8_t forged[NCCL_NET_HANDLE_MAXSIZE];
+
+	make_pair(l, &tx, &rx);
+	memcpy(forged, handle, sizeof(forged));
+	memcpy(forged + 48, &tx, sizeof(tx));
+	ck_assert_int_eq(listener_connect(&other, devices[0], forged, 0), ncclInvalidArgument);
+	ck_assert_ptr_null(other);
+	exchange(tx, rx, 3);
+}
+END_TEST
+
+/* So many, for listeners of numbers from first_id on, step apart. */
+static void say_hello(struct peer_group *g, unsigned n, uint64_t first_id, unsigned step)
+{
+	for (unsigned i = 0; i < n && !g->closed; turn_devices()) {
+		struct wire_message m = {.kind = WIRE_HELLO};
+		int err = 0;
+
+		while (i < n && !err) {
+			m.comm = (uint16_t)(1000 + i);
+			m.listener = first_id + i * step;
+			err = peer_group_send(g, &m, UINT64_C(2) << 32);
+			i += !err;
+		}
+	}
+	for (unsigned i = 0; i < 100; i++)
+		turn_devices();
+}
+
+/* Whoever may open a group and has no handle. */
+START_TEST(a_listener_is_not_guessed)
+{
+	struct listener *l = listen_at_1();
+	struct fare_address to;
+	struct peer_group *g;
+
+	fare_domain_address(devices[1]->domain, &to);
+	ck_assert_int_eq(peer_group_open(&g, devices[0], &to, 0), 0);
+	/* so that the group stays */
+	ck_assert_ptr_nonnull(comm_create(g, 1, COMM_GREETED, 1));
+	DEVICES_UNTIL(g->connected);
+	say_hello(g, 2000, 0, 1);
+	ck_assert_ptr_null(listener_accept(l));
+}
+END_TEST
+
+/* Who has the handle, and connects without end. */
+START_TEST(what_waits_at_a_listener_has_a_bound)
+{
+	struct listener *l = listen_at_1();
+	struct comm *tx;
+
+	ck_assert_int_eq(connect_until(&tx), ncclSuccess);
+	DEVICES_UNTIL(n_groups(1) && devices[1]->groups->comms);
+	say_hello(tx->group, 5000, l->id, 0);
+	DEVICES_UNTIL(tx->group->closed || n_groups(1) == 0 ||
+		      HASH_COUNT(devices[1]->groups->comms) >= 4000);
+	ck_assert(n_groups(1) == 0 || HASH_COUNT(devices[1]->groups->comms) <= 1024);
+}
+END_TEST
+
 /* Another application of libfare's, which says nothing of itself. */
 START_TEST(a_stranger_is_refused)
 {
@@ -325,6 +391,9 @@ int main(void)
 	tcase_add_test(tc, too_long_a_send_is_refused);
 	tcase_add_test(tc, receives_wait_for_room);
 	tcase_add_test(tc, a_foreign_handle_is_refused);
+	tcase_add_test(tc, a_handle_reaches_no_communicator_here);
+	tcase_add_test(tc, a_listener_is_not_guessed);
+	tcase_add_test(tc, what_waits_at_a_listener_has_a_bound);
 	tcase_add_test(tc, a_stranger_is_refused);
 	tcase_add_test(tc, a_stranger_is_not_connected_to);
 	suite_add_tcase(s, tc);

@@ -106,6 +106,19 @@ START_TEST(the_oldest_answer_makes_room)
 }
 END_TEST
 
+/* All that is known; what was asked for gets its answer. */
+START_TEST(all_are_forgotten)
+{
+	ck_assert_int_eq(ofi_keys_ask(&keys, 1), 0);
+	ofi_keys_answer(&keys, 1, &found);
+	ck_assert_int_eq(ofi_keys_ask(&keys, 2), 0);
+	ofi_keys_forget_all(&keys);
+	ck_assert_ptr_null(ofi_keys_find(&keys, 1));
+	ofi_keys_answer(&keys, 2, &found);
+	ck_assert_int_eq(ofi_keys_find(&keys, 2)->state, OFI_KEY_KNOWN);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ofi_keys");
@@ -115,6 +128,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, NULL, fini);
 	tcase_add_test(tcase, a_key_is_asked_for_and_answered);
+	tcase_add_test(tcase, all_are_forgotten);
 	tcase_add_test(tcase, only_a_question_is_answered);
 	tcase_add_test(tcase, forgetting_leaves_questions_alone);
 	tcase_add_test(tcase, places_lie_within_the_region);

@@ -12,23 +12,41 @@ static const struct ofi_wire eager = {.kind = OFI_EAGER}, rts = {.kind = OFI_RTS
 			     credit = {.kind = OFI_CREDIT},
 			     written = {.kind = OFI_WRITTEN, .length = UINT64_MAX};
 
-/* As many as fit, to the byte; more when one was taken. */
-START_TEST(eager_bytes)
+/* Twice what the sender allows itself, to the byte; more when one was taken. */
+START_TEST(kept_bytes)
 {
 	struct ofi_limits l = {0};
-	uint64_t length = WINDOW / 4 - ofi_eager_cost(0);
+	uint64_t length = WINDOW / 2 - ofi_wire_cost(OFI_EAGER, 0);
 
 	for (int i = 0; i < 4; i++)
 		ck_assert(ofi_limits_admit(&l, WINDOW, &eager, length));
-	ck_assert_uint_eq(l.eager_bytes, WINDOW);
+	ck_assert_uint_eq(l.bytes, 2 * WINDOW);
 	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, 0));
-	ck_assert(ofi_limits_admit(&l, WINDOW, &rts, 1u << 30));
-	ofi_limits_taken(&l, ofi_eager_cost(length));
+	ofi_limits_taken(&l, ofi_wire_cost(OFI_EAGER, length));
 	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, length + 1));
 	ck_assert(ofi_limits_admit(&l, WINDOW, &eager, length));
 	ofi_limits_taken(&l, 10 * WINDOW);
-	ck_assert_uint_eq(l.eager_bytes, 0);
+	ck_assert_uint_eq(l.bytes, 0);
 	ck_assert(!ofi_limits_admit(&l, 0, &eager, 0));
+}
+END_TEST
+
+/* Announcements and remote CQ data have a reserve beside the window; eager messages have not. */
+START_TEST(a_reserve)
+{
+	struct ofi_limits l = {0};
+	unsigned n = 0;
+
+	while (ofi_limits_admit(&l, WINDOW, n & 1 ? &rts : &written, 1u << 30))
+		n++;
+	ck_assert_uint_eq(n, 2 * (WINDOW + OFI_RESERVE_BYTES) / OFI_KEPT_BYTES);
+	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, 0));
+	ofi_limits_taken(&l, OFI_KEPT_BYTES);
+	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, 0));
+	ck_assert(ofi_limits_admit(&l, WINDOW, &written, 0));
+	l = (struct ofi_limits){0};
+	ck_assert(ofi_limits_admit(&l, 0, &written, 0));
+	ck_assert(ofi_limits_admit(&l, 0, &rts, 0));
 }
 END_TEST
 
@@ -41,6 +59,7 @@ START_TEST(answers_due)
 	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &rts, 0));
 	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &acked, 0));
 	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &find, 0));
+	ck_assert_uint_eq(l.bytes, OFI_COOKIES_MAX * OFI_KEPT_BYTES);
 	ck_assert(ofi_limits_admit(&l, UINT32_MAX, &eager, 0));
 	ofi_limits_answered(&l);
 	ck_assert(ofi_limits_admit(&l, UINT32_MAX, &find, 0));
@@ -56,25 +75,10 @@ START_TEST(small_kinds_are_free)
 	for (int i = 0; i < 1000; i++) {
 		ck_assert(ofi_limits_admit(&l, 0, &fin, 0));
 		ck_assert(ofi_limits_admit(&l, 0, &credit, 0));
-		ck_assert(ofi_limits_admit(&l, 0, &written, 0));
 	}
-	ck_assert_uint_eq(l.eager_bytes + l.due, 0);
+	ck_assert_uint_eq(l.bytes + l.due, 0);
 	ofi_limits_answered(&l);
 	ck_assert_uint_eq(l.due, 0);
-}
-END_TEST
-
-START_TEST(a_second_link_has_a_window_of_its_own)
-{
-	struct ofi_limits l = {0};
-	uint64_t length = WINDOW - ofi_eager_cost(0);
-
-	ck_assert(ofi_limits_admit(&l, WINDOW, &eager, length));
-	ofi_limits_relinked(&l);
-	ck_assert(ofi_limits_admit(&l, WINDOW, &eager, length));
-	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, 0));
-	ofi_limits_relinked(&l);
-	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, 0));
 }
 END_TEST
 
@@ -85,10 +89,10 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_add_test(tcase, eager_bytes);
+	tcase_add_test(tcase, kept_bytes);
+	tcase_add_test(tcase, a_reserve);
 	tcase_add_test(tcase, answers_due);
 	tcase_add_test(tcase, small_kinds_are_free);
-	tcase_add_test(tcase, a_second_link_has_a_window_of_its_own);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -185,17 +185,30 @@ END_TEST
 
 START_TEST(a_greeting_is_recognised)
 {
-	struct ofi_greeting a = {.window_bytes = 0x01020304}, again;
+	struct ofi_greeting a = {.version = OFI_WIRE_VERSION, .window_bytes = 0x01020304}, again;
 	uint8_t bytes[OFI_GREETING_BYTES];
 
-	memset(a.address.bytes, 0x77, sizeof(a.address.bytes));
 	ofi_greeting_encode(&a, bytes);
+	ck_assert_mem_eq(bytes, "fareofi5\1\2\3\4", sizeof(bytes));
 	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes), &again), 0);
-	ck_assert_mem_eq(&again, &a, sizeof(a));
+	ck_assert(again.version == a.version && again.window_bytes == a.window_bytes);
 	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes) - 1, &again), -EBADMSG);
+	ck_assert_int_eq(ofi_greeting_decode(bytes, 7, &again), -EBADMSG);
 	ck_assert_int_eq(ofi_greeting_decode(NULL, 0, &again), -EBADMSG);
-	bytes[7]++;
+	bytes[6]++;
 	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes), &again), -EBADMSG);
+}
+END_TEST
+
+/* Of whatever length: an earlier one had an address behind. */
+START_TEST(another_version_is_named)
+{
+	uint8_t bytes[OFI_GREETING_BYTES + FARE_ADDRESS_BYTES] = "fareofi4";
+	struct ofi_greeting g;
+
+	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes), &g), -EPROTONOSUPPORT);
+	ck_assert_int_eq(g.version, '4');
+	ck_assert_int_eq(ofi_greeting_decode(bytes, 8, &g), -EPROTONOSUPPORT);
 }
 END_TEST
 
@@ -215,6 +228,7 @@ int main(void)
 	tcase_add_test(t, a_message_that_is_too_long_is_refused);
 	tcase_add_test(t, addresses_are_recognised);
 	tcase_add_test(t, a_greeting_is_recognised);
+	tcase_add_test(t, another_version_is_named);
 	suite_add_tcase(s, t);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An endpoint of the provider, and peers that speak to it through libfare alone and say what they
+ * like: who the endpoint takes them for, and what it keeps of them.
+ */
+#include <utlist.h>
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+
+#include "ofi/ofi_domain.h"
+#include "ofi/ofi_prov.h"
+#include "ofi/ofi_wire.h"
+
+#include "../qp/domain_pair.h"
+
+#define CLIENTS	   500
+#define PAYLOAD	   3000u
+#define KEPT_LIMIT (2 * ((1u << 20) + 1024 * 160) / 160) /* records of remote CQ data */
+
+static struct fi_info *info;
+static struct fid_fabric *fabric;
+static struct fid_domain *fid;
+static struct fid_av *av;
+static struct fid_cq *cq;
+static struct fid_ep *ep;
+static struct ofi_domain *victim;
+static uint8_t data[4][PAYLOAD];
+
+static void open_endpoint(void)
+{
+	struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_TAGGED};
+	struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
+
+	ck_assert_int_eq(ofi_provider.getinfo(FI_VERSION(1, 17), NULL, NULL, 0, NULL, &info), 0);
+	ck_assert_int_eq(ofi_provider.fabric(info->fabric_attr, &fabric, NULL), 0);
+	ck_assert_int_eq(fi_domain(fabric, info, &fid, NULL), 0);
+	ck_assert_int_eq(fi_av_open(fid, &av_attr, &av, NULL), 0);
+	ck_assert_int_eq(fi_cq_open(fid, &cq_attr, &cq, NULL), 0);
+	ck_assert_int_eq(fi_endpoint(fid, info, &ep, NULL), 0);
+	ck_assert_int_eq(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	ck_assert_int_eq(fi_ep_bind(ep, &av->fid, 0), 0);
+	ck_assert_int_eq(fi_enable(ep), 0);
+	victim = ofi_domain_of(fid);
+}
+
+static void setup_endpoint(void)
+{
+	setup();
+	setenv("FARE_RUN_DIR", dir[1], 1);
+	setenv("FARE_TRUSTED_NETWORK", "1", 1);
+	open_endpoint();
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+}
+
+static void teardown_endpoint(void)
+{
+	fare_domain_close(domain[0]);
+	domain[0] = NULL;
+	ck_assert_int_eq(fi_close(&ep->fid), 0);
+	ck_assert_int_eq(fi_close(&cq->fid), 0);
+	ck_assert_int_eq(fi_close(&av->fid), 0);
+	ck_assert_int_eq(fi_close(&fid->fid), 0);
+	ck_assert_int_eq(fi_close(&fabric->fid), 0);
+	fi_freeinfo(info);
+	teardown();
+}
+
+static unsigned n_peers(void)
+{
+	unsigned n;
+
+	ofi_lock(victim);
+	ofi_progress_turn(victim);
+	n = HASH_COUNT(victim->peers.by_address);
+	ofi_unlock(victim);
+	return n;
+}
+
+static uint64_t kept_bytes(void)
+{
+	struct ofi_peer *peer, *next;
+	uint64_t n = 0;
+
+	ofi_lock(victim);
+	HASH_ITER (hh, victim->peers.by_address, peer, next)
+		n += peer->limits.bytes;
+	ofi_unlock(victim);
+	return n;
+}
+
+static unsigned n_linked(void)
+{
+	struct ofi_peer *peer, *next;
+	unsigned n = 0;
+
+	ofi_lock(victim);
+	HASH_ITER (hh, victim->peers.by_address, peer, next)
+		n += peer->links != NULL;
+	ofi_unlock(victim);
+	return n;
+}
+
+static void turn_both(void)
+{
+	look(0);
+	n_peers();
+}
+
+#define BOTH_UNTIL(condition)                                                                      \
+	do {                                                                                       \
+		for (time_t patience = time(NULL) + PATIENCE_S; !(condition);) {                   \
+			ck_assert_msg(time(NULL) < patience, "never came true: " #condition);      \
+			turn_both();                                                               \
+		}                                                                                  \
+	} while (0)
+
+/* Until it is connected or closed. */
+static void open_with(const void *greeting, uint32_t bytes)
+{
+	const struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
+						   .message_bytes = OFI_RECORD_BYTES,
+						   .in_order = true,
+						   .private_data = greeting,
+						   .private_bytes = bytes};
+
+	n_connected = n_closed = n_completed = 0;
+	ck_assert_int_eq(fare_group_open_to(&group, domain[0], &victim->address, &options), 0);
+	BOTH_UNTIL(n_connected || n_closed);
+}
+
+static void connect_client(void)
+{
+	const struct ofi_greeting g = {.version = OFI_WIRE_VERSION, .window_bytes = 1u << 20};
+	uint8_t greeting[OFI_GREETING_BYTES];
+
+	ofi_greeting_encode(&g, greeting);
+	open_with(greeting, sizeof(greeting));
+}
+
+/* 0 or what fare_group_send() says. */
+static int send_record(const struct ofi_wire *w, uint32_t payload)
+{
+	uint8_t record[OFI_RECORD_BYTES] = {0};
+	const struct fare_send send = {.data = record,
+				       .length = (uint32_t)ofi_wire_bytes(w->kind) + payload};
+
+	ofi_wire_encode(w, record);
+	return fare_group_send(group, &send);
+}
+
+static void send_eager(uint32_t payload)
+{
+	const struct ofi_wire w = {.kind = OFI_EAGER};
+
+	n_completed = 0;
+	ck_assert_int_eq(send_record(&w, payload), 0);
+	BOTH_UNTIL(n_completed);
+	ck_assert_int_eq(completed.status, 0);
+}
+
+static void restart_client(void)
+{
+	fare_domain_close(domain[0]);
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+}
+
+START_TEST(a_peer_is_who_its_group_says)
+{
+	struct fare_address client;
+
+	fare_domain_address(domain[0], &client);
+	connect_client();
+	ck_assert_uint_eq(n_connected, 1);
+	BOTH_UNTIL(n_peers() == 1);
+	ck_assert_mem_eq(&victim->peers.by_address->address, &client, sizeof(client));
+	ck_assert(!victim->peers.by_address->is_self);
+}
+END_TEST
+
+/* As version 4 had it: with the name of whom it likes. */
+START_TEST(who_names_itself_is_refused)
+{
+	uint8_t greeting[12 + FARE_ADDRESS_BYTES] = "fareofi4\0\x10\0\0";
+
+	memcpy(greeting + 12, victim->address.bytes, FARE_ADDRESS_BYTES);
+	open_with(greeting, sizeof(greeting));
+	ck_assert_uint_eq(n_closed, 1);
+	ck_assert_int_eq(closed_status, -EPROTONOSUPPORT);
+	ck_assert_uint_eq(n_peers(), 0);
+}
+END_TEST
+
+/* What each of them has sent was received, so nothing of it is left. */
+START_TEST(clients_that_go_are_forgotten)
+{
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < CLIENTS; i++) {
+		ck_assert_int_eq(fi_recv(ep, data[0], PAYLOAD, NULL, FI_ADDR_UNSPEC, NULL), 0);
+		connect_client();
+		ck_assert_uint_eq(n_connected, 1);
+		send_eager(PAYLOAD);
+		BOTH_UNTIL(fi_cq_read(cq, &entry, 1) == 1);
+		restart_client();
+		ck_assert_uint_le(n_peers(), 8);
+	}
+	connect_client();
+	BOTH_UNTIL(n_peers() == 1);
+	ck_assert_ptr_null(victim->peers.timed);
+	ck_assert_ptr_null(victim->peers.left);
+	ck_assert_uint_eq(kept_bytes(), 0);
+	ck_assert_ptr_null(victim->ops);
+}
+END_TEST
+
+/* A message outlives its sender, and is received; but not more of one address than so many. */
+START_TEST(what_is_left_has_a_bound)
+{
+	struct fi_cq_tagged_entry entry;
+	const uint64_t bound = 4 * ((1u << 20) + OFI_RESERVE_BYTES);
+	unsigned n = 0;
+
+	for (connect_client(); n_connected; connect_client(), n++) {
+		uint64_t before = kept_bytes();
+
+		ck_assert_uint_lt(before, bound);
+		for (int i = 0; i < 100; i++)
+			send_eager(PAYLOAD - n);
+		restart_client();
+		BOTH_UNTIL(!n_linked());
+	}
+	ck_assert_uint_gt(kept_bytes(), bound - n * sizeof(struct ofi_peer) - 1);
+	ck_assert_int_eq(closed_status, -EUSERS);
+	ck_assert_uint_eq(n_peers(), n);
+	for (unsigned i = 0; i < 100 * n; i++) {
+		ck_assert_int_eq(fi_recv(ep, data[0], PAYLOAD, NULL, FI_ADDR_UNSPEC, NULL), 0);
+		BOTH_UNTIL(fi_cq_read(cq, &entry, 1) == 1);
+		ck_assert_uint_eq(entry.len, PAYLOAD - i / 100);
+	}
+	ck_assert_uint_eq(kept_bytes(), 0);
+	BOTH_UNTIL(!n_peers());
+	connect_client();
+	ck_assert_uint_eq(n_connected, 1);
+}
+END_TEST
+
+static unsigned flood(const struct ofi_wire *w)
+{
+	unsigned n = 0;
+
+	connect_client();
+	while (!n_closed && n < 10 * KEPT_LIMIT) {
+		int err = send_record(w, 0);
+
+		n += !err;
+		if (err)
+			turn_both();
+	}
+	return n;
+}
+
+/* Nobody reads the queue. */
+START_TEST(remote_cq_data_has_a_bound)
+{
+	const struct ofi_wire w = {.kind = OFI_WRITTEN, .flags = OFI_WIRE_DATA};
+	unsigned n = flood(&w);
+
+	ck_assert_uint_ge(n, KEPT_LIMIT);
+	ck_assert_uint_lt(n, 2 * KEPT_LIMIT);
+	ck_assert_uint_eq(kept_bytes(), KEPT_LIMIT * 160);
+}
+END_TEST
+
+/* Messages without a byte never fill the buffer. */
+START_TEST(a_buffer_for_several_has_a_bound)
+{
+	const struct ofi_wire w = {.kind = OFI_EAGER};
+	const struct iovec iov = {.iov_base = data, .iov_len = sizeof(data)};
+	const struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC};
+	unsigned n;
+
+	ck_assert_int_eq(fi_recvmsg(ep, &msg, FI_MULTI_RECV), 0);
+	n = flood(&w);
+	ck_assert_uint_lt(n, 2 * KEPT_LIMIT);
+}
+END_TEST
+
+/* Nor does who is cut off leave anything that receives have to pass by. */
+START_TEST(what_a_peer_sent_that_is_cut_off_is_dropped)
+{
+	const struct ofi_wire w = {.kind = OFI_RTS, .flags = OFI_WIRE_TAGGED, .cookie = 1};
+	unsigned n = flood(&w);
+
+	ck_assert_uint_lt(n, 2 * KEPT_LIMIT);
+	ck_assert_uint_eq(kept_bytes(), 0);
+	BOTH_UNTIL(!n_peers());
+	connect_client();
+	ck_assert_uint_eq(n_connected, 1);
+}
+END_TEST
+
+/* Each entry that is read gives the peer room for another. */
+START_TEST(who_reads_takes_any_number)
+{
+	const struct ofi_wire w = {.kind = OFI_WRITTEN, .flags = OFI_WIRE_DATA};
+	struct fi_cq_tagged_entry entries[64];
+	unsigned sent = 0, got = 0;
+
+	connect_client();
+	while (got < 3 * KEPT_LIMIT) {
+		ssize_t n;
+
+		if (sent < 3 * KEPT_LIMIT && sent - got < KEPT_LIMIT / 2)
+			sent += !send_record(&w, 0);
+		look(0);
+		n = fi_cq_read(cq, entries, 64);
+		got += n > 0 ? (unsigned)n : 0;
+		ck_assert_uint_eq(n_closed, 0);
+	}
+	ck_assert_uint_eq(kept_bytes(), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("ofi_peer");
+	TCase *tc = tcase_create("core");
+	SRunner *sr;
+	int failed, skip = own_net();
+
+	if (skip)
+		return skip;
+	tcase_add_checked_fixture(tc, setup_endpoint, teardown_endpoint);
+	tcase_add_test(tc, a_peer_is_who_its_group_says);
+	tcase_add_test(tc, who_names_itself_is_refused);
+	tcase_add_test(tc, clients_that_go_are_forgotten);
+	tcase_add_test(tc, what_is_left_has_a_bound);
+	tcase_add_test(tc, remote_cq_data_has_a_bound);
+	tcase_add_test(tc, a_buffer_for_several_has_a_bound);
+	tcase_add_test(tc, what_a_peer_sent_that_is_cut_off_is_dropped);
+	tcase_add_test(tc, who_reads_takes_any_number);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
