@@ -126,6 +126,23 @@ static uint32_t events_of(const struct fare_group *group)
 	return 2 * group->options.max_messages + 2 * group->n_lanes + 4 + early;
 }
 
+/*
+ * The oldest group that was accepted and whose opener has not named it since: it may be gone. Such
+ * a group has no QPs, and the application does not know it. Without this, openers that do not go on
+ * could use up all places for STILLBORN_NS (group.c).
+ */
+static void make_place(struct fare_domain *domain)
+{
+	struct fare_group *group;
+
+	DL_FOREACH (domain->groups, group) {
+		if (group->opener || group->peer_proven || group->announced)
+			continue;
+		group_destroy(group);
+		return;
+	}
+}
+
 int engine_add(struct fare_domain *domain, struct fare_group *group)
 {
 	uint32_t slot = 0;
@@ -135,6 +152,8 @@ int engine_add(struct fare_domain *domain, struct fare_group *group)
 		err = timers_reserve(&domain->timers, domain->n_groups + 1);
 	if (err)
 		return err;
+	if (domain->n_groups >= MAX_GROUPS)
+		make_place(domain);
 	if (domain->n_groups >= MAX_GROUPS)
 		return -EUSERS;
 	while (domain->slots[slot])
@@ -272,6 +291,48 @@ static int accept_group(struct fare_group **out, struct fare_domain *domain,
 	return err;
 }
 
+/*
+ * It may be a recorded or delayed copy. An opener that is there sends it again with the nonce that
+ * it gets here.
+ */
+static void challenge(struct fare_domain *domain, const struct qp_control *c,
+		      const struct control_message *m, const struct admission_opener *opener)
+{
+	struct control_message reply = {.type = CONTROL_GROUP_CHALLENGE,
+					.destination = m->source,
+					.destination_group = m->source_group};
+
+	admission_challenge(&domain->admission, opener, domain->now_ns, reply.nonce);
+	reply_to(domain, c, m, &reply);
+}
+
+static void refuse(struct fare_domain *domain, const struct qp_control *c,
+		   const struct control_message *m, int err)
+{
+	struct control_message reply = {.type = CONTROL_GROUP_REFUSE,
+					.destination = m->source,
+					.destination_group = m->source_group,
+					.error = (uint32_t)-err};
+
+	reply_to(domain, c, m, &reply);
+}
+
+/* A group that is admitted now, or not at all. NULL: it is refused. */
+static struct fare_group *admit(struct fare_domain *domain, const struct qp_control *c,
+				const struct control_message *m,
+				const struct admission_opener *opener)
+{
+	struct admission_entry *entry = admission_add(&domain->admission, opener, domain->now_ns);
+	struct fare_group *group;
+
+	entry->error = accept_group(&group, domain, c, m);
+	if (!entry->error)
+		lanes_prepare(group);
+	else
+		refuse(domain, c, m, entry->error);
+	return group;
+}
+
 /* A peer opens a group toward us: once per (incarnation, group), however often it asks. */
 static void on_group_open(struct fare_domain *domain, const struct qp_control *c,
 			  const struct control_message *m)
@@ -279,33 +340,26 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 	struct control_message reply = {.type = CONTROL_GROUP_ACCEPT,
 					.destination = m->source,
 					.destination_group = m->source_group};
+	const struct admission_opener opener = {
+		{c->remote, m->source_port}, m->source, m->source_group};
+	const struct admission_entry *before =
+		admission_find(&domain->admission, &opener, domain->now_ns);
 	struct fare_group *group = group_by_opener(domain, m);
-	int err = 0;
 
-	/*
-	 * It may be a delayed copy for an earlier incarnation of this process: an opener that is
-	 * there asks again and names this one.
-	 */
-	if (m->destination != domain->incarnation) {
-		reply.type = CONTROL_GROUP_CHALLENGE;
-		reply_to(domain, c, m, &reply);
+	if (group ? group_is_over(group) : before != NULL) {
+		refuse(domain, c, m, before && before->error ? before->error : -ECANCELED);
 		return;
 	}
-
-	if (group && group_is_over(group)) {
-		group = NULL;
-		err = -ECANCELED;
-	} else if (!group) {
-		err = accept_group(&group, domain, c, m);
-		if (!err)
-			lanes_prepare(group);
-	}
-	if (!group) {
-		reply.type = CONTROL_GROUP_REFUSE;
-		reply.error = (uint32_t)-err;
-		reply_to(domain, c, m, &reply);
+	if (!group &&
+	    (m->destination != domain->incarnation ||
+	     !admission_is_fresh(&domain->admission, &opener, domain->now_ns, m->nonce))) {
+		challenge(domain, c, m, &opener);
 		return;
 	}
+	if (!group)
+		group = admit(domain, c, m, &opener);
+	if (!group)
+		return;
 	engine_wake(group);
 	reply.source_group = group->id;
 	group_fill_open(group, &reply);
@@ -563,9 +617,19 @@ bool engine_busy(const struct fare_domain *domain)
 	return domain->n_busy > 0;
 }
 
+static void init_admission(struct fare_domain *domain)
+{
+	uint64_t secret[ADMISSION_SECRET / sizeof(uint64_t)];
+
+	for (size_t i = 0; i < sizeof(secret) / sizeof(*secret); i++)
+		secret[i] = domain_random(domain);
+	admission_init(&domain->admission, (const uint8_t *)secret);
+}
+
 int engine_init(struct fare_domain *domain)
 {
 	domain->incarnation = domain_random(domain);
+	init_admission(domain);
 	domain->next_generation = (uint32_t)domain_random(domain) >> SLOT_BITS;
 	timers_init(&domain->timers);
 	port_cache_init(&domain->ports);

@@ -15,6 +15,7 @@
 #include "attach.h"
 #include "fare.h"
 #include "flow_table.h"
+#include "qp/admission.h"
 #include "qp/candidates.h"
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
@@ -186,6 +187,9 @@ struct fare_group {
 	/* another process at the GPU's own address: the kernel's loopback carries it */
 	bool is_own_gpu;
 	bool names_process; /* opener: only the incarnation that the application named counts */
+	/* opener: of the last GROUP_CHALLENGE; is_challenged: no GROUP_OPEN was sent since */
+	uint8_t nonce[CONTROL_NONCE_BYTES];
+	bool is_challenged;
 	uint32_t path_mtu, peer_path_mtu;
 	uint8_t *own_private, *peer_private; /* NULL: none */
 	uint16_t own_private_bytes, peer_private_bytes;
@@ -325,6 +329,7 @@ struct fare_domain {
 	uint32_t event_head, event_count, event_room, events_unasked;
 	struct inbox *handed; /* data of events of the last poll */
 	uint64_t control_rejected;
+	struct admission admission;
 
 	struct port_cache ports;
 	struct handshake_pace pace;

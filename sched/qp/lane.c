@@ -563,6 +563,11 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 {
 	struct lane *lane = &group->lanes[l];
 
+	/* the opener has made no QPs since that epoch ended: the message was sent before that */
+	if (group->opener && lane->state == LANE_LEARNING && !PLANTED(any_epoch)) {
+		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);
+		return;
+	}
 	if (m->lane.epoch >= lane->epoch || PLANTED(any_epoch)) {
 		/* a LANE_OPEN of that epoch that arrives later must be ignored */
 		if (m->lane.epoch > lane->epoch && !group->opener)
