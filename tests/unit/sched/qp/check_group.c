@@ -486,7 +486,7 @@ START_TEST(openers_that_vanish_take_no_places)
 		engine_on_control(domain[1], &c);
 	}
 	ck_assert_uint_eq(domain[1]->n_groups, MAX_GROUPS);
-	ck_assert_ptr_eq(domain[1]->groups, first); /* that one is in use */
+	ck_assert_ptr_eq(domain[1]->groups, first);			 /* it is in use */
 	ck_assert_uint_eq(first->prev->peer_id, (MAX_GROUPS + 3) << 12); /* the last */
 	write_one(0);
 	TURN_UNTIL(n_received);
