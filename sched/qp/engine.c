@@ -29,6 +29,8 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
  */
 #define SCAN_NS	    20000000u
 #define SCAN_GROUPS 16
+/* a process that did not poll for so long cannot say that a QP did nothing meanwhile */
+#define AWAY_NS UINT64_C(5000000000)
 
 /* ---- events ---- */
 
@@ -589,7 +591,9 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 	int err;
 
 	free_handed(domain);
-	domain->now_ns = now_ns;
+	if (now_ns - domain->polled_ns > AWAY_NS)
+		domain->resumed_ns = now_ns;
+	domain->now_ns = domain->polled_ns = now_ns;
 	if (!engine_has_room(domain))
 		return 0;
 	err = progress(domain);

@@ -59,6 +59,7 @@ struct lane_qp {
 	uint16_t source_port;
 	uint32_t posted; /* chunks that were posted and have not completed */
 	uint64_t posted_bytes;
+	uint64_t progress_ns;	/* when one completed last, or when one was posted after none was */
 	uint64_t sprayed_bytes; /* assigned to this QP by the spray since the QP was made */
 	struct chunk_list pending;
 	uint64_t pending_bytes;
@@ -315,6 +316,8 @@ struct fare_domain {
 	uint64_t (*random)(void *arg);
 	void *random_arg;
 	uint64_t now_ns; /* of the current poll */
+	/* of the last poll; of the last one before which the process was away for AWAY_NS */
+	uint64_t polled_ns, resumed_ns;
 
 	/* engine.c */
 	struct fare_group *groups, *run_queue, *scan;
@@ -452,6 +455,11 @@ bool lane_qps_exist(const struct lane *lane);
 /* < 0: a QP failed by itself; > 0: a QP is changing its state; 0: no change is under way. */
 int lane_qps_status(const struct fare_group *group, unsigned lane);
 uint32_t lane_qps_posted(const struct lane *lane);
+/* A chunk of so many bytes was posted on the QP; it completed, in whatever way. */
+void lane_qps_on_post(struct fare_group *group, struct lane_qp *q, uint32_t bytes);
+void lane_qps_on_completion(struct fare_group *group, struct lane_qp *q, uint32_t bytes);
+/* A QP has posted chunks, and nothing has come back from it for longer than any path takes. */
+bool lane_qps_stalled(const struct fare_group *group, unsigned lane);
 int lane_qps_create(struct fare_group *group, unsigned lane); /* all of them, or none and -errno */
 int lane_qps_connect(struct fare_group *group, unsigned lane, const struct control_qp *peer,
 		     const uint8_t (*addresses)[16], unsigned n_addresses);

@@ -424,6 +424,8 @@ static void step_telling(struct fare_group *group, unsigned l)
 
 	if (!group->domain->drained)
 		return; /* the message says which records were taken, once and for all */
+	if (PLANTED(silence_confirms) && now_ns(group) - lane->since_ns > 3 * HANDSHAKE_SILENT_NS)
+		lane->confirmed = true;
 	if (!lane->confirmed && !(PLANTED(reset_once) && lane->sends))
 		send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 	sent(group, l);
@@ -437,6 +439,8 @@ static bool step_now(struct fare_group *group, unsigned l, int status)
 	if (status < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING ||
 			   lane->state == LANE_OPENING))
 		fail(group, l, status);
+	else if (lane->state == LANE_UP && lane_qps_stalled(group, l))
+		fail(group, l, -ETIMEDOUT);
 	else if (lane->state == LANE_CONNECTING)
 		step_connecting(group, l);
 	else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING &&

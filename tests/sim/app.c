@@ -148,6 +148,16 @@ void app_close_some(struct sim *sim, unsigned host)
 	}
 }
 
+void app_release_memory(struct sim *sim, unsigned host)
+{
+	if (!host_is_up(sim, host) || sim_now_ns(sim) < sim->host[host].stopped_until_ns)
+		return;
+	SIM_TRACE(sim, "host %u: releases its memory", host);
+	host_release_memory(&sim->host[host]);
+	shadow_on_released_memory(sim, host);
+	host_offer_memory(&sim->host[host]);
+}
+
 void app_on_start(struct sim *sim, unsigned host)
 {
 	shadow_on_process(sim, host);
@@ -263,6 +273,7 @@ static void write_some(struct sim *sim, int e)
 		return;
 	w.from_process = from->process->number;
 	w.to_process = to->process->number;
+	w.ro_number = to->process->ro_number;
 	choose_operation(sim, end, p, &w);
 	id = shadow_begin(sim, &w);
 	if (!id)

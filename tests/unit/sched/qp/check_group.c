@@ -423,7 +423,7 @@ START_TEST(a_refusal_is_final)
 }
 END_TEST
 
-/* The opener learns ports for the next epoch; a LANE_RESET of the last one is none of its business. */
+/* The opener learns ports for the next epoch, and a LANE_RESET of the last one comes again. */
 START_TEST(a_recorded_lane_reset_does_not_keep_a_lane_down)
 {
 	unsigned n, reset = 0;
