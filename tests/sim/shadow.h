@@ -11,7 +11,7 @@
  *   place     a byte lands in a target slot only while the write that owns the slot is outstanding
  *             at its sender and not RECEIVED, and the receiver's end is open; it has the value that
  *             the sender wrote
- *   release   after a process has deregistered memory, nothing lands in it and nothing is read there
+ *   release   after memory was deregistered, nothing lands in it and nothing is read there
  *             by the old key
  *   complete  once, with a status that fare.h allows; with status 0 all bytes are in place
  *   receive   once, with the right length, after all bytes are in place and can be seen, and all of
