@@ -5,10 +5,11 @@
  * in every situation; then a flood of forged ones, without the key and with it.
  *
  * Two hosts (bed.h) with a key and two planes. One group carries bytes that are checked,
- * throughout. Another one lives a whole life: it is refused, opened, loses lanes at both ends, asks whether its
- * peer is there, is closed. The parent records all control datagrams on the links, and repeats them
- * from the host that sent them: while that group lives, after it was closed, after each end was
- * killed and started again. Nothing may come of that: no request, no group, no lane that ends.
+ * throughout. Another one lives a whole life: it is refused, opened, loses lanes at both ends, asks
+ * whether its peer is there, is closed. The parent records all control datagrams on the links, and
+ * repeats them from the host that sent them: while that group lives, after it was closed, after
+ * each end was killed and started again. Nothing may come of that: no request, no group, no lane
+ * that ends.
  *
  * Exit 77: not root.
  */
