@@ -29,6 +29,12 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
  */
 #define SCAN_NS	    20000000u
 #define SCAN_GROUPS 16
+/*
+ * Groups that were accepted, and that their opener has not named yet. If there are as many, one
+ * that is so old makes place: an opener goes on after a round trip.
+ */
+#define UNPROVEN_MAX 512
+#define UNPROVEN_NS  UINT64_C(2000000000)
 /* a process that did not poll for so long cannot say that a QP did nothing meanwhile */
 #define AWAY_NS UINT64_C(5000000000)
 
@@ -128,23 +134,6 @@ static uint32_t events_of(const struct fare_group *group)
 	return 2 * group->options.max_messages + 2 * group->n_lanes + 4 + early;
 }
 
-/*
- * The oldest group that was accepted and whose opener has not named it since: it may be gone. Such
- * a group has no QPs, and the application does not know it. Without this, openers that do not go on
- * could use up all places for STILLBORN_NS (group.c).
- */
-static void make_place(struct fare_domain *domain)
-{
-	struct fare_group *group;
-
-	DL_FOREACH (domain->groups, group) {
-		if (group->opener || group->peer_proven || group->announced)
-			continue;
-		group_destroy(group);
-		return;
-	}
-}
-
 int engine_add(struct fare_domain *domain, struct fare_group *group)
 {
 	uint32_t slot = 0;
@@ -154,8 +143,6 @@ int engine_add(struct fare_domain *domain, struct fare_group *group)
 		err = timers_reserve(&domain->timers, domain->n_groups + 1);
 	if (err)
 		return err;
-	if (domain->n_groups >= MAX_GROUPS)
-		make_place(domain);
 	if (domain->n_groups >= MAX_GROUPS)
 		return -EUSERS;
 	while (domain->slots[slot])
@@ -319,6 +306,30 @@ static void refuse(struct fare_domain *domain, const struct qp_control *c,
 	reply_to(domain, c, m, &reply);
 }
 
+/*
+ * Openers that do not go on must not make this process hold any number of groups for STILLBORN_NS
+ * (group.c). Such groups have no QPs, and the application does not know them. True: one more may be
+ * accepted. If not, the opener asks again.
+ */
+static bool has_place(struct fare_domain *domain)
+{
+	struct fare_group *group, *oldest = NULL;
+	unsigned n = 0;
+
+	DL_FOREACH (domain->groups, group) { /* in the order of making */
+		if (group->opener || group->peer_proven)
+			continue;
+		oldest = oldest ? oldest : group;
+		n++;
+	}
+	if (n < UNPROVEN_MAX)
+		return true;
+	if (domain->now_ns - oldest->opening_ns < UNPROVEN_NS)
+		return false;
+	group_destroy(oldest);
+	return true;
+}
+
 /* A group that is admitted now, or not at all. NULL: it is refused. */
 static struct fare_group *admit(struct fare_domain *domain, const struct qp_control *c,
 				const struct control_message *m,
@@ -358,7 +369,7 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 		challenge(domain, c, m, &opener);
 		return;
 	}
-	if (!group)
+	if (!group && has_place(domain))
 		group = admit(domain, c, m, &opener);
 	if (!group)
 		return;

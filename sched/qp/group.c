@@ -101,6 +101,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	group->domain = domain;
 	group->opener = !offer;
 	group->due_ns = offer ? domain->now_ns + STILLBORN_NS : 0;
+	group->opening_ns = domain->now_ns;
 	group->peer = *peer;
 	group->is_own_gpu = !memcmp(&peer->address, &domain->attr.address, sizeof(peer->address));
 	group->path_mtu = domain->path_mtu;

@@ -222,7 +222,7 @@ struct fare_group {
 	 * long to wait for lanes. Acceptor: when the group is given up
 	 */
 	uint64_t due_ns;
-	uint64_t opening_ns; /* when the first GROUP_OPEN was sent */
+	uint64_t opening_ns; /* when the first GROUP_OPEN was sent, or one was accepted */
 	uint64_t alive_ns;   /* when to send the next GROUP_ALIVE */
 	unsigned sends;
 

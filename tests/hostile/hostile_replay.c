@@ -9,7 +9,7 @@
  * whether its peer is there, is closed. The parent records all control datagrams on the links, and
  * repeats them from the host that sent them: while that group lives, after it was closed, after
  * each end was killed and started again. Nothing may come of that: no request, no group, no lane
- * that ends.
+ * that ends. At the end, openers with the key go no further than their request.
  *
  * Exit 77: not root.
  */
@@ -47,7 +47,9 @@
 #define PATIENCE_NS UINT64_C(60000000000)
 #define QKEY	    0x46415245u /* soft_control.c */
 
-#define FORGED_MAX (QP_CONTROL_MAX + 128)
+#define VANISHING     2000u
+#define STRANGER_PORT 50999
+#define FORGED_MAX    (QP_CONTROL_MAX + 128)
 
 enum role { CARRIER, VICTIM, REFUSED };
 
@@ -521,6 +523,77 @@ static void flood(bool has_key)
 		fail("the flood took memory");
 }
 
+/* ---- openers with the key that do not go on ---- */
+
+static void send_open(const struct control_seal *seal, uint32_t id, uint64_t destination,
+		      const uint8_t *nonce)
+{
+	struct in6_addr from = bed_address(0), to = bed_address(1);
+	struct control_message m = {.type = CONTROL_GROUP_OPEN,
+				    .source = 4711,
+				    .source_port = STRANGER_PORT,
+				    .source_group = id,
+				    .destination = destination,
+				    .open.mode = FARE_MODE_SPRAY,
+				    .open.n_lanes = 2,
+				    .open.qps_per_lane = 1,
+				    .open.qps_per_sub_port = 1,
+				    .open.path_mtu = 4096};
+	uint8_t data[QP_CONTROL_MAX], packet[FORGED_MAX];
+	size_t n;
+
+	if (nonce)
+		memcpy(m.nonce, nonce, sizeof(m.nonce));
+	n = (size_t)control_wire_encode(&m, data + CONTROL_SEAL_BYTES,
+					sizeof(data) - CONTROL_SEAL_BYTES);
+	control_seal_close(seal, &from, &to, data, n);
+	n = wrap(packet, data, CONTROL_SEAL_BYTES + n, STRANGER_PORT);
+	inject(0, packet, n);
+}
+
+static void answer_challenges(const struct control_seal *seal, int fd, unsigned *n_answers)
+{
+	uint8_t bytes[PACKET_MAX];
+	struct control_message m;
+	const char *reason;
+	ssize_t n;
+
+	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > (ssize_t)MESSAGE_AT - 28) {
+		if (control_wire_decode(&m, bytes + MESSAGE_AT - 28, (size_t)n + 28 - MESSAGE_AT,
+					&reason))
+			continue;
+		*n_answers += m.type == CONTROL_GROUP_ACCEPT;
+		if (m.type == CONTROL_GROUP_CHALLENGE)
+			send_open(seal, m.destination_group, m.source, m.nonce);
+	}
+}
+
+static void open_and_vanish(void)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(STRANGER_PORT)};
+	struct in6_addr own = bed_address(0);
+	int fd = socket_of(0, AF_INET, SOCK_DGRAM, 0);
+	struct control_seal seal;
+	unsigned n_answers = 0;
+
+	memcpy(&at.sin_addr, &own.s6_addr[12], 4);
+	if (control_seal_load(&seal, bed.key, 0) || bind(fd, (struct sockaddr *)&at, sizeof(at)))
+		fail("the stranger's socket");
+	for (uint32_t id = 1; id <= VANISHING; id++) {
+		send_open(&seal, id, 0, NULL);
+		if (id % 32 == 0)
+			poll(NULL, 0, 1);
+		answer_challenges(&seal, fd, &n_answers);
+	}
+	await_bytes();
+	answer_challenges(&seal, fd, &n_answers);
+	printf("%u openers that vanish: %u accepted, %u groups\n", VANISHING, n_answers,
+	       shared->groups[1]);
+	if (n_answers < 100 || shared->groups[1] > VANISHING / 2)
+		fail("openers that vanish are not accepted, or take any number of places");
+	close(fd);
+}
+
 /* ---- the test ---- */
 
 /* All kinds that a group's life has; those that need a rare fault are left out. */
@@ -602,6 +675,7 @@ int main(void)
 	replay_all(1, "after the opener's restart");
 	flood(false);
 	flood(true);
+	open_and_vanish();
 	bed_destroy(&bed);
 	return 0;
 }

@@ -453,41 +453,48 @@ END_TEST
 
 /* ---- openers that do not go on ---- */
 
+/* As from domain 0, whose answer to the challenge this is. */
+static void open_and_vanish(struct control_message *open, uint32_t id)
+{
+	const struct admission_opener opener = {
+		{address(0), domain[0]->port}, domain[0]->incarnation, id};
+	struct qp_control c = {.remote = address(0), .plane = QP_ANY_PLANE};
+	uint8_t data[QP_CONTROL_MAX];
+	int n;
+
+	admission_challenge(&domain[1]->admission, &opener, domain[1]->now_ns, open->nonce);
+	open->source_group = id;
+	n = control_wire_encode(open, data + CONTROL_SEAL_BYTES, sizeof(data) - CONTROL_SEAL_BYTES);
+	ck_assert_int_gt(n, 0);
+	control_seal_close(&domain[0]->seal, &c.remote, &domain[1]->attr.address, data, (size_t)n);
+	c.data = data;
+	c.length = CONTROL_SEAL_BYTES + (size_t)n;
+	engine_on_control(domain[1], &c);
+}
+
 START_TEST(openers_that_vanish_take_no_places)
 {
 	struct control_message open = {.type = CONTROL_GROUP_OPEN};
-	const struct peer_address peer = {address(1), ROCE_UDP_PORT};
 	struct fare_group *first;
+	unsigned n;
 
 	connect_both();
 	group_fill_open(group, &open);
-	open.open.max_messages = 1;
-	open.open.flows = 1;
+	open.source = domain[0]->incarnation;
+	open.source_port = domain[0]->port;
 	open.destination = domain[1]->incarnation;
 	first = domain[1]->groups;
-	for (uint32_t i = 1; i <= MAX_GROUPS + 3; i++) {
-		const struct admission_opener opener = {
-			{address(0), domain[0]->port}, domain[0]->incarnation, i << 12};
-		struct qp_control c = {.remote = address(0), .plane = QP_ANY_PLANE};
-		uint8_t data[QP_CONTROL_MAX];
-		int n;
-
-		domain[1]->now_ns++;
-		admission_challenge(&domain[1]->admission, &opener, domain[1]->now_ns, open.nonce);
-		open.source = domain[0]->incarnation;
-		open.source_port = domain[0]->port;
-		open.source_group = i << 12;
-		n = control_wire_encode(&open, data + CONTROL_SEAL_BYTES,
-					sizeof(data) - CONTROL_SEAL_BYTES);
-		ck_assert_int_gt(n, 0);
-		control_seal_close(&domain[0]->seal, &c.remote, &peer.address, data, (size_t)n);
-		c.data = data;
-		c.length = CONTROL_SEAL_BYTES + (size_t)n;
-		engine_on_control(domain[1], &c);
-	}
-	ck_assert_uint_eq(domain[1]->n_groups, MAX_GROUPS);
-	ck_assert_ptr_eq(domain[1]->groups, first);			 /* it is in use */
-	ck_assert_uint_eq(first->prev->peer_id, (MAX_GROUPS + 3) << 12); /* the last */
+	for (uint32_t i = 1; i <= 600; i++)
+		open_and_vanish(&open, i << 12);
+	n = domain[1]->n_groups;
+	ck_assert_uint_lt(n, 600);
+	ck_assert_uint_eq(first->prev->peer_id, (n - 1) << 12); /* the others wait */
+	domain[1]->now_ns += UINT64_C(2000000000);
+	for (uint32_t i = 601; i <= 700; i++)
+		open_and_vanish(&open, i << 12);
+	ck_assert_uint_eq(domain[1]->n_groups, n);
+	ck_assert_uint_eq(first->prev->peer_id, 700 << 12);
+	ck_assert_ptr_eq(domain[1]->groups, first); /* it is in use */
 	write_one(0);
 	TURN_UNTIL(n_received);
 }
