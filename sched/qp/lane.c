@@ -525,6 +525,8 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 		return;
 	}
 	if (!group_plane_usable(group, l)) {
+		if (lane->state == LANE_DOWN)
+			lane->epoch = m->lane.epoch; /* it has ended, if the message comes again */
 		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
 		return;
 	}

@@ -451,6 +451,44 @@ START_TEST(a_recorded_lane_reset_does_not_keep_a_lane_down)
 }
 END_TEST
 
+static void publish(int host, uint64_t bps)
+{
+	struct in6_addr peer = address(1 - host);
+	struct shm_path path = {bps, bps ? FARE_VERDICT_OK : FARE_VERDICT_NO_ROUTE, 0};
+
+	shm_writer_publish(writer[host], (uint32_t)shm_writer_pair(writer[host], 0, peer.s6_addr),
+			   &path, 1);
+}
+
+static int find_tapped(int from, enum control_type type)
+{
+	for (unsigned i = n_tapped; i--;)
+		if (tapped[i].from == from && tapped[i].type == type)
+			return (int)i;
+	return -1;
+}
+
+/* The acceptor had no path for it. That epoch has ended, also when it has a path again. */
+START_TEST(a_lane_that_was_refused_is_not_made_later)
+{
+	const struct lane *lane;
+
+	connect_tapped();
+	lane = &domain[1]->groups->lanes[0];
+	publish(1, 0);
+	TURN_UNTIL(lane->state == LANE_DOWN);
+	n_tapped = 0;
+	TURN_UNTIL(find_tapped(1, CONTROL_LANE_REFUSE) >= 0);
+	ck_assert_int_eq(lane->state, LANE_DOWN);
+	publish(1, 1000000000);
+	group_follow_paths(domain[1]->groups);
+	ck_assert(group_plane_usable(domain[1]->groups, 0));
+	replay((unsigned)find_tapped(0, CONTROL_LANE_OPEN));
+	ck_assert_int_eq(lane->state, LANE_DOWN);
+	TURN_UNTIL(lane->state == LANE_UP);
+}
+END_TEST
+
 /* ---- openers that do not go on ---- */
 
 /* As from domain 0, whose answer to the challenge this is. */
@@ -529,6 +567,7 @@ int main(void)
 	tcase_add_test(tc, what_is_recorded_changes_nothing_after_a_restart);
 	tcase_add_test(tc, a_refusal_is_final);
 	tcase_add_test(tc, a_recorded_lane_reset_does_not_keep_a_lane_down);
+	tcase_add_test(tc, a_lane_that_was_refused_is_not_made_later);
 	tcase_add_test(tc, openers_that_vanish_take_no_places);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
