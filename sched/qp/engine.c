@@ -602,11 +602,12 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 	int err;
 
 	free_handed(domain);
-	if (now_ns - domain->polled_ns > AWAY_NS)
-		domain->resumed_ns = now_ns;
-	domain->now_ns = domain->polled_ns = now_ns;
+	domain->now_ns = now_ns;
 	if (!engine_has_room(domain))
 		return 0;
+	if (now_ns - domain->polled_ns > AWAY_NS)
+		domain->resumed_ns = now_ns;
+	domain->polled_ns = now_ns;
 	err = progress(domain);
 	if (err)
 		return err;

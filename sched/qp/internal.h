@@ -316,7 +316,7 @@ struct fare_domain {
 	uint64_t (*random)(void *arg);
 	void *random_arg;
 	uint64_t now_ns; /* of the current poll */
-	/* of the last poll; of the last one before which the process was away for AWAY_NS */
+	/* when the provider was last asked; when it was after nobody had asked for AWAY_NS */
 	uint64_t polled_ns, resumed_ns;
 
 	/* engine.c */
