@@ -22,10 +22,11 @@
  *                                    nothing else arrives
  *   GROUP_GONE                       the receiver of the last message has no such group
  *
- * control_seal.h authenticates them. What a recorded message does when it is sent again, with a key:
+ * control_seal.h authenticates them. What a recorded message does when it is sent again (with a
+ * key in use):
  *   - of an earlier incarnation of either end, or for a group that has ended: nothing. An answer
- *     (GROUP_CHALLENGE, GROUP_REFUSE, GROUP_GONE) is sent to the process that sent the original, for
- *     which it changes nothing. GROUP_OPEN makes no group: its nonce is used up, or over.
+ *     (GROUP_CHALLENGE, GROUP_REFUSE, GROUP_GONE) is sent to the process that sent the original,
+ *     for which it changes nothing. GROUP_OPEN makes no group: its nonce is used up, or over.
  *   - for a group that exists: of an earlier epoch nothing; of the present one it repeats what is
  *     still true, and may be answered once more.
  *   - ECHO and ECHO_REPLY have a nonce of their own, which is new for each exchange.

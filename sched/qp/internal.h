@@ -96,6 +96,7 @@ struct lane {
 	enum lane_state state;
 	uint32_t epoch;
 	bool confirmed; /* RESETTING: the peer's QPs are known to be in error, or were never made */
+	bool yields;	/* acceptor: on the next epoch nothing is posted before post_ns */
 	bool attempted; /* an attempt to bring the lane up has succeeded or failed */
 	int error;	/* -errno of the last failed attempt; 0: none failed since it was up */
 	unsigned n_qps;
@@ -114,6 +115,7 @@ struct lane {
 	uint64_t since_ns; /* when the state began */
 	uint64_t backoff_ns;
 	uint64_t up_since_ns;
+	uint64_t post_ns; /* UP: nothing is posted before */
 	unsigned sends;
 	unsigned post_turn;    /* index of the QP that may post next */
 	uint64_t posted_bytes; /* of all its QPs */

@@ -274,14 +274,19 @@ void lane_kill(struct fare_group *group, unsigned l)
  * A QP ended for a reason that is not a work request of this end. Most likely it refused an
  * operation of the peer. Its NAK tells the peer which one. If LANE_RESET overtook the NAK, the peer
  * would send that operation again on the next epoch, without end. So LANE_RESET is delayed.
+ *
+ * If an operation of this end is refused, too, each end's QP may fail before the other's NAK
+ * arrives, and again on each epoch. So the acceptor lets the opener post first on the next one.
  */
 void lane_refused(struct fare_group *group, unsigned l)
 {
 	bool was_up = group->lanes[l].state == LANE_UP;
 
 	lane_kill(group, l);
-	if (was_up && group->lanes[l].state == LANE_RESETTING)
-		group->lanes[l].due_ns = now_ns(group) + REFUSED_NS;
+	if (!was_up || group->lanes[l].state != LANE_RESETTING)
+		return;
+	group->lanes[l].due_ns = now_ns(group) + REFUSED_NS;
+	group->lanes[l].yields = !group->opener;
 }
 
 /* The lane failed or cannot be made. The reason is kept until the lane is up. */
@@ -345,6 +350,8 @@ static void up(struct fare_group *group, unsigned l)
 	lane->attempted = true;
 	lane->error = 0;
 	lane->up_since_ns = now_ns(group);
+	lane->post_ns = lane->yields ? now_ns(group) + REFUSED_NS : 0;
+	lane->yields = false;
 	group->stats.path_rebuilds += lane->epoch > 1;
 	lane_qps_follow_sub_ports(group, l);
 	if (lane->path && lane->state == LANE_UP) {
@@ -486,8 +493,9 @@ uint64_t lane_due_ns(const struct fare_group *group, unsigned l)
 	case LANE_DOWN:
 		return group->opener && group_plane_usable(group, l) ? lane->due_ns : ENGINE_NEVER;
 	case LANE_LEARNING: /* the port cache wakes the group */
-	case LANE_UP:
 		return ENGINE_NEVER;
+	case LANE_UP:
+		return lane->post_ns > now_ns(group) ? lane->post_ns : ENGINE_NEVER;
 	case LANE_RESETTING:
 		if (lane->ack_owed || (lane->confirmed && !lane_qps_posted(lane)))
 			return group->domain->now_ns;

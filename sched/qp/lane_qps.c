@@ -14,8 +14,8 @@
 #define ACK_TIMEOUT 15
 #define RETRY_COUNT 7
 /*
- * A QP gives up by itself after 8 x 134 ms, a device after up to four times as long (IBTA 9.7.6.1.3):
- * 4.3 s. One that has neither done anything nor failed after more than twice that will not.
+ * A QP gives up by itself after 8 x 134 ms, a device after up to four times as long (IBTA
+ * 9.7.6.1.3): 4.3 s. One that has neither done anything nor failed after twice that will not.
  */
 #define STALL_NS UINT64_C(10000000000)
 /* for what is posted on the lane: at 10 Mb/s, less than a group's share of any plane */

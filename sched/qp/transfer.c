@@ -322,6 +322,8 @@ static bool has_room(const struct fare_group *group, const struct lane_qp *q)
 {
 	const struct lane *lane = &group->lanes[q->lane];
 
+	if (group->domain->now_ns < lane->post_ns)
+		return false;
 	return group->chunks[q->pending.head].is_record ||
 	       (q->posted_bytes < lane->qp_room_bytes && lane->posted_bytes < lane->room_bytes);
 }

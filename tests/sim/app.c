@@ -185,8 +185,7 @@ static uint32_t choose_length(struct sim *sim, struct prng *p)
 }
 
 /* Which of the three it is, and what there is to say of it. */
-static void choose_operation(struct sim *sim, const struct shadow_end *end, struct prng *p,
-			     struct shadow_write *w)
+static void choose_operation(struct sim *sim, struct prng *p, struct shadow_write *w)
 {
 	const struct app *app = sim->app;
 
@@ -199,8 +198,7 @@ static void choose_operation(struct sim *sim, const struct shadow_end *end, stru
 		w->length = choose_length(sim, p);
 	w->notify = w->is_send ||
 		    (!w->is_read && (!w->length || prng_chance(p, app->notify_per_mille)));
-	w->has_bad_key = w->length && !w->is_send && end->is_opener &&
-			 prng_chance(p, app->bad_key_per_mille);
+	w->has_bad_key = w->length && !w->is_send && prng_chance(p, app->bad_key_per_mille);
 	if (prng_chance(p, app->deadline_per_mille))
 		w->deadline_ns = sim_now_ns(sim) + prng_log(p, 10 * LOOP_US, 4 * LOOP_S);
 }
@@ -274,7 +272,7 @@ static void write_some(struct sim *sim, int e)
 	w.from_process = from->process->number;
 	w.to_process = to->process->number;
 	w.ro_number = to->process->ro_number;
-	choose_operation(sim, end, p, &w);
+	choose_operation(sim, p, &w);
 	id = shadow_begin(sim, &w);
 	if (!id)
 		return;

@@ -283,6 +283,29 @@ START_TEST(a_process_that_was_stopped_takes_no_qp_for_dead)
 }
 END_TEST
 
+/* ---- two ends that refuse each other ---- */
+
+/* Whatever the opener posts on the next epoch is answered first. */
+START_TEST(an_acceptor_whose_qp_failed_posts_second)
+{
+	struct fare_write w = {.flags = FARE_WRITE_NOTIFY};
+	struct fare_group *acceptor;
+	const struct lane *lane;
+	uint64_t until_ns;
+
+	connect_trusted();
+	acceptor = domain[1]->groups;
+	lane = &acceptor->lanes[0];
+	lane_refused(acceptor, 0);
+	ck_assert_int_eq(fare_group_write(acceptor, &w), 0);
+	TURN_UNTIL(lane->state == LANE_UP && lane->epoch == 2);
+	until_ns = lane->post_ns;
+	ck_assert_uint_gt(until_ns, domain[1]->now_ns);
+	TURN_UNTIL(n_completed);
+	ck_assert_uint_ge(domain[1]->now_ns, until_ns);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lane");
@@ -306,6 +329,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, a_qp_that_swallows_its_work_is_replaced);
 	tcase_add_test(tc, a_process_that_was_stopped_takes_no_qp_for_dead);
+	tcase_add_test(tc, an_acceptor_whose_qp_failed_posts_second);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("four planes");
 	tcase_add_checked_fixture(tc, setup_four_planes, teardown);
