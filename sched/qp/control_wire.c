@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAGIC	0x46415245u /* "FARE" */
-#define VERSION 6
+#define VERSION 7
 
 /*
  * A cursor whose accesses are all checked. After one that does not fit, `failed` stays set, so the
@@ -70,6 +70,11 @@ static bool is_open(enum control_type type)
 	return type == CONTROL_GROUP_OPEN || type == CONTROL_GROUP_ACCEPT;
 }
 
+static bool has_nonce(enum control_type type)
+{
+	return type == CONTROL_GROUP_OPEN || type == CONTROL_GROUP_CHALLENGE;
+}
+
 bool control_wire_is_lane(enum control_type type)
 {
 	return type >= CONTROL_LANE_OPEN && type <= CONTROL_LANE_RESET_ACK;
@@ -92,6 +97,8 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 	put(&c, m->destination, 8);
 	put(&c, m->source_group, 4);
 	put(&c, m->destination_group, 4);
+	if (has_nonce(m->type))
+		put_bytes(&c, m->nonce, sizeof(m->nonce));
 	if (m->type == CONTROL_ECHO || m->type == CONTROL_ECHO_REPLY) {
 		put(&c, m->echo.nonce, 8);
 		put(&c, m->echo.candidate, 2);
@@ -236,6 +243,8 @@ int control_wire_decode(struct control_message *out, const void *buf, size_t len
 	out->destination = get(&c, 8);
 	out->source_group = (uint32_t)get(&c, 4);
 	out->destination_group = (uint32_t)get(&c, 4);
+	for (unsigned i = 0; has_nonce(out->type) && i < sizeof(out->nonce); i++)
+		out->nonce[i] = (uint8_t)get(&c, 1);
 	if (out->type < CONTROL_ECHO || out->type >= CONTROL_TYPE_END) {
 		*reason = "unknown type";
 	} else if (out->type == CONTROL_ECHO || out->type == CONTROL_ECHO_REPLY) {

@@ -9,8 +9,9 @@
  *
  *   request       answer
  *   ECHO          ECHO_REPLY         to which remote sub-port does this UDP source port lead?
- *   GROUP_OPEN    GROUP_CHALLENGE    the request does not name the receiver's incarnation: the
- *                                    opener sends it again with that incarnation
+ *   GROUP_OPEN    GROUP_CHALLENGE    the request does not name the receiver's incarnation, or has
+ *                                    no nonce that it made for this group: the opener sends it
+ *                                    again with those of the challenge (admission.h)
  *                 GROUP_ACCEPT | GROUP_REFUSE
  *   LANE_OPEN     LANE_ACCEPT | LANE_REFUSE; then the opener sends LANE_READY
  *                                    a lane's QPs, numbered by epoch
@@ -21,9 +22,15 @@
  *                                    nothing else arrives
  *   GROUP_GONE                       the receiver of the last message has no such group
  *
- * control_seal.h authenticates them. A recorded message that is sent again has no effect: it names
- * an earlier incarnation, a group that has ended or an earlier epoch, or it repeats what is still
- * true.
+ * control_seal.h authenticates them. What a recorded message does when it is sent again (with a
+ * key in use):
+ *   - of an earlier incarnation of either end, or for a group that has ended: nothing. An answer
+ *     (GROUP_CHALLENGE, GROUP_REFUSE, GROUP_GONE) is sent to the process that sent the original,
+ *     for which it changes nothing. GROUP_OPEN makes no group: its nonce is used up, or over.
+ *   - for a group that exists: of an earlier epoch nothing; of the present one it repeats what is
+ *     still true, and may be answered once more.
+ *   - ECHO and ECHO_REPLY have a nonce of their own, which is new for each exchange.
+ *   - Each shows that its sender was alive, so a peer that has gone may be given up later.
  */
 #ifndef CONTROL_WIRE_H
 #define CONTROL_WIRE_H
@@ -35,7 +42,8 @@
 #include "fare_limits.h"
 #include "qp/ring.h"
 
-#define CONTROL_MAX_QPS 64 /* of a lane: as many as one message can hold */
+#define CONTROL_MAX_QPS	    64 /* of a lane: as many as one message can hold */
+#define CONTROL_NONCE_BYTES 24
 
 enum control_type {
 	CONTROL_ECHO = 1,
@@ -68,6 +76,8 @@ struct control_message {
 	uint64_t source, destination;		  /* incarnations; destination 0: not known yet */
 	uint16_t source_port;			  /* UDP, where the sender receives; not 0 */
 	uint32_t source_group, destination_group; /* 0: none */
+	/* GROUP_CHALLENGE: the receiver's; GROUP_OPEN: the same, or zero. Opaque to the opener */
+	uint8_t nonce[CONTROL_NONCE_BYTES];
 	union {
 		struct {
 			uint64_t nonce;

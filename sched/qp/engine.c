@@ -29,6 +29,14 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
  */
 #define SCAN_NS	    20000000u
 #define SCAN_GROUPS 16
+/*
+ * Groups that were accepted, and that their opener has not named yet. If there are as many, one
+ * that is so old makes place: an opener goes on after a round trip.
+ */
+#define UNPROVEN_MAX 512
+#define UNPROVEN_NS  UINT64_C(2000000000)
+/* a process that did not poll for so long cannot say that a QP did nothing meanwhile */
+#define AWAY_NS UINT64_C(5000000000)
 
 /* ---- events ---- */
 
@@ -272,6 +280,72 @@ static int accept_group(struct fare_group **out, struct fare_domain *domain,
 	return err;
 }
 
+/*
+ * It may be a recorded or delayed copy. An opener that is there sends it again with the nonce that
+ * it gets here.
+ */
+static void challenge(struct fare_domain *domain, const struct qp_control *c,
+		      const struct control_message *m, const struct admission_opener *opener)
+{
+	struct control_message reply = {.type = CONTROL_GROUP_CHALLENGE,
+					.destination = m->source,
+					.destination_group = m->source_group};
+
+	admission_challenge(&domain->admission, opener, domain->now_ns, reply.nonce);
+	reply_to(domain, c, m, &reply);
+}
+
+static void refuse(struct fare_domain *domain, const struct qp_control *c,
+		   const struct control_message *m, int err)
+{
+	struct control_message reply = {.type = CONTROL_GROUP_REFUSE,
+					.destination = m->source,
+					.destination_group = m->source_group,
+					.error = (uint32_t)-err};
+
+	reply_to(domain, c, m, &reply);
+}
+
+/*
+ * Openers that do not go on must not make this process hold any number of groups for STILLBORN_NS
+ * (group.c). Such groups have no QPs, and the application does not know them. True: one more may be
+ * accepted. If not, the opener asks again.
+ */
+static bool has_place(struct fare_domain *domain)
+{
+	struct fare_group *group, *oldest = NULL;
+	unsigned n = 0;
+
+	DL_FOREACH (domain->groups, group) { /* in the order of making */
+		if (group->opener || group->peer_proven)
+			continue;
+		oldest = oldest ? oldest : group;
+		n++;
+	}
+	if (n < UNPROVEN_MAX)
+		return true;
+	if (domain->now_ns - oldest->opening_ns < UNPROVEN_NS)
+		return false;
+	group_destroy(oldest);
+	return true;
+}
+
+/* A group that is admitted now, or not at all. NULL: it is refused. */
+static struct fare_group *admit(struct fare_domain *domain, const struct qp_control *c,
+				const struct control_message *m,
+				const struct admission_opener *opener)
+{
+	struct admission_entry *entry = admission_add(&domain->admission, opener, domain->now_ns);
+	struct fare_group *group;
+
+	entry->error = accept_group(&group, domain, c, m);
+	if (!entry->error)
+		lanes_prepare(group);
+	else
+		refuse(domain, c, m, entry->error);
+	return group;
+}
+
 /* A peer opens a group toward us: once per (incarnation, group), however often it asks. */
 static void on_group_open(struct fare_domain *domain, const struct qp_control *c,
 			  const struct control_message *m)
@@ -279,33 +353,26 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 	struct control_message reply = {.type = CONTROL_GROUP_ACCEPT,
 					.destination = m->source,
 					.destination_group = m->source_group};
+	const struct admission_opener opener = {
+		{c->remote, m->source_port}, m->source, m->source_group};
+	const struct admission_entry *before =
+		admission_find(&domain->admission, &opener, domain->now_ns);
 	struct fare_group *group = group_by_opener(domain, m);
-	int err = 0;
 
-	/*
-	 * It may be a delayed copy for an earlier incarnation of this process: an opener that is
-	 * there asks again and names this one.
-	 */
-	if (m->destination != domain->incarnation) {
-		reply.type = CONTROL_GROUP_CHALLENGE;
-		reply_to(domain, c, m, &reply);
+	if (group ? group_is_over(group) : before != NULL) {
+		refuse(domain, c, m, before && before->error ? before->error : -ECANCELED);
 		return;
 	}
-
-	if (group && group_is_over(group)) {
-		group = NULL;
-		err = -ECANCELED;
-	} else if (!group) {
-		err = accept_group(&group, domain, c, m);
-		if (!err)
-			lanes_prepare(group);
-	}
-	if (!group) {
-		reply.type = CONTROL_GROUP_REFUSE;
-		reply.error = (uint32_t)-err;
-		reply_to(domain, c, m, &reply);
+	if (!group &&
+	    (m->destination != domain->incarnation ||
+	     !admission_is_fresh(&domain->admission, &opener, domain->now_ns, m->nonce))) {
+		challenge(domain, c, m, &opener);
 		return;
 	}
+	if (!group && has_place(domain))
+		group = admit(domain, c, m, &opener);
+	if (!group)
+		return;
 	engine_wake(group);
 	reply.source_group = group->id;
 	group_fill_open(group, &reply);
@@ -538,6 +605,9 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 	domain->now_ns = now_ns;
 	if (!engine_has_room(domain))
 		return 0;
+	if (now_ns - domain->polled_ns > AWAY_NS)
+		domain->resumed_ns = now_ns;
+	domain->polled_ns = now_ns;
 	err = progress(domain);
 	if (err)
 		return err;
@@ -563,9 +633,19 @@ bool engine_busy(const struct fare_domain *domain)
 	return domain->n_busy > 0;
 }
 
+static void init_admission(struct fare_domain *domain)
+{
+	uint64_t secret[ADMISSION_SECRET / sizeof(uint64_t)];
+
+	for (size_t i = 0; i < sizeof(secret) / sizeof(*secret); i++)
+		secret[i] = domain_random(domain);
+	admission_init(&domain->admission, (const uint8_t *)secret);
+}
+
 int engine_init(struct fare_domain *domain)
 {
 	domain->incarnation = domain_random(domain);
+	init_admission(domain);
 	domain->next_generation = (uint32_t)domain_random(domain) >> SLOT_BITS;
 	timers_init(&domain->timers);
 	port_cache_init(&domain->ports);

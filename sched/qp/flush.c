@@ -57,9 +57,7 @@ static int post_read(struct fare_group *group, struct lane_qp *q)
 		chunk_free(group, i);
 		return err;
 	}
-	q->posted++;
-	q->posted_bytes += FLUSH_BYTES;
-	group->lanes[q->lane].posted_bytes += FLUSH_BYTES;
+	lane_qps_on_post(group, q, FLUSH_BYTES);
 	return 0;
 }
 

@@ -101,6 +101,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	group->domain = domain;
 	group->opener = !offer;
 	group->due_ns = offer ? domain->now_ns + STILLBORN_NS : 0;
+	group->opening_ns = domain->now_ns;
 	group->peer = *peer;
 	group->is_own_gpu = !memcmp(&peer->address, &domain->attr.address, sizeof(peer->address));
 	group->path_mtu = domain->path_mtu;
@@ -409,17 +410,19 @@ static void measure(struct fare_group *group)
 		port_peer_measured(group->port_peer, group->domain->now_ns - group->opening_ns);
 }
 
-/* The peer lives, and wants to be named: ask again, now. */
+/* The peer lives, and wants its incarnation and its nonce named: ask again, now. */
 static void on_challenge(struct fare_group *group, const struct control_message *m)
 {
-	if (!group->opener || group->state != GROUP_OPENING || group->peer_incarnation == m->source)
+	if (!group->opener || group->state != GROUP_OPENING)
 		return;
 	measure(group);
-	if (group->names_process) {
+	if (group->names_process && group->peer_incarnation != m->source) {
 		group_end(group, -ESTALE);
 		return;
 	}
 	group->peer_incarnation = m->source;
+	memcpy(group->nonce, m->nonce, sizeof(group->nonce));
+	group->is_challenged = true;
 	group->due_ns = group->domain->now_ns;
 }
 
@@ -432,20 +435,31 @@ void group_on_peer_gone(struct fare_group *group)
 		group->closing = -ECANCELED;
 }
 
+/*
+ * It names this group of this peer. A peer that restarted has another incarnation: all that comes
+ * from it is GROUP_GONE.
+ */
+static bool is_from_peer(const struct fare_group *group, const struct control_message *m)
+{
+	bool is_same = m->source == group->peer_incarnation;
+
+	if (group->state == GROUP_OPENING)
+		return is_same || !group->peer_incarnation;
+	return m->source_group == group->peer_id && (is_same || m->type == CONTROL_GROUP_GONE);
+}
+
 void group_on_control(struct fare_group *group, const struct control_message *m)
 {
 	if (group_is_over(group))
 		return;
-	if (!group->opener)
-		group->due_ns = group->domain->now_ns + STILLBORN_NS;
 	if (m->type == CONTROL_GROUP_CHALLENGE) {
 		on_challenge(group, m);
 		return;
 	}
-	if (group->peer_incarnation && m->source != group->peer_incarnation) {
-		group_on_peer_gone(group); /* it restarted: what it had of us is gone */
+	if (!is_from_peer(group, m))
 		return;
-	}
+	if (!group->opener)
+		group->due_ns = group->domain->now_ns + STILLBORN_NS;
 	if (control_wire_is_lane(m->type))
 		ring_seen_merge(&group->peer_seen, &m->lane.seen);
 	switch (m->type) {
@@ -606,8 +620,10 @@ static void step_opening(struct fare_group *group)
 		group_end(group, -ETIMEDOUT);
 		return;
 	}
-	if (group->sends)
+	if (group->sends && !group->is_challenged)
 		handshake_congested(group->domain);
+	group->is_challenged = false;
+	memcpy(m.nonce, group->nonce, sizeof(m.nonce));
 	group_fill_open(group, &m);
 	group_send(group, &m);
 	group->due_ns = now + port_peer_resend_ns(group->port_peer, group->sends++);

@@ -15,6 +15,7 @@
 #include "attach.h"
 #include "fare.h"
 #include "flow_table.h"
+#include "qp/admission.h"
 #include "qp/candidates.h"
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
@@ -58,6 +59,7 @@ struct lane_qp {
 	uint16_t source_port;
 	uint32_t posted; /* chunks that were posted and have not completed */
 	uint64_t posted_bytes;
+	uint64_t progress_ns;	/* when one completed last, or when one was posted after none was */
 	uint64_t sprayed_bytes; /* assigned to this QP by the spray since the QP was made */
 	struct chunk_list pending;
 	uint64_t pending_bytes;
@@ -94,6 +96,7 @@ struct lane {
 	enum lane_state state;
 	uint32_t epoch;
 	bool confirmed; /* RESETTING: the peer's QPs are known to be in error, or were never made */
+	bool yields;	/* acceptor: on the next epoch nothing is posted before post_ns */
 	bool attempted; /* an attempt to bring the lane up has succeeded or failed */
 	int error;	/* -errno of the last failed attempt; 0: none failed since it was up */
 	unsigned n_qps;
@@ -112,6 +115,7 @@ struct lane {
 	uint64_t since_ns; /* when the state began */
 	uint64_t backoff_ns;
 	uint64_t up_since_ns;
+	uint64_t post_ns; /* UP: nothing is posted before */
 	unsigned sends;
 	unsigned post_turn;    /* index of the QP that may post next */
 	uint64_t posted_bytes; /* of all its QPs */
@@ -186,6 +190,9 @@ struct fare_group {
 	/* another process at the GPU's own address: the kernel's loopback carries it */
 	bool is_own_gpu;
 	bool names_process; /* opener: only the incarnation that the application named counts */
+	/* opener: of the last GROUP_CHALLENGE; is_challenged: no GROUP_OPEN was sent since */
+	uint8_t nonce[CONTROL_NONCE_BYTES];
+	bool is_challenged;
 	uint32_t path_mtu, peer_path_mtu;
 	uint8_t *own_private, *peer_private; /* NULL: none */
 	uint16_t own_private_bytes, peer_private_bytes;
@@ -217,7 +224,7 @@ struct fare_group {
 	 * long to wait for lanes. Acceptor: when the group is given up
 	 */
 	uint64_t due_ns;
-	uint64_t opening_ns; /* when the first GROUP_OPEN was sent */
+	uint64_t opening_ns; /* when the first GROUP_OPEN was sent, or one was accepted */
 	uint64_t alive_ns;   /* when to send the next GROUP_ALIVE */
 	unsigned sends;
 
@@ -311,6 +318,8 @@ struct fare_domain {
 	uint64_t (*random)(void *arg);
 	void *random_arg;
 	uint64_t now_ns; /* of the current poll */
+	/* when the provider was last asked; when it was after nobody had asked for AWAY_NS */
+	uint64_t polled_ns, resumed_ns;
 
 	/* engine.c */
 	struct fare_group *groups, *run_queue, *scan;
@@ -325,6 +334,7 @@ struct fare_domain {
 	uint32_t event_head, event_count, event_room, events_unasked;
 	struct inbox *handed; /* data of events of the last poll */
 	uint64_t control_rejected;
+	struct admission admission;
 
 	struct port_cache ports;
 	struct handshake_pace pace;
@@ -447,6 +457,11 @@ bool lane_qps_exist(const struct lane *lane);
 /* < 0: a QP failed by itself; > 0: a QP is changing its state; 0: no change is under way. */
 int lane_qps_status(const struct fare_group *group, unsigned lane);
 uint32_t lane_qps_posted(const struct lane *lane);
+/* A chunk of so many bytes was posted on the QP; it completed, in whatever way. */
+void lane_qps_on_post(struct fare_group *group, struct lane_qp *q, uint32_t bytes);
+void lane_qps_on_completion(struct fare_group *group, struct lane_qp *q, uint32_t bytes);
+/* A QP has posted chunks, and nothing has come back from it for longer than any path takes. */
+bool lane_qps_stalled(const struct fare_group *group, unsigned lane);
 int lane_qps_create(struct fare_group *group, unsigned lane); /* all of them, or none and -errno */
 int lane_qps_connect(struct fare_group *group, unsigned lane, const struct control_qp *peer,
 		     const uint8_t (*addresses)[16], unsigned n_addresses);

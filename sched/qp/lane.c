@@ -274,14 +274,19 @@ void lane_kill(struct fare_group *group, unsigned l)
  * A QP ended for a reason that is not a work request of this end. Most likely it refused an
  * operation of the peer. Its NAK tells the peer which one. If LANE_RESET overtook the NAK, the peer
  * would send that operation again on the next epoch, without end. So LANE_RESET is delayed.
+ *
+ * If an operation of this end is refused, too, each end's QP may fail before the other's NAK
+ * arrives, and again on each epoch. So the acceptor lets the opener post first on the next one.
  */
 void lane_refused(struct fare_group *group, unsigned l)
 {
 	bool was_up = group->lanes[l].state == LANE_UP;
 
 	lane_kill(group, l);
-	if (was_up && group->lanes[l].state == LANE_RESETTING)
-		group->lanes[l].due_ns = now_ns(group) + REFUSED_NS;
+	if (!was_up || group->lanes[l].state != LANE_RESETTING)
+		return;
+	group->lanes[l].due_ns = now_ns(group) + REFUSED_NS;
+	group->lanes[l].yields = !group->opener;
 }
 
 /* The lane failed or cannot be made. The reason is kept until the lane is up. */
@@ -345,6 +350,8 @@ static void up(struct fare_group *group, unsigned l)
 	lane->attempted = true;
 	lane->error = 0;
 	lane->up_since_ns = now_ns(group);
+	lane->post_ns = lane->yields ? now_ns(group) + REFUSED_NS : 0;
+	lane->yields = false;
 	group->stats.path_rebuilds += lane->epoch > 1;
 	lane_qps_follow_sub_ports(group, l);
 	if (lane->path && lane->state == LANE_UP) {
@@ -424,6 +431,8 @@ static void step_telling(struct fare_group *group, unsigned l)
 
 	if (!group->domain->drained)
 		return; /* the message says which records were taken, once and for all */
+	if (PLANTED(silence_confirms) && now_ns(group) - lane->since_ns > 3 * HANDSHAKE_SILENT_NS)
+		lane->confirmed = true;
 	if (!lane->confirmed && !(PLANTED(reset_once) && lane->sends))
 		send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
 	sent(group, l);
@@ -437,6 +446,8 @@ static bool step_now(struct fare_group *group, unsigned l, int status)
 	if (status < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING ||
 			   lane->state == LANE_OPENING))
 		fail(group, l, status);
+	else if (lane->state == LANE_UP && lane_qps_stalled(group, l))
+		fail(group, l, -ETIMEDOUT);
 	else if (lane->state == LANE_CONNECTING)
 		step_connecting(group, l);
 	else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING &&
@@ -482,8 +493,9 @@ uint64_t lane_due_ns(const struct fare_group *group, unsigned l)
 	case LANE_DOWN:
 		return group->opener && group_plane_usable(group, l) ? lane->due_ns : ENGINE_NEVER;
 	case LANE_LEARNING: /* the port cache wakes the group */
-	case LANE_UP:
 		return ENGINE_NEVER;
+	case LANE_UP:
+		return lane->post_ns > now_ns(group) ? lane->post_ns : ENGINE_NEVER;
 	case LANE_RESETTING:
 		if (lane->ack_owed || (lane->confirmed && !lane_qps_posted(lane)))
 			return group->domain->now_ns;
@@ -521,6 +533,8 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 		return;
 	}
 	if (!group_plane_usable(group, l)) {
+		if (lane->state == LANE_DOWN)
+			lane->epoch = m->lane.epoch; /* it has ended, if the message comes again */
 		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
 		return;
 	}
@@ -563,6 +577,11 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 {
 	struct lane *lane = &group->lanes[l];
 
+	/* the opener has made no QPs since that epoch ended: the message was sent before that */
+	if (group->opener && lane->state == LANE_LEARNING && !PLANTED(any_epoch)) {
+		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);
+		return;
+	}
 	if (m->lane.epoch >= lane->epoch || PLANTED(any_epoch)) {
 		/* a LANE_OPEN of that epoch that arrives later must be ignored */
 		if (m->lane.epoch > lane->epoch && !group->opener)

@@ -13,6 +13,13 @@
 /* 4.096 us x 2^15 = 134 ms: longer than the queue of a shaped last hop under incast */
 #define ACK_TIMEOUT 15
 #define RETRY_COUNT 7
+/*
+ * A QP gives up by itself after 8 x 134 ms, a device after up to four times as long (IBTA
+ * 9.7.6.1.3): 4.3 s. One that has neither done anything nor failed after twice that will not.
+ */
+#define STALL_NS UINT64_C(10000000000)
+/* for what is posted on the lane: at 10 Mb/s, less than a group's share of any plane */
+#define STALL_BYTE_NS UINT64_C(800)
 
 bool lane_qps_exist(const struct lane *lane)
 {
@@ -43,6 +50,39 @@ uint32_t lane_qps_posted(const struct lane *lane)
 	for (unsigned i = 0; i < lane->n_qps; i++)
 		n += lane->qps[i].posted;
 	return n;
+}
+
+void lane_qps_on_post(struct fare_group *group, struct lane_qp *q, uint32_t bytes)
+{
+	if (!q->posted++)
+		q->progress_ns = group->domain->now_ns;
+	q->posted_bytes += bytes;
+	group->lanes[q->lane].posted_bytes += bytes;
+}
+
+void lane_qps_on_completion(struct fare_group *group, struct lane_qp *q, uint32_t bytes)
+{
+	q->posted--;
+	q->progress_ns = group->domain->now_ns;
+	q->posted_bytes -= bytes;
+	group->lanes[q->lane].posted_bytes -= bytes;
+}
+
+bool lane_qps_stalled(const struct fare_group *group, unsigned l)
+{
+	const struct lane *lane = &group->lanes[l];
+	const struct fare_domain *domain = group->domain;
+	uint64_t most_ns = STALL_NS + lane->posted_bytes * STALL_BYTE_NS;
+
+	for (unsigned i = 0; i < lane->n_qps; i++) {
+		const struct lane_qp *q = &lane->qps[i];
+		uint64_t since_ns =
+			q->progress_ns > domain->resumed_ns ? q->progress_ns : domain->resumed_ns;
+
+		if (q->posted && domain->now_ns - since_ns > most_ns && !PLANTED(stall_unseen))
+			return true;
+	}
+	return false;
 }
 
 /* The lane's QPs have one source port each, which is chosen for them. */

@@ -27,6 +27,7 @@
 	X(gap_accepted, "a packet out of order counts as the expected one")                        \
 	X(gives_up, "a lane is rebuilt twice and no more")                                         \
 	X(gone_unsaid, "a message for a group that does not exist is not answered")                \
+	X(narrow_final, "a packet above a device's MTU fails its message, and is not replayed")    \
 	X(notified_early, "a notification does not wait for all bytes")                            \
 	X(notified_twice, "notifications that are sent again are delivered again")                 \
 	X(order_ignored, "records that come early are delivered at once")                          \
@@ -40,7 +41,9 @@
 	X(released_early, "a write is released at its deadline, whatever is under way")            \
 	X(replay_lost, "chunks of a dead lane are not sent again")                                 \
 	X(reset_once, "LANE_RESET is not repeated")                                                \
+	X(silence_confirms, "a peer that is silent for 30 s counts as having no QPs any more")     \
 	X(stale_writes, "a write completes although an attempt of it may still land")              \
+	X(stall_unseen, "a QP that does nothing with its work is waited for without end")          \
 	X(undrained, "a lane ends with completions that were not read")
 
 #define PLANTED_ENUM(name, what) PLANTED_##name,

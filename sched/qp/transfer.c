@@ -255,9 +255,7 @@ static void end_pair(struct fare_group *group, struct lane_qp *q, uint32_t recor
 		return;
 	}
 	message_of(group, record)->record = RECORD_PAIRED;
-	q->posted++;
-	q->posted_bytes += RING_RECORD_BYTES;
-	group->lanes[q->lane].posted_bytes += RING_RECORD_BYTES;
+	lane_qps_on_post(group, q, RING_RECORD_BYTES);
 }
 
 static int post_data(struct fare_group *group, struct lane_qp *q, uint32_t i, unsigned flags)
@@ -324,6 +322,8 @@ static bool has_room(const struct fare_group *group, const struct lane_qp *q)
 {
 	const struct lane *lane = &group->lanes[q->lane];
 
+	if (group->domain->now_ns < lane->post_ns)
+		return false;
 	return group->chunks[q->pending.head].is_record ||
 	       (q->posted_bytes < lane->qp_room_bytes && lane->posted_bytes < lane->room_bytes);
 }
@@ -331,9 +331,7 @@ static bool has_room(const struct fare_group *group, const struct lane_qp *q)
 static void posted(struct fare_group *group, struct lane_qp *q, uint32_t i)
 {
 	take_pending(group, q);
-	q->posted++;
-	q->posted_bytes += group->chunks[i].length;
-	group->lanes[q->lane].posted_bytes += group->chunks[i].length;
+	lane_qps_on_post(group, q, group->chunks[i].length);
 	group->stats.chunks_posted++;
 	shown_posted(group, q->lane);
 }
@@ -671,7 +669,8 @@ static int status_of(enum qp_wc_status status)
 	case QP_WC_REM_ACCESS_ERR: /* bad rkey, or out of bounds */
 	case QP_WC_REM_INV_REQ_ERR:
 		return -EACCES;
-	case QP_WC_LOC_LEN_ERR:
+	case QP_WC_LOC_LEN_ERR: /* the MTU of this lane's device is smaller than it was */
+		return PLANTED(narrow_final) ? -EINVAL : 0;
 	case QP_WC_LOC_PROT_ERR: /* the region here is not what it was */
 		return -EINVAL;
 	default:
@@ -699,9 +698,7 @@ void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc)
 	}
 	if (i >= group->n_chunks || !q->posted)
 		return;
-	q->posted--;
-	q->posted_bytes -= group->chunks[i].length;
-	group->lanes[q->lane].posted_bytes -= group->chunks[i].length;
+	lane_qps_on_completion(group, q, group->chunks[i].length);
 	if (group->chunks[i].message == NO_MESSAGE) {
 		flush_on_read(group, q, wc->status == QP_WC_SUCCESS);
 		chunk_free(group, i);

@@ -148,6 +148,16 @@ void app_close_some(struct sim *sim, unsigned host)
 	}
 }
 
+void app_release_memory(struct sim *sim, unsigned host)
+{
+	if (!host_is_up(sim, host) || sim_now_ns(sim) < sim->host[host].stopped_until_ns)
+		return;
+	SIM_TRACE(sim, "host %u: releases its memory", host);
+	host_release_memory(&sim->host[host]);
+	shadow_on_released_memory(sim, host);
+	host_offer_memory(&sim->host[host]);
+}
+
 void app_on_start(struct sim *sim, unsigned host)
 {
 	shadow_on_process(sim, host);
@@ -175,8 +185,7 @@ static uint32_t choose_length(struct sim *sim, struct prng *p)
 }
 
 /* Which of the three it is, and what there is to say of it. */
-static void choose_operation(struct sim *sim, const struct shadow_end *end, struct prng *p,
-			     struct shadow_write *w)
+static void choose_operation(struct sim *sim, struct prng *p, struct shadow_write *w)
 {
 	const struct app *app = sim->app;
 
@@ -189,8 +198,7 @@ static void choose_operation(struct sim *sim, const struct shadow_end *end, stru
 		w->length = choose_length(sim, p);
 	w->notify = w->is_send ||
 		    (!w->is_read && (!w->length || prng_chance(p, app->notify_per_mille)));
-	w->has_bad_key = w->length && !w->is_send && end->is_opener &&
-			 prng_chance(p, app->bad_key_per_mille);
+	w->has_bad_key = w->length && !w->is_send && prng_chance(p, app->bad_key_per_mille);
 	if (prng_chance(p, app->deadline_per_mille))
 		w->deadline_ns = sim_now_ns(sim) + prng_log(p, 10 * LOOP_US, 4 * LOOP_S);
 }
@@ -263,7 +271,8 @@ static void write_some(struct sim *sim, int e)
 		return;
 	w.from_process = from->process->number;
 	w.to_process = to->process->number;
-	choose_operation(sim, end, p, &w);
+	w.ro_number = to->process->ro_number;
+	choose_operation(sim, p, &w);
 	id = shadow_begin(sim, &w);
 	if (!id)
 		return;

@@ -43,6 +43,8 @@ void app_want(struct sim *sim, unsigned host);
 /* Closes a group of that host, if it has one. */
 void app_close_some(struct sim *sim, unsigned host);
 void app_close_end(struct sim *sim, int end);
+/* Deregisters the memory that peers may use, uses it for something else, and registers it anew. */
+void app_release_memory(struct sim *sim, unsigned host);
 /* Everything that should be open is, at both ends and on all planes; everything written is done. */
 bool app_is_quiet(const struct sim *sim);
 /* Why not. */

@@ -14,6 +14,7 @@ static void link_init(struct prng *prng, struct link *link)
 	link->copy_late_ns = 0;
 	link->hold_until_ns = 0;
 	link->is_black = false;
+	link->mtu = SIM_MTU;
 }
 
 void fabric_init(struct sim *sim)
@@ -31,6 +32,7 @@ void fabric_init(struct sim *sim)
 				struct port *port = &f->port[h][p][s];
 
 				port->has_carrier = port->is_routed = true;
+				port->device_mtu = SIM_MTU;
 				for (unsigned d = 0; d < DIRECTIONS; d++)
 					link_init(&f->prng, &port->link[d]);
 			}
@@ -46,7 +48,9 @@ void fabric_heal(struct sim *sim)
 				struct port *port = &f->port[h][p][s];
 
 				port->has_carrier = port->is_routed = true;
+				port->device_mtu = SIM_MTU;
 				for (unsigned d = 0; d < DIRECTIONS; d++) {
+					port->link[d].mtu = SIM_MTU;
 					port->link[d].loss_per_mille = 0;
 					port->link[d].copy_per_mille = 0;
 					port->link[d].is_black = false;
@@ -108,12 +112,20 @@ int fabric_leads_to(const struct sim *sim, unsigned from, unsigned to, unsigned 
 			       n];
 }
 
+bool fabric_fits(const struct sim *sim, unsigned host, const struct packet *p)
+{
+	return p->is_control || p->plane == QP_ANY_PLANE ||
+	       p->length <= sim->fabric->port[host][p->plane][p->sub_port].device_mtu;
+}
+
 /* When a packet that enters now comes out; 0: never. */
-static uint64_t through(struct fabric *f, struct link *link, uint64_t now_ns)
+static uint64_t through(struct fabric *f, struct link *link, const struct packet *packet,
+			uint64_t now_ns)
 {
 	uint64_t start = now_ns > link->free_ns ? now_ns : link->free_ns;
 
-	if (link->is_black || (link->loss_per_mille && prng_chance(&f->prng, link->loss_per_mille)))
+	if (link->is_black || (!packet->is_control && packet->length > link->mtu) ||
+	    (link->loss_per_mille && prng_chance(&f->prng, link->loss_per_mille)))
 		return 0;
 	if (start < link->hold_until_ns)
 		start = link->hold_until_ns;
@@ -126,12 +138,13 @@ static void deliver(struct sim *sim, struct packet *packet, struct port *out, un
 {
 	struct fabric *f = sim->fabric;
 	struct port *in = &f->port[packet->to][packet->plane][to_sub_port];
-	uint64_t at = in->has_carrier ? through(f, &out->link[TO_LEAF], sim_now_ns(sim)) : 0;
+	uint64_t at =
+		in->has_carrier ? through(f, &out->link[TO_LEAF], packet, sim_now_ns(sim)) : 0;
 	struct packet *copy;
 	uint64_t late;
 
 	if (at)
-		at = through(f, &in->link[TO_HOST], at);
+		at = through(f, &in->link[TO_HOST], packet, at);
 	if (!at) {
 		fabric_free(sim, packet);
 		return;

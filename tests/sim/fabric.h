@@ -36,12 +36,15 @@ struct link {
 	uint64_t hold_until_ns; /* nothing comes out of the queue before */
 	uint64_t free_ns;
 	bool is_black; /* takes packets and delivers none; nobody notices by the carrier */
+	/* larger packets of data vanish; control datagrams fit everywhere */
+	uint32_t mtu;
 };
 
 struct port {
 	struct link link[DIRECTIONS];
 	bool has_carrier;
-	bool is_routed; /* the leaf's hash counts it */
+	bool is_routed;	     /* the leaf's hash counts it */
+	uint32_t device_mtu; /* the host's own device refuses larger packets of data */
 };
 
 #define FABRIC_RECORDS 64
@@ -57,6 +60,8 @@ struct fabric {
 	struct packet records[FABRIC_RECORDS];
 };
 
+/* False: the host's device does not take a packet of data of that length. */
+bool fabric_fits(const struct sim *sim, unsigned host, const struct packet *packet);
 void fabric_init(struct sim *sim);
 struct packet *fabric_packet(struct sim *sim);
 void fabric_free(struct sim *sim, struct packet *packet);

@@ -46,6 +46,27 @@ static void describe(struct sim *sim, unsigned i, struct fare_domain *domain)
 	attr->arg = domain;
 }
 
+void host_offer_memory(struct host *h)
+{
+	struct process *process = h->process;
+
+	process->ro_number = (uint32_t)prng_next(&h->prng) | 1;
+	shadow_fill_ro(process->ro_number, process->ro, sizeof(process->ro));
+	if (fare_mr_register(&process->ro_mr, h->domain, process->ro, sizeof(process->ro),
+			     FARE_REMOTE_READ) ||
+	    fare_mr_register(&process->rx_mr, h->domain, process->rx, sizeof(process->rx),
+			     FARE_REMOTE_WRITE))
+		abort();
+}
+
+void host_release_memory(struct host *h)
+{
+	fare_mr_deregister(h->process->ro_mr);
+	fare_mr_deregister(h->process->rx_mr);
+	memset(h->process->ro, 0x3c, sizeof(h->process->ro));
+	memset(h->process->rx, 0x5a, sizeof(h->process->rx));
+}
+
 void host_start(struct sim *sim, unsigned i)
 {
 	struct host *h = &sim->host[i];
@@ -70,13 +91,9 @@ void host_start(struct sim *sim, unsigned i)
 	h->process = process;
 	process->number = (uint32_t)prng_next(&h->prng) | 1;
 	memset(process->tx, 0xa5, sizeof(process->tx));
-	shadow_fill_ro(process->number, process->ro, sizeof(process->ro));
-	if (fare_mr_register(&process->tx_mr, domain, process->tx, sizeof(process->tx), 0) ||
-	    fare_mr_register(&process->ro_mr, domain, process->ro, sizeof(process->ro),
-			     FARE_REMOTE_READ) ||
-	    fare_mr_register(&process->rx_mr, domain, process->rx, sizeof(process->rx),
-			     FARE_REMOTE_WRITE))
+	if (fare_mr_register(&process->tx_mr, domain, process->tx, sizeof(process->tx), 0))
 		abort();
+	host_offer_memory(h);
 	SIM_TRACE(sim, "host %u: a process starts", i);
 	app_on_start(sim, i);
 	host_wake(sim, i);

@@ -21,7 +21,8 @@ struct qp_endpoint;
 
 /* One run of a process. Memory of the application is given and taken with it. */
 struct process {
-	uint32_t number; /* never 0; another one each time */
+	uint32_t number;    /* never 0; another one each time */
+	uint32_t ro_number; /* what ro holds: another one each time that it was released */
 	uint8_t tx[HOST_SLOTS][HOST_SLOT_BYTES], rx[HOST_SLOTS][HOST_SLOT_BYTES];
 	uint8_t ro[HOST_SLOT_BYTES + 64]; /* for peers to read */
 	struct fare_mr *tx_mr, *rx_mr, *ro_mr, *spare_mr;
@@ -48,6 +49,9 @@ void host_start(struct sim *sim, unsigned host);
 /* The process is gone at once, or closes its domain first. */
 void host_kill(struct sim *sim, unsigned host);
 void host_close(struct sim *sim, unsigned host);
+/* The process registers what peers may use, or deregisters it and fills it with other bytes. */
+void host_offer_memory(struct host *host);
+void host_release_memory(struct host *host);
 /* Something is to be read: it is scheduled soon. */
 void host_wake(struct sim *sim, unsigned host);
 void host_wake_at(struct sim *sim, unsigned host, uint64_t at_ns);

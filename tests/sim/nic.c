@@ -22,6 +22,8 @@
 #define RX_ROOM 512
 /* as soft_qp.c: how long a QP that failed by itself does not count as failed */
 #define FAILED_NS (100 * LOOP_MS)
+/* until a QP that does not drain has been reset, as verbs_qp.c does */
+#define HALT_NS (2 * LOOP_S)
 
 /* NIC_REFUSING: SOFT_QP_REFUSING of soft_endpoint.h; a device's is in error at once */
 enum nic_state { NIC_RESET, NIC_CONNECTING, NIC_RTS, NIC_REFUSING, NIC_ENDING, NIC_ERR };
@@ -35,6 +37,7 @@ struct qp {
 	enum nic_state state;
 	uint64_t change_ns; /* a device's: when the change is done; 0: none is under way */
 	bool has_failed;    /* by itself */
+	bool is_swallowing; /* what is posted, for ever */
 	uint64_t failed_ns;
 	bool is_zombie; /* destroyed, and not yet known to be quiet */
 	bool is_answering;
@@ -165,13 +168,14 @@ static bool is_live(const struct qp *qp)
 	return qp->state == NIC_RTS || qp->state == NIC_REFUSING || qp->state == NIC_ENDING;
 }
 
-static void send_packet(struct qp *qp, const struct roce_packet *roce, const struct qp_path *path)
+/* False: the device does not carry packets of that length. */
+static bool send_packet(struct qp *qp, const struct roce_packet *roce, const struct qp_path *path)
 {
 	struct qp_endpoint *ep = qp->ep;
 	struct packet *p;
 
 	if (ep->is_dead)
-		return;
+		return true;
 	p = fabric_packet(ep->sim);
 	p->from = (uint8_t)ep->host;
 	p->to = (uint8_t)qp->peer;
@@ -181,12 +185,17 @@ static void send_packet(struct qp *qp, const struct roce_packet *roce, const str
 	p->roce = *roce;
 	p->roce.dest_qpn = qp->peer_qpn;
 	p->length = roce->payload_bytes;
+	if (!fabric_fits(ep->sim, ep->host, p)) {
+		fabric_free(ep->sim, p);
+		return false;
+	}
 	if (p->length)
 		memcpy(p->data, roce->payload, p->length);
 	if (p->length && roce_wire_is_request(roce->opcode))
 		p->write_id = shadow_on_read(ep->sim, ep->host, roce->payload, p->length,
 					     roce->remote_addr);
 	fabric_send(ep->sim, p);
+	return true;
 }
 
 static void fail(struct qp *qp, enum qp_wc_status status);
@@ -202,7 +211,7 @@ static void transmit(struct qp *qp)
 	enum qp_wc_status status;
 	unsigned n;
 
-	while (is_live(qp)) {
+	while (is_live(qp) && !qp->is_swallowing) {
 		status = qp->of_tx ? of_sender_burst(qp->of_tx, packets, BURST, &n)
 				   : rc_requester_burst(&qp->requester, packets, BURST, &n);
 		if (status)
@@ -210,7 +219,10 @@ static void transmit(struct qp *qp)
 		if (!n)
 			return;
 		for (unsigned i = 0; i < n; i++) {
-			send_packet(qp, &packets[i], path_of(qp));
+			if (!send_packet(qp, &packets[i], path_of(qp))) {
+				fail(qp, QP_WC_LOC_LEN_ERR);
+				return;
+			}
 			qp->turn += qp->of_tx != NULL;
 		}
 		if (qp->of_tx)
@@ -279,8 +291,12 @@ static void answer_reads(struct qp *qp)
 	unsigned n;
 
 	while ((n = rc_responder_read_burst(&qp->responder, &qp->ep->regions, out, BURST))) {
-		for (unsigned i = 0; i < n; i++)
-			send_packet(qp, &out[i], path_of(qp));
+		for (unsigned i = 0; i < n; i++) {
+			if (send_packet(qp, &out[i], path_of(qp)))
+				continue;
+			fail(qp, QP_WC_LOC_LEN_ERR);
+			return;
+		}
 		rc_responder_reads_sent(&qp->responder, n);
 	}
 }
@@ -295,6 +311,8 @@ static void answer(struct qp *qp)
 		return;
 	if (!qp->of_rx)
 		answer_reads(qp);
+	if (!is_live(qp))
+		return;
 	if (qp->of_rx ? of_receiver_take_answer(qp->of_rx, bitmap, &out)
 		      : rc_responder_take_answer(&qp->responder, &out))
 		send_packet(qp, &out, path_of(qp));
@@ -318,6 +336,8 @@ static void on_answer(struct qp *qp, const struct roce_packet *roce)
 	uint64_t now_ns = now_of(qp->ep);
 	enum qp_wc_status status;
 
+	if (qp->is_swallowing)
+		return;
 	if (qp->of_tx)
 		status = of_sender_on_ack(qp->of_tx, roce, now_ns);
 	else if (roce_wire_is_read_response(roce->opcode))
@@ -381,12 +401,20 @@ static void on_control(struct qp_endpoint *ep, const struct packet *p)
 	ep->attr.on_control(ep->attr.arg, &control);
 }
 
+/* When its requester's timer expires; 0: not at all. */
+static uint64_t timer_of(const struct qp *qp)
+{
+	if (qp->is_swallowing)
+		return 0;
+	return qp->of_tx ? qp->of_tx->deadline_ns : qp->requester.deadline_ns;
+}
+
 static void run_timers(struct qp_endpoint *ep)
 {
 	uint64_t now_ns = now_of(ep);
 
 	for (struct qp *qp = ep->qps; qp; qp = qp->next) {
-		uint64_t due_ns = qp->of_tx ? qp->of_tx->deadline_ns : qp->requester.deadline_ns;
+		uint64_t due_ns = timer_of(qp);
 		enum qp_wc_status status;
 
 		if (!is_live(qp) || !due_ns || due_ns > now_ns)
@@ -468,7 +496,7 @@ static uint64_t device_next_ns(const struct qp_endpoint *ep)
 	uint64_t next_ns = NEVER;
 
 	for (const struct qp *qp = ep->qps; qp; qp = qp->next) {
-		uint64_t due_ns = qp->of_tx ? qp->of_tx->deadline_ns : qp->requester.deadline_ns;
+		uint64_t due_ns = timer_of(qp);
 
 		if (is_live(qp) && due_ns && due_ns < next_ns)
 			next_ns = due_ns;
@@ -544,6 +572,19 @@ void nic_break_qp(struct qp_endpoint *ep)
 	if (qp && qp->state == NIC_RTS)
 		fail(qp, QP_WC_FLUSH_ERR);
 	device_rearm(ep);
+}
+
+void nic_swallow(struct qp_endpoint *ep)
+{
+	unsigned turn = ep->n_qps ? (unsigned)prng_below(&ep->prng, ep->n_qps) : 0;
+	struct qp *qp = ep->qps;
+
+	while (qp && turn--)
+		qp = qp->next;
+	if (!qp || qp->state != NIC_RTS || !ep->is_device)
+		return;
+	SIM_TRACE(ep->sim, "host %u: QP %x swallows what is posted", ep->host, qp->qpn);
+	qp->is_swallowing = true;
 }
 
 uint64_t nic_due_ns(const struct qp_endpoint *ep)
@@ -781,10 +822,11 @@ static uint16_t qp_source_port(const struct qp *qp)
 
 static void begin_change(struct qp *qp, enum nic_state state)
 {
+	uint64_t most_ns = qp->is_swallowing ? HALT_NS : qp->ep->change_most_ns;
+
 	qp->state = state;
-	if (qp->ep->change_most_ns) {
-		qp->change_ns =
-			now_of(qp->ep) + 1 + prng_below(&qp->ep->prng, qp->ep->change_most_ns);
+	if (most_ns) {
+		qp->change_ns = now_of(qp->ep) + 1 + prng_below(&qp->ep->prng, most_ns);
 		device_rearm(qp->ep);
 	} else {
 		change(qp);

@@ -36,6 +36,11 @@ void nic_receive(struct qp_endpoint *ep, struct packet *packet);
 void nic_device_event(struct qp_endpoint *ep, uint64_t token);
 /* One of its QPs fails by itself. */
 void nic_break_qp(struct qp_endpoint *ep);
+/*
+ * A device's: one of its QPs does nothing with its work requests from now on, and says so by no
+ * completion; it takes longer than others to reach the error state.
+ */
+void nic_swallow(struct qp_endpoint *ep);
 /* When the process is to look although it has no timer of its own; LOOP never: UINT64_MAX. */
 uint64_t nic_due_ns(const struct qp_endpoint *ep);
 unsigned

@@ -22,11 +22,14 @@
 #define REPLAYS	   24
 #define LOOKS	   12 /* times that the applications write, whatever happens */
 /* several times 10 s, which a handshake that nobody answers takes, and back-offs */
-#define QUIET_NS    (40 * LOOP_S)
-#define LATE_NS	    (6 * LOOP_S)   /* the longest that a packet is held */
-#define SETTLE_NS   (30 * LOOP_MS) /* an idle process looks at what the daemon says every 20 ms */
-#define CLOSE_NS    (15 * LOOP_S)  /* until a peer's end is known to be closed */
-#define EVENTS_MOST 3000000	   /* more is a loop */
+#define QUIET_NS     (40 * LOOP_S)
+#define FREEZE_NS    (60 * LOOP_S)
+#define FREEZE_LOOKS 8
+#define LATE_NS	     (6 * LOOP_S)   /* the longest that a packet is held */
+#define SETTLE_NS    (30 * LOOP_MS) /* an idle process looks at what the daemon says every 20 ms */
+#define CLOSE_NS     (15 * LOOP_S)  /* until a peer's end is known to be closed */
+#define EMPTY_NS     (4 * LOOP_S)   /* longer than HALT_NS of nic.c */
+#define EVENTS_MOST  3000000	    /* more is a loop */
 
 enum fault_kind {
 	FAULT_CARRIER,	   /* a sub-port is down */
@@ -43,16 +46,23 @@ enum fault_kind {
 	FAULT_WEIGHT,
 	FAULT_STOP, /* the process is not scheduled */
 	FAULT_KILL,
-	FAULT_CLOSE,  /* the application closes a group */
-	FAULT_BREAK,  /* a QP fails by itself */
-	FAULT_REPLAY, /* recorded control messages are sent again */
+	FAULT_CLOSE,	  /* the application closes a group */
+	FAULT_BREAK,	  /* a QP fails by itself */
+	FAULT_REPLAY,	  /* recorded control messages are sent again */
+	FAULT_MTU,	  /* a link drops packets of data above some length, and says nothing */
+	FAULT_DEVICE_MTU, /* a host's own device refuses them */
+	FAULT_SWALLOW,	  /* a device's QP does nothing with its work, and says nothing */
+	FAULT_FREEZE,	  /* the process is not scheduled for FREEZE_NS */
+	FAULT_RELEASE,	  /* memory that peers use is deregistered, and used for other things */
 	FAULT_KINDS,
 };
 
 static const char *const fault_names[] = {
-	"carrier lost",	   "black link", "black plane",	 "held link",	"held plane",  "loss",
-	"copies",	   "jitter",	 "rehash",	 "daemon away", "daemon lies", "weight",
-	"process stopped", "kill",	 "group closed", "QP broken",	"replay",
+	"carrier lost",	  "black link",	     "black plane",	"held link",  "held plane",
+	"loss",		  "copies",	     "jitter",		"rehash",     "daemon away",
+	"daemon lies",	  "weight",	     "process stopped", "kill",	      "group closed",
+	"QP broken",	  "replay",	     "path MTU",	"device MTU", "QP swallows",
+	"process frozen", "memory released",
 };
 
 struct fault {
@@ -212,6 +222,23 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 			loop_add(&sim->loop, sim_now_ns(sim) + prng_below(p, f->length_ns),
 				 LOOP_REPLAY, 0, 0, NULL);
 		break;
+	case FAULT_MTU:
+		link->mtu = (uint32_t)prng_below(p, SIM_MTU);
+		break;
+	case FAULT_DEVICE_MTU:
+		sim->fabric->port[f->host][f->plane][f->sub_port].device_mtu =
+			(uint32_t)prng_below(p, SIM_MTU);
+		break;
+	case FAULT_SWALLOW:
+		if (sim->host[f->host].nic)
+			nic_swallow(sim->host[f->host].nic);
+		break;
+	case FAULT_FREEZE:
+		sim->host[f->host].stopped_until_ns = sim_now_ns(sim) + FREEZE_NS;
+		break;
+	case FAULT_RELEASE:
+		app_release_memory(sim, f->host);
+		break;
 	case FAULT_KINDS:
 		break;
 	}
@@ -243,6 +270,12 @@ static void end_fault(struct sim *sim, const struct fault *f)
 		break;
 	case FAULT_JITTER:
 		link->jitter_ns = 0;
+		break;
+	case FAULT_MTU:
+		link->mtu = SIM_MTU;
+		break;
+	case FAULT_DEVICE_MTU:
+		sim->fabric->port[f->host][f->plane][f->sub_port].device_mtu = SIM_MTU;
 		break;
 	case FAULT_HOLD_PLANE:
 	case FAULT_DAEMON_LIES:
@@ -293,6 +326,19 @@ static void choose_config(struct sim *sim, uint64_t seed)
 	c->fault_ns = prng_log(p, 2 * LOOP_MS, 5 * LOOP_S);
 }
 
+/* Nothing is mended before the process goes on. Meanwhile others write. */
+static void choose_freeze(struct sim *sim, uint64_t at_ns)
+{
+	uint64_t end_ns = at_ns + FREEZE_NS - sim_now_ns(sim);
+
+	if (end_ns > sim->config.fault_ns)
+		sim->config.fault_ns = end_ns;
+	for (unsigned i = 0; i < FREEZE_LOOKS; i++)
+		loop_add(&sim->loop, at_ns + prng_log(&sim->prng, LOOP_MS, FREEZE_NS), LOOP_STEP,
+			 STEP_LOOK | (unsigned)prng_below(&sim->prng, sim->config.n_hosts), 0,
+			 NULL);
+}
+
 static void choose_faults(struct schedule *s)
 {
 	struct sim *sim = &s->sim;
@@ -315,6 +361,11 @@ static void choose_faults(struct schedule *s)
 		/* these end groups, and with them most of what there is to see */
 		if ((f->kind == FAULT_KILL || f->kind == FAULT_CLOSE) && prng_chance(p, 500))
 			f->kind = FAULT_HOLD_PLANE;
+		/* it makes a schedule many times as long */
+		if (f->kind == FAULT_FREEZE && prng_chance(p, 800))
+			f->kind = FAULT_STOP;
+		if (f->kind == FAULT_FREEZE)
+			choose_freeze(sim, at_ns);
 		sim->fabric->is_recording |= f->kind == FAULT_REPLAY;
 		loop_add(&sim->loop, at_ns, LOOP_STEP, i, 0, NULL);
 		/* writes are under way when it begins, and are begun while it lasts */
@@ -327,7 +378,7 @@ static void choose_faults(struct schedule *s)
 	for (unsigned i = 0; i < LOOKS; i++)
 		loop_add(&sim->loop, sim_now_ns(sim) + prng_below(p, length_ns), LOOP_STEP,
 			 STEP_LOOK | (unsigned)prng_below(p, sim->config.n_hosts), 0, NULL);
-	loop_add(&sim->loop, sim_now_ns(sim) + length_ns, LOOP_STEP, STEP_HEAL, 0, NULL);
+	loop_add(&sim->loop, sim_now_ns(sim) + sim->config.fault_ns, LOOP_STEP, STEP_HEAL, 0, NULL);
 }
 
 /* ---- running ---- */
@@ -470,7 +521,7 @@ static void close_groups(struct schedule *s)
 	}
 	if (!is_closed(sim) && !run_until(s, is_closed, CLOSE_NS) && !is_closed(sim))
 		sim_violation(sim, "close", "a peer's end was closed, and CLOSED does not come");
-	if (!sim->check && !is_empty(sim) && !run_until(s, is_empty, LOOP_S) && !is_empty(sim))
+	if (!sim->check && !is_empty(sim) && !run_until(s, is_empty, EMPTY_NS) && !is_empty(sim))
 		for (unsigned h = 0; h < sim->config.n_hosts; h++)
 			if (sim->host[h].nic && nic_n_qps(sim->host[h].nic) &&
 			    !host_n_groups(sim, h))

@@ -108,7 +108,7 @@ static bool is_read_right(const struct sim *sim, uint32_t id)
 {
 	const struct shadow_write *w = write_of(sim, id);
 
-	return is_right(w->to_process | 1u << 31, w->offset,
+	return is_right(w->ro_number | 1u << 31, w->offset,
 			sim->host[w->from].process->tx[w->tx_slot] + w->offset, w->length);
 }
 
@@ -262,7 +262,8 @@ static const char *why_not_status(const struct sim *sim, const struct shadow_wri
 		return w->deadline_ns && sim_now_ns(sim) >= w->deadline_ns ? NULL
 									   : "before its deadline";
 	case -EACCES:
-		return w->has_bad_key || !is_same_process(sim, w->to, w->to_process)
+		return w->has_bad_key || w->has_no_target ||
+				       !is_same_process(sim, w->to, w->to_process)
 			       ? NULL
 			       : "although its key is right";
 	default:
@@ -380,7 +381,7 @@ void shadow_on_received(struct sim *sim, int end, const struct fare_event *event
 			      tag, hidden);
 	if (w->is_send && !is_right(tag, 0, event->data, w->length))
 		sim_violation(sim, "receive", "message %u has other bytes", tag);
-	if (w->length && !w->is_send && !w->is_released &&
+	if (w->length && !w->is_send && !w->is_released && !w->has_no_target &&
 	    (!owns_rx(sim, tag) || !is_in_place(sim, tag)))
 		sim_violation(sim, "receive", "write %u: RECEIVED before its bytes are in place",
 			      tag);
@@ -431,6 +432,16 @@ void shadow_on_process(struct sim *sim, unsigned host)
 {
 	memset(shadow_of(sim)->tx_owner[host], 0, sizeof(shadow_of(sim)->tx_owner[host]));
 	memset(shadow_of(sim)->rx_owner[host], 0, sizeof(shadow_of(sim)->rx_owner[host]));
+}
+
+void shadow_on_released_memory(struct sim *sim, unsigned host)
+{
+	struct shadow *s = shadow_of(sim);
+
+	memset(s->rx_owner[host], 0, sizeof(s->rx_owner[host]));
+	for (uint32_t id = 1; id <= s->n_writes; id++)
+		if (s->writes[id - 1].to == host)
+			s->writes[id - 1].has_no_target = true;
 }
 
 void shadow_check_deadlines(struct sim *sim, unsigned host)

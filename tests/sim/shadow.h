@@ -11,6 +11,8 @@
  *   place     a byte lands in a target slot only while the write that owns the slot is outstanding
  *             at its sender and not RECEIVED, and the receiver's end is open; it has the value that
  *             the sender wrote
+ *   release   after memory was deregistered, nothing lands in it and nothing is read there
+ *             by the old key
  *   complete  once, with a status that fare.h allows; with status 0 all bytes are in place
  *   receive   once, with the right length, after all bytes are in place and can be seen, and all of
  *             what its sender saw completed before it began; before CLOSED if the sender was told
@@ -59,7 +61,9 @@ struct shadow_write {
 	uint64_t begun,
 		done; /* when: turns of the shadow's clock; done 0: not completed with success */
 	bool is_completed, is_late, is_released, is_received;
-	bool is_abandoned; /* its process died, or closed the group */
+	bool is_abandoned;  /* its process died, or closed the group */
+	bool has_no_target; /* the peer released the memory that it names */
+	uint32_t ro_number; /* what a read finds there */
 	int status;
 };
 
@@ -103,6 +107,8 @@ void shadow_on_closed(struct sim *sim, int end); /* CLOSED was taken */
 /* The application closes it, or its process ends. */
 void shadow_abandon(struct sim *sim, int end);
 void shadow_on_process(struct sim *sim, unsigned host); /* begins, or ends */
+/* From now on nothing lands there, and nothing is read there, by the keys of before. */
+void shadow_on_released_memory(struct sim *sim, unsigned host);
 /* After a poll of which all events were taken. */
 void shadow_check_deadlines(struct sim *sim, unsigned host);
 int shadow_add_end(struct sim *sim, const struct shadow_end *end);

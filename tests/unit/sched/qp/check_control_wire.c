@@ -15,6 +15,8 @@ static struct control_message sample(enum control_type type)
 				    .source_group = 4,
 				    .destination_group = 5};
 
+	for (unsigned i = 0; i < sizeof(m.nonce); i++)
+		m.nonce[i] = (uint8_t)(i + 100);
 	if (type == CONTROL_ECHO || type == CONTROL_ECHO_REPLY) {
 		m.echo.nonce = 6;
 		m.echo.candidate = 7;
@@ -78,19 +80,20 @@ START_TEST(refuses_what_is_out_of_range)
 		uint8_t value;
 	} t[] = {
 		{CONTROL_ECHO, 0, 0},
-		{CONTROL_ECHO, 4, 9},
+		{CONTROL_ECHO, 4, 6}, /* the former version */
+		{CONTROL_ECHO, 4, 8},
 		{CONTROL_ECHO, 5, 0},
 		{CONTROL_ECHO, 5, CONTROL_TYPE_END},
 		{CONTROL_GROUP_CLOSE, 6, 0},	/* with the next byte: no port */
-		{CONTROL_GROUP_OPEN, 58, 2},	/* in order */
-		{CONTROL_GROUP_OPEN, 59, 2},	/* follows the rate */
-		{CONTROL_GROUP_OPEN, 60, 64},	/* DSCP */
-		{CONTROL_GROUP_OPEN, 61, 16},	/* service level */
-		{CONTROL_GROUP_OPEN, 67, 0x30}, /* path MTU */
-		{CONTROL_GROUP_OPEN, 80, 2},	/* private bytes */
-		{CONTROL_GROUP_OPEN, 33, 17},
-		{CONTROL_GROUP_OPEN, 33, 0},
-		{CONTROL_GROUP_OPEN, 34, 1},
+		{CONTROL_GROUP_OPEN, 82, 2},	/* in order */
+		{CONTROL_GROUP_OPEN, 83, 2},	/* follows the rate */
+		{CONTROL_GROUP_OPEN, 84, 64},	/* DSCP */
+		{CONTROL_GROUP_OPEN, 85, 16},	/* service level */
+		{CONTROL_GROUP_OPEN, 91, 0x30}, /* path MTU */
+		{CONTROL_GROUP_OPEN, 104, 2},	/* private bytes */
+		{CONTROL_GROUP_OPEN, 57, 17},
+		{CONTROL_GROUP_OPEN, 57, 0},
+		{CONTROL_GROUP_OPEN, 58, 1},
 		{CONTROL_LANE_OPEN, 33, 16},
 		{CONTROL_LANE_OPEN, 35, 65},
 		{CONTROL_LANE_OPEN, 35, 0},
@@ -117,6 +120,23 @@ START_TEST(refuses_what_is_out_of_range)
 }
 END_TEST
 
+/* The receiver recognizes it: all of it arrives, in the two messages that have it. */
+START_TEST(the_nonce_is_carried)
+{
+	static const enum control_type types[] = {CONTROL_GROUP_CHALLENGE, CONTROL_GROUP_OPEN};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct control_message in = sample(types[i]), out;
+		uint8_t buf[1024];
+		const char *reason;
+		int n = control_wire_encode(&in, buf, sizeof(buf));
+
+		ck_assert_int_eq(control_wire_decode(&out, buf, (size_t)n, &reason), 0);
+		ck_assert_mem_eq(out.nonce, in.nonce, sizeof(in.nonce));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("control_wire");
@@ -126,6 +146,7 @@ int main(void)
 
 	tcase_add_test(t, every_type_comes_back_the_same);
 	tcase_add_test(t, refuses_what_is_out_of_range);
+	tcase_add_test(t, the_nonce_is_carried);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
 	srunner_run_all(r, CK_NORMAL);

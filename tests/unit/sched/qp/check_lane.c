@@ -196,6 +196,116 @@ START_TEST(echoes_that_cannot_be_sent_are_the_reason)
 }
 END_TEST
 
+/* ---- a QP that does nothing with its work, and says nothing ---- */
+
+static struct {
+	bool is_armed, is_in_error;
+	struct lane_qp *q;
+	uint64_t wr_id;
+} swallowed;
+
+static int swallow_write(struct qp *qp, const struct qp_write *w)
+{
+	struct lane_qp *q = &group->lanes[0].qps[0];
+
+	if (!swallowed.is_armed || qp != q->qp)
+		return qp_soft_provider.post_write(qp, w);
+	swallowed.is_armed = false;
+	swallowed.q = q;
+	swallowed.wr_id = w->wr_id;
+	return 0;
+}
+
+static void note_error(struct qp *qp)
+{
+	swallowed.is_in_error |= swallowed.q && qp == swallowed.q->qp;
+	qp_soft_provider.qp_error(qp);
+}
+
+static int poll_swallowed(struct qp_endpoint *ep, struct qp_wc *wc, int max)
+{
+	if (ep != domain[0]->endpoint || !swallowed.is_in_error)
+		return qp_soft_provider.poll(ep, wc, max);
+	*wc = (struct qp_wc){
+		.context = swallowed.q, .wr_id = swallowed.wr_id, .status = QP_WC_FLUSH_ERR};
+	swallowed.is_in_error = false;
+	return 1;
+}
+
+static void connect_swallowing(void)
+{
+	struct fare_write w = {.flags = FARE_WRITE_NOTIFY, .tag = 7};
+
+	memset(&swallowed, 0, sizeof(swallowed));
+	connect_trusted();
+	failing = qp_soft_provider;
+	failing.post_write = swallow_write;
+	failing.qp_error = note_error;
+	failing.poll = poll_swallowed;
+	domain[0]->provider = &failing;
+	swallowed.is_armed = true;
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	ck_assert_ptr_nonnull(swallowed.q);
+}
+
+static void turn_often(void)
+{
+	for (unsigned i = 0; i < 20; i++)
+		turn();
+}
+
+/* It is waited for, for a while; then its work is done elsewhere, once. */
+START_TEST(a_qp_that_swallows_its_work_is_replaced)
+{
+	connect_swallowing();
+	domain[0]->resumed_ns = 0;			  /* when it was opened */
+	swallowed.q->progress_ns -= UINT64_C(9000000000); /* as if so long had passed */
+	turn_often();
+	ck_assert_int_eq(group->lanes[0].state, LANE_UP);
+	swallowed.q->progress_ns -= UINT64_C(2000000000);
+	TURN_UNTIL(n_completed && n_received);
+	ck_assert_int_eq(completed.status, 0);
+	ck_assert_uint_eq(received.tag, 7);
+	ck_assert_uint_eq(n_received, 1);
+	ck_assert_uint_eq(group->lanes[0].epoch, 2);
+}
+END_TEST
+
+/* Its completions may wait to be read. */
+START_TEST(a_process_that_was_stopped_takes_no_qp_for_dead)
+{
+	connect_swallowing();
+	domain[0]->polled_ns -= UINT64_C(60000000000);
+	swallowed.q->progress_ns -= UINT64_C(60000000000);
+	turn_often();
+	ck_assert_int_eq(group->lanes[0].state, LANE_UP);
+	ck_assert_uint_eq(group->lanes[0].epoch, 1);
+}
+END_TEST
+
+/* ---- two ends that refuse each other ---- */
+
+/* Whatever the opener posts on the next epoch is answered first. */
+START_TEST(an_acceptor_whose_qp_failed_posts_second)
+{
+	struct fare_write w = {.flags = FARE_WRITE_NOTIFY};
+	struct fare_group *acceptor;
+	const struct lane *lane;
+	uint64_t until_ns;
+
+	connect_trusted();
+	acceptor = domain[1]->groups;
+	lane = &acceptor->lanes[0];
+	lane_refused(acceptor, 0);
+	ck_assert_int_eq(fare_group_write(acceptor, &w), 0);
+	TURN_UNTIL(lane->state == LANE_UP && lane->epoch == 2);
+	until_ns = lane->post_ns;
+	ck_assert_uint_gt(until_ns, domain[1]->now_ns);
+	TURN_UNTIL(n_completed);
+	ck_assert_uint_ge(domain[1]->now_ns, until_ns);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lane");
@@ -214,6 +324,12 @@ int main(void)
 	tcase_add_test(tc, a_group_that_gets_no_qp_ends_with_the_reason);
 	tcase_add_test(tc, the_peer_gets_no_qp);
 	tcase_add_test(tc, echoes_that_cannot_be_sent_are_the_reason);
+	suite_add_tcase(s, tc);
+	tc = tcase_create("silent");
+	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_test(tc, a_qp_that_swallows_its_work_is_replaced);
+	tcase_add_test(tc, a_process_that_was_stopped_takes_no_qp_for_dead);
+	tcase_add_test(tc, an_acceptor_whose_qp_failed_posts_second);
 	suite_add_tcase(s, tc);
 	tc = tcase_create("four planes");
 	tcase_add_checked_fixture(tc, setup_four_planes, teardown);

@@ -102,7 +102,7 @@ static const struct {
 	enum qp_wc_status wc;
 	int status;
 } blames[] = {{QP_WC_LOC_PROT_ERR, -EINVAL},
-	      {QP_WC_LOC_LEN_ERR, -EINVAL},
+	      {QP_WC_LOC_LEN_ERR, 0}, /* of the device */
 	      {QP_WC_REM_ACCESS_ERR, -EACCES},
 	      {QP_WC_REM_INV_REQ_ERR, -EACCES},
 	      {QP_WC_RETRY_EXC_ERR, 0}};
