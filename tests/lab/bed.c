@@ -31,6 +31,14 @@ struct in6_addr bed_address(int host)
 	return a;
 }
 
+struct in6_addr bed_address_in(const struct bed *bed, int host)
+{
+	struct in6_addr a = {.s6_addr = {0x20, 1, 0xd, 0xb8}};
+
+	a.s6_addr[15] = (uint8_t)(host + 1);
+	return bed->options.ipv6 ? a : bed_address(host);
+}
+
 const char *bed_device(const struct bed *bed, int host, unsigned plane, unsigned sub_port,
 		       char text[16])
 {
@@ -89,6 +97,28 @@ static int build_link(const struct bed *bed, unsigned p, unsigned s)
 	return 0;
 }
 
+/* The same link in IPv6; a socket bound to its device needs a route by it. */
+static int build_link6(const struct bed *bed, unsigned p, unsigned s)
+{
+	unsigned x = p * FARE_MAX_SUB_PORTS + s;
+
+	for (int h = 0; h < 2; h++)
+		if (bed_run("ip -n %s addr add 2001:db8:1:%x::%d/64 dev p%us%u nodad && ip -n %s "
+			    "route add 2001:db8::%d/128 via 2001:db8:1:%x::%d dev p%us%u metric %u",
+			    bed->ns[h], x, h + 1, p, s, bed->ns[h], 2 - h, x, 2 - h, p, s, x + 1))
+			return 1;
+	return 0;
+}
+
+static int build_links(const struct bed *bed)
+{
+	for (unsigned p = 0; p < bed->options.planes; p++)
+		for (unsigned s = 0; s < bed->options.sub_ports; s++)
+			if (build_link(bed, p, s) || (bed->options.ipv6 && build_link6(bed, p, s)))
+				return 1;
+	return 0;
+}
+
 /* Of plane 0: every sub-port ends at the leaf, which routes to either host over all of them. */
 static int build_leaf(struct bed *bed)
 {
@@ -144,13 +174,14 @@ static int build(struct bed *bed)
 			    "net.ipv4.conf.default.rp_filter=0",
 			    bed->ns[h], bed->ns[h], bed->ns[h], h + 1, bed->ns[h]))
 			return 1;
+		if (bed->options.ipv6 &&
+		    bed_run("ip -n %s addr add 2001:db8::%d/128 dev lo nodad", bed->ns[h], h + 1))
+			return 1;
 	}
 	if (bed->options.leaf)
 		return build_leaf(bed);
-	for (unsigned p = 0; p < bed->options.planes; p++)
-		for (unsigned s = 0; s < bed->options.sub_ports; s++)
-			if (build_link(bed, p, s))
-				return 1;
+	if (build_links(bed))
+		return 1;
 	for (int h = 0; h < 2; h++)
 		if (bed_run("ip -n %s route add 198.19.0.%d/32 via 198.18.0.%d", bed->ns[h], 2 - h,
 			    1 - h))
@@ -252,7 +283,7 @@ void bed_publish(struct bed *bed)
 	const struct bed_options *o = &bed->options;
 
 	for (int h = 0; h < 2; h++) {
-		struct in6_addr peer = bed_address(1 - h);
+		struct in6_addr peer = bed_address_in(bed, 1 - h);
 		struct shm_path path[FARE_MAX_PLANES] = {0};
 
 		for (unsigned p = 0; p < o->planes; p++) {
@@ -276,10 +307,10 @@ static int start_daemons(struct bed *bed)
 {
 	for (int h = 0; h < 2; h++) {
 		struct shm_writer_gpu gpu = {.n_planes = bed->options.planes};
-		struct in6_addr own = bed_address(h);
+		struct in6_addr own = bed_address_in(bed, h);
 
 		snprintf(bed->dir[h], sizeof(bed->dir[h]), "/tmp/fl-bed%d-%d", (int)getpid(), h);
-		memcpy(gpu.address[0], &own, 16);
+		memcpy(gpu.address[bed->options.ipv6], &own, 16);
 		for (unsigned p = 0; p < bed->options.planes; p++) {
 			gpu.n_sub_ports[p] = bed->options.sub_ports;
 			for (unsigned s = 0; s < bed->options.sub_ports; s++)
@@ -376,6 +407,7 @@ void bed_enter_namespace(const struct bed *bed, int host)
 struct fare_domain *bed_enter(const struct bed *bed, int host, struct fare **fare)
 {
 	struct fare_domain_options options = {.provider = bed->options.provider,
+					      .family = bed->options.ipv6 ? AF_INET6 : AF_INET,
 					      .accept = host == 1,
 					      .key_file = bed->key,
 					      .path_mtu = bed->options.mtu < 4200 ? 1024 : 4096};

@@ -29,6 +29,7 @@ struct bed_options {
 	 * soft: a leaf between them that hashes addresses and ports, instead of cables; one plane
 	 */
 	bool leaf;
+	bool ipv6;    /* soft, without a leaf: the GPUs have IPv6 addresses */
 	uint64_t bps; /* what each sub-port is said to carry; 0: 200 Mb/s */
 };
 
@@ -50,7 +51,8 @@ struct bed {
 int bed_make(struct bed *bed, const struct bed_options *options);
 void bed_destroy(struct bed *bed); /* kills children that are left */
 
-struct in6_addr bed_address(int host);
+struct in6_addr bed_address(int host);				 /* IPv4 */
+struct in6_addr bed_address_in(const struct bed *bed, int host); /* of the bed's family */
 const char *bed_device(const struct bed *bed, int host, unsigned plane, unsigned sub_port,
 		       char text[16]);
 /* A shell command; its exit status. */
