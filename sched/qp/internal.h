@@ -19,6 +19,7 @@
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
 #include "qp/engine.h"
+#include "qp/failures.h"
 #include "qp/handshake.h"
 #include "qp/peer_address.h"
 #include "qp/port_cache.h"
@@ -58,7 +59,8 @@ struct lane_qp {
 	uint16_t source_port;
 	uint32_t posted; /* chunks that were posted and have not completed */
 	uint64_t posted_bytes;
-	uint64_t sprayed_bytes; /* assigned to this QP by the spray since the QP was made */
+	/* assigned to this QP by the spray since the QP was made, times the QPs of its sub-port */
+	uint64_t sprayed_bytes;
 	struct chunk_list pending;
 	uint64_t pending_bytes;
 	bool is_dirty, is_flush_due; /* flush.c */
@@ -96,6 +98,8 @@ struct lane {
 	bool confirmed; /* RESETTING: the peer's QPs are known to be in error, or were never made */
 	bool attempted; /* an attempt to bring the lane up has succeeded or failed */
 	int error;	/* -errno of the last failed attempt; 0: none failed since it was up */
+	int post_error; /* -errno: a QP takes no posts, which lane_step() acts on */
+	bool is_spared; /* RESETTING: not the path's failure, so back-off does not grow */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
 	/* source ports that the lane needs: one for each QP; FARE_MODE_PACKET: all for one QP */
@@ -207,8 +211,11 @@ struct fare_group {
 	bool follows_rate;
 	void *context;
 
-	struct fare_paths paths;
-	uint64_t generation; /* of paths */
+	struct fare_paths paths; /* usable_bps without sub-ports that are narrow */
+	uint64_t generation;	 /* of paths */
+	/* bit s of a plane: what sub-port s carries (qp_mtus) is less than path_mtu */
+	uint32_t narrow[FARE_MAX_PLANES];
+	uint64_t mtu_changes; /* qp_mtus.changes that narrow was made for */
 	unsigned n_lanes;
 	struct lane *lanes;
 	unsigned control_turn; /* chooses plane and sub-port of the next control message */
@@ -319,8 +326,9 @@ struct fare_domain {
 	unsigned n_groups, n_busy;
 	struct timers timers;
 	uint64_t scan_due_ns;
-	uint64_t generation; /* of what the daemon published */
-	bool drained;	     /* all completions of the provider were taken */
+	uint64_t generation;  /* of what the daemon published */
+	uint64_t mtu_changes; /* qp_mtus.changes that groups were woken for */
+	bool drained;	      /* all completions of the provider were taken */
 	struct fare_event *events;
 	uint32_t event_head, event_count, event_room, events_unasked;
 	struct inbox *handed; /* data of events of the last poll */
@@ -349,6 +357,13 @@ static inline int domain_check(const struct fare_domain *domain)
 static inline int group_check(const struct fare_group *group)
 {
 	return domain_check(group ? group->domain : NULL);
+}
+
+/* NULL: devices carry what the endpoint takes. */
+static inline const struct qp_mtus *domain_mtus(const struct fare_domain *domain)
+{
+	return domain->provider->endpoint_mtus ? domain->provider->endpoint_mtus(domain->endpoint)
+					       : NULL;
 }
 
 /* domain.c: something begins, and the application is to look soon. */
@@ -381,6 +396,10 @@ bool group_stillborn(const struct fare_group *group);
 bool group_is_over(const struct fare_group *group);
 bool group_busy(const struct fare_group *group);
 bool group_plane_usable(const struct fare_group *group, unsigned lane);
+/* Bit s: QPs may use local sub-port s of the plane: it is live, and carries their packets. */
+uint32_t group_sub_ports(const struct fare_group *group, unsigned plane);
+/* The plane has live sub-ports, and none of them carries the group's packets. */
+bool group_plane_narrow(const struct fare_group *group, unsigned plane);
 /*
  * Ends the group. Once no device uses memory of its messages any more, they complete with
  * -ECANCELED and CLOSED follows.
@@ -436,8 +455,11 @@ bool lane_is_busy(const struct fare_group *group, unsigned lane);
 /* Why no lane is up: -errno of a lane that failed; -ENETUNREACH: none was tried. */
 int lanes_error(const struct fare_group *group);
 void lane_on_control(struct fare_group *group, const struct control_message *message);
-void lane_kill(struct fare_group *group, unsigned lane);    /* QPs to error, LANE_RESET follows */
-void lane_refused(struct fare_group *group, unsigned lane); /* the same, LANE_RESET is delayed */
+void lane_kill(struct fare_group *group, unsigned lane); /* QPs to error, LANE_RESET follows */
+/* The same, because a work request of a QP failed. */
+void lane_on_failure(struct fare_group *group, unsigned lane, enum failure failure);
+/* A QP takes no posts, for a reason of the path: the lane ends at its next step. */
+void lane_refuses_posts(struct fare_group *group, unsigned lane, int error);
 void lane_drained(struct fare_group *group, unsigned lane); /* a work request was flushed */
 /* The published path changed. hashes_anew: the leaf may use other links for each source port. */
 void lane_follow_path(struct fare_group *group, unsigned lane, bool hashes_anew);
@@ -446,6 +468,8 @@ void lane_follow_path(struct fare_group *group, unsigned lane, bool hashes_anew)
 bool lane_qps_exist(const struct lane *lane);
 /* < 0: a QP failed by itself; > 0: a QP is changing its state; 0: no change is under way. */
 int lane_qps_status(const struct fare_group *group, unsigned lane);
+/* A QP has refused a request of the peer, and ended by that. */
+bool lane_qps_refused(const struct fare_group *group, unsigned lane);
 uint32_t lane_qps_posted(const struct lane *lane);
 int lane_qps_create(struct fare_group *group, unsigned lane); /* all of them, or none and -errno */
 int lane_qps_connect(struct fare_group *group, unsigned lane, const struct control_qp *peer,

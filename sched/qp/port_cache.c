@@ -263,7 +263,7 @@ static void send_round(struct port_entry *entry, uint64_t wait_ns)
 				 tells_ports(entry) ? echo.port : 0);
 		n_sent += !rc;
 		err = rc ? rc : err;
-		if (rc == -EADDRINUSE)
+		if (failure_of_call(rc) == FAILURE_PORT)
 			port_path_unusable(&entry->path, &echo);
 	}
 	entry->send_error = n_sent ? 0 : err;
@@ -627,7 +627,7 @@ static void read_list(struct port_entry *entry, const struct fare_pair *pair)
 void port_cache_follow(struct lane *lane)
 {
 	struct port_entry *entry = lane->path;
-	uint32_t live = lane->group->paths.path[lane->index].live_sub_ports;
+	uint32_t live = group_sub_ports(lane->group, lane->index);
 
 	if (live == entry->path.live)
 		return;

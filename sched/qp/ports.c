@@ -12,7 +12,7 @@
 
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i)
 {
-	uint32_t live = group->paths.path[lane].live_sub_ports;
+	uint32_t live = group_sub_ports(group, lane);
 	unsigned n = (unsigned)__builtin_popcount(live);
 
 	if (!n)

@@ -1,11 +1,11 @@
 /* links: test_bed */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hostile_icmp.c - ICMP messages that anybody can forge, against a running group and new ones: every
- * type that the kernel keeps or reports, for every source port of RoCEv2, in IPv4 and IPv6.
+ * hostile_icmp.c - ICMP messages that anybody can forge, against a running group and new ones:
+ * every type that the kernel keeps or reports, for every source port of RoCEv2, IPv4 and IPv6.
  *
  * Two hosts (tests/lab/bed.h), two planes of two sub-ports, messages whose every byte is verified.
- * The forged messages arrive at the sender by the planes, 56 bytes in IPv4, from the peer's address.
+ * The forged messages arrive at the sender by the planes; in IPv4 they have 56 bytes.
  * Required: the kernel has taken the path MTU of 552 (1280), so the attack is one; no operation
  * fails, no lane ends; the rate is back within a second; a new group opens and carries as much.
  * Exit 77: not root. One line of JSON for each family.
