@@ -282,6 +282,32 @@ START_TEST(a_port_that_is_taken_is_passed_over)
 }
 END_TEST
 
+/* All of them: a port beyond the pool, which any local user can bring about. */
+START_TEST(a_pool_that_is_taken_stops_nobody)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	int fds[FARE_SOURCE_PORTS];
+	struct qp_write w;
+
+	ck_assert_int_eq(inet_pton(AF_INET, _i ? "0.0.0.0" : "127.0.0.2", &at.sin_addr), 1);
+	for (unsigned i = 0; i < FARE_SOURCE_PORTS; i++) {
+		at.sin_port = htons((uint16_t)(FARE_SOURCE_PORT_FIRST + i));
+		fds[i] = socket(AF_INET, SOCK_DGRAM, 0);
+		ck_assert_int_eq(bind(fds[i], (struct sockaddr *)&at, sizeof(at)), 0);
+	}
+	open_default();
+	ck_assert_uint_ge(P->qp_source_port(qa), FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS);
+	w = write_of(1, 0, 100000, 0);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	RUN_UNTIL(n_wa == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
+	ck_assert_mem_eq(from, to, 100000);
+	for (unsigned i = 0; i < FARE_SOURCE_PORTS; i++)
+		close(fds[i]);
+	close_pair();
+}
+END_TEST
+
 /* A device that is made anew under its name: the sockets bound to the old one are of no use. */
 START_TEST(a_device_made_anew_is_used)
 {
@@ -358,6 +384,7 @@ int main(void)
 	tcase_add_test(t, source_ports_are_shared_between_processes);
 	tcase_add_loop_test(t, path_mtus_of_the_route_cache_are_ignored, 0, 2);
 	tcase_add_test(t, a_port_that_is_taken_is_passed_over);
+	tcase_add_loop_test(t, a_pool_that_is_taken_stops_nobody, 0, 2);
 	tcase_add_loop_test(t, packets_carry_the_dscp_that_was_asked_for, 0, 2);
 	tcase_add_test(t, a_class_that_does_not_exist_is_refused);
 	tcase_add_test(t, a_device_made_anew_is_used);
