@@ -225,6 +225,8 @@ int soft_tx_unblock(struct qp_endpoint *ep);
 int soft_rx_run(struct qp_endpoint *ep, uint64_t now_ns);
 
 int soft_control_send(struct qp_endpoint *ep, const struct qp_control *control);
+/* True: a datagram that soft_control_on_packet() takes. */
+bool soft_control_is_wanted(const struct qp_endpoint *ep, const struct roce_packet *packet);
 void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *packet,
 			    const struct roce_flow *flow, unsigned ifindex);
 
