@@ -493,6 +493,8 @@ uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, uns
 int8_t ports_remote(const struct lane *lane, unsigned local, uint16_t port);
 /* One QP or source-port path of the lane more (by = -1: less) uses that port. */
 void ports_use(struct lane *lane, unsigned local, uint16_t port, int by);
+/* Bit p: a QP of the group has port p of the pool; own: those of the lane itself count, too. */
+uint16_t ports_of_group(const struct lane *lane, bool own);
 /* Enough ports are known for each QP, and for each remote sub-port to get its part of them. */
 bool ports_cover(const struct lane *lane);
 /* The lane has more than one source port, so its load may be uneven. */

@@ -113,7 +113,7 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 	     packet = group->options.mode == FARE_MODE_PACKET;
 	uint16_t notifications =
 		ring_receives(group->options.max_messages, group->n_lanes * lane->n_qps);
-	struct port_pick pick = {0};
+	struct port_pick pick = {.used = ports_of_group(lane, false)};
 	int err;
 
 	lane->posted_bytes = 0;

@@ -183,6 +183,8 @@ static int make_entry(struct port_entry **out, struct lane *lane)
 	entry->domain = domain;
 	entry->peer = lane->group->port_peer;
 	entry->plane = lane->index;
+	entry->path.plane = lane->index;
+	entry->path.n_planes = domain->attr.n_planes;
 	entry->path.n_sub_ports = (uint16_t)n_sub_ports;
 	domain->ports.n_entries++;
 	*out = entry;

@@ -58,7 +58,7 @@ static unsigned choose(struct fare_group *group, unsigned l, struct qp_path *out
 	/* the paths take turns: with as many on each sub-port, its links are even */
 	unsigned n =
 		n_live && n_live < lane->n_ports ? lane->n_ports / n_live * n_live : lane->n_ports;
-	struct port_pick pick = {0};
+	struct port_pick pick = {.used = ports_of_group(lane, false)};
 
 	for (unsigned i = 0; i < n; i++) {
 		uint16_t local = ports_local_sub_port(group, l, i);
