@@ -158,7 +158,7 @@ END_TEST
 
 /*
  * It is not the path's failure: the lane is back after the shortest back-off each time, whether
- * this end wrote or the peer, and another one always carries.
+ * this end wrote or the peer.
  */
 START_TEST(wrong_keys_let_no_backoff_grow)
 {
