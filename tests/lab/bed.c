@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -324,6 +325,60 @@ static int start_daemons(struct bed *bed)
 	return 0;
 }
 
+/* ---- making and removing ---- */
+
+/* What a bed of process pid has made, or part of it. */
+static void remove_all(int pid)
+{
+	for (int h = 0; h < 2; h++)
+		bed_run("ip netns del fl-bed%d-%d 2>/dev/null; rm -rf /tmp/fl-bed%d-%d", pid, h,
+			pid, h);
+	bed_run("ip netns del fl-bed%d-leaf 2>/dev/null; rm -f /tmp/fl-bed%d-key", pid, pid);
+}
+
+/*
+ * A process that removes the bed when the other end of its socket is shut, or when nobody has it
+ * any more: the test has died, however it did. It is nobody's child and in no group, so that what
+ * kills a test with all of its processes spares it.
+ */
+static int start_guard(struct bed *bed)
+{
+	int ends[2], pid = (int)getpid();
+	pid_t child;
+	char byte;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return 1;
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		if (setsid() < 0 || fork() != 0)
+			_exit(0);
+		close(ends[1]);
+		while (read(ends[0], &byte, 1) > 0)
+			;
+		remove_all(pid);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	bed->guard = ends[1];
+	return child < 0;
+}
+
+static void end_guard(struct bed *bed)
+{
+	char byte;
+
+	if (!bed->guard)
+		return;
+	shutdown(bed->guard, SHUT_WR);
+	while (read(bed->guard, &byte, 1) > 0)
+		;
+	close(bed->guard);
+	bed->guard = 0;
+}
+
 int bed_make(struct bed *bed, const struct bed_options *options)
 {
 	memset(bed, 0, sizeof(*bed));
@@ -336,7 +391,8 @@ int bed_make(struct bed *bed, const struct bed_options *options)
 		exit(77);
 	}
 	snprintf(bed->key, sizeof(bed->key), "/tmp/fl-bed%d-key", (int)getpid());
-	if (bed_run("(umask 077; head -c 32 /dev/urandom | base64 > %s)", bed->key) ||
+	if (start_guard(bed) ||
+	    bed_run("(umask 077; head -c 32 /dev/urandom | base64 > %s)", bed->key) ||
 	    (!bed->verbs && build(bed)) || start_daemons(bed)) {
 		fprintf(stderr, "bed: cannot be made\n");
 		bed_destroy(bed);
@@ -352,17 +408,10 @@ void bed_destroy(struct bed *bed)
 			kill(bed->child[h], SIGKILL);
 			waitpid(bed->child[h], NULL, 0);
 		}
-		if (bed->ns[h][0])
-			bed_run("ip netns del %s 2>/dev/null", bed->ns[h]);
 		shm_writer_close(bed->writer[h]);
 		bed->writer[h] = NULL;
-		if (bed->dir[h][0])
-			bed_run("rm -rf %s", bed->dir[h]);
 	}
-	if (bed->leaf[0])
-		bed_run("ip netns del %s 2>/dev/null", bed->leaf);
-	if (bed->key[0])
-		unlink(bed->key);
+	end_guard(bed);
 }
 
 /* ---- the children ---- */

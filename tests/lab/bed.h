@@ -38,6 +38,7 @@ struct bed {
 	bool verbs;
 	char ns[2][32], leaf[32], dir[2][48], key[48];
 	pid_t child[2];
+	int guard; /* socket to what removes all of it */
 	struct shm_writer *writer[2];
 	/*
 	 * what bed_publish() says: planes to both alike, sub-ports to the host whose they are (and
@@ -49,7 +50,8 @@ struct bed {
 
 /* Exits with 77, saying why, where such a bed cannot be. 0, or 1 with the problem on stderr. */
 int bed_make(struct bed *bed, const struct bed_options *options);
-void bed_destroy(struct bed *bed); /* kills children that are left */
+/* Kills children that are left. What was made goes also if the test is killed without that. */
+void bed_destroy(struct bed *bed);
 
 struct in6_addr bed_address(int host);				 /* IPv4 */
 struct in6_addr bed_address_in(const struct bed *bed, int host); /* of the bed's family */
