@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * hostile_squatter.c - another local user has bound all ports of the source port pool, at the GPU's
- * address and at any, before an application starts; on both hosts.
+ * address and at any, before an application starts; on both hosts. At the host that opens groups,
+ * also all ports at which domains receive.
  *
  * Two hosts (tests/lab/bed.h), two planes of two sub-ports. Required: groups of each mode open
  * within some seconds, and what is written arrives whole. Exit 77: not root. One line of
@@ -66,6 +67,9 @@ static void squat(struct test *t, int host)
 			perror("hostile_squatter: bind");
 			_exit(1);
 		}
+	for (unsigned i = 0; host == 0 && i < FARE_PROCESS_PORTS; i++)
+		if (take(own, (uint16_t)(ROCE_UDP_PORT + i)))
+			_exit(1);
 	t->shared->squatting++;
 	for (;;)
 		pause();

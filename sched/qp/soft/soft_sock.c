@@ -10,6 +10,7 @@
 #include "roce_ports.h"
 
 #define RX_BUFFER_BYTES (16 << 20)
+#define RANDOM_TRIES	64
 
 #ifndef UDP_NO_CHECK6_RX
 #define UDP_NO_CHECK6_RX 102
@@ -123,11 +124,16 @@ static int setup_rx(int fd, bool v4)
 int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, unsigned n)
 {
 	uint16_t first = *port;
-	int err = -EADDRINUSE;
+	int err = -EADDRINUSE, rc = 0;
 
 	for (unsigned i = 0; i < n && err == -EADDRINUSE; i++) {
 		*port = (uint16_t)(first + i);
 		if (!i || *port != FARE_CONTROL_PORT)
+			err = bind_to(fd, address, *port);
+	}
+	for (unsigned i = 0; n > 1 && i < RANDOM_TRIES && err == -EADDRINUSE && !rc; i++) {
+		rc = soft_sock_random_port(port);
+		if (!rc)
 			err = bind_to(fd, address, *port);
 	}
 	return err;

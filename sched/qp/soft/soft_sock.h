@@ -25,7 +25,8 @@
 int soft_sock_open(const struct in6_addr *address);
 /*
  * Binds to the first of n ports, from *port on, that no other process at that address has, and
- * stores it; FARE_CONTROL_PORT only if it is the first. 0 or -errno; -EADDRINUSE: all are taken.
+ * stores it; FARE_CONTROL_PORT only if it is the first. If all n > 1 are taken, which any local
+ * user can bring about: a random one of RoCEv2's source ports. 0 or -errno; -EADDRINUSE: none free.
  */
 int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, unsigned n);
 /*
