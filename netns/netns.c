@@ -71,12 +71,16 @@ static int settings_apply(const struct netns_settings *s)
 		{"ipv4/conf/all/ignore_routes_with_linkdown", "1"},
 		{"ipv4/conf/default/ignore_routes_with_linkdown", "1"},
 		{"ipv4/ip_forward", s->forwards ? "1" : "0"},
+		/* Anybody on a link can send a redirect. After ip_forward, which sets it, too. */
+		{"ipv4/conf/all/accept_redirects", "0"},
+		{"ipv4/conf/default/accept_redirects", "0"},
 	};
 	const char *const six[][2] = {
 		{"ipv6/fib_multipath_hash_policy", "1"},
 		{"ipv6/conf/all/forwarding", s->forwards ? "1" : "0"},
 		{"ipv6/conf/default/accept_dad", "0"},
 		{"ipv6/conf/default/accept_ra", "0"},
+		{"ipv6/conf/default/accept_redirects", "0"},
 		{"ipv6/conf/default/keep_addr_on_down", "1"},
 		{"ipv6/conf/all/keep_addr_on_down", "1"},
 		{"ipv6/conf/all/ignore_routes_with_linkdown", "1"},

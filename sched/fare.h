@@ -241,6 +241,11 @@ struct fare_domain_options {
 	 * completions wait, and after a second or so his planes look dead to the peer.
 	 */
 	bool busy_poll;
+	/*
+	 * Unless NULL, room for FARE_DEV_NAME_MAX bytes: becomes the name of the device that limits
+	 * *max_path_mtu, also if fare_domain_open() fails with -EMSGSIZE. Empty: not known.
+	 */
+	char *max_path_mtu_dev;
 };
 
 /* The acceptor takes mode, sizes and counts from the opener. */

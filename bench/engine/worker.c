@@ -144,8 +144,10 @@ static void worker_enter_netns(struct worker *w, const char *name)
 static void worker_open_domain(struct worker *w, const char *run_dir,
 			       struct fare_domain_options *options)
 {
+	char dev[FARE_DEV_NAME_MAX] = "";
 	int err = fare_attach(&w->fare, run_dir);
 
+	options->max_path_mtu_dev = dev;
 	if (err == -ENOENT)
 		worker_fail(w,
 			    "no fared has published anything in %s: bring the lab up with --fared "
@@ -156,7 +158,8 @@ static void worker_open_domain(struct worker *w, const char *run_dir,
 		worker_fail(w, "attaching to the daemon in %s: %s", run_dir, strerror(-err));
 	err = fare_domain_open(&w->domain, w->fare, w->local_gpu, options);
 	if (err)
-		worker_fail(w, "opening local GPU %u: %s", w->local_gpu, strerror(-err));
+		worker_fail(w, "opening local GPU %u: %s%s%s", w->local_gpu, strerror(-err),
+			    err == -EMSGSIZE ? ": device " : "", err == -EMSGSIZE ? dev : "");
 }
 
 struct worker_options {

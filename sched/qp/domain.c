@@ -68,6 +68,7 @@ static int describe(struct fare_domain *domain)
 	}
 	attr->path_mtu = domain->options.path_mtu;
 	attr->max_path_mtu = domain->options.max_path_mtu;
+	attr->max_path_mtu_dev = domain->options.max_path_mtu_dev;
 	attr->acknowledge_now = !domain->options.busy_poll;
 	attr->control_key = &domain->seal;
 	attr->control_dscp = FARE_DSCP;

@@ -517,15 +517,18 @@ static void step_groups(struct fare_domain *domain)
 	}
 }
 
-/* The daemon has published something: groups whose own pair changed are woken. */
-static void follow_daemon(struct fare_domain *domain)
+/* The daemon has published something, or a device's MTU changed: groups that it concerns wake. */
+static void follow_paths(struct fare_domain *domain)
 {
 	uint64_t generation = attach_generation(domain->fare);
+	const struct qp_mtus *mtus = domain_mtus(domain);
+	uint64_t mtu_changes = mtus ? mtus->changes : 0;
 	struct fare_group *group;
 
-	if (generation == domain->generation)
+	if (generation == domain->generation && mtu_changes == domain->mtu_changes)
 		return;
 	domain->generation = generation;
+	domain->mtu_changes = mtu_changes;
 	DL_FOREACH (domain->groups, group)
 		if (group_paths_changed(group))
 			engine_wake(group);
@@ -611,7 +614,7 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 	err = progress(domain);
 	if (err)
 		return err;
-	follow_daemon(domain);
+	follow_paths(domain);
 	scan(domain);
 	step_groups(domain);
 	return 0;

@@ -78,11 +78,14 @@ static void begin_round(struct fare_group *group)
 static void post_due_of(struct fare_group *group, struct lane_qp *q)
 {
 	int err = post_read(group, q);
+	enum failure failure = failure_of_post(err);
 
 	q->is_flush_due = err != 0;
 	group->is_stalled |= err != 0;
-	if (err == -EACCES || err == -EINVAL)
+	if (failure == FAILURE_MESSAGE)
 		group_end(group, -ECANCELED);
+	else if (failure == FAILURE_PATH)
+		lane_refuses_posts(group, q->lane, err);
 }
 
 static void post_due(struct fare_group *group)

@@ -80,8 +80,10 @@ static int learn_peer(struct fare_group *group, const struct control_message *m)
 	group->peer_ring_addr = m->open.ring_addr;
 	group->peer_ring_rkey = m->open.ring_rkey;
 	group->peer_path_mtu = m->open.path_mtu;
-	if (m->open.path_mtu < group->path_mtu)
+	if (m->open.path_mtu < group->path_mtu) {
 		group->path_mtu = m->open.path_mtu;
+		group->mtu_changes = UINT64_MAX; /* sub-ports may carry that */
+	}
 	group->state = GROUP_OPEN;
 	return keep_private(&group->peer_private, &group->peer_private_bytes, m->open.private_data,
 			    m->open.private_bytes);
@@ -531,9 +533,46 @@ void group_reweight(struct fare_group *group)
 	transfer_place_anew(group);
 }
 
+uint32_t group_sub_ports(const struct fare_group *group, unsigned plane)
+{
+	uint32_t live = group->paths.path[plane].live_sub_ports, fit = live & ~group->narrow[plane];
+
+	return fit ? fit : live; /* of a plane without any, control messages are all that leaves */
+}
+
+bool group_plane_narrow(const struct fare_group *group, unsigned plane)
+{
+	uint32_t live = group->paths.path[plane].live_sub_ports;
+
+	return live && !(live & ~group->narrow[plane]);
+}
+
+/* A plane carries less without its sub-ports that are narrow. */
+static void leave_out_narrow(struct fare_group *group)
+{
+	const struct qp_mtus *mtus = domain_mtus(group->domain);
+
+	for (unsigned p = 0; mtus && p < group->paths.n_planes; p++) {
+		struct fare_path *path = &group->paths.path[p];
+		uint32_t live = path->live_sub_ports, narrow = 0;
+
+		for (unsigned s = 0; s < FARE_MAX_SUB_PORTS; s++)
+			narrow |= (uint32_t)(mtus->payload[p][s] < group->path_mtu) << s;
+		group->narrow[p] = narrow;
+		if (live & narrow)
+			path->usable_bps = path->usable_bps *
+					   (unsigned)__builtin_popcount(live & ~narrow) /
+					   (unsigned)__builtin_popcount(live);
+	}
+	group->mtu_changes = mtus ? mtus->changes : 0;
+}
+
 bool group_paths_changed(const struct fare_group *group)
 {
-	return fare_pair_generation(group->pair) != group->generation;
+	const struct qp_mtus *mtus = domain_mtus(group->domain);
+
+	return fare_pair_generation(group->pair) != group->generation ||
+	       (mtus && mtus->changes != group->mtu_changes);
 }
 
 void group_follow_paths(struct fare_group *group)
@@ -544,6 +583,8 @@ void group_follow_paths(struct fare_group *group)
 		return;
 	group->generation = now.generation;
 	group->paths = now;
+	leave_out_narrow(group);
+	now = group->paths;
 	shape_follow_rate(group);
 	for (unsigned l = 0; l < group->n_lanes && group->options.mode != FARE_MODE_KERNEL; l++) {
 		/* sub-ports came or went, here or there: the leaf hashes over others than before */

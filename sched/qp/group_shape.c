@@ -133,7 +133,7 @@ static uint64_t slowest_bps(const struct fare_group *group)
 
 	for (unsigned p = 0; p < group->paths.n_planes; p++) {
 		const struct fare_path *path = &group->paths.path[p];
-		unsigned n = (unsigned)__builtin_popcount(path->live_sub_ports);
+		unsigned n = (unsigned)__builtin_popcount(group_sub_ports(group, p));
 		uint64_t bps = path->usable_bps / (n < 2 ? 2 : n);
 
 		if (n && bps && (!slowest || bps < slowest))

@@ -20,6 +20,7 @@
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
 #include "qp/engine.h"
+#include "qp/failures.h"
 #include "qp/handshake.h"
 #include "qp/peer_address.h"
 #include "qp/port_cache.h"
@@ -59,8 +60,9 @@ struct lane_qp {
 	uint16_t source_port;
 	uint32_t posted; /* chunks that were posted and have not completed */
 	uint64_t posted_bytes;
-	uint64_t progress_ns;	/* when one completed last, or when one was posted after none was */
-	uint64_t sprayed_bytes; /* assigned to this QP by the spray since the QP was made */
+	uint64_t progress_ns; /* when one completed last, or when one was posted after none was */
+	/* assigned to this QP by the spray since the QP was made, times the QPs of its sub-port */
+	uint64_t sprayed_bytes;
 	struct chunk_list pending;
 	uint64_t pending_bytes;
 	bool is_dirty, is_flush_due; /* flush.c */
@@ -99,6 +101,8 @@ struct lane {
 	bool yields;	/* acceptor: on the next epoch nothing is posted before post_ns */
 	bool attempted; /* an attempt to bring the lane up has succeeded or failed */
 	int error;	/* -errno of the last failed attempt; 0: none failed since it was up */
+	int post_error; /* -errno: a QP takes no posts, which lane_step() acts on */
+	bool is_spared; /* RESETTING: not the path's failure, so back-off does not grow */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
 	/* source ports that the lane needs: one for each QP; FARE_MODE_PACKET: all for one QP */
@@ -214,8 +218,11 @@ struct fare_group {
 	bool follows_rate;
 	void *context;
 
-	struct fare_paths paths;
-	uint64_t generation; /* of paths */
+	struct fare_paths paths; /* usable_bps without sub-ports that are narrow */
+	uint64_t generation;	 /* of paths */
+	/* bit s of a plane: what sub-port s carries (qp_mtus) is less than path_mtu */
+	uint32_t narrow[FARE_MAX_PLANES];
+	uint64_t mtu_changes; /* qp_mtus.changes that narrow was made for */
 	unsigned n_lanes;
 	struct lane *lanes;
 	unsigned control_turn; /* chooses plane and sub-port of the next control message */
@@ -328,8 +335,9 @@ struct fare_domain {
 	unsigned n_groups, n_busy;
 	struct timers timers;
 	uint64_t scan_due_ns;
-	uint64_t generation; /* of what the daemon published */
-	bool drained;	     /* all completions of the provider were taken */
+	uint64_t generation;  /* of what the daemon published */
+	uint64_t mtu_changes; /* qp_mtus.changes that groups were woken for */
+	bool drained;	      /* all completions of the provider were taken */
 	struct fare_event *events;
 	uint32_t event_head, event_count, event_room, events_unasked;
 	struct inbox *handed; /* data of events of the last poll */
@@ -359,6 +367,13 @@ static inline int domain_check(const struct fare_domain *domain)
 static inline int group_check(const struct fare_group *group)
 {
 	return domain_check(group ? group->domain : NULL);
+}
+
+/* NULL: devices carry what the endpoint takes. */
+static inline const struct qp_mtus *domain_mtus(const struct fare_domain *domain)
+{
+	return domain->provider->endpoint_mtus ? domain->provider->endpoint_mtus(domain->endpoint)
+					       : NULL;
 }
 
 /* domain.c: something begins, and the application is to look soon. */
@@ -391,6 +406,10 @@ bool group_stillborn(const struct fare_group *group);
 bool group_is_over(const struct fare_group *group);
 bool group_busy(const struct fare_group *group);
 bool group_plane_usable(const struct fare_group *group, unsigned lane);
+/* Bit s: QPs may use local sub-port s of the plane: it is live, and carries their packets. */
+uint32_t group_sub_ports(const struct fare_group *group, unsigned plane);
+/* The plane has live sub-ports, and none of them carries the group's packets. */
+bool group_plane_narrow(const struct fare_group *group, unsigned plane);
 /*
  * Ends the group. Once no device uses memory of its messages any more, they complete with
  * -ECANCELED and CLOSED follows.
@@ -446,8 +465,11 @@ bool lane_is_busy(const struct fare_group *group, unsigned lane);
 /* Why no lane is up: -errno of a lane that failed; -ENETUNREACH: none was tried. */
 int lanes_error(const struct fare_group *group);
 void lane_on_control(struct fare_group *group, const struct control_message *message);
-void lane_kill(struct fare_group *group, unsigned lane);    /* QPs to error, LANE_RESET follows */
-void lane_refused(struct fare_group *group, unsigned lane); /* the same, LANE_RESET is delayed */
+void lane_kill(struct fare_group *group, unsigned lane); /* QPs to error, LANE_RESET follows */
+/* The same, because a work request of a QP failed. */
+void lane_on_failure(struct fare_group *group, unsigned lane, enum failure failure);
+/* A QP takes no posts, for a reason of the path: the lane ends at its next step. */
+void lane_refuses_posts(struct fare_group *group, unsigned lane, int error);
 void lane_drained(struct fare_group *group, unsigned lane); /* a work request was flushed */
 /* The published path changed. hashes_anew: the leaf may use other links for each source port. */
 void lane_follow_path(struct fare_group *group, unsigned lane, bool hashes_anew);
@@ -456,6 +478,8 @@ void lane_follow_path(struct fare_group *group, unsigned lane, bool hashes_anew)
 bool lane_qps_exist(const struct lane *lane);
 /* < 0: a QP failed by itself; > 0: a QP is changing its state; 0: no change is under way. */
 int lane_qps_status(const struct fare_group *group, unsigned lane);
+/* A QP has refused a request of the peer, and ended by that. */
+bool lane_qps_refused(const struct fare_group *group, unsigned lane);
 uint32_t lane_qps_posted(const struct lane *lane);
 /* A chunk of so many bytes was posted on the QP; it completed, in whatever way. */
 void lane_qps_on_post(struct fare_group *group, struct lane_qp *q, uint32_t bytes);
@@ -484,6 +508,8 @@ uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, uns
 int8_t ports_remote(const struct lane *lane, unsigned local, uint16_t port);
 /* One QP or source-port path of the lane more (by = -1: less) uses that port. */
 void ports_use(struct lane *lane, unsigned local, uint16_t port, int by);
+/* Bit p: a QP of the group has port p of the pool; own: those of the lane itself count, too. */
+uint16_t ports_of_group(const struct lane *lane, bool own);
 /* Enough ports are known for each QP, and for each remote sub-port to get its part of them. */
 bool ports_cover(const struct lane *lane);
 /* The lane has more than one source port, so its load may be uneven. */

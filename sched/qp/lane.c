@@ -177,6 +177,10 @@ void lane_follow_path(struct fare_group *group, unsigned l, bool hashes_anew)
 
 	if (lane->path)
 		port_cache_follow(lane);
+	if (group_plane_narrow(group, l)) {
+		lane->error = -EMSGSIZE;
+		shown_lane(group, l);
+	}
 	if (lane->state != LANE_UP)
 		return;
 	lane_qps_follow_sub_ports(group, l);
@@ -213,7 +217,10 @@ static void to_down(struct fare_group *group, unsigned l)
 	lane->offer = NULL;
 	if (lane->up_since_ns && now - lane->up_since_ns > STABLE_NS)
 		lane->backoff_ns = 0;
-	lane->backoff_ns = lane->backoff_ns ? lane->backoff_ns * 2 : BACKOFF_FIRST_NS;
+	if (!lane->backoff_ns)
+		lane->backoff_ns = BACKOFF_FIRST_NS;
+	else if (!lane->is_spared)
+		lane->backoff_ns *= 2;
 	if (lane->backoff_ns > max)
 		lane->backoff_ns = max;
 	lane->up_since_ns = 0;
@@ -243,6 +250,8 @@ static void reset(struct fare_group *group, unsigned l, bool confirmed)
 	bool was_up = lane->state == LANE_UP;
 
 	port_cache_doubt(lane);
+	lane->is_spared = lane_qps_refused(group, l);
+	lane->post_error = 0;
 	lane->confirmed = confirmed || PLANTED(confirmed_alone);
 	set_state(group, l, LANE_RESETTING);
 	flush_lane_dies(group, l);
@@ -271,22 +280,31 @@ void lane_kill(struct fare_group *group, unsigned l)
 }
 
 /*
- * A QP ended for a reason that is not a work request of this end. Most likely it refused an
- * operation of the peer. Its NAK tells the peer which one. If LANE_RESET overtook the NAK, the peer
- * would send that operation again on the next epoch, without end. So LANE_RESET is delayed.
+ * FAILURE_FLUSH: a QP ended for a reason that is not a work request of this end. Most likely it
+ * refused an operation of the peer. Its NAK tells the peer which one. If LANE_RESET overtook the
+ * NAK, the peer would send that operation again on the next epoch, without end. So LANE_RESET is
+ * delayed.
  *
  * If an operation of this end is refused, too, each end's QP may fail before the other's NAK
  * arrives, and again on each epoch. So the acceptor lets the opener post first on the next one.
  */
-void lane_refused(struct fare_group *group, unsigned l)
+void lane_on_failure(struct fare_group *group, unsigned l, enum failure failure)
 {
-	bool was_up = group->lanes[l].state == LANE_UP;
+	struct lane *lane = &group->lanes[l];
+	bool was_up = lane->state == LANE_UP;
 
 	lane_kill(group, l);
-	if (!was_up || group->lanes[l].state != LANE_RESETTING)
+	lane->is_spared |= failure == FAILURE_MESSAGE;
+	if (failure != FAILURE_FLUSH || !was_up || lane->state != LANE_RESETTING)
 		return;
-	group->lanes[l].due_ns = now_ns(group) + REFUSED_NS;
-	group->lanes[l].yields = !group->opener;
+	lane->due_ns = now_ns(group) + REFUSED_NS;
+	lane->yields = !group->opener;
+}
+
+void lane_refuses_posts(struct fare_group *group, unsigned l, int error)
+{
+	group->lanes[l].post_error = error;
+	engine_wake(group);
 }
 
 /* The lane failed or cannot be made. The reason is kept until the lane is up. */
@@ -465,7 +483,7 @@ static bool step_now(struct fare_group *group, unsigned l, int status)
 void lane_step(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
-	int status = lane_qps_status(group, l);
+	int status = lane->post_error ? lane->post_error : lane_qps_status(group, l);
 
 	if (lane->state == LANE_RESETTING) {
 		if (status > 0 && !PLANTED(ack_before_quiet))

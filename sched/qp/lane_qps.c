@@ -43,6 +43,17 @@ int lane_qps_status(const struct fare_group *group, unsigned l)
 	return all;
 }
 
+bool lane_qps_refused(const struct fare_group *group, unsigned l)
+{
+	const struct qp_provider *provider = group->domain->provider;
+	const struct lane *lane = &group->lanes[l];
+
+	for (unsigned i = 0; provider->qp_refused && i < lane->n_qps; i++)
+		if (lane->qps[i].qp && provider->qp_refused(lane->qps[i].qp))
+			return true;
+	return false;
+}
+
 uint32_t lane_qps_posted(const struct lane *lane)
 {
 	uint32_t n = 0;
@@ -116,15 +127,17 @@ static int create_qp(struct fare_group *group, struct lane_qp *q, struct qp_attr
 	struct lane *lane = &group->lanes[q->lane];
 	struct port_path *path = has_port(lane) ? port_entry_path(lane->path) : NULL;
 	struct port_slot *slot;
+	enum failure failure;
 	int err;
 
 	do {
 		slot = path ? port_path_pick(path, pick, attr->sub_port, false) : NULL;
 		attr->udp_source_port = slot ? port_path_port(path, slot) : 0;
 		err = provider->qp_create(group->domain->endpoint, attr, &q->qp);
-		if (err == -EADDRINUSE && slot)
+		failure = failure_of_call(err);
+		if (failure == FAILURE_PORT && slot)
 			port_path_refuse(path, pick, attr->sub_port, attr->udp_source_port);
-	} while (err == -EADDRINUSE && slot);
+	} while (failure == FAILURE_PORT && slot);
 	if (err)
 		return err;
 	q->source_port = provider->qp_source_port(q->qp);
@@ -140,7 +153,7 @@ int lane_qps_create(struct fare_group *group, unsigned l)
 	     packet = group->options.mode == FARE_MODE_PACKET;
 	uint16_t notifications =
 		ring_receives(group->options.max_messages, group->n_lanes * lane->n_qps);
-	struct port_pick pick = {0};
+	struct port_pick pick = {.used = ports_of_group(lane, false)};
 	int err;
 
 	lane->posted_bytes = 0;
@@ -216,7 +229,7 @@ static bool uneven(const struct lane *lane, uint32_t live)
 void lane_qps_follow_sub_ports(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
-	uint32_t live = group->paths.path[l].live_sub_ports;
+	uint32_t live = group_sub_ports(group, l);
 	bool spread, stuck = false;
 
 	if (group->options.mode == FARE_MODE_KERNEL || !live)
@@ -242,12 +255,12 @@ void lane_qps_follow_sub_ports(struct fare_group *group, unsigned l)
 			q->sub_port = want;
 			ports_use(lane, q->sub_port, q->source_port, 1);
 		}
-		stuck |= err == -EOPNOTSUPP;
+		stuck |= err == -EOPNOTSUPP || failure_of_call(err) == FAILURE_PORT;
 	}
 	shown_lane(group, l);
 	/*
-	 * with verbs a QP cannot leave its device: the lane is rebuilt on live sub-ports, while
-	 * other planes carry
+	 * with verbs a QP cannot leave its device; with soft somebody may have its port there: the
+	 * lane is rebuilt on live sub-ports, while other planes carry
 	 */
 	if (stuck)
 		lane_kill(group, l);

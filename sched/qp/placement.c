@@ -68,6 +68,16 @@ static struct lane_qp *least_sprayed(struct lane *lane)
 	return least;
 }
 
+/* QPs of the lane that leave by the same sub-port. */
+static unsigned sharing(const struct lane *lane, const struct lane_qp *q)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		n += lane->qps[i].sub_port == q->sub_port;
+	return n;
+}
+
 static bool choose_spray(struct fare_group *group, struct chunk *c)
 {
 	int plane = spray_fly_next_part(&group->spray, parts_of(group, c));
@@ -76,7 +86,8 @@ static bool choose_spray(struct fare_group *group, struct chunk *c)
 	if (plane < 0)
 		return false;
 	q = least_sprayed(&group->lanes[plane]);
-	q->sprayed_bytes += c->length;
+	/* two QPs of a sub-port, beside one of another, get half of the other's share each */
+	q->sprayed_bytes += (uint64_t)c->length * sharing(&group->lanes[plane], q);
 	c->lane = q->lane;
 	c->qp = q->index;
 	return true;

@@ -56,6 +56,11 @@ struct port_entry {
 	enum port_state state;
 	/* all ports of live sub-ports were asked for, and nothing changed since */
 	bool is_complete;
+	/*
+	 * in the last exchange others on this host had all ports of the pool: QPs get ports of
+	 * which nothing is known, and an echo from any port proves that the plane carries
+	 */
+	bool is_blind;
 	struct lane *lanes;	/* that use it */
 	uint32_t list_sequence; /* of the daemon's list, as read */
 	uint64_t began_ns;	/* the last exchange */
@@ -178,6 +183,8 @@ static int make_entry(struct port_entry **out, struct lane *lane)
 	entry->domain = domain;
 	entry->peer = lane->group->port_peer;
 	entry->plane = lane->index;
+	entry->path.plane = lane->index;
+	entry->path.n_planes = domain->attr.n_planes;
 	entry->path.n_sub_ports = (uint16_t)n_sub_ports;
 	domain->ports.n_entries++;
 	*out = entry;
@@ -216,7 +223,7 @@ void port_cache_detach(struct lane *lane)
 
 static bool tells_ports(const struct port_entry *entry)
 {
-	return entry->domain->provider->echoes_tell_ports;
+	return entry->domain->provider->echoes_tell_ports && !entry->is_blind;
 }
 
 static void set_timer(struct port_entry *entry)
@@ -263,11 +270,13 @@ static void send_round(struct port_entry *entry, uint64_t wait_ns)
 				 tells_ports(entry) ? echo.port : 0);
 		n_sent += !rc;
 		err = rc ? rc : err;
-		if (rc == -EADDRINUSE)
+		if (failure_of_call(rc) == FAILURE_PORT)
 			port_path_unusable(&entry->path, &echo);
 	}
 	entry->send_error = n_sent ? 0 : err;
 	entry->sent_ns = entry->domain->now_ns;
+	if (port_path_all_answered(&entry->path)) /* none could be sent: not waited for */
+		wait_ns = 0;
 	entry->due_ns = entry->domain->now_ns + wait_ns;
 	set_timer(entry);
 }
@@ -322,7 +331,7 @@ static unsigned step_of(const struct port_entry *entry)
 	return n_live ? (most + n_live - 1) / n_live + 1 : 1;
 }
 
-static void begin_learning(struct port_entry *entry)
+static void begin_exchange(struct port_entry *entry)
 {
 	port_path_begin(&entry->path, domain_random(entry->domain));
 	if (covers_all(entry)) /* a proof is enough */
@@ -331,6 +340,12 @@ static void begin_learning(struct port_entry *entry)
 		port_path_ask_more(&entry->path, step_of(entry), false);
 	set_state(entry, PORT_LEARN);
 	send_learning(entry);
+}
+
+static void begin_learning(struct port_entry *entry)
+{
+	entry->is_blind = false;
+	begin_exchange(entry);
 }
 
 static void end_learning(struct port_entry *entry)
@@ -360,7 +375,10 @@ static void judge_learning(struct port_entry *entry)
 	} else if (is_proven) {
 		entry->is_complete = true;
 		end_learning(entry);
-	} else { /* other processes have all the ports */
+	} else if (failure_of_call(entry->send_error) == FAILURE_PORT && tells_ports(entry)) {
+		entry->is_blind = true;
+		begin_exchange(entry);
+	} else {
 		fail_learning(entry, entry->send_error ? entry->send_error : -EHOSTUNREACH);
 	}
 }
@@ -627,7 +645,7 @@ static void read_list(struct port_entry *entry, const struct fare_pair *pair)
 void port_cache_follow(struct lane *lane)
 {
 	struct port_entry *entry = lane->path;
-	uint32_t live = lane->group->paths.path[lane->index].live_sub_ports;
+	uint32_t live = group_sub_ports(lane->group, lane->index);
 
 	if (live == entry->path.live)
 		return;

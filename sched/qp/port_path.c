@@ -71,6 +71,7 @@ void port_path_forget(struct port_path *path)
 static void note(struct port_pick *pick, unsigned local, unsigned p, const struct port_slot *slot)
 {
 	pick->taken[local] |= (uint16_t)(1u << p);
+	pick->used |= (uint16_t)(1u << p);
 	if (slot->source == PORT_UNKNOWN)
 		return;
 	pick->load[slot->remote]++;
@@ -79,7 +80,7 @@ static void note(struct port_pick *pick, unsigned local, unsigned p, const struc
 
 /* The lowest cost is best. Users of other groups saturate, because they only break ties. */
 static uint64_t cost_of(const struct port_pick *pick, const struct port_slot *slot, unsigned local,
-			bool taken, const uint32_t *others)
+			unsigned p, const uint32_t *others)
 {
 	bool known = slot->source != PORT_UNKNOWN;
 	uint64_t cost = !known;
@@ -87,8 +88,9 @@ static uint64_t cost_of(const struct port_pick *pick, const struct port_slot *sl
 
 	cost = cost << 8 | (known ? pick->load[slot->remote] : 0);
 	cost = cost << 8 | (known ? pick->pair[local][slot->remote] : 0);
-	cost = cost << 1 | taken;
+	cost = cost << 1 | (pick->taken[local] >> p & 1);
 	cost = cost << 16 | (all < UINT16_MAX ? all : UINT16_MAX);
+	cost = cost << 1 | (pick->used >> p & 1);
 	return cost << 16 | slot->n_users;
 }
 
@@ -107,7 +109,7 @@ struct port_slot *port_path_pick(struct port_path *path, struct port_pick *pick,
 	for (unsigned p = 0; p < FARE_SOURCE_PORTS; p++) {
 		struct port_slot *slot = &path->slots[local * FARE_SOURCE_PORTS + p];
 		bool taken = pick->taken[local] >> p & 1;
-		uint64_t cost = cost_of(pick, slot, local, taken, others);
+		uint64_t cost = cost_of(pick, slot, local, p, others);
 
 		if (pick->refused[local] >> p & 1 || (distinct && taken) || cost >= least)
 			continue;
@@ -170,9 +172,10 @@ bool port_path_ask_more(struct port_path *path, unsigned n, bool known_first)
 		/*
 		 * The hash of a leaf may not include the link of arrival. Then a port leads to the
 		 * same remote sub-port from all local ones. So each local sub-port begins with
-		 * other ports.
+		 * other ports; and each plane, as QPs of a pair are to have ports of their own.
 		 */
-		unsigned first = s * FARE_SOURCE_PORTS / path->n_sub_ports;
+		unsigned first = (path->plane * path->n_sub_ports + s) * FARE_SOURCE_PORTS /
+				 (path->n_planes * path->n_sub_ports);
 
 		for (int turn = 0; turn <= 1; turn++) {
 			for (unsigned k = 0; k < FARE_SOURCE_PORTS && left; k++) {

@@ -38,6 +38,7 @@ struct port_slot {
 
 /* Bit p of a mask: port FARE_SOURCE_PORT_FIRST + p. */
 struct port_path {
+	uint16_t plane, n_planes;
 	uint16_t n_sub_ports; /* configured local sub-ports */
 	uint32_t live;	      /* bit s: local sub-port s is up */
 	/* the exchange of echoes that is under way */
@@ -49,8 +50,12 @@ struct port_path {
 	struct port_slot slots[];	   /* n_sub_ports x FARE_SOURCE_PORTS */
 };
 
-/* Counts of the ports that one lane has picked so far. */
+/*
+ * Counts of the ports that one lane has picked so far. used: ports that QPs of the group have, by
+ * any plane and sub-port; the caller begins with those of other lanes.
+ */
 struct port_pick {
+	uint16_t used;
 	uint8_t load[FARE_MAX_SUB_PORTS];		      /* by remote sub-port */
 	uint8_t pair[FARE_MAX_SUB_PORTS][FARE_MAX_SUB_PORTS]; /* by local and remote */
 	uint16_t taken[FARE_MAX_SUB_PORTS];		      /* mask of ports, by local */
@@ -72,8 +77,9 @@ void port_path_forget(struct port_path *path);
 /*
  * The most suitable port of a local sub-port for a lane. The criteria in order: known before
  * unknown; leads to the remote sub-port that the lane uses least; has the (local, remote) pair that
- * the lane uses least; is not used by the lane (distinct: this is required); other groups use its
- * remote sub-port least, then the port itself. The pick is noted in *pick. NULL: no port is left.
+ * the lane uses least; is not used by the lane there (distinct: this is required); other groups use
+ * its remote sub-port least; no QP of the group has it elsewhere; other groups use the port least.
+ * The pick is noted in *pick. NULL: no port is left.
  */
 struct port_slot *port_path_pick(struct port_path *path, struct port_pick *pick, unsigned local,
 				 bool distinct);

@@ -12,7 +12,7 @@
 
 uint16_t ports_local_sub_port(const struct fare_group *group, unsigned lane, unsigned i)
 {
-	uint32_t live = group->paths.path[lane].live_sub_ports;
+	uint32_t live = group_sub_ports(group, lane);
 	unsigned n = (unsigned)__builtin_popcount(live);
 
 	if (!n)
@@ -44,6 +44,31 @@ static bool is_packet(const struct lane *lane)
 	return lane->group->options.mode == FARE_MODE_PACKET;
 }
 
+static uint16_t bit_of(uint16_t port)
+{
+	unsigned p = (unsigned)port - FARE_SOURCE_PORT_FIRST;
+
+	return p < FARE_SOURCE_PORTS ? (uint16_t)(1u << p) : 0;
+}
+
+uint16_t ports_of_group(const struct lane *lane, bool own)
+{
+	const struct fare_group *group = lane->group;
+	uint16_t used = 0;
+
+	for (unsigned l = 0; l < group->n_lanes; l++) {
+		const struct lane *other = &group->lanes[l];
+
+		if (other == lane && !own)
+			continue;
+		for (unsigned i = 0; i < other->n_qps; i++)
+			used |= other->qps[i].qp ? bit_of(other->qps[i].source_port) : 0;
+		for (unsigned i = 0; i < other->n_ways; i++)
+			used |= bit_of(other->ways[i].udp_source_port);
+	}
+	return used;
+}
+
 bool ports_can_be_uneven(const struct lane *lane)
 {
 	return lane->path && (is_packet(lane) ? lane->n_ways : lane->n_qps) > 1;
@@ -52,7 +77,7 @@ bool ports_can_be_uneven(const struct lane *lane)
 bool ports_cover(const struct lane *lane)
 {
 	struct port_path *path = port_entry_path(lane->path);
-	struct port_pick pick = {0};
+	struct port_pick pick = {.used = ports_of_group(lane, false)};
 	unsigned least = UINT32_MAX, most = 0;
 	uint32_t remotes = port_path_remotes(path);
 	unsigned n_live = (unsigned)__builtin_popcount(path->live);
@@ -108,16 +133,20 @@ static bool is_among(const struct candidate *c, unsigned n, unsigned local, uint
 	return false;
 }
 
-/* Appends ports that the lane does not use, those with the fewest users first. */
+/* Appends ports that the lane does not use: those that no QP of the group has, and those with the
+ * fewest users first. */
 static unsigned list_others(const struct lane *lane, struct candidate *c, unsigned n_own)
 {
 	struct port_path *path = port_entry_path(lane->path);
+	uint16_t used = ports_of_group(lane, true);
 	unsigned n = n_own, users[ALL_MAX];
 
 	for (unsigned s = 0; s < path->n_sub_ports; s++) {
 		for (unsigned p = 0; p < FARE_SOURCE_PORTS; p++) {
 			uint16_t port = (uint16_t)(FARE_SOURCE_PORT_FIRST + p);
-			unsigned n_users = port_path_slot(path, s, port)->n_users, at = n;
+			unsigned n_users = port_path_slot(path, s, port)->n_users | (used >> p & 1u)
+											    << 16,
+				 at = n;
 
 			if (!(path->live >> s & 1) || is_among(c, n_own, s, port))
 				continue;

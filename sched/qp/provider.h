@@ -64,7 +64,8 @@ struct qp_attr {
 	uint16_t sub_port; /* ignored with QP_ANY_PLANE */
 	/*
 	 * 49152..65535 (RoCEv2 annex A17.9.2); QPs may share one. 0: one of the pool that starts at
-	 * FARE_SOURCE_PORT_FIRST; a random one with QP_ANY_PLANE, or where devices choose
+	 * FARE_SOURCE_PORT_FIRST (beyond it, if others on this host have all of them); a random one
+	 * with QP_ANY_PLANE, or where devices choose
 	 */
 	uint16_t udp_source_port;
 	uint8_t timeout;   /* local ACK timeout: 4.096 us x 2^timeout, 0 = none (IBTA 9.7.6.1.3) */
@@ -190,11 +191,11 @@ struct qp_recv {
 /* Values are those of enum ibv_wc_status. */
 enum qp_wc_status {
 	QP_WC_SUCCESS = 0,
-	/* a receive was shorter than the SEND; or a packet is above the MTU of a device */
+	/* a receive was shorter than the SEND; or (verbs) a packet is above the MTU of a device */
 	QP_WC_LOC_LEN_ERR = 1,
 	QP_WC_LOC_PROT_ERR = 4, /* local memory is not registered */
 	QP_WC_FLUSH_ERR = 5,
-	QP_WC_BAD_RESP_ERR = 8, /* the peer's response violates the protocol */
+	QP_WC_BAD_RESP_ERR = 7, /* the peer's response violates the protocol */
 	QP_WC_REM_INV_REQ_ERR = 9,
 	QP_WC_REM_ACCESS_ERR = 10,
 	QP_WC_REM_OP_ERR = 11,
@@ -260,6 +261,8 @@ struct qp_endpoint_attr {
 	 */
 	uint32_t path_mtu;
 	uint32_t *max_path_mtu;
+	/* unless NULL: FARE_DEV_NAME_MAX bytes, set to the device that carries least; or empty */
+	char *max_path_mtu_dev;
 	/* soft: peers may be RDMA devices, whose IPv4 identification is not known (roce_icrc.h) */
 	bool device_peers;
 	/*
@@ -289,8 +292,15 @@ struct qp_stats {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* payload bytes */
 	uint64_t retransmitted_packets, timeouts, naks_sent, naks_received, icrc_errors, rx_dropped;
 	uint64_t cnps_sent, cnps_received; /* IBTA A17.9.3: for packets that a queue marked */
-	/* packets above the MTU of a device, not sent; each ended its QP (LOC_LEN_ERR) */
+	/* packets above the MTU of a device: as good as lost (qp_provider.endpoint_mtus) */
 	uint64_t too_long_packets;
+};
+
+/* What devices carry now: payload bytes of a packet, by plane and sub-port. */
+#define QP_MTU_UNKNOWN UINT32_MAX
+struct qp_mtus {
+	uint64_t changes; /* rises whenever anything below changes */
+	uint32_t payload[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS]; /* 0: not even 256; or unknown */
 };
 
 struct qp_provider {
@@ -328,6 +338,13 @@ struct qp_provider {
 	uint16_t (*endpoint_port)(const struct qp_endpoint *ep);
 	/* Payload bytes of its packets; a QP may use less (qp_remote). NULL: attr.path_mtu */
 	uint32_t (*endpoint_path_mtu)(const struct qp_endpoint *ep);
+	/*
+	 * What the devices carry, which may change; borrowed. Read again by endpoint_progress()
+	 * each second, and at once when a packet was above the MTU of its device. Such a packet is
+	 * lost, and those after it, until the QP is moved to a sub-port that carries them. NULL:
+	 * each sub-port carries endpoint_path_mtu().
+	 */
+	const struct qp_mtus *(*endpoint_mtus)(const struct qp_endpoint *ep);
 	/*
 	 * A descriptor that polls readable when endpoint_progress() is due. Owned by ep.
 	 */
@@ -389,6 +406,8 @@ struct qp_provider {
 	 * NULL: changes are done when a call returns, and no QP fails by itself.
 	 */
 	int (*qp_status)(struct qp *qp);
+	/* True: the QP has refused a request of the peer, which ends it. NULL: not known. */
+	bool (*qp_refused)(const struct qp *qp);
 	/*
 	 * Moves a QP in RTS to another local sub-port of its plane, another source port (0: the
 	 * same as before), or both, and kicks it: all that is unacknowledged is sent again on the

@@ -392,15 +392,19 @@ static bool post_next(struct fare_group *group, struct lane_qp *q)
 			continue;
 		}
 		err = post_chunk(group, q, i);
-		if (err == -EACCES || err == -EINVAL) {
+		switch (failure_of_post(err)) {
+		case FAILURE_NONE:
+			return true;
+		case FAILURE_MESSAGE:
 			refuse_chunk(group, q, err);
 			continue;
-		}
-		if (err) { /* full, asking for a key, or no longer connected */
+		case FAILURE_PATH:
+			lane_refuses_posts(group, q->lane, err);
+			return false;
+		default:
 			group->is_stalled |= !q->posted;
 			return false;
 		}
-		return true;
 	}
 	return false;
 }
@@ -662,26 +666,9 @@ void transfer_lane_confirmed(struct fare_group *group, unsigned lane)
 	engine_wake(group);
 }
 
-/* A failure that would come again on any other lane: the message's status. 0: it would not. */
-static int status_of(enum qp_wc_status status)
-{
-	switch (status) {
-	case QP_WC_REM_ACCESS_ERR: /* bad rkey, or out of bounds */
-	case QP_WC_REM_INV_REQ_ERR:
-		return -EACCES;
-	case QP_WC_LOC_LEN_ERR: /* the MTU of this lane's device is smaller than it was */
-		return PLANTED(narrow_final) ? -EINVAL : 0;
-	case QP_WC_LOC_PROT_ERR: /* the region here is not what it was */
-		return -EINVAL;
-	default:
-		return 0;
-	}
-}
-
+/* A failure that would come again on any other lane. */
 static void refused(struct fare_group *group, struct message *m, int status)
 {
-	if (!status)
-		return;
 	m->status = status;
 	key_is(group, m, false);
 }
@@ -690,6 +677,8 @@ void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc)
 {
 	struct lane_qp *q = wc->context;
 	uint32_t i = (uint32_t)wc->wr_id;
+	enum failure failure;
+	int error;
 
 	if (wc->is_receive) {
 		if (wc->status == QP_WC_SUCCESS && wc->has_imm)
@@ -699,23 +688,26 @@ void transfer_on_completion(struct fare_group *group, const struct qp_wc *wc)
 	if (i >= group->n_chunks || !q->posted)
 		return;
 	lane_qps_on_completion(group, q, group->chunks[i].length);
+	failure = failure_of_completion(wc->status, &error);
+	if (PLANTED(narrow_final) && wc->status == QP_WC_LOC_LEN_ERR) {
+		failure = FAILURE_MESSAGE;
+		error = -EINVAL;
+	}
 	if (group->chunks[i].message == NO_MESSAGE) {
-		flush_on_read(group, q, wc->status == QP_WC_SUCCESS);
+		flush_on_read(group, q, failure == FAILURE_NONE);
 		chunk_free(group, i);
-	} else if (wc->status == QP_WC_SUCCESS) {
+	} else if (failure == FAILURE_NONE) {
 		on_placed(group, q, i);
 	} else {
-		refused(group, message_of(group, i), status_of(wc->status));
+		if (failure == FAILURE_MESSAGE)
+			refused(group, message_of(group, i), error);
 		on_flushed(group, q, i);
 	}
-	if (wc->status == QP_WC_SUCCESS) {
+	if (failure == FAILURE_NONE) {
 		drain(group, &group->lanes[q->lane]);
 		return;
 	}
-	if (wc->status == QP_WC_FLUSH_ERR)
-		lane_refused(group, q->lane);
-	else
-		lane_kill(group, q->lane);
+	lane_on_failure(group, q->lane, failure);
 	lane_drained(group, q->lane);
 }
 

@@ -2,8 +2,8 @@
 /*
  * ways.c - the path set of an order-free lane: the source-port paths that its one QP uses in turn.
  * There are as many (local sub-port, source port) pairs as the lane would have QPs in the other
- * modes. They are even over the live local sub-ports and, as far as the port cache knows, over the
- * remote ones.
+ * modes, less those that would be one too many on some sub-ports. They are even over the live local
+ * sub-ports and, as far as the port cache knows, over the remote ones.
  *
  * Owns lane.ways. A path stays while its sub-port is live; a sub-port that comes back gets a port
  * anew.
@@ -54,9 +54,13 @@ static unsigned choose(struct fare_group *group, unsigned l, struct qp_path *out
 	const struct lane *lane = &group->lanes[l];
 	struct port_path *path = lane->path && !refused ? port_entry_path(lane->path) : NULL;
 	unsigned n_ports = refused ? PORT_COUNT : FARE_SOURCE_PORTS;
-	struct port_pick pick = {0};
+	unsigned n_live = (unsigned)__builtin_popcount(group_sub_ports(group, l));
+	/* the paths take turns: with as many on each sub-port, its links are even */
+	unsigned n =
+		n_live && n_live < lane->n_ports ? lane->n_ports / n_live * n_live : lane->n_ports;
+	struct port_pick pick = {.used = ports_of_group(lane, false)};
 
-	for (unsigned i = 0; i < lane->n_ports; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		uint16_t local = ports_local_sub_port(group, l, i);
 		const struct qp_path *old = find(lane, local, out, i);
 		const struct port_slot *slot;
@@ -72,7 +76,7 @@ static unsigned choose(struct fare_group *group, unsigned l, struct qp_path *out
 		out[i].udp_source_port = slot ? port_path_port(path, slot)
 					      : random_port(group, local, n_ports, out, i);
 	}
-	return lane->n_ports;
+	return n;
 }
 
 static bool is_in_force(const struct lane *lane, const struct qp_path *ways, unsigned n)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,14 @@ struct in6_addr bed_address(int host)
 	snprintf(text, sizeof(text), "::ffff:198.19.0.%d", host + 1);
 	inet_pton(AF_INET6, text, &a);
 	return a;
+}
+
+struct in6_addr bed_address_in(const struct bed *bed, int host)
+{
+	struct in6_addr a = {.s6_addr = {0x20, 1, 0xd, 0xb8}};
+
+	a.s6_addr[15] = (uint8_t)(host + 1);
+	return bed->options.ipv6 ? a : bed_address(host);
 }
 
 const char *bed_device(const struct bed *bed, int host, unsigned plane, unsigned sub_port,
@@ -89,6 +98,28 @@ static int build_link(const struct bed *bed, unsigned p, unsigned s)
 	return 0;
 }
 
+/* The same link in IPv6; a socket bound to its device needs a route by it. */
+static int build_link6(const struct bed *bed, unsigned p, unsigned s)
+{
+	unsigned x = p * FARE_MAX_SUB_PORTS + s;
+
+	for (int h = 0; h < 2; h++)
+		if (bed_run("ip -n %s addr add 2001:db8:1:%x::%d/64 dev p%us%u nodad && ip -n %s "
+			    "route add 2001:db8::%d/128 via 2001:db8:1:%x::%d dev p%us%u metric %u",
+			    bed->ns[h], x, h + 1, p, s, bed->ns[h], 2 - h, x, 2 - h, p, s, x + 1))
+			return 1;
+	return 0;
+}
+
+static int build_links(const struct bed *bed)
+{
+	for (unsigned p = 0; p < bed->options.planes; p++)
+		for (unsigned s = 0; s < bed->options.sub_ports; s++)
+			if (build_link(bed, p, s) || (bed->options.ipv6 && build_link6(bed, p, s)))
+				return 1;
+	return 0;
+}
+
 /* Of plane 0: every sub-port ends at the leaf, which routes to either host over all of them. */
 static int build_leaf(struct bed *bed)
 {
@@ -144,13 +175,14 @@ static int build(struct bed *bed)
 			    "net.ipv4.conf.default.rp_filter=0",
 			    bed->ns[h], bed->ns[h], bed->ns[h], h + 1, bed->ns[h]))
 			return 1;
+		if (bed->options.ipv6 &&
+		    bed_run("ip -n %s addr add 2001:db8::%d/128 dev lo nodad", bed->ns[h], h + 1))
+			return 1;
 	}
 	if (bed->options.leaf)
 		return build_leaf(bed);
-	for (unsigned p = 0; p < bed->options.planes; p++)
-		for (unsigned s = 0; s < bed->options.sub_ports; s++)
-			if (build_link(bed, p, s))
-				return 1;
+	if (build_links(bed))
+		return 1;
 	for (int h = 0; h < 2; h++)
 		if (bed_run("ip -n %s route add 198.19.0.%d/32 via 198.18.0.%d", bed->ns[h], 2 - h,
 			    1 - h))
@@ -252,7 +284,7 @@ void bed_publish(struct bed *bed)
 	const struct bed_options *o = &bed->options;
 
 	for (int h = 0; h < 2; h++) {
-		struct in6_addr peer = bed_address(1 - h);
+		struct in6_addr peer = bed_address_in(bed, 1 - h);
 		struct shm_path path[FARE_MAX_PLANES] = {0};
 
 		for (unsigned p = 0; p < o->planes; p++) {
@@ -276,10 +308,10 @@ static int start_daemons(struct bed *bed)
 {
 	for (int h = 0; h < 2; h++) {
 		struct shm_writer_gpu gpu = {.n_planes = bed->options.planes};
-		struct in6_addr own = bed_address(h);
+		struct in6_addr own = bed_address_in(bed, h);
 
 		snprintf(bed->dir[h], sizeof(bed->dir[h]), "/tmp/fl-bed%d-%d", (int)getpid(), h);
-		memcpy(gpu.address[0], &own, 16);
+		memcpy(gpu.address[bed->options.ipv6], &own, 16);
 		for (unsigned p = 0; p < bed->options.planes; p++) {
 			gpu.n_sub_ports[p] = bed->options.sub_ports;
 			for (unsigned s = 0; s < bed->options.sub_ports; s++)
@@ -291,6 +323,60 @@ static int start_daemons(struct bed *bed)
 	}
 	bed_publish(bed);
 	return 0;
+}
+
+/* ---- making and removing ---- */
+
+/* What a bed of process pid has made, or part of it. */
+static void remove_all(int pid)
+{
+	for (int h = 0; h < 2; h++)
+		bed_run("ip netns del fl-bed%d-%d 2>/dev/null; rm -rf /tmp/fl-bed%d-%d", pid, h,
+			pid, h);
+	bed_run("ip netns del fl-bed%d-leaf 2>/dev/null; rm -f /tmp/fl-bed%d-key", pid, pid);
+}
+
+/*
+ * A process that removes the bed when the other end of its socket is shut, or when nobody has it
+ * any more: the test has died, however it did. It is nobody's child and in no group, so that what
+ * kills a test with all of its processes spares it.
+ */
+static int start_guard(struct bed *bed)
+{
+	int ends[2], pid = (int)getpid();
+	pid_t child;
+	char byte;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return 1;
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		if (setsid() < 0 || fork() != 0)
+			_exit(0);
+		close(ends[1]);
+		while (read(ends[0], &byte, 1) > 0)
+			;
+		remove_all(pid);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	bed->guard = ends[1];
+	return child < 0;
+}
+
+static void end_guard(struct bed *bed)
+{
+	char byte;
+
+	if (!bed->guard)
+		return;
+	shutdown(bed->guard, SHUT_WR);
+	while (read(bed->guard, &byte, 1) > 0)
+		;
+	close(bed->guard);
+	bed->guard = 0;
 }
 
 int bed_make(struct bed *bed, const struct bed_options *options)
@@ -305,7 +391,8 @@ int bed_make(struct bed *bed, const struct bed_options *options)
 		exit(77);
 	}
 	snprintf(bed->key, sizeof(bed->key), "/tmp/fl-bed%d-key", (int)getpid());
-	if (bed_run("(umask 077; head -c 32 /dev/urandom | base64 > %s)", bed->key) ||
+	if (start_guard(bed) ||
+	    bed_run("(umask 077; head -c 32 /dev/urandom | base64 > %s)", bed->key) ||
 	    (!bed->verbs && build(bed)) || start_daemons(bed)) {
 		fprintf(stderr, "bed: cannot be made\n");
 		bed_destroy(bed);
@@ -321,17 +408,10 @@ void bed_destroy(struct bed *bed)
 			kill(bed->child[h], SIGKILL);
 			waitpid(bed->child[h], NULL, 0);
 		}
-		if (bed->ns[h][0])
-			bed_run("ip netns del %s 2>/dev/null", bed->ns[h]);
 		shm_writer_close(bed->writer[h]);
 		bed->writer[h] = NULL;
-		if (bed->dir[h][0])
-			bed_run("rm -rf %s", bed->dir[h]);
 	}
-	if (bed->leaf[0])
-		bed_run("ip netns del %s 2>/dev/null", bed->leaf);
-	if (bed->key[0])
-		unlink(bed->key);
+	end_guard(bed);
 }
 
 /* ---- the children ---- */
@@ -376,6 +456,7 @@ void bed_enter_namespace(const struct bed *bed, int host)
 struct fare_domain *bed_enter(const struct bed *bed, int host, struct fare **fare)
 {
 	struct fare_domain_options options = {.provider = bed->options.provider,
+					      .family = bed->options.ipv6 ? AF_INET6 : AF_INET,
 					      .accept = host == 1,
 					      .key_file = bed->key,
 					      .path_mtu = bed->options.mtu < 4200 ? 1024 : 4096};

@@ -29,6 +29,7 @@ struct bed_options {
 	 * soft: a leaf between them that hashes addresses and ports, instead of cables; one plane
 	 */
 	bool leaf;
+	bool ipv6;    /* soft, without a leaf: the GPUs have IPv6 addresses */
 	uint64_t bps; /* what each sub-port is said to carry; 0: 200 Mb/s */
 };
 
@@ -37,6 +38,7 @@ struct bed {
 	bool verbs;
 	char ns[2][32], leaf[32], dir[2][48], key[48];
 	pid_t child[2];
+	int guard; /* socket to what removes all of it */
 	struct shm_writer *writer[2];
 	/*
 	 * what bed_publish() says: planes to both alike, sub-ports to the host whose they are (and
@@ -48,9 +50,11 @@ struct bed {
 
 /* Exits with 77, saying why, where such a bed cannot be. 0, or 1 with the problem on stderr. */
 int bed_make(struct bed *bed, const struct bed_options *options);
-void bed_destroy(struct bed *bed); /* kills children that are left */
+/* Kills children that are left. What was made goes also if the test is killed without that. */
+void bed_destroy(struct bed *bed);
 
-struct in6_addr bed_address(int host);
+struct in6_addr bed_address(int host);				 /* IPv4 */
+struct in6_addr bed_address_in(const struct bed *bed, int host); /* of the bed's family */
 const char *bed_device(const struct bed *bed, int host, unsigned plane, unsigned sub_port,
 		       char text[16]);
 /* A shell command; its exit status. */

@@ -278,7 +278,7 @@ static int sender(void *arg)
 	struct fare_group_options options = {.mode = h->mode};
 	struct fare *fare;
 	struct fare_domain *domain = bed_enter(&h->bed, 0, &fare);
-	struct in6_addr peer = bed_address(1);
+	struct in6_addr peer = bed_address_in(&h->bed, 1);
 	struct fare_event e[32];
 	bool idle = false, busy = false;
 

@@ -448,8 +448,6 @@ void of_sender_kick(struct of_sender *s, uint64_t now_ns)
 
 void of_sender_fail(struct of_sender *s, enum qp_wc_status status)
 {
-	if (status == QP_WC_LOC_LEN_ERR) /* it could not be sent at all */
-		s->culprit = s->una;
 	s->una = s->next = s->end;
 	s->n_out = s->n_lost = 0;
 	s->overdue_ns = s->probe_ns = s->timeout_ns = s->deadline_ns = 0;

@@ -582,8 +582,6 @@ void rc_requester_kick(struct rc_requester *r, uint64_t now_ns)
 
 void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status)
 {
-	if (status == QP_WC_LOC_LEN_ERR) /* it could not be sent at all */
-		r->culprit = r->una;
 	r->deadline_ns = r->rnr_until_ns = 0;
 	r->una = r->next = r->sent = r->asked = r->end;
 	r->n_reads = 0;

@@ -190,7 +190,7 @@ bool roce_icrc_verify(const struct roce_flow *flow, struct roce_icrc_ids *ids, u
 	crc = crc32_gzip_refl(crc, data + ROCE_BTH_BYTES, rest);
 	if (crc == stored)
 		return true;
-	if (!IN6_IS_ADDR_V4MAPPED(&flow->source))
+	if (!ids || !IN6_IS_ADDR_V4MAPPED(&flow->source))
 		return false;
 	return ids_find(ids, n + ROCE_BTH_BYTES + rest - IPV4_ID_LOW - 1, crc ^ stored, ip_id);
 }

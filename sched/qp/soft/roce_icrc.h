@@ -60,8 +60,9 @@ uint32_t roce_icrc_compute(const struct roce_flow *flow, uint16_t ip_id, const u
 
 /*
  * Whether the last four bytes of a UDP payload are its ICRC. On IPv4 *ip_id is the expected id (<
- * ROCE_ICRC_IDS, unless ids->any) and becomes the one that fits. False for payloads too short to
- * hold BTH and ICRC, or over 65,507 bytes.
+ * ROCE_ICRC_IDS, unless ids->any) and becomes the one that fits. ids NULL: no other will do. False
+ * for payloads too short to hold BTH and ICRC, or over 65,507 bytes. To find the id of a packet of
+ * another length than the last one takes microseconds.
  */
 bool roce_icrc_verify(const struct roce_flow *flow, struct roce_icrc_ids *ids, uint16_t *ip_id,
 		      const uint8_t *data, size_t bytes);

@@ -93,6 +93,12 @@ int soft_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 	return err;
 }
 
+bool soft_control_is_wanted(const struct qp_endpoint *ep, const struct roce_packet *packet)
+{
+	return packet->dest_qpn == SOFT_CONTROL_QPN && packet->qkey == CONTROL_QKEY &&
+	       packet->payload_bytes <= QP_CONTROL_MAX && ep->attr.on_control;
+}
+
 void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *packet,
 			    const struct roce_flow *flow, unsigned ifindex)
 {
@@ -102,11 +108,6 @@ void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *pa
 			       .data = packet->payload,
 			       .length = packet->payload_bytes};
 
-	if (packet->dest_qpn != SOFT_CONTROL_QPN || packet->qkey != CONTROL_QKEY ||
-	    c.length > QP_CONTROL_MAX || !ep->attr.on_control) {
-		ep->stats.rx_dropped++;
-		return;
-	}
 	soft_endpoint_find_device(ep, ifindex, &c.plane, &c.sub_port);
 	ep->attr.on_control(ep->attr.arg, &c);
 }

@@ -16,6 +16,7 @@
 #include "soft_sock.h"
 
 #define DEVICES_REFRESH_NS 1000000000u
+#define MTUS_REFRESH_NS	   1000000000u
 #define IDLE_MAX	   64
 /* from here on: the caller does not wait for the descriptor before it calls */
 #define IDLE_SPINNING 8
@@ -155,8 +156,18 @@ int soft_endpoint_progress(struct qp_endpoint *ep)
 		ep->idleness += ep->idleness < IDLE_MAX;
 	else
 		ep->idleness -= ep->idleness < 2 ? ep->idleness : 2;
+	soft_endpoint_read_mtus(ep, now_ns, MTUS_REFRESH_NS);
 	rearm_after(ep, now_ns);
 	return did;
+}
+
+void soft_endpoint_read_mtus(struct qp_endpoint *ep, uint64_t now_ns, uint64_t interval_ns)
+{
+	if (now_ns - ep->mtus_read_ns < interval_ns)
+		return;
+	ep->mtus_read_ns = now_ns;
+	if (soft_mtu_read(&ep->mtus, &ep->attr, ep->rx_fd))
+		soft_endpoint_wake(ep);
 }
 
 bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plane,
@@ -254,17 +265,24 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 }
 
 /* What was asked for, or what devices allow; a device that is made later must carry as much. */
-static int choose_path_mtu(struct qp_endpoint_attr *attr)
+static int choose_path_mtu(struct qp_endpoint *ep)
 {
+	struct qp_endpoint_attr *attr = &ep->attr;
+	const char *dev;
 	uint32_t most;
-	bool known = !soft_mtu_of_devices(attr, &most);
 
+	soft_mtu_read(&ep->mtus, attr, ep->rx_fd);
+	ep->mtus_read_ns = soft_endpoint_now_ns();
+	most = soft_mtu_least(&ep->mtus, attr, &dev);
 	if (attr->max_path_mtu)
-		*attr->max_path_mtu = known ? most : 0;
+		*attr->max_path_mtu = most == QP_MTU_UNKNOWN ? 0 : most;
+	if (attr->max_path_mtu_dev)
+		memcpy(attr->max_path_mtu_dev, dev, strlen(dev) + 1);
 	attr->max_path_mtu = NULL; /* the caller's */
+	attr->max_path_mtu_dev = NULL;
 	if (!attr->path_mtu)
-		attr->path_mtu = known ? most : QP_PATH_MTU_DEFAULT;
-	return known && (!most || attr->path_mtu > most) ? -EMSGSIZE : 0;
+		attr->path_mtu = most == QP_MTU_UNKNOWN ? QP_PATH_MTU_DEFAULT : most;
+	return !most || attr->path_mtu > most ? -EMSGSIZE : 0;
 }
 
 int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr)
@@ -282,9 +300,9 @@ int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr
 	ep->rx.bytes = aligned_alloc(4096, (size_t)SOFT_RX_MESSAGES * SOFT_RX_BYTES);
 	err = ep->rx.bytes ? soft_endpoint_random(&ep->next_qpn, sizeof(ep->next_qpn)) : -ENOMEM;
 	if (!err)
-		err = choose_path_mtu(&ep->attr);
-	if (!err)
 		err = open_descriptors(ep);
+	if (!err)
+		err = choose_path_mtu(ep);
 	if (err) {
 		soft_endpoint_destroy(ep);
 		return err;

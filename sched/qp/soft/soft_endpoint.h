@@ -81,7 +81,6 @@ struct qp {
 	uint64_t cnp_sent_ns;
 	struct soft_socket *socket; /* shared */
 	bool no_gso;		    /* the device refuses segmentation batches */
-	bool is_too_long;	    /* the device refuses a packet: soft_qp_fail() is due */
 	/* when it refused a request or failed, so that soft_qp_error() is due; 0: it did not */
 	uint64_t failed_ns;
 };
@@ -139,6 +138,8 @@ struct qp_endpoint {
 	unsigned idleness; /* rises with calls of progress that find nothing, falls with others */
 	uint64_t devices_read_ns; /* when ifindex was last looked up */
 	unsigned ifindex[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
+	struct qp_mtus mtus;
+	uint64_t mtus_read_ns;
 	struct soft_sockets sockets;
 	/* of the control channel, apart from data, which could fill a socket. NULL: not open yet */
 	struct soft_socket *control[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
@@ -159,6 +160,8 @@ bool soft_endpoint_is_spinning(const struct qp_endpoint *ep);
 void soft_endpoint_rearm(struct qp_endpoint *ep);
 /* n random bytes; 0 or -EIO. */
 int soft_endpoint_random(void *out, size_t bytes);
+/* Reads again what the devices carry, unless that is not interval_ns old. */
+void soft_endpoint_read_mtus(struct qp_endpoint *ep, uint64_t now_ns, uint64_t interval_ns);
 /* Finds the sub-port with that ifindex. False: there is none. */
 bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plane,
 			       uint16_t *sub_port);
@@ -222,6 +225,8 @@ int soft_tx_unblock(struct qp_endpoint *ep);
 int soft_rx_run(struct qp_endpoint *ep, uint64_t now_ns);
 
 int soft_control_send(struct qp_endpoint *ep, const struct qp_control *control);
+/* True: a datagram that soft_control_on_packet() takes. */
+bool soft_control_is_wanted(const struct qp_endpoint *ep, const struct roce_packet *packet);
 void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *packet,
 			    const struct roce_flow *flow, unsigned ifindex);
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "soft_mtu.h"
 
-#include <errno.h>
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "roce_wire.h"
 
@@ -26,36 +24,47 @@ uint32_t soft_mtu_fitting(uint32_t device_mtu, bool ipv6)
 	return mtu >= LEAST ? mtu : 0;
 }
 
-static int device_mtu(int fd, const char *dev, uint32_t *out)
+/* What packets by that device may hold; QP_MTU_UNKNOWN: there is no such device now. */
+static uint32_t payload_of(int fd, const char *dev, bool ipv6)
 {
 	struct ifreq request;
 
 	memset(&request, 0, sizeof(request));
 	memcpy(request.ifr_name, dev, FARE_DEV_NAME_MAX - 1);
 	if (ioctl(fd, SIOCGIFMTU, &request))
-		return -errno;
-	*out = (uint32_t)request.ifr_mtu;
-	return 0;
+		return QP_MTU_UNKNOWN;
+	return soft_mtu_fitting((uint32_t)request.ifr_mtu, ipv6);
 }
 
-int soft_mtu_of_devices(const struct qp_endpoint_attr *attr, uint32_t *out)
+bool soft_mtu_read(struct qp_mtus *mtus, const struct qp_endpoint_attr *attr, int fd)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = -ENODEV;
-	bool ipv6 = !IN6_IS_ADDR_V4MAPPED(&attr->address);
-	uint32_t mtu = 0;
+	bool ipv6 = !IN6_IS_ADDR_V4MAPPED(&attr->address), changed = false;
 
-	if (fd < 0)
-		return -errno;
-	*out = MOST;
 	for (unsigned p = 0; p < attr->n_planes; p++) {
 		for (unsigned s = 0; s < attr->n_sub_ports[p]; s++) {
-			if (device_mtu(fd, attr->dev[p][s], &mtu))
-				continue;
-			mtu = soft_mtu_fitting(mtu, ipv6);
-			*out = mtu < *out ? mtu : *out;
-			err = 0;
+			uint32_t now = payload_of(fd, attr->dev[p][s], ipv6);
+
+			changed |= now != mtus->payload[p][s];
+			mtus->payload[p][s] = now;
 		}
 	}
-	close(fd);
-	return err;
+	mtus->changes += changed;
+	return changed;
+}
+
+uint32_t soft_mtu_least(const struct qp_mtus *mtus, const struct qp_endpoint_attr *attr,
+			const char **dev)
+{
+	uint32_t least = QP_MTU_UNKNOWN;
+
+	*dev = "";
+	for (unsigned p = 0; p < attr->n_planes; p++) {
+		for (unsigned s = 0; s < attr->n_sub_ports[p]; s++) {
+			if (mtus->payload[p][s] >= least)
+				continue;
+			least = mtus->payload[p][s];
+			*dev = attr->dev[p][s];
+		}
+	}
+	return least;
 }

@@ -106,6 +106,7 @@ int soft_order_free_spread(struct qp *qp, const struct qp_path *paths, unsigned 
 	put_legs(qp, of->legs, of->n_legs);
 	memcpy(of->legs, legs, n * sizeof(*legs));
 	of->n_legs = n;
+	qp->no_gso = false; /* other devices, perhaps */
 	use(qp, 0);
 	if (!soft_link_is_alone(&qp->waiting)) { /* for room in a socket that it may not have now */
 		soft_link_remove(&qp->waiting);

@@ -16,6 +16,11 @@ static uint32_t endpoint_path_mtu(const struct qp_endpoint *ep)
 	return ep->attr.path_mtu;
 }
 
+static const struct qp_mtus *endpoint_mtus(const struct qp_endpoint *ep)
+{
+	return &ep->mtus;
+}
+
 static void endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
 {
 	*out = ep->stats;
@@ -38,6 +43,11 @@ static int mr_deregister(struct qp_endpoint *ep, const struct qp_mr *mr)
 static uint32_t num(const struct qp *qp)
 {
 	return qp->qpn;
+}
+
+static bool refused(const struct qp *qp)
+{
+	return qp->state == SOFT_QP_REFUSING;
 }
 
 static uint32_t psn(const struct qp *qp)
@@ -64,6 +74,7 @@ const struct qp_provider qp_soft_provider = {
 	.endpoint_leave = soft_endpoint_leave,
 	.endpoint_port = endpoint_port,
 	.endpoint_path_mtu = endpoint_path_mtu,
+	.endpoint_mtus = endpoint_mtus,
 	.endpoint_fd = endpoint_fd,
 	.endpoint_progress = soft_endpoint_progress,
 	.endpoint_stats = endpoint_stats,
@@ -75,6 +86,7 @@ const struct qp_provider qp_soft_provider = {
 	.qp_source_port = source_port,
 	.qp_connect = soft_qp_connect,
 	.qp_status = soft_qp_status,
+	.qp_refused = refused,
 	.qp_move = soft_qp_move,
 	.qp_spread = soft_qp_spread,
 	.qp_kick = soft_qp_kick,

@@ -309,6 +309,7 @@ static int change_socket(struct qp *qp, uint16_t sub_port, uint16_t port)
 	soft_link_remove(&qp->waiting);
 	soft_sockets_put(&qp->ep->sockets, qp->socket);
 	qp->socket = socket;
+	qp->no_gso = false; /* another device, perhaps */
 	qp->attr.sub_port = sub_port;
 	qp->attr.udp_source_port = qp->flow.source_port = port;
 	return 0;

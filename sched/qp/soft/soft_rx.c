@@ -46,21 +46,9 @@ static void on_mark(struct qp *qp, const struct roce_packet *packet, uint64_t no
 		qp->protocol->slow_down(qp);
 }
 
-static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
+static void on_packet(struct qp_endpoint *ep, struct qp *qp, const struct arrival *a,
 		      const struct roce_packet *packet, uint64_t now_ns)
 {
-	struct qp *qp;
-
-	if (packet->opcode == ROCE_UD_SEND_ONLY) {
-		soft_control_on_packet(ep, packet, &a->flow, a->ifindex);
-		return;
-	}
-	qp = soft_qp_find(ep, packet->dest_qpn);
-	if (!qp || !soft_qp_is_live(qp) ||
-	    !IN6_ARE_ADDR_EQUAL(&qp->remote.address, &a->flow.source)) {
-		ep->stats.rx_dropped++;
-		return;
-	}
 	if (a->is_marked)
 		on_mark(qp, packet, now_ns);
 	if (packet->opcode == ROCE_CNP) {
@@ -73,22 +61,57 @@ static void on_packet(struct qp_endpoint *ep, const struct arrival *a,
 	}
 }
 
+/* The live QP that a packet is for, from its own peer; NULL: none. */
+static struct qp *find_qp(const struct qp_endpoint *ep, const struct arrival *a,
+			  const struct roce_packet *packet)
+{
+	struct qp *qp = soft_qp_find(ep, packet->dest_qpn);
+
+	return qp && soft_qp_is_live(qp) && IN6_ARE_ADDR_EQUAL(&qp->remote.address, &a->flow.source)
+		       ? qp
+		       : NULL;
+}
+
+/*
+ * One packet, whose IP id is perhaps *ip_id. What is cheap to see is looked at first: anybody can
+ * send packets, and to find the id of one whose ICRC is wrong takes microseconds.
+ */
+static void on_segment(struct qp_endpoint *ep, const struct arrival *a, const uint8_t *data,
+		       size_t bytes, uint16_t *ip_id, uint64_t now_ns)
+{
+	uint16_t no_id = 0; /* control datagrams leave one by one */
+	struct roce_packet packet;
+	struct qp *qp = NULL;
+	bool is_control;
+
+	if (roce_wire_parse(data, bytes, &packet, NULL)) {
+		ep->stats.rx_dropped++;
+		return;
+	}
+	is_control = packet.opcode == ROCE_UD_SEND_ONLY;
+	if (is_control ? !soft_control_is_wanted(ep, &packet) : !(qp = find_qp(ep, a, &packet))) {
+		ep->stats.rx_dropped++;
+		return;
+	}
+	if (!roce_icrc_verify(&a->flow, is_control ? NULL : &ep->icrc_ids,
+			      is_control ? &no_id : ip_id, data, bytes))
+		ep->stats.icrc_errors++;
+	else if (is_control)
+		soft_control_on_packet(ep, &packet, &a->flow, a->ifindex);
+	else
+		on_packet(ep, qp, a, &packet, now_ns);
+}
+
 static void on_arrival(struct qp_endpoint *ep, const struct arrival *a, uint64_t now_ns)
 {
 	uint16_t ip_id = 0;
 
 	for (size_t at = 0; at < a->bytes; at += a->segment_bytes) {
 		size_t bytes = a->bytes - at;
-		struct roce_packet packet;
 
 		if (bytes > a->segment_bytes)
 			bytes = a->segment_bytes;
-		if (!roce_icrc_verify(&a->flow, &ep->icrc_ids, &ip_id, a->data + at, bytes))
-			ep->stats.icrc_errors++;
-		else if (roce_wire_parse(a->data + at, bytes, &packet, NULL))
-			ep->stats.rx_dropped++;
-		else
-			on_packet(ep, a, &packet, now_ns);
+		on_segment(ep, a, a->data + at, bytes, &ip_id, now_ns);
 		/* segments of a batch count up, from wherever it was cut */
 		ip_id = (ip_id + 1) % ROCE_ICRC_IDS;
 	}

@@ -10,6 +10,7 @@
 #include "roce_ports.h"
 
 #define RX_BUFFER_BYTES (16 << 20)
+#define RANDOM_TRIES	64
 
 #ifndef UDP_NO_CHECK6_RX
 #define UDP_NO_CHECK6_RX 102
@@ -66,16 +67,30 @@ void soft_sock_read_address(const struct sockaddr_storage *from, struct in6_addr
 	}
 }
 
-static int open_udp(const struct in6_addr *address)
+/*
+ * Packets are not fragmented: an IPv4 id is 0 then, and the ICRC covers it. What they may measure
+ * is the device's to say: a path MTU in the route cache comes from ICMP messages, which anybody can
+ * send.
+ */
+static int set_path_mtu(int fd, bool v4)
+{
+	return v4 ? set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
+		  : set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+}
+
+int soft_sock_open(const struct in6_addr *address)
 {
 	bool v4 = IN6_IS_ADDR_V4MAPPED(address);
-	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err;
 
 	if (fd < 0)
 		return -errno;
-	if (!v4 && set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) {
+	err = set_path_mtu(fd, v4);
+	if (!err && !v4 && set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1))
+		err = -EPROTONOSUPPORT;
+	if (err) {
 		close(fd);
-		return -EPROTONOSUPPORT;
+		return err;
 	}
 	return fd;
 }
@@ -109,11 +124,16 @@ static int setup_rx(int fd, bool v4)
 int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, unsigned n)
 {
 	uint16_t first = *port;
-	int err = -EADDRINUSE;
+	int err = -EADDRINUSE, rc = 0;
 
 	for (unsigned i = 0; i < n && err == -EADDRINUSE; i++) {
 		*port = (uint16_t)(first + i);
 		if (!i || *port != FARE_CONTROL_PORT)
+			err = bind_to(fd, address, *port);
+	}
+	for (unsigned i = 0; n > 1 && i < RANDOM_TRIES && err == -EADDRINUSE && !rc; i++) {
+		rc = soft_sock_random_port(port);
+		if (!rc)
 			err = bind_to(fd, address, *port);
 	}
 	return err;
@@ -121,7 +141,7 @@ int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, 
 
 int soft_sock_open_rx(const struct in6_addr *address, uint16_t *port, unsigned n)
 {
-	int fd = open_udp(address), err;
+	int fd = soft_sock_open(address), err;
 
 	if (fd < 0)
 		return fd;
@@ -154,11 +174,8 @@ int soft_sock_set_dscp(int fd, bool v4, uint8_t dscp)
 
 static int setup_tx(int fd, bool v4, const char *dev, uint8_t dscp, uint32_t tx_bytes)
 {
-	int err = v4 ? set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
-		     : set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+	int err = soft_sock_set_dscp(fd, v4, dscp);
 
-	if (!err)
-		err = soft_sock_set_dscp(fd, v4, dscp);
 	if (!err && dev && dev[0])
 		err = bind_device(fd, dev);
 	if (!err)
@@ -183,7 +200,7 @@ int soft_sock_random_port(uint16_t *port)
 int soft_sock_open_tx(const struct in6_addr *address, uint16_t port, const char *dev, uint8_t dscp,
 		      uint32_t tx_bytes)
 {
-	int fd = open_udp(address), err;
+	int fd = soft_sock_open(address), err;
 
 	if (fd < 0)
 		return fd;

@@ -7,9 +7,11 @@
  * thread.
  *
  * No socket is connected: a connected UDP socket gets a random multipath hash at every open, and IP
- * ids that cannot be predicted. All forbid fragmentation, so that the IP id is 0 (roce_icrc.h). One
- * socket receives everything. It is bound to no device, because answers of a peer may arrive on any
- * sub-port. The others only send.
+ * ids that cannot be predicted. All forbid fragmentation, so that the IP id is 0 (roce_icrc.h), and
+ * ignore path MTUs of the route cache (IP_PMTUDISC_PROBE): ICMP messages set those, and anybody can
+ * send ICMP messages. No socket asks for errors (IP_RECVERR): an unconnected one then reports none
+ * that ICMP messages claim. One socket receives everything. It is bound to no device, because
+ * answers of a peer may arrive on any sub-port. The others only send.
  */
 #ifndef SOFT_SOCK_H
 #define SOFT_SOCK_H
@@ -19,9 +21,12 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+/* A datagram socket of the address's family, as said above, not yet bound. Descriptor or -errno. */
+int soft_sock_open(const struct in6_addr *address);
 /*
  * Binds to the first of n ports, from *port on, that no other process at that address has, and
- * stores it; FARE_CONTROL_PORT only if it is the first. 0 or -errno; -EADDRINUSE: all are taken.
+ * stores it; FARE_CONTROL_PORT only if it is the first. If all n > 1 are taken, which any local
+ * user can bring about: a random one of RoCEv2's source ports. 0 or -errno; -EADDRINUSE: none free.
  */
 int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, unsigned n);
 /*

@@ -131,7 +131,10 @@ static unsigned users_of(struct soft_sockets *sockets, struct soft_socket_key ke
 	return s ? s->users : 0;
 }
 
-/* The port of the pool with the fewest users; from a random one on, so that runs differ. */
+/*
+ * The port of the pool with the fewest users; from a random one on, so that runs differ. If others
+ * on this host have all of them, which any local user can bring about, a port beyond the pool.
+ */
 static int get_of_pool(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,
 		       struct soft_socket **out)
 {
@@ -160,7 +163,7 @@ static int get_of_pool(struct soft_sockets *sockets, struct soft_socket_key key,
 			return err;
 		refused[best] = true;
 	}
-	return -EADDRINUSE;
+	return soft_sockets_get_own(sockets, key, tx_bytes, out);
 }
 
 int soft_sockets_get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,

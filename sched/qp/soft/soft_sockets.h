@@ -61,8 +61,9 @@ void soft_sockets_leave(const struct soft_sockets *sockets);
 uint32_t soft_sockets_burst_bytes(const struct soft_sockets *sockets, struct soft_socket_key key);
 /*
  * The socket of that key, with a send buffer of tx_bytes at least (less on a slow link); it has one
- * more user then. Port 0: the port of the pool with the fewest users; with QP_ANY_PLANE a random
- * port, because the kernel's hash chooses the path by it. 0, -EADDRINUSE (a socket of another user
+ * more user then. Port 0: the port of the pool with the fewest users, or, if others on this host
+ * have all of them, one as soft_sockets_get_own(); with QP_ANY_PLANE a random port, because the
+ * kernel's hash chooses the path by it. 0, -EADDRINUSE (a socket of another user
  * has the port), -ENODEV, -EMFILE, -ENOMEM.
  */
 int soft_sockets_get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,

@@ -11,8 +11,9 @@
 #define UDP_SEGMENT 103
 #endif
 
-#define TURNS	16	/* bursts per call: 1 MB, then it is the receiver's turn again */
-#define HOLD_NS 500000u /* how long to wait when the kernel lacked memory */
+#define TURNS	16	 /* bursts per call: 1 MB, then it is the receiver's turn again */
+#define HOLD_NS 500000u	 /* how long to wait when the kernel lacked memory */
+#define MTUS_NS 1000000u /* packets that are too long come in bursts: one look for all of them */
 /* between CNPs of one QP: about a round trip, of which the sender heeds one mark */
 #define CNP_NS	     50000u
 #define CNP_PSN_BACK (1u << 22)
@@ -137,6 +138,16 @@ static bool is_blocked(const struct qp *qp)
 	return !soft_link_is_alone(&qp->waiting);
 }
 
+/* A packet was above its device's MTU, or may have been. True: so it was. */
+static bool is_too_long(struct qp *qp, uint64_t now_ns)
+{
+	struct qp_endpoint *ep = qp->ep;
+
+	soft_endpoint_read_mtus(ep, now_ns, MTUS_NS);
+	return qp->attr.plane != QP_ANY_PLANE &&
+	       ep->mtus.payload[qp->attr.plane][qp->attr.sub_port] < qp->path_mtu;
+}
+
 /*
  * The first run of a call failed. True: count it as sent. A packet that no route or device takes is
  * a lost packet: only acknowledgements decide whether a path lives.
@@ -155,11 +166,12 @@ static bool on_send_error(struct qp *qp, int err, unsigned run_packets, uint64_t
 		soft_sockets_renew(&qp->ep->sockets, qp->socket, now_ns);
 		return true;
 	case EMSGSIZE:
-		qp->is_too_long = true;
-		qp->ep->stats.too_long_packets++;
-		return false;
+	case EINVAL: /* of a super-packet whose segments are too long; or as EIO */
 	case EIO:    /* no checksum offload on this device, so no segmentation either */
-	case EINVAL: /* or a segment is too long for it: alone it will be told so */
+		if (err != EIO && is_too_long(qp, now_ns)) {
+			qp->ep->stats.too_long_packets += run_packets;
+			return true;
+		}
 		if (run_packets > 1) {
 			qp->no_gso = true;
 			return false;
@@ -271,10 +283,6 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 		give_back_answer(qp, ROCE_SYNDROME_ACK);
 	sent = sent < n ? sent : n;
 	qp->protocol->sent(qp, sent, now_ns);
-	if (qp->is_too_long) {
-		fail_here(qp, QP_WC_LOC_LEN_ERR); /* its device carries less than it did */
-		return false;
-	}
 	soft_qp_set_timer(qp);
 	return qp->protocol->has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
 }
@@ -329,10 +337,6 @@ static bool answer_reads(struct qp *qp)
 		s->packets[i].dest_qpn = qp->remote.qpn;
 	if (n)
 		rc_responder_reads_sent(r, send_packets(qp, n, now_ns));
-	if (qp->is_too_long) {
-		fail_here(qp, QP_WC_LOC_LEN_ERR); /* its device carries less than it did */
-		return false;
-	}
 	if (!r->n_reads)
 		return true;
 	if (qp->hold_until_ns > now_ns)

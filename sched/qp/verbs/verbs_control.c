@@ -35,10 +35,9 @@ int verbs_control_open(struct qp_endpoint *ep)
 	bool v4 = IN6_IS_ADDR_V4MAPPED(&ep->attr.address);
 	int one = 1, bytes = RX_BYTES, err;
 
-	ep->control_fd =
-		socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	ep->control_fd = soft_sock_open(&ep->attr.address);
 	if (ep->control_fd < 0)
-		return -errno;
+		return ep->control_fd;
 	setsockopt(ep->control_fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	if (setsockopt(ep->control_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
 		       v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one)))

@@ -132,17 +132,20 @@ static int try_device(struct qp_endpoint *ep, struct ibv_context *context,
 	return err;
 }
 
-/* The largest path MTU that all ports carry; 0: none says. */
-static uint32_t most_path_mtu(const struct qp_endpoint *ep)
+/* The largest path MTU that all ports carry, and whose it is; 0 and "": none says. */
+static uint32_t most_path_mtu(const struct qp_endpoint *ep, const char **dev)
 {
 	uint32_t most = 0;
 
+	*dev = "";
 	for (unsigned p = 0; p < ep->attr.n_planes; p++) {
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
 			enum ibv_mtu code = ep->sub_ports[p][s].active_mtu;
 
-			if (code && (!most || 128u << code < most))
-				most = 128u << code;
+			if (!code || (most && 128u << code >= most))
+				continue;
+			most = 128u << code;
+			*dev = ep->attr.dev[p][s];
 		}
 	}
 	return most;
@@ -151,11 +154,15 @@ static uint32_t most_path_mtu(const struct qp_endpoint *ep)
 /* What was asked for, or what ports carry. */
 static int choose_path_mtu(struct qp_endpoint *ep)
 {
-	uint32_t most = most_path_mtu(ep);
+	const char *dev;
+	uint32_t most = most_path_mtu(ep, &dev);
 
 	if (ep->attr.max_path_mtu)
 		*ep->attr.max_path_mtu = most;
+	if (ep->attr.max_path_mtu_dev)
+		memcpy(ep->attr.max_path_mtu_dev, dev, strlen(dev) + 1);
 	ep->attr.max_path_mtu = NULL; /* the caller's */
+	ep->attr.max_path_mtu_dev = NULL;
 	if (!ep->attr.path_mtu)
 		ep->attr.path_mtu = most ? most : QP_PATH_MTU_DEFAULT;
 	return most && ep->attr.path_mtu > most ? -EMSGSIZE : 0;

@@ -288,6 +288,7 @@ const struct qp_provider qp_verbs_provider = {
 	.qp_source_port = source_port,
 	.qp_connect = verbs_qp_connect,
 	.qp_status = verbs_qp_status,
+	.qp_refused = verbs_qp_refused,
 	.qp_move = verbs_qp_move,
 	.qp_kick = kick,
 	.qp_error = verbs_qp_error,

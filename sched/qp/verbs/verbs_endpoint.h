@@ -141,6 +141,7 @@ struct qp {
 	uint32_t path_mtu; /* that both ends take */
 	enum verbs_qp_state state;
 	int error;	/* it failed by itself: -errno */
+	bool refused;	/* it failed because it refused a request of the peer */
 	bool cq_failed; /* no completion comes any more, flushes neither */
 	bool stop_wanted, doomed, armed;
 	unsigned n_receives;   /* the device holds */
@@ -254,6 +255,7 @@ bool verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message
 int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
 int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote);
 int verbs_qp_status(struct qp *qp);
+bool verbs_qp_refused(const struct qp *qp);
 int verbs_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
 void verbs_qp_error(struct qp *qp);
 void verbs_qp_destroy(struct qp *qp);

@@ -82,9 +82,13 @@ static bool on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_a
 		qp->cq_failed = true;
 		fail(qp, -EIO);
 		return false;
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_REQ_ERR: /* of the peer (IBTA 11.6.3.2) */
 	case IBV_EVENT_QP_ACCESS_ERR:
+		qp = e->element.qp->qp_context;
+		qp->refused = true;
+		fail(qp, -EIO);
+		return false;
+	case IBV_EVENT_QP_FATAL:
 		fail(e->element.qp->qp_context, -EIO);
 		return false;
 	default:

@@ -181,6 +181,11 @@ int verbs_qp_status(struct qp *qp)
 	}
 }
 
+bool verbs_qp_refused(const struct qp *qp)
+{
+	return qp->refused;
+}
+
 int verbs_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 {
 	const struct qp_endpoint *ep = qp->ep;

@@ -6,6 +6,7 @@
 
 static uint8_t source[BYTES], target[BYTES];
 static struct fare_mr *from, *to;
+static unsigned n_posts, n_held;
 
 static void open_both(void)
 {
@@ -155,12 +156,67 @@ START_TEST(a_wrong_key_costs_one_lane)
 }
 END_TEST
 
+/*
+ * It is not the path's failure: the lane is back after the shortest back-off each time, whether
+ * this end wrote or the peer.
+ */
+START_TEST(wrong_keys_let_no_backoff_grow)
+{
+	struct in6_addr peer = address(1);
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY};
+	struct fare_group *by;
+	struct fare_mr *mr;
+	struct fare_write bad;
+
+	open_both();
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+	TURN_UNTIL(n_connected && n_accepted);
+	by = _i ? domain[1]->groups : group;
+	ck_assert_int_eq(fare_mr_register(&mr, domain[_i], source, BYTES, false), 0);
+	bad = write_of(mr, source, BYTES / 2, 1);
+	bad.rkey = _i ? 0x5555 : bad.rkey ^ 0x5555;
+	for (unsigned i = 1; i <= 8; i++) {
+		ck_assert_int_eq(fare_group_write(by, &bad), 0);
+		TURN_UNTIL(n_completed == i && group->stats.path_rebuilds == i);
+		ck_assert_int_eq(completed.status, -EACCES);
+	}
+	ck_assert_uint_eq(group->stats.path_deaths, 8);
+	for (unsigned l = 0; l < 4; l++)
+		ck_assert_uint_le(group->lanes[l].backoff_ns, 10000000);
+}
+END_TEST
+
 static int refuse_write(struct qp *qp, const struct qp_write *w)
 {
 	(void)qp;
 	(void)w;
 	return -EACCES;
 }
+
+static int break_once(struct qp *qp, const struct qp_write *w)
+{
+	return n_posts++ ? qp_soft_provider.post_write(qp, w) : -EIO;
+}
+
+/* A device that takes no work is its path's failure: the lane ends, and the message arrives. */
+START_TEST(a_qp_that_takes_no_posts_ends_its_lane)
+{
+	struct qp_provider provider = qp_soft_provider;
+
+	provider.post_write = break_once;
+	open_both();
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+	domain[0]->provider = &provider;
+	n_posts = 0;
+	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
+	TURN_UNTIL(n_completed == 1);
+	ck_assert_int_eq(completed.status, 0);
+	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_mem_eq(source, target, BYTES / 2);
+	domain[0]->provider = &qp_soft_provider;
+}
+END_TEST
 
 /* Nothing to place, or refused on the spot: they wait for the next poll, as others do. */
 START_TEST(what_ends_at_once_completes_once)
@@ -205,7 +261,6 @@ START_TEST(what_ends_at_once_completes_once)
 }
 END_TEST
 
-static unsigned n_posts, n_held;
 static struct qp_wc held;
 
 static int count_writes(struct qp *qp, const struct qp_write *w)
@@ -413,13 +468,17 @@ END_TEST
 int main(void)
 {
 	Suite *s = suite_create("transfer");
-	TCase *tc = tcase_create("completing");
+	TCase *tc = tcase_create("completing"), *four = tcase_create("four planes");
 	SRunner *sr;
 	int failed, skip = own_net();
 
 	if (skip)
 		return skip;
 	tcase_add_checked_fixture(tc, setup, teardown);
+	tcase_add_checked_fixture(four, setup_four_planes, teardown);
+	tcase_add_loop_test(four, wrong_keys_let_no_backoff_grow, 0, 2);
+	suite_add_tcase(s, four);
+	tcase_add_test(tc, a_qp_that_takes_no_posts_ends_its_lane);
 	tcase_add_test(tc, a_write_stays_within_its_region);
 	tcase_add_test(tc, a_region_that_goes_takes_its_writes_alone);
 	tcase_add_test(tc, a_wrong_key_costs_one_lane);

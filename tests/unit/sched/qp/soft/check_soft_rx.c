@@ -10,11 +10,11 @@
 
 /* A well-formed WRITE ONLY with a right ICRC, from an address that qb is not connected to (or is,
  * to prove the rest). */
-static void forge(const char *source, bool good_icrc)
+static void forge_to(uint32_t qpn, uint8_t opcode, const char *source, bool good_icrc)
 {
-	struct roce_packet p = {.opcode = ROCE_WRITE_ONLY,
+	struct roce_packet p = {.opcode = opcode,
 				.ack_req = true,
-				.dest_qpn = P->qp_num(qb),
+				.dest_qpn = qpn,
 				.psn = P->qp_psn(qa),
 				.remote_addr = (uintptr_t)to,
 				.rkey = mb.rkey,
@@ -40,6 +40,37 @@ static void forge(const char *source, bool good_icrc)
 			 (int)n + 8);
 	close(fd);
 }
+
+static void forge(const char *source, bool good_icrc)
+{
+	forge_to(P->qp_num(qb), ROCE_WRITE_ONLY, source, good_icrc);
+}
+
+/*
+ * To look for the id by which a wrong ICRC would be right takes long: only for packets that QPs
+ * wait for.
+ */
+START_TEST(strangers_cost_no_icrc)
+{
+	const char *peer = "::ffff:127.0.0.2", *stranger = "::ffff:127.0.0.9";
+	struct qp_stats s;
+
+	open_default();
+	forge(stranger, false);
+	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 1));
+	forge_to(P->qp_num(qb) ^ 0x800000, ROCE_WRITE_ONLY, peer, false);
+	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 2));
+	forge_to(P->qp_num(qb), ROCE_UD_SEND_ONLY, peer, false); /* no control channel there */
+	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 3));
+	forge_to(P->qp_num(qb), 0x1f, peer, false); /* no such opcode */
+	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 4));
+	P->qp_error(qb);
+	forge(peer, false);
+	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 5));
+	ck_assert_uint_eq(s.icrc_errors, 0);
+	close_pair();
+}
+END_TEST
 
 START_TEST(strangers_write_nothing)
 {
@@ -162,6 +193,7 @@ int main(void)
 	if (skip)
 		return skip;
 	tcase_add_test(t, strangers_write_nothing);
+	tcase_add_test(t, strangers_cost_no_icrc);
 	tcase_add_loop_test(t, a_marked_packet_slows_its_sender_down, 0, 3);
 	tcase_add_test(t, a_marked_answer_slows_the_reader_down);
 	suite_add_tcase(s, t);

@@ -282,6 +282,32 @@ START_TEST(a_port_that_is_taken_is_passed_over)
 }
 END_TEST
 
+/* All of them: a port beyond the pool, which any local user can bring about. */
+START_TEST(a_pool_that_is_taken_stops_nobody)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET};
+	int fds[FARE_SOURCE_PORTS];
+	struct qp_write w;
+
+	ck_assert_int_eq(inet_pton(AF_INET, _i ? "0.0.0.0" : "127.0.0.2", &at.sin_addr), 1);
+	for (unsigned i = 0; i < FARE_SOURCE_PORTS; i++) {
+		at.sin_port = htons((uint16_t)(FARE_SOURCE_PORT_FIRST + i));
+		fds[i] = socket(AF_INET, SOCK_DGRAM, 0);
+		ck_assert_int_eq(bind(fds[i], (struct sockaddr *)&at, sizeof(at)), 0);
+	}
+	open_default();
+	ck_assert_uint_ge(P->qp_source_port(qa), FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS);
+	w = write_of(1, 0, 100000, 0);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	RUN_UNTIL(n_wa == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
+	ck_assert_mem_eq(from, to, 100000);
+	for (unsigned i = 0; i < FARE_SOURCE_PORTS; i++)
+		close(fds[i]);
+	close_pair();
+}
+END_TEST
+
 /* A device that is made anew under its name: the sockets bound to the old one are of no use. */
 START_TEST(a_device_made_anew_is_used)
 {
@@ -310,6 +336,37 @@ START_TEST(a_device_made_anew_is_used)
 }
 END_TEST
 
+/*
+ * ICMP messages set the path MTU of the route cache, and anybody can send them. An id of 0, which
+ * the ICRC covers, needs packets that are not fragmented: this is the one setting that gives both.
+ */
+START_TEST(path_mtus_of_the_route_cache_are_ignored)
+{
+	int level = _i ? IPPROTO_IPV6 : IPPROTO_IP,
+	    want = _i ? IPV6_PMTUDISC_PROBE : IP_PMTUDISC_PROBE;
+	const char *own = _i ? "2001:db8::2" : "::ffff:127.0.0.2",
+		   *other = _i ? "2001:db8::3" : "::ffff:127.0.0.3";
+	struct qp_control c = {
+		.remote = address(other), .plane = 1, .sub_port = 1, .data = "x", .length = 1};
+	int fds[3], is;
+	socklen_t length;
+
+	open_pair(own, other, 1024, attr_of(16, 7, 0));
+	ck_assert_int_eq(P->control_send(a, &c), 0);
+	fds[0] = a->rx_fd;
+	fds[1] = qa->socket->fd;
+	fds[2] = a->control[1][1]->fd;
+	for (unsigned i = 0; i < 3; i++) {
+		length = sizeof(is);
+		ck_assert_int_eq(getsockopt(fds[i], level, _i ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
+					    &is, &length),
+				 0);
+		ck_assert_int_eq(is, want);
+	}
+	close_pair();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("soft_sockets");
@@ -325,7 +382,9 @@ int main(void)
 	}
 	tcase_add_test(t, descriptors_grow_with_ports_and_not_with_peers);
 	tcase_add_test(t, source_ports_are_shared_between_processes);
+	tcase_add_loop_test(t, path_mtus_of_the_route_cache_are_ignored, 0, 2);
 	tcase_add_test(t, a_port_that_is_taken_is_passed_over);
+	tcase_add_loop_test(t, a_pool_that_is_taken_stops_nobody, 0, 2);
 	tcase_add_loop_test(t, packets_carry_the_dscp_that_was_asked_for, 0, 2);
 	tcase_add_test(t, a_class_that_does_not_exist_is_refused);
 	tcase_add_test(t, a_device_made_anew_is_used);
