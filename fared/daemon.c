@@ -215,6 +215,7 @@ static json_t *on_request(void *arg, struct control_client *client,
 			   .flows = d->flows,
 			   .prober = daemon_health_prober(d->health),
 			   .reflector = daemon_health_reflector(d->health),
+			   .ports = daemon_health_ports(d->health),
 			   .publish = d->publish,
 			   .now_ns = daemon_now_ns(),
 			   .started_ns = d->started_ns},
@@ -491,8 +492,6 @@ static void allow_descriptors(struct daemon *d)
 static const char *health_hint(int rc)
 {
 	switch (rc) {
-	case -EADDRINUSE:
-		return "does another S-BFD reflector hold UDP 7784 here?";
 	case -EPERM:
 		return "probes take CAP_NET_RAW; `health: {enabled: false}` turns probing off";
 	case -EMFILE:

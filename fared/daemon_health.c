@@ -13,6 +13,7 @@
 #include "health_loop.h"
 #include "key_file.h"
 #include "path_probe.h"
+#include "probe_ports.h"
 #include "routes.h"
 #include "shm_layout.h"
 #include "traffic.h"
@@ -35,6 +36,7 @@ struct daemon_health {
 	struct reflector *reflector;
 	struct health_loop *loop;
 	struct routes *routes;
+	struct probe_ports port_watch;
 	struct traffic traffic;
 	uint64_t read_ns, sampled_ns;
 	bool refused[FARE_MAX_PAIRS]; /* by pair: its notices are, and that has been said */
@@ -184,6 +186,13 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	say_clock_went_back(h, gpu, peer, held.boot > c->boot);
 	*told = (struct notice_ack){held.boot, held.sequence};
 	return true;
+}
+
+static void on_ports_event(void *arg, const struct event *event)
+{
+	struct daemon_health *h = arg;
+
+	daemon_say(h->daemon, event);
 }
 
 static void on_drain(void *arg)
@@ -389,6 +398,11 @@ const struct reflector *daemon_health_reflector(const struct daemon_health *h)
 	return h ? h->reflector : NULL;
 }
 
+const struct probe_ports *daemon_health_ports(const struct daemon_health *h)
+{
+	return h ? &h->port_watch : NULL;
+}
+
 /* ---- the kernel's routes ------------------------------------------------- */
 
 static void on_kernel_route(void *arg, const struct in6_addr *host, const int *ifindex, unsigned n)
@@ -541,6 +555,8 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		daemon_health_destroy(h);
 		return rc;
 	}
+	probe_ports_start(&h->port_watch, d->loop, h->prober, h->reflector, on_ports_event, h,
+			  daemon_now_ns());
 	path_table_set_probing(d->table, on_route, h);
 	ev_timer_init(&h->look, on_look, TRAFFIC_S, TRAFFIC_S);
 	h->look.data = h;
@@ -554,6 +570,7 @@ void daemon_health_destroy(struct daemon_health *h)
 	if (!h)
 		return;
 	ev_timer_stop(h->daemon->loop, &h->look);
+	probe_ports_stop(&h->port_watch);
 	routes_destroy(h->routes);
 	health_loop_destroy(h->loop);
 	prober_destroy(h->prober);

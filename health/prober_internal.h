@@ -109,7 +109,7 @@ struct prober_plane {
 
 struct prober_socket {
 	uint32_t gpu;
-	uint16_t port;
+	uint16_t port;		/* 0: others hold them all, see prober_take_ports() */
 	struct udp_socket *udp; /* NULL: no address of that family */
 	struct in6_addr address;
 };

@@ -182,6 +182,23 @@ static void miss_sub_ports(struct prober *p, struct prober_peer *peer, uint32_t 
 	prober_tell_links(p, peer, plane, now);
 }
 
+/* That port, or the next one that we have; false: none. */
+static bool find_port(const struct prober *p, const struct prober_peer *peer, uint8_t *port)
+{
+	const struct prober_socket *sockets =
+		p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
+
+	for (unsigned i = 0; i < PROBER_PORTS; i++) {
+		uint8_t at = (uint8_t)((*port + i) % PROBER_PORTS);
+
+		if (!sockets[at].port)
+			continue;
+		*port = at;
+		return true;
+	}
+	return false;
+}
+
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
@@ -204,11 +221,9 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	struct udp_packet *out;
 	struct way way;
 
-	if (!take_way(p, peer, plane, now, &way))
+	if (!take_way(p, peer, plane, now, &way) || !find_port(p, peer, &way.port))
 		return;
 	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][way.port];
-	if (!s->udp)
-		return;
 	/*
 	 * A cable is up before the routes over it are: until one probe comes back that way, none
 	 * counts. Nor does a try; but where no way avoids what is gray, probes
@@ -474,6 +489,21 @@ int prober_io_open(struct prober *p)
 					return rc;
 			}
 	return 0;
+}
+
+const struct in6_addr *prober_take_ports(struct prober *p)
+{
+	const struct in6_addr *without = NULL;
+
+	for (uint32_t i = 0; i < p->n_open; i++) {
+		struct prober_socket *s = p->open[i];
+
+		if (!s->port && !udp_bind(s->udp))
+			s->port = udp_port(s->udp);
+		if (!s->port)
+			without = &s->address;
+	}
+	return without;
 }
 
 void prober_io_close(struct prober *p)

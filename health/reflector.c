@@ -156,6 +156,19 @@ unsigned reflector_read(struct reflector *r, uint32_t i, uint64_t now)
 	return sum;
 }
 
+const struct in6_addr *reflector_take_ports(struct reflector *r)
+{
+	const struct in6_addr *without = NULL;
+
+	for (uint32_t i = 0; i < r->n_sockets; i++) {
+		struct socket *s = &r->sockets[i];
+
+		if (!s->as_data && !udp_port(s->udp) && udp_bind(s->udp))
+			without = &s->address;
+	}
+	return without;
+}
+
 uint32_t reflector_n_sockets(const struct reflector *r)
 {
 	return r->n_sockets;

@@ -55,12 +55,17 @@ struct reflector_counters {
 
 /*
  * udp, ports and keys (which may change) are borrowed for the reflector's life. 0 or -errno;
- * -EADDRINUSE: another S-BFD runs; -EPERM: see udp_create().
+ * -EPERM: see udp_create(). UDP 7784 may be held by others: see reflector_take_ports().
  */
 int reflector_create(struct reflector **out, struct udp *udp, const struct sub_ports *ports,
 		     const struct notice_keys *keys, const struct reflector_handlers *handlers,
 		     void *arg);
 void reflector_destroy(struct reflector *r);
+/*
+ * UDP 7784, where another process holds it, is tried again. NULL: none does; else an address at
+ * which probes are not answered.
+ */
+const struct in6_addr *reflector_take_ports(struct reflector *r);
 /* The sockets that probes come in by: 0 .. reflector_n_sockets() - 1. */
 uint32_t reflector_n_sockets(const struct reflector *r);
 int reflector_fd(const struct reflector *r, uint32_t i);

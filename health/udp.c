@@ -25,7 +25,9 @@
 
 struct udp_socket {
 	int fd;
-	uint16_t port;
+	struct in6_addr address;
+	uint16_t port; /* asked for; 0: any of ours */
+	uint16_t bound;
 	bool is_raw, is_v4;
 };
 
@@ -119,7 +121,7 @@ static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
  * RFC 7881 section 4 wants the initiator's port from the dynamic range; chance keeps off-path
  * guessers out.
  */
-static int bind_by_chance(struct udp_socket *s, const struct in6_addr *address)
+static int bind_by_chance(struct udp_socket *s)
 {
 	int rc = -EADDRINUSE;
 
@@ -128,13 +130,27 @@ static int bind_by_chance(struct udp_socket *s, const struct in6_addr *address)
 
 		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 			return -EIO;
-		s->port = (uint16_t)(FARE_PROBE_PORT_FIRST + chance % PORT_COUNT);
-		rc = bind_to(s->fd, address, s->port);
+		chance = (uint16_t)(FARE_PROBE_PORT_FIRST + chance % PORT_COUNT);
+		rc = bind_to(s->fd, &s->address, chance);
+		if (!rc)
+			s->bound = chance;
 	}
 	return rc;
 }
 
-static int set_up(struct udp_socket *s, const struct in6_addr *address)
+int udp_bind(struct udp_socket *s)
+{
+	int rc;
+
+	if (!s->is_raw && !s->port)
+		return bind_by_chance(s);
+	rc = bind_to(s->fd, &s->address, s->port);
+	if (!rc)
+		s->bound = s->port;
+	return rc;
+}
+
+static int set_up(struct udp_socket *s)
 {
 	int type = (s->is_raw ? SOCK_RAW : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, rc = 0;
 
@@ -145,11 +161,9 @@ static int set_up(struct udp_socket *s, const struct in6_addr *address)
 		rc = filter(s->fd, s->is_v4);
 	if (!rc)
 		rc = set_options(s->fd, s->is_v4, s->is_raw);
-	if (rc)
-		return rc;
-	if (s->is_raw || s->port)
-		return bind_to(s->fd, address, s->port);
-	return bind_by_chance(s, address);
+	if (!rc)
+		rc = udp_bind(s);
+	return rc == -EADDRINUSE ? 0 : rc; /* to be tried again */
 }
 
 static int open_socket(struct udp_socket **out, const struct in6_addr *address,
@@ -162,8 +176,9 @@ static int open_socket(struct udp_socket **out, const struct in6_addr *address,
 	if (!s)
 		return -ENOMEM;
 	*s = like;
+	s->address = *address;
 	s->is_v4 = IN6_IS_ADDR_V4MAPPED(address);
-	rc = set_up(s, address);
+	rc = set_up(s);
 	if (rc)
 		udp_close(s);
 	else
@@ -197,7 +212,7 @@ int udp_fd(const struct udp_socket *s)
 
 uint16_t udp_port(const struct udp_socket *s)
 {
-	return s->port;
+	return s->bound;
 }
 
 void udp_poll(struct udp_socket *const *sockets, unsigned n, bool *readable)
