@@ -204,7 +204,8 @@ int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *
 		     uint32_t plane, const struct path_probe *probe);
 /*
  * A peer's notice, already authenticated. It can only lower what BGP advertises, and expires. Older
- * than what is known: -ESTALE, nothing changes. A repetition extends it. 0, -ENOENT (no such peer).
+ * than what is known: -ESTALE, nothing changes. Nor does a repetition: whoever recorded it could make
+ * it last for ever; its sender says the same again under a new number. 0, -ENOENT (no such peer).
  * *held: the newest that is known now, even if it has expired; untouched with -ENOENT.
  */
 int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,

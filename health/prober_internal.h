@@ -76,6 +76,7 @@ struct prober_peer {
 	 * 0: it does not
 	 */
 	uint64_t boot;
+	uint64_t receiver; /* the peer's nonce, for notices to it; 0: not known */
 	struct prober_path paths[];
 };
 

@@ -159,7 +159,8 @@ static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
 {
 	if (!prober_io_has_news(p, peer, now))
 		return;
-	t->has_capacity = true;
+	t->has_capacity = t->has_receiver = true;
+	t->receiver = peer->receiver;
 	t->capacity = p->notices[peer->gpu].capacity;
 	t->capacity.boot = boot_to(p, peer);
 	t->capacity.expiry_ms = HEALTH_EXPIRY_MS;
@@ -326,6 +327,15 @@ static void take_ack(struct prober *p, struct prober_peer *peer, const struct no
 	p->counters.acknowledged++;
 }
 
+/* Another nonce than before: the peer has forgotten which notices it had. */
+static void take_receiver(struct prober_peer *peer, uint64_t receiver)
+{
+	if (receiver == peer->receiver)
+		return;
+	peer->receiver = receiver;
+	peer->acked = 0;
+}
+
 /*
  * A reply without a stamp proves little: its discriminator is the session's, not the probe's, and
  * it may arrive over any plane. So it is accepted only from a peer that does not stamp. Otherwise a
@@ -407,6 +417,8 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		learn(path, &probe, &t.arrival, sub_port, now);
 		take_trial(p, peer, plane, t.stamp.sequence, now);
 	}
+	if (t.has_receiver && t.has_stamp)
+		take_receiver(peer, t.receiver);
 	if (t.has_ack && t.authentic)
 		take_ack(p, peer, &t.ack);
 	p->counters.answered++;
