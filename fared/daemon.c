@@ -20,6 +20,7 @@
 #include "drain_file.h"
 #include "notify.h"
 #include "shm_layout.h"
+#include "trial_file.h"
 #include "zapi_source.h"
 
 #define SEGMENT_MODE   0640
@@ -182,7 +183,10 @@ static void on_status(struct ev_loop *loop, ev_timer *w, int revents)
 	path_table_count(d->table, &n_paths, &n_usable);
 	snprintf(status, sizeof(status), "%u pair%s of GPU and peer, %u of %u paths usable%s",
 		 path_table_n_pairs(d->table), path_table_n_pairs(d->table) == 1 ? "" : "s",
-		 n_usable, n_paths, d->undo ? "; a reload waits for confirmation" : "");
+		 n_usable, n_paths,
+		 d->undo	? "; a reload waits for confirmation"
+		 : d->is_undone ? "; the file's last reload was not confirmed"
+				: "");
 	if (!strcmp(status, d->status))
 		return;
 	memcpy(d->status, status, sizeof(status));
@@ -257,9 +261,9 @@ static void on_control_log(void *arg, int priority, const char *line)
 static bool is_ours(const char *name)
 {
 	static const char *const whole[] = {".", "..", "fared.lock"};
-	static const char *const begins[] = {CONTROL_NAME,   "control.soc_", CONTROL_OPERATE_NAME,
-					     "operate.soc_", SHM_NAME,	     DRAIN_FILE_NAME,
-					     EVENT_FILE_NAME};
+	static const char *const begins[] = {CONTROL_NAME,    "control.soc_", CONTROL_OPERATE_NAME,
+					     "operate.soc_",  SHM_NAME,	      DRAIN_FILE_NAME,
+					     EVENT_FILE_NAME, TRIAL_FILE_NAME};
 
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
 		if (!strcmp(name, whole[i]))
@@ -383,6 +387,26 @@ static void say_started(struct daemon *d)
 			  .reason = "version " FARE_VERSION};
 
 	daemon_say(d, &e);
+}
+
+/*
+ * A configuration that was on trial when the daemon ended is not in force, and no restart confirms
+ * it. If the file is another by now, nothing is on trial.
+ */
+static void settle_trial(struct daemon *d)
+{
+	struct event e = {.priority = LOG_WARNING,
+			  .plane = -1,
+			  .topic = "config",
+			  .subject = "file",
+			  .to = "not in force",
+			  .reason =
+				  "its reload was not confirmed; farectl reload puts it in force"};
+
+	if (d->is_undone)
+		daemon_say(d, &e);
+	else
+		trial_file_remove(d->config);
 }
 
 /* Before any path is known, so that none is in use for a moment that must not be. */
@@ -525,6 +549,7 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 		return false;
 	restore_events(d, p);
 	say_started(d);
+	settle_trial(d);
 	if (!step(d, flows_create(&d->flows), "flows", "memory?") ||
 	    !step(d, create_table(d), "path table", "memory?") || !start_health(d))
 		return false;
@@ -581,6 +606,7 @@ int daemon_create(struct daemon **out, struct config *config, const struct daemo
 	}
 	d->log = log;
 	d->bmp_uid = privileges->bmp_uid;
+	d->is_undone = options->is_fallback;
 	d->lock_fd = -1;
 	d->config = config;
 	d->started_ns = daemon_now_ns();
