@@ -171,22 +171,28 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
 	notify_send("WATCHDOG=1");
 }
 
+/* How a reload on trial stands. NULL: there is none. */
+static const char *trial_text(const struct daemon *d)
+{
+	if (d->undo)
+		return "a reload waits for confirmation";
+	return d->is_undone ? "not the file: its last reload was not confirmed" : NULL;
+}
+
 /* For systemctl status: what an operator would ask first. */
 static void on_status(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct daemon *d = w->data;
+	const char *trial = trial_text(d);
 	char status[sizeof(d->status)];
 	uint32_t n_paths, n_usable;
 
 	(void)loop;
 	(void)revents;
 	path_table_count(d->table, &n_paths, &n_usable);
-	snprintf(status, sizeof(status), "%u pair%s of GPU and peer, %u of %u paths usable%s",
+	snprintf(status, sizeof(status), "%u pair%s of GPU and peer, %u of %u paths usable%s%s",
 		 path_table_n_pairs(d->table), path_table_n_pairs(d->table) == 1 ? "" : "s",
-		 n_usable, n_paths,
-		 d->undo	? "; a reload waits for confirmation"
-		 : d->is_undone ? "; the file's last reload was not confirmed"
-				: "");
+		 n_usable, n_paths, trial ? "; " : "", trial ? trial : "");
 	if (!strcmp(status, d->status))
 		return;
 	memcpy(d->status, status, sizeof(status));
@@ -221,6 +227,7 @@ static json_t *on_request(void *arg, struct control_client *client,
 			   .reflector = daemon_health_reflector(d->health),
 			   .ports = daemon_health_ports(d->health),
 			   .publish = d->publish,
+			   .trial = trial_text(d),
 			   .now_ns = daemon_now_ns(),
 			   .started_ns = d->started_ns},
 		.table = d->table,

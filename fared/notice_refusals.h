@@ -5,8 +5,8 @@
  * Solely owns: when that was said last, of each pair of GPU and peer. In: refusals and acceptances.
  * Out: whether to say so. Thread: any. Pure.
  *
- * Anybody on the fabric can cause refusals, as many as it likes and in any peer's name: so a pair is
- * named once in ten minutes, and one pair a second.
+ * Anybody on the fabric can cause refusals, as many as it likes and in any peer's name: so a pair
+ * is named once in ten minutes, and one pair a second.
  */
 #ifndef NOTICE_REFUSALS_H
 #define NOTICE_REFUSALS_H

@@ -32,9 +32,10 @@ static void find_owner(struct probe_ports *p, const struct in6_addr *address, ui
 {
 	struct socket_owner owner;
 
-	if (socket_owner_of_port(address, port, &owner) || owner.inode == p->owner.inode)
+	socket_owner_of_port(address, port, &owner);
+	if (owner.inode == p->owner.inode)
 		return;
-	if (at_start)
+	if (at_start && owner.inode)
 		socket_owner_find_process(&owner);
 	p->owner = owner;
 }

@@ -34,6 +34,7 @@ struct report {
 	const struct prober *prober;	   /* NULL: nothing is probed */
 	const struct reflector *reflector; /* NULL: nothing is answered */
 	const struct probe_ports *ports;   /* NULL: likewise */
+	const char *trial;		   /* of a reload: how it stands; NULL: there is none */
 	uint64_t now_ns;		   /* CLOCK_MONOTONIC */
 	uint64_t started_ns;
 };

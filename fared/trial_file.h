@@ -3,14 +3,14 @@
  * trial_file.h - which configuration is confirmed while another is on trial, across restarts:
  * RUN_DIR/confirmed.yaml.
  *
- * Solely owns: that file. In: the configuration that was in force before a reload on trial, and the
- * one on trial. Out: at a start, the former, if the configuration file still is the one on trial: it
- * has not been confirmed, and perhaps it is what ended the daemon. Thread: the loop's.
+ * Solely owns: that file. In: the configuration that was in force before a reload on trial, and
+ * the one on trial. Out: at a start, the former, if the configuration file still is the one on
+ * trial: it has not been confirmed, and perhaps it is what ended the daemon. Thread: the loop's.
  *
- * The file begins with a comment that has the SHA-256 of the configuration on trial; the rest is the
- * text of the confirmed one. The user that fared runs as can write it, and a daemon that still is
- * root reads it. So it can name nothing that a reload could not change, and no key file: those of
- * the configuration file stay.
+ * The file begins with a comment that has the SHA-256 of the configuration on trial; the rest is
+ * the text of the confirmed one. The user that fared runs as can write it, and a daemon that still
+ * is root reads it. So it can name nothing that a reload could not change, and no key file: those
+ * of the configuration file stay.
  */
 #ifndef TRIAL_FILE_H
 #define TRIAL_FILE_H

@@ -16,13 +16,15 @@
  *
  * Notices and acknowledgements count only under an HMAC-SHA256, the last element, over everything
  * before it and both addresses. A notice counts only with its receiver's nonce of now: 64 random
- * bits (RECEIVER) that each reply of the receiver carries and that are others after it has forgotten
- * which notices it has seen. In replies they need no HMAC: whoever can change them there can drop
- * the replies as well. A notice without them is of a release that did not have them; it could have
- * been recorded at any time, and is refused. Stamps carry no HMAC: a reply has to repeat 64 random bits that
- * only the probe's sender and the path know, and can do no more than say that the path works.
- * Neither does "answered" (HEARD): whoever can send in a peer's name delays a verdict by it, no
- * longer than docs/health.md says (HEALTH_SKIP_MAX), and prevents none.
+ * bits (RECEIVER) that each reply of the receiver carries, and that are others after it has
+ * forgotten which notices it has seen. In replies they need no HMAC: whoever can change them there
+ * can drop the replies as well. A notice without them is of a release that did not have them; it
+ * could have been recorded at any time, and is refused.
+ *
+ * Stamps carry no HMAC: a reply has to repeat 64 random bits that only the probe's sender and the
+ * path know, and can do no more than say that the path works. Neither does "answered" (HEARD):
+ * whoever can send in a peer's name delays a verdict by it, no longer than docs/health.md says
+ * (HEALTH_SKIP_MAX), and prevents none.
  */
 #ifndef NOTICE_WIRE_H
 #define NOTICE_WIRE_H
@@ -88,7 +90,7 @@ struct notice_trailer {
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;
 	uint32_t held_us; /* from the probe's arrival until it was read and answered */
-	/* in a reply: its sender's nonce; with a notice: the receiver's, 0 if it is not known yet */
+	/* in a reply: its sender's nonce; with a notice: the receiver's, or 0: not known yet */
 	uint64_t receiver;
 	struct notice_capacity capacity;
 	struct notice_ack ack;

@@ -6,8 +6,8 @@
  * ADMISSION_MS. In: a listening socket, which others own, and the key; out: a rendezvous at a time.
  * Thread: the coordinator's. Nothing waits.
  *
- * Anybody on the network can connect, and say nothing. If there is no more room, the source that has
- * the most connections loses the oldest of them: one that floods displaces its own.
+ * Anybody on the network can connect, and say nothing. If there is no more room, the source that
+ * has the most connections loses the oldest of them: one that floods displaces its own.
  */
 #ifndef ADMISSION_H
 #define ADMISSION_H

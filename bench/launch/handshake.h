@@ -3,8 +3,8 @@
  * handshake.h - a connection between coordinator and agent, authenticated (hello.h) or closed.
  *
  * Owns: nothing. In: a connected TCP socket; out: a rendezvous whose other end has the key. Until
- * then it takes short lines alone. Thread: any. The coordinator's end never waits (admission.h); the
- * agent's does.
+ * then it takes short lines alone. Thread: any. The coordinator's end never waits (admission.h);
+ * the agent's does.
  */
 #ifndef HANDSHAKE_H
 #define HANDSHAKE_H

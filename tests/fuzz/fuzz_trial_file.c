@@ -1,6 +1,6 @@
 /* links: fared_core; parses: fared/trial_file.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The record of a trial from an adversary: nothing, refused with a reason, or what a reload could put in force. */
+/* The record of a trial from an adversary: refused with a reason, or what a reload could do. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

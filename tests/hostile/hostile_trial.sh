@@ -26,8 +26,10 @@ expect 30 "at first"
 configure 91
 ctl reload --confirm 600 >/dev/null || fail "reload on trial"
 expect 91 "on trial"
+ctl show config | grep -q "a reload waits for confirmation" || fail "show config does not say so"
 killed
 expect 30 "killed while on trial"
+ctl show config | grep -q "its last reload was not confirmed" || fail "show config does not say so"
 not_in_force || fail "no event says so: $(ctl show events)"
 grep -q "was on trial and not confirmed" "$DIR/log" || fail "the log does not say so"
 killed

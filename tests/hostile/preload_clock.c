@@ -1,8 +1,8 @@
 /* links: preload */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The wall clock of one process, set as the file CLOCK_FILE says (nanoseconds, as text; read when it
- * changes): for tests of what happens when the machine's clock is set, without setting it. The
+ * The wall clock of one process, set as the file CLOCK_FILE says (nanoseconds, as text; read again
+ * and again): for tests of what happens when the machine's clock is set, without setting it. The
  * kernel's stamps of received packets are moved by what was in force when the packet came.
  */
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The confirmed configuration comes back while the other is on trial, and nothing that others wrote. */
+/* What was confirmed comes back while another is on trial, and nothing that others wrote. */
 #include "trial_file.h"
 
 #include <check.h>

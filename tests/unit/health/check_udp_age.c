@@ -39,7 +39,7 @@ START_TEST(a_clock_that_is_set_makes_no_age)
 		ck_assert_uint_eq(age(2 * MS, S, 3 * MS, steps[i]), 0);
 		ck_assert_uint_eq(age(2 * MS, 10 * MS, 3 * MS, steps[i]), 0);
 		ck_assert_uint_eq(age(S, S + 2 * MS, S + MS, steps[i]), 0);
-		/* before it came, since the last reading: the age would be right, and is not used */
+		/* before it came, since the last reading: it would be right, and is not used */
 		ck_assert_uint_eq(age(5 * MS, 10 * MS, 3 * MS, steps[i]), 0);
 		/* after the reading: it is not known of yet */
 		ck_assert_uint_eq(age(2 * MS, 10 * MS, 20 * MS, steps[i]), 8 * MS);
