@@ -15,8 +15,8 @@
 #define AGAIN_S	     1. /* bind() costs microseconds */
 #define LOOK_UP_EACH 30 /* the holder: another may have taken its place */
 
-static void say(struct probe_ports *p, int priority, const char *subject, const char *to,
-		const char *reason)
+static void probe_ports_say(struct probe_ports *p, int priority, const char *subject,
+			    const char *to, const char *reason)
 {
 	struct event e = {.priority = priority, .plane = -1, .topic = "probe"};
 
@@ -27,8 +27,8 @@ static void say(struct probe_ports *p, int priority, const char *subject, const 
 }
 
 /* Looking for the process takes too long while probes are due. */
-static void find_owner(struct probe_ports *p, const struct in6_addr *address, uint16_t port,
-		       bool at_start)
+static void probe_ports_find_owner(struct probe_ports *p, const struct in6_addr *address,
+				   uint16_t port, bool at_start)
 {
 	struct socket_owner owner;
 
@@ -40,7 +40,7 @@ static void find_owner(struct probe_ports *p, const struct in6_addr *address, ui
 	p->owner = owner;
 }
 
-static void describe(struct probe_ports *p, bool is_reflectors)
+static void probe_ports_describe(struct probe_ports *p, bool is_reflectors)
 {
 	const char *effect = is_reflectors ? "peers' probes are not answered"
 					   : "some source ports of probes are missing";
@@ -56,19 +56,19 @@ static void describe(struct probe_ports *p, bool is_reflectors)
 			 (unsigned)o->uid, (int)o->pid, o->name, effect);
 }
 
-static void set_subject(struct probe_ports *p, const char *subject, uint64_t now)
+static void probe_ports_set_subject(struct probe_ports *p, const char *subject, uint64_t now)
 {
 	if (!strcmp(subject, p->subject))
 		return;
 	if (p->subject[0])
-		say(p, LOG_NOTICE, p->subject, "taken", "it is free again");
+		probe_ports_say(p, LOG_NOTICE, p->subject, "taken", "it is free again");
 	snprintf(p->subject, sizeof(p->subject), "%s", subject);
 	p->since_ns = now;
 	if (subject[0])
-		say(p, LOG_ERR, subject, "not taken", p->reason);
+		probe_ports_say(p, LOG_ERR, subject, "not taken", p->reason);
 }
 
-static void try_ports(struct probe_ports *p, bool at_start, uint64_t now)
+static void probe_ports_try_ports(struct probe_ports *p, bool at_start, uint64_t now)
 {
 	const struct in6_addr *of_reflector = reflector_take_ports(p->reflector);
 	const struct in6_addr *of_prober = prober_take_ports(p->prober);
@@ -77,25 +77,25 @@ static void try_ports(struct probe_ports *p, bool at_start, uint64_t now)
 	char subject[sizeof(p->subject)] = "", text[ADDRESS_TEXT_MAX];
 
 	if (!address) {
-		set_subject(p, "", now);
+		probe_ports_set_subject(p, "", now);
 		ev_timer_stop(p->loop, &p->again);
 		return;
 	}
 	snprintf(subject, sizeof(subject), "UDP %u%s at %s", first, of_reflector ? "" : " and up",
 		 address_format(address, text));
 	if (strcmp(subject, p->subject) || p->n_tries++ % LOOK_UP_EACH == 0) {
-		find_owner(p, address, first, at_start);
-		describe(p, of_reflector != NULL);
+		probe_ports_find_owner(p, address, first, at_start);
+		probe_ports_describe(p, of_reflector != NULL);
 	}
-	set_subject(p, subject, now);
+	probe_ports_set_subject(p, subject, now);
 	ev_timer_again(p->loop, &p->again);
 }
 
-static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
+static void probe_ports_on_again(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	try_ports(w->data, false, health_loop_now_ns());
+	probe_ports_try_ports(w->data, false, health_loop_now_ns());
 }
 
 void probe_ports_start(struct probe_ports *p, struct ev_loop *loop, struct prober *prober,
@@ -109,9 +109,9 @@ void probe_ports_start(struct probe_ports *p, struct ev_loop *loop, struct probe
 				  .on_event = on_event,
 				  .arg = arg,
 				  .since_ns = now};
-	ev_timer_init(&p->again, on_again, AGAIN_S, AGAIN_S);
+	ev_timer_init(&p->again, probe_ports_on_again, AGAIN_S, AGAIN_S);
 	p->again.data = p;
-	try_ports(p, true, now);
+	probe_ports_try_ports(p, true, now);
 }
 
 void probe_ports_stop(struct probe_ports *p)

@@ -18,7 +18,7 @@
 #define HEAD_BYTES (sizeof(HEAD) - 1 + 2 * SHA256_DIGEST_SIZE + 1)
 #define FILE_BYTES (HEAD_BYTES + CONFIG_MAX_BYTES)
 
-static void write_head(const struct config *on_trial, char out[HEAD_BYTES + 1])
+static void trial_file_write_head(const struct config *on_trial, char out[HEAD_BYTES + 1])
 {
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct sha256_ctx sha;
@@ -32,14 +32,14 @@ static void write_head(const struct config *on_trial, char out[HEAD_BYTES + 1])
 	memcpy(at, "\n", 2);
 }
 
-static void path_of(const struct config *config, const char *end, char out[300])
+static void trial_file_path_of(const struct config *config, const char *end, char out[300])
 {
 	snprintf(out, 300, "%s/" TRIAL_FILE_NAME "%s", config->run_dir, end);
 }
 
 /* ---- out ----------------------------------------------------------------- */
 
-static int write_all(int fd, const char *bytes, size_t n)
+static int trial_file_write_all(int fd, const char *bytes, size_t n)
 {
 	while (n) {
 		ssize_t written = write(fd, bytes, n);
@@ -54,15 +54,15 @@ static int write_all(int fd, const char *bytes, size_t n)
 	return 0;
 }
 
-static int write_file(const char *path, const struct config *confirmed, const char *head)
+static int trial_file_write_file(const char *path, const struct config *confirmed, const char *head)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc;
 
 	if (fd < 0)
 		return -errno;
-	rc = write_all(fd, head, HEAD_BYTES);
+	rc = trial_file_write_all(fd, head, HEAD_BYTES);
 	if (!rc)
-		rc = write_all(fd, confirmed->text, confirmed->text_bytes);
+		rc = trial_file_write_all(fd, confirmed->text, confirmed->text_bytes);
 	if (close(fd) && !rc)
 		rc = -errno;
 	return rc;
@@ -73,11 +73,11 @@ int trial_file_save(const struct config *confirmed, const struct config *on_tria
 	char path[300], temporary[300], head[HEAD_BYTES + 1];
 	int rc;
 
-	path_of(confirmed, "", path);
-	path_of(confirmed, ".new", temporary);
-	write_head(on_trial, head);
+	trial_file_path_of(confirmed, "", path);
+	trial_file_path_of(confirmed, ".new", temporary);
+	trial_file_write_head(on_trial, head);
 	unlink(temporary);
-	rc = write_file(temporary, confirmed, head);
+	rc = trial_file_write_file(temporary, confirmed, head);
 	if (!rc && rename(temporary, path))
 		rc = -errno;
 	if (rc)
@@ -89,15 +89,15 @@ int trial_file_remove(const struct config *config)
 {
 	char path[300];
 
-	path_of(config, "", path);
+	trial_file_path_of(config, "", path);
 	return unlink(path) && errno != ENOENT ? -errno : 0;
 }
 
 /* ---- in ------------------------------------------------------------------ */
 
 /* What a reload could not have changed is not this file's to say. */
-static int check_reloadable(const struct config *config, const struct config *confirmed, char *why,
-			    size_t why_size)
+static int trial_file_check_reloadable(const struct config *config, const struct config *confirmed,
+				       char *why, size_t why_size)
 {
 	struct config_diff *diff;
 	char keys[200];
@@ -125,7 +125,7 @@ int trial_file_parse(struct config **out, const struct config *config, const cha
 
 	*out = NULL;
 	*why = '\0';
-	write_head(config, head);
+	trial_file_write_head(config, head);
 	if (length < HEAD_BYTES || memcmp(bytes, head, HEAD_BYTES))
 		return 0; /* another configuration was on trial */
 	rc = config_parse(out, bytes + HEAD_BYTES, length - HEAD_BYTES, TRIAL_FILE_NAME, &error);
@@ -135,7 +135,7 @@ int trial_file_parse(struct config **out, const struct config *config, const cha
 		snprintf(why, why_size, "%s", error.text);
 	} else {
 		config_override_keys(*out, config);
-		rc = check_reloadable(config, *out, why, why_size);
+		rc = trial_file_check_reloadable(config, *out, why, why_size);
 	}
 	if (rc) {
 		config_destroy(*out);
@@ -145,14 +145,14 @@ int trial_file_parse(struct config **out, const struct config *config, const cha
 }
 
 /* Ours: written by root, or the user that fared runs as, and by nobody else. */
-static bool is_ours(const struct stat *st, uid_t uid)
+static bool trial_file_is_ours(const struct stat *st, uid_t uid)
 {
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 && !(st->st_mode & 022) &&
 	       (st->st_uid == 0 || st->st_uid == uid || st->st_uid == geteuid()) &&
 	       (size_t)st->st_size <= FILE_BYTES;
 }
 
-static int read_file(const char *path, uid_t uid, char *bytes, size_t *length)
+static int trial_file_read_file(const char *path, uid_t uid, char *bytes, size_t *length)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = 0;
 	struct stat st;
@@ -163,7 +163,7 @@ static int read_file(const char *path, uid_t uid, char *bytes, size_t *length)
 		return -errno;
 	if (fstat(fd, &st))
 		rc = -errno;
-	else if (!is_ours(&st, uid))
+	else if (!trial_file_is_ours(&st, uid))
 		rc = -EINVAL;
 	while (!rc && *length < FILE_BYTES &&
 	       (n = read(fd, bytes + *length, FILE_BYTES - *length)) > 0)
@@ -184,8 +184,8 @@ int trial_file_load(struct config **out, const struct config *config, uid_t uid,
 
 	*out = NULL;
 	*why = '\0';
-	path_of(config, "", path);
-	rc = bytes ? read_file(path, uid, bytes, &length) : -ENOMEM;
+	trial_file_path_of(config, "", path);
+	rc = bytes ? trial_file_read_file(path, uid, bytes, &length) : -ENOMEM;
 	if (!rc)
 		rc = trial_file_parse(out, config, bytes, length, why, why_size);
 	else if (rc != -ENOENT)

@@ -184,7 +184,8 @@ static void miss_sub_ports(struct prober *p, struct prober_peer *peer, uint32_t 
 }
 
 /* That port, or the next one that we have; false: none. */
-static bool find_port(const struct prober *p, const struct prober_peer *peer, uint8_t *port)
+static bool prober_io_find_port(const struct prober *p, const struct prober_peer *peer,
+				uint8_t *port)
 {
 	const struct prober_socket *sockets =
 		p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
@@ -222,7 +223,7 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	struct udp_packet *out;
 	struct way way;
 
-	if (!take_way(p, peer, plane, now, &way) || !find_port(p, peer, &way.port))
+	if (!take_way(p, peer, plane, now, &way) || !prober_io_find_port(p, peer, &way.port))
 		return;
 	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][way.port];
 	/*
@@ -328,7 +329,7 @@ static void take_ack(struct prober *p, struct prober_peer *peer, const struct no
 }
 
 /* Another nonce than before: the peer has forgotten which notices it had. */
-static void take_receiver(struct prober_peer *peer, uint64_t receiver)
+static void prober_io_take_receiver(struct prober_peer *peer, uint64_t receiver)
 {
 	if (receiver == peer->receiver)
 		return;
@@ -418,7 +419,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		take_trial(p, peer, plane, t.stamp.sequence, now);
 	}
 	if (t.has_receiver && t.has_stamp)
-		take_receiver(peer, t.receiver);
+		prober_io_take_receiver(peer, t.receiver);
 	if (t.has_ack && t.authentic)
 		take_ack(p, peer, &t.ack);
 	p->counters.answered++;

@@ -48,8 +48,8 @@ static bool may_answer(struct reflector *r, uint64_t now)
 	return true;
 }
 
-static void refuse(const struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
-		   enum reflector_refusal why)
+static void reflector_refuse(const struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
+			     enum reflector_refusal why)
 {
 	if (r->handlers->on_refused)
 		r->handlers->on_refused(r->arg, gpu, peer, why);
@@ -61,13 +61,13 @@ static void take_notice(struct reflector *r, uint32_t gpu, const struct in6_addr
 	if (!t->authentic) {
 		r->counters.forged += r->keys->own.length > 0;
 		if (r->keys->own.length)
-			refuse(r, gpu, peer, REFLECTOR_NOT_AUTHENTIC);
+			reflector_refuse(r, gpu, peer, REFLECTOR_NOT_AUTHENTIC);
 		return;
 	}
 	if (!t->has_receiver || t->receiver != r->nonce) {
 		r->counters.replayed++; /* or the peer does not know our nonce yet */
 		if (!t->has_receiver)
-			refuse(r, gpu, peer, REFLECTOR_OLD_RELEASE);
+			reflector_refuse(r, gpu, peer, REFLECTOR_OLD_RELEASE);
 		return;
 	}
 	r->counters.second_key += t->second_key;

@@ -10,7 +10,7 @@
 /* by which NTP speeds a clock up or slows it down, as a fraction (adjtimex(2): 500 ppm) */
 #define UDP_AGE_SLEWED 2000
 
-static int64_t clock_ns(clockid_t clock)
+static int64_t udp_age_clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
@@ -20,7 +20,8 @@ static int64_t clock_ns(clockid_t clock)
 
 struct udp_age_clocks udp_age_clocks(void)
 {
-	return (struct udp_age_clocks){clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_MONOTONIC)};
+	return (struct udp_age_clocks){udp_age_clock_ns(CLOCK_REALTIME),
+				       udp_age_clock_ns(CLOCK_MONOTONIC)};
 }
 
 uint64_t udp_age_ns(int64_t stamped_ns, const struct udp_age_clocks *emptied,

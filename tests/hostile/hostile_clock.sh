@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The wall clock of a server is set, by 200 ms and by an hour, forward and back, again and again under probing: no verdict moves,
-# and no round trip is measured by it. The clock is that of one process alone (preload_clock.c): this machine's is not touched.
+# no round trip is measured by it, and a drill has its figures. The clock is that of one process alone (preload_clock.c): this machine's is not touched.
 . "$(dirname "$0")/../lab/lib.sh"
 command -v jq >/dev/null || skip "jq is not installed"
 [ -e "$FARE_BIN/preload_clock.so" ] || fail "no preload_clock.so in $FARE_BIN"
@@ -38,6 +38,25 @@ for by in 200000000 3600000000000; do
 		within more 20 || fail "probes cease after the clock was set by $step ns"
 	done
 done
+# a benchmark whose processes have that clock, which is set meanwhile: it ends in time, no figure has the steps in it
+cat >"$SCRATCH/plan.yaml" <<END
+name: clock
+steps:
+  - {at_s: 0, do: throttle subport s1 1 1 200}
+END
+# (a worker of farebench ends with its plan and without freeing it)
+FARELAB_NAME=$LAB ASAN_OPTIONS=detect_leaks=0 CLOCK_FILE=$SCRATCH/clock LD_PRELOAD="$asan $FARE_BIN/preload_clock.so" "$FARE_BIN/farebench" run drill \
+	--param plan="$SCRATCH/plan.yaml" --json "$SCRATCH/drill.json" >"$SCRATCH/drill.log" 2>&1 &
+drill=$!
+while kill -0 $drill 2>/dev/null; do
+	for step in 200000000 0 -3600000000000 0 3600000000000 -200000000; do
+		set_clock $step
+		sleep 0.05
+	done
+done
+wait $drill || fail "the drill: $(tail -60 "$SCRATCH/drill.log")"
+jq -e '[.. | objects | select(has("duration"))] | length > 0 and all(.duration > 1 and .duration < 60 and .all_back == 1 and .needless_weights == 0)' \
+	"$SCRATCH/drill.json" >/dev/null || fail "the drill's figures: $(cat "$SCRATCH/drill.json")"
 # the events' times show that the clock was the daemon's
 set_clock 3600000000000
 ctl s0 drain all 1 >/dev/null && ctl s0 undrain all 1 >/dev/null || fail "drain"
