@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The wall clock of a server is set, by 200 ms and by an hour, forward and back, again and again under probing: no verdict moves,
-# no round trip is measured by it, and a drill has its figures. The clock is that of one process alone (preload_clock.c): this machine's is not touched.
+# The wall clock of a server is set, by 200 ms and by an hour, forward and back, again and again under probing: no verdict
+# moves, no round trip is measured by it, and a drill has its figures. The clock is that of some processes alone
+# (preload_clock.c): this machine's is not touched.
 . "$(dirname "$0")/../lab/lib.sh"
 command -v jq >/dev/null || skip "jq is not installed"
 [ -e "$FARE_BIN/preload_clock.so" ] || fail "no preload_clock.so in $FARE_BIN"
