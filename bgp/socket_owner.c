@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "socket_owner.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -130,5 +134,155 @@ int socket_owner_uid(int fd, uid_t *uid)
 		rc = socket_owner_read(answer, recv(diag, answer, sizeof(answer), MSG_DONTWAIT),
 				       uid);
 	close(diag);
+	return rc;
+}
+
+/* ---- who holds a port ---- */
+
+#define SOCKET_OWNER_PROCESSES 100000 /* looked at */
+
+/* Whether one bound so keeps that address of the same port from us. */
+static bool socket_owner_is_in_our_place(const struct inet_diag_msg *m, uint16_t port,
+					 const struct in6_addr *address)
+{
+	struct in6_addr is = {0};
+
+	if (m->id.idiag_sport != htons(port) || !m->idiag_inode)
+		return false;
+	if (m->idiag_family == AF_INET6)
+		memcpy(&is, m->id.idiag_src, sizeof(is));
+	else if (m->id.idiag_src[0]) {
+		is.s6_addr[10] = is.s6_addr[11] = 0xff;
+		memcpy(is.s6_addr + 12, m->id.idiag_src, 4);
+	}
+	return IN6_IS_ADDR_UNSPECIFIED(&is) || IN6_ARE_ADDR_EQUAL(&is, address);
+}
+
+/* One read of a dump. 1: it goes on; 0: its end; -errno. */
+static int socket_owner_read_dump(int diag, uint16_t port, const struct in6_addr *address,
+				  struct socket_owner *out)
+{
+	_Alignas(struct nlmsghdr) char bytes[32768];
+	ssize_t n = recv(diag, bytes, sizeof(bytes), MSG_DONTWAIT);
+	const struct nlmsghdr *head = (const struct nlmsghdr *)bytes;
+
+	if (n < 0)
+		return -errno;
+	for (; NLMSG_OK(head, n); head = NLMSG_NEXT(head, n)) {
+		const struct inet_diag_msg *m = NLMSG_DATA(head);
+
+		if (head->nlmsg_type == NLMSG_DONE)
+			return 0;
+		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+		    head->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
+			return -EIO;
+		if (out->inode || !socket_owner_is_in_our_place(m, port, address))
+			continue;
+		out->inode = m->idiag_inode;
+		out->uid = m->idiag_uid;
+	}
+	return 1;
+}
+
+static int socket_owner_dump(int family, uint16_t port, const struct in6_addr *address,
+			     struct socket_owner *out)
+{
+	struct socket_owner_request r = {
+		.head = {.nlmsg_len = sizeof(r),
+			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+		.body = {.sdiag_family = (uint8_t)family,
+			 .sdiag_protocol = IPPROTO_UDP,
+			 .idiag_states = UINT32_MAX,
+			 .id = {.idiag_sport = htons(port)}},
+	};
+	int diag = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG), rc;
+
+	if (diag < 0)
+		return -errno;
+	rc = send(diag, &r, sizeof(r), MSG_DONTWAIT) == sizeof(r) ? 1 : -errno;
+	while (rc > 0)
+		rc = socket_owner_read_dump(diag, port, address, out);
+	close(diag);
+	return rc;
+}
+
+/* Whether one of the process's descriptors is that socket. */
+static bool socket_owner_has(const char *pid, const char *wanted)
+{
+	char path[300], target[64];
+	struct dirent *entry;
+	bool has = false;
+	DIR *fds;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
+	fds = opendir(path);
+	while (fds && !has && (entry = readdir(fds))) {
+		ssize_t n = readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1);
+
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		has = !strcmp(target, wanted);
+	}
+	if (fds)
+		closedir(fds);
+	return has;
+}
+
+/* A user names a process: what is no plain character is replaced. */
+static void socket_owner_name(const char *pid, char out[16])
+{
+	char path[64];
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, out, 15);
+		close(fd);
+	}
+	n = n < 0 ? 0 : n;
+	for (ssize_t i = 0; i < n; i++)
+		if (out[i] == '\n')
+			n = i;
+		else if (out[i] < '!' || out[i] > '~' || out[i] == '"')
+			out[i] = '?';
+	out[n] = '\0';
+}
+
+void socket_owner_find_process(struct socket_owner *out)
+{
+	char wanted[32];
+	struct dirent *entry;
+	DIR *proc = opendir("/proc");
+
+	snprintf(wanted, sizeof(wanted), "socket:[%u]", out->inode);
+	for (unsigned i = 0; proc && !out->pid && i < SOCKET_OWNER_PROCESSES; i++) {
+		entry = readdir(proc);
+		if (!entry)
+			break;
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    !socket_owner_has(entry->d_name, wanted))
+			continue;
+		out->pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		socket_owner_name(entry->d_name, out->name);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+int socket_owner_of_port(const struct in6_addr *address, uint16_t port, struct socket_owner *out)
+{
+	int rc = 0;
+
+	*out = (struct socket_owner){0};
+	if (IN6_IS_ADDR_V4MAPPED(address))
+		rc = socket_owner_dump(AF_INET, port, address, out);
+	if (!rc && !out->inode) /* of IPv6, and for both families */
+		rc = socket_owner_dump(AF_INET6, port, address, out);
+	if (!rc && !out->inode)
+		rc = -ENOENT;
 	return rc;
 }

@@ -458,6 +458,17 @@ static int take_neighbors(const struct check *c, struct config *config)
 
 /* ---- whole --------------------------------------------------------------- */
 
+static int keep_text(struct config *config, const char *text, size_t length)
+{
+	config->text = malloc(length + 1);
+	if (!config->text)
+		return -ENOMEM;
+	memcpy(config->text, text, length);
+	config->text[length] = '\0';
+	config->text_bytes = length;
+	return 0;
+}
+
 int config_parse(struct config **out, const char *text, size_t length, const char *name,
 		 struct config_error *error)
 {
@@ -473,7 +484,9 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 		return rc;
 	c = (struct check){yaml, strict_yaml_values(yaml)};
 	config = calloc(1, sizeof(*config));
-	rc = config ? take_top(&c, config) : -ENOMEM;
+	rc = config ? keep_text(config, text, length) : -ENOMEM;
+	if (!rc)
+		rc = take_top(&c, config);
 	if (!rc)
 		rc = take_bgp(&c, config);
 	if (!rc)
@@ -521,6 +534,16 @@ int config_load_again(struct config **out, const char *path, struct config_error
 	return load(out, path, true, error);
 }
 
+void config_override_keys(struct config *config, const struct config *from)
+{
+	struct config_health *h = &config->health;
+
+	memcpy(h->key_file, from->health.key_file, sizeof(h->key_file));
+	memcpy(h->second_key_file, from->health.second_key_file, sizeof(h->second_key_file));
+	h->key_file_line = from->health.key_file_line;
+	h->second_key_file_line = from->health.second_key_file_line;
+}
+
 struct config *config_take(struct config *config)
 {
 	config->n_owners++;
@@ -543,5 +566,6 @@ void config_destroy(struct config *config)
 	free((void *)config->bgp.peer_prefixes);
 	free((void *)config->bgp.own_addresses);
 	free(config->gpus);
+	free(config->text);
 	free(config);
 }

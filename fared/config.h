@@ -56,6 +56,8 @@ struct config_health {
 
 struct config {
 	unsigned n_owners;
+	char *text; /* it was parsed from */
+	size_t text_bytes;
 	char node[64];
 	char run_dir[256]; /* absolute */
 	int log_level;	   /* as in syslog.h */
@@ -92,5 +94,7 @@ void config_destroy(struct config *config); /* NULL is fine; frees it for the la
 /* --run-dir: overrides the file's, before the configuration is put to use. -EINVAL: not absolute,
  * or too long. */
 int config_override_run_dir(struct config *config, const char *run_dir, struct config_error *error);
+/* Likewise: the key files that from names. */
+void config_override_keys(struct config *config, const struct config *from);
 
 #endif

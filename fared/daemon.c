@@ -20,6 +20,7 @@
 #include "drain_file.h"
 #include "notify.h"
 #include "shm_layout.h"
+#include "trial_file.h"
 #include "zapi_source.h"
 
 #define SEGMENT_MODE   0640
@@ -170,19 +171,28 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
 	notify_send("WATCHDOG=1");
 }
 
+/* How a reload on trial stands. NULL: there is none. */
+static const char *trial_text(const struct daemon *d)
+{
+	if (d->undo)
+		return "a reload waits for confirmation";
+	return d->is_undone ? "not the file: its last reload was not confirmed" : NULL;
+}
+
 /* For systemctl status: what an operator would ask first. */
 static void on_status(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct daemon *d = w->data;
+	const char *trial = trial_text(d);
 	char status[sizeof(d->status)];
 	uint32_t n_paths, n_usable;
 
 	(void)loop;
 	(void)revents;
 	path_table_count(d->table, &n_paths, &n_usable);
-	snprintf(status, sizeof(status), "%u pair%s of GPU and peer, %u of %u paths usable%s",
+	snprintf(status, sizeof(status), "%u pair%s of GPU and peer, %u of %u paths usable%s%s",
 		 path_table_n_pairs(d->table), path_table_n_pairs(d->table) == 1 ? "" : "s",
-		 n_usable, n_paths, d->undo ? "; a reload waits for confirmation" : "");
+		 n_usable, n_paths, trial ? "; " : "", trial ? trial : "");
 	if (!strcmp(status, d->status))
 		return;
 	memcpy(d->status, status, sizeof(status));
@@ -215,7 +225,9 @@ static json_t *on_request(void *arg, struct control_client *client,
 			   .flows = d->flows,
 			   .prober = daemon_health_prober(d->health),
 			   .reflector = daemon_health_reflector(d->health),
+			   .ports = daemon_health_ports(d->health),
 			   .publish = d->publish,
+			   .trial = trial_text(d),
 			   .now_ns = daemon_now_ns(),
 			   .started_ns = d->started_ns},
 		.table = d->table,
@@ -256,9 +268,9 @@ static void on_control_log(void *arg, int priority, const char *line)
 static bool is_ours(const char *name)
 {
 	static const char *const whole[] = {".", "..", "fared.lock"};
-	static const char *const begins[] = {CONTROL_NAME,   "control.soc_", CONTROL_OPERATE_NAME,
-					     "operate.soc_", SHM_NAME,	     DRAIN_FILE_NAME,
-					     EVENT_FILE_NAME};
+	static const char *const begins[] = {CONTROL_NAME,    "control.soc_", CONTROL_OPERATE_NAME,
+					     "operate.soc_",  SHM_NAME,	      DRAIN_FILE_NAME,
+					     EVENT_FILE_NAME, TRIAL_FILE_NAME};
 
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
 		if (!strcmp(name, whole[i]))
@@ -384,6 +396,26 @@ static void say_started(struct daemon *d)
 	daemon_say(d, &e);
 }
 
+/*
+ * A configuration that was on trial when the daemon ended is not in force, and no restart confirms
+ * it. If the file is another by now, nothing is on trial.
+ */
+static void settle_trial(struct daemon *d)
+{
+	struct event e = {.priority = LOG_WARNING,
+			  .plane = -1,
+			  .topic = "config",
+			  .subject = "file",
+			  .to = "not in force",
+			  .reason =
+				  "its reload was not confirmed; farectl reload puts it in force"};
+
+	if (d->is_undone)
+		daemon_say(d, &e);
+	else
+		trial_file_remove(d->config);
+}
+
 /* Before any path is known, so that none is in use for a moment that must not be. */
 static void restore_drains(struct daemon *d)
 {
@@ -491,8 +523,6 @@ static void allow_descriptors(struct daemon *d)
 static const char *health_hint(int rc)
 {
 	switch (rc) {
-	case -EADDRINUSE:
-		return "does another S-BFD reflector hold UDP 7784 here?";
 	case -EPERM:
 		return "probes take CAP_NET_RAW; `health: {enabled: false}` turns probing off";
 	case -EMFILE:
@@ -526,6 +556,7 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 		return false;
 	restore_events(d, p);
 	say_started(d);
+	settle_trial(d);
 	if (!step(d, flows_create(&d->flows), "flows", "memory?") ||
 	    !step(d, create_table(d), "path table", "memory?") || !start_health(d))
 		return false;
@@ -582,6 +613,7 @@ int daemon_create(struct daemon **out, struct config *config, const struct daemo
 	}
 	d->log = log;
 	d->bmp_uid = privileges->bmp_uid;
+	d->is_undone = options->is_fallback;
 	d->lock_fd = -1;
 	d->config = config;
 	d->started_ns = daemon_now_ns();

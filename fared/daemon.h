@@ -23,6 +23,7 @@ struct daemon_options {
 	const char *path;    /* of the configuration: read again by a reload */
 	const char *run_dir; /* overrides the file's; NULL: does not */
 	enum sandbox_mode sandbox;
+	bool is_fallback; /* config is not that file's, which was on trial (trial_file.h) */
 };
 
 /* Takes config (also on error). */

@@ -12,7 +12,9 @@
 #include "daemon_internal.h"
 #include "health_loop.h"
 #include "notice_keys.h"
+#include "notice_refusals.h"
 #include "path_probe.h"
+#include "probe_ports.h"
 #include "routes.h"
 #include "shm_layout.h"
 #include "traffic.h"
@@ -35,9 +37,11 @@ struct daemon_health {
 	struct reflector *reflector;
 	struct health_loop *loop;
 	struct routes *routes;
+	struct probe_ports port_watch;
 	struct traffic traffic;
 	uint64_t read_ns, sampled_ns;
 	bool refused[FARE_MAX_PAIRS]; /* by pair: its notices are, and that has been said */
+	struct notice_refusals refusals;
 	ev_timer look;
 };
 
@@ -163,6 +167,47 @@ static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const str
 			d->config->gpus[gpu].name, address_format(peer, text));
 }
 
+static void say_notices(struct daemon_health *h, int priority, uint32_t gpu,
+			const struct in6_addr *peer, const char *to, const char *reason)
+{
+	struct event e = {.priority = priority, .plane = -1, .topic = "peer"};
+	char text[ADDRESS_TEXT_MAX];
+
+	snprintf(e.subject, sizeof(e.subject), "%s->%s", h->daemon->config->gpus[gpu].name,
+		 address_format(peer, text));
+	snprintf(e.to, sizeof(e.to), "%s", to);
+	snprintf(e.reason, sizeof(e.reason), "%s", reason);
+	daemon_say(h->daemon, &e);
+}
+
+static void on_refused(void *arg, uint32_t gpu, const struct in6_addr *peer,
+		       enum reflector_refusal why)
+{
+	static const char *const reasons[] = {
+		[REFLECTOR_NOT_AUTHENTIC] = "its capacity notices fail authentication: have both "
+					    "servers the same key (health.key_file)?",
+		[REFLECTOR_OLD_RELEASE] = "its fared is of a release whose capacity notices cannot "
+					  "be told from replays: update it",
+	};
+	struct daemon_health *h = arg;
+	uint32_t pair;
+
+	if (path_table_find(h->daemon->table, gpu, peer, &pair) &&
+	    notice_refusals_refused(&h->refusals, pair, daemon_now_ns()))
+		say_notices(h, LOG_WARNING, gpu, peer, "notices refused", reasons[why]);
+}
+
+/* Of a pair whose refusal was said. */
+static void say_accepted(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer)
+{
+	uint32_t pair;
+
+	if (path_table_find(h->daemon->table, gpu, peer, &pair) &&
+	    notice_refusals_accepted(&h->refusals, pair))
+		say_notices(h, LOG_NOTICE, gpu, peer, "notices accepted",
+			    "one was authentic, and no replay");
+}
+
 static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 			const struct notice_capacity *c, struct notice_ack *told)
 {
@@ -182,8 +227,16 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	if (path_table_notice(h->daemon->table, gpu, peer, &notice, &held) == -ENOENT)
 		return false;
 	say_clock_went_back(h, gpu, peer, held.boot > c->boot);
+	say_accepted(h, gpu, peer);
 	*told = (struct notice_ack){held.boot, held.sequence};
 	return true;
+}
+
+static void on_ports_event(void *arg, const struct event *event)
+{
+	struct daemon_health *h = arg;
+
+	daemon_say(h->daemon, event);
 }
 
 static void on_drain(void *arg)
@@ -363,6 +416,8 @@ void daemon_health_forget(struct daemon_health *h, uint32_t pair)
 	if (!h)
 		return;
 	h->refused[pair] = false;
+	notice_refusals_forget(&h->refusals, pair);
+	reflector_forgot(h->reflector);
 	if (path_table_pair(h->daemon->table, pair, &gpu, &peer))
 		prober_forget(h->prober, gpu, &peer);
 }
@@ -387,6 +442,11 @@ const struct prober *daemon_health_prober(const struct daemon_health *h)
 const struct reflector *daemon_health_reflector(const struct daemon_health *h)
 {
 	return h ? h->reflector : NULL;
+}
+
+const struct probe_ports *daemon_health_ports(const struct daemon_health *h)
+{
+	return h ? &h->port_watch : NULL;
 }
 
 /* ---- the kernel's routes ------------------------------------------------- */
@@ -494,7 +554,8 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	static const struct prober_handlers on_prober = {on_path,  on_log,   on_gray,
 							 on_ports, on_drain, on_trace};
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
-	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
+	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided,
+							       on_refused};
 	const struct config_health *c = &d->config->health;
 	struct prober_options options = {
 		.times =
@@ -541,6 +602,8 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		daemon_health_destroy(h);
 		return rc;
 	}
+	probe_ports_start(&h->port_watch, d->loop, h->prober, h->reflector, on_ports_event, h,
+			  daemon_now_ns());
 	path_table_set_probing(d->table, on_route, h);
 	ev_timer_init(&h->look, on_look, TRAFFIC_S, TRAFFIC_S);
 	h->look.data = h;
@@ -554,6 +617,7 @@ void daemon_health_destroy(struct daemon_health *h)
 	if (!h)
 		return;
 	ev_timer_stop(h->daemon->loop, &h->look);
+	probe_ports_stop(&h->port_watch);
 	routes_destroy(h->routes);
 	health_loop_destroy(h->loop);
 	prober_destroy(h->prober);

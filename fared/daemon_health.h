@@ -19,6 +19,7 @@
 struct config;
 struct daemon;
 struct daemon_health;
+struct probe_ports;
 
 /*
  * Reads the key and opens the sockets: before privileges are dropped, and before links and former
@@ -44,6 +45,7 @@ bool daemon_health_trace(struct daemon_health *h, uint32_t gpu, const struct in6
 			 uint32_t plane);
 void daemon_health_trace_end(struct daemon_health *h);
 const struct prober *daemon_health_prober(const struct daemon_health *h);
+const struct probe_ports *daemon_health_ports(const struct daemon_health *h); /* NULL: off */
 const struct reflector *daemon_health_reflector(const struct daemon_health *h);
 
 #endif

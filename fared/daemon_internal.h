@@ -45,6 +45,7 @@ struct daemon {
 	struct config *undo; /* put in force again unless the reload is confirmed; NULL: none */
 	struct notice_keys undo_keys; /* that go with it */
 	bool undo_failed;	      /* that has been said */
+	bool is_undone; /* the file was on trial and is not in force, as confirmed.yaml says */
 	ev_timer undo_timer;
 	struct path_table *table;
 	struct events *events;

@@ -5,7 +5,8 @@
  * The file and the files of keys are read and checked whole, and the file is compared with what is
  * in force. Then all of it is put in force, or none and the reason is told. One that waits for
  * confirmation is undone when its time is over: the configuration before it is put in force again;
- * the file stays as it is.
+ * the file stays as it is. So that a restart confirms nothing, what is on trial is on record first
+ * (trial_file.h), until it is confirmed, or a reload puts the file in force without a trial.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "daemon_internal.h"
 #include "notice_keys.h"
 #include "notify.h"
+#include "trial_file.h"
 #include "utf8.h"
 
 #define UNDO_AGAIN_S 1. /* an undo that fails is tried again */
@@ -129,6 +131,7 @@ void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
 		ev_timer_start(loop, w);
 	} else {
 		forget_undo(d);
+		d->is_undone = true;
 		log_changes(d, diff);
 		say(d, LOG_WARNING, "reload", "undone", "not confirmed in time");
 	}
@@ -213,6 +216,20 @@ static int read_keys(struct daemon *d, const struct config *new, struct notice_k
 	return 0;
 }
 
+/* Before it is in force, for it may be what ends the daemon. */
+static int record_trial(struct daemon *d, const struct config *new, bool is_on_trial,
+			struct outcome *out)
+{
+	int rc = is_on_trial ? trial_file_save(d->config, new) : trial_file_remove(d->config);
+
+	if (rc)
+		snprintf(out->why, sizeof(out->why), "%s/" TRIAL_FILE_NAME ": %s",
+			 d->config->run_dir, strerror(-rc));
+	else
+		d->is_undone = false;
+	return rc;
+}
+
 static int reload(struct daemon *d, bool dry_run, unsigned confirm_s, struct outcome *out)
 {
 	struct notice_keys keys = {0}, former = {0};
@@ -231,11 +248,19 @@ static int reload(struct daemon *d, bool dry_run, unsigned confirm_s, struct out
 		config_destroy(new);
 		return rc;
 	}
+	rc = record_trial(d, new, confirm_s && out->diff->n, out);
+	if (rc) {
+		explicit_bzero(&keys, sizeof(keys));
+		config_destroy(new);
+		return rc;
+	}
 	before = config_take(d->config);
 	if (d->health)
 		former = *daemon_health_keys(d->health);
 	rc = swap(d, new, &keys, out->diff, out->why, sizeof(out->why));
 	out->applied = !rc;
+	if (rc)
+		trial_file_remove(d->config);
 	if (out->applied && confirm_s && (out->diff->n || out->keys_changed))
 		await_confirmation(d, before, &former, confirm_s);
 	else
@@ -307,9 +332,15 @@ json_t *daemon_on_confirm(void *arg, const struct control_client *client)
 {
 	struct daemon *d = arg;
 	char who[80];
+	int rc;
 
 	if (!d->undo)
 		return control_error("no reload waits for confirmation");
+	rc = trial_file_remove(d->config);
+	if (rc) {
+		snprintf(who, sizeof(who), TRIAL_FILE_NAME ": %s", strerror(-rc));
+		return control_error(who);
+	}
 	forget_undo(d);
 	snprintf(who, sizeof(who), "by uid=%u pid=%d", (unsigned)client->uid, (int)client->pid);
 	say(d, LOG_NOTICE, "reload", "confirmed", who);

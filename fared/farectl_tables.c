@@ -370,6 +370,8 @@ void tables_config(const json_t *reply)
 	json_array_foreach (json_object_get(reply, "config"), i, row)
 		printf("%-50s %-8s %s\n", text(row, "key"), text(row, "reload"),
 		       text(row, "value"));
+	if (json_is_string(json_object_get(reply, "trial")))
+		printf("\n%s\n", text(reply, "trial"));
 }
 
 void tables_reload(const json_t *reply)

@@ -12,6 +12,7 @@
 #include "frr_print.h"
 #include "log.h"
 #include "privileges.h"
+#include "trial_file.h"
 
 #define DEFAULT_CONFIG "/etc/fared/fared.yaml"
 
@@ -127,10 +128,32 @@ static struct privileges_names names_in(const struct config *config)
 					 config->operator_group, config->bmp_user};
 }
 
+/* A configuration that a restart found on trial is not in force: the one before it is. */
+static void fall_back(struct options *options, struct config **config,
+		      const struct privileges *privileges, struct log *log)
+{
+	struct config *confirmed;
+	char why[600];
+
+	if (trial_file_load(&confirmed, *config, privileges->uid, why, sizeof(why)))
+		log_line(log, LOG_ERR, "config",
+			 "%s/" TRIAL_FILE_NAME ": %s; %s is used, whether it was confirmed or not",
+			 (*config)->run_dir, why, options->daemon.path);
+	if (!confirmed)
+		return;
+	log_line(log, LOG_WARNING, "config",
+		 "%s was on trial and not confirmed: what was in force before is used",
+		 options->daemon.path);
+	config_destroy(*config);
+	*config = confirmed;
+	options->daemon.is_fallback = true;
+	log->level = confirmed->log_level;
+}
+
 /* Loads the configuration and looks up what it names on this machine. 0, or an exit status with the
  * error logged. */
-static int load(const struct options *options, struct config **config,
-		struct privileges *privileges, struct log *log)
+static int load(struct options *options, struct config **config, struct privileges *privileges,
+		struct log *log)
 {
 	struct privileges_names names;
 	struct config_error error;
@@ -152,6 +175,8 @@ static int load(const struct options *options, struct config **config,
 		log_line(log, LOG_ERR, "config", "%s: %s", options->daemon.path, why);
 		return 1;
 	}
+	if (!options->check_only)
+		fall_back(options, config, privileges, log);
 	return config_check(*config, options->daemon.path, log) ? 1 : 0;
 }
 

@@ -312,8 +312,6 @@ int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr 
 	if (is_older(known, notice)) {
 		*known = *notice;
 		pair->dirty = true;
-	} else {
-		known->expires_ns = notice->expires_ns;
 	}
 	return 0;
 }

@@ -203,8 +203,10 @@ void path_table_set_probing(struct path_table *t,
 int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t plane, const struct path_probe *probe);
 /*
- * A peer's notice, already authenticated. It can only lower what BGP advertises, and expires. Older
- * than what is known: -ESTALE, nothing changes. A repetition extends it. 0, -ENOENT (no such peer).
+ * A peer's notice, already authenticated. It can only lower what BGP advertises, and expires.
+ * Older than what is known: -ESTALE, nothing changes. Nor does a repetition change anything: who
+ * recorded it could make it last for ever; its sender says the same under a new number. 0, -ENOENT
+ * (no such peer).
  * *held: the newest that is known now, even if it has expired; untouched with -ENOENT.
  */
 int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,

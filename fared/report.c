@@ -2,6 +2,7 @@
 /* report.c - see report.h */
 #include "report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "address.h"
@@ -37,6 +38,22 @@ static json_t *source_row(const struct report *r, enum path_source source)
 	return json_pack("{s:s, s:b, s:s, s:s, s:f}", "source", path_source_name(source),
 			 "configured", view.configured, "state", path_source_state_name(view.state),
 			 "reason", view.reason, "since_s", report_age_s(r, view.entered_ns));
+}
+
+/* Probing is a source of verdicts as the others are of routes. */
+static json_t *probes_row(const struct report *r)
+{
+	const struct probe_ports *p = r->ports;
+	char reason[200] = "not configured: health.enabled";
+	bool is_whole = p && !p->subject[0];
+
+	if (is_whole)
+		snprintf(reason, sizeof(reason), "has its UDP ports");
+	else if (p)
+		snprintf(reason, sizeof(reason), "%s %s", p->subject, p->reason);
+	return json_pack("{s:s, s:b, s:s, s:s, s:f}", "source", "probes", "configured", p != NULL,
+			 "state", is_whole ? "up" : "down", "reason", reason, "since_s",
+			 p ? report_age_s(r, p->since_ns) : 0.);
 }
 
 static json_t *sub_port_rows(const struct report *r, uint32_t gpu, uint32_t plane)
@@ -129,6 +146,7 @@ json_t *report_planes(const struct report *r, const struct control_request *requ
 	}
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		json_array_append_new(sources, source_row(r, s));
+	json_array_append_new(sources, probes_row(r));
 	reply = report_page("planes", rows, at < n, at);
 	json_object_set_new(reply, "sources", sources);
 	return reply;

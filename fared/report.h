@@ -17,6 +17,7 @@
 #include "flows.h"
 #include "links.h"
 #include "path_table.h"
+#include "probe_ports.h"
 #include "prober.h"
 #include "publish.h"
 #include "reflector.h"
@@ -32,6 +33,8 @@ struct report {
 	const struct publish *publish;
 	const struct prober *prober;	   /* NULL: nothing is probed */
 	const struct reflector *reflector; /* NULL: nothing is answered */
+	const struct probe_ports *ports;   /* NULL: likewise */
+	const char *trial;		   /* of a reload: how it stands; NULL: there is none */
 	uint64_t now_ns;		   /* CLOCK_MONOTONIC */
 	uint64_t started_ns;
 };

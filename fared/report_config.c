@@ -22,5 +22,6 @@ json_t *report_config(const struct report *r, const struct control_request *requ
 		json_array_append_new(rows, row(&list->entries[i]));
 	reply = report_page("config", rows, i < list->n, i);
 	config_list_destroy(list);
+	json_object_set_new(reply, "trial", r->trial ? json_string(r->trial) : json_null());
 	return reply;
 }

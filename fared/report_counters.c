@@ -47,6 +47,8 @@ static const struct row reflector_rows[] = {
 	REFLECTOR(wrong_device, "dropped: came in by a device that is no sub-port of the GPU"),
 	REFLECTOR(limited, "dropped: more a second than are answered"),
 	REFLECTOR(forged, "capacity notices rejected: not authenticated with a key of ours"),
+	REFLECTOR(replayed, "capacity notices rejected: without this daemon's nonce; the first "
+			    "ones after a start, those of older releases, and replays"),
 	REFLECTOR(second_key, "capacity notices accepted by the key of health.second_key_file"),
 };
 

@@ -73,6 +73,13 @@ static void say_belief(const struct report *r, const struct path_view *v, enum p
 		    report_age_s(r, b->heard_ns));
 }
 
+/* Not of this path alone, but of all that probes say. */
+static void say_ports(const struct report *r, json_t *lines)
+{
+	if (r->ports && r->ports->subject[0])
+		say(lines, "  probes:     %s is %s", r->ports->subject, r->ports->reason);
+}
+
 static const char *downs_text(uint64_t n, char *out, size_t size)
 {
 	if (n > 1)
@@ -134,6 +141,7 @@ static void say_path(const struct report *r, const struct path_view *v, json_t *
 	say_local(r, v, lines);
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		say_belief(r, v, s, lines);
+	say_ports(r, lines);
 	say_probe(r, v, lines);
 	say_notice(v, lines);
 	if (v->route_source == PATH_FROM_ADOPTED)

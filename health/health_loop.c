@@ -27,8 +27,8 @@ struct probe_io {
 	struct health_loop *loop;
 	uint32_t i;
 	ev_io io;
-	unsigned n_burst; /* probes since burst_s */
-	ev_tstamp burst_s;
+	unsigned n_burst; /* probes since burst_ns */
+	uint64_t burst_ns;
 	ev_timer tick; /* instead of io, while many come */
 };
 
@@ -43,7 +43,7 @@ struct health_loop {
 	bool watches; /* replies, as they come in */
 	uint64_t load_ns, idle_ticks, all_ticks;
 	unsigned n_full;    /* looks in a row without idle time */
-	ev_tstamp tick_s;   /* a burst of probes is answered so often */
+	uint64_t tick_ns;   /* a burst of probes is answered so often */
 	unsigned burst_min; /* so many probes within a tick are a burst */
 	uint32_t n_replies, n_probes;
 	struct reply_io *replies;
@@ -171,11 +171,11 @@ static unsigned answer_all(struct probe_io *s)
 static void on_probe(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct probe_io *s = w->data;
-	ev_tstamp now = ev_now(loop);
+	uint64_t now = health_loop_now_ns();
 
 	(void)revents;
-	s->n_burst = now < s->burst_s + s->loop->tick_s ? s->n_burst : 0;
-	s->burst_s = s->n_burst ? s->burst_s : now;
+	s->n_burst = now < s->burst_ns + s->loop->tick_ns ? s->n_burst : 0;
+	s->burst_ns = s->n_burst ? s->burst_ns : now;
 	s->n_burst += answer_all(s);
 	if (s->n_burst < s->loop->burst_min)
 		return;
@@ -220,7 +220,7 @@ static void set_tick(struct health_loop *l)
 {
 	uint64_t ns = l->prober ? prober_tick_ns(l->prober) : HEALTH_TICK_MIN_NS;
 
-	l->tick_s = (ev_tstamp)ns / 1e9;
+	l->tick_ns = ns;
 	l->burst_min = (unsigned)(HEALTH_BY_TICK_PER_S / 2 * ns / UINT64_C(1000000000));
 	if (l->burst_min < 2)
 		l->burst_min = 2;
@@ -238,7 +238,7 @@ static int start_reflector(struct health_loop *l)
 
 		*s = (struct probe_io){.loop = l, .i = i};
 		ev_io_init(&s->io, on_probe, reflector_fd(l->reflector, i), EV_READ);
-		ev_timer_init(&s->tick, on_tick, 0., l->tick_s);
+		ev_timer_init(&s->tick, on_tick, 0., (ev_tstamp)l->tick_ns / 1e9);
 		s->io.data = s->tick.data = s;
 		ev_io_start(l->loop, &s->io);
 	}

@@ -20,6 +20,7 @@ enum element {
 	ELEMENT_RETURN = 6,
 	ELEMENT_HEARD = 7,
 	ELEMENT_HELD = 10,
+	ELEMENT_RECEIVER = 12,
 };
 
 #define STAMP_BYTES	    12u
@@ -29,6 +30,7 @@ enum element {
 #define RETURN_BYTES	    2u
 #define HEARD_BYTES	    0u
 #define HELD_BYTES	    4u
+#define RECEIVER_BYTES	    8u
 
 static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
 
@@ -102,6 +104,8 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 		p = put(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
 	if (t->has_heard)
 		p = begin(p, ELEMENT_HEARD, HEARD_BYTES);
+	if (t->has_receiver)
+		p = put(begin(p, ELEMENT_RECEIVER, RECEIVER_BYTES), t->receiver, 8);
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
@@ -172,6 +176,12 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 			return "a time held of wrong length, or a second one";
 		out->has_held = true;
 		out->held_us = (uint32_t)get(v, 4);
+		return NULL;
+	case ELEMENT_RECEIVER:
+		if (length != RECEIVER_BYTES || out->has_receiver)
+			return "a receiver's nonce of wrong length, or a second one";
+		out->has_receiver = true;
+		out->receiver = get(v, 8);
 		return NULL;
 	case ELEMENT_HMAC:
 		return length != SHA256_DIGEST_SIZE ? "an HMAC of wrong length" : NULL;

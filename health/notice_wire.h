@@ -2,7 +2,8 @@
 /*
  * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
  * report and how long it held the probe, a capacity notice and its acknowledgement, the port that a
- * reply is to go to, and that the sender's last probe was answered.
+ * reply is to go to, that the sender's last probe was answered, and by what a notice is known to be
+ * no replay.
  *
  * Solely owns: those elements' bytes. In: bytes from the network, the key. Out: a checked struct,
  * or -EBADMSG with reason and offset. Thread: any. Pure.
@@ -14,10 +15,16 @@
  * types are skipped, so that newer senders are understood by older receivers.
  *
  * Notices and acknowledgements count only under an HMAC-SHA256, the last element, over everything
- * before it and both addresses. Stamps carry no HMAC: a reply has to repeat 64 random bits that
- * only the probe's sender and the path know, and can do no more than say that the path works.
- * Neither does "answered" (HEARD): whoever can send in a peer's name delays a verdict by it, no
- * longer than docs/health.md says (HEALTH_SKIP_MAX), and prevents none.
+ * before it and both addresses. A notice counts only with its receiver's nonce of now: 64 random
+ * bits (RECEIVER) that each reply of the receiver carries, and that are others after it has
+ * forgotten which notices it has seen. In replies they need no HMAC: whoever can change them there
+ * can drop the replies as well. A notice without them is of a release that did not have them; it
+ * could have been recorded at any time, and is refused.
+ *
+ * Stamps carry no HMAC: a reply has to repeat 64 random bits that only the probe's sender and the
+ * path know, and can do no more than say that the path works. Neither does "answered" (HEARD):
+ * whoever can send in a peer's name delays a verdict by it, no longer than docs/health.md says
+ * (HEALTH_SKIP_MAX), and prevents none.
  */
 #ifndef NOTICE_WIRE_H
 #define NOTICE_WIRE_H
@@ -75,7 +82,7 @@ struct notice_ack {
 };
 
 struct notice_trailer {
-	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_return;
+	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_return, has_receiver;
 	/* in a probe: the sender's last one over this path was answered */
 	bool has_heard;
 	bool authentic;	 /* carries an HMAC, and it is right by one of the keys */
@@ -83,6 +90,8 @@ struct notice_trailer {
 	struct notice_stamp stamp;
 	struct notice_arrival arrival;
 	uint32_t held_us; /* from the probe's arrival until it was read and answered */
+	/* in a reply: its sender's nonce; with a notice: the receiver's, or 0: not known yet */
+	uint64_t receiver;
 	struct notice_capacity capacity;
 	struct notice_ack ack;
 	struct notice_return back;

@@ -146,6 +146,11 @@ uint64_t prober_next_ns(struct prober *p, uint64_t now);
 uint32_t prober_n_sockets(const struct prober *p);
 int prober_fd(const struct prober *p, uint32_t i);
 void prober_read(struct prober *p, uint32_t i, uint64_t now);
+/*
+ * Ports that other processes hold are tried again. NULL: it has them all; else an address at which
+ * it has not. A path is not probed while its GPU has none.
+ */
+const struct in6_addr *prober_take_ports(struct prober *p);
 /* The step of its clock: probes and verdicts are late by no more. */
 uint64_t prober_tick_ns(const struct prober *p);
 /* So many replies that prober_run() reads them: waking up for each would cost more. */

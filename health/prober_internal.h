@@ -76,6 +76,7 @@ struct prober_peer {
 	 * 0: it does not
 	 */
 	uint64_t boot;
+	uint64_t receiver; /* the peer's nonce, for notices to it; 0: not known */
 	struct prober_path paths[];
 };
 
@@ -109,7 +110,7 @@ struct prober_plane {
 
 struct prober_socket {
 	uint32_t gpu;
-	uint16_t port;
+	uint16_t port;		/* 0: others hold them all, see prober_take_ports() */
 	struct udp_socket *udp; /* NULL: no address of that family */
 	struct in6_addr address;
 };

@@ -159,7 +159,8 @@ static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
 {
 	if (!prober_io_has_news(p, peer, now))
 		return;
-	t->has_capacity = true;
+	t->has_capacity = t->has_receiver = true;
+	t->receiver = peer->receiver;
 	t->capacity = p->notices[peer->gpu].capacity;
 	t->capacity.boot = boot_to(p, peer);
 	t->capacity.expiry_ms = HEALTH_EXPIRY_MS;
@@ -180,6 +181,24 @@ static void miss_sub_ports(struct prober *p, struct prober_peer *peer, uint32_t 
 		return;
 	path->returning |= (uint8_t)missing;
 	prober_tell_links(p, peer, plane, now);
+}
+
+/* That port, or the next one that we have; false: none. */
+static bool prober_io_find_port(const struct prober *p, const struct prober_peer *peer,
+				uint8_t *port)
+{
+	const struct prober_socket *sockets =
+		p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)];
+
+	for (unsigned i = 0; i < PROBER_PORTS; i++) {
+		uint8_t at = (uint8_t)((*port + i) % PROBER_PORTS);
+
+		if (!sockets[at].port)
+			continue;
+		*port = at;
+		return true;
+	}
+	return false;
 }
 
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
@@ -204,11 +223,9 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	struct udp_packet *out;
 	struct way way;
 
-	if (!take_way(p, peer, plane, now, &way))
+	if (!take_way(p, peer, plane, now, &way) || !prober_io_find_port(p, peer, &way.port))
 		return;
 	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][way.port];
-	if (!s->udp)
-		return;
 	/*
 	 * A cable is up before the routes over it are: until one probe comes back that way, none
 	 * counts. Nor does a try; but where no way avoids what is gray, probes
@@ -311,6 +328,15 @@ static void take_ack(struct prober *p, struct prober_peer *peer, const struct no
 	p->counters.acknowledged++;
 }
 
+/* Another nonce than before: the peer has forgotten which notices it had. */
+static void prober_io_take_receiver(struct prober_peer *peer, uint64_t receiver)
+{
+	if (receiver == peer->receiver)
+		return;
+	peer->receiver = receiver;
+	peer->acked = 0;
+}
+
 /*
  * A reply without a stamp proves little: its discriminator is the session's, not the probe's, and
  * it may arrive over any plane. So it is accepted only from a peer that does not stamp. Otherwise a
@@ -392,6 +418,8 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		learn(path, &probe, &t.arrival, sub_port, now);
 		take_trial(p, peer, plane, t.stamp.sequence, now);
 	}
+	if (t.has_receiver && t.has_stamp)
+		prober_io_take_receiver(peer, t.receiver);
 	if (t.has_ack && t.authentic)
 		take_ack(p, peer, &t.ack);
 	p->counters.answered++;
@@ -474,6 +502,21 @@ int prober_io_open(struct prober *p)
 					return rc;
 			}
 	return 0;
+}
+
+const struct in6_addr *prober_take_ports(struct prober *p)
+{
+	const struct in6_addr *without = NULL;
+
+	for (uint32_t i = 0; i < p->n_open; i++) {
+		struct prober_socket *s = p->open[i];
+
+		if (!s->port && !udp_bind(s->udp))
+			s->port = udp_port(s->udp);
+		if (!s->port)
+			without = &s->address;
+	}
+	return without;
 }
 
 void prober_io_close(struct prober *p)

@@ -39,7 +39,7 @@ static bool send_one(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	struct port_map_probe probe;
 	struct udp_packet *out;
 
-	if (!s->udp || !port_map_next(&path->map, now, in_use(g, path, plane, now), nonce, &probe))
+	if (!s->port || !port_map_next(&path->map, now, in_use(g, path, plane, now), nonce, &probe))
 		return false;
 	t.stamp = (struct notice_stamp){probe.slot, nonce};
 	out = udp_next(p->udp);

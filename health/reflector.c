@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "health_limits.h"
+#include "nonces.h"
 #include "roce_ports.h"
 #include "udp.h"
 
@@ -27,6 +28,8 @@ struct reflector {
 	struct reflector_counters counters;
 	double tokens;
 	uint64_t filled_ns;
+	struct nonces nonces;
+	uint64_t nonce; /* that notices to us have to repeat */
 	uint32_t n_sockets;
 	struct socket sockets[2 * 2 * SUB_PORTS_MAX_GPUS]; /* families, ports */
 };
@@ -45,11 +48,26 @@ static bool may_answer(struct reflector *r, uint64_t now)
 	return true;
 }
 
+static void reflector_refuse(const struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
+			     enum reflector_refusal why)
+{
+	if (r->handlers->on_refused)
+		r->handlers->on_refused(r->arg, gpu, peer, why);
+}
+
 static void take_notice(struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
 			const struct notice_trailer *t, struct notice_trailer *reply)
 {
 	if (!t->authentic) {
 		r->counters.forged += r->keys->own.length > 0;
+		if (r->keys->own.length)
+			reflector_refuse(r, gpu, peer, REFLECTOR_NOT_AUTHENTIC);
+		return;
+	}
+	if (!t->has_receiver || t->receiver != r->nonce) {
+		r->counters.replayed++; /* or the peer does not know our nonce yet */
+		if (!t->has_receiver)
+			reflector_refuse(r, gpu, peer, REFLECTOR_OLD_RELEASE);
 		return;
 	}
 	r->counters.second_key += t->second_key;
@@ -119,6 +137,8 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 			(struct notice_arrival){(uint8_t)plane, (uint8_t)sub_port,
 						(uint8_t)r->ports->gpus[s->gpu].n_sub_ports[plane]};
 		reply.held_us = (uint32_t)(in->waited_ns / 1000);
+		reply.has_receiver = r->keys->own.length > 0;
+		reply.receiver = r->nonce;
 		reply.has_return = as_data;
 		reply.back = t.back;
 		out->length = notice_wire_encode(&reply, &r->keys->own, &back, out->bytes);
@@ -156,6 +176,24 @@ unsigned reflector_read(struct reflector *r, uint32_t i, uint64_t now)
 	return sum;
 }
 
+void reflector_forgot(struct reflector *r)
+{
+	r->nonce = nonces_next(&r->nonces) | 1; /* 0: not known */
+}
+
+const struct in6_addr *reflector_take_ports(struct reflector *r)
+{
+	const struct in6_addr *without = NULL;
+
+	for (uint32_t i = 0; i < r->n_sockets; i++) {
+		struct socket *s = &r->sockets[i];
+
+		if (!s->as_data && !udp_port(s->udp) && udp_bind(s->udp))
+			without = &s->address;
+	}
+	return without;
+}
+
 uint32_t reflector_n_sockets(const struct reflector *r)
 {
 	return r->n_sockets;
@@ -190,8 +228,13 @@ int reflector_create(struct reflector **out, struct udp *udp, const struct sub_p
 	int rc = r ? 0 : -ENOMEM;
 
 	*out = NULL;
-	if (rc)
+	if (!rc)
+		rc = nonces_init(&r->nonces);
+	if (rc) {
+		free(r);
 		return rc;
+	}
+	reflector_forgot(r);
 	r->udp = udp;
 	r->ports = ports;
 	r->keys = keys;

@@ -26,6 +26,11 @@
 struct reflector;
 struct udp;
 
+enum reflector_refusal {
+	REFLECTOR_NOT_AUTHENTIC, /* by no key of ours */
+	REFLECTOR_OLD_RELEASE,	 /* it cannot be told from a replay, see notice_wire.h */
+};
+
 struct reflector_handlers {
 	/*
 	 * An authentic notice of peer to local_gpu. Called for repetitions too. true: *held is the
@@ -46,21 +51,34 @@ struct reflector_handlers {
 	 */
 	uint32_t (*avoided)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    uint32_t plane);
+	/* A notice of peer, or of somebody in its name, does not count. May be NULL. */
+	void (*on_refused)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
+			   enum reflector_refusal why);
 };
 
 struct reflector_counters {
 	uint64_t answered, as_data, malformed, hop_limit, discriminator, wrong_device, limited,
-		forged, second_key;
+		forged, replayed, second_key;
 };
 
 /*
  * udp, ports and keys (which may change) are borrowed for the reflector's life. 0 or -errno;
- * -EADDRINUSE: another S-BFD runs; -EPERM: see udp_create().
+ * -EPERM: see udp_create(). UDP 7784 may be held by others: see reflector_take_ports().
  */
 int reflector_create(struct reflector **out, struct udp *udp, const struct sub_ports *ports,
 		     const struct notice_keys *keys, const struct reflector_handlers *handlers,
 		     void *arg);
 void reflector_destroy(struct reflector *r);
+/*
+ * UDP 7784, where another process holds it, is tried again. NULL: none does; else an address at
+ * which probes are not answered.
+ */
+const struct in6_addr *reflector_take_ports(struct reflector *r);
+/*
+ * What was held of some peer has been forgotten: notices that were recorded before this are replays
+ * from now on.
+ */
+void reflector_forgot(struct reflector *r);
 /* The sockets that probes come in by: 0 .. reflector_n_sockets() - 1. */
 uint32_t reflector_n_sockets(const struct reflector *r);
 int reflector_fd(const struct reflector *r, uint32_t i);

@@ -14,19 +14,21 @@
 
 #include "roce_ports.h"
 #include "sbfd_wire.h"
+#include "udp_age.h"
 
 #define PORT_COUNT (FARE_PROBE_PORT_LAST - FARE_PROBE_PORT_FIRST + 1)
 #define PORT_TRIES 64u
-/* longer, and the clock was set meanwhile */
-#define UDP_WAITED_MAX_NS INT64_C(10000000000)
-#define FARE		  0x46415245 /* how our trailer begins */
+#define FARE	   0x46415245 /* how our trailer begins */
 /* a thousand peers' probes at once, of 1 KiB each with what the kernel adds, four times over */
 #define RX_BUFFER_BYTES (4 << 20)
 
 struct udp_socket {
 	int fd;
-	uint16_t port;
+	struct in6_addr address;
+	uint16_t port; /* asked for; 0: any of ours */
+	uint16_t bound;
 	bool is_raw, is_v4;
+	struct udp_age_clocks emptied; /* when nothing was left to read, last */
 };
 
 static struct in6_addr mapped(const struct in_addr *v4)
@@ -119,7 +121,7 @@ static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
  * RFC 7881 section 4 wants the initiator's port from the dynamic range; chance keeps off-path
  * guessers out.
  */
-static int bind_by_chance(struct udp_socket *s, const struct in6_addr *address)
+static int bind_by_chance(struct udp_socket *s)
 {
 	int rc = -EADDRINUSE;
 
@@ -128,13 +130,27 @@ static int bind_by_chance(struct udp_socket *s, const struct in6_addr *address)
 
 		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 			return -EIO;
-		s->port = (uint16_t)(FARE_PROBE_PORT_FIRST + chance % PORT_COUNT);
-		rc = bind_to(s->fd, address, s->port);
+		chance = (uint16_t)(FARE_PROBE_PORT_FIRST + chance % PORT_COUNT);
+		rc = bind_to(s->fd, &s->address, chance);
+		if (!rc)
+			s->bound = chance;
 	}
 	return rc;
 }
 
-static int set_up(struct udp_socket *s, const struct in6_addr *address)
+int udp_bind(struct udp_socket *s)
+{
+	int rc;
+
+	if (!s->is_raw && !s->port)
+		return bind_by_chance(s);
+	rc = bind_to(s->fd, &s->address, s->port);
+	if (!rc)
+		s->bound = s->port;
+	return rc;
+}
+
+static int set_up(struct udp_socket *s)
 {
 	int type = (s->is_raw ? SOCK_RAW : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, rc = 0;
 
@@ -145,11 +161,9 @@ static int set_up(struct udp_socket *s, const struct in6_addr *address)
 		rc = filter(s->fd, s->is_v4);
 	if (!rc)
 		rc = set_options(s->fd, s->is_v4, s->is_raw);
-	if (rc)
-		return rc;
-	if (s->is_raw || s->port)
-		return bind_to(s->fd, address, s->port);
-	return bind_by_chance(s, address);
+	if (!rc)
+		rc = udp_bind(s);
+	return rc == -EADDRINUSE ? 0 : rc; /* to be tried again */
 }
 
 static int open_socket(struct udp_socket **out, const struct in6_addr *address,
@@ -162,8 +176,10 @@ static int open_socket(struct udp_socket **out, const struct in6_addr *address,
 	if (!s)
 		return -ENOMEM;
 	*s = like;
+	s->address = *address;
+	s->emptied = udp_age_clocks();
 	s->is_v4 = IN6_IS_ADDR_V4MAPPED(address);
-	rc = set_up(s, address);
+	rc = set_up(s);
 	if (rc)
 		udp_close(s);
 	else
@@ -197,7 +213,7 @@ int udp_fd(const struct udp_socket *s)
 
 uint16_t udp_port(const struct udp_socket *s)
 {
-	return s->port;
+	return s->bound;
 }
 
 void udp_poll(struct udp_socket *const *sockets, unsigned n, bool *readable)
@@ -219,15 +235,8 @@ static int64_t nanoseconds(const struct timespec *ts)
 	return (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec;
 }
 
-/* now_ns: of the clock that the kernel stamps by. It may have been set since. */
-static uint64_t waited_ns(int64_t stamped_ns, int64_t now_ns)
-{
-	int64_t waited = now_ns - stamped_ns;
-
-	return waited > 0 && waited < UDP_WAITED_MAX_NS ? (uint64_t)waited : 0;
-}
-
-static void read_control(struct msghdr *m, int64_t now_ns, struct udp_packet *p)
+static void read_control(struct msghdr *m, const struct udp_age_clocks *emptied,
+			 const struct udp_age_clocks *now, struct udp_packet *p)
 {
 	p->ifindex = 0;
 	p->hop_limit = -1;
@@ -252,7 +261,7 @@ static void read_control(struct msghdr *m, int64_t now_ns, struct udp_packet *p)
 			struct timespec ts;
 
 			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
-			p->waited_ns = waited_ns(nanoseconds(&ts), now_ns);
+			p->waited_ns = udp_age_ns(nanoseconds(&ts), emptied, now);
 		}
 	}
 }
@@ -281,7 +290,8 @@ static void strip(const struct udp_socket *s, struct udp_packet *p)
 }
 
 /* One that did not fit is none of ours: longer than anything that we send. */
-static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i, int64_t now_ns)
+static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i,
+		 const struct udp_age_clocks *now)
 {
 	const struct msghdr *m = &b->headers[i].msg_hdr;
 	struct udp_packet *p = &b->packets[i];
@@ -289,7 +299,7 @@ static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i, 
 	p->bytes = b->bytes[i];
 	p->length = m->msg_flags & MSG_TRUNC ? 0 : b->headers[i].msg_len;
 	read_name(&b->names[i], p);
-	read_control(&b->headers[i].msg_hdr, now_ns, p);
+	read_control(&b->headers[i].msg_hdr, &s->emptied, now, p);
 	if (s->is_raw)
 		strip(s, p);
 	if (p->length > UDP_PACKET_BYTES)
@@ -299,7 +309,7 @@ static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i, 
 unsigned udp_receive(struct udp *u, struct udp_socket *s)
 {
 	struct udp_buffers *b = &u->in;
-	struct timespec now = {0};
+	struct udp_age_clocks now;
 	int n;
 
 	for (unsigned i = 0; i < UDP_BATCH; i++) {
@@ -307,11 +317,12 @@ unsigned udp_receive(struct udp *u, struct udp_socket *s)
 		b->headers[i].msg_hdr.msg_namelen = sizeof(b->names[i]);
 		b->headers[i].msg_hdr.msg_controllen = UDP_CONTROL_BYTES;
 	}
+	now = udp_age_clocks(); /* what comes after this has not waited */
 	n = recvmmsg(s->fd, b->headers, UDP_BATCH, MSG_DONTWAIT, NULL);
-	if (n > 0)
-		clock_gettime(CLOCK_REALTIME, &now);
 	for (int i = 0; i < n; i++)
-		take(s, b, (unsigned)i, nanoseconds(&now));
+		take(s, b, (unsigned)i, &now);
+	if (n < (int)UDP_BATCH)
+		s->emptied = now;
 	return n > 0 ? (unsigned)n : 0;
 }
 

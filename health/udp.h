@@ -60,17 +60,20 @@ uint32_t udp_short_bytes(const struct udp *u);
 
 /*
  * A non-blocking socket that receives at address and port (0: one of FARE_PROBE_PORT_FIRST to
- * _LAST, by chance). address need not exist yet. 0 or -errno; -EADDRINUSE: the port is taken.
+ * _LAST, by chance). address need not exist yet. 0 or -errno. Any local user can hold the port:
+ * then it is 0 all the same, and the socket receives nothing until udp_bind() has got the port.
  */
 int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port);
+/* Takes the port of a socket that has none yet. 0; -EADDRINUSE: it is held; or another -errno. */
+int udp_bind(struct udp_socket *s);
 /*
  * One that receives our probes to ROCE_UDP_PORT; whoever is bound to that port gets them too. A NIC
  * that takes that port for itself (RoCE in hardware) hides them from the kernel: then none comes.
  */
 int udp_open_beside(struct udp_socket **out, const struct in6_addr *address);
-void udp_close(struct udp_socket *s);	/* NULL is fine */
-int udp_fd(const struct udp_socket *s); /* readable when something has come in */
-uint16_t udp_port(const struct udp_socket *s);
+void udp_close(struct udp_socket *s);	       /* NULL is fine */
+int udp_fd(const struct udp_socket *s);	       /* readable when something has come in */
+uint16_t udp_port(const struct udp_socket *s); /* 0: it has none yet */
 /* Which of n sockets (UDP_POLL_MAX at most) have something to read, by one system call. */
 void udp_poll(struct udp_socket *const *sockets, unsigned n, bool *readable);
 /* How many packets were read, up to UDP_BATCH. Valid until the next call on u. */

@@ -56,26 +56,74 @@ static int handshake_send(struct rendezvous *r, json_t *message)
 	return err;
 }
 
-static int handshake_coordinator(struct rendezvous *r, const struct control_seal *key,
-				 enum hello_refusal *why)
+int handshake_offer(struct handshake *out, int fd)
 {
-	struct hello_challenge mine, agent;
-	json_t *answer = NULL;
-	int err = handshake_challenge(&mine);
+	int err;
 
-	if (!err)
-		err = handshake_send(r, hello_offer(&mine));
-	if (!err)
-		err = rendezvous_receive(r, HANDSHAKE_ADMIT_MS, &answer);
+	handshake_keep_alive(fd);
+	err = rendezvous_create(&out->link, fd);
 	if (err)
 		return err;
-	err = hello_read_answer(answer, key, &mine, &agent, why);
-	json_decref(answer);
+	rendezvous_limit(out->link, HELLO_MAX_LINE);
+	err = handshake_challenge(&out->mine);
+	if (!err)
+		err = handshake_send(out->link, hello_offer(&out->mine));
+	if (err)
+		handshake_abandon(out);
+	return err;
+}
+
+void handshake_abandon(struct handshake *h)
+{
+	rendezvous_destroy(h->link);
+	h->link = NULL;
+}
+
+/* The answer is there: is it one of who has the key? */
+static int handshake_judge(struct handshake *h, const json_t *answer,
+			   const struct control_seal *key, enum hello_refusal *why)
+{
+	struct hello_challenge agent;
+	int err = hello_read_answer(answer, key, &h->mine, &agent, why);
+
 	if (err) {
-		handshake_send(r, hello_refuse(*why));
+		handshake_send(h->link, hello_refuse(*why));
 		return err;
 	}
-	return handshake_send(r, hello_welcome(key, &mine, &agent));
+	return handshake_send(h->link, hello_welcome(key, &h->mine, &agent));
+}
+
+static const char *handshake_reason(int err, enum hello_refusal why)
+{
+	if (err == -EACCES || err == -EBADMSG || err == -EMSGSIZE)
+		return hello_refusal_text(why);
+	return err == -EPIPE ? "it closed the connection" : strerror(-err);
+}
+
+int handshake_admit(struct handshake *h, const struct control_seal *key, struct rendezvous **out,
+		    const char **reason)
+{
+	enum hello_refusal why = HELLO_MESSAGE;
+	int filled = rendezvous_fill(h->link), err;
+	json_t *answer = NULL;
+
+	err = rendezvous_next(h->link, &answer);
+	if (!err && !filled)
+		return -EAGAIN;
+	if (err > 0)
+		err = handshake_judge(h, answer, key, &why);
+	else if (!err)
+		err = filled;
+	json_decref(answer);
+	if (err) {
+		*reason = handshake_reason(err, why);
+		handshake_abandon(h);
+		return err;
+	}
+	rendezvous_limit(h->link, RENDEZVOUS_MAX_LINE);
+	*out = h->link;
+	h->link = NULL;
+	return 0;
 }
 
 static int handshake_agent(struct rendezvous *r, const struct control_seal *key,
@@ -101,10 +149,8 @@ static int handshake_agent(struct rendezvous *r, const struct control_seal *key,
 	return err;
 }
 
-static int handshake_run(struct rendezvous **out, int fd, const struct control_seal *key,
-			 int (*role)(struct rendezvous *r, const struct control_seal *key,
-				     enum hello_refusal *why),
-			 const char **reason)
+int handshake_enter(struct rendezvous **out, int fd, const struct control_seal *key,
+		    const char **reason)
 {
 	enum hello_refusal why = HELLO_MESSAGE;
 	int err;
@@ -116,27 +162,13 @@ static int handshake_run(struct rendezvous **out, int fd, const struct control_s
 		return err;
 	}
 	rendezvous_limit(*out, HELLO_MAX_LINE);
-	err = role(*out, key, &why);
+	err = handshake_agent(*out, key, &why);
 	if (!err) {
 		rendezvous_limit(*out, RENDEZVOUS_MAX_LINE);
 		return 0;
 	}
-	*reason = err == -EACCES || err == -EBADMSG || err == -EMSGSIZE ? hello_refusal_text(why)
-		  : err == -EPIPE					? "it closed the connection"
-									: strerror(-err);
+	*reason = handshake_reason(err, why);
 	rendezvous_destroy(*out);
 	*out = NULL;
 	return err;
-}
-
-int handshake_admit(struct rendezvous **out, int fd, const struct control_seal *key,
-		    const char **reason)
-{
-	return handshake_run(out, fd, key, handshake_coordinator, reason);
-}
-
-int handshake_enter(struct rendezvous **out, int fd, const struct control_seal *key,
-		    const char **reason)
-{
-	return handshake_run(out, fd, key, handshake_agent, reason);
 }

@@ -2,17 +2,16 @@
 #include "launch/hosts.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "launch/admission.h"
 #include "launch/handshake.h"
 #include "launch/hosts_internal.h"
 
@@ -92,20 +91,6 @@ int hosts_ask(struct hosts *hosts, unsigned host, json_t *request, const char *e
 
 /* ---- who comes in ---- */
 
-static void hosts_peer(int fd, char *out, size_t size)
-{
-	struct sockaddr_storage address;
-	socklen_t length = sizeof(address);
-	char host[64], port[16];
-
-	if (getpeername(fd, (struct sockaddr *)&address, &length) ||
-	    getnameinfo((struct sockaddr *)&address, length, host, sizeof(host), port, sizeof(port),
-			NI_NUMERICHOST | NI_NUMERICSERV))
-		snprintf(out, size, "somebody");
-	else
-		snprintf(out, size, "%s port %s", host, port);
-}
-
 /* An agent that speaks although nobody asked has failed, or ended. */
 static int hosts_check_agents(struct hosts *hosts, const struct pollfd *poller)
 {
@@ -136,37 +121,26 @@ static int hosts_check_launch(struct hosts *hosts)
 }
 
 /*
- * The next connection whose other end has the key. Others are refused, said on stderr, and do not
- * end the wait. -EAGAIN: none came in a turn.
+ * The next connection whose other end has the key. Others are refused, and do not end the wait.
+ * -EAGAIN: none came in a turn.
  */
 static int hosts_admit(struct hosts *hosts, struct rendezvous **link)
 {
-	struct pollfd poller[TOPO_MAX_GPUS + 1];
-	const char *reason;
-	char peer[96];
-	int fd, err;
+	struct pollfd poller[TOPO_MAX_GPUS + ADMISSION_POLLED];
+	unsigned n;
+	int err;
 
 	for (unsigned i = 0; i < hosts->n; i++)
 		poller[i] = (struct pollfd){
 			.fd = hosts->member[i].link ? rendezvous_fd(hosts->member[i].link) : -1,
 			.events = POLLIN};
-	poller[hosts->n] = (struct pollfd){.fd = hosts->listener, .events = POLLIN};
+	n = hosts->n + admission_polled(hosts->admission, poller + hosts->n);
 	if (interrupt_pending())
 		return -EINTR;
-	if (poll(poller, hosts->n + 1, HOSTS_TURN_MS) <= 0)
+	if (poll(poller, n, HOSTS_TURN_MS) < 0)
 		return -EAGAIN;
 	err = hosts_check_agents(hosts, poller);
-	if (err)
-		return err;
-	fd = accept4(hosts->listener, NULL, NULL, SOCK_CLOEXEC);
-	if (fd < 0)
-		return -EAGAIN;
-	hosts_peer(fd, peer, sizeof(peer));
-	err = handshake_admit(link, fd, &hosts->key, &reason);
-	if (!err)
-		return 0;
-	fprintf(stderr, "farebench: %s was refused: %s\n", peer, reason);
-	return -EAGAIN;
+	return err ? err : admission_next(hosts->admission, link);
 }
 
 static int hosts_accept(void *arg, int timeout_ms, struct rendezvous **link)
@@ -339,6 +313,8 @@ int hosts_open(struct hosts **out, const struct launch_options *options)
 	if (!err)
 		err = hosts_listen(hosts);
 	if (!err)
+		err = admission_create(&hosts->admission, hosts->listener, &hosts->key);
+	if (!err)
 		err = launch_start(&hosts->launch, options, hosts->inventory);
 	if (!err)
 		err = hosts_await_agents(hosts);
@@ -370,6 +346,7 @@ void hosts_close(struct hosts *hosts)
 		json_decref(member->counters_before);
 		json_decref(member->counters_after);
 	}
+	admission_destroy(hosts->admission);
 	if (hosts->listener >= 0)
 		close(hosts->listener);
 	launch_end(hosts->launch);

@@ -29,6 +29,7 @@ struct hosts {
 	struct control_seal key;
 	struct launch *launch;
 	int listener;
+	struct admission *admission;
 	unsigned n;
 	struct hosts_member *member;
 };

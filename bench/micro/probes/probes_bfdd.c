@@ -140,8 +140,13 @@ static int start(struct end *e, const char *netns, bool far, uint32_t n_sessions
 	const struct passwd *frr = getpwnam("frr");
 	int rc;
 
-	snprintf(e->dir, sizeof(e->dir), "/tmp/fareprobes-%d-%c", (int)getpid(), far ? 'f' : 'n');
-	if (mkdir(e->dir, 0755) && errno != EEXIST)
+	/* not a name that another user could have taken before */
+	snprintf(e->dir, sizeof(e->dir), "/tmp/fareprobes.XXXXXX");
+	if (!mkdtemp(e->dir)) {
+		e->dir[0] = '\0';
+		return -errno;
+	}
+	if (chmod(e->dir, 0755))
 		return -errno;
 	rc = configure(e, far, n_sessions);
 	if (rc)

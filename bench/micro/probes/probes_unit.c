@@ -231,7 +231,8 @@ static int start(struct unit *u)
 {
 	static const struct prober_handlers on_prober = {
 		.on_path = on_path, .on_log = on_log, .on_drain = on_drain};
-	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, NULL};
+	static const struct reflector_handlers on_reflector = {.on_capacity = on_capacity,
+							       .on_heard = on_heard};
 	const struct prober_options options = {
 		.times = {.interval_ns = PROBES_INTERVAL_MS * MS_NS,
 			  .detect_multiplier = 3,

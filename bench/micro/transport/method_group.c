@@ -51,13 +51,21 @@ static int poll_events(struct group_method *g, unsigned *done, int max)
 	return n_done;
 }
 
+static uint64_t method_group_now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec;
+}
+
 /*
  * Until both ends are connected: the acceptor's first plane is enough for it, but whoever opened
  * waits for all of them, and they come up by both ends' doing.
  */
 static int await_both(struct group_method *g)
 {
-	time_t end = time(NULL) + CONNECT_S;
+	uint64_t end = method_group_now_s() + CONNECT_S;
 	bool told = false, theirs = false;
 	unsigned none[1];
 	char byte = 0;
@@ -68,7 +76,7 @@ static int await_both(struct group_method *g)
 		ssize_t n;
 
 		err = poll_events(g, none, 1);
-		err = err < 0 ? err : time(NULL) > end ? -ETIMEDOUT : 0;
+		err = err < 0 ? err : method_group_now_s() > end ? -ETIMEDOUT : 0;
 		if (!err && g->connected && !told)
 			err = write(g->end->oob, &byte, 1) == 1 ? 0 : -EPIPE;
 		told = g->connected;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,8 +52,11 @@ static int add_end(struct transport_net *net, unsigned who)
 		err = run("ip netns exec %s sysctl -q -w net.ipv4.tcp_rmem=4096\t1048576\t67108864 "
 			  "net.ipv4.tcp_wmem=4096\t1048576\t67108864",
 			  ns);
-	if (!err && mkdir(net->run_dir[who], 0700))
+	snprintf(net->run_dir[who], sizeof(net->run_dir[who]), "/tmp/fb-transport.XXXXXX");
+	if (!err && !mkdtemp(net->run_dir[who]))
 		err = -errno;
+	if (err)
+		net->run_dir[who][0] = '\0';
 	return err;
 }
 
@@ -121,8 +125,6 @@ int transport_net_up(struct transport_net *net, unsigned n_planes)
 	net->n_planes = n_planes;
 	for (unsigned who = 0; who < 2; who++) {
 		snprintf(net->netns[who], sizeof(net->netns[who]), "fb-transport-%d-%c",
-			 (int)getpid(), "ab"[who]);
-		snprintf(net->run_dir[who], sizeof(net->run_dir[who]), "/tmp/fb-transport-%d-%c",
 			 (int)getpid(), "ab"[who]);
 		snprintf(net->address[who], sizeof(net->address[who]), "198.19.0.%u", who + 1);
 	}

@@ -69,10 +69,9 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	if (path_table_notice(s->table, gpu, peer, &notice, &known) == -ENOENT)
 		return false;
 	s->is_said = true;
-	if (c->boot == known.boot && c->sequence == known.sequence)
-		s->held_till_ns[from] = notice.expires_ns;
 	if (c->boot > mine->boot || (c->boot == mine->boot && c->sequence > mine->sequence)) {
 		*mine = (struct notice_ack){c->boot, c->sequence};
+		s->held_till_ns[from] = notice.expires_ns;
 		memcpy(s->held_bps[from], c->bps, sizeof(s->held_bps[from]));
 	}
 	*held = (struct notice_ack){known.boot, known.sequence};
@@ -129,7 +128,8 @@ static void evaluate(struct server *s)
 
 static const struct prober_handlers on_prober = {
 	.on_path = on_path, .on_log = on_log, .on_gray = on_gray, .on_drain = on_drain};
-static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided};
+static const struct reflector_handlers on_reflector = {
+	.on_capacity = on_capacity, .on_heard = on_heard, .avoided = avoided};
 
 /* The defaults of fared.yaml(5), but for what the schedule says. */
 static struct prober_options options_of(struct server *s)

@@ -2,7 +2,9 @@
 /* Connections over the loopback device of a namespace of our own, and who is at their other end. */
 #include "socket_owner.h"
 
+#include <errno.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +130,40 @@ START_TEST(what_is_no_connection_is_an_error)
 }
 END_TEST
 
-RUN_TESTS_IN(own_net, "socket_owner", only_who_has_accepted_is_at_the_other_end,
-	     a_listener_does_not_count, another_user_is_told_from_us,
-	     what_is_no_connection_is_an_error)
+/* On all addresses of both families, of IPv4, or on that one. */
+static void is_found(const char *bound_to, const char *address)
+{
+	struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_port = htons(7784)};
+	struct socket_owner owner;
+	struct in6_addr wanted, other;
+	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+
+	ck_assert_int_eq(inet_pton(AF_INET6, bound_to, &at.sin6_addr), 1);
+	ck_assert_int_eq(inet_pton(AF_INET6, address, &wanted), 1);
+	ck_assert_int_eq(inet_pton(AF_INET6, "::ffff:127.0.0.9", &other), 1);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	ck_assert_int_eq(socket_owner_of_port(&wanted, 7784, &owner), 0);
+	ck_assert_uint_eq(owner.uid, geteuid());
+	ck_assert_int_eq(owner.pid, 0);
+	socket_owner_find_process(&owner);
+	ck_assert_int_eq(owner.pid, getpid());
+	ck_assert_int_gt(strlen(owner.name), 0);
+	ck_assert_int_eq(socket_owner_of_port(&wanted, 7785, &owner), -ENOENT);
+	if (!IN6_IS_ADDR_UNSPECIFIED(&at.sin6_addr))
+		ck_assert_int_eq(socket_owner_of_port(&other, 7784, &owner), -ENOENT);
+	close(fd);
+	ck_assert_int_eq(socket_owner_of_port(&wanted, 7784, &owner), -ENOENT);
+}
+
+START_TEST(who_holds_a_port_is_found)
+{
+	is_found("::", "::ffff:127.0.0.1");
+	is_found("::", "::1");
+	is_found("::ffff:127.0.0.1", "::ffff:127.0.0.1");
+	is_found("::1", "::1");
+}
+END_TEST
+
+RUN_TESTS_IN(own_net, "socket_owner", who_holds_a_port_is_found,
+	     only_who_has_accepted_is_at_the_other_end, a_listener_does_not_count,
+	     another_user_is_told_from_us, what_is_no_connection_is_an_error)

@@ -72,7 +72,7 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *from,
 }
 
 static const struct prober_handlers on_prober = {.on_path = on_path, .on_log = on_log};
-static const struct reflector_handlers on_reflector = {on_capacity, NULL, NULL};
+static const struct reflector_handlers on_reflector = {.on_capacity = on_capacity};
 
 static struct in6_addr address(const char *text)
 {

@@ -146,7 +146,19 @@ static uint32_t on_avoided(void *arg, uint32_t gpu, const struct in6_addr *from,
 	return IN6_ARE_ADDR_EQUAL(from, &ports.gpus[0].address[0]) ? avoided : 0;
 }
 
-static const struct reflector_handlers reflector_handlers = {on_capacity, on_heard, on_avoided};
+static unsigned n_refused[2];
+
+static void on_refused(void *arg, uint32_t gpu, const struct in6_addr *address,
+		       enum reflector_refusal why)
+{
+	(void)arg;
+	ck_assert_uint_eq(gpu, 1);
+	ck_assert(IN6_ARE_ADDR_EQUAL(address, &ports.gpus[0].address[0]));
+	n_refused[why]++;
+}
+
+static const struct reflector_handlers reflector_handlers = {on_capacity, on_heard, on_avoided,
+							     on_refused};
 
 static struct in6_addr address(const char *text)
 {
@@ -205,6 +217,7 @@ static void setup(void)
 	ports.gpus[1].address[0] = peer = address("::ffff:127.77.0.2");
 	n_heard = n_changes = n_logs = 0;
 	n_probes_heard[0] = n_probes_heard[1] = 0;
+	n_refused[0] = n_refused[1] = 0;
 	holds = (struct notice_ack){0};
 	knows = true;
 	avoided = 0;
@@ -677,7 +690,79 @@ START_TEST(a_notice_under_another_key_is_not_heard)
 		reflector_counters(reflector, &c);
 	} while (c.forged < 3);
 	ck_assert_int_eq(n_heard, 0);
+	ck_assert_uint_ge(n_refused[REFLECTOR_NOT_AUTHENTIC], 3);
+	ck_assert_uint_eq(n_refused[REFLECTOR_OLD_RELEASE], 0);
 	ck_assert_int_eq(view().state, PROBE_UP);
+}
+END_TEST
+
+/* As it would be on the wire; nonce 0: of a release that knows none. */
+static void send_notice(uint64_t boot, uint64_t nonce)
+{
+	const struct notice_ends ends = {ports.gpus[0].address[0], peer};
+	struct sbfd_packet p = {.state = SBFD_UP,
+				.demand = true,
+				.detect_multiplier = 3,
+				.my_discriminator = 7,
+				.your_discriminator = sbfd_wire_discriminator(&peer)};
+	struct notice_trailer t = {.has_capacity = true,
+				   .has_receiver = nonce != 0,
+				   .receiver = nonce,
+				   .capacity = {boot, 1, 5000, 1, {0}}};
+	struct udp_packet *packet = udp_next(udp);
+
+	sbfd_wire_encode(&p, packet->bytes);
+	packet->length = notice_wire_encode(&t, &keys.own, &ends, packet->bytes);
+	packet->from = ends.from;
+	packet->from_port = 50000;
+	packet->to = peer;
+	packet->to_port = SBFD_WIRE_PORT;
+	packet->ifindex = (int)if_nametoindex("lo");
+	ck_assert_uint_eq(udp_send(udp), 1);
+}
+
+static struct reflector_counters reflected(void)
+{
+	struct reflector_counters c;
+
+	reflector_counters(reflector, &c);
+	return c;
+}
+
+/* The receiver's nonce of a moment ago, right key and all: a recording. */
+START_TEST(a_recorded_notice_does_not_count_once_its_receiver_has_forgotten)
+{
+	const uint64_t bps[] = {123456789};
+	uint64_t nonce, boot, replayed;
+
+	reflect(&keys);
+	ck_assert(until(is_up));
+	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	ck_assert(until(has_heard));
+	boot = heard.boot;
+	nonce = prober->peers[0]->receiver;
+	ck_assert_uint_ne(nonce, 0);
+	n_heard = 0;
+	send_notice(boot + 1, nonce); /* not forgotten yet */
+	while (!n_heard)
+		turn();
+	ck_assert_uint_eq(heard.boot, boot + 1);
+	reflector_forgot(reflector);
+	n_heard = 0;
+	replayed = reflected().replayed;
+	send_notice(boot + 2, nonce);
+	while (reflected().replayed == replayed)
+		turn();
+	replayed = reflected().replayed;
+	send_notice(boot + 2, 0);
+	while (!n_refused[REFLECTOR_OLD_RELEASE])
+		turn();
+	/* the peer itself learns the new nonce by a reply, and is believed again */
+	while (!n_heard)
+		turn();
+	ck_assert_uint_lt(heard.boot, boot + 2);
+	ck_assert_uint_ne(prober->peers[0]->receiver, nonce);
+	ck_assert_uint_eq(n_refused[REFLECTOR_NOT_AUTHENTIC], 0);
 }
 END_TEST
 
@@ -1370,6 +1455,7 @@ int main(void)
 	tcase_add_test(tc, a_clock_that_went_back_is_made_up_for);
 	tcase_add_test(tc, a_life_that_none_can_outlive_is_not_heeded);
 	tcase_add_test(tc, a_notice_under_another_key_is_not_heard);
+	tcase_add_test(tc, a_recorded_notice_does_not_count_once_its_receiver_has_forgotten);
 	tcase_add_test(tc, notices_pass_while_keys_are_rotated);
 	tcase_add_test(tc, a_traced_path_is_told_of);
 	tcase_add_test(tc, the_reflector_answers_only_what_it_should);

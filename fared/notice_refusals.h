@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * notice_refusals.h - which refused capacity notices an operator hears of.
+ *
+ * Solely owns: when that was said last, of each pair of GPU and peer. In: refusals and acceptances.
+ * Out: whether to say so. Thread: any. Pure.
+ *
+ * Anybody on the fabric can cause refusals, as many as it likes and in any peer's name: so a pair
+ * is named once in ten minutes, and one pair a second.
+ */
+#ifndef NOTICE_REFUSALS_H
+#define NOTICE_REFUSALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fare_limits.h"
+
+#define NOTICE_REFUSALS_PAIR_NS (600 * UINT64_C(1000000000))
+#define NOTICE_REFUSALS_NS	UINT64_C(1000000000)
+
+struct notice_refusals {
+	uint64_t said_ns[FARE_MAX_PAIRS]; /* 0: never */
+	bool open[FARE_MAX_PAIRS];	  /* said, and none was accepted since */
+	uint64_t any_ns;		  /* the last one of all; 0: none yet */
+};
+
+/* A notice of that pair was refused; true: it is to be said. */
+bool notice_refusals_refused(struct notice_refusals *r, uint32_t pair, uint64_t now_ns);
+/* One was accepted; true: that is to be said, because a refusal was. */
+bool notice_refusals_accepted(struct notice_refusals *r, uint32_t pair);
+void notice_refusals_forget(struct notice_refusals *r, uint32_t pair);
+
+#endif
