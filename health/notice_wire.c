@@ -20,6 +20,8 @@ enum element {
 	ELEMENT_RETURN = 6,
 	ELEMENT_HEARD = 7,
 	ELEMENT_HELD = 10,
+	ELEMENT_SIZE = 13,
+	ELEMENT_PADDING = 14,
 };
 
 #define STAMP_BYTES	    12u
@@ -29,6 +31,7 @@ enum element {
 #define RETURN_BYTES	    2u
 #define HEARD_BYTES	    0u
 #define HELD_BYTES	    4u
+#define SIZE_BYTES	    2u
 
 static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
 
@@ -102,6 +105,8 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 		p = put(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
 	if (t->has_heard)
 		p = begin(p, ELEMENT_HEARD, HEARD_BYTES);
+	if (t->has_size)
+		p = put(begin(p, ELEMENT_SIZE, SIZE_BYTES), t->size.bytes, 2);
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
@@ -115,6 +120,19 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 		p = begin(p, ELEMENT_HMAC, SHA256_DIGEST_SIZE) + SHA256_DIGEST_SIZE;
 	}
 	return (size_t)(p - out);
+}
+
+size_t notice_wire_pad(uint8_t *bytes, size_t length, size_t wanted)
+{
+	while (length + 2 <= wanted) {
+		size_t room = wanted - length - 2, n = room < UINT8_MAX ? room : UINT8_MAX;
+
+		if (room - n == 1) /* less than an element would be left */
+			n--;
+		memset(begin(bytes + length, ELEMENT_PADDING, n), 0, n);
+		length += 2 + n;
+	}
+	return length;
 }
 
 /* One element's value; the caller has checked that length bytes are there. */
@@ -172,6 +190,14 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 			return "a time held of wrong length, or a second one";
 		out->has_held = true;
 		out->held_us = (uint32_t)get(v, 4);
+		return NULL;
+	case ELEMENT_SIZE:
+		if (length != SIZE_BYTES || out->has_size)
+			return "a size of wrong length, or a second one";
+		out->has_size = true;
+		out->size.bytes = (uint16_t)get(v, 2);
+		return NULL;
+	case ELEMENT_PADDING:
 		return NULL;
 	case ELEMENT_HMAC:
 		return length != SHA256_DIGEST_SIZE ? "an HMAC of wrong length" : NULL;

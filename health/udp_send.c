@@ -54,6 +54,14 @@ static void size_buffer(struct udp *u, int fd)
 		u->short_bytes = (uint32_t)bytes;
 }
 
+/* Path MTUs of the route cache come from ICMP messages, which anybody can send: not obeyed. */
+static int ignore_path_mtu(int fd, int family)
+{
+	return family == AF_INET
+		       ? udp_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
+		       : udp_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+}
+
 /* IPPROTO_RAW: headers are ours (IP_HDRINCL). */
 static int open_fd(struct udp *u, int family)
 {
@@ -65,6 +73,8 @@ static int open_fd(struct udp *u, int family)
 	rc = receive_nothing(fd);
 	if (!rc)
 		rc = set_class(fd, family, u->dscp);
+	if (!rc)
+		rc = ignore_path_mtu(fd, family);
 	if (rc) {
 		close(fd);
 		return rc;
