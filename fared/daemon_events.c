@@ -114,6 +114,23 @@ static void on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, 
 	daemon_say(d, &e);
 }
 
+static void on_mtu(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, uint32_t old,
+		   uint32_t mtu)
+{
+	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "link"};
+	struct daemon *d = arg;
+
+	daemon_health_mtu(d->health, gpu, plane, sub_port, mtu);
+	if (!old || !mtu) /* a device that comes or goes */
+		return;
+	snprintf(e.subject, sizeof(e.subject), "%s",
+		 d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
+	snprintf(e.from, sizeof(e.from), "mtu %u", old);
+	snprintf(e.to, sizeof(e.to), "mtu %u", mtu);
+	snprintf(e.reason, sizeof(e.reason), "its MTU");
+	daemon_say(d, &e);
+}
+
 static void on_links_log(void *arg, int priority, const char *line)
 {
 	struct daemon *d = arg;
@@ -121,7 +138,8 @@ static void on_links_log(void *arg, int priority, const char *line)
 	log_limited(d->log, daemon_now_ns(), priority, "links", "%s", line);
 }
 
-const struct links_handlers daemon_links_handlers = {.on_link = on_link, .on_log = on_links_log};
+const struct links_handlers daemon_links_handlers = {
+	.on_link = on_link, .on_log = on_links_log, .on_mtu = on_mtu};
 
 /* So small that it is a number of links: none carries less than a hundredth of what ours do. */
 static bool is_link_count(const struct daemon *d, const struct bgp_path_event *event, double bps)

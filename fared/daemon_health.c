@@ -362,6 +362,13 @@ void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, u
 	prober_link_changed(h->prober, gpu, plane, sub_port, daemon_now_ns());
 }
 
+void daemon_health_mtu(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+		       uint32_t mtu)
+{
+	if (h)
+		sub_ports_set_mtu(&h->ports, gpu, plane, sub_port, mtu);
+}
+
 /*
  * What our ports carry, for peers. A plane whose sub-ports are all in use is not limited by us,
  * whatever its speed. What is drained toward all peers carries nothing, so that they stop sending

@@ -30,6 +30,8 @@ void daemon_health_destroy(struct daemon_health *h); /* NULL is fine, as below *
 
 void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 			int ifindex, enum links_state state, uint64_t bps);
+void daemon_health_mtu(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
+		       uint32_t mtu);
 /* Once per turn of the loop: tells peers if this turn changed what our ports carry. */
 void daemon_health_turn(struct daemon_health *h);
 /* The path table forgets a pair. */

@@ -38,6 +38,7 @@ struct port {
 	uint32_t n_lost;	   /* ... and how many there were when it was last up */
 	enum links_state state;
 	uint64_t speed_bps;
+	uint32_t mtu; /* 0: not known */
 	/* what the driver said, of that device and of carrier since so many losses; 0: nothing */
 	uint64_t driver_bps;
 	int driver_ifindex;
@@ -216,9 +217,19 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
 	look(w->data);
 }
 
+static void set_mtu(struct links *l, struct port *port, uint32_t mtu)
+{
+	uint32_t old = port->mtu;
+
+	port->mtu = mtu;
+	if (mtu != old && l->handlers.on_mtu)
+		l->handlers.on_mtu(l->arg, port->gpu, port->plane, port->sub_port, old, mtu);
+}
+
 static void lose_device(struct links *l, struct port *port)
 {
 	port->ifindex = 0;
+	set_mtu(l, port, 0);
 	device_count_close(&port->count);
 	set_state(l, port, LINKS_ABSENT);
 }
@@ -300,6 +311,7 @@ static void on_new_link(struct links *l, const struct ifinfomsg *info, struct nl
 			port->ifindex = info->ifi_index;
 			port->seen = true;
 			warn_of_vrf(l, port, attrs);
+			set_mtu(l, port, attrs[IFLA_MTU] ? nla_get_u32(attrs[IFLA_MTU]) : 0);
 			set_state(l, port, told_state(port, info, attrs));
 		} else if (port->ifindex == info->ifi_index) {
 			lose_device(l, port); /* renamed */
@@ -318,6 +330,7 @@ static int on_message(struct nl_msg *msg, void *arg)
 {
 	static const struct nla_policy policy[IFLA_MAX + 1] = {
 		[IFLA_IFNAME] = {.type = NLA_STRING, .minlen = 1, .maxlen = IFNAMSIZ},
+		[IFLA_MTU] = {.type = NLA_U32},
 		[IFLA_OPERSTATE] = {.type = NLA_U8},
 		[IFLA_CARRIER] = {.type = NLA_U8},
 		[IFLA_CARRIER_DOWN_COUNT] = {.type = NLA_U32},

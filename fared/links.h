@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * links.h - carrier and speed of the local sub-ports, from the kernel.
+ * links.h - carrier, speed and MTU of the local sub-ports, from the kernel.
  *
  * Solely owns: one rtnetlink socket subscribed to link changes, and the last known state of each
  * sub-port's device. In: link messages; the kernel's counts of lost carriers (device_count.h),
@@ -33,6 +33,9 @@ struct links_handlers {
 	void (*on_link)(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, int ifindex,
 			enum links_state old, enum links_state state, uint64_t speed_bps);
 	void (*on_log)(void *arg, int priority, const char *line);
+	/* The device's MTU is no longer old (0: it was not known, or is not now); may be NULL. */
+	void (*on_mtu)(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, uint32_t old,
+		       uint32_t mtu);
 };
 
 /*

@@ -20,6 +20,11 @@ static inline struct path_probe path_probe_of(const struct prober_view *view)
 		.gray_remote = view->gray_remote,
 		.returning_local = view->returning_local,
 		.n_remote = view->n_remote,
+		.small_local = view->small_local,
+		.small_remote = view->small_remote,
+		.mtu_is_small = view->mtu_is_small,
+		.mtu_wanted = (uint16_t)view->mtu_wanted,
+		.mtu_carried = (uint16_t)view->mtu_carried,
 	};
 }
 

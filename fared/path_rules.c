@@ -295,6 +295,14 @@ static const char *rule_probe_down(const struct judgement *j)
 	return j->f->probe.judged && j->f->probe.permille == 0 ? j->f->probe.reason : NULL;
 }
 
+static const char *rule_mtu(const struct judgement *j)
+{
+	return j->f->probe.judged && j->f->probe.mtu_is_small
+		       ? "path MTU: probes of full size are lost and short ones pass; other planes "
+			 "carry larger packets"
+		       : NULL;
+}
+
 static const char *rule_ramping(const struct judgement *j)
 {
 	return j->f->probe.judged && j->f->probe.permille < 1000 ? j->f->probe.reason : NULL;
@@ -338,6 +346,55 @@ static const char *rule_gray(const struct judgement *j)
 	if (p->gray_local)
 		return local[__builtin_ctz(p->gray_local)];
 	return p->gray_remote ? remote[__builtin_ctz(p->gray_remote)] : NULL;
+}
+
+static const char *rule_small(const struct judgement *j)
+{
+	static const char *const local[FARE_MAX_SUB_PORTS] = {
+		"path MTU: local sub-port 0 passes smaller packets than the others; out of use",
+		"path MTU: local sub-port 1 passes smaller packets than the others; out of use",
+		"path MTU: local sub-port 2 passes smaller packets than the others; out of use",
+		"path MTU: local sub-port 3 passes smaller packets than the others; out of use",
+		"path MTU: local sub-port 4 passes smaller packets than the others; out of use",
+		"path MTU: local sub-port 5 passes smaller packets than the others; out of use",
+		"path MTU: local sub-port 6 passes smaller packets than the others; out of use",
+		"path MTU: local sub-port 7 passes smaller packets than the others; out of use",
+	};
+	static const char *const remote[FARE_MAX_SUB_PORTS] = {
+		"path MTU: the peer's sub-port 0 takes smaller packets than the others; counted "
+		"without it",
+		"path MTU: the peer's sub-port 1 takes smaller packets than the others; counted "
+		"without it",
+		"path MTU: the peer's sub-port 2 takes smaller packets than the others; counted "
+		"without it",
+		"path MTU: the peer's sub-port 3 takes smaller packets than the others; counted "
+		"without it",
+		"path MTU: the peer's sub-port 4 takes smaller packets than the others; counted "
+		"without it",
+		"path MTU: the peer's sub-port 5 takes smaller packets than the others; counted "
+		"without it",
+		"path MTU: the peer's sub-port 6 takes smaller packets than the others; counted "
+		"without it",
+		"path MTU: the peer's sub-port 7 takes smaller packets than the others; counted "
+		"without it",
+	};
+	const struct path_probe *p = &j->f->probe;
+
+	if (!p->judged)
+		return NULL;
+	if (p->small_local)
+		return local[__builtin_ctz(p->small_local)];
+	return p->small_remote ? remote[__builtin_ctz(p->small_remote)] : NULL;
+}
+
+static const char *rule_small_everywhere(const struct judgement *j)
+{
+	const struct path_probe *p = &j->f->probe;
+
+	return p->judged && p->mtu_carried < p->mtu_wanted
+		       ? "path MTU: no plane to this peer carries packets as large as this server "
+			 "sends; all are in use with smaller ones"
+		       : NULL;
 }
 
 static const char *rule_sub_port_drained(const struct judgement *j)
@@ -453,6 +510,9 @@ static const struct rule {
 	 "the leaf of that plane, then the peer's ports toward it; farectl show paths tells loss "
 	 "and "
 	 "round-trip time, farectl show events what came before"},
+	{FARE_VERDICT_MTU, false, rule_mtu,
+	 "the MTU of the ports in between: ip link, here and on the peer; both sides of the leaf's "
+	 "ports of that plane, and what is beyond the leaf; farectl why says what was found"},
 	{FARE_VERDICT_RAMPING, true, rule_ramping, "nothing: it ends by itself"},
 	{FARE_VERDICT_STALE, true, rule_stale,
 	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
@@ -461,6 +521,13 @@ static const struct rule {
 	 "that sub-port's cable and transceivers, at both ends; it comes back by itself once "
 	 "probes "
 	 "pass on it"},
+	{FARE_VERDICT_OK, true, rule_small,
+	 "the MTU of that sub-port's device (ip link) and of the leaf's port that it is connected "
+	 "to; "
+	 "it comes back by itself once probes of full size pass on it"},
+	{FARE_VERDICT_OK, true, rule_small_everywhere,
+	 "the peer's MTU (ip link, there) and the leaves'; groups that are opened from now on use "
+	 "what is carried"},
 	{FARE_VERDICT_OK, true, rule_sub_port_drained,
 	 "farectl undrain, when the work on that sub-port is done"},
 	{FARE_VERDICT_OK, true, rule_sub_port_down,
@@ -486,12 +553,13 @@ static uint64_t smaller(uint64_t local_bps, double other)
 	return other >= (double)local_bps ? local_bps : (uint64_t)llround(other);
 }
 
-/* The part of what is advertised that the peer's sub-ports carry which do not lose. */
+/* The part of what is advertised that the peer's sub-ports carry which lose nothing. */
 static double far_part(const struct path_facts *f)
 {
-	int n = f->probe.n_remote, gray = __builtin_popcount(f->probe.gray_remote);
+	int n = f->probe.n_remote,
+	    out = __builtin_popcount(f->probe.gray_remote | f->probe.small_remote);
 
-	return f->probe.judged && n && gray < n ? (double)(n - gray) / n : 1.;
+	return f->probe.judged && n && out < n ? (double)(n - out) / n : 1.;
 }
 
 /* The local bandwidth x zebra's weight / the largest of this peer's. */

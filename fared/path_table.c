@@ -486,7 +486,7 @@ uint32_t path_table_unused(const struct path_table *t, const struct pair *pair, 
 {
 	const struct path_probe *probe = &pair->paths[plane].probe;
 	uint32_t drained = t->gpus[pair->key.local_gpu].drained[plane], n_left;
-	uint32_t all = drained | probe->gray_local | probe->returning_local;
+	uint32_t all = drained | probe->gray_local | probe->returning_local | probe->small_local;
 
 	local_bps(t, pair->key.local_gpu, plane, all, &n_left);
 	return n_left ? all : drained;

@@ -85,7 +85,11 @@ struct path_probe {
 	uint8_t gray_local, gray_remote; /* bit s: sub-port s alone loses what it is given */
 	/* bit s: it has carrier again, and no route is proven over it yet */
 	uint8_t returning_local;
-	uint8_t n_remote; /* remote sub-ports, if any is gray */
+	uint8_t n_remote; /* remote sub-ports, if any is gray or small */
+	/* bit s: sub-port s alone passes only smaller packets than the path's others */
+	uint8_t small_local, small_remote;
+	bool mtu_is_small;		  /* the whole path does, and another plane does not */
+	uint16_t mtu_wanted, mtu_carried; /* path MTUs in bytes; 0: not known; none passes */
 };
 
 /* What a peer says that its own ports carry (in-band notice). */

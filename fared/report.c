@@ -243,18 +243,22 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 
 	if (!r->prober || !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p))
 		return json_null();
-	return json_pack("{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, "
-			 "s:f, s:i, s:i, s:i, s:o}",
-			 "state", probe_state_name(p.state), "probed", p.wanted, "where",
-			 probe_where_name(p.where), "reason", p.reason, "permille", (int)p.permille,
-			 "loss_ppm", (int)p.loss_ppm, "window_probes", (int)p.n_window, "sent",
-			 (json_int_t)p.n_sent, "lost", (json_int_t)p.n_lost, "downs",
-			 (json_int_t)p.n_downs, "rtt_p50_us", rtt_us(p.rtt_p50_ns), "rtt_p99_us",
-			 rtt_us(p.rtt_p99_ns), "third_party", p.third_party, "hold_ms",
-			 (int)p.hold_ms, "since_s", report_age_s(r, p.since_ns),
-			 "gray_local_sub_ports", (int)p.gray_local, "gray_remote_sub_ports",
-			 (int)p.gray_remote, "returning_local_sub_ports", (int)p.returning_local,
-			 "data_ports", data_ports(&p));
+	return json_pack(
+		"{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, "
+		"s:f, s:i, s:i, s:i, s:o, s:o, s:o, s:i, s:i}",
+		"state", probe_state_name(p.state), "probed", p.wanted, "where",
+		probe_where_name(p.where), "reason", p.reason, "permille", (int)p.permille,
+		"loss_ppm", (int)p.loss_ppm, "window_probes", (int)p.n_window, "sent",
+		(json_int_t)p.n_sent, "lost", (json_int_t)p.n_lost, "downs", (json_int_t)p.n_downs,
+		"rtt_p50_us", rtt_us(p.rtt_p50_ns), "rtt_p99_us", rtt_us(p.rtt_p99_ns),
+		"third_party", p.third_party, "hold_ms", (int)p.hold_ms, "since_s",
+		report_age_s(r, p.since_ns), "gray_local_sub_ports", (int)p.gray_local,
+		"gray_remote_sub_ports", (int)p.gray_remote, "returning_local_sub_ports",
+		(int)p.returning_local, "data_ports", data_ports(&p), "path_mtu",
+		p.mtu_wanted && p.mtu_is_proven ? json_integer(p.mtu_carried) : json_null(),
+		"path_mtu_wanted", p.mtu_wanted ? json_integer(p.mtu_wanted) : json_null(),
+		"small_local_sub_ports", (int)p.small_local, "small_remote_sub_ports",
+		(int)p.small_remote);
 }
 
 static json_t *path_row(const struct report *r, const struct path_view *v)

@@ -29,6 +29,8 @@ static const struct row prober_rows[] = {
 	PROBER(acknowledged, "peers that acknowledged a capacity notice of ours"),
 	PROBER(ports_sent, "probes sent to the data's port, to learn where source ports lead"),
 	PROBER(ports_answered, "replies to those"),
+	PROBER(mtu_sent, "probes sent to find path MTUs"),
+	PROBER(mtu_answered, "replies to those"),
 	PROBER(refused, "packets that the kernel refused to send, replies to peers' probes "
 			"included: no route, or a queue of this machine is full"),
 	PROBER(late_ticks, "times the clock was late: this machine is short of CPU time"),

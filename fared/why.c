@@ -119,6 +119,47 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 		say(lines, "              local sub-port:source port->remote sub-port%s", ports);
 }
 
+/* "256 bytes"; 0: less. */
+static const char *mtu_text(uint32_t bytes, char out[32])
+{
+	if (bytes)
+		snprintf(out, 32, "%u bytes", bytes);
+	else
+		snprintf(out, 32, "less than 256 bytes");
+	return out;
+}
+
+static void say_small(uint32_t small, const uint16_t *mtu, const char *whose, json_t *lines)
+{
+	char text[32];
+
+	for (uint32_t s = 0; s < FARE_MAX_SUB_PORTS; s++)
+		if (small >> s & 1)
+			say(lines, "              %s sub-port %u: %s", whose, s,
+			    mtu_text(mtu[s], text));
+}
+
+static void say_mtu(const struct report *r, const struct path_view *v, json_t *lines)
+{
+	char text[32];
+	struct prober_view p;
+
+	if (!r->prober ||
+	    !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p) ||
+	    !p.mtu_wanted)
+		return;
+	if (p.mtu_is_proven)
+		say(lines, "  path MTU:   found %s, wanted %u", mtu_text(p.mtu_carried, text),
+		    p.mtu_wanted);
+	else
+		say(lines, "  path MTU:   %s, wanted %u",
+		    p.mtu_carried < p.mtu_wanted ? "less than wanted; what passes is being found"
+						 : "not probed (no answer that reports sizes)",
+		    p.mtu_wanted);
+	say_small(p.small_local, p.mtu_local, "local", lines);
+	say_small(p.small_remote, p.mtu_remote, "the peer's", lines);
+}
+
 static void say_notice(const struct path_view *v, json_t *lines)
 {
 	if (v->noticed && v->noticed_bps != UINT64_MAX)
@@ -143,6 +184,7 @@ static void say_path(const struct report *r, const struct path_view *v, json_t *
 		say_belief(r, v, s, lines);
 	say_ports(r, lines);
 	say_probe(r, v, lines);
+	say_mtu(r, v, lines);
 	say_notice(v, lines);
 	if (v->route_source == PATH_FROM_ADOPTED)
 		say(lines, "  adopted:    %.6g Gb/s, as the former daemon published it",

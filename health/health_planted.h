@@ -25,6 +25,9 @@
 	X(gray_hasty, "a sub-port is marked gray whatever chance would do")                        \
 	X(fresh_believed, "a reply tells of other planes before theirs can arrive")                \
 	X(rate_alone, "losses are a fault though other planes lose as many")                       \
+	X(mtu_unprobed, "padded probes are never sent")                                            \
+	X(mtu_ignored, "padded probes may be lost for ever")                                       \
+	X(mtu_hasty, "a padded probe that is lost counts though short ones are, too")              \
 	X(clock_trusted, "a clock that was set back is not made up for")
 
 #define HEALTH_PLANTED_NAME(name, what) HEALTH_PLANTED_##name,

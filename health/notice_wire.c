@@ -21,6 +21,8 @@ enum element {
 	ELEMENT_HEARD = 7,
 	ELEMENT_HELD = 10,
 	ELEMENT_RECEIVER = 12,
+	ELEMENT_SIZE = 13,
+	ELEMENT_PADDING = 14,
 };
 
 #define STAMP_BYTES	    12u
@@ -31,6 +33,7 @@ enum element {
 #define HEARD_BYTES	    0u
 #define HELD_BYTES	    4u
 #define RECEIVER_BYTES	    8u
+#define SIZE_BYTES	    2u
 
 static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
 
@@ -106,6 +109,8 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 		p = begin(p, ELEMENT_HEARD, HEARD_BYTES);
 	if (t->has_receiver)
 		p = put(begin(p, ELEMENT_RECEIVER, RECEIVER_BYTES), t->receiver, 8);
+	if (t->has_size)
+		p = put(begin(p, ELEMENT_SIZE, SIZE_BYTES), t->size.bytes, 2);
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
@@ -119,6 +124,19 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 		p = begin(p, ELEMENT_HMAC, SHA256_DIGEST_SIZE) + SHA256_DIGEST_SIZE;
 	}
 	return (size_t)(p - out);
+}
+
+size_t notice_wire_pad(uint8_t *bytes, size_t length, size_t wanted)
+{
+	while (length + 2 <= wanted) {
+		size_t room = wanted - length - 2, n = room < UINT8_MAX ? room : UINT8_MAX;
+
+		if (room - n == 1) /* less than an element would be left */
+			n--;
+		memset(begin(bytes + length, ELEMENT_PADDING, n), 0, n);
+		length += 2 + n;
+	}
+	return length;
 }
 
 /* One element's value; the caller has checked that length bytes are there. */
@@ -182,6 +200,14 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 			return "a receiver's nonce of wrong length, or a second one";
 		out->has_receiver = true;
 		out->receiver = get(v, 8);
+		return NULL;
+	case ELEMENT_SIZE:
+		if (length != SIZE_BYTES || out->has_size)
+			return "a size of wrong length, or a second one";
+		out->has_size = true;
+		out->size.bytes = (uint16_t)get(v, 2);
+		return NULL;
+	case ELEMENT_PADDING:
 		return NULL;
 	case ELEMENT_HMAC:
 		return length != SHA256_DIGEST_SIZE ? "an HMAC of wrong length" : NULL;

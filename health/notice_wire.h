@@ -2,8 +2,8 @@
 /*
  * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
  * report and how long it held the probe, a capacity notice and its acknowledgement, the port that a
- * reply is to go to, that the sender's last probe was answered, and by what a notice is known to be
- * no replay.
+ * reply is to go to, that the sender's last probe was answered, by what a notice is known to be no
+ * replay, and a probe's size.
  *
  * Solely owns: those elements' bytes. In: bytes from the network, the key. Out: a checked struct,
  * or -EBADMSG with reason and offset. Thread: any. Pure.
@@ -36,7 +36,7 @@
 
 #include "sbfd_wire.h"
 
-#define NOTICE_WIRE_MAX_BYTES	  320u /* of the whole datagram, BFD packet included */
+#define NOTICE_WIRE_MAX_BYTES	  320u /* of the whole datagram but for padding, BFD packet included */
 #define NOTICE_WIRE_MAX_PLANES	  16u
 #define NOTICE_WIRE_MAX_SUB_PORTS 8u
 #define NOTICE_WIRE_KEY_MIN	  16u
@@ -81,8 +81,17 @@ struct notice_ack {
 	uint32_t sequence;
 };
 
+/*
+ * In a probe: its sender asks how long it was on arrival; in the answer: so long. The answer is
+ * never padded: each end learns what it may send.
+ */
+struct notice_size {
+	uint16_t bytes; /* of the datagram, BFD packet and padding included */
+};
+
 struct notice_trailer {
-	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_return, has_receiver;
+	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_return, has_receiver,
+		has_size;
 	/* in a probe: the sender's last one over this path was answered */
 	bool has_heard;
 	bool authentic;	 /* carries an HMAC, and it is right by one of the keys */
@@ -95,6 +104,7 @@ struct notice_trailer {
 	struct notice_capacity capacity;
 	struct notice_ack ack;
 	struct notice_return back;
+	struct notice_size size;
 };
 
 struct notice_key {
@@ -128,5 +138,12 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 int notice_wire_decode(const uint8_t *bytes, size_t length, const struct notice_keys *keys,
 		       const struct notice_ends *ends, struct notice_trailer *out,
 		       struct sbfd_wire_error *error);
+
+/*
+ * Makes a datagram of length bytes (without an HMAC, which is the last element) as long as that, by
+ * elements that receivers skip. bytes has that much room. Returns its length: as it was if that is
+ * as much or more, or one byte too little.
+ */
+size_t notice_wire_pad(uint8_t *bytes, size_t length, size_t wanted);
 
 #endif

@@ -60,6 +60,7 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 	out->n_remote = path->n_remote;
 	out->n_data_ports = path->map.n_told;
 	memcpy(out->data_ports, path->map.told, sizeof(out->data_ports));
+	prober_mtu_view(path, out);
 }
 
 /* Tells of a transition (change), or of a step of the ramp if there was one. */
@@ -112,6 +113,8 @@ void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		if (other <= now)
 			other = now; /* the next tick: what comes after that comes late */
 	}
+	if (path->mtu_ns)
+		due = prober_smaller(due, prober_larger(path->mtu_ns, now));
 	wheel_set(p->wheel, prober_place(peer, plane), other < due ? other : due);
 }
 
@@ -233,6 +236,7 @@ static void run_path(struct prober *p, struct prober_peer *peer, uint32_t plane,
 				path->next_ns -= p->tick_ns; /* the wheel rounds up */
 		}
 	}
+	path->mtu_ns = prober_mtu_run(p, peer, plane, prober_pace_ns(p, peer, plane, now), now);
 	prober_schedule(p, peer, plane, now);
 }
 

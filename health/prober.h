@@ -26,6 +26,9 @@
  * there is proven), and marked; but not within ten seconds of a reply that did return one, from the
  * same peer over any plane.
  *
+ * Probes of full size tell which path MTU each path carries (mtu.h), at a low rate. They say nothing
+ * else of a path, and nothing of them is in its losses.
+ *
  * Where the data's source ports lead is another question, for a leaf hashes the destination port
  * too: a few probes a second go to the data's port from ports like the data's (port_map.h), past
  * whatever socket is bound to it. Answered over the ordinary channel, they say nothing of whether a
@@ -72,7 +75,15 @@ struct prober_view {
 	uint8_t gray_local, gray_remote;
 	/* bit s: out of use until a probe out of it is answered; its carrier is back */
 	uint8_t returning_local;
-	uint8_t n_remote;      /* remote sub-ports; 0: not known */
+	uint8_t n_remote; /* remote sub-ports; 0: not known */
+	/*
+	 * Path MTUs in bytes: what this server sends, and what the path carries by its best
+	 * sub-ports (0: less than the least). mtu_is_small: another plane carries more.
+	 */
+	bool mtu_is_small, mtu_is_proven;
+	uint32_t mtu_wanted, mtu_carried;
+	uint8_t small_local, small_remote; /* bit s: sub-port s carries less than that, ... */
+	uint16_t mtu_local[SUB_PORTS_MAX_SUB_PORTS], mtu_remote[SUB_PORTS_MAX_SUB_PORTS];
 	uint32_t n_data_ports; /* what was last told by on_ports() */
 	struct port_map_entry data_ports[PORT_MAP_SLOTS];
 };
@@ -124,6 +135,7 @@ struct prober_options {
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
 	uint64_t ports_sent, ports_answered;
+	uint64_t mtu_sent, mtu_answered; /* of rounds that look for the path MTU */
 	uint64_t skipped;    /* probes that acknowledgements, or peers' probes, made needless */
 	uint64_t refused;    /* packets that the kernel did not send, the reflector's included */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */

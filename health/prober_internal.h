@@ -4,7 +4,7 @@
  *
  * prober.c holds sessions and what is done when; prober_told.c what the daemon says; prober_pace.c
  * how often; prober_judge.c their judgement; prober_io.c probes and replies;
- * prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c
+ * prober_mtu.c path MTUs; prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c
  * learns where the data's source ports lead.
  */
 #ifndef PROBER_INTERNAL_H
@@ -15,6 +15,7 @@
 #include "health_limits.h"
 #include "health_planted.h"
 #include "loss_rtt.h"
+#include "mtu.h"
 #include "nonces.h"
 #include "port_map.h"
 #include "prober.h"
@@ -56,7 +57,10 @@ struct prober_path {
 	bool tried;		     /* the last probe was a try, and counts for nothing */
 	uint8_t tries[PROBER_PORTS]; /* of ports of which nothing is known */
 	uint64_t unknown_ns;	     /* the next try of one that was tried in vain */
-	uint32_t n_to_answer;	     /* answers until it is asked which sub-ports had none */
+	struct mtu mtu;
+	uint64_t mtu_ns;      /* when its next round is due; 0: none is */
+	bool mtu_is_small;    /* it carries less than another plane, and is out of use */
+	uint32_t n_to_answer; /* answers until it is asked which sub-ports had none */
 	struct probe_fsm fsm;
 	struct loss_rtt loss; /* begins with what is looked at each time */
 };
@@ -210,6 +214,9 @@ bool prober_pace_skips(const struct prober *p, const struct prober_peer *peer, u
  * that silence after it is found as soon.
  */
 uint64_t prober_pace_skipped_ns(const struct prober *p, const struct prober_path *path);
+/* How often the path is probed at present. */
+uint64_t prober_pace_ns(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			uint64_t now);
 /* When the probe after one that is sent now is due. */
 uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			     uint64_t now);
@@ -238,6 +245,18 @@ void prober_trace(const struct prober *p, enum prober_trace_kind kind,
 uint64_t prober_ports_run(struct prober *p, uint64_t now);
 void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
 			  const struct notice_trailer *t, uint64_t now);
+
+/* prober_mtu.c */
+/*
+ * Of a path that is probed every interval_ns: looks at what is lost, sends the next round if it is
+ * due. When to call again; 0: with its next probe.
+ */
+uint64_t prober_mtu_run(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			uint64_t interval_ns, uint64_t now);
+/* A reply that reports a size. */
+void prober_mtu_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			const struct notice_trailer *t, uint64_t now);
+void prober_mtu_view(const struct prober_path *path, struct prober_view *out);
 
 /* prober_rx.c */
 void prober_rx_close(struct prober *p);

@@ -400,6 +400,11 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		prober_ports_arrived(p, peer, plane, &t, now);
 		return;
 	}
+	if (t.has_size) { /* likewise */
+		prober_plane_heard(p, s->gpu, arrived, now);
+		prober_mtu_arrived(p, peer, plane, &t, now);
+		return;
+	}
 	counter = &p->counters.unknown;
 	path = &peer->paths[plane];
 	before = path->loss.newest_answered;

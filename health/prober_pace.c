@@ -15,8 +15,8 @@ static uint64_t idle_ns(const struct prober *p, const struct prober_peer *peer, 
 	return p->planes[peer->gpu][plane].told ? p->options.slow_interval_ns : p->perhaps_ns;
 }
 
-static uint64_t interval_of(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-			    uint64_t now)
+uint64_t prober_pace_ns(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];
 	uint64_t interval = probe_fsm_interval(&path->fsm, &p->times);
@@ -82,7 +82,7 @@ void prober_pace_share(struct prober *p, uint64_t now)
 
 			if (!p->peers[i]->paths[plane].wanted)
 				continue;
-			interval = interval_of(p, p->peers[i], plane, now);
+			interval = prober_pace_ns(p, p->peers[i], plane, now);
 			if (interval < p->options.slow_interval_ns)
 				milli_fast += 1000 * p->times.interval_ns / interval;
 			n_perhaps += !is_active(p, p->peers[i], plane, now) &&
@@ -118,5 +118,5 @@ uint64_t prober_pace_skipped_ns(const struct prober *p, const struct prober_path
 uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			     uint64_t now)
 {
-	return now + jittered(p, interval_of(p, peer, plane, now));
+	return now + jittered(p, prober_pace_ns(p, peer, plane, now));
 }

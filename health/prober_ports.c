@@ -14,7 +14,8 @@ static bool is_due(const struct prober_path *path)
 static uint32_t in_use(const struct sub_ports_gpu *g, const struct prober_path *path,
 		       uint32_t plane, uint64_t now)
 {
-	uint32_t out = path->gray.mask[GRAY_LOCAL] | path->returning | prober_unrouted(path, now);
+	uint32_t out = path->gray.mask[GRAY_LOCAL] | mtu_small(&path->mtu, GRAY_LOCAL) |
+		       path->returning | prober_unrouted(path, now);
 
 	return prober_without(g->live[plane], out);
 }

@@ -120,6 +120,7 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 		if (gray_forget(&path->gray, GRAY_LOCAL, sub_port))
 			prober_tell_gray(p, peer, plane, now, GRAY_LOCAL, sub_port);
 		disregard(path, 1u << sub_port);
+		mtu_void(&path->mtu, sub_port);
 	}
 }
 

@@ -141,6 +141,8 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 		reply.receiver = r->nonce;
 		reply.has_return = as_data;
 		reply.back = t.back;
+		reply.has_size = t.has_size;
+		reply.size.bytes = (uint16_t)in->length;
 		out->length = notice_wire_encode(&reply, &r->keys->own, &back, out->bytes);
 	}
 	out->from = s->address;

@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #define UDP_BATCH	 32u
-#define UDP_PACKET_BYTES 320u
+#define UDP_PACKET_BYTES 4136u /* a probe of the largest path MTU (path_mtu.h), and some */
 #define UDP_POLL_MAX	 512u
 #define UDP_ROUNDS	 8 /* batches taken from one socket before others get their turn */
 

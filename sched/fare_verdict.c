@@ -22,6 +22,8 @@ const char *fare_verdict_name(enum fare_verdict verdict)
 		return "stale";
 	case FARE_VERDICT_NOT_INSTALLED:
 		return "not-installed";
+	case FARE_VERDICT_MTU:
+		return "mtu";
 	case FARE_VERDICT_COUNT:
 		break;
 	}

@@ -264,7 +264,7 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 	timers_init(&ep->timers);
 }
 
-/* What was asked for, or what devices allow; a device that is made later must carry as much. */
+/* What was asked for, or what most devices carry; QPs go by those that do. */
 static int choose_path_mtu(struct qp_endpoint *ep)
 {
 	struct qp_endpoint_attr *attr = &ep->attr;
@@ -273,7 +273,7 @@ static int choose_path_mtu(struct qp_endpoint *ep)
 
 	soft_mtu_read(&ep->mtus, attr, ep->rx_fd);
 	ep->mtus_read_ns = soft_endpoint_now_ns();
-	most = soft_mtu_least(&ep->mtus, attr, &dev);
+	most = soft_mtu_of_most(&ep->mtus, attr, &dev);
 	if (attr->max_path_mtu)
 		*attr->max_path_mtu = most == QP_MTU_UNKNOWN ? 0 : most;
 	if (attr->max_path_mtu_dev)

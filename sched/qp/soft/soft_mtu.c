@@ -5,24 +5,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "path_mtu.h"
 #include "roce_wire.h"
 
-#define LEAST	   256u
-#define MOST	   4096u
-#define IPV4_BYTES 20u
-#define IPV6_BYTES 40u
-#define UDP_BYTES  8u
-
-uint32_t soft_mtu_fitting(uint32_t device_mtu, bool ipv6)
-{
-	uint32_t headers =
-		(ipv6 ? IPV6_BYTES : IPV4_BYTES) + UDP_BYTES + ROCE_HEADER_MAX + ROCE_ICRC_BYTES;
-	uint32_t mtu = MOST;
-
-	while (mtu >= LEAST && mtu + headers > device_mtu)
-		mtu /= 2;
-	return mtu >= LEAST ? mtu : 0;
-}
+_Static_assert(PATH_MTU_UDP_EXTRA == ROCE_HEADER_MAX + ROCE_ICRC_BYTES, "what surrounds payload");
 
 /* What packets by that device may hold; QP_MTU_UNKNOWN: there is no such device now. */
 static uint32_t payload_of(int fd, const char *dev, bool ipv6)
@@ -33,7 +19,7 @@ static uint32_t payload_of(int fd, const char *dev, bool ipv6)
 	memcpy(request.ifr_name, dev, FARE_DEV_NAME_MAX - 1);
 	if (ioctl(fd, SIOCGIFMTU, &request))
 		return QP_MTU_UNKNOWN;
-	return soft_mtu_fitting((uint32_t)request.ifr_mtu, ipv6);
+	return path_mtu_bytes(path_mtu_fitting((uint32_t)request.ifr_mtu, ipv6));
 }
 
 bool soft_mtu_read(struct qp_mtus *mtus, const struct qp_endpoint_attr *attr, int fd)
@@ -52,19 +38,43 @@ bool soft_mtu_read(struct qp_mtus *mtus, const struct qp_endpoint_attr *attr, in
 	return changed;
 }
 
-uint32_t soft_mtu_least(const struct qp_mtus *mtus, const struct qp_endpoint_attr *attr,
-			const char **dev)
+/* The number of a path MTU (path_mtu.h). */
+static unsigned number_of(uint32_t payload)
 {
-	uint32_t least = QP_MTU_UNKNOWN;
+	unsigned number = 0;
+
+	while (number < PATH_MTU_SIZES && path_mtu_bytes(number + 1) <= payload)
+		number++;
+	return number;
+}
+
+static const char *first_within(const struct qp_mtus *mtus, const struct qp_endpoint_attr *attr,
+				uint32_t payload)
+{
+	for (unsigned p = 0; p < attr->n_planes; p++)
+		for (unsigned s = 0; s < attr->n_sub_ports[p]; s++)
+			if (mtus->payload[p][s] <= payload)
+				return attr->dev[p][s];
+	return "";
+}
+
+uint32_t soft_mtu_of_most(const struct qp_mtus *mtus, const struct qp_endpoint_attr *attr,
+			  const char **dev)
+{
+	uint32_t n_fitting[PATH_MTU_SIZES + 1] = {0}, n = 0, most;
 
 	*dev = "";
 	for (unsigned p = 0; p < attr->n_planes; p++) {
 		for (unsigned s = 0; s < attr->n_sub_ports[p]; s++) {
-			if (mtus->payload[p][s] >= least)
+			if (mtus->payload[p][s] == QP_MTU_UNKNOWN)
 				continue;
-			least = mtus->payload[p][s];
-			*dev = attr->dev[p][s];
+			n_fitting[number_of(mtus->payload[p][s])]++;
+			n++;
 		}
 	}
-	return least;
+	if (!n)
+		return QP_MTU_UNKNOWN;
+	most = path_mtu_bytes(path_mtu_of_most(n_fitting));
+	*dev = first_within(mtus, attr, most);
+	return most;
 }

@@ -166,11 +166,19 @@ static uint64_t standing(const struct link *link, uint64_t now)
 	       link->queue_ns * 2 * (at - link->saw_ns / 4) / (3 * link->saw_ns);
 }
 
-/* When what goes in now comes out; 0: never. */
-static uint64_t through(struct net *net, struct link *link, uint64_t now)
+/* A queue that is full to the byte has room for a short packet more often than for a long one. */
+static uint32_t drops(const struct link *link, uint32_t bytes)
+{
+	return bytes > 1000 ? 2 * link->drop_per_mille : link->drop_per_mille;
+}
+
+/* When what goes in now comes out; 0: never. bytes: of the IP packet. */
+static uint64_t through(struct net *net, struct link *link, uint32_t bytes, uint64_t now)
 {
 	uint64_t wait = 0;
 
+	if (link->most_bytes && bytes > link->most_bytes)
+		return 0;
 	if (link->is_black || prng_chance(&net->prng, link->loss_per_mille))
 		return 0;
 	if (now >= link->queue_from_ns && now < link->queue_full_ns) {
@@ -178,7 +186,7 @@ static uint64_t through(struct net *net, struct link *link, uint64_t now)
 				  (double)(link->queue_full_ns - link->queue_from_ns));
 	} else if (now >= link->queue_full_ns && now < link->queue_to_ns) {
 		wait = standing(link, now);
-		if (wait > link->queue_ns * 9 / 10 && prng_chance(&net->prng, link->drop_per_mille))
+		if (wait > link->queue_ns * 9 / 10 && prng_chance(&net->prng, drops(link, bytes)))
 			return 0;
 	} else if (now >= link->queue_to_ns && now < link->queue_to_ns + link->queue_ns) {
 		wait = link->queue_to_ns + link->queue_ns - now; /* it drains */
@@ -204,6 +212,7 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 	unsigned plane = device / NET_SUB_PORTS % NET_PLANES;
 	struct port *out = &net->port[host][plane][device % NET_SUB_PORTS], *in;
 	struct packet *packet = net->unused;
+	uint32_t bytes = 28 + (uint32_t)p->length; /* IPv4 and UDP */
 	uint64_t at;
 
 	if (to >= net->n_hosts || !out->has_carrier || net->now_ns < net->deaf_until_ns[host] ||
@@ -211,8 +220,8 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 		return;
 	sub_port = net_lead(net, host, to, plane, p->from_port, p->to_port);
 	in = &net->port[to][plane][sub_port];
-	at = in->has_carrier ? through(net, &out->up, net->now_ns) : 0;
-	at = at ? through(net, &in->down, at) : 0;
+	at = in->has_carrier ? through(net, &out->up, bytes, net->now_ns) : 0;
+	at = at ? through(net, &in->down, bytes, at) : 0;
 	if (!at)
 		return;
 	if (packet)

@@ -23,6 +23,7 @@
 #define NET_PLANES     4
 #define NET_SUB_PORTS  2
 #define NET_SOCKETS    24
+#define NET_MTU	       4200u /* of servers and leaves */
 #define NET_US	       UINT64_C(1000)
 #define NET_MS	       UINT64_C(1000000)
 #define NET_S	       UINT64_C(1000000000)
@@ -31,6 +32,7 @@
 struct link {
 	uint64_t delay_ns;
 	uint32_t loss_per_mille;
+	uint32_t most_bytes; /* of an IP packet; 0: all pass */
 	bool is_black;
 	/* a queue fills, stands for a while, dropping what does not fit, and drains */
 	uint64_t queue_from_ns, queue_full_ns, queue_to_ns, queue_ns;

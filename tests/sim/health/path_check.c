@@ -24,7 +24,8 @@ static uint64_t later(uint64_t a, uint64_t b)
 static uint64_t local_bps(const struct case_of *c)
 {
 	uint32_t live = c->s->ports.gpus[0].live[c->plane];
-	uint32_t used = live & ~(uint32_t)(c->probe->gray_local | c->probe->returning_local);
+	uint32_t used = live & ~(uint32_t)(c->probe->gray_local | c->probe->returning_local |
+					   c->probe->small_local);
 
 	return (unsigned)__builtin_popcount(used ? used : live) * BGP_PORT_BPS;
 }
@@ -40,7 +41,8 @@ static bool is_limited(const struct case_of *c)
 /* What BMP's last word, or the former daemon's, makes of the local bandwidth. */
 static double advertised_bps(const struct case_of *c)
 {
-	unsigned n = c->probe->n_remote, gray = (unsigned)__builtin_popcount(c->probe->gray_remote);
+	unsigned n = c->probe->n_remote, gray = (unsigned)__builtin_popcount(
+						 c->probe->gray_remote | c->probe->small_remote);
 	double part = c->probe->judged && n && gray < n ? (double)(n - gray) / n : 1;
 
 	return part * (c->view.route_source == PATH_FROM_BMP
@@ -86,6 +88,8 @@ static const char *check_usable(const struct case_of *c)
 {
 	if (c->probe->judged && !c->probe->permille)
 		return "is used though its probes are not answered";
+	if (c->probe->judged && c->probe->mtu_is_small)
+		return "is used though other planes carry larger packets";
 	if (!c->s->ports.gpus[0].live[c->plane])
 		return "is used without a local sub-port";
 	if (c->bmp_denies && !is_kept(c))
@@ -137,6 +141,8 @@ static const char *check_unusable(const struct case_of *c)
 	case FARE_VERDICT_PROBE_DOWN:
 		return c->probe->judged && !c->probe->permille ? NULL
 							       : "is down though probes pass";
+	case FARE_VERDICT_MTU:
+		return c->probe->mtu_is_small ? NULL : "carries as large packets as other planes";
 	case FARE_VERDICT_ZERO_BANDWIDTH:
 		return is_limited(c) && !c->s->held_bps[c->to][c->plane]
 			       ? NULL

@@ -276,6 +276,7 @@ static void begin(struct schedule *s)
 	s->n_faults = (unsigned)prng_below(prng, MAX_FAULTS + 1);
 	for (unsigned i = 0; i < s->n_faults; i++)
 		schedule_faults_draw(s, &s->faults[i]);
+	schedule_faults_draw_mtu(s);
 	/* where all losses are tolerated, silence alone tells of a dead path */
 	if (s->has_lies && prng_chance(prng, 500))
 		max_loss_ppm = 1000000;
@@ -305,6 +306,7 @@ static void begin(struct schedule *s)
 					  .multiplier = s->options->multiplier,
 					  .on_change = schedule_checks_change,
 					  .on_gray = schedule_checks_gray,
+					  .on_mtu = schedule_checks_mtu,
 					  .on_route = schedule_checks_route,
 					  .on_publish = schedule_checks_publish};
 		memset(server->held_bps, 0xff, sizeof(server->held_bps));

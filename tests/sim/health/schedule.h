@@ -3,7 +3,7 @@
  * schedule.h - one schedule from its seed: what goes wrong, and whether verdicts are right.
  *
  * Checked: no path goes down, and no sub-port is marked gray, that no fault touched within GRACE;
- * a dead plane is found; nothing recovers while most probes are lost; peers know of a lost
+ * a dead plane is found; no path MTU is found small that is not, and one that is is found; nothing recovers while most probes are lost; peers know of a lost
  * sub-port; all is up in the end; what each server publishes of a path is what its sources, probes
  * and peers say (path_check.h). In half of the schedules pairs of servers without traffic are
  * known as such, and probed slowly.
@@ -21,6 +21,7 @@ enum fault_kind {
 	FAULT_SUB_PORT_GRAY, /* one cable drops half or all */
 	FAULT_SUB_PORT_DOWN, /* no carrier */
 	FAULT_RESTART,	     /* of one fared */
+	FAULT_MTU,	     /* one cable, or a leaf, passes only smaller packets */
 	FAULT_KINDS,
 };
 

@@ -45,7 +45,8 @@ static bool spares_a_cable(const struct schedule *s, const struct fault *f)
 static bool is_alone(const struct schedule *s, const struct fault *f)
 {
 	for (unsigned i = 0; i < s->n_faults; i++)
-		if (&s->faults[i] != f && s->faults[i].from_ns < f->to_ns &&
+		if (&s->faults[i] != f && s->faults[i].kind != FAULT_MTU &&
+		    s->faults[i].from_ns < f->to_ns &&
 		    f->from_ns < s->faults[i].to_ns + grace_ns(s))
 			return false;
 	return true;
@@ -143,6 +144,68 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 			schedule_say(s, true,
 				     "%u->%u plane %u recovers while %u in 1000 are lost each way",
 				     from, to, plane, s->faults[i].per_mille);
+}
+
+/* ---- path MTU */
+
+static bool is_mtu_touched(const struct fault *f, unsigned from, unsigned to, unsigned plane)
+{
+	return f->kind == FAULT_MTU && f->plane == plane &&
+	       (f->is_of_leaf || f->host == from || f->host == to);
+}
+
+/* Where nothing else fails, that one sub-port and no other is taken for small. */
+static bool is_mtu_exact(const struct schedule *s, const struct fault *f, unsigned from,
+			 unsigned to)
+{
+	const struct path_probe *probe = &s->servers[from].probe[to][f->plane];
+	uint32_t bit = 1u << f->sub_port;
+
+	if (s->n_faults > 1 || f->is_of_leaf || s->net.n_sub_ports == 1)
+		return true;
+	return !probe->mtu_is_small && !(probe->small_local & ~(from == f->host ? bit : 0)) &&
+	       !(probe->small_remote & ~(to == f->host ? bit : 0));
+}
+
+void schedule_checks_mtu(void *arg, unsigned from, unsigned to, unsigned plane)
+{
+	struct schedule *s = arg;
+	const struct path_probe *p = &s->servers[from].probe[to][plane];
+
+	schedule_say(s, false, "%u->%u plane %u carries %u of %u bytes, small local %x remote %x%s",
+		     from, to, plane, p->mtu_carried, p->mtu_wanted, p->small_local,
+		     p->small_remote, p->mtu_is_small ? ", as a whole" : "");
+	for (unsigned i = 0; i < s->n_faults; i++)
+		if (is_mtu_touched(&s->faults[i], from, to, plane) &&
+		    s->net.now_ns >= s->faults[i].from_ns &&
+		    is_mtu_exact(s, &s->faults[i], from, to))
+			return;
+	schedule_say(s, true, "%u->%u plane %u: a path MTU is small that is not", from, to, plane);
+}
+
+/* The sub-port at fault is out of use, or the path, where it has no other. */
+static bool is_mtu_found(const struct schedule *s, const struct fault *f, unsigned from,
+			 unsigned to)
+{
+	const struct path_probe *probe = &s->servers[from].probe[to][f->plane];
+
+	if (f->is_of_leaf || s->net.n_sub_ports == 1)
+		return probe->mtu_is_small;
+	return (from == f->host ? probe->small_local : probe->small_remote) >> f->sub_port & 1;
+}
+
+/* Nothing else is bad: it is found in time. */
+static void check_mtu(struct schedule *s, const struct fault *f)
+{
+	if (!is_calm(s) || s->n_faults > 1 || schedule_is_seldom(s))
+		return;
+	for (unsigned from = 0; from < s->net.n_hosts; from++)
+		for (unsigned to = 0; to < s->net.n_hosts; to++)
+			if (from != to && is_mtu_touched(f, from, to, f->plane) &&
+			    s->is_active[from][to] && !is_mtu_found(s, f, from, to))
+				schedule_say(s, true,
+					     "%u->%u plane %u passes %u bytes, and is in use", from,
+					     to, f->plane, f->most_bytes);
 }
 
 /* What waited in one cable's queue when the peer went away looks like that cable's loss. */
@@ -311,12 +374,16 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 void schedule_checks_fault(struct schedule *s, struct fault *f)
 {
 	uint64_t now = s->net.now_ns;
-	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS : found_ns(s, f);
+	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS
+			 : f->kind == FAULT_MTU		? MTU_FOUND_NS
+							: found_ns(s, f);
 
 	if (f->is_checked || !f->is_on || now < f->from_ns + after)
 		return;
 	f->is_checked = true;
-	if (f->kind == FAULT_SUB_PORT_DOWN && !f->flap_ns)
+	if (f->kind == FAULT_MTU)
+		check_mtu(s, f);
+	else if (f->kind == FAULT_SUB_PORT_DOWN && !f->flap_ns)
 		check_notices(s, f, true);
 	else if ((f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_ONE_WAY) && is_alone(s, f))
 		check_found(s, f);

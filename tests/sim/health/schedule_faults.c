@@ -4,15 +4,16 @@
 
 const char *schedule_fault_name(enum fault_kind kind)
 {
-	static const char *const names[] = {"leaf-gray",     "one-way",	      "leaf-lossy",
-					    "sub-port-gray", "sub-port-down", "restart"};
+	static const char *const names[] = {
+		"leaf-gray",	 "one-way", "leaf-lossy", "sub-port-gray",
+		"sub-port-down", "restart", "mtu"};
 
 	return names[kind];
 }
 
 bool schedule_faults_concern(const struct fault *f, unsigned from, unsigned to, unsigned plane)
 {
-	if (f->kind == FAULT_RESTART || f->plane != plane)
+	if (f->kind == FAULT_RESTART || f->kind == FAULT_MTU || f->plane != plane)
 		return false;
 	return f->kind == FAULT_LEAF_GRAY || f->kind == FAULT_LEAF_LOSSY || f->host == from ||
 	       f->host == to;
@@ -37,7 +38,7 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 	uint64_t length = prng_log(prng, 200 * NET_MS, 2 * NET_S);
 
 	*f = (struct fault){
-		.kind = (enum fault_kind)prng_below(prng, FAULT_KINDS),
+		.kind = (enum fault_kind)prng_below(prng, FAULT_MTU),
 		.plane = (unsigned)prng_below(prng, s->net.n_planes),
 		.host = (unsigned)prng_below(prng, s->net.n_hosts),
 		.sub_port = (unsigned)prng_below(prng, s->net.n_sub_ports),
@@ -53,6 +54,26 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 		f->flap_ns = (20 + prng_mix(s->seed + 2) % 180) * NET_MS;
 	if (s->net.n_sub_ports > 1 && prng_mix(s->seed + 5) % 8 == 0)
 		make_lasting(s, f);
+}
+
+void schedule_faults_draw_mtu(struct schedule *s)
+{
+	static const uint32_t sizes[] = {1500, 1500, 900, 2200, 4000, 576};
+	uint64_t drawn = prng_mix(s->seed + 7);
+
+	if (drawn % 4)
+		return;
+	s->faults[s->n_faults++] = (struct fault){
+		.kind = FAULT_MTU,
+		.plane = (unsigned)(drawn / 4 % s->net.n_planes),
+		.host = (unsigned)(drawn / 64 % s->net.n_hosts),
+		.sub_port = (unsigned)(drawn / 8192 % s->net.n_sub_ports),
+		.most_bytes = sizes[drawn / 65536 % (sizeof(sizes) / sizeof(sizes[0]))],
+		.is_of_leaf = drawn / (1 << 24) % 4 == 0,
+		.from_ns =
+			s->start_ns + WARM_UP_NS + prng_mix(s->seed + 8) % (FAULTS_NS - WARM_UP_NS),
+	};
+	s->faults[s->n_faults - 1].to_ns = s->faults[s->n_faults - 1].from_ns + MTU_LASTS_NS;
 }
 
 static void spoil(struct link *link, uint32_t per_mille)
@@ -84,6 +105,10 @@ static void spoil_ports(struct schedule *s, const struct fault *f, unsigned host
 				spoil(&port[p].down, f->per_mille);
 			}
 			break;
+		case FAULT_MTU:
+			if (f->is_of_leaf || (host == f->host && p == f->sub_port))
+				port[p].up.most_bytes = port[p].down.most_bytes = f->most_bytes;
+			break;
 		default:
 			break;
 		}
@@ -98,6 +123,7 @@ void schedule_faults_links(struct schedule *s)
 				struct port *port = &s->net.port[h][p][i];
 
 				port->up.is_black = port->down.is_black = false;
+				port->up.most_bytes = port->down.most_bytes = 0;
 				/* one in a thousand is no fault */
 				port->up.loss_per_mille = s->has_loss;
 				port->down.loss_per_mille = 0;
@@ -210,7 +236,7 @@ void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
 	schedule_say(s, false, "%s %s plane %u host %u sub-port %u", schedule_fault_name(f->kind),
 		     on ? "begins" : "ends", f->plane, f->host, f->sub_port);
 	schedule_faults_links(s);
-	if (on && f->kind != FAULT_RESTART)
+	if (on && f->kind != FAULT_RESTART && f->kind != FAULT_MTU)
 		stop_data(s, f);
 	if (f->kind == FAULT_SUB_PORT_DOWN) {
 		port[f->sub_port].has_carrier = !is_unplugged(s, f);

@@ -10,12 +10,14 @@
 #include "schedule.h"
 #include "server.h"
 
-#define STEP_NS	   (5 * NET_MS)
-#define WARM_UP_NS (500 * NET_MS)
-#define FAULTS_NS  (3500 * NET_MS) /* all begin before */
-#define END_NS	   (9 * NET_S)	   /* and are long mended by then */
-#define LASTING_NS (5 * NET_S)
-#define MAX_FAULTS 2u
+#define STEP_NS	     (5 * NET_MS)
+#define WARM_UP_NS   (500 * NET_MS)
+#define FAULTS_NS    (3500 * NET_MS) /* all begin before */
+#define END_NS	     (9 * NET_S)     /* and are long mended by then */
+#define LASTING_NS   (5 * NET_S)
+#define MAX_FAULTS   2u /* and one of path MTU, which no down may come of */
+#define MTU_LASTS_NS (4 * NET_S)
+#define MTU_FOUND_NS (3 * NET_S)
 /* what a fault did may be found so long after it: a window of probes that skip, and some */
 #define GRACE_NS (2 * NET_S)
 /*
@@ -43,6 +45,8 @@ struct fault {
 	unsigned plane, host, sub_port;
 	bool outward; /* one-way: what the server sends */
 	uint32_t per_mille;
+	uint32_t most_bytes; /* FAULT_MTU */
+	bool is_of_leaf;     /* ... of all its ports */
 	uint64_t from_ns, to_ns;
 	uint64_t flap_ns, next_flap_ns; /* the carrier comes and goes so often; 0: it is away */
 	bool is_on, is_checked;
@@ -60,7 +64,7 @@ struct schedule {
 	struct net net;
 	struct server servers[NET_HOSTS];
 	uint64_t seed, start_ns;
-	struct fault faults[MAX_FAULTS];
+	struct fault faults[MAX_FAULTS + 1];
 	unsigned n_faults;
 	struct bgp bgp;
 	/* what else is bad in this schedule */
@@ -91,6 +95,8 @@ bool schedule_is_seldom(const struct schedule *s);
 
 /* ---- schedule_faults.c */
 void schedule_faults_draw(struct schedule *s, struct fault *f);
+/* In a quarter of the schedules, one of path MTU besides. */
+void schedule_faults_draw_mtu(struct schedule *s);
 void schedule_faults_set(struct schedule *s, struct fault *f, bool on);
 /* Takes or gives back the carrier of a sub-port that flaps, if it is time. */
 void schedule_faults_flap(struct schedule *s, struct fault *f);
@@ -106,6 +112,7 @@ bool schedule_faults_concern(const struct fault *f, unsigned from, unsigned to, 
 /* ---- schedule_checks.c: a server's callbacks, and what is looked at when */
 void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plane,
 			    const struct probe_fsm_change *change);
+void schedule_checks_mtu(void *arg, unsigned from, unsigned to, unsigned plane);
 void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane);
 void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane, bool routed);
 void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned plane);

@@ -23,6 +23,8 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	*probe = path_probe_of(view);
 	path_table_probe(s->table, gpu, peer, plane, probe);
 	s->is_said = true;
+	if (probe->small_local || probe->small_remote || probe->mtu_is_small)
+		s->on_mtu(s->arg, s->index, host_of(peer), plane);
 	if (change)
 		s->on_change(s->arg, s->index, host_of(peer), plane, change);
 }
@@ -271,6 +273,9 @@ void server_start(struct server *s)
 		for (unsigned port = 0; port < net->n_sub_ports; port++)
 			look_at_port(s, p, port);
 	}
+	for (unsigned p = 0; p < net->n_planes; p++)
+		for (unsigned port = 0; port < net->n_sub_ports; port++)
+			sub_ports_set_mtu(&s->ports, 0, p, port, NET_MTU);
 	options = options_of(s);
 	s->udp = net_udp(s->index);
 	if (reflector_create(&s->reflector, s->udp, &s->ports, &keys, &on_reflector, s) ||
@@ -371,7 +376,8 @@ bool server_is_whole(const struct server *s, unsigned to, unsigned plane)
 
 	return path_table_find(s->table, 0, &peer, &pair) &&
 	       path_table_verdict(s->table, pair, plane, &verdict, &bps) &&
-	       verdict == FARE_VERDICT_OK &&
-	       (probe->gray_local || probe->gray_remote ||
+	       (verdict == FARE_VERDICT_OK || verdict == FARE_VERDICT_MTU) &&
+	       (probe->gray_local || probe->gray_remote || probe->small_local ||
+		probe->small_remote || probe->mtu_is_small ||
 		bps == s->net->n_sub_ports * BGP_PORT_BPS);
 }

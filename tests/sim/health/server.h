@@ -46,6 +46,8 @@ struct server {
 	void (*on_change)(void *arg, unsigned from, unsigned to, unsigned plane,
 			  const struct probe_fsm_change *change);
 	void (*on_gray)(void *arg, unsigned from, unsigned to, unsigned plane);
+	/* a path, or a sub-port of it, is taken for one that carries only smaller packets */
+	void (*on_mtu)(void *arg, unsigned from, unsigned to, unsigned plane);
 	/* a path is probed from now on, or no longer */
 	void (*on_route)(void *arg, unsigned from, unsigned to, unsigned plane, bool routed);
 	/* the table has been evaluated, and this path published anew */
@@ -61,7 +63,10 @@ void server_wake(struct server *s, uint64_t at_ns);
 void server_run(struct server *s);
 /* Its sub-ports are as the network has them; peers are told. */
 void server_links(struct server *s, unsigned plane, unsigned sub_port);
-/* All of its bandwidth is usable, but for sub-ports that are gray still: that may take 41 s. */
+/*
+ * All of its bandwidth is usable, but for sub-ports that are gray still: that may take 41 s; or
+ * what has carried only smaller packets.
+ */
 bool server_is_whole(const struct server *s, unsigned to, unsigned plane);
 enum probe_state server_state(const struct server *s, unsigned to, unsigned plane);
 

@@ -79,7 +79,7 @@ static void setup(void)
 	static const struct path_table_times times = {
 		.stale_ns = 100 * S, .installed_ns = S, .restart_ns = S, .fallback_ns = S};
 	static const struct path_table_gpu shape = {.n_planes = 2, .n_sub_ports = {1, 1}};
-	static const struct links_handlers handlers = {on_link, on_log};
+	static const struct links_handlers handlers = {on_link, on_log, NULL};
 	struct config_error error;
 	char text[1024];
 

@@ -54,6 +54,18 @@ static void on_log(void *arg, int priority, const char *line)
 	n_warnings += priority == LOG_WARNING;
 }
 
+static uint32_t mtus[2];
+
+static void on_mtu(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, uint32_t old,
+		   uint32_t mtu)
+{
+	(void)arg;
+	ck_assert(gpu == 0 && plane == 0);
+	ck_assert_uint_eq(mtus[sub_port], old);
+	ck_assert_uint_ne(mtu, old);
+	mtus[sub_port] = mtu;
+}
+
 static void on_timeout(struct ev_loop *l, ev_timer *w, int revents)
 {
 	(void)revents;
@@ -104,13 +116,14 @@ static const char unshaped[] =
 
 static void begin(const char *text)
 {
-	static const struct links_handlers handlers = {on_link, on_log};
+	static const struct links_handlers handlers = {on_link, on_log, on_mtu};
 	struct config_error error;
 
 	ck_assert_msg(!config_parse(&config, text, strlen(text), "f", &error), "%s", error.text);
 	loop = ev_loop_new(EVFLAG_AUTO);
 	ck_assert_ptr_nonnull(loop);
 	n_told = n_lost = n_warnings = 0;
+	mtus[0] = mtus[1] = 0;
 	ck_assert_int_eq(links_create(&links, loop, config, &handlers, NULL), 0);
 	ck_assert_int_eq(n_told, 2);
 }
@@ -197,6 +210,20 @@ START_TEST(carrier_comes_and_goes)
 	wait_for(0, LINKS_UP, 200000000);
 	ip("link set z0 down");
 	wait_for(0, LINKS_NO_CARRIER, 0);
+}
+END_TEST
+
+START_TEST(mtus_are_told)
+{
+	ck_assert_uint_eq(mtus[0], 1500);
+	ck_assert_uint_eq(mtus[1], 0); /* there is no such device */
+	ip("link set a0 mtu 900");
+	ip("link set a0 up");
+	wait_for(0, LINKS_NO_CARRIER, 0);
+	ck_assert_uint_eq(mtus[0], 900);
+	ip("link set a0 name b0");
+	wait_for(0, LINKS_ABSENT, 0);
+	ck_assert_uint_eq(mtus[0], 0);
 }
 END_TEST
 
@@ -358,6 +385,7 @@ int main(void)
 	tcase_add_test(tc, carrier_comes_and_goes);
 	tcase_add_test(tc, carriers_lost_together_are_known_together);
 	tcase_add_test(tc, a_carrier_lost_for_a_moment_is_known);
+	tcase_add_test(tc, mtus_are_told);
 	tcase_add_test(tc, devices_appear_vanish_and_are_renamed);
 	tcase_add_test(tc, an_overrun_loses_nothing);
 	suite_add_tcase(s, tc);

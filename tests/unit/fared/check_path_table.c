@@ -605,6 +605,45 @@ START_TEST(a_drained_sub_port_takes_its_part_away)
 }
 END_TEST
 
+/* A sub-port that passes smaller packets is counted without; a plane that does is out of use. */
+START_TEST(what_passes_smaller_packets_is_out_of_use)
+{
+	struct path_probe probe = {.judged = true,
+				   .answered = true,
+				   .permille = 1000,
+				   .n_remote = 2,
+				   .small_local = 1,
+				   .mtu_wanted = 4096,
+				   .mtu_carried = 4096};
+	struct in6_addr a = peer_address(1);
+	struct path_view v;
+
+	everything_fine();
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &probe), 0);
+	expect(1, 1, FARE_VERDICT_OK, 200 * MBPS);
+	v = view(1, 1);
+	ck_assert_uint_eq(v.unused_sub_ports, 1);
+	ck_assert_ptr_nonnull(strstr(v.reason, "path MTU: local sub-port 0"));
+	probe.small_local = 0;
+	probe.small_remote = 2;
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &probe), 0);
+	expect(1, 1, FARE_VERDICT_OK, 200 * MBPS);
+	ck_assert_ptr_nonnull(strstr(view(1, 1).reason, "path MTU: the peer's sub-port 1"));
+	probe.small_remote = 0;
+	probe.mtu_carried = 1024;
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &probe), 0);
+	expect(1, 1, FARE_VERDICT_OK, 400 * MBPS); /* as all planes of the peer do */
+	ck_assert_ptr_nonnull(strstr(view(1, 1).reason, "path MTU: no plane"));
+	probe.mtu_is_small = true;
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &probe), 0);
+	expect(1, 1, FARE_VERDICT_MTU, 0);
+	probe.permille = 0;
+	probe.reason = "silent";
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &probe), 0);
+	expect(1, 1, FARE_VERDICT_PROBE_DOWN, 0);
+}
+END_TEST
+
 START_TEST(a_replaced_source_must_teach_again)
 {
 	everything_fine();
@@ -1214,6 +1253,7 @@ int main(void)
 	tcase_add_test(tc, an_answered_adopted_path_outlives_its_time_and_asks_for_no_turn);
 	tcase_add_test(tc, a_drain_holds_for_adopted_paths);
 	tcase_add_test(tc, a_drained_sub_port_takes_its_part_away);
+	tcase_add_test(tc, what_passes_smaller_packets_is_out_of_use);
 	tcase_add_test(tc, drain_all_holds_for_peers_to_come);
 	tcase_add_test(tc, a_replaced_source_must_teach_again);
 	tcase_add_test(tc, what_a_replaced_source_said_does_not_live_for_ever);

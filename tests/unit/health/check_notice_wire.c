@@ -184,6 +184,46 @@ START_TEST(unknown_elements_are_skipped)
 }
 END_TEST
 
+/* To every length but one more than it is; and as long it is read as before. */
+START_TEST(padding_makes_any_length)
+{
+	const struct notice_trailer t = {.has_stamp = true, .has_size = true, .stamp = {1, 2}};
+	struct notice_trailer back;
+	struct sbfd_wire_error error;
+	uint8_t bytes[5000];
+	size_t n = encode(&t, &no_keys.own, bytes);
+
+	ck_assert_uint_eq(notice_wire_pad(bytes, n, 0), n);
+	ck_assert_uint_eq(notice_wire_pad(bytes, n, n), n);
+	ck_assert_uint_eq(notice_wire_pad(bytes, n, n + 1), n);
+	for (size_t wanted = n + 2; wanted <= sizeof(bytes); wanted++) {
+		ck_assert_uint_eq(notice_wire_pad(bytes, n, wanted), wanted);
+		ck_assert_int_eq(notice_wire_decode(bytes, wanted, &no_keys, &ends, &back, &error),
+				 0);
+		ck_assert(back.has_stamp && back.has_size && back.stamp.nonce == 2);
+	}
+}
+END_TEST
+
+START_TEST(a_size_is_of_two_octets)
+{
+	const struct notice_trailer t = {.has_size = true, .size = {4132}};
+	struct notice_trailer back;
+	struct sbfd_wire_error error;
+	uint8_t bytes[NOTICE_WIRE_MAX_BYTES];
+	size_t n = encode(&t, &no_keys.own, bytes);
+
+	ck_assert_int_eq(notice_wire_decode(bytes, n, &no_keys, &ends, &back, &error), 0);
+	ck_assert(back.has_size && back.size.bytes == 4132);
+	memcpy(bytes + n, bytes + n - 4, 4); /* a second one */
+	ck_assert_int_eq(notice_wire_decode(bytes, n + 4, &no_keys, &ends, &back, &error),
+			 -EBADMSG);
+	bytes[n - 3] = 1;
+	ck_assert_int_eq(notice_wire_decode(bytes, n - 1, &no_keys, &ends, &back, &error),
+			 -EBADMSG);
+}
+END_TEST
+
 START_TEST(others_trailers_count_as_absent)
 {
 	uint8_t bytes[64] = {0};
@@ -241,6 +281,8 @@ int main(void)
 	tcase_add_test(tc, a_second_key_is_accepted_and_told_apart);
 	tcase_add_test(tc, truncations_are_refused_or_unsigned);
 	tcase_add_test(tc, unknown_elements_are_skipped);
+	tcase_add_test(tc, padding_makes_any_length);
+	tcase_add_test(tc, a_size_is_of_two_octets);
 	tcase_add_test(tc, others_trailers_count_as_absent);
 	tcase_add_test(tc, stamps_alone_are_not_signed);
 	tcase_add_test(tc, second_and_misfit_elements_are_refused);

@@ -521,6 +521,56 @@ START_TEST(answers_have_no_choice_where_all_sub_ports_return)
 }
 END_TEST
 
+static uint32_t wanted_mtu;
+
+static bool carries_that(void)
+{
+	struct prober_view v = view();
+
+	return v.mtu_is_proven && v.mtu_carried == wanted_mtu;
+}
+
+static void set_lo_mtu(uint32_t bytes)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "ip link set lo mtu %u", bytes);
+	ck_assert_int_eq(system(command), 0);
+}
+
+/*
+ * The device takes less than it says: what the kernel refuses is lost, as what a leaf drops is. The
+ * only plane stays in use, and no ordinary probe is lost.
+ */
+START_TEST(padded_probes_tell_the_path_mtu)
+{
+	struct prober_counters c;
+
+	ck_assert_uint_eq(view().mtu_wanted, 0);
+	sub_ports_set_mtu(&ports, 0, 0, 1, 4200);
+	reflect(&keys);
+	wanted_mtu = 4096;
+	ck_assert(until(carries_that));
+	set_lo_mtu(1500);
+	wanted_mtu = 1024;
+	ck_assert(until(carries_that));
+	ck_assert_uint_eq(view().mtu_wanted, 4096);
+	ck_assert(!view().mtu_is_small);
+	ck_assert(!view().small_local && !view().small_remote);
+	set_lo_mtu(65536);
+	wanted_mtu = 4096;
+	ck_assert(until(carries_that));
+	prober_counters(prober, &c);
+	ck_assert_uint_ge(c.mtu_sent, c.mtu_answered);
+	ck_assert_uint_gt(c.mtu_answered, 0);
+	ck_assert_uint_eq(c.malformed, 0);
+	sub_ports_set_mtu(&ports, 0, 0, 1, 900); /* the device says so itself: 512 at once */
+	wanted_mtu = 512;
+	ck_assert(until(carries_that));
+	ck_assert_uint_eq(view().mtu_wanted, 512);
+}
+END_TEST
+
 static bool is_gray_0(void)
 {
 	return view().gray_local == 1;
@@ -1448,6 +1498,7 @@ int main(void)
 	tcase_add_test(tc, a_sub_port_that_returns_waits_for_an_answer);
 	tcase_add_test(tc, answers_avoid_a_sub_port_that_returns);
 	tcase_add_test(tc, answers_have_no_choice_where_all_sub_ports_return);
+	tcase_add_test(tc, padded_probes_tell_the_path_mtu);
 	tcase_add_test(tc, a_sub_port_without_routes_is_not_blamed_at_once);
 	tcase_add_test(tc, a_plane_without_routes_is_asked_nevertheless);
 	tcase_add_test(tc, a_notice_arrives_and_is_acknowledged);

@@ -2,6 +2,7 @@
 /* Packets as large as devices and both ends take, and an error where that cannot be. */
 #include <errno.h>
 
+#include "path_mtu.h"
 #include "qp/soft/soft_mtu.h"
 #include "soft_pair.h"
 
@@ -25,7 +26,9 @@ static const struct {
 
 START_TEST(headers_fit_beside_the_payload)
 {
-	ck_assert_uint_eq(soft_mtu_fitting(sizes[_i].device, sizes[_i].ipv6), sizes[_i].path);
+	unsigned number = path_mtu_fitting(sizes[_i].device, sizes[_i].ipv6);
+
+	ck_assert_uint_eq(path_mtu_bytes(number), sizes[_i].path);
 }
 END_TEST
 
@@ -56,6 +59,41 @@ START_TEST(devices_say_how_much_they_carry)
 	ck_assert_uint_eq(most, 0);
 	ck_assert_str_eq(dev, "");
 	P->endpoint_destroy(ep);
+}
+END_TEST
+
+/* One device that is set up wrongly shrinks nobody else's packets; half of them do not either. */
+START_TEST(most_devices_decide)
+{
+	static const struct {
+		unsigned mtu[4];
+		uint32_t path;
+	} cases[] = {
+		{{4200, 4200, 4200, 900}, 4096},  {{900, 4200, 4200, 4200}, 4096},
+		{{4200, 900, 4200, 900}, 4096},	  {{4200, 1500, 900, 900}, 1024},
+		{{1500, 1500, 1500, 4200}, 1024}, {{200, 200, 200, 4200}, 0},
+		{{1500, 1500, 1500, 1500}, 1024},
+	};
+	struct qp_endpoint_attr attr = {.address = address("::ffff:127.0.0.2"),
+					.n_planes = 2,
+					.n_sub_ports = {2, 2},
+					.dev = {{"v0", "v1"}, {"v2", "v3"}}};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct qp_mtus mtus = {0};
+	const char *dev = "";
+	char command[120];
+
+	ck_assert_int_eq(system("ip link add v0 type veth peer v1"), 0);
+	ck_assert_int_eq(system("ip link add v2 type veth peer v3"), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(command, sizeof(command), "ip link set v%u mtu %u", i, cases[_i].mtu[i]);
+		ck_assert_int_eq(system(command), 0);
+	}
+	ck_assert(soft_mtu_read(&mtus, &attr, fd));
+	ck_assert_uint_eq(soft_mtu_of_most(&mtus, &attr, &dev), cases[_i].path);
+	ck_assert_int_eq(dev[0], 'v');
+	close(fd);
+	ck_assert_int_eq(system("ip link del v0; ip link del v2"), 0);
 }
 END_TEST
 
@@ -164,6 +202,7 @@ int main(void)
 	tcase_add_loop_test(t, ends_that_differ_agree_on_the_smaller, 0, 4);
 	tcase_add_test(t, devices_say_how_much_they_carry);
 	tcase_add_loop_test(t, a_packet_that_is_too_long_is_lost, 0, 2);
+	tcase_add_loop_test(t, most_devices_decide, 0, 7);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
