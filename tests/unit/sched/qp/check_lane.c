@@ -296,7 +296,7 @@ START_TEST(an_acceptor_whose_qp_failed_posts_second)
 	connect_trusted();
 	acceptor = domain[1]->groups;
 	lane = &acceptor->lanes[0];
-	lane_refused(acceptor, 0);
+	lane_on_failure(acceptor, 0, FAILURE_FLUSH);
 	ck_assert_int_eq(fare_group_write(acceptor, &w), 0);
 	TURN_UNTIL(lane->state == LANE_UP && lane->epoch == 2);
 	until_ns = lane->post_ns;
