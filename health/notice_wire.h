@@ -36,7 +36,7 @@
 
 #include "sbfd_wire.h"
 
-#define NOTICE_WIRE_MAX_BYTES	  320u /* of the whole datagram but for padding, BFD packet included */
+#define NOTICE_WIRE_MAX_BYTES	  320u /* of the datagram without padding, BFD included */
 #define NOTICE_WIRE_MAX_PLANES	  16u
 #define NOTICE_WIRE_MAX_SUB_PORTS 8u
 #define NOTICE_WIRE_KEY_MIN	  16u

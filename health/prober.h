@@ -26,8 +26,8 @@
  * there is proven), and marked; but not within ten seconds of a reply that did return one, from the
  * same peer over any plane.
  *
- * Probes of full size tell which path MTU each path carries (mtu.h), at a low rate. They say nothing
- * else of a path, and nothing of them is in its losses.
+ * Probes of full size tell which path MTU each path carries (mtu.h), at a low rate. They say
+ * nothing else of a path, and nothing of them is in its losses.
  *
  * Where the data's source ports lead is another question, for a leaf hashes the destination port
  * too: a few probes a second go to the data's port from ports like the data's (port_map.h), past

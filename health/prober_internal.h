@@ -3,8 +3,8 @@
  * prober_internal.h - the prober's one struct, for its own files alone.
  *
  * prober.c holds sessions and what is done when; prober_told.c what the daemon says; prober_pace.c
- * how often; prober_judge.c their judgement; prober_io.c probes and replies;
- * prober_mtu.c path MTUs; prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c
+ * how often; prober_judge.c their judgement; prober_io.c probes and replies; prober_mtu.c path
+ * MTUs; prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c
  * learns where the data's source ports lead.
  */
 #ifndef PROBER_INTERNAL_H

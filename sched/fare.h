@@ -211,10 +211,10 @@ struct fare_domain_options {
 	const char *provider;
 	int family; /* AF_INET (0 too) or AF_INET6 */
 	/*
-	 * Payload bytes of a packet: 256, 512, 1024, 2048 or 4096; 0: the most that at least half of
-	 * the devices of all planes carry (verbs: all of them). Devices that carry less are left
-	 * out. A group uses the smaller of both ends'. If it is more than that,
-	 * fare_domain_open() is -EMSGSIZE. *max_path_mtu, unless NULL, becomes what they carry.
+	 * Payload bytes of a packet: 256, 512, 1024, 2048 or 4096; 0: the most that at least half
+	 * of the devices of all planes carry (verbs: all of them). Devices that carry less are left
+	 * out. A group uses the smaller of both ends'. If it is more than that, fare_domain_open()
+	 * is -EMSGSIZE. *max_path_mtu, unless NULL, becomes what they carry.
 	 */
 	uint32_t path_mtu;
 	uint32_t *max_path_mtu;

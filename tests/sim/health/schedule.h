@@ -3,10 +3,10 @@
  * schedule.h - one schedule from its seed: what goes wrong, and whether verdicts are right.
  *
  * Checked: no path goes down, and no sub-port is marked gray, that no fault touched within GRACE;
- * a dead plane is found; no path MTU is found small that is not, and one that is is found; nothing recovers while most probes are lost; peers know of a lost
- * sub-port; all is up in the end; what each server publishes of a path is what its sources, probes
- * and peers say (path_check.h). In half of the schedules pairs of servers without traffic are
- * known as such, and probed slowly.
+ * a dead plane is found; no path MTU is found small that is not, and one that is is found; nothing
+ * recovers while most probes are lost; peers know of a lost sub-port; all is up in the end; what
+ * each server publishes of a path is what its sources, probes and peers say (path_check.h). In half
+ * of the schedules pairs of servers without traffic are known as such, and probed slowly.
  */
 #ifndef SIM_HEALTH_SCHEDULE_H
 #define SIM_HEALTH_SCHEDULE_H

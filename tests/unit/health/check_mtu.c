@@ -229,7 +229,7 @@ START_TEST(a_device_is_known)
 }
 END_TEST
 
-/* Losses that do not ask for size are nothing, however many; nor are queues that drop large ones. */
+/* Losses of any size are nothing, however many; nor are queues that drop large packets. */
 START_TEST(losses_are_no_path_mtu)
 {
 	static const struct {
