@@ -336,7 +336,8 @@ struct fare_event {
 	 * named is gone, another has its place); 0 (fare_group_disconnect()).
 	 * Or no lane of a group that opens came up for 10 s: -EHOSTUNREACH (no plane
 	 * answers), -ENETUNREACH (no plane is usable), -ECONNREFUSED (the peer cannot make its
-	 * QPs), or why this end cannot: -EMFILE, -ENODEV, -ENOMEM
+	 * QPs), or why this end cannot: -EMSGSIZE (no device carries packets of the path MTU now),
+	 * -EMFILE, -ENODEV, -ENOMEM
 	 */
 	int status;
 	uint32_t tag;	/* of the peer's fare_write */
