@@ -34,12 +34,16 @@ static int queue_message(struct ofi_op *op)
 	return 0;
 }
 
-/* The memory of the message that is read: of the operation that sends it, while there is one. */
+/*
+ * The memory of the message that is read: of the operation that sends it, while there is one and
+ * its region is not closed.
+ */
 static uint8_t *announced(const struct ofi_op *op, uint64_t length)
 {
 	const struct ofi_op *sender = ofi_op_find(op->domain, op->peer, op->fin_cookie);
 
-	return sender && sender->n_pieces == 1 && length <= sender->pieces[0].length
+	return sender && sender->n_pieces == 1 && sender->pieces[0].mr &&
+			       length <= sender->pieces[0].length
 		       ? sender->pieces[0].data
 		       : NULL;
 }
