@@ -30,6 +30,14 @@ release() {
 
 probes() { ctl -j show planes | jq -r '.sources[] | select(.source == "probes").state'; }
 probes_are() { [ "$(probes)" = "$1" ]; }
+# reads: the reflector takes note of a probe that comes in by lo, which is no sub-port
+reads() {
+	ip netns exec "$NS" perl -MSocket=:all -e '
+		socket(my $s, AF_INET, SOCK_DGRAM, 0) or die;
+		setsockopt($s, IPPROTO_IP, IP_TTL, 255) or die;
+		send($s, pack("C4N5", 0x20, 0xc2, 3, 24, 7, 0xc6130001, 10000, 0, 0), 0, pack_sockaddr_in(7784, inet_aton("198.19.0.1")));'
+	[ "$(ctl -j show counters | jq '.counters[] | select(.part == "reflector" and .counter == "wrong_device").count')" -gt 0 ]
+}
 bound() { [ -n "$(ip netns exec "$NS" ss -Hulnp "sport = :7784" | grep "pid=$PID,")" ]; }
 
 configure 30
@@ -46,6 +54,7 @@ for holder in "4 0.0.0.0" "6 ::" "4 198.19.0.1"; do
 	release
 	within probes_are up || fail "the port is free and fared does not take it"
 	bound || fail "fared says that it has the port, and has not"
+	within reads || fail "fared has the port, and reads no probes: $(ctl show counters)"
 	event '.topic == "probe" and .to == "taken"' || fail "no event says that it is free again"
 	kill "$PID"
 	within ended || fail "fared does not end"
