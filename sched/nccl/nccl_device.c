@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach.h"
 #include "nccl/nccl_peer_group.h"
 #include "nccl/nccl_properties.h"
 
@@ -120,6 +121,25 @@ static ncclResult_t open_domain(struct device *d)
 		err == -ENOKEY ? "FARE_KEY_FILE names no key, and FARE_TRUSTED_NETWORK is not set"
 			       : "domain",
 		err);
+}
+
+void device_lock(struct device *device)
+{
+	if (device->fare && attach_check(device->fare)) {
+		/* a thread of the parent may have held it */
+		pthread_mutex_init(&device->lock, NULL);
+		fare_domain_close(device->domain);
+		fare_detach(device->fare);
+		device->fare = NULL;
+		device->domain = NULL;
+		peer_groups_inherit(device);
+	}
+	pthread_mutex_lock(&device->lock);
+}
+
+void device_unlock(struct device *device)
+{
+	pthread_mutex_unlock(&device->lock);
 }
 
 ncclResult_t device_open(struct device *device)

@@ -41,6 +41,12 @@ void device_info(const struct device *device, const char *what);
 /* Fills in what the daemon publishes of each local GPU. Nothing stays open. */
 ncclResult_t device_list(struct device devices[FARE_MAX_LOCAL_GPUS], int *n, ncclDebugLogger_t log);
 ncclResult_t device_speed_mbps(const struct device *device, int *mbps);
+/*
+ * Around all that is done with the device. A child of fork() has a device without a domain: what
+ * its parent opened is inert, and it may open its own.
+ */
+void device_lock(struct device *device);
+void device_unlock(struct device *device);
 /* Opens the domain unless it is open. */
 ncclResult_t device_open(struct device *device);
 /* Polls the domain, and hands its events on. Never blocks. */

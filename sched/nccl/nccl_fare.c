@@ -153,9 +153,9 @@ static ncclResult_t net_listen(int dev, void *handle, void **listen_comm)
 
 	if (!d)
 		return ncclInvalidArgument;
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	result = listener_create(&l, d, handle);
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	*listen_comm = l;
 	return result;
 }
@@ -214,9 +214,9 @@ static ncclResult_t connect_by(int dev, uint8_t dscp, void *handle, void **send_
 	*send_comm = NULL;
 	if (!d)
 		return ncclInvalidArgument;
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	result = listener_connect(&comm, d, handle, dscp);
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	*send_comm = comm;
 	return result;
 }
@@ -249,10 +249,10 @@ static ncclResult_t net_accept(void *listen_comm, void **recv_comm,
 	ncclResult_t result;
 
 	(void)dev_comm;
-	pthread_mutex_lock(&l->device->lock);
+	device_lock(l->device);
 	result = device_progress(l->device);
 	*recv_comm = result == ncclSuccess ? listener_accept(l) : NULL;
-	pthread_mutex_unlock(&l->device->lock);
+	device_unlock(l->device);
 	return result;
 }
 
@@ -261,10 +261,10 @@ static ncclResult_t net_close(void *opaque)
 	struct comm *comm = opaque;
 	struct device *d = comm->group->device;
 
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	comm_leave(comm);
 	peer_group_sweep(d);
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	return ncclSuccess;
 }
 
@@ -273,9 +273,9 @@ static ncclResult_t net_close_listen(void *listen_comm)
 	struct listener *l = listen_comm;
 	struct device *d = l->device;
 
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	listener_destroy(l);
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	return ncclSuccess;
 }
 
@@ -290,9 +290,9 @@ static ncclResult_t net_reg_mr(void *comm, void *data, size_t size, int type, vo
 
 	if (type != NCCL_PTR_HOST)
 		return ncclInvalidArgument;
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	err = fare_mr_register(&region, d->domain, data, size, FARE_REMOTE_WRITE);
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	*mr = region;
 	return err ? device_failed(d, "memory", err) : ncclSuccess;
 }
@@ -301,9 +301,9 @@ static ncclResult_t net_dereg_mr(void *comm, void *mr)
 {
 	struct device *d = ((struct comm *)comm)->group->device;
 
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	fare_mr_deregister(mr);
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	return ncclSuccess;
 }
 
@@ -317,14 +317,14 @@ static ncclResult_t net_isend_v9(void *send_comm, void *data, size_t size, int t
 	struct request *r = NULL;
 	ncclResult_t result;
 
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	result = comm_send(comm, data, size, tag, mr, &r);
 	if (result == ncclSuccess && !r) {
 		result = device_progress(d);
 		if (result == ncclSuccess)
 			result = comm_send(comm, data, size, tag, mr, &r);
 	}
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	*request = r;
 	return result;
 }
@@ -353,14 +353,14 @@ static ncclResult_t net_irecv_v9(void *recv_comm, int n, void **data, size_t *si
 	*request = NULL;
 	if (n != 1)
 		return ncclInvalidUsage;
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	result = comm_receive(comm, data[0], sizes[0], tags[0], mr[0], &r);
 	if (result == ncclSuccess && !r) {
 		result = device_progress(d);
 		if (result == ncclSuccess)
 			result = comm_receive(comm, data[0], sizes[0], tags[0], mr[0], &r);
 	}
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	*request = r;
 	return result;
 }
@@ -399,14 +399,14 @@ static ncclResult_t net_test(void *request, int *done, int *sizes)
 	struct device *d = r->comm->group->device;
 	ncclResult_t result;
 
-	pthread_mutex_lock(&d->lock);
+	device_lock(d);
 	result = comm_test(r, done, sizes);
 	if (result == ncclSuccess && !*done) {
 		result = device_progress(d);
 		if (result == ncclSuccess)
 			result = comm_test(r, done, sizes);
 	}
-	pthread_mutex_unlock(&d->lock);
+	device_unlock(d);
 	return result;
 }
 

@@ -254,3 +254,11 @@ void peer_group_sweep(struct device *device)
 			destroy(g);
 	}
 }
+
+void peer_groups_inherit(struct device *device)
+{
+	struct peer_group *g;
+
+	DL_FOREACH (device->groups, g)
+		g->closed = true;
+}

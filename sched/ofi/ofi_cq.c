@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ofi/ofi_cq.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,8 @@ static void give_credit(const struct ofi_cq_event *event)
 
 void ofi_cq_add(struct ofi_cq *cq, const struct ofi_cq_event *event)
 {
+	if (cq->domain->is_inherited)
+		return; /* the signal is the parent's */
 	if (cq->n == cq->size && !grow(cq)) {
 		cq->domain->broken = true; /* a completion less: reads say so from now on */
 		give_credit(event);
@@ -141,6 +144,10 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 	ssize_t n;
 
 	ofi_lock(cq->domain);
+	if (cq->domain->is_inherited) {
+		ofi_unlock(cq->domain);
+		return -ECHILD;
+	}
 	if (!count || (!cq->n && !cq->has_read))
 		ofi_progress_by_application(cq->domain);
 	n = count ? take(cq, buf, count, source) : cq->n ? 0 : -FI_EAGAIN;
@@ -162,7 +169,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 
 	(void)flags;
 	ofi_lock(cq->domain);
-	event = first(cq);
+	event = cq->domain->is_inherited ? NULL : first(cq);
 	if (event && event->err) {
 		n = 1;
 		buf->op_context = event->entry.op_context;
@@ -249,7 +256,8 @@ static int cq_signal(struct fid_cq *fid)
 
 	ofi_lock(cq->domain);
 	cq->interrupted = true;
-	ofi_signal_raise(&cq->signal);
+	if (!cq->domain->is_inherited)
+		ofi_signal_raise(&cq->signal);
 	ofi_unlock(cq->domain);
 	return 0;
 }

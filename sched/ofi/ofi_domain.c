@@ -84,6 +84,19 @@ static int open_fare(struct ofi_domain *d, unsigned gpu)
 	return err;
 }
 
+/*
+ * The parent's thread, connections and descriptors that wake somebody are not the child's. What is
+ * left is memory, and the child's own descriptors, which closing gives back.
+ */
+void ofi_domain_inherit(struct ofi_domain *d)
+{
+	if (d->is_inherited)
+		return;
+	d->is_inherited = d->broken = true;
+	pthread_mutex_init(&d->lock, NULL);
+	ofi_progress_inherit(&d->progress);
+}
+
 /* All that the application opened on it is closed. */
 static void destroy(struct ofi_domain *d)
 {

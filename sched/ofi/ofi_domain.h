@@ -11,10 +11,12 @@
 #ifndef OFI_DOMAIN_H
 #define OFI_DOMAIN_H
 
+#include <errno.h>
 #include <pthread.h>
 
 #include <rdma/fi_domain.h>
 
+#include "attach.h"
 #include "fare.h"
 #include "ofi/ofi_cookies.h"
 #include "ofi/ofi_env.h"
@@ -47,6 +49,8 @@ struct ofi_domain {
 	unsigned n_users; /* what the application opened on it */
 	struct ofi_progress progress;
 	bool broken; /* libfare's domain is: said once */
+	/* fork() has copied it: nothing but closing does anything (ofi_domain_inherit) */
+	bool is_inherited;
 };
 
 static inline struct ofi_domain *ofi_domain_of(struct fid_domain *fid)
@@ -54,8 +58,13 @@ static inline struct ofi_domain *ofi_domain_of(struct fid_domain *fid)
 	return container_of(fid, struct ofi_domain, fid);
 }
 
+/* In a child of fork(), once: the lock may be held by a thread that the child does not have. */
+void ofi_domain_inherit(struct ofi_domain *domain);
+
 static inline void ofi_lock(struct ofi_domain *domain)
 {
+	if (attach_check(domain->fare) == -ECHILD)
+		ofi_domain_inherit(domain);
 	pthread_mutex_lock(&domain->lock);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ofi/ofi_ep.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@
 
 int ofi_ep_has_room(struct ofi_ep *ep, bool tx)
 {
+	if (ep->domain->is_inherited)
+		return -ECHILD;
 	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
 	return (tx ? ep->n_tx >= OFI_TX_SIZE : ep->n_rx >= OFI_RX_SIZE) ? -FI_EAGAIN : 0;
@@ -73,7 +76,7 @@ static void linger(struct ofi_ep *ep)
 
 	ofi_lock(domain);
 	ofi_progress_by_application(domain);
-	while (ep->n_tx && ofi_now_ns() < end_ns) {
+	while (ep->n_tx && !domain->is_inherited && ofi_now_ns() < end_ns) {
 		ofi_unlock(domain);
 		poll(&p, 1, LINGER_LOOK_MS);
 		ofi_lock(domain);

@@ -51,6 +51,8 @@ void ofi_progress_turn(struct ofi_domain *domain)
 	struct fare_event events[EVENTS];
 	int n = EVENTS;
 
+	if (domain->is_inherited)
+		return;
 	for (int round = 0; n == EVENTS && round < ROUNDS; round++) {
 		n = fare_domain_poll(domain->fare_domain, events, EVENTS);
 		if (n < 0)
@@ -188,6 +190,13 @@ int ofi_progress_init(struct ofi_domain *domain)
 	if (domain->progress.wake < 0)
 		return -errno;
 	return domain->env.progress_thread ? start_thread(domain) : 0;
+}
+
+void ofi_progress_inherit(struct ofi_progress *p)
+{
+	p->has_thread = false;
+	atomic_store(&p->waiting, 0);
+	atomic_store(&p->rests, false);
 }
 
 void ofi_progress_fini(struct ofi_domain *domain)

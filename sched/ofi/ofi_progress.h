@@ -33,6 +33,9 @@ struct ofi_progress {
 int ofi_progress_init(struct ofi_domain *domain);
 void ofi_progress_fini(struct ofi_domain *domain);
 
+/* In a child of fork(): there is no thread, and nobody is to be woken. */
+void ofi_progress_inherit(struct ofi_progress *progress);
+
 /* Under the lock: takes events of libfare's domain, and does what follows. */
 void ofi_progress_turn(struct ofi_domain *domain);
 /* The same, in a call of the application. */
