@@ -77,6 +77,8 @@ static inline struct mock_context *mock_context_of(struct ibv_context *c)
 void mock_raise(struct mock_context *c, const struct ibv_async_event *e);
 /* Those of a queue pair or completion queue that ends, and that nobody has taken. */
 void mock_drop_events(struct mock_context *c, const void *element);
+void mock_cq_complete(struct ibv_cq *cq, const struct ibv_wc *wc);
+void mock_cq_fail(struct mock_cq *cq); /* with the event */
 struct mock_qp *mock_qp_find(struct verbs_mock_device *d, uint32_t qpn);
 void mock_qp_free(struct mock_qp *qp);
 void mock_qp_flush(struct mock_qp *qp);

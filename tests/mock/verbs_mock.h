@@ -100,11 +100,11 @@ struct verbs_mock_device *verbs_mock_add(const char *name, const char *netdev, c
 void verbs_mock_fail(struct verbs_mock_device *d, uint64_t n, uint64_t count, unsigned status);
 /* From the n-th work posted from now on (1: the next) none completes. 0: all do. */
 void verbs_mock_mute(struct verbs_mock_device *d, uint64_t n);
-/* The device goes: calls are answered with EIO; those who have it open get IBV_EVENT_DEVICE_FATAL. */
+/* The device goes: EIO for all calls, and IBV_EVENT_DEVICE_FATAL to those who have it open. */
 void verbs_mock_remove(struct verbs_mock_device *d);
 /* It is found again. */
 void verbs_mock_restore(struct verbs_mock_device *d);
-/* An event of the device or its port to all who have it open, or (who >= 0) to the who-th opener. */
+/* An event of the device or its port to all who have it open, or to one (who >= 0; 0: the first). */
 void verbs_mock_event(struct verbs_mock_device *d, unsigned type, int who);
 /* The port's state, and the event that tells of it. */
 void verbs_mock_port(struct verbs_mock_device *d, bool up);

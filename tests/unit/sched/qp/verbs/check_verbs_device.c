@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_verbs_device.c - two verbs endpoints over one device of the mock: how QPs end, and what happens
- * when a completion queue fails, or the device is lost and comes back.
+ * check_verbs_device.c - two verbs endpoints over one device of the mock: how QPs end, and what
+ * happens when a completion queue fails, or the device is lost and comes back.
  */
 #include <check.h>
 #include <sys/eventfd.h>
