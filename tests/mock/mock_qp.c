@@ -432,3 +432,19 @@ unsigned verbs_mock_qp(struct verbs_mock_device *d, uint32_t qpn, struct verbs_m
 	pthread_mutex_unlock(&verbs_mock_lock);
 	return n;
 }
+
+unsigned verbs_mock_pending(struct verbs_mock_device *d, const void *from, uint64_t length)
+{
+	uint64_t begin = (uintptr_t)from;
+	unsigned n = 0;
+
+	pthread_mutex_lock(&verbs_mock_lock);
+	for (struct mock_context *c = d->contexts; c; c = c->next)
+		for (struct mock_qp *qp = c->qps; qp && !c->ended; qp = qp->next)
+			for (unsigned i = 0; i < qp->n_sends; i++)
+				n += qp->sends[i].sge.length &&
+				     qp->sends[i].sge.addr < begin + length &&
+				     begin < qp->sends[i].sge.addr + qp->sends[i].sge.length;
+	pthread_mutex_unlock(&verbs_mock_lock);
+	return n;
+}

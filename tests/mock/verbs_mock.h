@@ -115,6 +115,8 @@ void verbs_mock_cq_error(struct verbs_mock_device *d, uint32_t qpn);
 
 /* How many such queue pairs there are; *out is the last one. Number 0: any. */
 unsigned verbs_mock_qp(struct verbs_mock_device *d, uint32_t qpn, struct verbs_mock_qp *out);
+/* How much posted work may still read or write these bytes. */
+unsigned verbs_mock_pending(struct verbs_mock_device *d, const void *from, uint64_t length);
 /* How many regions begin at iova; *out is the last one. */
 unsigned verbs_mock_mr(struct verbs_mock_device *d, uint64_t iova, struct verbs_mock_mr *out);
 

@@ -59,6 +59,7 @@ struct verbs_device {
 	struct verbs_handle *handle; /* NULL: lost */
 	uint64_t due_ns, backoff_ns;
 	uint32_t next_region;
+	bool gids_due;		     /* they could not be read when they may have changed */
 	struct verbs_handle *opened; /* by the worker; the data thread's when the job is back */
 };
 
@@ -231,6 +232,12 @@ bool verbs_gid_find(struct qp_endpoint *ep, struct ibv_context *context,
 
 /* Takes what a device has to tell; QPs concerned are marked as failed. > 0 if anything was. */
 int verbs_event_take(struct qp_endpoint *ep, unsigned device);
+/*
+ * A sub-port's address may have moved to another place in the table, have changed, or be gone: QPs
+ * that used the old one have failed. If the device does not answer, all stays as it is, and it is
+ * asked again (gids_due).
+ */
+void verbs_event_follow_gids(struct qp_endpoint *ep, unsigned device);
 
 int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
 			  struct qp_mr *out);

@@ -33,14 +33,13 @@ static void on_port(struct qp_endpoint *ep, unsigned device, unsigned port, bool
 		fail_port(ep, device, port, -ENETDOWN);
 }
 
-/* A sub-port's address moved to another place in the table, changed, or went: QPs that used the old
- * one are no good. */
-static void follow_gids(struct qp_endpoint *ep, unsigned device)
+void verbs_event_follow_gids(struct qp_endpoint *ep, unsigned device)
 {
 	struct ibv_gid_entry *gids;
 	struct ibv_context *context = ep->devices[device].handle->context;
 	ssize_t n = verbs_gid_read(context, &gids);
 
+	ep->devices[device].gids_due = n < 0;
 	for (unsigned p = 0; n >= 0 && p < ep->attr.n_planes; p++) {
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
 			struct verbs_sub_port *sp = &ep->sub_ports[p][s], old = *sp;
@@ -70,10 +69,10 @@ static bool on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_a
 		return false;
 	case IBV_EVENT_PORT_ACTIVE:
 		on_port(ep, device, (unsigned)e->element.port_num, true);
-		follow_gids(ep, device);
+		verbs_event_follow_gids(ep, device);
 		return false;
 	case IBV_EVENT_GID_CHANGE:
-		follow_gids(ep, device);
+		verbs_event_follow_gids(ep, device);
 		return false;
 	case IBV_EVENT_DEVICE_FATAL:
 		return true;

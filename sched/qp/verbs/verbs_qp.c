@@ -465,6 +465,20 @@ int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *r)
 	return err == -ENOMEM ? -ENOBUFS : err;
 }
 
+/* A device's status is reported as it is. */
+#define SAME(name, ours)                                                                           \
+	_Static_assert((int)(name) == (int)(ours), "qp_wc_status is not ibv_wc_status")
+SAME(IBV_WC_SUCCESS, QP_WC_SUCCESS);
+SAME(IBV_WC_LOC_LEN_ERR, QP_WC_LOC_LEN_ERR);
+SAME(IBV_WC_LOC_PROT_ERR, QP_WC_LOC_PROT_ERR);
+SAME(IBV_WC_WR_FLUSH_ERR, QP_WC_FLUSH_ERR);
+SAME(IBV_WC_BAD_RESP_ERR, QP_WC_BAD_RESP_ERR);
+SAME(IBV_WC_REM_INV_REQ_ERR, QP_WC_REM_INV_REQ_ERR);
+SAME(IBV_WC_REM_ACCESS_ERR, QP_WC_REM_ACCESS_ERR);
+SAME(IBV_WC_REM_OP_ERR, QP_WC_REM_OP_ERR);
+SAME(IBV_WC_RETRY_EXC_ERR, QP_WC_RETRY_EXC_ERR);
+SAME(IBV_WC_RNR_RETRY_EXC_ERR, QP_WC_RNR_RETRY_EXC_ERR);
+
 /* The oldest outstanding work is over. */
 static void report_work(struct qp *qp, enum qp_wc_status status, struct qp_wc *out)
 {
