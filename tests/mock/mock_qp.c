@@ -342,6 +342,7 @@ static int modify(struct mock_qp *qp, const struct ibv_qp_attr *attr, int mask)
 		qp->dest = attr->dest_qp_num;
 	if (mask & IBV_QP_STATE)
 		qp->state = attr->qp_state;
+	qp->context->device->n_stopped += mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_ERR;
 	if (qp->state == IBV_QPS_ERR)
 		mock_qp_flush(qp);
 	if (qp->state == IBV_QPS_RESET)

@@ -55,6 +55,7 @@ struct verbs_mock_device {
 	/* What it counts. */
 	uint64_t n_posted;
 	unsigned n_opened, n_closed, n_modify_blocked;
+	unsigned n_stopped; /* changes of a queue pair to ERR that were asked for */
 	uint32_t next_number;
 	struct mock_context *contexts;
 };
@@ -104,7 +105,7 @@ void verbs_mock_mute(struct verbs_mock_device *d, uint64_t n);
 void verbs_mock_remove(struct verbs_mock_device *d);
 /* It is found again. */
 void verbs_mock_restore(struct verbs_mock_device *d);
-/* An event of the device or its port to all who have it open, or to one (who >= 0; 0: the first). */
+/* An event of the device or its port, to all who have it open, or to one (who; 0: the first). */
 void verbs_mock_event(struct verbs_mock_device *d, unsigned type, int who);
 /* The port's state, and the event that tells of it. */
 void verbs_mock_port(struct verbs_mock_device *d, bool up);

@@ -193,7 +193,9 @@ static int why_not(const struct ibv_device *device)
 	char path[96];
 
 	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->dev_name);
-	return access(path, R_OK | W_OK) && errno == EACCES ? -EACCES : err;
+	if (!access(path, R_OK | W_OK) || err == -EACCES)
+		return err;
+	return errno == EACCES ? -EACCES : errno == ENOENT ? -ENXIO : err;
 }
 
 int verbs_device_open_all(struct qp_endpoint *ep)

@@ -196,7 +196,8 @@ uint64_t verbs_endpoint_random(void); /* never 0 */
 
 /*
  * Finds the device behind every sub-port and opens it. -ENOSYS: the kernel has no RDMA. -ENODEV: it
- * has, but no device for some sub-port. -EACCES: there are devices that we may not open.
+ * has, but no device for some sub-port. -EACCES: there are devices that we may not open. -ENXIO:
+ * there are devices, and none of their files in /dev/infiniband (a container).
  * -EADDRNOTAVAIL: no sub-port has a RoCEv2 GID of the address's family. -EMSGSIZE: a port's MTU is
  * below attr.path_mtu. Sets attr.path_mtu if it is 0.
  */

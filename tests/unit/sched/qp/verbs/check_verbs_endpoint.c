@@ -39,12 +39,14 @@ START_TEST(tells_a_kernel_without_rdma_from_a_missing_device)
 }
 END_TEST
 
-START_TEST(tells_a_device_that_may_not_be_opened_from_a_missing_one)
+START_TEST(tells_devices_that_cannot_be_opened_from_missing_ones)
 {
 	struct verbs_mock_device *d = verbs_mock_add("mock0", "lo", "::ffff:127.0.0.1", NULL);
 
 	VERBS_MOCK(d->open_error = EACCES);
 	ck_assert_int_eq(try_to_create(), -EACCES);
+	VERBS_MOCK(d->open_error = EAGAIN); /* whatever the library says: it has no file here */
+	ck_assert_int_eq(try_to_create(), -ENXIO);
 }
 END_TEST
 
@@ -75,7 +77,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(t, tells_a_kernel_without_rdma_from_a_missing_device);
-	tcase_add_test(t, tells_a_device_that_may_not_be_opened_from_a_missing_one);
+	tcase_add_test(t, tells_devices_that_cannot_be_opened_from_missing_ones);
 	tcase_add_test(t, refuses_nonsense_before_it_looks_at_devices);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);
