@@ -72,7 +72,7 @@ START_TEST(what_is_of_no_consequence_ends_nothing)
 }
 END_TEST
 
-/* A query that fails says nothing of what is there. It is repeated, and what it says counts then. */
+/* A query that fails says nothing of what is there. It is repeated. */
 START_TEST(a_query_that_fails_ends_nothing)
 {
 	VERBS_MOCK(device->query_port_error = EIO);
@@ -89,11 +89,11 @@ END_TEST
 
 START_TEST(an_address_that_moves_ends_the_qps_that_used_it)
 {
+	const union ibv_gid first = device->gids[0];
 	struct verbs_mock_qp seen;
 
 	check_write(1);
-	VERBS_MOCK(union ibv_gid first = device->gids[0]; device->gids[0] = device->gids[1];
-		   device->gids[1] = first);
+	VERBS_MOCK(device->gids[0] = device->gids[1]; device->gids[1] = first);
 	verbs_mock_event(device, IBV_EVENT_GID_CHANGE, -1);
 	until(v->qp_status(qp[0]) == -EADDRNOTAVAIL && v->qp_status(qp[1]) == -EADDRNOTAVAIL);
 	replace_qps();
