@@ -153,7 +153,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 			     uint32_t flags, size_t size)
 {
 	struct mock_context *c = mock_context_of(context);
-	const struct verbs_mock_device *d = c->device;
+	struct verbs_mock_device *d = c->device;
 	unsigned ifindex = if_nametoindex(d->netdev);
 	ssize_t n = 0;
 
@@ -169,6 +169,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 						      .ndev_ifindex = ifindex};
 	if (c->ended)
 		n = -EIO;
+	d->n_gid_reads++;
 	pthread_mutex_unlock(&verbs_mock_lock);
 	return n;
 }

@@ -245,7 +245,7 @@ int mock_post_recv(struct ibv_qp *q, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	pthread_mutex_lock(&verbs_mock_lock);
 	if (qp->state == IBV_QPS_RESET)
 		err = EINVAL;
-	else if (qp->n_receives == qp->cap.max_recv_wr)
+	else if (qp->n_receives == qp->cap.max_recv_wr || qp->context->device->refuse_receive)
 		err = ENOMEM;
 	if (!err) {
 		struct mock_receive *r = &qp->receives[qp->n_receives++];
@@ -402,14 +402,16 @@ void verbs_mock_qp_error(struct verbs_mock_device *d, uint32_t qpn, unsigned typ
 	pthread_mutex_unlock(&verbs_mock_lock);
 }
 
-void verbs_mock_cq_error(struct verbs_mock_device *d, uint32_t qpn)
+void verbs_mock_cq_error(struct verbs_mock_device *d, uint32_t qpn, bool event)
 {
 	struct mock_qp *qp;
 
 	pthread_mutex_lock(&verbs_mock_lock);
 	qp = mock_qp_find(d, qpn);
-	if (qp)
+	if (qp && event)
 		mock_cq_fail((struct mock_cq *)qp->q.send_cq);
+	else if (qp)
+		((struct mock_cq *)qp->q.send_cq)->failed = true;
 	pthread_mutex_unlock(&verbs_mock_lock);
 }
 

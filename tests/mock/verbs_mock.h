@@ -42,6 +42,7 @@ struct verbs_mock_device {
 	bool no_flush;	     /* a queue pair in error does not flush */
 	bool block_modify;   /* ibv_modify_qp() does not return */
 	bool refuse_modify;  /* it returns EINVAL */
+	bool refuse_receive; /* ibv_post_recv() returns ENOMEM */
 	bool refuse_destroy; /* ibv_destroy_qp() returns EBUSY */
 	unsigned modify_ms;  /* how long ibv_modify_qp() takes */
 	int open_error, register_error, dmabuf_error, query_port_error; /* errno */
@@ -55,6 +56,7 @@ struct verbs_mock_device {
 	/* What it counts. */
 	uint64_t n_posted;
 	unsigned n_opened, n_closed, n_modify_blocked;
+	unsigned n_gid_reads;
 	unsigned n_stopped; /* changes of a queue pair to ERR that were asked for */
 	uint32_t next_number;
 	struct mock_context *contexts;
@@ -111,8 +113,8 @@ void verbs_mock_event(struct verbs_mock_device *d, unsigned type, int who);
 void verbs_mock_port(struct verbs_mock_device *d, bool up);
 /* The queue pair is in error and tells nobody; with type, there is an event of that type. */
 void verbs_mock_qp_error(struct verbs_mock_device *d, uint32_t qpn, unsigned type);
-/* Its completion queue fails, with the event. */
-void verbs_mock_cq_error(struct verbs_mock_device *d, uint32_t qpn);
+/* Its completion queue fails: polling it does, and there may be an event. */
+void verbs_mock_cq_error(struct verbs_mock_device *d, uint32_t qpn, bool event);
 
 /* How many such queue pairs there are; *out is the last one. Number 0: any. */
 unsigned verbs_mock_qp(struct verbs_mock_device *d, uint32_t qpn, struct verbs_mock_qp *out);

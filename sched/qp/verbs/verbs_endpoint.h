@@ -145,6 +145,7 @@ struct qp {
 	bool refused;	/* it failed because it refused a request of the peer */
 	bool cq_failed; /* no completion comes any more, flushes neither */
 	bool stop_wanted, doomed, armed;
+	bool marked;	       /* its only receive is start_draining()'s */
 	unsigned n_receives;   /* the device holds */
 	uint64_t *receive_ids; /* attr.receives of them: those that were posted, a ring */
 	unsigned first_receive;

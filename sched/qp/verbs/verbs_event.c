@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_EVENTS 64 /* a turn: the rest keeps the descriptor readable */
+
 static void fail(struct qp *qp, int error)
 {
 	if (!qp->error)
@@ -69,10 +71,10 @@ static bool on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_a
 		return false;
 	case IBV_EVENT_PORT_ACTIVE:
 		on_port(ep, device, (unsigned)e->element.port_num, true);
-		verbs_event_follow_gids(ep, device);
+		ep->devices[device].gids_due = true;
 		return false;
 	case IBV_EVENT_GID_CHANGE:
-		verbs_event_follow_gids(ep, device);
+		ep->devices[device].gids_due = true;
 		return false;
 	case IBV_EVENT_DEVICE_FATAL:
 		return true;
@@ -104,11 +106,17 @@ int verbs_event_take(struct qp_endpoint *ep, unsigned device)
 
 	if (!handle)
 		return 0;
-	for (; !ibv_get_async_event(handle->context, &e); n++) {
-		lost |= on_event(ep, device, &e);
+	for (; n < MAX_EVENTS && !lost; n++) {
+		if (ibv_get_async_event(handle->context, &e)) {
+			lost = errno != EAGAIN; /* unbound: nothing more will come */
+			break;
+		}
+		lost = on_event(ep, device, &e);
 		ibv_ack_async_event(&e);
 	}
-	if (lost || errno != EAGAIN) /* else it was unbound, and nothing more will come */
+	if (lost)
 		verbs_device_lose(ep, device);
+	else if (ep->devices[device].gids_due)
+		verbs_event_follow_gids(ep, device); /* once for all of them */
 	return n + lost;
 }

@@ -67,7 +67,7 @@ START_TEST(a_failed_completion_queue_ends_its_qp_alone)
 	check_write(1);
 	VERBS_MOCK(device->held = true);
 	ck_assert_int_eq(post(9), 0);
-	verbs_mock_cq_error(device, v->qp_num(qp[0]));
+	verbs_mock_cq_error(device, v->qp_num(qp[0]), true);
 	until(v->qp_status(qp[0]) < 0);
 	ck_assert_int_eq(v->qp_status(qp[1]), 0);
 	ck_assert_int_eq(post(10), -ENOTCONN);

@@ -128,6 +128,23 @@ START_TEST(a_device_that_goes_and_comes_again_and_again_is_used_again)
 }
 END_TEST
 
+/* They are taken a few at a time, and the table is read once for several. */
+START_TEST(events_without_end_hold_up_nothing)
+{
+	unsigned before, after;
+
+	for (int i = 0; i < 10; i++) {
+		VERBS_MOCK(before = device->n_gid_reads);
+		for (int k = 0; k < 50; k++)
+			verbs_mock_event(device, IBV_EVENT_GID_CHANGE, -1);
+		turn();
+		VERBS_MOCK(after = device->n_gid_reads);
+		ck_assert_uint_le(after - before, 2); /* one for each end */
+	}
+	check_write(1);
+}
+END_TEST
+
 static TCase *cases(void)
 {
 	TCase *t = tcase_create("core");
@@ -140,6 +157,7 @@ static TCase *cases(void)
 	tcase_add_test(t, a_query_that_fails_ends_nothing);
 	tcase_add_test(t, an_address_that_moves_ends_the_qps_that_used_it);
 	tcase_add_test(t, a_device_that_goes_and_comes_again_and_again_is_used_again);
+	tcase_add_test(t, events_without_end_hold_up_nothing);
 	return t;
 }
 

@@ -31,7 +31,7 @@ static void disturb(int round)
 	if (round % 3 == 0)
 		verbs_mock_qp_error(device, v->qp_num(qp[0]), IBV_EVENT_QP_FATAL);
 	if (round % 5 == 0)
-		verbs_mock_cq_error(device, v->qp_num(qp[1]));
+		verbs_mock_cq_error(device, v->qp_num(qp[1]), true);
 	if (round % 8 == 7)
 		lose_device();
 }
