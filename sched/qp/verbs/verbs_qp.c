@@ -227,14 +227,19 @@ static void start_draining(struct qp *qp)
 	 * all may have been used up until now: that one is flushed is how we know that nothing is
 	 * placed any more
 	 */
-	if (!qp->attr.receives && !qp->n_receives)
-		post_receive(qp, NULL);
+	if (qp->n_receives)
+		return;
+	qp->marked = !post_receive(qp, NULL);
+	qp->cq_failed |= !qp->marked; /* there is no knowing */
 }
 
 static void stop_draining(struct qp *qp, enum verbs_qp_state state)
 {
 	qp->state = state;
 	qp->ep->n_draining--;
+	if (qp->marked)
+		qp->n_receives = 0;
+	qp->marked = false;
 }
 
 static void halt(struct qp *qp)
@@ -510,6 +515,10 @@ static bool on_receive(struct qp *qp, const struct ibv_wc *wc, struct qp_wc *out
 {
 	if (!qp->n_receives)
 		return false;
+	if (qp->marked) {
+		qp->n_receives = 0;
+		return false;
+	}
 	report_receive(qp, (enum qp_wc_status)wc->status, out);
 	if (wc->status != IBV_WC_SUCCESS) {
 		if (!qp->error)
@@ -560,7 +569,11 @@ static int poll_one(struct qp *qp, struct qp_wc *out, int max)
 		reported += on_completion(qp, &wc[i], &out[reported]);
 	if (n > 0)
 		qp->armed = false; /* look again before sleeping */
-	if (qp->state == VERBS_QP_DRAINING && !qp->n_work && !qp->n_receives)
+	if (n < 0 && !qp->cq_failed) {
+		qp->cq_failed = true;
+		qp->error = qp->error ? qp->error : -EIO;
+	}
+	if (qp->state == VERBS_QP_DRAINING && !qp->n_work && !qp->n_receives && !qp->cq_failed)
 		stop_draining(qp, VERBS_QP_STOPPED);
 	if (n <= 0 && qp->state == VERBS_QP_STOPPED) /* < 0: the queue failed */
 		reported += report_rest(qp, out + reported, max - reported);

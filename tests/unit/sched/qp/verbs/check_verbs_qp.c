@@ -324,6 +324,49 @@ START_TEST(a_device_that_does_nothing_is_reset)
 }
 END_TEST
 
+/*
+ * A QP that holds neither work nor receives shows by nothing that its device has stopped: one
+ * receive is posted for that, and where it cannot be, or is not flushed, the QP is reset.
+ */
+START_TEST(a_qp_without_receives_is_not_taken_for_stopped)
+{
+	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6, .receives = 2};
+	struct verbs_mock_qp seen;
+
+	for (int end = 0; end < 2; end++)
+		v->qp_destroy(qp[end]);
+	for (int end = 0; end < 2; end++)
+		ck_assert_int_eq(v->qp_create(ep[end], &attr, &qp[end]), 0);
+	connect_qps();
+	VERBS_MOCK(device->refuse_receive = _i == 1; device->no_flush = _i == 2);
+	v->qp_error(qp[0]);
+	look_until(v->qp_status(qp[0]) == 0);
+	ck_assert_uint_eq(verbs_mock_qp(device, v->qp_num(qp[0]), &seen), 1);
+	ck_assert_int_eq(seen.state, _i ? IBV_QPS_RESET : IBV_QPS_ERR);
+	ck_assert_uint_eq(n_ids, 0); /* and nobody is told of it */
+	VERBS_MOCK(device->refuse_receive = device->no_flush = false);
+}
+END_TEST
+
+START_TEST(a_queue_that_cannot_be_polled_ends_its_qp)
+{
+	struct qp_write w = write_of(4, 0, 8);
+
+	know_key();
+	VERBS_MOCK(device->held = true);
+	ck_assert_int_eq(v->post_write(qp[0], &w), 0);
+	verbs_mock_cq_error(device, v->qp_num(qp[0]), false);
+	look_until(v->qp_status(qp[0]) == -EIO);
+	v->qp_error(qp[0]);
+	look_until(v->qp_status(qp[0]) == 0);
+	ck_assert_uint_eq(n_ids, 1);
+	ck_assert_int_eq(statuses[0], QP_WC_FLUSH_ERR);
+	VERBS_MOCK(device->held = false);
+	replace_qps();
+	check_write(9);
+}
+END_TEST
+
 /* ---- calls that take long, or fail ---- */
 
 START_TEST(a_slow_device_holds_up_no_caller)
@@ -378,6 +421,8 @@ static TCase *cases(void)
 	tcase_add_test(t, what_the_peer_refuses_ends_both);
 	tcase_add_test(t, a_device_that_keeps_completions_is_reset);
 	tcase_add_test(t, a_device_that_does_nothing_is_reset);
+	tcase_add_loop_test(t, a_qp_without_receives_is_not_taken_for_stopped, 0, 3);
+	tcase_add_test(t, a_queue_that_cannot_be_polled_ends_its_qp);
 	tcase_add_test(t, a_slow_device_holds_up_no_caller);
 	tcase_add_test(t, a_connect_that_fails_is_the_qps_error);
 	return t;
