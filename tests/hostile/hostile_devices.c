@@ -403,6 +403,26 @@ static void speeds(void)
 	check(!n_failed, "a message failed");
 }
 
+/* Devices of either end go and come back, while others take long for each change of a QP. */
+static void come_and_go(void)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		struct verbs_mock_device *d = nic[i & 1][i],
+					 *slow = nic[!(i & 1)][(i + 1) % PLANES];
+		struct fare_group_stats before = stats();
+
+		VERBS_MOCK(slow->modify_ms = 30);
+		verbs_mock_remove(d);
+		until((send_some(), stats().path_deaths > before.path_deaths));
+		carry(200);
+		verbs_mock_restore(d);
+		before = stats();
+		until((send_some(), n_planes_since(&before) == PLANES));
+		VERBS_MOCK(slow->modify_ms = 0);
+	}
+	check(!n_failed, "a message failed");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -412,6 +432,7 @@ static const struct {
 	{"fails-always", fails_always},
 	{"unknown-status", unknown_status},
 	{"speeds", speeds},
+	{"come-and-go", come_and_go},
 };
 
 static int run_case(void *arg)
