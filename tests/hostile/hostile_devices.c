@@ -31,6 +31,8 @@
 #define REUSED	    0x11 /* and host 0 */
 #define MAX_LINES   10	 /* a second */
 
+#define DEADLINE_NS  UINT64_C(2000000000)
+#define LATE	     2	/* in n_seen: not RECEIVED when it was RELEASED, and may be yet */
 #define SPEED_CHANGE 20 /* IBV_EVENT_DEVICE_SPEED_CHANGE, of later headers */
 
 static struct bed bed;
@@ -46,9 +48,9 @@ static uint32_t place_tag[PLACES]; /* the message there; 0: none */
 static bool place_received[PLACES], place_completed[PLACES];
 static uint8_t n_seen[MESSAGES]; /* RECEIVED by tag */
 static uint32_t next_tag = 1;
-static uint64_t n_received, n_completed, n_failed;
-static int failed_status; /* of the last that failed */
-static bool small_only;
+static uint64_t n_received, n_completed, n_failed, n_late, n_released;
+static int failed_status;	   /* of the last that failed */
+static bool small_only, deadlines; /* the latter for odd places */
 
 static void fail(const char *what)
 {
@@ -123,26 +125,54 @@ static void on_received(const struct fare_event *e)
 		leave(i);
 		return;
 	}
-	fail("a message arrived that is not under way");
+	check(n_seen[e->tag]-- == LATE, "a message arrived that is not under way");
 }
 
 /* The memory is the application's again: no device may use it. */
-static void on_completed(const struct fare_event *e)
+static void take_back(unsigned i)
 {
-	unsigned i = (unsigned)e->context;
-
 	for (unsigned p = 0; p < PLANES; p++)
 		check(!verbs_mock_pending(nic[0][p], place(0, i), PLACE_BYTES),
 		      "a device may still use memory that was given back");
 	memset(place(0, i), REUSED, PLACE_BYTES);
 	place_completed[i] = true;
+}
+
+/* Nobody is told of the message, or not yet. What it has placed is overwritten. */
+static void give_up(unsigned i)
+{
+	if (place_received[i])
+		return;
+	memset(place(1, i), RETURNED, PLACE_BYTES);
+	n_seen[place_tag[i]] = LATE;
+	place_received[i] = true;
+}
+
+static void on_completed(const struct fare_event *e)
+{
+	unsigned i = (unsigned)e->context;
+
 	n_completed++;
+	if (deadlines && i % 2 && e->status == -ETIMEDOUT) {
+		n_late++; /* RELEASED follows */
+		return;
+	}
+	take_back(i);
 	if (e->status) {
 		n_failed++;
 		failed_status = e->status;
-		memset(place(1, i), RETURNED, PLACE_BYTES); /* part of it may have been placed */
-		place_received[i] = true;
+		give_up(i);
 	}
+	leave(i);
+}
+
+static void on_released(const struct fare_event *e)
+{
+	unsigned i = (unsigned)e->context;
+
+	n_released++;
+	take_back(i);
+	give_up(i);
 	leave(i);
 }
 
@@ -154,6 +184,8 @@ static void on_event(int h, const struct fare_event *e)
 		on_received(e);
 	if (h == 0 && e->kind == FARE_EVENT_COMPLETED)
 		on_completed(e);
+	if (h == 0 && e->kind == FARE_EVENT_RELEASED)
+		on_released(e);
 }
 
 static void turn(void)
@@ -183,6 +215,8 @@ static void send_some(void)
 				       .flags = FARE_WRITE_NOTIFY,
 				       .context = i};
 
+		if (deadlines && i % 2)
+			w.deadline_ns = bed_now_ns() + DEADLINE_NS;
 		if (place_tag[i])
 			continue;
 		check(is_filled(place(1, i), PLACE_BYTES, RETURNED),
@@ -261,7 +295,8 @@ static void close_all(void)
 	check(is_filled(memory[1], (size_t)PLACES * PLACE_BYTES, RETURNED),
 	      "a device wrote to memory that was given back");
 	check(n_completed == next_tag - 1, "completions are missing, or too many");
-	check(n_received + n_failed >= next_tag - 1, "messages are missing");
+	check(n_released == n_late, "memory was not released, or twice");
+	check(n_received + n_failed + n_late >= next_tag - 1, "messages are missing");
 	fare_group_close(group);
 	group = NULL;
 	for (int h = 0; h < 2; h++) {
@@ -292,7 +327,8 @@ static bool is_past_planes_1_and_2(void)
 /*
  * Plane 1 does its work and never says so; plane 2 does nothing, and does not flush; plane 3 does
  * nothing and cannot be stopped, not even by ending its QPs. Only plane 0 is well. Messages of
- * planes 1 and 2 arrive by other planes; those of plane 3 are not given back before it is stopped.
+ * planes 1 and 2 arrive by other planes. Memory of those of plane 3, deadline or not, is not given
+ * back before it is stopped.
  */
 static void no_completions(void)
 {
@@ -300,6 +336,7 @@ static void no_completions(void)
 	uint64_t began = bed_now_ns();
 
 	small_only = true; /* each on one plane */
+	deadlines = true;
 	verbs_mock_mute(nic[0][1], 1);
 	VERBS_MOCK(nic[0][2]->held = nic[0][2]->no_flush = true;
 		   nic[0][3]->held = nic[0][3]->no_flush = true;
@@ -310,10 +347,12 @@ static void no_completions(void)
 	printf("%s: over another plane after %.1f s\n", name, (double)(bed_now_ns() - began) / 1e9);
 	check(stats().path_deaths >= before.path_deaths + 2, "no plane was given up");
 	check(pending(3), "nothing is on plane 3");
+	check(n_late > n_released, "no deadline was missed");
 	VERBS_MOCK(nic[0][3]->refuse_destroy = false); /* it is ended at last */
 	until(n_under_way() == 0);
 	VERBS_MOCK(nic[0][3]->held = nic[0][3]->no_flush = nic[0][3]->refuse_modify = false);
 	check(!n_failed, "a message failed");
+	deadlines = false;
 	before = stats();
 	until((send_some(), n_planes_since(&before) == PLANES));
 }
