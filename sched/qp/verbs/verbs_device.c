@@ -193,7 +193,9 @@ static int why_not(const struct ibv_device *device)
 	char path[96];
 
 	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->dev_name);
-	return access(path, R_OK | W_OK) && errno == EACCES ? -EACCES : err;
+	if (!access(path, R_OK | W_OK) || err == -EACCES)
+		return err;
+	return errno == EACCES ? -EACCES : errno == ENOENT ? -ENXIO : err;
 }
 
 int verbs_device_open_all(struct qp_endpoint *ep)
@@ -257,6 +259,7 @@ void verbs_device_lose(struct qp_endpoint *ep, unsigned device)
 				ep->sub_ports[p][s].up = ep->sub_ports[p][s].has_gid = false;
 	verbs_qp_lose_all(ep, h);
 	d->handle = NULL;
+	d->gids_due = false; /* they are read when it is back */
 	set_state(ep, d, VERBS_DEVICE_LOST);
 	wait_longer(d);
 	verbs_handle_put(ep, h);
@@ -416,10 +419,12 @@ static int check_all(struct qp_endpoint *ep, uint64_t now_ns)
 		return 0;
 	ep->check_due_ns = now_ns + CHECK_NS;
 	for (unsigned d = 0; d < ep->n_devices; d++) {
-		if (!is_unbinding(&ep->devices[d]))
-			continue;
-		verbs_device_lose(ep, d);
-		n++;
+		if (is_unbinding(&ep->devices[d])) {
+			verbs_device_lose(ep, d);
+			n++;
+		} else if (ep->devices[d].handle && ep->devices[d].gids_due) {
+			verbs_event_follow_gids(ep, d);
+		}
 	}
 	return n;
 }

@@ -59,6 +59,7 @@ struct verbs_device {
 	struct verbs_handle *handle; /* NULL: lost */
 	uint64_t due_ns, backoff_ns;
 	uint32_t next_region;
+	bool gids_due;		     /* they could not be read when they may have changed */
 	struct verbs_handle *opened; /* by the worker; the data thread's when the job is back */
 };
 
@@ -144,6 +145,7 @@ struct qp {
 	bool refused;	/* it failed because it refused a request of the peer */
 	bool cq_failed; /* no completion comes any more, flushes neither */
 	bool stop_wanted, doomed, armed;
+	bool marked;	       /* its only receive is start_draining()'s */
 	unsigned n_receives;   /* the device holds */
 	uint64_t *receive_ids; /* attr.receives of them: those that were posted, a ring */
 	unsigned first_receive;
@@ -195,7 +197,8 @@ uint64_t verbs_endpoint_random(void); /* never 0 */
 
 /*
  * Finds the device behind every sub-port and opens it. -ENOSYS: the kernel has no RDMA. -ENODEV: it
- * has, but no device for some sub-port. -EACCES: there are devices that we may not open.
+ * has, but no device for some sub-port. -EACCES: there are devices that we may not open. -ENXIO:
+ * there are devices, and none of their files in /dev/infiniband (a container).
  * -EADDRNOTAVAIL: no sub-port has a RoCEv2 GID of the address's family. -EMSGSIZE: a port's MTU is
  * below attr.path_mtu. Sets attr.path_mtu if it is 0.
  */
@@ -231,6 +234,12 @@ bool verbs_gid_find(struct qp_endpoint *ep, struct ibv_context *context,
 
 /* Takes what a device has to tell; QPs concerned are marked as failed. > 0 if anything was. */
 int verbs_event_take(struct qp_endpoint *ep, unsigned device);
+/*
+ * A sub-port's address may have moved to another place in the table, have changed, or be gone: QPs
+ * that used the old one have failed. If the device does not answer, all stays as it is, and it is
+ * asked again (gids_due).
+ */
+void verbs_event_follow_gids(struct qp_endpoint *ep, unsigned device);
 
 int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
 			  struct qp_mr *out);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_EVENTS 64 /* a turn: the rest keeps the descriptor readable */
+
 static void fail(struct qp *qp, int error)
 {
 	if (!qp->error)
@@ -33,14 +35,13 @@ static void on_port(struct qp_endpoint *ep, unsigned device, unsigned port, bool
 		fail_port(ep, device, port, -ENETDOWN);
 }
 
-/* A sub-port's address moved to another place in the table, changed, or went: QPs that used the old
- * one are no good. */
-static void follow_gids(struct qp_endpoint *ep, unsigned device)
+void verbs_event_follow_gids(struct qp_endpoint *ep, unsigned device)
 {
 	struct ibv_gid_entry *gids;
 	struct ibv_context *context = ep->devices[device].handle->context;
 	ssize_t n = verbs_gid_read(context, &gids);
 
+	ep->devices[device].gids_due = n < 0;
 	for (unsigned p = 0; n >= 0 && p < ep->attr.n_planes; p++) {
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
 			struct verbs_sub_port *sp = &ep->sub_ports[p][s], old = *sp;
@@ -70,10 +71,10 @@ static bool on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_a
 		return false;
 	case IBV_EVENT_PORT_ACTIVE:
 		on_port(ep, device, (unsigned)e->element.port_num, true);
-		follow_gids(ep, device);
+		ep->devices[device].gids_due = true;
 		return false;
 	case IBV_EVENT_GID_CHANGE:
-		follow_gids(ep, device);
+		ep->devices[device].gids_due = true;
 		return false;
 	case IBV_EVENT_DEVICE_FATAL:
 		return true;
@@ -105,11 +106,17 @@ int verbs_event_take(struct qp_endpoint *ep, unsigned device)
 
 	if (!handle)
 		return 0;
-	for (; !ibv_get_async_event(handle->context, &e); n++) {
-		lost |= on_event(ep, device, &e);
+	for (; n < MAX_EVENTS && !lost; n++) {
+		if (ibv_get_async_event(handle->context, &e)) {
+			lost = errno != EAGAIN; /* unbound: nothing more will come */
+			break;
+		}
+		lost = on_event(ep, device, &e);
 		ibv_ack_async_event(&e);
 	}
-	if (lost || errno != EAGAIN) /* else it was unbound, and nothing more will come */
+	if (lost)
 		verbs_device_lose(ep, device);
+	else if (ep->devices[device].gids_due)
+		verbs_event_follow_gids(ep, device); /* once for all of them */
 	return n + lost;
 }

@@ -21,9 +21,11 @@ ssize_t verbs_gid_read(struct ibv_context *context, struct ibv_gid_entry **out)
 	*out = NULL;
 	if (ibv_query_device(context, &device))
 		return -EIO;
-	for (uint8_t p = 1; p <= device.phys_port_cnt; p++)
-		if (!ibv_query_port(context, p, &port) && port.gid_tbl_len > 0)
-			room += (size_t)port.gid_tbl_len;
+	for (uint8_t p = 1; p <= device.phys_port_cnt; p++) {
+		if (ibv_query_port(context, p, &port))
+			return -EIO; /* which says nothing of what is there */
+		room += port.gid_tbl_len > 0 ? (size_t)port.gid_tbl_len : 0;
+	}
 	if (!room)
 		return 0;
 	*out = calloc(room, sizeof(**out));

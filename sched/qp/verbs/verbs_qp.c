@@ -227,14 +227,19 @@ static void start_draining(struct qp *qp)
 	 * all may have been used up until now: that one is flushed is how we know that nothing is
 	 * placed any more
 	 */
-	if (!qp->attr.receives && !qp->n_receives)
-		post_receive(qp, NULL);
+	if (qp->n_receives)
+		return;
+	qp->marked = !post_receive(qp, NULL);
+	qp->cq_failed |= !qp->marked; /* there is no knowing */
 }
 
 static void stop_draining(struct qp *qp, enum verbs_qp_state state)
 {
 	qp->state = state;
 	qp->ep->n_draining--;
+	if (qp->marked)
+		qp->n_receives = 0;
+	qp->marked = false;
 }
 
 static void halt(struct qp *qp)
@@ -465,6 +470,20 @@ int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *r)
 	return err == -ENOMEM ? -ENOBUFS : err;
 }
 
+/* A device's status is reported as it is. */
+#define SAME(name, ours)                                                                           \
+	_Static_assert((int)(name) == (int)(ours), "qp_wc_status is not ibv_wc_status")
+SAME(IBV_WC_SUCCESS, QP_WC_SUCCESS);
+SAME(IBV_WC_LOC_LEN_ERR, QP_WC_LOC_LEN_ERR);
+SAME(IBV_WC_LOC_PROT_ERR, QP_WC_LOC_PROT_ERR);
+SAME(IBV_WC_WR_FLUSH_ERR, QP_WC_FLUSH_ERR);
+SAME(IBV_WC_BAD_RESP_ERR, QP_WC_BAD_RESP_ERR);
+SAME(IBV_WC_REM_INV_REQ_ERR, QP_WC_REM_INV_REQ_ERR);
+SAME(IBV_WC_REM_ACCESS_ERR, QP_WC_REM_ACCESS_ERR);
+SAME(IBV_WC_REM_OP_ERR, QP_WC_REM_OP_ERR);
+SAME(IBV_WC_RETRY_EXC_ERR, QP_WC_RETRY_EXC_ERR);
+SAME(IBV_WC_RNR_RETRY_EXC_ERR, QP_WC_RNR_RETRY_EXC_ERR);
+
 /* The oldest outstanding work is over. */
 static void report_work(struct qp *qp, enum qp_wc_status status, struct qp_wc *out)
 {
@@ -496,6 +515,10 @@ static bool on_receive(struct qp *qp, const struct ibv_wc *wc, struct qp_wc *out
 {
 	if (!qp->n_receives)
 		return false;
+	if (qp->marked) {
+		qp->n_receives = 0;
+		return false;
+	}
 	report_receive(qp, (enum qp_wc_status)wc->status, out);
 	if (wc->status != IBV_WC_SUCCESS) {
 		if (!qp->error)
@@ -546,7 +569,11 @@ static int poll_one(struct qp *qp, struct qp_wc *out, int max)
 		reported += on_completion(qp, &wc[i], &out[reported]);
 	if (n > 0)
 		qp->armed = false; /* look again before sleeping */
-	if (qp->state == VERBS_QP_DRAINING && !qp->n_work && !qp->n_receives)
+	if (n < 0 && !qp->cq_failed) {
+		qp->cq_failed = true;
+		qp->error = qp->error ? qp->error : -EIO;
+	}
+	if (qp->state == VERBS_QP_DRAINING && !qp->n_work && !qp->n_receives && !qp->cq_failed)
 		stop_draining(qp, VERBS_QP_STOPPED);
 	if (n <= 0 && qp->state == VERBS_QP_STOPPED) /* < 0: the queue failed */
 		reported += report_rest(qp, out + reported, max - reported);

@@ -1,177 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_verbs_device.c - two verbs endpoints over one fake device: how QPs end, and what happens
- * when a completion queue fails, or the device is lost and comes back.
+ * check_verbs_device.c - two verbs endpoints over one device of the mock: how QPs end, and what
+ * happens when a completion queue fails, or the device is lost and comes back.
  */
 #include <check.h>
-#include <poll.h>
+#include <sys/eventfd.h>
 
-#include "fake_verbs.h"
-#include "qp/control_seal.h"
-#include "qp/provider.h"
 #include "qp/verbs/verbs_wire.h"
-
-#define BYTES	     4096
-#define CONTROL_DSCP 34
-#define LIMIT_MS     20000
-
-static const struct qp_provider *const v = &qp_verbs_provider;
-static struct qp_endpoint *ep[3]; /* the third only where a test says so */
-static struct qp *qp[2];
-static uint8_t memory[3][BYTES];
-static struct qp_mr mr[3];
-static struct control_seal key = {.secret = "0123456789abcdef", .length = 16};
-static struct qp_wc last[3];
-static unsigned n_wc[3];
-
-static struct qp_endpoint_attr attr_of(int end)
-{
-	struct qp_endpoint_attr attr = {.n_planes = 1,
-					.n_sub_ports = {1},
-					.path_mtu = 1024,
-					.dev = {{"lo"}},
-					.control_key = &key,
-					.control_dscp = CONTROL_DSCP};
-
-	inet_pton(AF_INET6, fake_address(2 + (unsigned)end), &attr.address);
-	return attr;
-}
-
-static void turn(void)
-{
-	struct qp_wc wc[16];
-
-	for (int end = 0; end < 3; end++) {
-		int n;
-
-		if (!ep[end])
-			continue;
-		v->endpoint_progress(ep[end]);
-		while ((n = v->poll(ep[end], wc, 16)) > 0) {
-			last[end] = wc[n - 1];
-			n_wc[end] += (unsigned)n;
-		}
-	}
-}
-
-/* Turns until the condition holds. */
-#define until(condition)                                                                           \
-	do {                                                                                       \
-		int ms_ = 0;                                                                       \
-		for (; !(condition) && ms_ < LIMIT_MS; ms_++) {                                    \
-			turn();                                                                    \
-			poll(NULL, 0, 1);                                                          \
-		}                                                                                  \
-		ck_assert_msg(ms_ < LIMIT_MS, "in vain: %s", #condition);                          \
-	} while (0)
-
-static int make_qp(int end)
-{
-	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6, .notifications = 16};
-
-	return v->qp_create(ep[end], &attr, &qp[end]);
-}
-
-static void connect_qps(void)
-{
-	for (int end = 0; end < 2; end++) {
-		struct qp_endpoint_attr other = attr_of(!end);
-		struct qp_remote remote = {.address = other.address,
-					   .qpn = v->qp_num(qp[!end]),
-					   .psn = v->qp_psn(qp[!end])};
-
-		ck_assert_int_eq(v->qp_connect(qp[end], &remote), 0);
-	}
-	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
-}
-
-static void set_up(void)
-{
-	for (int end = 0; end < 2; end++) {
-		struct qp_endpoint_attr attr = attr_of(end);
-
-		ck_assert_int_eq(v->endpoint_create(&ep[end], &attr), 0);
-		ck_assert_int_eq(v->mr_register(ep[end], memory[end], BYTES, QP_ACCESS_REMOTE_WRITE,
-						&mr[end]),
-				 0);
-		ck_assert_int_eq(make_qp(end), 0);
-	}
-	connect_qps();
-}
-
-static void tear_down(void)
-{
-	FAKE_LOCKED(fake.block_modify = fake.refuse_modify = fake.refuse_destroy = false);
-	for (int end = 0; end < 3; end++)
-		v->endpoint_destroy(ep[end]);
-	ck_assert_uint_eq(fake.n_opened, fake.n_closed);
-}
-
-/* Memory of end 0 to that of end 1. */
-static int post(uint64_t wr_id)
-{
-	struct qp_write w = {.wr_id = wr_id,
-			     .data = memory[0],
-			     .lkey = mr[0].lkey,
-			     .length = BYTES,
-			     .remote_addr = (uintptr_t)memory[1],
-			     .rkey = mr[1].rkey};
-
-	return v->post_write(qp[0], &w);
-}
-
-static void check_write(uint8_t pattern)
-{
-	unsigned before = n_wc[0];
-
-	memset(memory[0], pattern, BYTES);
-	until(post(7) == 0);
-	until(n_wc[0] > before);
-	ck_assert_int_eq(last[0].status, QP_WC_SUCCESS);
-	ck_assert_mem_eq(memory[0], memory[1], BYTES);
-}
-
-/* Both QPs end, and others take their place. */
-static void replace_qps(void)
-{
-	for (int end = 0; end < 2; end++)
-		v->qp_error(qp[end]);
-	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
-	for (int end = 0; end < 2; end++)
-		v->qp_destroy(qp[end]);
-	until(make_qp(0) == 0);
-	until(make_qp(1) == 0);
-	connect_qps();
-}
+#include "verbs_pair.h"
 
 /* ---- the end of a QP ---- */
 
 START_TEST(a_qp_is_not_quiet_before_its_device_is)
 {
 	check_write(1);
-	FAKE_LOCKED(fake.held = true);
+	VERBS_MOCK(device->held = true);
 	memset(memory[0], 2, BYTES);
 	for (uint64_t i = 0; i < 3; i++)
 		ck_assert_int_eq(post(i), 0);
-	FAKE_LOCKED(fake.block_modify = true);
+	VERBS_MOCK(device->block_modify = true);
 	v->qp_error(qp[0]); /* returns, although the device does not */
-	pthread_mutex_lock(&fake.lock);
-	while (!fake.n_modify_blocked)
-		pthread_cond_wait(&fake.changed, &fake.lock);
-	pthread_mutex_unlock(&fake.lock);
+	pthread_mutex_lock(&verbs_mock_lock);
+	while (!device->n_modify_blocked)
+		pthread_cond_wait(&verbs_mock_changed, &verbs_mock_lock);
+	pthread_mutex_unlock(&verbs_mock_lock);
 	for (int i = 0; i < 100; i++) {
 		turn();
 		ck_assert_int_gt(v->qp_status(qp[0]), 0);
 	}
 	/* and rightly: the device still sends */
-	FAKE_LOCKED(fake.held = false; fake_work(); fake.held = true);
+	VERBS_MOCK(device->held = false; verbs_mock_work(); device->held = true);
 	ck_assert_int_eq(memory[1][0], 2);
 	n_wc[0] = 0;
 	memset(memory[0], 3, BYTES);
-	FAKE_LOCKED(fake.block_modify = false);
+	VERBS_MOCK(device->block_modify = false);
 	until(v->qp_status(qp[0]) == 0);
 	ck_assert_uint_eq(n_wc[0], 3); /* each is reported before the QP is quiet */
-	FAKE_LOCKED(fake.held = false);
+	VERBS_MOCK(device->held = false);
 	for (int i = 0; i < 100; i++)
 		turn();
 	ck_assert_int_eq(memory[1][0], 2); /* nothing is sent any more */
@@ -181,16 +46,16 @@ END_TEST
 START_TEST(a_device_that_neither_flushes_nor_resets_is_not_trusted)
 {
 	check_write(1); /* and the key is known */
-	FAKE_LOCKED(fake.held = fake.no_flush = true);
+	VERBS_MOCK(device->held = device->no_flush = true);
 	ck_assert_int_eq(post(5), 0);
-	FAKE_LOCKED(fake.refuse_modify = fake.refuse_destroy = true);
+	VERBS_MOCK(device->refuse_modify = device->refuse_destroy = true);
 	v->qp_error(qp[0]);
 	for (int ms = 0; ms < 600; ms++) { /* three times as long as it is waited for */
 		turn();
 		poll(NULL, 0, 1);
 		ck_assert_int_gt(v->qp_status(qp[0]), 0);
 	}
-	FAKE_LOCKED(fake.refuse_destroy = false); /* it is ended at last */
+	VERBS_MOCK(device->refuse_destroy = false); /* it is ended at last */
 	until(v->qp_status(qp[0]) == 0);
 	ck_assert_uint_eq(last[0].wr_id, 5);
 	ck_assert_int_eq(last[0].status, QP_WC_FLUSH_ERR);
@@ -200,9 +65,9 @@ END_TEST
 START_TEST(a_failed_completion_queue_ends_its_qp_alone)
 {
 	check_write(1);
-	FAKE_LOCKED(fake.held = true);
+	VERBS_MOCK(device->held = true);
 	ck_assert_int_eq(post(9), 0);
-	fake_cq_error(v->qp_num(qp[0]));
+	verbs_mock_cq_error(device, v->qp_num(qp[0]), true);
 	until(v->qp_status(qp[0]) < 0);
 	ck_assert_int_eq(v->qp_status(qp[1]), 0);
 	ck_assert_int_eq(post(10), -ENOTCONN);
@@ -210,7 +75,7 @@ START_TEST(a_failed_completion_queue_ends_its_qp_alone)
 	until(v->qp_status(qp[0]) == 0);
 	ck_assert_uint_eq(last[0].wr_id, 9); /* the queue does not report it: the provider does */
 	ck_assert_int_eq(last[0].status, QP_WC_FLUSH_ERR);
-	FAKE_LOCKED(fake.held = false);
+	VERBS_MOCK(device->held = false);
 	replace_qps();
 	check_write(2);
 }
@@ -221,7 +86,10 @@ END_TEST
 static void lose_and_find_again(bool ended)
 {
 	check_write(1);
-	fake_fatal(ended);
+	if (ended)
+		verbs_mock_remove(device);
+	else
+		verbs_mock_event(device, IBV_EVENT_DEVICE_FATAL, -1);
 	until(v->qp_status(qp[0]) == -ENODEV && v->qp_status(qp[1]) == -ENODEV);
 	for (int end = 0; ended && end < 2; end++) {
 		struct qp_attr attr = {.timeout = 14};
@@ -234,10 +102,10 @@ static void lose_and_find_again(bool ended)
 	for (int end = 0; end < 2; end++)
 		v->qp_error(qp[end]);
 	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
-	FAKE_LOCKED(fake.unbound = false);
+	verbs_mock_restore(device);
 	replace_qps();
 	check_write(2); /* under the same keys, which now stand for others of the device */
-	until(fake.n_opened - fake.n_closed == 2);
+	until(device->n_opened - device->n_closed == 2);
 }
 
 START_TEST(a_device_that_is_taken_away_is_opened_again)
@@ -261,8 +129,8 @@ START_TEST(a_peer_of_a_lost_device_is_not_refused)
 	struct qp_mr other;
 
 	check_write(1);
-	fake_fatal_to(false, 1, 1);
-	FAKE_LOCKED(fake.unbound = true);
+	verbs_mock_event(device, IBV_EVENT_DEVICE_FATAL, 1);
+	VERBS_MOCK(device->absent = true);
 	until(v->qp_status(qp[1]) == -ENODEV);
 	ck_assert_int_eq(v->qp_status(qp[0]), 0);
 	check_write(2);
@@ -278,7 +146,7 @@ START_TEST(a_peer_of_a_lost_device_is_not_refused)
 	v->qp_error(qp[0]);
 	v->qp_error(qp[1]);
 	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
-	FAKE_LOCKED(fake.unbound = false);
+	verbs_mock_restore(device);
 	replace_qps();
 	check_write(3);
 }
@@ -289,12 +157,12 @@ START_TEST(regions_come_and_go_while_the_device_is_lost)
 	static uint8_t more[BYTES];
 	struct qp_mr other;
 
-	fake_fatal(true);
+	verbs_mock_remove(device);
 	until(v->qp_status(qp[0]) == -ENODEV && v->qp_status(qp[1]) == -ENODEV);
 	ck_assert_int_eq(v->mr_register(ep[1], more, BYTES, QP_ACCESS_REMOTE_WRITE, &other), 0);
 	ck_assert_int_eq(v->mr_deregister(ep[1], &mr[1]), 0);
 	mr[1] = other;
-	FAKE_LOCKED(fake.unbound = false);
+	verbs_mock_restore(device);
 	replace_qps();
 	memset(memory[0], 5, BYTES);
 	struct qp_write w = {.data = memory[0],
@@ -309,16 +177,16 @@ END_TEST
 
 START_TEST(a_driver_that_waits_for_its_users_is_not_kept_waiting)
 {
-	char path[] = "/tmp/fake_verbs.XXXXXX";
+	char path[] = "/tmp/verbs_mock.XXXXXX";
 	int fd = mkstemp(path);
 
 	ck_assert_int_ge(fd, 0);
 	close(fd);
-	snprintf(fake.device.d.dev_path, sizeof(fake.device.d.dev_path), "%s", path);
+	snprintf(device->d.dev_path, sizeof(device->d.dev_path), "%s", path);
 	for (int i = 0; i < 10; i++)
 		turn();
 	ck_assert_int_eq(v->qp_status(qp[0]), 0);
-	FAKE_LOCKED(fake.unbound = true);
+	VERBS_MOCK(device->absent = true);
 	unlink(path);
 	until(v->qp_status(qp[0]) == -ENODEV && v->qp_status(qp[1]) == -ENODEV);
 	for (int end = 0; end < 2; end++)
@@ -326,9 +194,9 @@ START_TEST(a_driver_that_waits_for_its_users_is_not_kept_waiting)
 	until(v->qp_status(qp[0]) == 0 && v->qp_status(qp[1]) == 0);
 	for (int end = 0; end < 2; end++)
 		v->qp_destroy(qp[end]);
-	until(fake.n_closed == fake.n_opened); /* that is what it waits for */
-	snprintf(fake.device.d.dev_path, sizeof(fake.device.d.dev_path), "/");
-	FAKE_LOCKED(fake.unbound = false);
+	until(device->n_closed == device->n_opened); /* that is what it waits for */
+	snprintf(device->d.dev_path, sizeof(device->d.dev_path), "/");
+	verbs_mock_restore(device);
 	until(make_qp(0) == 0);
 	until(make_qp(1) == 0);
 	connect_qps();
@@ -344,7 +212,7 @@ static int stranger(void)
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(FARE_CONTROL_PORT)};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
-	inet_pton(AF_INET, fake_address(9) + strlen("::ffff:"), &at.sin_addr);
+	inet_pton(AF_INET, own_address(9) + strlen("::ffff:"), &at.sin_addr);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	return fd;
 }
@@ -373,7 +241,7 @@ static void send_to_end_1(int fd, const struct verbs_wire_message *m)
 	uint8_t buf[VERBS_WIRE_MAX];
 	int n = verbs_wire_encode(m, buf, sizeof(buf));
 
-	inet_pton(AF_INET, fake_address(3) + strlen("::ffff:"), &to.sin_addr);
+	inet_pton(AF_INET, own_address(3) + strlen("::ffff:"), &to.sin_addr);
 	ck_assert_int_eq(sendto(fd, buf, (size_t)n, 0, (struct sockaddr *)&to, sizeof(to)), n);
 }
 
@@ -391,7 +259,7 @@ static void send_query(int fd, const struct control_seal *seal, const char *from
 		return;
 	}
 	inet_pton(AF_INET6, from, &me);
-	inet_pton(AF_INET6, fake_address(3), &to);
+	inet_pton(AF_INET6, own_address(3), &to);
 	n = verbs_wire_encode(&m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
 	control_seal_close(seal, &me, &to, buf, (size_t)n);
 	envelope.payload = buf;
@@ -420,11 +288,11 @@ START_TEST(keys_are_told_to_those_who_have_the_key)
 
 	send_query(fd, NULL, NULL);
 	ck_assert_msg(!is_answered(fd), "a bare question was answered");
-	send_query(fd, &wrong, fake_address(9));
+	send_query(fd, &wrong, own_address(9));
 	ck_assert_msg(!is_answered(fd), "a forged question was answered");
-	send_query(fd, &key, fake_address(8));
+	send_query(fd, &key, own_address(8));
 	ck_assert_msg(!is_answered(fd), "a question recorded elsewhere was answered");
-	send_query(fd, &key, fake_address(9));
+	send_query(fd, &key, own_address(9));
 	ck_assert(is_answered(fd));
 	close(fd);
 }
@@ -457,6 +325,7 @@ START_TEST(rights_are_those_asked_for)
 {
 	static const uint8_t constant[BYTES];
 	void *read_only = (void *)(uintptr_t)constant;
+	struct verbs_mock_mr seen;
 	struct qp_mr out;
 
 	ck_assert_int_eq(v->mr_register(ep[0], read_only, BYTES,
@@ -466,9 +335,8 @@ START_TEST(rights_are_those_asked_for)
 	ck_assert_int_eq(v->mr_register(ep[0], read_only, BYTES,
 					QP_ACCESS_LOCAL_READ_ONLY | QP_ACCESS_REMOTE_READ, &out),
 			 0);
-	for (unsigned i = 0; i < FAKE_OBJECTS; i++)
-		if (fake.mrs[i] && fake.mrs[i]->m.addr == read_only)
-			ck_assert_int_eq(fake.mrs[i]->access, IBV_ACCESS_REMOTE_READ);
+	ck_assert_uint_eq(verbs_mock_mr(device, (uintptr_t)read_only, &seen), 1);
+	ck_assert_int_eq(seen.access, IBV_ACCESS_REMOTE_READ);
 }
 END_TEST
 
@@ -548,14 +416,14 @@ static enum ibv_mtu path_mtu_with(uint32_t remote_path_mtu)
 	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6};
 	struct qp_remote remote = {
 		.address = attr_of(1).address, .qpn = 1, .path_mtu = remote_path_mtu};
-	enum ibv_mtu out;
+	struct verbs_mock_qp out;
 	struct qp *q;
 
 	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q), 0);
 	ck_assert_int_eq(v->qp_connect(q, &remote), 0);
 	until(v->qp_status(q) == 0);
-	FAKE_LOCKED(out = fake_find_qp(v->qp_num(q))->path_mtu);
-	return out;
+	ck_assert_uint_eq(verbs_mock_qp(device, v->qp_num(q), &out), 1);
+	return out.path_mtu;
 }
 
 START_TEST(qps_have_the_smaller_path_mtu_of_both_ends)
@@ -578,7 +446,7 @@ START_TEST(ports_say_how_much_they_carry)
 	struct qp_endpoint_attr attr = attr_of(1);
 	uint32_t most = 7;
 
-	fake.active_mtu = IBV_MTU_2048;
+	device->active_mtu = IBV_MTU_2048;
 	attr.max_path_mtu = &most;
 	attr.path_mtu = 4096;
 	ck_assert_int_eq(v->endpoint_create(&ep[2], &attr), -EMSGSIZE);
@@ -596,14 +464,15 @@ START_TEST(a_qp_has_the_class_that_was_asked_for)
 	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6, .dscp = 46, .service_level = 5};
 	struct qp_endpoint_attr other = attr_of(1);
 	struct qp_remote remote = {.address = other.address, .qpn = 1};
+	struct verbs_mock_qp seen;
 	struct qp *q;
 
 	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q), 0);
 	ck_assert_int_eq(v->qp_connect(q, &remote), 0);
 	until(v->qp_status(q) == 0);
-	FAKE_LOCKED(struct fake_qp *f = fake_find_qp(v->qp_num(q));
-		    ck_assert_uint_eq(f->av.grh.traffic_class, 46 << 2 | 2);
-		    ck_assert_uint_eq(f->av.sl, 5));
+	ck_assert_uint_eq(verbs_mock_qp(device, v->qp_num(q), &seen), 1);
+	ck_assert_uint_eq(seen.av.grh.traffic_class, 46 << 2 | 2);
+	ck_assert_uint_eq(seen.av.sl, 5);
 	attr.dscp = 64;
 	ck_assert_int_eq(v->qp_create(ep[0], &attr, &q), -EINVAL);
 	attr.dscp = 0;
@@ -618,7 +487,7 @@ START_TEST(control_datagrams_have_the_class_that_was_asked_for)
 	int fd = stranger(), on = 1;
 
 	ck_assert_int_eq(setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)), 0);
-	inet_pton(AF_INET6, fake_address(9), &c.remote);
+	inet_pton(AF_INET6, own_address(9), &c.remote);
 	ck_assert_int_eq(v->control_send(ep[0], &c), 0);
 	ck_assert_int_eq(traffic_class(fd), CONTROL_DSCP << 2 | 2);
 	c.plane = QP_ANY_PLANE; /* by the receiving socket */
@@ -631,25 +500,23 @@ END_TEST
 START_TEST(a_dma_buf_is_registered_where_the_device_can_and_again)
 {
 	int fd = eventfd(0, 0); /* stands for a dma-buf */
+	struct verbs_mock_mr seen;
 	struct qp_mr out;
-	unsigned n = 0;
 
-	fake.dmabuf_error = EOPNOTSUPP;
+	device->dmabuf_error = EOPNOTSUPP;
 	ck_assert_int_eq(v->mr_register_dmabuf(ep[0], fd, 0, BYTES, 0x1000, 0, &out), -EOPNOTSUPP);
-	fake.dmabuf_error = EPROTONOSUPPORT;
+	device->dmabuf_error = EPROTONOSUPPORT;
 	ck_assert_int_eq(v->mr_register_dmabuf(ep[0], fd, 0, BYTES, 0x1000, 0, &out), -EOPNOTSUPP);
 	ck_assert_int_eq(v->mr_register_dmabuf(ep[0], -1, 0, BYTES, 0x1000, 0, &out), -EBADF);
-	fake.dmabuf_error = 0;
+	device->dmabuf_error = 0;
 	ck_assert_int_eq(v->mr_register_dmabuf(ep[0], fd, 0, BYTES, 0x1000, 0, &out), 0);
 	close(fd); /* the endpoint has its own */
-	fake_fatal(true);
+	verbs_mock_remove(device);
 	until(v->qp_status(qp[0]) == -ENODEV && v->qp_status(qp[1]) == -ENODEV);
-	FAKE_LOCKED(fake.unbound = false);
+	verbs_mock_restore(device);
 	replace_qps();
-	for (unsigned i = 0; i < FAKE_OBJECTS; i++)
-		n += fake.mrs[i] && fake.mrs[i]->in_use && fake.mrs[i]->is_dmabuf &&
-		     fake.mrs[i]->iova == 0x1000;
-	ck_assert_uint_eq(n, 1);
+	ck_assert_uint_eq(verbs_mock_mr(device, 0x1000, &seen), 1);
+	ck_assert(seen.is_dmabuf);
 	ck_assert_int_eq(v->mr_deregister(ep[0], &out), 0);
 }
 END_TEST
