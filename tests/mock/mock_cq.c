@@ -68,6 +68,12 @@ int mock_req_notify_cq(struct ibv_cq *c, int solicited_only)
 	return 0;
 }
 
+void mock_cq_free(struct mock_cq *cq)
+{
+	free(cq->wc);
+	free(cq);
+}
+
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, int vector)
 {
@@ -91,18 +97,34 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	cq->c.channel = channel;
 	cq->c.cq_context = cq_context;
 	cq->c.cqe = cqe;
+	pthread_mutex_lock(&verbs_mock_lock);
+	cq->next = mock_context_of(context)->cqs;
+	mock_context_of(context)->cqs = cq;
+	pthread_mutex_unlock(&verbs_mock_lock);
 	return &cq->c;
+}
+
+static bool is_used(const struct ibv_cq *cq)
+{
+	for (struct mock_qp *qp = mock_context_of(cq->context)->qps; qp; qp = qp->next)
+		if (qp->q.send_cq == cq || qp->q.recv_cq == cq)
+			return true;
+	return false;
 }
 
 /* Events that nobody has taken are dropped; those that were taken have to be acknowledged. */
 int ibv_destroy_cq(struct ibv_cq *c)
 {
-	struct mock_cq *cq = (struct mock_cq *)c;
+	struct mock_cq *cq = (struct mock_cq *)c, **link;
 	struct mock_channel *ch = (struct mock_channel *)c->channel;
 	unsigned kept = 0;
 	uint64_t count;
 
 	pthread_mutex_lock(&verbs_mock_lock);
+	if (is_used(c) && !mock_context_of(c->context)->ended) {
+		pthread_mutex_unlock(&verbs_mock_lock);
+		return EBUSY;
+	}
 	for (unsigned i = 0; ch && i < ch->n; i++) {
 		if (ch->events[i] != cq)
 			ch->events[kept++] = ch->events[i];
@@ -114,9 +136,11 @@ int ibv_destroy_cq(struct ibv_cq *c)
 	mock_drop_events(mock_context_of(c->context), c);
 	while (cq->n_acked != cq->n_reported)
 		pthread_cond_wait(&verbs_mock_changed, &verbs_mock_lock);
+	for (link = &mock_context_of(c->context)->cqs; *link != cq; link = &(*link)->next)
+		;
+	*link = cq->next;
 	pthread_mutex_unlock(&verbs_mock_lock);
-	free(cq->wc);
-	free(cq);
+	mock_cq_free(cq);
 	return 0;
 }
 

@@ -108,6 +108,12 @@ int ibv_close_device(struct ibv_context *context)
 		c->qps = qp->next;
 		mock_qp_free(qp);
 	}
+	while (c->cqs) {
+		struct mock_cq *cq = c->cqs;
+
+		c->cqs = cq->next;
+		mock_cq_free(cq);
+	}
 	while (c->mrs) {
 		struct mock_mr *mr = c->mrs;
 

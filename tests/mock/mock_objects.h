@@ -9,6 +9,7 @@
 
 struct mock_cq {
 	struct ibv_cq c;
+	struct mock_cq *next;
 	struct ibv_wc *wc; /* c.cqe of them, a ring */
 	unsigned first, n;
 	unsigned n_reported, n_acked; /* events */
@@ -63,6 +64,7 @@ struct mock_context {
 	struct ibv_async_event events[MOCK_EVENTS];
 	unsigned n_events;
 	struct mock_qp *qps;
+	struct mock_cq *cqs;
 	struct mock_mr *mrs;
 };
 
@@ -81,6 +83,7 @@ void mock_cq_complete(struct ibv_cq *cq, const struct ibv_wc *wc);
 void mock_cq_fail(struct mock_cq *cq); /* with the event */
 struct mock_qp *mock_qp_find(struct verbs_mock_device *d, uint32_t qpn);
 void mock_qp_free(struct mock_qp *qp);
+void mock_cq_free(struct mock_cq *cq);
 void mock_qp_flush(struct mock_qp *qp);
 struct mock_mr *mock_mr_find(struct ibv_pd *pd, uint32_t key, int access, uint64_t at,
 			     uint64_t bytes);

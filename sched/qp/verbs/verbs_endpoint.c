@@ -156,16 +156,17 @@ static void endpoint_destroy(struct qp_endpoint *ep)
 
 /* Completion queues are looked at by poll in any case: what matters here is that they are no longer
  * armed. */
-static int take_channel(const struct verbs_handle *h)
+static int take_channel(struct qp_endpoint *ep, const struct verbs_handle *h)
 {
 	struct ibv_cq *cq;
 	void *context;
 	int n = 0;
 
 	for (; h && !ibv_get_cq_event(h->channel, &cq, &context); n++) {
-		struct qp *qp = context;
+		struct qp *qp = verbs_qp_find(ep, context);
 
-		qp->armed = false;
+		if (qp)
+			qp->armed = false;
 		ibv_ack_cq_events(cq, 1); /* the last touch: its destruction waits for this */
 	}
 	return n;
@@ -178,7 +179,7 @@ static int take(struct qp_endpoint *ep, uint64_t what)
 
 	switch ((enum watch_kind)(what >> 32)) {
 	case WATCH_CHANNEL:
-		return take_channel(ep->devices[index].handle);
+		return take_channel(ep, ep->devices[index].handle);
 	case WATCH_ASYNC:
 		return verbs_event_take(ep, index);
 	case WATCH_CONTROL:

@@ -262,6 +262,11 @@ int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, const struct v
 bool verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply);
 
 int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
+/*
+ * What an event of a device names. NULL: no QP of the application's, as the device still has one
+ * that it would not end.
+ */
+struct qp *verbs_qp_find(const struct qp_endpoint *ep, const void *context);
 int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote);
 int verbs_qp_status(struct qp *qp);
 bool verbs_qp_refused(const struct qp *qp);

@@ -13,7 +13,7 @@
 
 static void fail(struct qp *qp, int error)
 {
-	if (!qp->error)
+	if (qp && !qp->error)
 		qp->error = error;
 }
 
@@ -79,18 +79,20 @@ static bool on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_a
 	case IBV_EVENT_DEVICE_FATAL:
 		return true;
 	case IBV_EVENT_CQ_ERR: /* each QP has its own: the QP made in its place gets another */
-		qp = e->element.cq->cq_context;
-		qp->cq_failed = true;
+		qp = verbs_qp_find(ep, e->element.cq->cq_context);
+		if (qp)
+			qp->cq_failed = true;
 		fail(qp, -EIO);
 		return false;
 	case IBV_EVENT_QP_REQ_ERR: /* of the peer (IBTA 11.6.3.2) */
 	case IBV_EVENT_QP_ACCESS_ERR:
-		qp = e->element.qp->qp_context;
-		qp->refused = true;
+		qp = verbs_qp_find(ep, e->element.qp->qp_context);
+		if (qp)
+			qp->refused = true;
 		fail(qp, -EIO);
 		return false;
 	case IBV_EVENT_QP_FATAL:
-		fail(e->element.qp->qp_context, -EIO);
+		fail(verbs_qp_find(ep, e->element.qp->qp_context), -EIO);
 		return false;
 	default:
 		return false; /* of no consequence here */

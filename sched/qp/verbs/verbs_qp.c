@@ -142,6 +142,14 @@ int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct q
 	return 0;
 }
 
+struct qp *verbs_qp_find(const struct qp_endpoint *ep, const void *context)
+{
+	for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
+		if (qp == context)
+			return qp;
+	return NULL;
+}
+
 /* ---- states ---- */
 
 int verbs_qp_connect(struct qp *qp, const struct qp_remote *remote)

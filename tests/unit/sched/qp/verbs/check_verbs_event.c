@@ -4,6 +4,14 @@
 
 #define SPEED_CHANGE 20 /* IBV_EVENT_DEVICE_SPEED_CHANGE, of later headers */
 
+static void stays(int turns)
+{
+	for (int i = 0; i < turns; i++) {
+		turn();
+		poll(NULL, 0, 1); /* workers go on */
+	}
+}
+
 static void stays_well(void)
 {
 	for (int i = 0; i < 30; i++)
@@ -50,6 +58,23 @@ START_TEST(an_event_of_a_qp_that_ends_is_dropped)
 		v->qp_destroy(qp[0]);
 		ck_assert_int_eq(make_qp(0), 0);
 	}
+}
+END_TEST
+
+/* What a device reports of a QP that it would not end is of no QP. */
+START_TEST(an_event_of_a_qp_that_the_device_keeps_is_dropped)
+{
+	uint32_t kept = v->qp_num(qp[0]);
+
+	VERBS_MOCK(device->refuse_destroy = true);
+	v->qp_destroy(qp[0]); /* at once: it was not stopped */
+	stays(20);
+	VERBS_MOCK(device->refuse_destroy = false);
+	verbs_mock_qp_error(device, kept, IBV_EVENT_QP_FATAL);
+	verbs_mock_cq_error(device, kept, true);
+	stays(20);
+	ck_assert_int_eq(make_qp(0), 0);
+	ck_assert_int_eq(v->qp_status(qp[0]), 0);
 }
 END_TEST
 
@@ -153,6 +178,7 @@ static TCase *cases(void)
 	tcase_add_test(t, a_port_that_goes_down_ends_its_qps_until_it_is_back);
 	tcase_add_loop_test(t, a_qp_that_the_device_gives_up_has_failed, 0, 3);
 	tcase_add_test(t, an_event_of_a_qp_that_ends_is_dropped);
+	tcase_add_test(t, an_event_of_a_qp_that_the_device_keeps_is_dropped);
 	tcase_add_loop_test(t, what_is_of_no_consequence_ends_nothing, 0, 8);
 	tcase_add_test(t, a_query_that_fails_ends_nothing);
 	tcase_add_test(t, an_address_that_moves_ends_the_qps_that_used_it);
