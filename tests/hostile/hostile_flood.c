@@ -32,6 +32,7 @@
 #include "drill_hosts.h"
 #include "qp/soft/roce_icrc.h"
 #include "qp/soft/roce_wire.h"
+#include "qp/soft/soft_endpoint.h"
 #include "roce_ports.h"
 
 #define MAX_QPS	       64
@@ -147,14 +148,19 @@ static void watch(struct attacker *a)
 
 /* ---- what is forged ---- */
 
-static const struct live_qp *some_qp(struct attacker *a, bool control)
+/* Any QP that was seen, of data; the control channel has a number that all know. */
+static bool some_qp(struct attacker *a, bool control, struct live_qp *out)
 {
 	unsigned first = (unsigned)next_random(a);
 
-	for (unsigned i = 0; i < a->n_qps; i++)
-		if (a->qps[(first + i) % a->n_qps].is_control == control)
-			return &a->qps[(first + i) % a->n_qps];
-	return NULL;
+	for (unsigned i = 0; i < a->n_qps; i++) {
+		*out = a->qps[(first + i) % a->n_qps];
+		if (control)
+			out->qpn = SOFT_CONTROL_QPN;
+		if (control || !out->is_control)
+			return true;
+	}
+	return false;
 }
 
 static bool is_near(uint32_t psn, uint32_t used)
@@ -215,7 +221,7 @@ static size_t forge(struct attacker *a, enum kind kind, const struct live_qp *qp
 
 static int send_forged(struct attacker *a, enum kind kind)
 {
-	const struct live_qp *qp = some_qp(a, kind == CONTROL);
+	struct live_qp qp;
 	struct roce_flow flow = {.source = bed_address(a->from),
 				 .destination = bed_address(1 - a->from),
 				 .destination_port = ROCE_UDP_PORT};
@@ -225,12 +231,12 @@ static int send_forged(struct attacker *a, enum kind kind)
 	struct udphdr udp = {.dest = htons(ROCE_UDP_PORT)};
 	size_t bytes;
 
-	if (!qp)
+	if (!some_qp(a, kind == CONTROL, &qp))
 		return -ENOENT;
 	if (kind == STRANGER)
 		flow.source.s6_addr[15] = 77;
-	flow.source_port = qp->source_port;
-	bytes = forge(a, kind, qp, &flow, packet + 28);
+	flow.source_port = qp.source_port;
+	bytes = forge(a, kind, &qp, &flow, packet + 28);
 	ip.frag_off = htons(IP_DF);
 	ip.id = 0;
 	ip.tot_len = htons((uint16_t)(28 + bytes));
