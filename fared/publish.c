@@ -225,7 +225,9 @@ static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
 		path_table_view(p->table, pair, plane, &view);
 		paths[plane].usable_bps = view.usable_bps;
 		paths[plane].verdict = (uint32_t)view.verdict;
-		paths[plane].live_sub_ports = view.unused_sub_ports;
+		paths[plane].live_sub_ports = (uint16_t)view.unused_sub_ports;
+		paths[plane].path_mtu =
+			view.probe.mtu_carried < view.probe.mtu_wanted ? view.probe.mtu_carried : 0;
 	}
 	if (id >= 0)
 		rc = shm_writer_publish(p->writer, (uint32_t)id, paths, n_planes);

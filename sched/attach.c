@@ -426,12 +426,40 @@ static void fill(const struct attach_gpu *gpu, const struct shm_path *copy, stru
 	}
 }
 
+/* The copy in force, for a pair that the daemon has spoken of; *word is 0 otherwise. */
+static int copy_paths(struct fare_pair *pair, struct shm_path copy[FARE_MAX_PLANES], uint64_t *word)
+{
+	*word = 0;
+	follow_retired(pair->fare);
+	if (!pair->shm)
+		*word = pair_resolve(pair);
+	if (pair->shm && shm_pair_read(pair->fare->map,
+				       (uint32_t)(pair->shm - pair->fare->map->pairs), copy, word))
+		return -EAGAIN;
+	return 0;
+}
+
+uint32_t attach_pair_path_mtu(const struct fare_pair *cpair)
+{
+	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
+	struct shm_path copy[FARE_MAX_PLANES];
+	uint32_t least = UINT32_MAX;
+	uint64_t word;
+
+	if (copy_paths(pair, copy, &word) || !pair->shm || !word)
+		return least;
+	for (uint32_t p = 0; p < bounded(&pair->shm->n_planes, FARE_MAX_PLANES); p++)
+		if (copy[p].usable_bps && copy[p].path_mtu && copy[p].path_mtu < least)
+			least = copy[p].path_mtu;
+	return least;
+}
+
 int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 {
 	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
 	struct shm_path copy[FARE_MAX_PLANES];
 	struct attach_gpu gpu;
-	uint64_t word = 0;
+	uint64_t word;
 	int err = attach_check_pair(pair);
 
 	if (!out)
@@ -439,12 +467,9 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 	memset(out, 0, sizeof(*out));
 	if (err)
 		return err;
-	follow_retired(pair->fare);
-	if (!pair->shm)
-		word = pair_resolve(pair);
-	if (pair->shm && shm_pair_read(pair->fare->map,
-				       (uint32_t)(pair->shm - pair->fare->map->pairs), copy, &word))
-		return -EAGAIN;
+	err = copy_paths(pair, copy, &word);
+	if (err)
+		return err;
 	out->generation = pair->epoch + word;
 	if (!attach_local_gpu(pair->fare, pair->local_gpu, &gpu))
 		memset(&gpu, 0, sizeof(gpu));

@@ -61,6 +61,11 @@ int64_t attach_pair_turn(const struct fare_pair *pair);
  * at the pair.
  */
 uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane);
+/*
+ * Payload bytes of a packet that all usable planes carry, where that is less than what this
+ * server's devices do; UINT32_MAX: nothing is known to be less.
+ */
+uint32_t attach_pair_path_mtu(const struct fare_pair *pair);
 void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, uint32_t *local_gpu);
 struct fare *attach_pair_owner(const struct fare_pair *pair);
 /* The schedules that the sprays of this process share. */

@@ -55,7 +55,13 @@ struct shm_local_gpu {
 struct shm_path {
 	uint64_t usable_bps;	 /* 0 unless every source agrees that the path works */
 	uint32_t verdict;	 /* enum fare_verdict */
-	uint32_t live_sub_ports; /* bit s: local sub-port s is up, and not kept out of use */
+	uint16_t live_sub_ports; /* bit s: local sub-port s is up, and not kept out of use */
+	/*
+	 * Payload bytes of a packet that passes (path_mtu.h), if that is less than what this
+	 * server's devices carry; 0: not less, or not known. (It was the upper half of
+	 * live_sub_ports and always 0: a reader or writer of before gets along.)
+	 */
+	uint16_t path_mtu;
 };
 
 /* (local GPU, peer). The identity is written once; the pair's word says which copy is in force. */
@@ -100,6 +106,7 @@ struct shm_header {
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
 	       "lock-free 64-bit atomics");
+_Static_assert(FARE_MAX_SUB_PORTS <= 16, "live_sub_ports");
 _Static_assert(sizeof(struct shm_path) == 16, "layout");
 _Static_assert(__builtin_offsetof(struct shm_header, words) == 64, "layout");
 _Static_assert(sizeof(struct shm_pair) == 24 + 2 * 16 * FARE_MAX_PLANES, "layout");

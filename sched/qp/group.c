@@ -79,7 +79,6 @@ static int learn_peer(struct fare_group *group, const struct control_message *m)
 	group->peer_incarnation = m->source;
 	group->peer_ring_addr = m->open.ring_addr;
 	group->peer_ring_rkey = m->open.ring_rkey;
-	group->peer_path_mtu = m->open.path_mtu;
 	if (m->open.path_mtu < group->path_mtu) {
 		group->path_mtu = m->open.path_mtu;
 		group->mtu_changes = UINT64_MAX; /* sub-ports may carry that */
@@ -87,6 +86,20 @@ static int learn_peer(struct fare_group *group, const struct control_message *m)
 	group->state = GROUP_OPEN;
 	return keep_private(&group->peer_private, &group->peer_private_bytes, m->open.private_data,
 			    m->open.private_bytes);
+}
+
+/*
+ * What the fabric carries toward the peer, if probes have found less than devices carry. The value
+ * is of the segment, and so anybody's: one that is no path MTU counts for nothing.
+ */
+static void limit_path_mtu(struct fare_group *group)
+{
+	uint32_t found = attach_pair_path_mtu(group->pair);
+
+	if (group->is_own_gpu || !qp_path_mtu_is_valid(found) || found >= group->path_mtu)
+		return;
+	group->path_mtu = found;
+	group->mtu_changes = UINT64_MAX; /* sub-ports may carry that */
 }
 
 int group_create(struct fare_group **out, struct fare_domain *domain,
@@ -113,6 +126,8 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 				   options->private_data, options->private_bytes);
 	if (!err)
 		err = fare_pair_open(&group->pair, domain->fare, domain->local_gpu, &peer->address);
+	if (!err)
+		limit_path_mtu(group);
 	if (!err) {
 		group->port_peer = port_cache_get_peer(domain, peer);
 		err = group->port_peer ? shape_lanes(group, offer) : -ENOMEM;
@@ -344,7 +359,7 @@ void group_fill_open(const struct fare_group *group, struct control_message *m)
 	m->open.message_bytes = (uint16_t)group->options.message_bytes;
 	m->open.dscp = group->options.dscp;
 	m->open.service_level = group->options.service_level;
-	m->open.path_mtu = group->domain->path_mtu;
+	m->open.path_mtu = group->path_mtu;
 	m->open.private_data = group->own_private;
 	m->open.private_bytes = group->own_private_bytes;
 	m->open.ring_addr = (uint64_t)(uintptr_t)group->ring.records;

@@ -197,7 +197,7 @@ struct fare_group {
 	/* opener: of the last GROUP_CHALLENGE; is_challenged: no GROUP_OPEN was sent since */
 	uint8_t nonce[CONTROL_NONCE_BYTES];
 	bool is_challenged;
-	uint32_t path_mtu, peer_path_mtu;
+	uint32_t path_mtu;		     /* that both ends use */
 	uint8_t *own_private, *peer_private; /* NULL: none */
 	uint16_t own_private_bytes, peer_private_bytes;
 	struct port_peer *port_peer;

@@ -199,7 +199,7 @@ int lane_qps_connect(struct fare_group *group, unsigned l, const struct control_
 	for (unsigned i = 0; !err && i < lane->n_qps; i++) {
 		struct qp_remote remote = {.address = group->peer.address,
 					   .udp_port = group->peer.port,
-					   .path_mtu = group->peer_path_mtu,
+					   .path_mtu = group->path_mtu,
 					   .qpn = peer[i].qpn,
 					   .psn = peer[i].psn,
 					   .sub_port = peer[i].sub_port,

@@ -67,7 +67,7 @@ static void publish(struct shm_writer *w)
 		int pair = shm_writer_pair(w, 0, peer.s6_addr);
 
 		for (unsigned p = 0; p < PLANES; p++)
-			paths[p] = (struct shm_path){100 * (p + 1), FARE_VERDICT_OK, 0};
+			paths[p] = (struct shm_path){100 * (p + 1), FARE_VERDICT_OK, 0, 0};
 		if (pair < 0 || shm_writer_publish(w, (uint32_t)pair, paths, PLANES) < 0 ||
 		    shm_writer_ports(w, (uint32_t)pair, 0, &port, 1) < 0)
 			abort();

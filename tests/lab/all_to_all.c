@@ -73,7 +73,7 @@ static uint8_t byte_of(unsigned from, unsigned to, unsigned round, uint32_t i)
 
 static int publish(struct server *s, unsigned first, unsigned n)
 {
-	const struct shm_path path = {1000000000, FARE_VERDICT_OK, 0};
+	const struct shm_path path = {1000000000, FARE_VERDICT_OK, 0, 0};
 
 	for (unsigned g = 0; g < n; g++) {
 		shm_writer_sub_port(s->writer, g, 0, 0, true, 1000000000);

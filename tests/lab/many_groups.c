@@ -143,7 +143,7 @@ static void publish(struct shm_writer *w, unsigned gpu, const struct in6_addr *p
 	struct shm_path path[FARE_MAX_PLANES] = {0};
 
 	for (unsigned p = 0; p < PLANES; p++) {
-		path[p] = (struct shm_path){400000000, FARE_VERDICT_OK, 0};
+		path[p] = (struct shm_path){400000000, FARE_VERDICT_OK, 0, 0};
 		for (unsigned s = 0; s < SUB_PORTS; s++)
 			shm_writer_sub_port(w, gpu, p, s, true, 200000000);
 	}

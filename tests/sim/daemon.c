@@ -175,6 +175,12 @@ uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane
 	return pair->fare->ports_sequence;
 }
 
+uint32_t attach_pair_path_mtu(const struct fare_pair *pair)
+{
+	(void)pair; /* what the fabric carries is found by packets that are lost */
+	return UINT32_MAX;
+}
+
 void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, uint32_t *local_gpu)
 {
 	*peer = pair->peer;

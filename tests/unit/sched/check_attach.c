@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "fare.h"
 #include "shm_writer.h"
 
@@ -63,10 +64,10 @@ static void all_up(struct shm_writer *w)
 
 static int try_publish(struct shm_writer *w, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-	struct shm_path path[4] = {{a, FARE_VERDICT_OK, 0},
-				   {b, FARE_VERDICT_OK, 0},
-				   {c, FARE_VERDICT_OK, 0},
-				   {d, FARE_VERDICT_OK, 0}};
+	struct shm_path path[4] = {{a, FARE_VERDICT_OK, 0, 0},
+				   {b, FARE_VERDICT_OK, 0, 0},
+				   {c, FARE_VERDICT_OK, 0, 0},
+				   {d, FARE_VERDICT_OK, 0, 0}};
 
 	return shm_writer_publish(w, (uint32_t)shm_writer_pair(w, 0, peer.s6_addr), path, 4);
 }
@@ -75,6 +76,35 @@ static void publish(struct shm_writer *w, uint64_t a, uint64_t b, uint64_t c, ui
 {
 	ck_assert_int_ge(try_publish(w, a, b, c, d), 0);
 }
+
+/* The least of what usable planes carry; one that is not known to carry less does not count. */
+START_TEST(tells_the_path_mtu)
+{
+	const char *why_new;
+	struct shm_writer *w = writer(&why_new);
+	struct shm_path path[4] = {{1, FARE_VERDICT_OK, 0, 0},
+				   {1, FARE_VERDICT_OK, 0, 2048},
+				   {1, FARE_VERDICT_OK, 0, 1024},
+				   {0, FARE_VERDICT_MTU, 0, 256}};
+	struct fare_pair *pair;
+	struct fare *fare;
+	uint32_t id;
+
+	ck_assert_int_eq(fare_attach(&fare, dir), 0);
+	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
+	ck_assert_uint_eq(attach_pair_path_mtu(pair), UINT32_MAX);
+	all_up(w);
+	id = (uint32_t)shm_writer_pair(w, 0, peer.s6_addr);
+	ck_assert_int_eq(shm_writer_publish(w, id, path, 4), 1);
+	ck_assert_uint_eq(attach_pair_path_mtu(pair), 1024);
+	path[1].path_mtu = path[2].path_mtu = 0;
+	ck_assert_int_eq(shm_writer_publish(w, id, path, 4), 1);
+	ck_assert_uint_eq(attach_pair_path_mtu(pair), UINT32_MAX);
+	fare_pair_close(pair);
+	fare_detach(fare);
+	shm_writer_close(w);
+}
+END_TEST
 
 START_TEST(publishes_to_readers)
 {
@@ -172,10 +202,10 @@ END_TEST
  */
 START_TEST(what_did_not_change_stays_in_force)
 {
-	struct shm_path path[4] = {{4, FARE_VERDICT_OK, 0},
-				   {3, FARE_VERDICT_OK, 0},
-				   {2, FARE_VERDICT_OK, 2},
-				   {0, FARE_VERDICT_NO_ROUTE, 0}};
+	struct shm_path path[4] = {{4, FARE_VERDICT_OK, 0, 0},
+				   {3, FARE_VERDICT_OK, 0, 0},
+				   {2, FARE_VERDICT_OK, 2, 0},
+				   {0, FARE_VERDICT_NO_ROUTE, 0, 0}};
 	struct shm_writer_gpu gpus[2] = {gpu, gpu};
 	struct fare_pair *changed, *kept;
 	struct fare_paths paths;
@@ -577,6 +607,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
+	tcase_add_test(t, tells_the_path_mtu);
 	tcase_add_test(t, publishes_to_readers);
 	tcase_add_test(t, a_new_daemon_adopts_or_replaces);
 	tcase_add_test(t, what_did_not_change_stays_in_force);

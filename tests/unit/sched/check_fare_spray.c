@@ -27,10 +27,10 @@ static struct in6_addr peer;
 
 static void publish(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-	struct shm_path path[4] = {{a, FARE_VERDICT_OK, 0},
-				   {b, FARE_VERDICT_OK, 0},
-				   {c, FARE_VERDICT_OK, 0},
-				   {d, FARE_VERDICT_OK, 0}};
+	struct shm_path path[4] = {{a, FARE_VERDICT_OK, 0, 0},
+				   {b, FARE_VERDICT_OK, 0, 0},
+				   {c, FARE_VERDICT_OK, 0, 0},
+				   {d, FARE_VERDICT_OK, 0, 0}};
 
 	ck_assert_int_ge(shm_writer_publish(writer,
 					    (uint32_t)shm_writer_pair(writer, 0, peer.s6_addr),

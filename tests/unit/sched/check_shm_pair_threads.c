@@ -35,7 +35,7 @@ static void publish(uint64_t version, uint32_t pair)
 
 	for (uint32_t p = 0; p < PLANES; p++)
 		path[p] = (struct shm_path){bps_of(version, pair, p), (uint32_t)(version * 31),
-					    (uint32_t)version};
+					    (uint16_t)version, (uint16_t)(version >> 16)};
 	shm_pair_publish(map, pair, path, PLANES);
 	begun[pair] = version;
 }
@@ -54,7 +54,8 @@ static void read_one(uint32_t pair, uint64_t *last)
 	for (uint32_t p = 0; p < PLANES; p++)
 		torn += path[p].usable_bps != bps_of(version, pair, p) ||
 			path[p].verdict != (uint32_t)(version * 31) ||
-			path[p].live_sub_ports != (uint32_t)version;
+			path[p].live_sub_ports != (uint16_t)version ||
+			path[p].path_mtu != (uint16_t)(version >> 16);
 	torn += word >> 1 != version; /* one publication a version */
 	back += version < *last;
 	stale += version < least;

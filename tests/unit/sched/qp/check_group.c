@@ -454,11 +454,32 @@ END_TEST
 static void publish(int host, uint64_t bps)
 {
 	struct in6_addr peer = address(1 - host);
-	struct shm_path path = {bps, bps ? FARE_VERDICT_OK : FARE_VERDICT_NO_ROUTE, 0};
+	struct shm_path path = {bps, bps ? FARE_VERDICT_OK : FARE_VERDICT_NO_ROUTE, 0, 0};
 
 	shm_writer_publish(writer[host], (uint32_t)shm_writer_pair(writer[host], 0, peer.s6_addr),
 			   &path, 1);
 }
+
+/* One way, the fabric passes less than devices carry: both ends use that. */
+START_TEST(a_group_uses_what_the_fabric_carries)
+{
+	struct in6_addr peer = address(1);
+	struct shm_path path = {1000000000, FARE_VERDICT_OK, 0, 512};
+
+	ck_assert_int_eq(shm_writer_publish(writer[0],
+					    (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr),
+					    &path, 1),
+			 1);
+	connect_trusted();
+	ck_assert_uint_gt(domain[0]->path_mtu, 512);
+	ck_assert_uint_eq(group->path_mtu, 512);
+	ck_assert_uint_eq(domain[1]->groups->path_mtu, 512);
+	path.path_mtu = 1000; /* what somebody scribbles is none of the five */
+	shm_writer_publish(writer[0], (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), &path,
+			   1);
+	ck_assert_uint_eq(attach_pair_path_mtu(group->pair), 1000);
+}
+END_TEST
 
 static int find_tapped(int from, enum control_type type)
 {
@@ -568,6 +589,7 @@ int main(void)
 	tcase_add_test(tc, a_refusal_is_final);
 	tcase_add_test(tc, a_recorded_lane_reset_does_not_keep_a_lane_down);
 	tcase_add_test(tc, a_lane_that_was_refused_is_not_made_later);
+	tcase_add_test(tc, a_group_uses_what_the_fabric_carries);
 	tcase_add_test(tc, openers_that_vanish_take_no_places);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

@@ -234,7 +234,7 @@ static void setup(void)
 	struct shm_writer_gpu gpu = {
 		.n_planes = 1, .n_sub_ports = {4}, .dev = {{"p0", "p1", "p2", "p3"}}};
 	struct in6_addr own = address(0), peer = address(1);
-	struct shm_path path = {1000000000, FARE_VERDICT_OK, 0};
+	struct shm_path path = {1000000000, FARE_VERDICT_OK, 0, 0};
 
 	snprintf(dir, sizeof(dir), "/tmp/fare-check-rehash-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(dir));

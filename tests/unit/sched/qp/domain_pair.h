@@ -71,7 +71,7 @@ static inline void setup(void)
 		for (unsigned p = 0; p < n_planes; p++) {
 			gpu.n_sub_ports[p] = 1;
 			strcpy(gpu.dev[p][0], "lo");
-			path[p] = (struct shm_path){1000000000, FARE_VERDICT_OK, 0};
+			path[p] = (struct shm_path){1000000000, FARE_VERDICT_OK, 0, 0};
 		}
 		ck_assert_int_eq(shm_writer_open(&writer[h], dir[h], 0600, &gpu, 1, NULL), 0);
 		for (unsigned p = 0; p < n_planes; p++)
