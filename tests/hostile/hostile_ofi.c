@@ -15,7 +15,7 @@
  *   unfinished       beginnings of messages whose rest does not come: that breaks no limit
  *   records          records at random, and such as differ from good ones in some bytes
  *
- *   hostile_ofi [ATTACK]
+ *   hostile_ofi [ATTACK [RECORDS]]     of records: so many, or for two seconds (20,000)
  *
  * Of each attack it prints what became of it. Exit status 0: the three applications lived, no byte
  * was wrong, memory stayed within bounds, floods were cut off, and the honest ones were back at
@@ -45,8 +45,6 @@
 #define PAYLOAD	    4000u
 #define EVENTS	    32
 #define FLOOD_NS    (3 * S / 2)
-#define RECORDS_NS  (2 * S)
-#define RECORDS	    20000u
 #define STUCK_NS    (S / 10)
 #define CLIENTS	    100u
 #define GROWTH_KB   (80u << 10) /* of the victim, over all attacks; ASan's own included */
@@ -55,6 +53,7 @@
 #define RATE_NS	    (S / 4)
 #define ADDRESS_BAD UINT64_C(0x414141414000)
 
+static uint64_t n_records = 20000; /* at least */
 static struct bed bed;
 static struct victim_stage *stage;
 static char stage_path[64];
@@ -371,11 +370,11 @@ static uint32_t make_record(struct attacker *a)
 /* It is cut off from time to time, and comes again as another process. */
 static int records(struct attacker *a)
 {
-	uint64_t n = 0, end = bed_now_ns() + RECORDS_NS, last = end + PATIENCE, sent_ns = 0;
+	uint64_t n = 0, end = bed_now_ns() + 2 * S, last = end + PATIENCE, sent_ns = 0;
 	unsigned times = 1;
 
 	connect_as(a, NULL);
-	while (bed_now_ns() < end || (n < RECORDS && bed_now_ns() < last)) {
+	while (bed_now_ns() < end || (n < n_records && bed_now_ns() < last)) {
 		for (; send_record(a, make_record(a)); n++)
 			sent_ns = bed_now_ns();
 		take_events(a, 1);
@@ -388,7 +387,7 @@ static int records(struct attacker *a)
 		times++;
 	}
 	printf("records: %lu over %u groups\n", n, times);
-	return n < RECORDS ? fail("records", "too few arrive") : 0;
+	return n < n_records ? fail("records", "too few arrive") : 0;
 }
 
 struct attack {
@@ -587,6 +586,8 @@ int main(int argc, char **argv)
 		fputs("FARE_BIN and FI_PROVIDER_PATH must be set\n", stderr);
 		return 2;
 	}
+	if (argc > 2)
+		n_records = strtoull(argv[2], NULL, 10);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (bed_make(&bed, &options))
 		return 1;

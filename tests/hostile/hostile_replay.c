@@ -11,6 +11,8 @@
  * each end was killed and started again. Nothing may come of that: no request, no group, no lane
  * that ends. At the end, openers with the key go no further than their request.
  *
+ *   hostile_replay [MESSAGES]     of each flood (120,000)
+ *
  * Exit 77: not root.
  */
 #include <arpa/inet.h>
@@ -42,7 +44,6 @@
 #define SLOT_BYTES  8192u
 #define RECORDS	    2048u
 #define PACKET_MAX  1600u
-#define FLOOD	    120000u
 #define FLOOD_BATCH 256u
 #define PATIENCE_NS UINT64_C(60000000000)
 #define QKEY	    0x46415245u /* soft_control.c */
@@ -63,6 +64,7 @@ struct shared {
 	_Atomic uint64_t rss_kb, rejected;
 };
 
+static unsigned n_forged = 120000;
 static struct bed bed;
 static struct shared *shared;
 static int recorder, sender[2];
@@ -499,7 +501,7 @@ static void flood(bool has_key)
 
 	if (control_seal_load(&seal, has_key ? bed.key : NULL, 0))
 		fail("the key cannot be read");
-	for (unsigned i = 0; i < FLOOD; i++) {
+	for (unsigned i = 0; i < n_forged; i++) {
 		uint8_t data[QP_CONTROL_MAX], packet[FORGED_MAX];
 		size_t n = forge(data + CONTROL_SEAL_BYTES, i);
 
@@ -512,10 +514,10 @@ static void flood(bool has_key)
 		look_after();
 	}
 	await_bytes();
-	printf("%u forged messages %s the key in %.1f s: %u rejected, %u writes meanwhile\n", FLOOD,
-	       has_key ? "with" : "without", (double)(bed_now_ns() - began) / 1e9,
+	printf("%u forged messages %s the key in %.1f s: %u rejected, %u writes meanwhile\n",
+	       n_forged, has_key ? "with" : "without", (double)(bed_now_ns() - began) / 1e9,
 	       (unsigned)(shared->rejected - rejected), shared->verified - before);
-	if (!has_key && shared->rejected - rejected < FLOOD / 4)
+	if (!has_key && shared->rejected - rejected < n_forged / 4)
 		fail("the flood did not arrive");
 	if (shared->requests != requests || shared->groups[0] != 1 || shared->groups[1] != 1)
 		fail("the flood made or ended a group");
@@ -635,10 +637,12 @@ static void on_signal(int number)
 	is_interrupted = 1;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct bed_options options = {.provider = "soft", .planes = 2, .sub_ports = 1};
 
+	if (argc > 1)
+		n_forged = (unsigned)strtoul(argv[1], NULL, 10);
 	signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
 	if (bed_make(&bed, &options))
