@@ -382,7 +382,8 @@ static inline int fare_domain_poll(struct fare_domain *domain, struct fare_event
 #define FARE_REMOTE_READ  2u
 /*
  * rights: what peers that know the key may do; FARE_REMOTE_*, 0 for local use alone. The range is
- * not rounded: nothing beside it can be reached.
+ * not rounded: nothing beside it can be reached. From NULL, SIZE_MAX long: all memory of the
+ * process ("soft").
  */
 int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
 		     unsigned rights);

@@ -39,8 +39,9 @@ static int make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr
 	*out = NULL;
 	if (err)
 		return err;
-	if (rights & ~(FARE_REMOTE_WRITE | FARE_REMOTE_READ) || !length || length > PTRDIFF_MAX ||
-	    addr > UINTPTR_MAX - length)
+	/* no object is longer than PTRDIFF_MAX; SIZE_MAX fits from NULL on alone: all memory */
+	if (rights & ~(FARE_REMOTE_WRITE | FARE_REMOTE_READ) || !length ||
+	    (length > PTRDIFF_MAX && length != SIZE_MAX) || addr > UINTPTR_MAX - length)
 		return -EINVAL;
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -66,7 +67,9 @@ int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *add
 		     unsigned rights)
 {
 	struct fare_mr *mr;
-	int err = addr && out ? make(&mr, domain, (uintptr_t)addr, length, rights) : -EINVAL;
+	int err = out && (addr || length == SIZE_MAX)
+			  ? make(&mr, domain, (uintptr_t)addr, length, rights)
+			  : -EINVAL;
 
 	if (out)
 		*out = NULL;

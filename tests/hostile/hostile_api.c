@@ -356,6 +356,8 @@ static void open_all(void)
 	GIVES(fare_pair_open(&pair, fare, 0, &peer), 0);
 	GIVES(fare_spray_open(&spray, pair), 0);
 	GIVES(fare_flows_open(&flows, pair, NULL), 0);
+	GIVES(fare_mr_register(&mr, domain, NULL, SIZE_MAX, 0), 0); /* all memory */
+	fare_mr_deregister(mr);
 	GIVES(fare_mr_register(&mr, domain, memory, BYTES, 0), 0);
 	GIVES(fare_group_open(&group, domain, &peer, &options), 0);
 }
