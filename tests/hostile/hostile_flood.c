@@ -70,7 +70,8 @@ struct order {
 
 struct live_qp {
 	uint32_t qpn;
-	uint32_t psn[2]; /* of answers and of requests: numbers of either direction */
+	uint32_t psn[2]; /* of answers and of requests: numbers of either direction ... */
+	bool seen[2];	 /* ... which are known */
 	uint16_t source_port;
 	bool is_control;
 };
@@ -130,6 +131,7 @@ static void on_frame(struct attacker *a, const uint8_t *ip, size_t bytes)
 	qp->source_port = (uint16_t)(udp[0] << 8 | udp[1]);
 	qp->psn[roce_wire_is_request(bth[0])] =
 		(uint32_t)bth[9] << 16 | (uint32_t)bth[10] << 8 | bth[11];
+	qp->seen[roce_wire_is_request(bth[0])] = true;
 	qp->is_control = bth[0] == ROCE_UD_SEND_ONLY;
 }
 
@@ -157,7 +159,8 @@ static bool some_qp(struct attacker *a, bool control, struct live_qp *out)
 		*out = a->qps[(first + i) % a->n_qps];
 		if (control)
 			out->qpn = SOFT_CONTROL_QPN;
-		if (control || !out->is_control)
+		/* a PSN that is not known may be hit by chance */
+		if (control || (!out->is_control && out->seen[0] && out->seen[1]))
 			return true;
 	}
 	return false;
