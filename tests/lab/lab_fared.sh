@@ -209,8 +209,9 @@ expect s0 "$s1" 2 "ok $rate"
 expect s1 "$s0" 3 "zero-bandwidth 0"
 expect s1 "$s0" 2 "ok $rate"
 ctl s0 undrain all >/dev/null || failed "undrain all"
-expect s0 "$s1" 3 "$whole"
-expect s0 "$s1" 2 "$whole"
+for peer in "$s1" "$s2" "$s3"; do
+	for plane in 2 3; do expect s0 "$peer" $plane "$whole"; done
+done
 
 echo "# fared of s0 is killed and restarted: the segment is adopted, no weight moves; that its configuration names another"
 echo "# release of FRR than runs makes no difference once BMP has named it"
